@@ -1,0 +1,186 @@
+package triple
+
+import (
+	"errors"
+	"fmt"
+	"unicode/utf8"
+)
+
+// Classes of ASCII bytes in N-Triples, as bits of asciiClass.
+const (
+	classIRI      = 1 << iota // may stand in an IRI between < and >
+	classLabel                // may stand inside a blank node label (PN_CHARS), without '.'
+	classLabel1               // may start a blank node label (PN_CHARS_U or a digit)
+	classLetter               // A-Z a-z
+	classScheme               // may stand in a scheme after its first letter
+	classTagAlnum             // may stand in a subtag of a language tag
+)
+
+var asciiClass = func() (table [128]uint8) {
+	for c := range table {
+		b := byte(c)
+		letter := b >= 'a' && b <= 'z' || b >= 'A' && b <= 'Z'
+		digit := b >= '0' && b <= '9'
+		if b > 0x20 && b != 0x7f {
+			table[c] |= classIRI
+		}
+		if b == 0x7f { // DEL is not excluded by IRIREF (RDF 1.1 N-Triples, section 7)
+			table[c] |= classIRI
+		}
+		switch b {
+		case '<', '>', '"', '{', '}', '|', '^', '`', '\\':
+			table[c] &^= classIRI
+		}
+		if letter {
+			table[c] |= classLetter
+		}
+		if letter || digit {
+			table[c] |= classScheme | classTagAlnum | classLabel | classLabel1
+		}
+		switch b {
+		case '+', '-', '.':
+			table[c] |= classScheme
+		}
+		switch b {
+		case '_', ':': // N-Triples' PN_CHARS_U has ':' too; Turtle's has not
+			table[c] |= classLabel | classLabel1
+		case '-':
+			table[c] |= classLabel
+		}
+	}
+	return table
+}()
+
+// errIRI is what CheckIRI reports without the IRI itself.
+var (
+	errRelativeIRI = errors.New("relative IRI (no scheme)")
+	errEmptyIRI    = errors.New("empty IRI")
+)
+
+// CheckIRI returns nil where iri is an absolute IRI as N-Triples takes it: a
+// scheme, a colon, and only characters that IRIREF allows, in valid UTF-8.
+// (RDF 1.1 N-Triples, section 7; the scheme by RFC 3987.)
+func CheckIRI(iri string) error {
+	if iri == "" {
+		return errEmptyIRI
+	}
+	if asciiAt(iri, 0)&classLetter == 0 {
+		return fmt.Errorf("%w: <%s>", errRelativeIRI, clip(iri))
+	}
+	i := 1
+	for i < len(iri) && asciiAt(iri, i)&classScheme != 0 {
+		i++
+	}
+	if i == len(iri) || iri[i] != ':' {
+		return fmt.Errorf("%w: <%s>", errRelativeIRI, clip(iri))
+	}
+	for i < len(iri) {
+		if c := iri[i]; c < utf8.RuneSelf {
+			if asciiClass[c]&classIRI == 0 {
+				return fmt.Errorf("character %q is not allowed in an IRI: <%s>", rune(c), clip(iri))
+			}
+			i++
+			continue
+		}
+		r, size := utf8.DecodeRuneInString(iri[i:])
+		if r == utf8.RuneError && size == 1 {
+			return fmt.Errorf("IRI is not valid UTF-8 (byte 0x%02X)", iri[i])
+		}
+		i += size
+	}
+	return nil
+}
+
+func asciiAt(s string, i int) uint8 {
+	if c := s[i]; c < utf8.RuneSelf {
+		return asciiClass[c]
+	}
+	return 0
+}
+
+// scanBlankLabel returns the length of the longest blank node label (N-Triples'
+// BLANK_NODE_LABEL without "_:") at the start of s; 0 where there is none. A
+// label neither starts nor ends with '.'.
+func scanBlankLabel(s string) int {
+	end := 0
+	for i := 0; i < len(s); {
+		c := s[i]
+		if c < utf8.RuneSelf {
+			class := asciiClass[c]
+			switch {
+			case i == 0 && class&classLabel1 == 0:
+				return 0
+			case class&classLabel != 0:
+				i++
+				end = i
+			case c == '.':
+				i++
+			default:
+				return end
+			}
+			continue
+		}
+		r, size := utf8.DecodeRuneInString(s[i:])
+		if size == 1 || !isPNCharsBase(r) && (i == 0 || !isPNCharsRest(r)) {
+			return end
+		}
+		i += size
+		end = i
+	}
+	return end
+}
+
+// isPNCharsBase tells whether a rune above ASCII is in PN_CHARS_BASE.
+func isPNCharsBase(r rune) bool {
+	switch {
+	case r < 0xC0:
+		return false
+	case r <= 0x2FF:
+		return r != 0xD7 && r != 0xF7
+	case r < 0x370:
+		return false
+	case r <= 0x1FFF:
+		return r != 0x37E
+	case r <= 0x200D:
+		return r >= 0x200C
+	case r <= 0x218F:
+		return r >= 0x2070
+	case r <= 0x2FEF:
+		return r >= 0x2C00
+	case r <= 0xD7FF:
+		return r >= 0x3001
+	case r <= 0xFDCF:
+		return r >= 0xF900
+	case r <= 0xFFFD:
+		return r >= 0xFDF0
+	}
+	return r >= 0x10000 && r <= 0xEFFFF
+}
+
+// isPNCharsRest tells whether a rune above ASCII is in PN_CHARS but not in PN_CHARS_BASE.
+func isPNCharsRest(r rune) bool {
+	return r == 0xB7 || r >= 0x300 && r <= 0x36F || r == 0x203F || r == 0x2040
+}
+
+// scanLangTag returns the length of the longest language tag (LANGTAG without
+// "@") at the start of s: [a-zA-Z]+ ('-' [a-zA-Z0-9]+)*.
+func scanLangTag(s string) int {
+	i := 0
+	for i < len(s) && asciiAt(s, i)&classLetter != 0 {
+		i++
+	}
+	if i == 0 {
+		return 0
+	}
+	for i < len(s) && s[i] == '-' {
+		j := i + 1
+		for j < len(s) && asciiAt(s, j)&classTagAlnum != 0 {
+			j++
+		}
+		if j == i+1 {
+			break
+		}
+		i = j
+	}
+	return i
+}

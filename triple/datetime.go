@@ -1,0 +1,199 @@
+package triple
+
+import (
+	"encoding/binary"
+	"strings"
+)
+
+// Dates and times sort by instant. Their bytes are
+//
+//	+-------------------------------+---------------------+
+//	| seconds, 8 bytes, big-endian, | fraction of a second|
+//	| sign bit flipped              | digit pairs, end 0  |
+//	+-------------------------------+---------------------+
+//
+// Seconds count from 1970-01-01T00:00:00Z without leap seconds and are rounded
+// down, so that the fraction always adds. What has no time zone is keyed as
+// UTC. A date is its first instant; a time is on 1970-01-01. Years of more than
+// eleven digits are not keyed by value: such a literal sorts among the others
+// (XSD 1.1 part 2, 5.4, allows a limit).
+
+const maxYearDigits = 11
+
+// appendInstant appends the bytes of an xsd:dateTime, xsd:date or xsd:time; ok
+// is false, and dst returned as it was, where lexical is not one (XSD 1.1 part
+// 2, 3.3.7 to 3.3.9).
+func appendInstant(dst []byte, datatype, lexical string) (_ []byte, ok bool) {
+	in := instantParser{rest: lexical, ok: true}
+	var days, seconds int64
+	if datatype != XSDTime {
+		days = in.date()
+	}
+	if datatype == XSDDateTime {
+		in.literal("T")
+	}
+	fraction := ""
+	if datatype != XSDDate {
+		seconds, fraction = in.time()
+		if datatype == XSDTime && seconds == 24*3600 {
+			seconds = 0
+		}
+	}
+	seconds -= in.zone()
+	if !in.ok || in.rest != "" {
+		return dst, false
+	}
+	total := days*24*3600 + seconds
+	dst = binary.BigEndian.AppendUint64(dst, uint64(total)^1<<63)
+	return appendPairs(dst, strings.TrimRight(fraction, "0")), true
+}
+
+// instantParser reads the parts of a date or time; ok turns false for good at
+// the first part that is wrong.
+type instantParser struct {
+	rest string
+	ok   bool
+}
+
+func (in *instantParser) literal(s string) {
+	if !strings.HasPrefix(in.rest, s) {
+		in.ok = false
+		return
+	}
+	in.rest = in.rest[len(s):]
+}
+
+// two reads exactly two digits.
+func (in *instantParser) two() int64 {
+	if len(in.rest) < 2 || skipDigits(in.rest[:2], 0) != 2 {
+		in.ok = false
+		return 0
+	}
+	n := int64(in.rest[0]-'0')*10 + int64(in.rest[1]-'0')
+	in.rest = in.rest[2:]
+	return n
+}
+
+// date reads a year, month and day and returns days since 1970-01-01.
+func (in *instantParser) date() int64 {
+	negative := strings.HasPrefix(in.rest, "-")
+	if negative {
+		in.rest = in.rest[1:]
+	}
+	n := skipDigits(in.rest, 0)
+	if n < 4 || n > maxYearDigits || n > 4 && in.rest[0] == '0' {
+		in.ok = false
+		return 0
+	}
+	var year int64
+	for i := range n {
+		year = year*10 + int64(in.rest[i]-'0')
+	}
+	if negative {
+		year = -year
+	}
+	in.rest = in.rest[n:]
+	in.literal("-")
+	month := in.two()
+	in.literal("-")
+	day := in.two()
+	if month < 1 || month > 12 || day < 1 || day > daysIn(year, month) {
+		in.ok = false
+		return 0
+	}
+	return daysFromCivil(year, month, day)
+}
+
+func daysIn(year, month int64) int64 {
+	switch month {
+	case 2:
+		if year%4 == 0 && (year%100 != 0 || year%400 == 0) {
+			return 29
+		}
+		return 28
+	case 4, 6, 9, 11:
+		return 30
+	}
+	return 31
+}
+
+// daysFromCivil returns the days from 1970-01-01 to a date of the proleptic
+// Gregorian calendar with a year 0.
+func daysFromCivil(year, month, day int64) int64 {
+	// Years begin in March here, so that the leap day is the last of a year.
+	if month <= 2 {
+		year--
+		month += 12
+	}
+	dayOfYear := (153*(month-3)+2)/5 + day - 1
+	return 365*year + floorDiv(year, 4) - floorDiv(year, 100) + floorDiv(year, 400) + dayOfYear - 719468
+}
+
+func floorDiv(a, b int64) int64 {
+	q := a / b
+	if a%b < 0 {
+		q--
+	}
+	return q
+}
+
+// time reads hh:mm:ss with an optional fraction. 24:00:00 is the day's end.
+func (in *instantParser) time() (seconds int64, fraction string) {
+	hour := in.two()
+	in.literal(":")
+	minute := in.two()
+	in.literal(":")
+	second := in.two()
+	if strings.HasPrefix(in.rest, ".") {
+		n := skipDigits(in.rest, 1)
+		if n == 1 {
+			in.ok = false
+			return 0, ""
+		}
+		fraction = in.rest[1:n]
+		in.rest = in.rest[n:]
+	}
+	endOfDay := hour == 24 && minute == 0 && second == 0 && strings.Trim(fraction, "0") == ""
+	if hour > 23 && !endOfDay || minute > 59 || second > 59 {
+		in.ok = false
+	}
+	return hour*3600 + minute*60 + second, fraction
+}
+
+// zone reads an optional time zone to the end and returns its offset in
+// seconds, 0 where there is none.
+func (in *instantParser) zone() int64 {
+	switch {
+	case in.rest == "":
+		return 0
+	case in.rest == "Z":
+		in.rest = ""
+		return 0
+	}
+	sign := int64(1)
+	if in.rest[0] == '-' {
+		sign = -1
+	} else if in.rest[0] != '+' {
+		in.ok = false
+		return 0
+	}
+	in.rest = in.rest[1:]
+	hours := in.two()
+	in.literal(":")
+	minutes := in.two()
+	if minutes > 59 || hours > 14 || hours == 14 && minutes != 0 {
+		in.ok = false
+	}
+	return sign * (hours*3600 + minutes*60)
+}
+
+// instantLen returns the length of the instant's bytes at the start of b (not
+// escaped), 0 where b holds none.
+func instantLen(b []byte) int {
+	for i := 8; i < len(b); i++ {
+		if b[i] == 0 {
+			return i + 1
+		}
+	}
+	return 0
+}

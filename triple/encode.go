@@ -1,0 +1,188 @@
+package triple
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"strings"
+)
+
+// Tags: a term's first byte in a key tells its kind and, for literals, its class.
+// Terms of different tags sort by tag.
+const (
+	tagBlank      = 0x10
+	tagIRI        = 0x20
+	tagNumber     = 0x30
+	tagBoolean    = 0x31
+	tagDateTime   = 0x32
+	tagDate       = 0x33
+	tagTime       = 0x34
+	tagString     = 0x35
+	tagLangString = 0x36
+	tagOther      = 0x37
+	// 0x40 is reserved for the triple terms of RDF 1.2.
+)
+
+// Inside a key a byte 00 is never alone: the byte after it says what it is.
+const (
+	markTermEnd    = 0x01 // between two terms of a key
+	markHash       = 0x02 // a long term: 16 bytes of SHA-256 follow
+	markFieldEnd   = 0x03 // between two fields of one term's body
+	markAnnotation = 0x04 // after a whole key: an annotation's application id follows
+	markZero       = 0xFF // a byte 00 of the body itself
+)
+
+const (
+	longBody   = 1024 // a body of more units than this is long
+	longPrefix = 256  // units of a long body that stand in the key
+	hashBytes  = 16   // bytes of SHA-256 after them
+)
+
+// AppendTerm appends the form that t has in a key: tag and body, the body of a
+// long term cut to its first 256 units, 00 02 and its hash. long tells that it
+// was cut; then only [AppendWholeTerm] holds all of t. The zero Term appends
+// nothing.
+func AppendTerm(dst []byte, t Term) (_ []byte, long bool) {
+	start := len(dst)
+	dst = AppendWholeTerm(dst, t)
+	if len(dst)-start <= longBody+1 {
+		return dst, false
+	}
+	return cutLong(dst, start)
+}
+
+// cutLong cuts the whole term dst[start:] to its form in a key where it is long.
+func cutLong(dst []byte, start int) (_ []byte, long bool) {
+	body := dst[start+1:]
+	if bodyUnits(body, longBody) <= longBody {
+		return dst, false
+	}
+	sum := sha256.Sum256(dst[start:])
+	dst = dst[:start+1+unitsLen(body, longPrefix)]
+	dst = append(dst, 0, markHash)
+	return appendEscaped(dst, string(sum[:hashBytes])), true
+}
+
+// AppendWholeTerm appends tag and body of t, however long.
+func AppendWholeTerm(dst []byte, t Term) []byte {
+	switch t.kind {
+	case Blank:
+		return appendEscaped(append(dst, tagBlank), t.value)
+	case IRI:
+		return appendEscaped(append(dst, tagIRI), t.value)
+	case Literal:
+		return appendLiteral(dst, t)
+	}
+	return dst
+}
+
+func appendLiteral(dst []byte, t Term) []byte {
+	if t.datatype == XSDString {
+		return appendEscaped(append(dst, tagString), t.value)
+	}
+	if t.lang != "" {
+		dst = appendEscaped(append(dst, tagLangString), t.value)
+		dst = append(dst, 0, markFieldEnd)
+		dst = appendEscaped(dst, strings.ToLower(t.lang))
+		dst = append(dst, 0, markFieldEnd)
+		return appendEscaped(dst, t.lang)
+	}
+	if dst, ok := appendByValue(dst, t); ok {
+		return dst
+	}
+	dst = appendEscaped(append(dst, tagOther), t.datatype)
+	dst = append(dst, 0, markFieldEnd)
+	return appendEscaped(dst, t.value)
+}
+
+// appendByValue appends a literal of a class that sorts by value: the value's
+// bytes, a number's datatype code, the lexical form.
+func appendByValue(dst []byte, t Term) (_ []byte, ok bool) {
+	tag, value, ok := appendValueBytes(make([]byte, 0, 64), t)
+	if !ok {
+		return dst, false
+	}
+	dst = appendEscapedBytes(append(dst, tag), value)
+	if tag == tagNumber {
+		dst = append(dst, numericCode(t.datatype))
+	}
+	return appendEscaped(dst, t.value), true
+}
+
+// appendValueBytes appends the bytes that a number, boolean, date or time sorts
+// by, without escapes; ok is false for all other literals and ill-typed ones.
+func appendValueBytes(dst []byte, t Term) (tag byte, value []byte, ok bool) {
+	if code := numericCode(t.datatype); code != 0 {
+		value, ok = appendNumber(dst, code, t.value)
+		return tagNumber, value, ok
+	}
+	switch t.datatype {
+	case XSDBoolean:
+		switch t.value {
+		case "false", "0":
+			return tagBoolean, append(dst, 1), true
+		case "true", "1":
+			return tagBoolean, append(dst, 2), true
+		}
+		return 0, dst, false
+	case XSDDateTime:
+		tag = tagDateTime
+	case XSDDate:
+		tag = tagDate
+	case XSDTime:
+		tag = tagTime
+	default:
+		return 0, dst, false
+	}
+	value, ok = appendInstant(dst, t.datatype, t.value)
+	return tag, value, ok
+}
+
+// appendEscaped appends s with every byte 00 written 00 FF.
+func appendEscaped(dst []byte, s string) []byte {
+	for {
+		i := strings.IndexByte(s, 0)
+		if i < 0 {
+			return append(dst, s...)
+		}
+		dst = append(append(dst, s[:i]...), 0, markZero)
+		s = s[i+1:]
+	}
+}
+
+func appendEscapedBytes(dst, b []byte) []byte {
+	for {
+		i := bytes.IndexByte(b, 0)
+		if i < 0 {
+			return append(dst, b...)
+		}
+		dst = append(append(dst, b[:i]...), 0, markZero)
+		b = b[i+1:]
+	}
+}
+
+// bodyUnits counts the units of a written body: a byte that is not 00, or 00
+// with the byte after it. It stops counting soon after limit.
+func bodyUnits(body []byte, limit int) int {
+	units := 0
+	for units <= limit {
+		i := bytes.IndexByte(body, 0)
+		if i < 0 || i+2 > len(body) {
+			return units + len(body)
+		}
+		units += i + 1
+		body = body[i+2:]
+	}
+	return units
+}
+
+// unitsLen returns the bytes that the first n units of a written body take.
+func unitsLen(body []byte, n int) int {
+	i := 0
+	for ; n > 0 && i < len(body); n-- {
+		if body[i] == 0 {
+			i++
+		}
+		i++
+	}
+	return min(i, len(body))
+}

@@ -1,0 +1,195 @@
+package triple
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+)
+
+// AppendKey appends the key of t in the given order. long tells that a term is
+// long, so that the key alone does not hold the triple (see [AppendValue]). A
+// triple of the default graph has no key in GSPO: dst comes back as it was.
+func AppendKey(dst []byte, o Order, t Triple) (_ []byte, long bool) {
+	if o == GSPO && t.Graph.IsZero() {
+		return dst, false
+	}
+	dst = append(dst, byte(o))
+	for place, position := range positions[o] {
+		term := t.term(position)
+		if position == Graph && term.IsZero() {
+			continue
+		}
+		if place > 0 {
+			dst = append(dst, 0, markTermEnd)
+		}
+		var l bool
+		dst, l = AppendTerm(dst, *term)
+		long = long || l
+	}
+	return dst, long
+}
+
+// AppendKeyOf appends the key made of terms as [AppendTerm] encodes them; an
+// empty g is the default graph.
+func AppendKeyOf(dst []byte, o Order, s, p, obj, g []byte) []byte {
+	dst = append(dst, byte(o))
+	var a, b, c []byte
+	switch o {
+	case SPO:
+		a, b, c = s, p, obj
+	case POS:
+		a, b, c = p, obj, s
+	case OSP:
+		a, b, c = obj, s, p
+	case GSPO:
+		dst = append(append(dst, g...), 0, markTermEnd)
+		a, b, c, g = s, p, obj, nil
+	}
+	dst = append(append(dst, a...), 0, markTermEnd)
+	dst = append(append(dst, b...), 0, markTermEnd)
+	dst = append(dst, c...)
+	if len(g) > 0 {
+		dst = append(append(dst, 0, markTermEnd), g...)
+	}
+	return dst
+}
+
+// KeyTerms are the encoded terms of one key, by position ([Subject],
+// [Predicate], [Object], [Graph]); they alias the key. The graph is empty in
+// the default graph.
+type KeyTerms [4][]byte
+
+// SplitKey splits a key into its order and terms. The error wraps [ErrCorrupt].
+// It does not look inside the terms.
+func SplitKey(key []byte) (Order, KeyTerms, error) {
+	var terms KeyTerms
+	if len(key) == 0 || !Order(key[0]).Valid() {
+		return 0, terms, fmt.Errorf("%w: key without an order", ErrCorrupt)
+	}
+	o := Order(key[0])
+	rest := key[1:]
+	for place, position := range positions[o] {
+		end := termEnd(rest)
+		if end == 0 {
+			return 0, terms, fmt.Errorf("%w: empty term in a key of order %s", ErrCorrupt, o)
+		}
+		terms[position] = rest[:end:end]
+		if end == len(rest) {
+			if place == 3 || place == 2 && o != GSPO {
+				return o, terms, nil
+			}
+			return 0, terms, fmt.Errorf("%w: key of order %s with %d terms", ErrCorrupt, o, place+1)
+		}
+		rest = rest[end+2:]
+	}
+	return 0, terms, fmt.Errorf("%w: key of order %s with more than four terms", ErrCorrupt, o)
+}
+
+// termEnd returns where the first term of b ends: at 00 01 or at the end.
+func termEnd(b []byte) int {
+	at := 0
+	for {
+		i := bytes.IndexByte(b[at:], 0)
+		if i < 0 || at+i+1 >= len(b) {
+			return len(b)
+		}
+		if b[at+i+1] == markTermEnd {
+			return at + i
+		}
+		at += i + 2
+	}
+}
+
+// AppendAnnotationKey appends the key of the annotation row that an application
+// id has beside the version key: key, 00 04, id. The id is 1 to 255 bytes.
+func AppendAnnotationKey(dst, key []byte, applicationID string) []byte {
+	dst = append(append(dst, key...), 0, markAnnotation)
+	return append(dst, applicationID...)
+}
+
+// AnnotationBounds returns the bounds of all annotation rows of a version key.
+func AnnotationBounds(key []byte) (lo, hi []byte) {
+	lo = append(bytes.Clone(key), 0, markAnnotation)
+	hi = append(bytes.Clone(key), 0, markAnnotation+1)
+	return lo, hi
+}
+
+// CutAnnotation splits an annotation row's key into the version's key and the
+// application id; ok is false for a version's own key.
+func CutAnnotation(key []byte) (version []byte, applicationID []byte, ok bool) {
+	at := 0
+	for {
+		i := bytes.IndexByte(key[at:], 0)
+		if i < 0 || at+i+1 >= len(key) {
+			return key, nil, false
+		}
+		if key[at+i+1] == markAnnotation {
+			return key[: at+i : at+i], key[at+i+2:], true
+		}
+		at += i + 2
+	}
+}
+
+// DecodeKey decodes the triple of a key and, for long terms, its value. The
+// triple shares no memory with them.
+func DecodeKey(key, value []byte) (Order, Triple, error) {
+	return decodeKey(key, value, strings.Clone)
+}
+
+func decodeKey(key, value []byte, own func(string) string) (Order, Triple, error) {
+	var t Triple
+	o, terms, err := SplitKey(key)
+	if err != nil {
+		return 0, t, err
+	}
+	whole, err := WholeTerms(terms, value)
+	if err != nil {
+		return 0, t, err
+	}
+	for position, b := range whole {
+		if position == Graph && len(b) == 0 {
+			continue
+		}
+		if *t.term(position), err = decodeView(b, own); err != nil {
+			return 0, t, err
+		}
+	}
+	return o, t, nil
+}
+
+// WholeTerms returns the whole encoded terms of a version: those of its key, and
+// for long ones those of its value. They alias both.
+func WholeTerms(terms KeyTerms, value []byte) (KeyTerms, error) {
+	if len(value) > 0 && value[0]&flagLong == 0 {
+		return terms, nil // the common case: nothing is long
+	}
+	v, err := DecodeValue(value)
+	if err != nil {
+		return terms, err
+	}
+	for position, whole := range v.Long {
+		if whole == nil {
+			continue
+		}
+		terms[position] = whole
+	}
+	return terms, nil
+}
+
+// CompareTerms compares two terms as keys do: -1, 0 or +1. The zero Term comes
+// first.
+func CompareTerms(a, b Term) int {
+	x, _ := AppendTerm(make([]byte, 0, 128), a)
+	y, _ := AppendTerm(make([]byte, 0, 128), b)
+	return bytes.Compare(x, y)
+}
+
+// Compare compares two triples in an order: term by term by [CompareTerms].
+func (o Order) Compare(a, b Triple) int {
+	for _, position := range positions[o] {
+		if c := CompareTerms(*a.term(position), *b.term(position)); c != 0 {
+			return c
+		}
+	}
+	return 0
+}

@@ -1,0 +1,445 @@
+package triple
+
+import (
+	"bytes"
+	"fmt"
+	"unicode/utf8"
+)
+
+// tokenError is what is wrong in a statement, at a byte offset from where the
+// caller's text begins.
+type tokenError struct {
+	at  int
+	msg string
+}
+
+func (e *tokenError) Error() string { return e.msg }
+
+func tokenErrorf(at int, format string, args ...any) *tokenError {
+	return &tokenError{at, fmt.Sprintf(format, args...)}
+}
+
+// RawStatement is one statement of N-Triples or N-Quads: by position its tokens
+// as they stand in the text, not yet checked inside; the graph's is nil where
+// there is none. Tokens alias the text.
+type RawStatement struct {
+	Tokens [4][]byte
+	at     [4]int // where each begins in the block
+}
+
+func (st *RawStatement) set(position int, b []byte, start, end int) {
+	st.Tokens[position] = b[start:end:end]
+	st.at[position] = start
+}
+
+// skipSpace returns the index of the first byte of b from i on that is neither
+// space nor tab.
+func skipSpace(b []byte, i int) int {
+	for i < len(b) && (b[i] == ' ' || b[i] == '\t') {
+		i++
+	}
+	return i
+}
+
+// isLineEnd tells whether c ends a line: EOL is [\r\n]+.
+func isLineEnd(c byte) bool { return c == '\n' || c == '\r' }
+
+// skipBlank skips white space, line ends and comments.
+func skipBlank(b []byte, i int) int {
+	for i < len(b) {
+		switch b[i] {
+		case ' ', '\t', '\r', '\n':
+			i++
+		case '#':
+			i = lineEnd(b, i)
+		default:
+			return i
+		}
+	}
+	return i
+}
+
+// lineEnd returns the index of the first line end in b from i on, len(b) where
+// there is none.
+func lineEnd(b []byte, i int) int {
+	for i < len(b) && !isLineEnd(b[i]) {
+		i++
+	}
+	return i
+}
+
+// scanStatement finds the tokens of the statement that begins at b[i], which is
+// no space, and returns the index after it: after its line end, or len(b).
+// Tokens are found by their delimiters only; see decodeToken.
+func scanStatement(b []byte, i int, quads bool, st *RawStatement) (next int, err *tokenError) {
+	for position := Subject; position <= Object; position++ {
+		start := skipSpace(b, i)
+		if i, err = scanToken(b, start); err != nil {
+			return i, err
+		}
+		if c := b[start]; c == '"' && position != Object || c == '_' && position == Predicate {
+			return i, tokenErrorf(start, "%s", misplaced(position, c))
+		}
+		st.set(position, b, start, i)
+	}
+	st.Tokens[Graph] = nil
+	i = skipSpace(b, i)
+	if quads && i < len(b) && (b[i] == '<' || b[i] == '_') {
+		start := i
+		if i, err = scanToken(b, i); err != nil {
+			return i, err
+		}
+		st.set(Graph, b, start, i)
+		i = skipSpace(b, i)
+	}
+	return scanStatementEnd(b, i, quads)
+}
+
+func misplaced(position int, c byte) string {
+	if position == Subject {
+		return "a literal cannot be a subject"
+	}
+	if c == '_' {
+		return "a blank node cannot be a predicate"
+	}
+	return "a literal cannot be a predicate"
+}
+
+// scanStatementEnd reads '.', an optional comment and the line's end.
+func scanStatementEnd(b []byte, i int, quads bool) (next int, err *tokenError) {
+	if i == len(b) || b[i] != '.' {
+		if !quads && i < len(b) && (b[i] == '<' || b[i] == '_') {
+			return i, tokenErrorf(i, "expected '.' after the object; a fourth term (a graph name) needs N-Quads")
+		}
+		return i, tokenErrorf(i, "expected '.' at the end of the statement%s", found(b, i))
+	}
+	i = skipSpace(b, i+1)
+	if i < len(b) && b[i] == '#' {
+		i = lineEnd(b, i)
+	}
+	if i < len(b) && !isLineEnd(b[i]) {
+		return i, tokenErrorf(i, "expected the line's end after '.'%s", found(b, i))
+	}
+	if i < len(b) {
+		i++
+	}
+	return i, nil
+}
+
+// found describes b[i] for the end of a message.
+func found(b []byte, i int) string {
+	switch {
+	case i >= len(b):
+		return ", found the end of the document"
+	case isLineEnd(b[i]):
+		return ", found the line's end"
+	}
+	r, _ := utf8.DecodeRune(b[i:])
+	return fmt.Sprintf(", found %q", r)
+}
+
+// scanToken returns the index after the token that begins at b[i]. It looks only
+// for the token's delimiter and never past the line's end.
+func scanToken(b []byte, i int) (end int, err *tokenError) {
+	if i == len(b) {
+		return i, tokenErrorf(i, "expected a term%s", found(b, i))
+	}
+	switch b[i] {
+	case '<':
+		return scanIRIToken(b, i)
+	case '_':
+		if i+1 == len(b) || b[i+1] != ':' {
+			return i, tokenErrorf(i, "expected ':' after '_' of a blank node")
+		}
+		n := scanBlankLabel(view(b[i+2:]))
+		if n == 0 {
+			return i, tokenErrorf(i+2, "expected a blank node label after '_:'%s", found(b, i+2))
+		}
+		return i + 2 + n, nil
+	case '"':
+		return scanLiteralToken(b, i)
+	}
+	return i, tokenErrorf(i, "expected a term (<IRI>, _:label or \"literal\")%s", found(b, i))
+}
+
+// nearWindow is how far a token's delimiter is looked for with the fast search
+// before the slow one, which stops at the line's end, takes over; it keeps the
+// work linear where delimiters are missing.
+const nearWindow = 512
+
+func scanIRIToken(b []byte, i int) (end int, err *tokenError) {
+	if n := bytes.IndexByte(b[i:min(len(b), i+nearWindow)], '>'); n >= 0 {
+		return i + n + 1, nil
+	}
+	for j := i; j < len(b) && !isLineEnd(b[j]); j++ {
+		if b[j] == '>' {
+			return j + 1, nil
+		}
+	}
+	return i, tokenErrorf(i, "this IRI has no closing '>' on its line")
+}
+
+func scanLiteralToken(b []byte, i int) (end int, err *tokenError) {
+	j := closingQuote(b, i+1)
+	if j < 0 {
+		return i, tokenErrorf(i, "this literal has no closing '\"' on its line (a line break in a literal is written \\n)")
+	}
+	j++
+	if j == len(b) {
+		return j, nil
+	}
+	switch b[j] {
+	case '@':
+		n := scanLangTag(view(b[j+1:]))
+		if n == 0 {
+			return i, tokenErrorf(j+1, "expected a language tag after '@'%s", found(b, j+1))
+		}
+		return j + 1 + n, nil
+	case '^':
+		if j+2 >= len(b) || b[j+1] != '^' || b[j+2] != '<' {
+			return i, tokenErrorf(j, "expected ^^<datatype IRI> after the literal")
+		}
+		return scanIRIToken(b, j+2)
+	}
+	return j, nil
+}
+
+// closingQuote returns the index of the first '"' in b from i on that is not
+// escaped, -1 where the line or b ends before.
+func closingQuote(b []byte, i int) int {
+	window := b[i:min(len(b), i+nearWindow)]
+	if n := bytes.IndexByte(window, '"'); n >= 0 && bytes.IndexByte(window[:n], '\\') < 0 {
+		return i + n
+	}
+	for i < len(b) {
+		switch b[i] {
+		case '"':
+			return i
+		case '\\':
+			i += 2
+		case '\n', '\r':
+			return -1
+		default:
+			i++
+		}
+	}
+	return -1
+}
+
+// decodeToken checks a token that scanToken found and returns its term. The
+// term's strings alias the token, or scratch where the token has escapes;
+// scratch comes back grown. Offsets of errors count from the token's start.
+func decodeToken(token, scratch []byte) (Term, []byte, *tokenError) {
+	switch token[0] {
+	case '<':
+		iri, scratch, err := decodeIRI(token, scratch)
+		return Term{kind: IRI, value: iri}, scratch, err
+	case '_':
+		return Term{kind: Blank, value: view(token[2:])}, scratch, nil
+	}
+	return decodeLiteral(token, scratch)
+}
+
+// decodeIRI decodes <...>.
+func decodeIRI(token, scratch []byte) (string, []byte, *tokenError) {
+	inner := token[1 : len(token)-1]
+	ascii := true
+	for i, c := range inner {
+		if c >= utf8.RuneSelf {
+			ascii = false
+		} else if asciiClass[c]&classIRI == 0 {
+			if c == '\\' {
+				return decodeEscapedIRI(inner, scratch)
+			}
+			return "", scratch, badIRIChar(inner, i)
+		}
+	}
+	if !ascii && !utf8.Valid(inner) {
+		return "", scratch, invalidUTF8(inner, 1)
+	}
+	if err := checkScheme(view(inner)); err != nil {
+		return "", scratch, tokenErrorf(0, "%v", err)
+	}
+	return view(inner), scratch, nil
+}
+
+func badIRIChar(inner []byte, i int) *tokenError {
+	if isLineEnd(inner[i]) {
+		return tokenErrorf(0, "this IRI has no closing '>' on its line")
+	}
+	return tokenErrorf(1+i, "character %q is not allowed in an IRI", rune(inner[i]))
+}
+
+func invalidUTF8(b []byte, shift int) *tokenError {
+	for i := 0; i < len(b); {
+		r, size := utf8.DecodeRune(b[i:])
+		if r == utf8.RuneError && size == 1 {
+			return tokenErrorf(shift+i, "invalid UTF-8 (byte 0x%02X)", b[i])
+		}
+		i += size
+	}
+	return tokenErrorf(shift, "invalid UTF-8")
+}
+
+func checkScheme(iri string) error {
+	if iri == "" {
+		return errEmptyIRI
+	}
+	if asciiAt(iri, 0)&classLetter != 0 {
+		for i := 1; i < len(iri); i++ {
+			if iri[i] == ':' {
+				return nil
+			}
+			if asciiAt(iri, i)&classScheme == 0 {
+				break
+			}
+		}
+	}
+	return fmt.Errorf("%w: <%s>", errRelativeIRI, clip(iri))
+}
+
+func decodeEscapedIRI(inner, scratch []byte) (string, []byte, *tokenError) {
+	start := len(scratch)
+	for i := 0; i < len(inner); {
+		c := inner[i]
+		if c == '\\' {
+			r, size := decodeUnicodeEscape(inner[i:])
+			if size == 0 {
+				return "", scratch, tokenErrorf(1+i, "bad escape in an IRI: only \\uXXXX and \\UXXXXXXXX are allowed")
+			}
+			if r < utf8.RuneSelf && asciiClass[r]&classIRI == 0 {
+				return "", scratch, tokenErrorf(1+i, "character %q is not allowed in an IRI", r)
+			}
+			scratch = utf8.AppendRune(scratch, r)
+			i += size
+			continue
+		}
+		if c < utf8.RuneSelf && asciiClass[c]&classIRI == 0 {
+			return "", scratch, badIRIChar(inner, i)
+		}
+		scratch = append(scratch, c)
+		i++
+	}
+	iri := scratch[start:]
+	if !utf8.Valid(iri) {
+		return "", scratch, invalidUTF8(inner, 1)
+	}
+	if err := checkScheme(view(iri)); err != nil {
+		return "", scratch, tokenErrorf(0, "%v", err)
+	}
+	return view(iri), scratch, nil
+}
+
+// decodeUnicodeEscape reads \uXXXX or \UXXXXXXXX at the start of b; size is 0
+// where it is malformed or names no Unicode scalar value.
+func decodeUnicodeEscape(b []byte) (r rune, size int) {
+	digits := 4
+	if len(b) > 1 && b[1] == 'U' {
+		digits = 8
+	} else if len(b) < 2 || b[1] != 'u' {
+		return 0, 0
+	}
+	if len(b) < 2+digits {
+		return 0, 0
+	}
+	for _, c := range b[2 : 2+digits] {
+		switch {
+		case c >= '0' && c <= '9':
+			c -= '0'
+		case c >= 'a' && c <= 'f':
+			c -= 'a' - 10
+		case c >= 'A' && c <= 'F':
+			c -= 'A' - 10
+		default:
+			return 0, 0
+		}
+		if r >= 1<<24 {
+			return 0, 0
+		}
+		r = r<<4 | rune(c)
+	}
+	if !utf8.ValidRune(r) {
+		return 0, 0
+	}
+	return r, 2 + digits
+}
+
+// decodeLiteral decodes "..." with its language tag or datatype.
+func decodeLiteral(token, scratch []byte) (Term, []byte, *tokenError) {
+	end := closingQuote(token, 1)
+	value, scratch, err := decodeString(token[1:end], scratch)
+	if err != nil {
+		return Term{}, scratch, err
+	}
+	switch suffix := token[end+1:]; {
+	case len(suffix) == 0:
+		return NewString(value), scratch, nil
+	case suffix[0] == '@':
+		return NewLang(value, view(suffix[1:])), scratch, nil
+	default:
+		datatype, scratch, err := decodeIRI(suffix[2:], scratch)
+		if err != nil {
+			err.at += end + 3
+			return Term{}, scratch, err
+		}
+		if datatype == RDFLangString {
+			return Term{}, scratch, tokenErrorf(end+3, "a literal of datatype rdf:langString needs a language tag")
+		}
+		if known, ok := knownDatatype(datatype); ok {
+			datatype = known
+		}
+		return NewTyped(value, datatype), scratch, nil
+	}
+}
+
+// decodeString undoes the escapes of a literal's inside.
+func decodeString(inner, scratch []byte) (string, []byte, *tokenError) {
+	if !utf8.Valid(inner) {
+		return "", scratch, invalidUTF8(inner, 1)
+	}
+	if bytes.IndexByte(inner, '\n') >= 0 || bytes.IndexByte(inner, '\r') >= 0 {
+		return "", scratch, tokenErrorf(0, "this literal has no closing '\"' on its line (a line break in a literal is written \\n)")
+	}
+	i := bytes.IndexByte(inner, '\\')
+	if i < 0 {
+		return view(inner), scratch, nil
+	}
+	start := len(scratch)
+	at := 0
+	for i >= 0 {
+		scratch = append(scratch, inner[at:at+i]...)
+		at += i
+		if c := simpleEscape(inner[at+1]); c != 0 {
+			scratch = append(scratch, c)
+			at += 2
+		} else {
+			r, size := decodeUnicodeEscape(inner[at:])
+			if size == 0 {
+				return "", scratch, tokenErrorf(1+at, "bad escape \\%c in a literal", rune(inner[at+1]))
+			}
+			scratch = utf8.AppendRune(scratch, r)
+			at += size
+		}
+		i = bytes.IndexByte(inner[at:], '\\')
+	}
+	scratch = append(scratch, inner[at:]...)
+	return view(scratch[start:]), scratch, nil
+}
+
+func simpleEscape(c byte) byte {
+	switch c {
+	case 't':
+		return '\t'
+	case 'b':
+		return '\b'
+	case 'n':
+		return '\n'
+	case 'r':
+		return '\r'
+	case 'f':
+		return '\f'
+	case '"', '\'', '\\':
+		return c
+	}
+	return 0
+}

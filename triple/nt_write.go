@@ -1,0 +1,124 @@
+package triple
+
+import (
+	"bytes"
+	"strings"
+)
+
+// AppendNT appends the term in canonical N-Triples syntax (RDF 1.1 N-Triples,
+// section 4): UTF-8, only '"', '\', LF and CR escaped. The zero Term appends
+// nothing.
+func AppendNT(dst []byte, t Term) []byte {
+	switch t.kind {
+	case Blank:
+		return append(append(dst, "_:"...), t.value...)
+	case IRI:
+		dst = append(dst, '<')
+		dst = append(dst, t.value...)
+		return append(dst, '>')
+	case Literal:
+		dst = append(dst, '"')
+		dst = appendQuoted(dst, t.value)
+		dst = append(dst, '"')
+		if t.lang != "" {
+			return append(append(dst, '@'), t.lang...)
+		}
+		if t.datatype != XSDString {
+			dst = append(dst, "^^<"...)
+			dst = append(dst, t.datatype...)
+			dst = append(dst, '>')
+		}
+	}
+	return dst
+}
+
+// appendQuoted appends the inside of a quoted literal.
+func appendQuoted(dst []byte, s string) []byte {
+	if strings.IndexByte(s, '"') < 0 && strings.IndexByte(s, '\\') < 0 &&
+		strings.IndexByte(s, '\n') < 0 && strings.IndexByte(s, '\r') < 0 {
+		return append(dst, s...)
+	}
+	for i := range len(s) {
+		switch c := s[i]; c {
+		case '"', '\\':
+			dst = append(dst, '\\', c)
+		case '\n':
+			dst = append(dst, '\\', 'n')
+		case '\r':
+			dst = append(dst, '\\', 'r')
+		default:
+			dst = append(dst, c)
+		}
+	}
+	return dst
+}
+
+// AppendNTriple appends t as one canonical N-Triples statement, line end
+// included; the graph is left out.
+func AppendNTriple(dst []byte, t Triple) []byte {
+	t.Graph = Term{}
+	return AppendNQuad(dst, t)
+}
+
+// AppendNQuad appends t as one canonical N-Quads statement, line end included.
+func AppendNQuad(dst []byte, t Triple) []byte {
+	dst = AppendNT(dst, t.Subject)
+	dst = AppendNT(append(dst, ' '), t.Predicate)
+	dst = AppendNT(append(dst, ' '), t.Object)
+	if !t.Graph.IsZero() {
+		dst = AppendNT(append(dst, ' '), t.Graph)
+	}
+	return append(dst, " .\n"...)
+}
+
+// AppendTermNT appends the encoded term b (the bytes of [AppendTerm] or
+// [AppendWholeTerm]) in canonical N-Triples syntax without making a [Term] of
+// it. A long term's form in a key is [ErrLongTerm].
+func AppendTermNT(dst, b []byte) ([]byte, error) {
+	if len(b) > 0 && bytes.IndexByte(b, 0) < 0 {
+		switch b[0] {
+		case tagIRI:
+			dst = append(dst, '<')
+			dst = append(dst, b[1:]...)
+			return append(dst, '>'), nil
+		case tagBlank:
+			return append(append(dst, "_:"...), b[1:]...), nil
+		case tagString:
+			dst = append(dst, '"')
+			return append(appendQuoted(dst, view(b[1:])), '"'), nil
+		}
+	}
+	if IsLongTerm(b) {
+		return dst, ErrLongTerm
+	}
+	t, err := decodeView(b, func(s string) string { return s })
+	if err != nil {
+		return dst, err
+	}
+	return AppendNT(dst, t), nil
+}
+
+// AppendKeyNQuad appends the triple of a key and its value as one canonical
+// N-Quads statement. It is [DecodeKey] and [AppendNQuad] in one, without
+// allocating.
+func AppendKeyNQuad(dst, key, value []byte) ([]byte, error) {
+	_, terms, err := SplitKey(key)
+	if err != nil {
+		return dst, err
+	}
+	if terms, err = WholeTerms(terms, value); err != nil {
+		return dst, err
+	}
+	for position, b := range terms {
+		if position == Graph && len(b) == 0 {
+			continue
+		}
+		if position > 0 {
+			dst = append(dst, ' ')
+		}
+		if dst, err = AppendTermNT(dst, b); err != nil {
+			return dst, err
+		}
+	}
+	return append(dst, " .\n"...), nil
+}

@@ -1,0 +1,169 @@
+package triple
+
+import (
+	"bytes"
+	"fmt"
+)
+
+// Pattern is a triple pattern: a zero Term matches any term. A zero Graph
+// matches any graph, the default one too, unless DefaultGraph says to match the
+// default graph only.
+type Pattern struct {
+	Subject, Predicate, Object Term
+	Graph                      Term
+	DefaultGraph               bool
+}
+
+// Match tells whether t matches p.
+func (p Pattern) Match(t Triple) bool {
+	return (p.Subject.IsZero() || p.Subject == t.Subject) &&
+		(p.Predicate.IsZero() || p.Predicate == t.Predicate) &&
+		(p.Object.IsZero() || p.Object == t.Object) &&
+		(p.Graph.IsZero() || p.Graph == t.Graph) &&
+		(!p.DefaultGraph || t.Graph.IsZero())
+}
+
+// Exact returns the pattern that matches exactly t.
+func Exact(t Triple) Pattern {
+	return Pattern{t.Subject, t.Predicate, t.Object, t.Graph, t.Graph.IsZero()}
+}
+
+// Scan is how one order answers a pattern: the versions with Lo <= key < Hi, of
+// which those match that Filter accepts; Exact tells that all do.
+type Scan struct {
+	Order Order
+	Range Range
+	Exact bool
+
+	pattern KeyTerms // the bound terms, encoded
+	inKey   int      // leading terms of the order that the range fixes
+	noGraph bool
+}
+
+// Range is a half-open range of keys: Lo <= key < Hi. A nil Hi is the end of the
+// space.
+type Range struct{ Lo, Hi []byte }
+
+// Empty tells whether no key can be in r.
+func (r Range) Empty() bool { return r.Hi != nil && bytes.Compare(r.Lo, r.Hi) >= 0 }
+
+// Contains tells whether key is in r.
+func (r Range) Contains(key []byte) bool {
+	return bytes.Compare(r.Lo, key) <= 0 && (r.Hi == nil || bytes.Compare(key, r.Hi) < 0)
+}
+
+// Intersect returns the keys that are in both ranges.
+func (r Range) Intersect(other Range) Range {
+	if bytes.Compare(other.Lo, r.Lo) > 0 {
+		r.Lo = other.Lo
+	}
+	if r.Hi == nil || other.Hi != nil && bytes.Compare(other.Hi, r.Hi) < 0 {
+		r.Hi = other.Hi
+	}
+	return r
+}
+
+// OrderRange returns the range of all keys of an order.
+func OrderRange(o Order) Range { return Range{[]byte{byte(o)}, []byte{byte(o) + 1}} }
+
+// Best returns the order that answers p with the longest fixed prefix: no row is
+// read in vain but where a graph is asked for without its GSPO prefix.
+//
+//	s p o   SPO       g s p o, g s p, g s, g     GSPO
+//	s p     SPO       g p o                      POS, filtered by graph
+//	s   o   OSP       g p                        GSPO, filtered
+//	  p o   POS       g o, g s o                 OSP, filtered by graph
+//	s, p, o SPO, POS, OSP
+//	none    SPO
+func (p Pattern) Best() Order {
+	s, pr, o := !p.Subject.IsZero(), !p.Predicate.IsZero(), !p.Object.IsZero()
+	if !p.Graph.IsZero() {
+		switch {
+		case o && !pr:
+			return OSP
+		case o && !s:
+			return POS
+		}
+		return GSPO
+	}
+	switch {
+	case s && (pr || !o):
+		return SPO
+	case o && !pr:
+		return OSP
+	case pr:
+		return POS
+	}
+	return SPO
+}
+
+// Scan returns how order o answers p. Every order can, with more or less rows
+// read in vain; GSPO only where p names a graph.
+func (p Pattern) Scan(o Order) (Scan, error) {
+	if o == GSPO && p.Graph.IsZero() {
+		return Scan{}, fmt.Errorf("order gspo cannot answer a pattern without a graph name")
+	}
+	scan := Scan{Order: o, noGraph: p.DefaultGraph}
+	terms := [4]Term{p.Subject, p.Predicate, p.Object, p.Graph}
+	bound := 0
+	for position, t := range terms {
+		if !t.IsZero() {
+			scan.pattern[position], _ = AppendTerm(nil, t)
+			bound++
+		}
+	}
+	lo := []byte{byte(o)}
+	for _, position := range positions[o] {
+		if scan.pattern[position] == nil {
+			break
+		}
+		if scan.inKey > 0 {
+			lo = append(lo, 0, markTermEnd)
+		}
+		lo = append(lo, scan.pattern[position]...)
+		scan.inKey++
+	}
+	scan.Range = prefixRange(lo, o, scan.inKey)
+	scan.Exact = scan.inKey == bound
+	if p.DefaultGraph {
+		if scan.inKey == 3 { // the one key itself: a named graph's goes on
+			scan.Range.Hi = append(bytes.Clone(lo), 0)
+		} else {
+			scan.Exact = false
+		}
+	}
+	return scan, nil
+}
+
+// prefixRange returns the range of the keys that begin with n whole terms: lo is
+// the order byte and the terms.
+func prefixRange(lo []byte, o Order, n int) Range {
+	if n == 0 {
+		return OrderRange(o)
+	}
+	last := n == 4 || n == 3 && o != GSPO
+	if !last {
+		lo = append(lo, 0, markTermEnd)
+		return Range{lo, append(lo[:len(lo)-1:len(lo)-1], markTermEnd+1)}
+	}
+	// The last term ends with the key or, before a graph, with 00 01. A long term
+	// of the same prefix (00 02) and annotations (00 04) lie beyond.
+	return Range{lo, append(lo[:len(lo):len(lo)], 0, markTermEnd+1)}
+}
+
+// Filter tells whether a key of the scan's range matches the pattern. Long
+// terms match by prefix and hash.
+func (s *Scan) Filter(terms KeyTerms) bool {
+	if s.Exact {
+		return true
+	}
+	if s.noGraph && len(terms[Graph]) > 0 {
+		return false
+	}
+	for place, position := range positions[s.Order] {
+		if place >= s.inKey && s.pattern[position] != nil && !bytes.Equal(s.pattern[position], terms[position]) {
+			return false
+		}
+	}
+	return true
+}
