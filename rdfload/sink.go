@@ -1,0 +1,72 @@
+package rdfload
+
+import (
+	"context"
+
+	"github.com/trefoildb/trefoil/triple"
+)
+
+// Sink is the store that a load goes into. Package node implements it.
+type Sink interface {
+	// Dir returns the directory in which loads keep their files, each in one of
+	// its own. It is on the store's filesystem, so that tables can be moved in.
+	Dir() string
+
+	// Begin starts, or after an interruption resumes, the load with an id.
+	Begin(ctx context.Context, id string) (Start, error)
+
+	// Room returns an error where writing so many more bytes would take the disk
+	// below its watermark of free space.
+	Room(bytes int64) error
+
+	// CreateTable starts a sorted table in a new file at path. Several may be
+	// written at a time.
+	CreateTable(path string) (Table, error)
+
+	// Publish makes the rows of the tables and the record of the load visible, all
+	// at once and durably. Keys of different tables do not overlap. The table
+	// files belong to the store afterwards.
+	Publish(ctx context.Context, record Record, tables []string) error
+}
+
+// Start is what a load starts from.
+type Start struct {
+	// Stamp is the stamp of all rows of the load.
+	Stamp triple.Stamp
+	// Existing iterates over the keys that the store held when the load began, in
+	// the range of one order or another; nil where the store was empty. The load
+	// closes it.
+	Existing Keys
+	// Published is the load's record where it is in the store already: there is
+	// nothing left to do.
+	Published *Record
+}
+
+// Keys iterates over the version keys of a snapshot in ascending order,
+// annotations left out. A key is valid until the next call.
+type Keys interface {
+	SeekGE(key []byte) bool
+	Next() bool
+	Key() []byte
+	Err() error
+	Close() error
+}
+
+// Table is a sorted table that is being written.
+type Table interface {
+	// Set appends a row. Keys ascend strictly. The table copies both slices.
+	Set(key, value []byte) error
+	// Bytes returns about how long the file is so far.
+	Bytes() uint64
+	// Close completes the file and syncs it.
+	Close() error
+}
+
+// Record is what a store remembers of a load: the row that makes it done.
+type Record struct {
+	ID         string `json:"id"`
+	Read       int64  `json:"read"`       // statements read, rejected ones not counted
+	New        int64  `json:"new"`        // distinct triples that the store did not hold
+	Duplicates int64  `json:"duplicates"` // the others: held already, or read before
+	Rejected   int64  `json:"rejected"`   // malformed statements left out
+}
