@@ -33,13 +33,19 @@ type Sink interface {
 type Start struct {
 	// Stamp is the stamp of all rows of the load.
 	Stamp triple.Stamp
-	// Existing iterates over the keys that the store held when the load began, in
-	// the range of one order or another; nil where the store was empty. The load
-	// closes it.
-	Existing Keys
+	// Existing is what the store held when the load began; nil where it was
+	// empty. The load closes it.
+	Existing Snapshot
 	// Published is the load's record where it is in the store already: there is
 	// nothing left to do.
 	Published *Record
+}
+
+// Snapshot is a consistent state of a store. Its iterators may be used in
+// parallel, one by each goroutine.
+type Snapshot interface {
+	Keys() (Keys, error)
+	Close() error
 }
 
 // Keys iterates over the version keys of a snapshot in ascending order,
