@@ -1,0 +1,46 @@
+# trefoil: build, test and measure. Go and make are all that a machine needs.
+
+GO          ?= go
+FUZZTIME    ?= 1m
+BENCH       ?= .
+BENCHTIME   ?= 1s
+KILLS       ?= 1000
+STATICCHECK  = honnef.co/go/tools/cmd/staticcheck@v0.8.2
+
+# The packages with goroutines that share memory: there the race detector pays.
+RACE = ./node/... ./rdfload/... ./client/... ./internal/...
+
+.DEFAULT_GOAL := help
+.PHONY: help build demo test lint fuzz bench torture fmt clean
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+build: ## bin/trefoil, one binary
+	$(GO) build -o bin/trefoil .
+
+demo: build ## generate, load, serve and ask a sample, in under a minute
+	@scripts/demo.sh bin/trefoil
+
+test: lint ## everything that CI asks: lint, all suites, the race detector
+	@GO="$(GO)" RACE="$(RACE)" scripts/test.sh
+
+lint: ## gofmt, go vet and staticcheck
+	@unformatted=$$(gofmt -l .); test -z "$$unformatted" || { echo "make fmt would change:"; echo "$$unformatted"; exit 1; }
+	$(GO) vet ./...
+	$(GO) run $(STATICCHECK) ./...
+
+fuzz: ## each fuzz target for FUZZTIME (1m)
+	@GO="$(GO)" scripts/fuzz.sh $(FUZZTIME)
+
+bench: ## the benchmarks of docs/BENCHMARKS.md; BENCH=regexp BENCHTIME=1s
+	$(GO) test -run '^$$' -bench '$(BENCH)' -benchtime $(BENCHTIME) -benchmem -timeout 0 ./...
+
+torture: ## KILLS (1000) random kills of the server and of loads
+	TREFOIL_KILLS=$(KILLS) $(GO) test -count 1 -v -timeout 0 -run 'Kill' ./integration/...
+
+fmt: ## gofmt all files
+	gofmt -w .
+
+clean: ## remove what make built
+	rm -rf bin

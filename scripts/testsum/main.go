@@ -1,0 +1,104 @@
+// Testsum reads the output of go test -json and prints what a person and a CI
+// want of it: a line a package, the output of what failed, the reason of what
+// was skipped, and last "N passed, N failed, N skipped". It exits 1 where
+// something failed or nothing ran.
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+)
+
+// event is a line of go test -json (go doc test2json).
+type event struct {
+	Action     string
+	Package    string
+	ImportPath string // of a build's events
+	Test       string
+	Output     string
+	Elapsed    float64
+}
+
+// summary gathers the events.
+type summary struct {
+	passed, failed, skipped int
+	broken                  map[string]bool             // packages with a failed test
+	output                  map[string]*strings.Builder // by package and test, until it ends
+	out                     io.Writer
+}
+
+func main() {
+	s := summary{
+		broken: make(map[string]bool),
+		output: make(map[string]*strings.Builder),
+		out:    os.Stdout,
+	}
+	in := bufio.NewScanner(os.Stdin)
+	in.Buffer(nil, 64<<20)
+	for in.Scan() {
+		s.line(in.Bytes())
+	}
+	if err := in.Err(); err != nil {
+		fmt.Fprintln(os.Stderr, "testsum:", err)
+		os.Exit(1)
+	}
+	fmt.Fprintf(s.out, "%d passed, %d failed, %d skipped\n", s.passed, s.failed, s.skipped)
+	if s.failed > 0 || s.passed == 0 {
+		os.Exit(1)
+	}
+}
+
+func (s *summary) line(line []byte) {
+	var e event
+	if json.Unmarshal(line, &e) != nil {
+		fmt.Fprintf(s.out, "%s\n", line) // the go command itself speaks
+		return
+	}
+	key := e.Package + e.ImportPath + " " + e.Test
+	switch e.Action {
+	case "output", "build-output":
+		if s.output[key] == nil {
+			s.output[key] = new(strings.Builder)
+		}
+		s.output[key].WriteString(e.Output)
+	case "pass", "fail", "skip", "build-fail":
+		s.end(e, s.output[key])
+		delete(s.output, key)
+	}
+}
+
+// end reports a test or package that has ended.
+func (s *summary) end(e event, output *strings.Builder) {
+	text := ""
+	if output != nil {
+		text = output.String()
+	}
+	switch {
+	case e.Action == "build-fail":
+		s.failed++
+		fmt.Fprint(s.out, text)
+	case e.Test == "":
+		if e.Action != "skip" { // a package without tests
+			fmt.Fprintf(s.out, "%-4s %s %.1fs\n", e.Action, e.Package, e.Elapsed)
+		}
+		if e.Action == "fail" {
+			fmt.Fprint(s.out, text)
+			if !s.broken[e.Package] {
+				s.failed++ // a panic or a timeout, which belongs to no test
+			}
+		}
+	case e.Action == "pass":
+		s.passed++
+	case e.Action == "skip":
+		s.skipped++
+		fmt.Fprint(s.out, text)
+	case e.Action == "fail":
+		s.failed++
+		s.broken[e.Package] = true
+		fmt.Fprint(s.out, text)
+	}
+}
