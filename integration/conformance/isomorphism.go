@@ -1,0 +1,212 @@
+package conformance
+
+import (
+	"errors"
+	"maps"
+	"slices"
+
+	"github.com/cespare/xxhash/v2"
+
+	"github.com/trefoildb/trefoil/triple"
+)
+
+// ErrUndecided says that two datasets are too symmetric to compare within bounds.
+var ErrUndecided = errors.New("isomorphism is undecided: too many refinements")
+
+// maxRefinements bounds the search of [Isomorphic].
+const maxRefinements = 20000
+
+// Isomorphic tells whether two RDF datasets are equal but for the names of their
+// blank nodes (RDF 1.1 Concepts, section 4.1 with blank graph names). A triple
+// that is there twice counts once.
+//
+// Blank nodes are told apart by colours: a node's colour is a hash of the triples
+// it stands in and of its neighbours' colours. Where nodes of one colour remain,
+// one of a's is paired with each of b's in turn and the colours are refined
+// again. A mapping found so is checked triple by triple, so that a collision of
+// hashes never makes two datasets equal.
+func Isomorphic(a, b []triple.Triple) (bool, error) {
+	left, right := newColoured(a), newColoured(b)
+	if len(left.triples) != len(right.triples) || len(left.colours) != len(right.colours) {
+		return false, nil
+	}
+	s := search{left: left, right: right}
+	found := s.match(left.colours, right.colours)
+	if s.refinements > maxRefinements {
+		return false, ErrUndecided
+	}
+	return found, nil
+}
+
+// colouring gives each blank node's label its colour.
+type colouring map[string]uint64
+
+// coloured is a dataset whose blank nodes are to be coloured.
+type coloured struct {
+	triples map[triple.Triple]bool
+	blank   []triple.Triple // those with a blank node
+	colours colouring
+}
+
+func newColoured(triples []triple.Triple) *coloured {
+	c := &coloured{triples: make(map[triple.Triple]bool), colours: make(colouring)}
+	for _, t := range triples {
+		if c.triples[t] {
+			continue
+		}
+		c.triples[t] = true
+		ground := true
+		for _, term := range terms(t) {
+			if term.Kind() == triple.Blank {
+				c.colours[term.Value()] = 1
+				ground = false
+			}
+		}
+		if !ground {
+			c.blank = append(c.blank, t)
+		}
+	}
+	return c
+}
+
+func terms(t triple.Triple) [4]triple.Term {
+	return [4]triple.Term{t.Subject, t.Predicate, t.Object, t.Graph}
+}
+
+// refine returns the colours refined until they tell no more nodes apart.
+func (c *coloured) refine(colours colouring) colouring {
+	classes := countClasses(colours)
+	for {
+		sums := make(colouring, len(colours))
+		for _, t := range c.blank {
+			c.addTriple(sums, colours, t)
+		}
+		next := make(colouring, len(colours))
+		for label, colour := range colours {
+			next[label] = mix(colour, sums[label])
+		}
+		n := countClasses(next)
+		if n == classes {
+			return next
+		}
+		colours, classes = next, n
+	}
+}
+
+// addTriple adds to the sum of each blank node of t the hash of t as seen from it.
+func (c *coloured) addTriple(sums, colours colouring, t triple.Triple) {
+	var hashes [4]uint64
+	parts := terms(t)
+	for i, term := range parts {
+		if term.Kind() == triple.Blank {
+			hashes[i] = colours[term.Value()]
+		} else {
+			hashes[i] = xxhash.Sum64(triple.AppendNT(nil, term))
+		}
+	}
+	for i, term := range parts {
+		if term.Kind() != triple.Blank {
+			continue
+		}
+		h := uint64(0)
+		for j := range parts {
+			self := uint64(0)
+			if parts[j] == term {
+				self = 1
+			}
+			h = mix(h, mix(hashes[j], uint64(2*j)+self))
+		}
+		// The sum does not depend on the order of the triples.
+		sums[term.Value()] += mix(h, uint64(i))
+	}
+}
+
+// mix hashes two numbers into one.
+func mix(a, b uint64) uint64 {
+	var buf [16]byte
+	for i := range 8 {
+		buf[i], buf[8+i] = byte(a>>(8*i)), byte(b>>(8*i))
+	}
+	return xxhash.Sum64(buf[:])
+}
+
+// byColour returns the labels of each colour, sorted.
+func byColour(colours colouring) map[uint64][]string {
+	classes := make(map[uint64][]string)
+	for _, label := range slices.Sorted(maps.Keys(colours)) {
+		classes[colours[label]] = append(classes[colours[label]], label)
+	}
+	return classes
+}
+
+func countClasses(colours colouring) int {
+	seen := make(map[uint64]bool)
+	for _, colour := range colours {
+		seen[colour] = true
+	}
+	return len(seen)
+}
+
+// search looks for a mapping of left's blank nodes to right's.
+type search struct {
+	left, right *coloured
+	refinements int
+}
+
+func (s *search) match(a, b colouring) bool {
+	if s.refinements++; s.refinements > maxRefinements {
+		return false
+	}
+	a, b = s.left.refine(a), s.right.refine(b)
+	classesA, classesB := byColour(a), byColour(b)
+	if len(classesA) != len(classesB) {
+		return false
+	}
+	var pick uint64 // the smallest class of more than one node
+	smallest := 0
+	for _, colour := range slices.Sorted(maps.Keys(classesA)) {
+		n := len(classesA[colour])
+		if len(classesB[colour]) != n {
+			return false
+		}
+		if n > 1 && (smallest == 0 || n < smallest) {
+			pick, smallest = colour, n
+		}
+	}
+	if smallest == 0 {
+		return s.verify(classesA, classesB)
+	}
+	single := mix(pick, 2)
+	tryA := maps.Clone(a)
+	tryA[classesA[pick][0]] = single
+	for _, label := range classesB[pick] {
+		tryB := maps.Clone(b)
+		tryB[label] = single
+		if s.match(tryA, tryB) {
+			return true
+		}
+	}
+	return false
+}
+
+// verify tells whether the mapping of the only node of each colour maps left's
+// triples onto right's.
+func (s *search) verify(a, b map[uint64][]string) bool {
+	mapping := make(map[string]triple.Term, len(a))
+	for colour, labels := range a {
+		mapping[labels[0]] = triple.NewBlank(b[colour][0])
+	}
+	rename := func(t triple.Term) triple.Term {
+		if t.Kind() == triple.Blank {
+			return mapping[t.Value()]
+		}
+		return t
+	}
+	for t := range s.left.triples {
+		t.Subject, t.Object, t.Graph = rename(t.Subject), rename(t.Object), rename(t.Graph)
+		if !s.right.triples[t] {
+			return false
+		}
+	}
+	return true
+}

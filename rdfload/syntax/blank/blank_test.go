@@ -1,0 +1,56 @@
+package blank
+
+import (
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+func TestLabels(t *testing.T) {
+	plain, prefixed := &Nodes{}, &Nodes{Prefix: "d1"}
+	for _, test := range []struct{ label, plain, prefixed string }{
+		{"x", "x", "d1-x"},
+		{"genid", "genid", "d1-genid"},
+		{"genid7", "genid7", "d1-genid7"},
+		{"genid_", "genid_", "d1-genid_"},
+		{"genid_7", "genid__7", "d1-genid_7"},
+		{"genid__7", "genid___7", "d1-genid__7"},
+		{"genid_7a", "genid_7a", "d1-genid_7a"},
+	} {
+		if got := plain.Labelled([]byte(test.label)).Value(); got != test.plain {
+			t.Errorf("%s without a prefix is %s, want %s", test.label, got, test.plain)
+		}
+		if got := prefixed.Labelled([]byte(test.label)).Value(); got != test.prefixed {
+			t.Errorf("%s with a prefix is %s, want %s", test.label, got, test.prefixed)
+		}
+	}
+	if a, b := plain.Anonymous().Value(), plain.Anonymous().Value(); a != "genid_0" || b != "genid_1" {
+		t.Errorf("anonymous nodes are %s and %s", a, b)
+	}
+	if err := CheckPrefix("a b"); err == nil {
+		t.Error("a prefix with a space was taken")
+	}
+}
+
+// TestDistinct: different labels and anonymous nodes never meet.
+func TestDistinct(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		nodes := &Nodes{Prefix: rapid.SampledFrom([]string{"", "d", "genid"}).Draw(t, "prefix")}
+		labels := rapid.SliceOfDistinct(
+			rapid.StringMatching(`genid_{0,3}[0-9]{0,2}|[a-z0-9][a-z_-]{0,3}[0-9]?`), rapid.ID[string]).Draw(t, "labels")
+		seen := make(map[string]bool)
+		for range 20 {
+			seen[nodes.Anonymous().Value()] = true
+		}
+		for _, label := range labels {
+			node := nodes.Labelled([]byte(label))
+			if err := node.Check(); err != nil {
+				t.Fatal(err)
+			}
+			if seen[node.Value()] {
+				t.Fatalf("two nodes are called %s", node.Value())
+			}
+			seen[node.Value()] = true
+		}
+	})
+}

@@ -1,0 +1,244 @@
+package turtle
+
+import (
+	"unicode/utf8"
+
+	"github.com/trefoildb/trefoil/triple"
+)
+
+// rune decodes the code point n behind pos. It returns an error for invalid
+// UTF-8, and size 0 at the end of the input.
+func (p *parser) rune(n int) (r rune, size int, err error) {
+	if !p.need(n + utf8.UTFMax) {
+		if p.tooLong {
+			return 0, 0, p.fail(n, "")
+		}
+		if p.pos+n >= len(p.buf) {
+			return 0, 0, nil
+		}
+	}
+	r, size = utf8.DecodeRune(p.buf[p.pos+n:])
+	if r == utf8.RuneError && size == 1 {
+		return 0, 0, p.fail(n, "invalid UTF-8 (byte 0x%02X)", p.buf[p.pos+n])
+	}
+	return r, size, nil
+}
+
+// nameLen returns the length of the run of PN_CHARS and '.' at the byte n behind
+// pos, without the dots at its end.
+func (p *parser) nameLen(n int) (int, error) {
+	start, end := n, n
+	for {
+		for b := p.buf[p.pos:]; n < len(b) && ascii[b[n]]&cName != 0; n++ {
+			end = n + 1
+		}
+		c := p.peek(n)
+		switch {
+		case c < 0:
+			if p.tooLong {
+				return 0, p.fail(0, "")
+			}
+			return end - start, nil
+		case ascii[c]&cName != 0:
+			n++
+			end = n
+		case c == '.':
+			n++
+		case c >= utf8.RuneSelf:
+			r, size, err := p.rune(n)
+			if err != nil {
+				return 0, err
+			}
+			if size == 0 || !isName(r) {
+				return end - start, nil
+			}
+			n += size
+			end = n
+		default:
+			return end - start, nil
+		}
+	}
+}
+
+// prefixLen returns the length of the PN_PREFIX at pos, 0 where there is none.
+func (p *parser) prefixLen() (int, error) {
+	c := p.peek(0)
+	if c < 0 {
+		return 0, nil
+	}
+	if c >= utf8.RuneSelf {
+		r, _, err := p.rune(0)
+		if err != nil || !isNameStart(r) {
+			return 0, err
+		}
+	} else if ascii[c]&cLetter == 0 {
+		return 0, nil
+	}
+	return p.nameLen(0)
+}
+
+// keyword returns the word at pos, without consuming it, where it is not the
+// prefix of a prefixed name; nil otherwise. The bytes are the buffer's.
+func (p *parser) keyword() ([]byte, error) {
+	// Names are ASCII nearly always, and in the buffer.
+	b := p.buf[p.pos:]
+	for i := 0; i < len(b); i++ {
+		if ascii[b[i]]&cName == 0 {
+			if b[i] == ':' {
+				return nil, nil
+			}
+			break
+		}
+	}
+	n, err := p.prefixLen()
+	if err != nil || n == 0 || p.peek(n) == ':' {
+		return nil, err
+	}
+	return p.buf[p.pos : p.pos+n], nil
+}
+
+// prefixedName parses PNAME_LN or PNAME_NS at pos and returns the IRI; repeats
+// says that the same one is likely to come again.
+func (p *parser) prefixedName(repeats bool) (string, error) {
+	n, err := p.prefixLen()
+	if err != nil {
+		return "", err
+	}
+	if p.peek(n) != ':' {
+		return "", p.expected("a prefixed name")
+	}
+	namespace, ok := p.prefixes[string(p.buf[p.pos:p.pos+n])]
+	if !ok {
+		return "", p.fail(0, "prefix %q is not declared", clip(p.buf[p.pos:p.pos+n+1]))
+	}
+	size, escaped, err := p.localLen(n + 1)
+	if err != nil {
+		return "", err
+	}
+	local := p.buf[p.pos+n+1 : p.pos+n+1+size]
+	p.scratch = append(p.scratch[:0], namespace...)
+	if escaped {
+		for i := 0; i < len(local); i++ {
+			if local[i] == '\\' {
+				i++
+			}
+			p.scratch = append(p.scratch, local[i])
+		}
+	} else {
+		p.scratch = append(p.scratch, local...)
+	}
+	if len(p.scratch) > triple.MaxTermBytes {
+		return "", p.fail(0, "%v", triple.ErrTermTooLong)
+	}
+	p.pos += n + 1 + size
+	if repeats {
+		return p.intern(p.scratch), nil
+	}
+	return string(p.scratch), nil
+}
+
+// intern returns b as a string, the same one for the same bytes where it can.
+func (p *parser) intern(b []byte) string {
+	if s, ok := p.known[string(b)]; ok {
+		return s
+	}
+	s := string(b)
+	if len(s) <= maxKnownIRIBytes && len(p.known) < maxKnownIRIs {
+		p.known[s] = s
+	}
+	return s
+}
+
+// localLen returns the length of the PN_LOCAL at the byte n behind pos, 0 where
+// there is none, and whether it has characters escaped by a backslash.
+func (p *parser) localLen(n int) (size int, escaped bool, err error) {
+	start, end := n, n
+	for {
+		for b := p.buf[p.pos:]; n > start && n < len(b) && ascii[b[n]]&cName != 0; n++ {
+			end = n + 1
+		}
+		c := p.peek(n)
+		switch {
+		case c < 0:
+			if p.tooLong {
+				return 0, false, p.fail(0, "")
+			}
+			return end - start, escaped, nil
+		case ascii[c]&cName != 0 && (n > start || c != '-') || c == ':':
+			n++
+			end = n
+		case c == '.' && n > start:
+			n++
+		case c == '%':
+			for i := 1; i <= 2; i++ {
+				if h := p.peek(n + i); h < 0 || ascii[h]&cHex == 0 {
+					return 0, false, p.fail(n, "expected two hexadecimal digits after '%%'")
+				}
+			}
+			n += 3
+			end = n
+		case c == '\\':
+			if e := p.peek(n + 1); e < 0 || ascii[e]&cLocalEsc == 0 {
+				return 0, false, p.fail(n, "a local name has no such escape; expected one of _~.-!$&'()*+,;=/?#@%% after the backslash")
+			}
+			escaped = true
+			n += 2
+			end = n
+		case c >= utf8.RuneSelf:
+			r, size, err := p.rune(n)
+			if err != nil {
+				return 0, false, err
+			}
+			if size == 0 || !isName(r) || n == start && !isNameStart(r) {
+				return end - start, escaped, nil
+			}
+			n += size
+			end = n
+		default:
+			return end - start, escaped, nil
+		}
+	}
+}
+
+// blankLabel parses BLANK_NODE_LABEL at pos.
+func (p *parser) blankLabel() (triple.Term, error) {
+	if p.peek(1) != ':' {
+		return triple.Term{}, p.fail(0, "expected a blank node label, such as _:b1")
+	}
+	c := p.peek(2)
+	ok := c >= 0 && c != '-' && ascii[c]&cName != 0
+	if c >= utf8.RuneSelf {
+		r, _, err := p.rune(2)
+		if err != nil {
+			return triple.Term{}, err
+		}
+		ok = isNameStart(r)
+	}
+	if !ok {
+		return triple.Term{}, p.fail(2, "expected a letter, a digit or '_' to start a blank node label")
+	}
+	n, err := p.nameLen(2)
+	if err != nil {
+		return triple.Term{}, err
+	}
+	term := p.blanks.Labelled(p.buf[p.pos+2 : p.pos+2+n])
+	if len(term.Value()) > triple.MaxTermBytes {
+		return triple.Term{}, p.fail(0, "%v", triple.ErrTermTooLong)
+	}
+	p.pos += 2 + n
+	return term, nil
+}
+
+// clip shortens bytes that go into a message.
+func clip(b []byte) []byte {
+	const limit = 80
+	if len(b) <= limit {
+		return b
+	}
+	for cut := limit; cut > limit-utf8.UTFMax; cut-- {
+		if utf8.RuneStart(b[cut]) {
+			return append(b[:cut:cut], "..."...)
+		}
+	}
+	return b[:limit]
+}

@@ -1,0 +1,73 @@
+package turtle
+
+import (
+	"fmt"
+	"io"
+	"iter"
+
+	"github.com/trefoildb/trefoil/rdfload/syntax/blank"
+	"github.com/trefoildb/trefoil/rdfload/syntax/iri"
+	"github.com/trefoildb/trefoil/triple"
+)
+
+// Defaults of [Options].
+const (
+	DefaultMaxToken = 64 << 20
+	DefaultMaxDepth = 1000
+)
+
+// Options say how a document is parsed. The zero value parses Turtle strictly,
+// with no base.
+type Options struct {
+	Source      string // the document's name in errors
+	Base        string // absolute base IRI; "" for none
+	BlankPrefix string // see package blank
+	TriG        bool   // parse TriG instead of Turtle
+	KeepGoing   bool   // yield a *Reject for a malformed statement and go on
+	MaxToken    int    // greatest token in bytes; 0 means DefaultMaxToken
+	MaxDepth    int    // greatest depth of [ ] and ( ); 0 means DefaultMaxDepth
+}
+
+// Validate returns nil where the options can be used.
+func (o Options) Validate() error {
+	if o.Base != "" {
+		if _, err := iri.NewBase(o.Base); err != nil {
+			return err
+		}
+	}
+	if err := blank.CheckPrefix(o.BlankPrefix); err != nil {
+		return err
+	}
+	if o.MaxToken < 0 || o.MaxDepth < 0 {
+		return fmt.Errorf("MaxToken %d and MaxDepth %d must not be negative", o.MaxToken, o.MaxDepth)
+	}
+	return nil
+}
+
+// Reject is the error for one malformed statement where parsing goes on.
+type Reject struct {
+	*triple.SyntaxError
+	// Text is the rejected statement as it stands in the document, its first
+	// 64 KiB.
+	Text string
+}
+
+// Unwrap returns the syntax error.
+func (r *Reject) Unwrap() error { return r.SyntaxError }
+
+// Parse reads a document from r and yields its triples in order. The terms are
+// the receiver's to keep. The sequence can be ranged over once, and does not
+// close r.
+//
+// An error ends the sequence and comes with no triple: a [*triple.SyntaxError]
+// for the document, the reader's own error, or that of [Options.Validate]. With
+// KeepGoing a malformed statement is a [*Reject] instead and does not end it.
+func Parse(r io.Reader, opts Options) iter.Seq2[triple.Triple, error] {
+	return func(yield func(triple.Triple, error) bool) {
+		if err := opts.Validate(); err != nil {
+			yield(triple.Triple{}, err)
+			return
+		}
+		newParser(r, opts, yield).run()
+	}
+}

@@ -1,0 +1,233 @@
+package turtle
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"unicode/utf8"
+
+	"github.com/trefoildb/trefoil/rdfload/syntax/blank"
+	"github.com/trefoildb/trefoil/rdfload/syntax/iri"
+	"github.com/trefoildb/trefoil/triple"
+)
+
+// Bounds on what a statement may gather before it is given out in parts.
+const (
+	maxHeldTriples = 1 << 16
+	maxHeldBytes   = 8 << 20
+)
+
+// maxPrefixBytes bounds the names and IRIs of a document's prefixes.
+const maxPrefixBytes = 64 << 20
+
+// Verbs and datatypes repeat: those seen are kept, at most so many of so many bytes.
+const (
+	maxKnownIRIs     = 4096
+	maxKnownIRIBytes = 256
+)
+
+// errStopped ends the parsing where the receiver wants no more.
+var errStopped = errors.New("stopped by the receiver")
+
+// parser is a recursive descent over the grammar's productions. Tokens are
+// scanned in place from source; a scanner moves pos past its token only where
+// the token is right.
+type parser struct {
+	source
+	opts  Options
+	yield func(triple.Triple, error) bool
+
+	base        iri.Base
+	baseLost    bool // a rejected @base: no relative IRI means anything
+	prefixes    map[string]string
+	prefixBytes int
+	blanks      blank.Nodes
+	known       map[string]string
+
+	graph     triple.Term // of the block at hand
+	held      []triple.Triple
+	heldBytes int
+	depth     int
+	scratch   []byte
+
+	// inside tells, after an error, in what pos stands.
+	inside enclosure
+	// closed tells, after a recovery in a graph block, that the block has ended.
+	closed bool
+}
+
+func newParser(r io.Reader, opts Options, yield func(triple.Triple, error) bool) *parser {
+	if opts.MaxToken == 0 {
+		opts.MaxToken = DefaultMaxToken
+	}
+	if opts.MaxDepth == 0 {
+		opts.MaxDepth = DefaultMaxDepth
+	}
+	p := &parser{
+		source:   source{r: r, limit: max(opts.MaxToken, 16), here: place{line: 1}, keep: opts.KeepGoing},
+		opts:     opts,
+		yield:    yield,
+		prefixes: make(map[string]string),
+		blanks:   blank.Nodes{Prefix: opts.BlankPrefix},
+		known:    make(map[string]string),
+	}
+	if opts.Base != "" {
+		p.base, _ = iri.NewBase(opts.Base) // Validate has tried it
+	}
+	return p
+}
+
+// run parses the document.
+func (p *parser) run() {
+	if p.need(3) && bytes.HasPrefix(p.buf[p.pos:], []byte("\xEF\xBB\xBF")) {
+		p.pos += 3
+	}
+	for {
+		c := p.next()
+		p.beginText()
+		if c < 0 {
+			if p.err != nil {
+				p.yield(triple.Triple{}, p.readError())
+			}
+			return
+		}
+		err := p.statement(c)
+		if err == nil {
+			err = p.release()
+		}
+		if err != nil && !p.reject(err, false) {
+			return
+		}
+	}
+}
+
+// next skips white space and comments and returns the next byte without
+// consuming it, -1 at the end.
+func (p *parser) next() int {
+	for {
+		for p.pos < len(p.buf) {
+			c := p.buf[p.pos]
+			switch {
+			case c == '#':
+				p.skipComment()
+			case ascii[c]&cSpace != 0:
+				p.pos++
+			default:
+				return int(c)
+			}
+		}
+		if !p.fill() {
+			return -1
+		}
+	}
+}
+
+// skipComment moves pos to the end of the comment's line.
+func (p *parser) skipComment() {
+	for {
+		if i := bytes.IndexAny(p.buf[p.pos:], "\r\n"); i >= 0 {
+			p.pos += i
+			return
+		}
+		p.pos = len(p.buf)
+		// Not within a code point, for the column's sake.
+		for back := 1; back < utf8.UTFMax && back <= len(p.buf); back++ {
+			if utf8.RuneStart(p.buf[len(p.buf)-back]) {
+				if !utf8.FullRune(p.buf[len(p.buf)-back:]) {
+					p.pos -= back
+				}
+				break
+			}
+		}
+		if !p.fill() {
+			p.pos = len(p.buf)
+			return
+		}
+	}
+}
+
+// add holds a triple of the statement at hand.
+func (p *parser) add(s, pred, o triple.Term) error {
+	p.held = append(p.held, triple.Triple{Subject: s, Predicate: pred, Object: o, Graph: p.graph})
+	p.heldBytes += len(o.Value())
+	if len(p.held) >= maxHeldTriples || p.heldBytes >= maxHeldBytes {
+		return p.release()
+	}
+	return nil
+}
+
+// release gives out the triples held.
+func (p *parser) release() error {
+	for i := range p.held {
+		if !p.yield(p.held[i], nil) {
+			return errStopped
+		}
+	}
+	p.drop()
+	return nil
+}
+
+// drop forgets the triples held.
+func (p *parser) drop() {
+	p.held, p.heldBytes = p.held[:0], 0
+	if cap(p.held) > maxHeldTriples/16 {
+		p.held = nil
+	}
+}
+
+// fail returns the syntax error of the byte off behind pos, or, where the input
+// has broken off, the reader's error. It moves pos to the place.
+func (p *parser) fail(off int, format string, args ...any) error {
+	p.pos = min(p.pos+off, len(p.buf))
+	if p.err != nil {
+		return p.readError()
+	}
+	at := p.tell(p.pos)
+	msg := fmt.Sprintf(format, args...)
+	if p.tooLong {
+		p.tooLong = false
+		msg = fmt.Sprintf("token of more than %d bytes", p.limit)
+	}
+	return &triple.SyntaxError{Source: p.opts.Source, Line: at.line, Column: at.column + 1, Offset: at.offset, Msg: msg}
+}
+
+// failIn is fail for an error within a string or an IRI, whose rest is skipped
+// before a statement's end is looked for.
+func (p *parser) failIn(in enclosure, off int, format string, args ...any) error {
+	err := p.fail(off, format, args...)
+	p.inside = in
+	return err
+}
+
+// failAcross is fail for the token at pos that is still open size bytes behind it.
+func (p *parser) failAcross(in enclosure, size int, format string, args ...any) error {
+	end := p.pos + size
+	err := p.failIn(in, 0, format, args...)
+	p.pos = end
+	return err
+}
+
+// expected returns the error that something else stands at pos.
+func (p *parser) expected(what string) error {
+	c := p.next()
+	switch {
+	case c < 0:
+		return p.fail(0, "the document ends here; expected %s", what)
+	case c < utf8.RuneSelf:
+		return p.fail(0, "expected %s, found %q", what, rune(c))
+	}
+	p.need(utf8.UTFMax)
+	r, size := utf8.DecodeRune(p.buf[p.pos:])
+	if r == utf8.RuneError && size <= 1 {
+		return p.fail(0, "invalid UTF-8 (byte 0x%02X)", c)
+	}
+	return p.fail(0, "expected %s, found %q", what, r)
+}
+
+func (p *parser) readError() error {
+	if p.opts.Source == "" {
+		return fmt.Errorf("read: %w", p.err)
+	}
+	return fmt.Errorf("read %s: %w", p.opts.Source, p.err)
+}

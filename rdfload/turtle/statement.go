@@ -1,0 +1,178 @@
+package turtle
+
+import (
+	"bytes"
+
+	"github.com/trefoildb/trefoil/rdfload/syntax/iri"
+	"github.com/trefoildb/trefoil/triple"
+)
+
+// statement parses what starts with the byte c at pos: a directive, or triples
+// with their '.', or in TriG a graph block.
+func (p *parser) statement(c int) error {
+	switch c {
+	case '@':
+		return p.atDirective()
+	case 'p', 'P', 'b', 'B', 'g', 'G':
+		word, err := p.keyword()
+		if err != nil {
+			return err
+		}
+		switch {
+		case bytes.EqualFold(word, []byte("prefix")):
+			p.pos += len(word)
+			return p.prefixDirective()
+		case bytes.EqualFold(word, []byte("base")):
+			p.pos += len(word)
+			return p.baseDirective()
+		case p.opts.TriG && bytes.EqualFold(word, []byte("graph")):
+			p.pos += len(word)
+			return p.graphStatement()
+		}
+	case '{':
+		if p.opts.TriG {
+			return p.block(triple.Term{})
+		}
+	}
+	if p.opts.TriG {
+		return p.triplesOrGraph(c)
+	}
+	subject, alone, err := p.subject(c)
+	if err != nil {
+		return err
+	}
+	return p.restOfTriples(subject, alone)
+}
+
+// restOfTriples parses what follows a subject at the top level. A subject that
+// stands alone may do without predicates.
+func (p *parser) restOfTriples(subject triple.Term, alone bool) error {
+	if !alone || p.next() != '.' {
+		if err := p.predicateObjects(subject); err != nil {
+			return err
+		}
+	}
+	return p.dot("'.', ';' or ','")
+}
+
+// dot consumes the '.' that ends a statement.
+func (p *parser) dot(expected string) error {
+	if p.next() != '.' {
+		return p.expected(expected)
+	}
+	p.pos++
+	return nil
+}
+
+// atDirective parses @prefix and @base.
+func (p *parser) atDirective() error {
+	n := 1
+	for c := p.peek(n); c >= 0 && ascii[c]&cLetter != 0 && n < 16; c = p.peek(n) {
+		n++
+	}
+	var err error
+	switch word := p.buf[p.pos : p.pos+n]; string(word) {
+	case "@prefix":
+		p.pos += n
+		err = p.prefixDirective()
+	case "@base":
+		p.pos += n
+		err = p.baseDirective()
+	default:
+		return p.fail(0, "expected @prefix or @base, found %q", word)
+	}
+	if err != nil {
+		return err
+	}
+	return p.dot("'.'")
+}
+
+// prefixDirective parses what follows the word prefix.
+func (p *parser) prefixDirective() error {
+	p.next()
+	n, err := p.prefixLen()
+	if err != nil {
+		return err
+	}
+	if p.peek(n) != ':' {
+		return p.expected("a prefix with ':', such as \"ex:\"")
+	}
+	name := string(p.buf[p.pos : p.pos+n])
+	p.pos += n + 1
+	// Should the rest be malformed, the name must not keep its earlier meaning.
+	p.forgetPrefix(name)
+	if p.next() != '<' {
+		return p.expected("an IRI in <>")
+	}
+	namespace, err := p.iriRef(false)
+	if err != nil {
+		return err
+	}
+	if p.prefixBytes += len(name) + len(namespace); p.prefixBytes > maxPrefixBytes {
+		return p.fail(0, "prefixes of more than %d bytes together", maxPrefixBytes)
+	}
+	p.prefixes[name] = namespace
+	return nil
+}
+
+func (p *parser) forgetPrefix(name string) {
+	if namespace, ok := p.prefixes[name]; ok {
+		p.prefixBytes -= len(name) + len(namespace)
+		delete(p.prefixes, name)
+	}
+}
+
+// baseDirective parses what follows the word base.
+func (p *parser) baseDirective() error {
+	old, lost := p.base, p.baseLost
+	p.base, p.baseLost = iri.Base{}, true
+	if p.next() != '<' {
+		return p.expected("an IRI in <>")
+	}
+	p.base, p.baseLost = old, lost
+	ref, err := p.iriRef(false)
+	if err == nil {
+		var base iri.Base
+		if base, err = iri.NewBase(ref); err == nil {
+			p.base, p.baseLost = base, false
+			return nil
+		}
+		err = p.fail(0, "%v", err) // the IRI is longer than a term, say
+	}
+	p.base, p.baseLost = iri.Base{}, true
+	return err
+}
+
+// predicateObjects parses predicateObjectList: verb objectList (';' ...)*.
+func (p *parser) predicateObjects(subject triple.Term) error {
+	for {
+		verb, err := p.verb()
+		if err != nil {
+			return err
+		}
+		for {
+			object, err := p.object()
+			if err != nil {
+				return err
+			}
+			if err := p.add(subject, verb, object); err != nil {
+				return err
+			}
+			if p.next() != ',' {
+				break
+			}
+			p.pos++
+		}
+		if p.next() != ';' {
+			return nil
+		}
+		c := p.next()
+		for c == ';' {
+			p.pos++
+			c = p.next()
+		}
+		if c == '.' || c == ']' || c == '}' || c < 0 {
+			return nil
+		}
+	}
+}

@@ -1,0 +1,245 @@
+package turtle
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+
+	"github.com/trefoildb/trefoil/triple"
+)
+
+// ErrNamedGraph says that a triple of a named graph was given to a writer of
+// Turtle, which has none.
+var ErrNamedGraph = errors.New("turtle has no named graphs; write TriG")
+
+// WriterOptions say how a document is written. The zero value writes Turtle
+// without prefixes.
+type WriterOptions struct {
+	TriG bool
+	// Prefixes maps prefixes, without ':', to absolute IRIs. All are declared at
+	// the document's start, used or not.
+	Prefixes map[string]string
+}
+
+// Validate returns nil where the options can be used. Prefixes are ASCII
+// letters, digits, '_' and '-', and start with a letter, or are empty.
+func (o WriterOptions) Validate() error {
+	for _, name := range slices.Sorted(maps.Keys(o.Prefixes)) {
+		for i := range len(name) {
+			if class := ascii[name[i]]; class&cName == 0 || i == 0 && class&cLetter == 0 {
+				return fmt.Errorf("prefix %q: use ASCII letters, digits, '_' and '-', and a letter first", name)
+			}
+		}
+		if err := triple.CheckIRI(o.Prefixes[name]); err != nil {
+			return fmt.Errorf("prefix %q: %w", name, err)
+		}
+	}
+	return nil
+}
+
+// Writer writes Turtle or TriG as a stream, in the order given: statements that
+// follow each other with the same subject, or subject and predicate, are joined
+// by ';' and ','. Nothing but the triple before is remembered. A triple that
+// [triple.Triple.Check] refuses makes a malformed document.
+type Writer struct {
+	w       *bufio.Writer
+	opts    WriterOptions
+	names   map[string]string // namespace IRI -> prefix with ':'
+	lengths []int             // of the namespaces, longest first
+
+	last    triple.Triple
+	open    bool // a statement is not ended
+	inGraph bool // so is a block
+	line    []byte
+	err     error
+}
+
+// NewWriter returns a writer to w and writes the prefixes. The caller must Close
+// it; an error of w is returned by the next Write or Close.
+func NewWriter(w io.Writer, opts WriterOptions) (*Writer, error) {
+	if err := opts.Validate(); err != nil {
+		return nil, err
+	}
+	t := &Writer{w: bufio.NewWriterSize(w, 64<<10), opts: opts, names: make(map[string]string)}
+	for _, name := range slices.Sorted(maps.Keys(opts.Prefixes)) {
+		namespace := opts.Prefixes[name]
+		t.line = append(t.line, "@prefix "+name+": <"+namespace+"> .\n"...)
+		if _, ok := t.names[namespace]; !ok {
+			t.names[namespace] = name + ":"
+			t.lengths = append(t.lengths, len(namespace))
+		}
+	}
+	slices.Sort(t.lengths)
+	t.lengths = slices.Compact(t.lengths)
+	slices.Reverse(t.lengths)
+	return t, t.flushLine()
+}
+
+// Write writes one triple.
+func (t *Writer) Write(tr triple.Triple) error {
+	if t.err != nil {
+		return t.err
+	}
+	if !t.opts.TriG && !tr.Graph.IsZero() {
+		return ErrNamedGraph
+	}
+	if tr.Graph != t.last.Graph {
+		t.endGraph()
+		if !tr.Graph.IsZero() {
+			t.line = append(t.appendTerm(t.line, tr.Graph), " {\n"...)
+			t.inGraph = true
+		}
+	}
+	switch {
+	case t.open && tr.Subject == t.last.Subject && tr.Predicate == t.last.Predicate:
+		t.line = append(t.line, " , "...)
+	case t.open && tr.Subject == t.last.Subject:
+		t.line = append(t.line, " ;\n    "...)
+		t.line = append(t.appendVerb(t.line, tr.Predicate), ' ')
+	default:
+		t.endStatement()
+		t.line = append(t.appendTerm(t.line, tr.Subject), ' ')
+		t.line = append(t.appendVerb(t.line, tr.Predicate), ' ')
+	}
+	t.line = t.appendTerm(t.line, tr.Object)
+	t.last, t.open = tr, true
+	return t.flushLine()
+}
+
+// Close ends the document and flushes it. It does not close the io.Writer.
+func (t *Writer) Close() error {
+	if t.err != nil {
+		return t.err
+	}
+	t.endGraph()
+	if err := t.flushLine(); err != nil {
+		return err
+	}
+	t.err = errors.New("write to a closed turtle writer")
+	return t.w.Flush()
+}
+
+func (t *Writer) endStatement() {
+	if t.open {
+		t.line = append(t.line, " .\n"...)
+		t.open = false
+	}
+}
+
+func (t *Writer) endGraph() {
+	t.endStatement()
+	if t.inGraph {
+		t.line = append(t.line, "}\n"...)
+		t.inGraph = false
+	}
+}
+
+// flushLine moves line to the buffered writer.
+func (t *Writer) flushLine() error {
+	if _, err := t.w.Write(t.line); err != nil {
+		t.err = fmt.Errorf("write: %w", err)
+		return t.err
+	}
+	t.line = t.line[:0]
+	return nil
+}
+
+func (t *Writer) appendVerb(dst []byte, term triple.Term) []byte {
+	if term == termType {
+		return append(dst, 'a')
+	}
+	return t.appendTerm(dst, term)
+}
+
+// appendTerm appends the term in its shortest form that is beyond doubt.
+func (t *Writer) appendTerm(dst []byte, term triple.Term) []byte {
+	switch term.Kind() {
+	case triple.IRI:
+		return t.appendIRI(dst, term.Value())
+	case triple.Literal:
+		if hasShortForm(term.Value(), term.Datatype()) {
+			return append(dst, term.Value()...)
+		}
+		if term.Lang() == "" && term.Datatype() != triple.XSDString {
+			dst = triple.AppendNT(dst, triple.NewString(term.Value()))
+			return t.appendIRI(append(dst, "^^"...), term.Datatype())
+		}
+	}
+	return triple.AppendNT(dst, term)
+}
+
+// appendIRI appends a prefixed name where the longest namespace that fits leaves
+// a local name of ASCII letters, digits, '_' and '-', and the IRI otherwise.
+func (t *Writer) appendIRI(dst []byte, iri string) []byte {
+	for _, n := range t.lengths {
+		if n > len(iri) {
+			continue
+		}
+		if name, ok := t.names[iri[:n]]; ok && isSimpleLocal(iri[n:]) {
+			return append(append(dst, name...), iri[n:]...)
+		}
+	}
+	return append(append(append(dst, '<'), iri...), '>')
+}
+
+func isSimpleLocal(local string) bool {
+	for i := range len(local) {
+		if ascii[local[i]]&cName == 0 || i == 0 && local[i] == '-' {
+			return false
+		}
+	}
+	return true
+}
+
+// hasShortForm tells whether a literal of the datatype is written without quotes.
+func hasShortForm(lexical, datatype string) bool {
+	switch datatype {
+	case triple.XSDBoolean:
+		return lexical == "true" || lexical == "false"
+	case triple.XSDInteger, triple.XSDDecimal, triple.XSDDouble:
+		return numberType(lexical) == datatype
+	}
+	return false
+}
+
+// numberType returns the datatype of a number in Turtle, "" where s is none.
+func numberType(s string) string {
+	if s != "" && (s[0] == '+' || s[0] == '-') {
+		s = s[1:]
+	}
+	whole := countDigits(s)
+	s = s[whole:]
+	if s == "" && whole > 0 {
+		return triple.XSDInteger
+	}
+	fraction := 0
+	if s != "" && s[0] == '.' {
+		fraction = countDigits(s[1:])
+		s = s[1+fraction:]
+	}
+	switch {
+	case s == "" && fraction > 0:
+		return triple.XSDDecimal
+	case s == "" || whole+fraction == 0 || s[0] != 'e' && s[0] != 'E':
+		return ""
+	}
+	s = s[1:]
+	if s != "" && (s[0] == '+' || s[0] == '-') {
+		s = s[1:]
+	}
+	if n := countDigits(s); n > 0 && n == len(s) {
+		return triple.XSDDouble
+	}
+	return ""
+}
+
+func countDigits(s string) int {
+	n := 0
+	for n < len(s) && ascii[s[n]]&cDigit != 0 {
+		n++
+	}
+	return n
+}
