@@ -1,0 +1,316 @@
+package workload
+
+// This file holds the model of a store: what it must answer, computed in the
+// simplest way that is fast enough for tests.
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// A Model is a set of statements in sorted slices. It answers searches as a
+// store has to. Terms that are spelled differently and mean the same, such as
+// "é" and "\u00E9", are the same to it. It knows the XSD datatypes that the
+// applications use: integer, decimal, boolean, date and dateTime.
+//
+// An insertion is linear in the number of statements, with a small constant. The
+// zero value is empty and ready. A Model is not safe for concurrent use.
+type Model struct {
+	// Invariant: orders[i] is sorted by orders i of orderNames, without
+	// duplicates; the first three hold all statements, GSPO those with a graph.
+	orders [4][]*entry
+	terms  map[string]*term
+}
+
+// An entry is a statement with its parsed terms, in the order S, P, O, G.
+type entry struct {
+	terms     [4]*term
+	statement Statement
+}
+
+// Effect says what an Add or a Delete did: Changed statements were added (or
+// deleted), Unchanged ones were there already (or were not there).
+type Effect struct{ Changed, Unchanged int }
+
+const spo, pos, osp, gspo = 0, 1, 2, 3
+
+var (
+	orderNames = [4]string{"spo", "pos", "osp", "gspo"}
+	// orderTerms are the positions of a statement in each order.
+	orderTerms = [4][4]int{{0, 1, 2, 3}, {1, 2, 0, 3}, {2, 0, 1, 3}, {3, 0, 1, 2}}
+)
+
+// Len returns the number of statements.
+func (m *Model) Len() int { return len(m.orders[spo]) }
+
+// Apply carries out an operation; a Find changes nothing. If it fails, some of
+// the operation's statements may have been applied.
+func (m *Model) Apply(op Op) (Effect, error) {
+	var effect Effect
+	for _, s := range op.Statements {
+		changed := false
+		e, err := m.entry(s)
+		if err != nil {
+			return effect, err
+		}
+		switch op.Kind {
+		case Add:
+			changed = m.add(e)
+		case Delete:
+			changed = m.remove(e)
+		}
+		if changed {
+			effect.Changed++
+		} else {
+			effect.Unchanged++
+		}
+	}
+	return effect, nil
+}
+
+func (m *Model) add(e *entry) bool {
+	for order := range m.orders {
+		if order == gspo && e.statement.G == "" {
+			continue
+		}
+		i, found := m.position(order, e)
+		if found {
+			return false
+		}
+		m.orders[order] = slices.Insert(m.orders[order], i, e)
+	}
+	return true
+}
+
+func (m *Model) remove(e *entry) bool {
+	found := false
+	for order := range m.orders {
+		var i int
+		if i, found = m.position(order, e); found {
+			m.orders[order] = slices.Delete(m.orders[order], i, i+1)
+		} else if order == spo {
+			return false
+		}
+	}
+	return true
+}
+
+func (m *Model) position(order int, e *entry) (int, bool) {
+	return slices.BinarySearchFunc(m.orders[order], e, func(a, b *entry) int {
+		return comparePrefix(order, a, &b.terms, 4)
+	})
+}
+
+// comparePrefix compares the first n positions of an order. terms are in the
+// order S, P, O, G.
+func comparePrefix(order int, e *entry, terms *[4]*term, n int) int {
+	for _, position := range orderTerms[order][:n] {
+		if c := compare(e.terms[position], terms[position]); c != 0 {
+			return c
+		}
+	}
+	return 0
+}
+
+func (m *Model) entry(s Statement) (e *entry, err error) {
+	e = &entry{statement: s}
+	for i, text := range [4]string{s.S, s.P, s.O, s.G} {
+		if text == "" && i == 3 {
+			e.terms[i] = &term{class: absentClass}
+			continue
+		}
+		if e.terms[i], err = m.term(text); err != nil {
+			return nil, fmt.Errorf("%w in %v", err, s)
+		}
+	}
+	return e, nil
+}
+
+// term parses a term, once for each spelling.
+func (m *Model) term(s string) (*term, error) {
+	if t, ok := m.terms[s]; ok {
+		return t, nil
+	}
+	t, err := parseTerm(s)
+	if err != nil {
+		return nil, err
+	}
+	if m.terms == nil {
+		m.terms = make(map[string]*term)
+	}
+	m.terms[s] = t
+	return t, nil
+}
+
+// Answer returns what a store has to answer: a sequence, if Order is set, and
+// else a set, which is sorted in the order that suits the pattern. The slice is
+// the caller's.
+func (m *Model) Answer(s Search) ([]Statement, error) {
+	if s.Order != "" {
+		return m.answerRange(s)
+	}
+	answer, err := m.answerPattern(s.Pattern)
+	for _, property := range s.Follow {
+		var next []Statement
+		seen := make(map[string]bool)
+		for _, from := range answer {
+			if err != nil || seen[from.S] {
+				continue
+			}
+			seen[from.S] = true
+			var some []Statement
+			some, err = m.answerPattern(Statement{P: property, O: from.S})
+			next = append(next, some...)
+		}
+		answer = next
+	}
+	return answer, err
+}
+
+func (m *Model) answerPattern(p Statement) ([]Statement, error) {
+	order := spo
+	switch {
+	case p.G != "" && p.G != DefaultGraph && p.P == "" && p.O == "":
+		order = gspo
+	case p.S == "" && p.P != "":
+		order = pos
+	case p.O != "" && p.P == "":
+		order = osp
+	}
+	var terms [4]*term
+	for i, text := range [4]string{p.S, p.P, p.O, p.G} {
+		if text == "" {
+			continue
+		}
+		t := &term{class: absentClass}
+		if i < 3 || text != DefaultGraph {
+			var err error
+			if t, err = m.term(text); err != nil {
+				return nil, err
+			}
+		}
+		terms[i] = t
+	}
+	n := 0
+	for n < 4 && terms[orderTerms[order][n]] != nil {
+		n++
+	}
+	var answer []Statement
+next:
+	for _, e := range m.prefixed(order, &terms, n) {
+		for i, t := range terms {
+			if t != nil && compare(t, e.terms[i]) != 0 {
+				continue next
+			}
+		}
+		answer = append(answer, e.statement)
+	}
+	return answer, nil
+}
+
+// prefixed returns the statements whose first n positions are terms'.
+func (m *Model) prefixed(order int, terms *[4]*term, n int) []*entry {
+	all := m.orders[order]
+	bound := func(above int) int {
+		i, _ := slices.BinarySearchFunc(all, terms, func(e *entry, terms *[4]*term) int {
+			if comparePrefix(order, e, terms, n) < above {
+				return -1
+			}
+			return 1
+		})
+		return i
+	}
+	return all[bound(0):bound(1)]
+}
+
+func (m *Model) answerRange(s Search) ([]Statement, error) {
+	order := slices.Index(orderNames[:], s.Order)
+	if order < 0 || len(s.Prefix) > 4 {
+		return nil, fmt.Errorf("workload: no order %q with a prefix of %d terms", s.Order, len(s.Prefix))
+	}
+	var terms [4]*term
+	for i, text := range s.Prefix {
+		t, err := m.term(text)
+		if err != nil {
+			return nil, err
+		}
+		terms[orderTerms[order][i]] = t
+	}
+	within, err := s.bounds()
+	if err != nil {
+		return nil, err
+	}
+	var answer []Statement
+	for _, e := range m.prefixed(order, &terms, len(s.Prefix)) {
+		next := &term{}
+		if len(s.Prefix) < 4 {
+			next = e.terms[orderTerms[order][len(s.Prefix)]]
+		}
+		if within(next) {
+			answer = append(answer, e.statement)
+		}
+	}
+	if s.Reverse {
+		slices.Reverse(answer)
+	}
+	if s.Limit > 0 && len(answer) > s.Limit {
+		answer = slices.Clip(answer[:s.Limit])
+	}
+	return answer, nil
+}
+
+// bounds returns the test of a range's next term.
+func (s Search) bounds() (func(*term) bool, error) {
+	var tests []func(*term) bool
+	for _, b := range []struct {
+		text string
+		ok   func(c int) bool
+	}{
+		{s.GE, func(c int) bool { return c >= 0 }},
+		{s.GT, func(c int) bool { return c > 0 }},
+		{s.LE, func(c int) bool { return c <= 0 }},
+		{s.LT, func(c int) bool { return c < 0 }},
+	} {
+		if b.text == "" {
+			continue
+		}
+		bound, err := parseTerm(b.text)
+		if err != nil {
+			return nil, err
+		}
+		tests = append(tests, func(t *term) bool {
+			return t.class == bound.class && b.ok(compareValue(t, bound))
+		})
+	}
+	if s.Starts != "" {
+		start, err := parseStart(s.Starts)
+		if err != nil {
+			return nil, err
+		}
+		tests = append(tests, func(t *term) bool {
+			return t.class == start.class && strings.HasPrefix(t.text, start.text) && strings.EqualFold(t.tag, start.tag)
+		})
+	}
+	return func(t *term) bool {
+		for _, test := range tests {
+			if !test(t) {
+				return false
+			}
+		}
+		return true
+	}, nil
+}
+
+// parseStart parses the beginning of a term: see Search.Starts.
+func parseStart(s string) (*term, error) {
+	switch {
+	case s[0] == '<':
+		text, err := unescape(strings.TrimSuffix(s[1:], ">"))
+		return &term{class: iriClass, text: text}, err
+	case s[0] == '"' && closingQuote(s) < 0:
+		text, err := unescape(s[1:])
+		return &term{class: stringClass, text: text}, err
+	}
+	return parseTerm(s)
+}

@@ -1,0 +1,201 @@
+package workload
+
+// This file tests what the data sets look like.
+
+import (
+	"bytes"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"unicode/utf8"
+)
+
+func TestLUBMShape(t *testing.T) {
+	g := LUBM{Seed: 1, Universities: 1}
+	data := generate(t, g)
+	lines := bytes.Count(data, []byte("\n"))
+	if lines < 130_000 || lines > 280_000 {
+		t.Errorf("a university of %d triples", lines)
+	}
+	if perLine := len(data) / lines; perLine < 163 || perLine > 175 {
+		t.Errorf("%d bytes a line, want about 170", perLine)
+	}
+	count := func(text string) int { return bytes.Count(data, []byte(text)) }
+	class := func(name string) int { return count(rdfType + univ + name + ">") }
+	departments := class("Department")
+	faculty := 0
+	for rank, name := range rankNames {
+		n := class(name)
+		faculty += n
+		if n < departments*rankCounts[rank][0] || n > departments*rankCounts[rank][1] {
+			t.Errorf("%d of class %s in %d departments", n, name, departments)
+		}
+	}
+	within := func(what string, n, low, high int) {
+		if n < low || n > high {
+			t.Errorf("%d %s, want %d to %d", n, what, low, high)
+		}
+	}
+	within("departments", departments, 15, 25)
+	within("undergraduates", class("UndergraduateStudent"), faculty*8, faculty*14)
+	within("graduates", class("GraduateStudent"), faculty*3, faculty*4)
+	within("heads", count("#headOf>"), departments, departments)
+	within("courses", class("Course"), faculty, 2*faculty)
+	for _, p := range []string{"name", "emailAddress", "telephone", "age", "birthDate", "subOrganizationOf", "worksFor",
+		"memberOf", "teacherOf", "takesCourse", "teachingAssistantOf", "advisor", "undergraduateDegreeFrom",
+		"mastersDegreeFrom", "doctoralDegreeFrom", "publicationAuthor", "researchInterest", "tenured", "public",
+		"credits", "gpa", "enrolled", "published"} {
+		if count("#"+p+">") == 0 {
+			t.Errorf("no property %s", p)
+		}
+	}
+	for _, l := range languages {
+		if count(`"@`+l.tag+" .\n") == 0 {
+			t.Errorf("no label in %s", l.tag)
+		}
+	}
+	for _, m := range regexp.MustCompile(`#age> "(\d+)"`).FindAllSubmatch(data, -1) {
+		if age, _ := strconv.Atoi(string(m[1])); age < 17 || age > 70 {
+			t.Fatalf("age %d", age)
+		}
+	}
+}
+
+// TestLUBMReferences checks that everything of a department that a statement
+// points to has a class, so that joins find it.
+func TestLUBMReferences(t *testing.T) {
+	data := string(generate(t, LUBM{Seed: 4, Universities: 1}))
+	typed := make(map[string]bool)
+	for line := range strings.Lines(data) {
+		if s, _, ok := strings.Cut(line, rdfType); ok {
+			typed[s] = true
+		}
+	}
+	for line := range strings.Lines(data) {
+		if strings.Contains(line, "DegreeFrom>") || strings.Contains(line, rdfType) {
+			continue
+		}
+		fields := strings.Fields(line)
+		if !typed[fields[0]] || strings.HasPrefix(fields[2], "<") && !typed[fields[2]] {
+			t.Fatalf("a reference to nothing: %s", line)
+		}
+	}
+}
+
+func TestTextsShape(t *testing.T) {
+	data := string(generate(t, Texts{Seed: 1, Triples: 20_000}))
+	long, chars, languagesSeen := 0, 0, make(map[string]bool)
+	for line := range strings.Lines(data) {
+		if !strings.Contains(line, pDescription) && !strings.Contains(line, pText) {
+			continue
+		}
+		object := line[strings.IndexByte(line, '"') : len(line)-len(" .\n")]
+		text, err := parseTerm(object)
+		if err != nil {
+			t.Fatal(err)
+		}
+		n := utf8.RuneCountInString(text.text)
+		if n < textMinChars || n > textMaxChars {
+			t.Fatalf("a text of %d characters: %s", n, line)
+		}
+		long++
+		chars += n
+		languagesSeen[text.tag] = true
+	}
+	if len(languagesSeen) != len(languages) {
+		t.Errorf("texts in %d languages", len(languagesSeen))
+	}
+	if mean := chars / long; mean < 500 || mean > 700 {
+		t.Errorf("a mean of %d characters", mean)
+	}
+	if share := len(data) / 20_000; share < 280 || share > 360 {
+		t.Errorf("%d bytes a line", share)
+	}
+	for _, escape := range []string{`\"`, `\\`, `\n`, `\t`, `\u20AC`, `\U0001F331`} {
+		if !strings.Contains(data, escape) {
+			t.Errorf("no %s", escape)
+		}
+	}
+}
+
+func TestWebShape(t *testing.T) {
+	for _, g := range []Web{{Seed: 1, Pages: 60_000}, {Seed: 2, Pages: 40_000, Hosts: 500, Links: 30, InsidePercent: 60}} {
+		graph, err := g.Graph()
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := g.defaults()
+		if graph.Pages() != want.Pages || graph.Hosts() != want.Hosts {
+			t.Errorf("%d pages on %d hosts", graph.Pages(), graph.Hosts())
+		}
+		links, inside, largest := 0, 0, 0
+		in := make([]int, graph.Pages())
+		var out []int
+		for page := range graph.Pages() {
+			_, first, end := graph.Host(page)
+			largest = max(largest, end-first)
+			out = graph.AppendLinks(out[:0], page)
+			if len(out) != graph.OutDegree(page) {
+				t.Fatalf("page %d has %d links, announced %d", page, len(out), graph.OutDegree(page))
+			}
+			for _, target := range out {
+				links++
+				in[target]++
+				if target >= first && target < end {
+					inside++
+				}
+			}
+		}
+		if mean := float64(links) / float64(graph.Pages()); mean < float64(want.Links)-1 || mean > float64(want.Links)+1 {
+			t.Errorf("%.2f links a page, want %d", mean, want.Links)
+		}
+		if share := 100 * float64(inside) / float64(links); share < float64(want.InsidePercent)-3 || share > float64(want.InsidePercent)+3 {
+			t.Errorf("%.1f%% of the links inside the host, want %d", share, want.InsidePercent)
+		}
+		slices.Sort(in)
+		slices.Reverse(in)
+		t.Logf("largest host %d pages; in-degrees: top %v, 1%% %d, 10%% %d, median %d",
+			largest, in[:5], in[len(in)/100], in[len(in)/10], in[len(in)/2])
+		// A power law: the first page has far more than the hundredth, and that
+		// one than the median.
+		if in[0] < 60*in[len(in)/2] || in[len(in)/1000] < 12*in[len(in)/2] || in[len(in)/2] == 0 {
+			t.Errorf("in-degrees have no long tail: %d, %d, %d", in[0], in[len(in)/1000], in[len(in)/2])
+		}
+	}
+}
+
+func TestWebURLs(t *testing.T) {
+	graph, err := Web{Seed: 9, Pages: 30_000, Hosts: 300}.Graph()
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := make(map[string]bool)
+	last, lastHost := "", -1
+	for page := range graph.Pages() {
+		host, _, _ := graph.Host(page)
+		url := string(graph.AppendURL(nil, page))
+		if seen[url] || host == lastHost && url <= last {
+			t.Fatalf("%s after %s", url, last)
+		}
+		seen[url], last, lastHost = true, url, host
+	}
+}
+
+// Graphs so small that pages run out of other pages.
+func TestWebSmall(t *testing.T) {
+	for _, g := range []Web{{Pages: 2, Hosts: 1}, {Pages: 2, Hosts: 2}, {Pages: 20, Hosts: 1}, {Pages: 20, Hosts: 20}, {Pages: 50, Hosts: 3, Links: 1000}} {
+		data := generate(t, g)
+		lines := strings.Split(strings.TrimSpace(string(data)), "\n")
+		slices.Sort(lines)
+		if len(slices.Compact(lines)) != bytes.Count(data, []byte("\n")) {
+			t.Errorf("%+v: a link twice", g)
+		}
+		g.TSV = true
+		plain := strings.NewReplacer("> <"+LinksTo+"> <", "\t", "<", "", "> .", "").Replace(string(data))
+		if plain != string(generate(t, g)) {
+			t.Errorf("%+v: the edge list is another graph", g)
+		}
+	}
+}
