@@ -13,7 +13,7 @@ import (
 
 // ErrNamedGraph says that a triple of a named graph was given to a writer of
 // Turtle, which has none.
-var ErrNamedGraph = errors.New("turtle has no named graphs; write TriG")
+var ErrNamedGraph = errors.New("the syntax has no named graphs; write N-Quads or TriG")
 
 // WriterOptions say how a document is written. The zero value writes Turtle
 // without prefixes.

@@ -1,0 +1,196 @@
+package input
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"sync/atomic"
+
+	"github.com/trefoildb/trefoil/rdfload/syntax"
+)
+
+// Errors of a [Reader]; test with [errors.Is].
+var (
+	ErrTruncated = errors.New("the compressed data ends too soon (a truncated file?)")
+	ErrBomb      = errors.New("the compressed data is far larger than it looks (a decompression bomb?)")
+	ErrSyntax    = errors.New("the syntax is not known")
+)
+
+// Limits bound what is read. The zero value means the defaults.
+type Limits struct {
+	// MaxRatio is the greatest number of bytes that come out of one compressed
+	// byte; 0 means 2000. It is looked at behind the first 64 MiB.
+	MaxRatio int64
+	// MaxBytes is the greatest size of a document, decompressed; 0 means any.
+	MaxBytes int64
+}
+
+const (
+	defaultMaxRatio = 2000
+	ratioFrom       = 64 << 20
+)
+
+// Reader reads a document decompressed. It is used by one goroutine, but for the
+// two counts, which any may ask.
+type Reader struct {
+	name    string
+	limits  Limits
+	kind    Compression
+	in      *countingReader
+	plain   io.Reader     // the decompressor, or the input itself
+	peeked  *bufio.Reader // over the counted document
+	closers []func() error
+	out     atomic.Int64
+	err     error
+}
+
+// Open opens the source. The caller must Close the reader.
+func Open(source Source, limits Limits) (*Reader, error) {
+	if source.IsStdin() {
+		return NewReader(os.Stdin, "standard input", limits)
+	}
+	file, err := os.Open(source.Path)
+	if err != nil {
+		return nil, err
+	}
+	r, err := NewReader(file, source.Name, limits)
+	if err != nil {
+		file.Close()
+		return nil, err
+	}
+	r.closers = append(r.closers, file.Close)
+	return r, nil
+}
+
+// NewReader returns a reader of the document that comes out of in, which may be
+// compressed; name is for errors. It reads in's first bytes. The caller must
+// Close the reader, which does not close in.
+func NewReader(in io.Reader, name string, limits Limits) (*Reader, error) {
+	if limits.MaxRatio <= 0 {
+		limits.MaxRatio = defaultMaxRatio
+	}
+	r := &Reader{name: name, limits: limits, in: &countingReader{r: in}}
+	buffered := bufio.NewReaderSize(r.in, 64<<10)
+	head, err := buffered.Peek(magicBytes)
+	if err != nil && err != io.EOF {
+		return nil, fmt.Errorf("read %s: %w", name, err)
+	}
+	r.kind = Detect(head)
+	plain, closer, err := decompress(r.kind, buffered)
+	if err != nil {
+		return nil, r.explain(err)
+	}
+	r.plain = plain
+	if closer != nil {
+		r.closers = append(r.closers, closer)
+	}
+	r.peeked = bufio.NewReaderSize(readerFunc(r.readCounted), syntax.SniffBytes)
+	return r, nil
+}
+
+// Compression tells how the document is compressed.
+func (r *Reader) Compression() Compression { return r.kind }
+
+// BytesIn returns how many bytes of the source, as it is stored, have been read.
+func (r *Reader) BytesIn() int64 { return r.in.n.Load() }
+
+// BytesOut returns how many bytes of the document have been decompressed.
+func (r *Reader) BytesOut() int64 { return r.out.Load() }
+
+// Read reads the document.
+func (r *Reader) Read(p []byte) (int, error) { return r.peeked.Read(p) }
+
+// Close releases the decompressor, and the file of [Open].
+func (r *Reader) Close() error {
+	var errs []error
+	for _, closer := range r.closers {
+		errs = append(errs, closer())
+	}
+	r.closers = nil
+	if r.err == nil {
+		r.err = fmt.Errorf("read %s: %w", r.name, os.ErrClosed)
+	}
+	return errors.Join(errs...)
+}
+
+// Syntax returns the document's syntax: by the source's name where it tells one,
+// and else by its first bytes (see [syntax.Sniff]). Where neither does it is
+// [ErrSyntax]. It is called before the first Read.
+func (r *Reader) Syntax(name string) (syntax.Syntax, error) {
+	if s, ok := syntax.ByFile(name); ok {
+		return s, nil
+	}
+	head, err := r.peeked.Peek(syntax.SniffBytes)
+	if err != nil && err != io.EOF {
+		return 0, err
+	}
+	if s, ok := syntax.Sniff(head, err == io.EOF); ok {
+		return s, nil
+	}
+	return 0, fmt.Errorf("%s: %w; name it: %s", r.name, ErrSyntax, syntax.Names())
+}
+
+// readCounted reads from the decompressor, within the limits.
+func (r *Reader) readCounted(p []byte) (n int, err error) {
+	if r.err != nil {
+		return 0, r.err
+	}
+	defer func() {
+		// The decompressors are fed by strangers.
+		if what := recover(); what != nil {
+			r.err = fmt.Errorf("read %s: the %v data is damaged: %v", r.name, r.kind, what)
+			n, err = 0, r.err
+		}
+	}()
+	n, err = r.plain.Read(p)
+	out := r.out.Add(int64(n))
+	switch {
+	case r.limits.MaxBytes > 0 && out > r.limits.MaxBytes:
+		n = max(n-int(out-r.limits.MaxBytes), 0)
+		r.err = fmt.Errorf("read %s: the document is larger than %d bytes", r.name, r.limits.MaxBytes)
+	case r.kind != Plain && out > ratioFrom && out/r.limits.MaxRatio > r.BytesIn():
+		r.err = fmt.Errorf("read %s: %w: %d bytes came out of %d", r.name, ErrBomb, out, r.BytesIn())
+	case err != nil && err != io.EOF:
+		r.err = r.explain(err)
+	default:
+		r.err = err // nil or io.EOF
+	}
+	return n, r.err
+}
+
+// explain says in an error which document it is of, and that it is truncated.
+func (r *Reader) explain(err error) error {
+	switch {
+	case r.in.err != nil:
+		return fmt.Errorf("read %s: %w", r.name, r.in.err)
+	case r.kind != Plain && (errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF)):
+		return fmt.Errorf("read %s: %v: %w", r.name, r.kind, ErrTruncated)
+	case r.kind != Plain:
+		return fmt.Errorf("read %s: %v: %w", r.name, r.kind, err)
+	}
+	return fmt.Errorf("read %s: %w", r.name, err)
+}
+
+// countingReader counts what it reads and keeps an error that is not io.EOF, for
+// not every decompressor passes it on unchanged.
+type countingReader struct {
+	r   io.Reader
+	n   atomic.Int64
+	err error
+}
+
+func (c *countingReader) Read(p []byte) (int, error) {
+	n, err := c.r.Read(p)
+	c.n.Add(int64(n))
+	if err != nil && err != io.EOF {
+		c.err = err
+	}
+	return n, err
+}
+
+// readerFunc is a Read method by itself.
+type readerFunc func(p []byte) (int, error)
+
+func (f readerFunc) Read(p []byte) (int, error) { return f(p) }

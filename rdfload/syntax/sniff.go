@@ -1,0 +1,75 @@
+package syntax
+
+import (
+	"bytes"
+
+	"github.com/trefoildb/trefoil/triple"
+)
+
+// SniffBytes is how much of a document [Sniff] likes to see.
+const SniffBytes = 64 << 10
+
+// Sniff guesses a document's syntax from its first bytes. It looks at what comes
+// first after white space, a byte order mark and lines of '#' comment:
+//
+//   - <?xml, <!, or a tag such as <rdf:RDF with xmlns in it: RDF/XML
+//   - { or [ and then a JSON string, brace or the matching bracket: JSON-LD
+//   - a line that is an N-Quads statement: N-Quads, which includes N-Triples
+//   - <, _:, @, [, (, { or a letter or ':' otherwise: TriG, which includes Turtle
+//
+// It returns false for anything else, for a document without a statement, and
+// where the first line does not end within head and whole is not set.
+func Sniff(head []byte, whole bool) (Syntax, bool) {
+	head = skipComments(bytes.TrimPrefix(head, []byte("\xEF\xBB\xBF")))
+	if len(head) == 0 {
+		return 0, false
+	}
+	switch c := head[0]; {
+	case looksLikeXML(head):
+		return RDFXML, true
+	case c == '{' || c == '[':
+		next := bytes.TrimLeft(head[1:], " \t\r\n")
+		if len(next) > 0 && (next[0] == '"' || c == '[' && (next[0] == '{' || next[0] == '[')) {
+			return JSONLD, true
+		}
+		return TriG, true
+	case c == '<' || c == '_':
+		line := head
+		if i := bytes.IndexAny(head, "\r\n"); i >= 0 {
+			line = head[:i]
+		} else if !whole {
+			return 0, false
+		}
+		if triple.NewScanner(bytes.NewReader(line), triple.ScanOptions{Quads: true}).Scan() {
+			return NQuads, true
+		}
+		return TriG, true
+	case c == '@' || c == '(' || c == ':' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z':
+		return TriG, true
+	}
+	return 0, false
+}
+
+// skipComments returns head from the first byte that is neither white space nor
+// in a comment.
+func skipComments(head []byte) []byte {
+	for {
+		head = bytes.TrimLeft(head, " \t\r\n")
+		if len(head) == 0 || head[0] != '#' {
+			return head
+		}
+		i := bytes.IndexAny(head, "\r\n")
+		if i < 0 {
+			return nil
+		}
+		head = head[i:]
+	}
+}
+
+func looksLikeXML(head []byte) bool {
+	if bytes.HasPrefix(head, []byte("<?xml")) || bytes.HasPrefix(head, []byte("<!")) {
+		return true
+	}
+	end := bytes.IndexByte(head, '>')
+	return head[0] == '<' && end > 0 && bytes.Contains(head[:end], []byte("xmlns"))
+}

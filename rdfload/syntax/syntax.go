@@ -1,0 +1,140 @@
+// Package syntax names the RDF syntaxes that trefoil reads and writes, tells them
+// apart, and parses and writes any of them through one door.
+package syntax
+
+import (
+	"fmt"
+	"mime"
+	"path"
+	"slices"
+	"strings"
+)
+
+// Syntax is a concrete syntax of RDF 1.1. The zero Syntax is none.
+type Syntax uint8
+
+// The syntaxes.
+const (
+	NTriples Syntax = iota + 1
+	NQuads
+	Turtle
+	TriG
+	RDFXML
+	JSONLD
+)
+
+// description says what a syntax is known by; the first of each list is the one
+// that is given out.
+type description struct {
+	title      string
+	names      []string // what a user calls it
+	extensions []string // of files, with the dot
+	mediaTypes []string
+	graphs     bool // it can name graphs
+}
+
+var descriptions = [...]description{
+	NTriples: {"N-Triples", []string{"nt", "ntriples", "n-triples"}, []string{".nt", ".ntriples"}, []string{"application/n-triples", "text/plain"}, false},
+	NQuads:   {"N-Quads", []string{"nq", "nquads", "n-quads"}, []string{".nq", ".nquads"}, []string{"application/n-quads", "text/x-nquads"}, true},
+	Turtle:   {"Turtle", []string{"ttl", "turtle"}, []string{".ttl", ".turtle"}, []string{"text/turtle", "application/x-turtle"}, false},
+	TriG:     {"TriG", []string{"trig"}, []string{".trig"}, []string{"application/trig", "application/x-trig"}, true},
+	RDFXML:   {"RDF/XML", []string{"rdf", "xml", "rdfxml", "rdf/xml"}, []string{".rdf", ".owl", ".rdfs", ".xml"}, []string{"application/rdf+xml", "application/xml", "text/xml"}, false},
+	JSONLD:   {"JSON-LD", []string{"jsonld", "json-ld"}, []string{".jsonld"}, []string{"application/ld+json"}, true},
+}
+
+// All returns all syntaxes.
+func All() []Syntax { return []Syntax{NTriples, NQuads, Turtle, TriG, RDFXML, JSONLD} }
+
+func (s Syntax) known() bool { return s > 0 && int(s) < len(descriptions) }
+
+// String returns the syntax's title, such as "N-Triples".
+func (s Syntax) String() string {
+	if !s.known() {
+		return fmt.Sprintf("syntax %d", uint8(s))
+	}
+	return descriptions[s].title
+}
+
+// Name returns the name that [ByName] knows, such as "nt"; "" for the zero Syntax.
+func (s Syntax) Name() string {
+	if !s.known() {
+		return ""
+	}
+	return descriptions[s].names[0]
+}
+
+// MediaType returns the registered media type, without parameters; "" for the
+// zero Syntax.
+func (s Syntax) MediaType() string {
+	if !s.known() {
+		return ""
+	}
+	return descriptions[s].mediaTypes[0]
+}
+
+// HasGraphs tells whether a document of the syntax can name graphs.
+func (s Syntax) HasGraphs() bool { return s.known() && descriptions[s].graphs }
+
+// Names lists the names for a message: "nt, nq, ttl, trig, rdf or jsonld".
+func Names() string {
+	var names []string
+	for _, s := range All() {
+		names = append(names, s.Name())
+	}
+	last := len(names) - 1
+	return strings.Join(names[:last], ", ") + " or " + names[last]
+}
+
+// ByName returns the syntax that a user calls name.
+func ByName(name string) (Syntax, error) {
+	for _, s := range All() {
+		if slices.Contains(descriptions[s].names, strings.ToLower(name)) {
+			return s, nil
+		}
+	}
+	return 0, fmt.Errorf("there is no syntax %q; use %s", name, Names())
+}
+
+// ByFile returns the syntax that a file's name tells, in letters of either case
+// and behind .gz, .bz2, .zst or .xz.
+func ByFile(name string) (Syntax, bool) {
+	name = strings.ToLower(path.Base(strings.ReplaceAll(name, `\`, "/")))
+	for _, compressed := range []string{".gz", ".bz2", ".zst", ".xz"} {
+		if rest, ok := strings.CutSuffix(name, compressed); ok {
+			name = rest
+			break
+		}
+	}
+	ext := path.Ext(name)
+	for _, s := range All() {
+		if slices.Contains(descriptions[s].extensions, ext) {
+			return s, true
+		}
+	}
+	return 0, false
+}
+
+// ByMediaType returns the syntax of a Content-Type. Parameters are read past,
+// except for a charset that is neither UTF-8 nor US-ASCII, which is an error.
+func ByMediaType(contentType string) (Syntax, error) {
+	mediaType, params, err := mime.ParseMediaType(contentType)
+	if err != nil && mediaType == "" {
+		return 0, fmt.Errorf("media type %q: %w", contentType, err)
+	}
+	for _, s := range All() {
+		if !slices.Contains(descriptions[s].mediaTypes, mediaType) {
+			continue
+		}
+		switch charset := strings.ToLower(params["charset"]); charset {
+		case "", "utf-8", "utf8", "us-ascii":
+			return s, nil
+		default:
+			return 0, fmt.Errorf("charset %q is not supported; send UTF-8", charset)
+		}
+	}
+	var types []string
+	for _, s := range All() {
+		types = append(types, s.MediaType())
+	}
+	return 0, fmt.Errorf("media type %q is not one of RDF's; use one of %s", mediaType, strings.Join(types, ", "))
+}

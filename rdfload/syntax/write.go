@@ -1,0 +1,53 @@
+package syntax
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+
+	"github.com/trefoildb/trefoil/rdfload/turtle"
+	"github.com/trefoildb/trefoil/triple"
+)
+
+// ErrNamedGraph says that a triple of a named graph was given to a writer of a
+// syntax that has none.
+var ErrNamedGraph = turtle.ErrNamedGraph
+
+// Writer writes triples as one document. Close ends and flushes it, and does not
+// close the io.Writer below.
+type Writer interface {
+	Write(triple.Triple) error
+	Close() error
+}
+
+// NewWriter returns a writer of N-Triples, N-Quads, Turtle or TriG to w; other
+// syntaxes are an error. The prefixes, without ':', and their IRIs are for Turtle
+// and TriG. Terms must pass their Check. N-Triples and Turtle refuse a triple of
+// a named graph by [ErrNamedGraph].
+func NewWriter(w io.Writer, s Syntax, prefixes map[string]string) (Writer, error) {
+	switch s {
+	case NTriples, NQuads:
+		return &lineWriter{w: bufio.NewWriterSize(w, 64<<10), quads: s == NQuads}, nil
+	case Turtle, TriG:
+		return turtle.NewWriter(w, turtle.WriterOptions{TriG: s == TriG, Prefixes: prefixes})
+	}
+	return nil, fmt.Errorf("%v cannot be written; use nt, nq, ttl or trig", s)
+}
+
+// lineWriter writes N-Triples and N-Quads.
+type lineWriter struct {
+	w     *bufio.Writer
+	quads bool
+	line  []byte
+}
+
+func (l *lineWriter) Write(t triple.Triple) error {
+	if !l.quads && !t.Graph.IsZero() {
+		return ErrNamedGraph
+	}
+	l.line = triple.AppendNQuad(l.line[:0], t)
+	_, err := l.w.Write(l.line)
+	return err
+}
+
+func (l *lineWriter) Close() error { return l.w.Flush() }
