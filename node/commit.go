@@ -1,0 +1,310 @@
+package node
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2"
+
+	"github.com/trefoildb/trefoil/triple"
+)
+
+// maxGroupBytes bounds what is committed at a time.
+const maxGroupBytes = 16 << 20
+
+// runCommitter is the goroutine that commits. It takes all requests that wait,
+// so that the more of them there are the more share one fsync.
+func (s *Store) runCommitter() {
+	var group []*request
+	for {
+		group = s.queue.take(group[:0], maxGroupBytes)
+		if len(group) == 0 {
+			return
+		}
+		s.commitMu.Lock()
+		s.commitGroup(group)
+		s.commitMu.Unlock()
+		clear(group)
+	}
+}
+
+// commitGroup does the requests of a group, one after the other, and answers
+// them all once they are durable. An error is that of them all: none is done,
+// unless it says otherwise.
+func (s *Store) commitGroup(group []*request) {
+	start := time.Now()
+	var size int64
+	for _, r := range group {
+		size += r.size
+	}
+	err := s.health.err()
+	if err == nil && s.health.full.Load() {
+		err = fmt.Errorf("%w: %s", ErrDiskFull, s.dir)
+	}
+	if err == nil {
+		err = s.disk.room(size)
+	}
+	if err == nil {
+		err = s.commitRows(group)
+	}
+	if err != nil {
+		for _, r := range group {
+			r.changed, r.unchanged = 0, 0
+			if r.err == nil {
+				r.err = err
+			}
+		}
+	}
+	s.metrics.committed(group, size, time.Since(start))
+	for _, r := range group {
+		r.finish(r.err)
+	}
+	s.wrote(size)
+}
+
+// commit is a group's commit, step by step.
+type commit struct {
+	store   *Store
+	batch   *pebble.Batch
+	refs    []ref     // all triples of the group by their SPO keys
+	slots   []slot    // one for each distinct triple
+	slotOf  [][]int32 // by request and item
+	counted counters  // as they will be
+	scratch []byte
+}
+
+// ref is a triple of a request.
+type ref struct {
+	key           []byte // in SPO
+	request, item int32
+}
+
+// slot is what is known of a triple at the point that the commit has reached.
+type slot struct {
+	exists bool
+	// noted holds the application ids of its annotations once they are known.
+	noted      []string
+	notesKnown bool
+}
+
+func (s *Store) commitRows(group []*request) (err error) {
+	c := &commit{store: s, batch: s.db.NewBatch(), counted: s.counted}
+	before := s.sequence
+	defer func() {
+		c.batch.Close()
+		if err != nil { // nothing of it is written, or nothing will be ever again
+			s.sequence = before
+		}
+	}()
+	if err := c.lookUp(group); err != nil {
+		return err
+	}
+	for i, r := range group {
+		if err := c.do(r, c.slotOf[i]); err != nil {
+			return err
+		}
+	}
+	if c.batch.Empty() {
+		return nil
+	}
+	if c.counted != s.counted {
+		if err := c.batch.Set(rowCounters, c.counted.append(nil), nil); err != nil {
+			return err
+		}
+	}
+	if err := s.apply(c.batch); err != nil {
+		return err
+	}
+	s.counted = c.counted
+	return nil
+}
+
+// lookUp finds which triples of the group exist: one pass over SPO in the order
+// of its keys.
+func (c *commit) lookUp(group []*request) error {
+	total := 0
+	for _, r := range group {
+		total += len(r.items)
+	}
+	c.refs = make([]ref, 0, total)
+	c.slotOf = make([][]int32, len(group))
+	all := make([]int32, total)
+	for i, r := range group {
+		c.slotOf[i], all = all[:len(r.items)], all[len(r.items):]
+		for j := range r.items {
+			c.refs = append(c.refs, ref{r.key(&r.items[j], 0), int32(i), int32(j)})
+		}
+	}
+	slices.SortFunc(c.refs, func(a, b ref) int { return bytes.Compare(a.key, b.key) })
+	lower, upper := storageBounds(triple.OrderRange(triple.SPO))
+	it, err := c.store.db.NewIter(&pebble.IterOptions{LowerBound: lower, UpperBound: upper})
+	if err != nil {
+		return err
+	}
+	defer it.Close()
+	c.slots = make([]slot, 0, total)
+	valid, sought := false, false
+	for i, ref := range c.refs {
+		if i == 0 || !bytes.Equal(ref.key, c.refs[i-1].key) {
+			// Where the last seek went past this key, nothing is there.
+			if !sought || valid && bytes.Compare(it.Key(), ref.key) < 0 {
+				valid, sought = it.SeekGE(ref.key), true
+			}
+			exists := valid && bytes.Equal(it.Key(), ref.key)
+			if exists {
+				value, err := it.ValueAndErr()
+				if err != nil {
+					return err
+				}
+				exists = !triple.IsTombstone(value)
+			}
+			if err := it.Error(); err != nil {
+				return err
+			}
+			c.slots = append(c.slots, slot{exists: exists})
+		}
+		c.slotOf[ref.request][ref.item] = int32(len(c.slots) - 1)
+	}
+	return it.Error()
+}
+
+// do writes the rows of one request into the batch.
+func (c *commit) do(r *request, slots []int32) error {
+	r.changed, r.unchanged = 0, 0
+	var stamp triple.Stamp
+	var plain []byte // the value of a version without long terms
+	for i := range r.items {
+		it, slot := &r.items[i], &c.slots[slots[i]]
+		if r.kind == kindAnnotate && !slot.exists {
+			r.err = ErrNotFound
+			return nil
+		}
+		if r.kind == kindAdd && slot.exists || r.kind == kindDelete && !slot.exists {
+			r.unchanged++
+			continue
+		}
+		if stamp.Sequence == 0 {
+			var err error
+			if stamp, err = c.store.sequence.take(c.batch); err != nil {
+				return err
+			}
+			plain = (&triple.Value{Stamp: stamp}).Append(nil)
+		}
+		var err error
+		switch r.kind {
+		case kindAdd:
+			err = c.add(r, it, slot, plain, stamp)
+		case kindDelete:
+			err = c.delete(r, it, slot)
+		case kindAnnotate:
+			err = c.annotate(r, it, slot, stamp)
+		}
+		if err != nil {
+			return err
+		}
+		r.changed++
+	}
+	return nil
+}
+
+func (c *commit) add(r *request, it *item, slot *slot, plain []byte, stamp triple.Stamp) error {
+	value, err := r.value(it, plain, stamp)
+	if err != nil {
+		return err
+	}
+	for i := range triple.Orders {
+		if key := r.key(it, i); len(key) > 0 {
+			if err := c.batch.Set(key, value, nil); err != nil {
+				return err
+			}
+		}
+	}
+	slot.exists = true
+	c.counted.triples++
+	return nil
+}
+
+func (c *commit) delete(r *request, it *item, slot *slot) error {
+	for i := range triple.Orders {
+		if key := r.key(it, i); len(key) > 0 {
+			if err := c.batch.Delete(key, nil); err != nil {
+				return err
+			}
+		}
+	}
+	slot.exists = false
+	c.counted.triples--
+	if err := c.learnNotes(r, it, slot); err != nil {
+		return err
+	}
+	for _, id := range slot.noted {
+		if err := c.removeAnnotation(r, it, id); err != nil {
+			return err
+		}
+		c.counted.annotations--
+	}
+	slot.noted = nil
+	return nil
+}
+
+// learnNotes reads the ids of a triple's annotations as they were before this
+// commit, once.
+func (c *commit) learnNotes(r *request, it *item, slot *slot) error {
+	if slot.notesKnown {
+		return nil
+	}
+	slot.notesKnown = true
+	if c.store.counted.annotations == 0 {
+		return nil
+	}
+	for row, err := range annotations(c.store.db, r.key(it, 0)) {
+		if err != nil {
+			return err
+		}
+		slot.noted = append(slot.noted, string(row.id))
+	}
+	return nil
+}
+
+func (c *commit) annotate(r *request, it *item, slot *slot, stamp triple.Stamp) error {
+	if err := c.learnNotes(r, it, slot); err != nil {
+		return err
+	}
+	at := slices.Index(slot.noted, r.applicationID)
+	if r.data == nil {
+		if at < 0 {
+			return nil
+		}
+		slot.noted = slices.Delete(slot.noted, at, at+1)
+		c.counted.annotations--
+		return c.removeAnnotation(r, it, r.applicationID)
+	}
+	if at < 0 {
+		slot.noted = append(slot.noted, r.applicationID)
+		c.counted.annotations++
+	}
+	value := triple.AppendAnnotation(nil, stamp, r.data)
+	for i := range triple.Orders {
+		if key := r.key(it, i); len(key) > 0 {
+			c.scratch = triple.AppendAnnotationKey(c.scratch[:0], key, r.applicationID)
+			if err := c.batch.Set(c.scratch, value, nil); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (c *commit) removeAnnotation(r *request, it *item, id string) error {
+	for i := range triple.Orders {
+		if key := r.key(it, i); len(key) > 0 {
+			c.scratch = triple.AppendAnnotationKey(c.scratch[:0], key, id)
+			if err := c.batch.Delete(c.scratch, nil); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,101 @@
+package node
+
+import (
+	"context"
+
+	"github.com/trefoildb/trefoil/triple"
+)
+
+// Count returns how many triples match p. It reads all of their keys, and
+// decodes none.
+func (sn *Snapshot) Count(ctx context.Context, p triple.Pattern) (int64, error) {
+	n := int64(0)
+	scan, err := p.Scan(p.Best())
+	if err != nil {
+		return 0, err
+	}
+	n, _, _, err = sn.count(ctx, scan.Range, matches(&scan), 0)
+	return n, err
+}
+
+// CountRange returns how many triples b asks for.
+func (sn *Snapshot) CountRange(ctx context.Context, b triple.Bounds) (int64, error) {
+	kr, err := b.KeyRange()
+	if err != nil {
+		return 0, err
+	}
+	n, _, _, err := sn.count(ctx, kr.Range, accepts(&kr), 0)
+	return n, err
+}
+
+// count counts the rows of a range that pass the filter, and all that it looks
+// at; a limit ends it after so many rows looked at, all is false then.
+func (sn *Snapshot) count(ctx context.Context, r triple.Range, pass filter, limit int64) (passed, seen int64, all bool, err error) {
+	if r.Empty() {
+		return 0, 0, true, nil
+	}
+	rows, err := sn.Rows(ctx, r)
+	if err != nil {
+		return 0, 0, false, err
+	}
+	defer rows.Close()
+	for valid := rows.First(); valid; valid = rows.Next() {
+		if limit > 0 && seen == limit {
+			return passed, seen, false, nil
+		}
+		seen++
+		if pass != nil {
+			ok, err := pass(rows.Key(), rows.Value())
+			if err != nil {
+				return 0, 0, false, wrap("count", err)
+			}
+			if !ok {
+				continue
+			}
+		}
+		passed++
+	}
+	return passed, seen, true, rows.Err()
+}
+
+// Estimate returns about how many triples match p, in far less time than a count
+// of many takes; exact tells that it is the count, as it is where few rows lie in
+// the range that answers p.
+func (sn *Snapshot) Estimate(p triple.Pattern) (n int64, exact bool, err error) {
+	scan, err := p.Scan(p.Best())
+	if err != nil {
+		return 0, false, err
+	}
+	passed, seen, all, err := sn.count(context.Background(), scan.Range, matches(&scan), exactRows)
+	if err != nil || all {
+		return passed, all, err
+	}
+	rows, _, err := sn.estimate(scan.Range)
+	if err != nil {
+		return 0, false, err
+	}
+	rows = max(rows, seen+1)
+	// Of the rows in the range as large a share matches as of the first ones.
+	return max(int64(float64(rows)*float64(passed)/float64(seen)), 1), false, nil
+}
+
+// EstimateRange returns about how many triples lie in a range, and how many bytes
+// they take on the disk; bytes that are not in a table yet are not counted.
+func (sn *Snapshot) EstimateRange(r triple.Range) (rows, bytes int64, err error) {
+	_, seen, all, err := sn.count(context.Background(), r, nil, exactRows)
+	if err != nil {
+		return 0, 0, err
+	}
+	rows, bytes, err = sn.estimate(r)
+	if err != nil {
+		return 0, 0, err
+	}
+	if all {
+		return seen, bytes, nil
+	}
+	return max(rows, seen+1), bytes, nil
+}
+
+// exactRows is the number of rows up to which an estimate is a count: some 200
+// microseconds.
+const exactRows = 1000

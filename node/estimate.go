@@ -1,0 +1,106 @@
+package node
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2"
+
+	"github.com/trefoildb/trefoil/triple"
+)
+
+// density is how many rows there are in the tables and in all, by which bytes
+// of tables are turned into rows.
+type density struct {
+	mu sync.Mutex
+	at time.Time
+	tables
+}
+
+// tables is what all tables hold.
+type tables struct {
+	rows    float64 // in all tables
+	bytes   float64 // of all tables
+	missing float64 // rows in all for each row in a table: 1, or more where many are in memory
+}
+
+// densityAge is how long a look at all tables is good for.
+const densityAge = time.Second
+
+// estimate returns about how many rows lie in a range, and their bytes in tables.
+//
+// For each table the share of its bytes that lies in the range is taken as the
+// share of its rows. Rows that are in memory only are taken to be spread as those
+// in tables are.
+func (sn *Snapshot) estimate(r triple.Range) (rows, bytes int64, err error) {
+	if err := sn.begin(context.Background()); err != nil {
+		return 0, 0, err
+	}
+	defer sn.store.uses.end()
+	lower, upper := storageBounds(r)
+	d, err := sn.store.lookAtTables()
+	if err != nil {
+		return 0, 0, wrap("estimate", err)
+	}
+	levels, err := sn.store.db.SSTables(pebble.WithKeyRangeFilter(lower, upper), pebble.WithApproximateSpanBytes())
+	if err != nil {
+		return 0, 0, wrap("estimate", err)
+	}
+	sumRows, sumBytes := 0.0, 0.0
+	for _, level := range levels {
+		for _, table := range level {
+			span := min(float64(table.ApproximateSpanBytes), float64(table.Size))
+			sumBytes += span
+			if live := float64(table.TableStats.NumEntries) - 2*float64(table.TableStats.NumDeletions); table.TableStats.NumEntries > 0 {
+				sumRows += max(live, 0) * span / float64(max(table.Size, 1))
+			} else if d.bytes > 0 { // its statistics are not read yet
+				sumRows += d.rows * span / d.bytes
+			}
+		}
+	}
+	return int64(sumRows * d.missing), int64(sumBytes), nil
+}
+
+// lookAtTables returns the density, at most densityAge old.
+func (s *Store) lookAtTables() (tables, error) {
+	d := &s.density
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if time.Since(d.at) < densityAge {
+		return d.tables, nil
+	}
+	levels, err := s.db.SSTables()
+	if err != nil {
+		return tables{}, err
+	}
+	known, knownBytes, bytes := 0.0, 0.0, 0.0
+	for _, level := range levels {
+		for _, table := range level {
+			bytes += float64(table.Size)
+			if table.TableStats.NumEntries > 0 {
+				known += max(0, float64(table.TableStats.NumEntries)-2*float64(table.TableStats.NumDeletions))
+				knownBytes += float64(table.Size)
+			}
+		}
+	}
+	d.rows, d.bytes, d.missing = known, bytes, 1
+	if knownBytes > 0 {
+		d.rows = known * bytes / knownBytes
+	}
+	if counted, err := s.storedCounters(); err == nil && d.rows > 0 {
+		// Three rows for each triple, four in a named graph.
+		d.missing = max(1, 3*float64(counted.triples)/d.rows)
+	}
+	d.at = time.Now()
+	return d.tables, nil
+}
+
+// storedCounters returns the counters as they were committed last.
+func (s *Store) storedCounters() (counters, error) {
+	value, err := s.get(rowCounters)
+	if err != nil || value == nil {
+		return counters{}, err
+	}
+	return parseCounters(value)
+}

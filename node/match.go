@@ -1,0 +1,142 @@
+package node
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"iter"
+
+	"github.com/trefoildb/trefoil/triple"
+)
+
+// ReadOptions say how to go through an answer.
+type ReadOptions struct {
+	// Reverse goes from the greatest key to the least.
+	Reverse bool
+	// Limit is the greatest number of rows; 0 is no limit.
+	Limit int64
+	// After is the key to go on behind, exclusive: the last one of an answer that
+	// was not read to its end. All rows that are there throughout come exactly once.
+	After []byte
+}
+
+// Row is one version. Its slices are valid until the next step.
+type Row struct{ Key, Value []byte }
+
+// Triple decodes the row. The triple shares no memory with it.
+func (r Row) Triple() (triple.Triple, error) {
+	_, t, err := triple.DecodeKey(r.Key, r.Value)
+	return t, wrap("decode row", err)
+}
+
+// Match returns the versions that match p, in the order that answers it best (see
+// [triple.Pattern.Best]). An error ends the answer.
+func (sn *Snapshot) Match(ctx context.Context, p triple.Pattern, o ReadOptions) iter.Seq2[Row, error] {
+	return func(yield func(Row, error) bool) {
+		scan, err := p.Scan(p.Best())
+		if err != nil {
+			yield(Row{}, err)
+			return
+		}
+		sn.read(ctx, scan.Range, o, matches(&scan), yield)
+	}
+}
+
+// Range returns the versions that b asks for, in its order. An error ends the
+// answer; it is [triple.ErrBadBounds] where b asks what no order answers.
+func (sn *Snapshot) Range(ctx context.Context, b triple.Bounds, o ReadOptions) iter.Seq2[Row, error] {
+	return func(yield func(Row, error) bool) {
+		kr, err := b.KeyRange()
+		if err != nil {
+			yield(Row{}, err)
+			return
+		}
+		sn.read(ctx, kr.Range, o, accepts(&kr), yield)
+	}
+}
+
+// filter tells whether a row belongs to an answer; a nil filter lets all pass.
+type filter func(key, value []byte) (bool, error)
+
+func matches(scan *triple.Scan) filter {
+	if scan.Exact {
+		return nil
+	}
+	return func(key, _ []byte) (bool, error) {
+		_, terms, err := triple.SplitKey(key)
+		return err == nil && scan.Filter(terms), err
+	}
+}
+
+func accepts(kr *triple.KeyRange) filter {
+	if kr.Exact() {
+		return nil
+	}
+	return func(key, value []byte) (bool, error) {
+		_, terms, err := triple.SplitKey(key)
+		if err != nil {
+			return false, err
+		}
+		return kr.Accept(terms, value)
+	}
+}
+
+// read yields the rows of a range that pass the filter.
+func (sn *Snapshot) read(ctx context.Context, r triple.Range, o ReadOptions, pass filter, yield func(Row, error) bool) {
+	r, err := o.narrow(r)
+	if err != nil {
+		yield(Row{}, err)
+		return
+	}
+	if r.Empty() {
+		return
+	}
+	rows, err := sn.Rows(ctx, r)
+	if err != nil {
+		yield(Row{}, err)
+		return
+	}
+	defer rows.Close()
+	valid, step := false, rows.Next
+	if o.Reverse {
+		valid, step = rows.Last(), rows.Prev
+	} else {
+		valid = rows.First()
+	}
+	for left := o.Limit; valid; valid = step() {
+		row := Row{rows.Key(), rows.Value()}
+		if pass != nil {
+			ok, err := pass(row.Key, row.Value)
+			if err != nil {
+				yield(Row{}, wrap("read", err))
+				return
+			}
+			if !ok {
+				continue
+			}
+		}
+		if !yield(row, nil) {
+			return
+		}
+		if left--; left == 0 {
+			return
+		}
+	}
+	if err := rows.Err(); err != nil {
+		yield(Row{}, err)
+	}
+}
+
+// narrow leaves of a range what lies behind After.
+func (o ReadOptions) narrow(r triple.Range) (triple.Range, error) {
+	if o.Limit < 0 {
+		return r, fmt.Errorf("%w: the limit is %d", ErrInvalid, o.Limit)
+	}
+	if o.After == nil {
+		return r, nil
+	}
+	if o.Reverse {
+		return r.Intersect(triple.Range{Hi: o.After}), nil
+	}
+	return r.Intersect(triple.Range{Lo: append(bytes.Clone(o.After), 0)}), nil
+}

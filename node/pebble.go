@@ -1,0 +1,105 @@
+package node
+
+import (
+	"fmt"
+	"log/slog"
+	"runtime"
+
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/sstable"
+)
+
+const (
+	blockBytes  = 32 << 10
+	lowestLevel = 6
+	zstdLevel   = 5 // and all below: nearly all rows are there
+)
+
+// pebbleOptions returns the options that the database is opened with.
+func (s *Store) pebbleOptions() *pebble.Options {
+	o := &pebble.Options{
+		FS:                          guardedFS{s.options.FS, &s.health},
+		ReadOnly:                    s.options.ReadOnly,
+		CacheSize:                   s.options.CacheBytes,
+		MemTableSize:                uint64(s.options.MemTableBytes),
+		MemTableStopWritesThreshold: 4,
+		L0CompactionThreshold:       4,
+		L0StopWritesThreshold:       64,
+		CompactionConcurrencyRange:  func() (int, int) { return 1, max(2, runtime.GOMAXPROCS(0)/2) },
+		MaxOpenFiles:                4096,
+		// Without the newest format, flipped bits in the log's tail can pass for the
+		// end of a log that was cut short by a crash, and take what follows with them.
+		FormatMajorVersion: pebble.FormatNewest,
+		Logger:             pebbleLogger{s.options.Logger, &s.health},
+		EventListener:      s.events(),
+	}
+	o.TargetFileSizes[0] = 8 << 20
+	for level := range o.Levels {
+		l := &o.Levels[level]
+		l.BlockSize = blockBytes
+		l.IndexBlockSize = 8 * blockBytes
+		l.Compression = func() *sstable.CompressionProfile { return sstable.SnappyCompression }
+		if level >= zstdLevel {
+			l.Compression = func() *sstable.CompressionProfile { return sstable.ZstdCompression }
+		}
+	}
+	return o
+}
+
+// tableOptions returns the options of a table that is written outside of the
+// database, to be ingested: those of the lowest level, where it belongs.
+func (s *Store) tableOptions() sstable.WriterOptions {
+	o := s.pebbleOptions()
+	o.EnsureDefaults()
+	return o.MakeWriterOptions(lowestLevel, s.db.TableFormat())
+}
+
+// events returns what Pebble calls when something happens in the background. The
+// handlers run under Pebble's locks, so they must not wait or call it.
+func (s *Store) events() *pebble.EventListener {
+	return &pebble.EventListener{
+		BackgroundError: s.health.backgroundError,
+		DataCorruption: func(info pebble.DataCorruptionInfo) {
+			// The default ends the process. Whoever reads gets the error; a compaction
+			// leaves the range alone from then on.
+			s.health.corruptions.Add(1)
+			s.options.Logger.Error("a table is corrupt", "path", info.Path, "error", info.Details)
+		},
+		FlushEnd: func(info pebble.FlushInfo) {
+			if info.Err == nil {
+				s.health.recovered()
+				s.kick()
+			}
+		},
+		CompactionEnd: func(info pebble.CompactionInfo) {
+			if info.Err == nil {
+				s.health.recovered()
+			}
+		},
+		TableIngested: func(pebble.TableIngestInfo) { s.kick() },
+		WriteStallBegin: func(info pebble.WriteStallBeginInfo) {
+			s.metrics.stalls.Add(1)
+			s.options.Logger.Warn("writes wait for flushes or compactions", "reason", info.Reason)
+		},
+	}
+}
+
+// pebbleLogger passes on what Pebble logs. Fatalf returns, where Pebble's own
+// ends the process: the store takes no more writes from then on, and whoever is
+// waiting for one learns of the failure.
+type pebbleLogger struct {
+	log    *slog.Logger
+	health *health
+}
+
+func (l pebbleLogger) Infof(format string, args ...any) {
+	l.log.Debug(fmt.Sprintf(format, args...))
+}
+
+func (l pebbleLogger) Errorf(format string, args ...any) {
+	l.log.Error(fmt.Sprintf(format, args...))
+}
+
+func (l pebbleLogger) Fatalf(format string, args ...any) {
+	l.health.fail(fmt.Errorf(format, args...))
+}

@@ -1,0 +1,131 @@
+package node
+
+import (
+	"fmt"
+	"sync/atomic"
+
+	"github.com/trefoildb/trefoil/triple"
+)
+
+// kind is what a request asks for.
+type kind uint8
+
+const (
+	kindAdd kind = iota
+	kindDelete
+	kindAnnotate
+)
+
+// request is one write on its way to the committer. Its keys are encoded by who
+// makes it, so that this happens on all cores.
+type request struct {
+	kind  kind
+	items []item
+	arena []byte // the keys of all items, table byte first
+	size  int64  // about the bytes it holds
+
+	applicationID string // of kindAnnotate, which has one item
+	data          []byte // nil removes
+
+	state atomic.Int32
+	done  chan struct{} // closed when changed, unchanged or err are set
+
+	changed, unchanged int64
+	err                error
+}
+
+// States of a request.
+const (
+	stateQueued int32 = iota
+	stateTaken
+	stateWithdrawn
+)
+
+// item is one triple of a request: its keys in the arena, order by order, and
+// the value of a version of it where it has long terms. A key of GSPO is empty
+// in the default graph.
+type item struct {
+	at   [len(triple.Orders) + 1]uint32 // key of Orders[i]: arena[at[i]:at[i+1]]
+	long []byte                         // encoded value with a zero stamp
+}
+
+// maxRequestBytes bounds one request: a longer list of triples becomes several.
+const maxRequestBytes = 8 << 20
+
+// itemBytes is about what an item costs beside its keys.
+const itemBytes = 64
+
+// key returns the Pebble key of an item in Orders[i]; empty where it has none.
+func (r *request) key(it *item, i int) []byte {
+	return r.arena[it.at[i]:it.at[i+1]:it.at[i+1]]
+}
+
+// add appends a triple. It keeps nothing of it.
+func (r *request) add(t triple.Triple) {
+	var it item
+	anyLong := false
+	for i, order := range triple.Orders {
+		it.at[i] = uint32(len(r.arena))
+		if order == triple.GSPO && t.Graph.IsZero() {
+			continue
+		}
+		r.arena = append(r.arena, tableStorage)
+		var long bool
+		r.arena, long = triple.AppendKey(r.arena, order, t)
+		anyLong = anyLong || long
+	}
+	it.at[len(triple.Orders)] = uint32(len(r.arena))
+	if anyLong && r.kind == kindAdd {
+		it.long = triple.AppendValue(nil, triple.Stamp{}, t)
+	}
+	r.items = append(r.items, it)
+	r.size += int64(it.at[len(triple.Orders)]-it.at[0]) + int64(3*len(it.long)) + itemBytes
+}
+
+// newRequests returns the requests for a list of triples, most often one. The
+// error names the first triple that is not well-formed.
+func newRequests(kind kind, triples []triple.Triple) ([]*request, error) {
+	for i := range triples {
+		if err := triples[i].Check(); err != nil {
+			return nil, fmt.Errorf("triple %d: %w", i, err)
+		}
+	}
+	var requests []*request
+	var r *request
+	for i := range triples {
+		if r == nil || r.size >= maxRequestBytes {
+			r = newRequest(kind, len(triples)-i)
+			requests = append(requests, r)
+		}
+		r.add(triples[i])
+	}
+	return requests, nil
+}
+
+func newRequest(kind kind, items int) *request {
+	return &request{
+		kind:  kind,
+		items: make([]item, 0, min(items, 1<<14)),
+		arena: make([]byte, 0, min(items, 1<<12)*256),
+		done:  make(chan struct{}),
+	}
+}
+
+// value returns the value of a version of an item.
+func (r *request) value(it *item, plain []byte, stamp triple.Stamp) ([]byte, error) {
+	if it.long == nil {
+		return plain, nil
+	}
+	v, err := triple.DecodeValue(it.long)
+	if err != nil {
+		return nil, err
+	}
+	v.Stamp = stamp
+	return v.Append(nil), nil
+}
+
+// finish answers a request.
+func (r *request) finish(err error) {
+	r.err = err
+	close(r.done)
+}

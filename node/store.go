@@ -1,0 +1,282 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/trefoildb/trefoil/trie"
+)
+
+// Store is a store of triples under one directory; make one by [Open]. Its
+// methods may be called at the same time.
+type Store struct {
+	dir     string
+	options Options
+	id      uuid
+	lock    interface{ Close() error }
+	db      *pebble.DB
+
+	health  health
+	metrics metrics
+	disk    disk
+	queue   queue
+	uses    uses
+	running sync.WaitGroup // the committer, and the maintenance of segments
+
+	// commitMu is held by whoever writes rows: the committer, and a load that
+	// publishes. It guards what follows.
+	commitMu sync.Mutex
+	sequence sequence
+	counted  counters
+
+	layout    atomic.Pointer[layout]
+	wake      chan struct{} // tells the maintenance that there may be work
+	loads     loads
+	density   density
+	closeOnce sync.Once
+	closeErr  error
+}
+
+// closeTimeout bounds how long Close waits for readers, and for a write that the
+// disk holds up.
+const closeTimeout = 30 * time.Second
+
+// Open opens the data directory dir, and makes it where it is absent or empty.
+// Until Close no other process can open it.
+func Open(dir string, opts Options) (*Store, error) {
+	if err := opts.Validate(); err != nil {
+		return nil, fmt.Errorf("open store: %w", err)
+	}
+	opts = opts.withDefaults()
+	if opts.FS == vfs.Default {
+		var err error
+		if dir, err = filepath.Abs(dir); err != nil {
+			return nil, fmt.Errorf("open store: %w", err)
+		}
+		if real, err := filepath.EvalSymlinks(dir); err == nil {
+			dir = real
+		}
+	}
+	s := &Store{
+		dir:     dir,
+		options: opts,
+		health:  newHealth(opts),
+		wake:    make(chan struct{}, 1),
+	}
+	s.queue.init(opts.QueueBytes)
+	s.uses.init()
+	s.disk.init(opts.FS, dir, opts.MinFreeBytes)
+	if err := s.open(); err != nil {
+		return nil, wrap("open store "+dir, err)
+	}
+	if !opts.ReadOnly {
+		s.running.Go(s.runCommitter)
+		s.running.Go(s.runMaintenance)
+	}
+	return s, nil
+}
+
+// open does what can fail in Open, and undoes it where it does.
+func (s *Store) open() (err error) {
+	fs := s.options.FS
+	if !s.options.ReadOnly {
+		if err := makeDirectory(fs, s.dir); err != nil {
+			return err
+		}
+	} else if _, err := fs.Stat(s.dir); err != nil {
+		return err
+	}
+	if s.lock, err = lockDirectory(fs, s.dir); err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			if s.db != nil {
+				err = errors.Join(err, s.db.Close())
+			}
+			err = errors.Join(err, s.lock.Close())
+		}
+	}()
+	if err := s.openDatabase(); err != nil {
+		return err
+	}
+	if !s.options.ReadOnly {
+		for _, name := range []string{loadsName, tmpName} {
+			if name == tmpName {
+				if err := fs.RemoveAll(s.path(name)); err != nil {
+					return err
+				}
+			}
+			if err := fs.MkdirAll(s.path(name), 0o755); err != nil {
+				return err
+			}
+		}
+	}
+	return s.readState()
+}
+
+// openDatabase opens the database, or makes it and then the VERSION file, the
+// presence of which says that the database is there.
+func (s *Store) openDatabase() error {
+	fs := s.options.FS
+	options := s.pebbleOptions()
+	var err error
+	s.id, err = readVersion(fs, s.dir)
+	isNew := errors.Is(err, os.ErrNotExist)
+	switch {
+	case isNew && s.options.ReadOnly:
+		return fmt.Errorf("%w: it has no VERSION file", ErrVersion)
+	case isNew:
+		if err := checkUnversioned(fs, s.dir); err != nil {
+			return err
+		}
+		options.ErrorIfNotPristine = true
+	case err != nil:
+		return err
+	default:
+		options.ErrorIfNotExists = true
+	}
+	s.db, err = pebble.Open(s.path(storeName), options)
+	if errors.Is(err, pebble.ErrDBNotPristine) {
+		return fmt.Errorf("%w: it holds a database and no VERSION file", ErrVersion)
+	}
+	if err != nil {
+		return err
+	}
+	if isNew {
+		s.id = newUUID()
+		if err := writeVersion(fs, s.dir, s.id); err != nil {
+			return err
+		}
+		s.options.Logger.Info("made a data directory", "dir", s.dir, "uuid", s.id.String())
+	}
+	return nil
+}
+
+// readState reads the local state.
+func (s *Store) readState() error {
+	value, err := s.get(rowCounters)
+	if err == nil && value != nil {
+		s.counted, err = parseCounters(value)
+	}
+	if err != nil {
+		return err
+	}
+	if err := s.sequence.read(s); err != nil {
+		return err
+	}
+	return s.readLayout()
+}
+
+// get returns a copy of the value of a row of local state, nil where there is none.
+func (s *Store) get(row []byte) ([]byte, error) {
+	value, closer, err := s.db.Get(row)
+	if errors.Is(err, pebble.ErrNotFound) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	value = append([]byte{}, value...)
+	return value, closer.Close()
+}
+
+// apply commits a batch durably. After an error that ends writes, the batch may
+// or may not be done.
+func (s *Store) apply(batch *pebble.Batch) error {
+	if err := s.health.err(); err != nil {
+		return err
+	}
+	if err := s.db.Apply(batch, pebble.Sync); err != nil {
+		return err
+	}
+	// Where a commit fails Pebble tells its logger, and returns no error.
+	return s.health.err()
+}
+
+// path returns the path of a name in the data directory.
+func (s *Store) path(elements ...string) string {
+	return s.options.FS.PathJoin(append([]string{s.dir}, elements...)...)
+}
+
+// Dir returns the data directory.
+func (s *Store) Dir() string { return s.dir }
+
+// MachineID returns the ID of the machine that the data directory makes this one.
+func (s *Store) MachineID() trie.MachineID { return trie.MachineIDOf(s.id) }
+
+// Failed is closed when the store has failed for good; see Options.OnFatal.
+func (s *Store) Failed() <-chan struct{} { return s.health.failed }
+
+// Err returns the error after which the store takes no more writes; nil while
+// all is well.
+func (s *Store) Err() error { return s.health.err() }
+
+// Close ends the store: writes that have begun are done, those that wait are
+// refused, and reads that go on get [ErrClosed]. It waits for snapshots to be
+// closed; where one stays open, it returns an error after half a minute, and
+// leaves the database open and locked.
+func (s *Store) Close() error {
+	s.closeOnce.Do(func() { s.closeErr = s.close() })
+	return s.closeErr
+}
+
+func (s *Store) close() error {
+	s.queue.close()
+	close(s.health.closing)
+	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
+	defer cancel()
+	if open := s.uses.close(ctx); open > 0 {
+		return fmt.Errorf("close store: %d snapshots or iterators are still open", open)
+	}
+	stopped := make(chan struct{})
+	go func() {
+		s.running.Wait()
+		close(stopped)
+	}()
+	select {
+	case <-stopped:
+	case <-ctx.Done():
+		return fmt.Errorf("close store: a write does not end: %w", errors.Join(ErrUnknown, s.health.err()))
+	}
+	err := s.db.Close()
+	return wrap("close store", errors.Join(err, s.lock.Close()))
+}
+
+// makeDirectory makes dir and the directories above it, so that they are there
+// after a crash.
+func makeDirectory(fs vfs.FS, dir string) error {
+	var above []string
+	for at := dir; ; {
+		if _, err := fs.Stat(at); err == nil {
+			break
+		}
+		parent := fs.PathDir(at)
+		if parent == at {
+			break
+		}
+		above = append(above, parent)
+		at = parent
+	}
+	if len(above) == 0 {
+		return nil
+	}
+	if err := fs.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	for _, parent := range above {
+		if err := syncDirectory(fs, parent); err != nil {
+			return err
+		}
+	}
+	return nil
+}

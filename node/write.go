@@ -1,0 +1,132 @@
+package node
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/trefoildb/trefoil/triple"
+)
+
+// AddResult says what an Add did. Of triples that are equal one counts as added
+// where the store did not hold it, all others as existing.
+type AddResult struct{ Added, Existing int64 }
+
+// DeleteResult says what a delete did.
+type DeleteResult struct{ Deleted, Missing int64 }
+
+// MaxAnnotationBytes is the greatest size of the data of one annotation.
+const MaxAnnotationBytes = 1 << 20
+
+// maxApplicationID is the greatest length of an application id.
+const maxApplicationID = 255
+
+// Add adds triples, durably when it returns. Labels of blank nodes are taken as
+// they are. A list of up to 8 MiB is added as one, all or nothing; of a longer
+// one the result says how much was, also beside an error. The store keeps
+// nothing of triples.
+//
+// A context that ends before the write has begun takes it back; the error
+// [ErrUnknown] leaves open whether it was done.
+func (s *Store) Add(ctx context.Context, triples []triple.Triple) (AddResult, error) {
+	changed, unchanged, err := s.write(ctx, kindAdd, triples)
+	if err != nil {
+		err = wrap("add", err)
+	}
+	return AddResult{changed, unchanged}, err
+}
+
+// Delete removes triples with their annotations, durably when it returns; see
+// [Store.Add]. A triple without a graph is one of the default graph.
+func (s *Store) Delete(ctx context.Context, triples []triple.Triple) (DeleteResult, error) {
+	changed, unchanged, err := s.write(ctx, kindDelete, triples)
+	if err != nil {
+		err = wrap("delete", err)
+	}
+	return DeleteResult{changed, unchanged}, err
+}
+
+func (s *Store) write(ctx context.Context, kind kind, triples []triple.Triple) (changed, unchanged int64, err error) {
+	if s.options.ReadOnly {
+		return 0, 0, ErrReadOnly
+	}
+	requests, err := newRequests(kind, triples)
+	if err != nil {
+		return 0, 0, err
+	}
+	for _, r := range requests {
+		if err := s.queue.do(ctx, r, s.options.WriteTimeout); err != nil {
+			return changed, unchanged, err
+		}
+		changed += r.changed
+		unchanged += r.unchanged
+	}
+	return changed, unchanged, nil
+}
+
+// deleteBatch is how many triples DeleteMatch deletes at a time.
+const deleteBatch = 10_000
+
+// DeleteMatch deletes the triples that match p and are there when it is called,
+// in batches: where it fails, the result says how many are gone.
+func (s *Store) DeleteMatch(ctx context.Context, p triple.Pattern) (DeleteResult, error) {
+	var total DeleteResult
+	if s.options.ReadOnly {
+		return total, fmt.Errorf("delete matches: %w", ErrReadOnly)
+	}
+	sn, err := s.Snapshot()
+	if err != nil {
+		return total, err
+	}
+	defer sn.Close()
+	batch := make([]triple.Triple, 0, deleteBatch)
+	flush := func() error {
+		r, err := s.Delete(ctx, batch)
+		total.Deleted += r.Deleted
+		total.Missing += r.Missing
+		batch = batch[:0]
+		return err
+	}
+	for row, err := range sn.Match(ctx, p, ReadOptions{}) {
+		if err != nil {
+			return total, err
+		}
+		t, err := row.Triple()
+		if err != nil {
+			return total, wrap("delete matches", err)
+		}
+		if batch = append(batch, t); len(batch) == deleteBatch {
+			if err := flush(); err != nil {
+				return total, err
+			}
+		}
+	}
+	return total, flush()
+}
+
+// Annotate sets what an application notes on a triple, durably when it returns;
+// nil data removes it. The application id is 1 to 255 bytes. [ErrNotFound] says
+// that the triple is not there.
+func (s *Store) Annotate(ctx context.Context, t triple.Triple, applicationID string, data []byte) error {
+	switch {
+	case s.options.ReadOnly:
+		return fmt.Errorf("annotate: %w", ErrReadOnly)
+	case len(applicationID) == 0 || len(applicationID) > maxApplicationID:
+		return fmt.Errorf("annotate: %w: the application id has %d bytes, not 1 to %d", ErrInvalid, len(applicationID), maxApplicationID)
+	case len(data) > MaxAnnotationBytes:
+		return fmt.Errorf("annotate: %w: %d bytes of data, at most %d", ErrInvalid, len(data), MaxAnnotationBytes)
+	}
+	if err := t.Check(); err != nil {
+		return fmt.Errorf("annotate: %w", err)
+	}
+	r := newRequest(kindAnnotate, 1)
+	r.add(t)
+	r.applicationID = applicationID
+	if data != nil {
+		r.data = append([]byte{}, data...)
+		r.size += int64(3 * len(data))
+	}
+	if err := s.queue.do(ctx, r, s.options.WriteTimeout); err != nil {
+		return wrap("annotate", err)
+	}
+	return nil
+}
