@@ -1,0 +1,6 @@
+package rdfload
+
+import "syscall"
+
+// mapNoReserve keeps reserved pages out of the kernel's commit account.
+const mapNoReserve = syscall.MAP_NORESERVE

@@ -1,0 +1,8 @@
+//go:build !unix
+
+package rdfload
+
+// reserve falls back to the garbage collector's heap.
+func reserve(bytes int) ([]byte, error) { return make([]byte, bytes), nil }
+
+func unreserve([]byte) {}

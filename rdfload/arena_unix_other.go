@@ -1,0 +1,5 @@
+//go:build unix && !linux
+
+package rdfload
+
+const mapNoReserve = 0

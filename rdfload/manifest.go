@@ -1,0 +1,177 @@
+package rdfload
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/trefoildb/trefoil/triple"
+)
+
+const (
+	manifestName   = "manifest.json"
+	manifestFormat = 1
+	rejectsName    = "rejects"
+)
+
+// manifest is what a load's directory says of it, so that an interrupted one
+// can go on: which inputs, how far they are read into which runs, which tables
+// are written. It is replaced as a whole, after the files that it names are
+// synced.
+type manifest struct {
+	Format   int                 `json:"format"`
+	ID       string              `json:"id"`
+	Inputs   []manifestInput     `json:"inputs"`
+	Settings manifestSettings    `json:"settings"`
+	Read     int64               `json:"read"`
+	Rejected int64               `json:"rejected"`
+	Rejects  int64               `json:"rejects_bytes"` // of the rejects file that count
+	Bytes    int64               `json:"bytes"`
+	ReadAll  bool                `json:"read_all"` // nothing is left to read
+	Runs     []manifestRun       `json:"runs"`
+	Bounds   map[string][][]byte `json:"bounds,omitempty"` // by order: where the merge is cut
+	Merged   map[string]merged   `json:"merged,omitempty"` // by task: parts of the merge that are done
+}
+
+// manifestInput is an input and how far it is read.
+type manifestInput struct {
+	Name    string    `json:"name"`
+	Size    int64     `json:"size"`
+	ModTime time.Time `json:"mod_time"`
+	Units   int64     `json:"units"`  // units that are in runs
+	Offset  int64     `json:"offset"` // N-Triples, N-Quads: bytes of text in them
+	Line    int       `json:"line"`   // and the line that comes next
+}
+
+// manifestSettings are the options that a load must not change midway.
+type manifestSettings struct {
+	KeepGoing bool   `json:"keep_going"`
+	Graph     string `json:"graph,omitempty"`
+	Syntax    string `json:"syntax,omitempty"`
+	Base      string `json:"base,omitempty"`
+	MaxLine   int    `json:"max_line"`
+}
+
+// manifestRun names the files of a run by order.
+type manifestRun struct {
+	Files map[string][]string `json:"files"`
+}
+
+// merged is a part of the merge that is done.
+type merged struct {
+	Tables []string `json:"tables"`
+	Fresh  int64    `json:"fresh"` // rows that the store did not hold, in order SPO
+	Rows   int64    `json:"rows"`
+}
+
+func settingsOf(o *Options) manifestSettings {
+	return manifestSettings{KeepGoing: o.KeepGoing, Graph: string(triple.AppendNT(nil, o.Graph)),
+		Syntax: o.Syntax.String(), Base: o.Base, MaxLine: o.MaxLine}
+}
+
+// save writes the manifest durably.
+func (m *manifest) save(dir string) error {
+	text, err := json.MarshalIndent(m, "", " ")
+	if err != nil {
+		return err
+	}
+	path := filepath.Join(dir, manifestName)
+	f, err := os.Create(path + ".new")
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(text)
+	if err == nil {
+		err = f.Sync()
+	}
+	if err = errors.Join(err, f.Close()); err != nil {
+		return fmt.Errorf("write the load's manifest: %w", err)
+	}
+	if err := os.Rename(path+".new", path); err != nil {
+		return err
+	}
+	return syncDir(dir)
+}
+
+func syncDir(dir string) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}
+
+// readManifest reads the manifest of a load's directory; an error of kind
+// fs.ErrNotExist means that there is none.
+func readManifest(dir string) (*manifest, error) {
+	text, err := os.ReadFile(filepath.Join(dir, manifestName))
+	if err != nil {
+		return nil, err
+	}
+	m := &manifest{}
+	if err := json.Unmarshal(text, m); err != nil {
+		return nil, fmt.Errorf("manifest of the load in %s: %w", dir, err)
+	}
+	if m.Format != manifestFormat {
+		return nil, fmt.Errorf("the load in %s has format %d, this program knows %d: load again without --resume", dir, m.Format, manifestFormat)
+	}
+	return m, nil
+}
+
+// sameInputs tells whether the manifest is of a load of these inputs by name.
+func (m *manifest) sameInputs(inputs []manifestInput) bool {
+	if len(m.Inputs) != len(inputs) {
+		return false
+	}
+	for i := range inputs {
+		if m.Inputs[i].Name != inputs[i].Name {
+			return false
+		}
+	}
+	return true
+}
+
+// unchanged returns an error that wraps ErrChanged where an input or a setting
+// is not what it was.
+func (m *manifest) unchanged(inputs []manifestInput, settings manifestSettings) error {
+	for i, in := range inputs {
+		was := m.Inputs[i]
+		if was.Size != in.Size || !was.ModTime.Equal(in.ModTime) {
+			return fmt.Errorf("%w: %s; load again without --resume", ErrChanged, in.Name)
+		}
+	}
+	if m.Settings != settings {
+		return fmt.Errorf("%w: the options differ from those that the load began with (%+v, now %+v); use the same or load again without --resume", ErrChanged, m.Settings, settings)
+	}
+	return nil
+}
+
+// findLoad returns the directory and manifest of an unfinished load of these
+// inputs under dir; nil where there is none.
+func findLoad(dir string, inputs []manifestInput) (string, *manifest, error) {
+	entries, err := os.ReadDir(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", nil, nil
+	}
+	if err != nil {
+		return "", nil, err
+	}
+	for _, e := range entries {
+		path := filepath.Join(dir, e.Name())
+		m, err := readManifest(path)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return "", nil, err
+		}
+		if m.sameInputs(inputs) {
+			return path, m, nil
+		}
+	}
+	return "", nil, nil
+}

@@ -1,0 +1,151 @@
+package rdfload
+
+import (
+	"bytes"
+	"container/heap"
+	"errors"
+)
+
+// mergeSource is one sorted sequence of rows in a merge: the pieces of one
+// order of one run, one after the other.
+type mergeSource struct {
+	pieces []runPiece // not yet opened
+	reader *runReader
+	lo     []byte
+}
+
+// runPiece is a run file with its index.
+type runPiece struct {
+	path  string
+	index []runIndexEntry
+	end   int64
+}
+
+// next moves to the source's next row; ok is false at its end.
+func (s *mergeSource) next() (ok bool, err error) {
+	for {
+		if s.reader == nil {
+			if len(s.pieces) == 0 {
+				return false, nil
+			}
+			p := s.pieces[0]
+			s.pieces = s.pieces[1:]
+			if s.reader, err = openRunFile(p.path, p.index, p.end, s.lo); err != nil {
+				return false, err
+			}
+		}
+		ok, err := s.reader.next()
+		if ok || err != nil {
+			return ok, err
+		}
+		err = s.reader.close()
+		s.reader = nil
+		if err != nil {
+			return false, err
+		}
+	}
+}
+
+func (s *mergeSource) close() error {
+	if s.reader == nil {
+		return nil
+	}
+	return s.reader.close()
+}
+
+// mergeHeap orders sources by their current keys.
+type mergeHeap []*mergeSource
+
+func (h mergeHeap) Len() int           { return len(h) }
+func (h mergeHeap) Less(i, j int) bool { return bytes.Compare(h[i].reader.key, h[j].reader.key) < 0 }
+func (h mergeHeap) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
+func (h *mergeHeap) Push(x any)        { *h = append(*h, x.(*mergeSource)) }
+func (h *mergeHeap) Pop() any {
+	last := (*h)[len(*h)-1]
+	*h = (*h)[:len(*h)-1]
+	return last
+}
+
+// mergeRuns calls each with the distinct rows of all runs with lo <= key < hi in
+// ascending order; a nil bound is none. Rows of one key are equal in all runs of
+// a load. A nil value is the common one.
+func mergeRuns(runs [][]runPiece, lo, hi []byte, each func(key, value []byte) error) (err error) {
+	sources := make(mergeHeap, 0, len(runs))
+	all := make([]*mergeSource, 0, len(runs))
+	defer func() {
+		for _, s := range all {
+			err = errors.Join(err, s.close())
+		}
+	}()
+	for _, pieces := range runs {
+		s := &mergeSource{pieces: piecesFrom(pieces, lo), lo: lo}
+		all = append(all, s)
+		ok, err := s.next()
+		for ok && err == nil && bytes.Compare(s.reader.key, lo) < 0 {
+			ok, err = s.next()
+		}
+		if err != nil {
+			return err
+		}
+		if ok {
+			sources = append(sources, s)
+		}
+	}
+	heap.Init(&sources)
+	var last []byte
+	for len(sources) > 0 {
+		r := sources[0].reader
+		if hi != nil && bytes.Compare(r.key, hi) >= 0 {
+			return nil
+		}
+		if last == nil || !bytes.Equal(last, r.key) {
+			if err := each(r.key, r.value); err != nil {
+				return err
+			}
+			last = append(last[:0], r.key...)
+		}
+		ok, err := sources[0].next()
+		if err != nil {
+			return err
+		}
+		if ok {
+			heap.Fix(&sources, 0)
+		} else {
+			heap.Pop(&sources)
+		}
+	}
+	return nil
+}
+
+// piecesFrom leaves out the pieces that end before lo.
+func piecesFrom(pieces []runPiece, lo []byte) []runPiece {
+	for len(pieces) > 1 && len(pieces[1].index) > 0 && bytes.Compare(pieces[1].index[0].key, lo) <= 0 {
+		pieces = pieces[1:]
+	}
+	return pieces
+}
+
+// mergeBounds cuts the rows of all runs into at most parts ranges of about the
+// same size, by the runs' indexes: it returns the parts-1 or fewer inner bounds.
+func mergeBounds(runs [][]runPiece, parts int) [][]byte {
+	var keys [][]byte
+	for _, pieces := range runs {
+		for _, p := range pieces {
+			for _, e := range p.index {
+				keys = append(keys, e.key)
+			}
+		}
+	}
+	sortKeys(keys)
+	var bounds [][]byte
+	for i := 1; i < parts; i++ {
+		at := len(keys) * i / parts
+		if at == 0 || at >= len(keys) {
+			continue
+		}
+		if key := keys[at]; len(bounds) == 0 || bytes.Compare(bounds[len(bounds)-1], key) < 0 {
+			bounds = append(bounds, key)
+		}
+	}
+	return bounds
+}

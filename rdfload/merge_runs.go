@@ -1,0 +1,170 @@
+package rdfload
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"sync"
+
+	"github.com/trefoildb/trefoil/triple"
+)
+
+func sortKeys(keys [][]byte) { slices.SortFunc(keys, bytes.Compare) }
+
+// mergeTask is a range of one order that one worker merges.
+type mergeTask struct {
+	name   string // the same in every session of the load
+	order  triple.Order
+	lo, hi []byte
+}
+
+// merge merges all runs into tables: every order in several ranges, which are
+// noted in the manifest as they are done.
+func (l *loader) merge(ctx context.Context) ([]string, error) {
+	l.total.Store(0)
+	l.phase.Store(Merging)
+	l.runs = len(l.manifest.Runs)
+	runs := make(map[triple.Order][][]runPiece)
+	for _, r := range l.manifest.Runs {
+		for _, o := range triple.Orders {
+			pieces, err := l.openPieces(r.Files[o.String()])
+			if err != nil {
+				return nil, err
+			}
+			if len(pieces) > 0 {
+				runs[o] = append(runs[o], pieces)
+			}
+		}
+	}
+	tasks, err := l.mergeTasks(runs)
+	if err != nil {
+		return nil, err
+	}
+	l.total.Store(int64(len(tasks)))
+	l.done.Store(int64(len(l.manifest.Merged)))
+	next := make(chan mergeTask, len(tasks))
+	for _, t := range tasks {
+		if _, ok := l.manifest.Merged[t.name]; !ok {
+			next <- t
+		}
+	}
+	close(next)
+	var mu sync.Mutex // of the manifest
+	err = parallelErr(l.opts.Workers, func(int) error {
+		for t := range next {
+			part, err := l.mergeRange(ctx, t, runs[t.order])
+			if err != nil {
+				return err
+			}
+			mu.Lock()
+			l.manifest.Merged[t.name] = part
+			err = l.manifest.save(l.dir)
+			mu.Unlock()
+			if err != nil {
+				return err
+			}
+			l.done.Add(1)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	var tables []string
+	fresh := int64(0)
+	for _, t := range tasks {
+		part := l.manifest.Merged[t.name]
+		fresh += part.Fresh
+		for _, name := range part.Tables {
+			tables = append(tables, filepath.Join(l.dir, name))
+		}
+	}
+	l.fresh.Store(fresh)
+	return tables, nil
+}
+
+func (l *loader) openPieces(names []string) ([]runPiece, error) {
+	var pieces []runPiece
+	for _, name := range names {
+		p := runPiece{path: filepath.Join(l.dir, name)}
+		var err error
+		if p.index, p.end, err = readRunIndex(p.path); err != nil {
+			return nil, err
+		}
+		if p.end > 0 {
+			pieces = append(pieces, p)
+		}
+	}
+	return pieces, nil
+}
+
+// mergeTasks cuts the merge of each order into ranges: twice as many as there
+// are workers, so that none waits long for another.
+func (l *loader) mergeTasks(runs map[triple.Order][][]runPiece) ([]mergeTask, error) {
+	m := l.manifest
+	if m.Bounds == nil {
+		m.Bounds = make(map[string][][]byte)
+		m.Merged = make(map[string]merged)
+		for o, r := range runs {
+			m.Bounds[o.String()] = mergeBounds(r, 2*l.opts.Workers)
+		}
+		if err := m.save(l.dir); err != nil {
+			return nil, err
+		}
+	}
+	if m.Merged == nil {
+		m.Merged = make(map[string]merged)
+	}
+	var tasks []mergeTask
+	for _, o := range triple.Orders {
+		if len(runs[o]) == 0 {
+			continue
+		}
+		bounds := m.Bounds[o.String()]
+		for i := range len(bounds) + 1 {
+			t := mergeTask{name: fmt.Sprintf("%s-%02d", o, i), order: o}
+			if i > 0 {
+				t.lo = bounds[i-1]
+			}
+			if i < len(bounds) {
+				t.hi = bounds[i]
+			}
+			tasks = append(tasks, t)
+		}
+	}
+	return tasks, nil
+}
+
+// mergeRange merges one range into tables.
+func (l *loader) mergeRange(ctx context.Context, t mergeTask, runs [][]runPiece) (part merged, err error) {
+	counter := &newCounter{}
+	if t.order == triple.SPO {
+		if counter, err = newCounterOf(l.start.Existing); err != nil {
+			return part, err
+		}
+	}
+	w := &tableWriter{ctx: ctx, sink: l.sink, name: filepath.Join(l.dir, "table-"+t.name)}
+	err = mergeRuns(runs, t.lo, t.hi, func(key, value []byte) error {
+		if value == nil {
+			value = l.common
+		}
+		part.Rows++
+		if t.order == triple.SPO {
+			if err := counter.count(key); err != nil {
+				return err
+			}
+		}
+		return w.Set(key, value)
+	})
+	err = errors.Join(err, w.Close(), counter.close())
+	if t.order == triple.SPO {
+		part.Fresh = counter.fresh
+	}
+	for _, path := range w.paths {
+		part.Tables = append(part.Tables, filepath.Base(path))
+	}
+	return part, err
+}

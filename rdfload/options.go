@@ -1,0 +1,132 @@
+package rdfload
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"runtime"
+	"time"
+
+	"github.com/trefoildb/trefoil/rdfload/syntax"
+	"github.com/trefoildb/trefoil/triple"
+)
+
+// Errors of loads; test with [errors.Is].
+var (
+	// ErrRejected: a malformed statement stopped a load without KeepGoing. The
+	// error's text says where and what; a *triple.SyntaxError is in its chain.
+	ErrRejected = errors.New("malformed statement")
+	// ErrChanged: an input is not what it was when the load began.
+	ErrChanged = errors.New("input has changed since the load began")
+	// ErrNoMemory: the budget is too small for the input.
+	ErrNoMemory = errors.New("the load's memory budget is too small for this input")
+
+	errBudget = errors.New("arena is full")
+)
+
+// MinMemory is the least memory budget of a load.
+const MinMemory = 64 << 20
+
+// Options are the options of [Load]. The zero value is usable.
+type Options struct {
+	// Memory is the budget in bytes; 0: a quarter of the machine's memory.
+	Memory int64
+	// Workers parse and sort at the same time; 0: one for each processor.
+	Workers int
+	// KeepGoing loads the rest of a document with malformed statements, which are
+	// written to Rejects, if it is not nil: for each a line "# place: reason" and
+	// the statement's text.
+	KeepGoing bool
+	Rejects   io.Writer
+	// Graph is the graph of statements that name none; zero: the default graph.
+	Graph triple.Term
+	// Syntax is that of all sources; zero: each by its name or content.
+	Syntax syntax.Syntax
+	// Base resolves relative IRIs of documents that have no base of their own.
+	Base string
+	// MaxLine limits a line of N-Triples and a token of other syntaxes, in bytes;
+	// 0: triple.DefaultMaxLine.
+	MaxLine int
+	// Resume goes on with an earlier load of the same sources that was
+	// interrupted, if there is one.
+	Resume bool
+	// Progress, if not nil, is called a few times a second.
+	Progress func(Progress)
+
+	// runQuads limits the quads of a run (tests); 0: maxRunQuads.
+	runQuads int64
+}
+
+// maxRunQuads bounds a run, whatever the budget, so that a crash loses about a
+// minute of a load's work.
+const maxRunQuads = 32 << 20
+
+// Validate returns what is wrong with the options.
+func (o *Options) Validate() error {
+	if o.Memory != 0 && o.Memory < MinMemory {
+		return fmt.Errorf("a load needs at least %d MiB of memory, not %d bytes", MinMemory>>20, o.Memory)
+	}
+	if o.Workers < 0 || o.Workers > 60 {
+		return fmt.Errorf("%d workers: it is 1 to 60, or 0 for one each processor", o.Workers)
+	}
+	if o.MaxLine < 0 {
+		return fmt.Errorf("max line of %d bytes", o.MaxLine)
+	}
+	if k := o.Graph.Kind(); k == triple.Literal {
+		return fmt.Errorf("the graph name is a literal, not an IRI or a blank node")
+	}
+	return nil
+}
+
+// withDefaults fills in what is zero.
+func (o Options) withDefaults() Options {
+	if o.Memory == 0 {
+		o.Memory = max(physicalMemory()/4, MinMemory)
+	}
+	if o.Workers == 0 {
+		o.Workers = min(runtime.GOMAXPROCS(0), 60)
+	}
+	if o.MaxLine == 0 {
+		o.MaxLine = triple.DefaultMaxLine
+	}
+	if o.runQuads == 0 {
+		o.runQuads = maxRunQuads
+	}
+	return o
+}
+
+// Reject is a malformed statement that was left out.
+type Reject = syntax.Reject
+
+// Phase is what a load is doing.
+type Phase string
+
+// The phases of a load, in their order.
+const (
+	Reading    Phase = "read"
+	Sorting    Phase = "sort"
+	Writing    Phase = "write"
+	Merging    Phase = "merge"
+	Publishing Phase = "publish"
+)
+
+// Progress is how far a load is.
+type Progress struct {
+	Phase      Phase
+	Bytes      int64   // of the inputs, as they are stored (compressed ones compressed)
+	TotalBytes int64   // 0 where it is not known
+	Triples    int64   // statements read
+	Rejected   int64   // malformed ones
+	Done       float64 // share of the phase, 0 to 1, where it is known
+}
+
+// Summary is what a load did.
+type Summary struct {
+	Record
+	Bytes      int64         `json:"bytes"` // read, decompressed
+	Duration   time.Duration `json:"duration_ns"`
+	Rate       float64       `json:"triples_per_second"` // statements read a second
+	PeakMemory int64         `json:"peak_memory"`        // of the process, in bytes; 0 where it is not known
+	Runs       int           `json:"runs"`               // sorted parts that went to disk
+	Resumed    bool          `json:"resumed"`            // it went on with an interrupted load
+}

@@ -1,0 +1,138 @@
+package rdfload
+
+import (
+	"context"
+	"errors"
+	"sync"
+
+	"github.com/trefoildb/trefoil/rdfload/input"
+)
+
+// readInputs parses what is left of the inputs into runs; the last run stays in
+// memory. Where ctx ends, what is read so far goes to disk for a later resume.
+func (l *loader) readInputs(ctx context.Context) error {
+	inner, cancel := context.WithCancel(ctx)
+	defer cancel()
+	l.broken.cancel = cancel
+	units := make(chan unit)
+	var feeders, workers sync.WaitGroup
+	feeders.Go(func() { l.feedAll(inner, units) })
+	for i := range l.opts.Workers {
+		workers.Go(func() { l.work(inner, i, units) })
+	}
+	feeders.Wait()
+	close(units)
+	workers.Wait()
+	if ctx.Err() != nil {
+		if err := l.broken.get(); err == nil || errors.Is(err, ctx.Err()) {
+			return errors.Join(context.Cause(ctx), l.spill(context.WithoutCancel(ctx), false))
+		}
+	}
+	return l.broken.get()
+}
+
+// feedAll feeds all inputs, as many at a time as there are workers.
+func (l *loader) feedAll(ctx context.Context, units chan<- unit) {
+	send := func(u unit) error {
+		select {
+		case units <- u:
+			return nil
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	slots := make(chan struct{}, l.opts.Workers)
+	for i := range l.sources {
+		select {
+		case slots <- struct{}{}:
+		case <-ctx.Done():
+			l.broken.set(ctx.Err(), i, 0)
+			return
+		}
+		wg.Go(func() {
+			defer func() { <-slots }()
+			f := feeder{source: i, input: l.sources[i], from: l.manifest.Inputs[i], options: &l.opts,
+				prefix: blankPrefix(l.manifest.ID, i), block: l.blockBytes()}
+			var number int64
+			err := f.feed(ctx, func(r *input.Reader) { l.watched.add(i, r) }, func(u unit) error {
+				number = u.number
+				return send(u)
+			})
+			l.watched.finish(i)
+			if err != nil {
+				l.broken.set(err, i, number+1)
+			}
+		})
+	}
+}
+
+// work turns units into quads until there are no more.
+func (l *loader) work(ctx context.Context, i int, units <-chan unit) {
+	w := &worker{dictionary: l.space.dictionaries[i], quads: l.space.writers[i], graph: l.opts.Graph, keepGoing: l.opts.KeepGoing}
+	for l.workOne(w, units) {
+		if l.full() {
+			if err := l.spillIfFull(ctx); err != nil {
+				l.broken.set(err, 0, 0)
+			}
+		}
+	}
+}
+
+// workOne takes and works off one unit. The gate is held from before a unit is
+// taken, so that whoever holds it alone knows all taken units to be done.
+func (l *loader) workOne(w *worker, units <-chan unit) bool {
+	l.gate.RLock()
+	defer l.gate.RUnlock()
+	u, ok := <-units
+	if !ok {
+		return false
+	}
+	if w.dictionary.len() == 0 {
+		w.reset()
+	}
+	var n tally
+	var err error
+	if u.block != nil {
+		n, err = w.block(u.block, u.prefix, l.rejects.add)
+	} else {
+		for _, r := range u.rejects {
+			l.rejects.add(r)
+		}
+		n, err = w.triples(u.triples)
+		n.rejected = int64(len(u.rejects))
+	}
+	l.read.Add(n.read)
+	l.rejected.Add(n.rejected)
+	l.text.Add(u.bytes)
+	if err != nil {
+		l.broken.set(err, u.source, u.number)
+		return true
+	}
+	l.reach.Lock()
+	defer l.reach.Unlock()
+	// Units of one input are taken in order, but may be done out of it.
+	if in := &l.manifest.Inputs[u.source]; u.number >= in.Units {
+		in.Units, in.Offset, in.Line = u.number+1, u.offset, u.line
+	}
+	return true
+}
+
+// full tells whether the run under construction should be sealed.
+func (l *loader) full() bool {
+	quads := l.space.quads.next.Load() * quadBlock
+	// Blocks that are being worked on may still add to the run.
+	inFlight := int64(l.opts.Workers) * int64(l.blockBytes()) * 4
+	return quads >= l.opts.runQuads || l.space.bytes()+inFlight > l.runBudget()
+}
+
+func (l *loader) spillIfFull(ctx context.Context) error {
+	l.gate.Lock()
+	defer l.gate.Unlock()
+	if l.broken.get() != nil || !l.full() {
+		return nil
+	}
+	defer l.phase.Store(Reading)
+	return l.spillLocked(ctx, false)
+}

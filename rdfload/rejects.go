@@ -1,0 +1,76 @@
+package rdfload
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+)
+
+// rejectFile collects the rejected statements of a load in its directory, so
+// that the report is whole after an interruption too.
+type rejectFile struct {
+	mu   sync.Mutex
+	file *os.File
+	out  *bufio.Writer
+	size int64
+	err  error
+}
+
+// openRejects opens the rejects of a load in dir, of which size bytes count: the
+// rest is of statements that will be read again.
+func openRejects(dir string, size int64) (*rejectFile, error) {
+	f, err := os.OpenFile(filepath.Join(dir, rejectsName), os.O_RDWR|os.O_CREATE, 0o644)
+	if err != nil {
+		return nil, err
+	}
+	if err := f.Truncate(size); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	if _, err := f.Seek(size, io.SeekStart); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return &rejectFile{file: f, out: bufio.NewWriter(f), size: size}, nil
+}
+
+// add appends a rejected statement: "# place: reason" and its text, in which
+// line ends stay.
+func (r *rejectFile) add(reject Reject) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.err != nil {
+		return
+	}
+	reason := strings.NewReplacer("\n", " ", "\r", " ").Replace(reject.SyntaxError.Error())
+	n, err := fmt.Fprintf(r.out, "# %s\n%s\n", reason, strings.TrimRight(reject.Text, "\r\n"))
+	r.size += int64(n)
+	r.err = err
+}
+
+// sync makes all that was added durable and returns its size.
+func (r *rejectFile) sync() (int64, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.err == nil {
+		r.err = r.out.Flush()
+	}
+	if r.err == nil {
+		r.err = r.file.Sync()
+	}
+	return r.size, r.err
+}
+
+// copyTo copies all that was added to w, if w is not nil.
+func (r *rejectFile) copyTo(w io.Writer) error {
+	if _, err := r.sync(); err != nil || w == nil {
+		return err
+	}
+	_, err := io.Copy(w, io.NewSectionReader(r.file, 0, r.size))
+	return err
+}
+
+func (r *rejectFile) close() error { return r.file.Close() }

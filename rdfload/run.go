@@ -1,0 +1,320 @@
+package rdfload
+
+import (
+	"bytes"
+	"slices"
+
+	"github.com/trefoildb/trefoil/triple"
+)
+
+// run is a part of a load in memory, sorted: the distinct terms by rank, and the
+// quads, as ranks, in one order after the other.
+type run struct {
+	space  *runSpace
+	terms  []termRef         // by rank
+	longs  map[uint32][]byte // rank -> whole form of a long term
+	quads  []quad            // sorted by the order that sortBy was called with last
+	other  []quad
+	graphs bool // some quad has a graph
+}
+
+// runSpace is the memory in which runs are built, one after the other.
+type runSpace struct {
+	workers      int
+	dictionaries []*dictionary
+	writers      []*quadWriter
+	quads        *quadStore
+	items        *arena[termItem]
+	ranks        []*arena[uint32] // by worker: id -> rank
+	terms        *arena[termRef]
+}
+
+// newRunSpace reserves room for runs of at most budget bytes.
+func newRunSpace(workers int, budget int64) (_ *runSpace, err error) {
+	s := &runSpace{workers: workers}
+	defer func() {
+		if err != nil {
+			s.release()
+		}
+	}()
+	seed := newSeed()
+	for range workers {
+		d, err := newDictionary(seed, budget)
+		if err != nil {
+			return nil, err
+		}
+		s.dictionaries = append(s.dictionaries, d)
+		ranks, err := newArena[uint32](int(budget / 16))
+		if err != nil {
+			return nil, err
+		}
+		s.ranks = append(s.ranks, ranks)
+	}
+	if s.quads, err = newQuadStore(budget); err != nil {
+		return nil, err
+	}
+	for range workers {
+		s.writers = append(s.writers, &quadWriter{store: s.quads})
+	}
+	if s.items, err = newArena[termItem](int(budget / 16)); err != nil {
+		return nil, err
+	}
+	s.terms, err = newArena[termRef](int(budget / 16))
+	return s, err
+}
+
+func (s *runSpace) release() {
+	for _, d := range s.dictionaries {
+		d.release()
+	}
+	for _, r := range s.ranks {
+		r.release()
+	}
+	if s.quads != nil {
+		s.quads.release()
+	}
+	s.items.release()
+	s.terms.release()
+}
+
+// reset empties the space for the next run.
+func (s *runSpace) reset() {
+	for i := range s.dictionaries {
+		s.dictionaries[i].reset()
+		s.writers[i].reset()
+	}
+	s.quads.reset()
+}
+
+// bytes returns the memory that the run under construction takes, what sealing
+// it will take included.
+func (s *runSpace) bytes() int64 {
+	total := 2 * s.quads.bytes()
+	for _, d := range s.dictionaries {
+		total += d.bytes() + int64(d.len())*(16+4+8)
+	}
+	return total
+}
+
+// empty tells whether nothing was added since the last reset.
+func (s *runSpace) empty() bool { return s.quads.next.Load() == 0 }
+
+// seal sorts what was added: ranks the terms, and sorts the quads in order SPO
+// without duplicates. The space must not be added to until reset.
+func (s *runSpace) seal() *run {
+	r := &run{space: s, longs: make(map[uint32][]byte)}
+	r.rankTerms()
+	parallel(len(s.writers), func(w int) { s.toRanks(w) })
+	r.quads = s.quads.compact(s.writers)
+	r.other = s.quads.spare.data[:len(r.quads)]
+	for i := range r.quads {
+		if r.quads[i][triple.Graph] != noGraph {
+			r.graphs = true
+			break
+		}
+	}
+	if r.graphs {
+		r.sortBy(triple.Graph)
+	}
+	r.sortBy(triple.Object)
+	r.sortBy(triple.Predicate)
+	r.sortBy(triple.Subject)
+	r.quads = slices.Compact(r.quads)
+	r.other = r.other[:len(r.quads)]
+	return r
+}
+
+// sortBy sorts the quads stably by one position.
+func (r *run) sortBy(position int) {
+	r.quads, r.other = radixSort(r.quads, r.other, position, uint32(len(r.terms)), r.space.workers)
+}
+
+// rankTerms sorts the terms of all workers and numbers the distinct ones.
+func (r *run) rankTerms() {
+	s := r.space
+	n := 0
+	for _, d := range s.dictionaries {
+		n += d.len()
+	}
+	items := s.items.data[:n]
+	at := 0
+	for w, d := range s.dictionaries {
+		for id := range uint32(d.len()) {
+			items[at].ref = newTermRef(w, id)
+			at++
+		}
+	}
+	sortTerms(items, s.dictionaries, s.workers)
+	terms := s.terms.data[:0]
+	var last []byte
+	for i := range items {
+		ref := items[i].ref
+		d := s.dictionaries[ref.worker()]
+		term := d.term(ref.id())
+		if last == nil || !bytes.Equal(term, last) {
+			terms = append(terms, ref)
+			last = term
+		}
+		rank := uint32(len(terms) - 1)
+		s.ranks[ref.worker()].data = s.ranks[ref.worker()].data[:d.len()]
+		s.ranks[ref.worker()].data[ref.id()] = rank
+		if whole, ok := d.longs[ref.id()]; ok {
+			r.longs[rank] = whole
+		}
+	}
+	r.terms = terms
+}
+
+// toRanks replaces ids by ranks in the quads of one worker.
+func (s *runSpace) toRanks(w int) {
+	ranks := s.ranks[w].data
+	s.writers[w].eachBlock(func(quads []quad) {
+		for i := range quads {
+			q := &quads[i]
+			q[triple.Subject] = ranks[q[triple.Subject]]
+			q[triple.Predicate] = ranks[q[triple.Predicate]]
+			q[triple.Object] = ranks[q[triple.Object]]
+			if q[triple.Graph] != noGraph {
+				q[triple.Graph] = ranks[q[triple.Graph]-1] + 1
+			}
+		}
+	})
+}
+
+// orders lists the orders in the sequence in which eachOrder sorts them.
+var sortSequence = []triple.Order{triple.SPO, triple.GSPO, triple.OSP, triple.POS}
+
+// eachOrder brings the quads into each order in turn and calls f with them.
+// Every order is one stable sort away from the one before:
+// SPO by graph is GSPO (a copy: named graphs only), SPO by object is OSP, OSP by
+// predicate is POS.
+func (r *run) eachOrder(f func(o triple.Order, quads []quad) error) error {
+	for _, o := range sortSequence {
+		quads := r.quads
+		switch o {
+		case triple.OSP:
+			r.sortBy(triple.Object)
+			quads = r.quads
+		case triple.POS:
+			r.sortBy(triple.Predicate)
+			quads = r.quads
+		case triple.GSPO:
+			if !r.graphs {
+				continue
+			}
+			quads = r.byGraph()
+		}
+		if err := f(o, quads); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// byGraph returns the quads of named graphs, which are sorted as SPO, by graph
+// first; it leaves r.quads as they are.
+func (r *run) byGraph() []quad {
+	counts := make([]uint32, len(r.terms)+2)
+	named := 0
+	for i := range r.quads {
+		if g := r.quads[i][triple.Graph]; g != noGraph {
+			counts[g+1]++
+			named++
+		}
+	}
+	for g := 1; g < len(counts); g++ {
+		counts[g] += counts[g-1]
+	}
+	sorted := r.other[:named]
+	for i := range r.quads {
+		if g := r.quads[i][triple.Graph]; g != noGraph {
+			sorted[counts[g]] = r.quads[i]
+			counts[g]++
+		}
+	}
+	return sorted
+}
+
+// rowMaker makes the rows of a run: keys out of quads, and their values.
+type rowMaker struct {
+	run       *run
+	order     triple.Order
+	positions [4]int
+	stamp     triple.Stamp
+	value     []byte // of a row without long terms
+	key       []byte
+	longValue []byte
+	last      quad
+	cut       [2]int // where the key's first and second term end; 0 at the start
+}
+
+func (r *run) newRowMaker(o triple.Order, stamp triple.Stamp) *rowMaker {
+	return &rowMaker{run: r, order: o, positions: o.Positions(), stamp: stamp,
+		value: (&triple.Value{Stamp: stamp}).Append(nil), key: []byte{byte(o)}}
+}
+
+func (m *rowMaker) term(q *quad, position int) []byte {
+	rank := q[position]
+	if position == triple.Graph {
+		rank--
+	}
+	ref := m.run.terms[rank]
+	return m.run.space.dictionaries[ref.worker()].term(ref.id())
+}
+
+// row returns the key and value of q; both are valid until the next call.
+func (m *rowMaker) row(q quad) (key, value []byte) {
+	p := m.positions
+	switch {
+	case m.cut[1] > 0 && q[p[0]] == m.last[p[0]] && q[p[1]] == m.last[p[1]]:
+		key = m.key[:m.cut[1]]
+	case m.cut[0] > 0 && q[p[0]] == m.last[p[0]]:
+		key = m.second(m.key[:m.cut[0]], &q)
+	default:
+		key = append(m.key[:1], m.term(&q, p[0])...)
+		key = append(key, 0, 1)
+		m.cut[0] = len(key)
+		key = m.second(key, &q)
+	}
+	key = append(key, m.term(&q, p[2])...)
+	if p[3] != triple.Graph || q[triple.Graph] != noGraph {
+		key = append(key, 0, 1)
+		key = append(key, m.term(&q, p[3])...)
+	}
+	m.key, m.last = key, q
+	if len(m.run.longs) == 0 {
+		return key, m.value
+	}
+	return key, m.valueOf(q)
+}
+
+func (m *rowMaker) second(key []byte, q *quad) []byte {
+	key = append(key, m.term(q, m.positions[1])...)
+	key = append(key, 0, 1)
+	m.cut[1] = len(key)
+	return key
+}
+
+// valueOf returns the value of q where the run has long terms.
+func (m *rowMaker) valueOf(q quad) []byte {
+	v := triple.Value{Stamp: m.stamp}
+	some := false
+	for position := range v.Long {
+		rank := q[position]
+		if position == triple.Graph {
+			if rank == noGraph {
+				continue
+			}
+			rank--
+		}
+		if whole, ok := m.run.longs[rank]; ok {
+			v.Long[position] = whole
+			some = true
+		}
+	}
+	if !some {
+		return m.value
+	}
+	m.longValue = v.Append(m.longValue[:0])
+	return m.longValue
+}

@@ -1,0 +1,133 @@
+package rdfload
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+)
+
+// tableBytes is the size at which a table is closed and the next one begun.
+const tableBytes = 64 << 20
+
+// rowSink takes rows in ascending order of keys.
+type rowSink interface {
+	Set(key, value []byte) error
+	Close() error
+}
+
+// tableWriter writes rows to sorted tables of the sink, one after the other. The
+// tables of writers with different names never meet.
+type tableWriter struct {
+	ctx   context.Context
+	sink  Sink
+	name  string // path of the tables but for number and ending
+	table Table
+	paths []string
+	rows  int
+}
+
+// checkEvery is after how many rows a long loop looks whether it should end.
+const checkEvery = 1 << 14
+
+func (w *tableWriter) Set(key, value []byte) error {
+	if w.rows++; w.rows%checkEvery == 0 {
+		if err := w.ctx.Err(); err != nil {
+			return err
+		}
+		if w.table != nil && w.table.Bytes() >= tableBytes {
+			if err := w.closeTable(); err != nil {
+				return err
+			}
+		}
+	}
+	if w.table == nil {
+		if err := w.sink.Room(tableBytes); err != nil {
+			return err
+		}
+		path := fmt.Sprintf("%s-%04d.sst", w.name, len(w.paths))
+		table, err := w.sink.CreateTable(path)
+		if err != nil {
+			return fmt.Errorf("create table %s: %w", filepath.Base(path), err)
+		}
+		w.table = table
+		w.paths = append(w.paths, path)
+	}
+	if err := w.table.Set(key, value); err != nil {
+		return fmt.Errorf("write table %s: %w", filepath.Base(w.paths[len(w.paths)-1]), err)
+	}
+	return nil
+}
+
+func (w *tableWriter) closeTable() error {
+	table := w.table
+	w.table = nil
+	return table.Close()
+}
+
+// Close completes the last table.
+func (w *tableWriter) Close() error {
+	if w.table == nil {
+		return nil
+	}
+	return w.closeTable()
+}
+
+// newCounter counts the keys of ascending order that a snapshot does not hold.
+type newCounter struct {
+	keys  Keys // nil: the store was empty
+	valid bool
+	begun bool
+	fresh int64
+}
+
+func newCounterOf(snapshot Snapshot) (*newCounter, error) {
+	c := &newCounter{}
+	if snapshot == nil {
+		return c, nil
+	}
+	var err error
+	c.keys, err = snapshot.Keys()
+	return c, err
+}
+
+// nearSteps is how many steps forward are taken before a seek: a load beside
+// the store's keys steps, one among many more of them seeks.
+const nearSteps = 8
+
+func (c *newCounter) count(key []byte) error {
+	if c.keys == nil {
+		c.fresh++
+		return nil
+	}
+	if !c.begun {
+		c.begun = true
+		c.valid = c.keys.SeekGE(key)
+	}
+	for steps := 0; c.valid && bytes.Compare(c.keys.Key(), key) < 0; steps++ {
+		if steps == nearSteps {
+			c.valid = c.keys.SeekGE(key)
+			break
+		}
+		c.valid = c.keys.Next()
+	}
+	if !c.valid {
+		if err := c.keys.Err(); err != nil {
+			return fmt.Errorf("read the store's triples: %w", err)
+		}
+		c.fresh++
+		return nil
+	}
+	if !bytes.Equal(c.keys.Key(), key) {
+		c.fresh++
+	}
+	return nil
+}
+
+func (c *newCounter) close() error {
+	if c.keys == nil {
+		return nil
+	}
+	return errors.Join(c.keys.Err(), c.keys.Close())
+}

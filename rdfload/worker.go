@@ -1,0 +1,182 @@
+package rdfload
+
+import (
+	"hash/maphash"
+
+	"github.com/trefoildb/trefoil/triple"
+)
+
+func newSeed() maphash.Seed { return maphash.MakeSeed() }
+
+// worker turns statements into quads of term ids, in a dictionary of its own.
+type worker struct {
+	dictionary *dictionary
+	quads      *quadWriter
+	graph      triple.Term // for statements that name none; zero: the default graph
+	keepGoing  bool
+
+	scratch []byte // of decoded tokens
+	encoded []byte
+	label   []byte
+	subject []byte // the last subject's token
+	last    uint32 // and its id
+	known   bool   // that they are of this run
+}
+
+// tally counts what a unit held.
+type tally struct {
+	read     int64
+	rejected int64
+}
+
+// reset begins a new run.
+func (w *worker) reset() { w.known = false }
+
+// block adds the statements of a block of N-Triples or N-Quads. prefix is what
+// its blank nodes' labels get. A malformed statement goes to reject; without
+// keepGoing it ends the block.
+func (w *worker) block(b *triple.Block, prefix string, reject func(Reject)) (tally, error) {
+	var st triple.RawStatement
+	var n tally
+	for {
+		ok, syntax := b.Next(&st)
+		if syntax == nil {
+			if !ok {
+				return n, nil
+			}
+			var q quad
+			var err error
+			if q, syntax, err = w.statement(b, &st, prefix); err != nil {
+				return n, err
+			}
+			if syntax == nil {
+				if err := w.quads.add(q); err != nil {
+					return n, err
+				}
+				n.read++
+				continue
+			}
+		}
+		if !w.keepGoing {
+			return n, syntax
+		}
+		n.rejected++
+		reject(Reject{SyntaxError: syntax, Text: string(b.Rejected())})
+	}
+}
+
+// statement returns the quad of a statement's tokens.
+func (w *worker) statement(b *triple.Block, st *triple.RawStatement, prefix string) (q quad, _ *triple.SyntaxError, err error) {
+	w.scratch = w.scratch[:0]
+	for position, token := range st.Tokens {
+		if token == nil { // no graph
+			if !w.graph.IsZero() {
+				id, err := w.term(w.graph)
+				return withGraph(q, id), nil, err
+			}
+			return q, nil, nil
+		}
+		if position == triple.Subject && w.known && string(w.subject) == string(token) {
+			q[triple.Subject] = w.last
+			continue
+		}
+		id, syntax, err := w.token(b, st, position, prefix)
+		if syntax != nil || err != nil {
+			return q, syntax, err
+		}
+		switch position {
+		case triple.Subject:
+			w.subject, w.last, w.known = append(w.subject[:0], token...), id, true
+			q[position] = id
+		case triple.Graph:
+			q = withGraph(q, id)
+		default:
+			q[position] = id
+		}
+	}
+	return q, nil, nil
+}
+
+func withGraph(q quad, id uint32) quad {
+	q[triple.Graph] = id + 1
+	return q
+}
+
+// token returns the id of the term of one token. What the dictionary knows is
+// well-formed, so that only new tokens are checked and decoded.
+func (w *worker) token(b *triple.Block, st *triple.RawStatement, position int, prefix string) (uint32, *triple.SyntaxError, error) {
+	token := st.Tokens[position]
+	if label, ok := triple.RawBlank(token); ok {
+		w.label = append(append(append(w.label[:0], prefix...), '-'), label...)
+		hash := w.dictionary.hash(triple.BlankTag, w.label)
+		if id, ok := w.dictionary.find(hash, triple.BlankTag, w.label); ok {
+			return id, nil, nil
+		}
+		id, err := w.term(triple.NewBlank(string(w.label)))
+		return id, nil, err
+	}
+	if tag, body, ok := triple.RawTerm(token); ok {
+		hash := w.dictionary.hash(tag, body)
+		if id, ok := w.dictionary.find(hash, tag, body); ok {
+			return id, nil, nil
+		}
+	}
+	var t triple.Term
+	var syntax *triple.SyntaxError
+	if t, w.scratch, syntax = b.Decode(st, position, w.scratch); syntax != nil {
+		return 0, syntax, nil
+	}
+	id, err := w.term(t)
+	return id, nil, err
+}
+
+// term returns the id of a term, which is well-formed.
+func (w *worker) term(t triple.Term) (uint32, error) {
+	var long bool
+	w.encoded, long = triple.AppendTerm(w.encoded[:0], t)
+	tag, body := w.encoded[0], w.encoded[1:]
+	hash := w.dictionary.hash(tag, body)
+	if id, ok := w.dictionary.find(hash, tag, body); ok {
+		return id, nil
+	}
+	var whole []byte
+	if long {
+		whole = triple.AppendWholeTerm(nil, t)
+	}
+	return w.dictionary.add(hash, w.encoded, whole)
+}
+
+// triples adds triples whose blank nodes have their stored labels already.
+func (w *worker) triples(triples []triple.Triple) (tally, error) {
+	var n tally
+	for i := range triples {
+		t := &triples[i]
+		var q quad
+		var err error
+		if q[triple.Subject], err = w.term(t.Subject); err != nil {
+			return n, err
+		}
+		if q[triple.Predicate], err = w.term(t.Predicate); err != nil {
+			return n, err
+		}
+		if q[triple.Object], err = w.term(t.Object); err != nil {
+			return n, err
+		}
+		graph := t.Graph
+		if graph.IsZero() {
+			graph = w.graph
+		}
+		if !graph.IsZero() {
+			id, err := w.term(graph)
+			if err != nil {
+				return n, err
+			}
+			q = withGraph(q, id)
+		}
+		if err := w.quads.add(q); err != nil {
+			return n, err
+		}
+		n.read++
+	}
+	return n, nil
+}

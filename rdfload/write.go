@@ -1,0 +1,141 @@
+package rdfload
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+
+	"github.com/trefoildb/trefoil/triple"
+)
+
+// writeTables writes the run in memory, which is the whole load, as tables.
+func (l *loader) writeTables(ctx context.Context) ([]string, error) {
+	run := l.sealRun()
+	l.manifest.ReadAll = true // in memory only: a resume reads again
+	l.beginRows(Writing, run)
+	var tables []string
+	err := run.eachOrder(func(o triple.Order, quads []quad) error {
+		shares := split(len(quads), l.opts.Workers)
+		paths := make([][]string, len(shares))
+		err := parallelErr(len(shares), func(i int) (err error) {
+			var counter *newCounter
+			if o == triple.SPO {
+				if counter, err = newCounterOf(l.start.Existing); err != nil {
+					return err
+				}
+				defer func() {
+					l.fresh.Add(counter.fresh)
+					err = errors.Join(err, counter.close())
+				}()
+			}
+			w := &tableWriter{ctx: ctx, sink: l.sink, name: filepath.Join(l.dir, fmt.Sprintf("table-%s-%d", o, i))}
+			err = l.writeRows(w, run.newRowMaker(o, l.start.Stamp), quads[shares[i].lo:shares[i].hi], counter)
+			paths[i] = w.paths
+			return err
+		})
+		for _, p := range paths {
+			tables = append(tables, p...)
+		}
+		return err
+	})
+	return tables, err
+}
+
+// sealRun sorts the run under construction.
+func (l *loader) sealRun() *run {
+	l.total.Store(0)
+	l.phase.Store(Sorting)
+	return l.space.seal()
+}
+
+// beginRows begins a phase that writes the rows of a run.
+func (l *loader) beginRows(phase Phase, r *run) {
+	l.done.Store(0)
+	l.total.Store(3 * int64(len(r.quads)))
+	l.phase.Store(phase)
+}
+
+// writeRows writes the rows of quads to w and closes it. counter may be nil.
+func (l *loader) writeRows(w rowSink, maker *rowMaker, quads []quad, counter *newCounter) error {
+	for i, q := range quads {
+		key, value := maker.row(q)
+		if counter != nil {
+			if err := counter.count(key); err != nil {
+				return errors.Join(err, w.Close())
+			}
+		}
+		if err := w.Set(key, value); err != nil {
+			return errors.Join(err, w.Close())
+		}
+		if i%checkEvery == checkEvery-1 {
+			l.done.Add(checkEvery)
+		}
+	}
+	return w.Close()
+}
+
+// parallelErr is parallel for functions that can fail.
+func parallelErr(n int, f func(i int) error) error {
+	errs := make([]error, n)
+	parallel(n, func(i int) { errs[i] = f(i) })
+	return errors.Join(errs...)
+}
+
+// spill writes the run under construction to run files and notes in the
+// manifest what of the inputs is in them. last tells that the inputs are read to
+// their ends.
+func (l *loader) spill(ctx context.Context, last bool) error {
+	l.gate.Lock()
+	defer l.gate.Unlock()
+	return l.spillLocked(ctx, last)
+}
+
+func (l *loader) spillLocked(ctx context.Context, last bool) error {
+	if !l.space.empty() {
+		if err := l.spillRun(ctx); err != nil {
+			return fmt.Errorf("write a sorted run: %w", err)
+		}
+	}
+	m := l.manifest
+	size, err := l.rejects.sync()
+	if err != nil {
+		return err
+	}
+	m.Read, m.Rejected, m.Rejects, m.Bytes = l.read.Load(), l.rejected.Load(), size, l.text.Load()
+	m.ReadAll = last
+	return m.save(l.dir)
+}
+
+func (l *loader) spillRun(ctx context.Context) error {
+	if err := l.sink.Room(4 * l.space.quads.bytes()); err != nil {
+		return err
+	}
+	run := l.sealRun()
+	l.beginRows(Writing, run)
+	files := make(map[string][]string)
+	err := run.eachOrder(func(o triple.Order, quads []quad) error {
+		shares := split(len(quads), l.opts.Workers)
+		names := make([]string, len(shares))
+		err := parallelErr(len(shares), func(i int) error {
+			names[i] = fmt.Sprintf("run-%04d-%s-%d", len(l.manifest.Runs), o, i)
+			w, err := createRunFile(filepath.Join(l.dir, names[i]), l.common)
+			if err != nil {
+				return err
+			}
+			return l.writeRows(w, run.newRowMaker(o, l.start.Stamp), quads[shares[i].lo:shares[i].hi], nil)
+		})
+		files[o.String()] = names
+		return errors.Join(err, ctx.Err())
+	})
+	if err != nil {
+		return err
+	}
+	if err := syncDir(l.dir); err != nil {
+		return err
+	}
+	l.manifest.Runs = append(l.manifest.Runs, manifestRun{Files: files})
+	l.runs = len(l.manifest.Runs)
+	l.space.reset()
+	return nil
+}
