@@ -1,16 +1,201 @@
 package node
 
 import (
+	"archive/tar"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
+	"slices"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// Checkpoint makes a copy.
-func (s *Store) Checkpoint(ctx context.Context, dir string) error { return errors.ErrUnsupported }
+// A backup is a tar of these entries, in this order:
+//
+//	trefoil-backup   backupHeader as JSON
+//	VERSION          as in the data directory
+//	store/NAME       the files of the database, each once
+//	checksums        backupChecksums as JSON: what a whole backup ends with
+const (
+	backupHeaderName    = "trefoil-backup"
+	backupChecksumsName = "checksums"
+	backupFormat        = 1
+)
 
-// Backup writes a backup.
-func (s *Store) Backup(ctx context.Context, w io.Writer) error { return errors.ErrUnsupported }
+type backupHeader struct {
+	Format  int       `json:"format"`
+	Version string    `json:"version"` // the program's
+	Created time.Time `json:"created"`
+}
 
-// Restore restores one.
-func Restore(ctx context.Context, dir string, r io.Reader) error { return errors.ErrUnsupported }
+type backupChecksums struct {
+	Files []backupFile `json:"files"`
+}
+
+type backupFile struct {
+	Name   string `json:"name"`
+	Size   int64  `json:"size"`
+	SHA256 string `json:"sha256"`
+}
+
+// Checkpoint makes dir, which must not exist, a copy of the data directory as it
+// is now, with the same UUID (see [NewIdentity]); reads and writes go on. On the
+// same file system its tables are hard links, which take no time and no space.
+func (s *Store) Checkpoint(ctx context.Context, dir string) error {
+	if err := s.uses.begin(); err != nil {
+		return fmt.Errorf("checkpoint: %w", err)
+	}
+	defer s.uses.end()
+	return wrap("checkpoint "+dir, s.checkpoint(ctx, dir))
+}
+
+func (s *Store) checkpoint(ctx context.Context, dir string) (err error) {
+	fs := s.options.FS
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if _, err := fs.Stat(dir); err == nil {
+		return fmt.Errorf("%w: it exists", ErrInvalid)
+	}
+	work := dir + ".partial"
+	if err := fs.RemoveAll(work); err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, fs.RemoveAll(work))
+		}
+	}()
+	if err := makeDirectory(fs, work); err != nil {
+		return err
+	}
+	var options []pebble.CheckpointOption
+	if !s.options.ReadOnly {
+		options = append(options, pebble.WithFlushedWAL())
+	}
+	if err := s.db.Checkpoint(fs.PathJoin(work, storeName), options...); err != nil {
+		return err
+	}
+	if err := writeVersion(fs, work, s.id); err != nil {
+		return err
+	}
+	if err := fs.Rename(work, dir); err != nil {
+		return err
+	}
+	return syncDirectory(fs, fs.PathDir(dir))
+}
+
+// Backup writes a tar of the data directory as it is now; reads and writes go
+// on. [Restore] reads it. The tables of that moment stay on the disk until it is
+// done.
+func (s *Store) Backup(ctx context.Context, w io.Writer) error {
+	if err := s.uses.begin(); err != nil {
+		return fmt.Errorf("backup: %w", err)
+	}
+	defer s.uses.end()
+	return wrap("backup", s.backup(ctx, w))
+}
+
+func (s *Store) backup(ctx context.Context, w io.Writer) (err error) {
+	if s.options.ReadOnly {
+		return fmt.Errorf("%w: a checkpoint is made in the data directory", ErrReadOnly)
+	}
+	fs := s.options.FS
+	dir := s.path(tmpName, fmt.Sprintf("backup-%d", s.copies.Add(1)))
+	if err := s.checkpoint(ctx, dir); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, fs.RemoveAll(dir)) }()
+	b := backupWriter{ctx: ctx, store: s, tar: tar.NewWriter(w), now: time.Now().UTC().Truncate(time.Second)}
+	if err := b.json(backupHeaderName, backupHeader{backupFormat, s.options.Version, b.now}); err != nil {
+		return err
+	}
+	if err := b.file(fs.PathJoin(dir, versionName), versionName); err != nil {
+		return err
+	}
+	names, err := fs.List(fs.PathJoin(dir, storeName))
+	if err != nil {
+		return err
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		if err := b.file(fs.PathJoin(dir, storeName, name), storeName+"/"+name); err != nil {
+			return err
+		}
+	}
+	if err := b.json(backupChecksumsName, b.sums); err != nil {
+		return err
+	}
+	return b.tar.Close()
+}
+
+// backupWriter writes the entries of a backup.
+type backupWriter struct {
+	ctx   context.Context
+	store *Store
+	tar   *tar.Writer
+	now   time.Time
+	sums  backupChecksums
+}
+
+func (b *backupWriter) header(name string, size int64) error {
+	return b.tar.WriteHeader(&tar.Header{Typeflag: tar.TypeReg, Name: name, Size: size, Mode: 0o644, ModTime: b.now, Format: tar.FormatPAX})
+}
+
+func (b *backupWriter) json(name string, v any) error {
+	data, err := json.MarshalIndent(v, "", "\t")
+	if err != nil {
+		return err
+	}
+	if err := b.header(name, int64(len(data))); err != nil {
+		return err
+	}
+	_, err = b.tar.Write(data)
+	return err
+}
+
+// file writes a file, which does not change, and notes its checksum.
+func (b *backupWriter) file(path, name string) error {
+	f, err := b.store.options.FS.Open(path, vfs.SequentialReadsOption)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	if err := b.header(name, info.Size()); err != nil {
+		return err
+	}
+	sum := sha256.New()
+	n, err := io.Copy(io.MultiWriter(b.tar, sum), interruptible{b.ctx, &b.store.uses, io.LimitReader(f, info.Size())})
+	if err == nil && n < info.Size() {
+		err = fmt.Errorf("%s: %w", path, io.ErrUnexpectedEOF)
+	}
+	b.sums.Files = append(b.sums.Files, backupFile{name, n, hex.EncodeToString(sum.Sum(nil))})
+	return err
+}
+
+// interruptible is a reader that fails when a context or the store ends.
+type interruptible struct {
+	ctx  context.Context
+	uses *uses
+	r    io.Reader
+}
+
+func (i interruptible) Read(b []byte) (int, error) {
+	if err := i.ctx.Err(); err != nil {
+		return 0, err
+	}
+	if i.uses != nil && i.uses.closing.Load() {
+		return 0, ErrClosed
+	}
+	return i.r.Read(b)
+}

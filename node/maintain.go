@@ -48,20 +48,13 @@ func (s *Store) splitSegments() error {
 		return nil // closing
 	}
 	defer s.uses.end()
-	for id := range s.segmentIDs() {
-		if err := s.splitSegment(id); err != nil {
+	// The trie of now: a split makes a new one, and looks after its halves itself.
+	for segment := range s.Trie().All() {
+		if err := s.splitSegment(segment.ID); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-func (s *Store) segmentIDs() map[uint64]bool {
-	ids := map[uint64]bool{}
-	for segment := range s.Trie().All() {
-		ids[segment.ID] = true
-	}
-	return ids
 }
 
 // splitSegment splits one segment, and the halves of it, while they are too large.

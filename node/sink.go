@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"sync"
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/objstorage/objstorageprovider"
@@ -22,12 +21,6 @@ func (s *Store) Sink() rdfload.Sink { return sink{s} }
 
 // sink implements [rdfload.Sink].
 type sink struct{ *Store }
-
-// loads counts the loads, for the names of their record tables.
-type loads struct {
-	mu   sync.Mutex
-	next int
-}
 
 // maxLoadID is the greatest length of a load's id.
 const maxLoadID = 255
@@ -230,10 +223,7 @@ func (s *Store) writeRecord(record rdfload.Record, after counters) (string, erro
 	if err != nil {
 		return "", err
 	}
-	s.loads.mu.Lock()
-	s.loads.next++
-	path := s.path(tmpName, fmt.Sprintf("record-%d.sst", s.loads.next))
-	s.loads.mu.Unlock()
+	path := s.path(tmpName, fmt.Sprintf("record-%d.sst", s.copies.Add(1)))
 	w, err := s.tableWriter(path)
 	if err != nil {
 		return "", err

@@ -40,7 +40,7 @@ type Store struct {
 
 	layout    atomic.Pointer[layout]
 	wake      chan struct{} // tells the maintenance that there may be work
-	loads     loads
+	copies    atomic.Int64  // backups begun and tables of records written, for their names
 	density   density
 	closeOnce sync.Once
 	closeErr  error

@@ -1,0 +1,266 @@
+package node
+
+import (
+	"archive/tar"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+)
+
+// restoreName is the directory in a data directory where a restore puts its files
+// until all have been verified.
+const restoreName = "restore.partial"
+
+// maxBackupJSON bounds the header and the checksums of a backup: some 500,000
+// files.
+const maxBackupJSON = 64 << 20
+
+// Restore makes dir, which is absent or empty, a data directory from what
+// [Store.Backup] wrote. Either all of it is there at the end, verified and
+// durable, or dir is as it was; after a crash Restore can be repeated, and Open
+// refuses what is there.
+//
+// The UUID is that of the original. Where both are to run, give one of them a new
+// one: [NewIdentity].
+func Restore(ctx context.Context, dir string, r io.Reader) error {
+	return wrap("restore "+dir, restore(ctx, vfs.Default, dir, r))
+}
+
+func restore(ctx context.Context, fs vfs.FS, dir string, r io.Reader) (err error) {
+	_, err = fs.Stat(dir)
+	made := errors.Is(err, os.ErrNotExist)
+	if made {
+		err = makeDirectory(fs, dir)
+	}
+	if err != nil {
+		return err
+	}
+	lock, err := lockDirectory(fs, dir)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		err = errors.Join(err, lock.Close())
+		if err != nil && made {
+			// Whatever is in the way of this leaves a directory that Open refuses.
+			_ = fs.Remove(fs.PathJoin(dir, lockName))
+			_ = fs.Remove(dir)
+		}
+	}()
+	work := fs.PathJoin(dir, restoreName)
+	if err := clearRestore(fs, dir, work); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, fs.RemoveAll(work)) }()
+	if err := fs.MkdirAll(fs.PathJoin(work, storeName), 0o755); err != nil {
+		return err
+	}
+	if err := (&unpacker{ctx: ctx, fs: fs, dir: work, in: tar.NewReader(r)}).unpack(); err != nil {
+		return err
+	}
+	if err := proveOpens(fs, work); err != nil {
+		return err
+	}
+	// The VERSION file comes last: without it there is no data directory.
+	for _, name := range []string{storeName, versionName} {
+		if err := fs.Rename(fs.PathJoin(work, name), fs.PathJoin(dir, name)); err != nil {
+			return err
+		}
+		if err := syncDirectory(fs, dir); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// clearRestore removes what an interrupted restore left in dir, and returns an
+// error where dir holds anything else.
+func clearRestore(fs vfs.FS, dir, work string) error {
+	names, err := fs.List(dir)
+	if err != nil {
+		return err
+	}
+	interrupted, versioned := false, false
+	for _, name := range names {
+		interrupted = interrupted || name == restoreName
+		versioned = versioned || name == versionName
+	}
+	for _, name := range names {
+		switch {
+		case name == lockName, name == "lost+found":
+		case interrupted && !versioned && (name == restoreName || name == storeName):
+		default:
+			return fmt.Errorf("%w: it is not empty: it holds %q", ErrInvalid, name)
+		}
+	}
+	if !interrupted {
+		return nil
+	}
+	return errors.Join(fs.RemoveAll(fs.PathJoin(dir, storeName)), fs.RemoveAll(work))
+}
+
+// proveOpens opens what was unpacked, and closes it.
+func proveOpens(fs vfs.FS, dir string) error {
+	s, err := Open(dir, Options{ReadOnly: true, FS: fs, CacheBytes: 1 << 20})
+	if err != nil {
+		return err
+	}
+	return s.Close()
+}
+
+// unpacker reads a backup into a directory.
+type unpacker struct {
+	ctx  context.Context
+	fs   vfs.FS
+	dir  string
+	in   *tar.Reader
+	got  map[string]backupFile
+	sums backupChecksums
+}
+
+// errBackup wraps what is wrong with a backup.
+func errBackup(format string, args ...any) error {
+	return fmt.Errorf("%w: backup: %w", ErrCorrupt, fmt.Errorf(format, args...))
+}
+
+func (u *unpacker) unpack() error {
+	u.got = map[string]backupFile{}
+	var header backupHeader
+	if err := u.json(backupHeaderName, &header); err != nil {
+		return err
+	}
+	if header.Format != backupFormat {
+		return fmt.Errorf("%w: the backup has format %d, this program reads format %d", ErrVersion, header.Format, backupFormat)
+	}
+	for done := false; !done; {
+		entry, err := u.in.Next()
+		if err != nil {
+			return errBackup("it ends before its checksums: %w", err)
+		}
+		if entry.Typeflag != tar.TypeReg {
+			return errBackup("%q is not a regular file", entry.Name)
+		}
+		if done = entry.Name == backupChecksumsName; done {
+			err = u.decode(&u.sums)
+		} else {
+			err = u.file(entry)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if entry, err := u.in.Next(); err != io.EOF {
+		if err == nil {
+			err = fmt.Errorf("entry %q", entry.Name)
+		}
+		return errBackup("after its checksums: %w", err)
+	}
+	if err := u.verify(); err != nil {
+		return err
+	}
+	return errors.Join(syncDirectory(u.fs, u.fs.PathJoin(u.dir, storeName)), syncDirectory(u.fs, u.dir))
+}
+
+func (u *unpacker) json(name string, v any) error {
+	entry, err := u.in.Next()
+	if err != nil {
+		return errBackup("%w", err)
+	}
+	if entry.Name != name {
+		return errBackup("it begins with %q: this is no backup of trefoil's", entry.Name)
+	}
+	return u.decode(v)
+}
+
+func (u *unpacker) decode(v any) error {
+	data, err := io.ReadAll(io.LimitReader(u.in, maxBackupJSON))
+	if err == nil {
+		err = json.Unmarshal(data, v)
+	}
+	if err != nil {
+		return errBackup("%w", err)
+	}
+	return nil
+}
+
+// backupPath tells whether a name is one that a backup has: VERSION, or a file
+// right under store.
+func backupPath(name string) bool {
+	if name == versionName {
+		return true
+	}
+	base, ok := strings.CutPrefix(name, storeName+"/")
+	return ok && base != "" && base != "." && base != ".." && !strings.ContainsAny(base, "/\\\x00:")
+}
+
+// file unpacks one file.
+func (u *unpacker) file(entry *tar.Header) (err error) {
+	if !backupPath(entry.Name) {
+		return errBackup("file name %q", entry.Name)
+	}
+	if _, twice := u.got[entry.Name]; twice {
+		return errBackup("%q is there twice", entry.Name)
+	}
+	path := u.fs.PathJoin(u.dir, versionName)
+	if base, ok := strings.CutPrefix(entry.Name, storeName+"/"); ok {
+		path = u.fs.PathJoin(u.dir, storeName, base)
+	}
+	f, err := u.fs.Create(path, vfs.WriteCategoryUnspecified)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	sum := sha256.New()
+	in := &inputErrors{r: interruptible{ctx: u.ctx, r: u.in}}
+	n, err := io.Copy(io.MultiWriter(f, sum), in)
+	switch {
+	case u.ctx.Err() != nil:
+		return u.ctx.Err()
+	case in.err != nil:
+		return errBackup("%s: %w", entry.Name, in.err)
+	case err != nil:
+		return err
+	}
+	u.got[entry.Name] = backupFile{entry.Name, n, hex.EncodeToString(sum.Sum(nil))}
+	return f.Sync()
+}
+
+// inputErrors keeps the error of a reader, to tell it from a writer's.
+type inputErrors struct {
+	r   io.Reader
+	err error
+}
+
+func (i *inputErrors) Read(b []byte) (int, error) {
+	n, err := i.r.Read(b)
+	if err != nil && err != io.EOF {
+		i.err = err
+	}
+	return n, err
+}
+
+// verify compares the files with the checksums.
+func (u *unpacker) verify() error {
+	for _, want := range u.sums.Files {
+		got, ok := u.got[want.Name]
+		if !ok {
+			return errBackup("%q is missing", want.Name)
+		}
+		if got != want {
+			return errBackup("%q has %d bytes with SHA-256 %s, not %d with %s", want.Name, got.Size, got.SHA256, want.Size, want.SHA256)
+		}
+		delete(u.got, want.Name)
+	}
+	for name := range u.got {
+		return errBackup("%q has no checksum", name)
+	}
+	return nil
+}

@@ -1,0 +1,116 @@
+package recovery
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/trefoildb/trefoil/trie"
+	"github.com/trefoildb/trefoil/triple"
+)
+
+func TestExtras(t *testing.T) {
+	const last = ^trie.MachineID(0)
+	ring := func(ids ...trie.MachineID) trie.Ring { return trie.NewRing(ids...) }
+	tests := []struct {
+		name   string
+		owners [3]trie.MachineID
+		ring   trie.Ring
+		want   []trie.MachineID
+	}{
+		{"three owners", [3]trie.MachineID{10, 20, 30}, ring(10, 20, 30, 40), nil},
+		{"all one: the next two", [3]trie.MachineID{10, 10, 10}, ring(10, 20, 30, 40), []trie.MachineID{20, 30}},
+		{"all one, across the end", [3]trie.MachineID{40, 40, 40}, ring(10, 20, 30, 40), []trie.MachineID{10, 20}},
+		{"all one, one step to the end", [3]trie.MachineID{30, 30, 30}, ring(10, 20, 30, 40), []trie.MachineID{40, 10}},
+		{"two of the first", [3]trie.MachineID{10, 10, 30}, ring(10, 20, 30, 40), []trie.MachineID{20}},
+		{"two of the first, the third follows", [3]trie.MachineID{10, 10, 20}, ring(10, 20, 30, 40), []trie.MachineID{30}},
+		{"two of the last", [3]trie.MachineID{10, 40, 40}, ring(10, 20, 30, 40), []trie.MachineID{20}},
+		{"spo and osp alike", [3]trie.MachineID{30, 10, 30}, ring(10, 20, 30, 40), []trie.MachineID{40}},
+		{"pos and osp alike", [3]trie.MachineID{20, 30, 30}, ring(10, 20, 30, 40), []trie.MachineID{40}},
+		{"ring of three, wraps past the owner", [3]trie.MachineID{10, 10, 30}, ring(10, 20, 30), []trie.MachineID{20}},
+		{"ring of three, greatest twice", [3]trie.MachineID{30, 30, 10}, ring(10, 20, 30), []trie.MachineID{20}},
+		{"greatest id of all", [3]trie.MachineID{last, last, last}, ring(1, 2, last), []trie.MachineID{1, 2}},
+		{"two machines, one owner", [3]trie.MachineID{10, 10, 10}, ring(10, 20), []trie.MachineID{20}},
+		{"two machines, both owners", [3]trie.MachineID{10, 20, 10}, ring(10, 20), nil},
+		{"one machine", [3]trie.MachineID{10, 10, 10}, ring(10), nil},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			if got := slices.Collect(extras(test.owners, test.ring)); !slices.Equal(got, test.want) {
+				t.Errorf("extras of %v on %v: %v, want %v", test.owners, test.ring, got, test.want)
+			}
+		})
+	}
+}
+
+// layoutOf returns a layout of so many machines with segments split everywhere.
+func layoutOf(t *rapid.T, machines int) Layout {
+	ids := rapid.SliceOfNDistinct(rapid.Uint64Min(1), machines, machines, rapid.ID[uint64]).Draw(t, "machines")
+	var ring []trie.MachineID
+	for _, id := range ids {
+		ring = append(ring, trie.MachineID(id))
+	}
+	placement, err := trie.NewPlacement(ring, trie.PlacementOptions{Partitions: 16 * machines, ReplicationFactor: 10, Load: 1.25})
+	if err != nil {
+		t.Fatal(err)
+	}
+	tr := trie.New(1, 0)
+	for i := uint64(2); i < 40; i++ {
+		at := fmt.Appendf(nil, "%c\x20http://example.org/%c", 1+rapid.IntRange(0, 3).Draw(t, "order"), 'a'+rapid.IntRange(0, 3).Draw(t, "letter"))
+		segment := tr.Lookup(at)
+		if string(segment.Lo) == string(at) {
+			continue
+		}
+		if tr, err = tr.Split(segment.ID, at, i); err != nil {
+			t.Fatal(err)
+		}
+		if tr, err = tr.Assign(i, trie.HashPartition(i, 16*machines)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return Layout{tr, placement}
+}
+
+func TestSlotsKeepThreeCopies(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		machines := rapid.IntRange(1, 6).Draw(t, "number of machines")
+		layout := layoutOf(t, machines)
+		tr := anyTriple(t)
+		var first []Slot
+		for _, o := range triple.Orders {
+			key, _ := triple.AppendKey(nil, o, tr)
+			if len(key) == 0 {
+				continue
+			}
+			slots, err := layout.Slots(key)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if first == nil {
+				first = slots
+			}
+			if !slices.Equal(slots, first) {
+				t.Fatalf("slots %v from %s, %v from spo", slots, o, first)
+			}
+		}
+		holders := map[trie.MachineID]int{}
+		for _, slot := range first {
+			if slot.Order != triple.GSPO {
+				holders[slot.Machine]++
+			}
+			if !slot.Extra {
+				key, _ := triple.AppendKey(nil, slot.Order, tr)
+				if owner := layout.Placement.Owner(layout.Trie.Lookup(key)); owner != slot.Machine {
+					t.Fatalf("slot %v, owner %v", slot, owner)
+				}
+			} else if holders[slot.Machine] != 1 {
+				t.Fatalf("an extra on a holder: %v", first)
+			}
+		}
+		if len(holders) != min(3, machines) {
+			t.Fatalf("%d holders of %d machines: %v", len(holders), machines, first)
+		}
+	})
+}
