@@ -1,0 +1,322 @@
+// Package cli tests the trefoil binary as its users meet it: arguments in,
+// answers, messages and exit codes out, processes that are killed, pipes that
+// close, disks' worth of bad input.
+package cli
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// The exit codes, as documented.
+const (
+	done     = 0
+	failed   = 1
+	usage    = 2
+	rejected = 3
+)
+
+// binary is the path of the trefoil that TestMain built.
+var binary string
+
+// limit bounds every process of these tests, so that one that hangs fails.
+const limit = 2 * time.Minute
+
+func TestMain(m *testing.M) {
+	os.Exit(buildAndRun(m))
+}
+
+func buildAndRun(m *testing.M) int {
+	dir, err := os.MkdirTemp("", "trefoil-cli-")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer os.RemoveAll(dir)
+	binary = filepath.Join(dir, "trefoil")
+	build := exec.Command("go", "build", "-o", binary, ".")
+	build.Dir = filepath.Join("..", "..")
+	if out, err := build.CombinedOutput(); err != nil {
+		fmt.Fprintf(os.Stderr, "%s%v\n", out, err)
+		return 1
+	}
+	return m.Run()
+}
+
+// outcome is what became of a command.
+type outcome struct {
+	stdout, stderr string
+	code           int
+}
+
+// trefoil runs a command to its end, with nothing on standard input.
+func trefoil(t *testing.T, args ...string) outcome {
+	t.Helper()
+	return trefoilWith(t, nil, args...)
+}
+
+// trefoilWith runs a command to its end with the given standard input.
+func trefoilWith(t *testing.T, stdin io.Reader, args ...string) outcome {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), limit)
+	defer cancel()
+	cmd := command(ctx, args...)
+	var stdout, stderr bytes.Buffer
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = stdin, &stdout, &stderr
+	err := cmd.Run()
+	if ctx.Err() != nil {
+		t.Fatalf("trefoil %s: still running after %s\n%s", strings.Join(args, " "), limit, stderr.String())
+	}
+	return outcome{stdout.String(), stderr.String(), exitCode(t, err)}
+}
+
+// command makes a command whose environment names no server.
+func command(ctx context.Context, args ...string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, binary, args...)
+	for _, v := range os.Environ() {
+		if !strings.HasPrefix(v, "TREFOIL_") {
+			cmd.Env = append(cmd.Env, v)
+		}
+	}
+	return cmd
+}
+
+// exitCode returns the exit code of a process that ended by itself; a signal is
+// -1, as in os.ProcessState.
+func exitCode(t *testing.T, err error) int {
+	t.Helper()
+	var exit *exec.ExitError
+	switch {
+	case err == nil:
+		return done
+	case errors.As(err, &exit):
+		return exit.ExitCode()
+	}
+	t.Fatal(err)
+	return -1
+}
+
+// mustCode fails the test where the exit code is another.
+func (o outcome) mustCode(t *testing.T, code int) outcome {
+	t.Helper()
+	if o.code != code {
+		t.Fatalf("exit code %d, want %d\nstdout: %.2000s\nstderr: %.2000s", o.code, code, o.stdout, o.stderr)
+	}
+	return o
+}
+
+// mustSay fails the test where the messages miss a text.
+func (o outcome) mustSay(t *testing.T, texts ...string) outcome {
+	t.Helper()
+	for _, text := range texts {
+		if !strings.Contains(o.stderr, text) {
+			t.Fatalf("stderr does not say %q:\n%.2000s", text, o.stderr)
+		}
+	}
+	return o
+}
+
+// mustPrint fails the test where the answer is another.
+func (o outcome) mustPrint(t *testing.T, want string) outcome {
+	t.Helper()
+	if o.stdout != want {
+		t.Fatalf("stdout:\n%.2000s\nwant:\n%.2000s\nstderr: %.2000s", o.stdout, want, o.stderr)
+	}
+	return o
+}
+
+// lines returns the lines of the answer.
+func (o outcome) lines() []string {
+	if o.stdout == "" {
+		return nil
+	}
+	return strings.Split(strings.TrimSuffix(o.stdout, "\n"), "\n")
+}
+
+// process is a command that goes on while the test does other things.
+type process struct {
+	cmd    *exec.Cmd
+	stdout bytes.Buffer
+
+	mu     sync.Mutex
+	lines  []string // of standard error so far
+	more   chan struct{}
+	ended  chan struct{} // closed when it has ended and all of its output is here
+	result error
+}
+
+// start starts a command. It is killed at the end of the test where it still
+// runs.
+func start(t *testing.T, stdin io.Reader, args ...string) *process {
+	t.Helper()
+	p := &process{cmd: command(context.Background(), args...), more: make(chan struct{}, 1), ended: make(chan struct{})}
+	p.cmd.Stdin, p.cmd.Stdout = stdin, &p.stdout
+	p.cmd.WaitDelay = 10 * time.Second
+	stderr, err := p.cmd.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := p.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	go p.follow(stderr)
+	t.Cleanup(func() {
+		p.cmd.Process.Kill()
+		<-p.ended
+	})
+	return p
+}
+
+func (p *process) follow(stderr io.Reader) {
+	in := bufio.NewScanner(stderr)
+	in.Buffer(nil, 16<<20)
+	for in.Scan() {
+		p.mu.Lock()
+		p.lines = append(p.lines, in.Text())
+		p.mu.Unlock()
+		select {
+		case p.more <- struct{}{}:
+		default:
+		}
+	}
+	p.result = p.cmd.Wait()
+	close(p.ended)
+}
+
+func (p *process) said() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return strings.Join(p.lines, "\n")
+}
+
+// waitFor waits until standard error has a line that matches, and returns its
+// first group. ok is false where the process ended without one.
+func (p *process) waitFor(t *testing.T, expression string) (group string, ok bool) {
+	t.Helper()
+	re := regexp.MustCompile(expression)
+	timeout := time.After(limit)
+	for seen, ended := 0, false; ; {
+		p.mu.Lock()
+		lines := p.lines[seen:]
+		seen = len(p.lines)
+		p.mu.Unlock()
+		for _, line := range lines {
+			if m := re.FindStringSubmatch(line); m != nil {
+				return m[len(m)-1], true
+			}
+		}
+		if ended {
+			return "", false
+		}
+		select {
+		case <-p.more:
+		case <-p.ended:
+			ended = true
+		case <-timeout:
+			t.Fatalf("no line matches %s after %s:\n%s", expression, limit, p.said())
+		}
+	}
+}
+
+// wait waits for the process to end.
+func (p *process) wait(t *testing.T) outcome {
+	t.Helper()
+	select {
+	case <-p.ended:
+	case <-time.After(limit):
+		t.Fatalf("still running after %s:\n%s", limit, p.said())
+	}
+	return outcome{p.stdout.String(), p.said(), exitCode(t, p.result)}
+}
+
+// kill ends the process at once, as a power cut would end it, and waits.
+func (p *process) kill(t *testing.T) {
+	t.Helper()
+	p.cmd.Process.Kill()
+	<-p.ended
+}
+
+// signal sends a signal to the process.
+func (p *process) signal(t *testing.T, s syscall.Signal) {
+	t.Helper()
+	if err := p.cmd.Process.Signal(s); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// server is a trefoil serve that has said where it listens.
+type server struct {
+	*process
+	url string
+}
+
+// serve starts a server on a free port of loopback.
+func serve(t *testing.T, args ...string) *server {
+	t.Helper()
+	p := start(t, nil, append([]string{"serve", "--listen", "127.0.0.1:0"}, args...)...)
+	url, ok := p.waitFor(t, `(http://127\.0\.0\.1:\d+)`)
+	if !ok {
+		t.Fatalf("serve ended: %s", p.said())
+	}
+	return &server{p, url}
+}
+
+// stop asks the server to end, as Ctrl-C does, and demands that it does so well.
+func (s *server) stop(t *testing.T) {
+	t.Helper()
+	s.signal(t, syscall.SIGINT)
+	s.wait(t).mustCode(t, done)
+}
+
+// get returns the answer to a GET request.
+func (s *server) get(t *testing.T, path string) (status int, body string) {
+	t.Helper()
+	resp, err := http.Get(s.url + path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	b, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return resp.StatusCode, string(b)
+}
+
+// file writes a file into a directory of the test and returns its path.
+func file(t *testing.T, name, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// shared returns the path of the data beside the project, or skips the test
+// where it is absent; CI must have it.
+func shared(t *testing.T, elements ...string) string {
+	t.Helper()
+	path := filepath.Join(append([]string{"..", "..", "..", "shared", "data"}, elements...)...)
+	if _, err := os.Stat(path); err != nil {
+		if os.Getenv("CI") == "true" {
+			t.Fatalf("CI needs the data beside the project: %v", err)
+		}
+		t.Skipf("no data beside the project: %v", err)
+	}
+	return path
+}

@@ -1,0 +1,93 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/trefoildb/trefoil/node"
+)
+
+// backupCmd writes a consistent copy of a store, also while it is served.
+type backupCmd struct {
+	door
+	Force bool   `help:"Replace FILE where it exists."`
+	File  string `arg:"" help:"The tar file to write; - is standard output."`
+}
+
+func (c *backupCmd) Run(e *env) error {
+	if c.File == "-" {
+		if isTerminal(e.stdout) {
+			return usagef("a backup is not for a terminal: name a file, or pipe it on")
+		}
+		return c.write(e, e.stdout)
+	}
+	if _, err := os.Stat(c.File); err == nil && !c.Force {
+		return fmt.Errorf("%s exists; --force replaces it", c.File)
+	} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return writeFile(c.File, func(w io.Writer) error { return c.write(e, w) })
+}
+
+// restoreCmd makes a store of a backup.
+type restoreCmd struct {
+	Data string `required:"" placeholder:"DIR" help:"The data directory to make: absent, or empty."`
+	File string `arg:"" help:"The backup; - is standard input."`
+}
+
+func (c *restoreCmd) Run(e *env) error {
+	in := e.stdin
+	if c.File != "-" {
+		f, err := os.Open(c.File)
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		in = f
+	}
+	if err := node.Restore(e.ctx, c.Data, in); err != nil {
+		return fmt.Errorf("restore %s: %w", c.File, err)
+	}
+	e.sayf("restored %s into %s", c.File, c.Data)
+	return nil
+}
+
+// writeFile writes a file whole or not at all: under another name beside it,
+// synced, then renamed.
+func writeFile(path string, write func(io.Writer) error) (err error) {
+	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*.partial")
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			f.Close()
+			os.Remove(f.Name())
+		}
+	}()
+	if err := errors.Join(write(f), f.Sync(), f.Close()); err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), path)
+}
+
+// write writes the backup of the store behind the door.
+func (c *backupCmd) write(e *env, w io.Writer) (err error) {
+	local, err := c.local()
+	if err != nil {
+		return err
+	}
+	if !local {
+		return errors.ErrUnsupported
+	}
+	store, err := openStore(c.Data, node.Options{})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, store.Close()) }()
+	return store.Backup(e.ctx, w)
+}

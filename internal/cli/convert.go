@@ -1,0 +1,64 @@
+package cli
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+
+	"github.com/trefoildb/trefoil/rdfload/input"
+	"github.com/trefoildb/trefoil/triple"
+)
+
+// convertCmd writes RDF documents as canonical N-Triples or N-Quads.
+type convertCmd struct {
+	documents
+	Output string `enum:"nq,nt" default:"nq" help:"nq or nt; the same bytes where no graph is named. nt fails at the first triple of a named graph. ${default} by default."`
+}
+
+func (c *convertCmd) Run(e *env) error {
+	if err := c.check(); err != nil {
+		return err
+	}
+	sources, err := c.list()
+	if err != nil {
+		return err
+	}
+	out := bufio.NewWriterSize(e.stdout, 1<<16)
+	for i, source := range sources {
+		prefix := ""
+		if len(sources) > 1 { // one document's labels stay as they are
+			prefix = documentPrefix("c", i)
+		}
+		if err := c.convert(e, out, source, prefix); err != nil {
+			return errors.Join(err, out.Flush())
+		}
+	}
+	return out.Flush()
+}
+
+func (c *convertCmd) convert(e *env, out *bufio.Writer, source input.Source, prefix string) error {
+	var line []byte
+	n := 0
+	for t, err := range c.parse(e, source, prefix) {
+		if err != nil {
+			return err
+		}
+		n++
+		if c.Output == "nt" && !t.Graph.IsZero() {
+			return fmt.Errorf("%s: statement %d: %w", source.Name, n, errNamedGraph(t))
+		}
+		line = triple.AppendNQuad(line[:0], t)
+		if _, err := out.Write(line); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// errNamedGraph says that a triple cannot be written as N-Triples.
+func errNamedGraph(t triple.Triple) error {
+	return hinted{
+		fmt.Errorf("the graph %s is named, which N-Triples cannot say: %s", t.Graph, t),
+		"--output nq writes graph names.",
+	}
+}

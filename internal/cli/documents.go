@@ -1,0 +1,198 @@
+package cli
+
+// This file reads the RDF documents that add, delete and convert are given.
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"iter"
+	"os"
+	"slices"
+
+	"github.com/trefoildb/trefoil/rdfload/input"
+	"github.com/trefoildb/trefoil/rdfload/syntax"
+	"github.com/trefoildb/trefoil/triple"
+)
+
+// documents holds the flags and arguments of commands that read RDF.
+type documents struct {
+	From    string   `placeholder:"SYNTAX" help:"${syntaxes}; by the file's name or its content where not given."`
+	Base    string   `placeholder:"IRI" help:"Resolve relative IRIs against this one."`
+	MaxLine byteSize `default:"64MiB" placeholder:"SIZE" help:"Greatest line, or token; ${default} by default."`
+	Files   []string `arg:"" optional:"" name:"file" help:"Files, directories, globs; - is standard input. .gz, .bz2, .zst and .xz are told by content."`
+}
+
+// list returns the documents.
+func (d *documents) list() ([]input.Source, error) {
+	if len(d.Files) == 0 {
+		return nil, usagef("name files, directories or globs to read; - is standard input")
+	}
+	return input.List(d.Files)
+}
+
+// syntax returns the syntax of --from; zero where it is not given.
+func (d *documents) syntax() (syntax.Syntax, error) {
+	if d.From == "" {
+		return 0, nil
+	}
+	s, err := syntax.ByName(d.From)
+	if err != nil {
+		return 0, usagef("--from: %w", err)
+	}
+	return s, nil
+}
+
+// check finds mistakes in the flags before anything is read.
+func (d *documents) check() error {
+	if _, err := d.syntax(); err != nil {
+		return err
+	}
+	if d.Base != "" {
+		if err := triple.CheckIRI(d.Base); err != nil {
+			return usagef("--base %s: %w", d.Base, err)
+		}
+	}
+	return nil
+}
+
+// parse yields the triples of a document, its blank nodes named with prefix.
+func (d *documents) parse(e *env, source input.Source, prefix string) iter.Seq2[triple.Triple, error] {
+	return func(yield func(triple.Triple, error) bool) {
+		in, err := e.open(source)
+		if err != nil {
+			yield(triple.Triple{}, err)
+			return
+		}
+		defer in.Close()
+		s, err := d.syntax()
+		if err == nil && s == 0 {
+			s, err = in.Syntax(source.Name)
+		}
+		if err != nil {
+			yield(triple.Triple{}, err)
+			return
+		}
+		opts := syntax.Options{Source: source.Name, Base: d.Base, BlankPrefix: prefix, MaxLine: int(d.MaxLine)}
+		for t, err := range syntax.Parse(e.ctx, in, s, opts) {
+			if !yield(t, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// open opens a document; standard input is the command's.
+func (e *env) open(source input.Source) (*input.Reader, error) {
+	if source.IsStdin() {
+		return input.NewReader(e.stdin, "standard input", input.Limits{})
+	}
+	return input.Open(source, input.Limits{})
+}
+
+// eachBatch calls do with the triples of all documents, in batches. It reads the
+// documents twice where they make more than one batch: a malformed statement is
+// found before the first call.
+func (d *documents) eachBatch(e *env, prefix string, do func(context.Context, []triple.Triple) error) error {
+	sources, err := d.list()
+	if err != nil {
+		return err
+	}
+	sources, cleanup, err := spoolStdin(e, sources)
+	if err != nil {
+		return err
+	}
+	defer cleanup()
+
+	var batch []triple.Triple
+	total := 0
+	for t, err := range d.all(e, sources, prefix) {
+		if err != nil {
+			return err
+		}
+		if total++; total <= batchTriples {
+			batch = append(batch, t)
+		}
+	}
+	if total <= batchTriples {
+		if total == 0 {
+			return nil
+		}
+		return do(e.ctx, batch)
+	}
+	batch = batch[:0]
+	for t, err := range d.all(e, sources, prefix) {
+		if err != nil {
+			return err
+		}
+		if batch = append(batch, t); len(batch) == batchTriples {
+			if err := do(e.ctx, batch); err != nil {
+				return err
+			}
+			batch = batch[:0]
+		}
+	}
+	if len(batch) == 0 {
+		return nil
+	}
+	return do(e.ctx, batch)
+}
+
+// all yields the triples of all documents.
+func (d *documents) all(e *env, sources []input.Source, prefix string) iter.Seq2[triple.Triple, error] {
+	return func(yield func(triple.Triple, error) bool) {
+		for i, source := range sources {
+			for t, err := range d.parse(e, source, documentPrefix(prefix, i)) {
+				if !yield(t, err) || err != nil {
+					return
+				}
+			}
+		}
+	}
+}
+
+// documentPrefix keeps the blank nodes of several documents apart; "" keeps
+// labels as they are written.
+func documentPrefix(prefix string, i int) string {
+	if prefix == "" {
+		return ""
+	}
+	return fmt.Sprintf("%sd%d", prefix, i)
+}
+
+// spoolStdin replaces standard input by a temporary file, which can be read
+// twice. cleanup removes it.
+func spoolStdin(e *env, sources []input.Source) (_ []input.Source, cleanup func(), err error) {
+	at := slices.IndexFunc(sources, input.Source.IsStdin)
+	if at < 0 {
+		return sources, func() {}, nil
+	}
+	spool, err := os.CreateTemp("", "trefoil-stdin-*")
+	if err != nil {
+		return nil, nil, err
+	}
+	cleanup = func() {
+		spool.Close()
+		os.Remove(spool.Name())
+	}
+	if _, err := io.Copy(spool, contextReader{e.ctx, e.stdin}); err != nil {
+		cleanup()
+		return nil, nil, fmt.Errorf("read standard input: %w", err)
+	}
+	sources = slices.Clone(sources)
+	sources[at].Path = spool.Name()
+	return sources, cleanup, nil
+}
+
+// contextReader ends reads when a context does.
+type contextReader struct {
+	ctx context.Context
+	r   io.Reader
+}
+
+func (c contextReader) Read(p []byte) (int, error) {
+	if err := c.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return c.r.Read(p)
+}

@@ -1,0 +1,174 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/trefoildb/trefoil/node"
+	"github.com/trefoildb/trefoil/rdfload"
+	"github.com/trefoildb/trefoil/rdfload/input"
+	"github.com/trefoildb/trefoil/triple"
+)
+
+// loadCmd loads files in bulk: into a directory, or through a server.
+type loadCmd struct {
+	door
+	documents
+	KeepGoing bool     `help:"Leave malformed statements out instead of stopping at the first; the exit code is then 3."`
+	Rejects   string   `placeholder:"F" help:"Write every statement left out, with its place and the reason, to this file."`
+	Resume    bool     `help:"Go on with an interrupted load of the same, unchanged files."`
+	Memory    byteSize `placeholder:"SIZE" help:"Memory budget, 64MiB or more: 2GiB. A quarter of the machine's by default."`
+	Graph     string   `placeholder:"IRI" help:"The graph of triples whose document names none."`
+	JSON      bool     `help:"Print the summary as JSON."`
+}
+
+func (c *loadCmd) Run(e *env) error {
+	local, err := c.local()
+	if err == nil {
+		err = c.check(local)
+	}
+	if err != nil {
+		return err
+	}
+	sources, err := c.list()
+	if err != nil {
+		return err
+	}
+	if !local {
+		return c.send(e, sources)
+	}
+	summary, err := c.load(e, sources)
+	if err != nil {
+		return c.explain(err, sources)
+	}
+	return c.report(e, summary)
+}
+
+func (c *loadCmd) check(local bool) error {
+	switch {
+	case !local && c.To == "" && os.Getenv(envTo) == "":
+		return usagef("say where to: --data DIR, or --to URL for a running server")
+	case c.Rejects != "" && !c.KeepGoing:
+		return usagef("--rejects is for --keep-going: without it the first malformed statement stops the load")
+	case !local && (c.Resume || c.Memory != 0):
+		return usagef("--resume and --memory are for --data; a server has a budget of its own")
+	}
+	if _, err := c.graph(); err != nil {
+		return err
+	}
+	return c.documents.check()
+}
+
+// graph returns the graph name of --graph, with or without its brackets.
+func (c *loadCmd) graph() (triple.Term, error) {
+	if c.Graph == "" {
+		return triple.Term{}, nil
+	}
+	iri := strings.TrimSuffix(strings.TrimPrefix(c.Graph, "<"), ">")
+	if err := triple.CheckIRI(iri); err != nil {
+		return triple.Term{}, usagef("--graph %s: %w", c.Graph, err)
+	}
+	return triple.NewIRI(iri), nil
+}
+
+// load loads into the data directory.
+func (c *loadCmd) load(e *env, sources []input.Source) (summary rdfload.Summary, err error) {
+	opts := rdfload.Options{
+		Memory: int64(c.Memory), KeepGoing: c.KeepGoing, Base: c.Base, MaxLine: int(c.MaxLine), Resume: c.Resume,
+	}
+	if opts.Syntax, err = c.syntax(); err != nil {
+		return summary, err
+	}
+	if opts.Graph, err = c.graph(); err != nil {
+		return summary, err
+	}
+	if err := opts.Validate(); err != nil {
+		return summary, usageError{err}
+	}
+	if c.Rejects != "" {
+		f, err := os.Create(c.Rejects)
+		if err != nil {
+			return summary, err
+		}
+		defer func() { err = errors.Join(err, f.Close()) }()
+		opts.Rejects = f
+	}
+	// The budget is the load's: little of it goes to the store's cache.
+	store, err := node.Open(c.Data, node.Options{CacheBytes: 16 << 20, MemTableBytes: 8 << 20, Version: thisVersion().Version})
+	if err != nil {
+		return summary, err
+	}
+	defer func() { err = errors.Join(err, store.Close()) }()
+	display := newProgress(e.stderr)
+	opts.Progress = display.show
+	defer display.end()
+	return rdfload.Load(e.ctx, store.Sink(), toLoad(e, sources), opts)
+}
+
+// toLoad makes sources ones that a load opens.
+func toLoad(e *env, sources []input.Source) []rdfload.Source {
+	var list []rdfload.Source
+	for _, s := range sources {
+		list = append(list, rdfload.Source{Name: s.Name, Size: s.Size, ModTime: s.ModTime,
+			Open: func() (*input.Reader, error) { return e.open(s) }})
+	}
+	return list
+}
+
+// explain adds what the store holds after a load that stopped, and what to do.
+func (c *loadCmd) explain(err error, sources []input.Source) error {
+	const unchanged = "Nothing of this load is in the store. "
+	resume := "To go on where it stopped: the same command with --resume."
+	if slices.ContainsFunc(sources, input.Source.IsStdin) {
+		resume = "Standard input cannot be resumed: load it again."
+	}
+	switch {
+	case errors.Is(err, context.Canceled):
+		return hinted{err, unchanged + resume}
+	case errors.Is(err, node.ErrDiskFull):
+		return hinted{err, unchanged + "Make room first. " + resume}
+	case errors.Is(err, rdfload.ErrRejected) && !c.KeepGoing:
+		return hinted{err, unchanged + "--keep-going loads the rest, --rejects F writes down what it leaves out."}
+	case errors.Is(err, rdfload.ErrChanged):
+		return hinted{err, unchanged + "Load without --resume to start over."}
+	case errors.Is(err, node.ErrLocked):
+		return hinted{err, "If a server has it open, load through the server: --to URL instead of --data."}
+	}
+	return err
+}
+
+// report prints the summary of a load that is done.
+func (c *loadCmd) report(e *env, s rdfload.Summary) error {
+	print := func() error { return printSummary(e.stdout, s) }
+	if c.JSON {
+		print = func() error { return e.printJSON(s) }
+	}
+	err := print()
+	if err == nil && s.Rejected > 0 {
+		if c.Rejects != "" {
+			e.sayf("%s left out, see %s", plural(s.Rejected, "malformed statement"), c.Rejects)
+		} else {
+			e.sayf("%s left out; --rejects F writes them down", plural(s.Rejected, "malformed statement"))
+		}
+		return errRejected
+	}
+	return err
+}
+
+func printSummary(w io.Writer, s rdfload.Summary) error {
+	text := fmt.Sprintf("read       %s\nnew        %s\nduplicate  %s\nrejected   %s\nbytes      %s\ntime       %s (%s triples/s)\n",
+		number(s.Read), number(s.New), number(s.Duplicates), number(s.Rejected), size(s.Bytes), seconds(s.Duration), number(int64(s.Rate)))
+	if s.PeakMemory > 0 {
+		text += "memory     " + size(s.PeakMemory) + " at the peak\n"
+	}
+	if s.Resumed {
+		text += "resumed    yes\n"
+	}
+	_, err := io.WriteString(w, text)
+	return err
+}

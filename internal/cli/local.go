@@ -1,0 +1,157 @@
+package cli
+
+// This file is the door to a data directory: the store opened in this process.
+
+import (
+	"context"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"iter"
+	"os"
+
+	"github.com/trefoildb/trefoil/node"
+	"github.com/trefoildb/trefoil/triple"
+)
+
+// openStore opens a data directory that exists.
+func openStore(dir string, opts node.Options) (*node.Store, error) {
+	if _, err := os.Stat(dir); err != nil {
+		return nil, hinted{fmt.Errorf("data directory: %w", err), "trefoil load --data DIR FILE... makes one; so do serve and add."}
+	}
+	opts.Version = thisVersion().Version
+	return node.Open(dir, opts)
+}
+
+// local reads one snapshot of a store that it has opened.
+type local struct {
+	store    *node.Store
+	snapshot *node.Snapshot
+}
+
+func openLocal(dir string) (*local, error) {
+	store, err := openStore(dir, node.Options{ReadOnly: true})
+	if err != nil {
+		return nil, err
+	}
+	snapshot, err := store.Snapshot()
+	if err != nil {
+		return nil, errors.Join(err, store.Close())
+	}
+	return &local{store, snapshot}, nil
+}
+
+func (l *local) Close() error { return errors.Join(l.snapshot.Close(), l.store.Close()) }
+
+func (l *local) match(ctx context.Context, p triple.Pattern, page page) *listing {
+	scan, err := p.Scan(p.Best())
+	if err != nil {
+		return failed(err)
+	}
+	after, err := decodeCursor(page.cursor, scan.Range)
+	if err != nil {
+		return failed(err)
+	}
+	return l.list(l.snapshot.Match(ctx, p, node.ReadOptions{Limit: page.more(), After: after}), page)
+}
+
+func (l *local) bounded(ctx context.Context, b triple.Bounds, page page) *listing {
+	keys, err := b.KeyRange()
+	if err != nil {
+		return failed(err)
+	}
+	after, err := decodeCursor(page.cursor, keys.Range)
+	if err != nil {
+		return failed(err)
+	}
+	return l.list(l.snapshot.Range(ctx, b, node.ReadOptions{Reverse: page.reverse, Limit: page.more(), After: after}), page)
+}
+
+// list makes a listing of rows. One row more than the page is read, so that a
+// cursor is given exactly where something follows.
+func (l *local) list(rows iter.Seq2[node.Row, error], page page) *listing {
+	list := &listing{}
+	list.items = func(yield func(item, error) bool) {
+		var it localItem
+		count := int64(0)
+		for row, err := range rows {
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			if page.limit > 0 && count == page.limit {
+				list.next = base64.RawURLEncoding.EncodeToString(it.last)
+				return
+			}
+			count++
+			if it.row = row; count == page.limit {
+				it.last = append(it.last[:0], row.Key...)
+			}
+			if !yield(&it, nil) {
+				return
+			}
+		}
+	}
+	return list
+}
+
+// localItem is a row of a store.
+type localItem struct {
+	row  node.Row
+	last []byte // the key of the page's last row
+}
+
+func (i *localItem) appendNQuad(dst []byte) ([]byte, error) {
+	return triple.AppendKeyNQuad(dst, i.row.Key, i.row.Value)
+}
+
+func (i *localItem) triple() (triple.Triple, error) { return i.row.Triple() }
+
+func (l *local) count(ctx context.Context, p triple.Pattern, estimate bool) (int64, bool, error) {
+	if estimate {
+		return l.snapshot.Estimate(p)
+	}
+	n, err := l.snapshot.Count(ctx, p)
+	return n, true, err
+}
+
+func (l *local) status(context.Context) (status, error) { return l.store.Status(), nil }
+
+// decodeCursor returns the key that a cursor stands for, which must be one of the
+// keys that are asked for; nil for no cursor.
+func decodeCursor(cursor string, keys triple.Range) ([]byte, error) {
+	if cursor == "" {
+		return nil, nil
+	}
+	key, err := base64.RawURLEncoding.DecodeString(cursor)
+	if err == nil {
+		_, _, err = triple.SplitKey(key)
+	}
+	if err != nil {
+		return nil, usagef("--cursor %s: none that this command has printed", cursor)
+	}
+	if !keys.Contains(key) {
+		return nil, usagef("--cursor %s: of another question; the other flags stay the same from page to page", cursor)
+	}
+	return key, nil
+}
+
+// localWriter changes a store that it has opened.
+type localWriter struct{ store *node.Store }
+
+func (l localWriter) Close() error { return l.store.Close() }
+
+func (l localWriter) add(ctx context.Context, triples []triple.Triple) (added, existing int64, err error) {
+	r, err := l.store.Add(ctx, triples)
+	return r.Added, r.Existing, err
+}
+
+func (l localWriter) delete(ctx context.Context, triples []triple.Triple) (deleted, missing int64, err error) {
+	r, err := l.store.Delete(ctx, triples)
+	return r.Deleted, r.Missing, err
+}
+
+func (l localWriter) deleteMatch(ctx context.Context, p triple.Pattern) (deleted int64, err error) {
+	r, err := l.store.DeleteMatch(ctx, p)
+	return r.Deleted, err
+}
