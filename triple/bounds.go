@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -54,6 +55,11 @@ func (b Bounds) KeyRange() (KeyRange, error) {
 	}
 	if len(b.Prefix) > 4 || len(b.From) > 4 || len(b.Until) > 4 {
 		return KeyRange{}, fmt.Errorf("%w: an item has at most four terms", ErrBadBounds)
+	}
+	for _, terms := range [][]Term{b.Prefix, b.From, b.Until} {
+		if slices.ContainsFunc(terms, Term.IsZero) {
+			return KeyRange{}, fmt.Errorf("%w: an empty term in an item", ErrBadBounds)
+		}
 	}
 	kr := KeyRange{Order: b.Order}
 	lo := appendTerms([]byte{byte(b.Order)}, b.Prefix)
@@ -130,38 +136,40 @@ func narrowByValue(kr *KeyRange, base []byte, lower, upper bound) error {
 	}
 	class := classOf(some)
 	if !lower.term.IsZero() && !upper.term.IsZero() && !bytes.Equal(class.lo, classOf(upper.term).lo) {
-		return fmt.Errorf("%w: the bounds %s and %s are of different classes", ErrBadBounds, lower.term, upper.term)
+		return fmt.Errorf("%w: the bounds %s and %s are of different classes", ErrBadBounds, clip(lower.term.String()), clip(upper.term.String()))
 	}
-	lo, hi := class.lo, class.hi
-	var tests []func(Term) bool
+	lo, hi, tests := class.lo, class.hi, []func(Term) bool(nil)
+	if longs := beforeLongs(class.lo); longs != nil {
+		lo = longs
+		tests = append(tests, func(t Term) bool { return t.datatype == some.datatype })
+	}
 	if !lower.term.IsZero() {
-		if isNaN(lower.term) {
+		from, after := valueSpan(lower.term)
+		switch longs := beforeLongs(from); {
+		case isNaN(lower.term):
 			lo = hi
-		} else {
-			from, after := valueSpan(lower.term)
+		case longs != nil:
+			lo = longs
+			tests = append(tests, compareTest(lower.term, func(c int) bool { return c > 0 || c == 0 && !lower.strict }))
+		case lower.strict:
+			lo = after
+		default:
 			lo = from
-			if lower.strict {
-				lo = after
-			}
-			if longest(lower.term) > longPrefix {
-				// Long terms of the same prefix stand before all others of it.
-				lo = whole256(lower.term)
-				tests = append(tests, compareTest(lower.term, func(c int) bool { return c > 0 || c == 0 && !lower.strict }))
-			}
 		}
 	}
 	if !upper.term.IsZero() {
-		if isNaN(upper.term) {
+		from, after := valueSpan(upper.term)
+		switch {
+		case isNaN(upper.term):
 			hi = lo
-		} else {
-			from, after := valueSpan(upper.term)
+		case upper.strict:
+			hi = from
+		default:
 			hi = after
-			if upper.strict {
-				hi = from
-			}
-			if longest(upper.term) > longPrefix {
-				tests = append(tests, compareTest(upper.term, func(c int) bool { return c < 0 || c == 0 && !upper.strict }))
-			}
+		}
+		// Long terms of the same beginning stand before hi, whatever follows in them.
+		if beforeLongs(from) != nil {
+			tests = append(tests, compareTest(upper.term, func(c int) bool { return c < 0 || c == 0 && !upper.strict }))
 		}
 	}
 	kr.Range = kr.Range.Intersect(Range{
@@ -186,8 +194,7 @@ func narrowByValue(kr *KeyRange, base []byte, lower, upper bound) error {
 type classRange struct{ lo, hi []byte }
 
 func classOf(t Term) classRange {
-	b := AppendWholeTerm(nil, t)
-	switch tag := b[0]; tag {
+	switch tag := tagOf(t); tag {
 	case tagOther:
 		lo := append(appendEscaped([]byte{tagOther}, t.datatype), 0, markFieldEnd)
 		return classRange{lo, append(lo[:len(lo)-1:len(lo)-1], markFieldEnd+1)}
@@ -198,16 +205,14 @@ func classOf(t Term) classRange {
 	}
 }
 
-// valueSpan returns the bytes that the written terms of t's value begin at, and
-// the first ones beyond: for numbers, booleans and dates all terms of the same
-// value, for all others t alone.
+// valueSpan returns the bytes that the written terms of t's value begin with,
+// and the first ones beyond: for numbers, booleans and dates all terms of the
+// same value, for all others t alone.
 func valueSpan(t Term) (from, after []byte) {
-	if tag, value, ok := appendValueBytes(nil, t); ok && t.kind == Literal {
+	if tag, value, ok := appendValueBytes(nil, t); ok {
 		from = appendEscapedBytes([]byte{tag}, value)
 		return from, prefixSuccessor(from)
 	}
-	// The whole form, even where it is long: among the short terms of the same
-	// prefix that is where it belongs.
 	from = AppendWholeTerm(nil, t)
 	return from, append(bytes.Clone(from), 0, markTermEnd+1)
 }
@@ -225,25 +230,25 @@ func prefixSuccessor(prefix []byte) []byte {
 	return s
 }
 
-// longest returns a lower limit of the units that t's body has.
-func longest(t Term) int { return len(t.value) + len(t.lang) + len(t.datatype) }
-
-// whole256 returns the bytes that long terms with the first 256 units of t
-// begin with, or t's own written form where it is shorter.
-func whole256(t Term) []byte {
-	b := AppendWholeTerm(nil, t)
-	return b[:1+unitsLen(b[1:], longPrefix)]
+// beforeLongs returns where the long terms stand that share their first 256
+// units with a written term or value: before all others that go on from there,
+// in the order of their hashes. It returns nil where written has no more than
+// 256 units, so that keys compare with it as whole terms do.
+func beforeLongs(written []byte) []byte {
+	prefix := prefixOf(written)
+	if len(prefix) == len(written) {
+		return nil
+	}
+	return append(bytes.Clone(prefix), 0, markHash)
 }
 
-// compareTest returns a test of a term against a bound of the same class, by
-// whole written forms: by value and, at the same value, as keys compare.
+// compareTest returns a test of a term against a bound of the same class: by
+// value where the class has values, else by whole written forms.
 func compareTest(bound Term, accept func(int) bool) func(Term) bool {
-	tag, value, byValue := appendValueBytes(nil, bound)
-	if byValue {
-		want := appendEscapedBytes([]byte{tag}, value)
+	if _, want, ok := appendValueBytes(nil, bound); ok {
 		return func(t Term) bool {
-			tag, value, ok := appendValueBytes(nil, t)
-			return ok && accept(bytes.Compare(appendEscapedBytes([]byte{tag}, value), want))
+			_, value, ok := appendValueBytes(nil, t)
+			return ok && accept(bytes.Compare(value, want))
 		}
 	}
 	want := AppendWholeTerm(nil, bound)
@@ -269,17 +274,17 @@ func (s Starts) narrow(kr *KeyRange, base []byte) error {
 	default:
 		return fmt.Errorf("%w: starts of a %s", ErrBadBounds, s.Kind)
 	}
-	written := appendEscaped([]byte{tag}, s.Text)
-	lo := written
-	if len(s.Text) > longPrefix {
-		lo = written[:1+unitsLen(written[1:], longPrefix)]
+	lo := appendEscaped([]byte{tag}, s.Text)
+	hi := prefixSuccessor(lo)
+	longs := beforeLongs(lo)
+	if longs != nil {
+		lo = longs
 	}
-	hi := prefixSuccessor(written)
 	kr.Range = kr.Range.Intersect(Range{
 		Lo: append(bytes.Clone(base), lo...),
 		Hi: append(bytes.Clone(base), hi...),
 	})
-	if s.Lang != "" || len(s.Text) > longPrefix {
+	if s.Lang != "" || longs != nil {
 		kr.check = func(t Term) bool {
 			return strings.HasPrefix(t.value, s.Text) && strings.EqualFold(t.lang, s.Lang)
 		}
@@ -290,7 +295,8 @@ func (s Starts) narrow(kr *KeyRange, base []byte) error {
 // Exact tells whether every version in the range belongs to the answer.
 func (kr *KeyRange) Exact() bool { return kr.check == nil }
 
-// Accept tells whether a version of the range belongs to the answer. The error
+// Accept tells whether a version of the range belongs to the answer. Annotation
+// rows, which stand in some ranges, are not for it: skip them first. The error
 // wraps [ErrCorrupt].
 func (kr *KeyRange) Accept(terms KeyTerms, value []byte) (bool, error) {
 	if kr.check == nil {
@@ -300,7 +306,7 @@ func (kr *KeyRange) Accept(terms KeyTerms, value []byte) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	t, err := decodeView(whole[kr.at], func(s string) string { return s })
+	t, err := decodeView(whole[kr.at])
 	if err != nil {
 		return false, err
 	}

@@ -21,10 +21,7 @@ var asciiClass = func() (table [128]uint8) {
 		b := byte(c)
 		letter := b >= 'a' && b <= 'z' || b >= 'A' && b <= 'Z'
 		digit := b >= '0' && b <= '9'
-		if b > 0x20 && b != 0x7f {
-			table[c] |= classIRI
-		}
-		if b == 0x7f { // DEL is not excluded by IRIREF (RDF 1.1 N-Triples, section 7)
+		if b > 0x20 { // DEL too: IRIREF does not exclude it (RDF 1.1 N-Triples, section 7)
 			table[c] |= classIRI
 		}
 		switch b {
@@ -51,7 +48,7 @@ var asciiClass = func() (table [128]uint8) {
 	return table
 }()
 
-// errIRI is what CheckIRI reports without the IRI itself.
+// What [CheckIRI] reports, without the IRI itself.
 var (
 	errRelativeIRI = errors.New("relative IRI (no scheme)")
 	errEmptyIRI    = errors.New("empty IRI")
@@ -61,20 +58,10 @@ var (
 // scheme, a colon, and only characters that IRIREF allows, in valid UTF-8.
 // (RDF 1.1 N-Triples, section 7; the scheme by RFC 3987.)
 func CheckIRI(iri string) error {
-	if iri == "" {
-		return errEmptyIRI
+	if err := checkScheme(iri); err != nil {
+		return err
 	}
-	if asciiAt(iri, 0)&classLetter == 0 {
-		return fmt.Errorf("%w: <%s>", errRelativeIRI, clip(iri))
-	}
-	i := 1
-	for i < len(iri) && asciiAt(iri, i)&classScheme != 0 {
-		i++
-	}
-	if i == len(iri) || iri[i] != ':' {
-		return fmt.Errorf("%w: <%s>", errRelativeIRI, clip(iri))
-	}
-	for i < len(iri) {
+	for i := 0; i < len(iri); {
 		if c := iri[i]; c < utf8.RuneSelf {
 			if asciiClass[c]&classIRI == 0 {
 				return fmt.Errorf("character %q is not allowed in an IRI: <%s>", rune(c), clip(iri))
@@ -89,6 +76,24 @@ func CheckIRI(iri string) error {
 		i += size
 	}
 	return nil
+}
+
+// checkScheme returns nil where iri begins with a scheme and a colon.
+func checkScheme(iri string) error {
+	if iri == "" {
+		return errEmptyIRI
+	}
+	if asciiAt(iri, 0)&classLetter != 0 {
+		for i := 1; i < len(iri); i++ {
+			if iri[i] == ':' {
+				return nil
+			}
+			if asciiAt(iri, i)&classScheme == 0 {
+				break
+			}
+		}
+	}
+	return fmt.Errorf("%w: <%s>", errRelativeIRI, clip(iri))
 }
 
 func asciiAt(s string, i int) uint8 {

@@ -187,12 +187,13 @@ func (in *instantParser) zone() int64 {
 	return sign * (hours*3600 + minutes*60)
 }
 
-// instantLen returns the length of the instant's bytes at the start of b (not
-// escaped), 0 where b holds none.
-func instantLen(b []byte) int {
-	for i := 8; i < len(b); i++ {
-		if b[i] == 0 {
-			return i + 1
+// writtenInstantLen returns the length of an instant's written bytes (with their
+// escapes) at the start of body, 0 where there are none.
+func writtenInstantLen(body []byte) int {
+	for i := skipUnits(body, 0, 8); i >= 0 && i < len(body); {
+		c := body[i]
+		if i = skipUnits(body, i, 1); c == 0 {
+			return max(0, i)
 		}
 	}
 	return 0

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"strings"
+	"unicode/utf8"
 	"unsafe"
 )
 
@@ -24,21 +25,27 @@ func IsLongTerm(b []byte) bool {
 
 // DecodeTerm decodes a term from the bytes of [AppendTerm] or
 // [AppendWholeTerm]. The term shares no memory with b. A long term's form in a
-// key is [ErrLongTerm]; all else that no encoder made is [ErrCorrupt].
+// key is [ErrLongTerm]; bytes that do not have the structure of a term are
+// [ErrCorrupt]. That a number's or a date's value bytes agree with its lexical
+// form is not tested here: [CheckKey] does.
 func DecodeTerm(b []byte) (Term, error) {
 	if IsLongTerm(b) {
 		return Term{}, ErrLongTerm
 	}
-	return decodeView(b, strings.Clone)
+	t, err := decodeView(b)
+	if err != nil {
+		return Term{}, err
+	}
+	return t.Clone(), nil
 }
 
-// decodeView decodes a term whose strings may alias b; own makes of such a
-// string one to keep.
-func decodeView(b []byte, own func(string) string) (Term, error) {
+// decodeView decodes a term whose strings may alias b.
+func decodeView(b []byte) (Term, error) {
 	if len(b) == 0 {
 		return Term{}, fmt.Errorf("%w: empty term", ErrCorrupt)
 	}
-	switch tag, body := b[0], b[1:]; tag {
+	tag, body := b[0], b[1:]
+	switch tag {
 	case tagBlank, tagIRI, tagString:
 		value, rest, err := unescapeField(body)
 		if err == nil && rest != nil {
@@ -49,13 +56,13 @@ func decodeView(b []byte, own func(string) string) (Term, error) {
 		}
 		switch tag {
 		case tagBlank:
-			return NewBlank(own(value)), nil
+			return NewBlank(value), nil
 		case tagIRI:
-			return NewIRI(own(value)), nil
+			return NewIRI(value), nil
 		}
-		return NewString(own(value)), nil
+		return NewString(value), nil
 	case tagLangString:
-		return decodeLangString(body, own)
+		return decodeLangString(body)
 	case tagOther:
 		datatype, rest, err := unescapeField(body)
 		if err != nil {
@@ -65,16 +72,22 @@ func decodeView(b []byte, own func(string) string) (Term, error) {
 		if err == nil && (rest == nil || end != nil) {
 			err = errFields
 		}
-		return Term{kind: Literal, value: own(value), datatype: own(datatype)}, err
+		if err != nil {
+			return Term{}, err
+		}
+		return Term{kind: Literal, value: value, datatype: datatype}, nil
 	case tagNumber, tagBoolean, tagDateTime, tagDate, tagTime:
-		return decodeByValue(tag, body, own)
+		return decodeByValue(tag, body)
 	}
-	return Term{}, fmt.Errorf("%w: unknown tag 0x%02X", ErrCorrupt, b[0])
+	return Term{}, fmt.Errorf("%w: unknown tag 0x%02X", ErrCorrupt, tag)
 }
 
-var errFields = fmt.Errorf("%w: wrong number of fields in a term", ErrCorrupt)
+var (
+	errFields = fmt.Errorf("%w: wrong number of fields in a term", ErrCorrupt)
+	errValue  = fmt.Errorf("%w: malformed value bytes in a literal", ErrCorrupt)
+)
 
-func decodeLangString(body []byte, own func(string) string) (Term, error) {
+func decodeLangString(body []byte) (Term, error) {
 	value, rest, err := unescapeField(body)
 	if err != nil {
 		return Term{}, err
@@ -90,51 +103,79 @@ func decodeLangString(body []byte, own func(string) string) (Term, error) {
 	if err != nil {
 		return Term{}, err
 	}
-	if rest != nil || tag == "" || strings.ToLower(tag) != folded {
+	if rest != nil || tag == "" || !isLower(tag, folded) {
 		return Term{}, fmt.Errorf("%w: language tag %q of %q", ErrCorrupt, clip(tag), clip(folded))
 	}
-	return NewLang(own(value), own(tag)), nil
+	return NewLang(value, tag), nil
 }
 
-func decodeByValue(tag byte, body []byte, own func(string) string) (Term, error) {
-	// Value bytes of common numbers are full of 00, so that most bodies need
-	// their escapes undone; the buffer keeps that off the heap.
-	var buffer [128]byte
-	plain := buffer[:0]
-	for {
-		i := bytes.IndexByte(body, 0)
-		if i < 0 {
-			plain = append(plain, body...)
-			break
-		}
-		if i+1 == len(body) || body[i+1] != markZero {
-			return Term{}, fmt.Errorf("%w: bad escape in a value", ErrCorrupt)
-		}
-		plain = append(plain, body[:i+1]...)
-		body = body[i+2:]
+// isLower tells whether lower is tag in lower case, without allocating for tags
+// of ASCII.
+func isLower(tag, lower string) bool {
+	if len(tag) != len(lower) {
+		return strings.ToLower(tag) == lower
 	}
+	for i := range len(tag) {
+		c := tag[i]
+		if c >= utf8.RuneSelf {
+			return strings.ToLower(tag) == lower
+		}
+		if 'A' <= c && c <= 'Z' {
+			c += 'a' - 'A'
+		}
+		if c != lower[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// decodeByValue decodes the body of a literal of a class that sorts by value:
+// value bytes, a number's datatype code, lexical form.
+func decodeByValue(tag byte, body []byte) (Term, error) {
 	n, datatype := 0, ""
 	switch tag {
 	case tagNumber:
-		n = numberLen(plain)
-		if n == 0 || n == len(plain) || plain[n] == 0 || int(plain[n]) > len(numericTypes) {
-			return Term{}, fmt.Errorf("%w: bad number", ErrCorrupt)
+		n = writtenNumberLen(body)
+		if n == 0 || n == len(body) || body[n] == 0 || int(body[n]) > len(numericTypes) {
+			return Term{}, errValue
 		}
-		datatype = numericTypes[plain[n]-1]
+		datatype = numericTypes[body[n]-1]
 		n++
 	case tagBoolean:
-		n, datatype = 1, XSDBoolean
+		if len(body) > 0 && (body[0] == 1 || body[0] == 2) {
+			n = 1
+		}
+		datatype = XSDBoolean
 	case tagDateTime:
-		n, datatype = instantLen(plain), XSDDateTime
+		n, datatype = writtenInstantLen(body), XSDDateTime
 	case tagDate:
-		n, datatype = instantLen(plain), XSDDate
+		n, datatype = writtenInstantLen(body), XSDDate
 	case tagTime:
-		n, datatype = instantLen(plain), XSDTime
+		n, datatype = writtenInstantLen(body), XSDTime
 	}
-	if n == 0 || n >= len(plain) {
-		return Term{}, fmt.Errorf("%w: bad value", ErrCorrupt)
+	// No lexical form of these types holds a byte 00, so that it needs no escapes.
+	if n == 0 || n == len(body) || bytes.IndexByte(body[n:], 0) >= 0 {
+		return Term{}, errValue
 	}
-	return Term{kind: Literal, value: string(plain[n:]), datatype: datatype}, nil
+	return Term{kind: Literal, value: view(body[n:]), datatype: datatype}, nil
+}
+
+// skipUnits returns the index after the next n units of a written body from i
+// on, -1 where there are not so many or one is a mark.
+func skipUnits(body []byte, i, n int) int {
+	for ; n > 0; n-- {
+		if i >= len(body) {
+			return -1
+		}
+		if body[i] == 0 {
+			if i++; i >= len(body) || body[i] != markZero {
+				return -1
+			}
+		}
+		i++
+	}
+	return i
 }
 
 // unescapeField returns the first field of a written body, its escapes undone,

@@ -44,22 +44,13 @@ const (
 func AppendTerm(dst []byte, t Term) (_ []byte, long bool) {
 	start := len(dst)
 	dst = AppendWholeTerm(dst, t)
-	if len(dst)-start <= longBody+1 {
+	whole := dst[start:]
+	if len(whole) <= 1+longBody || !isLong(whole) {
 		return dst, false
 	}
-	return cutLong(dst, start)
-}
-
-// cutLong cuts the whole term dst[start:] to its form in a key where it is long.
-func cutLong(dst []byte, start int) (_ []byte, long bool) {
-	body := dst[start+1:]
-	if bodyUnits(body, longBody) <= longBody {
-		return dst, false
-	}
-	sum := sha256.Sum256(dst[start:])
-	dst = dst[:start+1+unitsLen(body, longPrefix)]
-	dst = append(dst, 0, markHash)
-	return appendEscaped(dst, string(sum[:hashBytes])), true
+	sum := sha256.Sum256(whole)
+	dst = append(dst[:start+len(prefixOf(whole))], 0, markHash)
+	return appendEscapedBytes(dst, sum[:hashBytes]), true
 }
 
 // AppendWholeTerm appends tag and body of t, however long.
@@ -92,6 +83,26 @@ func appendLiteral(dst []byte, t Term) []byte {
 	dst = appendEscaped(append(dst, tagOther), t.datatype)
 	dst = append(dst, 0, markFieldEnd)
 	return appendEscaped(dst, t.value)
+}
+
+// tagOf returns the tag of t's class; 0 for the zero Term.
+func tagOf(t Term) byte {
+	switch {
+	case t.kind == Blank:
+		return tagBlank
+	case t.kind == IRI:
+		return tagIRI
+	case t.kind != Literal:
+		return 0
+	case t.datatype == XSDString:
+		return tagString
+	case t.lang != "":
+		return tagLangString
+	}
+	if tag, _, ok := appendValueBytes(nil, t); ok {
+		return tag
+	}
+	return tagOther
 }
 
 // appendByValue appends a literal of a class that sorts by value: the value's
@@ -160,29 +171,32 @@ func appendEscapedBytes(dst, b []byte) []byte {
 	}
 }
 
-// bodyUnits counts the units of a written body: a byte that is not 00, or 00
-// with the byte after it. It stops counting soon after limit.
-func bodyUnits(body []byte, limit int) int {
-	units := 0
-	for units <= limit {
+// isLong tells whether a whole written term is long.
+func isLong(whole []byte) bool {
+	if len(whole)-1 <= longBody {
+		return false
+	}
+	body, units := whole[1:], 0
+	for units <= longBody {
 		i := bytes.IndexByte(body, 0)
 		if i < 0 || i+2 > len(body) {
-			return units + len(body)
+			return units+len(body) > longBody
 		}
 		units += i + 1
 		body = body[i+2:]
 	}
-	return units
+	return true
 }
 
-// unitsLen returns the bytes that the first n units of a written body take.
-func unitsLen(body []byte, n int) int {
-	i := 0
-	for ; n > 0 && i < len(body); n-- {
-		if body[i] == 0 {
+// prefixOf returns the tag and the first 256 units of a written term, all of it
+// where it has no more.
+func prefixOf(whole []byte) []byte {
+	i := 1
+	for n := 0; n < longPrefix && i < len(whole); n++ {
+		if whole[i] == 0 {
 			i++
 		}
 		i++
 	}
-	return min(i, len(body))
+	return whole[:min(i, len(whole))]
 }

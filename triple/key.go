@@ -3,7 +3,6 @@ package triple
 import (
 	"bytes"
 	"fmt"
-	"strings"
 )
 
 // AppendKey appends the key of t in the given order. long tells that a term is
@@ -29,9 +28,12 @@ func AppendKey(dst []byte, o Order, t Triple) (_ []byte, long bool) {
 	return dst, long
 }
 
-// AppendKeyOf appends the key made of terms as [AppendTerm] encodes them; an
-// empty g is the default graph.
+// AppendKeyOf appends the key made of terms as [AppendTerm] encodes them, as
+// [AppendKey] does; an empty g is the default graph.
 func AppendKeyOf(dst []byte, o Order, s, p, obj, g []byte) []byte {
+	if o == GSPO && len(g) == 0 {
+		return dst
+	}
 	dst = append(dst, byte(o))
 	var a, b, c []byte
 	switch o {
@@ -131,34 +133,32 @@ func CutAnnotation(key []byte) (version []byte, applicationID []byte, ok bool) {
 }
 
 // DecodeKey decodes the triple of a key and, for long terms, its value. The
-// triple shares no memory with them.
+// triple shares no memory with them. The error wraps [ErrCorrupt].
 func DecodeKey(key, value []byte) (Order, Triple, error) {
-	return decodeKey(key, value, strings.Clone)
-}
-
-func decodeKey(key, value []byte, own func(string) string) (Order, Triple, error) {
 	var t Triple
 	o, terms, err := SplitKey(key)
 	if err != nil {
 		return 0, t, err
 	}
-	whole, err := WholeTerms(terms, value)
-	if err != nil {
+	if terms, err = WholeTerms(terms, value); err != nil {
 		return 0, t, err
 	}
-	for position, b := range whole {
+	for position, b := range terms {
 		if position == Graph && len(b) == 0 {
 			continue
 		}
-		if *t.term(position), err = decodeView(b, own); err != nil {
-			return 0, t, err
+		term, err := decodeView(b)
+		if err != nil {
+			return 0, Triple{}, err
 		}
+		*t.term(position) = term.Clone()
 	}
 	return o, t, nil
 }
 
 // WholeTerms returns the whole encoded terms of a version: those of its key, and
-// for long ones those of its value. They alias both.
+// for long ones those of its value. They alias both. The error wraps
+// [ErrCorrupt].
 func WholeTerms(terms KeyTerms, value []byte) (KeyTerms, error) {
 	if len(value) > 0 && value[0]&flagLong == 0 {
 		return terms, nil // the common case: nothing is long
@@ -171,9 +171,40 @@ func WholeTerms(terms KeyTerms, value []byte) (KeyTerms, error) {
 		if whole == nil {
 			continue
 		}
+		// That the hash is the whole term's is for [CheckKey] to test.
+		if n := bytes.Index(terms[position], []byte{0, markHash}); n <= longPrefix || !bytes.HasPrefix(whole, terms[position][:n]) {
+			return terms, fmt.Errorf("%w: a long term in a value is not that of its key", ErrCorrupt)
+		}
 		terms[position] = whole
 	}
 	return terms, nil
+}
+
+// CheckKey returns nil where a version's key and value are those of a triple:
+// all that [DecodeKey] tests, and that the triple is well-formed, that encoding
+// it again gives the same key, and that the value holds the whole of its long
+// terms and of no others. The error wraps [ErrCorrupt].
+func CheckKey(key, value []byte) error {
+	o, t, err := DecodeKey(key, value)
+	if err != nil {
+		return err
+	}
+	if err := t.Check(); err != nil {
+		return fmt.Errorf("%w: %w", ErrCorrupt, err)
+	}
+	v, err := DecodeValue(value)
+	if err != nil {
+		return err
+	}
+	if again, _ := AppendKey(nil, o, t); !bytes.Equal(again, key) {
+		return fmt.Errorf("%w: the key of order %s is not that of its triple %s", ErrCorrupt, o, clip(t.String()))
+	}
+	for position, whole := range v.Long {
+		if whole != nil && !isLong(AppendWholeTerm(nil, *t.term(position))) {
+			return fmt.Errorf("%w: a value holds a term that is not long", ErrCorrupt)
+		}
+	}
+	return nil
 }
 
 // CompareTerms compares two terms as keys do: -1, 0 or +1. The zero Term comes

@@ -2,72 +2,91 @@ package triple
 
 import (
 	"bytes"
-	"fmt"
 	"unicode/utf8"
 )
 
-// Block is a stretch of an N-Triples or N-Quads document that holds whole
-// statements only, so that blocks of one document can be parsed apart. A
-// [BlockReader] cuts them; [NewBlock] makes one of a whole document.
+// Block is a stretch of an N-Triples or N-Quads document that begins at a line
+// and holds whole statements only, so that blocks of one document can be parsed
+// apart. A [BlockReader] cuts them; [NewBlock] makes one of a whole document.
+//
+// A statement, a comment and a blank line are one line each. What begins at a
+// line and is no statement is rejected as a whole: it runs to before the next
+// line that starts with '<', '_:' or '#', whatever lies between. A line longer
+// than the limit is rejected in the same way.
 type Block struct {
 	Source string // the document's name for messages
 	Line   int    // the line, from 1, on which Data begins
 	Offset int64  // bytes of the document before Data
 	Data   []byte
 
-	quads    bool
-	maxLine  int
-	pos      int
-	start    int // of the current statement
-	tooLong  *SyntaxError
-	rejected []byte
+	quads   bool
+	maxLine int // 0: no limit
+
+	// Data[:pos] is read, lines of its lines; lineStart and startLine are the same
+	// for the line that was read last, which the statement stands on.
+	pos, lines           int
+	lineStart, startLine int
+	nextCR               int // a CR at or after pos, len(Data) where there is none; below pos: not known
+
+	rejected  []byte
+	oversized *SyntaxError // Data is the beginning of a rejected statement, and this is why
 }
 
 // NewBlock returns a block of a whole document that is in memory. maxLine limits
-// the length of a statement in bytes; 0 means no limit.
+// the length of a line in bytes; 0 means no limit.
 func NewBlock(source string, data []byte, quads bool, maxLine int) *Block {
-	return &Block{Source: source, Line: 1, Data: data, quads: quads, maxLine: maxLine}
+	offset := int64(len(data))
+	data = bytes.TrimPrefix(data, byteOrderMark)
+	offset -= int64(len(data))
+	return newBlock(data, 1, offset, ScanOptions{Source: source, Quads: quads, MaxLine: maxLine})
 }
 
+func newBlock(data []byte, line int, offset int64, opts ScanOptions) *Block {
+	return &Block{Source: opts.Source, Line: line, Offset: offset, Data: data,
+		quads: opts.Quads, maxLine: opts.MaxLine, nextCR: -1}
+}
+
+// byteOrderMark may stand before a document, though the grammar has it not.
+var byteOrderMark = []byte("\xEF\xBB\xBF")
+
 // Next finds the next statement's tokens. It returns false at the block's end.
-// An error is what is wrong in the statement, which is thereby rejected: it
-// runs to before the next line that starts with '<', '_:' or '#' ([Block.Rejected]
-// has its text), and Next goes on after it. Next does not look inside tokens:
-// [Block.Decode] does.
+// An error is what is wrong in the statement, which is thereby rejected
+// ([Block.Rejected] has its text); Next goes on after it. Next does not look
+// inside tokens: [Block.Decode] does.
 func (b *Block) Next(st *RawStatement) (bool, *SyntaxError) {
-	if b.tooLong != nil {
-		err := b.tooLong
-		b.tooLong = nil
+	if err := b.oversized; err != nil {
+		b.oversized = nil
 		b.rejected, b.pos = b.Data, len(b.Data)
 		return true, err
 	}
-	b.start = skipBlank(b.Data, b.pos)
-	if b.start == len(b.Data) {
-		b.pos = b.start
-		return false, nil
+	for b.pos < len(b.Data) {
+		b.lineStart, b.startLine = b.pos, b.lines
+		end, next := b.line(b.pos)
+		if b.maxLine > 0 && end-b.pos > b.maxLine {
+			return true, b.reject(tokenErrorf(b.pos, "this line is longer than %d bytes (raise the limit with --max-line)", b.maxLine))
+		}
+		b.pos = next
+		b.lines++
+		line := b.Data[:end]
+		start := skipSpace(line, b.lineStart)
+		if start == end || line[start] == '#' {
+			continue
+		}
+		if err := scanStatement(line, start, b.quads, st); err != nil {
+			return true, b.reject(err)
+		}
+		return true, nil
 	}
-	next, err := scanStatement(b.Data, b.start, b.quads, st)
-	if err != nil {
-		return true, b.reject(err)
-	}
-	if b.maxLine > 0 && next-b.start > b.maxLine {
-		return true, b.reject(tokenErrorf(b.start, "%s", lineTooLong(b.maxLine)))
-	}
-	b.pos = next
-	return true, nil
-}
-
-func lineTooLong(maxLine int) string {
-	return fmt.Sprintf("this line is longer than %d bytes (raise the limit with --max-line)", maxLine)
+	return false, nil
 }
 
 // Decode checks the token of st at a position ([Subject] to [Graph]) and returns
 // its term, whose strings alias the block or scratch until either is written
 // to; scratch comes back grown. On an error the whole statement is rejected, as
-// in [Block.Next].
+// in [Block.Next]. st is the statement that Next found last.
 func (b *Block) Decode(st *RawStatement, position int, scratch []byte) (Term, []byte, *SyntaxError) {
 	t, scratch, err := decodeToken(st.Tokens[position], scratch)
-	if err == nil && len(t.value)+len(t.datatype)+len(t.lang) > MaxTermBytes {
+	if err == nil && t.size() > MaxTermBytes {
 		err = tokenErrorf(0, "%v", ErrTermTooLong)
 	}
 	if err != nil {
@@ -77,48 +96,82 @@ func (b *Block) Decode(st *RawStatement, position int, scratch []byte) (Term, []
 	return t, scratch, nil
 }
 
+// nextTriple is Next and Decode of a whole statement.
+func (b *Block) nextTriple(st *RawStatement, t *Triple, scratch []byte) (bool, []byte, *SyntaxError) {
+	more, err := b.Next(st)
+	if !more || err != nil {
+		return more, scratch, err
+	}
+	t.Graph = Term{}
+	for position, token := range st.Tokens {
+		if token == nil {
+			continue
+		}
+		if *t.term(position), scratch, err = b.Decode(st, position, scratch); err != nil {
+			return true, scratch, err
+		}
+	}
+	return true, scratch, nil
+}
+
 // Rejected returns the text of the statement that was rejected last, without
-// its line end. It aliases the block.
+// its line end; of one that is longer than the limit of a line only the first
+// 64 KiB. It aliases the block.
 func (b *Block) Rejected() []byte { return bytes.TrimRight(b.rejected, "\r\n") }
+
+// keptOfRejected returns how much is kept of a rejected text over maxLine.
+func keptOfRejected(maxLine int) int { return min(64<<10, maxLine) }
 
 // reject skips the current statement and says what is wrong in it; err.at
 // counts from the start of Data.
 func (b *Block) reject(err *tokenError) *SyntaxError {
-	b.pos = statementStart(b.Data, b.start)
-	b.rejected = b.Data[b.start:b.pos]
-	at := min(err.at, len(b.Data))
-	lines, lineStart := countLines(b.Data[:at])
-	column := 1 + utf8.RuneCount(b.Data[lineStart:at])
-	return &SyntaxError{Source: b.Source, Line: b.Line + lines, Column: column,
-		Offset: b.Offset + int64(at), Msg: err.msg}
+	b.pos, b.lines = b.lineStart, b.startLine
+	for first := true; b.pos < len(b.Data) && (first || !startsStatement(b.Data[b.pos:])); first = false {
+		_, b.pos = b.line(b.pos)
+		b.lines++
+	}
+	b.rejected = b.Data[b.lineStart:b.pos]
+	if b.maxLine > 0 && len(b.rejected) > b.maxLine {
+		b.rejected = b.rejected[:keptOfRejected(b.maxLine)]
+	}
+	return &SyntaxError{
+		Source: b.Source,
+		Line:   b.Line + b.startLine,
+		Column: 1 + utf8.RuneCount(b.Data[b.lineStart:err.at]),
+		Offset: b.Offset + int64(err.at),
+		Msg:    err.msg,
+	}
 }
 
-// statementStart returns the index of the first line after b[i] that starts
-// with '<', '_:' or '#', len(b) where there is none.
-func statementStart(b []byte, i int) int {
-	for i = lineEnd(b, i); i < len(b); i++ {
-		if isLineEnd(b[i]) && startsStatement(b[i+1:]) {
-			return i + 1
+// line returns where the line at Data[i:] ends and where the next one starts. It
+// is called for rising i, or again for the last one, so that all calls together
+// take time linear in Data whatever its line ends are.
+func (b *Block) line(i int) (end, next int) {
+	if b.nextCR < i {
+		b.nextCR = len(b.Data)
+		if n := bytes.IndexByte(b.Data[i:], '\r'); n >= 0 {
+			b.nextCR = i + n
 		}
 	}
-	return len(b)
+	if n := bytes.IndexByte(b.Data[i:b.nextCR], '\n'); n >= 0 {
+		return i + n, i + n + 1
+	}
+	if b.nextCR+1 < len(b.Data) && b.Data[b.nextCR+1] == '\n' {
+		return b.nextCR, b.nextCR + 2
+	}
+	return b.nextCR, min(b.nextCR+1, len(b.Data))
 }
 
+// startsStatement tells whether a line that begins so ends a rejected statement.
 func startsStatement(b []byte) bool {
 	return len(b) > 0 && (b[0] == '<' || b[0] == '#' || b[0] == '_' && len(b) > 1 && b[1] == ':')
 }
 
-// countLines returns how many lines end in b (LF, CR LF or a bare CR) and where
-// the last one begins.
-func countLines(b []byte) (lines, lastStart int) {
-	if bytes.IndexByte(b, '\r') < 0 { // the fast and common case
-		return bytes.Count(b, []byte{'\n'}), bytes.LastIndexByte(b, '\n') + 1
+// countLines returns how many lines end in b (LF, CR LF or a bare CR).
+func countLines(b []byte) int {
+	lines := bytes.Count(b, []byte{'\n'})
+	if crs := bytes.Count(b, []byte{'\r'}); crs > 0 {
+		lines += crs - bytes.Count(b, []byte("\r\n"))
 	}
-	for i, c := range b {
-		if c == '\n' || c == '\r' && (i+1 == len(b) || b[i+1] != '\n') {
-			lines++
-			lastStart = i + 1
-		}
-	}
-	return lines, lastStart
+	return lines
 }

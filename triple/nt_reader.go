@@ -2,8 +2,8 @@ package triple
 
 import (
 	"bytes"
-	"errors"
 	"io"
+	"math"
 )
 
 // Limits of reading, where the options name none.
@@ -17,22 +17,28 @@ const (
 type ScanOptions struct {
 	Source     string // the document's name for messages
 	Quads      bool   // read N-Quads
-	MaxLine    int    // greatest length of a statement in bytes; 0: DefaultMaxLine
+	MaxLine    int    // greatest length of a line in bytes; 0: DefaultMaxLine
 	BlockBytes int    // about the size of a block; 0: DefaultBlockBytes
+	// Offset and Line say where in its document the reader begins, for a reader
+	// that goes on where [BlockReader.Position] once was; 0 and 0: at the start.
+	Offset int64
+	Line   int
 }
 
 // BlockReader cuts a document into blocks of whole statements: a cut comes
 // before a line that starts with '<', '_:' or '#', where the grammar and the
-// rule for rejected statements both begin a statement. The cuts depend on the
-// document and the options only. Memory stays within about MaxLine.
+// rule for rejected statements both begin a statement, or, where there is none,
+// after a line that is a whole statement. The cuts depend on the document and
+// the options only, and what the blocks hold, errors and all, does not depend on
+// the cuts. Memory stays within about twice MaxLine.
 type BlockReader struct {
 	r      io.Reader
 	opts   ScanOptions
-	buf    []byte // unread text
-	line   int
-	offset int64
-	eof    bool
-	err    error
+	buf    []byte // unread text; begins at a line where a statement may begin
+	line   int    // of buf[0]
+	offset int64  // of buf[0]
+	done   bool   // the document's end or its reader's error is reached
+	err    error  // the reader's error, returned after the text before it
 }
 
 // NewBlockReader returns a reader of the blocks of r.
@@ -40,141 +46,165 @@ func NewBlockReader(r io.Reader, opts ScanOptions) *BlockReader {
 	if opts.MaxLine <= 0 {
 		opts.MaxLine = DefaultMaxLine
 	}
+	opts.MaxLine = min(opts.MaxLine, math.MaxInt/4)
 	if opts.BlockBytes <= 0 {
 		opts.BlockBytes = DefaultBlockBytes
 	}
-	return &BlockReader{r: r, opts: opts, line: 1}
+	return &BlockReader{r: r, opts: opts, line: max(opts.Line, 1), offset: opts.Offset}
 }
+
+// Position returns where the next block begins: its offset in the document in
+// bytes and its line, from 1.
+func (br *BlockReader) Position() (offset int64, line int) { return br.offset, br.line }
 
 // Next returns the next block, whose Data the caller owns. At the end it
-// returns io.EOF; an error of the document's reader is returned after the
-// blocks before it.
+// returns io.EOF; an error of the document's reader is returned after all whole
+// lines before it.
 func (br *BlockReader) Next() (*Block, error) {
-	first := br.offset == 0
-	if err := br.fill(br.opts.BlockBytes); err != nil {
-		return nil, err
+	if br.offset == 0 {
+		br.skipByteOrderMark()
 	}
-	if first {
-		br.buf = bytes.TrimPrefix(br.buf, []byte("\xEF\xBB\xBF")) // a byte order mark
-	}
-	if len(br.buf) == 0 && br.eof {
-		return nil, io.EOF
-	}
-	for {
-		if br.eof && br.err == nil && len(br.buf) <= br.opts.BlockBytes {
-			return br.cut(len(br.buf)), nil
-		}
-		if n := lastBoundary(br.buf[:min(len(br.buf), max(br.opts.BlockBytes, 1))]); n > 0 {
+	// A line and its end fit in greatest bytes, so that a window of that size
+	// without a place to cut holds a line, or a rejected statement, over MaxLine.
+	greatest := max(br.opts.BlockBytes, br.opts.MaxLine+len("\r\n"))
+	for size := br.opts.BlockBytes; ; size = min(2*size, greatest) {
+		br.fill(size)
+		window := br.buf[:min(len(br.buf), size)]
+		last := br.done && len(window) == len(br.buf)
+		switch n := br.cutPoint(window, last && br.err == nil); {
+		case n > 0:
 			return br.cut(n), nil
-		}
-		// No boundary in the first BlockBytes: look further.
-		if n := statementStart(br.buf, 0); n < len(br.buf) {
-			return br.cut(n), nil
-		}
-		if n := br.scanEnd(); n > 0 {
-			return br.cut(n), nil
-		}
-		if br.eof {
-			if br.err != nil {
-				return nil, br.err
-			}
-			return br.cut(len(br.buf)), nil
-		}
-		if len(br.buf) > br.opts.MaxLine {
-			return br.tooLong()
-		}
-		if err := br.fill(min(2*len(br.buf), br.opts.MaxLine+1)); err != nil {
-			return nil, err
+		case last && br.err != nil:
+			return nil, br.err
+		case last:
+			return nil, io.EOF
+		case size == greatest:
+			return br.oversized(window), nil
 		}
 	}
 }
 
-// fill reads until buf holds want bytes or the document ends. A read error is
-// kept until the text before it is used up.
-func (br *BlockReader) fill(want int) error {
-	want++ // one more byte tells whether the document goes on
-	for len(br.buf) < want && !br.eof {
-		if cap(br.buf) < want {
-			grown := make([]byte, len(br.buf), want+want/8)
-			copy(grown, br.buf)
-			br.buf = grown
+func (br *BlockReader) skipByteOrderMark() {
+	br.fill(len(byteOrderMark))
+	if bytes.HasPrefix(br.buf, byteOrderMark) {
+		br.buf = br.buf[len(byteOrderMark):]
+		br.offset = int64(len(byteOrderMark))
+	}
+}
+
+// maxEmptyReads is how often a reader may return neither bytes nor an error.
+const maxEmptyReads = 100
+
+// fill reads until buf holds more than want bytes or the document ends.
+func (br *BlockReader) fill(want int) {
+	empty := 0
+	for len(br.buf) <= want && !br.done {
+		if len(br.buf) == cap(br.buf) {
+			size := max(min(2*cap(br.buf), want+want/8), len(br.buf)+32<<10)
+			br.buf = append(make([]byte, 0, size), br.buf...)
 		}
 		n, err := br.r.Read(br.buf[len(br.buf):cap(br.buf)])
 		br.buf = br.buf[:len(br.buf)+n]
+		if n > 0 {
+			empty = 0
+		} else if empty++; err == nil && empty == maxEmptyReads {
+			err = io.ErrNoProgress
+		}
 		if err != nil {
-			br.eof = true
-			if !errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+			br.done = true
+			if err != io.EOF { // an error that wraps io.EOF is no end
 				br.err = err
 			}
 		}
 	}
-	if br.err != nil && lastBoundary(br.buf) <= 0 {
-		return br.err
-	}
-	return nil
 }
 
-// lastBoundary returns where the last line of b starts that starts a statement,
-// 0 where none but the first does.
-func lastBoundary(b []byte) int {
-	for i := len(b) - 1; i > 0; i-- {
-		if isLineEnd(b[i-1]) && startsStatement(b[i:]) {
+// cutPoint returns where to cut the window, 0 where it holds no such place. whole
+// tells that the document ends with it.
+func (br *BlockReader) cutPoint(window []byte, whole bool) int {
+	if whole {
+		return len(window)
+	}
+	for i := len(window) - 1; i > 0; i-- {
+		if isLineEnd(window[i-1]) && startsStatement(window[i:]) {
 			return i
 		}
 	}
-	return 0
+	return br.afterWholeLines(window)
 }
 
-// scanEnd returns the end of the last statement in buf that is whole, for
-// documents whose lines begin with white space, 0 where there is none.
-func (br *BlockReader) scanEnd() int {
+// afterWholeLines returns the end of the statements, comments and blank lines
+// that the window begins with: of those that are whole and followed by no error.
+func (br *BlockReader) afterWholeLines(window []byte) int {
+	// A CR that ends the window may be half of a CR LF.
+	window = bytes.TrimSuffix(window, []byte{'\r'})
+	window = window[:1+bytes.LastIndexAny(window, "\r\n")]
+	b := newBlock(window, 0, 0, br.opts)
 	var st RawStatement
-	end := 0
+	var t Triple
+	var scratch []byte
 	for {
-		i := skipBlank(br.buf, end)
-		if i == len(br.buf) {
-			return end
+		var more bool
+		var err *SyntaxError
+		if more, scratch, err = b.nextTriple(&st, &t, scratch[:0]); err != nil {
+			return b.lineStart
 		}
-		next, err := scanStatement(br.buf, i, br.opts.Quads, &st)
-		if err != nil || next == len(br.buf) {
-			return end
+		if !more {
+			return len(window)
 		}
-		end = next
 	}
 }
 
 // cut takes the first n bytes of buf as a block.
 func (br *BlockReader) cut(n int) *Block {
-	b := &Block{Source: br.opts.Source, Line: br.line, Offset: br.offset, Data: br.buf[:n:n],
-		quads: br.opts.Quads, maxLine: br.opts.MaxLine}
-	lines, _ := countLines(b.Data)
-	br.line += lines
-	br.offset += int64(n)
+	b := newBlock(br.buf[:n:n], br.line, br.offset, br.opts)
+	rest := br.buf[n:]
 	// The block owns its memory; the rest moves to a buffer of its own.
-	br.buf = append(make([]byte, 0, max(br.opts.BlockBytes+br.opts.BlockBytes/8, len(br.buf)-n)), br.buf[n:]...)
+	size := len(rest)
+	if !br.done {
+		size = max(size, br.opts.BlockBytes+br.opts.BlockBytes/8)
+	}
+	br.line += countLines(b.Data)
+	br.offset += int64(n)
+	br.buf = append(make([]byte, 0, size), rest...)
 	return b
 }
 
-// tooLong returns a block that holds the beginning of a line longer than
-// MaxLine as one rejected statement, and skips the rest of it.
-func (br *BlockReader) tooLong() (*Block, error) {
-	const keep = 64 << 10
-	b := &Block{Source: br.opts.Source, Line: br.line, Offset: br.offset, Data: bytes.Clone(br.buf[:min(keep, len(br.buf))])}
-	b.tooLong = &SyntaxError{Source: b.Source, Line: b.Line, Column: 1, Offset: b.Offset, Msg: lineTooLong(br.opts.MaxLine)}
-	for {
-		n := statementStart(br.buf, 0)
-		if n == len(br.buf) && !br.eof {
-			n = max(n-2, 0) // a boundary may straddle what is read so far
+// oversized returns a block that stands for the rejected statement that the
+// window begins with and does not hold whole, and skips the statement's rest.
+func (br *BlockReader) oversized(window []byte) *Block {
+	text := newBlock(window, br.line, br.offset, br.opts)
+	var st RawStatement
+	var t Triple
+	_, _, err := text.nextTriple(&st, &t, nil)
+	b := newBlock(bytes.Clone(text.rejected), br.line, br.offset, br.opts)
+	b.oversized = err
+	br.skipStatement()
+	return b
+}
+
+// skipStatement skips the text before the next line that starts a statement. It
+// holds no more of it than a block.
+func (br *BlockReader) skipStatement() {
+	for found := false; !found; {
+		n := len(br.buf)
+		if !br.done {
+			n -= len("\n_") // ':' may follow
 		}
-		lines, _ := countLines(br.buf[:n])
-		br.line += lines
+		for i := 1; i < n && !found; i++ {
+			if isLineEnd(br.buf[i-1]) && startsStatement(br.buf[i:]) {
+				n, found = i, true
+			}
+		}
+		br.line += countLines(br.buf[:n])
+		if n > 0 && n < len(br.buf) && br.buf[n-1] == '\r' && br.buf[n] == '\n' {
+			br.line-- // the LF is still to come
+		}
 		br.offset += int64(n)
-		br.buf = append(br.buf[:0], br.buf[n:]...)
-		if startsStatement(br.buf) || br.eof {
-			return b, nil
+		br.buf = bytes.Clone(br.buf[n:])
+		if br.done {
+			return
 		}
-		if err := br.fill(br.opts.BlockBytes); err != nil {
-			return nil, err
-		}
+		br.fill(max(br.opts.BlockBytes, 4<<10))
 	}
 }

@@ -35,15 +35,14 @@ func (s *Scanner) Scan() bool {
 	}
 	for {
 		if s.block != nil {
-			ok, err := s.block.Next(&s.st)
-			if err == nil && ok {
-				err = s.decode()
-			}
+			var more bool
+			var err *SyntaxError
+			more, s.scratch, err = s.block.nextTriple(&s.st, &s.triple, s.scratch[:0])
 			if err != nil {
 				s.err = err
 				return false
 			}
-			if ok {
+			if more {
 				return true
 			}
 		}
@@ -56,20 +55,6 @@ func (s *Scanner) Scan() bool {
 	}
 }
 
-func (s *Scanner) decode() (err *SyntaxError) {
-	s.scratch = s.scratch[:0]
-	s.triple = Triple{}
-	for position, token := range s.st.Tokens {
-		if token == nil {
-			continue
-		}
-		if *s.triple.term(position), s.scratch, err = s.block.Decode(&s.st, position, s.scratch); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // Triple returns the triple that Scan read. Its strings are valid until the next
 // Scan; Clone it to keep it.
 func (s *Scanner) Triple() Triple { return s.triple }
@@ -77,7 +62,7 @@ func (s *Scanner) Triple() Triple { return s.triple }
 // Err returns the error that ended Scan: a [*SyntaxError], or the error of the
 // document's reader; nil at the document's end.
 func (s *Scanner) Err() error {
-	if errors.Is(s.err, io.EOF) {
+	if s.err == io.EOF { // an error that wraps io.EOF is no end
 		return nil
 	}
 	return s.err

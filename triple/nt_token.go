@@ -44,55 +44,33 @@ func skipSpace(b []byte, i int) int {
 // isLineEnd tells whether c ends a line: EOL is [\r\n]+.
 func isLineEnd(c byte) bool { return c == '\n' || c == '\r' }
 
-// skipBlank skips white space, line ends and comments.
-func skipBlank(b []byte, i int) int {
-	for i < len(b) {
-		switch b[i] {
-		case ' ', '\t', '\r', '\n':
-			i++
-		case '#':
-			i = lineEnd(b, i)
-		default:
-			return i
-		}
-	}
-	return i
-}
-
-// lineEnd returns the index of the first line end in b from i on, len(b) where
-// there is none.
-func lineEnd(b []byte, i int) int {
-	for i < len(b) && !isLineEnd(b[i]) {
-		i++
-	}
-	return i
-}
-
-// scanStatement finds the tokens of the statement that begins at b[i], which is
-// no space, and returns the index after it: after its line end, or len(b).
-// Tokens are found by their delimiters only; see decodeToken.
-func scanStatement(b []byte, i int, quads bool, st *RawStatement) (next int, err *tokenError) {
+// scanStatement finds the tokens of the statement that begins at line[i], which
+// is no space. line runs from anywhere before it to the line's end. Tokens are
+// found by their delimiters only; see decodeToken.
+func scanStatement(line []byte, i int, quads bool, st *RawStatement) *tokenError {
 	for position := Subject; position <= Object; position++ {
-		start := skipSpace(b, i)
-		if i, err = scanToken(b, start); err != nil {
-			return i, err
+		start := skipSpace(line, i)
+		end, err := scanToken(line, start)
+		if err != nil {
+			return err
 		}
-		if c := b[start]; c == '"' && position != Object || c == '_' && position == Predicate {
-			return i, tokenErrorf(start, "%s", misplaced(position, c))
+		if c := line[start]; c == '"' && position != Object || c == '_' && position == Predicate {
+			return tokenErrorf(start, "%s", misplaced(position, c))
 		}
-		st.set(position, b, start, i)
+		st.set(position, line, start, end)
+		i = end
 	}
 	st.Tokens[Graph] = nil
-	i = skipSpace(b, i)
-	if quads && i < len(b) && (b[i] == '<' || b[i] == '_') {
-		start := i
-		if i, err = scanToken(b, i); err != nil {
-			return i, err
+	i = skipSpace(line, i)
+	if quads && i < len(line) && (line[i] == '<' || line[i] == '_') {
+		end, err := scanToken(line, i)
+		if err != nil {
+			return err
 		}
-		st.set(Graph, b, start, i)
-		i = skipSpace(b, i)
+		st.set(Graph, line, i, end)
+		i = skipSpace(line, end)
 	}
-	return scanStatementEnd(b, i, quads)
+	return scanStatementEnd(line, i, quads)
 }
 
 func misplaced(position int, c byte) string {
@@ -105,44 +83,41 @@ func misplaced(position int, c byte) string {
 	return "a literal cannot be a predicate"
 }
 
-// scanStatementEnd reads '.', an optional comment and the line's end.
-func scanStatementEnd(b []byte, i int, quads bool) (next int, err *tokenError) {
-	if i == len(b) || b[i] != '.' {
-		if !quads && i < len(b) && (b[i] == '<' || b[i] == '_') {
-			return i, tokenErrorf(i, "expected '.' after the object; a fourth term (a graph name) needs N-Quads")
-		}
-		return i, tokenErrorf(i, "expected '.' at the end of the statement%s", found(b, i))
+// scanStatementEnd reads '.' and an optional comment to the line's end.
+func scanStatementEnd(line []byte, i int, quads bool) *tokenError {
+	switch {
+	case i < len(line) && line[i] == '.':
+	case i < len(line) && !quads && (line[i] == '<' || line[i] == '_'):
+		return tokenErrorf(i, "expected '.' after the object; a fourth term (a graph name) needs N-Quads")
+	case i < len(line) && quads && line[i] == '"':
+		return tokenErrorf(i, "a literal cannot be a graph name")
+	default:
+		return tokenErrorf(i, "expected '.' at the end of the statement%s", found(line, i))
 	}
-	i = skipSpace(b, i+1)
-	if i < len(b) && b[i] == '#' {
-		i = lineEnd(b, i)
+	i = skipSpace(line, i+1)
+	if i < len(line) && line[i] != '#' {
+		return tokenErrorf(i, "expected the line's end after '.'%s", found(line, i))
 	}
-	if i < len(b) && !isLineEnd(b[i]) {
-		return i, tokenErrorf(i, "expected the line's end after '.'%s", found(b, i))
-	}
-	if i < len(b) {
-		i++
-	}
-	return i, nil
+	return nil
 }
 
-// found describes b[i] for the end of a message.
-func found(b []byte, i int) string {
-	switch {
-	case i >= len(b):
-		return ", found the end of the document"
-	case isLineEnd(b[i]):
+// found describes line[i] for the end of a message.
+func found(line []byte, i int) string {
+	if i >= len(line) {
 		return ", found the line's end"
 	}
-	r, _ := utf8.DecodeRune(b[i:])
+	r, size := utf8.DecodeRune(line[i:])
+	if r == utf8.RuneError && size == 1 {
+		return fmt.Sprintf(", found the byte 0x%02X, which is not UTF-8", line[i])
+	}
 	return fmt.Sprintf(", found %q", r)
 }
 
-// scanToken returns the index after the token that begins at b[i]. It looks only
-// for the token's delimiter and never past the line's end.
+// scanToken returns the index after the token that begins at b[i]; b ends where
+// the line does. It looks only for the token's delimiter.
 func scanToken(b []byte, i int) (end int, err *tokenError) {
 	if i == len(b) {
-		return i, tokenErrorf(i, "expected a term%s", found(b, i))
+		return i, tokenErrorf(i, "expected a term (<IRI>, _:label or \"literal\")%s", found(b, i))
 	}
 	switch b[i] {
 	case '<':
@@ -162,19 +137,9 @@ func scanToken(b []byte, i int) (end int, err *tokenError) {
 	return i, tokenErrorf(i, "expected a term (<IRI>, _:label or \"literal\")%s", found(b, i))
 }
 
-// nearWindow is how far a token's delimiter is looked for with the fast search
-// before the slow one, which stops at the line's end, takes over; it keeps the
-// work linear where delimiters are missing.
-const nearWindow = 512
-
 func scanIRIToken(b []byte, i int) (end int, err *tokenError) {
-	if n := bytes.IndexByte(b[i:min(len(b), i+nearWindow)], '>'); n >= 0 {
+	if n := bytes.IndexByte(b[i:], '>'); n >= 0 {
 		return i + n + 1, nil
-	}
-	for j := i; j < len(b) && !isLineEnd(b[j]); j++ {
-		if b[j] == '>' {
-			return j + 1, nil
-		}
 	}
 	return i, tokenErrorf(i, "this IRI has no closing '>' on its line")
 }
@@ -205,25 +170,24 @@ func scanLiteralToken(b []byte, i int) (end int, err *tokenError) {
 }
 
 // closingQuote returns the index of the first '"' in b from i on that is not
-// escaped, -1 where the line or b ends before.
+// escaped, -1 where there is none. Where i is, no escape has begun.
 func closingQuote(b []byte, i int) int {
-	window := b[i:min(len(b), i+nearWindow)]
-	if n := bytes.IndexByte(window, '"'); n >= 0 && bytes.IndexByte(window[:n], '\\') < 0 {
-		return i + n
-	}
-	for i < len(b) {
-		switch b[i] {
-		case '"':
-			return i
-		case '\\':
-			i += 2
-		case '\n', '\r':
+	for from := i; ; {
+		n := bytes.IndexByte(b[from:], '"')
+		if n < 0 {
 			return -1
-		default:
-			i++
 		}
+		quote := from + n
+		// An odd number of backslashes before it escapes it.
+		run := quote
+		for run > from && b[run-1] == '\\' {
+			run--
+		}
+		if (quote-run)%2 == 0 {
+			return quote
+		}
+		from = quote + 1
 	}
-	return -1
 }
 
 // decodeToken checks a token that scanToken found and returns its term. The
@@ -264,9 +228,6 @@ func decodeIRI(token, scratch []byte) (string, []byte, *tokenError) {
 }
 
 func badIRIChar(inner []byte, i int) *tokenError {
-	if isLineEnd(inner[i]) {
-		return tokenErrorf(0, "this IRI has no closing '>' on its line")
-	}
 	return tokenErrorf(1+i, "character %q is not allowed in an IRI", rune(inner[i]))
 }
 
@@ -281,23 +242,6 @@ func invalidUTF8(b []byte, shift int) *tokenError {
 	return tokenErrorf(shift, "invalid UTF-8")
 }
 
-func checkScheme(iri string) error {
-	if iri == "" {
-		return errEmptyIRI
-	}
-	if asciiAt(iri, 0)&classLetter != 0 {
-		for i := 1; i < len(iri); i++ {
-			if iri[i] == ':' {
-				return nil
-			}
-			if asciiAt(iri, i)&classScheme == 0 {
-				break
-			}
-		}
-	}
-	return fmt.Errorf("%w: <%s>", errRelativeIRI, clip(iri))
-}
-
 func decodeEscapedIRI(inner, scratch []byte) (string, []byte, *tokenError) {
 	start := len(scratch)
 	for i := 0; i < len(inner); {
@@ -305,7 +249,7 @@ func decodeEscapedIRI(inner, scratch []byte) (string, []byte, *tokenError) {
 		if c == '\\' {
 			r, size := decodeUnicodeEscape(inner[i:])
 			if size == 0 {
-				return "", scratch, tokenErrorf(1+i, "bad escape in an IRI: only \\uXXXX and \\UXXXXXXXX are allowed")
+				return "", scratch, tokenErrorf(1+i, "bad escape in an IRI: expected %s", unicodeEscape)
 			}
 			if r < utf8.RuneSelf && asciiClass[r]&classIRI == 0 {
 				return "", scratch, tokenErrorf(1+i, "character %q is not allowed in an IRI", r)
@@ -397,9 +341,6 @@ func decodeString(inner, scratch []byte) (string, []byte, *tokenError) {
 	if !utf8.Valid(inner) {
 		return "", scratch, invalidUTF8(inner, 1)
 	}
-	if bytes.IndexByte(inner, '\n') >= 0 || bytes.IndexByte(inner, '\r') >= 0 {
-		return "", scratch, tokenErrorf(0, "this literal has no closing '\"' on its line (a line break in a literal is written \\n)")
-	}
 	i := bytes.IndexByte(inner, '\\')
 	if i < 0 {
 		return view(inner), scratch, nil
@@ -409,13 +350,13 @@ func decodeString(inner, scratch []byte) (string, []byte, *tokenError) {
 	for i >= 0 {
 		scratch = append(scratch, inner[at:at+i]...)
 		at += i
-		if c := simpleEscape(inner[at+1]); c != 0 {
+		if c := simpleEscape(inner[at:]); c != 0 {
 			scratch = append(scratch, c)
 			at += 2
 		} else {
 			r, size := decodeUnicodeEscape(inner[at:])
 			if size == 0 {
-				return "", scratch, tokenErrorf(1+at, "bad escape \\%c in a literal", rune(inner[at+1]))
+				return "", scratch, tokenErrorf(1+at, `bad escape in a literal: expected \t \b \n \r \f \" \' \\, %s`, unicodeEscape)
 			}
 			scratch = utf8.AppendRune(scratch, r)
 			at += size
@@ -426,8 +367,13 @@ func decodeString(inner, scratch []byte) (string, []byte, *tokenError) {
 	return view(scratch[start:]), scratch, nil
 }
 
-func simpleEscape(c byte) byte {
-	switch c {
+// simpleEscape returns the character of the two-character escape at the start of
+// b, 0 where there is none.
+func simpleEscape(b []byte) byte {
+	if len(b) < 2 {
+		return 0
+	}
+	switch c := b[1]; c {
 	case 't':
 		return '\t'
 	case 'b':
@@ -443,3 +389,6 @@ func simpleEscape(c byte) byte {
 	}
 	return 0
 }
+
+// unicodeEscape is what messages say of \u and \U.
+const unicodeEscape = `\uXXXX or \UXXXXXXXX that names a Unicode character (surrogates are none, not even in pairs)`

@@ -91,7 +91,7 @@ func AppendTermNT(dst, b []byte) ([]byte, error) {
 	if IsLongTerm(b) {
 		return dst, ErrLongTerm
 	}
-	t, err := decodeView(b, func(s string) string { return s })
+	t, err := decodeView(b)
 	if err != nil {
 		return dst, err
 	}

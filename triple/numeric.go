@@ -309,23 +309,25 @@ func appendPairs(dst []byte, digits string) []byte {
 	return append(dst, 0)
 }
 
-// numberLen returns the length of the number's bytes at the start of b (not
-// escaped), 0 where b holds none.
-func numberLen(b []byte) int {
-	if len(b) < 9 {
+// writtenNumberLen returns the length of a number's written bytes (with their
+// escapes) at the start of body, 0 where there are none.
+func writtenNumberLen(body []byte) int {
+	i := skipUnits(body, 0, 8)
+	if i < 0 || i >= len(body) {
 		return 0
 	}
-	switch b[8] {
+	switch body[i] {
 	case 0:
-		return 9
+		return max(0, skipUnits(body, i, 1))
 	case 1:
 		end := byte(0)
-		if b[0] < 0x80 { // below zero
+		if body[0] < 0x80 { // below zero
 			end = 0xFF
 		}
-		for i := 9 + 4; i < len(b); i++ {
-			if b[i] == end {
-				return i + 1
+		for i = skipUnits(body, i, 1+4); i >= 0 && i < len(body); {
+			c := body[i]
+			if i = skipUnits(body, i, 1); c == end {
+				return max(0, i)
 			}
 		}
 	}

@@ -1,8 +1,10 @@
 package triple
 
 import (
+	"bytes"
 	"fmt"
 	"strings"
+	"unicode/utf8"
 )
 
 // Text that people type (HTTP parameters, command lines) is N-Triples syntax
@@ -103,16 +105,26 @@ func cutTerm(text string) (t Term, rest string, err error) {
 	case '<', '_', '"':
 		return cutNTTerm(text)
 	}
-	word := text[:wordLen(text)]
-	rest = text[len(word):]
+	word, rest := cutWord(text)
 	if iri, ok := expandPrefix(word); ok {
 		t = NewIRI(iri)
 		return t, rest, t.Check()
 	}
 	if datatype := bareDatatype(word); datatype != "" {
-		return NewTyped(word, datatype), rest, nil
+		t = NewTyped(word, datatype)
+		return t, rest, t.Check()
 	}
 	return t, "", fmt.Errorf("%w: %q is neither <IRI>, _:label, \"literal\", a number, true, false, nor a name with xsd:, rdf: or rdfs:", ErrBadTerm, clip(word))
+}
+
+// cutWord cuts a number or name from non-empty text. A "." that ends it ends a
+// statement, as in Turtle.
+func cutWord(text string) (word, rest string) {
+	n := wordLen(text)
+	if n > 1 && text[n-1] == '.' {
+		n--
+	}
+	return text[:n], text[n:]
 }
 
 func expandPrefix(word string) (string, bool) {
@@ -143,50 +155,56 @@ func bareDatatype(word string) string {
 	return ""
 }
 
+// cutNTTerm reads a term that begins with '<', '_' or '"'.
 func cutNTTerm(text string) (Term, string, error) {
-	b := []byte(text)
-	end, terr := scanToken(b, 0)
-	if terr != nil {
-		// A datatype may be a prefixed name, which the grammar's token has not.
-		if t, rest, ok := cutPrefixedLiteral(text); ok {
-			return t, rest, nil
+	fail := func(err *tokenError) (Term, string, error) {
+		return Term{}, "", fmt.Errorf("%w: at byte %d of %q: %s", ErrBadTerm, err.at, clip(text), err.msg)
+	}
+	line := []byte(text)
+	if n := bytes.IndexAny(line, "\r\n"); n >= 0 {
+		line = line[:n]
+	}
+	if suffix := prefixedDatatype(line); suffix > 0 {
+		lexical, _, terr := decodeString(line[1:suffix-len(`"^^`)], nil)
+		if terr != nil {
+			return fail(terr)
 		}
-		return Term{}, "", fmt.Errorf("%w: at byte %d of %q: %s", ErrBadTerm, terr.at, clip(text), terr.msg)
+		word, rest := cutWord(text[suffix:])
+		datatype, ok := expandPrefix(word)
+		if !ok {
+			return fail(tokenErrorf(suffix, "expected <datatype IRI> or a name with xsd:, rdf: or rdfs: after ^^"))
+		}
+		t := NewTyped(lexical, datatype).Clone()
+		return t, rest, t.Check()
 	}
-	if end < len(b) && !strings.ContainsRune(" \t\r\n.", rune(b[end])) {
-		return Term{}, "", fmt.Errorf("%w: at byte %d of %q: expected white space after a term", ErrBadTerm, end, clip(text))
-	}
-	t, _, terr := decodeToken(b[:end:end], nil)
+	end, terr := scanToken(line, 0)
 	if terr != nil {
-		return Term{}, "", fmt.Errorf("%w: at byte %d of %q: %s", ErrBadTerm, terr.at, clip(text), terr.msg)
+		return fail(terr)
+	}
+	if end < len(line) && !strings.ContainsRune(" \t.", rune(line[end])) {
+		return fail(tokenErrorf(end, "expected white space after a term%s", found(line, end)))
+	}
+	t, _, terr := decodeToken(line[:end:end], nil)
+	if terr != nil {
+		return fail(terr)
 	}
 	return t, text[end:], t.Check()
 }
 
-// cutPrefixedLiteral reads "lexical"^^xsd:name.
-func cutPrefixedLiteral(text string) (t Term, rest string, ok bool) {
-	b := []byte(text)
-	if b[0] != '"' {
-		return t, "", false
+// prefixedDatatype returns the index after the ^^ of a literal at the start of
+// line whose datatype is not <IRI>, 0 for all other terms.
+func prefixedDatatype(line []byte) int {
+	if line[0] != '"' {
+		return 0
 	}
-	end := closingQuote(b, 1)
-	if end < 0 || !strings.HasPrefix(text[end+1:], "^^") {
-		return t, "", false
+	end := closingQuote(line, 1)
+	if end < 0 || !bytes.HasPrefix(line[end+1:], []byte("^^")) {
+		return 0
 	}
-	rest = text[end+3:]
-	if rest == "" {
-		return t, "", false
+	if suffix := end + len(`"^^`); suffix < len(line) && line[suffix] != '<' {
+		return suffix
 	}
-	word := rest[:wordLen(rest)]
-	datatype, ok := expandPrefix(word)
-	if !ok {
-		return t, "", false
-	}
-	value, _, err := decodeString(b[1:end], nil)
-	if err != nil || CheckIRI(datatype) != nil || datatype == RDFLangString {
-		return t, "", false
-	}
-	return NewTyped(value, datatype), rest[len(word):], true
+	return 0
 }
 
 // ParseStarts reads the beginning of a term: <http://ex/ (no closing bracket),
@@ -195,14 +213,21 @@ func ParseStarts(text string) (Starts, error) {
 	switch {
 	case strings.HasPrefix(text, "<"):
 		iri := strings.TrimSuffix(text[1:], ">")
-		for i := range len(iri) {
-			if c := iri[i]; c < 0x80 && asciiClass[c]&classIRI == 0 {
-				return Starts{}, fmt.Errorf("%w: character %q is not allowed in an IRI", ErrBadTerm, rune(c))
+		if !utf8.ValidString(iri) {
+			return Starts{}, fmt.Errorf("%w: starts: invalid UTF-8", ErrBadTerm)
+		}
+		for _, r := range iri {
+			if r < utf8.RuneSelf && asciiClass[r]&classIRI == 0 {
+				return Starts{}, fmt.Errorf("%w: starts: character %q is not allowed in an IRI", ErrBadTerm, r)
 			}
 		}
 		return Starts{Kind: IRI, Text: iri}, nil
 	case strings.HasPrefix(text, "_:"):
-		return Starts{Kind: Blank, Text: text[2:]}, nil
+		label := text[len("_:"):]
+		if scanBlankLabel(label) != len(strings.TrimRight(label, ".")) {
+			return Starts{}, fmt.Errorf("%w: starts: %q does not begin a blank node label", ErrBadTerm, clip(label))
+		}
+		return Starts{Kind: Blank, Text: label}, nil
 	case strings.HasPrefix(text, `"`):
 		return parseStartsLiteral([]byte(text))
 	}
@@ -215,7 +240,7 @@ func parseStartsLiteral(b []byte) (Starts, error) {
 	if end := closingQuote(b, 1); end >= 0 {
 		inner = b[1:end]
 		if rest := string(b[end+1:]); rest != "" {
-			if rest[0] != '@' || scanLangTag(rest[1:]) != len(rest)-1 {
+			if rest[0] != '@' || scanLangTag(rest[1:]) != len(rest)-1 || len(rest) == 1 {
 				return Starts{}, fmt.Errorf("%w: after the text of starts only a language tag may follow, not %q", ErrBadTerm, clip(rest))
 			}
 			lang = rest[1:]

@@ -35,7 +35,8 @@ func (k Kind) String() string {
 }
 
 // MaxTermBytes is the greatest size of a term: the bytes of its decoded value
-// (label, IRI or lexical form), datatype IRI and language tag together.
+// (label, IRI or lexical form), language tag, and datatype IRI where one is
+// written (not xsd:string and rdf:langString) together.
 const MaxTermBytes = 16 << 20
 
 // Errors of terms; test with [errors.Is].
@@ -113,12 +114,21 @@ func (t Term) Clone() Term {
 // String returns the term in canonical N-Triples syntax; "" for the zero Term.
 func (t Term) String() string { return string(AppendNT(nil, t)) }
 
+// size returns the bytes of t that count towards [MaxTermBytes].
+func (t Term) size() int {
+	n := len(t.value) + len(t.lang)
+	if t.datatype != XSDString && t.lang == "" {
+		n += len(t.datatype)
+	}
+	return n
+}
+
 // Check returns nil where t is a well-formed term: an absolute IRI without the
 // characters that N-Triples forbids, a blank node label of the grammar, a
 // literal of valid UTF-8 with a well-formed language tag; none longer than
 // [MaxTermBytes]. The error wraps [ErrBadTerm] or [ErrTermTooLong].
 func (t Term) Check() error {
-	if len(t.value)+len(t.datatype)+len(t.lang) > MaxTermBytes {
+	if t.size() > MaxTermBytes {
 		return ErrTermTooLong
 	}
 	switch t.kind {
@@ -142,6 +152,9 @@ func (t Term) Check() error {
 				return fmt.Errorf("%w: language tag %q", ErrBadTerm, clip(t.lang))
 			}
 			return nil
+		}
+		if t.datatype == RDFLangString {
+			return fmt.Errorf("%w: a literal of datatype rdf:langString without a language tag", ErrBadTerm)
 		}
 		if err := CheckIRI(t.datatype); err != nil {
 			return fmt.Errorf("%w: datatype: %w", ErrBadTerm, err)

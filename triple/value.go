@@ -48,7 +48,7 @@ func AppendValue(dst []byte, stamp Stamp, t Triple) []byte {
 			continue // even escaped and with its value bytes it cannot be long
 		}
 		whole := AppendWholeTerm(nil, *term)
-		if len(whole) > 1 && bodyUnits(whole[1:], longBody) > longBody {
+		if isLong(whole) {
 			v.Long[position] = whole
 		}
 	}

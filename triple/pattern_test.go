@@ -1,0 +1,136 @@
+package triple
+
+import (
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// TestPatternScan: in every order, the rows that Scan and Filter select are
+// those that Match means.
+func TestPatternScan(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		triples := genStore().Draw(t, "store")
+		for range 10 {
+			near := rapid.SampledFrom(triples).Draw(t, "near")
+			var p Pattern
+			for position, term := range []*Term{&p.Subject, &p.Predicate, &p.Object, &p.Graph} {
+				if rapid.Bool().Draw(t, "bound") {
+					*term = *near.term(position)
+				}
+			}
+			p.DefaultGraph = rapid.IntRange(0, 3).Draw(t, "default") == 0
+			var want []Triple
+			for _, tr := range triples {
+				if p.Match(tr) {
+					want = append(want, tr)
+				}
+			}
+			if best := p.Best(); best == GSPO && p.Graph.IsZero() {
+				t.Fatalf("best order of %v is gspo", p)
+			}
+			for _, o := range Orders {
+				scan, err := p.Scan(o)
+				if o == GSPO && p.Graph.IsZero() {
+					if err == nil {
+						t.Fatal("gspo answers a pattern without a graph")
+					}
+					continue
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+				got := selectRows(t, rowsOf(o, triples), scan.Range, func(terms KeyTerms, _ []byte) bool { return scan.Filter(terms) })
+				if !sameTriples(o, got, want) {
+					t.Fatalf("%s of %.300v: exact %v\ngot  %.500v\nwant %.500v", o, p, scan.Exact, got, want)
+				}
+			}
+		}
+	})
+}
+
+// TestPatternBest: the table of [Pattern.Best], and that its ranges are exact
+// where it says so.
+func TestPatternBest(t *testing.T) {
+	s, p, o, g := NewIRI("a:s"), NewIRI("a:p"), NewIRI("a:o"), NewIRI("a:g")
+	tests := []struct {
+		pattern Pattern
+		order   Order
+		exact   bool
+	}{
+		{Pattern{}, SPO, true},
+		{Pattern{Subject: s}, SPO, true},
+		{Pattern{Predicate: p}, POS, true},
+		{Pattern{Object: o}, OSP, true},
+		{Pattern{Subject: s, Predicate: p}, SPO, true},
+		{Pattern{Predicate: p, Object: o}, POS, true},
+		{Pattern{Subject: s, Object: o}, OSP, true},
+		{Pattern{Subject: s, Predicate: p, Object: o}, SPO, true},
+		{Pattern{Subject: s, Predicate: p, Object: o, DefaultGraph: true}, SPO, true},
+		{Pattern{Subject: s, DefaultGraph: true}, SPO, false},
+		{Pattern{Graph: g}, GSPO, true},
+		{Pattern{Graph: g, Subject: s}, GSPO, true},
+		{Pattern{Graph: g, Subject: s, Predicate: p}, GSPO, true},
+		{Pattern{Graph: g, Subject: s, Predicate: p, Object: o}, GSPO, true},
+		{Pattern{Graph: g, Predicate: p}, GSPO, false},
+		{Pattern{Graph: g, Object: o}, OSP, false},
+		{Pattern{Graph: g, Subject: s, Object: o}, OSP, false},
+		{Pattern{Graph: g, Predicate: p, Object: o}, POS, false},
+	}
+	for _, test := range tests {
+		best := test.pattern.Best()
+		scan, err := test.pattern.Scan(best)
+		if err != nil || best != test.order || scan.Exact != test.exact {
+			t.Errorf("%v: %s, exact %v, %v, want %s, %v", test.pattern, best, scan.Exact, err, test.order, test.exact)
+		}
+	}
+}
+
+// TestExactRangeIsOneKey: the range of a whole triple holds no annotation and no
+// other graph's version.
+func TestExactRangeIsOneKey(t *testing.T) {
+	for _, graph := range []Term{{}, NewIRI("http://ex/g"), NewIRI("http://ex/" + string(make([]byte, 2000)))} {
+		tr := Triple{NewIRI("http://ex/s"), NewIRI("http://ex/p"), NewString("o"), graph}
+		other := tr
+		other.Graph = NewIRI("http://ex/g2")
+		for _, o := range Orders {
+			key := mustKey(o, tr)
+			if key == nil {
+				continue
+			}
+			scan, err := Exact(tr).Scan(o)
+			if err != nil || !scan.Exact {
+				t.Fatal(scan, err)
+			}
+			if !scan.Range.Contains(key) {
+				t.Errorf("%s: the range does not hold its key", o)
+			}
+			for _, beside := range [][]byte{AppendAnnotationKey(nil, key, "\x00"), mustKey(o, other), append(mustKey(o, tr), 0, markHash)} {
+				if scan.Range.Contains(beside) {
+					t.Errorf("%s: the range holds %x", o, beside)
+				}
+			}
+		}
+	}
+}
+
+func TestRange(t *testing.T) {
+	r := func(lo, hi string) Range {
+		if hi == "" {
+			return Range{Lo: []byte(lo)}
+		}
+		return Range{[]byte(lo), []byte(hi)}
+	}
+	if got := r("b", "d").Intersect(r("a", "")); string(got.Lo) != "b" || string(got.Hi) != "d" {
+		t.Error(got)
+	}
+	if got := r("b", "").Intersect(r("c", "")); string(got.Lo) != "c" || got.Hi != nil {
+		t.Error(got)
+	}
+	if got := r("b", "d").Intersect(r("d", "e")); !got.Empty() || got.Contains([]byte("d")) {
+		t.Error(got)
+	}
+	if (Range{}).Empty() || !(Range{}).Contains(nil) {
+		t.Error("the whole space")
+	}
+}
