@@ -1,0 +1,155 @@
+// Bulk loads, backups and status.
+
+package client
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+
+	"github.com/trefoildb/trefoil/triple"
+)
+
+// LoadOptions say what a document is and how it is loaded.
+type LoadOptions struct {
+	// ContentType is the document's media type; "" is application/n-quads.
+	ContentType string
+	// ContentEncoding is gzip or zstd where the document is compressed so.
+	ContentEncoding string
+	// Graph is the graph of statements that name none; zero is the default graph.
+	Graph triple.Term
+	// Base resolves relative IRIs.
+	Base string
+	// KeepGoing leaves malformed statements out instead of stopping at the first.
+	KeepGoing bool
+	// Rejects is how many of them the summary names; 0 is 100, and 100,000 are most.
+	Rejects int
+	// MemoryBytes is the load's memory budget on the node; 0 is the node's choice.
+	MemoryBytes int64
+	// MaxLineBytes is the greatest line or token; 0 is 64 MiB.
+	MaxLineBytes int64
+}
+
+// LoadSummary says what a load did.
+type LoadSummary struct {
+	ID         string        `json:"id"`
+	Read       int64         `json:"read"`       // statements, rejected ones not counted
+	New        int64         `json:"new"`        // distinct triples that the store did not hold
+	Duplicates int64         `json:"duplicates"` // the others
+	Rejected   int64         `json:"rejected"`   // malformed statements left out
+	Bytes      int64         `json:"bytes"`      // read, decompressed
+	Duration   time.Duration `json:"duration_ns"`
+	Rate       float64       `json:"triples_per_second"`
+	PeakMemory int64         `json:"peak_memory"` // of the node's process, in bytes
+	Runs       int           `json:"runs"`        // sorted parts that went to disk
+	Rejects    []Reject      `json:"rejects"`     // the first of those left out
+}
+
+// Reject is a statement that a load left out.
+type Reject struct {
+	Where     string `json:"where"` // body:line:column
+	Message   string `json:"message"`
+	Statement string `json:"statement"`
+}
+
+// Load sends a document of any size to the node's bulk loader: all of it enters
+// the store at once, durably when Load returns, or nothing does. It is not
+// retried. Blank nodes become new ones of the load.
+func (c *Client) Load(ctx context.Context, document io.Reader, o LoadOptions) (LoadSummary, error) {
+	var summary LoadSummary
+	query := url.Values{}
+	if o.KeepGoing {
+		query.Set("keep-going", "true")
+	}
+	if !o.Graph.IsZero() {
+		query.Set("graph", o.Graph.String())
+	}
+	if o.Base != "" {
+		query.Set("base", o.Base)
+	}
+	for name, n := range map[string]int64{"rejects": int64(o.Rejects), "memory": o.MemoryBytes, "max-line": o.MaxLineBytes} {
+		if n != 0 {
+			query.Set(name, strconv.FormatInt(n, 10))
+		}
+	}
+	header := http.Header{"Content-Type": {"application/n-quads"}}
+	if o.ContentType != "" {
+		header.Set("Content-Type", o.ContentType)
+	}
+	if o.ContentEncoding != "" {
+		header.Set("Content-Encoding", o.ContentEncoding)
+	}
+	source := &tellingReader{r: document}
+	answer, err := c.try(ctx, call{method: http.MethodPost, url: c.door("/load", query), header: header}, source)
+	if err != nil {
+		if failed := source.failed(); failed != nil {
+			err = failed // why the request broke off
+		}
+		return summary, fmt.Errorf("load: %w", err)
+	}
+	defer answer.Body.Close()
+	text, err := readAll(answer, maxJSONBytes)
+	if err == nil {
+		err = decodeJSON(text, &summary)
+	}
+	if err != nil {
+		return summary, fmt.Errorf("load: %w", unwrapPermanent(err))
+	}
+	return summary, nil
+}
+
+// Backup writes a tar archive of the node's store to w. It is not retried; where
+// it fails, what w has taken is worthless.
+func (c *Client) Backup(ctx context.Context, w io.Writer) error {
+	answer, err := c.try(ctx, call{method: http.MethodGet, url: c.door("/backup", nil)}, nil)
+	if err != nil {
+		return fmt.Errorf("backup: %w", unwrapPermanent(err))
+	}
+	defer answer.Body.Close()
+	if _, err := io.Copy(w, answer.Body); err != nil {
+		if errors.Is(err, io.ErrUnexpectedEOF) {
+			return fmt.Errorf("backup: the node broke off: %w", err)
+		}
+		return fmt.Errorf("backup: %w", err)
+	}
+	return nil
+}
+
+// Status is what a node says of itself.
+type Status struct {
+	Version    string   `json:"version"`
+	Epoch      uint64   `json:"epoch"`
+	Members    []Member `json:"members"`
+	Segments   int      `json:"segments"`
+	Triples    int64    `json:"triples"` // an estimate
+	Rebuilding int      `json:"rebuilding"`
+	Lost       int      `json:"lost"`
+
+	Annotations int64  `json:"annotations"`
+	Bytes       int64  `json:"bytes"`     // of tables on the disk
+	FreeBytes   int64  `json:"freeBytes"` // of the disk; -1 where that is not known
+	Corruptions int64  `json:"corruptions"`
+	ReadOnly    bool   `json:"readOnly"`
+	Error       string `json:"error,omitempty"` // why the node takes no writes
+}
+
+// Member is one machine.
+type Member struct {
+	ID      string `json:"id"`
+	Address string `json:"address"`
+	State   string `json:"state"`
+}
+
+// Status returns the node's status.
+func (c *Client) Status(ctx context.Context) (Status, error) {
+	var s Status
+	if err := c.get(ctx, c.door("/status", nil), &s); err != nil {
+		return s, fmt.Errorf("status: %w", err)
+	}
+	return s, nil
+}

@@ -1,0 +1,107 @@
+// Errors that a node answers with.
+
+package client
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// What a node may answer; test with [errors.Is]. An [*Error] has the rest.
+var (
+	ErrBadRequest       = errors.New("bad request")        // the parameters are wrong, or contradict each other
+	ErrBadCursor        = errors.New("bad cursor")         // damaged, or of another query
+	ErrSyntax           = errors.New("malformed document") // Where is source:line:column
+	ErrUnauthorized     = errors.New("unauthorized")       // the token is missing or wrong
+	ErrForbidden        = errors.New("forbidden")          //
+	ErrReadOnly         = errors.New("read-only")          // the node takes no changes
+	ErrNotFound         = errors.New("not found")          //
+	ErrTooLarge         = errors.New("too large")          // more than the door takes
+	ErrUnsupportedMedia = errors.New("unsupported media")  // the node does not know the document's type
+	ErrBusy             = errors.New("busy")               // try again
+	ErrUnavailable      = errors.New("unavailable")        // shutting down, or failed
+	ErrUnknownOutcome   = errors.New("unknown outcome")    // a change may be done, or be done later
+	ErrDiskFull         = errors.New("the node's disk is full")
+	ErrCorrupt          = errors.New("the node's data is damaged")
+)
+
+var sentinels = map[string]error{
+	"bad-request":            ErrBadRequest,
+	"bad-parameter":          ErrBadRequest,
+	"bad-cursor":             ErrBadCursor,
+	"syntax":                 ErrSyntax,
+	"unauthorized":           ErrUnauthorized,
+	"forbidden":              ErrForbidden,
+	"read-only":              ErrReadOnly,
+	"not-found":              ErrNotFound,
+	"too-large":              ErrTooLarge,
+	"unsupported-media-type": ErrUnsupportedMedia,
+	"busy":                   ErrBusy,
+	"unavailable":            ErrUnavailable,
+	"unknown-outcome":        ErrUnknownOutcome,
+	"disk-full":              ErrDiskFull,
+	"corrupt":                ErrCorrupt,
+}
+
+// Error is a node's answer that it did not do what was asked.
+type Error struct {
+	Status  int    // of HTTP
+	Kind    string // such as "syntax"; "" where a stranger answered
+	Message string
+	Where   string // a parameter, or source:line:column; may be ""
+
+	retryAfter time.Duration
+}
+
+// Error returns message and place.
+func (e *Error) Error() string {
+	switch {
+	case e.Kind == "":
+		return fmt.Sprintf("HTTP status %d: %s", e.Status, e.Message)
+	case e.Where != "":
+		return e.Where + ": " + e.Message
+	}
+	return e.Message
+}
+
+// Is tells whether e is of the kind of one of the package's errors.
+func (e *Error) Is(target error) bool { return target != nil && sentinels[e.Kind] == target }
+
+// maxErrorBytes bounds what is read of an error's body.
+const maxErrorBytes = 64 << 10
+
+// errorOf reads the error that an answer is, and closes the answer.
+func errorOf(answer *http.Response) *Error {
+	defer answer.Body.Close()
+	text, _ := io.ReadAll(io.LimitReader(answer.Body, maxErrorBytes)) // what came is better than nothing
+	e := &Error{Status: answer.StatusCode, retryAfter: retryAfter(answer.Header.Get("Retry-After"), time.Now())}
+	var wire struct {
+		Error struct{ Kind, Message, Where string }
+	}
+	if json.Unmarshal(text, &wire) == nil && wire.Error.Kind != "" {
+		e.Kind, e.Message, e.Where = wire.Error.Kind, wire.Error.Message, wire.Error.Where
+		return e
+	}
+	e.Message = strings.ToValidUTF8(strings.TrimSpace(string(text[:min(len(text), 200)])), "\uFFFD")
+	if e.Message == "" {
+		e.Message = http.StatusText(e.Status)
+	}
+	return e
+}
+
+// retryAfter reads a Retry-After header: seconds, or a date.
+func retryAfter(header string, now time.Time) time.Duration {
+	if seconds, err := strconv.Atoi(strings.TrimSpace(header)); err == nil {
+		return time.Duration(min(max(seconds, 0), 24*3600)) * time.Second
+	}
+	if at, err := http.ParseTime(header); err == nil {
+		return min(max(at.Sub(now), 0), 24*time.Hour)
+	}
+	return 0
+}

@@ -1,0 +1,256 @@
+// Reading: patterns, ranges and counts.
+
+package client
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"iter"
+	"maps"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"github.com/trefoildb/trefoil/triple"
+)
+
+// Page is a part of an answer.
+type Page struct {
+	Triples []triple.Triple
+	Next    string // the cursor of the page that follows; "" where there is none
+}
+
+// PageOptions say which part of an answer is wanted.
+type PageOptions struct {
+	Limit   int    // most triples; 0 is the client's page size
+	Cursor  string // Next of the page before; "" is the beginning
+	Reverse bool   // from the end to the beginning; ranges only
+}
+
+// RangeOptions say how to go through a range.
+type RangeOptions struct {
+	Reverse bool   // from the end to the beginning
+	Cursor  string // where to begin: Next of a page of the same range and direction
+}
+
+// Match yields the triples that match p, in the order that answers p best.
+func (c *Client) Match(ctx context.Context, p triple.Pattern) iter.Seq2[triple.Triple, error] {
+	return c.all(ctx, "/triples", patternQuery(p), "")
+}
+
+// Range yields the triples between bounds, in their order.
+func (c *Client) Range(ctx context.Context, b triple.Bounds, o RangeOptions) iter.Seq2[triple.Triple, error] {
+	return c.all(ctx, "/range", boundsQuery(b, o.Reverse), o.Cursor)
+}
+
+// MatchPage returns a part of what Match yields. A page may hold less than its
+// limit although others follow.
+func (c *Client) MatchPage(ctx context.Context, p triple.Pattern, o PageOptions) (Page, error) {
+	if o.Reverse {
+		return Page{}, fmt.Errorf("client: a pattern has no direction; ask for a range")
+	}
+	return c.page(ctx, "/triples", patternQuery(p), o)
+}
+
+// RangePage returns a part of what Range yields. A page may hold less than its
+// limit although others follow.
+func (c *Client) RangePage(ctx context.Context, b triple.Bounds, o PageOptions) (Page, error) {
+	return c.page(ctx, "/range", boundsQuery(b, o.Reverse), o)
+}
+
+// Count returns how many triples match p.
+func (c *Client) Count(ctx context.Context, p triple.Pattern) (int64, error) {
+	n, _, err := c.count(ctx, patternQuery(p))
+	return n, err
+}
+
+// Estimate returns about how many triples match p, faster than Count; exact tells
+// that it is the count.
+func (c *Client) Estimate(ctx context.Context, p triple.Pattern) (n int64, exact bool, err error) {
+	query := patternQuery(p)
+	query.Set("estimate", "true")
+	return c.count(ctx, query)
+}
+
+func (c *Client) count(ctx context.Context, query url.Values) (int64, bool, error) {
+	var answer struct {
+		Count int64
+		Exact bool
+	}
+	if err := c.get(ctx, c.door("/count", query), &answer); err != nil {
+		return 0, false, fmt.Errorf("count: %w", err)
+	}
+	return answer.Count, answer.Exact, nil
+}
+
+// all yields page after page.
+func (c *Client) all(ctx context.Context, path string, query url.Values, cursor string) iter.Seq2[triple.Triple, error] {
+	return func(yield func(triple.Triple, error) bool) {
+		for {
+			text, next, err := c.fetch(ctx, path, query, c.options.PageSize, cursor)
+			if err != nil {
+				yield(triple.Triple{}, err)
+				return
+			}
+			for t, err := range parsePage(text) {
+				if !yield(t, err) || err != nil {
+					return
+				}
+			}
+			if next == "" {
+				return
+			}
+			cursor = next
+		}
+	}
+}
+
+func (c *Client) page(ctx context.Context, path string, query url.Values, o PageOptions) (p Page, err error) {
+	if o.Limit < 0 {
+		return p, fmt.Errorf("client: a limit of %d", o.Limit)
+	}
+	limit := min(o.Limit, maxPageSize)
+	if limit == 0 {
+		limit = c.options.PageSize
+	}
+	text, next, err := c.fetch(ctx, path, query, limit, o.Cursor)
+	if err != nil {
+		return p, err
+	}
+	for t, err := range parsePage(text) {
+		if err != nil {
+			return Page{}, err
+		}
+		p.Triples = append(p.Triples, t)
+	}
+	p.Next = next
+	return p, nil
+}
+
+// maxPageBytes bounds a page: 16 MiB, or one triple of four terms of 16 MiB, each
+// character of which may be escaped.
+const maxPageBytes = 256 << 20
+
+// fetch gets the text of one page, all of it, and the cursor of the next.
+func (c *Client) fetch(ctx context.Context, path string, query url.Values, limit int, cursor string) (text []byte, next string, err error) {
+	query = maps.Clone(query) // an iterator may be used again
+	query.Set("limit", strconv.Itoa(limit))
+	if cursor != "" {
+		query.Set("cursor", cursor)
+	}
+	text, header, err := c.send(ctx, call{
+		method: http.MethodGet, url: c.door(path, query), header: http.Header{"Accept": {"application/n-quads"}},
+	}, maxPageBytes)
+	if err == nil {
+		next, err = nextCursor(header)
+	}
+	if err != nil {
+		return nil, "", fmt.Errorf("read triples: %w", err)
+	}
+	if next != "" && next == cursor {
+		return nil, "", fmt.Errorf("read triples: the node announces the same page again")
+	}
+	return text, next, nil
+}
+
+// nextCursor returns the cursor of the page that a Link header announces.
+func nextCursor(header http.Header) (string, error) {
+	for _, link := range header.Values("Link") {
+		target, rest, ok := strings.Cut(strings.TrimPrefix(strings.TrimSpace(link), "<"), ">")
+		if !ok || !strings.Contains(rest, `rel="next"`) {
+			continue
+		}
+		u, err := url.Parse(target)
+		if err != nil {
+			return "", fmt.Errorf("the next page's address: %w", err)
+		}
+		if cursor := u.Query().Get("cursor"); cursor != "" {
+			return cursor, nil
+		}
+		return "", fmt.Errorf("the next page's address has no cursor: %s", target)
+	}
+	return "", nil
+}
+
+// parsePage yields the triples of N-Quads text. They share no memory with it.
+func parsePage(text []byte) iter.Seq2[triple.Triple, error] {
+	return func(yield func(triple.Triple, error) bool) {
+		sc := triple.NewScanner(bytes.NewReader(text), triple.ScanOptions{Source: "answer", Quads: true, MaxLine: maxPageBytes})
+		for sc.Scan() {
+			if !yield(sc.Triple().Clone(), nil) {
+				return
+			}
+		}
+		if err := sc.Err(); err != nil {
+			yield(triple.Triple{}, fmt.Errorf("read triples: %w", err))
+		}
+	}
+}
+
+// patternQuery returns the parameters of a pattern.
+func patternQuery(p triple.Pattern) url.Values {
+	query := url.Values{}
+	setTerm(query, "s", p.Subject)
+	setTerm(query, "p", p.Predicate)
+	setTerm(query, "o", p.Object)
+	if p.DefaultGraph && p.Graph.IsZero() {
+		query.Set("g", "default")
+	} else {
+		setTerm(query, "g", p.Graph)
+	}
+	return query
+}
+
+// boundsQuery returns the parameters of bounds.
+func boundsQuery(b triple.Bounds, reverse bool) url.Values {
+	query := url.Values{"order": {b.Order.String()}}
+	setTerms(query, "prefix", b.Prefix)
+	setTerms(query, "from", b.From)
+	setTerms(query, "until", b.Until)
+	setTerm(query, "ge", b.GE)
+	setTerm(query, "gt", b.GT)
+	setTerm(query, "le", b.LE)
+	setTerm(query, "lt", b.LT)
+	if b.Starts.Kind != triple.None {
+		query.Set("starts", startsText(b.Starts))
+	}
+	if reverse {
+		query.Set("reverse", "true")
+	}
+	return query
+}
+
+func setTerm(query url.Values, name string, t triple.Term) {
+	if !t.IsZero() {
+		query.Set(name, t.String())
+	}
+}
+
+func setTerms(query url.Values, name string, terms []triple.Term) {
+	var text []byte
+	for i, t := range terms {
+		if i > 0 {
+			text = append(text, ' ')
+		}
+		text = triple.AppendNT(text, t)
+	}
+	if len(text) > 0 {
+		query.Set(name, string(text))
+	}
+}
+
+// startsText returns what triple.ParseStarts reads.
+func startsText(s triple.Starts) string {
+	switch s.Kind {
+	case triple.IRI:
+		return "<" + s.Text
+	case triple.Blank:
+		return "_:" + s.Text
+	}
+	if s.Lang != "" {
+		return triple.NewLang(s.Text, s.Lang).String()
+	}
+	return strings.TrimSuffix(triple.NewString(s.Text).String(), `"`)
+}

@@ -1,0 +1,147 @@
+// Sending requests, again where that is safe.
+
+package client
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"time"
+)
+
+// call is one request and what its answer must be.
+type call struct {
+	method string
+	url    string
+	header http.Header
+	body   []byte // sent again with each try
+}
+
+// send sends a call and gives its whole answer, of at most limit bytes.
+func (c *Client) send(ctx context.Context, what call, limit int64) ([]byte, http.Header, error) {
+	var text []byte
+	var header http.Header
+	err := c.retry(ctx, func() error {
+		answer, err := c.try(ctx, what, bytes.NewReader(what.body))
+		if err != nil {
+			return err
+		}
+		defer answer.Body.Close()
+		header = answer.Header
+		text, err = readAll(answer, limit)
+		return err
+	})
+	return text, header, err
+}
+
+// readAll reads an answer. A length that the header announced is checked by
+// net/http: a broken answer is an error.
+func readAll(answer *http.Response, limit int64) ([]byte, error) {
+	if answer.ContentLength > limit {
+		return nil, &permanent{fmt.Errorf("the node's answer has %d bytes, more than the %d expected", answer.ContentLength, limit)}
+	}
+	var text bytes.Buffer
+	if answer.ContentLength > 0 {
+		text.Grow(int(answer.ContentLength) + bytes.MinRead)
+	}
+	if _, err := text.ReadFrom(io.LimitReader(answer.Body, limit+1)); err != nil {
+		return nil, fmt.Errorf("read the node's answer: %w", err)
+	}
+	if int64(text.Len()) > limit {
+		return nil, &permanent{fmt.Errorf("the node's answer has more than the %d bytes expected", limit)}
+	}
+	return text.Bytes(), nil
+}
+
+// get asks for a JSON answer.
+func (c *Client) get(ctx context.Context, url string, into any) error {
+	text, _, err := c.send(ctx, call{method: http.MethodGet, url: url, header: http.Header{"Accept": {"application/json"}}}, maxJSONBytes)
+	if err != nil {
+		return err
+	}
+	return decodeJSON(text, into)
+}
+
+// maxJSONBytes bounds an answer that is one JSON object.
+const maxJSONBytes = 64 << 20
+
+func decodeJSON(text []byte, into any) error {
+	if err := json.Unmarshal(text, into); err != nil {
+		return fmt.Errorf("the answer is not a node's: %w", err)
+	}
+	return nil
+}
+
+// try sends a request once. The caller closes the answer's body.
+func (c *Client) try(ctx context.Context, what call, body io.Reader) (*http.Response, error) {
+	r, err := http.NewRequestWithContext(ctx, what.method, what.url, body)
+	if err != nil {
+		return nil, &permanent{err}
+	}
+	for name, values := range what.header {
+		r.Header[name] = values
+	}
+	r.Header.Set("User-Agent", "trefoil-client")
+	if c.options.Token != "" {
+		r.Header.Set("Authorization", "Bearer "+c.options.Token)
+	}
+	answer, err := c.options.HTTPClient.Do(r)
+	if err != nil {
+		return nil, err
+	}
+	if answer.StatusCode != http.StatusOK {
+		return nil, errorOf(answer)
+	}
+	return answer, nil
+}
+
+// permanent is an error that does not go away by trying again.
+type permanent struct{ error }
+
+func (p *permanent) Unwrap() error { return p.error }
+
+// retry does something until it works, cannot work, or was done often enough.
+func (c *Client) retry(ctx context.Context, do func() error) error {
+	for n := 1; ; n++ {
+		err := do()
+		if err == nil || n > c.options.Retries || ctx.Err() != nil || !mayPass(err) {
+			return unwrapPermanent(err)
+		}
+		pause := c.backoff(n)
+		var e *Error
+		if errors.As(err, &e) {
+			pause = max(pause, e.retryAfter)
+		}
+		if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) < pause {
+			return err
+		}
+		if c.options.Sleep(ctx, pause) != nil {
+			return err
+		}
+	}
+}
+
+func unwrapPermanent(err error) error {
+	if p, ok := err.(*permanent); ok {
+		return p.error
+	}
+	return err
+}
+
+// mayPass tells whether an error may be gone at the next try.
+func mayPass(err error) bool {
+	var e *Error
+	if errors.As(err, &e) {
+		switch e.Status {
+		case http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
+			return true
+		}
+		return false
+	}
+	var p *permanent
+	return !errors.As(err, &p)
+}

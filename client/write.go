@@ -1,0 +1,104 @@
+// Changing: adding and deleting triples.
+
+package client
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+
+	"github.com/trefoildb/trefoil/triple"
+)
+
+// AddResult says what an Add did.
+type AddResult struct{ Added, Existing int64 }
+
+// DeleteResult says what a delete did.
+type DeleteResult struct{ Deleted, Missing int64 }
+
+// batchBytes is about the size of the documents that a long list is sent in.
+const batchBytes = 8 << 20
+
+// Add adds triples, durably when it returns. Labels of blank nodes are taken as
+// they are: a triple that a node has given out names the same nodes again.
+//
+// A list of up to some 8 MiB is sent as one; a longer one in several requests, and
+// where one of them fails, the result says what those before did. See the package
+// on retries.
+func (c *Client) Add(ctx context.Context, triples []triple.Triple) (AddResult, error) {
+	var total AddResult
+	err := c.change(ctx, http.MethodPost, url.Values{"blank": {"keep"}}, triples, func(text []byte) error {
+		var answer AddResult
+		err := decodeJSON(text, &answer)
+		total.Added += answer.Added
+		total.Existing += answer.Existing
+		return err
+	})
+	if err != nil {
+		return total, fmt.Errorf("add: %w", err)
+	}
+	return total, nil
+}
+
+// Delete deletes triples, durably when it returns. A triple without a graph is one
+// of the default graph. For the rest see [Client.Add].
+func (c *Client) Delete(ctx context.Context, triples []triple.Triple) (DeleteResult, error) {
+	var total DeleteResult
+	err := c.change(ctx, http.MethodDelete, url.Values{}, triples, func(text []byte) error {
+		var answer DeleteResult
+		err := decodeJSON(text, &answer)
+		total.Deleted += answer.Deleted
+		total.Missing += answer.Missing
+		return err
+	})
+	if err != nil {
+		return total, fmt.Errorf("delete: %w", err)
+	}
+	return total, nil
+}
+
+// DeleteMatch deletes all triples that match p, which must name a term, a graph or
+// the default graph.
+func (c *Client) DeleteMatch(ctx context.Context, p triple.Pattern) (DeleteResult, error) {
+	var answer DeleteResult
+	text, _, err := c.send(ctx, call{method: http.MethodDelete, url: c.door("/triples", patternQuery(p))}, maxJSONBytes)
+	if err == nil {
+		err = decodeJSON(text, &answer)
+	}
+	if err != nil {
+		return answer, fmt.Errorf("delete: %w", err)
+	}
+	return answer, nil
+}
+
+// change sends triples as N-Quads documents of about batchBytes.
+func (c *Client) change(ctx context.Context, method string, query url.Values, triples []triple.Triple, answered func([]byte) error) error {
+	// All are checked before any is sent: a term with a line end in it, say, would
+	// be read as something else.
+	for i, t := range triples {
+		if err := t.Check(); err != nil {
+			return fmt.Errorf("triple %d: %w", i, err)
+		}
+	}
+	what := call{method: method, url: c.door("/triples", query), header: http.Header{"Content-Type": {"application/n-quads"}}}
+	flush := func() error {
+		text, _, err := c.send(ctx, what, maxJSONBytes)
+		if err != nil {
+			return err
+		}
+		what.body = nil // a transport may still read the old one
+		return answered(text)
+	}
+	for _, t := range triples {
+		if what.body = triple.AppendNQuad(what.body, t); len(what.body) >= batchBytes {
+			if err := flush(); err != nil {
+				return err
+			}
+		}
+	}
+	if len(what.body) == 0 {
+		return nil
+	}
+	return flush()
+}

@@ -1,0 +1,73 @@
+// The doors for operators: /status, /metrics, /healthz, /readyz and /backup.
+
+package httpapi
+
+import (
+	"net/http"
+	"strconv"
+)
+
+func (a *API) getStatus(w http.ResponseWriter, _ *request) error {
+	return writeJSON(w, a.store.Status())
+}
+
+func (a *API) getMetrics(w http.ResponseWriter, r *request) error {
+	a.metrics.handler.ServeHTTP(w, r.Request)
+	return nil
+}
+
+// getHealth tells that the process answers.
+func (a *API) getHealth(w http.ResponseWriter, _ *request) error {
+	return writeWhole(w, "text/plain; charset=utf-8", []byte("ok\n"))
+}
+
+// getReady tells that the node can do its work.
+func (a *API) getReady(w http.ResponseWriter, _ *request) error {
+	notReady := func(message string) error {
+		e := errorf(KindUnavailable, "", "%s", message)
+		e.retryAfter = 1
+		return e
+	}
+	if a.draining.Load() {
+		return notReady("the node is shutting down")
+	}
+	if err := a.store.Err(); err != nil {
+		return notReady(err.Error())
+	}
+	sn, err := a.store.Snapshot()
+	if err != nil {
+		return notReady(err.Error())
+	}
+	if err := sn.Close(); err != nil {
+		return notReady(err.Error())
+	}
+	return writeWhole(w, "text/plain; charset=utf-8", []byte("ok\n"))
+}
+
+func (a *API) getBackup(w http.ResponseWriter, r *request) error {
+	if !r.ProtoAtLeast(1, 1) {
+		return errorf(KindVersion, "", "over HTTP/1.0 a broken backup looks complete: use HTTP/1.1")
+	}
+	h := w.Header()
+	h.Set("Content-Type", "application/x-tar")
+	h.Set("Content-Disposition", `attachment; filename="trefoil-backup.tar"`)
+	if r.Method == http.MethodHead {
+		return nil
+	}
+	select {
+	case a.backups <- struct{}{}:
+		defer func() { <-a.backups }()
+	default:
+		return busyf("%d backups are being taken; try again when one has ended", cap(a.backups))
+	}
+	return a.store.Backup(r.Context(), w)
+}
+
+// writeWhole answers with a body that is at hand.
+func writeWhole(w http.ResponseWriter, contentType string, body []byte) error {
+	w.Header().Set("Content-Type", contentType)
+	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
+	w.WriteHeader(http.StatusOK)
+	_, err := w.Write(body)
+	return err
+}

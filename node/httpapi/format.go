@@ -1,0 +1,164 @@
+// The formats of answers: N-Quads, N-Triples, JSON lines, and one JSON object.
+
+package httpapi
+
+import (
+	"encoding/json"
+	"net/http"
+
+	"github.com/trefoildb/trefoil/node"
+	"github.com/trefoildb/trefoil/triple"
+)
+
+// Media types of answers.
+const (
+	typeNQuads   = "application/n-quads"
+	typeNTriples = "application/n-triples"
+	typeNDJSON   = "application/x-ndjson"
+	typeJSON     = "application/json"
+)
+
+// format writes rows in one media type.
+type format struct {
+	mediaType    string
+	defaultGraph bool // has no place for graph names
+	begin        string
+	between      string // stands between rows
+	// appendRow appends a row, its line end included where the format has one.
+	appendRow func(dst []byte, row node.Row) ([]byte, error)
+	// appendEnd appends what ends an answer; next is the cursor of the next page,
+	// "" where there is none.
+	appendEnd func(dst []byte, next string) []byte
+}
+
+var formats = []format{
+	{mediaType: typeNQuads, appendRow: appendNQuadRow, appendEnd: appendNothing},
+	{mediaType: typeNTriples, appendRow: appendNQuadRow, appendEnd: appendNothing, defaultGraph: true},
+	{mediaType: typeNDJSON, appendRow: appendNDJSONRow, appendEnd: appendNothing},
+	{mediaType: typeJSON, appendRow: appendJSONRow, appendEnd: appendJSONEnd, begin: `{"triples":[`, between: ","},
+}
+
+// formatFor returns the format of the answer to q that a request prefers.
+func formatFor(r *http.Request, q *query) (*format, error) {
+	offers := make([]string, 0, len(formats))
+	chosen := make([]*format, 0, len(formats))
+	for i := range formats {
+		f := &formats[i]
+		if f.defaultGraph && q.named() {
+			continue // it could show nothing of the answer
+		}
+		offers = append(offers, f.mediaType)
+		chosen = append(chosen, f)
+	}
+	i := negotiate(r.Header.Values("Accept"), offers)
+	if i >= 0 {
+		q.defaultGraph = chosen[i].defaultGraph
+		return chosen[i], nil
+	}
+	return nil, notAcceptable(offers)
+}
+
+func notAcceptable(offers []string) error {
+	message := "this answer comes as "
+	for i, offer := range offers {
+		if i > 0 {
+			message += ", "
+		}
+		message += offer
+	}
+	return errorf(KindNotAcceptable, "Accept", "%s", message)
+}
+
+func appendNothing(dst []byte, _ string) []byte { return dst }
+
+func appendNQuadRow(dst []byte, row node.Row) ([]byte, error) {
+	return triple.AppendKeyNQuad(dst, row.Key, row.Value)
+}
+
+func appendNDJSONRow(dst []byte, row node.Row) ([]byte, error) {
+	dst, err := appendJSONRow(dst, row)
+	return append(dst, '\n'), err
+}
+
+// appendJSONRow appends {"s":...,"p":...,"o":...,"g":...}, g left out in the
+// default graph, as SPARQL 1.1 Query Results JSON leaves out what is not bound.
+func appendJSONRow(dst []byte, row node.Row) ([]byte, error) {
+	t, err := row.Triple()
+	if err != nil {
+		return dst, err
+	}
+	dst = appendJSONTerm(append(dst, `{"s":`...), t.Subject)
+	dst = appendJSONTerm(append(dst, `,"p":`...), t.Predicate)
+	dst = appendJSONTerm(append(dst, `,"o":`...), t.Object)
+	if !t.Graph.IsZero() {
+		dst = appendJSONTerm(append(dst, `,"g":`...), t.Graph)
+	}
+	return append(dst, '}'), nil
+}
+
+func appendJSONEnd(dst []byte, next string) []byte {
+	if next == "" {
+		return append(dst, `],"next":null}`+"\n"...)
+	}
+	dst = appendJSONString(append(dst, `],"next":`...), next)
+	return append(dst, "}\n"...)
+}
+
+// appendJSONTerm appends a term as SPARQL 1.1 Query Results JSON has it
+// (section 3.2.2).
+func appendJSONTerm(dst []byte, t triple.Term) []byte {
+	switch t.Kind() {
+	case triple.IRI:
+		dst = append(dst, `{"type":"uri","value":`...)
+	case triple.Blank:
+		dst = append(dst, `{"type":"bnode","value":`...)
+	default:
+		dst = append(dst, `{"type":"literal","value":`...)
+	}
+	dst = appendJSONString(dst, t.Value())
+	switch {
+	case t.Lang() != "":
+		dst = appendJSONString(append(dst, `,"xml:lang":`...), t.Lang())
+	case t.Datatype() != "" && t.Datatype() != triple.XSDString:
+		dst = appendJSONString(append(dst, `,"datatype":`...), t.Datatype())
+	}
+	return append(dst, '}')
+}
+
+const hexDigits = "0123456789abcdef"
+
+// appendJSONString appends s, which is valid UTF-8, as a JSON string.
+func appendJSONString(dst []byte, s string) []byte {
+	dst = append(dst, '"')
+	start := 0
+	for i := range len(s) {
+		c := s[i]
+		if c >= 0x20 && c != '"' && c != '\\' {
+			continue
+		}
+		dst = append(dst, s[start:i]...)
+		start = i + 1
+		switch c {
+		case '"', '\\':
+			dst = append(dst, '\\', c)
+		case '\n':
+			dst = append(dst, '\\', 'n')
+		case '\r':
+			dst = append(dst, '\\', 'r')
+		case '\t':
+			dst = append(dst, '\\', 't')
+		default:
+			dst = append(dst, '\\', 'u', '0', '0', hexDigits[c>>4], hexDigits[c&15])
+		}
+	}
+	return append(append(dst, s[start:]...), '"')
+}
+
+// writeJSON answers with v as one JSON object.
+func writeJSON(w http.ResponseWriter, v any) error {
+	body, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	return writeWhole(w, typeJSON, append(body, '\n'))
+}

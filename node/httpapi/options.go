@@ -1,0 +1,102 @@
+// Options of the doors, and what may listen where.
+
+package httpapi
+
+import (
+	"fmt"
+	"log/slog"
+	"net"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// Options are the parameters of [New]. The zero value is ready to use.
+type Options struct {
+	// Token, where set, is what clients must send as Authorization: Bearer. Only
+	// /healthz and /readyz go without.
+	Token string
+	// ReadOnly refuses every change.
+	ReadOnly bool
+	// MaxBodyBytes is the greatest document, decompressed, that POST and DELETE
+	// /triples take; 0 is 64 MiB.
+	MaxBodyBytes int64
+	// MemoryBytes bounds what all requests together hold of documents and pages;
+	// beyond it they are answered 503. One document may unfold to four times
+	// MaxBodyBytes or to all of it. 0 is 512 MiB.
+	MemoryBytes int64
+	// LoadMemoryBytes is the memory of one bulk load, and the most that a request
+	// may ask for; 0 is the loader's default.
+	LoadMemoryBytes int64
+	// MaxLoadBytes is the greatest body, decompressed, that /load takes; 0 is no
+	// limit.
+	MaxLoadBytes int64
+
+	// MaxBackups is how many backups are taken at a time; 0 is two.
+	MaxBackups int
+	// StallTimeout is the longest that a client may keep a read or write waiting;
+	// 0 is 30 s.
+	StallTimeout time.Duration
+	// MinBytesPerSecond is the pace that a body keeps on average, StallTimeout
+	// aside; 0 is 16 KiB.
+	MinBytesPerSecond int64
+	// Registry is what /metrics shows, and where the doors register theirs; nil is
+	// a new one.
+	Registry *prometheus.Registry
+	// Logger takes requests (debug) and failures (error); nil is nobody.
+	Logger *slog.Logger
+}
+
+// Validate says what is wrong with the options.
+func (o Options) Validate() error {
+	for _, n := range []struct {
+		name  string
+		value int64
+	}{
+		{"MaxBodyBytes", o.MaxBodyBytes}, {"MemoryBytes", o.MemoryBytes}, {"LoadMemoryBytes", o.LoadMemoryBytes},
+		{"MaxLoadBytes", o.MaxLoadBytes}, {"MaxBackups", int64(o.MaxBackups)},
+		{"StallTimeout", int64(o.StallTimeout)}, {"MinBytesPerSecond", o.MinBytesPerSecond},
+	} {
+		if n.value < 0 {
+			return fmt.Errorf("http: %s is negative: %d", n.name, n.value)
+		}
+	}
+	return nil
+}
+
+func (o Options) withDefaults() Options {
+	setDefault(&o.MaxBodyBytes, 64<<20)
+	setDefault(&o.MemoryBytes, 512<<20)
+	setDefault(&o.MaxBackups, 2)
+	setDefault(&o.StallTimeout, 30*time.Second)
+	setDefault(&o.MinBytesPerSecond, 16<<10)
+	if o.Registry == nil {
+		o.Registry = prometheus.NewRegistry()
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	return o
+}
+
+func setDefault[T comparable](value *T, to T) {
+	var zero T
+	if *value == zero {
+		*value = to
+	}
+}
+
+// CheckListen returns nil where a node may listen at addr: at a loopback address
+// always, elsewhere with a token, or where the operator insists (insecure).
+func CheckListen(addr string, hasToken, insecure bool) error {
+	host, _, err := net.SplitHostPort(addr)
+	if err != nil {
+		return fmt.Errorf("listen address %q: %w", addr, err)
+	}
+	ip := net.ParseIP(host)
+	if hasToken || insecure || host == "localhost" || ip != nil && ip.IsLoopback() {
+		return nil
+	}
+	return fmt.Errorf("listening at %s lets everybody who reaches it read and change the data: "+
+		"give --token-file, or --insecure where the network is trusted", addr)
+}

@@ -1,0 +1,102 @@
+// The writing doors: POST and DELETE /triples.
+
+package httpapi
+
+import (
+	"fmt"
+	"net/http"
+)
+
+var (
+	addParams    = []string{"graph", "base", "blank"}
+	deleteParams = []string{"s", "p", "o", "g", "graph", "base"}
+)
+
+// added is the answer of POST /triples.
+type added struct {
+	Added    int64 `json:"added"`
+	Existing int64 `json:"existing"`
+}
+
+func (a *API) postTriples(w http.ResponseWriter, r *request) error {
+	keepLabels := false
+	switch blank := r.params["blank"]; blank {
+	case "keep":
+		keepLabels = true
+	case "", "fresh":
+	default:
+		return errorf(KindBadParameter, "blank", "%q is neither keep nor fresh", clip(blank))
+	}
+	account := &account{budget: &a.memory}
+	defer account.release()
+	triples, err := a.readDocument(r, account, keepLabels)
+	if err != nil {
+		return err
+	}
+	result, err := a.store.Add(r.Context(), triples)
+	a.metrics.rowsWritten.WithLabelValues("added").Add(float64(result.Added))
+	if err != nil {
+		return partly(err, result.Added, "added")
+	}
+	return writeJSON(w, added{result.Added, result.Existing})
+}
+
+// deleted is the answer of DELETE /triples.
+type deleted struct {
+	Deleted int64 `json:"deleted"`
+	Missing int64 `json:"missing"`
+}
+
+func (a *API) deleteTriples(w http.ResponseWriter, r *request) error {
+	byPattern := false
+	for _, name := range patternParams {
+		byPattern = byPattern || r.params.has(name)
+	}
+	byDocument := r.ContentLength != 0 || r.Header.Get("Content-Type") != ""
+	switch {
+	case byPattern && r.ContentLength != 0:
+		return errorf(KindBadRequest, "", "both a pattern (s, p, o, g) and a document; give one")
+	case byPattern && (r.params.has("graph") || r.params.has("base")):
+		return errorf(KindBadRequest, "", "graph and base go with a document; a pattern's graph is g")
+	case byPattern:
+		return a.deletePattern(w, r)
+	case !byDocument:
+		return errorf(KindBadRequest, "", "say what to delete: a document, or at least one of s, p, o and g")
+	}
+	account := &account{budget: &a.memory}
+	defer account.release()
+	triples, err := a.readDocument(r, account, true)
+	if err != nil {
+		return err
+	}
+	result, err := a.store.Delete(r.Context(), triples)
+	return a.answerDeleted(w, deleted{result.Deleted, result.Missing}, err)
+}
+
+func (a *API) deletePattern(w http.ResponseWriter, r *request) error {
+	pattern, err := patternOf(r.params)
+	if err != nil {
+		return err
+	}
+	result, err := a.store.DeleteMatch(r.Context(), pattern)
+	return a.answerDeleted(w, deleted{result.Deleted, result.Missing}, err)
+}
+
+func (a *API) answerDeleted(w http.ResponseWriter, result deleted, err error) error {
+	a.metrics.rowsWritten.WithLabelValues("deleted").Add(float64(result.Deleted))
+	if err != nil {
+		return partly(err, result.Deleted, "deleted")
+	}
+	return writeJSON(w, result)
+}
+
+// partly adds to an error what was done before it: the store takes large changes
+// in several steps.
+func partly(err error, n int64, done string) error {
+	if n == 0 {
+		return err
+	}
+	e := *asError(err)
+	e.Message = fmt.Sprintf("%s (%d triples were %s before)", e.Message, n, done)
+	return &e
+}
