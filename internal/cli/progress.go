@@ -39,6 +39,10 @@ func newBar(w io.Writer) *bar {
 	b.SetRefreshRate(200 * time.Millisecond)
 	b.Set(pb.Terminal, true)
 	b.Set(pb.CleanOnFinish, true)
+	b.Set("phase", string(rdfload.Reading))
+	if b.Width() <= 0 { // a terminal that does not tell its size
+		b.SetWidth(80)
+	}
 	return &bar{pb: b.Start(), pace: pace{started: time.Now()}}
 }
 
