@@ -40,7 +40,6 @@ type loader struct {
 	total    atomic.Int64 // rows of the phase in all; 0: not known
 	watched  watchList
 	fresh    atomic.Int64
-	runs     int
 }
 
 // Load loads the sources into the sink: all of their triples become visible at
@@ -67,7 +66,7 @@ func Load(ctx context.Context, sink Sink, sources []Source, opts Options) (Summa
 	if err != nil {
 		return Summary{}, l.explain(err)
 	}
-	s := Summary{Record: *record, Bytes: l.text.Load(), Duration: time.Since(begun), PeakMemory: peakMemory(), Runs: l.runs, Resumed: resumed}
+	s := Summary{Record: *record, Bytes: l.text.Load(), Duration: time.Since(begun), PeakMemory: peakMemory(), Runs: l.manifest.RunsMade, Resumed: resumed}
 	s.Rate = float64(s.Read) / max(s.Duration.Seconds(), 1e-9)
 	return s, nil
 }

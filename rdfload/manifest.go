@@ -33,6 +33,7 @@ type manifest struct {
 	Bytes    int64               `json:"bytes"`
 	ReadAll  bool                `json:"read_all"` // nothing is left to read
 	Runs     []manifestRun       `json:"runs"`
+	RunsMade int                 `json:"runs_made"`        // ever, for their names
 	Bounds   map[string][][]byte `json:"bounds,omitempty"` // by order: where the merge is cut
 	Merged   map[string]merged   `json:"merged,omitempty"` // by task: parts of the merge that are done
 }
@@ -58,6 +59,8 @@ type manifestSettings struct {
 
 // manifestRun names the files of a run by order.
 type manifestRun struct {
+	Name  string              `json:"name"`
+	Level int                 `json:"level"` // how often its rows were merged
 	Files map[string][]string `json:"files"`
 }
 

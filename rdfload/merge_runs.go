@@ -26,18 +26,9 @@ type mergeTask struct {
 func (l *loader) merge(ctx context.Context) ([]string, error) {
 	l.total.Store(0)
 	l.phase.Store(Merging)
-	l.runs = len(l.manifest.Runs)
-	runs := make(map[triple.Order][][]runPiece)
-	for _, r := range l.manifest.Runs {
-		for _, o := range triple.Orders {
-			pieces, err := l.openPieces(r.Files[o.String()])
-			if err != nil {
-				return nil, err
-			}
-			if len(pieces) > 0 {
-				runs[o] = append(runs[o], pieces)
-			}
-		}
+	runs, err := l.openRuns(l.manifest.Runs)
+	if err != nil {
+		return nil, err
 	}
 	tasks, err := l.mergeTasks(runs)
 	if err != nil {
@@ -84,6 +75,23 @@ func (l *loader) merge(ctx context.Context) ([]string, error) {
 	}
 	l.fresh.Store(fresh)
 	return tables, nil
+}
+
+// openRuns reads the indexes of runs, by order.
+func (l *loader) openRuns(of []manifestRun) (map[triple.Order][][]runPiece, error) {
+	runs := make(map[triple.Order][][]runPiece)
+	for _, r := range of {
+		for _, o := range triple.Orders {
+			pieces, err := l.openPieces(r.Files[o.String()])
+			if err != nil {
+				return nil, err
+			}
+			if len(pieces) > 0 {
+				runs[o] = append(runs[o], pieces)
+			}
+		}
+	}
+	return runs, nil
 }
 
 func (l *loader) openPieces(names []string) ([]runPiece, error) {

@@ -53,13 +53,27 @@ type Options struct {
 	// Progress, if not nil, is called a few times a second.
 	Progress func(Progress)
 
-	// runQuads limits the quads of a run (tests); 0: maxRunQuads.
+	// runQuads limits the quads of the first run (tests); 0: firstRunQuads.
 	runQuads int64
 }
 
-// maxRunQuads bounds a run, whatever the budget, so that a crash loses about a
-// minute of a load's work.
-const maxRunQuads = 32 << 20
+// firstRunQuads bounds the first run, whatever the budget: small runs sort in
+// the processor's caches (docs/ARCHITECTURE.md has the figures), and a crash
+// loses no more than one. Later runs may be larger, see runLimit.
+const firstRunQuads = 4 << 20
+
+// runLimit returns how many quads the next run may have. It grows with the number
+// of runs, so that the runs of a very large load stay mergeable.
+func (o *Options) runLimit(runs int) int64 {
+	return o.runQuads + o.runQuads*int64(runs)/32
+}
+
+// maxRuns returns how many runs of one level may be open in a merge, for the
+// memory of their readers.
+func (o *Options) maxRuns() int {
+	const readerBytes = 256 << 10
+	return int(max(o.Memory/2/readerBytes/int64(o.Workers), 8))
+}
 
 // Validate returns what is wrong with the options.
 func (o *Options) Validate() error {
@@ -90,7 +104,7 @@ func (o Options) withDefaults() Options {
 		o.MaxLine = triple.DefaultMaxLine
 	}
 	if o.runQuads == 0 {
-		o.runQuads = maxRunQuads
+		o.runQuads = firstRunQuads
 	}
 	return o
 }

@@ -124,7 +124,7 @@ func (l *loader) full() bool {
 	quads := l.space.quads.next.Load() * quadBlock
 	// Blocks that are being worked on may still add to the run.
 	inFlight := int64(l.opts.Workers) * int64(l.blockBytes()) * 4
-	return quads >= l.opts.runQuads || l.space.bytes()+inFlight > l.runBudget()
+	return quads >= l.opts.runLimit(len(l.manifest.Runs)) || l.space.bytes()+inFlight > l.runBudget()
 }
 
 func (l *loader) spillIfFull(ctx context.Context) error {

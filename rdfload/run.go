@@ -11,7 +11,8 @@ import (
 // quads, as ranks, in one order after the other.
 type run struct {
 	space  *runSpace
-	terms  []termRef         // by rank
+	terms  []byte            // the distinct terms in sorted order, one after the other
+	ends   []uint64          // by rank: where the term ends
 	longs  map[uint32][]byte // rank -> whole form of a long term
 	quads  []quad            // sorted by the order that sortBy was called with last
 	other  []quad
@@ -26,7 +27,8 @@ type runSpace struct {
 	quads        *quadStore
 	items        *arena[termItem]
 	ranks        []*arena[uint32] // by worker: id -> rank
-	terms        *arena[termRef]
+	terms        *arena[byte]     // the distinct terms of a sealed run
+	ends         *arena[uint64]
 }
 
 // newRunSpace reserves room for runs of at most budget bytes.
@@ -59,7 +61,10 @@ func newRunSpace(workers int, budget int64) (_ *runSpace, err error) {
 	if s.items, err = newArena[termItem](int(budget / 16)); err != nil {
 		return nil, err
 	}
-	s.terms, err = newArena[termRef](int(budget / 16))
+	if s.terms, err = newArena[byte](int(budget)); err != nil {
+		return nil, err
+	}
+	s.ends, err = newArena[uint64](int(budget / 16))
 	return s, err
 }
 
@@ -75,6 +80,7 @@ func (s *runSpace) release() {
 	}
 	s.items.release()
 	s.terms.release()
+	s.ends.release()
 }
 
 // reset empties the space for the next run.
@@ -91,7 +97,7 @@ func (s *runSpace) reset() {
 func (s *runSpace) bytes() int64 {
 	total := 2 * s.quads.bytes()
 	for _, d := range s.dictionaries {
-		total += d.bytes() + int64(d.len())*(16+4+8)
+		total += d.bytes() + int64(len(d.terms.data)) + int64(d.len())*(16+4+8)
 	}
 	return total
 }
@@ -126,7 +132,7 @@ func (s *runSpace) seal() *run {
 
 // sortBy sorts the quads stably by one position.
 func (r *run) sortBy(position int) {
-	r.quads, r.other = radixSort(r.quads, r.other, position, uint32(len(r.terms)), r.space.workers)
+	r.quads, r.other = radixSort(r.quads, r.other, position, uint32(len(r.ends)), r.space.workers)
 }
 
 // rankTerms sorts the terms of all workers and numbers the distinct ones.
@@ -145,24 +151,27 @@ func (r *run) rankTerms() {
 		}
 	}
 	sortTerms(items, s.dictionaries, s.workers)
-	terms := s.terms.data[:0]
-	var last []byte
+	// Copied in sorted order: rows of any order take their terms from near the
+	// terms of the row before, and memory is read as caches like it.
+	terms, ends := s.terms.data[:0], s.ends.data[:0]
+	last := 0 // where the last distinct term begins
 	for i := range items {
 		ref := items[i].ref
 		d := s.dictionaries[ref.worker()]
 		term := d.term(ref.id())
-		if last == nil || !bytes.Equal(term, last) {
-			terms = append(terms, ref)
-			last = term
+		if len(ends) == 0 || !bytes.Equal(term, terms[last:]) {
+			last = len(terms)
+			terms = append(terms, term...)
+			ends = append(ends, uint64(len(terms)))
 		}
-		rank := uint32(len(terms) - 1)
+		rank := uint32(len(ends) - 1)
 		s.ranks[ref.worker()].data = s.ranks[ref.worker()].data[:d.len()]
 		s.ranks[ref.worker()].data[ref.id()] = rank
 		if whole, ok := d.longs[ref.id()]; ok {
 			r.longs[rank] = whole
 		}
 	}
-	r.terms = terms
+	r.terms, r.ends = terms, ends
 }
 
 // toRanks replaces ids by ranks in the quads of one worker.
@@ -214,7 +223,7 @@ func (r *run) eachOrder(f func(o triple.Order, quads []quad) error) error {
 // byGraph returns the quads of named graphs, which are sorted as SPO, by graph
 // first; it leaves r.quads as they are.
 func (r *run) byGraph() []quad {
-	counts := make([]uint32, len(r.terms)+2)
+	counts := make([]uint32, len(r.ends)+2)
 	named := 0
 	for i := range r.quads {
 		if g := r.quads[i][triple.Graph]; g != noGraph {
@@ -258,8 +267,11 @@ func (m *rowMaker) term(q *quad, position int) []byte {
 	if position == triple.Graph {
 		rank--
 	}
-	ref := m.run.terms[rank]
-	return m.run.space.dictionaries[ref.worker()].term(ref.id())
+	start := uint64(0)
+	if rank > 0 {
+		start = m.run.ends[rank-1]
+	}
+	return m.run.terms[start:m.run.ends[rank]]
 }
 
 // row returns the key and value of q; both are valid until the next call.

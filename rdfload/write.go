@@ -104,7 +104,10 @@ func (l *loader) spillLocked(ctx context.Context, last bool) error {
 	}
 	m.Read, m.Rejected, m.Rejects, m.Bytes = l.read.Load(), l.rejected.Load(), size, l.text.Load()
 	m.ReadAll = last
-	return m.save(l.dir)
+	if err := m.save(l.dir); err != nil {
+		return err
+	}
+	return l.mergeLevels(ctx)
 }
 
 func (l *loader) spillRun(ctx context.Context) error {
@@ -113,19 +116,19 @@ func (l *loader) spillRun(ctx context.Context) error {
 	}
 	run := l.sealRun()
 	l.beginRows(Writing, run)
-	files := make(map[string][]string)
+	made := l.newRun(0)
 	err := run.eachOrder(func(o triple.Order, quads []quad) error {
 		shares := split(len(quads), l.opts.Workers)
 		names := make([]string, len(shares))
 		err := parallelErr(len(shares), func(i int) error {
-			names[i] = fmt.Sprintf("run-%04d-%s-%d", len(l.manifest.Runs), o, i)
+			names[i] = made.fileName(o, i)
 			w, err := createRunFile(filepath.Join(l.dir, names[i]), l.common)
 			if err != nil {
 				return err
 			}
 			return l.writeRows(w, run.newRowMaker(o, l.start.Stamp), quads[shares[i].lo:shares[i].hi], nil)
 		})
-		files[o.String()] = names
+		made.Files[o.String()] = names
 		return errors.Join(err, ctx.Err())
 	})
 	if err != nil {
@@ -134,8 +137,17 @@ func (l *loader) spillRun(ctx context.Context) error {
 	if err := syncDir(l.dir); err != nil {
 		return err
 	}
-	l.manifest.Runs = append(l.manifest.Runs, manifestRun{Files: files})
-	l.runs = len(l.manifest.Runs)
+	l.manifest.Runs = append(l.manifest.Runs, made)
 	l.space.reset()
 	return nil
+}
+
+// newRun names a new run.
+func (l *loader) newRun(level int) manifestRun {
+	l.manifest.RunsMade++
+	return manifestRun{Name: fmt.Sprintf("run-%06d", l.manifest.RunsMade), Level: level, Files: make(map[string][]string)}
+}
+
+func (r *manifestRun) fileName(o triple.Order, piece int) string {
+	return fmt.Sprintf("%s-%s-%d", r.Name, o, piece)
 }

@@ -50,27 +50,3 @@ var ascii = func() (table [256]uint16) {
 	}
 	return table
 }()
-
-// isNameStart tells whether a rune above ASCII is in PN_CHARS_BASE.
-func isNameStart(r rune) bool {
-	switch {
-	case r < 0x370:
-		return r >= 0xC0 && r <= 0x2FF && r != 0xD7 && r != 0xF7
-	case r <= 0x1FFF:
-		return r != 0x37E
-	case r <= 0x218F:
-		return r == 0x200C || r == 0x200D || r >= 0x2070
-	case r <= 0x2FEF:
-		return r >= 0x2C00
-	case r <= 0xD7FF:
-		return r >= 0x3001
-	case r <= 0xFFFD:
-		return r >= 0xF900 && r <= 0xFDCF || r >= 0xFDF0
-	}
-	return r >= 0x10000 && r <= 0xEFFFF
-}
-
-// isName tells whether a rune above ASCII is in PN_CHARS.
-func isName(r rune) bool {
-	return isNameStart(r) || r == 0xB7 || r >= 0x300 && r <= 0x36F || r == 0x203F || r == 0x2040
-}

@@ -3,6 +3,7 @@ package turtle
 import (
 	"unicode/utf8"
 
+	"github.com/trefoildb/trefoil/rdfload/syntax/ncname"
 	"github.com/trefoildb/trefoil/triple"
 )
 
@@ -49,7 +50,7 @@ func (p *parser) nameLen(n int) (int, error) {
 			if err != nil {
 				return 0, err
 			}
-			if size == 0 || !isName(r) {
+			if size == 0 || !ncname.IsPart(r) {
 				return end - start, nil
 			}
 			n += size
@@ -68,7 +69,7 @@ func (p *parser) prefixLen() (int, error) {
 	}
 	if c >= utf8.RuneSelf {
 		r, _, err := p.rune(0)
-		if err != nil || !isNameStart(r) {
+		if err != nil || !ncname.IsStart(r) {
 			return 0, err
 		}
 	} else if ascii[c]&cLetter == 0 {
@@ -189,7 +190,7 @@ func (p *parser) localLen(n int) (size int, escaped bool, err error) {
 			if err != nil {
 				return 0, false, err
 			}
-			if size == 0 || !isName(r) || n == start && !isNameStart(r) {
+			if size == 0 || !ncname.IsPart(r) || n == start && !ncname.IsStart(r) {
 				return end - start, escaped, nil
 			}
 			n += size
@@ -212,7 +213,7 @@ func (p *parser) blankLabel() (triple.Term, error) {
 		if err != nil {
 			return triple.Term{}, err
 		}
-		ok = isNameStart(r)
+		ok = ncname.IsStart(r)
 	}
 	if !ok {
 		return triple.Term{}, p.fail(2, "expected a letter, a digit or '_' to start a blank node label")

@@ -8,11 +8,19 @@
 // Without a prefix a label stays as it is and the n-th anonymous node is
 // "genid_n". A document's own label that looks so, "genid", one or more '_' and
 // digits, gets one '_' more: genid_7 becomes genid__7, genid__7 becomes genid___7.
+//
+// A label that N-Triples cannot write, as JSON-LD and RDF/XML may have them, is
+// given out as that of an anonymous node with 'x' and the label's bytes in
+// hexadecimal for the number: "P_x612e" or "genid_x612e" for "a.". Labels that
+// look so get one '_' more too.
 package blank
 
 import (
+	"bytes"
+	"encoding/hex"
 	"fmt"
 	"strconv"
+	"strings"
 
 	"github.com/trefoildb/trefoil/triple"
 )
@@ -37,7 +45,8 @@ func CheckPrefix(prefix string) error {
 	return nil
 }
 
-// Labelled returns the node that the document calls label.
+// Labelled returns the node that the document calls label, a label of Turtle's
+// grammar.
 func (n *Nodes) Labelled(label []byte) triple.Term {
 	if n.Prefix != "" {
 		return triple.NewBlank(n.Prefix + "-" + string(label))
@@ -46,6 +55,18 @@ func (n *Nodes) Labelled(label []byte) triple.Term {
 		return triple.NewBlank(anonymous + "_" + string(label[len(anonymous):]))
 	}
 	return triple.NewBlank(string(label))
+}
+
+// Any is Labelled for a label of any kind.
+func (n *Nodes) Any(label string) triple.Term {
+	if triple.NewBlank(label).Check() == nil && strings.IndexByte(label, ':') < 0 {
+		return n.Labelled([]byte(label))
+	}
+	prefix := n.Prefix
+	if prefix == "" {
+		prefix = anonymous
+	}
+	return triple.NewBlank(prefix + "_x" + hex.EncodeToString([]byte(label)))
 }
 
 // Anonymous returns a node that no other call has returned.
@@ -59,19 +80,16 @@ func (n *Nodes) Anonymous() triple.Term {
 	return triple.NewBlank(prefix + "_" + strconv.FormatUint(number, 10))
 }
 
-// looksAnonymous tells whether label is "genid", one or more '_', and digits.
+// looksAnonymous tells whether label is "genid", one or more '_', and then digits
+// or 'x' and lower-case hexadecimal digits.
 func looksAnonymous(label []byte) bool {
-	i := len(anonymous)
-	if len(label) < i+2 || string(label[:i]) != anonymous || label[i] != '_' {
+	rest, ok := bytes.CutPrefix(label, []byte(anonymous+"_"))
+	if !ok {
 		return false
 	}
-	for i < len(label) && label[i] == '_' {
-		i++
+	rest = bytes.TrimLeft(rest, "_")
+	if digits, ok := bytes.CutPrefix(rest, []byte("x")); ok {
+		return len(bytes.Trim(digits, "0123456789abcdef")) == 0
 	}
-	for _, c := range label[i:] {
-		if c < '0' || c > '9' {
-			return false
-		}
-	}
-	return i < len(label)
+	return len(rest) > 0 && len(bytes.Trim(rest, "0123456789")) == 0
 }

@@ -16,11 +16,15 @@ func TestLabels(t *testing.T) {
 		{"genid_7", "genid__7", "d1-genid_7"},
 		{"genid__7", "genid___7", "d1-genid__7"},
 		{"genid_7a", "genid_7a", "d1-genid_7a"},
+		{"genid_x61", "genid__x61", "d1-genid_x61"},
+		{"a.", "genid_x612e", "d1_x612e"},
+		{"a:b", "genid_x613a62", "d1_x613a62"},
+		{"", "genid_x", "d1_x"},
 	} {
-		if got := plain.Labelled([]byte(test.label)).Value(); got != test.plain {
+		if got := plain.Any(test.label).Value(); got != test.plain {
 			t.Errorf("%s without a prefix is %s, want %s", test.label, got, test.plain)
 		}
-		if got := prefixed.Labelled([]byte(test.label)).Value(); got != test.prefixed {
+		if got := prefixed.Any(test.label).Value(); got != test.prefixed {
 			t.Errorf("%s with a prefix is %s, want %s", test.label, got, test.prefixed)
 		}
 	}
@@ -37,13 +41,13 @@ func TestDistinct(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		nodes := &Nodes{Prefix: rapid.SampledFrom([]string{"", "d", "genid"}).Draw(t, "prefix")}
 		labels := rapid.SliceOfDistinct(
-			rapid.StringMatching(`genid_{0,3}[0-9]{0,2}|[a-z0-9][a-z_-]{0,3}[0-9]?`), rapid.ID[string]).Draw(t, "labels")
+			rapid.StringMatching(`genid_{0,3}x?[0-9]{0,2}|[ab]?[.:]|[a-z0-9][a-z_-]{0,3}[0-9]?`), rapid.ID[string]).Draw(t, "labels")
 		seen := make(map[string]bool)
 		for range 20 {
 			seen[nodes.Anonymous().Value()] = true
 		}
 		for _, label := range labels {
-			node := nodes.Labelled([]byte(label))
+			node := nodes.Any(label)
 			if err := node.Check(); err != nil {
 				t.Fatal(err)
 			}
