@@ -14,6 +14,7 @@ func (p *parser) literal(q byte) (triple.Term, error) {
 		return triple.Term{}, err
 	}
 	var term triple.Term
+	size := len(value) // as triple.MaxTermBytes counts
 	switch p.next() {
 	case '@':
 		lang, err := p.languageTag()
@@ -21,16 +22,20 @@ func (p *parser) literal(q byte) (triple.Term, error) {
 			return term, err
 		}
 		term = triple.NewLang(value, lang)
+		size += len(lang)
 	case '^':
 		datatype, err := p.datatype()
 		if err != nil {
 			return term, err
 		}
 		term = triple.NewTyped(value, datatype)
+		if datatype != triple.XSDString {
+			size += len(datatype)
+		}
 	default:
 		term = triple.NewString(value)
 	}
-	if len(value)+len(term.Datatype())+len(term.Lang()) > triple.MaxTermBytes {
+	if size > triple.MaxTermBytes {
 		return term, p.fail(0, "%v", triple.ErrTermTooLong)
 	}
 	return term, nil

@@ -1,0 +1,324 @@
+package rdfxml
+
+import (
+	"encoding/xml"
+	"errors"
+	"io"
+	"strconv"
+	"strings"
+
+	"github.com/cespare/xxhash/v2"
+
+	"github.com/trefoildb/trefoil/rdfload/syntax/blank"
+	"github.com/trefoildb/trefoil/rdfload/syntax/iri"
+	"github.com/trefoildb/trefoil/rdfload/syntax/ncname"
+	"github.com/trefoildb/trefoil/triple"
+)
+
+// maxIDs is how many rdf:IDs are remembered; beyond it a second use goes unseen.
+const maxIDs = 4 << 20
+
+var errStopped = errors.New("stopped by the receiver")
+
+// context is what an element hands on to those in it.
+type context struct {
+	base iri.Base
+	lang string
+}
+
+// parser follows the grammar of section 7 of the recommendation, one method for
+// each production.
+type parser struct {
+	*tokens
+	yield   func(triple.Triple, error) bool
+	blanks  blank.Nodes
+	base    iri.Base
+	ids     map[uint64]bool
+	stopped bool
+}
+
+func newParser(r io.Reader, opts Options, yield func(triple.Triple, error) bool) *parser {
+	p := &parser{tokens: newTokens(r, opts), yield: yield, blanks: blank.Nodes{Prefix: opts.BlankPrefix}, ids: make(map[uint64]bool)}
+	if opts.Base != "" {
+		p.base, _ = iri.NewBase(opts.Base) // Validate has tried it
+	}
+	return p
+}
+
+// document parses rdf:RDF or a single node element.
+func (p *parser) document() error {
+	if head, _ := p.source.r.Peek(2); string(head) == "\xff\xfe" || string(head) == "\xfe\xff" {
+		return p.failAt(p.source.at, "the document looks like UTF-16; convert it to UTF-8")
+	}
+	ctx := context{base: p.base}
+	root, err := p.child(true)
+	if err != nil {
+		return err
+	}
+	if root.space == triple.RDF && root.local == "RDF" {
+		inner, attrs, err := p.enter(ctx, root)
+		if err != nil {
+			return err
+		}
+		if len(attrs) > 0 {
+			return p.failAt(root.at, "rdf:RDF takes no attribute %s", clip(attrs[0].raw()))
+		}
+		err = p.nodes(inner, func(triple.Term) error { return nil })
+		if err != nil {
+			return err
+		}
+	} else if _, err := p.node(ctx, *root); err != nil {
+		return err
+	}
+	for {
+		switch _, err := p.next(); {
+		case err == io.EOF:
+			return nil
+		case err != nil:
+			return err
+		}
+	}
+}
+
+// child returns the next element, or nil where the one at hand ends. Text but
+// white space is an error.
+func (p *parser) child(atTop bool) (*element, error) {
+	for {
+		token, err := p.next()
+		if err != nil {
+			return nil, err
+		}
+		switch token := token.(type) {
+		case element:
+			return &token, nil
+		case xml.EndElement:
+			return nil, nil
+		case xml.CharData:
+			if !atTop && strings.Trim(string(token), " \t\r\n") != "" {
+				return nil, p.fail("text %q where only elements may stand", clip(strings.TrimSpace(string(token))))
+			}
+		}
+	}
+}
+
+// nodes parses node elements to the end of the element at hand.
+func (p *parser) nodes(ctx context, use func(triple.Term) error) error {
+	for {
+		e, err := p.child(false)
+		if err != nil || e == nil {
+			return err
+		}
+		node, err := p.node(ctx, *e)
+		if err == nil {
+			err = use(node)
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// enter applies xml:base and xml:lang and returns the attributes that are left,
+// those without a namespace taken for RDF's where they may be.
+func (p *parser) enter(ctx context, e *element) (context, []attribute, error) {
+	attrs := e.attrs[:0]
+	for _, a := range e.attrs {
+		switch {
+		case a.space == xmlNamespace && a.local == "lang":
+			ctx.lang = a.value
+			if a.value != "" {
+				if err := triple.NewLang("", a.value).Check(); err != nil {
+					return ctx, nil, p.failAt(e.at, "xml:lang: %v", err)
+				}
+			}
+		case a.space == xmlNamespace && a.local == "base":
+			base, err := iri.NewBase(ctx.base.Resolve(a.value))
+			if err != nil {
+				return ctx, nil, p.failAt(e.at, "xml:base: %v", err)
+			}
+			ctx.base = base
+		case a.space == xmlNamespace || len(a.raw()) >= 3 && strings.EqualFold(a.raw()[:3], "xml"):
+			// Such attributes mean nothing here (section 6.1.2).
+		case a.prefix == "":
+			switch a.local {
+			case "about", "ID", "resource", "parseType", "type":
+				a.space = triple.RDF
+				attrs = append(attrs, a)
+			default:
+				return ctx, nil, p.failAt(e.at, "the attribute %s has no namespace", clip(a.local))
+			}
+		default:
+			attrs = append(attrs, a)
+		}
+	}
+	return ctx, attrs, nil
+}
+
+// Names of the RDF namespace that are syntax, and where they may not stand.
+const (
+	notNode      = 1 << iota // as a node element
+	notProperty              // as a property element
+	notAttribute             // as a property attribute
+)
+
+var syntaxNames = map[string]uint8{
+	"RDF": notNode | notProperty | notAttribute, "ID": notNode | notProperty | notAttribute,
+	"about": notNode | notProperty | notAttribute, "parseType": notNode | notProperty | notAttribute,
+	"resource": notNode | notProperty | notAttribute, "nodeID": notNode | notProperty | notAttribute,
+	"datatype": notNode | notProperty | notAttribute, "aboutEach": notNode | notProperty | notAttribute,
+	"aboutEachPrefix": notNode | notProperty | notAttribute, "bagID": notNode | notProperty | notAttribute,
+	"Description": notProperty | notAttribute, "li": notNode | notAttribute,
+}
+
+// nameIRI returns the IRI that an element's or attribute's name stands for.
+func (p *parser) nameIRI(at place, n name, forbidden uint8, as string) (string, error) {
+	if n.space == triple.RDF && syntaxNames[n.local]&forbidden != 0 {
+		return "", p.failAt(at, "rdf:%s may not stand as a %s", n.local, as)
+	}
+	if n.space == "" {
+		return "", p.failAt(at, "the %s %s has no namespace", as, clip(n.raw()))
+	}
+	s := n.space + n.local
+	if err := triple.CheckIRI(s); err != nil {
+		return "", p.failAt(at, "%s %s: %v", as, clip(n.raw()), err)
+	}
+	return s, nil
+}
+
+// node parses a node element and returns its subject.
+func (p *parser) node(ctx context, e element) (triple.Term, error) {
+	ctx, attrs, err := p.enter(ctx, &e)
+	if err != nil {
+		return triple.Term{}, err
+	}
+	class, err := p.nameIRI(e.at, e.name, notNode, "node element")
+	if err != nil {
+		return triple.Term{}, err
+	}
+	var subject triple.Term
+	properties := attrs[:0]
+	for _, a := range attrs {
+		if a.space != triple.RDF || a.local != "about" && a.local != "ID" && a.local != "nodeID" {
+			properties = append(properties, a)
+			continue
+		}
+		if !subject.IsZero() {
+			return subject, p.failAt(e.at, "<%s> has two of rdf:about, rdf:ID and rdf:nodeID", clip(e.raw()))
+		}
+		switch a.local {
+		case "about":
+			subject, err = p.resource(ctx, e.at, a.value)
+		case "ID":
+			subject, err = p.id(ctx, e.at, a.value)
+		case "nodeID":
+			subject, err = p.nodeID(e.at, a.value)
+		}
+		if err != nil {
+			return subject, err
+		}
+	}
+	if subject.IsZero() {
+		subject = p.blanks.Anonymous()
+	}
+	if class != triple.RDF+"Description" {
+		if err := p.emit(e.at, subject, triple.RDFType, triple.NewIRI(class)); err != nil {
+			return subject, err
+		}
+	}
+	if err := p.propertyAttributes(ctx, e.at, subject, properties); err != nil {
+		return subject, err
+	}
+	members := 0
+	for {
+		property, err := p.child(false)
+		if err != nil || property == nil {
+			return subject, err
+		}
+		if err := p.property(ctx, subject, *property, &members); err != nil {
+			return subject, err
+		}
+	}
+}
+
+// propertyAttributes gives out the triples of attributes that stand for
+// properties.
+func (p *parser) propertyAttributes(ctx context, at place, subject triple.Term, attrs []attribute) error {
+	for _, a := range attrs {
+		predicate, err := p.nameIRI(at, a.name, notAttribute, "property attribute")
+		if err != nil {
+			return err
+		}
+		object := p.plain(ctx, a.value)
+		if predicate == triple.RDFType {
+			if object, err = p.resource(ctx, at, a.value); err != nil {
+				return err
+			}
+		}
+		if err := p.emit(at, subject, predicate, object); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// plain returns a literal in the language at hand.
+func (p *parser) plain(ctx context, text string) triple.Term {
+	if ctx.lang != "" {
+		return triple.NewLang(text, ctx.lang)
+	}
+	return triple.NewString(text)
+}
+
+// resource returns the IRI that a reference stands for.
+func (p *parser) resource(ctx context, at place, ref string) (triple.Term, error) {
+	s := ctx.base.Resolve(ref)
+	if err := triple.CheckIRI(s); err != nil {
+		if ctx.base.IsZero() && !iri.HasScheme(ref) {
+			return triple.Term{}, p.failAt(at, "relative IRI %q and no base", clip(ref))
+		}
+		return triple.Term{}, p.failAt(at, "%v", err)
+	}
+	return triple.NewIRI(s), nil
+}
+
+// id returns the IRI of an rdf:ID, which may be used once at one base.
+func (p *parser) id(ctx context, at place, value string) (triple.Term, error) {
+	if !ncname.Is(value) {
+		return triple.Term{}, p.failAt(at, "rdf:ID %q is no XML name without ':'", clip(value))
+	}
+	term, err := p.resource(ctx, at, "#"+value)
+	if err != nil {
+		return term, err
+	}
+	hash := xxhash.Sum64String(term.Value())
+	if p.ids[hash] {
+		return term, p.failAt(at, "rdf:ID %q is used twice", clip(value))
+	}
+	if len(p.ids) < maxIDs {
+		p.ids[hash] = true
+	}
+	return term, nil
+}
+
+func (p *parser) nodeID(at place, value string) (triple.Term, error) {
+	if !ncname.Is(value) {
+		return triple.Term{}, p.failAt(at, "rdf:nodeID %q is no XML name without ':'", clip(value))
+	}
+	return p.blanks.Any(value), nil
+}
+
+// emit yields a triple of an element at a place.
+func (p *parser) emit(at place, subject triple.Term, predicate string, object triple.Term) error {
+	t := triple.Triple{Subject: subject, Predicate: triple.NewIRI(predicate), Object: object}
+	if err := t.Check(); err != nil {
+		return p.failAt(at, "%v", err)
+	}
+	if !p.yield(t, nil) {
+		p.stopped = true
+		return errStopped
+	}
+	return nil
+}
+
+// memberIRI returns the n-th container membership property, from 1.
+func memberIRI(n int) string { return triple.RDF + "_" + strconv.Itoa(n) }

@@ -1,0 +1,290 @@
+package rdfxml
+
+import (
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/trefoildb/trefoil/rdfload/syntax/ncname"
+	"github.com/trefoildb/trefoil/triple"
+)
+
+const xmlNamespace = "http://www.w3.org/XML/1998/namespace"
+
+// name is an XML name with its prefix as written and its namespace.
+type name struct {
+	prefix, local, space string
+}
+
+// raw returns the name as it is written.
+func (n name) raw() string {
+	if n.prefix == "" {
+		return n.local
+	}
+	return n.prefix + ":" + n.local
+}
+
+// attribute is an attribute that declares no namespace.
+type attribute struct {
+	name
+	value string
+}
+
+// element is a start tag.
+type element struct {
+	name
+	at    place
+	attrs []attribute
+}
+
+// binding is a namespace declaration in scope; "" as the namespace undeclares.
+type binding struct {
+	prefix, space string
+	depth         int // of the element that declares it
+}
+
+// tokens is the XML below the RDF: well-formed, with namespaces.
+type tokens struct {
+	source  *source
+	xml     *xml.Decoder
+	name    string // of the document
+	at      place  // of the token last read
+	open    []name
+	scope   []binding
+	started bool // the root element has been seen
+}
+
+func newTokens(r io.Reader, opts Options) *tokens {
+	t := &tokens{source: newSource(r, opts.MaxBytes), name: opts.Source}
+	t.xml = xml.NewDecoder(t.source)
+	t.xml.CharsetReader = func(charset string, input io.Reader) (io.Reader, error) {
+		if strings.EqualFold(charset, "us-ascii") || strings.EqualFold(charset, "ascii") {
+			return input, nil
+		}
+		return nil, fmt.Errorf("encoding %q is not supported; convert the document to UTF-8", clip(charset))
+	}
+	return t
+}
+
+// next returns the next token: an element, an xml.EndElement, an xml.CharData, an
+// xml.Comment or an xml.ProcInst, whose bytes are valid until the next call. At
+// the end, with all elements closed, it returns io.EOF.
+func (t *tokens) next() (any, error) {
+	for {
+		t.at = t.source.placeOf(t.xml.InputOffset())
+		t.source.tokenStart = t.at.offset
+		token, err := t.xml.RawToken()
+		if err != nil {
+			return nil, t.explain(err)
+		}
+		switch token := token.(type) {
+		case xml.StartElement:
+			return t.start(token)
+		case xml.EndElement:
+			return token, t.end(token)
+		case xml.Directive:
+			if err := t.directive(string(token)); err != nil {
+				return nil, err
+			}
+		case xml.ProcInst:
+			if token.Target == "xml" && t.at.offset > 3 {
+				return nil, t.fail("an XML declaration stands at a document's very start")
+			}
+			if len(t.open) > 0 {
+				return token, nil
+			}
+		case xml.CharData:
+			if len(t.open) > 0 {
+				return token, nil
+			}
+			if text := strings.TrimPrefix(string(token), "\uFEFF"); strings.Trim(text, " \t\r\n") != "" {
+				return nil, t.fail("text outside of the root element")
+			}
+		default:
+			return token, nil
+		}
+	}
+}
+
+// start declares the namespaces of a start tag and resolves its names.
+func (t *tokens) start(tag xml.StartElement) (any, error) {
+	if len(t.open) == 0 && t.started {
+		return nil, t.fail("a second root element <%s>", clip(rawName(tag.Name)))
+	}
+	if len(t.open) >= MaxDepth {
+		return nil, t.fail("elements nested more than %d deep", MaxDepth)
+	}
+	t.started = true
+	depth := len(t.open) + 1
+	for _, a := range tag.Attr {
+		prefix, ok := declares(a.Name)
+		if !ok {
+			continue
+		}
+		if prefix == "xml" && a.Value != xmlNamespace || prefix == "xmlns" || prefix != "" && a.Value == "" {
+			return nil, t.fail("the prefix %s cannot be bound to %q", clip(prefix), clip(a.Value))
+		}
+		for _, b := range t.scope {
+			if b.depth == depth && b.prefix == prefix {
+				return nil, t.fail("the prefix %q is declared twice", clip(prefix))
+			}
+		}
+		t.scope = append(t.scope, binding{strings.Clone(prefix), strings.Clone(a.Value), depth})
+	}
+	e := element{at: t.at}
+	var err error
+	if e.name, err = t.resolve(tag.Name, true); err != nil {
+		return nil, err
+	}
+	for i, a := range tag.Attr {
+		if _, ok := declares(a.Name); ok {
+			continue
+		}
+		n, err := t.resolve(a.Name, false)
+		if err != nil {
+			return nil, err
+		}
+		for _, other := range e.attrs {
+			if other.space == n.space && other.local == n.local {
+				return nil, t.fail("the attribute %s stands twice in <%s>", clip(n.raw()), clip(e.raw()))
+			}
+		}
+		if i > 1000 {
+			return nil, t.fail("more than 1000 attributes")
+		}
+		e.attrs = append(e.attrs, attribute{n, a.Value})
+	}
+	t.open = append(t.open, e.name)
+	return e, nil
+}
+
+// declares tells whether an attribute declares a namespace, and for which prefix.
+func declares(n xml.Name) (prefix string, ok bool) {
+	if n.Space == "xmlns" {
+		return n.Local, true
+	}
+	return "", n.Space == "" && n.Local == "xmlns"
+}
+
+// resolve finds the namespace of a name; an attribute without a prefix has none.
+func (t *tokens) resolve(n xml.Name, isElement bool) (name, error) {
+	if !ncname.Is(n.Local) || n.Space != "" && !ncname.Is(n.Space) {
+		return name{}, t.fail("%q is no name", clip(rawName(n)))
+	}
+	out := name{prefix: n.Space, local: n.Local}
+	if n.Space == "" && !isElement {
+		return out, nil
+	}
+	space, ok := t.lookup(n.Space)
+	if !ok && n.Space != "" {
+		return name{}, t.fail("the namespace prefix %s is not declared", clip(n.Space))
+	}
+	out.space = space
+	return out, nil
+}
+
+// lookup returns what a prefix is bound to.
+func (t *tokens) lookup(prefix string) (string, bool) {
+	if prefix == "xml" {
+		return xmlNamespace, true
+	}
+	for i := len(t.scope) - 1; i >= 0; i-- {
+		if t.scope[i].prefix == prefix {
+			return t.scope[i].space, true
+		}
+	}
+	return "", false
+}
+
+// end checks an end tag and ends the scope of its declarations.
+func (t *tokens) end(tag xml.EndElement) error {
+	depth := len(t.open)
+	if depth == 0 {
+		return t.fail("</%s> closes nothing", clip(rawName(tag.Name)))
+	}
+	if open := t.open[depth-1]; open.prefix != tag.Name.Space || open.local != tag.Name.Local {
+		return t.fail("</%s> closes <%s>", clip(rawName(tag.Name)), clip(open.raw()))
+	}
+	t.open = t.open[:depth-1]
+	for len(t.scope) > 0 && t.scope[len(t.scope)-1].depth == depth {
+		t.scope = t.scope[:len(t.scope)-1]
+	}
+	return nil
+}
+
+// directive takes the entities of a DOCTYPE.
+func (t *tokens) directive(text string) error {
+	if !strings.HasPrefix(text, "DOCTYPE") || t.started || t.xml.Entity != nil {
+		return t.fail("unexpected <!%s>", clip(text))
+	}
+	found, err := entities(text)
+	if err != nil {
+		return t.fail("%v", err)
+	}
+	longest := 0
+	for _, value := range found {
+		longest = max(longest, len(value))
+	}
+	t.xml.Entity = found
+	// A reference is three bytes at least.
+	t.source.tokenLimit = maxToken / int64(1+longest/3)
+	return nil
+}
+
+// explain turns an error of the decoder into one of the document or the reader.
+func (t *tokens) explain(err error) error {
+	t.at = t.source.at
+	var syntax *xml.SyntaxError
+	switch {
+	case errors.Is(t.source.err, errTooLarge):
+		return t.fail("%v", t.source.err)
+	case t.source.err != nil && t.name == "":
+		return fmt.Errorf("read: %w", t.source.err)
+	case t.source.err != nil:
+		return fmt.Errorf("read %s: %w", t.name, t.source.err)
+	case err == io.EOF && len(t.open) > 0:
+		return t.fail("the document ends here; <%s> is not closed", clip(t.open[len(t.open)-1].raw()))
+	case err == io.EOF && !t.started:
+		return t.fail("the document ends here; expected a root element")
+	case err == io.EOF:
+		return io.EOF
+	case errors.As(err, &syntax) && syntax.Msg == "unexpected EOF":
+		return t.fail("the document ends here, within a tag, a comment or a declaration")
+	case errors.As(err, &syntax):
+		return t.fail("%s", syntax.Msg)
+	}
+	if _, why, ok := strings.Cut(err.Error(), "encoding "); ok && strings.HasPrefix(err.Error(), "xml: opening charset") {
+		return t.fail("encoding %s", why)
+	}
+	return t.fail("%s", strings.TrimPrefix(err.Error(), "xml: "))
+}
+
+// fail returns the error of the token at hand.
+func (t *tokens) fail(format string, args ...any) error { return t.failAt(t.at, format, args...) }
+
+func (t *tokens) failAt(at place, format string, args ...any) error {
+	return &triple.SyntaxError{Source: t.name, Line: at.line, Column: at.column + 1, Offset: at.offset, Msg: fmt.Sprintf(format, args...)}
+}
+
+func rawName(n xml.Name) string {
+	if n.Space == "" {
+		return n.Local
+	}
+	return n.Space + ":" + n.Local
+}
+
+// clip shortens a string that goes into a message.
+func clip(s string) string {
+	const limit = 80
+	if len(s) <= limit {
+		return s
+	}
+	cut := limit
+	for cut > limit-utf8.UTFMax && !utf8.RuneStart(s[cut]) {
+		cut--
+	}
+	return s[:cut] + "..."
+}
