@@ -82,7 +82,11 @@ func (c *backupCmd) write(e *env, w io.Writer) (err error) {
 		return err
 	}
 	if !local {
-		return errors.ErrUnsupported
+		r, err := c.connect()
+		if err != nil {
+			return err
+		}
+		return errors.Join(r.client.Backup(e.ctx, w), r.Close())
 	}
 	store, err := openStore(c.Data, node.Options{})
 	if err != nil {

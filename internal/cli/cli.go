@@ -128,6 +128,7 @@ func exitCode(ctx context.Context, err error, stderr io.Writer) int {
 	var usage usageError
 	var parse *kong.ParseError
 	var bad *triple.SyntaxError
+	var placed placedError
 	switch {
 	case err == nil:
 		return exitDone
@@ -140,6 +141,8 @@ func exitCode(ctx context.Context, err error, stderr io.Writer) int {
 		return exitUsage
 	case errors.Is(err, context.Canceled) && ctx.Err() != nil:
 		fmt.Fprintln(stderr, "trefoil: interrupted")
+	case errors.As(err, &placed):
+		fmt.Fprintln(stderr, placed)
 	case errors.As(err, &bad):
 		fmt.Fprintln(stderr, bad) // file:line:column: message, as compilers write it
 	default:
@@ -176,7 +179,7 @@ func hintFor(err error) string {
 	case errors.Is(err, input.ErrSyntax):
 		return "Name the syntax with --from."
 	}
-	return ""
+	return hintForRemote(err)
 }
 
 // printJSON writes a value as one line of JSON.

@@ -11,7 +11,7 @@ import (
 type deleteCmd struct {
 	door
 	documents
-	Pattern string `placeholder:"PATTERN" help:"Delete what matches instead: '<http://example.org/ann> ? ?'. '? ? ?' is everything."`
+	Pattern string `placeholder:"PATTERN" help:"Delete what matches instead: '<http://example.org/ann> ? ?'."`
 	JSON    bool   `help:"Print JSON: {\"deleted\":n,\"missing\":m}."`
 }
 
@@ -22,6 +22,9 @@ func (c *deleteCmd) Run(e *env) (err error) {
 	p, err := triple.ParsePattern(c.Pattern)
 	if err != nil {
 		return usagef("--pattern: %w", err)
+	}
+	if c.Pattern != "" && p == (triple.Pattern{}) {
+		return usagef("--pattern %s matches everything: name a term or a graph, or remove the data directory", c.Pattern)
 	}
 	w, err := c.openWriter()
 	if err != nil {

@@ -35,9 +35,6 @@ type writer interface {
 	Close() error
 }
 
-// status is what a store says of itself, wherever it is.
-type status = node.Status
-
 // door is the choice of a store that most commands take.
 type door struct {
 	Data      string `placeholder:"DIR" help:"Open the data directory; no server may have it open."`

@@ -55,8 +55,10 @@ func (c *loadCmd) check(local bool) error {
 		return usagef("say where to: --data DIR, or --to URL for a running server")
 	case c.Rejects != "" && !c.KeepGoing:
 		return usagef("--rejects is for --keep-going: without it the first malformed statement stops the load")
-	case !local && (c.Resume || c.Memory != 0):
-		return usagef("--resume and --memory are for --data; a server has a budget of its own")
+	case !local && c.Resume:
+		return usagef("--resume is for --data: what is sent to a server is loaded or not, document by document")
+	case c.Memory != 0 && c.Memory < rdfload.MinMemory:
+		return usagef("--memory %s: a load needs at least %s", size(int64(c.Memory)), size(rdfload.MinMemory))
 	}
 	if _, err := c.graph(); err != nil {
 		return err
@@ -90,14 +92,6 @@ func (c *loadCmd) load(e *env, sources []input.Source) (summary rdfload.Summary,
 	if err := opts.Validate(); err != nil {
 		return summary, usageError{err}
 	}
-	if c.Rejects != "" {
-		f, err := os.Create(c.Rejects)
-		if err != nil {
-			return summary, err
-		}
-		defer func() { err = errors.Join(err, f.Close()) }()
-		opts.Rejects = f
-	}
 	// The budget is the load's: little of it goes to the store's cache.
 	store, err := node.Open(c.Data, node.Options{CacheBytes: 16 << 20, MemTableBytes: 8 << 20, Version: thisVersion().Version})
 	if err != nil {
@@ -107,7 +101,24 @@ func (c *loadCmd) load(e *env, sources []input.Source) (summary rdfload.Summary,
 	display := newProgress(e.stderr)
 	opts.Progress = display.show
 	defer display.end()
-	return rdfload.Load(e.ctx, store.Sink(), toLoad(e, sources), opts)
+	err = c.withRejects(func(rejects io.Writer) error {
+		opts.Rejects = rejects
+		summary, err = rdfload.Load(e.ctx, store.Sink(), toLoad(e, sources), opts)
+		return err
+	})
+	return summary, err
+}
+
+// withRejects calls do with the file of --rejects, or nil.
+func (c *loadCmd) withRejects(do func(io.Writer) error) error {
+	if c.Rejects == "" {
+		return do(nil)
+	}
+	f, err := os.Create(c.Rejects)
+	if err != nil {
+		return err
+	}
+	return errors.Join(do(f), f.Close())
 }
 
 // toLoad makes sources ones that a load opens.

@@ -10,6 +10,7 @@ import (
 	"iter"
 	"os"
 
+	"github.com/trefoildb/trefoil/client"
 	"github.com/trefoildb/trefoil/node"
 	"github.com/trefoildb/trefoil/triple"
 )
@@ -115,7 +116,18 @@ func (l *local) count(ctx context.Context, p triple.Pattern, estimate bool) (int
 	return n, true, err
 }
 
-func (l *local) status(context.Context) (status, error) { return l.store.Status(), nil }
+func (l *local) status(context.Context) (status, error) {
+	s := l.store.Status()
+	members := make([]client.Member, 0, len(s.Members))
+	for _, m := range s.Members {
+		members = append(members, client.Member(m))
+	}
+	return status{
+		Version: s.Version, Epoch: s.Epoch, Members: members, Segments: s.Segments, Triples: s.Triples,
+		Rebuilding: s.Rebuilding, Lost: s.Lost, Annotations: s.Annotations, Bytes: s.Bytes, FreeBytes: s.FreeBytes,
+		Corruptions: s.Corruptions, ReadOnly: s.ReadOnly, Error: s.Error,
+	}, nil
+}
 
 // decodeCursor returns the key that a cursor stands for, which must be one of the
 // keys that are asked for; nil for no cursor.

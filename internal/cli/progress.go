@@ -97,16 +97,22 @@ func (p *pace) describe(now time.Time, at rdfload.Progress) (share float64, text
 			p.phaseStarted = p.started
 		}
 	}
-	share, text = -1, plural(at.Triples, "triple")
-	if at.Phase == rdfload.Reading {
-		read := size(at.Bytes)
+	share = -1
+	switch at.Phase {
+	case rdfload.Reading, sendPhase:
+		text = size(at.Bytes)
 		if at.TotalBytes > 0 {
 			share = min(float64(at.Bytes)/float64(at.TotalBytes), 1)
-			read += " of " + size(at.TotalBytes)
+			text += " of " + size(at.TotalBytes)
 		}
-		text = fmt.Sprintf("%s, %s (%s/s)", read, text, number(rate(at.Triples, now.Sub(p.started))))
-	} else if at.Done > 0 {
-		share = min(at.Done, 1)
+		if at.Phase == rdfload.Reading {
+			text += fmt.Sprintf(", %s (%s/s)", plural(at.Triples, "triple"), number(rate(at.Triples, now.Sub(p.started))))
+		}
+	default:
+		text = plural(at.Triples, "triple")
+		if at.Done > 0 {
+			share = min(at.Done, 1)
+		}
 	}
 	if at.Rejected > 0 {
 		text += fmt.Sprintf(", %s rejected", number(at.Rejected))

@@ -1,17 +1,119 @@
 package cli
 
+// This file is the door to a server: the Go client.
+
 import (
+	"context"
 	"errors"
-	"github.com/trefoildb/trefoil/rdfload/input"
+	"fmt"
+
+	"github.com/trefoildb/trefoil/client"
+	"github.com/trefoildb/trefoil/triple"
 )
 
-type remote struct {
-	reader
-	writer
+// remote asks a server.
+type remote struct{ client *client.Client }
+
+// connect returns the client of the server that the flags and the environment
+// name.
+func (d *door) connect() (*remote, error) {
+	token, err := d.token()
+	if err != nil {
+		return nil, err
+	}
+	c, err := client.New(d.url(), client.Options{Token: token})
+	if err != nil {
+		return nil, usageError{err}
+	}
+	return &remote{c}, nil
 }
 
-func (r *remote) Close() error { return nil }
+func (r *remote) Close() error { return r.client.Close() }
 
-func (d *door) connect() (*remote, error) { return nil, errors.ErrUnsupported }
+func (r *remote) match(ctx context.Context, p triple.Pattern, page page) *listing {
+	return pages(page, func(o client.PageOptions) (client.Page, error) { return r.client.MatchPage(ctx, p, o) })
+}
 
-func (c *loadCmd) send(e *env, sources []input.Source) error { return errors.ErrUnsupported }
+func (r *remote) bounded(ctx context.Context, b triple.Bounds, page page) *listing {
+	return pages(page, func(o client.PageOptions) (client.Page, error) { return r.client.RangePage(ctx, b, o) })
+}
+
+// pages makes a listing of the server's pages, which may be shorter than asked.
+func pages(page page, fetch func(client.PageOptions) (client.Page, error)) *listing {
+	list := &listing{}
+	list.items = func(yield func(item, error) bool) {
+		left, cursor := page.limit, page.cursor
+		for {
+			got, err := fetch(client.PageOptions{Limit: int(left), Cursor: cursor, Reverse: page.reverse})
+			if err != nil {
+				if errors.Is(err, client.ErrBadCursor) && cursor == page.cursor {
+					err = usagef("--cursor: %w", err)
+				}
+				yield(nil, err)
+				return
+			}
+			for _, t := range got.Triples {
+				if !yield(remoteItem(t), nil) {
+					return
+				}
+			}
+			left -= int64(len(got.Triples))
+			if cursor = got.Next; cursor == "" {
+				return
+			}
+			if page.limit > 0 && left <= 0 {
+				list.next = cursor
+				return
+			}
+		}
+	}
+	return list
+}
+
+// remoteItem is a triple that a server gave.
+type remoteItem triple.Triple
+
+func (i remoteItem) appendNQuad(dst []byte) ([]byte, error) {
+	return triple.AppendNQuad(dst, triple.Triple(i)), nil
+}
+
+func (i remoteItem) triple() (triple.Triple, error) { return triple.Triple(i), nil }
+
+func (r *remote) count(ctx context.Context, p triple.Pattern, estimate bool) (int64, bool, error) {
+	if estimate {
+		return r.client.Estimate(ctx, p)
+	}
+	n, err := r.client.Count(ctx, p)
+	return n, true, err
+}
+
+func (r *remote) status(ctx context.Context) (status, error) { return r.client.Status(ctx) }
+
+func (r *remote) add(ctx context.Context, triples []triple.Triple) (added, existing int64, err error) {
+	result, err := r.client.Add(ctx, triples)
+	return result.Added, result.Existing, err
+}
+
+func (r *remote) delete(ctx context.Context, triples []triple.Triple) (deleted, missing int64, err error) {
+	result, err := r.client.Delete(ctx, triples)
+	return result.Deleted, result.Missing, err
+}
+
+func (r *remote) deleteMatch(ctx context.Context, p triple.Pattern) (deleted int64, err error) {
+	result, err := r.client.DeleteMatch(ctx, p)
+	return result.Deleted, err
+}
+
+// status is what a store says of itself, wherever it is.
+type status = client.Status
+
+// hintForRemote says what to do about a server's answer.
+func hintForRemote(err error) string {
+	switch {
+	case errors.Is(err, client.ErrUnauthorized):
+		return fmt.Sprintf("Give the server's token with --token-file F, or in $%s.", envToken)
+	case errors.Is(err, client.ErrUnknownOutcome):
+		return "The change may be done. It can be repeated: adding or deleting twice is the same as once."
+	}
+	return ""
+}

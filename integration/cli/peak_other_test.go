@@ -1,0 +1,6 @@
+//go:build !linux
+
+package cli
+
+// peakMemory is known on Linux only.
+func peakMemory(*process) (bytes int64, ok bool) { return 0, false }
