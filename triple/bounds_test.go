@@ -327,6 +327,7 @@ func TestBoundsErrors(t *testing.T) {
 // TestBoundsOfLongTerms: long terms stand in a key by prefix and hash, so that
 // bounds among terms of the same beginning are tested on the whole terms.
 func TestBoundsOfLongTerms(t *testing.T) {
+	skipWithRace(t)
 	pad := func(n int) string { return strings.Repeat("x", n) }
 	digits := func(n int) string { return "1." + strings.Repeat("7", n) }
 	groups := [][]Term{

@@ -73,11 +73,27 @@ func (b *Block) Next(st *RawStatement) (bool, *SyntaxError) {
 			continue
 		}
 		if err := scanStatement(line, start, b.quads, st); err != nil {
-			return true, b.reject(err)
+			return true, b.reject(firstError(st, err))
 		}
 		return true, nil
 	}
 	return false, nil
+}
+
+// firstError returns what is wrong inside one of the tokens that were found
+// before err, err where nothing is: an IRI that is not closed may run on to the
+// next one's '>'.
+func firstError(st *RawStatement, err *tokenError) *tokenError {
+	for position, token := range st.Tokens {
+		if token == nil {
+			continue
+		}
+		if _, _, inside := decodeToken(token, nil); inside != nil {
+			inside.at += st.at[position]
+			return inside
+		}
+	}
+	return err
 }
 
 // Decode checks the token of st at a position ([Subject] to [Graph]) and returns

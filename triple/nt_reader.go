@@ -187,11 +187,11 @@ func (br *BlockReader) oversized(window []byte) *Block {
 // holds no more of it than a block.
 func (br *BlockReader) skipStatement() {
 	for found := false; !found; {
-		n := len(br.buf)
-		if !br.done {
-			n -= len("\n_") // ':' may follow
+		n, end := len(br.buf), len(br.buf)
+		if !br.done { // a line end and '_' may be the last that is read, and ':' follow
+			n, end = n-len("\n_"), end-len("_")
 		}
-		for i := 1; i < n && !found; i++ {
+		for i := 1; i < end && !found; i++ {
 			if isLineEnd(br.buf[i-1]) && startsStatement(br.buf[i:]) {
 				n, found = i, true
 			}

@@ -46,8 +46,10 @@ func isLineEnd(c byte) bool { return c == '\n' || c == '\r' }
 
 // scanStatement finds the tokens of the statement that begins at line[i], which
 // is no space. line runs from anywhere before it to the line's end. Tokens are
-// found by their delimiters only; see decodeToken.
+// found by their delimiters only; see decodeToken. On an error st holds those
+// before it.
 func scanStatement(line []byte, i int, quads bool, st *RawStatement) *tokenError {
+	st.Tokens = [4][]byte{}
 	for position := Subject; position <= Object; position++ {
 		start := skipSpace(line, i)
 		end, err := scanToken(line, start)
@@ -60,7 +62,6 @@ func scanStatement(line []byte, i int, quads bool, st *RawStatement) *tokenError
 		st.set(position, line, start, end)
 		i = end
 	}
-	st.Tokens[Graph] = nil
 	i = skipSpace(line, i)
 	if quads && i < len(line) && (line[i] == '<' || line[i] == '_') {
 		end, err := scanToken(line, i)

@@ -1,0 +1,5 @@
+//go:build race
+
+package triple
+
+const raceEnabled = true

@@ -1,0 +1,110 @@
+package triple
+
+import (
+	"compress/bzip2"
+	"crypto/sha256"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// sharedFiles returns the N-Triples files of a data set that lies beside the
+// project, by their bytes and not by their names' endings alone.
+func sharedFiles(t *testing.T, set string) []string {
+	t.Helper()
+	skipWithRace(t)
+	root := filepath.Join("..", "..", "shared", "data", set)
+	if _, err := os.Stat(root); errors.Is(err, fs.ErrNotExist) {
+		if os.Getenv("CI") == "true" {
+			t.Fatalf("%s is missing", root)
+		}
+		t.Skipf("%s is missing: real data is not tested", root)
+	}
+	var files []string
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err == nil && (strings.HasSuffix(path, ".nt") || strings.HasSuffix(path, ".nt.bz2")) {
+			files = append(files, path)
+		}
+		return err
+	})
+	if err != nil || len(files) == 0 {
+		t.Fatal(files, err)
+	}
+	return files
+}
+
+// skipWithRace skips a test of much data where the race detector makes it ten
+// times slower: this package has no goroutine for it to watch.
+func skipWithRace(t *testing.T) {
+	t.Helper()
+	if raceEnabled {
+		t.Skip("much data: runs without -race")
+	}
+}
+
+// readShared scans a file and calls use with every triple and every error.
+func readShared(t *testing.T, path string, use func(Triple, error)) {
+	t.Helper()
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	var r io.Reader = f
+	if strings.HasSuffix(path, ".bz2") {
+		r = bzip2.NewReader(f)
+	}
+	sc := NewScanner(r, ScanOptions{Source: filepath.Base(path)})
+	for {
+		for sc.Scan() {
+			use(sc.Triple(), nil)
+		}
+		if sc.Err() == nil {
+			return
+		}
+		use(Triple{}, sc.Err())
+		if _, ok := sc.Recover(); !ok {
+			t.Fatal(sc.Err())
+		}
+	}
+}
+
+func TestDirtyData(t *testing.T) {
+	accepted, rejected := 0, 0
+	for _, path := range sharedFiles(t, "dirty") {
+		readShared(t, path, func(_ Triple, err error) {
+			if err != nil {
+				rejected++
+			} else {
+				accepted++
+			}
+		})
+	}
+	if accepted != 102_744 || rejected != 85 {
+		t.Errorf("%d accepted and %d rejected, want 102,744 and 85", accepted, rejected)
+	}
+}
+
+func TestDBpediaLinks(t *testing.T) {
+	read := 0
+	distinct := make(map[[16]byte]struct{}, 1_300_000)
+	var key []byte
+	for _, path := range sharedFiles(t, "dbpedia-links") {
+		readShared(t, path, func(tr Triple, err error) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			read++
+			key, _ = AppendKey(key[:0], SPO, tr)
+			sum := sha256.Sum256(key)
+			distinct[[16]byte(sum[:])] = struct{}{}
+		})
+	}
+	if read != 1_351_350 || len(distinct) != 1_280_723 {
+		t.Errorf("%d read, %d distinct, want 1,351,350 and 1,280,723", read, len(distinct))
+	}
+}
