@@ -2,6 +2,7 @@ package conformance
 
 import (
 	"context"
+	"errors"
 	"testing"
 
 	"github.com/trefoildb/trefoil/rdfload/input"
@@ -82,5 +83,46 @@ func TestSchemaOrg(t *testing.T) {
 func TestMusic(t *testing.T) {
 	if got := len(parseFile(t, "data", "music", "music.ttl.gz")); got != 41_099 {
 		t.Errorf("%d triples, want 41,099", got)
+	}
+}
+
+// TestDirty: raw line breaks in literals and '|' in IRIs, rejected statement by
+// statement.
+func TestDirty(t *testing.T) {
+	sources, err := input.List([]string{Shared(t, "data", "dirty")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	accepted, rejected := 0, 0
+	for _, source := range sources {
+		r, err := input.Open(source, input.Limits{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, err := range syntax.Parse(context.Background(), r, syntax.NTriples, syntax.Options{Source: source.Name, KeepGoing: true}) {
+			var reject *syntax.Reject
+			switch {
+			case err == nil:
+				accepted++
+			case errors.As(err, &reject):
+				rejected++
+			default:
+				t.Fatal(err)
+			}
+		}
+		if err := r.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	if accepted != 102_744 || rejected != 85 {
+		t.Errorf("%d accepted, %d rejected; want 102,744 and 85", accepted, rejected)
+	}
+}
+
+// TestDirectory: of a directory of data and texts, the data is found.
+func TestDirectory(t *testing.T) {
+	sources, err := input.List([]string{Shared(t, "data", "dbpedia-links")})
+	if err != nil || len(sources) != 36 {
+		t.Errorf("%d sources, %v; want 36", len(sources), err)
 	}
 }

@@ -180,6 +180,9 @@ func (x *xzReader) startBlock(start int64, size byte) error {
 	if err != nil {
 		return err
 	}
+	if b.wantSize >= 0 && b.wantSize < int64(dictionary) {
+		dictionary = max(int(b.wantSize), lzma.MinDictCap)
+	}
 	if b.sum, err = x.newCheck(); err != nil {
 		return err
 	}

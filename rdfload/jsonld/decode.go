@@ -18,7 +18,7 @@ const (
 	// the library resolves a definition that refers to another by recursion.
 	maxTerms = 50_000
 	// maxWork bounds contexts times terms: each context copies the one around it.
-	maxWork = 100_000_000
+	maxWork = 50_000_000
 )
 
 // decode returns the JSON document in data: maps, slices, strings, json.Numbers,
@@ -44,16 +44,13 @@ func decode(data []byte) (any, error) {
 			err = errors.New("something stands behind the document")
 		}
 	}
-	at := d.json.InputOffset()
-	var syntax *json.SyntaxError
-	if errors.As(err, &syntax) {
-		at = max(syntax.Offset-1, 0)
-	}
-	msg := err.Error()
+	// The decoder stands behind the last good token.
+	at, msg := int(d.json.InputOffset()), err.Error()
+	at += len(data[at:]) - len(bytes.TrimLeft(data[at:], " \t\r\n:,"))
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		at, msg = int64(len(data)), "the document ends within a JSON value"
+		at, msg = len(data), "the document ends within a JSON value"
 	}
-	e := failAt(data, int(min(at, int64(len(data)))), msg)
+	e := failAt(data, at, msg)
 	e.Offset += int64(offset)
 	return nil, e
 }

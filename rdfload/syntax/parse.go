@@ -29,8 +29,12 @@ type Options struct {
 	// Without it N-Triples and N-Quads labels stay as they are.
 	BlankPrefix string
 	// KeepGoing yields a *Reject for a malformed statement and goes on. RDF/XML
-	// and JSON-LD documents are accepted or rejected whole, by an error.
+	// and JSON-LD documents are accepted or rejected whole, by a *Reject without a
+	// text.
 	KeepGoing bool
+	// TempDir is where an RDF/XML document's triples are held until it is known to
+	// be right, with KeepGoing, beyond 16 MiB; "" means the system's directory.
+	TempDir string
 	// MaxLine is the greatest statement (N-Triples, N-Quads) or token (Turtle,
 	// TriG) in bytes; 0 means 64 MiB.
 	MaxLine int
@@ -60,16 +64,40 @@ func Parse(ctx context.Context, r io.Reader, s Syntax, opts Options) iter.Seq2[t
 			KeepGoing: opts.KeepGoing, MaxToken: opts.MaxLine,
 		})
 	case RDFXML:
-		return rdfxml.Parse(r, rdfxml.Options{
+		seq := rdfxml.Parse(r, rdfxml.Options{
 			Source: opts.Source, Base: opts.Base, BlankPrefix: opts.BlankPrefix, MaxBytes: opts.MaxDocument,
 		})
+		if opts.KeepGoing {
+			seq = wholeOrReject(seq, opts.TempDir)
+		}
+		return seq
 	case JSONLD:
-		return jsonld.Parse(r, jsonld.Options{
+		seq := jsonld.Parse(r, jsonld.Options{
 			Source: opts.Source, Base: opts.Base, BlankPrefix: opts.BlankPrefix, MaxBytes: opts.MaxDocument, Contexts: opts.Contexts,
 		})
+		if opts.KeepGoing {
+			seq = rejectDocument(seq)
+		}
+		return seq
 	}
 	return func(yield func(triple.Triple, error) bool) {
 		yield(triple.Triple{}, fmt.Errorf("parse: %v is no RDF syntax", s))
+	}
+}
+
+// rejectDocument makes the syntax error of a document a *Reject. The document has
+// given no triple before it.
+func rejectDocument(seq iter.Seq2[triple.Triple, error]) iter.Seq2[triple.Triple, error] {
+	return func(yield func(triple.Triple, error) bool) {
+		for t, err := range seq {
+			var syntax *triple.SyntaxError
+			if errors.As(err, &syntax) {
+				err = &Reject{SyntaxError: syntax}
+			}
+			if !yield(t, err) {
+				return
+			}
+		}
 	}
 }
 
