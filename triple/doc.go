@@ -1,0 +1,132 @@
+// Package triple is the vocabulary of trefoil: RDF 1.1 terms and triples, the
+// orders in which they are kept, the bytes that they are in keys and values, the
+// patterns and bounds that ask for them, and N-Triples and N-Quads text. It has
+// no goroutine, clock, file or socket, and imports nothing of trefoil.
+//
+// # Laws
+//
+// For all triples a and b and every order o that holds them,
+//
+//	bytes.Compare(key(o, a), key(o, b)) == o.Compare(a, b)
+//	decode(key(o, a), value(a)) == (o, a)
+//
+// where o.Compare compares term by term, and terms compare by
+//
+//	kind         blank node < IRI < literal
+//	blank node   label
+//	IRI          code points
+//	literal      class, then as the class has it:
+//	  number         exact value (-INF < all < INF < NaN, -0 = 0), datatype, lexical form
+//	  boolean        false < true, lexical form
+//	  dateTime       instant (without a zone: as UTC), lexical form
+//	  date           first instant, lexical form
+//	  time           instant of 1970-01-01, lexical form
+//	  string         code points
+//	  lang. string   code points, tag in lower case, tag as written
+//	  other          datatype, lexical form; ill-typed literals too
+//
+// and no graph before any. Long terms (below) compare as their form in a key
+// does. Two terms compare 0 only where they are the same term: "01" and "1" stay
+// two and come back as they were.
+//
+// # Keys
+//
+// A key is the order and three or four terms, the graph only where there is one:
+//
+//	+-------+--------+-------+--------+-------+--------+ - - - - - - - - +
+//	| order | term 1 | 00 01 | term 2 | 00 01 | term 3 | 00 01 | term 4  |
+//	+-------+--------+-------+--------+-------+--------+ - - - - - - - - +
+//	 01 SPO  subject          predicate        object            graph
+//	 02 POS  predicate        object           subject           graph
+//	 03 OSP  object           subject          predicate         graph
+//	 04 GSPO graph            subject          predicate         object
+//
+// SPO, POS and OSP hold every triple; GSPO holds those of named graphs.
+//
+// A term is a tag and a body:
+//
+//	+-----+-----------------------------------------------------------+
+//	| 10  | label                                                     | blank node
+//	| 20  | IRI                                                       | IRI
+//	| 30  | number | datatype's code, 1 byte | lexical form           | number
+//	| 31  | 01 false, 02 true | lexical form                          | boolean
+//	| 32  | instant | lexical form                                    | dateTime
+//	| 33  | instant | lexical form                                    | date
+//	| 34  | instant | lexical form                                    | time
+//	| 35  | lexical form                                              | string
+//	| 36  | lexical form | 00 03 | tag in lower case | 00 03 | tag    | language string
+//	| 37  | datatype | 00 03 | lexical form                           | other literal
+//	+-----+-----------------------------------------------------------+
+//	 40 is reserved for the triple terms of RDF 1.2
+//
+// The codes of numeric datatypes are 01 byte, 02 decimal, 03 double, 04 float,
+// 05 int, 06 integer, 07 long, 08 negativeInteger, 09 nonNegativeInteger,
+// 0A nonPositiveInteger, 0B positiveInteger, 0C short, 0D unsignedByte,
+// 0E unsignedInt, 0F unsignedLong, 10 unsignedShort: the order of their names.
+//
+// A number is the greatest double that is not above it, its bits made to sort as
+// bytes (sign bit flipped; below zero all bits flipped; NaN all FF), and where
+// that is not its value, the exact decimal 0.d1d2d3d4... x 10^exponent:
+//
+//	+------------------------+----+
+//	| ordered double, 8 bytes| 00 |                                       exactly that
+//	+------------------------+----+----------------------+------+ - +----+
+//	| ordered double, 8 bytes| 01 | exponent+2^31, 4 B   | d1d2+1 ...| 00 |  above it
+//	+------------------------+----+----------------------+------+ - +----+
+//
+// with the decimal's bytes, its end too, complemented below zero. An instant is
+// the seconds since 1970-01-01T00:00:00Z, rounded down, and the rest's digits:
+//
+//	+------------------------+------+ - +----+
+//	| seconds+2^63, 8 bytes  | d1d2+1 ...| 00 |
+//	+------------------------+------+ - +----+
+//
+// In a body a byte 00 is written 00 FF, so that 00 is never alone and the byte
+// after it tells what it is:
+//
+//	00 01   end of a term; another follows
+//	00 02   a long term: its hash follows
+//	00 03   end of a field of the body
+//	00 04   end of the key: an annotation's application id follows
+//	00 FF   a byte 00
+//
+// The marks are less than 00 FF and than every other byte, so that a term sorts
+// before those that it is the beginning of, whatever follows it in the key.
+//
+// A unit of a body is one byte, escaped or not, or one 00 03. A term with more
+// than 1024 units is long. In a key it is its first 256 units and the beginning
+// of the SHA-256 of the whole written term (tag, body, escapes):
+//
+//	+-----+-----------+-------+----------------------------+
+//	| tag | 256 units | 00 02 | 16 bytes of hash, 00 as ever|
+//	+-----+-----------+-------+----------------------------+
+//
+// # Values
+//
+// A version's value is its stamp and the whole written form of its long terms,
+// so that every version can regenerate every other:
+//
+//	+-------+--------------+-----------------+ - - - - - - - - - - - - - +
+//	| flags | epoch uvarint| sequence uvarint| length uvarint | written  | of each long term
+//	+-------+--------------+-----------------+ - - - - - - - - - - - - - +
+//	 bit 0 tombstone   bit 1 annotation   bits 4 5 6 7: subject, predicate, object, graph is long
+//
+// # Annotations
+//
+// An annotation is a row of its own, after its version; between the two stand only
+// keys that begin with the version's (the same triple in named graphs, say):
+//
+//	key:    +---------------+-------+----------------+    value: +----+-------+----------+------+
+//	        | version's key | 00 04 | application id |           | 02 | epoch | sequence | data |
+//	        +---------------+-------+----------------+           +----+-------+----------+------+
+//
+// The files of testdata/golden pin all of this in hexadecimal.
+//
+// # Text
+//
+// [Scanner] reads N-Triples and N-Quads triple by triple; [BlockReader] and
+// [Block] are what it is made of, for those who parse one document on several
+// cores or look at tokens before they are decoded. [AppendNQuad] writes the
+// canonical form. [ParseTerm], [ParsePattern] and [ParseStarts] read what people
+// type.
+package triple

@@ -1,0 +1,288 @@
+package triple
+
+import (
+	"bytes"
+	"errors"
+	"testing"
+)
+
+// FuzzDecodeKey: hostile keys and values never panic; what decodes can be written
+// and, where it is a triple's own key, comes back.
+func FuzzDecodeKey(f *testing.F) {
+	for _, t := range benchTriples(7) {
+		t.Graph = NewBlank("g")
+		for _, o := range Orders {
+			f.Add(mustKey(o, t), AppendValue(nil, Stamp{1, 2}, t))
+		}
+	}
+	long := Triple{NewBlank("s"), NewIRI("a:p"), NewString(string(bytes.Repeat([]byte("long"), 300))), Term{}}
+	f.Add(mustKey(SPO, long), AppendValue(nil, Stamp{1, 2}, long))
+	f.Add(mustKey(SPO, long), []byte{0x40, 0, 0, 0})
+	f.Add([]byte{1, 0x20, 0, 1, 0x20, 0, 1, 0x20, 0}, []byte{0, 0, 0})
+	f.Fuzz(func(t *testing.T, key, value []byte) {
+		o, terms, err := SplitKey(key)
+		if err != nil {
+			wantCorrupt(t, err)
+			return
+		}
+		if !bytes.Equal(AppendKeyOf(nil, o, terms[Subject], terms[Predicate], terms[Object], terms[Graph]), key) {
+			t.Fatalf("%x splits into %x", key, terms)
+		}
+		gotOrder, tr, err := DecodeKey(key, value)
+		line, writeErr := AppendKeyNQuad(nil, key, value)
+		if err != nil {
+			wantCorrupt(t, err)
+			if writeErr == nil {
+				t.Fatalf("%x is corrupt (%v) and is written as %q", key, err, line)
+			}
+			return
+		}
+		if writeErr != nil || gotOrder != o || string(line) != tr.String()+"\n" {
+			t.Fatalf("%s, %v: %q, want %q", gotOrder, writeErr, line, tr)
+		}
+		if err := CheckKey(key, value); err != nil {
+			wantCorrupt(t, err)
+			return
+		}
+		if !bytes.Equal(mustKey(o, tr), key) {
+			t.Fatalf("%x passes CheckKey and is not the key of %s", key, tr)
+		}
+		v, _ := DecodeValue(value)
+		if again := AppendValue(nil, v.Stamp, tr); !v.Tombstone && !bytes.Equal(again, v.Append(nil)) {
+			t.Fatalf("value %x comes back as %x", value, again)
+		}
+	})
+}
+
+func wantCorrupt(t *testing.T, err error) {
+	t.Helper()
+	if !errors.Is(err, ErrCorrupt) {
+		t.Fatalf("%v is no ErrCorrupt", err)
+	}
+}
+
+// FuzzDecodeValue: what decodes, encodes to the same again.
+func FuzzDecodeValue(f *testing.F) {
+	f.Add([]byte{0, 1, 2})
+	f.Add([]byte{1, 0xFF, 1, 2})
+	f.Add([]byte{0x50, 1, 2, 2, 0x35, 'x', 1, 0x35})
+	f.Add(AppendAnnotation(nil, Stamp{1, 300}, []byte("data")))
+	f.Add([]byte{0xF1, 1, 2, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 1})
+	f.Fuzz(func(t *testing.T, b []byte) {
+		if stamp, data, err := DecodeAnnotation(b); err != nil {
+			wantCorrupt(t, err)
+		} else {
+			if !IsAnnotation(b) {
+				t.Fatal("an annotation that IsAnnotation denies")
+			}
+			again, data2, err := DecodeAnnotation(AppendAnnotation(nil, stamp, data))
+			if err != nil || again != stamp || !bytes.Equal(data, data2) {
+				t.Fatalf("%v %x %v", again, data2, err)
+			}
+		}
+		v, err := DecodeValue(b)
+		if err != nil {
+			wantCorrupt(t, err)
+			return
+		}
+		if IsAnnotation(b) || IsTombstone(b) != v.Tombstone {
+			t.Fatal("flags")
+		}
+		again, err := DecodeValue(v.Append(nil))
+		if err != nil || again.Stamp != v.Stamp || again.Tombstone != v.Tombstone {
+			t.Fatalf("%+v comes back as %+v, %v", v, again, err)
+		}
+		for i := range v.Long {
+			if !bytes.Equal(again.Long[i], v.Long[i]) || (again.Long[i] == nil) != (v.Long[i] == nil) {
+				t.Fatalf("long term %d: %x comes back as %x", i, v.Long[i], again.Long[i])
+			}
+		}
+	})
+}
+
+// FuzzDecodeTerm: what decodes to a term that encodes to the same bytes is that
+// term; nothing panics.
+func FuzzDecodeTerm(f *testing.F) {
+	for _, t := range []Term{
+		NewBlank("b"), NewIRI("a:b"), NewTyped("1", XSDInteger), NewTyped("-0.1", XSDDecimal), NewTyped("1e0", XSDDouble), NewTyped("true", XSDBoolean),
+		NewTyped("2000-01-01T00:00:00.5Z", XSDDateTime), NewTyped("2000-01-01", XSDDate), NewTyped("12:00:00", XSDTime), NewString("a\x00b"), NewLang("a", "EN"), NewTyped("x", "a:t"),
+		NewString(string(make([]byte, 1025))),
+	} {
+		key, _ := AppendTerm(nil, t)
+		f.Add(key)
+	}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		term, err := DecodeTerm(b)
+		text, textErr := AppendTermNT(nil, b)
+		if (err == nil) != (textErr == nil) || err == nil && string(text) != term.String() {
+			t.Fatalf("%v, %v: %q, %q", err, textErr, term, text)
+		}
+		if err != nil {
+			if !errors.Is(err, ErrLongTerm) {
+				wantCorrupt(t, err)
+			}
+			return
+		}
+		// Whatever a term came from, its own bytes are another way to write it.
+		own := AppendWholeTerm(nil, term)
+		again, err := DecodeTerm(own)
+		if err != nil || again != term {
+			t.Fatalf("%q comes back as %q, %v", term, again, err)
+		}
+	})
+}
+
+// FuzzCutAnnotation: the version that is cut and the id join to the key again.
+func FuzzCutAnnotation(f *testing.F) {
+	key := mustKey(SPO, benchTriples(1)[0])
+	f.Add(key)
+	f.Add(AppendAnnotationKey(nil, key, "app"))
+	f.Add([]byte{0, 4})
+	f.Add([]byte{1, 0, 0xFF, 0, 4, 0})
+	f.Fuzz(func(t *testing.T, key []byte) {
+		version, id, ok := CutAnnotation(key)
+		if !ok {
+			if !bytes.Equal(version, key) {
+				t.Fatalf("%x is no annotation, but its version is %x", key, version)
+			}
+			return
+		}
+		if !bytes.Equal(AppendAnnotationKey(nil, version, string(id)), key) {
+			t.Fatalf("%x: version %x, id %x", key, version, id)
+		}
+		lo, hi := AnnotationBounds(version)
+		if !(Range{lo, hi}).Contains(key) {
+			t.Fatalf("%x is not in the bounds of its version", key)
+		}
+	})
+}
+
+// FuzzScanner: see checkScan.
+func FuzzScanner(f *testing.F) {
+	for _, doc := range []string{
+		"<a:s> <a:p> <a:o> .\n<a:s> <a:p> \"o\"@en .\n", "_:a <a:p> \"\\u00e9\\n\"^^<a:t> <a:g> .\r\n# c\r\n", "bad\n <a:s> <a:p> <a:o> .\n<a:s> <a:p> <a:o> .",
+		"<a:s> <a:p> \"raw\r\n<x\" .\r_:b", "\uFEFF<a:s> <a:p> <a:o> .", "<a:\xFF> <a:p> \"\\", "<a:s> <a:p> \"\\uD83D\\uDE00\" .\n_",
+	} {
+		f.Add([]byte(doc), false, uint8(7), uint8(0))
+		f.Add([]byte(doc), true, uint8(16), uint8(20))
+	}
+	f.Fuzz(func(t *testing.T, doc []byte, quads bool, blockBytes, maxLine uint8) {
+		if len(doc) > 4<<10 {
+			return // the cuts of one byte take long
+		}
+		checkScan(t, doc, quads, int(maxLine), 1+int(blockBytes))
+	})
+}
+
+// FuzzParseText: what people type never panics; terms and patterns survive being
+// written and read again.
+func FuzzParseText(f *testing.F) {
+	for _, text := range []string{
+		"<http://ex/a>", "_:b", `"Mü"@de`, `"1"^^xsd:integer`, `"x"^^<a:t>`, "42", "-1.5", "1e3", "true", "rdf:type", "? a <a:c>", "?s ?p ?o default", "<a:s> <a:p> 5.",
+		`"abc\`, `"\"`, `<http://ex/`, `"Mü`, `_:`, "\"a\nb\"", `"a"^^`, `"a"^^xsd:`, "* * * .", `"x"^^rdf:langString`,
+	} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		if term, err := ParseTerm(text); err != nil {
+			if !errors.Is(err, ErrBadTerm) && !errors.Is(err, ErrTermTooLong) {
+				t.Fatalf("%v", err)
+			}
+		} else {
+			if err := term.Check(); err != nil {
+				t.Fatalf("%q is parsed as %q: %v", text, term, err)
+			}
+			if again, err := ParseTerm(term.String()); err != nil || again != term {
+				t.Fatalf("%q comes back as %q, %v", term, again, err)
+			}
+		}
+		if p, err := ParsePattern(text); err == nil {
+			again, err := ParsePattern(patternText(p))
+			if err != nil || again != p {
+				t.Fatalf("%q: pattern %v comes back as %v, %v", text, p, again, err)
+			}
+			if _, err := p.Scan(p.Best()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if s, err := ParseStarts(text); err == nil {
+			kr, err := Bounds{Order: SPO, Starts: s}.KeyRange()
+			if err != nil || kr.Range.Empty() {
+				t.Fatalf("%q: %+v, %v", text, kr, err)
+			}
+		}
+	})
+}
+
+func patternText(p Pattern) string {
+	text := ""
+	for _, t := range []Term{p.Subject, p.Predicate, p.Object} {
+		if t.IsZero() {
+			text += "? "
+		} else {
+			text += t.String() + " "
+		}
+	}
+	if p.DefaultGraph {
+		return text + "default"
+	}
+	return text + p.Graph.String()
+}
+
+// FuzzBounds: whatever is asked, the rows that are selected are those that the
+// bounds mean.
+func FuzzBounds(f *testing.F) {
+	f.Add(`"1"^^xsd:integer`, `"2"^^xsd:integer`, "<a:s> <a:p> 1.5 .", uint8(0))
+	f.Add(`"a"`, `"b"`, `<a:s> <a:p> "aa" <a:g> .`, uint8(7))
+	f.Add("<a:", "<b:", "_:b <a:p> <a:o> .", uint8(2))
+	f.Fuzz(func(t *testing.T, low, high, triple string, form uint8) {
+		terms, err := ParseTerms(triple)
+		if err != nil || len(terms) < 3 || len(terms) > 4 {
+			return
+		}
+		tr := Triple{Subject: terms[0], Predicate: terms[1], Object: terms[2]}
+		if len(terms) == 4 {
+			tr.Graph = terms[3]
+		}
+		a, errA := ParseTerm(low)
+		b, errB := ParseTerm(high)
+		if errA != nil || errB != nil || tr.Check() != nil {
+			return
+		}
+		o := Orders[int(form)%3]
+		bounds := Bounds{Order: o, Prefix: termsIn(o, tr)[:int(form/3)%3]}
+		switch form / 9 % 5 {
+		case 0:
+			bounds.GE, bounds.LE = a, b
+		case 1:
+			bounds.GT, bounds.LT = a, b
+		case 2:
+			bounds.From, bounds.Until = []Term{a}, []Term{b}
+		case 3:
+			bounds.Starts = Starts{Kind: a.Kind(), Text: a.Value(), Lang: a.Lang()}
+		case 4:
+			bounds.GT, bounds.LE = b, a
+		}
+		kr, err := bounds.KeyRange()
+		if err != nil {
+			if !errors.Is(err, ErrBadBounds) {
+				t.Fatal(err)
+			}
+			return
+		}
+		key := mustKey(o, tr)
+		got := kr.Range.Contains(key)
+		if got {
+			_, keyTerms, err := SplitKey(key)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got, err = kr.Accept(keyTerms, AppendValue(nil, Stamp{}, tr)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if want := boundsMatch(bounds, tr); got != want {
+			t.Fatalf("%s in %+v: %v, want %v", tr, bounds, got, want)
+		}
+	})
+}
