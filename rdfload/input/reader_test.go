@@ -141,7 +141,11 @@ func TestFlippedBits(t *testing.T) {
 		if c == Plain || c == Gzip || c == Zstd { // their headers have bits that mean nothing
 			continue
 		}
-		for i := range len(data) * 8 {
+		step := 3
+		if testing.Short() {
+			step = 29
+		}
+		for i := 0; i < len(data)*8; i += step {
 			damaged := bytes.Clone(data)
 			damaged[i/8] ^= 1 << (i % 8)
 			if Detect(damaged) != c {
