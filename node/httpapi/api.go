@@ -25,6 +25,7 @@ type API struct {
 	token       token
 	crossOrigin *http.CrossOriginProtection
 	memory      budget
+	pageBytes   int           // maxPageBytes, but for tests
 	loads       chan struct{} // has an element for each load that runs
 	backups     chan struct{} // the same for backups
 	metrics     *metrics
@@ -62,6 +63,7 @@ func New(store Store, options Options) (*API, error) {
 		token:       newToken(options.Token),
 		crossOrigin: http.NewCrossOriginProtection(),
 		memory:      budget{max: options.MemoryBytes},
+		pageBytes:   maxPageBytes,
 		loads:       make(chan struct{}, 1),
 		backups:     make(chan struct{}, options.MaxBackups),
 	}
@@ -103,6 +105,9 @@ func New(store Store, options Options) (*API, error) {
 	return a, nil
 }
 
+// leftoverTimeout is how long a body may go on coming that nobody reads any more.
+const leftoverTimeout = time.Second
+
 // ServeHTTP answers one request.
 func (a *API) ServeHTTP(hw http.ResponseWriter, hr *http.Request) {
 	start := time.Now()
@@ -113,10 +118,12 @@ func (a *API) ServeHTTP(hw http.ResponseWriter, hr *http.Request) {
 	if hr.Body != nil && hr.Body != http.NoBody {
 		body := &patientBody{ReadCloser: hr.Body, rc: rc, patience: patience}
 		hr.Body = body
-		// net/http reads some of what is left of a body, and would wait for it.
+		// Before it sends a header, net/http reads some of what is left of a body, and
+		// would wait for it.
 		defer func() {
 			if !body.ended {
-				_ = rc.SetReadDeadline(time.Now().Add(min(a.options.StallTimeout, time.Second)))
+				_ = rc.SetReadDeadline(time.Now().Add(leftoverTimeout))
+				_ = rc.SetWriteDeadline(time.Now().Add(2*leftoverTimeout + a.options.StallTimeout))
 			}
 		}()
 	}
@@ -147,7 +154,8 @@ func (a *API) finish(w *response, r *http.Request, err error) (status int, abort
 	if e.Kind == kindGone && a.draining.Load() {
 		e = &Error{Kind: KindUnavailable, Message: "the node is shutting down", retryAfter: 1, cause: err}
 	}
-	gone := e.Kind == kindGone || r.Context().Err() != nil && !a.draining.Load()
+	// A read that times out cancels the context too, although the client is there.
+	gone := e.Kind == kindGone || r.Context().Err() != nil && e.Kind != KindTimeout && !a.draining.Load()
 	switch {
 	case gone:
 		return statusOf[kindGone], true

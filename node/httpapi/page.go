@@ -23,6 +23,7 @@ var chunks = sync.Pool{New: func() any { b := make([]byte, 0, chunkBytes); retur
 // page is the body of a limited answer, in chunks that the budget pays for.
 type page struct {
 	format  *format
+	most    int // see maxPageBytes
 	account account
 	chunks  []*[]byte
 	line    []byte // one item; the page's own
@@ -40,7 +41,7 @@ func (p *page) add(row node.Row) (full bool, err error) {
 	if p.line, err = p.format.appendRow(p.line, row); err != nil {
 		return false, err
 	}
-	if p.items > 0 && p.bytes+len(p.line) > maxPageBytes {
+	if p.items > 0 && p.bytes+len(p.line) > p.most {
 		return true, nil
 	}
 	p.items++
@@ -85,7 +86,7 @@ func (p *page) release() {
 
 // answerPage answers q, which has a limit, with a page.
 func (a *API) answerPage(w http.ResponseWriter, r *request, q *query, f *format) error {
-	p := &page{format: f, account: account{budget: &a.memory}}
+	p := &page{format: f, most: a.pageBytes, account: account{budget: &a.memory}}
 	defer p.release()
 	next, err := a.readPage(r, q, p)
 	if err != nil {

@@ -14,25 +14,22 @@ import (
 // pieceBytes is how much of a body is read or written under one deadline.
 const pieceBytes = 64 << 10
 
-// patience measures how long the peer has kept us waiting against how much it
-// has moved. Time that we spend ourselves does not count.
+// patience is how long the peer may keep us waiting: at most stall, less what it
+// has kept us waiting, more what it has earned by moving bytes. Time that we spend
+// ourselves does not count.
 type patience struct {
-	stall time.Duration // the longest wait for one piece, and a start's grace
-	rate  int64         // bytes a second that the whole must keep beyond that
+	stall time.Duration // the longest wait for one piece
+	rate  int64         // bytes a second that keep patience as it is
 
-	waited time.Duration
-	moved  int64
+	lost time.Duration // Invariant: 0 <= lost
 }
 
 // next returns how long the next piece may take.
-func (p *patience) next() time.Duration {
-	earned := time.Duration(float64(p.moved) / float64(p.rate) * float64(time.Second))
-	return max(min(p.stall, p.stall+earned-p.waited), 0)
-}
+func (p *patience) next() time.Duration { return max(p.stall-p.lost, 0) }
 
 func (p *patience) done(n int, took time.Duration) {
-	p.moved += int64(n)
-	p.waited += took
+	earned := time.Duration(float64(n) / float64(p.rate) * float64(time.Second))
+	p.lost = max(p.lost+took-earned, 0)
 }
 
 // patientBody is a request's body under patience.

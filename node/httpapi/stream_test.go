@@ -1,0 +1,328 @@
+package httpapi
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"net"
+	"net/http"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/trefoildb/trefoil/node"
+	"github.com/trefoildb/trefoil/triple"
+)
+
+// fill adds n triples with values of some size.
+func fill(t testing.TB, store *node.Store, n, valueBytes int) {
+	t.Helper()
+	var all []triple.Triple
+	value := strings.Repeat("v", valueBytes)
+	for i := range n {
+		all = append(all, triple.Triple{Subject: triple.NewIRI(fmt.Sprintf("%s%06d", ex, i)), Predicate: triple.NewIRI(ex + "p"), Object: triple.NewString(value)})
+	}
+	if _, err := store.Add(context.Background(), all); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// brokenStore fails its reads after some rows.
+type brokenStore struct {
+	Store
+	after int
+	err   error
+	panic bool
+}
+
+type brokenSnapshot struct {
+	Snapshot
+	store *brokenStore
+}
+
+func (b *brokenStore) Snapshot() (Snapshot, error) {
+	sn, err := b.Store.Snapshot()
+	return brokenSnapshot{sn, b}, err
+}
+
+func (b brokenSnapshot) Range(ctx context.Context, bounds triple.Bounds, o node.ReadOptions) iter.Seq2[node.Row, error] {
+	return func(yield func(node.Row, error) bool) {
+		n := 0
+		for row, err := range b.Snapshot.Range(ctx, bounds, o) {
+			if n == b.store.after {
+				if b.store.panic {
+					panic("a bug")
+				}
+				yield(node.Row{}, b.store.err)
+				return
+			}
+			if n++; !yield(row, err) {
+				return
+			}
+		}
+	}
+}
+
+func (b *brokenStore) Backup(_ context.Context, w io.Writer) error {
+	if b.after > 0 {
+		if _, err := w.Write(make([]byte, b.after)); err != nil {
+			return err
+		}
+	}
+	return b.err
+}
+
+// TestBrokenStream: an answer that breaks off never looks complete, and one that
+// breaks before anything was sent is an error.
+func TestBrokenStream(t *testing.T) {
+	store := newStore(t)
+	fill(t, store, 2000, 400)
+	broken := &brokenStore{Store: NodeStore(store), err: fmt.Errorf("read: %w", node.ErrCorrupt)}
+	s := serve(t, broken, Options{}, ServerOptions{})
+	for _, crash := range []bool{false, true} {
+		broken.panic = crash
+		for _, accept := range []string{typeNQuads, typeNDJSON, typeJSON} {
+			broken.after = 1500
+			if got := s.get("/range?order=spo", "Accept", accept); got.status != 200 || !errors.Is(got.err, io.ErrUnexpectedEOF) {
+				t.Errorf("%s, panic %t: status %d, %d bytes, error %v", accept, crash, got.status, len(got.body), got.err)
+			}
+			broken.after = 10
+			kind, words := KindCorrupt, "corrupt"
+			if crash {
+				kind, words = KindInternal, "internal error"
+			}
+			s.get("/range?order=spo", "Accept", accept).wantError(t, 500, kind, "", words)
+			broken.after = 1500
+			s.get("/range?order=spo&limit=2000", "Accept", accept).wantError(t, 500, kind, "", words)
+		}
+	}
+	broken.after = 100_000
+	if got := s.get("/backup"); got.status != 200 || !errors.Is(got.err, io.ErrUnexpectedEOF) {
+		t.Errorf("backup: status %d, %d bytes, error %v", got.status, len(got.body), got.err)
+	}
+	broken.after = 0
+	s.get("/backup").wantError(t, 500, KindCorrupt, "", "corrupt")
+	s.idle()
+}
+
+// TestHTTP10: a client that cannot tell a broken stream gets none.
+func TestHTTP10(t *testing.T) {
+	store := newStore(t)
+	fill(t, store, 2000, 400)
+	s := serve(t, NodeStore(store), Options{}, ServerOptions{})
+	for target, want := range map[string]string{
+		"/range?order=spo": "505", "/backup": "505", "/range?order=spo&limit=5": "200", "/range?order=osp&ge=1": "200",
+	} {
+		conn, err := net.Dial("tcp", s.addr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		fmt.Fprintf(conn, "GET %s HTTP/1.0\r\n\r\n", target)
+		text, err := io.ReadAll(conn)
+		if err != nil || !strings.HasPrefix(string(text), "HTTP/1.0 "+want) {
+			t.Errorf("GET %s HTTP/1.0: %.60q, %v", target, text, err)
+		}
+		conn.Close()
+	}
+}
+
+// TestAbandoned: a client that goes away leaves no request, goroutine or snapshot:
+// the store closes at once (see newStore), and TestMain looks for goroutines.
+func TestAbandoned(t *testing.T) {
+	store := newStore(t)
+	fill(t, store, 10_000, 1000)
+	s := serve(t, NodeStore(store), Options{}, ServerOptions{})
+	for range 5 {
+		ctx, cancel := context.WithCancel(context.Background())
+		r, err := http.NewRequestWithContext(ctx, http.MethodGet, s.url+"/range?order=spo", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := s.client.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := io.ReadFull(got.Body, make([]byte, 64<<10)); err != nil {
+			t.Fatal(err)
+		}
+		cancel()
+		got.Body.Close()
+	}
+	s.idle()
+	if got := s.get("/metrics").body; !strings.Contains(got, `trefoil_http_requests_total{door="/range",method="GET",status="499"} 5`) {
+		t.Errorf("abandoned requests are not counted in\n%s", got)
+	}
+}
+
+// TestStalledReader: a client that does not read holds a stream no longer than the
+// stall timeout.
+func TestStalledReader(t *testing.T) {
+	store := newStore(t)
+	fill(t, store, 10_000, 1000)
+	s := serve(t, NodeStore(store), Options{StallTimeout: 50 * time.Millisecond}, ServerOptions{})
+	conn, err := net.Dial("tcp", s.addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	if err := conn.(*net.TCPConn).SetReadBuffer(4 << 10); err != nil {
+		t.Fatal(err)
+	}
+	fmt.Fprintf(conn, "GET /range?order=spo HTTP/1.1\r\nHost: x\r\n\r\n")
+	if line, err := bufio.NewReaderSize(conn, 16).ReadString('\n'); err != nil || !strings.Contains(line, "200") {
+		t.Fatalf("%q, %v", line, err)
+	}
+	s.idle()
+}
+
+// TestSlowReader: a client that keeps a pace, however little at a time, gets all.
+func TestSlowReader(t *testing.T) {
+	store := newStore(t)
+	fill(t, store, 3_000, 1000)
+	s := serve(t, NodeStore(store), Options{StallTimeout: time.Minute, MinBytesPerSecond: 1}, ServerOptions{})
+	got, err := s.client.Get(s.url + "/range?order=spo")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer got.Body.Close()
+	n, piece := 0, make([]byte, 1000)
+	for {
+		m, err := got.Body.Read(piece)
+		n += m
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		runtime.Gosched()
+	}
+	if n < 3_000*1000 {
+		t.Errorf("%d bytes came", n)
+	}
+}
+
+// TestPatience: the arithmetic of deadlines.
+func TestPatience(t *testing.T) {
+	p := patience{stall: 10 * time.Second, rate: 1000}
+	want := func(d time.Duration) {
+		t.Helper()
+		if got := p.next(); got != d {
+			t.Errorf("the next piece may take %s, want %s", got, d)
+		}
+	}
+	want(10 * time.Second)
+	p.done(1, 4*time.Second) // a trickle
+	p.done(1, 4*time.Second)
+	want(2002 * time.Millisecond)
+	p.done(0, 3*time.Second)
+	want(0)
+	p.done(100_000, 10*time.Second) // catches up, and gets no credit for more
+	want(10 * time.Second)
+	for range 1000 { // keeps the pace
+		p.done(1000, time.Second)
+	}
+	want(10 * time.Second)
+	for range 9 { // twice as slow
+		p.done(1000, 2*time.Second)
+	}
+	want(time.Second)
+}
+
+// TestSlowBodies: bodies that stall or trickle are cut off, on doors that take
+// them and on doors that do not.
+func TestSlowBodies(t *testing.T) {
+	store := newStore(t)
+	s := serve(t, NodeStore(store), Options{StallTimeout: 50 * time.Millisecond}, ServerOptions{})
+	for _, test := range []struct{ head, status string }{
+		{"POST /triples HTTP/1.1\r\nContent-Type: text/turtle\r\nContent-Length: 1000", "408"},
+		{"POST /load HTTP/1.1\r\nContent-Type: application/n-triples\r\nContent-Length: 1000", "408"},
+		{"POST /triples HTTP/1.1\r\nContent-Type: text/turtle\r\nTransfer-Encoding: chunked", "408"},
+		{"POST /triples HTTP/1.1\r\nContent-Length: 1000", "415"},
+		{"GET /range?order=spo HTTP/1.1\r\nContent-Length: 1000", "400"},
+		{"POST /nowhere HTTP/1.1\r\nContent-Length: 100000", "404"},
+	} {
+		conn, err := net.Dial("tcp", s.addr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		fmt.Fprintf(conn, "%s\r\nHost: x\r\n\r\n", test.head)
+		stop := make(chan struct{})
+		stopped := make(chan struct{})
+		go func() { // trickles as long as the server takes it
+			defer close(stopped)
+			for {
+				piece := "#"
+				if strings.Contains(test.head, "chunked") {
+					piece = "1\r\n#\r\n"
+				}
+				if _, err := io.WriteString(conn, piece); err != nil {
+					return
+				}
+				select {
+				case <-stop:
+					return
+				case <-time.After(5 * time.Millisecond):
+				}
+			}
+		}()
+		text, _ := io.ReadAll(conn) // may end with a reset
+		if !strings.HasPrefix(string(text), "HTTP/1.1 "+test.status) {
+			t.Errorf("%q: %.100q", test.head, text)
+		}
+		close(stop)
+		<-stopped
+		conn.Close()
+	}
+	s.idle()
+}
+
+// TestBodyBreaksOff: a body that ends before its announced length is no document.
+func TestBodyBreaksOff(t *testing.T) {
+	s, _ := serveTriples(t, "", Options{})
+	for _, head := range []string{
+		"POST /triples HTTP/1.1\r\nContent-Type: application/n-triples\r\nContent-Length: 1000",
+		"POST /triples HTTP/1.1\r\nContent-Type: text/turtle\r\nTransfer-Encoding: chunked",
+		"POST /load HTTP/1.1\r\nContent-Type: application/n-triples\r\nContent-Length: 1000",
+	} {
+		conn, err := net.Dial("tcp", s.addr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		body := "<http://a> <http://b> <http://c> .\n"
+		if strings.Contains(head, "chunked") {
+			body = fmt.Sprintf("%x\r\n%s\r\n", len(body), body)
+		}
+		fmt.Fprintf(conn, "%s\r\nHost: x\r\n\r\n%s", head, body)
+		if err := conn.(*net.TCPConn).CloseWrite(); err != nil {
+			t.Fatal(err)
+		}
+		_, _ = io.ReadAll(conn)
+		conn.Close()
+	}
+	s.idle()
+	if got := s.get("/count"); got.body != `{"count":0,"exact":true}`+"\n" {
+		t.Errorf("half a document was taken: %s", got.body)
+	}
+}
+
+// TestUploadWithPauses: an upload whose sender is busy between pieces, but in time
+// with each, goes through, and the answer is not cut by an old deadline.
+func TestUploadWithPauses(t *testing.T) {
+	s, _ := serveTriples(t, "", Options{StallTimeout: time.Minute, MinBytesPerSecond: 1})
+	r, w := io.Pipe()
+	go func() {
+		for i := range 200 {
+			fmt.Fprintf(w, "<http://a> <http://b> \"%d\" .\n", i)
+			runtime.Gosched()
+		}
+		w.Close()
+	}()
+	if got := s.send("POST", "/load", r, "Content-Type", typeNTriples); got.status != 200 || !strings.Contains(got.body, `"new":200`) {
+		t.Errorf("%d %s", got.status, got.body)
+	}
+}
