@@ -2,8 +2,7 @@
 
 GO          ?= go
 FUZZTIME    ?= 1m
-BENCH       ?= .
-BENCHTIME   ?= 1s
+BENCHFLAGS  ?=
 KILLS       ?= 1000
 STATICCHECK  = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
@@ -33,8 +32,8 @@ lint: ## gofmt, go vet and staticcheck
 fuzz: ## each fuzz target for FUZZTIME (1m)
 	@GO="$(GO)" scripts/fuzz.sh $(FUZZTIME)
 
-bench: ## the benchmarks of docs/BENCHMARKS.md; BENCH=regexp BENCHTIME=1s
-	$(GO) test -run '^$$' -bench '$(BENCH)' -benchtime $(BENCHTIME) -benchmem -timeout 0 ./...
+bench: build ## the figures of docs/BENCHMARKS.md; BENCHFLAGS="-triples 1000000" for less
+	$(GO) run ./integration/bench -trefoil bin/trefoil $(BENCHFLAGS)
 
 torture: ## KILLS (1000) random kills of the server and of loads
 	TREFOIL_KILLS=$(KILLS) $(GO) test -count 1 -v -timeout 0 -run 'Kill' ./integration/...

@@ -54,8 +54,8 @@ done
 cat serve.log
 [ -n "$url" ] || { echo "demo: the server did not start" >&2; exit 1; }
 
-say "4. A range: who was born in the first days of 1990? (order POS: predicate, then object by value)"
-run range --to "$url" --order pos --prefix "<${ub}birthDate>" --ge '"1990-01-01"^^xsd:date' --lt '"1990-01-15"^^xsd:date' --limit 5
+say "4. A range: who was born in the first days of 1998? (order POS: predicate, then object by value)"
+run range --to "$url" --order pos --prefix "<${ub}birthDate>" --ge '"1998-01-01"^^xsd:date' --lt '"1998-01-15"^^xsd:date' --limit 5
 
 say "5. A pattern: all about one department"
 run match --to "$url" '<http://www.Department0.University0.edu> ? ?'

@@ -10,6 +10,7 @@ import (
 type endless struct {
 	unit []byte
 	left int64
+	at   int // in the unit
 }
 
 func (e *endless) Read(p []byte) (int, error) {
@@ -18,7 +19,8 @@ func (e *endless) Read(p []byte) (int, error) {
 	}
 	n := 0
 	for n < len(p) && e.left > 0 {
-		k := copy(p[n:min(len(p), n+len(e.unit))], e.unit)
+		k := copy(p[n:], e.unit[e.at:])
+		e.at = (e.at + k) % len(e.unit)
 		n += k
 		e.left -= int64(k)
 	}
