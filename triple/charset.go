@@ -39,7 +39,7 @@ var asciiClass = func() (table [128]uint8) {
 			table[c] |= classScheme
 		}
 		switch b {
-		case '_', ':': // N-Triples' PN_CHARS_U has ':' too; Turtle's has not
+		case '_': // the grammar of N-Triples has ':' here too; its test suite forbids it, as Turtle does
 			table[c] |= classLabel | classLabel1
 		case '-':
 			table[c] |= classLabel

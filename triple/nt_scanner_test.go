@@ -22,7 +22,7 @@ func TestScannerGood(t *testing.T) {
 		{"<a:s>\t<a:p>\t\t<a:o>\t.\t# <x:y> . \xFF\n<a:s> <a:p> \"o\"@en.", "<a:s> <a:p> <a:o> .\n<a:s> <a:p> \"o\"@en .\n"},
 		{"  <a:s> <a:p> <a:o> .\r\n\t<a:s> <a:p> <a:o2> .\r<a:s> <a:p> <a:o3> .\n\r", "<a:s> <a:p> <a:o> .\n<a:s> <a:p> <a:o2> .\n<a:s> <a:p> <a:o3> .\n"},
 		{"_:a.b <a:p> _:0.", "_:a.b <a:p> _:0 .\n"},
-		{"_:a:b-c·d <a:p> _::é .", "_:a:b-c·d <a:p> _::é .\n"},
+		{"_:a_b-c·d <a:p> _:é .", "_:a_b-c·d <a:p> _:é .\n"},
 		{`<a:s> <a:p> "" .`, `<a:s> <a:p> "" .` + "\n"},
 		{`<a:s> <a:p> "a\tb\b\n\r\f\"\'\\\u00e9\U0001F600" .`, `<a:s> <a:p> "a` + "\tb\b" + `\n\r` + "\f" + `\"'\\é😀" .` + "\n"},
 		{`<a:s> <a:p> "\\" .`, `<a:s> <a:p> "\\" .` + "\n"},
