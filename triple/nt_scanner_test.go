@@ -116,6 +116,8 @@ func TestScannerBad(t *testing.T) {
 		{`<a:s> <a:p> "o"^^<` + RDFLangString + `> .`, false, 18, "needs a language tag"},
 		{`_ <a:p> <a:o> .`, false, 1, "expected ':' after '_'"},
 		{`_: <a:p> <a:o> .`, false, 3, "expected a blank node label after '_:', found ' '"},
+		{`_::a <a:p> <a:o> .`, false, 3, "expected a blank node label after '_:', found ':'"},
+		{`_:a:b <a:p> <a:o> .`, false, 4, "expected a term (<IRI>, _:label or \"literal\"), found ':'"},
 		{`_:-a <a:p> <a:o> .`, false, 3, "expected a blank node label"},
 		{`_:a. <a:p> <a:o> .`, false, 4, "expected a term"},
 		{`@prefix a: <a:> .`, false, 1, "expected a term"},

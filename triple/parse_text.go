@@ -54,6 +54,7 @@ func ParseTerms(text string) ([]Term, error) {
 func ParsePattern(text string) (Pattern, error) {
 	var p Pattern
 	places := [...]*Term{&p.Subject, &p.Predicate, &p.Object, &p.Graph}
+	text = strings.TrimRight(text, " \t\r\n")
 	n := 0
 	for {
 		text = strings.TrimLeft(text, " \t\r\n")
