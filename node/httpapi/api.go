@@ -106,7 +106,7 @@ func New(store Store, options Options) (*API, error) {
 }
 
 // leftoverTimeout is how long a body may go on coming that nobody reads any more.
-const leftoverTimeout = time.Second
+var leftoverTimeout = time.Second // a variable for tests
 
 // ServeHTTP answers one request.
 func (a *API) ServeHTTP(hw http.ResponseWriter, hr *http.Request) {
@@ -160,6 +160,9 @@ func (a *API) finish(w *response, r *http.Request, err error) (status int, abort
 	case gone:
 		return statusOf[kindGone], true
 	case e.Status() >= http.StatusInternalServerError && e.Kind != KindBusy && e.Kind != KindUnavailable, w.status != 0:
+		if e.cause != nil {
+			err = e.cause
+		}
 		a.options.Logger.Error("request failed", "method", r.Method, "path", r.URL.Path, "sent", w.status != 0, "err", err)
 	}
 	if w.status != 0 {

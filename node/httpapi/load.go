@@ -42,7 +42,7 @@ func (a *API) postLoad(w http.ResponseWriter, r *request) error {
 	if err != nil {
 		return err
 	}
-	report := &rejectReport{most: defaultRejects}
+	report := &rejectReport{most: defaultRejects, room: maxRejectBytes}
 	options, err := a.loadOptions(r.params, report)
 	if err != nil {
 		return err
@@ -141,13 +141,14 @@ func loadError(err error, in *body) error {
 //	# body:LINE:COLUMN: reason
 //	the statement, which may have several lines
 type rejectReport struct {
-	most int
+	most int // statements
+	room int // bytes
 	text bytes.Buffer
 }
 
 // Write takes what there is room for, and the rest as if there were.
 func (r *rejectReport) Write(p []byte) (int, error) {
-	r.text.Write(p[:min(len(p), maxRejectBytes-r.text.Len())])
+	r.text.Write(p[:min(len(p), r.room-r.text.Len())])
 	return len(p), nil
 }
 

@@ -134,7 +134,7 @@ func TestHTTP10(t *testing.T) {
 // the store closes at once (see newStore), and TestMain looks for goroutines.
 func TestAbandoned(t *testing.T) {
 	store := newStore(t)
-	fill(t, store, 10_000, 1000)
+	fill(t, store, 5_000, 1000)
 	s := serve(t, NodeStore(store), Options{}, ServerOptions{})
 	for range 5 {
 		ctx, cancel := context.WithCancel(context.Background())
@@ -162,7 +162,7 @@ func TestAbandoned(t *testing.T) {
 // stall timeout.
 func TestStalledReader(t *testing.T) {
 	store := newStore(t)
-	fill(t, store, 10_000, 1000)
+	fill(t, store, 5_000, 1000)
 	s := serve(t, NodeStore(store), Options{StallTimeout: 50 * time.Millisecond}, ServerOptions{})
 	conn, err := net.Dial("tcp", s.addr)
 	if err != nil {
@@ -237,7 +237,9 @@ func TestPatience(t *testing.T) {
 // them and on doors that do not.
 func TestSlowBodies(t *testing.T) {
 	store := newStore(t)
-	s := serve(t, NodeStore(store), Options{StallTimeout: 50 * time.Millisecond}, ServerOptions{})
+	leftoverTimeout = 50 * time.Millisecond // before the server starts
+	t.Cleanup(func() { leftoverTimeout = time.Second })
+	s := serve(t, NodeStore(store), Options{StallTimeout: 500 * time.Millisecond, MinBytesPerSecond: 1 << 20}, ServerOptions{})
 	for _, test := range []struct{ head, status string }{
 		{"POST /triples HTTP/1.1\r\nContent-Type: text/turtle\r\nContent-Length: 1000", "408"},
 		{"POST /load HTTP/1.1\r\nContent-Type: application/n-triples\r\nContent-Length: 1000", "408"},

@@ -1,0 +1,229 @@
+package httpapi
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// TestConnections: beyond the cap a connection waits until one closes.
+func TestConnections(t *testing.T) {
+	s := serve(t, NodeStore(newStore(t)), Options{}, ServerOptions{MaxConnections: 2})
+	dial := func() net.Conn {
+		conn, err := net.Dial("tcp", s.addr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { conn.Close() })
+		return conn
+	}
+	ask := func(conn net.Conn) {
+		fmt.Fprintf(conn, "GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
+	}
+	hear := func(conn net.Conn) error {
+		line, err := bufio.NewReader(conn).ReadString('\n')
+		if err == nil && !strings.Contains(line, "200") {
+			err = errors.New(line)
+		}
+		return err
+	}
+	first, second := dial(), dial()
+	for _, conn := range []net.Conn{first, second} {
+		ask(conn)
+		if err := hear(conn); err != nil {
+			t.Fatal(err)
+		}
+	}
+	third := dial()
+	ask(third)
+	if err := third.SetReadDeadline(time.Now().Add(50 * time.Millisecond)); err != nil {
+		t.Fatal(err)
+	}
+	if err := hear(third); err == nil {
+		t.Fatal("three connections are served where two may be")
+	}
+	first.Close()
+	if err := third.SetReadDeadline(time.Time{}); err != nil {
+		t.Fatal(err)
+	}
+	if err := hear(third); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestHeaders: slow and huge headers.
+func TestHeaders(t *testing.T) {
+	s := serve(t, NodeStore(newStore(t)), Options{}, ServerOptions{ReadHeaderTimeout: 50 * time.Millisecond, IdleTimeout: 50 * time.Millisecond})
+	for _, start := range []string{"", "GET /hea", "GET /healthz HTTP/1.1\r\nHost: x\r\nX-"} {
+		conn, err := net.Dial("tcp", s.addr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := io.WriteString(conn, start); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := io.ReadAll(conn); err != nil { // until the server hangs up
+			t.Error(err)
+		}
+		conn.Close()
+	}
+	if got := s.get(target("/triples", "o", `"`+strings.Repeat("x", 200<<10)+`"`)); got.status != 200 {
+		t.Errorf("a long term: %d", got.status)
+	}
+	if got := s.get(target("/triples", "o", `"`+strings.Repeat("x", 300<<10)+`"`)); got.status != http.StatusRequestHeaderFieldsTooLarge {
+		t.Errorf("a huge header: %d", got.status)
+	}
+}
+
+// stream opens an unlimited answer and reads its beginning.
+func stream(t testing.TB, s *testServer) *http.Response {
+	t.Helper()
+	got, err := s.client.Get(s.url + "/range?order=spo")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { got.Body.Close() })
+	if _, err := io.ReadFull(got.Body, make([]byte, 1000)); err != nil {
+		t.Fatal(err)
+	}
+	return got
+}
+
+// TestShutdown: running requests end, new ones are refused, the node is not ready.
+func TestShutdown(t *testing.T) {
+	store := newStore(t)
+	fill(t, store, 5_000, 1000)
+	s := serve(t, NodeStore(store), Options{}, ServerOptions{})
+	got := stream(t, s)
+	done := make(chan error, 1)
+	go func() { done <- s.server.Shutdown(context.Background()) }()
+	eventually(t, "the shutdown to begin", s.api.draining.Load)
+	ready := newRecorder(s.api, "/readyz")
+	ready.wantError(t, 503, KindUnavailable, "", "shutting down")
+	n, err := io.Copy(io.Discard, got.Body)
+	if err != nil || n < 5_000_000 {
+		t.Errorf("the running stream: %d bytes, %v", n, err)
+	}
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+	if _, err := net.Dial("tcp", s.addr); err == nil {
+		t.Error("the port is still open")
+	}
+}
+
+// newRecorder answers a request without a connection.
+func newRecorder(handler http.Handler, target string) answer {
+	w := &recorder{header: http.Header{}}
+	r, _ := http.NewRequest(http.MethodGet, target, nil)
+	handler.ServeHTTP(w, r)
+	return answer{w.status, w.header, w.body.String(), nil}
+}
+
+type recorder struct {
+	header http.Header
+	status int
+	body   bytes.Buffer
+}
+
+func (r *recorder) Header() http.Header         { return r.header }
+func (r *recorder) WriteHeader(status int)      { r.status = status }
+func (r *recorder) Write(b []byte) (int, error) { return r.body.Write(b) }
+
+// TestShutdownInTime: what does not end by the deadline is cut off, and is over
+// when Shutdown returns.
+func TestShutdownInTime(t *testing.T) {
+	store := newStore(t)
+	fill(t, store, 5_000, 1000)
+	s := serve(t, NodeStore(store), Options{}, ServerOptions{})
+	got := stream(t, s) // and does not read on
+	body, bodyWriter := io.Pipe()
+	defer bodyWriter.Close()
+	upload := make(chan error, 1)
+	go func() {
+		r, _ := http.NewRequest(http.MethodPost, s.url+"/load", body)
+		r.Header.Set("Content-Type", typeNTriples)
+		got, err := s.client.Do(r)
+		if err == nil {
+			got.Body.Close()
+		}
+		upload <- err
+	}()
+	fmt.Fprintf(bodyWriter, "<http://a> <http://b> \"1\" .\n")
+	eventually(t, "the load to begin", func() bool { return len(s.api.loads) == 1 })
+	ctx, cancel := context.WithTimeout(context.Background(), 50*time.Millisecond)
+	defer cancel()
+	if err := s.server.Shutdown(ctx); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("shutdown: %v", err)
+	}
+	s.server.running.mu.Lock()
+	if s.server.running.n != 0 {
+		t.Errorf("%d requests still run", s.server.running.n)
+	}
+	s.server.running.mu.Unlock()
+	if _, err := io.Copy(io.Discard, got.Body); err == nil {
+		t.Error("the stream that was cut off looks complete")
+	}
+	bodyWriter.Close()
+	<-upload
+}
+
+// TestShutdownUnserved: a server that never served can be shut down, and twice.
+func TestShutdownUnserved(t *testing.T) {
+	api, err := New(NodeStore(newStore(t)), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	server, err := NewServer(api, ServerOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if err := server.Shutdown(context.Background()); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// TestLogs: requests at debug, failures once at error, refusals at debug only.
+func TestLogs(t *testing.T) {
+	var mu sync.Mutex
+	var text bytes.Buffer
+	logger := slog.New(slog.NewTextHandler(lockedWriter{&mu, &text}, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	store := newStore(t)
+	fill(t, store, 100, 100)
+	s := serve(t, &brokenStore{Store: NodeStore(store), after: 10, panic: true}, Options{Logger: logger}, ServerOptions{Logger: logger})
+	s.get("/range?order=spo")
+	s.get("/range?order=bad")
+	s.get("/healthz")
+	s.idle()
+	mu.Lock()
+	defer mu.Unlock()
+	if n := strings.Count(text.String(), "level=ERROR"); n != 1 || !strings.Contains(text.String(), "a bug") || !strings.Contains(text.String(), "stream_test.go") {
+		t.Errorf("%d errors in the log, one with the panic's place expected:\n%s", n, text.String())
+	}
+	if n := strings.Count(text.String(), "level=DEBUG msg=request"); n != 3 {
+		t.Errorf("%d requests in the log, want 3:\n%s", n, text.String())
+	}
+}
+
+type lockedWriter struct {
+	mu *sync.Mutex
+	w  io.Writer
+}
+
+func (l lockedWriter) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.w.Write(p)
+}
