@@ -60,6 +60,9 @@ func (s *Store) checkpoint(ctx context.Context, dir string) (err error) {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
+	if s.options.ReadOnly {
+		return fmt.Errorf("%w: Pebble makes checkpoints of databases that it can write", ErrReadOnly)
+	}
 	if _, err := fs.Stat(dir); err == nil {
 		return fmt.Errorf("%w: it exists", ErrInvalid)
 	}
@@ -75,11 +78,7 @@ func (s *Store) checkpoint(ctx context.Context, dir string) (err error) {
 	if err := makeDirectory(fs, work); err != nil {
 		return err
 	}
-	var options []pebble.CheckpointOption
-	if !s.options.ReadOnly {
-		options = append(options, pebble.WithFlushedWAL())
-	}
-	if err := s.db.Checkpoint(fs.PathJoin(work, storeName), options...); err != nil {
+	if err := s.db.Checkpoint(fs.PathJoin(work, storeName), pebble.WithFlushedWAL()); err != nil {
 		return err
 	}
 	if err := writeVersion(fs, work, s.id); err != nil {
@@ -103,9 +102,6 @@ func (s *Store) Backup(ctx context.Context, w io.Writer) error {
 }
 
 func (s *Store) backup(ctx context.Context, w io.Writer) (err error) {
-	if s.options.ReadOnly {
-		return fmt.Errorf("%w: a checkpoint is made in the data directory", ErrReadOnly)
-	}
 	fs := s.options.FS
 	dir := s.path(tmpName, fmt.Sprintf("backup-%d", s.copies.Add(1)))
 	if err := s.checkpoint(ctx, dir); err != nil {

@@ -26,6 +26,8 @@ var (
 	// ErrFailed: an earlier write or sync failed, so that it is not known what the
 	// disk holds. The store takes no more writes; open it anew.
 	ErrFailed = errors.New("the store has failed")
+	// ErrBusy: the disk holds up writes, and this one was not begun in time.
+	ErrBusy = errors.New("the disk holds up writes")
 	// ErrUnknown: a write was begun and did not end in time. It may be done, or be
 	// done later.
 	ErrUnknown = errors.New("the outcome of the write is unknown")

@@ -7,9 +7,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"syscall"
-	"time"
-
-	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
 // health is what is known of the disk under a store. Its zero value is healthy
@@ -35,14 +32,26 @@ func newHealth(o Options) health {
 // fail records an error after which it is not known what the disk holds.
 func (h *health) fail(err error) {
 	h.failOnce.Do(func() {
+		if isFull(err) {
+			err = fmt.Errorf("%w: %w", ErrDiskFull, err)
+		}
 		err = fmt.Errorf("%w: %w", ErrFailed, err)
 		h.failure.Store(&err)
 		close(h.failed)
 		h.log.Error("the store takes no more writes", "error", err)
-		if h.onFatal != nil {
+		if h.onFatal != nil && !h.isClosing() {
 			go h.onFatal(err)
 		}
 	})
+}
+
+func (h *health) isClosing() bool {
+	select {
+	case <-h.closing:
+		return true
+	default:
+		return false
+	}
 }
 
 // err returns the error that ended writes, nil where they go on.
@@ -57,7 +66,7 @@ func (h *health) err() error {
 // again and again.
 func (h *health) backgroundError(err error) {
 	h.retrying.Store(true)
-	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
+	if isFull(err) {
 		h.full.Store(true)
 	}
 	h.log.Error("background error", "error", err)
@@ -69,32 +78,6 @@ func (h *health) recovered() {
 	h.full.Store(false)
 }
 
-// guardedFS is the file system that Pebble works on. Pebble repeats a failed
-// flush at once and for ever; new files are held up a little while it does, and
-// refused after a failure that is for good.
-type guardedFS struct {
-	vfs.FS
-	health *health
+func isFull(err error) bool {
+	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
 }
-
-const retryPause = 100 * time.Millisecond
-
-// Create implements [vfs.FS]. Pebble calls it without holding locks.
-func (g guardedFS) Create(name string, category vfs.DiskWriteCategory) (vfs.File, error) {
-	err := g.health.err()
-	if err != nil || g.health.retrying.Load() {
-		pause := time.NewTimer(retryPause)
-		defer pause.Stop()
-		select {
-		case <-pause.C:
-		case <-g.health.closing:
-		}
-	}
-	if err != nil {
-		return nil, err
-	}
-	return g.FS.Create(name, category)
-}
-
-// Unwrap implements [vfs.FS].
-func (g guardedFS) Unwrap() vfs.FS { return g.FS }

@@ -18,7 +18,7 @@ const (
 // pebbleOptions returns the options that the database is opened with.
 func (s *Store) pebbleOptions() *pebble.Options {
 	o := &pebble.Options{
-		FS:                          guardedFS{s.options.FS, &s.health},
+		FS:                          newGuardedFS(s.options.FS, &s.health),
 		ReadOnly:                    s.options.ReadOnly,
 		CacheSize:                   s.options.CacheBytes,
 		MemTableSize:                uint64(s.options.MemTableBytes),

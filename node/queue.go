@@ -2,6 +2,7 @@ package node
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -27,11 +28,11 @@ func (q *queue) init(limit int64) {
 	q.room = make(chan struct{})
 }
 
-// put adds a request, and waits while there is no room for it.
+// put adds a request, and waits while there is no room for it, until ctx ends.
 func (q *queue) put(ctx context.Context, r *request) error {
 	for {
-		if err := ctx.Err(); err != nil {
-			return err
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
 		}
 		q.mu.Lock()
 		if q.closed {
@@ -113,25 +114,49 @@ func (q *queue) close() {
 
 // do puts a request and waits for its answer. A context that ends takes the
 // request back while it waits in the queue; once the committer has it, it goes
-// on to its end, or to the timeout.
-func (q *queue) do(ctx context.Context, r *request, timeout time.Duration) error {
-	if err := q.put(ctx, r); err != nil {
+// on to its end. The timeout ends both, and so does a failure of the store.
+func (q *queue) do(ctx context.Context, r *request, h *health, timeout time.Duration) error {
+	if h.full.Load() {
+		return ErrDiskFull
+	}
+	stalled := fmt.Errorf("%w for %s", ErrBusy, timeout)
+	limited, cancel := context.WithTimeoutCause(ctx, timeout, stalled)
+	defer cancel()
+	if err := q.put(limited, r); err != nil {
 		return err
 	}
-	select {
-	case <-r.done:
-		return r.err
-	case <-ctx.Done():
-		if r.state.CompareAndSwap(stateQueued, stateWithdrawn) {
-			return ctx.Err()
+	var taken <-chan struct{} // the second time: what ctx says does not count any more
+	for ended := limited.Done(); ; ended = taken {
+		select {
+		case <-r.done:
+			return r.err
+		case <-h.failed:
+			return q.abandon(r, h.err(), h.err())
+		case <-ended:
+			err := context.Cause(limited)
+			if errors.Is(err, ErrBusy) {
+				return q.abandon(r, err, fmt.Errorf("%w: %w", ErrUnknown, err))
+			}
+			if r.state.CompareAndSwap(stateQueued, stateWithdrawn) {
+				return err
+			}
+			timer, stop := context.WithTimeoutCause(context.Background(), timeout, stalled)
+			defer stop()
+			limited, taken = timer, timer.Done()
 		}
 	}
-	timer := time.NewTimer(timeout)
-	defer timer.Stop()
+}
+
+// abandon leaves a request that is not answered; the error depends on whether
+// the committer has it.
+func (q *queue) abandon(r *request, queued, taken error) error {
 	select {
 	case <-r.done:
 		return r.err
-	case <-timer.C:
-		return fmt.Errorf("%w: the disk has not answered for %s", ErrUnknown, timeout)
+	default:
 	}
+	if r.state.CompareAndSwap(stateQueued, stateWithdrawn) {
+		return queued
+	}
+	return taken
 }

@@ -38,17 +38,18 @@ type Store struct {
 	sequence sequence
 	counted  counters
 
-	layout    atomic.Pointer[layout]
-	wake      chan struct{} // tells the maintenance that there may be work
-	copies    atomic.Int64  // backups begun and tables of records written, for their names
-	density   density
-	closeOnce sync.Once
-	closeErr  error
+	layout       atomic.Pointer[layout]
+	wake         chan struct{} // tells the maintenance that there may be work
+	copies       atomic.Int64  // backups begun and tables of records written, for their names
+	density      density
+	closeTimeout time.Duration
+	closeOnce    sync.Once
+	closeErr     error
 }
 
-// closeTimeout bounds how long Close waits for readers, and for a write that the
+// defaultCloseTimeout bounds how long Close waits for readers, and for a write that the
 // disk holds up.
-const closeTimeout = 30 * time.Second
+const defaultCloseTimeout = 30 * time.Second
 
 // Open opens the data directory dir, and makes it where it is absent or empty.
 // Until Close no other process can open it.
@@ -67,10 +68,11 @@ func Open(dir string, opts Options) (*Store, error) {
 		}
 	}
 	s := &Store{
-		dir:     dir,
-		options: opts,
-		health:  newHealth(opts),
-		wake:    make(chan struct{}, 1),
+		dir:          dir,
+		options:      opts,
+		health:       newHealth(opts),
+		wake:         make(chan struct{}, 1),
+		closeTimeout: defaultCloseTimeout,
 	}
 	s.queue.init(opts.QueueBytes)
 	s.uses.init()
@@ -149,6 +151,9 @@ func (s *Store) openDatabase() error {
 	if errors.Is(err, pebble.ErrDBNotPristine) {
 		return fmt.Errorf("%w: it holds a database and no VERSION file", ErrVersion)
 	}
+	if err == nil {
+		err = s.health.err() // of a log, which Pebble does not return
+	}
 	if err != nil {
 		return err
 	}
@@ -199,7 +204,7 @@ func (s *Store) apply(batch *pebble.Batch) error {
 	if err := s.db.Apply(batch, pebble.Sync); err != nil {
 		return err
 	}
-	// Where a commit fails Pebble tells its logger, and returns no error.
+	// Where its log fails Pebble is not told (see guardedFS).
 	return s.health.err()
 }
 
@@ -233,7 +238,7 @@ func (s *Store) Close() error {
 func (s *Store) close() error {
 	s.queue.close()
 	close(s.health.closing)
-	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
+	ctx, cancel := context.WithTimeout(context.Background(), s.closeTimeout)
 	defer cancel()
 	if open := s.uses.close(ctx); open > 0 {
 		return fmt.Errorf("close store: %d snapshots or iterators are still open", open)
@@ -243,13 +248,27 @@ func (s *Store) close() error {
 		s.running.Wait()
 		close(stopped)
 	}()
-	select {
-	case <-stopped:
-	case <-ctx.Done():
+	if !s.waitStopped(stopped) {
 		return fmt.Errorf("close store: a write does not end: %w", errors.Join(ErrUnknown, s.health.err()))
 	}
 	err := s.db.Close()
 	return wrap("close store", errors.Join(err, s.lock.Close()))
+}
+
+// waitStopped waits for the goroutines of the store. A write that waits for
+// flushes, which find no room on the disk, is let go by a failure.
+func (s *Store) waitStopped(stopped <-chan struct{}) bool {
+	for _, wait := range []time.Duration{s.closeTimeout / 3, 2 * s.closeTimeout / 3} {
+		timer := time.NewTimer(wait)
+		select {
+		case <-stopped:
+			timer.Stop()
+			return true
+		case <-timer.C:
+			s.health.fail(errors.New("the store was closed while the disk held up a write"))
+		}
+	}
+	return false
 }
 
 // makeDirectory makes dir and the directories above it, so that they are there

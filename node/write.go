@@ -54,7 +54,7 @@ func (s *Store) write(ctx context.Context, kind kind, triples []triple.Triple) (
 		return 0, 0, err
 	}
 	for _, r := range requests {
-		if err := s.queue.do(ctx, r, s.options.WriteTimeout); err != nil {
+		if err := s.queue.do(ctx, r, &s.health, s.options.WriteTimeout); err != nil {
 			return changed, unchanged, err
 		}
 		changed += r.changed
@@ -125,7 +125,7 @@ func (s *Store) Annotate(ctx context.Context, t triple.Triple, applicationID str
 		r.data = append([]byte{}, data...)
 		r.size += int64(3 * len(data))
 	}
-	if err := s.queue.do(ctx, r, s.options.WriteTimeout); err != nil {
+	if err := s.queue.do(ctx, r, &s.health, s.options.WriteTimeout); err != nil {
 		return wrap("annotate", err)
 	}
 	return nil

@@ -1,0 +1,240 @@
+package node
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"sort"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/trefoildb/trefoil/rdfload"
+	"github.com/trefoildb/trefoil/triple"
+)
+
+// benchTriples is how many triples the read benchmarks read.
+const benchTriples = 500_000
+
+func openDisk(t testing.TB, o Options) *Store {
+	t.Helper()
+	s, err := Open(filepath.Join(t.TempDir(), "data"), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Errorf("close: %v", err)
+		}
+	})
+	return s
+}
+
+// BenchmarkAddBatches adds batches of 1,000 triples, each durable before the next.
+func BenchmarkAddBatches(b *testing.B) {
+	s := openDisk(b, Options{})
+	const batch = 1000
+	n := 0
+	for b.Loop() {
+		b.StopTimer()
+		triples := students(n, n+batch)
+		n += batch
+		b.StartTimer()
+		add(b, s, triples...)
+	}
+	b.ReportMetric(float64(b.N*batch)/b.Elapsed().Seconds(), "triples/s")
+}
+
+// BenchmarkAddBatchesParallel does it from four goroutines.
+func BenchmarkAddBatchesParallel(b *testing.B) {
+	s := openDisk(b, Options{})
+	const batch = 1000
+	var next atomic.Int64
+	b.SetParallelism(2)
+	b.RunParallel(func(pb *testing.PB) {
+		for pb.Next() {
+			n := int(next.Add(batch))
+			add(b, s, students(n-batch, n)...)
+		}
+	})
+	b.ReportMetric(float64(b.N*batch)/b.Elapsed().Seconds(), "triples/s")
+}
+
+// BenchmarkAddSingles adds one triple at a time from each of 64 goroutines.
+func BenchmarkAddSingles(b *testing.B) {
+	s := openDisk(b, Options{})
+	var next atomic.Int64
+	var wait sync.WaitGroup
+	b.ResetTimer()
+	for range 64 {
+		wait.Go(func() {
+			for n := next.Add(1); n <= int64(b.N); n = next.Add(1) {
+				if _, err := s.Add(ctx, []triple.Triple{student(int(n))}); err != nil {
+					b.Error(err)
+				}
+			}
+		})
+	}
+	wait.Wait()
+	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "triples/s")
+}
+
+var benchStore struct {
+	once  sync.Once
+	store *Store
+	dir   string
+}
+
+// loaded returns a store of benchTriples that all read benchmarks share, loaded
+// as a bulk load does.
+func loaded(b *testing.B) *Store {
+	benchStore.once.Do(func() {
+		dir, err := os.MkdirTemp("", "trefoil-bench")
+		if err != nil {
+			b.Fatal(err)
+		}
+		benchStore.dir = dir
+		s, err := Open(filepath.Join(dir, "data"), Options{})
+		if err != nil {
+			b.Fatal(err)
+		}
+		loadTriples(b, s, "bench", students(0, benchTriples))
+		benchStore.store = s
+	})
+	return benchStore.store
+}
+
+// loadTriples loads triples through the sink, as a bulk load does.
+func loadTriples(t testing.TB, s *Store, id string, triples []triple.Triple) {
+	t.Helper()
+	sink := s.Sink()
+	start, err := sink.Begin(ctx, id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if start.Existing != nil {
+		if err := start.Existing.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := sink.Publish(ctx, rdfload.Record{ID: id, Read: int64(len(triples)), New: int64(len(triples))}, writeTables(t, s, id, triples, start.Stamp)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// writeTables writes one table for each order that has rows.
+func writeTables(t testing.TB, s *Store, id string, triples []triple.Triple, stamp triple.Stamp) []string {
+	t.Helper()
+	sink := s.Sink()
+	var tables []string
+	for _, o := range triple.Orders {
+		var rows []tableRow
+		for _, tr := range triples {
+			if key, _ := triple.AppendKey(nil, o, tr); len(key) > 0 {
+				rows = append(rows, tableRow{key, triple.AppendValue(nil, stamp, tr)})
+			}
+		}
+		if len(rows) == 0 {
+			continue
+		}
+		slices.SortFunc(rows, func(a, b tableRow) int { return bytes.Compare(a.key, b.key) })
+		rows = slices.CompactFunc(rows, func(a, b tableRow) bool { return bytes.Equal(a.key, b.key) })
+		path := s.options.FS.PathJoin(sink.Dir(), fmt.Sprintf("%s-%s.sst", id, o))
+		table, err := sink.CreateTable(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, row := range rows {
+			if err := table.Set(row.key, row.value); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := table.Close(); err != nil {
+			t.Fatal(err)
+		}
+		tables = append(tables, path)
+	}
+	return tables
+}
+
+type tableRow struct{ key, value []byte }
+
+// BenchmarkScan goes through all of SPO.
+func BenchmarkScan(b *testing.B) {
+	sn := snapshot(b, loaded(b))
+	rows := 0
+	for b.Loop() {
+		rows = 0
+		for _, err := range sn.Match(ctx, triple.Pattern{}, ReadOptions{}) {
+			if err != nil {
+				b.Fatal(err)
+			}
+			rows++
+		}
+	}
+	b.ReportMetric(float64(b.N*rows)/b.Elapsed().Seconds(), "triples/s")
+	b.ReportMetric(float64(sn.store.Status().Bytes)/float64(rows), "B/triple")
+}
+
+// BenchmarkPattern answers patterns of a few triples from a warm cache.
+func BenchmarkPattern(b *testing.B) {
+	s := loaded(b)
+	patterns := map[string]func(i int) triple.Pattern{
+		"sp?": func(i int) triple.Pattern {
+			return triple.Pattern{Subject: student(i).Subject, Predicate: student(i).Predicate}
+		},
+		"?po": func(i int) triple.Pattern {
+			i = i/5*5 + 1
+			return triple.Pattern{Predicate: student(i).Predicate, Object: student(i).Object}
+		},
+		"??o": func(i int) triple.Pattern { return triple.Pattern{Object: student(i/5*5 + 1).Object} },
+		"s?o": func(i int) triple.Pattern {
+			return triple.Pattern{Subject: student(i).Subject, Object: student(i).Object}
+		},
+		"s??": func(i int) triple.Pattern { return triple.Pattern{Subject: student(i).Subject} },
+	}
+	for name, pattern := range patterns {
+		b.Run(name, func(b *testing.B) {
+			b.ReportAllocs()
+			var took []time.Duration
+			i := 0
+			for b.Loop() {
+				i = (i + 7919*101) % benchTriples
+				p := pattern(i)
+				start := time.Now()
+				sn, err := s.Snapshot()
+				if err != nil {
+					b.Fatal(err)
+				}
+				rows := 0
+				for _, err := range sn.Match(ctx, p, ReadOptions{}) {
+					if err != nil {
+						b.Fatal(err)
+					}
+					rows++
+				}
+				sn.Close()
+				took = append(took, time.Since(start))
+				if rows == 0 {
+					b.Fatalf("%v: no rows", p)
+				}
+			}
+			sort.Slice(took, func(i, j int) bool { return took[i] < took[j] })
+			b.ReportMetric(float64(took[len(took)/2])/1e3, "µs-median")
+			b.ReportMetric(float64(took[len(took)*99/100])/1e3, "µs-p99")
+		})
+	}
+}
+
+// BenchmarkEstimate estimates a pattern of many triples.
+func BenchmarkEstimate(b *testing.B) {
+	sn := snapshot(b, loaded(b))
+	for b.Loop() {
+		if _, _, err := sn.Estimate(triple.Pattern{Predicate: iri("takes")}); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

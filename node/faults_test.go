@@ -1,0 +1,344 @@
+package node
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
+
+	"github.com/trefoildb/trefoil/triple"
+)
+
+var errDisk = errors.New("the disk is on fire")
+
+// failAt returns a file system that fails at its n-th write operation, and where
+// forever is set at all later ones; the counter tells how many there were.
+func failAt(fs vfs.FS, n int, forever bool) (vfs.FS, *atomic.Int64) {
+	count := new(atomic.Int64)
+	return errorfs.Wrap(fs, errorfs.InjectorFunc(func(op errorfs.Op) error {
+		if op.Kind.ReadOrWrite() != errorfs.OpIsWrite {
+			return nil
+		}
+		at := count.Add(1) - 1
+		if at == int64(n) || forever && at > int64(n) {
+			return fmt.Errorf("%w: %s %s", errDisk, op.Path, time.Now().Format("05.000"))
+		}
+		return nil
+	})), count
+}
+
+// A write or sync that fails is never acknowledged, nothing hangs, and what was
+// acknowledged is there after a restart.
+func TestWriteErrors(t *testing.T) {
+	for _, forever := range []bool{true, false} {
+		for stop := 0; stop < 400; stop += 13 {
+			fs := vfs.NewCrashableMem()
+			s := openFor(t, fs)
+			s.Close()
+			faulty, _ := failAt(fs, stop, forever)
+			writeUntilFailure(t, fs, faulty, stop)
+		}
+	}
+}
+
+func openFor(t *testing.T, fs vfs.FS) *Store {
+	t.Helper()
+	s, err := Open("data", Options{FS: fs, MemTableBytes: minMemTableBytes})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func writeUntilFailure(t *testing.T, fs *vfs.MemFS, faulty vfs.FS, stop int) {
+	t.Helper()
+	var fatal atomic.Int64
+	s, err := Open("data", Options{FS: faulty, MemTableBytes: minMemTableBytes, OnFatal: func(error) { fatal.Add(1) }})
+	var acknowledged []triple.Triple
+	if err == nil {
+		for n := 0; n < 60; n++ {
+			batch := students(n*20, n*20+20)
+			if _, err := s.Add(ctx, batch); err != nil {
+				if !errors.Is(err, ErrFailed) {
+					t.Errorf("write %d failed: %v", stop, err)
+				}
+				break
+			}
+			acknowledged = append(acknowledged, batch...)
+		}
+		if err := s.Err(); err != nil {
+			eventually(t, "OnFatal", func() bool { return fatal.Load() == 1 })
+			if _, err := s.Add(ctx, students(0, 1)); !errors.Is(err, ErrFailed) {
+				t.Errorf("a write after the failure: %v", err)
+			}
+			// Reads go on.
+			if sn, err := s.Snapshot(); err != nil {
+				t.Error(err)
+			} else {
+				if _, err := sn.Count(ctx, triple.Pattern{}); err != nil {
+					t.Error(err)
+				}
+				sn.Close()
+			}
+		}
+		done := make(chan struct{})
+		go func() { s.Close(); close(done) }()
+		select {
+		case <-done:
+		case <-time.After(20 * time.Second):
+			t.Fatalf("write %d failed: Close hangs", stop)
+		}
+	}
+	again := openFor(t, fs.CrashClone(vfs.CrashCloneCfg{}))
+	defer again.Close()
+	checked(t, again)
+	sn := snapshot(t, again)
+	for _, tr := range acknowledged {
+		if ok, err := sn.Has(ctx, tr); !ok || err != nil {
+			t.Fatalf("write %d failed: %s was acknowledged and is not there (%v)", stop, tr, err)
+		}
+	}
+	sn.Close()
+}
+
+func TestDiskFull(t *testing.T) {
+	fs := vfs.NewMem()
+	fs.TestingSetDiskUsage(vfs.DiskUsage{AvailBytes: 10 << 30, TotalBytes: 20 << 30})
+	s := openMem(t, Options{FS: fs})
+	add(t, s, students(0, 100)...)
+	fs.TestingSetDiskUsage(vfs.DiskUsage{AvailBytes: 10 << 20, TotalBytes: 20 << 30})
+	s.disk.checked = time.Time{}
+	if _, err := s.Add(ctx, students(100, 200)); !errors.Is(err, ErrDiskFull) {
+		t.Errorf("add: %v", err)
+	}
+	if _, err := s.Delete(ctx, students(0, 1)); !errors.Is(err, ErrDiskFull) {
+		t.Errorf("delete: %v", err)
+	}
+	if err := s.Sink().Room(1); !errors.Is(err, ErrDiskFull) {
+		t.Errorf("room: %v", err)
+	}
+	if st := s.Status(); st.Error == "" {
+		t.Error("the status says nothing of it")
+	}
+	if r := checked(t, s); r.Triples != 100 {
+		t.Errorf("%d triples", r.Triples)
+	}
+	fs.TestingSetDiskUsage(vfs.DiskUsage{AvailBytes: 10 << 30, TotalBytes: 20 << 30})
+	s.disk.checked = time.Time{}
+	if r := add(t, s, students(100, 200)...); r.Added != 100 {
+		t.Errorf("%+v", r)
+	}
+	if err := s.Sink().Room(8 << 30); err != nil {
+		t.Errorf("room for 8 of 10 GiB: %v", err)
+	}
+	if err := s.Sink().Room(10 << 30); !errors.Is(err, ErrDiskFull) {
+		t.Errorf("room for 10 of 10 GiB: %v", err)
+	}
+}
+
+// Flushes that find the disk full, whatever the watermark said: writes are
+// refused and nothing hangs, and go on when there is room.
+func TestFlushFindsDiskFull(t *testing.T) {
+	var full atomic.Bool
+	fs := errorfs.Wrap(vfs.NewMem(), errorfs.InjectorFunc(func(op errorfs.Op) error {
+		if full.Load() && op.Kind == errorfs.OpFileWrite && strings.HasSuffix(op.Path, ".sst") {
+			return syscall.ENOSPC
+		}
+		return nil
+	}))
+	s := openMem(t, Options{FS: fs, MemTableBytes: minMemTableBytes, MinFreeBytes: -1, WriteTimeout: time.Second / 4})
+	full.Store(true)
+	n := 0
+	var err error
+	for ; n < 1_000_000 && err == nil; n += 100 {
+		_, err = s.Add(ctx, students(n, n+100))
+	}
+	if !errors.Is(err, ErrUnknown) && !errors.Is(err, ErrDiskFull) {
+		t.Fatalf("after %d triples: %v", n, err)
+	}
+	if _, err := s.Add(ctx, students(n, n+100)); !errors.Is(err, ErrDiskFull) {
+		t.Fatalf("the next one: %v", err)
+	}
+	full.Store(false)
+	eventually(t, "writes go on", func() bool {
+		_, err := s.Add(ctx, students(n, n+100))
+		return err == nil
+	})
+	checked(t, s)
+}
+
+// A store that is closed while the disk is full comes to its end, and what was
+// acknowledged is there when there is room again.
+func TestCloseWhileDiskFull(t *testing.T) {
+	var full atomic.Bool
+	mem := vfs.NewMem()
+	fs := errorfs.Wrap(mem, errorfs.InjectorFunc(func(op errorfs.Op) error {
+		if full.Load() && op.Kind == errorfs.OpFileWrite && strings.HasSuffix(op.Path, ".sst") {
+			return syscall.ENOSPC
+		}
+		return nil
+	}))
+	s, err := Open("data", Options{FS: fs, MemTableBytes: minMemTableBytes, MinFreeBytes: -1, WriteTimeout: time.Second / 4})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.closeTimeout = 2 * time.Second
+	full.Store(true)
+	n := 0
+	for ; err == nil; n += 100 {
+		_, err = s.Add(ctx, students(n, n+100))
+	}
+	n -= 100
+	if err := s.Close(); err != nil {
+		t.Errorf("close: %v", err)
+	}
+	s = openMem(t, Options{FS: mem})
+	if r := checked(t, s); r.Triples != int64(n) && r.Triples != int64(n+100) {
+		t.Errorf("%d triples, %d were acknowledged", r.Triples, n)
+	}
+}
+
+// A disk that does not answer: the writer is told so in time, and those that
+// wait behind it can leave.
+func TestDiskHangs(t *testing.T) {
+	var hang atomic.Bool
+	release := make(chan struct{})
+	fs := errorfs.Wrap(vfs.NewMem(), errorfs.InjectorFunc(func(op errorfs.Op) error {
+		if hang.Load() && (op.Kind == errorfs.OpFileSync || op.Kind == errorfs.OpFileSyncData) {
+			<-release
+		}
+		return nil
+	}))
+	s := openMem(t, Options{FS: fs, WriteTimeout: 50 * time.Millisecond})
+	hang.Store(true)
+	if _, err := s.Add(ctx, students(0, 1)); !errors.Is(err, ErrUnknown) {
+		t.Errorf("add: %v", err)
+	}
+	hang.Store(false)
+	close(release)
+	eventually(t, "writes go on", func() bool {
+		_, err := s.Add(ctx, students(1, 2))
+		return err == nil
+	})
+	if r := checked(t, s); r.Triples != 2 {
+		t.Errorf("%d triples", r.Triples)
+	}
+}
+
+// What was acknowledged before a crash at any moment is there after it, with
+// whatever part of the unsynced data the disk has kept; the orders agree.
+func TestCrashes(t *testing.T) {
+	rng := random(t)
+	fs := vfs.NewCrashableMem()
+	s, err := Open("data", Options{FS: fs, MemTableBytes: minMemTableBytes, MaxSegmentBytes: 8 << 10})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const writers, crashes, batch = 4, 12, 25
+	type state struct {
+		mu   sync.Mutex
+		want map[triple.Triple]bool // acknowledged: there, or not
+		busy map[triple.Triple]bool // being written: either
+	}
+	states := make([]*state, writers)
+	stop := make(chan struct{})
+	var wait sync.WaitGroup
+	var steps atomic.Int64
+	for w := range writers {
+		st := &state{want: map[triple.Triple]bool{}, busy: map[triple.Triple]bool{}}
+		states[w] = st
+		rng := rand.New(rand.NewPCG(rng.Uint64(), 0))
+		wait.Go(func() {
+			for {
+				select {
+				case <-stop:
+					return
+				default:
+				}
+				var triples []triple.Triple
+				for range batch {
+					tr := small(rng)
+					tr.Subject = iri("writer%d/s%d", w, rng.IntN(40))
+					triples = append(triples, tr)
+				}
+				add := rng.IntN(3) > 0
+				st.mu.Lock()
+				for _, tr := range triples {
+					st.busy[tr] = true
+				}
+				st.mu.Unlock()
+				var err error
+				switch {
+				case add:
+					_, err = s.Add(ctx, triples)
+				default:
+					_, err = s.Delete(ctx, triples)
+				}
+				if err == nil && add && rng.IntN(4) == 0 {
+					err = s.Annotate(ctx, triples[0], "app", []byte("x"))
+				}
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				st.mu.Lock()
+				for _, tr := range triples {
+					st.want[tr] = add
+				}
+				clear(st.busy)
+				st.mu.Unlock()
+				steps.Add(1)
+			}
+		})
+	}
+	for crash := range crashes {
+		target := steps.Load() + int64(rng.IntN(40))
+		eventually(t, "steps", func() bool { return steps.Load() >= target || t.Failed() })
+		// What is acknowledged now must be in the clone, unless it is being written
+		// again while the clone is made.
+		want := map[triple.Triple]bool{}
+		for _, st := range states {
+			st.mu.Lock()
+			for tr, there := range st.want {
+				want[tr] = there
+			}
+		}
+		after := fs.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: rng.IntN(101), RNG: rng})
+		for _, st := range states {
+			for tr := range st.busy {
+				delete(want, tr)
+			}
+			st.mu.Unlock()
+		}
+		again, err := Open("data", Options{FS: after})
+		if err != nil {
+			t.Fatalf("crash %d: %v", crash, err)
+		}
+		checked(t, again)
+		sn := snapshot(t, again)
+		for tr, there := range want {
+			if ok, err := sn.Has(ctx, tr); err != nil || ok != there {
+				t.Errorf("crash %d: %s there: %v (%v), acknowledged: %v", crash, tr, ok, err, there)
+			}
+		}
+		sn.Close()
+		if err := again.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	close(stop)
+	wait.Wait()
+	checked(t, s)
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+	t.Logf("%d batches", steps.Load())
+}

@@ -1,0 +1,169 @@
+package node
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"go.uber.org/goleak"
+
+	"github.com/trefoildb/trefoil/triple"
+)
+
+func TestMain(m *testing.M) {
+	// Pebble leaves this one behind where a database cannot be opened.
+	goleak.VerifyTestMain(suite{m}, goleak.IgnoreTopFunction("github.com/cockroachdb/pebble/v2.(*ConcurrencyLimitScheduler).periodicGranter"))
+}
+
+// suite is all tests, then the end of what benchmarks share.
+type suite struct{ *testing.M }
+
+func (s suite) Run() int {
+	code := s.M.Run()
+	if benchStore.store != nil {
+		benchStore.store.Close()
+		os.RemoveAll(benchStore.dir)
+	}
+	return code
+}
+
+var ctx = context.Background()
+
+// openMem opens a store on a file system in memory; it is closed with the test.
+func openMem(t testing.TB, o Options) *Store {
+	t.Helper()
+	if o.FS == nil {
+		o.FS = vfs.NewMem()
+	}
+	s, err := Open("data", o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Errorf("close: %v", err)
+		}
+	})
+	return s
+}
+
+func iri(format string, args ...any) triple.Term {
+	return triple.NewIRI("http://example.org/" + fmt.Sprintf(format, args...))
+}
+
+// student returns the i-th of a row of triples like those of a university.
+func student(i int) triple.Triple {
+	subject := iri("university%d/department%d/student%d", i/5000, i/500%10, i/5)
+	switch i % 5 {
+	case 0:
+		return triple.Triple{Subject: subject, Predicate: iri("type"), Object: iri("Student")}
+	case 1:
+		return triple.Triple{Subject: subject, Predicate: iri("name"), Object: triple.NewString(fmt.Sprintf("Student %d", i/5))}
+	case 2:
+		return triple.Triple{Subject: subject, Predicate: iri("age"), Object: triple.NewTyped(fmt.Sprint(18+i%60), triple.XSDInteger)}
+	case 3:
+		return triple.Triple{Subject: subject, Predicate: iri("takes"), Object: iri("university%d/course%d", i/5000, i*7919%50)}
+	}
+	return triple.Triple{Subject: subject, Predicate: iri("advisor"), Object: iri("university%d/professor%d", i/5000, i*104729%20)}
+}
+
+func students(from, to int) []triple.Triple {
+	var triples []triple.Triple
+	for i := from; i < to; i++ {
+		triples = append(triples, student(i))
+	}
+	return triples
+}
+
+// small returns one of a few triples, so that draws meet the same ones again;
+// some are in named graphs, some have long terms.
+func small(rng *rand.Rand) triple.Triple {
+	t := triple.Triple{
+		Subject:   iri("s%d", rng.IntN(5)),
+		Predicate: iri("p%d", rng.IntN(3)),
+		Object:    triple.NewTyped(fmt.Sprint(rng.IntN(6)), triple.XSDInteger),
+	}
+	switch rng.IntN(6) {
+	case 0:
+		t.Graph = iri("g%d", rng.IntN(2))
+	case 1:
+		t.Object = triple.NewString(fmt.Sprintf("%01200d", rng.IntN(3)))
+	case 2:
+		t.Object = iri("s%d", rng.IntN(5))
+	}
+	return t
+}
+
+func add(t testing.TB, s *Store, triples ...triple.Triple) AddResult {
+	t.Helper()
+	r, err := s.Add(ctx, triples)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func snapshot(t testing.TB, s *Store) *Snapshot {
+	t.Helper()
+	sn, err := s.Snapshot()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { sn.Close() })
+	return sn
+}
+
+// all returns the triples that match p.
+func all(t testing.TB, sn *Snapshot, p triple.Pattern, o ReadOptions) []triple.Triple {
+	t.Helper()
+	var triples []triple.Triple
+	for row, err := range sn.Match(ctx, p, o) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		tr, err := row.Triple()
+		if err != nil {
+			t.Fatal(err)
+		}
+		triples = append(triples, tr)
+	}
+	return triples
+}
+
+// checked fails the test unless the store is in order, and returns the report.
+func checked(t testing.TB, s *Store) CheckReport {
+	t.Helper()
+	report, err := s.Check(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range report.Problems {
+		t.Errorf("check: %+v", p)
+	}
+	return report
+}
+
+// eventually waits for a condition that a goroutine of the store brings about.
+func eventually(t testing.TB, what string, condition func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(20 * time.Second); !condition(); time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("not within 20 seconds: %s", what)
+		}
+	}
+}
+
+// random returns a generator whose seed a failure shows.
+func random(t testing.TB) *rand.Rand {
+	seed := uint64(time.Now().UnixNano())
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Logf("seed %d", seed)
+		}
+	})
+	return rand.New(rand.NewPCG(seed, 0))
+}
