@@ -35,8 +35,9 @@ func (c *backupCmd) Run(e *env) error {
 
 // restoreCmd makes a store of a backup.
 type restoreCmd struct {
-	Data string `required:"" placeholder:"DIR" help:"The data directory to make: absent, or empty."`
-	File string `arg:"" help:"The backup; - is standard input."`
+	Data        string `required:"" placeholder:"DIR" help:"The data directory to make: absent, or empty."`
+	NewIdentity bool   `help:"Give the copy a machine ID of its own, where it is to run beside its original."`
+	File        string `arg:"" help:"The backup; - is standard input."`
 }
 
 func (c *restoreCmd) Run(e *env) error {
@@ -51,6 +52,11 @@ func (c *restoreCmd) Run(e *env) error {
 	}
 	if err := node.Restore(e.ctx, c.Data, in); err != nil {
 		return fmt.Errorf("restore %s: %w", c.File, err)
+	}
+	if c.NewIdentity {
+		if err := node.NewIdentity(c.Data); err != nil {
+			return err
+		}
 	}
 	e.sayf("restored %s into %s", c.File, c.Data)
 	return nil
