@@ -86,9 +86,9 @@ func (c *Client) count(ctx context.Context, query url.Values) (int64, bool, erro
 }
 
 // all yields page after page.
-func (c *Client) all(ctx context.Context, path string, query url.Values, cursor string) iter.Seq2[triple.Triple, error] {
+func (c *Client) all(ctx context.Context, path string, query url.Values, from string) iter.Seq2[triple.Triple, error] {
 	return func(yield func(triple.Triple, error) bool) {
-		for {
+		for cursor := from; ; {
 			text, next, err := c.fetch(ctx, path, query, c.options.PageSize, cursor)
 			if err != nil {
 				yield(triple.Triple{}, err)

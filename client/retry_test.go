@@ -1,0 +1,156 @@
+package client_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/trefoildb/trefoil/client"
+	"github.com/trefoildb/trefoil/node/httpapi"
+	"github.com/trefoildb/trefoil/triple"
+)
+
+// TestBrokenPages: over a network that refuses, loses and cuts, every triple is
+// yielded exactly once.
+func TestBrokenPages(t *testing.T) {
+	url, store := startNode(t, httpapi.Options{})
+	all := numbered(200)
+	if _, err := store.Add(ctx, all); err != nil {
+		t.Fatal(err)
+	}
+	rapid.Check(t, func(rt *rapid.T) {
+		fates := rapid.SliceOfN(rapid.IntRange(0, 9), 1, 12).Draw(rt, "fates")
+		w := newNetwork(t, func(n int, _ *http.Request) fate {
+			switch f := fates[n%len(fates)]; {
+			case n%5 == 4:
+				return fate{} // else it might never end
+			case f == 0:
+				return fate{refuse: true}
+			case f == 1:
+				return fate{lose: true}
+			case f < 6:
+				return fate{cut: int64(f * f * 30)}
+			}
+			return fate{}
+		})
+		c := newClient(t, url, client.Options{HTTPClient: &http.Client{Transport: w}, PageSize: rapid.IntRange(7, 90).Draw(rt, "page")})
+		if got := collect(t, c.Range(ctx, triple.Bounds{Order: triple.SPO}, client.RangeOptions{})); !slices.Equal(got, all) {
+			rt.Fatalf("%d triples of %d, or others", len(got), len(all))
+		}
+	})
+}
+
+// TestRetries: what is sent again, how often, and after which pauses.
+func TestRetries(t *testing.T) {
+	url, _ := startNode(t, httpapi.Options{})
+	answer := func(status int, retryAfter string) fate {
+		header := http.Header{}
+		if retryAfter != "" {
+			header.Set("Retry-After", retryAfter)
+		}
+		return fate{instead: &http.Response{StatusCode: status, Header: header, Body: io.NopCloser(strings.NewReader("<html>")), ProtoMajor: 1, ProtoMinor: 1}}
+	}
+	var pauses []time.Duration
+	new := func(decide func(n int, r *http.Request) fate) (*client.Client, *network) {
+		pauses = nil
+		w := newNetwork(t, decide)
+		return newClient(t, url, client.Options{HTTPClient: &http.Client{Transport: w}, Retries: 3, MinBackoff: time.Second, MaxBackoff: 3 * time.Second,
+			Sleep: func(_ context.Context, d time.Duration) error {
+				pauses = append(pauses, d)
+				return nil
+			}}), w
+	}
+	one := numbered(1)
+
+	t.Run("backoff", func(t *testing.T) {
+		c, w := new(func(int, *http.Request) fate { return fate{refuse: true} })
+		if _, err := c.Count(ctx, triple.Pattern{}); !errors.Is(err, errNetwork) || w.requests() != 4 {
+			t.Fatal(err, w.requests())
+		}
+		for i, most := range []time.Duration{time.Second, 2 * time.Second, 3 * time.Second} {
+			if pauses[i] > most || pauses[i] < most/2 {
+				t.Errorf("pause %d is %s, want up to %s", i, pauses[i], most)
+			}
+		}
+	})
+	t.Run("Retry-After", func(t *testing.T) {
+		for _, header := range []string{"7", time.Now().Add(8 * time.Second).UTC().Format(http.TimeFormat)} {
+			c, _ := new(func(n int, _ *http.Request) fate {
+				if n == 0 {
+					return answer(503, header)
+				}
+				return fate{}
+			})
+			if _, err := c.Count(ctx, triple.Pattern{}); err != nil || len(pauses) != 1 || pauses[0] < 6*time.Second || pauses[0] > 8*time.Second {
+				t.Error(err, pauses)
+			}
+		}
+	})
+	t.Run("a pause beyond the deadline", func(t *testing.T) {
+		c, w := new(func(int, *http.Request) fate { return answer(503, "3600") })
+		soon, cancel := context.WithTimeout(ctx, time.Minute)
+		defer cancel()
+		var e *client.Error
+		if _, err := c.Count(soon, triple.Pattern{}); !errors.As(err, &e) || e.Status != 503 || e.Message != "<html>" || w.requests() != 1 {
+			t.Error(err, w.requests())
+		}
+	})
+	t.Run("statuses", func(t *testing.T) {
+		for status, tries := range map[int]int{429: 4, 502: 4, 503: 4, 504: 4, 500: 1, 507: 1, 404: 1, 413: 1, 301: 1} {
+			c, w := new(func(int, *http.Request) fate { return answer(status, "") })
+			var e *client.Error
+			if _, err := c.Count(ctx, triple.Pattern{}); !errors.As(err, &e) || e.Status != status || w.requests() != tries {
+				t.Errorf("%d: %v after %d tries", status, err, w.requests())
+			}
+		}
+	})
+	t.Run("a lost answer to an add", func(t *testing.T) {
+		c, _ := new(func(n int, _ *http.Request) fate { return fate{lose: n == 0} })
+		if got, err := c.Add(ctx, one); err != nil || got != (client.AddResult{Existing: 1}) {
+			t.Error(got, err)
+		}
+		c, _ = new(func(n int, _ *http.Request) fate { return fate{lose: n == 0} })
+		if got, err := c.Delete(ctx, one); err != nil || got != (client.DeleteResult{Missing: 1}) {
+			t.Error(got, err)
+		}
+		if n, err := c.Count(ctx, triple.Pattern{}); n != 0 || err != nil {
+			t.Error(n, err)
+		}
+	})
+	t.Run("loads and backups", func(t *testing.T) {
+		c, w := new(func(int, *http.Request) fate { return answer(503, "") })
+		if _, err := c.Load(ctx, strings.NewReader(""), client.LoadOptions{}); err == nil || w.requests() != 1 {
+			t.Error(err, w.requests())
+		}
+		if err := c.Backup(ctx, io.Discard); err == nil || w.requests() != 2 {
+			t.Error(err, w.requests())
+		}
+	})
+	t.Run("no retries", func(t *testing.T) {
+		w := newNetwork(t, func(int, *http.Request) fate { return fate{refuse: true} })
+		c := newClient(t, url, client.Options{HTTPClient: &http.Client{Transport: w}, Retries: -1})
+		if _, err := c.Count(ctx, triple.Pattern{}); err == nil || w.requests() != 1 {
+			t.Error(err, w.requests())
+		}
+	})
+	t.Run("strange answers", func(t *testing.T) {
+		for _, header := range []http.Header{{"Link": {`<?x=1>; rel="next"`}}, {"Link": {`<%zz>; rel="next"`}}, {"Content-Length": {"x"}}} {
+			f := answer(200, "")
+			f.instead.Header = header
+			c, _ := new(func(int, *http.Request) fate { return f })
+			if _, err := c.MatchPage(ctx, triple.Pattern{}, client.PageOptions{}); err == nil {
+				t.Errorf("%v was taken", header)
+			}
+			if _, err := c.Status(ctx); err == nil {
+				t.Error("HTML is a status")
+			}
+		}
+	})
+}
