@@ -1,7 +1,10 @@
 package rdfload
 
 import (
+	"errors"
 	"hash/maphash"
+	"math"
+	"sync/atomic"
 )
 
 // dictionary numbers the distinct terms that one worker meets in a run. Terms
@@ -16,17 +19,26 @@ type dictionary struct {
 	// longs holds the whole form of each term that stands shortened in keys.
 	longs     map[uint32][]byte
 	longBytes int
+
+	published atomic.Int64 // what takes said when publish was called, for other goroutines
 }
 
 const firstSlots = 1 << 12
 
-func newDictionary(seed maphash.Seed, budget int64) (*dictionary, error) {
+// maxTerms is how many terms all dictionaries of a run may have together, so that
+// ids and ranks, plus one, fit in 32 bits. A run is sealed long before, see
+// [loader.full].
+const maxTerms = 1<<32 - 2
+
+// newDictionary reserves room for budget bytes of terms, and for as many terms as
+// the budget can hold, but at most limit.
+func newDictionary(seed maphash.Seed, budget int64, limit int) (*dictionary, error) {
 	d := &dictionary{seed: seed, longs: make(map[uint32][]byte)}
 	var err error
 	if d.terms, err = newArena[byte](int(budget)); err != nil {
 		return nil, err
 	}
-	if d.ends, err = newArena[uint64](int(budget / 16)); err != nil {
+	if d.ends, err = newArena[uint64](min(int(budget/16), limit)); err != nil {
 		d.release()
 		return nil, err
 	}
@@ -46,10 +58,29 @@ func (d *dictionary) release() {
 // reset forgets all terms.
 func (d *dictionary) reset() {
 	clear(d.slots.data)
+	d.terms.touch(len(d.terms.data))
+	d.ends.touch(len(d.ends.data))
 	d.terms.data = d.terms.data[:0]
 	d.ends.data = d.ends.data[:0]
 	clear(d.longs)
 	d.longBytes = 0
+	d.publish()
+}
+
+// renew is reset that gives the memory back.
+func (d *dictionary) renew() error {
+	d.reset()
+	d.slots.release()
+	d.longs = make(map[uint32][]byte)
+	err := errors.Join(d.resize(firstSlots), d.terms.renew(), d.ends.renew())
+	d.publish()
+	return err
+}
+
+// resident returns the memory that the arenas take though the dictionary may
+// have less in use.
+func (d *dictionary) resident() int64 {
+	return int64(len(d.slots.data))*8 + d.terms.resident() + d.ends.resident()
 }
 
 // len returns how many terms there are; ids are 0 to len-1.
@@ -64,10 +95,22 @@ func (d *dictionary) term(id uint32) []byte {
 	return d.terms.data[start:d.ends.data[id]]
 }
 
-// bytes returns the memory in use.
-func (d *dictionary) bytes() int64 {
-	return int64(len(d.slots.data))*8 + int64(len(d.terms.data)) + int64(len(d.ends.data))*8 +
+// takes returns the memory in use, with what sealing the run will take for these
+// terms: a copy of each with its end, a rank, a place in sorting, and a count in
+// sorting by graph.
+func (d *dictionary) takes() int64 {
+	const each = 8 + 8 + 4 + 16 + 4
+	return int64(len(d.slots.data))*8 + 2*int64(len(d.terms.data)) + int64(d.len())*each +
 		int64(d.longBytes) + int64(len(d.longs))*96
+}
+
+// publish makes what the dictionary takes known to other goroutines.
+func (d *dictionary) publish() {
+	takes := d.takes()
+	if d.len() > cap(d.ends.data)/4*3 { // of ids: the run must end
+		takes = math.MaxInt64 / 256
+	}
+	d.published.Store(takes)
 }
 
 func (d *dictionary) hash(tag byte, body []byte) uint64 {
@@ -92,15 +135,15 @@ func (d *dictionary) find(hash uint64, tag byte, body []byte) (id uint32, ok boo
 }
 
 // add numbers a term that find did not find. whole is its whole form where it
-// is long, else nil.
+// is long, else nil; the dictionary keeps it, and copies term.
 func (d *dictionary) add(hash uint64, term, whole []byte) (uint32, error) {
+	if len(d.terms.data)+len(term) > cap(d.terms.data) || d.len() == cap(d.ends.data) {
+		return 0, errBudget
+	}
 	if 4*(d.len()+1) > 3*len(d.slots.data) {
 		if err := d.grow(); err != nil {
 			return 0, err
 		}
-	}
-	if len(d.terms.data)+len(term) > cap(d.terms.data) || d.len() == cap(d.ends.data) {
-		return 0, errBudget
 	}
 	id := uint32(d.len())
 	d.terms.data = append(d.terms.data, term...)

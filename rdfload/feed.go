@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"os"
+	"sync/atomic"
 
 	"github.com/trefoildb/trefoil/rdfload/input"
 	"github.com/trefoildb/trefoil/rdfload/syntax"
@@ -18,19 +20,24 @@ import (
 type unit struct {
 	source int
 	number int64 // from 0, in the input
+	last   bool  // the input ends with it
 	prefix string
 
 	block   *triple.Block // N-Triples, N-Quads
 	triples []triple.Triple
 	rejects []Reject
-	bytes   int64 // of text, where it is known
+	bytes   int64 // of text, decompressed
 
 	offset int64 // N-Triples, N-Quads: where the next unit begins
 	line   int
 }
 
-// unitTriples is how many triples make a unit where the syntax has no blocks.
-const unitTriples = 4096
+// A unit of a syntax without blocks ends when it has so many statements or, terms
+// added up, so many bytes.
+const (
+	unitTriples = 4096
+	unitBytes   = 1 << 20
+)
 
 // feeder reads one input and hands out its units.
 type feeder struct {
@@ -42,8 +49,9 @@ type feeder struct {
 	block   int // bytes of a block
 }
 
-// feed sends the input's units that are not read yet.
-func (f *feeder) feed(ctx context.Context, watch func(*input.Reader), send func(unit) error) (err error) {
+// feed sends the input's units that are not read yet. It calls watch with
+// whatever counts the bytes that are read.
+func (f *feeder) feed(ctx context.Context, watch func(byteCounter), send func(unit) error) (err error) {
 	r, err := f.input.Open()
 	if err != nil {
 		return err
@@ -59,43 +67,56 @@ func (f *feeder) feed(ctx context.Context, watch func(*input.Reader), send func(
 			return err
 		}
 	}
-	if s == syntax.NTriples || s == syntax.NQuads {
-		return f.feedBlocks(ctx, r, s == syntax.NQuads, send)
+	if s != syntax.NTriples && s != syntax.NQuads {
+		return f.feedTriples(ctx, r, s, send)
 	}
-	return f.feedTriples(ctx, r, s, send)
+	var rest io.Reader = r
+	switch {
+	case f.from.Offset > 0 && r.Compression() == input.Plain && f.input.Path != "":
+		tail, err := openTail(f.input.Path, f.from.Offset)
+		if err != nil {
+			return err
+		}
+		defer tail.file.Close()
+		watch(tail)
+		rest = tail
+	case f.from.Offset > 0:
+		if n, err := io.CopyN(io.Discard, &contextReader{ctx, r}, f.from.Offset); err == io.EOF {
+			return fmt.Errorf("%w: %s ends after %d bytes", ErrChanged, f.input.Name, n)
+		} else if err != nil {
+			return err
+		}
+	}
+	return f.feedBlocks(ctx, rest, s == syntax.NQuads, send)
 }
 
 func (f *feeder) feedBlocks(ctx context.Context, r io.Reader, quads bool, send func(unit) error) error {
-	if f.from.Offset > 0 {
-		if n, err := io.CopyN(io.Discard, &contextReader{ctx, r}, f.from.Offset); err != nil {
-			return fmt.Errorf("%w: %s ends after %d bytes: %w", ErrChanged, f.input.Name, n, err)
-		}
-	}
 	blocks := triple.NewBlockReader(&contextReader{ctx, r}, triple.ScanOptions{Source: f.input.Name, Quads: quads,
 		MaxLine: f.options.MaxLine, BlockBytes: f.block, Offset: f.from.Offset, Line: f.from.Line})
+	at := f.from.Offset
 	for number := f.from.Units; ; number++ {
 		b, err := blocks.Next()
-		if err == io.EOF {
-			return nil
+		if err != nil && err != io.EOF {
+			return err
 		}
-		if err != nil {
-			return fmt.Errorf("%s: %w", f.input.Name, err)
-		}
-		u := unit{source: f.source, number: number, prefix: f.prefix, block: b, bytes: int64(len(b.Data))}
+		u := unit{source: f.source, number: number, prefix: f.prefix, block: b, last: err == io.EOF}
 		u.offset, u.line = blocks.Position()
-		if err := send(u); err != nil {
+		u.bytes, at = u.offset-at, u.offset
+		if err := send(u); err != nil || u.last {
 			return err
 		}
 	}
 }
 
-func (f *feeder) feedTriples(ctx context.Context, r io.Reader, s syntax.Syntax, send func(unit) error) error {
+func (f *feeder) feedTriples(ctx context.Context, r *input.Reader, s syntax.Syntax, send func(unit) error) error {
 	all := syntax.Parse(ctx, r, s, syntax.Options{Source: f.input.Name, Base: f.options.Base,
 		BlankPrefix: f.prefix, KeepGoing: f.options.KeepGoing, MaxLine: f.options.MaxLine})
+	at := int64(0)
 	for u, err := range f.units(all) {
 		if err != nil {
 			return err
 		}
+		u.bytes, at = r.BytesOut()-at, r.BytesOut()
 		if u.number < f.from.Units {
 			continue
 		}
@@ -106,33 +127,81 @@ func (f *feeder) feedTriples(ctx context.Context, r io.Reader, s syntax.Syntax, 
 	return nil
 }
 
-// units gathers parsed triples into units.
+// units gathers parsed triples into units, of which there is at least one.
 func (f *feeder) units(all iter.Seq2[triple.Triple, error]) iter.Seq2[unit, error] {
+	most := f.options.limits.unitTriples
 	return func(yield func(unit, error) bool) {
 		u := unit{source: f.source, prefix: f.prefix}
+		size := 0
 		for t, err := range all {
 			var reject *Reject
 			switch {
 			case errors.As(err, &reject) && f.options.KeepGoing:
 				u.rejects = append(u.rejects, *reject)
+				size += len(reject.Text)
 			case err != nil:
 				yield(u, err)
 				return
 			default:
 				u.triples = append(u.triples, t)
+				size += sizeOf(&t)
 			}
-			if len(u.triples)+len(u.rejects) == unitTriples {
+			if len(u.triples)+len(u.rejects) == most || size >= unitBytes {
 				if !yield(u, nil) {
 					return
 				}
 				u = unit{source: f.source, prefix: f.prefix, number: u.number + 1}
+				size = 0
 			}
 		}
-		if len(u.triples)+len(u.rejects) > 0 {
-			yield(u, nil)
-		}
+		u.last = true
+		yield(u, nil)
 	}
 }
+
+// sizeOf returns the bytes of the terms of t.
+func sizeOf(t *triple.Triple) int {
+	n := 0
+	for _, term := range [...]*triple.Term{&t.Subject, &t.Predicate, &t.Object, &t.Graph} {
+		n += len(term.Value()) + len(term.Lang()) + len(term.Datatype())
+	}
+	return n
+}
+
+// tail is a file from an offset on.
+type tail struct {
+	file *os.File
+	at   atomic.Int64
+}
+
+func openTail(path string, offset int64) (*tail, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	if info, err := file.Stat(); err != nil || info.Size() < offset {
+		if err == nil {
+			err = fmt.Errorf("%w: %s ends after %d bytes", ErrChanged, path, info.Size())
+		}
+		return nil, errors.Join(err, file.Close())
+	}
+	t := &tail{file: file}
+	t.at.Store(offset)
+	_, err = file.Seek(offset, io.SeekStart)
+	if err != nil {
+		return nil, errors.Join(err, file.Close())
+	}
+	return t, nil
+}
+
+func (t *tail) Read(p []byte) (int, error) {
+	n, err := t.file.Read(p)
+	t.at.Add(int64(n))
+	return n, err
+}
+
+// BytesIn counts what is before the offset too.
+func (t *tail) BytesIn() int64 { return t.at.Load() }
 
 // contextReader fails once its context is done.
 type contextReader struct {

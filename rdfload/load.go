@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -32,20 +31,18 @@ type loader struct {
 	reach   sync.Mutex   // of manifest.Inputs while units are worked on
 	broken  failure
 
-	phase    atomic.Value // Phase
+	stage    stage
 	read     atomic.Int64
 	rejected atomic.Int64
 	text     atomic.Int64 // decompressed
-	done     atomic.Int64 // rows of the phase so far
-	total    atomic.Int64 // rows of the phase in all; 0: not known
 	watched  watchList
 	fresh    atomic.Int64
 }
 
 // Load loads the sources into the sink: all of their triples become visible at
 // once, durably, when it returns without an error; else the store is unchanged.
-// An interrupted load leaves what it has done in the sink's directory, for
-// [Options.Resume].
+// Where the error wraps [ErrKept] a later Load with [Options.Resume] goes on with
+// what is done.
 func Load(ctx context.Context, sink Sink, sources []Source, opts Options) (Summary, error) {
 	begun := time.Now()
 	if err := opts.Validate(); err != nil {
@@ -55,11 +52,12 @@ func Load(ctx context.Context, sink Sink, sources []Source, opts Options) (Summa
 		return Summary{}, errors.New("nothing to load: no input")
 	}
 	l := &loader{sink: sink, sources: sources, opts: opts.withDefaults()}
-	l.phase.Store(Reading)
+	l.stage.enter(Reading, 0)
 	resumed, err := l.prepare()
 	if err != nil {
-		return Summary{}, err
+		return Summary{}, fmt.Errorf("prepare the load: %w", err)
 	}
+	defer running.remove(l.dir)
 	stop := l.report()
 	record, err := l.run(ctx)
 	stop()
@@ -72,7 +70,8 @@ func Load(ctx context.Context, sink Sink, sources []Source, opts Options) (Summa
 }
 
 // explain turns what stopped a load into what its user can do about it, and
-// removes what cannot be resumed.
+// removes what cannot be resumed: a load of which nothing is in runs yet, or
+// whose inputs have to change.
 func (l *loader) explain(err error) error {
 	var syntax *triple.SyntaxError
 	switch {
@@ -81,42 +80,10 @@ func (l *loader) explain(err error) error {
 	case errors.Is(err, errBudget):
 		err = fmt.Errorf("%w: raise --memory", ErrNoMemory)
 	}
-	if !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded) && len(l.manifest.Runs) == 0 {
-		return errors.Join(err, os.RemoveAll(l.dir))
+	if l.manifest.resumable() && len(l.manifest.Runs) > 0 && !errors.Is(err, ErrRejected) && !errors.Is(err, ErrChanged) {
+		return fmt.Errorf("%w; %w", err, ErrKept)
 	}
-	return err
-}
-
-// prepare finds or makes the load's directory.
-func (l *loader) prepare() (resumed bool, err error) {
-	inputs := make([]manifestInput, len(l.sources))
-	for i, s := range l.sources {
-		inputs[i] = manifestInput{Name: s.Name, Size: s.Size, ModTime: s.ModTime, Line: 1}
-	}
-	settings := settingsOf(&l.opts)
-	dir, m, err := findLoad(l.sink.Dir(), inputs)
-	if err != nil {
-		return false, err
-	}
-	if m != nil && l.opts.Resume {
-		if err := m.unchanged(inputs, settings); err != nil {
-			return false, err
-		}
-		l.dir, l.manifest = dir, m
-		return true, nil
-	}
-	if m != nil { // an abandoned load of the same inputs
-		if err := os.RemoveAll(dir); err != nil {
-			return false, err
-		}
-	}
-	id := newLoadID()
-	l.dir = filepath.Join(l.sink.Dir(), id)
-	if err := os.MkdirAll(l.dir, 0o755); err != nil {
-		return false, fmt.Errorf("make the load's directory: %w", err)
-	}
-	l.manifest = &manifest{Format: manifestFormat, ID: id, Inputs: inputs, Settings: settings}
-	return false, l.manifest.save(l.dir)
+	return errors.Join(err, os.RemoveAll(l.dir))
 }
 
 // newLoadID returns 13 letters and digits that no other load has: 64 random bits.
@@ -137,7 +104,7 @@ func (l *loader) run(ctx context.Context) (_ *Record, err error) {
 		defer func() { err = errors.Join(err, l.start.Existing.Close()) }()
 	}
 	if l.start.Published != nil {
-		return l.start.Published, os.RemoveAll(l.dir)
+		return l.published()
 	}
 	l.common = (&triple.Value{Stamp: l.start.Stamp}).Append(nil)
 	l.read.Store(l.manifest.Read)
@@ -155,13 +122,31 @@ func (l *loader) run(ctx context.Context) (_ *Record, err error) {
 	if err := l.rejects.copyTo(l.opts.Rejects); err != nil {
 		return nil, fmt.Errorf("write the report of rejected statements: %w", err)
 	}
-	l.phase.Store(Publishing)
+	l.stage.enter(Publishing, 0)
 	read, fresh := l.read.Load(), l.fresh.Load()
 	record := &Record{ID: l.manifest.ID, Read: read, New: fresh, Duplicates: read - fresh, Rejected: l.rejected.Load()}
 	if err := l.sink.Publish(ctx, *record, tables); err != nil {
 		return nil, fmt.Errorf("publish the load: %w", err)
 	}
-	return record, os.RemoveAll(l.dir)
+	return record, l.finish()
+}
+
+// published ends a load that was interrupted after it was published. The rejects
+// were complete by then.
+func (l *loader) published() (*Record, error) {
+	l.text.Store(l.manifest.Bytes)
+	if err := copyRejects(l.opts.Rejects, l.dir); err != nil {
+		return nil, fmt.Errorf("write the report of rejected statements: %w", err)
+	}
+	return l.start.Published, l.finish()
+}
+
+// finish removes the directory of a load that is in the store.
+func (l *loader) finish() error {
+	if err := os.RemoveAll(l.dir); err != nil {
+		return fmt.Errorf("the load is in the store, but its files cannot be removed: %w", err)
+	}
+	return nil
 }
 
 // makeTables reads the inputs and writes the tables of all orders.
@@ -170,7 +155,7 @@ func (l *loader) makeTables(ctx context.Context) ([]string, error) {
 		return l.merge(ctx)
 	}
 	var err error
-	if l.space, err = newRunSpace(l.opts.Workers, l.runBudget()); err != nil {
+	if l.space, err = newRunSpace(l.opts.Workers, l.opts.runBudget()); err != nil {
 		return nil, err
 	}
 	defer l.releaseSpace()
@@ -180,10 +165,13 @@ func (l *loader) makeTables(ctx context.Context) ([]string, error) {
 	if len(l.manifest.Runs) == 0 {
 		return l.writeTables(ctx) // all of it is in memory: no need for run files
 	}
-	if err := l.spill(ctx, true); err != nil {
+	if err := l.spill(true); err != nil {
 		return nil, err
 	}
 	l.releaseSpace()
+	if err := l.mergeLevels(ctx); err != nil {
+		return nil, err
+	}
 	return l.merge(ctx)
 }
 
@@ -194,19 +182,8 @@ func (l *loader) releaseSpace() {
 	}
 }
 
-// runBudget returns what a run may take of the memory budget: the rest is for
-// blocks in flight, tables being written and the decompressors.
-func (l *loader) runBudget() int64 {
-	return l.opts.Memory - max(l.opts.Memory/8, 24<<20)
-}
-
-// blockBytes returns the size of blocks: small budgets get small ones.
-func (l *loader) blockBytes() int {
-	return int(min(max(l.opts.Memory/512, 64<<10), 1<<20))
-}
-
 // failure keeps what stopped a load: of several malformed statements the first
-// in the order of the inputs.
+// in the order of the inputs, and rather an error than the end of a context.
 type failure struct {
 	mu     sync.Mutex
 	err    error
@@ -219,7 +196,7 @@ func (f *failure) set(err error, source int, number int64) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	var syntax *triple.SyntaxError
-	first := f.err == nil
+	first := f.err == nil || interrupted(f.err) && !interrupted(err)
 	earlier := errors.As(err, &syntax) && errors.As(f.err, &syntax) &&
 		(source < f.source || source == f.source && number < f.number)
 	if first || earlier {
@@ -232,4 +209,9 @@ func (f *failure) get() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.err
+}
+
+// interrupted tells whether err says no more than that a context has ended.
+func interrupted(err error) bool {
+	return errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
 }

@@ -4,9 +4,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/trefoildb/trefoil/triple"
@@ -43,9 +43,11 @@ type manifestInput struct {
 	Name    string    `json:"name"`
 	Size    int64     `json:"size"`
 	ModTime time.Time `json:"mod_time"`
-	Units   int64     `json:"units"`  // units that are in runs
-	Offset  int64     `json:"offset"` // N-Triples, N-Quads: bytes of text in them
-	Line    int       `json:"line"`   // and the line that comes next
+	Syntax  string    `json:"syntax,omitempty"` // where the source says it
+	Done    bool      `json:"done"`             // all of it is in runs
+	Units   int64     `json:"units"`            // units that are in runs
+	Offset  int64     `json:"offset"`           // N-Triples, N-Quads: bytes of text in them
+	Line    int       `json:"line"`             // and the line that comes next
 }
 
 // manifestSettings are the options that a load must not change midway.
@@ -127,15 +129,12 @@ func readManifest(dir string) (*manifest, error) {
 
 // sameInputs tells whether the manifest is of a load of these inputs by name.
 func (m *manifest) sameInputs(inputs []manifestInput) bool {
-	if len(m.Inputs) != len(inputs) {
-		return false
-	}
-	for i := range inputs {
-		if m.Inputs[i].Name != inputs[i].Name {
-			return false
-		}
-	}
-	return true
+	return slices.EqualFunc(m.Inputs, inputs, func(a, b manifestInput) bool { return a.Name == b.Name })
+}
+
+// resumable tells whether a later load can know the inputs to be the same.
+func (m *manifest) resumable() bool {
+	return !slices.ContainsFunc(m.Inputs, func(in manifestInput) bool { return in.ModTime.IsZero() })
 }
 
 // unchanged returns an error that wraps ErrChanged where an input or a setting
@@ -143,7 +142,7 @@ func (m *manifest) sameInputs(inputs []manifestInput) bool {
 func (m *manifest) unchanged(inputs []manifestInput, settings manifestSettings) error {
 	for i, in := range inputs {
 		was := m.Inputs[i]
-		if was.Size != in.Size || !was.ModTime.Equal(in.ModTime) {
+		if was.Size != in.Size || !was.ModTime.Equal(in.ModTime) || was.Syntax != in.Syntax {
 			return fmt.Errorf("%w: %s; load again without --resume", ErrChanged, in.Name)
 		}
 	}
@@ -151,30 +150,4 @@ func (m *manifest) unchanged(inputs []manifestInput, settings manifestSettings) 
 		return fmt.Errorf("%w: the options differ from those that the load began with (%+v, now %+v); use the same or load again without --resume", ErrChanged, m.Settings, settings)
 	}
 	return nil
-}
-
-// findLoad returns the directory and manifest of an unfinished load of these
-// inputs under dir; nil where there is none.
-func findLoad(dir string, inputs []manifestInput) (string, *manifest, error) {
-	entries, err := os.ReadDir(dir)
-	if errors.Is(err, fs.ErrNotExist) {
-		return "", nil, nil
-	}
-	if err != nil {
-		return "", nil, err
-	}
-	for _, e := range entries {
-		path := filepath.Join(dir, e.Name())
-		m, err := readManifest(path)
-		if errors.Is(err, fs.ErrNotExist) {
-			continue
-		}
-		if err != nil {
-			return "", nil, err
-		}
-		if m.sameInputs(inputs) {
-			return path, m, nil
-		}
-	}
-	return "", nil, nil
 }

@@ -68,8 +68,9 @@ func (h *mergeHeap) Pop() any {
 
 // mergeRuns calls each with the distinct rows of all runs with lo <= key < hi in
 // ascending order; a nil bound is none. Rows of one key are equal in all runs of
-// a load. A nil value is the common one.
-func mergeRuns(runs [][]runPiece, lo, hi []byte, each func(key, value []byte) error) (err error) {
+// a load; common is the value of those that have none. Both slices are valid
+// until each returns.
+func mergeRuns(runs [][]runPiece, lo, hi, common []byte, each func(key, value []byte) error) (err error) {
 	sources := make(mergeHeap, 0, len(runs))
 	all := make([]*mergeSource, 0, len(runs))
 	defer func() {
@@ -93,13 +94,21 @@ func mergeRuns(runs [][]runPiece, lo, hi []byte, each func(key, value []byte) er
 	}
 	heap.Init(&sources)
 	var last []byte
+	var far farBuffer
 	for len(sources) > 0 {
 		r := sources[0].reader
 		if hi != nil && bytes.Compare(r.key, hi) >= 0 {
 			return nil
 		}
 		if last == nil || !bytes.Equal(last, r.key) {
-			if err := each(r.key, r.value); err != nil {
+			value, err := r.wholeValue(&far)
+			if err != nil {
+				return err
+			}
+			if value == nil {
+				value = common
+			}
+			if err := each(r.key, value); err != nil {
 				return err
 			}
 			last = append(last[:0], r.key...)

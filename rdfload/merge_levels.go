@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 
 	"github.com/trefoildb/trefoil/triple"
 )
@@ -27,7 +26,7 @@ func (l *loader) mergeLevels(ctx context.Context) error {
 		if len(group) == 0 && level > 0 {
 			return nil
 		}
-		if len(group) < l.opts.maxRuns() {
+		if len(group) < l.opts.levelRuns() {
 			continue
 		}
 		made, err := l.mergeGroup(ctx, group)
@@ -46,8 +45,19 @@ func (l *loader) mergeLevels(ctx context.Context) error {
 
 // mergeGroup merges runs into one.
 func (l *loader) mergeGroup(ctx context.Context, group []manifestRun) (manifestRun, error) {
-	l.total.Store(0)
-	defer l.phase.Store(l.phase.Swap(Merging))
+	l.stage.enter(Merging, 0)
+	if l.space != nil { // it is empty; the memory is for the readers of runs
+		if err := l.space.renew(); err != nil {
+			return manifestRun{}, err
+		}
+	}
+	size, err := l.sizeOf(group)
+	if err == nil {
+		err = l.sink.Room(size)
+	}
+	if err != nil {
+		return manifestRun{}, err
+	}
 	runs, err := l.openRuns(group)
 	if err != nil {
 		return manifestRun{}, err
@@ -73,12 +83,12 @@ func (l *loader) mergeGroup(ctx context.Context, group []manifestRun) (manifestR
 				return err
 			}
 			rows := 0
-			err = mergeRuns(runs[o], lo, hi, func(key, value []byte) error {
-				if rows++; rows%checkEvery == 0 && ctx.Err() != nil {
-					return ctx.Err()
-				}
-				if value == nil {
-					value = l.common
+			err = mergeRuns(runs[o], lo, hi, l.common, func(key, value []byte) error {
+				if rows += 1 + len(value)/rowBytes; rows >= checkEvery {
+					rows = 0
+					if err := ctx.Err(); err != nil {
+						return err
+					}
 				}
 				return w.Set(key, value)
 			})
@@ -92,12 +102,29 @@ func (l *loader) mergeGroup(ctx context.Context, group []manifestRun) (manifestR
 	return made, syncDir(l.dir)
 }
 
+// sizeOf returns the bytes of the files of runs.
+func (l *loader) sizeOf(group []manifestRun) (int64, error) {
+	size := int64(0)
+	for _, r := range group {
+		for _, names := range r.Files {
+			for _, name := range names {
+				info, err := os.Stat(filepath.Join(l.dir, name))
+				if err != nil {
+					return 0, err
+				}
+				size += info.Size()
+			}
+		}
+	}
+	return size, nil
+}
+
 // removeRuns removes the files of runs that the manifest does not name any more.
 func (l *loader) removeRuns(group []manifestRun) error {
 	var errs []error
 	for _, r := range group {
 		for _, names := range r.Files {
-			for _, name := range slices.Compact(names) {
+			for _, name := range names {
 				errs = append(errs, os.Remove(filepath.Join(l.dir, name)))
 			}
 		}

@@ -24,8 +24,7 @@ type mergeTask struct {
 // merge merges all runs into tables: every order in several ranges, which are
 // noted in the manifest as they are done.
 func (l *loader) merge(ctx context.Context) ([]string, error) {
-	l.total.Store(0)
-	l.phase.Store(Merging)
+	l.stage.enter(Merging, 0)
 	runs, err := l.openRuns(l.manifest.Runs)
 	if err != nil {
 		return nil, err
@@ -34,8 +33,8 @@ func (l *loader) merge(ctx context.Context) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	l.total.Store(int64(len(tasks)))
-	l.done.Store(int64(len(l.manifest.Merged)))
+	l.stage.enter(Merging, int64(len(tasks)))
+	l.stage.step(int64(len(l.manifest.Merged)))
 	next := make(chan mergeTask, len(tasks))
 	for _, t := range tasks {
 		if _, ok := l.manifest.Merged[t.name]; !ok {
@@ -44,10 +43,13 @@ func (l *loader) merge(ctx context.Context) ([]string, error) {
 	}
 	close(next)
 	var mu sync.Mutex // of the manifest
-	err = parallelErr(l.opts.Workers, func(int) error {
+	inner, cancel := context.WithCancel(ctx)
+	defer cancel()
+	err = parallelErr(l.opts.mergers(len(l.manifest.Runs)), func(int) error {
 		for t := range next {
-			part, err := l.mergeRange(ctx, t, runs[t.order])
+			part, err := l.mergeRange(inner, t, runs[t.order])
 			if err != nil {
+				cancel() // the others' work
 				return err
 			}
 			mu.Lock()
@@ -57,12 +59,12 @@ func (l *loader) merge(ctx context.Context) ([]string, error) {
 			if err != nil {
 				return err
 			}
-			l.done.Add(1)
+			l.stage.step(1)
 		}
 		return nil
 	})
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("merge the sorted runs: %w", err)
 	}
 	var tables []string
 	fresh := int64(0)
@@ -154,11 +156,8 @@ func (l *loader) mergeRange(ctx context.Context, t mergeTask, runs [][]runPiece)
 			return part, err
 		}
 	}
-	w := &tableWriter{ctx: ctx, sink: l.sink, name: filepath.Join(l.dir, "table-"+t.name)}
-	err = mergeRuns(runs, t.lo, t.hi, func(key, value []byte) error {
-		if value == nil {
-			value = l.common
-		}
+	w := l.tableWriter(ctx, "table-"+t.name)
+	err = mergeRuns(runs, t.lo, t.hi, l.common, func(key, value []byte) error {
 		part.Rows++
 		if t.order == triple.SPO {
 			if err := counter.count(key); err != nil {

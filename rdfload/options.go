@@ -21,6 +21,10 @@ var (
 	// ErrNoMemory: the budget is too small for the input.
 	ErrNoMemory = errors.New("the load's memory budget is too small for this input")
 
+	// ErrKept is in the chain of an error that stopped a load, where the same load
+	// with Options.Resume goes on. Without it nothing is left of the load.
+	ErrKept = errors.New("what is done so far is kept; resume with --resume")
+
 	errBudget = errors.New("arena is full")
 )
 
@@ -47,14 +51,23 @@ type Options struct {
 	// MaxLine limits a line of N-Triples and a token of other syntaxes, in bytes;
 	// 0: triple.DefaultMaxLine.
 	MaxLine int
-	// Resume goes on with an earlier load of the same sources that was
-	// interrupted, if there is one.
+	// Resume goes on with an earlier load of the same sources that stopped, if
+	// there is one. It needs sources whose time of modification is known.
 	Resume bool
 	// Progress, if not nil, is called a few times a second.
 	Progress func(Progress)
 
-	// runQuads limits the quads of the first run (tests); 0: firstRunQuads.
-	runQuads int64
+	limits limits
+}
+
+// limits are sizes that only tests change; those that are 0 follow from the
+// options.
+type limits struct {
+	runQuads    int64 // of the first run
+	levelRuns   int   // of one level that are merged into one of the next
+	blockBytes  int   // of N-Triples and N-Quads
+	unitTriples int   // of other syntaxes
+	tableBytes  uint64
 }
 
 // firstRunQuads bounds the first run, whatever the budget: small runs sort in
@@ -65,14 +78,37 @@ const firstRunQuads = 4 << 20
 // runLimit returns how many quads the next run may have. It grows with the number
 // of runs, so that the runs of a very large load stay mergeable.
 func (o *Options) runLimit(runs int) int64 {
-	return o.runQuads + o.runQuads*int64(runs)/32
+	return min(o.limits.runQuads+o.limits.runQuads*int64(runs)/32, maxQuads/8)
 }
 
-// maxRuns returns how many runs of one level may be open in a merge, for the
-// memory of their readers.
-func (o *Options) maxRuns() int {
-	const readerBytes = 256 << 10
-	return int(max(o.Memory/2/readerBytes/int64(o.Workers), 8))
+// levelRuns returns how many runs of a level are merged into one of the next, for
+// the memory of their readers.
+func (o *Options) levelRuns() int {
+	if o.limits.levelRuns > 0 {
+		return o.limits.levelRuns
+	}
+	return int(max(o.Memory/2/runReaderBytes/int64(o.Workers), 8))
+}
+
+// mergers returns how many goroutines may merge so many runs at the same time.
+func (o *Options) mergers(runs int) int {
+	return int(min(max(o.Memory*3/4/runReaderBytes/int64(max(runs, 1)), 1), int64(o.Workers)))
+}
+
+// runBudget returns what a run may take of the memory budget: the rest is for
+// blocks in flight, tables being written and the decompressors.
+func (o *Options) runBudget() int64 {
+	return o.Memory - max(o.Memory/8, 24<<20)
+}
+
+// unitGrowth is how many bytes a run grows by, at most, for one byte of text: a
+// statement of three new terms of 5 bytes each takes 25 bytes and, with room in
+// the hash table, 272.
+const unitGrowth = 12
+
+// reserve returns what the units that are being worked on may still add to a run.
+func (o *Options) reserve() int64 {
+	return unitGrowth * int64(o.Workers) * int64(o.limits.blockBytes)
 }
 
 // Validate returns what is wrong with the options.
@@ -86,8 +122,13 @@ func (o *Options) Validate() error {
 	if o.MaxLine < 0 {
 		return fmt.Errorf("max line of %d bytes", o.MaxLine)
 	}
-	if k := o.Graph.Kind(); k == triple.Literal {
-		return fmt.Errorf("the graph name is a literal, not an IRI or a blank node")
+	if o.Graph.Kind() == triple.Literal {
+		return errors.New("the graph name is a literal, not an IRI or a blank node")
+	}
+	if !o.Graph.IsZero() {
+		if err := o.Graph.Check(); err != nil {
+			return fmt.Errorf("graph name: %w", err)
+		}
 	}
 	return nil
 }
@@ -103,8 +144,18 @@ func (o Options) withDefaults() Options {
 	if o.MaxLine == 0 {
 		o.MaxLine = triple.DefaultMaxLine
 	}
-	if o.runQuads == 0 {
-		o.runQuads = firstRunQuads
+	l := &o.limits
+	if l.runQuads == 0 {
+		l.runQuads = firstRunQuads
+	}
+	if l.blockBytes == 0 { // small budgets, and many workers, have small blocks
+		l.blockBytes = int(min(max(o.Memory/256/int64(o.Workers), 16<<10), triple.DefaultBlockBytes))
+	}
+	if l.unitTriples == 0 {
+		l.unitTriples = unitTriples
+	}
+	if l.tableBytes == 0 {
+		l.tableBytes = tableBytes
 	}
 	return o
 }

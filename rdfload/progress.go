@@ -3,25 +3,57 @@ package rdfload
 import (
 	"sync"
 	"time"
-
-	"github.com/trefoildb/trefoil/rdfload/input"
 )
 
 // progressEvery is how often Options.Progress is called.
 const progressEvery = 250 * time.Millisecond
 
+// stage is the phase that a load is in, and how far.
+type stage struct {
+	mu    sync.Mutex
+	phase Phase
+	total int64 // steps of the phase; 0: not known
+	done  int64
+}
+
+// enter begins a phase of so many steps.
+func (s *stage) enter(phase Phase, total int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.phase, s.total, s.done = phase, total, 0
+}
+
+// step notes that n more steps are done.
+func (s *stage) step(n int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.done += n
+}
+
+func (s *stage) get() (phase Phase, share float64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.total > 0 {
+		share = min(float64(s.done)/float64(s.total), 1)
+	}
+	return s.phase, share
+}
+
+// byteCounter tells how many bytes of an input, as it is stored, are read.
+type byteCounter interface{ BytesIn() int64 }
+
 // watchList tells how many bytes of the inputs are read.
 type watchList struct {
 	mu       sync.Mutex
-	open     map[int]*input.Reader
+	open     map[int]byteCounter
 	finished int64
 }
 
-func (w *watchList) add(source int, r *input.Reader) {
+func (w *watchList) add(source int, r byteCounter) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.open == nil {
-		w.open = make(map[int]*input.Reader)
+		w.open = make(map[int]byteCounter)
 	}
 	w.open[source] = r
 }
@@ -33,6 +65,13 @@ func (w *watchList) finish(source int) {
 		w.finished += r.BytesIn()
 		delete(w.open, source)
 	}
+}
+
+// skip counts an input that is not opened any more.
+func (w *watchList) skip(bytes int64) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.finished += bytes
 }
 
 func (w *watchList) bytes() int64 {
@@ -80,10 +119,9 @@ func (l *loader) report() (stop func()) {
 }
 
 func (l *loader) progress(total int64) Progress {
-	p := Progress{Phase: l.phase.Load().(Phase), Bytes: l.watched.bytes(), TotalBytes: total,
-		Triples: l.read.Load(), Rejected: l.rejected.Load()}
-	if rows := l.total.Load(); rows > 0 {
-		p.Done = min(float64(l.done.Load())/float64(rows), 1)
+	p := Progress{Bytes: l.watched.bytes(), TotalBytes: total, Triples: l.read.Load(), Rejected: l.rejected.Load()}
+	if p.Phase, p.Done = l.stage.get(); p.Phase == Reading && total > 0 {
+		p.Done = min(float64(p.Bytes)/float64(total), 1)
 	}
 	return p
 }

@@ -1,6 +1,9 @@
 package rdfload
 
-import "sync/atomic"
+import (
+	"errors"
+	"sync/atomic"
+)
 
 // quadBlock is how many quads a worker takes room for at a time.
 const quadBlock = 4096
@@ -13,8 +16,12 @@ type quadStore struct {
 	next  atomic.Int64 // blocks taken
 }
 
+// maxQuads is how many quads a run may have at most, so that counts of them fit
+// in 32 bits. A run is sealed long before, see [Options.runLimit].
+const maxQuads = 1 << 31
+
 func newQuadStore(budget int64) (*quadStore, error) {
-	limit := int(budget / 16)
+	limit := int(min(budget/16, maxQuads))
 	quads, err := newArena[quad](limit)
 	if err != nil {
 		return nil, err
@@ -32,8 +39,8 @@ func (s *quadStore) release() {
 	s.spare.release()
 }
 
-// bytes returns the memory that the quads take.
-func (s *quadStore) bytes() int64 { return s.next.Load() * quadBlock * 16 }
+// takes returns the memory that the quads take, the sort's other buffer included.
+func (s *quadStore) takes() int64 { return s.next.Load() * quadBlock * 16 * 2 }
 
 // quadWriter is one worker's way into a quadStore.
 type quadWriter struct {
@@ -107,4 +114,17 @@ func isHole(free map[int]int, at int) bool {
 	return ok && at%quadBlock >= filled
 }
 
-func (s *quadStore) reset() { s.next.Store(0) }
+func (s *quadStore) reset() {
+	used := int(s.next.Load()) * quadBlock
+	s.quads.touch(used)
+	s.spare.touch(used)
+	s.next.Store(0)
+}
+
+// renew is reset that gives the memory back.
+func (s *quadStore) renew() error {
+	s.reset()
+	return errors.Join(s.quads.renew(), s.spare.renew())
+}
+
+func (s *quadStore) resident() int64 { return s.quads.resident() + s.spare.resident() }

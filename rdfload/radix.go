@@ -30,15 +30,16 @@ func radixSort(from, to []quad, place int, greatest uint32, workers int) (sorted
 }
 
 // radixPass scatters from into to, stably, by one digit. Each worker counts and
-// scatters a share of its own; a digit's places go to the shares in order.
+// scatters a share of its own; a digit's places go to the shares in order. There
+// are at most maxQuads quads.
 func radixPass(from, to []quad, place, shift, workers int) {
 	const mask = radixSize - 1
 	shares := split(len(from), workers)
 	counts := make([][radixSize]uint32, len(shares))
 	parallel(len(shares), func(w int) {
 		count := &counts[w]
-		for i := range from[shares[w].lo:shares[w].hi] {
-			count[from[shares[w].lo+i][place]>>shift&mask]++
+		for i := shares[w].lo; i < shares[w].hi; i++ {
+			count[from[i][place]>>shift&mask]++
 		}
 	})
 	at := uint32(0)

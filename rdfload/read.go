@@ -3,9 +3,8 @@ package rdfload
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
-
-	"github.com/trefoildb/trefoil/rdfload/input"
 )
 
 // readInputs parses what is left of the inputs into runs; the last run stays in
@@ -23,12 +22,18 @@ func (l *loader) readInputs(ctx context.Context) error {
 	feeders.Wait()
 	close(units)
 	workers.Wait()
-	if ctx.Err() != nil {
-		if err := l.broken.get(); err == nil || errors.Is(err, ctx.Err()) {
-			return errors.Join(context.Cause(ctx), l.spill(context.WithoutCancel(ctx), false))
-		}
+	err := l.broken.get()
+	if ctx.Err() == nil || err != nil && !interrupted(err) {
+		return err
 	}
-	return l.broken.get()
+	err = ctx.Err()
+	if cause := context.Cause(ctx); !errors.Is(cause, err) {
+		err = fmt.Errorf("%w: %w", err, cause)
+	}
+	if l.manifest.resumable() {
+		err = errors.Join(err, l.spill(false))
+	}
+	return err
 }
 
 // feedAll feeds all inputs, as many at a time as there are workers.
@@ -45,6 +50,11 @@ func (l *loader) feedAll(ctx context.Context, units chan<- unit) {
 	defer wg.Wait()
 	slots := make(chan struct{}, l.opts.Workers)
 	for i := range l.sources {
+		from := l.inputState(i)
+		if from.Done {
+			l.watched.skip(from.Size)
+			continue
+		}
 		select {
 		case slots <- struct{}{}:
 		case <-ctx.Done():
@@ -53,26 +63,33 @@ func (l *loader) feedAll(ctx context.Context, units chan<- unit) {
 		}
 		wg.Go(func() {
 			defer func() { <-slots }()
-			f := feeder{source: i, input: l.sources[i], from: l.manifest.Inputs[i], options: &l.opts,
-				prefix: blankPrefix(l.manifest.ID, i), block: l.blockBytes()}
-			var number int64
-			err := f.feed(ctx, func(r *input.Reader) { l.watched.add(i, r) }, func(u unit) error {
-				number = u.number
+			f := feeder{source: i, input: l.sources[i], from: from, options: &l.opts,
+				prefix: blankPrefix(l.manifest.ID, i), block: l.opts.limits.blockBytes}
+			number := from.Units
+			err := f.feed(ctx, func(r byteCounter) { l.watched.add(i, r) }, func(u unit) error {
+				number = u.number + 1
 				return send(u)
 			})
 			l.watched.finish(i)
 			if err != nil {
-				l.broken.set(err, i, number+1)
+				l.broken.set(err, i, number)
 			}
 		})
 	}
 }
 
+func (l *loader) inputState(i int) manifestInput {
+	l.reach.Lock()
+	defer l.reach.Unlock()
+	return l.manifest.Inputs[i]
+}
+
 // work turns units into quads until there are no more.
 func (l *loader) work(ctx context.Context, i int, units <-chan unit) {
 	w := &worker{dictionary: l.space.dictionaries[i], quads: l.space.writers[i], graph: l.opts.Graph, keepGoing: l.opts.KeepGoing}
-	for l.workOne(w, units) {
-		if l.full() {
+	for more := true; more; {
+		var full bool
+		if more, full = l.workOne(w, units); full {
 			if err := l.spillIfFull(ctx); err != nil {
 				l.broken.set(err, 0, 0)
 			}
@@ -82,15 +99,12 @@ func (l *loader) work(ctx context.Context, i int, units <-chan unit) {
 
 // workOne takes and works off one unit. The gate is held from before a unit is
 // taken, so that whoever holds it alone knows all taken units to be done.
-func (l *loader) workOne(w *worker, units <-chan unit) bool {
+func (l *loader) workOne(w *worker, units <-chan unit) (more, full bool) {
 	l.gate.RLock()
 	defer l.gate.RUnlock()
 	u, ok := <-units
 	if !ok {
-		return false
-	}
-	if w.dictionary.len() == 0 {
-		w.reset()
+		return false, false
 	}
 	var n tally
 	var err error
@@ -103,28 +117,28 @@ func (l *loader) workOne(w *worker, units <-chan unit) bool {
 		n, err = w.triples(u.triples)
 		n.rejected = int64(len(u.rejects))
 	}
+	w.dictionary.publish()
 	l.read.Add(n.read)
 	l.rejected.Add(n.rejected)
 	l.text.Add(u.bytes)
 	if err != nil {
 		l.broken.set(err, u.source, u.number)
-		return true
+		return true, false
 	}
 	l.reach.Lock()
 	defer l.reach.Unlock()
 	// Units of one input are taken in order, but may be done out of it.
 	if in := &l.manifest.Inputs[u.source]; u.number >= in.Units {
-		in.Units, in.Offset, in.Line = u.number+1, u.offset, u.line
+		in.Units, in.Offset, in.Line, in.Done = u.number+1, u.offset, u.line, u.last
 	}
-	return true
+	return true, l.full()
 }
 
-// full tells whether the run under construction should be sealed.
+// full tells whether the run under construction should be sealed. The caller
+// holds the gate.
 func (l *loader) full() bool {
-	quads := l.space.quads.next.Load() * quadBlock
-	// Blocks that are being worked on may still add to the run.
-	inFlight := int64(l.opts.Workers) * int64(l.blockBytes()) * 4
-	return quads >= l.opts.runLimit(len(l.manifest.Runs)) || l.space.bytes()+inFlight > l.runBudget()
+	return l.space.quads.next.Load()*quadBlock >= l.opts.runLimit(len(l.manifest.Runs)) ||
+		l.space.takes()+l.opts.reserve() > l.opts.runBudget()
 }
 
 func (l *loader) spillIfFull(ctx context.Context) error {
@@ -133,6 +147,9 @@ func (l *loader) spillIfFull(ctx context.Context) error {
 	if l.broken.get() != nil || !l.full() {
 		return nil
 	}
-	defer l.phase.Store(Reading)
-	return l.spillLocked(ctx, false)
+	defer l.stage.enter(Reading, 0)
+	if err := l.spillLocked(false); err != nil {
+		return err
+	}
+	return l.mergeLevels(ctx)
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -71,6 +72,23 @@ func (r *rejectFile) copyTo(w io.Writer) error {
 	}
 	_, err := io.Copy(w, io.NewSectionReader(r.file, 0, r.size))
 	return err
+}
+
+// copyRejects copies to w, if w is not nil, the rejects of a load in dir that is
+// published.
+func copyRejects(w io.Writer, dir string) error {
+	if w == nil {
+		return nil
+	}
+	f, err := os.Open(filepath.Join(dir, rejectsName))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(w, f)
+	return errors.Join(err, f.Close())
 }
 
 func (r *rejectFile) close() error { return r.file.Close() }

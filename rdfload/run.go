@@ -2,6 +2,7 @@ package rdfload
 
 import (
 	"bytes"
+	"errors"
 	"slices"
 
 	"github.com/trefoildb/trefoil/triple"
@@ -10,13 +11,13 @@ import (
 // run is a part of a load in memory, sorted: the distinct terms by rank, and the
 // quads, as ranks, in one order after the other.
 type run struct {
-	space  *runSpace
-	terms  []byte            // the distinct terms in sorted order, one after the other
-	ends   []uint64          // by rank: where the term ends
-	longs  map[uint32][]byte // rank -> whole form of a long term
-	quads  []quad            // sorted by the order that sortBy was called with last
-	other  []quad
-	graphs bool // some quad has a graph
+	space *runSpace
+	terms []byte            // the distinct terms in sorted order, one after the other
+	ends  []uint64          // by rank: where the term ends
+	longs map[uint32][]byte // rank -> whole form of a long term
+	quads []quad            // sorted by the order that sortBy was called with last
+	other []quad
+	named int // quads of named graphs
 }
 
 // runSpace is the memory in which runs are built, one after the other.
@@ -29,11 +30,12 @@ type runSpace struct {
 	ranks        []*arena[uint32] // by worker: id -> rank
 	terms        *arena[byte]     // the distinct terms of a sealed run
 	ends         *arena[uint64]
+	budget       int64
 }
 
 // newRunSpace reserves room for runs of at most budget bytes.
 func newRunSpace(workers int, budget int64) (_ *runSpace, err error) {
-	s := &runSpace{workers: workers}
+	s := &runSpace{workers: workers, budget: budget}
 	defer func() {
 		if err != nil {
 			s.release()
@@ -41,7 +43,7 @@ func newRunSpace(workers int, budget int64) (_ *runSpace, err error) {
 	}()
 	seed := newSeed()
 	for range workers {
-		d, err := newDictionary(seed, budget)
+		d, err := newDictionary(seed, budget, maxTerms/workers)
 		if err != nil {
 			return nil, err
 		}
@@ -83,26 +85,47 @@ func (s *runSpace) release() {
 	s.ends.release()
 }
 
-// reset empties the space for the next run.
-func (s *runSpace) reset() {
-	for i := range s.dictionaries {
-		s.dictionaries[i].reset()
+// reset empties the space for the next run. Pages stay for it, except where runs
+// of different kinds, one of many quads, one of many terms, have together touched
+// more than the budget.
+func (s *runSpace) reset() error {
+	resident := int64(0)
+	for i, d := range s.dictionaries {
+		d.reset()
 		s.writers[i].reset()
+		resident += d.resident() + s.ranks[i].resident()
 	}
 	s.quads.reset()
+	resident += s.quads.resident() + s.items.resident() + s.terms.resident() + s.ends.resident()
+	if resident > s.budget {
+		return s.renew()
+	}
+	return nil
 }
 
-// bytes returns the memory that the run under construction takes, what sealing
-// it will take included.
-func (s *runSpace) bytes() int64 {
-	total := 2 * s.quads.bytes()
+// renew empties the space and gives its memory back.
+func (s *runSpace) renew() error {
+	err := errors.Join(s.quads.renew(), s.items.renew(), s.terms.renew(), s.ends.renew())
+	for i, d := range s.dictionaries {
+		s.writers[i].reset()
+		err = errors.Join(err, d.renew(), s.ranks[i].renew())
+	}
+	return err
+}
+
+// takes returns the memory that the run under construction takes, what sealing
+// it will take included. Of a dictionary that is in use it is what was published
+// last.
+func (s *runSpace) takes() int64 {
+	total := s.quads.takes()
 	for _, d := range s.dictionaries {
-		total += d.bytes() + int64(len(d.terms.data)) + int64(d.len())*(16+4+8)
+		total += d.published.Load()
 	}
 	return total
 }
 
-// empty tells whether nothing was added since the last reset.
+// empty tells whether there are no quads. There may be terms, of statements that
+// were rejected.
 func (s *runSpace) empty() bool { return s.quads.next.Load() == 0 }
 
 // seal sorts what was added: ranks the terms, and sorts the quads in order SPO
@@ -113,13 +136,7 @@ func (s *runSpace) seal() *run {
 	parallel(len(s.writers), func(w int) { s.toRanks(w) })
 	r.quads = s.quads.compact(s.writers)
 	r.other = s.quads.spare.data[:len(r.quads)]
-	for i := range r.quads {
-		if r.quads[i][triple.Graph] != noGraph {
-			r.graphs = true
-			break
-		}
-	}
-	if r.graphs {
+	if r.countNamed() > 0 {
 		r.sortBy(triple.Graph)
 	}
 	r.sortBy(triple.Object)
@@ -127,8 +144,22 @@ func (s *runSpace) seal() *run {
 	r.sortBy(triple.Subject)
 	r.quads = slices.Compact(r.quads)
 	r.other = r.other[:len(r.quads)]
+	r.named = r.countNamed()
 	return r
 }
+
+func (r *run) countNamed() int {
+	n := 0
+	for i := range r.quads {
+		if r.quads[i][triple.Graph] != noGraph {
+			n++
+		}
+	}
+	return n
+}
+
+// rows returns how many rows the run has in all orders.
+func (r *run) rows() int64 { return 3*int64(len(r.quads)) + int64(r.named) }
 
 // sortBy sorts the quads stably by one position.
 func (r *run) sortBy(position int) {
@@ -139,9 +170,11 @@ func (r *run) sortBy(position int) {
 func (r *run) rankTerms() {
 	s := r.space
 	n := 0
-	for _, d := range s.dictionaries {
+	for w, d := range s.dictionaries {
+		s.ranks[w].touch(d.len())
 		n += d.len()
 	}
+	s.items.touch(n)
 	items := s.items.data[:n]
 	at := 0
 	for w, d := range s.dictionaries {
@@ -171,6 +204,8 @@ func (r *run) rankTerms() {
 			r.longs[rank] = whole
 		}
 	}
+	s.terms.touch(len(terms))
+	s.ends.touch(len(ends))
 	r.terms, r.ends = terms, ends
 }
 
@@ -190,7 +225,7 @@ func (s *runSpace) toRanks(w int) {
 	})
 }
 
-// orders lists the orders in the sequence in which eachOrder sorts them.
+// sortSequence lists the orders as eachOrder makes them.
 var sortSequence = []triple.Order{triple.SPO, triple.GSPO, triple.OSP, triple.POS}
 
 // eachOrder brings the quads into each order in turn and calls f with them.
@@ -208,7 +243,7 @@ func (r *run) eachOrder(f func(o triple.Order, quads []quad) error) error {
 			r.sortBy(triple.Predicate)
 			quads = r.quads
 		case triple.GSPO:
-			if !r.graphs {
+			if r.named == 0 {
 				continue
 			}
 			quads = r.byGraph()
@@ -224,17 +259,15 @@ func (r *run) eachOrder(f func(o triple.Order, quads []quad) error) error {
 // first; it leaves r.quads as they are.
 func (r *run) byGraph() []quad {
 	counts := make([]uint32, len(r.ends)+2)
-	named := 0
 	for i := range r.quads {
 		if g := r.quads[i][triple.Graph]; g != noGraph {
 			counts[g+1]++
-			named++
 		}
 	}
 	for g := 1; g < len(counts); g++ {
 		counts[g] += counts[g-1]
 	}
-	sorted := r.other[:named]
+	sorted := r.other[:r.named]
 	for i := range r.quads {
 		if g := r.quads[i][triple.Graph]; g != noGraph {
 			sorted[counts[g]] = r.quads[i]

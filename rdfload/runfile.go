@@ -21,18 +21,36 @@ import (
 //	| block | block | ... | index | footer |
 //	+-------+-------+-----+-------+--------+
 //
-//	block   size 4 | CRC-32C 4 | rows, compressed with S2
-//	row     uvarint(shared << 1 | hasValue) | uvarint(rest) | rest of the key
-//	        [ uvarint(length) | value ]      shared: bytes in common with the key before, 0 at a block's start
-//	index   for about every MiB of rows: uvarint(block's offset) | uvarint(length) | its first key
+//	block   size 4 | CRC-32C of what follows 12 bytes on 4 | CRC-32C of these 8 bytes 4
+//	        rows, or one far value, compressed with S2; the size's highest bit marks a far value
+//	row     uvarint(shared << 2 | kind) | uvarint(rest) | rest of the key
+//	        shared: bytes in common with the key before, 0 at a block's start
+//	        then, by kind,  0  nothing: the value is the load's common one
+//	                        1  uvarint(length) | value
+//	                        2  uvarint(offset of the block that holds the value)
+//	index   for about every MiB of rows: uvarint(offset) | uvarint(length) | first key from there on
 //	footer  index offset 8 | CRC-32C of the index 4 | "trun" 4
 //
-// Fixed numbers are little-endian. A row without a value has the load's common one.
+// Fixed numbers are little-endian. Values of more than 16 KiB are far, so that a
+// merge holds no more of each run than a few small blocks; they stand before the
+// rows that name them.
 const (
 	runBlockBytes = 64 << 10
 	runIndexEvery = 1 << 20 / runBlockBytes
+	runHead       = 4 + 4 + 4
 	runFooter     = 8 + 4 + 4
 	runMagic      = "trun"
+	runFar        = 1 << 31
+	farBytes      = 16 << 10
+
+	// runReaderBytes is about what a runReader takes.
+	runReaderBytes = 256 << 10
+)
+
+const (
+	valueCommon = iota
+	valueHere
+	valueFar
 )
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
@@ -41,17 +59,16 @@ var errRunFile = errors.New("damaged run file")
 
 // runWriter writes a run file.
 type runWriter struct {
-	file    *os.File
-	out     *bufio.Writer
-	offset  int64
-	block   []byte
-	packed  []byte
-	last    []byte // the last key
-	blocks  int
-	index   []byte
-	common  []byte // the value that rows have without saying so
-	rows    int64
-	scratch [2 * binary.MaxVarintLen64]byte
+	file   *os.File
+	out    *bufio.Writer
+	offset int64
+	block  []byte
+	packed []byte
+	last   []byte // the last key
+	blocks int
+	index  []byte
+	common []byte // the value that rows have without saying so
+	head   []byte
 }
 
 func createRunFile(path string, common []byte) (*runWriter, error) {
@@ -77,20 +94,28 @@ func (w *runWriter) Set(key, value []byte) error {
 	if len(w.block) > 0 {
 		shared = commonPrefix(w.last, key)
 	}
-	head := uint64(shared) << 1
-	hasValue := !bytes.Equal(value, w.common)
-	if hasValue {
-		head |= 1
+	kind := uint64(valueHere)
+	at := w.offset
+	switch {
+	case bytes.Equal(value, w.common):
+		kind = valueCommon
+	case len(value) > farBytes:
+		kind = valueFar
+		if err := w.write(value, runFar); err != nil {
+			return err
+		}
 	}
-	w.block = binary.AppendUvarint(w.block, head)
+	w.block = binary.AppendUvarint(w.block, uint64(shared)<<2|kind)
 	w.block = binary.AppendUvarint(w.block, uint64(len(key)-shared))
 	w.block = append(w.block, key[shared:]...)
-	if hasValue {
+	switch kind {
+	case valueHere:
 		w.block = binary.AppendUvarint(w.block, uint64(len(value)))
 		w.block = append(w.block, value...)
+	case valueFar:
+		w.block = binary.AppendUvarint(w.block, uint64(at))
 	}
 	w.last = append(w.last[:shared], key[shared:]...)
-	w.rows++
 	return nil
 }
 
@@ -109,8 +134,7 @@ func commonPrefix(a, b []byte) int {
 }
 
 func (w *runWriter) flush() error {
-	w.packed = s2.Encode(w.packed[:cap(w.packed)], w.block)
-	if err := w.write(uint32(len(w.packed)), w.packed); err != nil {
+	if err := w.write(w.block, 0); err != nil {
 		return err
 	}
 	w.blocks++
@@ -118,16 +142,19 @@ func (w *runWriter) flush() error {
 	return nil
 }
 
-func (w *runWriter) write(size uint32, data []byte) error {
-	head := binary.LittleEndian.AppendUint32(w.scratch[:0], size)
-	head = binary.LittleEndian.AppendUint32(head, crc32.Checksum(data, castagnoli))
-	if _, err := w.out.Write(head); err != nil {
+// write writes a block.
+func (w *runWriter) write(data []byte, flag uint32) error {
+	w.packed = s2.Encode(w.packed[:cap(w.packed)], data)
+	w.head = binary.LittleEndian.AppendUint32(w.head[:0], uint32(len(w.packed))|flag)
+	w.head = binary.LittleEndian.AppendUint32(w.head, crc32.Checksum(w.packed, castagnoli))
+	w.head = binary.LittleEndian.AppendUint32(w.head, crc32.Checksum(w.head, castagnoli))
+	if _, err := w.out.Write(w.head); err != nil {
 		return err
 	}
-	if _, err := w.out.Write(data); err != nil {
+	if _, err := w.out.Write(w.packed); err != nil {
 		return err
 	}
-	w.offset += int64(len(head) + len(data))
+	w.offset += int64(len(w.head) + len(w.packed))
 	return nil
 }
 
@@ -208,16 +235,19 @@ type runReader struct {
 	path  string
 	file  *os.File
 	in    *bufio.Reader
-	left  int64 // bytes of blocks not yet read
+	at    int64 // offset of the next block
+	end   int64 // of the last one
 	block []byte
 	rest  []byte // of block
 	pack  []byte
-	key   []byte
-	value []byte // nil: the common one
+	key   []byte // valid until next
+	value []byte // valid until next; nil: the common one, or a far one
+	far   int64  // the offset of the block of a far value; -1: none
+	head  [runHead]byte
 }
 
 // openRunFile returns a reader that stands before the first row whose key is at
-// least lo; next moves it there.
+// least lo, or some before it; next moves to the row.
 func openRunFile(path string, entries []runIndexEntry, end int64, lo []byte) (*runReader, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -227,72 +257,157 @@ func openRunFile(path string, entries []runIndexEntry, end int64, lo []byte) (*r
 	if i := sort.Search(len(entries), func(i int) bool { return bytes.Compare(entries[i].key, lo) > 0 }); i > 0 {
 		at = entries[i-1].offset
 	}
-	if _, err := f.Seek(at, io.SeekStart); err != nil {
+	r := &runReader{path: path, file: f, in: bufio.NewReaderSize(f, runBlockBytes), at: at, end: end}
+	if err := r.seek(); err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
-	return &runReader{path: path, file: f, in: bufio.NewReaderSize(f, runBlockBytes), left: end - at}, nil
+	return r, nil
 }
 
 func (r *runReader) close() error { return r.file.Close() }
 
+// seek brings the file to the next block.
+func (r *runReader) seek() error {
+	_, err := r.file.Seek(r.at, io.SeekStart)
+	r.in.Reset(r.file)
+	return err
+}
+
 // next reads the next row; ok is false at the end.
 func (r *runReader) next() (ok bool, err error) {
 	if len(r.rest) == 0 {
-		if r.left == 0 {
-			return false, nil
-		}
-		if err := r.readBlock(); err != nil {
+		if ok, err := r.readBlock(); !ok || err != nil {
 			return false, err
 		}
 		r.key = r.key[:0]
 	}
 	head, n := binary.Uvarint(r.rest)
 	length, m := binary.Uvarint(r.rest[max(n, 0):])
-	if n <= 0 || m <= 0 || head>>1 > uint64(len(r.key)) || length > uint64(len(r.rest)-n-m) {
-		return false, r.damaged()
+	if n <= 0 || m <= 0 || head>>2 > uint64(len(r.key)) || length > uint64(len(r.rest)-n-m) {
+		return false, r.damaged("a bad row")
 	}
 	rest := r.rest[n+m:]
-	r.key = append(r.key[:head>>1], rest[:length]...)
+	r.key = append(r.key[:head>>2], rest[:length]...)
 	rest = rest[length:]
-	r.value = nil
-	if head&1 != 0 {
+	r.value, r.far = nil, -1
+	switch head & 3 {
+	case valueHere:
 		length, n := binary.Uvarint(rest)
 		if n <= 0 || length > uint64(len(rest)-n) {
-			return false, r.damaged()
+			return false, r.damaged("a bad row")
 		}
 		r.value = rest[n : n+int(length)]
 		rest = rest[n+int(length):]
+	case valueFar:
+		at, n := binary.Uvarint(rest)
+		if n <= 0 || at >= uint64(r.end) {
+			return false, r.damaged("a bad row")
+		}
+		r.far = int64(at)
+		rest = rest[n:]
 	}
 	r.rest = rest
 	return true, nil
 }
 
-func (r *runReader) damaged() error { return fmt.Errorf("%w: %s", errRunFile, r.path) }
+// farBuffer is what a far value is read into.
+type farBuffer struct{ pack, value []byte }
 
-func (r *runReader) readBlock() error {
-	var head [8]byte
-	if _, err := io.ReadFull(r.in, head[:]); err != nil {
-		return fmt.Errorf("%w: %s: %w", errRunFile, r.path, err)
+// wholeValue returns the row's value, nil where it is the common one. A far one
+// is valid until the buffer is used again.
+func (r *runReader) wholeValue(buffer *farBuffer) ([]byte, error) {
+	if r.far < 0 {
+		return r.value, nil
 	}
-	size := int(binary.LittleEndian.Uint32(head[:]))
-	if int64(size)+8 > r.left {
-		return r.damaged()
+	if _, err := r.file.ReadAt(r.head[:], r.far); err != nil {
+		return nil, r.damaged(err.Error())
 	}
-	if cap(r.pack) < size {
-		r.pack = make([]byte, size)
+	size, sum, far, err := r.parseHead()
+	if err == nil && (!far || r.far+runHead+int64(size) > r.end) {
+		err = r.damaged("a far value is none")
 	}
-	r.pack = r.pack[:size]
-	if _, err := io.ReadFull(r.in, r.pack); err != nil {
-		return fmt.Errorf("%w: %s: %w", errRunFile, r.path, err)
-	}
-	if crc32.Checksum(r.pack, castagnoli) != binary.LittleEndian.Uint32(head[4:]) {
-		return fmt.Errorf("%w: %s: a block fails its checksum", errRunFile, r.path)
-	}
-	block, err := s2.Decode(r.block[:cap(r.block)], r.pack)
 	if err != nil {
-		return fmt.Errorf("%w: %s: %w", errRunFile, r.path, err)
+		return nil, err
 	}
-	r.block, r.rest = block, block
-	r.left -= int64(size) + 8
-	return nil
+	buffer.pack = resized(buffer.pack, size)
+	if _, err := r.file.ReadAt(buffer.pack, r.far+runHead); err != nil {
+		return nil, r.damaged(err.Error())
+	}
+	buffer.value, err = r.unpack(buffer.value, buffer.pack, sum)
+	return buffer.value, err
+}
+
+// parseHead returns what a block's head says.
+func (r *runReader) parseHead() (size int, sum uint32, far bool, err error) {
+	word := func(i int) uint32 { return binary.LittleEndian.Uint32(r.head[i:]) }
+	if crc32.Checksum(r.head[:8], castagnoli) != word(8) {
+		return 0, 0, false, r.damaged("the head of a block fails its checksum")
+	}
+	return int(word(0) &^ runFar), word(4), word(0)&runFar != 0, nil
+}
+
+// resized returns a slice of n bytes, b's memory where that is enough.
+func resized(b []byte, n int) []byte {
+	if cap(b) < n {
+		return make([]byte, n)
+	}
+	return b[:n]
+}
+
+func (r *runReader) damaged(what string) error {
+	return fmt.Errorf("%w: %s: %s", errRunFile, r.path, what)
+}
+
+// readBlock reads the next block of rows; ok is false at the end.
+func (r *runReader) readBlock() (ok bool, err error) {
+	for r.at < r.end {
+		if _, err := io.ReadFull(r.in, r.head[:]); err != nil {
+			return false, r.damaged(err.Error())
+		}
+		size, sum, far, err := r.parseHead()
+		if err != nil {
+			return false, err
+		}
+		if r.at += runHead + int64(size); r.at > r.end {
+			return false, r.damaged("a block runs past the end")
+		}
+		if far {
+			if err := r.skip(size); err != nil {
+				return false, err
+			}
+			continue
+		}
+		r.pack = resized(r.pack, size)
+		if _, err := io.ReadFull(r.in, r.pack); err != nil {
+			return false, r.damaged(err.Error())
+		}
+		r.block, err = r.unpack(r.block, r.pack, sum)
+		if err == nil && len(r.block) == 0 {
+			err = r.damaged("an empty block")
+		}
+		r.rest = r.block
+		return err == nil, err
+	}
+	return false, nil
+}
+
+// skip passes over the n bytes of a far value, at whose end r.at is.
+func (r *runReader) skip(n int) error {
+	if n > r.in.Buffered() {
+		return r.seek()
+	}
+	_, err := r.in.Discard(n)
+	return err
+}
+
+// unpack checks and decompresses a block into the memory of into.
+func (r *runReader) unpack(into, pack []byte, sum uint32) ([]byte, error) {
+	if crc32.Checksum(pack, castagnoli) != sum {
+		return nil, r.damaged("a block fails its checksum")
+	}
+	block, err := s2.Decode(into[:cap(into)], pack)
+	if err != nil {
+		return nil, r.damaged(err.Error())
+	}
+	return block, nil
 }

@@ -12,7 +12,10 @@ import (
 type Source struct {
 	Name    string    // for messages, and to find an interrupted load again
 	Size    int64     // as stored, in bytes; -1 where it is not known
-	ModTime time.Time // zero where it is not known
+	ModTime time.Time // zero where it is not known: the load cannot be resumed
+	// Path, if not "", is the file that Open opens. A resumed load begins in the
+	// middle of it, where it can.
+	Path string
 	// Open opens the document, decompressed. A load calls it once, but again where
 	// it goes on after an interruption.
 	Open func() (*input.Reader, error)
@@ -29,7 +32,7 @@ func Files(args ...string) ([]Source, error) {
 	}
 	sources := make([]Source, len(listed))
 	for i, in := range listed {
-		sources[i] = Source{Name: in.Name, Size: in.Size, ModTime: in.ModTime,
+		sources[i] = Source{Name: in.Name, Path: in.Path, Size: in.Size, ModTime: in.ModTime,
 			Open: func() (*input.Reader, error) { return input.Open(in, input.Limits{}) }}
 	}
 	return sources, nil

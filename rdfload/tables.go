@@ -23,20 +23,29 @@ type tableWriter struct {
 	ctx   context.Context
 	sink  Sink
 	name  string // path of the tables but for number and ending
+	limit uint64 // bytes of a table
 	table Table
 	paths []string
-	rows  int
+	since int // rows and, in units of rows, bytes since the last check
 }
 
 // checkEvery is after how many rows a long loop looks whether it should end.
 const checkEvery = 1 << 14
 
+// rowBytes is how many bytes of a long row count as one more row.
+const rowBytes = 256
+
+func (l *loader) tableWriter(ctx context.Context, name string) *tableWriter {
+	return &tableWriter{ctx: ctx, sink: l.sink, name: filepath.Join(l.dir, name), limit: l.opts.limits.tableBytes}
+}
+
 func (w *tableWriter) Set(key, value []byte) error {
-	if w.rows++; w.rows%checkEvery == 0 {
+	if w.since += 1 + len(value)/rowBytes; w.since >= checkEvery {
+		w.since = 0
 		if err := w.ctx.Err(); err != nil {
 			return err
 		}
-		if w.table != nil && w.table.Bytes() >= tableBytes {
+		if w.table != nil && w.table.Bytes() >= w.limit {
 			if err := w.closeTable(); err != nil {
 				return err
 			}

@@ -2,6 +2,7 @@ package rdfload
 
 import (
 	"encoding/binary"
+	"math/rand/v2"
 	"sync"
 )
 
@@ -23,7 +24,9 @@ func (r termRef) id() uint32  { return uint32(r) }
 
 // termSorter sorts terms by their bytes with multikey quicksort over windows of
 // eight bytes (Bentley and Sedgewick 1997; Kim and Park's caching): terms of a
-// document share long prefixes, and equal windows are never read again.
+// document share long prefixes, and equal windows are never read again. Pivots
+// are of random samples, since the terms' sequence comes from strangers: time
+// O(n log n) windows and depth O(log n), whatever the terms.
 type termSorter struct {
 	dictionaries []*dictionary
 	free         chan struct{} // a token for each worker that may still be started
@@ -33,6 +36,7 @@ type termSorter struct {
 const (
 	smallSort    = 24      // insertion sort below this
 	parallelSort = 1 << 14 // parts above this may go to another worker
+	randomSort   = 1 << 8  // parts above this have random samples
 )
 
 // sortTerms sorts items by their terms.
@@ -136,13 +140,14 @@ func partition(items []termItem) (less, greater int) {
 // median returns the middle window of nine samples.
 func median(items []termItem) uint64 {
 	n := len(items)
-	m := func(i, j, k int) uint64 {
-		a, b, c := items[i].window, items[j].window, items[k].window
-		return max(min(a, b), min(max(a, b), c))
+	middle := func(a, b, c uint64) uint64 { return max(min(a, b), min(max(a, b), c)) }
+	m := func(i, j, k int) uint64 { return middle(items[i].window, items[j].window, items[k].window) }
+	if n > randomSort {
+		r := func() int { return rand.IntN(n) }
+		return middle(m(r(), r(), r()), m(r(), r(), r()), m(r(), r(), r()))
 	}
 	e := n / 8
-	a, b, c := m(0, e, 2*e), m(n/2-e, n/2, n/2+e), m(n-1-2*e, n-1-e, n-1)
-	return max(min(a, b), min(max(a, b), c))
+	return middle(m(0, e, 2*e), m(n/2-e, n/2, n/2+e), m(n-1-2*e, n-1-e, n-1))
 }
 
 func (s *termSorter) insertion(items []termItem, depth int) {

@@ -1,6 +1,7 @@
 package rdfload
 
 import (
+	"fmt"
 	"hash/maphash"
 
 	"github.com/trefoildb/trefoil/triple"
@@ -18,9 +19,13 @@ type worker struct {
 	scratch []byte // of decoded tokens
 	encoded []byte
 	label   []byte
-	subject []byte // the last subject's token
-	last    uint32 // and its id
-	known   bool   // that they are of this run
+
+	// Of the unit at hand, for the next unit may be of another document or run:
+	subject      []byte // the last subject's token
+	subjectID    uint32
+	subjectKnown bool
+	graphID      uint32 // of graph
+	graphKnown   bool
 }
 
 // tally counts what a unit held.
@@ -29,13 +34,14 @@ type tally struct {
 	rejected int64
 }
 
-// reset begins a new run.
-func (w *worker) reset() { w.known = false }
+// begin forgets what holds for one unit only.
+func (w *worker) begin() { w.subjectKnown, w.graphKnown = false, false }
 
 // block adds the statements of a block of N-Triples or N-Quads. prefix is what
 // its blank nodes' labels get. A malformed statement goes to reject; without
 // keepGoing it ends the block.
 func (w *worker) block(b *triple.Block, prefix string, reject func(Reject)) (tally, error) {
+	w.begin()
 	var st triple.RawStatement
 	var n tally
 	for {
@@ -70,14 +76,11 @@ func (w *worker) statement(b *triple.Block, st *triple.RawStatement, prefix stri
 	w.scratch = w.scratch[:0]
 	for position, token := range st.Tokens {
 		if token == nil { // no graph
-			if !w.graph.IsZero() {
-				id, err := w.term(w.graph)
-				return withGraph(q, id), nil, err
-			}
-			return q, nil, nil
+			q, err = w.inGraph(q)
+			return q, nil, err
 		}
-		if position == triple.Subject && w.known && string(w.subject) == string(token) {
-			q[triple.Subject] = w.last
+		if position == triple.Subject && w.subjectKnown && string(w.subject) == string(token) {
+			q[triple.Subject] = w.subjectID
 			continue
 		}
 		id, syntax, err := w.token(b, st, position, prefix)
@@ -86,7 +89,7 @@ func (w *worker) statement(b *triple.Block, st *triple.RawStatement, prefix stri
 		}
 		switch position {
 		case triple.Subject:
-			w.subject, w.last, w.known = append(w.subject[:0], token...), id, true
+			w.subject, w.subjectID, w.subjectKnown = append(w.subject[:0], token...), id, true
 			q[position] = id
 		case triple.Graph:
 			q = withGraph(q, id)
@@ -102,11 +105,26 @@ func withGraph(q quad, id uint32) quad {
 	return q
 }
 
+// inGraph puts the quad of a statement that names no graph into the load's.
+func (w *worker) inGraph(q quad) (quad, error) {
+	if w.graph.IsZero() {
+		return q, nil
+	}
+	if !w.graphKnown {
+		id, err := w.term(w.graph)
+		if err != nil {
+			return q, err
+		}
+		w.graphID, w.graphKnown = id, true
+	}
+	return withGraph(q, w.graphID), nil
+}
+
 // token returns the id of the term of one token. What the dictionary knows is
 // well-formed, so that only new tokens are checked and decoded.
 func (w *worker) token(b *triple.Block, st *triple.RawStatement, position int, prefix string) (uint32, *triple.SyntaxError, error) {
 	token := st.Tokens[position]
-	if label, ok := triple.RawBlank(token); ok {
+	if label, ok := triple.RawBlank(token); ok && len(label) <= triple.MaxTermBytes {
 		w.label = append(append(append(w.label[:0], prefix...), '-'), label...)
 		hash := w.dictionary.hash(triple.BlankTag, w.label)
 		if id, ok := w.dictionary.find(hash, triple.BlankTag, w.label); ok {
@@ -141,6 +159,10 @@ func (w *worker) term(t triple.Term) (uint32, error) {
 	}
 	var whole []byte
 	if long {
+		// Of well-formed terms only the prefix of a blank node's label can do this.
+		if len(t.Value()) > triple.MaxTermBytes {
+			return 0, fmt.Errorf("blank node label: %w", triple.ErrTermTooLong)
+		}
 		whole = triple.AppendWholeTerm(nil, t)
 	}
 	return w.dictionary.add(hash, w.encoded, whole)
@@ -148,6 +170,7 @@ func (w *worker) term(t triple.Term) (uint32, error) {
 
 // triples adds triples whose blank nodes have their stored labels already.
 func (w *worker) triples(triples []triple.Triple) (tally, error) {
+	w.begin()
 	var n tally
 	for i := range triples {
 		t := &triples[i]
@@ -162,16 +185,15 @@ func (w *worker) triples(triples []triple.Triple) (tally, error) {
 		if q[triple.Object], err = w.term(t.Object); err != nil {
 			return n, err
 		}
-		graph := t.Graph
-		if graph.IsZero() {
-			graph = w.graph
-		}
-		if !graph.IsZero() {
-			id, err := w.term(graph)
-			if err != nil {
-				return n, err
-			}
+		if t.Graph.IsZero() {
+			q, err = w.inGraph(q)
+		} else {
+			var id uint32
+			id, err = w.term(t.Graph)
 			q = withGraph(q, id)
+		}
+		if err != nil {
+			return n, err
 		}
 		if err := w.quads.add(q); err != nil {
 			return n, err

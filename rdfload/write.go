@@ -12,8 +12,7 @@ import (
 // writeTables writes the run in memory, which is the whole load, as tables.
 func (l *loader) writeTables(ctx context.Context) ([]string, error) {
 	run := l.sealRun()
-	l.manifest.ReadAll = true // in memory only: a resume reads again
-	l.beginRows(Writing, run)
+	l.stage.enter(Writing, run.rows())
 	var tables []string
 	err := run.eachOrder(func(o triple.Order, quads []quad) error {
 		shares := split(len(quads), l.opts.Workers)
@@ -29,7 +28,7 @@ func (l *loader) writeTables(ctx context.Context) ([]string, error) {
 					err = errors.Join(err, counter.close())
 				}()
 			}
-			w := &tableWriter{ctx: ctx, sink: l.sink, name: filepath.Join(l.dir, fmt.Sprintf("table-%s-%d", o, i))}
+			w := l.tableWriter(ctx, fmt.Sprintf("table-%s-%d", o, i))
 			err = l.writeRows(w, run.newRowMaker(o, l.start.Stamp), quads[shares[i].lo:shares[i].hi], counter)
 			paths[i] = w.paths
 			return err
@@ -44,16 +43,8 @@ func (l *loader) writeTables(ctx context.Context) ([]string, error) {
 
 // sealRun sorts the run under construction.
 func (l *loader) sealRun() *run {
-	l.total.Store(0)
-	l.phase.Store(Sorting)
+	l.stage.enter(Sorting, 0)
 	return l.space.seal()
-}
-
-// beginRows begins a phase that writes the rows of a run.
-func (l *loader) beginRows(phase Phase, r *run) {
-	l.done.Store(0)
-	l.total.Store(3 * int64(len(r.quads)))
-	l.phase.Store(phase)
 }
 
 // writeRows writes the rows of quads to w and closes it. counter may be nil.
@@ -69,7 +60,7 @@ func (l *loader) writeRows(w rowSink, maker *rowMaker, quads []quad, counter *ne
 			return errors.Join(err, w.Close())
 		}
 		if i%checkEvery == checkEvery-1 {
-			l.done.Add(checkEvery)
+			l.stage.step(checkEvery)
 		}
 	}
 	return w.Close()
@@ -85,17 +76,23 @@ func parallelErr(n int, f func(i int) error) error {
 // spill writes the run under construction to run files and notes in the
 // manifest what of the inputs is in them. last tells that the inputs are read to
 // their ends.
-func (l *loader) spill(ctx context.Context, last bool) error {
+//
+// It does not end with a context: sealing changes the run in its place, so that
+// what has begun must be completed, and an interrupted load ends with it anyway.
+func (l *loader) spill(last bool) error {
 	l.gate.Lock()
 	defer l.gate.Unlock()
-	return l.spillLocked(ctx, last)
+	return l.spillLocked(last)
 }
 
-func (l *loader) spillLocked(ctx context.Context, last bool) error {
+func (l *loader) spillLocked(last bool) error {
 	if !l.space.empty() {
-		if err := l.spillRun(ctx); err != nil {
+		if err := l.spillRun(); err != nil {
 			return fmt.Errorf("write a sorted run: %w", err)
 		}
+	}
+	if err := l.space.reset(); err != nil {
+		return err
 	}
 	m := l.manifest
 	size, err := l.rejects.sync()
@@ -104,18 +101,17 @@ func (l *loader) spillLocked(ctx context.Context, last bool) error {
 	}
 	m.Read, m.Rejected, m.Rejects, m.Bytes = l.read.Load(), l.rejected.Load(), size, l.text.Load()
 	m.ReadAll = last
-	if err := m.save(l.dir); err != nil {
-		return err
-	}
-	return l.mergeLevels(ctx)
+	return m.save(l.dir)
 }
 
-func (l *loader) spillRun(ctx context.Context) error {
-	if err := l.sink.Room(4 * l.space.quads.bytes()); err != nil {
+func (l *loader) spillRun() error {
+	// Three orders, in which prefixes and compression leave about half of a term's
+	// bytes and a few more of each row.
+	if err := l.sink.Room(3 * l.space.takes() / 4); err != nil {
 		return err
 	}
 	run := l.sealRun()
-	l.beginRows(Writing, run)
+	l.stage.enter(Writing, run.rows())
 	made := l.newRun(0)
 	err := run.eachOrder(func(o triple.Order, quads []quad) error {
 		shares := split(len(quads), l.opts.Workers)
@@ -129,7 +125,7 @@ func (l *loader) spillRun(ctx context.Context) error {
 			return l.writeRows(w, run.newRowMaker(o, l.start.Stamp), quads[shares[i].lo:shares[i].hi], nil)
 		})
 		made.Files[o.String()] = names
-		return errors.Join(err, ctx.Err())
+		return err
 	})
 	if err != nil {
 		return err
@@ -138,7 +134,6 @@ func (l *loader) spillRun(ctx context.Context) error {
 		return err
 	}
 	l.manifest.Runs = append(l.manifest.Runs, made)
-	l.space.reset()
 	return nil
 }
 

@@ -1,0 +1,121 @@
+package rdfload
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sync"
+)
+
+// running holds the directories of the loads that run in this process, the only
+// one that has their store open: they must be left alone by other loads.
+var running directories
+
+type directories struct {
+	mu    sync.Mutex
+	paths map[string]bool
+}
+
+// add returns false where the path is there already.
+func (d *directories) add(path string) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.paths[path] {
+		return false
+	}
+	if d.paths == nil {
+		d.paths = make(map[string]bool)
+	}
+	d.paths[path] = true
+	return true
+}
+
+func (d *directories) remove(path string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	delete(d.paths, path)
+}
+
+// prepare finds or makes the load's directory. It is in running then.
+func (l *loader) prepare() (resumed bool, err error) {
+	inputs := make([]manifestInput, len(l.sources))
+	for i, s := range l.sources {
+		inputs[i] = manifestInput{Name: s.Name, Size: s.Size, ModTime: s.ModTime, Syntax: s.Syntax.Name(), Line: 1}
+	}
+	settings := settingsOf(&l.opts)
+	if l.dir, l.manifest, err = findLoad(l.sink.Dir(), inputs, l.opts.Resume); err != nil {
+		return false, err
+	}
+	if l.manifest != nil {
+		if err := l.manifest.unchanged(inputs, settings); err != nil {
+			running.remove(l.dir)
+			return false, err
+		}
+		return true, nil
+	}
+	id := newLoadID()
+	l.dir = filepath.Join(l.sink.Dir(), id)
+	l.manifest = &manifest{Format: manifestFormat, ID: id, Inputs: inputs, Settings: settings}
+	running.add(l.dir)
+	if err := l.makeDirectory(); err != nil {
+		err = errors.Join(err, os.RemoveAll(l.dir))
+		running.remove(l.dir)
+		return false, err
+	}
+	return false, nil
+}
+
+func (l *loader) makeDirectory() error {
+	if err := os.MkdirAll(l.dir, 0o755); err != nil {
+		return err
+	}
+	if err := l.manifest.save(l.dir); err != nil {
+		return err
+	}
+	return syncDir(filepath.Dir(l.dir))
+}
+
+// findLoad returns the directory and manifest of a stopped load of these inputs
+// under dir, and adds it to running; nil where there is none. It removes what
+// nobody can resume, and without resume what it would have found.
+func findLoad(dir string, inputs []manifestInput, resume bool) (string, *manifest, error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return "", nil, err
+	}
+	var unreadable error
+	for _, e := range entries {
+		path := filepath.Join(dir, e.Name())
+		if !e.IsDir() {
+			continue
+		}
+		mine := running.add(path)
+		m, err := readManifest(path)
+		switch {
+		case errors.Is(err, fs.ErrNotExist), err == nil && !m.resumable(), err == nil && !resume && m.sameInputs(inputs):
+			if mine {
+				err = os.RemoveAll(path)
+				running.remove(path)
+				if err != nil {
+					return "", nil, err
+				}
+			}
+			continue
+		case err == nil && m.sameInputs(inputs) && mine:
+			return path, m, nil
+		case err == nil && m.sameInputs(inputs):
+			return "", nil, fmt.Errorf("a load of the same inputs is running already (%s)", m.ID)
+		case err != nil:
+			unreadable = err
+		}
+		if mine {
+			running.remove(path)
+		}
+	}
+	if resume {
+		return "", nil, unreadable
+	}
+	return "", nil, nil
+}
