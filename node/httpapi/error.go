@@ -5,7 +5,6 @@ package httpapi
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -162,13 +161,12 @@ func (e *Error) send(w http.ResponseWriter) {
 	if e.Kind == KindUnauthorized {
 		h.Set("WWW-Authenticate", `Bearer realm="trefoil"`)
 	}
-	body, err := json.Marshal(struct {
+	body, err := marshal(struct {
 		Error *Error `json:"error"`
 	}{e})
 	if err != nil {
 		panic(err) // three strings always marshal
 	}
-	body = append(body, '\n')
 	h.Set("Content-Type", "application/json")
 	h.Set("Content-Length", strconv.Itoa(len(body)))
 	h.Set("X-Content-Type-Options", "nosniff")

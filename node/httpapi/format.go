@@ -3,6 +3,7 @@
 package httpapi
 
 import (
+	"bytes"
 	"encoding/json"
 	"net/http"
 
@@ -156,9 +157,18 @@ func appendJSONString(dst []byte, s string) []byte {
 
 // writeJSON answers with v as one JSON object.
 func writeJSON(w http.ResponseWriter, v any) error {
-	body, err := json.Marshal(v)
+	body, err := marshal(v)
 	if err != nil {
 		return err
 	}
-	return writeWhole(w, typeJSON, append(body, '\n'))
+	return writeWhole(w, typeJSON, body)
+}
+
+// marshal returns v as a line of JSON, in which '<' and '>' stay what they are.
+func marshal(v any) ([]byte, error) {
+	var line bytes.Buffer
+	out := json.NewEncoder(&line)
+	out.SetEscapeHTML(false)
+	err := out.Encode(v)
+	return line.Bytes(), err
 }
