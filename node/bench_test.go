@@ -1,18 +1,14 @@
 package node
 
 import (
-	"bytes"
-	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"sort"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
-	"github.com/trefoildb/trefoil/rdfload"
 	"github.com/trefoildb/trefoil/triple"
 )
 
@@ -106,61 +102,6 @@ func loaded(b *testing.B) *Store {
 	})
 	return benchStore.store
 }
-
-// loadTriples loads triples through the sink, as a bulk load does.
-func loadTriples(t testing.TB, s *Store, id string, triples []triple.Triple) {
-	t.Helper()
-	sink := s.Sink()
-	start, err := sink.Begin(ctx, id)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if start.Existing != nil {
-		if err := start.Existing.Close(); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := sink.Publish(ctx, rdfload.Record{ID: id, Read: int64(len(triples)), New: int64(len(triples))}, writeTables(t, s, id, triples, start.Stamp)); err != nil {
-		t.Fatal(err)
-	}
-}
-
-// writeTables writes one table for each order that has rows.
-func writeTables(t testing.TB, s *Store, id string, triples []triple.Triple, stamp triple.Stamp) []string {
-	t.Helper()
-	sink := s.Sink()
-	var tables []string
-	for _, o := range triple.Orders {
-		var rows []tableRow
-		for _, tr := range triples {
-			if key, _ := triple.AppendKey(nil, o, tr); len(key) > 0 {
-				rows = append(rows, tableRow{key, triple.AppendValue(nil, stamp, tr)})
-			}
-		}
-		if len(rows) == 0 {
-			continue
-		}
-		slices.SortFunc(rows, func(a, b tableRow) int { return bytes.Compare(a.key, b.key) })
-		rows = slices.CompactFunc(rows, func(a, b tableRow) bool { return bytes.Equal(a.key, b.key) })
-		path := s.options.FS.PathJoin(sink.Dir(), fmt.Sprintf("%s-%s.sst", id, o))
-		table, err := sink.CreateTable(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, row := range rows {
-			if err := table.Set(row.key, row.value); err != nil {
-				t.Fatal(err)
-			}
-		}
-		if err := table.Close(); err != nil {
-			t.Fatal(err)
-		}
-		tables = append(tables, path)
-	}
-	return tables
-}
-
-type tableRow struct{ key, value []byte }
 
 // BenchmarkScan goes through all of SPO.
 func BenchmarkScan(b *testing.B) {

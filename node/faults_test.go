@@ -238,7 +238,7 @@ func TestDiskHangs(t *testing.T) {
 func TestCrashes(t *testing.T) {
 	rng := random(t)
 	fs := vfs.NewCrashableMem()
-	s, err := Open("data", Options{FS: fs, MemTableBytes: minMemTableBytes, MaxSegmentBytes: 8 << 10})
+	s, err := Open("data", Options{FS: fs, MemTableBytes: minMemTableBytes, MaxSegmentBytes: 64 << 10})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,10 +1,13 @@
 package node
 
 import (
+	"bytes"
 	"context"
 	"fmt"
+	"github.com/trefoildb/trefoil/rdfload"
 	"math/rand/v2"
 	"os"
+	"slices"
 	"testing"
 	"time"
 
@@ -167,3 +170,64 @@ func random(t testing.TB) *rand.Rand {
 	})
 	return rand.New(rand.NewPCG(seed, 0))
 }
+
+// fataler is a test, of testing or of rapid.
+type fataler interface{ Fatal(...any) }
+
+// loadTriples loads triples through the sink, as a bulk load does.
+func loadTriples(t fataler, s *Store, id string, triples []triple.Triple) {
+	loadNew(t, s, id, triples, int64(len(triples)))
+}
+
+// loadNew is loadTriples where so many of them are new.
+func loadNew(t fataler, s *Store, id string, triples []triple.Triple, added int64) {
+	sink := s.Sink()
+	start, err := sink.Begin(ctx, id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if start.Existing != nil {
+		if err := start.Existing.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := sink.Publish(ctx, rdfload.Record{ID: id, Read: int64(len(triples)), New: added}, writeTables(t, s, id, triples, start.Stamp)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// writeTables writes one table for each order that has rows.
+func writeTables(t fataler, s *Store, id string, triples []triple.Triple, stamp triple.Stamp) []string {
+	sink := s.Sink()
+	var tables []string
+	for _, o := range triple.Orders {
+		var rows []tableRow
+		for _, tr := range triples {
+			if key, _ := triple.AppendKey(nil, o, tr); len(key) > 0 {
+				rows = append(rows, tableRow{key, triple.AppendValue(nil, stamp, tr)})
+			}
+		}
+		if len(rows) == 0 {
+			continue
+		}
+		slices.SortFunc(rows, func(a, b tableRow) int { return bytes.Compare(a.key, b.key) })
+		rows = slices.CompactFunc(rows, func(a, b tableRow) bool { return bytes.Equal(a.key, b.key) })
+		path := s.options.FS.PathJoin(sink.Dir(), fmt.Sprintf("%s-%s.sst", id, o))
+		table, err := sink.CreateTable(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, row := range rows {
+			if err := table.Set(row.key, row.value); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := table.Close(); err != nil {
+			t.Fatal(err)
+		}
+		tables = append(tables, path)
+	}
+	return tables
+}
+
+type tableRow struct{ key, value []byte }

@@ -7,6 +7,7 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 
 	"github.com/trefoildb/trefoil/trie"
+	"github.com/trefoildb/trefoil/triple"
 )
 
 // wrote tells the maintenance of so many bytes of writes.
@@ -92,42 +93,61 @@ const smallSegment = 4 << 20
 // splitPoint returns a key near the middle of a segment that is too large, nil
 // where it is not.
 func (s *Store) splitPoint(segment trie.Segment) ([]byte, error) {
-	lower := append([]byte{tableStorage}, segment.Lo...)
-	upper := []byte{tableStorage + 1}
-	if segment.Hi != nil {
-		upper = append([]byte{tableStorage}, segment.Hi...)
+	lower, upper := segmentBounds(segment)
+	size, err := s.segmentBytes(lower, upper)
+	if err != nil || size <= s.options.MaxSegmentBytes {
+		return nil, err
 	}
-	if s.options.MaxSegmentBytes < smallSegment {
-		return s.middleByRows(lower, upper)
+	if s.byTables {
+		return s.middleByTables(lower, upper, uint64(size))
 	}
-	return s.middleByTables(lower, upper)
+	return s.middleByRows(lower, upper, size)
 }
 
-// middleByRows adds up rows. It returns nil where they are within the limit, or
-// only one.
-func (s *Store) middleByRows(lower, upper []byte) ([]byte, error) {
+func segmentBounds(segment trie.Segment) (lower, upper []byte) {
+	return storageBounds(triple.Range{Lo: segment.Lo, Hi: segment.Hi})
+}
+
+// segmentBytes returns the size of a range: of its part of the tables, or of its
+// rows.
+func (s *Store) segmentBytes(lower, upper []byte) (int64, error) {
+	if s.byTables {
+		size, err := s.db.EstimateDiskUsage(lower, upper)
+		return int64(size), err
+	}
+	it, err := s.db.NewIter(&pebble.IterOptions{LowerBound: lower, UpperBound: upper})
+	if err != nil {
+		return 0, err
+	}
+	defer it.Close()
+	size := int64(0)
+	for valid := it.First(); valid; valid = it.Next() {
+		size += rowBytes(it)
+	}
+	return size, it.Error()
+}
+
+// middleByRows adds up rows to the half of their size. It returns nil where there
+// is only one.
+func (s *Store) middleByRows(lower, upper []byte, total int64) ([]byte, error) {
 	it, err := s.db.NewIter(&pebble.IterOptions{LowerBound: lower, UpperBound: upper})
 	if err != nil {
 		return nil, err
 	}
 	defer it.Close()
-	total := int64(0)
+	left := int64(0)
+	var before, at []byte
 	for valid := it.First(); valid; valid = it.Next() {
-		total += rowBytes(it)
-	}
-	if err := it.Error(); err != nil || total <= s.options.MaxSegmentBytes {
-		return nil, err
-	}
-	half := int64(0)
-	var before []byte
-	for valid := it.First(); valid; valid = it.Next() {
-		if before != nil && half >= total/2 {
+		if before = append(before[:0], at...); len(before) > 0 && left >= total/2 {
 			return trie.Separator(before[1:], it.Key()[1:]), nil
 		}
-		half += rowBytes(it)
-		before = append(before[:0], it.Key()...)
+		at = append(at[:0], it.Key()...)
+		left += rowBytes(it)
 	}
-	return nil, it.Error()
+	if err := it.Error(); err != nil || len(before) == 0 {
+		return nil, err
+	}
+	return trie.Separator(before[1:], at[1:]), nil // the last row is the half of it
 }
 
 func rowBytes(it *pebble.Iterator) int64 { return int64(len(it.Key()) + len(it.Value())) }
@@ -135,11 +155,7 @@ func rowBytes(it *pebble.Iterator) int64 { return int64(len(it.Key()) + len(it.V
 // middleByTables measures by the tables' bytes. It halves the range of keys,
 // moving the bound of the heavier side to a key that is there, until the sides
 // are about even.
-func (s *Store) middleByTables(lower, upper []byte) ([]byte, error) {
-	total, err := s.db.EstimateDiskUsage(lower, upper)
-	if err != nil || int64(total) <= s.options.MaxSegmentBytes {
-		return nil, err
-	}
+func (s *Store) middleByTables(lower, upper []byte, total uint64) ([]byte, error) {
 	it, err := s.db.NewIter(&pebble.IterOptions{LowerBound: lower, UpperBound: upper})
 	if err != nil {
 		return nil, err

@@ -39,6 +39,7 @@ type Store struct {
 	counted  counters
 
 	layout       atomic.Pointer[layout]
+	byTables     bool          // segments are measured by the bytes of tables, not by rows
 	wake         chan struct{} // tells the maintenance that there may be work
 	copies       atomic.Int64  // backups begun and tables of records written, for their names
 	density      density
@@ -74,6 +75,7 @@ func Open(dir string, opts Options) (*Store, error) {
 		wake:         make(chan struct{}, 1),
 		closeTimeout: defaultCloseTimeout,
 	}
+	s.byTables = opts.MaxSegmentBytes >= smallSegment
 	s.queue.init(opts.QueueBytes)
 	s.uses.init()
 	s.disk.init(opts.FS, dir, opts.MinFreeBytes)
