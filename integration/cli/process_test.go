@@ -158,6 +158,28 @@ func TestClosedStdout(t *testing.T) {
 	s.stop(t)
 }
 
+// A command that waits for standard input ends at the first Ctrl-C.
+func TestInterruptedAtStdin(t *testing.T) {
+	data := filepath.Join(t.TempDir(), "store")
+	for _, args := range [][]string{
+		{"convert", "--from", "nt", "-"}, {"add", "--data", data, "-"}, {"load", "--data", data, "--from", "nt", "-"},
+	} {
+		read, write, err := os.Pipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := start(t, read, args...)
+		read.Close()
+		// More than a pipe holds: it has been read from when this returns.
+		if _, err := io.WriteString(write, strings.Repeat("#\n", 1<<17)); err != nil {
+			t.Fatal(err)
+		}
+		p.signal(t, syscall.SIGINT)
+		p.wait(t).mustCode(t, failed)
+		write.Close()
+	}
+}
+
 // A load goes on when nobody reads its progress.
 func TestClosedStderr(t *testing.T) {
 	data := filepath.Join(t.TempDir(), "store")

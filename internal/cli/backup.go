@@ -41,8 +41,10 @@ type restoreCmd struct {
 }
 
 func (c *restoreCmd) Run(e *env) error {
-	in := e.stdin
-	if c.File != "-" {
+	var in io.Reader
+	if c.File == "-" {
+		in = e.input()
+	} else {
 		f, err := os.Open(c.File)
 		if err != nil {
 			return err

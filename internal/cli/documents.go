@@ -85,7 +85,7 @@ func (d *documents) parse(e *env, source input.Source, prefix string) iter.Seq2[
 // open opens a document; standard input is the command's.
 func (e *env) open(source input.Source) (*input.Reader, error) {
 	if source.IsStdin() {
-		return input.NewReader(e.stdin, "standard input", input.Limits{})
+		return input.NewReader(e.input(), "standard input", input.Limits{})
 	}
 	return input.Open(source, input.Limits{})
 }
@@ -175,24 +175,11 @@ func spoolStdin(e *env, sources []input.Source) (_ []input.Source, cleanup func(
 		spool.Close()
 		os.Remove(spool.Name())
 	}
-	if _, err := io.Copy(spool, contextReader{e.ctx, e.stdin}); err != nil {
+	if _, err := io.Copy(spool, e.input()); err != nil {
 		cleanup()
 		return nil, nil, fmt.Errorf("read standard input: %w", err)
 	}
 	sources = slices.Clone(sources)
 	sources[at].Path = spool.Name()
 	return sources, cleanup, nil
-}
-
-// contextReader ends reads when a context does.
-type contextReader struct {
-	ctx context.Context
-	r   io.Reader
-}
-
-func (c contextReader) Read(p []byte) (int, error) {
-	if err := c.ctx.Err(); err != nil {
-		return 0, err
-	}
-	return c.r.Read(p)
 }

@@ -55,14 +55,14 @@ func cutUnit(text string) (number, unit string) {
 // of at least 0 that fits an int64.
 func scaled(number string, factors map[string]float64, unit string) (int64, error) {
 	factor, ok := factors[unit]
-	if !ok {
+	if !ok || strings.Trim(number, "0123456789.") != "" {
 		return 0, strconv.ErrSyntax
 	}
 	if n, err := strconv.ParseInt(number, 10, 64); err == nil && factor == 1 && n >= 0 {
 		return n, nil
 	}
 	value, err := strconv.ParseFloat(number, 64)
-	if err != nil || strings.ContainsAny(number, "eExXpPnN+-") {
+	if err != nil {
 		return 0, strconv.ErrSyntax
 	}
 	value *= factor
