@@ -3,6 +3,7 @@
 package client
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"net/http"
@@ -17,7 +18,8 @@ type AddResult struct{ Added, Existing int64 }
 // DeleteResult says what a delete did.
 type DeleteResult struct{ Deleted, Missing int64 }
 
-// batchBytes is about the size of the documents that a long list is sent in.
+// batchBytes is the size of the documents that a long list is sent in; a triple of
+// more is sent by itself.
 const batchBytes = 8 << 20
 
 // Add adds triples, durably when it returns. Labels of blank nodes are taken as
@@ -82,23 +84,28 @@ func (c *Client) change(ctx context.Context, method string, query url.Values, tr
 		}
 	}
 	what := call{method: method, url: c.door("/triples", query), header: http.Header{"Content-Type": {"application/n-quads"}}}
-	flush := func() error {
+	send := func(document []byte) error {
+		what.body = document
 		text, _, err := c.send(ctx, what, maxJSONBytes)
 		if err != nil {
 			return err
 		}
-		what.body = nil // a transport may still read the old one
 		return answered(text)
 	}
+	var document []byte
 	for _, t := range triples {
-		if what.body = triple.AppendNQuad(what.body, t); len(what.body) >= batchBytes {
-			if err := flush(); err != nil {
-				return err
-			}
+		before := len(document)
+		document = triple.AppendNQuad(document, t)
+		if before == 0 || len(document) <= batchBytes {
+			continue
 		}
+		if err := send(document[:before:before]); err != nil {
+			return err
+		}
+		document = bytes.Clone(document[before:]) // a transport may still read the old one
 	}
-	if len(what.body) == 0 {
+	if len(document) == 0 {
 		return nil
 	}
-	return flush()
+	return send(document)
 }

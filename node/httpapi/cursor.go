@@ -15,6 +15,7 @@ package httpapi
 import (
 	"encoding/base64"
 	"encoding/binary"
+	"strings"
 
 	"github.com/cespare/xxhash/v2"
 
@@ -51,7 +52,8 @@ func (q *query) parseCursor(text string) ([]byte, error) {
 		return bad("longer than any cursor: %d bytes", len(text))
 	}
 	b, err := cursorEncoding.DecodeString(text)
-	if err != nil || len(b) <= cursorHead+cursorCheck {
+	// Decoding passes over line ends.
+	if err != nil || len(b) <= cursorHead+cursorCheck || strings.ContainsAny(text, "\r\n") {
 		return bad("damaged: give the cursor as the page before announced it")
 	}
 	if b[0] != cursorVersion {

@@ -47,8 +47,7 @@ func (a *API) postLoad(w http.ResponseWriter, r *request) error {
 	if err != nil {
 		return err
 	}
-	// One at a time: each may take a quarter of the machine's memory. They share a
-	// name, by which a load removes what an interrupted one left behind.
+	// One at a time: each may take a quarter of the machine's memory.
 	select {
 	case a.loads <- struct{}{}:
 		defer func() { <-a.loads }()

@@ -44,7 +44,7 @@ func unknownParameter(name string, allowed []string) error {
 	if len(allowed) > 0 {
 		takes = "this door takes " + strings.Join(allowed, ", ")
 	}
-	return errorf(KindBadParameter, name, "unknown parameter; %s", takes)
+	return errorf(KindBadParameter, clip(name), "unknown parameter; %s", takes)
 }
 
 func (p params) has(name string) bool { _, ok := p[name]; return ok }

@@ -9,6 +9,7 @@ import (
 	"iter"
 	"net"
 	"net/http"
+	"os"
 	"runtime"
 	"strings"
 	"testing"
@@ -285,7 +286,7 @@ func TestSlowBodies(t *testing.T) {
 
 // TestBodyBreaksOff: a body that ends before its announced length is no document.
 func TestBodyBreaksOff(t *testing.T) {
-	s, _ := serveTriples(t, "", Options{})
+	s, store := serveTriples(t, "", Options{})
 	for _, head := range []string{
 		"POST /triples HTTP/1.1\r\nContent-Type: application/n-triples\r\nContent-Length: 1000",
 		"POST /triples HTTP/1.1\r\nContent-Type: text/turtle\r\nTransfer-Encoding: chunked",
@@ -309,6 +310,9 @@ func TestBodyBreaksOff(t *testing.T) {
 	s.idle()
 	if got := s.get("/count"); got.body != `{"count":0,"exact":true}`+"\n" {
 		t.Errorf("half a document was taken: %s", got.body)
+	}
+	if left, err := os.ReadDir(store.Sink().Dir()); len(left) != 0 || err != nil {
+		t.Errorf("of a load that broke off there is left %v, %v", left, err)
 	}
 }
 
