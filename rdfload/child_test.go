@@ -1,0 +1,3 @@
+package rdfload_test
+
+func runChild(string) int { return 2 }
