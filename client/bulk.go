@@ -57,6 +57,10 @@ type Reject struct {
 	Statement string `json:"statement"`
 }
 
+// maxSummaryBytes bounds a summary: a node names rejected statements of up to 16
+// MiB, each character of which may be escaped.
+const maxSummaryBytes = 128 << 20
+
 // Load sends a document of any size to the node's bulk loader: all of it enters
 // the store at once, durably when Load returns, or nothing does. It is not
 // retried. Blank nodes become new ones of the load.
@@ -93,7 +97,7 @@ func (c *Client) Load(ctx context.Context, document io.Reader, o LoadOptions) (L
 		return summary, fmt.Errorf("load: %w", err)
 	}
 	defer answer.Body.Close()
-	text, err := readAll(answer, maxJSONBytes)
+	text, err := readAll(answer, maxSummaryBytes)
 	if err == nil {
 		err = decodeJSON(text, &summary)
 	}
