@@ -1,0 +1,195 @@
+package expr
+
+import (
+	"github.com/trefoildb/trefoil/sparql/ast"
+	"github.com/trefoildb/trefoil/triple"
+)
+
+// Aggregate is a compiled set function (section 18.5.1).
+//
+// What it makes of errors: COUNT(expr) and SAMPLE skip values that are errors or
+// unbound; in all others one makes the result an error. MIN and MAX go by the
+// order of ORDER BY. Of no values COUNT, SUM and AVG are 0, GROUP_CONCAT is "",
+// and MIN, MAX and SAMPLE are errors.
+type Aggregate struct {
+	function  ast.AggregateFunc
+	distinct  bool
+	separator string
+	arg       *Expr // nil for COUNT(*)
+	slots     []int
+}
+
+// CompileAggregate compiles a. slots are those of the variables that make up a
+// solution: COUNT(DISTINCT *) tells solutions apart by them.
+func CompileAggregate(a *ast.Aggregate, scope Scope, slots []int) (*Aggregate, error) {
+	c := &Aggregate{function: a.Func, distinct: a.Distinct, separator: a.Separator, slots: slots}
+	if a.Arg == nil {
+		return c, nil
+	}
+	var err error
+	c.arg, err = Compile(a.Arg, scope)
+	return c, err
+}
+
+// Accumulator is a set function over one group. It belongs to one goroutine.
+type Accumulator struct {
+	aggregate *Aggregate
+	grow      func(bytes int) error
+	count     int64
+	value     Value // sum, least, greatest or sample
+	text      []byte
+	seen      map[string]struct{}
+	key       []byte
+}
+
+// New returns an accumulator of an empty group. grow, where it is not nil, is
+// told the bytes that the accumulator is about to take more; an error of it ends
+// Add. Who frees the group frees all of them.
+func (a *Aggregate) New(grow func(bytes int) error) *Accumulator {
+	acc := &Accumulator{aggregate: a, grow: grow}
+	switch a.function {
+	case ast.AggSum, ast.AggAvg:
+		acc.value = FromInt(0)
+	}
+	return acc
+}
+
+// Add adds a solution. An error is one of grow, or of the env (see [Env.Err]).
+func (acc *Accumulator) Add(env *Env, row Row) error {
+	a := acc.aggregate
+	if a.arg == nil {
+		if a.distinct {
+			fresh, err := acc.isNewRow(row)
+			if err != nil || !fresh {
+				return err
+			}
+		}
+		acc.count++
+		return nil
+	}
+	if acc.value.kind == Error {
+		return nil // it stays one
+	}
+	v := a.arg.Eval(env, row)
+	if env.err != nil {
+		return env.err
+	}
+	if !v.IsBound() {
+		if a.function != ast.AggCount && a.function != ast.AggSample {
+			acc.value = v.asError()
+		}
+		return nil
+	}
+	if a.function == ast.AggSample && acc.value.IsBound() {
+		return nil
+	}
+	if a.distinct && a.function != ast.AggMin && a.function != ast.AggMax && a.function != ast.AggSample {
+		acc.key, _ = triple.AppendTerm(acc.key[:0], v.Term())
+		if fresh, err := acc.isNew(); err != nil || !fresh {
+			return err
+		}
+	}
+	return acc.add(v)
+}
+
+// add adds a value that counts.
+func (acc *Accumulator) add(v Value) error {
+	acc.count++
+	switch acc.aggregate.function {
+	case ast.AggSum, ast.AggAvg:
+		acc.value = arithmetic(ast.OpAdd, acc.value, v)
+	case ast.AggSample:
+		acc.value = v
+	case ast.AggMin:
+		if acc.count == 1 || Compare(v, acc.value) < 0 {
+			acc.value = v.Parsed()
+		}
+	case ast.AggMax:
+		if acc.count == 1 || Compare(v, acc.value) > 0 {
+			acc.value = v.Parsed()
+		}
+	case ast.AggGroupConcat:
+		return acc.concat(v)
+	}
+	return nil
+}
+
+// concat appends the text of a literal or an IRI.
+func (acc *Accumulator) concat(v Value) error {
+	if v.kind == Blank {
+		acc.value = errType
+		return nil
+	}
+	text := v.lexical()
+	more := len(text) + len(acc.aggregate.separator)
+	if len(acc.text)+more > triple.MaxTermBytes {
+		acc.value, acc.text = errLength, nil
+		return nil
+	}
+	if err := acc.account(more); err != nil {
+		return err
+	}
+	if acc.count > 1 {
+		acc.text = append(acc.text, acc.aggregate.separator...)
+	}
+	acc.text = append(acc.text, text...)
+	return nil
+}
+
+func (acc *Accumulator) account(bytes int) error {
+	if acc.grow == nil {
+		return nil
+	}
+	return acc.grow(bytes)
+}
+
+// entryBytes is about what an entry of a set takes besides its key.
+const entryBytes = 48
+
+// isNew tells whether acc.key was not seen yet, and remembers it.
+func (acc *Accumulator) isNew() (bool, error) {
+	if _, ok := acc.seen[string(acc.key)]; ok {
+		return false, nil
+	}
+	if err := acc.account(len(acc.key) + entryBytes); err != nil {
+		return false, err
+	}
+	if acc.seen == nil {
+		acc.seen = make(map[string]struct{})
+	}
+	acc.seen[string(acc.key)] = struct{}{}
+	return true, nil
+}
+
+func (acc *Accumulator) isNewRow(row Row) (bool, error) {
+	acc.key = acc.key[:0]
+	for _, slot := range acc.aggregate.slots {
+		if row.Bound(slot) {
+			acc.key, _ = triple.AppendTerm(acc.key, row.Value(slot).Term())
+		}
+		acc.key = append(acc.key, 0, 1) // never inside of a term
+	}
+	return acc.isNew()
+}
+
+// Result returns the value of the set function for what was added.
+func (acc *Accumulator) Result() Value {
+	switch acc.aggregate.function {
+	case ast.AggCount:
+		return FromInt(acc.count)
+	case ast.AggAvg:
+		if acc.count == 0 || acc.value.kind == Error {
+			return acc.value
+		}
+		return arithmetic(ast.OpDivide, acc.value, FromInt(acc.count))
+	case ast.AggGroupConcat:
+		if acc.value.kind == Error {
+			return acc.value
+		}
+		return FromString(string(acc.text))
+	}
+	if acc.value.kind == Unbound {
+		return errorValue("an aggregate of no values")
+	}
+	return acc.value
+}

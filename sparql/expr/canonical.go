@@ -1,0 +1,25 @@
+package expr
+
+// canonical returns the canonical lexical form of a computed value.
+func (v Value) canonical() string {
+	switch v.kind {
+	case Boolean:
+		if v.n != 0 {
+			return "true"
+		}
+		return "false"
+	case Integer:
+		return v.exactText(false)
+	case Decimal:
+		return v.exactText(true)
+	case Float:
+		return floatText(v.float(), 32)
+	case Double:
+		return floatText(v.float(), 64)
+	case DateTime, Date, Time:
+		return v.instantText()
+	case Duration, DayTimeDuration, YearMonthDuration:
+		return v.durationText()
+	}
+	return v.term.Value()
+}

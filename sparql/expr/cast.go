@@ -1,0 +1,154 @@
+package expr
+
+import (
+	"math"
+	"math/big"
+	"strconv"
+	"strings"
+
+	"github.com/cockroachdb/apd/v3"
+	"github.com/trefoildb/trefoil/triple"
+)
+
+// Casts (section 17.5, and XPath functions and operators, section 17).
+
+// castOf returns the cast that an IRI names.
+func castOf(iri string) (cast func(Value) Value, ok bool) {
+	kind := typeOf(iri)
+	if kind == Other {
+		return nil, false
+	}
+	return func(v Value) Value {
+		v = v.Parsed()
+		if v.kind <= Error {
+			return v.asError()
+		}
+		r := castTo(v, kind)
+		if kind != Integer || r.kind == Error || iri == triple.XSDInteger {
+			return r
+		}
+		if !r.inLimits(iri) {
+			return errCast
+		}
+		r.term = triple.NewTyped(r.canonical(), iri)
+		return r
+	}, true
+}
+
+var errCast = errorValue("a cast of a value that the datatype has not")
+
+// castTo returns v, which is parsed and a term, as a value of the kind.
+func castTo(v Value, kind Kind) Value {
+	switch {
+	case kind == String:
+		return castString(v)
+	case v.kind == String:
+		// Casts from strings take white space around the lexical form.
+		r := Value{}
+		if !r.parseAs(kind, strings.Trim(v.term.Value(), " \t\r\n")) {
+			return errCast
+		}
+		return r
+	case v.kind == kind:
+		return v.bare()
+	case v.kind == Boolean && kind >= Integer && kind <= Double:
+		return castNumber(FromInt(v.n), kind)
+	case v.isNumeric() && kind == Boolean:
+		b, _ := v.EBV()
+		return FromBool(b)
+	case v.isNumeric() && kind >= Integer && kind <= Double:
+		return castNumber(v, kind)
+	case v.isInstant() && kind >= DateTime && kind <= Time:
+		return castInstant(v, kind)
+	case v.isDuration() && kind >= Duration && kind <= YearMonthDuration:
+		months, seconds := v.parts()
+		r := Value{}
+		r.setDuration(kind, months, seconds)
+		return r
+	}
+	return errCast
+}
+
+// castString: XPath writes whole decimals as integers, and floats and doubles
+// from 0.000001 to 1000000 without an exponent.
+func castString(v Value) Value {
+	switch v.kind {
+	case Blank, IllTyped:
+		return errCast
+	case Decimal:
+		return FromString(v.exactText(false))
+	case Float, Double:
+		f, bits := v.float(), 64
+		if v.kind == Float {
+			bits = 32
+		}
+		if m := math.Abs(f); m == 0 || m >= 1e-6 && m < 1e6 {
+			return FromString(strconv.FormatFloat(f, 'f', -1, bits))
+		}
+		return FromString(floatText(f, bits))
+	case IRI, String, LangString, Other:
+		return FromString(v.term.Value())
+	}
+	return FromString(v.canonical())
+}
+
+func castNumber(v Value, kind Kind) Value {
+	switch kind {
+	case Double:
+		return FromDouble(v.double())
+	case Float:
+		return fromFloat(v.single())
+	}
+	return toExact(v, kind)
+}
+
+// toExact returns a number as an Integer or a Decimal. A fraction is cut off for
+// an integer. A float or double of magnitude 2^53 or more is what it is exactly;
+// below, it is the shortest decimal that stands for it (0.1e0 is 0.1).
+func toExact(v Value, kind Kind) Value {
+	if !v.isExact() {
+		f := v.float()
+		if math.IsNaN(f) || math.IsInf(f, 0) {
+			return errCast
+		}
+		bits := 64
+		if v.kind == Float {
+			bits = 32
+		}
+		d := new(apd.Decimal)
+		if math.Abs(f) >= 1<<53 {
+			whole, _ := big.NewFloat(f).Int(nil)
+			d.Coeff.SetMathBigInt(whole.Abs(whole))
+			d.Negative = f < 0
+		} else if _, _, err := d.SetString(strconv.FormatFloat(f, 'e', -1, bits)); err != nil {
+			return errTooLarge
+		}
+		if v = exactValue(d, Decimal); v.kind == Error {
+			return v
+		}
+	}
+	if kind == Integer && v.kind == Decimal {
+		negative := v.sign() < 0
+		v = v.integral(func(int, int) bool { return negative })
+	}
+	if v.kind != Error {
+		v.kind = kind
+	}
+	return v.bare()
+}
+
+func castInstant(v Value, kind Kind) Value {
+	days, clock := v.local()
+	r := v.bare()
+	r.kind = kind
+	switch {
+	case v.kind == DateTime && kind == Date:
+		r.n, r.nanos, r.big = v.n-clock, 0, nil
+	case v.kind == DateTime && kind == Time:
+		r.n -= days * secondsOfDay
+	case v.kind == Date && kind == DateTime:
+	default:
+		return errCast
+	}
+	return r
+}

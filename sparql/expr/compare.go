@@ -1,0 +1,151 @@
+package expr
+
+import (
+	"strings"
+
+	"github.com/trefoildb/trefoil/sparql/ast"
+)
+
+// comparison is the result of comparing two values.
+type comparison uint8
+
+const (
+	less comparison = iota
+	equal
+	greater
+	unordered // not equal, neither less nor greater: NaN
+	unequal   // known to differ, but without an order: an error for < and the like
+	unknown   // an error
+)
+
+func order(c int) comparison { return comparison(c + 1) }
+
+// compareValues compares a and b by value, as the operators of section 17.3 do.
+func compareValues(a, b Value) comparison {
+	a, b = a.Parsed(), b.Parsed()
+	switch {
+	case a.isNumeric() && b.isNumeric():
+		return compareNumbers(a, b)
+	case a.kind <= Error || b.kind <= Error:
+		return unknown
+	case a.kind == b.kind:
+		return compareKind(a, b)
+	case !a.isLiteral() || !b.isLiteral():
+		return unequal
+	case a.isDuration() && b.isDuration():
+		return compareDurations(a, b)
+	case a.kind == LangString || b.kind == LangString:
+		return unequal
+	case a.kind >= Other || b.kind >= Other:
+		return unknown
+	}
+	return unequal
+}
+
+func compareNumbers(a, b Value) comparison {
+	switch promoted(a, b) {
+	case Double:
+		return compareFloats(a.double(), b.double())
+	case Float:
+		return compareFloats(float64(a.single()), float64(b.single()))
+	}
+	return order(compareExact(a, b))
+}
+
+func compareFloats(a, b float64) comparison {
+	switch {
+	case a < b:
+		return less
+	case a > b:
+		return greater
+	case a == b:
+		return equal
+	}
+	return unordered
+}
+
+// compareKind compares two values of one kind, which are no numbers.
+func compareKind(a, b Value) comparison {
+	switch a.kind {
+	case Boolean:
+		return order(compareExact(a, b))
+	case String:
+		return order(strings.Compare(a.term.Value(), b.term.Value()))
+	case LangString:
+		if a.term.Value() == b.term.Value() && strings.EqualFold(a.term.Lang(), b.term.Lang()) {
+			return equal
+		}
+		return unequal
+	case DateTime, Date, Time:
+		if c, ok := compareInstants(a, b); ok {
+			return order(c)
+		}
+		return unknown
+	case Duration, DayTimeDuration, YearMonthDuration:
+		return compareDurations(a, b)
+	}
+	switch {
+	case a.term == b.term:
+		return equal
+	case a.kind >= Other:
+		return unknown
+	}
+	return unequal
+}
+
+// compareDurations: all durations are equal or not, only two of the same of the
+// two totally ordered kinds are less or greater.
+func compareDurations(a, b Value) comparison {
+	m, s := a.parts()
+	n, t := b.parts()
+	months, seconds := compareExact(FromInt(m), FromInt(n)), compareExact(s, t)
+	switch {
+	case months == 0 && seconds == 0:
+		return equal
+	case a.kind == b.kind && a.kind != Duration:
+		return order(months + seconds) // one of both is 0
+	}
+	return unequal
+}
+
+// holds applies one of = != < > <= >=.
+func (c comparison) holds(op ast.Op) Value {
+	switch {
+	case c == unknown:
+		return errNotComparable
+	case op == ast.OpEqual:
+		return FromBool(c == equal)
+	case op == ast.OpNotEqual:
+		return FromBool(c != equal)
+	case c == unequal:
+		return errNotComparable
+	}
+	switch op {
+	case ast.OpLess:
+		return FromBool(c == less)
+	case ast.OpGreater:
+		return FromBool(c == greater)
+	case ast.OpLessEq:
+		return FromBool(c == less || c == equal)
+	}
+	return FromBool(c == greater || c == equal)
+}
+
+var errNotComparable = errorValue("values that are not comparable")
+
+// Equal returns a = b: an xsd:boolean or an error.
+func Equal(a, b Value) Value { return relate(ast.OpEqual, a, b) }
+
+// Less returns a < b: an xsd:boolean or an error.
+func Less(a, b Value) Value { return relate(ast.OpLess, a, b) }
+
+// relate returns a op b for one of = != < > <= >=.
+func relate(op ast.Op, a, b Value) Value {
+	if a.kind <= Error {
+		return a.asError()
+	}
+	if b.kind <= Error {
+		return b.asError()
+	}
+	return compareValues(a, b).holds(op)
+}

@@ -1,0 +1,44 @@
+// Package expr evaluates the expressions of SPARQL 1.1 (section 17 of the
+// recommendation): operators with XSD arithmetic and type promotion, functions,
+// casts, aggregates, and the order of ORDER BY. It has no goroutine, clock, file
+// or source of randomness: NOW, RAND, UUID and BNODE take theirs from an [Env].
+//
+//	x, err := expr.Compile(filter, expr.Scope{})
+//	for each solution row {
+//		env.NextSolution()
+//		if x.Test(env, row) { ...
+//
+// # Values
+//
+// A [Value] is an RDF term, its typed value, or an error; errors are values,
+// which &&, ||, IN, IF and COALESCE may survive. A literal keeps its lexical
+// form until an operator makes a new value of it; new values have canonical
+// forms (integers "3", decimals "3.0", doubles "3.0E0", dates with their zone).
+//
+// # Arithmetic
+//
+// Integers and decimals are exact, up to 10,000 digits; what is greater is an
+// error. The quotient of integers or decimals is a decimal, exact where it has
+// no more than 34 significant digits and else rounded half up to 34, or to 18 or
+// 19 behind the point where those are more. An operand is promoted decimal ->
+// float -> double before an operation, as XPath has it, in comparisons too.
+//
+// # Equality and order
+//
+// RDFterm-equal is an error where two literals may or may not be the same value:
+// one is ill-typed or has an unknown datatype. Where both are known, values of
+// different kinds (a number and a string, a date and a dateTime, a string with a
+// language and one without) are known to differ.
+//
+// A dateTime, date or time with a zone and one without compare only where they
+// are more than 14 hours apart, else the comparison is an error.
+//
+// ORDER BY has one total order (see [Compare]) that agrees with the operator <
+// wherever that is defined.
+//
+// # Not of the recommendation
+//
+// Besides what SPARQL demands there are: dates, times and durations in
+// comparisons and arithmetic, as XPath defines them; YEAR to TZ of xsd:date and
+// xsd:time; and casts to all types whose values are known here.
+package expr

@@ -1,0 +1,130 @@
+package expr
+
+import (
+	"errors"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/trefoildb/trefoil/sparql/ast"
+	"github.com/trefoildb/trefoil/triple"
+)
+
+// Env is what expressions need besides a row: the sources of what is new in each
+// query, and the state of an evaluation. It belongs to one goroutine; fields
+// that are nil make the functions that need them errors.
+type Env struct {
+	// Now is the value of NOW(), one for a whole query. The zero Time is none.
+	Now time.Time
+	// Uint64 returns uniformly distributed random numbers, for RAND, UUID and
+	// STRUUID: UUIDs are as unpredictable as it is.
+	Uint64 func() uint64
+	// NewBlank returns a blank node that is in no graph and no solution, for BNODE.
+	NewBlank func() triple.Term
+	// Exists tells whether the pattern of e has a solution that goes together
+	// with row. Its error, as that of a store that fails or a query that is
+	// cancelled, ends up in Err.
+	Exists func(e *ast.Exists, row Row) (bool, error)
+
+	err      error
+	stack    []Value // arguments of the calls under way
+	patterns map[string]compiled
+	blanks   map[string]Value // of this solution, by BNODE's argument
+}
+
+// compiled is a regular expression, or why there is none.
+type compiled struct {
+	re  *regexp.Regexp
+	err Value
+}
+
+// maxPatterns is how many patterns that are no constants are kept compiled.
+const maxPatterns = 256
+
+// NextSolution says that the rows to come belong to another solution: BNODE("a")
+// is another blank node. Expressions of one solution (those of one SELECT) are
+// evaluated between two calls.
+func (env *Env) NextSolution() {
+	if len(env.blanks) > 0 {
+		clear(env.blanks)
+	}
+}
+
+// Err returns the first error that was not of an expression: one of Exists. The
+// query is to end with it, whatever the value of the expression was.
+func (env *Env) Err() error { return env.err }
+
+func (env *Env) newBlank() Value {
+	if env.NewBlank == nil {
+		return errorValue("BNODE is not to be had here")
+	}
+	return FromTerm(env.NewBlank())
+}
+
+func (env *Env) now() Value {
+	if env.Now.IsZero() {
+		return errorValue("NOW is not to be had here")
+	}
+	return FromTime(env.Now)
+}
+
+func (env *Env) random() uint64 {
+	if env.Uint64 == nil {
+		env.fail(errors.New("no source of random numbers"))
+		return 0
+	}
+	return env.Uint64()
+}
+
+func (env *Env) uuid() string { return formatUUID(env.random(), env.random()) }
+
+func (env *Env) fail(err error) {
+	if env.err == nil {
+		env.err = err
+	}
+}
+
+func (env *Env) exists(e *ast.Exists, row Row) (bool, error) {
+	if env.Exists == nil {
+		err := errors.New("EXISTS is not to be had here")
+		env.fail(err)
+		return false, err
+	}
+	found, err := env.Exists(e, row)
+	if err != nil {
+		env.fail(err)
+	}
+	return found, err
+}
+
+// pattern returns the compiled pattern with flags or without; nil and an error
+// where there is none.
+func (env *Env) pattern(args []Value) (*regexp.Regexp, Value) {
+	for _, v := range args {
+		if v.kind != String {
+			return nil, errType
+		}
+	}
+	key := args[0].term.Value()
+	if len(args) > 1 {
+		key = args[1].term.Value() + "/" + key
+	} else {
+		key = "/" + key
+	}
+	if c, ok := env.patterns[key]; ok {
+		return c.re, c.err
+	}
+	re, err := patternOf(args)
+	c := compiled{re: re}
+	if err != nil {
+		c.err = errorValue(err.Error())
+	}
+	if len(env.patterns) >= maxPatterns {
+		clear(env.patterns)
+	}
+	if env.patterns == nil {
+		env.patterns = make(map[string]compiled)
+	}
+	env.patterns[strings.Clone(key)] = c
+	return c.re, c.err
+}

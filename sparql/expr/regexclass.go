@@ -1,0 +1,282 @@
+package expr
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"unicode"
+)
+
+// Character classes of XML Schema regular expressions, as sets of code points:
+// RE2 has neither subtraction ([a-z-[aeiou]]) nor \i and \c, and its \d, \s and
+// \w are of ASCII only.
+
+// runeSet holds ranges lo, hi, lo, hi, ... in any order until it is normal.
+type runeSet []rune
+
+func (s *runeSet) add(lo, hi rune) { *s = append(*s, lo, hi) }
+
+// normal returns the set's ranges in order, without overlap.
+func (s runeSet) normal() runeSet {
+	type span struct{ lo, hi rune }
+	spans := make([]span, 0, len(s)/2)
+	for i := 0; i < len(s); i += 2 {
+		spans = append(spans, span{s[i], s[i+1]})
+	}
+	slices.SortFunc(spans, func(a, b span) int { return int(a.lo - b.lo) })
+	var out runeSet
+	for _, sp := range spans {
+		if n := len(out); n > 0 && sp.lo <= out[n-1]+1 {
+			out[n-1] = max(out[n-1], sp.hi)
+			continue
+		}
+		out.add(sp.lo, sp.hi)
+	}
+	return out
+}
+
+func (s runeSet) complement() runeSet {
+	var out runeSet
+	from := rune(0)
+	for i, n := 0, s.normal(); i < len(n); i += 2 {
+		if n[i] > from {
+			out.add(from, n[i]-1)
+		}
+		from = n[i+1] + 1
+	}
+	if from <= unicode.MaxRune {
+		out.add(from, unicode.MaxRune)
+	}
+	return out
+}
+
+// minus returns the runes of s that are not in t.
+func (s runeSet) minus(t runeSet) runeSet {
+	return append(s.complement(), t...).complement()
+}
+
+// text returns the set as a class of RE2.
+func (s runeSet) text() string {
+	n := s.normal()
+	if len(n) == 0 {
+		return `[^\x{0}-\x{10FFFF}]`
+	}
+	var b strings.Builder
+	b.WriteByte('[')
+	for i := 0; i < len(n); i += 2 {
+		fmt.Fprintf(&b, `\x{%X}`, n[i])
+		if n[i+1] > n[i] {
+			fmt.Fprintf(&b, `-\x{%X}`, n[i+1])
+		}
+	}
+	b.WriteByte(']')
+	return b.String()
+}
+
+func tableSet(tables ...*unicode.RangeTable) runeSet {
+	var s runeSet
+	for _, table := range tables {
+		for _, r := range table.R16 {
+			s.addStrided(rune(r.Lo), rune(r.Hi), rune(r.Stride))
+		}
+		for _, r := range table.R32 {
+			s.addStrided(rune(r.Lo), rune(r.Hi), rune(r.Stride))
+		}
+	}
+	return s
+}
+
+func (s *runeSet) addStrided(lo, hi, stride rune) {
+	if stride == 1 {
+		s.add(lo, hi)
+		return
+	}
+	for r := lo; r <= hi; r += stride {
+		s.add(r, r)
+	}
+}
+
+// maxClassDepth bounds how deep subtractions nest.
+const maxClassDepth = 20
+
+// class reads a class expression after its "[".
+func (t *translator) class(depth int) (runeSet, error) {
+	if depth > maxClassDepth {
+		return nil, fmt.Errorf("%w: classes nested deeper than %d", ErrUnsupportedRegex, maxClassDepth)
+	}
+	negative := strings.HasPrefix(t.rest, "^")
+	if negative {
+		t.rest = t.rest[1:]
+	}
+	var set runeSet
+	for first := true; ; first = false {
+		if t.rest == "" {
+			return nil, fmt.Errorf("%w: a class without its end", ErrRegex)
+		}
+		if strings.HasPrefix(t.rest, "]") && !first {
+			t.rest = t.rest[1:]
+			if negative {
+				return set.complement(), nil
+			}
+			return set, nil
+		}
+		if strings.HasPrefix(t.rest, "-[") && !first {
+			t.rest = t.rest[2:]
+			minus, err := t.class(depth + 1)
+			if err != nil {
+				return nil, err
+			}
+			if !strings.HasPrefix(t.rest, "]") {
+				return nil, fmt.Errorf("%w: a subtraction is not the last of its class", ErrRegex)
+			}
+			t.rest = t.rest[1:]
+			if negative {
+				set = set.complement()
+			}
+			return set.minus(minus), nil
+		}
+		if err := t.classPart(&set); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// classPart reads a character, a range or an escape.
+func (t *translator) classPart(set *runeSet) error {
+	lo, many, err := t.classChar()
+	if err != nil {
+		return err
+	}
+	if many != nil {
+		*set = append(*set, many...)
+		return nil
+	}
+	if !strings.HasPrefix(t.rest, "-") || strings.HasPrefix(t.rest, "-]") || strings.HasPrefix(t.rest, "-[") {
+		set.add(lo, lo)
+		return nil
+	}
+	t.rest = t.rest[1:]
+	hi, many, err := t.classChar()
+	if err != nil {
+		return err
+	}
+	if many != nil || hi < lo {
+		return fmt.Errorf("%w: a range that goes down, or to a class", ErrRegex)
+	}
+	set.add(lo, hi)
+	return nil
+}
+
+func (t *translator) classChar() (rune, runeSet, error) {
+	if t.rest == "" {
+		return 0, nil, fmt.Errorf("%w: a class without its end", ErrRegex)
+	}
+	switch c := t.next(); c {
+	case '\\':
+		set, r, err := t.classEscape()
+		return r, set, err
+	case '[', ']':
+		return 0, nil, fmt.Errorf("%w: %q in a class is written \\%c", ErrRegex, c, c)
+	default:
+		return c, nil, nil
+	}
+}
+
+// classEscape reads what follows a backslash: a character or a set.
+func (t *translator) classEscape() (runeSet, rune, error) {
+	if t.rest == "" {
+		return nil, 0, fmt.Errorf("%w: a backslash at the end", ErrRegex)
+	}
+	c := t.next()
+	switch c {
+	case 'n':
+		return nil, '\n', nil
+	case 'r':
+		return nil, '\r', nil
+	case 't':
+		return nil, '\t', nil
+	case 'p', 'P':
+		set, err := t.property()
+		if c == 'P' {
+			set = set.complement()
+		}
+		return set, 0, err
+	}
+	if strings.ContainsRune(`\|.-^?*+{}()[]$`, c) {
+		return nil, c, nil
+	}
+	if make, ok := multiEscapes[unicode.ToLower(c)]; ok {
+		set := make()
+		if unicode.IsUpper(c) {
+			set = set.complement()
+		}
+		return set, 0, nil
+	}
+	return nil, 0, fmt.Errorf(`%w: \%c is no escape`, ErrRegex, c)
+}
+
+// multiEscapes holds the sets of \s, \d, \w, \i and \c; capitals are their complements.
+var multiEscapes = map[rune]func() runeSet{
+	's': func() runeSet { return runeSet{' ', ' ', '\t', '\n', '\r', '\r'} },
+	'd': func() runeSet { return tableSet(unicode.Nd) },
+	'w': func() runeSet {
+		return append(tableSet(unicode.P, unicode.Z, unicode.C), unassigned()...).complement()
+	},
+	'i': func() runeSet { return nameStart },
+	'c': func() runeSet { return append(slices.Clone(nameStart), nameRest...) },
+}
+
+// nameStart and nameRest are NameStartChar of XML 1.0, fifth edition, and what
+// NameChar has besides.
+var (
+	nameStart = runeSet{':', ':', 'A', 'Z', '_', '_', 'a', 'z', 0xC0, 0xD6, 0xD8, 0xF6, 0xF8, 0x2FF, 0x370, 0x37D, 0x37F, 0x1FFF,
+		0x200C, 0x200D, 0x2070, 0x218F, 0x2C00, 0x2FEF, 0x3001, 0xD7FF, 0xF900, 0xFDCF, 0xFDF0, 0xFFFD, 0x10000, 0xEFFFF}
+	nameRest = runeSet{'-', '-', '.', '.', '0', '9', 0xB7, 0xB7, 0x300, 0x36F, 0x203F, 0x2040}
+)
+
+// unassigned returns the code points without a category: Cn.
+func unassigned() runeSet {
+	return tableSet(unicode.L, unicode.M, unicode.N, unicode.P, unicode.S, unicode.Z, unicode.C).complement()
+}
+
+// property reads {L}, {Lu}, ... or {IsBlock} after \p.
+func (t *translator) property() (runeSet, error) {
+	name, rest, ok := strings.Cut(t.rest, "}")
+	if !ok || !strings.HasPrefix(name, "{") {
+		return nil, fmt.Errorf("%w: \\p without {...}", ErrRegex)
+	}
+	name = name[1:]
+	t.rest = rest
+	if name == "Cn" {
+		return unassigned(), nil
+	}
+	if block, ok := strings.CutPrefix(name, "Is"); ok {
+		if b, ok := unicodeBlocks[block]; ok {
+			return runeSet{b[0], b[1]}, nil
+		}
+		return nil, fmt.Errorf("%w: the block %s is not known here", ErrUnsupportedRegex, block)
+	}
+	if table, ok := unicode.Categories[name]; ok && len(name) <= 2 {
+		set := tableSet(table)
+		if name == "C" {
+			set = append(set, unassigned()...)
+		}
+		return set, nil
+	}
+	return nil, fmt.Errorf("%w: no category %q", ErrRegex, name)
+}
+
+// unicodeBlocks holds the blocks that patterns name in practice.
+var unicodeBlocks = map[string][2]rune{
+	"BasicLatin": {0, 0x7F}, "Latin-1Supplement": {0x80, 0xFF}, "LatinExtended-A": {0x100, 0x17F}, "LatinExtended-B": {0x180, 0x24F},
+	"IPAExtensions": {0x250, 0x2AF}, "SpacingModifierLetters": {0x2B0, 0x2FF}, "CombiningDiacriticalMarks": {0x300, 0x36F},
+	"Greek": {0x370, 0x3FF}, "GreekandCoptic": {0x370, 0x3FF}, "Cyrillic": {0x400, 0x4FF}, "Armenian": {0x530, 0x58F}, "Hebrew": {0x590, 0x5FF},
+	"Arabic": {0x600, 0x6FF}, "Devanagari": {0x900, 0x97F}, "Bengali": {0x980, 0x9FF}, "Tamil": {0xB80, 0xBFF}, "Thai": {0xE00, 0xE7F},
+	"Tibetan": {0xF00, 0xFFF}, "Georgian": {0x10A0, 0x10FF}, "HangulJamo": {0x1100, 0x11FF}, "Ethiopic": {0x1200, 0x137F}, "Khmer": {0x1780, 0x17FF},
+	"Mongolian": {0x1800, 0x18AF}, "LatinExtendedAdditional": {0x1E00, 0x1EFF}, "GreekExtended": {0x1F00, 0x1FFF}, "GeneralPunctuation": {0x2000, 0x206F},
+	"SuperscriptsandSubscripts": {0x2070, 0x209F}, "CurrencySymbols": {0x20A0, 0x20CF}, "LetterlikeSymbols": {0x2100, 0x214F}, "NumberForms": {0x2150, 0x218F},
+	"Arrows": {0x2190, 0x21FF}, "MathematicalOperators": {0x2200, 0x22FF}, "BoxDrawing": {0x2500, 0x257F}, "GeometricShapes": {0x25A0, 0x25FF},
+	"MiscellaneousSymbols": {0x2600, 0x26FF}, "Dingbats": {0x2700, 0x27BF}, "CJKSymbolsandPunctuation": {0x3000, 0x303F}, "Hiragana": {0x3040, 0x309F},
+	"Katakana": {0x30A0, 0x30FF}, "Bopomofo": {0x3100, 0x312F}, "CJKUnifiedIdeographs": {0x4E00, 0x9FFF}, "HangulSyllables": {0xAC00, 0xD7A3},
+	"PrivateUse": {0xE000, 0xF8FF}, "CJKCompatibilityIdeographs": {0xF900, 0xFAFF}, "HalfwidthandFullwidthForms": {0xFF00, 0xFFEF},
+}
