@@ -3,11 +3,11 @@ package ast
 // Prologue is what BASE and PREFIX declared. It is for printing: a tree's IRIs
 // are expanded.
 type Prologue struct {
-	Base     string // absolute, "" for none; of several the last
-	Prefixes []Prefix
+	Base     string   // absolute, "" for none; of several the last
+	Prefixes []Prefix // each name once; of several declarations the last
 }
 
-// Prefix is one declaration. A later one of the same name hides it.
+// Prefix is the declaration of a prefix.
 type Prefix struct {
 	Name string // without the colon
 	IRI  string // absolute

@@ -4,6 +4,7 @@ import "github.com/trefoildb/trefoil/triple"
 
 // Update is an update request: operations that are carried out in order.
 type Update struct {
+	Prefixes   []Prefix // all that were declared, each name once; for printing
 	Operations []Operation
 }
 
@@ -34,12 +35,12 @@ type DeleteData struct {
 // too: its Delete has the triples of its pattern.
 type Modify struct {
 	Pos
-	Prologue Prologue        // declared before this operation and those before it
-	With     string          // the IRI of WITH; "" for none
-	Delete   []QuadPattern   // no blank nodes
-	Insert   []QuadPattern   //
-	Using    []DatasetClause // USING and USING NAMED
-	Where    *Group
+	Base   string          // the base IRI in force, "" for none; for printing
+	With   string          // the IRI of WITH; "" for none
+	Delete []QuadPattern   // no blank nodes
+	Insert []QuadPattern   // a blank node is a new one for each solution
+	Using  []DatasetClause // USING and USING NAMED
+	Where  *Group
 }
 
 // Load is LOAD source INTO GRAPH graph.

@@ -1,0 +1,96 @@
+package conformance
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/trefoildb/trefoil/rdfload/syntax/iri"
+	sparql "github.com/trefoildb/trefoil/sparql/parser"
+)
+
+// sparqlText is the text of a SPARQL test: a query or an update.
+type sparqlText struct {
+	Test
+	file   string
+	text   string
+	update bool
+	bad    bool // it must not parse
+}
+
+// sparqlTexts returns the texts of a suite's tests, syntax and evaluation both.
+func sparqlTexts(tb testing.TB, suite string) []sparqlText {
+	tb.Helper()
+	var texts []sparqlText
+	for _, test := range Load(tb, suite) {
+		var action struct{ Query, Request string }
+		name := test.Action
+		if name == "" {
+			if err := json.Unmarshal(test.RawAction, &action); err != nil {
+				tb.Fatalf("%s: action: %v", test.ID, err)
+			}
+			name = action.Query + action.Request
+		}
+		data, err := os.ReadFile(filepath.Join(test.root, test.Dir, name))
+		if err != nil {
+			tb.Fatal(err)
+		}
+		texts = append(texts, sparqlText{
+			Test: test, file: name, text: string(data),
+			// Some tests of updates have the type of queries.
+			update: strings.Contains(test.Type, "Update") || strings.HasSuffix(name, ".ru"),
+			bad:    strings.Contains(test.Type, "Negative"),
+		})
+	}
+	return texts
+}
+
+// options are those that a test's text is parsed with.
+func (s sparqlText) options() sparql.Options {
+	return sparql.Options{Base: "http://example.org/" + s.Dir + "/" + s.file, Resolve: resolveIRI}
+}
+
+func resolveIRI(base, ref string) (string, error) {
+	b, err := iri.NewBase(base)
+	return b.Resolve(ref), err
+}
+
+var sparqlSuites = []struct {
+	name  string
+	tests int
+}{
+	{"sparql/sparql10", 311},
+	{"sparql/sparql11", 337},
+}
+
+// TestSPARQLSyntax: what must parse does, what must not does not.
+func TestSPARQLSyntax(t *testing.T) {
+	for _, suite := range sparqlSuites {
+		t.Run(filepath.Base(suite.name), func(t *testing.T) {
+			texts := sparqlTexts(t, suite.name)
+			if len(texts) != suite.tests {
+				t.Errorf("%d tests, want %d", len(texts), suite.tests)
+			}
+			for _, test := range texts {
+				t.Run(filepath.Base(test.Dir)+"/"+test.ID, func(t *testing.T) {
+					var err error
+					if test.update {
+						_, err = sparql.ParseUpdate(test.text, test.options())
+					} else {
+						_, err = sparql.ParseQuery(test.text, test.options())
+					}
+					switch {
+					case test.bad && err == nil:
+						t.Errorf("%s: no error in\n%s", test.Comment, test.text)
+					case !test.bad && err != nil:
+						t.Errorf("%s: %v in\n%s", test.Comment, err, test.text)
+					case test.bad:
+						t.Log(err)
+					}
+				})
+			}
+		})
+	}
+}

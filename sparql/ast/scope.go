@@ -1,0 +1,83 @@
+package ast
+
+// InScope calls visit with the name of every variable that is in scope behind a
+// pattern (section 18.2.1): in the order of the text, some more than once. A nil
+// *[Group] has none.
+func InScope(pattern Pattern, visit func(name string)) {
+	switch p := pattern.(type) {
+	case *Group:
+		if p == nil {
+			return
+		}
+		for _, element := range p.Elements {
+			InScope(element, visit)
+		}
+	case *Triples:
+		for _, t := range p.Patterns {
+			visitVar(t.Subject, visit)
+			visitVar(t.Predicate, visit)
+			visitVar(t.Object, visit)
+		}
+	case *Union:
+		for _, g := range p.Groups {
+			InScope(g, visit)
+		}
+	case *Optional:
+		InScope(p.Group, visit)
+	case *Graph:
+		visitVar(p.Name, visit)
+		InScope(p.Group, visit)
+	case *Service:
+		visitVar(p.Name, visit)
+		InScope(p.Group, visit)
+	case *Bind:
+		visitVar(p.Var, visit)
+	case *Values:
+		for _, v := range p.Vars {
+			visitVar(v, visit)
+		}
+	case *SubSelect:
+		p.Query.projected(visit)
+	}
+}
+
+func visitVar(n Node, visit func(name string)) {
+	if n.IsVar() {
+		visit(n.Var)
+	}
+}
+
+func (q *Query) projected(visit func(name string)) {
+	if q.Star {
+		InScope(q.Where, visit)
+		if q.Values != nil {
+			InScope(q.Values, visit)
+		}
+		return
+	}
+	for _, item := range q.Items {
+		visitVar(item.Var, visit)
+	}
+}
+
+// Projected returns the variables that a SELECT or DESCRIBE gives, each once, in
+// the order of the text. SELECT * has those in scope, and of the VALUES behind
+// the modifiers.
+func (q *Query) Projected() []string {
+	var names []string
+	seen := map[string]bool{}
+	visit := func(name string) {
+		if !seen[name] {
+			seen[name] = true
+			names = append(names, name)
+		}
+	}
+	if q.Form == Describe && !q.Star {
+		for _, n := range q.Describe {
+			visitVar(n, visit)
+		}
+	} else {
+		q.projected(visit)
+	}
+	return names
+}

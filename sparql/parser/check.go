@@ -1,0 +1,106 @@
+package parser
+
+import "github.com/trefoildb/trefoil/sparql/ast"
+
+// groupScope knows the variables in scope of a group whose elements come one by
+// one.
+type groupScope struct {
+	seen int // elements looked at
+	vars map[string]bool
+}
+
+// has tells whether a variable is in scope behind g's elements.
+func (s *groupScope) has(g *ast.Group, name string) bool {
+	if s.vars == nil {
+		s.vars = map[string]bool{}
+	}
+	for ; s.seen < len(g.Elements); s.seen++ {
+		ast.InScope(g.Elements[s.seen], func(name string) { s.vars[name] = true })
+	}
+	return s.vars[name]
+}
+
+// checkQuery holds a query against the notes of the grammar (section 19.8) that
+// say which variables AS may name and what a SELECT that groups may project.
+func (p *parser) checkQuery(q *ast.Query) {
+	if p.err != nil || q.Form != ast.Select {
+		return
+	}
+	grouped := q.Aggregates()
+	if q.Star && grouped {
+		p.fail(q.Pos, "SELECT * cannot be grouped, expected the keys and aggregates by name")
+		return
+	}
+	names := false
+	for _, item := range q.Items {
+		names = names || item.Expr != nil
+	}
+	for _, key := range q.GroupBy {
+		names = names || !key.Var.IsZero()
+	}
+	if !names && !grouped {
+		return
+	}
+	inScope := map[string]bool{}
+	ast.InScope(q.Where, func(name string) { inScope[name] = true })
+	keys := map[string]bool{}
+	for _, key := range q.GroupBy {
+		if v, ok := key.Expr.(*ast.Var); ok {
+			keys[v.Name] = true
+		}
+		p.checkAs(key.Var, inScope)
+		if !key.Var.IsZero() {
+			keys[key.Var.Var] = true
+			inScope[key.Var.Var] = true
+		}
+	}
+	if q.Values != nil {
+		ast.InScope(q.Values, func(name string) { inScope[name] = true })
+	}
+	for _, item := range q.Items {
+		if grouped {
+			p.checkProjected(item, keys)
+		}
+		if item.Expr != nil {
+			p.checkAs(item.Var, inScope)
+		}
+		inScope[item.Var.Var] = true
+		keys[item.Var.Var] = true // for the expressions behind it
+	}
+}
+
+// checkAs ends the parse where AS names a variable that is in scope. A zero Node
+// is no variable.
+func (p *parser) checkAs(v ast.Node, inScope map[string]bool) {
+	if !v.IsZero() && inScope[v.Var] {
+		p.fail(v.Pos, "?%s is in scope already, expected a new variable after AS", clip(v.Var))
+	}
+}
+
+// checkProjected ends the parse where an item of a SELECT that groups has a
+// variable, outside of aggregates, that is no key.
+func (p *parser) checkProjected(item ast.SelectItem, keys map[string]bool) {
+	if item.Expr == nil {
+		if !keys[item.Var.Var] {
+			p.notAKey(item.Var.Pos, item.Var.Var)
+		}
+		return
+	}
+	p.checkKeys(item.Expr, keys)
+}
+
+func (p *parser) checkKeys(e ast.Expr, keys map[string]bool) {
+	switch e := e.(type) {
+	case *ast.Aggregate:
+	case *ast.Var:
+		if !keys[e.Name] {
+			p.notAKey(e.Pos, e.Name)
+		}
+	default:
+		ast.Operands(e, func(x ast.Expr) { p.checkKeys(x, keys) })
+	}
+}
+
+func (p *parser) notAKey(pos ast.Pos, name string) {
+	p.fail(pos, "?%s is neither a key of GROUP BY nor in an aggregate", clip(name))
+}

@@ -1,0 +1,182 @@
+package parser
+
+import (
+	"github.com/trefoildb/trefoil/sparql/ast"
+	"github.com/trefoildb/trefoil/triple"
+)
+
+// aggregateRule tells whether an aggregate may stand here.
+type aggregateRule uint8
+
+const (
+	aggregatesForbidden aggregateRule = iota
+	aggregatesAllowed                 // in SELECT, HAVING and ORDER BY
+	aggregatesInside                  // in an aggregate
+)
+
+// Ranks of operators: those of a higher rank bind first.
+const (
+	rankOr = iota + 1
+	rankAnd
+	rankRelation // at most one in a row: a < b < c is none
+	rankSum
+	rankProduct
+)
+
+var ranks = map[string]struct {
+	rank int
+	op   ast.Op
+}{
+	"||": {rankOr, ast.OpOr},
+	"&&": {rankAnd, ast.OpAnd},
+	"=":  {rankRelation, ast.OpEqual},
+	"!=": {rankRelation, ast.OpNotEqual},
+	"<":  {rankRelation, ast.OpLess},
+	">":  {rankRelation, ast.OpGreater},
+	"<=": {rankRelation, ast.OpLessEq},
+	">=": {rankRelation, ast.OpGreatEq},
+	"+":  {rankSum, ast.OpAdd},
+	"-":  {rankSum, ast.OpSubtract},
+	"*":  {rankProduct, ast.OpMultiply},
+	"/":  {rankProduct, ast.OpDivide},
+}
+
+// expr parses Expression.
+func (p *parser) expr() ast.Expr {
+	p.enter()
+	defer p.leave()
+	return p.operators(p.unary(), rankOr)
+}
+
+// operators parses the operators of at least the rank that follow left.
+func (p *parser) operators(left ast.Expr, rank int) ast.Expr {
+	related := false
+	for {
+		pos := p.tok.pos
+		switch {
+		case p.tok.kind == tokPunct:
+			next, ok := ranks[p.tok.value]
+			if !ok || next.rank < rank || related && next.rank == rankRelation {
+				return left
+			}
+			related = next.rank == rankRelation
+			p.node()
+			p.advance()
+			right := p.operators(p.unary(), next.rank+1)
+			left = &ast.Binary{Pos: pos, Op: next.op, Left: left, Right: right}
+		case p.tok.word == "IN" || p.tok.word == "NOT":
+			if rank > rankRelation || related {
+				return left
+			}
+			related = true
+			left = p.in(left)
+		case p.startsSignedNumber() && rank <= rankSum:
+			related = false
+			p.node()
+			number := p.operators(p.primary(), rankProduct)
+			left = &ast.Binary{Pos: pos, Op: ast.OpAdd, Left: left, Right: number}
+		default:
+			return left
+		}
+	}
+}
+
+func (p *parser) startsSignedNumber() bool {
+	switch p.tok.kind {
+	case tokInteger, tokDecimal, tokDouble:
+		return p.tok.value[0] == '+' || p.tok.value[0] == '-'
+	}
+	return false
+}
+
+// in parses IN or NOT IN, which is next, and its list.
+func (p *parser) in(left ast.Expr) ast.Expr {
+	p.node()
+	in := &ast.In{Pos: p.tok.pos, Arg: left}
+	in.Not = p.takeWord("NOT")
+	p.expectWord("IN")
+	in.List = p.expressionList()
+	return in
+}
+
+// expressionList parses ExpressionList, which may be empty.
+func (p *parser) expressionList() []ast.Expr {
+	p.expect("(")
+	if p.take(")") {
+		return nil
+	}
+	var list []ast.Expr
+	for {
+		list = append(list, p.expr())
+		if !p.take(",") {
+			break
+		}
+	}
+	if !p.tok.is(")") {
+		p.expected("',' or ')'")
+	}
+	p.advance()
+	return list
+}
+
+// unary parses UnaryExpression.
+func (p *parser) unary() ast.Expr {
+	pos := p.tok.pos
+	op := ast.OpNot
+	switch {
+	case p.take("!"):
+	case p.take("-"):
+		op = ast.OpMinus
+	case p.take("+"):
+		op = ast.OpPlus
+	default:
+		return p.primary()
+	}
+	p.node()
+	return &ast.Unary{Pos: pos, Op: op, Arg: p.primary()}
+}
+
+// primary parses PrimaryExpression.
+func (p *parser) primary() ast.Expr {
+	p.node()
+	pos := p.tok.pos
+	switch {
+	case p.tok.kind == tokVar:
+		v := p.variable()
+		return &ast.Var{Pos: pos, Name: v.Var, Slot: ast.Unnumbered}
+	case p.tok.is("("):
+		p.advance()
+		e := p.expr()
+		p.expect(")")
+		return e
+	case p.tok.kind == tokIRI || p.tok.kind == tokName:
+		iri := p.iri("")
+		if p.tok.is("(") {
+			return p.functionCall(pos, iri)
+		}
+		return &ast.Constant{Pos: pos, Term: triple.NewIRI(iri)}
+	case p.startsLiteral():
+		return &ast.Constant{Pos: pos, Term: p.literal()}
+	case p.startsCall():
+		return p.call()
+	}
+	p.expected("an expression")
+	return &ast.Constant{Pos: pos}
+}
+
+// startsConstraint tells whether a Constraint is next.
+func (p *parser) startsConstraint() bool {
+	return p.tok.is("(") || p.tok.kind == tokIRI || p.tok.kind == tokName || p.startsCall()
+}
+
+// constraint parses Constraint: an expression in parentheses or a call.
+func (p *parser) constraint() ast.Expr {
+	p.enter()
+	defer p.leave()
+	name := p.tok.kind == tokIRI || p.tok.kind == tokName
+	e := p.primary()
+	if _, call := e.(*ast.FunctionCall); name && !call {
+		p.expected("'(' with the arguments of the function")
+	}
+	return e
+}

@@ -1,0 +1,114 @@
+package parser
+
+import "github.com/trefoildb/trefoil/sparql/ast"
+
+// group parses GroupGraphPattern, braces and all.
+func (p *parser) group() *ast.Group {
+	g := &ast.Group{Pos: p.tok.pos}
+	p.enter()
+	defer p.leave()
+	p.node()
+	if !p.tok.is("{") {
+		p.expected("'{'")
+		return g
+	}
+	// Inside, aggregates and labels have scopes of their own.
+	aggregates, labels := p.aggregates, p.labels.scope
+	p.aggregates = aggregatesForbidden
+	p.labels.newPattern()
+	p.advance()
+	if pos := p.tok.pos; p.takeWord("SELECT") {
+		g.Elements = []ast.Pattern{p.subSelect(pos)}
+	} else {
+		p.elements(g)
+	}
+	p.aggregates, p.labels.scope = aggregates, labels
+	p.expect("}")
+	return g
+}
+
+// elements parses GroupGraphPatternSub.
+func (p *parser) elements(g *ast.Group) {
+	scope := groupScope{}
+	for p.err == nil && !p.tok.is("}") {
+		if p.startsTriples() {
+			g.Elements = append(g.Elements, p.triplesBlock(true))
+			if p.startsTriples() {
+				p.expected("'.' or '}' after a triple pattern")
+			}
+			continue
+		}
+		element := p.element(g, &scope)
+		if p.err != nil {
+			return
+		}
+		g.Elements = append(g.Elements, element)
+		if _, filter := element.(*ast.Filter); !filter {
+			p.labels.newPattern()
+		}
+		p.take(".")
+	}
+}
+
+// element parses GraphPatternNotTriples. g has the elements before it.
+func (p *parser) element(g *ast.Group, scope *groupScope) ast.Pattern {
+	p.node()
+	pos := p.tok.pos
+	switch {
+	case p.tok.is("{"):
+		return p.groupOrUnion()
+	case p.takeWord("OPTIONAL"):
+		return &ast.Optional{Pos: pos, Group: p.group()}
+	case p.takeWord("MINUS"):
+		return &ast.Minus{Pos: pos, Group: p.group()}
+	case p.takeWord("GRAPH"):
+		return &ast.Graph{Pos: pos, Name: p.varOrIRI("a variable or the graph's IRI"), Group: p.group()}
+	case p.takeWord("SERVICE"):
+		s := &ast.Service{Pos: pos, Silent: p.takeWord("SILENT")}
+		s.Name = p.varOrIRI("a variable or the service's IRI")
+		s.Group = p.group()
+		return s
+	case p.takeWord("FILTER"):
+		if !p.startsConstraint() {
+			p.expected("'(' or a function call after FILTER")
+		}
+		return &ast.Filter{Pos: pos, Expr: p.constraint()}
+	case p.takeWord("BIND"):
+		return p.bind(pos, g, scope)
+	case p.tok.word == "VALUES":
+		return p.values()
+	}
+	if p.tok.kind == tokWord && p.tok.word == "" {
+		p.expected("a pattern (a triple, '{', OPTIONAL, MINUS, GRAPH, SERVICE, FILTER, BIND, VALUES) or '}'")
+		return nil
+	}
+	p.expected("a pattern or '}'")
+	return nil
+}
+
+// groupOrUnion parses GroupOrUnionGraphPattern.
+func (p *parser) groupOrUnion() ast.Pattern {
+	first := p.group()
+	if p.tok.word != "UNION" {
+		return first
+	}
+	u := &ast.Union{Pos: first.Pos, Groups: []*ast.Group{first}}
+	for p.takeWord("UNION") {
+		u.Groups = append(u.Groups, p.group())
+	}
+	return u
+}
+
+// bind parses BIND from behind its keyword.
+func (p *parser) bind(pos ast.Pos, g *ast.Group, scope *groupScope) ast.Pattern {
+	b := &ast.Bind{Pos: pos}
+	p.expect("(")
+	b.Expr = p.expr()
+	p.expectWord("AS")
+	b.Var = p.variable()
+	p.expect(")")
+	if p.err == nil && scope.has(g, b.Var.Var) {
+		p.fail(b.Var.Pos, "?%s is in scope already: BIND needs a variable that the group has not used before it", clip(b.Var.Var))
+	}
+	return b
+}

@@ -1,0 +1,133 @@
+package parser
+
+import (
+	"strings"
+
+	"github.com/trefoildb/trefoil/triple"
+)
+
+// number reads INTEGER, DECIMAL or DOUBLE behind a sign of so many bytes.
+//
+//	INTEGER  [0-9]+
+//	DECIMAL  [0-9]* '.' [0-9]+
+//	DOUBLE   ([0-9]+ '.' [0-9]* | '.' [0-9]+ | [0-9]+) [eE] [+-]? [0-9]+
+func (lx *lexer) number(t *token, sign int) {
+	n := lx.digits(sign)
+	k := tokInteger
+	end := n
+	if lx.byteAt(n) == '.' {
+		if fraction := lx.digits(n + 1); fraction > n+1 {
+			n, end, k = fraction, fraction, tokDecimal
+		} else if n > sign {
+			n++ // 1.e5; the dot of "1." is none of the number
+		}
+	}
+	if c := lx.byteAt(n); c == 'e' || c == 'E' {
+		exponent := n + 1
+		if s := lx.byteAt(exponent); s == '+' || s == '-' {
+			exponent++
+		}
+		if digits := lx.digits(exponent); digits > exponent {
+			end, k = digits, tokDouble
+		}
+	}
+	lx.take(t, k, 0, end, 0)
+}
+
+// digits returns the end of the run of digits at n.
+func (lx *lexer) digits(n int) int {
+	for lx.digitAt(n) {
+		n++
+	}
+	return n
+}
+
+// str reads a string of any of the four kinds.
+func (lx *lexer) str(t *token, quote byte) *triple.SyntaxError {
+	if lx.byteAt(1) == quote && lx.byteAt(2) == quote {
+		return lx.longString(t, strings.Repeat(string(quote), 3))
+	}
+	rest := lx.text[lx.at+1:]
+	stops := "\"\\\r\n"
+	if quote == '\'' {
+		stops = "'\\\r\n"
+	}
+	escaped := false
+	for i := 0; ; {
+		n := strings.IndexAny(rest[i:], stops)
+		if n < 0 || rest[i+n] == '\n' || rest[i+n] == '\r' {
+			return lx.errorf(t.pos, "this string has no closing %c on its line (a string of several lines has three quotes)", quote)
+		}
+		i += n
+		if rest[i] == quote {
+			return lx.decodeString(t, 1, i, escaped)
+		}
+		escaped = true
+		i += min(2, len(rest)-i)
+	}
+}
+
+func (lx *lexer) longString(t *token, quotes string) *triple.SyntaxError {
+	rest := lx.text[lx.at+3:]
+	escaped := false
+	for i := 0; i < len(rest); {
+		switch {
+		case rest[i] == '\\':
+			escaped = true
+			i += 2
+		case strings.HasPrefix(rest[i:], quotes):
+			return lx.decodeString(t, 3, i, escaped)
+		default:
+			i++
+		}
+	}
+	return lx.errorf(t.pos, "this string has no closing %s", quotes)
+}
+
+// decodeString takes a string of n bytes between quotes of so many bytes, and
+// undoes its escapes.
+func (lx *lexer) decodeString(t *token, quotes, n int, escaped bool) *triple.SyntaxError {
+	start := lx.at + quotes
+	lx.take(t, tokString, quotes, n, quotes)
+	if !escaped {
+		return nil
+	}
+	raw := t.value
+	var b strings.Builder
+	b.Grow(len(raw))
+	for i := 0; ; {
+		n := strings.IndexByte(raw[i:], '\\')
+		if n < 0 {
+			b.WriteString(raw[i:])
+			t.value = b.String()
+			return nil
+		}
+		b.WriteString(raw[i : i+n])
+		i += n
+		c := simpleEscape(raw[i+1])
+		if c == 0 {
+			return lx.errorf(lx.posAt(start+i), `bad escape in a string: expected \t \b \n \r \f \" \' \\, \uXXXX or \UXXXXXXXX`)
+		}
+		b.WriteByte(c)
+		i += 2
+	}
+}
+
+// simpleEscape returns what a backslash and c mean in a string, 0 for nothing.
+func simpleEscape(c byte) byte {
+	switch c {
+	case 't':
+		return '\t'
+	case 'b':
+		return '\b'
+	case 'n':
+		return '\n'
+	case 'r':
+		return '\r'
+	case 'f':
+		return '\f'
+	case '"', '\'', '\\':
+		return c
+	}
+	return 0
+}

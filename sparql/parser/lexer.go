@@ -1,0 +1,200 @@
+package parser
+
+import (
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/trefoildb/trefoil/sparql/ast"
+	"github.com/trefoildb/trefoil/triple"
+)
+
+// lexer cuts a text into tokens. Tokens are the longest possible ones: "<" is an
+// operator only where no IRI begins, -1 is one token.
+type lexer struct {
+	text    string // decoded; see unescape
+	at      int    // of the next byte
+	escapes []escape
+
+	// The place of text[placed]: offset, line and column before it.
+	placed  int
+	place   ast.Pos
+	afterCR bool
+
+	// noColon is an offset up to which the run of name characters that at stands
+	// in is known not to end in a colon: a-a-a-... is scanned once.
+	noColon int
+
+	tokens, maxTokens int
+}
+
+// newLexer returns a lexer of text, or an error for what is no Unicode text or
+// has a malformed escape.
+func newLexer(text string, opts Options) (*lexer, *triple.SyntaxError) {
+	lx := &lexer{text: text, place: ast.Pos{Line: 1, Column: 1}, maxTokens: opts.MaxTokens}
+	if len(text) > opts.MaxBytes {
+		return nil, lx.errorf(lx.place, "the text has %d bytes, the limit is %d", len(text), opts.MaxBytes)
+	}
+	if !utf8.ValidString(text) {
+		i := 0
+		for {
+			r, size := utf8.DecodeRuneInString(text[i:])
+			if r == utf8.RuneError && size == 1 {
+				break
+			}
+			i += size
+		}
+		return nil, lx.errorf(lx.posAt(i), "invalid UTF-8 (byte 0x%02X)", text[i])
+	}
+	decoded, escapes, bad := unescape(text)
+	if bad >= 0 {
+		return nil, lx.errorf(lx.posAt(bad), `bad escape: expected \uXXXX or \UXXXXXXXX that names a Unicode character (surrogates are none, not even in pairs)`)
+	}
+	lx.text, lx.escapes = decoded, escapes
+	return lx, nil
+}
+
+func (lx *lexer) errorf(pos ast.Pos, format string, args ...any) *triple.SyntaxError {
+	return &triple.SyntaxError{
+		Line: int(pos.Line), Column: int(pos.Column), Offset: int64(pos.Offset),
+		Msg: fmt.Sprintf(format, args...),
+	}
+}
+
+// posAt returns the place of the byte i of the decoded text, which is not before
+// that of the last call. A line ends at LF, CR LF or a bare CR.
+func (lx *lexer) posAt(i int) ast.Pos {
+	for lx.placed < i {
+		c := lx.text[lx.placed]
+		if len(lx.escapes) > 0 && lx.escapes[0].at == lx.placed {
+			_, size := utf8.DecodeRuneInString(lx.text[lx.placed:])
+			width := int32(lx.escapes[0].width)
+			lx.escapes = lx.escapes[1:]
+			lx.placed += size
+			lx.place.Offset += width
+			lx.place.Column += width
+			lx.afterCR = false
+			continue
+		}
+		lx.placed++
+		lx.place.Offset++
+		switch {
+		case c == '\n' && lx.afterCR:
+		case c == '\n' || c == '\r':
+			lx.place.Line++
+			lx.place.Column = 1
+		case utf8.RuneStart(c):
+			lx.place.Column++
+		}
+		lx.afterCR = c == '\r'
+	}
+	return lx.place
+}
+
+// next reads the next token. After an error nothing more can be read.
+func (lx *lexer) next(t *token) *triple.SyntaxError {
+	lx.skipSpace()
+	*t = token{pos: lx.posAt(lx.at)}
+	if lx.at == len(lx.text) {
+		return nil
+	}
+	if lx.tokens++; lx.tokens > lx.maxTokens {
+		return lx.errorf(t.pos, "the text has more than %d tokens", lx.maxTokens)
+	}
+	switch c := lx.text[lx.at]; {
+	case c == '?' || c == '$':
+		n := varLen(lx.text[lx.at+1:])
+		if n == 0 && c == '?' { // a path's
+			lx.mark(t, 1)
+			return nil
+		}
+		if n == 0 {
+			return lx.errorf(t.pos, "expected a variable's name after '$'")
+		}
+		lx.take(t, tokVar, 1, n, 0)
+	case c == '<':
+		lx.iriOrLess(t)
+	case c == '"' || c == '\'':
+		return lx.str(t, c)
+	case ascii[c]&cDigit != 0:
+		lx.number(t, 0)
+	case c == '.' && lx.digitAt(1):
+		lx.number(t, 0)
+	case (c == '+' || c == '-') && (lx.digitAt(1) || lx.byteAt(1) == '.' && lx.digitAt(2)):
+		lx.number(t, 1)
+	case c == '_' && lx.byteAt(1) == ':':
+		return lx.blank(t)
+	case c == '@':
+		return lx.lang(t)
+	case c == ':' || c >= utf8.RuneSelf || ascii[c]&cLetter != 0:
+		return lx.name(t)
+	default:
+		return lx.punctuation(t)
+	}
+	return nil
+}
+
+func (lx *lexer) skipSpace() {
+	for lx.at < len(lx.text) {
+		c := lx.text[lx.at]
+		if c == '#' {
+			n := strings.IndexAny(lx.text[lx.at:], "\r\n")
+			if n < 0 {
+				lx.at = len(lx.text)
+				return
+			}
+			lx.at += n
+		} else if ascii[c]&cSpace == 0 {
+			return
+		}
+		lx.at++
+	}
+}
+
+// byteAt returns the byte n behind at, 0 behind the end.
+func (lx *lexer) byteAt(n int) byte {
+	if lx.at+n < len(lx.text) {
+		return lx.text[lx.at+n]
+	}
+	return 0
+}
+
+func (lx *lexer) digitAt(n int) bool { return ascii[lx.byteAt(n)]&cDigit != 0 }
+
+// take makes t a token whose value is n bytes, between so many before and after
+// that are none of it.
+func (lx *lexer) take(t *token, k kind, before, n, after int) {
+	t.kind = k
+	t.value = lx.text[lx.at+before : lx.at+before+n]
+	lx.at += before + n + after
+}
+
+func (lx *lexer) mark(t *token, n int) { lx.take(t, tokPunct, 0, n, 0) }
+
+// punctuation reads a mark; longer ones go before their beginnings.
+func (lx *lexer) punctuation(t *token) *triple.SyntaxError {
+	c, d := lx.byteAt(0), lx.byteAt(1)
+	switch c {
+	case '|', '&', '^':
+		if d == c {
+			lx.mark(t, 2)
+			return nil
+		}
+		if c == '&' {
+			return lx.errorf(t.pos, "found '&', expected '&&'")
+		}
+		lx.mark(t, 1)
+	case '!', '>':
+		if d == '=' {
+			lx.mark(t, 2)
+			return nil
+		}
+		lx.mark(t, 1)
+	case '{', '}', '(', ')', '[', ']', '.', ',', ';', '=', '/', '*', '+', '-':
+		lx.mark(t, 1)
+	default:
+		r, _ := utf8.DecodeRuneInString(lx.text[lx.at:])
+		return lx.errorf(t.pos, "found the character %q, which begins nothing in SPARQL", r)
+	}
+	return nil
+}

@@ -1,0 +1,162 @@
+package parser
+
+import (
+	"strings"
+
+	"github.com/trefoildb/trefoil/sparql/ast"
+	"github.com/trefoildb/trefoil/triple"
+)
+
+// names are the base and the prefixes in force.
+type names struct {
+	base     string
+	prefixes []ast.Prefix      // each name once
+	index    map[string]int    // of prefixes, by name
+	expanded map[string]string // prefixed names met so far
+	// expandBytes are those of the IRIs made so far, at most expandLimit: a short
+	// name can stand for a long IRI.
+	expandBytes, expandLimit int
+}
+
+// declare adds a prefix, or gives it another namespace.
+func (n *names) declare(prefix ast.Prefix) {
+	if n.index == nil {
+		n.index = map[string]int{}
+		n.expanded = map[string]string{}
+	}
+	if i, ok := n.index[prefix.Name]; ok {
+		n.prefixes[i] = prefix
+		n.expanded = map[string]string{}
+		return
+	}
+	n.index[prefix.Name] = len(n.prefixes)
+	n.prefixes = append(n.prefixes, prefix)
+}
+
+// prologue parses BASE and PREFIX declarations.
+func (p *parser) prologue() {
+	for {
+		switch {
+		case p.takeWord("BASE"):
+			if p.tok.kind != tokIRI {
+				p.expected("the base as <IRI>")
+				return
+			}
+			p.names.base = p.iriRef()
+		case p.takeWord("PREFIX"):
+			if p.tok.kind != tokName || p.tok.colon != len(p.tok.value)-1 {
+				p.expected("a prefix with its colon")
+				return
+			}
+			name := p.tok.value[:p.tok.colon]
+			p.advance()
+			if p.tok.kind != tokIRI {
+				p.expected("the namespace as <IRI>")
+				return
+			}
+			p.names.declare(ast.Prefix{Name: name, IRI: p.iriRef()})
+		default:
+			return
+		}
+	}
+}
+
+// iri parses an IRI or a prefixed name.
+func (p *parser) iri(what string) string {
+	switch p.tok.kind {
+	case tokIRI:
+		return p.iriRef()
+	case tokName:
+		return p.prefixedName()
+	}
+	p.expected(what)
+	return ""
+}
+
+// iriRef parses an IRIREF, which is next, and resolves it.
+func (p *parser) iriRef() string {
+	iri, pos := p.tok.value, p.tok.pos
+	if !hasScheme(iri) {
+		switch {
+		case p.names.base == "":
+			p.fail(pos, "<%s> is a relative IRI, and there is no BASE", clip(iri))
+			return ""
+		case p.opts.Resolve == nil:
+			p.fail(pos, "<%s> is a relative IRI, expected an absolute one", clip(iri))
+			return ""
+		}
+		resolved, err := p.opts.Resolve(p.names.base, iri)
+		if err != nil {
+			p.fail(pos, "%v", err)
+			return ""
+		}
+		iri = resolved
+		if !p.expand(len(iri), pos) {
+			return ""
+		}
+	}
+	if err := triple.CheckIRI(iri); err != nil {
+		p.fail(pos, "%v", err)
+	}
+	p.advance()
+	return iri
+}
+
+// prefixedName parses a PrefixedName, which is next.
+func (p *parser) prefixedName() string {
+	name := p.tok.value
+	iri, ok := p.names.expanded[name]
+	if !ok {
+		i, declared := p.names.index[name[:p.tok.colon]]
+		if !declared {
+			p.fail(p.tok.pos, "prefix %q is not declared", clip(name[:p.tok.colon+1]))
+			return ""
+		}
+		namespace, local := p.names.prefixes[i].IRI, name[p.tok.colon+1:]
+		if p.tok.escaped {
+			local = unescapeLocal(local)
+		}
+		if !p.expand(len(namespace)+len(local), p.tok.pos) {
+			return ""
+		}
+		iri = namespace + local
+		p.names.expanded[name] = iri
+	}
+	p.advance()
+	return iri
+}
+
+// expand counts the bytes of an IRI that is made.
+func (p *parser) expand(n int, pos ast.Pos) bool {
+	p.names.expandBytes += n
+	if n > triple.MaxTermBytes || p.names.expandBytes > p.names.expandLimit {
+		p.fail(pos, "the names expand to more than %d bytes of IRIs", p.names.expandLimit)
+		return false
+	}
+	return true
+}
+
+func unescapeLocal(local string) string {
+	var b strings.Builder
+	for i := 0; i < len(local); i++ {
+		if local[i] == '\\' {
+			i++
+		}
+		b.WriteByte(local[i])
+	}
+	return b.String()
+}
+
+// hasScheme tells whether an IRI reference is an absolute IRI.
+func hasScheme(ref string) bool {
+	for i := 0; i < len(ref); i++ {
+		c := ref[i]
+		switch {
+		case ascii[c]&cLetter != 0:
+		case i > 0 && (ascii[c]&cDigit != 0 || c == '+' || c == '-' || c == '.'):
+		default:
+			return i > 0 && c == ':'
+		}
+	}
+	return false
+}

@@ -1,0 +1,348 @@
+package parser
+
+import (
+	"math"
+	"strconv"
+
+	"github.com/trefoildb/trefoil/sparql/ast"
+	"github.com/trefoildb/trefoil/triple"
+)
+
+// query parses QueryUnit.
+func (p *parser) query() *ast.Query {
+	p.prologue()
+	q := &ast.Query{Pos: p.tok.pos, Limit: ast.NoLimit}
+	q.Prologue = ast.Prologue{Base: p.names.base, Prefixes: p.names.prefixes}
+	switch {
+	case p.takeWord("SELECT"):
+		p.selectQuery(q, false)
+	case p.takeWord("CONSTRUCT"):
+		p.construct(q)
+	case p.takeWord("ASK"):
+		q.Form = ast.Ask
+		q.Dataset = p.dataset("FROM")
+		q.Where = p.where()
+		p.modifiers(q)
+	case p.takeWord("DESCRIBE"):
+		p.describe(q)
+	default:
+		p.expected("SELECT, CONSTRUCT, ASK or DESCRIBE")
+	}
+	q.Values = p.trailingValues()
+	p.checkQuery(q)
+	return q
+}
+
+// subSelect parses SubSelect, from behind SELECT.
+func (p *parser) subSelect(pos ast.Pos) *ast.SubSelect {
+	q := &ast.Query{Pos: pos, Limit: ast.NoLimit}
+	p.selectQuery(q, true)
+	q.Values = p.trailingValues()
+	p.checkQuery(q)
+	return &ast.SubSelect{Pos: pos, Query: q}
+}
+
+// selectQuery parses a SELECT from behind its keyword to its modifiers.
+func (p *parser) selectQuery(q *ast.Query, sub bool) {
+	q.Form = ast.Select
+	if p.takeWord("DISTINCT") {
+		q.Distinct = true
+	} else if p.takeWord("REDUCED") {
+		q.Reduced = true
+	}
+	outer := p.aggregates
+	p.aggregates = aggregatesAllowed
+	if !p.take("*") {
+		for p.tok.kind == tokVar || p.tok.is("(") {
+			q.Items = append(q.Items, p.selectItem())
+		}
+		if len(q.Items) == 0 {
+			p.expected("'*', a variable or '(' after SELECT")
+		}
+	} else {
+		q.Star = true
+	}
+	p.aggregates = outer
+	if !sub {
+		q.Dataset = p.dataset("FROM")
+	}
+	q.Where = p.where()
+	p.modifiers(q)
+}
+
+// selectItem parses ?var or (expr AS ?var).
+func (p *parser) selectItem() ast.SelectItem {
+	p.node()
+	if p.tok.kind == tokVar {
+		return ast.SelectItem{Var: p.variable()}
+	}
+	p.expect("(")
+	item := ast.SelectItem{Expr: p.expr()}
+	p.expectWord("AS")
+	item.Var = p.variable()
+	p.expect(")")
+	return item
+}
+
+// construct parses a CONSTRUCT from behind its keyword to its modifiers. In the
+// short form the template is the pattern.
+func (p *parser) construct(q *ast.Query) {
+	q.Form = ast.Construct
+	if p.tok.is("{") {
+		p.advance()
+		p.labels.scope = templateScope
+		q.Template = p.templateTriples()
+		p.expect("}")
+		q.Dataset = p.dataset("FROM")
+		q.Where = p.where()
+		p.modifiers(q)
+		return
+	}
+	q.Dataset = p.dataset("FROM")
+	p.expectWord("WHERE")
+	q.Where = &ast.Group{Pos: p.tok.pos}
+	p.expect("{")
+	p.labels.newPattern()
+	q.Template = p.templateTriples()
+	if len(q.Template) > 0 {
+		q.Where.Elements = []ast.Pattern{&ast.Triples{Pos: q.Template[0].Position(), Patterns: q.Template}}
+	}
+	p.expect("}")
+	p.modifiers(q)
+}
+
+// describe parses a DESCRIBE from behind its keyword to its modifiers.
+func (p *parser) describe(q *ast.Query) {
+	q.Form = ast.Describe
+	if p.take("*") {
+		q.Star = true
+	} else {
+		for p.tok.kind == tokVar || p.tok.kind == tokIRI || p.tok.kind == tokName {
+			q.Describe = append(q.Describe, p.varOrIRI("a variable or an IRI"))
+		}
+		if len(q.Describe) == 0 {
+			p.expected("'*', a variable or an IRI after DESCRIBE")
+		}
+	}
+	q.Dataset = p.dataset("FROM")
+	if p.tok.word == "WHERE" || p.tok.is("{") {
+		q.Where = p.where()
+	}
+	p.modifiers(q)
+}
+
+// dataset parses the clauses that begin with word, FROM or USING.
+func (p *parser) dataset(word string) []ast.DatasetClause {
+	var clauses []ast.DatasetClause
+	for p.tok.word == word {
+		clause := ast.DatasetClause{Pos: p.tok.pos}
+		p.advance()
+		clause.Named = p.takeWord("NAMED")
+		clause.IRI = p.iri("a graph's IRI or NAMED")
+		clauses = append(clauses, clause)
+	}
+	return clauses
+}
+
+// where parses WhereClause.
+func (p *parser) where() *ast.Group {
+	if !p.takeWord("WHERE") && !p.tok.is("{") {
+		p.expected("WHERE or '{'")
+	}
+	return p.group()
+}
+
+// modifiers parses SolutionModifier.
+func (p *parser) modifiers(q *ast.Query) {
+	outer := p.aggregates
+	defer func() { p.aggregates = outer }()
+	if p.takeWord("GROUP") {
+		p.expectWord("BY")
+		p.aggregates = aggregatesForbidden
+		for p.err == nil {
+			key, ok := p.groupKey()
+			if !ok {
+				break
+			}
+			q.GroupBy = append(q.GroupBy, key)
+		}
+		if len(q.GroupBy) == 0 {
+			p.expected("a variable, a function call or '(' after GROUP BY")
+		}
+	}
+	p.aggregates = aggregatesAllowed
+	if p.takeWord("HAVING") {
+		for p.startsConstraint() {
+			q.Having = append(q.Having, p.constraint())
+		}
+		if len(q.Having) == 0 {
+			p.expected("a function call or '(' after HAVING")
+		}
+	}
+	if p.takeWord("ORDER") {
+		p.expectWord("BY")
+		for p.err == nil {
+			key, ok := p.orderKey()
+			if !ok {
+				break
+			}
+			q.OrderBy = append(q.OrderBy, key)
+		}
+		if len(q.OrderBy) == 0 {
+			p.expected("a variable, ASC, DESC, a function call or '(' after ORDER BY")
+		}
+	}
+	p.limitOffset(q)
+}
+
+// groupKey parses GroupCondition; ok tells whether there is one.
+func (p *parser) groupKey() (key ast.GroupKey, ok bool) {
+	switch {
+	case p.tok.kind == tokVar:
+		v := p.variable()
+		return ast.GroupKey{Expr: &ast.Var{Pos: v.Pos, Name: v.Var, Slot: ast.Unnumbered}}, true
+	case p.tok.is("("):
+		p.advance()
+		key.Expr = p.expr()
+		if p.takeWord("AS") {
+			key.Var = p.variable()
+		}
+		p.expect(")")
+		return key, true
+	case p.startsConstraint():
+		return ast.GroupKey{Expr: p.constraint()}, true
+	}
+	return key, false
+}
+
+// orderKey parses OrderCondition; ok tells whether there is one.
+func (p *parser) orderKey() (key ast.OrderKey, ok bool) {
+	switch {
+	case p.tok.word == "ASC" || p.tok.word == "DESC":
+		key.Descending = p.tok.word == "DESC"
+		p.advance()
+		p.expect("(")
+		key.Expr = p.expr()
+		p.expect(")")
+		return key, true
+	case p.tok.kind == tokVar:
+		v := p.variable()
+		return ast.OrderKey{Expr: &ast.Var{Pos: v.Pos, Name: v.Var, Slot: ast.Unnumbered}}, true
+	case p.startsConstraint():
+		return ast.OrderKey{Expr: p.constraint()}, true
+	}
+	return key, false
+}
+
+// limitOffset parses LimitOffsetClauses: each at most once, in any order.
+func (p *parser) limitOffset(q *ast.Query) {
+	limit, offset := false, false
+	for {
+		switch {
+		case !limit && p.takeWord("LIMIT"):
+			limit = true
+			q.Limit = p.integer("a number after LIMIT")
+		case !offset && p.takeWord("OFFSET"):
+			offset = true
+			q.Offset = p.integer("a number after OFFSET")
+		default:
+			return
+		}
+	}
+}
+
+// integer parses INTEGER without a sign; one that an int64 cannot hold is the
+// greatest.
+func (p *parser) integer(what string) int64 {
+	if p.tok.kind != tokInteger || ascii[p.tok.value[0]]&cDigit == 0 {
+		p.expected(what)
+		return 0
+	}
+	n, err := strconv.ParseInt(p.tok.value, 10, 64)
+	if err != nil {
+		n = math.MaxInt64
+	}
+	p.advance()
+	return n
+}
+
+// trailingValues parses ValuesClause.
+func (p *parser) trailingValues() *ast.Values {
+	if p.tok.word != "VALUES" {
+		return nil
+	}
+	return p.values()
+}
+
+// values parses VALUES, which is next, and its DataBlock.
+func (p *parser) values() *ast.Values {
+	v := &ast.Values{Pos: p.tok.pos}
+	p.node()
+	p.advance()
+	if p.tok.kind == tokVar {
+		v.Vars = []ast.Node{p.variable()}
+		p.expect("{")
+		for p.err == nil && !p.tok.is("}") {
+			v.Rows = append(v.Rows, []triple.Term{p.dataValue()})
+		}
+		p.expect("}")
+		return v
+	}
+	if !p.tok.is("(") {
+		p.expected("a variable or '(' after VALUES")
+	}
+	p.advance()
+	seen := map[string]bool{}
+	for p.tok.kind == tokVar {
+		if seen[p.tok.value] {
+			p.fail(p.tok.pos, "?%s stands twice in VALUES", clip(p.tok.value))
+			return v
+		}
+		seen[p.tok.value] = true
+		v.Vars = append(v.Vars, p.variable())
+	}
+	p.expect(")")
+	p.expect("{")
+	for p.err == nil && !p.tok.is("}") {
+		v.Rows = append(v.Rows, p.valuesRow(len(v.Vars)))
+	}
+	p.expect("}")
+	return v
+}
+
+// valuesRow parses the row of so many values in parentheses.
+func (p *parser) valuesRow(columns int) []triple.Term {
+	pos := p.tok.pos
+	p.expect("(")
+	row := make([]triple.Term, 0, columns)
+	for p.err == nil && !p.tok.is(")") {
+		row = append(row, p.dataValue())
+		if len(row) > columns {
+			break
+		}
+	}
+	if p.err == nil && len(row) != columns {
+		more := ""
+		if len(row) > columns {
+			more = " or more"
+		}
+		p.fail(pos, "this row of VALUES has %d values%s, expected %d, one for each variable", len(row), more, columns)
+	}
+	p.expect(")")
+	return row
+}
+
+// dataValue parses DataBlockValue; UNDEF is the zero Term.
+func (p *parser) dataValue() triple.Term {
+	if p.takeWord("UNDEF") {
+		return triple.Term{}
+	}
+	switch {
+	case p.tok.kind == tokIRI || p.tok.kind == tokName:
+		return triple.NewIRI(p.iri(""))
+	case p.startsLiteral():
+		return p.literal()
+	}
+	p.expected("an IRI, a literal or UNDEF")
+	return triple.Term{}
+}

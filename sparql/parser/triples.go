@@ -1,0 +1,234 @@
+package parser
+
+import (
+	"github.com/trefoildb/trefoil/sparql/ast"
+	"github.com/trefoildb/trefoil/triple"
+)
+
+// triplesBlock parses triples with a '.' between them, and maybe behind them: a
+// TriplesBlock with paths, a TriplesTemplate without. It returns nil where there
+// are none.
+func (p *parser) triplesBlock(paths bool) *ast.Triples {
+	if !p.startsTriples() {
+		return nil
+	}
+	t := triplesParser{parser: p, paths: paths}
+	block := &ast.Triples{Pos: p.tok.pos}
+	t.block()
+	block.Patterns = t.out
+	return block
+}
+
+// block parses subjects with their triples, and a '.' between them and maybe
+// behind them.
+func (t *triplesParser) block() {
+	for t.startsTriples() {
+		t.sameSubject()
+		if !t.take(".") {
+			return
+		}
+	}
+}
+
+// templateTriples parses TriplesTemplate or ConstructTriples, maybe empty.
+func (p *parser) templateTriples() []ast.TriplePattern {
+	if block := p.triplesBlock(false); block != nil {
+		return block.Patterns
+	}
+	return nil
+}
+
+// startsTriples tells whether a subject is next.
+func (p *parser) startsTriples() bool {
+	switch p.tok.kind {
+	case tokVar, tokIRI, tokName, tokBlank:
+		return true
+	case tokPunct:
+		return p.tok.value == "[" || p.tok.value == "("
+	}
+	return p.startsLiteral()
+}
+
+// triplesParser parses triples that share subjects into out.
+type triplesParser struct {
+	*parser
+	paths bool // whether property paths are allowed
+	// noBlanks says what must have no blank nodes; "" where they are allowed.
+	noBlanks string
+	// data is set for INSERT DATA and DELETE DATA, which have no variables.
+	data bool
+	out  []ast.TriplePattern
+	// sink takes the triples in place of out where it is not nil.
+	sink func(ast.TriplePattern)
+}
+
+// sameSubject parses TriplesSameSubject or TriplesSameSubjectPath.
+func (t *triplesParser) sameSubject() {
+	needed := !t.tok.is("[") && !t.tok.is("(")
+	subject, bare := t.graphNode()
+	if t.startsVerb() {
+		t.propertyList(subject)
+	} else if needed || bare {
+		t.expected("a predicate")
+	}
+}
+
+// startsVerb tells whether a predicate is next.
+func (t *triplesParser) startsVerb() bool {
+	switch t.tok.kind {
+	case tokVar, tokIRI, tokName:
+		return true
+	case tokPunct:
+		return t.paths && (t.tok.value == "^" || t.tok.value == "!" || t.tok.value == "(")
+	}
+	return t.tok.word == "a"
+}
+
+// propertyList parses PropertyListNotEmpty or PropertyListPathNotEmpty.
+func (t *triplesParser) propertyList(subject ast.Node) {
+	for {
+		if !t.startsVerb() {
+			t.expected("a predicate")
+			return
+		}
+		predicate, path := t.verb()
+		for {
+			// The list's or blank node's own triples stand before the one that names it.
+			object, _ := t.graphNode()
+			t.add(subject, predicate, path, object)
+			if !t.take(",") {
+				break
+			}
+		}
+		if !t.take(";") {
+			return
+		}
+		for t.take(";") {
+		}
+		if !t.startsVerb() {
+			return
+		}
+	}
+}
+
+// verb parses Verb, or VerbPath and VerbSimple: one of predicate and path is set.
+func (t *triplesParser) verb() (predicate ast.Node, path ast.Path) {
+	pos := t.tok.pos
+	switch {
+	case t.tok.kind == tokVar:
+		t.noVariable()
+		return t.variable(), nil
+	case !t.paths && t.takeWord("a"):
+		return ast.Node{Pos: pos, Term: triple.NewIRI(triple.RDFType)}, nil
+	case !t.paths:
+		return ast.Node{Pos: pos, Term: triple.NewIRI(t.iri("a predicate"))}, nil
+	}
+	path = t.path()
+	if link, ok := path.(*ast.PathIRI); ok {
+		return ast.Node{Pos: link.Pos, Term: triple.NewIRI(link.IRI)}, nil
+	}
+	return ast.Node{}, path
+}
+
+// graphNode parses GraphNode: a variable, a term, a list or [ ]. bare tells that
+// it was [] or (), which say nothing by themselves.
+func (t *triplesParser) graphNode() (node ast.Node, bare bool) {
+	pos := t.tok.pos
+	switch {
+	case t.tok.kind == tokVar:
+		t.noVariable()
+		return t.variable(), false
+	case t.tok.kind == tokIRI || t.tok.kind == tokName:
+		return ast.Node{Pos: pos, Term: triple.NewIRI(t.iri(""))}, false
+	case t.tok.kind == tokBlank:
+		t.noBlank()
+		return t.blankNode(), false
+	case t.startsLiteral():
+		return ast.Node{Pos: pos, Term: t.literal()}, false
+	case t.tok.is("["):
+		return t.blankNodePropertyList()
+	case t.tok.is("("):
+		return t.collection()
+	}
+	t.expected("a variable or a term")
+	return ast.Node{}, false
+}
+
+// blankNodePropertyList parses ANON or BlankNodePropertyList.
+func (t *triplesParser) blankNodePropertyList() (node ast.Node, bare bool) {
+	t.noBlank()
+	node = t.newBlank(t.tok.pos)
+	t.advance()
+	if t.take("]") {
+		return node, true
+	}
+	t.enter()
+	t.propertyList(node)
+	t.leave()
+	t.expect("]")
+	return node, false
+}
+
+// collection parses NIL or Collection.
+func (t *triplesParser) collection() (head ast.Node, bare bool) {
+	pos := t.tok.pos
+	t.advance()
+	if t.take(")") {
+		return ast.Node{Pos: pos, Term: rdfNil}, true
+	}
+	t.noBlank()
+	t.enter()
+	defer t.leave()
+	head = t.newBlank(pos)
+	for cell := head; t.err == nil; {
+		item, _ := t.graphNode()
+		t.add(cell, ast.Node{Pos: item.Pos, Term: rdfFirst}, nil, item)
+		rest := ast.Node{Pos: t.tok.pos, Term: rdfNil}
+		last := t.tok.is(")")
+		if !last && t.err == nil {
+			rest = t.newBlank(t.tok.pos)
+		}
+		t.add(cell, ast.Node{Pos: item.Pos, Term: rdfRest}, nil, rest)
+		if last {
+			break
+		}
+		cell = rest
+	}
+	t.expect(")")
+	return head, false
+}
+
+var (
+	rdfFirst = triple.NewIRI(triple.RDF + "first")
+	rdfRest  = triple.NewIRI(triple.RDF + "rest")
+	rdfNil   = triple.NewIRI(triple.RDF + "nil")
+)
+
+func (t *triplesParser) add(subject, predicate ast.Node, path ast.Path, object ast.Node) {
+	if !t.data {
+		t.node()
+	}
+	if t.err != nil {
+		return
+	}
+	pattern := ast.TriplePattern{Subject: subject, Predicate: predicate, Path: path, Object: object}
+	if t.sink != nil {
+		t.sink(pattern)
+	} else {
+		t.out = append(t.out, pattern)
+	}
+}
+
+// noVariable ends the parse at a variable in data.
+func (t *triplesParser) noVariable() {
+	if t.data {
+		t.fail(t.tok.pos, "found %s, expected a term: data has no variables", t.tok.String())
+	}
+}
+
+// noBlank ends the parse at a blank node in what is deleted.
+func (t *triplesParser) noBlank() {
+	if t.noBlanks != "" {
+		t.fail(t.tok.pos, "%s has no blank nodes (a list is made of them), expected a variable or another term", t.noBlanks)
+	}
+}
