@@ -128,16 +128,17 @@ func checkStored(t tb, s *node.Store, want set) {
 	if maps.Equal(got, want) {
 		return
 	}
-	for tr := range want {
-		if !got[tr] {
-			t.Errorf("lost: %.200s", tr.String())
+	differ := func(what string, some, others set) {
+		n := 0
+		for tr := range some {
+			if !others[tr] && n < 5 {
+				n++
+				t.Errorf("%s: %.200s", what, tr.String())
+			}
 		}
 	}
-	for tr := range got {
-		if !want[tr] {
-			t.Errorf("from nowhere: %.200s", tr.String())
-		}
-	}
+	differ("lost", want, got)
+	differ("from nowhere", got, want)
 	t.Fatalf("the store holds %d triples, the model %d", len(got), len(want))
 }
 
@@ -262,3 +263,18 @@ func union(sets ...set) set {
 }
 
 func triples(s set) []triple.Triple { return slices.Collect(maps.Keys(s)) }
+
+// tableBytes returns the size of the tables in a store's directory.
+func tableBytes(t tb, dir string) (size int64) {
+	t.Helper()
+	tables, err := filepath.Glob(filepath.Join(dir, "store", "*.sst"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range tables {
+		if info, err := os.Stat(name); err == nil {
+			size += info.Size()
+		}
+	}
+	return size
+}

@@ -29,6 +29,7 @@ type loader struct {
 	rejects *rejectFile
 	gate    sync.RWMutex // held to read by who works on a unit, to write by who seals a run
 	reach   sync.Mutex   // of manifest.Inputs while units are worked on
+	big     sync.Mutex   // held by the one worker that works on a unit of many megabytes
 	broken  failure
 
 	stage    stage

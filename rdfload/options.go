@@ -68,6 +68,7 @@ type limits struct {
 	blockBytes  int   // of N-Triples and N-Quads
 	unitTriples int   // of other syntaxes
 	tableBytes  uint64
+	progress    time.Duration // between calls of Progress
 }
 
 // firstRunQuads bounds the first run, whatever the budget: small runs sort in
@@ -156,6 +157,9 @@ func (o Options) withDefaults() Options {
 	}
 	if l.tableBytes == 0 {
 		l.tableBytes = tableBytes
+	}
+	if l.progress == 0 {
+		l.progress = progressEvery
 	}
 	return o
 }

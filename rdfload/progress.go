@@ -100,7 +100,7 @@ func (l *loader) report() (stop func()) {
 	end := make(chan struct{})
 	var wg sync.WaitGroup
 	wg.Go(func() {
-		ticker := time.NewTicker(progressEvery)
+		ticker := time.NewTicker(l.opts.limits.progress)
 		defer ticker.Stop()
 		for {
 			select {

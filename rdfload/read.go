@@ -106,6 +106,10 @@ func (l *loader) workOne(w *worker, units <-chan unit) (more, full bool) {
 	if !ok {
 		return false, false
 	}
+	if u.bytes > bigBytes {
+		l.big.Lock()
+		defer l.big.Unlock()
+	}
 	var n tally
 	var err error
 	if u.block != nil {

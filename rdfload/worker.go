@@ -28,6 +28,10 @@ type worker struct {
 	graphKnown   bool
 }
 
+// bigBytes is the size from which buffers and units are too big for every worker
+// to have one.
+const bigBytes = 4 << 20
+
 // tally counts what a unit held.
 type tally struct {
 	read     int64
@@ -73,7 +77,9 @@ func (w *worker) block(b *triple.Block, prefix string, reject func(Reject)) (tal
 
 // statement returns the quad of a statement's tokens.
 func (w *worker) statement(b *triple.Block, st *triple.RawStatement, prefix string) (q quad, _ *triple.SyntaxError, err error) {
-	w.scratch = w.scratch[:0]
+	if w.scratch = w.scratch[:0]; cap(w.scratch) > bigBytes {
+		w.scratch = nil
+	}
 	for position, token := range st.Tokens {
 		if token == nil { // no graph
 			q, err = w.inGraph(q)
@@ -150,6 +156,9 @@ func (w *worker) token(b *triple.Block, st *triple.RawStatement, position int, p
 
 // term returns the id of a term, which is well-formed.
 func (w *worker) term(t triple.Term) (uint32, error) {
+	if cap(w.encoded) > bigBytes {
+		w.encoded = nil // left by a term of megabytes, as few are
+	}
 	var long bool
 	w.encoded, long = triple.AppendTerm(w.encoded[:0], t)
 	tag, body := w.encoded[0], w.encoded[1:]

@@ -1,0 +1,5 @@
+//go:build !race
+
+package rdfload_test
+
+const raceEnabled = false
