@@ -1,0 +1,21 @@
+// Package results writes and reads the results of SPARQL's SELECT and ASK: JSON,
+// XML, CSV and TSV as the recommendations of SPARQL 1.1 have them, and aligned
+// tables for people. All of it streams: a [Writer] holds a buffer, not the
+// solutions (a table looks at the first thousand to measure its columns), and a
+// [Reader] one solution.
+//
+// What the formats leave open is done so:
+//
+//   - XML has no control characters but tab, line feed and carriage return, and
+//     neither U+FFFE nor U+FFFF: the XML writer puts U+FFFD in their place. JSON
+//     and TSV keep them.
+//   - Bytes that are not UTF-8 are written as U+FFFD.
+//   - TSV writes integers, decimals and doubles without quotes where their
+//     lexical form is one that SPARQL reads as that type.
+//   - CSV loses the kinds of terms, their datatypes and languages. Its reader
+//     makes plain strings of all fields but blank nodes (_:label); an empty one
+//     is unbound.
+//   - ASK in CSV and TSV, which the recommendation has not, is the line true or
+//     false. A column of CSV with one of these names is quoted in the header.
+//   - Blank node labels that N-Triples does not allow are read as other ones.
+package results

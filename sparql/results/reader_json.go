@@ -1,0 +1,571 @@
+package results
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"unicode/utf16"
+	"unicode/utf8"
+
+	"github.com/trefoildb/trefoil/triple"
+)
+
+// jsonLexer reads the tokens of JSON (RFC 8259), strictly.
+type jsonLexer struct {
+	in  *bufio.Reader
+	buf []byte
+}
+
+// peek returns the next byte that is no white space, without reading it.
+func (l *jsonLexer) peek() (byte, error) {
+	for {
+		c, err := l.in.ReadByte()
+		if err != nil {
+			return 0, unexpectedEnd(err)
+		}
+		if c != ' ' && c != '\t' && c != '\n' && c != '\r' {
+			return c, l.in.UnreadByte()
+		}
+	}
+}
+
+// expect reads the byte c.
+func (l *jsonLexer) expect(c byte) error {
+	got, err := l.peek()
+	if err != nil {
+		return err
+	}
+	if got != c {
+		return syntaxf("expected %q, found %q", c, got)
+	}
+	_, err = l.in.ReadByte()
+	return err
+}
+
+// accept reads the byte c where it is the next one.
+func (l *jsonLexer) accept(c byte) (bool, error) {
+	got, err := l.peek()
+	if err != nil || got != c {
+		return false, err
+	}
+	_, err = l.in.ReadByte()
+	return true, err
+}
+
+// str reads a string.
+func (l *jsonLexer) str() (string, error) {
+	if err := l.expect('"'); err != nil {
+		return "", err
+	}
+	l.buf = l.buf[:0]
+	for {
+		c, err := l.in.ReadByte()
+		switch {
+		case err != nil:
+			return "", unexpectedEnd(err)
+		case c == '"':
+			if !utf8.Valid(l.buf) {
+				return "", syntaxf("a string that is not UTF-8")
+			}
+			return string(l.buf), nil
+		case c == '\\':
+			if err := l.escape(); err != nil {
+				return "", err
+			}
+		case c < 0x20:
+			return "", syntaxf("a control character in a string")
+		default:
+			l.buf = append(l.buf, c)
+		}
+		if len(l.buf) > triple.MaxTermBytes {
+			return "", fmt.Errorf("%w: a string longer than %d bytes", ErrLimit, triple.MaxTermBytes)
+		}
+	}
+}
+
+func (l *jsonLexer) escape() error {
+	c, err := l.in.ReadByte()
+	if err != nil {
+		return unexpectedEnd(err)
+	}
+	switch c {
+	case '"', '\\', '/':
+		l.buf = append(l.buf, c)
+	case 'b':
+		l.buf = append(l.buf, '\b')
+	case 'f':
+		l.buf = append(l.buf, '\f')
+	case 'n':
+		l.buf = append(l.buf, '\n')
+	case 'r':
+		l.buf = append(l.buf, '\r')
+	case 't':
+		l.buf = append(l.buf, '\t')
+	case 'u':
+		r, err := l.hex4()
+		if err != nil {
+			return err
+		}
+		if utf16.IsSurrogate(r) {
+			var pair [2]byte
+			if _, err := io.ReadFull(l.in, pair[:]); err != nil || pair != [2]byte{'\\', 'u'} {
+				return syntaxf("half a surrogate pair")
+			}
+			low, err := l.hex4()
+			if err != nil {
+				return err
+			}
+			if r = utf16.DecodeRune(r, low); r == utf8.RuneError {
+				return syntaxf("half a surrogate pair")
+			}
+		}
+		l.buf = utf8.AppendRune(l.buf, r)
+	default:
+		return syntaxf(`\%c is no escape`, c)
+	}
+	return nil
+}
+
+func (l *jsonLexer) hex4() (rune, error) {
+	var digits [4]byte
+	if _, err := io.ReadFull(l.in, digits[:]); err != nil {
+		return 0, syntaxf(`\u without four digits`)
+	}
+	r := rune(0)
+	for _, c := range digits {
+		switch {
+		case c >= '0' && c <= '9':
+			c -= '0'
+		case c >= 'a' && c <= 'f':
+			c -= 'a' - 10
+		case c >= 'A' && c <= 'F':
+			c -= 'A' - 10
+		default:
+			return 0, syntaxf(`\u without four digits`)
+		}
+		r = r<<4 | rune(c)
+	}
+	return r, nil
+}
+
+// word reads true, false, null or a number, and returns it.
+func (l *jsonLexer) word() (string, error) {
+	if _, err := l.peek(); err != nil {
+		return "", err
+	}
+	var b []byte
+	for len(b) < 400 {
+		c, err := l.in.ReadByte()
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return "", err
+		}
+		if !(c >= 'a' && c <= 'z' || c >= '0' && c <= '9' || c == '-' || c == '+' || c == '.' || c == 'E') {
+			if err := l.in.UnreadByte(); err != nil {
+				return "", err
+			}
+			break
+		}
+		b = append(b, c)
+	}
+	switch word := string(b); {
+	case word == "true" || word == "false" || word == "null" || isJSONNumber(word):
+		return word, nil
+	default:
+		return "", syntaxf("%q where a value is expected", word)
+	}
+}
+
+func isJSONNumber(s string) bool {
+	if len(s) > 0 && s[0] == '-' {
+		s = s[1:]
+	}
+	if n := digitsAt(s); n == 0 || n > 1 && s[0] == '0' {
+		return false
+	}
+	last := s[len(s)-1]
+	return numberType(s) != "" && last != '.' && !hasPointBeforeE(s)
+}
+
+// hasPointBeforeE tells whether no digit follows the point.
+func hasPointBeforeE(s string) bool {
+	for i := range len(s) - 1 {
+		if s[i] == '.' && (s[i+1] == 'e' || s[i+1] == 'E') {
+			return true
+		}
+	}
+	return false
+}
+
+// object reads an object and calls member with each name; member reads the value.
+func (l *jsonLexer) object(member func(name string) error) error {
+	return l.list('{', '}', func() error {
+		name, err := l.str()
+		if err != nil {
+			return err
+		}
+		if err := l.expect(':'); err != nil {
+			return err
+		}
+		return member(name)
+	})
+}
+
+func (l *jsonLexer) array(element func() error) error { return l.list('[', ']', element) }
+
+func (l *jsonLexer) list(open, end byte, element func() error) error {
+	if err := l.expect(open); err != nil {
+		return err
+	}
+	for first := true; ; first = false {
+		if done, err := l.listEnd(end, first); err != nil || done {
+			return err
+		}
+		if err := element(); err != nil {
+			return err
+		}
+	}
+}
+
+// listEnd reads the end of a list, or the comma before the next element.
+func (l *jsonLexer) listEnd(end byte, first bool) (bool, error) {
+	if done, err := l.accept(end); err != nil || done {
+		return done, err
+	}
+	if first {
+		return false, nil
+	}
+	return false, l.expect(',')
+}
+
+// skip reads a value of any kind.
+func (l *jsonLexer) skip(depth int) error {
+	if depth > maxNesting {
+		return fmt.Errorf("%w: nested deeper than %d", ErrLimit, maxNesting)
+	}
+	c, err := l.peek()
+	if err != nil {
+		return err
+	}
+	switch c {
+	case '{':
+		return l.object(func(string) error { return l.skip(depth + 1) })
+	case '[':
+		return l.array(func() error { return l.skip(depth + 1) })
+	case '"':
+		_, err = l.str()
+	default:
+		_, err = l.word()
+	}
+	return err
+}
+
+// jsonDecoder reads SPARQL 1.1 Query Results JSON. Members that it does not
+// know are skipped. Where the results come before the head, which JSON allows,
+// their rows are kept until the head was read.
+type jsonDecoder struct {
+	lex      jsonLexer
+	hasHead  bool
+	hasRows  bool
+	open     bool        // inside of the array of bindings
+	some     bool        // a binding was read
+	early    []namedTerm // rows before the head; a row begins with a name ""
+	earlyAt  int
+	earlyLen int
+}
+
+type namedTerm struct {
+	name string
+	term triple.Term
+}
+
+func (d *jsonDecoder) begin(h *header) error {
+	if err := d.lex.expect('{'); err != nil {
+		return err
+	}
+	first := true
+	for !d.open {
+		done, err := d.lex.listEnd('}', first)
+		if err != nil {
+			return err
+		}
+		if done {
+			return d.atEnd(h)
+		}
+		first = false
+		if err := d.member(h); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// member reads a member of the document; of results that follow the head, up to
+// the first binding.
+func (d *jsonDecoder) member(h *header) error {
+	name, err := d.lex.str()
+	if err != nil {
+		return err
+	}
+	if err := d.lex.expect(':'); err != nil {
+		return err
+	}
+	switch name {
+	case "head":
+		if d.hasHead {
+			return syntaxf("two heads")
+		}
+		d.hasHead = true
+		return d.readHead(h)
+	case "boolean":
+		word, err := d.lex.word()
+		if err != nil {
+			return err
+		}
+		if word != "true" && word != "false" || h.boolean != nil || d.hasRows {
+			return syntaxf("boolean is %s, or there twice, or beside results", word)
+		}
+		value := word == "true"
+		h.boolean = &value
+		return nil
+	case "results":
+		if d.hasRows || h.boolean != nil {
+			return syntaxf("results are there twice, or beside a boolean")
+		}
+		d.hasRows = true
+		return d.readResults()
+	}
+	return d.lex.skip(0)
+}
+
+func (d *jsonDecoder) readHead(h *header) error {
+	return d.lex.object(func(name string) error {
+		switch name {
+		case "vars":
+			h.vars = []string{}
+			return d.lex.array(func() error {
+				name, err := d.lex.str()
+				if err != nil {
+					return err
+				}
+				return h.addVar(name)
+			})
+		case "link":
+			return d.lex.array(func() error {
+				link, err := d.lex.str()
+				if len(h.links) == maxVars {
+					return fmt.Errorf("%w: more than %d links", ErrLimit, maxVars)
+				}
+				h.links = append(h.links, link)
+				return err
+			})
+		}
+		return d.lex.skip(0)
+	})
+}
+
+// readResults reads the object of results: where the head is known, up to the
+// bindings, else all of it.
+func (d *jsonDecoder) readResults() error {
+	if err := d.lex.expect('{'); err != nil {
+		return err
+	}
+	for first := true; ; first = false {
+		done, err := d.lex.listEnd('}', first)
+		if err != nil {
+			return err
+		}
+		if done {
+			return nil
+		}
+		name, err := d.lex.str()
+		if err != nil {
+			return err
+		}
+		if err := d.lex.expect(':'); err != nil {
+			return err
+		}
+		switch {
+		case name != "bindings":
+			err = d.lex.skip(0)
+		case d.hasHead:
+			d.open = true
+			return d.lex.expect('[')
+		default:
+			err = d.readEarly()
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// readEarly keeps the rows of results that come before the head.
+func (d *jsonDecoder) readEarly() error {
+	return d.lex.array(func() error {
+		d.early = append(d.early, namedTerm{})
+		d.earlyLen += 100
+		return d.lex.object(func(name string) error {
+			t, err := d.term()
+			if err != nil {
+				return err
+			}
+			d.early = append(d.early, namedTerm{name, t})
+			if d.earlyLen += 100 + len(name) + len(t.Value()) + len(t.Datatype()); d.earlyLen > maxRowBytes {
+				return fmt.Errorf("%w: more than %d bytes of results before the head", ErrLimit, maxRowBytes)
+			}
+			return nil
+		})
+	})
+}
+
+func (d *jsonDecoder) next(h *header, row []triple.Term) (bool, error) {
+	if !d.open {
+		return d.nextEarly(h, row)
+	}
+	done, err := d.lex.listEnd(']', !d.some)
+	if err != nil {
+		return false, err
+	}
+	if done {
+		return false, d.finish(h)
+	}
+	d.some = true
+	return true, d.lex.object(func(name string) error {
+		t, err := d.term()
+		if err != nil {
+			return err
+		}
+		return h.bind(row, name, t)
+	})
+}
+
+func (d *jsonDecoder) nextEarly(h *header, row []triple.Term) (bool, error) {
+	if d.earlyAt == len(d.early) {
+		return false, nil
+	}
+	for d.earlyAt++; d.earlyAt < len(d.early) && d.early[d.earlyAt].name != ""; d.earlyAt++ {
+		if err := h.bind(row, d.early[d.earlyAt].name, d.early[d.earlyAt].term); err != nil {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+// finish reads what follows the bindings: the rest of results and of the document.
+func (d *jsonDecoder) finish(h *header) error {
+	for {
+		done, err := d.lex.listEnd('}', false)
+		if err != nil {
+			return err
+		}
+		if done {
+			break
+		}
+		if err := d.lex.skipMember("bindings"); err != nil {
+			return err
+		}
+	}
+	for {
+		done, err := d.lex.listEnd('}', false)
+		if err != nil {
+			return err
+		}
+		if done {
+			return d.atEnd(h)
+		}
+		if err := d.member(h); err != nil {
+			return err
+		}
+	}
+}
+
+func (l *jsonLexer) skipMember(forbidden string) error {
+	name, err := l.str()
+	if err != nil {
+		return err
+	}
+	if name == forbidden {
+		return syntaxf("%q twice", name)
+	}
+	if err := l.expect(':'); err != nil {
+		return err
+	}
+	return l.skip(0)
+}
+
+// atEnd checks that a document is whole.
+func (d *jsonDecoder) atEnd(h *header) error {
+	switch {
+	case !d.hasHead:
+		return syntaxf("no head")
+	case h.boolean == nil && (!d.hasRows || h.vars == nil):
+		return syntaxf("neither variables and results nor a boolean")
+	}
+	if c, err := d.lex.peek(); err == nil {
+		return syntaxf("%q after the document's end", c)
+	} else if !isEnd(err) {
+		return err
+	}
+	return nil
+}
+
+// term reads the object of a term.
+func (d *jsonDecoder) term() (triple.Term, error) {
+	var members struct{ kind, value, datatype, lang *string }
+	err := d.lex.object(func(name string) error {
+		var into **string
+		switch name {
+		case "type":
+			into = &members.kind
+		case "value":
+			into = &members.value
+		case "datatype":
+			into = &members.datatype
+		case "xml:lang":
+			into = &members.lang
+		default:
+			return d.lex.skip(0)
+		}
+		s, err := d.lex.str()
+		if err == nil && *into != nil {
+			err = syntaxf("%q twice", name)
+		}
+		*into = &s
+		return err
+	})
+	if err != nil {
+		return triple.Term{}, err
+	}
+	if members.kind == nil || members.value == nil {
+		return triple.Term{}, syntaxf("a term without its type or value")
+	}
+	switch value := *members.value; *members.kind {
+	case "uri":
+		return checked(triple.NewIRI(value))
+	case "bnode":
+		return blank(value), nil
+	case "literal", "typed-literal":
+		return literal(value, members.datatype, members.lang)
+	}
+	return triple.Term{}, syntaxf("a term of type %q", *members.kind)
+}
+
+// literal returns a literal with an optional datatype or language.
+func literal(value string, datatype, lang *string) (triple.Term, error) {
+	switch {
+	case lang != nil && *lang != "":
+		if datatype != nil && *datatype != triple.RDFLangString {
+			return triple.Term{}, syntaxf("a literal with a language and a datatype")
+		}
+		return checked(triple.NewLang(value, *lang))
+	case datatype != nil:
+		if *datatype == "" {
+			return triple.Term{}, syntaxf("an empty datatype")
+		}
+		return checked(triple.NewTyped(value, *datatype))
+	}
+	return checked(triple.NewString(value))
+}

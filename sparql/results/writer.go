@@ -1,0 +1,127 @@
+package results
+
+import (
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/trefoildb/trefoil/triple"
+)
+
+// encoder appends the parts of a document to a buffer.
+type encoder interface {
+	head(dst []byte, vars []string) []byte
+	// row appends a solution; first tells that it is the first one.
+	row(dst []byte, row []triple.Term, first bool) []byte
+	tail(dst []byte) []byte
+}
+
+// flushBytes is how much a Writer buffers.
+const flushBytes = 32 << 10
+
+// ErrRowLength: a row that has not as many terms as there are variables.
+var ErrRowLength = errors.New("a row of another length than the header")
+
+// Writer writes the solutions of a SELECT. It belongs to one goroutine.
+//
+//	w := results.NewWriter(out, results.JSON, []string{"s", "p"})
+//	for each solution {
+//		if err := w.Write(row); err != nil { ...
+//	}
+//	err := w.Close()
+type Writer struct {
+	out     io.Writer
+	encoder encoder
+	columns int
+	rows    int64
+	buf     []byte
+	err     error // of out; all that follows is in vain
+	closed  bool
+}
+
+// NewWriter returns a writer to out of solutions of the variables with these
+// names (without "?"). Nothing is written before the first Write, Flush or Close.
+func NewWriter(out io.Writer, format Format, vars []string) *Writer {
+	w := &Writer{out: out, columns: len(vars)}
+	switch format {
+	case XML:
+		w.encoder = &xmlEncoder{}
+	case CSV:
+		w.encoder = &csvEncoder{}
+	case TSV:
+		w.encoder = &tsvEncoder{}
+	case Table:
+		w.encoder = &tableEncoder{}
+	default:
+		w.encoder = &jsonEncoder{}
+	}
+	w.buf = w.encoder.head(nil, vars)
+	return w
+}
+
+// Write writes a solution: a term for each variable, zero where it is unbound.
+// It keeps neither the row nor what its strings alias.
+func (w *Writer) Write(row []triple.Term) error {
+	if w.err != nil {
+		return w.err
+	}
+	if len(row) != w.columns {
+		return fmt.Errorf("%w: %d terms for %d variables", ErrRowLength, len(row), w.columns)
+	}
+	w.buf = w.encoder.row(w.buf, row, w.rows == 0)
+	w.rows++
+	if len(w.buf) >= flushBytes {
+		return w.Flush()
+	}
+	return nil
+}
+
+// Rows returns how many solutions were written.
+func (w *Writer) Rows() int64 { return w.rows }
+
+// Flush hands on what is buffered. A table keeps its first rows until it has
+// measured them.
+func (w *Writer) Flush() error {
+	if w.err != nil || len(w.buf) == 0 {
+		return w.err
+	}
+	_, w.err = w.out.Write(w.buf)
+	w.buf = w.buf[:0]
+	return w.err
+}
+
+// Close ends the document and flushes it; it does not close the writer below.
+// Without a Close a document is cut short, and its reader finds that out where
+// the format is JSON or XML.
+func (w *Writer) Close() error {
+	if !w.closed && w.err == nil {
+		w.closed = true
+		w.buf = w.encoder.tail(w.buf)
+	}
+	return w.Flush()
+}
+
+// WriteBoolean writes the result of an ASK.
+func WriteBoolean(out io.Writer, format Format, value bool) error {
+	_, err := out.Write(AppendBoolean(nil, format, value))
+	return err
+}
+
+// AppendBoolean appends the result of an ASK, a whole document.
+func AppendBoolean(dst []byte, format Format, value bool) []byte {
+	text := "false"
+	if value {
+		text = "true"
+	}
+	switch format {
+	case XML:
+		dst = append(dst, xmlStart...)
+		dst = append(dst, "  <head/>\n  <boolean>"...)
+		return append(append(dst, text...), "</boolean>\n</sparql>\n"...)
+	case CSV:
+		return append(append(dst, text...), "\r\n"...)
+	case TSV, Table:
+		return append(append(dst, text...), '\n')
+	}
+	return append(append(append(dst, `{"head":{},"boolean":`...), text...), "}\n"...)
+}
