@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/trefoildb/trefoil/rdfload/syntax/iri"
+	"github.com/trefoildb/trefoil/sparql/algebra"
+	"github.com/trefoildb/trefoil/sparql/ast"
 	sparql "github.com/trefoildb/trefoil/sparql/parser"
 )
 
@@ -65,7 +67,8 @@ var sparqlSuites = []struct {
 	{"sparql/sparql11", 337},
 }
 
-// TestSPARQLSyntax: what must parse does, what must not does not.
+// TestSPARQLSyntax: what must parse does, comes back from the printer, and has a
+// translation; what must not does not.
 func TestSPARQLSyntax(t *testing.T) {
 	for _, suite := range sparqlSuites {
 		t.Run(filepath.Base(suite.name), func(t *testing.T) {
@@ -77,9 +80,9 @@ func TestSPARQLSyntax(t *testing.T) {
 				t.Run(filepath.Base(test.Dir)+"/"+test.ID, func(t *testing.T) {
 					var err error
 					if test.update {
-						_, err = sparql.ParseUpdate(test.text, test.options())
+						err = checkUpdate(t, test)
 					} else {
-						_, err = sparql.ParseQuery(test.text, test.options())
+						err = checkQuery(t, test)
 					}
 					switch {
 					case test.bad && err == nil:
@@ -92,5 +95,46 @@ func TestSPARQLSyntax(t *testing.T) {
 				})
 			}
 		})
+	}
+}
+
+func checkQuery(t *testing.T, test sparqlText) error {
+	q, err := sparql.ParseQuery(test.text, test.options())
+	if err != nil {
+		return err
+	}
+	again, err := sparql.ParseQuery(q.String(), sparql.Options{})
+	if err != nil || !ast.Equal(q, again) {
+		t.Errorf("another tree comes back (%v) from\n%s", err, q)
+	}
+	checkBody(t, algebra.Translate(q).Body)
+	return nil
+}
+
+func checkUpdate(t *testing.T, test sparqlText) error {
+	u, err := sparql.ParseUpdate(test.text, test.options())
+	if err != nil {
+		return err
+	}
+	again, err := sparql.ParseUpdate(u.String(), sparql.Options{})
+	if err != nil || !ast.Equal(u, again) {
+		t.Errorf("another tree comes back (%v) from\n%s", err, u)
+	}
+	for _, op := range u.Operations {
+		if m, ok := op.(*ast.Modify); ok {
+			checkBody(t, algebra.TranslateModify(m).Body)
+		}
+	}
+	return nil
+}
+
+// checkBody: a simplified tree may bind what the tree itself may, and surely
+// binds what that surely does.
+func checkBody(t *testing.T, body algebra.Body) {
+	simple := body.Simplify()
+	certain, possible := algebra.Vars(body.Root)
+	simpleCertain, simplePossible := algebra.Vars(simple.Root)
+	if !possible.ContainsAll(certain) || !simpleCertain.ContainsAll(certain) || !possible.ContainsAll(simplePossible) {
+		t.Errorf("variables %v of %v become %v of %v in\n%s", certain, possible, simpleCertain, simplePossible, simple.String())
 	}
 }

@@ -1,0 +1,247 @@
+package algebra
+
+import (
+	"github.com/trefoildb/trefoil/sparql/ast"
+	"github.com/trefoildb/trefoil/triple"
+)
+
+// Node is an operator of the algebra: one of *[Unit], *[BGP], *[Path], *[Join],
+// *[LeftJoin], *[Filter], *[Union], *[Graph], *[Extend], *[Minus], *[Table],
+// *[Service], *[Group], *[OrderBy], *[Project], *[Distinct], *[Reduced] and
+// *[Slice]. Trees are never changed once they are made; parts may be shared.
+//
+// Expressions are those of package ast with their slots and indices set. No
+// *ast.Aggregate is among them but in a Group's Aggregates.
+type Node interface{ node() }
+
+// VarOrTerm is a place in a pattern: a variable where Slot is not negative, and
+// otherwise a term. In a pattern the term is no blank node.
+type VarOrTerm struct {
+	Slot int
+	Term triple.Term
+}
+
+// IsVar tells whether v is a variable.
+func (v VarOrTerm) IsVar() bool { return v.Slot >= 0 }
+
+// Unit is one solution that binds nothing: the identity of Join.
+type Unit struct{}
+
+// TriplePattern is a triple pattern.
+type TriplePattern struct {
+	Subject, Predicate, Object VarOrTerm
+	Pos                        ast.Pos
+}
+
+// BGP is a basic graph pattern. Its blank nodes have become variables that no
+// one else knows.
+type BGP struct {
+	Patterns []TriplePattern
+}
+
+// Path is a property path pattern whose path is a *[ast.PathRepeat], or a
+// *[ast.PathNegated] all of whose members go forwards. Other paths have become
+// joins and unions. The argument of a repetition may be any path.
+type Path struct {
+	Subject VarOrTerm
+	Path    ast.Path
+	Object  VarOrTerm
+	Pos     ast.Pos
+}
+
+// Join is the join of all its arguments; of none it is a Unit. It does not
+// matter in which order.
+type Join struct {
+	Args []Node
+}
+
+// LeftJoin is Left, each solution with those compatible ones of Right for which
+// all conditions hold, or by itself where there are none. A condition sees the
+// variables of both sides.
+type LeftJoin struct {
+	Left, Right Node
+	Conds       []ast.Expr
+}
+
+// Filter is the solutions for which all conditions hold: whose effective boolean
+// value is true, which an error is not.
+type Filter struct {
+	Input Node
+	Conds []ast.Expr
+}
+
+// Union is the solutions of all arguments, of which there is at least one.
+type Union struct {
+	Args []Node
+}
+
+// Graph is Input over the graph of a name; over every named graph, with the
+// variable bound to its name, where Name is a variable.
+type Graph struct {
+	Name  VarOrTerm
+	Input Node
+}
+
+// Extend binds a variable, which Input never binds, to the value of an
+// expression, or leaves it unbound where that is an error.
+type Extend struct {
+	Input Node
+	Slot  int
+	Expr  ast.Expr
+}
+
+// Minus is the solutions of Left without those that are compatible with one of
+// Right and share a bound variable with it.
+type Minus struct {
+	Left, Right Node
+}
+
+// Table is solutions given in the query. A zero term is unbound.
+type Table struct {
+	Slots []int
+	Rows  [][]triple.Term
+}
+
+// Service is a pattern for another endpoint. Group is what to ask for, and
+// Columns are its variables.
+type Service struct {
+	Silent  bool
+	Name    VarOrTerm
+	Group   *ast.Group
+	Columns []Column
+	Pos     ast.Pos
+}
+
+// Column is a variable by its name outside and its slot.
+type Column struct {
+	Name string
+	Slot int
+}
+
+// Group is one solution for each group of solutions with equal keys, which binds
+// the keys and the aggregates, and nothing else. A key whose expression is an
+// error is unbound. Without keys all solutions are one group, even where there
+// are none.
+//
+// It is Group, AggregateJoin and Aggregation of section 18.5 in one. A variable
+// that stands outside of aggregates and is no key has become SAMPLE of it.
+type Group struct {
+	Input      Node
+	Keys       []GroupKey
+	Aggregates []Aggregate
+}
+
+// GroupKey is a key of a Group. Where the key is a variable alone, Slot is its own.
+type GroupKey struct {
+	Expr ast.Expr
+	Slot int
+}
+
+// Aggregate is a set function whose value Slot is bound to, or not on an error.
+type Aggregate struct {
+	Agg  *ast.Aggregate
+	Slot int
+}
+
+// OrderBy is Input sorted.
+type OrderBy struct {
+	Input Node
+	Keys  []ast.OrderKey
+}
+
+// Project is Input with all variables unbound but these, each once.
+type Project struct {
+	Input Node
+	Slots []int
+}
+
+// Distinct is Input with each solution once. It keeps the order of Input.
+type Distinct struct{ Input Node }
+
+// Reduced is Input with each equal solution at least once.
+type Reduced struct{ Input Node }
+
+// Slice is Input without the first Offset solutions, and not more than Limit;
+// ast.NoLimit is no limit.
+type Slice struct {
+	Input         Node
+	Offset, Limit int64
+}
+
+func (*Unit) node()     {}
+func (*BGP) node()      {}
+func (*Path) node()     {}
+func (*Join) node()     {}
+func (*LeftJoin) node() {}
+func (*Filter) node()   {}
+func (*Union) node()    {}
+func (*Graph) node()    {}
+func (*Extend) node()   {}
+func (*Minus) node()    {}
+func (*Table) node()    {}
+func (*Service) node()  {}
+func (*Group) node()    {}
+func (*OrderBy) node()  {}
+func (*Project) node()  {}
+func (*Distinct) node() {}
+func (*Reduced) node()  {}
+func (*Slice) node()    {}
+
+// Inputs returns the operators whose solutions n works on, in a new slice.
+func Inputs(n Node) []Node {
+	switch n := n.(type) {
+	case *Join:
+		return append([]Node(nil), n.Args...)
+	case *Union:
+		return append([]Node(nil), n.Args...)
+	case *LeftJoin:
+		return []Node{n.Left, n.Right}
+	case *Minus:
+		return []Node{n.Left, n.Right}
+	case *Filter:
+		return []Node{n.Input}
+	case *Graph:
+		return []Node{n.Input}
+	case *Extend:
+		return []Node{n.Input}
+	case *Group:
+		return []Node{n.Input}
+	case *OrderBy:
+		return []Node{n.Input}
+	case *Project:
+		return []Node{n.Input}
+	case *Distinct:
+		return []Node{n.Input}
+	case *Reduced:
+		return []Node{n.Input}
+	case *Slice:
+		return []Node{n.Input}
+	}
+	return nil
+}
+
+// Exprs returns the expressions of n itself, in a new slice: conditions, keys,
+// aggregates and what Extend binds.
+func Exprs(n Node) []ast.Expr {
+	var exprs []ast.Expr
+	switch n := n.(type) {
+	case *LeftJoin:
+		exprs = append(exprs, n.Conds...)
+	case *Filter:
+		exprs = append(exprs, n.Conds...)
+	case *Extend:
+		exprs = append(exprs, n.Expr)
+	case *Group:
+		for _, key := range n.Keys {
+			exprs = append(exprs, key.Expr)
+		}
+		for _, a := range n.Aggregates {
+			exprs = append(exprs, a.Agg)
+		}
+	case *OrderBy:
+		for _, key := range n.Keys {
+			exprs = append(exprs, key.Expr)
+		}
+	}
+	return exprs
+}

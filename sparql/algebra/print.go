@@ -1,0 +1,194 @@
+package algebra
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/trefoildb/trefoil/sparql/ast"
+	"github.com/trefoildb/trefoil/triple"
+)
+
+// String returns the tree, an operator a line and its operands beneath it, and
+// then the patterns of EXISTS by their numbers.
+func (b *Body) String() string {
+	p := treePrinter{scope: b.Scope}
+	p.node(b.Root)
+	for i, n := range b.Exists {
+		p.line("exists #%d", i)
+		p.depth++
+		p.node(n)
+		p.depth--
+	}
+	return p.out.String()
+}
+
+// Line returns an operator in one line, without its operands. A BGP's patterns
+// are parted by " . ".
+func (s *Scope) Line(n Node) string {
+	switch n := n.(type) {
+	case *Unit:
+		return "unit"
+	case *BGP:
+		patterns := make([]string, len(n.Patterns))
+		for i, p := range n.Patterns {
+			patterns[i] = s.Pattern(p)
+		}
+		return "bgp " + strings.Join(patterns, " . ")
+	case *Path:
+		return fmt.Sprintf("path %s %s %s", s.Text(n.Subject), ast.PathString(n.Path), s.Text(n.Object))
+	case *Join:
+		return "join"
+	case *LeftJoin:
+		return strings.TrimRight("left join "+conditions(n.Conds), " ")
+	case *Filter:
+		return "filter " + conditions(n.Conds)
+	case *Union:
+		return "union"
+	case *Graph:
+		return "graph " + s.Text(n.Name)
+	case *Extend:
+		return fmt.Sprintf("extend %s := %s", s.text(n.Slot), ast.ExprString(n.Expr))
+	case *Minus:
+		return "minus"
+	case *Table:
+		return "table" + s.slots(n.Slots) + fmt.Sprintf(" rows=%d", len(n.Rows))
+	case *Service:
+		word := "service "
+		if n.Silent {
+			word = "service silent "
+		}
+		line := word + s.Text(n.Name)
+		for _, column := range n.Columns {
+			line += " ?" + column.Name
+		}
+		return line
+	case *Group:
+		return s.groupLine(n)
+	case *OrderBy:
+		keys := make([]string, len(n.Keys))
+		for i, key := range n.Keys {
+			keys[i] = "ASC(" + ast.ExprString(key.Expr) + ")"
+			if key.Descending {
+				keys[i] = "DESC(" + ast.ExprString(key.Expr) + ")"
+			}
+		}
+		return "order " + strings.Join(keys, " ")
+	case *Project:
+		return "project" + s.slots(n.Slots)
+	case *Distinct:
+		return "distinct"
+	case *Reduced:
+		return "reduced"
+	case *Slice:
+		line := fmt.Sprintf("slice offset=%d", n.Offset)
+		if n.Limit != ast.NoLimit {
+			line += fmt.Sprintf(" limit=%d", n.Limit)
+		}
+		return line
+	}
+	return fmt.Sprintf("%T", n)
+}
+
+func (s *Scope) groupLine(g *Group) string {
+	line := "group"
+	for _, key := range g.Keys {
+		line += " " + s.text(key.Slot)
+		if v, ok := key.Expr.(*ast.Var); !ok || v.Slot != key.Slot {
+			line += " := " + ast.ExprString(key.Expr)
+		}
+	}
+	for i, a := range g.Aggregates {
+		if i == 0 {
+			line += " |"
+		}
+		line += " " + s.text(a.Slot) + " := " + ast.ExprString(a.Agg)
+	}
+	return line
+}
+
+// Text returns a place of a pattern as SPARQL writes it.
+func (s *Scope) Text(v VarOrTerm) string {
+	if v.IsVar() {
+		return s.text(v.Slot)
+	}
+	return ast.TermString(v.Term)
+}
+
+// Pattern returns a triple pattern as SPARQL writes it, without the dot.
+func (s *Scope) Pattern(p TriplePattern) string {
+	predicate := s.Text(p.Predicate)
+	if !p.Predicate.IsVar() && p.Predicate.Term == rdfType {
+		predicate = "a"
+	}
+	return s.Text(p.Subject) + " " + predicate + " " + s.Text(p.Object)
+}
+
+var rdfType = triple.NewIRI(triple.RDFType)
+
+func (s *Scope) slots(slots []int) string {
+	var b strings.Builder
+	for _, slot := range slots {
+		b.WriteByte(' ')
+		b.WriteString(s.text(slot))
+	}
+	return b.String()
+}
+
+func conditions(conds []ast.Expr) string {
+	texts := make([]string, len(conds))
+	for i, e := range conds {
+		texts[i] = "(" + ast.ExprString(e) + ")"
+	}
+	return strings.Join(texts, " ")
+}
+
+type treePrinter struct {
+	scope *Scope
+	out   strings.Builder
+	depth int
+}
+
+func (p *treePrinter) line(format string, args ...any) {
+	p.out.WriteString(strings.Repeat("  ", p.depth))
+	fmt.Fprintf(&p.out, format, args...)
+	p.out.WriteByte('\n')
+}
+
+func (p *treePrinter) node(n Node) {
+	inputs := Inputs(n)
+	switch n := n.(type) {
+	case *BGP:
+		p.line("bgp")
+		p.depth++
+		for _, pattern := range n.Patterns {
+			p.line("%s", p.scope.Pattern(pattern))
+		}
+		p.depth--
+		return
+	case *Table:
+		p.line("%s", p.scope.Line(n))
+		p.depth++
+		for _, row := range n.Rows[:min(len(n.Rows), maxPrintedRows)] {
+			texts := make([]string, len(row))
+			for i, t := range row {
+				texts[i] = ast.TermString(t)
+			}
+			p.line("%s", strings.Join(texts, " "))
+		}
+		if len(n.Rows) > maxPrintedRows {
+			p.line("...")
+		}
+		p.depth--
+		return
+	default:
+		p.line("%s", p.scope.Line(n))
+	}
+	p.depth++
+	for _, input := range inputs {
+		p.node(input)
+	}
+	p.depth--
+}
+
+// maxPrintedRows is how many rows of a table are printed.
+const maxPrintedRows = 10

@@ -1,0 +1,96 @@
+package algebra
+
+import "github.com/trefoildb/trefoil/sparql/ast"
+
+// Body is a tree and what its expressions refer to.
+type Body struct {
+	Root  Node
+	Scope *Scope
+	// Exists are the patterns of EXISTS and NOT EXISTS, by [ast.Exists].Index. A
+	// pattern shares the slots of where it stands: evaluating it for a solution
+	// means with the solution's variables replaced by their terms (section 18.6).
+	Exists []Node
+}
+
+// Query is a translated query.
+type Query struct {
+	Body
+	Form ast.Form
+	// Columns are the variables that a SELECT gives, each once, and those that a
+	// DESCRIBE describes.
+	Columns  []Column
+	Template []TemplateTriple // of CONSTRUCT
+	Describe []VarOrTerm      // the IRIs of DESCRIBE; its variables are Columns
+	Dataset  []ast.DatasetClause
+}
+
+// TemplateTriple is a triple of a template. Its blank nodes are new ones for each
+// solution, the same for one label.
+type TemplateTriple struct {
+	// Graph is only an update's; the zero term is the default graph, or that of WITH.
+	Graph                      VarOrTerm
+	Subject, Predicate, Object VarOrTerm
+}
+
+// Modify is a translated DELETE and INSERT with WHERE.
+type Modify struct {
+	Body
+	With           string
+	Delete, Insert []TemplateTriple
+	Using          []ast.DatasetClause
+}
+
+// Translate translates a query (section 18.2). The tree of a SELECT ends in its
+// projection, DISTINCT and slice; that of an ASK, CONSTRUCT or DESCRIBE has no
+// projection. The query stays as it is.
+func Translate(q *ast.Query) *Query {
+	t := &translator{scope: &Scope{}, frame: frame{}}
+	out := &Query{Form: q.Form, Dataset: q.Dataset}
+	names := q.Projected()
+	for _, name := range names { // the result's variables have the first slots
+		t.slot(name)
+	}
+	root := t.query(q)
+	if q.Form == ast.Select || q.Form == ast.Describe {
+		for _, name := range names {
+			out.Columns = append(out.Columns, Column{name, t.slot(name)})
+		}
+	}
+	for _, n := range q.Describe {
+		if !n.IsVar() {
+			out.Describe = append(out.Describe, VarOrTerm{-1, n.Term})
+		}
+	}
+	for _, p := range q.Template {
+		out.Template = append(out.Template, t.template(ast.Node{}, p))
+	}
+	out.Body = Body{root, t.scope, t.exists}
+	return out
+}
+
+// TranslateModify translates the pattern and the templates of an update
+// operation. The operation stays as it is.
+func TranslateModify(m *ast.Modify) *Modify {
+	t := &translator{scope: &Scope{}, frame: frame{}}
+	out := &Modify{With: m.With, Using: m.Using}
+	root := t.group(m.Where)
+	for _, q := range m.Delete {
+		out.Delete = append(out.Delete, t.template(q.Graph, q.TriplePattern))
+	}
+	for _, q := range m.Insert {
+		out.Insert = append(out.Insert, t.template(q.Graph, q.TriplePattern))
+	}
+	out.Body = Body{root, t.scope, t.exists}
+	return out
+}
+
+// template translates a triple of a template, whose blank nodes stay terms.
+func (t *translator) template(graph ast.Node, p ast.TriplePattern) TemplateTriple {
+	place := func(n ast.Node) VarOrTerm {
+		if n.IsVar() {
+			return VarOrTerm{Slot: t.slot(n.Var)}
+		}
+		return VarOrTerm{-1, n.Term}
+	}
+	return TemplateTriple{place(graph), place(p.Subject), place(p.Predicate), place(p.Object)}
+}

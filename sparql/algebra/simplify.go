@@ -1,0 +1,162 @@
+package algebra
+
+import "github.com/trefoildb/trefoil/sparql/ast"
+
+// Simplify returns a tree that means the same as n, with fewer operators:
+//
+//	Join(..., Unit, ...)              without the Unit
+//	Join(..., Join(a, b), ...)        Join(..., a, b, ...)
+//	Join(..., BGP(p), BGP(q), ...)    Join(..., BGP(p, q), ...)
+//	Join(a), Union(a)                 a
+//	Join(), BGP()                     Unit
+//	Union(..., Union(a, b), ...)      Union(..., a, b, ...)
+//	Filter(a && b, P)                 Filter(a, b, P)
+//	Filter(a, Filter(b, P))           Filter(b, a, P)
+//	LeftJoin(P, Unit)                 P, without conditions
+//	Minus(P, Unit)                    P
+//
+// A condition and a join's side are never moved over an operator: that is for
+// the planner, which knows the variables. n stays as it is.
+func Simplify(n Node) Node {
+	switch n := n.(type) {
+	case *BGP:
+		if len(n.Patterns) == 0 {
+			return &Unit{}
+		}
+	case *Join:
+		return simplifyJoin(n)
+	case *Union:
+		return simplifyUnion(n)
+	case *Filter:
+		return simplifyFilter(n)
+	case *LeftJoin:
+		left, right := Simplify(n.Left), Simplify(n.Right)
+		conds := SplitConds(n.Conds)
+		if isUnit(right) && len(conds) == 0 {
+			return left
+		}
+		return &LeftJoin{left, right, conds}
+	case *Minus:
+		left, right := Simplify(n.Left), Simplify(n.Right)
+		if isUnit(right) {
+			return left
+		}
+		return &Minus{left, right}
+	case *Graph:
+		return &Graph{n.Name, Simplify(n.Input)}
+	case *Extend:
+		return &Extend{Simplify(n.Input), n.Slot, n.Expr}
+	case *Group:
+		return &Group{Simplify(n.Input), n.Keys, n.Aggregates}
+	case *OrderBy:
+		return &OrderBy{Simplify(n.Input), n.Keys}
+	case *Project:
+		return &Project{Simplify(n.Input), n.Slots}
+	case *Distinct:
+		return &Distinct{Simplify(n.Input)}
+	case *Reduced:
+		return &Reduced{Simplify(n.Input)}
+	case *Slice:
+		return &Slice{Simplify(n.Input), n.Offset, n.Limit}
+	}
+	return n
+}
+
+// Simplify simplifies the root and the patterns of EXISTS.
+func (b Body) Simplify() Body {
+	exists := make([]Node, len(b.Exists))
+	for i, n := range b.Exists {
+		exists[i] = Simplify(n)
+	}
+	return Body{Simplify(b.Root), b.Scope, exists}
+}
+
+func isUnit(n Node) bool {
+	_, ok := n.(*Unit)
+	return ok
+}
+
+func simplifyJoin(j *Join) Node {
+	var args []Node
+	add := func(n Node) {
+		if bgp, ok := n.(*BGP); ok && len(args) > 0 {
+			if last, ok := args[len(args)-1].(*BGP); ok {
+				patterns := append(last.Patterns[:len(last.Patterns):len(last.Patterns)], bgp.Patterns...)
+				args[len(args)-1] = &BGP{patterns}
+				return
+			}
+		}
+		args = append(args, n)
+	}
+	for _, arg := range j.Args {
+		switch arg := Simplify(arg).(type) {
+		case *Unit:
+		case *Join:
+			for _, inner := range arg.Args {
+				add(inner)
+			}
+		default:
+			add(arg)
+		}
+	}
+	switch len(args) {
+	case 0:
+		return &Unit{}
+	case 1:
+		return args[0]
+	}
+	return &Join{args}
+}
+
+func simplifyUnion(u *Union) Node {
+	var args []Node
+	for _, arg := range u.Args {
+		arg = Simplify(arg)
+		if inner, ok := arg.(*Union); ok {
+			args = append(args, inner.Args...)
+		} else {
+			args = append(args, arg)
+		}
+	}
+	if len(args) == 1 {
+		return args[0]
+	}
+	return &Union{args}
+}
+
+func simplifyFilter(f *Filter) Node {
+	input := Simplify(f.Input)
+	conds := SplitConds(f.Conds)
+	if inner, ok := input.(*Filter); ok {
+		conds = append(inner.Conds[:len(inner.Conds):len(inner.Conds)], conds...)
+		input = inner.Input
+	}
+	if len(conds) == 0 {
+		return input
+	}
+	return &Filter{input, conds}
+}
+
+// SplitConds returns conditions that all hold exactly where all of conds do,
+// with every && at their top split: it is true exactly where both operands are,
+// errors or not.
+func SplitConds(conds []ast.Expr) []ast.Expr {
+	var out []ast.Expr
+	for _, cond := range conds {
+		// The left operand may be a long chain; the right ones are gathered backwards.
+		var rights []ast.Expr
+		for {
+			and, ok := cond.(*ast.Binary)
+			if !ok || and.Op != ast.OpAnd {
+				break
+			}
+			rights = append(rights, and.Right)
+			cond = and.Left
+		}
+		out = append(out, cond)
+		for i := len(rights) - 1; i >= 0; i-- {
+			out = append(out, SplitConds(rights[i:i+1])...)
+		}
+	}
+	return out
+}

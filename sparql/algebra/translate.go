@@ -1,0 +1,157 @@
+package algebra
+
+import (
+	"github.com/trefoildb/trefoil/sparql/ast"
+	"github.com/trefoildb/trefoil/triple"
+)
+
+// translator translates one query or update. Its frame is that of the query, or
+// of the subquery, that is being translated.
+type translator struct {
+	scope  *Scope
+	frame  frame
+	exists []Node
+}
+
+// frame maps the names that one level of a query sees to slots. Blank nodes are
+// in it by "_:label".
+type frame map[string]int
+
+// slot returns the slot of a variable.
+func (t *translator) slot(name string) int {
+	slot, ok := t.frame[name]
+	if !ok {
+		slot = t.scope.add(name)
+		t.frame[name] = slot
+	}
+	return slot
+}
+
+// place translates a place of a pattern; a blank node becomes a variable.
+func (t *translator) place(n ast.Node) VarOrTerm {
+	switch {
+	case n.IsVar():
+		return VarOrTerm{Slot: t.slot(n.Var)}
+	case n.Term.Kind() == triple.Blank:
+		return VarOrTerm{Slot: t.slot("_:" + n.Term.Value())}
+	}
+	return VarOrTerm{-1, n.Term}
+}
+
+// group translates a group graph pattern (section 18.2.2).
+func (t *translator) group(g *ast.Group) Node {
+	pattern, filters := t.groupParts(g)
+	if len(filters) > 0 {
+		return &Filter{pattern, filters}
+	}
+	return pattern
+}
+
+// groupParts translates a group to its pattern and its filters, which apply to
+// the whole of it.
+func (t *translator) groupParts(g *ast.Group) (Node, []ast.Expr) {
+	var filters []ast.Expr
+	var pattern Node = &Unit{}
+	var triples block
+	flush := func() {
+		for _, part := range triples.parts {
+			pattern = join(pattern, part)
+		}
+		triples = block{}
+	}
+	for _, element := range g.Elements {
+		switch e := element.(type) {
+		case *ast.Filter:
+			// It does not end a basic graph pattern: nothing is flushed.
+			filters = append(filters, t.expr(e.Expr))
+			continue
+		case *ast.Triples:
+			for _, p := range e.Patterns {
+				t.triple(&triples, p)
+			}
+			continue
+		}
+		flush()
+		switch e := element.(type) {
+		case *ast.Optional:
+			right, conds := t.groupParts(e.Group)
+			pattern = &LeftJoin{pattern, right, conds}
+		case *ast.Minus:
+			pattern = &Minus{pattern, t.group(e.Group)}
+		case *ast.Bind:
+			value := t.expr(e.Expr)
+			pattern = &Extend{pattern, t.slot(e.Var.Var), value}
+		default:
+			pattern = join(pattern, t.element(element))
+		}
+	}
+	flush()
+	return pattern, filters
+}
+
+// join puts right to a join that left is, or makes one. The translation makes
+// Join(Join(a, b), c) of a group in one node so.
+func join(left, right Node) Node {
+	if j, ok := left.(*Join); ok {
+		j.Args = append(j.Args, right)
+		return j
+	}
+	return &Join{[]Node{left, right}}
+}
+
+// element translates an element that is joined with those before it.
+func (t *translator) element(pattern ast.Pattern) Node {
+	switch e := pattern.(type) {
+	case *ast.Group:
+		return t.group(e)
+	case *ast.Union:
+		u := &Union{}
+		for _, g := range e.Groups {
+			u.Args = append(u.Args, t.group(g))
+		}
+		return u
+	case *ast.Graph:
+		return &Graph{t.place(e.Name), t.group(e.Group)}
+	case *ast.Service:
+		return t.service(e)
+	case *ast.Values:
+		return t.table(e)
+	case *ast.SubSelect:
+		return t.subquery(e.Query)
+	}
+	panic("algebra: an element of no kind in a group")
+}
+
+func (t *translator) table(v *ast.Values) *Table {
+	table := &Table{Rows: v.Rows}
+	for _, n := range v.Vars {
+		table.Slots = append(table.Slots, t.slot(n.Var))
+	}
+	return table
+}
+
+func (t *translator) service(e *ast.Service) Node {
+	s := &Service{Silent: e.Silent, Name: t.place(e.Name), Group: e.Group, Pos: e.Pos}
+	seen := map[string]bool{}
+	ast.InScope(e.Group, func(name string) {
+		if !seen[name] {
+			seen[name] = true
+			s.Columns = append(s.Columns, Column{name, t.slot(name)})
+		}
+	})
+	return s
+}
+
+// subquery translates a subquery, in a frame of its own: what it projects is the
+// outer variable of the name, all else is its own.
+func (t *translator) subquery(q *ast.Query) Node {
+	inner := frame{}
+	for _, name := range q.Projected() {
+		inner[name] = t.slot(name)
+	}
+	outer := t.frame
+	t.frame = inner
+	n := t.query(q)
+	t.frame = outer
+	return n
+}

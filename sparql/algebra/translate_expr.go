@@ -1,0 +1,45 @@
+package algebra
+
+import "github.com/trefoildb/trefoil/sparql/ast"
+
+// expr returns a copy of an expression with its slots set, and with the patterns
+// of EXISTS translated.
+func (t *translator) expr(e ast.Expr) ast.Expr {
+	return t.rewrite(e, func(ast.Expr) ast.Expr { return nil })
+}
+
+// rewrite is expr, but that replace is asked for every expression, from above,
+// what to put in its place; nil is nothing.
+func (t *translator) rewrite(e ast.Expr, replace func(ast.Expr) ast.Expr) ast.Expr {
+	if other := replace(e); other != nil {
+		return other
+	}
+	all := func(list []ast.Expr) []ast.Expr {
+		out := make([]ast.Expr, len(list))
+		for i, x := range list {
+			out[i] = t.rewrite(x, replace)
+		}
+		return out
+	}
+	switch e := e.(type) {
+	case *ast.Var:
+		slot := t.slot(e.Name)
+		return &ast.Var{Pos: e.Pos, Name: t.scope.Name(slot), Slot: slot}
+	case *ast.Unary:
+		return &ast.Unary{Pos: e.Pos, Op: e.Op, Arg: t.rewrite(e.Arg, replace)}
+	case *ast.Binary:
+		left := t.rewrite(e.Left, replace)
+		return &ast.Binary{Pos: e.Pos, Op: e.Op, Left: left, Right: t.rewrite(e.Right, replace)}
+	case *ast.In:
+		return &ast.In{Pos: e.Pos, Not: e.Not, Arg: t.rewrite(e.Arg, replace), List: all(e.List)}
+	case *ast.Call:
+		return &ast.Call{Pos: e.Pos, Func: e.Func, Args: all(e.Args), Base: e.Base}
+	case *ast.FunctionCall:
+		return &ast.FunctionCall{Pos: e.Pos, IRI: e.IRI, Distinct: e.Distinct, Args: all(e.Args)}
+	case *ast.Exists:
+		pattern := t.group(e.Group)
+		t.exists = append(t.exists, pattern)
+		return &ast.Exists{Pos: e.Pos, Not: e.Not, Group: e.Group, Index: len(t.exists) - 1}
+	}
+	return e // a constant
+}

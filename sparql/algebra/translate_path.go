@@ -1,0 +1,96 @@
+package algebra
+
+import (
+	"github.com/trefoildb/trefoil/sparql/ast"
+	"github.com/trefoildb/trefoil/triple"
+)
+
+// block collects the triple patterns of a basic graph pattern, and what paths
+// among them become.
+type block struct {
+	parts []Node
+}
+
+// add puts a triple pattern to the basic graph pattern at the block's end, or
+// begins one.
+func (b *block) add(p TriplePattern) {
+	if len(b.parts) > 0 {
+		if bgp, ok := b.parts[len(b.parts)-1].(*BGP); ok {
+			bgp.Patterns = append(bgp.Patterns, p)
+			return
+		}
+	}
+	b.parts = append(b.parts, &BGP{[]TriplePattern{p}})
+}
+
+func (t *translator) triple(b *block, p ast.TriplePattern) {
+	subject, object := t.place(p.Subject), t.place(p.Object)
+	if p.Path == nil {
+		b.add(TriplePattern{subject, t.place(p.Predicate), object, p.Position()})
+		return
+	}
+	t.path(b, subject, p.Path, object)
+}
+
+// path translates a path pattern (section 18.2.2.4), and goes one step further
+// than it where the evaluation (section 18.4) is a union: alternatives, and
+// negated sets of both directions.
+func (t *translator) path(b *block, subject VarOrTerm, path ast.Path, object VarOrTerm) {
+	switch path := path.(type) {
+	case *ast.PathIRI:
+		predicate := VarOrTerm{-1, triple.NewIRI(path.IRI)}
+		b.add(TriplePattern{subject, predicate, object, path.Pos})
+	case *ast.PathInverse:
+		t.path(b, object, path.Arg, subject)
+	case *ast.PathSequence:
+		for i, part := range path.Parts {
+			next := object
+			if i < len(path.Parts)-1 {
+				next = VarOrTerm{Slot: t.scope.add(".step")}
+			}
+			t.path(b, subject, part, next)
+			subject = next
+		}
+	case *ast.PathAlternative:
+		u := &Union{}
+		for _, part := range path.Parts {
+			u.Args = append(u.Args, t.pathNode(subject, part, object))
+		}
+		b.parts = append(b.parts, u)
+	case *ast.PathNegated:
+		b.parts = append(b.parts, negated(subject, path, object))
+	case *ast.PathRepeat:
+		b.parts = append(b.parts, &Path{subject, path, object, path.Pos})
+	}
+}
+
+// pathNode translates a path pattern to one node.
+func (t *translator) pathNode(subject VarOrTerm, path ast.Path, object VarOrTerm) Node {
+	var b block
+	t.path(&b, subject, path, object)
+	if len(b.parts) == 1 {
+		return b.parts[0]
+	}
+	return &Join{b.parts}
+}
+
+// negated translates a negated property set: one direction, or a union of both.
+func negated(subject VarOrTerm, path *ast.PathNegated, object VarOrTerm) Node {
+	sets := [2]ast.PathNegated{{Pos: path.Pos}, {Pos: path.Pos}}
+	for _, member := range path.Set {
+		direction := 0
+		if member.Inverse {
+			direction = 1
+		}
+		sets[direction].Set = append(sets[direction].Set, ast.NegatedPredicate{IRI: member.IRI})
+	}
+	forwards := &Path{subject, &sets[0], object, path.Pos}
+	backwards := &Path{object, &sets[1], subject, path.Pos}
+	switch {
+	case len(sets[1].Set) == 0:
+		return forwards
+	case len(sets[0].Set) == 0:
+		return backwards
+	}
+	return &Union{[]Node{forwards, backwards}}
+}

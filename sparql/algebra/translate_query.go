@@ -1,0 +1,185 @@
+package algebra
+
+import (
+	"github.com/trefoildb/trefoil/sparql/ast"
+)
+
+// query translates a query or subquery in the translator's frame: its pattern,
+// grouping and modifiers (sections 18.2.2, 18.2.4 and 18.2.5).
+func (t *translator) query(q *ast.Query) Node {
+	var n Node = &Unit{}
+	if q.Where != nil {
+		n = t.group(q.Where)
+	}
+	grouping := grouping{translator: t}
+	if q.Aggregates() {
+		n = grouping.begin(q, n)
+	}
+	extends := func() {
+		for _, item := range q.Items {
+			if item.Expr != nil {
+				value := grouping.expr(item.Expr)
+				n = &Extend{n, t.slot(item.Var.Var), value}
+				grouping.known.Add(t.slot(item.Var.Var))
+			}
+		}
+	}
+	// HAVING comes before SELECT's expressions but where it names one of them: the
+	// specification leaves such a variable unbound, to nobody's use.
+	early := t.namesAlias(q)
+	if early {
+		extends()
+	}
+	if len(q.Having) > 0 {
+		var conds []ast.Expr
+		for _, e := range q.Having {
+			conds = append(conds, grouping.expr(e))
+		}
+		n = &Filter{n, conds}
+	}
+	if q.Values != nil {
+		table := t.table(q.Values)
+		for _, slot := range table.Slots {
+			grouping.known.Add(slot)
+		}
+		n = join(n, table)
+	}
+	if !early {
+		extends()
+	}
+	if len(q.OrderBy) > 0 {
+		order := &OrderBy{Input: n}
+		for _, key := range q.OrderBy {
+			order.Keys = append(order.Keys, ast.OrderKey{Expr: grouping.expr(key.Expr), Descending: key.Descending})
+		}
+		n = order
+	}
+	if q.Form == ast.Select {
+		project := &Project{Input: n}
+		for _, name := range q.Projected() {
+			project.Slots = append(project.Slots, t.slot(name))
+		}
+		n = project
+	}
+	switch {
+	case q.Distinct:
+		n = &Distinct{n}
+	case q.Reduced:
+		n = &Reduced{n}
+	}
+	if q.Limit != ast.NoLimit || q.Offset != 0 {
+		n = &Slice{n, q.Offset, q.Limit}
+	}
+	return n
+}
+
+// namesAlias tells whether HAVING has a variable that SELECT makes.
+func (t *translator) namesAlias(q *ast.Query) bool {
+	if len(q.Having) == 0 {
+		return false
+	}
+	made := map[string]bool{}
+	for _, item := range q.Items {
+		if item.Expr != nil {
+			made[item.Var.Var] = true
+		}
+	}
+	for _, e := range q.Having {
+		if ast.AnyExpr(e, func(x ast.Expr) bool {
+			v, ok := x.(*ast.Var)
+			return ok && made[v.Name]
+		}) {
+			return true
+		}
+	}
+	return false
+}
+
+// grouping translates the expressions of a query that may group: those behind
+// GROUP BY. The zero group is of one that does not.
+type grouping struct {
+	*translator
+	group *Group
+	known Set                 // what the group binds, and SELECT's expressions
+	made  map[string]ast.Expr // aggregates by their text
+}
+
+// begin puts a Group over n.
+func (g *grouping) begin(q *ast.Query, n Node) Node {
+	g.group = &Group{Input: n}
+	g.made = map[string]ast.Expr{}
+	for _, key := range q.GroupBy {
+		e := g.translator.expr(key.Expr)
+		var slot int
+		switch v, isVar := e.(*ast.Var); {
+		case !key.Var.IsZero():
+			slot = g.slot(key.Var.Var)
+		case isVar:
+			slot = v.Slot
+		default:
+			slot = g.scope.add(".key")
+		}
+		g.group.Keys = append(g.group.Keys, GroupKey{e, slot})
+	}
+	for _, key := range g.group.Keys {
+		g.known.Add(key.Slot)
+	}
+	return g.group
+}
+
+// expr translates an expression behind the group: an aggregate becomes the
+// variable of its value, and so does SAMPLE of a variable that the group does
+// not bind (section 18.2.4.1).
+func (g *grouping) expr(e ast.Expr) ast.Expr {
+	if g.group == nil {
+		return g.translator.expr(e)
+	}
+	return g.translator.rewrite(e, func(e ast.Expr) ast.Expr {
+		switch e := e.(type) {
+		case *ast.Aggregate:
+			return g.aggregate(e)
+		case *ast.Var:
+			if slot := g.slot(e.Name); !g.known.Has(slot) {
+				return g.aggregate(&ast.Aggregate{Pos: e.Pos, Func: ast.AggSample, Arg: e})
+			}
+		}
+		return nil
+	})
+}
+
+// aggregate adds an aggregate to the group, or finds an equal one, and returns
+// the variable of its value.
+func (g *grouping) aggregate(a *ast.Aggregate) ast.Expr {
+	arg := a.Arg
+	if arg != nil {
+		arg = g.translator.expr(arg)
+	}
+	translated := &ast.Aggregate{Pos: a.Pos, Func: a.Func, Distinct: a.Distinct, Arg: arg, Separator: a.Separator}
+	text := ast.ExprString(translated)
+	if v, ok := g.made[text]; ok {
+		return v
+	}
+	slot := g.scope.add(".agg")
+	g.group.Aggregates = append(g.group.Aggregates, Aggregate{translated, slot})
+	v := &ast.Var{Pos: a.Pos, Name: g.scope.Name(slot), Slot: slot}
+	if !isVolatile(arg) {
+		g.made[text] = v
+	}
+	return v
+}
+
+// isVolatile tells whether an expression may have another value each time.
+func isVolatile(e ast.Expr) bool {
+	return ast.AnyExpr(e, func(x ast.Expr) bool {
+		switch x := x.(type) {
+		case *ast.Call:
+			switch x.Func {
+			case ast.FuncRand, ast.FuncUUID, ast.FuncStrUUID, ast.FuncBNode:
+				return true
+			}
+		case *ast.FunctionCall, *ast.Exists:
+			return true
+		}
+		return false
+	})
+}

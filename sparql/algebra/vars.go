@@ -1,0 +1,169 @@
+package algebra
+
+import "github.com/trefoildb/trefoil/sparql/ast"
+
+// Vars returns the variables that every solution of n binds, and those that some
+// solution may bind. Invariant: certain is a part of possible.
+//
+// A filter on a variable can move to where the variable is certain; two operands
+// of a join can be hashed on what is certain in both.
+func Vars(n Node) (certain, possible Set) {
+	switch n := n.(type) {
+	case *BGP:
+		for _, p := range n.Patterns {
+			for _, v := range []VarOrTerm{p.Subject, p.Predicate, p.Object} {
+				v.addTo(&possible)
+			}
+		}
+		return possible, possible
+	case *Path:
+		n.Subject.addTo(&possible)
+		n.Object.addTo(&possible)
+		return possible, possible
+	case *Join:
+		for _, arg := range n.Args {
+			c, p := Vars(arg)
+			certain = union(certain, c)
+			possible = union(possible, p)
+		}
+	case *LeftJoin:
+		certain, possible = Vars(n.Left)
+		_, right := Vars(n.Right)
+		possible = union(possible, right)
+	case *Union:
+		for i, arg := range n.Args {
+			c, p := Vars(arg)
+			if i == 0 {
+				certain = c
+			} else {
+				certain = certain.Intersect(c)
+			}
+			possible = union(possible, p)
+		}
+	case *Graph:
+		certain, possible = Vars(n.Input)
+		certain, possible = union(certain, nil), union(possible, nil)
+		n.Name.addTo(&certain)
+		n.Name.addTo(&possible)
+	case *Extend:
+		certain, possible = Vars(n.Input)
+		if isCertain(n.Expr, certain) {
+			certain = union(certain, nil)
+			certain.Add(n.Slot)
+		}
+		possible = union(possible, nil)
+		possible.Add(n.Slot)
+	case *Minus:
+		return Vars(n.Left)
+	case *Table:
+		return n.vars()
+	case *Service:
+		n.Name.addTo(&possible)
+		for _, column := range n.Columns {
+			possible.Add(column.Slot)
+		}
+	case *Group:
+		return n.vars()
+	case *Project:
+		certain, possible = Vars(n.Input)
+		var projected Set
+		for _, slot := range n.Slots {
+			projected.Add(slot)
+		}
+		return certain.Intersect(projected), possible.Intersect(projected)
+	default:
+		for _, input := range Inputs(n) { // the one
+			return Vars(input)
+		}
+	}
+	return certain, possible
+}
+
+func (v VarOrTerm) addTo(s *Set) {
+	if v.IsVar() {
+		s.Add(v.Slot)
+	}
+}
+
+// union returns a new set.
+func union(a, b Set) Set {
+	out := append(Set(nil), a...)
+	out.AddAll(b)
+	return out
+}
+
+// isCertain tells whether e has a value wherever the certain variables have.
+func isCertain(e ast.Expr, certain Set) bool {
+	switch e := e.(type) {
+	case *ast.Constant:
+		return true
+	case *ast.Var:
+		return certain.Has(e.Slot)
+	}
+	return false
+}
+
+func (t *Table) vars() (certain, possible Set) {
+	for i, slot := range t.Slots {
+		bound, unbound := false, false
+		for _, row := range t.Rows {
+			bound = bound || !row[i].IsZero()
+			unbound = unbound || row[i].IsZero()
+		}
+		if bound {
+			possible.Add(slot)
+			if !unbound {
+				certain.Add(slot)
+			}
+		}
+	}
+	return certain, possible
+}
+
+func (g *Group) vars() (certain, possible Set) {
+	input, _ := Vars(g.Input)
+	for _, key := range g.Keys {
+		possible.Add(key.Slot)
+		if isCertain(key.Expr, input) {
+			certain.Add(key.Slot)
+		}
+	}
+	for _, a := range g.Aggregates {
+		possible.Add(a.Slot)
+		if a.Agg.Func == ast.AggCount {
+			certain.Add(a.Slot)
+		}
+	}
+	return certain, possible
+}
+
+// Uses returns the variables that an expression reads, those of its EXISTS
+// patterns too.
+func (b *Body) Uses(e ast.Expr) Set {
+	var used Set
+	b.use(e, &used)
+	return used
+}
+
+func (b *Body) use(e ast.Expr, used *Set) {
+	switch e := e.(type) {
+	case *ast.Var:
+		used.Add(e.Slot)
+	case *ast.Exists:
+		b.mention(b.Exists[e.Index], used)
+	default:
+		ast.Operands(e, func(x ast.Expr) { b.use(x, used) })
+	}
+}
+
+// mention adds all variables of a tree, in patterns and in expressions.
+func (b *Body) mention(n Node, used *Set) {
+	_, possible := Vars(n)
+	used.AddAll(possible)
+	for _, e := range Exprs(n) {
+		b.use(e, used)
+	}
+	for _, input := range Inputs(n) {
+		b.mention(input, used)
+	}
+}

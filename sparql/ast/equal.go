@@ -1,0 +1,48 @@
+package ast
+
+import "reflect"
+
+// Equal tells whether two trees, *[Query]s or *[Update]s or parts of them, are
+// equal but for positions.
+func Equal(a, b any) bool {
+	return equal(reflect.ValueOf(a), reflect.ValueOf(b))
+}
+
+var posType = reflect.TypeFor[Pos]()
+
+func equal(a, b reflect.Value) bool {
+	if !a.IsValid() || !b.IsValid() {
+		return a.IsValid() == b.IsValid()
+	}
+	if a.Type() != b.Type() {
+		return false
+	}
+	switch a.Kind() {
+	case reflect.Pointer, reflect.Interface:
+		if a.IsNil() || b.IsNil() {
+			return a.IsNil() && b.IsNil()
+		}
+		return equal(a.Elem(), b.Elem())
+	case reflect.Slice:
+		if a.Len() != b.Len() {
+			return false
+		}
+		for i := range a.Len() {
+			if !equal(a.Index(i), b.Index(i)) {
+				return false
+			}
+		}
+		return true
+	case reflect.Struct:
+		if a.Type() == posType {
+			return true
+		}
+		for i := range a.NumField() {
+			if !equal(a.Field(i), b.Field(i)) {
+				return false
+			}
+		}
+		return true
+	}
+	return a.Equal(b)
+}

@@ -1,0 +1,88 @@
+package ast
+
+func (p *printer) group(g *Group) {
+	p.text("{")
+	for _, element := range g.Elements {
+		if t, ok := element.(*Triples); ok {
+			p.triples(t.Patterns)
+			continue
+		}
+		p.indent++
+		p.line("")
+		p.element(element)
+		p.indent--
+	}
+	if len(g.Elements) == 0 {
+		p.text(" }")
+		return
+	}
+	p.close()
+}
+
+// element writes any pattern but *Triples.
+func (p *printer) element(pattern Pattern) {
+	switch e := pattern.(type) {
+	case *Group:
+		p.group(e)
+	case *Union:
+		for i, g := range e.Groups {
+			if i > 0 {
+				p.text(" UNION ")
+			}
+			p.group(g)
+		}
+	case *Optional:
+		p.text("OPTIONAL ")
+		p.group(e.Group)
+	case *Minus:
+		p.text("MINUS ")
+		p.group(e.Group)
+	case *Graph:
+		p.text("GRAPH ")
+		p.node(e.Name)
+		p.text(" ")
+		p.group(e.Group)
+	case *Service:
+		p.text("SERVICE ")
+		if e.Silent {
+			p.text("SILENT ")
+		}
+		p.node(e.Name)
+		p.text(" ")
+		p.group(e.Group)
+	case *Filter:
+		p.text("FILTER ")
+		p.constraint(e.Expr)
+	case *Bind:
+		p.text("BIND")
+		p.as(e.Expr, e.Var)
+	case *Values:
+		p.values(e)
+	case *SubSelect:
+		p.query(e.Query)
+	}
+}
+
+func (p *printer) values(v *Values) {
+	p.text("VALUES (")
+	for i, n := range v.Vars {
+		if i > 0 {
+			p.text(" ")
+		}
+		p.variable(n)
+	}
+	p.text(") {")
+	p.indent++
+	for _, row := range v.Rows {
+		p.line("(")
+		for i, t := range row {
+			if i > 0 {
+				p.text(" ")
+			}
+			p.term(t)
+		}
+		p.text(")")
+	}
+	p.indent--
+	p.close()
+}
