@@ -56,7 +56,7 @@ func Load(ctx context.Context, sink Sink, sources []Source, opts Options) (Summa
 	l.stage.enter(Reading, 0)
 	resumed, err := l.prepare()
 	if err != nil {
-		return Summary{}, fmt.Errorf("prepare the load: %w", err)
+		return Summary{}, err
 	}
 	defer running.remove(l.dir)
 	stop := l.report()
@@ -127,7 +127,7 @@ func (l *loader) run(ctx context.Context) (_ *Record, err error) {
 	read, fresh := l.read.Load(), l.fresh.Load()
 	record := &Record{ID: l.manifest.ID, Read: read, New: fresh, Duplicates: read - fresh, Rejected: l.rejected.Load()}
 	if err := l.sink.Publish(ctx, *record, tables); err != nil {
-		return nil, fmt.Errorf("publish the load: %w", err)
+		return nil, err
 	}
 	return record, l.finish()
 }

@@ -66,11 +66,18 @@ func (l *loader) writeRows(w rowSink, maker *rowMaker, quads []quad, counter *ne
 	return w.Close()
 }
 
-// parallelErr is parallel for functions that can fail.
-func parallelErr(n int, f func(i int) error) error {
+// parallelErr is parallel for functions that can fail. Of several errors, which
+// have the same cause as a rule, it returns one: rather not the end of a context,
+// by which one has stopped the others.
+func parallelErr(n int, f func(i int) error) (err error) {
 	errs := make([]error, n)
 	parallel(n, func(i int) { errs[i] = f(i) })
-	return errors.Join(errs...)
+	for _, e := range errs {
+		if err == nil || interrupted(err) && e != nil && !interrupted(e) {
+			err = e
+		}
+	}
+	return err
 }
 
 // spill writes the run under construction to run files and notes in the
