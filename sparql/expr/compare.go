@@ -1,6 +1,7 @@
 package expr
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/trefoildb/trefoil/sparql/ast"
@@ -21,8 +22,16 @@ const (
 func order(c int) comparison { return comparison(c + 1) }
 
 // compareValues compares a and b by value, as the operators of section 17.3 do.
-func compareValues(a, b Value) comparison {
-	a, b = a.Parsed(), b.Parsed()
+//
+// Values are big enough for it to pay that a and b are pointers; both are parsed
+// in place.
+func compareValues(a, b *Value) comparison {
+	if a.kind == unparsed {
+		a.parse()
+	}
+	if b.kind == unparsed {
+		b.parse()
+	}
 	switch {
 	case a.isNumeric() && b.isNumeric():
 		return compareNumbers(a, b)
@@ -42,14 +51,17 @@ func compareValues(a, b Value) comparison {
 	return unequal
 }
 
-func compareNumbers(a, b Value) comparison {
-	switch promoted(a, b) {
-	case Double:
-		return compareFloats(a.double(), b.double())
-	case Float:
-		return compareFloats(float64(a.single()), float64(b.single()))
+func compareNumbers(a, b *Value) comparison {
+	if a.isExact() && b.isExact() {
+		if a.big == nil && b.big == nil && a.scale == b.scale {
+			return order(cmp.Compare(a.n, b.n))
+		}
+		return order(compareExact(*a, *b))
 	}
-	return order(compareExact(a, b))
+	if a.kind == Double || b.kind == Double {
+		return compareFloats(a.double(), b.double())
+	}
+	return compareFloats(float64(a.single()), float64(b.single()))
 }
 
 func compareFloats(a, b float64) comparison {
@@ -65,10 +77,10 @@ func compareFloats(a, b float64) comparison {
 }
 
 // compareKind compares two values of one kind, which are no numbers.
-func compareKind(a, b Value) comparison {
+func compareKind(a, b *Value) comparison {
 	switch a.kind {
 	case Boolean:
-		return order(compareExact(a, b))
+		return order(cmp.Compare(a.n, b.n))
 	case String:
 		return order(strings.Compare(a.term.Value(), b.term.Value()))
 	case LangString:
@@ -95,7 +107,7 @@ func compareKind(a, b Value) comparison {
 
 // compareDurations: all durations are equal or not, only two of the same of the
 // two totally ordered kinds are less or greater.
-func compareDurations(a, b Value) comparison {
+func compareDurations(a, b *Value) comparison {
 	m, s := a.parts()
 	n, t := b.parts()
 	months, seconds := compareExact(FromInt(m), FromInt(n)), compareExact(s, t)
@@ -134,13 +146,13 @@ func (c comparison) holds(op ast.Op) Value {
 var errNotComparable = errorValue("values that are not comparable")
 
 // Equal returns a = b: an xsd:boolean or an error.
-func Equal(a, b Value) Value { return relate(ast.OpEqual, a, b) }
+func Equal(a, b Value) Value { return relate(ast.OpEqual, &a, &b) }
 
 // Less returns a < b: an xsd:boolean or an error.
-func Less(a, b Value) Value { return relate(ast.OpLess, a, b) }
+func Less(a, b Value) Value { return relate(ast.OpLess, &a, &b) }
 
-// relate returns a op b for one of = != < > <= >=.
-func relate(op ast.Op, a, b Value) Value {
+// relate returns a op b for one of = != < > <= >=; it parses both in place.
+func relate(op ast.Op, a, b *Value) Value {
 	if a.kind <= Error {
 		return a.asError()
 	}

@@ -74,7 +74,11 @@ func (x *Expr) Eval(env *Env, row Row) Value {
 // Test tells whether x is true in a row, as FILTER and HAVING ask: its effective
 // boolean value is true and no error.
 func (x *Expr) Test(env *Env, row Row) bool {
-	value, ok := x.Eval(env, row).EBV()
+	v := x.Eval(env, row)
+	if v.kind == Boolean {
+		return v.n != 0
+	}
+	value, ok := v.EBV()
 	return value && ok
 }
 
@@ -178,10 +182,16 @@ func (c *compiler) binary(e *ast.Binary) node {
 	case op == ast.OpOr || op == ast.OpAnd:
 		return logical(op == ast.OpOr, left, right)
 	case op.IsComparison() && right.constant:
-		value := right.value
-		return computed(func(env *Env, row Row) Value { return relate(op, left.eval(env, row), value) }, left)
+		value := right.value // parsed: relate does not write to it
+		return computed(func(env *Env, row Row) Value {
+			x := left.eval(env, row)
+			return relate(op, &x, &value)
+		}, left)
 	case op.IsComparison():
-		return computed(func(env *Env, row Row) Value { return relate(op, left.eval(env, row), right.eval(env, row)) }, left, right)
+		return computed(func(env *Env, row Row) Value {
+			x, y := left.eval(env, row), right.eval(env, row)
+			return relate(op, &x, &y)
+		}, left, right)
 	}
 	return computed(func(env *Env, row Row) Value { return arithmetic(op, left.eval(env, row), right.eval(env, row)) }, left, right)
 }
@@ -252,7 +262,8 @@ func (c *compiler) in(e *ast.In) node {
 		}
 		result := missing
 		for i := range list {
-			r := relate(ast.OpEqual, v, list[i].eval(env, row))
+			x := list[i].eval(env, row)
+			r := relate(ast.OpEqual, &v, &x)
 			switch {
 			case r.kind == Error:
 				result = r

@@ -140,7 +140,7 @@ func TestNewBlanks(t *testing.T) {
 	if a.Eval(env, nil).Term() != one || b.Eval(env, nil).Term() == one {
 		t.Error("BNODE with a label: not one blank node for each label")
 	}
-	if fresh.Eval(env, nil).Term() == fresh.Eval(env, nil).Term() {
+	if first, second := fresh.Eval(env, nil).Term(), fresh.Eval(env, nil).Term(); first == second {
 		t.Error("BNODE() twice: one blank node")
 	}
 	env.NextSolution()
@@ -165,11 +165,9 @@ func TestRandomFunctions(t *testing.T) {
 			t.Fatalf("RAND() = %v", f)
 		}
 	}
-	if x.Eval(&Env{}, nil); true {
-		env := &Env{}
-		if x.Eval(env, nil); env.Err() == nil {
-			t.Error("RAND() without a source: no error")
-		}
+	bare := &Env{}
+	if x.Eval(bare, nil); bare.Err() == nil {
+		t.Error("RAND() without a source: no error")
 	}
 }
 

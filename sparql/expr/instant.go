@@ -279,7 +279,7 @@ func (v Value) instantAt(seconds Value) Value {
 
 // compareInstants compares two of one kind; ok is false where the zone that one
 // lacks decides.
-func compareInstants(a, b Value) (_ int, ok bool) {
+func compareInstants(a, b *Value) (_ int, ok bool) {
 	if (a.zone == noZone) == (b.zone == noZone) {
 		return compareMoments(a, b), true
 	}
@@ -288,20 +288,20 @@ func compareInstants(a, b Value) (_ int, ok bool) {
 	if a.zone == noZone {
 		a, b, sign = b, a, -1
 	}
-	early, late := b, b
+	early, late := *b, *b
 	early.n -= zoneSpan
 	late.n += zoneSpan
 	switch {
-	case compareMoments(a, early) < 0:
+	case compareMoments(a, &early) < 0:
 		return -sign, true
-	case compareMoments(a, late) > 0:
+	case compareMoments(a, &late) > 0:
 		return sign, true
 	}
 	return 0, false
 }
 
 // compareMoments compares two instants, one without a zone as UTC.
-func compareMoments(a, b Value) int {
+func compareMoments(a, b *Value) int {
 	switch {
 	case a.n < b.n:
 		return -1

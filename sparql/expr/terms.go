@@ -29,7 +29,10 @@ func isKind(kind triple.Kind) function {
 	}
 }
 
-func isNumeric(_ *Env, args []Value) Value { return FromBool(args[0].Parsed().isNumeric()) }
+func isNumeric(_ *Env, args []Value) Value {
+	v := args[0].Parsed()
+	return FromBool(v.isNumeric())
+}
 
 func str(_ *Env, args []Value) Value {
 	v := args[0]

@@ -137,7 +137,6 @@ var (
 	errType     = errorValue("an operand of the wrong type")
 	errTooLarge = errorValue("a number, date or duration beyond the limits")
 	errDivide   = errorValue("division by zero")
-	errIllTyped = errorValue("an ill-typed literal")
 )
 
 // asError returns v where it is an error, an error where it is unbound.
@@ -236,11 +235,11 @@ func fromLike(s string, v Value) Value {
 	return FromString(s)
 }
 
-func (v Value) isNumeric() bool { return v.kind >= Integer && v.kind <= Double }
-func (v Value) isExact() bool   { return v.kind == Integer || v.kind == Decimal }
-func (v Value) isString() bool  { return v.kind == String || v.kind == LangString }
-func (v Value) isLiteral() bool { return v.kind >= String }
-func (v Value) isInstant() bool { return v.kind >= DateTime && v.kind <= Time }
+func (v *Value) isNumeric() bool { return v.kind >= Integer && v.kind <= Double }
+func (v *Value) isExact() bool   { return v.kind == Integer || v.kind == Decimal }
+func (v *Value) isString() bool  { return v.kind == String || v.kind == LangString }
+func (v *Value) isLiteral() bool { return v.kind >= String }
+func (v *Value) isInstant() bool { return v.kind >= DateTime && v.kind <= Time }
 func (v Value) isDuration() bool {
 	return v.kind >= Duration && v.kind <= YearMonthDuration
 }
@@ -251,7 +250,9 @@ func (v Value) float() float64 { return math.Float64frombits(uint64(v.n)) }
 // EBV returns the effective boolean value of v (section 17.2.2); ok is false
 // where it is an error.
 func (v Value) EBV() (value, ok bool) {
-	v = v.Parsed()
+	if v.kind == unparsed {
+		v.parse()
+	}
 	switch v.kind {
 	case Boolean:
 		return v.n != 0, true
