@@ -41,9 +41,9 @@ type Unary struct {
 }
 
 // Binary is an operator with two operands, one of OpOr to OpDivide. Operators
-// of one rank lean to the left: a-b-c is (a-b)-c. A literal with a sign that
-// follows an operand without an operator, as in "?x -1", is OpAdd of both, as
-// the grammar has it: ?x + (-1).
+// of one rank lean to the left: a-b-c is (a-b)-c. A number with a sign that
+// follows an operand, as in "?x -1", is OpAdd or OpSubtract of the number without
+// its sign: ?x - 1.
 //
 // OpOr and OpAnd have three-valued logic with errors (section 17.2).
 type Binary struct {

@@ -51,25 +51,28 @@ func (p *parser) arguments(f ast.Function) []ast.Expr {
 	if f == ast.FuncBound && p.tok.kind != tokVar {
 		p.expected("a variable, which is all that BOUND takes")
 	}
-	for p.err == nil && !(len(args) == 0 && p.tok.is(")")) {
-		if len(args) == greatest {
-			p.expected(fmt.Sprintf("')': %s takes %s", f, arity(least, greatest)))
-			return nil
-		}
+	for p.err == nil && len(args) != greatest && !(len(args) == 0 && p.tok.is(")")) {
 		args = append(args, p.expr())
-		if !p.take(",") {
+		if len(args) == greatest || !p.take(",") {
 			break
 		}
 	}
-	if p.err == nil && len(args) < least {
-		p.expected(fmt.Sprintf("another argument: %s takes %s", f, arity(least, greatest)))
+	switch {
+	case len(args) < least && len(args) == 0:
+		p.expected(fmt.Sprintf("an argument: %s takes %s", f, arity(least, greatest)))
+	case len(args) < least:
+		p.expected(fmt.Sprintf("',' and another argument: %s takes %s", f, arity(least, greatest)))
+	case len(args) == greatest && !p.tok.is(")"):
+		p.expected(fmt.Sprintf("')': %s takes %s", f, arity(least, greatest)))
+	case !p.tok.is(")"):
+		p.expected("',' or ')'")
 	}
 	if f == ast.FuncBound && p.err == nil {
 		if _, ok := args[0].(*ast.Var); !ok {
 			p.fail(args[0].Position(), "BOUND takes a variable only")
 		}
 	}
-	p.expect(")")
+	p.advance()
 	return args
 }
 

@@ -72,9 +72,10 @@ func (p *parser) operators(left ast.Expr, rank int) ast.Expr {
 			left = p.in(left)
 		case p.startsSignedNumber() && rank <= rankSum:
 			related = false
+			op := p.cutSign()
 			p.node()
 			number := p.operators(p.primary(), rankProduct)
-			left = &ast.Binary{Pos: pos, Op: ast.OpAdd, Left: left, Right: number}
+			left = &ast.Binary{Pos: pos, Op: op, Left: left, Right: number}
 		default:
 			return left
 		}
@@ -87,6 +88,19 @@ func (p *parser) startsSignedNumber() bool {
 		return p.tok.value[0] == '+' || p.tok.value[0] == '-'
 	}
 	return false
+}
+
+// cutSign makes the number that is next one without a sign, and returns the
+// operator that the sign is.
+func (p *parser) cutSign() ast.Op {
+	op := ast.OpAdd
+	if p.tok.value[0] == '-' {
+		op = ast.OpSubtract
+	}
+	p.tok.value = p.tok.value[1:]
+	p.tok.pos.Offset++
+	p.tok.pos.Column++
+	return op
 }
 
 // in parses IN or NOT IN, which is next, and its list.

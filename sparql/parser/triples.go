@@ -141,7 +141,7 @@ func (t *triplesParser) graphNode() (node ast.Node, bare bool) {
 	case t.tok.kind == tokIRI || t.tok.kind == tokName:
 		return ast.Node{Pos: pos, Term: triple.NewIRI(t.iri(""))}, false
 	case t.tok.kind == tokBlank:
-		t.noBlank()
+		t.noBlank(pos)
 		return t.blankNode(), false
 	case t.startsLiteral():
 		return ast.Node{Pos: pos, Term: t.literal()}, false
@@ -156,7 +156,7 @@ func (t *triplesParser) graphNode() (node ast.Node, bare bool) {
 
 // blankNodePropertyList parses ANON or BlankNodePropertyList.
 func (t *triplesParser) blankNodePropertyList() (node ast.Node, bare bool) {
-	t.noBlank()
+	t.noBlank(t.tok.pos)
 	node = t.newBlank(t.tok.pos)
 	t.advance()
 	if t.take("]") {
@@ -176,7 +176,7 @@ func (t *triplesParser) collection() (head ast.Node, bare bool) {
 	if t.take(")") {
 		return ast.Node{Pos: pos, Term: rdfNil}, true
 	}
-	t.noBlank()
+	t.noBlank(pos)
 	t.enter()
 	defer t.leave()
 	head = t.newBlank(pos)
@@ -227,8 +227,8 @@ func (t *triplesParser) noVariable() {
 }
 
 // noBlank ends the parse at a blank node in what is deleted.
-func (t *triplesParser) noBlank() {
+func (t *triplesParser) noBlank(pos ast.Pos) {
 	if t.noBlanks != "" {
-		t.fail(t.tok.pos, "%s has no blank nodes (a list is made of them), expected a variable or another term", t.noBlanks)
+		t.fail(pos, "%s has no blank nodes (a list is made of them), expected another term", t.noBlanks)
 	}
 }
