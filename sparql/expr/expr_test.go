@@ -94,11 +94,11 @@ func testEnv() *Env {
 	}
 }
 
-var testScope = Scope{Resolve: func(base, ref string) string {
+var testScope = Scope{Resolve: func(base, ref string) (string, error) {
 	if strings.Contains(ref, ":") {
-		return ref
+		return ref, nil
 	}
-	return base + ref
+	return base + ref, nil
 }}
 
 // eval evaluates in two ways: with constants folded, and with all of them in

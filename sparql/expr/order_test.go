@@ -15,12 +15,13 @@ import (
 // genValue generates values of all kinds, many of them next to each other.
 func genValue() *rapid.Generator[Value] {
 	numbers := []string{"0", "-0", "1", "01", "1.0", "-1", "0.1", "0.10", "1e-1", "9007199254740992", "9007199254740993", "-9007199254740993", "16777217", "16777216", "1e400", "-1e400",
-		"INF", "-INF", "NaN", "0.1000000000000000055511151231257827", "1234567890123456789012345678901234567890", "1234567890123456789012345678901234567891", "18446744073709551616", "1e308", "0.3", "x"}
+		"INF", "-INF", "NaN", "0.1000000000000000055511151231257827", "1234567890123456789012345678901234567890", "1234567890123456789012345678901234567891", "18446744073709551616", "1e308", "0.3", "x", "0." + strings.Repeat("3", 2500), "0." + strings.Repeat("3", 2500) + "1", "-1" + strings.Repeat("7", 2500)}
 	types := []string{"integer", "decimal", "float", "double", "byte", "unsignedLong"}
 	dates := []string{"2000-01-01", "2000-01-01Z", "2000-01-01+14:00", "1999-12-31-14:00", "0000-02-29", "-0001-03-01Z", "2000-13-01"}
 	clocks := []string{"00:00:00", "24:00:00", "10:00:00Z", "10:00:00.1-14:00", "23:59:59.9999999999999+14:00"}
 	durations := []string{"P1Y", "P12M", "PT0S", "P0M", "P1D", "PT24H", "-P1D", "P1M", "P30D", "P1YT1S", "PT0.5S"}
-	texts := []string{"", "a", "ab", "a\x00", "a\x00b", "\x00", "é", "日", "\U0001F46A", strings.Repeat("x", 255), strings.Repeat("x", 256) + "a", strings.Repeat("x", 256) + "b", strings.Repeat("\x00", 128), strings.Repeat("\x00", 129) + "y"}
+	texts := []string{"", "a", "ab", "a\x00", "a\x00b", "\x00", "é", "日", "\U0001F46A", strings.Repeat("x", 255), strings.Repeat("x", 256) + "a", strings.Repeat("x", 256) + "b", strings.Repeat("\x00", 128), strings.Repeat("\x00", 129) + "y",
+		strings.Repeat("x", 1100), strings.Repeat("x", 1100) + "a", strings.Repeat("a", 1030) + "b"}
 	pick := func(t *rapid.T, list []string) string { return rapid.SampledFrom(list).Draw(t, "of") }
 	return rapid.Custom(func(t *rapid.T) Value {
 		switch rapid.IntRange(0, 12).Draw(t, "kind") {

@@ -61,7 +61,7 @@ func datatype(_ *Env, args []Value) Value {
 
 // makeIRI returns the function IRI with a base, resolved by resolve where that
 // is not nil.
-func makeIRI(base string, resolve func(base, ref string) string) function {
+func makeIRI(base string, resolve func(base, ref string) (string, error)) function {
 	return func(_ *Env, args []Value) Value {
 		if args[0].kind == IRI {
 			return args[0]
@@ -70,8 +70,11 @@ func makeIRI(base string, resolve func(base, ref string) string) function {
 		if !ok {
 			return errType
 		}
-		if resolve != nil {
-			ref = resolve(base, ref)
+		if resolve != nil && base != "" {
+			var err error
+			if ref, err = resolve(base, ref); err != nil {
+				return errorValue(err.Error())
+			}
 		}
 		if err := triple.CheckIRI(ref); err != nil {
 			return errorValue(err.Error())
