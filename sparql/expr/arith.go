@@ -125,7 +125,7 @@ func (v Value) asDuration(kind Kind) Value {
 		return v
 	}
 	if kind == YearMonthDuration {
-		v = v.integral(func(half, _ int) bool { return half >= 0 })
+		v = v.integral(func(half int) bool { return half >= 0 })
 		if v.kind == Error || v.big != nil {
 			return errTooLarge
 		}

@@ -129,7 +129,7 @@ func toExact(v Value, kind Kind) Value {
 	}
 	if kind == Integer && v.kind == Decimal {
 		negative := v.sign() < 0
-		v = v.integral(func(int, int) bool { return negative })
+		v = v.integral(func(int) bool { return negative })
 	}
 	if v.kind != Error {
 		v.kind = kind

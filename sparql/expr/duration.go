@@ -111,7 +111,7 @@ func (v Value) durationText() string {
 	if seconds.sign() == 0 {
 		return b.String()
 	}
-	floor := seconds.integral(func(int, int) bool { return false })
+	floor := seconds.integral(func(int) bool { return false })
 	if floor.big != nil { // beyond 292 thousand million years: not split up
 		b.WriteString("T" + seconds.exactText(false) + "S")
 		return b.String()

@@ -255,7 +255,7 @@ func (v Value) seconds() Value {
 // seconds since 1970-01-01T00:00:00Z, a Decimal. A date is moved to its first
 // instant, a time to its day.
 func (v Value) instantAt(seconds Value) Value {
-	floor := seconds.integral(func(int, int) bool { return false })
+	floor := seconds.integral(func(int) bool { return false })
 	if seconds.kind == Error || floor.kind == Error || floor.big != nil || magnitude(floor.n) > math.MaxInt64/2 {
 		return errTooLarge
 	}

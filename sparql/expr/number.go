@@ -245,10 +245,10 @@ func promoted(a, b Value) Kind {
 	return Decimal
 }
 
-// integral returns an exact number rounded to a whole one: up tells by its
-// fraction's sign against one half (-1 less, 0 half, 1 more) and the number's
-// sign whether to go up from the floor.
-func (v Value) integral(up func(half, sign int) bool) Value {
+// integral returns an exact number rounded to a whole one: the next below, or
+// where there is a fraction and up says so, the next above. up gets how the
+// distance from the one below compares with one half.
+func (v Value) integral(up func(half int) bool) Value {
 	if v.big == nil && v.scale == 0 {
 		return Value{kind: v.kind, n: v.n}
 	}
@@ -259,7 +259,7 @@ func (v Value) integral(up func(half, sign int) bool) Value {
 		if rest < 0 {
 			floor, rest = floor-1, rest+p
 		}
-		if rest != 0 && up(compareHalf(rest, p), v.sign()) {
+		if rest != 0 && up(compareHalf(rest, p)) {
 			floor++
 		}
 		return Value{kind: kind, n: floor}
@@ -276,7 +276,7 @@ func (v Value) integral(up func(half, sign int) bool) Value {
 	if _, err := exactContext.Sub(rest, v.big, floor); err != nil {
 		return errTooLarge
 	}
-	if !rest.IsZero() && up(rest.Cmp(apd.New(5, -1)), v.sign()) {
+	if !rest.IsZero() && up(rest.Cmp(apd.New(5, -1))) {
 		if _, err := exactContext.Add(floor, floor, apd.New(1, 0)); err != nil {
 			return errTooLarge
 		}

@@ -23,7 +23,7 @@ func absolute(_ *Env, args []Value) Value {
 
 // rounding makes CEIL, FLOOR or ROUND. The whole decimal that comes out is
 // written without a point, as XPath has it.
-func rounding(up func(half, sign int) bool, float func(float64) float64) function {
+func rounding(up func(half int) bool, float func(float64) float64) function {
 	return func(_ *Env, args []Value) Value {
 		v := args[0].Parsed()
 		switch v.kind {
@@ -45,9 +45,9 @@ func rounding(up func(half, sign int) bool, float func(float64) float64) functio
 }
 
 var (
-	ceiling = rounding(func(int, int) bool { return true }, math.Ceil)
-	floor   = rounding(func(int, int) bool { return false }, math.Floor)
-	round   = rounding(func(half, _ int) bool { return half >= 0 }, roundFloat)
+	ceiling = rounding(func(int) bool { return true }, math.Ceil)
+	floor   = rounding(func(int) bool { return false }, math.Floor)
+	round   = rounding(func(half int) bool { return half >= 0 }, roundFloat)
 )
 
 // roundFloat rounds to the nearest whole number, halves up (fn:round).
