@@ -14,8 +14,9 @@ import (
 var running directories
 
 type directories struct {
-	mu    sync.Mutex
-	paths map[string]bool
+	preparing sync.Mutex // held by the one load that looks through directories
+	mu        sync.Mutex
+	paths     map[string]bool
 }
 
 // add returns false where the path is there already.
@@ -40,6 +41,8 @@ func (d *directories) remove(path string) {
 
 // prepare finds or makes the load's directory. It is in running then.
 func (l *loader) prepare() (resumed bool, err error) {
+	running.preparing.Lock()
+	defer running.preparing.Unlock()
 	inputs := make([]manifestInput, len(l.sources))
 	for i, s := range l.sources {
 		inputs[i] = manifestInput{Name: s.Name, Size: s.Size, ModTime: s.ModTime, Syntax: s.Syntax.Name(), Line: 1}
