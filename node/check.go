@@ -241,8 +241,12 @@ func clip(b []byte) []byte {
 	return b[:min(len(b), limitBytes)]
 }
 
-// describe returns the triple of a key as text, as far as it can be told.
+// describe returns the triple of a key as text, as far as it can be told. Without
+// a value, as beside an annotation, that is where no term is long.
 func describe(key, value []byte) string {
+	if value == nil {
+		value = (&triple.Value{}).Append(nil)
+	}
 	if _, t, err := triple.DecodeKey(key, value); err == nil {
 		return t.String()
 	}

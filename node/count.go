@@ -58,9 +58,10 @@ func (sn *Snapshot) count(ctx context.Context, r triple.Range, pass filter, limi
 	return passed, seen, true, rows.Err()
 }
 
-// Estimate returns about how many triples match p, in far less time than a count
-// of many takes; exact tells that it is the count, as it is where few rows lie in
-// the range that answers p.
+// Estimate returns about how many triples match p, within a factor of two or so
+// (tables know their bytes, and some rows compress better than others), in far
+// less time than a count of many takes. exact tells that it is the count, as it
+// is where few rows lie in the range that answers p.
 func (sn *Snapshot) Estimate(p triple.Pattern) (n int64, exact bool, err error) {
 	scan, err := p.Scan(p.Best())
 	if err != nil {

@@ -1,6 +1,7 @@
 package node
 
 import (
+	"bytes"
 	"crypto/rand"
 	"encoding/hex"
 	"errors"
@@ -136,7 +137,7 @@ func writeFile(fs vfs.FS, path string, data []byte) error {
 	if err != nil {
 		return err
 	}
-	_, err = f.Write(data)
+	_, err = f.Write(bytes.Clone(data)) // it may change what it is given
 	if err == nil {
 		err = f.Sync()
 	}

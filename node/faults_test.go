@@ -39,7 +39,7 @@ func failAt(fs vfs.FS, n int, forever bool) (vfs.FS, *atomic.Int64) {
 // acknowledged is there after a restart.
 func TestWriteErrors(t *testing.T) {
 	for _, forever := range []bool{true, false} {
-		for stop := 0; stop < 400; stop += 13 {
+		for stop := 0; stop < 400; stop += 400 / fewer(20) {
 			fs := vfs.NewCrashableMem()
 			s := openFor(t, fs)
 			s.Close()
@@ -238,11 +238,11 @@ func TestDiskHangs(t *testing.T) {
 func TestCrashes(t *testing.T) {
 	rng := random(t)
 	fs := vfs.NewCrashableMem()
-	s, err := Open("data", Options{FS: fs, MemTableBytes: minMemTableBytes, MaxSegmentBytes: 64 << 10})
+	s, err := Open("data", Options{FS: fs, MemTableBytes: minMemTableBytes, MaxSegmentBytes: 256 << 10})
 	if err != nil {
 		t.Fatal(err)
 	}
-	const writers, crashes, batch = 4, 12, 25
+	const writers, batch = 4, 25
 	type state struct {
 		mu   sync.Mutex
 		want map[triple.Triple]bool // acknowledged: there, or not
@@ -299,7 +299,7 @@ func TestCrashes(t *testing.T) {
 			}
 		})
 	}
-	for crash := range crashes {
+	for crash := range fewer(10) {
 		target := steps.Load() + int64(rng.IntN(40))
 		eventually(t, "steps", func() bool { return steps.Load() >= target || t.Failed() })
 		// What is acknowledged now must be in the clone, unless it is being written

@@ -25,6 +25,12 @@ import (
 //     the strength of what was not written. Flushes go to memory, so that a write
 //     that they hold up comes to its end;
 //   - new files are held up a little while flushes fail.
+//
+// A marker, an empty file whose name says which manifest counts, is made after
+// the manifest and before the old marker goes; Pebble syncs the directory only
+// after both. A file system that does not keep the order of changes to a
+// directory through a crash could leave a marker without its manifest, or none,
+// so the directory is synced before each of the steps.
 type guardedFS struct {
 	vfs.FS
 	health *health
@@ -68,8 +74,19 @@ func (g guardedFS) Create(name string, category vfs.DiskWriteCategory) (vfs.File
 		g.pause()
 		return nil, err
 	}
+	if err := g.settleMarker(name); err != nil {
+		return nil, err
+	}
 	f, err := g.FS.Create(name, category)
 	return g.guard(f, name, err)
+}
+
+// settleMarker syncs the directory of a marker that is to be made or removed.
+func (g guardedFS) settleMarker(name string) error {
+	if !strings.HasPrefix(filepath.Base(name), "marker.") {
+		return nil
+	}
+	return syncDirectory(g.FS, g.PathDir(name))
 }
 
 // pause waits, until the store closes or fails.
@@ -141,6 +158,9 @@ func (g guardedFS) Link(oldname, newname string) error {
 // Remove implements [vfs.FS].
 func (g guardedFS) Remove(name string) error {
 	if err := g.health.err(); err != nil {
+		return err
+	}
+	if err := g.settleMarker(name); err != nil {
 		return err
 	}
 	return g.FS.Remove(name)

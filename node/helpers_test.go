@@ -150,6 +150,14 @@ func checked(t testing.TB, s *Store) CheckReport {
 	return report
 }
 
+// fewer returns n, or a fifth of it under the race detector.
+func fewer(n int) int {
+	if raced {
+		return (n + 4) / 5
+	}
+	return n
+}
+
 // eventually waits for a condition that a goroutine of the store brings about.
 func eventually(t testing.TB, what string, condition func() bool) {
 	t.Helper()

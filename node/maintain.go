@@ -3,6 +3,7 @@ package node
 import (
 	"bytes"
 	"fmt"
+	"sync/atomic"
 
 	"github.com/cockroachdb/pebble/v2"
 
@@ -10,17 +11,26 @@ import (
 	"github.com/trefoildb/trefoil/triple"
 )
 
-// wrote tells the maintenance of so many bytes of writes.
+// upkeep is what the maintenance of segments goes by.
+type upkeep struct {
+	wake     chan struct{} // holds a token where there may be work
+	unseen   atomic.Int64  // bytes written since the segments were measured
+	measured atomic.Int64  // bytes of all rows then, where rows are added up
+}
+
+// wrote tells the maintenance of so many bytes of writes. It measures again after
+// a quarter of a segment; where it adds up rows, also only when a sixteenth has
+// come to those there are, so that the work stays in proportion.
 func (s *Store) wrote(bytes int64) {
-	if s.metrics.unseen.Add(bytes) >= s.options.MaxSegmentBytes/4 {
+	if s.upkeep.unseen.Add(bytes) >= max(s.options.MaxSegmentBytes/4, s.upkeep.measured.Load()/16) {
 		s.kick()
 	}
 }
 
-// kick makes the maintenance look at the segments.
+// kick makes the maintenance measure the segments.
 func (s *Store) kick() {
 	select {
-	case s.wake <- struct{}{}:
+	case s.upkeep.wake <- struct{}{}:
 	default:
 	}
 }
@@ -31,12 +41,13 @@ func (s *Store) runMaintenance() {
 		select {
 		case <-s.health.closing:
 			return
-		case <-s.wake:
+		case <-s.upkeep.wake:
 		}
 		if s.health.err() != nil {
 			return
 		}
-		s.metrics.unseen.Store(0)
+		s.upkeep.unseen.Store(0)
+		s.upkeep.measured.Store(0)
 		if err := s.splitSegments(); err != nil {
 			s.options.Logger.Error("segments could not be split", "error", err)
 		}
@@ -124,6 +135,7 @@ func (s *Store) segmentBytes(lower, upper []byte) (int64, error) {
 	for valid := it.First(); valid; valid = it.Next() {
 		size += rowBytes(it)
 	}
+	s.upkeep.measured.Add(size)
 	return size, it.Error()
 }
 

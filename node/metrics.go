@@ -19,7 +19,6 @@ type metrics struct {
 	nanos    atomic.Int64
 	stalls   atomic.Int64
 	splits   atomic.Int64
-	unseen   atomic.Int64 // bytes written since the segments were looked at
 }
 
 // committed counts a group.

@@ -306,7 +306,7 @@ func walk(t *rapid.T, sn *Snapshot, o triple.Order, keys [][]byte) {
 
 // A store is what its model is, whatever is done to it, in whatever order.
 func TestModel(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	check(t, func(t *rapid.T) {
 		c := &machine{fs: vfs.NewMem(), m: model{}}
 		c.open(t)
 		defer c.close(t)
@@ -366,7 +366,7 @@ func TestModel(t *testing.T) {
 // Requests of one group are done one after the other, each upon what the ones
 // before have left.
 func TestGroup(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	check(t, func(t *rapid.T) {
 		c := &machine{fs: vfs.NewMem(), m: model{}}
 		c.open(t)
 		defer c.close(t)
@@ -419,5 +419,16 @@ func TestGroup(t *testing.T) {
 			t.Fatalf("%d triples, %d annotations, checked %d, %d, want %d, %d",
 				st.Triples, st.Annotations, report.Triples, report.Annotations, len(c.m), c.m.notes())
 		}
+	})
+}
+
+// check is [rapid.Check], once in a while under the race detector.
+func check(t *testing.T, property func(*rapid.T)) {
+	n := 0
+	rapid.Check(t, func(t *rapid.T) {
+		if n++; raced && n%10 != 1 {
+			return
+		}
+		property(t)
 	})
 }

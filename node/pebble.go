@@ -71,7 +71,9 @@ func (s *Store) events() *pebble.EventListener {
 		FlushEnd: func(info pebble.FlushInfo) {
 			if info.Err == nil {
 				s.health.recovered()
-				s.kick()
+				if s.byTables {
+					s.kick()
+				}
 			}
 		},
 		CompactionEnd: func(info pebble.CompactionInfo) {

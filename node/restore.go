@@ -59,8 +59,19 @@ func restore(ctx context.Context, fs vfs.FS, dir string, r io.Reader) (err error
 	if err := clearRestore(fs, dir, work); err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, fs.RemoveAll(work)) }()
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, clearRestore(fs, dir, work))
+		} else {
+			err = fs.RemoveAll(work)
+		}
+	}()
 	if err := fs.MkdirAll(fs.PathJoin(work, storeName), 0o755); err != nil {
+		return err
+	}
+	// What is in dir without a VERSION file is known for a restore's by the presence
+	// of work: it comes first and goes last.
+	if err := syncDirectory(fs, dir); err != nil {
 		return err
 	}
 	if err := (&unpacker{ctx: ctx, fs: fs, dir: work, in: tar.NewReader(r)}).unpack(); err != nil {
@@ -104,7 +115,13 @@ func clearRestore(fs vfs.FS, dir, work string) error {
 	if !interrupted {
 		return nil
 	}
-	return errors.Join(fs.RemoveAll(fs.PathJoin(dir, storeName)), fs.RemoveAll(work))
+	if err := fs.RemoveAll(fs.PathJoin(dir, storeName)); err != nil {
+		return err
+	}
+	if err := syncDirectory(fs, dir); err != nil {
+		return err
+	}
+	return fs.RemoveAll(work)
 }
 
 // proveOpens opens what was unpacked, and closes it.
@@ -220,7 +237,7 @@ func (u *unpacker) file(entry *tar.Header) (err error) {
 	defer func() { err = errors.Join(err, f.Close()) }()
 	sum := sha256.New()
 	in := &inputErrors{r: interruptible{ctx: u.ctx, r: u.in}}
-	n, err := io.Copy(io.MultiWriter(f, sum), in)
+	n, err := io.Copy(io.MultiWriter(sum, f), in) // f may change what it is given
 	switch {
 	case u.ctx.Err() != nil:
 		return u.ctx.Err()

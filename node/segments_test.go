@@ -17,14 +17,14 @@ func TestSplitSegments(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			o.FS = vfs.NewMem()
 			s := openMem(t, o)
-			n := 3000
+			n := fewer(3000)
 			if o.MaxSegmentBytes >= smallSegment {
-				n = 60_000
-				s.options.MaxSegmentBytes = 128 << 10 // the same code for less data
+				n = fewer(60_000)
+				s.options.MaxSegmentBytes = int64(fewer(128 << 10)) // the same code for less data
 				s.byTables = true
 			}
-			for i := 0; i < n; i += 1000 {
-				add(t, s, students(i, i+1000)...)
+			for i := 0; i < n; i += 200 {
+				add(t, s, students(i, i+200)...)
 			}
 			if err := s.db.Flush(); err != nil {
 				t.Fatal(err)

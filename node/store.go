@@ -6,10 +6,12 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	pebbleerrors "github.com/cockroachdb/errors"
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
 
@@ -39,9 +41,9 @@ type Store struct {
 	counted  counters
 
 	layout       atomic.Pointer[layout]
-	byTables     bool          // segments are measured by the bytes of tables, not by rows
-	wake         chan struct{} // tells the maintenance that there may be work
-	copies       atomic.Int64  // backups begun and tables of records written, for their names
+	byTables     bool // segments are measured by the bytes of tables, not by rows
+	upkeep       upkeep
+	copies       atomic.Int64 // backups begun and tables of records written, for their names
 	density      density
 	closeTimeout time.Duration
 	closeOnce    sync.Once
@@ -72,9 +74,9 @@ func Open(dir string, opts Options) (*Store, error) {
 		dir:          dir,
 		options:      opts,
 		health:       newHealth(opts),
-		wake:         make(chan struct{}, 1),
 		closeTimeout: defaultCloseTimeout,
 	}
+	s.upkeep.wake = make(chan struct{}, 1)
 	s.byTables = opts.MaxSegmentBytes >= smallSegment
 	s.queue.init(opts.QueueBytes)
 	s.uses.init()
@@ -153,10 +155,10 @@ func (s *Store) openDatabase() error {
 	if errors.Is(err, pebble.ErrDBNotPristine) {
 		return fmt.Errorf("%w: it holds a database and no VERSION file", ErrVersion)
 	}
-	if err == nil {
-		err = s.health.err() // of a log, which Pebble does not return
-	}
 	if err != nil {
+		return s.nameLog(err)
+	}
+	if err := s.health.err(); err != nil { // of a log, which Pebble does not return
 		return err
 	}
 	if isNew {
@@ -167,6 +169,18 @@ func (s *Store) openDatabase() error {
 		s.options.Logger.Info("made a data directory", "dir", s.dir, "uuid", s.id.String())
 	}
 	return nil
+}
+
+// nameLog adds to an error of opening the database the path of the log that is
+// at fault, which Pebble has among the details of the error.
+func (s *Store) nameLog(err error) error {
+	var log int
+	if _, at, ok := strings.Cut(pebbleerrors.FlattenDetails(err), "replaying wal "); ok {
+		if n, _ := fmt.Sscanf(at, "%d", &log); n == 1 {
+			return fmt.Errorf("%s: %w", s.path(storeName, fmt.Sprintf("%06d.log", log)), err)
+		}
+	}
+	return err
 }
 
 // readState reads the local state.
@@ -247,18 +261,30 @@ func (s *Store) close() error {
 	}
 	stopped := make(chan struct{})
 	go func() {
+		defer close(stopped)
 		s.running.Wait()
-		close(stopped)
+		s.flushLast()
 	}()
 	if !s.waitStopped(stopped) {
 		return fmt.Errorf("close store: a write does not end: %w", errors.Join(ErrUnknown, s.health.err()))
 	}
-	err := s.db.Close()
-	return wrap("close store", errors.Join(err, s.lock.Close()))
+	return wrap("close store", errors.Join(s.db.Close(), s.lock.Close()))
 }
 
-// waitStopped waits for the goroutines of the store. A write that waits for
-// flushes, which find no room on the disk, is let go by a failure.
+// flushLast writes what is in memory to tables, where the disk is well: it is in
+// the log too. The log has checksums, but what a flipped bit does to its end
+// cannot be told from a write that a crash cut off; in tables it can.
+func (s *Store) flushLast() {
+	if s.options.ReadOnly || s.health.err() != nil || s.health.retrying.Load() {
+		return
+	}
+	if err := s.db.Flush(); err != nil {
+		s.options.Logger.Error("the last flush failed; the next start reads the log", "error", err)
+	}
+}
+
+// waitStopped waits for the goroutines of the store. A write or flush that waits
+// for room on the disk is let go by a failure.
 func (s *Store) waitStopped(stopped <-chan struct{}) bool {
 	for _, wait := range []time.Duration{s.closeTimeout / 3, 2 * s.closeTimeout / 3} {
 		timer := time.NewTimer(wait)

@@ -206,7 +206,7 @@ func TestOpenRefuses(t *testing.T) {
 // An Open that is cut off at any write or sync leaves what the next one opens.
 func TestOpenInterrupted(t *testing.T) {
 	rng := random(t)
-	for stop := range 60 {
+	for stop := range fewer(60) {
 		fs := vfs.NewCrashableMem()
 		faulty, _ := failAt(fs, stop, true)
 		s, err := Open("data", Options{FS: faulty})
