@@ -173,7 +173,7 @@ func (p *treePrinter) node(n Node) {
 			for i, t := range row {
 				texts[i] = ast.TermString(t)
 			}
-			p.line("%s", strings.Join(texts, " "))
+			p.line("(%s)", strings.Join(texts, " "))
 		}
 		if len(n.Rows) > maxPrintedRows {
 			p.line("...")

@@ -8,7 +8,7 @@ import "github.com/trefoildb/trefoil/sparql/ast"
 //	Join(..., Join(a, b), ...)        Join(..., a, b, ...)
 //	Join(..., BGP(p), BGP(q), ...)    Join(..., BGP(p, q), ...)
 //	Join(a), Union(a)                 a
-//	Join(), BGP()                     Unit
+//	Join(), BGP(), VALUES () { () }   Unit
 //	Union(..., Union(a, b), ...)      Union(..., a, b, ...)
 //	Filter(a && b, P)                 Filter(a, b, P)
 //	Filter(a, Filter(b, P))           Filter(b, a, P)
@@ -21,6 +21,10 @@ func Simplify(n Node) Node {
 	switch n := n.(type) {
 	case *BGP:
 		if len(n.Patterns) == 0 {
+			return &Unit{}
+		}
+	case *Table:
+		if len(n.Slots) == 0 && len(n.Rows) == 1 {
 			return &Unit{}
 		}
 	case *Join:
@@ -78,15 +82,23 @@ func isUnit(n Node) bool {
 
 func simplifyJoin(j *Join) Node {
 	var args []Node
+	var merged *BGP // the last of args where it is one made here, which may grow
 	add := func(n Node) {
-		if bgp, ok := n.(*BGP); ok && len(args) > 0 {
-			if last, ok := args[len(args)-1].(*BGP); ok {
-				patterns := append(last.Patterns[:len(last.Patterns):len(last.Patterns)], bgp.Patterns...)
-				args[len(args)-1] = &BGP{patterns}
+		bgp, ok := n.(*BGP)
+		if !ok || len(args) == 0 {
+			args, merged = append(args, n), nil
+			return
+		}
+		if merged == nil {
+			last, ok := args[len(args)-1].(*BGP)
+			if !ok {
+				args = append(args, n)
 				return
 			}
+			merged = &BGP{append([]TriplePattern(nil), last.Patterns...)}
+			args[len(args)-1] = merged
 		}
-		args = append(args, n)
+		merged.Patterns = append(merged.Patterns, bgp.Patterns...)
 	}
 	for _, arg := range j.Args {
 		switch arg := Simplify(arg).(type) {

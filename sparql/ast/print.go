@@ -94,7 +94,7 @@ func (p *printer) prologue(base string, prefixes []Prefix) {
 
 // setBase writes BASE where it is not in force. A base is never taken back.
 func (p *printer) setBase(base string) {
-	if base != p.base {
+	if base != p.base && base != "" {
 		p.base = base
 		p.text("BASE <", base, ">\n")
 	}

@@ -344,3 +344,29 @@ func TestOptions(t *testing.T) {
 		}
 	}
 }
+
+// TestLinear has texts that take minutes where the time grows with the square of
+// the length.
+func TestLinear(t *testing.T) {
+	const n = 300_000
+	opts := Options{MaxNodes: 10 * n, MaxDepth: 10 * n}
+	for name, text := range map[string]string{
+		"words":     "ASK { FILTER(true" + strings.Repeat("-true", n) + ") }",
+		"dots":      "ASK { ?s ?p a" + strings.Repeat(".a", n) + " }",
+		"less":      "ASK { FILTER(1" + strings.Repeat("<", n) + ") }",
+		"less name": "ASK { FILTER(" + strings.Repeat("?x<?y&&", n) + "1) }",
+		"quotes":    "ASK { ?s ?p " + strings.Repeat(`'\\'`, n) + " }",
+		"long":      "ASK { ?s ?p \"\"\"" + strings.Repeat(`""\"`, n) + " }",
+		"escapes":   strings.Repeat(`\u0020`, n) + "ASK { }",
+		"comments":  strings.Repeat("#\n", n) + "ASK { }",
+		"prefixes":  strings.Repeat("PREFIX a: <a:> PREFIX b: <b:> ", n/10) + "ASK { ?s ?p a:b }",
+		"groups":    "ASK " + strings.Repeat("{", n) + strings.Repeat("}", n),
+		"binds":     "ASK { ?s ?p ?o BIND(1 AS ?x) " + strings.Repeat("VALUES ?x { 1 } ", n/10) + "}",
+		"labels":    "ASK { " + strings.Repeat("_:anon1 ?p [] . ", n/10) + "}",
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := ParseQuery(text, opts)
+			t.Log(err)
+		})
+	}
+}
