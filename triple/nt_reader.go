@@ -95,12 +95,20 @@ func (br *BlockReader) skipByteOrderMark() {
 // maxEmptyReads is how often a reader may return neither bytes nor an error.
 const maxEmptyReads = 100
 
+// largeBuffer is from which size on the buffer grows in great steps: room that
+// is not yet written to takes no memory, but each buffer that was outgrown does
+// until the collector comes round.
+const largeBuffer = 4 << 20
+
 // fill reads until buf holds more than want bytes or the document ends.
 func (br *BlockReader) fill(want int) {
 	empty := 0
 	for len(br.buf) <= want && !br.done {
 		if len(br.buf) == cap(br.buf) {
 			size := max(min(2*cap(br.buf), want+want/8), len(br.buf)+32<<10)
+			if size > largeBuffer {
+				size = max(size, min(16*size, br.opts.MaxLine+br.opts.MaxLine/8))
+			}
 			br.buf = append(make([]byte, 0, size), br.buf...)
 		}
 		n, err := br.r.Read(br.buf[len(br.buf):cap(br.buf)])
