@@ -9,6 +9,7 @@
 //	store/    the Pebble database
 //	loads/    files of bulk loads, each load in a directory of its own
 //	tmp/      checkpoints being made; emptied when the store is opened
+//	restore.partial/  left by an interrupted Restore: Open refuses it, Restore clears it
 //
 // VERSION is written and synced before anything enters the database, and never
 // changed afterwards:
