@@ -100,8 +100,10 @@ func (f *feeder) feedBlocks(ctx context.Context, r io.Reader, quads bool, send f
 			return err
 		}
 		u := unit{source: f.source, number: number, prefix: f.prefix, block: b, last: err == io.EOF}
-		u.offset, u.line = blocks.Position()
-		u.bytes, at = u.offset-at, u.offset
+		if b == nil || !b.Oversized() || f.options.KeepGoing { // else the load ends here
+			u.offset, u.line = blocks.Position()
+			u.bytes, at = u.offset-at, u.offset
+		}
 		if err := send(u); err != nil || u.last {
 			return err
 		}

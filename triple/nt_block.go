@@ -130,6 +130,10 @@ func (b *Block) nextTriple(st *RawStatement, t *Triple, scratch []byte) (bool, [
 	return true, scratch, nil
 }
 
+// Oversized tells whether the block holds but the beginning of a statement that
+// is longer than MaxLine: [Block.Next] rejects it.
+func (b *Block) Oversized() bool { return b.oversized != nil }
+
 // Rejected returns the text of the statement that was rejected last, without
 // its line end; of one that is longer than the limit of a line only the first
 // 64 KiB. It aliases the block.

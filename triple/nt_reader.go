@@ -32,13 +32,14 @@ type ScanOptions struct {
 // the options only, and what the blocks hold, errors and all, does not depend on
 // the cuts. Memory stays within about twice MaxLine.
 type BlockReader struct {
-	r      io.Reader
-	opts   ScanOptions
-	buf    []byte // unread text; begins at a line where a statement may begin
-	line   int    // of buf[0]
-	offset int64  // of buf[0]
-	done   bool   // the document's end or its reader's error is reached
-	err    error  // the reader's error, returned after the text before it
+	r       io.Reader
+	opts    ScanOptions
+	buf     []byte // unread text; begins at a line where a statement may begin
+	line    int    // of buf[0]
+	offset  int64  // of buf[0]
+	done    bool   // the document's end or its reader's error is reached
+	err     error  // the reader's error, returned after the text before it
+	pending bool   // the rest of an oversized statement is still to be skipped
 }
 
 // NewBlockReader returns a reader of the blocks of r.
@@ -54,13 +55,26 @@ func NewBlockReader(r io.Reader, opts ScanOptions) *BlockReader {
 }
 
 // Position returns where the next block begins: its offset in the document in
-// bytes and its line, from 1.
-func (br *BlockReader) Position() (offset int64, line int) { return br.offset, br.line }
+// bytes and its line, from 1. Behind an oversized block it reads to there first.
+func (br *BlockReader) Position() (offset int64, line int) {
+	br.skipPending()
+	return br.offset, br.line
+}
+
+// skipPending skips the rest of an oversized statement: not before it is asked
+// for what follows, so that a line without an end is told at once.
+func (br *BlockReader) skipPending() {
+	if br.pending {
+		br.pending = false
+		br.skipStatement()
+	}
+}
 
 // Next returns the next block, whose Data the caller owns. At the end it
 // returns io.EOF; an error of the document's reader is returned after all whole
 // lines before it.
 func (br *BlockReader) Next() (*Block, error) {
+	br.skipPending()
 	if br.offset == 0 {
 		br.skipByteOrderMark()
 	}
@@ -179,7 +193,7 @@ func (br *BlockReader) cut(n int) *Block {
 }
 
 // oversized returns a block that stands for the rejected statement that the
-// window begins with and does not hold whole, and skips the statement's rest.
+// window begins with and does not hold whole.
 func (br *BlockReader) oversized(window []byte) *Block {
 	text := newBlock(window, br.line, br.offset, br.opts)
 	var st RawStatement
@@ -187,7 +201,7 @@ func (br *BlockReader) oversized(window []byte) *Block {
 	_, _, err := text.nextTriple(&st, &t, nil)
 	b := newBlock(bytes.Clone(text.rejected), br.line, br.offset, br.opts)
 	b.oversized = err
-	br.skipStatement()
+	br.pending = true
 	return b
 }
 

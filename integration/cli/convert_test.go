@@ -150,9 +150,9 @@ func compress(t *testing.T, path, tool string) []byte {
 
 // One line without an end must not take memory without an end.
 func TestConvertHugeLine(t *testing.T) {
-	line := &endless{unit: []byte("aaaaaaaaaaaaaaaa"), left: 1 << 30}
-	trefoilLimited(t, 600<<20, line, "convert", "--from", "nt", "-").mustCode(t, failed)
-	trefoilLimited(t, 200<<20, line, "convert", "--from", "ttl", "--max-line", "1MiB", "-").mustCode(t, failed)
+	line := func() *endless { return &endless{unit: []byte("aaaaaaaaaaaaaaaa"), left: 1 << 30} }
+	trefoilLimited(t, 600<<20, line(), "convert", "--from", "nt", "-").mustCode(t, failed)
+	trefoilLimited(t, 200<<20, line(), "convert", "--from", "ttl", "--max-line", "1MiB", "-").mustCode(t, failed)
 }
 
 func TestConvertSameGraphInAllSyntaxes(t *testing.T) {

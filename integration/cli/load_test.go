@@ -164,9 +164,9 @@ func TestLoadAbuse(t *testing.T) {
 // A line without an end is refused at the cap, in flat memory.
 func TestLoadHugeLine(t *testing.T) {
 	data := filepath.Join(t.TempDir(), "store")
-	line := &endless{unit: []byte("aaaaaaaaaaaaaaaa"), left: 1 << 30}
-	trefoilLimited(t, 512<<20, line, "load", "--data", data, "--from", "nt", "-").mustCode(t, failed)
-	trefoilLimited(t, (64+128)<<20, line, "load", "--data", data, "--from", "nt", "--memory", "64MiB", "--max-line", "1MiB", "-").mustCode(t, failed)
+	line := func() *endless { return &endless{unit: []byte("aaaaaaaaaaaaaaaa"), left: 1 << 30} }
+	trefoilLimited(t, 512<<20, line(), "load", "--data", data, "--from", "nt", "-").mustCode(t, failed)
+	trefoilLimited(t, (64+128)<<20, line(), "load", "--data", data, "--from", "nt", "--memory", "64MiB", "--max-line", "1MiB", "-").mustCode(t, failed)
 }
 
 // Ctrl-C stops a load and changes nothing; --resume completes it.
