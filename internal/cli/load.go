@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"runtime/debug"
 	"slices"
 	"strings"
 
@@ -92,6 +93,11 @@ func (c *loadCmd) load(e *env, sources []input.Source) (summary rdfload.Summary,
 	if err := opts.Validate(); err != nil {
 		return summary, usageError{err}
 	}
+	if c.Memory > 0 {
+		// What a load holds is outside the collector's heap: this bounds what the
+		// collector lets pile up beside it.
+		debug.SetMemoryLimit(collectorFloor + int64(c.Memory)/8)
+	}
 	// The budget is the load's: little of it goes to the store's cache.
 	store, err := node.Open(c.Data, node.Options{CacheBytes: 16 << 20, MemTableBytes: 8 << 20, Version: thisVersion().Version})
 	if err != nil {
@@ -109,6 +115,10 @@ func (c *loadCmd) load(e *env, sources []input.Source) (summary rdfload.Summary,
 	return summary, err
 }
 
+// collectorFloor is the least memory that the collector's heap is given beside a
+// load of a set budget.
+const collectorFloor = 64 << 20
+
 // withRejects calls do with the file of --rejects, or nil.
 func (c *loadCmd) withRejects(do func(io.Writer) error) error {
 	if c.Rejects == "" {
@@ -125,7 +135,7 @@ func (c *loadCmd) withRejects(do func(io.Writer) error) error {
 func toLoad(e *env, sources []input.Source) []rdfload.Source {
 	var list []rdfload.Source
 	for _, s := range sources {
-		list = append(list, rdfload.Source{Name: s.Name, Size: s.Size, ModTime: s.ModTime,
+		list = append(list, rdfload.Source{Name: s.Name, Path: s.Path, Size: s.Size, ModTime: s.ModTime,
 			Open: func() (*input.Reader, error) { return e.open(s) }})
 	}
 	return list
@@ -134,15 +144,18 @@ func toLoad(e *env, sources []input.Source) []rdfload.Source {
 // explain adds what the store holds after a load that stopped, and what to do.
 func (c *loadCmd) explain(err error, sources []input.Source) error {
 	const unchanged = "Nothing of this load is in the store. "
-	resume := "To go on where it stopped: the same command with --resume."
-	if slices.ContainsFunc(sources, input.Source.IsStdin) {
+	resume := "Load it again."
+	switch {
+	case errors.Is(err, rdfload.ErrKept):
+		resume = "" // the error says how to go on
+	case slices.ContainsFunc(sources, input.Source.IsStdin):
 		resume = "Standard input cannot be resumed: load it again."
 	}
 	switch {
 	case errors.Is(err, context.Canceled):
-		return hinted{err, unchanged + resume}
+		return hinted{err, strings.TrimSpace(unchanged + resume)}
 	case errors.Is(err, node.ErrDiskFull):
-		return hinted{err, unchanged + "Make room first. " + resume}
+		return hinted{err, strings.TrimSpace(unchanged + "Make room first. " + resume)}
 	case errors.Is(err, rdfload.ErrRejected) && !c.KeepGoing:
 		return hinted{err, unchanged + "--keep-going loads the rest, --rejects F writes down what it leaves out."}
 	case errors.Is(err, rdfload.ErrChanged):
