@@ -115,7 +115,7 @@ func cutTerm(text string) (t Term, rest string, err error) {
 		t = NewTyped(word, datatype)
 		return t, rest, t.Check()
 	}
-	return t, "", fmt.Errorf("%w: %q is neither <IRI>, _:label, \"literal\", a number, true, false, nor a name with xsd:, rdf: or rdfs:", ErrBadTerm, clip(word))
+	return t, "", fmt.Errorf("%w: %q is neither <IRI>, _:label, \"literal\", a number, true, false, nor a name with the prefix xsd, rdf or rdfs", ErrBadTerm, clip(word))
 }
 
 // cutWord cuts a number or name from non-empty text. A "." that ends it ends a
