@@ -1,0 +1,101 @@
+package exec
+
+import (
+	"unsafe"
+
+	"github.com/trefoildb/trefoil/triple"
+)
+
+// Sizes of batches. Rows of many variables make smaller ones.
+const (
+	batchRows  = 1024
+	batchCells = 256 << 10
+)
+
+// batch is rows of one width. Invariant: len(cells) == n*width, len(ord) == n.
+type batch struct {
+	width, n int
+	cells    []string
+	ord      []int32 // which row of the [feed] each row came from
+}
+
+func newBatch(width int) *batch { return &batch{width: width} }
+
+func (b *batch) row(i int) []string { return b.cells[i*b.width : (i+1)*b.width : (i+1)*b.width] }
+
+func (b *batch) clear() { b.n, b.cells, b.ord = 0, b.cells[:0], b.ord[:0] }
+
+func (b *batch) full() bool { return b.n >= batchRows || b.n*b.width >= batchCells }
+
+// add appends a copy of a row and returns it, valid until the next add.
+func (b *batch) add(row []string, ord int32) []string {
+	b.cells = append(b.cells, row...)
+	b.ord = append(b.ord, ord)
+	b.n++
+	return b.row(b.n - 1)
+}
+
+// drop takes back the last row.
+func (b *batch) drop() {
+	b.n--
+	b.cells, b.ord = b.cells[:b.n*b.width], b.ord[:b.n]
+}
+
+// truncate keeps the first n rows.
+func (b *batch) truncate(n int) {
+	if n < b.n {
+		b.n, b.cells, b.ord = n, b.cells[:n*b.width], b.ord[:n]
+	}
+}
+
+// arena holds bindings in chunks that are filled once and never written again.
+type arena struct{ chunk []byte }
+
+const (
+	firstChunk = 1 << 10
+	chunkBytes = 64 << 10
+)
+
+// keep returns a copy of b.
+func (a *arena) keep(b []byte) string {
+	if len(b) > cap(a.chunk)-len(a.chunk) {
+		if len(b) > chunkBytes/8 {
+			return string(b)
+		}
+		a.chunk = make([]byte, 0, min(max(2*cap(a.chunk), firstChunk), chunkBytes))
+		if len(b) > cap(a.chunk) {
+			a.chunk = make([]byte, 0, chunkBytes)
+		}
+	}
+	start := len(a.chunk)
+	a.chunk = append(a.chunk, b...)
+	return unsafe.String(unsafe.SliceData(a.chunk[start:]), len(b))
+}
+
+// bytesOf returns the bytes of a binding, which are not to be written to.
+func bytesOf(s string) []byte { return unsafe.Slice(unsafe.StringData(s), len(s)) }
+
+// shortest is the size up to which a whole written term is surely its own form
+// in keys.
+const shortest = 1024
+
+// appendKeyForm appends the form that a binding has in keys.
+func appendKeyForm(dst []byte, binding string) []byte {
+	if len(binding) <= shortest {
+		return append(dst, binding...)
+	}
+	t, err := triple.DecodeTerm(bytesOf(binding))
+	if err != nil {
+		return append(dst, binding...)
+	}
+	dst, _ = triple.AppendTerm(dst, t)
+	return dst
+}
+
+// encode returns the binding of a term, "" of the zero Term.
+func encode(t triple.Term) string {
+	if t.IsZero() {
+		return ""
+	}
+	return string(triple.AppendWholeTerm(nil, t))
+}

@@ -1,0 +1,119 @@
+package sparql
+
+import (
+	"context"
+
+	"github.com/trefoildb/trefoil/sparql/algebra"
+	"github.com/trefoildb/trefoil/sparql/ast"
+	"github.com/trefoildb/trefoil/sparql/exec"
+	"github.com/trefoildb/trefoil/sparql/parser"
+)
+
+// Errors of queries; test with [errors.Is].
+var (
+	// ErrMemory: the query needs more than its memory. The message names the
+	// operator and the limit.
+	ErrMemory = exec.ErrMemory
+	// ErrTooDeep: patterns nest deeper than operators may.
+	ErrTooDeep = exec.ErrTooDeep
+	// ErrService: a SERVICE without SILENT.
+	ErrService = exec.ErrService
+)
+
+// Options say how queries are executed. The zero value is usable.
+type Options struct {
+	// Parser says how a text is read.
+	Parser parser.Options
+	exec.Options
+}
+
+// Validate returns nil where the options can be used.
+func (o Options) Validate() error {
+	if err := o.Parser.Validate(); err != nil {
+		return err
+	}
+	return o.Options.Validate()
+}
+
+// Prepared is a query that was parsed and translated. It may be run any number of
+// times, and from several goroutines.
+type Prepared struct {
+	query *algebra.Query
+	opts  Options
+}
+
+// Prepare parses and translates a query. An error of the text is a
+// *[triple.SyntaxError].
+func Prepare(text string, opts Options) (*Prepared, error) {
+	if err := opts.Validate(); err != nil {
+		return nil, err
+	}
+	q, err := parser.ParseQuery(text, opts.Parser)
+	if err != nil {
+		return nil, err
+	}
+	return PrepareTree(q, opts)
+}
+
+// PrepareTree translates a syntax tree, which stays as it is.
+func PrepareTree(q *ast.Query, opts Options) (*Prepared, error) {
+	if err := opts.Validate(); err != nil {
+		return nil, err
+	}
+	query := algebra.Translate(q)
+	query.Body = query.Body.Simplify()
+	return &Prepared{query: query, opts: opts}, nil
+}
+
+// Query prepares a query and runs it.
+func Query(ctx context.Context, src Source, text string, opts Options) (*Result, error) {
+	p, err := Prepare(text, opts)
+	if err != nil {
+		return nil, err
+	}
+	return p.Run(ctx, src)
+}
+
+// Form returns the form of the query.
+func (p *Prepared) Form() ast.Form { return p.query.Form }
+
+// Explain returns the plan of the query over a source, which is not run.
+func (p *Prepared) Explain(ctx context.Context, src Source) (*exec.Plan, error) {
+	run, err := p.start(ctx, src)
+	if err != nil {
+		return nil, err
+	}
+	run.Close()
+	return run.Plan, nil
+}
+
+// Run begins to execute the query over a source. The result is to be closed; it
+// ends with the context.
+func (p *Prepared) Run(ctx context.Context, src Source) (*Result, error) {
+	run, err := p.start(ctx, src)
+	if err != nil {
+		return nil, err
+	}
+	r := &Result{Form: p.query.Form, ctx: ctx, src: src, query: p.query, run: run}
+	if r.Form == ast.Select {
+		for _, column := range p.query.Columns {
+			r.Vars = append(r.Vars, column.Name)
+		}
+	}
+	return r, nil
+}
+
+func (p *Prepared) start(ctx context.Context, src Source) (*exec.Run, error) {
+	opts := p.opts.Options
+	dataset := exec.Dataset{Default: opts.DefaultGraphs, Named: opts.NamedGraphs}
+	if len(dataset.Default) == 0 && len(dataset.Named) == 0 {
+		for _, clause := range p.query.Dataset {
+			if clause.Named {
+				dataset.Named = append(dataset.Named, clause.IRI)
+			} else {
+				dataset.Default = append(dataset.Default, clause.IRI)
+			}
+		}
+	}
+	return exec.Start(ctx, src, &p.query.Body, dataset, opts)
+}
