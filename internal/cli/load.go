@@ -147,15 +147,15 @@ func (c *loadCmd) explain(err error, sources []input.Source) error {
 	resume := "Load it again."
 	switch {
 	case errors.Is(err, rdfload.ErrKept):
-		resume = "" // the error says how to go on
+		resume = "To go on where it stopped: the same command with --resume."
 	case slices.ContainsFunc(sources, input.Source.IsStdin):
 		resume = "Standard input cannot be resumed: load it again."
 	}
 	switch {
 	case errors.Is(err, context.Canceled):
-		return hinted{err, strings.TrimSpace(unchanged + resume)}
+		return hinted{err, unchanged + resume}
 	case errors.Is(err, node.ErrDiskFull):
-		return hinted{err, strings.TrimSpace(unchanged + "Make room first. " + resume)}
+		return hinted{err, unchanged + "Make room first. " + resume}
 	case errors.Is(err, rdfload.ErrRejected) && !c.KeepGoing:
 		return hinted{err, unchanged + "--keep-going loads the rest, --rejects F writes down what it leaves out."}
 	case errors.Is(err, rdfload.ErrChanged):
