@@ -126,7 +126,7 @@ func scanBlankLabel(s string) int {
 			continue
 		}
 		r, size := utf8.DecodeRuneInString(s[i:])
-		if size == 1 || !isPNCharsBase(r) && (i == 0 || !isPNCharsRest(r)) {
+		if size == 1 || !IsNameStart(r) && (i == 0 || !IsNamePart(r)) {
 			return end
 		}
 		i += size
@@ -135,8 +135,9 @@ func scanBlankLabel(s string) int {
 	return end
 }
 
-// isPNCharsBase tells whether a rune above ASCII is in PN_CHARS_BASE.
-func isPNCharsBase(r rune) bool {
+// IsNameStart tells whether a rune above ASCII may start a name: PN_CHARS_BASE of
+// Turtle, N-Triples and SPARQL, NameStartChar of XML 1.0 (fifth edition).
+func IsNameStart(r rune) bool {
 	switch {
 	case r < 0xC0:
 		return false
@@ -162,9 +163,10 @@ func isPNCharsBase(r rune) bool {
 	return r >= 0x10000 && r <= 0xEFFFF
 }
 
-// isPNCharsRest tells whether a rune above ASCII is in PN_CHARS but not in PN_CHARS_BASE.
-func isPNCharsRest(r rune) bool {
-	return r == 0xB7 || r >= 0x300 && r <= 0x36F || r == 0x203F || r == 0x2040
+// IsNamePart tells whether a rune above ASCII may stand in a name: PN_CHARS, and
+// NameChar of XML.
+func IsNamePart(r rune) bool {
+	return IsNameStart(r) || r == 0xB7 || r >= 0x300 && r <= 0x36F || r == 0x203F || r == 0x2040
 }
 
 // scanLangTag returns the length of the longest language tag (LANGTAG without

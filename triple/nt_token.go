@@ -248,7 +248,7 @@ func decodeEscapedIRI(inner, scratch []byte) (string, []byte, *tokenError) {
 	for i := 0; i < len(inner); {
 		c := inner[i]
 		if c == '\\' {
-			r, size := decodeUnicodeEscape(inner[i:])
+			r, size := UnicodeEscape(inner[i:])
 			if size == 0 {
 				return "", scratch, tokenErrorf(1+i, "bad escape in an IRI: expected %s", unicodeEscape)
 			}
@@ -275,19 +275,19 @@ func decodeEscapedIRI(inner, scratch []byte) (string, []byte, *tokenError) {
 	return view(iri), scratch, nil
 }
 
-// decodeUnicodeEscape reads \uXXXX or \UXXXXXXXX at the start of b; size is 0
-// where it is malformed or names no Unicode scalar value.
-func decodeUnicodeEscape(b []byte) (r rune, size int) {
+// UnicodeEscape reads the UCHAR, \uXXXX or \UXXXXXXXX, at the start of text; size
+// is 0 where there is none or it names no Unicode scalar value.
+func UnicodeEscape[T string | []byte](text T) (r rune, size int) {
 	digits := 4
-	if len(b) > 1 && b[1] == 'U' {
+	if len(text) > 1 && text[1] == 'U' {
 		digits = 8
-	} else if len(b) < 2 || b[1] != 'u' {
+	} else if len(text) < 2 || text[1] != 'u' {
 		return 0, 0
 	}
-	if len(b) < 2+digits {
+	if len(text) < 2+digits {
 		return 0, 0
 	}
-	for _, c := range b[2 : 2+digits] {
+	for _, c := range []byte(text[2 : 2+digits]) {
 		switch {
 		case c >= '0' && c <= '9':
 			c -= '0'
@@ -355,7 +355,7 @@ func decodeString(inner, scratch []byte) (string, []byte, *tokenError) {
 			scratch = append(scratch, c)
 			at += 2
 		} else {
-			r, size := decodeUnicodeEscape(inner[at:])
+			r, size := UnicodeEscape(inner[at:])
 			if size == 0 {
 				return "", scratch, tokenErrorf(1+at, `bad escape in a literal: expected \t \b \n \r \f \" \' \\, %s`, unicodeEscape)
 			}

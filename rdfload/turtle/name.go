@@ -3,7 +3,6 @@ package turtle
 import (
 	"unicode/utf8"
 
-	"github.com/trefoildb/trefoil/rdfload/syntax/ncname"
 	"github.com/trefoildb/trefoil/triple"
 )
 
@@ -50,7 +49,7 @@ func (p *parser) nameLen(n int) (int, error) {
 			if err != nil {
 				return 0, err
 			}
-			if size == 0 || !ncname.IsPart(r) {
+			if size == 0 || !triple.IsNamePart(r) {
 				return end - start, nil
 			}
 			n += size
@@ -69,7 +68,7 @@ func (p *parser) prefixLen() (int, error) {
 	}
 	if c >= utf8.RuneSelf {
 		r, _, err := p.rune(0)
-		if err != nil || !ncname.IsStart(r) {
+		if err != nil || !triple.IsNameStart(r) {
 			return 0, err
 		}
 	} else if ascii[c]&cLetter == 0 {
@@ -190,7 +189,7 @@ func (p *parser) localLen(n int) (size int, escaped bool, err error) {
 			if err != nil {
 				return 0, false, err
 			}
-			if size == 0 || !ncname.IsPart(r) || n == start && !ncname.IsStart(r) {
+			if size == 0 || !triple.IsNamePart(r) || n == start && !triple.IsNameStart(r) {
 				return end - start, escaped, nil
 			}
 			n += size
@@ -213,7 +212,7 @@ func (p *parser) blankLabel() (triple.Term, error) {
 		if err != nil {
 			return triple.Term{}, err
 		}
-		ok = ncname.IsStart(r)
+		ok = triple.IsNameStart(r)
 	}
 	if !ok {
 		return triple.Term{}, p.fail(2, "expected a letter, a digit or '_' to start a blank node label")

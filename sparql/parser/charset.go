@@ -1,6 +1,10 @@
 package parser
 
-import "unicode/utf8"
+import (
+	"unicode/utf8"
+
+	"github.com/trefoildb/trefoil/triple"
+)
 
 // Classes of ASCII bytes, as bits of ascii. Names are those of the grammar.
 const (
@@ -46,38 +50,6 @@ var ascii = func() (table [256]uint8) {
 	return table
 }()
 
-// isNameStart tells whether a rune above ASCII is in PN_CHARS_BASE.
-func isNameStart(r rune) bool {
-	switch {
-	case r < 0xC0:
-		return false
-	case r <= 0x2FF:
-		return r != 0xD7 && r != 0xF7
-	case r < 0x370:
-		return false
-	case r <= 0x1FFF:
-		return r != 0x37E
-	case r <= 0x200D:
-		return r >= 0x200C
-	case r <= 0x218F:
-		return r >= 0x2070
-	case r <= 0x2FEF:
-		return r >= 0x2C00
-	case r <= 0xD7FF:
-		return r >= 0x3001
-	case r <= 0xFDCF:
-		return r >= 0xF900
-	case r <= 0xFFFD:
-		return r >= 0xFDF0
-	}
-	return r >= 0x10000 && r <= 0xEFFFF
-}
-
-// isNamePart tells whether a rune above ASCII is in PN_CHARS.
-func isNamePart(r rune) bool {
-	return isNameStart(r) || r == 0xB7 || r >= 0x300 && r <= 0x36F || r == 0x203F || r == 0x2040
-}
-
 // nameLen returns the length of the run of PN_CHARS and '.' at the start of s,
 // without the dots at its end.
 func nameLen(s string) int {
@@ -92,7 +64,7 @@ func nameLen(s string) int {
 			i++
 		case c >= utf8.RuneSelf:
 			r, size := utf8.DecodeRuneInString(s[i:])
-			if !isNamePart(r) {
+			if !triple.IsNamePart(r) {
 				return end
 			}
 			i += size
@@ -111,7 +83,7 @@ func prefixLen(s string) (n, word int) {
 		return 0, 0
 	}
 	if s[0] >= utf8.RuneSelf {
-		if r, _ := utf8.DecodeRuneInString(s); !isNameStart(r) {
+		if r, _ := utf8.DecodeRuneInString(s); !triple.IsNameStart(r) {
 			return 0, 0
 		}
 	} else if ascii[s[0]]&cLetter == 0 {
@@ -136,7 +108,7 @@ func varLen(s string) int {
 			continue
 		}
 		r, size := utf8.DecodeRuneInString(s[i:])
-		if !isNameStart(r) && (i == 0 || !isNamePart(r)) {
+		if !triple.IsNameStart(r) && (i == 0 || !triple.IsNamePart(r)) {
 			break
 		}
 		i += size

@@ -2,7 +2,8 @@ package parser
 
 import (
 	"strings"
-	"unicode/utf8"
+
+	"github.com/trefoildb/trefoil/triple"
 )
 
 // escape is where a codepoint escape of the text stands in the decoded text.
@@ -30,7 +31,7 @@ func unescape(text string) (decoded string, escapes []escape, bad int) {
 		}
 		switch next {
 		case 'u', 'U':
-			r, size := decodeEscape(text[at:])
+			r, size := triple.UnicodeEscape(text[at:])
 			if size == 0 {
 				return "", nil, at
 			}
@@ -55,36 +56,4 @@ func unescape(text string) (decoded string, escapes []escape, bad int) {
 	}
 	b.WriteString(text[done:])
 	return b.String(), escapes, -1
-}
-
-// decodeEscape reads the codepoint escape at the start of s; size is 0 where it
-// is malformed or names no Unicode scalar value.
-func decodeEscape(s string) (r rune, size int) {
-	size = 6
-	if s[1] == 'U' {
-		size = 10
-	}
-	if len(s) < size {
-		return 0, 0
-	}
-	for _, c := range []byte(s[2:size]) {
-		switch {
-		case c >= '0' && c <= '9':
-			c -= '0'
-		case c >= 'a' && c <= 'f':
-			c -= 'a' - 10
-		case c >= 'A' && c <= 'F':
-			c -= 'A' - 10
-		default:
-			return 0, 0
-		}
-		if r >= 1<<24 {
-			return 0, 0
-		}
-		r = r<<4 | rune(c)
-	}
-	if !utf8.ValidRune(r) {
-		return 0, 0
-	}
-	return r, size
 }

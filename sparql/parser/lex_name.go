@@ -94,7 +94,7 @@ func localLen(s string) (size int, escaped bool, bad int) {
 			end = i
 		case c >= utf8.RuneSelf:
 			r, n := utf8.DecodeRuneInString(s[i:])
-			if !isNamePart(r) || i == 0 && !isNameStart(r) {
+			if !triple.IsNamePart(r) || i == 0 && !triple.IsNameStart(r) {
 				return end, escaped, -1
 			}
 			i += n
@@ -110,7 +110,7 @@ func localLen(s string) (size int, escaped bool, bad int) {
 func (lx *lexer) blank(t *token) *triple.SyntaxError {
 	rest := lx.text[lx.at+2:]
 	r, _ := utf8.DecodeRuneInString(rest)
-	ok := rest != "" && (r < utf8.RuneSelf && r != '-' && ascii[r]&cName != 0 || r >= utf8.RuneSelf && isNameStart(r))
+	ok := rest != "" && (r < utf8.RuneSelf && r != '-' && ascii[r]&cName != 0 || r >= utf8.RuneSelf && triple.IsNameStart(r))
 	if !ok {
 		return lx.errorf(t.pos, "expected a letter, a digit or '_' after '_:'")
 	}
