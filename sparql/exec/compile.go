@@ -34,6 +34,7 @@ type compiler struct {
 	// them wherever they stand.
 	substitute bool
 
+	known map[algebra.Node]known // of the whole query
 	spans map[int]restriction
 	top   int64 // of the next OrderBy below: rows that are needed of it; negative for all
 	want  *sequence
@@ -173,6 +174,20 @@ func (c *compiler) compile(n algebra.Node, in stream, g graphs, depth int) (stre
 	return stream{}, fmt.Errorf("no operator for %T", n)
 }
 
+// known is what [algebra.Vars] said of a node.
+type known struct{ certain, possible algebra.Set }
+
+// vars is [algebra.Vars], remembered: deep trees ask for the same nodes again
+// and again.
+func (c *compiler) vars(n algebra.Node) (certain, possible algebra.Set) {
+	k, ok := c.known[n]
+	if !ok {
+		k.certain, k.possible = algebra.Vars(n)
+		c.known[n] = k
+	}
+	return k.certain, k.possible
+}
+
 // structural tells whether n may start from rows at all, whatever it sees.
 func structural(n algebra.Node) bool {
 	switch n := n.(type) {
@@ -214,14 +229,14 @@ func (c *compiler) lateral(n algebra.Node, outer algebra.Set) bool {
 	}
 	switch n := n.(type) {
 	case *algebra.Filter:
-		certain, _ := algebra.Vars(n.Input)
+		certain, _ := c.vars(n.Input)
 		return !sees(certain, n.Conds...)
 	case *algebra.Extend:
-		certain, _ := algebra.Vars(n.Input)
+		certain, _ := c.vars(n.Input)
 		return !outer.Has(n.Slot) && !sees(certain, n.Expr)
 	case *algebra.LeftJoin:
-		left, _ := algebra.Vars(n.Left)
-		right, possible := algebra.Vars(n.Right)
+		left, _ := c.vars(n.Left)
+		right, possible := c.vars(n.Right)
 		for _, slot := range possible.Slots() {
 			if outer.Has(slot) && !left.Has(slot) {
 				return false
@@ -324,7 +339,7 @@ func (c *compiler) table(n *algebra.Table, in stream) (stream, error) {
 		}
 		v.rows = append(v.rows, row)
 	}
-	certain, possible := algebra.Vars(n)
+	certain, possible := c.vars(n)
 	in.certain, in.possible = union(in.certain, certain), union(in.possible, possible)
 	in.rows *= float64(max(1, len(n.Rows)))
 	return c.traced(in, v, "values", fmt.Sprintf("%d rows", len(n.Rows)), in.plan), nil
@@ -586,7 +601,7 @@ func (c *compiler) group(n *algebra.Group, in stream, g graphs, depth int) (stre
 	if err != nil {
 		return in, err
 	}
-	_, possible := algebra.Vars(n.Input)
+	_, possible := c.vars(n.Input)
 	var visible []int
 	for _, slot := range possible.Slots() {
 		if name := c.body.Scope.Name(slot); !strings.HasPrefix(name, ".") && !strings.HasPrefix(name, "_:") {
@@ -628,7 +643,7 @@ func (c *compiler) group(n *algebra.Group, in stream, g graphs, depth int) (stre
 		return in, err
 	}
 	op.env = env
-	certain, vars := algebra.Vars(n)
+	certain, vars := c.vars(n)
 	result.certain, result.possible = union(result.certain, certain), union(result.possible, vars)
 	return c.traced(result, op, "group", strings.Join(keys, ", "), append([]*Plan{out.plan}, plans...)...), nil
 }

@@ -224,6 +224,9 @@ func without(list []int, x int) []int {
 // each row, and fits.
 func (c *compiler) hashes(one *candidate, in stream, fan float64) bool {
 	const lookUps, scanned, rowBytes = 2000, 20, 256
+	if c.want != nil && c.want.got {
+		return false // few rows are wanted
+	}
 	return c.feed == nil && one.pat.order == 0 && in.rows >= lookUps && one.base <= scanned*in.rows &&
 		one.vars.Intersect(in.certain).Len() > 0 && one.base*rowBytes < float64(c.query.account.limit/4)
 }

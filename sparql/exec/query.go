@@ -106,7 +106,7 @@ func Start(ctx context.Context, src Source, body *algebra.Body, dataset Dataset,
 	if opts.Uint64 != nil {
 		q.blanks.prefix = fmt.Sprintf("q%016xx", opts.Uint64())
 	}
-	c := &compiler{query: q, body: body, dataset: dataset, top: -1}
+	c := &compiler{query: q, body: body, dataset: dataset, known: map[algebra.Node]known{}, top: -1}
 	s, err := c.compile(body.Root, c.begin(), c.defaultGraphs(), 0)
 	if err != nil {
 		return nil, err

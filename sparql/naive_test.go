@@ -1,0 +1,238 @@
+package sparql_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/trefoildb/trefoil/sparql"
+	"github.com/trefoildb/trefoil/sparql/algebra"
+	"github.com/trefoildb/trefoil/sparql/ast"
+	"github.com/trefoildb/trefoil/sparql/exec/memsource"
+	"github.com/trefoildb/trefoil/sparql/expr"
+	"github.com/trefoildb/trefoil/sparql/parser"
+	"github.com/trefoildb/trefoil/triple"
+)
+
+// naive evaluates algebra by the letter of section 18.5, on all of its operands.
+type naive struct {
+	graph []triple.Triple
+	width int
+}
+
+func (n naive) eval(node algebra.Node) []expr.Terms {
+	switch node := node.(type) {
+	case *algebra.Unit:
+		return []expr.Terms{make(expr.Terms, n.width)}
+	case *algebra.BGP:
+		out := []expr.Terms{make(expr.Terms, n.width)}
+		for _, p := range node.Patterns {
+			out = join(out, n.pattern(p))
+		}
+		return out
+	case *algebra.Join:
+		out := []expr.Terms{make(expr.Terms, n.width)}
+		for _, arg := range node.Args {
+			out = join(out, n.eval(arg))
+		}
+		return out
+	case *algebra.Union:
+		var out []expr.Terms
+		for _, arg := range node.Args {
+			out = append(out, n.eval(arg)...)
+		}
+		return out
+	case *algebra.Filter:
+		return holding(n.eval(node.Input), node.Conds)
+	case *algebra.LeftJoin:
+		right := n.eval(node.Right)
+		var out []expr.Terms
+		for _, row := range n.eval(node.Left) {
+			some := holding(join([]expr.Terms{row}, right), node.Conds)
+			if len(some) == 0 {
+				some = []expr.Terms{row}
+			}
+			out = append(out, some...)
+		}
+		return out
+	case *algebra.Minus:
+		right := n.eval(node.Right)
+		return slices.DeleteFunc(n.eval(node.Left), func(row expr.Terms) bool {
+			return slices.ContainsFunc(right, func(other expr.Terms) bool {
+				shared := false
+				for i := range row {
+					shared = shared || !row[i].IsZero() && !other[i].IsZero()
+				}
+				return shared && len(join([]expr.Terms{row}, []expr.Terms{other})) > 0
+			})
+		})
+	case *algebra.Project:
+		out := n.eval(node.Input)
+		for _, row := range out {
+			for slot := range row {
+				if !slices.Contains(node.Slots, slot) {
+					row[slot] = triple.Term{}
+				}
+			}
+		}
+		return out
+	case *algebra.Extend:
+		x, err := expr.Compile(node.Expr, expr.Scope{})
+		if err != nil {
+			panic(err)
+		}
+		out := n.eval(node.Input)
+		for _, row := range out {
+			row[node.Slot] = x.Eval(&expr.Env{}, row).Term()
+		}
+		return out
+	}
+	panic(fmt.Sprintf("naive: %T", node))
+}
+
+func (n naive) pattern(p algebra.TriplePattern) []expr.Terms {
+	var out []expr.Terms
+	for _, tr := range n.graph {
+		row := make(expr.Terms, n.width)
+		ok := true
+		for i, at := range []algebra.VarOrTerm{p.Subject, p.Predicate, p.Object} {
+			term := []triple.Term{tr.Subject, tr.Predicate, tr.Object}[i]
+			switch {
+			case !at.IsVar():
+				ok = ok && at.Term == term
+			case row[at.Slot].IsZero():
+				row[at.Slot] = term
+			default:
+				ok = ok && row[at.Slot] == term
+			}
+		}
+		if ok {
+			out = append(out, row)
+		}
+	}
+	return out
+}
+
+func join(left, right []expr.Terms) []expr.Terms {
+	var out []expr.Terms
+	for _, a := range left {
+	next:
+		for _, b := range right {
+			row := slices.Clone(a)
+			for i, term := range b {
+				switch {
+				case term.IsZero():
+				case row[i].IsZero():
+					row[i] = term
+				case row[i] != term:
+					continue next
+				}
+			}
+			out = append(out, row)
+		}
+	}
+	return out
+}
+
+func holding(rows []expr.Terms, conds []ast.Expr) []expr.Terms {
+	return slices.DeleteFunc(slices.Clone(rows), func(row expr.Terms) bool {
+		for _, cond := range conds {
+			x, err := expr.Compile(cond, expr.Scope{})
+			if err != nil {
+				panic(err)
+			}
+			if !x.Test(&expr.Env{}, row) {
+				return true
+			}
+		}
+		return false
+	})
+}
+
+// group draws the inside of a group graph pattern.
+func group(t *rapid.T, depth int) string {
+	var b strings.Builder
+	variable := func() string { return rapid.SampledFrom([]string{"?a", "?b", "?c", "?d"}).Draw(t, "var") }
+	node := func() string {
+		return rapid.SampledFrom([]string{"?a", "?b", "?c", "?d", "?a", "?b", "<x:n1>", "<x:n2>"}).Draw(t, "node")
+	}
+	for range rapid.IntRange(1, 3).Draw(t, "elements") {
+		kind := rapid.IntRange(0, 9).Draw(t, "kind")
+		if depth == 0 {
+			kind = min(kind, 4)
+		}
+		switch kind {
+		default:
+			predicate := rapid.SampledFrom([]string{"<x:p>", "<x:q>", "<x:r>", "?b"}).Draw(t, "predicate")
+			fmt.Fprintf(&b, "%s %s %s . ", node(), predicate, node())
+		case 4:
+			op := rapid.SampledFrom([]string{"<", ">=", "=", "!="}).Draw(t, "op")
+			right := rapid.SampledFrom([]string{"2", "1.5", "?c", "<x:n1>"}).Draw(t, "right")
+			fmt.Fprintf(&b, "FILTER(%s %s %s) ", variable(), op, right)
+		case 5, 6:
+			fmt.Fprintf(&b, "OPTIONAL { %s} ", group(t, depth-1))
+		case 7:
+			fmt.Fprintf(&b, "{ %s} UNION { %s} ", group(t, depth-1), group(t, depth-1))
+		case 8:
+			fmt.Fprintf(&b, "MINUS { %s} ", group(t, depth-1))
+		case 9:
+			fmt.Fprintf(&b, "{ SELECT %s %s { %s} } ", "?a", "?c", group(t, depth-1))
+		}
+	}
+	return b.String()
+}
+
+// TestAgainstNaive: plans give what the definitions do.
+func TestAgainstNaive(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var graph []triple.Triple
+		seen := map[triple.Triple]bool{}
+		nodes := []triple.Term{iri("n1"), iri("n2"), iri("n3")}
+		objects := append(slices.Clone(nodes), triple.NewTyped("1", triple.XSDInteger), triple.NewTyped("2.0", triple.XSDDecimal), triple.NewTyped("3", triple.XSDInteger))
+		for range rapid.IntRange(0, 12).Draw(t, "triples") {
+			tr := triple.Triple{
+				Subject:   rapid.SampledFrom(nodes).Draw(t, "s"),
+				Predicate: rapid.SampledFrom([]triple.Term{iri("p"), iri("q"), iri("r")}).Draw(t, "p"),
+				Object:    rapid.SampledFrom(objects).Draw(t, "o"),
+			}
+			if !seen[tr] {
+				seen[tr] = true
+				graph = append(graph, tr)
+			}
+		}
+		text := "SELECT * { " + group(t, 2) + "}"
+		q, err := parser.ParseQuery(text, parser.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		tree := algebra.Translate(q)
+		var want []string
+		for _, row := range (naive{graph, tree.Scope.Len()}).eval(tree.Root) {
+			var line []triple.Term
+			for _, column := range tree.Columns {
+				line = append(line, row[column.Slot])
+			}
+			want = append(want, fmt.Sprint(line))
+		}
+		result, err := sparql.Query(context.Background(), memsource.New(graph), text, sparql.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for row, err := range result.Rows() {
+			if err != nil {
+				t.Fatal(err)
+			}
+			got = append(got, fmt.Sprint(row))
+		}
+		slices.Sort(got)
+		slices.Sort(want)
+		if !slices.Equal(got, want) {
+			t.Fatalf("%s\nover %v\ngot  %d %v\nwant %d %v\n%s", text, graph, len(got), got, len(want), want, result.Plan().Text(true))
+		}
+	})
+}

@@ -1,0 +1,219 @@
+package sparql_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/trefoildb/trefoil/sparql"
+	"github.com/trefoildb/trefoil/sparql/exec"
+	"github.com/trefoildb/trefoil/sparql/exec/memsource"
+	"github.com/trefoildb/trefoil/triple"
+)
+
+func iri(name string) triple.Term { return triple.NewIRI("x:" + name) }
+
+// people returns n people with an age, a birthday, a name and a friend.
+func people(n int) *memsource.Source {
+	var all []triple.Triple
+	for i := range n {
+		s := iri(fmt.Sprintf("p%05d", i))
+		all = append(all,
+			triple.Triple{Subject: s, Predicate: iri("age"), Object: triple.NewTyped(fmt.Sprint(i%100), triple.XSDInteger)},
+			triple.Triple{Subject: s, Predicate: iri("born"), Object: triple.NewTyped(fmt.Sprintf("%04d-01-02", 1000+i%9000), triple.XSDDate)},
+			triple.Triple{Subject: s, Predicate: iri("name"), Object: triple.NewString(fmt.Sprintf("name %d", i))},
+			triple.Triple{Subject: s, Predicate: iri("knows"), Object: iri(fmt.Sprintf("p%05d", (i*7+1)%n))},
+		)
+	}
+	return memsource.New(all)
+}
+
+// rows runs a query and returns how many solutions it has, its plan, and its error.
+func rows(ctx context.Context, src sparql.Source, text string, opts sparql.Options) (int, *exec.Plan, error) {
+	result, err := sparql.Query(ctx, src, text, opts)
+	if err != nil {
+		return 0, nil, err
+	}
+	n := 0
+	for _, err := range result.Rows() {
+		if err != nil {
+			return n, result.Plan(), err
+		}
+		n++
+	}
+	return n, result.Plan(), nil
+}
+
+// TestReads: what the store's order answers reads no more rows than that.
+func TestReads(t *testing.T) {
+	src := people(5000)
+	for _, test := range []struct {
+		query     string
+		rows      int
+		atMost    int64
+		mustStand string // in the plan
+	}{
+		{`SELECT ?x { ?x <x:age> ?a FILTER(?a >= 30 && ?a < 35) }`, 250, 251, "in a range"},
+		{`SELECT ?x { ?x <x:name> ?a FILTER(STRSTARTS(?a, "name 77")) }`, 11, 11, "in a range"},
+		{`SELECT ?x { ?x <x:age> ?a FILTER(?a IN (3, 5)) }`, 100, 100, "in a range"},
+		{`SELECT ?x ?d { ?x <x:born> ?d } ORDER BY DESC(?d) LIMIT 10`, 10, 60, "from the end"},
+		{`SELECT ?x ?d { ?x <x:born> ?d } ORDER BY ?d LIMIT 10`, 10, 60, "of the store's sequence"},
+		{`SELECT ?n ?d { ?x <x:born> ?d . ?x <x:name> ?n } ORDER BY DESC(?d) LIMIT 10`, 10, 120, "from the end"},
+		{`SELECT (COUNT(*) AS ?n) { ?x <x:age> ?a }`, 1, 0, "count"},
+		{`SELECT ?x { ?x ?p ?o } LIMIT 5`, 5, 16, ""},
+		{`SELECT ?n { <x:p00007> <x:knows> ?f . ?f <x:name> ?n }`, 1, 2, ""},
+	} {
+		src.Reads = 0
+		n, plan, err := rows(context.Background(), src, test.query, sparql.Options{})
+		if err != nil {
+			t.Errorf("%s: %v", test.query, err)
+			continue
+		}
+		text := plan.Text(true)
+		if n != test.rows || src.Reads > test.atMost || !strings.Contains(text, test.mustStand) {
+			t.Errorf("%s: %d rows, want %d; %d read, want at most %d; plan\n%s", test.query, n, test.rows, src.Reads, test.atMost, text)
+		}
+	}
+}
+
+// TestTopAgrees: the store's sequence gives what sorting does.
+func TestTopAgrees(t *testing.T) {
+	src := people(300)
+	for _, query := range []string{
+		`SELECT ?a ?x { ?x <x:age> ?a } ORDER BY DESC(?a) ?x`,
+		`SELECT ?d ?x { ?x <x:born> ?d . ?x <x:age> ?a } ORDER BY ?d ?x`,
+		`SELECT ?n { ?x <x:name> ?n OPTIONAL { ?x <x:knows> ?f FILTER(?f = <x:p00001>) } } ORDER BY DESC(?n)`,
+	} {
+		all := texts(t, src, query)
+		for _, limit := range []int{1, 2, 7, 50, 299} {
+			got := texts(t, src, fmt.Sprintf("%s LIMIT %d", query, limit))
+			if want := all[:limit]; strings.Join(got, "\n") != strings.Join(want, "\n") {
+				t.Errorf("%s LIMIT %d:\ngot  %v\nwant %v", query, limit, got, want)
+			}
+		}
+	}
+}
+
+func texts(t *testing.T, src sparql.Source, query string) []string {
+	t.Helper()
+	result, err := sparql.Query(context.Background(), src, query, sparql.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []string
+	for row, err := range result.Rows() {
+		if err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, fmt.Sprint(row))
+	}
+	return out
+}
+
+// TestPlans: the plans of a few queries, as EXPLAIN shows them.
+func TestPlans(t *testing.T) {
+	src := people(100)
+	for query, want := range map[string]string{
+		`SELECT ?n { ?x <x:age> 7 . ?x <x:name> ?n }`: `
+project ?n  (about 2 rows)
+  index look-up spo ?x <x:name> ?n  (about 2 rows)
+    index scan pos ?x <x:age> 7  (about 1 rows)`,
+		`SELECT * { ?x <x:age> ?a FILTER(?a < 3) MINUS { ?x <x:knows> <x:p00008> } }`: `
+project ?x ?a  (about 3 rows)
+  filter ?a < 3  (about 3 rows)
+    minus ?x  (about 3 rows)
+      index scan pos ?x <x:age> ?a in a range  (about 3 rows)
+      index scan pos ?x <x:knows> <x:p00008>  (about 1 rows)`,
+	} {
+		p, err := sparql.Prepare(query, sparql.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		plan, err := p.Explain(context.Background(), src)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := "\n" + strings.TrimSuffix(plan.String(), "\n"); got != want {
+			t.Errorf("%s: got%s\nwant%s", query, got, want)
+		}
+	}
+}
+
+// TestBombs: what needs too much ends in an error that says so.
+func TestBombs(t *testing.T) {
+	src := people(2000)
+	small := sparql.Options{Options: exec.Options{Memory: 1 << 20}}
+	for _, test := range []struct {
+		name, query string
+		operator    string
+	}{
+		{"sorted product", `SELECT * { ?a <x:age> ?x . ?b <x:age> ?y . ?c <x:age> ?z } ORDER BY ?x`, "order by"},
+		{"distinct product", `SELECT DISTINCT * { ?a <x:age> ?x . ?b <x:age> ?y }`, "distinct"},
+		{"groups", `SELECT ?a ?b (COUNT(*) AS ?n) { ?a <x:age> ?x . ?b <x:age> ?y } GROUP BY ?a ?b`, "group by"},
+		{"hash join", `SELECT * { ?a <x:age> ?x . { SELECT * { ?b <x:age> ?y . ?c <x:age> ?z } } }`, "hash join"},
+		{"path", `SELECT * { ?a (<x:knows>|^<x:knows>|<x:age>)* ?b } ORDER BY ?a`, ""},
+		{"concat", `SELECT (GROUP_CONCAT(?n) AS ?all) { ?a <x:age> ?x . ?b <x:name> ?n }`, "group by"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			_, _, err := rows(context.Background(), src, test.query, small)
+			if !errors.Is(err, sparql.ErrMemory) || !strings.Contains(err.Error(), test.operator) {
+				t.Errorf("error %v", err)
+			}
+		})
+	}
+	t.Run("unions", func(t *testing.T) {
+		query := "SELECT * { {} " + strings.Repeat("UNION { <x:p00001> <x:age> ?a } ", 10_000) + "}"
+		if n, _, err := rows(context.Background(), src, query, sparql.Options{}); n != 10_001 || err != nil {
+			t.Errorf("%d rows, %v", n, err)
+		}
+	})
+	t.Run("depth", func(t *testing.T) {
+		query := "SELECT * { ?x <x:age> 1 " + strings.Repeat("OPTIONAL { ?x <x:age> ?y ", 400) + strings.Repeat("}", 400) + "}"
+		if n, _, err := rows(context.Background(), src, query, sparql.Options{}); n != 20 || err != nil {
+			t.Errorf("%d rows, %v", n, err)
+		}
+	})
+}
+
+// cancelling ends its context after some reads.
+type cancelling struct {
+	*memsource.Source
+	after  int64
+	cancel context.CancelFunc
+}
+
+func (c *cancelling) Lookup(ctx context.Context, ranges []triple.Range, each func(i int, key, value []byte) error) error {
+	if c.Reads > c.after {
+		c.cancel()
+	}
+	return c.Source.Lookup(ctx, ranges, each)
+}
+
+func (c *cancelling) Scan(ctx context.Context, r triple.Range, reverse bool) (sparql.Rows, error) {
+	if c.Reads > c.after {
+		c.cancel()
+	}
+	return c.Source.Scan(ctx, r, reverse)
+}
+
+// TestCancellation: a cancelled query ends at the next batch, wherever it is.
+func TestCancellation(t *testing.T) {
+	for _, query := range []string{
+		`SELECT * { ?a <x:age> ?x . ?b <x:age> ?y . ?c <x:age> ?z . ?a <x:knows> ?k }`,
+		`SELECT (COUNT(*) AS ?n) { ?a <x:knows>* ?b . ?c <x:knows>* ?d }`,
+		`SELECT * { ?a <x:age> ?x . ?b <x:age> ?y FILTER EXISTS { ?a <x:knows> ?b } }`,
+	} {
+		ctx, cancel := context.WithCancel(context.Background())
+		src := &cancelling{people(1000), 3000, cancel}
+		_, _, err := rows(ctx, src, query, sparql.Options{})
+		if !errors.Is(err, context.Canceled) {
+			t.Errorf("%s: %v", query, err)
+		}
+		if src.Reads > 50_000 {
+			t.Errorf("%s: %d reads", query, src.Reads)
+		}
+		cancel()
+	}
+}
