@@ -4,8 +4,6 @@ package cli
 
 import (
 	"bufio"
-	"bytes"
-	"encoding/json"
 	"fmt"
 	"iter"
 
@@ -93,9 +91,5 @@ func writeJSON(dst []byte, it item) ([]byte, error) {
 	if err != nil {
 		return dst, err
 	}
-	line := bytes.NewBuffer(dst)
-	out := json.NewEncoder(line)
-	out.SetEscapeHTML(false)
-	err = out.Encode(newJSONTriple(t))
-	return line.Bytes(), err
+	return append(triple.AppendTripleJSON(dst, t), '\n'), nil
 }

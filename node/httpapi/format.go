@@ -88,71 +88,15 @@ func appendJSONRow(dst []byte, row node.Row) ([]byte, error) {
 	if err != nil {
 		return dst, err
 	}
-	dst = appendJSONTerm(append(dst, `{"s":`...), t.Subject)
-	dst = appendJSONTerm(append(dst, `,"p":`...), t.Predicate)
-	dst = appendJSONTerm(append(dst, `,"o":`...), t.Object)
-	if !t.Graph.IsZero() {
-		dst = appendJSONTerm(append(dst, `,"g":`...), t.Graph)
-	}
-	return append(dst, '}'), nil
+	return triple.AppendTripleJSON(dst, t), nil
 }
 
 func appendJSONEnd(dst []byte, next string) []byte {
 	if next == "" {
 		return append(dst, `],"next":null}`+"\n"...)
 	}
-	dst = appendJSONString(append(dst, `],"next":`...), next)
+	dst = triple.AppendJSONString(append(dst, `],"next":`...), next)
 	return append(dst, "}\n"...)
-}
-
-// appendJSONTerm appends a term as SPARQL 1.1 Query Results JSON has it
-// (section 3.2.2).
-func appendJSONTerm(dst []byte, t triple.Term) []byte {
-	switch t.Kind() {
-	case triple.IRI:
-		dst = append(dst, `{"type":"uri","value":`...)
-	case triple.Blank:
-		dst = append(dst, `{"type":"bnode","value":`...)
-	default:
-		dst = append(dst, `{"type":"literal","value":`...)
-	}
-	dst = appendJSONString(dst, t.Value())
-	switch {
-	case t.Lang() != "":
-		dst = appendJSONString(append(dst, `,"xml:lang":`...), t.Lang())
-	case t.Datatype() != "" && t.Datatype() != triple.XSDString:
-		dst = appendJSONString(append(dst, `,"datatype":`...), t.Datatype())
-	}
-	return append(dst, '}')
-}
-
-const hexDigits = "0123456789abcdef"
-
-// appendJSONString appends s, which is valid UTF-8, as a JSON string.
-func appendJSONString(dst []byte, s string) []byte {
-	dst = append(dst, '"')
-	start := 0
-	for i := range len(s) {
-		c := s[i]
-		if c >= 0x20 && c != '"' && c != '\\' {
-			continue
-		}
-		dst = append(dst, s[start:i]...)
-		start = i + 1
-		switch c {
-		case '"', '\\':
-			dst = append(dst, '\\', c)
-		case '\n':
-			dst = append(dst, '\\', 'n')
-		case '\r':
-			dst = append(dst, '\\', 'r')
-		case '\t':
-			dst = append(dst, '\\', 't')
-		default:
-			dst = append(dst, '\\', 'u', '0', '0', hexDigits[c>>4], hexDigits[c&15])
-		}
-	}
-	return append(append(dst, s[start:]...), '"')
 }
 
 // writeJSON answers with v as one JSON object.

@@ -329,7 +329,7 @@ func TestJSONString(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		want := rapid.String().Draw(t, "s")
 		var got string
-		if err := json.Unmarshal(appendJSONString(nil, want), &got); err != nil || got != want {
+		if err := json.Unmarshal(triple.AppendJSONString(nil, want), &got); err != nil || got != want {
 			t.Fatalf("%q came back as %q, %v", want, got, err)
 		}
 	})
@@ -338,7 +338,7 @@ func TestJSONString(t *testing.T) {
 		all.WriteRune(c)
 	}
 	var got string
-	if err := json.Unmarshal(appendJSONString(nil, all.String()), &got); err != nil || got != all.String() {
+	if err := json.Unmarshal(triple.AppendJSONString(nil, all.String()), &got); err != nil || got != all.String() {
 		t.Errorf("%v, %q", err, got)
 	}
 }

@@ -65,12 +65,12 @@ func TestWriters(t *testing.T) {
 	want := map[Format]string{
 		JSON: `{"head":{"vars":["s","o"]},"results":{"bindings":[
 {"s":{"type":"uri","value":"http://example.org/a?b&c"},"o":{"type":"literal","value":"tab\t quote\" back\\ nl\n cr\r <&>' é"}},
-{"s":{"type":"bnode","value":"b0"},"o":{"type":"literal","xml:lang":"fr-BE","value":"chat"}},
-{"o":{"type":"literal","datatype":"` + xsd + `integer","value":"01"}},
-{"s":{"type":"literal","datatype":"` + xsd + `decimal","value":"1.0"},"o":{"type":"literal","datatype":"` + xsd + `double","value":"1e0"}},
-{"s":{"type":"literal","datatype":"http://example.org/t","value":"x"}},
+{"s":{"type":"bnode","value":"b0"},"o":{"type":"literal","value":"chat","xml:lang":"fr-BE"}},
+{"o":{"type":"literal","value":"01","datatype":"` + xsd + `integer"}},
+{"s":{"type":"literal","value":"1.0","datatype":"` + xsd + `decimal"},"o":{"type":"literal","value":"1e0","datatype":"` + xsd + `double"}},
+{"s":{"type":"literal","value":"x","datatype":"http://example.org/t"}},
 {},
-{"s":{"type":"literal","datatype":"` + xsd + `decimal","value":"1."},"o":{"type":"literal","datatype":"` + xsd + `boolean","value":"true"}},
+{"s":{"type":"literal","value":"1.","datatype":"` + xsd + `decimal"},"o":{"type":"literal","value":"true","datatype":"` + xsd + `boolean"}},
 {"s":{"type":"literal","value":""},"o":{"type":"literal","value":"a,b"}}
 ]}}
 `,
@@ -179,8 +179,8 @@ func TestHeads(t *testing.T) {
 		f   Format
 		doc string
 	}{
-		{JSON, `{"head":{"link":["http://a/","b"],"vars":["x"],"extra":[{"a":[null,true,-1.5e+3]}]},"more":{},"results":{"ordered":false,"bindings":[{"x":{"type":"typed-literal","datatype":"http://a/t","value":"\ud83d\ude00"}}],"distinct":true},"z":1}`},
-		{JSON, `{"results":{"bindings":[{"x":{"type":"literal","datatype":"http://a/t","value":"😀"}}]},"head":{"vars":["x"],"link":["http://a/","b"]}}`},
+		{JSON, `{"head":{"link":["http://a/","b"],"vars":["x"],"extra":[{"a":[null,true,-1.5e+3]}]},"more":{},"results":{"ordered":false,"bindings":[{"x":{"type":"typed-literal","value":"\ud83d\ude00","datatype":"http://a/t"}}],"distinct":true},"z":1}`},
+		{JSON, `{"results":{"bindings":[{"x":{"type":"literal","value":"😀","datatype":"http://a/t"}}]},"head":{"vars":["x"],"link":["http://a/","b"]}}`},
 		{XML, `<?xml version="1.0"?><!-- c --><s:sparql xmlns:s="http://www.w3.org/2005/sparql-results#" xmlns:o="http://other/"><s:head><s:variable name="x"/><s:link href="http://a/"/><s:link href="b"/><o:meta><o:x>text</o:x></o:meta></s:head>` +
 			`<s:results distinct="true"><s:result index="1"><s:binding name="x"><s:literal datatype="http://a/t">&#x1F600;</s:literal></s:binding></s:result></s:results></s:sparql><!-- d -->`},
 	} {

@@ -110,7 +110,7 @@ func tableCell(t triple.Term) string {
 		b.WriteByte('\\')
 		b.WriteByte(digits)
 		for n--; n >= 0; n-- {
-			b.WriteByte(hexDigits[r>>(4*n)&15])
+			b.WriteByte("0123456789ABCDEF"[r>>(4*n)&15])
 		}
 	}
 	return b.String()

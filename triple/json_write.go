@@ -1,0 +1,77 @@
+package triple
+
+import "unicode/utf8"
+
+// AppendJSON appends the term as an RDF term of SPARQL 1.1 Query Results JSON
+// (section 3.2.2): {"type":"literal","value":"...","xml:lang":"de"}. Of plain
+// strings the datatype is left out.
+func AppendJSON(dst []byte, t Term) []byte {
+	switch t.kind {
+	case IRI:
+		dst = append(dst, `{"type":"uri","value":`...)
+	case Blank:
+		dst = append(dst, `{"type":"bnode","value":`...)
+	default:
+		dst = append(dst, `{"type":"literal","value":`...)
+	}
+	dst = AppendJSONString(dst, t.value)
+	switch {
+	case t.lang != "":
+		dst = AppendJSONString(append(dst, `,"xml:lang":`...), t.lang)
+	case t.datatype != "" && t.datatype != XSDString:
+		dst = AppendJSONString(append(dst, `,"datatype":`...), t.datatype)
+	}
+	return append(dst, '}')
+}
+
+// AppendTripleJSON appends the triple as one JSON object with the members s, p,
+// o and, in a named graph, g, as [AppendJSON] has them.
+func AppendTripleJSON(dst []byte, t Triple) []byte {
+	dst = AppendJSON(append(dst, `{"s":`...), t.Subject)
+	dst = AppendJSON(append(dst, `,"p":`...), t.Predicate)
+	dst = AppendJSON(append(dst, `,"o":`...), t.Object)
+	if !t.Graph.IsZero() {
+		dst = AppendJSON(append(dst, `,"g":`...), t.Graph)
+	}
+	return append(dst, '}')
+}
+
+const hexDigits = "0123456789ABCDEF"
+
+// AppendJSONString appends s as a JSON string, in quotes. What is not valid
+// UTF-8 becomes U+FFFD.
+func AppendJSONString(dst []byte, s string) []byte {
+	dst = append(dst, '"')
+	start := 0
+	for i := 0; i < len(s); {
+		c := s[i]
+		if c >= utf8.RuneSelf {
+			r, size := utf8.DecodeRuneInString(s[i:])
+			if r == utf8.RuneError && size == 1 {
+				dst = append(append(dst, s[start:i]...), "\uFFFD"...)
+				start = i + 1
+			}
+			i += size
+			continue
+		}
+		i++
+		if c >= 0x20 && c != '"' && c != '\\' {
+			continue
+		}
+		dst = append(dst, s[start:i-1]...)
+		start = i
+		switch c {
+		case '"', '\\':
+			dst = append(dst, '\\', c)
+		case '\n':
+			dst = append(dst, '\\', 'n')
+		case '\r':
+			dst = append(dst, '\\', 'r')
+		case '\t':
+			dst = append(dst, '\\', 't')
+		default:
+			dst = append(dst, '\\', 'u', '0', '0', hexDigits[c>>4], hexDigits[c&15])
+		}
+	}
+	return append(append(dst, s[start:]...), '"')
+}
