@@ -21,8 +21,8 @@ type Status struct {
 // Member is one machine.
 type Member struct {
 	ID      string `json:"id"`
-	Address string `json:"address"`
-	State   string `json:"state"`
+	Address string `json:"address"` // host:port of its doors; "" for a store that serves none
+	State   string `json:"state"`   // "up"
 }
 
 // Status returns the state of the store.
@@ -30,7 +30,7 @@ func (s *Store) Status() Status {
 	st := Status{
 		Version:     s.options.Version,
 		Segments:    s.Trie().Len(),
-		Members:     []Member{{ID: s.MachineID().String(), State: "alive"}},
+		Members:     []Member{{ID: s.MachineID().String(), State: "up"}},
 		Corruptions: s.health.corruptions.Load(),
 		ReadOnly:    s.options.ReadOnly,
 		FreeBytes:   -1,

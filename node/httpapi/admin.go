@@ -3,12 +3,18 @@
 package httpapi
 
 import (
+	"net"
 	"net/http"
 	"strconv"
 )
 
-func (a *API) getStatus(w http.ResponseWriter, _ *request) error {
-	return writeJSON(w, a.store.Status())
+func (a *API) getStatus(w http.ResponseWriter, r *request) error {
+	status := a.store.Status()
+	// The store does not know its doors: they are where this request came in.
+	if here, ok := r.Context().Value(http.LocalAddrContextKey).(net.Addr); ok && len(status.Members) == 1 {
+		status.Members[0].Address = here.String()
+	}
+	return writeJSON(w, status)
 }
 
 func (a *API) getMetrics(w http.ResponseWriter, r *request) error {
