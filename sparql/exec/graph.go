@@ -79,9 +79,8 @@ type graphLoop struct {
 	q     *query
 	input operator
 	name  *string  // what the patterns of input look at
-	slot  int      // of the variable; negative: only whether the name is there
+	slot  int      // of the variable
 	only  []string // whole names; nil for those of the store
-	fixed string   // GRAPH <iri>: the one graph
 
 	begun bool
 	names []string
@@ -124,9 +123,6 @@ func (g *graphLoop) next(out *batch) error {
 
 // bind binds the variable, and drops rows that bind it to something else.
 func (g *graphLoop) bind(out *batch) {
-	if g.slot < 0 {
-		return
-	}
 	n := 0
 	for i := range out.n {
 		row := out.row(i)

@@ -217,7 +217,7 @@ type values struct {
 	rows  [][]string // as long as slots
 	input *batch
 	at    int
-	next_ int // the row to try next with the input's row at
+	try   int // the row to try next with the input's row at
 }
 
 func (v *values) next(out *batch) error {
@@ -227,12 +227,12 @@ func (v *values) next(out *batch) error {
 				return nil
 			}
 			v.input.clear()
-			v.at, v.next_ = 0, 0
+			v.at, v.try = 0, 0
 			if err := v.in.next(v.input); err != nil || v.input.n == 0 {
 				return err
 			}
 		}
-		for ; v.next_ < len(v.rows); v.next_++ {
+		for ; v.try < len(v.rows); v.try++ {
 			if out.full() {
 				return nil
 			}
@@ -241,10 +241,10 @@ func (v *values) next(out *batch) error {
 					return err
 				}
 			}
-			v.join(out, v.rows[v.next_])
+			v.join(out, v.rows[v.try])
 		}
 		v.at++
-		v.next_ = 0
+		v.try = 0
 	}
 }
 
@@ -263,7 +263,7 @@ func (v *values) join(out *batch, cells []string) {
 	}
 }
 
-func (v *values) reset() { v.input.clear(); v.at, v.next_ = 0, 0; v.in.reset() }
+func (v *values) reset() { v.input.clear(); v.at, v.try = 0, 0; v.in.reset() }
 func (v *values) close() { v.in.close() }
 
 // project unbinds all variables but some.
