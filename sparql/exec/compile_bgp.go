@@ -38,6 +38,9 @@ func (c *compiler) bgp(patterns []algebra.TriplePattern, in stream, g graphs) (s
 		list[i].base = base
 	}
 	order := c.joinOrder(list, in)
+	if err := c.query.check(); err != nil {
+		return in, err
+	}
 	if first, ok := c.sequenceOf(list, order, in); ok {
 		order = append([]int{first}, without(order, first)...)
 		list[first].pat.order = c.sequenceOrder(list[first].pat)
@@ -192,6 +195,9 @@ func (c *compiler) greedyOrder(list []candidate, in stream) []int {
 	used := make([]bool, len(list))
 	var order []int
 	for range list {
+		if c.query.check() != nil { // bgp looks at it again
+			return nil
+		}
 		best, least, linked := -1, 0.0, false
 		for i := range list {
 			if used[i] {
