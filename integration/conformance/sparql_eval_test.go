@@ -151,9 +151,9 @@ func runEvalTest(t *testing.T, e evalTest) error {
 	}
 	seed := uint64(1)
 	opts := sparql.Options{
-		Parser: sparqlparser.Options{Base: e.base(e.query), Resolve: resolveIRI},
+		Parser: sparqlparser.Options{Base: e.base(e.query)},
 		Options: exec.Options{
-			Now: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), Resolve: resolveIRI,
+			Now: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC),
 			Uint64: func() uint64 {
 				seed = seed*6364136223846793005 + 1442695040888963407
 				return seed

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/trefoildb/trefoil/rdfload/syntax/iri"
 	"github.com/trefoildb/trefoil/sparql/algebra"
 	"github.com/trefoildb/trefoil/sparql/ast"
 	sparql "github.com/trefoildb/trefoil/sparql/parser"
@@ -51,12 +50,7 @@ func sparqlTexts(tb testing.TB, suite string) []sparqlText {
 
 // options are those that a test's text is parsed with.
 func (s sparqlText) options() sparql.Options {
-	return sparql.Options{Base: "http://example.org/" + s.Dir + "/" + s.file, Resolve: resolveIRI}
-}
-
-func resolveIRI(base, ref string) (string, error) {
-	b, err := iri.NewBase(base)
-	return b.Resolve(ref), err
+	return sparql.Options{Base: "http://example.org/" + s.Dir + "/" + s.file}
 }
 
 var sparqlSuites = []struct {

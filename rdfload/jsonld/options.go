@@ -12,8 +12,8 @@ import (
 	"github.com/piprate/json-gold/ld"
 
 	"github.com/trefoildb/trefoil/rdfload/syntax/blank"
-	"github.com/trefoildb/trefoil/rdfload/syntax/iri"
 	"github.com/trefoildb/trefoil/triple"
+	"github.com/trefoildb/trefoil/triple/iri"
 )
 
 // DefaultMaxBytes is the greatest document where the options name none.

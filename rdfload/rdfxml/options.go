@@ -6,8 +6,8 @@ import (
 	"iter"
 
 	"github.com/trefoildb/trefoil/rdfload/syntax/blank"
-	"github.com/trefoildb/trefoil/rdfload/syntax/iri"
 	"github.com/trefoildb/trefoil/triple"
+	"github.com/trefoildb/trefoil/triple/iri"
 )
 
 // Limits of a document.

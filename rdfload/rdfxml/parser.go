@@ -10,9 +10,9 @@ import (
 	"github.com/cespare/xxhash/v2"
 
 	"github.com/trefoildb/trefoil/rdfload/syntax/blank"
-	"github.com/trefoildb/trefoil/rdfload/syntax/iri"
 	"github.com/trefoildb/trefoil/rdfload/syntax/ncname"
 	"github.com/trefoildb/trefoil/triple"
+	"github.com/trefoildb/trefoil/triple/iri"
 )
 
 // maxIDs is how many rdf:IDs are remembered; beyond it a second use goes unseen.

@@ -3,8 +3,8 @@ package turtle
 import (
 	"unicode/utf8"
 
-	"github.com/trefoildb/trefoil/rdfload/syntax/iri"
 	"github.com/trefoildb/trefoil/triple"
+	"github.com/trefoildb/trefoil/triple/iri"
 )
 
 // iriRef parses the IRIREF at pos, resolves it and returns the absolute IRI;

@@ -8,8 +8,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/trefoildb/trefoil/rdfload/syntax/blank"
-	"github.com/trefoildb/trefoil/rdfload/syntax/iri"
 	"github.com/trefoildb/trefoil/triple"
+	"github.com/trefoildb/trefoil/triple/iri"
 )
 
 // Bounds on what a statement may gather before it is given out in parts.

@@ -3,8 +3,8 @@ package turtle
 import (
 	"bytes"
 
-	"github.com/trefoildb/trefoil/rdfload/syntax/iri"
 	"github.com/trefoildb/trefoil/triple"
+	"github.com/trefoildb/trefoil/triple/iri"
 )
 
 // statement parses what starts with the byte c at pos: a directive, or triples

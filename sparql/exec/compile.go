@@ -320,7 +320,7 @@ func (c *compiler) exprs(list []ast.Expr) ([]*expr.Expr, error) {
 	return out, nil
 }
 
-func (c *compiler) scope() expr.Scope { return expr.Scope{Resolve: c.query.opts.Resolve} }
+func (c *compiler) scope() expr.Scope { return expr.Scope{} }
 
 func exprText(list []ast.Expr) string {
 	var text []string

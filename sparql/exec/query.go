@@ -31,8 +31,6 @@ type Options struct {
 	Nanos func() int64
 	// Uint64 returns random numbers.
 	Uint64 func() uint64
-	// Resolve returns the IRI that a reference means at a base, for IRI("...").
-	Resolve func(base, ref string) (string, error)
 }
 
 // Validate returns nil where the options can be used.

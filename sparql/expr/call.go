@@ -89,7 +89,7 @@ func (c *compiler) call(e *ast.Call) node {
 	case ast.FuncCoalesce:
 		return coalesce(args)
 	case ast.FuncIRI:
-		return callOf(makeIRI(e.Base, c.scope.Resolve), args, false)
+		return callOf(makeIRI(e.Base), args, false)
 	case ast.FuncRegex, ast.FuncReplace:
 		return c.regex(e, args)
 	}

@@ -32,10 +32,6 @@ type Scope struct {
 	// Slot returns the slot of a variable, a negative one where the variable is
 	// never bound. nil: the slot that the tree has (ast.Var.Slot).
 	Slot func(*ast.Var) int
-	// Resolve returns the IRI that a reference means at a base, as the parser's
-	// option of that name does. IRI("...") asks it where it has a base; nil: it
-	// takes absolute IRIs only.
-	Resolve func(base, ref string) (string, error)
 }
 
 // Expr is a compiled expression. It has no state: it may be evaluated in several

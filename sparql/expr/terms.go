@@ -9,6 +9,7 @@ import (
 	"fmt"
 
 	"github.com/trefoildb/trefoil/triple"
+	"github.com/trefoildb/trefoil/triple/iri"
 )
 
 // Functions on terms (section 17.4.2), hashes (17.4.6), and what needs an [Env].
@@ -61,7 +62,7 @@ func datatype(_ *Env, args []Value) Value {
 
 // makeIRI returns the function IRI with a base, resolved by resolve where that
 // is not nil.
-func makeIRI(base string, resolve func(base, ref string) (string, error)) function {
+func makeIRI(base string) function {
 	return func(_ *Env, args []Value) Value {
 		if args[0].kind == IRI {
 			return args[0]
@@ -70,9 +71,9 @@ func makeIRI(base string, resolve func(base, ref string) (string, error)) functi
 		if !ok {
 			return errType
 		}
-		if resolve != nil && base != "" {
+		if base != "" {
 			var err error
-			if ref, err = resolve(base, ref); err != nil {
+			if ref, err = iri.Resolve(base, ref); err != nil {
 				return errorValue(err.Error())
 			}
 		}

@@ -4,14 +4,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/trefoildb/trefoil/rdfload/syntax/iri"
 	"github.com/trefoildb/trefoil/sparql/ast"
 )
-
-func resolve(base, ref string) (string, error) {
-	b, err := iri.NewBase(base)
-	return b.Resolve(ref), err
-}
 
 // checkRoundTrip prints a tree, parses that, and compares: the trees, but for
 // positions, and what they print.
@@ -33,7 +27,7 @@ func checkRoundTrip[T interface{ String() string }](t *testing.T, tree T, parse 
 // printed returns what a query or, where it is none, an update prints.
 func printed(t *testing.T, text string) string {
 	t.Helper()
-	opts := Options{Base: "http://b.example/dir/doc", Resolve: resolve}
+	opts := Options{Base: "http://b.example/dir/doc"}
 	q, err := ParseQuery(text, opts)
 	if err == nil {
 		out := q.String()

@@ -77,7 +77,7 @@ func TestErrors(t *testing.T) {
 		{"ASK { } # \xff", "1:11: invalid UTF-8 (byte 0xFF)"},
 		{"ASK {}\nVALUES\n  3", "3:3: expected a variable or '(' after VALUES, found 3"},
 	} {
-		_, err := ParseQuery(test.in, Options{Resolve: resolve})
+		_, err := ParseQuery(test.in, Options{})
 		checkError(t, test.in, err, test.want)
 	}
 }

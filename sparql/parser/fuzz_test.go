@@ -28,7 +28,7 @@ func FuzzParse(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		opts := Options{Base: "http://b.example/dir/doc", Resolve: resolve, MaxDepth: 50, MaxBytes: 1 << 14, MaxNodes: 5000}
+		opts := Options{Base: "http://b.example/dir/doc", MaxDepth: 50, MaxBytes: 1 << 14, MaxNodes: 5000}
 		if q, err := ParseQuery(text, opts); err != nil {
 			checkPlace(t, text, err)
 		} else {

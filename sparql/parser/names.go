@@ -5,6 +5,7 @@ import (
 
 	"github.com/trefoildb/trefoil/sparql/ast"
 	"github.com/trefoildb/trefoil/triple"
+	"github.com/trefoildb/trefoil/triple/iri"
 )
 
 // names are the base and the prefixes in force.
@@ -75,31 +76,27 @@ func (p *parser) iri(what string) string {
 
 // iriRef parses an IRIREF, which is next, and resolves it.
 func (p *parser) iriRef() string {
-	iri, pos := p.tok.value, p.tok.pos
-	if !hasScheme(iri) {
-		switch {
-		case p.names.base == "":
-			p.fail(pos, "<%s> is a relative IRI, and there is no BASE", clip(iri))
-			return ""
-		case p.opts.Resolve == nil:
-			p.fail(pos, "<%s> is a relative IRI, expected an absolute one", clip(iri))
+	ref, pos := p.tok.value, p.tok.pos
+	if !hasScheme(ref) {
+		if p.names.base == "" {
+			p.fail(pos, "<%s> is a relative IRI, and there is no BASE", clip(ref))
 			return ""
 		}
-		resolved, err := p.opts.Resolve(p.names.base, iri)
+		resolved, err := iri.Resolve(p.names.base, ref)
 		if err != nil {
 			p.fail(pos, "%v", err)
 			return ""
 		}
-		iri = resolved
-		if !p.expand(len(iri), pos) {
+		ref = resolved
+		if !p.expand(len(ref), pos) {
 			return ""
 		}
 	}
-	if err := triple.CheckIRI(iri); err != nil {
+	if err := triple.CheckIRI(ref); err != nil {
 		p.fail(pos, "%v", err)
 	}
 	p.advance()
-	return iri
+	return ref
 }
 
 // prefixedName parses a PrefixedName, which is next.

@@ -21,10 +21,6 @@ const (
 type Options struct {
 	// Base is the absolute base IRI; "" for none. BASE in the text goes before it.
 	Base string
-	// Resolve returns the IRI that a relative reference means at an absolute base
-	// (RFC 3986, section 5.2). Where it is nil, a relative reference is an error.
-	// It is never asked for a reference with a scheme, nor without a base.
-	Resolve func(base, ref string) (string, error)
 	// Prefixes are declared from the start; the text may declare them anew. They
 	// are part of the tree's Prologue.
 	Prefixes []ast.Prefix

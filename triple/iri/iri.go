@@ -12,6 +12,16 @@ import (
 	"github.com/trefoildb/trefoil/triple"
 )
 
+// Resolve returns the IRI that a reference means at an absolute base. To resolve
+// many at one base use [NewBase].
+func Resolve(base, ref string) (string, error) {
+	b, err := NewBase(base)
+	if err != nil {
+		return "", err
+	}
+	return b.Resolve(ref), nil
+}
+
 // Base is a base IRI, split once into its parts. The zero Base is no base.
 type Base struct {
 	iri    string
