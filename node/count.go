@@ -58,7 +58,7 @@ func (sn *Snapshot) count(ctx context.Context, r triple.Range, pass filter, limi
 	return passed, seen, true, rows.Err()
 }
 
-// Estimate returns about how many triples match p, within a factor of two or so
+// Estimate returns about how many triples match p, within a factor of two to four
 // (tables know their bytes, and some rows compress better than others), in far
 // less time than a count of many takes. exact tells that it is the count, as it
 // is where few rows lie in the range that answers p.

@@ -1,6 +1,7 @@
 package node
 
 import (
+	"bytes"
 	"context"
 	"sync"
 	"time"
@@ -20,9 +21,12 @@ type density struct {
 
 // tables is what all tables hold.
 type tables struct {
-	rows    float64 // in all tables
-	bytes   float64 // of all tables
-	missing float64 // rows in all for each row in a table: 1, or more where many are in memory
+	rows  float64 // in all tables
+	bytes float64 // of all tables
+	// missing is the rows that there are for each row in a table: 1, more where many
+	// are in memory, less where tables hold rows that others have replaced.
+	missing float64
+	triples float64 // as they are counted: no order has more rows
 }
 
 // densityAge is how long a look at all tables is good for.
@@ -59,7 +63,27 @@ func (sn *Snapshot) estimate(r triple.Range) (rows, bytes int64, err error) {
 			}
 		}
 	}
-	return int64(sumRows * d.missing), int64(sumBytes), nil
+	sumRows *= d.missing
+	if o, whole, ok := orderOf(r); ok && d.triples > 0 {
+		sumRows = min(sumRows, d.triples)
+		if whole && o != triple.GSPO {
+			sumRows = d.triples
+		}
+	}
+	return int64(sumRows), int64(sumBytes), nil
+}
+
+// orderOf returns the order that a range lies in, and whether it is all of it; ok
+// is false where it lies in several.
+func orderOf(r triple.Range) (o triple.Order, whole, ok bool) {
+	if len(r.Lo) == 0 || len(r.Hi) == 0 {
+		return 0, false, false
+	}
+	all := triple.OrderRange(triple.Order(r.Lo[0]))
+	if bytes.Compare(r.Hi, all.Hi) > 0 {
+		return 0, false, false
+	}
+	return triple.Order(r.Lo[0]), len(r.Lo) == 1 && bytes.Equal(r.Hi, all.Hi), true
 }
 
 // lookAtTables returns the density, at most densityAge old.
@@ -74,23 +98,31 @@ func (s *Store) lookAtTables() (tables, error) {
 	if err != nil {
 		return tables{}, err
 	}
-	known, knownBytes, bytes := 0.0, 0.0, 0.0
+	known, knownBytes, allBytes := 0.0, 0.0, 0.0
 	for _, level := range levels {
 		for _, table := range level {
-			bytes += float64(table.Size)
+			allBytes += float64(table.Size)
 			if table.TableStats.NumEntries > 0 {
 				known += max(0, float64(table.TableStats.NumEntries)-2*float64(table.TableStats.NumDeletions))
 				knownBytes += float64(table.Size)
 			}
 		}
 	}
-	d.rows, d.bytes, d.missing = known, bytes, 1
+	d.rows, d.bytes, d.missing = known, allBytes, 1
 	if knownBytes > 0 {
-		d.rows = known * bytes / knownBytes
+		d.rows = known * allBytes / knownBytes
 	}
-	if counted, err := s.storedCounters(); err == nil && d.rows > 0 {
+	if counted, err := s.storedCounters(); err == nil {
 		// Three rows for each triple, four in a named graph.
-		d.missing = max(1, 3*float64(counted.triples)/d.rows)
+		d.triples = float64(counted.triples)
+		switch {
+		case d.rows == 0: // Pebble reads statistics some time after it opens tables
+			d.rows = 3 * d.triples
+		case d.rows < 3*d.triples:
+			d.missing = 3 * d.triples / d.rows
+		case d.rows > 4*d.triples:
+			d.missing = 4 * d.triples / d.rows
+		}
 	}
 	d.at = time.Now()
 	return d.tables, nil

@@ -125,10 +125,10 @@ func syntaxOf(r *request) (syntax.Syntax, error) {
 	}
 	s, err := syntax.ByMediaType(contentType)
 	if err != nil {
-		return 0, errorf(KindUnsupportedMedia, "Content-Type", "%s", clip(err.Error()))
+		return 0, errorf(KindUnsupportedMedia, "Content-Type", "%s", clipAt(err.Error(), 1000))
 	}
 	if _, _, err := mime.ParseMediaType(contentType); err != nil {
-		return 0, errorf(KindUnsupportedMedia, "Content-Type", "%s", clip(err.Error()))
+		return 0, errorf(KindUnsupportedMedia, "Content-Type", "%s", clipAt(err.Error(), 1000))
 	}
 	return s, nil
 }

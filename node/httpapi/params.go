@@ -155,8 +155,9 @@ func (p params) size(name string) (int64, error) {
 }
 
 // clip shortens text of the client's for a message.
-func clip(text string) string {
-	const most = 80
+func clip(text string) string { return clipAt(text, 80) }
+
+func clipAt(text string, most int) string {
 	if len(text) <= most {
 		return text
 	}
