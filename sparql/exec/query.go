@@ -31,6 +31,14 @@ type Options struct {
 	Nanos func() int64
 	// Uint64 returns random numbers.
 	Uint64 func() uint64
+
+	// Spill makes temporary files; nil for none: what does not fit in Memory then
+	// ends the query.
+	Spill Spill
+	// Services answers SERVICE; nil turns it off.
+	Services Services
+	// Documents answers LOAD of updates; nil turns it off.
+	Documents Documents
 }
 
 // Validate returns nil where the options can be used.

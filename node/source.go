@@ -1,0 +1,93 @@
+package node
+
+import (
+	"bytes"
+	"context"
+
+	"github.com/trefoildb/trefoil/sparql"
+	"github.com/trefoildb/trefoil/triple"
+)
+
+// Source returns the snapshot as queries of package sparql read it. It is valid
+// until the snapshot is closed.
+func (sn *Snapshot) Source() sparql.Source { return source{sn} }
+
+type source struct{ snapshot *Snapshot }
+
+// Scan iterates over the versions of a range.
+func (s source) Scan(ctx context.Context, r triple.Range, reverse bool) (sparql.Rows, error) {
+	rows, err := s.snapshot.Rows(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	if reverse {
+		return backward{rows}, nil
+	}
+	return rows, nil
+}
+
+// backward goes through rows from the last to the first.
+type backward struct{ *Rows }
+
+func (b backward) Next() bool { return b.Prev() }
+
+// SeekGE moves to the last row whose key is at most key.
+func (b backward) SeekGE(key []byte) bool { return b.SeekLT(append(bytes.Clone(key), 0)) }
+
+// nearRows is how many steps a look-up takes towards its next range before it
+// seeks: a step is an eighth of a seek.
+const nearRows = 8
+
+// Lookup calls each for the versions of ranges that ascend, with one iterator.
+func (s source) Lookup(ctx context.Context, ranges []triple.Range, each func(i int, key, value []byte) error) error {
+	if len(ranges) == 0 {
+		return nil
+	}
+	rows, err := s.snapshot.Rows(ctx, triple.Range{Lo: ranges[0].Lo, Hi: ranges[len(ranges)-1].Hi})
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	valid := rows.First()
+	for i, r := range ranges {
+		for steps := 0; valid && bytes.Compare(rows.Key(), r.Lo) < 0; steps++ {
+			if steps < nearRows {
+				valid = rows.Next()
+			} else {
+				valid = rows.SeekGE(r.Lo)
+			}
+		}
+		for ; valid && (r.Hi == nil || bytes.Compare(rows.Key(), r.Hi) < 0); valid = rows.Next() {
+			if err := each(i, rows.Key(), rows.Value()); err != nil {
+				return err
+			}
+		}
+		if !valid {
+			break
+		}
+	}
+	if err := rows.Err(); err != nil {
+		return err
+	}
+	return ctx.Err()
+}
+
+// Count returns how many versions a range has; it decodes none.
+func (s source) Count(ctx context.Context, r triple.Range) (int64, error) {
+	n, _, _, err := s.snapshot.count(ctx, r, nil, 0)
+	return n, err
+}
+
+// Estimate returns about how many versions a range has.
+func (s source) Estimate(ctx context.Context, r triple.Range) (rows int64, exact bool, err error) {
+	_, seen, all, err := s.snapshot.count(ctx, r, nil, exactPlanRows)
+	if err != nil || all {
+		return seen, all, err
+	}
+	rows, _, err = s.snapshot.estimate(r)
+	return max(rows, seen+1), false, err
+}
+
+// exactPlanRows is the number of rows up to which an estimate for a plan is a
+// count: a plan asks for dozens.
+const exactPlanRows = 100
