@@ -5,6 +5,7 @@ package httpapi
 import (
 	"fmt"
 	"log/slog"
+	"maps"
 	"net/http"
 	"runtime/debug"
 	"slices"
@@ -24,6 +25,7 @@ type API struct {
 	paths       []string // of doors, sorted
 	token       token
 	crossOrigin *http.CrossOriginProtection
+	cors        cors
 	memory      budget
 	pageBytes   int           // maxPageBytes, but for tests
 	loads       chan struct{} // has an element for each load that runs
@@ -35,15 +37,18 @@ type API struct {
 // door is one path.
 type door struct {
 	open    bool // needs no token
+	below   bool // answers the paths below its own too
 	methods map[string]*method
 }
 
 // method is what a door does for one HTTP method. GET answers HEAD too.
 type method struct {
 	params []string // all that it takes
-	writes bool     // changes data
-	body   bool     // takes a body
-	handle func(w http.ResponseWriter, r *request) error
+	// ownParams leaves the URL's query to the handler: request.params is empty.
+	ownParams bool
+	writes    bool // changes data; where only some requests do, the handler calls mayWrite
+	body      bool // takes a body
+	handle    func(w http.ResponseWriter, r *request) error
 }
 
 // request is a request that has passed its door.
@@ -62,10 +67,14 @@ func New(store Store, options Options) (*API, error) {
 		store: store, options: options,
 		token:       newToken(options.Token),
 		crossOrigin: http.NewCrossOriginProtection(),
+		cors:        newCORS(options.AllowOrigins),
 		memory:      budget{max: options.MemoryBytes},
 		pageBytes:   maxPageBytes,
 		loads:       make(chan struct{}, 1),
 		backups:     make(chan struct{}, options.MaxBackups),
+	}
+	if err := a.cors.trust(a.crossOrigin); err != nil {
+		return nil, err
 	}
 	var err error
 	if a.metrics, err = newMetrics(options.Registry, &a.memory); err != nil {
@@ -78,30 +87,11 @@ func New(store Store, options Options) (*API, error) {
 			return nil, fmt.Errorf("register the store's metrics: %w", err)
 		}
 	}
-	get := func(handle func(http.ResponseWriter, *request) error, params ...string) *door {
-		return &door{methods: map[string]*method{http.MethodGet: {params: params, handle: handle}}}
+	a.doors = a.storeDoors()
+	if options.Engine != nil {
+		maps.Copy(a.doors, a.sparqlDoors())
 	}
-	healthz, readyz := get(a.getHealth), get(a.getReady)
-	healthz.open, readyz.open = true, true
-	triples := get(a.getTriples, triplesParams...)
-	triples.methods[http.MethodPost] = &method{params: addParams, writes: true, body: true, handle: a.postTriples}
-	triples.methods[http.MethodDelete] = &method{params: deleteParams, writes: true, body: true, handle: a.deleteTriples}
-	a.doors = map[string]*door{
-		"/range":   get(a.getRange, rangeParams...),
-		"/triples": triples,
-		"/count":   get(a.getCount, countParams...),
-		"/load": {methods: map[string]*method{
-			http.MethodPost: {params: loadParams, writes: true, body: true, handle: a.postLoad}}},
-		"/backup":  get(a.getBackup),
-		"/status":  get(a.getStatus),
-		"/metrics": get(a.getMetrics),
-		"/healthz": healthz,
-		"/readyz":  readyz,
-	}
-	for path := range a.doors {
-		a.paths = append(a.paths, path)
-	}
-	slices.Sort(a.paths)
+	a.paths = slices.Sorted(maps.Keys(a.doors))
 	return a, nil
 }
 
@@ -111,6 +101,7 @@ var leftoverTimeout = time.Second // a variable for tests
 // ServeHTTP answers one request.
 func (a *API) ServeHTTP(hw http.ResponseWriter, hr *http.Request) {
 	start := time.Now()
+	a.cors.allow(hw.Header(), hr)
 	rc := http.NewResponseController(hw)
 	patience := patience{stall: a.options.StallTimeout, rate: a.options.MinBytesPerSecond}
 	w := &response{ResponseWriter: hw, rc: rc, patience: patience}
@@ -175,14 +166,14 @@ func (a *API) finish(w *response, r *http.Request, err error) (status int, abort
 // labels returns a request's door and method for metrics: names of ours only, so
 // that no stranger makes series.
 func (a *API) labels(r *http.Request) (name, method string) {
-	d := a.doors[r.URL.Path]
+	name, d := a.door(r.URL.Path)
 	if d == nil {
 		return "other", "other"
 	}
-	if r.Method != http.MethodHead && d.methods[r.Method] == nil {
-		return r.URL.Path, "other"
+	if r.Method != http.MethodHead && r.Method != http.MethodOptions && d.methods[r.Method] == nil {
+		return name, "other"
 	}
-	return r.URL.Path, r.Method
+	return name, r.Method
 }
 
 // serve leads a request through its door. A panic on the way becomes an error.
@@ -196,7 +187,11 @@ func (a *API) serve(w *response, hr *http.Request) (err error) {
 				cause: fmt.Errorf("panic: %v\n%s", p, debug.Stack())}
 		}
 	}()
-	d := a.doors[hr.URL.Path]
+	_, d := a.door(hr.URL.Path)
+	if d != nil && hr.Method == http.MethodOptions {
+		a.cors.answerOptions(w, hr, d.allowed()) // without a token: a browser's preflight has none
+		return nil
+	}
 	if d == nil || !d.open {
 		if err := a.token.check(hr); err != nil {
 			return err
@@ -214,32 +209,35 @@ func (a *API) serve(w *response, hr *http.Request) (err error) {
 		return methodNotAllowed(hr, d)
 	}
 	if m.writes {
-		if err := checkOrigin(a.crossOrigin, hr); err != nil {
+		if err := a.mayWrite(hr); err != nil {
 			return err
-		}
-		if a.options.ReadOnly {
-			return errorf(KindReadOnly, "", "this node takes no changes: it serves read-only")
 		}
 	}
 	if !m.body && hr.ContentLength != 0 {
 		return errorf(KindBadRequest, "", "%s %s takes no body", hr.Method, hr.URL.Path)
 	}
-	params, err := parseParams(hr.URL.RawQuery, m.params)
-	if err != nil {
-		return err
+	var params params
+	if !m.ownParams {
+		if params, err = parseParams(hr.URL.RawQuery, m.params); err != nil {
+			return err
+		}
 	}
 	return m.handle(w, &request{Request: hr, params: params})
 }
 
-func methodNotAllowed(r *http.Request, d *door) error {
-	var allow []string
-	for name := range d.methods {
-		allow = append(allow, name)
-		if name == http.MethodGet {
-			allow = append(allow, http.MethodHead)
-		}
+// mayWrite returns why a request may change nothing; nil where it may.
+func (a *API) mayWrite(r *http.Request) error {
+	if err := checkOrigin(a.crossOrigin, r); err != nil {
+		return err
 	}
-	slices.Sort(allow)
+	if a.options.ReadOnly {
+		return errorf(KindReadOnly, "", "this node takes no changes: it serves read-only")
+	}
+	return nil
+}
+
+func methodNotAllowed(r *http.Request, d *door) error {
+	allow := d.allowed()
 	e := errorf(KindMethod, "", "%s does not take %s; it takes %s", r.URL.Path, clip(r.Method), strings.Join(allow, ", "))
 	e.allow = allow
 	return e

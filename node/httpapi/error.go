@@ -148,7 +148,7 @@ func asError(err error) *Error {
 func (e *Error) send(w http.ResponseWriter) {
 	h := w.Header()
 	for name := range h { // what the handler set was for another answer
-		if !strings.HasPrefix(name, "Access-Control-") && name != "Connection" {
+		if !strings.HasPrefix(name, "Access-Control-") && name != "Connection" && name != "Vary" {
 			h.Del(name)
 		}
 	}

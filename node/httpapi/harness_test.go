@@ -17,6 +17,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/trefoildb/trefoil/node"
+	"github.com/trefoildb/trefoil/node/engine"
 	"github.com/trefoildb/trefoil/rdfload/syntax"
 	"github.com/trefoildb/trefoil/triple"
 )
@@ -49,6 +50,9 @@ type testServer struct {
 
 func serve(t testing.TB, store Store, options Options, serverOptions ServerOptions) *testServer {
 	t.Helper()
+	if local, ok := store.(nodeStore); ok && options.Engine == nil {
+		options.Engine = newEngine(t, local.Store, engine.Options{})
+	}
 	api, err := New(store, options)
 	if err != nil {
 		t.Fatal(err)
@@ -77,6 +81,15 @@ func serve(t testing.TB, store Store, options Options, serverOptions ServerOptio
 	})
 	return &testServer{t: t, url: "http://" + ln.Addr().String(), addr: ln.Addr().String(), api: api, server: server,
 		client: &http.Client{Transport: transport}}
+}
+
+func newEngine(t testing.TB, store *node.Store, options engine.Options) *engine.Engine {
+	t.Helper()
+	e, err := engine.New(store, options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e
 }
 
 // serveTriples serves a store that holds N-Quads.

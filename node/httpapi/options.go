@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/trefoildb/trefoil/node/engine"
 )
 
 // Options are the parameters of [New]. The zero value is ready to use.
@@ -16,6 +18,12 @@ type Options struct {
 	// Token, where set, is what clients must send as Authorization: Bearer. Only
 	// /healthz and /readyz go without.
 	Token string
+	// Engine answers SPARQL; nil leaves its doors out.
+	Engine *engine.Engine
+	// AllowOrigins are the origins, such as "https://app.example.org", whose web
+	// pages may read answers and change data. "*" lets all pages read; which may
+	// change data is still to be named.
+	AllowOrigins []string
 	// ReadOnly refuses every change.
 	ReadOnly bool
 	// MaxBodyBytes is the greatest document, decompressed, that POST and DELETE
@@ -61,7 +69,7 @@ func (o Options) Validate() error {
 			return fmt.Errorf("http: %s is negative: %d", n.name, n.value)
 		}
 	}
-	return nil
+	return checkOrigins(o.AllowOrigins)
 }
 
 func (o Options) withDefaults() Options {

@@ -34,7 +34,7 @@ func TestRefusals(t *testing.T) {
 		{"no door", "GET", "/sparkle", "", nil, 404, KindNotFound, "/sparkle", "/range"},
 		{"root", "GET", "/", "", nil, 404, KindNotFound, "/", "/triples"},
 		{"trailing slash", "GET", "/range/", "", nil, 404, KindNotFound, "/range/", ""},
-		{"method", "PUT", "/triples", "", nil, 405, KindMethod, "", "DELETE, GET, HEAD, POST"},
+		{"method", "PUT", "/triples", "", nil, 405, KindMethod, "", "DELETE, GET, HEAD, OPTIONS, POST"},
 		{"load by GET", "GET", "/load", "", nil, 405, KindMethod, "", "POST"},
 		{"unknown parameter", "GET", "/triples?subject=x", "", nil, 400, KindBadParameter, "subject", "s, p, o, g, limit, cursor"},
 		{"unknown parameter of a door without", "GET", "/status?x=1", "", nil, 400, KindBadParameter, "x", "takes none"},
@@ -104,7 +104,7 @@ func TestRefusals(t *testing.T) {
 	if got := s.get("/count"); got.body != `{"count":10,"exact":true}`+"\n" {
 		t.Errorf("the refused requests changed something: %s", got.body)
 	}
-	if got := s.do(http.MethodPut, "/triples", ""); got.header.Get("Allow") != "DELETE, GET, HEAD, POST" {
+	if got := s.do(http.MethodPut, "/triples", ""); got.header.Get("Allow") != "DELETE, GET, HEAD, OPTIONS, POST" {
 		t.Errorf("Allow: %q", got.header.Get("Allow"))
 	}
 }

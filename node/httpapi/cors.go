@@ -1,0 +1,112 @@
+// Cross-origin requests: what web pages of other origins may read and change
+// (Fetch standard, section "HTTP-CORS protocol").
+
+package httpapi
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+)
+
+// cors holds the origins that are allowed. The zero cors allows none.
+type cors struct {
+	all     bool // "*": every page may read
+	origins []string
+}
+
+func newCORS(allow []string) cors {
+	c := cors{all: slices.Contains(allow, "*")}
+	for _, origin := range allow {
+		if origin != "*" {
+			c.origins = append(c.origins, strings.ToLower(origin)) // as browsers write them
+		}
+	}
+	return c
+}
+
+// checkOrigins says which of the texts is not an origin.
+func checkOrigins(allow []string) error {
+	for _, origin := range allow {
+		if origin == "*" {
+			continue
+		}
+		u, err := url.Parse(origin)
+		if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.Scheme+"://"+u.Host != origin {
+			return fmt.Errorf("http: %q is not an origin like https://app.example.org (scheme, host, port; no path), nor *", origin)
+		}
+	}
+	return nil
+}
+
+// trust lets pages of the named origins change data. "*" does not: on a node that
+// wants no token every page that its users visit could do so.
+func (c cors) trust(protection *http.CrossOriginProtection) error {
+	for _, origin := range c.origins {
+		if err := protection.AddTrustedOrigin(origin); err != nil {
+			return fmt.Errorf("allow origin: %w", err)
+		}
+	}
+	return nil
+}
+
+// exposed are the headers that a page may read beside those that are always safe.
+const exposed = "Allow, Content-Length, ETag, Link, Location, Retry-After, Vary, WWW-Authenticate"
+
+// allow tells the browser whether the page of a request may read its answer.
+func (c cors) allow(h http.Header, r *http.Request) {
+	if !c.all && len(c.origins) == 0 {
+		return
+	}
+	if len(c.origins) > 0 {
+		h.Add("Vary", "Origin") // also where there is none: a cache must not mix the two up
+	}
+	origin := r.Header.Get("Origin")
+	switch {
+	case origin == "":
+		return
+	case slices.Contains(c.origins, origin):
+		h.Set("Access-Control-Allow-Origin", origin)
+		h.Set("Access-Control-Allow-Credentials", "true")
+	case c.all:
+		h.Set("Access-Control-Allow-Origin", "*")
+	default:
+		return
+	}
+	h.Set("Access-Control-Expose-Headers", exposed)
+}
+
+// maxPreflightHeaders bounds the names of headers that a preflight may ask for.
+const maxPreflightHeaders = 4 << 10
+
+// answerOptions answers OPTIONS: which methods a door takes and, to the preflight
+// of a page whose origin is allowed, that it may go on.
+func (c cors) answerOptions(w http.ResponseWriter, r *http.Request, methods []string) {
+	h := w.Header()
+	h.Set("Allow", strings.Join(methods, ", "))
+	if h.Get("Access-Control-Allow-Origin") != "" && r.Header.Get("Access-Control-Request-Method") != "" {
+		h.Del("Access-Control-Expose-Headers")
+		h.Add("Vary", "Access-Control-Request-Headers")
+		h.Set("Access-Control-Allow-Methods", strings.Join(methods, ", "))
+		h.Set("Access-Control-Max-Age", "600")
+		if names := strings.Join(r.Header.Values("Access-Control-Request-Headers"), ","); areFieldNames(names) {
+			h.Set("Access-Control-Allow-Headers", names)
+		}
+	}
+	w.WriteHeader(http.StatusNoContent)
+}
+
+// areFieldNames tells whether text is a list of names of headers.
+func areFieldNames(text string) bool {
+	if text == "" || len(text) > maxPreflightHeaders {
+		return false
+	}
+	for _, c := range []byte(text) {
+		if (c|0x20 < 'a' || c|0x20 > 'z') && (c < '0' || c > '9') && !strings.ContainsRune("-_, ", rune(c)) {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,60 @@
+// The table of doors, and which of them a path means.
+
+package httpapi
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+)
+
+// storeDoors are the doors to the store as ordered triples, and those for operators.
+func (a *API) storeDoors() map[string]*door {
+	get := func(handle func(http.ResponseWriter, *request) error, params ...string) *door {
+		return &door{methods: map[string]*method{http.MethodGet: {params: params, handle: handle}}}
+	}
+	healthz, readyz := get(a.getHealth), get(a.getReady)
+	healthz.open, readyz.open = true, true
+	triples := get(a.getTriples, triplesParams...)
+	triples.methods[http.MethodPost] = &method{params: addParams, writes: true, body: true, handle: a.postTriples}
+	triples.methods[http.MethodDelete] = &method{params: deleteParams, writes: true, body: true, handle: a.deleteTriples}
+	return map[string]*door{
+		"/range":   get(a.getRange, rangeParams...),
+		"/triples": triples,
+		"/count":   get(a.getCount, countParams...),
+		"/load": {methods: map[string]*method{
+			http.MethodPost: {params: loadParams, writes: true, body: true, handle: a.postLoad}}},
+		"/backup":  get(a.getBackup),
+		"/status":  get(a.getStatus),
+		"/metrics": get(a.getMetrics),
+		"/healthz": healthz,
+		"/readyz":  readyz,
+	}
+}
+
+// door returns the door that a path means, and its name: the one of that path, or
+// else the nearest above it that answers for what is below.
+func (a *API) door(path string) (name string, d *door) {
+	if d := a.doors[path]; d != nil {
+		return path, d
+	}
+	for end := strings.LastIndexByte(path, '/'); end > 0; end = strings.LastIndexByte(path[:end], '/') {
+		if d := a.doors[path[:end]]; d != nil && d.below {
+			return path[:end], d
+		}
+	}
+	return "", nil
+}
+
+// allowed returns the methods that the door takes, sorted.
+func (d *door) allowed() []string {
+	allow := []string{http.MethodOptions}
+	for name := range d.methods {
+		allow = append(allow, name)
+		if name == http.MethodGet {
+			allow = append(allow, http.MethodHead)
+		}
+	}
+	slices.Sort(allow)
+	return allow
+}
