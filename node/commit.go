@@ -44,14 +44,13 @@ func (s *Store) commitGroup(group []*request) {
 		err = fmt.Errorf("%w: %s", ErrDiskFull, s.dir)
 	}
 	if err == nil {
-		err = s.disk.room(size)
-	}
-	if err == nil {
-		err = s.commitRows(group)
+		if admitted := s.admit(group); len(admitted) > 0 {
+			err = s.commitRows(admitted)
+		}
 	}
 	if err != nil {
 		for _, r := range group {
-			r.changed, r.unchanged = 0, 0
+			r.undo()
 			if r.err == nil {
 				r.err = err
 			}
@@ -64,6 +63,38 @@ func (s *Store) commitGroup(group []*request) {
 	s.wrote(size)
 }
 
+// admit returns the requests of a group that the disk has room for: all, those
+// that add nothing, or none. The others get their error.
+func (s *Store) admit(group []*request) []*request {
+	size := int64(0)
+	for _, r := range group {
+		size += r.size
+	}
+	full := s.disk.room(size)
+	if full == nil {
+		return group
+	}
+	var deletes []*request
+	size = 0
+	for _, r := range group {
+		if r.frees() {
+			deletes = append(deletes, r)
+			size += r.size
+		} else {
+			r.err = full
+		}
+	}
+	if len(deletes) > 0 {
+		if full = s.disk.roomToDelete(size); full == nil {
+			return deletes
+		}
+	}
+	for _, r := range deletes {
+		r.err = full
+	}
+	return nil
+}
+
 // commit is a group's commit, step by step.
 type commit struct {
 	store   *Store
@@ -73,6 +104,11 @@ type commit struct {
 	slotOf  [][]int32 // by request and item
 	counted counters  // as they will be
 	scratch []byte
+
+	request *request // a change, which is alone in its group
+	moves   uint     // rows looked at for it
+	adds    bool     // it has added
+	cleared bool     // it has cleared graphs
 }
 
 // ref is a triple of a request.
@@ -90,7 +126,12 @@ type slot struct {
 }
 
 func (s *Store) commitRows(group []*request) (err error) {
-	c := &commit{store: s, batch: s.db.NewBatch(), counted: s.counted}
+	c := &commit{store: s, counted: s.counted}
+	if first := group[0]; first.kind == kindApply {
+		c.batch = s.db.NewBatchWithSize(int(first.size) + 1<<10)
+	} else {
+		c.batch = s.db.NewBatch()
+	}
 	before := s.sequence
 	defer func() {
 		c.batch.Close()
@@ -98,13 +139,13 @@ func (s *Store) commitRows(group []*request) (err error) {
 			s.sequence = before
 		}
 	}()
-	if err := c.lookUp(group); err != nil {
-		return err
+	if group[0].kind == kindApply {
+		err = c.commitChange(group[0])
+	} else {
+		err = c.commitGroup(group)
 	}
-	for i, r := range group {
-		if err := c.do(r, c.slotOf[i]); err != nil {
-			return err
-		}
+	if err != nil {
+		return err
 	}
 	if c.batch.Empty() {
 		return nil
@@ -118,6 +159,22 @@ func (s *Store) commitRows(group []*request) (err error) {
 		return err
 	}
 	s.counted = c.counted
+	if c.cleared {
+		s.afterClear(group[0].removed)
+	}
+	return nil
+}
+
+func (c *commit) commitGroup(group []*request) error {
+	if err := c.lookUp(group); err != nil {
+		return err
+	}
+	for i, r := range group {
+		var stamp triple.Stamp
+		if err := c.do(r, c.slotOf[i], &stamp); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 
@@ -166,14 +223,17 @@ func (c *commit) lookUp(group []*request) error {
 			c.slots = append(c.slots, slot{exists: exists})
 		}
 		c.slotOf[ref.request][ref.item] = int32(len(c.slots) - 1)
+		if err := c.goOn(); err != nil {
+			return err
+		}
 	}
 	return it.Error()
 }
 
-// do writes the rows of one request into the batch.
-func (c *commit) do(r *request, slots []int32) error {
+// do writes the rows of one request into the batch, with a stamp that is taken
+// when it is first needed.
+func (c *commit) do(r *request, slots []int32, stamp *triple.Stamp) error {
 	r.changed, r.unchanged = 0, 0
-	var stamp triple.Stamp
 	var plain []byte // the value of a version without long terms
 	for i := range r.items {
 		it, slot := &r.items[i], &c.slots[slots[i]]
@@ -187,24 +247,29 @@ func (c *commit) do(r *request, slots []int32) error {
 		}
 		if stamp.Sequence == 0 {
 			var err error
-			if stamp, err = c.store.sequence.take(c.batch); err != nil {
+			if *stamp, err = c.store.sequence.take(c.batch); err != nil {
 				return err
 			}
-			plain = (&triple.Value{Stamp: stamp}).Append(nil)
+		}
+		if plain == nil {
+			plain = (&triple.Value{Stamp: *stamp}).Append(nil)
 		}
 		var err error
 		switch r.kind {
 		case kindAdd:
-			err = c.add(r, it, slot, plain, stamp)
+			err = c.add(r, it, slot, plain, *stamp)
 		case kindDelete:
 			err = c.delete(r, it, slot)
 		case kindAnnotate:
-			err = c.annotate(r, it, slot, stamp)
+			err = c.annotate(r, it, slot, *stamp)
 		}
 		if err != nil {
 			return err
 		}
 		r.changed++
+		if err := c.goOn(); err != nil {
+			return err
+		}
 	}
 	return nil
 }
@@ -222,6 +287,7 @@ func (c *commit) add(r *request, it *item, slot *slot, plain []byte, stamp tripl
 		}
 	}
 	slot.exists = true
+	c.adds = true
 	c.counted.triples++
 	return nil
 }

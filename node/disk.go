@@ -31,7 +31,15 @@ func (d *disk) init(fs vfs.FS, dir string, minFree int64) {
 
 // room returns an error that is [ErrDiskFull] where writing so many bytes would
 // take free space below the watermark.
-func (d *disk) room(bytes int64) error {
+func (d *disk) room(bytes int64) error { return d.roomAbove(bytes, 1) }
+
+// roomToDelete is room for a write that adds nothing: half of the watermark is
+// for such writes, so that a disk that is full can be made free. The other half
+// is for the flushes and compactions by which it becomes free.
+func (d *disk) roomToDelete(bytes int64) error { return d.roomAbove(bytes, 2) }
+
+// roomAbove is room with a part of the watermark.
+func (d *disk) roomAbove(bytes, part int64) error {
 	if d.minFree < 0 {
 		return nil
 	}
@@ -46,6 +54,7 @@ func (d *disk) room(bytes int64) error {
 	if watermark == 0 {
 		watermark = min(max(int64(usage.TotalBytes/50), 64<<20), 2<<30)
 	}
+	watermark /= part
 	if free := int64(usage.AvailBytes); free-bytes < watermark {
 		return fmt.Errorf("%w: %d MiB are free under %s and %d MiB are kept free; %d MiB are to be written",
 			ErrDiskFull, free>>20, d.dir, watermark>>20, bytes>>20)

@@ -15,7 +15,8 @@ var (
 	ErrReadOnly = errors.New("the store is read-only")
 	ErrClosed   = errors.New("the store is closed")
 	// ErrDiskFull: a write would take, or has taken, the disk below its watermark
-	// of free space. Nothing of it was written; reads go on.
+	// of free space, or a delete below half of it. Nothing of it was written; reads
+	// go on.
 	ErrDiskFull = errors.New("the disk is full")
 	// ErrLocked: another process, or this one, has the directory open.
 	ErrLocked = errors.New("the data directory is in use")
@@ -31,6 +32,8 @@ var (
 	// ErrUnknown: a write was begun and did not end in time. It may be done, or be
 	// done later.
 	ErrUnknown = errors.New("the outcome of the write is unknown")
+	// ErrTooLarge: a change is larger than its limit. Nothing of it was written.
+	ErrTooLarge = errors.New("the change is too large")
 	// ErrInvalid: arguments that are wrong in themselves.
 	ErrInvalid = errors.New("invalid argument")
 )

@@ -27,6 +27,7 @@ type tables struct {
 	// are in memory, less where tables hold rows that others have replaced.
 	missing float64
 	triples float64 // as they are counted: no order has more rows
+	counted bool    // that triples is known
 }
 
 // densityAge is how long a look at all tables is good for.
@@ -64,7 +65,7 @@ func (sn *Snapshot) estimate(r triple.Range) (rows, bytes int64, err error) {
 		}
 	}
 	sumRows *= d.missing
-	if o, whole, ok := orderOf(r); ok && d.triples > 0 {
+	if o, whole, ok := orderOf(r); ok && d.counted {
 		sumRows = min(sumRows, d.triples)
 		if whole && o != triple.GSPO {
 			sumRows = d.triples
@@ -114,7 +115,7 @@ func (s *Store) lookAtTables() (tables, error) {
 	}
 	if counted, err := s.storedCounters(); err == nil {
 		// Three rows for each triple, four in a named graph.
-		d.triples = float64(counted.triples)
+		d.triples, d.counted = float64(counted.triples), true
 		switch {
 		case d.rows == 0: // Pebble reads statistics some time after it opens tables
 			d.rows = 3 * d.triples
@@ -126,6 +127,13 @@ func (s *Store) lookAtTables() (tables, error) {
 	}
 	d.at = time.Now()
 	return d.tables, nil
+}
+
+// forget makes the next estimate look at all tables anew.
+func (d *density) forget() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.at = time.Time{}
 }
 
 // storedCounters returns the counters as they were committed last.

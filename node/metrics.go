@@ -35,6 +35,9 @@ func (m *metrics) committed(group []*request, size int64, took time.Duration) {
 			m.added.Add(r.changed)
 		case r.kind == kindDelete:
 			m.deleted.Add(r.changed)
+		case r.kind == kindApply:
+			m.added.Add(r.changed)
+			m.deleted.Add(r.removed)
 		}
 	}
 }

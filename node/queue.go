@@ -11,7 +11,7 @@ import (
 // queue holds the requests that wait for the committer: at most so many bytes of
 // them, and more than one only within that.
 //
-// Invariant: bytes is the sum of the sizes of waiting.
+// Invariant: bytes is the sum of what waiting counts by queued().
 type queue struct {
 	mu      sync.Mutex
 	waiting []*request
@@ -39,9 +39,9 @@ func (q *queue) put(ctx context.Context, r *request) error {
 			q.mu.Unlock()
 			return ErrClosed
 		}
-		if len(q.waiting) == 0 || q.bytes+r.size <= q.limit {
+		if len(q.waiting) == 0 || q.bytes+r.queued() <= q.limit {
 			q.waiting = append(q.waiting, r)
-			q.bytes += r.size
+			q.bytes += r.queued()
 			q.mu.Unlock()
 			q.signal()
 			return nil
@@ -63,19 +63,19 @@ func (q *queue) signal() {
 }
 
 // take waits for requests and returns those that make a group of at most so many
-// bytes, or one; none when the queue is closed and empty. They are appended to
-// group.
+// bytes, or one; a change is a group of its own. There are none when the queue is
+// closed and empty. They are appended to group.
 func (q *queue) take(group []*request, limit int64) []*request {
 	for {
 		<-q.arrived
 		q.mu.Lock()
 		n, size := 0, int64(0)
 		for _, r := range q.waiting {
-			if n > 0 && size+r.size > limit {
+			if n > 0 && (size+r.queued() > limit || r.kind == kindApply || q.waiting[0].kind == kindApply) {
 				break
 			}
 			n++
-			size += r.size
+			size += r.queued()
 			if r.state.CompareAndSwap(stateQueued, stateTaken) {
 				group = append(group, r)
 			}
@@ -114,7 +114,8 @@ func (q *queue) close() {
 
 // do puts a request and waits for its answer. A context that ends takes the
 // request back while it waits in the queue; once the committer has it, it goes
-// on to its end. The timeout ends both, and so does a failure of the store.
+// on to its end. The timeout ends both, unless the committer gets on with the
+// request meanwhile, and so does a failure of the store.
 func (q *queue) do(ctx context.Context, r *request, h *health, timeout time.Duration) error {
 	if h.full.Load() {
 		return ErrDiskFull
@@ -126,6 +127,7 @@ func (q *queue) do(ctx context.Context, r *request, h *health, timeout time.Dura
 		return err
 	}
 	var taken <-chan struct{} // the second time: what ctx says does not count any more
+	steps := int64(0)
 	for ended := limited.Done(); ; ended = taken {
 		select {
 		case <-r.done:
@@ -134,12 +136,13 @@ func (q *queue) do(ctx context.Context, r *request, h *health, timeout time.Dura
 			return q.abandon(r, h.err(), h.err())
 		case <-ended:
 			err := context.Cause(limited)
-			if errors.Is(err, ErrBusy) {
+			if at := r.steps.Load(); errors.Is(err, ErrBusy) && at == steps {
 				return q.abandon(r, err, fmt.Errorf("%w: %w", ErrUnknown, err))
 			}
 			if r.state.CompareAndSwap(stateQueued, stateWithdrawn) {
 				return err
 			}
+			steps = r.steps.Load()
 			timer, stop := context.WithTimeoutCause(context.Background(), timeout, stalled)
 			defer stop()
 			limited, taken = timer, timer.Done()

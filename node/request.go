@@ -14,6 +14,7 @@ const (
 	kindAdd kind = iota
 	kindDelete
 	kindAnnotate
+	kindApply
 )
 
 // request is one write on its way to the committer. Its keys are encoded by who
@@ -26,6 +27,9 @@ type request struct {
 
 	applicationID string // of kindAnnotate, which has one item
 	data          []byte // nil removes
+
+	*change              // of kindApply, which has no items of its own
+	steps   atomic.Int64 // grows while the committer works on it
 
 	state atomic.Int32
 	done  chan struct{} // closed when changed, unchanged or err are set
@@ -79,7 +83,11 @@ func (r *request) add(t triple.Triple) {
 		it.long = triple.AppendValue(nil, triple.Stamp{}, t)
 	}
 	r.items = append(r.items, it)
-	r.size += int64(it.at[len(triple.Orders)]-it.at[0]) + int64(3*len(it.long)) + itemBytes
+	orders := len(triple.Orders)
+	if t.Graph.IsZero() {
+		orders--
+	}
+	r.size += int64(it.at[len(triple.Orders)]-it.at[0]) + int64(orders*len(it.long)) + itemBytes
 }
 
 // newRequests returns the requests for a list of triples, most often one. The
@@ -122,6 +130,24 @@ func (r *request) value(it *item, plain []byte, stamp triple.Stamp) ([]byte, err
 	}
 	v.Stamp = stamp
 	return v.Append(nil), nil
+}
+
+// queued returns the size that the queue counts of a request. A change is held
+// by its caller while it waits for room in the queue, so that it need not wait
+// for more of it than another request does.
+func (r *request) queued() int64 {
+	if r.kind == kindApply {
+		return min(r.size, maxRequestBytes)
+	}
+	return r.size
+}
+
+// undo makes a request say that nothing was done.
+func (r *request) undo() {
+	r.changed, r.unchanged = 0, 0
+	if r.change != nil {
+		r.removed = 0
+	}
 }
 
 // finish answers a request.

@@ -31,6 +31,7 @@ type Store struct {
 	metrics metrics
 	disk    disk
 	queue   queue
+	updates updates
 	uses    uses
 	running sync.WaitGroup // the committer, and the maintenance of segments
 
@@ -80,6 +81,7 @@ func Open(dir string, opts Options) (*Store, error) {
 	s.byTables = opts.MaxSegmentBytes >= smallSegment
 	s.queue.init(opts.QueueBytes)
 	s.uses.init()
+	s.updates.init()
 	s.disk.init(opts.FS, dir, opts.MinFreeBytes)
 	if err := s.open(); err != nil {
 		return nil, wrap("open store "+dir, err)
