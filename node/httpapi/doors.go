@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+
+	"github.com/trefoildb/trefoil/node/httpapi/querypage"
 )
 
 // storeDoors are the doors to the store as ordered triples, and those for operators.
@@ -15,10 +17,13 @@ func (a *API) storeDoors() map[string]*door {
 	}
 	healthz, readyz := get(a.getHealth), get(a.getReady)
 	healthz.open, readyz.open = true, true
+	page := get(getPage)
+	page.open = true // it holds no data, and asks for the token
 	triples := get(a.getTriples, triplesParams...)
 	triples.methods[http.MethodPost] = &method{params: addParams, writes: true, body: true, handle: a.postTriples}
 	triples.methods[http.MethodDelete] = &method{params: deleteParams, writes: true, body: true, handle: a.deleteTriples}
 	return map[string]*door{
+		"/":        page,
 		"/range":   get(a.getRange, rangeParams...),
 		"/triples": triples,
 		"/count":   get(a.getCount, countParams...),
@@ -31,6 +36,8 @@ func (a *API) storeDoors() map[string]*door {
 		"/readyz":  readyz,
 	}
 }
+
+func getPage(w http.ResponseWriter, r *request) error { return querypage.Serve(w, r.Request) }
 
 // door returns the door that a path means, and its name: the one of that path, or
 // else the nearest above it that answers for what is below.
