@@ -108,7 +108,8 @@ func (c *compiler) base(pat *pattern) (float64, error) {
 	empty := make([]string, c.query.width)
 	a := pat.access(pat.mask(empty))
 	total := 0.0
-	for _, r := range pat.ranges(nil, a, empty) {
+	ranges, _ := pat.ranges(nil, nil, a, empty)
+	for _, r := range ranges {
 		rows, _, err := c.query.src.Estimate(c.query.ctx, r)
 		if err != nil {
 			return 0, err
@@ -322,7 +323,8 @@ func (c *compiler) count(n *algebra.Group, g graphs) (stream, bool, error) {
 			return stream{}, false, err
 		}
 	}
-	op := &countRange{q: c.query, ranges: pat.ranges(nil, a, empty)}
+	ranges, _ := pat.ranges(nil, nil, a, empty)
+	op := &countRange{q: c.query, ranges: ranges}
 	out := stream{rows: 1}
 	for _, agg := range n.Aggregates {
 		op.slots = append(op.slots, agg.Slot)

@@ -1,8 +1,6 @@
 package exec
 
 import (
-	"bytes"
-	"cmp"
 	"errors"
 	"slices"
 
@@ -23,42 +21,34 @@ type lookup struct {
 	access  [16]*access
 
 	input *batch
-	at    int // the next row of input
-	chunk int // how many rows to look up next
-	soft  int // how many rows a scan gives at a time: few at first, as none may want more
+	more  *batch // of [fill]
+	at    int    // the next row of input
+	chunk int    // how many rows to look up next
+	soft  int    // how many rows a scan gives at a time: few at first, as none may want more
 
-	found   [][4]string
-	entries []entry
-	refs    []ref // of the rows of the chunk, in their order
-	ref     int   // the one to give next, and what of it
-	give    int
+	finder
+	refs []ref // of the rows of the chunk, in their order
+	ref  int   // the one to give next, and what of it
+	give int
 
 	rows   Rows // of a scan
 	ranges []triple.Range
+	keys   []byte // of ranges
 	row    int
 	scan   *access
 }
 
-// entry is one range and what it holds: found[from:to].
-type entry struct {
-	r        triple.Range
-	from, to int
-}
-
-// ref says that an input row asks for an entry.
+// ref says that an input row asks for a range of a [finder].
 type ref struct {
-	row, entry int
-	access     *access
-	lo         []byte
-	hi         []byte
+	row    int32
+	entry  int32
+	access *access
 }
 
 const (
 	firstChunkRows = 16
-	maxFound       = 32 << 10
+	lastChunkRows  = 4 * batchRows
 )
-
-var errOverflow = errors.New("more matches than are held")
 
 func newLookup(q *query, in operator, pat *pattern, plan *Plan) *lookup {
 	l := &lookup{q: q, in: in, pat: pat, plan: plan, chunk: firstChunkRows, soft: firstChunkRows, input: newBatch(q.width)}
@@ -83,9 +73,8 @@ func (l *lookup) next(out *batch) error {
 				return err
 			}
 		default:
-			l.input.clear()
 			l.at = 0
-			if err := l.in.next(l.input); err != nil {
+			if err := fill(l.in, l.input, &l.more, l.chunk); err != nil {
 				return err
 			}
 			if l.input.n == 0 {
@@ -113,7 +102,7 @@ func (l *lookup) begin() error {
 		if n == 1 {
 			if a := l.accessOf(l.input.row(l.at)); a.prefix < 3 {
 				l.scan, l.row = a, l.at
-				l.ranges = l.pat.ranges(l.ranges[:0], a, l.input.row(l.at))
+				l.ranges, l.keys = l.pat.ranges(l.ranges[:0], l.keys[:0], a, l.input.row(l.at))
 				if l.reverse {
 					slices.Reverse(l.ranges)
 				}
@@ -134,7 +123,7 @@ func (l *lookup) begin() error {
 			return err
 		}
 		l.at += n
-		if len(l.found) < maxFound/4 && l.chunk < 4*batchRows {
+		if len(l.found) < maxFound/4 && l.chunk < lastChunkRows {
 			l.chunk *= 2
 		}
 		return nil
@@ -143,78 +132,26 @@ func (l *lookup) begin() error {
 
 // lookUp looks up n rows of the input.
 func (l *lookup) lookUp(n int) error {
-	l.refs, l.found, l.entries = l.refs[:0], l.found[:0], l.entries[:0]
-	l.ref, l.give = 0, 0
-	var masks [16]bool
-	var ranges []triple.Range
+	l.refs, l.ref, l.give = l.refs[:0], 0, 0
+	l.finder.clear()
 	for i := l.at; i < l.at+n; i++ {
 		row := l.input.row(i)
 		a := l.accessOf(row)
-		masks[a.mask] = true
-		ranges = l.pat.ranges(ranges[:0], a, row)
-		for _, r := range ranges {
-			l.refs = append(l.refs, ref{row: i, access: a, lo: r.Lo, hi: r.Hi})
-		}
-	}
-	for mask, some := range masks {
-		if some {
-			if err := l.lookUpMask(uint8(mask), n); err != nil {
-				l.refs = l.refs[:0]
-				return err
+		first := len(l.asked)
+		l.ask(&l.reader, a, row, a.mask)
+		for e := first; e < len(l.asked); e++ {
+			entry := int32(e)
+			if e == first && e+1 == len(l.asked) && l.repeats() {
+				l.asked = l.asked[:first]
+				entry--
 			}
+			l.refs = append(l.refs, ref{row: int32(i), entry: entry, access: a})
 		}
 	}
-	return nil
-}
-
-func (l *lookup) lookUpMask(mask uint8, n int) error {
-	var order []int
-	for i := range l.refs {
-		if l.refs[i].access.mask == mask {
-			order = append(order, i)
-		}
+	err := l.find(l.q, l.plan, n > 1)
+	if err != nil {
+		l.refs = l.refs[:0]
 	}
-	slices.SortFunc(order, func(a, b int) int {
-		if c := bytes.Compare(l.refs[a].lo, l.refs[b].lo); c != 0 {
-			return c
-		}
-		return cmp.Compare(a, b)
-	})
-	first := len(l.entries)
-	var ranges []triple.Range
-	for _, i := range order {
-		r := triple.Range{Lo: l.refs[i].lo, Hi: l.refs[i].hi}
-		if len(ranges) == 0 || !bytes.Equal(ranges[len(ranges)-1].Lo, r.Lo) {
-			ranges = append(ranges, r)
-			l.entries = append(l.entries, entry{r: r})
-		}
-		l.refs[i].entry = len(l.entries) - 1
-	}
-	a := l.access[mask]
-	l.reader.spo = l.reader.spo[:0]
-	last, reads := -1, 0
-	err := l.q.src.Lookup(l.q.ctx, ranges, func(i int, key, value []byte) error {
-		if reads++; reads%batchRows == 0 {
-			if err := l.q.check(); err != nil {
-				return err
-			}
-		}
-		found, ok, err := l.reader.read(a, key, value)
-		if err != nil || !ok {
-			return err
-		}
-		if n > 1 && len(l.found) >= maxFound {
-			return errOverflow
-		}
-		e := &l.entries[first+i]
-		if i != last {
-			last, e.from = i, len(l.found)
-		}
-		l.found = append(l.found, found)
-		e.to = len(l.found)
-		return nil
-	})
-	l.plan.read(reads)
 	return err
 }
 
@@ -222,14 +159,13 @@ func (l *lookup) lookUpMask(mask uint8, n int) error {
 func (l *lookup) emit(out *batch) {
 	for l.ref < len(l.refs) {
 		ref := &l.refs[l.ref]
-		e := &l.entries[ref.entry]
-		row, ord := l.input.row(ref.row), l.input.ord[ref.row]
-		for e.from+l.give < e.to {
+		found := l.of(int(ref.entry))
+		row, ord := l.input.row(int(ref.row)), l.input.ord[ref.row]
+		for ; l.give < len(found); l.give++ {
 			if out.full() {
 				return
 			}
-			l.reader.extend(ref.access, out, row, ord, &l.found[e.from+l.give])
-			l.give++
+			l.reader.extend(ref.access, out, row, ord, &found[l.give])
 		}
 		l.ref++
 		l.give = 0

@@ -395,7 +395,8 @@ func (w *walker) isNode(term string) (bool, error) {
 		pat.place[position].slot = 0
 		row := []string{term}
 		a := pat.access(pat.mask(row))
-		for _, r := range pat.ranges(nil, a, row) {
+		ranges, _ := pat.ranges(nil, nil, a, row)
+		for _, r := range ranges {
 			ok, err := w.q.any(r, func(terms triple.KeyTerms) bool {
 				return pat.accept(a, &terms) && (len(a.later) == 0 || string(terms[position]) == string(appendKeyForm(nil, term)))
 			})

@@ -135,35 +135,47 @@ func (p *pattern) access(mask uint8) *access {
 	return a
 }
 
-// ranges appends the ranges of keys that hold what matches a row.
-func (p *pattern) ranges(dst []triple.Range, a *access, row []string) []triple.Range {
+// ranges appends the ranges of keys that hold what matches a row. They lie in
+// keys, which is returned grown.
+func (p *pattern) ranges(dst []triple.Range, keys []byte, a *access, row []string) ([]triple.Range, []byte) {
+	if a.prefix == 0 && a.spans == nil {
+		return append(dst, triple.OrderRange(a.order)), keys
+	}
 	positions := a.order.Positions()
-	lo := make([]byte, 1, 96)
-	lo[0] = byte(a.order)
+	start := len(keys)
+	keys = append(keys, byte(a.order))
 	for i := range a.prefix {
 		if i > 0 {
-			lo = append(lo, 0, 1)
+			keys = append(keys, 0, 1)
 		}
-		lo = p.appendKey(lo, positions[i], row)
+		keys = p.appendKey(keys, positions[i], row)
 	}
-	switch {
-	case a.spans != nil:
+	if a.spans != nil {
 		if a.prefix > 0 {
-			lo = append(lo, 0, 1)
+			keys = append(keys, 0, 1)
 		}
+		prefix := len(keys)
 		for _, s := range a.spans {
-			dst = append(dst, triple.Range{Lo: append(bytes.Clone(lo), s.lo...), Hi: append(bytes.Clone(lo), s.hi...)})
+			from := len(keys)
+			keys = append(append(keys, keys[start:prefix]...), s.lo...)
+			to := len(keys)
+			keys = append(append(keys, keys[start:prefix]...), s.hi...)
+			dst = append(dst, triple.Range{Lo: keys[from:to:to], Hi: keys[to:len(keys):len(keys)]})
 		}
-		return dst
-	case a.prefix == 0:
-		return append(dst, triple.OrderRange(a.order))
-	case a.prefix == 3 && a.order != triple.GSPO && p.graphs.mode == defaultGraph:
-		return append(dst, triple.Range{Lo: lo, Hi: append(bytes.Clone(lo), 0)})
-	case a.prefix == 4 || a.prefix == 3 && a.order != triple.GSPO:
-		return append(dst, triple.Range{Lo: lo, Hi: append(bytes.Clone(lo), 0, 2)})
+		return dst, keys
 	}
-	hi := append(bytes.Clone(lo), 0, 2)
-	return append(dst, triple.Range{Lo: append(lo, 0, 1), Hi: hi})
+	last := a.prefix == 4 || a.prefix == 3 && a.order != triple.GSPO
+	bare := len(keys)
+	if !last {
+		keys = append(keys, 0, 1)
+	}
+	lo := keys[start:len(keys):len(keys)]
+	from := len(keys)
+	keys = append(append(keys, keys[start:bare]...), 0)
+	if !last || a.prefix == 4 || p.graphs.mode != defaultGraph {
+		keys = append(keys, 2)
+	}
+	return append(dst, triple.Range{Lo: lo, Hi: keys[from:len(keys):len(keys)]}), keys
 }
 
 func (p *pattern) appendKey(dst []byte, position int, row []string) []byte {
