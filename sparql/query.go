@@ -2,6 +2,7 @@ package sparql
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/trefoildb/trefoil/sparql/algebra"
 	"github.com/trefoildb/trefoil/sparql/ast"
@@ -25,12 +26,18 @@ type Options struct {
 	// Parser says how a text is read.
 	Parser parser.Options
 	exec.Options
+	// UpdateMemory is how many bytes the changes of an update request may take; 0
+	// means [update.DefaultMemory].
+	UpdateMemory int64
 }
 
 // Validate returns nil where the options can be used.
 func (o Options) Validate() error {
 	if err := o.Parser.Validate(); err != nil {
 		return err
+	}
+	if o.UpdateMemory < 0 {
+		return fmt.Errorf("the memory of an update is %d bytes", o.UpdateMemory)
 	}
 	return o.Options.Validate()
 }

@@ -19,7 +19,12 @@ const maxDepth = 4000
 
 // Dataset is what FROM and FROM NAMED say. Where both are empty, the dataset is
 // the store's.
-type Dataset struct{ Default, Named []string }
+type Dataset struct {
+	Default, Named []string
+	// AllNamed makes every named graph of the store one of the dataset's: WITH of
+	// an update names the default graph only.
+	AllNamed bool
+}
 
 // compiler makes operators of algebra. A compiler of a lateral run has a feed,
 // from which all leaves start.
@@ -90,7 +95,7 @@ func keySet(iris []string) map[string]bool {
 
 // namedSet returns the names of the dataset's named graphs; nil for the store's.
 func (c *compiler) namedSet() map[string]bool {
-	if len(c.dataset.Default) == 0 && len(c.dataset.Named) == 0 {
+	if c.dataset.AllNamed || len(c.dataset.Default) == 0 && len(c.dataset.Named) == 0 {
 		return nil
 	}
 	return keySet(c.dataset.Named)

@@ -1,0 +1,56 @@
+package update
+
+import (
+	"fmt"
+
+	"github.com/trefoildb/trefoil/triple"
+)
+
+// data returns INSERT DATA or DELETE DATA (section 3.1.1 and 3.1.2).
+func data(triples []triple.Triple, deleted bool) (func(*run) error, error) {
+	for _, t := range triples {
+		if err := t.Check(); err != nil {
+			return nil, fmt.Errorf("%s: %w", clip(t.String()), err)
+		}
+	}
+	return func(r *run) error {
+		fresh := map[triple.Term]triple.Term{}
+		for _, t := range triples {
+			if deleted { // there are no blank nodes
+				q := quadOf(t)
+				if err := r.delta.remove(&q); err != nil {
+					return err
+				}
+				continue
+			}
+			for _, term := range []*triple.Term{&t.Subject, &t.Object} {
+				if term.Kind() != triple.Blank {
+					continue
+				}
+				node, ok := fresh[*term]
+				if !ok {
+					var err error
+					if node, err = r.blanks.next(); err != nil {
+						return err
+					}
+					fresh[*term] = node
+				}
+				*term = node
+			}
+			q := quadOf(t)
+			if err := r.delta.add(&q); err != nil {
+				return err
+			}
+		}
+		return nil
+	}, nil
+}
+
+// clip shortens a text that goes into a message.
+func clip(s string) string {
+	const limit = 120
+	if len(s) <= limit {
+		return s
+	}
+	return s[:limit] + "..."
+}

@@ -1,0 +1,302 @@
+package update
+
+import (
+	"fmt"
+
+	"github.com/tidwall/btree"
+
+	"github.com/trefoildb/trefoil/sparql/exec"
+	"github.com/trefoildb/trefoil/triple"
+)
+
+// quad is a triple as the delta takes it: the forms of its terms in keys, and the
+// value that its rows have.
+type quad struct {
+	terms triple.KeyTerms
+	value string
+}
+
+// plainValue is the value of rows without long terms.
+var plainValue = string(triple.AppendValue(nil, triple.Stamp{}, triple.Triple{}))
+
+func quadOf(t triple.Triple) quad {
+	var q quad
+	for position, term := range [4]triple.Term{t.Subject, t.Predicate, t.Object, t.Graph} {
+		q.terms[position], _ = triple.AppendTerm(nil, term)
+	}
+	q.value = valueString(triple.AppendValue(nil, triple.Stamp{}, t))
+	return q
+}
+
+func valueString(value []byte) string {
+	if string(value) == plainValue {
+		return plainValue
+	}
+	return string(value)
+}
+
+// home returns the order in which a triple's own row stands.
+func (q *quad) home() triple.Order {
+	if len(q.terms[triple.Graph]) > 0 {
+		return triple.GSPO
+	}
+	return triple.SPO
+}
+
+func (q *quad) key(dst []byte, o triple.Order) []byte {
+	return triple.AppendKeyOf(dst, o, q.terms[triple.Subject], q.terms[triple.Predicate], q.terms[triple.Object], q.terms[triple.Graph])
+}
+
+// row is what the delta has beside a key.
+type row struct {
+	value   string
+	op      int32 // the operation that wrote it, of the triple's own row
+	deleted bool
+}
+
+// clearing is which graphs of the base are cleared.
+type clearing struct {
+	unnamed bool // the default graph
+	named   bool // all named graphs; graphs is empty then
+	graphs  map[string]triple.Term
+}
+
+func (c *clearing) any() bool { return c.unnamed || c.named || len(c.graphs) > 0 }
+func (c *clearing) all() bool { return c.unnamed && c.named }
+
+// hides tells whether a graph, by its form in keys, is cleared.
+func (c *clearing) hides(graph []byte) bool {
+	if len(graph) == 0 {
+		return c.unnamed
+	}
+	if c.named {
+		return true
+	}
+	_, ok := c.graphs[string(graph)]
+	return ok
+}
+
+// delta is what a request did so far. Invariants: a triple is added or deleted,
+// never both; no triple of a cleared graph is deleted.
+type delta struct {
+	rows    *btree.Map[string, row]
+	cleared clearing
+
+	adds, deletes int // triples
+	bytes, limit  int64
+
+	op      int32
+	indexed bool // triples are written in all orders
+	scratch []byte
+}
+
+// rowBytes is what a row takes beside its key and value: the item in a node of
+// the tree that may be half full, and that is copied where it is read.
+const rowBytes = 128
+
+func newDelta(limit int64) *delta {
+	return &delta{rows: &btree.Map[string, row]{}, limit: limit}
+}
+
+// begin begins another operation. indexed tells that one after it has a WHERE.
+// Once it is false it stays so: rows of other orders are then left as they are,
+// and are read no more.
+func (d *delta) begin(indexed bool) {
+	d.op++
+	d.indexed = indexed
+}
+
+// over returns the state of base with the delta. It stays as it is while the
+// delta is written to, but for graphs that are cleared.
+func (d *delta) over(base exec.Source) exec.Source {
+	if d.rows.Len() == 0 && !d.cleared.any() {
+		return base
+	}
+	return &overlay{base: base, rows: d.rows.Copy(), cleared: &d.cleared}
+}
+
+// add adds a triple.
+func (d *delta) add(q *quad) error { return d.put(q, false) }
+
+// remove deletes a triple, but where this operation adds it: of one operation,
+// deletions come first.
+func (d *delta) remove(q *quad) error { return d.put(q, true) }
+
+func (d *delta) put(q *quad, deleted bool) error {
+	d.scratch = q.key(d.scratch[:0], q.home())
+	key := string(d.scratch)
+	old, ok := d.rows.Get(key)
+	switch {
+	case ok && deleted && (old.deleted || old.op == d.op):
+		return nil
+	case deleted && d.cleared.hides(q.terms[triple.Graph]):
+		if ok {
+			d.drop(key, old)
+		}
+		return nil
+	}
+	next := row{value: q.value, op: d.op, deleted: deleted}
+	if ok && old.deleted == deleted {
+		d.rows.Set(key, next) // added again: this operation's deletions do not undo it
+		return nil
+	}
+	if ok {
+		d.count(old, -1)
+	}
+	d.count(next, 1)
+	if err := d.set(key, next); err != nil || !d.indexed {
+		return err
+	}
+	for _, o := range triple.Orders {
+		if d.scratch = q.key(d.scratch[:0], o); len(d.scratch) > 0 && o != q.home() {
+			if err := d.set(string(d.scratch), next); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (d *delta) count(r row, n int) {
+	if r.deleted {
+		d.deletes += n
+	} else {
+		d.adds += n
+	}
+}
+
+func (d *delta) set(key string, next row) error {
+	if _, replaced := d.rows.Set(key, next); replaced {
+		return nil
+	}
+	return d.grow(sizeOf(key, next))
+}
+
+func sizeOf(key string, r row) int64 {
+	bytes := len(key) + len(key)/8 + rowBytes // as the allocator rounds up
+	if r.value != plainValue {
+		bytes += len(r.value)
+	}
+	return int64(bytes)
+}
+
+func (d *delta) grow(bytes int64) error {
+	if d.bytes += bytes; d.bytes > d.limit {
+		return fmt.Errorf("%w: its %d triples so far take more than the limit of %d bytes; "+
+			"nothing was changed: make several requests of it, load large data by another way, or raise the limit",
+			ErrMemory, d.adds+d.deletes, d.limit)
+	}
+	return nil
+}
+
+// drop takes a triple's rows out: the base has nothing of it.
+func (d *delta) drop(key string, old row) {
+	d.count(old, -1)
+	d.unset(key)
+	if !d.indexed {
+		return
+	}
+	home, terms, err := triple.SplitKey([]byte(key))
+	if err != nil {
+		panic(fmt.Sprintf("update: a key of the delta: %v", err)) // put made it
+	}
+	q := quad{terms: terms}
+	for _, o := range triple.Orders {
+		if d.scratch = q.key(d.scratch[:0], o); len(d.scratch) > 0 && o != home {
+			d.unset(string(d.scratch))
+		}
+	}
+}
+
+func (d *delta) unset(key string) {
+	if old, ok := d.rows.Delete(key); ok {
+		d.bytes -= sizeOf(key, old)
+	}
+}
+
+// graphRange returns the range of the rows of a graph, by its form in keys; of
+// the default graph those rows without a fourth term.
+func graphRange(graph []byte) triple.Range {
+	if len(graph) == 0 {
+		return triple.OrderRange(triple.SPO)
+	}
+	lo := append([]byte{byte(triple.GSPO)}, graph...)
+	return triple.Range{Lo: append(lo[:len(lo):len(lo)], 0, 1), Hi: append(lo[:len(lo):len(lo)], 0, 2)}
+}
+
+// own calls each with the triples of a range of SPO or GSPO by their own rows.
+func (d *delta) own(r triple.Range, each func(key string, r row, terms triple.KeyTerms) bool) {
+	hi := string(r.Hi)
+	d.rows.Ascend(string(r.Lo), func(key string, row row) bool {
+		if key >= hi {
+			return false
+		}
+		o, terms, err := triple.SplitKey([]byte(key))
+		if err != nil {
+			panic(fmt.Sprintf("update: a key of the delta: %v", err)) // put made it
+		}
+		if o == triple.SPO && len(terms[triple.Graph]) > 0 {
+			return true
+		}
+		return each(key, row, terms)
+	})
+}
+
+// clearRange drops the triples of a range.
+func (d *delta) clearRange(r triple.Range) {
+	var keys []string
+	var rows []row
+	d.own(r, func(key string, row row, _ triple.KeyTerms) bool {
+		keys, rows = append(keys, key), append(rows, row)
+		return true
+	})
+	for i, key := range keys {
+		d.drop(key, rows[i])
+	}
+}
+
+// clear clears one graph; the zero Term is the default graph.
+func (d *delta) clear(graph triple.Term) error {
+	key, _ := triple.AppendTerm(nil, graph)
+	d.clearRange(graphRange(key))
+	switch {
+	case graph.IsZero():
+		d.cleared.unnamed = true
+	case !d.cleared.hides(key):
+		if d.cleared.graphs == nil {
+			d.cleared.graphs = map[string]triple.Term{}
+		}
+		d.cleared.graphs[string(key)] = graph
+		return d.grow(int64(len(key)+len(graph.Value())) + rowBytes)
+	}
+	return nil
+}
+
+// clearNamed clears all named graphs.
+func (d *delta) clearNamed() {
+	d.clearRange(triple.OrderRange(triple.GSPO))
+	for key, graph := range d.cleared.graphs {
+		d.bytes -= int64(len(key)+len(graph.Value())) + rowBytes
+	}
+	d.cleared.named, d.cleared.graphs = true, nil
+}
+
+// clearAll clears everything.
+func (d *delta) clearAll() {
+	d.rows = &btree.Map[string, row]{}
+	d.cleared = clearing{unnamed: true, named: true}
+	d.adds, d.deletes, d.bytes = 0, 0, 0
+}
+
+// mark is a state of the delta to go back to.
+type mark struct{ delta delta }
+
+// mark returns the state, as long as no graph is cleared after it.
+func (d *delta) mark() mark {
+	m := mark{*d}
+	m.delta.rows = d.rows.Copy()
+	return m
+}
+
+// restore goes back to a state, once.
+func (d *delta) restore(m mark) { *d = m.delta }

@@ -1,0 +1,124 @@
+package update
+
+import (
+	"fmt"
+
+	"github.com/trefoildb/trefoil/sparql/ast"
+	"github.com/trefoildb/trefoil/triple"
+)
+
+// clearGraphs returns CLEAR (section 3.1.5) or DROP (3.2.2), which are one where
+// no empty graph is there.
+func clearGraphs(target ast.GraphRef) func(*run) error {
+	return func(r *run) error {
+		switch target.Kind {
+		case ast.AllGraphs:
+			r.delta.clearAll()
+			return nil
+		case ast.NamedGraphs:
+			r.delta.clearNamed()
+			return nil
+		}
+		return r.delta.clear(graphOf(target))
+	}
+}
+
+// graphOf returns the name of one graph, the zero Term of the default graph.
+func graphOf(ref ast.GraphRef) triple.Term {
+	if ref.Kind == ast.DefaultGraph {
+		return triple.Term{}
+	}
+	return triple.NewIRI(ref.IRI)
+}
+
+// create returns CREATE (section 3.2.1).
+func create(op *ast.Create) func(*run) error {
+	return func(r *run) error {
+		exists, err := r.exists(triple.NewIRI(op.Graph))
+		if err == nil && exists && !op.Silent {
+			err = fmt.Errorf("%w: <%s>; leave CREATE away, or write CREATE SILENT", ErrGraphExists, op.Graph)
+		}
+		return err
+	}
+}
+
+// exists tells whether a graph has triples; the default graph always exists.
+func (r *run) exists(graph triple.Term) (bool, error) {
+	if graph.IsZero() {
+		return true, nil
+	}
+	key, _ := triple.AppendTerm(nil, graph)
+	rows, err := r.source().Scan(r.ctx, graphRange(key), false)
+	if err != nil {
+		return false, err
+	}
+	ok := rows.Next()
+	err = rows.Err()
+	if e := rows.Close(); err == nil {
+		err = e
+	}
+	return ok, err
+}
+
+// transfer returns ADD, MOVE or COPY (sections 3.2.3 to 3.2.5).
+func transfer(op *ast.Transfer) func(*run) error {
+	from, to := graphOf(op.From), graphOf(op.To)
+	return func(r *run) error {
+		if from == to {
+			return nil
+		}
+		exists, err := r.exists(from)
+		if err != nil {
+			return err
+		}
+		if !exists {
+			if op.Silent {
+				return nil
+			}
+			return fmt.Errorf("%w: <%s> has no triples; write %s SILENT to pass over it", ErrNoGraph, op.From.IRI, op.Verb)
+		}
+		if op.Verb != ast.Add {
+			if err := r.delta.clear(to); err != nil {
+				return err
+			}
+		}
+		if err := r.copyGraph(from, to); err != nil {
+			return err
+		}
+		if op.Verb == ast.Move {
+			return r.delta.clear(from)
+		}
+		return nil
+	}
+}
+
+// copyGraph adds the triples of one graph to another. It decodes none of them.
+func (r *run) copyGraph(from, to triple.Term) error {
+	fromKey, _ := triple.AppendTerm(nil, from)
+	target := boundOf(to)
+	rows, err := r.source().Scan(r.ctx, graphRange(fromKey), false)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		_, terms, err := triple.SplitKey(rows.Key())
+		if err != nil {
+			return err
+		}
+		if from.IsZero() && len(terms[triple.Graph]) > 0 {
+			continue
+		}
+		value, err := triple.DecodeValue(rows.Value())
+		if err != nil {
+			return err
+		}
+		terms[triple.Graph], value.Long[triple.Graph] = target.key, target.whole
+		value.Stamp = triple.Stamp{}
+		q := quad{terms: terms, value: valueString(value.Append(nil))}
+		if err := r.delta.add(&q); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
+}

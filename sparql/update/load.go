@@ -1,0 +1,56 @@
+package update
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/trefoildb/trefoil/sparql/ast"
+	"github.com/trefoildb/trefoil/triple"
+)
+
+// load returns LOAD (section 3.1.4). What a document has in named graphs goes into
+// these; INTO is for documents without them.
+func load(op *ast.Load) func(*run) error {
+	return func(r *run) error {
+		before := r.delta.mark()
+		err := r.load(op)
+		if err == nil || !op.Silent || errors.Is(err, ErrMemory) {
+			return err
+		}
+		if canceled := r.ctx.Err(); canceled != nil {
+			return canceled
+		}
+		r.delta.restore(before)
+		return nil
+	}
+}
+
+func (r *run) load(op *ast.Load) error {
+	documents := r.opts.Query.Documents
+	if documents == nil {
+		return fmt.Errorf("%w: <%s>: LOAD is off here; send the triples with INSERT DATA or as an upload", ErrLoad, op.Source)
+	}
+	var into triple.Term
+	if op.Into != "" {
+		into = triple.NewIRI(op.Into)
+	}
+	for t, err := range documents.Load(r.ctx, op.Source) {
+		if err == nil && !into.IsZero() && !t.Graph.IsZero() {
+			err = fmt.Errorf("it has triples in the named graph %s, and INTO GRAPH takes documents of one graph", t.Graph)
+		}
+		if err == nil {
+			if !into.IsZero() {
+				t.Graph = into
+			}
+			err = t.Check()
+		}
+		if err != nil {
+			return fmt.Errorf("%w: <%s>: %w", ErrLoad, op.Source, err)
+		}
+		q := quadOf(t)
+		if err := r.delta.add(&q); err != nil {
+			return err
+		}
+	}
+	return r.ctx.Err()
+}

@@ -1,0 +1,152 @@
+package update
+
+import (
+	"bytes"
+	"context"
+
+	"github.com/trefoildb/trefoil/sparql/exec"
+	"github.com/trefoildb/trefoil/triple"
+)
+
+// merged iterates over the rows of an overlay. Both sides stand at their next row
+// in the direction of the iteration; the current row is that of one, or of both
+// where they have the same key.
+type merged struct {
+	ctx     context.Context
+	overlay *overlay
+	reverse bool
+
+	base   exec.Rows // nil where it is cleared as a whole
+	baseOK bool
+	delta  cursor
+
+	begun           bool
+	inBase, inDelta bool // which sides stand at the current row
+	err             error
+}
+
+// Next moves to the next row.
+func (m *merged) Next() bool {
+	if !m.begun {
+		m.begun = true
+		m.delta.first()
+		m.baseOK = m.base != nil && m.base.Next()
+	} else {
+		m.step()
+	}
+	return m.settle()
+}
+
+// step moves the sides that stand at the current row.
+func (m *merged) step() {
+	if m.inBase {
+		m.baseOK = m.base.Next()
+	}
+	if m.inDelta {
+		m.delta.next()
+	}
+}
+
+// SeekGE moves to the first row that is not before key in the direction of the
+// iteration.
+func (m *merged) SeekGE(key []byte) bool {
+	m.begun = true
+	m.delta.seek(key)
+	m.baseOK = m.base != nil && m.base.SeekGE(key)
+	return m.settle()
+}
+
+// settle finds the next row from where the sides stand.
+func (m *merged) settle() bool {
+	for ; ; m.step() {
+		m.inBase, m.inDelta = false, false
+		if m.err == nil && m.base != nil && !m.baseOK {
+			m.err = m.base.Err()
+		}
+		if m.err == nil {
+			m.err = m.ctx.Err()
+		}
+		if m.err != nil || !m.baseOK && !m.delta.valid {
+			return false
+		}
+		order := 0 // of the base's key against the delta's
+		switch {
+		case !m.baseOK:
+			order = 1
+		case !m.delta.valid:
+			order = -1
+		default:
+			order = bytes.Compare(m.base.Key(), m.delta.key())
+			if m.reverse {
+				order = -order
+			}
+		}
+		m.inBase, m.inDelta = order <= 0, order >= 0
+		if m.inDelta {
+			if !m.delta.row().deleted {
+				return true
+			}
+			continue
+		}
+		hidden, err := m.overlay.hides(m.base.Key())
+		if err != nil {
+			m.err = err
+			return false
+		}
+		if !hidden {
+			return true
+		}
+		m.skipGraph()
+	}
+}
+
+// skipGraph moves the base, which stands at a row of a cleared graph, beyond the
+// graph where its rows are adjacent.
+func (m *merged) skipGraph() {
+	key := m.base.Key()
+	if triple.Order(key[0]) != triple.GSPO {
+		return
+	}
+	r := triple.OrderRange(triple.GSPO)
+	if !m.overlay.cleared.named {
+		_, terms, err := triple.SplitKey(key)
+		if err != nil {
+			m.err = err
+			return
+		}
+		r = graphRange(terms[triple.Graph])
+	}
+	if m.reverse {
+		m.baseOK = m.base.SeekGE(r.Lo)
+	} else {
+		m.baseOK = m.base.SeekGE(r.Hi)
+	}
+	m.inBase = false // it has moved
+}
+
+// Key returns the row's key.
+func (m *merged) Key() []byte {
+	if m.inDelta {
+		return m.delta.key()
+	}
+	return m.base.Key()
+}
+
+// Value returns the row's value.
+func (m *merged) Value() []byte {
+	if m.inDelta {
+		return bytesOf(m.delta.row().value)
+	}
+	return m.base.Value()
+}
+
+// Err returns what ended the rows.
+func (m *merged) Err() error { return m.err }
+
+// Close frees the base's rows.
+func (m *merged) Close() error {
+	if m.base == nil {
+		return nil
+	}
+	return m.base.Close()
+}

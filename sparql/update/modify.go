@@ -1,0 +1,117 @@
+package update
+
+import (
+	"fmt"
+
+	"github.com/trefoildb/trefoil/sparql/algebra"
+	"github.com/trefoildb/trefoil/sparql/ast"
+	"github.com/trefoildb/trefoil/sparql/exec"
+	"github.com/trefoildb/trefoil/triple"
+)
+
+// modify is DELETE and INSERT with WHERE (section 3.1.3).
+type modify struct {
+	body             algebra.Body
+	dataset          exec.Dataset
+	deletes, inserts []template
+	labels           int // of blank nodes in inserts
+	computed         bool
+}
+
+func modifyName(m *ast.Modify) string {
+	switch {
+	case len(m.Insert) == 0:
+		return "DELETE"
+	case len(m.Delete) == 0:
+		return "INSERT"
+	}
+	return "DELETE and INSERT"
+}
+
+// modify returns the operation.
+func (r *Request) modify(op *ast.Modify) (func(*run) error, error) {
+	query := r.opts.Query
+	given := len(query.DefaultGraphs) > 0 || len(query.NamedGraphs) > 0
+	if given && (op.With != "" || len(op.Using) > 0) {
+		return nil, fmt.Errorf("%w: by WITH or USING, and by using-graph-uri or using-named-graph-uri; leave one away", ErrDataset)
+	}
+	translated := algebra.TranslateModify(op)
+	m := &modify{body: translated.Body.Simplify()}
+	m.computed = computes(m.body.Root)
+	switch {
+	case given:
+		m.dataset = exec.Dataset{Default: query.DefaultGraphs, Named: query.NamedGraphs}
+	case len(op.Using) > 0:
+		for _, clause := range op.Using {
+			if clause.Named {
+				m.dataset.Named = append(m.dataset.Named, clause.IRI)
+			} else {
+				m.dataset.Default = append(m.dataset.Default, clause.IRI)
+			}
+		}
+	case op.With != "":
+		m.dataset = exec.Dataset{Default: []string{op.With}, AllNamed: true}
+	}
+	var with triple.Term
+	if op.With != "" {
+		with = triple.NewIRI(op.With)
+	}
+	labels := map[string]int{}
+	m.deletes = templates(translated.Delete, with, labels)
+	m.inserts = templates(translated.Insert, with, labels)
+	m.labels = len(labels)
+	return m.run, nil
+}
+
+// computes tells whether solutions of n may have terms that stand in no row,
+// which may be none of RDF's, such as IRI("a b").
+func computes(n algebra.Node) bool {
+	switch n.(type) {
+	case *algebra.Extend, *algebra.Group, *algebra.Service:
+		return true
+	}
+	for _, in := range algebra.Inputs(n) {
+		if computes(in) {
+			return true
+		}
+	}
+	return false
+}
+
+// run carries the operation out. The solutions are those of the state before it:
+// what it writes is not in the source that it reads.
+func (m *modify) run(r *run) error {
+	solutions, err := exec.Start(r.ctx, r.source(), &m.body, m.dataset, r.opts.Query)
+	if err != nil {
+		return err
+	}
+	defer solutions.Close()
+	f := filler{modify: m, run: r, solution: solutions, labels: make([]bound, m.labels)}
+	for _, slot := range f.slots() {
+		f.vars = append(f.vars, variable{slot: slot})
+	}
+	for solutions.Next() {
+		if err := f.solve(); err != nil {
+			return err
+		}
+		for i := range m.deletes {
+			ok, err := f.fill(&m.deletes[i])
+			if ok && err == nil {
+				err = r.delta.remove(&f.quad)
+			}
+			if err != nil {
+				return err
+			}
+		}
+		for i := range m.inserts {
+			ok, err := f.fill(&m.inserts[i])
+			if ok && err == nil {
+				err = r.delta.add(&f.quad)
+			}
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return solutions.Err()
+}

@@ -1,0 +1,290 @@
+package update
+
+import (
+	"bytes"
+	"context"
+	"unsafe"
+
+	"github.com/tidwall/btree"
+
+	"github.com/trefoildb/trefoil/sparql/exec"
+	"github.com/trefoildb/trefoil/triple"
+)
+
+// overlay is a source with a delta on top: the base's rows without those of
+// cleared graphs and of deleted triples, and the rows of added ones.
+type overlay struct {
+	base    exec.Source
+	rows    *btree.Map[string, row] // in all orders
+	cleared *clearing
+}
+
+// hides tells whether a row of the base is one of a cleared graph.
+func (o *overlay) hides(key []byte) (bool, error) {
+	if !o.cleared.any() {
+		return false, nil
+	}
+	if o.cleared.all() {
+		return true, nil
+	}
+	_, terms, err := triple.SplitKey(key)
+	if err != nil {
+		return false, err
+	}
+	return o.cleared.hides(terms[triple.Graph]), nil
+}
+
+// Scan iterates over a range.
+func (o *overlay) Scan(ctx context.Context, r triple.Range, reverse bool) (exec.Rows, error) {
+	m := &merged{ctx: ctx, overlay: o, reverse: reverse}
+	if !o.cleared.all() {
+		base, err := o.base.Scan(ctx, r, reverse)
+		if err != nil {
+			return nil, err
+		}
+		m.base = base
+	}
+	m.delta = cursor{iter: o.rows.Iter(), bounds: r, reverse: reverse}
+	return m, ctx.Err()
+}
+
+// Lookup calls each for the rows of all ranges.
+func (o *overlay) Lookup(ctx context.Context, ranges []triple.Range, each func(i int, key, value []byte) error) error {
+	l := lookup{delta: cursor{iter: o.rows.Iter()}, ranges: ranges, each: each, at: -1}
+	if !o.cleared.all() {
+		err := o.base.Lookup(ctx, ranges, func(i int, key, value []byte) error {
+			hidden, err := o.hides(key)
+			if err != nil {
+				return err
+			}
+			written, err := l.before(i, key)
+			if err != nil || written || hidden {
+				return err
+			}
+			return each(i, key, value)
+		})
+		if err != nil {
+			return err
+		}
+	}
+	for l.at < len(ranges) {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if err := l.rest(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// lookup merges the delta's rows into those of a look-up.
+type lookup struct {
+	delta  cursor
+	ranges []triple.Range
+	each   func(i int, key, value []byte) error
+	at     int // the range that delta is in
+}
+
+// rest gives what is left of the range that the delta is in and moves to the next
+// one.
+func (l *lookup) rest() error {
+	for ; l.at >= 0 && l.delta.valid; l.delta.next() {
+		if err := l.give(); err != nil {
+			return err
+		}
+	}
+	if l.at++; l.at < len(l.ranges) {
+		l.delta.bounds = l.ranges[l.at]
+		l.delta.first()
+	}
+	return nil
+}
+
+func (l *lookup) give() error {
+	if r := l.delta.row(); !r.deleted {
+		return l.each(l.at, l.delta.key(), bytesOf(r.value))
+	}
+	return nil
+}
+
+// before gives what the delta has before a key of range i. written tells that it
+// has the key itself, which comes out then too, where it is not deleted.
+func (l *lookup) before(i int, key []byte) (written bool, err error) {
+	for l.at < i {
+		if err := l.rest(); err != nil {
+			return false, err
+		}
+	}
+	for ; l.delta.valid; l.delta.next() {
+		order := bytes.Compare(l.delta.key(), key)
+		if order > 0 {
+			break
+		}
+		written = order == 0
+		if err := l.give(); err != nil {
+			return false, err
+		}
+	}
+	return written, nil
+}
+
+// Count returns how many rows a range has.
+func (o *overlay) Count(ctx context.Context, r triple.Range) (int64, error) {
+	if o.cleared.any() && !o.cleared.all() {
+		return o.countMerged(ctx, r)
+	}
+	var total int64
+	var points []triple.Range // the rows of the delta, whose number in the base is asked for
+	c := cursor{iter: o.rows.Iter(), bounds: r}
+	for c.first(); c.valid; c.next() {
+		if !c.row().deleted {
+			total++
+		}
+		if o.cleared.all() {
+			continue
+		}
+		key := c.key()
+		if points = append(points, triple.Range{Lo: key, Hi: append(key[:len(key):len(key)], 0)}); len(points) == lookupRanges {
+			known, err := o.known(ctx, points)
+			if err != nil {
+				return 0, err
+			}
+			total -= known
+			points = points[:0]
+		}
+	}
+	if o.cleared.all() {
+		return total, ctx.Err()
+	}
+	known, err := o.known(ctx, points)
+	if err != nil {
+		return 0, err
+	}
+	inBase, err := o.base.Count(ctx, r)
+	return total - known + inBase, err
+}
+
+// lookupRanges is how many ranges are looked up at once.
+const lookupRanges = 1024
+
+// known returns how many rows the base has in ranges.
+func (o *overlay) known(ctx context.Context, points []triple.Range) (n int64, err error) {
+	if len(points) == 0 {
+		return 0, nil
+	}
+	err = o.base.Lookup(ctx, points, func(int, []byte, []byte) error {
+		n++
+		return nil
+	})
+	return n, err
+}
+
+func (o *overlay) countMerged(ctx context.Context, r triple.Range) (n int64, err error) {
+	rows, err := o.Scan(ctx, r, false)
+	if err != nil {
+		return 0, err
+	}
+	for rows.Next() {
+		n++
+	}
+	err = rows.Err()
+	if e := rows.Close(); err == nil {
+		err = e
+	}
+	return n, err
+}
+
+// exactRows is how many rows of the delta an estimate looks at.
+const exactRows = 4096
+
+// Estimate returns about how many rows a range has: the base's, of which none is
+// said to be cleared where not all are, and the delta's. What the delta has beyond
+// some rows is left out.
+func (o *overlay) Estimate(ctx context.Context, r triple.Range) (rows int64, exact bool, err error) {
+	exact = true
+	if !o.cleared.all() {
+		if rows, exact, err = o.base.Estimate(ctx, r); err != nil {
+			return 0, false, err
+		}
+		exact = exact && !o.cleared.any()
+	}
+	seen := 0
+	c := cursor{iter: o.rows.Iter(), bounds: r}
+	for c.first(); c.valid; c.next() {
+		if seen++; seen > exactRows {
+			return max(rows, 1), false, nil
+		}
+		exact = exact && o.cleared.all() // an added row may be the base's too, a deleted one not
+		if c.row().deleted {
+			rows--
+		} else {
+			rows++
+		}
+	}
+	return max(rows, 0), exact, nil
+}
+
+// cursor goes through the rows of a range of the delta.
+type cursor struct {
+	iter    btree.MapIter[string, row]
+	bounds  triple.Range
+	reverse bool
+	valid   bool
+}
+
+// key returns the row's key, which is not to be written to.
+func (c *cursor) key() []byte { return bytesOf(c.iter.Key()) }
+func (c *cursor) row() row    { return c.iter.Value() }
+
+// bytesOf returns the bytes of s, which are not to be written to.
+func bytesOf(s string) []byte { return unsafe.Slice(unsafe.StringData(s), len(s)) }
+
+// first moves to the first row of the range, in the cursor's direction.
+func (c *cursor) first() {
+	if !c.reverse {
+		c.valid = c.iter.Seek(string(c.bounds.Lo))
+	} else if c.bounds.Hi == nil || !c.iter.Seek(string(c.bounds.Hi)) {
+		c.valid = c.iter.Last()
+	} else {
+		c.valid = c.iter.Prev()
+	}
+	c.check()
+}
+
+// next moves on; the cursor is valid.
+func (c *cursor) next() {
+	if c.reverse {
+		c.valid = c.iter.Prev()
+	} else {
+		c.valid = c.iter.Next()
+	}
+	c.check()
+}
+
+// seek moves to the first row in the cursor's direction that is not before key.
+func (c *cursor) seek(key []byte) {
+	switch {
+	case !c.reverse && bytes.Compare(key, c.bounds.Lo) < 0, c.reverse && c.bounds.Hi != nil && bytes.Compare(key, c.bounds.Hi) >= 0:
+		c.first()
+		return
+	case !c.reverse:
+		c.valid = c.iter.Seek(string(key))
+	case !c.iter.Seek(string(key)):
+		c.valid = c.iter.Last()
+	case c.iter.Key() == string(key):
+		c.valid = true
+	default:
+		c.valid = c.iter.Prev()
+	}
+	c.check()
+}
+
+// check ends the cursor where it left the range.
+func (c *cursor) check() {
+	if !c.valid {
+		return
+	}
+	key := c.iter.Key()
+	c.valid = key >= string(c.bounds.Lo) && (c.bounds.Hi == nil || key < string(c.bounds.Hi))
+}
