@@ -25,6 +25,10 @@ type Engine struct {
 	opts  Options
 	start time.Time
 	turns chan struct{} // holds an element for each query that runs
+
+	readOnly bool
+	hosts    *hosts // nil where SERVICE and LOAD are off
+	patience time.Duration
 }
 
 // New returns an engine over a store.
@@ -33,7 +37,17 @@ func New(store *node.Store, opts Options) (*Engine, error) {
 		return nil, err
 	}
 	opts = opts.withDefaults()
-	return &Engine{store: store, opts: opts, start: time.Now(), turns: make(chan struct{}, opts.MaxQueries)}, nil
+	e := &Engine{
+		store: store, opts: opts, start: time.Now(), turns: make(chan struct{}, opts.MaxQueries), patience: defaultPatience,
+		readOnly: store.Status().ReadOnly,
+	}
+	if len(opts.AllowHosts) > 0 {
+		var err error
+		if e.hosts, err = parseHosts(opts.AllowHosts); err != nil {
+			return nil, err
+		}
+	}
+	return e, nil
 }
 
 // Params are what a request says beside its text.
@@ -47,10 +61,12 @@ type Params struct {
 	Timeout time.Duration
 }
 
-// options returns what package sparql needs for one request.
-func (e *Engine) options(p Params) sparql.Options {
-	return sparql.Options{
-		Parser: parser.Options{Base: p.Base},
+// options returns what package sparql needs for one request; network is nil where
+// SERVICE and LOAD are off.
+func (e *Engine) options(p Params, network *network) sparql.Options {
+	opts := sparql.Options{
+		Parser:       parser.Options{Base: p.Base},
+		UpdateMemory: e.opts.UpdateMemory,
 		Options: exec.Options{
 			Memory:            e.opts.QueryMemory,
 			UnionDefaultGraph: e.opts.UnionDefaultGraph,
@@ -61,6 +77,19 @@ func (e *Engine) options(p Params) sparql.Options {
 			Spill:  spill{dir: e.opts.SpillDir},
 		},
 	}
+	if network != nil {
+		opts.Services = services{network, maxServiceAnswer}
+	}
+	return opts
+}
+
+// network returns what makes the requests of a query or update; nil where that is
+// off.
+func (e *Engine) network() *network {
+	if e.hosts == nil {
+		return nil
+	}
+	return &network{hosts: e.hosts, patience: e.patience, logger: e.opts.Logger}
 }
 
 // limit returns ctx with the time that a request has.

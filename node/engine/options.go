@@ -24,8 +24,19 @@ type Options struct {
 	SpillDir string
 	// UnionDefaultGraph makes the default graph of queries the merge of all graphs.
 	UnionDefaultGraph bool
-	// AllowHosts are the hosts that SERVICE and LOAD may ask: "host", "host:port" or
-	// "*.domain". Where there is none, both are off.
+	// AllowHosts are the hosts that SERVICE and LOAD may ask. Where there is none,
+	// both are off. An entry is one of
+	//
+	//	example.org         the host, at the ports 80 and 443
+	//	example.org:8890    at this port
+	//	example.org:*       at any port
+	//	*.example.org       all hosts below the domain, but not itself; ports as above
+	//	192.0.2.1:8080      an address; IPv6 with a port in brackets
+	//	10.0.0.0/8          the addresses of a network, at any port
+	//
+	// Names are in ASCII (Punycode). A name gives access to public addresses only:
+	// where it stands for one of this machine, a private network or a link, that
+	// address is to be allowed by an entry too. Redirects lead to allowed hosts only.
 	AllowHosts []string
 	// Logger takes what goes wrong beside an answer; nil is nobody.
 	Logger *slog.Logger
@@ -36,6 +47,9 @@ func (o Options) Validate() error {
 	if o.QueryMemory < 0 || o.UpdateMemory < 0 || o.MaxQueries < 0 {
 		return fmt.Errorf("engine: a limit is negative: query memory %d, update memory %d, queries %d",
 			o.QueryMemory, o.UpdateMemory, o.MaxQueries)
+	}
+	if _, err := parseHosts(o.AllowHosts); err != nil {
+		return fmt.Errorf("engine: %w", err)
 	}
 	return nil
 }

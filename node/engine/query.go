@@ -16,15 +16,17 @@ type Query struct {
 	engine   *Engine
 	prepared *sparql.Prepared
 	params   Params
+	network  *network
 }
 
 // Prepare parses a query. An error of the text is a *[triple.SyntaxError].
 func (e *Engine) Prepare(text string, p Params) (*Query, error) {
-	prepared, err := sparql.Prepare(text, e.options(p))
+	network := e.network()
+	prepared, err := sparql.Prepare(text, e.options(p, network))
 	if err != nil {
 		return nil, err
 	}
-	return &Query{e, prepared, p}, nil
+	return &Query{e, prepared, p, network}, nil
 }
 
 // Form returns the form of the query.
@@ -81,6 +83,7 @@ func (q *Query) begin(ctx context.Context) (_ context.Context, _ sparql.Source, 
 				q.engine.opts.Logger.Error("close the snapshot of a query", "err", err)
 			}
 		}
+		q.network.close()
 		turn()
 		cancel()
 	}

@@ -1,0 +1,78 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+
+	"github.com/trefoildb/trefoil/rdfload/input"
+	"github.com/trefoildb/trefoil/sparql/results"
+)
+
+// resultTypes are the results that SERVICE reads; of CSV only where there is no
+// other, since it does not tell an IRI from a string.
+const resultTypes = "application/sparql-results+json, application/sparql-results+xml;q=0.8, " +
+	"text/tab-separated-values;q=0.5, text/csv;q=0.1"
+
+// services asks SPARQL endpoints, for SERVICE.
+type services struct {
+	network *network
+	limit   int64 // bytes of an answer, decompressed
+}
+
+// Select sends a query by the SPARQL 1.1 Protocol, as a form of POST (section
+// 2.1.2). The body that comes back is decompressed, and ends in an error once
+// it is longer than the limit.
+func (s services) Select(ctx context.Context, endpoint, query string) (contentType string, body io.ReadCloser, err error) {
+	header := http.Header{
+		"Content-Type": {"application/x-www-form-urlencoded"},
+		"Accept":       {resultTypes},
+	}
+	form := url.Values{"query": {query}}
+	a, err := s.network.do(ctx, http.MethodPost, endpoint, header, form.Encode())
+	if err != nil {
+		return "", nil, fmt.Errorf("SERVICE <%s>: %w", endpoint, err)
+	}
+	contentType = a.header.Get("Content-Type")
+	if _, ok := results.FormatOf(contentType); !ok {
+		a.body.Close()
+		return "", nil, fmt.Errorf("SERVICE <%s>: %w: the content type of its answer is %q, which is none of results",
+			endpoint, ErrNetwork, printable(contentType))
+	}
+	body, err = decoded(a, "the answer of <"+endpoint+">", s.limit)
+	if err != nil {
+		return "", nil, fmt.Errorf("SERVICE <%s>: %w", endpoint, err)
+	}
+	return contentType, body, nil
+}
+
+// decoded returns the body of an answer without its content coding. It closes the
+// body where it fails.
+func decoded(a *answer, name string, limit int64) (io.ReadCloser, error) {
+	in := &bounded{Reader: a.body, left: limit, limit: limit}
+	switch coding := a.header.Get("Content-Encoding"); coding {
+	case "", "identity":
+		return &body{in, a.body.Close}, nil
+	case "gzip", "x-gzip":
+	default:
+		a.body.Close()
+		return nil, fmt.Errorf("%w: its answer is coded as %q, which was not asked for", ErrNetwork, printable(coding))
+	}
+	r, err := input.NewReader(in, name, input.Limits{MaxBytes: limit})
+	if err != nil {
+		a.body.Close()
+		return nil, err
+	}
+	return &body{r, func() error { return errors.Join(r.Close(), a.body.Close()) }}, nil
+}
+
+// body is a reader with what closes it.
+type body struct {
+	io.Reader
+	close func() error
+}
+
+func (b *body) Close() error { return b.close() }
