@@ -44,8 +44,11 @@ const nearTry = 16
 
 // Lookup calls each for the versions of ranges that ascend, with one iterator.
 func (s source) Lookup(ctx context.Context, ranges []triple.Range, each func(i int, key, value []byte) error) error {
+	for len(ranges) > 0 && ranges[len(ranges)-1].Empty() { // its end may be before that of others
+		ranges = ranges[:len(ranges)-1]
+	}
 	if len(ranges) == 0 {
-		return nil
+		return ctx.Err()
 	}
 	rows, err := s.snapshot.Rows(ctx, triple.Range{Lo: ranges[0].Lo, Hi: ranges[len(ranges)-1].Hi})
 	if err != nil {

@@ -76,19 +76,19 @@ func (s *Source) Lookup(ctx context.Context, ranges []triple.Range, each func(i 
 			}
 		}
 	}
-	return nil
+	return ctx.Err()
 }
 
 // Count returns how many rows a range has.
-func (s *Source) Count(_ context.Context, r triple.Range) (int64, error) {
+func (s *Source) Count(ctx context.Context, r triple.Range) (int64, error) {
 	from, to := s.bounds(r)
-	return int64(to - from), nil
+	return int64(to - from), ctx.Err()
 }
 
 // Estimate is Count.
-func (s *Source) Estimate(_ context.Context, r triple.Range) (int64, bool, error) {
+func (s *Source) Estimate(ctx context.Context, r triple.Range) (int64, bool, error) {
 	from, to := s.bounds(r)
-	return int64(to - from), true, nil
+	return int64(to - from), true, ctx.Err()
 }
 
 type rows struct {
