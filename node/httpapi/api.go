@@ -88,6 +88,8 @@ func New(store Store, options Options) (*API, error) {
 		}
 	}
 	a.doors = a.storeDoors()
+	maps.Copy(a.doors, a.graphStoreDoors())
+	maps.Copy(a.doors, a.fragmentsDoors())
 	if options.Engine != nil {
 		maps.Copy(a.doors, a.sparqlDoors())
 	}

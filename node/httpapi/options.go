@@ -24,6 +24,11 @@ type Options struct {
 	// pages may read answers and change data. "*" lets all pages read; which may
 	// change data is still to be named.
 	AllowOrigins []string
+	// PublicURL is where clients reach the node, such as https://data.example.org or,
+	// behind a proxy that cuts the path off, https://example.org/trefoil: the IRIs of
+	// graphs below /data and the links of /fragments begin with it. "" is http or
+	// https and the Host header of each request.
+	PublicURL string
 	// ReadOnly refuses every change.
 	ReadOnly bool
 	// MaxBodyBytes is the greatest document, decompressed, that POST and DELETE
@@ -68,6 +73,9 @@ func (o Options) Validate() error {
 		if n.value < 0 {
 			return fmt.Errorf("http: %s is negative: %d", n.name, n.value)
 		}
+	}
+	if err := checkPublicURL(o.PublicURL); err != nil {
+		return err
 	}
 	return checkOrigins(o.AllowOrigins)
 }

@@ -26,6 +26,7 @@ type Writer interface {
 	Add(ctx context.Context, triples []triple.Triple) (node.AddResult, error)
 	Delete(ctx context.Context, triples []triple.Triple) (node.DeleteResult, error)
 	DeleteMatch(ctx context.Context, p triple.Pattern) (node.DeleteResult, error)
+	Apply(ctx context.Context, changes node.Changes) (node.ApplyResult, error)
 }
 
 // Store is what the doors need of a store; [NodeStore] makes one of a node's.

@@ -1,0 +1,161 @@
+// Changing graphs by the Graph Store Protocol: PUT, POST and DELETE (sections
+// 5.3 to 5.5), each one change of the store, all or nothing.
+
+package httpapi
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"slices"
+	"strconv"
+
+	"github.com/trefoildb/trefoil/node"
+	"github.com/trefoildb/trefoil/triple"
+)
+
+// putGraph replaces a graph by a document. What was not there and has triples
+// now is 201, all else 204; a document without triples leaves no graph.
+func (a *API) putGraph(w http.ResponseWriter, r *request) error {
+	t, err := a.targetOf(r)
+	if err == nil {
+		err = t.needGraph(r)
+	}
+	if err != nil {
+		return err
+	}
+	account := &account{budget: &a.memory}
+	defer account.release()
+	triples, err := a.readGraph(r, t, account)
+	if err != nil {
+		return err
+	}
+	changes := t.clear()
+	changes.Add = slices.Values(triples)
+	result, err := a.apply(r.Context(), changes)
+	if err != nil {
+		return err
+	}
+	if result.Deleted == 0 && len(triples) > 0 {
+		w.WriteHeader(http.StatusCreated)
+	} else {
+		w.WriteHeader(http.StatusNoContent)
+	}
+	return nil
+}
+
+// postGraph merges a document into a graph: 201 where that makes it, with its
+// Location where the store has chosen its name, else 200; 204 where there is
+// nothing to add.
+func (a *API) postGraph(w http.ResponseWriter, r *request) error {
+	t, err := a.targetOf(r)
+	if err != nil {
+		return err
+	}
+	location := ""
+	if t.store {
+		base, err := a.baseURL(r.Request)
+		if err != nil {
+			return err
+		}
+		location = base + graphStorePath + "/" + freshPrefix()
+		t = graphTarget{graph: triple.NewIRI(location), base: location}
+	}
+	account := &account{budget: &a.memory}
+	defer account.release()
+	var triples []triple.Triple
+	if r.ContentLength != 0 {
+		if triples, err = a.readGraph(r, t, account); err != nil {
+			return err
+		}
+	}
+	if len(triples) == 0 {
+		w.WriteHeader(http.StatusNoContent)
+		return nil
+	}
+	status := http.StatusOK
+	there, err := a.hasGraph(r.Context(), t)
+	if err != nil {
+		return err
+	}
+	if !there {
+		status = http.StatusCreated
+	}
+	result, err := a.apply(r.Context(), node.Changes{Add: slices.Values(triples)})
+	if err != nil {
+		return err
+	}
+	if location != "" {
+		w.Header().Set("Location", location)
+	}
+	return writeJSONStatus(w, status, added{result.Added, int64(len(triples)) - result.Added})
+}
+
+// dropped is the answer of DELETE /data.
+type dropped struct {
+	Deleted int64 `json:"deleted"`
+}
+
+func (a *API) deleteGraph(w http.ResponseWriter, r *request) error {
+	t, err := a.targetOf(r)
+	if err == nil {
+		err = t.needGraph(r)
+	}
+	if err != nil {
+		return err
+	}
+	result, err := a.apply(r.Context(), t.clear())
+	if err != nil {
+		return err
+	}
+	if result.Deleted == 0 && !t.graph.IsZero() {
+		return t.missing()
+	}
+	return writeJSON(w, dropped{result.Deleted})
+}
+
+// clear returns the change that empties the graph.
+func (t graphTarget) clear() node.Changes {
+	if t.graph.IsZero() {
+		return node.Changes{ClearDefault: true}
+	}
+	return node.Changes{ClearGraphs: []triple.Term{t.graph}}
+}
+
+// hasGraph tells whether a graph is there: the default graph always.
+func (a *API) hasGraph(ctx context.Context, t graphTarget) (bool, error) {
+	if t.graph.IsZero() {
+		return true, nil
+	}
+	sn, err := a.store.Snapshot()
+	if err != nil {
+		return false, err
+	}
+	defer sn.Close()
+	for _, err := range sn.Match(ctx, t.pattern(), node.ReadOptions{Limit: 1}) {
+		return err == nil, err
+	}
+	return false, nil
+}
+
+func (a *API) apply(ctx context.Context, changes node.Changes) (node.ApplyResult, error) {
+	result, err := a.store.Apply(ctx, changes)
+	if errors.Is(err, node.ErrTooLarge) {
+		return result, &Error{Kind: KindTooLarge, Message: err.Error() + "; " + whatTakesMore, cause: err}
+	}
+	a.metrics.rowsWritten.WithLabelValues("added").Add(float64(result.Added))
+	a.metrics.rowsWritten.WithLabelValues("deleted").Add(float64(result.Deleted))
+	return result, err
+}
+
+func writeJSONStatus(w http.ResponseWriter, status int, v any) error {
+	body, err := marshal(v)
+	if err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", typeJSON)
+	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
+	w.WriteHeader(status)
+	_, err = w.Write(body)
+	return err
+}
