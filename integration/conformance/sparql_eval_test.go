@@ -9,11 +9,15 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/trefoildb/trefoil/node"
 	"github.com/trefoildb/trefoil/rdfload/syntax"
 	"github.com/trefoildb/trefoil/sparql"
 	"github.com/trefoildb/trefoil/sparql/ast"
@@ -88,8 +92,8 @@ func (e evalTest) load(t *testing.T, file string, graph triple.Term) []triple.Tr
 	return all
 }
 
-// source loads the data of the test. What only FROM names is loaded too.
-func (e evalTest) source(t *testing.T, q *ast.Query) *memsource.Source {
+// triples loads the data of the test. What only FROM names is loaded too.
+func (e evalTest) triples(t *testing.T, q *ast.Query) []triple.Triple {
 	t.Helper()
 	var all []triple.Triple
 	for _, file := range e.data {
@@ -107,10 +111,50 @@ func (e evalTest) source(t *testing.T, q *ast.Query) *memsource.Source {
 	for file := range named {
 		all = append(all, e.load(t, file, triple.NewIRI(e.base(file)))...)
 	}
-	return memsource.New(all)
+	return all
+}
+
+// openSource makes a source of triples, and returns what ends it.
+type openSource func(*testing.T, []triple.Triple) (sparql.Source, func() error)
+
+// sources are what every test is run on.
+func sources(t *testing.T) map[string]openSource {
+	t.Helper()
+	store, err := node.Open("data", node.Options{FS: vfs.NewMem()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := store.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return map[string]openSource{
+		"memory": func(_ *testing.T, triples []triple.Triple) (sparql.Source, func() error) {
+			return memsource.New(triples), func() error { return nil }
+		},
+		// One store for all tests, which takes the place of what it held by one change.
+		"store": func(t *testing.T, triples []triple.Triple) (sparql.Source, func() error) {
+			t.Helper()
+			if _, err := store.Apply(context.Background(), node.Changes{ClearAll: true, Add: slices.Values(triples)}); err != nil {
+				t.Fatal(err)
+			}
+			sn, err := store.Snapshot()
+			if err != nil {
+				t.Fatal(err)
+			}
+			return sn.Source(), sn.Close
+		},
+	}
 }
 
 func TestSPARQLEvaluation(t *testing.T) {
+	for kind, open := range sources(t) {
+		t.Run(kind, func(t *testing.T) { runEvalTests(t, open) })
+	}
+}
+
+func runEvalTests(t *testing.T, open openSource) {
 	total := 0
 	for _, suite := range []string{"sparql/sparql10", "sparql/sparql11"} {
 		passed, known := 0, 0
@@ -121,7 +165,7 @@ func TestSPARQLEvaluation(t *testing.T) {
 			total++
 			name := filepath.Base(test.Dir) + "/" + test.ID
 			t.Run(filepath.Base(suite)+"/"+name, func(t *testing.T) {
-				err := runEvalTest(t, newEvalTest(t, test))
+				err := runEvalTest(t, newEvalTest(t, test), open)
 				reason, isKnown := evalKnown[name]
 				switch {
 				case err == nil && isKnown:
@@ -143,7 +187,7 @@ func TestSPARQLEvaluation(t *testing.T) {
 	}
 }
 
-func runEvalTest(t *testing.T, e evalTest) error {
+func runEvalTest(t *testing.T, e evalTest, open openSource) (err error) {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(e.root, e.Dir, e.query))
 	if err != nil {
@@ -168,7 +212,9 @@ func runEvalTest(t *testing.T, e evalTest) error {
 	if err != nil {
 		return err
 	}
-	result, err := prepared.Run(context.Background(), e.source(t, q))
+	source, end := open(t, e.triples(t, q))
+	defer func() { err = errors.Join(err, end()) }()
+	result, err := prepared.Run(context.Background(), source)
 	if err != nil {
 		return err
 	}
