@@ -45,8 +45,9 @@ func (o Options) Validate() error {
 // Prepared is a query that was parsed and translated. It may be run any number of
 // times, and from several goroutines.
 type Prepared struct {
-	query *algebra.Query
-	opts  Options
+	query    *algebra.Query
+	opts     Options
+	prologue ast.Prologue
 }
 
 // Prepare parses and translates a query. An error of the text is a
@@ -69,7 +70,7 @@ func PrepareTree(q *ast.Query, opts Options) (*Prepared, error) {
 	}
 	query := algebra.Translate(q)
 	query.Body = query.Body.Simplify()
-	return &Prepared{query: query, opts: opts}, nil
+	return &Prepared{query: query, opts: opts, prologue: q.Prologue}, nil
 }
 
 // Query prepares a query and runs it.
@@ -83,6 +84,10 @@ func Query(ctx context.Context, src Source, text string, opts Options) (*Result,
 
 // Form returns the form of the query.
 func (p *Prepared) Form() ast.Form { return p.query.Form }
+
+// Prologue returns the base and the prefixes that the query declares, for who
+// writes its result with them.
+func (p *Prepared) Prologue() ast.Prologue { return p.prologue }
 
 // Explain returns the plan of the query over a source, which is not run.
 func (p *Prepared) Explain(ctx context.Context, src Source) (*exec.Plan, error) {

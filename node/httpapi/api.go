@@ -152,7 +152,7 @@ func (a *API) finish(w *response, r *http.Request, err error) (status int, abort
 	switch {
 	case gone:
 		return statusOf[kindGone], true
-	case e.Status() >= http.StatusInternalServerError && e.Kind != KindBusy && e.Kind != KindUnavailable, w.status != 0:
+	case e.Kind.isFailure(), w.status != 0:
 		if e.cause != nil {
 			err = e.cause
 		}

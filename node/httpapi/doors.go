@@ -45,12 +45,12 @@ func (a *API) door(path string) (name string, d *door) {
 	if d := a.doors[path]; d != nil {
 		return path, d
 	}
-	for end := strings.LastIndexByte(path, '/'); end > 0; end = strings.LastIndexByte(path[:end], '/') {
-		if d := a.doors[path[:end]]; d != nil && d.below {
-			return path[:end], d
+	for above, candidate := range a.doors { // few; a path may have many slashes
+		if candidate.below && len(above) > len(name) && strings.HasPrefix(path, above) && path[len(above)] == '/' {
+			name, d = above, candidate
 		}
 	}
-	return "", nil
+	return name, d
 }
 
 // allowed returns the methods that the door takes, sorted.

@@ -31,13 +31,17 @@ const (
 	KindMethod           Kind = "method-not-allowed"     // 405
 	KindNotAcceptable    Kind = "not-acceptable"         // 406
 	KindTimeout          Kind = "timeout"                // 408: the body came too slowly
+	KindConflict         Kind = "conflict"               // 409: CREATE of a graph that exists, DROP of one that does not
 	KindTooLarge         Kind = "too-large"              // 413
 	KindUnsupportedMedia Kind = "unsupported-media-type" // 415: syntax or compression
+	KindQueryLimit       Kind = "query-limit"            // 422: a query needs more than its memory, or nests too deep
 	KindInternal         Kind = "internal"               // 500
 	KindCorrupt          Kind = "corrupt"                // 500: stored bytes are damaged
+	KindRemote           Kind = "remote"                 // 502: what SERVICE or LOAD asked
 	KindBusy             Kind = "busy"                   // 503: try again
 	KindUnavailable      Kind = "unavailable"            // 503: shutting down
 	KindUnknownOutcome   Kind = "unknown-outcome"        // 504: a write may be done, or be done later
+	KindQueryTimeout     Kind = "query-timeout"          // 504: a query or update did not end in time; nothing was changed
 	KindVersion          Kind = "http-version"           // 505: HTTP/1.0 where it will not do
 	KindDiskFull         Kind = "disk-full"              // 507
 
@@ -57,13 +61,17 @@ var statusOf = map[Kind]int{
 	KindMethod:           http.StatusMethodNotAllowed,
 	KindNotAcceptable:    http.StatusNotAcceptable,
 	KindTimeout:          http.StatusRequestTimeout,
+	KindConflict:         http.StatusConflict,
 	KindTooLarge:         http.StatusRequestEntityTooLarge,
 	KindUnsupportedMedia: http.StatusUnsupportedMediaType,
+	KindQueryLimit:       http.StatusUnprocessableEntity,
 	KindInternal:         http.StatusInternalServerError,
 	KindCorrupt:          http.StatusInternalServerError,
+	KindRemote:           http.StatusBadGateway,
 	KindBusy:             http.StatusServiceUnavailable,
 	KindUnavailable:      http.StatusServiceUnavailable,
 	KindUnknownOutcome:   http.StatusGatewayTimeout,
+	KindQueryTimeout:     http.StatusGatewayTimeout,
 	KindVersion:          http.StatusHTTPVersionNotSupported,
 	KindDiskFull:         http.StatusInsufficientStorage,
 	kindGone:             499,
@@ -74,6 +82,10 @@ type Error struct {
 	Kind    Kind   `json:"kind"`
 	Message string `json:"message"`
 	Where   string `json:"where"` // a parameter, or source:line:column; may be ""
+	// Line and Column are those of Where, from 1; 0 where it has none. Columns count
+	// code points.
+	Line   int `json:"line,omitempty"`
+	Column int `json:"column,omitempty"`
 
 	cause      error    // what to log; may be nil
 	allow      []string // the methods of a 405
@@ -99,6 +111,15 @@ func (e *Error) Status() int {
 	return http.StatusInternalServerError
 }
 
+// isFailure tells whether the node's operator should hear of an error.
+func (k Kind) isFailure() bool {
+	switch k {
+	case KindBusy, KindUnavailable, KindQueryTimeout, KindRemote:
+		return false
+	}
+	return statusOf[k] >= http.StatusInternalServerError || statusOf[k] == 0
+}
+
 func errorf(kind Kind, where, message string, args ...any) *Error {
 	return &Error{Kind: kind, Where: where, Message: fmt.Sprintf(message, args...)}
 }
@@ -118,7 +139,10 @@ func asError(err error) *Error {
 	var syntax *triple.SyntaxError
 	if errors.As(err, &syntax) {
 		where := fmt.Sprintf("%s:%d:%d", syntax.Source, syntax.Line, syntax.Column)
-		return &Error{Kind: KindSyntax, Where: where, Message: syntax.Msg, cause: err}
+		return &Error{Kind: KindSyntax, Where: where, Message: syntax.Msg, Line: syntax.Line, Column: syntax.Column, cause: err}
+	}
+	if e := asSPARQLError(err); e != nil {
+		return e
 	}
 	e = &Error{Kind: KindInternal, Message: err.Error(), cause: err}
 	switch {

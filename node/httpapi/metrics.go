@@ -18,6 +18,7 @@ type metrics struct {
 	inFlight    prometheus.Gauge
 	rowsRead    prometheus.Counter
 	rowsWritten *prometheus.CounterVec // by change
+	sparql      *sparqlMetrics
 	handler     http.Handler
 }
 
@@ -47,6 +48,9 @@ func newMetrics(registry *prometheus.Registry, memory *budget) (*metrics, error)
 	for _, c := range []prometheus.Collector{m.requests, m.seconds, m.inFlight, m.rowsRead, m.rowsWritten, held} {
 		errs = append(errs, registry.Register(c))
 	}
+	var err error
+	m.sparql, err = newSPARQLMetrics(registry)
+	errs = append(errs, err)
 	m.handler = promhttp.HandlerFor(registry, promhttp.HandlerOpts{})
 	return m, errors.Join(errs...)
 }

@@ -32,7 +32,7 @@ func TestRefusals(t *testing.T) {
 		where, words               string
 	}{
 		{"no door", "GET", "/sparkle", "", nil, 404, KindNotFound, "/sparkle", "/range"},
-		{"root", "GET", "/", "", nil, 404, KindNotFound, "/", "/triples"},
+		{"root", "GET", "/nowhere", "", nil, 404, KindNotFound, "/nowhere", "/triples"},
 		{"trailing slash", "GET", "/range/", "", nil, 404, KindNotFound, "/range/", ""},
 		{"method", "PUT", "/triples", "", nil, 405, KindMethod, "", "DELETE, GET, HEAD, OPTIONS, POST"},
 		{"load by GET", "GET", "/load", "", nil, 405, KindMethod, "", "POST"},

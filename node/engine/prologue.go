@@ -1,0 +1,6 @@
+package engine
+
+import "github.com/trefoildb/trefoil/sparql/ast"
+
+// Prologue returns the base and the prefixes that the query declares.
+func (q *Query) Prologue() ast.Prologue { return q.prepared.Prologue() }

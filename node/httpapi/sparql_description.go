@@ -1,0 +1,81 @@
+// The service description (https://www.w3.org/TR/sparql11-service-description/):
+// what /sparql can do, as RDF, for who asks it without a query.
+
+package httpapi
+
+import (
+	"bytes"
+	"net/http"
+
+	"github.com/trefoildb/trefoil/rdfload/syntax"
+	"github.com/trefoildb/trefoil/triple"
+)
+
+const (
+	sdNS      = "http://www.w3.org/ns/sparql-service-description#"
+	formatsNS = "http://www.w3.org/ns/formats/"
+)
+
+var describedFormats = []string{"SPARQL_Results_JSON", "SPARQL_Results_XML", "SPARQL_Results_CSV", "SPARQL_Results_TSV",
+	"Turtle", "N-Triples", "N-Quads", "TriG"}
+
+// describeService answers a GET without parameters.
+func (a *API) describeService(w http.ResponseWriter, r *request) error {
+	w.Header().Add("Vary", "Accept")
+	f, err := chooseFormat(r.Request, "", graphFormats)
+	if err != nil {
+		e := asError(err)
+		e.Message = "the service's description comes in other formats (" + e.Message + "); a query is sent as the parameter query"
+		return e
+	}
+	base, err := a.baseURL(r.Request)
+	if err != nil {
+		return err
+	}
+	endpoint := base + "/sparql"
+	var body bytes.Buffer
+	out, err := syntax.NewWriter(&body, f.syntax, map[string]string{"sd": sdNS, "format": formatsNS})
+	if err != nil {
+		return err
+	}
+	for _, t := range a.serviceTriples(triple.NewIRI(endpoint)) {
+		if err := out.Write(t); err != nil {
+			return err
+		}
+	}
+	if err := out.Close(); err != nil {
+		return err
+	}
+	return writeWhole(w, f.contentType, body.Bytes())
+}
+
+func (a *API) serviceTriples(endpoint triple.Term) []triple.Triple {
+	service, dataset, graph := triple.NewBlank("service"), triple.NewBlank("dataset"), triple.NewBlank("default")
+	sd := func(name string) triple.Term { return triple.NewIRI(sdNS + name) }
+	isA := triple.NewIRI(triple.RDFType)
+	var all []triple.Triple
+	say := func(s, p, o triple.Term) { all = append(all, triple.Triple{Subject: s, Predicate: p, Object: o}) }
+
+	say(service, isA, sd("Service"))
+	say(service, sd("endpoint"), endpoint)
+	say(service, sd("supportedLanguage"), sd("SPARQL11Query"))
+	if !a.options.ReadOnly {
+		say(service, sd("supportedLanguage"), sd("SPARQL11Update"))
+	}
+	for _, name := range describedFormats {
+		say(service, sd("resultFormat"), triple.NewIRI(formatsNS+name))
+	}
+	features := a.options.Engine.Features()
+	if features.UnionDefaultGraph {
+		say(service, sd("feature"), sd("UnionDefaultGraph"))
+	}
+	if features.Federation {
+		say(service, sd("feature"), sd("BasicFederatedQuery"))
+	}
+	// The named graphs are left out: there may be millions of them.
+	say(service, sd("defaultDataset"), dataset)
+	say(dataset, isA, sd("Dataset"))
+	say(dataset, sd("defaultGraph"), graph)
+	say(graph, isA, sd("Graph"))
+	return all
+}

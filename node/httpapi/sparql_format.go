@@ -1,0 +1,95 @@
+// The formats of answers to queries, chosen by Accept or by the parameter format.
+
+package httpapi
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/trefoildb/trefoil/rdfload/syntax"
+	"github.com/trefoildb/trefoil/sparql/ast"
+	"github.com/trefoildb/trefoil/sparql/results"
+)
+
+// answerFormat is a format of answers: of solutions and booleans, or of triples.
+type answerFormat struct {
+	mediaType   string   // as Accept names it
+	contentType string   // as Content-Type has it
+	names       []string // as the parameter format names it, beside mediaType
+	results     results.Format
+	syntax      syntax.Syntax
+}
+
+// resultFormats are those of SELECT and ASK, the default first.
+var resultFormats = []answerFormat{
+	resultFormat(results.JSON),
+	{mediaType: typeJSON, contentType: typeJSON, results: results.JSON},
+	resultFormat(results.XML),
+	{mediaType: "application/xml", contentType: "application/xml", results: results.XML},
+	{mediaType: "text/xml", contentType: "text/xml; charset=utf-8", results: results.XML},
+	resultFormat(results.CSV),
+	resultFormat(results.TSV),
+}
+
+// graphFormats are those of CONSTRUCT and DESCRIBE, the default first.
+var graphFormats = []answerFormat{
+	graphFormat(syntax.Turtle, "ttl", "turtle"),
+	graphFormat(syntax.NTriples, "nt", "ntriples", "n-triples"),
+	graphFormat(syntax.NQuads, "nq", "nquads", "n-quads"),
+	graphFormat(syntax.TriG, "trig"),
+	{mediaType: "application/x-turtle", contentType: "text/turtle; charset=utf-8", syntax: syntax.Turtle},
+	{mediaType: "text/plain", contentType: "text/plain; charset=utf-8", syntax: syntax.NTriples},
+}
+
+// explainFormats are those of plans.
+var explainFormats = []answerFormat{
+	{mediaType: typeJSON, contentType: typeJSON, names: []string{"json"}},
+	{mediaType: "text/plain", contentType: "text/plain; charset=utf-8", names: []string{"text"}},
+}
+
+func resultFormat(f results.Format) answerFormat {
+	return answerFormat{mediaType: f.MediaType(), contentType: f.ContentType(), names: []string{f.String()}, results: f}
+}
+
+func graphFormat(s syntax.Syntax, names ...string) answerFormat {
+	contentType := s.MediaType()
+	if s == syntax.Turtle {
+		contentType += "; charset=utf-8" // a type of text
+	}
+	return answerFormat{mediaType: s.MediaType(), contentType: contentType, names: names, syntax: s}
+}
+
+// formatsOf returns the formats of the answers to a form of queries.
+func formatsOf(form ast.Form) []answerFormat {
+	if form == ast.Construct || form == ast.Describe {
+		return graphFormats
+	}
+	return resultFormats
+}
+
+// chooseFormat returns the format that a request names (""  where it does not), or
+// else the one that its Accept prefers.
+func chooseFormat(r *http.Request, name string, formats []answerFormat) (*answerFormat, error) {
+	if name != "" {
+		var names []string
+		for i, f := range formats {
+			if slices.Contains(f.names, strings.ToLower(name)) || strings.EqualFold(name, f.mediaType) {
+				return &formats[i], nil
+			}
+			if len(f.names) > 0 {
+				names = append(names, f.names[0])
+			}
+		}
+		return nil, errorf(KindNotAcceptable, "format", "there is no format %q of this answer; there are %s", clip(name), strings.Join(names, ", "))
+	}
+	offers := make([]string, len(formats))
+	for i, f := range formats {
+		offers[i] = f.mediaType
+	}
+	i := negotiate(r.Header.Values("Accept"), offers)
+	if i < 0 {
+		return nil, notAcceptable(offers)
+	}
+	return &formats[i], nil
+}

@@ -1,0 +1,69 @@
+// What /sparql counts.
+
+package httpapi
+
+import (
+	"errors"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/trefoildb/trefoil/sparql/ast"
+)
+
+// formNames are the forms of queries in metrics.
+var formNames = map[ast.Form]string{ast.Select: "select", ast.Ask: "ask", ast.Construct: "construct", ast.Describe: "describe"}
+
+type sparqlMetrics struct {
+	operations *prometheus.CounterVec   // by form and outcome
+	seconds    *prometheus.HistogramVec // by form
+	rows       prometheus.Counter
+	read       prometheus.Counter
+}
+
+// sparqlDone is what a request did.
+type sparqlDone struct {
+	form       string // "none" where the text was not understood
+	rows, read int64
+}
+
+func newSPARQLMetrics(registry *prometheus.Registry) (*sparqlMetrics, error) {
+	m := &sparqlMetrics{
+		operations: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "trefoil_sparql_operations_total", Help: "Queries and updates, by form and outcome: done, or the kind of error.",
+		}, []string{"form", "outcome"}),
+		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "trefoil_sparql_seconds", Help: "Time from a query's or update's arrival to the end of its answer.",
+			Buckets: prometheus.ExponentialBuckets(0.0001, 4, 12),
+		}, []string{"form"}),
+		rows: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "trefoil_sparql_rows_total", Help: "Solutions and triples in answers to queries.",
+		}),
+		read: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "trefoil_sparql_rows_read_total", Help: "Rows of the store that queries read.",
+		}),
+	}
+	var errs []error
+	for _, c := range []prometheus.Collector{m.operations, m.seconds, m.rows, m.read} {
+		errs = append(errs, registry.Register(c))
+	}
+	return m, errors.Join(errs...)
+}
+
+func (m *sparqlMetrics) observe(done sparqlDone, outcome string, took time.Duration) {
+	m.operations.WithLabelValues(done.form, outcome).Inc()
+	m.seconds.WithLabelValues(done.form).Observe(took.Seconds())
+	m.rows.Add(float64(done.rows))
+	m.read.Add(float64(done.read))
+}
+
+// outcome names how a request ended: "done", or the kind of its error.
+func (a *API) outcome(r *request, err error) string {
+	switch {
+	case err == nil:
+		return "done"
+	case r.Context().Err() != nil && !a.draining.Load():
+		return string(kindGone)
+	}
+	return string(asError(err).Kind)
+}
