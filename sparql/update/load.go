@@ -25,6 +25,9 @@ func load(op *ast.Load) func(*run) error {
 	}
 }
 
+// checkRows is how many rows are read between two looks at the context.
+const checkRows = 1024
+
 func (r *run) load(op *ast.Load) error {
 	documents := r.opts.Query.Documents
 	if documents == nil {
@@ -34,7 +37,11 @@ func (r *run) load(op *ast.Load) error {
 	if op.Into != "" {
 		into = triple.NewIRI(op.Into)
 	}
+	n := 0
 	for t, err := range documents.Load(r.ctx, op.Source) {
+		if n++; n%checkRows == 0 && r.ctx.Err() != nil {
+			return r.ctx.Err()
+		}
 		if err == nil && !into.IsZero() && !t.Graph.IsZero() {
 			err = fmt.Errorf("it has triples in the named graph %s, and INTO GRAPH takes documents of one graph", t.Graph)
 		}

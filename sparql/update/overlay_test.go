@@ -127,34 +127,38 @@ func drawRange(t *rapid.T) triple.Range {
 
 // TestOverlay: an overlay answers as a source of the changed triples does.
 func TestOverlay(t *testing.T) {
+	for range 5 {
+		rapid.Check(t, overlayEquals)
+	}
+}
+
+func overlayEquals(t *rapid.T) {
 	ctx := context.Background()
-	rapid.Check(t, func(t *rapid.T) {
-		got, want, _ := changed(t)
-		for range 8 {
-			r := drawRange(t)
-			compareScans(t, got, want, r)
-			wantN, _ := want.Count(ctx, r)
-			if n, err := got.Count(ctx, r); err != nil || n != wantN {
-				t.Fatalf("Count(%q) = %d, %v, want %d", r, n, err, wantN)
-			}
-			if n, exact, err := got.Estimate(ctx, r); err != nil || n < 0 || exact && n != wantN {
-				t.Fatalf("Estimate(%q) = %d, %v, %v, want %d", r, n, exact, err, wantN)
-			}
+	got, want, _ := changed(t)
+	for range 8 {
+		r := drawRange(t)
+		compareScans(t, got, want, r)
+		wantN, _ := want.Count(ctx, r)
+		if n, err := got.Count(ctx, r); err != nil || n != wantN {
+			t.Fatalf("Count(%q) = %d, %v, want %d", r, n, err, wantN)
 		}
-		var ranges []triple.Range
-		for range rapid.IntRange(0, 10).Draw(t, "ranges") {
-			ranges = append(ranges, drawRange(t))
+		if n, exact, err := got.Estimate(ctx, r); err != nil || n < 0 || exact && n != wantN {
+			t.Fatalf("Estimate(%q) = %d, %v, %v, want %d", r, n, exact, err, wantN)
 		}
-		slices.SortFunc(ranges, func(a, b triple.Range) int { return bytes.Compare(a.Lo, b.Lo) })
-		for i := range ranges { // they are not to overlap
-			if i+1 < len(ranges) && (ranges[i].Hi == nil || bytes.Compare(ranges[i].Hi, ranges[i+1].Lo) > 0) {
-				ranges[i].Hi = ranges[i+1].Lo
-			}
+	}
+	var ranges []triple.Range
+	for range rapid.IntRange(0, 10).Draw(t, "ranges") {
+		ranges = append(ranges, drawRange(t))
+	}
+	slices.SortFunc(ranges, func(a, b triple.Range) int { return bytes.Compare(a.Lo, b.Lo) })
+	for i := range ranges { // they are not to overlap
+		if i+1 < len(ranges) && (ranges[i].Hi == nil || bytes.Compare(ranges[i].Hi, ranges[i+1].Lo) > 0) {
+			ranges[i].Hi = ranges[i+1].Lo
 		}
-		if a, b := lookUp(t, got, ranges), lookUp(t, want, ranges); !slices.Equal(a, b) {
-			t.Fatalf("Lookup(%q)\ngot  %q\nwant %q", ranges, a, b)
-		}
-	})
+	}
+	if a, b := lookUp(t, got, ranges), lookUp(t, want, ranges); !slices.Equal(a, b) {
+		t.Fatalf("Lookup(%q)\ngot  %q\nwant %q", ranges, a, b)
+	}
 }
 
 func lookUp(t *rapid.T, src exec.Source, ranges []triple.Range) []string {
