@@ -62,15 +62,15 @@ func (a *API) getFragment(w http.ResponseWriter, r *request) error {
 		return err
 	}
 	f.merged = !s.HasGraphs() && f.query.pattern.Graph.IsZero()
-	p2 := &page{account: account{budget: &a.memory}}
-	defer p2.release()
-	if err := a.readFragment(r, f, &p2.account); err != nil {
+	body := &page{account: account{budget: &a.memory}}
+	defer body.release()
+	if err := a.readFragment(r, f, &body.account); err != nil {
 		return err
 	}
-	if err := f.write(p2, s, newLinks(base, r.URL, f)); err != nil {
+	if err := f.write(body, s, newLinks(base, r.URL, f)); err != nil {
 		return err
 	}
-	return sendFragment(w, r, s, p2)
+	return sendFragment(w, r, s, body)
 }
 
 func (a *API) readFragment(r *request, f *fragment, account *account) error {

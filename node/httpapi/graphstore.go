@@ -149,19 +149,26 @@ func (a *API) getGraph(w http.ResponseWriter, r *request) error {
 	if err != nil {
 		return err
 	}
+	h := w.Header()
+	h.Add("Vary", "Accept")
+	h.Set("Content-Type", s.MediaType())
+	h.Set("Cache-Control", "no-cache")
+	if r.Method == http.MethodHead {
+		there, err := a.hasGraph(r.Context(), t)
+		if err == nil && !there {
+			err = t.missing()
+		}
+		return err
+	}
 	sn, err := a.store.Snapshot()
 	if err != nil {
 		return err
 	}
 	defer sn.Close()
-	h := w.Header()
-	h.Add("Vary", "Accept")
-	h.Set("Content-Type", s.MediaType())
-	h.Set("Cache-Control", "no-cache")
-	o := node.ReadOptions{}
-	if r.Method == http.MethodHead {
-		o.Limit = 1
-	}
+	return a.streamGraph(w, r, t, s, sn)
+}
+
+func (a *API) streamGraph(w http.ResponseWriter, r *request, t graphTarget, s syntax.Syntax, sn Snapshot) error {
 	body := &heldBody{w: w, proto11: r.ProtoAtLeast(1, 1)}
 	out, err := syntax.NewWriter(body, s, answerPrefixes)
 	if err != nil {
@@ -169,7 +176,7 @@ func (a *API) getGraph(w http.ResponseWriter, r *request) error {
 	}
 	rows := 0
 	defer func() { a.metrics.rowsRead.Add(float64(rows)) }()
-	for row, err := range sn.Match(r.Context(), t.pattern(), o) {
+	for row, err := range sn.Match(r.Context(), t.pattern(), node.ReadOptions{}) {
 		if err != nil {
 			return err
 		}
@@ -183,12 +190,8 @@ func (a *API) getGraph(w http.ResponseWriter, r *request) error {
 			return err
 		}
 	}
-	switch {
-	case rows == 0 && !t.graph.IsZero():
+	if rows == 0 && !t.graph.IsZero() {
 		return t.missing()
-	case r.Method == http.MethodHead:
-		w.WriteHeader(http.StatusOK)
-		return nil
 	}
 	if err := out.Close(); err != nil {
 		return fmt.Errorf("end the document: %w", err)

@@ -32,7 +32,7 @@ func (a *API) putGraph(w http.ResponseWriter, r *request) error {
 	}
 	changes := t.clear()
 	changes.Add = slices.Values(triples)
-	result, err := a.apply(r.Context(), changes)
+	result, err := a.apply(r.Context(), changes, account)
 	if err != nil {
 		return err
 	}
@@ -81,7 +81,7 @@ func (a *API) postGraph(w http.ResponseWriter, r *request) error {
 	if !there {
 		status = http.StatusCreated
 	}
-	result, err := a.apply(r.Context(), node.Changes{Add: slices.Values(triples)})
+	result, err := a.apply(r.Context(), node.Changes{Add: slices.Values(triples)}, account)
 	if err != nil {
 		return err
 	}
@@ -104,7 +104,7 @@ func (a *API) deleteGraph(w http.ResponseWriter, r *request) error {
 	if err != nil {
 		return err
 	}
-	result, err := a.apply(r.Context(), t.clear())
+	result, err := a.apply(r.Context(), t.clear(), nil)
 	if err != nil {
 		return err
 	}
@@ -138,7 +138,21 @@ func (a *API) hasGraph(ctx context.Context, t graphTarget) (bool, error) {
 	return false, nil
 }
 
-func (a *API) apply(ctx context.Context, changes node.Changes) (node.ApplyResult, error) {
+// applyWeight is how much memory a change takes while it is made, as a multiple
+// of what its triples take: the keys and values of each in all orders, twice.
+const applyWeight = 2
+
+// apply makes a change, for whose triples the account pays.
+func (a *API) apply(ctx context.Context, changes node.Changes, account *account) (node.ApplyResult, error) {
+	if account != nil {
+		more := applyWeight * account.used
+		if account.used+more > a.memory.max {
+			return node.ApplyResult{}, errorf(KindTooLarge, "", "the document takes more memory than all requests may, %d bytes; %s", a.memory.max, whatTakesMore)
+		}
+		if err := account.grow(more); err != nil {
+			return node.ApplyResult{}, err
+		}
+	}
 	result, err := a.store.Apply(ctx, changes)
 	if errors.Is(err, node.ErrTooLarge) {
 		return result, &Error{Kind: KindTooLarge, Message: err.Error() + "; " + whatTakesMore, cause: err}
