@@ -27,7 +27,7 @@ type Changes struct {
 	Err func() error
 
 	// MaxBytes bounds the keys and values of the change; 0 is 256 MiB, and 1 GiB
-	// the greatest. While it is written it takes up to three times as much memory.
+	// the greatest. While it is written it takes about three times as much memory.
 	MaxBytes int64
 }
 
@@ -125,7 +125,7 @@ func (r *request) encode(kind kind, what string, triples iter.Seq[triple.Triple]
 			return fmt.Errorf("%s, number %d: %w", what, n, err)
 		}
 		if part == nil || part.size >= maxPartBytes {
-			part = newRequest(kind, min(n+1, 1<<12)) // a small one for few
+			part = nextPart(kind, part)
 			r.parts = append(r.parts, part)
 		}
 		before := part.size
@@ -141,6 +141,17 @@ func (r *request) encode(kind kind, what string, triples iter.Seq[triple.Triple]
 // maxPartBytes is the size of a part of a change: its memory is free as soon as
 // it is in the batch.
 const maxPartBytes = 4 << 20
+
+// nextPart returns a part as large as the one before, the first one small.
+func nextPart(kind kind, before *request) *request {
+	if before == nil {
+		return newRequest(kind, 4)
+	}
+	part := newRequest(kind, 0)
+	part.arena = make([]byte, 0, maxPartBytes+maxPartBytes/64)
+	part.items = make([]item, 0, len(before.items)+len(before.items)/16)
+	return part
+}
 
 func tooLarge(limit int64) error {
 	return fmt.Errorf("%w: it takes more than %d bytes, the limit for one change", ErrTooLarge, limit)
