@@ -17,19 +17,46 @@ type batch struct {
 	width, n int
 	cells    []string
 	ord      []int32 // which row of the [feed] each row came from
+	weight   int     // about the bytes of its large bindings
 }
+
+// Bindings of bigCell bytes and more count as large: a batch with maxWeight of
+// them is full.
+const (
+	bigCell   = 1 << 10
+	maxWeight = 4 << 20
+)
 
 func newBatch(width int) *batch { return &batch{width: width} }
 
 func (b *batch) row(i int) []string { return b.cells[i*b.width : (i+1)*b.width : (i+1)*b.width] }
 
-func (b *batch) clear() { b.n, b.cells, b.ord = 0, b.cells[:0], b.ord[:0] }
+func (b *batch) clear() {
+	if b.weight > 0 {
+		clear(b.cells[:cap(b.cells)]) // nothing large stays in memory for it
+	}
+	b.n, b.cells, b.ord, b.weight = 0, b.cells[:0], b.ord[:0], 0
+}
 
-func (b *batch) full() bool { return b.n >= batchRows || b.n*b.width >= batchCells }
+func (b *batch) full() bool {
+	return b.n >= batchRows || b.n*b.width >= batchCells || b.weight >= maxWeight
+}
+
+// weigh counts a binding that was put into a row after it was added.
+func (b *batch) weigh(cell string) {
+	if len(cell) >= bigCell {
+		b.weight += len(cell)
+	}
+}
 
 // add appends a copy of a row and returns it, valid until the next add.
 func (b *batch) add(row []string, ord int32) []string {
 	b.cells = append(b.cells, row...)
+	for _, cell := range row {
+		if len(cell) >= bigCell {
+			b.weight += len(cell)
+		}
+	}
 	b.ord = append(b.ord, ord)
 	b.n++
 	return b.row(b.n - 1)
@@ -74,6 +101,9 @@ func (a *arena) keep(b []byte) string {
 
 // bytesOf returns the bytes of a binding, which are not to be written to.
 func bytesOf(s string) []byte { return unsafe.Slice(unsafe.StringData(s), len(s)) }
+
+// stringOf returns bytes as a binding; they are never to be written to again.
+func stringOf(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }
 
 // shortest is the size up to which a whole written term is surely its own form
 // in keys.

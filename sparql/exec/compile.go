@@ -118,6 +118,7 @@ func (c *compiler) plan(name, detail string, rows float64, inputs ...*Plan) *Pla
 }
 
 func (c *compiler) tracedAs(s stream, op operator) stream {
+	c.query.attach(op, s.plan)
 	s.op = &traced{op: op, plan: s.plan, nanos: c.query.opts.Nanos}
 	s.start = false
 	return s
@@ -167,7 +168,7 @@ func (c *compiler) compile(n algebra.Node, in stream, g graphs, depth int) (stre
 	case *algebra.Distinct:
 		return c.distinct(n.Input, in, g, depth)
 	case *algebra.Reduced:
-		return c.distinct(n.Input, in, g, depth)
+		return c.reduced(n.Input, in, g, depth)
 	case *algebra.Slice:
 		return c.slice(n, in, g, depth)
 	case *algebra.Service:

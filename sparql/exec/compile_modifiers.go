@@ -20,11 +20,17 @@ func (c *compiler) group(n *algebra.Group, in stream, g graphs, depth int) (stre
 		return in, err
 	}
 	_, possible := c.vars(n.Input)
+	distinctBelow := false
 	var visible []int
 	for _, slot := range possible.Slots() {
 		if name := c.body.Scope.Name(slot); !strings.HasPrefix(name, ".") && !strings.HasPrefix(name, "_:") {
 			visible = append(visible, slot)
 		}
+	}
+	if slots, ok := distinctOf(n, visible); ok && c.feed == nil {
+		d := &distinct{q: c.query, in: out.op, slots: slots, holder: holder{account: &c.query.account, name: "distinct"}}
+		out = c.traced(out, d, "distinct", c.names(setOf(slots)), out.plan)
+		distinctBelow = true
 	}
 	op := &group{q: c.query, in: out.op, holder: holder{account: &c.query.account, name: "group by"}}
 	result := stream{rows: 1, certain: c.certain, possible: c.possible}
@@ -48,7 +54,13 @@ func (c *compiler) group(n *algebra.Group, in stream, g graphs, depth int) (stre
 		result.rows = max(1, out.rows/4)
 	}
 	for _, a := range n.Aggregates {
-		agg, err := expr.CompileAggregate(a.Agg, c.scope(), visible)
+		of := a.Agg
+		if distinctBelow {
+			plain := *of
+			plain.Distinct = false
+			of = &plain
+		}
+		agg, err := expr.CompileAggregate(of, c.scope(), visible)
 		if err != nil {
 			return in, err
 		}
@@ -64,6 +76,53 @@ func (c *compiler) group(n *algebra.Group, in stream, g graphs, depth int) (stre
 	certain, vars := c.vars(n)
 	result.certain, result.possible = union(result.certain, certain), union(result.possible, vars)
 	return c.traced(result, op, "group", strings.Join(keys, ", "), append([]*Plan{out.plan}, plans...)...), nil
+}
+
+// distinctOf tells whether all aggregates are DISTINCT of one variable, or of the
+// whole solution, and all keys variables. Then each solution needs to be seen once
+// only by these slots, which a [distinct] below does: it can go to files even where
+// one group holds more than the memory.
+func distinctOf(n *algebra.Group, visible []int) ([]int, bool) {
+	var slots algebra.Set
+	for _, key := range n.Keys {
+		v, ok := key.Expr.(*ast.Var)
+		if !ok || v.Slot < 0 {
+			return nil, false
+		}
+		slots.Add(v.Slot)
+	}
+	slot := -1
+	for i, a := range n.Aggregates {
+		of := -2 // the whole solution
+		if a.Agg.Arg != nil {
+			v, ok := a.Agg.Arg.(*ast.Var)
+			if !ok {
+				return nil, false
+			}
+			of = v.Slot
+		}
+		if !a.Agg.Distinct || of == -1 || i > 0 && of != slot {
+			return nil, false
+		}
+		slot = of
+	}
+	switch {
+	case slot == -1:
+		return nil, false
+	case slot == -2:
+		slots.AddAll(setOf(visible))
+	default:
+		slots.Add(slot)
+	}
+	return slots.Slots(), true
+}
+
+func setOf(slots []int) algebra.Set {
+	var s algebra.Set
+	for _, slot := range slots {
+		s.Add(slot)
+	}
+	return s
 }
 
 func (c *compiler) orderBy(n *algebra.OrderBy, in stream, g graphs, depth int) (stream, error) {
@@ -137,8 +196,36 @@ func (c *compiler) distinct(input algebra.Node, in stream, g graphs, depth int) 
 	if err != nil {
 		return in, err
 	}
-	d := &distinct{q: c.query, in: out.op, slots: out.possible.Slots(), holder: holder{account: &c.query.account, name: "distinct"}}
+	d := &distinct{q: c.query, in: out.op, slots: out.possible.Slots(), keepOrder: sorts(input), holder: holder{account: &c.query.account, name: "distinct"}}
 	return c.traced(out, d, "distinct", "", out.plan), nil
+}
+
+// sorted tells whether the rows of n come in an order that was asked for.
+func sorts(n algebra.Node) bool {
+	switch n := n.(type) {
+	case *algebra.OrderBy:
+		return true
+	case *algebra.Project:
+		return sorts(n.Input)
+	case *algebra.Extend:
+		return sorts(n.Input)
+	case *algebra.Distinct:
+		return sorts(n.Input)
+	case *algebra.Reduced:
+		return sorts(n.Input)
+	case *algebra.Slice:
+		return sorts(n.Input)
+	}
+	return false
+}
+
+func (c *compiler) reduced(input algebra.Node, in stream, g graphs, depth int) (stream, error) {
+	out, err := c.alone().compile(input, in, g, depth)
+	if err != nil {
+		return in, err
+	}
+	r := &reduced{q: c.query, in: out.op, slots: out.possible.Slots(), holder: holder{account: &c.query.account, name: "reduced"}}
+	return c.traced(out, r, "reduced", "", out.plan), nil
 }
 
 func (c *compiler) slice(n *algebra.Slice, in stream, g graphs, depth int) (stream, error) {

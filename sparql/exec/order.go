@@ -3,13 +3,15 @@ package exec
 import (
 	"bytes"
 	"container/heap"
+	"errors"
 	"slices"
 
 	"github.com/trefoildb/trefoil/sparql/expr"
 )
 
 // order sorts its input, stably. With a top it holds no more rows than that: the
-// first ones of the order.
+// first ones of the order. What does not fit is written to temporary files, each
+// of them sorted, which are merged.
 type order struct {
 	q    *query
 	in   operator
@@ -22,11 +24,17 @@ type order struct {
 	holder
 
 	view  rowView
+	sides [2]rowView // of compareValues
 	rows  []*sorted
 	built bool
 	at    int
-	seq   int64
+	seq   uint64
 	stop  bool
+	key   []byte
+	arena arena
+	runs  *runs // nil while all rows fit
+	count int   // comparisons
+	err   error // what ended them
 }
 
 type orderKey struct {
@@ -34,15 +42,15 @@ type orderKey struct {
 	descending bool
 }
 
-// sorted is a row with its sort key.
+// sorted is a row with its sort key. Its record's a is the number of the row, and
+// its b is cut where the key is not exact.
 type sorted struct {
-	key   string
+	record
 	first int // bytes of the first condition; 0 where later ones may go before it
-	exact bool
-	seq   int64
-	cells []string
 	bytes int
 }
+
+const cut = 1
 
 func (o *order) next(out *batch) error {
 	if !o.built {
@@ -51,8 +59,21 @@ func (o *order) next(out *batch) error {
 		}
 		o.built = true
 	}
+	if o.runs != nil {
+		for !out.full() {
+			r, err := o.runs.next()
+			if err == nil {
+				err = o.failed()
+			}
+			if err != nil || r == nil {
+				return err
+			}
+			out.add(r.row, 0)
+		}
+		return nil
+	}
 	for ; o.at < len(o.rows) && !out.full(); o.at++ {
-		out.add(o.rows[o.at].cells, 0)
+		out.add(o.rows[o.at].row, 0)
 		o.rows[o.at] = nil
 	}
 	return nil
@@ -80,19 +101,82 @@ func (o *order) build() error {
 			break
 		}
 	}
-	slices.SortFunc(o.rows, o.compare)
+	if o.runs == nil {
+		return o.sort()
+	}
+	if err := o.spill(); err != nil {
+		return err
+	}
+	if err := o.runs.start(); err != nil {
+		return err
+	}
+	return o.failed()
+}
+
+// sort sorts the rows that are held.
+func (o *order) sort() error {
+	slices.SortFunc(o.rows, func(a, b *sorted) int { return o.compare(&a.record, &b.record) })
+	return o.failed()
+}
+
+// failed returns what ended comparisons, or the values that they are of.
+func (o *order) failed() error {
+	if o.err != nil {
+		return o.err
+	}
 	return o.env.Err()
+}
+
+// spill writes the rows that are held to a file.
+func (o *order) spill() error {
+	if o.runs == nil {
+		o.runs = &runs{
+			scratch: &o.q.scratch, holder: &o.holder, fields: o.q.width, check: o.q.check, compare: o.compare,
+		}
+		o.top = -1 // of what is merged, who asked for the top takes no more
+	}
+	if len(o.rows) == 0 {
+		return nil
+	}
+	if err := o.sort(); err != nil {
+		return err
+	}
+	run, err := o.runs.create()
+	if err != nil {
+		return err
+	}
+	for i, row := range o.rows {
+		if i%batchRows == 0 {
+			if err := o.q.check(); err != nil {
+				return err
+			}
+		}
+		if err := run.add(row.record); err != nil {
+			return err
+		}
+	}
+	o.rows = o.rows[:0]
+	clear(o.rows[:cap(o.rows)])
+	o.arena = arena{}
+	o.free()
+	if err := o.runs.add(run); err != nil {
+		return err
+	}
+	return o.failed()
 }
 
 func (o *order) add(row []string) error {
 	if o.top == 0 {
 		return nil
 	}
+	if err := o.q.tick(); err != nil {
+		return err
+	}
 	o.env.NextSolution()
 	view := o.view.of(row)
-	one := sorted{exact: true, seq: o.seq}
+	one := sorted{record: record{a: o.seq, row: row}}
 	o.seq++
-	var key []byte
+	key, exact := o.key[:0], true
 	for i, k := range o.keys {
 		if i == 1 {
 			one.first = len(key)
@@ -101,33 +185,44 @@ func (o *order) add(row []string) error {
 		if err := o.env.Err(); err != nil {
 			return err
 		}
-		if key, one.exact = expr.AppendSortKey(key, v, k.descending); !one.exact {
+		if key, exact = expr.AppendSortKey(key, v, k.descending); !exact {
+			one.b = cut
 			break
 		}
 	}
-	if len(o.keys) == 1 && one.exact {
+	o.key = key
+	if len(o.keys) == 1 && exact {
 		one.first = len(key)
 	}
-	one.key = string(key)
-	one.cells = row
+	one.key = stringOf(key)
 	full := o.top > 0 && int64(len(o.rows)) >= o.top
-	if full && o.compare(&one, o.rows[0]) >= 0 {
+	if full && o.compare(&one.record, &o.rows[0].record) >= 0 {
 		o.stop = o.stop || o.passed(&one, row)
-		return nil
+		return o.failed()
 	}
-	one.bytes = len(key) + 16*len(row) + 96
-	one.cells = make([]string, len(row))
-	for i, cell := range row {
+	one.bytes = len(key) + 16*len(row) + sortedBytes
+	for _, cell := range row {
 		one.bytes += len(cell)
-		one.cells[i] = string(append([]byte(nil), cell...))
 	}
 	if full {
-		o.account.used -= int64(o.rows[0].bytes)
-		o.held -= int64(o.rows[0].bytes)
+		o.shrink(o.held - int64(o.rows[0].bytes))
 	}
 	if err := o.grow(one.bytes); err != nil {
-		return err
+		if !errors.Is(err, ErrMemory) || !o.q.spills() {
+			return err
+		}
+		if full {
+			o.take(o.rows[0].bytes)
+			full = false
+		}
+		if err := o.spill(); err != nil {
+			return err
+		}
+		if err := o.grow(one.bytes); err != nil {
+			return err
+		}
 	}
+	o.keep(&one)
 	switch {
 	case full:
 		o.rows[0] = &one
@@ -137,7 +232,26 @@ func (o *order) add(row []string) error {
 	default:
 		o.rows = append(o.rows, &one)
 	}
-	return nil
+	return o.failed()
+}
+
+// sortedBytes are counted for a row besides its bindings and its key.
+const sortedBytes = 128
+
+// keep copies what the row and its key point to. Rows that may leave a heap one by
+// one have memory of their own.
+func (o *order) keep(one *sorted) {
+	own := func(b []byte) string { return o.arena.keep(b) }
+	if o.top > 0 {
+		own = func(b []byte) string { return string(b) }
+	}
+	one.key = own(bytesOf(one.key))
+	one.row = slices.Clone(one.row)
+	for i, cell := range one.row {
+		if cell != "" {
+			one.row[i] = own(bytesOf(cell))
+		}
+	}
 }
 
 // tagOther is the first byte of terms whose order in the store is not that of
@@ -161,29 +275,34 @@ func (o *order) passed(one *sorted, row []string) bool {
 	return one.key[:one.first] > last.key[:min(one.first, len(last.key))] && last.first > 0
 }
 
-// compare compares two rows in the order of the keys, then as they came.
-func (o *order) compare(a, b *sorted) int {
+// compare compares two rows in the order of the keys, then as they came. Once the
+// query has ended, all are equal, so that a sort ends soon.
+func (o *order) compare(a, b *record) int {
+	if o.count++; o.count%batchRows == 0 && o.err == nil {
+		o.err = o.q.check()
+	}
+	if o.err != nil {
+		return 0
+	}
 	if a.key != b.key {
 		return bytes.Compare(bytesOf(a.key), bytesOf(b.key))
 	}
-	if !a.exact || !b.exact {
+	if a.b == cut || b.b == cut {
 		if c := o.compareValues(a, b); c != 0 {
 			return c
 		}
 	}
-	switch {
-	case a.seq < b.seq:
-		return -1
-	case a.seq > b.seq:
-		return 1
-	}
-	return 0
+	return byNumber(a, b)
 }
 
-func (o *order) compareValues(a, b *sorted) int {
-	var left, right rowView
+func (o *order) compareValues(a, b *record) int {
+	o.count += 31 // it takes longer
+	if o.count%batchRows < 32 && o.err == nil {
+		o.err = o.q.check()
+	}
 	for _, k := range o.keys {
-		c := expr.Compare(k.expr.Eval(o.env, left.of(a.cells)), k.expr.Eval(o.env, right.of(b.cells)))
+		left, right := o.sides[0].of(a.row), o.sides[1].of(b.row)
+		c := expr.Compare(k.expr.Eval(o.env, left), k.expr.Eval(o.env, right))
 		if k.descending {
 			c = -c
 		}
@@ -197,15 +316,18 @@ func (o *order) compareValues(a, b *sorted) int {
 // The rows are a heap with the last of the order on top, while top is known.
 
 func (o *order) Len() int           { return len(o.rows) }
-func (o *order) Less(i, j int) bool { return o.compare(o.rows[i], o.rows[j]) > 0 }
+func (o *order) Less(i, j int) bool { return o.compare(&o.rows[i].record, &o.rows[j].record) > 0 }
 func (o *order) Swap(i, j int)      { o.rows[i], o.rows[j] = o.rows[j], o.rows[i] }
 func (o *order) Push(x any)         { o.rows = append(o.rows, x.(*sorted)) }
 func (o *order) Pop() any           { panic("exec: the heap of ORDER BY only grows") }
 
 func (o *order) drop() {
-	o.rows, o.built, o.at, o.seq, o.stop = nil, false, 0, 0, false
+	o.rows, o.built, o.at, o.seq, o.stop, o.arena = nil, false, 0, 0, false, arena{}
+	o.runs.close()
+	o.runs = nil
 	o.free()
 }
 
-func (o *order) reset() { o.drop(); o.in.reset() }
-func (o *order) close() { o.drop(); o.in.close() }
+func (o *order) reset()           { o.drop(); o.in.reset() }
+func (o *order) close()           { o.drop(); o.in.close() }
+func (o *order) spiller() *holder { return &o.holder }

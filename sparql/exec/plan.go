@@ -17,6 +17,9 @@ type Plan struct {
 	Rows  int64 // given
 	Reads int64 // rows of the store that were read
 	Nanos int64 // within it and its inputs; 0 without [Options.Nanos]
+
+	Memory  int64 // the most bytes that it held at a time
+	Spilled int64 // bytes that it wrote to temporary files
 }
 
 func (p *Plan) read(rows int) {
@@ -60,6 +63,12 @@ func (p *Plan) write(b *strings.Builder, depth int, actual bool) {
 		fmt.Fprintf(b, "  (rows %d", p.Rows)
 		if p.Reads > 0 {
 			fmt.Fprintf(b, ", read %d", p.Reads)
+		}
+		if p.Memory > 0 {
+			fmt.Fprintf(b, ", %d KiB", (p.Memory+1023)/1024)
+		}
+		if p.Spilled > 0 {
+			fmt.Fprintf(b, ", %d KiB spilled", (p.Spilled+1023)/1024)
 		}
 		if p.Nanos > 0 {
 			fmt.Fprintf(b, ", %.3f ms", float64(p.Nanos)/1e6)

@@ -35,6 +35,9 @@ type Options struct {
 	// Spill makes temporary files; nil for none: what does not fit in Memory then
 	// ends the query.
 	Spill Spill
+	// SpillBytes is how many bytes the temporary files of the query may take at a
+	// time; 0 means [DefaultSpillBytes].
+	SpillBytes int64
 	// Services answers SERVICE; nil turns it off.
 	Services Services
 	// Documents answers LOAD of updates; nil turns it off.
@@ -45,6 +48,9 @@ type Options struct {
 func (o Options) Validate() error {
 	if o.Memory < 0 {
 		return fmt.Errorf("the memory of a query is %d bytes", o.Memory)
+	}
+	if o.SpillBytes < 0 {
+		return fmt.Errorf("the temporary files of a query may take %d bytes", o.SpillBytes)
 	}
 	for _, list := range [][]string{o.DefaultGraphs, o.NamedGraphs} {
 		for _, iri := range list {
@@ -66,12 +72,36 @@ type query struct {
 	opts    Options
 	width   int
 	account account
+	scratch scratch
+	ticks   uint
 	arena   *arena
 	blanks  *blanks
 	closers []operator // of EXISTS
 }
 
 func (q *query) check() error { return q.ctx.Err() }
+
+// tick is check, now and then: for each row that expressions are evaluated for.
+func (q *query) tick() error {
+	if q.ticks++; q.ticks%32 == 0 {
+		return q.check()
+	}
+	return nil
+}
+
+// spills tells whether operators may go on in temporary files.
+func (q *query) spills() bool { return q.scratch.spill != nil }
+
+// attach tells an operator its plan, and gives it a share of the memory if it can
+// go on without more.
+func (q *query) attach(op operator, p *Plan) {
+	if x, ok := op.(interface{ setPlan(*Plan) }); ok {
+		x.setPlan(p)
+	}
+	if x, ok := op.(interface{ spiller() *holder }); ok && q.spills() {
+		x.spiller().shares()
+	}
+}
 
 // blanks makes blank nodes that are in no graph.
 type blanks struct {
@@ -108,6 +138,7 @@ func Start(ctx context.Context, src Source, body *algebra.Body, dataset Dataset,
 	}
 	q := &query{ctx: ctx, src: src, opts: opts, width: body.Scope.Len(), arena: &arena{}}
 	q.account.limit = opts.Memory
+	q.scratch = newScratch(opts, &q.account)
 	q.blanks = &blanks{prefix: "q"}
 	if opts.Uint64 != nil {
 		q.blanks.prefix = fmt.Sprintf("q%016xx", opts.Uint64())
@@ -117,6 +148,7 @@ func Start(ctx context.Context, src Source, body *algebra.Body, dataset Dataset,
 	if err != nil {
 		return nil, err
 	}
+	q.account.divide()
 	return &Run{Plan: s.plan, query: q, root: s.op, batch: newBatch(q.width)}, nil
 }
 
@@ -165,6 +197,7 @@ func (r *Run) Close() {
 		for _, op := range r.query.closers {
 			op.close()
 		}
+		r.query.scratch.closeAll()
 	}
 	r.ended = true
 }

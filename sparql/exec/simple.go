@@ -80,6 +80,9 @@ func (f *filter) next(out *batch) error {
 		}
 		n := 0
 		for i := range out.n {
+			if err := f.q.tick(); err != nil {
+				return err
+			}
 			row := out.row(i)
 			ok, err := test(f.env, f.conds, f.view.of(row))
 			if err != nil {
@@ -111,34 +114,74 @@ type extend struct {
 	env   *expr.Env
 	view  rowView
 	buf   []byte
+	rest  *batch // rows that had no room in a batch, as values are large
+	at    int
 }
 
 func (e *extend) next(out *batch) error {
-	if err := e.q.check(); err != nil {
-		return err
-	}
-	if err := e.in.next(out); err != nil {
-		return err
-	}
-	for i := range out.n {
-		row := out.row(i)
-		e.env.NextSolution()
-		for k, slot := range e.slots {
-			v := e.exprs[k].Eval(e.env, e.view.of(row))
-			if err := e.env.Err(); err != nil {
+	if e.rest == nil || e.at >= e.rest.n {
+		if err := e.q.check(); err != nil {
+			return err
+		}
+		if err := e.in.next(out); err != nil {
+			return err
+		}
+		for i := range out.n {
+			if err := e.bind(out, i); err != nil {
 				return err
 			}
-			row[slot] = ""
-			if v.IsBound() {
-				e.buf = triple.AppendWholeTerm(e.buf[:0], v.Term())
-				row[slot] = e.q.arena.keep(e.buf)
+			if out.weight >= maxWeight && i+1 < out.n {
+				e.put(out, i+1)
+				break
 			}
+		}
+		return nil
+	}
+	for ; e.at < e.rest.n && !out.full(); e.at++ {
+		out.add(e.rest.row(e.at), e.rest.ord[e.at])
+		if err := e.bind(out, out.n-1); err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
-func (e *extend) reset() { e.in.reset() }
+// put moves the rows of a batch from one on aside.
+func (e *extend) put(out *batch, from int) {
+	if e.rest == nil {
+		e.rest = newBatch(out.width)
+	}
+	e.rest.clear()
+	e.at = 0
+	for i := from; i < out.n; i++ {
+		e.rest.add(out.row(i), out.ord[i])
+	}
+	out.truncate(from)
+}
+
+// bind evaluates the expressions for a row.
+func (e *extend) bind(out *batch, i int) error {
+	if err := e.q.tick(); err != nil {
+		return err
+	}
+	row := out.row(i)
+	e.env.NextSolution()
+	for k, slot := range e.slots {
+		v := e.exprs[k].Eval(e.env, e.view.of(row))
+		if err := e.env.Err(); err != nil {
+			return err
+		}
+		row[slot] = ""
+		if v.IsBound() {
+			e.buf = triple.AppendWholeTerm(e.buf[:0], v.Term())
+			row[slot] = e.q.arena.keep(e.buf)
+			out.weigh(row[slot])
+		}
+	}
+	return nil
+}
+
+func (e *extend) reset() { e.rest, e.at = nil, 0; e.in.reset() }
 func (e *extend) close() { e.in.close() }
 
 // concat gives the rows of its inputs one after the other.
@@ -215,12 +258,16 @@ type values struct {
 	in    operator
 	slots []int
 	rows  [][]string // as long as slots
+	holder
 	input *batch
 	at    int
 	try   int // the row to try next with the input's row at
 }
 
 func (v *values) next(out *batch) error {
+	if err := v.hold(); err != nil {
+		return err
+	}
 	for tries := 0; ; {
 		if v.at >= v.input.n {
 			if out.n > 0 {
@@ -246,6 +293,22 @@ func (v *values) next(out *batch) error {
 		v.at++
 		v.try = 0
 	}
+}
+
+// hold counts the rows, once.
+func (v *values) hold() error {
+	if v.account != nil {
+		return nil
+	}
+	v.account, v.name = &v.q.account, "values"
+	bytes := 0
+	for _, row := range v.rows {
+		bytes += 24
+		for _, cell := range row {
+			bytes += 16 + len(cell)
+		}
+	}
+	return v.grow(bytes)
 }
 
 func (v *values) join(out *batch, cells []string) {
@@ -289,54 +352,6 @@ func (p *project) next(out *batch) error {
 
 func (p *project) reset() { p.in.reset() }
 func (p *project) close() { p.in.close() }
-
-// distinct passes each row once.
-type distinct struct {
-	q     *query
-	in    operator
-	slots []int
-	holder
-	seen map[string]struct{}
-	key  []byte
-}
-
-func (d *distinct) next(out *batch) error {
-	for {
-		if err := d.q.check(); err != nil {
-			return err
-		}
-		if err := d.in.next(out); err != nil || out.n == 0 {
-			return err
-		}
-		n := 0
-		for i := range out.n {
-			row := out.row(i)
-			d.key = d.key[:0]
-			for _, slot := range d.slots {
-				d.key = append(append(d.key, row[slot]...), 0, 1)
-			}
-			if _, ok := d.seen[string(d.key)]; ok {
-				continue
-			}
-			if err := d.grow(len(d.key) + 64); err != nil {
-				return err
-			}
-			if d.seen == nil {
-				d.seen = make(map[string]struct{})
-			}
-			d.seen[string(d.key)] = struct{}{}
-			copy(out.row(n), row)
-			out.ord[n] = out.ord[i]
-			n++
-		}
-		if out.truncate(n); n > 0 {
-			return nil
-		}
-	}
-}
-
-func (d *distinct) reset() { d.seen = nil; d.free(); d.in.reset() }
-func (d *distinct) close() { d.seen = nil; d.free(); d.in.close() }
 
 // slice passes a part of the rows, and asks for no more.
 type slice struct {

@@ -37,8 +37,10 @@ type Accumulator struct {
 	grow      func(bytes int) error
 	count     int64
 	value     Value // sum, least, greatest or sample
+	kept      int   // bytes that are counted for value
 	text      []byte
-	seen      map[string]struct{}
+	seen      map[string]struct{} // with DISTINCT
+	order     []string            // what seen has, as it came
 	key       []byte
 }
 
@@ -84,7 +86,7 @@ func (acc *Accumulator) Add(env *Env, row Row) error {
 		return nil
 	}
 	if a.distinct && a.function != ast.AggMin && a.function != ast.AggMax && a.function != ast.AggSample {
-		acc.key, _ = triple.AppendTerm(acc.key[:0], v.Term())
+		acc.key = triple.AppendWholeTerm(acc.key[:0], v.Term())
 		if fresh, err := acc.isNew(); err != nil || !fresh {
 			return err
 		}
@@ -94,33 +96,47 @@ func (acc *Accumulator) Add(env *Env, row Row) error {
 
 // add adds a value that counts.
 func (acc *Accumulator) add(v Value) error {
-	acc.count++
 	switch acc.aggregate.function {
 	case ast.AggSum, ast.AggAvg:
 		acc.value = arithmetic(ast.OpAdd, acc.value, v)
-	case ast.AggSample:
-		acc.value = v
-	case ast.AggMin:
-		if acc.count == 1 || Compare(v, acc.value) < 0 {
-			acc.value = v.Parsed()
-		}
-	case ast.AggMax:
-		if acc.count == 1 || Compare(v, acc.value) > 0 {
-			acc.value = v.Parsed()
+	case ast.AggSample, ast.AggMin, ast.AggMax:
+		if err := acc.choose(v); err != nil {
+			return err
 		}
 	case ast.AggGroupConcat:
-		return acc.concat(v)
+		if v.kind == Blank {
+			acc.value = errType
+			return nil
+		}
+		return acc.concat(v.lexical(), 1)
 	}
+	acc.count++
 	return nil
 }
 
-// concat appends the text of a literal or an IRI.
-func (acc *Accumulator) concat(v Value) error {
-	if v.kind == Blank {
-		acc.value = errType
-		return nil
+// choose keeps v where it goes before the value that was kept: of SAMPLE the first,
+// of MIN the least, of MAX the greatest.
+func (acc *Accumulator) choose(v Value) error {
+	if acc.value.IsBound() {
+		switch c := acc.aggregate.function; {
+		case c == ast.AggSample,
+			c == ast.AggMin && Compare(v, acc.value) >= 0,
+			c == ast.AggMax && Compare(v, acc.value) <= 0:
+			return nil
+		}
 	}
-	text := v.lexical()
+	if more := len(v.term.Value()) - acc.kept; more > 0 {
+		if err := acc.account(more); err != nil {
+			return err
+		}
+		acc.kept += more
+	}
+	acc.value = v.Parsed()
+	return nil
+}
+
+// concat appends the text of so many values.
+func (acc *Accumulator) concat(text string, values int64) error {
 	more := len(text) + len(acc.aggregate.separator)
 	if len(acc.text)+more > triple.MaxTermBytes {
 		acc.value, acc.text = errLength, nil
@@ -129,10 +145,11 @@ func (acc *Accumulator) concat(v Value) error {
 	if err := acc.account(more); err != nil {
 		return err
 	}
-	if acc.count > 1 {
+	if acc.count > 0 {
 		acc.text = append(acc.text, acc.aggregate.separator...)
 	}
 	acc.text = append(acc.text, text...)
+	acc.count += values
 	return nil
 }
 
@@ -144,7 +161,7 @@ func (acc *Accumulator) account(bytes int) error {
 }
 
 // entryBytes is about what an entry of a set takes besides its key.
-const entryBytes = 48
+const entryBytes = 72
 
 // isNew tells whether acc.key was not seen yet, and remembers it.
 func (acc *Accumulator) isNew() (bool, error) {
@@ -157,7 +174,9 @@ func (acc *Accumulator) isNew() (bool, error) {
 	if acc.seen == nil {
 		acc.seen = make(map[string]struct{})
 	}
-	acc.seen[string(acc.key)] = struct{}{}
+	key := string(acc.key)
+	acc.seen[key] = struct{}{}
+	acc.order = append(acc.order, key)
 	return true, nil
 }
 
