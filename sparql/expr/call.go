@@ -2,7 +2,7 @@ package expr
 
 import (
 	"errors"
-	"regexp"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -112,6 +112,9 @@ func callOf(f function, args []node, needsEnv bool) node {
 		r := f(env, env.stack[base:])
 		clear(env.stack[base:])
 		env.stack = env.stack[:base]
+		if r.kind == Error && r.n == limitError {
+			env.fail(fmt.Errorf("%w: %s", ErrLimit, r.term.Value()))
+		}
 		return r
 	}
 	if needsEnv {
@@ -199,7 +202,7 @@ func (c *compiler) regex(e *ast.Call, args []node) node {
 }
 
 // patternOf compiles a pattern with flags or without, both xsd:string.
-func patternOf(args []Value) (*regexp.Regexp, error) {
+func patternOf(args []Value) (*pattern, error) {
 	flags := ""
 	if len(args) > 1 {
 		flags = args[1].term.Value()

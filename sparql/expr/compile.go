@@ -106,7 +106,11 @@ func computed(eval func(*Env, Row) Value, operands ...node) node {
 			return node{eval: eval}
 		}
 	}
-	return constant(eval(&Env{}, nil))
+	env := &Env{}
+	if v := eval(env, nil); env.err == nil {
+		return constant(v)
+	}
+	return node{eval: eval} // where it is evaluated, the query ends
 }
 
 func (c *compiler) compile(e ast.Expr) node {

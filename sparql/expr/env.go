@@ -2,7 +2,6 @@ package expr
 
 import (
 	"errors"
-	"regexp"
 	"strings"
 	"time"
 
@@ -29,17 +28,22 @@ type Env struct {
 	err      error
 	stack    []Value // arguments of the calls under way
 	patterns map[string]compiled
+	steps    int              // of all patterns
 	blanks   map[string]Value // of this solution, by BNODE's argument
 }
 
 // compiled is a regular expression, or why there is none.
 type compiled struct {
-	re  *regexp.Regexp
+	re  *pattern
 	err Value
 }
 
-// maxPatterns is how many patterns that are no constants are kept compiled.
-const maxPatterns = 256
+// maxPatterns is how many patterns that are no constants are kept compiled, and
+// maxKeptSteps how many steps they have together.
+const (
+	maxPatterns  = 256
+	maxKeptSteps = 5 * maxSteps
+)
 
 // NextSolution says that the rows to come belong to another solution: BNODE("a")
 // is another blank node. Expressions of one solution (those of one SELECT) are
@@ -50,8 +54,9 @@ func (env *Env) NextSolution() {
 	}
 }
 
-// Err returns the first error that was not of an expression: one of Exists. The
-// query is to end with it, whatever the value of the expression was.
+// Err returns the first error that was not one of SPARQL's: of Exists, [ErrLimit]
+// or [ErrUnsupportedRegex]. The query is to end with it, whatever the value of the
+// expression was.
 func (env *Env) Err() error { return env.err }
 
 func (env *Env) newBlank() Value {
@@ -99,7 +104,7 @@ func (env *Env) exists(e *ast.Exists, row Row) (bool, error) {
 
 // pattern returns the compiled pattern with flags or without; nil and an error
 // where there is none.
-func (env *Env) pattern(args []Value) (*regexp.Regexp, Value) {
+func (env *Env) pattern(args []Value) (*pattern, Value) {
 	for _, v := range args {
 		if v.kind != String {
 			return nil, errType
@@ -115,13 +120,21 @@ func (env *Env) pattern(args []Value) (*regexp.Regexp, Value) {
 		return c.re, c.err
 	}
 	re, err := patternOf(args)
-	c := compiled{re: re}
+	c, cost := compiled{re: re}, 0
+	if re != nil {
+		cost = re.steps
+	}
 	if err != nil {
 		c.err = errorValue(err.Error())
+		if errors.Is(err, ErrUnsupportedRegex) {
+			env.fail(err)
+		}
 	}
-	if len(env.patterns) >= maxPatterns {
+	if len(env.patterns) >= maxPatterns || env.steps+cost > maxKeptSteps {
 		clear(env.patterns)
+		env.steps = 0
 	}
+	env.steps += cost
 	if env.patterns == nil {
 		env.patterns = make(map[string]compiled)
 	}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"regexp/syntax"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -23,27 +24,78 @@ var (
 	ErrUnsupportedRegex = errors.New("unsupported regular expression")
 )
 
-// maxPattern is the greatest size of a pattern in bytes.
-const maxPattern = 8192
+// maxPattern is the greatest size of a pattern in bytes, and maxSteps that of what
+// it means when repetitions are written out: a{2}b{1000} has 1002. A step takes
+// about 100 bytes compiled.
+const (
+	maxPattern = 8192
+	maxSteps   = 20_000
+)
+
+// pattern is a compiled pattern.
+type pattern struct {
+	*regexp.Regexp
+	steps int
+}
+
+// maxWork bounds the steps of a pattern, and stepsAlways, times the bytes that it
+// is matched with, which no cancelled query interrupts: a few seconds at worst.
+const (
+	maxWork     = 1 << 28
+	stepsAlways = 16
+)
+
+var errWork = limitValue("a long regular expression on a long string")
+
+// mayMatch tells whether a text is not too long.
+func (p *pattern) mayMatch(text string) bool {
+	return (int64(p.steps)+stepsAlways)*int64(len(text)) <= maxWork
+}
 
 // compilePattern translates and compiles a pattern with its flags.
-func compilePattern(pattern, flags string) (*regexp.Regexp, error) {
-	if len(pattern) > maxPattern {
+func compilePattern(text, flags string) (*pattern, error) {
+	if len(text) > maxPattern {
 		return nil, fmt.Errorf("%w: longer than %d bytes", ErrUnsupportedRegex, maxPattern)
 	}
-	translated, err := translatePattern(pattern, flags)
+	translated, err := translatePattern(text, flags)
 	if err != nil {
 		return nil, err
 	}
-	re, err := regexp.Compile(translated)
+	p := &pattern{}
+	tree, err := syntax.Parse(translated, syntax.Perl)
+	if err == nil {
+		if p.steps = steps(tree); p.steps > maxSteps {
+			return nil, fmt.Errorf("%w: %.100q: its repetitions make more than %d steps", ErrUnsupportedRegex, text, maxSteps)
+		}
+		p.Regexp, err = regexp.Compile(translated)
+	}
 	if err != nil {
 		kind := ErrRegex
 		if strings.Contains(err.Error(), "too large") || strings.Contains(err.Error(), "repeat count") || strings.Contains(err.Error(), "nests too deeply") {
 			kind = ErrUnsupportedRegex
 		}
-		return nil, fmt.Errorf("%w: %q: %w", kind, pattern, err)
+		return nil, fmt.Errorf("%w: %q: %w", kind, text, err)
 	}
-	return re, nil
+	return p, nil
+}
+
+// steps returns about how many instructions a pattern is compiled to. package
+// syntax has bounded its depth, and the product of repetitions in each other.
+func steps(re *syntax.Regexp) int {
+	n := 0
+	for _, sub := range re.Sub {
+		n += steps(sub)
+	}
+	switch re.Op {
+	case syntax.OpLiteral:
+		return len(re.Rune)
+	case syntax.OpRepeat:
+		if re.Max > re.Min {
+			n++ // each that may be left out is a choice
+		}
+		return n * max(re.Min, re.Max, 1)
+	}
+	return n + 1
 }
 
 // translatePattern returns the pattern in RE2's syntax.
@@ -179,7 +231,7 @@ func (t *translator) escape() error {
 }
 
 // regexFunction is REGEX, with the pattern compiled already where it is constant.
-func regexFunction(constant *regexp.Regexp) function {
+func regexFunction(constant *pattern) function {
 	return func(env *Env, args []Value) Value {
 		if !args[0].isString() {
 			return errType
@@ -190,12 +242,16 @@ func regexFunction(constant *regexp.Regexp) function {
 				return failed
 			}
 		}
-		return FromBool(re.MatchString(args[0].term.Value()))
+		text := args[0].term.Value()
+		if !re.mayMatch(text) {
+			return errWork
+		}
+		return FromBool(re.MatchString(text))
 	}
 }
 
 // replaceFunction is REPLACE.
-func replaceFunction(constant *regexp.Regexp) function {
+func replaceFunction(constant *pattern) function {
 	return func(env *Env, args []Value) Value {
 		replacement, ok := asSimple(args[2])
 		if !args[0].isString() || !ok {
@@ -217,10 +273,19 @@ func replaceFunction(constant *regexp.Regexp) function {
 	}
 }
 
+// maxMatchInts bounds the numbers that the places of all matches are, and with
+// them the time: half a second.
+const maxMatchInts = 1 << 20
+
+var errMatches = limitValue("REPLACE finds too many matches in one string")
+
 // replaceAll is fn:replace.
-func replaceAll(re *regexp.Regexp, text, replacement string, literal bool) (string, Value) {
+func replaceAll(re *pattern, text, replacement string, literal bool) (string, Value) {
 	if re.MatchString("") {
 		return "", errorValue("REPLACE with a pattern that matches the empty string")
+	}
+	if !re.mayMatch(text) {
+		return "", errWork
 	}
 	pieces := []piece{{text: replacement, group: -1}}
 	if !literal {
@@ -229,9 +294,13 @@ func replaceAll(re *regexp.Regexp, text, replacement string, literal bool) (stri
 			return "", errorValue(err.Error())
 		}
 	}
-	matches := re.FindAllStringSubmatchIndex(text, -1)
-	if matches == nil {
+	limit := maxMatchInts / (2*re.NumSubexp() + 2)
+	matches := re.FindAllStringSubmatchIndex(text, limit+1)
+	switch {
+	case matches == nil:
 		return text, Value{}
+	case len(matches) > limit:
+		return "", errMatches
 	}
 	b := make([]byte, 0, len(text))
 	last := 0

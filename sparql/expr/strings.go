@@ -15,7 +15,7 @@ import (
 
 var (
 	errLang   = errorValue("strings of languages that do not go together")
-	errLength = errorValue("a string longer than 16 MiB")
+	errLength = limitValue("a string longer than 16 MiB")
 )
 
 // asSimple returns the text of an xsd:string.

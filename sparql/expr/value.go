@@ -131,6 +131,20 @@ func (v Value) Err() error {
 // errorValue returns an error; why is for people who debug a query.
 func errorValue(why string) Value { return Value{kind: Error, term: triple.NewString(why)} }
 
+// ErrLimit is what [Env.Err] wraps after an expression went beyond a limit of this
+// package, such as that of a string's length: no error of SPARQL, which would
+// leave a variable unbound, but one that ends the query.
+var ErrLimit = errors.New("an expression goes beyond a limit")
+
+// limitError marks, in a Value's n, an error that is ErrLimit.
+const limitError = 1
+
+func limitValue(why string) Value {
+	v := errorValue(why)
+	v.n = limitError
+	return v
+}
+
 // Errors that most operators share.
 var (
 	errUnbound  = errorValue("unbound variable")
