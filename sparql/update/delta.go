@@ -112,7 +112,7 @@ func (d *delta) over(base exec.Source) exec.Source {
 	if d.rows.Len() == 0 && !d.cleared.any() {
 		return base
 	}
-	return &overlay{base: base, rows: d.rows.Copy(), cleared: &d.cleared}
+	return &overlay{base: base, rows: d.rows.Copy(), cleared: &d.cleared, adds: d.adds, deletes: d.deletes}
 }
 
 // add adds a triple.

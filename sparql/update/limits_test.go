@@ -48,9 +48,9 @@ func numbered(i int) triple.Triple {
 // rows of one order and with those of all.
 func TestMemoryIsCounted(t *testing.T) {
 	for _, request := range []string{
-		`LOAD <100000>`,
-		`LOAD <50000> INTO GRAPH <g> ; INSERT { <a> <p> 1 } WHERE { ?s <none> ?o }`,
-		`LOAD <50000> INTO GRAPH <g> ; INSERT { ?s <p> ?o } WHERE { GRAPH <g> { ?s ?p ?o } }`,
+		`LOAD <40000>`,
+		`LOAD <20000> INTO GRAPH <g> ; INSERT { <a> <p> 1 } WHERE { ?s <none> ?o }`,
+		`LOAD <20000> INTO GRAPH <g> ; INSERT { ?s <p> ?o } WHERE { GRAPH <g> { ?s ?p ?o } }`,
 	} {
 		var before, after runtime.MemStats
 		runtime.GC()

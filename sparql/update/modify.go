@@ -63,8 +63,8 @@ func (r *Request) modify(op *ast.Modify) (func(*run) error, error) {
 	return m.run, nil
 }
 
-// computes tells whether solutions of n may have terms that stand in no row,
-// which may be none of RDF's, such as IRI("a b").
+// computes tells whether solutions of n may have terms that stand in no row: those
+// are checked, as one that is not RDF's would make a store refuse the request.
 func computes(n algebra.Node) bool {
 	switch n.(type) {
 	case *algebra.Extend, *algebra.Group, *algebra.Service:

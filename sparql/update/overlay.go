@@ -3,6 +3,7 @@ package update
 import (
 	"bytes"
 	"context"
+	"sort"
 	"unsafe"
 
 	"github.com/tidwall/btree"
@@ -17,6 +18,8 @@ type overlay struct {
 	base    exec.Source
 	rows    *btree.Map[string, row] // in all orders
 	cleared *clearing
+
+	adds, deletes int // triples in rows
 }
 
 // hides tells whether a row of the base is one of a cleared graph.
@@ -131,21 +134,27 @@ func (l *lookup) before(i int, key []byte) (written bool, err error) {
 
 // Count returns how many rows a range has.
 func (o *overlay) Count(ctx context.Context, r triple.Range) (int64, error) {
-	if o.cleared.any() && !o.cleared.all() {
+	switch {
+	case o.cleared.all():
+		return o.changedRows(r), ctx.Err()
+	case o.cleared.any():
 		return o.countMerged(ctx, r)
 	}
-	var total int64
-	var points []triple.Range // the rows of the delta, whose number in the base is asked for
+	total, err := o.base.Count(ctx, r)
+	if err != nil {
+		return 0, err
+	}
+	// A row that is added is not counted again, and one that is deleted not at all,
+	// where the base has it.
+	var points []triple.Range
 	c := cursor{iter: o.rows.Iter(), bounds: r}
 	for c.first(); c.valid; c.next() {
 		if !c.row().deleted {
 			total++
 		}
-		if o.cleared.all() {
-			continue
-		}
 		key := c.key()
-		if points = append(points, triple.Range{Lo: key, Hi: append(key[:len(key):len(key)], 0)}); len(points) == lookupRanges {
+		points = append(points, triple.Range{Lo: key, Hi: append(key[:len(key):len(key)], 0)})
+		if len(points) == lookupRanges {
 			known, err := o.known(ctx, points)
 			if err != nil {
 				return 0, err
@@ -154,15 +163,8 @@ func (o *overlay) Count(ctx context.Context, r triple.Range) (int64, error) {
 			points = points[:0]
 		}
 	}
-	if o.cleared.all() {
-		return total, ctx.Err()
-	}
 	known, err := o.known(ctx, points)
-	if err != nil {
-		return 0, err
-	}
-	inBase, err := o.base.Count(ctx, r)
-	return total - known + inBase, err
+	return total - known, err
 }
 
 // lookupRanges is how many ranges are looked up at once.
@@ -195,34 +197,35 @@ func (o *overlay) countMerged(ctx context.Context, r triple.Range) (n int64, err
 	return n, err
 }
 
-// exactRows is how many rows of the delta an estimate looks at.
-const exactRows = 4096
-
 // Estimate returns about how many rows a range has: the base's, of which none is
-// said to be cleared where not all are, and the delta's. What the delta has beyond
-// some rows is left out.
+// said to be cleared where not all are, and those that the delta has there, added
+// or deleted as they are on the whole.
 func (o *overlay) Estimate(ctx context.Context, r triple.Range) (rows int64, exact bool, err error) {
-	exact = true
-	if !o.cleared.all() {
-		if rows, exact, err = o.base.Estimate(ctx, r); err != nil {
-			return 0, false, err
-		}
-		exact = exact && !o.cleared.any()
+	changed := o.changedRows(r)
+	if o.cleared.all() { // nothing is deleted
+		return changed, true, ctx.Err()
 	}
-	seen := 0
-	c := cursor{iter: o.rows.Iter(), bounds: r}
-	for c.first(); c.valid; c.next() {
-		if seen++; seen > exactRows {
-			return max(rows, 1), false, nil
-		}
-		exact = exact && o.cleared.all() // an added row may be the base's too, a deleted one not
-		if c.row().deleted {
-			rows--
-		} else {
-			rows++
-		}
+	rows, exact, err = o.base.Estimate(ctx, r)
+	if changed > 0 {
+		share := float64(o.adds-o.deletes) / float64(o.adds+o.deletes)
+		rows = max(rows+int64(share*float64(changed)), 0)
 	}
-	return max(rows, 0), exact, nil
+	return rows, exact && changed == 0 && !o.cleared.any(), err
+}
+
+// changedRows returns how many rows the delta has in a range.
+func (o *overlay) changedRows(r triple.Range) int64 {
+	before := func(key []byte) int {
+		return sort.Search(o.rows.Len(), func(i int) bool {
+			at, _, _ := o.rows.GetAt(i)
+			return at >= string(key)
+		})
+	}
+	end := o.rows.Len()
+	if r.Hi != nil {
+		end = before(r.Hi)
+	}
+	return int64(max(end-before(r.Lo), 0))
 }
 
 // cursor goes through the rows of a range of the delta.

@@ -280,7 +280,10 @@ func TestLongTerms(t *testing.T) {
 		t.Fatal(err)
 	}
 	b := triple.NewIRI("x:b")
-	want := set{{b, p, long, graph}: true, {b, p, triple.NewString(long.Value() + "!"), graph}: true}
+	want := set{
+		{Subject: b, Predicate: p, Object: long, Graph: graph}:                                 true,
+		{Subject: b, Predicate: p, Object: triple.NewString(long.Value() + "!"), Graph: graph}: true,
+	}
 	if got := before.apply(changes); !maps.Equal(got, want) {
 		t.Errorf("%d triples, want %d", len(got), len(want))
 	}
