@@ -1,6 +1,8 @@
 package expr
 
 import (
+	"fmt"
+
 	"github.com/trefoildb/trefoil/sparql/ast"
 	"github.com/trefoildb/trefoil/triple"
 )
@@ -139,8 +141,7 @@ func (acc *Accumulator) choose(v Value) error {
 func (acc *Accumulator) concat(text string, values int64) error {
 	more := len(text) + len(acc.aggregate.separator)
 	if len(acc.text)+more > triple.MaxTermBytes {
-		acc.value, acc.text = errLength, nil
-		return nil
+		return fmt.Errorf("%w: GROUP_CONCAT: %s", ErrLimit, errLength.term.Value())
 	}
 	if err := acc.account(more); err != nil {
 		return err
