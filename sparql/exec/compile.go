@@ -43,6 +43,7 @@ type compiler struct {
 	spans map[int]restriction
 	top   int64 // of the next OrderBy below: rows that are needed of it; negative for all
 	want  *sequence
+	goal  int64 // rows that are likely to be wanted; 0 where that is not known
 }
 
 // sequence asks for rows in the store's order of a variable.
@@ -133,6 +134,15 @@ func (c *compiler) compile(n algebra.Node, in stream, g graphs, depth int) (stre
 		return stream{}, err
 	}
 	depth++
+	switch n.(type) {
+	case *algebra.Project, *algebra.OrderBy, *algebra.Slice:
+	default: // what is in between may drop rows
+		if c.top >= 0 {
+			sub := *c
+			sub.top = -1
+			c = &sub
+		}
+	}
 	if !in.start && !c.substitute && !c.lateral(n, in.possible) || !in.start && !structural(n) {
 		return c.hashed(n, in, g, depth)
 	}

@@ -1,21 +1,13 @@
 package exec
 
 import (
-	"math"
+	"slices"
 
 	"github.com/trefoildb/trefoil/sparql/algebra"
 	"github.com/trefoildb/trefoil/sparql/ast"
 	"github.com/trefoildb/trefoil/sparql/expr"
 	"github.com/trefoildb/trefoil/triple"
 )
-
-// candidate is a pattern of a basic graph pattern that is being planned.
-type candidate struct {
-	pat  *pattern
-	text string
-	vars algebra.Set
-	base float64 // rows that match it by itself
-}
 
 // bgp joins in with patterns, in the order that is expected to cost least.
 func (c *compiler) bgp(patterns []algebra.TriplePattern, in stream, g graphs) (stream, error) {
@@ -24,66 +16,126 @@ func (c *compiler) bgp(patterns []algebra.TriplePattern, in stream, g graphs) (s
 	}
 	list := make([]candidate, len(patterns))
 	for i, p := range patterns {
-		pat := c.newPattern(p.Subject, p.Predicate, p.Object, g)
-		list[i] = candidate{pat: pat, text: c.body.Scope.Pattern(p)}
-		for _, at := range pat.place {
+		one := &list[i]
+		one.pat = c.newPattern(p.Subject, p.Predicate, p.Object, g)
+		one.text = c.body.Scope.Pattern(p)
+		for _, at := range one.pat.place {
 			if at.slot >= 0 {
-				list[i].vars.Add(at.slot)
+				one.vars.Add(at.slot)
 			}
 		}
-		base, err := c.base(pat)
-		if err != nil {
+		if err := c.estimate(one); err != nil {
 			return in, err
 		}
-		list[i].base = base
 	}
-	order := c.joinOrder(list, in)
+	p := c.newPlanner(list, in)
+	if err := p.sample(); err != nil {
+		return in, err
+	}
+	steps := p.best()
 	if err := c.query.check(); err != nil {
 		return in, err
 	}
-	if first, ok := c.sequenceOf(list, order, in); ok {
-		order = append([]int{first}, without(order, first)...)
-		list[first].pat.order = c.sequenceOrder(list[first].pat)
-	}
-	for i, at := range order {
-		one := list[at]
-		fan := c.fan(&one, in.certain)
-		if i > 0 && c.hashes(&one, in, fan) {
-			right := c.look(one.pat, c.begin(), one.text)
-			rows := in.rows * fan
-			in = c.hashJoin(innerJoin, in, right, nil, nil)
-			in.rows = rows
-			continue
+	for i := 0; i < len(steps); i++ {
+		step := &steps[i]
+		switch step.method {
+		case byMerge:
+			in = p.merge(step)
+		case byHash:
+			one := &list[step.list[0]]
+			rows := one.rows
+			in = c.hashJoin(innerJoin, in, c.look(one, c.begin(), rows), nil, nil)
+			in.rows = step.rows
+			in.plan.Estimate = step.rows
+		default:
+			if n := p.star(steps[i:], in); n > 1 {
+				in = p.starOf(steps[i:i+n], in)
+				i += n - 1
+				continue
+			}
+			in = c.look(&list[step.list[0]], in, step.rows)
 		}
-		in = c.look(one.pat, in, one.text)
 	}
 	return in, nil
 }
 
+// sample looks into the patterns that are to be joined, unless they are few and
+// it is plain where to begin.
+func (p *planner) sample() error {
+	if p.c.query.src == nil || len(p.list) == 1 && p.in.start || len(p.list) > dynamicPatterns {
+		return nil
+	}
+	if len(p.list) <= plainPatterns && slices.ContainsFunc(p.list, func(one candidate) bool { return one.rows <= plainRows }) {
+		return nil
+	}
+	for i := range p.list {
+		if err := p.c.sample(&p.list[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+const (
+	plainPatterns = 3
+	plainRows     = 16
+)
+
+// best returns the steps that are expected to take least: for all rows, for the
+// first ones where a limit asks for no more, or in the sequence that is wanted.
+func (p *planner) best() []joinStep {
+	c := p.c
+	leaf := c.feed == nil && p.in.start
+	if len(p.list) == 1 && (c.want == nil || !leaf) {
+		return []joinStep{{list: []int{0}, rows: p.in.rows * p.list[0].fan(p.begin().distinct)}}
+	}
+	steps, all := p.solve(ways{first: -1, hash: c.feed == nil, merge: leaf})
+	cost := all.cost
+	if c.want != nil && leaf {
+		cost += all.rows * costSort
+		top := float64(c.want.top)
+		for i := range p.list {
+			if c.sequenceOrder(p.list[i].pat) == 0 {
+				continue
+			}
+			some, last := p.solve(ways{first: i})
+			if share := firstShare(top, last.rows); last.cost*share < cost || len(p.list) == 1 {
+				steps, cost = some, last.cost*share
+				c.want.got = true
+			}
+		}
+		if c.want.got {
+			one := &p.list[steps[0].list[0]]
+			one.pat.order = c.sequenceOrder(one.pat)
+		}
+		return steps
+	}
+	if c.goal > 0 {
+		some, last := p.solve(ways{first: -1})
+		if last.cost*firstShare(float64(c.goal), last.rows) < cost {
+			return some
+		}
+	}
+	return steps
+}
+
+// firstShare is which share of a plan's cost its first rows take.
+func firstShare(some, all float64) float64 {
+	if all <= some {
+		return 1
+	}
+	return (some + firstChunkRows) / (all + firstChunkRows)
+}
+
 // look joins in with one pattern by look-ups.
-func (c *compiler) look(pat *pattern, in stream, text string) stream {
-	one := candidate{pat: pat}
-	one.base, _ = c.base(pat)
-	rows := in.rows * c.fan(&one, in.certain)
+func (c *compiler) look(one *candidate, in stream, rows float64) stream {
+	pat := one.pat
 	name := "index look-up"
 	if in.start && c.feed == nil {
 		name = "index scan"
 	}
-	mask := uint8(0)
-	for position, at := range pat.place {
-		if at.key != "" || at.slot >= 0 && in.certain.Has(at.slot) {
-			mask |= 1 << position
-		}
-	}
-	if pat.graphs.mode == oneGraph {
-		mask |= 1 << triple.Graph
-	}
-	a := pat.access(mask)
-	detail := a.order.String() + " " + text
-	if a.spans != nil {
-		detail += " in a range"
-	}
 	l := newLookup(c.query, in.op, pat, nil)
+	detail := c.accessText(one, in.certain)
 	if pat.order != 0 && c.want != nil && c.want.got && c.want.descending {
 		l.reverse = true
 		detail += " from the end"
@@ -100,163 +152,23 @@ func (c *compiler) look(pat *pattern, in stream, text string) stream {
 	return out
 }
 
-// base returns about how many rows match a pattern by itself.
-func (c *compiler) base(pat *pattern) (float64, error) {
-	if c.query.src == nil {
-		return 0, nil
-	}
-	empty := make([]string, c.query.width)
-	a := pat.access(pat.mask(empty))
-	total := 0.0
-	ranges, _ := pat.ranges(nil, nil, a, empty)
-	for _, r := range ranges {
-		rows, _, err := c.query.src.Estimate(c.query.ctx, r)
-		if err != nil {
-			return 0, err
-		}
-		total += float64(rows)
-	}
-	for range a.consts {
-		total = math.Sqrt(total)
-	}
-	return total, nil
-}
-
-// fan returns about how many matches a pattern has for each row that binds some
-// variables. Without figures about distinct terms it is a guess: a subject has
-// few triples of a predicate, an object many.
-func (c *compiler) fan(one *candidate, bound algebra.Set) float64 {
-	rows := max(one.base, 0.1)
-	exponent := 1.0
+// accessText says how a pattern is read from rows that bind variables.
+func (c *compiler) accessText(one *candidate, certain algebra.Set) string {
+	mask := uint8(0)
 	for position, at := range one.pat.place {
-		if at.slot < 0 || !bound.Has(at.slot) {
-			continue
-		}
-		switch position {
-		case triple.Subject:
-			exponent *= 0.1
-		case triple.Object:
-			exponent *= 0.4
-		case triple.Predicate:
-			exponent *= 0.8
-		case triple.Graph:
-			exponent *= 0.9
+		if at.key != "" || at.slot >= 0 && certain.Has(at.slot) {
+			mask |= 1 << position
 		}
 	}
-	return math.Pow(rows, exponent)
-}
-
-const seekCost = 4 // of a look-up, in rows read one after the other
-
-// joinOrder returns the order of patterns: by dynamic programming up to ten of
-// them, greedily beyond.
-func (c *compiler) joinOrder(list []candidate, in stream) []int {
-	if len(list) == 1 {
-		return []int{0}
+	if one.pat.graphs.mode == oneGraph {
+		mask |= 1 << triple.Graph
 	}
-	if len(list) > 10 {
-		return c.greedyOrder(list, in)
+	a := one.pat.access(mask)
+	text := a.order.String() + " " + one.text
+	if a.spans != nil {
+		text += " in a range"
 	}
-	type state struct {
-		cost, rows float64
-		last       int
-		bound      algebra.Set
-		reached    bool
-	}
-	states := make([]state, 1<<len(list))
-	states[0] = state{rows: max(in.rows, 1), bound: in.certain, reached: true, last: -1}
-	for mask := range states {
-		from := states[mask]
-		if !from.reached {
-			continue
-		}
-		for i := range list {
-			if mask&(1<<i) != 0 {
-				continue
-			}
-			rows := from.rows * c.fan(&list[i], from.bound)
-			cost := from.cost + rows + from.rows*seekCost
-			to := &states[mask|1<<i]
-			if !to.reached || cost < to.cost {
-				*to = state{cost, rows, i, union(from.bound, list[i].vars), true}
-			}
-		}
-	}
-	order := make([]int, len(list))
-	mask := len(states) - 1
-	for i := len(list) - 1; i >= 0; i-- {
-		order[i] = states[mask].last
-		mask &^= 1 << order[i]
-	}
-	return order
-}
-
-func (c *compiler) greedyOrder(list []candidate, in stream) []int {
-	bound := in.certain
-	used := make([]bool, len(list))
-	var order []int
-	for range list {
-		if c.query.check() != nil { // bgp looks at it again
-			return nil
-		}
-		best, least, linked := -1, 0.0, false
-		for i := range list {
-			if used[i] {
-				continue
-			}
-			rows := c.fan(&list[i], bound)
-			joins := list[i].vars.Intersect(bound).Len() > 0
-			if best < 0 || joins && !linked || joins == linked && rows < least {
-				best, least, linked = i, rows, joins
-			}
-		}
-		used[best] = true
-		order = append(order, best)
-		bound = union(bound, list[best].vars)
-	}
-	return order
-}
-
-func without(list []int, x int) []int {
-	var out []int
-	for _, y := range list {
-		if y != x {
-			out = append(out, y)
-		}
-	}
-	return out
-}
-
-// hashes tells whether scanning a pattern once is cheaper than looking it up for
-// each row, and fits.
-func (c *compiler) hashes(one *candidate, in stream, fan float64) bool {
-	const lookUps, scanned, rowBytes = 2000, 20, 256
-	if c.want != nil && c.want.got {
-		return false // few rows are wanted
-	}
-	return c.feed == nil && one.pat.order == 0 && in.rows >= lookUps && one.base <= scanned*in.rows &&
-		one.vars.Intersect(in.certain).Len() > 0 && one.base*rowBytes < float64(c.query.account.limit/4)
-}
-
-// sequenceOf returns the pattern that gives rows in the wanted order, where
-// reading them so and stopping early is expected to cost less than sorting.
-func (c *compiler) sequenceOf(list []candidate, order []int, in stream) (int, bool) {
-	if c.want == nil || c.feed != nil || !in.start {
-		return 0, false
-	}
-	rows := 1.0
-	var bound algebra.Set
-	for _, i := range order {
-		rows *= c.fan(&list[i], bound)
-		bound = union(bound, list[i].vars)
-	}
-	for i := range list {
-		if c.sequenceOrder(list[i].pat) != 0 && (len(list) == 1 || rows > 4*float64(c.want.top) && list[i].base < rows*16) {
-			c.want.got = true
-			return i, true
-		}
-	}
-	return 0, false
+	return text
 }
 
 // sequenceOrder returns the order in which a scan of a pattern gives the wanted

@@ -99,7 +99,12 @@ func (c *compiler) path(n *algebra.Path, in stream, g graphs) (stream, error) {
 		for _, member := range negated.Set {
 			pat.not[keyOfIRI(member.IRI)] = true
 		}
-		return c.look(pat, in, "!"+ast.PathString(n.Path)), nil
+		one := candidate{pat: pat, text: "!" + ast.PathString(n.Path)}
+		if err := c.estimate(&one); err != nil {
+			return in, err
+		}
+		p := c.newPlanner([]candidate{one}, in)
+		return c.look(&p.list[0], in, p.best()[0].rows), nil
 	}
 	p := &path{
 		q: c.query, in: in.op, subject: placeOf(n.Subject, true), object: placeOf(n.Object, true),

@@ -135,7 +135,7 @@ func (c *compiler) below(s stream) *compiler {
 	sub := *c
 	sub.feed = &feed{}
 	sub.certain, sub.possible = s.certain, s.possible
-	sub.want, sub.top, sub.spans = nil, -1, nil
+	sub.want, sub.top, sub.goal, sub.spans = nil, -1, 0, nil
 	return &sub
 }
 
@@ -248,6 +248,6 @@ func (c *compiler) minus(n *algebra.Minus, in stream, g graphs, depth int) (stre
 // alone says that what is below is not under the modifiers and filters above.
 func (c *compiler) alone() *compiler {
 	sub := *c
-	sub.spans, sub.want, sub.top = nil, nil, -1
+	sub.spans, sub.want, sub.top, sub.goal = nil, nil, -1, 0
 	return &sub
 }

@@ -172,7 +172,7 @@ func (c *compiler) orderBy(n *algebra.OrderBy, in stream, g graphs, depth int) (
 
 func (c *compiler) project(n *algebra.Project, in stream, g graphs, depth int) (stream, error) {
 	sub := c.alone()
-	sub.top = c.top
+	sub.top, sub.goal = c.top, c.goal
 	out, err := sub.compile(n.Input, in, g, depth)
 	if err != nil {
 		return in, err
@@ -192,6 +192,7 @@ func (c *compiler) project(n *algebra.Project, in stream, g graphs, depth int) (
 
 func (c *compiler) distinct(input algebra.Node, in stream, g graphs, depth int) (stream, error) {
 	sub := c.alone()
+	sub.goal = 4 * c.goal // a guess
 	out, err := sub.compile(input, in, g, depth)
 	if err != nil {
 		return in, err
@@ -232,6 +233,7 @@ func (c *compiler) slice(n *algebra.Slice, in stream, g graphs, depth int) (stre
 	sub := c.alone()
 	if n.Limit != ast.NoLimit && n.Limit >= 0 && n.Limit+n.Offset >= 0 && n.Limit+n.Offset <= maxTop {
 		sub.top = n.Limit + n.Offset
+		sub.goal = sub.top
 	}
 	if _, ok := n.Input.(*algebra.Distinct); ok {
 		sub.top = -1

@@ -152,7 +152,7 @@ func fill(from operator, to *batch, spare **batch, want int) error {
 	if err := from.next(to); err != nil || to.n == 0 {
 		return err
 	}
-	for to.n > 1 && to.n <= want-batchRows && to.n*to.width < batchCells {
+	for to.n > 1 && to.n <= want-batchRows && to.n*to.width < batchCells && to.weight < maxWeight {
 		if *spare == nil {
 			*spare = newBatch(to.width)
 		}
@@ -167,6 +167,7 @@ func fill(from operator, to *batch, spare **batch, want int) error {
 		to.cells = append(to.cells, more.cells...)
 		to.ord = append(to.ord, more.ord...)
 		to.n += more.n
+		to.weight += more.weight
 	}
 	return nil
 }

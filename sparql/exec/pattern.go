@@ -264,5 +264,6 @@ func (r *reader) extend(a *access, out *batch, row []string, ord int32, found *[
 	next := out.add(row, ord)
 	for _, position := range a.free {
 		next[r.pat.place[position].slot] = found[position]
+		out.weigh(found[position])
 	}
 }

@@ -1,0 +1,345 @@
+package exec
+
+import (
+	"cmp"
+	"slices"
+)
+
+// joinMethod is how a pattern is joined with the rows so far.
+type joinMethod uint8
+
+const (
+	byLookup joinMethod = iota // also the scan that a plan begins with
+	byHash
+	byMerge // patterns that a plan begins with, all in the sequence of a variable
+)
+
+// joinStep joins candidates with what the steps before gave.
+type joinStep struct {
+	method joinMethod
+	list   []int
+	slot   int     // of byMerge
+	rows   float64 // that come out
+}
+
+// planner finds the order in which patterns are joined: by dynamic programming up
+// to dynamicPatterns of them, greedily beyond.
+type planner struct {
+	c     *compiler
+	list  []candidate
+	slots []int // of the variables, by the numbers that they have here
+	in    stream
+}
+
+const dynamicPatterns = 10
+
+// rowBytes is about what a row takes in a hash table.
+const rowBytes = 256
+
+// joinState is the best known way to join a set of patterns.
+type joinState struct {
+	reached    bool
+	method     joinMethod
+	last       int32 // pattern that was joined last; negative: see method
+	sorted     int32 // variable in whose sequence rows come; negative for none
+	cost, rows float64
+	distinct   []float64 // bindings by variable; 0: not bound
+}
+
+// ways are what a search may use.
+type ways struct {
+	first int  // the pattern to begin with; negative for any
+	hash  bool // hash joins
+	merge bool
+}
+
+func (c *compiler) newPlanner(list []candidate, in stream) *planner {
+	p := &planner{c: c, list: list, in: in}
+	number := map[int]int{}
+	for i := range list {
+		one := &list[i]
+		for position, at := range one.pat.place {
+			one.local[position] = -1
+			if at.slot < 0 {
+				continue
+			}
+			v, ok := number[at.slot]
+			if !ok {
+				v = len(p.slots)
+				number[at.slot] = v
+				p.slots = append(p.slots, at.slot)
+			}
+			for _, before := range one.local[:position] {
+				one.same = one.same || before == v
+			}
+			one.local[position] = v
+		}
+	}
+	return p
+}
+
+// begin returns the state before any pattern.
+func (p *planner) begin() joinState {
+	s := joinState{reached: true, last: -1, sorted: -1, rows: max(p.in.rows, 1), distinct: make([]float64, len(p.slots))}
+	for v, slot := range p.slots {
+		if p.in.certain.Has(slot) {
+			s.distinct[v] = s.rows
+		}
+	}
+	return s
+}
+
+// linked tells whether a pattern shares a variable with a state, or has none.
+func (p *planner) linked(s *joinState, one *candidate) bool {
+	vars := false
+	for _, v := range one.local {
+		if v >= 0 {
+			if s.distinct[v] > 0 {
+				return true
+			}
+			vars = true
+		}
+	}
+	return !vars
+}
+
+// join returns what a state becomes with one more pattern, without its bindings.
+func (p *planner) join(s *joinState, i int, method joinMethod) (joinState, bool) {
+	one := &p.list[i]
+	to := joinState{reached: true, method: method, last: int32(i), sorted: s.sorted}
+	to.rows = s.rows * one.fan(s.distinct)
+	if method == byHash {
+		if s.rows < 100 || !p.shares(s, one) || one.rows*rowBytes > float64(p.c.query.account.limit/4) {
+			return to, false
+		}
+		to.cost = s.cost + one.rows*(costRow+costBuild) + s.rows*costProbe + to.rows*costProbe
+		return to, true
+	}
+	if s.last < 0 && s.method != byMerge && p.in.start && p.c.feed == nil {
+		to.sorted = p.scanned(one)
+		to.cost = to.rows*costRow + costSeek
+		return to, true
+	}
+	to.cost = s.cost + s.rows*costKey + to.rows*costRow + p.seeks(s, one)
+	return to, true
+}
+
+// shares tells whether all rows of a state bind a variable of a pattern.
+func (p *planner) shares(s *joinState, one *candidate) bool {
+	for _, v := range one.local {
+		if v >= 0 && s.distinct[v] > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// scanned returns the variable in whose sequence a scan of a pattern comes.
+func (p *planner) scanned(one *candidate) int32 {
+	mask := uint8(0)
+	for position, at := range one.pat.place {
+		if at.key != "" {
+			mask |= 1 << position
+		}
+	}
+	a := one.pat.access(mask)
+	if a.prefix < 4 && len(a.consts) == 0 {
+		return int32(one.local[a.order.Positions()[a.prefix]])
+	}
+	return -1
+}
+
+// seeks returns what it takes to find the ranges of a pattern for the rows of a
+// state: a seek for each that is not near the one before.
+func (p *planner) seeks(s *joinState, one *candidate) float64 {
+	keys, sorted := 1.0, false
+	for position, v := range one.local {
+		if v >= 0 && s.distinct[v] > 0 && !one.repeated(position) {
+			keys *= s.distinct[v]
+			sorted = sorted || int(s.sorted) == v
+		}
+	}
+	keys = min(keys, s.rows)
+	if !sorted { // rows of a chunk with the same key share a range
+		keys = s.rows / lastChunkRows * min(keys, lastChunkRows)
+		if s.rows < lastChunkRows {
+			keys = min(keys, s.rows)
+		}
+		return keys * costSeek
+	}
+	return keys * min(costSeek, max(1, one.rows/keys)*costStep)
+}
+
+// bind sets the bindings of a state.
+func (p *planner) bind(to *joinState, from []float64, list ...int) {
+	copy(to.distinct, from)
+	for _, i := range list {
+		one := &p.list[i]
+		for position, v := range one.local {
+			if v >= 0 && (to.distinct[v] == 0 || one.distinct[position] < to.distinct[v]) {
+				to.distinct[v] = max(one.distinct[position], 0.05)
+			}
+		}
+	}
+	for v, d := range to.distinct {
+		if d > to.rows {
+			to.distinct[v] = max(to.rows, 0.05)
+		}
+	}
+}
+
+// solve returns the cheapest steps that join all patterns.
+func (p *planner) solve(w ways) (steps []joinStep, last joinState) {
+	if len(p.list) > dynamicPatterns {
+		return p.greedy(w)
+	}
+	n, width := len(p.list), len(p.slots)
+	states := make([]joinState, 1<<n)
+	bindings := make([]float64, width<<n)
+	for mask := range states {
+		states[mask].distinct = bindings[mask*width : (mask+1)*width]
+	}
+	start := p.begin()
+	copy(states[0].distinct, start.distinct)
+	start.distinct = states[0].distinct
+	states[0] = start
+	merges := map[int]joinStep{}
+	if w.merge {
+		p.merges(states, merges)
+	}
+	for mask := range states {
+		from := &states[mask]
+		if !from.reached {
+			continue
+		}
+		linked := false
+		for i := 0; i < n && !linked; i++ {
+			linked = mask&(1<<i) == 0 && p.linked(from, &p.list[i])
+		}
+		for i := range n {
+			if mask&(1<<i) != 0 || mask == 0 && w.first >= 0 && i != w.first ||
+				linked && mask != 0 && !p.linked(from, &p.list[i]) {
+				continue
+			}
+			for _, method := range [...]joinMethod{byLookup, byHash} {
+				if method == byHash && (!w.hash || mask == 0 && p.in.start) {
+					continue
+				}
+				s, ok := p.join(from, i, method)
+				to := &states[mask|1<<i]
+				if ok && (!to.reached || s.cost < to.cost) {
+					s.distinct = to.distinct
+					*to = s
+					p.bind(to, from.distinct, i)
+				}
+			}
+		}
+	}
+	mask := len(states) - 1
+	last = states[mask]
+	for mask != 0 {
+		s := &states[mask]
+		if s.last < 0 {
+			step := merges[mask]
+			step.rows = s.rows
+			steps = append(steps, step)
+			break
+		}
+		steps = append(steps, joinStep{method: s.method, list: []int{int(s.last)}, rows: s.rows})
+		mask &^= 1 << s.last
+	}
+	slices.Reverse(steps)
+	return steps, last
+}
+
+// greedy takes the pattern that gives the fewest rows next.
+func (p *planner) greedy(w ways) (steps []joinStep, last joinState) {
+	last = p.begin()
+	used := make([]bool, len(p.list))
+	for range p.list {
+		if p.c.query.check() != nil { // bgp looks at it again
+			return nil, last
+		}
+		var best joinState
+		linked := false
+		for i := range p.list {
+			if used[i] || len(steps) == 0 && w.first >= 0 && i != w.first {
+				continue
+			}
+			joins := p.linked(&last, &p.list[i])
+			if linked && !joins {
+				continue
+			}
+			for _, method := range [...]joinMethod{byLookup, byHash} {
+				if method == byHash && (!w.hash || len(steps) == 0 && p.in.start) {
+					continue
+				}
+				s, ok := p.join(&last, i, method)
+				if ok && (!best.reached || joins && !linked || s.rows < best.rows || s.rows == best.rows && s.cost < best.cost) {
+					best, linked = s, linked || joins
+				}
+			}
+		}
+		used[best.last] = true
+		steps = append(steps, joinStep{method: best.method, list: []int{int(best.last)}, rows: best.rows})
+		best.distinct = slices.Clone(last.distinct)
+		p.bind(&best, last.distinct, int(best.last))
+		last = best
+	}
+	return steps, last
+}
+
+// merges sets the states of patterns that begin a plan together, each scanned in
+// the sequence of one variable.
+func (p *planner) merges(states []joinState, steps map[int]joinStep) {
+	for v, slot := range p.slots {
+		var list []int
+		for i := range p.list {
+			if p.list[i].sortedBy(slot) != 0 && !p.list[i].same {
+				list = append(list, i)
+			}
+		}
+		slices.SortStableFunc(list, func(a, b int) int { return cmp.Compare(p.list[a].rows, p.list[b].rows) })
+		var taken []int
+		mask := 0
+		so := joinState{reached: true, method: byMerge, last: -1, sorted: int32(v), rows: 1, distinct: make([]float64, len(p.slots))}
+		for _, i := range list {
+			if !p.apart(taken, i, v) {
+				continue
+			}
+			one := &p.list[i]
+			keys := so.distinct[v]
+			so.rows *= one.fan(so.distinct)
+			if len(taken) == 0 {
+				so.cost = one.rows * costRow
+			} else {
+				so.cost += min(one.rows*costStep, keys*(costSeek+costStep)) + min(one.rows, so.rows)*costRow + so.rows*costRow
+			}
+			p.bind(&so, so.distinct, i)
+			taken = append(taken, i)
+			mask |= 1 << i
+			to := &states[mask]
+			if len(taken) > 1 && (!to.reached || so.cost < to.cost) {
+				copy(to.distinct, so.distinct)
+				distinct := to.distinct
+				*to = so
+				to.distinct = distinct
+				steps[mask] = joinStep{method: byMerge, list: slices.Clone(taken), slot: slot}
+			}
+		}
+	}
+}
+
+// apart tells whether a pattern shares no variable with others but v.
+func (p *planner) apart(others []int, i, v int) bool {
+	for _, other := range others {
+		for _, a := range p.list[other].local {
+			for _, b := range p.list[i].local {
+				if a == b && a >= 0 && a != v {
+					return false
+				}
+			}
+		}
+	}
+	return true
+}
