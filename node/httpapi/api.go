@@ -77,7 +77,7 @@ func New(store Store, options Options) (*API, error) {
 		return nil, err
 	}
 	var err error
-	if a.metrics, err = newMetrics(options.Registry, &a.memory); err != nil {
+	if a.metrics, err = newMetrics(options.Registry, &a.memory, options.Engine); err != nil {
 		return nil, fmt.Errorf("register metrics: %w", err)
 	}
 	if s, ok := store.(interface {

@@ -34,7 +34,7 @@ func checkOrigins(allow []string) error {
 			continue
 		}
 		u, err := url.Parse(origin)
-		if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.Scheme+"://"+u.Host != origin {
+		if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.Scheme+"://"+u.Host != origin || strings.Contains(origin, "*") {
 			return fmt.Errorf("http: %q is not an origin like https://app.example.org (scheme, host, port; no path), nor *", origin)
 		}
 	}

@@ -10,6 +10,8 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"github.com/trefoildb/trefoil/node/engine"
 )
 
 type metrics struct {
@@ -22,7 +24,7 @@ type metrics struct {
 	handler     http.Handler
 }
 
-func newMetrics(registry *prometheus.Registry, memory *budget) (*metrics, error) {
+func newMetrics(registry *prometheus.Registry, memory *budget, e *engine.Engine) (*metrics, error) {
 	m := &metrics{
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "trefoil_http_requests_total", Help: "Requests answered; 499 where the client went away.",
@@ -49,7 +51,7 @@ func newMetrics(registry *prometheus.Registry, memory *budget) (*metrics, error)
 		errs = append(errs, registry.Register(c))
 	}
 	var err error
-	m.sparql, err = newSPARQLMetrics(registry)
+	m.sparql, err = newSPARQLMetrics(registry, e)
 	errs = append(errs, err)
 	m.handler = promhttp.HandlerFor(registry, promhttp.HandlerOpts{})
 	return m, errors.Join(errs...)

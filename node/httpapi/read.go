@@ -27,7 +27,7 @@ func (a *API) answer(w http.ResponseWriter, r *request, q *query) error {
 	if err != nil {
 		return err
 	}
-	w.Header().Set("Vary", "Accept")
+	w.Header().Add("Vary", "Accept")
 	if q.limit > 0 {
 		return a.answerPage(w, r, q, f)
 	}

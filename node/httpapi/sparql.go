@@ -4,8 +4,11 @@
 package httpapi
 
 import (
+	"errors"
 	"net/http"
 	"time"
+
+	"github.com/trefoildb/trefoil/sparql/update"
 )
 
 // sparqlDoors are the doors that need the engine.
@@ -87,6 +90,9 @@ func (a *API) update(w http.ResponseWriter, r *request, op *operation) error {
 		return errorf(KindBadParameter, "explain", "an update is not explained; send its WHERE as a query")
 	}
 	result, err := a.options.Engine.Update(r.Context(), op.text, op.params)
+	if errors.Is(err, update.ErrLoad) && !a.options.Engine.Features().Dereference {
+		return errorf(KindForbidden, "", "%v", err)
+	}
 	if err != nil {
 		return textError(err, "update")
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/trefoildb/trefoil/node/engine"
 	"github.com/trefoildb/trefoil/rdfload/syntax"
 	"github.com/trefoildb/trefoil/sparql/ast"
+	"github.com/trefoildb/trefoil/sparql/exec"
 	"github.com/trefoildb/trefoil/sparql/results"
 )
 
@@ -28,10 +29,8 @@ func (a *API) answerQuery(w http.ResponseWriter, r *request, op *operation, q *e
 	if err != nil {
 		return err
 	}
-	defer func() {
-		done.read = answer.Plan().TotalReads()
-		answer.Close()
-	}()
+	defer answer.Close()
+	defer func() { done.read = readsOf(answer.Plan()) }()
 	out := newGradual(w, r, f.contentType)
 	defer out.release()
 	switch answer.Form {
@@ -46,6 +45,15 @@ func (a *API) answerQuery(w http.ResponseWriter, r *request, op *operation, q *e
 		return err
 	}
 	return out.end()
+}
+
+// readsOf returns how many rows of the store a plan read. A query without a
+// pattern has no plan.
+func readsOf(plan *exec.Plan) int64 {
+	if plan == nil {
+		return 0
+	}
+	return plan.TotalReads()
 }
 
 func writeAnswerBoolean(out *gradual, f *answerFormat, answer *engine.Answer) error {

@@ -45,7 +45,7 @@ func (a *API) explain(w http.ResponseWriter, r *request, op *operation, q *engin
 		defer answer.Close()
 		err = drain(answer, &e.Rows)
 		e.Plan = answer.Plan()
-		e.Read, e.Seconds = e.Plan.TotalReads(), time.Since(start).Seconds()
+		e.Read, e.Seconds = readsOf(e.Plan), time.Since(start).Seconds()
 		done.rows, done.read = e.Rows, e.Read
 		if err != nil {
 			return err
@@ -56,7 +56,10 @@ func (a *API) explain(w http.ResponseWriter, r *request, op *operation, q *engin
 	if f.mediaType == typeJSON {
 		return writeJSON(w, e)
 	}
-	text := e.Plan.Text(e.Ran)
+	text := "nothing to do\n"
+	if e.Plan != nil {
+		text = e.Plan.Text(e.Ran)
+	}
 	if e.Ran {
 		text += fmt.Sprintf("%d rows, %d read, %.3f ms\n", e.Rows, e.Read, e.Seconds*1e3)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/trefoildb/trefoil/node/engine"
 	"github.com/trefoildb/trefoil/sparql/ast"
 )
 
@@ -27,7 +28,7 @@ type sparqlDone struct {
 	rows, read int64
 }
 
-func newSPARQLMetrics(registry *prometheus.Registry) (*sparqlMetrics, error) {
+func newSPARQLMetrics(registry *prometheus.Registry, e *engine.Engine) (*sparqlMetrics, error) {
 	m := &sparqlMetrics{
 		operations: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "trefoil_sparql_operations_total", Help: "Queries and updates, by form and outcome: done, or the kind of error.",
@@ -43,8 +44,16 @@ func newSPARQLMetrics(registry *prometheus.Registry) (*sparqlMetrics, error) {
 			Name: "trefoil_sparql_rows_read_total", Help: "Rows of the store that queries read.",
 		}),
 	}
+	running := prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "trefoil_sparql_running", Help: "Queries and updates that run.",
+	}, func() float64 {
+		if e == nil {
+			return 0
+		}
+		return float64(e.Running())
+	})
 	var errs []error
-	for _, c := range []prometheus.Collector{m.operations, m.seconds, m.rows, m.read} {
+	for _, c := range []prometheus.Collector{m.operations, m.seconds, m.rows, m.read, running} {
 		errs = append(errs, registry.Register(c))
 	}
 	return m, errors.Join(errs...)
