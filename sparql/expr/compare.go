@@ -16,6 +16,7 @@ const (
 	greater
 	unordered // not equal, neither less nor greater: NaN
 	unequal   // known to differ, but without an order: an error for < and the like
+	same      // equal, but without an order: so are IRIs, which have no <=
 	unknown   // an error
 )
 
@@ -85,7 +86,7 @@ func compareKind(a, b *Value) comparison {
 		return order(strings.Compare(a.term.Value(), b.term.Value()))
 	case LangString:
 		if a.term.Value() == b.term.Value() && strings.EqualFold(a.term.Lang(), b.term.Lang()) {
-			return equal
+			return same
 		}
 		return unequal
 	case DateTime, Date, Time:
@@ -98,7 +99,7 @@ func compareKind(a, b *Value) comparison {
 	}
 	switch {
 	case a.term == b.term:
-		return equal
+		return same
 	case a.kind >= Other:
 		return unknown
 	}
@@ -112,10 +113,10 @@ func compareDurations(a, b *Value) comparison {
 	n, t := b.parts()
 	months, seconds := compareExact(FromInt(m), FromInt(n)), compareExact(s, t)
 	switch {
-	case months == 0 && seconds == 0:
-		return equal
 	case a.kind == b.kind && a.kind != Duration:
 		return order(months + seconds) // one of both is 0
+	case months == 0 && seconds == 0:
+		return same
 	}
 	return unequal
 }
@@ -126,10 +127,10 @@ func (c comparison) holds(op ast.Op) Value {
 	case c == unknown:
 		return errNotComparable
 	case op == ast.OpEqual:
-		return FromBool(c == equal)
+		return FromBool(c == equal || c == same)
 	case op == ast.OpNotEqual:
-		return FromBool(c != equal)
-	case c == unequal:
+		return FromBool(c != equal && c != same)
+	case c == unequal || c == same:
 		return errNotComparable
 	}
 	switch op {
