@@ -1,0 +1,91 @@
+// Package clients tests a running node with the clients that its users have:
+// SPARQLWrapper, rdflib's SPARQLStore, Comunica, and a browser on the query page.
+// scripts/clients.sh installs them; where one is not there its tests are skipped,
+// but with TREFOIL_CLIENTS=require they fail.
+package clients
+
+import (
+	"context"
+	"errors"
+	"net"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/trefoildb/trefoil/node"
+	"github.com/trefoildb/trefoil/node/engine"
+	"github.com/trefoildb/trefoil/node/httpapi"
+	"github.com/trefoildb/trefoil/triple"
+)
+
+// program returns the path of the first of some programs that is there.
+func program(t *testing.T, names ...string) string {
+	t.Helper()
+	for _, name := range names {
+		if path, err := exec.LookPath(name); err == nil {
+			return path
+		}
+	}
+	absent(t, "no "+names[0])
+	return ""
+}
+
+// absent ends a test whose client is not there.
+func absent(t *testing.T, what string) {
+	t.Helper()
+	if os.Getenv("TREFOIL_CLIENTS") == "require" {
+		t.Fatalf("%s: scripts/clients.sh installs it", what)
+	}
+	t.Skipf("%s: scripts/clients.sh installs it", what)
+}
+
+// serve starts a node with the triples and returns its URL.
+func serve(t *testing.T, options httpapi.Options, triples []triple.Triple) (string, *node.Store) {
+	t.Helper()
+	store, err := node.Open(t.TempDir(), node.Options{MinFreeBytes: -1, CacheBytes: 8 << 20, MemTableBytes: 8 << 20})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := store.Add(context.Background(), triples); err != nil {
+		t.Fatal(err)
+	}
+	if options.Engine, err = engine.New(store, engine.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	api, err := httpapi.New(httpapi.NodeStore(store), options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	server, err := httpapi.NewServer(api, httpapi.ServerOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	served := make(chan error, 1)
+	go func() { served <- server.Serve(listener) }()
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		defer cancel()
+		if err := errors.Join(server.Shutdown(ctx), <-served, store.Close()); err != nil {
+			t.Error(err)
+		}
+	})
+	return "http://" + listener.Addr().String(), store
+}
+
+// converse runs a client to its end, and fails the test where it fails.
+func converse(t *testing.T, command string, args ...string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	out, err := exec.CommandContext(ctx, command, args...).CombinedOutput()
+	if err != nil || !strings.HasSuffix(strings.TrimSpace(string(out)), "done") {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	t.Logf("%s", out)
+}
