@@ -6,6 +6,9 @@
 //	defer result.Close()
 //	for row, err := range result.Rows() { ...
 //
+// [PrepareUpdate] is the same for SPARQL 1.1 Update: what a request changes comes
+// out, for the caller to apply.
+//
 // Package parser reads the text, package algebra translates it, package exec
 // plans and executes it, and package results writes what comes out. None of them
 // has a goroutine, clock, file or socket: what needs one comes in [Options].

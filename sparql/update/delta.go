@@ -183,7 +183,7 @@ func sizeOf(key string, r row) int64 {
 func (d *delta) grow(bytes int64) error {
 	if d.bytes += bytes; d.bytes > d.limit {
 		return fmt.Errorf("%w: its %d triples so far take more than the limit of %d bytes; "+
-			"nothing was changed: make several requests of it, load large data by another way, or raise the limit",
+			"nothing was changed: make several requests of it, load large data by another way, or raise the memory of updates",
 			ErrMemory, d.adds+d.deletes, d.limit)
 	}
 	return nil

@@ -236,7 +236,10 @@ func againstNaive(t *rapid.T) {
 }
 
 // canonical tests what [update.Changes] promises.
-func canonical(t *rapid.T, c *update.Changes) {
+func canonical(t interface {
+	Helper()
+	Fatalf(string, ...any)
+}, c *update.Changes) {
 	t.Helper()
 	adds, deletes := slices.Collect(c.Adds()), slices.Collect(c.Deletes())
 	if len(adds) != c.NumAdds() || len(deletes) != c.NumDeletes() {
