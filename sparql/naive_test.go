@@ -22,20 +22,36 @@ import (
 type naive struct {
 	graph []triple.Triple
 	width int
+	body  *algebra.Body
+	seed  expr.Terms // of an EXISTS: the bindings that replace variables
+}
+
+// begin returns a row that binds what the seed does.
+func (n naive) begin() expr.Terms {
+	row := make(expr.Terms, n.width)
+	copy(row, n.seed)
+	return row
+}
+
+func (n naive) env() *expr.Env {
+	return &expr.Env{Exists: func(e *ast.Exists, row expr.Row) (bool, error) {
+		n.seed = slices.Clone(row.(expr.Terms))
+		return len(n.eval(n.body.Exists[e.Index])) > 0, nil
+	}}
 }
 
 func (n naive) eval(node algebra.Node) []expr.Terms {
 	switch node := node.(type) {
 	case *algebra.Unit:
-		return []expr.Terms{make(expr.Terms, n.width)}
+		return []expr.Terms{n.begin()}
 	case *algebra.BGP:
-		out := []expr.Terms{make(expr.Terms, n.width)}
+		out := []expr.Terms{n.begin()}
 		for _, p := range node.Patterns {
 			out = join(out, n.pattern(p))
 		}
 		return out
 	case *algebra.Join:
-		out := []expr.Terms{make(expr.Terms, n.width)}
+		out := []expr.Terms{n.begin()}
 		for _, arg := range node.Args {
 			out = join(out, n.eval(arg))
 		}
@@ -47,12 +63,12 @@ func (n naive) eval(node algebra.Node) []expr.Terms {
 		}
 		return out
 	case *algebra.Filter:
-		return holding(n.eval(node.Input), node.Conds)
+		return n.holding(n.eval(node.Input), node.Conds)
 	case *algebra.LeftJoin:
 		right := n.eval(node.Right)
 		var out []expr.Terms
 		for _, row := range n.eval(node.Left) {
-			some := holding(join([]expr.Terms{row}, right), node.Conds)
+			some := n.holding(join([]expr.Terms{row}, right), node.Conds)
 			if len(some) == 0 {
 				some = []expr.Terms{row}
 			}
@@ -87,7 +103,19 @@ func (n naive) eval(node algebra.Node) []expr.Terms {
 		}
 		out := n.eval(node.Input)
 		for _, row := range out {
-			row[node.Slot] = x.Eval(&expr.Env{}, row).Term()
+			row[node.Slot] = x.Eval(n.env(), row).Term()
+		}
+		return out
+	case *algebra.Path:
+		return n.path(node)
+	case *algebra.Table:
+		var out []expr.Terms
+		for _, terms := range node.Rows {
+			row := make(expr.Terms, n.width)
+			for i, slot := range node.Slots {
+				row[slot] = terms[i]
+			}
+			out = append(out, row)
 		}
 		return out
 	}
@@ -97,7 +125,7 @@ func (n naive) eval(node algebra.Node) []expr.Terms {
 func (n naive) pattern(p algebra.TriplePattern) []expr.Terms {
 	var out []expr.Terms
 	for _, tr := range n.graph {
-		row := make(expr.Terms, n.width)
+		row := n.begin()
 		ok := true
 		for i, at := range []algebra.VarOrTerm{p.Subject, p.Predicate, p.Object} {
 			term := []triple.Term{tr.Subject, tr.Predicate, tr.Object}[i]
@@ -138,14 +166,14 @@ func join(left, right []expr.Terms) []expr.Terms {
 	return out
 }
 
-func holding(rows []expr.Terms, conds []ast.Expr) []expr.Terms {
+func (n naive) holding(rows []expr.Terms, conds []ast.Expr) []expr.Terms {
 	return slices.DeleteFunc(slices.Clone(rows), func(row expr.Terms) bool {
 		for _, cond := range conds {
 			x, err := expr.Compile(cond, expr.Scope{})
 			if err != nil {
 				panic(err)
 			}
-			if !x.Test(&expr.Env{}, row) {
+			if !x.Test(n.env(), row) {
 				return true
 			}
 		}
@@ -153,19 +181,25 @@ func holding(rows []expr.Terms, conds []ast.Expr) []expr.Terms {
 	})
 }
 
-// group draws the inside of a group graph pattern.
-func group(t *rapid.T, depth int) string {
+// group draws the inside of a group graph pattern; one of an EXISTS has only
+// what substitution reaches everywhere.
+func group(t *rapid.T, depth int, exists bool) string {
 	var b strings.Builder
 	variable := func() string { return rapid.SampledFrom([]string{"?a", "?b", "?c", "?d"}).Draw(t, "var") }
 	node := func() string {
 		return rapid.SampledFrom([]string{"?a", "?b", "?c", "?d", "?a", "?b", "<x:n1>", "<x:n2>"}).Draw(t, "node")
 	}
 	for range rapid.IntRange(1, 3).Draw(t, "elements") {
-		kind := rapid.IntRange(0, 9).Draw(t, "kind")
+		kind := rapid.IntRange(0, 14).Draw(t, "kind")
+		if exists && kind >= 8 {
+			kind = 0
+		}
 		if depth == 0 {
 			kind = min(kind, 4)
 		}
 		switch kind {
+		case 1: // a star
+			fmt.Fprintf(&b, "?a <x:p> %s ; <x:q> %s ; <x:r> %s . ", node(), node(), node())
 		default:
 			predicate := rapid.SampledFrom([]string{"<x:p>", "<x:q>", "<x:r>", "?b"}).Draw(t, "predicate")
 			fmt.Fprintf(&b, "%s %s %s . ", node(), predicate, node())
@@ -174,13 +208,20 @@ func group(t *rapid.T, depth int) string {
 			right := rapid.SampledFrom([]string{"2", "1.5", "?c", "<x:n1>"}).Draw(t, "right")
 			fmt.Fprintf(&b, "FILTER(%s %s %s) ", variable(), op, right)
 		case 5, 6:
-			fmt.Fprintf(&b, "OPTIONAL { %s} ", group(t, depth-1))
+			fmt.Fprintf(&b, "OPTIONAL { %s} ", group(t, depth-1, exists))
 		case 7:
-			fmt.Fprintf(&b, "{ %s} UNION { %s} ", group(t, depth-1), group(t, depth-1))
+			fmt.Fprintf(&b, "{ %s} UNION { %s} ", group(t, depth-1, exists), group(t, depth-1, exists))
 		case 8:
-			fmt.Fprintf(&b, "MINUS { %s} ", group(t, depth-1))
+			fmt.Fprintf(&b, "MINUS { %s} ", group(t, depth-1, exists))
 		case 9:
-			fmt.Fprintf(&b, "{ SELECT %s %s { %s} } ", "?a", "?c", group(t, depth-1))
+			fmt.Fprintf(&b, "{ SELECT %s %s { %s} } ", "?a", "?c", group(t, depth-1, exists))
+		case 10, 11:
+			not := rapid.SampledFrom([]string{"", "NOT "}).Draw(t, "not")
+			fmt.Fprintf(&b, "FILTER %sEXISTS { %s} ", not, group(t, 1, true))
+		case 12, 13:
+			fmt.Fprintf(&b, "%s %s %s . ", node(), path(t, 2), node())
+		case 14:
+			fmt.Fprintf(&b, "VALUES (?a ?d) { (<x:n1> UNDEF) (<x:n2> 3) } ")
 		}
 	}
 	return b.String()
@@ -204,14 +245,14 @@ func TestAgainstNaive(t *testing.T) {
 				graph = append(graph, tr)
 			}
 		}
-		text := "SELECT * { " + group(t, 2) + "}"
+		text := "SELECT * { " + group(t, 2, false) + "}"
 		q, err := parser.ParseQuery(text, parser.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		tree := algebra.Translate(q)
 		var want []string
-		for _, row := range (naive{graph, tree.Scope.Len()}).eval(tree.Root) {
+		for _, row := range (naive{graph: graph, width: tree.Scope.Len(), body: &tree.Body}).eval(tree.Root) {
 			var line []triple.Term
 			for _, column := range tree.Columns {
 				line = append(line, row[column.Slot])

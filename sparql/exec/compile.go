@@ -309,22 +309,31 @@ func (c *compiler) table(n *algebra.Table, in stream) (stream, error) {
 }
 
 func (c *compiler) filter(n *algebra.Filter, in stream, g graphs, depth int) (stream, error) {
-	conds, err := c.exprs(n.Conds)
+	semi, others := c.semiJoins(n.Conds)
+	conds, err := c.exprs(others)
 	if err != nil {
 		return in, err
 	}
 	sub := *c
-	sub.spans = restrictions(c.spans, n.Conds)
+	sub.spans = restrictions(c.spans, others)
 	out, err := sub.compile(n.Input, in, g, depth)
 	if err != nil {
 		return in, err
 	}
-	env, plans, err := c.newEnv(g, n.Conds, out)
-	if err != nil {
-		return in, err
+	if len(conds) > 0 {
+		env, plans, err := c.newEnv(g, others, out)
+		if err != nil {
+			return in, err
+		}
+		f := &filter{q: c.query, in: out.op, conds: conds, env: env}
+		out = c.traced(out, f, "filter", exprText(others), append([]*Plan{out.plan}, plans...)...)
 	}
-	f := &filter{q: c.query, in: out.op, conds: conds, env: env}
-	return c.traced(out, f, "filter", exprText(n.Conds), append([]*Plan{out.plan}, plans...)...), nil
+	for _, x := range semi {
+		if out, err = c.semiJoin(x, out, g, depth); err != nil {
+			return in, err
+		}
+	}
+	return out, nil
 }
 
 // extend compiles neighbouring Extends to one operator: those of one SELECT

@@ -232,7 +232,7 @@ func (l *lookup) stop() {
 func (l *lookup) reset() {
 	l.stop()
 	l.input.clear()
-	l.at, l.chunk, l.soft = 0, firstChunkRows, firstChunkRows
+	l.at, l.soft = 0, firstChunkRows // a chunk that fitted fits again
 	l.in.reset()
 }
 

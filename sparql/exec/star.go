@@ -167,7 +167,6 @@ func (s *star) multiply(out *batch) {
 func (s *star) reset() {
 	s.refs, s.ref, s.at, s.busy = s.refs[:0], 0, 0, false
 	s.input.clear()
-	s.chunk = firstChunkRows
 	s.free()
 	s.in.reset()
 }
