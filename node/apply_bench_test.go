@@ -1,7 +1,6 @@
 package node
 
 import (
-	"fmt"
 	"testing"
 	"time"
 
@@ -81,7 +80,7 @@ func BenchmarkApplyClear(b *testing.B) {
 			b.ReportMetric(float64(time.Since(began).Milliseconds()), "ms")
 			b.ReportMetric(float64(r.Deleted), "deleted")
 			if b.N > 1 {
-				b.Skip(fmt.Sprint("run with -benchtime 1x"))
+				b.Skip("run with -benchtime 1x")
 			}
 		})
 	}

@@ -50,5 +50,7 @@
 //
 // A [Store] and a [Snapshot] may be used by any number of goroutines, a [Rows]
 // by one at a time. Writes queue for one committer, which takes all that wait,
-// checks what exists, and commits them with one fsync.
+// checks what exists, and commits them with one fsync. [Store.Apply] makes a
+// change of many triples and whole graphs as one; [Store.Update] makes one that
+// depends on what is there.
 package node

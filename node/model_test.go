@@ -177,6 +177,14 @@ func (c *machine) load(t *rapid.T) {
 	loadNew(t, c.s, fmt.Sprintf("load%d", c.steps), triples, added)
 }
 
+func (c *machine) apply(t *rapid.T) {
+	changes := randomChanges(rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "changes"), 0)))
+	want := c.m.apply(changes)
+	if got, err := c.s.Apply(ctx, changes); err != nil || got != want {
+		t.Fatalf("apply: %+v, %v, want %+v", got, err, want)
+	}
+}
+
 // compare compares a snapshot with a model, in every way of reading.
 func compare(t *rapid.T, sn *Snapshot, m model) {
 	for _, o := range triple.Orders {
@@ -318,6 +326,7 @@ func TestModel(t *testing.T) {
 			"annotate":    c.annotate,
 			"annotate 2":  c.annotate,
 			"load":        c.load,
+			"apply":       c.apply,
 			"flush": func(t *rapid.T) {
 				if err := c.s.db.Flush(); err != nil {
 					t.Fatal(err)
