@@ -319,7 +319,7 @@ func TestGraphStoreReplaces(t *testing.T) {
 }
 
 // TestGraphStoreStreams reads a graph that is larger than any buffer, in all
-// syntaxes; what is held of it is not.
+// syntaxes. Over HTTP/1.0 only what fits one is answered.
 func TestGraphStoreStreams(t *testing.T) {
 	s, store := serveTriples(t, "", Options{MemoryBytes: 1 << 20})
 	const n = 20_000
