@@ -182,10 +182,7 @@ func (c *compiler) compile(n algebra.Node, in stream, g graphs, depth int) (stre
 	case *algebra.Slice:
 		return c.slice(n, in, g, depth)
 	case *algebra.Service:
-		if n.Silent {
-			return in, nil
-		}
-		return stream{}, fmt.Errorf("%w: at %s", ErrService, n.Pos)
+		return c.service(n, in, g, depth)
 	}
 	return stream{}, fmt.Errorf("no operator for %T", n)
 }
@@ -207,7 +204,7 @@ func (c *compiler) vars(n algebra.Node) (certain, possible algebra.Set) {
 // structural tells whether n may start from rows at all, whatever it sees.
 func structural(n algebra.Node) bool {
 	switch n := n.(type) {
-	case *algebra.Unit, *algebra.BGP, *algebra.Path, *algebra.Table:
+	case *algebra.Unit, *algebra.BGP, *algebra.Path, *algebra.Table, *algebra.Service:
 		return true
 	case *algebra.Join, *algebra.Filter, *algebra.LeftJoin, *algebra.Union, *algebra.Extend:
 		for _, in := range algebra.Inputs(n) {

@@ -2,6 +2,7 @@ package exec
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"hash/crc32"
 	"io"
@@ -29,6 +30,9 @@ const DefaultSpillBytes = 16 << 30
 const fan = 16
 
 const blockHeader = 8
+
+// errScratch is what errors of temporary files wrap.
+var errScratch = errors.New("temporary file")
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
@@ -83,7 +87,7 @@ type rowFile struct {
 func (s *scratch) create(h *holder, fields int) (*rowFile, error) {
 	file, err := s.spill.Create()
 	if err != nil {
-		return nil, fmt.Errorf("%s: making a temporary file: %w", h.name, err)
+		return nil, fmt.Errorf("%s: making a %w: %w", h.name, errScratch, err)
 	}
 	f := &rowFile{scratch: s, holder: h, file: file, fields: fields}
 	s.open[f] = struct{}{}
@@ -126,7 +130,7 @@ func (f *rowFile) flush() error {
 		if err == nil {
 			err = io.ErrShortWrite
 		}
-		return fmt.Errorf("%s: writing a temporary file: %w", f.holder.name, err)
+		return fmt.Errorf("%s: writing a %w: %w", f.holder.name, errScratch, err)
 	}
 	s.used += int64(len(f.buf))
 	f.bytes += int64(len(f.buf))
@@ -237,7 +241,7 @@ func (r *rowReader) readAt(b []byte) error {
 		if err == nil || err == io.EOF {
 			return r.damaged("the file is too short")
 		}
-		return fmt.Errorf("%s: reading a temporary file: %w", r.file.holder.name, err)
+		return fmt.Errorf("%s: reading a %w: %w", r.file.holder.name, errScratch, err)
 	}
 	r.at += int64(n)
 	return nil
@@ -263,5 +267,5 @@ func (r *rowReader) text() (string, bool) {
 }
 
 func (r *rowReader) damaged(why string) error {
-	return fmt.Errorf("%s: a temporary file was changed: %s, in the block at byte %d", r.file.holder.name, why, r.offset)
+	return fmt.Errorf("%s: a %w was changed: %s, in the block at byte %d", r.file.holder.name, errScratch, why, r.offset)
 }
