@@ -1,0 +1,83 @@
+package conformance
+
+import (
+	"context"
+	"slices"
+	"testing"
+
+	"github.com/trefoildb/trefoil/node"
+	"github.com/trefoildb/trefoil/sparql"
+	"github.com/trefoildb/trefoil/sparql/update"
+	"github.com/trefoildb/trefoil/triple"
+)
+
+// stored is a dataset in a store on disk.
+type stored struct{ store *node.Store }
+
+func (s stored) source(t *testing.T) sparql.Source {
+	t.Helper()
+	snapshot, err := s.store.Snapshot()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := snapshot.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return snapshot.Source()
+}
+
+func (s stored) apply(t *testing.T, c *update.Changes) {
+	t.Helper()
+	s.change(t, node.Changes{
+		ClearAll: c.ClearAll, ClearDefault: c.ClearDefault, ClearGraphs: c.ClearGraphs,
+		Delete: c.Deletes(), Add: c.Adds(),
+	})
+}
+
+func (s stored) change(t *testing.T, c node.Changes) {
+	t.Helper()
+	if _, err := s.store.Apply(context.Background(), c); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (s stored) triples(t *testing.T) []triple.Triple {
+	t.Helper()
+	rows, err := s.source(t).Scan(context.Background(), triple.OrderRange(triple.SPO), false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rows.Close()
+	var all []triple.Triple
+	for rows.Next() {
+		_, tr, err := triple.DecodeKey(rows.Key(), rows.Value())
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, tr)
+	}
+	if err := rows.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// TestSPARQLUpdateStored: the update tests on a store, one after the other.
+func TestSPARQLUpdateStored(t *testing.T) {
+	store, err := node.Open(t.TempDir(), node.Options{CacheBytes: 8 << 20, MemTableBytes: 8 << 20, MinFreeBytes: -1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := store.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	runUpdateTests(t, func(t *testing.T, triples []triple.Triple) dataset {
+		s := stored{store}
+		s.change(t, node.Changes{ClearAll: true, Add: slices.Values(triples)})
+		return s
+	})
+}
