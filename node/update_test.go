@@ -220,3 +220,57 @@ func TestUpdateAfterUnknown(t *testing.T) {
 		t.Errorf("the counter is %d, %v", n, err)
 	}
 }
+
+// A load that is published and a clear do not mix: readers see all of the load
+// or nothing.
+func TestClearBesideLoads(t *testing.T) {
+	s := openMem(t, Options{MemTableBytes: minMemTableBytes})
+	triples := slices.Concat(students(0, 300), in(iri("g"), students(0, 100)))
+	stop := make(chan struct{})
+	var wait sync.WaitGroup
+	wait.Go(func() {
+		for i := 0; ; i++ {
+			select {
+			case <-stop:
+				return
+			default:
+			}
+			c := Changes{ClearAll: true}
+			if i%2 == 0 {
+				c = Changes{ClearDefault: true, ClearGraphs: []triple.Term{iri("g")}}
+			}
+			if _, err := s.Apply(ctx, c); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+	wait.Go(func() {
+		for {
+			select {
+			case <-stop:
+				return
+			default:
+			}
+			sn, err := s.Snapshot()
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			n, err := sn.Count(ctx, triple.Pattern{})
+			if err != nil || n != 0 && n != int64(len(triples)) {
+				t.Errorf("%d triples, %v", n, err)
+			}
+			sn.Close()
+		}
+	})
+	for i := range fewer(60) {
+		loadTriples(t, s, fmt.Sprintf("load%d", i), triples)
+	}
+	close(stop)
+	wait.Wait()
+	checked(t, s)
+	if r := apply(t, s, Changes{ClearAll: true}); s.counted != (counters{}) {
+		t.Errorf("%+v: the counters are %+v", r, s.counted)
+	}
+	checked(t, s)
+}
