@@ -16,7 +16,9 @@
 // 502, 503 or 504, after a pause that doubles from time to time, or the one that
 // the node asks for by Retry-After. A retried Add may have been done before: what it
 // added then counts as existing in its result, and what a retried Delete deleted
-// then counts as missing. Load and Backup are never retried.
+// then counts as missing. An Update is sent again only where the node was too busy
+// to begin it, a query only before its first solution. Load and Backup are never
+// retried.
 //
 // Match and Range read page by page. A page is yielded when all of it has come,
 // and a broken one is asked for again, so that every triple that is in the store

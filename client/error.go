@@ -29,6 +29,13 @@ var (
 	ErrUnknownOutcome   = errors.New("unknown outcome")    // a change may be done, or be done later
 	ErrDiskFull         = errors.New("the node's disk is full")
 	ErrCorrupt          = errors.New("the node's data is damaged")
+
+	// Of SPARQL.
+	ErrQueryTimeout  = errors.New("the query took too long")       // an update changed nothing
+	ErrQueryLimit    = errors.New("the query needs too much")      // memory, or depth
+	ErrConflict      = errors.New("conflict")                      // CREATE of a graph that exists, and the like
+	ErrRemote        = errors.New("another server failed")         // one that SERVICE or LOAD asked
+	ErrNotAcceptable = errors.New("the answer is of another sort") // such as a CONSTRUCT given to Query
 )
 
 var sentinels = map[string]error{
@@ -47,6 +54,11 @@ var sentinels = map[string]error{
 	"unknown-outcome":        ErrUnknownOutcome,
 	"disk-full":              ErrDiskFull,
 	"corrupt":                ErrCorrupt,
+	"query-timeout":          ErrQueryTimeout,
+	"query-limit":            ErrQueryLimit,
+	"conflict":               ErrConflict,
+	"remote":                 ErrRemote,
+	"not-acceptable":         ErrNotAcceptable,
 }
 
 // Error is a node's answer that it did not do what was asked.
@@ -55,6 +67,9 @@ type Error struct {
 	Kind    string // such as "syntax"; "" where a stranger answered
 	Message string
 	Where   string // a parameter, or source:line:column; may be ""
+	// Line and Column are those of a malformed query, update or document, from 1; 0
+	// where there is none. Columns count code points.
+	Line, Column int
 
 	retryAfter time.Duration
 }
@@ -82,10 +97,14 @@ func errorOf(answer *http.Response) *Error {
 	text, _ := io.ReadAll(io.LimitReader(answer.Body, maxErrorBytes)) // what came is better than nothing
 	e := &Error{Status: answer.StatusCode, retryAfter: retryAfter(answer.Header.Get("Retry-After"), time.Now())}
 	var wire struct {
-		Error struct{ Kind, Message, Where string }
+		Error struct {
+			Kind, Message, Where string
+			Line, Column         int
+		}
 	}
 	if json.Unmarshal(text, &wire) == nil && wire.Error.Kind != "" {
 		e.Kind, e.Message, e.Where = wire.Error.Kind, wire.Error.Message, wire.Error.Where
+		e.Line, e.Column = wire.Error.Line, wire.Error.Column
 		return e
 	}
 	e.Message = strings.ToValidUTF8(strings.TrimSpace(string(text[:min(len(text), 200)])), "\uFFFD")

@@ -17,6 +17,7 @@ import (
 
 	"github.com/trefoildb/trefoil/client"
 	"github.com/trefoildb/trefoil/node"
+	"github.com/trefoildb/trefoil/node/engine"
 	"github.com/trefoildb/trefoil/node/httpapi"
 	"github.com/trefoildb/trefoil/triple"
 )
@@ -31,6 +32,11 @@ func startNode(t testing.TB, options httpapi.Options) (url string, store *node.S
 	store, err := node.Open(t.TempDir(), node.Options{MinFreeBytes: -1, CacheBytes: 8 << 20, MemTableBytes: 8 << 20, Version: "test"})
 	if err != nil {
 		t.Fatal(err)
+	}
+	if options.Engine == nil {
+		if options.Engine, err = engine.New(store, engine.Options{}); err != nil {
+			t.Fatal(err)
+		}
 	}
 	api, err := httpapi.New(httpapi.NodeStore(store), options)
 	if err != nil {

@@ -134,6 +134,10 @@ func unwrapPermanent(err error) error {
 
 // mayPass tells whether an error may be gone at the next try.
 func mayPass(err error) bool {
+	var p *permanent
+	if errors.As(err, &p) || errors.Is(err, ErrQueryTimeout) || errors.Is(err, ErrRemote) {
+		return false
+	}
 	var e *Error
 	if errors.As(err, &e) {
 		switch e.Status {
@@ -142,6 +146,5 @@ func mayPass(err error) bool {
 		}
 		return false
 	}
-	var p *permanent
-	return !errors.As(err, &p)
+	return true
 }

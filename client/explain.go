@@ -1,0 +1,74 @@
+// SPARQL: plans of queries.
+
+package client
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+
+	"github.com/trefoildb/trefoil/sparql/exec"
+)
+
+// Explanation is the plan of a query and, where it ran, what the run did.
+type Explanation struct {
+	Form string     // "SELECT", ...
+	Plan *exec.Plan // nil where the query has no pattern
+	Ran  bool
+	// Of a run: the rows of the result, those of the store that were read, and the
+	// time.
+	Rows, RowsRead int64
+	Seconds        float64
+}
+
+// Explain returns the plan of a query. With run the node runs the query to its end
+// before, and throws the result away.
+func (c *Client) Explain(ctx context.Context, query string, run bool, o QueryOptions) (Explanation, error) {
+	mode := "true"
+	if run {
+		mode = "run"
+	}
+	var wire struct {
+		Form           string
+		Ran            bool
+		Plan           *wirePlan
+		Rows, RowsRead int64
+		Seconds        float64
+	}
+	answer, err := c.query(ctx, query, o, url.Values{"explain": {mode}}, "application/json")
+	if err == nil {
+		defer answer.Body.Close()
+		var text []byte
+		if text, err = readAll(answer, maxJSONBytes); err == nil {
+			err = decodeJSON(text, &wire)
+		}
+	}
+	if err != nil {
+		return Explanation{}, fmt.Errorf("explain: %w", unwrapPermanent(err))
+	}
+	return Explanation{Form: wire.Form, Plan: wire.Plan.plan(), Ran: wire.Ran, Rows: wire.Rows, RowsRead: wire.RowsRead, Seconds: wire.Seconds}, nil
+}
+
+// wirePlan is a plan as JSON.
+type wirePlan struct {
+	Operator, Detail   string
+	Estimate           *float64 // null where nothing is known
+	Rows, Reads, Nanos int64
+	Memory, Spilled    int64
+	Inputs             []*wirePlan
+}
+
+func (w *wirePlan) plan() *exec.Plan {
+	if w == nil {
+		return nil
+	}
+	p := &exec.Plan{Operator: w.Operator, Detail: w.Detail, Estimate: -1, Rows: w.Rows, Reads: w.Reads, Nanos: w.Nanos,
+		Memory: w.Memory, Spilled: w.Spilled}
+	if w.Estimate != nil {
+		p.Estimate = *w.Estimate
+	}
+	for _, in := range w.Inputs {
+		p.Inputs = append(p.Inputs, in.plan())
+	}
+	return p
+}

@@ -1,0 +1,156 @@
+// SPARQL: queries.
+
+package client
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/trefoildb/trefoil/sparql/ast"
+	"github.com/trefoildb/trefoil/sparql/parser"
+	"github.com/trefoildb/trefoil/sparql/results"
+	"github.com/trefoildb/trefoil/triple"
+)
+
+// QueryOptions are what a query says beside its text.
+type QueryOptions struct {
+	// Bind gives variables of the query values, by name without "?". They go into the
+	// parsed query, never into its text: whatever a value holds, it stays a value. See
+	// [ast.Query.Bind].
+	Bind map[string]triple.Term
+	// DefaultGraphs and NamedGraphs are the IRIs of a dataset that goes before that of
+	// FROM and FROM NAMED.
+	DefaultGraphs, NamedGraphs []string
+	// Timeout shortens the node's own; 0 leaves it.
+	Timeout time.Duration
+}
+
+// Query runs a SELECT and yields its solutions while they come. The node executes
+// the query as they are read, and stops when the loop is left. An error ends the
+// solutions: without one they are all there.
+//
+// A request that does not come through is sent again; once solutions have come, a
+// broken connection is an error.
+func (c *Client) Query(ctx context.Context, query string, o QueryOptions) iter.Seq2[Solution, error] {
+	return func(yield func(Solution, error) bool) {
+		answer, reader, err := c.results(ctx, query, o)
+		if err != nil {
+			yield(Solution{}, fmt.Errorf("query: %w", err))
+			return
+		}
+		defer answer.Close()
+		if _, boolean := reader.Boolean(); boolean {
+			yield(Solution{}, fmt.Errorf("query: it is an ASK: use Client.Ask"))
+			return
+		}
+		head := newHead(reader.Vars())
+		for reader.Next() {
+			if !yield(newSolution(head, reader.Row()), nil) {
+				return
+			}
+		}
+		if err := reader.Err(); err != nil {
+			yield(Solution{}, fmt.Errorf("query: read the solutions: %w", err))
+		}
+	}
+}
+
+// Select yields the solutions of triple patterns alone, in the text form that
+// [parser.ParsePattern] reads:
+//
+//	c.Select(ctx, `?s <http://example.org/knows> ?o . ?o a <http://example.org/Person>`, client.QueryOptions{})
+func (c *Client) Select(ctx context.Context, pattern string, o QueryOptions) iter.Seq2[Solution, error] {
+	group, err := parser.ParsePattern(pattern, parser.Options{})
+	if err != nil {
+		return func(yield func(Solution, error) bool) { yield(Solution{}, fmt.Errorf("pattern: %w", err)) }
+	}
+	q := &ast.Query{Form: ast.Select, Star: true, Where: group, Limit: ast.NoLimit}
+	return c.Query(ctx, q.String(), o)
+}
+
+// Ask runs an ASK.
+func (c *Client) Ask(ctx context.Context, query string, o QueryOptions) (bool, error) {
+	answer, reader, err := c.results(ctx, query, o)
+	if err != nil {
+		return false, fmt.Errorf("ask: %w", err)
+	}
+	defer answer.Close()
+	value, ok := reader.Boolean()
+	if !ok {
+		return false, fmt.Errorf("ask: it is a SELECT: use Client.Query")
+	}
+	return value, nil
+}
+
+// Construct runs a CONSTRUCT or DESCRIBE and yields its triples while they come;
+// some may come more than once. For the rest see [Client.Query].
+func (c *Client) Construct(ctx context.Context, query string, o QueryOptions) iter.Seq2[triple.Triple, error] {
+	return func(yield func(triple.Triple, error) bool) {
+		answer, err := c.query(ctx, query, o, url.Values{}, "application/n-triples")
+		if err != nil {
+			yield(triple.Triple{}, fmt.Errorf("construct: %w", err))
+			return
+		}
+		defer answer.Body.Close()
+		sc := triple.NewScanner(answer.Body, triple.ScanOptions{Source: "answer", MaxLine: maxPageBytes})
+		for sc.Scan() {
+			if !yield(sc.Triple().Clone(), nil) {
+				return
+			}
+		}
+		if err := sc.Err(); err != nil {
+			yield(triple.Triple{}, fmt.Errorf("construct: read the triples: %w", err))
+		}
+	}
+}
+
+// results sends a SELECT or ASK and begins to read its result.
+func (c *Client) results(ctx context.Context, query string, o QueryOptions) (io.Closer, *results.Reader, error) {
+	answer, err := c.query(ctx, query, o, url.Values{}, results.JSON.MediaType())
+	if err != nil {
+		return nil, nil, err
+	}
+	reader, err := results.NewReader(answer.Body, results.JSON)
+	if err != nil {
+		return nil, nil, errors.Join(err, answer.Body.Close())
+	}
+	return answer.Body, reader, nil
+}
+
+// query sends a query, again where that may help. The caller closes the answer.
+func (c *Client) query(ctx context.Context, query string, o QueryOptions, params url.Values, accept string) (*http.Response, error) {
+	if len(o.Bind) > 0 {
+		tree, err := parser.ParseQuery(query, parser.Options{})
+		if err != nil {
+			return nil, err
+		}
+		if err := tree.Bind(o.Bind); err != nil {
+			return nil, err
+		}
+		query = tree.String()
+	}
+	setOperation(params, "default-graph-uri", o.DefaultGraphs, "named-graph-uri", o.NamedGraphs, o.Timeout)
+	what := call{method: http.MethodPost, url: c.door("/sparql", params),
+		header: http.Header{"Content-Type": {"application/sparql-query"}, "Accept": {accept}}}
+	var answer *http.Response
+	err := c.retry(ctx, func() (err error) {
+		answer, err = c.try(ctx, what, strings.NewReader(query))
+		return err
+	})
+	return answer, err
+}
+
+// setOperation sets the parameters of a query or update.
+func setOperation(params url.Values, nameDefault string, defaults []string, nameNamed string, named []string, timeout time.Duration) {
+	params[nameDefault], params[nameNamed] = defaults, named
+	if timeout > 0 {
+		params.Set("timeout", timeout.String())
+	}
+}

@@ -1,0 +1,77 @@
+// SPARQL: updates.
+
+package client
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/trefoildb/trefoil/sparql/parser"
+	"github.com/trefoildb/trefoil/triple"
+)
+
+// UpdateOptions are what an update says beside its text.
+type UpdateOptions struct {
+	// Bind gives variables of all WHEREs values; see [QueryOptions].
+	Bind map[string]triple.Term
+	// UsingGraphs and UsingNamedGraphs are the IRIs of the dataset of WHEREs, in
+	// place of USING and USING NAMED.
+	UsingGraphs, UsingNamedGraphs []string
+	// Timeout shortens the node's own; 0 leaves it.
+	Timeout time.Duration
+}
+
+// UpdateResult says how many triples an update added that were not there, and how
+// many it deleted that were.
+type UpdateResult struct{ Added, Deleted int64 }
+
+// Update carries out a SPARQL update: all of it, durably when Update returns, or
+// nothing. It is sent again only where the node said that it was too busy to
+// begin; where the connection breaks, nobody knows whether it was done.
+func (c *Client) Update(ctx context.Context, update string, o UpdateOptions) (UpdateResult, error) {
+	result, err := c.update(ctx, update, o)
+	if err != nil {
+		return result, fmt.Errorf("update: %w", err)
+	}
+	return result, nil
+}
+
+func (c *Client) update(ctx context.Context, update string, o UpdateOptions) (result UpdateResult, err error) {
+	if len(o.Bind) > 0 {
+		tree, err := parser.ParseUpdate(update, parser.Options{})
+		if err != nil {
+			return result, err
+		}
+		if err := tree.Bind(o.Bind); err != nil {
+			return result, err
+		}
+		update = tree.String()
+	}
+	params := url.Values{}
+	setOperation(params, "using-graph-uri", o.UsingGraphs, "using-named-graph-uri", o.UsingNamedGraphs, o.Timeout)
+	what := call{method: http.MethodPost, url: c.door("/sparql", params),
+		header: http.Header{"Content-Type": {"application/sparql-update"}, "Accept": {"application/json"}}}
+	err = c.retry(ctx, func() error {
+		answer, err := c.try(ctx, what, strings.NewReader(update))
+		if errors.Is(err, ErrBusy) {
+			return err
+		} else if err != nil {
+			return &permanent{err}
+		}
+		defer answer.Body.Close()
+		text, err := readAll(answer, maxJSONBytes)
+		if err == nil {
+			err = decodeJSON(text, &result)
+		}
+		if err != nil {
+			return &permanent{err}
+		}
+		return nil
+	})
+	return result, err
+}
