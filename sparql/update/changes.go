@@ -71,6 +71,7 @@ func (c *Changes) triples(deleted bool) iter.Seq[triple.Triple] {
 
 // changes returns the net effect of the run.
 func (r *run) changes() (*Changes, error) {
+	r.delta.begin(false)
 	c := &Changes{delta: r.delta}
 	cleared := &r.delta.cleared
 	if cleared.all() {

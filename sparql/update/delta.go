@@ -84,15 +84,16 @@ type delta struct {
 
 	adds, deletes int // triples
 	bytes, limit  int64
+	lent          int64 // of bytes, what the nodes of the tree may take twice while an overlay reads a copy
 
 	op      int32
 	indexed bool // triples are written in all orders
 	scratch []byte
 }
 
-// rowBytes is what a row takes beside its key and value: the item in a node of
-// the tree that may be half full, and that is copied where it is read.
-const rowBytes = 128
+// What a row takes beside its key and value: the item in a node of the tree, and
+// its part of what is free in nodes.
+const rowBytes = 80
 
 func newDelta(limit int64) *delta {
 	return &delta{rows: &btree.Map[string, row]{}, limit: limit}
@@ -104,6 +105,17 @@ func newDelta(limit int64) *delta {
 func (d *delta) begin(indexed bool) {
 	d.op++
 	d.indexed = indexed
+	d.bytes -= d.lent
+	d.lent = 0
+}
+
+// lend returns a copy of the tree, for as long as the operation goes on.
+func (d *delta) lend() *btree.Map[string, row] {
+	if d.lent == 0 {
+		d.lent = rowBytes * int64(d.rows.Len())
+		d.bytes += d.lent
+	}
+	return d.rows.Copy()
 }
 
 // over returns the state of base with the delta. It stays as it is while the
@@ -112,7 +124,7 @@ func (d *delta) over(base exec.Source) exec.Source {
 	if d.rows.Len() == 0 && !d.cleared.any() {
 		return base
 	}
-	return &overlay{base: base, rows: d.rows.Copy(), cleared: &d.cleared, adds: d.adds, deletes: d.deletes}
+	return &overlay{base: base, rows: d.lend(), cleared: &d.cleared, adds: d.adds, deletes: d.deletes}
 }
 
 // add adds a triple.
@@ -285,7 +297,7 @@ func (d *delta) clearNamed() {
 func (d *delta) clearAll() {
 	d.rows = &btree.Map[string, row]{}
 	d.cleared = clearing{unnamed: true, named: true}
-	d.adds, d.deletes, d.bytes = 0, 0, 0
+	d.adds, d.deletes, d.bytes, d.lent = 0, 0, 0, 0
 }
 
 // mark is a state of the delta to go back to.
@@ -293,8 +305,9 @@ type mark struct{ delta delta }
 
 // mark returns the state, as long as no graph is cleared after it.
 func (d *delta) mark() mark {
+	rows := d.lend()
 	m := mark{*d}
-	m.delta.rows = d.rows.Copy()
+	m.delta.rows = rows
 	return m
 }
 
