@@ -38,6 +38,9 @@ type compiler struct {
 	// substitute: the feed's bindings replace variables (section 18.6), filters see
 	// them wherever they stand.
 	substitute bool
+	// Of the rows around the EXISTS.
+	seeds, maybeSeeds algebra.Set
+	mixed             *bool // set where an operator joins rows of different rows of the feed
 
 	known map[algebra.Node]known // of the whole query
 	spans map[int]restriction
@@ -143,7 +146,7 @@ func (c *compiler) compile(n algebra.Node, in stream, g graphs, depth int) (stre
 			c = &sub
 		}
 	}
-	if !in.start && !c.substitute && !c.lateral(n, in.possible) || !in.start && !structural(n) {
+	if !in.start && !c.mayStart(n, in.possible) {
 		return c.hashed(n, in, g, depth)
 	}
 	switch n := n.(type) {
@@ -217,6 +220,21 @@ func structural(n algebra.Node) bool {
 		return structural(n.Input) && (!n.Name.IsVar() || pushable(n.Input, n.Name.Slot))
 	}
 	return false
+}
+
+// mayStart tells whether n may start from rows that may bind outer. Bindings that
+// replace variables are seen everywhere.
+func (c *compiler) mayStart(n algebra.Node, outer algebra.Set) bool {
+	if !structural(n) {
+		return false
+	}
+	if c.substitute {
+		outer = append(algebra.Set(nil), outer...)
+		for i := range min(len(outer), len(c.seeds)) {
+			outer[i] &^= c.seeds[i]
+		}
+	}
+	return c.lateral(n, outer)
 }
 
 // lateral tells whether n may start from rows that may bind outer: whether each

@@ -108,11 +108,11 @@ func (c *compiler) path(n *algebra.Path, in stream, g graphs) (stream, error) {
 	}
 	p := &path{
 		q: c.query, in: in.op, subject: placeOf(n.Subject, true), object: placeOf(n.Object, true),
-		repeat: n.Path.(*ast.PathRepeat), graphs: g, input: newBatch(c.query.width), seeded: map[int]bool{},
+		repeat: n.Path.(*ast.PathRepeat), empty: empty(n.Path), chunk: firstChunkRows, graphs: g, input: newBatch(c.query.width), seeded: map[int]bool{},
 		holder: holder{account: &c.query.account, name: "path"},
 	}
 	if c.substitute {
-		for _, slot := range c.possible.Slots() {
+		for _, slot := range c.maybeSeeds.Slots() {
 			p.seeded[slot] = true
 		}
 	}

@@ -29,6 +29,9 @@ func (c *compiler) inner(n algebra.Node, g graphs, depth int) (stream, error) {
 var joinNames = [...]string{innerJoin: "hash join", leftJoin: "hash left join", minus: "minus"}
 
 func (c *compiler) hashJoin(kind joinKind, left, right stream, conds []*expr.Expr, env *expr.Env) stream {
+	if c.substitute {
+		*c.mixed = true
+	}
 	shared := left.possible.Intersect(right.possible)
 	keys := left.certain.Intersect(right.certain)
 	if keys.Len() == 0 {
@@ -192,7 +195,7 @@ func (c *compiler) leftJoin(n *algebra.LeftJoin, in stream, g graphs, depth int)
 	if err != nil {
 		return in, err
 	}
-	if !structural(n.Right) || !c.substitute && !c.lateral(n.Right, left.possible) {
+	if !c.mayStart(n.Right, left.possible) {
 		right, err := c.inner(n.Right, g, depth)
 		if err != nil {
 			return in, err

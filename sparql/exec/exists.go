@@ -24,6 +24,14 @@ func (x *exists) test(row []string) (bool, error) {
 	return x.out.n > 0, err
 }
 
+// substituted returns a compiler of an EXISTS over the rows of s.
+func (c *compiler) substituted(s stream) *compiler {
+	sub := c.below(s)
+	sub.substitute = true
+	sub.seeds, sub.maybeSeeds, sub.mixed = s.certain, s.possible, new(bool)
+	return sub
+}
+
 // newEnv returns what expressions over the rows of s need, and the plans of
 // their EXISTS.
 func (c *compiler) newEnv(g graphs, exprs []ast.Expr, s stream) (*expr.Env, []*Plan, error) {
@@ -37,8 +45,7 @@ func (c *compiler) newEnv(g graphs, exprs []ast.Expr, s stream) (*expr.Env, []*P
 			if !ok || failed != nil {
 				return false
 			}
-			sub := c.below(s)
-			sub.substitute = true
+			sub := c.substituted(s)
 			sub.feed.rows = newBatch(c.query.width)
 			inner, err := sub.compile(c.body.Exists[x.Index], sub.begin(), g, 0)
 			if err != nil {

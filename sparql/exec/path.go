@@ -1,22 +1,26 @@
 package exec
 
 import (
+	"errors"
+
 	"github.com/trefoildb/trefoil/sparql/ast"
-	"github.com/trefoildb/trefoil/triple"
 )
 
 // path joins its input with the pairs of nodes that a repeated path connects
 // (section 18.4: ZeroOrOnePath, ZeroOrMorePath and OneOrMorePath). A pair comes
 // once, however many ways connect it.
 //
-// Where an end is bound, the nodes reached from it are found level by level, each
-// level in one look-up. Where none is, every node of the graph is a start.
+// The rows of a batch go together. Where one end is bound, all that is reached
+// from it is found. Where both are, it is looked for from both sides, a level at a
+// time on the side that has fewer nodes to go on from, until one side has it all.
+// Where none is, every node of the graph is a start.
 type path struct {
 	q       *query
 	in      operator
 	subject place
 	object  place
 	repeat  *ast.PathRepeat
+	empty   bool // it connects nodes with themselves
 	graphs  graphs
 	seeded  map[int]bool // variables that stand for terms: they need not be in the graph
 	plan    *Plan
@@ -25,12 +29,26 @@ type path struct {
 	walk  walker
 	input *batch
 	at    int
-	// Of the input's row at: the starts that are left, the ends of the first.
-	begun   bool
+	chunk int
+	nodes []int32 // where the row at binds no end: the starts that are left
+	open  bool    // nodes is of the row at
+	tasks []pathTask
+	task  int
+	give  int       // of the task's ends
+	live  []*search // of the tasks
+	kept  [2]*search
+	known map[int32]bool // nodes: whether the graph has them
+}
+
+// pathTask is one row of the input, or one start of it.
+type pathTask struct {
+	row     int
+	start   int32 // where the search begins that tells
+	end     int32 // negative: any
+	search  *search
+	index   int // of the start in the search
 	forward bool
-	starts  []string
-	ends    []string
-	start   string
+	node    bool // the start is surely a node
 }
 
 func (p *path) next(out *batch) error {
@@ -38,63 +56,227 @@ func (p *path) next(out *batch) error {
 		if err := p.q.check(); err != nil {
 			return err
 		}
-		if p.at >= p.input.n {
-			if out.n > 0 {
-				return nil
+		switch {
+		case p.task < len(p.tasks):
+			if err := p.emit(out); err != nil {
+				return err
 			}
+		case p.at < p.input.n:
+			if err := p.begin(); err != nil {
+				return err
+			}
+		default:
 			p.input.clear()
 			p.at = 0
 			if err := p.in.next(p.input); err != nil || p.input.n == 0 {
 				return err
 			}
 		}
-		if err := p.row(out); err != nil {
-			return err
-		}
-		if out.full() {
+		if out.full() || out.n > 0 && p.task >= len(p.tasks) {
 			return nil
 		}
 	}
 }
 
-// row gives pairs for the input's row at, until out is full or there are no more.
-func (p *path) row(out *batch) error {
-	row := p.input.row(p.at)
-	s, o := p.binding(p.subject, row), p.binding(p.object, row)
-	if !p.begun {
-		if err := p.begin(s, o); err != nil {
-			return err
-		}
-		p.begun = true
+// begin makes tasks of the next rows, and does their searches.
+func (p *path) begin() error {
+	if !p.open && p.held > p.account.limit/8 {
+		p.forget()
 	}
 	for {
-		for len(p.ends) > 0 {
-			if out.full() {
-				return nil
-			}
-			end := p.ends[0]
-			p.ends = p.ends[1:]
-			from, to := p.start, end
-			if !p.forward {
-				from, to = end, p.start
-			}
-			p.give(out, row, from, to)
+		at, nodes, open := p.at, p.nodes, p.open
+		err := p.collect()
+		if err == nil {
+			err = p.searches()
 		}
-		if len(p.starts) == 0 {
-			p.begun = false
-			p.at++
-			p.free()
-			return nil
+		if errors.Is(err, errPairs) && len(p.tasks) > 1 {
+			p.at, p.nodes, p.open = at, nodes, open
+			p.chunk = max(1, len(p.tasks)/4)
+			continue
 		}
-		p.start, p.starts = p.starts[0], p.starts[1:]
-		held := p.held
-		ends, err := p.walk.reach(p.start, p.repeat, p.forward)
+		if err != nil {
+			p.tasks = p.tasks[:0]
+			return err
+		}
+		if p.chunk < batchRows {
+			p.chunk *= 2
+		}
+		return nil
+	}
+}
+
+// collect makes up to chunk tasks.
+func (p *path) collect() error {
+	p.tasks, p.task, p.give = p.tasks[:0], 0, 0
+	for _, s := range p.live {
+		if s != p.kept[0] && s != p.kept[1] {
+			s.release()
+		}
+	}
+	p.live = p.live[:0]
+	for p.at < p.input.n && len(p.tasks) < p.chunk {
+		row := p.input.row(p.at)
+		s, o := p.binding(p.subject, row), p.binding(p.object, row)
+		if s == "" && o == "" {
+			if err := p.collectNodes(); err != nil {
+				return err
+			}
+			continue
+		}
+		task := pathTask{row: p.at, end: -1, forward: s != ""}
+		var err error
+		if s == "" {
+			s, o = o, ""
+		}
+		if task.start, err = p.walk.id(s); err != nil {
+			return err
+		}
+		if o != "" {
+			if task.end, err = p.walk.id(o); err != nil {
+				return err
+			}
+		}
+		p.tasks = append(p.tasks, task)
+		p.at++
+	}
+	return nil
+}
+
+// collectNodes makes tasks of a row that binds no end.
+func (p *path) collectNodes() error {
+	if !p.open {
+		nodes, err := p.walk.nodes()
 		if err != nil {
 			return err
 		}
-		p.shrink(held) // the ends stay until they are given, and no longer
-		p.ends = ends
+		p.nodes, p.open = nodes, true
 	}
+	n := min(len(p.nodes), p.chunk-len(p.tasks))
+	for _, node := range p.nodes[:n] {
+		p.tasks = append(p.tasks, pathTask{row: p.at, start: node, end: -1, forward: true, node: true})
+	}
+	if p.nodes = p.nodes[n:]; len(p.nodes) == 0 {
+		p.nodes, p.open = nil, false
+		p.at++
+	}
+	return nil
+}
+
+// searches finds what the tasks ask for.
+func (p *path) searches() error {
+	for _, forward := range [...]bool{true, false} {
+		s, err := p.gather(forward, func(t *pathTask) bool { return t.end < 0 && t.forward == forward }, false)
+		if err != nil || s == nil {
+			if err != nil {
+				return err
+			}
+			continue
+		}
+		for !s.done() {
+			if err := s.level(); err != nil {
+				return err
+			}
+		}
+		p.keep(s)
+	}
+	both := func(t *pathTask) bool { return t.end >= 0 }
+	from, err := p.gather(true, both, false)
+	if err != nil || from == nil {
+		return err
+	}
+	to, err := p.gather(false, both, true)
+	if err != nil {
+		return err
+	}
+	for !from.done() && !to.done() {
+		one := from
+		if len(to.next) < len(from.next) {
+			one = to
+		}
+		if err := one.level(); err != nil {
+			return err
+		}
+	}
+	side := from
+	if !from.done() {
+		side = to
+	}
+	if side == from { // gather left the tasks at the other side
+		if _, err := p.assign(from, both, false); err != nil {
+			return err
+		}
+	}
+	p.keep(side)
+	return nil
+}
+
+// gather returns a search from the starts, or with ends the ends, of some tasks,
+// each once.
+func (p *path) gather(forward bool, some func(*pathTask) bool, ends bool) (*search, error) {
+	var starts []int32
+	met := map[int32]struct{}{}
+	for i := range p.tasks {
+		t := &p.tasks[i]
+		if !some(t) {
+			continue
+		}
+		start := t.start
+		if ends {
+			start = t.end
+		}
+		if _, ok := met[start]; !ok {
+			met[start] = struct{}{}
+			starts = append(starts, start)
+		}
+	}
+	if len(starts) == 0 {
+		return nil, nil
+	}
+	if s := p.kept[side(forward)]; s != nil && len(starts) == 1 && s.starts[0] == starts[0] {
+		return p.assign(s, some, ends)
+	}
+	s, err := p.walk.search(starts, p.repeat, forward)
+	if err != nil {
+		return nil, err
+	}
+	p.live = append(p.live, s)
+	return p.assign(s, some, ends)
+}
+
+// assign tells tasks which search has their answer.
+func (p *path) assign(s *search, some func(*pathTask) bool, ends bool) (*search, error) {
+	index := make(map[int32]int, len(s.starts))
+	for i, start := range s.starts {
+		index[start] = i
+	}
+	for i := range p.tasks {
+		if t := &p.tasks[i]; some(t) {
+			t.search = s
+			t.index = index[t.start]
+			if ends {
+				t.index = index[t.end]
+			}
+		}
+	}
+	return s, nil
+}
+
+func side(forward bool) int {
+	if forward {
+		return 0
+	}
+	return 1
+}
+
+// keep remembers a search from one start: the next rows often have the same.
+func (p *path) keep(s *search) {
+	if len(s.starts) != 1 || !s.done() {
+		return
+	}
+	if old := p.kept[side(s.forward)]; old != nil && old != s {
+		p.live = append(p.live, old)
+	}
+	p.kept[side(s.forward)] = s
 }
 
 func (p *path) binding(at place, row []string) string {
@@ -104,306 +286,97 @@ func (p *path) binding(at place, row []string) string {
 	return at.key
 }
 
-// begin finds the starts of a row.
-func (p *path) begin(s, o string) error {
-	p.starts, p.ends = nil, nil
-	p.forward = s != "" || o == ""
-	switch {
-	case s != "":
-		p.starts = []string{s}
-	case o != "":
-		p.starts = []string{o}
-	default:
-		nodes, err := p.walk.nodes()
-		p.starts = nodes
-		return err
-	}
-	start, at := s, p.subject
-	if s == "" {
-		start, at = o, p.object
-	}
-	// A variable's term must be a node of the graph, as the path would have bound
-	// it; a term of the query need not.
-	if p.repeat.Min == 0 && at.slot >= 0 && !p.seeded[at.slot] {
-		ok, err := p.walk.isNode(start)
-		if err != nil {
-			return err
+// emit gives the pairs of the tasks, until out is full.
+func (p *path) emit(out *batch) error {
+	for ; p.task < len(p.tasks); p.task++ {
+		t := &p.tasks[p.task]
+		if p.give == 0 {
+			if ok, err := p.counts(t); err != nil {
+				return err
+			} else if !ok {
+				continue
+			}
 		}
-		if !ok {
-			p.starts = nil
+		if t.end >= 0 {
+			other := t.end
+			if !t.search.forward {
+				other = t.start
+			}
+			if t.search.has(t.index, other) {
+				if out.full() {
+					return nil
+				}
+				out.add(p.input.row(t.row), p.input.ord[t.row])
+			}
+			continue
 		}
+		ends := t.search.ends[t.index]
+		for ; p.give < len(ends); p.give++ {
+			if out.full() {
+				return nil
+			}
+			p.pair(out, t, ends[p.give])
+		}
+		p.give = 0
 	}
 	return nil
 }
 
-func (p *path) give(out *batch, row []string, from, to string) {
-	if s := p.binding(p.subject, row); s != "" && s != from {
-		return
-	}
-	if o := p.binding(p.object, row); o != "" && o != to {
-		return
+func (p *path) pair(out *batch, t *pathTask, end int32) {
+	from, to := t.start, end
+	if !t.forward {
+		from, to = to, from
 	}
 	if p.subject.slot >= 0 && p.subject.slot == p.object.slot && from != to {
 		return
 	}
-	next := out.add(row, p.input.ord[p.at])
-	if p.subject.slot >= 0 {
-		next[p.subject.slot] = from
+	next := out.add(p.input.row(t.row), p.input.ord[t.row])
+	for _, one := range [...]struct {
+		at   place
+		node int32
+	}{{p.subject, from}, {p.object, to}} {
+		if one.at.slot >= 0 && next[one.at.slot] == "" {
+			next[one.at.slot] = p.walk.names[one.node]
+			out.weigh(next[one.at.slot])
+		}
 	}
-	if p.object.slot >= 0 {
-		next[p.object.slot] = to
+}
+
+// counts tells whether a task's start may be connected with itself by no edge. A
+// variable's term must be a node of the graph for that; a term of the query need
+// not. What is no node has no edge either.
+func (p *path) counts(t *pathTask) (bool, error) {
+	free := func(at place) bool { return at.slot >= 0 && !p.seeded[at.slot] }
+	if !p.empty || t.node || !free(p.subject) || !free(p.object) || t.end >= 0 && t.end != t.start {
+		return true, nil
 	}
+	if known, ok := p.known[t.start]; ok {
+		return known, nil
+	}
+	ok, err := p.walk.isNode(p.walk.names[t.start])
+	if err != nil {
+		return false, err
+	}
+	if p.known == nil {
+		p.known = make(map[int32]bool)
+	}
+	p.known[t.start] = ok
+	return ok, nil
+}
+
+// forget frees what was found so far.
+func (p *path) forget() {
+	p.kept, p.live = [2]*search{}, nil
+	p.tasks, p.task, p.give, p.known = p.tasks[:0], 0, 0, nil
+	p.nodes, p.open = nil, false
+	p.walk.clear()
 }
 
 func (p *path) reset() {
+	p.forget()
 	p.input.clear()
-	p.at, p.begun = 0, false
-	p.free()
+	p.at = 0
 	p.in.reset()
 }
 
-func (p *path) close() { p.free(); p.in.close() }
-
-// walker follows paths through the active graph.
-type walker struct {
-	q      *query
-	graphs *graphs
-	plan   *Plan
-	holder *holder
-}
-
-// set is nodes in the order in which they were found.
-type set struct {
-	list []string
-	has  map[string]struct{}
-}
-
-func (w *walker) put(s *set, node string) (bool, error) {
-	if _, ok := s.has[node]; ok {
-		return false, nil
-	}
-	if err := w.holder.grow(len(node) + 64); err != nil {
-		return false, err
-	}
-	if s.has == nil {
-		s.has = make(map[string]struct{})
-	}
-	s.has[node] = struct{}{}
-	s.list = append(s.list, node)
-	return true, nil
-}
-
-// reach returns the nodes that a repetition reaches from start.
-func (w *walker) reach(start string, p *ast.PathRepeat, forward bool) ([]string, error) {
-	return w.repeat([]string{start}, p, forward)
-}
-
-// repeat returns the nodes that a repetition reaches from any of the nodes.
-func (w *walker) repeat(from []string, p *ast.PathRepeat, forward bool) ([]string, error) {
-	var found set
-	if p.Min == 0 {
-		for _, node := range from {
-			if _, err := w.put(&found, node); err != nil {
-				return nil, err
-			}
-		}
-	}
-	for level := from; len(level) > 0; {
-		next, err := w.step(level, p.Arg, forward)
-		if err != nil {
-			return nil, err
-		}
-		level = nil
-		for _, node := range next {
-			fresh, err := w.put(&found, node)
-			if err != nil {
-				return nil, err
-			}
-			if fresh {
-				level = append(level, node)
-			}
-		}
-		if p.Once {
-			break
-		}
-	}
-	return found.list, nil
-}
-
-// step returns the nodes that a path connects with any of the nodes, each once.
-func (w *walker) step(from []string, p ast.Path, forward bool) ([]string, error) {
-	if err := w.q.check(); err != nil {
-		return nil, err
-	}
-	if len(from) == 0 {
-		return nil, nil
-	}
-	switch p := p.(type) {
-	case *ast.PathIRI:
-		return w.edges(from, encode(triple.NewIRI(p.IRI)), nil, forward)
-	case *ast.PathInverse:
-		return w.step(from, p.Arg, !forward)
-	case *ast.PathRepeat:
-		return w.repeat(from, p, forward)
-	case *ast.PathSequence:
-		for i := range p.Parts {
-			part := p.Parts[i]
-			if !forward {
-				part = p.Parts[len(p.Parts)-1-i]
-			}
-			next, err := w.step(from, part, forward)
-			if err != nil {
-				return nil, err
-			}
-			from = next
-		}
-		return from, nil
-	case *ast.PathAlternative:
-		var found set
-		for _, part := range p.Parts {
-			next, err := w.step(from, part, forward)
-			if err != nil {
-				return nil, err
-			}
-			for _, node := range next {
-				if _, err := w.put(&found, node); err != nil {
-					return nil, err
-				}
-			}
-		}
-		return found.list, nil
-	case *ast.PathNegated:
-		return w.negated(from, p, forward)
-	}
-	return nil, nil
-}
-
-func (w *walker) negated(from []string, p *ast.PathNegated, forward bool) ([]string, error) {
-	var not [2]map[string]bool
-	for _, member := range p.Set {
-		i := 0
-		if member.Inverse {
-			i = 1
-		}
-		if not[i] == nil {
-			not[i] = map[string]bool{}
-		}
-		not[i][string(appendKeyForm(nil, encode(triple.NewIRI(member.IRI))))] = true
-	}
-	if not[1] == nil && not[0] == nil {
-		not[0] = map[string]bool{}
-	}
-	var found set
-	for i := range not {
-		if not[i] == nil {
-			continue
-		}
-		next, err := w.edges(from, "", not[i], forward == (i == 0))
-		if err != nil {
-			return nil, err
-		}
-		for _, node := range next {
-			if _, err := w.put(&found, node); err != nil {
-				return nil, err
-			}
-		}
-	}
-	return found.list, nil
-}
-
-// edges returns the nodes that an edge leads to from any of the nodes, each once:
-// of a predicate, or of all but those of not.
-func (w *walker) edges(from []string, predicate string, not map[string]bool, forward bool) ([]string, error) {
-	const node, other = 0, 1 // slots of the look-up
-	pat := &pattern{graphs: *w.graphs, not: not}
-	for i := range pat.place {
-		pat.place[i].slot = -1
-	}
-	pat.place[triple.Predicate].key = string(appendKeyForm(nil, predicate))
-	pat.place[triple.Subject].slot, pat.place[triple.Object].slot = node, other
-	if !forward {
-		pat.place[triple.Subject].slot, pat.place[triple.Object].slot = other, node
-	}
-	sub := *w.q
-	sub.width = 2
-	in := newBatch(2)
-	var found set
-	for len(from) > 0 {
-		in.clear()
-		n := min(len(from), batchRows)
-		for _, start := range from[:n] {
-			in.add([]string{start, ""}, 0)
-		}
-		from = from[n:]
-		l := newLookup(&sub, &feedReader{feed: &feed{in}}, pat, w.plan)
-		l.chunk = batchRows
-		out := newBatch(2)
-		for {
-			out.clear()
-			if err := l.next(out); err != nil {
-				l.close()
-				return nil, err
-			}
-			if out.n == 0 {
-				break
-			}
-			for i := range out.n {
-				if _, err := w.put(&found, out.row(i)[other]); err != nil {
-					l.close()
-					return nil, err
-				}
-			}
-		}
-		l.close()
-	}
-	return found.list, nil
-}
-
-// nodes returns the subjects and objects of the active graph, each once.
-func (w *walker) nodes() ([]string, error) {
-	pat := &pattern{graphs: *w.graphs}
-	for i := range pat.place {
-		pat.place[i].slot = -1
-	}
-	pat.place[triple.Subject].slot, pat.place[triple.Object].slot = 0, 1
-	sub := *w.q
-	sub.width = 2
-	l := newLookup(&sub, &unit{}, pat, w.plan)
-	defer l.close()
-	var found set
-	out := newBatch(2)
-	for {
-		out.clear()
-		if err := l.next(out); err != nil || out.n == 0 {
-			return found.list, err
-		}
-		for _, node := range out.cells {
-			if _, err := w.put(&found, node); err != nil {
-				return nil, err
-			}
-		}
-	}
-}
-
-// isNode tells whether a term is a subject or an object of the active graph.
-func (w *walker) isNode(term string) (bool, error) {
-	for _, position := range []int{triple.Subject, triple.Object} {
-		pat := &pattern{graphs: *w.graphs}
-		for i := range pat.place {
-			pat.place[i].slot = -1
-		}
-		pat.place[position].slot = 0
-		row := []string{term}
-		a := pat.access(pat.mask(row))
-		ranges, _ := pat.ranges(nil, nil, a, row)
-		for _, r := range ranges {
-			ok, err := w.q.any(r, func(terms triple.KeyTerms) bool {
-				return pat.accept(a, &terms) && (len(a.later) == 0 || string(terms[position]) == string(appendKeyForm(nil, term)))
-			})
-			if ok || err != nil {
-				return ok, err
-			}
-		}
-	}
-	return false, nil
-}
+func (p *path) close() { p.forget(); p.in.close() }

@@ -13,6 +13,7 @@ type semiJoin struct {
 	inner operator
 	feed  *feed
 	not   bool
+	apart bool // the pattern is asked row by row
 
 	got     *batch
 	matched []bool
@@ -54,6 +55,9 @@ func (s *semiJoin) next(out *batch) error {
 // match sets which rows have a match.
 func (s *semiJoin) match(rows *batch) error {
 	s.matched = append(s.matched[:0], make([]bool, rows.n)...)
+	if s.apart {
+		return s.rowByRow(rows)
+	}
 	s.feed.rows = rows
 	s.inner.reset()
 	left := rows.n
@@ -112,14 +116,13 @@ func (c *compiler) semiJoins(conds []ast.Expr) (semi []*ast.Exists, others []ast
 
 // semiJoin passes the rows of in for which x holds.
 func (c *compiler) semiJoin(x *ast.Exists, in stream, g graphs, depth int) (stream, error) {
-	sub := c.below(in)
-	sub.substitute = true
+	sub := c.substituted(in)
 	inner, err := sub.compile(c.body.Exists[x.Index], sub.begin(), g, depth)
 	if err != nil {
 		return in, err
 	}
 	s := &semiJoin{
-		q: c.query, in: in.op, inner: inner.op, feed: sub.feed, not: x.Not,
+		q: c.query, in: in.op, inner: inner.op, feed: sub.feed, not: x.Not, apart: *sub.mixed,
 		got: newBatch(c.query.width), single: newBatch(c.query.width),
 	}
 	name := "semi join"
