@@ -29,11 +29,15 @@ const (
 
 func localKey(name string) []byte { return append([]byte{tableLocal}, name...) }
 
-// storageBounds returns the Pebble bounds of a range of the storage table.
+// storageBounds returns the Pebble bounds of a range of the storage table. One
+// whose end is before its beginning becomes empty: Pebble does not take it.
 func storageBounds(r triple.Range) (lower, upper []byte) {
 	lower = append([]byte{tableStorage}, r.Lo...)
 	if r.Hi == nil {
 		return lower, []byte{tableStorage + 1}
+	}
+	if r.Empty() {
+		return lower, lower
 	}
 	return lower, append([]byte{tableStorage}, r.Hi...)
 }

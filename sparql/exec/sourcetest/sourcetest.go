@@ -26,7 +26,7 @@ type TB interface {
 // shows, decides the ranges and moves.
 func Check(t TB, seed uint64, open func(triples []triple.Triple) exec.Source) {
 	t.Helper()
-	for _, n := range []int{0, 1, 12, 300, 4000} {
+	for _, n := range []int{0, 1, 12, 300, 2000} {
 		c := &checker{TB: t, seed: seed, random: seed}
 		triples := c.triples(n)
 		c.keys(triples)
