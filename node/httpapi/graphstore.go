@@ -38,7 +38,8 @@ type graphTarget struct {
 	// graph is an IRI, or the zero Term for the default graph.
 	graph triple.Term
 	// base is what relative IRIs of a document are resolved against: the graph's
-	// IRI or, of the default graph, the URL that stands for it.
+	// IRI or, of the default graph, the URL that stands for it; "" where the request
+	// does not tell it.
 	base string
 }
 
@@ -46,12 +47,8 @@ type graphTarget struct {
 // (indirect identification, section 4.2), or by its own URL below /data (direct,
 // 4.1). Percent-encoding of a path stays as it was sent: it is part of the IRI.
 func (a *API) targetOf(r *request) (graphTarget, error) {
-	base, err := a.baseURL(r.Request)
-	if err != nil {
-		return graphTarget{}, err
-	}
 	if r.URL.Path != graphStorePath {
-		return directTarget(r, base)
+		return a.directTarget(r)
 	}
 	values, err := url.ParseQuery(r.URL.RawQuery)
 	if err != nil {
@@ -71,7 +68,11 @@ func (a *API) targetOf(r *request) (graphTarget, error) {
 	case values.Get("default") != "":
 		return graphTarget{}, errorf(KindBadParameter, "default", "takes no value: ?default")
 	case values.Has("default"):
-		return graphTarget{base: base + graphStorePath + "?default"}, nil
+		t := graphTarget{}
+		if base, err := a.baseURL(r.Request); err == nil {
+			t.base = base + graphStorePath + "?default"
+		}
+		return t, nil
 	case values.Has("graph"):
 		graph, err := params{"graph": values.Get("graph")}.iri("graph")
 		return graphTarget{graph: graph, base: graph.Value()}, err
@@ -79,7 +80,11 @@ func (a *API) targetOf(r *request) (graphTarget, error) {
 	return graphTarget{store: true}, nil
 }
 
-func directTarget(r *request, base string) (graphTarget, error) {
+func (a *API) directTarget(r *request) (graphTarget, error) {
+	base, err := a.baseURL(r.Request)
+	if err != nil {
+		return graphTarget{}, err
+	}
 	if r.URL.Path == graphStorePath+"/" {
 		return graphTarget{}, errorf(KindNotFound, r.URL.Path, "there is no graph without a name; the graph store is %s", graphStorePath)
 	}

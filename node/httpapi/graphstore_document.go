@@ -35,7 +35,10 @@ func (a *API) readGraph(r *request, t graphTarget, account *account) ([]triple.T
 
 // readPart reads one document.
 func (a *API) readPart(r *request, t graphTarget, account *account, contentType string, body io.ReadCloser) ([]triple.Triple, error) {
-	part := &request{Request: r.WithContext(r.Context()), params: params{"base": t.base}}
+	part := &request{Request: r.WithContext(r.Context())}
+	if t.base != "" {
+		part.params = params{"base": t.base}
+	}
 	part.Body = body
 	part.Header = r.Header.Clone()
 	part.Header.Set("Content-Type", contentType)

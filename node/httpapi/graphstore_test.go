@@ -159,6 +159,9 @@ func TestGraphStoreSentences(t *testing.T) {
 		{"5.5 a part that does not parse", "POST", g1, "--x\r\nContent-Type: text/turtle\r\n\r\n" + quad + "\r\n--x--\r\n", []string{"Content-Type", "multipart/form-data; boundary=x"}, 400, KindSyntax, "part 1"},
 		{"5.5 a form cut off", "POST", g1, "--x\r\nContent-Type: text/turtle\r\n\r\n" + quad + ".", []string{"Content-Type", "multipart/form-data; boundary=x"}, 400, KindBadRequest, ""},
 		{"5.5 a form without a boundary", "POST", g1, "x", []string{"Content-Type", "multipart/form-data"}, 400, KindBadRequest, "boundary"},
+		{"5.5 a form of too many parts", "POST", g1, strings.Repeat("--x\r\nContent-Type: text/turtle\r\n\r\n\r\n", maxParts+1) + "--x--\r\n",
+			[]string{"Content-Type", "multipart/form-data; boundary=x"}, 413, KindTooLarge, "more than 1000"},
+		{"a form is not compressed", "POST", g1, "x", []string{"Content-Type", "multipart/form-data; boundary=x", "Content-Encoding", "gzip"}, 415, KindUnsupportedMedia, ""},
 		{"a body that GET does not take", "GET", g1, "x", nil, 400, KindBadRequest, "no body"},
 	} {
 		t.Run(test.sentence, func(t *testing.T) {
@@ -249,6 +252,11 @@ func TestGraphStoreWrites(t *testing.T) {
 	graph(g3, `<http://a> <http://p> "sniffed" .`)
 	do("PUT", g3, "", `<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#" xmlns:e="http://e/"><rdf:Description rdf:about="http://a"><e:b>xml</e:b></rdf:Description></rdf:RDF>`, 204, "")
 	graph(g3, `<http://a> <http://e/b> "xml" .`)
+	// Compressed, as for /triples.
+	if got := s.do("PUT", g3, string(compress(t, "gzip", []byte(`<http://a> <http://p> "packed" .`))), "Content-Type", "text/turtle", "Content-Encoding", "gzip"); got.status != 204 {
+		t.Fatal(got.status, got.body)
+	}
+	graph(g3, `<http://a> <http://p> "packed" .`)
 	// A document without triples leaves no graph.
 	do("PUT", g3, "text/turtle", "# nothing", 204, "")
 	if got := s.get(g3); got.status != 404 {
@@ -337,8 +345,8 @@ func TestGraphStoreStreams(t *testing.T) {
 			t.Errorf("%s: %d, %d triples, length %q", syntax, got.status, len(lines), got.header.Get("Content-Length"))
 		}
 	}
-	for target, status := range map[string]string{"/data?graph=http://g/1": " 505 ", "/data?default": " 200 "} {
-		if got := s.raw("GET " + target + " HTTP/1.0\r\nHost: h\r\n\r\n"); !strings.Contains(strings.SplitN(got, "\r\n", 2)[0], status) {
+	for target, status := range map[string]string{"/data?graph=http://g/1": " 505 ", "/data?default": " 200 ", "/data/x": " 400 "} {
+		if got := s.raw("GET " + target + " HTTP/1.0\r\n\r\n"); !strings.Contains(strings.SplitN(got, "\r\n", 2)[0], status) {
 			t.Errorf("HTTP/1.0 %s: %.100s", target, got)
 		}
 	}
