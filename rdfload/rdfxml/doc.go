@@ -1,4 +1,4 @@
-// Package rdfxml reads RDF 1.1 XML Syntax.
+// Package rdfxml reads and writes RDF 1.1 XML Syntax.
 //
 // The parser is a stream over the tokens of encoding/xml and holds what is open:
 // memory does not grow with the document, but for the rdf:IDs, each of which may

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/trefoildb/trefoil/rdfload/rdfxml"
 	"github.com/trefoildb/trefoil/rdfload/turtle"
 	"github.com/trefoildb/trefoil/triple"
 )
@@ -20,18 +21,35 @@ type Writer interface {
 	Close() error
 }
 
-// NewWriter returns a writer of N-Triples, N-Quads, Turtle or TriG to w; other
-// syntaxes are an error. The prefixes, without ':', and their IRIs are for Turtle
-// and TriG. Terms must pass their Check. N-Triples and Turtle refuse a triple of
-// a named graph by [ErrNamedGraph].
+// ErrInexpressible says that RDF/XML has no way to write a triple.
+var ErrInexpressible = rdfxml.ErrInexpressible
+
+// NewWriter returns a writer of N-Triples, N-Quads, Turtle, TriG or RDF/XML to w;
+// other syntaxes are an error. The prefixes, without ':', and their IRIs are for
+// the last three. Terms must pass their Check. Syntaxes without named graphs refuse
+// a triple of one by [ErrNamedGraph], and RDF/XML what it cannot express by
+// [ErrInexpressible].
 func NewWriter(w io.Writer, s Syntax, prefixes map[string]string) (Writer, error) {
 	switch s {
 	case NTriples, NQuads:
 		return &lineWriter{w: bufio.NewWriterSize(w, 64<<10), quads: s == NQuads}, nil
 	case Turtle, TriG:
 		return turtle.NewWriter(w, turtle.WriterOptions{TriG: s == TriG, Prefixes: prefixes})
+	case RDFXML:
+		x, err := rdfxml.NewWriter(w, prefixes)
+		return triplesOnly{x}, err
 	}
-	return nil, fmt.Errorf("%v cannot be written; use nt, nq, ttl or trig", s)
+	return nil, fmt.Errorf("%v cannot be written; use nt, nq, ttl, trig or xml", s)
+}
+
+// triplesOnly refuses named graphs.
+type triplesOnly struct{ Writer }
+
+func (o triplesOnly) Write(t triple.Triple) error {
+	if !t.Graph.IsZero() {
+		return ErrNamedGraph
+	}
+	return o.Writer.Write(t)
 }
 
 // lineWriter writes N-Triples and N-Quads.

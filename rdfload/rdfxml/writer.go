@@ -1,0 +1,199 @@
+package rdfxml
+
+import (
+	"bufio"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/trefoildb/trefoil/rdfload/syntax/ncname"
+	"github.com/trefoildb/trefoil/triple"
+)
+
+// ErrInexpressible says that RDF/XML has no way to write a triple (RDF 1.1 XML
+// Syntax, section 5; XML 1.0, section 2.2): a predicate that does not end in a
+// name of XML, or a text with a control character.
+var ErrInexpressible = errors.New("RDF/XML cannot express it; choose another syntax")
+
+// notProperties are the names of RDF's namespace that are no property elements
+// (section 5.1), and li, which a reader would number.
+var notProperties = []string{"RDF", "ID", "about", "parseType", "resource", "nodeID", "datatype", "Description",
+	"aboutEach", "aboutEachPrefix", "bagID", "li"}
+
+// Writer writes RDF/XML as a stream: triples that follow each other with one
+// subject share its element, and nothing but that subject is remembered.
+type Writer struct {
+	w     *bufio.Writer
+	names map[string]string // namespace -> prefix declared at the root
+	open  triple.Term       // the subject whose element is open
+	line  []byte
+	err   error
+}
+
+// NewWriter returns a writer to w and writes the beginning of the document, which
+// declares the prefixes (without ':') that are names of XML. The caller must Close
+// it; an error of w is returned by the next Write or Close.
+func NewWriter(w io.Writer, prefixes map[string]string) (*Writer, error) {
+	x := &Writer{w: bufio.NewWriterSize(w, 64<<10), names: map[string]string{triple.RDF: "rdf"}}
+	x.line = append(x.line, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<rdf:RDF xmlns:rdf=\""+triple.RDF+`"`...)
+	for _, name := range slices.Sorted(maps.Keys(prefixes)) {
+		namespace := prefixes[name]
+		if _, ok := x.names[namespace]; ok || !ncname.Is(name) || strings.HasPrefix(strings.ToLower(name), "xml") || name == "rdf" || namespace == "" {
+			continue
+		}
+		if err := triple.CheckIRI(namespace); err != nil {
+			return nil, fmt.Errorf("prefix %q: %w", name, err)
+		}
+		x.names[namespace] = name
+		x.line = append(x.line, "\n  xmlns:"+name+`="`...)
+		x.text(namespace, true)
+		x.line = append(x.line, '"')
+	}
+	x.line = append(x.line, ">\n"...)
+	return x, x.flush()
+}
+
+// Write writes a triple of the default graph, whose terms must pass their Check.
+// [ErrInexpressible] leaves the document as it was.
+func (x *Writer) Write(t triple.Triple) error {
+	if x.err != nil {
+		return x.err
+	}
+	x.line = x.line[:0]
+	if t.Subject != x.open {
+		x.end()
+		x.line = append(x.line, "<rdf:Description"...)
+		x.node(t.Subject, "rdf:about")
+		x.line = append(x.line, ">\n"...)
+	}
+	if err := x.property(t.Predicate, t.Object); err != nil {
+		return fmt.Errorf("%v: %w", t, err)
+	}
+	x.open = t.Subject
+	return x.flush()
+}
+
+// Close ends the document and flushes it.
+func (x *Writer) Close() error {
+	if x.err != nil {
+		return x.err
+	}
+	x.line = x.line[:0]
+	x.end()
+	x.open = triple.Term{}
+	x.line = append(x.line, "</rdf:RDF>\n"...)
+	if err := x.flush(); err != nil {
+		return err
+	}
+	x.err = x.w.Flush()
+	return x.err
+}
+
+func (x *Writer) end() {
+	if !x.open.IsZero() {
+		x.line = append(x.line, "</rdf:Description>\n"...)
+	}
+}
+
+func (x *Writer) flush() error {
+	_, x.err = x.w.Write(x.line)
+	return x.err
+}
+
+// property writes a property element.
+func (x *Writer) property(predicate, object triple.Term) error {
+	iri := predicate.Value()
+	at := len(iri) // where the longest name at the end begins
+	for at > 0 {
+		r, size := utf8.DecodeLastRuneInString(iri[:at])
+		if !ncname.Is("_" + string(r)) {
+			break
+		}
+		at -= size
+	}
+	for at < len(iri) && !ncname.Is(iri[at:]) { // digits are in a name, but not in front
+		_, size := utf8.DecodeRuneInString(iri[at:])
+		at += size
+	}
+	namespace, local := iri[:at], iri[at:]
+	if local == "" || namespace == "" || namespace == triple.RDF && slices.Contains(notProperties, local) {
+		return fmt.Errorf("the predicate <%s> is no name of an element: %w", iri, ErrInexpressible)
+	}
+	name, declared := x.names[namespace]
+	if !declared {
+		name = "p"
+	}
+	name += ":" + local
+	x.line = append(x.line, "  <"+name...)
+	if !declared {
+		x.line = append(x.line, ` xmlns:p="`...)
+		x.text(namespace, true)
+		x.line = append(x.line, '"')
+	}
+	if object.Kind() != triple.Literal {
+		x.node(object, "rdf:resource")
+		x.line = append(x.line, "/>\n"...)
+		return nil
+	}
+	if lang := object.Lang(); lang != "" {
+		x.line = append(x.line, ` xml:lang="`+lang+`"`...)
+	} else if datatype := object.Datatype(); datatype != triple.XSD+"string" {
+		x.line = append(x.line, ` rdf:datatype="`...)
+		x.text(datatype, true)
+		x.line = append(x.line, '"')
+	}
+	x.line = append(x.line, '>')
+	if !x.text(object.Value(), false) {
+		return fmt.Errorf("the text has a character that XML has not: %w", ErrInexpressible)
+	}
+	x.line = append(x.line, "</"+name+">\n"...)
+	return nil
+}
+
+// node writes the attribute that names an IRI or a blank node.
+func (x *Writer) node(t triple.Term, attribute string) {
+	if t.Kind() == triple.Blank {
+		// Labels of ours need not be names of XML; those that look like a replacement
+		// are replaced too, so that no two become one.
+		label := t.Value()
+		if !ncname.Is(label) || strings.HasPrefix(label, "x-") {
+			label = "x-" + hex.EncodeToString([]byte(label))
+		}
+		x.line = append(x.line, ` rdf:nodeID="`+label+`"`...)
+		return
+	}
+	x.line = append(x.line, ' ')
+	x.line = append(x.line, attribute...)
+	x.line = append(x.line, `="`...)
+	x.text(t.Value(), true)
+	x.line = append(x.line, '"')
+}
+
+// text appends escaped character data; it returns false where XML has no such
+// character.
+func (x *Writer) text(s string, attribute bool) bool {
+	for _, r := range s {
+		switch {
+		case r == '&':
+			x.line = append(x.line, "&amp;"...)
+		case r == '<':
+			x.line = append(x.line, "&lt;"...)
+		case r == '>':
+			x.line = append(x.line, "&gt;"...)
+		case r == '"' && attribute:
+			x.line = append(x.line, "&quot;"...)
+		case r == '\r': // a reader makes a line feed of it (XML 1.0, section 2.11)
+			x.line = append(x.line, "&#xD;"...)
+		case r < ' ' && r != '\t' && r != '\n', r == 0xFFFE, r == 0xFFFF:
+			return false
+		default:
+			x.line = utf8.AppendRune(x.line, r)
+		}
+	}
+	return true
+}
