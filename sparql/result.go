@@ -28,6 +28,10 @@ func (r *Result) Close() { r.run.Close() }
 // Plan returns the plan, with what the run did so far.
 func (r *Result) Plan() *exec.Plan { return r.run.Plan }
 
+// Held returns the bytes that are counted against [exec.Options.Memory]: 0 after
+// Close.
+func (r *Result) Held() int64 { return r.run.Held() }
+
 // Rows returns the solutions of a SELECT: a term for each variable, zero where it
 // is unbound. The slice is valid until the next step. An error ends the solutions.
 func (r *Result) Rows() iter.Seq2[[]triple.Term, error] {
@@ -59,7 +63,10 @@ func (r *Result) Boolean() (bool, error) {
 func (r *Result) Triples() iter.Seq2[triple.Triple, error] {
 	return func(yield func(triple.Triple, error) bool) {
 		defer r.Close()
-		w := &tripleWriter{yield: yield, seen: map[triple.Triple]struct{}{}}
+		w := &tripleWriter{
+			check: r.ctx.Err, yield: yield, seen: map[triple.Triple]struct{}{}, held: r.run.Hold("triples of the result"),
+		}
+		defer w.held.Free()
 		var err error
 		if r.Form == ast.Describe {
 			err = r.describe(w)
@@ -74,29 +81,45 @@ func (r *Result) Triples() iter.Seq2[triple.Triple, error] {
 
 // tripleWriter yields triples, and those that it saw lately only once.
 type tripleWriter struct {
+	check func() error
 	yield func(triple.Triple, error) bool
 	seen  map[triple.Triple]struct{}
+	held  *exec.Held
 	bytes int
-	ended bool
+	count int
+	ended bool // by who reads
 }
 
-// maxSeen is how many bytes of triples a tripleWriter remembers.
+// maxSeen is how many bytes of triples a tripleWriter remembers, where it may.
 const maxSeen = 8 << 20
 
-func (w *tripleWriter) write(t triple.Triple) bool {
+// write tells whether to go on.
+func (w *tripleWriter) write(t triple.Triple) (bool, error) {
+	if w.count++; w.count%1024 == 0 {
+		if err := w.check(); err != nil {
+			return false, err
+		}
+	}
 	if _, ok := w.seen[t]; ok {
-		return true
+		return true, nil
 	}
-	w.bytes += 256 + len(t.Subject.Value()) + len(t.Predicate.Value()) + len(t.Object.Value())
-	if w.bytes > maxSeen {
+	w.remember(t)
+	w.ended = !w.yield(t, nil)
+	return !w.ended, nil
+}
+
+func (w *tripleWriter) remember(t triple.Triple) {
+	bytes := 256 + len(t.Subject.Value()) + len(t.Predicate.Value()) + len(t.Object.Value())
+	if w.bytes+bytes > maxSeen || w.held.Grow(bytes) != nil {
 		clear(w.seen)
+		w.held.Free()
 		w.bytes = 0
+		if w.held.Grow(bytes) != nil {
+			return
+		}
 	}
+	w.bytes += bytes
 	w.seen[t] = struct{}{}
-	if !w.yield(t, nil) {
-		w.ended = true
-	}
-	return !w.ended
 }
 
 func (r *Result) construct(w *tripleWriter) error {
@@ -124,8 +147,8 @@ func (r *Result) construct(w *tripleWriter) error {
 				t.Predicate.Kind() != triple.IRI || t.Object.IsZero() {
 				continue
 			}
-			if !w.write(t) {
-				return nil
+			if ok, err := w.write(t); !ok || err != nil {
+				return err
 			}
 		}
 	}
@@ -135,15 +158,16 @@ func (r *Result) construct(w *tripleWriter) error {
 // describe gives the triples of which a resource is the subject, and those of
 // the blank nodes among their objects (concise bounded descriptions).
 func (r *Result) describe(w *tripleWriter) error {
-	seen := map[triple.Term]bool{}
+	d := describer{result: r, w: w, held: r.run.Hold("describe"), seen: map[triple.Term]struct{}{}}
+	defer d.held.Free()
 	for _, v := range r.query.Describe {
-		if ok, err := r.describeTerm(w, v.Term, seen); !ok || err != nil {
+		if ok, err := d.describe(v.Term); !ok || err != nil {
 			return err
 		}
 	}
 	for r.run.Next() {
 		for _, column := range r.query.Columns {
-			if ok, err := r.describeTerm(w, r.run.Term(column.Slot), seen); !ok || err != nil {
+			if ok, err := d.describe(r.run.Term(column.Slot)); !ok || err != nil {
 				return err
 			}
 		}
@@ -151,44 +175,73 @@ func (r *Result) describe(w *tripleWriter) error {
 	return r.run.Err()
 }
 
-func (r *Result) describeTerm(w *tripleWriter, t triple.Term, seen map[triple.Term]bool) (bool, error) {
-	todo := []triple.Term{t}
-	for len(todo) > 0 {
-		t := todo[len(todo)-1]
-		todo = todo[:len(todo)-1]
-		if t.Kind() != triple.IRI && t.Kind() != triple.Blank || seen[t] {
-			continue
-		}
-		seen[t] = true
-		scan, err := triple.Pattern{Subject: t}.Scan(triple.SPO)
-		if err != nil {
-			return false, err
-		}
-		rows, err := r.src.Scan(r.ctx, scan.Range, false)
-		if err != nil {
-			return false, err
-		}
-		for rows.Next() {
-			_, found, err := triple.DecodeKey(rows.Key(), rows.Value())
-			if err != nil {
-				_ = rows.Close()
-				return false, err
-			}
-			found.Graph = triple.Term{}
-			if found.Object.Kind() == triple.Blank {
-				todo = append(todo, found.Object)
-			}
-			if !w.write(found) {
-				return false, rows.Close()
-			}
-		}
-		err = rows.Err()
-		if e := rows.Close(); err == nil {
-			err = e
-		}
-		if err != nil {
+// describer remembers what it described, or is about to.
+type describer struct {
+	result *Result
+	w      *tripleWriter
+	held   *exec.Held
+	seen   map[triple.Term]struct{}
+	todo   []triple.Term
+}
+
+// describe tells whether to go on.
+func (d *describer) describe(t triple.Term) (bool, error) {
+	if err := d.queue(t); err != nil {
+		return false, err
+	}
+	for len(d.todo) > 0 {
+		t := d.todo[len(d.todo)-1]
+		d.todo = d.todo[:len(d.todo)-1]
+		if ok, err := d.triples(t); !ok || err != nil {
 			return false, err
 		}
 	}
 	return true, nil
+}
+
+func (d *describer) queue(t triple.Term) error {
+	if t.Kind() != triple.IRI && t.Kind() != triple.Blank {
+		return nil
+	}
+	if _, ok := d.seen[t]; ok {
+		return nil
+	}
+	if err := d.held.Grow(192 + len(t.Value())); err != nil {
+		return err
+	}
+	d.seen[t] = struct{}{}
+	d.todo = append(d.todo, t)
+	return nil
+}
+
+// triples gives the triples of a subject.
+func (d *describer) triples(t triple.Term) (bool, error) {
+	if err := d.result.ctx.Err(); err != nil {
+		return false, err
+	}
+	scan, err := triple.Pattern{Subject: t}.Scan(triple.SPO)
+	if err != nil {
+		return false, err
+	}
+	rows, err := d.result.src.Scan(d.result.ctx, scan.Range, false)
+	if err != nil {
+		return false, err
+	}
+	defer func() { _ = rows.Close() }() // what it has to say, Err says
+	for rows.Next() {
+		_, found, err := triple.DecodeKey(rows.Key(), rows.Value())
+		if err != nil {
+			return false, err
+		}
+		found.Graph = triple.Term{}
+		if found.Object.Kind() == triple.Blank {
+			if err := d.queue(found.Object); err != nil {
+				return false, err
+			}
+		}
+		if ok, err := d.w.write(found); !ok || err != nil {
+			return false, err
+		}
+	}
+	return true, rows.Err()
 }

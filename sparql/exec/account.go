@@ -104,6 +104,9 @@ func (h *Held) Grow(bytes int) error { return h.holder.grow(bytes) }
 // Free gives back all bytes.
 func (h *Held) Free() { h.holder.free() }
 
+// Held returns the bytes that the run and its reader hold: 0 after Close.
+func (r *Run) Held() int64 { return r.query.account.used }
+
 // table holds rows: their bindings are copied, so that no chunk of an arena is
 // kept for a few of its bindings.
 type table struct {

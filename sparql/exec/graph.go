@@ -81,6 +81,7 @@ type graphLoop struct {
 	name  *string  // what the patterns of input look at
 	slot  int      // of the variable
 	only  []string // whole names; nil for those of the store
+	holder
 
 	begun bool
 	names []string
@@ -143,14 +144,25 @@ func (g *graphLoop) list() error {
 		g.names = g.only
 		return nil
 	}
+	g.account, g.holder.name = &g.q.account, "each graph"
+	g.free()
 	return named(g.q.ctx, g.q.src, func(name []byte) error {
+		if err := g.grow(len(name) + 2*16); err != nil {
+			return err
+		}
 		g.names = append(g.names, string(name))
 		return nil
 	})
 }
 
 func (g *graphLoop) reset() { g.begun = false; g.input.reset() }
-func (g *graphLoop) close() { g.input.close() }
+func (g *graphLoop) close() {
+	if g.account != nil {
+		g.names = nil
+		g.free()
+	}
+	g.input.close()
+}
 
 var errFound = errors.New("found")
 

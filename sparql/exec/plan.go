@@ -2,7 +2,6 @@ package exec
 
 import (
 	"fmt"
-	"math"
 	"strings"
 )
 
@@ -56,7 +55,7 @@ func (p *Plan) write(b *strings.Builder, depth int, actual bool) {
 	if p.Detail != "" {
 		b.WriteString(" " + p.Detail)
 	}
-	if p.Estimate >= 0 && !math.IsInf(p.Estimate, 0) {
+	if p.known() {
 		fmt.Fprintf(b, "  (about %.0f rows)", p.Estimate)
 	}
 	if actual {

@@ -15,7 +15,6 @@ type runs struct {
 	levels  [][]*rowFile
 	readers []*rowReader // a heap, the least on top
 	started bool
-	err     error
 }
 
 func (r *runs) create() (*rowFile, error) { return r.scratch.create(r.holder, r.fields) }
