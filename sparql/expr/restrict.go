@@ -2,7 +2,6 @@ package expr
 
 import (
 	"math"
-	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -298,9 +297,11 @@ func regexPrefix(c Value) (string, bool) {
 	return text, text != ""
 }
 
+// or returns what one of two restrictions says. It takes r's slices over, for
+// thousands of alternatives come one by one.
 func (r Restriction) or(o Restriction) Restriction {
-	r.Terms = append(slices.Clip(r.Terms), o.Terms...)
-	r.Ranges = append(slices.Clip(r.Ranges), o.Ranges...)
+	r.Terms = append(r.Terms, o.Terms...)
+	r.Ranges = append(r.Ranges, o.Ranges...)
 	r.Exact = r.Exact && o.Exact
 	r.NodesOnly = r.NodesOnly || o.NodesOnly
 	return r
