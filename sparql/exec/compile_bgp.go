@@ -111,8 +111,8 @@ func (p *planner) best() []joinStep {
 		return steps
 	}
 	if c.goal > 0 {
-		some, last := p.solve(ways{first: -1})
-		if last.cost*firstShare(float64(c.goal), last.rows) < cost {
+		first := ways{first: -1, share: firstShare(float64(c.goal), all.rows)}
+		if some, last := p.solve(first); first.weigh(&last) < cost {
 			return some
 		}
 	}

@@ -43,6 +43,7 @@ type joinState struct {
 	last       int32 // pattern that was joined last; negative: see method
 	sorted     int32 // variable in whose sequence rows come; negative for none
 	cost, rows float64
+	risk       float64   // what is read in vain where all rows without a match come first
 	distinct   []float64 // bindings by variable; 0: not bound
 }
 
@@ -51,6 +52,18 @@ type ways struct {
 	first int  // the pattern to begin with; negative for any
 	hash  bool // hash joins
 	merge bool
+	share float64 // of the cost that counts, where only first rows are wanted; 0 for all
+}
+
+// riskShare is how likely the worst is taken to be.
+const riskShare = 0.05
+
+// weigh returns what two ways are compared by.
+func (w ways) weigh(s *joinState) float64 {
+	if w.share == 0 {
+		return s.cost
+	}
+	return s.cost*w.share + s.risk*riskShare
 }
 
 func (c *compiler) newPlanner(list []candidate, in stream) *planner {
@@ -120,7 +133,15 @@ func (p *planner) join(s *joinState, i int, method joinMethod) (joinState, bool)
 		to.cost = to.rows*costRow + costSeek
 		return to, true
 	}
-	to.cost = s.cost + s.rows*costKey + to.rows*costRow + p.seeks(s, one)
+	seeks := p.seeks(s, one)
+	to.cost = s.cost + s.rows*costKey + to.rows*costRow + seeks
+	matched := 1.0
+	for position, v := range one.local {
+		if v >= 0 && s.distinct[v] > 0 {
+			matched = min(matched, one.distinct[position]/s.distinct[v])
+		}
+	}
+	to.risk = s.risk + (1-matched)*(s.cost+seeks)
 	return to, true
 }
 
@@ -227,7 +248,7 @@ func (p *planner) solve(w ways) (steps []joinStep, last joinState) {
 				}
 				s, ok := p.join(from, i, method)
 				to := &states[mask|1<<i]
-				if ok && (!to.reached || s.cost < to.cost) {
+				if ok && (!to.reached || w.weigh(&s) < w.weigh(to)) {
 					s.distinct = to.distinct
 					*to = s
 					p.bind(to, from.distinct, i)
