@@ -17,6 +17,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/trefoildb/trefoil/node"
+	"github.com/trefoildb/trefoil/node/engine"
 	"github.com/trefoildb/trefoil/rdfload/input"
 	"github.com/trefoildb/trefoil/rdfload/syntax"
 	"github.com/trefoildb/trefoil/triple"
@@ -34,6 +35,8 @@ const (
 type grammar struct {
 	Serve    serveCmd    `cmd:"" help:"Serve a store over HTTP."`
 	Load     loadCmd     `cmd:"" help:"Load RDF files in bulk: all of them or nothing."`
+	Query    queryCmd    `cmd:"" help:"Run a SPARQL query."`
+	Update   updateCmd   `cmd:"" help:"Carry out a SPARQL update: all of it or nothing."`
 	Range    rangeCmd    `cmd:"" help:"List triples of one order between bounds."`
 	Match    matchCmd    `cmd:"" help:"List triples that match a pattern."`
 	Add      addCmd      `cmd:"" help:"Add the triples of files."`
@@ -178,6 +181,10 @@ func hintFor(err error) string {
 		return "Another process listens there. Choose another address with --listen; port 0 takes any free one."
 	case errors.Is(err, input.ErrSyntax):
 		return "Name the syntax with --from."
+	case errors.Is(err, engine.ErrTimeout):
+		return "Give it more time with --timeout, or look at its plan with --explain."
+	case errors.Is(err, engine.ErrUpdateMemory):
+		return "Give it more with --update-memory, or send it in parts; trefoil load takes documents of any size."
 	}
 	return hintForRemote(err)
 }

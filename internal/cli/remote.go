@@ -114,6 +114,10 @@ func hintForRemote(err error) string {
 		return fmt.Sprintf("Give the server's token with --token-file F, or in $%s.", envToken)
 	case errors.Is(err, client.ErrUnknownOutcome):
 		return "The change may be done. It can be repeated: adding or deleting twice is the same as once."
+	case errors.Is(err, client.ErrQueryTimeout):
+		return "Look at its plan with --explain; the server's limit is trefoil serve --query-timeout."
+	case errors.Is(err, client.ErrQueryLimit):
+		return "Look at its plan with --explain; the server's limit is trefoil serve --query-memory."
 	}
 	return ""
 }

@@ -6,20 +6,65 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"os"
 	"time"
 
 	"github.com/trefoildb/trefoil/node"
+	"github.com/trefoildb/trefoil/node/engine"
 	"github.com/trefoildb/trefoil/node/httpapi"
 )
 
 // serveCmd serves a store over HTTP until it is told to end.
 type serveCmd struct {
-	Data      string `required:"" placeholder:"DIR" help:"The data directory; made where it is absent."`
-	Listen    string `default:"127.0.0.1:7333" placeholder:"ADDR" help:"Where to listen, ${default} by default; port 0 takes any free one. Other than loopback only with a token, or --insecure."`
-	ReadOnly  bool   `help:"Take no changes."`
-	TokenFile string `placeholder:"F" help:"File with the token that clients must send (Authorization: Bearer)."`
-	Insecure  bool   `help:"Listen beyond loopback without a token: whoever reaches the port may read and change everything."`
-	Verbose   bool   `short:"v" help:"Log every request."`
+	Data      string   `required:"" placeholder:"DIR" help:"The data directory; made where it is absent."`
+	Listen    string   `default:"127.0.0.1:7333" placeholder:"ADDR" help:"Where to listen, ${default} by default; port 0 takes any free one. Other than loopback only with a token, or --insecure."`
+	ReadOnly  bool     `help:"Take no changes."`
+	TokenFile string   `placeholder:"F" help:"File with the token that clients must send (Authorization: Bearer)."`
+	Insecure  bool     `help:"Listen beyond loopback without a token: whoever reaches the port may read and change everything."`
+	CORS      []string `name:"cors" placeholder:"ORIGIN" help:"Origins whose web pages may read answers and change data, such as https://app.example.org; * lets all pages read, and those named change."`
+	PublicURL string   `placeholder:"URL" help:"Where clients reach the node, such as https://data.example.org: links and graph IRIs begin with it. What the Host header says by default."`
+	sparqlFlags
+	Verbose bool `short:"v" help:"Log every request."`
+}
+
+// sparqlFlags are the limits of queries and updates.
+type sparqlFlags struct {
+	QueryMemory       byteSize      `default:"256MiB" placeholder:"SIZE" help:"Memory of one query before it uses temporary files; ${default} by default."`
+	QueryTimeout      time.Duration `default:"60s" placeholder:"D" help:"Longest run of a query or update, ${default} by default; 0 is no limit."`
+	UpdateMemory      byteSize      `default:"256MiB" placeholder:"SIZE" help:"The most that one update may change at once; ${default} by default."`
+	MaxQueries        int           `default:"16" placeholder:"N" help:"Queries and updates that run at a time, ${default} by default; more wait."`
+	SpillDir          string        `placeholder:"DIR" help:"Where queries make temporary files; DATA/tmp by default."`
+	UnionDefaultGraph bool          `help:"The default graph of queries is the merge of all graphs."`
+	AllowHost         []string      `placeholder:"HOST" help:"A host that SERVICE and LOAD may ask: example.org, example.org:8890, *.example.org, 10.0.0.0/8; repeatable. Both are off without one."`
+}
+
+// engine returns the engine that the flags describe.
+func (f *sparqlFlags) engine(data string, store *node.Store, readOnly bool, logger *slog.Logger) (*engine.Engine, error) {
+	for name, value := range map[string]int64{
+		"--query-memory": int64(f.QueryMemory), "--update-memory": int64(f.UpdateMemory), "--max-queries": int64(f.MaxQueries),
+	} {
+		if value <= 0 {
+			return nil, usagef("%s %d: it is more than 0", name, value)
+		}
+	}
+	opts := engine.Options{
+		QueryMemory: int64(f.QueryMemory), UpdateMemory: int64(f.UpdateMemory), Timeout: f.QueryTimeout, MaxQueries: f.MaxQueries,
+		SpillDir: f.SpillDir, UnionDefaultGraph: f.UnionDefaultGraph, AllowHosts: f.AllowHost, Logger: logger,
+	}
+	if opts.Timeout <= 0 {
+		opts.Timeout = -1
+	}
+	if opts.SpillDir == "" {
+		opts.SpillDir = spillDir(data, readOnly)
+	} else if info, err := os.Stat(opts.SpillDir); err != nil {
+		return nil, fmt.Errorf("--spill-dir: %w", err)
+	} else if !info.IsDir() {
+		return nil, usagef("--spill-dir %s: it is no directory", opts.SpillDir)
+	}
+	if err := opts.Validate(); err != nil {
+		return nil, usageError{err}
+	}
+	return engine.New(store, opts)
 }
 
 // drainTimeout bounds how long requests that run may take to end.
@@ -31,6 +76,9 @@ func (c *serveCmd) Run(e *env) (err error) {
 		if token, err = readToken(c.TokenFile); err != nil {
 			return err
 		}
+	}
+	if err := (httpapi.Options{AllowOrigins: c.CORS, PublicURL: c.PublicURL}).Validate(); err != nil {
+		return usageError{err}
 	}
 	if err := httpapi.CheckListen(c.Listen, token != "", c.Insecure); err != nil {
 		return usageError{err}
@@ -45,7 +93,13 @@ func (c *serveCmd) Run(e *env) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, store.Close()) }()
-	api, err := httpapi.New(httpapi.NodeStore(store), httpapi.Options{Token: token, ReadOnly: c.ReadOnly, Logger: logger})
+	engine, err := c.engine(c.Data, store, c.ReadOnly, logger)
+	if err != nil {
+		return err
+	}
+	api, err := httpapi.New(httpapi.NodeStore(store), httpapi.Options{
+		Token: token, ReadOnly: c.ReadOnly, Logger: logger, Engine: engine, AllowOrigins: c.CORS, PublicURL: c.PublicURL,
+	})
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,228 @@
+package cli
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+
+	"github.com/alecthomas/kong"
+
+	"github.com/trefoildb/trefoil/client"
+	"github.com/trefoildb/trefoil/rdfload/syntax"
+	"github.com/trefoildb/trefoil/sparql/ast"
+	"github.com/trefoildb/trefoil/sparql/parser"
+	"github.com/trefoildb/trefoil/sparql/results"
+	"github.com/trefoildb/trefoil/triple"
+)
+
+// queryCmd runs a SPARQL query.
+type queryCmd struct {
+	door
+	sparqlText
+	Format            string      `placeholder:"F" help:"table, json, csv, tsv or xml of a SELECT or ASK: table on a terminal, tsv elsewhere. ttl, nt, nq or trig of a CONSTRUCT or DESCRIBE: ttl on a terminal, nt elsewhere. text or json of --explain."`
+	Explain           explainFlag `placeholder:"run" help:"Show the plan with estimates and run nothing; --explain=run runs the query and shows what each step did."`
+	DefaultGraph      []string    `sep:"none" placeholder:"IRI" help:"A graph of the default graph, in place of FROM; repeatable."`
+	NamedGraph        []string    `sep:"none" placeholder:"IRI" help:"A named graph, in place of FROM NAMED; repeatable."`
+	QueryMemory       byteSize    `placeholder:"SIZE" help:"Memory before a query uses temporary files; 256MiB by default. With --data."`
+	UnionDefaultGraph bool        `help:"The default graph is the merge of all graphs. With --data."`
+}
+
+// explainFlag is a flag with or without a value.
+type explainFlag string
+
+const (
+	explainPlan explainFlag = "plan"
+	explainRun  explainFlag = "run"
+)
+
+// IsBool lets the flag stand without a value.
+func (explainFlag) IsBool() bool { return true }
+
+// Decode reads the value, where there is one.
+func (f *explainFlag) Decode(ctx *kong.DecodeContext) error {
+	*f = explainPlan
+	if ctx.Scan.Peek().Type != kong.FlagValueToken {
+		return nil
+	}
+	value := fmt.Sprint(ctx.Scan.Pop().Value)
+	switch value {
+	case "plan", "true":
+	case "run":
+		*f = explainRun
+	default:
+		return fmt.Errorf("%q is neither run nor plan", value)
+	}
+	return nil
+}
+
+// asker answers queries, wherever the store is.
+type asker interface {
+	// solutions yields a term for each of the variables, zero where it is unbound.
+	solutions(q question, vars []string) iter.Seq2[[]triple.Term, error]
+	ask(q question) (bool, error)
+	triples(q question) iter.Seq2[triple.Triple, error]
+	explain(q question, run bool) (client.Explanation, error)
+	Close() error
+}
+
+// question is a query on its way to an asker.
+type question struct {
+	env  *env
+	text string
+	opts client.QueryOptions
+}
+
+func (c *queryCmd) Run(e *env) (err error) {
+	text, name, err := c.read(e)
+	if err != nil {
+		return err
+	}
+	q := question{env: e, text: text, opts: client.QueryOptions{DefaultGraphs: c.DefaultGraph, NamedGraphs: c.NamedGraph, Timeout: c.Timeout}}
+	tree, err := parser.ParseQuery(text, parser.Options{})
+	if err != nil {
+		return shown(err, name, text)
+	}
+	if len(c.Bind) > 0 {
+		values, err := c.values()
+		if err != nil {
+			return err
+		}
+		if err := tree.Bind(values); err != nil {
+			return usagef("--bind: %w", err)
+		}
+		q.text = tree.String()
+	}
+	out, err := c.output(e, tree)
+	if err != nil {
+		return err
+	}
+	a, err := c.open()
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, a.Close()) }()
+	return shown(out(a, q), name, text)
+}
+
+// open opens the door to a store that answers queries.
+func (c *queryCmd) open() (asker, error) {
+	local, err := c.local()
+	if err != nil {
+		return nil, err
+	}
+	if local {
+		return openLocalAsker(c)
+	}
+	if c.QueryMemory != 0 || c.UnionDefaultGraph {
+		return nil, usagef("--query-memory and --union-default-graph go with --data; a server has its own (trefoil serve)")
+	}
+	r, err := c.connect()
+	if err != nil {
+		return nil, err
+	}
+	return remoteAsker{r.client}, nil
+}
+
+// output returns what asks and writes the answer.
+func (c *queryCmd) output(e *env, tree *ast.Query) (func(asker, question) error, error) {
+	terminal := isTerminal(e.stdout)
+	choose := func(onTerminal, elsewhere string) string {
+		switch {
+		case c.Format != "":
+			return c.Format
+		case terminal:
+			return onTerminal
+		}
+		return elsewhere
+	}
+	switch {
+	case c.Explain != "":
+		switch f := choose("text", "text"); f {
+		case "text", "json":
+			return func(a asker, q question) error { return writePlan(a, q, c.Explain == explainRun, f) }, nil
+		}
+		return nil, usagef("--format %s: a plan is text or json", c.Format)
+	case tree.Form == ast.Construct || tree.Form == ast.Describe:
+		s, err := syntax.ByName(choose("ttl", "nt"))
+		if err != nil || s == syntax.RDFXML || s == syntax.JSONLD {
+			return nil, usagef("--format %s: the triples of a %s are written as ttl, nt, nq or trig", c.Format, tree.Form)
+		}
+		return func(a asker, q question) error { return writeTriples(a, q, s, tree.Prologue.Prefixes) }, nil
+	}
+	f, err := results.ParseFormat(choose("table", "tsv"))
+	if err != nil {
+		return nil, usagef("--format %s: the result of a %s is written as table, json, csv, tsv or xml", c.Format, tree.Form)
+	}
+	if tree.Form == ast.Ask {
+		return func(a asker, q question) error {
+			value, err := a.ask(q)
+			if err != nil {
+				return err
+			}
+			return results.WriteBoolean(e.stdout, f, value)
+		}, nil
+	}
+	vars := tree.Projected()
+	return func(a asker, q question) error { return writeSolutions(a, q, f, vars) }, nil
+}
+
+func writeSolutions(a asker, q question, f results.Format, vars []string) error {
+	w := results.NewWriter(q.env.stdout, f, vars)
+	for row, err := range a.solutions(q, vars) {
+		if err == nil {
+			err = w.Write(row)
+		}
+		if err != nil && w.Rows() > 0 {
+			err = errors.Join(err, w.Flush()) // what came before the error is true
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return w.Close()
+}
+
+func writeTriples(a asker, q question, s syntax.Syntax, declared []ast.Prefix) error {
+	prefixes := map[string]string{}
+	for _, p := range declared {
+		prefixes[p.Name] = p.IRI
+	}
+	out := bufio.NewWriterSize(q.env.stdout, 1<<16)
+	w, err := syntax.NewWriter(out, s, prefixes)
+	if err != nil { // a prefix beyond ASCII, which the writer has not
+		w, err = syntax.NewWriter(out, s, nil)
+	}
+	if err != nil {
+		return err
+	}
+	for t, err := range a.triples(q) {
+		if err == nil {
+			err = w.Write(t)
+		}
+		if err != nil {
+			return errors.Join(err, w.Close(), out.Flush())
+		}
+	}
+	return errors.Join(w.Close(), out.Flush())
+}
+
+func writePlan(a asker, q question, run bool, format string) error {
+	x, err := a.explain(q, run)
+	if err != nil {
+		return err
+	}
+	if format == "json" {
+		return q.env.printJSON(x)
+	}
+	text := "nothing to do\n"
+	if x.Plan != nil {
+		text = x.Plan.Text(x.Ran)
+	}
+	if x.Ran {
+		text += fmt.Sprintf("%s, %s read, %.3f ms\n", plural(x.Rows, "row"), number(x.RowsRead), x.Seconds*1e3)
+	}
+	_, err = io.WriteString(q.env.stdout, text)
+	return err
+}

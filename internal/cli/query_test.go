@@ -1,0 +1,249 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/trefoildb/trefoil/node"
+	"github.com/trefoildb/trefoil/node/engine"
+	"github.com/trefoildb/trefoil/node/httpapi"
+)
+
+const peopleNT = `<http://ex/ada> <http://ex/name> "Ada" .
+<http://ex/ada> <http://ex/age> "36"^^<http://www.w3.org/2001/XMLSchema#integer> .
+<http://ex/mary> <http://ex/name> "Mary"@en .
+`
+
+// eachDoor runs a test on a directory with some triples, and on a server of one:
+// door are the flags that choose it.
+func eachDoor(t *testing.T, ntriples string, test func(t *testing.T, door ...string)) {
+	load := func(t *testing.T) string {
+		data := filepath.Join(t.TempDir(), "store")
+		if code, _, stderr := run(t, ntriples, "load", "--data", data, "--from", "nt", "-"); code != exitDone {
+			t.Fatal(stderr)
+		}
+		return data
+	}
+	t.Run("data", func(t *testing.T) { test(t, "--data", load(t)) })
+	t.Run("to", func(t *testing.T) {
+		store, err := node.Open(load(t), node.Options{MinFreeBytes: -1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		e, err := engine.New(store, engine.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		api, err := httpapi.New(httpapi.NodeStore(store), httpapi.Options{Engine: e})
+		if err != nil {
+			t.Fatal(err)
+		}
+		server := httptest.NewServer(api)
+		t.Cleanup(func() {
+			http.DefaultClient.CloseIdleConnections()
+			server.Close()
+			if err := store.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+		test(t, "--to", server.URL)
+	})
+}
+
+func TestQueryCommand(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "q.rq")
+	if err := os.WriteFile(file, []byte("\uFEFFSELECT ?n { ?s <http://ex/name> ?n FILTER(LANG(?n) = '') }"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	const names = `SELECT ?n { ?s <http://ex/name> ?n } ORDER BY ?n`
+	const construct = `PREFIX ex: <http://ex/> PREFIX é: <http://e/> CONSTRUCT WHERE { ?s ex:age ?o }`
+	eachDoor(t, peopleNT, func(t *testing.T, door ...string) {
+		for _, step := range []struct {
+			stdin  string
+			args   []string
+			code   int
+			stdout string // all of it
+			stderr string // a part of it
+		}{
+			{"", []string{"-e", names}, exitDone, "?n\n\"Ada\"\n\"Mary\"@en\n", ""},
+			{"", []string{file}, exitDone, "?n\n\"Ada\"\n", ""},
+			{names, []string{"-"}, exitDone, "?n\n\"Ada\"\n\"Mary\"@en\n", ""},
+			{"", []string{"-e", names, "--format", "table"}, exitDone, "n\n---------\n\"Ada\"\n\"Mary\"@en\n", ""},
+			{"", []string{"-e", names + " LIMIT 1", "--format", "csv"}, exitDone, "n\r\nAda\r\n", ""},
+			{"", []string{"-e", `SELECT * { <http://ex/ada> ?p ?o } ORDER BY ?o LIMIT 1`, "--format", "TSV"}, exitDone, "?p\t?o\n<http://ex/age>\t36\n", ""},
+			{"", []string{"-e", `SELECT ?n ?u { ?s <http://ex/none> ?n }`}, exitDone, "?n\t?u\n", ""},
+			{"", []string{"-e", `ASK {}`}, exitDone, "true\n", ""},
+			{"", []string{"-e", `ASK {}`, "--format", "json"}, exitDone, "{\"head\":{},\"boolean\":true}\n", ""},
+			{"", []string{"-e", construct}, exitDone, "<http://ex/ada> <http://ex/age> \"36\"^^<http://www.w3.org/2001/XMLSchema#integer> .\n", ""},
+			{"", []string{"-e", strings.Replace(construct, "PREFIX é: <http://e/> ", "", 1), "--format", "ttl"}, exitDone, "@prefix ex: <http://ex/> .\nex:ada ex:age 36 .\n", ""},
+			{"", []string{"-e", `SELECT ?o { ?s ?p ?o }`, "--bind", "s=<http://ex/mary>", "--bind", "?p=<http://ex/name>"}, exitDone, "?o\n\"Mary\"@en\n", ""},
+			{"", []string{"-e", `ASK { ?s ?p ?o }`, "--default-graph", "http://ex/g"}, exitDone, "false\n", ""},
+			{"", []string{"-e", `ASK { GRAPH ?g { ?s ?p ?o } }`, "--named-graph", "http://ex/g"}, exitDone, "false\n", ""},
+
+			{"", nil, exitUsage, "", "-e, or the file"},
+			{"", []string{"-e", names, file}, exitUsage, "", "give one"},
+			{"", []string{"-e", names, "--format", "ttl"}, exitUsage, "", "table, json, csv, tsv or xml"},
+			{"", []string{"-e", construct, "--format", "csv"}, exitUsage, "", "ttl, nt, nq or trig"},
+			{"", []string{"-e", construct, "--format", "rdf"}, exitUsage, "", "ttl, nt, nq or trig"},
+			{"", []string{"-e", names, "--bind", "x"}, exitUsage, "", "NAME=TERM"},
+			{"", []string{"-e", names, "--bind", "n=Ada"}, exitUsage, "", "--bind n"},
+			{"", []string{"-e", names, "--bind", "m=1"}, exitUsage, "", "no variable ?m"},
+			{"", []string{"-e", names, "--explain=fast"}, exitUsage, "", "neither run nor plan"},
+			{"", []string{file + ".none"}, exitFailed, "", "no such file"},
+			{"SELECT *\r\nWHERE { \"\u00e9\u4e16\" ?p }", []string{"-"}, exitFailed, "",
+				"standard input:2:17: expected a variable or a term, found '}'\n  WHERE { \"\u00e9\u4e16\" ?p }\n                   ^\n"},
+			{"", []string{"-e", `SELECT (COUNT(*) AS ?n) { VALUES ?x {1 2 3 4 5 6 7 8 9} VALUES ?y {1 2 3 4 5 6 7 8 9} ` +
+				`VALUES ?z {1 2 3 4 5 6 7 8 9} VALUES ?u {1 2 3 4 5 6 7 8 9} VALUES ?v {1 2 3 4 5 6 7 8 9} VALUES ?w {1 2 3 4 5 6 7 8 9} ` +
+				`VALUES ?a {1 2 3 4 5 6 7 8 9} VALUES ?b {1 2 3 4 5 6 7 8 9} VALUES ?c {1 2 3 4 5 6 7 8 9} FILTER(?x + ?y + ?z + ?u + ?v + ?w + ?a + ?b + ?c != 0) }`,
+				"--timeout", "50ms"}, exitFailed, "", "its limit is 50ms\n  "},
+		} {
+			code, stdout, stderr := run(t, step.stdin, append(append([]string{"query"}, door...), step.args...)...)
+			if code != step.code || stdout != step.stdout || !strings.Contains(stderr, step.stderr) {
+				t.Errorf("%q: code %d, want %d\nstdout: %q\nwant:   %q\nstderr: %s\nwant: %s", step.args, code, step.code, stdout, step.stdout, stderr, step.stderr)
+			}
+		}
+		_, plan, _ := run(t, "", append([]string{"query", "--explain", "-e", names}, door...)...)
+		if !strings.Contains(plan, "about") || strings.Contains(plan, "rows, ") {
+			t.Errorf("plan:\n%s", plan)
+		}
+		_, plan, _ = run(t, "", append([]string{"query", "--explain=run", "-e", names}, door...)...)
+		if !strings.Contains(plan, "\n2 rows, 2 read, ") {
+			t.Errorf("plan after a run:\n%s", plan)
+		}
+	})
+}
+
+func TestUpdateCommand(t *testing.T) {
+	eachDoor(t, peopleNT, func(t *testing.T, door ...string) {
+		for _, step := range []struct {
+			args           []string
+			code           int
+			stdout, stderr string
+		}{
+			{[]string{"-e", `INSERT DATA { <http://ex/a> <http://ex/p> 1, 2 }`}, exitDone, "", "added 2 triples, deleted 0"},
+			{[]string{"-e", `DELETE WHERE { ?s <http://ex/p> ?o }`, "--bind", "o=1", "--json"}, exitDone, "{\"added\":0,\"deleted\":1}\n", ""},
+			{[]string{"-e", "CLEAR\nGRAPH"}, exitFailed, "", "-e:2:6: "},
+			{[]string{"-e", `CREATE GRAPH <http://ex/g> ; CREATE GRAPH`}, exitFailed, "", "-e:1:42: "},
+			{[]string{"-e", `LOAD <http://127.0.0.1:1/>`}, exitFailed, "", "LOAD"},
+			{nil, exitUsage, "", "-e, or the file"},
+		} {
+			code, stdout, stderr := run(t, "", append(append([]string{"update"}, door...), step.args...)...)
+			if code != step.code || stdout != step.stdout || !strings.Contains(stderr, step.stderr) {
+				t.Errorf("%q: code %d, want %d\nstdout: %q\nstderr: %s", step.args, code, step.code, stdout, stderr)
+			}
+		}
+		if _, stdout, _ := run(t, "", append([]string{"query", "-e", `SELECT (COUNT(*) AS ?n) { ?s ?p ?o }`}, door...)...); stdout != "?n\n4\n" {
+			t.Errorf("%s triples", stdout)
+		}
+	})
+	data := filepath.Join(t.TempDir(), "new")
+	if code, _, stderr := run(t, "", "update", "--data", data, "-e", `INSERT DATA { <http://ex/a> <http://ex/p> 1 }`); code != exitDone {
+		t.Errorf("a new directory: %d %s", code, stderr)
+	}
+	code, _, stderr := run(t, "", "update", "--data", data, "--update-memory", "1k", "-e", "INSERT DATA {"+peopleNT+strings.ReplaceAll(peopleNT, "ex/", "ex/more/")+
+		strings.ReplaceAll(peopleNT, "ex/", "ex/yet/")+"}")
+	if code != exitFailed || !strings.Contains(stderr, "--update-memory") {
+		t.Errorf("a large update: %d %s", code, stderr)
+	}
+}
+
+// A long result is written as it comes, and Ctrl-C or a closed pipe ends it.
+func TestQueryStreams(t *testing.T) {
+	var all strings.Builder
+	for i := range 2000 {
+		fmt.Fprintf(&all, "<http://ex/s%d> <http://ex/p> <http://ex/o%d> .\n", i, i)
+	}
+	const product = `SELECT * { ?a ?b ?c . ?d ?e ?f . ?g ?h ?i }`
+	eachDoor(t, all.String(), func(t *testing.T, door ...string) {
+		for _, query := range []string{product, strings.Replace(product, "SELECT *", "CONSTRUCT { [] ?b ?f }", 1)} {
+			args := append([]string{"query", "-e", query}, door...)
+			ctx, stop := context.WithCancel(t.Context())
+			var stderr bytes.Buffer
+			if code := Run(ctx, args, nil, &drain{meanwhile: stop}, &stderr); code != exitFailed || stderr.String() != "trefoil: interrupted\n" {
+				t.Errorf("interrupted: %d %s", code, stderr.String())
+			}
+			stderr.Reset()
+			if code := Run(t.Context(), args, nil, brokenPipe{}, &stderr); code != exitFailed || stderr.Len() > 0 {
+				t.Errorf("pipe closed: %d %s", code, stderr.String())
+			}
+		}
+		var before, during runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&before)
+		args := append([]string{"query", "--format", "json", "-e", `SELECT * { ?a ?b ?c . ?d ?e ?f } LIMIT 300000`}, door...)
+		out := &measured{at: 200_000, measure: func() { runtime.GC(); runtime.ReadMemStats(&during) }}
+		if code := Run(t.Context(), args, nil, out, io.Discard); code != exitDone || out.lines < 300_000 {
+			t.Errorf("%d, %d lines", code, out.lines)
+		}
+		if grew := int64(during.HeapAlloc) - int64(before.HeapAlloc); grew > 32<<20 {
+			t.Errorf("%d MiB are held in the middle of a result", grew>>20)
+		}
+	})
+}
+
+// measured counts lines and measures when some number has come.
+type measured struct {
+	lines, at int
+	measure   func()
+}
+
+func (m *measured) Write(p []byte) (int, error) {
+	before := m.lines
+	m.lines += bytes.Count(p, []byte("\n"))
+	if before < m.at && m.lines >= m.at {
+		m.measure()
+	}
+	return len(p), nil
+}
+
+func TestPointAt(t *testing.T) {
+	long := strings.Repeat("x", 200)
+	for _, test := range []struct {
+		text         string
+		line, column int
+		want         string
+	}{
+		{"abc", 1, 2, "abc\n   ^"},
+		{"abc\rdef", 2, 4, "def\n     ^"},
+		{"", 1, 1, "\n  ^"},
+		{"a\tb\x1b[2Jc", 1, 3, "a b [2Jc\n    ^"},
+		{"世x", 1, 2, "世x\n    ^"},
+		{long, 1, 101, strings.Repeat("x", 100) + "\n  " + strings.Repeat(" ", 50) + "^"},
+		{"abc", 1, 99, "abc\n     ^"},
+		{"abc", 2, 1, ""},
+		{"abc", 0, 0, ""},
+	} {
+		if got := pointAt(test.text, test.line, test.column); got != test.want {
+			t.Errorf("%q %d:%d: %q, want %q", test.text, test.line, test.column, got, test.want)
+		}
+	}
+}
+
+func TestServeFlags(t *testing.T) {
+	for _, test := range []struct {
+		args  []string
+		words string
+	}{
+		{[]string{"--query-memory", "0"}, "--query-memory"},
+		{[]string{"--max-queries", "0"}, "--max-queries"},
+		{[]string{"--allow-host", "http://x/"}, "allowed host"},
+		{[]string{"--cors", "example.org"}, "origin"},
+		{[]string{"--public-url", "example.org"}, "public URL"},
+		{[]string{"--spill-dir", "/nowhere/at/all"}, "--spill-dir"},
+		{[]string{"--query-timeout", "soon"}, "--query-timeout"},
+	} {
+		code, _, stderr := run(t, "", append([]string{"serve", "--listen", "127.0.0.1:0", "--data", filepath.Join(t.TempDir(), "store")}, test.args...)...)
+		if code == exitDone || !strings.Contains(stderr, test.words) {
+			t.Errorf("%q: %d %s", test.args, code, stderr)
+		}
+	}
+}

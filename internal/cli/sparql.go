@@ -1,0 +1,152 @@
+package cli
+
+// This file holds what query and update share: where the text comes from, what is
+// bound in it, and how a mistake in it is shown.
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/mattn/go-runewidth"
+
+	"github.com/trefoildb/trefoil/client"
+	"github.com/trefoildb/trefoil/node"
+	"github.com/trefoildb/trefoil/node/engine"
+	"github.com/trefoildb/trefoil/sparql/parser"
+	"github.com/trefoildb/trefoil/triple"
+)
+
+// sparqlText holds the flags and the argument that give a query or update.
+type sparqlText struct {
+	Execute string        `short:"e" placeholder:"TEXT" help:"The text itself."`
+	File    string        `arg:"" optional:"" help:"The file that holds it; - is standard input."`
+	Bind    []string      `sep:"none" placeholder:"NAME=TERM" help:"Give a variable a value, in N-Triples syntax: --bind 'who=<http://example.org/ann>'; repeatable. It goes into the parsed text: no value can change what the text means."`
+	Timeout time.Duration `placeholder:"D" help:"Give up after this time, such as 10s; of a server its own limit holds too."`
+}
+
+// read returns the text, and what to call it in messages.
+func (t *sparqlText) read(e *env) (text, name string, err error) {
+	var in io.Reader
+	switch {
+	case t.Execute != "" && t.File != "":
+		return "", "", usagef("both -e and a file; give one")
+	case t.Execute != "":
+		return t.Execute, "-e", nil
+	case t.File == "":
+		return "", "", usagef("give the text with -e, or the file that holds it; - is standard input")
+	case t.File == "-":
+		name, in = "standard input", e.input()
+	default:
+		file, err := os.Open(t.File)
+		if err != nil {
+			return "", "", err
+		}
+		defer file.Close()
+		name, in = t.File, file
+	}
+	all, err := io.ReadAll(io.LimitReader(in, parser.DefaultMaxBytes+1))
+	if err != nil {
+		return "", "", fmt.Errorf("read %s: %w", name, err)
+	}
+	if len(all) > parser.DefaultMaxBytes {
+		return "", "", fmt.Errorf("%s: the text is larger than %s; trefoil load takes documents of any size", name, size(parser.DefaultMaxBytes))
+	}
+	return strings.TrimPrefix(string(all), "\uFEFF"), name, nil
+}
+
+// values returns what --bind gives.
+func (t *sparqlText) values() (map[string]triple.Term, error) {
+	values := map[string]triple.Term{}
+	for _, binding := range t.Bind {
+		name, text, ok := strings.Cut(binding, "=")
+		name = strings.TrimLeft(name, "?$")
+		if _, twice := values[name]; !ok || name == "" || twice {
+			return nil, usagef("--bind %s: write NAME=TERM, each name once", binding)
+		}
+		term, err := triple.ParseTerm(text)
+		if err != nil {
+			return nil, usagef("--bind %s: %w", name, err)
+		}
+		values[name] = term
+	}
+	return values, nil
+}
+
+// shown adds to an error at a place of a text the line that it is about.
+func shown(err error, name, text string) error {
+	var remote *client.Error
+	if errors.As(err, &remote) && errors.Is(err, client.ErrSyntax) && remote.Line > 0 {
+		err = &triple.SyntaxError{Line: remote.Line, Column: remote.Column, Msg: remote.Message}
+	}
+	var bad *triple.SyntaxError
+	if !errors.As(err, &bad) {
+		return err
+	}
+	named := *bad
+	named.Source = name
+	if line := pointAt(text, bad.Line, bad.Column); line != "" {
+		return hinted{&named, line}
+	}
+	return &named
+}
+
+// shownRunes is how much of a line is shown before a mistake, and behind it.
+const shownRunes = 50
+
+// pointAt returns a line of a text and below it a caret at a column; "" where
+// there is none.
+func pointAt(text string, line, column int) string {
+	lines := strings.Split(strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(text), "\n")
+	if line < 1 || line > len(lines) || column < 1 {
+		return ""
+	}
+	runes := []rune(lines[line-1])
+	at := min(column-1, len(runes))
+	before, behind := runes[max(0, at-shownRunes):at], runes[at:min(len(runes), at+shownRunes)]
+	visible := func(runes []rune) string {
+		return strings.Map(func(r rune) rune {
+			if unicode.IsPrint(r) {
+				return r
+			}
+			return ' ' // a tab, and what would move the cursor
+		}, string(runes))
+	}
+	start := visible(before)
+	return start + visible(behind) + "\n  " + strings.Repeat(" ", runewidth.StringWidth(start)) + "^"
+}
+
+// spillDir returns where queries on a data directory make temporary files: within
+// it, for /tmp may be in memory, unless that is not there to be written.
+func spillDir(data string, readOnly bool) string {
+	dir := filepath.Join(data, "tmp")
+	if info, err := os.Stat(dir); readOnly || err != nil || !info.IsDir() {
+		return ""
+	}
+	return dir
+}
+
+// localEngine is the engine over a data directory that the command has opened.
+type localEngine struct {
+	*engine.Engine
+	store *node.Store
+}
+
+func openEngine(data string, store *node.Store, readOnly bool, opts engine.Options) (*localEngine, error) {
+	opts.SpillDir = spillDir(data, readOnly)
+	if opts.Timeout == 0 {
+		opts.Timeout = -1 // whoever waits can end it
+	}
+	e, err := engine.New(store, opts)
+	if err != nil {
+		return nil, errors.Join(err, store.Close())
+	}
+	return &localEngine{e, store}, nil
+}
+
+func (l *localEngine) Close() error { return l.store.Close() }

@@ -1,0 +1,82 @@
+package cli
+
+import (
+	"errors"
+
+	"github.com/trefoildb/trefoil/client"
+	"github.com/trefoildb/trefoil/node"
+	"github.com/trefoildb/trefoil/node/engine"
+	"github.com/trefoildb/trefoil/sparql/parser"
+)
+
+// updateCmd carries out a SPARQL update: all of it or nothing.
+type updateCmd struct {
+	door
+	sparqlText
+	JSON         bool     `help:"Print JSON: {\"added\":n,\"deleted\":m}."`
+	UpdateMemory byteSize `placeholder:"SIZE" help:"The most that the update may change at once; 256MiB by default. With --data."`
+}
+
+func (c *updateCmd) Run(e *env) error {
+	text, name, err := c.read(e)
+	if err != nil {
+		return err
+	}
+	tree, err := parser.ParseUpdate(text, parser.Options{}) // so that a mistake is found before a store is opened
+	if err != nil {
+		return shown(err, name, text)
+	}
+	send := text
+	if len(c.Bind) > 0 {
+		values, err := c.values()
+		if err != nil {
+			return err
+		}
+		if err := tree.Bind(values); err != nil {
+			return usagef("--bind: %w", err)
+		}
+		send = tree.String()
+	}
+	result, err := c.update(e, send)
+	if err != nil {
+		return shown(err, name, text)
+	}
+	if c.JSON {
+		return e.printJSON(struct {
+			Added   int64 `json:"added"`
+			Deleted int64 `json:"deleted"`
+		}{result.Added, result.Deleted})
+	}
+	e.sayf("added %s, deleted %s", plural(result.Added, "triple"), number(result.Deleted))
+	return nil
+}
+
+// update sends the update to a server, or does it in the directory.
+func (c *updateCmd) update(e *env, text string) (result client.UpdateResult, err error) {
+	local, err := c.local()
+	if err != nil {
+		return result, err
+	}
+	if !local {
+		if c.UpdateMemory != 0 {
+			return result, usagef("--update-memory goes with --data; a server has its own (trefoil serve)")
+		}
+		r, err := c.connect()
+		if err != nil {
+			return result, err
+		}
+		defer func() { err = errors.Join(err, r.Close()) }()
+		return r.client.Update(e.ctx, text, client.UpdateOptions{Timeout: c.Timeout})
+	}
+	store, err := node.Open(c.Data, node.Options{Version: thisVersion().Version})
+	if err != nil {
+		return result, err
+	}
+	l, err := openEngine(c.Data, store, false, engine.Options{UpdateMemory: int64(c.UpdateMemory)})
+	if err != nil {
+		return result, err
+	}
+	defer func() { err = errors.Join(err, l.Close()) }()
+	done, err := l.Update(e.ctx, text, engine.Params{Timeout: c.Timeout})
+	return client.UpdateResult(done), err
+}
