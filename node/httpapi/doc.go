@@ -1,6 +1,7 @@
-// Package httpapi holds the HTTP doors of a node: ranges, patterns, adding,
-// deleting, counting, bulk loading, backup, status and metrics. docs/API.md
-// describes them for users.
+// Package httpapi holds the HTTP doors of a node: SPARQL, graphs by the Graph
+// Store Protocol, Triple Pattern Fragments, ranges, patterns, adding, deleting,
+// counting, bulk loading, backup, status and metrics. docs/API.md describes them
+// for users.
 //
 // An [API] answers requests ([New]); a [Server] listens for it with limits on
 // time, connections and memory, and shuts down gracefully.
