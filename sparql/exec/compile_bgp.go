@@ -4,8 +4,6 @@ import (
 	"slices"
 
 	"github.com/trefoildb/trefoil/sparql/algebra"
-	"github.com/trefoildb/trefoil/sparql/ast"
-	"github.com/trefoildb/trefoil/sparql/expr"
 	"github.com/trefoildb/trefoil/triple"
 )
 
@@ -203,78 +201,3 @@ func bound(mask uint8, o triple.Order, place int) bool {
 	}
 	return false
 }
-
-// count answers COUNT over one pattern from the store's own count. ok is false
-// where a row of the store may not be exactly one solution.
-func (c *compiler) count(n *algebra.Group, g graphs) (stream, bool, error) {
-	bgp, isBGP := n.Input.(*algebra.BGP)
-	if !isBGP || len(bgp.Patterns) != 1 || len(n.Keys) > 0 || c.feed != nil || len(n.Aggregates) == 0 {
-		return stream{}, false, nil
-	}
-	p := bgp.Patterns[0]
-	pat := c.alone().newPattern(p.Subject, p.Predicate, p.Object, g)
-	for _, a := range n.Aggregates {
-		v, isVar := a.Agg.Arg.(*ast.Var)
-		if a.Agg.Func != ast.AggCount || a.Agg.Distinct || a.Agg.Arg != nil && !isVar {
-			return stream{}, false, nil
-		}
-		if isVar {
-			if _, possible := algebra.Vars(bgp); !possible.Has(v.Slot) {
-				return stream{}, false, nil
-			}
-		}
-	}
-	empty := make([]string, c.query.width)
-	a := pat.access(pat.mask(empty))
-	if len(a.consts) > 0 || len(a.same) > 0 || g.mode == someGraphs || g.mode == eachGraph {
-		return stream{}, false, nil
-	}
-	if g.mode == defaultGraph || g.mode == anyGraph {
-		some, err := c.query.any(triple.OrderRange(triple.GSPO), nil)
-		if some || err != nil {
-			return stream{}, false, err
-		}
-	}
-	ranges, _ := pat.ranges(nil, nil, a, empty)
-	op := &countRange{q: c.query, ranges: ranges}
-	out := stream{rows: 1}
-	for _, agg := range n.Aggregates {
-		op.slots = append(op.slots, agg.Slot)
-		out.bind(agg.Slot)
-	}
-	out = c.traced(out, op, "count", a.order.String()+" "+c.body.Scope.Pattern(p))
-	op.plan = out.plan
-	return out, true, nil
-}
-
-// countRange gives one row with the number of rows in ranges of the store.
-type countRange struct {
-	q      *query
-	ranges []triple.Range
-	slots  []int
-	plan   *Plan
-	done   bool
-}
-
-func (c *countRange) next(out *batch) error {
-	if c.done {
-		return nil
-	}
-	c.done = true
-	var total int64
-	for _, r := range c.ranges {
-		n, err := c.q.src.Count(c.q.ctx, r)
-		if err != nil {
-			return err
-		}
-		total += n
-	}
-	row := out.add(make([]string, c.q.width), 0)
-	for _, slot := range c.slots {
-		row[slot] = encode(expr.FromInt(total).Term())
-	}
-	return nil
-}
-
-func (c *countRange) reset() { c.done = false }
-func (c *countRange) close() {}

@@ -15,6 +15,9 @@ func (c *compiler) group(n *algebra.Group, in stream, g graphs, depth int) (stre
 	if s, ok, err := c.count(n, g); ok || err != nil {
 		return s, err
 	}
+	if s, ok, err := c.groupCounts(n, g); ok || err != nil {
+		return s, err
+	}
 	out, err := c.alone().compile(n.Input, in, g, depth)
 	if err != nil {
 		return in, err
@@ -191,6 +194,9 @@ func (c *compiler) project(n *algebra.Project, in stream, g graphs, depth int) (
 }
 
 func (c *compiler) distinct(input algebra.Node, in stream, g graphs, depth int) (stream, error) {
+	if s, ok, err := c.distinctTerms(input, g); ok || err != nil {
+		return s, err
+	}
 	sub := c.alone()
 	sub.goal = 4 * c.goal // a guess
 	out, err := sub.compile(input, in, g, depth)

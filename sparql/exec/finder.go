@@ -171,3 +171,12 @@ func fill(from operator, to *batch, spare **batch, want int) error {
 	}
 	return nil
 }
+
+// softLimit is how many rows an operator gives at a time that could give a batch:
+// few at first, as none may want more.
+type softLimit int
+
+func (s *softLimit) next() int {
+	*s = min(max(2**s, firstChunkRows), batchRows)
+	return int(*s)
+}

@@ -24,6 +24,7 @@ type mergeJoin struct {
 	pick    []int // of the groups of all cursors but the last
 	steps   int
 	empty   []string
+	soft    softLimit
 }
 
 // cursor is the scan of one pattern.
@@ -53,7 +54,8 @@ func (m *mergeJoin) next(out *batch) error {
 			m.ended = m.ended || len(c.term) == 0
 		}
 	}
-	for !out.full() && !m.ended {
+	most := m.soft.next()
+	for out.n < most && !out.full() && !m.ended {
 		if m.steps++; m.steps%batchRows == 0 {
 			if err := m.q.check(); err != nil {
 				return err
@@ -195,7 +197,7 @@ func (m *mergeJoin) multiply(out *batch) {
 
 func (m *mergeJoin) reset() {
 	m.close()
-	m.open, m.ended, m.has, m.term = false, false, false, m.term[:0]
+	m.open, m.ended, m.has, m.term, m.soft = false, false, false, m.term[:0], 0
 }
 
 func (m *mergeJoin) close() {

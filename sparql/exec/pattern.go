@@ -230,10 +230,7 @@ func (r *reader) read(a *access, key, value []byte) (found [4]string, ok bool, e
 		return found, false, nil
 	}
 	if r.pat.graphs.merged() {
-		bare := key
-		if g := terms[triple.Graph]; len(g) > 0 {
-			bare = key[:len(key)-len(g)-2]
-		}
+		bare := bareKey(key, &terms)
 		if bytes.Equal(bare, r.spo) {
 			return found, false, nil
 		}
@@ -252,6 +249,14 @@ func (r *reader) read(a *access, key, value []byte) (found [4]string, ok bool, e
 		}
 	}
 	return found, true, nil
+}
+
+// bareKey returns a key without its graph, which stands last.
+func bareKey(key []byte, terms *triple.KeyTerms) []byte {
+	if g := terms[triple.Graph]; len(g) > 0 {
+		return key[:len(key)-len(g)-2]
+	}
+	return key
 }
 
 // extend appends row with what was found to out, unless they contradict.
