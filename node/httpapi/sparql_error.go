@@ -7,6 +7,7 @@ import (
 
 	"github.com/trefoildb/trefoil/node"
 	"github.com/trefoildb/trefoil/node/engine"
+	"github.com/trefoildb/trefoil/rdfload/syntax"
 	"github.com/trefoildb/trefoil/sparql"
 	"github.com/trefoildb/trefoil/sparql/update"
 )
@@ -29,6 +30,7 @@ var sparqlKinds = []struct {
 	{engine.ErrNetwork, KindRemote},
 	{update.ErrLoad, KindRemote},
 	{sparql.ErrService, KindForbidden},
+	{syntax.ErrInexpressible, KindNotAcceptable},
 }
 
 // asSPARQLError returns an error of package sparql or engine as clients get it;

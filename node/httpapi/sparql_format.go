@@ -34,10 +34,11 @@ var resultFormats = []answerFormat{
 
 // graphFormats are those of CONSTRUCT and DESCRIBE, the default first.
 var graphFormats = []answerFormat{
-	graphFormat(syntax.Turtle, "ttl", "turtle"),
+	graphFormat(syntax.Turtle, "ttl", "turtle", "n3"),
 	graphFormat(syntax.NTriples, "nt", "ntriples", "n-triples"),
 	graphFormat(syntax.NQuads, "nq", "nquads", "n-quads"),
 	graphFormat(syntax.TriG, "trig"),
+	graphFormat(syntax.RDFXML, "xml", "rdf", "rdf+xml", "rdfxml"),
 	{mediaType: "application/x-turtle", contentType: "text/turtle; charset=utf-8", syntax: syntax.Turtle},
 	{mediaType: "text/plain", contentType: "text/plain; charset=utf-8", syntax: syntax.NTriples},
 }

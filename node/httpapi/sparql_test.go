@@ -207,6 +207,8 @@ func TestResultFormats(t *testing.T) {
 		{construct, "application/n-triples", "", "application/n-triples", `<http://ex/ada> <http://ex/called> "Ada" .`},
 		{construct, "application/n-quads, */*;q=0.1", "", "application/n-quads", `"Ada" .`},
 		{construct, "application/trig", "", "application/trig", `ex:called`},
+		{construct, "application/rdf+xml", "", "application/rdf+xml", `<ex:called>Ada</ex:called>`},
+		{construct, "", "xml", "application/rdf+xml", `<ex:called>Ada</ex:called>`},
 		{construct, "text/plain", "", "text/plain; charset=utf-8", `<http://ex/called>`},
 		{construct, "", "nt", "application/n-triples", `<http://ex/called>`},
 		{construct, "text/html", "turtle", "text/turtle; charset=utf-8", `ex:called`},
@@ -236,6 +238,8 @@ func TestResultFormats(t *testing.T) {
 			t.Errorf("HEAD %q: %d %q %q", more, head.status, head.header.Get("Content-Type"), head.body)
 		}
 	}
+	s.ask(`CONSTRUCT { ?s <http://ex/1> ?n } { ?s <http://ex/name> ?n }`, "format", "xml").
+		wantError(t, 406, KindNotAcceptable, "", "another syntax")
 	got := s.ask(sel, "Accept", "text/html")
 	got.wantError(t, 406, KindNotAcceptable, "Accept", "text/csv")
 	if got.header.Get("Vary") != "Accept" {
