@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"unicode"
 
 	"github.com/trefoildb/trefoil/sparql/ast"
 	"github.com/trefoildb/trefoil/triple"
@@ -64,6 +65,10 @@ func TestRegexFunctions(t *testing.T) {
 		{"REGEX", `"a" "a" "z"`, `error`}, {"REGEX", `"a" "("`, `error`}, {"REGEX", `"b" "^[a-z-[aeiou]]$"`, `true`}, {"REGEX", `"e" "^[a-z-[aeiou]]$"`, `false`}, {"REGEX", `"٣" "^\\d$"`, `true`},
 		{"REGEX", `"é" "^\\w$"`, `true`}, {"REGEX", `"-" "^\\w$"`, `false`}, {"REGEX", `"-" "^\\W$"`, `true`}, {"REGEX", `"Ω" "^\\p{Lu}$"`, `true`}, {"REGEX", `"Ω" "\\p{IsGreek}"`, `true`}, {"REGEX", `"Ω" "\\P{L}"`, `false`},
 		{"REGEX", `"a:b" "^\\i\\c*$"`, `true`}, {"REGEX", `"1a" "^\\i"`, `false`}, {"REGEX", `"a-b" "^[a\\-b]+$"`, `true`}, {"REGEX", `"-" "^[a-]$"`, `true`}, {"REGEX", `"x" "a{,3}"`, `error`}, {"REGEX", `"aa" "^a{2}$"`, `true`},
+		// The flag i adds variants to characters and ranges, then comes negation; escapes stay.
+		{"REGEX", `"f" "[^a-z]" "i"`, `false`}, {"REGEX", `"F" "[^a-z]" "i"`, `false`}, {"REGEX", `"." "[^a-z]" "i"`, `true`}, {"REGEX", `"q" "[^Q]" "i"`, `false`}, {"REGEX", `"B" "[a-z-[aeiou]]" "i"`, `true`},
+		{"REGEX", `"E" "[a-z-[aeiou]]" "i"`, `false`}, {"REGEX", `"a" "\\p{Lu}" "i"`, `false`}, {"REGEX", `"a" "[\\p{Lu}]" "i"`, `false`}, {"REGEX", `"a" "\\P{Lu}" "i"`, `true`}, {"REGEX", `"\u212A" "[j-l]" "i"`, `true`},
+		{"REPLACE", `"foo.Bar" "[^a-z]" "" "i"`, `"fooBar"`},
 		{"REGEX", `"a" "\\z"`, `error`}, {"REGEX", `"a" "(?i)a"`, `error`}, {"REGEX", `"b" "[^^]"`, `true`}, {"REGEX", `"^" "^[^^]$"`, `false`}, {"REGEX", `"]" "[]]"`, `error`},
 		{"REPLACE", `"abcd" "b" "Z"`, `"aZcd"`}, {"REPLACE", `"abab" "B" "Z" "i"`, `"aZaZ"`}, {"REPLACE", `"abab" "B." "Z" "i"`, `"aZb"`},
 		{"REPLACE", `"abracadabra" "bra" "*"`, `"a*cada*"`}, {"REPLACE", `"abracadabra" "a.*a" "*"`, `"*"`}, {"REPLACE", `"abracadabra" "a.*?a" "*"`, `"*c*bra"`}, {"REPLACE", `"abracadabra" "a" ""`, `"brcdbr"`},
@@ -191,5 +196,19 @@ func TestExists(t *testing.T) {
 	x, _ := Compile(&ast.Exists{Index: 2, Not: true}, Scope{})
 	if x.Test(env, nil) || !errors.Is(env.Err(), failure) {
 		t.Errorf("a store that fails: error %v", env.Err())
+	}
+}
+
+// TestCaseVariants: the table of cases has all runes that have variants.
+func TestCaseVariants(t *testing.T) {
+	all := runeSet{0, unicode.MaxRune}.withCases()
+	has := map[rune]bool{}
+	for _, r := range all[2:] {
+		has[r] = true
+	}
+	for r := rune(0); r <= unicode.MaxRune; r++ {
+		if unicode.SimpleFold(r) != r && !has[r] {
+			t.Errorf("%U has variants, which are left out", r)
+		}
 	}
 }

@@ -130,7 +130,7 @@ func translatePattern(pattern, flags string) (string, error) {
 	if f.multi {
 		prefix += "(?m)"
 	}
-	t := translator{rest: pattern, dotAll: f.dotAll, ignoreSpace: f.space}
+	t := translator{rest: pattern, dotAll: f.dotAll, ignoreSpace: f.space, fold: f.fold}
 	if err := t.run(); err != nil {
 		return "", fmt.Errorf("%w (pattern %q)", err, pattern)
 	}
@@ -143,6 +143,7 @@ type translator struct {
 	rest                string
 	out                 strings.Builder
 	dotAll, ignoreSpace bool
+	fold                bool // the flag i
 }
 
 func (t *translator) next() rune {
@@ -173,7 +174,7 @@ func (t *translator) run() error {
 			if err != nil {
 				return err
 			}
-			t.out.WriteString(set.text())
+			t.out.WriteString(t.set(set))
 		case ']', '}':
 			return fmt.Errorf("%w: %q without its beginning", ErrRegex, c)
 		case '{':
@@ -223,7 +224,7 @@ func (t *translator) escape() error {
 	case err != nil:
 		return err
 	case set != nil:
-		t.out.WriteString(set.text())
+		t.out.WriteString(t.set(set))
 	default:
 		t.out.WriteString(regexp.QuoteMeta(string(c)))
 	}

@@ -73,6 +73,36 @@ func (s runeSet) text() string {
 	return b.String()
 }
 
+// withCases returns the set with the case variants of its runes.
+func (s runeSet) withCases() runeSet {
+	n := s.normal()
+	out := slices.Clone(n)
+	add := func(lo, hi rune) {
+		for r := lo; r <= hi; r++ {
+			for v := unicode.SimpleFold(r); v != r; v = unicode.SimpleFold(v) {
+				out.add(v, v)
+			}
+		}
+	}
+	for i := 0; i < len(n); i += 2 {
+		for _, cases := range unicode.CaseRanges { // all that have variants are there, but one
+			add(max(n[i], rune(cases.Lo)), min(n[i+1], rune(cases.Hi)))
+		}
+		add(max(n[i], 'ß'), min(n[i+1], 'ß'))
+	}
+	return out
+}
+
+// set returns a set as it stands in the translation. The flag i is heeded already:
+// RE2 would fold a complement, so that [^a] has "a" since it has "A", and escapes
+// such as \p{Lu}, which i does not touch (XPath functions 3.1, section 5.6.2).
+func (t *translator) set(s runeSet) string {
+	if t.fold {
+		return "(?-i:" + s.text() + ")"
+	}
+	return s.text()
+}
+
 func tableSet(tables ...*unicode.RangeTable) runeSet {
 	var s runeSet
 	for _, table := range tables {
@@ -108,17 +138,14 @@ func (t *translator) class(depth int) (runeSet, error) {
 	if negative {
 		t.rest = t.rest[1:]
 	}
-	var set runeSet
+	var set, chars runeSet // what escapes name, and characters and ranges
 	for first := true; ; first = false {
 		if t.rest == "" {
 			return nil, fmt.Errorf("%w: a class without its end", ErrRegex)
 		}
 		if strings.HasPrefix(t.rest, "]") && !first {
 			t.rest = t.rest[1:]
-			if negative {
-				return set.complement(), nil
-			}
-			return set, nil
+			return t.union(set, chars, negative), nil
 		}
 		if strings.HasPrefix(t.rest, "-[") && !first {
 			t.rest = t.rest[2:]
@@ -130,19 +157,29 @@ func (t *translator) class(depth int) (runeSet, error) {
 				return nil, fmt.Errorf("%w: a subtraction is not the last of its class", ErrRegex)
 			}
 			t.rest = t.rest[1:]
-			if negative {
-				set = set.complement()
-			}
-			return set.minus(minus), nil
+			return t.union(set, chars, negative).minus(minus), nil
 		}
-		if err := t.classPart(&set); err != nil {
+		if err := t.classPart(&set, &chars); err != nil {
 			return nil, err
 		}
 	}
 }
 
+// union returns what a class has before its subtraction. The flag i adds to its
+// characters and ranges their case variants, before a negation.
+func (t *translator) union(set, chars runeSet, negative bool) runeSet {
+	if t.fold {
+		chars = chars.withCases()
+	}
+	set = append(set, chars...)
+	if negative {
+		return set.complement()
+	}
+	return set
+}
+
 // classPart reads a character, a range or an escape.
-func (t *translator) classPart(set *runeSet) error {
+func (t *translator) classPart(set, chars *runeSet) error {
 	lo, many, err := t.classChar()
 	if err != nil {
 		return err
@@ -152,7 +189,7 @@ func (t *translator) classPart(set *runeSet) error {
 		return nil
 	}
 	if !strings.HasPrefix(t.rest, "-") || strings.HasPrefix(t.rest, "-]") || strings.HasPrefix(t.rest, "-[") {
-		set.add(lo, lo)
+		chars.add(lo, lo)
 		return nil
 	}
 	t.rest = t.rest[1:]
@@ -163,7 +200,7 @@ func (t *translator) classPart(set *runeSet) error {
 	if many != nil || hi < lo {
 		return fmt.Errorf("%w: a range that goes down, or to a class", ErrRegex)
 	}
-	set.add(lo, hi)
+	chars.add(lo, hi)
 	return nil
 }
 
