@@ -178,6 +178,9 @@ func ownCurl(t *testing.T, s *testServer, args []string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if !query && header.Get("Content-Type") == "" && data != "" {
+		header.Set("Content-Type", typeForm) // as curl does
+	}
 	r.Header = header
 	got, err := s.client.Do(r)
 	if err != nil {
