@@ -34,17 +34,17 @@ func (s services) Select(ctx context.Context, endpoint, query string) (contentTy
 	form := url.Values{"query": {query}}
 	a, err := s.network.do(ctx, http.MethodPost, endpoint, header, form.Encode())
 	if err != nil {
-		return "", nil, fmt.Errorf("SERVICE <%s>: %w", endpoint, err)
+		return "", nil, err
 	}
 	contentType = a.header.Get("Content-Type")
 	if _, ok := results.FormatOf(contentType); !ok {
 		a.body.Close()
-		return "", nil, fmt.Errorf("SERVICE <%s>: %w: the content type of its answer is %q, which is none of results",
-			endpoint, ErrNetwork, printable(contentType))
+		return "", nil, fmt.Errorf("%w: the content type of its answer is %q, which is none of results",
+			ErrNetwork, printable(contentType))
 	}
-	body, err = decoded(a, "the answer of <"+endpoint+">", s.limit)
+	body, err = decoded(a, "the answer", s.limit)
 	if err != nil {
-		return "", nil, fmt.Errorf("SERVICE <%s>: %w", endpoint, err)
+		return "", nil, err
 	}
 	return contentType, body, nil
 }
