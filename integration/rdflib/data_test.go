@@ -1,7 +1,9 @@
 package rdflib
 
 import (
+	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 
 	"github.com/trefoildb/trefoil/triple"
@@ -76,7 +78,7 @@ func moments(zones bool) []triple.Term {
 }
 
 // object returns a predicate and one of its objects.
-func object(rng *rand.Rand, zones bool) (triple.Term, triple.Term) {
+func object(rng *rand.Rand, nodes []triple.Term, zones bool) (triple.Term, triple.Term) {
 	switch rng.IntN(11) {
 	case 0, 1:
 		return iri("n"), one(rng, numbers)
@@ -95,13 +97,21 @@ func object(rng *rand.Rand, zones bool) (triple.Term, triple.Term) {
 	return iri(one(rng, links)), one(rng, nodes)
 }
 
-// dataset returns a small random dataset without duplicates.
+// dataset returns a small random dataset without duplicates. Some are larger, for
+// plans that only pay there.
 func dataset(rng *rand.Rand, zones bool) []triple.Triple {
+	nodes, size := nodes, 8+rng.IntN(38)
+	if rng.IntN(6) == 0 {
+		size = 60 + rng.IntN(60)
+		for i := range 8 {
+			nodes = append(slices.Clip(nodes), iri(fmt.Sprintf("e%d", i)))
+		}
+	}
 	var out []triple.Triple
 	seen := map[triple.Triple]bool{}
-	for range 8 + rng.IntN(38) {
+	for range size {
 		tr := triple.Triple{Subject: one(rng, nodes)}
-		tr.Predicate, tr.Object = object(rng, zones)
+		tr.Predicate, tr.Object = object(rng, nodes, zones)
 		if rng.IntN(4) == 0 {
 			tr.Graph = one(rng, graphNames)
 		}

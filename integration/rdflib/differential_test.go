@@ -41,9 +41,9 @@ func setting(t *testing.T, name string, otherwise int) int {
 // TestQueries compares random queries over random data, each with three datasets. TREFOIL_SEED repeats a
 // run or begins another, TREFOIL_QUERIES says how many.
 func TestQueries(t *testing.T) {
-	seed, queries := setting(t, "TREFOIL_SEED", 1), setting(t, "TREFOIL_QUERIES", 1000)
+	seed, queries := setting(t, "TREFOIL_SEED", 1), setting(t, "TREFOIL_QUERIES", 700)
 	if testing.Short() {
-		queries = min(queries, 100)
+		queries = min(queries, 70)
 	}
 	t.Logf("TREFOIL_SEED=%d TREFOIL_QUERIES=%d", seed, queries)
 	c := comparison{oracle: startOracle(t), store: openStore(t)}
@@ -54,7 +54,7 @@ func TestQueries(t *testing.T) {
 	if c.unanswered*50 > c.answers {
 		t.Errorf("the oracle does not give %d of %d answers; the last: %s", c.unanswered, c.answers, c.last)
 	}
-	if c.full*4 < c.answers {
+	if c.full*2 < c.answers {
 		t.Errorf("only %d of %d answers are not empty", c.full, c.answers)
 	}
 }
@@ -96,9 +96,8 @@ func (c *comparison) batch(t *testing.T, seed, n int) {
 		j.Data = append(j.Data, encode(data))
 	}
 	var queries []query
-	for range batchQueries {
-		g := &generator{rng: rng, zones: zones}
-		q := g.query()
+	for k := range batchQueries {
+		q := draw(datasets, zones, seed, n*batchQueries+k)
 		queries = append(queries, q)
 		j.Queries = append(j.Queries, q.String())
 	}
@@ -126,6 +125,24 @@ func (c *comparison) batch(t *testing.T, seed, n int) {
 	}
 }
 
+// draw returns the n-th query of a seed: the first of three that has an answer
+// over some dataset, or the last.
+func draw(datasets [][]triple.Triple, zones bool, seed, n int) query {
+	const attempts = 3
+	var q query
+	for attempt := range attempts {
+		g := &generator{rng: rand.New(rand.NewPCG(uint64(seed), uint64(1+n)<<8+uint64(attempt))), zones: zones}
+		q = g.query()
+		if slices.ContainsFunc(datasets, func(data []triple.Triple) bool {
+			got, err := run(memsource.New(data), q.String())
+			return err != nil || got.full()
+		}) {
+			break
+		}
+	}
+	return q
+}
+
 // answer compares a query's answers from all sources; it returns the name of the
 // one that differs.
 func (c *comparison) answer(t *testing.T, q query, sources map[string]sparql.Source, want reply) (string, error) {
@@ -139,7 +156,7 @@ func (c *comparison) answer(t *testing.T, q query, sources map[string]sparql.Sou
 		}
 		return "", nil
 	}
-	if want.full() {
+	if want.result().full() {
 		c.full++
 	}
 	for name, src := range sources {
@@ -150,8 +167,9 @@ func (c *comparison) answer(t *testing.T, q query, sources map[string]sparql.Sou
 	return "", nil
 }
 
-func (r reply) full() bool {
-	return len(r.Rows) > 0 || len(r.Graph) > 0 || r.Boolean != nil && *r.Boolean
+// full tells whether there is anything in a result.
+func (r result) full() bool {
+	return len(r.rows) > 0 || len(r.graph) > 0 || r.boolean != nil && *r.boolean
 }
 
 // compare asks trefoil what the oracle answered.

@@ -150,7 +150,7 @@ func (g *generator) needle() string {
 
 // expression is a regular expression in what XPath and others share.
 func (g *generator) expression() string {
-	return g.pick(`"a"`, `"b.?"`, `"^a"`, `"c$"`, `"(a|b)+"`, `"[a-c]+"`, `"[^a-z]"`, `"(o)"`, `"\\s"`, `"\\d+"`, `"\\."`, `"A"`, `"a{1,2}"`, `"é"`, `"long (long)"`, `"(a)(b)?"`, `"x*"`, `"("`, "?s1")
+	return g.pick(`"a"`, `"b.?"`, `"^a"`, `"c$"`, `"(a|b)+"`, `"[a-c]+"`, `"[^a-z]"`, `"[^B-Y]"`, `"\\W"`, `"(o)"`, `"\\s"`, `"\\d+"`, `"\\."`, `"A"`, `"a{1,2}"`, `"é"`, `"long (long)"`, `"(a)(b)?"`, `"x*"`, `"("`, "?s1")
 }
 
 func (g *generator) flags() string { return g.pick("", "", `, "i"`, `, "s"`, `, "im"`) }
@@ -172,7 +172,8 @@ func (g *generator) any(depth int) string {
 		}
 	case 3:
 		return g.pick(`STRDT(?s1, <x:dt>)`, `STRDT(?l1, <`+xsd+`integer>)`, `IRI(CONCAT("x:", ENCODE_FOR_URI(?s1)))`, `IRI(?a)`, "<x:a>",
-			"DATATYPE(?m1)", "DATATYPE(?l1)", "TIMEZONE(?d1)", "COALESCE(?c, ?b)", "IF(BOUND(?a), ?a, ?m1)")
+			"DATATYPE(?m1)", "DATATYPE(?l1)", "TIMEZONE(?d1)", "COALESCE(?c, ?b)", "STRLEN(STRUUID())",
+			"isIRI(UUID())", "DATATYPE(NOW())", "(RAND() < 1)", "isBLANK(BNODE())", `isBLANK(BNODE("x"))`, "IF(BOUND(?a), ?a, ?m1)")
 	}
 	return g.stored()
 }

@@ -226,6 +226,10 @@ func (g *generator) query() query {
 		q.head = "ASK"
 	case 1:
 		q.head = "CONSTRUCT { " + g.pick("?a <x:to> "+g.stored(), "?a <x:to> "+g.stored()+" . ?b ?p "+g.stored(), "?a <x:to> _:x . _:x <x:is> "+g.stored(), g.stored()+" <x:to> 1 . ?c <x:has> [ <x:is> "+g.stored()+" ]") + " }"
+		if g.chance(20) {
+			q.head = "CONSTRUCT"
+			q.where = group{{open: "?a <x:" + one(g.rng, links) + "> ?b ."}, {open: g.pick("?a", "?b") + " <x:n> ?n1 ."}}
+		}
 	case 2, 3:
 		g.grouped(&q)
 	default:
@@ -302,5 +306,8 @@ func (g *generator) selected(q *query) {
 		if g.chance(40) {
 			q.tail += fmt.Sprintf(" OFFSET %d", g.rng.IntN(4))
 		}
+	}
+	if q.head != "SELECT *" && g.chance(5) {
+		q.tail += " VALUES ?a { <x:a> <x:b> UNDEF }"
 	}
 }

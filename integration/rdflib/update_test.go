@@ -171,7 +171,7 @@ func (g *generator) ground(data []triple.Triple) string {
 			tr.Graph = one(g.rng, []triple.Term{{}, iri("g1"), iri("g3")})
 		}
 		if g.chance(30) {
-			tr.Predicate, tr.Object = object(g.rng, g.zones)
+			tr.Predicate, tr.Object = object(g.rng, nodes, g.zones)
 		}
 		if tr.Subject.Kind() == triple.Blank || tr.Object.Kind() == triple.Blank {
 			continue
