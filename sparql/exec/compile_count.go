@@ -35,8 +35,8 @@ func (c *compiler) oneToOne(pat *pattern, a *access) (bool, error) {
 	if len(a.consts) > 0 || len(a.same) > 0 || pat.graphs.mode == someGraphs || pat.graphs.mode == eachGraph {
 		return false, nil
 	}
-	if pat.graphs.mode == oneGraph {
-		return true, nil
+	if pat.graphs.mode == oneGraph { // other orders have the graph last
+		return a.order == triple.GSPO, nil
 	}
 	some, err := c.query.any(triple.OrderRange(triple.GSPO), nil)
 	return !some, err

@@ -170,25 +170,41 @@ func (p *planner) scanned(one *candidate) int32 {
 	return -1
 }
 
+// rowsAround is about how many rows a subject or an object has for each of a
+// pattern.
+const rowsAround = 8
+
 // seeks returns what it takes to find the ranges of a pattern for the rows of a
 // state: a seek for each that is not near the one before.
 func (p *planner) seeks(s *joinState, one *candidate) float64 {
-	keys, sorted := 1.0, false
+	keys, mask, sorted := 1.0, uint8(0), -1
 	for position, v := range one.local {
 		if v >= 0 && s.distinct[v] > 0 && !one.repeated(position) {
 			keys *= s.distinct[v]
-			sorted = sorted || int(s.sorted) == v
+			mask |= 1 << position
+			if int(s.sorted) == v {
+				sorted = position
+			}
+		}
+		if one.pat.place[position].key != "" {
+			mask |= 1 << position
 		}
 	}
 	keys = min(keys, s.rows)
-	if !sorted { // rows of a chunk with the same key share a range
+	if sorted < 0 { // rows of a chunk with the same key share a range
 		keys = s.rows / lastChunkRows * min(keys, lastChunkRows)
 		if s.rows < lastChunkRows {
 			keys = min(keys, s.rows)
 		}
 		return keys * costSeek
 	}
-	return keys * min(costSeek, max(1, one.rows/keys)*costStep)
+	// Where the pattern's terms lead to the variable, its rows lie together; else
+	// among all rows of their subjects, or objects.
+	near := one.rows
+	if positions := one.pat.best(mask).Positions(); positions[0] == sorted {
+		near *= rowsAround
+	}
+	return keys * min(costSeek, max(1, near/keys)*costStep)
 }
 
 // bind sets the bindings of a state.

@@ -1,0 +1,167 @@
+package sparql_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/trefoildb/trefoil/sparql"
+	"github.com/trefoildb/trefoil/sparql/exec/memsource"
+	"github.com/trefoildb/trefoil/triple"
+)
+
+// members returns people in clubs of one town or more, some of them with long names,
+// a part of the triples in named graphs too.
+func members(rng *rand.Rand, n int) *memsource.Source {
+	var all []triple.Triple
+	put := func(s, p, o triple.Term) {
+		all = append(all, triple.Triple{Subject: s, Predicate: p, Object: o})
+		if rng.IntN(8) == 0 {
+			all = append(all, triple.Triple{Subject: s, Predicate: p, Object: o, Graph: iri(fmt.Sprintf("g%d", rng.IntN(3)))})
+		}
+	}
+	for i := range n {
+		s := iri(fmt.Sprintf("m%04d", i))
+		if rng.IntN(3) > 0 {
+			put(s, iri("type"), iri("Member"))
+		}
+		for range rng.IntN(3) {
+			put(s, iri("in"), iri(fmt.Sprintf("club%d", rng.IntN(8))))
+		}
+		if rng.IntN(2) > 0 {
+			put(s, iri("lives"), iri(fmt.Sprintf("town%d", rng.IntN(4))))
+		}
+		name := fmt.Sprintf("name %d", rng.IntN(n))
+		if rng.IntN(10) == 0 {
+			name = strings.Repeat("long ", 300) + name
+		}
+		put(s, iri("name"), triple.NewString(name))
+		put(s, iri("age"), triple.NewTyped(fmt.Sprint(rng.IntN(90)), triple.XSDInteger))
+	}
+	for i := range 8 {
+		put(iri(fmt.Sprintf("club%d", i)), iri("seat"), iri(fmt.Sprintf("town%d", i%5)))
+	}
+	return memsource.New(all)
+}
+
+// lines returns the rows of a query, sorted, and its plan after the run.
+func lines(t *testing.T, src sparql.Source, text string, opts sparql.Options) ([]string, string) {
+	t.Helper()
+	result, err := sparql.Query(context.Background(), src, text, opts)
+	if err != nil {
+		t.Fatalf("%s: %v", text, err)
+	}
+	var out []string
+	for row, err := range result.Rows() {
+		if err != nil {
+			t.Fatalf("%s: %v", text, err)
+		}
+		out = append(out, fmt.Sprint(row))
+	}
+	slices.Sort(out)
+	return out, result.Plan().Text(true)
+}
+
+// TestJoinOperators: merge joins, leapfrog joins and stars are taken, and give what
+// the same patterns give one after the other: an OPTIONAL of a pattern whose
+// variable a filter wants bound is such a join, and never planned together.
+func TestJoinOperators(t *testing.T) {
+	seed := uint64(time.Now().UnixNano())
+	rng := rand.New(rand.NewPCG(seed, 1))
+	taken := map[string]bool{}
+	for round := range 10 {
+		src := members(rng, 60+rng.IntN(300))
+		for _, test := range []struct {
+			operator string
+			patterns []string
+		}{
+			{"merge join", []string{"?s <x:in> <x:club1>", "?s <x:type> <x:Member>"}},
+			{"leapfrog join", []string{"?s <x:in> <x:club1>", "?s <x:type> <x:Member>", "?s <x:lives> <x:town2>"}},
+			{"leapfrog join", []string{"?s <x:in> <x:club2>", "?s <x:type> <x:Member>", "?s <x:in> <x:club3>"}},
+			{"star look-up", []string{"?s <x:in> <x:club1>", "?s <x:name> ?n", "?s <x:age> ?a"}},
+			{"star look-up", []string{"?s <x:in> <x:club1>", "?s <x:in> ?c", "?s <x:in> ?d", "?s <x:age> ?a"}},
+			{"", []string{"?s <x:lives> ?t", "?c <x:seat> ?t"}},
+			{"", []string{"?s <x:lives> ?t", "?c <x:seat> ?t", "?s <x:in> ?c"}},
+			{"", []string{"?s <x:name> ?n", "?m <x:name> ?n", "?m <x:in> <x:club1>", "?s <x:in> <x:club1>"}},
+		} {
+			for _, opts := range []sparql.Options{{}, union()} {
+				got, plan := lines(t, src, "SELECT * { "+strings.Join(test.patterns, " . ")+" }", opts)
+				apart := "SELECT * { " + test.patterns[0]
+				for _, pattern := range test.patterns[1:] {
+					apart += " MINUS { <x:no> <x:no> <x:no> } { SELECT * { " + pattern + " } }"
+				}
+				want, _ := lines(t, src, apart+" }", opts)
+				if !slices.Equal(got, want) {
+					t.Errorf("seed %d, round %d: %v: %d rows, want %d\n%s", seed, round, test.patterns, len(got), len(want), plan)
+				}
+				taken[test.operator] = taken[test.operator] || strings.Contains(plan, test.operator)
+			}
+		}
+	}
+	for operator, ok := range taken {
+		if !ok {
+			t.Errorf("seed %d: no %s in any plan", seed, operator)
+		}
+	}
+}
+
+func union() (o sparql.Options) {
+	o.UnionDefaultGraph = true
+	return o
+}
+
+// TestCounts: counts and distinct terms of one pattern are those of its rows, in
+// all kinds of datasets.
+func TestCounts(t *testing.T) {
+	seed := uint64(time.Now().UnixNano())
+	rng := rand.New(rand.NewPCG(seed, 2))
+	for round := range 4 {
+		src := members(rng, 150)
+		for _, pattern := range []string{"?s ?p ?o", "?s <x:in> ?o", "?s ?p <x:club1>", "<x:m0003> ?p ?o", "?s <x:name> ?o", "<x:m0003> <x:in> ?o"} {
+			for _, dataset := range []string{"", "FROM <x:g1>", "FROM <x:g1> FROM <x:g2>"} {
+				for _, shape := range []string{"{ %s }", "{ GRAPH <x:g1> { %s } }"} {
+					for _, opts := range []sparql.Options{{}, union()} {
+						where := dataset + " " + fmt.Sprintf(shape, pattern)
+						counted(t, src, where, opts, fmt.Sprintf("seed %d, round %d", seed, round))
+					}
+				}
+			}
+		}
+	}
+}
+
+func counted(t *testing.T, src sparql.Source, where string, opts sparql.Options, at string) {
+	t.Helper()
+	check := func(query string, want []string) {
+		t.Helper()
+		slices.Sort(want)
+		if got, plan := lines(t, src, query, opts); !slices.Equal(got, want) {
+			t.Errorf("%s: %s\ngot  %v\nwant %v\n%s", at, query, got, want, plan)
+		}
+	}
+	number := func(n int) string { return fmt.Sprintf("%q^^<%s>", fmt.Sprint(n), triple.XSDInteger) }
+	all, _ := lines(t, src, "SELECT * "+where, opts)
+	check("SELECT (COUNT(*) AS ?n) "+where, []string{"[" + number(len(all)) + "]"})
+	for _, v := range []string{"?s", "?p", "?o"} {
+		if !strings.Contains(where, v) {
+			continue
+		}
+		each, _ := lines(t, src, "SELECT "+v+" "+where, opts)
+		of := map[string]int{}
+		for _, line := range each {
+			of[strings.Trim(line, "[]")]++
+		}
+		var terms, counts []string
+		for term, n := range of {
+			terms = append(terms, "["+term+"]")
+			counts = append(counts, "["+term+" "+number(n)+"]")
+		}
+		check("SELECT DISTINCT "+v+" "+where, terms)
+		check("SELECT (COUNT(DISTINCT "+v+") AS ?n) "+where, []string{"[" + number(len(of)) + "]"})
+		check("SELECT "+v+" (COUNT(*) AS ?n) "+where+" GROUP BY "+v, counts)
+	}
+}
