@@ -33,9 +33,9 @@ func TestMemoryNamed(t *testing.T) {
 		spills          bool // it does with files
 	}{
 		{`SELECT * { ?s <x:p> ?o } ORDER BY ?o`, "order by", true},
-		{`SELECT DISTINCT ?o { ?s <x:p> ?o }`, "distinct", true},
+		{`SELECT DISTINCT ?o { ?s <x:p> ?o . ?s <x:next> ?t }`, "distinct", true},
 		{`SELECT ?o (COUNT(*) AS ?n) { ?s <x:p> ?o } GROUP BY ?o`, "group by", true},
-		{`SELECT (COUNT(DISTINCT ?o) AS ?n) { ?s <x:p> ?o }`, "distinct", true},
+		{`SELECT (COUNT(DISTINCT ?o) AS ?n) { ?s <x:p> ?o . ?s <x:next> ?t }`, "distinct", true},
 		{`SELECT (GROUP_CONCAT(?o; SEPARATOR="; next: ") AS ?n) { ?s <x:p> ?o }`, "group by", false},
 		{`SELECT (COUNT(DISTINCT STR(?o)) AS ?n) { ?s <x:p> ?o }`, "group by", false},
 		{`SELECT * { ?s <x:next> ?t { SELECT * { ?s <x:p> ?o } } }`, "hash join", true},

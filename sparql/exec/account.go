@@ -133,6 +133,12 @@ func (t *table) add(row []string) error {
 	if err := t.grow(t.sizeOf(row)); err != nil {
 		return err
 	}
+	t.put(row)
+	return nil
+}
+
+// put is add for a row that was counted.
+func (t *table) put(row []string) {
 	for _, cell := range row {
 		if cell != "" {
 			cell = t.arena.keep(bytesOf(cell))
@@ -140,7 +146,6 @@ func (t *table) add(row []string) error {
 		t.cells = append(t.cells, cell)
 	}
 	t.n++
-	return nil
 }
 
 func (t *table) drop() {

@@ -20,8 +20,8 @@ type batch struct {
 	weight   int     // about the bytes of its large bindings
 }
 
-// Bindings of bigCell bytes and more count as large: a batch with maxWeight of
-// them is full.
+// Bindings of bigCell bytes and more count as large where they are made, or read: a
+// batch with maxWeight of them is full. A copy of a row shares them.
 const (
 	bigCell   = 1 << 10
 	maxWeight = 4 << 20
@@ -52,14 +52,16 @@ func (b *batch) weigh(cell string) {
 // add appends a copy of a row and returns it, valid until the next add.
 func (b *batch) add(row []string, ord int32) []string {
 	b.cells = append(b.cells, row...)
-	for _, cell := range row {
-		if len(cell) >= bigCell {
-			b.weight += len(cell)
-		}
-	}
 	b.ord = append(b.ord, ord)
 	b.n++
 	return b.row(b.n - 1)
+}
+
+// addRead appends a copy of a row whose bindings were just read.
+func (b *batch) addRead(row []string, ord int32) {
+	for _, cell := range b.add(row, ord) {
+		b.weigh(cell)
+	}
 }
 
 // drop takes back the last row.

@@ -74,7 +74,7 @@ func (d *distinct) next(out *batch) error {
 		if err != nil || r == nil {
 			return err
 		}
-		out.add(r.row, int32(uint32(r.b)))
+		out.addRead(r.row, int32(uint32(r.b)))
 	}
 	return nil
 }
@@ -85,7 +85,7 @@ func (d *distinct) pass(out *batch) error {
 	for i := range out.n {
 		row := out.row(i)
 		d.seq++
-		ok, err := d.fresh(record{a: d.seq, b: uint64(uint32(out.ord[i])), row: row})
+		ok, err := d.fresh(d.seq, uint64(uint32(out.ord[i])), row)
 		if err != nil {
 			return err
 		}
@@ -102,11 +102,11 @@ func (d *distinct) pass(out *batch) error {
 }
 
 // fresh tells whether a row was not seen. One that the set has no room for goes to
-// a file.
-func (d *distinct) fresh(r record) (bool, error) {
+// a file, with its number and its ord.
+func (d *distinct) fresh(number, ord uint64, row []string) (bool, error) {
 	d.key = d.key[:0]
 	for _, slot := range d.slots {
-		d.key = append(append(d.key, r.row[slot]...), 0, 1)
+		d.key = append(append(d.key, row[slot]...), 0, 1)
 	}
 	if _, ok := d.seen[string(d.key)]; ok {
 		return false, nil
@@ -125,7 +125,7 @@ func (d *distinct) fresh(r record) (bool, error) {
 		}
 		d.parts = d.q.scratch.divide(&d.holder, d.q.width, d.level)
 	}
-	return false, d.parts.add(d.key, r)
+	return false, d.parts.add(d.key, record{a: number, b: ord, row: row})
 }
 
 // descend puts the files of what was read on the stack.
@@ -169,7 +169,7 @@ func (d *distinct) files(out *batch) error {
 			}
 			continue
 		}
-		if ok, err = d.fresh(d.reader.record); err != nil {
+		if ok, err = d.fresh(d.reader.a, d.reader.b, d.reader.row); err != nil {
 			return err
 		}
 		switch {
@@ -179,7 +179,7 @@ func (d *distinct) files(out *batch) error {
 				return err
 			}
 		default:
-			out.add(d.reader.row, int32(uint32(d.reader.b)))
+			out.addRead(d.reader.row, int32(uint32(d.reader.b)))
 		}
 	}
 	return nil

@@ -12,4 +12,9 @@
 // solutions so far (section 18.5 evaluates from the inside out) is executed on its
 // own and hashed. OPTIONAL and EXISTS run their pattern over a batch of rows, and
 // each row that comes out knows which of them it came from.
+//
+// What operators hold is counted against [Options.Memory]. ORDER BY, GROUP BY,
+// DISTINCT and hash joins go on in temporary files where that is not enough and
+// there is a [Spill]: sorted runs that are merged, and partitions by hash. All
+// others end the query with [ErrMemory].
 package exec

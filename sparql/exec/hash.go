@@ -1,6 +1,9 @@
 package exec
 
-import "math"
+import (
+	"fmt"
+	"math"
+)
 
 // hashTable holds rows by the bindings of some slots. Rows that leave one of
 // them unbound are compatible with many keys, and stand apart, in loose. Rows of
@@ -40,13 +43,13 @@ func (h *hashTable) put(row []string) error {
 			bytes += len(h.key) + bucketBytes
 		}
 	}
-	if !h.fits(bytes+h.sizeOf(row)) || h.n == math.MaxInt32 {
-		return h.grow(math.MaxInt32)
+	if h.n == math.MaxInt32 {
+		return fmt.Errorf("%w: %s has more than %d rows", ErrMemory, h.name, h.n)
 	}
-	h.take(bytes)
-	if err := h.add(row); err != nil {
+	if err := h.grow(bytes + h.sizeOf(row)); err != nil {
 		return err
 	}
+	h.table.put(row)
 	n := int32(h.n - 1)
 	h.link = append(h.link, -1)
 	switch {

@@ -122,7 +122,7 @@ func (g *grace) next(out *batch) error {
 		if err != nil || r == nil {
 			return err
 		}
-		out.add(r.row, int32(uint32(r.b)))
+		out.addRead(r.row, int32(uint32(r.b)))
 	}
 	return nil
 }
@@ -230,7 +230,7 @@ func (g *grace) fill() error {
 		if !ok {
 			break
 		}
-		j.input.add(g.probe.row, int32(j.input.n))
+		j.input.addRead(g.probe.row, int32(j.input.n))
 		g.numbers = append(g.numbers, record{a: g.probe.a, b: g.probe.b})
 	}
 	if j.input.n == 0 {

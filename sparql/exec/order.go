@@ -68,7 +68,7 @@ func (o *order) next(out *batch) error {
 			if err != nil || r == nil {
 				return err
 			}
-			out.add(r.row, 0)
+			out.addRead(r.row, 0)
 		}
 		return nil
 	}

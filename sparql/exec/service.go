@@ -361,7 +361,11 @@ func (a *answer) give(out *batch) (done bool, err error) {
 			a.tries = a.tries[1:]
 			row := s.block.row(int(at))
 			if compatible(row, a.found, s.slots) {
-				merge(out.add(row, s.block.ord[at]), a.found)
+				next := out.add(row, s.block.ord[at])
+				merge(next, a.found)
+				for _, slot := range s.slots {
+					out.weigh(next[slot])
+				}
 			}
 		}
 		var ok bool

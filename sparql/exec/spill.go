@@ -78,7 +78,7 @@ type rowFile struct {
 	file    SpillFile
 	fields  int
 	buf     []byte // the block that is being filled, with room for its header
-	counted int64  // bytes that are counted for buf
+	counted int64  // bytes that are counted for buf, or for the block that is read
 	records int64
 	bytes   int64
 	largest int // payload
@@ -157,6 +157,21 @@ func (f *rowFile) release() {
 	f.buf, f.counted = nil, 0
 }
 
+// reading counts the block that is read, instead of the one before it. Those of
+// usual size are few enough not to be asked for.
+func (f *rowFile) reading(bytes int) error {
+	f.release()
+	if bytes > max(4*f.scratch.block, 64<<10) {
+		if err := f.scratch.buffers.grow(bytes); err != nil {
+			return err
+		}
+	} else {
+		f.scratch.buffers.take(bytes)
+	}
+	f.counted = int64(bytes)
+	return nil
+}
+
 // close removes the file.
 func (f *rowFile) close() {
 	if f == nil || f.file == nil {
@@ -223,6 +238,9 @@ func (r *rowReader) load() error {
 	payload := int(binary.LittleEndian.Uint32(head[:]))
 	if payload == 0 || payload > r.file.largest {
 		return r.damaged("the length of a block is wrong")
+	}
+	if err := r.file.reading(payload); err != nil {
+		return err
 	}
 	block := make([]byte, payload)
 	if err := r.readAt(block); err != nil {
