@@ -3,7 +3,10 @@
 package exec
 
 import (
+	"slices"
+
 	"github.com/trefoildb/trefoil/sparql/algebra"
+	"github.com/trefoildb/trefoil/sparql/ast"
 	"github.com/trefoildb/trefoil/sparql/expr"
 )
 
@@ -94,6 +97,14 @@ func (c *compiler) join(n *algebra.Join, in stream, g graphs, depth int) (stream
 			return in, err
 		}
 	}
+	if i, err := c.pathFirst(paths, patterns, in, g); err != nil {
+		return in, err
+	} else if i >= 0 {
+		if in, err = c.compile(paths[i], in, g, depth); err != nil {
+			return in, err
+		}
+		paths = slices.Delete(paths, i, i+1)
+	}
 	if len(patterns) > 0 {
 		var err error
 		if in, err = c.bgp(patterns, in, g); err != nil {
@@ -127,6 +138,32 @@ func (c *compiler) join(n *algebra.Join, in stream, g graphs, depth int) (stream
 	}
 	return in, nil
 }
+
+// pathFirst returns which path to go before the patterns, negative for none: one
+// from a term of the query, of which few nodes are expected, where every pattern
+// has many rows.
+func (c *compiler) pathFirst(paths []algebra.Node, patterns []algebra.TriplePattern, in stream, g graphs) (int, error) {
+	if !in.start || c.feed != nil || c.want != nil || len(patterns) == 0 {
+		return -1, nil
+	}
+	for i, n := range paths {
+		p := n.(*algebra.Path)
+		if _, repeats := p.Path.(*ast.PathRepeat); !repeats || p.Subject.IsVar() == p.Object.IsVar() {
+			continue
+		}
+		for _, pattern := range patterns {
+			rows, err := c.base(c.newPattern(pattern.Subject, pattern.Predicate, pattern.Object, g))
+			if err != nil || rows < manyRows {
+				return -1, err
+			}
+		}
+		return i, nil
+	}
+	return -1, nil
+}
+
+// manyRows is how many rows every pattern has at least for a path to go first.
+const manyRows = 1000
 
 func unboundPath(n algebra.Node, certain algebra.Set) bool {
 	p := n.(*algebra.Path)
