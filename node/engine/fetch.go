@@ -129,6 +129,7 @@ func (n *network) do(ctx context.Context, method, iri string, header http.Header
 		watch.stop()
 		return nil, err
 	}
+	watch.timer.Stop() // from now on only while somebody reads
 	reader := &watchedBody{watch: watch, body: response.Body}
 	if response.StatusCode != http.StatusOK {
 		err := fmt.Errorf("%w: it answered %s%s", ErrNetwork, printable(response.Status), errorText(response.Header, reader))

@@ -39,8 +39,6 @@ func newEngine(t *testing.T, store *node.Store, opts Options) *Engine {
 	return e
 }
 
-func iri(text string) triple.Term { return triple.NewIRI("http://e.x/" + text) }
-
 // rows runs a SELECT and returns its solutions.
 func rows(t *testing.T, e *Engine, text string) [][]triple.Term {
 	t.Helper()
