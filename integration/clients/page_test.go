@@ -74,7 +74,9 @@ func open(t *testing.T, address string) *tab {
 		case *runtime.EventExceptionThrown:
 			b.problems = append(b.problems, event.ExceptionDetails.Text)
 		case *log.EventEntryAdded:
-			b.problems = append(b.problems, event.Entry.Text)
+			if event.Entry.Source != log.EntrySourceNetwork { // answers of 400 and 401 are part of the tests
+				b.problems = append(b.problems, event.Entry.Text)
+			}
 		case *page.EventJavascriptDialogOpening:
 			go func() {
 				_, _ = chromedp.Call(ctx, page.HandleJavaScriptDialog, page.HandleJavaScriptDialogParams{Accept: true})

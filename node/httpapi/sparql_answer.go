@@ -17,7 +17,7 @@ import (
 // would, and runs nothing.
 func (a *API) answerQuery(w http.ResponseWriter, r *request, op *operation, q *engine.Query, done *sparqlDone) (err error) {
 	w.Header().Add("Vary", "Accept")
-	f, err := chooseFormat(r.Request, op.format, formatsOf(q.Form()))
+	f, err := chooseFormat(r.Request, op.formats, formatsOf(q.Form()))
 	if err != nil {
 		return err
 	}

@@ -22,7 +22,7 @@ var describedFormats = []string{"SPARQL_Results_JSON", "SPARQL_Results_XML", "SP
 // describeService answers a GET without parameters.
 func (a *API) describeService(w http.ResponseWriter, r *request) error {
 	w.Header().Add("Vary", "Accept")
-	f, err := chooseFormat(r.Request, "", graphFormats)
+	f, err := chooseFormat(r.Request, nil, graphFormats)
 	if err != nil {
 		e := asError(err)
 		e.Message = "the service's description comes in other formats (" + e.Message + "); a query is sent as the parameter query"

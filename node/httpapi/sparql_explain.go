@@ -27,7 +27,7 @@ type explanation struct {
 // before, and its result is counted and thrown away.
 func (a *API) explain(w http.ResponseWriter, r *request, op *operation, q *engine.Query, done *sparqlDone) error {
 	w.Header().Add("Vary", "Accept")
-	f, err := chooseFormat(r.Request, op.format, explainFormats)
+	f, err := chooseFormat(r.Request, op.formats, explainFormats)
 	if err != nil {
 		return err
 	}

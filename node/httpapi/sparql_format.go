@@ -69,28 +69,45 @@ func formatsOf(form ast.Form) []answerFormat {
 	return resultFormats
 }
 
-// chooseFormat returns the format that a request names (""  where it does not), or
-// else the one that its Accept prefers.
-func chooseFormat(r *http.Request, name string, formats []answerFormat) (*answerFormat, error) {
-	if name != "" {
-		var names []string
-		for i, f := range formats {
-			if slices.Contains(f.names, strings.ToLower(name)) || strings.EqualFold(name, f.mediaType) {
-				return &formats[i], nil
-			}
-			if len(f.names) > 0 {
-				names = append(names, f.names[0])
-			}
+// chooseFormat returns the first format that a request names, or else the one that
+// its Accept prefers. Names of formats that this answer has not are an error where
+// Accept says nothing: clients such as SPARQLWrapper send their own names along
+// with an Accept that means the same.
+func chooseFormat(r *http.Request, names []string, formats []answerFormat) (*answerFormat, error) {
+	for _, name := range names {
+		if i := slices.IndexFunc(formats, func(f answerFormat) bool { return f.isNamed(name) }); i >= 0 {
+			return &formats[i], nil
 		}
-		return nil, errorf(KindNotAcceptable, "format", "there is no format %q of this answer; there are %s", clip(name), strings.Join(names, ", "))
 	}
 	offers := make([]string, len(formats))
 	for i, f := range formats {
 		offers[i] = f.mediaType
 	}
-	i := negotiate(r.Header.Values("Accept"), offers)
+	accept := r.Header.Values("Accept")
+	if len(names) > 0 && takesAnything(accept) {
+		return nil, errorf(KindNotAcceptable, "format", "there is no format %q of this answer; there are %s", clip(names[0]), strings.Join(firstNames(formats), ", "))
+	}
+	i := negotiate(accept, offers)
 	if i < 0 {
 		return nil, notAcceptable(offers)
 	}
 	return &formats[i], nil
+}
+
+func (f *answerFormat) isNamed(name string) bool {
+	return slices.Contains(f.names, strings.ToLower(name)) || strings.EqualFold(name, f.mediaType)
+}
+
+func firstNames(formats []answerFormat) (names []string) {
+	for _, f := range formats {
+		if len(f.names) > 0 {
+			names = append(names, f.names[0])
+		}
+	}
+	return names
+}
+
+func takesAnything(accept []string) bool {
+	header := strings.TrimSpace(strings.Join(accept, ","))
+	return header == "" || header == "*/*"
 }

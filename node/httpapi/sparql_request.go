@@ -33,6 +33,8 @@ const (
 	maxFormBytes = 3*maxSPARQLBytes + 1<<20
 	// maxGraphs is the most graphs that a request may name.
 	maxGraphs = 10_000
+	// maxFormats is how many names of formats a request may give; more are passed over.
+	maxFormats = 8
 	// textWeight is what a byte of a text costs until it is answered: itself and the
 	// tree that it makes.
 	textWeight = 4
@@ -46,10 +48,10 @@ const (
 
 // operation is one request to /sparql.
 type operation struct {
-	given  map[string]string // the parameters that are there once at most
-	text   string            // the query or update
-	params engine.Params
-	format string // the name of a format; "" leaves it to Accept
+	given   map[string]string // the parameters that are there once at most
+	text    string            // the query or update
+	params  engine.Params
+	formats []string // names of formats, by preference
 
 	explain explainMode
 	// The graphs of queries, and those of updates.
@@ -65,7 +67,7 @@ const (
 )
 
 // onceParams are the parameters that are given at most once.
-var onceParams = []string{"query", "update", "format", "explain", "timeout"}
+var onceParams = []string{"query", "update", "explain", "timeout"}
 
 func (op *operation) has(name string) bool { _, ok := op.given[name]; return ok }
 
@@ -108,6 +110,11 @@ func (op *operation) add(name, value string) error {
 		graphs = &op.usingGraphs
 	case "using-named-graph-uri":
 		graphs = &op.usingNamedGraphs
+	case "format": // more than once, since SPARQLWrapper says a name and a media type
+		if value != "" && len(op.formats) < maxFormats {
+			op.formats = append(op.formats, value)
+		}
+		return nil
 	default:
 		if strings.Contains(strings.ToLower(name), "graph") {
 			return errorf(KindBadParameter, clip(name),
@@ -161,7 +168,6 @@ func (op *operation) check() error {
 	if !utf8.ValidString(op.text) {
 		return errorf(KindBadRequest, name, "the text is not UTF-8")
 	}
-	op.format = op.given["format"]
 	switch explain := op.given["explain"]; explain {
 	case "", "false":
 	case "true":

@@ -62,7 +62,7 @@ def wrapper():
         ask("SELECT * { ?s ?p }")
         check(False, "a syntax error is an error")
     except QueryBadFormed as err:
-        check("1:16" in str(err), "a syntax error has line and column: %s" % err)
+        check("query:1:18" in str(err), "a syntax error has line and column: %s" % err)
 
 
 def store():
