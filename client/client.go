@@ -9,6 +9,11 @@
 //		use(t)
 //	}
 //
+// The same in SPARQL, with [Client.Query], [Client.Construct], [Client.Ask] and
+// [Client.Update]; [Client.Select] takes triple patterns alone:
+//
+//	for s, err := range c.Select(ctx, `?who <http://example.org/knows> ?whom`, client.QueryOptions{}) {
+//
 // # What is retried
 //
 // Reads and, because they have the same effect when they are done twice, Add,

@@ -30,3 +30,24 @@ func ExampleClient_Range() {
 		fmt.Println(t.Subject, t.Object.Value())
 	}
 }
+
+// Who knows somebody, whatever the name of that somebody holds.
+func ExampleClient_Query() {
+	c, err := client.New("http://127.0.0.1:7333", client.Options{})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer c.Close()
+	const query = `PREFIX ex: <http://example.org/>
+		SELECT ?who ?age WHERE { ?friend ex:name ?name . ?who ex:knows ?friend ; ex:age ?age }`
+	for s, err := range c.Query(context.Background(), query, client.QueryOptions{
+		Bind: map[string]triple.Term{"name": triple.NewString(`Ann "the" O'Neill`)},
+	}) {
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		fmt.Println(s.Term("who"), s.Term("age").Value())
+	}
+}

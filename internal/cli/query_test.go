@@ -247,3 +247,29 @@ func TestServeFlags(t *testing.T) {
 		}
 	}
 }
+
+// Where nobody knows whether an update was done, the command says so.
+func TestUpdateUnknown(t *testing.T) {
+	for name, test := range map[string]struct {
+		answer http.HandlerFunc
+		words  string
+		may    bool
+	}{
+		"broken": {func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, "EOF", true},
+		"unknown": {func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(504)
+			io.WriteString(w, `{"error":{"kind":"unknown-outcome","message":"the disk","where":""}}`)
+		}, "the disk", true},
+		"refused": {func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(403)
+			io.WriteString(w, `{"error":{"kind":"read-only","message":"no changes","where":""}}`)
+		}, "no changes", false},
+	} {
+		server := httptest.NewServer(test.answer)
+		code, _, stderr := run(t, "", "update", "--to", server.URL, "-e", `INSERT DATA { <http://ex/a> <http://ex/p> 1 }`)
+		server.Close()
+		if code != exitFailed || !strings.Contains(stderr, test.words) || strings.Contains(stderr, "may be done") != test.may {
+			t.Errorf("%s: %d %s", name, code, stderr)
+		}
+	}
+}

@@ -2,6 +2,9 @@ package cli
 
 import (
 	"errors"
+	"io"
+	"net/url"
+	"syscall"
 
 	"github.com/trefoildb/trefoil/client"
 	"github.com/trefoildb/trefoil/node"
@@ -38,6 +41,9 @@ func (c *updateCmd) Run(e *env) error {
 		send = tree.String()
 	}
 	result, err := c.update(e, send)
+	if err != nil && mayBeDone(err) {
+		return hinted{err, "The update may be done, as a whole: look at the data before you repeat it."}
+	}
 	if err != nil {
 		return shown(err, name, text)
 	}
@@ -79,4 +85,18 @@ func (c *updateCmd) update(e *env, text string) (result client.UpdateResult, err
 	defer func() { err = errors.Join(err, l.Close()) }()
 	done, err := l.Update(e.ctx, text, engine.Params{Timeout: c.Timeout})
 	return client.UpdateResult(done), err
+}
+
+// mayBeDone tells whether an update that failed may have been carried out.
+func mayBeDone(err error) bool {
+	var answered *client.Error
+	var broken *url.Error
+	switch {
+	case errors.Is(err, client.ErrUnknownOutcome), errors.Is(err, node.ErrUnknown):
+		return true
+	case errors.As(err, &answered):
+		return false
+	}
+	// Whether the node was reached is known only where nobody listened.
+	return errors.As(err, &broken) && !errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, io.ErrUnexpectedEOF)
 }

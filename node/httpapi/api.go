@@ -103,6 +103,7 @@ var leftoverTimeout = time.Second // a variable for tests
 // ServeHTTP answers one request.
 func (a *API) ServeHTTP(hw http.ResponseWriter, hr *http.Request) {
 	start := time.Now()
+	sandbox(hw.Header())
 	a.cors.allow(hw.Header(), hr)
 	rc := http.NewResponseController(hw)
 	patience := patience{stall: a.options.StallTimeout, rate: a.options.MinBytesPerSecond}

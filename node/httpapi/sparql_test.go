@@ -267,6 +267,21 @@ func pairsBut(name string, pairs []string) (found []string) {
 	return found
 }
 
+// Data cannot be made to act for the node where a browser opens a link to an
+// answer: an element of RDF/XML may well be one of XHTML.
+func TestAnswersAreInert(t *testing.T) {
+	s, _ := serveTriples(t, `<http://ex/s> <http://www.w3.org/1999/xhtmlscript> "alert(1)" .`, Options{})
+	got := s.ask(`CONSTRUCT WHERE { ?s ?p ?o }`, "format", "xml")
+	if !strings.Contains(got.body, "script") {
+		t.Fatal(got.body)
+	}
+	for _, a := range []answer{got, s.ask(`SELECT * { ?s ?p ?o }`, "format", "xml"), s.get("/triples"), s.get("/sparql"), s.get("/data?default")} {
+		if a.status != 200 || !strings.Contains(a.header.Get("Content-Security-Policy"), "sandbox") || a.header.Get("X-Content-Type-Options") != "nosniff" {
+			t.Errorf("%d %v", a.status, a.header)
+		}
+	}
+}
+
 func TestServiceDescription(t *testing.T) {
 	store := newStore(t)
 	s := serve(t, NodeStore(store), Options{}, ServerOptions{})
