@@ -69,7 +69,7 @@ func bomb(t *testing.T, e *Engine, text string, timeout time.Duration, memory in
 			}
 		}
 	})
-	if took := time.Since(start); took > timeout+2*time.Second {
+	if took := time.Since(start); took > timeout+5*time.Second {
 		t.Errorf("%.80s: took %s, its limit was %s", text, took, timeout)
 	}
 	if grown > memory {
@@ -160,7 +160,7 @@ func TestBombs(t *testing.T) {
 		"a product of optionals":    {`SELECT * { OPTIONAL { ?a <x:p> ?x } OPTIONAL { ?b <x:p> ?y } OPTIONAL { ?c <x:p> ?z } }`, -1, kind{ErrTimeout}},
 		"a product in MINUS":        {`SELECT * { ?q <x:p> ?r MINUS { ` + product + ` . ?q <x:q> ?r } }`, -1, kind{ErrTimeout, nil}},
 		"a product in EXISTS":       {`SELECT * { ?q <x:p> ?r FILTER EXISTS { ` + product + ` FILTER(?x + ?y + ?z + ?r < 0) } }`, -1, kind{ErrTimeout}},
-		"unions":                    {`SELECT ?o {` + unions.String() + `}`, 3000, kind{ErrTimeout, nil}},
+		"unions":                    {`SELECT ?o {` + unions.String() + `}`, 3000, nil},
 		"values":                    {`SELECT * { VALUES (?o ?v) {` + values.String() + `} ?s <x:p> ?o }`, 3000, nil},
 		"subqueries":                {`SELECT ?s {` + subqueries.String() + `}`, 1, nil},
 		"doublings":                 {doublings, -1, kind{expr.ErrLimit, sparql.ErrMemory}},
@@ -177,13 +177,14 @@ func TestBombs(t *testing.T) {
 		"a long regex":      {`SELECT ?s { ?s <x:p> ?o FILTER REGEX(STR(?s), "` + strings.Repeat("(a|b)*", 2000) + `") }`, -1, kind{expr.ErrUnsupportedRegex}},
 		"a regex of a row":  {`SELECT ?s { ?s <x:p> ?o FILTER REGEX("a", CONCAT("` + strings.Repeat("a{1000}", 30) + `", STR(?s))) }`, -1, kind{expr.ErrUnsupportedRegex}},
 		"many large ones":   {`SELECT ?s { ?s <x:p> ?o FILTER REGEX("a", CONCAT("` + strings.Repeat("a{1000}", 15) + `", STR(?s))) }`, 0, kind{ErrTimeout, nil}},
-		"a long expression": {`SELECT ?s { ?s <x:p> ?o FILTER(?o = 1` + strings.Repeat(" || ?o = 1", 20_000) + `) }`, 1, kind{ErrTimeout, sparql.ErrTooDeep, nil}},
+		"a long expression": {`SELECT ?s { ?s <x:p> ?o FILTER(?o = 1` + strings.Repeat(" || ?o = 1", 20_000) + `) }`, 1, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			n, err := bomb(t, e, test.text, 300*time.Millisecond, 160<<20)
-			if test.want == nil {
-				test.want = kind{nil}
+			timeout := 300 * time.Millisecond
+			if test.want == nil { // it is to end
+				test.want, timeout = kind{nil}, 20*time.Second
 			}
+			n, err := bomb(t, e, test.text, timeout, 160<<20)
 			for _, want := range test.want {
 				if errors.Is(err, want) {
 					if err == nil && test.rows >= 0 && n != test.rows {
