@@ -296,9 +296,8 @@ func (o *order) compare(a, b *record) int {
 }
 
 func (o *order) compareValues(a, b *record) int {
-	o.count += 31 // it takes longer
-	if o.count%batchRows < 32 && o.err == nil {
-		o.err = o.q.check()
+	if o.err = o.q.check(); o.err != nil {
+		return 0
 	}
 	for _, k := range o.keys {
 		left, right := o.sides[0].of(a.row), o.sides[1].of(b.row)

@@ -81,9 +81,10 @@ type query struct {
 
 func (q *query) check() error { return q.ctx.Err() }
 
-// tick is check, now and then: for each row that expressions are evaluated for.
+// tick is check, now and then: for each row that expressions are evaluated for,
+// which with large terms may take milliseconds.
 func (q *query) tick() error {
-	if q.ticks++; q.ticks%32 == 0 {
+	if q.ticks++; q.ticks%4 == 0 {
 		return q.check()
 	}
 	return nil
@@ -138,7 +139,7 @@ func Start(ctx context.Context, src Source, body *algebra.Body, dataset Dataset,
 	}
 	q := &query{ctx: ctx, src: src, opts: opts, width: body.Scope.Len(), arena: &arena{}}
 	q.account.limit = opts.Memory
-	q.scratch = newScratch(opts, &q.account)
+	q.scratch = newScratch(opts, &q.account, q.check)
 	q.blanks = &blanks{prefix: "q"}
 	if opts.Uint64 != nil {
 		q.blanks.prefix = fmt.Sprintf("q%016xx", opts.Uint64())

@@ -42,16 +42,17 @@ type scratch struct {
 	used, limit int64 // bytes of the files that there are
 	block       int   // about the bytes of a block
 	buffers     holder
+	check       func() error // asked for each block
 	open        map[*rowFile]struct{}
 }
 
-func newScratch(opts Options, a *account) scratch {
+func newScratch(opts Options, a *account, check func() error) scratch {
 	limit := opts.SpillBytes
 	if limit == 0 {
 		limit = DefaultSpillBytes
 	}
 	return scratch{
-		spill: opts.Spill, limit: limit, open: map[*rowFile]struct{}{},
+		spill: opts.Spill, limit: limit, check: check, open: map[*rowFile]struct{}{},
 		buffers: holder{account: a, name: "temporary files"},
 		block:   int(min(max(opts.Memory/1024, 512), 64<<10)),
 	}
@@ -121,6 +122,9 @@ func (f *rowFile) flush() error {
 		return nil
 	}
 	s := f.scratch
+	if err := s.check(); err != nil {
+		return err
+	}
 	if s.used+int64(len(f.buf)) > s.limit {
 		return fmt.Errorf("%w: %s would take its temporary files beyond their limit of %d bytes", ErrMemory, f.holder.name, s.limit)
 	}
@@ -230,6 +234,9 @@ func (r *rowReader) next() (bool, error) {
 }
 
 func (r *rowReader) load() error {
+	if err := r.file.scratch.check(); err != nil {
+		return err
+	}
 	r.offset = r.at
 	var head [blockHeader]byte
 	if err := r.readAt(head[:]); err != nil {
