@@ -101,8 +101,15 @@ func (s source) Estimate(ctx context.Context, r triple.Range) (rows int64, exact
 	if err != nil || all {
 		return seen, all, err
 	}
-	rows, _, err = s.snapshot.estimate(r)
-	return max(rows, seen+1), false, err
+	if rows, _, err = s.snapshot.estimate(r); err != nil || rows > seen {
+		return rows, false, err
+	}
+	// Tables know nothing of the range: its rows are in memory still.
+	_, seen, all, err = s.snapshot.count(ctx, r, nil, exactRows)
+	if !all {
+		seen++
+	}
+	return seen, all, err
 }
 
 // exactPlanRows is the number of rows up to which an estimate for a plan is a
