@@ -1,38 +1,55 @@
 #!/usr/bin/env bash
-# Installs the clients written by others that the tests of integration compare
-# with: Debian's rdflib and SPARQLWrapper, for /usr/bin/python3. Where that cannot
-# be done, as without a network, it says why and succeeds: the tests that need a
-# client then skip. Where the package registry is reached it is to succeed.
+# Installs the clients written by others that the tests of integration use: from
+# Debian rdflib and SPARQLWrapper (for /usr/bin/python3), Node.js with npm, and
+# Chromium; from npm Comunica. What cannot be had, as without a network, is named
+# and left out: the tests that need it then skip. Where a package registry is
+# reached it is to succeed.
 set -euo pipefail
+cd "$(dirname "$0")/.."
 
-missing=()
-/usr/bin/python3 -c 'import rdflib.plugins.sparql' 2>/dev/null || missing+=(python3-rdflib)
-/usr/bin/python3 -c 'import SPARQLWrapper' 2>/dev/null || missing+=(python3-sparqlwrapper)
-if [ "${#missing[@]}" -eq 0 ]; then
-  echo "clients: rdflib and SPARQLWrapper are there"
-  exit 0
-fi
+left_out() { echo "clients: $1 left out: $2; the tests that need it skip"; }
 
-without() {
-  echo "clients: ${missing[*]} left out: $1; the tests that need them skip"
-  exit 0
+debian() {
+  local missing=() package sudo=() apt reached=true
+  /usr/bin/python3 -c 'import rdflib.plugins.sparql' 2>/dev/null || missing+=(python3-rdflib)
+  /usr/bin/python3 -c 'import SPARQLWrapper' 2>/dev/null || missing+=(python3-sparqlwrapper)
+  command -v node >/dev/null 2>&1 || missing+=(nodejs)
+  command -v npm >/dev/null 2>&1 || missing+=(npm)
+  command -v chromium >/dev/null 2>&1 || command -v google-chrome >/dev/null 2>&1 || missing+=(chromium)
+  [ "${#missing[@]}" -gt 0 ] || return 0
+  command -v apt-get >/dev/null 2>&1 || { left_out "${missing[*]}" "there is no apt-get"; return 0; }
+  if [ "$(id -u)" != 0 ]; then
+    sudo -n true 2>/dev/null || { left_out "${missing[*]}" "apt-get needs root"; return 0; }
+    sudo=(sudo -n)
+  fi
+  apt=("${sudo[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -qq -o Acquire::Retries=2 -o Acquire::http::Timeout=20 -o Acquire::https::Timeout=20)
+  "${apt[@]}" -o APT::Update::Error-Mode=any update || reached=false
+  for package in "${missing[@]}"; do
+    if ! apt-cache show "$package" >/dev/null 2>&1; then
+      left_out "$package" "no registry that is reached has it"
+    elif "${apt[@]}" install -y --no-install-recommends "$package" >/dev/null; then
+      echo "clients: installed $package"
+    elif [ "$reached" = true ]; then
+      echo "clients: $package cannot be installed" >&2
+      return 1
+    else
+      left_out "$package" "a package registry is not reached"
+    fi
+  done
 }
 
-command -v apt-get >/dev/null 2>&1 || without "there is no apt-get"
-sudo=()
-if [ "$(id -u)" != 0 ]; then
-  sudo -n true 2>/dev/null || without "apt-get needs root"
-  sudo=(sudo -n)
-fi
-apt=("${sudo[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -qq -o Acquire::Retries=2 -o Acquire::http::Timeout=20 -o Acquire::https::Timeout=20)
-reached=true
-"${apt[@]}" -o APT::Update::Error-Mode=any update || reached=false
-for package in "${missing[@]}"; do
-  apt-cache show "$package" >/dev/null 2>&1 || without "no registry that is reached has $package"
-done
-if ! "${apt[@]}" install -y --no-install-recommends "${missing[@]}" >/dev/null; then
-  [ "$reached" = true ] || without "a package registry is not reached"
-  echo "clients: ${missing[*]} cannot be installed" >&2
-  exit 1
-fi
-echo "clients: installed ${missing[*]}"
+comunica() {
+  local at=integration/clients/testdata
+  [ ! -d "$at/node_modules/@comunica/query-sparql" ] || return 0
+  command -v npm >/dev/null 2>&1 || { left_out Comunica "there is no npm"; return 0; }
+  if (cd "$at" && timeout 300 npm install --no-audit --no-fund --no-package-lock --ignore-scripts --loglevel=error \
+    --fetch-retries=2 --fetch-timeout=30000 >/dev/null); then
+    echo "clients: installed Comunica"
+  else
+    rm -rf "$at/node_modules"
+    left_out Comunica "npm cannot install it"
+  fi
+}
+
+debian
+comunica
