@@ -9,6 +9,7 @@ import (
 	"github.com/trefoildb/trefoil/node/engine"
 	"github.com/trefoildb/trefoil/rdfload/syntax"
 	"github.com/trefoildb/trefoil/sparql"
+	"github.com/trefoildb/trefoil/sparql/expr"
 	"github.com/trefoildb/trefoil/sparql/update"
 )
 
@@ -23,6 +24,9 @@ var sparqlKinds = []struct {
 	{engine.ErrUpdateMemory, KindTooLarge},
 	{sparql.ErrMemory, KindQueryLimit},
 	{sparql.ErrTooDeep, KindQueryLimit},
+	{expr.ErrLimit, KindQueryLimit},
+	{expr.ErrUnsupportedRegex, KindQueryLimit},
+	{expr.ErrCompile, KindBadRequest},
 	{update.ErrDataset, KindBadRequest},
 	{update.ErrGraphExists, KindConflict},
 	{update.ErrNoGraph, KindConflict},

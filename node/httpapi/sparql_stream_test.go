@@ -16,6 +16,7 @@ import (
 	"github.com/trefoildb/trefoil/node"
 	"github.com/trefoildb/trefoil/node/engine"
 	"github.com/trefoildb/trefoil/sparql"
+	"github.com/trefoildb/trefoil/sparql/expr"
 	"github.com/trefoildb/trefoil/sparql/update"
 )
 
@@ -177,6 +178,8 @@ func TestSPARQLErrors(t *testing.T) {
 		{engine.ErrBusy, 503, KindBusy},
 		{sparql.ErrMemory, 422, KindQueryLimit},
 		{sparql.ErrTooDeep, 422, KindQueryLimit},
+		{expr.ErrLimit, 422, KindQueryLimit},
+		{fmt.Errorf("%w: %w", expr.ErrCompile, expr.ErrUnsupportedRegex), 422, KindQueryLimit},
 		{sparql.ErrService, 403, KindForbidden},
 		{engine.ErrHost, 403, KindForbidden},
 		{engine.ErrNetwork, 502, KindRemote},
