@@ -21,6 +21,7 @@ import logging
 import math
 import re
 import signal
+import struct
 import sys
 import warnings
 from decimal import Decimal
@@ -141,7 +142,16 @@ DERIVED = [
     for name in "nonPositiveInteger negativeInteger long int short byte nonNegativeInteger unsignedLong "
     "unsignedInt unsignedShort unsignedByte positiveInteger".split()
 ]
-CONVERT = [int, Decimal, float, float]
+
+
+def single(value):
+    try:
+        return struct.unpack("f", struct.pack("f", float(value)))[0]
+    except OverflowError:
+        return math.copysign(math.inf, float(value))
+
+
+CONVERT = [int, Decimal, single, float]
 LEXICAL = [
     re.compile(r"[+-]?[0-9]+"),
     re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)"),
@@ -172,7 +182,7 @@ def literal(rank, value):
         if "." in text:
             text = text.rstrip("0").rstrip(".")
         return Literal("0" if text == "-0" else text, datatype=TYPES[rank])
-    value = float(value)
+    value = CONVERT[rank](value)
     text = "NaN" if math.isnan(value) else ("-INF" if value < 0 else "INF") if math.isinf(value) else repr(value)
     return Literal(text, datatype=TYPES[rank])
 
@@ -273,8 +283,8 @@ def kind(term):
 
 def equal(a, b):
     if is_number(a) and is_number(b):
-        if a == b and number(a)[1] == number(a)[1]:
-            return True
+        if a == b and kind(a) is None:
+            return True  # one ill-typed term
         return less(a, b)[1]
     if isinstance(a, Literal) and isinstance(b, Literal):
         if kind(a) and kind(b) and kind(a) != kind(b):
