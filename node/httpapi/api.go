@@ -196,6 +196,9 @@ func (a *API) serve(w *response, hr *http.Request) (err error) {
 		return nil
 	}
 	if d == nil || !d.open {
+		if err := a.checkHost(hr); err != nil {
+			return err
+		}
 		if err := a.token.check(hr); err != nil {
 			return err
 		}
