@@ -85,6 +85,10 @@ func TestJoinOperators(t *testing.T) {
 			{"star look-up", []string{"?s <x:in> <x:club1>", "?s <x:name> ?n", "?s <x:age> ?a"}},
 			{"star look-up", []string{"?s <x:in> <x:club1>", "?s <x:in> ?c", "?s <x:in> ?d", "?s <x:age> ?a"}},
 			{"", []string{"?s <x:lives> ?t", "?c <x:seat> ?t"}},
+			{"", []string{ // more than the dynamic programming takes
+				"?s <x:in> <x:club1>", "?s <x:name> ?n", "?s <x:age> ?a", "?s <x:type> <x:Member>", "?s <x:lives> ?t", "?c <x:seat> ?t",
+				"?s <x:in> ?d", "?d <x:seat> ?u", "?s <x:in> ?e", "?e <x:seat> ?v", "?c <x:seat> ?w", "?d <x:seat> ?x",
+			}},
 			{"", []string{"?s <x:lives> ?t", "?c <x:seat> ?t", "?s <x:in> ?c"}},
 			{"", []string{"?s <x:name> ?n", "?m <x:name> ?n", "?m <x:in> <x:club1>", "?s <x:in> <x:club1>"}},
 		} {

@@ -69,6 +69,9 @@ func PrepareTree(q *ast.Query, opts Options) (*Prepared, error) {
 		return nil, err
 	}
 	query := algebra.Translate(q)
+	if query.Form == ast.Ask { // one solution tells
+		query.Body.Root = &algebra.Slice{Input: query.Body.Root, Limit: 1}
+	}
 	query.Body = query.Body.Simplify()
 	return &Prepared{query: query, opts: opts, prologue: q.Prologue}, nil
 }

@@ -299,12 +299,12 @@ func (p *planner) greedy(w ways) (steps []joinStep, last joinState) {
 		}
 		var best joinState
 		linked := false
+		for i := 0; i < len(p.list) && !linked; i++ {
+			linked = !used[i] && p.linked(&last, &p.list[i])
+		}
 		for i := range p.list {
-			if used[i] || len(steps) == 0 && w.first >= 0 && i != w.first {
-				continue
-			}
-			joins := p.linked(&last, &p.list[i])
-			if linked && !joins {
+			if used[i] || len(steps) == 0 && w.first >= 0 && i != w.first ||
+				linked && len(steps) > 0 && !p.linked(&last, &p.list[i]) {
 				continue
 			}
 			for _, method := range [...]joinMethod{byLookup, byHash} {
@@ -312,8 +312,8 @@ func (p *planner) greedy(w ways) (steps []joinStep, last joinState) {
 					continue
 				}
 				s, ok := p.join(&last, i, method)
-				if ok && (!best.reached || joins && !linked || s.rows < best.rows || s.rows == best.rows && s.cost < best.cost) {
-					best, linked = s, linked || joins
+				if ok && (!best.reached || s.rows < best.rows || s.rows == best.rows && s.cost < best.cost) {
+					best = s
 				}
 			}
 		}
