@@ -198,11 +198,11 @@ func group(t *rapid.T, depth int, exists bool) string {
 			kind = min(kind, 4)
 		}
 		switch kind {
-		case 1: // a star
-			fmt.Fprintf(&b, "?a <x:p> %s ; <x:q> %s ; <x:r> %s . ", node(), node(), node())
 		default:
 			predicate := rapid.SampledFrom([]string{"<x:p>", "<x:q>", "<x:r>", "?b"}).Draw(t, "predicate")
 			fmt.Fprintf(&b, "%s %s %s . ", node(), predicate, node())
+		case 1: // a star
+			fmt.Fprintf(&b, "?a <x:p> %s ; <x:q> %s ; <x:r> %s . ", node(), node(), node())
 		case 4:
 			op := rapid.SampledFrom([]string{"<", ">=", "=", "!="}).Draw(t, "op")
 			right := rapid.SampledFrom([]string{"2", "1.5", "?c", "<x:n1>"}).Draw(t, "right")
