@@ -12,13 +12,14 @@ import (
 
 // Explanation is the plan of a query and, where it ran, what the run did.
 type Explanation struct {
-	Form string     // "SELECT", ...
-	Plan *exec.Plan // nil where the query has no pattern
-	Ran  bool
+	Form string     `json:"form"` // "SELECT", ...
+	Ran  bool       `json:"ran"`
+	Plan *exec.Plan `json:"plan"` // nil where the query has no pattern
 	// Of a run: the rows of the result, those of the store that were read, and the
 	// time.
-	Rows, RowsRead int64
-	Seconds        float64
+	Rows     int64   `json:"rows"`
+	RowsRead int64   `json:"rowsRead"`
+	Seconds  float64 `json:"seconds"`
 }
 
 // Explain returns the plan of a query. With run the node runs the query to its end

@@ -115,6 +115,10 @@ func TestQueryCommand(t *testing.T) {
 		if !strings.Contains(plan, "about") || strings.Contains(plan, "rows, ") {
 			t.Errorf("plan:\n%s", plan)
 		}
+		_, plan, _ = run(t, "", append([]string{"query", "--explain", "--format", "json", file}, door...)...)
+		if !strings.HasPrefix(plan, `{"form":"SELECT","ran":false,"plan":{"operator":`) {
+			t.Errorf("plan as JSON: %s", plan)
+		}
 		_, plan, _ = run(t, "", append([]string{"query", "--explain=run", "-e", names}, door...)...)
 		if !strings.Contains(plan, "\n2 rows, 2 read, ") {
 			t.Errorf("plan after a run:\n%s", plan)
