@@ -44,6 +44,9 @@ func members(rng *rand.Rand, n int) *memsource.Source {
 	}
 	for i := range 8 {
 		put(iri(fmt.Sprintf("club%d", i)), iri("seat"), iri(fmt.Sprintf("town%d", i%5)))
+		for k := range 20 {
+			put(iri(fmt.Sprintf("club%d", i)), iri("year"), triple.NewTyped(fmt.Sprint(k*4+i), triple.XSDInteger))
+		}
 	}
 	return memsource.New(all)
 }
@@ -78,27 +81,32 @@ func TestJoinOperators(t *testing.T) {
 		for _, test := range []struct {
 			operator string
 			patterns []string
+			filter   string
 		}{
-			{"merge join", []string{"?s <x:in> <x:club1>", "?s <x:type> <x:Member>"}},
-			{"leapfrog join", []string{"?s <x:in> <x:club1>", "?s <x:type> <x:Member>", "?s <x:lives> <x:town2>"}},
-			{"leapfrog join", []string{"?s <x:in> <x:club2>", "?s <x:type> <x:Member>", "?s <x:in> <x:club3>"}},
-			{"star look-up", []string{"?s <x:in> <x:club1>", "?s <x:name> ?n", "?s <x:age> ?a"}},
-			{"star look-up", []string{"?s <x:in> <x:club1>", "?s <x:in> ?c", "?s <x:in> ?d", "?s <x:age> ?a"}},
-			{"", []string{"?s <x:lives> ?t", "?c <x:seat> ?t"}},
+			{"merge join", []string{"?s <x:age> ?a", "?c <x:year> ?a"}, "FILTER(?a IN (3, 30, 31, 77))"},
+			{"", []string{"?s <x:age> ?a", "?m <x:age> ?a"}, "FILTER(?a > 30 && ?a < 40 || ?a = 70)"},
+			{"", []string{"?s <x:in> <x:club1>", "?s <x:type> <x:Member>"}, `FILTER(STRSTARTS(STR(?s), "x:m001"))`},
+			{"", []string{"?s <x:in> <x:club1>", "?s <x:name> ?n", "?s <x:age> ?a"}, "FILTER(?a > 50)"},
+			{"merge join", []string{"?s <x:in> <x:club1>", "?s <x:type> <x:Member>"}, ""},
+			{"leapfrog join", []string{"?s <x:in> <x:club1>", "?s <x:type> <x:Member>", "?s <x:lives> <x:town2>"}, ""},
+			{"leapfrog join", []string{"?s <x:in> <x:club2>", "?s <x:type> <x:Member>", "?s <x:in> <x:club3>"}, ""},
+			{"star look-up", []string{"?s <x:in> <x:club1>", "?s <x:name> ?n", "?s <x:age> ?a"}, ""},
+			{"star look-up", []string{"?s <x:in> <x:club1>", "?s <x:in> ?c", "?s <x:in> ?d", "?s <x:age> ?a"}, ""},
+			{"", []string{"?s <x:lives> ?t", "?c <x:seat> ?t"}, ""},
 			{"", []string{ // more than the dynamic programming takes
 				"?s <x:in> <x:club1>", "?s <x:name> ?n", "?s <x:age> ?a", "?s <x:type> <x:Member>", "?s <x:lives> ?t", "?c <x:seat> ?t",
 				"?s <x:in> ?d", "?d <x:seat> ?u", "?s <x:in> ?e", "?e <x:seat> ?v", "?c <x:seat> ?w", "?d <x:seat> ?x",
-			}},
-			{"", []string{"?s <x:lives> ?t", "?c <x:seat> ?t", "?s <x:in> ?c"}},
-			{"", []string{"?s <x:name> ?n", "?m <x:name> ?n", "?m <x:in> <x:club1>", "?s <x:in> <x:club1>"}},
+			}, ""},
+			{"", []string{"?s <x:lives> ?t", "?c <x:seat> ?t", "?s <x:in> ?c"}, ""},
+			{"", []string{"?s <x:name> ?n", "?m <x:name> ?n", "?m <x:in> <x:club1>", "?s <x:in> <x:club1>"}, ""},
 		} {
 			for _, opts := range []sparql.Options{{}, union()} {
-				got, plan := lines(t, src, "SELECT * { "+strings.Join(test.patterns, " . ")+" }", opts)
+				got, plan := lines(t, src, "SELECT * { "+strings.Join(test.patterns, " . ")+" "+test.filter+" }", opts)
 				apart := "SELECT * { " + test.patterns[0]
 				for _, pattern := range test.patterns[1:] {
 					apart += " MINUS { <x:no> <x:no> <x:no> } { SELECT * { " + pattern + " } }"
 				}
-				want, _ := lines(t, src, apart+" }", opts)
+				want, _ := lines(t, src, apart+" "+test.filter+" }", opts)
 				if !slices.Equal(got, want) {
 					t.Errorf("seed %d, round %d: %v: %d rows, want %d\n%s", seed, round, test.patterns, len(got), len(want), plan)
 				}
