@@ -98,7 +98,11 @@ func (p *path) begin() error {
 			p.tasks = p.tasks[:0]
 			return err
 		}
-		if p.chunk < batchRows {
+		pairs := 0
+		for _, s := range p.live {
+			pairs += len(s.seen)
+		}
+		if p.chunk < batchRows && pairs < maxPairs/4 {
 			p.chunk *= 2
 		}
 		return nil
