@@ -70,3 +70,15 @@ func mustQuery(t *testing.T, src sparql.Source, text string) *sparql.Result {
 	}
 	return result
 }
+
+// What a join keeps of one graph does not answer for the next.
+func TestJoinInEachGraph(t *testing.T) {
+	in := func(g, s, p, o string) triple.Triple {
+		return triple.Triple{Subject: iri(s), Predicate: iri(p), Object: iri(o), Graph: iri(g)}
+	}
+	src := memsource.New([]triple.Triple{in("g1", "k", "r", "e5"), in("g1", "a", "d", "z"), in("g2", "e0", "r", "e6")})
+	got, plan := lines(t, src, `SELECT ?g { GRAPH ?g { [] <`+iri("r").Value()+`> [] . { SELECT DISTINCT ?b { ?a <`+iri("d").Value()+`> ?d2 } } } }`, sparql.Options{})
+	if len(got) != 1 || !strings.Contains(got[0], iri("g1").Value()) {
+		t.Errorf("got %q, want g1\n%s", got, plan)
+	}
+}

@@ -77,7 +77,9 @@ func (c *compiler) graph(n *algebra.Graph, in stream, depth int) (stream, error)
 		return c.compile(n.Input, in, graphs{mode: eachGraph, slot: n.Name.Slot, set: set}, depth)
 	}
 	name := ""
-	out, err := c.alone().compile(n.Input, in, graphs{mode: oneGraph, name: &name}, depth)
+	sub := c.alone()
+	sub.looped = true
+	out, err := sub.compile(n.Input, in, graphs{mode: oneGraph, name: &name}, depth)
 	if err != nil {
 		return in, err
 	}

@@ -42,7 +42,7 @@ func (c *compiler) hashJoin(kind joinKind, left, right stream, conds []*expr.Exp
 	}
 	j := &hashJoin{
 		q: c.query, kind: kind, left: left.op, right: right.op, shared: shared.Slots(),
-		conds: conds, env: env, seeded: c.substitute, input: newBatch(c.query.width),
+		conds: conds, env: env, again: c.substitute || c.looped, input: newBatch(c.query.width),
 		keepOrder: c.feed != nil || c.want != nil && c.want.got,
 	}
 	j.table = newHashTable(c.query, joinNames[kind], keys.Slots())

@@ -26,7 +26,7 @@ type hashJoin struct {
 	domain      []int // of minus: those that count as shared
 	conds       []*expr.Expr
 	env         *expr.Env
-	seeded      bool // the right side starts from the feed too
+	again       bool // the right side gives other rows after a reset: it starts from the feed too, or is of the next graph
 	keepOrder   bool // rows must come in the order of the left even from files
 
 	table *hashTable
@@ -195,7 +195,7 @@ func (j *hashJoin) reset() {
 	if j.grace != nil {
 		j.grace.rewind()
 	}
-	if j.seeded {
+	if j.again {
 		j.drop()
 		j.right.reset()
 	}
