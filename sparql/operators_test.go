@@ -177,3 +177,34 @@ func counted(t *testing.T, src sparql.Source, where string, opts sparql.Options,
 		check("SELECT "+v+" (COUNT(*) AS ?n) "+where+" GROUP BY "+v, counts)
 	}
 }
+
+// TestLimitAboveSubselect: a limit is that of the rows above what drops some, not
+// of an ORDER BY below.
+func TestLimitAboveSubselect(t *testing.T) {
+	src := people(300)
+	for query, want := range map[string]int{
+		`SELECT * { { SELECT ?x ?a { ?x <x:age> ?a } ORDER BY ?a } FILTER(?a > 50) } LIMIT 3`:                   3,
+		`SELECT * { { SELECT ?x ?a { ?x <x:age> ?a } ORDER BY ?a } ?x <x:knows> <x:p00001> } LIMIT 3`:           1,
+		`SELECT * { { SELECT ?x ?a { ?x <x:age> ?a } ORDER BY ?a } MINUS { ?x <x:age> 0 } } LIMIT 3`:            3,
+		`SELECT * { { SELECT ?x ?a { ?x <x:age> ?a } ORDER BY ?a } FILTER EXISTS { ?x <x:age> 99 } } LIMIT 2`:   2,
+		`SELECT DISTINCT ?a { ?x <x:age> ?a } ORDER BY ?a LIMIT 7`:                                              7,
+		`SELECT ?a (COUNT(*) AS ?n) { ?x <x:age> ?a } GROUP BY ?a ORDER BY DESC(?n) ?a LIMIT 4`:                 4,
+		`ASK { { SELECT ?x ?a { ?x <x:age> ?a } ORDER BY ?a } FILTER(?a > 98) }`:                                1,
+		`SELECT * { { SELECT ?x { ?x <x:age> ?a } ORDER BY ?a LIMIT 5 } ?x <x:age> ?b FILTER(?b > 0) } LIMIT 9`: 2,
+	} {
+		result, err := sparql.Query(context.Background(), src, query, sparql.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		n := 0
+		for _, err := range result.Rows() {
+			if err != nil {
+				t.Fatal(err)
+			}
+			n++
+		}
+		if n != want {
+			t.Errorf("%s: %d rows, want %d\n%s", query, n, want, result.Plan().Text(true))
+		}
+	}
+}
