@@ -48,7 +48,7 @@ func (sn *Snapshot) estimate(r triple.Range) (rows, bytes int64, err error) {
 	if err != nil {
 		return 0, 0, wrap("estimate", err)
 	}
-	levels, err := sn.store.db.SSTables(pebble.WithKeyRangeFilter(lower, upper), pebble.WithApproximateSpanBytes())
+	levels, err := sn.store.tablesIn(lower, upper)
 	if err != nil {
 		return 0, 0, wrap("estimate", err)
 	}
@@ -57,8 +57,8 @@ func (sn *Snapshot) estimate(r triple.Range) (rows, bytes int64, err error) {
 		for _, table := range level {
 			span := min(float64(table.ApproximateSpanBytes), float64(table.Size))
 			sumBytes += span
-			if live := float64(table.TableStats.NumEntries) - 2*float64(table.TableStats.NumDeletions); table.TableStats.NumEntries > 0 {
-				sumRows += max(live, 0) * span / float64(max(table.Size, 1))
+			if entries, deletions := entriesOf(&table); entries > 0 {
+				sumRows += max(entries-2*deletions, 0) * span / float64(max(table.Size, 1))
 			} else if d.bytes > 0 { // its statistics are not read yet
 				sumRows += d.rows * span / d.bytes
 			}
@@ -72,6 +72,38 @@ func (sn *Snapshot) estimate(r triple.Range) (rows, bytes int64, err error) {
 		}
 	}
 	return int64(sumRows), int64(sumBytes), nil
+}
+
+// fewTables is up to how many tables are opened for what they say of themselves.
+const fewTables = 64
+
+// tablesIn returns the tables that have keys from lower to upper, and how many of
+// their bytes lie there. Pebble collects statistics some time after it opens a
+// table; of few tables that have none the properties are read.
+func (s *Store) tablesIn(lower, upper []byte) ([][]pebble.SSTableInfo, error) {
+	levels, err := s.db.SSTables(pebble.WithKeyRangeFilter(lower, upper), pebble.WithApproximateSpanBytes())
+	if err != nil {
+		return nil, err
+	}
+	tables, unknown := 0, false
+	for _, level := range levels {
+		tables += len(level)
+		for i := range level {
+			unknown = unknown || level[i].TableStats.NumEntries == 0
+		}
+	}
+	if !unknown || tables > fewTables {
+		return levels, nil
+	}
+	return s.db.SSTables(pebble.WithKeyRangeFilter(lower, upper), pebble.WithApproximateSpanBytes(), pebble.WithProperties())
+}
+
+// entriesOf returns how many rows and deletions a table has; 0 where it is not known.
+func entriesOf(t *pebble.SSTableInfo) (entries, deletions float64) {
+	if t.TableStats.NumEntries == 0 && t.Properties != nil && !t.Virtual {
+		return float64(t.Properties.NumEntries), float64(t.Properties.NumDeletions)
+	}
+	return float64(t.TableStats.NumEntries), float64(t.TableStats.NumDeletions)
 }
 
 // orderOf returns the order that a range lies in, and whether it is all of it; ok

@@ -36,7 +36,11 @@ func (s *Store) pebbleOptions() *pebble.Options {
 	// Keys here are prefix, prefix, prefix: row blocks hold them in a third less
 	// than columnar ones, and scan and write faster (docs/ARCHITECTURE.md).
 	o.Experimental.EnableColumnarBlocks = func() bool { return false }
-	o.TargetFileSizes[0] = 8 << 20
+	for level := range o.TargetFileSizes {
+		// Not doubled from level to level: estimates are made from what tables say of
+		// themselves, and are the better the less a table mixes.
+		o.TargetFileSizes[level] = 8 << 20 << min(level, 1)
+	}
 	for level := range o.Levels {
 		l := &o.Levels[level]
 		l.BlockSize = blockBytes

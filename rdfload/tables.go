@@ -6,10 +6,17 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+
+	"github.com/trefoildb/trefoil/triple"
 )
 
 // tableBytes is the size at which a table is closed and the next one begun.
 const tableBytes = 64 << 20
+
+// predicateBytes is the size from which a table of POS ends with its predicate. A
+// store estimates ranges by the rows and bytes of tables, and rows of one predicate
+// compress alike: tables of few predicates make its estimates good.
+const predicateBytes = 512 << 10
 
 // rowSink takes rows in ascending order of keys.
 type rowSink interface {
@@ -27,6 +34,8 @@ type tableWriter struct {
 	table Table
 	paths []string
 	since int // rows and, in units of rows, bytes since the last check
+
+	predicate []byte // how the keys of the last row's predicate begin, in POS
 }
 
 // checkEvery is after how many rows a long loop looks whether it should end.
@@ -46,6 +55,18 @@ func (w *tableWriter) Set(key, value []byte) error {
 			return err
 		}
 		if w.table != nil && w.table.Bytes() >= w.limit {
+			if err := w.closeTable(); err != nil {
+				return err
+			}
+		}
+	}
+	if len(key) > 0 && triple.Order(key[0]) == triple.POS && (len(w.predicate) == 0 || !bytes.HasPrefix(key, w.predicate)) {
+		_, terms, err := triple.SplitKey(key)
+		if err != nil {
+			return err
+		}
+		w.predicate = append(w.predicate[:0], key[:min(1+len(terms[triple.Predicate])+2, len(key))]...) // with the mark behind it
+		if w.table != nil && w.table.Bytes() >= predicateBytes {
 			if err := w.closeTable(); err != nil {
 				return err
 			}
