@@ -217,3 +217,48 @@ func TestCancellation(t *testing.T) {
 		cancel()
 	}
 }
+
+// A literal of a pattern finds its triples however the letters of the language tag
+// are written, long ones too, and reads no more than they are.
+func TestTagsInAnyCase(t *testing.T) {
+	long := strings.Repeat("lang ", 1000)
+	var all []triple.Triple
+	for i, o := range []triple.Term{
+		triple.NewLang("x", "en"), triple.NewLang("x", "EN"), triple.NewLang("x", "de"), triple.NewString("x"), triple.NewLang("xx", "en"),
+		triple.NewLang(long, "En"), triple.NewLang(long, "en"), triple.NewLang(long+"!", "en"), triple.NewLang("x", "en-GB"),
+	} {
+		all = append(all, triple.Triple{Subject: iri(fmt.Sprintf("s%d", i)), Predicate: iri("p"), Object: o})
+	}
+	src := memsource.New(all)
+	for text, want := range map[string]int{
+		`SELECT * { ?s ?p "x"@eN }`:                                   2,
+		`SELECT * { ?s ?p "x"@en . ?s ?q ?o }`:                        2,
+		`SELECT * { ?s ?p "` + long + `"@en }`:                        2,
+		`SELECT * { ?s <x:p> "x"@fr }`:                                0,
+		`SELECT * { <x:s0> <x:p> "x"@EN }`:                            1,
+		`SELECT * { ?s ?p "x" }`:                                      1,
+		`SELECT * { ?a ?p ?o OPTIONAL { ?s ?q "x"@EN-gb } }`:          9,
+		`SELECT * { ?s ?p ?o FILTER EXISTS { ?s ?p "x"@En } }`:        2,
+		`SELECT * { ?s ?p ?o MINUS { ?s ?p "x"@En } }`:                7,
+		`SELECT * { ?s <x:p>/^<x:p> ?t . ?t <x:p> "x"@en }`:           2,
+		`SELECT * { { ?s ?p "x"@EN } UNION { ?s ?p "x"@DE } }`:        3,
+		`SELECT * { GRAPH <x:g> { ?s ?p "x"@EN } }`:                   0,
+		`SELECT ?s { ?s <x:p> "x"@en } GROUP BY ?s`:                   2,
+		`SELECT (COUNT(*) AS ?n) { ?s <x:p> "x"@en } HAVING (?n = 2)`: 1,
+	} {
+		got, plan := lines(t, src, text, sparql.Options{})
+		if len(got) != want {
+			t.Errorf("%.80s: %d rows, want %d: %q\n%s", text, len(got), want, got, plan)
+		}
+		for _, row := range got {
+			if strings.Contains(row, ".tagged") {
+				t.Errorf("%.80s: %s", text, row)
+			}
+		}
+	}
+	src.Reads = 0
+	lines(t, src, `SELECT * { ?s <x:p> "x"@en }`, sparql.Options{})
+	if src.Reads > 4 {
+		t.Errorf("%d rows were read", src.Reads)
+	}
+}

@@ -31,7 +31,6 @@ import (
 // evalKnown are the evaluation tests that do not pass, by directory and name,
 // and why. One that passes is an error.
 var evalKnown = map[string]string{
-	"expr-builtin/dawg-lang-3": `a pattern with "string"@EN is to match "string"@en: here tags are as they were written, and differ`,
 }
 
 // evalTest is a test of queries: its text, its data and what comes out.

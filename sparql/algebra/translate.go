@@ -57,6 +57,7 @@ func (t *translator) groupParts(g *ast.Group) (Node, []ast.Expr) {
 		for _, part := range triples.parts {
 			pattern = join(pattern, part)
 		}
+		filters = append(filters, triples.tags...)
 		triples = block{}
 	}
 	for _, element := range g.Elements {

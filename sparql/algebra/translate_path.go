@@ -9,6 +9,8 @@ import (
 // among them become.
 type block struct {
 	parts []Node
+	// tags are conditions that literals with language tags have become.
+	tags []ast.Expr
 }
 
 // add puts a triple pattern to the basic graph pattern at the block's end, or
@@ -26,10 +28,22 @@ func (b *block) add(p TriplePattern) {
 func (t *translator) triple(b *block, p ast.TriplePattern) {
 	subject, object := t.place(p.Subject), t.place(p.Object)
 	if p.Path == nil {
+		if object.Term.Lang() != "" {
+			object = t.anyCase(b, object.Term, p.Position())
+		}
 		b.add(TriplePattern{subject, t.place(p.Predicate), object, p.Position()})
 		return
 	}
 	t.path(b, subject, p.Path, object)
+}
+
+// anyCase returns a variable that stands for a literal in a pattern, however the
+// letters of its language tag are written: tags are equal in any case (RDF 1.1
+// Concepts, section 3.3), and are stored as they were written.
+func (t *translator) anyCase(b *block, literal triple.Term, pos ast.Pos) VarOrTerm {
+	v := &ast.Var{Pos: pos, Name: ".tagged", Slot: t.scope.add(".tagged")}
+	b.tags = append(b.tags, &ast.Binary{Pos: pos, Op: ast.OpEqual, Left: v, Right: &ast.Constant{Pos: pos, Term: literal}})
+	return VarOrTerm{Slot: v.Slot}
 }
 
 // path translates a path pattern (section 18.2.2.4), and goes one step further

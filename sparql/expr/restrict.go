@@ -141,11 +141,21 @@ func restrictTo(v *ast.Var, op ast.Op, c Value) (Restriction, bool) {
 		return r, false
 	case c.kind == LangString: // tags are equal in any case
 		r.Exact = false
-		r.Ranges = []Range{{Starts: triple.Starts{Kind: triple.Literal, Text: c.term.Value(), Lang: c.term.Lang()}}}
+		r.Ranges = []Range{anyCase(c.term)}
 		return r, true
 	}
 	r.Terms = []triple.Term{c.Term()}
 	return r, true
+}
+
+// anyCase returns a range that has a string with its language tag in all ways to
+// write it: capital letters stand before small ones.
+func anyCase(t triple.Term) Range {
+	text, tag := t.Value(), t.Lang()
+	if len(text) > 512 { // keys hold a hash of the end of long terms, tag and all
+		return Range{Starts: triple.Starts{Kind: triple.Literal, Text: text, Lang: tag}}
+	}
+	return Range{GE: triple.NewLang(text, strings.ToUpper(tag)), LE: triple.NewLang(text, strings.ToLower(tag))}
 }
 
 // rangeOf returns the range of v op c: strict bounds at c, the others at low and
