@@ -39,7 +39,7 @@ func (t token) check(r *http.Request) error {
 // checkOrigin refuses changes that a browser sends for a page of another origin.
 func checkOrigin(protection *http.CrossOriginProtection, r *http.Request) error {
 	if err := protection.Check(r); err != nil {
-		return errorf(KindForbidden, "Origin", "a web page of another origin may not change data: %v", err)
+		return errorf(KindForbidden, "Origin", "a web page of another origin may not change data, unless serve --cors names the origin: %v", err)
 	}
 	return nil
 }

@@ -32,6 +32,7 @@ const (
 	KindNotAcceptable    Kind = "not-acceptable"         // 406
 	KindTimeout          Kind = "timeout"                // 408: the body came too slowly
 	KindConflict         Kind = "conflict"               // 409: CREATE of a graph that exists, DROP of one that does not
+	KindPrecondition     Kind = "precondition-failed"    // 412: If-Match or If-None-Match of a change is not met
 	KindTooLarge         Kind = "too-large"              // 413
 	KindUnsupportedMedia Kind = "unsupported-media-type" // 415: syntax or compression
 	KindQueryLimit       Kind = "query-limit"            // 422: a query needs more than its memory, or nests too deep
@@ -62,6 +63,7 @@ var statusOf = map[Kind]int{
 	KindNotAcceptable:    http.StatusNotAcceptable,
 	KindTimeout:          http.StatusRequestTimeout,
 	KindConflict:         http.StatusConflict,
+	KindPrecondition:     http.StatusPreconditionFailed,
 	KindTooLarge:         http.StatusRequestEntityTooLarge,
 	KindUnsupportedMedia: http.StatusUnsupportedMediaType,
 	KindQueryLimit:       http.StatusUnprocessableEntity,

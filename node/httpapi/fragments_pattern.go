@@ -4,6 +4,8 @@
 package httpapi
 
 import (
+	"errors"
+	"fmt"
 	"strings"
 
 	"github.com/trefoildb/trefoil/triple"
@@ -88,7 +90,7 @@ func bracketedIRI(text string) triple.Term {
 func explicitLiteral(text string) (triple.Term, error) {
 	end := strings.LastIndexByte(text, '"')
 	if end == 0 {
-		return triple.Term{}, errorf(KindBadParameter, "", "the literal has no closing quote")
+		return triple.Term{}, errors.New("the literal has no closing quote")
 	}
 	lexical, rest := text[1:end], text[end+1:]
 	switch {
@@ -103,7 +105,7 @@ func explicitLiteral(text string) (triple.Term, error) {
 		}
 		return triple.NewTyped(lexical, datatype.Value()), nil
 	}
-	return triple.Term{}, errorf(KindBadParameter, "", "%q after the literal", clip(rest))
+	return triple.Term{}, fmt.Errorf("%q after the literal", clip(rest))
 }
 
 // skolemize puts IRIs in the place of blank nodes.

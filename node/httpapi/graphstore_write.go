@@ -6,6 +6,7 @@ package httpapi
 import (
 	"context"
 	"errors"
+	"iter"
 	"net/http"
 	"slices"
 	"strconv"
@@ -24,6 +25,10 @@ func (a *API) putGraph(w http.ResponseWriter, r *request) error {
 	if err != nil {
 		return err
 	}
+	condition, err := conditionOf(r)
+	if err != nil {
+		return err
+	}
 	account := &account{budget: &a.memory}
 	defer account.release()
 	triples, err := a.readGraph(r, t, account)
@@ -32,7 +37,7 @@ func (a *API) putGraph(w http.ResponseWriter, r *request) error {
 	}
 	changes := t.clear()
 	changes.Add = slices.Values(triples)
-	result, err := a.apply(r.Context(), changes, account)
+	result, err := a.apply(r.Context(), condition, t, changes, account)
 	if err != nil {
 		return err
 	}
@@ -49,6 +54,10 @@ func (a *API) putGraph(w http.ResponseWriter, r *request) error {
 // nothing to add.
 func (a *API) postGraph(w http.ResponseWriter, r *request) error {
 	t, err := a.targetOf(r)
+	if err != nil {
+		return err
+	}
+	condition, err := conditionOf(r)
 	if err != nil {
 		return err
 	}
@@ -81,7 +90,7 @@ func (a *API) postGraph(w http.ResponseWriter, r *request) error {
 	if !there {
 		status = http.StatusCreated
 	}
-	result, err := a.apply(r.Context(), node.Changes{Add: slices.Values(triples)}, account)
+	result, err := a.apply(r.Context(), condition, t, node.Changes{Add: slices.Values(triples)}, account)
 	if err != nil {
 		return err
 	}
@@ -104,7 +113,11 @@ func (a *API) deleteGraph(w http.ResponseWriter, r *request) error {
 	if err != nil {
 		return err
 	}
-	result, err := a.apply(r.Context(), t.clear(), nil)
+	condition, err := conditionOf(r)
+	if err != nil {
+		return err
+	}
+	result, err := a.apply(r.Context(), condition, t, t.clear(), nil)
 	if err != nil {
 		return err
 	}
@@ -122,16 +135,26 @@ func (t graphTarget) clear() node.Changes {
 	return node.Changes{ClearGraphs: []triple.Term{t.graph}}
 }
 
-// hasGraph tells whether a graph is there: the default graph always.
+// hasGraph tells whether a graph is there now.
 func (a *API) hasGraph(ctx context.Context, t graphTarget) (bool, error) {
-	if t.graph.IsZero() {
-		return true, nil
-	}
 	sn, err := a.store.Snapshot()
 	if err != nil {
 		return false, err
 	}
 	defer sn.Close()
+	return hasGraph(ctx, sn, t)
+}
+
+// matcher is what tells whether a graph is there.
+type matcher interface {
+	Match(ctx context.Context, p triple.Pattern, o node.ReadOptions) iter.Seq2[node.Row, error]
+}
+
+// hasGraph tells whether a graph is there: the default graph always.
+func hasGraph(ctx context.Context, sn matcher, t graphTarget) (bool, error) {
+	if t.graph.IsZero() {
+		return true, nil
+	}
 	for _, err := range sn.Match(ctx, t.pattern(), node.ReadOptions{Limit: 1}) {
 		return err == nil, err
 	}
@@ -142,8 +165,9 @@ func (a *API) hasGraph(ctx context.Context, t graphTarget) (bool, error) {
 // of what its triples take: the keys and values of each in all orders, twice.
 const applyWeight = 2
 
-// apply makes a change, for whose triples the account pays.
-func (a *API) apply(ctx context.Context, changes node.Changes, account *account) (node.ApplyResult, error) {
+// apply makes a change of a graph if the condition is met; the account pays for its
+// triples.
+func (a *API) apply(ctx context.Context, c condition, t graphTarget, changes node.Changes, account *account) (node.ApplyResult, error) {
 	if account != nil {
 		more := applyWeight * account.used
 		if account.used+more > a.memory.max {
@@ -153,7 +177,7 @@ func (a *API) apply(ctx context.Context, changes node.Changes, account *account)
 			return node.ApplyResult{}, err
 		}
 	}
-	result, err := a.store.Apply(ctx, changes)
+	result, err := a.applyIf(ctx, c, t, changes)
 	if errors.Is(err, node.ErrTooLarge) {
 		return result, &Error{Kind: KindTooLarge, Message: err.Error() + "; " + whatTakesMore, cause: err}
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
 
 	"github.com/trefoildb/trefoil/node/engine"
 )
@@ -54,7 +55,7 @@ type Options struct {
 	// aside; 0 is 16 KiB.
 	MinBytesPerSecond int64
 	// Registry is what /metrics shows, and where the doors register theirs; nil is
-	// a new one.
+	// a new one, with the metrics of the process and of Go.
 	Registry *prometheus.Registry
 	// Logger takes requests (debug) and failures (error); nil is nobody.
 	Logger *slog.Logger
@@ -88,6 +89,7 @@ func (o Options) withDefaults() Options {
 	setDefault(&o.MinBytesPerSecond, 16<<10)
 	if o.Registry == nil {
 		o.Registry = prometheus.NewRegistry()
+		o.Registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)

@@ -161,7 +161,7 @@ func (op *operation) check() error {
 		name = "update"
 		op.params.DefaultGraphs, op.params.NamedGraphs = op.usingGraphs, op.usingNamedGraphs
 	}
-	op.text = op.given[name]
+	op.text = strings.TrimPrefix(op.given[name], "\uFEFF") // which editors put in front of files
 	if len(op.text) > maxSPARQLBytes {
 		return errorf(KindTooLarge, name, "the text has %d bytes, this door takes up to %d", len(op.text), maxSPARQLBytes)
 	}
@@ -255,7 +255,7 @@ func readText(r *request, most int64, account *account) (string, error) {
 func asTextTooLarge(err error, most int64) error {
 	var e *Error
 	if errors.As(err, &e) && e.Kind == KindTooLarge {
-		return errorf(KindTooLarge, "", "the body has more than %d bytes, which is what this door takes; POST /load takes documents of any size", most)
+		return errorf(KindTooLarge, "", "the body has more than %d bytes, the most of a query or update; POST /load takes data of any size", most)
 	}
 	return err
 }

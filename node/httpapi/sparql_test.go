@@ -86,6 +86,9 @@ func TestProtocol(t *testing.T) {
 		"update by POST": {"POST", "/sparql", insert, typeUpdate, 200, `"added":`},
 		"update using graphs": {"POST", target("/sparql", "using-graph-uri", "http://ex/g1", "using-named-graph-uri", "http://ex/g2"),
 			`INSERT { <http://ex/x> <http://ex/p> ?n } WHERE { ?s <http://ex/name> ?n . GRAPH <http://ex/g2> { ?s2 <http://ex/name> "Eve" } }`, typeUpdate, 200, `"added":1`},
+		"byte order mark":           {"POST", "/sparql", "\uFEFF" + ask, typeQuery, 200, boolean},
+		"byte order mark of update": {"POST", "/sparql", "\uFEFF" + insert, typeUpdate, 200, `"added":`},
+
 		"empty update": {"POST", "/sparql", "", typeUpdate, 200, `{"added":0,"deleted":0}`},
 
 		"no query":               {"GET", target("/sparql", "format", "json"), "", "", 400, `"where":"query"`},

@@ -27,6 +27,7 @@ type Writer interface {
 	Delete(ctx context.Context, triples []triple.Triple) (node.DeleteResult, error)
 	DeleteMatch(ctx context.Context, p triple.Pattern) (node.DeleteResult, error)
 	Apply(ctx context.Context, changes node.Changes) (node.ApplyResult, error)
+	Update(ctx context.Context, f func(*node.Snapshot) (node.Changes, error)) (node.ApplyResult, error)
 }
 
 // Store is what the doors need of a store; [NodeStore] makes one of a node's.
