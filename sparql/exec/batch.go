@@ -70,8 +70,13 @@ func (b *batch) drop() {
 	b.cells, b.ord = b.cells[:b.n*b.width], b.ord[:b.n]
 }
 
-// truncate keeps the first n rows.
+// truncate keeps the first n rows. Of none nothing is left, no weight either: the
+// batch may be filled again.
 func (b *batch) truncate(n int) {
+	if n == 0 {
+		b.clear()
+		return
+	}
 	if n < b.n {
 		b.n, b.cells, b.ord = n, b.cells[:n*b.width], b.ord[:n]
 	}
