@@ -30,8 +30,7 @@ import (
 
 // evalKnown are the evaluation tests that do not pass, by directory and name,
 // and why. One that passes is an error.
-var evalKnown = map[string]string{
-}
+var evalKnown = map[string]string{}
 
 // evalTest is a test of queries: its text, its data and what comes out.
 type evalTest struct {
