@@ -1,0 +1,213 @@
+package model
+
+// This file is the leader: Raft is one register of agreed views here, and what
+// it may propose when. Nodes learn of a view by adopting it, later.
+
+// gate reports whether the next epoch may be proposed: every member has adopted
+// the newest one or its lease has run out.
+func (s *model) gate() bool {
+	v := s.c.latest()
+	for m := range s.machines {
+		n := &s.c.machines[m]
+		if v.members.has(m) && n.lease && !(s.c.in(v, m) && n.epoch == s.c.last) && !s.rules.ProposeAtOnce {
+			return false
+		}
+	}
+	return int(s.c.last)+1 < maxViews && s.majority()
+}
+
+// majority reports whether most members run and reach each other.
+func (s *model) majority() bool {
+	v := s.c.latest()
+	up := 0
+	for m := range s.machines {
+		if n := &s.c.machines[m]; v.members.has(m) && n.up && !n.apart {
+			up++
+		}
+	}
+	return 2*up > v.members.len()
+}
+
+// every reports whether all members run the newest epoch and ok holds of them.
+func (s *model) every(ok func(*machine) bool) bool {
+	v := s.c.latest()
+	for m := range s.machines {
+		n := &s.c.machines[m]
+		if v.members.has(m) && !(n.up && s.c.in(v, m) && n.epoch == s.c.last && ok(n)) {
+			return false
+		}
+	}
+	return true
+}
+
+// leader lists what the leader can propose.
+func (l *list) leader() {
+	c, v := &l.c, l.c.latest()
+	if !l.gate() {
+		return
+	}
+	for m := range l.machines {
+		n := &c.machines[m]
+		l.changeOf(m, n, v)
+	}
+	switch v.phase {
+	case idle:
+		if !l.every(func(n *machine) bool { return n.swept || l.rules.NoSweep }) {
+			return
+		}
+		if c.left.moves > 0 {
+			for i := range l.layouts {
+				if i != int(v.base) && l.layouts[i].holders&^v.members == 0 {
+					l.add(move, 0, i)
+				}
+			}
+		}
+		if c.left.loads > 0 {
+			l.add(load)
+		}
+	case fill:
+		if l.every(func(n *machine) bool { return n.done }) || l.rules.ServeBeforeDone {
+			l.add(toServe)
+		}
+	case serve:
+		if l.rules.IdleBeforeAdopted || l.every(func(*machine) bool { return true }) {
+			l.add(toIdle)
+		}
+	case ingest:
+		if l.every(func(n *machine) bool { return n.ingested }) {
+			l.add(publish)
+		}
+	}
+}
+
+// changeOf lists what the leader can do about machine m.
+func (l *list) changeOf(m int, n *machine, v *view) {
+	c := &l.c
+	if v.members.has(m) {
+		current := n.up && c.in(v, m)
+		if c.left.excludes > 0 && (!n.lease || l.rules.ExcludeAtOnce) && v.phase != ingest &&
+			(!current || n.apart || n.stalled || l.rules.ExcludeAtOnce) {
+			for i := range l.layouts {
+				if l.layouts[i].holders == v.members&^(1<<m) {
+					l.add(exclude, m, i)
+				}
+			}
+		}
+		if n.up && !n.apart && !current && (l.diskShows(m) || l.rules.AnyDiskReturns) {
+			l.add(readmit, m)
+		}
+		return
+	}
+	if n.up && !n.apart && n.old && c.left.rejoins > 0 {
+		l.add(rejoin, m)
+	}
+	swept := v.phase == idle && l.every(func(n *machine) bool { return n.swept || l.rules.NoSweep })
+	if n.up && !n.apart && !n.old && c.left.joins > 0 && (swept || l.joinInFill && v.phase == fill) {
+		for i := range l.layouts {
+			if l.layouts[i].holders == v.members|1<<m {
+				l.add(join, m, i)
+			}
+		}
+	}
+}
+
+// diskShows reports whether a machine that started again shows its disk's UUID
+// and all that its sequencers have its answers for, or know to be settled.
+func (s *model) diskShows(m int) bool {
+	for i := range s.c.ops {
+		o := &s.c.ops[i]
+		answered := o.ackedEver.has(m) || o.settled && s.writers(s.c.latest(), int(o.triple), &s.rules).has(m)
+		if o.used && answered && s.c.machines[m].mem.seen>>i&1 == 0 {
+			return false
+		}
+	}
+	return !s.c.machines[m].blank
+}
+
+// propose makes the next epoch from the newest one.
+func (t *step) propose(change func(*view)) {
+	v := *t.c.latest()
+	v.lost |= t.gone(&v, &t.rules)
+	change(&v)
+	if v.phase != idle {
+		v.lost |= t.gone(&v, &t.rules)
+	}
+	t.c.last++
+	t.c.views[t.c.last] = v
+}
+
+// unfinished settles what base is when a change comes before idle.
+func (t *step) unfinished(v *view) {
+	if v.phase == serve || v.phase == fill && t.rules.TargetBecomesBase {
+		v.base, v.baseInc = v.target, v.inc
+	}
+}
+
+func (t *step) exclude(m, target int) {
+	t.c.left.excludes--
+	t.propose(func(v *view) {
+		t.unfinished(v)
+		v.members &^= 1 << m
+		v.phase, v.target = fill, uint8(target)
+	})
+}
+
+// readmit gives a restarted machine its place: the same phase in a new epoch.
+func (t *step) readmit(m int) {
+	n := &t.c.machines[m]
+	t.propose(func(v *view) {
+		if v.baseInc[m] == v.inc[m] {
+			v.baseInc[m] = n.inc
+		}
+		v.inc[m] = n.inc
+	})
+}
+
+// rejoin is an excluded machine that learns of it: a new incarnation with an
+// empty store; what it had is set aside.
+func (t *step) rejoin(m int) {
+	t.c.left.rejoins--
+	n := &t.c.machines[m]
+	fresh := machine{up: true, inc: n.inc + 1}
+	if t.rules.KeepRows {
+		fresh.mem, fresh.synced, fresh.before = n.mem, n.mem, n.mem
+	}
+	*n = fresh
+}
+
+// plan is a join or a move.
+func (t *step) plan(a action) {
+	m := int(a.a)
+	t.propose(func(v *view) {
+		if a.kind == join {
+			t.c.left.joins--
+			t.unfinished(v)
+			v.members |= 1 << m
+			v.inc[m] = t.c.machines[m].inc
+			t.c.machines[m].blank = false
+		} else {
+			t.c.left.moves--
+		}
+		v.phase, v.target = fill, a.b
+	})
+}
+
+// load begins a publication: the load's stamp is the first of its epoch.
+func (t *step) load() {
+	t.c.left.loads--
+	t.propose(func(v *view) {
+		v.phase = ingest
+		if t.rules.PublishInOneEpoch {
+			v.phase, v.loaded = idle, true
+		}
+	})
+	t.c.loadStamp = stampOf(t.c.last, 0)
+}
+
+// publish shows the load. It is settled: every owner has it.
+func (t *step) publish() {
+	t.propose(func(v *view) { v.phase, v.loaded = idle, true })
+	for x := range t.triples {
+		t.c.floor[x] = max(t.c.floor[x], rowOf(t.c.loadStamp, false))
+	}
+}
