@@ -20,6 +20,7 @@ const (
 	handOver
 	resend
 	read // A: machine, B: order, C: triple
+	learn
 	// The leader.
 	exclude
 	readmit
@@ -69,6 +70,8 @@ type setting struct {
 	joinInFill bool
 	// cutOnly: of the disk faults, only the lost tail.
 	cutOnly bool
+	// heartbeats: watermarks travel without an operation, too.
+	heartbeats bool
 }
 
 // model is a cluster in its setting.
@@ -87,7 +90,7 @@ func (s model) State() cluster { return s.c }
 // world's first layout, settled, with stamp (1,1). Machines that are not on the
 // ring but members are spares; other machines run, and may join.
 func newSetting(w *world, rules Rules, members, present set, left budget) *setting {
-	s := &setting{world: w, rules: rules}
+	s := &setting{world: w, rules: rules, heartbeats: left.purges > 0}
 	c := &s.start
 	c.last, c.left = 1, left
 	v := &c.views[1]
@@ -193,6 +196,8 @@ func (t *step) do(a action) {
 		t.resend(int(a.a))
 	case read:
 		t.read(m, int(a.b), int(a.c))
+	case learn:
+		t.learn(m)
 	case exclude:
 		t.exclude(m, int(a.b))
 	case readmit:
@@ -266,6 +271,8 @@ func (s model) Say(a action) string {
 		return fmt.Sprintf("a node resends operation %d", a.a+1)
 	case read:
 		return fmt.Sprintf("a client reads t%d through %s at %s", a.c, kindNames[a.b], m)
+	case learn:
+		return m + " hears what is settled"
 	case exclude:
 		return fmt.Sprintf("the leader excludes %s, to placement %d", m, a.b)
 	case readmit:

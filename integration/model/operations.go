@@ -54,6 +54,9 @@ func (l *list) operations() {
 			l.add(apply, m)
 		}
 		l.reads(m)
+		if l.heartbeats && l.knownSettled(c, m) != 0 {
+			l.add(learn, m)
+		}
 	}
 }
 
@@ -282,4 +285,24 @@ func (t *step) once(o *op) {
 			}
 		}
 	}
+}
+
+// knownSettled returns the entries of machine m's unsettled list whose drivers would
+// say that they are settled.
+func (s *setting) knownSettled(c *cluster, m int) (bits uint8) {
+	n := &c.machines[m]
+	for i := range c.ops {
+		o := &c.ops[i]
+		if n.mem.unsettled>>i&1 == 1 && o.settled && driving(c, o) && s.reach(c, int(o.driver), m) {
+			bits |= 1 << i
+		}
+	}
+	return bits
+}
+
+// learn takes a watermark that comes with no operation.
+func (t *step) learn(m int) {
+	n := &t.c.machines[m]
+	n.mem.unsettled &^= t.knownSettled(t.c, m)
+	n.synced = n.mem
 }

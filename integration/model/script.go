@@ -7,15 +7,16 @@ import (
 )
 
 // quiet are the actions that nothing has to go wrong for, and no client to ask.
-var quiet = []kind{deliver, handOver, adopt, send, walked, sweep, toServe, toIdle, publish, ingestTables, purge}
+var quiet = []kind{deliver, handOver, adopt, send, walked, sweep, toServe, toIdle, publish, ingestTables, purge, learn}
 
 // script returns the setting as it is after the named steps, in the words of
-// Say. The word "settle" does quiet steps until there are none.
+// Say. The word "settle" does quiet steps until there are none, "settle
+// unswept" leaves the sweeps out.
 func (s *setting) script(steps ...string) (*setting, error) {
 	m := s.model()
 	for _, step := range steps {
-		if step == "settle" {
-			for m.quietStep() {
+		if step == "settle" || step == "settle unswept" {
+			for m.quietStep(step == "settle") {
 			}
 			continue
 		}
@@ -28,9 +29,9 @@ func (s *setting) script(steps ...string) (*setting, error) {
 	return &next, nil
 }
 
-func (s *model) quietStep() bool {
+func (s *model) quietStep(sweeps bool) bool {
 	for _, a := range s.Actions() {
-		if slices.Contains(quiet, a.kind) {
+		if slices.Contains(quiet, a.kind) && (sweeps || a.kind != sweep) {
 			after, err := s.Do(a)
 			if err != nil {
 				panic(err)
