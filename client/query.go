@@ -57,7 +57,7 @@ func (c *Client) Query(ctx context.Context, query string, o QueryOptions) iter.S
 			}
 		}
 		if err := reader.Err(); err != nil {
-			yield(Solution{}, fmt.Errorf("query: read the solutions: %w", err))
+			yield(Solution{}, fmt.Errorf("query: read the solutions: %w", brokenOff(err)))
 		}
 	}
 }
@@ -94,6 +94,9 @@ func (c *Client) Ask(ctx context.Context, query string, o QueryOptions) (bool, e
 func (c *Client) Construct(ctx context.Context, query string, o QueryOptions) iter.Seq2[triple.Triple, error] {
 	return func(yield func(triple.Triple, error) bool) {
 		answer, err := c.query(ctx, query, o, url.Values{}, "application/n-triples")
+		if errors.Is(err, ErrNotAcceptable) {
+			err = fmt.Errorf("it is no CONSTRUCT or DESCRIBE: use Client.Query or Client.Ask: %w", err)
+		}
 		if err != nil {
 			yield(triple.Triple{}, fmt.Errorf("construct: %w", err))
 			return
@@ -106,9 +109,17 @@ func (c *Client) Construct(ctx context.Context, query string, o QueryOptions) it
 			}
 		}
 		if err := sc.Err(); err != nil {
-			yield(triple.Triple{}, fmt.Errorf("construct: read the triples: %w", err))
+			yield(triple.Triple{}, fmt.Errorf("construct: read the triples: %w", brokenOff(err)))
 		}
 	}
+}
+
+// brokenOff says what may be behind an answer that ends too early.
+func brokenOff(err error) error {
+	if errors.Is(err, io.ErrUnexpectedEOF) {
+		return fmt.Errorf("the answer broke off before its end: the node ended it, at its time limit (--query-timeout) or by an error that its log tells, or the connection broke: %w", err)
+	}
+	return err
 }
 
 // results sends a SELECT or ASK and begins to read its result.

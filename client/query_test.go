@@ -211,6 +211,11 @@ func TestQueryErrors(t *testing.T) {
 	if err := one(`SELECT * { ?a ?b ?c . ?d ?e ?f . ?g ?h ?i }`, client.QueryOptions{Timeout: 100 * time.Millisecond}); err == nil {
 		t.Error("a result that broke off was taken for complete")
 	}
+	for _, err := range c.Construct(t.Context(), `SELECT * {}`, client.QueryOptions{}) {
+		if !errors.Is(err, client.ErrNotAcceptable) || !strings.Contains(err.Error(), "Client.Query") {
+			t.Errorf("SELECT given to Construct: %v", err)
+		}
+	}
 	if err := one(`ASK {}`, client.QueryOptions{}); err == nil || !strings.Contains(err.Error(), "Client.Ask") {
 		t.Errorf("ASK given to Query: %v", err)
 	}
@@ -267,6 +272,9 @@ func TestSPARQLRetries(t *testing.T) {
 		}
 		if (err == nil) != test.works || net.requests() != test.tries {
 			t.Errorf("%s: %d tries, %v", test.name, net.requests(), err)
+		}
+		if test.name == "query broken off" && !strings.Contains(fmt.Sprint(err), "the answer broke off before its end") {
+			t.Errorf("%s: %v", test.name, err)
 		}
 	}
 }

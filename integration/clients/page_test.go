@@ -184,6 +184,25 @@ func TestPage(t *testing.T) {
 			t.Errorf("%d rows are shown", n)
 		}
 	})
+	b.sub("a table, of terms of any size", func(t *testing.T) {
+		b.enter("SELECT ?x { ?s <http://example.org/age> ?age BIND(\""+strings.Repeat("x", 100_000)+"\" AS ?x) }", "#run")
+		b.wait(fmt.Sprintf(statusHas, "there are more"))
+		if n := b.number(`document.getElementById("results").textContent.length`); n < 1<<20 || n > 2<<20 {
+			t.Errorf("%d characters are shown", n)
+		}
+		if text := b.text("#results td"); !strings.HasSuffix(text, "xxx … (100000 characters)") {
+			t.Errorf("the literal ends in %q", text[max(0, len(text)-40):])
+		}
+	})
+	b.sub("undo brings back what an example replaced", func(t *testing.T) {
+		const mine = "SELECT ?s { ?s a <http://example.org/Trap> } # mine"
+		b.enter(mine, "#run")
+		b.wait(fmt.Sprintf(statusHas, "1 row"))
+		b.do(chromedp.Click("#results td button"))
+		b.wait(`editor.value === "DESCRIBE <http://example.org/trap>"`)
+		result(b, chromedp.Evaluate[bool](`document.execCommand("undo")`))
+		b.wait(fmt.Sprintf(`editor.value === %q`, mine))
+	})
 	b.sub("data is not code", func(t *testing.T) {
 		b.enter("SELECT ?l { ?s <http://example.org/label> ?l }", "#run")
 		b.wait(fmt.Sprintf(statusHas, "1 row"))
@@ -234,6 +253,18 @@ func TestPage(t *testing.T) {
 		n, err := snapshot.Count(t.Context(), triple.Pattern{Subject: triple.NewIRI("http://example.org/new")})
 		if err != nil || n != 1 {
 			t.Errorf("%d triples of the new thing, %v", n, err)
+		}
+	})
+	b.sub("a node that is not there, and one that breaks off", func(t *testing.T) {
+		for fetch, want := range map[string]string{
+			`() => Promise.reject(new TypeError("Failed to fetch"))`: "The node does not answer",
+			`async () => { let n = 0; return new Response(new ReadableStream({ pull(c) {
+				n++ ? c.error(new TypeError("network error")) : c.enqueue(new TextEncoder().encode("?x\n1\n")); } })); }`: "what is shown is not all",
+		} {
+			result(b, chromedp.Evaluate[bool](`(window.kept = window.fetch, window.fetch = `+fetch+`, true)`))
+			b.enter("SELECT ?x { VALUES ?x { 1 } }", "#run")
+			b.wait(fmt.Sprintf(errorHas, want))
+			result(b, chromedp.Evaluate[bool](`(window.fetch = window.kept, true)`))
 		}
 	})
 	b.sub("it can be stopped", func(t *testing.T) {

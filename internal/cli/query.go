@@ -80,9 +80,19 @@ func (c *queryCmd) Run(e *env) (err error) {
 		return err
 	}
 	q := question{env: e, text: text, opts: client.QueryOptions{DefaultGraphs: c.DefaultGraph, NamedGraphs: c.NamedGraph, Timeout: c.Timeout}}
+	if err := checkGraphs("--default-graph", c.DefaultGraph); err != nil {
+		return err
+	}
+	if err := checkGraphs("--named-graph", c.NamedGraph); err != nil {
+		return err
+	}
 	tree, err := parser.ParseQuery(text, parser.Options{})
 	if err != nil {
-		return shown(err, name, text)
+		err = shown(err, name, text)
+		if update, e := parser.ParseUpdate(text, parser.Options{}); e == nil && len(update.Operations) > 0 {
+			err = advised(err, "It is an update: trefoil update carries it out.")
+		}
+		return err
 	}
 	if len(c.Bind) > 0 {
 		values, err := c.values()
@@ -104,6 +114,15 @@ func (c *queryCmd) Run(e *env) (err error) {
 	}
 	defer func() { err = errors.Join(err, a.Close()) }()
 	return shown(out(a, q), name, text)
+}
+
+func checkGraphs(flag string, graphs []string) error {
+	for _, graph := range graphs {
+		if err := triple.CheckIRI(graph); err != nil {
+			return usagef("%s: not an absolute IRI: %w", flag, err)
+		}
+	}
+	return nil
 }
 
 // open opens the door to a store that answers queries.
@@ -147,13 +166,13 @@ func (c *queryCmd) output(e *env, tree *ast.Query) (func(asker, question) error,
 	case tree.Form == ast.Construct || tree.Form == ast.Describe:
 		s, err := syntax.ByName(choose("ttl", "nt"))
 		if err != nil || s == syntax.JSONLD {
-			return nil, usagef("--format %s: the triples of a %s are written as ttl, nt, nq, trig or xml", c.Format, tree.Form)
+			return nil, usagef("--format %s: the triples of %s are written as ttl, nt, nq, trig or xml", c.Format, tree.Form)
 		}
 		return func(a asker, q question) error { return writeTriples(a, q, s, tree.Prologue.Prefixes) }, nil
 	}
 	f, err := results.ParseFormat(choose("table", "tsv"))
 	if err != nil {
-		return nil, usagef("--format %s: the result of a %s is written as table, json, csv, tsv or xml", c.Format, tree.Form)
+		return nil, usagef("--format %s: the result of %s is written as table, json, csv, tsv or xml", c.Format, tree.Form)
 	}
 	if tree.Form == ast.Ask {
 		return func(a asker, q question) error {

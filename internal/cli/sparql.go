@@ -32,6 +32,9 @@ type sparqlText struct {
 
 // read returns the text, and what to call it in messages.
 func (t *sparqlText) read(e *env) (text, name string, err error) {
+	if t.Timeout < 0 {
+		return "", "", usagef("--timeout %s: it is more than 0", t.Timeout)
+	}
 	var in io.Reader
 	switch {
 	case t.Execute != "" && t.File != "":
@@ -94,6 +97,15 @@ func shown(err error, name, text string) error {
 		return hinted{&named, line}
 	}
 	return &named
+}
+
+// advised adds advice to an error, behind what it shows already.
+func advised(err error, advice string) error {
+	var h hinted
+	if errors.As(err, &h) {
+		return hinted{h.error, h.hint + "\n  " + advice}
+	}
+	return hinted{err, advice}
 }
 
 // shownRunes is how much of a line is shown before a mistake, and behind it.

@@ -27,7 +27,11 @@ func (c *updateCmd) Run(e *env) error {
 	}
 	tree, err := parser.ParseUpdate(text, parser.Options{}) // so that a mistake is found before a store is opened
 	if err != nil {
-		return shown(err, name, text)
+		err = shown(err, name, text)
+		if _, e := parser.ParseQuery(text, parser.Options{}); e == nil {
+			err = advised(err, "It is a query: trefoil query runs it.")
+		}
+		return err
 	}
 	send := text
 	if len(c.Bind) > 0 {
