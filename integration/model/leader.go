@@ -85,7 +85,7 @@ func (l *list) changeOf(m int, n *machine, v *view) {
 	c := &l.c
 	if v.members.has(m) {
 		current := n.up && c.in(v, m)
-		if c.left.excludes > 0 && (!n.lease || l.rules.ExcludeAtOnce) && v.phase != ingest &&
+		if c.left.excludes > 0 && (!n.lease || l.rules.ExcludeAtOnce) && l.othersIngested(v, m) &&
 			(!current || n.apart || n.stalled || l.rules.ExcludeAtOnce) {
 			for i := range l.layouts {
 				if l.layouts[i].holders == v.members&^(1<<m) {
@@ -109,6 +109,18 @@ func (l *list) changeOf(m int, n *machine, v *view) {
 			}
 		}
 	}
+}
+
+// othersIngested reports whether a load that is being ingested can be shown
+// without machine m: the exclusion does both, as the placement changes with it.
+func (s *model) othersIngested(v *view, m int) bool {
+	for i := range s.machines {
+		n := &s.c.machines[i]
+		if i != m && v.phase == ingest && v.members.has(i) && !(s.c.in(v, i) && n.epoch == s.c.last && n.ingested) {
+			return false
+		}
+	}
+	return true
 }
 
 // diskShows reports whether a machine that started again shows its disk's UUID
@@ -145,7 +157,11 @@ func (t *step) unfinished(v *view) {
 
 func (t *step) exclude(m, target int) {
 	t.c.left.excludes--
+	if t.c.latest().phase == ingest {
+		t.show()
+	}
 	t.propose(func(v *view) {
+		v.loaded = v.loaded || v.phase == ingest
 		t.unfinished(v)
 		v.members &^= 1 << m
 		v.phase, v.target = fill, uint8(target)
@@ -204,9 +220,14 @@ func (t *step) load() {
 	t.c.loadStamp = stampOf(t.c.last, 0)
 }
 
-// publish shows the load. It is settled: every owner has it.
+// publish shows the load.
 func (t *step) publish() {
 	t.propose(func(v *view) { v.phase, v.loaded = idle, true })
+	t.show()
+}
+
+// show marks the load settled: every owner has it.
+func (t *step) show() {
 	for x := range t.triples {
 		t.c.floor[x] = max(t.c.floor[x], rowOf(t.c.loadStamp, false))
 	}

@@ -72,6 +72,8 @@ type setting struct {
 	cutOnly bool
 	// heartbeats: watermarks travel without an operation, too.
 	heartbeats bool
+	// seenOnly: of the invariants, only those that a client sees broken are heeded.
+	seenOnly bool
 }
 
 // model is a cluster in its setting.
