@@ -60,7 +60,15 @@ run range --to "$url" --order pos --prefix "<${ub}birthDate>" --ge '"1998-01-01"
 say "5. A pattern: all about one department"
 run match --to "$url" '<http://www.Department0.University0.edu> ? ?'
 
-say "6. The same over plain HTTP, as JSON"
+say "6. SPARQL: which heads of departments advise the most students? And how the store finds the answer"
+query="PREFIX ub: <${ub}>
+SELECT ?head (COUNT(?student) AS ?students) {
+  ?head ub:headOf ?department . ?student ub:advisor ?head
+} GROUP BY ?head ORDER BY DESC(?students) ?head LIMIT 3"
+run query --to "$url" --format table -e "$query"
+run query --to "$url" --explain -e "$query"
+
+say "7. Triples over plain HTTP, as JSON"
 if command -v curl >/dev/null 2>&1; then
   echo "\$ curl -H 'Accept: application/json' '$url/triples?p=<${ub}headOf>&limit=1'"
   curl -sS -g -G -H 'Accept: application/json' --data-urlencode "p=<${ub}headOf>" -d limit=1 "$url/triples"
@@ -68,7 +76,7 @@ if command -v curl >/dev/null 2>&1; then
 fi
 run count --to "$url" "? <${ub}takesCourse> ?"
 
-say "7. Stop the server and verify the store"
+say "8. Stop the server and verify the store"
 kill -TERM "$server"
 wait "$server"
 server=
@@ -77,7 +85,8 @@ run check --data store
 say "Try next, with your own files:"
 cat <<'TEXT'
   bin/trefoil load --data mystore FILE...          N-Triples, N-Quads, Turtle, TriG, RDF/XML, JSON-LD; .gz .bz2 .zst .xz
-  bin/trefoil serve --data mystore                 http://127.0.0.1:7333
+  bin/trefoil serve --data mystore                 http://127.0.0.1:7333, with a page to write queries on
+  bin/trefoil query -e 'SELECT ...'                SPARQL 1.1; trefoil update changes data
   bin/trefoil range --order osp --starts '"Mü'     all triples whose object is a string that begins with Mü
   bin/trefoil convert FILE.ttl                     strict check, canonical N-Quads
   bin/trefoil --help                               and README.md, docs/API.md
