@@ -12,8 +12,6 @@ import (
 	"testing"
 	"time"
 
-	"pgregory.net/rapid"
-
 	"github.com/trefoildb/trefoil/sparql"
 	"github.com/trefoildb/trefoil/sparql/exec"
 	"github.com/trefoildb/trefoil/sparql/exec/memsource"
@@ -323,55 +321,4 @@ func some(random *rand.Rand, terms []triple.Term, other string) string {
 		b.WriteString(s + " ")
 	}
 	return b.String()
-}
-
-// TestGraphsAlike: GRAPH ?g is the union of the graphs one by one, whatever its
-// pattern says, of ?g too; and a graph by its name is that graph as the default one.
-func TestGraphsAlike(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		var all []triple.Triple
-		nodes := []triple.Term{iri("n1"), iri("n2"), iri("g1")}
-		objects := append(slices.Clone(nodes), triple.NewTyped("1", triple.XSDInteger), triple.NewTyped("3", triple.XSDInteger), triple.NewString(strings.Repeat("long", 300)))
-		for range rapid.IntRange(3, 30).Draw(t, "triples") {
-			all = append(all, triple.Triple{
-				Subject:   rapid.SampledFrom(nodes).Draw(t, "s"),
-				Predicate: rapid.SampledFrom([]triple.Term{iri("p"), iri("q"), iri("r")}).Draw(t, "p"),
-				Object:    rapid.SampledFrom(objects).Draw(t, "o"),
-				Graph:     rapid.SampledFrom([]triple.Term{iri("g1"), iri("g1"), iri("g2"), iri("g3")}).Draw(t, "g"),
-			})
-		}
-		src := memsource.New(all)
-		inside := strings.ReplaceAll(group(t, 2, false), "?d", "?g")
-		ask := func(text string, opts sparql.Options) []string {
-			got, _, err := answer(context.Background(), src, "SELECT ?a ?b ?c ?g "+text, opts)
-			if err != nil && strings.Contains(err.Error(), "in scope already") {
-				t.Skip(err)
-			}
-			if err != nil {
-				t.Fatalf("%s: %v", text, err)
-			}
-			slices.Sort(got)
-			return got
-		}
-		var each []string
-		names := map[string]bool{}
-		for _, one := range all {
-			names[one.Graph.Value()] = true
-		}
-		for _, g := range slices.Sorted(maps.Keys(names)) {
-			named := ask("{ GRAPH <"+g+"> { "+inside+"} }", sparql.Options{})
-			if from := ask("FROM <"+g+"> { "+inside+"}", sparql.Options{}); !slices.Equal(from, named) {
-				t.Fatalf("over %v\nGRAPH <%s> { %s}\n%v\nwant %v", all, g, inside, named, from)
-			}
-			each = append(each, ask("{ { GRAPH <"+g+"> { "+inside+"} } VALUES ?g { <"+g+"> } }", sparql.Options{})...)
-		}
-		slices.Sort(each)
-		if got := ask("{ GRAPH ?g { "+inside+"} }", sparql.Options{}); !slices.Equal(got, each) {
-			t.Fatalf("over %v\nGRAPH ?g { %s}\ngot  %v\nwant %v", all, inside, got, each)
-		}
-		merged := ask("FROM <x:g1> FROM <x:g2> FROM <x:g3> { "+inside+"}", sparql.Options{})
-		if got := ask("{ "+inside+"}", union()); !slices.Equal(got, merged) {
-			t.Fatalf("over %v\n{ %s} of all graphs\ngot  %v\nwant %v", all, inside, got, merged)
-		}
-	})
 }

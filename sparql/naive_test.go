@@ -106,6 +106,8 @@ func (n naive) eval(node algebra.Node) []expr.Terms {
 			row[node.Slot] = x.Eval(n.env(), row).Term()
 		}
 		return out
+	case *algebra.Group, *algebra.OrderBy, *algebra.Distinct, *algebra.Slice:
+		return n.modify(node)
 	case *algebra.Path:
 		return n.path(node)
 	case *algebra.Table:
@@ -190,8 +192,8 @@ func group(t *rapid.T, depth int, exists bool) string {
 		return rapid.SampledFrom([]string{"?a", "?b", "?c", "?d", "?a", "?b", "<x:n1>", "<x:n2>"}).Draw(t, "node")
 	}
 	for range rapid.IntRange(1, 3).Draw(t, "elements") {
-		kind := rapid.IntRange(0, 19).Draw(t, "kind")
-		if exists && (kind >= 8 && kind < 15 || kind == 19) {
+		kind := rapid.IntRange(0, 22).Draw(t, "kind")
+		if exists && (kind >= 8 && kind < 15 || kind >= 19) {
 			kind = 0
 		}
 		if depth == 0 {
@@ -238,6 +240,16 @@ func group(t *rapid.T, depth int, exists bool) string {
 			fmt.Fprintf(&b, "OPTIONAL { %s FILTER(%s = %s) } ", group(t, depth-1, exists), variable(), variable())
 		case 19:
 			fmt.Fprintf(&b, "VALUES (?b ?c) { (<x:n1> UNDEF) (UNDEF <x:n1>) (UNDEF UNDEF) } ")
+		case 20:
+			name := rapid.IntRange(0, 1<<20).Draw(t, "name")
+			fmt.Fprintf(&b, "{ SELECT ?a (COUNT(?c) AS ?n%d) (MIN(?d) AS ?m%d) { %s} GROUP BY ?a } ", name, name, group(t, depth-1, exists))
+		case 21:
+			modifier := rapid.SampledFrom([]string{"LIMIT 1", "LIMIT 2", "OFFSET 1", "LIMIT 2 OFFSET 1"}).Draw(t, "modifier")
+			distinct := rapid.SampledFrom([]string{"", "DISTINCT "}).Draw(t, "distinct")
+			fmt.Fprintf(&b, "{ SELECT %s?a ?b { %s} ORDER BY DESC(?a) ?b %s } ", distinct, group(t, depth-1, exists), modifier)
+		case 22:
+			name := rapid.IntRange(0, 1<<20).Draw(t, "name")
+			fmt.Fprintf(&b, "OPTIONAL { SELECT (COUNT(DISTINCT ?b) AS ?n%d) ?c { %s} GROUP BY ?c HAVING(COUNT(*) > 1) } ", name, group(t, depth-1, exists))
 		case 14:
 			fmt.Fprintf(&b, "VALUES (?a ?d) { (<x:n1> UNDEF) (<x:n2> 3) } ")
 		}

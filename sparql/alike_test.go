@@ -1,0 +1,122 @@
+package sparql_test
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/trefoildb/trefoil/sparql"
+	"github.com/trefoildb/trefoil/sparql/exec/memsource"
+	"github.com/trefoildb/trefoil/triple"
+)
+
+// TestGraphsAlike: GRAPH ?g is the union of the graphs one by one, whatever its
+// pattern says, of ?g too; and a graph by its name is that graph as the default one.
+func TestGraphsAlike(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var all []triple.Triple
+		nodes := []triple.Term{iri("n1"), iri("n2"), iri("g1")}
+		objects := append(slices.Clone(nodes), triple.NewTyped("1", triple.XSDInteger), triple.NewTyped("3", triple.XSDInteger), triple.NewString(strings.Repeat("long", 300)))
+		for range rapid.IntRange(3, 30).Draw(t, "triples") {
+			all = append(all, triple.Triple{
+				Subject:   rapid.SampledFrom(nodes).Draw(t, "s"),
+				Predicate: rapid.SampledFrom([]triple.Term{iri("p"), iri("q"), iri("r")}).Draw(t, "p"),
+				Object:    rapid.SampledFrom(objects).Draw(t, "o"),
+				Graph:     rapid.SampledFrom([]triple.Term{iri("g1"), iri("g1"), iri("g2"), iri("g3")}).Draw(t, "g"),
+			})
+		}
+		src := memsource.New(all)
+		inside := strings.ReplaceAll(group(t, 2, false), "?d", "?g")
+		ask := func(text string, opts sparql.Options) []string {
+			got, _, err := answer(context.Background(), src, "SELECT ?a ?b ?c ?g "+text, opts)
+			if err != nil && strings.Contains(err.Error(), "in scope already") {
+				t.Skip(err)
+			}
+			if err != nil {
+				t.Fatalf("%s: %v", text, err)
+			}
+			slices.Sort(got)
+			return got
+		}
+		var each []string
+		names := map[string]bool{}
+		for _, one := range all {
+			names[one.Graph.Value()] = true
+		}
+		for _, g := range slices.Sorted(maps.Keys(names)) {
+			named := ask("{ GRAPH <"+g+"> { "+inside+"} }", sparql.Options{})
+			if from := ask("FROM <"+g+"> { "+inside+"}", sparql.Options{}); !slices.Equal(from, named) {
+				t.Fatalf("over %v\nGRAPH <%s> { %s}\n%v\nwant %v", all, g, inside, named, from)
+			}
+			each = append(each, ask("{ { GRAPH <"+g+"> { "+inside+"} } VALUES ?g { <"+g+"> } }", sparql.Options{})...)
+		}
+		slices.Sort(each)
+		if got := ask("{ GRAPH ?g { "+inside+"} }", sparql.Options{}); !slices.Equal(got, each) {
+			t.Fatalf("over %v\nGRAPH ?g { %s}\ngot  %v\nwant %v", all, inside, got, each)
+		}
+		merged := ask("FROM <x:g1> FROM <x:g2> FROM <x:g3> { "+inside+"}", sparql.Options{})
+		if got := ask("{ "+inside+"}", union()); !slices.Equal(got, merged) {
+			t.Fatalf("over %v\n{ %s} of all graphs\ngot  %v\nwant %v", all, inside, got, merged)
+		}
+	})
+}
+
+// TestModifiersAlike: a count, the first rows of an order and distinct rows, which
+// have plans of their own, are those of all rows, whatever the pattern is.
+func TestModifiersAlike(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		nodes := []triple.Term{iri("n1"), iri("n2"), iri("n3"), iri("n4"), iri("n5"), iri("n6")}
+		objects := append(slices.Clone(nodes), triple.NewTyped("2.0", triple.XSDDecimal), triple.NewString(strings.Repeat("long", 300)),
+			triple.NewTyped("P1D", triple.XSD+"duration"), triple.NewLang("a", "en"), triple.NewString("a"))
+		for i := range 10 {
+			objects = append(objects, triple.NewTyped(fmt.Sprint(2*i+1), triple.XSDInteger))
+		}
+		var all []triple.Triple
+		for range rapid.IntRange(3, 60).Draw(t, "triples") {
+			all = append(all, triple.Triple{
+				Subject:   rapid.SampledFrom(nodes).Draw(t, "s"),
+				Predicate: rapid.SampledFrom([]triple.Term{iri("p"), iri("q"), iri("r")}).Draw(t, "p"),
+				Object:    rapid.SampledFrom(objects).Draw(t, "o"),
+			})
+		}
+		src := memsource.New(all)
+		inside := group(t, 1, false)
+		ask := func(text string) []string {
+			got, _, err := answer(context.Background(), src, text, sparql.Options{})
+			if err != nil && strings.Contains(err.Error(), "in scope already") {
+				t.Skip(err)
+			}
+			if err != nil {
+				t.Fatalf("%s: %v", text, err)
+			}
+			return got
+		}
+		check := func(one string, got, want []string) {
+			if !slices.Equal(got, want) {
+				t.Fatalf("over %v\n%s\ngot  %v\nwant %v", all, one, got, want)
+			}
+		}
+		rows := ask("SELECT ?a ?b ?c { " + inside + "}")
+		if len(rows) > 5000 {
+			return
+		}
+		count := "SELECT (COUNT(*) AS ?n) { " + inside + "}"
+		check(count, ask(count), []string{fmt.Sprint([]triple.Term{triple.NewTyped(fmt.Sprint(len(rows)), triple.XSDInteger)})})
+		v := rapid.SampledFrom([]string{"?a", "?b", "?c", "?d"}).Draw(t, "v")
+		order := rapid.SampledFrom([]string{"DESC(", "ASC("}).Draw(t, "order")
+		sorted := ask("SELECT " + v + " { " + inside + "} ORDER BY " + order + "COALESCE(" + v + "))")
+		limit := rapid.IntRange(1, 12).Draw(t, "limit")
+		top := fmt.Sprintf("SELECT %s { %s} ORDER BY %s%s) LIMIT %d", v, inside, order, v, limit)
+		check(top, ask(top), sorted[:min(limit, len(sorted))])
+		distinct := "SELECT DISTINCT " + v + " { " + inside + "} ORDER BY " + order + v + ")"
+		check(distinct, ask(distinct), slices.Compact(slices.Clone(sorted)))
+		bound := slices.DeleteFunc(slices.Compact(slices.Clone(sorted)), func(s string) bool { return s == fmt.Sprint([]triple.Term{{}}) })
+		number := "SELECT (COUNT(DISTINCT " + v + ") AS ?n) { " + inside + "}"
+		check(number, ask(number), []string{fmt.Sprint([]triple.Term{triple.NewTyped(fmt.Sprint(len(bound)), triple.XSDInteger)})})
+	})
+}
