@@ -11,7 +11,7 @@ func (c *compiler) service(n *algebra.Service, in stream, g graphs, depth int) (
 		if n.Silent {
 			return in, nil
 		}
-		return stream{}, fmt.Errorf("%w: at %s", ErrService, n.Pos)
+		return stream{}, fmt.Errorf("%w, at %s: who runs the store allows hosts by name (serve --allow-host)", ErrService, n.Pos)
 	}
 	var columns algebra.Set
 	s := &service{

@@ -82,7 +82,7 @@ func (p *parser) checkAs(v ast.Node, inScope map[string]bool) {
 func (p *parser) checkProjected(item ast.SelectItem, keys map[string]bool) {
 	if item.Expr == nil {
 		if !keys[item.Var.Var] {
-			p.notAKey(item.Var.Pos, item.Var.Var)
+			p.fail(item.Var.Pos, "?%s is neither a key of GROUP BY nor in an aggregate", clip(item.Var.Var))
 		}
 		return
 	}
@@ -94,13 +94,9 @@ func (p *parser) checkKeys(e ast.Expr, keys map[string]bool) {
 	case *ast.Aggregate:
 	case *ast.Var:
 		if !keys[e.Name] {
-			p.notAKey(e.Pos, e.Name)
+			p.fail(e.Pos, "?%s is neither a key of GROUP BY nor in an aggregate; what GROUP BY computes has to be named, as in GROUP BY (YEAR(?date) AS ?year)", clip(e.Name))
 		}
 	default:
 		ast.Operands(e, func(x ast.Expr) { p.checkKeys(x, keys) })
 	}
-}
-
-func (p *parser) notAKey(pos ast.Pos, name string) {
-	p.fail(pos, "?%s is neither a key of GROUP BY nor in an aggregate", clip(name))
 }

@@ -55,7 +55,7 @@ func TestErrors(t *testing.T) {
 		{"SELECT (1 AS ?x) { FILTER EXISTS { BIND(MAX(?y) AS ?z) } }", "1:41: found the aggregate MAX: aggregates stand only in SELECT, HAVING and ORDER BY"},
 		{"SELECT * { ?s ?p ?o } GROUP BY ?s", "1:1: SELECT * cannot be grouped, expected the keys and aggregates by name"},
 		{"SELECT ?p { ?s ?p ?o } GROUP BY ?s", "1:8: ?p is neither a key of GROUP BY nor in an aggregate"},
-		{"SELECT (?s + 1 AS ?x) { ?s ?p ?o } GROUP BY (?s + 1)", "1:9: ?s is neither a key of GROUP BY nor in an aggregate"},
+		{"SELECT (?s + 1 AS ?x) { ?s ?p ?o } GROUP BY (?s + 1)", "1:9: ?s is neither a key of GROUP BY nor in an aggregate; what GROUP BY computes has to be named, as in GROUP BY (YEAR(?date) AS ?year)"},
 		{"SELECT (1 AS ?s) { ?s ?p ?o }", "1:14: ?s is in scope already, expected a new variable after AS"},
 		{"SELECT (1 AS ?x) (2 AS ?x) { }", "1:24: ?x is in scope already, expected a new variable after AS"},
 		{"SELECT ?y { ?s ?p ?o } GROUP BY (?o AS ?s) (1 AS ?y)", "1:40: ?s is in scope already, expected a new variable after AS"},
