@@ -64,7 +64,7 @@ func (t *step) fault(a action) {
 		n.apart = true
 	case heal:
 		n.apart = false
-		n.lease = n.lease || n.up && n.epoch == t.c.last && t.c.in(t.c.latest(), m)
+		n.lease = n.lease || n.up && !n.waits && !n.stalled && n.epoch == t.c.last && t.c.in(t.c.latest(), m)
 	case expire:
 		n.lease = false
 	case stall:

@@ -46,13 +46,13 @@ func (c *cluster) has(x int, r row) bool {
 }
 
 // 1. An acknowledged operation, or a newer one on its triple, is in every live
-// base slot.
+// base slot. A machine that came back counts when the view is reconciled.
 func (s *model) acknowledgedInBase(*cluster, action) error {
 	c, v := &s.c, s.c.latest()
 	for x := range s.triples {
 		for m := range s.machines {
 			for k := range kinds {
-				if s.layouts[v.base].slots[x][m]>>k&1 == 0 || v.lost.has(x) || !c.in(v, m) || !s.baseLive(v, m, &s.rules) {
+				if s.layouts[v.base].slots[x][m]>>k&1 == 0 || v.lost.has(x) || !c.in(v, m) || !s.baseLive(v, m, &s.rules) || c.machines[m].waits {
 					continue
 				}
 				if r := c.machines[m].mem.rows[k][x]; !c.has(x, r) {
@@ -259,14 +259,14 @@ func (s *model) emptyHasSource(*cluster, action) error {
 	for x := range s.triples {
 		for m := range s.machines {
 			for k := range kinds {
-				if s.layouts[v.target].slots[x][m]>>k&1 == 0 || v.lost.has(x) || !c.in(v, m) || c.has(x, c.machines[m].mem.rows[k][x]) {
+				if s.layouts[v.target].slots[x][m]>>k&1 == 0 || v.lost.has(x) || !c.in(v, m) || c.machines[m].waits || c.has(x, c.machines[m].mem.rows[k][x]) {
 					continue
 				}
 				from := s.sender(v, x, m, k, &s.rules)
 				if from < 0 {
 					return fmt.Errorf("nobody fills %s of t%d on M%d", kindNames[k], x, m+1)
 				}
-				if n := &c.machines[from]; c.in(v, from) && !c.has(x, n.mem.best(x)) {
+				if n := &c.machines[from]; c.in(v, from) && !n.waits && !c.has(x, n.mem.best(x)) {
 					return fmt.Errorf("M%d is to fill %s of t%d on M%d and has not %v", from+1, kindNames[k], x, m+1, c.floor[x])
 				}
 			}

@@ -50,6 +50,9 @@ func (l *list) leader() {
 		n := &c.machines[m]
 		l.changeOf(m, n, v)
 	}
+	if l.waiting() && l.reconciled() {
+		l.add(reconcile)
+	}
 	switch v.phase {
 	case idle:
 		if !l.every(func(n *machine) bool { return n.swept || l.rules.NoSweep }) {
@@ -66,7 +69,7 @@ func (l *list) leader() {
 			l.add(load)
 		}
 	case fill:
-		if l.every(func(n *machine) bool { return n.done }) || l.rules.ServeBeforeDone {
+		if l.every(func(n *machine) bool { return n.done && (!n.waits || l.rules.ReadUnreconciled) }) || l.rules.ServeBeforeDone {
 			l.add(toServe)
 		}
 	case serve:
@@ -86,7 +89,7 @@ func (l *list) changeOf(m int, n *machine, v *view) {
 	if v.members.has(m) {
 		current := n.up && c.in(v, m)
 		if c.left.excludes > 0 && (!n.lease || l.rules.ExcludeAtOnce) && l.othersIngested(v, m) &&
-			(!current || n.apart || n.stalled || l.rules.ExcludeAtOnce) {
+			(!current || n.apart || n.stalled || n.waits && !l.diskShows(m) || l.rules.ExcludeAtOnce) {
 			for i := range l.layouts {
 				if l.layouts[i].holders == v.members&^(1<<m) {
 					l.add(exclude, m, i)
@@ -123,17 +126,63 @@ func (s *model) othersIngested(v *view, m int) bool {
 	return true
 }
 
-// diskShows reports whether a machine that started again shows its disk's UUID
-// and all that its sequencers have its answers for, or know to be settled.
+// diskShows reports whether a machine that started again shows its disk's UUID,
+// all that its sequencers have its answers for or know to be settled, and the
+// last fills and tables that it was counted on to have.
 func (s *model) diskShows(m int) bool {
 	for i := range s.c.ops {
 		o := &s.c.ops[i]
-		answered := o.ackedEver.has(m) || o.settled && s.writers(s.c.latest(), int(o.triple), &s.rules).has(m)
+		answered := driving(&s.c, o) && o.ackedEver.has(m) || o.holders.has(m) && s.toldSettled(i)
 		if o.used && answered && s.c.machines[m].mem.seen>>i&1 == 0 {
 			return false
 		}
 	}
-	return !s.c.machines[m].blank
+	n := &s.c.machines[m]
+	return !n.blank && (n.mem.marked >= n.promised || s.rules.DiskShowsSeqOnly)
+}
+
+// toldSettled reports whether a running member knows that operation i is
+// settled, and so who holds it: its driver, or one that had the watermark.
+func (s *model) toldSettled(i int) bool {
+	o, v := &s.c.ops[i], s.c.latest()
+	if o.settled && driving(&s.c, o) {
+		return true
+	}
+	for m := range s.machines {
+		if n := &s.c.machines[m]; s.c.in(v, m) && n.up && n.mem.seen>>i&1 == 1 && n.mem.unsettled>>i&1 == 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// reconciled reports whether everything that sequencers which are no more left
+// unsettled is driven again and settled, and machines that came back still show
+// all that they should, now that all members can say what that is.
+func (s *model) reconciled() bool {
+	v := s.c.latest()
+	for m := range s.machines {
+		if s.c.machines[m].waits && s.c.in(v, m) && !s.diskShows(m) {
+			return false
+		}
+		for i := range s.c.ops {
+			o := &s.c.ops[i]
+			driven := v.members.has(int(o.driver)) && v.inc[o.driver] == o.dri
+			if v.members.has(m) && s.c.machines[m].mem.unsettled>>i&1 == 1 && !(driven && (o.settled || !o.again)) {
+				return false
+			}
+		}
+	}
+	return s.every(func(*machine) bool { return true })
+}
+
+func (s *model) waiting() bool {
+	for m := range s.machines {
+		if s.c.machines[m].waits && s.c.in(s.c.latest(), m) {
+			return true
+		}
+	}
+	return false
 }
 
 // propose makes the next epoch from the newest one.
@@ -177,6 +226,7 @@ func (t *step) readmit(m int) {
 		}
 		v.inc[m] = n.inc
 	})
+	n.waits = true
 }
 
 // rejoin is an excluded machine that learns of it: a new incarnation with an
@@ -200,7 +250,7 @@ func (t *step) plan(a action) {
 			t.unfinished(v)
 			v.members |= 1 << m
 			v.inc[m] = t.c.machines[m].inc
-			t.c.machines[m].blank = false
+			t.c.machines[m].blank, t.c.machines[m].promised = false, 0
 		} else {
 			t.c.left.moves--
 		}

@@ -41,7 +41,7 @@ func (l *list) members() {
 			}
 		}
 	}
-	if c.left.purges > 0 && (l.rules.PurgeByTimer || v.phase == idle && v.lost == 0 && l.every(func(n *machine) bool { return n.swept || l.rules.NoSweep })) {
+	if c.left.purges > 0 && (l.rules.PurgeByTimer || v.phase == idle && v.lost == 0 && l.every(func(n *machine) bool { return (n.swept || l.rules.NoSweep) && !n.waits })) {
 		l.add(purgeMark)
 	}
 	if c.scrub.on {
@@ -78,11 +78,12 @@ func (l *list) walk(m int, n *machine) {
 func bit(x, m int) int { return x*maxMachines + m }
 
 // adopt makes the newest view machine m's own. Applies are excluded meanwhile:
-// it is one step. The lease comes with it, if the disk still writes.
+// it is one step. The lease comes with it, if
+// the disk still writes, and is known to lack nothing.
 func (t *step) adopt(m int) {
 	n, v := &t.c.machines[m], t.c.latest()
 	n.epoch, n.seq, n.old = t.c.last, 0, true
-	n.lease = !n.stalled || t.rules.LeaseWithoutWrite
+	n.lease = (!n.stalled || t.rules.LeaseWithoutWrite) && (!n.waits || t.rules.ReadUnreconciled)
 	n.sent, n.done, n.swept, n.ingested = 0, false, false, false
 	if v.phase != fill {
 		n.snap, n.snapUnsettled, n.snapped = [maxTriples]row{}, 0, false
@@ -143,6 +144,8 @@ func (t *step) walked(m int) {
 		for to := range t.machines {
 			if n.sent>>bit(x, to)&1 == 1 && !t.rules.DoneBeforeSync {
 				d := &t.c.machines[to]
+				d.mem.marked++
+				d.promised = d.mem.marked
 				d.before, d.synced = d.synced, d.mem
 			}
 		}
@@ -170,7 +173,7 @@ func (t *step) sweep(m int) {
 			}
 		}
 	}
-	n.synced, n.before, n.swept = n.mem, n.mem, true
+	n.before, n.synced, n.swept = n.synced, n.mem, true
 }
 
 // purgeMark asks every member for its lowest unsettled stamps, by the sequencer
@@ -235,7 +238,7 @@ func (t *step) purge(m int) {
 			}
 		}
 	}
-	n.synced, n.before = n.mem, n.mem
+	n.before, n.synced = n.synced, n.mem
 }
 
 // scrubs lists the digests that machine m can send.
@@ -296,5 +299,7 @@ func (t *step) ingest(m int) {
 			}
 		}
 	}
-	n.synced, n.ingested = n.mem, true
+	n.mem.marked++
+	n.promised = n.mem.marked
+	n.before, n.synced, n.ingested = n.synced, n.mem, true
 }

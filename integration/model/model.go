@@ -27,6 +27,7 @@ const (
 	rejoin
 	join
 	move
+	reconcile
 	toServe
 	toIdle
 	load
@@ -208,6 +209,15 @@ func (t *step) do(a action) {
 		t.rejoin(m)
 	case join, move:
 		t.plan(a)
+	case reconcile:
+		for m := range t.machines {
+			n := &t.c.machines[m]
+			if !t.c.in(t.c.latest(), m) {
+				continue
+			}
+			n.lease = n.lease || n.waits && !n.stalled && !n.apart
+			n.waits = false
+		}
 	case toServe:
 		t.propose(func(v *view) { v.phase = serve })
 	case toIdle:
@@ -285,6 +295,8 @@ func (s model) Say(a action) string {
 		return fmt.Sprintf("the leader lets %s join, to placement %d", m, a.b)
 	case move:
 		return fmt.Sprintf("the leader plans placement %d", a.b)
+	case reconcile:
+		return "the view is reconciled"
 	case toServe:
 		return "the leader proposes serve"
 	case toIdle:

@@ -224,6 +224,7 @@ func (t *step) settle(o *op, v *view) {
 		return
 	}
 	o.settled = true
+	o.holders |= o.acked
 	if o.ever {
 		return
 	}
@@ -254,7 +255,7 @@ func (t *step) handOver(i, m int) {
 	o, n := &t.c.ops[i], &t.c.machines[m]
 	next := t.sequencer(t.c.of(m), int(o.triple), &t.rules)
 	o.driver, o.dri, o.epoch = uint8(next), t.c.machines[next].inc, n.epoch
-	o.acked, o.ackedEver, o.settled = 0, 0, false
+	o.acked, o.ackedEver, o.settled, o.again = 0, 0, false, true
 	if t.rules.NewStampOnRedrive {
 		d := &t.c.machines[next]
 		d.seq++

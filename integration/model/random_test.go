@@ -31,6 +31,8 @@ func large(r *rand.Rand, rules Rules) *setting {
 		crashes: some(3), restarts: some(3), diskFaults: some(1), cuts: some(2), stalls: some(1), ackLosses: some(2),
 		excludes: some(3), moves: some(2), joins: some(2), rejoins: some(2), purges: some(2), scrubs: some(2), loads: some(1),
 	}
+	// More than two losses at once may lose data, a rolled-back disk counts.
+	left.excludes = min(left.excludes, 2-left.diskFaults)
 	for x := range left.writes {
 		left.writes[x] = writeBudget{adds: some(2), deletes: some(2)}
 	}

@@ -57,6 +57,12 @@ type Rules struct {
 	DoneBeforeSync bool
 	// AnyDiskReturns: a restarted machine is let in whatever its disk shows.
 	AnyDiskReturns bool
+	// DiskShowsSeqOnly: a restarted machine shows the last operations that it
+	// had, not which fills and loads.
+	DiskShowsSeqOnly bool
+	// ReadUnreconciled: a machine that came back answers, and a fill ends, before
+	// what a dead sequencer left is driven again.
+	ReadUnreconciled bool
 	// RestartInEpoch: a restarted machine goes on in its epoch, unannounced.
 	RestartInEpoch bool
 	// LeaseWithoutWrite: a lease asks for no proof that the disk still writes.

@@ -7,7 +7,7 @@ import (
 )
 
 // quiet are the actions that nothing has to go wrong for, and no client to ask.
-var quiet = []kind{deliver, handOver, adopt, send, walked, sweep, toServe, toIdle, publish, ingestTables, purge, learn}
+var quiet = []kind{deliver, handOver, adopt, send, walked, sweep, reconcile, toServe, toIdle, publish, ingestTables, purge, learn}
 
 // script returns the setting as it is after the named steps, in the words of
 // Say. The word "settle" does quiet steps until there are none, "settle

@@ -47,6 +47,9 @@ type disk struct {
 	// unsettled, seen: bit i is operation i. seen stands for "last seq from this
 	// sequencer", for all sequencers, where operations come in any order.
 	unsettled, seen uint8
+	// marked counts the fills and tables that were synced here; it is written with
+	// them.
+	marked uint8
 }
 
 // best returns the greatest row of x in any table.
@@ -67,6 +70,11 @@ type machine struct {
 	// old: its store is that of a member, present or past; blank: its disk is not
 	// the one that it had.
 	old, blank bool
+	// promised is the mark that others rely on.
+	promised uint8
+	// waits: it came back and may lack what a sequencer that is no more has its
+	// answer for, until the view is reconciled.
+	waits bool
 
 	inc   uint8 // incarnation, 1 at first
 	epoch uint8 // the view adopted; 0 after a start
@@ -101,7 +109,9 @@ type op struct {
 	epoch       uint8 // in which the driver collects acks
 	acked       set
 	ackedEver   set  // that ever answered the driver
+	holders     set  // that had answered when it was settled
 	settled     bool // as the driver knows
+	again       bool // driven by a second sequencer
 	low         bool // stamped no higher than what a client had seen by then
 	call        uint8
 	// ever: all slots had it once; the client has its answer, or could have.
