@@ -3,7 +3,6 @@ package model
 import (
 	"strings"
 	"testing"
-	"time"
 )
 
 // An interleaving is one that section 7 of the protocol names, or another that
@@ -13,7 +12,10 @@ type interleaving struct {
 	name    string
 	scene   *scene
 	without func(*Rules)
-	breaks  string
+	// breaks is the first invariant that breaks, seen the first that a client can
+	// tell: a structural one alone could hide that nothing comes of it. seen is
+	// empty where clients cannot tell in this setting; a comment says why.
+	breaks, seen string
 }
 
 // A scene is a setting that has room for an interleaving, and not for much more.
@@ -99,6 +101,7 @@ var interleavings = []interleaving{
 		scene:   loses1,
 		without: func(r *Rules) { r.RepairMissingTriples = true },
 		breaks:  "invariant 12",
+		seen:    "invariant 8:",
 	},
 	{
 		name: "owners (1,1,3) on a ring of three: three copies",
@@ -114,6 +117,7 @@ var interleavings = []interleaving{
 		scene:   movesAndDeletes,
 		without: func(r *Rules) { r.FillsOverwrite = true },
 		breaks:  "invariant 11",
+		seen:    "invariant 8:",
 	},
 	{
 		name: "F dies, a slot moves between two survivors, a second dies",
@@ -122,6 +126,7 @@ var interleavings = []interleaving{
 		}},
 		without: func(r *Rules) { r.TargetBecomesBase = true },
 		breaks:  "invariant 1:",
+		seen:    "invariant 8:",
 	},
 	{
 		name: "an excluded machine returns with its old address in mid-walk",
@@ -132,18 +137,21 @@ var interleavings = []interleaving{
 		}},
 		without: func(r *Rules) { r.LiveByAddress = true },
 		breaks:  "invariant 1:",
+		seen:    "invariant 8:",
 	},
 	{
 		name: "a machine joins between two IDs, a triple is deleted, the machine leaves",
 		scene: &scene{make: func(r Rules) *setting {
 			w := newWorld(4, 1, r,
 				each(1, setOf(0, 2, 3), owners{0, 0, 0}),
-				each(1, setOf(0, 1, 2, 3), owners{0, 0, 0}))
-			s := newSetting(w, r, setOf(0, 2, 3), setOf(0), budget{joins: 1, moves: 1, purges: 1, writes: aDelete})
+				each(1, setOf(0, 1, 2, 3), owners{0, 0, 0}),
+				each(1, setOf(1, 2, 3), owners{3, 3, 3}))
+			s := newSetting(w, r, setOf(0, 2, 3), setOf(0), budget{joins: 1, moves: 1, purges: 1, crashes: 1, excludes: 1, writes: aDelete})
 			return after(s, "the leader lets M2 join, to placement 1", "settle unswept", "M1 stamps operation 1: delete of t0", "settle unswept")
 		}},
 		without: func(r *Rules) { r.NoSweep = true },
 		breaks:  "invariant 10",
+		seen:    "invariant 8:",
 	},
 	{
 		name: "A reads through SPO, B later through POS, while the write is half done",
@@ -151,13 +159,15 @@ var interleavings = []interleaving{
 			return newSetting(ring3(1, r), r, setOf(0, 1, 2), 0, budget{writes: addThenDelete, ackLosses: 1})
 		}},
 		without: func(r *Rules) { r.ReadUnsettled = true },
-		breaks:  "invariant 9",
+		breaks:  "invariant 9:",
+		seen:    "invariant 9:",
 	},
 	{
 		name:    "POS has v7, OSP not, the SPO owner dies",
 		scene:   loses1Empty,
 		without: func(r *Rules) { r.DropUnsettled = true },
-		breaks:  "invariant 9",
+		breaks:  "invariant 9:",
+		seen:    "invariant 9:",
 	},
 	{
 		name: "a delete is purged, a machine wakes with a pending older add",
@@ -168,6 +178,7 @@ var interleavings = []interleaving{
 		}},
 		without: func(r *Rules) { r.KeepRows = true },
 		breaks:  "invariant 14",
+		seen:    "invariant 8:",
 	},
 	{
 		name: "the new owner acknowledges while the old one's lease lives",
@@ -176,6 +187,7 @@ var interleavings = []interleaving{
 		}},
 		without: func(r *Rules) { r.ExcludeAtOnce = true },
 		breaks:  "invariant 7",
+		seen:    "invariant 8:",
 	},
 	{
 		name: "a holder checks the epoch, sleeps, the view changes and a walk snapshots, it writes",
@@ -184,7 +196,8 @@ var interleavings = []interleaving{
 			return after(s, "M1 stamps operation 1: delete of t0", "operation 1 is stored on M1", "operation 1 is stored on M2")
 		}},
 		without: func(r *Rules) { r.CheckThenApply = true },
-		breaks:  "invariant 8",
+		breaks:  "invariant 8:",
+		seen:    "invariant 8:",
 	},
 	{
 		name: "a walk passes key k, a move brings k behind it",
@@ -193,6 +206,7 @@ var interleavings = []interleaving{
 		}},
 		without: func(r *Rules) { r.RepairerByTarget = true },
 		breaks:  "invariant 12",
+		seen:    "invariant 8:",
 	},
 	{
 		name: "a disk comes back blank inside the lease",
@@ -201,6 +215,7 @@ var interleavings = []interleaving{
 		}},
 		without: func(r *Rules) { r.AnyDiskReturns = true },
 		breaks:  "invariant 1:",
+		seen:    "invariant 8:",
 	},
 	{
 		name: "a disk comes back cut at the tail inside the lease",
@@ -211,6 +226,7 @@ var interleavings = []interleaving{
 		}},
 		without: func(r *Rules) { r.AnyDiskReturns = true },
 		breaks:  "invariant 1:",
+		seen:    "invariant 8:",
 	},
 	{
 		name: "a delete during a bulk load, then the publication",
@@ -219,6 +235,7 @@ var interleavings = []interleaving{
 		}},
 		without: func(r *Rules) { r.IngestOnTop = true },
 		breaks:  "invariant 11",
+		seen:    "invariant 8:",
 	},
 	{
 		name: "an add times out, a delete is acknowledged, the add is resent by a node",
@@ -227,6 +244,7 @@ var interleavings = []interleaving{
 		}},
 		without: func(r *Rules) { r.ResendByNode = true },
 		breaks:  "again",
+		seen:    "again",
 	},
 	{
 		name: "both owners of a degraded plan dead",
@@ -238,7 +256,8 @@ var interleavings = []interleaving{
 			return newSetting(w, r, setOf(0, 1, 2, 3, 4), setOf(0), budget{crashes: 2, excludes: 2})
 		}},
 		without: func(r *Rules) { r.ReadTargetInFill = true },
-		breaks:  "invariant 8",
+		breaks:  "invariant 8:",
+		seen:    "invariant 8:",
 	},
 	{
 		name: "scrub meets a purged tombstone on one side",
@@ -246,7 +265,8 @@ var interleavings = []interleaving{
 			return newSetting(ring3(1, r), r, setOf(0, 1, 2), setOf(0), budget{scrubs: 1, purges: 1, writes: aDelete})
 		}},
 		without: func(r *Rules) { r.ScrubUnfenced = true },
-		breaks:  "invariant 14",
+		breaks:  "invariant 1:",
+		seen:    "invariant 8:",
 	},
 }
 
@@ -259,12 +279,13 @@ var others = []interleaving{
 			return after(s, "M4 stamps operation 1: add of t0", "operation 1 is stored on M1", "M4 crashes")
 		}},
 		without: func(r *Rules) { r.FillsAreSettled = true },
-		breaks:  "invariant 9",
+		breaks:  "invariant 9:",
+		seen:    "invariant 9:",
 	},
 	{
 		name: "rows are deleted in idle only",
 		scene: &scene{make: func(r Rules) *setting {
-			return newSetting(ring3(1, r), r, setOf(0, 1, 2), setOf(0), budget{moves: 1})
+			return newSetting(ring3(1, r), r, setOf(0, 1, 2), setOf(0), budget{moves: 1, crashes: 1, excludes: 1})
 		}},
 		without: func(r *Rules) { r.SweepEarly = true },
 		breaks:  "invariant",
@@ -272,10 +293,12 @@ var others = []interleaving{
 	{
 		name: "tombstones are purged when idle and swept, not by a timer",
 		scene: &scene{make: func(r Rules) *setting {
-			return newSetting(ring3(1, r), r, setOf(0, 1, 2), setOf(0), budget{moves: 1, purges: 1, writes: aDelete})
+			s := newSetting(ring3(1, r), r, setOf(0, 1, 2), setOf(0), budget{moves: 1, purges: 1, writes: aDelete})
+			return after(s, "the leader plans placement 4", "M1 adopts the newest view", "M2 adopts the newest view", "M3 adopts the newest view", "M1 stamps operation 1: delete of t0")
 		}},
 		without: func(r *Rules) { r.PurgeByTimer = true },
 		breaks:  "invariant",
+		seen:    "invariant 8:",
 	},
 	{
 		name: "tombstones are purged below what is unsettled",
@@ -284,14 +307,21 @@ var others = []interleaving{
 		}},
 		without: func(r *Rules) { r.PurgeUnsettled = true },
 		breaks:  "invariant 10",
+		seen:    "invariant 8:",
 	},
 	{
 		name: "an epoch is proposed when the one before is adopted",
 		scene: &scene{make: func(r Rules) *setting {
-			return newSetting(ring3(1, r), r, setOf(0, 1, 2), setOf(0), budget{crashes: 2, restarts: 2, cuts: 1})
+			w := newWorld(5, 1, r,
+				each(1, setOf(0, 1, 2, 3, 4), owners{0, 1, 2}),
+				each(1, setOf(0, 1, 2, 3, 4), owners{0, 2, 3}),
+				each(1, setOf(0, 1, 2, 3), owners{0, 2, 3}))
+			s := newSetting(w, r, setOf(0, 1, 2, 3, 4), setOf(0), budget{moves: 1, crashes: 1, excludes: 1, writes: aDelete})
+			return after(s, "the leader plans placement 1", "settle until serve", "M5 crashes")
 		}},
 		without: func(r *Rules) { r.ProposeAtOnce = true },
 		breaks:  "invariant 6",
+		seen:    "invariant 8:",
 	},
 	{
 		name: "serve waits for the walks",
@@ -299,25 +329,29 @@ var others = []interleaving{
 			return newSetting(ring3(1, r), r, setOf(0, 1, 2), setOf(0), budget{moves: 1})
 		}},
 		without: func(r *Rules) { r.ServeBeforeDone = true },
-		breaks:  "invariant 8",
+		breaks:  "invariant 8:",
+		seen:    "invariant 8:",
 	},
 	{
 		name:    "a walk snapshots after the adoption",
 		scene:   movesAndDeletes,
 		without: func(r *Rules) { r.SnapshotEarly = true },
 		breaks:  "invariant",
+		seen:    "invariant 8:",
 	},
 	{
 		name:    "in fill, writes go to the base too",
 		scene:   movesAndDeletes,
 		without: func(r *Rules) { r.WriteTargetOnly = true },
 		breaks:  "invariant 5",
+		seen:    "invariant 8:",
 	},
 	{
 		name:    "in fill, writes go to the target too",
 		scene:   movesAndDeletes,
 		without: func(r *Rules) { r.WriteBaseOnly = true },
-		breaks:  "invariant 8",
+		breaks:  "invariant 8:",
+		seen:    "invariant 8:",
 	},
 	{
 		name: "a walk is done when its repairs are synced",
@@ -326,6 +360,30 @@ var others = []interleaving{
 		}},
 		without: func(r *Rules) { r.DoneBeforeSync = true },
 		breaks:  "invariant 13",
+		seen:    "invariant 8:",
+	},
+	{
+		name: "a machine that comes back shows which fills it has",
+		scene: &scene{make: func(r Rules) *setting {
+			s := newSetting(ring3(1, r), r, setOf(0, 1, 2), setOf(0), budget{moves: 1, crashes: 1, diskFaults: 1})
+			s.cutOnly = true
+			return s
+		}},
+		without: func(r *Rules) { r.DiskShowsSeqOnly = true },
+		breaks:  "invariant 8:",
+		seen:    "invariant 8:",
+	},
+	{
+		name: "a machine that comes back after its sequencer waits until the view is reconciled",
+		scene: &scene{make: func(r Rules) *setting {
+			s := newSetting(ring3(1, r), r, setOf(0, 1, 2), setOf(0), budget{crashes: 2, restarts: 1, diskFaults: 1, excludes: 1, writes: aDelete})
+			s.cutOnly = true
+			return after(s, "M1 stamps operation 1: delete of t0", "operation 1 is stored on M1", "operation 1 is stored on M2",
+				"operation 1 is stored on M3", "M1 crashes", "M3 crashes")
+		}},
+		without: func(r *Rules) { r.ReadUnreconciled = true },
+		breaks:  "invariant 8:",
+		seen:    "invariant 8:",
 	},
 	{
 		name: "a process that starts is a new incarnation, in a new epoch",
@@ -335,6 +393,7 @@ var others = []interleaving{
 		}},
 		without: func(r *Rules) { r.RestartInEpoch = true },
 		breaks:  "linearizability",
+		seen:    "linearizability",
 	},
 	{
 		name: "an operation that is driven again keeps its stamp",
@@ -344,6 +403,7 @@ var others = []interleaving{
 		}},
 		without: func(r *Rules) { r.NewStampOnRedrive = true },
 		breaks:  "invariant",
+		seen:    "invariant 9:",
 	},
 	{
 		name: "a load is ingested in one epoch and shown in the next",
@@ -351,7 +411,8 @@ var others = []interleaving{
 			return newSetting(ring3(2, r), r, setOf(0, 1, 2), 0, budget{loads: 1})
 		}},
 		without: func(r *Rules) { r.PublishInOneEpoch = true },
-		breaks:  "invariant 15",
+		breaks:  "invariant 15:",
+		seen:    "invariant 15:",
 	},
 }
 
@@ -370,7 +431,6 @@ func TestRules(t *testing.T) {
 const mostStates = 1_000_000
 
 func (test interleaving) run(t *testing.T) {
-	start := time.Now()
 	s := test.scene.make(Rules{}).model()
 	if test.scene.explored == nil {
 		got := Explore[cluster, action](s, Bounds{States: mostStates}, nil)
@@ -383,16 +443,27 @@ func (test interleaving) run(t *testing.T) {
 	if !got.Complete {
 		t.Errorf("%d states and no end", got.States)
 	}
-	took := time.Since(start)
+	t.Logf("%d states, depth %d", got.States, got.Depth)
 	var rules Rules
 	test.without(&rules)
-	weak := test.scene.make(rules).model()
-	found := Explore[cluster, action](weak, Bounds{States: mostStates}, nil)
-	if found.Broken == nil {
-		t.Fatalf("%d states (%d with the rule) without it, and nothing breaks", found.States, got.States)
+	weak := test.scene.make(rules)
+	test.mustBreak(t, weak, test.breaks)
+	weak.seenOnly = true
+	if test.seen != "" && test.seen != test.breaks {
+		test.mustBreak(t, weak, test.seen)
 	}
-	t.Logf("%d states, depth %d, %v; without the rule, after %d states:\n%s", got.States, got.Depth, took, found.States, Print[cluster, action](weak, *found.Broken))
-	if !strings.Contains(found.Broken.Err.Error(), test.breaks) {
-		t.Errorf("it breaks otherwise than by %s", test.breaks)
+}
+
+func (test interleaving) mustBreak(t *testing.T, weak *setting, by string) {
+	t.Helper()
+	m := weak.model()
+	found := Explore[cluster, action](m, Bounds{States: mostStates}, nil)
+	if found.Broken == nil {
+		t.Errorf("%d states without the rule, and nothing breaks by %s", found.States, by)
+		return
+	}
+	t.Logf("without the rule, after %d states:\n%s", found.States, Print[cluster, action](m, *found.Broken))
+	if !strings.Contains(found.Broken.Err.Error(), by) {
+		t.Errorf("it breaks otherwise than by %s", by)
 	}
 }

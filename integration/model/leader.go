@@ -96,7 +96,7 @@ func (l *list) changeOf(m int, n *machine, v *view) {
 				}
 			}
 		}
-		if n.up && !n.apart && !current && (l.diskShows(m) || l.rules.AnyDiskReturns) {
+		if n.up && !n.apart && !current && l.diskShows(m) {
 			l.add(readmit, m)
 		}
 		return
@@ -130,6 +130,9 @@ func (s *model) othersIngested(v *view, m int) bool {
 // all that its sequencers have its answers for or know to be settled, and the
 // last fills and tables that it was counted on to have.
 func (s *model) diskShows(m int) bool {
+	if s.rules.AnyDiskReturns {
+		return true
+	}
 	for i := range s.c.ops {
 		o := &s.c.ops[i]
 		answered := driving(&s.c, o) && o.ackedEver.has(m) || o.holders.has(m) && s.toldSettled(i)
@@ -226,7 +229,7 @@ func (t *step) readmit(m int) {
 		}
 		v.inc[m] = n.inc
 	})
-	n.waits = true
+	n.waits = !t.rules.AnyDiskReturns
 }
 
 // rejoin is an excluded machine that learns of it: a new incarnation with an

@@ -20,6 +20,9 @@ func (l *list) members() {
 		if mine == nil || !c.in(mine, m) {
 			continue
 		}
+		if (n.epoch == c.purgeEpoch && n.epoch == c.last || l.rules.PurgeByTimer) && l.hasPurgeable(n) {
+			l.add(purge, m)
+		}
 		switch mine.phase {
 		case fill:
 			l.walk(m, n)
@@ -30,9 +33,6 @@ func (l *list) members() {
 		case idle:
 			if !n.swept {
 				l.add(sweep, m)
-			}
-			if (n.epoch == c.purgeEpoch && n.epoch == c.last || l.rules.PurgeByTimer) && l.hasPurgeable(n) {
-				l.add(purge, m)
 			}
 			l.scrubs(m, n)
 		case ingest:

@@ -11,12 +11,12 @@ var quiet = []kind{deliver, handOver, adopt, send, walked, sweep, reconcile, toS
 
 // script returns the setting as it is after the named steps, in the words of
 // Say. The word "settle" does quiet steps until there are none, "settle
-// unswept" leaves the sweeps out.
+// unswept" leaves the sweeps out, "settle until serve" ends there.
 func (s *setting) script(steps ...string) (*setting, error) {
 	m := s.model()
 	for _, step := range steps {
-		if step == "settle" || step == "settle unswept" {
-			for m.quietStep(step == "settle") {
+		if strings.HasPrefix(step, "settle") {
+			for !(step == "settle until serve" && m.c.latest().phase == serve) && m.quietStep(step == "settle") {
 			}
 			continue
 		}
