@@ -69,7 +69,9 @@ func (c *Client) Query(ctx context.Context, query string, o QueryOptions) iter.S
 func (c *Client) Select(ctx context.Context, pattern string, o QueryOptions) iter.Seq2[Solution, error] {
 	group, err := parser.ParsePattern(pattern, parser.Options{})
 	if err != nil {
-		return func(yield func(Solution, error) bool) { yield(Solution{}, fmt.Errorf("pattern: %w: %w", ErrSyntax, err)) }
+		return func(yield func(Solution, error) bool) {
+			yield(Solution{}, fmt.Errorf("pattern: %w: %w", ErrSyntax, err))
+		}
 	}
 	q := &ast.Query{Form: ast.Select, Star: true, Where: group, Limit: ast.NoLimit}
 	return c.Query(ctx, q.String(), o)
