@@ -283,6 +283,15 @@ var others = []interleaving{
 		seen:    "invariant 9:",
 	},
 	{
+		name: "reads take the snapshot, then check lease and epoch",
+		scene: &scene{make: func(r Rules) *setting {
+			return newSetting(ring3(1, r), r, setOf(0, 1, 2), setOf(0), budget{moves: 1})
+		}},
+		without: func(r *Rules) { r.CheckThenRead = true },
+		breaks:  "linearizability",
+		seen:    "linearizability",
+	},
+	{
 		name: "rows are deleted in idle only",
 		scene: &scene{make: func(r Rules) *setting {
 			return newSetting(ring3(1, r), r, setOf(0, 1, 2), setOf(0), budget{moves: 1, crashes: 1, excludes: 1})
@@ -465,5 +474,44 @@ func (test interleaving) mustBreak(t *testing.T, weak *setting, by string) {
 	t.Logf("without the rule, after %d states:\n%s", found.States, Print[cluster, action](m, *found.Broken))
 	if !strings.Contains(found.Broken.Err.Error(), by) {
 		t.Errorf("it breaks otherwise than by %s", by)
+	}
+}
+
+// A store that is blocked gets no lease, so that its machine is excluded and
+// writes go on. It is not safety that is lost without the rule.
+func TestOneHoldersDiskStallsUnderLoad(t *testing.T) {
+	acknowledged := func(c cluster) bool { return c.ops[0].ever }
+	explore := func(r Rules) Result[action] {
+		s := newSetting(ring3(1, r), r, setOf(0, 1, 2), setOf(0), budget{stalls: 1, excludes: 1, writes: anAdd})
+		s = after(s, "the disk of M2 stalls", "M1 stamps operation 1: add of t0")
+		return Explore[cluster, action](s.model(), Bounds{States: mostStates}, acknowledged)
+	}
+	if got := explore(Rules{}); got.Reached == nil || got.Broken != nil {
+		t.Errorf("the write is never acknowledged (%d states, %v)", got.States, got.Broken)
+	}
+	if got := explore(Rules{LeaseWithoutWrite: true}); got.Reached != nil || got.Broken != nil || !got.Complete {
+		t.Errorf("without the rule the write is acknowledged all the same")
+	}
+}
+
+// What holds in every state means nothing where nothing happens: each scene gets
+// through to an idle, swept view, with what was begun settled.
+func TestScenesGetThrough(t *testing.T) {
+	for _, test := range append(append([]interleaving(nil), interleavings...), others...) {
+		s := test.scene.make(Rules{})
+		through := func(c cluster) bool {
+			m := model{s, c}
+			for i := range c.ops {
+				if c.ops[i].used && !c.ops[i].ever {
+					return false
+				}
+			}
+			changed := c.last > s.start.last || s.start.left.moves+s.start.left.excludes+s.start.left.loads == 0
+			began := c.ops[0].used || s.start.left.writes == [maxTriples]writeBudget{}
+			return changed && began && c.latest().phase == idle && !m.waiting() && m.every(func(n *machine) bool { return n.swept })
+		}
+		if got := Explore[cluster, action](s.model(), Bounds{States: mostStates}, through); got.Reached == nil {
+			t.Errorf("%s: never gets through", test.name)
+		}
 	}
 }

@@ -21,6 +21,8 @@ const (
 	resend
 	read // A: machine, B: order, C: triple
 	learn
+	checkRead // only with CheckThenRead
+	lateRead
 	// The leader.
 	exclude
 	readmit
@@ -201,6 +203,10 @@ func (t *step) do(a action) {
 		t.read(m, int(a.b), int(a.c))
 	case learn:
 		t.learn(m)
+	case checkRead:
+		t.c.read = reading{on: true, m: a.a, k: a.b, x: a.c, floor: t.c.floor[a.c]}
+	case lateRead:
+		t.lateRead()
 	case exclude:
 		t.exclude(m, int(a.b))
 	case readmit:
@@ -283,6 +289,10 @@ func (s model) Say(a action) string {
 		return fmt.Sprintf("a node resends operation %d", a.a+1)
 	case read:
 		return fmt.Sprintf("a client reads t%d through %s at %s", a.c, kindNames[a.b], m)
+	case checkRead:
+		return fmt.Sprintf("a reader of t%d through %s checks the lease of %s", a.c, kindNames[a.b], m)
+	case lateRead:
+		return "the reader takes its snapshot and answers"
 	case learn:
 		return m + " hears what is settled"
 	case exclude:

@@ -104,6 +104,9 @@ func (l *list) canHandOver(o *op, i, m int) bool {
 // others change nothing, and what they would answer is checked in every state.
 func (l *list) reads(m int) {
 	n := &l.c.machines[m]
+	if l.rules.CheckThenRead {
+		l.lateReads(m)
+	}
 	if n.mem.unsettled == 0 {
 		return
 	}
@@ -116,6 +119,32 @@ func (l *list) reads(m int) {
 				}
 			}
 		}
+	}
+}
+
+// lateReads lists reads in two halves.
+func (l *list) lateReads(m int) {
+	if l.c.read.on {
+		if int(l.c.read.m) == m && l.c.machines[m].up {
+			l.add(lateRead)
+		}
+		return
+	}
+	for x := range l.triples {
+		for k := spo; k <= osp; k++ {
+			if _, ok := l.answer(&l.c, m, x, k); ok {
+				l.add(checkRead, m, k, x)
+			}
+		}
+	}
+}
+
+func (t *step) lateRead() {
+	was := t.c.read
+	t.c.read = reading{}
+	r := t.c.machines[was.m].mem.rows[was.k][was.x]
+	if r.stamp() < was.floor.stamp() && !(r == 0 && t.c.purged[was.x] >= was.floor.stamp()) {
+		t.fail("linearizability: a read returns %v, settled before it began was %v", r, was.floor)
 	}
 }
 

@@ -23,6 +23,8 @@ type Rules struct {
 	SweepEarly bool
 	// ReadUnsettled: readers answer with rows that are not settled.
 	ReadUnsettled bool
+	// CheckThenRead: a reader checks lease and epoch, then takes its snapshot.
+	CheckThenRead bool
 	// FillsAreSettled: a walk does not say which rows are unsettled.
 	FillsAreSettled bool
 	// DropUnsettled: what a dead sequencer left unsettled is not handed over;

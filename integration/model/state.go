@@ -150,6 +150,13 @@ type scrubbing struct {
 	purges          uint8
 }
 
+// reading, only with CheckThenRead, is a read that has checked and not yet read.
+type reading struct {
+	on      bool
+	m, k, x uint8
+	floor   row // settled by then
+}
+
 // budget is how much may still happen.
 type budget struct {
 	crashes, restarts, diskFaults, cuts, stalls, ackLosses uint8
@@ -167,6 +174,7 @@ type cluster struct {
 	machines [maxMachines]machine
 	ops      [maxOps]op
 	scrub    scrubbing
+	read     reading
 	left     budget
 	calls    uint8
 

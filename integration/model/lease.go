@@ -1,0 +1,261 @@
+package model
+
+import (
+	"errors"
+	"fmt"
+)
+
+// This file is the model of one lease under clocks, apart from the rest, which
+// has no time: requests and grants on their way, leaders that change, a holder
+// whose clock is slow or that is suspended. Its claim is the one that the model
+// of the cluster takes for granted: who is excluded has no lease.
+
+// Times of the lease model, in ticks.
+const (
+	leaseTicks = 3
+	driftTicks = 1 // by how much a clock may lose within a lease
+	endOfTime  = 14
+)
+
+// leaseRules are the knobs; the zero value is the protocol.
+type leaseRules struct {
+	// FromReceipt: the lease runs from when the grant comes, not from when the
+	// request was sent.
+	FromReceipt bool
+	// NewLeaderAtOnce: a new leader excludes without waiting for leases that the
+	// old one granted.
+	NewLeaderAtOnce bool
+	// Unverified: a leader grants without asking whether it still is one.
+	Unverified bool
+	// NoDrift: the leader waits for a lease, and not for slow clocks.
+	NoDrift bool
+	// Monotonic: the holder's clock stands still in suspend.
+	Monotonic bool
+}
+
+type leaseState struct {
+	now, local uint8 // true time, and the holder's clock
+	until      uint8 // of the holder's lease, by its clock; 0: none
+	lost       uint8 // ticks that the holder's clock has lost
+	suspended  bool
+	excluded   bool
+
+	asking, granting bool  // a request, a grant is on its way
+	askedAt, sentAt  uint8 // by the holder's clock; of the request, of the grant's
+	leaders          uint8
+	since            uint8 // when this leader began
+	granted          uint8 // when it last granted, plus one; 0: never
+}
+
+// leaseModel is the system.
+type leaseModel struct {
+	rules leaseRules
+	s     leaseState
+}
+
+type leaseAction uint8
+
+const (
+	tick leaseAction = iota
+	slowTick
+	ask
+	grant
+	grantByOld
+	take
+	newLeader
+	excludeHolder
+	suspend
+	resume
+)
+
+var leaseActionNames = [...]string{
+	"a tick", "a tick that the holder's clock loses", "the holder asks for a lease", "the leader grants it",
+	"a leader that is none any more grants it", "the grant arrives", "another leader is elected",
+	"the leader excludes the holder", "the holder is suspended", "the holder goes on",
+}
+
+// State implements System.
+func (m leaseModel) State() leaseState { return m.s }
+
+// Say implements System.
+func (m leaseModel) Say(a leaseAction) string { return leaseActionNames[a] }
+
+// Actions implements System.
+func (m leaseModel) Actions() (actions []leaseAction) {
+	s := &m.s
+	may := func(a leaseAction, possible bool) {
+		if possible {
+			actions = append(actions, a)
+		}
+	}
+	may(tick, s.now < endOfTime)
+	may(slowTick, s.now < endOfTime && s.lost < driftTicks && !s.suspended)
+	may(ask, !s.suspended && !s.asking && !s.excluded)
+	may(grant, s.asking && !s.granting && !s.excluded)
+	may(grantByOld, s.asking && !s.granting && s.leaders > 0 && m.rules.Unverified)
+	may(take, s.granting && !s.suspended)
+	may(newLeader, s.leaders < 2)
+	may(excludeHolder, !s.excluded && s.now >= m.safe())
+	may(suspend, !s.suspended && s.now < endOfTime)
+	may(resume, s.suspended)
+	return actions
+}
+
+// safe is the time from which the leader may exclude the holder.
+func (m leaseModel) safe() uint8 {
+	wait := uint8(leaseTicks + driftTicks)
+	if m.rules.NoDrift {
+		wait = leaseTicks
+	}
+	from := uint8(0)
+	if m.s.granted > 0 {
+		from = m.s.granted - 1 + wait
+	}
+	if m.s.leaders > 0 && !m.rules.NewLeaderAtOnce {
+		from = max(from, m.s.since+wait)
+	}
+	return from
+}
+
+// Do implements System.
+func (m leaseModel) Do(a leaseAction) (System[leaseState, leaseAction], error) {
+	s := &m.s
+	switch a {
+	case tick:
+		s.now++
+		if !(s.suspended && m.rules.Monotonic) {
+			s.local++
+		}
+	case slowTick:
+		s.now++
+		s.lost++
+	case ask:
+		s.asking, s.askedAt = true, s.local
+	case grant:
+		s.asking, s.granting, s.sentAt, s.granted = false, true, s.askedAt, s.now+1
+	case grantByOld:
+		s.asking, s.granting, s.sentAt = false, true, s.askedAt
+	case take:
+		from := s.sentAt
+		if m.rules.FromReceipt {
+			from = s.local
+		}
+		s.until, s.granting = max(s.until, from+leaseTicks), false
+	case newLeader:
+		s.leaders++
+		s.since, s.granted = s.now, 0
+	case excludeHolder:
+		s.excluded = true
+	case suspend:
+		s.suspended = true
+	case resume:
+		s.suspended = false
+	}
+	if s.excluded && !s.suspended && s.local < s.until {
+		return nil, errors.New("invariant 7: the holder is excluded and has a lease")
+	}
+	return m, nil
+}
+
+// The model of generations: recover-majority on M1 of three machines, while M2
+// and M3 are off, or only seem so.
+
+type generationRules struct {
+	// Unchecked: messages of an older generation are taken.
+	Unchecked bool
+	// MeetOldFirst: machines of the old generation may reach each other before
+	// they reach the new one.
+	MeetOldFirst bool
+	// Unattested: the operator recovers while the others run.
+	Unattested bool
+}
+
+type generationState struct {
+	recovered bool
+	up        [3]bool
+	met       [3]bool // the new generation
+	aside     [3]bool
+	newAck    bool // an operation was acknowledged in the new generation
+	oldAck    bool // and one in the old, after the new one began
+}
+
+type generationModel struct {
+	rules generationRules
+	s     generationState
+}
+
+type generationAction struct {
+	what byte // 'r'ecover, 'u'p, 'd'own, 'm'eet, 'n'ew ack, 'o'ld ack
+	m    uint8
+}
+
+// State implements System.
+func (g generationModel) State() generationState { return g.s }
+
+// Say implements System.
+func (g generationModel) Say(a generationAction) string {
+	switch a.what {
+	case 'r':
+		return "the operator recovers the majority on M1"
+	case 'u':
+		return fmt.Sprintf("M%d starts", a.m+1)
+	case 'd':
+		return fmt.Sprintf("M%d goes off", a.m+1)
+	case 'm':
+		return fmt.Sprintf("M%d meets the new generation", a.m+1)
+	case 'n':
+		return "M1 acknowledges in the new generation"
+	}
+	return "M2 and M3 acknowledge in the old generation"
+}
+
+// Actions implements System.
+func (g generationModel) Actions() (actions []generationAction) {
+	s := &g.s
+	off := !s.up[1] && !s.up[2]
+	if !s.recovered && (off || g.rules.Unattested) {
+		actions = append(actions, generationAction{'r', 0})
+	}
+	for m := uint8(1); m < 3; m++ {
+		if s.up[m] {
+			actions = append(actions, generationAction{'d', m})
+		} else {
+			actions = append(actions, generationAction{'u', m})
+		}
+		if s.up[m] && s.recovered && !s.met[m] {
+			actions = append(actions, generationAction{'m', m})
+		}
+	}
+	if s.recovered && !s.newAck {
+		actions = append(actions, generationAction{'n', 0})
+	}
+	// Two of three are a majority of the old generation, and need nobody.
+	serves := s.up[1] && s.up[2] && !s.aside[1] && !s.aside[2]
+	if serves && s.recovered && !s.oldAck && (g.rules.MeetOldFirst || g.rules.Unattested || s.met[1] && s.met[2]) {
+		actions = append(actions, generationAction{'o', 0})
+	}
+	return actions
+}
+
+// Do implements System.
+func (g generationModel) Do(a generationAction) (System[generationState, generationAction], error) {
+	s := &g.s
+	switch a.what {
+	case 'r':
+		s.recovered = true
+	case 'u':
+		s.up[a.m] = true
+	case 'd':
+		s.up[a.m] = false
+	case 'm':
+		s.met[a.m], s.aside[a.m] = true, !g.rules.Unchecked
+	case 'n':
+		s.newAck = true
+	case 'o':
+		s.oldAck = true
+	}
+	if s.newAck && s.oldAck {
+		return nil, errors.New("two generations acknowledge: what one acknowledges the other does not have")
+	}
+	return g, nil
+}
