@@ -14,7 +14,7 @@ import (
 const (
 	leaseTicks = 3
 	driftTicks = 1 // by how much a clock may lose within a lease
-	endOfTime  = 14
+	endOfTime  = 11
 )
 
 // leaseRules are the knobs; the zero value is the protocol.

@@ -77,6 +77,8 @@ type setting struct {
 	heartbeats bool
 	// seenOnly: of the invariants, only those that a client sees broken are heeded.
 	seenOnly bool
+	// blind: no invariant is heeded; for tests of what else would notice.
+	blind bool
 }
 
 // model is a cluster in its setting.
@@ -166,6 +168,9 @@ func (s model) Do(a action) (System[cluster, action], error) {
 	before := s.c
 	t := &step{setting: s.setting, c: &s.c}
 	t.do(a)
+	if s.blind {
+		return s, nil
+	}
 	if t.err != nil {
 		return nil, t.err
 	}

@@ -263,3 +263,34 @@ func TestRandomBites(t *testing.T) {
 		t.Error("nothing breaks")
 	}
 }
+
+// Porcupine finds by itself, from what clients saw, what the invariants find.
+func TestPorcupineBites(t *testing.T) {
+	for name, rules := range map[string]Rules{
+		"fills overwrite":  {FillsOverwrite: true},
+		"unsettled reads":  {ReadUnsettled: true},
+		"write one side":   {WriteTargetOnly: true},
+		"exclude at once":  {ExcludeAtOnce: true},
+		"serve before":     {ServeBeforeDone: true},
+		"ingest on top":    {IngestOnTop: true},
+		"no new epoch":     {RestartInEpoch: true},
+		"disks unproven":   {AnyDiskReturns: true},
+		"settled by fills": {DropUnsettled: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for seed := uint64(1); seed < 3000; seed++ {
+				r := rand.New(rand.NewPCG(seed, 0))
+				set := large(r, rules)
+				set.blind = true
+				s := set.model()
+				h := newHistory(s, r)
+				Wander[cluster, action](s, r, 400, weights(r), h.step)
+				if x, ok := h.linearizable(); !ok {
+					t.Logf("seed %d: t%d is not linearizable", seed, x)
+					return
+				}
+			}
+			t.Error("nothing is seen")
+		})
+	}
+}

@@ -30,6 +30,8 @@ type Rules struct {
 	// DropUnsettled: what a dead sequencer left unsettled is not handed over;
 	// survivors take it for settled.
 	DropUnsettled bool
+	// NoLost: the view does not say which triples have no holder left.
+	NoLost bool
 	// KeepRows: a machine that joins as new keeps the rows that it had.
 	KeepRows bool
 	// PurgeByTimer: tombstones are purged at any time.

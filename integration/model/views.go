@@ -136,7 +136,7 @@ func (w *world) owes(v *view, from, x, m int, rules *Rules) (k uint8) {
 // gone returns the triples of which no holder in base lives.
 func (w *world) gone(v *view, rules *Rules) (s set) {
 	for x := range w.triples {
-		alive := false
+		alive := rules.NoLost
 		for m := range w.machines {
 			alive = alive || w.layouts[v.base].slots[x][m] != 0 && w.baseLive(v, m, rules)
 		}
