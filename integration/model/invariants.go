@@ -76,7 +76,7 @@ func (s *model) sweptIsExact(*cluster, action) error {
 		for x := range s.triples {
 			for k := range kinds {
 				if n.mem.rows[k][x] != 0 && s.layouts[v.base].slots[x][m]>>k&1 == 0 {
-					return fmt.Errorf("M%d has swept and holds %s of t%d", m+1, kindNames[k], x)
+					return fmt.Errorf("machine M%d has swept and holds %s of t%d", m+1, kindNames[k], x)
 				}
 			}
 		}
@@ -111,7 +111,7 @@ func (s *model) oneSequencer(*cluster, action) error {
 				return fmt.Errorf("two operations on t%d have stamp %v", a.triple, a.stamp)
 			}
 			if a.stamp>>seqBits == b.stamp>>seqBits && (a.born != b.born || a.inc != b.inc) {
-				return fmt.Errorf("M%d and M%d both stamp t%d in epoch %d", a.born+1, b.born+1, a.triple, a.stamp>>seqBits)
+				return fmt.Errorf("machines M%d and M%d both stamp t%d in epoch %d", a.born+1, b.born+1, a.triple, a.stamp>>seqBits)
 			}
 		}
 	}
@@ -131,7 +131,7 @@ func (s *model) writesReachReaders(before *cluster, _ action) error {
 				continue
 			}
 			if s.write(v, x, m, &s.rules)>>k&1 == 0 {
-				return fmt.Errorf("M%d answers for %s of t%d in epoch %d and is not written in %d", m+1, kindNames[k], x, before.last, s.c.last)
+				return fmt.Errorf("machine M%d answers for %s of t%d in epoch %d and is not written in %d", m+1, kindNames[k], x, before.last, s.c.last)
 			}
 		}
 	}
@@ -142,7 +142,7 @@ func (s *model) writesReachReaders(before *cluster, _ action) error {
 func (s *model) leasesSpanTwo(*cluster, action) error {
 	for m := range s.machines {
 		if n := &s.c.machines[m]; n.up && n.lease && n.epoch+1 < s.c.last {
-			return fmt.Errorf("M%d has a lease for epoch %d in epoch %d", m+1, n.epoch, s.c.last)
+			return fmt.Errorf("machine M%d has a lease for epoch %d in epoch %d", m+1, n.epoch, s.c.last)
 		}
 	}
 	return nil
@@ -152,7 +152,7 @@ func (s *model) leasesSpanTwo(*cluster, action) error {
 func (s *model) noLeaseExcluded(*cluster, action) error {
 	for m := range s.machines {
 		if n := &s.c.machines[m]; n.up && n.lease && !s.c.in(s.c.latest(), m) {
-			return fmt.Errorf("M%d is excluded and has a lease", m+1)
+			return fmt.Errorf("machine M%d is excluded and has a lease", m+1)
 		}
 	}
 	return nil
@@ -181,7 +181,7 @@ func (s *model) answers(yield func(m, x, k int, r row) error) error {
 func (s *model) servedIsFull(*cluster, action) error {
 	return s.answers(func(m, x, k int, r row) error {
 		if !s.c.has(x, r) {
-			return fmt.Errorf("M%d answers %v for %s of t%d, settled is %v", m+1, r, kindNames[k], x, s.c.floor[x])
+			return fmt.Errorf("machine M%d answers %v for %s of t%d, settled is %v", m+1, r, kindNames[k], x, s.c.floor[x])
 		}
 		return nil
 	})
@@ -191,7 +191,7 @@ func (s *model) servedIsFull(*cluster, action) error {
 func (s *model) readsAreSettled(*cluster, action) error {
 	return s.answers(func(m, x, k int, r row) error {
 		if r.stamp() > s.c.floor[x].stamp() && r.stamp() != s.c.loadStamp {
-			return fmt.Errorf("M%d answers %v for %s of t%d, which is not settled", m+1, r, kindNames[k], x)
+			return fmt.Errorf("machine M%d answers %v for %s of t%d, which is not settled", m+1, r, kindNames[k], x)
 		}
 		return nil
 	})
@@ -267,7 +267,7 @@ func (s *model) emptyHasSource(*cluster, action) error {
 					return fmt.Errorf("nobody fills %s of t%d on M%d", kindNames[k], x, m+1)
 				}
 				if n := &c.machines[from]; c.in(v, from) && !n.waits && !c.has(x, n.mem.best(x)) {
-					return fmt.Errorf("M%d is to fill %s of t%d on M%d and has not %v", from+1, kindNames[k], x, m+1, c.floor[x])
+					return fmt.Errorf("machine M%d is to fill %s of t%d on M%d and has not %v", from+1, kindNames[k], x, m+1, c.floor[x])
 				}
 			}
 		}
@@ -289,7 +289,7 @@ func (s *model) doneIsSynced(*cluster, action) error {
 				owed := s.owes(v, m, x, to, &s.rules)
 				for k := range kinds {
 					if owed>>k&1 == 1 && c.in(v, to) && d.synced.rows[k][x].stamp() < n.snap[x].stamp() {
-						return fmt.Errorf("M%d is done, %s of t%d on M%d is not synced", m+1, kindNames[k], x, to+1)
+						return fmt.Errorf("machine M%d is done, %s of t%d on M%d is not synced", m+1, kindNames[k], x, to+1)
 					}
 				}
 			}
@@ -307,7 +307,7 @@ func (s *model) setAsideStaysOut(*cluster, action) error {
 		}
 		for x := range s.triples {
 			if r := n.mem.best(x); r != 0 && r.stamp() < s.c.purged[x] {
-				return fmt.Errorf("M%d has %v of t%d, which was deleted at %v and purged", m+1, r, x, s.c.purged[x])
+				return fmt.Errorf("machine M%d has %v of t%d, which was deleted at %v and purged", m+1, r, x, s.c.purged[x])
 			}
 		}
 	}

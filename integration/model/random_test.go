@@ -93,30 +93,36 @@ func TestRandom(t *testing.T) {
 		wait = 0
 	}
 	t.Logf("seed %d", seed)
-	runs, steps := 0, 0
-	happened := map[kind]int{}
+	runs := 0
+	var seen tally
 	for start := time.Now(); ; seed++ {
-		steps += randomRun(t, seed, happened)
+		randomRun(t, seed, &seen)
 		runs++
 		if time.Since(start) >= wait {
 			break
 		}
 	}
-	t.Logf("%d runs, %d steps", runs, steps)
+	t.Logf("%d runs: %d steps, %d epochs, %d operations settled, %d reads; %d runs ended at rest", runs, seen.steps, seen.epochs, seen.settled, seen.reads, seen.rested)
 	for k := kind(0); k < actionKinds; k++ {
-		if k != check && k != apply && k != resend && k != snapshot && happened[k] == 0 && runs > 5000 {
+		if k != check && k != apply && k != resend && k != snapshot && k != checkRead && k != lateRead && seen.happened[k] == 0 && runs > 5000 {
 			t.Errorf("action %d never happened", k)
 		}
 	}
 }
 
-func randomRun(t *testing.T, seed uint64, happened map[kind]int) (steps int) {
+// tally is what happened in random runs.
+type tally struct {
+	happened                              [actionKinds]int
+	steps, epochs, settled, reads, rested int
+}
+
+func randomRun(t *testing.T, seed uint64, seen *tally) {
 	r := rand.New(rand.NewPCG(seed, 0))
 	s := large(r, Rules{}).model()
 	h := newHistory(s, r)
 	trace := Wander[cluster, action](s, r, 400, weights(r), h.step)
 	for _, a := range trace.Steps {
-		happened[a.kind]++
+		seen.happened[a.kind]++
 	}
 	if trace.Err != nil {
 		short := Shrink[cluster, action](s, trace)
@@ -125,7 +131,24 @@ func randomRun(t *testing.T, seed uint64, happened map[kind]int) (steps int) {
 	if x, ok := h.linearizable(); !ok {
 		t.Fatalf("seed %d: what clients saw of t%d is not linearizable:\n%s", seed, x, Print[cluster, action](s, trace))
 	}
-	return len(trace.Steps)
+	seen.steps += len(trace.Steps)
+	seen.epochs += int(h.c.last)
+	for i := range h.c.ops {
+		if h.c.ops[i].ever {
+			seen.settled++
+		}
+	}
+	for x := range h.triples {
+		for _, e := range h.events[x] {
+			if !e.Input.(input).write {
+				seen.reads++
+			}
+		}
+	}
+	end := model{s.setting, h.c}
+	if h.c.latest().phase == idle && end.every(func(n *machine) bool { return n.swept }) {
+		seen.rested++
+	}
 }
 
 // A history is what clients did and saw, for porcupine: an opinion on the runs
