@@ -180,6 +180,7 @@ var interleavings = []interleaving{
 }
 
 func TestInterleavings(t *testing.T) {
+	notShort(t)
 	for _, test := range interleavings {
 		t.Run(test.name, test.run)
 	}

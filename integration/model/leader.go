@@ -50,6 +50,7 @@ func (l *list) leader() {
 		n := &c.machines[m]
 		l.changeOf(m, n, v)
 	}
+	l.excludesTwo(v)
 	if l.waiting() && l.reconciled() {
 		l.add(reconcile)
 	}
@@ -88,13 +89,9 @@ func (l *list) changeOf(m int, n *machine, v *view) {
 	c := &l.c
 	if v.members.has(m) {
 		current := n.up && c.in(v, m)
-		if c.left.excludes > 0 && (!n.lease || l.rules.ExcludeAtOnce) && l.othersIngested(v, m) &&
+		if c.left.excludes > 0 && (!n.lease || l.rules.ExcludeAtOnce) && l.othersIngested(v, setOf(m)) &&
 			(!current || n.apart || n.stalled || n.waits && !l.diskShows(m) || l.rules.ExcludeAtOnce) {
-			for i := range l.layouts {
-				if l.layouts[i].holders == v.members&^(1<<m) {
-					l.add(exclude, m, i)
-				}
-			}
+			l.excludes(v, setOf(m))
 		}
 		if n.up && !n.apart && !current && l.diskShows(m) {
 			l.add(readmit, m)
@@ -114,12 +111,37 @@ func (l *list) changeOf(m int, n *machine, v *view) {
 	}
 }
 
+// excludes lists the placements without some machines.
+func (l *list) excludes(v *view, out set) {
+	for i := range l.layouts {
+		if l.layouts[i].holders == v.members&^out {
+			l.add(exclude, int(out), i)
+		}
+	}
+}
+
+// excludesTwo lists what the leader can do where two members are down while a
+// load is ingested: neither can be excluded by itself, as the load then waits for
+// the other.
+func (l *list) excludesTwo(v *view) {
+	var down set
+	for m := range l.machines {
+		if n := &l.c.machines[m]; v.members.has(m) && !n.lease && !(n.up && l.c.in(v, m)) {
+			down |= 1 << m
+		}
+	}
+	if v.phase == ingest && down.len() == 2 && l.c.left.excludes >= 2 && l.othersIngested(v, down) {
+		l.excludes(v, down)
+	}
+}
+
 // othersIngested reports whether a load that is being ingested can be shown
-// without machine m: the exclusion does both, as the placement changes with it.
-func (s *model) othersIngested(v *view, m int) bool {
+// without some machines: their exclusion does both, as the placement changes
+// with it.
+func (s *model) othersIngested(v *view, out set) bool {
 	for i := range s.machines {
 		n := &s.c.machines[i]
-		if i != m && v.phase == ingest && v.members.has(i) && !(s.c.in(v, i) && n.epoch == s.c.last && n.ingested) {
+		if !out.has(i) && !s.rules.AbortLoad && v.phase == ingest && v.members.has(i) && !(s.c.in(v, i) && n.epoch == s.c.last && n.ingested) {
 			return false
 		}
 	}
@@ -136,12 +158,23 @@ func (s *model) diskShows(m int) bool {
 	for i := range s.c.ops {
 		o := &s.c.ops[i]
 		answered := driving(&s.c, o) && o.ackedEver.has(m) || o.holders.has(m) && s.toldSettled(i)
-		if o.used && answered && s.c.machines[m].mem.seen>>i&1 == 0 {
+		if o.used && answered && s.c.machines[m].mem.seen>>i&1 == 0 && !(s.rules.LastSeqIsGreatest && s.sawLater(m, o)) {
 			return false
 		}
 	}
 	n := &s.c.machines[m]
 	return !n.blank && (n.mem.marked >= n.promised || s.rules.DiskShowsSeqOnly)
+}
+
+// sawLater reports whether machine m has a later operation of o's sequencer.
+func (s *model) sawLater(m int, o *op) bool {
+	for i := range s.c.ops {
+		p := &s.c.ops[i]
+		if p.used && p.born == o.born && p.inc == o.inc && p.stamp > o.stamp && s.c.machines[m].mem.seen>>i&1 == 1 {
+			return true
+		}
+	}
+	return false
 }
 
 // toldSettled reports whether a running member knows that operation i is
@@ -207,15 +240,16 @@ func (t *step) unfinished(v *view) {
 	}
 }
 
-func (t *step) exclude(m, target int) {
-	t.c.left.excludes--
-	if t.c.latest().phase == ingest {
+func (t *step) exclude(out set, target int) {
+	t.c.left.excludes -= uint8(out.len())
+	shows := t.c.latest().phase == ingest && !t.rules.AbortLoad
+	if shows {
 		t.show()
 	}
 	t.propose(func(v *view) {
-		v.loaded = v.loaded || v.phase == ingest
+		v.loaded = v.loaded || shows
 		t.unfinished(v)
-		v.members &^= 1 << m
+		v.members &^= out
 		v.phase, v.target = fill, uint8(target)
 	})
 }

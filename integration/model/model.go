@@ -213,7 +213,7 @@ func (t *step) do(a action) {
 	case lateRead:
 		t.lateRead()
 	case exclude:
-		t.exclude(m, int(a.b))
+		t.exclude(set(a.a), int(a.b))
 	case readmit:
 		t.readmit(m)
 	case rejoin:
@@ -301,7 +301,7 @@ func (s model) Say(a action) string {
 	case learn:
 		return m + " hears what is settled"
 	case exclude:
-		return fmt.Sprintf("the leader excludes %s, to placement %d", m, a.b)
+		return fmt.Sprintf("the leader excludes %v, to placement %d", set(a.a), a.b)
 	case readmit:
 		return m + " shows its disk and is a member again, in a new incarnation"
 	case rejoin:

@@ -67,6 +67,9 @@ type Rules struct {
 	// ReadUnreconciled: a machine that came back answers, and a fill ends, before
 	// what a dead sequencer left is driven again.
 	ReadUnreconciled bool
+	// LastSeqIsGreatest: a restarted machine shows the greatest stamp that it had
+	// of a sequencer, and operations come in any order.
+	LastSeqIsGreatest bool
 	// RestartInEpoch: a restarted machine goes on in its epoch, unannounced.
 	RestartInEpoch bool
 	// LeaseWithoutWrite: a lease asks for no proof that the disk still writes.
@@ -79,6 +82,8 @@ type Rules struct {
 	ScrubUnfenced bool
 	// IngestOnTop: ingested tables lie on top of what is there.
 	IngestOnTop bool
+	// AbortLoad: where a member dies while a load is ingested, the load is given up.
+	AbortLoad bool
 	// PublishInOneEpoch: the epoch that ingests a load shows it.
 	PublishInOneEpoch bool
 }

@@ -149,6 +149,30 @@ var others = []interleaving{
 		seen:    "invariant 8:",
 	},
 	{
+		name: "operations of a sequencer come in the order of their stamps, or a tail that is lost hides",
+		scene: &scene{make: func(r Rules) *setting {
+			w := newWorld(3, 2, r,
+				placement{setOf(0, 1, 2), []owners{{0, 1, 2}, {0, 2, 1}}},
+				placement{setOf(0, 2), []owners{{0, 2, 2}, {0, 2, 0}}})
+			s := newSetting(w, r, setOf(0, 1, 2), 0, budget{crashes: 1, diskFaults: 1, excludes: 1, writes: [maxTriples]writeBudget{{adds: 1}, {adds: 1}}})
+			s.cutOnly = true
+			return after(s, "M1 stamps operation 1: add of t0", "M1 stamps operation 2: add of t1",
+				"operation 1 is stored on M1", "operation 2 is stored on M1", "operation 1 is stored on M3", "operation 2 is stored on M3")
+		}},
+		without: func(r *Rules) { r.LastSeqIsGreatest = true },
+		breaks:  "invariant 1:",
+		seen:    "invariant 8:",
+	},
+	{
+		name: "a load that is being ingested goes forward when a member dies",
+		scene: &scene{make: func(r Rules) *setting {
+			return newSetting(ring3(1, r), r, setOf(0, 1, 2), 0, budget{loads: 1, crashes: 1, excludes: 1})
+		}},
+		without: func(r *Rules) { r.AbortLoad = true },
+		breaks:  "invariant 15",
+		seen:    "invariant 15",
+	},
+	{
 		name: "a machine that comes back after its sequencer waits until the view is reconciled",
 		scene: &scene{make: func(r Rules) *setting {
 			s := newSetting(ring3(1, r), r, setOf(0, 1, 2), setOf(0), budget{crashes: 2, restarts: 1, diskFaults: 1, excludes: 1, writes: aDelete})
@@ -192,6 +216,7 @@ var others = []interleaving{
 }
 
 func TestRules(t *testing.T) {
+	notShort(t)
 	for _, test := range others {
 		t.Run(test.name, test.run)
 	}
@@ -202,6 +227,7 @@ func TestRules(t *testing.T) {
 // the gate waits for leases in any case; and rows outside of the target are
 // deleted in idle only, where a failure in serve takes target for base.
 func TestRulesThatNobodyMisses(t *testing.T) {
+	notShort(t)
 	for _, rules := range []Rules{{IdleBeforeAdopted: true}, {SweepEarly: true}} {
 		s := newSetting(ring3(1, rules), rules, setOf(0, 1, 2), setOf(0), budget{moves: 1, cuts: 1, excludes: 1})
 		s = after(s, "the leader plans placement 4", "settle until serve")

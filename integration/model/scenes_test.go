@@ -95,6 +95,15 @@ func after(s *setting, steps ...string) *setting {
 	return s
 }
 
+// notShort leaves long explorations out of the runs with the race detector: no
+// goroutine is in them.
+func notShort(t *testing.T) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("explorations take their time")
+	}
+}
+
 const mostStates = 1_000_000
 
 func (test interleaving) run(t *testing.T) {
@@ -148,6 +157,7 @@ func (s *model) onMember(i int) bool {
 // What holds in every state means nothing where nothing happens: each scene gets
 // through to an idle, swept view, with what was begun settled.
 func TestScenesGetThrough(t *testing.T) {
+	notShort(t)
 	for _, test := range append(append([]interleaving(nil), interleavings...), others...) {
 		s := test.scene.make(Rules{})
 		through := func(c cluster) bool {

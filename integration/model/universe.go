@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math/bits"
+	"strings"
 
 	"github.com/cespare/xxhash/v2"
 
@@ -50,6 +51,17 @@ func setOf(members ...int) (s set) {
 
 func (s set) has(i int) bool { return s>>i&1 == 1 }
 func (s set) len() int       { return bits.OnesCount8(uint8(s)) }
+
+// String names the machines of a set.
+func (s set) String() string {
+	var names []string
+	for m := range 8 {
+		if s.has(m) {
+			names = append(names, fmt.Sprintf("M%d", m+1))
+		}
+	}
+	return strings.Join(names, " and ")
+}
 
 // owners says which machine owns the versions of a triple: SPO, POS, OSP.
 type owners [3]int
