@@ -21,7 +21,7 @@ type System[C comparable, A comparable] interface {
 	// Do returns the state after an action that Actions returned, or an error
 	// that names the invariant which the step broke.
 	Do(A) (System[C, A], error)
-	// Say says the action in words.
+	// Say says an action of this state in words.
 	Say(A) string
 }
 
@@ -31,11 +31,18 @@ type Trace[A comparable] struct {
 	Err   error
 }
 
-// Print returns the trace as numbered lines.
+// Print returns the trace as numbered lines, each said in the state where it
+// happens.
 func Print[C, A comparable](from System[C, A], t Trace[A]) string {
 	var b strings.Builder
+	s := from
 	for i, step := range t.Steps {
-		fmt.Fprintf(&b, "%3d  %s\n", i+1, from.Say(step))
+		fmt.Fprintf(&b, "%3d  %s\n", i+1, s.Say(step))
+		after, err := s.Do(step)
+		if err != nil {
+			break
+		}
+		s = after
 	}
 	fmt.Fprintf(&b, "     %v\n", t.Err)
 	return b.String()

@@ -145,6 +145,9 @@ func (t *step) walked(m int) {
 			if n.sent>>bit(x, to)&1 == 1 && !t.rules.DoneBeforeSync {
 				d := &t.c.machines[to]
 				d.mem.marked++
+				if t.rules.MarkByEpoch {
+					d.mem.marked = n.epoch
+				}
 				d.promised = d.mem.marked
 				d.before, d.synced = d.synced, d.mem
 			}

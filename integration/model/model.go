@@ -279,7 +279,7 @@ func (s model) Say(a action) string {
 	to := "M" + fmt.Sprint(a.b+1)
 	switch a.kind {
 	case begin:
-		return fmt.Sprintf("M%d stamps operation %d: %s of t%d", a.c+1, s.calls()+1, verb, a.a)
+		return fmt.Sprintf("M%d stamps operation %d: %s of t%d", a.c+1, s.begun()+1, verb, a.a)
 	case deliver:
 		return fmt.Sprintf("operation %d is stored on %s", a.a+1, to)
 	case deliverLost:
@@ -360,5 +360,12 @@ func (s model) Say(a action) string {
 	panic(errUnknown)
 }
 
-// calls is for Say, which has the start alone: operations are numbered as begun.
-func (s model) calls() int { return int(s.c.calls) }
+// begun is how many operations were begun; they are numbered in that order.
+func (s model) begun() (n int) {
+	for i := range s.c.ops {
+		if s.c.ops[i].used {
+			n++
+		}
+	}
+	return n
+}

@@ -67,6 +67,8 @@ type Rules struct {
 	// ReadUnreconciled: a machine that came back answers, and a fill ends, before
 	// what a dead sequencer left is driven again.
 	ReadUnreconciled bool
+	// MarkByEpoch: a machine's mark of its fills is their epoch, not a count.
+	MarkByEpoch bool
 	// LastSeqIsGreatest: a restarted machine shows the greatest stamp that it had
 	// of a sequencer, and operations come in any order.
 	LastSeqIsGreatest bool

@@ -1,6 +1,9 @@
 package model
 
-import "testing"
+import (
+	"reflect"
+	"testing"
+)
 
 // Rules that no interleaving of section 7 is named after.
 var others = []interleaving{
@@ -149,12 +152,37 @@ var others = []interleaving{
 		seen:    "invariant 8:",
 	},
 	{
+		name: "a machine that comes back shows which loads it has",
+		scene: &scene{make: func(r Rules) *setting {
+			s := newSetting(ring3(1, r), r, setOf(0, 1, 2), 0, budget{loads: 1, crashes: 1, diskFaults: 1, excludes: 1})
+			s.cutOnly = true
+			return s
+		}},
+		without: func(r *Rules) { r.DiskShowsSeqOnly = true },
+		breaks:  "invariant 1:",
+		seen:    "invariant 8:",
+	},
+	{
+		name: "a machine that comes back shows each of the fills that it had in one epoch",
+		scene: &scene{make: func(r Rules) *setting {
+			w := newWorld(4, 2, r,
+				placement{setOf(0, 1, 2, 3), []owners{{1, 2, 3}, {2, 1, 3}}},
+				placement{setOf(0, 1, 2, 3), []owners{{0, 2, 3}, {0, 1, 3}}})
+			s := newSetting(w, r, setOf(0, 1, 2, 3), setOf(0, 1), budget{moves: 1, crashes: 1, diskFaults: 1})
+			s.cutOnly = true
+			return after(s, "the leader plans placement 1", "settle until serve")
+		}},
+		without: func(r *Rules) { r.MarkByEpoch = true },
+		breaks:  "invariant 8:",
+		seen:    "invariant 8:",
+	},
+	{
 		name: "operations of a sequencer come in the order of their stamps, or a tail that is lost hides",
 		scene: &scene{make: func(r Rules) *setting {
 			w := newWorld(3, 2, r,
 				placement{setOf(0, 1, 2), []owners{{0, 1, 2}, {0, 2, 1}}},
 				placement{setOf(0, 2), []owners{{0, 2, 2}, {0, 2, 0}}})
-			s := newSetting(w, r, setOf(0, 1, 2), 0, budget{crashes: 1, diskFaults: 1, excludes: 1, writes: [maxTriples]writeBudget{{adds: 1}, {adds: 1}}})
+			s := newSetting(w, r, setOf(0, 1, 2), 0, budget{crashes: 1, diskFaults: 1, writes: [maxTriples]writeBudget{{adds: 1}, {adds: 1}}})
 			s.cutOnly = true
 			return after(s, "M1 stamps operation 1: add of t0", "M1 stamps operation 2: add of t1",
 				"operation 1 is stored on M1", "operation 2 is stored on M1", "operation 1 is stored on M3", "operation 2 is stored on M3")
@@ -219,6 +247,21 @@ func TestRules(t *testing.T) {
 	notShort(t)
 	for _, test := range others {
 		t.Run(test.name, test.run)
+	}
+}
+
+// A rule that no test takes away is a rule that is not tested.
+func TestEveryRuleIsTakenAway(t *testing.T) {
+	// The test of a disk that stalls, and the one below.
+	taken := Rules{LeaseWithoutWrite: true, IdleBeforeAdopted: true}
+	for _, test := range append(append([]interleaving(nil), interleavings...), others...) {
+		test.without(&taken)
+	}
+	v := reflect.ValueOf(taken)
+	for i := range v.NumField() {
+		if !v.Field(i).Bool() {
+			t.Errorf("no test takes %s away", v.Type().Field(i).Name)
+		}
 	}
 }
 
