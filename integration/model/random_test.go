@@ -11,20 +11,13 @@ import (
 	"github.com/anishathalye/porcupine"
 )
 
-// large is five machines, three triples, the placements of consistent hashing
-// for every ring of two and more, and some of everything.
+// large is five machines, three triples, two placements for every ring of two or
+// three and more, by consistent hashing and by chance, and some of everything.
 func large(r *rand.Rand, rules Rules) *setting {
 	w := &world{machines: 5, triples: 3}
 	members := setOf(0, 1, 2, 3, 4)
 	if r.IntN(2) == 0 {
 		members = setOf(0, 1, 3, 4) // M3 may join
-	}
-	w.hashed(members, rules)
-	for ring := set(1); ring < 1<<5; ring++ {
-		if ring.len() >= 2 {
-			w.hashed(ring, rules)
-			w.shuffled(ring, r, rules)
-		}
 	}
 	some := func(n int) uint8 { return uint8(r.IntN(n + 1)) }
 	left := budget{
@@ -33,6 +26,17 @@ func large(r *rand.Rand, rules Rules) *setting {
 	}
 	// More than two losses at once may lose data, a rolled-back disk counts.
 	left.excludes = min(left.excludes, 2-left.diskFaults)
+	least := 2
+	if left.diskFaults > 0 {
+		least = 3 // with two copies it would be one loss too many
+	}
+	w.hashed(members, rules)
+	for ring := set(1); ring < 1<<5; ring++ {
+		if ring.len() >= least {
+			w.hashed(ring, rules)
+			w.shuffled(ring, r, rules)
+		}
+	}
 	for x := range left.writes {
 		left.writes[x] = writeBudget{adds: some(2), deletes: some(2)}
 	}
