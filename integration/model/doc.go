@@ -25,7 +25,7 @@
 // # What is not
 //
 // Raft, gossip and elections themselves (the leader is one, and always right);
-// one-way partitions; GSPO and annotations; ranges over many segments and
+// one-way partitions, but as lost answers and leases that lapse; GSPO and annotations; ranges over many segments and
 // cursors; queries; streams, batches and byte budgets; the choice of the most
 // accused slow machine; full disks; salvage; more than one load, or a load
 // while a change is filled; two machines that die while a load is ingested (the
@@ -45,7 +45,7 @@
 // protocol, and the tests show what happens without it: a rule whose absence
 // goes unnoticed is a rule that is not tested. kernel.go explores.
 //
-// TREFOIL_MODEL_SECONDS makes the random runs longer; each prints its seed, and
-// TREFOIL_SEED repeats one. A run that breaks is shortened and printed step by
+// TREFOIL_MODEL_SECONDS makes the random runs longer (with go test -count 1, or
+// an old result is shown); they print the seed, and TREFOIL_SEED repeats one run. A run that breaks is shortened and printed step by
 // step.
 package model
