@@ -40,6 +40,15 @@ func (f *finder) clear() {
 	f.asked, f.found, f.keys = f.asked[:0], f.found[:0], f.keys[:0]
 }
 
+// expect makes room for so many ranges, which are about as long as those before.
+func (f *finder) expect(n int) {
+	if asked := len(f.asked); asked > 0 {
+		f.keys = slices.Grow(f.keys[:0], n*(len(f.keys)/asked+16))
+	}
+	f.asked = slices.Grow(f.asked[:0], n)
+	f.found = slices.Grow(f.found[:0], n)
+}
+
 // ask asks for what matches a row.
 func (f *finder) ask(r *reader, a *access, row []string, group uint8) {
 	f.one, f.keys = r.pat.ranges(f.one[:0], f.keys, a, row)

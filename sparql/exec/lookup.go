@@ -133,6 +133,7 @@ func (l *lookup) begin() error {
 // lookUp looks up n rows of the input.
 func (l *lookup) lookUp(n int) error {
 	l.refs, l.ref, l.give = l.refs[:0], 0, 0
+	l.finder.expect(n)
 	l.finder.clear()
 	for i := l.at; i < l.at+n; i++ {
 		row := l.input.row(i)
