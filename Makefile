@@ -4,6 +4,7 @@ GO          ?= go
 FUZZTIME    ?= 1m
 BENCHFLAGS  ?=
 KILLS       ?= 1000
+MODELTIME   ?= 600
 STATICCHECK  = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
 # The packages with goroutines that share memory: there the race detector pays.
@@ -35,8 +36,9 @@ fuzz: ## each fuzz target for FUZZTIME (1m)
 bench: build ## the figures of docs/BENCHMARKS.md; BENCHFLAGS="-triples 1000000" for less
 	$(GO) run ./integration/bench -trefoil bin/trefoil $(BENCHFLAGS)
 
-torture: ## KILLS (1000) random kills of the server and of loads
-	TREFOIL_KILLS=$(KILLS) $(GO) test -count 1 -v -timeout 0 -run 'Kill' ./integration/...
+torture: ## KILLS (1000) random kills of servers, updates and loads; then MODELTIME seconds (600) of the cluster's model
+	TREFOIL_KILLS=$(KILLS) $(GO) test -count 1 -v -timeout 0 -run 'Kill' ./integration/cli
+	TREFOIL_MODEL_SECONDS=$(MODELTIME) $(GO) test -count 1 -timeout 0 ./integration/model
 
 fmt: ## gofmt all files
 	gofmt -w .

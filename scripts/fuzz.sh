@@ -9,7 +9,8 @@ count=0
 for package in $("$go" list ./...); do
   for target in $("$go" test -list '^Fuzz' "$package" | grep '^Fuzz' || true); do
     echo "== $package $target"
-    "$go" test -run '^$' -fuzz "^$target\$" -fuzztime "$time" "$package"
+    # By default a minute goes into making each interesting input smaller.
+    "$go" test -run '^$' -fuzz "^$target\$" -fuzztime "$time" -fuzzminimizetime 10x "$package"
     count=$((count + 1))
   done
 done
