@@ -75,7 +75,13 @@ func TranslateModify(m *ast.Modify) *Modify {
 	out := &Modify{With: m.With, Using: m.Using}
 	root := t.group(m.Where)
 	for _, q := range m.Delete {
-		out.Delete = append(out.Delete, t.template(q.Graph, q.TriplePattern))
+		one := t.template(q.Graph, q.TriplePattern)
+		// In DELETE WHERE it is the pattern itself: what that found is deleted, in
+		// whatever case its language tag is.
+		if slot, ok := t.tagged[q.Object]; ok {
+			one.Object = VarOrTerm{Slot: slot}
+		}
+		out.Delete = append(out.Delete, one)
 	}
 	for _, q := range m.Insert {
 		out.Insert = append(out.Insert, t.template(q.Graph, q.TriplePattern))

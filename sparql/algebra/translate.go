@@ -11,6 +11,9 @@ type translator struct {
 	scope  *Scope
 	frame  frame
 	exists []Node
+	// tagged has the slots of literals with language tags in patterns, by where they
+	// stand in the text: see anyCase.
+	tagged map[ast.Node]int
 }
 
 // frame maps the names that one level of a query sees to slots. Blank nodes are

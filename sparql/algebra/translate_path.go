@@ -29,7 +29,7 @@ func (t *translator) triple(b *block, p ast.TriplePattern) {
 	subject, object := t.place(p.Subject), t.place(p.Object)
 	if p.Path == nil {
 		if object.Term.Lang() != "" {
-			object = t.anyCase(b, object.Term, p.Position())
+			object = t.anyCase(b, p.Object)
 		}
 		b.add(TriplePattern{subject, t.place(p.Predicate), object, p.Position()})
 		return
@@ -40,9 +40,15 @@ func (t *translator) triple(b *block, p ast.TriplePattern) {
 // anyCase returns a variable that stands for a literal in a pattern, however the
 // letters of its language tag are written: tags are equal in any case (RDF 1.1
 // Concepts, section 3.3), and are stored as they were written.
-func (t *translator) anyCase(b *block, literal triple.Term, pos ast.Pos) VarOrTerm {
-	v := &ast.Var{Pos: pos, Name: ".tagged", Slot: t.scope.add(".tagged")}
-	b.tags = append(b.tags, &ast.Binary{Pos: pos, Op: ast.OpEqual, Left: v, Right: &ast.Constant{Pos: pos, Term: literal}})
+func (t *translator) anyCase(b *block, literal ast.Node) VarOrTerm {
+	v := &ast.Var{Pos: literal.Pos, Name: ".tagged", Slot: t.scope.add(".tagged")}
+	b.tags = append(b.tags, &ast.Binary{Pos: literal.Pos, Op: ast.OpEqual, Left: v, Right: &ast.Constant{Pos: literal.Pos, Term: literal.Term}})
+	if !literal.Pos.IsZero() {
+		if t.tagged == nil {
+			t.tagged = map[ast.Node]int{}
+		}
+		t.tagged[literal] = v.Slot
+	}
 	return VarOrTerm{Slot: v.Slot}
 }
 

@@ -291,3 +291,27 @@ func TestLongTerms(t *testing.T) {
 		t.Errorf("%d deletes", len(deletes))
 	}
 }
+
+// DELETE WHERE deletes what its pattern finds, in whatever case a language tag was
+// written; templates and data name terms as they are written.
+func TestTagsInAnyCase(t *testing.T) {
+	const given = `<a> <p> "x"@en . <b> <p> "x"@EN . <c> <p> "x"@de . <a> <q> "x"@En . <a> <p> "x"@eN <g> .`
+	before := quads(t, given)
+	for request, want := range map[string]string{
+		`DELETE WHERE { ?s <p> "x"@EN }`:                   `<c> <p> "x"@de . <a> <q> "x"@En . <a> <p> "x"@eN <g> .`,
+		`DELETE WHERE { ?s <p> "x"@EN . ?s <q> "x"@EN }`:   `<b> <p> "x"@EN . <c> <p> "x"@de . <a> <p> "x"@eN <g> .`,
+		`DELETE WHERE { GRAPH ?g { ?s <p> "x"@EN } }`:      `<a> <p> "x"@en . <b> <p> "x"@EN . <c> <p> "x"@de . <a> <q> "x"@En .`,
+		`DELETE { ?s <p> "x"@EN } WHERE { ?s <p> "x"@en }`: `<a> <p> "x"@en . <c> <p> "x"@de . <a> <q> "x"@En . <a> <p> "x"@eN <g> .`,
+		`DELETE DATA { <a> <p> "x"@EN . <b> <p> "x"@EN }`:  `<a> <p> "x"@en . <c> <p> "x"@de . <a> <q> "x"@En . <a> <p> "x"@eN <g> .`,
+		`INSERT { ?s <r> "x"@EN } WHERE { ?s <q> "x"@eN }`: given + ` <a> <r> "x"@EN .`,
+		`DELETE { ?s ?p ?o } WHERE { ?s ?p ?o , "x"@en }`:  `<c> <p> "x"@de . <a> <p> "x"@eN <g> .`,
+	} {
+		changes, err := run(t, before, request, sparql.Options{})
+		if err != nil {
+			t.Fatalf("%s: %v", request, err)
+		}
+		if got, want := before.apply(changes).String(), quads(t, want).String(); got != want {
+			t.Errorf("%s: got\n%s\nwant\n%s", request, got, want)
+		}
+	}
+}
