@@ -44,11 +44,17 @@ func (l Layout) Slots(key []byte) ([]Slot, error) {
 		owner := l.Placement.Owner(l.Trie.Lookup(v.Key))
 		slots = append(slots, Slot{Machine: owner, Order: v.Order})
 	}
+	return appendExtras(slots, l.Placement.Machines()), nil
+}
+
+// appendExtras appends the extra replicas to the versions' slots, which are in
+// the order of [triple.Orders].
+func appendExtras(slots []Slot, ring trie.Ring) []Slot {
 	owners := [copies]trie.MachineID{slots[0].Machine, slots[1].Machine, slots[2].Machine}
-	for extra := range extras(owners, l.Placement.Machines()) {
+	for extra := range extras(owners, ring) {
 		slots = append(slots, Slot{Machine: extra, Order: triple.SPO, Extra: true})
 	}
-	return slots, nil
+	return slots
 }
 
 // extras returns the machines that keep an extra replica of a triple whose SPO,

@@ -1,0 +1,111 @@
+package view
+
+import (
+	"slices"
+	"sync"
+
+	"github.com/trefoildb/trefoil/recovery"
+	"github.com/trefoildb/trefoil/trie"
+)
+
+// State is what a member is to the placement.
+type State string
+
+const (
+	// Up: it is on the ring.
+	Up State = "up"
+	// Spare: it holds nothing until it takes a dead machine's place.
+	Spare State = "spare"
+	// Leaving: the target is without it, or will be.
+	Leaving State = "leaving"
+)
+
+// Member is one machine of a view.
+type Member struct {
+	ID trie.MachineID `json:"id"`
+	// Incarnation counts the starts of its process; what it said in an earlier
+	// one does not count any more.
+	Incarnation uint64 `json:"incarnation"`
+	// Address is host:port of its one port.
+	Address string `json:"address"`
+	State   State  `json:"state"`
+	// Waits: it came back with its disk and gets no lease until the view is
+	// reconciled, because what its disk must show may not be known before.
+	Waits bool `json:"waits,omitempty"`
+	// Mark is how many batches of fills and tables it is counted on to have
+	// durably: a disk that shows less is not the one that it was.
+	Mark uint64 `json:"mark,omitempty"`
+}
+
+// Lost is a range of keys of which some rows may be gone for good, since all
+// holders of a triple in it may have died within one interval.
+type Lost struct {
+	Lo    []byte `json:"lo"`           // inclusive
+	Hi    []byte `json:"hi,omitempty"` // exclusive; nil is the end of the space
+	Epoch uint64 `json:"epoch"`        // from which on it is so
+}
+
+// View is what the nodes of a cluster agree on. It is immutable: what changes it
+// returns a new one, of the next epoch.
+type View struct {
+	// Cluster is the name that the operator gave; ClusterID tells two clusters of
+	// one name apart.
+	Cluster   string `json:"cluster"`
+	ClusterID string `json:"clusterId"`
+	// Generation grows when an operator restores a cluster that lost its majority.
+	Generation uint64 `json:"generation"`
+	// Epoch is the view's number. Every message between nodes carries it.
+	Epoch   uint64         `json:"epoch"`
+	Phase   recovery.Phase `json:"phase"`
+	Members []Member       `json:"members"` // ascending by ID
+	// Base is the layout that is known to be full, BaseIncarnations those of its
+	// machines which filled it. Target is where the view goes.
+	Base             recovery.Layout           `json:"-"`
+	BaseIncarnations map[trie.MachineID]uint64 `json:"baseIncarnations"`
+	Target           recovery.Layout           `json:"-"`
+	Lost             []Lost                    `json:"lost,omitempty"`
+	// NextSegment is greater than the ID of every segment there ever was.
+	NextSegment uint64 `json:"nextSegment"`
+
+	joint func() *recovery.Joint
+}
+
+// Find returns the member with an ID, or nil. It must not be modified.
+func (v *View) Find(id trie.MachineID) *Member {
+	i, ok := slices.BinarySearchFunc(v.Members, id, func(m Member, id trie.MachineID) int {
+		switch {
+		case m.ID < id:
+			return -1
+		case m.ID > id:
+			return 1
+		}
+		return 0
+	})
+	if !ok {
+		return nil
+	}
+	return &v.Members[i]
+}
+
+// Has tells whether a machine is a member as it runs now.
+func (v *View) Has(id trie.MachineID, incarnation uint64) bool {
+	m := v.Find(id)
+	return m != nil && m.Incarnation == incarnation
+}
+
+// Joint returns the view as far as triples are concerned.
+func (v *View) Joint() *recovery.Joint { return v.joint() }
+
+// prepare sets what is derived; every way to make a view ends with it.
+func (v *View) prepare() {
+	v.joint = sync.OnceValue(func() *recovery.Joint {
+		j := &recovery.Joint{Base: v.Base, Target: v.Target, Phase: v.Phase}
+		for _, m := range v.Members {
+			j.Members = append(j.Members, m.ID)
+			if filled, ok := v.BaseIncarnations[m.ID]; ok && filled == m.Incarnation {
+				j.BaseLive = append(j.BaseLive, m.ID)
+			}
+		}
+		return j
+	})
+}

@@ -1,0 +1,158 @@
+package recovery
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/trefoildb/trefoil/trie"
+	"github.com/trefoildb/trefoil/triple"
+)
+
+// Resolver answers what a [Joint] says of one triple after the other. It keeps
+// its memory between them; one goroutine at a time may use it. What its methods
+// return is valid until the next Resolve.
+type Resolver struct {
+	joint        *Joint
+	keys         [len(triple.Orders)][]byte
+	orders       int    // how many keys there are: GSPO is last, for named graphs only
+	base, target []Slot // target is base, or other
+	other        []Slot
+	slots        []Slot // of the last answer
+}
+
+// Resolve makes the triple that key, of any order, is a version of the one that
+// is asked about. The error wraps [triple.ErrCorrupt].
+func (r *Resolver) Resolve(key []byte) error {
+	order, terms, err := triple.SplitKey(key)
+	if err != nil {
+		return err
+	}
+	r.orders = len(triple.Orders)
+	if len(terms[triple.Graph]) == 0 {
+		if order == triple.GSPO {
+			return fmt.Errorf("%w: a key of gspo without a graph", triple.ErrCorrupt)
+		}
+		r.orders--
+	}
+	for i, o := range triple.Orders[:r.orders] {
+		r.keys[i] = appendKey(r.keys[i][:0], o, terms)
+	}
+	r.base = r.appendSlots(r.base[:0], r.joint.Base)
+	r.target = r.base
+	if r.joint.joint() {
+		r.other = r.appendSlots(r.other[:0], r.joint.Target)
+		r.target = r.other
+	}
+	return nil
+}
+
+// appendSlots appends the slots under l, as [Layout.Slots] has them.
+func (r *Resolver) appendSlots(dst []Slot, l Layout) []Slot {
+	for i := range r.orders {
+		dst = append(dst, Slot{Machine: l.Placement.Owner(l.Trie.Lookup(r.keys[i])), Order: triple.Orders[i]})
+	}
+	return appendExtras(dst, l.Placement.Machines())
+}
+
+// Key returns the key of the triple in an order; nil where it has none: in GSPO,
+// in the default graph.
+func (r *Resolver) Key(o triple.Order) []byte {
+	i := slices.Index(triple.Orders[:], o)
+	if i < 0 || i >= r.orders {
+		return nil
+	}
+	return r.keys[i]
+}
+
+// Writes returns the slots that must have an operation on the triple before it
+// is settled: those of base that live and, while there is a target, those of
+// target. No slot comes twice.
+func (r *Resolver) Writes() []Slot {
+	r.slots = r.slots[:0]
+	for _, s := range r.base {
+		if r.joint.BaseLive.Contains(s.Machine) {
+			r.slots = append(r.slots, s)
+		}
+	}
+	if r.joint.joint() {
+		for _, s := range r.target {
+			if r.joint.Members.Contains(s.Machine) && !slices.Contains(r.slots, s) {
+				r.slots = append(r.slots, s)
+			}
+		}
+	}
+	return r.slots
+}
+
+// Sequencer returns the machine that stamps operations on the triple: the owner
+// of SPO in base while that lives and is read, target's otherwise.
+func (r *Resolver) Sequencer() (machine trie.MachineID, ok bool) {
+	if m := r.base[0].Machine; r.joint.Phase != Serve && r.joint.BaseLive.Contains(m) {
+		return m, true
+	}
+	m := r.target[0].Machine
+	return m, r.joint.Members.Contains(m)
+}
+
+// Repairer returns the lowest live holder of the triple in base, counted
+// clockwise from the owner of its SPO version, so that repairs spread; ok is
+// false where none lives: the triple is lost.
+func (r *Resolver) Repairer() (machine trie.MachineID, ok bool) {
+	from, best := r.base[0].Machine, uint64(0)
+	for _, s := range r.base {
+		if d := from.Distance(s.Machine); r.joint.BaseLive.Contains(s.Machine) && (!ok || d < best) {
+			machine, best, ok = s.Machine, d, true
+		}
+	}
+	return machine, ok
+}
+
+// Owes returns the slots of target that the walk of machine from fills for this
+// triple: those that are not there in base, or not any more. A live holder fills
+// its own slots by itself; a version comes from its live owner in base, all else
+// from the repairer.
+func (r *Resolver) Owes(from trie.MachineID) []Slot {
+	r.slots = r.slots[:0]
+	if !r.joint.BaseLive.Contains(from) || !holds(r.base, from) {
+		return nil
+	}
+	for _, s := range r.target {
+		if sender, ok := r.sender(s); ok && sender == from {
+			r.slots = append(r.slots, s)
+		}
+	}
+	return r.slots
+}
+
+// sender returns who fills a slot of target; ok is false where that needs no
+// filling, or nobody can.
+func (r *Resolver) sender(s Slot) (machine trie.MachineID, ok bool) {
+	if !r.joint.Members.Contains(s.Machine) {
+		return 0, false
+	}
+	if r.joint.BaseLive.Contains(s.Machine) {
+		if slices.Contains(r.base, s) {
+			return 0, false
+		}
+		if holds(r.base, s.Machine) {
+			return s.Machine, true
+		}
+	}
+	if !s.Extra {
+		i := slices.IndexFunc(r.base, func(b Slot) bool { return b.Order == s.Order && !b.Extra })
+		if i >= 0 && r.joint.BaseLive.Contains(r.base[i].Machine) {
+			return r.base[i].Machine, true
+		}
+	}
+	return r.Repairer()
+}
+
+func holds(slots []Slot, m trie.MachineID) bool {
+	return slices.ContainsFunc(slots, func(s Slot) bool { return s.Machine == m })
+}
+
+// Base and Target return the triple's slots in either layout.
+func (r *Resolver) Base() []Slot { return r.base }
+
+// Target: see [Resolver.Base].
+func (r *Resolver) Target() []Slot { return r.target }
