@@ -34,7 +34,7 @@ func startNode(t testing.TB, options httpapi.Options) (url string, store *node.S
 		t.Fatal(err)
 	}
 	if options.Engine == nil {
-		if options.Engine, err = engine.New(store, engine.Options{}); err != nil {
+		if options.Engine, err = engine.New(engine.StoreOf(store), engine.Options{}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -29,7 +29,7 @@ func (b *bench) sparql(ctx context.Context) error {
 		return err
 	}
 	defer store.Close()
-	e, err := engine.New(store, engine.Options{Timeout: 10 * time.Minute})
+	e, err := engine.New(engine.StoreOf(store), engine.Options{Timeout: 10 * time.Minute})
 	if err != nil {
 		return err
 	}

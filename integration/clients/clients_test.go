@@ -51,7 +51,7 @@ func serve(t *testing.T, options httpapi.Options, triples []triple.Triple) (stri
 	if _, err := store.Add(context.Background(), triples); err != nil {
 		t.Fatal(err)
 	}
-	if options.Engine, err = engine.New(store, engine.Options{}); err != nil {
+	if options.Engine, err = engine.New(engine.StoreOf(store), engine.Options{}); err != nil {
 		t.Fatal(err)
 	}
 	api, err := httpapi.New(httpapi.NodeStore(store), options)

@@ -39,7 +39,7 @@ func eachDoor(t *testing.T, ntriples string, test func(t *testing.T, door ...str
 		if err != nil {
 			t.Fatal(err)
 		}
-		e, err := engine.New(store, engine.Options{})
+		e, err := engine.New(engine.StoreOf(store), engine.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}

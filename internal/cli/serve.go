@@ -64,7 +64,7 @@ func (f *sparqlFlags) engine(data string, store *node.Store, readOnly bool, logg
 	if err := opts.Validate(); err != nil {
 		return nil, usageError{err}
 	}
-	return engine.New(store, opts)
+	return engine.New(engine.StoreOf(store), opts)
 }
 
 // drainTimeout bounds how long requests that run may take to end.

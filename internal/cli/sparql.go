@@ -154,7 +154,7 @@ func openEngine(data string, store *node.Store, readOnly bool, opts engine.Optio
 	if opts.Timeout == 0 {
 		opts.Timeout = -1 // whoever waits can end it
 	}
-	e, err := engine.New(store, opts)
+	e, err := engine.New(engine.StoreOf(store), opts)
 	if err != nil {
 		return nil, errors.Join(err, store.Close())
 	}

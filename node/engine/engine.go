@@ -7,7 +7,6 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"github.com/trefoildb/trefoil/node"
 	"github.com/trefoildb/trefoil/sparql"
 	"github.com/trefoildb/trefoil/sparql/exec"
 	"github.com/trefoildb/trefoil/sparql/parser"
@@ -21,7 +20,7 @@ var ErrBusy = errors.New("too many queries run at the moment")
 
 // Engine runs queries on a store. Its methods may be called at the same time.
 type Engine struct {
-	store *node.Store
+	store Store
 	opts  Options
 	start time.Time
 	turns chan struct{} // holds an element for each query that runs
@@ -32,7 +31,7 @@ type Engine struct {
 }
 
 // New returns an engine over a store.
-func New(store *node.Store, opts Options) (*Engine, error) {
+func New(store Store, opts Options) (*Engine, error) {
 	if err := opts.Validate(); err != nil {
 		return nil, err
 	}

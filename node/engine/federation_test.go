@@ -31,7 +31,7 @@ func newNode(t *testing.T, data string, opts engine.Options) (*engine.Engine, *n
 			t.Error(err)
 		}
 	})
-	e, err := engine.New(store, opts)
+	e, err := engine.New(engine.StoreOf(store), opts)
 	if err != nil {
 		t.Fatal(err)
 	}

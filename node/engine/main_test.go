@@ -32,7 +32,7 @@ func newEngine(t *testing.T, store *node.Store, opts Options) *Engine {
 	if opts.SpillDir == "" {
 		opts.SpillDir = t.TempDir()
 	}
-	e, err := New(store, opts)
+	e, err := New(StoreOf(store), opts)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"iter"
 
-	"github.com/trefoildb/trefoil/node"
 	"github.com/trefoildb/trefoil/sparql"
 	"github.com/trefoildb/trefoil/sparql/ast"
 	"github.com/trefoildb/trefoil/sparql/exec"
@@ -38,45 +37,46 @@ type Answer struct {
 	Form ast.Form
 	Vars []string // of SELECT
 
-	ctx     context.Context
-	result  *sparql.Result
-	release func()
+	ctx      context.Context
+	result   *sparql.Result
+	snapshot Snapshot
+	release  func()
 }
 
 // Run begins to execute the query on the store as it is now.
 func (q *Query) Run(ctx context.Context) (*Answer, error) {
-	ctx, source, release, err := q.begin(ctx)
+	ctx, snapshot, release, err := q.begin(ctx)
 	if err != nil {
 		return nil, err
 	}
-	result, err := q.prepared.Run(ctx, source)
+	result, err := q.prepared.Run(ctx, snapshot.Source())
 	if err != nil {
 		release()
 		return nil, cause(ctx, err)
 	}
-	return &Answer{Form: result.Form, Vars: result.Vars, ctx: ctx, result: result, release: release}, nil
+	return &Answer{Form: result.Form, Vars: result.Vars, ctx: ctx, result: result, snapshot: snapshot, release: release}, nil
 }
 
 // Explain returns the plan of the query, which is not run.
 func (q *Query) Explain(ctx context.Context) (*exec.Plan, error) {
-	ctx, source, release, err := q.begin(ctx)
+	ctx, snapshot, release, err := q.begin(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer release()
-	plan, err := q.prepared.Explain(ctx, source)
+	plan, err := q.prepared.Explain(ctx, snapshot.Source())
 	return plan, cause(ctx, err)
 }
 
 // begin takes a turn and a snapshot, which release gives back.
-func (q *Query) begin(ctx context.Context) (_ context.Context, _ sparql.Source, release func(), err error) {
+func (q *Query) begin(ctx context.Context) (_ context.Context, _ Snapshot, release func(), err error) {
 	ctx, cancel := q.engine.limit(ctx, q.params)
 	turn, err := q.engine.takeTurn(ctx)
 	if err != nil {
 		cancel()
 		return nil, nil, nil, err
 	}
-	var snapshot *node.Snapshot
+	var snapshot Snapshot
 	release = func() {
 		if snapshot != nil {
 			if err := snapshot.Close(); err != nil {
@@ -91,7 +91,7 @@ func (q *Query) begin(ctx context.Context) (_ context.Context, _ sparql.Source, 
 		release()
 		return nil, nil, nil, err
 	}
-	return ctx, snapshot.Source(), release, nil
+	return ctx, snapshot, release, nil
 }
 
 // Rows returns the solutions of a SELECT: a term for each variable, zero where it
@@ -122,6 +122,14 @@ func (a *Answer) Triples() iter.Seq2[triple.Triple, error] {
 func (a *Answer) Boolean() (bool, error) {
 	ok, err := a.result.Boolean()
 	return ok, cause(a.ctx, err)
+}
+
+// Degraded tells whether something that was read so far came from other orders
+// than it would, because machines that own it are away. The answer is complete all
+// the same. It may be asked once Run has returned, and is final after the last row.
+func (a *Answer) Degraded() bool {
+	d, ok := a.snapshot.(interface{ Degraded() bool })
+	return ok && d.Degraded()
 }
 
 // Plan returns the plan with what the run did so far.

@@ -63,7 +63,7 @@ func (e *Engine) Update(ctx context.Context, text string, p Params) (UpdateResul
 			return UpdateResult{}, cause(ctx, err)
 		}
 	}
-	result, err := e.store.Update(ctx, func(snapshot *node.Snapshot) (node.Changes, error) {
+	result, err := e.store.Update(ctx, func(snapshot Snapshot) (node.Changes, error) {
 		changes, err := prepared.Run(ctx, snapshot.Source())
 		if err != nil {
 			return node.Changes{}, err

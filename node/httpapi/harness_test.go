@@ -85,7 +85,7 @@ func serve(t testing.TB, store Store, options Options, serverOptions ServerOptio
 
 func newEngine(t testing.TB, store *node.Store, options engine.Options) *engine.Engine {
 	t.Helper()
-	e, err := engine.New(store, options)
+	e, err := engine.New(engine.StoreOf(store), options)
 	if err != nil {
 		t.Fatal(err)
 	}
