@@ -33,6 +33,7 @@ type Store struct {
 	queue   queue
 	updates updates
 	uses    uses
+	beating chan struct{}  // holds a token while a beat is written
 	running sync.WaitGroup // the committer, and the maintenance of segments
 
 	// commitMu is held by whoever writes rows: the committer, and a load that
@@ -81,6 +82,7 @@ func Open(dir string, opts Options) (*Store, error) {
 	s.byTables = opts.MaxSegmentBytes >= smallSegment
 	s.queue.init(opts.QueueBytes)
 	s.uses.init()
+	s.beating = make(chan struct{}, 1)
 	s.updates.init()
 	s.disk.init(opts.FS, dir, opts.MinFreeBytes)
 	if err := s.open(); err != nil {
