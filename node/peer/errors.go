@@ -1,0 +1,120 @@
+// Errors that cross the wire, and which of them are definite.
+
+package peer
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+)
+
+// A Code says why a node refused.
+type Code string
+
+const (
+	CodeEpoch       Code = "epoch"       // the receiver has adopted another view
+	CodeLease       Code = "lease"       // the receiver holds no lease
+	CodeNotOwner    Code = "not-owner"   // the receiver does not own what was asked for
+	CodeUnavailable Code = "unavailable" // cannot be done now
+	CodeStranger    Code = "stranger"    // not from this cluster, or not in this format
+	CodeClosing     Code = "closing"     // the receiver shuts down
+	CodeBusy        Code = "busy"        // too much runs already
+	CodeMethod      Code = "method"      // the receiver does not know the method
+	CodeTooLarge    Code = "too-large"   // the body is above the receiver's limit
+)
+
+// A Refusal is a definite answer: nothing was done.
+//
+// A handler refuses by returning a *Refusal of its own making, not wrapped. One
+// that is wrapped, or that another node gave to a call of the handler, says
+// nothing about what the handler did besides: it is answered as a plain error.
+type Refusal struct {
+	Code    Code
+	Message string
+	Epoch   uint64 // the view that the refusing node has adopted; 0 where that is beside the point
+
+	addr string // who refused, where the refusal came from another node
+}
+
+func (r *Refusal) Error() string {
+	by := "peer"
+	if r.addr != "" {
+		by = "peer " + r.addr
+	}
+	if r.Epoch != 0 {
+		return fmt.Sprintf("%s refuses (%s, in epoch %d): %s", by, r.Code, r.Epoch, r.Message)
+	}
+	return fmt.Sprintf("%s refuses (%s): %s", by, r.Code, r.Message)
+}
+
+// A RemoteError is the failure of a handler at another node. The request may
+// have been carried out in part.
+type RemoteError struct {
+	Addr, Method, Message string
+}
+
+func (e *RemoteError) Error() string {
+	return fmt.Sprintf("%s at %s: %s", e.Method, e.Addr, e.Message)
+}
+
+// ErrClosed is the error of requests to and of a [Client] or [Stream] that was closed.
+var ErrClosed = errors.New("peer: closed")
+
+// unsent is an error that came before the first byte of the request was sent.
+type unsent struct {
+	addr, method string
+	err          error
+}
+
+func (e *unsent) Error() string {
+	return fmt.Sprintf("%s at %s: not sent: %v", e.method, e.addr, e.err)
+}
+
+func (e *unsent) Unwrap() error { return e.err }
+
+// IsDefinite reports whether err, of one request, proves that nothing was done:
+// the other node refused, or the request was never sent. Every other error is
+// ambiguous. It looks through wrapping; of errors joined from several requests
+// it says nothing of use.
+func IsDefinite(err error) bool {
+	var r *Refusal
+	var u *unsent
+	return errors.As(err, &r) || errors.As(err, &u)
+}
+
+const (
+	maxFailure = 64 << 10 // bytes of the JSON of a failure
+	maxMessage = 8 << 10  // bytes of its message: JSON may write each as six
+)
+
+// failure is the JSON of a refusal (Code set) or of a handler's error.
+type failure struct {
+	Code    Code   `json:"code"`
+	Message string `json:"message"`
+	Epoch   uint64 `json:"epoch,omitempty"`
+}
+
+// failureOf returns what is sent of a handler's error.
+func failureOf(err error) failure {
+	// Not errors.As: see Refusal.
+	if r, ok := err.(*Refusal); ok && r.addr == "" && r.Code != "" {
+		return failure{r.Code, cut(r.Message), r.Epoch}
+	}
+	return failure{Message: cut(err.Error())}
+}
+
+func cut(message string) string { return message[:min(len(message), maxMessage)] }
+
+func (f failure) encode() ([]byte, error) { return json.Marshal(f) }
+
+// decodeFailure returns the error that data, the JSON of a failure, stands for.
+func decodeFailure(addr, method string, data []byte) error {
+	var f failure
+	if err := json.Unmarshal(data, &f); err != nil {
+		return fmt.Errorf("%s at %s: the answer is a failure that cannot be read: %w", method, addr, err)
+	}
+	if f.Code == "" {
+		return &RemoteError{addr, method, f.Message}
+	}
+	return &Refusal{Code: f.Code, Message: f.Message, Epoch: f.Epoch, addr: addr}
+}

@@ -1,0 +1,208 @@
+// The server: its options and its life.
+
+package peer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+)
+
+// Options are the parameters of [NewServer]. The zero value is ready to use.
+type Options struct {
+	// Check runs before every handler and says whether the request belongs here;
+	// nil lets all in.
+	Check func(Header) *Refusal
+	// MaxBody is the greatest body of a request, in bytes; 0 is 64 MiB.
+	MaxBody int64
+	// MaxMemory bounds the bodies of all requests that run, in bytes; beyond it
+	// requests are refused. 0 is 256 MiB, and never less than MaxBody.
+	MaxMemory int64
+	// MaxConcurrent is how many handlers run at a time; beyond it requests are
+	// refused. 0 is 512.
+	MaxConcurrent int
+	// StallTimeout is the longest that a client may keep a read or write waiting;
+	// 0 is 60 s.
+	StallTimeout time.Duration
+	// Logger takes panics (error) and what net/http says (debug); nil is nobody.
+	Logger *slog.Logger
+}
+
+func (o Options) withDefaults() Options {
+	or(&o.MaxBody, 64<<20)
+	or(&o.MaxMemory, 256<<20)
+	o.MaxMemory = max(o.MaxMemory, o.MaxBody)
+	or(&o.MaxConcurrent, 512)
+	or(&o.StallTimeout, 60*time.Second)
+	or(&o.Logger, slog.New(slog.DiscardHandler))
+	return o
+}
+
+// grace is how long Close waits for handlers whose context it has ended.
+const grace = 10 * time.Second
+
+// A Handler answers a call. ctx ends when the client goes away. body is the
+// handler's for good. For errors see [Refusal].
+type Handler func(ctx context.Context, from Header, body []byte) ([]byte, error)
+
+// A StreamHandler answers with the frames that it writes to w. Its error, too,
+// reaches the client, after the frames.
+type StreamHandler func(ctx context.Context, from Header, body []byte, w *Writer) error
+
+// A Server answers requests of other nodes. It is safe for concurrent use.
+type Server struct {
+	options Options
+	http    *http.Server
+	ctx     context.Context // of handlers
+	cancel  context.CancelFunc
+
+	mu        sync.Mutex
+	streams   map[string]StreamHandler
+	calls     map[string]Handler
+	listeners []net.Listener
+	running   int   // handlers
+	memory    int64 // bytes of their bodies
+	closing   bool
+	idle      chan struct{} // closed when closing and nothing runs
+}
+
+// NewServer returns a server that knows no method.
+func NewServer(o Options) *Server {
+	s := &Server{
+		options: o.withDefaults(),
+		streams: map[string]StreamHandler{},
+		calls:   map[string]Handler{},
+		idle:    make(chan struct{}),
+	}
+	s.ctx, s.cancel = context.WithCancel(context.Background())
+	http1 := new(http.Protocols)
+	http1.SetHTTP1(true)
+	s.http = &http.Server{
+		Handler:           http.HandlerFunc(s.serve),
+		Protocols:         http1,
+		BaseContext:       func(net.Listener) context.Context { return s.ctx },
+		ReadHeaderTimeout: s.options.StallTimeout,
+		// Longer than a client's: the side that sends closes first, so that a
+		// request seldom meets a connection that is about to close.
+		IdleTimeout:    3 * time.Minute,
+		MaxHeaderBytes: 16 << 10,
+		ErrorLog:       slog.NewLogLogger(s.options.Logger.Handler(), slog.LevelDebug),
+	}
+	return s
+}
+
+// Handle makes h answer calls of method, a path such as writes/submit. It panics
+// where method has a handler.
+func (s *Server) Handle(method string, h Handler) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.mustBeNew(method)
+	s.calls[method] = h
+}
+
+// HandleStream makes h answer method with a stream. It panics where method has a
+// handler.
+func (s *Server) HandleStream(method string, h StreamHandler) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.mustBeNew(method)
+	s.streams[method] = h
+}
+
+func (s *Server) mustBeNew(method string) {
+	if s.calls[method] != nil || s.streams[method] != nil {
+		panic("peer: two handlers of " + method)
+	}
+}
+
+// Serve answers what comes in by l until Close, after which it returns nil, or
+// until l fails. It closes l.
+func (s *Server) Serve(l net.Listener) error {
+	s.mu.Lock()
+	if s.closing {
+		s.mu.Unlock()
+		return l.Close()
+	}
+	s.listeners = append(s.listeners, l)
+	s.mu.Unlock()
+	err := s.http.Serve(l)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closing || errors.Is(err, http.ErrServerClosed) {
+		return nil
+	}
+	return fmt.Errorf("peer: serve %s: %w", l.Addr(), err)
+}
+
+// Close closes the listeners, refuses new requests with CodeClosing and waits for
+// the handlers that run. When ctx ends first, it ends theirs. The error says that
+// handlers still run though their context ended seconds ago.
+func (s *Server) Close(ctx context.Context) error {
+	s.mu.Lock()
+	if !s.closing {
+		s.closing = true
+		s.wake()
+	}
+	listeners := s.listeners
+	s.mu.Unlock()
+	for _, l := range listeners {
+		_ = l.Close() // Serve closes it as well
+	}
+	defer s.http.Close()
+	defer s.cancel()
+	select {
+	case <-s.idle:
+		return nil
+	case <-ctx.Done():
+	}
+	s.cancel()
+	timer := time.NewTimer(grace)
+	defer timer.Stop()
+	select {
+	case <-s.idle:
+		return nil
+	case <-timer.C:
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		return fmt.Errorf("peer: %d handlers still run %v after their context ended", s.running, grace)
+	}
+}
+
+// wake tells Close that nothing runs. s.mu is held.
+func (s *Server) wake() {
+	if s.closing && s.running == 0 {
+		close(s.idle)
+	}
+}
+
+// enter admits a request whose body has n bytes. The caller calls leave.
+func (s *Server) enter(n int64) *Refusal {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case s.closing:
+		return &Refusal{Code: CodeClosing, Message: "the node shuts down"}
+	case n < 0 || n > s.options.MaxBody:
+		return &Refusal{Code: CodeTooLarge, Message: fmt.Sprintf("the request has %d bytes (-1: it does not say), above the limit of %d", n, s.options.MaxBody)}
+	case s.running >= s.options.MaxConcurrent:
+		return &Refusal{Code: CodeBusy, Message: fmt.Sprintf("%d requests run already; try again", s.running)}
+	case n > s.options.MaxMemory-s.memory:
+		return &Refusal{Code: CodeBusy, Message: fmt.Sprintf("requests of %d bytes run already; try again", s.memory)}
+	}
+	s.running++
+	s.memory += n
+	return nil
+}
+
+func (s *Server) leave(n int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.running--
+	s.memory -= n
+	s.wake()
+}
