@@ -10,48 +10,79 @@ import (
 
 // Resolver answers what a [Joint] says of one triple after the other. It keeps
 // its memory between them; one goroutine at a time may use it. What its methods
-// return is valid until the next Resolve.
+// return is valid until the next call of Resolve, and what Writes and Owes return
+// until the next call of either.
 type Resolver struct {
 	joint        *Joint
 	keys         [len(triple.Orders)][]byte
-	orders       int    // how many keys there are: GSPO is last, for named graphs only
-	base, target []Slot // target is base, or other
+	orders       int                             // how many keys there are: GSPO is last, for named graphs only
+	found        [2][len(triple.Orders)]position // of the keys in base's trie and in target's
+	base, target []Slot                          // target is base, or other
 	other        []Slot
 	slots        []Slot // of the last answer
 }
 
+// position is a segment that a key was found in.
+type position struct {
+	segment trie.Segment
+	known   bool
+}
+
 // Resolve makes the triple that key, of any order, is a version of the one that
-// is asked about. The error wraps [triple.ErrCorrupt].
+// is asked about. It keeps nothing of key. A walk in the order of the keys is
+// quick: the segment of the row before is tried first. The error wraps
+// [triple.ErrCorrupt].
 func (r *Resolver) Resolve(key []byte) error {
 	order, terms, err := triple.SplitKey(key)
 	if err != nil {
 		return err
 	}
-	r.orders = len(triple.Orders)
+	orders := len(triple.Orders)
 	if len(terms[triple.Graph]) == 0 {
 		if order == triple.GSPO {
 			return fmt.Errorf("%w: a key of gspo without a graph", triple.ErrCorrupt)
 		}
-		r.orders--
+		orders--
 	}
+	r.orders = orders
 	for i, o := range triple.Orders[:r.orders] {
 		r.keys[i] = appendKey(r.keys[i][:0], o, terms)
 	}
-	r.base = r.appendSlots(r.base[:0], r.joint.Base)
+	base, target := r.joint.Base, r.joint.Target
+	r.locate(&r.found[0], base.Trie, order)
+	r.base = r.appendSlots(r.base[:0], base.Placement, &r.found[0])
 	r.target = r.base
-	if r.joint.joint() {
-		r.other = r.appendSlots(r.other[:0], r.joint.Target)
-		r.target = r.other
+	if !r.joint.joint() || target == base {
+		return nil
 	}
+	found := &r.found[0]
+	if target.Trie != base.Trie {
+		found = &r.found[1]
+		r.locate(found, target.Trie, order)
+	}
+	r.other = r.appendSlots(r.other[:0], target.Placement, found)
+	r.target = r.other
 	return nil
 }
 
-// appendSlots appends the slots under l, as [Layout.Slots] has them.
-func (r *Resolver) appendSlots(dst []Slot, l Layout) []Slot {
+// locate finds the segments of the triple's keys. That in the order which is
+// walked is often the one of the row before; those in the others seldom are.
+func (r *Resolver) locate(found *[len(triple.Orders)]position, t *trie.Trie, walked triple.Order) {
 	for i := range r.orders {
-		dst = append(dst, Slot{Machine: l.Placement.Owner(l.Trie.Lookup(r.keys[i])), Order: triple.Orders[i]})
+		p := &found[i]
+		if p.known && triple.Orders[i] == walked && p.segment.Contains(r.keys[i]) {
+			continue
+		}
+		p.segment, p.known = t.Lookup(r.keys[i]), true
 	}
-	return appendExtras(dst, l.Placement.Machines())
+}
+
+// appendSlots appends the slots under a placement, as [Layout.Slots] has them.
+func (r *Resolver) appendSlots(dst []Slot, p *trie.Placement, found *[len(triple.Orders)]position) []Slot {
+	for i := range r.orders {
+		dst = append(dst, Slot{Machine: p.Owner(found[i].segment), Order: triple.Orders[i]})
+	}
+	return appendExtras(dst, p.Machines())
 }
 
 // Key returns the key of the triple in an order; nil where it has none: in GSPO,

@@ -61,7 +61,13 @@ func appendExtras(slots []Slot, ring trie.Ring) []Slot {
 // POS and OSP versions have these owners.
 func extras(owners [copies]trie.MachineID, ring trie.Ring) iter.Seq[trie.MachineID] {
 	return func(yield func(trie.MachineID) bool) {
-		distinct, from := len(trie.NewRing(owners[:]...)), owners[0]
+		distinct, from := 1, owners[0]
+		if owners[1] != owners[0] {
+			distinct++
+		}
+		if owners[2] != owners[0] && owners[2] != owners[1] {
+			distinct++
+		}
 		if owners[1] == owners[2] {
 			from = owners[1] // the owner of two, or of all three
 		}

@@ -2,6 +2,7 @@ package recovery
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"testing"
 
@@ -52,13 +53,20 @@ func layoutOf(t *rapid.T, machines int) Layout {
 	for _, id := range ids {
 		ring = append(ring, trie.MachineID(id))
 	}
-	placement, err := trie.NewPlacement(ring, trie.PlacementOptions{Partitions: 16 * machines, ReplicationFactor: 10, Load: 1.25})
+	return layoutOn(t, ring)
+}
+
+// layoutOn is layoutOf on given machines.
+func layoutOn(t *rapid.T, machines []trie.MachineID) Layout {
+	const partitions = 96
+	placement, err := trie.NewPlacement(machines, trie.PlacementOptions{Partitions: partitions, ReplicationFactor: 10, Load: 1.25})
 	if err != nil {
 		t.Fatal(err)
 	}
 	tr := trie.New(1, 0)
+	random := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed of the segments"), 0))
 	for i := uint64(2); i < 40; i++ {
-		at := fmt.Appendf(nil, "%c\x20http://example.org/%c", 1+rapid.IntRange(0, 3).Draw(t, "order"), 'a'+rapid.IntRange(0, 3).Draw(t, "letter"))
+		at := fmt.Appendf(nil, "%c\x20http://example.org/%c", 1+random.IntN(4), 'a'+random.IntN(4))
 		segment := tr.Lookup(at)
 		if string(segment.Lo) == string(at) {
 			continue
@@ -66,7 +74,7 @@ func layoutOf(t *rapid.T, machines int) Layout {
 		if tr, err = tr.Split(segment.ID, at, i); err != nil {
 			t.Fatal(err)
 		}
-		if tr, err = tr.Assign(i, trie.HashPartition(i, 16*machines)); err != nil {
+		if tr, err = tr.Assign(i, trie.HashPartition(i, partitions)); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -1,0 +1,290 @@
+package recovery
+
+import (
+	"bytes"
+	"errors"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/trefoildb/trefoil/trie"
+	"github.com/trefoildb/trefoil/triple"
+)
+
+// naive states the rules once more, as the protocol words them and with no regard
+// to speed.
+type naive struct {
+	j            *Joint
+	base, target []Slot
+}
+
+func contains(r trie.Ring, m trie.MachineID) bool { return slices.Index(r, m) >= 0 }
+
+func (n *naive) live(m trie.MachineID) bool   { return contains(n.j.BaseLive, m) }
+func (n *naive) member(m trie.MachineID) bool { return contains(n.j.Members, m) }
+func (n *naive) joint() bool                  { return n.j.Phase == Fill || n.j.Phase == Serve }
+
+// naiveSlots: one slot for each version, and extras on the machines that follow
+// clockwise on the one that owns most of the three.
+func naiveSlots(l Layout, tr triple.Triple) (slots []Slot) {
+	owns := map[trie.MachineID]int{}
+	for _, o := range triple.Orders {
+		key, _ := triple.AppendKey(nil, o, tr)
+		if len(key) == 0 {
+			continue
+		}
+		m := l.Placement.Owner(l.Trie.Lookup(key))
+		slots = append(slots, Slot{Machine: m, Order: o})
+		if o != triple.GSPO {
+			owns[m]++
+		}
+	}
+	most := slots[0].Machine
+	for m, n := range owns {
+		if n >= 2 {
+			most = m
+		}
+	}
+	ring := l.Placement.Machines()
+	others := slices.Clone(ring)
+	slices.SortFunc(others, func(a, b trie.MachineID) int {
+		if most.Distance(a) < most.Distance(b) {
+			return -1
+		}
+		return 1
+	})
+	for _, m := range others {
+		if len(owns) < min(3, len(ring)) && owns[m] == 0 {
+			owns[m]++
+			slots = append(slots, Slot{Machine: m, Order: triple.SPO, Extra: true})
+		}
+	}
+	return slots
+}
+
+func (n *naive) writes() (slots []Slot) {
+	for _, s := range n.base {
+		if n.live(s.Machine) {
+			slots = append(slots, s)
+		}
+	}
+	for _, s := range n.target {
+		if n.joint() && n.member(s.Machine) && slices.Index(slots, s) < 0 {
+			slots = append(slots, s)
+		}
+	}
+	return slots
+}
+
+func (n *naive) repairer() (best trie.MachineID, ok bool) {
+	spo := n.base[0].Machine
+	for _, s := range n.base {
+		if n.live(s.Machine) && (!ok || uint64(s.Machine-spo) < uint64(best-spo)) {
+			best, ok = s.Machine, true
+		}
+	}
+	return best, ok
+}
+
+// sender tells who fills a slot of target.
+func (n *naive) sender(s Slot) (trie.MachineID, bool) {
+	inBase := slices.Index(n.base, s) >= 0
+	holder := slices.IndexFunc(n.base, func(b Slot) bool { return b.Machine == s.Machine }) >= 0
+	switch {
+	case !n.member(s.Machine), n.live(s.Machine) && inBase:
+		return 0, false
+	case n.live(s.Machine) && holder:
+		return s.Machine, true
+	}
+	for _, b := range n.base {
+		if !s.Extra && !b.Extra && b.Order == s.Order && n.live(b.Machine) {
+			return b.Machine, true
+		}
+	}
+	return n.repairer()
+}
+
+func subset(t *rapid.T, of []trie.MachineID, least int, label string) trie.Ring {
+	for {
+		var r []trie.MachineID
+		for _, m := range of {
+			if rapid.Bool().Draw(t, label) {
+				r = append(r, m)
+			}
+		}
+		if len(r) >= least {
+			return trie.NewRing(r...)
+		}
+		least = min(least, len(of))
+		if rapid.Bool().Draw(t, label+": all") {
+			return trie.NewRing(of...)
+		}
+	}
+}
+
+// jointOf draws a joint view of up to six machines: some in base, some in target,
+// some dead, some not what they were in base.
+func jointOf(t *rapid.T) *Joint {
+	universe := rapid.SliceOfNDistinct(rapid.Custom(func(t *rapid.T) trie.MachineID {
+		return trie.MachineID(rapid.Uint64Min(1).Draw(t, "machine"))
+	}), 1, 6, rapid.ID[trie.MachineID]).Draw(t, "machines")
+	j := &Joint{Phase: rapid.SampledFrom([]Phase{Idle, Fill, Serve, Ingest}).Draw(t, "phase")}
+	j.Base = layoutOn(t, subset(t, universe, 1, "base"))
+	j.Target = j.Base
+	if j.joint() {
+		j.Target = layoutOn(t, subset(t, universe, 1, "target"))
+		if rapid.Bool().Draw(t, "one trie") {
+			j.Target.Trie = j.Base.Trie
+		}
+	}
+	j.Members = subset(t, universe, 0, "members")
+	j.BaseLive = subset(t, j.Members, 0, "base live")
+	return j
+}
+
+// TestResolver compares all answers with the naive ones, for triple after triple
+// in one resolver, each asked about by one of its keys.
+func TestResolver(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		j := jointOf(t)
+		r := j.Resolver()
+		for range rapid.IntRange(1, 5).Draw(t, "triples") {
+			tr := anyTriple(t)
+			resolveAny(t, r, tr)
+			n := &naive{j, naiveSlots(j.Base, tr), naiveSlots(j.Target, tr)}
+			compareSlots(t, r, n, tr)
+			compareRoles(t, r, n)
+			compareOwes(t, r, n)
+		}
+	})
+}
+
+// resolveAny resolves a triple by one of its keys, which it spoils afterwards.
+func resolveAny(t *rapid.T, r *Resolver, tr triple.Triple) {
+	for {
+		key, _ := triple.AppendKey(nil, rapid.SampledFrom(triple.Orders[:]).Draw(t, "from order"), tr)
+		if len(key) == 0 {
+			continue
+		}
+		if err := r.Resolve(key); err != nil {
+			t.Fatal(err)
+		}
+		clear(key)
+		return
+	}
+}
+
+func compareSlots(t *rapid.T, r *Resolver, n *naive, tr triple.Triple) {
+	for _, o := range triple.Orders {
+		want, _ := triple.AppendKey(nil, o, tr)
+		if got := r.Key(o); !bytes.Equal(got, want) || (got == nil) != (len(want) == 0) {
+			t.Fatalf("key of %s: %q, want %q", o, got, want)
+		}
+	}
+	if !slices.Equal(r.Base(), n.base) || !slices.Equal(r.Target(), n.target) {
+		t.Fatalf("slots %v to %v, want %v to %v", r.Base(), r.Target(), n.base, n.target)
+	}
+	if slots, err := n.j.Base.Slots(r.Key(triple.OSP)); err != nil || !slices.Equal(slots, n.base) {
+		t.Fatalf("slots of the layout %v, %v, want %v", slots, err, n.base)
+	}
+	writes := r.Writes()
+	if !slices.Equal(writes, n.writes()) {
+		t.Fatalf("writes %v, want %v", writes, n.writes())
+	}
+	for i, s := range writes {
+		if slices.Contains(writes[:i], s) {
+			t.Fatalf("a slot twice: %v", writes)
+		}
+	}
+}
+
+func compareRoles(t *rapid.T, r *Resolver, n *naive) {
+	j := n.j
+	for i, o := range triple.Orders {
+		key := r.Key(o)
+		if key == nil {
+			continue
+		}
+		want := n.base[i].Machine
+		alive := n.live(want)
+		if j.Phase == Serve {
+			want = n.target[i].Machine
+			alive = n.member(want)
+		}
+		if m, ok := j.Reader(key); m != want || ok != alive {
+			t.Fatalf("reader of %s: %s, %v, want %s, %v", o, m, ok, want, alive)
+		}
+	}
+	want := n.base[0].Machine
+	alive := n.live(want)
+	if !alive || j.Phase == Serve {
+		want = n.target[0].Machine
+		alive = n.member(want)
+	}
+	if m, ok := r.Sequencer(); m != want || ok != alive {
+		t.Fatalf("sequencer %s, %v, want %s, %v", m, ok, want, alive)
+	}
+	repairer, ok := n.repairer()
+	if m, found := r.Repairer(); found != ok || ok && m != repairer {
+		t.Fatalf("repairer %s, %v, want %s, %v", m, found, repairer, ok)
+	}
+}
+
+// compareOwes: each slot of target that is empty is owed by one machine, by the
+// naive rules, wherever some holder lives.
+func compareOwes(t *rapid.T, r *Resolver, n *naive) {
+	owed := map[Slot]trie.MachineID{}
+	for _, m := range trie.NewRing(append(slices.Clone(n.j.Members), 0, 7)...) {
+		for _, s := range r.Owes(m) {
+			if other, twice := owed[s]; twice {
+				t.Fatalf("%v is owed by %s and %s", s, other, m)
+			}
+			owed[s] = m
+		}
+	}
+	_, source := n.repairer()
+	for _, s := range n.target {
+		want, ok := n.sender(s)
+		if got, found := owed[s]; found != ok || got != want {
+			t.Fatalf("%v is owed by %s, %v, want %s, %v", s, got, found, want, ok)
+		}
+		empty := n.member(s.Machine) && (!n.live(s.Machine) || slices.Index(n.base, s) < 0)
+		if empty != ok && source {
+			t.Fatalf("%v is empty: %v, has a sender: %v", s, empty, ok)
+		}
+		delete(owed, s)
+	}
+	if len(owed) > 0 {
+		t.Fatalf("slots that target has not: %v", owed)
+	}
+}
+
+func TestResolveOfDamagedKeys(t *testing.T) {
+	l := layoutAt(t, ids{1}, [4]trie.MachineID{1, 1, 1, 1})
+	r := (&Joint{Base: l, Target: l, Members: trie.Ring{1}, BaseLive: trie.Ring{1}}).Resolver()
+	for _, key := range []string{"", "\x09", "\x01", "\x01a\x00\x01b", "\x04a\x00\x01b\x00\x01c"} {
+		if err := r.Resolve([]byte(key)); !errors.Is(err, triple.ErrCorrupt) {
+			t.Errorf("%q: %v", key, err)
+		}
+	}
+}
+
+// TestResolverAllocatesNothing: a walk asks for every row of a machine.
+func TestResolverAllocatesNothing(t *testing.T) {
+	base := layoutAt(t, ids{1, 2, 3}, [4]trie.MachineID{1, 1, 3, 2})
+	target := layoutAt(t, ids{2, 3}, [4]trie.MachineID{2, 3, 3, 2})
+	r := (&Joint{Base: base, Target: target, Phase: Fill, Members: trie.Ring{2, 3}, BaseLive: trie.Ring{2, 3}}).Resolver()
+	key := keyIn(triple.OSP, true)
+	n := testing.AllocsPerRun(100, func() {
+		if err := r.Resolve(key); err != nil {
+			t.Fatal(err)
+		}
+		r.Owes(2)
+		r.Writes()
+		r.Sequencer()
+	})
+	if n > 0 {
+		t.Errorf("%v allocations for a triple", n)
+	}
+}
