@@ -58,14 +58,9 @@ func (f *feeder) feed(ctx context.Context, watch func(byteCounter), send func(un
 	}
 	defer func() { err = errors.Join(err, r.Close()) }()
 	watch(r)
-	s := f.input.Syntax
-	if f.options.Syntax != 0 {
-		s = f.options.Syntax
-	}
-	if s == 0 {
-		if s, err = r.Syntax(f.input.Name); err != nil {
-			return err
-		}
+	s, err := f.options.syntaxOf(f.input, r)
+	if err != nil {
+		return err
 	}
 	if s != syntax.NTriples && s != syntax.NQuads {
 		return f.feedTriples(ctx, r, s, send)
@@ -111,8 +106,7 @@ func (f *feeder) feedBlocks(ctx context.Context, r io.Reader, quads bool, send f
 }
 
 func (f *feeder) feedTriples(ctx context.Context, r *input.Reader, s syntax.Syntax, send func(unit) error) error {
-	all := syntax.Parse(ctx, r, s, syntax.Options{Source: f.input.Name, Base: f.options.Base,
-		BlankPrefix: f.prefix, KeepGoing: f.options.KeepGoing, MaxLine: f.options.MaxLine})
+	all := syntax.Parse(ctx, r, s, f.options.parsing(f.input.Name, f.prefix))
 	at := int64(0)
 	for u, err := range f.units(all) {
 		if err != nil {

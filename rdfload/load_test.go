@@ -158,13 +158,13 @@ func TestLoad(t *testing.T) {
 			rt.Fatal(err)
 		}
 		for range rapid.IntRange(1, 2).Draw(rt, "loads") {
-			checkLoad(rt, store, want)
+			checkLoad(rt, store, want, rapid.Bool().Draw(rt, "in batches"))
 		}
 	})
 }
 
 // checkLoad loads drawn documents, and compares everything with the model.
-func checkLoad(t *rapid.T, store *node.Store, want set) {
+func checkLoad(t *rapid.T, store *node.Store, want set, inBatches bool) {
 	opts := drawOptions(t)
 	opts.KeepGoing = rapid.Bool().Draw(t, "keep going")
 	var rejects bytes.Buffer
@@ -179,7 +179,7 @@ func checkLoad(t *rapid.T, store *node.Store, want set) {
 		documents = append(documents, d)
 		list = append(list, (&document{name: d.name, data: d.data}).source())
 	}
-	s, err := rdfload.Load(ctx, store.Sink(), list, opts)
+	s, err := load(store, inBatches, list, opts)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"time"
 
+	"github.com/trefoildb/trefoil/rdfload/input"
 	"github.com/trefoildb/trefoil/rdfload/syntax"
 	"github.com/trefoildb/trefoil/triple"
 )
@@ -132,6 +133,22 @@ func (o *Options) Validate() error {
 		}
 	}
 	return nil
+}
+
+// syntaxOf returns the syntax of a source that is open.
+func (o *Options) syntaxOf(s Source, r *input.Reader) (syntax.Syntax, error) {
+	switch {
+	case o.Syntax != 0:
+		return o.Syntax, nil
+	case s.Syntax != 0:
+		return s.Syntax, nil
+	}
+	return r.Syntax(s.Name)
+}
+
+// parsing returns how a document is parsed; prefix is that of its blank nodes.
+func (o *Options) parsing(name, prefix string) syntax.Options {
+	return syntax.Options{Source: name, Base: o.Base, BlankPrefix: prefix, KeepGoing: o.KeepGoing, MaxLine: o.MaxLine}
 }
 
 // withDefaults fills in what is zero.

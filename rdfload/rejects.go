@@ -38,18 +38,23 @@ func openRejects(dir string, size int64) (*rejectFile, error) {
 	return &rejectFile{file: f, out: bufio.NewWriter(f), size: size}, nil
 }
 
-// add appends a rejected statement: "# place: reason" and its text, in which
-// line ends stay.
+// add appends a rejected statement.
 func (r *rejectFile) add(reject Reject) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.err != nil {
 		return
 	}
-	reason := strings.NewReplacer("\n", " ", "\r", " ").Replace(reject.SyntaxError.Error())
-	n, err := fmt.Fprintf(r.out, "# %s\n%s\n", reason, strings.TrimRight(reject.Text, "\r\n"))
+	n, err := writeReject(r.out, reject)
 	r.size += int64(n)
 	r.err = err
+}
+
+// writeReject writes a rejected statement: "# place: reason" and its text, in which
+// line ends stay.
+func writeReject(w io.Writer, reject Reject) (int, error) {
+	reason := strings.NewReplacer("\n", " ", "\r", " ").Replace(reject.SyntaxError.Error())
+	return fmt.Fprintf(w, "# %s\n%s\n", reason, strings.TrimRight(reject.Text, "\r\n"))
 }
 
 // sync makes all that was added durable and returns its size.
