@@ -1,0 +1,211 @@
+package peer
+
+import (
+	"context"
+	"errors"
+	"io"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// bubble runs f in synctest with a server on a network of pipes.
+func bubble(t *testing.T, o Options, register func(*Server), f func(t *testing.T, s *Server, c *Client)) {
+	synctest.Test(t, func(t *testing.T) {
+		s := NewServer(o)
+		register(s)
+		p := newPipes()
+		serveOn(t, s, p)
+		c := NewClient(p.dial, func() Header { return sender }, ClientOptions{})
+		defer c.Close()
+		f(t, s, c)
+	})
+}
+
+func TestInMemory(t *testing.T) {
+	bubble(t, Options{}, func(s *Server) {
+		s.Handle("echo", echo)
+		s.HandleStream("hourly", func(ctx context.Context, _ Header, _ []byte, w *Writer) error {
+			for range 24 {
+				time.Sleep(time.Hour)
+				if err := errors.Join(w.Write([]byte("tick")), w.Flush()); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}, func(t *testing.T, _ *Server, c *Client) {
+		if got, err := c.Call(t.Context(), "a:1", "echo", make([]byte, 200000)); err != nil || len(got) != 200000 {
+			t.Fatalf("%d bytes, %v", len(got), err)
+		}
+		s, err := c.Stream(t.Context(), "a:1", "hourly", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if frames, err := collect(s); err != io.EOF || len(frames) != 24 {
+			t.Errorf("%d frames, %v", len(frames), err)
+		}
+	})
+}
+
+func TestStalledReader(t *testing.T) {
+	bubble(t, Options{StallTimeout: time.Minute}, func(s *Server) {
+		s.HandleStream("flood", func(_ context.Context, _ Header, _ []byte, w *Writer) error {
+			for {
+				if err := w.Write(make([]byte, 100000)); err != nil {
+					return err
+				}
+			}
+		})
+	}, func(t *testing.T, s *Server, c *Client) {
+		st, err := c.Stream(t.Context(), "a:1", "flood", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(59 * time.Second) // the bubble's clock
+		if _, err := st.Next(); err != nil {
+			t.Errorf("a reader that is slow: %v", err)
+		}
+		time.Sleep(2 * time.Minute)
+		if frames, err := collect(st); !errors.Is(err, io.ErrUnexpectedEOF) {
+			t.Errorf("a reader that stalls: %d frames, %v", len(frames), err)
+		}
+		synctest.Wait()
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if s.running != 0 {
+			t.Error("the handler still runs")
+		}
+	})
+}
+
+func TestStalledSender(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := NewServer(Options{StallTimeout: time.Minute})
+		s.Handle("echo", echo)
+		p := newPipes()
+		serveOn(t, s, p)
+		c, err := p.dial(t.Context(), "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		io.WriteString(c, "POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\nTrefoil-Cluster:\r\nTrefoil-Generation: 1\r\n"+
+			"Trefoil-Epoch: 1\r\nTrefoil-From: 00000000000000a1\r\nTrefoil-Incarnation: 1\r\n\r\nhalf")
+		begin := time.Now()
+		if b, err := io.ReadAll(c); err != nil || len(b) > 0 {
+			t.Errorf("%q, %v", b, err)
+		}
+		if d := time.Since(begin); d < time.Minute || d > 2*time.Minute {
+			t.Errorf("cut off after %v", d)
+		}
+	})
+}
+
+func TestCloseWaits(t *testing.T) {
+	entered, leave := make(chan struct{}), make(chan struct{})
+	addr, s := start(t, Options{}, func(s *Server) {
+		s.Handle("wait", func(ctx context.Context, _ Header, _ []byte) ([]byte, error) {
+			close(entered)
+			<-leave
+			return []byte("done"), ctx.Err()
+		})
+		s.Handle("echo", echo)
+		s.HandleStream("stream", func(_ context.Context, _ Header, _ []byte, w *Writer) error { return w.Write([]byte("x")) })
+	})
+	c := client(t, ClientOptions{})
+	other := client(t, ClientOptions{})
+	if _, err := other.Call(t.Context(), addr, "echo", nil); err != nil {
+		t.Fatal(err)
+	}
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		if got, err := c.Call(t.Context(), addr, "wait", nil); err != nil || string(got) != "done" {
+			t.Errorf("a call that ran when Close came: %q, %v", got, err)
+		}
+	})
+	<-entered
+	closed := make(chan error)
+	wg.Go(func() { closed <- s.Close(context.Background()) })
+	// The kept connection is there, and is told; once it is used up, dialling fails.
+	var r *Refusal
+	for r == nil {
+		_, err := other.Call(t.Context(), addr, "echo", nil)
+		if errors.As(err, &r) && r.Code != CodeClosing || err != nil && !IsDefinite(err) {
+			t.Fatal(err)
+		}
+	}
+	select {
+	case <-closed:
+		t.Error("Close did not wait")
+	default:
+	}
+	close(leave)
+	if err := <-closed; err != nil {
+		t.Error(err)
+	}
+	wg.Wait()
+	if _, err := other.Call(t.Context(), addr, "echo", nil); err == nil {
+		t.Error("a call after Close was answered")
+	}
+	if err := s.Serve(listen(t)); err != nil {
+		t.Errorf("Serve after Close: %v", err)
+	}
+}
+
+func TestCloseEndsHandlers(t *testing.T) {
+	for _, deaf := range []bool{false, true} {
+		leave := make(chan struct{})
+		synctest.Test(t, func(t *testing.T) {
+			leave = make(chan struct{})
+			s := NewServer(Options{})
+			s.Handle("wait", func(ctx context.Context, _ Header, _ []byte) ([]byte, error) {
+				if deaf {
+					<-leave
+				}
+				<-ctx.Done()
+				return nil, ctx.Err()
+			})
+			p := newPipes()
+			serveOn(t, s, p)
+			c := NewClient(p.dial, func() Header { return sender }, ClientOptions{})
+			defer c.Close()
+			var wg sync.WaitGroup
+			wg.Go(func() {
+				if _, err := c.Call(t.Context(), "a:1", "wait", nil); err == nil || IsDefinite(err) {
+					t.Errorf("the call: %v", err)
+				}
+			})
+			synctest.Wait()
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			defer cancel()
+			begin := time.Now()
+			err := s.Close(ctx)
+			if (err != nil) != deaf {
+				t.Errorf("deaf %v: Close: %v", deaf, err)
+			}
+			want := time.Minute
+			if deaf {
+				want += grace
+			}
+			if d := time.Since(begin); d != want {
+				t.Errorf("deaf %v: Close took %v, want %v", deaf, d, want)
+			}
+			close(leave)
+			wg.Wait()
+		})
+	}
+}
+
+func TestTwoHandlersOfOneMethod(t *testing.T) {
+	s := NewServer(Options{})
+	s.Handle("m", echo)
+	defer func() {
+		if recover() == nil {
+			t.Error("two handlers of one method were taken")
+		}
+		s.Close(t.Context())
+	}()
+	s.HandleStream("m", func(context.Context, Header, []byte, *Writer) error { return nil })
+}
