@@ -49,6 +49,7 @@ type grammar struct {
 	Status   statusCmd   `cmd:"" help:"Show a store's version, members, segments and size."`
 	Convert  convertCmd  `cmd:"" help:"Parse RDF files strictly and write canonical N-Triples or N-Quads."`
 	Generate generateCmd `cmd:"" help:"Write a generated data set, the same for the same seed."`
+	Cert     certCmd     `cmd:"" help:"Make the certificates and the gossip key of a cluster."`
 	Version  versionCmd  `cmd:"" help:"Print the version."`
 }
 
@@ -161,7 +162,7 @@ func exitCode(ctx context.Context, err error, stderr io.Writer) int {
 func seeHelp(parse *kong.ParseError) string {
 	if parse != nil && parse.Context != nil {
 		if selected := parse.Context.Selected(); selected != nil {
-			return "  See: trefoil " + selected.Name + " --help"
+			return "  See: " + selected.FullPath() + " --help"
 		}
 	}
 	return "  See: trefoil --help"

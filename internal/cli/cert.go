@@ -1,0 +1,64 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+
+	"github.com/trefoildb/trefoil/internal/cert"
+)
+
+// certCmd makes what the nodes of a cluster know each other by.
+type certCmd struct {
+	CA        certCACmd    `cmd:"" name:"ca" help:"Make a certificate authority: ca.crt for all nodes, and ca.key, which no node needs."`
+	Node      certNodeCmd  `cmd:"" help:"Make a node's certificate and key, NAME.crt and NAME.key; ca.key signs it."`
+	GossipKey gossipKeyCmd `cmd:"" help:"Print a new gossip key; all nodes of a cluster have the same."`
+}
+
+type certCACmd struct {
+	Out   string `default:"." placeholder:"DIR" help:"The directory to write to, made where it is absent; this one by default."`
+	Force bool   `help:"Replace an authority that is there. Its certificates are then worth nothing."`
+}
+
+func (c *certCACmd) Run(e *env) error {
+	if err := cert.MakeCA(c.Out, c.Force); err != nil {
+		return withForce(err)
+	}
+	e.sayf("wrote %s and ca.key; keep ca.key off the nodes", filepath.Join(c.Out, "ca.crt"))
+	return nil
+}
+
+type certNodeCmd struct {
+	Host  []string `required:"" placeholder:"HOST" help:"The names and IP addresses that the node is reached at, without port; repeatable, or with commas between."`
+	Out   string   `default:"." placeholder:"DIR" help:"The directory with ca.crt and ca.key, which is written to; this one by default."`
+	Force bool     `help:"Replace a certificate that is there."`
+	Name  string   `arg:"" help:"The node's name: it becomes that of the files."`
+}
+
+func (c *certNodeCmd) Run(e *env) error {
+	if err := cert.MakeNode(c.Out, c.Name, c.Host, c.Force); err != nil {
+		return withForce(err)
+	}
+	e.sayf("wrote %s and %s.key", filepath.Join(c.Out, c.Name+".crt"), c.Name)
+	return nil
+}
+
+type gossipKeyCmd struct {
+	Out string `placeholder:"F" help:"Write it to a new file that its owner alone reads, instead of printing it."`
+}
+
+func (c *gossipKeyCmd) Run(e *env) error {
+	if c.Out == "" {
+		_, err := fmt.Fprintln(e.stdout, cert.GossipKey())
+		return err
+	}
+	return cert.WriteGossipKey(c.Out)
+}
+
+// withForce says how to replace what is there.
+func withForce(err error) error {
+	if errors.Is(err, cert.ErrExists) {
+		return hinted{err, "--force replaces it."}
+	}
+	return err
+}

@@ -1,0 +1,175 @@
+// A port: its options, binding it, closing it.
+
+package port
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// Options configure a port. All but Listen may be zero.
+type Options struct {
+	// Network is the machine's where nil.
+	Network Network
+	// Listen is host:port; port 0 takes a number that is free for TCP and UDP.
+	Listen string
+	// Cluster returns the name of this node's cluster, 255 bytes at most; "" or
+	// nil is none yet. It is asked at every hello.
+	Cluster func() string
+	// TLS is for all connections, HTTP too; nil is none.
+	TLS *TLS
+	// Secret is what nodes prove to each other to have; empty asks for no proof.
+	Secret []byte
+	// MaxConnections is the most connections that others have open here: 4096
+	// where 0. What comes beyond is closed at once.
+	MaxConnections int
+	// MaxStreams is the most of them that are between nodes, and what is kept for
+	// those from HTTP: 1024, or half of MaxConnections, where 0.
+	MaxStreams int
+	// ReadTimeout is how long a connection may take to show what it is, TLS and
+	// hello included, and how long it waits to be accepted; Dial has as long for
+	// all it does. 10 s where 0.
+	ReadTimeout time.Duration
+	// Logger is told who was refused; nil is slog's default.
+	Logger *slog.Logger
+}
+
+const (
+	defaultConnections = 4096
+	defaultStreams     = 1024
+	defaultTimeout     = 10 * time.Second
+)
+
+// Validate tells what is wrong with the options.
+func (o Options) Validate() error {
+	switch {
+	case o.Listen == "":
+		return errors.New("port: no address to listen on")
+	case o.MaxConnections < 0 || o.MaxStreams < 0 || o.ReadTimeout < 0:
+		return errors.New("port: a limit is below zero")
+	case o.MaxConnections == 1:
+		return errors.New("port: one connection is too few for HTTP beside one between nodes")
+	case o.MaxConnections > 0 && o.MaxStreams >= o.MaxConnections:
+		return fmt.Errorf("port: %d connections between nodes leave none of %d for HTTP", o.MaxStreams, o.MaxConnections)
+	case o.MaxConnections == 0 && o.MaxStreams >= defaultConnections:
+		return fmt.Errorf("port: %d connections between nodes leave none of %d for HTTP", o.MaxStreams, defaultConnections)
+	}
+	return nil
+}
+
+// Port is one address with all of a node behind it.
+type Port struct {
+	network     Network
+	cluster     func() string
+	secret      []byte
+	credentials *credentials // nil is no TLS
+	timeout     time.Duration
+	log         *slog.Logger
+
+	streams net.Listener
+	packets net.PacketConn
+	http    *listener
+	kinds   map[Kind]*listener
+	conns   conns
+
+	rejected atomic.Uint64
+	warned   atomic.Int64 // Unix nanoseconds
+
+	mu      sync.Mutex // orders the start of Serve and Close
+	serving bool
+	done    chan struct{}  // closed by Close
+	close   func() error   // once
+	running sync.WaitGroup // Serve and all that it starts
+}
+
+// Listen binds a port. Serve then lets connections in.
+func Listen(ctx context.Context, o Options) (*Port, error) {
+	if err := o.Validate(); err != nil {
+		return nil, err
+	}
+	p := &Port{
+		network: o.Network, cluster: o.Cluster, secret: bytes.Clone(o.Secret), timeout: o.ReadTimeout, log: o.Logger,
+		kinds: map[Kind]*listener{}, done: make(chan struct{}),
+	}
+	if p.network == nil {
+		p.network = Host
+	}
+	if p.cluster == nil {
+		p.cluster = func() string { return "" }
+	}
+	if p.timeout == 0 {
+		p.timeout = defaultTimeout
+	}
+	if p.log == nil {
+		p.log = slog.Default()
+	}
+	p.conns = conns{max: o.MaxConnections, streams: o.MaxStreams, open: map[*conn]struct{}{}}
+	if p.conns.max == 0 {
+		p.conns.max = defaultConnections
+	}
+	if p.conns.streams == 0 {
+		p.conns.streams = min(defaultStreams, p.conns.max/2)
+	}
+	p.http = newListener(p)
+	for _, k := range []Kind{Raft, Gossip, Peer} {
+		p.kinds[k] = newListener(p)
+	}
+	var err error
+	if o.TLS != nil {
+		if p.credentials, err = newCredentials(*o.TLS, p.log); err != nil {
+			return nil, fmt.Errorf("TLS: %w", err)
+		}
+	}
+	if p.streams, p.packets, err = bind(ctx, p.network, o.Listen); err != nil {
+		return nil, fmt.Errorf("listen on %s: %w", o.Listen, err)
+	}
+	p.close = sync.OnceValue(p.shut)
+	return p, nil
+}
+
+// Addr returns the address that is bound, for TCP and UDP.
+func (p *Port) Addr() net.Addr { return p.streams.Addr() }
+
+// HTTP, Raft, Gossip and Peer return the listeners of the kinds. A connection
+// that nobody accepts within ReadTimeout is closed.
+func (p *Port) HTTP() net.Listener   { return p.http }
+func (p *Port) Raft() net.Listener   { return p.kinds[Raft] }
+func (p *Port) Gossip() net.Listener { return p.kinds[Gossip] }
+func (p *Port) Peer() net.Listener   { return p.kinds[Peer] }
+
+// Packets returns the datagrams of the port, as they come: whoever reads them
+// tells strangers' from nodes'.
+func (p *Port) Packets() net.PacketConn { return p.packets }
+
+// Rejected counts the connections that were closed without being accepted.
+func (p *Port) Rejected() uint64 { return p.rejected.Load() }
+
+func (p *Port) isClosed() bool {
+	select {
+	case <-p.done:
+		return true
+	default:
+		return false
+	}
+}
+
+// Close closes the port with all its connections, those that it dialed too, and
+// waits for what Serve has started.
+func (p *Port) Close() error { return p.close() }
+
+func (p *Port) shut() error {
+	p.mu.Lock()
+	close(p.done)
+	p.mu.Unlock()
+	err := errors.Join(p.streams.Close(), p.packets.Close())
+	p.conns.closeAll()
+	p.running.Wait()
+	return err
+}

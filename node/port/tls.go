@@ -1,0 +1,158 @@
+// Certificates: what a node shows, whom it believes, and reading them anew when
+// their files change.
+
+package port
+
+import (
+	"bytes"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/url"
+	"os"
+	"slices"
+	"sync"
+)
+
+// NodeMark is the URI among a certificate's names that makes it a node's.
+const NodeMark = "trefoil:node"
+
+// TLS names the PEM files of a node: the CA's certificates, and the node's own
+// certificate and key. They are read at each handshake, so new ones count from
+// then on; connections that are open stay. While the files do not fit each other
+// the last ones that did are used.
+type TLS struct {
+	CA, Cert, Key string
+}
+
+// credentials gives the TLS configurations of what the files hold now.
+type credentials struct {
+	files TLS
+	log   *slog.Logger
+
+	mu      sync.Mutex
+	text    [3][]byte // of the files that made now
+	now     *material
+	problem string // said already
+}
+
+// material is what one state of the files holds. It is immutable.
+type material struct {
+	accept, dial *tls.Config
+}
+
+func newCredentials(files TLS, log *slog.Logger) (*credentials, error) {
+	c := &credentials{files: files, log: log}
+	return c, c.read()
+}
+
+// current returns the configurations of the files as they are, or as they last
+// were right.
+func (c *credentials) current() *material {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	problem := ""
+	if err := c.read(); err != nil {
+		problem = err.Error()
+	}
+	if problem != "" && problem != c.problem {
+		c.log.Warn("the new certificates cannot be used, those read before still are", "error", problem)
+	}
+	c.problem = problem
+	return c.now
+}
+
+// read makes now of the files, where they have changed.
+func (c *credentials) read() error {
+	var text [3][]byte
+	for i, name := range []string{c.files.CA, c.files.Cert, c.files.Key} {
+		b, err := os.ReadFile(name)
+		if err != nil {
+			return err
+		}
+		text[i] = b
+	}
+	if c.now != nil && slices.EqualFunc(text[:], c.text[:], bytes.Equal) {
+		return nil
+	}
+	m, err := c.files.material(text)
+	if err != nil {
+		return err
+	}
+	if c.now != nil {
+		c.log.Info("new certificates are in use", "cert", c.files.Cert)
+	}
+	c.now, c.text = m, text
+	return nil
+}
+
+func (t TLS) material(text [3][]byte) (*material, error) {
+	pool := x509.NewCertPool()
+	if !pool.AppendCertsFromPEM(text[0]) {
+		return nil, fmt.Errorf("%s: no certificate in it", t.CA)
+	}
+	pair, err := tls.X509KeyPair(text[1], text[2])
+	if err != nil {
+		return nil, fmt.Errorf("%s with %s: %w", t.Cert, t.Key, err)
+	}
+	both := []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth}
+	for _, usage := range both {
+		_, err := pair.Leaf.Verify(x509.VerifyOptions{Roots: pool, KeyUsages: []x509.ExtKeyUsage{usage}})
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w (by the CA of %s; trefoil cert node makes a new one)", t.Cert, err, t.CA)
+		}
+	}
+	if !marked(pair.Leaf) {
+		return nil, fmt.Errorf("%s: no node's certificate, %q is not among its names: trefoil cert node makes one", t.Cert, NodeMark)
+	}
+	return &material{
+		accept: &tls.Config{
+			MinVersion:   tls.VersionTLS12,
+			NextProtos:   []string{"http/1.1"},
+			Certificates: []tls.Certificate{pair},
+			ClientAuth:   tls.VerifyClientCertIfGiven,
+			ClientCAs:    pool,
+			// A session that is taken up again would skip the check of the certificate.
+			SessionTicketsDisabled: true,
+		},
+		dial: &tls.Config{
+			MinVersion:       tls.VersionTLS13,
+			Certificates:     []tls.Certificate{pair},
+			RootCAs:          pool,
+			VerifyConnection: checkNode,
+		},
+	}, nil
+}
+
+// server returns a configuration that lasts: each handshake uses the files of
+// its time.
+func (c *credentials) server() *tls.Config {
+	return &tls.Config{
+		MinVersion:         tls.VersionTLS12,
+		GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) { return c.current().accept, nil },
+	}
+}
+
+// client returns the configuration for dialing a host.
+func (c *credentials) client(host string) *tls.Config {
+	config := c.current().dial.Clone()
+	config.ServerName = host
+	return config
+}
+
+// errNoNode refuses a certificate that was verified, or that was not shown.
+var errNoNode = errors.New("it has shown no node's certificate")
+
+// checkNode demands that the other side's certificate was verified and is a node's.
+func checkNode(state tls.ConnectionState) error {
+	if len(state.VerifiedChains) == 0 || !marked(state.PeerCertificates[0]) {
+		return errNoNode
+	}
+	return nil
+}
+
+func marked(cert *x509.Certificate) bool {
+	return slices.ContainsFunc(cert.URIs, func(u *url.URL) bool { return u.String() == NodeMark })
+}
