@@ -83,6 +83,9 @@ func (s *Store) newChange(ctx context.Context, changes Changes) (*request, error
 	if s.options.ReadOnly {
 		return nil, ErrReadOnly
 	}
+	if err := s.alone(); err != nil {
+		return nil, err
+	}
 	if changes.MaxBytes < 0 || changes.MaxBytes > maxChangeBytes {
 		return nil, fmt.Errorf("%w: MaxBytes is %d, not 0 to %d", ErrInvalid, changes.MaxBytes, maxChangeBytes)
 	}
@@ -164,6 +167,10 @@ func (r *request) frees() bool {
 		return true
 	case kindAnnotate:
 		return r.data == nil
+	case kindStamped:
+		return !r.stamped.adds
+	case kindSweep:
+		return true
 	case kindApply:
 		return len(r.parts) == 0 || r.parts[len(r.parts)-1].kind == kindDelete
 	}

@@ -38,6 +38,9 @@ const maxProblems = 100
 // and annotations. It reads all there is, each order once, in constant memory;
 // where orders differ, once more, to name the triples. A file that is damaged is
 // a problem, and the order that needs it is compared no further.
+//
+// A member of a cluster holds some rows of each order, so that its orders need
+// not agree: they are not compared, and the replica table is verified too.
 func (s *Store) Check(ctx context.Context) (CheckReport, error) {
 	c := checker{ctx: ctx, digests: map[triple.Order]*recovery.Digest{}}
 	c.report = CheckReport{Rows: map[string]int64{}, Problems: []Problem{}}
@@ -50,15 +53,18 @@ func (s *Store) Check(ctx context.Context) (CheckReport, error) {
 	c.layout(s.layout.Load())
 	rand.Read(c.secret[:]) // never fails
 	c.named = recovery.NewDigest(c.secret, checkBuckets)
+	_, isMember := s.Identity()
 	for _, o := range triple.Orders {
 		if err := c.pass(o); err != nil {
 			return c.report, wrap("check", err)
 		}
 	}
-	if err := c.compare(); err != nil {
-		return c.report, wrap("check", err)
+	if isMember {
+		err = c.replicas()
+	} else {
+		err = c.compare()
 	}
-	return c.report, nil
+	return c.report, wrap("check", err)
 }
 
 // checkBuckets is the binary logarithm of the buckets of a digest: 1.5 MiB each.
@@ -100,7 +106,12 @@ func (c *checker) layout(l *layout) {
 // rows calls do with every row of an order, annotations and tombstones too. It
 // returns false where a file is damaged, which it adds to the problems.
 func (c *checker) rows(o triple.Order, do func(key, value []byte) error) (complete bool, err error) {
-	lower, upper := storageBounds(triple.OrderRange(o))
+	return c.tableRows(tableStorage, o, do)
+}
+
+// tableRows is rows, of any table.
+func (c *checker) tableRows(table byte, o triple.Order, do func(key, value []byte) error) (complete bool, err error) {
+	lower, upper := tableBounds(table, triple.OrderRange(o))
 	it, err := c.sn.pebble.NewIter(&pebble.IterOptions{LowerBound: lower, UpperBound: upper})
 	if err != nil {
 		return false, err
@@ -152,7 +163,7 @@ func (c *checker) pass(o triple.Order) error {
 		}
 		version := key
 		if triple.IsAnnotation(value) {
-			if version, err = c.checkAnnotation(o, key, value); err != nil {
+			if version, err = c.checkAnnotation(tableStorage, o, key, value); err != nil {
 				return err
 			}
 			if o == triple.SPO {
@@ -184,9 +195,26 @@ func (c *checker) pass(o triple.Order) error {
 	return nil
 }
 
+// replicas verifies the rows of the replica table one by one.
+func (c *checker) replicas() error {
+	_, err := c.tableRows(tableReplica, triple.SPO, func(key, value []byte) error {
+		if !triple.IsAnnotation(value) {
+			c.checkVersion(triple.SPO, key, value)
+			return nil
+		}
+		_, err := c.checkAnnotation(tableReplica, triple.SPO, key, value)
+		return err
+	})
+	return err
+}
+
 // checkVersion verifies that a version is exactly what its triple is encoded as:
 // that also compares a long term with its hash.
 func (c *checker) checkVersion(o triple.Order, key, value []byte) {
+	if triple.IsTombstone(value) {
+		c.checkTombstone(o, key, value)
+		return
+	}
 	order, t, err := triple.DecodeKey(key, value)
 	if err != nil {
 		c.problem(o, "", "row %q: %v", clip(key), err)
@@ -204,18 +232,38 @@ func (c *checker) checkVersion(o triple.Order, key, value []byte) {
 	if !bytes.Equal(c.key, key) {
 		c.problem(o, t.String(), "its key is %q, not %q", clip(key), clip(c.key))
 	}
-	if v.Tombstone {
-		return
-	}
 	c.value = triple.AppendValue(c.value[:0], v.Stamp, t)
 	if !bytes.Equal(c.value, value) {
 		c.problem(o, t.String(), "its value is %q, not %q", clip(value), clip(c.value))
 	}
 }
 
-// checkAnnotation verifies that an annotation decodes and stands beside a version,
-// the key of which it returns.
-func (c *checker) checkAnnotation(o triple.Order, key, value []byte) (version []byte, err error) {
+// checkTombstone verifies what can be verified of a tombstone: it has no long
+// terms.
+func (c *checker) checkTombstone(o triple.Order, key, value []byte) {
+	_, terms, err := triple.SplitKey(key)
+	if err != nil {
+		c.problem(o, "", "row %q: %v", clip(key), err)
+		return
+	}
+	c.key = triple.AppendKeyOf(c.key[:0], o, terms[triple.Subject], terms[triple.Predicate], terms[triple.Object], terms[triple.Graph])
+	if !bytes.Equal(c.key, key) {
+		c.problem(o, "", "the key of a tombstone is %q, not %q", clip(key), clip(c.key))
+	}
+	v, err := triple.DecodeValue(value)
+	if err != nil {
+		c.problem(o, "", "tombstone %q: %v", clip(key), err)
+		return
+	}
+	c.value = (&triple.Value{Stamp: v.Stamp, Tombstone: true}).Append(c.value[:0])
+	if !bytes.Equal(c.value, value) {
+		c.problem(o, "", "the value of the tombstone %q is %q, not %q", clip(key), clip(value), clip(c.value))
+	}
+}
+
+// checkAnnotation verifies that an annotation decodes and stands beside a version
+// of its table, the key of which it returns.
+func (c *checker) checkAnnotation(table byte, o triple.Order, key, value []byte) (version []byte, err error) {
 	version, id, ok := triple.CutAnnotation(key)
 	if !ok {
 		c.problem(o, "", "row %q has an annotation's value and no annotation's key", clip(key))
@@ -224,7 +272,7 @@ func (c *checker) checkAnnotation(o triple.Order, key, value []byte) (version []
 	if _, _, err := triple.DecodeAnnotation(value); err != nil {
 		c.problem(o, "", "annotation %q: %v", clip(key), err)
 	}
-	c.key = append(append(c.key[:0], tableStorage), version...)
+	c.key = append(append(c.key[:0], table), version...)
 	held, err := c.sn.get(c.key)
 	if err != nil {
 		return version, c.damaged(o, err)

@@ -126,6 +126,15 @@ type slot struct {
 }
 
 func (s *Store) commitRows(group []*request) (err error) {
+	switch group[0].kind {
+	case kindStamped:
+		return s.commitStamped(group)
+	case kindSweep:
+		return s.commitSweep(group[0])
+	}
+	if err := s.alone(); err != nil {
+		return err
+	}
 	c := &commit{store: s, counted: s.counted}
 	if first := group[0]; first.kind == kindApply {
 		c.batch = s.db.NewBatchWithSize(int(first.size) + 1<<10)

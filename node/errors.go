@@ -34,6 +34,13 @@ var (
 	ErrUnknown = errors.New("the outcome of the write is unknown")
 	// ErrTooLarge: a change is larger than its limit. Nothing of it was written.
 	ErrTooLarge = errors.New("the change is too large")
+	// ErrMember: the data directory belongs to a member of a cluster, whose other
+	// members have to know of every write.
+	ErrMember = errors.New("the data directory belongs to a member of a cluster")
+	// ErrUnavailable: the cluster cannot answer, or not completely, for now.
+	ErrUnavailable = errors.New("not available now, try again")
+	// ErrLost: rows that are asked for may be gone for good.
+	ErrLost = errors.New("lost")
 	// ErrInvalid: arguments that are wrong in themselves.
 	ErrInvalid = errors.New("invalid argument")
 )

@@ -14,32 +14,54 @@ const (
 	tableLocal   = 0x03
 )
 
+// Tables of rows of triples, for [Snapshot.Raw] and [Store.Fill].
+const (
+	TableStorage byte = tableStorage // the versions of this machine's segments
+	TableReplica byte = tableReplica // extra replicas: versions of SPO
+)
+
 // Rows of local state.
 var (
-	rowCounters  = localKey("counters")
-	rowPlacement = localKey("placement")
-	rowSequence  = localKey("sequence")
-	rowTrie      = localKey("trie")
+	rowAnnotated   = localKey("annotated")
+	rowCounters    = localKey("counters")
+	rowIdentity    = localKey("identity")
+	rowIncarnation = localKey("incarnation")
+	rowMark        = localKey("mark")
+	rowPlacement   = localKey("placement")
+	rowSequence    = localKey("sequence")
+	rowTrie        = localKey("trie")
 )
 
 const (
-	loadBegin = "load/begin/"
-	loadDone  = "load/done/"
+	heardPrefix     = "heard/"
+	loadBegin       = "load/begin/"
+	loadDone        = "load/done/"
+	unsettledPrefix = "unsettled/"
 )
 
 func localKey(name string) []byte { return append([]byte{tableLocal}, name...) }
 
-// storageBounds returns the Pebble bounds of a range of the storage table. One
-// whose end is before its beginning becomes empty: Pebble does not take it.
-func storageBounds(r triple.Range) (lower, upper []byte) {
-	lower = append([]byte{tableStorage}, r.Lo...)
+// localBounds returns the bounds of the rows of local state whose names begin so.
+func localBounds(prefix string) (lower, upper []byte) {
+	lower, upper = localKey(prefix), localKey(prefix)
+	upper[len(upper)-1]++
+	return lower, upper
+}
+
+// storageBounds returns the Pebble bounds of a range of the storage table.
+func storageBounds(r triple.Range) (lower, upper []byte) { return tableBounds(tableStorage, r) }
+
+// tableBounds returns the Pebble bounds of a range of a table. One whose end is
+// before its beginning becomes empty: Pebble does not take it.
+func tableBounds(table byte, r triple.Range) (lower, upper []byte) {
+	lower = append([]byte{table}, r.Lo...)
 	if r.Hi == nil {
-		return lower, []byte{tableStorage + 1}
+		return lower, []byte{table + 1}
 	}
 	if r.Empty() {
 		return lower, lower
 	}
-	return lower, append([]byte{tableStorage}, r.Hi...)
+	return lower, append([]byte{table}, r.Hi...)
 }
 
 // counters are kept with every commit. They are exact but for a bulk load that

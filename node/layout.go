@@ -3,6 +3,8 @@ package node
 import (
 	"fmt"
 
+	"github.com/cockroachdb/pebble/v2"
+
 	"github.com/trefoildb/trefoil/trie"
 )
 
@@ -40,7 +42,8 @@ func (s *Store) readLayout() error {
 		}
 	}
 	own := s.MachineID()
-	if l.placement == nil || len(l.placement.Machines()) != 1 || l.placement.Machines()[0] != own {
+	_, isMember := s.Identity()
+	if l.placement == nil || !isMember && (len(l.placement.Machines()) != 1 || l.placement.Machines()[0] != own) {
 		if l.placement, err = trie.NewPlacement([]trie.MachineID{own}, trie.PlacementOptions{}); err != nil {
 			return err
 		}
@@ -55,8 +58,28 @@ func (s *Store) readLayout() error {
 	return nil
 }
 
-// writeLayout makes a layout durable, then the one that is in use.
-func (s *Store) writeLayout(l *layout) error {
+// writeLayout makes a layout durable, then the one that is in use; done is false
+// where the cluster's layout has taken over meanwhile.
+func (s *Store) writeLayout(l *layout) (done bool, err error) {
+	s.layoutMu.Lock()
+	defer s.layoutMu.Unlock()
+	if s.managed.Load() {
+		return false, nil
+	}
+	batch := s.db.NewBatch()
+	defer batch.Close()
+	if err := l.write(batch); err != nil {
+		return false, err
+	}
+	if err := s.apply(batch); err != nil {
+		return false, err
+	}
+	s.layout.Store(l)
+	return true, nil
+}
+
+// write adds the rows of a layout to a batch.
+func (l *layout) write(batch *pebble.Batch) error {
 	segments, err := l.trie.AppendBinary(nil)
 	if err != nil {
 		return err
@@ -65,23 +88,15 @@ func (s *Store) writeLayout(l *layout) error {
 	if err != nil {
 		return err
 	}
-	batch := s.db.NewBatch()
-	defer batch.Close()
 	if err := batch.Set(rowTrie, segments, nil); err != nil {
 		return err
 	}
-	if err := batch.Set(rowPlacement, placement, nil); err != nil {
-		return err
-	}
-	if err := s.apply(batch); err != nil {
-		return err
-	}
-	s.layout.Store(l)
-	return nil
+	return batch.Set(rowPlacement, placement, nil)
 }
 
 // Trie returns the segments of the key space as they are now.
 func (s *Store) Trie() *trie.Trie { return s.layout.Load().trie }
 
-// Placement returns the machines of the segments: this one owns them all.
+// Placement returns the machines of the segments: this one owns them all, unless
+// it is a member of a cluster.
 func (s *Store) Placement() *trie.Placement { return s.layout.Load().placement }

@@ -71,13 +71,13 @@ func (s *Store) splitSegments() error {
 
 // splitSegment splits one segment, and the halves of it, while they are too large.
 func (s *Store) splitSegment(id uint64) error {
-	for !s.uses.closing.Load() {
+	for !s.uses.closing.Load() && !s.managed.Load() {
 		l := s.layout.Load()
 		segment, ok := l.trie.Get(id)
 		if !ok {
 			return nil
 		}
-		at, err := s.splitPoint(segment)
+		at, _, err := s.splitPoint(segment, s.options.MaxSegmentBytes)
 		if err != nil || at == nil {
 			return err
 		}
@@ -86,8 +86,12 @@ func (s *Store) splitSegment(id uint64) error {
 			return err
 		}
 		right := l.nextID
-		if err := s.writeLayout(&layout{split, l.placement, right + 1}); err != nil {
+		done, err := s.writeLayout(&layout{split, l.placement, right + 1})
+		if err != nil {
 			return fmt.Errorf("split segment %d: %w", id, err)
+		}
+		if !done {
+			return nil
 		}
 		s.metrics.splits.Add(1)
 		if err := s.splitSegment(right); err != nil {
@@ -101,18 +105,25 @@ func (s *Store) splitSegment(id uint64) error {
 // counts as a whole), so that rows are read and added up.
 const smallSegment = 4 << 20
 
-// splitPoint returns a key near the middle of a segment that is too large, nil
-// where it is not.
-func (s *Store) splitPoint(segment trie.Segment) ([]byte, error) {
+// splitPoint returns a key near the middle of a segment that is larger than
+// maxBytes, nil where it is not, and its size.
+func (s *Store) splitPoint(segment trie.Segment, maxBytes int64) (at []byte, size int64, err error) {
 	lower, upper := segmentBounds(segment)
-	size, err := s.segmentBytes(lower, upper)
-	if err != nil || size <= s.options.MaxSegmentBytes {
-		return nil, err
+	byTables := maxBytes >= smallSegment
+	size, err = s.segmentBytes(lower, upper, byTables)
+	if err != nil || size <= maxBytes {
+		return nil, size, err
 	}
-	if s.byTables {
-		return s.middleByTables(lower, upper, uint64(size))
+	if byTables {
+		at, err = s.middleByTables(lower, upper, uint64(size))
+	} else {
+		at, err = s.middleByRows(lower, upper, size)
 	}
-	return s.middleByRows(lower, upper, size)
+	if err != nil || at == nil {
+		return nil, size, err
+	}
+	at, err = s.afterAnnotations(at, upper)
+	return at, size, err
 }
 
 func segmentBounds(segment trie.Segment) (lower, upper []byte) {
@@ -121,8 +132,8 @@ func segmentBounds(segment trie.Segment) (lower, upper []byte) {
 
 // segmentBytes returns the size of a range: of its part of the tables, or of its
 // rows.
-func (s *Store) segmentBytes(lower, upper []byte) (int64, error) {
-	if s.byTables {
+func (s *Store) segmentBytes(lower, upper []byte, byTables bool) (int64, error) {
+	if byTables {
 		size, err := s.db.EstimateDiskUsage(lower, upper)
 		return int64(size), err
 	}

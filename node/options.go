@@ -12,6 +12,10 @@ import (
 type Options struct {
 	// ReadOnly opens an existing store and refuses writes.
 	ReadOnly bool
+	// Member opens a directory that belongs to a member of a cluster; without it
+	// that is [ErrMember]. Whoever sets it is that member, or looks at one
+	// machine's part alone, as a check does.
+	Member bool
 	// MaxSegmentBytes is the size on disk beyond which a segment is split; 0 is
 	// 256 MiB.
 	MaxSegmentBytes int64

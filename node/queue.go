@@ -63,15 +63,15 @@ func (q *queue) signal() {
 }
 
 // take waits for requests and returns those that make a group of at most so many
-// bytes, or one; a change is a group of its own. There are none when the queue is
-// closed and empty. They are appended to group.
+// bytes, or one, of kinds that go together. There are none when the queue is closed
+// and empty. They are appended to group.
 func (q *queue) take(group []*request, limit int64) []*request {
 	for {
 		<-q.arrived
 		q.mu.Lock()
 		n, size := 0, int64(0)
 		for _, r := range q.waiting {
-			if n > 0 && (size+r.queued() > limit || r.kind == kindApply || q.waiting[0].kind == kindApply) {
+			if n > 0 && (size+r.queued() > limit || !r.kind.beside(q.waiting[0].kind)) {
 				break
 			}
 			n++

@@ -15,7 +15,17 @@ const (
 	kindDelete
 	kindAnnotate
 	kindApply
+	kindStamped
+	kindSweep
 )
+
+// alone tells that a request is a group of its own.
+func (k kind) alone() bool { return k == kindApply || k == kindSweep }
+
+// beside tells whether requests of two kinds may be in one group.
+func (k kind) beside(other kind) bool {
+	return !k.alone() && !other.alone() && (k == kindStamped) == (other == kindStamped)
+}
 
 // request is one write on its way to the committer. Its keys are encoded by who
 // makes it, so that this happens on all cores.
@@ -28,8 +38,10 @@ type request struct {
 	applicationID string // of kindAnnotate, which has one item
 	data          []byte // nil removes
 
-	*change              // of kindApply, which has no items of its own
-	steps   atomic.Int64 // grows while the committer works on it
+	*stamped               // of kindStamped
+	*sweeping              // of kindSweep
+	*change                // of kindApply, which has no items of its own
+	steps     atomic.Int64 // grows while the committer works on it
 
 	state atomic.Int32
 	done  chan struct{} // closed when changed, unchanged or err are set

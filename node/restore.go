@@ -126,7 +126,7 @@ func clearRestore(fs vfs.FS, dir, work string) error {
 
 // proveOpens opens what was unpacked, and closes it.
 func proveOpens(fs vfs.FS, dir string) error {
-	s, err := Open(dir, Options{ReadOnly: true, FS: fs, CacheBytes: 1 << 20})
+	s, err := Open(dir, Options{ReadOnly: true, Member: true, FS: fs, CacheBytes: 1 << 20})
 	if err != nil {
 		return err
 	}

@@ -54,7 +54,7 @@ func settled(t *testing.T, s *Store) {
 	eventually(t, "all splits", func() bool {
 		s.kick()
 		for segment := range s.Trie().All() {
-			if at, err := s.splitPoint(segment); err != nil || at != nil {
+			if at, _, err := s.splitPoint(segment, s.options.MaxSegmentBytes); err != nil || at != nil {
 				return false
 			}
 		}
@@ -68,7 +68,8 @@ func sizes(t *testing.T, s *Store) {
 	t.Helper()
 	small, limit := 0, s.options.MaxSegmentBytes
 	for segment := range s.Trie().All() {
-		size, err := s.segmentBytes(segmentBounds(segment))
+		lower, upper := segmentBounds(segment)
+		size, err := s.segmentBytes(lower, upper, s.byTables)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -36,6 +36,16 @@ func (q *sequence) read(s *Store) error {
 	return nil
 }
 
+// outgrow makes the stamps to come greater than those of an epoch, that others
+// have given, once for each epoch.
+func (q *sequence) outgrow(epoch uint64, batch *pebble.Batch) error {
+	if epoch < q.epoch {
+		return nil
+	}
+	*q = sequence{epoch: epoch + 1, next: 1, limit: 1}
+	return batch.Set(rowSequence, appendStamp(nil, triple.Stamp{Epoch: q.epoch, Sequence: q.limit}), nil)
+}
+
 // take returns the next stamp, for rows of batch.
 func (q *sequence) take(batch *pebble.Batch) (triple.Stamp, error) {
 	if q.next == q.limit {

@@ -49,6 +49,9 @@ func (s sink) begin(ctx context.Context, id string) (start rdfload.Start, err er
 	if s.options.ReadOnly {
 		return start, ErrReadOnly
 	}
+	if err := s.alone(); err != nil {
+		return start, err
+	}
 	if id == "" || len(id) > maxLoadID || strings.ContainsRune(id, 0) {
 		return start, fmt.Errorf("%w: the id of a load is 1 to %d bytes", ErrInvalid, maxLoadID)
 	}
@@ -194,7 +197,7 @@ func (s sink) publish(ctx context.Context, record rdfload.Record, tables []strin
 	defer s.uses.end()
 	s.commitMu.Lock()
 	defer s.commitMu.Unlock()
-	if err := s.health.err(); err != nil {
+	if err := errors.Join(s.alone(), s.health.err()); err != nil {
 		return err
 	}
 	if done, err := s.record(record.ID); err != nil || done != nil {
@@ -243,8 +246,7 @@ func (s *Store) Loads(ctx context.Context) ([]rdfload.Record, error) {
 		return nil, err
 	}
 	defer s.uses.end()
-	lower := localKey(loadDone)
-	upper := append(localKey(loadDone)[:len(lower)-1], '/'+1)
+	lower, upper := localBounds(loadDone)
 	it, err := s.db.NewIter(&pebble.IterOptions{LowerBound: lower, UpperBound: upper})
 	if err != nil {
 		return nil, wrap("list loads", err)

@@ -1,14 +1,21 @@
 package node
 
-// Status is what a store says of itself.
+import (
+	"fmt"
+
+	"github.com/trefoildb/trefoil/triple"
+)
+
+// Status is what a store says of itself, or a cluster: the same from all of its
+// nodes, as far as they know.
 type Status struct {
 	Version    string   `json:"version"`
 	Epoch      uint64   `json:"epoch"`
 	Members    []Member `json:"members"`
 	Segments   int      `json:"segments"`
-	Triples    int64    `json:"triples"` // an estimate: see Store.Count for an exact one
-	Rebuilding int      `json:"rebuilding"`
-	Lost       int      `json:"lost"`
+	Triples    int64    `json:"triples"`    // an estimate: see Store.Count for an exact one
+	Rebuilding int      `json:"rebuilding"` // segments of which some copies are still to be made
+	Lost       int      `json:"lost"`       // ranges of which rows may be gone for good
 
 	Annotations int64  `json:"annotations"`
 	Bytes       int64  `json:"bytes"`     // of tables
@@ -16,13 +23,86 @@ type Status struct {
 	Corruptions int64  `json:"corruptions"`
 	ReadOnly    bool   `json:"readOnly"`
 	Error       string `json:"error,omitempty"` // why there are no writes
+
+	// The rest is of clusters. A node that is alone leaves it out.
+	Cluster    string      `json:"cluster,omitempty"` // its name
+	Generation uint64      `json:"generation,omitempty"`
+	Phase      string      `json:"phase,omitempty"`   // of the view: "idle", "fill", "serve", "ingest"
+	Leader     string      `json:"leader,omitempty"`  // the ID of a machine; "" while there is none
+	Waiting    string      `json:"waiting,omitempty"` // what the leader waits for, in words
+	LostRanges []LostRange `json:"lostRanges,omitempty"`
 }
 
 // Member is one machine.
 type Member struct {
 	ID      string `json:"id"`
 	Address string `json:"address"` // host:port of its doors; "" for a store that serves none
-	State   string `json:"state"`   // "up"
+	State   string `json:"state"`   // "up", "spare", "leaving" or "down"
+
+	// The rest is of clusters.
+	Voter       bool    `json:"voter,omitempty"` // it votes on views
+	Incarnation uint64  `json:"incarnation,omitempty"`
+	Segments    int     `json:"segments,omitempty"` // that it answers for
+	Triples     int64   `json:"triples,omitempty"`  // rows of order SPO, an estimate
+	Bytes       int64   `json:"bytes,omitempty"`    // of tables
+	FreeBytes   int64   `json:"freeBytes,omitempty"`
+	Lag         uint64  `json:"lag,omitempty"`          // epochs between its view and the newest
+	Lease       float64 `json:"leaseSeconds,omitempty"` // that its lease lasts; 0 where it has none
+	Walk        *Walk   `json:"walk,omitempty"`         // nil where it walks no more
+	Error       string  `json:"error,omitempty"`        // why it takes no writes
+}
+
+// Walk is how far a member is with its part of a rebuild or move.
+type Walk struct {
+	Rows     int64   `json:"rows"`       // looked at
+	Repaired int64   `json:"repaired"`   // written or sent, because they were missing
+	Left     int64   `json:"left"`       // still to be looked at, an estimate
+	ETA      float64 `json:"etaSeconds"` // that it still takes; 0 where that is not known
+}
+
+// LostRange is a range of keys of which some rows may be gone for good, since all
+// machines that held them died.
+type LostRange struct {
+	Order string `json:"order"`
+	// From (inclusive) and Until (exclusive) are the places between which it lies,
+	// as text for people: leading terms of the order. "" is the beginning or the end.
+	From  string `json:"from"`
+	Until string `json:"until"`
+	// Lo and Hi are the same as keys; Hi is nil at the end of the space.
+	Lo    []byte `json:"lo"`
+	Hi    []byte `json:"hi,omitempty"`
+	Epoch uint64 `json:"epoch"` // from which on it is so
+}
+
+// NewLostRange describes the range of keys from lo to hi.
+func NewLostRange(r triple.Range, epoch uint64) LostRange {
+	lost := LostRange{From: placeOf(r.Lo), Until: placeOf(r.Hi), Lo: r.Lo, Hi: r.Hi, Epoch: epoch}
+	if len(r.Lo) > 0 {
+		lost.Order = triple.Order(r.Lo[0]).String()
+	}
+	return lost
+}
+
+// placeOf returns the terms of a key, in its order; of one that is cut off, or has
+// long terms, its bytes.
+func placeOf(key []byte) string {
+	if len(key) < 2 {
+		return ""
+	}
+	order, terms, err := triple.SplitKey(key)
+	var text []byte
+	for _, position := range order.Positions() {
+		if err == nil && len(terms[position]) > 0 {
+			if len(text) > 0 {
+				text = append(text, ' ')
+			}
+			text, err = triple.AppendTermNT(text, terms[position])
+		}
+	}
+	if err != nil {
+		return fmt.Sprintf("%q", key[1:])
+	}
+	return string(text)
 }
 
 // Status returns the state of the store.

@@ -38,12 +38,19 @@ type Store struct {
 
 	// commitMu is held by whoever writes rows: the committer, and a load that
 	// publishes. It guards what follows.
-	commitMu sync.Mutex
-	sequence sequence
-	counted  counters
+	commitMu  sync.Mutex
+	sequence  sequence
+	counted   counters
+	annotated bool // there are, or were, rows of annotations
 
+	unsettled unsettled
+	identity  atomic.Pointer[Identity]
+	mark      atomic.Uint64 // see Mark
+
+	layoutMu     sync.Mutex // held by whoever replaces the layout
 	layout       atomic.Pointer[layout]
-	byTables     bool // segments are measured by the bytes of tables, not by rows
+	managed      atomic.Bool // the cluster splits segments, not this store
+	byTables     bool        // segments are measured by the bytes of tables, not by rows
 	upkeep       upkeep
 	copies       atomic.Int64 // backups begun and tables of records written, for their names
 	density      density
@@ -84,6 +91,7 @@ func Open(dir string, opts Options) (*Store, error) {
 	s.uses.init()
 	s.beating = make(chan struct{}, 1)
 	s.updates.init()
+	s.unsettled.init()
 	s.disk.init(opts.FS, dir, opts.MinFreeBytes)
 	if err := s.open(); err != nil {
 		return nil, wrap("open store "+dir, err)
@@ -197,6 +205,9 @@ func (s *Store) readState() error {
 		return err
 	}
 	if err := s.sequence.read(s); err != nil {
+		return err
+	}
+	if err := s.readMembership(); err != nil {
 		return err
 	}
 	return s.readLayout()

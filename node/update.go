@@ -32,6 +32,9 @@ func (s *Store) Update(ctx context.Context, f func(*Snapshot) (Changes, error)) 
 	if s.options.ReadOnly {
 		return ApplyResult{}, fmt.Errorf("update: %w", ErrReadOnly)
 	}
+	if err := s.alone(); err != nil {
+		return ApplyResult{}, wrap("update", err)
+	}
 	if err := s.beginUpdate(ctx); err != nil {
 		return ApplyResult{}, wrap("update", err)
 	}

@@ -49,6 +49,9 @@ func (s *Store) write(ctx context.Context, kind kind, triples []triple.Triple) (
 	if s.options.ReadOnly {
 		return 0, 0, ErrReadOnly
 	}
+	if err := s.alone(); err != nil {
+		return 0, 0, err
+	}
 	requests, err := newRequests(kind, triples)
 	if err != nil {
 		return 0, 0, err
@@ -72,6 +75,9 @@ func (s *Store) DeleteMatch(ctx context.Context, p triple.Pattern) (DeleteResult
 	var total DeleteResult
 	if s.options.ReadOnly {
 		return total, fmt.Errorf("delete matches: %w", ErrReadOnly)
+	}
+	if err := s.alone(); err != nil {
+		return total, wrap("delete matches", err)
 	}
 	sn, err := s.Snapshot()
 	if err != nil {
@@ -115,7 +121,11 @@ func (s *Store) Annotate(ctx context.Context, t triple.Triple, applicationID str
 	case len(data) > MaxAnnotationBytes:
 		return fmt.Errorf("annotate: %w: %d bytes of data, at most %d", ErrInvalid, len(data), MaxAnnotationBytes)
 	}
-	if err := t.Check(); err != nil {
+	err := s.alone()
+	if err == nil {
+		err = t.Check()
+	}
+	if err != nil {
 		return fmt.Errorf("annotate: %w", err)
 	}
 	r := newRequest(kindAnnotate, 1)

@@ -1,0 +1,98 @@
+package node
+
+import (
+	"bytes"
+	"fmt"
+
+	"github.com/cockroachdb/pebble/v2"
+
+	"github.com/trefoildb/trefoil/recovery"
+	"github.com/trefoildb/trefoil/triple"
+)
+
+// SetLayout makes the cluster's layout that of the store, which splits no segments
+// by itself from then on. It is written, but need not be durable: the next start
+// hears of it from the cluster.
+func (s *Store) SetLayout(l recovery.Layout) error {
+	next := &layout{trie: l.Trie, placement: l.Placement}
+	for segment := range l.Trie.All() {
+		next.nextID = max(next.nextID, segment.ID+1)
+	}
+	s.layoutMu.Lock()
+	defer s.layoutMu.Unlock()
+	s.managed.Store(true)
+	s.layout.Store(next)
+	if s.options.ReadOnly {
+		return nil
+	}
+	if err := s.uses.begin(); err != nil {
+		return wrap("set layout", err)
+	}
+	defer s.uses.end()
+	if err := s.health.err(); err != nil {
+		return wrap("set layout", err)
+	}
+	batch := s.db.NewBatch()
+	defer batch.Close()
+	if err := next.write(batch); err != nil {
+		return wrap("set layout", err)
+	}
+	return wrap("set layout", s.applyStamped(batch, false))
+}
+
+// Split says where a segment should be split.
+type Split struct {
+	Segment uint64
+	At      []byte // strictly inside of the segment
+	Bytes   int64  // on the disk, as far as tables tell
+}
+
+// Oversized returns the segments of this machine that are larger than so many
+// bytes, each with a key near the middle of its rows. A segment that cannot be
+// measured is left out, and logged.
+func (s *Store) Oversized(maxBytes int64) []Split {
+	if err := s.uses.begin(); err != nil {
+		return nil // closing
+	}
+	defer s.uses.end()
+	l := s.layout.Load()
+	var splits []Split
+	for segment := range l.trie.All() {
+		if l.placement.Owner(segment) != s.MachineID() {
+			continue
+		}
+		at, size, err := s.splitPoint(segment, maxBytes)
+		if err != nil {
+			s.options.Logger.Error("a segment could not be measured", "error", fmt.Errorf("segment %d: %w", segment.ID, err))
+			continue
+		}
+		if at != nil {
+			splits = append(splits, Split{segment.ID, at, size})
+		}
+	}
+	return splits
+}
+
+// afterAnnotations returns a key that separates what at does, or a little more on
+// its left: annotations stay with their version. It is nil where nothing is left
+// on the right.
+func (s *Store) afterAnnotations(at, upper []byte) ([]byte, error) {
+	it, err := s.db.NewIter(&pebble.IterOptions{LowerBound: append([]byte{tableStorage}, at...), UpperBound: upper})
+	if err != nil {
+		return nil, err
+	}
+	defer it.Close()
+	for valid := it.First(); valid; {
+		value, err := it.ValueAndErr()
+		if err != nil {
+			return nil, err
+		}
+		version, _, _ := triple.CutAnnotation(it.Key()[1:])
+		if !triple.IsAnnotation(value) || bytes.Compare(version, at) >= 0 {
+			return at, nil
+		}
+		_, at = triple.AnnotationBounds(version)
+		valid = it.SeekGE(append([]byte{tableStorage}, at...))
+	}
+	return nil, it.Error()
+}

@@ -1,0 +1,207 @@
+package node
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/trefoildb/trefoil/recovery"
+	"github.com/trefoildb/trefoil/trie"
+	"github.com/trefoildb/trefoil/triple"
+)
+
+// stamped is what a request of kindStamped asks for: rows that have their stamps
+// from elsewhere, of which the greatest wins, and what is to be known of them.
+type stamped struct {
+	rows    []stampedRow // ascending by key
+	epoch   uint64       // the greatest of the rows'
+	adds    bool
+	entries []UnsettledBatch
+	forget  []Origin
+
+	durable  bool   // to be synced before it is answered
+	delivery Origin // zero where it is none
+	settled  uint64
+	acks     map[trie.MachineID]uint64
+
+	counts bool   // the fills before it, as SyncFills does
+	mark   uint64 // the answer
+}
+
+// stampedRow is a row with its Pebble key.
+type stampedRow struct {
+	key, value []byte
+	stamp      triple.Stamp
+}
+
+func newStamped() *request {
+	return &request{kind: kindStamped, stamped: &stamped{}, done: make(chan struct{})}
+}
+
+// Deliver writes the operations of a delivery into the slots that this machine
+// has under j (see [recovery.Resolver.Writes]), durably when it returns. Of a row
+// the greatest stamp stays. A delete leaves a tombstone, also where nothing was,
+// and removes the annotations. With the rows go the batch's entry in the list of
+// what is not settled and the number of the last batch received.
+//
+// Deliveries of one sequencer's incarnation come in ascending order, the next one
+// when the one before is answered. The same one again is harmless: it writes what
+// is missing, as where another layout gives this machine more slots, and takes
+// nothing back. Nothing of the delivery is kept.
+//
+// Deliveries that wait share one fsync. [ErrDiskFull] says that nothing was done;
+// deletes may use half of the space that is kept free. [ErrUnknown] leaves open
+// whether it was done.
+func (s *Store) Deliver(ctx context.Context, d *Delivery, j *recovery.Joint) error {
+	r, err := s.newDelivery(d, j)
+	if err == nil {
+		err = s.doStamped(ctx, r)
+	}
+	return wrap("deliver", err)
+}
+
+func (s *Store) doStamped(ctx context.Context, r *request) error {
+	if s.options.ReadOnly {
+		return ErrReadOnly
+	}
+	return s.queue.do(ctx, r, &s.health, s.options.WriteTimeout)
+}
+
+func (s *Store) newDelivery(d *Delivery, j *recovery.Joint) (*request, error) {
+	if d.Origin.Sequencer == 0 || d.Origin.Batch == 0 {
+		return nil, fmt.Errorf("%w: a delivery without an origin", ErrInvalid)
+	}
+	r := newStamped()
+	r.durable, r.delivery, r.settled, r.acks = true, d.Origin, d.Settled, d.Acks
+	encoded := appendOperations(nil, d.Operations)
+	own, err := parseOperations(encoded, len(d.Operations))
+	if err != nil {
+		return nil, fmt.Errorf("%w: %v", ErrInvalid, err)
+	}
+	r.size = int64(len(encoded)) + itemBytes
+	var space arena
+	resolver := j.Resolver()
+	r.rows = make([]stampedRow, 0, orderCount*len(own))
+	for i := range own {
+		if err := r.addOperation(&own[i], resolver, s.MachineID(), &space); err != nil {
+			return nil, fmt.Errorf("%w: operation %d: %v", ErrInvalid, i, err)
+		}
+	}
+	r.entries = []UnsettledBatch{{d.Origin, own}}
+	r.seal()
+	return r, nil
+}
+
+// addOperation appends the rows that an operation has on a machine.
+func (r *stamped) addOperation(o *Operation, resolver *recovery.Resolver, machine trie.MachineID, space *arena) error {
+	if triple.Order(o.Key[0]) != triple.SPO {
+		return fmt.Errorf("its key is not one of spo")
+	}
+	if err := resolver.Resolve(o.Key); err != nil {
+		return err
+	}
+	v := triple.Value{}
+	if o.Kind == OperationAdd && o.Long != nil {
+		var err error
+		if v, err = triple.DecodeValue(o.Long); err != nil {
+			return err
+		}
+	}
+	v.Stamp, v.Tombstone = o.Stamp, o.Kind == OperationDelete
+	r.adds = r.adds || !v.Tombstone
+	var value []byte
+	for _, slot := range resolver.Writes() {
+		if slot.Machine != machine {
+			continue
+		}
+		if value == nil {
+			value = space.take(func(dst []byte) []byte { return v.Append(dst) })
+		}
+		table := TableStorage
+		if slot.Extra {
+			table = TableReplica
+		}
+		key := resolver.Key(slot.Order)
+		r.rows = append(r.rows, stampedRow{
+			key:   space.take(func(dst []byte) []byte { return append(append(dst, table), key...) }),
+			value: value,
+			stamp: o.Stamp,
+		})
+	}
+	return nil
+}
+
+// seal ends the making of a request: its rows are put in order and counted.
+func (r *request) seal() {
+	slices.SortFunc(r.rows, compareRows)
+	for i := range r.rows {
+		r.size += int64(len(r.rows[i].key)+len(r.rows[i].value)) + itemBytes
+		r.epoch = max(r.epoch, r.rows[i].stamp.Epoch)
+	}
+}
+
+// compareRows orders by key, the greatest stamp first.
+func compareRows(a, b stampedRow) int {
+	if c := bytes.Compare(a.key, b.key); c != 0 {
+		return c
+	}
+	switch {
+	case b.stamp.Less(a.stamp):
+		return -1
+	case a.stamp.Less(b.stamp):
+		return 1
+	}
+	return 0
+}
+
+// arena makes many small slices of few large ones.
+type arena []byte
+
+// arenaBytes is the size of a large one.
+const arenaBytes = 64 << 10
+
+// take returns what encode appends.
+func (a *arena) take(encode func(dst []byte) []byte) []byte {
+	from := len(*a)
+	whole := encode(*a)
+	if cap(whole) != cap(*a) { // it did not fit: what came before stays where it is
+		out := slices.Clip(bytes.Clone(whole[from:]))
+		*a = make([]byte, 0, arenaBytes)
+		return out
+	}
+	*a = whole
+	return whole[from:len(whole):len(whole)]
+}
+
+// Settle takes a watermark, o.Batch, and acks that came without operations; nil
+// acks say nothing. It does not wait for the disk.
+func (s *Store) Settle(o Origin, acks map[trie.MachineID]uint64) {
+	if o.Sequencer != 0 {
+		s.unsettled.settle(o.stream(), o.Batch, acks)
+	}
+}
+
+// Unsettled returns, for each incarnation of a sequencer, the greatest batch that
+// is not known to be settled and has an operation on a row in r, in whatever
+// slot that is. Call it after the snapshot that is read was taken: a batch is in
+// the list before its rows can be seen.
+func (s *Store) Unsettled(r triple.Range) []Origin { return s.unsettled.in(r) }
+
+// UnsettledBatches returns all that is not known to be settled, ascending by
+// origin. The operations must not be modified.
+func (s *Store) UnsettledBatches() []UnsettledBatch { return s.unsettled.batches() }
+
+// Forget removes batches from the list, durably: another sequencer has settled
+// their operations.
+func (s *Store) Forget(ctx context.Context, origins []Origin) error {
+	r := newStamped()
+	r.forget = slices.Clone(origins)
+	r.durable = true
+	r.size = int64(len(origins)) * itemBytes
+	return wrap("forget settled batches", s.doStamped(ctx, r))
+}
+
+// Heard returns what this machine can prove about sequencers, by machine and
+// incarnation.
+func (s *Store) Heard() []Heard { return s.unsettled.heard() }

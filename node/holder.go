@@ -1,0 +1,106 @@
+package node
+
+import (
+	"cmp"
+
+	"github.com/trefoildb/trefoil/trie"
+	"github.com/trefoildb/trefoil/triple"
+)
+
+// This file is the words of a store that is one machine of a cluster: it holds
+// what sequencers stamp and send.
+
+// Origin names a batch of operations: the Batch-th of a sequencer's incarnation,
+// from 1. The zero Origin is none.
+type Origin struct {
+	Sequencer          trie.MachineID
+	Incarnation, Batch uint64
+}
+
+// stream is who numbers batches.
+type stream struct {
+	machine     trie.MachineID
+	incarnation uint64
+}
+
+func (o Origin) stream() stream { return stream{o.Sequencer, o.Incarnation} }
+
+// compareOrigins orders by sequencer, incarnation and batch.
+func compareOrigins(a, b Origin) int {
+	if c := compareStreams(a.stream(), b.stream()); c != 0 {
+		return c
+	}
+	return cmp.Compare(a.Batch, b.Batch)
+}
+
+func compareStreams(a, b stream) int {
+	if c := cmp.Compare(a.machine, b.machine); c != 0 {
+		return c
+	}
+	return cmp.Compare(a.incarnation, b.incarnation)
+}
+
+// OperationKind is what an operation does.
+type OperationKind uint8
+
+// The kinds of operations.
+const (
+	OperationAdd OperationKind = iota + 1
+	OperationDelete
+)
+
+// Operation is an add or a delete of a triple that has its stamp.
+type Operation struct {
+	Kind  OperationKind
+	Stamp triple.Stamp
+	Key   []byte // in SPO
+	// Long is what triple.AppendValue makes of the triple with a zero stamp, where
+	// it has long terms and is added; nil otherwise.
+	Long []byte
+}
+
+// Delivery is a batch of operations on its way from a sequencer to a holder.
+type Delivery struct {
+	Origin Origin
+	// Settled is the watermark of the sequencer's incarnation: its batches up to
+	// this one are settled.
+	Settled uint64
+	// Acks is the last batch that each holder has answered; nil says nothing.
+	Acks       map[trie.MachineID]uint64
+	Operations []Operation
+}
+
+// UnsettledBatch is operations of a batch that are not known to be settled.
+type UnsettledBatch struct {
+	Origin     Origin
+	Operations []Operation
+}
+
+// Heard is what a machine can prove about a sequencer's incarnation.
+type Heard struct {
+	Sequencer   trie.MachineID
+	Incarnation uint64
+	Last        uint64 // the greatest batch received, durably; 0 is none
+	Settled     uint64
+	Acks        map[trie.MachineID]uint64
+}
+
+// RowState is what the storage table holds of a triple.
+type RowState struct {
+	Stamp  triple.Stamp
+	Exists bool // there is a row, of a version or a tombstone
+	Live   bool // there is a version
+}
+
+// FillRow is a row that a walk sends: a version, a tombstone or an annotation.
+type FillRow struct {
+	Table      byte   // TableStorage or TableReplica
+	Key, Value []byte // as [Snapshot.Raw] has them
+	// Unsettled is the batch that the row comes from where that is not known to be
+	// settled, and Operation what it is of it, so that it can be driven again.
+	Unsettled Origin
+	Operation *Operation
+}
+
+// RawRow is a row of a table. Its slices are valid until the next step.
+type RawRow struct{ Key, Value []byte }
