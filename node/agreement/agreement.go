@@ -1,0 +1,314 @@
+// Package agreement keeps the one thing that all nodes of a cluster agree on, the
+// view, by Raft (github.com/hashicorp/raft). The log, Raft's own values and its
+// snapshots are in a Pebble database of their own, see store.go; the replicated
+// state machine is one [view.View], and a command is the next one, whole.
+//
+// After a restart [Agreement.View] is the view of the last snapshot, or nil, until
+// a leader has been heard of: what is in the log behind it may not be agreed on.
+package agreement
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"sync"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/hashicorp/raft"
+
+	"github.com/trefoildb/trefoil/node/view"
+	"github.com/trefoildb/trefoil/trie"
+)
+
+var (
+	// ErrNotLeader: only the leader can do this; nothing was done.
+	ErrNotLeader = errors.New("agreement: this node is not the leader")
+	// ErrConflict: the view does not follow on the newest one; nothing was done.
+	ErrConflict = errors.New("agreement: the view does not follow on the newest")
+	// ErrUnknown: it may have been done, or may still be. See what View says later.
+	ErrUnknown = errors.New("agreement: it is not known whether the change was agreed on")
+	// ErrClosed: the agreement was closed; nothing was done.
+	ErrClosed = errors.New("agreement: closed")
+)
+
+const (
+	defaultTimeout = 500 * time.Millisecond
+	defaultCommit  = 20 * time.Millisecond
+	rpcTimeout     = 2 * time.Second
+	closeTimeout   = 10 * time.Second
+	poolConns      = 3
+
+	// An entry is a whole view, and so is a snapshot: a node that is further
+	// behind than this gets the snapshot sooner than the entries.
+	trailingEntries  = 64
+	snapshotEntries  = 64
+	snapshotInterval = 30 * time.Second
+	maxAppendEntries = 16
+)
+
+// Config is what [Open] needs. Durations that are zero have the defaults.
+type Config struct {
+	ID trie.MachineID
+	// Address is host:port at which others reach this node.
+	Address string
+	// Dir is where the database is, in FS; nil is the disk.
+	Dir string
+	FS  vfs.FS
+	// Listener and Dial are the connections of the shared port that are Raft's.
+	// Close closes the listener.
+	Listener net.Listener
+	Dial     func(ctx context.Context, address string) (net.Conn, error)
+	// Heartbeat is how long a follower waits for the leader until it stands for
+	// election (500 ms, at random up to twice as long), Election how long a
+	// candidate waits for votes (as Heartbeat), LeaderLease after how long without
+	// a majority a leader steps down (as Heartbeat, and no longer).
+	Heartbeat, Election, LeaderLease time.Duration
+	// CommitTimeout is after how long followers learn what was agreed on, where
+	// nothing else is said (20 ms).
+	CommitTimeout time.Duration
+	Logger        *slog.Logger
+	// OnFatal, where set, is called once, in a goroutine of its own, when the disk
+	// has failed: this node takes no part any more until its process starts anew.
+	OnFatal func(error)
+
+	trailing uint64 // entries kept behind a snapshot, for tests; 0: trailingEntries
+}
+
+func (c Config) withDefaults() Config {
+	if c.FS == nil {
+		c.FS = vfs.Default
+	}
+	if c.Heartbeat == 0 {
+		c.Heartbeat = defaultTimeout
+	}
+	if c.Election == 0 {
+		c.Election = c.Heartbeat
+	}
+	if c.LeaderLease == 0 {
+		c.LeaderLease = c.Heartbeat
+	}
+	if c.CommitTimeout == 0 {
+		c.CommitTimeout = defaultCommit
+	}
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	if c.trailing == 0 {
+		c.trailing = trailingEntries
+	}
+	return c
+}
+
+func (c Config) raft() *raft.Config {
+	r := raft.DefaultConfig()
+	r.LocalID = serverID(c.ID)
+	r.HeartbeatTimeout = c.Heartbeat
+	r.ElectionTimeout = c.Election
+	r.LeaderLeaseTimeout = c.LeaderLease
+	r.CommitTimeout = c.CommitTimeout
+	r.MaxAppendEntries = maxAppendEntries
+	r.TrailingLogs = c.trailing
+	r.SnapshotThreshold = snapshotEntries
+	r.SnapshotInterval = snapshotInterval
+	r.Logger = &logger{log: c.Logger}
+	r.NoLegacyTelemetry = true
+	// The node may be taken up again, and its owner ends it otherwise.
+	r.ShutdownOnRemove = false
+	return r
+}
+
+// Agreement is this node's part in it. Its methods may be called at any time by
+// any number of goroutines.
+type Agreement struct {
+	cfg     Config
+	store   *store
+	codec   *codec
+	machine *machine
+	streams *streams
+	raft    *raft.Raft
+
+	members chan struct{} // held by who changes the members
+	closing chan struct{}
+	once    sync.Once
+	closed  error
+
+	mu         sync.Mutex
+	leadership chan struct{} // closed when something about leadership changes
+	readyTerm  uint64        // all of earlier terms is applied since this node leads it
+	silent     map[raft.ServerID]bool
+}
+
+// Open opens what is in cfg.Dir, or begins anew there. A node without state takes
+// part once a leader has made it a member, or Bootstrap was called.
+func Open(cfg Config) (*Agreement, error) {
+	cfg = cfg.withDefaults()
+	if cfg.ID == 0 || cfg.Address == "" || cfg.Listener == nil || cfg.Dial == nil {
+		return nil, errors.New("agreement: the configuration lacks ID, address, listener or dialer")
+	}
+	s, err := openStore(cfg.FS, cfg.Dir, cfg.Logger, cfg.OnFatal)
+	if err != nil {
+		return nil, err
+	}
+	c, err := newCodec()
+	if err != nil {
+		return nil, errors.Join(err, s.close())
+	}
+	a := &Agreement{
+		cfg: cfg, store: s, codec: c, machine: newMachine(c), streams: newStreams(cfg),
+		members: make(chan struct{}, 1), closing: make(chan struct{}),
+		leadership: make(chan struct{}), silent: map[raft.ServerID]bool{},
+	}
+	if err := a.start(); err != nil {
+		a.codec.close()
+		return nil, errors.Join(err, s.close())
+	}
+	return a, nil
+}
+
+func (a *Agreement) start() error {
+	transport := raft.NewNetworkTransportWithConfig(&raft.NetworkTransportConfig{
+		Logger: &logger{log: a.cfg.Logger}, Stream: a.streams, MaxPool: poolConns, Timeout: rpcTimeout,
+	})
+	err := a.store.guard(func() (err error) {
+		a.raft, err = raft.NewRaft(a.cfg.raft(), a.machine, a.store, a.store, a.store, transport)
+		return err
+	})
+	if a.raft == nil {
+		return errors.Join(fmt.Errorf("agreement: %s: %w", a.cfg.Dir, err), transport.Close())
+	}
+	a.raft.RegisterObserver(raft.NewObserver(nil, false, a.observe))
+	a.store.opened.Store(true)
+	return nil
+}
+
+// observe notes what Raft says of itself. It is called by Raft's goroutines, as a
+// filter that lets nothing through: so nothing is lost, and nobody reads.
+func (a *Agreement) observe(o *raft.Observation) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	switch data := o.Data.(type) {
+	case raft.RaftState, raft.LeaderObservation:
+		clear(a.silent)
+	case raft.FailedHeartbeatObservation:
+		a.silent[data.PeerID] = true
+		return false
+	case raft.ResumedHeartbeatObservation:
+		delete(a.silent, data.PeerID)
+		return false
+	case raft.PeerObservation:
+		delete(a.silent, data.Peer.ID)
+		return false
+	default:
+		return false
+	}
+	close(a.leadership)
+	a.leadership = make(chan struct{})
+	return false
+}
+
+// HasState tells whether this node was ever bootstrapped or made a member.
+func (a *Agreement) HasState() (bool, error) {
+	has, err := raft.HasExistingState(a.store, a.store, a.store)
+	if err != nil {
+		return false, fmt.Errorf("agreement: %w", err)
+	}
+	return has, nil
+}
+
+// View returns the newest view that this node knows to be agreed on, nil if none.
+func (a *Agreement) View() *view.View { return a.machine.view() }
+
+// Changed returns a channel that is closed when View returns another one. Take it
+// before View.
+func (a *Agreement) Changed() <-chan struct{} { return a.machine.change() }
+
+// Leader returns the leader as far as this node knows.
+func (a *Agreement) Leader() (id trie.MachineID, address string, ok bool) {
+	addr, server := a.raft.LeaderWithID()
+	id, err := trie.ParseMachineID(string(server))
+	if err != nil {
+		return 0, "", false
+	}
+	return id, string(addr), true
+}
+
+// IsLeader tells whether this node thinks that it is the leader; Verify makes sure.
+func (a *Agreement) IsLeader() bool {
+	return a.store.err() == nil && a.raft.State() == raft.Leader
+}
+
+// Term returns the term. A leader's decisions of an earlier term do not count.
+func (a *Agreement) Term() uint64 { return a.raft.CurrentTerm() }
+
+// LeadershipChanged returns a channel that is closed when another leader, or none,
+// is known, or this node becomes or ceases to be it. Take it before IsLeader,
+// Leader and Term.
+func (a *Agreement) LeadershipChanged() <-chan struct{} {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.leadership
+}
+
+// Stats are figures for metrics.
+type Stats struct {
+	Leader                       bool
+	Term, Committed, Applied     uint64
+	FirstEntry, LastEntry        uint64
+	Voters, Learners, Unanswered int
+	// LastContact is how long ago the leader was heard, 0 on the leader, and
+	// negative where none was heard yet.
+	LastContact time.Duration
+}
+
+// Stats returns figures for metrics.
+func (a *Agreement) Stats() Stats {
+	voters, learners := a.Configuration()
+	s := Stats{
+		Leader: a.IsLeader(), Term: a.raft.CurrentTerm(), Committed: a.raft.CommitIndex(), Applied: a.raft.AppliedIndex(),
+		Voters: len(voters), Learners: len(learners),
+	}
+	a.store.mu.RLock()
+	s.FirstEntry, s.LastEntry = a.store.first, a.store.last
+	a.store.mu.RUnlock()
+	a.mu.Lock()
+	s.Unanswered = len(a.silent)
+	a.mu.Unlock()
+	switch last := a.raft.LastContact(); {
+	case s.Leader:
+	case last.IsZero():
+		s.LastContact = -1
+	default:
+		s.LastContact = time.Since(last)
+	}
+	return s
+}
+
+// Close ends this node's part. It waits for what is being written, ten seconds at
+// most; it is an error where that was not enough, and the database stays open.
+func (a *Agreement) Close() error {
+	a.once.Do(func() { a.closed = a.close() })
+	return a.closed
+}
+
+func (a *Agreement) close() error {
+	close(a.closing)
+	down := a.raft.Shutdown()
+	err := a.streams.Close()
+	done := make(chan error, 1)
+	go func() { done <- down.Error() }()
+	timer := time.NewTimer(closeTimeout)
+	defer timer.Stop()
+	select {
+	case failed := <-done:
+		err = errors.Join(err, failed)
+	case <-timer.C:
+		return errors.Join(err, errors.New("agreement: close: the disk does not answer"))
+	}
+	a.codec.close()
+	return errors.Join(err, a.store.close())
+}
+
+func serverID(id trie.MachineID) raft.ServerID { return raft.ServerID(id.String()) }

@@ -1,0 +1,174 @@
+package agreement
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/hashicorp/raft"
+
+	"github.com/trefoildb/trefoil/node/view"
+)
+
+// Bootstrap begins a cluster whose only voter is this node, and v its first view;
+// it returns when that is agreed on. After a crash on the way it may be called
+// again. Where there is a view already it is ErrConflict.
+func (a *Agreement) Bootstrap(ctx context.Context, v *view.View) error {
+	servers := []raft.Server{{Suffrage: raft.Voter, ID: serverID(a.cfg.ID), Address: raft.ServerAddress(a.cfg.Address)}}
+	err := a.wait(ctx, func() raft.Future { return a.raft.BootstrapCluster(raft.Configuration{Servers: servers}) })
+	if err != nil && !errors.Is(err, raft.ErrCantBootstrap) {
+		return fmt.Errorf("agreement: bootstrap: %w", translate(err))
+	}
+	if err != nil {
+		if voters, learners := a.Configuration(); len(voters) != 1 || voters[a.cfg.ID] == "" || len(learners) > 0 {
+			return fmt.Errorf("%w: this node is of a cluster already", ErrConflict)
+		}
+	}
+	for {
+		changed := a.LeadershipChanged()
+		if a.IsLeader() {
+			break
+		}
+		select {
+		case <-changed:
+		case <-a.closing:
+			return ErrClosed
+		case <-ctx.Done():
+			return fmt.Errorf("agreement: bootstrap: no election: %w", ctx.Err())
+		}
+	}
+	if err := a.Verify(ctx); err != nil {
+		return err
+	}
+	if a.View() != nil {
+		return fmt.Errorf("%w: there is a view already", ErrConflict)
+	}
+	return a.Propose(ctx, v)
+}
+
+// Propose makes next the newest view. It returns nil when that is agreed on and
+// View returns it, or one that came after it. ErrNotLeader and ErrConflict say
+// that it is not and will not be, ErrUnknown that it may.
+func (a *Agreement) Propose(ctx context.Context, next *view.View) error {
+	if err := next.Validate(); err != nil {
+		return fmt.Errorf("agreement: propose: %w", err)
+	}
+	b, err := a.codec.encode(next)
+	if err != nil {
+		return err
+	}
+	if !a.IsLeader() {
+		return ErrNotLeader
+	}
+	var f raft.ApplyFuture
+	err = a.wait(ctx, func() raft.Future {
+		f = a.raft.Apply(b, remaining(ctx))
+		return f
+	})
+	if err != nil {
+		return translate(err)
+	}
+	if refused, ok := f.Response().(error); ok {
+		return refused
+	}
+	return nil
+}
+
+// Verify makes sure that this node is the leader now, with a majority, and that
+// View is no older than what any leader before it agreed on. Otherwise it is
+// ErrNotLeader, or the context's error.
+func (a *Agreement) Verify(ctx context.Context) error {
+	if !a.IsLeader() {
+		return ErrNotLeader
+	}
+	term := a.Term()
+	a.mu.Lock()
+	ready := a.readyTerm == term
+	a.mu.Unlock()
+	if !ready {
+		if err := a.wait(ctx, func() raft.Future { return a.raft.Barrier(remaining(ctx)) }); err != nil {
+			return verdict(err)
+		}
+	}
+	if err := a.wait(ctx, func() raft.Future { return a.raft.VerifyLeader() }); err != nil {
+		return verdict(err)
+	}
+	if a.Term() != term {
+		return ErrNotLeader
+	}
+	a.mu.Lock()
+	a.readyTerm = max(a.readyTerm, term)
+	a.mu.Unlock()
+	return nil
+}
+
+// TransferLeadership hands the leadership to the voter that is furthest. When it
+// returns nil, that one has been told to stand for election.
+func (a *Agreement) TransferLeadership(ctx context.Context) error {
+	if !a.IsLeader() {
+		return ErrNotLeader
+	}
+	if err := a.wait(ctx, func() raft.Future { return a.raft.LeadershipTransfer() }); err != nil {
+		return fmt.Errorf("agreement: transfer the leadership: %w", err)
+	}
+	return nil
+}
+
+// wait starts something and waits for it, for the context or for the end.
+func (a *Agreement) wait(ctx context.Context, start func() raft.Future) error {
+	if err := a.store.err(); err != nil {
+		return err
+	}
+	if err := ctx.Err(); err != nil {
+		return fmt.Errorf("%w: %w", raft.ErrEnqueueTimeout, err)
+	}
+	select {
+	case <-a.closing:
+		return ErrClosed
+	default:
+	}
+	done := make(chan error, 1)
+	go func() { done <- start().Error() }()
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-a.closing:
+		return raft.ErrRaftShutdown
+	}
+}
+
+// remaining is the time that a context leaves, and 0 without a deadline.
+func remaining(ctx context.Context) time.Duration {
+	if at, ok := ctx.Deadline(); ok {
+		return max(time.Until(at), time.Millisecond)
+	}
+	return 0
+}
+
+// translate turns Raft's error for a change into ours. Whatever does not say that
+// nothing was done may have been done.
+func translate(err error) error {
+	switch {
+	case errors.Is(err, ErrClosed), errors.Is(err, ErrNotLeader):
+		return err
+	case errors.Is(err, raft.ErrNotLeader), errors.Is(err, raft.ErrLeadershipTransferInProgress):
+		return fmt.Errorf("%w: %w", ErrNotLeader, err)
+	case errors.Is(err, raft.ErrEnqueueTimeout):
+		return fmt.Errorf("agreement: nothing was done: %w", err)
+	}
+	return fmt.Errorf("%w: %w", ErrUnknown, err)
+}
+
+// verdict turns Raft's error for a question into ours: what was asked has no
+// effect, so it cannot be unknown.
+func verdict(err error) error {
+	switch {
+	case errors.Is(err, ErrClosed), errors.Is(err, raft.ErrEnqueueTimeout),
+		errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		return fmt.Errorf("agreement: verify the leadership: %w", err)
+	}
+	return fmt.Errorf("%w: %w", ErrNotLeader, err)
+}

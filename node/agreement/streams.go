@@ -1,0 +1,123 @@
+package agreement
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"sync"
+	"time"
+
+	"github.com/hashicorp/raft"
+)
+
+// maxConns bounds the connections that others opened. Each takes half a MB.
+const maxConns = 128
+
+// streams is Raft's way to the other nodes: connections of the shared port. It
+// knows them all, so that closing it ends whoever reads from one.
+type streams struct {
+	net.Listener
+	address string // advertised
+	dial    func(ctx context.Context, address string) (net.Conn, error)
+	ctx     context.Context // ends with close
+	cancel  context.CancelFunc
+
+	mu       sync.Mutex
+	conns    map[*tracked]struct{}
+	accepted int
+	closed   bool
+}
+
+var _ raft.StreamLayer = (*streams)(nil)
+
+func newStreams(cfg Config) *streams {
+	ctx, cancel := context.WithCancel(context.Background())
+	return &streams{
+		Listener: cfg.Listener, address: cfg.Address, dial: cfg.Dial,
+		ctx: ctx, cancel: cancel, conns: map[*tracked]struct{}{},
+	}
+}
+
+// Accept implements net.Listener. Connections beyond maxConns are closed.
+func (s *streams) Accept() (net.Conn, error) {
+	for {
+		c, err := s.Listener.Accept()
+		if err != nil {
+			return nil, err
+		}
+		if t := s.track(c, true); t != nil {
+			return t, nil
+		}
+		_ = c.Close() // too many, or the end
+	}
+}
+
+// Dial implements raft.StreamLayer.
+func (s *streams) Dial(address raft.ServerAddress, timeout time.Duration) (net.Conn, error) {
+	ctx, cancel := context.WithTimeout(s.ctx, timeout)
+	defer cancel()
+	c, err := s.dial(ctx, string(address))
+	if err != nil {
+		return nil, err
+	}
+	if t := s.track(c, false); t != nil {
+		return t, nil
+	}
+	_ = c.Close()
+	return nil, fmt.Errorf("agreement: dial %s: %w", address, net.ErrClosed)
+}
+
+func (s *streams) track(c net.Conn, accepted bool) *tracked {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed || accepted && s.accepted >= maxConns {
+		return nil
+	}
+	t := &tracked{Conn: c, of: s, accepted: accepted}
+	s.conns[t] = struct{}{}
+	if accepted {
+		s.accepted++
+	}
+	return t
+}
+
+// Close implements net.Listener, and closes all connections.
+func (s *streams) Close() error {
+	s.cancel()
+	s.mu.Lock()
+	s.closed = true
+	conns := s.conns
+	s.conns = map[*tracked]struct{}{}
+	s.mu.Unlock()
+	err := s.Listener.Close()
+	for c := range conns {
+		_ = c.Conn.Close() // they are given up
+	}
+	return err
+}
+
+// Addr implements net.Listener: the address that others reach this node at.
+func (s *streams) Addr() net.Addr { return address(s.address) }
+
+type tracked struct {
+	net.Conn
+	of       *streams
+	accepted bool
+}
+
+func (t *tracked) Close() error {
+	t.of.mu.Lock()
+	if _, ok := t.of.conns[t]; ok {
+		delete(t.of.conns, t)
+		if t.accepted {
+			t.of.accepted--
+		}
+	}
+	t.of.mu.Unlock()
+	return t.Conn.Close()
+}
+
+type address string
+
+func (address) Network() string  { return "tcp" }
+func (a address) String() string { return string(a) }
