@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/buraksezer/consistent"
 	"github.com/cespare/xxhash/v2"
@@ -141,6 +142,35 @@ func distinct(machines []MachineID) (Ring, error) {
 		return nil, errors.New("machine ID 0 names no machine")
 	}
 	return ring, nil
+}
+
+// Replace returns the placement in which other machines have taken the places of
+// some: each machine that is a key of by is gone, and the machine that it is
+// mapped to owns the same partitions. Nothing else moves. Two may change places.
+// The result must be of distinct machines, none of them zero.
+func (p *Placement) Replace(by map[MachineID]MachineID) (*Placement, error) {
+	ids := slices.Clone(p.machines)
+	for from, to := range by {
+		i, ok := slices.BinarySearch(p.machines, from)
+		if !ok {
+			return nil, fmt.Errorf("trie: replace machine %s by %s: it is not in the placement", from, to)
+		}
+		ids[i] = to
+	}
+	ring, err := distinct(ids)
+	if err != nil {
+		return nil, fmt.Errorf("trie: replace machines: %w", err)
+	}
+	moved := make([]uint16, len(ids)) // from old place on the ring to new
+	for i, id := range ids {
+		at, _ := slices.BinarySearch(ring, id)
+		moved[i] = uint16(at)
+	}
+	q := &Placement{machines: ring, owners: make([]uint16, len(p.owners))}
+	for i, owner := range p.owners {
+		q.owners[i] = moved[owner]
+	}
+	return q, nil
 }
 
 // Machines returns the machines of the placement, those that own no partition
