@@ -1,0 +1,168 @@
+// Datagrams.
+
+package memnet
+
+import (
+	"net"
+	"net/netip"
+	"os"
+	"sync"
+	"syscall"
+	"time"
+)
+
+const (
+	packetBytes = 65507 // the most that UDP carries
+	packetQueue = 1024  // datagrams that wait to be read; what comes beyond is lost
+)
+
+// packetConn takes and sends the datagrams of one port. Writes never wait.
+type packetConn struct {
+	host *Host
+	addr netip.AddrPort
+
+	mu     sync.Mutex
+	cond   *sync.Cond
+	queue  []datagram
+	closed bool
+	read   deadline
+}
+
+type datagram struct {
+	from netip.AddrPort
+	text []byte
+}
+
+func newPacketConn(h *Host, number uint16) *packetConn {
+	p := &packetConn{host: h, addr: netip.AddrPortFrom(h.addr, number)}
+	p.cond = sync.NewCond(&p.mu)
+	return p
+}
+
+func (p *packetConn) LocalAddr() net.Addr { return net.UDPAddrFromAddrPort(p.addr) }
+
+// ReadFrom returns the next datagram; what b has no room for is lost.
+func (p *packetConn) ReadFrom(b []byte) (int, net.Addr, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for {
+		switch {
+		case p.closed:
+			return 0, nil, p.wrap("read", net.ErrClosed)
+		case p.read.passed:
+			return 0, nil, p.wrap("read", os.ErrDeadlineExceeded)
+		case len(p.queue) > 0:
+			d := p.queue[0]
+			p.queue = p.queue[1:]
+			return copy(b, d.text), net.UDPAddrFromAddrPort(d.from), nil
+		}
+		p.cond.Wait()
+	}
+}
+
+// WriteTo sends a datagram. That it gets lost is no error.
+func (p *packetConn) WriteTo(b []byte, addr net.Addr) (int, error) {
+	to, err := netip.ParseAddrPort(addr.String())
+	if err != nil {
+		return 0, p.wrap("write", err)
+	}
+	to = netip.AddrPortFrom(to.Addr().Unmap(), to.Port())
+	if len(b) > packetBytes {
+		return 0, p.wrap("write", os.NewSyscallError("sendto", syscall.EMSGSIZE))
+	}
+	p.mu.Lock()
+	closed := p.closed
+	p.mu.Unlock()
+	if closed {
+		return 0, p.wrap("write", net.ErrClosed)
+	}
+	p.host.net.send(datagram{p.addr, append([]byte(nil), b...)}, to)
+	return len(b), nil
+}
+
+// send puts a datagram under way. It draws for each the same number of times, so
+// that the fate of one does not hang on the faults before it.
+func (n *Net) send(d datagram, to netip.AddrPort) {
+	w := way{d.from.Addr(), to.Addr()}
+	delay, lost := time.Duration(0), false
+	n.mu.Lock()
+	if w.from != w.to {
+		chance := n.chance(w, "packets")
+		lost = chance.Float64()*100 < float64(n.loss)
+		delay = n.between(chance.Float64())
+	}
+	lost = lost || !n.open(w)
+	n.mu.Unlock()
+	switch {
+	case lost:
+	case delay > 0:
+		time.AfterFunc(delay, func() { n.arrive(d, to) })
+	default:
+		n.arrive(d, to)
+	}
+}
+
+// arrive gives a datagram to whoever reads there, if its way is open still.
+func (n *Net) arrive(d datagram, to netip.AddrPort) {
+	n.mu.Lock()
+	var p *packetConn
+	if h := n.hosts[to.Addr()]; h != nil && n.open(way{d.from.Addr(), to.Addr()}) {
+		p = h.packets[to.Port()]
+	}
+	n.mu.Unlock()
+	if p == nil {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.closed && len(p.queue) < packetQueue {
+		p.queue = append(p.queue, d)
+		p.cond.Broadcast()
+	}
+}
+
+func (p *packetConn) Close() error {
+	if !p.close() {
+		return p.wrap("close", net.ErrClosed)
+	}
+	n := p.host.net
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if p.host.packets[p.addr.Port()] == p {
+		delete(p.host.packets, p.addr.Port())
+	}
+	return nil
+}
+
+// close ends reading and writing; false where it was closed already.
+func (p *packetConn) close() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed {
+		return false
+	}
+	p.closed = true
+	p.queue = nil
+	p.read.stop()
+	p.cond.Broadcast()
+	return true
+}
+
+func (p *packetConn) SetDeadline(t time.Time) error { return p.SetReadDeadline(t) }
+
+func (p *packetConn) SetReadDeadline(t time.Time) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed {
+		return p.wrap("set", net.ErrClosed)
+	}
+	p.read.set(t, &p.mu, p.cond)
+	return nil
+}
+
+// SetWriteDeadline does nothing: no write waits.
+func (p *packetConn) SetWriteDeadline(time.Time) error { return nil }
+
+func (p *packetConn) wrap(op string, err error) error {
+	return &net.OpError{Op: op, Net: "udp", Source: p.LocalAddr(), Err: err}
+}

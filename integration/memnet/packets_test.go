@@ -1,0 +1,164 @@
+package memnet
+
+import (
+	"errors"
+	"net"
+	"os"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// packetPair returns two ends for datagrams, of host A and host B.
+func packetPair(t *testing.T, n *Net) (net.PacketConn, net.PacketConn) {
+	t.Helper()
+	a, err := n.Host(hostA).ListenPacket(t.Context(), hostA+":7000")
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := n.Host(hostB).ListenPacket(t.Context(), there)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { a.Close(); b.Close() })
+	return a, b
+}
+
+// drain reads what comes until nothing has come for a minute.
+func drain(t *testing.T, p net.PacketConn) (all []byte) {
+	t.Helper()
+	b := make([]byte, 10)
+	for {
+		p.SetReadDeadline(time.Now().Add(time.Minute))
+		k, _, err := p.ReadFrom(b)
+		if errors.Is(err, os.ErrDeadlineExceeded) {
+			return all
+		}
+		if err != nil || k != 1 {
+			t.Fatalf("%d bytes, %v", k, err)
+		}
+		all = append(all, b[0])
+	}
+}
+
+func TestPackets(t *testing.T) {
+	n := New(1)
+	a, b := packetPair(t, n)
+	if _, err := a.WriteTo([]byte("hello"), &net.UDPAddr{IP: net.ParseIP(hostB), Port: 7000}); err != nil {
+		t.Fatal(err)
+	}
+	text := make([]byte, 4)
+	k, from, err := b.ReadFrom(text)
+	if err != nil || string(text[:k]) != "hell" || from.String() != a.LocalAddr().String() {
+		t.Errorf("%q from %v, %v", text[:k], from, err)
+	}
+	if _, err := a.WriteTo([]byte("x"), &net.UDPAddr{IP: net.ParseIP(hostB), Port: 7001}); err != nil {
+		t.Errorf("to nobody: %v", err)
+	}
+	if _, err := a.WriteTo(make([]byte, packetBytes+1), b.LocalAddr()); !errors.Is(err, syscall.EMSGSIZE) {
+		t.Errorf("too large: %v", err)
+	}
+	b.Close()
+	if _, err := a.WriteTo([]byte("x"), b.LocalAddr()); err != nil {
+		t.Errorf("to a closed one: %v", err)
+	}
+	if _, _, err := b.ReadFrom(text); !errors.Is(err, net.ErrClosed) {
+		t.Errorf("read when closed: %v", err)
+	}
+}
+
+// A reader that waits is woken by its end.
+func TestPacketsClose(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		_, b := packetPair(t, New(1))
+		ended := make(chan error)
+		go func() {
+			_, _, err := b.ReadFrom(make([]byte, 1))
+			ended <- err
+		}()
+		synctest.Wait()
+		b.Close()
+		if err := <-ended; !errors.Is(err, net.ErrClosed) {
+			t.Error(err)
+		}
+	})
+}
+
+func TestPacketsCut(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := New(1)
+		a, b := packetPair(t, n)
+		n.CutOneWay(hostA, hostB)
+		a.WriteTo([]byte("1"), b.LocalAddr())
+		b.WriteTo([]byte("2"), a.LocalAddr())
+		n.Heal()
+		n.Delay(time.Second, time.Second)
+		a.WriteTo([]byte("3"), b.LocalAddr()) // under way when the cut comes
+		n.Cut(hostA, hostB)
+		time.Sleep(2 * time.Second) // the bubble's
+		n.Heal()
+		a.WriteTo([]byte("4"), b.LocalAddr())
+		if got := string(drain(t, b)); got != "4" {
+			t.Errorf("B read %q, want 4", got)
+		}
+		if got := string(drain(t, a)); got != "2" {
+			t.Errorf("A read %q, want 2", got)
+		}
+	})
+}
+
+func TestPacketsBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a, b := packetPair(t, New(1))
+		for range 2 * packetQueue {
+			a.WriteTo([]byte("x"), b.LocalAddr())
+		}
+		if n := len(drain(t, b)); n != packetQueue {
+			t.Errorf("%d were kept, want %d", n, packetQueue)
+		}
+	})
+}
+
+// The same seed loses the same datagrams and delays them the same, whatever goes
+// on between other hosts and in streams.
+func TestSeed(t *testing.T) {
+	run := func(seed uint64, busy bool) (got string) {
+		synctest.Test(t, func(t *testing.T) {
+			n := New(seed)
+			n.Loss(30)
+			n.Delay(time.Millisecond, time.Second)
+			a, b := packetPair(t, n)
+			if busy {
+				c, d := join(t, n)
+				send(t, c, "x")
+				b.WriteTo([]byte("x"), a.LocalAddr())
+				c.Close()
+				d.Close()
+			}
+			for i := range 100 {
+				a.WriteTo([]byte{byte(i)}, b.LocalAddr())
+			}
+			got = string(drain(t, b))
+		})
+		return got
+	}
+	one := run(1, false)
+	if again := run(1, true); again != one {
+		t.Errorf("seed 1 gave\n%q, then\n%q", one, again)
+	}
+	if other := run(2, false); other == one {
+		t.Errorf("seeds 1 and 2 gave both %q", one)
+	}
+	if len(one) < 50 || len(one) > 90 {
+		t.Errorf("%d of 100 came with a loss of 30%%", len(one))
+	}
+	if slices.IsSorted([]byte(one)) {
+		t.Error("none was overtaken")
+	}
+	if strings.Count(one, "\x05") > 1 {
+		t.Error("one came twice")
+	}
+}
