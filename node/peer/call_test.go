@@ -100,11 +100,11 @@ func TestFailuresOfHandlers(t *testing.T) {
 			if refusal.Code != tt.code || !strings.Contains(refusal.Message, tt.message) {
 				t.Errorf("%s: %v", tt.method, err)
 			}
-			if tt.code == CodeEpoch && refusal.Epoch != 9 {
-				t.Errorf("%s: epoch %d", tt.method, refusal.Epoch)
+			if tt.code == CodeEpoch && (refusal.Epoch != 9 || err.Error() != "peer "+addr+" refuses (epoch, in epoch 9): not \x00 now") {
+				t.Errorf("%s: epoch %d: %v", tt.method, refusal.Epoch, err)
 			}
 		case errors.As(err, &remote):
-			if tt.code != "" || !strings.Contains(remote.Message, tt.message) {
+			if tt.code != "" || !strings.Contains(remote.Message, tt.message) || !strings.HasPrefix(err.Error(), tt.method+" at "+addr+": ") {
 				t.Errorf("%s: %v", tt.method, err)
 			}
 		default:

@@ -10,8 +10,12 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptrace"
+	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
+	"time"
 )
 
 func TestIsDefinite(t *testing.T) {
@@ -47,7 +51,7 @@ func TestNeverSent(t *testing.T) {
 	}, func() Header { return sender }, ClientOptions{})
 	defer c.Close()
 	_, err := c.Call(ctx, "fails:1", "m", []byte("x"))
-	if !IsDefinite(err) || !errors.Is(err, full) {
+	if !IsDefinite(err) || !errors.Is(err, full) || !strings.Contains(err.Error(), "m at fails:1: not sent: network is full") {
 		t.Errorf("dial fails: %v", err)
 	}
 	for _, when := range []string{"while dialling", "before"} {
@@ -58,6 +62,37 @@ func TestNeverSent(t *testing.T) {
 	c.Close()
 	if _, err = c.Call(t.Context(), "fails:1", "m", nil); !IsDefinite(err) || !errors.Is(err, ErrClosed) {
 		t.Errorf("after Close: %v", err)
+	}
+}
+
+// The transport lets a dial go on after its request has ended. It ends with the
+// client, or in time.
+func TestDialsEnd(t *testing.T) {
+	for _, closed := range []bool{true, false} {
+		synctest.Test(t, func(t *testing.T) {
+			var ended atomic.Int64 // nanoseconds after begin
+			begin := time.Now()
+			c := NewClient(func(ctx context.Context, _ string) (net.Conn, error) {
+				<-ctx.Done()
+				ended.Store(int64(time.Since(begin)))
+				return nil, ctx.Err()
+			}, func() Header { return sender }, ClientOptions{DialTimeout: time.Minute})
+			defer c.Close()
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			defer cancel()
+			if _, err := c.Call(ctx, "a:1", "m", nil); !errors.Is(err, context.DeadlineExceeded) {
+				t.Error(err)
+			}
+			want := time.Minute
+			if closed {
+				want = time.Second
+				c.Close()
+			}
+			time.Sleep(time.Hour) // the bubble's clock
+			if got := time.Duration(ended.Load()); got != want {
+				t.Errorf("closed %v: the dial ended after %v, want %v", closed, got, want)
+			}
+		})
 	}
 }
 

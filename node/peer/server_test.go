@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -39,7 +40,7 @@ func TestInMemory(t *testing.T) {
 		if got, err := c.Call(t.Context(), "a:1", "echo", make([]byte, 200000)); err != nil || len(got) != 200000 {
 			t.Fatalf("%d bytes, %v", len(got), err)
 		}
-		s, err := c.Stream(t.Context(), "a:1", "hourly", nil)
+		s, err := c.Stream(t.Context(), "a:1", "hourly", []byte("a body"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -78,6 +79,33 @@ func TestStalledReader(t *testing.T) {
 			t.Error("the handler still runs")
 		}
 	})
+}
+
+// What comes in is not from one of us: it is told so.
+func TestStrangers(t *testing.T) {
+	addr, _ := start(t, Options{}, func(s *Server) { s.Handle("echo", echo) })
+	fields := "Trefoil-Cluster: c\r\nTrefoil-Generation: 1\r\nTrefoil-Epoch: 1\r\nTrefoil-From: 00000000000000a1\r\nTrefoil-Incarnation: 1\r\n"
+	for _, tt := range []struct {
+		request string
+		code    Code
+	}{
+		{"POST /echo HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Length: 1\r\n\r\nx", CodeStranger},
+		{"POST /echo HTTP/1.1\r\nHost: a\r\nConnection: close\r\n" + strings.Replace(fields, "a1", "xx", 1) + "\r\n", CodeStranger},
+		{"POST /echo HTTP/1.1\r\nHost: a\r\nConnection: close\r\n" + strings.Replace(fields, "Cluster: ", "Cluster: %", 1) + "\r\n", CodeStranger},
+		{"GET /echo HTTP/1.1\r\nHost: a\r\nConnection: close\r\n" + fields + "\r\n", CodeMethod},
+		{"POST /echo HTTP/1.1\r\nHost: a\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n" + fields + "\r\n1\r\nx\r\n0\r\n\r\n", CodeTooLarge},
+	} {
+		c, err := tcp(t.Context(), addr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		io.WriteString(c, tt.request)
+		answer, err := io.ReadAll(c)
+		c.Close()
+		if err != nil || !strings.HasPrefix(string(answer), "HTTP/1.1 409 ") || !strings.Contains(string(answer), string(`"`+tt.code+`"`)) {
+			t.Errorf("%q\nis answered %q, %v", tt.request, answer, err)
+		}
+	}
 }
 
 func TestStalledSender(t *testing.T) {

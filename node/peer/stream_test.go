@@ -206,6 +206,24 @@ func TestStreamMalformed(t *testing.T) {
 	}
 }
 
+// io.EOF stands for an end between frames, never inside of one.
+func TestReadFrameEOF(t *testing.T) {
+	whole := "d\x81\x01" + strings.Repeat("x", 129)
+	for n := range len(whole) + 1 {
+		_, content, err := readFrame(bufio.NewReader(strings.NewReader(whole[:n])), nil)
+		want := io.ErrUnexpectedEOF
+		switch n {
+		case 0:
+			want = io.EOF
+		case len(whole):
+			want = nil
+		}
+		if err != want || err == nil && len(content) != 129 {
+			t.Errorf("%d of %d bytes: %v, want %v", n, len(whole), err, want)
+		}
+	}
+}
+
 func TestStreamEndsWithItsReader(t *testing.T) {
 	ended := make(chan error, 1)
 	addr, _ := start(t, Options{}, func(s *Server) {
