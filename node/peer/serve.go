@@ -77,7 +77,7 @@ func (s *Server) refuse(o *out, r *http.Request, refusal *Refusal) {
 			break
 		}
 	}
-	if o.control.SetReadDeadline(time.Time{}) != nil || s.fail(o, refusal) != nil {
+	if s.fail(o, refusal) != nil {
 		panic(http.ErrAbortHandler)
 	}
 }
