@@ -1,0 +1,84 @@
+package main
+
+import (
+	"bytes"
+	"testing"
+
+	"github.com/trefoildb/trefoil/recovery"
+	"github.com/trefoildb/trefoil/trie"
+)
+
+// A change of placement moves what it has to and no more: as many rows are sent
+// or made as slots of the new placement were not there, whoever sends them.
+func TestTraffic(t *testing.T) {
+	s, err := newSample(3000, 7)
+	if err != nil {
+		t.Fatal(err)
+	}
+	segments, err := s.split(64, trie.DefaultPartitions)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ids := machineIDs(6)
+	at := func(ids []trie.MachineID) recovery.Layout {
+		p, err := trie.NewPlacement(ids, trie.PlacementOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return recovery.Layout{Trie: segments, Placement: p}
+	}
+	five, four, six := at(ids[:5]), at(ids[1:5]), at(ids)
+	for _, c := range []struct {
+		name   string
+		target recovery.Layout
+		dead   []trie.MachineID
+	}{{"loss", four, ids[:1]}, {"growth", six, nil}} {
+		got, err := s.change(five, c.target, c.dead...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := int64(0)
+		for _, key := range s.keys {
+			had, has := slots(t, five, key), slots(t, c.target, key)
+			for slot := range has {
+				if !had[slot] {
+					want++
+				}
+			}
+		}
+		if n := got.sent.total() + got.local.total(); n != want || want == 0 {
+			t.Errorf("%s: %d rows are sent or made, %d slots were empty", c.name, n, want)
+		}
+		if got.sent.total() != got.received.total() {
+			t.Errorf("%s: %d rows are sent, %d arrive", c.name, got.sent.total(), got.received.total())
+		}
+		for _, m := range c.dead {
+			if got.sent[m] > 0 || got.received[m] > 0 {
+				t.Errorf("%s: the dead machine takes part", c.name)
+			}
+		}
+	}
+}
+
+func slots(t *testing.T, l recovery.Layout, key []byte) map[recovery.Slot]bool {
+	t.Helper()
+	list, err := l.Slots(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	set := map[recovery.Slot]bool{}
+	for _, s := range list {
+		set[s] = true
+	}
+	return set
+}
+
+func TestRun(t *testing.T) {
+	var out bytes.Buffer
+	if err := run(&out, options{machines: []int{3, 5}, triples: 2000, segments: 16, partitions: 20, held: 1 << 30, network: 1e9, seed: 3}); err != nil {
+		t.Fatal(err)
+	}
+	if lines := bytes.Count(out.Bytes(), []byte("\n")); lines != 5 {
+		t.Errorf("%d lines:\n%s", lines, &out)
+	}
+}
