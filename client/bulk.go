@@ -1,4 +1,4 @@
-// Bulk loads, backups and status.
+// Bulk loads and backups.
 
 package client
 
@@ -61,9 +61,10 @@ type Reject struct {
 // MiB, each character of which may be escaped.
 const maxSummaryBytes = 128 << 20
 
-// Load sends a document of any size to the node's bulk loader: all of it enters
-// the store at once, durably when Load returns, or nothing does. It is not
-// retried. Blank nodes become new ones of the load.
+// Load sends a document of any size to the node's bulk loader. Of a node alone all of
+// it enters the store at once, durably when Load returns, or nothing does. A
+// cluster shows it batch by batch; an [*Error] then tells how much was done before
+// it. It is not retried. Blank nodes become new ones of the load.
 func (c *Client) Load(ctx context.Context, document io.Reader, o LoadOptions) (LoadSummary, error) {
 	var summary LoadSummary
 	query := url.Values{}
@@ -122,38 +123,4 @@ func (c *Client) Backup(ctx context.Context, w io.Writer) error {
 		return fmt.Errorf("backup: %w", err)
 	}
 	return nil
-}
-
-// Status is what a node says of itself.
-type Status struct {
-	Version    string   `json:"version"`
-	Epoch      uint64   `json:"epoch"`
-	Members    []Member `json:"members"`
-	Segments   int      `json:"segments"`
-	Triples    int64    `json:"triples"` // an estimate
-	Rebuilding int      `json:"rebuilding"`
-	Lost       int      `json:"lost"`
-
-	Annotations int64  `json:"annotations"`
-	Bytes       int64  `json:"bytes"`     // of tables on the disk
-	FreeBytes   int64  `json:"freeBytes"` // of the disk; -1 where that is not known
-	Corruptions int64  `json:"corruptions"`
-	ReadOnly    bool   `json:"readOnly"`
-	Error       string `json:"error,omitempty"` // why the node takes no writes
-}
-
-// Member is one machine.
-type Member struct {
-	ID      string `json:"id"`
-	Address string `json:"address"`
-	State   string `json:"state"`
-}
-
-// Status returns the node's status.
-func (c *Client) Status(ctx context.Context) (Status, error) {
-	var s Status
-	if err := c.get(ctx, c.door("/status", nil), &s); err != nil {
-		return s, fmt.Errorf("status: %w", err)
-	}
-	return s, nil
 }

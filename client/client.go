@@ -17,8 +17,8 @@
 // # What is retried
 //
 // Reads and, because they have the same effect when they are done twice, Add,
-// Delete and DeleteMatch: where the connection fails, where the node says 429,
-// 502, 503 or 504, after a pause that doubles from time to time, or the one that
+// Delete, DeleteMatch, Leave and Remove: where the connection fails, where the node
+// says 429, 502, 503 (but not that rows are lost) or 504, after a pause that doubles from time to time, or the one that
 // the node asks for by Retry-After. A retried Add may have been done before: what it
 // added then counts as existing in its result, and what a retried Delete deleted
 // then counts as missing. An Update is sent again only where the node was too busy
@@ -54,6 +54,11 @@ type Options struct {
 	Retries int
 	// MinBackoff and MaxBackoff bound the pause before a retry; 0 are 100 ms and 10 s.
 	MinBackoff, MaxBackoff time.Duration
+	// Degraded, where set, is called for each answer of which something came from
+	// other copies than it would, because machines of the cluster are away; the
+	// answer is complete all the same. The path is that of the request. It is called
+	// by whichever goroutine asked.
+	Degraded func(path string)
 	// Sleep waits for a time or until ctx is done, whose error it then returns; nil
 	// is the clock.
 	Sleep func(ctx context.Context, d time.Duration) error

@@ -25,7 +25,8 @@ var (
 	ErrTooLarge         = errors.New("too large")          // more than the door takes
 	ErrUnsupportedMedia = errors.New("unsupported media")  // the node does not know the document's type
 	ErrBusy             = errors.New("busy")               // try again
-	ErrUnavailable      = errors.New("unavailable")        // shutting down, or failed
+	ErrUnavailable      = errors.New("unavailable")        // shutting down, failed, or machines of the cluster are away
+	ErrLost             = errors.New("lost")               // rows of what was asked may be gone for good
 	ErrUnknownOutcome   = errors.New("unknown outcome")    // a change may be done, or be done later
 	ErrDiskFull         = errors.New("the node's disk is full")
 	ErrCorrupt          = errors.New("the node's data is damaged")
@@ -33,7 +34,7 @@ var (
 	// Of SPARQL.
 	ErrQueryTimeout  = errors.New("the query took too long")       // an update changed nothing
 	ErrQueryLimit    = errors.New("the query needs too much")      // memory, or depth
-	ErrConflict      = errors.New("conflict")                      // CREATE of a graph that exists, and the like
+	ErrConflict      = errors.New("conflict")                      // CREATE of a graph that exists, and the like; leaving what is no cluster
 	ErrRemote        = errors.New("another server failed")         // one that SERVICE or LOAD asked
 	ErrNotAcceptable = errors.New("the answer is of another sort") // such as a CONSTRUCT given to Query
 )
@@ -51,6 +52,7 @@ var sentinels = map[string]error{
 	"unsupported-media-type": ErrUnsupportedMedia,
 	"busy":                   ErrBusy,
 	"unavailable":            ErrUnavailable,
+	"lost":                   ErrLost,
 	"unknown-outcome":        ErrUnknownOutcome,
 	"disk-full":              ErrDiskFull,
 	"corrupt":                ErrCorrupt,
@@ -70,6 +72,9 @@ type Error struct {
 	// Line and Column are those of a malformed query, update or document, from 1; 0
 	// where there is none. Columns count code points.
 	Line, Column int
+	// Done is how many triples were changed before the error, of what a node does in
+	// several steps; they stay changed.
+	Done int64
 
 	retryAfter time.Duration
 }
@@ -100,11 +105,12 @@ func errorOf(answer *http.Response) *Error {
 		Error struct {
 			Kind, Message, Where string
 			Line, Column         int
+			Done                 int64
 		}
 	}
 	if json.Unmarshal(text, &wire) == nil && wire.Error.Kind != "" {
 		e.Kind, e.Message, e.Where = wire.Error.Kind, wire.Error.Message, wire.Error.Where
-		e.Line, e.Column = wire.Error.Line, wire.Error.Column
+		e.Line, e.Column, e.Done = wire.Error.Line, wire.Error.Column, wire.Error.Done
 		return e
 	}
 	e.Message = strings.ToValidUTF8(strings.TrimSpace(string(text[:min(len(text), 200)])), "\uFFFD")

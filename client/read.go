@@ -20,6 +20,8 @@ import (
 type Page struct {
 	Triples []triple.Triple
 	Next    string // the cursor of the page that follows; "" where there is none
+	// Degraded: see [Options].
+	Degraded bool
 }
 
 // PageOptions say which part of an answer is wanted.
@@ -89,20 +91,20 @@ func (c *Client) count(ctx context.Context, query url.Values) (int64, bool, erro
 func (c *Client) all(ctx context.Context, path string, query url.Values, from string) iter.Seq2[triple.Triple, error] {
 	return func(yield func(triple.Triple, error) bool) {
 		for cursor := from; ; {
-			text, next, err := c.fetch(ctx, path, query, c.options.PageSize, cursor)
+			page, err := c.fetch(ctx, path, query, c.options.PageSize, cursor)
 			if err != nil {
 				yield(triple.Triple{}, err)
 				return
 			}
-			for t, err := range parsePage(text) {
+			for t, err := range parsePage(page.text) {
 				if !yield(t, err) || err != nil {
 					return
 				}
 			}
-			if next == "" {
+			if page.next == "" {
 				return
 			}
-			cursor = next
+			cursor = page.next
 		}
 	}
 }
@@ -115,17 +117,17 @@ func (c *Client) page(ctx context.Context, path string, query url.Values, o Page
 	if limit == 0 {
 		limit = c.options.PageSize
 	}
-	text, next, err := c.fetch(ctx, path, query, limit, o.Cursor)
+	got, err := c.fetch(ctx, path, query, limit, o.Cursor)
 	if err != nil {
 		return p, err
 	}
-	for t, err := range parsePage(text) {
+	for t, err := range parsePage(got.text) {
 		if err != nil {
 			return Page{}, err
 		}
 		p.Triples = append(p.Triples, t)
 	}
-	p.Next = next
+	p.Next, p.Degraded = got.next, got.degraded
 	return p, nil
 }
 
@@ -133,8 +135,14 @@ func (c *Client) page(ctx context.Context, path string, query url.Values, o Page
 // character of which may be escaped.
 const maxPageBytes = 256 << 20
 
-// fetch gets the text of one page, all of it, and the cursor of the next.
-func (c *Client) fetch(ctx context.Context, path string, query url.Values, limit int, cursor string) (text []byte, next string, err error) {
+// fetched is the text of one page, all of it, and the cursor of the next.
+type fetched struct {
+	text     []byte
+	next     string
+	degraded bool
+}
+
+func (c *Client) fetch(ctx context.Context, path string, query url.Values, limit int, cursor string) (p fetched, err error) {
 	query = maps.Clone(query) // an iterator may be used again
 	query.Set("limit", strconv.Itoa(limit))
 	if cursor != "" {
@@ -144,15 +152,16 @@ func (c *Client) fetch(ctx context.Context, path string, query url.Values, limit
 		method: http.MethodGet, url: c.door(path, query), header: http.Header{"Accept": {"application/n-quads"}},
 	}, maxPageBytes)
 	if err == nil {
-		next, err = nextCursor(header)
+		p = fetched{text: text, degraded: isDegraded(header)}
+		p.next, err = nextCursor(header)
 	}
 	if err != nil {
-		return nil, "", fmt.Errorf("read triples: %w", err)
+		return fetched{}, fmt.Errorf("read triples: %w", err)
 	}
-	if next != "" && next == cursor {
-		return nil, "", fmt.Errorf("read triples: the node announces the same page again")
+	if p.next != "" && p.next == cursor {
+		return fetched{}, fmt.Errorf("read triples: the node announces the same page again")
 	}
-	return text, next, nil
+	return p, nil
 }
 
 // nextCursor returns the cursor of the page that a Link header announces.

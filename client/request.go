@@ -96,8 +96,15 @@ func (c *Client) try(ctx context.Context, what call, body io.Reader) (*http.Resp
 	if answer.StatusCode != http.StatusOK {
 		return nil, errorOf(answer)
 	}
+	if c.options.Degraded != nil && isDegraded(answer.Header) {
+		c.options.Degraded(r.URL.Path)
+	}
 	return answer, nil
 }
+
+// isDegraded tells whether an answer says that machines are away which own some of
+// what it holds. It is complete all the same.
+func isDegraded(header http.Header) bool { return header.Get("Trefoil-Degraded") == "true" }
 
 // permanent is an error that does not go away by trying again.
 type permanent struct{ error }
@@ -135,7 +142,7 @@ func unwrapPermanent(err error) error {
 // mayPass tells whether an error may be gone at the next try.
 func mayPass(err error) bool {
 	var p *permanent
-	if errors.As(err, &p) || errors.Is(err, ErrQueryTimeout) || errors.Is(err, ErrRemote) {
+	if errors.As(err, &p) || errors.Is(err, ErrQueryTimeout) || errors.Is(err, ErrRemote) || errors.Is(err, ErrLost) {
 		return false
 	}
 	var e *Error

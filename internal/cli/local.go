@@ -5,12 +5,12 @@ package cli
 import (
 	"context"
 	"encoding/base64"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"iter"
 	"os"
 
-	"github.com/trefoildb/trefoil/client"
 	"github.com/trefoildb/trefoil/node"
 	"github.com/trefoildb/trefoil/triple"
 )
@@ -116,17 +116,13 @@ func (l *local) count(ctx context.Context, p triple.Pattern, estimate bool) (int
 	return n, true, err
 }
 
-func (l *local) status(context.Context) (status, error) {
-	s := l.store.Status()
-	members := make([]client.Member, 0, len(s.Members))
-	for _, m := range s.Members {
-		members = append(members, client.Member(m))
+func (l *local) status(context.Context) (s status, err error) {
+	// What a store says of itself is what a node sends.
+	text, err := json.Marshal(l.store.Status())
+	if err != nil {
+		return s, err
 	}
-	return status{
-		Version: s.Version, Epoch: s.Epoch, Members: members, Segments: s.Segments, Triples: s.Triples,
-		Rebuilding: s.Rebuilding, Lost: s.Lost, Annotations: s.Annotations, Bytes: s.Bytes, FreeBytes: s.FreeBytes,
-		Corruptions: s.Corruptions, ReadOnly: s.ReadOnly, Error: s.Error,
-	}, nil
+	return s, json.Unmarshal(text, &s)
 }
 
 // decodeCursor returns the key that a cursor stands for, which must be one of the

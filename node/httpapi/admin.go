@@ -10,8 +10,8 @@ import (
 
 func (a *API) getStatus(w http.ResponseWriter, r *request) error {
 	status := a.store.Status()
-	// The store does not know its doors: they are where this request came in.
-	if here, ok := r.Context().Value(http.LocalAddrContextKey).(net.Addr); ok && len(status.Members) == 1 {
+	// A store alone does not know its doors: they are where this request came in.
+	if here, ok := r.Context().Value(http.LocalAddrContextKey).(net.Addr); ok && len(status.Members) == 1 && status.Cluster == "" {
 		status.Members[0].Address = here.String()
 	}
 	return writeJSON(w, status)

@@ -87,7 +87,13 @@ func New(store Store, options Options) (*API, error) {
 			return nil, fmt.Errorf("register the store's metrics: %w", err)
 		}
 	}
+	for i, c := range options.Collectors {
+		if err := options.Registry.Register(c); err != nil {
+			return nil, fmt.Errorf("register collector %d: %w", i, err)
+		}
+	}
 	a.doors = a.storeDoors()
+	maps.Copy(a.doors, a.clusterDoors())
 	maps.Copy(a.doors, a.graphStoreDoors())
 	maps.Copy(a.doors, a.fragmentsDoors())
 	if options.Engine != nil {

@@ -31,7 +31,7 @@ const (
 	KindMethod           Kind = "method-not-allowed"     // 405
 	KindNotAcceptable    Kind = "not-acceptable"         // 406
 	KindTimeout          Kind = "timeout"                // 408: the body came too slowly
-	KindConflict         Kind = "conflict"               // 409: CREATE of a graph that exists, DROP of one that does not
+	KindConflict         Kind = "conflict"               // 409: CREATE of a graph that exists, DROP of one that does not; not for a member, or only for one
 	KindPrecondition     Kind = "precondition-failed"    // 412: If-Match or If-None-Match of a change is not met
 	KindTooLarge         Kind = "too-large"              // 413
 	KindUnsupportedMedia Kind = "unsupported-media-type" // 415: syntax or compression
@@ -40,7 +40,8 @@ const (
 	KindCorrupt          Kind = "corrupt"                // 500: stored bytes are damaged
 	KindRemote           Kind = "remote"                 // 502: what SERVICE or LOAD asked
 	KindBusy             Kind = "busy"                   // 503: try again
-	KindUnavailable      Kind = "unavailable"            // 503: shutting down
+	KindUnavailable      Kind = "unavailable"            // 503: shutting down, or machines are away: try again
+	KindLost             Kind = "lost"                   // 503: rows of what was asked may be gone for good
 	KindUnknownOutcome   Kind = "unknown-outcome"        // 504: a write may be done, or be done later
 	KindQueryTimeout     Kind = "query-timeout"          // 504: a query or update did not end in time; nothing was changed
 	KindVersion          Kind = "http-version"           // 505: HTTP/1.0 where it will not do
@@ -72,6 +73,7 @@ var statusOf = map[Kind]int{
 	KindRemote:           http.StatusBadGateway,
 	KindBusy:             http.StatusServiceUnavailable,
 	KindUnavailable:      http.StatusServiceUnavailable,
+	KindLost:             http.StatusServiceUnavailable,
 	KindUnknownOutcome:   http.StatusGatewayTimeout,
 	KindQueryTimeout:     http.StatusGatewayTimeout,
 	KindVersion:          http.StatusHTTPVersionNotSupported,
@@ -88,6 +90,9 @@ type Error struct {
 	// code points.
 	Line   int `json:"line,omitempty"`
 	Column int `json:"column,omitempty"`
+	// Done is how many triples were changed before the error, of what is done in
+	// several steps; they stay changed.
+	Done int64 `json:"done,omitempty"`
 
 	cause      error    // what to log; may be nil
 	allow      []string // the methods of a 405
@@ -116,7 +121,7 @@ func (e *Error) Status() int {
 // isFailure tells whether the node's operator should hear of an error.
 func (k Kind) isFailure() bool {
 	switch k {
-	case KindBusy, KindUnavailable, KindQueryTimeout, KindRemote:
+	case KindBusy, KindUnavailable, KindLost, KindQueryTimeout, KindRemote:
 		return false
 	}
 	return statusOf[k] >= http.StatusInternalServerError || statusOf[k] == 0
@@ -154,10 +159,14 @@ func asError(err error) *Error {
 		e.Kind = KindReadOnly
 	case errors.Is(err, node.ErrDiskFull):
 		e.Kind = KindDiskFull
-	case errors.Is(err, node.ErrClosed), errors.Is(err, node.ErrFailed):
-		e.Kind, e.retryAfter = KindUnavailable, 1
-	case errors.Is(err, node.ErrUnknown):
+	case errors.Is(err, node.ErrUnknown): // whatever led to it
 		e.Kind = KindUnknownOutcome
+	case errors.Is(err, node.ErrLost):
+		e.Kind = KindLost
+	case errors.Is(err, node.ErrClosed), errors.Is(err, node.ErrFailed), errors.Is(err, node.ErrUnavailable):
+		e.Kind, e.retryAfter = KindUnavailable, 1
+	case errors.Is(err, node.ErrMember):
+		e.Kind = KindConflict
 	case errors.Is(err, node.ErrNotFound):
 		e.Kind = KindNotFound
 	case errors.Is(err, node.ErrCorrupt), errors.Is(err, triple.ErrCorrupt):

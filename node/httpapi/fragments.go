@@ -64,7 +64,7 @@ func (a *API) getFragment(w http.ResponseWriter, r *request) error {
 	f.merged = !s.HasGraphs() && f.query.pattern.Graph.IsZero()
 	body := &page{account: account{budget: &a.memory}}
 	defer body.release()
-	if err := a.readFragment(r, f, &body.account); err != nil {
+	if err := a.readFragment(w, r, f, &body.account); err != nil {
 		return err
 	}
 	if err := f.write(body, s, newLinks(base, r.URL, f)); err != nil {
@@ -73,11 +73,11 @@ func (a *API) getFragment(w http.ResponseWriter, r *request) error {
 	return sendFragment(w, r, s, body)
 }
 
-func (a *API) readFragment(r *request, f *fragment, account *account) error {
+func (a *API) readFragment(w http.ResponseWriter, r *request, f *fragment, account *account) error {
 	if f.nothing {
 		return nil
 	}
-	sn, err := a.store.Snapshot()
+	sn, err := a.snapshotFor(w)
 	if err != nil {
 		return err
 	}

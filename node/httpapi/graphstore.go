@@ -165,7 +165,7 @@ func (a *API) getGraph(w http.ResponseWriter, r *request) error {
 		}
 		return err
 	}
-	sn, err := a.store.Snapshot()
+	sn, err := a.snapshotFor(w)
 	if err != nil {
 		return err
 	}

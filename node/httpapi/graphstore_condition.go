@@ -51,7 +51,7 @@ func (a *API) applyIf(ctx context.Context, c condition, t graphTarget, changes n
 	if c == always {
 		return a.store.Apply(ctx, changes)
 	}
-	return a.store.Update(ctx, func(sn *node.Snapshot) (node.Changes, error) {
+	return a.store.Update(ctx, func(sn Snapshot) (node.Changes, error) {
 		there, err := hasGraph(ctx, sn, t)
 		switch {
 		case err != nil:

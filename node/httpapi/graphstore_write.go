@@ -6,7 +6,6 @@ package httpapi
 import (
 	"context"
 	"errors"
-	"iter"
 	"net/http"
 	"slices"
 	"strconv"
@@ -145,13 +144,8 @@ func (a *API) hasGraph(ctx context.Context, t graphTarget) (bool, error) {
 	return hasGraph(ctx, sn, t)
 }
 
-// matcher is what tells whether a graph is there.
-type matcher interface {
-	Match(ctx context.Context, p triple.Pattern, o node.ReadOptions) iter.Seq2[node.Row, error]
-}
-
 // hasGraph tells whether a graph is there: the default graph always.
-func hasGraph(ctx context.Context, sn matcher, t graphTarget) (bool, error) {
+func hasGraph(ctx context.Context, sn Snapshot, t graphTarget) (bool, error) {
 	if t.graph.IsZero() {
 		return true, nil
 	}

@@ -50,8 +50,8 @@ type testServer struct {
 
 func serve(t testing.TB, store Store, options Options, serverOptions ServerOptions) *testServer {
 	t.Helper()
-	if local, ok := store.(nodeStore); ok && options.Engine == nil {
-		options.Engine = newEngine(t, local.Store, engine.Options{})
+	if local, ok := store.(adapter[*node.Snapshot]); ok && options.Engine == nil {
+		options.Engine = newEngine(t, local.storeOf.(*node.Store), engine.Options{})
 	}
 	api, err := New(store, options)
 	if err != nil {

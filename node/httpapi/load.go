@@ -1,5 +1,5 @@
-// POST /load: the bulk path. The body streams into the loader, which sorts it on
-// this node; all of it becomes visible at once, or nothing.
+// POST /load: the bulk path. The body streams into the loader. Of a node alone all
+// of it becomes visible at once, or nothing; of a cluster batch by batch.
 
 package httpapi
 
@@ -59,11 +59,11 @@ func (a *API) postLoad(w http.ResponseWriter, r *request) error {
 		return err
 	}
 	defer in.Close()
-	summary, err := rdfload.Load(r.Context(), a.store.Sink(), []rdfload.Source{loadSource(in, r.ContentLength, s)}, options)
-	if err != nil {
-		return loadError(err, in)
-	}
+	summary, err := a.store.Load(r.Context(), []rdfload.Source{loadSource(in, r.ContentLength, s)}, options)
 	a.metrics.rowsWritten.WithLabelValues("loaded").Add(float64(summary.New))
+	if err != nil {
+		return partly(loadError(err, in), summary.New, "loaded")
+	}
 	return writeJSON(w, loaded{summary, report.statements()})
 }
 

@@ -21,6 +21,8 @@ type Options struct {
 	Token string
 	// Engine answers SPARQL; nil leaves its doors out.
 	Engine *engine.Engine
+	// Cluster is what the node may be a member of; nil for one that stays alone.
+	Cluster Cluster
 	// AllowOrigins are the origins, such as "https://app.example.org", whose web
 	// pages may read answers and change data. "*" lets all pages read; which may
 	// change data is still to be named.
@@ -57,6 +59,8 @@ type Options struct {
 	// Registry is what /metrics shows, and where the doors register theirs; nil is
 	// a new one, with the metrics of the process and of Go.
 	Registry *prometheus.Registry
+	// Collectors are registered there too.
+	Collectors []prometheus.Collector
 	// Logger takes requests (debug) and failures (error); nil is nobody.
 	Logger *slog.Logger
 }

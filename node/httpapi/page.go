@@ -88,7 +88,7 @@ func (p *page) release() {
 func (a *API) answerPage(w http.ResponseWriter, r *request, q *query, f *format) error {
 	p := &page{format: f, most: a.pageBytes, account: account{budget: &a.memory}}
 	defer p.release()
-	next, err := a.readPage(r, q, p)
+	next, err := a.readPage(w, r, q, p)
 	if err != nil {
 		return err
 	}
@@ -116,8 +116,8 @@ func (a *API) answerPage(w http.ResponseWriter, r *request, q *query, f *format)
 // readPage fills p and returns the cursor of the next page, "" where p ends the
 // answer. The snapshot is closed when it returns: a slow client holds a page and
 // no more.
-func (a *API) readPage(r *request, q *query, p *page) (next string, err error) {
-	sn, err := a.store.Snapshot()
+func (a *API) readPage(w http.ResponseWriter, r *request, q *query, p *page) (next string, err error) {
+	sn, err := a.snapshotFor(w)
 	if err != nil {
 		return "", err
 	}

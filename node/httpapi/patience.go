@@ -74,7 +74,8 @@ type response struct {
 	http.ResponseWriter
 	rc       *http.ResponseController
 	patience patience
-	status   int // 0: nothing was sent
+	status   int        // 0: nothing was sent
+	source   degradable // what the answer is read from; nil where that is never degraded
 }
 
 // Unwrap is for http.ResponseController.
@@ -88,6 +89,7 @@ func (w *response) WriteHeader(status int) {
 		return
 	}
 	w.status = status
+	w.tellDegraded(status)
 	_ = w.rc.SetWriteDeadline(time.Now().Add(w.patience.stall))
 	w.ResponseWriter.WriteHeader(status)
 }

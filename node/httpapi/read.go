@@ -52,7 +52,7 @@ func (a *API) getCount(w http.ResponseWriter, r *request) error {
 	if negotiate(r.Header.Values("Accept"), []string{typeJSON}) < 0 {
 		return notAcceptable([]string{typeJSON})
 	}
-	sn, err := a.store.Snapshot()
+	sn, err := a.snapshotFor(w)
 	if err != nil {
 		return err
 	}

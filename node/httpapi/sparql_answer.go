@@ -30,6 +30,7 @@ func (a *API) answerQuery(w http.ResponseWriter, r *request, op *operation, q *e
 		return err
 	}
 	defer answer.Close()
+	readsFrom(w, answer)
 	defer func() { done.read = readsOf(answer.Plan()) }()
 	out := newGradual(w, r, f.contentType)
 	defer out.release()

@@ -43,6 +43,7 @@ func (a *API) explain(w http.ResponseWriter, r *request, op *operation, q *engin
 			return err
 		}
 		defer answer.Close()
+		readsFrom(w, answer)
 		err = drain(answer, &e.Rows)
 		e.Plan = answer.Plan()
 		e.Read, e.Seconds = readsOf(e.Plan), time.Since(start).Seconds()

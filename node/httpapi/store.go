@@ -7,12 +7,15 @@ import (
 	"io"
 	"iter"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"github.com/trefoildb/trefoil/node"
 	"github.com/trefoildb/trefoil/rdfload"
 	"github.com/trefoildb/trefoil/triple"
 )
 
-// Snapshot is a consistent state of a store; *node.Snapshot is one.
+// Snapshot is a consistent state of a store. One that is put together without some
+// of its owners may have a method Degraded() bool; see degraded.go.
 type Snapshot interface {
 	Match(ctx context.Context, p triple.Pattern, o node.ReadOptions) iter.Seq2[node.Row, error]
 	Range(ctx context.Context, b triple.Bounds, o node.ReadOptions) iter.Seq2[node.Row, error]
@@ -21,36 +24,81 @@ type Snapshot interface {
 	Close() error
 }
 
-// Writer changes a store; *node.Store is one.
+// Writer changes a store.
 type Writer interface {
 	Add(ctx context.Context, triples []triple.Triple) (node.AddResult, error)
 	Delete(ctx context.Context, triples []triple.Triple) (node.DeleteResult, error)
 	DeleteMatch(ctx context.Context, p triple.Pattern) (node.DeleteResult, error)
 	Apply(ctx context.Context, changes node.Changes) (node.ApplyResult, error)
-	Update(ctx context.Context, f func(*node.Snapshot) (node.Changes, error)) (node.ApplyResult, error)
+	Update(ctx context.Context, f func(Snapshot) (node.Changes, error)) (node.ApplyResult, error)
+	// Load loads documents of any size. Where a load is not all or nothing, its
+	// summary tells what was added before an error.
+	Load(ctx context.Context, sources []rdfload.Source, o rdfload.Options) (rdfload.Summary, error)
 }
 
-// Store is what the doors need of a store; [NodeStore] makes one of a node's.
+// Store is what the doors need of a store; [StoreOf] makes one.
 type Store interface {
 	Writer
 	Snapshot() (Snapshot, error)
-	Sink() rdfload.Sink
 	Backup(ctx context.Context, w io.Writer) error
 	Status() node.Status
 	// Err returns why the store takes no more writes; nil while it does.
 	Err() error
 }
 
-// NodeStore makes a node's store one for the doors.
-func NodeStore(s *node.Store) Store { return nodeStore{s} }
+// storeOf is a store whose methods name the type of its snapshots.
+type storeOf[S Snapshot] interface {
+	Add(ctx context.Context, triples []triple.Triple) (node.AddResult, error)
+	Delete(ctx context.Context, triples []triple.Triple) (node.DeleteResult, error)
+	DeleteMatch(ctx context.Context, p triple.Pattern) (node.DeleteResult, error)
+	Apply(ctx context.Context, changes node.Changes) (node.ApplyResult, error)
+	Update(ctx context.Context, f func(S) (node.Changes, error)) (node.ApplyResult, error)
+	// Sink is where bulk loads go; nil where they are added in batches.
+	Sink() rdfload.Sink
+	Snapshot() (S, error)
+	Backup(ctx context.Context, w io.Writer) error
+	Status() node.Status
+	Err() error
+}
 
-type nodeStore struct{ *node.Store }
+// StoreOf returns a store as the doors take it. Its metrics are registered where it
+// has a method RegisterMetrics(prometheus.Registerer) error.
+func StoreOf[S Snapshot](store storeOf[S]) Store { return adapter[S]{store} }
+
+// NodeStore is [StoreOf] for the store of one node.
+func NodeStore(s *node.Store) Store { return StoreOf(s) }
+
+type adapter[S Snapshot] struct{ storeOf[S] }
 
 // Snapshot returns the state as it is now.
-func (s nodeStore) Snapshot() (Snapshot, error) {
-	sn, err := s.Store.Snapshot()
+func (a adapter[S]) Snapshot() (Snapshot, error) {
+	sn, err := a.storeOf.Snapshot()
 	if err != nil {
 		return nil, err // not sn: a nil pointer in an interface is not nil
 	}
 	return sn, nil
+}
+
+func (a adapter[S]) Update(ctx context.Context, f func(Snapshot) (node.Changes, error)) (node.ApplyResult, error) {
+	return a.storeOf.Update(ctx, func(sn S) (node.Changes, error) { return f(sn) })
+}
+
+func (a adapter[S]) Load(ctx context.Context, sources []rdfload.Source, o rdfload.Options) (rdfload.Summary, error) {
+	if sink := a.Sink(); sink != nil {
+		return rdfload.Load(ctx, sink, sources, o)
+	}
+	add := func(ctx context.Context, triples []triple.Triple) (int64, error) {
+		r, err := a.Add(ctx, triples)
+		return r.Added, err
+	}
+	return rdfload.LoadBatches(ctx, add, sources, o)
+}
+
+func (a adapter[S]) RegisterMetrics(r prometheus.Registerer) error {
+	if s, ok := a.storeOf.(interface {
+		RegisterMetrics(prometheus.Registerer) error
+	}); ok {
+		return s.RegisterMetrics(r)
+	}
+	return nil
 }

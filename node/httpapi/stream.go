@@ -14,7 +14,7 @@ const maxPooledBytes = 1 << 20
 // with the first full buffer; a smaller answer is sent whole. An error after that
 // aborts the connection (see [API.ServeHTTP]).
 func (a *API) answerStream(w http.ResponseWriter, r *request, q *query, f *format) error {
-	sn, err := a.store.Snapshot()
+	sn, err := a.snapshotFor(w)
 	if err != nil {
 		return err
 	}

@@ -97,6 +97,7 @@ func partly(err error, n int64, done string) error {
 		return err
 	}
 	e := *asError(err)
+	e.Done = n
 	e.Message = fmt.Sprintf("%s (%d triples were %s before)", e.Message, n, done)
 	return &e
 }

@@ -1,0 +1,112 @@
+// Status, and changing who is a member of a cluster.
+
+package client
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+)
+
+// Status is what a node says of itself, or of its cluster.
+type Status struct {
+	Version    string   `json:"version"`
+	Epoch      uint64   `json:"epoch"`
+	Members    []Member `json:"members"`
+	Segments   int      `json:"segments"`
+	Triples    int64    `json:"triples"`    // an estimate
+	Rebuilding int      `json:"rebuilding"` // segments of which some copies are still to be made
+	Lost       int      `json:"lost"`       // ranges of which rows may be gone for good
+
+	Annotations int64  `json:"annotations"`
+	Bytes       int64  `json:"bytes"`     // of tables on the disk
+	FreeBytes   int64  `json:"freeBytes"` // of the disk; -1 where that is not known
+	Corruptions int64  `json:"corruptions"`
+	ReadOnly    bool   `json:"readOnly"`
+	Error       string `json:"error,omitempty"` // why the node takes no writes
+
+	// The rest is of clusters, and zero where the node is alone.
+	Cluster    string      `json:"cluster,omitempty"` // its name
+	Generation uint64      `json:"generation,omitempty"`
+	Phase      string      `json:"phase,omitempty"`   // "idle", "fill", "serve" or "ingest"
+	Leader     string      `json:"leader,omitempty"`  // the ID of a machine; "" while there is none
+	Waiting    string      `json:"waiting,omitempty"` // what the leader waits for, in words
+	LostRanges []LostRange `json:"lostRanges,omitempty"`
+}
+
+// Member is one machine.
+type Member struct {
+	ID      string `json:"id"`
+	Address string `json:"address"`
+	State   string `json:"state"` // "up", "spare", "leaving" or "down"
+
+	// The rest is of clusters.
+	Voter       bool    `json:"voter,omitempty"` // it votes on views
+	Incarnation uint64  `json:"incarnation,omitempty"`
+	Segments    int     `json:"segments,omitempty"` // that it answers for
+	Triples     int64   `json:"triples,omitempty"`  // rows of order SPO, an estimate
+	Bytes       int64   `json:"bytes,omitempty"`    // of tables
+	FreeBytes   int64   `json:"freeBytes,omitempty"`
+	Lag         uint64  `json:"lag,omitempty"`          // epochs between its view and the newest
+	Lease       float64 `json:"leaseSeconds,omitempty"` // that its lease lasts; 0 where it has none
+	Walk        *Walk   `json:"walk,omitempty"`         // nil where it walks no more
+	Error       string  `json:"error,omitempty"`        // why it takes no writes
+}
+
+// Walk is how far a member is with its part of a rebuild or move.
+type Walk struct {
+	Rows     int64   `json:"rows"`       // looked at
+	Repaired int64   `json:"repaired"`   // written or sent, because they were missing
+	Left     int64   `json:"left"`       // still to be looked at, an estimate
+	ETA      float64 `json:"etaSeconds"` // that it still takes; 0 where that is not known
+}
+
+// LostRange is a range of an order of which some triples may be gone for good.
+type LostRange struct {
+	Order string `json:"order"`
+	// From (inclusive) and Until (exclusive) are its bounds as text for people; ""
+	// is the beginning or the end of the order. Lo and Hi are the keys.
+	From  string `json:"from"`
+	Until string `json:"until"`
+	Lo    []byte `json:"lo"`
+	Hi    []byte `json:"hi,omitempty"`
+	Epoch uint64 `json:"epoch"` // from which on it is so
+}
+
+// Status returns the status of the node or of its cluster.
+func (c *Client) Status(ctx context.Context) (Status, error) {
+	var s Status
+	if err := c.get(ctx, c.door("/status", nil), &s); err != nil {
+		return s, fmt.Errorf("status: %w", err)
+	}
+	return s, nil
+}
+
+// Leave has a machine, named by its ID, hand over what it holds and then be a member
+// of the cluster no more; "" is the node that is asked. It returns when that is
+// decided, with the status of that moment.
+func (c *Client) Leave(ctx context.Context, machine string) (Status, error) {
+	return c.changeMember(ctx, "leave", machine)
+}
+
+// Remove gives up a machine that will not come back, as if it had failed: what it
+// held is made anew from other copies.
+func (c *Client) Remove(ctx context.Context, machine string) (Status, error) {
+	return c.changeMember(ctx, "remove", machine)
+}
+
+func (c *Client) changeMember(ctx context.Context, how, machine string) (s Status, err error) {
+	query := url.Values{}
+	if machine != "" {
+		query.Set("machine", machine)
+	}
+	text, _, err := c.send(ctx, call{method: http.MethodPost, url: c.door("/cluster/"+how, query)}, maxJSONBytes)
+	if err == nil {
+		err = decodeJSON(text, &s)
+	}
+	if err != nil {
+		return s, fmt.Errorf("%s: %w", how, err)
+	}
+	return s, nil
+}

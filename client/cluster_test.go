@@ -1,0 +1,148 @@
+package client_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"reflect"
+	"slices"
+	"testing"
+
+	"github.com/trefoildb/trefoil/client"
+	"github.com/trefoildb/trefoil/node"
+	"github.com/trefoildb/trefoil/node/httpapi"
+	"github.com/trefoildb/trefoil/triple"
+)
+
+// Every field of a node's status is in the client's, under the same name.
+func TestStatusFields(t *testing.T) {
+	var want node.Status
+	fill(reflect.ValueOf(&want).Elem())
+	text, err := json.Marshal(want)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got client.Status
+	if err := json.Unmarshal(text, &got); err != nil {
+		t.Fatal(err)
+	}
+	again, err := json.Marshal(got)
+	if err != nil || string(again) != string(text) {
+		t.Errorf("a node says\n%s\nand the client understands\n%s", text, again)
+	}
+}
+
+// fill sets everything below a value to something.
+func fill(v reflect.Value) {
+	switch v.Kind() {
+	case reflect.Struct:
+		for i := range v.NumField() {
+			fill(v.Field(i))
+		}
+	case reflect.Slice:
+		v.Set(reflect.MakeSlice(v.Type(), 1, 1))
+		fill(v.Index(0))
+	case reflect.Pointer:
+		v.Set(reflect.New(v.Type().Elem()))
+		fill(v.Elem())
+	case reflect.String:
+		v.SetString("x")
+	case reflect.Bool:
+		v.SetBool(true)
+	case reflect.Int, reflect.Int64:
+		v.SetInt(7)
+	case reflect.Uint8, reflect.Uint64:
+		v.SetUint(7)
+	case reflect.Float64:
+		v.SetFloat(7)
+	default:
+		panic(v.Kind())
+	}
+}
+
+// standIn is a node that answers as a function says.
+func standIn(t *testing.T, handler http.HandlerFunc, options client.Options) *client.Client {
+	t.Helper()
+	server := httptest.NewServer(handler)
+	t.Cleanup(server.Close)
+	return newClient(t, server.URL, options)
+}
+
+func TestMembers(t *testing.T) {
+	var asked []string
+	c := standIn(t, func(w http.ResponseWriter, r *http.Request) {
+		asked = append(asked, r.Method+" "+r.URL.String())
+		fmt.Fprint(w, `{"cluster":"photos","members":[{"id":"1","state":"leaving","walk":{"rows":5,"etaSeconds":1.5}}]}`)
+	}, client.Options{})
+	for _, change := range []func(context.Context, string) (client.Status, error){c.Leave, c.Remove} {
+		for _, machine := range []string{"", "0123456789abcdef"} {
+			s, err := change(t.Context(), machine)
+			if err != nil || s.Cluster != "photos" || s.Members[0].State != "leaving" || s.Members[0].Walk.ETA != 1.5 {
+				t.Errorf("%+v, %v", s, err)
+			}
+		}
+	}
+	if want := []string{"POST /cluster/leave", "POST /cluster/leave?machine=0123456789abcdef",
+		"POST /cluster/remove", "POST /cluster/remove?machine=0123456789abcdef"}; !slices.Equal(asked, want) {
+		t.Errorf("asked %q", asked)
+	}
+	url, _ := startNode(t, httpapi.Options{})
+	if _, err := newClient(t, url, client.Options{}).Leave(t.Context(), ""); !errors.Is(err, client.ErrConflict) {
+		t.Errorf("a node alone: %v", err)
+	}
+}
+
+// What a node says of degraded answers reaches the caller, page by page and by
+// callback.
+func TestDegraded(t *testing.T) {
+	degraded := "true"
+	var told []string
+	c := standIn(t, func(w http.ResponseWriter, r *http.Request) {
+		if degraded != "" {
+			w.Header().Set("Trefoil-Degraded", degraded)
+		}
+		if r.URL.Path == "/count" {
+			fmt.Fprint(w, `{"count":1,"exact":true}`)
+		} else {
+			fmt.Fprint(w, "<x:s> <x:p> \"1\" .\n")
+		}
+	}, client.Options{Degraded: func(path string) { told = append(told, path) }})
+	for _, degraded = range []string{"true", ""} {
+		page, err := c.MatchPage(t.Context(), triple.Pattern{}, client.PageOptions{})
+		if err != nil || page.Degraded != (degraded != "") || len(page.Triples) != 1 {
+			t.Errorf("%+v, %v", page, err)
+		}
+		collect(t, c.Range(t.Context(), triple.Bounds{Order: triple.SPO}, client.RangeOptions{}))
+		if _, err := c.Count(t.Context(), triple.Pattern{}); err != nil {
+			t.Error(err)
+		}
+	}
+	if !slices.Equal(told, []string{"/triples", "/range", "/count"}) {
+		t.Errorf("told of %q", told)
+	}
+}
+
+// What is lost does not come back by asking again; what is away may.
+func TestLost(t *testing.T) {
+	asked, kind := 0, ""
+	c := standIn(t, func(w http.ResponseWriter, r *http.Request) {
+		asked++
+		w.WriteHeader(http.StatusServiceUnavailable)
+		fmt.Fprintf(w, `{"error":{"kind":%q,"message":"m","where":"","done":12}}`, kind)
+	}, client.Options{Retries: 2})
+	for _, test := range []struct {
+		kind string
+		err  error
+		asks int
+	}{{"lost", client.ErrLost, 1}, {"unavailable", client.ErrUnavailable, 3}} {
+		asked, kind = 0, test.kind
+		_, err := c.Count(t.Context(), triple.Pattern{})
+		var e *client.Error
+		if !errors.Is(err, test.err) || asked != test.asks || !errors.As(err, &e) || e.Done != 12 {
+			t.Errorf("%s: asked %d times, %v", test.kind, asked, err)
+		}
+	}
+}
