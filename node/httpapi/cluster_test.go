@@ -1,0 +1,323 @@
+package httpapi
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/trefoildb/trefoil/node"
+	"github.com/trefoildb/trefoil/node/engine"
+	"github.com/trefoildb/trefoil/rdfload"
+	"github.com/trefoildb/trefoil/sparql"
+	"github.com/trefoildb/trefoil/trie"
+	"github.com/trefoildb/trefoil/triple"
+)
+
+// spread is a store as that of a cluster is: it takes no tables, its snapshots may
+// be degraded, and its status tells of members.
+type spread struct {
+	*node.Store
+	after   int          // rows until a read is degraded; less than 0 is never
+	fail    error        // what reads end with instead
+	adds    atomic.Int64 // how many were begun
+	failAdd int64        // which of them fails, from 1
+}
+
+type spreadSnapshot struct {
+	*node.Snapshot
+	store    *spread
+	degraded atomic.Bool
+}
+
+func (s *spread) Snapshot() (*spreadSnapshot, error) {
+	sn, err := s.Store.Snapshot()
+	return &spreadSnapshot{Snapshot: sn, store: s}, err
+}
+
+func (s *spread) Update(ctx context.Context, f func(*spreadSnapshot) (node.Changes, error)) (node.ApplyResult, error) {
+	return s.Store.Update(ctx, func(sn *node.Snapshot) (node.Changes, error) {
+		return f(&spreadSnapshot{Snapshot: sn, store: s})
+	})
+}
+
+func (s *spread) Sink() rdfload.Sink { return nil }
+
+func (s *spread) Add(ctx context.Context, triples []triple.Triple) (node.AddResult, error) {
+	if s.adds.Add(1) == s.failAdd {
+		return node.AddResult{}, fmt.Errorf("add: %w", node.ErrUnavailable)
+	}
+	return s.Store.Add(ctx, triples)
+}
+
+func (s *spread) Status() node.Status {
+	status := s.Store.Status()
+	status.Cluster, status.Phase = "photos", "fill"
+	status.Members[0].Address = "10.0.0.1:7333"
+	status.Members[0].Walk = &node.Walk{Rows: 5, Left: 7}
+	return status
+}
+
+func (s *spreadSnapshot) Degraded() bool { return s.degraded.Load() }
+
+func (s *spreadSnapshot) rows(all iter.Seq2[node.Row, error]) iter.Seq2[node.Row, error] {
+	return func(yield func(node.Row, error) bool) {
+		n := 0
+		for row, err := range all {
+			if n == s.store.after {
+				if s.store.fail != nil {
+					yield(node.Row{}, s.store.fail)
+					return
+				}
+				s.degraded.Store(true)
+			}
+			if n++; !yield(row, err) {
+				return
+			}
+		}
+	}
+}
+
+func (s *spreadSnapshot) Match(ctx context.Context, p triple.Pattern, o node.ReadOptions) iter.Seq2[node.Row, error] {
+	return s.rows(s.Snapshot.Match(ctx, p, o))
+}
+
+func (s *spreadSnapshot) Range(ctx context.Context, b triple.Bounds, o node.ReadOptions) iter.Seq2[node.Row, error] {
+	return s.rows(s.Snapshot.Range(ctx, b, o))
+}
+
+func (s *spreadSnapshot) Count(ctx context.Context, p triple.Pattern) (int64, error) {
+	s.degraded.Store(s.store.after >= 0)
+	return s.Snapshot.Count(ctx, p)
+}
+
+func (s *spreadSnapshot) Source() sparql.Source { return spreadSource{s.Snapshot.Source(), s} }
+
+type spreadSource struct {
+	sparql.Source
+	snapshot *spreadSnapshot
+}
+
+func (s spreadSource) Scan(ctx context.Context, r triple.Range, reverse bool) (sparql.Rows, error) {
+	if err := s.snapshot.store.fail; err != nil {
+		return nil, err
+	}
+	s.snapshot.degraded.Store(s.snapshot.store.after >= 0)
+	return s.Source.Scan(ctx, r, reverse)
+}
+
+// serveSpread serves a store like a cluster's, with SPARQL.
+func serveSpread(t testing.TB, s *spread, options Options) *testServer {
+	t.Helper()
+	e, err := engine.New(engine.StoreOf(s), engine.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	options.Engine = e
+	return serve(t, StoreOf(s), options, ServerOptions{})
+}
+
+// readers are requests that read all there is, or a page of it.
+var readers = map[string]string{
+	"stream": "/range?order=spo", "page": "/triples?limit=1000", "count": "/count", "fragment": "/fragments?limit=1000", "graph": "/data?default",
+	"select":  target("/sparql", "query", "SELECT * { ?s ?p ?o }"),
+	"explain": target("/sparql", "query", "SELECT * { ?s ?p ?o }", "explain", "run"),
+	"build":   target("/sparql", "query", "CONSTRUCT WHERE { ?s ?p ?o }"),
+}
+
+// The header tells of a degraded answer, whatever door it comes through, and of no
+// other.
+func TestDegraded(t *testing.T) {
+	store := newStore(t)
+	fill(t, store, 100, 10)
+	for name, path := range readers {
+		for after, want := range map[int]string{0: "true", -1: ""} {
+			s := serveSpread(t, &spread{Store: store, after: after}, Options{})
+			got := s.get(path)
+			if got.status != http.StatusOK || got.err != nil || got.header.Get(degradedHeader) != want {
+				t.Errorf("%s, degraded after %d rows: %d, %v, %v", name, after, got.status, got.err, got.header)
+			}
+		}
+	}
+	alone := serve(t, NodeStore(store), Options{}, ServerOptions{})
+	for name, path := range readers {
+		if got := alone.get(path); got.status != http.StatusOK || got.header.Get(degradedHeader) != "" {
+			t.Errorf("%s, alone: %d, %v", name, got.status, got.header)
+		}
+	}
+}
+
+// The header goes out with the first full buffer: what is met before shows in it,
+// and an error before is answered as one, without the header.
+func TestDegradedStream(t *testing.T) {
+	store := newStore(t)
+	fill(t, store, 1000, 1000) // a buffer has some 60 rows
+	s := serveSpread(t, &spread{Store: store, after: 30}, Options{})
+	for _, path := range []string{"/range?order=spo", "/data?default", "/triples?limit=50"} {
+		if got := s.get(path); got.status != 200 || got.err != nil || got.header.Get(degradedHeader) != "true" {
+			t.Errorf("%s: %d %v %v", path, got.status, got.err, got.header)
+		}
+	}
+	s = serveSpread(t, &spread{Store: store, after: 900, fail: node.ErrUnavailable}, Options{})
+	if got := s.get("/range?order=spo"); got.status != 200 || got.err == nil {
+		t.Errorf("an answer that fails midway ends with %d, %v", got.status, got.err)
+	}
+}
+
+// What a cluster cannot answer has a status and a kind of its own; only what may
+// come back is worth another try.
+func TestClusterErrors(t *testing.T) {
+	store := newStore(t)
+	fill(t, store, 10, 10)
+	for _, test := range []struct {
+		err    error
+		status int
+		kind   Kind
+		words  string
+		retry  string
+	}{
+		{fmt.Errorf("scan: %w: two owners are away", node.ErrUnavailable), 503, KindUnavailable, "two owners", "1"},
+		{fmt.Errorf("scan: %w: spo from epoch 12", node.ErrLost), 503, KindLost, "lost", ""},
+		{errors.Join(node.ErrUnavailable, node.ErrLost), 503, KindLost, "", ""},
+		{errors.Join(node.ErrUnavailable, node.ErrUnknown), 504, KindUnknownOutcome, "", ""},
+		{node.ErrMember, 409, KindConflict, "member", ""},
+	} {
+		s := serveSpread(t, &spread{Store: store, fail: test.err}, Options{})
+		for _, path := range []string{readers["stream"], readers["page"], readers["fragment"], readers["graph"], readers["select"]} {
+			got := s.get(path)
+			got.wantError(t, test.status, test.kind, "", test.words)
+			if got.header.Get("Retry-After") != test.retry || got.header.Get(degradedHeader) != "" {
+				t.Errorf("%s: %v", path, got.header)
+			}
+		}
+	}
+}
+
+// A store without a sink is loaded in batches: what comes before an error stays,
+// and is told.
+func TestLoadInBatches(t *testing.T) {
+	store := newStore(t)
+	s := serveSpread(t, &spread{Store: store}, Options{})
+	nt := []string{"Content-Type", typeNTriples}
+	got := load(t, s.do("POST", "/load?keep-going=true&graph=http://g", dirty, nt...))
+	if got.Read != 4 || got.New != 3 || got.Duplicates != 1 || got.Rejected != 3 || len(got.Rejects) != 3 ||
+		got.Rejects[1].Where != "body:5:23" || got.Rejects[1].Statement != `<http://a> <http://b> "3` {
+		t.Fatalf("%+v", got)
+	}
+	if n := s.get(target("/count", "g", "<http://g>", "s", "_:b"+got.ID+"d0-x")).body; n != `{"count":1,"exact":true}`+"\n" {
+		t.Errorf("the blank node of the load: %s", n)
+	}
+	s.do("POST", "/load", dirty, nt...).wantError(t, 400, KindSyntax, "body:2:23", "")
+
+	var long strings.Builder
+	for i := range 12_000 {
+		fmt.Fprintf(&long, "<http://a> <http://b> \"%d\" .\n", i)
+	}
+	broken := s.do("POST", "/load", long.String()+"<http://a> .\n", nt...)
+	broken.wantError(t, 400, KindSyntax, "body:12001:12", "10000 triples were loaded before")
+	if e := broken.wireError(t); e.Done != 10_000 || e.Line != 12_001 {
+		t.Errorf("%+v", e)
+	}
+	refused := &spread{Store: newStore(t), failAdd: 1}
+	got2 := serveSpread(t, refused, Options{}).do("POST", "/load", long.String(), nt...)
+	if got2.wireError(t).Kind != KindUnavailable || got2.header.Get("Retry-After") != "1" {
+		t.Errorf("%d %s", got2.status, got2.body)
+	}
+}
+
+// members is a cluster that notes what it is asked.
+type members struct {
+	self  trie.MachineID
+	asked []string
+	err   error
+}
+
+func (m *members) MachineID() trie.MachineID { return m.self }
+
+func (m *members) Leave(_ context.Context, id trie.MachineID) error {
+	m.asked = append(m.asked, "leave "+id.String())
+	return m.err
+}
+
+func (m *members) Remove(_ context.Context, id trie.MachineID) error {
+	m.asked = append(m.asked, "remove "+id.String())
+	return m.err
+}
+
+func TestMembers(t *testing.T) {
+	store := newStore(t)
+	id := store.MachineID()
+	c := &members{self: id}
+	s := serveSpread(t, &spread{Store: store}, Options{Cluster: c})
+	for _, path := range []string{"/cluster/leave", "/cluster/leave?machine=" + id.String(), "/cluster/remove?machine=" + id.String()} {
+		got := s.do("POST", path, "")
+		var status node.Status
+		if err := json.Unmarshal([]byte(got.body), &status); err != nil || got.status != 200 || status.Cluster != "photos" {
+			t.Errorf("%s: %d %s", path, got.status, got.body)
+		}
+	}
+	if want := fmt.Sprintf("[leave %s leave %[1]s remove %[1]s]", id); fmt.Sprint(c.asked) != want {
+		t.Errorf("asked %v, want %s", c.asked, want)
+	}
+	c.asked = nil
+	s.do("POST", "/cluster/remove", "").wantError(t, 400, KindBadParameter, "machine", "missing")
+	s.do("POST", "/cluster/leave?machine=nonsense", "").wantError(t, 400, KindBadParameter, "machine", "")
+	s.do("POST", "/cluster/leave?machine="+(id+1).String(), "").wantError(t, 404, KindNotFound, "machine", "members are "+id.String())
+	s.get("/cluster/leave").wantError(t, 405, KindMethod, "", "POST")
+	s.do("POST", "/cluster/leave", "", "Origin", "http://elsewhere.example").wantError(t, 403, KindForbidden, "Origin", "")
+	if len(c.asked) != 0 {
+		t.Errorf("asked %v", c.asked)
+	}
+	c.err = fmt.Errorf("%w: it is the last that holds data", node.ErrInvalid)
+	s.do("POST", "/cluster/leave", "").wantError(t, 400, KindBadRequest, "", "the last")
+
+	secret := serveSpread(t, &spread{Store: store}, Options{Cluster: c, Token: "secret"})
+	secret.do("POST", "/cluster/leave", "").wantError(t, 401, KindUnauthorized, "Authorization", "")
+	secret.get("/cluster/status").wantError(t, 401, KindUnauthorized, "Authorization", "")
+	readOnly := serveSpread(t, &spread{Store: store}, Options{Cluster: c, ReadOnly: true})
+	readOnly.do("POST", "/cluster/leave", "").wantError(t, 403, KindReadOnly, "", "")
+}
+
+// A node that is alone says so, whether it could become a member or not.
+func TestNoMembers(t *testing.T) {
+	for _, c := range []Cluster{nil, &members{}} {
+		s, _ := serveTriples(t, "", Options{Cluster: c})
+		for _, path := range []string{"/cluster/leave", "/cluster/remove?machine=0000000000000001"} {
+			s.do("POST", path, "").wantError(t, 409, KindConflict, "", "not part of a cluster")
+		}
+		if got := s.get("/cluster/status"); got.status != 200 || got.body != s.get("/status").body {
+			t.Errorf("%d %s", got.status, got.body)
+		}
+	}
+}
+
+// A cluster's members have addresses of their own.
+func TestStatusOfCluster(t *testing.T) {
+	s := serveSpread(t, &spread{Store: newStore(t)}, Options{})
+	var status node.Status
+	if err := json.Unmarshal([]byte(s.get("/cluster/status").body), &status); err != nil {
+		t.Fatal(err)
+	}
+	if m := status.Members[0]; m.Address != "10.0.0.1:7333" || m.Walk == nil || m.Walk.Left != 7 || status.Phase != "fill" {
+		t.Errorf("%+v", status)
+	}
+}
+
+func TestCollectors(t *testing.T) {
+	gauge := prometheus.NewGauge(prometheus.GaugeOpts{Name: "trefoil_cluster_members", Help: "Members."})
+	gauge.Set(5)
+	s, store := serveTriples(t, "", Options{Collectors: []prometheus.Collector{gauge}})
+	if got := s.get("/metrics").body; !strings.Contains(got, "\ntrefoil_cluster_members 5\n") || !strings.Contains(got, "\ntrefoil_store_triples 0\n") {
+		t.Errorf("%s", got)
+	}
+	if _, err := New(NodeStore(store), Options{Collectors: []prometheus.Collector{gauge, gauge}}); err == nil {
+		t.Error("a collector is taken twice")
+	}
+}
