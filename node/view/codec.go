@@ -4,14 +4,13 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"github.com/trefoildb/trefoil/recovery"
 	"github.com/trefoildb/trefoil/trie"
 )
 
 // plain is a View without its methods, for the codec.
 type plain View
 
-// record is the JSON form of a view. A target that is the base is left out.
+// record is the JSON form of a view. What target shares with base is left out.
 type record struct {
 	*plain
 	BaseTrie        []byte `json:"baseTrie"`
@@ -24,11 +23,19 @@ type record struct {
 func (v *View) MarshalJSON() ([]byte, error) {
 	r := record{plain: (*plain)(v)}
 	var err error
-	if r.BaseTrie, r.BasePlacement, err = layoutBytes(v.Base); err != nil {
+	if r.BaseTrie, err = v.Base.Trie.AppendBinary(nil); err != nil {
 		return nil, err
 	}
-	if v.Target != v.Base {
-		if r.TargetTrie, r.TargetPlacement, err = layoutBytes(v.Target); err != nil {
+	if r.BasePlacement, err = v.Base.Placement.AppendBinary(nil); err != nil {
+		return nil, err
+	}
+	if v.Target.Trie != v.Base.Trie {
+		if r.TargetTrie, err = v.Target.Trie.AppendBinary(nil); err != nil {
+			return nil, err
+		}
+	}
+	if v.Target.Placement != v.Base.Placement {
+		if r.TargetPlacement, err = v.Target.Placement.AppendBinary(nil); err != nil {
 			return nil, err
 		}
 	}
@@ -44,32 +51,27 @@ func (v *View) UnmarshalJSON(b []byte) error {
 		return fmt.Errorf("view: %w", err)
 	}
 	var err error
-	if p.Base, err = parseLayout(r.BaseTrie, r.BasePlacement); err != nil {
+	if p.Base.Trie, err = trie.Parse(r.BaseTrie); err != nil {
+		return fmt.Errorf("view: base: %w", err)
+	}
+	if p.Base.Placement, err = trie.ParsePlacement(r.BasePlacement); err != nil {
 		return fmt.Errorf("view: base: %w", err)
 	}
 	p.Target = p.Base
 	if r.TargetTrie != nil {
-		if p.Target, err = parseLayout(r.TargetTrie, r.TargetPlacement); err != nil {
+		if p.Target.Trie, err = trie.Parse(r.TargetTrie); err != nil {
 			return fmt.Errorf("view: target: %w", err)
 		}
 	}
+	if r.TargetPlacement != nil {
+		if p.Target.Placement, err = trie.ParsePlacement(r.TargetPlacement); err != nil {
+			return fmt.Errorf("view: target: %w", err)
+		}
+	}
+	if err := (*View)(&p).Validate(); err != nil {
+		return err
+	}
 	*v = View(p)
 	v.prepare()
-	return v.Validate()
-}
-
-func layoutBytes(l recovery.Layout) (segments, placement []byte, err error) {
-	if segments, err = l.Trie.AppendBinary(nil); err != nil {
-		return nil, nil, err
-	}
-	placement, err = l.Placement.AppendBinary(nil)
-	return segments, placement, err
-}
-
-func parseLayout(segments, placement []byte) (l recovery.Layout, err error) {
-	if l.Trie, err = trie.Parse(segments); err != nil {
-		return l, err
-	}
-	l.Placement, err = trie.ParsePlacement(placement)
-	return l, err
+	return nil
 }

@@ -3,17 +3,52 @@ package view
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/trefoildb/trefoil/recovery"
 )
 
 // Validate returns an error where the view breaks one of its invariants: members
-// ascend by ID, every segment of base and target has an owner, and base and
-// target are one where the phase says so.
+// ascend by ID, every segment of base and target has an owner, those of target are
+// members that are up, and base and target are one where the phase says so.
 func (v *View) Validate() error {
 	if v.Cluster == "" || v.Generation == 0 || v.Epoch == 0 {
 		return errors.New("view: no cluster name, generation or epoch")
 	}
+	if v.Phase > recovery.Ingest {
+		return fmt.Errorf("view: phase %d", v.Phase)
+	}
+	if err := v.validateMembers(); err != nil {
+		return err
+	}
+	if err := v.validateLayout(v.Base); err != nil {
+		return fmt.Errorf("view: base: %w", err)
+	}
+	if v.Target != v.Base {
+		if v.Phase == recovery.Idle || v.Phase == recovery.Ingest {
+			return fmt.Errorf("view: two layouts in phase %s", v.Phase)
+		}
+		if err := v.validateLayout(v.Target); err != nil {
+			return fmt.Errorf("view: target: %w", err)
+		}
+		if b, t := v.Base.Placement.Partitions(), v.Target.Placement.Partitions(); b != t {
+			return fmt.Errorf("view: %d partitions in base, %d in target", b, t)
+		}
+	}
+	for _, id := range v.Target.Placement.Machines() {
+		if m := v.Find(id); m == nil || m.State != Up {
+			return fmt.Errorf("view: machine %s is in target, and no member that is up", id)
+		}
+	}
+	for id := range v.BaseIncarnations {
+		if !v.Base.Placement.Machines().Contains(id) {
+			return fmt.Errorf("view: machine %s has filled base, and is not in it", id)
+		}
+	}
+	return nil
+}
+
+func (v *View) validateMembers() error {
 	for i, m := range v.Members {
 		if m.ID == 0 || m.Address == "" {
 			return fmt.Errorf("view: member %d has no ID or address", i)
@@ -21,17 +56,27 @@ func (v *View) Validate() error {
 		if i > 0 && v.Members[i-1].ID >= m.ID {
 			return fmt.Errorf("view: member %s is out of order", m.ID)
 		}
-	}
-	for _, l := range []recovery.Layout{v.Base, v.Target} {
-		if l.Trie == nil || l.Placement == nil {
-			return errors.New("view: a layout is missing")
+		if m.State != Up && m.State != Spare && m.State != Leaving {
+			return fmt.Errorf("view: member %s is %q", m.ID, m.State)
 		}
-		if err := l.Placement.CheckTrie(l.Trie); err != nil {
-			return fmt.Errorf("view: %w", err)
+		if m.State == Up && slices.ContainsFunc(v.Members[:i], func(o Member) bool { return o.State == Up && o.place() == m.place() }) {
+			return fmt.Errorf("view: member %s is hashed as another one", m.ID)
 		}
 	}
-	if v.Base != v.Target && (v.Phase == recovery.Idle || v.Phase == recovery.Ingest) {
-		return fmt.Errorf("view: two layouts in phase %s", v.Phase)
+	return nil
+}
+
+func (v *View) validateLayout(l recovery.Layout) error {
+	if l.Trie == nil || l.Placement == nil {
+		return errors.New("it is missing")
+	}
+	if err := l.Placement.CheckTrie(l.Trie); err != nil {
+		return err
+	}
+	for s := range l.Trie.All() {
+		if s.ID >= v.NextSegment {
+			return fmt.Errorf("segment %s, the next one would be %d", s, v.NextSegment)
+		}
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package view
 
 import (
+	"cmp"
 	"slices"
 	"sync"
 
@@ -35,6 +36,17 @@ type Member struct {
 	// Mark is how many batches of fills and tables it is counted on to have
 	// durably: a disk that shows less is not the one that it was.
 	Mark uint64 `json:"mark,omitempty"`
+	// Place is the machine that it is hashed as, where that is another one: a dead
+	// machine whose place it has taken. The next placement leaves it there.
+	Place trie.MachineID `json:"place,omitempty"`
+}
+
+// place returns the machine that m is hashed as.
+func (m *Member) place() trie.MachineID {
+	if m.Place != 0 {
+		return m.Place
+	}
+	return m.ID
 }
 
 // Lost is a range of keys of which some rows may be gone for good, since all
@@ -67,25 +79,20 @@ type View struct {
 	// NextSegment is greater than the ID of every segment there ever was.
 	NextSegment uint64 `json:"nextSegment"`
 
-	joint func() *recovery.Joint
+	joint     func() *recovery.Joint
+	misplaced func() float64
 }
 
 // Find returns the member with an ID, or nil. It must not be modified.
 func (v *View) Find(id trie.MachineID) *Member {
-	i, ok := slices.BinarySearchFunc(v.Members, id, func(m Member, id trie.MachineID) int {
-		switch {
-		case m.ID < id:
-			return -1
-		case m.ID > id:
-			return 1
-		}
-		return 0
-	})
+	i, ok := slices.BinarySearchFunc(v.Members, id, compareID)
 	if !ok {
 		return nil
 	}
 	return &v.Members[i]
 }
+
+func compareID(m Member, id trie.MachineID) int { return cmp.Compare(m.ID, id) }
 
 // Has tells whether a machine is a member as it runs now.
 func (v *View) Has(id trie.MachineID, incarnation uint64) bool {
@@ -99,13 +106,11 @@ func (v *View) Joint() *recovery.Joint { return v.joint() }
 // prepare sets what is derived; every way to make a view ends with it.
 func (v *View) prepare() {
 	v.joint = sync.OnceValue(func() *recovery.Joint {
-		j := &recovery.Joint{Base: v.Base, Target: v.Target, Phase: v.Phase}
+		j := &recovery.Joint{Base: v.Base, Target: v.Target, Phase: v.Phase, BaseLive: v.baseLive()}
 		for _, m := range v.Members {
 			j.Members = append(j.Members, m.ID)
-			if filled, ok := v.BaseIncarnations[m.ID]; ok && filled == m.Incarnation {
-				j.BaseLive = append(j.BaseLive, m.ID)
-			}
 		}
 		return j
 	})
+	v.misplaced = sync.OnceValue(v.countMisplaced)
 }

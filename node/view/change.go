@@ -1,0 +1,224 @@
+package view
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/trefoildb/trefoil/recovery"
+	"github.com/trefoildb/trefoil/trie"
+)
+
+// First returns the view of a cluster of one, which is idle and has all it needs
+// where l says.
+func First(cluster, clusterID string, m Member, l recovery.Layout, epoch uint64) *View {
+	m.State, m.Waits = Up, false
+	v := &View{
+		Cluster: cluster, ClusterID: clusterID, Generation: 1, Epoch: epoch,
+		Phase: recovery.Idle, Members: []Member{m}, Base: l, Target: l,
+		BaseIncarnations: map[trie.MachineID]uint64{m.ID: m.Incarnation},
+	}
+	for s := range l.Trie.All() {
+		v.NextSegment = max(v.NextSegment, s.ID+1)
+	}
+	v.prepare()
+	return v
+}
+
+// errIngest is returned by what must not come between a load and its publication.
+var errIngest = errors.New("view: a bulk load is being published: wait until it is shown")
+
+// next returns a copy of the next epoch, whose members may be changed.
+func (v *View) next() *View {
+	n := *v
+	n.Epoch++
+	n.Members = slices.Clone(v.Members)
+	n.BaseIncarnations = maps.Clone(v.BaseIncarnations)
+	n.Lost = slices.Clip(v.Lost)
+	return &n
+}
+
+// finish ends a change: what it made is valid, or nobody sees it.
+func (v *View) finish() (*View, error) {
+	v.prepare()
+	if err := v.Validate(); err != nil {
+		return nil, err
+	}
+	return v, nil
+}
+
+// member returns the member with an ID, for a change of it.
+func (v *View) member(id trie.MachineID) (*Member, error) {
+	if m := v.Find(id); m != nil {
+		return m, nil
+	}
+	return nil, fmt.Errorf("view: machine %s is not a member", id)
+}
+
+// settle makes base the layout that is known to be full, and phase fill: a new
+// target is going to be set.
+func (v *View) settle() {
+	if v.Phase == recovery.Serve {
+		v.targetIsBase()
+	}
+	v.Phase = recovery.Fill
+}
+
+func (v *View) targetIsBase() {
+	v.Base = v.Target
+	v.BaseIncarnations = map[trie.MachineID]uint64{}
+	for _, m := range v.Members {
+		if v.Base.Placement.Machines().Contains(m.ID) {
+			v.BaseIncarnations[m.ID] = m.Incarnation
+		}
+	}
+}
+
+// plannedTarget is the target of a planned change: the members that are up, and
+// all segments where they belong.
+func (v *View) plannedTarget() error {
+	p, err := v.placement()
+	if err != nil {
+		return err
+	}
+	segments, err := hashed(v.Target.Trie, p)
+	if err != nil {
+		return err
+	}
+	v.Target = recovery.Layout{Trie: segments, Placement: p}
+	return nil
+}
+
+// placement computes that of the members that are up.
+func (v *View) placement() (*trie.Placement, error) {
+	var places []trie.MachineID
+	by := map[trie.MachineID]trie.MachineID{}
+	for i := range v.Members {
+		if m := &v.Members[i]; m.State == Up {
+			places = append(places, m.place())
+			if m.place() != m.ID {
+				by[m.place()] = m.ID
+			}
+		}
+	}
+	p, err := trie.NewPlacement(places, trie.PlacementOptions{Partitions: v.Base.Placement.Partitions()})
+	if err != nil || len(by) == 0 {
+		return p, err
+	}
+	return p.Replace(by)
+}
+
+// freePlace returns what Place is for machine id: zero, its own, or where another
+// member has that place, that member's, and so on. It ends, as no two have one
+// place, and id's own is not among those that are passed.
+func (v *View) freePlace(id trie.MachineID) trie.MachineID {
+	place := id
+	for {
+		i := slices.IndexFunc(v.Members, func(m Member) bool { return m.State == Up && m.ID != id && m.place() == place })
+		if i < 0 {
+			break
+		}
+		place = v.Members[i].ID
+	}
+	if place == id {
+		return 0
+	}
+	return place
+}
+
+// Join makes machines members. Those that are no spares get their part of the
+// data: a new target, of the same base, or of the target before where that serves
+// already. A spare changes nothing for the others. Of a Member, ID, Incarnation,
+// Address and State count; no State is [Up].
+func (v *View) Join(ms ...Member) (*View, error) {
+	if v.Phase == recovery.Ingest {
+		return nil, errIngest
+	}
+	n, grows := v.next(), false
+	for _, m := range ms {
+		if n.Find(m.ID) != nil {
+			return nil, fmt.Errorf("view: machine %s is a member", m.ID)
+		}
+		m.Waits, m.Mark, m.Place = false, 0, 0
+		if m.State != Spare {
+			m.State, m.Place, grows = Up, n.freePlace(m.ID), true
+		}
+		at, _ := slices.BinarySearchFunc(n.Members, m.ID, compareID)
+		n.Members = slices.Insert(n.Members, at, m)
+	}
+	if !grows {
+		return n.finish()
+	}
+	n.settle()
+	if err := n.plannedTarget(); err != nil {
+		return nil, err
+	}
+	return n.finish()
+}
+
+// Leave moves the data of members that are up elsewhere. One at least must stay.
+// They are members until [View.Remove].
+func (v *View) Leave(ids ...trie.MachineID) (*View, error) {
+	if v.Phase == recovery.Ingest {
+		return nil, errIngest
+	}
+	n := v.next()
+	for _, id := range ids {
+		m, err := n.member(id)
+		if err != nil {
+			return nil, err
+		}
+		if m.State != Up {
+			return nil, fmt.Errorf("view: machine %s holds nothing that it could leave to others: it is %s", id, m.State)
+		}
+		m.State = Leaving
+	}
+	if !n.hasUp() {
+		return nil, errors.New("view: the last machine that holds data cannot leave")
+	}
+	n.settle()
+	if err := n.plannedTarget(); err != nil {
+		return nil, err
+	}
+	return n.finish()
+}
+
+// Remove takes members away that hold nothing: they are in neither layout.
+func (v *View) Remove(ids ...trie.MachineID) (*View, error) {
+	n := v.next()
+	for _, id := range ids {
+		if _, err := n.member(id); err != nil {
+			return nil, err
+		}
+		if v.holds(id) {
+			return nil, fmt.Errorf("view: machine %s still has data that counts", id)
+		}
+		n.drop(id)
+	}
+	return n.finish()
+}
+
+// MoveTo makes the target a given placement, on members that are up.
+func (v *View) MoveTo(p *trie.Placement) (*View, error) {
+	if v.Phase == recovery.Ingest {
+		return nil, errIngest
+	}
+	n := v.next()
+	n.settle()
+	n.Target.Placement = p
+	return n.finish()
+}
+
+// holds tells whether a machine is in one of the layouts.
+func (v *View) holds(id trie.MachineID) bool {
+	return v.Base.Placement.Machines().Contains(id) || v.Target.Placement.Machines().Contains(id)
+}
+
+func (v *View) hasUp() bool {
+	return slices.ContainsFunc(v.Members, func(m Member) bool { return m.State == Up })
+}
+
+func (v *View) drop(id trie.MachineID) {
+	v.Members = slices.DeleteFunc(v.Members, func(m Member) bool { return m.ID == id })
+}

@@ -1,0 +1,151 @@
+package view
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/trefoildb/trefoil/recovery"
+	"github.com/trefoildb/trefoil/trie"
+)
+
+// Exclude makes machines members no more, at once: what they had does not count.
+// Spares take the places of those that were up, and nothing else moves; where
+// there are too few, the others share. A member that is leaving stays if nobody
+// else is left.
+func (v *View) Exclude(ids ...trie.MachineID) (*View, error) {
+	if v.Phase == recovery.Ingest {
+		return nil, errIngest
+	}
+	n, held := v.next(), false
+	var dead []Member // that target counts on
+	for _, id := range ids {
+		m, err := n.member(id)
+		if err != nil {
+			return nil, err
+		}
+		held = held || v.holds(id)
+		if v.Target.Placement.Machines().Contains(id) {
+			dead = append(dead, *m)
+		}
+	}
+	if len(ids) >= len(v.Members) {
+		return nil, errors.New("view: the last member cannot be excluded")
+	}
+	if held {
+		n.settle()
+	}
+	for _, id := range ids {
+		n.drop(id)
+		delete(n.BaseIncarnations, id)
+	}
+	if err := n.replace(dead); err != nil {
+		return nil, err
+	}
+	n.addLost()
+	return n.finish()
+}
+
+// Recover is Exclude of all members but those named, in a new generation: what an
+// operator does where a majority is lost for good.
+func (v *View) Recover(keep ...trie.MachineID) (*View, error) {
+	var out []trie.MachineID
+	for _, m := range v.Members {
+		if !slices.Contains(keep, m.ID) {
+			out = append(out, m.ID)
+		}
+	}
+	for _, id := range keep {
+		if v.Find(id) == nil {
+			return nil, fmt.Errorf("view: machine %s is not a member", id)
+		}
+	}
+	n, err := v.Exclude(out...)
+	if err != nil {
+		return nil, err
+	}
+	n.Generation++
+	return n, nil
+}
+
+// replace makes a target without the dead that it counted on.
+func (v *View) replace(dead []Member) error {
+	if len(dead) == 0 {
+		return nil
+	}
+	by := map[trie.MachineID]trie.MachineID{}
+	for i := range v.Members {
+		m := &v.Members[i]
+		if m.State != Spare || len(dead) == 0 {
+			continue
+		}
+		m.State, m.Place = Up, dead[0].place()
+		if m.Place == m.ID {
+			m.Place = 0
+		}
+		by[dead[0].ID] = m.ID
+		dead = dead[1:]
+	}
+	var err error
+	if len(dead) == 0 {
+		v.Target.Placement, err = v.Target.Placement.Replace(by)
+		return err
+	}
+	if !v.hasUp() {
+		for i := range v.Members {
+			m := &v.Members[i]
+			m.State, m.Place = Up, v.freePlace(m.ID)
+		}
+	}
+	v.Target.Placement, err = v.placement()
+	return err
+}
+
+// addLost adds to Lost what may be gone: every triple is on three machines of base
+// (on all, of fewer), so where as many are dead, some may have no holder left. Each
+// version of those is in a segment whose owner is dead.
+func (v *View) addLost() {
+	machines, live := v.Base.Placement.Machines(), v.baseLive()
+	dead := 0
+	for _, id := range machines {
+		if !live.Contains(id) {
+			dead++
+		}
+	}
+	if dead < min(copies, len(machines)) {
+		return
+	}
+	last := -1 // the range that the segment before has become a part of
+	for s := range v.Base.Trie.All() {
+		switch {
+		case live.Contains(v.Base.Placement.Owner(s)) || v.isLost(s.Lo, s.Hi):
+			last = -1
+		case last < 0:
+			last = len(v.Lost)
+			v.Lost = append(v.Lost, Lost{Lo: s.Lo, Hi: s.Hi, Epoch: v.Epoch})
+		default:
+			v.Lost[last].Hi = s.Hi
+		}
+	}
+}
+
+// copies is on how many machines a triple is, where there are as many.
+const copies = 3
+
+// baseLive returns the members that still have what they had of base.
+func (v *View) baseLive() (live trie.Ring) {
+	for _, m := range v.Members {
+		if filled, ok := v.BaseIncarnations[m.ID]; ok && filled == m.Incarnation {
+			live = append(live, m.ID)
+		}
+	}
+	return live
+}
+
+// isLost tells whether one range of Lost has all of a range of keys.
+func (v *View) isLost(lo, hi []byte) bool {
+	return slices.ContainsFunc(v.Lost, func(l Lost) bool {
+		return bytes.Compare(l.Lo, lo) <= 0 && (l.Hi == nil || hi != nil && bytes.Compare(hi, l.Hi) <= 0)
+	})
+}

@@ -1,0 +1,66 @@
+package view
+
+import (
+	"fmt"
+
+	"github.com/trefoildb/trefoil/recovery"
+	"github.com/trefoildb/trefoil/trie"
+)
+
+// ToServe ends a fill: target is full, and is read from now on. Marks are how many
+// batches of fills machines are counted on to have; no member's goes down.
+func (v *View) ToServe(marks map[trie.MachineID]uint64) (*View, error) {
+	if v.Phase != recovery.Fill {
+		return nil, fmt.Errorf("view: from %s to serve", v.Phase)
+	}
+	n := v.next()
+	n.Phase = recovery.Serve
+	for i := range n.Members {
+		m := &n.Members[i]
+		m.Mark = max(m.Mark, marks[m.ID])
+	}
+	return n.finish()
+}
+
+// ToIdle ends a change: what was target is all there is.
+func (v *View) ToIdle() (*View, error) {
+	if v.Phase != recovery.Serve {
+		return nil, fmt.Errorf("view: from %s to idle", v.Phase)
+	}
+	n := v.next()
+	n.targetIsBase()
+	n.Phase = recovery.Idle
+	return n.finish()
+}
+
+// Readmit gives a member whose process started again, with its disk, its place
+// back. It gets no lease until [View.Unwait].
+func (v *View) Readmit(id trie.MachineID, incarnation uint64, address string) (*View, error) {
+	n := v.next()
+	m, err := n.member(id)
+	if err != nil {
+		return nil, err
+	}
+	if incarnation <= m.Incarnation {
+		return nil, fmt.Errorf("view: machine %s comes back in incarnation %d, it had %d", id, incarnation, m.Incarnation)
+	}
+	if filled, ok := n.BaseIncarnations[id]; ok && filled == m.Incarnation {
+		n.BaseIncarnations[id] = incarnation
+	}
+	m.Incarnation, m.Address, m.Waits = incarnation, address, true
+	return n.finish()
+}
+
+// Unwait lets members have leases again: the view is reconciled, and their disks
+// show all that they should.
+func (v *View) Unwait(ids ...trie.MachineID) (*View, error) {
+	n := v.next()
+	for _, id := range ids {
+		m, err := n.member(id)
+		if err != nil {
+			return nil, err
+		}
+		m.Waits = false
+	}
+	return n.finish()
+}

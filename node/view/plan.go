@@ -1,0 +1,204 @@
+package view
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/trefoildb/trefoil/recovery"
+	"github.com/trefoildb/trefoil/trie"
+)
+
+// Report is what the leader knows of a member.
+type Report struct {
+	// Incarnation is that in which its process runs; zero is not known. What it
+	// says of itself counts only where this is the view's.
+	Incarnation uint64
+	Address     string
+	// Epoch is that of the view which it has adopted. Walked, Swept and Reconciled
+	// are of that epoch: its walk is done and all that it sent is durable; nothing
+	// outside of its slots is left; nothing on it waits for a sequencer that is no
+	// more, or for operations of its own from an earlier epoch.
+	Epoch                     uint64
+	Walked, Swept, Reconciled bool
+	// MayHoldLease: it was granted a lease, by whomever, that may not be over.
+	MayHoldLease bool
+	// Suspect: it is not heard of.
+	Suspect bool
+	// Stalled: it is the one whose disk holds the others up, and they have room for
+	// what it has. The leader says so of one member at most.
+	Stalled bool
+	// DiskShows: its disk has all that others know it to have had. It counts for who
+	// came back: in a later incarnation than the view's, or waiting.
+	DiskShows bool
+	// Mark is how many batches of fills and tables it is counted on to have.
+	Mark uint64
+	// Splits are where it asks for its segments to be split.
+	Splits []SplitAt
+}
+
+// Wishes are what machines and operators ask for.
+type Wishes struct {
+	Join []Member
+	// Leave: their data is moved elsewhere, then they are removed.
+	Leave []trie.MachineID
+	// Remove: they are not waited for any more, whether or not most members are
+	// there.
+	Remove []trie.MachineID
+	// Rebalance: whatever share of the segments is misplaced.
+	Rebalance bool
+}
+
+// PlanOptions are the parameters of [Plan]. The zero value is ready to use.
+type PlanOptions struct {
+	// Self is the leader, which is not suspected.
+	Self trie.MachineID
+	// Misplaced is from which share of misplaced segments on they are moved. A walk
+	// reads everything, so it should be worth it. Zero is an eighth.
+	Misplaced float64
+}
+
+// DefaultMisplaced: data grows by that much between two rebalancings.
+const DefaultMisplaced = 1.0 / 8
+
+// maxSplits is how many segments are split in one epoch.
+const maxSplits = 1024
+
+// Plan decides what the leader proposes after view v: the next view and, for the
+// log, the reason; or nil, and in words what it waits for, if for anything. It
+// takes one step at a time. What must come first does: nothing before all members
+// have adopted v or have no lease any more; then the dead, who came back, the
+// phase's end; and planned changes only in idle, but for joins.
+func Plan(v *View, reports map[trie.MachineID]Report, wishes Wishes, o PlanOptions) (next *View, reason, wait string) {
+	if o.Misplaced == 0 {
+		o.Misplaced = DefaultMisplaced
+	}
+	p := &planner{View: v, reports: reports, wishes: wishes, options: o}
+	for _, step := range []func(*planner){
+		(*planner).gate, (*planner).failures, (*planner).returns, (*planner).reconcile, (*planner).phase, (*planner).planned,
+	} {
+		if step(p); p.next != nil || p.halt {
+			break
+		}
+	}
+	return p.next, p.reason, strings.Join(p.waits, "; ")
+}
+
+// planner is one call of Plan.
+type planner struct {
+	*View
+	options PlanOptions
+	reports map[trie.MachineID]Report
+	wishes  Wishes
+
+	next   *View
+	reason string
+	waits  []string
+	halt   bool // no later step
+}
+
+// propose ends the planning with a view; a change that fails is said, and the
+// steps go on.
+func (p *planner) propose(next *View, err error, reason string, args ...any) {
+	if err != nil {
+		p.wait("not possible: %s: %s", fmt.Sprintf(reason, args...), err)
+		return
+	}
+	p.next, p.reason, p.waits = next, fmt.Sprintf(reason, args...), nil
+}
+
+// wait notes what is waited for; later steps may have something to do meanwhile.
+func (p *planner) wait(what string, args ...any) {
+	p.waits = append(p.waits, fmt.Sprintf(what, args...))
+}
+
+// stop is wait, and the end of the planning.
+func (p *planner) stop(what string, args ...any) {
+	p.wait(what, args...)
+	p.halt = true
+}
+
+func (p *planner) suspect(m *Member) bool { return m.ID != p.options.Self && p.reports[m.ID].Suspect }
+
+// adopted tells whether a member, as it runs, has the newest view.
+func (p *planner) adopted(m *Member) bool {
+	r := p.reports[m.ID]
+	return r.Incarnation == m.Incarnation && r.Epoch == p.Epoch
+}
+
+// missing returns, for a message, the members that are not there in the newest
+// view or of whom ok does not hold; "" where there are none.
+func (p *planner) missing(ok func(Report) bool) string {
+	var ids []trie.MachineID
+	for i := range p.Members {
+		if m := &p.Members[i]; p.suspect(m) || !p.adopted(m) || !ok(p.reports[m.ID]) {
+			ids = append(ids, m.ID)
+		}
+	}
+	return names(ids)
+}
+
+// names returns machines for a message, not all where there are many.
+func names(ids []trie.MachineID) string {
+	const most = 8
+	var b strings.Builder
+	for i, id := range ids {
+		if i == most {
+			fmt.Fprintf(&b, " and %d more", len(ids)-most)
+			break
+		}
+		if i > 0 {
+			b.WriteString(", ")
+		}
+		b.WriteString(id.String())
+	}
+	return b.String()
+}
+
+// gate: leases span two epochs at most, so the next one waits until nobody can
+// hold a lease of the one before this.
+func (p *planner) gate() {
+	var ids []trie.MachineID
+	for i := range p.Members {
+		if m := &p.Members[i]; !p.adopted(m) && p.reports[m.ID].MayHoldLease {
+			ids = append(ids, m.ID)
+		}
+	}
+	if len(ids) > 0 {
+		p.stop("epoch %d to be adopted by %s, or their leases to end", p.Epoch, names(ids))
+	}
+}
+
+// phase ends fill and serve where all members are so far.
+func (p *planner) phase() {
+	switch p.Phase {
+	case recovery.Fill:
+		missing := p.missing(func(r Report) bool { return r.Walked && r.Reconciled })
+		if missing == "" && !p.waiting() {
+			marks := map[trie.MachineID]uint64{}
+			for id, r := range p.reports {
+				marks[id] = r.Mark
+			}
+			next, err := p.ToServe(marks)
+			p.propose(next, err, "all walks are done")
+			return
+		}
+		if missing != "" {
+			p.wait("the walks of %s", missing)
+		}
+	case recovery.Serve:
+		if missing := p.missing(func(Report) bool { return true }); missing != "" {
+			p.stop("epoch %d to be adopted by %s", p.Epoch, missing)
+			return
+		}
+		next, err := p.ToIdle()
+		p.propose(next, err, "all members read the new owners")
+		p.halt = true
+	case recovery.Ingest:
+		p.stop("the bulk load to be taken in")
+	}
+}
+
+func (p *planner) waiting() bool {
+	return slices.ContainsFunc(p.Members, func(m Member) bool { return m.Waits })
+}

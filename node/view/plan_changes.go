@@ -1,0 +1,100 @@
+package view
+
+import (
+	"slices"
+
+	"github.com/trefoildb/trefoil/recovery"
+	"github.com/trefoildb/trefoil/trie"
+)
+
+// planned begins what need not be: joins in fill and idle, the rest in idle only,
+// when nothing is left of the change before.
+func (p *planner) planned() {
+	for i := range p.Members {
+		if m := &p.Members[i]; p.failure(m) != "" || m.Waits {
+			return // what is waited for is said
+		}
+	}
+	if p.Phase == recovery.Fill {
+		p.joins()
+		return
+	}
+	if missing := p.missing(func(r Report) bool { return r.Swept }); missing != "" {
+		p.stop("the sweeps of %s", missing)
+		return
+	}
+	for _, step := range []func(*planner){
+		(*planner).removals, (*planner).leaves, (*planner).joins, (*planner).splits, (*planner).rebalance,
+	} {
+		if step(p); p.next != nil {
+			return
+		}
+	}
+}
+
+// removals takes away who has left, and who never held anything and wants to go.
+func (p *planner) removals() {
+	var out []trie.MachineID
+	for _, m := range p.Members {
+		wish := slices.Contains(p.wishes.Leave, m.ID) || slices.Contains(p.wishes.Remove, m.ID)
+		if !p.holds(m.ID) && (m.State == Leaving || wish) {
+			out = append(out, m.ID)
+		}
+	}
+	if len(out) > 0 {
+		next, err := p.Remove(out...)
+		p.propose(next, err, "removed: %s", names(out))
+	}
+}
+
+func (p *planner) leaves() {
+	var out []trie.MachineID
+	for _, m := range p.Members {
+		if m.State == Up && slices.Contains(p.wishes.Leave, m.ID) {
+			out = append(out, m.ID)
+		}
+	}
+	if len(out) > 0 {
+		next, err := p.Leave(out...)
+		p.propose(next, err, "leaving: %s", names(out))
+	}
+}
+
+// joins lets machines in. In fill, spares wait: they would begin the walks anew for
+// nothing.
+func (p *planner) joins() {
+	var in []Member
+	var ids []trie.MachineID
+	grows := false
+	for _, m := range p.wishes.Join {
+		if m.ID == 0 || m.Address == "" || p.Find(m.ID) != nil || slices.Contains(ids, m.ID) {
+			continue
+		}
+		in, ids = append(in, m), append(ids, m.ID)
+		grows = grows || m.State != Spare
+	}
+	if len(in) > 0 && (grows || p.Phase == recovery.Idle) {
+		next, err := p.Join(in...)
+		p.propose(next, err, "joining: %s", names(ids))
+	}
+}
+
+func (p *planner) splits() {
+	var asked []SplitAt
+	for _, m := range p.Members {
+		asked = append(asked, p.reports[m.ID].Splits...)
+	}
+	if asked = p.splittable(asked, maxSplits); len(asked) > 0 {
+		next, err := p.Split(asked)
+		p.propose(next, err, "%d segments are split", len(asked))
+	}
+}
+
+func (p *planner) rebalance() {
+	share := p.Misplaced()
+	if share == 0 || share < p.options.Misplaced && !p.wishes.Rebalance {
+		return
+	}
+	next, err := p.Rebalance()
+	p.propose(next, err, "%.0f%% of the segments move to where they belong", 100*share)
+}

@@ -1,0 +1,127 @@
+package view
+
+import (
+	"slices"
+
+	"github.com/trefoildb/trefoil/recovery"
+	"github.com/trefoildb/trefoil/trie"
+)
+
+// failures excludes who is dead: all of them at once, as each exclusion begins the
+// walks anew. Nobody is excluded while a lease of theirs may last, and only where
+// most members are there, but for those whom the operator gave up.
+func (p *planner) failures() {
+	var gone, given []trie.MachineID
+	there := 0
+	for i := range p.Members {
+		m := &p.Members[i]
+		byWish := p.givenUp(m)
+		why := p.failure(m)
+		switch {
+		case why == "" && !byWish:
+			if p.reports[m.ID].Incarnation != 0 || m.ID == p.options.Self {
+				there++
+			}
+		case p.reports[m.ID].MayHoldLease && why == "":
+			there++
+			p.wait("machine %s, to be removed, is alive: stop it, or let it leave", m.ID)
+		case p.reports[m.ID].MayHoldLease:
+			p.wait("the lease of machine %s to end, %s", m.ID, why)
+		case byWish:
+			given = append(given, m.ID)
+		default:
+			gone = append(gone, m.ID)
+		}
+	}
+	if len(gone) > 0 && 2*there <= len(p.Members) {
+		p.wait("most members to be there: %s are not", names(gone))
+		gone = nil
+	}
+	out := append(gone, given...)
+	switch {
+	case len(out) == 0:
+	case p.Phase == recovery.Ingest:
+		p.stop("the bulk load to be taken in, before %s can be excluded", names(out))
+	default:
+		next, err := p.Exclude(out...)
+		p.propose(next, err, "excluded: %s", names(out))
+	}
+}
+
+// givenUp tells whether the operator wants a member removed that may hold data; who
+// holds none is removed in idle.
+func (p *planner) givenUp(m *Member) bool {
+	return slices.Contains(p.wishes.Remove, m.ID) && (p.holds(m.ID) || p.suspect(m))
+}
+
+// failure says why a member is to be excluded, "" where it is not.
+func (p *planner) failure(m *Member) string {
+	r := p.reports[m.ID]
+	back := r.Incarnation > m.Incarnation || m.Waits && r.Incarnation == m.Incarnation
+	switch {
+	case p.suspect(m):
+		return "which is not heard of"
+	case back && !r.DiskShows:
+		return "which came back without all that its disk had"
+	case r.Incarnation != 0 && r.Incarnation < m.Incarnation:
+		return "which came back with an older disk"
+	case p.stalled(m):
+		return "whose disk holds the others up"
+	}
+	return ""
+}
+
+// stalled tells whether a member is to be excluded since it is slow: one at a time,
+// when all others are there and nothing is under way.
+func (p *planner) stalled(m *Member) bool {
+	if !p.reports[m.ID].Stalled || m.ID == p.options.Self || p.Phase != recovery.Idle {
+		return false
+	}
+	for i := range p.Members {
+		if o := &p.Members[i]; o.ID != m.ID && (p.suspect(o) || !p.adopted(o) || p.reports[o.ID].Stalled) {
+			return false
+		}
+	}
+	return true
+}
+
+// returns gives a member that started again its place back.
+func (p *planner) returns() {
+	for i := range p.Members {
+		m := &p.Members[i]
+		r := p.reports[m.ID]
+		if r.Incarnation <= m.Incarnation || !r.DiskShows || p.suspect(m) {
+			continue
+		}
+		if r.Address == "" {
+			r.Address = m.Address
+		}
+		next, err := p.Readmit(m.ID, r.Incarnation, r.Address)
+		p.propose(next, err, "machine %s is back", m.ID)
+		return
+	}
+}
+
+// reconcile lets those who came back have leases: with all members there, all that
+// former incarnations left is settled, and all that a disk must show is known.
+func (p *planner) reconcile() {
+	if !p.waiting() {
+		return
+	}
+	var back []trie.MachineID
+	for _, m := range p.Members {
+		if m.Waits {
+			back = append(back, m.ID)
+			if !p.reports[m.ID].DiskShows {
+				p.wait("the disk of %s to show what it had", m.ID)
+				return
+			}
+		}
+	}
+	if missing := p.missing(func(r Report) bool { return r.Reconciled }); missing != "" {
+		p.wait("the reconciliation of %s, for the return of %s", missing, names(back))
+		return
+	}
+	next, err := p.Unwait(back...)
+	p.propose(next, err, "reconciled: %s may have leases", names(back))
+}
