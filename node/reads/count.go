@@ -1,0 +1,264 @@
+// Counts and estimates: sums of what the owners say.
+
+package reads
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/trefoildb/trefoil/node"
+	"github.com/trefoildb/trefoil/node/peer"
+	"github.com/trefoildb/trefoil/node/view"
+	"github.com/trefoildb/trefoil/trie"
+	"github.com/trefoildb/trefoil/triple"
+)
+
+// tally is what the owners of ranges say of them.
+type tally struct {
+	rows    int64
+	exact   bool
+	answers int // owners that answered
+}
+
+// total adds up what the owners of all parts of r say. Where one fails, its
+// ranges are asked for anew, under the view of that time.
+func (sn *Snapshot) total(ctx context.Context, r triple.Range, ask func(context.Context, *view.View, *group) (tally, error)) (tally, error) {
+	if err := sn.begin(ctx); err != nil {
+		return tally{}, err
+	}
+	sum, rest := tally{exact: true}, []triple.Range{r}
+	t := trial{reads: sn.reads}
+	for {
+		if sn.closed.Load() {
+			return tally{}, fmt.Errorf("count: %w", node.ErrClosed)
+		}
+		v := sn.reads.cluster.View()
+		_, groups, err := sn.split(v, rest)
+		if err == nil {
+			var some tally
+			some, rest, err = askAll(ctx, v, groups, ask)
+			sum.rows += some.rows
+			sum.exact = sum.exact && some.exact
+			if some.answers > 0 {
+				t.further()
+			}
+		}
+		if err == nil {
+			return sum, ctx.Err()
+		}
+		if err := t.again(ctx, v.Epoch, err); err != nil {
+			return tally{}, err
+		}
+	}
+}
+
+// askAll asks about the groups at the same time. It returns the ranges of those that
+// did not answer, and why the first one did not, of one that cannot if there is such.
+func askAll(ctx context.Context, v *view.View, groups []*group, ask func(context.Context, *view.View, *group) (tally, error)) (sum tally, rest []triple.Range, err error) {
+	answers, failures := make([]tally, len(groups)), make([]error, len(groups))
+	var wait sync.WaitGroup
+	for i, g := range groups {
+		wait.Go(func() { answers[i], failures[i] = ask(ctx, v, g) })
+	}
+	wait.Wait()
+	sum.exact = true
+	for i, g := range groups {
+		if failures[i] == nil {
+			sum.rows += answers[i].rows
+			sum.exact = sum.exact && answers[i].exact
+			sum.answers++
+			continue
+		}
+		rest = append(rest, g.ranges...)
+		if err == nil || passing(err) {
+			err = failures[i]
+		}
+	}
+	slices.SortFunc(rest, func(a, b triple.Range) int { return bytes.Compare(a.Lo, b.Lo) })
+	return sum, rest, err
+}
+
+// count returns how many rows of r pass a filter; nil lets all pass.
+func (sn *Snapshot) count(ctx context.Context, r triple.Range, f *filter) (int64, error) {
+	sum, err := sn.total(ctx, r, func(ctx context.Context, v *view.View, g *group) (tally, error) {
+		q := &request{epoch: v.Epoch, filter: f, ranges: g.ranges}
+		switch {
+		case !g.live:
+			n := int64(0)
+			err := sn.visit(ctx, v, q, func(int, []byte, []byte) error { n++; return nil })
+			return tally{rows: n, exact: true}, err
+		case g.owner == sn.reads.cluster.Self():
+			n, err := sn.reads.countHere(ctx, q)
+			return tally{rows: n, exact: true}, err
+		}
+		n, err := sn.reads.countThere(ctx, q, g.owner)
+		return tally{rows: n, exact: true}, err
+	})
+	return sum.rows, err
+}
+
+func (r *Reads) countHere(ctx context.Context, q *request) (n int64, err error) {
+	h, err := r.hold(ctx, q.epoch, q.ranges, true)
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, h.close()) }()
+	return h.count(ctx, q, func() error { return nil })
+}
+
+// countThere asks another machine for a count.
+func (r *Reads) countThere(ctx context.Context, q *request, owner trie.MachineID) (n int64, err error) {
+	err = r.inParts(ctx, q, func(ctx context.Context, part *request) error {
+		some, err := r.countPart(ctx, part, owner)
+		n += some
+		return err
+	})
+	return n, err
+}
+
+// inParts calls do for requests of as many ranges as one has room for, with a
+// context that ends where the view changes.
+func (r *Reads) inParts(ctx context.Context, q *request, do func(context.Context, *request) error) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	var watch sync.WaitGroup
+	watch.Go(func() {
+		if r.cluster.Newer(ctx, q.epoch) == nil {
+			cancel(errMoved)
+		}
+	})
+	defer watch.Wait()
+	defer cancel(nil)
+	for rest := q.ranges; len(rest) > 0; {
+		part := *q
+		part.ranges = take(rest)
+		rest = rest[len(part.ranges):]
+		if err := do(ctx, &part); err != nil {
+			if cause := context.Cause(ctx); cause != nil {
+				return cause
+			}
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *Reads) countPart(ctx context.Context, q *request, owner trie.MachineID) (n int64, err error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	stall := r.stall(cancel)
+	defer stall.Stop()
+	stream, err := r.cluster.Stream(ctx, owner, methodCount, q.encode())
+	if err != nil {
+		return 0, &remoteError{owner, err}
+	}
+	defer stream.Close()
+	for {
+		frame, err := stream.Next()
+		if err != nil {
+			return 0, &remoteError{owner, short(err)}
+		}
+		stall.Reset(r.options.Patience)
+		d := peer.NewDecoder(frame)
+		switch d.Byte() {
+		case frameBeat:
+		case frameNumber:
+			n := int64(d.Uvarint())
+			if err := d.End(); err != nil {
+				return 0, &remoteError{owner, err}
+			}
+			if err := drain(stream); err != nil {
+				return 0, &remoteError{owner, err}
+			}
+			return n, nil
+		default:
+			return 0, &remoteError{owner, badFrame("of unknown kind")}
+		}
+	}
+}
+
+// Up to how many rows an estimate is a count: for a plan of SPARQL, which asks for
+// dozens, and for one that is shown.
+const (
+	exactPlanRows = 100
+	exactRows     = 1000
+)
+
+// estimate returns about how many rows of r pass a filter. What dead machines had
+// is taken to be as much as the others have, segment by segment.
+func (sn *Snapshot) estimate(ctx context.Context, r triple.Range, f *filter, most int64) (int64, bool, error) {
+	ctx, cancel := context.WithTimeout(ctx, 2*sn.reads.options.Patience)
+	defer cancel()
+	var mu sync.Mutex
+	live, dead := int64(0), int64(0) // segments
+	sum, err := sn.total(ctx, r, func(ctx context.Context, v *view.View, g *group) (t tally, err error) {
+		segments := segmentsIn(v, g.ranges)
+		defer func() {
+			mu.Lock()
+			defer mu.Unlock()
+			if !g.live {
+				dead += segments
+			} else if err == nil {
+				live += segments
+			}
+		}()
+		q := &request{epoch: v.Epoch, filter: f, limit: most, ranges: g.ranges}
+		switch {
+		case !g.live:
+			return tally{}, nil
+		case g.owner == sn.reads.cluster.Self():
+			return sn.reads.estimateHere(ctx, q)
+		}
+		return sn.reads.estimateThere(ctx, q, g.owner)
+	})
+	if dead > 0 && live > 0 {
+		sum.rows += sum.rows * dead / live
+	}
+	return sum.rows, sum.exact, err
+}
+
+// segmentsIn returns how many segments meet the ranges.
+func segmentsIn(v *view.View, ranges []triple.Range) (n int64) {
+	for _, r := range ranges {
+		for range v.Joint().Reads().Trie.Range(r.Lo, r.Hi) {
+			n++
+		}
+	}
+	return n
+}
+
+func (r *Reads) estimateHere(ctx context.Context, q *request) (t tally, err error) {
+	h, err := r.hold(ctx, q.epoch, q.ranges, false)
+	if err != nil {
+		return t, err
+	}
+	defer func() { err = errors.Join(err, h.close()) }()
+	t.rows, t.exact, err = h.estimate(ctx, q)
+	return t, err
+}
+
+// estimateThere asks another machine for an estimate.
+func (r *Reads) estimateThere(ctx context.Context, q *request, owner trie.MachineID) (sum tally, err error) {
+	sum.exact = true
+	err = r.inParts(ctx, q, func(ctx context.Context, part *request) error {
+		ctx, cancel := context.WithCancelCause(ctx)
+		defer cancel(nil)
+		defer r.stall(cancel).Stop()
+		answer, err := r.cluster.Call(ctx, owner, methodEstimate, part.encode())
+		if err != nil {
+			return &remoteError{owner, err}
+		}
+		d := peer.NewDecoder(answer)
+		exact := d.Bool()
+		sum.rows += int64(d.Uvarint())
+		sum.exact = sum.exact && exact
+		if err := d.End(); err != nil {
+			return &remoteError{owner, err}
+		}
+		return nil
+	})
+	return sum, err
+}

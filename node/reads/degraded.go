@@ -1,0 +1,199 @@
+// Reads of what dead machines had, from other orders.
+//
+// A version tells its whole triple, in every order. So where all that is asked
+// for in a range has some terms in common, an order that begins with one or more
+// of these terms holds the same triples in one range of it, among others; and if
+// the owners of that range live, it answers: its rows are filtered, get the key
+// that they have in the order that is asked, and are sorted. An order of which
+// all would have to be read is not used.
+//
+//	asked     answered by
+//	s p ?     POS, by p          s p o   any
+//	? p o     OSP, by o          g s ?   SPO, by s
+//	s ? o     SPO, by s          g ...   as without g, filtered
+//	s, p, o, g or nothing        none
+
+package reads
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/trefoildb/trefoil/node"
+	"github.com/trefoildb/trefoil/node/view"
+	"github.com/trefoildb/trefoil/triple"
+)
+
+// errNoOrder: rows of a dead machine that no other order can tell now.
+var errNoOrder = fmt.Errorf("%w: the machine that has a part of what is asked for is dead, and no other order can tell it; it is being rebuilt", node.ErrUnavailable)
+
+// degrade collects the rows of a request, whose ranges have dead owners.
+func (sn *Snapshot) degrade(ctx context.Context, v *view.View, q *request) (feed, error) {
+	m := &memoryFeed{reverse: q.reverse}
+	limit := sn.reads.options.DegradedMemory
+	used := int64(0)
+	err := sn.visit(ctx, v, q, func(index int, key, value []byte) error {
+		used += int64(len(key)+len(value)) + rowBytes
+		if used > limit {
+			return fmt.Errorf("%w: the machine that has a part of what is asked for is dead; what other orders tell of it takes more than %d bytes, ask for less", node.ErrUnavailable, limit)
+		}
+		m.rows = append(m.rows, row{index, bytes.Clone(key), bytes.Clone(value)})
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	slices.SortFunc(m.rows, func(a, b row) int { return bytes.Compare(a.key, b.key) })
+	if q.reverse {
+		slices.Reverse(m.rows)
+	}
+	return m, nil
+}
+
+// rowBytes is what a row takes besides its bytes.
+const rowBytes = 64
+
+// substitute is the dead ranges that are answered from one order, by the order
+// that they are of.
+type substitute struct {
+	ranges []triple.Range // of the order that answers
+	asked  [triple.GSPO + 1][]indexed
+}
+
+type indexed struct {
+	triple.Range
+	index int
+}
+
+// visit calls each for the rows of a request whose ranges have dead owners, in no
+// order, each row once.
+func (sn *Snapshot) visit(ctx context.Context, v *view.View, q *request, each func(index int, key, value []byte) error) error {
+	var substitutes [triple.GSPO + 1]substitute
+	f := q.filter
+	for i, dead := range q.ranges {
+		if !oneOrder(dead) {
+			return errNoOrder
+		}
+		known := q.filter.with(shared(dead))
+		by, r, ok := sn.otherOrder(v, known, dead)
+		if !ok {
+			return errNoOrder
+		}
+		if len(q.ranges) == 1 {
+			f = known
+		}
+		s := &substitutes[by]
+		s.ranges = append(s.ranges, r)
+		s.asked[dead.Lo[0]] = append(s.asked[dead.Lo[0]], indexed{dead, i})
+	}
+	for i := range substitutes {
+		s := &substitutes[i]
+		if len(s.ranges) == 0 {
+			continue
+		}
+		if err := sn.lookupUnder(ctx, v, union(s.ranges), f, false, func(r row) error { return s.match(r, each) }); err != nil {
+			return err
+		}
+	}
+	sn.degraded.Store(true)
+	return nil
+}
+
+// oneOrder tells whether all of a range is of one order.
+func oneOrder(r triple.Range) bool {
+	if len(r.Lo) == 0 || r.Hi == nil || !triple.Order(r.Lo[0]).Valid() {
+		return false
+	}
+	return bytes.Compare(r.Hi, triple.OrderRange(triple.Order(r.Lo[0])).Hi) <= 0
+}
+
+// otherOrder returns the order, and the range of it, that tells best what a dead
+// range has.
+func (sn *Snapshot) otherOrder(v *view.View, known *filter, dead triple.Range) (by triple.Order, r triple.Range, ok bool) {
+	best := 0
+	for _, o := range triple.Orders {
+		if o == triple.Order(dead.Lo[0]) || o == triple.GSPO && known.terms[triple.Graph] == nil {
+			continue
+		}
+		other, n := known.prefix(o)
+		if n <= best || sn.readable(v, other) != nil {
+			continue
+		}
+		if !slices.ContainsFunc(pieces(v.Joint(), other), func(p piece) bool { return !p.live }) {
+			by, r, ok, best = o, other, true, n
+		}
+	}
+	return by, r, ok
+}
+
+// union returns ranges that ascend and do not overlap and cover the same keys.
+func union(ranges []triple.Range) []triple.Range {
+	slices.SortFunc(ranges, func(a, b triple.Range) int { return bytes.Compare(a.Lo, b.Lo) })
+	all := ranges[:1]
+	for _, r := range ranges[1:] {
+		last := &all[len(all)-1]
+		if bytes.Compare(r.Lo, last.Hi) > 0 {
+			all = append(all, r)
+		} else if bytes.Compare(r.Hi, last.Hi) > 0 {
+			last.Hi = r.Hi
+		}
+	}
+	return all
+}
+
+// match calls each for the versions of a row's triple that were asked for.
+func (s *substitute) match(r row, each func(index int, key, value []byte) error) error {
+	_, terms, err := triple.SplitKey(r.key)
+	if err != nil {
+		return err
+	}
+	for _, o := range triple.Orders {
+		asked := s.asked[o]
+		if len(asked) == 0 {
+			continue
+		}
+		key := triple.AppendKeyOf(nil, o, terms[triple.Subject], terms[triple.Predicate], terms[triple.Object], terms[triple.Graph])
+		at, found := slices.BinarySearchFunc(asked, key, func(a indexed, key []byte) int { return bytes.Compare(a.Lo, key) })
+		if !found {
+			at--
+		}
+		if at < 0 || len(key) == 0 || !asked[at].Contains(key) {
+			continue
+		}
+		if err := each(asked[at].index, key, r.value); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// memoryFeed is rows that are in memory, in the order of the read.
+type memoryFeed struct {
+	rows    []row
+	at      int // of the next one
+	reverse bool
+}
+
+func (m *memoryFeed) next() (row, bool, error) {
+	if m.at == len(m.rows) {
+		return row{}, false, nil
+	}
+	m.at++
+	return m.rows[m.at-1], true, nil
+}
+
+func (m *memoryFeed) seek(key []byte) (row, bool, bool, error) {
+	m.at, _ = slices.BinarySearchFunc(m.rows, key, func(r row, key []byte) int {
+		if c := bytes.Compare(r.key, key); m.reverse {
+			return -c
+		} else {
+			return c
+		}
+	})
+	r, ok, err := m.next()
+	return r, ok, true, err
+}
+
+func (m *memoryFeed) close() {}

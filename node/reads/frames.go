@@ -1,0 +1,213 @@
+// Frames of rows (drawn in the package comment).
+
+package reads
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+
+	"github.com/trefoildb/trefoil/node/peer"
+)
+
+// Kinds of frames.
+const (
+	frameRows   = 0x00
+	frameEnd    = 0x01
+	frameMore   = 0x02
+	frameBeat   = 0x03
+	frameNumber = 0x04
+	framePart   = 0x05 // the beginning of a frame that is too long for one message
+	frameWhole  = 0x06 // its rest
+)
+
+const (
+	// frameBytes is how large frames are, about: one is sent when it has so much.
+	frameBytes = 40 << 10
+	// partBytes is the greatest message; a row with long terms may have more.
+	partBytes = 4 << 20
+	// maxWhole bounds a frame in parts: the terms of a triple are 64 MiB at most,
+	// a byte of theirs two in a key.
+	maxWhole = 256 << 20
+)
+
+// row is one row of an answer, of the range with an index. Its slices are valid
+// until the next step.
+type row struct {
+	index      int
+	key, value []byte
+}
+
+// packer packs rows into frames.
+type packer struct {
+	write func(frame []byte) error
+	frame []byte
+	last  row   // the one before
+	sent  int64 // bytes
+}
+
+// add appends a row; rows come in the order of their ranges.
+func (p *packer) add(r row) error {
+	header := uint64(0)
+	if len(p.frame) == 0 {
+		p.frame = append(p.frame, frameRows)
+		p.last.index, p.last.key, p.last.value = 0, p.last.key[:0], p.last.value[:0]
+	}
+	n := commonPrefix(p.last.key, r.key)
+	same := bytes.Equal(p.last.value, r.value)
+	if same {
+		header |= 2
+	}
+	if r.index != p.last.index {
+		header |= 1
+	}
+	p.frame = binary.AppendUvarint(p.frame, uint64(n)<<2|header)
+	if header&1 != 0 {
+		p.frame = binary.AppendUvarint(p.frame, uint64(r.index-p.last.index))
+	}
+	p.frame = appendBytes(p.frame, r.key[n:])
+	if !same {
+		p.frame = appendBytes(p.frame, r.value)
+		p.last.value = append(p.last.value[:0], r.value...)
+	}
+	p.last.index = r.index
+	p.last.key = append(p.last.key[:n], r.key[n:]...)
+	if len(p.frame) >= frameBytes {
+		return p.flush()
+	}
+	return nil
+}
+
+func appendBytes(dst, b []byte) []byte {
+	return append(binary.AppendUvarint(dst, uint64(len(b))), b...)
+}
+
+// flush sends the rows that are in the frame.
+func (p *packer) flush() error {
+	if len(p.frame) == 0 {
+		return nil
+	}
+	p.sent += int64(len(p.frame))
+	rest := p.frame
+	for len(rest) > partBytes {
+		if err := p.write(append([]byte{framePart}, rest[:partBytes]...)); err != nil {
+			return err
+		}
+		rest = rest[partBytes:]
+	}
+	if len(rest) < len(p.frame) {
+		rest = append([]byte{frameWhole}, rest...)
+	}
+	err := p.write(rest)
+	if p.frame = p.frame[:0]; cap(p.frame) > partBytes {
+		p.frame = nil
+	}
+	return err
+}
+
+// joiner puts frames together that came in parts.
+type joiner struct{ parts []byte }
+
+// join returns a frame that the caller may keep, nil where it is not whole yet.
+func (j *joiner) join(message []byte) ([]byte, error) {
+	if len(message) == 0 {
+		return nil, badFrame("empty")
+	}
+	switch kind := message[0]; {
+	case kind == framePart || kind == frameWhole:
+		if len(j.parts)+len(message) > maxWhole {
+			return nil, badFrame("too long")
+		}
+		j.parts = append(j.parts, message[1:]...)
+		if kind == framePart {
+			return nil, nil
+		}
+		whole := j.parts
+		j.parts = nil
+		if len(whole) == 0 {
+			return nil, badFrame("empty")
+		}
+		return whole, nil
+	case j.parts != nil:
+		return nil, badFrame("in parts that do not end")
+	}
+	return bytes.Clone(message), nil
+}
+
+func badFrame(what string) error { return fmt.Errorf("%w: a frame that is %s", peer.ErrMessage, what) }
+
+// unpacker reads the rows of one frame.
+type unpacker struct {
+	rest []byte
+	row  row
+}
+
+// begin makes the unpacker that of a frame of rows.
+func (u *unpacker) begin(frame []byte) {
+	u.rest = frame[1:]
+	u.row = row{key: u.row.key[:0]}
+}
+
+// next reads a row into u.row; false where there is none left.
+func (u *unpacker) next() (bool, error) {
+	if len(u.rest) == 0 {
+		return false, nil
+	}
+	header, ok := u.uvarint()
+	advance := uint64(0)
+	if ok && header&1 != 0 {
+		advance, ok = u.uvarint()
+	}
+	n := header >> 2
+	if !ok || n > uint64(len(u.row.key)) || advance > maxRanges {
+		return false, badFrame("not of rows")
+	}
+	rest, ok := u.bytes()
+	if !ok {
+		return false, badFrame("cut")
+	}
+	value := u.row.value
+	if header&2 == 0 {
+		if value, ok = u.bytes(); !ok {
+			return false, badFrame("cut")
+		}
+	}
+	u.row.index += int(advance)
+	u.row.key = append(u.row.key[:n], rest...)
+	u.row.value = value
+	return true, nil
+}
+
+func (u *unpacker) uvarint() (uint64, bool) {
+	n, size := binary.Uvarint(u.rest)
+	if size <= 0 {
+		return 0, false
+	}
+	u.rest = u.rest[size:]
+	return n, true
+}
+
+func (u *unpacker) bytes() ([]byte, bool) {
+	n, ok := u.uvarint()
+	if !ok || n > uint64(len(u.rest)) {
+		return nil, false
+	}
+	b := u.rest[:n:n]
+	u.rest = u.rest[n:]
+	return b, true
+}
+
+// appendMore appends the frame that says where an answer goes on.
+func appendMore(dst []byte, r row) []byte {
+	dst = binary.AppendUvarint(append(dst, frameMore), uint64(r.index))
+	return append(dst, r.key...)
+}
+
+// parseMore reads the frame that says where an answer goes on.
+func parseMore(frame []byte) (index int, key []byte, err error) {
+	n, size := binary.Uvarint(frame[1:])
+	if size <= 0 || n > maxRanges {
+		return 0, nil, badFrame("not a place")
+	}
+	return int(n), frame[1+size:], nil
+}

@@ -1,0 +1,117 @@
+// The rows of several ranges of this machine's store, one after the other.
+
+package reads
+
+import (
+	"bytes"
+	"context"
+
+	"github.com/trefoildb/trefoil/node"
+	"github.com/trefoildb/trefoil/triple"
+)
+
+// localRows iterates over the versions in ranges, which ascend, with one iterator.
+type localRows struct {
+	rows    *node.Rows
+	ranges  []triple.Range
+	reverse bool // there is one range then
+	begun   bool
+	near    int
+	row     row
+}
+
+// nearRows is how many steps are taken at most towards the next range before a
+// seek, which takes as long as 10 to 25 of them; fewer where they were in vain
+// before. All nearTry ranges they are tried, whatever was before.
+const (
+	nearRows = 16
+	nearTry  = 16
+)
+
+// rows returns the rows of a request, without its filter.
+func (h *held) rows(ctx context.Context, q *request) (*localRows, error) {
+	hull := triple.Range{Lo: q.ranges[0].Lo, Hi: q.ranges[len(q.ranges)-1].Hi}
+	rows, err := h.snapshot.Rows(ctx, hull)
+	if err != nil {
+		return nil, err
+	}
+	return &localRows{rows: rows, ranges: q.ranges, reverse: q.reverse, near: nearRows}, nil
+}
+
+// next moves to the next row; at first, to the first one.
+func (l *localRows) next() bool {
+	step, first := l.rows.Next, l.rows.First
+	if l.reverse {
+		step, first = l.rows.Prev, l.rows.Last
+	}
+	if l.begun {
+		return l.at(step())
+	}
+	l.begun = true
+	return l.at(first())
+}
+
+// seek moves to the first row, in the direction of the read, whose key is key or
+// behind it. There is one range.
+func (l *localRows) seek(key []byte) bool {
+	l.begun = true
+	if l.reverse {
+		return l.at(l.rows.SeekLT(append(bytes.Clone(key), 0)))
+	}
+	return l.at(l.rows.SeekGE(key))
+}
+
+// at makes the row that the iterator is at the current one, or the first one
+// behind it that is in a range.
+func (l *localRows) at(valid bool) bool {
+	if len(l.ranges) > 1 {
+		valid = l.reach(valid)
+	}
+	if !valid {
+		return false
+	}
+	l.row.key, l.row.value = l.rows.Key(), l.rows.Value()
+	return true
+}
+
+// reach moves on until the row is in a range.
+func (l *localRows) reach(valid bool) bool {
+	for valid {
+		r := l.ranges[l.row.index]
+		if r.Hi == nil || bytes.Compare(l.rows.Key(), r.Hi) < 0 {
+			if bytes.Compare(l.rows.Key(), r.Lo) >= 0 {
+				return true
+			}
+			valid = l.approach(r.Lo)
+			continue
+		}
+		if l.row.index+1 == len(l.ranges) {
+			return false
+		}
+		l.row.index++
+	}
+	return false
+}
+
+// approach moves on to the first row whose key is at least lo.
+func (l *localRows) approach(lo []byte) bool {
+	most := l.near
+	if l.row.index%nearTry == 0 {
+		most = nearRows
+	}
+	for range most {
+		if !l.rows.Next() {
+			return false
+		}
+		if bytes.Compare(l.rows.Key(), lo) >= 0 {
+			l.near = min(l.near+2, nearRows)
+			return true
+		}
+	}
+	l.near = max(l.near-2, 0)
+	return l.rows.SeekGE(lo)
+}
+
+func (l *localRows) err() error { return l.rows.Err() }
+
+func (l *localRows) close() { _ = l.rows.Close() } // err tells what there is to tell

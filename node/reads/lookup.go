@@ -1,0 +1,189 @@
+// Look-ups: the rows of many ranges.
+
+package reads
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/trefoildb/trefoil/node"
+	"github.com/trefoildb/trefoil/node/peer"
+	"github.com/trefoildb/trefoil/node/view"
+	"github.com/trefoildb/trefoil/trie"
+	"github.com/trefoildb/trefoil/triple"
+)
+
+// errStop ends a look-up whose caller has had enough.
+var errStop = errors.New("stop")
+
+// lookup calls each for the rows of ranges, which ascend, do not overlap and may
+// be empty. It goes on behind the last row where something has failed on the way.
+func (sn *Snapshot) lookup(ctx context.Context, ranges []triple.Range, f *filter, each func(row) error) error {
+	if err := sn.begin(ctx); err != nil {
+		return err
+	}
+	var stop error
+	var key []byte // of the last row
+	t := trial{reads: sn.reads}
+	first, moved := 0, false
+	rest := ranges
+	for {
+		if sn.closed.Load() {
+			return fmt.Errorf("look up: %w", node.ErrClosed)
+		}
+		v, at := sn.reads.cluster.View(), first
+		err := sn.lookupUnder(ctx, v, rest, f, true, func(r row) error {
+			r.index += at
+			key, first, moved = append(key[:0], r.key...), r.index, true
+			if stop = each(r); stop != nil {
+				return errStop
+			}
+			return nil
+		})
+		if stop != nil {
+			return stop
+		}
+		if err == nil {
+			return ctx.Err()
+		}
+		if moved {
+			t.further()
+			rest = append([]triple.Range{behind(ranges[first], key, false)}, ranges[first+1:]...)
+			moved = false
+		}
+		if err := t.again(ctx, v.Epoch, err); err != nil {
+			return err
+		}
+	}
+}
+
+// group is the ranges that one machine answers for, or that nobody does.
+type group struct {
+	piece
+	ranges []triple.Range
+	feed   feed
+	head   row
+	valid  bool
+}
+
+// part is one range of a group, and which of the ranges looked up it is of.
+type part struct {
+	group *group
+	at    int // in the group
+	index int
+}
+
+// split returns the ranges by their owners, and the order in which to read them.
+func (sn *Snapshot) split(v *view.View, ranges []triple.Range) (parts []part, groups []*group, err error) {
+	byOwner := map[trie.MachineID]*group{}
+	for i, r := range ranges {
+		if r.Empty() {
+			continue
+		}
+		if err := sn.readable(v, r); err != nil {
+			return nil, nil, err
+		}
+		for _, p := range pieces(v.Joint(), r) {
+			if !p.live {
+				p.owner = 0 // no machine: other orders answer
+			}
+			g := byOwner[p.owner]
+			if g == nil {
+				g = &group{piece: p}
+				byOwner[p.owner] = g
+				groups = append(groups, g)
+			}
+			parts = append(parts, part{g, len(g.ranges), i})
+			g.ranges = append(g.ranges, p.Range)
+		}
+	}
+	return parts, groups, nil
+}
+
+// lookupUnder is one try of a look-up under one view. Where other says so, ranges
+// of dead owners are answered from other orders.
+func (sn *Snapshot) lookupUnder(ctx context.Context, v *view.View, ranges []triple.Range, f *filter, other bool, each func(row) error) error {
+	parts, groups, err := sn.split(v, ranges)
+	if err != nil {
+		return err
+	}
+	if len(groups) == 0 {
+		return ctx.Err()
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer func() {
+		for _, g := range groups {
+			if g.feed != nil {
+				g.feed.close()
+			}
+		}
+	}()
+	if err := sn.openGroups(ctx, v, groups, f, other); err != nil {
+		return err
+	}
+	for _, p := range parts {
+		if err := p.give(each); err != nil {
+			return err
+		}
+	}
+	for _, g := range groups {
+		if g.valid {
+			return &remoteError{g.owner, fmt.Errorf("%w: rows that do not ascend", peer.ErrMessage)}
+		}
+	}
+	return nil
+}
+
+// openGroups opens the feeds: of other machines first, which answer at the same time.
+func (sn *Snapshot) openGroups(ctx context.Context, v *view.View, groups []*group, f *filter, other bool) error {
+	most := max(sn.reads.options.Ahead/int64(2*len(groups)), firstBudget)
+	self := sn.reads.cluster.Self()
+	for _, here := range []bool{false, true} {
+		for _, g := range groups {
+			if (!g.live || g.owner == self) != here {
+				continue
+			}
+			q := &request{epoch: v.Epoch, filter: f, ranges: g.ranges}
+			var err error
+			switch {
+			case g.live:
+				g.feed, err = sn.reads.open(ctx, q, g.owner, most, most)
+			case other:
+				g.feed, err = sn.degrade(ctx, v, q)
+			default:
+				err = errNoOrder
+			}
+			if err != nil {
+				return err
+			}
+		}
+	}
+	for _, g := range groups {
+		if err := g.advance(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// advance makes the next row of the group its head.
+func (g *group) advance() (err error) {
+	g.head, g.valid, err = g.feed.next()
+	return err
+}
+
+// give calls each for the rows of the part.
+func (p part) give(each func(row) error) error {
+	g := p.group
+	for g.valid && g.head.index == p.at {
+		if err := each(row{p.index, g.head.key, g.head.value}); err != nil {
+			return err
+		}
+		if err := g.advance(); err != nil {
+			return err
+		}
+	}
+	return nil
+}

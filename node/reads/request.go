@@ -1,0 +1,172 @@
+// Requests as bytes (drawn in the package comment).
+
+package reads
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/trefoildb/trefoil/node/peer"
+	"github.com/trefoildb/trefoil/trie"
+	"github.com/trefoildb/trefoil/triple"
+)
+
+// request asks an owner for the rows of ranges, which are not empty, ascend and
+// do not overlap.
+type request struct {
+	epoch   uint64
+	reverse bool
+	filter  *filter // nil: all pass
+	limit   int64   // rows; 0 is none
+	budget  int64   // bytes of frames, about; 0 is none
+	ranges  []triple.Range
+}
+
+// Limits of a request: what a coordinator puts into one, and what an owner takes,
+// so that bytes that share much do not become many.
+const (
+	maxRanges       = 1 << 14
+	maxRangeBytes   = 1 << 20 // of a coordinator's, by the bytes of their bounds
+	maxDecodedBytes = maxRangeBytes + 2*trie.MaxBoundLen
+)
+
+const (
+	flagReverse = 1 << 0
+	flagFilter  = 1 << 1
+
+	filterDefaultGraph = 1 << 4
+)
+
+func (q *request) encode() []byte {
+	e := peer.NewEncoder(64 + 48*len(q.ranges))
+	e.Uvarint(q.epoch)
+	flags := byte(0)
+	if q.reverse {
+		flags |= flagReverse
+	}
+	if q.filter != nil {
+		flags |= flagFilter
+	}
+	e.Byte(flags)
+	e.Uvarint(uint64(q.limit))
+	e.Uvarint(uint64(q.budget))
+	if q.filter != nil {
+		q.filter.encode(e)
+	}
+	e.Uvarint(uint64(len(q.ranges)))
+	var before []byte
+	for _, r := range q.ranges {
+		n := commonPrefix(before, r.Lo)
+		e.Uvarint(uint64(n))
+		e.Bytes(r.Lo[n:])
+		before = r.Lo
+		if r.Hi == nil {
+			e.Uvarint(0)
+			continue
+		}
+		n = commonPrefix(r.Lo, r.Hi)
+		e.Uvarint(uint64(n) + 1)
+		e.Bytes(r.Hi[n:])
+	}
+	return e.Data()
+}
+
+func (f *filter) encode(e *peer.Encoder) {
+	flags := byte(0)
+	if f.defaultGraph {
+		flags |= filterDefaultGraph
+	}
+	for position, t := range f.terms {
+		if t != nil {
+			flags |= 1 << position
+		}
+	}
+	e.Byte(flags)
+	for _, t := range f.terms {
+		if t != nil {
+			e.Bytes(t)
+		}
+	}
+}
+
+// parseRequest reads a request; it shares memory with b.
+func parseRequest(b []byte) (*request, error) {
+	d := peer.NewDecoder(b)
+	q := &request{epoch: d.Uvarint()}
+	flags := d.Byte()
+	q.reverse = flags&flagReverse != 0
+	q.limit = int64(min(d.Uvarint(), math.MaxInt64))
+	q.budget = int64(min(d.Uvarint(), math.MaxInt64))
+	if flags&flagFilter != 0 {
+		q.filter = parseFilter(d)
+	}
+	n := d.Count(3) // three bytes each at least
+	if n == 0 || n > maxRanges {
+		return nil, fmt.Errorf("%w: %d ranges, not 1 to %d", peer.ErrMessage, n, maxRanges)
+	}
+	q.ranges = make([]triple.Range, 0, n)
+	var lo, end []byte
+	left := maxDecodedBytes
+	for i := range n {
+		r := triple.Range{Lo: cutShared(d, lo, &left, 0)}
+		if left < 0 {
+			return nil, fmt.Errorf("%w: bounds of more than %d bytes", peer.ErrMessage, maxDecodedBytes)
+		}
+		lo = r.Lo
+		r.Hi = cutShared(d, lo, &left, 1)
+		if d.Err() != nil {
+			return nil, d.Err()
+		}
+		overlap := i > 0 && (end == nil || string(end) > string(lo))
+		if left < 0 || r.Empty() || overlap {
+			return nil, fmt.Errorf("%w: ranges that are empty, too long, or do not ascend", peer.ErrMessage)
+		}
+		end = r.Hi
+		q.ranges = append(q.ranges, r)
+	}
+	if q.reverse && n > 1 {
+		return nil, fmt.Errorf("%w: %d ranges in reverse", peer.ErrMessage, n)
+	}
+	return q, d.End()
+}
+
+// cutShared reads a bound that shares its beginning with another; one that is
+// written as less than first is nil. It takes its length off left, and stops
+// where that is used up.
+func cutShared(d *peer.Decoder, other []byte, left *int, first uint64) []byte {
+	n := d.Uvarint()
+	if n < first || d.Err() != nil {
+		return nil
+	}
+	n -= first
+	rest := d.Bytes()
+	if n > uint64(len(other)) {
+		*left = -1
+		return nil
+	}
+	if *left -= int(n) + len(rest); *left < 0 || d.Err() != nil {
+		return nil
+	}
+	return append(append(make([]byte, 0, int(n)+len(rest)), other[:n]...), rest...)
+}
+
+func parseFilter(d *peer.Decoder) *filter {
+	flags := d.Byte()
+	f := &filter{defaultGraph: flags&filterDefaultGraph != 0}
+	for position := range f.terms {
+		if flags&(1<<position) != 0 {
+			f.terms[position] = d.Bytes()
+		}
+	}
+	return f
+}
+
+func commonPrefix(a, b []byte) int {
+	n := min(len(a), len(b))
+	for i := range n {
+		if a[i] != b[i] {
+			return i
+		}
+	}
+	return n
+}
