@@ -169,7 +169,7 @@ func (h *hello) send(conn io.ReadWriter) error {
 	case sayBusy:
 		return ErrBusy
 	default:
-		return fmt.Errorf("the answer begins with %#02x: no trefoil node without TLS answers there", said)
+		return fmt.Errorf("the answer begins with %#02x: no trefoil node answers there", said)
 	}
 	if len(h.secret) == 0 {
 		return nil
@@ -192,7 +192,7 @@ func (h *hello) hear(conn io.Reader) (byte, error) {
 	var said [1]byte
 	_, err := io.ReadFull(conn, said[:])
 	if errors.Is(err, io.EOF) {
-		err = errors.New("the node there hung up: its certificates, gossip key or release are others, or it has too many connections")
+		err = errors.New("the node there hung up: its TLS, gossip key or release differs from this one's, or it has too many connections")
 	}
 	return said[0], err
 }
