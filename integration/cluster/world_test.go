@@ -1,0 +1,231 @@
+package cluster
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strconv"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/trefoildb/trefoil/integration/memnet"
+	"github.com/trefoildb/trefoil/node"
+	"github.com/trefoildb/trefoil/node/cluster"
+	"github.com/trefoildb/trefoil/recovery"
+)
+
+// world is a cluster in one process: machines on a network in memory.
+type world struct {
+	t        *testing.T
+	seed     uint64
+	random   *rand.Rand
+	net      *memnet.Net
+	machines []*machine
+	start    time.Time
+	log      *slog.Logger
+}
+
+// machine is one host with a disk, and the node that runs on it, if one does.
+type machine struct {
+	world   *world
+	name    string // its IP address
+	disk    *vfs.MemFS
+	store   *node.Store
+	node    *cluster.Node // nil while it is down
+	spare   bool
+	stopped chan struct{} // closed when the process that was killed last is gone
+}
+
+const dataDir = "data"
+
+// seedOf returns the seed of a test, and says it.
+func seedOf(t *testing.T) uint64 {
+	t.Helper()
+	seed := rand.Uint64N(1 << 32)
+	if s := os.Getenv("TREFOIL_SEED"); s != "" {
+		n, err := strconv.ParseUint(s, 10, 64)
+		if err != nil {
+			t.Fatalf("TREFOIL_SEED: %v", err)
+		}
+		seed = n
+	}
+	t.Logf("TREFOIL_SEED=%d repeats this", seed)
+	return seed
+}
+
+// simulate runs f in virtual time, with a world of so many machines that nothing
+// runs on yet. What runs at the end is closed.
+func simulate(t *testing.T, machines int, f func(t *testing.T, w *world)) {
+	t.Helper()
+	seed := seedOf(t)
+	synctest.Test(t, func(t *testing.T) {
+		w := &world{t: t, seed: seed, random: rand.New(rand.NewPCG(seed, 1)), net: memnet.New(seed), start: time.Now()}
+		w.log = slog.New(slog.DiscardHandler)
+		if os.Getenv("TREFOIL_LOG") != "" {
+			w.log = slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelDebug}))
+		}
+		for range machines {
+			w.add()
+		}
+		defer w.close()
+		f(t, w)
+	})
+}
+
+// add makes another machine, with an empty disk.
+func (w *world) add() *machine {
+	m := &machine{world: w, name: fmt.Sprintf("10.0.0.%d", len(w.machines)+1), disk: vfs.NewCrashableMem()}
+	w.machines = append(w.machines, m)
+	return m
+}
+
+func (w *world) close() {
+	for _, m := range w.machines {
+		if m.node != nil {
+			m.stop()
+		}
+		if m.stopped != nil {
+			<-m.stopped
+		}
+	}
+}
+
+// Now makes the world the clock of its machines: none of them is ever suspended.
+func (w *world) Now() time.Duration { return time.Since(w.start) }
+
+func (m *machine) address() string { return m.name + ":7000" }
+
+// run starts the machine's process. Where others are named, it joins them.
+func (m *machine) run(others ...*machine) {
+	w := m.world
+	w.t.Helper()
+	if err := m.tryRun(w.t.Context(), others...); err != nil {
+		w.t.Fatalf("start %s: %v", m.name, err)
+	}
+}
+
+func (m *machine) tryRun(ctx context.Context, others ...*machine) (err error) {
+	w := m.world
+	m.store, err = node.Open(dataDir, node.Options{
+		FS: m.disk, Member: true, MemTableBytes: 1 << 20, CacheBytes: 4 << 20, MinFreeBytes: -1, MaxSegmentBytes: 1 << 20, Logger: w.log.With("machine", m.name),
+	})
+	if err != nil {
+		return err
+	}
+	cfg := cluster.Config{
+		Store: m.store, Listen: m.address(), Spare: m.spare, Network: w.net.Host(m.name), FS: m.disk, Clock: w,
+		MinSegmentBytes: 8 << 10, MaxSegmentBytes: 64 << 10, Logger: w.log.With("machine", m.name),
+	}
+	for _, o := range others {
+		cfg.Join = append(cfg.Join, o.address())
+	}
+	if m.node, err = cluster.Start(ctx, cfg); err != nil {
+		m.store.Close()
+		m.node = nil
+	}
+	return err
+}
+
+// stop ends the machine's process in order.
+func (m *machine) stop() {
+	n, s := m.node, m.store
+	m.node, m.store = nil, nil
+	if err := n.Close(); err != nil {
+		m.world.t.Errorf("close %s: %v", m.name, err)
+	}
+	if err := s.Close(); err != nil {
+		m.world.t.Errorf("close the store of %s: %v", m.name, err)
+	}
+}
+
+// kill ends the machine's process as a power cut does: its disk keeps what was
+// synced, and of the rest what chance says.
+func (m *machine) kill() {
+	m.disk = m.disk.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: m.world.random.IntN(101), RNG: m.world.random})
+	m.world.net.Kill(m.name)
+	n, s, before := m.node, m.store, m.stopped
+	m.node, m.store = nil, nil
+	stopped := make(chan struct{})
+	m.stopped = stopped
+	go func() { // what it still does reaches neither the network nor the disk
+		defer close(stopped)
+		if before != nil {
+			<-before
+		}
+		n.Close()
+		s.Close()
+	}()
+}
+
+// form starts all machines; the first is the one that the others join.
+func (w *world) form() {
+	w.t.Helper()
+	w.machines[0].run()
+	for _, m := range w.machines[1:] {
+		m.run(w.machines[0])
+	}
+	w.settle()
+}
+
+// up returns the machines that run.
+func (w *world) up() (up []*machine) {
+	for _, m := range w.machines {
+		if m.node != nil {
+			up = append(up, m)
+		}
+	}
+	return up
+}
+
+// patience is how long, in virtual time, a world waits for what must come.
+const patience = 5 * time.Minute
+
+// until waits until a condition holds.
+func (w *world) until(what string, condition func() bool) {
+	w.t.Helper()
+	deadline := time.Now().Add(patience)
+	for !condition() {
+		if time.Now().After(deadline) {
+			for _, m := range w.up() {
+				w.t.Logf("%s: %+v", m.name, m.node.Status())
+			}
+			w.t.Fatalf("in vain: %s", what)
+		}
+		time.Sleep(20 * time.Millisecond) // of virtual time
+	}
+}
+
+// settle waits until the machines that run are the members of one idle view, and
+// hold leases.
+func (w *world) settle() {
+	w.t.Helper()
+	up := w.up()
+	w.until(fmt.Sprintf("%d machines agree on an idle view", len(up)), func() bool {
+		for _, m := range up {
+			v := m.node.View()
+			if v == nil || v.Phase != recovery.Idle || len(v.Members) != len(up) || m.node.Lease() != nil {
+				return false
+			}
+			if v.Epoch != up[0].node.View().Epoch {
+				return false
+			}
+		}
+		return true
+	})
+}
+
+// any returns one of the machines that run.
+func (w *world) any() *machine {
+	up := w.up()
+	return up[w.random.IntN(len(up))]
+}
+
+func (w *world) find(name string) *machine {
+	return w.machines[slices.IndexFunc(w.machines, func(m *machine) bool { return m.name == name })]
+}

@@ -1,0 +1,128 @@
+package cluster
+
+import (
+	"context"
+	"slices"
+
+	"github.com/trefoildb/trefoil/node"
+	"github.com/trefoildb/trefoil/node/agreement"
+	"github.com/trefoildb/trefoil/node/peer"
+	"github.com/trefoildb/trefoil/node/view"
+)
+
+// follow adopts every view that is agreed on, until ctx ends.
+func (n *Node) follow(ctx context.Context, ag *agreement.Agreement) {
+	for {
+		changed := ag.Changed()
+		if v := ag.View(); v != nil {
+			n.adopt(v)
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-changed:
+		}
+	}
+}
+
+// adopt makes v this node's view. Whatever is being applied in the old one is
+// done before, and nothing of it comes after: that is what the gate is for. The
+// lease of the old epoch is worth nothing from here on.
+func (n *Node) adopt(v *view.View) {
+	n.gate.Lock()
+	old := n.current.Load()
+	if old != nil && (old.Generation > v.Generation || old.Generation == v.Generation && old.Epoch >= v.Epoch) {
+		n.gate.Unlock()
+		return
+	}
+	n.current.Store(v)
+	n.writes.Adopted(old, v)
+	n.gate.Unlock()
+
+	n.mu.Lock()
+	close(n.changed)
+	n.changed = make(chan struct{})
+	n.mu.Unlock()
+	n.log.Info("adopted a view", "epoch", v.Epoch, "phase", v.Phase, "members", len(v.Members))
+	if identity, ok := n.store.Identity(); !ok || identity.Generation != v.Generation {
+		identity = node.Identity{Cluster: v.Cluster, ClusterID: v.ClusterID, Generation: v.Generation}
+		if err := n.store.SetIdentity(identity); err != nil {
+			n.fail(err)
+			return
+		}
+	}
+	if err := n.store.SetLayout(v.Joint().Reads()); err != nil {
+		n.fail(err)
+		return
+	}
+	if p := n.parts.Load(); p != nil && p.gossip != nil {
+		p.gossip.SetPeers(n.others())
+	}
+	n.startWork(v)
+	wake(n.wakeLease)
+	n.wakeLeader()
+}
+
+// Changed returns a channel that is closed when the next view is adopted.
+func (n *Node) Changed() <-chan struct{} {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.changed
+}
+
+// Newer waits until a view of a greater epoch is adopted.
+func (n *Node) Newer(ctx context.Context, epoch uint64) error {
+	for {
+		changed := n.Changed()
+		if v := n.current.Load(); v != nil && v.Epoch > epoch {
+			return nil
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-n.ctx.Done():
+			return node.ErrClosed
+		}
+	}
+}
+
+// Enter keeps the view from changing until leave is called, which has to be soon;
+// it must not be called within itself. The refusal says that another view is
+// adopted, or that this process is no member of it.
+func (n *Node) Enter(epoch uint64) (leave func(), err error) {
+	n.gate.RLock()
+	v := n.current.Load()
+	switch {
+	case v == nil:
+		err = refuse(peer.CodeEpoch, 0, "machine %s has no view yet", n.self)
+	case v.Epoch != epoch:
+		err = refuse(peer.CodeEpoch, v.Epoch, "the epoch is %d, not %d", v.Epoch, epoch)
+	case !v.Has(n.self, n.incarnation):
+		err = refuse(peer.CodeEpoch, v.Epoch, "machine %s waits to be a member again", n.self)
+	}
+	if err != nil {
+		n.gate.RUnlock()
+		return nil, err
+	}
+	return n.gate.RUnlock, nil
+}
+
+// others returns the addresses of the other members, and those that the node was
+// told to join.
+func (n *Node) others() []string {
+	var addresses []string
+	if v := n.current.Load(); v != nil {
+		for _, m := range v.Members {
+			if m.ID != n.self {
+				addresses = append(addresses, m.Address)
+			}
+		}
+	}
+	for _, a := range slices.Concat(n.cfg.Join, n.seeds) {
+		if a != n.address && !slices.Contains(addresses, a) {
+			addresses = append(addresses, a)
+		}
+	}
+	return addresses
+}

@@ -1,0 +1,194 @@
+package cluster
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"iter"
+
+	"github.com/trefoildb/trefoil/node"
+	"github.com/trefoildb/trefoil/rdfload"
+	"github.com/trefoildb/trefoil/sparql"
+	"github.com/trefoildb/trefoil/triple"
+)
+
+// This file is the node as its doors see it: a store. While the node is alone it
+// is the store of its machine, otherwise the whole cluster.
+
+// Snapshot is what a [Node] reads: a state of the lone store, or a way to read the
+// cluster (see [reads.Snapshot] for what it promises).
+type Snapshot interface {
+	Match(ctx context.Context, p triple.Pattern, o node.ReadOptions) iter.Seq2[node.Row, error]
+	Range(ctx context.Context, b triple.Bounds, o node.ReadOptions) iter.Seq2[node.Row, error]
+	Count(ctx context.Context, p triple.Pattern) (int64, error)
+	Estimate(p triple.Pattern) (n int64, exact bool, err error)
+	Source() sparql.Source
+	Close() error
+}
+
+// onLone calls f while the node is alone and stays so; done is false where it is
+// not.
+func (n *Node) onLone(f func() error) (done bool, err error) {
+	n.alone.RLock()
+	defer n.alone.RUnlock()
+	if n.parts.Load() != nil {
+		return false, nil
+	}
+	return true, f()
+}
+
+// Snapshot returns what there is to read.
+func (n *Node) Snapshot() (Snapshot, error) {
+	var sn *node.Snapshot
+	lone, err := n.onLone(func() (err error) {
+		sn, err = n.store.Snapshot()
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	if lone {
+		return sn, nil
+	}
+	all, err := n.reads.Snapshot()
+	if err != nil {
+		return nil, err
+	}
+	return all, nil
+}
+
+// Add adds triples; durable on all their machines when it returns. In a cluster
+// many triples are not one transaction: beside an error the result says how many
+// are known to be added.
+func (n *Node) Add(ctx context.Context, triples []triple.Triple) (result node.AddResult, err error) {
+	lone, err := n.onLone(func() (err error) {
+		result, err = n.store.Add(ctx, triples)
+		return err
+	})
+	if !lone {
+		result.Added, result.Existing, err = n.writes.Write(ctx, node.OperationAdd, triples)
+	}
+	return result, err
+}
+
+// Delete removes triples; see [Node.Add].
+func (n *Node) Delete(ctx context.Context, triples []triple.Triple) (result node.DeleteResult, err error) {
+	lone, err := n.onLone(func() (err error) {
+		result, err = n.store.Delete(ctx, triples)
+		return err
+	})
+	if !lone {
+		result.Deleted, result.Missing, err = n.writes.Write(ctx, node.OperationDelete, triples)
+	}
+	return result, err
+}
+
+// changeBatch is how many triples of a longer change are on their way at a time.
+const changeBatch = 5000
+
+// DeleteMatch deletes the triples that match p; where it fails, the result says how
+// many are gone.
+func (n *Node) DeleteMatch(ctx context.Context, p triple.Pattern) (result node.DeleteResult, err error) {
+	lone, err := n.onLone(func() (err error) {
+		result, err = n.store.DeleteMatch(ctx, p)
+		return err
+	})
+	if lone {
+		return result, err
+	}
+	sn, err := n.reads.Snapshot()
+	if err != nil {
+		return result, err
+	}
+	defer sn.Close()
+	var batch []triple.Triple
+	flush := func() error {
+		r, err := n.Delete(ctx, batch)
+		result.Deleted += r.Deleted
+		result.Missing += r.Missing
+		batch = batch[:0]
+		return err
+	}
+	for row, err := range sn.Match(ctx, p, node.ReadOptions{}) {
+		if err != nil {
+			return result, err
+		}
+		t, err := row.Triple()
+		if err != nil {
+			return result, err
+		}
+		if batch = append(batch, t); len(batch) == changeBatch {
+			if err := flush(); err != nil {
+				return result, err
+			}
+		}
+	}
+	return result, flush()
+}
+
+// Apply makes a change. On a node alone it is one batch, all or nothing; in a
+// cluster its steps are done one after the other, and where one fails the result
+// says what was done before.
+func (n *Node) Apply(ctx context.Context, changes node.Changes) (result node.ApplyResult, err error) {
+	lone, err := n.onLone(func() (err error) {
+		result, err = n.store.Apply(ctx, changes)
+		return err
+	})
+	if lone {
+		return result, err
+	}
+	c, err := readChange(changes)
+	if err != nil {
+		return result, err
+	}
+	return n.applyAll(ctx, c)
+}
+
+// Update makes a change that depends on what is there. In a cluster the updates
+// that come through one node take turns, and others do not wait for them.
+func (n *Node) Update(ctx context.Context, f func(Snapshot) (node.Changes, error)) (result node.ApplyResult, err error) {
+	lone, err := n.onLone(func() (err error) {
+		result, err = n.store.Update(ctx, func(sn *node.Snapshot) (node.Changes, error) { return f(sn) })
+		return err
+	})
+	if lone {
+		return result, err
+	}
+	select {
+	case n.updating <- struct{}{}:
+		defer func() { <-n.updating }()
+	case <-ctx.Done():
+		return result, context.Cause(ctx)
+	}
+	sn, err := n.reads.Snapshot()
+	if err != nil {
+		return result, err
+	}
+	defer sn.Close()
+	changes, err := f(sn)
+	if err != nil {
+		return result, err
+	}
+	c, err := readChange(changes)
+	if err != nil {
+		return result, err
+	}
+	return n.applyAll(ctx, c)
+}
+
+// Sink returns what bulk loads write to: the lone store. It is nil in a cluster,
+// where loads add their triples in batches.
+func (n *Node) Sink() rdfload.Sink {
+	if n.parts.Load() != nil {
+		return nil
+	}
+	return n.store.Sink()
+}
+
+// Backup writes a backup of the lone store.
+func (n *Node) Backup(ctx context.Context, w io.Writer) error {
+	if n.parts.Load() != nil {
+		return fmt.Errorf("%w: a member has but a part of the data, and a backup of it could not be restored; dump the cluster instead", node.ErrMember)
+	}
+	return n.store.Backup(ctx, w)
+}

@@ -1,0 +1,32 @@
+package cluster
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/trefoildb/trefoil/node/peer"
+)
+
+// ErrExcluded: the cluster goes on without this machine. What its directory has
+// is set aside by [SetAside]; then it may join as a new one.
+var ErrExcluded = errors.New("the cluster has excluded this machine")
+
+// ErrNotEmpty: a directory with data of its own cannot join a cluster.
+var ErrNotEmpty = errors.New("the data directory is not empty")
+
+// ErrWrongCluster: the nodes are of different clusters.
+var ErrWrongCluster = errors.New("another cluster")
+
+// refuse returns the definite answer that nothing was done.
+func refuse(code peer.Code, epoch uint64, format string, args ...any) *peer.Refusal {
+	return &peer.Refusal{Code: code, Epoch: epoch, Message: fmt.Sprintf(format, args...)}
+}
+
+// passOn makes the refusal of another node this one's, where this one has done
+// nothing but ask.
+func passOn(err error) error {
+	if r := (*peer.Refusal)(nil); errors.As(err, &r) {
+		return &peer.Refusal{Code: r.Code, Message: r.Message, Epoch: r.Epoch}
+	}
+	return err
+}

@@ -1,0 +1,212 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/trefoildb/trefoil/node"
+	"github.com/trefoildb/trefoil/node/peer"
+	"github.com/trefoildb/trefoil/trie"
+	"github.com/trefoildb/trefoil/triple"
+)
+
+// outbox collects the rows that a walk has for one machine and sends them, many
+// at a time and some messages at once.
+type outbox struct {
+	walk  *walk
+	to    trie.MachineID
+	rows  []node.FillRow
+	bytes int
+	room  chan struct{} // holds a token for each message on its way
+
+	group sync.WaitGroup
+	mu    sync.Mutex
+	err   error
+}
+
+const (
+	fillBytes    = 512 << 10 // of one message
+	fillMessages = 3         // on their way to one machine at a time
+	fillRetries  = 5
+)
+
+// send hands a row to the outbox of a machine, and waits while too much is on its
+// way to it.
+func (w *walk) send(ctx context.Context, to trie.MachineID, row node.FillRow) error {
+	box := w.out[to]
+	if box == nil {
+		box = &outbox{walk: w, to: to, room: make(chan struct{}, fillMessages)}
+		w.out[to] = box
+	}
+	box.rows = append(box.rows, row)
+	box.bytes += len(row.Key) + len(row.Value)
+	w.repaired.Add(1)
+	if box.bytes < fillBytes {
+		return nil
+	}
+	return box.flush(ctx)
+}
+
+// flush sends what there is, and returns before it has arrived.
+func (b *outbox) flush(ctx context.Context) error {
+	rows, size := b.rows, b.bytes
+	b.rows, b.bytes = nil, 0
+	if len(rows) == 0 {
+		return nil
+	}
+	select {
+	case b.room <- struct{}{}:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	if err := b.failed(); err != nil {
+		<-b.room
+		return err
+	}
+	b.group.Go(func() {
+		defer func() { <-b.room }()
+		if err := b.deliver(ctx, rows); err != nil {
+			b.mu.Lock()
+			defer b.mu.Unlock()
+			b.err = errors.Join(b.err, err)
+		}
+	})
+	if b.walk.planned { // what nobody waits for leaves room for what somebody does
+		wait(ctx, time.Duration(float64(size)/float64(b.walk.node.cfg.MoveRate)*float64(time.Second)))
+	}
+	return nil
+}
+
+func (b *outbox) failed() error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.err
+}
+
+// deliver sends one message until it has arrived: rows may arrive twice.
+func (b *outbox) deliver(ctx context.Context, rows []node.FillRow) (err error) {
+	n := b.walk.node
+	if b.to == n.self {
+		return n.fillHere(ctx, b.walk.view.Epoch, rows)
+	}
+	body := encodeFill(rows)
+	for try := range fillRetries {
+		if try > 0 {
+			wait(ctx, workRetry)
+		}
+		if _, err = n.Call(peer.WithEpoch(ctx, b.walk.view.Epoch), b.to, methodFill, body); err == nil || ctx.Err() != nil {
+			return err
+		}
+	}
+	return fmt.Errorf("fill machine %s: %w", b.to, err)
+}
+
+// finish sends the rest and has the machine make all of it durable; it returns
+// the machine's mark.
+func (b *outbox) finish(ctx context.Context) (mark uint64, err error) {
+	err = b.flush(ctx)
+	b.group.Wait()
+	if err = errors.Join(err, b.failed()); err != nil {
+		return 0, err
+	}
+	n := b.walk.node
+	if b.to == n.self {
+		return n.store.SyncFills(ctx)
+	}
+	answer, err := n.Call(peer.WithEpoch(ctx, b.walk.view.Epoch), b.to, methodSync, nil)
+	if err != nil {
+		return 0, fmt.Errorf("fill machine %s: %w", b.to, err)
+	}
+	d := peer.NewDecoder(answer)
+	mark = d.Uvarint()
+	return mark, d.End()
+}
+
+func (n *Node) fillHere(ctx context.Context, epoch uint64, rows []node.FillRow) error {
+	leave, err := n.Enter(epoch)
+	if err != nil {
+		return err
+	}
+	defer leave()
+	return n.store.Fill(ctx, rows)
+}
+
+// handleFill takes rows of a walk in this node's epoch.
+func (n *Node) handleFill(ctx context.Context, h peer.Header, body []byte) ([]byte, error) {
+	rows, err := parseFill(body)
+	if err != nil {
+		return nil, err
+	}
+	return nil, n.fillHere(ctx, h.Epoch, rows)
+}
+
+// handleSync makes all rows of walks durable and answers with the mark.
+func (n *Node) handleSync(ctx context.Context, h peer.Header, _ []byte) ([]byte, error) {
+	leave, err := n.Enter(h.Epoch)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
+	mark, err := n.store.SyncFills(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var e peer.Encoder
+	e.Uvarint(mark)
+	return e.Data(), nil
+}
+
+// encodeFill encodes rows: a flag byte (1: unsettled) and the table, key and
+// value; of an unsettled one its origin and operation.
+func encodeFill(rows []node.FillRow) []byte {
+	e := peer.NewEncoder(fillBytes + fillBytes/4)
+	e.Uvarint(uint64(len(rows)))
+	for i := range rows {
+		r := &rows[i]
+		e.Bool(r.Operation != nil)
+		e.Byte(r.Table)
+		e.Bytes(r.Key)
+		e.Bytes(r.Value)
+		if o := r.Operation; o != nil {
+			e.Uint64(uint64(r.Unsettled.Sequencer))
+			e.Uvarint(r.Unsettled.Incarnation)
+			e.Uvarint(r.Unsettled.Batch)
+			e.Byte(byte(o.Kind))
+			e.Uvarint(o.Stamp.Epoch)
+			e.Uvarint(o.Stamp.Sequence)
+			e.Bytes(o.Key)
+			e.Bytes(o.Long)
+		}
+	}
+	return e.Data()
+}
+
+func parseFill(body []byte) ([]node.FillRow, error) {
+	d := peer.NewDecoder(body)
+	count := d.Count(4)
+	rows := make([]node.FillRow, 0, count)
+	for range count {
+		unsettled := d.Bool()
+		r := node.FillRow{Table: d.Byte(), Key: d.Bytes(), Value: d.Bytes()}
+		if unsettled {
+			r.Unsettled = node.Origin{Sequencer: trie.MachineID(d.Uint64()), Incarnation: d.Uvarint(), Batch: d.Uvarint()}
+			r.Operation = &node.Operation{
+				Kind: node.OperationKind(d.Byte()), Stamp: triple.Stamp{Epoch: d.Uvarint(), Sequence: d.Uvarint()},
+				Key: d.Bytes(), Long: d.Bytes(),
+			}
+		}
+		rows = append(rows, r)
+	}
+	if err := d.End(); err != nil {
+		return nil, fmt.Errorf("rows of a walk: %w", err)
+	}
+	for _, r := range rows {
+		if r.Table != node.TableStorage && r.Table != node.TableReplica {
+			return nil, fmt.Errorf("rows of a walk: no table %d", r.Table)
+		}
+	}
+	return rows, nil
+}

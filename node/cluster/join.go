@@ -1,0 +1,253 @@
+package cluster
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"time"
+
+	"github.com/trefoildb/trefoil/node"
+	"github.com/trefoildb/trefoil/node/agreement"
+	"github.com/trefoildb/trefoil/node/gossip"
+	"github.com/trefoildb/trefoil/node/peer"
+	"github.com/trefoildb/trefoil/node/port"
+	"github.com/trefoildb/trefoil/node/view"
+)
+
+// raftDir is the directory of the agreement's log, below the data directory.
+const raftDir = "raft"
+
+// openParts starts what only members have.
+func (n *Node) openParts() (*parts, error) {
+	ag, err := agreement.Open(n.agreementConfig())
+	if err != nil {
+		return nil, err
+	}
+	p := &parts{agreement: ag}
+	p.gossip, err = gossip.Start(gossip.Config{
+		ID: n.self, Incarnation: n.incarnation, Address: n.address, Label: n.cfg.Name, Key: gossipKey(n.cfg.Secret),
+		Listener: n.port.Gossip(), Packets: n.port.Packets(), Dial: n.dial(port.Gossip), Logger: n.log,
+	})
+	if err != nil {
+		return nil, errors.Join(err, ag.Close())
+	}
+	p.gossip.SetPeers(n.others())
+	n.parts.Store(p)
+	n.run(func() { n.follow(n.ctx, ag) })
+	n.run(func() { n.renew(n.ctx) })
+	n.run(func() { n.lead(n.ctx) })
+	n.run(func() { n.wakeOnGossip(n.ctx, p.gossip) })
+	return p, nil
+}
+
+// gossipKey makes a key of the length that gossip's cipher needs; none of none.
+func gossipKey(secret []byte) []byte {
+	if len(secret) == 0 {
+		return nil
+	}
+	key := sha256.Sum256(secret)
+	return key[:]
+}
+
+func (n *Node) agreementConfig() agreement.Config {
+	return agreement.Config{
+		ID: n.self, Address: n.address, Dir: filepath.Join(n.store.Dir(), raftDir), FS: n.cfg.FS,
+		Listener: n.port.Raft(), Dial: n.dial(port.Raft), Logger: n.log, OnFatal: n.end,
+		Heartbeat: n.cfg.Lease / 4,
+	}
+}
+
+// wakeOnGossip has the leader look as soon as somebody is suspected.
+func (n *Node) wakeOnGossip(ctx context.Context, g *gossip.Gossip) {
+	for {
+		changed := g.Changed()
+		select {
+		case <-ctx.Done():
+			return
+		case <-changed:
+			n.wakeLeader()
+		}
+	}
+}
+
+// resume is the start of a machine that is a member already.
+func (n *Node) resume(identity node.Identity) error {
+	// Until a leader is heard of there is no view. Where the cluster went on without
+	// this machine none ever comes, and others have to be asked.
+	stored, err := agreement.Stored(n.agreementConfig())
+	if err != nil {
+		return err
+	}
+	if stored != nil {
+		for _, m := range stored.Members {
+			n.seeds = append(n.seeds, m.Address)
+		}
+	}
+	p, err := n.openParts()
+	if err != nil {
+		return err
+	}
+	if has, err := p.agreement.HasState(); err != nil || has {
+		return err
+	}
+	// The cluster was being formed when the process ended.
+	return n.bootstrap(n.ctx, p, identity)
+}
+
+// bootstrap makes the first view of a cluster of one.
+func (n *Node) bootstrap(ctx context.Context, p *parts, identity node.Identity) error {
+	v, err := n.firstView(identity)
+	if err != nil {
+		return err
+	}
+	return p.agreement.Bootstrap(ctx, v)
+}
+
+// form makes a cluster of one of a node that is alone. Operations on the lone
+// store are over when it begins, and go through the cluster afterwards.
+func (n *Node) form(ctx context.Context) error {
+	n.forms.Lock()
+	defer n.forms.Unlock()
+	if n.parts.Load() != nil {
+		return nil
+	}
+	n.alone.Lock()
+	defer n.alone.Unlock()
+	identity := node.Identity{Cluster: n.cfg.Name, ClusterID: rand.Text(), Generation: 1}
+	if err := n.store.SetIdentity(identity); err != nil {
+		return err
+	}
+	p, err := n.openParts()
+	if err != nil {
+		n.fail(err) // the directory is a member's now: nothing else can be done with it
+		return err
+	}
+	if err := n.bootstrap(ctx, p, identity); err != nil {
+		n.fail(err)
+		return err
+	}
+	return n.Newer(ctx, 0)
+}
+
+// joining is what a machine sends to be a member, joined what it gets.
+type joining struct {
+	Cluster string      `json:"cluster"`
+	Member  view.Member `json:"member"`
+}
+
+type joined struct {
+	ClusterID  string `json:"clusterId"`
+	Generation uint64 `json:"generation"`
+}
+
+// joinRetry is how long a machine waits before it asks to join again.
+const joinRetry = 500 * time.Millisecond
+
+// join makes a machine without a cluster a member of one. It returns when a view
+// has it.
+func (n *Node) join(ctx context.Context) error {
+	if n.store.Status().Triples > 0 {
+		return fmt.Errorf("%w: %s: only the first machine of a cluster brings data; load it through the cluster instead", ErrNotEmpty, n.store.Dir())
+	}
+	p, err := n.openParts()
+	if err != nil {
+		return err
+	}
+	m := view.Member{ID: n.self, Incarnation: n.incarnation, Address: n.address, State: view.Up}
+	if n.cfg.Spare {
+		m.State = view.Spare
+	}
+	body, err := json.Marshal(joining{n.cfg.Name, m})
+	if err != nil {
+		return err
+	}
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		changed := n.Changed()
+		if v := n.current.Load(); v != nil && v.Has(n.self, n.incarnation) {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-n.failed:
+			return n.err
+		case <-changed:
+			continue
+		case <-timer.C:
+		}
+		timer.Reset(joinRetry)
+		if err := n.askToJoin(ctx, body); err != nil {
+			if errors.Is(err, ErrWrongCluster) {
+				return err
+			}
+			n.log.Warn("not joined yet", "join", n.cfg.Join, "error", err)
+			continue
+		}
+		p.gossip.SetPeers(n.others())
+	}
+}
+
+func (n *Node) askToJoin(ctx context.Context, body []byte) (err error) {
+	ctx, cancel := context.WithTimeout(ctx, 2*n.cfg.Lease)
+	defer cancel()
+	for _, address := range n.cfg.Join {
+		if address == n.address {
+			continue
+		}
+		var b []byte
+		if b, err = n.client.Call(ctx, address, methodJoin, body); err == nil {
+			var j joined
+			return json.Unmarshal(b, &j)
+		}
+		if r := (*peer.Refusal)(nil); errors.As(err, &r) && r.Code == peer.CodeStranger {
+			return fmt.Errorf("%w: %s: %s", ErrWrongCluster, address, r.Message)
+		}
+	}
+	return err
+}
+
+// handleJoin takes a machine's wish to be a member. A node that is alone forms a
+// cluster first; one that does not lead passes it on.
+func (n *Node) handleJoin(ctx context.Context, _ peer.Header, body []byte) ([]byte, error) {
+	var j joining
+	if err := json.Unmarshal(body, &j); err != nil {
+		return nil, err
+	}
+	if j.Cluster != n.cfg.Name {
+		return nil, refuse(peer.CodeStranger, 0, "this is cluster %q, not %q", n.cfg.Name, j.Cluster)
+	}
+	if j.Member.ID == n.self {
+		return nil, refuse(peer.CodeStranger, 0, "machine %s cannot join itself: its directory is a copy; give it an identity of its own", j.Member.ID)
+	}
+	if n.parts.Load() == nil {
+		if len(n.cfg.Join) > 0 {
+			return nil, refuse(peer.CodeUnavailable, 0, "this machine has not joined yet itself")
+		}
+		if err := n.form(ctx); err != nil {
+			return nil, err
+		}
+	}
+	v := n.current.Load()
+	if v == nil {
+		return nil, refuse(peer.CodeUnavailable, 0, "this machine is no member yet")
+	}
+	if !n.agreement().IsLeader() {
+		id, address, ok := n.agreement().Leader()
+		if !ok || id == n.self {
+			return nil, refuse(peer.CodeUnavailable, v.Epoch, "the cluster has no leader at the moment")
+		}
+		b, err := n.client.Call(ctx, address, methodJoin, body)
+		return b, passOn(err)
+	}
+	if v.Find(j.Member.ID) == nil {
+		n.wishes.wantJoin(j.Member)
+		n.wakeLeader()
+	}
+	return json.Marshal(joined{v.ClusterID, v.Generation})
+}

@@ -1,0 +1,179 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/trefoildb/trefoil/node/agreement"
+	"github.com/trefoildb/trefoil/node/view"
+	"github.com/trefoildb/trefoil/trie"
+)
+
+// leaderTick is how often the leader looks at how things are without being woken.
+const leaderTick = 100 * time.Millisecond
+
+// lead does what the leader has to, while this node is it.
+func (n *Node) lead(ctx context.Context) {
+	ticker := time.NewTicker(leaderTick)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		case <-n.wakeLead:
+		}
+		ag := n.agreement()
+		if !ag.IsLeader() {
+			n.grants.resign()
+			n.setWaiting("")
+			continue
+		}
+		n.grants.lead(ag.Term(), n.cfg.Clock.Now())
+		if v := ag.View(); v != nil {
+			n.proposeNext(ctx, ag, v)
+		}
+	}
+}
+
+// proposeNext takes the cluster one step on, where there is one to take.
+func (n *Node) proposeNext(ctx context.Context, ag *agreement.Agreement, v *view.View) {
+	next, reason, wait := n.plan(v)
+	n.setWaiting(wait)
+	if next == nil {
+		n.arrangeVoters(ctx, ag, v)
+		return
+	}
+	n.log.Info("proposing a view", "epoch", next.Epoch, "phase", next.Phase, "members", len(next.Members), "reason", reason)
+	timed, cancel := context.WithTimeout(ctx, n.cfg.Lease)
+	defer cancel()
+	err := ag.Propose(timed, next)
+	if err != nil && !errors.Is(err, agreement.ErrConflict) && ctx.Err() == nil {
+		n.log.Warn("a view was not agreed on", "epoch", next.Epoch, "error", err)
+	}
+}
+
+// plan asks for the next view. Whoever it excludes gets no lease from here on:
+// the decision and the bar are one step under the lock of the grants.
+func (n *Node) plan(v *view.View) (next *view.View, reason, wait string) {
+	now := n.cfg.Clock.Now()
+	peers := n.gossiped()
+	open := n.wishes.open(v)
+	g := &n.grants
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.term == 0 {
+		return nil, "", ""
+	}
+	reports := make(map[trie.MachineID]view.Report, len(v.Members))
+	for _, m := range v.Members {
+		r := view.Report{MayHoldLease: g.mayHold(m.ID, now, n.cfg.Lease+n.cfg.drift())}
+		h, ok := g.heard[m.ID]
+		last := g.since
+		if ok {
+			last = h.at
+			r.Incarnation, r.Address = h.report.Incarnation, h.report.Address
+			r.Epoch, r.Walked, r.Swept, r.Reconciled = h.report.Epoch, h.report.Walked, h.report.Swept, h.report.Reconciled
+			r.Mark, r.Splits = g.markOf(m.ID), h.report.Splits
+			r.DiskShows = g.diskShows(&m, &h.report)
+		}
+		p, known := peers[m.ID]
+		silent := now - last
+		dead := known && !p.Alive && p.Incarnation >= r.Incarnation
+		r.Suspect = m.ID != n.self && (silent > n.cfg.Patience || dead && silent > n.cfg.Lease/2)
+		reports[m.ID] = r
+	}
+	next, reason, wait = view.Plan(v, reports, open, view.PlanOptions{Self: n.self})
+	if next != nil {
+		for _, m := range v.Members {
+			if next.Find(m.ID) == nil {
+				g.barred[m.ID] = v.Epoch
+			}
+		}
+	}
+	return next, reason, wait
+}
+
+// markOf returns how many fills of a member others and itself count on. The lock
+// is held.
+func (g *grants) markOf(id trie.MachineID) (mark uint64) {
+	for other, h := range g.heard {
+		if other == id {
+			mark = max(mark, h.report.Mark)
+		}
+		mark = max(mark, h.report.Marks[id])
+	}
+	return mark
+}
+
+// diskShows tells whether a member's disk has all that it is known to have had:
+// the fills that it was counted on for, and of every sequencer what it has
+// answered. The lock is held.
+func (g *grants) diskShows(m *view.Member, r *report) bool {
+	if r.Mark < m.Mark {
+		return false
+	}
+	type stream struct {
+		id          trie.MachineID
+		incarnation uint64
+	}
+	has := make(map[stream]uint64, len(r.Heard))
+	for _, h := range r.Heard {
+		has[stream{h.Sequencer, h.Incarnation}] = h.Last
+	}
+	for other, h := range g.heard {
+		if other == m.ID {
+			continue
+		}
+		for _, a := range h.report.Answered {
+			if a.Holder == m.ID && has[stream{a.Sequencer, a.Incarnation}] < a.Batch {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// maxVoters is how many machines agree on views; the others learn of them. Five
+// survive the loss of two.
+const maxVoters = 5
+
+// arrangeVoters makes Raft's members those of the view, so many of them voters.
+func (n *Node) arrangeVoters(ctx context.Context, ag *agreement.Agreement, v *view.View) {
+	voters, learners := ag.Configuration()
+	chosen := agreement.ChooseVoters(n.candidates(v), slices.Collect(maps.Keys(voters)), maxVoters)
+	wantVoters, wantLearners := map[trie.MachineID]string{}, map[trie.MachineID]string{}
+	for _, m := range v.Members {
+		if slices.Contains(chosen, m.ID) {
+			wantVoters[m.ID] = m.Address
+		} else {
+			wantLearners[m.ID] = m.Address
+		}
+	}
+	if maps.Equal(voters, wantVoters) && maps.Equal(learners, wantLearners) {
+		return
+	}
+	timed, cancel := context.WithTimeout(ctx, n.cfg.Lease)
+	defer cancel()
+	if err := ag.SetMembers(timed, wantVoters, wantLearners); err != nil && ctx.Err() == nil {
+		n.log.Debug("the voters are not yet as they should be", "error", err)
+	}
+}
+
+// candidates says who could vote: who has the newest view, was heard lately, and
+// is to stay.
+func (n *Node) candidates(v *view.View) []agreement.Candidate {
+	now := n.cfg.Clock.Now()
+	n.grants.mu.Lock()
+	defer n.grants.mu.Unlock()
+	var all []agreement.Candidate
+	for _, m := range v.Members {
+		h, ok := n.grants.heard[m.ID]
+		up := ok && h.report.Epoch == v.Epoch && now-h.at < n.cfg.Patience && m.State != view.Leaving
+		all = append(all, agreement.Candidate{ID: m.ID, Up: up})
+	}
+	return all
+}

@@ -1,0 +1,89 @@
+package cluster
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/trefoildb/trefoil/node"
+	"github.com/trefoildb/trefoil/node/peer"
+	"github.com/trefoildb/trefoil/node/view"
+	"github.com/trefoildb/trefoil/trie"
+)
+
+// Leave asks the cluster to do without a machine: what it holds is moved away
+// first, while it serves. It returns when the leader has heard of it; the status
+// tells how far it is. The machine's process may be ended once it is no member.
+func (n *Node) Leave(ctx context.Context, id trie.MachineID) error {
+	return n.ask(ctx, methodLeave, id, n.leave)
+}
+
+// Remove asks the cluster to give up a machine that will not come back, at once,
+// as if it had failed; what it held is regenerated from the other copies.
+func (n *Node) Remove(ctx context.Context, id trie.MachineID) error {
+	return n.ask(ctx, methodRemove, id, n.remove)
+}
+
+// ask has the leader do something about a machine.
+func (n *Node) ask(ctx context.Context, method string, id trie.MachineID, do func(*view.View, trie.MachineID) error) error {
+	if n.parts.Load() == nil {
+		return fmt.Errorf("%w: this node is not part of a cluster", node.ErrInvalid)
+	}
+	if n.agreement().IsLeader() {
+		return do(n.agreement().View(), id)
+	}
+	var e peer.Encoder
+	e.Uint64(uint64(id))
+	_, err := n.callLeader(ctx, method, e.Data())
+	return err
+}
+
+func (n *Node) leave(v *view.View, id trie.MachineID) error {
+	m := v.Find(id)
+	if m == nil {
+		return fmt.Errorf("%w: machine %s is not a member", node.ErrInvalid, id)
+	}
+	others := 0
+	for _, o := range v.Members {
+		if o.ID != id && o.State == view.Up {
+			others++
+		}
+	}
+	if m.State == view.Up && others == 0 {
+		return fmt.Errorf("%w: machine %s is the last that holds data", node.ErrInvalid, id)
+	}
+	n.wishes.wantLeave(id)
+	n.wakeLeader()
+	return nil
+}
+
+func (n *Node) remove(v *view.View, id trie.MachineID) error {
+	if v.Find(id) == nil {
+		return fmt.Errorf("%w: machine %s is not a member", node.ErrInvalid, id)
+	}
+	if id == n.self {
+		return fmt.Errorf("%w: machine %s leads the cluster and runs: let it leave, or end its process first", node.ErrInvalid, id)
+	}
+	n.wishes.wantRemove(id)
+	n.wakeLeader()
+	return nil
+}
+
+func (n *Node) handleLeave(ctx context.Context, _ peer.Header, body []byte) ([]byte, error) {
+	return nil, n.handleAsk(ctx, body, n.Leave)
+}
+
+func (n *Node) handleRemove(ctx context.Context, _ peer.Header, body []byte) ([]byte, error) {
+	return nil, n.handleAsk(ctx, body, n.Remove)
+}
+
+func (n *Node) handleAsk(ctx context.Context, body []byte, do func(context.Context, trie.MachineID) error) error {
+	d := peer.NewDecoder(body)
+	id := trie.MachineID(d.Uint64())
+	if err := d.End(); err != nil {
+		return err
+	}
+	if !n.agreement().IsLeader() { // asked by one that believed so: it has to look again
+		return refuse(peer.CodeUnavailable, 0, "this node does not lead")
+	}
+	return do(ctx, id)
+}

@@ -1,0 +1,244 @@
+package cluster
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"time"
+
+	"github.com/trefoildb/trefoil/node"
+	"github.com/trefoildb/trefoil/node/peer"
+	"github.com/trefoildb/trefoil/node/view"
+	"github.com/trefoildb/trefoil/trie"
+)
+
+// report is what a member tells the leader of itself, several times a lease; it
+// asks for a lease by it.
+type report struct {
+	ID          trie.MachineID `json:"id"`
+	Incarnation uint64         `json:"incarnation"`
+	Address     string         `json:"address"`
+	Spare       bool           `json:"spare,omitempty"`
+	// Epoch is that of the view which it has adopted; the next three are of it.
+	Epoch      uint64 `json:"epoch"`
+	Walked     bool   `json:"walked,omitempty"`
+	Swept      bool   `json:"swept,omitempty"`
+	Reconciled bool   `json:"reconciled,omitempty"`
+	// Mark counts the fills that it has durably; Marks are those of others that its
+	// walk relies on.
+	Mark  uint64                    `json:"mark"`
+	Marks map[trie.MachineID]uint64 `json:"marks,omitempty"`
+	// Heard is what its disk shows of sequencers, Answered up to where it knows
+	// others to have answered: a disk that shows less has lost something.
+	Heard    []heardOf  `json:"heard,omitempty"`
+	Answered []answered `json:"answered,omitempty"`
+
+	Splits []view.SplitAt `json:"splits,omitempty"`
+	Walk   *walkProgress  `json:"walk,omitempty"`
+	Store  storeFigures   `json:"store"`
+}
+
+// heardOf says up to which batch of a sequencer's a machine has what it sent.
+type heardOf struct {
+	Sequencer   trie.MachineID `json:"sequencer"`
+	Incarnation uint64         `json:"incarnation"`
+	Last        uint64         `json:"last"`
+}
+
+// answered says up to which batch of a sequencer's a holder has answered.
+type answered struct {
+	Holder      trie.MachineID `json:"holder"`
+	Sequencer   trie.MachineID `json:"sequencer"`
+	Incarnation uint64         `json:"incarnation"`
+	Batch       uint64         `json:"batch"`
+}
+
+// storeFigures are for the operator.
+type storeFigures struct {
+	Triples   int64  `json:"triples"`
+	Bytes     int64  `json:"bytes"`
+	FreeBytes int64  `json:"freeBytes"`
+	Error     string `json:"error,omitempty"`
+}
+
+// answer is what the leader says to a report.
+type answer struct {
+	Granted bool          `json:"granted"`
+	Lease   time.Duration `json:"lease"`
+	Epoch   uint64        `json:"epoch"`
+}
+
+// makeReport says how this member is.
+func (n *Node) makeReport() report {
+	status := n.store.Status()
+	r := report{
+		ID: n.self, Incarnation: n.incarnation, Address: n.address, Spare: n.cfg.Spare, Mark: n.store.Mark(),
+		Store: storeFigures{Triples: status.Triples, Bytes: status.Bytes, FreeBytes: status.FreeBytes, Error: status.Error},
+	}
+	for _, h := range n.store.Heard() {
+		r.Heard = append(r.Heard, heardOf{h.Sequencer, h.Incarnation, h.Last})
+		for holder, batch := range h.Acks {
+			r.Answered = append(r.Answered, answered{holder, h.Sequencer, h.Incarnation, batch})
+		}
+	}
+	for holder, batch := range n.writes.Acked() {
+		r.Answered = append(r.Answered, answered{holder, n.self, n.incarnation, batch})
+	}
+	v := n.current.Load()
+	if v == nil || !v.Has(n.self, n.incarnation) {
+		return r
+	}
+	r.Epoch = v.Epoch
+	r.Reconciled = n.writes.Reconciled()
+	n.work.mu.Lock()
+	defer n.work.mu.Unlock()
+	if n.work.epoch == v.Epoch {
+		r.Walked, r.Swept = n.work.walked, n.work.swept
+		r.Marks = maps.Clone(n.work.marks)
+		r.Splits = n.work.splits
+		r.Walk = n.work.progress()
+	}
+	return r
+}
+
+// renew asks for a lease until ctx ends: some times a lease, and at once after
+// each wake.
+func (n *Node) renew(ctx context.Context) {
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-n.wakeLease:
+		case <-timer.C:
+		}
+		timer.Reset(n.cfg.Lease / 5)
+		if err := n.renewOnce(ctx); err != nil && ctx.Err() == nil {
+			n.log.Debug("no lease", "error", err)
+			if errors.Is(err, ErrExcluded) {
+				n.end(err)
+			}
+		}
+	}
+}
+
+// renewOnce makes a report and takes the lease that comes back. The disk has to
+// have written something durably before: who cannot write must not answer for
+// long.
+func (n *Node) renewOnce(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, n.cfg.Lease)
+	defer cancel()
+	if err := n.store.Beat(ctx); err != nil {
+		return err
+	}
+	asked := n.cfg.Clock.Now()
+	r := n.makeReport()
+	a, err := n.tellLeader(ctx, r)
+	if n.excluded(err) {
+		return fmt.Errorf("%w: %w", ErrExcluded, err)
+	}
+	if err != nil {
+		return err
+	}
+	if a.Granted {
+		n.lease.take(r.Epoch, asked+a.Lease)
+	}
+	return nil
+}
+
+// excluded tells whether an error is the word of the leader that this machine,
+// whose directory is a member's, is none any more.
+func (n *Node) excluded(err error) bool {
+	r := (*peer.Refusal)(nil)
+	if !errors.As(err, &r) || r.Code != peer.CodeStranger || r.Epoch == 0 {
+		return false
+	}
+	_, member := n.store.Identity()
+	v := n.current.Load()
+	return member && (v == nil || r.Epoch > v.Epoch)
+}
+
+// tellLeader sends a report to whoever leads.
+func (n *Node) tellLeader(ctx context.Context, r report) (a answer, err error) {
+	if n.agreement().IsLeader() {
+		return n.hear(ctx, r)
+	}
+	body, err := json.Marshal(r)
+	if err != nil {
+		return a, err
+	}
+	b, err := n.callLeader(ctx, methodReport, body)
+	if err != nil {
+		return a, err
+	}
+	return a, json.Unmarshal(b, &a)
+}
+
+// callLeader sends a message to whoever leads; where that is not known, to any
+// member, who may know.
+func (n *Node) callLeader(ctx context.Context, method string, body []byte) ([]byte, error) {
+	if id, address, ok := n.agreement().Leader(); ok && id != n.self {
+		return n.client.Call(ctx, address, method, body)
+	}
+	err := error(node.ErrUnavailable)
+	for _, address := range n.others() {
+		var b []byte
+		if b, err = n.client.Call(ctx, address, method, body); err == nil {
+			return b, nil
+		}
+		if r := (*peer.Refusal)(nil); errors.As(err, &r) && r.Code == peer.CodeStranger {
+			return nil, err
+		}
+	}
+	return nil, fmt.Errorf("no leader of the cluster is reached: %w", err)
+}
+
+// handleReport is the leader's side. A node that does not lead passes a report
+// on, once, if it knows who does: one that comes back knows members, and not which
+// of them leads.
+func (n *Node) handleReport(ctx context.Context, h peer.Header, body []byte) ([]byte, error) {
+	var r report
+	if err := json.Unmarshal(body, &r); err != nil {
+		return nil, err
+	}
+	if id, address, ok := n.agreement().Leader(); ok && id != n.self && h.From == r.ID {
+		b, err := n.client.Call(ctx, address, methodReport, body)
+		return b, passOn(err)
+	}
+	a, err := n.hear(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(a)
+}
+
+// hear takes a report as the leader and answers it. Leadership is verified after
+// the report has come, so that the lease, which runs from before that, ends before
+// a later leader excludes its holder.
+func (n *Node) hear(ctx context.Context, r report) (a answer, err error) {
+	ag := n.agreement()
+	term := ag.Term()
+	if err := ag.Verify(ctx); err != nil {
+		return a, refuse(peer.CodeUnavailable, 0, "this node does not lead: %s", err)
+	}
+	if ag.Term() != term {
+		return a, refuse(peer.CodeUnavailable, 0, "the leadership has changed")
+	}
+	v := ag.View()
+	if v == nil {
+		return a, refuse(peer.CodeUnavailable, 0, "no view yet")
+	}
+	if v.Find(r.ID) == nil && !n.wishes.joining(r.ID) {
+		return a, refuse(peer.CodeStranger, v.Epoch, "machine %s is not a member", r.ID)
+	}
+	if !n.grants.report(r, n.cfg.Clock.Now()) {
+		return a, refuse(peer.CodeUnavailable, v.Epoch, "this node does not lead yet")
+	}
+	a = answer{Epoch: v.Epoch, Lease: n.cfg.Lease}
+	a.Granted = n.grants.grant(v, &r, term, n.cfg.Clock.Now())
+	n.wakeLeader()
+	return a, nil
+}

@@ -1,0 +1,139 @@
+package cluster
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/trefoildb/trefoil/node"
+	"github.com/trefoildb/trefoil/node/peer"
+	"github.com/trefoildb/trefoil/node/view"
+	"github.com/trefoildb/trefoil/recovery"
+	"github.com/trefoildb/trefoil/trie"
+	"github.com/trefoildb/trefoil/triple"
+)
+
+// statusTimeout bounds how long a status waits for the leader's.
+const statusTimeout = time.Second
+
+// Status returns the state of the cluster, as the leader knows it; where none is
+// reached, as far as this node knows. Alone it is that of the store.
+func (n *Node) Status() node.Status {
+	own := n.store.Status()
+	if n.parts.Load() == nil {
+		own.Members[0].Address = n.address
+		return own
+	}
+	ctx, cancel := context.WithTimeout(n.ctx, statusTimeout)
+	defer cancel()
+	s, err := n.leadersStatus(ctx)
+	if err != nil {
+		s = n.ownStatus()
+		s.Waiting = "no leader is reached: " + err.Error()
+	}
+	s.Version, s.ReadOnly = own.Version, own.ReadOnly
+	s.FreeBytes, s.Corruptions, s.Error = own.FreeBytes, own.Corruptions, own.Error
+	return s
+}
+
+func (n *Node) leadersStatus(ctx context.Context) (s node.Status, err error) {
+	if n.agreement().IsLeader() {
+		return n.ownStatus(), nil
+	}
+	b, err := n.callLeader(ctx, methodStatus, nil)
+	if err != nil {
+		return s, err
+	}
+	return s, json.Unmarshal(b, &s)
+}
+
+func (n *Node) handleStatus(context.Context, peer.Header, []byte) ([]byte, error) {
+	if !n.agreement().IsLeader() {
+		return nil, refuse(peer.CodeUnavailable, 0, "this node does not lead")
+	}
+	return json.Marshal(n.ownStatus())
+}
+
+// ownStatus is the state of the cluster as this node knows it; the leader knows
+// what the members have reported.
+func (n *Node) ownStatus() (s node.Status) {
+	v := n.current.Load()
+	if v == nil {
+		s.Waiting = "this machine is no member yet"
+		return s
+	}
+	s.Cluster, s.Generation, s.Epoch, s.Phase = v.Cluster, v.Generation, v.Epoch, v.Phase.String()
+	if leader, _, ok := n.agreement().Leader(); ok {
+		s.Leader = leader.String()
+	}
+	n.mu.Lock()
+	s.Waiting = n.waiting
+	n.mu.Unlock()
+	s.Lost = len(v.Lost)
+	for _, l := range v.Lost {
+		s.LostRanges = append(s.LostRanges, node.NewLostRange(triple.Range{Lo: l.Lo, Hi: l.Hi}, l.Epoch))
+	}
+	j := v.Joint()
+	segments := map[trie.MachineID]int{}
+	for segment := range j.Reads().Trie.All() {
+		s.Segments++
+		owner, ok := j.ReaderOf(segment)
+		if ok {
+			segments[owner]++
+		}
+		if !ok || v.Phase == recovery.Fill && n.rebuilds(j, segment) {
+			s.Rebuilding++
+		}
+	}
+	voters, _ := n.agreement().Configuration()
+	now := n.cfg.Clock.Now()
+	n.grants.mu.Lock()
+	defer n.grants.mu.Unlock()
+	for i := range v.Members {
+		m := n.grants.member(&v.Members[i], v, now, n.cfg.Lease, n.cfg.Patience)
+		_, m.Voter = voters[v.Members[i].ID]
+		m.Segments = segments[v.Members[i].ID]
+		s.Members = append(s.Members, m)
+		s.Triples += m.Triples
+		s.Bytes += m.Bytes
+	}
+	return s
+}
+
+// rebuilds tells whether a segment's place is another one in target.
+func (n *Node) rebuilds(j *recovery.Joint, s trie.Segment) bool {
+	target := j.Target.Trie.Lookup(s.Lo)
+	return j.Target.Placement.Owner(target) != j.Base.Placement.Owner(s)
+}
+
+// member describes a member. The lock is held.
+func (g *grants) member(m *view.Member, v *view.View, now, lease, patience time.Duration) node.Member {
+	s := node.Member{ID: m.ID.String(), Address: m.Address, State: string(m.State), Incarnation: m.Incarnation}
+	if g.term == 0 {
+		return s
+	}
+	h, ok := g.heard[m.ID]
+	if ok && now-h.at > patience || !ok && now-g.since > patience {
+		s.State = "down"
+	}
+	if !ok {
+		return s
+	}
+	r := &h.report
+	s.Triples, s.Bytes, s.FreeBytes, s.Error = r.Store.Triples, r.Store.Bytes, r.Store.FreeBytes, r.Store.Error
+	if r.Epoch < v.Epoch {
+		s.Lag = v.Epoch - r.Epoch
+	}
+	if at, ok := g.granted[m.ID]; ok {
+		s.Lease = max(0, (at + lease - now).Seconds())
+	}
+	if w := r.Walk; w != nil && v.Phase == recovery.Fill && r.Epoch == v.Epoch && !r.Walked {
+		s.Walk = &node.Walk{Rows: w.Rows, Repaired: w.Repaired, Left: w.Left, ETA: w.ETA}
+	}
+	return s
+}
+
+// RegisterMetrics registers the metrics of the machine's store.
+func (n *Node) RegisterMetrics(r prometheus.Registerer) error { return n.store.RegisterMetrics(r) }

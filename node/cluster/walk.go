@@ -1,0 +1,191 @@
+package cluster
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/trefoildb/trefoil/node"
+	"github.com/trefoildb/trefoil/node/view"
+	"github.com/trefoildb/trefoil/recovery"
+	"github.com/trefoildb/trefoil/trie"
+	"github.com/trefoildb/trefoil/triple"
+)
+
+// walk goes through the rows of this machine once and sends what the slots of
+// target lack, as far as this machine is the one to send it.
+type walk struct {
+	node     *Node
+	view     *view.View
+	planned  bool // nobody is dead: its rate is bounded
+	start    time.Time
+	total    int64 // rows that there were about at the start
+	rows     atomic.Int64
+	repaired atomic.Int64 // rows sent, and made here
+	resolver *recovery.Resolver
+	// unsettled has, by SPO key, the operations that are not settled: whoever gets
+	// their rows must know that.
+	unsettled map[string]pending
+	out       map[trie.MachineID]*outbox
+}
+
+type pending struct {
+	origin    node.Origin
+	operation node.Operation
+}
+
+// walkProgress is what a walk says of itself.
+type walkProgress struct {
+	Rows     int64   `json:"rows"`
+	Repaired int64   `json:"repaired"`
+	Left     int64   `json:"left"`
+	Seconds  float64 `json:"seconds"`
+	ETA      float64 `json:"etaSeconds"`
+}
+
+func (w *walk) progress() *walkProgress {
+	p := &walkProgress{Rows: w.rows.Load(), Repaired: w.repaired.Load(), Seconds: time.Since(w.start).Seconds()}
+	p.Left = max(w.total-p.Rows, 0)
+	if p.Rows > 0 {
+		p.ETA = p.Seconds / float64(p.Rows) * float64(p.Left)
+	}
+	return p
+}
+
+// doWalk is the walk of one view. The snapshot is taken after the view was
+// adopted: what is written later goes to the slots of target by itself.
+func (n *Node) doWalk(ctx context.Context, v *view.View) error {
+	snapshot, err := n.store.Snapshot()
+	if err != nil {
+		return err
+	}
+	defer snapshot.Close()
+	j := v.Joint()
+	w := &walk{
+		node: n, view: v, planned: len(j.BaseLive) == len(v.BaseIncarnations), start: time.Now(),
+		resolver: j.Resolver(), unsettled: map[string]pending{}, out: map[trie.MachineID]*outbox{},
+	}
+	for _, b := range n.store.UnsettledBatches() { // after the snapshot: what it shows and is not here, is settled
+		for _, o := range b.Operations {
+			w.unsettled[string(o.Key)] = pending{b.Origin, o}
+		}
+	}
+	n.work.mu.Lock()
+	if n.work.epoch == v.Epoch {
+		n.work.walk = w
+	}
+	n.work.mu.Unlock()
+	if w.total, err = w.estimate(ctx, snapshot); err != nil {
+		return err
+	}
+	sending, cancel := context.WithCancel(ctx)
+	defer cancel()
+	err = w.all(sending, snapshot)
+	if err != nil {
+		cancel()
+	}
+	marks := map[trie.MachineID]uint64{}
+	var mu sync.Mutex
+	var group sync.WaitGroup
+	errs := make(chan error, len(w.out)+1)
+	errs <- err
+	for to, box := range w.out {
+		group.Go(func() {
+			mark, err := box.finish(sending)
+			errs <- err
+			mu.Lock()
+			defer mu.Unlock()
+			marks[to] = mark
+		})
+	}
+	group.Wait()
+	close(errs)
+	for err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	n.work.mu.Lock()
+	defer n.work.mu.Unlock()
+	if n.work.epoch == v.Epoch {
+		n.work.walked, n.work.marks = true, marks
+	}
+	n.log.Info("walked", "epoch", v.Epoch, "rows", w.rows.Load(), "repaired", w.repaired.Load())
+	return nil
+}
+
+func (w *walk) estimate(ctx context.Context, snapshot *node.Snapshot) (total int64, err error) {
+	for _, o := range triple.Orders {
+		rows, _, err := snapshot.EstimateRange(triple.OrderRange(o))
+		if err != nil {
+			return 0, err
+		}
+		total += rows
+	}
+	return total, ctx.Err()
+}
+
+// all goes through the storage table, then through the replica table.
+func (w *walk) all(ctx context.Context, snapshot *node.Snapshot) error {
+	for _, table := range []byte{node.TableStorage, node.TableReplica} {
+		for row, err := range snapshot.Raw(ctx, table, triple.Range{}) {
+			if err != nil {
+				return err
+			}
+			w.rows.Add(1)
+			if err := w.row(ctx, table, row.Key, row.Value); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// row sends what one row can make up for. Of the versions of a triple that are
+// here only the first does it.
+func (w *walk) row(ctx context.Context, table byte, key, value []byte) error {
+	version, suffix := key, []byte(nil)
+	if triple.IsAnnotation(value) {
+		v, _, ok := triple.CutAnnotation(key)
+		if !ok {
+			return fmt.Errorf("%w: an annotation's key: % X", node.ErrCorrupt, key)
+		}
+		version, suffix = v, key[len(v):]
+	}
+	r := w.resolver
+	if err := r.Resolve(version); err != nil {
+		return err
+	}
+	if !w.first(table, version[0]) {
+		return nil
+	}
+	for _, slot := range r.Owes(w.node.self) {
+		to := node.TableStorage
+		if slot.Extra {
+			to = node.TableReplica
+		}
+		row := node.FillRow{Table: to, Key: append(append([]byte(nil), r.Key(slot.Order)...), suffix...), Value: append([]byte(nil), value...)}
+		if suffix == nil && len(w.unsettled) > 0 {
+			if p, ok := w.unsettled[string(r.Key(triple.SPO))]; ok {
+				row.Unsettled, row.Operation = p.origin, &p.operation
+			}
+		}
+		if err := w.send(ctx, slot.Machine, row); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// first tells whether a row is the one of the triple's rows on this machine that
+// stands for all: that of its first slot in base.
+func (w *walk) first(table, order byte) bool {
+	for _, s := range w.resolver.Base() {
+		if s.Machine == w.node.self {
+			return s.Extra == (table == node.TableReplica) && byte(s.Order) == order
+		}
+	}
+	return false
+}

@@ -1,0 +1,142 @@
+package cluster
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/trefoildb/trefoil/node/view"
+	"github.com/trefoildb/trefoil/recovery"
+	"github.com/trefoildb/trefoil/trie"
+)
+
+// work is what a member does for the view that it has adopted: it walks in fill,
+// and sweeps in idle.
+type work struct {
+	cancel context.CancelFunc // of the work of the view before
+	ended  chan struct{}      // closed when that is over
+
+	mu            sync.Mutex
+	epoch         uint64 // of what follows
+	walked, swept bool
+	marks         map[trie.MachineID]uint64
+	splits        []view.SplitAt
+	walk          *walk
+}
+
+// workRetry is how long a failed walk or sweep waits before it starts again.
+const workRetry = 200 * time.Millisecond
+
+// startWork ends the work of the view before and begins that of v. Only the
+// goroutine that adopts calls it.
+func (n *Node) startWork(v *view.View) {
+	w := &n.work
+	if w.cancel != nil {
+		w.cancel()
+	}
+	before := w.ended
+	ctx, cancel := context.WithCancel(n.ctx)
+	ended := make(chan struct{})
+	w.cancel, w.ended = cancel, ended
+	w.mu.Lock()
+	w.epoch, w.walked, w.swept, w.marks, w.splits, w.walk = v.Epoch, false, false, nil, nil, nil
+	w.mu.Unlock()
+	n.run(func() {
+		defer close(ended)
+		defer cancel()
+		if before != nil {
+			<-before
+		}
+		if v.Has(n.self, n.incarnation) {
+			n.doWork(ctx, v)
+		}
+	})
+}
+
+// doWork tries until the work of v is done or another view is adopted.
+func (n *Node) doWork(ctx context.Context, v *view.View) {
+	for ctx.Err() == nil {
+		var err error
+		switch v.Phase {
+		case recovery.Fill:
+			err = n.doWalk(ctx, v)
+		case recovery.Idle:
+			err = n.doSweep(ctx, v)
+		default:
+			return
+		}
+		if err == nil {
+			wake(n.wakeLease) // tells the leader
+			break
+		}
+		if ctx.Err() == nil {
+			n.log.Warn("the work of a view failed and starts again", "epoch", v.Epoch, "phase", v.Phase, "error", err)
+		}
+		wait(ctx, workRetry)
+	}
+	if v.Phase == recovery.Idle {
+		n.watchSizes(ctx)
+	}
+}
+
+func wait(ctx context.Context, d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+	case <-timer.C:
+	}
+}
+
+// doSweep deletes what is outside of this machine's slots.
+func (n *Node) doSweep(ctx context.Context, v *view.View) error {
+	if err := n.store.Sweep(ctx, v.Base); err != nil {
+		return err
+	}
+	n.work.mu.Lock()
+	defer n.work.mu.Unlock()
+	n.work.swept = n.work.epoch == v.Epoch
+	return nil
+}
+
+// sizesEvery is how often a member looks for segments that have become too large.
+const sizesEvery = 5 * time.Second
+
+// watchSizes reports segments that should be split, until ctx ends.
+func (n *Node) watchSizes(ctx context.Context) {
+	for ctx.Err() == nil {
+		splits := n.store.Oversized(n.segmentLimit())
+		var asked []view.SplitAt
+		for _, s := range splits {
+			asked = append(asked, view.SplitAt{Segment: s.Segment, At: s.At})
+		}
+		n.work.mu.Lock()
+		if ctx.Err() == nil {
+			n.work.splits = asked
+		}
+		n.work.mu.Unlock()
+		if len(asked) > 0 {
+			wake(n.wakeLease)
+		}
+		wait(ctx, sizesEvery)
+	}
+}
+
+// segmentsEach is into how many segments at least the data of a machine is split,
+// so that they spread evenly.
+const segmentsEach = 16
+
+// segmentLimit returns the size beyond which a segment is split: an even share of
+// what this machine has, within the bounds of the configuration.
+func (n *Node) segmentLimit() int64 {
+	share := n.store.Status().Bytes / segmentsEach
+	return min(max(share, n.cfg.MinSegmentBytes), n.cfg.MaxSegmentBytes)
+}
+
+// progress returns how far the walk is, nil where there is none. The lock is held.
+func (w *work) progress() *walkProgress {
+	if w.walk == nil {
+		return nil
+	}
+	return w.walk.progress()
+}
