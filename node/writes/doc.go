@@ -1,0 +1,59 @@
+// Package writes carries adds and deletes from clients to all machines that must
+// hold them, so that operations on one triple are linearizable in every order.
+//
+// # The way of an operation
+//
+// The node that a client talks to is the coordinator ([Writes.Write]). It groups
+// operations by their sequencer, the owner of the triple's SPO version, and
+// submits them. The sequencer puts those that change something in a batch, gives
+// each a stamp (epoch, sequence), which is greater than all that the triple had,
+// and sends the batch to all slots of [recovery.Resolver.Writes], over one stream
+// for each holder, itself among them. A holder writes the rows and an entry in
+// its list of unsettled operations, syncs, and answers. When all have answered,
+// the batch is settled, and so is the client.
+//
+// Batches of one incarnation of a sequencer are numbered 1, 2, 3 and so on. The
+// watermark is the greatest number up to which all are settled. It goes along
+// with each delivery, with up to where each holder has answered, and by itself
+// where no delivery follows. A reader that meets a row of a batch that is not
+// known to be settled waits for the watermark ([Writes.WaitSettled]).
+//
+// # Streams
+//
+// A stream has one message on its way at a time. Batches that wait become one
+// message, and that is one delivery: it has the operations of all of them and
+// the number of the last. So numbers ascend at a holder, each message takes one
+// sync, and "the last batch from this sequencer" says that all before it are
+// there. A message that fails is sent again as it was: a holder passes over what
+// it has. It carries the epoch of the view that it was addressed under, and is
+// taken in that epoch only; so a message that is late cannot come after those of
+// the next view.
+//
+// # When the view changes
+//
+// Operations only roll forward. All that is not settled gets a new number and is
+// sent, with the old stamps, to the slots of the new view, whoever had it
+// before: what a holder answered in another epoch does not count. The old number
+// is settled when the new one is. Clients just wait longer.
+//
+// What sequencers left that are no more, holders send to the new sequencer of
+// each triple. It drives the operations with their old stamps in batches of its
+// own and answers when they are settled; then the holder forgets its entry.
+//
+// # What changes nothing
+//
+// An add of a triple that is there, or a delete of one that is not, needs no
+// stamp, if the sequencer can tell: its SPO slot is full, and what it finds is
+// settled, or is its own operation on its way, which then has to be settled
+// first. Where the state rests on the operation of another sequencer, the
+// operation is stamped although it may change nothing. Where the slot is being
+// rebuilt it is, too, and what is counted as changed is a guess then.
+//
+// # Full disks
+//
+// A stamped operation cannot be taken back: other holders may have it. Where a
+// holder's disk is full, what is on its way stays, is sent again and again, and
+// is settled when there is room, or when the view has changed. New operations
+// are refused meanwhile ([node.ErrDiskFull]), deletes too: they would wait in
+// the same streams.
+package writes

@@ -1,0 +1,102 @@
+package writes
+
+import (
+	"context"
+	"sync"
+
+	"github.com/trefoildb/trefoil/node"
+	"github.com/trefoildb/trefoil/trie"
+)
+
+// room bounds the bytes of operations that are not settled.
+//
+// Invariant: used is at most limit, or one request's.
+type room struct {
+	mu          sync.Mutex
+	limit, used int64
+	freed       chan struct{} // closed and made anew when used shrinks
+}
+
+func (r *room) init(limit int64) {
+	r.limit = limit
+	r.freed = make(chan struct{})
+}
+
+// take waits until n bytes are free, or nothing is used.
+func (r *room) take(ctx context.Context, n int64) error {
+	for {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		r.mu.Lock()
+		if r.used == 0 || r.used+n <= r.limit {
+			r.used += n
+			r.mu.Unlock()
+			return nil
+		}
+		freed := r.freed
+		r.mu.Unlock()
+		select {
+		case <-freed:
+		case <-ctx.Done():
+		}
+	}
+}
+
+func (r *room) give(n int64) {
+	if n == 0 {
+		return
+	}
+	r.mu.Lock()
+	r.used -= n
+	close(r.freed)
+	r.freed = make(chan struct{})
+	r.mu.Unlock()
+}
+
+func (r *room) inUse() int64 {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.used
+}
+
+// operationBytes is about what an operation costs beside its key and long terms:
+// itself, as it stands in lists of holders, and its key's state.
+const operationBytes = 256
+
+func sizeOf(operations []node.Operation) (n int64) {
+	for i := range operations {
+		n += size(&operations[i])
+	}
+	return n
+}
+
+func size(o *node.Operation) int64 {
+	return int64(len(o.Key)+len(o.Long)) + operationBytes
+}
+
+// turns lets one at a time through for each machine.
+type turns struct {
+	mu sync.Mutex
+	of map[trie.MachineID]chan struct{}
+}
+
+// take waits for the turn of m.
+func (t *turns) take(ctx context.Context, m trie.MachineID) (done func(), err error) {
+	t.mu.Lock()
+	turn := t.of[m]
+	if turn == nil {
+		if t.of == nil {
+			t.of = map[trie.MachineID]chan struct{}{}
+		}
+		turn = make(chan struct{}, 1)
+		t.of[m] = turn
+	}
+	t.mu.Unlock()
+	select {
+	case turn <- struct{}{}:
+		return func() { <-turn }, nil
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+}

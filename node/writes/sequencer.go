@@ -1,0 +1,276 @@
+package writes
+
+import (
+	"bytes"
+	"errors"
+	"slices"
+
+	"github.com/trefoildb/trefoil/node"
+	"github.com/trefoildb/trefoil/node/peer"
+	"github.com/trefoildb/trefoil/node/view"
+	"github.com/trefoildb/trefoil/triple"
+)
+
+// This file is how operations get their stamps: one group after the other, by
+// one goroutine.
+
+// sequence stamps what is submitted until the queue is closed.
+func (w *Writes) sequence() {
+	for {
+		group := w.queue.take()
+		if len(group) == 0 {
+			return
+		}
+		w.stampGroup(group)
+	}
+}
+
+// enter keeps the adopted view from changing until leave is called.
+func (w *Writes) enter() (v *view.View, leave func(), err error) {
+	for {
+		v = w.cluster.View()
+		if leave, err = w.cluster.Enter(v.Epoch); err == nil {
+			return v, leave, nil
+		}
+		if w.cluster.View() == v {
+			return nil, nil, err
+		}
+	}
+}
+
+// stampGroup stamps a group of requests, or refuses them, within the gate.
+func (w *Writes) stampGroup(group []*request) {
+	v, leave, err := w.enter()
+	if err != nil {
+		w.refuseAll(group, err)
+		return
+	}
+	defer leave()
+	if err := w.cluster.Lease(); err != nil {
+		w.refuseAll(group, noLease(v, err))
+		return
+	}
+	group = slices.DeleteFunc(group, func(r *request) bool {
+		err := w.admit(v, r)
+		if err != nil {
+			r.full = err == errFull
+			w.refuseAll([]*request{r}, err)
+		}
+		return err != nil
+	})
+	if len(group) == 0 {
+		return
+	}
+	g, err := w.lookUp(v, group)
+	if err != nil {
+		w.refuseAll(group, refuse(peer.CodeUnavailable, v.Epoch, "look-up: %v", err))
+		return
+	}
+	// What was found is what there is only if nobody else could have stamped by
+	// the time of the look-up.
+	if err := w.cluster.Lease(); err != nil {
+		w.refuseAll(group, noLease(v, err))
+		return
+	}
+	w.mu.Lock()
+	free := w.stamp(g)
+	w.mu.Unlock()
+	w.room.give(free)
+	for _, r := range group {
+		r.finish(nil)
+	}
+}
+
+func noLease(v *view.View, err error) error {
+	return refuse(peer.CodeLease, v.Epoch, "%v", err)
+}
+
+func (w *Writes) refuseAll(group []*request, err error) {
+	var refusal *peer.Refusal
+	if !errors.As(err, &refusal) { // of a kind that does not cross the wire
+		refusal = refuse(peer.CodeUnavailable, 0, "%v", err)
+	}
+	for _, r := range group {
+		w.stats.refused.Add(int64(len(r.operations)))
+		w.room.give(r.size)
+		r.finish(refusal)
+	}
+}
+
+// errFull stops a request whose answer is diskFull.
+var errFull = errors.New("a holder's disk is full")
+
+// admit checks that a request is for this machine, and that its holders have
+// room.
+func (w *Writes) admit(v *view.View, r *request) error {
+	if r.route.view != v {
+		route, err := newRoute(v, w.self, r.operations)
+		if err != nil {
+			return malformed(err)
+		}
+		r.route = route
+	}
+	if i := r.route.foreign; i >= 0 {
+		return refuse(peer.CodeNotOwner, v.Epoch, "machine %s is not the sequencer of operation %d", w.self, i)
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, set := range r.route.sets {
+		for _, m := range set {
+			if s := w.era.streams[m]; s != nil && s.full {
+				return errFull
+			}
+		}
+	}
+	return nil
+}
+
+// finding is what is known of a triple when its operations are stamped.
+type finding struct {
+	live bool
+	// certain: it may be answered with, once rests is settled, where that is set.
+	certain bool
+	rests   *batch
+}
+
+// grouped is a group of requests with what was found.
+type grouped struct {
+	view     *view.View
+	requests []*request
+	findings []finding
+	of       []int32 // operation i, of all requests in a row, has findings[of[i]]
+}
+
+// lookUp finds the states of the triples of a group.
+func (w *Writes) lookUp(v *view.View, group []*request) (*grouped, error) {
+	g := &grouped{view: v, requests: group}
+	type item struct {
+		key  []byte
+		at   int32
+		full bool
+	}
+	var items []item
+	for _, r := range group {
+		for i := range r.operations {
+			items = append(items, item{r.operations[i].Key, int32(len(items)), r.route.full[i]})
+		}
+	}
+	g.of = make([]int32, len(items))
+	slices.SortFunc(items, func(a, b item) int { return bytes.Compare(a.key, b.key) })
+	// First what is in flight, then what is stored: what is settled meanwhile is in
+	// the store.
+	var keys [][]byte
+	var asked []int32 // keys[i] is of findings[asked[i]]
+	w.mu.Lock()
+	for i, it := range items {
+		if i == 0 || !bytes.Equal(it.key, items[i-1].key) {
+			f := finding{certain: it.full}
+			s := w.keys[string(it.key)]
+			if s != nil && s.newest != nil && s.epoch == v.Epoch && len(s.handed) == 0 {
+				f = finding{live: s.live, certain: true, rests: s.newest}
+			} else {
+				f.certain = f.certain && s == nil
+				asked = append(asked, int32(len(g.findings)))
+				keys = append(keys, it.key)
+			}
+			g.findings = append(g.findings, f)
+		}
+		g.of[it.at] = int32(len(g.findings) - 1)
+	}
+	w.mu.Unlock()
+	if len(keys) == 0 {
+		return g, nil
+	}
+	states, err := w.store.States(w.ctx, keys)
+	if err != nil {
+		return nil, err
+	}
+	foreign := w.foreign(v)
+	for i, s := range states {
+		f := &g.findings[asked[i]]
+		f.live = s.Live
+		if s.Exists && s.Stamp.Epoch < v.Epoch && foreign[string(keys[i])] {
+			f.certain = false
+		}
+	}
+	return g, nil
+}
+
+// foreign returns the keys of operations in this machine's list of what is not
+// settled that others have stamped before this epoch. In this epoch only this
+// machine stamps what it is the sequencer of. Call it after the look-up: a batch
+// is in the list before its rows can be seen.
+func (w *Writes) foreign(v *view.View) map[string]bool {
+	var keys map[string]bool
+	for _, b := range w.store.UnsettledBatches() {
+		if w.mine(b.Origin) {
+			continue
+		}
+		for i := range b.Operations {
+			if o := &b.Operations[i]; o.Stamp.Epoch < v.Epoch {
+				if keys == nil {
+					keys = map[string]bool{}
+				}
+				keys[string(o.Key)] = true
+			}
+		}
+	}
+	return keys
+}
+
+func (w *Writes) mine(o node.Origin) bool {
+	return o.Sequencer == w.self && o.Incarnation == w.incarnation
+}
+
+// stamp gives stamps to the operations of g that need one, and sends them; it
+// returns how many bytes the others have used. The caller holds mu.
+func (w *Writes) stamp(g *grouped) (free int64) {
+	b := newBatch()
+	var sets []holders
+	var of []uint32
+	index := map[holders]uint32{}
+	at := 0
+	for _, r := range g.requests {
+		for i := range r.operations {
+			o := r.operations[i]
+			f := &g.findings[g.of[at]]
+			at++
+			adds := o.Kind == node.OperationAdd
+			if f.live == adds {
+				r.unchanged++
+			} else {
+				r.changed++
+			}
+			if f.live == adds && f.certain {
+				if f.rests != nil {
+					r.await(f.rests)
+				}
+				w.stats.unchanged.Add(1)
+				free += size(&o)
+				continue
+			}
+			w.era.sequence++
+			o.Stamp = triple.Stamp{Epoch: g.view.Epoch, Sequence: w.era.sequence}
+			b.operations = append(b.operations, o)
+			b.size += size(&o)
+			set := r.route.sets[r.route.of[i]]
+			n, ok := index[set]
+			if !ok {
+				n = uint32(len(sets))
+				index[set] = n
+				sets = append(sets, set)
+			}
+			of = append(of, n)
+			*f = finding{live: adds, certain: true, rests: b}
+			r.await(b)
+		}
+	}
+	if len(b.operations) == 0 {
+		return free
+	}
+	w.track(b, g.view.Epoch)
+	w.stats.operations.Add(int64(len(b.operations)))
+	w.stats.batches.Add(1)
+	w.send(b, split(b.operations, sets, of))
+	return free
+}

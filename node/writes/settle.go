@@ -1,0 +1,170 @@
+package writes
+
+import (
+	"maps"
+	"time"
+
+	"github.com/trefoildb/trefoil/node"
+	"github.com/trefoildb/trefoil/trie"
+	"github.com/trefoildb/trefoil/triple"
+)
+
+// batch is operations that are settled together. All but settled is guarded by
+// Writes.mu; operations do not change once it is tracked.
+type batch struct {
+	operations []node.Operation
+	size       int64
+	began      time.Time
+	handed     bool // another sequencer stamped them
+	old        bool // counted in Writes.olds
+
+	number  uint64                      // the last that it was sent under
+	numbers []uint64                    // all of them
+	missing map[trie.MachineID]struct{} // who has not answered number yet
+	settled chan struct{}               // closed when it is
+}
+
+func newBatch() *batch {
+	return &batch{began: time.Now(), settled: make(chan struct{})}
+}
+
+// keyState is what is on its way to a triple.
+type keyState struct {
+	// newest is the batch of the newest operation that this machine stamped, in
+	// epoch; live tells whether it is an add. It is nil where that is settled.
+	newest *batch
+	epoch  uint64
+	live   bool
+	// handed are the operations that others stamped and this machine drives.
+	handed []handed
+}
+
+// handed is an operation that another sequencer stamped, and the batch in which
+// this machine drives it.
+type handed struct {
+	stamp triple.Stamp
+	batch *batch
+}
+
+// track notes what b has on its way. The caller holds mu.
+func (w *Writes) track(b *batch, epoch uint64) {
+	for i := range b.operations {
+		o := &b.operations[i]
+		s := w.keys[string(o.Key)]
+		if s == nil {
+			s = &keyState{}
+			w.keys[string(o.Key)] = s
+		}
+		if b.handed {
+			s.handed = append(s.handed, handed{o.Stamp, b})
+		} else {
+			s.newest, s.epoch, s.live = b, epoch, o.Kind == node.OperationAdd
+		}
+	}
+	if b.handed {
+		b.old = true
+		w.olds++
+	}
+}
+
+// untrack is the end of track.
+func (w *Writes) untrack(b *batch) {
+	for i := range b.operations {
+		key := b.operations[i].Key
+		s := w.keys[string(key)]
+		if s == nil {
+			continue // the batch has the key twice
+		}
+		if s.newest == b {
+			s.newest = nil
+		}
+		n := 0
+		for _, h := range s.handed {
+			if h.batch != b {
+				s.handed[n] = h
+				n++
+			}
+		}
+		clear(s.handed[n:])
+		s.handed = s.handed[:n]
+		if s.newest == nil && n == 0 {
+			delete(w.keys, string(key))
+		}
+	}
+	if b.old {
+		w.olds--
+	}
+}
+
+// send numbers b and hands the parts to the streams of their machines, which are
+// members of the era's view. The caller holds mu.
+func (w *Writes) send(b *batch, parts map[trie.MachineID][]node.Operation) {
+	w.last++
+	b.number = w.last
+	b.numbers = append(b.numbers, b.number)
+	w.open[b.number] = b
+	b.missing = make(map[trie.MachineID]struct{}, len(parts))
+	for m, operations := range parts {
+		b.missing[m] = struct{}{}
+		w.era.streams[m].put(part{b, b.number, operations, sizeOf(operations)})
+	}
+}
+
+// answered takes the answer of a holder that has all of parts, durably.
+func (w *Writes) answered(holder trie.MachineID, parts []part) {
+	free := int64(0)
+	w.mu.Lock()
+	before := w.settled
+	w.acks[holder] = max(w.acks[holder], parts[len(parts)-1].number)
+	for _, p := range parts {
+		// An answer from before the view changed does not count.
+		if p.number != p.batch.number {
+			continue
+		}
+		delete(p.batch.missing, holder)
+		if len(p.batch.missing) == 0 {
+			free += w.settle(p.batch)
+		}
+	}
+	if w.settled != before {
+		close(w.moved)
+		w.moved = make(chan struct{})
+		for _, s := range w.era.streams {
+			signal(s.wake)
+		}
+	}
+	w.mu.Unlock()
+	w.room.give(free)
+}
+
+// settle notes that all holders have b and returns the bytes that it used. The
+// caller holds mu.
+func (w *Writes) settle(b *batch) int64 {
+	for _, n := range b.numbers {
+		delete(w.open, n)
+	}
+	for w.settled < w.last && w.open[w.settled+1] == nil {
+		w.settled++
+	}
+	w.untrack(b)
+	b.missing = nil
+	close(b.settled)
+	w.stats.settled.Add(int64(len(b.operations)))
+	w.stats.settleTime.Add(int64(time.Since(b.began)))
+	w.stats.settledBatches.Add(1)
+	return b.size
+}
+
+// watermark returns the watermark of this incarnation, and up to where each
+// holder has answered by then. The caller holds mu.
+func (w *Writes) watermark() (node.Origin, map[trie.MachineID]uint64) {
+	return node.Origin{Sequencer: w.self, Incarnation: w.incarnation, Batch: w.settled}, maps.Clone(w.acks)
+}
+
+// Acked returns the number of the last batch of this incarnation that each holder
+// has answered: what its disk must show if it comes back.
+func (w *Writes) Acked() map[trie.MachineID]uint64 {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return maps.Clone(w.acks)
+}

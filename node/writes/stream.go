@@ -1,0 +1,220 @@
+package writes
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/trefoildb/trefoil/node"
+	"github.com/trefoildb/trefoil/node/peer"
+	"github.com/trefoildb/trefoil/trie"
+)
+
+// part is what one holder gets of a batch.
+type part struct {
+	batch      *batch
+	number     uint64
+	operations []node.Operation
+	size       int64
+}
+
+// stream sends batches to one holder, this machine or another, in the order of
+// their numbers, within one era.
+type stream struct {
+	writes *Writes
+	era    *era
+	to     trie.MachineID
+	wake   chan struct{} // holds a token where there may be something to do
+
+	// Guarded by Writes.mu.
+	parts []part
+	told  uint64    // the last watermark that the holder has
+	full  bool      // its disk is
+	since time.Time // when the message on its way was first sent; zero is none
+}
+
+// message is a delivery and what it is made of; parts is empty for one that
+// carries a watermark only.
+type message struct {
+	parts      []part
+	operations []node.Operation
+}
+
+// messageBytes is about the greatest size of a message of more than one part.
+const messageBytes = 4 << 20
+
+// Waits between two tries to send a message.
+const (
+	firstPause = 5 * time.Millisecond
+	lastPause  = 500 * time.Millisecond
+)
+
+// put adds a part. The caller holds mu.
+func (s *stream) put(p part) {
+	s.parts = append(s.parts, p)
+	signal(s.wake)
+}
+
+// run sends until the era ends.
+func (s *stream) run() {
+	for {
+		m, ok := s.next()
+		if !ok || !s.send(m) {
+			return
+		}
+	}
+}
+
+// next waits for parts, or until a watermark has waited long enough.
+func (s *stream) next() (message, bool) {
+	w := s.writes
+	var due <-chan time.Time
+	for {
+		w.mu.Lock()
+		if len(s.parts) > 0 {
+			m := s.take()
+			w.mu.Unlock()
+			return m, true
+		}
+		untold := s.told < w.settled
+		w.mu.Unlock()
+		if untold && due == nil {
+			timer := time.NewTimer(w.options.Heartbeat)
+			defer timer.Stop()
+			due = timer.C
+		}
+		select {
+		case <-s.wake:
+		case <-due:
+			return message{}, true
+		case <-s.era.ctx.Done():
+			return message{}, false
+		}
+	}
+}
+
+// take makes one message of the parts that wait, as far as they fit. The caller
+// holds mu.
+func (s *stream) take() message {
+	n, size, count := 0, int64(0), 0
+	for _, p := range s.parts {
+		if n > 0 && size+p.size > messageBytes {
+			break
+		}
+		n++
+		size += p.size
+		count += len(p.operations)
+	}
+	m := message{parts: s.parts[:n:n], operations: s.parts[0].operations}
+	if n > 1 {
+		m.operations = make([]node.Operation, 0, count)
+		for _, p := range m.parts {
+			m.operations = append(m.operations, p.operations...)
+		}
+	}
+	s.parts = s.parts[n:]
+	if len(s.parts) == 0 {
+		s.parts = nil
+	}
+	return m
+}
+
+// send sends m until the holder has it, or the era ends.
+func (s *stream) send(m message) bool {
+	w := s.writes
+	w.mu.Lock()
+	s.since = time.Now()
+	w.mu.Unlock()
+	pause := firstPause
+	for {
+		told, err := s.try(m)
+		if err == nil {
+			w.mu.Lock()
+			s.told, s.full, s.since = max(s.told, told), false, time.Time{}
+			w.mu.Unlock()
+			if len(m.parts) > 0 {
+				w.answered(s.to, m.parts)
+			}
+			return true
+		}
+		if s.era.ctx.Err() != nil {
+			return false
+		}
+		w.stats.retries.Add(1)
+		if errors.Is(err, node.ErrDiskFull) {
+			w.mu.Lock()
+			s.full = true
+			w.mu.Unlock()
+		}
+		if !sleep(s.era.ctx, jitter(pause)) {
+			return false
+		}
+		pause = min(2*pause, lastPause)
+	}
+}
+
+// try sends m once. It returns the watermark that went along.
+func (s *stream) try(m message) (told uint64, err error) {
+	w := s.writes
+	w.mu.Lock()
+	origin, acks := w.watermark()
+	w.mu.Unlock()
+	told = origin.Batch
+	local := s.to == w.self
+	if len(m.parts) == 0 && local {
+		w.store.Settle(origin, acks)
+		return told, nil
+	}
+	ctx, cancel := context.WithTimeout(s.era.ctx, w.options.Attempt)
+	defer cancel()
+	if len(m.parts) == 0 {
+		e := peer.NewEncoder(64 + 20*len(acks))
+		encodeOrigin(e, origin)
+		encodeAcks(e, acks)
+		_, err := w.cluster.Call(ctx, s.to, methodWatermark, e.Data())
+		return told, err
+	}
+	d := &node.Delivery{Origin: origin, Settled: told, Acks: acks, Operations: m.operations}
+	d.Origin.Batch = m.parts[len(m.parts)-1].number
+	if local {
+		return told, w.deliver(ctx, s.era.view.Epoch, d)
+	}
+	body, err := w.cluster.Call(ctx, s.to, methodDeliver, encodeDelivery(s.era.view.Epoch, d))
+	if err != nil {
+		return 0, err
+	}
+	switch o, err := decodeOutcome(body); {
+	case err != nil:
+		return 0, err
+	case o == diskFull:
+		return 0, fmt.Errorf("machine %s: %w", s.to, node.ErrDiskFull)
+	}
+	return told, nil
+}
+
+func (w *Writes) handleWatermark(_ context.Context, body []byte) ([]byte, error) {
+	d := peer.NewDecoder(body)
+	origin, acks := decodeOrigin(d), decodeAcks(d)
+	if err := d.End(); err != nil {
+		return nil, malformed(err)
+	}
+	w.store.Settle(origin, acks)
+	return nil, nil
+}
+
+// sleep returns false where ctx ends before the pause does.
+func sleep(ctx context.Context, pause time.Duration) bool {
+	timer := time.NewTimer(pause)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// jitter returns half of d to all of it.
+func jitter(d time.Duration) time.Duration { return d/2 + rand.N(d/2+1) }
