@@ -139,6 +139,8 @@ type Agreement struct {
 	leadership chan struct{} // closed when something about leadership changes
 	readyTerm  uint64        // all of earlier terms is applied since this node leads it
 	silent     map[raft.ServerID]bool
+	matched    map[raft.ServerID]uint64 // entries that others have, while this node leads
+	advanced   chan struct{}            // closed when matched or silent changes
 }
 
 // Open opens what is in cfg.Dir, or begins anew there. A node without state takes
@@ -159,7 +161,8 @@ func Open(cfg Config) (*Agreement, error) {
 	a := &Agreement{
 		cfg: cfg, store: s, codec: c, machine: newMachine(c), streams: newStreams(cfg),
 		members: make(chan struct{}, 1), closing: make(chan struct{}),
-		leadership: make(chan struct{}), silent: map[raft.ServerID]bool{},
+		leadership: make(chan struct{}), advanced: make(chan struct{}),
+		silent: map[raft.ServerID]bool{}, matched: map[raft.ServerID]uint64{},
 	}
 	if err := a.start(); err != nil {
 		a.codec.close()
@@ -169,9 +172,12 @@ func Open(cfg Config) (*Agreement, error) {
 }
 
 func (a *Agreement) start() error {
-	transport := raft.NewNetworkTransportWithConfig(&raft.NetworkTransportConfig{
+	transport := &transport{raft.NewNetworkTransportWithConfig(&raft.NetworkTransportConfig{
 		Logger: &logger{log: a.cfg.Logger}, Stream: a.streams, MaxPool: poolConns, Timeout: rpcTimeout,
-	})
+		// No pipelines: every entry is seen by transport.AppendEntries, and Raft's
+		// pipelines read a peer's address while it is changed.
+		MaxRPCsInFlight: 1,
+	}), a.progress}
 	err := a.store.guard(func() (err error) {
 		a.raft, err = raft.NewRaft(a.cfg.raft(), a.machine, a.store, a.store, a.store, transport)
 		return err
@@ -192,21 +198,34 @@ func (a *Agreement) observe(o *raft.Observation) bool {
 	switch data := o.Data.(type) {
 	case raft.RaftState, raft.LeaderObservation:
 		clear(a.silent)
+		clear(a.matched)
+		close(a.leadership)
+		a.leadership = make(chan struct{})
 	case raft.FailedHeartbeatObservation:
 		a.silent[data.PeerID] = true
-		return false
 	case raft.ResumedHeartbeatObservation:
 		delete(a.silent, data.PeerID)
-		return false
 	case raft.PeerObservation:
 		delete(a.silent, data.Peer.ID)
-		return false
+		delete(a.matched, data.Peer.ID)
 	default:
 		return false
 	}
-	close(a.leadership)
-	a.leadership = make(chan struct{})
+	close(a.advanced)
+	a.advanced = make(chan struct{})
 	return false
+}
+
+// progress notes that a server has all entries up to an index.
+func (a *Agreement) progress(id raft.ServerID, index uint64) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	delete(a.silent, id)
+	if index > a.matched[id] {
+		a.matched[id] = index
+		close(a.advanced)
+		a.advanced = make(chan struct{})
+	}
 }
 
 // HasState tells whether this node was ever bootstrapped or made a member.

@@ -49,9 +49,11 @@ func (a *Agreement) servers() map[trie.MachineID]server {
 // all others after. Where it returns an error some of the changes were made, and
 // calling it again goes on with the rest.
 //
-// Raft does not tell how far a learner is: voters must be given of which the
-// caller knows that they have the newest view. One that does not answer the
-// leader gets no vote, which is an error.
+// Between two changes, and at the end, it waits until all who are to vote have the
+// whole log, or do not answer: a server grants no vote to one that it does not
+// know as a voter yet, so that the loss of the leader in between could leave a
+// live majority without one. A learner that does not answer gets no vote, which
+// is an error.
 //
 // Where this node is not to be a voter any more, the leadership goes to another
 // one at last and ErrNotLeader is returned: the next leader does the rest.
@@ -79,12 +81,47 @@ func (a *Agreement) SetMembers(ctx context.Context, voters, learners map[trie.Ma
 		if !a.IsLeader() {
 			return ErrNotLeader
 		}
+		if err := a.settle(ctx, voters); err != nil {
+			return err
+		}
 		next, ok := nextChange(a.servers(), want, a.cfg.ID, a.answers)
 		if !ok {
 			return nil
 		}
 		if err := a.change(ctx, next); err != nil {
 			return err
+		}
+	}
+}
+
+// settle waits until those of the voters to be that are members and answer have
+// all entries that there are now.
+func (a *Agreement) settle(ctx context.Context, voters map[trie.MachineID]string) error {
+	index := a.raft.LastIndex()
+	for {
+		servers := a.servers()
+		a.mu.Lock()
+		advanced := a.advanced
+		var behind trie.MachineID
+		for id, address := range voters {
+			s, member := servers[id]
+			if member && id != a.cfg.ID && s.address == address && !a.silent[serverID(id)] && a.matched[serverID(id)] < index {
+				behind = id
+			}
+		}
+		a.mu.Unlock()
+		if behind == 0 {
+			return nil
+		}
+		if !a.IsLeader() {
+			return ErrNotLeader
+		}
+		select {
+		case <-advanced:
+		case <-a.closing:
+			return ErrClosed
+		case <-ctx.Done():
+			return fmt.Errorf("agreement: %s does not have the log yet: %w", behind, ctx.Err())
 		}
 	}
 }

@@ -3,6 +3,7 @@ package agreement
 import (
 	"context"
 	"fmt"
+	"io"
 	"net"
 	"sync"
 	"time"
@@ -121,3 +122,37 @@ type address string
 
 func (address) Network() string  { return "tcp" }
 func (a address) String() string { return string(a) }
+
+// transport tells how far the other nodes are, which Raft keeps to itself.
+type transport struct {
+	*raft.NetworkTransport
+	progress func(id raft.ServerID, index uint64)
+}
+
+var (
+	_ raft.Transport   = (*transport)(nil)
+	_ raft.WithPreVote = (*transport)(nil)
+	_ raft.WithClose   = (*transport)(nil)
+)
+
+// AppendEntries implements raft.Transport.
+func (t *transport) AppendEntries(id raft.ServerID, to raft.ServerAddress, q *raft.AppendEntriesRequest, r *raft.AppendEntriesResponse) error {
+	if err := t.NetworkTransport.AppendEntries(id, to, q, r); err != nil {
+		return err
+	}
+	if r.Success && r.Term == q.Term {
+		t.progress(id, q.PrevLogEntry+uint64(len(q.Entries)))
+	}
+	return nil
+}
+
+// InstallSnapshot implements raft.Transport.
+func (t *transport) InstallSnapshot(id raft.ServerID, to raft.ServerAddress, q *raft.InstallSnapshotRequest, r *raft.InstallSnapshotResponse, data io.Reader) error {
+	if err := t.NetworkTransport.InstallSnapshot(id, to, q, r, data); err != nil {
+		return err
+	}
+	if r.Success && r.Term == q.Term {
+		t.progress(id, q.LastLogIndex)
+	}
+	return nil
+}
