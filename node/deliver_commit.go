@@ -43,8 +43,10 @@ func (s *Store) commitStamped(group []*request) (err error) {
 		if err == nil {
 			return
 		}
-		for _, e := range slices.Backward(all) {
-			s.unsettled.leave(e.before, e.now)
+		if s.health.err() == nil { // otherwise its rows may show
+			for _, e := range slices.Backward(all) {
+				s.unsettled.leave(e.before, e.now)
+			}
 		}
 		s.unsettled.give(stale, dirty)
 		s.sequence = before
@@ -185,7 +187,7 @@ func (c *stampedCommit) writeRows(group []*request) error {
 		return nil
 	}
 	if parts > 1 {
-		slices.SortStableFunc(c.rows, compareRows)
+		slices.SortFunc(c.rows, compareRows)
 	}
 	if err := c.markAnnotated(); err != nil {
 		return err

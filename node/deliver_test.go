@@ -1,0 +1,522 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/trefoildb/trefoil/recovery"
+	"github.com/trefoildb/trefoil/trie"
+	"github.com/trefoildb/trefoil/triple"
+)
+
+func TestDeliver(t *testing.T) {
+	s := openMem(t, Options{})
+	j := idle(layoutOf(t, s, 0))
+	named := student(9)
+	named.Graph = iri("g")
+	triples := append(longs(1), named, student(1), student(2))
+	deliver(t, s, j, Delivery{Origin: origin(7, 1, 1), Operations: operations(OperationAdd, 5, 1, triples...)})
+	sn := snapshot(t, s)
+	for _, tr := range triples {
+		if ok, err := sn.Has(ctx, tr); err != nil || !ok {
+			t.Errorf("%s: %v, %v", tr, ok, err)
+		}
+	}
+	if got := all(t, sn, triple.Pattern{}, ReadOptions{}); len(got) != len(triples) || !slices.Contains(got, triples[0]) {
+		t.Errorf("%d triples, long ones not whole", len(got))
+	}
+	if n := s.Status().Triples; n != int64(len(triples)) {
+		t.Errorf("%d triples are counted", n)
+	}
+
+	// A delete leaves tombstones in all orders, and reads pass them over.
+	deliver(t, s, j, Delivery{Origin: origin(7, 1, 2), Operations: operations(OperationDelete, 5, 9, triples[0], named, student(77))})
+	checked(t, s)
+	dead := 0
+	for _, row := range heldRows(t, s) {
+		if row.dead {
+			dead++
+		}
+	}
+	if dead != 4+4+3 {
+		t.Errorf("%d tombstones", dead)
+	}
+	sn = snapshot(t, s)
+	for name, count := range map[string]func() (int64, error){
+		"count":       func() (int64, error) { return sn.Count(ctx, triple.Pattern{}) },
+		"count range": func() (int64, error) { return sn.CountRange(ctx, triple.Bounds{Order: triple.POS}) },
+		"estimate":    func() (int64, error) { n, _, err := sn.Estimate(triple.Pattern{}); return n, err },
+		"source":      func() (int64, error) { return sn.Source().Count(ctx, triple.OrderRange(triple.OSP)) },
+		"status":      func() (int64, error) { return s.Status().Triples, nil },
+	} {
+		if n, err := count(); err != nil || n != 2 {
+			t.Errorf("%s: %d, %v", name, n, err)
+		}
+	}
+	if ok, err := sn.Has(ctx, named); ok || err != nil {
+		t.Errorf("deleted: %v, %v", ok, err)
+	}
+	looked := 0
+	ranges := []triple.Range{exact(t, triple.SPO, student(1)), exact(t, triple.SPO, student(77)), exact(t, triple.SPO, named)}
+	slices.SortFunc(ranges, func(a, b triple.Range) int { return slices.Compare(a.Lo, b.Lo) })
+	if err := sn.Source().Lookup(ctx, ranges, func(int, []byte, []byte) error { looked++; return nil }); err != nil || looked != 1 {
+		t.Errorf("looked up %d, %v", looked, err)
+	}
+
+	// The greatest stamp stays, whatever comes when.
+	deliver(t, s, j, Delivery{Origin: origin(8, 1, 1), Operations: append(
+		operations(OperationAdd, 5, 3, named, student(77)), // overtaken by their deletes
+		operations(OperationDelete, 4, 100, student(1))...)})
+	if n := s.Status().Triples; n != 2 {
+		t.Errorf("%d triples after operations that came late", n)
+	}
+	deliver(t, s, j, Delivery{Origin: origin(8, 1, 2), Operations: operations(OperationAdd, 6, 1, named)})
+	spo := operation(OperationAdd, named, 0, 0).Key
+	absent, gone := operation(OperationAdd, student(500), 0, 0).Key, operation(OperationAdd, student(77), 0, 0).Key
+	keys := [][]byte{spo, absent, gone}
+	slices.SortFunc(keys, slices.Compare)
+	states, err := s.States(ctx, keys)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, key := range keys {
+		want := RowState{}
+		switch string(key) {
+		case string(spo):
+			want = RowState{triple.Stamp{Epoch: 6, Sequence: 1}, true, true}
+		case string(gone):
+			want = RowState{triple.Stamp{Epoch: 5, Sequence: 11}, true, false}
+		}
+		if states[i] != want {
+			t.Errorf("%q: %+v, want %+v", key, states[i], want)
+		}
+	}
+	slices.Reverse(keys)
+	if _, err := s.States(ctx, keys); !errors.Is(err, ErrInvalid) {
+		t.Errorf("states of keys that descend: %v", err)
+	}
+	if n := s.Status().Triples; n != 3 {
+		t.Errorf("%d triples", n)
+	}
+	checked(t, s)
+}
+
+// A delete removes the annotations in every order, those of other triples and
+// those that are newer than it excepted.
+func TestDeliverRemovesAnnotations(t *testing.T) {
+	s := openMem(t, Options{})
+	add(t, s, students(0, 3)...)
+	named := student(1)
+	named.Graph = iri("g") // its rows lie between a triple and its annotations
+	add(t, s, named)
+	for _, tr := range []triple.Triple{student(1), student(2), named} {
+		annotate(t, s, tr, "a")
+		annotate(t, s, tr, "b")
+	}
+	j := idle(layoutOf(t, s, 0))
+	deliver(t, s, j, Delivery{Origin: origin(7, 1, 1), Operations: operations(OperationDelete, s.Epoch()+1, 1, student(1))})
+	if st := s.Status(); st.Annotations != 4 || st.Triples != 3 {
+		t.Errorf("%+v", st)
+	}
+	if r := checked(t, s); r.Annotations != 4 {
+		t.Errorf("%d annotations", r.Annotations)
+	}
+}
+
+// Rows go into the slots that the machine has, and only there.
+func TestDeliverSlots(t *testing.T) {
+	s := openMem(t, Options{})
+	rng := random(t)
+	for others := range 5 {
+		l := layoutOf(t, s, others, draws(rng, 40)...)
+		want := heldRows(t, s)
+		var ops []Operation
+		for i, tr := range draws(rng, 200) {
+			o := operation(OperationAdd, tr, uint64(others+2), uint64(i+1))
+			ops = append(ops, o)
+			for _, key := range slotKeys(t, l, s.MachineID(), o.Key) {
+				want[key] = held{stamp: o.Stamp}
+			}
+		}
+		deliver(t, s, idle(l), Delivery{Origin: origin(7, 1, uint64(others+1)), Operations: ops})
+		sameRows(t, heldRows(t, s), want)
+	}
+}
+
+// The same delivery again writes nothing that is there, takes back nothing that
+// is settled, and writes what another layout adds.
+func TestDeliverAgain(t *testing.T) {
+	s := openMem(t, Options{})
+	few, all := layoutOf(t, s, 6, students(0, 20)...), layoutOf(t, s, 0)
+	d := Delivery{Origin: origin(7, 1, 3), Operations: operations(OperationAdd, 2, 1, students(0, 20)...)}
+	deliver(t, s, idle(few), d)
+	before := heldRows(t, s)
+	deliver(t, s, idle(few), d)
+	sameRows(t, heldRows(t, s), before)
+	if len(before) == 60 {
+		t.Fatal("not a test: the machine has all")
+	}
+	deliver(t, s, idle(all), d)
+	if st := s.Status(); st.Triples != 20 {
+		t.Errorf("%d triples", st.Triples)
+	}
+	if b := s.UnsettledBatches(); len(b) != 1 || len(b[0].Operations) != 20 {
+		t.Errorf("unsettled: %v", b)
+	}
+	deliver(t, s, idle(all), Delivery{Origin: origin(7, 1, 4), Settled: 3})
+	deliver(t, s, idle(all), d)
+	if b := s.UnsettledBatches(); len(b) != 0 {
+		t.Errorf("unsettled: %v", b)
+	}
+	if h := s.Heard(); len(h) != 1 || h[0].Last != 4 || h[0].Settled != 3 {
+		t.Errorf("%+v", h)
+	}
+}
+
+func TestDeliverRefuses(t *testing.T) {
+	s := openMem(t, Options{})
+	j := idle(layoutOf(t, s, 0))
+	good := operation(OperationAdd, student(0), 2, 1)
+	long := operation(OperationAdd, longs(1)[0], 2, 1)
+	pos, _ := triple.AppendKey(nil, triple.POS, student(0))
+	long.Long = long.Long[:len(long.Long)-1]
+	for name, d := range map[string]Delivery{
+		"no origin": {Operations: []Operation{good}},
+		"no key":    {Origin: origin(7, 1, 1), Operations: []Operation{{Kind: OperationAdd}}},
+		"no kind":   {Origin: origin(7, 1, 1), Operations: []Operation{{Key: good.Key}}},
+		"pos":       {Origin: origin(7, 1, 1), Operations: []Operation{{Kind: OperationAdd, Key: pos}}},
+		"half":      {Origin: origin(7, 1, 1), Operations: []Operation{good, {Kind: OperationAdd, Key: good.Key[:9]}}},
+		"long term": {Origin: origin(7, 1, 1), Operations: []Operation{long}},
+	} {
+		if err := s.Deliver(ctx, &d, j); !errors.Is(err, ErrInvalid) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if rows, h := heldRows(t, s), s.Heard(); len(rows) > 0 || len(h) > 0 {
+		t.Errorf("%v, %v", rows, h)
+	}
+	ended, cancel := context.WithCancel(ctx)
+	cancel()
+	d := Delivery{Origin: origin(7, 1, 1), Operations: []Operation{good}}
+	if err := s.Deliver(ended, &d, j); !errors.Is(err, context.Canceled) {
+		t.Errorf("%v", err)
+	}
+}
+
+// Nothing of what a delivery was made of is kept.
+func TestDeliverKeepsNothing(t *testing.T) {
+	s := openMem(t, Options{})
+	d := Delivery{Origin: origin(7, 1, 1), Operations: operations(OperationAdd, 2, 1, students(0, 5)...), Acks: map[trie.MachineID]uint64{3: 4}}
+	want := operations(OperationAdd, 2, 1, students(0, 5)...)
+	deliver(t, s, idle(layoutOf(t, s, 0)), d)
+	for _, o := range d.Operations {
+		clear(o.Key)
+	}
+	clear(d.Operations)
+	clear(d.Acks)
+	b := s.UnsettledBatches()
+	if len(b) != 1 || !slices.EqualFunc(b[0].Operations, want, func(a, b Operation) bool {
+		return a.Kind == b.Kind && a.Stamp == b.Stamp && string(a.Key) == string(b.Key)
+	}) {
+		t.Errorf("%v", b)
+	}
+	if h := s.Heard(); len(h) != 1 || h[0].Acks[3] != 4 {
+		t.Errorf("%+v", h)
+	}
+	checked(t, s)
+}
+
+// Deliveries that wait are one commit; they may be of the same triples.
+func TestDeliverGroups(t *testing.T) {
+	s := openMem(t, Options{})
+	j := idle(layoutOf(t, s, 0))
+	s.commitMu.Lock() // the committer stops at its first group
+	var wait sync.WaitGroup
+	queued := func(n int) func() bool {
+		return func() bool {
+			s.queue.mu.Lock()
+			defer s.queue.mu.Unlock()
+			return len(s.queue.waiting) == n
+		}
+	}
+	const many = 20
+	send := func(i int) *request {
+		kind := OperationAdd
+		if i%2 == 1 {
+			kind = OperationDelete
+		}
+		d := Delivery{Origin: origin(trie.MachineID(100+i), 1, 1), Operations: operations(kind, 2, uint64(1+i), student(1))}
+		r, err := s.newDelivery(&d, j)
+		if err != nil {
+			t.Fatal(err)
+		}
+		wait.Go(func() {
+			if err := s.doStamped(ctx, r); err != nil {
+				t.Error(err)
+			}
+		})
+		return r
+	}
+	first := send(0)
+	eventually(t, "the first delivery is taken", func() bool { return first.state.Load() == stateTaken })
+	for i := 1; i <= many; i++ {
+		send(i)
+	}
+	eventually(t, "the others wait", queued(many))
+	s.commitMu.Unlock()
+	wait.Wait()
+	if n := s.metrics.groups.Load(); n != 2 {
+		t.Errorf("%d groups", n)
+	}
+	states, err := s.States(ctx, [][]byte{operation(OperationAdd, student(1), 0, 0).Key})
+	if err != nil || states[0] != (RowState{triple.Stamp{Epoch: 2, Sequence: many + 1}, true, true}) {
+		t.Errorf("%+v, %v", states, err)
+	}
+	if n := s.Status().Triples; n != 1 {
+		t.Errorf("%d triples", n)
+	}
+	if n := len(s.UnsettledBatches()); n != many+1 {
+		t.Errorf("%d batches", n)
+	}
+}
+
+// A full disk refuses a delivery that adds, and nothing of it is done; one that
+// deletes may use half of what is kept free.
+func TestDeliverDiskFull(t *testing.T) {
+	fs := vfs.NewMem()
+	fs.TestingSetDiskUsage(vfs.DiskUsage{AvailBytes: 10 << 30, TotalBytes: 20 << 30})
+	s := openMem(t, Options{FS: fs})
+	j := idle(layoutOf(t, s, 0))
+	deliver(t, s, j, Delivery{Origin: origin(7, 1, 1), Operations: operations(OperationAdd, 2, 1, students(0, 3)...)})
+	before := heldRows(t, s)
+	fs.TestingSetDiskUsage(vfs.DiskUsage{AvailBytes: 300 << 20, TotalBytes: 20 << 30})
+	s.disk.checked = time.Time{}
+	d := Delivery{Origin: origin(7, 1, 2), Operations: append(operations(OperationDelete, 2, 4, student(0)), operation(OperationAdd, student(9), 2, 5))}
+	if err := s.Deliver(ctx, &d, j); !errors.Is(err, ErrDiskFull) {
+		t.Fatalf("add: %v", err)
+	}
+	if err := s.Fill(ctx, []FillRow{fillRow(TableStorage, d.Operations[1])}); !errors.Is(err, ErrDiskFull) {
+		t.Fatalf("fill: %v", err)
+	}
+	sameRows(t, heldRows(t, s), before)
+	unsettledIn(t, s, triple.OrderRange(triple.SPO), origin(7, 1, 1))
+	if h := s.Heard(); h[0].Last != 1 {
+		t.Errorf("%+v", h)
+	}
+	deliver(t, s, j, Delivery{Origin: origin(7, 1, 3), Operations: operations(OperationDelete, 2, 6, student(0))})
+	if n := s.Status().Triples; n != 2 {
+		t.Errorf("%d triples", n)
+	}
+}
+
+// Stamps of the store's own are greater than all that came from others.
+func TestDeliverRaisesStamps(t *testing.T) {
+	fs := vfs.NewMem()
+	s := openMem(t, Options{FS: fs})
+	add(t, s, student(0))
+	if s.Epoch() != firstEpoch {
+		t.Fatalf("epoch %d", s.Epoch())
+	}
+	j := idle(layoutOf(t, s, 0))
+	deliver(t, s, j, Delivery{Origin: origin(7, 1, 1), Operations: operations(OperationAdd, 41, 1<<40, student(1))})
+	deliver(t, s, j, Delivery{Origin: origin(7, 1, 2), Operations: operations(OperationAdd, 40, 1, student(2))})
+	if s.Epoch() != 42 {
+		t.Fatalf("epoch %d", s.Epoch())
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s = openMem(t, Options{FS: fs})
+	add(t, s, student(3))
+	states, err := s.States(ctx, [][]byte{operation(OperationAdd, student(3), 0, 0).Key})
+	if err != nil || !(triple.Stamp{Epoch: 41, Sequence: 1 << 50}).Less(states[0].Stamp) {
+		t.Errorf("%+v, %v", states, err)
+	}
+}
+
+// Whoever sees a row that is not settled finds its batch, whatever the commits are at.
+func TestUnsettledBeforeRows(t *testing.T) {
+	s := openMem(t, Options{})
+	j := idle(layoutOf(t, s, 0))
+	tr := student(1)
+	r := exact(t, triple.POS, tr)
+	key := operation(OperationAdd, tr, 0, 0).Key
+	const batches = 300
+	settled := make(chan uint64, batches)
+	var wait sync.WaitGroup
+	wait.Go(func() {
+		defer close(settled)
+		for n := uint64(1); n <= batches; n++ {
+			d := Delivery{Origin: origin(7, 1, n), Settled: n - 1, Operations: operations(OperationAdd, 2, n, tr)}
+			if err := s.Deliver(ctx, &d, j); err != nil {
+				t.Error(err)
+				return
+			}
+			settled <- n
+		}
+	})
+	for range settled {
+		before := s.Heard()[0].Settled // what is settled from here on is in the snapshot's favour
+		sn, err := s.Snapshot()
+		if err != nil {
+			t.Fatal(err)
+		}
+		found := s.Unsettled(r)
+		value, err := sn.get(append([]byte{tableStorage}, key...))
+		if err != nil {
+			t.Fatal(err)
+		}
+		stamp, err := rowStamp(value)
+		if err != nil {
+			t.Fatal(err)
+		}
+		after := s.Heard()[0].Settled
+		if len(found) == 0 && stamp.Sequence > after {
+			t.Fatalf("row %d is seen, %d to %d are settled, and nothing is unsettled", stamp.Sequence, before, after)
+		}
+		if err := sn.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	wait.Wait()
+	if s.unsettled.count.Load() != 1 {
+		t.Errorf("%d batches are left", s.unsettled.count.Load())
+	}
+}
+
+func TestUnsettled(t *testing.T) {
+	fs := vfs.NewMem()
+	s := openMem(t, Options{FS: fs})
+	j := idle(layoutOf(t, s, 0))
+	named := student(8)
+	named.Graph = iri("g")
+	unsettledIn(t, s, triple.Range{})
+	deliver(t, s, j, Delivery{Origin: origin(7, 1, 1), Operations: operations(OperationAdd, 2, 1, student(1), student(2))})
+	deliver(t, s, j, Delivery{Origin: origin(7, 1, 2), Operations: operations(OperationAdd, 2, 3, student(2), named)})
+	deliver(t, s, j, Delivery{Origin: origin(9, 4, 1), Operations: operations(OperationDelete, 2, 1, student(2), student(3))})
+	see := func() {
+		t.Helper()
+		for _, o := range []triple.Order{triple.SPO, triple.POS, triple.OSP} {
+			unsettledIn(t, s, exact(t, o, student(1)), origin(7, 1, 1))
+			unsettledIn(t, s, exact(t, o, student(2)), origin(7, 1, 2), origin(9, 4, 1))
+			unsettledIn(t, s, exact(t, o, student(3)), origin(9, 4, 1))
+			unsettledIn(t, s, exact(t, o, student(4)))
+			unsettledIn(t, s, triple.OrderRange(o), origin(7, 1, 2), origin(9, 4, 1))
+		}
+		unsettledIn(t, s, triple.OrderRange(triple.GSPO), origin(7, 1, 2))
+		unsettledIn(t, s, triple.Range{}, origin(7, 1, 2), origin(9, 4, 1))
+	}
+	see()
+	reopen := func() {
+		t.Helper()
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+		s = openMem(t, Options{FS: fs})
+	}
+	reopen()
+	see()
+	s.Settle(origin(7, 1, 1), map[trie.MachineID]uint64{7: 1, 9: 1})
+	unsettledIn(t, s, exact(t, triple.SPO, student(1)))
+	unsettledIn(t, s, exact(t, triple.SPO, student(2)), origin(7, 1, 2), origin(9, 4, 1))
+	if err := s.Forget(ctx, []Origin{origin(9, 4, 1), origin(9, 4, 77), origin(1, 1, 1)}); err != nil {
+		t.Fatal(err)
+	}
+	unsettledIn(t, s, exact(t, triple.POS, student(3)))
+	reopen() // what was settled went with the commit of what was forgotten
+	unsettledIn(t, s, triple.Range{}, origin(7, 1, 2))
+	if b := s.UnsettledBatches(); len(b) != 1 || len(b[0].Operations) != 2 {
+		t.Errorf("%v", b)
+	}
+	left := 0
+	if err := s.eachLocal(unsettledPrefix, func(_, _ []byte) error { left++; return nil }); err != nil || left != 1 {
+		t.Errorf("%d rows are left, %v", left, err)
+	}
+	h := s.Heard()
+	if len(h) != 2 || h[0].Last != 2 || h[0].Settled != 1 || !maps.Equal(h[0].Acks, map[trie.MachineID]uint64{7: 1, 9: 1}) || h[1].Last != 1 {
+		t.Errorf("%+v", h)
+	}
+	deliver(t, s, j, Delivery{Origin: origin(7, 1, 3), Settled: 3, Operations: operations(OperationAdd, 2, 9, student(5))})
+	unsettledIn(t, s, triple.Range{})
+}
+
+// Acks of a holder do not go back, and those that are older than the watermark
+// that is known say nothing.
+func TestAcks(t *testing.T) {
+	s := openMem(t, Options{})
+	type acks = map[trie.MachineID]uint64
+	for _, step := range []struct {
+		settled uint64
+		acks    acks
+		want    acks
+	}{
+		{1, acks{1: 5, 2: 6}, acks{1: 5, 2: 6}},
+		{1, acks{1: 4, 2: 7}, acks{1: 5, 2: 7}},
+		{2, nil, acks{1: 5, 2: 7}},
+		{1, acks{1: 9}, acks{1: 5, 2: 7}},
+		{3, acks{2: 8}, acks{2: 8}},
+	} {
+		s.Settle(origin(7, 1, step.settled), step.acks)
+		if h := s.Heard(); !maps.Equal(h[0].Acks, step.want) {
+			t.Fatalf("%+v: %v", step, h)
+		}
+	}
+}
+
+// Of a machine that starts again and again only the last incarnations are known,
+// and all that have something unsettled.
+func TestHeardIsBounded(t *testing.T) {
+	fs := vfs.NewMem()
+	s := openMem(t, Options{FS: fs})
+	j := idle(layoutOf(t, s, 0))
+	for n := range uint64(20) {
+		deliver(t, s, j, Delivery{Origin: origin(7, n+1, 1), Operations: operations(OperationAdd, n+2, 1, student(int(n)))})
+		if n != 2 {
+			s.Settle(origin(7, n+1, 1), nil)
+		}
+	}
+	deliver(t, s, j, Delivery{Origin: origin(7, 20, 2)})
+	seen := func() (incarnations []uint64) {
+		for _, h := range s.Heard() {
+			incarnations = append(incarnations, h.Incarnation)
+		}
+		return incarnations
+	}
+	want := []uint64{3, 17, 18, 19, 20}
+	if got := seen(); !slices.Equal(got, want) {
+		t.Errorf("%v", got)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s = openMem(t, Options{FS: fs})
+	if got := seen(); !slices.Equal(got, want) {
+		t.Errorf("after a restart: %v", got)
+	}
+}
+
+// An extra that a joint view adds is written beside the slots of base.
+func TestDeliverJoint(t *testing.T) {
+	s := openMem(t, Options{})
+	base, target := layoutOf(t, s, 5, students(0, 30)...), layoutOf(t, s, 2, students(0, 10)...)
+	j := &recovery.Joint{Base: base, Target: target, Phase: recovery.Fill,
+		Members: target.Placement.Machines(), BaseLive: trie.NewRing(s.MachineID())}
+	want := map[string]held{}
+	ops := operations(OperationAdd, 2, 1, students(0, 30)...)
+	for _, o := range ops {
+		for _, l := range []recovery.Layout{base, target} {
+			for _, key := range slotKeys(t, l, s.MachineID(), o.Key) {
+				want[key] = held{stamp: o.Stamp}
+			}
+		}
+	}
+	deliver(t, s, j, Delivery{Origin: origin(7, 1, 1), Operations: ops})
+	sameRows(t, heldRows(t, s), want)
+}

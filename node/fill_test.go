@@ -1,0 +1,235 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/trefoildb/trefoil/recovery"
+	"github.com/trefoildb/trefoil/triple"
+)
+
+// fillRow returns the row of SPO that an operation leaves.
+func fillRow(table byte, o Operation) FillRow {
+	v := triple.Value{}
+	if o.Long != nil {
+		v, _ = triple.DecodeValue(o.Long)
+	}
+	v.Stamp, v.Tombstone = o.Stamp, o.Kind == OperationDelete
+	return FillRow{Table: table, Key: o.Key, Value: v.Append(nil)}
+}
+
+// fillOf returns all rows that an operation leaves under a layout of one machine.
+func fillOf(t testing.TB, o Operation) []FillRow {
+	t.Helper()
+	row := fillRow(TableStorage, o)
+	versions, err := recovery.Versions(row.Key, row.Value)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var rows []FillRow
+	for v := range versions {
+		rows = append(rows, FillRow{Table: TableStorage, Key: slices.Clone(v.Key), Value: v.Value})
+	}
+	return rows
+}
+
+func fill(t testing.TB, s *Store, rows ...FillRow) {
+	t.Helper()
+	if err := s.Fill(ctx, rows); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestFill(t *testing.T) {
+	s := openMem(t, Options{})
+	j := idle(layoutOf(t, s, 0))
+	tr := longs(1)[0]
+	deliver(t, s, j, Delivery{Origin: origin(7, 1, 1), Settled: 1, Operations: operations(OperationAdd, 3, 1, student(0), student(1))})
+	fill(t, s, fillOf(t, operation(OperationAdd, tr, 2, 1))...)
+	fill(t, s, fillOf(t, operation(OperationDelete, student(0), 2, 9))...) // older than what is there
+	fill(t, s, fillOf(t, operation(OperationDelete, student(1), 3, 3))...)
+	fill(t, s, fillOf(t, operation(OperationAdd, student(1), 3, 2))...)
+	fill(t, s, fillRow(TableReplica, operation(OperationAdd, student(5), 3, 2)))
+	if got := all(t, snapshot(t, s), triple.Pattern{}, ReadOptions{}); len(got) != 2 || !slices.Contains(got, tr) || !slices.Contains(got, student(0)) {
+		t.Errorf("%v", got)
+	}
+	if n := s.Status().Triples; n != 2 {
+		t.Errorf("%d triples", n)
+	}
+	if s.Epoch() != 4 {
+		t.Errorf("epoch %d", s.Epoch())
+	}
+	replicas := 0
+	for row, err := range snapshot(t, s).Raw(ctx, TableReplica, exact(t, triple.SPO, student(5))) {
+		if err != nil || triple.CheckKey(row.Key, row.Value) != nil {
+			t.Errorf("%q, %v", row.Key, err)
+		}
+		replicas++
+	}
+	if replicas != 1 {
+		t.Errorf("%d replicas", replicas)
+	}
+	checked(t, s)
+}
+
+// An annotation comes with its version, and not beside a tombstone that is newer,
+// be that there or in the same fill.
+func TestFillAnnotations(t *testing.T) {
+	s := openMem(t, Options{})
+	note := func(tr triple.Triple, sequence uint64) FillRow {
+		key, _ := triple.AppendKey(nil, triple.SPO, tr)
+		return FillRow{Table: TableStorage, Key: triple.AppendAnnotationKey(nil, key, "app"),
+			Value: triple.AppendAnnotation(nil, triple.Stamp{Epoch: 2, Sequence: sequence}, []byte{byte(sequence)})}
+	}
+	one := func(kind OperationKind, tr triple.Triple, sequence uint64) FillRow {
+		return fillRow(TableStorage, operation(kind, tr, 2, sequence))
+	}
+	named := student(1)
+	named.Graph = iri("g")
+	fill(t, s, one(OperationAdd, student(1), 1), note(student(1), 5), one(OperationAdd, named, 2))
+	fill(t, s, note(student(1), 4))
+	if data, err := snapshot(t, s).Annotation(ctx, student(1), "app"); err != nil || len(data) != 1 || data[0] != 5 {
+		t.Errorf("%v, %v", data, err)
+	}
+	fill(t, s, one(OperationDelete, student(2), 6), one(OperationDelete, student(3), 6))
+	fill(t, s, note(student(2), 5))
+	fill(t, s, note(student(4), 5), one(OperationDelete, student(4), 6))
+	fill(t, s, one(OperationAdd, student(3), 7), note(student(3), 8))
+	if st := s.Status(); st.Annotations != 2 || st.Triples != 3 {
+		t.Errorf("%+v", st)
+	}
+	fill(t, s, one(OperationDelete, student(1), 9))
+	if st := s.Status(); st.Annotations != 1 || st.Triples != 2 {
+		t.Errorf("%+v", st)
+	}
+	notes := 0
+	for _, row := range heldRows(t, s) {
+		if row.note {
+			notes++
+		}
+	}
+	if notes != 1 {
+		t.Errorf("%d annotations are there", notes)
+	}
+}
+
+// Rows of a walk that are not settled enter the list, once for each operation, and
+// the sequencer's watermark counts.
+func TestFillUnsettled(t *testing.T) {
+	fs := vfs.NewMem()
+	s := openMem(t, Options{FS: fs})
+	j := idle(layoutOf(t, s, 0))
+	unsettled := func(o Operation, from Origin) []FillRow {
+		rows := fillOf(t, o)
+		for i := range rows {
+			rows[i].Unsettled, rows[i].Operation = from, &o
+		}
+		return rows
+	}
+	a, b := operation(OperationAdd, student(1), 2, 1), operation(OperationAdd, student(2), 2, 2)
+	fill(t, s, unsettled(a, origin(7, 1, 5))...)
+	unsettledIn(t, s, exact(t, triple.POS, student(1)), origin(7, 1, 5))
+	if h := s.Heard(); len(h) != 1 || h[0].Last != 0 {
+		t.Errorf("a fill counts as a delivery: %+v", h)
+	}
+	deliver(t, s, j, Delivery{Origin: origin(7, 1, 5), Operations: []Operation{a, b}})
+	fill(t, s, unsettled(b, origin(7, 1, 5))...)
+	if list := s.UnsettledBatches(); len(list) != 1 || len(list[0].Operations) != 2 {
+		t.Errorf("%v", list)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s = openMem(t, Options{FS: fs})
+	if list := s.UnsettledBatches(); len(list) != 1 || len(list[0].Operations) != 2 {
+		t.Errorf("%v", list)
+	}
+	s.Settle(origin(7, 1, 5), nil)
+	fill(t, s, unsettled(a, origin(7, 1, 4))...)
+	fill(t, s, unsettled(b, origin(7, 1, 6))...)
+	unsettledIn(t, s, triple.Range{}, origin(7, 1, 6))
+
+	bad := unsettled(a, origin(7, 1, 9))[:1]
+	bad[0].Operation = nil
+	for name, rows := range map[string][]FillRow{
+		"no operation": bad,
+		"no table":     {{Key: a.Key, Value: bad[0].Value}},
+		"local table":  {{Table: tableLocal, Key: a.Key, Value: bad[0].Value}},
+		"no key":       {{Table: TableStorage, Value: bad[0].Value}},
+		"no value":     {{Table: TableStorage, Key: a.Key}},
+		"pos replica":  {{Table: TableReplica, Key: fillOf(t, a)[1].Key, Value: bad[0].Value}},
+	} {
+		if err := s.Fill(ctx, rows); !errors.Is(err, ErrInvalid) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestRaw(t *testing.T) {
+	s := openMem(t, Options{})
+	add(t, s, students(0, 2000)...)
+	annotate(t, s, student(7), "app")
+	deliver(t, s, idle(layoutOf(t, s, 0)), Delivery{Origin: origin(7, 1, 1), Operations: operations(OperationDelete, 9, 1, student(8))})
+	sn := snapshot(t, s)
+	rows, notes, dead := 0, 0, 0
+	var last []byte
+	for row, err := range sn.Raw(ctx, TableStorage, triple.OrderRange(triple.POS)) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if slices.Compare(last, row.Key) >= 0 {
+			t.Fatal("keys do not ascend")
+		}
+		last = append(last[:0], row.Key...)
+		rows++
+		if triple.IsAnnotation(row.Value) {
+			notes++
+		} else if triple.IsTombstone(row.Value) {
+			dead++
+		}
+	}
+	if rows != 2001 || notes != 1 || dead != 1 {
+		t.Errorf("%d rows, %d annotations, %d tombstones", rows, notes, dead)
+	}
+	fails := func(sn *Snapshot, ctx context.Context, table byte, want error) {
+		t.Helper()
+		var got error
+		for _, err := range sn.Raw(ctx, table, triple.Range{}) {
+			got = err
+		}
+		if !errors.Is(got, want) {
+			t.Errorf("%v, want %v", got, want)
+		}
+	}
+	fails(sn, ctx, tableLocal, ErrInvalid)
+	ended, cancel := context.WithCancel(ctx)
+	cancel()
+	fails(sn, ended, TableStorage, context.Canceled)
+	sn.Close()
+	fails(sn, ctx, TableStorage, ErrClosed)
+}
+
+// Fills that are synced and counted are there after a crash.
+func TestSyncFills(t *testing.T) {
+	fs := vfs.NewCrashableMem()
+	s := openMem(t, Options{FS: fs})
+	for n := range uint64(3) {
+		fill(t, s, fillOf(t, operation(OperationAdd, student(int(n)), 2, n+1))...)
+		mark, err := s.SyncFills(ctx)
+		if err != nil || mark != n+1 || s.Mark() != mark {
+			t.Fatalf("mark %d, %v", mark, err)
+		}
+	}
+	fill(t, s, fillOf(t, operation(OperationAdd, student(9), 2, 9))...)
+	after := openMem(t, Options{FS: fs.CrashClone(vfs.CrashCloneCfg{})})
+	if after.Mark() != 3 {
+		t.Errorf("mark %d", after.Mark())
+	}
+	if r := checked(t, after); r.Triples != 3 {
+		t.Errorf("%d triples", r.Triples)
+	}
+}

@@ -1,0 +1,228 @@
+package node
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/trefoildb/trefoil/recovery"
+	"github.com/trefoildb/trefoil/trie"
+	"github.com/trefoildb/trefoil/triple"
+)
+
+// holderModel is what a holder should have.
+type holderModel struct {
+	rows    map[string]held
+	list    map[Origin]map[string]bool // the operations that are not settled, as text
+	heard   map[stream]Heard
+	sent    []Delivery // all that were delivered
+	next    map[stream]uint64
+	settled map[stream]uint64
+	stamp   uint64
+}
+
+// put takes an operation or fill of one row.
+func (m *holderModel) put(key string, row held) {
+	if old, ok := m.rows[key]; !ok || old.stamp.Less(row.stamp) {
+		m.rows[key] = row
+	}
+}
+
+func (m *holderModel) enter(from Origin, ops ...Operation) {
+	if from.Batch <= m.settled[from.stream()] {
+		return
+	}
+	for _, o := range ops {
+		if m.list[from] == nil {
+			m.list[from] = map[string]bool{}
+		}
+		m.list[from][fmt.Sprint(o)] = true
+	}
+}
+
+func (m *holderModel) settle(id stream, batch uint64) {
+	m.settled[id] = max(m.settled[id], batch)
+	for from := range m.list {
+		if from.stream() == id && from.Batch <= m.settled[id] {
+			delete(m.list, from)
+		}
+	}
+}
+
+// deliver does to a model what a delivery does to a machine of a layout.
+func (m *holderModel) deliver(t *testing.T, d Delivery, l recovery.Layout, machine trie.MachineID) {
+	id := d.Origin.stream()
+	m.settle(id, d.Settled)
+	for _, o := range d.Operations {
+		for _, key := range slotKeys(t, l, machine, o.Key) {
+			m.put(key, held{stamp: o.Stamp, dead: o.Kind == OperationDelete})
+		}
+	}
+	m.enter(d.Origin, d.Operations...)
+	h := m.heard[id]
+	h.Last = max(h.Last, d.Origin.Batch)
+	m.heard[id] = h
+}
+
+// operation draws an operation on one of a few triples, with a stamp of its own.
+func (m *holderModel) operation(rng *rand.Rand) Operation {
+	m.stamp++
+	kind := OperationAdd + OperationKind(rng.IntN(2))
+	return operation(kind, small(rng), 2+m.stamp%3, m.stamp)
+}
+
+// holds fails the test unless a store has what the model has.
+func (m *holderModel) holds(t *testing.T, s *Store, rng *rand.Rand) {
+	t.Helper()
+	sameRows(t, heldRows(t, s), m.rows)
+	count := 0
+	for _, b := range s.UnsettledBatches() {
+		want := m.list[b.Origin]
+		if len(b.Operations) != len(want) {
+			t.Fatalf("%v: %d operations, want %d", b.Origin, len(b.Operations), len(want))
+		}
+		for _, o := range b.Operations {
+			if !want[fmt.Sprint(o)] {
+				t.Fatalf("%v has %v", b.Origin, o)
+			}
+		}
+		count++
+	}
+	if count != len(m.list) {
+		t.Fatalf("%d batches, want %d", count, len(m.list))
+	}
+	for _, h := range s.Heard() {
+		if want := m.heard[stream{h.Sequencer, h.Incarnation}].Last; h.Last != want {
+			t.Fatalf("%+v, want last %d", h, want)
+		}
+	}
+	report := checked(t, s)
+	if n := s.Status().Triples; n != report.Triples {
+		t.Fatalf("%d triples are counted, %d are there", n, report.Triples)
+	}
+	for range 20 {
+		m.unsettled(t, s, rng)
+	}
+}
+
+// unsettled compares what is unsettled in a range.
+func (m *holderModel) unsettled(t *testing.T, s *Store, rng *rand.Rand) {
+	t.Helper()
+	o := triple.Orders[rng.IntN(3)]
+	r := triple.OrderRange(o)
+	switch rng.IntN(3) {
+	case 0:
+		r = exact(t, o, small(rng))
+	case 1:
+		lo, _ := triple.AppendKey(nil, o, small(rng))
+		hi, _ := triple.AppendKey(nil, o, small(rng))
+		r = triple.Range{Lo: lo, Hi: hi}
+	}
+	found := map[stream]uint64{}
+	for _, b := range s.UnsettledBatches() {
+		for _, op := range b.Operations {
+			if key, ok, err := recovery.AppendVersion(nil, o, op.Key); err != nil || ok && r.Contains(key) {
+				found[b.Origin.stream()] = max(found[b.Origin.stream()], b.Origin.Batch)
+			}
+		}
+	}
+	var want []Origin
+	for id, batch := range found {
+		want = append(want, Origin{id.machine, id.incarnation, batch})
+	}
+	slices.SortFunc(want, compareOrigins)
+	unsettledIn(t, s, r, want...)
+}
+
+// Deliveries of several sequencers in any order, some again, fills, watermarks,
+// crashes and restarts, beside a model in which the greatest stamp wins.
+func TestHolderModel(t *testing.T) {
+	rng := random(t)
+	for run := range fewer(20) {
+		fs := vfs.NewCrashableMem()
+		s := openMem(t, Options{FS: fs, MemTableBytes: minMemTableBytes})
+		if err := s.SetIdentity(Identity{Cluster: "c", ClusterID: "1"}); err != nil {
+			t.Fatal(err)
+		}
+		l := layoutOf(t, s, run%4, draws(rng, 20)...)
+		j := idle(l)
+		m := &holderModel{rows: map[string]held{}, list: map[Origin]map[string]bool{}, heard: map[stream]Heard{}, next: map[stream]uint64{}, settled: map[stream]uint64{}}
+		for range 120 {
+			id := stream{trie.MachineID(1 + rng.IntN(3)), 1 + rng.Uint64N(2)}
+			switch n := rng.IntN(20); {
+			case n < 8:
+				m.next[id] += 1 + rng.Uint64N(2)
+				d := Delivery{Origin: Origin{id.machine, id.incarnation, m.next[id]}, Settled: m.settled[id]}
+				if rng.IntN(3) == 0 {
+					d.Settled = rng.Uint64N(m.next[id])
+				}
+				for range 1 + rng.IntN(10) {
+					d.Operations = append(d.Operations, m.operation(rng))
+				}
+				m.deliver(t, d, l, s.MachineID())
+				m.sent = append(m.sent, d)
+				deliver(t, s, j, d)
+			case n < 10 && len(m.sent) > 0:
+				d := m.sent[rng.IntN(len(m.sent))]
+				m.deliver(t, d, l, s.MachineID())
+				deliver(t, s, j, d)
+			case n < 14:
+				m.fill(t, s, l, rng)
+			case n < 16:
+				batch := rng.Uint64N(m.next[id] + 1)
+				m.settle(id, batch)
+				s.Settle(Origin{id.machine, id.incarnation, batch}, nil)
+			case n < 17:
+				var origins []Origin
+				for from := range m.list {
+					if rng.IntN(3) == 0 {
+						origins = append(origins, from)
+						delete(m.list, from)
+					}
+				}
+				if err := s.Forget(ctx, origins); err != nil {
+					t.Fatal(err)
+				}
+			case n < 18:
+				// Fills and watermarks are durable with what comes after.
+				if _, err := s.SyncFills(ctx); err != nil {
+					t.Fatal(err)
+				}
+				s = openMem(t, Options{FS: fs.CrashClone(vfs.CrashCloneCfg{}), Member: true})
+				fs = s.options.FS.(*vfs.MemFS)
+				m.holds(t, s, rng)
+			default:
+				m.unsettled(t, s, rng)
+			}
+		}
+		m.holds(t, s, rng)
+	}
+}
+
+// fill sends rows of a walk: of operations that were delivered elsewhere, settled
+// or not.
+func (m *holderModel) fill(t *testing.T, s *Store, l recovery.Layout, rng *rand.Rand) {
+	var rows []FillRow
+	for range 1 + rng.IntN(8) {
+		o := m.operation(rng)
+		from := Origin{}
+		if rng.IntN(2) == 0 {
+			from = Origin{trie.MachineID(1 + rng.IntN(3)), 1 + rng.Uint64N(2), 1 + rng.Uint64N(30)}
+		}
+		for _, key := range slotKeys(t, l, s.MachineID(), o.Key) {
+			row := fillRow(key[0], o)
+			row.Key = []byte(key[1:])
+			if from != (Origin{}) {
+				row.Unsettled, row.Operation = from, &o
+				m.enter(from, o)
+			}
+			m.put(key, held{stamp: o.Stamp, dead: o.Kind == OperationDelete})
+			rows = append(rows, row)
+		}
+	}
+	rng.Shuffle(len(rows), func(i, j int) { rows[i], rows[j] = rows[j], rows[i] })
+	fill(t, s, rows...)
+}

@@ -1,0 +1,105 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/trefoildb/trefoil/triple"
+)
+
+// A sweep leaves just the rows of the machine's slots, and the counters say so.
+func TestSweep(t *testing.T) {
+	rng := random(t)
+	for others := range 5 {
+		fs := vfs.NewCrashableMem()
+		s := openMem(t, Options{FS: fs})
+		if err := s.SetIdentity(Identity{Cluster: "c", ClusterID: "1"}); err != nil {
+			t.Fatal(err)
+		}
+		triples := append(students(0, 400), draws(rng, 200)...)
+		ops := operations(OperationAdd, 2, 1, triples...)
+		deliver(t, s, idle(layoutOf(t, s, 0)), Delivery{Origin: origin(7, 1, 1), Operations: ops})
+		deliver(t, s, idle(layoutOf(t, s, 0)), Delivery{Origin: origin(7, 1, 2), Operations: operations(OperationDelete, 3, 1, triples[:50]...)})
+		var replicas []FillRow
+		for _, o := range ops {
+			replicas = append(replicas, fillRow(TableReplica, o))
+		}
+		fill(t, s, replicas...)
+		var notes []FillRow
+		for _, o := range ops[100:150] {
+			for _, row := range append(fillOf(t, o), fillRow(TableReplica, o)) {
+				notes = append(notes, FillRow{Table: row.Table, Key: triple.AppendAnnotationKey(nil, row.Key, "app"),
+					Value: triple.AppendAnnotation(nil, o.Stamp, nil)})
+			}
+		}
+		fill(t, s, notes...)
+
+		l := layoutOf(t, s, others, append(draws(rng, 20), students(100, 130)...)...)
+		rows, want := heldRows(t, s), map[string]held{}
+		for _, o := range ops {
+			for _, key := range slotKeys(t, l, s.MachineID(), o.Key) {
+				note := string(triple.AppendAnnotationKey(nil, []byte(key), "app"))
+				want[key] = rows[key]
+				if row, ok := rows[note]; ok && l.Placement.Owner(l.Trie.Lookup([]byte(note)[1:])) == s.MachineID() || ok && note[0] == TableReplica {
+					want[note] = row
+				}
+			}
+		}
+		if err := s.Sweep(ctx, l); err != nil {
+			t.Fatal(err)
+		}
+		sameRows(t, heldRows(t, s), want)
+		r := checked(t, s)
+		if st := s.Status(); st.Triples != r.Triples || st.Annotations != r.Annotations {
+			t.Errorf("counted %d and %d, checked %+v", st.Triples, st.Annotations, r)
+		}
+		if others > 0 && len(want) == len(rows) {
+			t.Error("not a test")
+		}
+		after := openMem(t, Options{FS: fs.CrashClone(vfs.CrashCloneCfg{}), Member: true})
+		sameRows(t, heldRows(t, after), want)
+		groups := s.metrics.groups.Load()
+		if err := s.Sweep(ctx, l); err != nil {
+			t.Fatal(err)
+		}
+		if n := s.metrics.groups.Load(); n != groups {
+			t.Errorf("a second sweep commits %d groups", n-groups)
+		}
+	}
+}
+
+// A sweep whose context has ended commits nothing more, also where it has been
+// taken from the queue by then: what fills a row later finds it.
+func TestSweepEnds(t *testing.T) {
+	s := openMem(t, Options{})
+	o := operation(OperationAdd, student(1), 2, 1)
+	fill(t, s, fillRow(TableReplica, o))
+	ended, cancel := context.WithCancel(ctx)
+	s.commitMu.Lock()
+	step := sweeping{until: ended, deletes: [][]byte{append([]byte{tableReplica}, o.Key...)}}
+	r := &request{kind: kindSweep, sweeping: &step, done: make(chan struct{})}
+	if err := s.queue.put(ctx, r); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "it is taken", func() bool { return r.state.Load() == stateTaken })
+	cancel()
+	s.commitMu.Unlock()
+	if <-r.done; !errors.Is(r.err, context.Canceled) {
+		t.Errorf("%v", r.err)
+	}
+	if err := s.Sweep(ended, layoutOf(t, s, 0)); !errors.Is(err, context.Canceled) {
+		t.Errorf("%v", err)
+	}
+	if rows := heldRows(t, s); len(rows) != 1 {
+		t.Errorf("%v", rows)
+	}
+	if err := s.Sweep(ctx, layoutOf(t, s, 0)); err != nil {
+		t.Fatal(err)
+	}
+	if rows := heldRows(t, s); len(rows) != 0 {
+		t.Errorf("%v", rows)
+	}
+}
