@@ -26,6 +26,8 @@ const (
 	storeName      = "store"
 	loadsName      = "loads"
 	tmpName        = "tmp"
+	asideName      = "aside"
+	rejoinName     = "REJOIN"
 )
 
 // uuid is a version 4 UUID of RFC 9562.
@@ -123,7 +125,7 @@ func checkUnversioned(fs vfs.FS, dir string) error {
 	}
 	for _, name := range names {
 		switch name {
-		case lockName, versionNewName, storeName, "lost+found":
+		case lockName, versionNewName, storeName, asideName, rejoinName, "lost+found":
 		default:
 			return fmt.Errorf("%w: it is not empty and has no VERSION file, but %q", ErrVersion, name)
 		}

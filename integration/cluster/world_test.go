@@ -163,6 +163,17 @@ func (m *machine) kill() {
 	}()
 }
 
+// rejoin starts a machine that was excluded as a new one.
+func (m *machine) rejoin() {
+	m.world.t.Helper()
+	addresses := m.node.Members()
+	m.stop()
+	if _, err := node.SetAside(m.disk, dataDir, addresses); err != nil {
+		m.world.t.Fatalf("set aside %s: %v", m.name, err)
+	}
+	m.run()
+}
+
 // form starts all machines; the first is the one that the others join.
 func (w *world) form() {
 	w.t.Helper()

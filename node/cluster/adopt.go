@@ -63,6 +63,9 @@ func (n *Node) adopt(v *view.View) {
 	n.wakeLeader()
 }
 
+// Members returns the addresses of the others, as far as they are known.
+func (n *Node) Members() []string { return n.others() }
+
 // Changed returns a channel that is closed when the next view is adopted.
 func (n *Node) Changed() <-chan struct{} {
 	n.mu.Lock()

@@ -8,7 +8,7 @@ import (
 )
 
 // ErrExcluded: the cluster goes on without this machine. What its directory has
-// is set aside by [SetAside]; then it may join as a new one.
+// is set aside by [node.SetAside]; then it may join as a new one.
 var ErrExcluded = errors.New("the cluster has excluded this machine")
 
 // ErrNotEmpty: a directory with data of its own cannot join a cluster.

@@ -100,7 +100,7 @@ func Start(ctx context.Context, cfg Config) (_ *Node, err error) {
 	}
 	identity, member := n.store.Identity()
 	if !member && len(cfg.Join) == 0 {
-		if n.cfg.Join, err = readRejoin(cfg.FS, n.store.Dir()); err != nil {
+		if n.cfg.Join, err = node.Rejoin(cfg.FS, n.store.Dir()); err != nil {
 			return nil, err
 		}
 	}

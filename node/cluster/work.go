@@ -122,6 +122,15 @@ func (n *Node) watchSizes(ctx context.Context) {
 	}
 }
 
+// Swept tells whether the view is idle and this machine holds nothing that is not
+// of its slots in it.
+func (n *Node) Swept() bool {
+	v := n.current.Load()
+	n.work.mu.Lock()
+	defer n.work.mu.Unlock()
+	return v != nil && n.work.epoch == v.Epoch && n.work.swept
+}
+
 // segmentsEach is into how many segments at least the data of a machine is split,
 // so that they spread evenly.
 const segmentsEach = 16

@@ -1,0 +1,171 @@
+package cluster
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/trefoildb/trefoil/node"
+	"github.com/trefoildb/trefoil/recovery"
+	"github.com/trefoildb/trefoil/trie"
+	"github.com/trefoildb/trefoil/triple"
+)
+
+// contents reads all triples through a machine, in every order of its own, and
+// returns those of one; an order that has others is an error.
+func (m *machine) contents(ctx context.Context) (map[string]bool, error) {
+	sn, err := m.node.Snapshot()
+	if err != nil {
+		return nil, err
+	}
+	defer sn.Close()
+	var first map[string]bool
+	for _, o := range []triple.Order{triple.SPO, triple.POS, triple.OSP} {
+		all := map[string]bool{}
+		for row, err := range sn.Range(ctx, triple.Bounds{Order: o}, node.ReadOptions{}) {
+			if err != nil {
+				return nil, err
+			}
+			t, err := row.Triple()
+			if err != nil {
+				return nil, err
+			}
+			if all[t.String()] {
+				return nil, fmt.Errorf("%s comes twice in %s", t, o)
+			}
+			all[t.String()] = true
+		}
+		if first == nil {
+			first = all
+		}
+		if len(all) != len(first) {
+			return nil, fmt.Errorf("%d triples in %s, %d in spo", len(all), o, len(first))
+		}
+		for t := range all {
+			if !first[t] {
+				return nil, fmt.Errorf("%s has %s, and spo has not", o, t)
+			}
+		}
+	}
+	return first, nil
+}
+
+// mustHave checks that the cluster holds these triples and no others, as every
+// machine that runs sees it, and as their disks have it.
+func (w *world) mustHave(want map[string]bool) {
+	w.t.Helper()
+	for _, m := range w.up() {
+		got, err := m.contents(w.t.Context())
+		if err != nil {
+			w.t.Fatalf("read through %s: %v", m.name, err)
+		}
+		if diff := difference(got, want); diff != "" {
+			w.t.Fatalf("through %s: %s", m.name, diff)
+		}
+	}
+	w.checkDisks()
+}
+
+func difference(got, want map[string]bool) string {
+	missing, extra, example := 0, 0, ""
+	for t := range want {
+		if !got[t] {
+			missing++
+			example = "missing: " + t
+		}
+	}
+	for t := range got {
+		if !want[t] {
+			extra++
+			example = "not asked for: " + t
+		}
+	}
+	if missing+extra == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%d triples, %d missing, %d too many: %s", len(got), missing, extra, example)
+}
+
+// setOf returns triples as the texts that contents returns.
+func setOf(lists ...[]triple.Triple) map[string]bool {
+	set := map[string]bool{}
+	for _, list := range lists {
+		for _, t := range list {
+			set[t.String()] = true
+		}
+	}
+	return set
+}
+
+// checkDisks verifies invariants 2 and 3 in idle: the rows on each machine are
+// exactly its slots', and each triple is on min(3, members) machines.
+func (w *world) checkDisks() {
+	w.t.Helper()
+	w.until("all have swept", func() bool {
+		for _, m := range w.up() {
+			if !m.node.Swept() {
+				return false
+			}
+		}
+		return true
+	})
+	up := w.up()
+	v := up[0].node.View()
+	type place struct {
+		id    trie.MachineID
+		extra bool
+		order triple.Order
+	}
+	have := map[string]map[place]bool{} // by SPO key
+	for _, m := range up {
+		sn, err := m.store.Snapshot()
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		for _, table := range []byte{node.TableStorage, node.TableReplica} {
+			for row, err := range sn.Raw(w.t.Context(), table, triple.Range{}) {
+				if err != nil {
+					w.t.Fatal(err)
+				}
+				if triple.IsAnnotation(row.Value) || triple.IsTombstone(row.Value) {
+					continue
+				}
+				spo, _, err := recovery.AppendVersion(nil, triple.SPO, row.Key)
+				if err != nil {
+					w.t.Fatal(err)
+				}
+				if have[string(spo)] == nil {
+					have[string(spo)] = map[place]bool{}
+				}
+				have[string(spo)][place{m.node.MachineID(), table == node.TableReplica, triple.Order(row.Key[0])}] = true
+			}
+		}
+		sn.Close()
+	}
+	holders := 0
+	for _, m := range v.Members {
+		if m.State == "up" {
+			holders++
+		}
+	}
+	for key, places := range have {
+		slots, err := v.Base.Slots([]byte(key))
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		machines := map[trie.MachineID]bool{}
+		for _, s := range slots {
+			if !places[place{s.Machine, s.Extra, s.Order}] {
+				w.t.Fatalf("machine %s lacks %v (extra %v) of %q", s.Machine, s.Order, s.Extra, key)
+			}
+			if s.Order != triple.GSPO {
+				machines[s.Machine] = true
+			}
+		}
+		if len(places) != len(slots) {
+			w.t.Fatalf("%d rows of %q, %d slots", len(places), key, len(slots))
+		}
+		if len(machines) != min(3, holders) {
+			w.t.Fatalf("%q is on %d machines of %d", key, len(machines), holders)
+		}
+	}
+}
