@@ -169,6 +169,12 @@ func (c *cluster) grow(n int) *Agreement {
 	if err := first.SetMembers(ctx, ids(1, n), nil); err != nil {
 		c.t.Fatal(err)
 	}
+	// Who does not know of another one's vote would not vote for it.
+	for id, a := range c.nodes {
+		if voters, _ := a.Configuration(); len(voters) != n {
+			c.t.Fatalf("SetMembers is done, and %s knows of %d voters", id, len(voters))
+		}
+	}
 	return first
 }
 
