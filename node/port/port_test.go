@@ -230,6 +230,7 @@ func TestNobodyAccepts(t *testing.T) {
 		if took := time.Since(start); took != timeout {
 			t.Errorf("they were closed after %v, want %v", took, timeout)
 		}
+		synctest.Wait()
 		if got := b.Rejected(); got != backlog+1 {
 			t.Errorf("%d rejected, want %d", got, backlog+1)
 		}

@@ -92,6 +92,7 @@ func TestStrangers(t *testing.T) {
 				if after > c.within || c.within == timeout && after != timeout {
 					t.Errorf("cut off after %v, want %v", after, c.within)
 				}
+				synctest.Wait()
 				if n := b.Rejected(); n != 1 && !strings.HasPrefix(c.got, "HTTP") {
 					t.Errorf("%d rejected, want 1", n)
 				}
