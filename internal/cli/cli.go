@@ -49,6 +49,7 @@ type grammar struct {
 	Status   statusCmd   `cmd:"" help:"Show a store's version, members, segments and size."`
 	Convert  convertCmd  `cmd:"" help:"Parse RDF files strictly and write canonical N-Triples or N-Quads."`
 	Generate generateCmd `cmd:"" help:"Write a generated data set, the same for the same seed."`
+	Cluster  clusterCmd  `cmd:"" help:"Show a cluster, or change who is a member."`
 	Cert     certCmd     `cmd:"" help:"Make the certificates and the gossip key of a cluster."`
 	Version  versionCmd  `cmd:"" help:"Print the version."`
 }

@@ -37,7 +37,12 @@ type writer interface {
 
 // door is the choice of a store that most commands take.
 type door struct {
-	Data      string `placeholder:"DIR" help:"Open the data directory; no server may have it open."`
+	Data string `placeholder:"DIR" help:"Open the data directory; no server may have it open."`
+	server
+}
+
+// server is the choice of a server.
+type server struct {
 	To        string `placeholder:"URL" help:"Ask the server at this address: $$TREFOIL_TO, or else ${url}."`
 	TokenFile string `placeholder:"F" help:"File with the server's token; $$TREFOIL_TOKEN may hold the token itself."`
 }
@@ -79,8 +84,8 @@ func (d *door) openWriter() (writer, error) {
 }
 
 // url returns the server's address.
-func (d *door) url() string {
-	url := d.To
+func (s *server) url() string {
+	url := s.To
 	if url == "" {
 		url = os.Getenv(envTo)
 	}
@@ -94,11 +99,11 @@ func (d *door) url() string {
 }
 
 // token returns the server's token; "" for none.
-func (d *door) token() (string, error) {
-	if d.TokenFile == "" {
+func (s *server) token() (string, error) {
+	if s.TokenFile == "" {
 		return strings.TrimSpace(os.Getenv(envToken)), nil
 	}
-	return readToken(d.TokenFile)
+	return readToken(s.TokenFile)
 }
 
 // readToken returns the token that a file holds: its text without white space

@@ -16,12 +16,15 @@ type remote struct{ client *client.Client }
 
 // connect returns the client of the server that the flags and the environment
 // name.
-func (d *door) connect() (*remote, error) {
-	token, err := d.token()
-	if err != nil {
+func (s *server) connect() (*remote, error) { return s.dial(client.Options{}) }
+
+// dial is connect with options, which get the server's token.
+func (s *server) dial(options client.Options) (*remote, error) {
+	var err error
+	if options.Token, err = s.token(); err != nil {
 		return nil, err
 	}
-	c, err := client.New(d.url(), client.Options{Token: token})
+	c, err := client.New(s.url(), options)
 	if err != nil {
 		return nil, usageError{err}
 	}
@@ -114,6 +117,8 @@ func hintForRemote(err error) string {
 		return fmt.Sprintf("Give the server's token with --token-file F, or in $%s.", envToken)
 	case errors.Is(err, client.ErrUnknownOutcome):
 		return "The change may be done. It can be repeated: adding or deleting twice is the same as once."
+	case errors.Is(err, client.ErrLost):
+		return "All machines that held some of it died; trefoil cluster status names the ranges."
 	case errors.Is(err, client.ErrQueryTimeout):
 		return "Look at its plan with --explain; the server's limit is trefoil serve --query-timeout."
 	case errors.Is(err, client.ErrQueryLimit):

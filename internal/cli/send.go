@@ -4,6 +4,7 @@ package cli
 // each, and each is a load of its own.
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -101,15 +102,21 @@ func (s *sending) end() {
 
 // explainSent names the document that an error is about, and says what is done.
 func (c *loadCmd) explainSent(err error, source input.Source, before int) error {
+	var answer *client.Error
+	known := errors.As(err, &answer)
 	state := "Nothing of this document is in the store."
+	switch {
+	case errors.Is(err, client.ErrUnknownOutcome), errors.Is(err, io.ErrUnexpectedEOF):
+		state = "Whether this document is in the store is not known: trefoil count tells."
+	case known && answer.Done > 0:
+		state = plural(answer.Done, "new triple") + " of this document were added before. To add the rest, load it again; its blank nodes then become other ones."
+	case errors.Is(err, context.Canceled):
+		state = "A node alone keeps nothing of this document, a cluster what it has added."
+	}
 	if before > 0 {
 		state += fmt.Sprintf(" The %s before it in the list %s.", plural(int64(before), "document"), map[bool]string{true: "is", false: "are"}[before == 1])
 	}
-	if errors.Is(err, client.ErrUnknownOutcome) || errors.Is(err, io.ErrUnexpectedEOF) {
-		state = "Whether this document is in the store is not known: trefoil count tells."
-	}
-	var answer *client.Error
-	if errors.As(err, &answer) && errors.Is(err, client.ErrSyntax) {
+	if known && errors.Is(err, client.ErrSyntax) {
 		if !c.KeepGoing {
 			state += " --keep-going loads the rest, --rejects F writes down what it leaves out."
 		}

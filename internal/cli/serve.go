@@ -39,7 +39,7 @@ type sparqlFlags struct {
 }
 
 // engine returns the engine that the flags describe.
-func (f *sparqlFlags) engine(data string, store *node.Store, readOnly bool, logger *slog.Logger) (*engine.Engine, error) {
+func (f *sparqlFlags) engine(data string, store engine.Store, readOnly bool, logger *slog.Logger) (*engine.Engine, error) {
 	for name, value := range map[string]int64{
 		"--query-memory": int64(f.QueryMemory), "--update-memory": int64(f.UpdateMemory), "--max-queries": int64(f.MaxQueries),
 	} {
@@ -64,7 +64,7 @@ func (f *sparqlFlags) engine(data string, store *node.Store, readOnly bool, logg
 	if err := opts.Validate(); err != nil {
 		return nil, usageError{err}
 	}
-	return engine.New(engine.StoreOf(store), opts)
+	return engine.New(store, opts)
 }
 
 // drainTimeout bounds how long requests that run may take to end.
@@ -93,11 +93,12 @@ func (c *serveCmd) Run(e *env) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, store.Close()) }()
-	engine, err := c.engine(c.Data, store, c.ReadOnly, logger)
+	back := c.back(store)
+	engine, err := c.engine(c.Data, back.queries, c.ReadOnly, logger)
 	if err != nil {
 		return err
 	}
-	api, err := httpapi.New(httpapi.NodeStore(store), httpapi.Options{
+	api, err := httpapi.New(back.doors, httpapi.Options{
 		Token: token, ReadOnly: c.ReadOnly, Logger: logger, Engine: engine, AllowOrigins: c.CORS, PublicURL: c.PublicURL,
 	})
 	if err != nil {
@@ -107,24 +108,43 @@ func (c *serveCmd) Run(e *env) (err error) {
 	if err != nil {
 		return err
 	}
-	listener, err := (&net.ListenConfig{}).Listen(e.ctx, "tcp", c.Listen)
+	listener, err := back.listen(e.ctx)
 	if err != nil {
 		return errors.Join(err, server.Shutdown(e.ctx))
 	}
 	e.sayf("serving %s at http://%s", c.Data, listener.Addr())
-	return c.serve(e, server, listener, store)
+	return c.serve(e, server, listener, back)
+}
+
+// backend is what the doors open to.
+type backend struct {
+	doors   httpapi.Store
+	queries engine.Store
+	listen  func(context.Context) (net.Listener, error)
+	failed  <-chan struct{} // closed when it can go on no more
+	err     func() error    // why
+}
+
+// back returns the backend of a node that is alone.
+func (c *serveCmd) back(store *node.Store) backend {
+	return backend{
+		doors: httpapi.NodeStore(store), queries: engine.StoreOf(store), failed: store.Failed(), err: store.Err,
+		listen: func(ctx context.Context) (net.Listener, error) {
+			return (&net.ListenConfig{}).Listen(ctx, "tcp", c.Listen)
+		},
+	}
 }
 
 // serve answers requests until a signal, or until the store fails for good.
-func (c *serveCmd) serve(e *env, server *httpapi.Server, listener net.Listener, store *node.Store) error {
+func (c *serveCmd) serve(e *env, server *httpapi.Server, listener net.Listener, back backend) error {
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(listener) }()
 	var why error
 	select {
 	case <-e.ctx.Done():
 		e.sayf("ending: requests that run are finished, new ones are refused")
-	case <-store.Failed():
-		why = store.Err() // what the disk holds is known only when it is opened anew
+	case <-back.failed:
+		why = back.err() // what the disk holds is known only when it is opened anew
 	case why = <-served:
 		served <- nil
 	}

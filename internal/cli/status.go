@@ -7,7 +7,7 @@ import (
 	"text/tabwriter"
 )
 
-// statusCmd shows what a store is and how it does.
+// statusCmd shows what a store is and how it does, or the cluster that it is of.
 type statusCmd struct {
 	door
 	JSON bool `help:"Print JSON."`
@@ -25,6 +25,9 @@ func (c *statusCmd) Run(e *env) (err error) {
 	}
 	if c.JSON {
 		return e.printJSON(status)
+	}
+	if status.Cluster != "" {
+		return printCluster(e.stdout, status)
 	}
 	return printStatus(e, status)
 }

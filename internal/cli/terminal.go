@@ -29,6 +29,31 @@ func newProgress(w io.Writer) progress {
 	return &lines{w: w, every: 5 * time.Second, pace: pace{started: time.Now()}}
 }
 
+// frames shows one state after the other: on a terminal each in the place of the
+// one before, elsewhere as a line, with the time, where it differs from that.
+type frames struct {
+	w      io.Writer
+	redraw bool
+	last   string
+}
+
+func newFrames(w io.Writer) *frames { return &frames{w: w, redraw: isTerminal(w)} }
+
+// show shows a state, which is given in full and as one line.
+func (f *frames) show(full, line string) error {
+	if f.redraw {
+		const home, clear = "\x1b[H", "\x1b[2J"
+		_, err := io.WriteString(f.w, home+clear+full)
+		return err
+	}
+	if line == f.last {
+		return nil
+	}
+	f.last = line
+	_, err := fmt.Fprintf(f.w, "%s %s\n", time.Now().Format(time.TimeOnly), line)
+	return err
+}
+
 // number writes n with its thousands grouped: 1,280,723.
 func number(n int64) string {
 	digits := strconv.FormatInt(n, 10)

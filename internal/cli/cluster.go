@@ -1,0 +1,291 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/trefoildb/trefoil/client"
+)
+
+// clusterCmd asks a cluster how it is, and changes who is a member.
+type clusterCmd struct {
+	Status clusterStatusCmd `cmd:"" help:"Show the members of a cluster, what they hold and what is going on."`
+	Leave  clusterLeaveCmd  `cmd:"" help:"Have a machine hand over what it holds, and then be a member no more."`
+	Remove clusterRemoveCmd `cmd:"" help:"Give up a machine that will not come back: what it held is made anew from other copies."`
+}
+
+type clusterStatusCmd struct {
+	server
+	Watch bool          `short:"w" help:"Go on: redraw on a terminal, elsewhere write a line when something changes."`
+	Every time.Duration `default:"1s" hidden:""`
+	JSON  bool          `help:"Print JSON, with --watch a line each time."`
+}
+
+func (c *clusterStatusCmd) Run(e *env) (err error) {
+	options := client.Options{}
+	if c.Watch {
+		options.Retries = -1 // it asks again by itself
+	}
+	r, err := c.dial(options)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, r.Close()) }()
+	s, err := r.status(e.ctx)
+	if err != nil {
+		return err
+	}
+	if !c.Watch {
+		if c.JSON {
+			return e.printJSON(s)
+		}
+		return printCluster(e.stdout, s)
+	}
+	return c.watch(e, r, s)
+}
+
+// watch shows one status after the other until it is interrupted. A node that does
+// not answer is said to, and asked again.
+func (c *clusterStatusCmd) watch(e *env, r *remote, s status) error {
+	ticker := time.NewTicker(max(c.Every, time.Millisecond))
+	defer ticker.Stop()
+	out := newFrames(e.stdout)
+	for err := error(nil); ; {
+		if shown := c.show(e, out, s, err); shown != nil {
+			return shown
+		}
+		select {
+		case <-e.ctx.Done():
+			return nil
+		case <-ticker.C:
+		}
+		if s, err = r.status(e.ctx); err != nil && e.ctx.Err() != nil {
+			return nil
+		}
+	}
+}
+
+// show shows a status, or why there is none.
+func (c *clusterStatusCmd) show(e *env, out *frames, s status, err error) error {
+	switch {
+	case err != nil && c.JSON:
+		e.sayf("%v", err)
+		return nil
+	case err != nil:
+		return out.show(err.Error()+"\n", err.Error())
+	case c.JSON:
+		return e.printJSON(s)
+	}
+	var whole strings.Builder
+	if err := printCluster(&whole, s); err != nil {
+		return err
+	}
+	return out.show(whole.String(), clusterLine(s))
+}
+
+type clusterLeaveCmd struct {
+	server
+	Machine string `arg:"" optional:"" help:"Its ID, the beginning of that, or its address; by default the node that is asked."`
+}
+
+func (c *clusterLeaveCmd) Run(e *env) error {
+	return c.changeMember(e, c.Machine, func(ctx context.Context, to *client.Client, m client.Member) error {
+		if _, err := to.Leave(ctx, m.ID); err != nil {
+			return err
+		}
+		e.sayf("%s hands over what it holds; trefoil cluster status --watch tells how far it is", orThis(m))
+		return nil
+	})
+}
+
+type clusterRemoveCmd struct {
+	server
+	Machine string `arg:"" help:"Its ID, the beginning of that, or its address."`
+	Force   bool   `help:"Remove a machine that is not down too."`
+}
+
+func (c *clusterRemoveCmd) Run(e *env) error {
+	return c.changeMember(e, c.Machine, func(ctx context.Context, to *client.Client, m client.Member) error {
+		if m.State != "down" && !c.Force {
+			return hinted{fmt.Errorf("machine %s is %s: it would be given up with what it holds", m.ID, m.State),
+				"trefoil cluster leave lets it hand over first; --force removes it at once."}
+		}
+		if _, err := to.Remove(ctx, m.ID); err != nil {
+			return err
+		}
+		e.sayf("%s is given up; trefoil cluster status --watch tells how far its copies are made anew", orThis(m))
+		return nil
+	})
+}
+
+func orThis(m client.Member) string {
+	if m.ID == "" {
+		return "the node"
+	}
+	return strings.TrimSpace(m.ID + " " + m.Address)
+}
+
+// changeMember does something about the member that an argument names; the zero
+// Member is the node that is asked.
+func (s *server) changeMember(e *env, machine string, do func(context.Context, *client.Client, client.Member) error) (err error) {
+	r, err := s.connect()
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, r.Close()) }()
+	var m client.Member
+	if machine != "" {
+		status, err := r.status(e.ctx)
+		if err != nil {
+			return err
+		}
+		if status.Cluster == "" {
+			return fmt.Errorf("the node at %s is not part of a cluster", s.url())
+		}
+		if m, err = findMember(status.Members, machine); err != nil {
+			return err
+		}
+	}
+	return do(e.ctx, r.client, m)
+}
+
+// findMember returns the member with an ID, an address, or an ID that begins so.
+func findMember(members []client.Member, text string) (client.Member, error) {
+	var found []client.Member
+	for _, m := range members {
+		if m.ID == text || m.Address == text {
+			return m, nil
+		}
+		if strings.HasPrefix(m.ID, text) {
+			found = append(found, m)
+		}
+	}
+	switch len(found) {
+	case 1:
+		return found[0], nil
+	case 0:
+		return client.Member{}, usagef("%s is no member; trefoil cluster status lists them", text)
+	}
+	return client.Member{}, usagef("the IDs of %d members begin with %s", len(found), text)
+}
+
+// maxLostRanges is how many lost ranges are listed for people.
+const maxLostRanges = 20
+
+// printCluster writes a cluster's status for people.
+func printCluster(w io.Writer, s status) error {
+	out := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	row := func(name, format string, args ...any) { fmt.Fprintf(out, name+"\t"+format+"\n", args...) }
+	if s.Cluster == "" {
+		row("cluster", "none: the node is alone")
+	} else {
+		row("cluster", "%s, generation %d", s.Cluster, s.Generation)
+	}
+	row("epoch", "%s", strings.TrimRight(number(int64(s.Epoch))+", "+s.Phase, ", "))
+	if s.Waiting != "" {
+		row("waiting", "%s", s.Waiting)
+	}
+	row("segments", "%s; %s rebuilding", number(int64(s.Segments)), number(int64(s.Rebuilding)))
+	row("lost", "%s", plural(int64(s.Lost), "range"))
+	row("triples", "about %s", number(s.Triples))
+	if s.Error != "" {
+		row("no writes", "%s", s.Error)
+	}
+	for i, l := range s.LostRanges {
+		if i == maxLostRanges {
+			row("", "and %s more; --json lists them", number(int64(len(s.LostRanges)-i)))
+			break
+		}
+		row("", "%s from %s until %s, since epoch %d", l.Order, orElse(l.From, "its beginning"), orElse(l.Until, "its end"), l.Epoch)
+	}
+	if err := out.Flush(); err != nil {
+		return err
+	}
+	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(table, "\nMACHINE\tADDRESS\tSTATE\tROLE\tSEGMENTS\tTRIPLES\tTABLES\t")
+	for _, m := range s.Members {
+		cells := []string{m.ID, m.Address, m.State, role(m, s.Leader), number(int64(m.Segments)), number(m.Triples), size(m.Bytes), remarks(m)}
+		fmt.Fprintln(table, strings.Join(cells, "\t"))
+	}
+	return table.Flush()
+}
+
+func orElse(text, otherwise string) string {
+	if text == "" {
+		return otherwise
+	}
+	return text
+}
+
+func role(m client.Member, leader string) string {
+	switch {
+	case m.ID == leader:
+		return "leader"
+	case m.Voter:
+		return "voter"
+	}
+	return "-"
+}
+
+// remarks returns what is out of the ordinary about a member.
+func remarks(m client.Member) string {
+	var all []string
+	if m.Walk != nil {
+		all = append(all, walkText(*m.Walk))
+	}
+	if m.Lag > 0 {
+		all = append(all, plural(int64(m.Lag), "epoch")+" behind")
+	}
+	if m.Error != "" {
+		all = append(all, m.Error)
+	}
+	return strings.Join(all, "; ")
+}
+
+func walkText(w client.Walk) string {
+	text := plural(w.Rows, "row") + " walked"
+	if all := w.Rows + w.Left; w.Left > 0 {
+		text = fmt.Sprintf("%d%% of %s walked", w.Rows*100/all, plural(all, "row"))
+	}
+	text += ", " + number(w.Repaired) + " repaired"
+	if w.ETA > 0 {
+		text += ", " + seconds(time.Duration(w.ETA*float64(time.Second))) + " left"
+	}
+	return text
+}
+
+// clusterLine is a status in one line.
+func clusterLine(s status) string {
+	states := map[string]int{}
+	var names []string
+	var walk client.Walk
+	for _, m := range s.Members {
+		if states[m.State]++; states[m.State] == 1 {
+			names = append(names, m.State)
+		}
+		if w := m.Walk; w != nil {
+			walk.Rows, walk.Repaired, walk.Left = walk.Rows+w.Rows, walk.Repaired+w.Repaired, walk.Left+w.Left
+			walk.ETA = max(walk.ETA, w.ETA)
+		}
+	}
+	slices.Sort(names)
+	var members []string
+	for _, name := range names {
+		members = append(members, fmt.Sprintf("%d %s", states[name], name))
+	}
+	text := strings.TrimSpace(fmt.Sprintf("epoch %d %s", s.Epoch, s.Phase)) +
+		fmt.Sprintf(": %s; %s, %d rebuilding, %d lost", strings.Join(members, ", "), plural(int64(s.Segments), "segment"), s.Rebuilding, s.Lost)
+	if walk != (client.Walk{}) {
+		text += "; " + walkText(walk)
+	}
+	if s.Waiting != "" {
+		text += "; waiting: " + s.Waiting
+	}
+	return text
+}

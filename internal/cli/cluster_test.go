@@ -1,0 +1,210 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/trefoildb/trefoil/client"
+)
+
+// five is a cluster of five in which much is going on.
+var five = client.Status{
+	Cluster: "photos", Generation: 2, Epoch: 1017, Phase: "fill", Leader: "00a1", Waiting: "the walk of 00b2",
+	Segments: 1024, Rebuilding: 12, Lost: 1, Triples: 1_280_723,
+	LostRanges: []client.LostRange{{Order: "pos", Until: `<x:p> "7"^^<x:d> <x:s>`, Epoch: 1001}},
+	Members: []client.Member{
+		{ID: "00a1", Address: "10.0.0.1:7333", State: "up", Voter: true, Segments: 400, Triples: 600_000, Bytes: 3 << 20},
+		{ID: "00a2", Address: "10.0.0.2:7333", State: "down", Voter: true, Lag: 1},
+		{ID: "00b2", Address: "10.0.0.3:7333", State: "leaving", Segments: 300, Walk: &client.Walk{Rows: 30, Repaired: 7, Left: 70, ETA: 80}},
+		{ID: "00b3", Address: "10.0.0.4:7333", State: "up", Segments: 324, Walk: &client.Walk{Rows: 10, Left: 0}, Error: "the disk is full"},
+		{ID: "00c4", Address: "10.0.0.5:7333", State: "spare"},
+	},
+}
+
+func TestPrintCluster(t *testing.T) {
+	var out bytes.Buffer
+	if err := printCluster(&out, five); err != nil {
+		t.Fatal(err)
+	}
+	want := `cluster   photos, generation 2
+epoch     1,017, fill
+waiting   the walk of 00b2
+segments  1,024; 12 rebuilding
+lost      1 range
+triples   about 1,280,723
+          pos from its beginning until <x:p> "7"^^<x:d> <x:s>, since epoch 1001
+
+MACHINE  ADDRESS        STATE    ROLE    SEGMENTS  TRIPLES  TABLES
+00a1     10.0.0.1:7333  up       leader  400       600,000  3.0 MiB
+00a2     10.0.0.2:7333  down     voter   0         0        0 B      1 epoch behind
+00b2     10.0.0.3:7333  leaving  -       300       0        0 B      30% of 100 rows walked, 7 repaired, 1m20s left
+00b3     10.0.0.4:7333  up       -       324       0        0 B      10 rows walked, 0 repaired; the disk is full
+00c4     10.0.0.5:7333  spare    -       0         0        0 B
+`
+	if got := trimLines(out.String()); got != want {
+		t.Errorf("printed\n%s\nwant\n%s", got, want)
+	}
+	const line = "epoch 1017 fill: 1 down, 1 leaving, 1 spare, 2 up; 1,024 segments, 12 rebuilding, 1 lost; " +
+		"36% of 110 rows walked, 7 repaired, 1m20s left; waiting: the walk of 00b2"
+	if got := clusterLine(five); got != line {
+		t.Errorf("in a line\n%s\nwant\n%s", got, line)
+	}
+	many := five
+	many.LostRanges = make([]client.LostRange, maxLostRanges+3)
+	out.Reset()
+	if err := printCluster(&out, many); err != nil || !strings.Contains(out.String(), "and 3 more") {
+		t.Errorf("%v: %s", err, out.String())
+	}
+}
+
+// trimLines takes the blanks off the ends of lines.
+func trimLines(text string) string {
+	lines := strings.Split(text, "\n")
+	for i := range lines {
+		lines[i] = strings.TrimRight(lines[i], " ")
+	}
+	return strings.Join(lines, "\n")
+}
+
+// clusterServer answers as a node of a cluster would; it counts its answers.
+func clusterServer(t *testing.T, answer func(n int, w http.ResponseWriter, r *http.Request)) string {
+	t.Helper()
+	var n atomic.Int64
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		answer(int(n.Add(1)), w, r)
+	}))
+	t.Cleanup(server.Close)
+	return server.URL
+}
+
+func writeStatus(t *testing.T, w http.ResponseWriter, s client.Status) {
+	if err := json.NewEncoder(w).Encode(s); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestClusterStatus(t *testing.T) {
+	url := clusterServer(t, func(_ int, w http.ResponseWriter, _ *http.Request) { writeStatus(t, w, five) })
+	for _, args := range [][]string{{"cluster", "status"}, {"status"}} {
+		code, stdout, stderr := run(t, "", append(args, "--to", url)...)
+		if code != exitDone || !strings.Contains(stdout, "photos, generation 2") || !strings.Contains(stdout, "30% of 100 rows walked") {
+			t.Errorf("%q: %d, %s%s", args, code, stdout, stderr)
+		}
+	}
+	_, stdout, _ := run(t, "", "cluster", "status", "--json", "--to", url)
+	var got client.Status
+	if err := json.Unmarshal([]byte(stdout), &got); err != nil || got.Members[2].Walk.Left != 70 {
+		t.Errorf("%v: %s", err, stdout)
+	}
+}
+
+// In a pipe, watching writes a line where something changes, and goes on where the
+// node does not answer for a while.
+func TestClusterWatch(t *testing.T) {
+	ctx, stop := context.WithCancel(t.Context())
+	url := clusterServer(t, func(n int, w http.ResponseWriter, _ *http.Request) {
+		s := five
+		switch {
+		case n == 4:
+			w.WriteHeader(http.StatusServiceUnavailable)
+			return
+		case n > 5:
+			s.Epoch++
+			stop()
+		}
+		writeStatus(t, w, s)
+	})
+	var out, messages bytes.Buffer
+	code := Run(ctx, []string{"cluster", "status", "--watch", "--every", "1ms", "--to", url}, nil, &out, &messages)
+	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
+	if code != exitDone || messages.Len() > 0 || len(lines) < 3 || len(lines) > 4 ||
+		!strings.Contains(lines[0], " epoch 1017 fill") || !strings.Contains(lines[1], "503") || !strings.Contains(lines[2], " epoch 1017 fill") {
+		t.Errorf("%d, %q, %s", code, lines, messages.String())
+	}
+	nobody := clusterServer(t, func(_ int, w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusForbidden) })
+	if code, _, _ := run(t, "", "cluster", "status", "--watch", "--to", nobody); code != exitFailed {
+		t.Errorf("what does not answer at first ends with %d", code)
+	}
+}
+
+// On a terminal each state takes the place of the one before.
+func TestFrames(t *testing.T) {
+	var out bytes.Buffer
+	f := &frames{w: &out, redraw: true}
+	for range 2 {
+		if err := f.show("full\n", "line"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if want := strings.Repeat("\x1b[H\x1b[2Jfull\n", 2); out.String() != want {
+		t.Errorf("%q", out.String())
+	}
+}
+
+func TestClusterMembers(t *testing.T) {
+	var asked string
+	url := clusterServer(t, func(_ int, w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodPost {
+			asked = r.URL.String()
+		}
+		writeStatus(t, w, five)
+	})
+	for _, test := range []struct {
+		args  []string
+		code  int
+		asked string
+		says  string
+	}{
+		{[]string{"leave"}, exitDone, "/cluster/leave", "the node hands over"},
+		{[]string{"leave", "00b3"}, exitDone, "/cluster/leave?machine=00b3", "00b3 10.0.0.4:7333 hands over"},
+		{[]string{"leave", "10.0.0.4:7333"}, exitDone, "/cluster/leave?machine=00b3", ""},
+		{[]string{"leave", "00c"}, exitDone, "/cluster/leave?machine=00c4", ""},
+		{[]string{"leave", "00a"}, exitUsage, "", "2 members"},
+		{[]string{"leave", "00d"}, exitUsage, "", "no member"},
+		{[]string{"remove", "00a2"}, exitDone, "/cluster/remove?machine=00a2", "is given up"},
+		{[]string{"remove", "00a1"}, exitFailed, "", "--force"},
+		{[]string{"remove", "--force", "00a1"}, exitDone, "/cluster/remove?machine=00a1", ""},
+		{[]string{"remove"}, exitUsage, "", "trefoil cluster remove --help"},
+	} {
+		asked = ""
+		code, _, stderr := run(t, "", append(append([]string{"cluster"}, test.args...), "--to", url)...)
+		if code != test.code || asked != test.asked || !strings.Contains(stderr, test.says) {
+			t.Errorf("%q: %d, asked %q, says %s", test.args, code, asked, stderr)
+		}
+	}
+	alone := clusterServer(t, func(_ int, w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodPost {
+			w.WriteHeader(http.StatusConflict)
+			fmt.Fprint(w, `{"error":{"kind":"conflict","message":"this node is not part of a cluster","where":""}}`)
+			return
+		}
+		writeStatus(t, w, client.Status{Members: []client.Member{{ID: "00a1", State: "up"}}})
+	})
+	for _, args := range [][]string{{"cluster", "leave", "--to", alone}, {"cluster", "leave", "00a1", "--to", alone}, {"cluster", "remove", "00a1", "--to", alone}} {
+		if code, _, stderr := run(t, "", args...); code != exitFailed || !strings.Contains(stderr, "not part of a cluster") {
+			t.Errorf("%q: %d, %s", args, code, stderr)
+		}
+	}
+	if code, stdout, _ := run(t, "", "cluster", "status", "--to", alone); code != exitDone || !strings.Contains(stdout, "the node is alone") {
+		t.Errorf("%d %s", code, stdout)
+	}
+}
+
+// What a load into a cluster has added before an error is told.
+func TestLoadPartly(t *testing.T) {
+	url := clusterServer(t, func(_ int, w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusBadRequest)
+		fmt.Fprint(w, `{"error":{"kind":"syntax","message":"oh (10000 triples were loaded before)","where":"body:3:14","line":3,"column":14,"done":10000}}`)
+	})
+	code, _, stderr := run(t, "", "load", "--to", url, "--from", "nt", "-")
+	if code != exitFailed || !strings.Contains(stderr, "10,000 new triples of this document were added before") || strings.Contains(stderr, "Nothing of this") {
+		t.Errorf("%d: %s", code, stderr)
+	}
+}
