@@ -28,7 +28,11 @@ type entered struct{ before, now *unsettledEntry }
 
 // commitStamped does a group of stamped requests.
 func (s *Store) commitStamped(group []*request) (err error) {
-	c := &stampedCommit{store: s, counted: s.counted, batch: s.db.NewBatch()}
+	size := 1 << 10
+	for _, r := range group {
+		size += int(r.size)
+	}
+	c := &stampedCommit{store: s, counted: s.counted, batch: s.db.NewBatchWithSize(size)}
 	defer c.batch.Close()
 	for _, r := range group {
 		if r.delivery != (Origin{}) {
