@@ -9,7 +9,7 @@ import (
 
 // failures excludes who is dead: all of them at once, as each exclusion begins the
 // walks anew. Nobody is excluded while a lease of theirs may last, and only where
-// most members are there, but for those whom the operator gave up.
+// most members run, with whatever disk, but for those whom the operator gave up.
 func (p *planner) failures() {
 	var gone, given []trie.MachineID
 	there := 0
@@ -17,13 +17,12 @@ func (p *planner) failures() {
 		m := &p.Members[i]
 		byWish := p.givenUp(m)
 		why := p.failure(m)
+		if !p.suspect(m) && (p.reports[m.ID].Incarnation != 0 || m.ID == p.options.Self) {
+			there++
+		}
 		switch {
 		case why == "" && !byWish:
-			if p.reports[m.ID].Incarnation != 0 || m.ID == p.options.Self {
-				there++
-			}
 		case p.reports[m.ID].MayHoldLease && why == "":
-			there++
 			p.wait("machine %s, to be removed, is alive: stop it, or let it leave", m.ID)
 		case p.reports[m.ID].MayHoldLease:
 			p.wait("the lease of machine %s to end, %s", m.ID, why)
@@ -34,7 +33,7 @@ func (p *planner) failures() {
 		}
 	}
 	if len(gone) > 0 && 2*there <= len(p.Members) {
-		p.wait("most members to be there: %s are not", names(gone))
+		p.wait("most members to run, before %s can be excluded", names(gone))
 		gone = nil
 	}
 	out := append(gone, given...)

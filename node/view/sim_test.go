@@ -1,0 +1,505 @@
+package view
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/trefoildb/trefoil/recovery"
+	"github.com/trefoildb/trefoil/trie"
+	"github.com/trefoildb/trefoil/triple"
+)
+
+// sim is a cluster reduced to what views are about: machines that hold sample
+// triples, adopt views, walk, sweep, die, come back with all or a part of what they
+// had, and a leader that asks Plan. No triple is written or deleted in it: what
+// must hold is that each stays where the view says.
+type sim struct {
+	t       *testing.T
+	random  *rand.Rand
+	v       *View
+	nodes   map[trie.MachineID]*simNode
+	wishes  Wishes
+	keys    [][]byte
+	history []string
+	steps   map[string]int
+}
+
+type simNode struct {
+	id       trie.MachineID
+	inc      uint64
+	up       bool
+	epoch    uint64 // adopted
+	lease    bool
+	mayHold  bool // as the leader knows
+	suspect  bool
+	stalled  bool
+	shows    bool // its disk has all that it had
+	hides    bool // that it has not is seen when all are there
+	spare    bool
+	was      bool // a member at some time
+	walked   bool
+	swept    bool
+	settled  bool
+	splits   []SplitAt
+	rows     map[int]map[recovery.Slot]bool // by sample
+	reported Report
+}
+
+func newSim(t *testing.T, seed uint64) *sim {
+	s := &sim{t: t, random: rand.New(rand.NewPCG(seed, 0)), nodes: map[trie.MachineID]*simNode{}, steps: map[string]int{}}
+	for i := range 40 {
+		key, _ := triple.AppendKey(nil, triple.SPO, sampleTriple(s.random, i))
+		s.keys = append(s.keys, key)
+	}
+	first := s.newNode(false)
+	l := simLayout(t, first.id)
+	first.epoch, first.lease, first.was = 1, true, true
+	s.v = First("test", "id", first.member(), l, 1)
+	r := s.v.Joint().Resolver()
+	for i, key := range s.keys {
+		if err := r.Resolve(key); err != nil {
+			t.Fatal(err)
+		}
+		first.rows[i] = map[recovery.Slot]bool{}
+		for _, slot := range r.Base() {
+			first.rows[i][slot] = true
+		}
+	}
+	return s
+}
+
+func sampleTriple(random *rand.Rand, i int) triple.Triple {
+	t := triple.Triple{
+		Subject:   triple.NewIRI(fmt.Sprintf("http://a/s%d", random.IntN(1000))),
+		Predicate: triple.NewIRI(fmt.Sprintf("http://a/p%d", random.IntN(5))),
+		Object:    triple.NewString(fmt.Sprint(i)),
+	}
+	if i%5 == 0 {
+		t.Graph = triple.NewIRI("http://a/g")
+	}
+	return t
+}
+
+func simLayout(t testing.TB, id trie.MachineID) recovery.Layout {
+	p, err := trie.NewPlacement([]trie.MachineID{id}, trie.PlacementOptions{Partitions: 60})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return recovery.Layout{Trie: trie.New(1, trie.HashPartition(1, 60)), Placement: p}
+}
+
+func (s *sim) newNode(spare bool) *simNode {
+	n := &simNode{id: trie.MachineID(s.random.Uint64() | 1), inc: 1, up: true, shows: true, spare: spare, rows: map[int]map[recovery.Slot]bool{}}
+	s.nodes[n.id] = n
+	return n
+}
+
+func (n *simNode) member() Member {
+	m := Member{ID: n.id, Incarnation: n.inc, Address: n.id.String() + ":1", State: Up}
+	if n.spare {
+		m.State = Spare
+	}
+	return m
+}
+
+// current tells whether a node, as it runs, is a member that has the newest view.
+func (s *sim) current(n *simNode) bool {
+	return n.up && s.v.Has(n.id, n.inc) && n.epoch == s.v.Epoch
+}
+
+func (s *sim) sorted() []*simNode {
+	var nodes []*simNode
+	for _, id := range slices.Sorted(maps.Keys(s.nodes)) {
+		nodes = append(nodes, s.nodes[id])
+	}
+	return nodes
+}
+
+func (s *sim) note(format string, args ...any) {
+	s.history = append(s.history, fmt.Sprintf(format, args...))
+}
+
+func (s *sim) fail(format string, args ...any) {
+	s.t.Helper()
+	for _, line := range s.history[max(0, len(s.history)-60):] {
+		s.t.Log(line)
+	}
+	s.t.Fatalf(format, args...)
+}
+
+// act lets one thing happen to one node.
+func (s *sim) act() {
+	nodes := s.sorted()
+	n := nodes[s.random.IntN(len(nodes))]
+	switch s.random.IntN(60) {
+	case 0:
+		if n.up {
+			s.note("%s dies", n.id)
+			n.up, n.lease = false, false
+		}
+	case 1, 2, 3:
+		s.restart(n)
+	case 4:
+		n.suspect = !n.suspect
+	case 5, 6:
+		n.suspect = !n.up
+	case 7:
+		if !s.current(n) || !n.lease {
+			n.lease, n.mayHold = false, false
+		}
+	case 8, 9:
+		s.askJoin(n)
+	case 10:
+		if len(nodes) < 9 {
+			n = s.newNode(s.random.IntN(4) == 0)
+			s.note("%s is new, spare: %v", n.id, n.spare)
+			s.askJoin(n)
+		}
+	case 11:
+		if s.random.IntN(4) == 0 {
+			s.wishes.Leave = append(s.wishes.Leave, n.id)
+		}
+	case 12:
+		if s.random.IntN(8) == 0 || !n.up {
+			s.wishes.Remove = append(s.wishes.Remove, n.id)
+		}
+	case 13:
+		at := slices.Clone(s.keys[s.random.IntN(len(s.keys))])
+		n.splits = append(n.splits, SplitAt{s.v.Base.Trie.Lookup(at).ID, at[:1+s.random.IntN(len(at)-1)]})
+	case 14:
+		n.stalled = !n.stalled && s.random.IntN(4) == 0
+		if n.stalled {
+			n.lease = false
+		}
+	case 15:
+		if s.random.IntN(10) == 0 {
+			s.note("another leader")
+			for _, o := range nodes {
+				o.reported, o.mayHold = Report{}, true
+			}
+		}
+	default:
+		s.work(n)
+	}
+}
+
+// restart starts a node's process, which has all of its disk, or not.
+func (s *sim) restart(n *simNode) {
+	if n.up {
+		return
+	}
+	n.up, n.epoch = true, 0
+	n.inc++
+	if s.random.IntN(5) == 0 && s.mayLoseDisk() {
+		s.note("%s lost a part of its disk", n.id)
+		n.shows, n.hides = false, s.random.IntN(2) == 0
+		for i := range n.rows {
+			if s.random.IntN(2) == 0 {
+				delete(n.rows, i)
+			}
+		}
+	}
+	s.note("%s starts as %d", n.id, n.inc)
+}
+
+// mayLoseDisk tells whether most members would still have theirs: where they have
+// not, it is for the operator to say what is to become of it.
+func (s *sim) mayLoseDisk() bool {
+	bad := 0
+	for _, m := range s.v.Members {
+		if !s.nodes[m.ID].shows {
+			bad++
+		}
+	}
+	return 2*(bad+1) < len(s.v.Members)
+}
+
+// askJoin lets a machine that is no member ask; what it has is set aside.
+func (s *sim) askJoin(n *simNode) {
+	if !n.up || s.v.Find(n.id) != nil {
+		return
+	}
+	if n.was {
+		n.inc++
+		n.rows, n.shows, n.was, n.epoch, n.lease = map[int]map[recovery.Slot]bool{}, true, false, 0, false
+	}
+	s.wishes.Join = slices.DeleteFunc(s.wishes.Join, func(m Member) bool { return m.ID == n.id })
+	s.wishes.Join = append(s.wishes.Join, n.member())
+}
+
+// work lets a member do what the view asks of it.
+func (s *sim) work(n *simNode) {
+	if !n.up || !s.v.Has(n.id, n.inc) {
+		return
+	}
+	if n.epoch != s.v.Epoch {
+		n.epoch, n.was, n.walked, n.swept, n.settled, n.splits = s.v.Epoch, true, false, false, false, nil
+		n.lease = !s.v.Find(n.id).Waits && !n.stalled
+		n.mayHold = n.mayHold || n.lease
+		return
+	}
+	if !n.lease && !s.v.Find(n.id).Waits && !n.stalled {
+		n.lease, n.mayHold = true, true
+	}
+	n.settled = true
+	switch s.v.Phase {
+	case recovery.Fill:
+		s.walk(n)
+	case recovery.Idle:
+		r := s.v.Joint().Resolver()
+		for i := range n.rows {
+			_ = r.Resolve(s.keys[i])
+			maps.DeleteFunc(n.rows[i], func(slot recovery.Slot, _ bool) bool { return !slices.Contains(r.Target(), slot) })
+		}
+		n.swept = true
+	}
+}
+
+// walk sends what n owes; it is done where all who get something are there.
+func (s *sim) walk(n *simNode) {
+	r := s.v.Joint().Resolver()
+	done := true
+	for i, key := range s.keys {
+		if len(n.rows[i]) == 0 {
+			continue
+		}
+		_ = r.Resolve(key)
+		for _, slot := range r.Owes(n.id) {
+			to := s.nodes[slot.Machine]
+			if !s.current(to) || to.stalled {
+				done = false
+				continue
+			}
+			if to.rows[i] == nil {
+				to.rows[i] = map[recovery.Slot]bool{}
+			}
+			to.rows[i][slot] = true
+		}
+	}
+	n.walked = done
+}
+
+// reports are what the leader has heard, the last of each.
+func (s *sim) reports() map[trie.MachineID]Report {
+	reports := map[trie.MachineID]Report{}
+	all := !slices.ContainsFunc(s.v.Members, func(m Member) bool { return !s.current(s.nodes[m.ID]) || !s.nodes[m.ID].settled })
+	for _, m := range s.v.Members {
+		n := s.nodes[m.ID]
+		if n.up {
+			n.reported = Report{
+				Incarnation: n.inc, Address: n.member().Address, Epoch: n.epoch, DiskShows: n.shows || n.hides && !all, Splits: n.splits, Mark: s.v.Epoch,
+				Walked: n.walked, Swept: n.swept, Reconciled: n.settled, Stalled: n.stalled,
+			}
+		}
+		r := n.reported
+		r.MayHoldLease, r.Suspect = n.mayHold, n.suspect
+		reports[m.ID] = r
+	}
+	return reports
+}
+
+// lead asks Plan once, where most members run, and makes its view the newest.
+func (s *sim) lead() (proposed bool, wait string) {
+	up, self := 0, trie.MachineID(0)
+	for _, m := range s.v.Members {
+		if s.nodes[m.ID].up {
+			up, self = up+1, m.ID
+		}
+	}
+	if 2*up <= len(s.v.Members) {
+		return false, "no majority"
+	}
+	s.wishes.Join = slices.DeleteFunc(s.wishes.Join, func(m Member) bool { return s.v.Find(m.ID) != nil || s.nodes[m.ID].inc != m.Incarnation })
+	gone := func(id trie.MachineID) bool { return s.v.Find(id) == nil }
+	s.wishes.Remove = slices.DeleteFunc(s.wishes.Remove, gone)
+	s.wishes.Leave = slices.DeleteFunc(s.wishes.Leave, gone)
+	reports := s.reports()
+	next, reason, wait := Plan(s.v, reports, s.wishes, PlanOptions{Self: self})
+	if next == nil {
+		return false, wait
+	}
+	s.note("epoch %d, %s: %s", next.Epoch, next.Phase, reason)
+	s.steps[next.Phase.String()]++
+	s.checkStep(next, reports)
+	s.v = next
+	s.checkView()
+	return true, ""
+}
+
+// checkStep asserts what one view has to do with the one before.
+func (s *sim) checkStep(next *View, reports map[trie.MachineID]Report) {
+	old := s.v
+	if next.Epoch != old.Epoch+1 {
+		s.fail("epoch %d after %d", next.Epoch, old.Epoch)
+	}
+	for _, m := range old.Members {
+		if r := reports[m.ID]; r.MayHoldLease && !(r.Incarnation == m.Incarnation && r.Epoch == old.Epoch) {
+			s.fail("proposed while %s may hold a lease of an epoch before %d", m.ID, old.Epoch)
+		}
+		if next.Find(m.ID) == nil && reports[m.ID].MayHoldLease && old.holds(m.ID) {
+			s.fail("%s is excluded with a lease", m.ID)
+		}
+	}
+	was, is := old.Joint().Resolver(), next.Joint().Resolver()
+	for _, key := range s.keys {
+		if was.Resolve(key) != nil || is.Resolve(key) != nil {
+			s.fail("a key that does not resolve")
+		}
+		for _, o := range triple.Orders {
+			k := was.Key(o)
+			if k == nil {
+				continue
+			}
+			m, ok := old.Joint().Reader(k)
+			if !ok || next.Find(m) == nil || next.Find(m).Incarnation != old.Find(m).Incarnation {
+				continue
+			}
+			if !slices.Contains(is.Writes(), recovery.Slot{Machine: m, Order: o}) {
+				s.fail("invariant 5: %s answers for %s in epoch %d and is not written in %d", m, o, old.Epoch, next.Epoch)
+			}
+		}
+	}
+}
+
+// checkView asserts what holds of every view, and that those who may answer have
+// what they answer for.
+func (s *sim) checkView() {
+	v := s.v
+	if err := v.Validate(); err != nil {
+		s.fail("%s", err)
+	}
+	if v.Phase == recovery.Idle && v.Base != v.Target {
+		s.fail("idle, and target is not base")
+	}
+	r := v.Joint().Resolver()
+	for i, key := range s.keys {
+		if err := r.Resolve(key); err != nil {
+			s.t.Fatal(err)
+		}
+		lost := s.lost(r)
+		for _, slot := range r.Target() {
+			live := slices.Contains(r.Base(), slot) && v.Joint().BaseLive.Contains(slot.Machine)
+			if _, ok := r.Repairer(); v.Phase == recovery.Fill && !live && !ok && !lost {
+				s.fail("invariant 12: nobody fills %v of sample %d", slot, i)
+			}
+		}
+		holders := map[trie.MachineID]bool{}
+		for _, slot := range r.Base() {
+			if slot.Order != triple.GSPO {
+				holders[slot.Machine] = true
+			}
+		}
+		up := len(v.Target.Placement.Machines())
+		if v.Phase == recovery.Idle && len(holders) != min(3, up) {
+			s.fail("invariant 3: sample %d on %d of %d machines", i, len(holders), up)
+		}
+		for _, o := range triple.Orders {
+			if k := r.Key(o); k != nil && !lost {
+				m, ok := v.Joint().Reader(k)
+				if n := s.nodes[m]; ok && n.inc == v.Find(m).Incarnation && !n.rows[i][recovery.Slot{Machine: m, Order: o}] && n.shows {
+					s.fail("invariant 8: %s is read and has not %s of sample %d", m, o, i)
+				}
+			}
+		}
+	}
+	s.checkCodec()
+}
+
+// lost tells whether all versions of the resolved triple are in ranges of Lost.
+func (s *sim) lost(r *recovery.Resolver) bool {
+	for _, o := range triple.Orders {
+		if k := r.Key(o); k != nil && !s.v.isLost(k, append(slices.Clone(k), 0)) {
+			return false
+		}
+	}
+	return true
+}
+
+func (s *sim) checkCodec() {
+	b, err := json.Marshal(s.v)
+	if err != nil {
+		s.fail("%s", err)
+	}
+	var back View
+	if err := json.Unmarshal(b, &back); err != nil {
+		s.fail("%s", err)
+	}
+	again, err := json.Marshal(&back)
+	if err != nil || string(again) != string(b) {
+		s.fail("a view changes in JSON:\n%s\n%s", b, again)
+	}
+	if (back.Base == back.Target) != (s.v.Base == s.v.Target) || (back.Base.Trie == back.Target.Trie) != (s.v.Base.Trie == s.v.Target.Trie) {
+		s.fail("what base and target share is lost in JSON")
+	}
+}
+
+// heal lets all run that can, and the cluster come to rest.
+func (s *sim) heal() {
+	for _, n := range s.sorted() {
+		if !n.up {
+			n.up, n.epoch = true, 0
+			n.inc++
+			s.note("%s starts as %d", n.id, n.inc)
+		}
+		n.suspect, n.stalled = false, false
+	}
+	s.wishes.Remove = nil
+	if !slices.ContainsFunc(s.v.Members, func(m Member) bool { return s.nodes[m.ID].shows }) {
+		return // for the operator to say what is to become of it
+	}
+	for range 400 {
+		for _, n := range s.sorted() {
+			if !s.current(n) || !n.lease {
+				n.lease, n.mayHold = false, false
+			}
+		}
+		for _, n := range s.sorted() {
+			s.work(n)
+		}
+		if len(s.wishes.Leave) > 0 && s.v.Phase == recovery.Idle && s.random.IntN(5) == 0 {
+			s.wishes.Leave = nil // perhaps of the last one
+		}
+		if proposed, wait := s.lead(); !proposed && wait == "" && s.v.Phase == recovery.Idle {
+			for _, m := range s.v.Members {
+				if m.State == Leaving || m.Waits {
+					s.fail("at rest, %s is %s, waits: %v", m.ID, m.State, m.Waits)
+				}
+			}
+			return
+		}
+	}
+	_, wait := s.lead()
+	s.fail("no rest in phase %s, waiting for: %s", s.v.Phase, wait)
+}
+
+// TestRandomClusters: whatever happens, each view keeps the invariants and the data
+// where it says, and when all is well again the cluster comes to rest.
+func TestRandomClusters(t *testing.T) {
+	seeds := 60
+	if testing.Short() {
+		seeds = 10
+	}
+	first := rand.Uint64()
+	steps, lost := map[string]int{}, 0
+	for i := range uint64(seeds) {
+		seed := first + i
+		t.Run(fmt.Sprint("seed=", seed), func(t *testing.T) {
+			s := newSim(t, seed)
+			s.checkView()
+			for range 800 {
+				s.act()
+				s.lead()
+			}
+			s.heal()
+			for k, n := range s.steps {
+				steps[k] += n
+			}
+			lost += len(s.v.Lost)
+		})
+	}
+	t.Logf("views: %v, lost ranges: %d", steps, lost)
+}
