@@ -142,8 +142,6 @@ func (h *Host) dial(ctx context.Context, addr string) (net.Conn, error) {
 		}
 		n.mu.Unlock()
 		switch {
-		case h.isDead():
-			return nil, net.ErrClosed
 		case !open:
 			if err := h.wait(ctx, changed); err != nil {
 				return nil, err

@@ -333,6 +333,41 @@ func TestCloseBehindCut(t *testing.T) {
 	})
 }
 
+// That a half-closed end is closed wholly does not cross a cut either.
+func TestCloseTwiceBehindCut(t *testing.T) {
+	n, a, b := pair(t)
+	a.(*conn).CloseWrite()
+	if text, err := io.ReadAll(b); err != nil || len(text) > 0 {
+		t.Fatalf("read %q, %v", text, err)
+	}
+	n.Cut(hostA, hostB)
+	a.Close()
+	if _, err := b.Write([]byte("x")); err != nil {
+		t.Errorf("write behind a cut: %v", err)
+	}
+	n.Heal()
+	if _, err := b.Write([]byte("x")); !errors.Is(err, syscall.EPIPE) {
+		t.Errorf("write when healed: %v", err)
+	}
+	b.Close()
+}
+
+// What no live host holds any more is forgotten, though nobody closes it.
+func TestKillBoth(t *testing.T) {
+	n, a, _ := pair(t)
+	n.Kill(hostB)
+	if len(n.streams) != 1 {
+		t.Errorf("%d streams, want 1", len(n.streams))
+	}
+	n.Kill(hostA)
+	if len(n.streams) > 0 {
+		t.Errorf("%d streams are left", len(n.streams))
+	}
+	if _, err := a.Read(make([]byte, 1)); !errors.Is(err, syscall.ECONNRESET) {
+		t.Errorf("read: %v", err)
+	}
+}
+
 // A writer that waits for room learns that the reader is gone.
 func TestWriterWakes(t *testing.T) {
 	for name, end := range map[string]func(*Net, net.Conn){

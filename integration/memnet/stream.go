@@ -42,11 +42,10 @@ type end struct {
 type direction struct {
 	open    bool
 	parts   []part
-	bytes   int       // Invariant: the sum of the parts'
-	last    time.Time // when the last part arrives
-	ended   bool      // the writer has said so: the last part is its end
-	gone    bool      // the writer reads no more either; known with its end's arrival
-	aborted bool      // the writer was aborted
+	bytes   int  // Invariant: the sum of the parts'
+	ended   bool // the writer has said so: the last part is its end
+	gone    bool // the writer reads no more either; known with its end's arrival
+	aborted bool // the writer was aborted
 	// reset, where aborted and the way was open since: the reader knows.
 	reset bool
 }
@@ -89,7 +88,7 @@ func (d *direction) advance(now time.Time) {
 	if !d.open {
 		return
 	}
-	d.reset = d.reset || d.aborted
+	d.reset = d.aborted
 	for i := range d.parts {
 		if p := &d.parts[i]; !p.arrived {
 			if p.at.After(now) {
@@ -100,15 +99,11 @@ func (d *direction) advance(now time.Time) {
 	}
 }
 
-// put sends a part, to arrive after a delay and after all before it.
+// put sends a part, to arrive after a delay, and not before those before it.
 func (s *stream) put(i int, p part, delay time.Duration) {
 	d := &s.dirs[i]
 	now := time.Now()
 	p.at = now.Add(delay)
-	if p.at.Before(d.last) {
-		p.at = d.last
-	}
-	d.last = p.at
 	d.parts = append(d.parts, p)
 	d.bytes += len(p.text)
 	if wait := p.at.Sub(now); wait > 0 {
