@@ -116,10 +116,11 @@ func (v *View) addLost() {
 	if dead < min(copies, len(machines)) {
 		return
 	}
+	known := v.Lost
 	last := -1 // the range that the segment before has become a part of
 	for s := range v.Base.Trie.All() {
 		switch {
-		case live.Contains(v.Base.Placement.Owner(s)) || v.isLost(s.Lo, s.Hi):
+		case live.Contains(v.Base.Placement.Owner(s)) || isLost(known, s.Lo, s.Hi):
 			last = -1
 		case last < 0:
 			last = len(v.Lost)
@@ -143,9 +144,9 @@ func (v *View) baseLive() (live trie.Ring) {
 	return live
 }
 
-// isLost tells whether one range of Lost has all of a range of keys.
-func (v *View) isLost(lo, hi []byte) bool {
-	return slices.ContainsFunc(v.Lost, func(l Lost) bool {
+// isLost tells whether one lost range has all of a range of keys.
+func isLost(lost []Lost, lo, hi []byte) bool {
+	return slices.ContainsFunc(lost, func(l Lost) bool {
 		return bytes.Compare(l.Lo, lo) <= 0 && (l.Hi == nil || hi != nil && bytes.Compare(hi, l.Hi) <= 0)
 	})
 }

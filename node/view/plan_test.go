@@ -1,0 +1,204 @@
+package view
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/trefoildb/trefoil/recovery"
+	"github.com/trefoildb/trefoil/trie"
+)
+
+// planning is one question to Plan: a view, with all well, until a test says what
+// is not.
+type planning struct {
+	t       *testing.T
+	v       *View
+	reports map[trie.MachineID]Report
+	wishes  Wishes
+	options PlanOptions
+}
+
+func ask(t *testing.T, v *View) *planning {
+	p := &planning{t: t, v: v, reports: map[trie.MachineID]Report{}, options: PlanOptions{Self: 1}}
+	for _, m := range v.Members {
+		p.reports[m.ID] = Report{
+			Incarnation: m.Incarnation, Address: m.Address, Epoch: v.Epoch, MayHoldLease: !m.Waits,
+			Walked: true, Swept: true, Reconciled: true, DiskShows: true, Mark: 3,
+		}
+	}
+	return p
+}
+
+func (p *planning) set(id trie.MachineID, change func(*Report)) {
+	r := p.reports[id]
+	change(&r)
+	p.reports[id] = r
+}
+
+func dead(r *Report)    { r.Suspect, r.MayHoldLease = true, false }
+func suspect(r *Report) { r.Suspect = true }
+func back(r *Report)    { r.Incarnation, r.Epoch, r.MayHoldLease, r.Address = 2, 0, false, "10.0.0.77:1" }
+func broken(r *Report)  { back(r); r.DiskShows = false }
+func behind(r *Report)  { r.Epoch-- }
+func unwalked(r *Report) {
+	r.Walked = false
+}
+func unswept(r *Report)      { r.Swept = false }
+func unreconciled(r *Report) { r.Reconciled = false }
+func unknown(r *Report)      { *r = Report{MayHoldLease: true} }
+func stalled(r *Report)      { r.Stalled, r.MayHoldLease = true, false }
+
+func TestPlan(t *testing.T) {
+	five := idle(t, 1, 2, 3, 4, 5)
+	filling := must(t)(five.Join(up(6)))
+	serving := must(t)(filling.ToServe(nil))
+	waiting := must(t)(five.Readmit(2, 2, "h:2"))
+	waitingFill := must(t)(filling.Readmit(2, 2, "h:2"))
+	leaving := must(t)(five.Leave(5))
+	left := through(t, leaving)
+	spared := must(t)(five.Join(spare(9)))
+	split := must(t)(idle(t, 1, 2, 3).Split([]SplitAt{{3, []byte("\x03a")}, {3, []byte("\x03b")}, {3, []byte("\x03c")}, {3, []byte("\x03d")}, {3, []byte("\x03e")}, {3, []byte("\x03f")}}))
+	ingest := *five
+	ingest.Phase = recovery.Ingest
+	ingest.prepare()
+
+	for _, c := range []struct {
+		name   string
+		v      *View
+		set    func(*planning)
+		reason string // in the reason; "": no next view
+		wait   string // in what is waited for; "": nothing
+	}{
+		{"all is well", five, func(*planning) {}, "", ""},
+		{"the gate", five, func(p *planning) { p.set(2, behind); p.wishes.Join = []Member{up(9)} }, "", "adopted by 0000000000000002"},
+		{"the gate, without a lease", five, func(p *planning) {
+			p.set(2, behind)
+			p.set(2, func(r *Report) { r.MayHoldLease = false })
+			p.set(3, dead)
+		}, "excluded: 0000000000000003", ""},
+		{"the gate, another incarnation", five, func(p *planning) {
+			p.set(2, back)
+			p.set(2, func(r *Report) { r.Epoch, r.MayHoldLease = five.Epoch, true })
+		}, "", "leases to end"},
+		{"a new leader knows nothing", five, func(p *planning) { p.set(2, unknown); p.set(3, unknown) }, "", "adopted by 0000000000000002, 0000000000000003"},
+
+		{"suspected, with a lease", five, func(p *planning) { p.set(2, suspect) }, "", "the lease of machine 0000000000000002"},
+		{"suspected, and its lease is over", five, func(p *planning) { p.set(2, dead) }, "excluded: 0000000000000002", ""},
+		{"the leader is not suspected by itself", five, func(p *planning) { p.set(1, suspect) }, "", ""},
+		{"two at once", five, func(p *planning) { p.set(2, dead); p.set(4, dead) }, "excluded: 0000000000000002, 0000000000000004", ""},
+		{"most are gone", five, func(p *planning) { p.set(2, dead); p.set(4, dead); p.set(5, dead) }, "", "most members to run"},
+		{"most are gone, and the operator knows", five, func(p *planning) {
+			p.set(2, dead)
+			p.set(4, dead)
+			p.set(5, dead)
+			p.wishes.Remove = []trie.MachineID{2, 4}
+		}, "excluded: 0000000000000002, 0000000000000004", ""},
+		{"to be removed, and alive", five, func(p *planning) { p.wishes.Remove = []trie.MachineID{2} }, "", "is alive"},
+		{"a stall", five, func(p *planning) { p.set(2, stalled) }, "excluded: 0000000000000002", ""},
+		{"a stall, with a lease", five, func(p *planning) { p.set(2, stalled); p.set(2, func(r *Report) { r.MayHoldLease = true }) }, "", "holds the others up"},
+		{"two stalls", five, func(p *planning) { p.set(2, stalled); p.set(3, stalled) }, "", ""},
+		{"a stall of the leader", five, func(p *planning) { p.set(1, stalled) }, "", ""},
+		{"a stall and a death", five, func(p *planning) { p.set(2, stalled); p.set(3, dead) }, "excluded: 0000000000000003", ""},
+		{"a stall in fill", filling, func(p *planning) { p.set(2, stalled); p.set(3, unwalked) }, "", "the walks of 0000000000000003"},
+
+		{"back with its disk", five, func(p *planning) { p.set(2, back) }, "0000000000000002 is back", ""},
+		{"back without its disk", five, func(p *planning) { p.set(2, broken) }, "excluded: 0000000000000002", ""},
+		{"most are back without their disks", five, func(p *planning) { p.set(2, broken); p.set(3, broken); p.set(4, broken) }, "excluded: 0000000000000002, 0000000000000003, 0000000000000004", ""},
+		{"back with an older disk", waiting, func(p *planning) { p.set(2, func(r *Report) { r.Incarnation = 1 }) }, "excluded: 0000000000000002", ""},
+		{"back in fill, before serve", filling, func(p *planning) { p.set(2, back) }, "is back", ""},
+		{"back while a load is taken in", &ingest, func(p *planning) { p.set(2, back) }, "is back", ""},
+		{"dead while a load is taken in", &ingest, func(p *planning) { p.set(2, dead) }, "", "the bulk load to be taken in, before"},
+		{"a load", &ingest, func(p *planning) { p.wishes.Join = []Member{up(9)} }, "", "the bulk load"},
+
+		{"reconciled", waiting, func(*planning) {}, "reconciled", ""},
+		{"not yet reconciled", waiting, func(p *planning) { p.set(4, unreconciled); p.wishes.Join = []Member{up(9)} }, "", "the reconciliation of 0000000000000004"},
+		{"reconciled but for one who is away", waiting, func(p *planning) { p.set(4, suspect) }, "", "the lease of machine 0000000000000004"},
+		{"its disk does not show it in the end", waiting, func(p *planning) { p.set(2, func(r *Report) { r.DiskShows = false }) }, "excluded: 0000000000000002", ""},
+		{"reconciled in fill, before serve", waitingFill, func(*planning) {}, "reconciled", ""},
+		{"no serve while one waits", waitingFill, func(p *planning) { p.set(4, func(r *Report) { r.Epoch, r.MayHoldLease = 0, false }) }, "", "the reconciliation"},
+
+		{"walked", filling, func(*planning) {}, "all walks are done", ""},
+		{"not yet walked", filling, func(p *planning) { p.set(3, unwalked) }, "", "the walks of 0000000000000003"},
+		{"walked, not settled", filling, func(p *planning) { p.set(3, unreconciled) }, "", "the walks of 0000000000000003"},
+		{"walked, not there", filling, func(p *planning) { p.set(3, suspect) }, "", "the walks of 0000000000000003"},
+		{"a join in fill", filling, func(p *planning) { p.set(3, unwalked); p.wishes.Join = []Member{up(9), up(10)} }, "joining: 0000000000000009, 000000000000000a", ""},
+		{"serve before a join", filling, func(p *planning) { p.wishes.Join = []Member{up(9)} }, "all walks are done", ""},
+		{"no spare in fill", filling, func(p *planning) { p.set(3, unwalked); p.wishes.Join = []Member{spare(9)} }, "", "the walks"},
+		{"no join before an exclusion", filling, func(p *planning) { p.set(3, suspect); p.wishes.Join = []Member{up(9)} }, "", "the lease"},
+		{"served", serving, func(*planning) {}, "new owners", ""},
+		{"not all serve", serving, func(p *planning) { p.set(3, behind); p.set(3, func(r *Report) { r.MayHoldLease = false }) }, "", "to be adopted by 0000000000000003"},
+
+		{"not yet swept", five, func(p *planning) { p.set(3, unswept); p.wishes.Join = []Member{up(9)} }, "", "the sweeps of 0000000000000003"},
+		{"a leaver who has left", left, func(p *planning) { p.wishes.Join = []Member{up(9)} }, "removed: 0000000000000005", ""},
+		{"a leaver who has not swept", left, func(p *planning) { p.set(5, unswept) }, "", "the sweeps of 0000000000000005"},
+		{"a leave, before a join", five, func(p *planning) { p.wishes = Wishes{Leave: []trie.MachineID{2, 3}, Join: []Member{up(9)}} }, "leaving: 0000000000000002, 0000000000000003", ""},
+		{"no leave in fill", filling, func(p *planning) { p.set(3, unwalked); p.wishes.Leave = []trie.MachineID{2} }, "", "the walks"},
+		{"all want to leave", idle(t, 1, 2), func(p *planning) { p.wishes.Leave = []trie.MachineID{1, 2} }, "", "cannot leave"},
+		{"a spare leaves", spared, func(p *planning) { p.wishes.Leave = []trie.MachineID{9} }, "removed: 0000000000000009", ""},
+		{"a spare is removed", spared, func(p *planning) { p.wishes.Remove = []trie.MachineID{9} }, "removed: 0000000000000009", ""},
+		{"a spare dies", spared, func(p *planning) { p.set(9, dead) }, "excluded: 0000000000000009", ""},
+		{"joins", five, func(p *planning) { p.wishes.Join = []Member{up(9), spare(10), up(9), up(3), {ID: 12}} }, "joining: 0000000000000009, 000000000000000a", ""},
+		{"a join before a split", five, func(p *planning) {
+			p.wishes.Join = []Member{up(9)}
+			p.set(3, func(r *Report) { r.Splits = []SplitAt{{4, []byte("\x02x")}} })
+		}, "joining", ""},
+		{"splits", five, func(p *planning) {
+			p.set(3, func(r *Report) { r.Splits = []SplitAt{{4, []byte("\x02x")}, {77, []byte("x")}, {4, []byte("\x03")}} })
+			p.set(4, func(r *Report) { r.Splits = []SplitAt{{4, []byte("\x02x")}, {4, []byte("\x02y")}} })
+		}, "2 segments are split", ""},
+		{"segments belong elsewhere", split, func(*planning) {}, "of the segments move", ""},
+		{"too few do", split, func(p *planning) { p.options.Misplaced = 0.99 }, "", ""},
+		{"too few do, but it is wished", split, func(p *planning) { p.options.Misplaced, p.wishes.Rebalance = 0.99, true }, "of the segments move", ""},
+		{"rebalancing is wished for nothing", five, func(p *planning) { p.wishes.Rebalance = true }, "", ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			p := ask(t, c.v)
+			c.set(p)
+			before := text(t, c.v)
+			next, reason, wait := Plan(c.v, p.reports, p.wishes, p.options)
+			if (next != nil) != (c.reason != "") || !strings.Contains(reason, c.reason) {
+				t.Errorf("reason %q, want %q, wait %q", reason, c.reason, wait)
+			}
+			if c.wait == "" && wait != "" || !strings.Contains(wait, c.wait) {
+				t.Errorf("waits for %q, want %q", wait, c.wait)
+			}
+			if next != nil && (next.Epoch != c.v.Epoch+1 || next.Validate() != nil) {
+				t.Errorf("epoch %d: %v", next.Epoch, next.Validate())
+			}
+			if text(t, c.v) != before {
+				t.Error("the view has changed")
+			}
+		})
+	}
+}
+
+// TestPlanTakesWhatIsReported: marks, and the address of who came back.
+func TestPlanTakesWhatIsReported(t *testing.T) {
+	v := must(t)(idle(t, 1, 2, 3).Join(up(6)))
+	p := ask(t, v)
+	next, _, _ := Plan(v, p.reports, p.wishes, p.options)
+	if next == nil || next.Find(6).Mark != 3 {
+		t.Errorf("%+v", next)
+	}
+	p.set(2, back)
+	next, _, _ = Plan(v, p.reports, p.wishes, p.options)
+	if m := next.Find(2); m.Address != "10.0.0.77:1" || m.Incarnation != 2 || !m.Waits {
+		t.Errorf("%+v", m)
+	}
+	p.set(2, func(r *Report) { r.Address = "" })
+	next, _, _ = Plan(v, p.reports, p.wishes, p.options)
+	if m := next.Find(2); m.Address != up(2).Address {
+		t.Errorf("%+v", m)
+	}
+}
+
+// TestWaitNamesAFew: a message stays short in a large cluster.
+func TestWaitNamesAFew(t *testing.T) {
+	var ids []trie.MachineID
+	for i := range 20 {
+		ids = append(ids, trie.MachineID(i+1))
+	}
+	if got := names(ids); !strings.HasSuffix(got, "0000000000000008 and 12 more") {
+		t.Error(got)
+	}
+}
