@@ -96,12 +96,12 @@ func TestPacketsCut(t *testing.T) {
 		b.WriteTo([]byte("2"), a.LocalAddr())
 		n.Heal()
 		n.Delay(time.Second, time.Second)
-		n.Cut(hostA, hostB)
-		a.WriteTo([]byte("5"), b.LocalAddr()) // sent into a cut that is healed before it would come
-		n.Heal()
 		a.WriteTo([]byte("3"), b.LocalAddr()) // under way when the cut comes
 		n.Cut(hostA, hostB)
 		time.Sleep(2 * time.Second) // the bubble's
+		n.Heal()
+		n.Cut(hostA, hostB)
+		a.WriteTo([]byte("5"), b.LocalAddr()) // sent into a cut that is healed before it would come
 		n.Heal()
 		a.WriteTo([]byte("4"), b.LocalAddr())
 		if got := string(drain(t, b)); got != "4" {
