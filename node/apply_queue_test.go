@@ -6,11 +6,13 @@ import (
 	"time"
 )
 
-// A change is a group of its own, in its place among the other writes.
-func TestChangeIsAlone(t *testing.T) {
+// A change is a group of its own, in its place among the other writes, and so is a
+// step of a sweep; deliveries and fills go together, and not with other writes.
+func TestGroups(t *testing.T) {
 	var q queue
 	q.init(1 << 20)
-	kinds := []kind{kindAdd, kindDelete, kindApply, kindApply, kindAdd, kindAdd}
+	kinds := []kind{kindAdd, kindDelete, kindApply, kindApply, kindAdd, kindAdd,
+		kindStamped, kindStamped, kindSweep, kindSweep, kindStamped, kindAnnotate}
 	var requests []*request
 	for _, k := range kinds {
 		r := newRequest(k, 0)
@@ -19,7 +21,8 @@ func TestChangeIsAlone(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for _, want := range [][]*request{requests[:2], requests[2:3], requests[3:4], requests[4:]} {
+	for _, want := range [][]*request{requests[:2], requests[2:3], requests[3:4], requests[4:6],
+		requests[6:8], requests[8:9], requests[9:10], requests[10:11], requests[11:]} {
 		group := q.take(nil, 1<<20)
 		if len(group) != len(want) || group[0] != want[0] {
 			t.Fatalf("a group of %d, want %d", len(group), len(want))

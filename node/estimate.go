@@ -24,7 +24,8 @@ type tables struct {
 	rows  float64 // in all tables
 	bytes float64 // of all tables
 	// missing is the rows that there are for each row in a table: 1, more where many
-	// are in memory, less where tables hold rows that others have replaced.
+	// are in memory, less where tables hold rows that others have replaced. Of a
+	// member of a cluster that is not known, and is 1.
 	missing float64
 	triples float64 // as they are counted: no order has more rows
 	counted bool    // that triples is known
@@ -145,7 +146,10 @@ func (s *Store) lookAtTables() (tables, error) {
 	if knownBytes > 0 {
 		d.rows = known * allBytes / knownBytes
 	}
-	if counted, err := s.storedCounters(); err == nil {
+	d.triples, d.counted = 0, false
+	// Of a member's orders one may have far more rows than another.
+	_, isMember := s.Identity()
+	if counted, err := s.storedCounters(); err == nil && !isMember {
 		// Three rows for each triple, four in a named graph.
 		d.triples, d.counted = float64(counted.triples), true
 		switch {

@@ -233,3 +233,30 @@ func TestSyncFills(t *testing.T) {
 		t.Errorf("%d triples", r.Triples)
 	}
 }
+
+// A member that has few rows of SPO estimates those of other orders by what its
+// tables hold.
+func TestEstimateMember(t *testing.T) {
+	s := openMem(t, Options{})
+	if err := s.SetIdentity(Identity{Cluster: "c", ClusterID: "1"}); err != nil {
+		t.Fatal(err)
+	}
+	const size = 20_000
+	var rows []FillRow
+	for i, o := range operations(OperationAdd, 2, 1, students(0, size)...) {
+		for _, row := range fillOf(t, o) {
+			if triple.Order(row.Key[0]) == triple.POS || i < 10 {
+				rows = append(rows, row)
+			}
+		}
+	}
+	fill(t, s, rows...)
+	if err := s.db.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	s.density.forget()
+	n, _, err := snapshot(t, s).EstimateRange(triple.OrderRange(triple.POS))
+	if err != nil || n < size/2 || n > 2*size {
+		t.Errorf("%d rows, %v, there are %d", n, err, size)
+	}
+}
