@@ -23,7 +23,7 @@
 //
 //	Join, Leave         a target with or without the machines
 //	Rebalance, MoveTo   a target with segments elsewhere
-//	Exclude             a target without the dead; spares take their places
+//	Exclude, Recover    a target without the dead; spares take their places
 //
 // Where one comes before the change under way has ended, base is settled first. In
 // fill base is still the only layout that is full, and stays. In serve target is

@@ -158,6 +158,19 @@ func TestLost(t *testing.T) {
 	}
 }
 
+// TestLostIsNotShared: two views that follow on one do not write into each other's
+// ranges.
+func TestLostIsNotShared(t *testing.T) {
+	v := must(t)(idle(t, 1, 2, 3, 4, 5, 6).Exclude(1, 2, 3))
+	v.Lost = append(slices.Grow(v.Lost, 8), Lost{Lo: []byte{9}, Hi: []byte{10}, Epoch: 1})
+	one := must(t)(v.Exclude(4))
+	before := text(t, one)
+	two := must(t)(v.Exclude(5))
+	if text(t, one) != before || len(one.Lost) == len(v.Lost) || len(two.Lost) == len(v.Lost) {
+		t.Errorf("lost %v and %v", one.Lost, two.Lost)
+	}
+}
+
 // checkLost: where something is lost, Lost has the segments of the dead and no
 // other ones, each once, neighbours of one epoch as one.
 func checkLost(t *testing.T, name string, v *View) {

@@ -105,6 +105,7 @@ func TestPlan(t *testing.T) {
 		{"back without its disk", five, func(p *planning) { p.set(2, broken) }, "excluded: 0000000000000002", ""},
 		{"most are back without their disks", five, func(p *planning) { p.set(2, broken); p.set(3, broken); p.set(4, broken) }, "excluded: 0000000000000002, 0000000000000003, 0000000000000004", ""},
 		{"back with an older disk", waiting, func(p *planning) { p.set(2, func(r *Report) { r.Incarnation = 1 }) }, "excluded: 0000000000000002", ""},
+		{"back without its disk, and most are gone", five, func(p *planning) { p.set(2, broken); p.set(3, dead); p.set(4, dead); p.set(5, dead) }, "", "most members to run"},
 		{"back in fill, before serve", filling, func(p *planning) { p.set(2, back) }, "is back", ""},
 		{"back while a load is taken in", &ingest, func(p *planning) { p.set(2, back) }, "is back", ""},
 		{"dead while a load is taken in", &ingest, func(p *planning) { p.set(2, dead) }, "", "the bulk load to be taken in, before"},
@@ -116,6 +117,7 @@ func TestPlan(t *testing.T) {
 		{"its disk does not show it in the end", waiting, func(p *planning) { p.set(2, func(r *Report) { r.DiskShows = false }) }, "excluded: 0000000000000002", ""},
 		{"reconciled in fill, before serve", waitingFill, func(*planning) {}, "reconciled", ""},
 		{"no serve while one waits", waitingFill, func(p *planning) { p.set(4, func(r *Report) { r.Epoch, r.MayHoldLease = 0, false }) }, "", "the reconciliation"},
+		{"no serve while a disk is in doubt", waitingFill, func(p *planning) { p.set(2, func(r *Report) { r.DiskShows, r.MayHoldLease = false, true }) }, "", "the lease of machine 0000000000000002"},
 
 		{"walked", filling, func(*planning) {}, "all walks are done", ""},
 		{"not yet walked", filling, func(p *planning) { p.set(3, unwalked) }, "", "the walks of 0000000000000003"},
