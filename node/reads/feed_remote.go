@@ -101,6 +101,9 @@ func (f *remoteFeed) fetch() error {
 		at, part = at+index, part[index:]
 		if key != nil {
 			part = append([]triple.Range{behind(part[0], key, q.reverse)}, part[1:]...)
+			if part[0].Empty() {
+				at, part = at+1, part[1:]
+			}
 		}
 		f.budget = min(4*f.budget, f.most)
 		if !waits || at == len(f.q.ranges) {

@@ -251,12 +251,12 @@ func (s *scan) pop() {
 // without returns what of r lies behind a part of it.
 func (s *scan) without(r, part triple.Range) triple.Range {
 	switch {
-	case s.reverse:
+	case s.reverse && len(part.Lo) > 0:
 		return r.Intersect(triple.Range{Hi: part.Lo})
-	case part.Hi == nil:
-		return triple.Range{Lo: []byte{0}, Hi: []byte{0}}
+	case !s.reverse && part.Hi != nil:
+		return r.Intersect(triple.Range{Lo: part.Hi})
 	}
-	return r.Intersect(triple.Range{Lo: part.Hi})
+	return triple.Range{Hi: []byte{}} // part reaches the end of the space
 }
 
 // fill asks for the next pieces of other machines.

@@ -1,0 +1,439 @@
+package reads
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"net"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"go.uber.org/goleak"
+
+	"github.com/trefoildb/trefoil/integration/memnet"
+	"github.com/trefoildb/trefoil/node"
+	"github.com/trefoildb/trefoil/node/peer"
+	"github.com/trefoildb/trefoil/node/view"
+	"github.com/trefoildb/trefoil/recovery"
+	"github.com/trefoildb/trefoil/trie"
+	"github.com/trefoildb/trefoil/triple"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+var ctx = context.Background()
+
+// random returns a generator whose seed a failure shows.
+func random(t testing.TB) *rand.Rand {
+	seed := uint64(time.Now().UnixNano())
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Logf("seed %d", seed)
+		}
+	})
+	return rand.New(rand.NewPCG(seed, 0))
+}
+
+// machine is one member: a store, a server, and what reads need of a member.
+type machine struct {
+	world   *world
+	index   int
+	store   *node.Store
+	host    *memnet.Host
+	address string
+	server  *peer.Server
+	client  *peer.Client
+	reads   *Reads
+
+	gate    sync.RWMutex
+	mu      sync.Mutex
+	view    *view.View
+	changed chan struct{}
+	lease   atomic.Pointer[error]
+
+	// settle is what WaitSettled does; nil waits for nothing.
+	settle func(context.Context, []node.Origin) error
+	// cut is after how many more bytes the connections that this machine has
+	// made break; 0 is never.
+	cut   atomic.Int64
+	asked atomic.Int64 // requests sent
+	// served is called before this machine answers a request.
+	served atomic.Pointer[func(method string)]
+}
+
+func (m *machine) Self() trie.MachineID { return m.store.MachineID() }
+
+func (m *machine) View() *view.View {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.view
+}
+
+func (m *machine) Newer(ctx context.Context, epoch uint64) error {
+	for {
+		m.mu.Lock()
+		now, changed := m.view.Epoch, m.changed
+		m.mu.Unlock()
+		if now > epoch {
+			return nil
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+func (m *machine) Enter(epoch uint64) (func(), error) {
+	m.gate.RLock()
+	if now := m.View().Epoch; now != epoch {
+		m.gate.RUnlock()
+		return nil, &peer.Refusal{Code: peer.CodeEpoch, Epoch: now, Message: "another view"}
+	}
+	return m.gate.RUnlock, nil
+}
+
+func (m *machine) Lease() error {
+	if err := m.lease.Load(); err != nil {
+		return *err
+	}
+	return nil
+}
+
+func (m *machine) lose(err error) { m.lease.Store(&err) }
+
+func (m *machine) addressOf(to trie.MachineID) (string, error) {
+	if member := m.View().Find(to); member != nil {
+		return member.Address, nil
+	}
+	return "", fmt.Errorf("machine %s is no member", to)
+}
+
+func (m *machine) Call(ctx context.Context, to trie.MachineID, method string, body []byte) ([]byte, error) {
+	m.asked.Add(1)
+	address, err := m.addressOf(to)
+	if err != nil {
+		return nil, err
+	}
+	return m.client.Call(ctx, address, method, body)
+}
+
+func (m *machine) Stream(ctx context.Context, to trie.MachineID, method string, body []byte) (*peer.Stream, error) {
+	m.asked.Add(1)
+	address, err := m.addressOf(to)
+	if err != nil {
+		return nil, err
+	}
+	return m.client.Stream(ctx, address, method, body)
+}
+
+func (m *machine) WaitSettled(ctx context.Context, batches []node.Origin) error {
+	if m.settle == nil {
+		return nil
+	}
+	return m.settle(ctx, batches)
+}
+
+// adopt makes v the adopted view.
+func (m *machine) adopt(v *view.View) {
+	m.gate.Lock()
+	defer m.gate.Unlock()
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.view = v
+	close(m.changed)
+	m.changed = make(chan struct{})
+}
+
+// cutConn breaks when the bytes of its machine are used up.
+type cutConn struct {
+	net.Conn
+	machine *machine
+}
+
+func (c *cutConn) Read(b []byte) (int, error) {
+	n, err := c.Conn.Read(b)
+	if c.machine.cut.Load() > 0 && c.machine.cut.Add(-int64(n)) <= 0 {
+		c.machine.cut.Store(0)
+		c.Conn.Close()
+		return 0, errors.New("the connection broke")
+	}
+	return n, err
+}
+
+// world is a cluster and a store of its own with the same triples.
+type world struct {
+	testing.TB
+	net      *memnet.Net
+	machines []*machine
+	layout   recovery.Layout
+	triples  []triple.Triple
+	lone     *node.Store
+}
+
+// newWorld makes a cluster of some machines, without triples.
+func newWorld(t testing.TB, machines int, o Options) *world {
+	w := &world{TB: t, net: memnet.New(1)}
+	for i := range machines {
+		w.machines = append(w.machines, w.newMachine(i, o))
+	}
+	return w
+}
+
+func openStore(t testing.TB) *node.Store {
+	s, err := node.Open("data", node.Options{FS: vfs.NewMem(), CacheBytes: 4 << 20, MemTableBytes: 4 << 20})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Errorf("close: %v", err)
+		}
+	})
+	return s
+}
+
+func (w *world) newMachine(i int, o Options) *machine {
+	ip := fmt.Sprintf("10.0.0.%d", i+1)
+	m := &machine{world: w, index: i, store: openStore(w), host: w.net.Host(ip), address: ip + ":7000", changed: make(chan struct{})}
+	listener, err := m.host.Listen(ctx, m.address)
+	if err != nil {
+		w.Fatal(err)
+	}
+	m.server = peer.NewServer(peer.Options{Check: func(peer.Header) *peer.Refusal { return nil }})
+	m.client = peer.NewClient(func(ctx context.Context, addr string) (net.Conn, error) {
+		conn, err := m.host.Dial(ctx, addr)
+		if err != nil {
+			return nil, err
+		}
+		return &cutConn{conn, m}, nil
+	}, func() peer.Header { return peer.Header{Cluster: "test", Epoch: m.View().Epoch, From: m.Self()} }, peer.ClientOptions{})
+	if m.reads, err = New(m.store, m, o); err != nil {
+		w.Fatal(err)
+	}
+	m.server.HandleStream(methodScan, m.stream(m.reads.serveScan))
+	m.server.HandleStream(methodCount, m.stream(m.reads.serveCount))
+	m.server.Handle(methodEstimate, m.reads.serveEstimate)
+	var serving sync.WaitGroup
+	serving.Go(func() { _ = m.server.Serve(listener) })
+	w.Cleanup(func() {
+		m.client.Close()
+		soon, cancel := context.WithCancel(ctx)
+		cancel()
+		if err := m.server.Close(soon); err != nil {
+			w.Errorf("close: %v", err)
+		}
+		serving.Wait()
+	})
+	return m
+}
+
+// stream is a handler that tells of its requests first.
+func (m *machine) stream(h peer.StreamHandler) peer.StreamHandler {
+	return func(ctx context.Context, from peer.Header, body []byte, w *peer.Writer) error {
+		if served := m.served.Load(); served != nil {
+			(*served)("stream")
+		}
+		return h(ctx, from, body, w)
+	}
+}
+
+// fill splits the space at some of the triples' keys, and puts every version where
+// it belongs, and into the lone store.
+func (w *world) fill(rng *rand.Rand, segments int, triples []triple.Triple) {
+	w.triples = triples
+	w.layout = w.newLayout(rng, segments, w.machines)
+	rows := map[trie.MachineID][]node.FillRow{}
+	value := []byte(nil)
+	for i, t := range triples {
+		value = triple.AppendValue(nil, triple.Stamp{Epoch: 1, Sequence: uint64(i + 1)}, t)
+		for _, o := range triple.Orders {
+			if key, _ := triple.AppendKey(nil, o, t); len(key) > 0 {
+				owner := w.layout.Placement.Owner(w.layout.Trie.Lookup(key))
+				rows[owner] = append(rows[owner], node.FillRow{Table: node.TableStorage, Key: key, Value: value})
+			}
+		}
+	}
+	for _, m := range w.machines {
+		m.fill(w, rows[m.Self()])
+	}
+	w.lone = openStore(w)
+	for some := range slices.Chunk(triples, 1<<14) {
+		if _, err := w.lone.Add(ctx, some); err != nil {
+			w.Fatal(err)
+		}
+	}
+	w.adopt(w.viewOf(1))
+}
+
+func (m *machine) fill(t testing.TB, rows []node.FillRow) {
+	for some := range slices.Chunk(rows, 1<<14) {
+		if err := m.store.Fill(ctx, some); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+const partitions = 64
+
+// newLayout splits the space at prefixes of keys.
+func (w *world) newLayout(rng *rand.Rand, segments int, machines []*machine) recovery.Layout {
+	l := recovery.Layout{Trie: trie.New(1, trie.HashPartition(1, partitions))}
+	for id := uint64(2); id <= uint64(segments); id++ {
+		at := []byte{byte(1 + rng.IntN(4))}
+		if len(w.triples) > 0 && rng.IntN(8) > 0 {
+			o := triple.Orders[rng.IntN(len(triple.Orders))]
+			if key, _ := triple.AppendKey(nil, o, w.triples[rng.IntN(len(w.triples))]); len(key) > 0 {
+				at = key[:1+rng.IntN(len(key))]
+				if rng.IntN(3) == 0 {
+					at = append(bytes.Clone(key), 0)
+				}
+			}
+		}
+		split, err := l.Trie.Split(l.Trie.Lookup(at).ID, at, id)
+		if errors.Is(err, trie.ErrOutside) {
+			continue
+		}
+		if err == nil {
+			l.Trie, err = split.Assign(id, trie.HashPartition(id, partitions))
+		}
+		if err != nil {
+			w.Fatal(err)
+		}
+	}
+	var ids []trie.MachineID
+	for _, m := range machines {
+		ids = append(ids, m.Self())
+	}
+	var err error
+	if l.Placement, err = trie.NewPlacement(ids, trie.PlacementOptions{Partitions: partitions}); err != nil {
+		w.Fatal(err)
+	}
+	return l
+}
+
+// viewOf returns the view of an epoch in which some machines are dead.
+func (w *world) viewOf(epoch uint64, dead ...*machine) *view.View {
+	v := &view.View{
+		Cluster: "test", ClusterID: "test", Generation: 1, Epoch: epoch, Base: w.layout, Target: w.layout,
+		BaseIncarnations: map[trie.MachineID]uint64{}, NextSegment: 1 << 40,
+	}
+	var live []*machine
+	for _, m := range w.machines {
+		if slices.Contains(dead, m) {
+			continue
+		}
+		live = append(live, m)
+		v.Members = append(v.Members, view.Member{ID: m.Self(), Incarnation: 1, Address: m.address, State: view.Up})
+		if w.layout.Placement.Machines().Contains(m.Self()) {
+			v.BaseIncarnations[m.Self()] = 1
+		}
+	}
+	slices.SortFunc(v.Members, func(a, b view.Member) int {
+		return bytes.Compare([]byte(a.ID.String()), []byte(b.ID.String()))
+	})
+	if len(dead) > 0 {
+		v.Phase = recovery.Fill
+		v.Target = w.newLayout(rand.New(rand.NewPCG(0, 0)), 1, live)
+		v.Target.Trie = v.Base.Trie
+	}
+	return w.made(v)
+}
+
+// made returns a view as it comes over the wire.
+func (w *world) made(v *view.View) *view.View {
+	b, err := json.Marshal(v)
+	if err != nil {
+		w.Fatal(err)
+	}
+	made := new(view.View)
+	if err := json.Unmarshal(b, made); err != nil {
+		w.Fatal(err)
+	}
+	return made
+}
+
+// adopt makes all machines adopt v.
+func (w *world) adopt(v *view.View) {
+	for _, m := range w.machines {
+		m.adopt(v)
+	}
+}
+
+// snapshot returns a snapshot of the cluster that a machine makes.
+func (w *world) snapshot(machine int) *Snapshot {
+	sn, err := w.machines[machine].reads.Snapshot()
+	if err != nil {
+		w.Fatal(err)
+	}
+	w.Cleanup(func() { sn.Close() })
+	return sn
+}
+
+// truth returns a snapshot of the lone store.
+func (w *world) truth() *node.Snapshot {
+	sn, err := w.lone.Snapshot()
+	if err != nil {
+		w.Fatal(err)
+	}
+	w.Cleanup(func() { sn.Close() })
+	return sn
+}
+
+func iri(format string, args ...any) triple.Term {
+	return triple.NewIRI("http://example.org/" + fmt.Sprintf(format, args...))
+}
+
+// draw returns one of few triples: some in named graphs, some with long terms.
+func draw(rng *rand.Rand) triple.Triple {
+	t := triple.Triple{
+		Subject:   iri("s%d", rng.IntN(12)),
+		Predicate: iri("p%d", rng.IntN(4)),
+		Object:    triple.NewTyped(fmt.Sprint(rng.IntN(40)-20), triple.XSDInteger),
+	}
+	switch rng.IntN(8) {
+	case 0, 1:
+		t.Graph = iri("g%d", rng.IntN(3))
+	case 2:
+		t.Object = triple.NewString(strings.Repeat("long ", 300) + fmt.Sprint(rng.IntN(5)))
+	case 3:
+		t.Object = iri("s%d", rng.IntN(12))
+	case 4:
+		t.Object = triple.NewLang(fmt.Sprintf("text %d", rng.IntN(9)), "en")
+	}
+	return t
+}
+
+// drawn returns so many distinct triples, or nearly.
+func drawn(rng *rand.Rand, n int) []triple.Triple {
+	set := map[triple.Triple]bool{}
+	for range n {
+		set[draw(rng)] = true
+	}
+	return slices.SortedFunc(maps.Keys(set), triple.SPO.Compare)
+}
+
+// students returns many triples, not like each other.
+func students(n int) []triple.Triple {
+	var triples []triple.Triple
+	for i := range n {
+		triples = append(triples, triple.Triple{
+			Subject:   iri("university%d/student%06d", i/5000, i/4),
+			Predicate: iri("p%d", i%4),
+			Object:    triple.NewString(fmt.Sprintf("value %d of %d", i%97, i)),
+		})
+	}
+	return triples
+}
+
+func isError(err, target error) bool { return errors.Is(err, target) }
