@@ -167,6 +167,12 @@ func TestHeardIsBounded(t *testing.T) {
 	if got := seen(); !slices.Equal(got, want) {
 		t.Errorf("%v", got)
 	}
+	// An old one that is heard of again is kept until the next commit.
+	deliver(t, s, j, Delivery{Origin: origin(7, 1, 5)})
+	want = append([]uint64{1}, want...)
+	if got := seen(); !slices.Equal(got, want) {
+		t.Errorf("%v", got)
+	}
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
