@@ -110,7 +110,14 @@ func (m *machine) Lease() error {
 	return nil
 }
 
-func (m *machine) lose(err error) { m.lease.Store(&err) }
+// lose takes the lease away, with an error, or gives it back, without.
+func (m *machine) lose(err error) {
+	if err == nil {
+		m.lease.Store(nil)
+		return
+	}
+	m.lease.Store(&err)
+}
 
 func (m *machine) addressOf(to trie.MachineID) (string, error) {
 	if member := m.View().Find(to); member != nil {
@@ -427,13 +434,17 @@ func drawn(rng *rand.Rand, n int) []triple.Triple {
 func students(n int) []triple.Triple {
 	var triples []triple.Triple
 	for i := range n {
-		triples = append(triples, triple.Triple{
-			Subject:   iri("university%d/student%06d", i/5000, i/4),
-			Predicate: iri("p%d", i%4),
-			Object:    triple.NewString(fmt.Sprintf("value %d of %d", i%97, i)),
-		})
+		triples = append(triples, student(i))
 	}
 	return triples
+}
+
+func student(i int) triple.Triple {
+	return triple.Triple{
+		Subject:   iri("university%d/student%06d", i/5000, i/4),
+		Predicate: iri("p%d", i%4),
+		Object:    triple.NewString(fmt.Sprintf("value %d of %d", i%97, i)),
+	}
 }
 
 func isError(err, target error) bool { return errors.Is(err, target) }

@@ -1,0 +1,481 @@
+package reads
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/trefoildb/trefoil/node"
+	"github.com/trefoildb/trefoil/node/peer"
+	"github.com/trefoildb/trefoil/node/view"
+	"github.com/trefoildb/trefoil/recovery"
+	"github.com/trefoildb/trefoil/triple"
+)
+
+// soon is the patience of tests that wait for an error.
+const soon = 100 * time.Millisecond
+
+// moved returns the view of an epoch with another layout, over the machines that
+// are not among the dead ones, whose rows are put there first.
+func (w *world) moved(rng *rand.Rand, epoch uint64, dead ...*machine) *view.View {
+	var live []*machine
+	for _, m := range w.machines {
+		if !slices.Contains(dead, m) {
+			live = append(live, m)
+		}
+	}
+	old := w.layout
+	w.layout = w.newLayout(rng, 30, live)
+	v := w.viewOf(epoch)
+	v.Members = slices.DeleteFunc(v.Members, func(m view.Member) bool {
+		return slices.ContainsFunc(dead, func(d *machine) bool { return d.Self() == m.ID })
+	})
+	for _, m := range live {
+		var rows []node.FillRow
+		for i, t := range w.triples {
+			value := triple.AppendValue(nil, triple.Stamp{Epoch: 1, Sequence: uint64(i + 1)}, t)
+			for _, o := range triple.Orders {
+				key, _ := triple.AppendKey(nil, o, t)
+				if len(key) > 0 && w.layout.Placement.Owner(w.layout.Trie.Lookup(key)) == m.Self() &&
+					old.Placement.Owner(old.Trie.Lookup(key)) != m.Self() {
+					rows = append(rows, node.FillRow{Table: node.TableStorage, Key: key, Value: value})
+				}
+			}
+		}
+		m.fill(w, rows)
+	}
+	return w.made(v)
+}
+
+// through reads a whole order and does something in the middle.
+func through(t *testing.T, w *world, sn *Snapshot, reverse bool, at int, do func()) ([]string, error) {
+	t.Helper()
+	n := 0
+	return got(func(yield func(node.Row, error) bool) {
+		for row, err := range sn.Range(ctx, triple.Bounds{Order: triple.POS}, node.ReadOptions{Reverse: reverse}) {
+			if n++; n == at {
+				do()
+			}
+			if !yield(row, err) {
+				return
+			}
+		}
+	})
+}
+
+// prefix fails the test unless an answer that ended with an error is the
+// beginning of the right one.
+func prefix(t *testing.T, have, want []string) {
+	t.Helper()
+	if len(have) > len(want) {
+		t.Fatalf("%d rows of %d", len(have), len(want))
+	}
+	same(t, "the beginning of an answer", have, want[:len(have)])
+}
+
+// all returns the keys of POS, in the order of a read.
+func (w *world) all(reverse bool) []string {
+	keys, err := got(w.truth().Range(ctx, triple.Bounds{Order: triple.POS}, node.ReadOptions{Reverse: reverse}))
+	if err != nil {
+		w.Fatal(err)
+	}
+	return keys
+}
+
+// A scan goes on in a new view where rows have other owners.
+func TestViewChange(t *testing.T) {
+	rng := random(t)
+	w := newWorld(t, 4, Options{Ahead: 16 << 10})
+	w.fill(rng, 30, students(3000))
+	for i := range 6 {
+		reverse := i%2 == 1
+		want := w.all(reverse)
+		have, err := through(t, w, w.snapshot(rng.IntN(4)), reverse, 1+rng.IntN(len(want)), func() {
+			w.adopt(w.moved(rng, uint64(2+i)))
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		same(t, "a scan across views", have, want)
+	}
+}
+
+// An owner dies, or cannot be reached, in the middle of a scan: it goes on as soon
+// as there is a view without it, and ends with an error where there is none.
+func TestOwnerDies(t *testing.T) {
+	for _, silent := range []bool{false, true} {
+		for _, excluded := range []bool{false, true} {
+			rng := random(t)
+			o := Options{Ahead: 16 << 10}
+			if !excluded {
+				o.Patience = soon
+			}
+			w := newWorld(t, 3, o)
+			w.fill(rng, 30, students(3000))
+			dead, want := w.machines[2], w.all(false)
+			have, err := through(t, w, w.snapshot(0), false, 200, func() {
+				if silent {
+					w.net.Isolate("10.0.0.3")
+				} else {
+					w.net.Kill("10.0.0.3")
+				}
+				if excluded {
+					v := w.moved(rng, 2, dead)
+					w.machines[0].adopt(v)
+					w.machines[1].adopt(v)
+				}
+			})
+			w.net.Heal()
+			switch {
+			case excluded && err != nil:
+				t.Fatal(err)
+			case excluded:
+				same(t, "a scan past a dead owner", have, want)
+			case !isError(err, node.ErrUnavailable):
+				t.Fatalf("%v, %d of %d rows", err, len(have), len(want))
+			default:
+				prefix(t, have, want)
+			}
+		}
+	}
+}
+
+// Connections that break in the middle of a frame cost nothing but time.
+func TestBrokenConnections(t *testing.T) {
+	rng := random(t)
+	w := newWorld(t, 3, Options{Ahead: 64 << 10})
+	w.fill(rng, 30, students(4000))
+	sn := w.snapshot(0)
+	for i := range 10 {
+		reverse := i%2 == 1
+		w.machines[0].cut.Store(int64(1 + rng.IntN(30000)))
+		have, err := through(t, w, sn, reverse, 1500, func() { w.machines[0].cut.Store(int64(1 + rng.IntN(30000))) })
+		if err != nil {
+			t.Fatal(err)
+		}
+		same(t, "a scan", have, w.all(reverse))
+		w.machines[0].cut.Store(int64(1 + rng.IntN(1000)))
+		if n, err := sn.Count(ctx, triple.Pattern{}); err != nil || n != 4000 {
+			t.Fatalf("count: %d, %v", n, err)
+		}
+		w.machines[0].cut.Store(int64(1 + rng.IntN(30000)))
+		checkLookup(t, w, sn, rng)
+	}
+}
+
+// checkLookup compares a look-up of many ranges with that of the lone store.
+func checkLookup(t *testing.T, w *world, sn *Snapshot, rng *rand.Rand) {
+	t.Helper()
+	ranges := subjects(w, rng, 300)
+	want, err := hits(w.truth().Source().Lookup, ranges)
+	if err != nil {
+		t.Fatal(err)
+	}
+	have, err := hits(sn.Source().Lookup, ranges)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(have, want) {
+		t.Fatalf("look up: %d rows, want %d", len(have), len(want))
+	}
+}
+
+type hit struct {
+	index int
+	key   string
+}
+
+func hits(lookup func(context.Context, []triple.Range, func(int, []byte, []byte) error) error, ranges []triple.Range) (all []hit, err error) {
+	err = lookup(ctx, ranges, func(i int, key, _ []byte) error {
+		all = append(all, hit{i, string(key)})
+		return nil
+	})
+	return all, err
+}
+
+// subjects returns the ranges of SPO with the subject and predicate of some
+// triples.
+func subjects(w *world, rng *rand.Rand, n int) (ranges []triple.Range) {
+	var some []triple.Triple
+	for range n {
+		t := w.triples[rng.IntN(len(w.triples))]
+		some = append(some, triple.Triple{Subject: t.Subject, Predicate: t.Predicate})
+	}
+	slices.SortFunc(some, triple.SPO.Compare)
+	for _, t := range slices.Compact(some) {
+		r, _ := filterOf(triple.Pattern{Subject: t.Subject, Predicate: t.Predicate}).prefix(triple.SPO)
+		ranges = append(ranges, r)
+	}
+	return ranges
+}
+
+// A coordinator that is behind waits for the view that the owners have.
+func TestStaleEpoch(t *testing.T) {
+	for _, follows := range []bool{true, false} {
+		o := Options{}
+		if !follows {
+			o.Patience = soon
+		}
+		w := newWorld(t, 3, o)
+		w.fill(random(t), 20, students(500))
+		newer := w.viewOf(2)
+		for _, m := range w.machines[1:] {
+			m.adopt(newer)
+			refused := func(string) {
+				if follows && w.machines[0].View().Epoch == 1 {
+					w.machines[0].adopt(newer)
+				}
+			}
+			m.served.Store(&refused)
+		}
+		have, err := got(w.snapshot(0).Range(ctx, triple.Bounds{Order: triple.POS}, node.ReadOptions{}))
+		if follows && err != nil || !follows && !isError(err, node.ErrUnavailable) {
+			t.Fatal(err)
+		}
+		if follows {
+			same(t, "a scan", have, w.all(false))
+		} else {
+			prefix(t, have, w.all(false))
+		}
+	}
+}
+
+// A machine without a lease answers nothing, also to itself.
+func TestNoLease(t *testing.T) {
+	w := newWorld(t, 2, Options{Patience: soon})
+	w.fill(random(t), 10, students(200))
+	for _, m := range w.machines {
+		m.lose(errors.New("no lease"))
+		for i := range w.machines {
+			have, err := got(w.snapshot(i).Range(ctx, triple.Bounds{Order: triple.POS}, node.ReadOptions{}))
+			if !isError(err, node.ErrUnavailable) {
+				t.Fatalf("%d rows, %v", len(have), err)
+			}
+			prefix(t, have, w.all(false))
+			if _, err := w.snapshot(i).Count(ctx, triple.Pattern{Predicate: iri("p1")}); err != nil && !isError(err, node.ErrUnavailable) {
+				t.Fatal(err)
+			}
+		}
+		m.lose(nil)
+	}
+}
+
+// frames keeps what an owner sends, and does something when the first frame comes.
+type frames struct {
+	kinds []byte
+	do    func()
+}
+
+func (f *frames) Write(frame []byte) error {
+	if f.kinds = append(f.kinds, frame[0]); len(f.kinds) == 1 {
+		f.do()
+	}
+	return nil
+}
+
+func (f *frames) Flush() error { return nil }
+
+// An owner that loses its lease, or its epoch, while it sends does not say that
+// this was all.
+func TestLostBeforeTheEnd(t *testing.T) {
+	w := newWorld(t, 1, Options{})
+	w.fill(random(t), 1, students(20000))
+	m := w.machines[0]
+	for code, do := range map[peer.Code]func(){
+		peer.CodeLease: func() { m.lose(errors.New("no lease")) },
+		peer.CodeEpoch: func() { m.lose(nil); m.adopt(w.viewOf(m.View().Epoch + 1)) },
+	} {
+		q := &request{epoch: m.View().Epoch, ranges: []triple.Range{triple.OrderRange(triple.SPO)}}
+		h, err := m.reads.hold(ctx, q.epoch, q.ranges, true)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sent := &frames{do: do}
+		err = h.send(ctx, q, sent)
+		var refusal *peer.Refusal
+		if !errors.As(err, &refusal) || refusal.Code != code {
+			t.Errorf("%s: %v", code, err)
+		}
+		if slices.Contains(sent.kinds, frameEnd) || slices.Contains(sent.kinds, frameMore) {
+			t.Errorf("%s: an end all the same: %v", code, sent.kinds)
+		}
+		if _, err := h.count(ctx, q, func() error { return nil }); err == nil {
+			t.Errorf("%s: a count", code)
+		}
+		if err := h.close(); err != nil {
+			t.Error(err)
+		}
+		m.lose(nil)
+	}
+}
+
+// An owner refuses ranges that are not its own, and what is no request.
+func TestNotOwner(t *testing.T) {
+	w := newWorld(t, 2, Options{})
+	w.fill(random(t), 20, students(200))
+	var refusal *peer.Refusal
+	q := &request{epoch: 1, ranges: []triple.Range{{}}}
+	for _, m := range w.machines {
+		_, err := m.Call(ctx, w.machines[0].Self(), methodEstimate, q.encode())
+		if !errors.As(err, &refusal) || refusal.Code != peer.CodeNotOwner {
+			t.Error(err)
+		}
+		_, err = m.Call(ctx, w.machines[0].Self(), methodEstimate, []byte("what?"))
+		if !errors.As(err, &refusal) || refusal.Code != peer.CodeStranger {
+			t.Error(err)
+		}
+	}
+}
+
+// Rows of an operation that is not settled are read when it is; others at once.
+func TestUnsettled(t *testing.T) {
+	w := newWorld(t, 2, Options{})
+	w.fill(random(t), 12, students(300))
+	added := triple.Triple{Subject: iri("new"), Predicate: iri("p1"), Object: iri("o")}
+	key, _ := triple.AppendKey(nil, triple.SPO, added)
+	origin := node.Origin{Sequencer: 77, Incarnation: 1, Batch: 5}
+	waits, settled := make(chan []node.Origin, 10), make(chan struct{})
+	for _, m := range w.machines {
+		m.settle = func(ctx context.Context, batches []node.Origin) error {
+			waits <- batches
+			select {
+			case <-settled:
+				return nil
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+		}
+		if err := m.store.Deliver(ctx, &node.Delivery{Origin: origin, Operations: []node.Operation{
+			{Kind: node.OperationAdd, Stamp: triple.Stamp{Epoch: 2, Sequence: 1}, Key: key},
+		}}, w.machines[0].View().Joint()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	sn := w.snapshot(0)
+	if n, err := sn.Count(ctx, triple.Pattern{Subject: w.triples[0].Subject}); err != nil || n == 0 || len(waits) > 0 {
+		t.Fatalf("%d rows, %v, %d waits", n, err, len(waits))
+	}
+	has := make(chan error, 1)
+	go func() {
+		ok, err := sn.Has(ctx, added)
+		if err == nil && !ok {
+			err = errors.New("it is not there")
+		}
+		has <- err
+	}()
+	if batches := <-waits; len(batches) != 1 || batches[0] != origin {
+		t.Errorf("waits for %v", batches)
+	}
+	select {
+	case err := <-has:
+		t.Fatalf("it does not wait: %v", err)
+	default:
+	}
+	close(settled)
+	if err := <-has; err != nil {
+		t.Error(err)
+	}
+}
+
+// What is not settled in time is refused.
+func TestNeverSettled(t *testing.T) {
+	w := newWorld(t, 1, Options{Settle: time.Millisecond, Patience: soon})
+	w.fill(random(t), 2, students(20))
+	m := w.machines[0]
+	m.settle = func(ctx context.Context, _ []node.Origin) error { <-ctx.Done(); return ctx.Err() }
+	key, _ := triple.AppendKey(nil, triple.SPO, student(7000))
+	if err := m.store.Deliver(ctx, &node.Delivery{Origin: node.Origin{Sequencer: 7, Incarnation: 1, Batch: 1}, Operations: []node.Operation{
+		{Kind: node.OperationAdd, Stamp: triple.Stamp{Epoch: 2, Sequence: 1}, Key: key},
+	}}, m.View().Joint()); err != nil {
+		t.Fatal(err)
+	}
+	sn := w.snapshot(0)
+	if _, err := sn.Count(ctx, triple.Pattern{}); !isError(err, node.ErrUnavailable) {
+		t.Error(err)
+	}
+	if _, exact, err := sn.Estimate(triple.Pattern{}); err != nil || exact {
+		t.Errorf("exact %v, %v", exact, err)
+	}
+}
+
+// While tables of a load are taken in, reads wait.
+func TestIngest(t *testing.T) {
+	w := newWorld(t, 2, Options{})
+	w.fill(random(t), 10, students(200))
+	ingest := w.viewOf(2)
+	ingest.Phase = recovery.Ingest
+	w.adopt(w.made(ingest))
+	done := make(chan error, 1)
+	go func() {
+		n, err := w.snapshot(0).Count(ctx, triple.Pattern{})
+		if err == nil && n != 200 {
+			err = errors.New("short")
+		}
+		done <- err
+	}()
+	select {
+	case err := <-done:
+		t.Fatalf("it does not wait: %v", err)
+	default:
+	}
+	w.adopt(w.viewOf(3))
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+}
+
+// A snapshot of an owner's store is not held for longer than allowed; the read
+// goes on with another one.
+func TestMaxScan(t *testing.T) {
+	w := newWorld(t, 2, Options{MaxScan: 20 * time.Millisecond})
+	w.fill(random(t), 6, students(30000))
+	for i := range w.machines {
+		have, err := got(w.snapshot(i).Range(ctx, triple.Bounds{Order: triple.POS}, node.ReadOptions{}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		same(t, "a scan", have, w.all(false))
+	}
+}
+
+// Ranges of which rows may be gone are not read, unless one asks for what is left.
+func TestLost(t *testing.T) {
+	w := newWorld(t, 2, Options{})
+	w.fill(random(t), 10, students(200))
+	v := w.viewOf(2)
+	p1, _ := filterOf(triple.Pattern{Predicate: iri("p1")}).prefix(triple.POS)
+	v.Lost = []view.Lost{{Lo: p1.Lo, Hi: p1.Hi, Epoch: 2}}
+	w.adopt(w.made(v))
+	sn := w.snapshot(0)
+	if _, err := got(sn.Match(ctx, triple.Pattern{Predicate: iri("p1")}, node.ReadOptions{})); !isError(err, node.ErrLost) {
+		t.Error(err)
+	}
+	if _, err := sn.Count(ctx, triple.Pattern{Predicate: iri("p1")}); !isError(err, node.ErrLost) {
+		t.Error(err)
+	}
+	if n, err := sn.Count(ctx, triple.Pattern{Predicate: iri("p2")}); err != nil || n != 50 {
+		t.Errorf("%d, %v", n, err)
+	}
+	if n, err := sn.IncludeLost().Count(ctx, triple.Pattern{Predicate: iri("p1")}); err != nil || n != 50 {
+		t.Errorf("%d, %v", n, err)
+	}
+}
+
+// A look-up is one message to each owner.
+func TestLookupMessages(t *testing.T) {
+	rng := random(t)
+	w := newWorld(t, 3, Options{})
+	w.fill(rng, 30, students(4000))
+	ranges := subjects(w, rng, 3000)
+	before := w.machines[0].asked.Load()
+	all, err := hits(w.snapshot(0).Source().Lookup, ranges)
+	if err != nil || len(all) < len(ranges) {
+		t.Fatalf("%d rows, %v", len(all), err)
+	}
+	if n := w.machines[0].asked.Load() - before; n > 2 {
+		t.Errorf("%d messages for %d ranges of two other owners", n, len(ranges))
+	}
+}
