@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/trefoildb/trefoil/node"
+	"github.com/trefoildb/trefoil/node/cluster"
 	"github.com/trefoildb/trefoil/node/engine"
 	"github.com/trefoildb/trefoil/node/httpapi"
 )
@@ -24,6 +25,7 @@ type serveCmd struct {
 	CORS      []string `name:"cors" placeholder:"ORIGIN" help:"Origins whose web pages may read answers and change data, such as https://app.example.org; * lets all pages read, and those named change."`
 	PublicURL string   `placeholder:"URL" help:"Where clients reach the node, such as https://data.example.org: links and graph IRIs begin with it. What the Host header says by default."`
 	sparqlFlags
+	clusterFlags
 	Verbose bool `short:"v" help:"Log every request."`
 }
 
@@ -83,62 +85,91 @@ func (c *serveCmd) Run(e *env) (err error) {
 	if err := httpapi.CheckListen(c.Listen, token != "", c.Insecure); err != nil {
 		return usageError{err}
 	}
+	config, err := c.clusterFlags.config(c.Listen, c.Insecure)
+	if err != nil {
+		return err
+	}
 	level := slog.LevelInfo
 	if c.Verbose {
 		level = slog.LevelDebug
 	}
 	logger := slog.New(slog.NewTextHandler(e.stderr, &slog.HandlerOptions{Level: level}))
-	store, err := node.Open(c.Data, node.Options{ReadOnly: c.ReadOnly, Logger: logger, Version: thisVersion().Version})
+	for {
+		members, err := c.run(e, config, token, logger)
+		if err != nil || members == nil {
+			return err
+		}
+		kept, err := node.SetAside(nil, c.Data, members)
+		if err != nil {
+			return fmt.Errorf("serve: set aside the data of a machine that was excluded: %w", err)
+		}
+		e.sayf("the cluster went on without this machine; its data is in %s, and it joins as a new one", kept)
+	}
+}
+
+// run serves the data directory until a signal or a failure.
+func (c *serveCmd) run(e *env, config clusterConfig, token string, logger *slog.Logger) (members []string, err error) {
+	store, err := node.Open(c.Data, node.Options{ReadOnly: c.ReadOnly, Member: !c.ReadOnly, Logger: logger, Version: thisVersion().Version})
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer func() { err = errors.Join(err, store.Close()) }()
-	back := c.back(store)
+	back, err := c.back(e, store, config, logger)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, back.close()) }()
 	engine, err := c.engine(c.Data, back.queries, c.ReadOnly, logger)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	api, err := httpapi.New(back.doors, httpapi.Options{
 		Token: token, ReadOnly: c.ReadOnly, Logger: logger, Engine: engine, AllowOrigins: c.CORS, PublicURL: c.PublicURL,
+		Cluster: back.cluster,
 	})
 	if err != nil {
-		return err
+		return nil, err
 	}
 	server, err := httpapi.NewServer(api, httpapi.ServerOptions{Logger: logger})
 	if err != nil {
-		return err
+		return nil, err
 	}
-	listener, err := back.listen(e.ctx)
-	if err != nil {
-		return errors.Join(err, server.Shutdown(e.ctx))
+	e.sayf("serving %s at %s://%s", c.Data, config.scheme(), back.listener.Addr())
+	err = c.serve(e, server, back)
+	if errors.Is(err, cluster.ErrExcluded) && e.ctx.Err() == nil {
+		return back.members(), nil
 	}
-	e.sayf("serving %s at http://%s", c.Data, listener.Addr())
-	return c.serve(e, server, listener, back)
+	return nil, err
 }
 
 // backend is what the doors open to.
 type backend struct {
-	doors   httpapi.Store
-	queries engine.Store
-	listen  func(context.Context) (net.Listener, error)
-	failed  <-chan struct{} // closed when it can go on no more
-	err     func() error    // why
+	doors    httpapi.Store
+	queries  engine.Store
+	cluster  httpapi.Cluster // nil where the node is no member and cannot be one
+	listener net.Listener
+	failed   <-chan struct{} // closed when it can go on no more
+	err      func() error    // why
+	close    func() error
+	members  func() []string // addresses of other machines
 }
 
-// back returns the backend of a node that is alone.
-func (c *serveCmd) back(store *node.Store) backend {
-	return backend{
-		doors: httpapi.NodeStore(store), queries: engine.StoreOf(store), failed: store.Failed(), err: store.Err,
-		listen: func(ctx context.Context) (net.Listener, error) {
-			return (&net.ListenConfig{}).Listen(ctx, "tcp", c.Listen)
-		},
+// back returns the backend: a node that is a member of a cluster or may become one,
+// or, to read only, the store by itself.
+func (c *serveCmd) back(e *env, store *node.Store, config clusterConfig, logger *slog.Logger) (b backend, err error) {
+	if c.ReadOnly {
+		b = backend{doors: httpapi.NodeStore(store), queries: engine.StoreOf(store), failed: store.Failed(), err: store.Err}
+		b.close = func() error { return nil }
+		b.listener, err = (&net.ListenConfig{}).Listen(e.ctx, "tcp", c.Listen)
+		return b, err
 	}
+	return startNode(e, store, c.Listen, config, logger)
 }
 
 // serve answers requests until a signal, or until the store fails for good.
-func (c *serveCmd) serve(e *env, server *httpapi.Server, listener net.Listener, back backend) error {
+func (c *serveCmd) serve(e *env, server *httpapi.Server, back backend) error {
 	served := make(chan error, 1)
-	go func() { served <- server.Serve(listener) }()
+	go func() { served <- server.Serve(back.listener) }()
 	var why error
 	select {
 	case <-e.ctx.Done():

@@ -174,6 +174,9 @@ func (n *Node) Err() error {
 	}
 }
 
+// Closed is closed when the node is being closed.
+func (n *Node) Closed() <-chan struct{} { return n.ctx.Done() }
+
 // Close ends the node. The store stays open.
 func (n *Node) Close() error {
 	n.cancel()
