@@ -282,21 +282,27 @@ func (s *sim) walk(n *simNode) {
 	n.walked = done
 }
 
-// reports are what the leader has heard, the last of each.
+// reports are what the leader has heard, the last of each. That a disk lacks what
+// it had may be seen only when all have told what they know in the newest epoch.
 func (s *sim) reports() map[trie.MachineID]Report {
-	reports := map[trie.MachineID]Report{}
-	all := !slices.ContainsFunc(s.v.Members, func(m Member) bool { return !s.current(s.nodes[m.ID]) || !s.nodes[m.ID].settled })
+	reports, all := map[trie.MachineID]Report{}, true
 	for _, m := range s.v.Members {
 		n := s.nodes[m.ID]
 		if n.up {
 			n.reported = Report{
-				Incarnation: n.inc, Address: n.member().Address, Epoch: n.epoch, DiskShows: n.shows || n.hides && !all, Splits: n.splits, Mark: s.v.Epoch,
+				Incarnation: n.inc, Address: n.member().Address, Epoch: n.epoch, Splits: n.splits, Mark: s.v.Epoch,
 				Walked: n.walked, Swept: n.swept, Reconciled: n.settled, Stalled: n.stalled,
 			}
 		}
 		r := n.reported
 		r.MayHoldLease, r.Suspect = n.mayHold, n.suspect
 		reports[m.ID] = r
+		all = all && r.Incarnation == m.Incarnation && r.Epoch == s.v.Epoch && r.Reconciled
+	}
+	for id, r := range reports {
+		n := s.nodes[id]
+		r.DiskShows = r.Incarnation != 0 && (n.shows || n.hides && !all)
+		reports[id] = r
 	}
 	return reports
 }
