@@ -326,8 +326,8 @@ func TestDeliverRaisesStamps(t *testing.T) {
 	j := idle(layoutOf(t, s, 0))
 	deliver(t, s, j, Delivery{Origin: origin(7, 1, 1), Operations: operations(OperationAdd, 41, 1<<40, student(1))})
 	deliver(t, s, j, Delivery{Origin: origin(7, 1, 2), Operations: operations(OperationAdd, 40, 1, student(2))})
-	if s.Epoch() != 42 {
-		t.Fatalf("epoch %d", s.Epoch())
+	if s.Epoch() != 42 || s.Status().Epoch != 42 {
+		t.Fatalf("epoch %d, status %d", s.Epoch(), s.Status().Epoch)
 	}
 	if err := s.Close(); err != nil {
 		t.Fatal(err)

@@ -135,5 +135,9 @@ func (s *Store) Status() Status {
 		st.Bytes += level.TablesSize
 	}
 	st.Epoch = firstEpoch
+	var stamps sequence
+	if err := stamps.read(s); err == nil {
+		st.Epoch = stamps.epoch
+	}
 	return st
 }

@@ -1,6 +1,7 @@
 package node
 
 import (
+	"errors"
 	"maps"
 	"slices"
 	"strings"
@@ -205,4 +206,53 @@ func TestUnsettledBeforeLog(t *testing.T) {
 	if missed.Load() || !found.Load() {
 		t.Errorf("missed %v, found %v", missed.Load(), found.Load())
 	}
+}
+
+// A delivery that cannot be committed leaves nothing: its batch is not in the
+// list, or as it was, and what was settled by then is written with the next one.
+func TestDeliverUndone(t *testing.T) {
+	fs := vfs.NewMem()
+	s := openMem(t, Options{FS: fs})
+	j := idle(layoutOf(t, s, 0))
+	deliver(t, s, j, Delivery{Origin: origin(7, 1, 1), Operations: operations(OperationAdd, 2, 1, student(1))})
+	deliver(t, s, j, Delivery{Origin: origin(7, 1, 2), Operations: operations(OperationAdd, 2, 2, student(2))})
+	damaged := append([]byte{tableStorage}, operation(OperationAdd, student(3), 0, 0).Key...)
+	if err := s.db.Set(damaged, []byte{0}, nil); err != nil {
+		t.Fatal(err)
+	}
+	s.Settle(origin(7, 1, 1), nil)
+	for _, batch := range []uint64{2, 3} {
+		d := Delivery{Origin: origin(7, 1, batch), Operations: operations(OperationAdd, 9, 1, student(3), student(4))}
+		if err := s.Deliver(ctx, &d, j); !errors.Is(err, ErrCorrupt) {
+			t.Fatal(err)
+		}
+	}
+	unsettledIn(t, s, triple.Range{}, origin(7, 1, 2))
+	unsettledIn(t, s, exact(t, triple.OSP, student(2)), origin(7, 1, 2))
+	unsettledIn(t, s, exact(t, triple.OSP, student(4)))
+	if s.Epoch() != 3 || s.Heard()[0].Last != 2 || s.Status().Triples != 2 {
+		t.Errorf("epoch %d, %+v, %d triples", s.Epoch(), s.Heard(), s.Status().Triples)
+	}
+	if err := s.db.Delete(damaged, nil); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Forget(ctx, nil); err != nil {
+		t.Fatal(err)
+	}
+	var left []Origin
+	if err := s.eachLocal(unsettledPrefix, func(key, _ []byte) error {
+		o, err := parseOriginKey(key)
+		left = append(left, o)
+		return err
+	}); err != nil || !slices.Equal(left, []Origin{origin(7, 1, 2)}) {
+		t.Errorf("%v, %v", left, err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s = openMem(t, Options{FS: fs})
+	if h := s.Heard(); h[0].Settled != 1 {
+		t.Errorf("%+v", h)
+	}
+	checked(t, s)
 }
