@@ -217,6 +217,9 @@ func (sn *Snapshot) estimate(ctx context.Context, r triple.Range, f *filter, mos
 	if dead > 0 && live > 0 {
 		sum.rows += sum.rows * dead / live
 	}
+	if !sum.exact {
+		sum.rows = max(sum.rows, 1)
+	}
 	return sum.rows, sum.exact, err
 }
 

@@ -237,15 +237,15 @@ func TestRefusals(t *testing.T) {
 // Rows larger than a message arrive.
 func TestLargeRows(t *testing.T) {
 	w := newWorld(t, 2, Options{})
-	large := triple.NewString(string(bytes.Repeat([]byte("0123456789"), 1<<20)))
+	large := triple.NewString(string(bytes.Repeat([]byte("01234"), 1<<20)))
 	triples := []triple.Triple{}
-	for i := range 3 {
+	for i := range 2 {
 		triples = append(triples, triple.Triple{Subject: iri("s%d", i), Predicate: iri("p"), Object: large})
 	}
 	w.fill(random(t), 6, triples)
 	for i := range w.machines {
 		have, err := got(w.snapshot(i).Match(ctx, triple.Pattern{Predicate: iri("p")}, node.ReadOptions{}))
-		if err != nil || len(have) != 3 {
+		if err != nil || len(have) != 2 {
 			t.Errorf("%d rows, %v", len(have), err)
 		}
 	}
