@@ -187,6 +187,7 @@ func TestClusterErrors(t *testing.T) {
 		{fmt.Errorf("scan: %w: spo from epoch 12", node.ErrLost), 503, KindLost, "lost", ""},
 		{errors.Join(node.ErrUnavailable, node.ErrLost), 503, KindLost, "", ""},
 		{errors.Join(node.ErrUnavailable, node.ErrUnknown), 504, KindUnknownOutcome, "", ""},
+		{fmt.Errorf("add: %w", node.ErrBusy), 503, KindBusy, "", "1"},
 		{node.ErrMember, 409, KindConflict, "member", ""},
 	} {
 		s := serveSpread(t, &spread{Store: store, fail: test.err}, Options{})

@@ -161,6 +161,8 @@ func asError(err error) *Error {
 		e.Kind = KindDiskFull
 	case errors.Is(err, node.ErrUnknown): // whatever led to it
 		e.Kind = KindUnknownOutcome
+	case errors.Is(err, node.ErrBusy):
+		e.Kind, e.retryAfter = KindBusy, 1
 	case errors.Is(err, node.ErrLost):
 		e.Kind = KindLost
 	case errors.Is(err, node.ErrClosed), errors.Is(err, node.ErrFailed), errors.Is(err, node.ErrUnavailable):
