@@ -436,6 +436,9 @@ func (m *member) read(ctx context.Context, o triple.Order, t triple.Triple) (liv
 
 var errNotOwner = errors.New("another machine answers")
 
+// patient is how long a test waits for what has to come.
+const patient = 20 * time.Second
+
 // within fails the test where f does not end.
 func within(t testing.TB, what string, f func()) {
 	t.Helper()
@@ -446,7 +449,7 @@ func within(t testing.TB, what string, f func()) {
 	}()
 	select {
 	case <-ended:
-	case <-time.After(time.Minute):
+	case <-time.After(patient):
 		t.Fatalf("%s does not end", what)
 	}
 }
@@ -456,7 +459,7 @@ func until(t testing.TB, what string, ok func() bool) {
 	t.Helper()
 	tick := time.NewTicker(time.Millisecond)
 	defer tick.Stop()
-	end := time.After(time.Minute)
+	end := time.After(patient)
 	for !ok() {
 		select {
 		case <-tick.C:
@@ -500,4 +503,17 @@ func checkSlots(t testing.TB, v *view.View, ms []*member, tr triple.Triple, live
 func sorted(ms []*member) []*member {
 	slices.SortFunc(ms, func(a, b *member) int { return cmp.Compare(a.id, b.id) })
 	return ms
+}
+
+func isRefusal(err error) bool {
+	var r *peer.Refusal
+	return errors.As(err, &r)
+}
+
+// quiet waits until all know that all is settled.
+func quiet(t testing.TB, ms ...*member) {
+	t.Helper()
+	for _, m := range ms {
+		until(t, "nothing is unsettled", func() bool { return len(m.store.UnsettledBatches()) == 0 })
+	}
 }

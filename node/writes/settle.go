@@ -110,17 +110,19 @@ func (w *Writes) send(b *batch, parts map[trie.MachineID][]node.Operation) {
 	}
 }
 
-// answered takes the answer of a holder that has all of parts, durably.
-func (w *Writes) answered(holder trie.MachineID, parts []part) {
-	free := int64(0)
+// answered takes the answer of the holder that a stream goes to: it has all of
+// parts, durably. An answer from before the view changed does not count: who else
+// has to answer is not known again before they are sent anew.
+func (w *Writes) answered(s *stream, parts []part) {
+	free, holder := int64(0), s.to
 	w.mu.Lock()
+	if s.era != w.era {
+		w.mu.Unlock()
+		return
+	}
 	before := w.settled
 	w.acks[holder] = max(w.acks[holder], parts[len(parts)-1].number)
 	for _, p := range parts {
-		// An answer from before the view changed does not count.
-		if p.number != p.batch.number {
-			continue
-		}
 		delete(p.batch.missing, holder)
 		if len(p.batch.missing) == 0 {
 			free += w.settle(p.batch)

@@ -135,7 +135,7 @@ func (s *stream) send(m message) bool {
 			s.told, s.full, s.since = max(s.told, told), false, time.Time{}
 			w.mu.Unlock()
 			if len(m.parts) > 0 {
-				w.answered(s.to, m.parts)
+				w.answered(s, m.parts)
 			}
 			return true
 		}

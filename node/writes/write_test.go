@@ -29,7 +29,7 @@ func add(t testing.TB, m *member, ts ...triple.Triple) (changed, unchanged int64
 	t.Helper()
 	changed, unchanged, err := m.writes.Write(ctx, node.OperationAdd, ts)
 	if err != nil {
-		t.Fatalf("add: %v", err)
+		t.Errorf("add: %v", err)
 	}
 	return changed, unchanged
 }
@@ -38,7 +38,7 @@ func remove(t testing.TB, m *member, ts ...triple.Triple) (changed, unchanged in
 	t.Helper()
 	changed, unchanged, err := m.writes.Write(ctx, node.OperationDelete, ts)
 	if err != nil {
-		t.Fatalf("delete: %v", err)
+		t.Errorf("delete: %v", err)
 	}
 	return changed, unchanged
 }
@@ -342,9 +342,15 @@ func TestFullDisk(t *testing.T) {
 		add(t, first, facts(0, 10)...)
 	}()
 	until(t, "the holder says that it is full", func() bool {
-		_, _, err := first.writes.Write(ctx, node.OperationAdd, facts(10, 20))
-		return errors.Is(err, node.ErrDiskFull)
+		first.writes.mu.Lock()
+		defer first.writes.mu.Unlock()
+		return first.writes.era.streams[third.id].full
 	})
+	for _, m := range ms {
+		if _, _, err := m.writes.Write(ctx, node.OperationAdd, facts(10, 20)); !errors.Is(err, node.ErrDiskFull) {
+			t.Errorf("%v", err)
+		}
+	}
 	mu.Lock()
 	full = false
 	mu.Unlock()

@@ -1,0 +1,416 @@
+package writes
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/trefoildb/trefoil/node"
+	"github.com/trefoildb/trefoil/node/view"
+	"github.com/trefoildb/trefoil/recovery"
+	"github.com/trefoildb/trefoil/trie"
+	"github.com/trefoildb/trefoil/triple"
+)
+
+// The owners of the scenes: A has SPO, B has POS, C has OSP of all triples.
+func scene(t testing.TB, extra int) (w *world, a, b, c *member, rest []*member, v *view.View) {
+	t.Helper()
+	w = newWorld(t)
+	ms := w.machines(3+extra, Options{Attempt: 200 * time.Millisecond, Heartbeat: time.Millisecond})
+	l := w.layout(ms, [4]*member{ms[0], ms[1], ms[2], ms[0]})
+	v = w.viewOf(2, recovery.Idle, ms, l, l)
+	adoptAll(v, ms...)
+	return w, ms[0], ms[1], ms[2], ms[3:], v
+}
+
+// deliveriesTo returns a fate that stops deliveries to a machine and tells of
+// the first.
+func deliveriesTo(stopped trie.MachineID, f fate) (func(_, to trie.MachineID, method string) fate, <-chan struct{}) {
+	tried := make(chan struct{}, 1)
+	return func(_, to trie.MachineID, method string) fate {
+		if to == stopped && method == methodDeliver {
+			signal(tried)
+			return f
+		}
+		return arrives
+	}, tried
+}
+
+// inBackground writes and gives the error.
+func (m *member) inBackground(ctx context.Context, kind node.OperationKind, ts ...triple.Triple) <-chan error {
+	ended := make(chan error, 1)
+	m.world.running.Add(1)
+	go func() {
+		defer m.world.running.Done()
+		_, _, err := m.writes.Write(ctx, kind, ts)
+		ended <- err
+	}()
+	return ended
+}
+
+func (m *member) holds(o triple.Order, tr triple.Triple) bool {
+	_, ok := m.row(node.TableStorage, keyOf(o, tr))
+	return ok
+}
+
+// A reads through SPO, B later through POS, while the write is half done: nobody
+// is answered before all have it.
+func TestReadsOfAHalfDoneWrite(t *testing.T) {
+	w, a, b, c, _, v := scene(t, 0)
+	tr := fact(1)
+	f, tried := deliveriesTo(c.id, unsent)
+	w.setFate(f)
+	wrote := b.inBackground(ctx, node.OperationAdd, tr)
+	<-tried
+	until(t, "SPO and POS have it", func() bool { return a.holds(triple.SPO, tr) && b.holds(triple.POS, tr) })
+	limited, cancel := context.WithTimeout(ctx, 20*time.Millisecond)
+	defer cancel()
+	if live, err := a.read(limited, triple.SPO, tr); err == nil {
+		t.Errorf("SPO answers %t while OSP lacks it", live)
+	}
+	if live, err := b.read(limited, triple.POS, tr); err == nil {
+		t.Errorf("POS answers %t while OSP lacks it", live)
+	}
+	if live, err := c.read(ctx, triple.OSP, tr); live || err != nil {
+		t.Errorf("OSP answers %t, %v", live, err)
+	}
+	later := make(chan error, 1)
+	go func() {
+		live, err := b.read(ctx, triple.POS, tr)
+		if err == nil && !live {
+			err = errors.New("it is not there")
+		}
+		later <- err
+	}()
+	w.setFate(nil)
+	if err := <-wrote; err != nil {
+		t.Error(err)
+	}
+	if err := <-later; err != nil {
+		t.Errorf("POS: %v", err)
+	}
+	checkSlots(t, v, []*member{a, b, c}, tr, true)
+}
+
+// POS has v7, OSP not, the SPO owner dies: survivors wait, hand over, and then all
+// have it.
+func TestSequencerDies(t *testing.T) {
+	w, a, b, c, rest, v := scene(t, 1)
+	d := rest[0]
+	tr := fact(1)
+	add(t, b, tr)
+	quiet(t, a, b, c, d)
+	f, tried := deliveriesTo(c.id, unsent)
+	w.setFate(f)
+	wrote := d.inBackground(ctx, node.OperationDelete, tr)
+	<-tried
+	until(t, "POS has it", func() bool { row, _ := b.row(node.TableStorage, keyOf(triple.POS, tr)); return row.Tombstone })
+	a.stop()
+	if err := <-wrote; !errors.Is(err, node.ErrUnknown) {
+		t.Errorf("the write: %v", err)
+	}
+	w.setFate(nil)
+	limited, cancel := context.WithTimeout(ctx, 20*time.Millisecond)
+	defer cancel()
+	if live, err := b.read(limited, triple.POS, tr); err == nil {
+		t.Errorf("POS answers %t, OSP has something else", live)
+	}
+	if live, err := c.read(ctx, triple.OSP, tr); !live || err != nil {
+		t.Errorf("OSP answers %t, %v", live, err)
+	}
+	next, err := v.Exclude(a.id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	adoptAll(next, c, d, b)
+	within(t, "the read", func() {
+		if live, err := b.read(ctx, triple.POS, tr); live || err != nil && !errors.Is(err, errNotOwner) {
+			t.Errorf("POS answers %t, %v", live, err)
+		}
+	})
+	for _, m := range []*member{b, c, d} {
+		until(t, "reconciled", m.writes.Reconciled)
+	}
+	quiet(t, b, c, d)
+	checkSlots(t, next, []*member{b, c, d}, tr, false)
+	if row, _ := c.row(node.TableStorage, keyOf(triple.OSP, tr)); row.Stamp.Epoch != 2 || !row.Tombstone {
+		t.Errorf("it was driven with another stamp: %+v", row)
+	}
+	if n := b.writes.Stats().HandedOver + c.writes.Stats().HandedOver + d.writes.Stats().HandedOver; n != 1 {
+		t.Errorf("%d operations were driven, by each survivor its own", n)
+	}
+}
+
+// A new client of what a dead sequencer left is not answered from it: its
+// operation is stamped, although it changes nothing where it is looked up.
+func TestStateOfADeadSequencerIsNotReliedOn(t *testing.T) {
+	w, a, b, c, _, v := scene(t, 0)
+	tr := fact(1)
+	f, tried := deliveriesTo(c.id, unsent)
+	w.setFate(f)
+	wrote := b.inBackground(ctx, node.OperationAdd, tr)
+	<-tried
+	until(t, "POS has it", func() bool { return b.holds(triple.POS, tr) && a.holds(triple.SPO, tr) })
+	again := a.restart(Options{})
+	<-wrote
+	back, err := v.Readmit(a.id, again.incarnation, "mem:a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	// No hand-over comes through, so that the entry stays.
+	w.setFate(func(_, to trie.MachineID, method string) fate {
+		if method == methodHandover || method == methodDeliver && to == c.id {
+			return unsent
+		}
+		return arrives
+	})
+	adoptAll(back, again, b, c)
+	unwait, err := back.Unwait(a.id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	adoptAll(unwait, again, b, c)
+	second := again.inBackground(ctx, node.OperationAdd, tr)
+	until(t, "it is stamped", func() bool { return again.writes.Stats().Operations == 1 })
+	select {
+	case err := <-second:
+		t.Errorf("answered from what is not settled: %v", err)
+	default:
+	}
+	w.setFate(nil)
+	if err := <-second; err != nil {
+		t.Error(err)
+	}
+	checkSlots(t, unwait, []*member{again, b, c}, tr, true)
+	if row, _ := c.row(node.TableStorage, keyOf(triple.OSP, tr)); row.Stamp.Epoch != unwait.Epoch {
+		t.Errorf("%+v", row)
+	}
+}
+
+// What an earlier incarnation left is driven by the next one of the same machine,
+// which has no lease yet.
+func TestRestartHandsOverToItself(t *testing.T) {
+	w, a, b, c, _, v := scene(t, 0)
+	ts := facts(0, 40)
+	f, tried := deliveriesTo(c.id, unsent)
+	w.setFate(f)
+	wrote := b.inBackground(ctx, node.OperationAdd, ts...)
+	<-tried
+	until(t, "POS has it", func() bool { return b.holds(triple.POS, ts[0]) && a.holds(triple.SPO, ts[0]) })
+	again := a.restart(Options{})
+	if err := <-wrote; !errors.Is(err, node.ErrUnknown) {
+		t.Errorf("%v", err)
+	}
+	w.setFate(nil)
+	back, err := v.Readmit(a.id, again.incarnation, "mem:a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again.writes.Reconciled() {
+		t.Error("reconciled before a view is adopted")
+	}
+	again.lease.Store(false)
+	adoptAll(back, again, b, c)
+	for _, m := range []*member{again, b, c} {
+		until(t, "reconciled", m.writes.Reconciled)
+	}
+	for _, tr := range ts {
+		checkSlots(t, back, []*member{again, b, c}, tr, true)
+	}
+}
+
+// A view change meets an operation that is half done: its client waits on, and
+// the new slots have it, with the old stamp.
+func TestViewChangesInFlight(t *testing.T) {
+	w, a, b, c, rest, _ := scene(t, 2)
+	ms := append([]*member{a, b, c}, rest...)
+	d, e := rest[0], rest[1]
+	tr := fact(1)
+	f, tried := deliveriesTo(c.id, hangs)
+	w.setFate(f)
+	wrote := e.inBackground(ctx, node.OperationAdd, tr)
+	<-tried
+	until(t, "POS has it", func() bool { return b.holds(triple.POS, tr) })
+	base := a.View().Base
+	target := w.layout(ms, [4]*member{a, b, d, a})
+	fill := w.viewOf(3, recovery.Fill, ms, base, target)
+	adoptAll(fill, a, b, c, d) // e, the coordinator, stays behind
+	select {
+	case err := <-wrote:
+		t.Fatalf("answered: %v", err)
+	default:
+	}
+	if a.writes.Reconciled() {
+		t.Error("reconciled, while an operation of an older epoch is not settled")
+	}
+	f, tried = deliveriesTo(d.id, unsent)
+	w.setFate(f)
+	<-tried
+	until(t, "OSP has it", func() bool { return c.holds(triple.OSP, tr) })
+	select {
+	case err := <-wrote:
+		t.Fatalf("answered, although the target's slot lacks it: %v", err)
+	default:
+	}
+	w.setFate(nil)
+	if err := <-wrote; err != nil {
+		t.Error(err)
+	}
+	e.adopt(fill)
+	checkSlots(t, fill, ms, tr, true)
+	if row, _ := d.row(node.TableStorage, keyOf(triple.OSP, tr)); row.Stamp != (triple.Stamp{Epoch: 2, Sequence: 1}) {
+		t.Errorf("stamp %v", row.Stamp)
+	}
+	until(t, "reconciled", a.writes.Reconciled)
+	if s := a.writes.Stats(); s.Redriven == 0 || s.InFlight != 0 || s.InFlightBytes != 0 {
+		t.Errorf("%+v", s)
+	}
+	quiet(t, ms...)
+}
+
+// A holder that checks the epoch, sleeps, and writes after the view has changed:
+// the change waits for it.
+func TestAdoptionWaitsForApplies(t *testing.T) {
+	w := newWorld(t)
+	ms := w.machines(2, Options{})
+	held := w.machines(1, Options{})[0]
+	held.stop()
+	asleep, wake := make(chan struct{}), make(chan struct{})
+	var once sync.Once
+	third := &member{}
+	w.start(held.store, &hooked{held.store, func(*node.Delivery) error {
+		once.Do(func() { close(asleep); <-wake })
+		return nil
+	}}, Options{Attempt: 10 * time.Millisecond}, third)
+	ms = append(ms, third)
+	l := w.layout(ms, [4]*member{ms[0], ms[0], ms[0], ms[0]})
+	ms = sorted(ms)
+	v := w.viewOf(2, recovery.Idle, ms, l, l)
+	adoptAll(v, ms...)
+	wrote := third.inBackground(ctx, node.OperationAdd, fact(1))
+	<-asleep
+	// The sender gives up and tries again; the adoption waits all the same.
+	until(t, "the sender has tried again", func() bool {
+		n := int64(0)
+		for _, m := range ms {
+			n += m.writes.Stats().Retries
+		}
+		return n > 1
+	})
+	if third.gate.TryLock() {
+		t.Fatal("the view may change while a write is applied")
+	}
+	close(wake)
+	third.adopt(w.viewOf(3, recovery.Idle, ms, l, l))
+	for _, m := range ms {
+		if m != third {
+			m.adopt(third.View())
+		}
+	}
+	if err := <-wrote; err != nil {
+		t.Error(err)
+	}
+	checkSlots(t, third.View(), ms, fact(1), true)
+}
+
+// A delivery of another epoch, or of a machine that is no member, is refused, and
+// nothing of it is done.
+func TestDeliveriesOfOtherEpochs(t *testing.T) {
+	_, a, b, _, _, _ := scene(t, 0)
+	o := node.Operation{Kind: node.OperationAdd, Stamp: triple.Stamp{Epoch: 2, Sequence: 99}, Key: keyOf(triple.SPO, fact(1))}
+	from := node.Origin{Sequencer: a.id, Incarnation: a.incarnation, Batch: 7}
+	gone := node.Origin{Sequencer: a.id, Incarnation: a.incarnation + 1, Batch: 7}
+	for epoch, origin := range map[uint64]node.Origin{1: from, 3: from, 2: gone} {
+		body := encodeDelivery(epoch, &node.Delivery{Origin: origin, Operations: []node.Operation{o}})
+		if _, err := a.Call(ctx, b.id, methodDeliver, body); !isRefusal(err) {
+			t.Errorf("epoch %d: %v", epoch, err)
+		}
+	}
+	if b.holds(triple.POS, fact(1)) || len(b.store.UnsettledBatches()) != 0 {
+		t.Error("it was written")
+	}
+}
+
+// An add times out, a delete is acknowledged: the add is not sent again by a node.
+func TestNothingIsResent(t *testing.T) {
+	w, a, b, c, _, v := scene(t, 0)
+	tr := fact(1)
+	submits := 0
+	w.setFate(func(_, _ trie.MachineID, method string) fate {
+		if method == methodSubmit {
+			submits++
+			return lost
+		}
+		return arrives
+	})
+	_, _, err := b.writes.Write(ctx, node.OperationAdd, []triple.Triple{tr})
+	if !errors.Is(err, node.ErrUnknown) {
+		t.Errorf("add: %v", err)
+	}
+	w.setFate(nil)
+	remove(t, c, tr)
+	if s := a.writes.Stats(); submits != 1 || s.Operations != 2 {
+		t.Errorf("%d submissions, %d stamps", submits, s.Operations)
+	}
+	checkSlots(t, v, []*member{a, b, c}, tr, false)
+}
+
+// A sequencer that was excluded is not waited for.
+func TestSubmittedToAnExcludedSequencer(t *testing.T) {
+	w, a, b, c, _, v := scene(t, 0)
+	sent := make(chan struct{}, 1)
+	w.setFate(func(_, to trie.MachineID, method string) fate {
+		if to == a.id && method == methodSubmit {
+			signal(sent)
+			return hangs
+		}
+		return arrives
+	})
+	wrote := b.inBackground(ctx, node.OperationAdd, fact(1))
+	<-sent
+	next, err := v.Exclude(a.id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	adoptAll(next, b, c)
+	if err := <-wrote; !errors.Is(err, node.ErrUnknown) {
+		t.Errorf("%v", err)
+	}
+	add(t, b, fact(1))
+	checkSlots(t, next, []*member{b, c}, fact(1), true)
+}
+
+// The owner of a slot that is being rebuilt may have an old row: it is not what
+// there is, and an add is stamped although a version is found.
+func TestSlotsBeingRebuiltAreNotReliedOn(t *testing.T) {
+	w, a, b, c, rest, v := scene(t, 1)
+	d := rest[0]
+	tr := fact(1)
+	add(t, b, tr)
+	// d has the version from some earlier target, and not the tombstone.
+	row, _ := a.row(node.TableStorage, keyOf(triple.SPO, tr))
+	if err := d.store.Fill(ctx, []node.FillRow{{Table: node.TableStorage, Key: keyOf(triple.SPO, tr), Value: row.Append(nil)}}); err != nil {
+		t.Fatal(err)
+	}
+	remove(t, b, tr)
+	a.stop()
+	ms := []*member{b, c, d}
+	next := w.viewOf(3, recovery.Fill, ms, v.Base, w.layout(ms, [4]*member{d, b, c, d}))
+	adoptAll(next, ms...)
+	if m, _ := sequencerOf(t, next, tr); m != d.id {
+		t.Fatalf("the sequencer is %s", m)
+	}
+	add(t, b, tr)
+	checkSlots(t, next, ms, tr, true)
+}
+
+func sequencerOf(t testing.TB, v *view.View, tr triple.Triple) (trie.MachineID, bool) {
+	t.Helper()
+	r := v.Joint().Resolver()
+	if err := r.Resolve(keyOf(triple.SPO, tr)); err != nil {
+		t.Fatal(err)
+	}
+	return r.Sequencer()
+}
