@@ -35,6 +35,23 @@ var mayImport = map[string][]string{
 	"client":   {"triple", "sparql"},
 }
 
+// withinNode is the same inside of node: what a cluster is made of. The store
+// itself, package node, knows none of them.
+var withinNode = map[string][]string{
+	"node":           {},
+	"node/view":      {},
+	"node/port":      {},
+	"node/peer":      {},
+	"node/gossip":    {},
+	"node/agreement": {"node/view"},
+	"node/writes":    {"node", "node/view", "node/peer"},
+	"node/reads":     {"node", "node/view", "node/peer"},
+	"node/loads":     {"node", "node/view", "node/peer"},
+	"node/cluster":   {"node", "node/view", "node/port", "node/peer", "node/gossip", "node/agreement", "node/writes", "node/reads", "node/loads"},
+	"node/engine":    {"node"},
+	"node/httpapi":   {"node", "node/engine"},
+}
+
 var above = []string{"", "internal", "integration", "scripts"}
 
 // pure are the packages with no goroutine, clock, file or socket of their own.
@@ -67,6 +84,25 @@ func TestImportGraph(t *testing.T) {
 			to, ours := top(path)
 			if ours && to != from && !slices.Contains(allowed, to) {
 				t.Errorf("%s imports %s: %s may import %s only", p.ImportPath, path, from, list(allowed))
+			}
+		}
+	}
+}
+
+func TestImportsWithinNode(t *testing.T) {
+	for _, p := range packages(t) {
+		from, ours := strings.CutPrefix(p.ImportPath, module+"/")
+		allowed, known := withinNode[from]
+		if !ours || !known {
+			if from, _, _ := strings.Cut(from, "/"); ours && from == "node" && !strings.HasPrefix(p.ImportPath, module+"/node/httpapi/") {
+				t.Errorf("%s is not in the graph of node's packages", p.ImportPath)
+			}
+			continue
+		}
+		for _, path := range p.Imports {
+			to, ours := strings.CutPrefix(path, module+"/")
+			if _, inner := withinNode[to]; ours && inner && to != from && !slices.Contains(allowed, to) {
+				t.Errorf("%s imports %s: it may import %s only", p.ImportPath, path, list(allowed))
 			}
 		}
 	}
