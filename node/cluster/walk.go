@@ -72,14 +72,14 @@ func (n *Node) doWalk(ctx context.Context, v *view.View) error {
 			w.unsettled[string(o.Key)] = pending{b.Origin, o}
 		}
 	}
+	if w.total, err = w.estimate(ctx, snapshot); err != nil {
+		return err
+	}
 	n.work.mu.Lock()
 	if n.work.epoch == v.Epoch {
 		n.work.walk = w
 	}
 	n.work.mu.Unlock()
-	if w.total, err = w.estimate(ctx, snapshot); err != nil {
-		return err
-	}
 	sending, cancel := context.WithCancel(ctx)
 	defer cancel()
 	err = w.all(sending, snapshot)
