@@ -120,6 +120,8 @@ func (w *Writes) driveAt(ctx context.Context, e *era, c *chunk) error {
 	m := peer.NewEncoder(int(c.size))
 	m.Uvarint(e.view.Epoch)
 	encodeOperations(m, c.operations, true)
+	ctx, cancel := context.WithTimeout(ctx, w.options.Attempt)
+	defer cancel()
 	_, err := w.cluster.Call(ctx, c.machine, methodHandover, m.Data())
 	return err
 }

@@ -359,17 +359,16 @@ func randomRun(t *testing.T, seed uint64) {
 	for i := range 6 {
 		clients.Go(func() { x.client(working, i, rand.New(rand.NewPCG(seed, uint64(2+i)))) })
 	}
-	ok := t.Run("steps", func(t *testing.T) {
-		for range 5 {
-			x.step()
-		}
-	})
-	stop()
-	clients.Wait()
-	x.setFate(nil)
-	if !ok {
-		return
+	end := func() {
+		stop()
+		clients.Wait()
+		x.setFate(nil)
 	}
+	defer end()
+	for range 5 {
+		x.step()
+	}
+	end()
 	x.check(t)
 }
 

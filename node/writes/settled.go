@@ -122,7 +122,7 @@ func (w *Writes) pauseOr(ctx context.Context, pause time.Duration, first <-chan 
 // what it answers. The question ends with the era: the next view may be without
 // the sequencer.
 func (w *Writes) ask(ctx context.Context, e *era, o node.Origin) (settled bool, err error) {
-	ctx, cancel := context.WithCancel(ctx)
+	ctx, cancel := context.WithTimeout(ctx, askWait+w.options.Attempt)
 	defer cancel()
 	defer context.AfterFunc(e.ctx, cancel)()
 	m := peer.NewEncoder(20)
