@@ -94,6 +94,7 @@ func (w *world) close() {
 			<-m.stopped
 		}
 	}
+	time.Sleep(time.Minute) // of virtual time: memberlist does not wait for its last probes
 }
 
 // Now makes the world the clock of its machines: none of them is ever suspended.

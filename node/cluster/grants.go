@@ -17,6 +17,7 @@ type grants struct {
 	since   time.Duration
 	granted map[trie.MachineID]time.Duration
 	heard   map[trie.MachineID]heard
+	seen    map[trie.MachineID]time.Duration // when this leader first saw them in a view
 	// barred are members that are being excluded: they get no lease in an epoch up
 	// to this one, whether or not the proposal comes through.
 	barred map[trie.MachineID]uint64
@@ -26,6 +27,20 @@ type grants struct {
 type heard struct {
 	report report
 	at     time.Duration
+	// known is what was known when it came that the member has answered, and due
+	// what was known before it was made: when the one before it came. due is nil
+	// with a process's first report to this leader. What a disk shows is held
+	// against due, since the report may be older than what others say.
+	known, due map[stream]uint64
+	// knownAll and dueAll tell whether all members had been heard by then, in the
+	// newest view.
+	knownAll, dueAll bool
+}
+
+// stream is what a sequencer sends in one incarnation.
+type stream struct {
+	sequencer   trie.MachineID
+	incarnation uint64
 }
 
 // lead makes this node the leader of a term, from now on.
@@ -38,6 +53,7 @@ func (g *grants) lead(term uint64, now time.Duration) {
 	g.term, g.since = term, now
 	g.granted = map[trie.MachineID]time.Duration{}
 	g.heard = map[trie.MachineID]heard{}
+	g.seen = map[trie.MachineID]time.Duration{}
 	g.barred = map[trie.MachineID]uint64{}
 }
 
@@ -49,14 +65,59 @@ func (g *grants) resign() {
 }
 
 // report notes what a member said; false where this node does not lead.
-func (g *grants) report(r report, now time.Duration) bool {
+func (g *grants) report(v *view.View, r report, now time.Duration) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.term == 0 {
 		return false
 	}
-	if old, ok := g.heard[r.ID]; !ok || old.report.Incarnation <= r.Incarnation {
-		g.heard[r.ID] = heard{r, now}
+	old, ok := g.heard[r.ID]
+	if ok && old.report.Incarnation > r.Incarnation {
+		return true
+	}
+	h := heard{report: r, at: now, known: g.answered(r.ID), knownAll: true}
+	for _, m := range v.Members {
+		h.knownAll = h.knownAll && (m.ID == r.ID || g.heard[m.ID].report.Epoch == v.Epoch)
+	}
+	if ok && old.report.Incarnation == r.Incarnation {
+		h.due, h.dueAll = old.known, old.knownAll
+	}
+	g.heard[r.ID] = h
+	return true
+}
+
+// answered returns up to where a holder has answered, as others say. The lock is
+// held.
+func (g *grants) answered(holder trie.MachineID) map[stream]uint64 {
+	known := map[stream]uint64{}
+	for other, h := range g.heard {
+		if other == holder {
+			continue
+		}
+		for _, a := range h.report.Answered {
+			if s := (stream{a.Sequencer, a.Incarnation}); a.Holder == holder {
+				known[s] = max(known[s], a.Batch)
+			}
+		}
+	}
+	return known
+}
+
+// diskShows tells whether a member's disk has all that it is known to have had:
+// the fills that it was counted on for, and of every sequencer what it has
+// answered.
+func (h *heard) diskShows(m *view.Member) bool {
+	if h.report.Mark < m.Mark {
+		return false
+	}
+	has := make(map[stream]uint64, len(h.report.Heard))
+	for _, o := range h.report.Heard {
+		has[stream{o.Sequencer, o.Incarnation}] = o.Last
+	}
+	for s, batch := range h.due {
+		if has[s] < batch {
+			return false
+		}
 	}
 	return true
 }
@@ -74,6 +135,16 @@ func (g *grants) grant(v *view.View, r *report, term uint64, now time.Duration) 
 	}
 	g.granted[r.ID] = now
 	return true
+}
+
+// lastSign returns when a member was last heard, or else first expected to be: a
+// machine that has just joined was given no time yet to say anything. The lock is
+// held.
+func (g *grants) lastSign(id trie.MachineID, now time.Duration) time.Duration {
+	if _, ok := g.seen[id]; !ok {
+		g.seen[id] = now
+	}
+	return max(g.seen[id], g.heard[id].at)
 }
 
 // mayHold tells whether a member may hold a lease now, granted by this leader or

@@ -72,16 +72,20 @@ func (n *Node) plan(v *view.View) (next *view.View, reason, wait string) {
 	for _, m := range v.Members {
 		r := view.Report{MayHoldLease: g.mayHold(m.ID, now, n.cfg.Lease+n.cfg.drift())}
 		h, ok := g.heard[m.ID]
-		last := g.since
-		if ok {
-			last = h.at
+		if h.report.Incarnation > m.Incarnation { // the process that had the lease is gone
+			r.MayHoldLease = false
+		}
+		// What the disk of one that came back must show is known with its second
+		// report, and before it may answer again it is held against what all know.
+		back := h.report.Incarnation != m.Incarnation
+		if ok && !(back && h.due == nil) && !(m.Waits && !h.dueAll) {
 			r.Incarnation, r.Address = h.report.Incarnation, h.report.Address
 			r.Epoch, r.Walked, r.Swept, r.Reconciled = h.report.Epoch, h.report.Walked, h.report.Swept, h.report.Reconciled
 			r.Mark, r.Splits = g.markOf(m.ID), h.report.Splits
-			r.DiskShows = g.diskShows(&m, &h.report)
+			r.DiskShows = h.diskShows(&m)
 		}
 		p, known := peers[m.ID]
-		silent := now - last
+		silent := now - g.lastSign(m.ID, now)
 		dead := known && !p.Alive && p.Incarnation >= r.Incarnation
 		r.Suspect = m.ID != n.self && (silent > n.cfg.Patience || dead && silent > n.cfg.Lease/2)
 		reports[m.ID] = r
@@ -107,34 +111,6 @@ func (g *grants) markOf(id trie.MachineID) (mark uint64) {
 		mark = max(mark, h.report.Marks[id])
 	}
 	return mark
-}
-
-// diskShows tells whether a member's disk has all that it is known to have had:
-// the fills that it was counted on for, and of every sequencer what it has
-// answered. The lock is held.
-func (g *grants) diskShows(m *view.Member, r *report) bool {
-	if r.Mark < m.Mark {
-		return false
-	}
-	type stream struct {
-		id          trie.MachineID
-		incarnation uint64
-	}
-	has := make(map[stream]uint64, len(r.Heard))
-	for _, h := range r.Heard {
-		has[stream{h.Sequencer, h.Incarnation}] = h.Last
-	}
-	for other, h := range g.heard {
-		if other == m.ID {
-			continue
-		}
-		for _, a := range h.report.Answered {
-			if a.Holder == m.ID && has[stream{a.Sequencer, a.Incarnation}] < a.Batch {
-				return false
-			}
-		}
-	}
-	return true
 }
 
 // maxVoters is how many machines agree on views; the others learn of them. Five

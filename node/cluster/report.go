@@ -234,7 +234,7 @@ func (n *Node) hear(ctx context.Context, r report) (a answer, err error) {
 	if v.Find(r.ID) == nil && !n.wishes.joining(r.ID) {
 		return a, refuse(peer.CodeStranger, v.Epoch, "machine %s is not a member", r.ID)
 	}
-	if !n.grants.report(r, n.cfg.Clock.Now()) {
+	if !n.grants.report(v, r, n.cfg.Clock.Now()) {
 		return a, refuse(peer.CodeUnavailable, v.Epoch, "this node does not lead yet")
 	}
 	a = answer{Epoch: v.Epoch, Lease: n.cfg.Lease}
