@@ -106,15 +106,24 @@ func TestFillAnnotations(t *testing.T) {
 	if st := s.Status(); st.Annotations != 1 || st.Triples != 2 {
 		t.Errorf("%+v", st)
 	}
-	notes := 0
-	for _, row := range heldRows(t, s) {
-		if row.note {
-			notes++
+	count := func(want int) {
+		t.Helper()
+		notes := 0
+		for _, row := range heldRows(t, s) {
+			if row.note {
+				notes++
+			}
+		}
+		if notes != want {
+			t.Errorf("%d annotations are there, want %d", notes, want)
 		}
 	}
-	if notes != 1 {
-		t.Errorf("%d annotations are there", notes)
-	}
+	count(1)
+	// A delete that comes late does not remove what was noted later.
+	fill(t, s, one(OperationAdd, student(5), 3), note(student(5), 9))
+	fill(t, s, one(OperationDelete, student(5), 6))
+	fill(t, s, one(OperationAdd, student(5), 8))
+	count(2)
 }
 
 // Rows of a walk that are not settled enter the list, once for each operation, and

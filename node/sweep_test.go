@@ -7,6 +7,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"github.com/trefoildb/trefoil/trie"
 	"github.com/trefoildb/trefoil/triple"
 )
 
@@ -101,5 +102,47 @@ func TestSweepEnds(t *testing.T) {
 	}
 	if rows := heldRows(t, s); len(rows) != 0 {
 		t.Errorf("%v", rows)
+	}
+}
+
+// A machine that has swept its rows of SPO still removes the annotations of its
+// other orders.
+func TestSweepKeepsAnnotations(t *testing.T) {
+	fs := vfs.NewMem()
+	s := openMem(t, Options{FS: fs})
+	add(t, s, student(1))
+	annotate(t, s, student(1), "app")
+	l := layoutOf(t, s, 1)
+	part := func(own bool) uint32 {
+		for p := range uint32(l.Placement.Partitions()) {
+			if (l.Placement.PartitionOwner(p) == s.MachineID()) == own {
+				return p
+			}
+		}
+		t.Fatal("not a test")
+		return 0
+	}
+	split, err := trie.New(1, part(false)).Split(1, []byte{byte(triple.POS)}, 2)
+	if err == nil {
+		l.Trie, err = split.Assign(2, part(true))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Sweep(ctx, l); err != nil {
+		t.Fatal(err)
+	}
+	if st := s.Status(); st.Triples != 0 || st.Annotations != 0 || len(heldRows(t, s)) != 4 {
+		t.Fatalf("%+v", st)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s = openMem(t, Options{FS: fs})
+	deliver(t, s, idle(l), Delivery{Origin: origin(7, 1, 1), Operations: operations(OperationDelete, 2, 1, student(1))})
+	for key, row := range heldRows(t, s) {
+		if row.note {
+			t.Errorf("%q is there", key)
+		}
 	}
 }
