@@ -24,12 +24,7 @@ func benchWorld(b *testing.B) *world {
 // a lone store, and from a cluster by one of its machines.
 func BenchmarkRead(b *testing.B) {
 	w := benchWorld(b)
-	lone, err := w.lone.Snapshot()
-	if err != nil {
-		b.Fatal(err)
-	}
-	defer lone.Close()
-	cluster := w.snapshot(0)
+	lone, cluster := w.truth(), w.snapshot(0)
 	ranges := subjects(w, rand.New(rand.NewPCG(3, 4)), 4000)
 	for name, src := range map[string]sparql.Source{"lone": lone.Source(), "cluster": cluster.Source()} {
 		b.Run("scan/"+name, func(b *testing.B) {

@@ -35,7 +35,7 @@ func TestDegraded(t *testing.T) {
 				w.adopt(w.viewOf(uint64(2+i), dead))
 				w.net.Isolate(fmt.Sprintf("10.0.0.%d", i+1))
 				sn := w.snapshot(w.living(rng, dead))
-				for range 6 {
+				for range fewer(6) {
 					for _, p := range patterns(w.triples[rng.IntN(len(w.triples))]) {
 						all, _ := got(truth.Match(ctx, p, node.ReadOptions{}))
 						o := options(rng, all)

@@ -224,7 +224,7 @@ func TestStaleEpoch(t *testing.T) {
 		newer := w.viewOf(2)
 		for _, m := range w.machines[1:] {
 			m.adopt(newer)
-			refused := func(string) {
+			refused := func() {
 				if follows && w.machines[0].View().Epoch == 1 {
 					w.machines[0].adopt(newer)
 				}
@@ -332,6 +332,23 @@ func TestNotOwner(t *testing.T) {
 		if !errors.As(err, &refusal) || refusal.Code != peer.CodeStranger {
 			t.Error(err)
 		}
+	}
+}
+
+// An answer that ends without saying so is none.
+func TestShortAnswer(t *testing.T) {
+	w := newWorld(t, 2, Options{Patience: soon})
+	w.fill(random(t), 20, students(200))
+	w.machines[1].short.Store(true)
+	sn := w.snapshot(0)
+	if have, err := got(sn.Range(ctx, triple.Bounds{Order: triple.POS}, node.ReadOptions{})); w.reads(w.machines[1], triple.OrderRange(triple.POS)) && !isError(err, node.ErrUnavailable) {
+		t.Errorf("%d rows, %v", len(have), err)
+	}
+	if n, err := sn.Source().Count(ctx, triple.Range{}); !isError(err, node.ErrUnavailable) {
+		t.Errorf("count %d, %v", n, err)
+	}
+	if all, err := hits(sn.Source().Lookup, []triple.Range{{}}); !isError(err, node.ErrUnavailable) {
+		t.Errorf("%d rows, %v", len(all), err)
 	}
 }
 

@@ -25,7 +25,7 @@ const (
 	// frameBytes is how large frames are, about: one is sent when it has so much.
 	frameBytes = 40 << 10
 	// partBytes is the greatest message; a row with long terms may have more.
-	partBytes = 4 << 20
+	partBytes = 1 << 20
 	// maxWhole bounds a frame in parts: the terms of a triple are 64 MiB at most,
 	// a byte of theirs two in a key.
 	maxWhole = 256 << 20

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/trefoildb/trefoil/node"
+	"github.com/trefoildb/trefoil/node/engine"
+	"github.com/trefoildb/trefoil/node/httpapi"
 	"github.com/trefoildb/trefoil/sparql/exec"
 	"github.com/trefoildb/trefoil/sparql/exec/sourcetest"
 	"github.com/trefoildb/trefoil/triple"
@@ -18,6 +20,9 @@ import (
 // A cluster is a source for SPARQL as any store is.
 func TestSource(t *testing.T) {
 	for _, machines := range []int{1, 3} {
+		if raced && machines == 1 {
+			continue
+		}
 		t.Run(fmt.Sprint(machines), func(t *testing.T) {
 			rng := random(t)
 			sourcetest.Check(t, rng.Uint64(), func(triples []triple.Triple) exec.Source {
@@ -28,6 +33,12 @@ func TestSource(t *testing.T) {
 		})
 	}
 }
+
+// What the doors and the engine take.
+var (
+	_ httpapi.Snapshot = (*Snapshot)(nil)
+	_ engine.Snapshot  = (*Snapshot)(nil)
+)
 
 // got is an answer: its rows, and the error that ended it.
 func got(rows iter.Seq2[node.Row, error]) (keys []string, err error) {
@@ -133,7 +144,7 @@ func TestAnswers(t *testing.T) {
 			rng := random(t)
 			w := newWorld(t, machines, Options{Ahead: 1 << 16})
 			w.fill(rng, 40, drawn(rng, 1500))
-			compare(t, w, rng, w.snapshot(rng.IntN(machines)), 12)
+			compare(t, w, rng, w.snapshot(rng.IntN(machines)), fewer(12))
 		})
 	}
 }
@@ -237,7 +248,7 @@ func TestRefusals(t *testing.T) {
 // Rows larger than a message arrive.
 func TestLargeRows(t *testing.T) {
 	w := newWorld(t, 2, Options{})
-	large := triple.NewString(string(bytes.Repeat([]byte("01234"), 1<<20)))
+	large := triple.NewString(string(bytes.Repeat([]byte("01234"), 1<<18)))
 	triples := []triple.Triple{}
 	for i := range 2 {
 		triples = append(triples, triple.Triple{Subject: iri("s%d", i), Predicate: iri("p"), Object: large})
@@ -253,8 +264,8 @@ func TestLargeRows(t *testing.T) {
 
 // A scan asks for pieces ahead, and for no more than its budget has room for.
 func TestAhead(t *testing.T) {
-	w := newWorld(t, 3, Options{Ahead: 64 << 10})
-	w.fill(random(t), 30, students(20000))
+	w := newWorld(t, 3, Options{Ahead: 24 << 10})
+	w.fill(random(t), 30, students(8000))
 	sn := w.snapshot(0)
 	r := triple.OrderRange(triple.SPO)
 	s, err := sn.scan(ctx, r, false, nil, 0)
@@ -272,11 +283,11 @@ func TestAhead(t *testing.T) {
 			}
 		}
 		most = max(most, len(s.queue))
-		if limit := 64<<10 + 2*(aheadPieces+2)*frameBytes; held > limit {
-			t.Fatalf("about %d bytes wait, with a budget of %d", held, 64<<10)
+		if limit := 24<<10 + 2*(aheadPieces+2)*frameBytes; held > limit {
+			t.Fatalf("about %d bytes wait, with a budget of %d", held, 24<<10)
 		}
 	}
-	if s.Err() != nil || n != 20000 {
+	if s.Err() != nil || n != 8000 {
 		t.Fatalf("%d rows, %v", n, s.Err())
 	}
 	if most < 2 || most > 1+aheadPieces {

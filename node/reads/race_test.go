@@ -1,0 +1,6 @@
+//go:build race
+
+package reads
+
+// raced tells that the race detector runs.
+const raced = true
