@@ -73,11 +73,11 @@ func (c *stampedCommit) lookUp(key []byte) ([]byte, error) {
 }
 
 // wins tells whether a row replaces what is there under its key.
-func (row *stampedRow) wins(held []byte) (bool, error) {
+func (c *stampedCommit) wins(row *stampedRow, held []byte) (bool, error) {
 	if held == nil {
 		return true, nil
 	}
-	stamp, err := rowStamp(held)
+	stamp, err := c.store.stampOf(held)
 	return err == nil && stamp.Less(row.stamp), err
 }
 
@@ -90,7 +90,7 @@ func (c *stampedCommit) writeVersion(row *stampedRow) error {
 	if err != nil {
 		return err
 	}
-	if ok, err := row.wins(held); err != nil || !ok {
+	if ok, err := c.wins(row, held); err != nil || !ok {
 		return err
 	}
 	dead := triple.IsTombstone(row.value)
@@ -124,7 +124,7 @@ func (c *stampedCommit) removeNotes(row *stampedRow) error {
 		if err != nil {
 			return err
 		}
-		stamp, err := rowStamp(value)
+		stamp, err := c.store.stampOf(value)
 		if err != nil {
 			return err
 		}
@@ -153,7 +153,7 @@ func (c *stampedCommit) writeAnnotation(row *stampedRow) error {
 	if err != nil {
 		return err
 	}
-	if ok, err := row.wins(held); err != nil || !ok {
+	if ok, err := c.wins(row, held); err != nil || !ok {
 		return err
 	}
 	if held == nil && isSPO(row.key) {
@@ -171,7 +171,7 @@ func (c *stampedCommit) deadSince(version []byte, stamp triple.Stamp) (bool, err
 	}
 	at, ok := slices.BinarySearchFunc(c.rows, version, func(row stampedRow, key []byte) int { return bytes.Compare(row.key, key) })
 	if ok {
-		wins, err := c.rows[at].wins(value)
+		wins, err := c.wins(&c.rows[at], value)
 		if err != nil {
 			return false, err
 		}
@@ -182,7 +182,7 @@ func (c *stampedCommit) deadSince(version []byte, stamp triple.Stamp) (bool, err
 	if value == nil || !triple.IsTombstone(value) {
 		return false, nil
 	}
-	dead, err := rowStamp(value)
+	dead, err := c.store.stampOf(value)
 	return stamp.Less(dead), err
 }
 

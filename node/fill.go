@@ -17,21 +17,21 @@ import (
 // better. Nothing is durable before [Store.SyncFills] returns. Nothing of rows is
 // kept.
 func (s *Store) Fill(ctx context.Context, rows []FillRow) error {
-	r, err := newFill(rows)
+	r, err := s.newFill(rows)
 	if err == nil {
 		err = s.doStamped(ctx, r)
 	}
 	return wrap("fill", err)
 }
 
-func newFill(rows []FillRow) (*request, error) {
+func (s *Store) newFill(rows []FillRow) (*request, error) {
 	r := newStamped()
 	r.rows = make([]stampedRow, 0, len(rows))
 	batches := map[Origin][]Operation{}
 	var space arena
 	for i := range rows {
 		row := &rows[i]
-		stamped, err := row.stamped(&space)
+		stamped, err := s.stamped(row, &space)
 		if err != nil {
 			return nil, fmt.Errorf("%w: row %d, %q: %v", ErrInvalid, i, clip(row.Key), err)
 		}
@@ -55,7 +55,7 @@ func newFill(rows []FillRow) (*request, error) {
 }
 
 // stamped returns a copy of the row as it is to be written.
-func (row *FillRow) stamped(space *arena) (out stampedRow, err error) {
+func (s *Store) stamped(row *FillRow, space *arena) (out stampedRow, err error) {
 	if row.Table != TableStorage && row.Table != TableReplica {
 		return out, fmt.Errorf("there is no table %d", row.Table)
 	}
@@ -80,7 +80,7 @@ func (row *FillRow) stamped(space *arena) (out stampedRow, err error) {
 			return out, fmt.Errorf("the operation of an unsettled row has no key of spo")
 		}
 	}
-	if out.stamp, err = rowStamp(row.Value); err != nil {
+	if out.stamp, err = s.stampOf(row.Value); err != nil {
 		return out, err
 	}
 	out.key = space.take(func(dst []byte) []byte { return append(append(dst, row.Table), row.Key...) })
@@ -122,7 +122,7 @@ func (s *Store) states(ctx context.Context, spoKeys [][]byte) ([]RowState, error
 	}
 	defer it.Close()
 	states := make([]RowState, len(spoKeys))
-	look := stampedCommit{it: it}
+	look := stampedCommit{store: s, it: it}
 	var key []byte
 	for i := range spoKeys {
 		if i > 0 && bytes.Compare(spoKeys[i-1], spoKeys[i]) > 0 {
@@ -140,7 +140,7 @@ func (s *Store) states(ctx context.Context, spoKeys [][]byte) ([]RowState, error
 			continue
 		}
 		states[i].Exists, states[i].Live = true, !triple.IsTombstone(value)
-		if states[i].Stamp, err = rowStamp(value); err != nil {
+		if states[i].Stamp, err = s.stampOf(value); err != nil {
 			return nil, err
 		}
 	}

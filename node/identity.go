@@ -148,6 +148,9 @@ func (s *Store) readMembership() error {
 		return err
 	}
 	s.annotated = value != nil
+	if err := s.readLoads(); err != nil {
+		return err
+	}
 	return s.readUnsettled()
 }
 

@@ -26,6 +26,7 @@ var (
 	rowCounters    = localKey("counters")
 	rowIdentity    = localKey("identity")
 	rowIncarnation = localKey("incarnation")
+	rowLoads       = localKey("loads")
 	rowMark        = localKey("mark")
 	rowPlacement   = localKey("placement")
 	rowSequence    = localKey("sequence")
@@ -36,6 +37,7 @@ const (
 	heardPrefix     = "heard/"
 	loadBegin       = "load/begin/"
 	loadDone        = "load/done/"
+	loadTaken       = "load/taken/"
 	unsettledPrefix = "unsettled/"
 )
 

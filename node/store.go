@@ -41,7 +41,8 @@ type Store struct {
 	commitMu  sync.Mutex
 	sequence  sequence
 	counted   counters
-	annotated bool // there are, or were, rows of annotations
+	annotated bool                              // there are, or were, rows of annotations
+	loads     atomic.Pointer[map[uint64]uint64] // see SetLoads
 
 	unsettled unsettled
 	identity  atomic.Pointer[Identity]
