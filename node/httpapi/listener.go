@@ -3,6 +3,7 @@
 package httpapi
 
 import (
+	"crypto/tls"
 	"net"
 	"sync"
 )
@@ -31,7 +32,11 @@ func (l *limitedListener) Accept() (net.Conn, error) {
 		<-l.slots
 		return nil, err
 	}
-	return &limitedConn{Conn: conn, release: sync.OnceFunc(func() { <-l.slots })}, nil
+	limited := &limitedConn{Conn: conn, release: sync.OnceFunc(func() { <-l.slots })}
+	if secure, ok := conn.(secureConn); ok {
+		return &limitedSecureConn{limited, secure}, nil
+	}
+	return limited, nil
 }
 
 func (l *limitedListener) Close() error {
@@ -56,3 +61,17 @@ func (c *limitedConn) CloseWrite() error {
 	}
 	return nil
 }
+
+// secureConn is a connection under TLS.
+type secureConn interface {
+	ConnectionState() tls.ConnectionState
+}
+
+// limitedSecureConn tells net/http, and so [http.Request.TLS], that there is TLS:
+// the type of a connection alone does.
+type limitedSecureConn struct {
+	*limitedConn
+	secure secureConn
+}
+
+func (c *limitedSecureConn) ConnectionState() tls.ConnectionState { return c.secure.ConnectionState() }

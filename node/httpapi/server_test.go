@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -15,6 +16,46 @@ import (
 	"testing"
 	"time"
 )
+
+// secureListener's connections say that TLS is below them.
+type secureListener struct{ net.Listener }
+
+func (l secureListener) Accept() (net.Conn, error) {
+	conn, err := l.Listener.Accept()
+	return toldSecure{conn}, err
+}
+
+type toldSecure struct{ net.Conn }
+
+func (toldSecure) ConnectionState() tls.ConnectionState {
+	return tls.ConnectionState{HandshakeComplete: true}
+}
+
+// TestSecure: what a node that speaks TLS writes of itself begins with https.
+func TestSecure(t *testing.T) {
+	s := serve(t, NodeStore(newStore(t)), Options{}, ServerOptions{})
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	served := make(chan error, 1)
+	go func() { served <- s.server.Serve(secureListener{ln}) }()
+	t.Cleanup(func() {
+		ln.Close()
+		<-served
+	})
+	for addr, want := range map[string]string{s.addr: "http://" + s.addr, ln.Addr().String(): "https://" + ln.Addr().String()} {
+		resp, err := s.client.Get("http://" + addr + "/fragments")
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, err := io.ReadAll(resp.Body)
+		resp.Body.Close()
+		if err != nil || !strings.Contains(string(body), want+"/fragments{?") {
+			t.Errorf("at %s: %v; no link begins with %s: %s", addr, err, want, body)
+		}
+	}
+}
 
 // TestConnections: beyond the cap a connection waits until one closes.
 func TestConnections(t *testing.T) {
