@@ -23,13 +23,16 @@ const maxChangeBytes = 1 << 30
 // many it removed that were.
 type UpdateResult struct{ Added, Deleted int64 }
 
-// Update carries out an update request (SPARQL 1.1 Update) as one durable change:
-// all of it, or nothing where there is an error. Only [node.ErrUnknown] leaves
-// open which. An error of the text is a *[triple.SyntaxError].
+// Update carries out an update request (SPARQL 1.1 Update) as one durable change of
+// the store. Of one node's that is all of it, or nothing where there is an error;
+// only [node.ErrUnknown] leaves open which. A store that changes step by step says
+// in the result what was done before an error. An error of the text is a
+// *[triple.SyntaxError].
 //
-// Updates run one after the other, each on what the one before has left; queries
-// go on meanwhile. The time limit includes the wait for the turn. Other ways to
-// write ([node.Store.Add] and the like) are not held up: see [node.Store.Update].
+// Updates of one node's store run one after the other, each on what the one before
+// has left; queries go on meanwhile. The time limit includes the wait for the turn.
+// Other ways to write ([node.Store.Add] and the like) are not held up: see
+// [node.Store.Update].
 func (e *Engine) Update(ctx context.Context, text string, p Params) (UpdateResult, error) {
 	if e.readOnly {
 		return UpdateResult{}, fmt.Errorf("update: %w", node.ErrReadOnly)
@@ -77,10 +80,7 @@ func (e *Engine) Update(ctx context.Context, text string, p Params) (UpdateResul
 	if errors.Is(err, node.ErrTooLarge) {
 		err = fmt.Errorf("%w: %w; nothing was changed", ErrUpdateMemory, err)
 	}
-	if err != nil {
-		return UpdateResult{}, cause(ctx, err)
-	}
-	return UpdateResult{Added: result.Added, Deleted: result.Deleted}, nil
+	return UpdateResult{Added: result.Added, Deleted: result.Deleted}, cause(ctx, err)
 }
 
 // documents returns what LOAD asks; nil where it is off.

@@ -29,6 +29,8 @@ type spread struct {
 	fail    error        // what reads end with instead
 	adds    atomic.Int64 // how many were begun
 	failAdd int64        // which of them fails, from 1
+	// failApply is what changes end with when a part of them is done.
+	failApply error
 }
 
 type spreadSnapshot struct {
@@ -43,9 +45,15 @@ func (s *spread) Snapshot() (*spreadSnapshot, error) {
 }
 
 func (s *spread) Update(ctx context.Context, f func(*spreadSnapshot) (node.Changes, error)) (node.ApplyResult, error) {
-	return s.Store.Update(ctx, func(sn *node.Snapshot) (node.Changes, error) {
+	r, err := s.Store.Update(ctx, func(sn *node.Snapshot) (node.Changes, error) {
 		return f(&spreadSnapshot{Snapshot: sn, store: s})
 	})
+	return r, errors.Join(err, s.failApply)
+}
+
+func (s *spread) Apply(ctx context.Context, changes node.Changes) (node.ApplyResult, error) {
+	r, err := s.Store.Apply(ctx, changes)
+	return r, errors.Join(err, s.failApply)
 }
 
 func (s *spread) Sink() rdfload.Sink { return nil }
@@ -230,6 +238,28 @@ func TestLoadInBatches(t *testing.T) {
 	got2 := serveSpread(t, refused, Options{}).do("POST", "/load", long.String(), nt...)
 	if got2.wireError(t).Kind != KindUnavailable || got2.header.Get("Retry-After") != "1" {
 		t.Errorf("%d %s", got2.status, got2.body)
+	}
+}
+
+// A change that fails when a part of it is done says so, and never that the node was
+// too busy to begin: clients would send it again.
+func TestChangedPartly(t *testing.T) {
+	for _, test := range []struct {
+		err    error
+		status int
+		kind   Kind
+	}{
+		{node.ErrUnknown, 504, KindUnknownOutcome}, {node.ErrUnavailable, 503, KindUnavailable}, {node.ErrBusy, 503, KindUnavailable},
+	} {
+		s := serveSpread(t, &spread{Store: newStore(t), after: -1, failApply: test.err}, Options{})
+		for path, contentType := range map[string]string{"/sparql": "application/sparql-update", "/data?default": "text/turtle"} {
+			body := map[string]string{"/sparql": "INSERT DATA { <x:a> <x:b> 1, 2, 3 }", "/data?default": "<x:a> <x:c> 1, 2, 3 ."}[path]
+			got := s.do("POST", path, body, "Content-Type", contentType)
+			got.wantError(t, test.status, test.kind, "", "(3 triples were changed before)")
+			if e := got.wireError(t); e.Done != 3 {
+				t.Errorf("%s: %+v", path, e)
+			}
+		}
 	}
 }
 

@@ -177,6 +177,9 @@ func (a *API) apply(ctx context.Context, c condition, t graphTarget, changes nod
 	}
 	a.metrics.rowsWritten.WithLabelValues("added").Add(float64(result.Added))
 	a.metrics.rowsWritten.WithLabelValues("deleted").Add(float64(result.Deleted))
+	if err != nil {
+		err = partly(err, result.Added+result.Deleted, "changed")
+	}
 	return result, err
 }
 

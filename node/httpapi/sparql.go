@@ -93,11 +93,11 @@ func (a *API) update(w http.ResponseWriter, r *request, op *operation) error {
 	if errors.Is(err, update.ErrLoad) && !a.options.Engine.Features().Dereference {
 		return errorf(KindForbidden, "", "%v", err)
 	}
-	if err != nil {
-		return textError(err, "update")
-	}
 	a.metrics.rowsWritten.WithLabelValues("added").Add(float64(result.Added))
 	a.metrics.rowsWritten.WithLabelValues("deleted").Add(float64(result.Deleted))
+	if err != nil {
+		return partly(textError(err, "update"), result.Added+result.Deleted, "changed")
+	}
 	return writeJSON(w, updated{result.Added, result.Deleted})
 }
 

@@ -98,6 +98,9 @@ func partly(err error, n int64, done string) error {
 	}
 	e := *asError(err)
 	e.Done = n
+	if e.Kind == KindBusy {
+		e.Kind = KindUnavailable // by busy clients know that nothing was done
+	}
 	e.Message = fmt.Sprintf("%s (%d triples were %s before)", e.Message, n, done)
 	return &e
 }
