@@ -6,18 +6,20 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/trefoildb/trefoil/recovery"
 	"github.com/trefoildb/trefoil/trie"
 )
 
 // Exclude makes machines members no more, at once: what they had does not count.
 // Spares take the places of those that were up, and nothing else moves; where
 // there are too few, the others share. A member that is leaving stays if nobody
-// else is left.
+// else is left. A load that is being taken in shows from then on: all others must
+// have taken it in.
 func (v *View) Exclude(ids ...trie.MachineID) (*View, error) {
-	if v.Phase == recovery.Ingest {
-		return nil, errIngest
-	}
+	return v.exclude(nil, ids)
+}
+
+// exclude is Exclude that also counts on marks.
+func (v *View) exclude(marks map[trie.MachineID]uint64, ids []trie.MachineID) (*View, error) {
 	n, held := v.next(), false
 	var dead []Member // that target counts on
 	for _, id := range ids {
@@ -44,6 +46,7 @@ func (v *View) Exclude(ids ...trie.MachineID) (*View, error) {
 		return nil, err
 	}
 	n.addLost()
+	n.countOn(marks)
 	return n.finish()
 }
 
@@ -80,10 +83,7 @@ func (v *View) replace(dead []Member) error {
 		if m.State != Spare || len(dead) == 0 {
 			continue
 		}
-		m.State, m.Place = Up, dead[0].place()
-		if m.Place == m.ID {
-			m.Place = 0
-		}
+		m.State = Up
 		by[dead[0].ID] = m.ID
 		dead = dead[1:]
 	}
@@ -95,7 +95,7 @@ func (v *View) replace(dead []Member) error {
 	if !v.hasUp() {
 		for i := range v.Members {
 			m := &v.Members[i]
-			m.State, m.Place = Up, v.freePlace(m.ID)
+			m.State = Up
 		}
 	}
 	v.Target.Placement, err = v.placement()

@@ -15,10 +15,7 @@ func (v *View) ToServe(marks map[trie.MachineID]uint64) (*View, error) {
 	}
 	n := v.next()
 	n.Phase = recovery.Serve
-	for i := range n.Members {
-		m := &n.Members[i]
-		m.Mark = max(m.Mark, marks[m.ID])
-	}
+	n.countOn(marks)
 	return n.finish()
 }
 

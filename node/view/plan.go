@@ -35,6 +35,8 @@ type Report struct {
 	Mark uint64
 	// Splits are where it asks for its segments to be split.
 	Splits []SplitAt
+	// Ingested: it has taken in the load of the epoch, durably.
+	Ingested bool
 }
 
 // Wishes are what machines and operators ask for.
@@ -47,6 +49,13 @@ type Wishes struct {
 	Remove []trie.MachineID
 	// Rebalance: whatever share of the segments is misplaced.
 	Rebalance bool
+	// Splits are where segments are to be split, beside what members ask for.
+	Splits []SplitAt
+	// Begin are loads that need a number, Publish those that are staged, Drop those
+	// that are given up.
+	Begin   []LoadBegin
+	Publish []LoadPublish
+	Drop    []string
 }
 
 // PlanOptions are the parameters of [Plan]. The zero value is ready to use.
@@ -175,11 +184,7 @@ func (p *planner) phase() {
 	case recovery.Fill:
 		missing := p.missing(func(r Report) bool { return r.Walked && r.Reconciled })
 		if missing == "" && !p.waiting() {
-			marks := map[trie.MachineID]uint64{}
-			for id, r := range p.reports {
-				marks[id] = r.Mark
-			}
-			next, err := p.ToServe(marks)
+			next, err := p.ToServe(p.marks())
 			p.propose(next, err, "all walks are done")
 			return
 		}
@@ -195,7 +200,7 @@ func (p *planner) phase() {
 		p.propose(next, err, "all members read the new owners")
 		p.halt = true
 	case recovery.Ingest:
-		p.stop("the bulk load to be taken in")
+		p.show()
 	}
 }
 

@@ -24,7 +24,7 @@ func (p *planner) planned() {
 		return
 	}
 	for _, step := range []func(*planner){
-		(*planner).removals, (*planner).leaves, (*planner).joins, (*planner).splits, (*planner).rebalance,
+		(*planner).publish, (*planner).dropLoads, (*planner).beginLoads, (*planner).removals, (*planner).leaves, (*planner).joins, (*planner).splits, (*planner).rebalance,
 	} {
 		if step(p); p.next != nil {
 			return
@@ -80,7 +80,7 @@ func (p *planner) joins() {
 }
 
 func (p *planner) splits() {
-	var asked []SplitAt
+	asked := slices.Clone(p.wishes.Splits)
 	for _, m := range p.Members {
 		asked = append(asked, p.reports[m.ID].Splits...)
 	}
@@ -92,8 +92,8 @@ func (p *planner) splits() {
 
 func (p *planner) rebalance() {
 	share := p.Misplaced()
-	if share == 0 || share < p.options.Misplaced && !p.wishes.Rebalance {
-		return
+	if share == 0 || !p.wishes.Rebalance && (share < p.options.Misplaced || p.staging()) {
+		return // the tables of a load would have to be made anew
 	}
 	next, err := p.Rebalance()
 	p.propose(next, err, "%.0f%% of the segments move to where they belong", 100*share)

@@ -39,8 +39,11 @@ func (p *planner) failures() {
 	out := append(gone, given...)
 	switch {
 	case len(out) == 0:
-	case p.Phase == recovery.Ingest:
+	case p.Phase == recovery.Ingest && !p.allIngested(out):
 		p.stop("the bulk load to be taken in, before %s can be excluded", names(out))
+	case p.Phase == recovery.Ingest:
+		next, err := p.exclude(p.marks(), out)
+		p.propose(next, err, "load %s is published; excluded: %s", p.Ingesting().ID, names(out))
 	default:
 		next, err := p.Exclude(out...)
 		p.propose(next, err, "excluded: %s", names(out))

@@ -4,7 +4,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/trefoildb/trefoil/recovery"
 	"github.com/trefoildb/trefoil/trie"
 )
 
@@ -35,6 +34,13 @@ func (p *planning) set(id trie.MachineID, change func(*Report)) {
 	p.reports[id] = r
 }
 
+// ingested: these members have taken the load in.
+func (p *planning) ingested(ids ...trie.MachineID) {
+	for _, id := range ids {
+		p.set(id, func(r *Report) { r.Ingested = true })
+	}
+}
+
 func dead(r *Report)    { r.Suspect, r.MayHoldLease = true, false }
 func suspect(r *Report) { r.Suspect = true }
 func back(r *Report)    { r.Incarnation, r.Epoch, r.MayHoldLease, r.Address = 2, 0, false, "10.0.0.77:1" }
@@ -58,9 +64,10 @@ func TestPlan(t *testing.T) {
 	left := through(t, leaving)
 	spared := must(t)(five.Join(spare(9)))
 	split := must(t)(idle(t, 1, 2, 3).Split([]SplitAt{{3, []byte("\x03a")}, {3, []byte("\x03b")}, {3, []byte("\x03c")}, {3, []byte("\x03d")}, {3, []byte("\x03e")}, {3, []byte("\x03f")}}))
-	ingest := *five
-	ingest.Phase = recovery.Ingest
-	ingest.prepare()
+	staging := must(t)(five.BeginLoad(LoadBegin{"load", 3, 1}))
+	publish := LoadPublish{ID: "load", Epoch: staging.Epoch, Place: staging.Place(), Tables: "t"}
+	ingest := must(t)(staging.ToIngest(publish))
+	splitStaging := must(t)(split.BeginLoad(LoadBegin{"load", 3, 1}))
 
 	for _, c := range []struct {
 		name   string
@@ -107,9 +114,30 @@ func TestPlan(t *testing.T) {
 		{"back with an older disk", waiting, func(p *planning) { p.set(2, func(r *Report) { r.Incarnation = 1 }) }, "excluded: 0000000000000002", ""},
 		{"back without its disk, and most are gone", five, func(p *planning) { p.set(2, broken); p.set(3, dead); p.set(4, dead); p.set(5, dead) }, "", "most members to run"},
 		{"back in fill, before serve", filling, func(p *planning) { p.set(2, back) }, "is back", ""},
-		{"back while a load is taken in", &ingest, func(p *planning) { p.set(2, back) }, "is back", ""},
-		{"dead while a load is taken in", &ingest, func(p *planning) { p.set(2, dead) }, "", "the bulk load to be taken in, before"},
-		{"a load", &ingest, func(p *planning) { p.wishes.Join = []Member{up(9)} }, "", "the bulk load"},
+		{"back while a load is taken in", ingest, func(p *planning) { p.set(2, back) }, "is back", ""},
+		{"dead while a load is taken in", ingest, func(p *planning) { p.set(2, dead) }, "", "the bulk load to be taken in, before"},
+		{"dead while a load is taken in, and the others have it", ingest, func(p *planning) { p.ingested(1, 3, 4, 5); p.set(2, dead) }, "load load is published; excluded: 0000000000000002", ""},
+		{"two dead while a load is taken in", ingest, func(p *planning) { p.ingested(1, 3, 4); p.set(2, dead); p.set(5, dead) }, "published; excluded: 0000000000000002, 0000000000000005", ""},
+		{"dead while a load is taken in, and not all others have it", ingest, func(p *planning) { p.ingested(1, 3, 4); p.set(2, dead) }, "", "the bulk load to be taken in, before"},
+		{"a load", ingest, func(p *planning) { p.wishes.Join = []Member{up(9)} }, "", "the bulk load"},
+		{"a load that all have but one", ingest, func(p *planning) { p.ingested(1, 2, 3, 4) }, "", "to be taken in by 0000000000000005"},
+		{"a load that all have", ingest, func(p *planning) { p.ingested(1, 2, 3, 4, 5) }, "load load is published", ""},
+		{"a load begins", five, func(p *planning) { p.wishes.Begin = []LoadBegin{{"other", 3, 1}} }, "load other begins", ""},
+		{"a load of a stranger", five, func(p *planning) { p.wishes.Begin = []LoadBegin{{"other", 3, 2}} }, "", ""},
+		{"a load that has begun", staging, func(p *planning) { p.wishes.Begin = []LoadBegin{{"load", 3, 1}} }, "", ""},
+		{"a load that goes on elsewhere", staging, func(p *planning) { p.wishes.Begin = []LoadBegin{{"load", 4, 1}} }, "load load begins", ""},
+		{"a load is taken in", staging, func(p *planning) { p.wishes.Publish = []LoadPublish{publish}; p.wishes.Join = []Member{up(9)} }, "load load is taken in", ""},
+		{"a load is not taken in before the sweeps", staging, func(p *planning) { p.wishes.Publish = []LoadPublish{publish}; p.set(2, unswept) }, "", "sweeps"},
+		{"a load of another epoch", staging, func(p *planning) {
+			p.wishes.Publish = []LoadPublish{publish}
+			p.wishes.Publish[0].Epoch--
+		}, "", ""},
+		{"a load of another place", staging, func(p *planning) {
+			p.wishes.Publish = []LoadPublish{publish}
+			p.wishes.Publish[0].Place = "elsewhere"
+		}, "", ""},
+		{"a load is given up", staging, func(p *planning) { p.wishes.Drop = []string{"load", "other"} }, "loads are given up: 1", ""},
+		{"a load of a coordinator that is no member", must(t)(must(t)(must(t)(staging.Exclude(3)).ToServe(nil)).ToIdle()), func(*planning) {}, "loads are given up: 1", ""},
 
 		{"reconciled", waiting, func(*planning) {}, "reconciled", ""},
 		{"not yet reconciled", waiting, func(p *planning) { p.set(4, unreconciled); p.wishes.Join = []Member{up(9)} }, "", "the reconciliation of 0000000000000004"},
@@ -151,6 +179,9 @@ func TestPlan(t *testing.T) {
 		{"segments belong elsewhere", split, func(*planning) {}, "of the segments move", ""},
 		{"too few do", split, func(p *planning) { p.options.Misplaced = 0.99 }, "", ""},
 		{"too few do, but it is wished", split, func(p *planning) { p.options.Misplaced, p.wishes.Rebalance = 0.99, true }, "of the segments move", ""},
+		{"nothing moves while a load is staged", splitStaging, func(*planning) {}, "", ""},
+		{"nothing moves while a load is staged, but it is wished", splitStaging, func(p *planning) { p.wishes.Rebalance = true }, "of the segments move", ""},
+		{"splits are wished", five, func(p *planning) { p.wishes.Splits = []SplitAt{{4, []byte("\x02x")}} }, "1 segments are split", ""},
 		{"rebalancing is wished for nothing", five, func(p *planning) { p.wishes.Rebalance = true }, "", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -37,6 +37,9 @@ func (v *View) Split(splits []SplitAt) (*View, error) {
 	return n.finish()
 }
 
+// Splittable returns those of splits that [View.Split] can do, each once.
+func (v *View) Splittable(splits []SplitAt) []SplitAt { return v.splittable(splits, len(splits)) }
+
 // splittable returns those of splits that [View.Split] can do, each once, at most
 // so many.
 func (v *View) splittable(splits []SplitAt, most int) (ok []SplitAt) {

@@ -18,7 +18,7 @@ func (v *View) Validate() error {
 	if v.Phase > recovery.Ingest {
 		return fmt.Errorf("view: phase %d", v.Phase)
 	}
-	if err := v.validateMembers(); err != nil {
+	if err := errors.Join(v.validateMembers(), v.validateLoads()); err != nil {
 		return err
 	}
 	if err := v.validateLayout(v.Base); err != nil {
@@ -58,9 +58,6 @@ func (v *View) validateMembers() error {
 		}
 		if m.State != Up && m.State != Spare && m.State != Leaving {
 			return fmt.Errorf("view: member %s is %q", m.ID, m.State)
-		}
-		if m.State == Up && slices.ContainsFunc(v.Members[:i], func(o Member) bool { return o.State == Up && o.place() == m.place() }) {
-			return fmt.Errorf("view: member %s is hashed as another one", m.ID)
 		}
 	}
 	return nil

@@ -36,17 +36,6 @@ type Member struct {
 	// Mark is how many batches of fills and tables it is counted on to have
 	// durably: a disk that shows less is not the one that it was.
 	Mark uint64 `json:"mark,omitempty"`
-	// Place is the machine that it is hashed as, where that is another one: a dead
-	// machine whose place it has taken. The next placement leaves it there.
-	Place trie.MachineID `json:"place,omitempty"`
-}
-
-// place returns the machine that m is hashed as.
-func (m *Member) place() trie.MachineID {
-	if m.Place != 0 {
-		return m.Place
-	}
-	return m.ID
 }
 
 // Lost is a range of keys of which some rows may be gone for good, since all
@@ -78,8 +67,13 @@ type View struct {
 	Lost             []Lost                    `json:"lost,omitempty"`
 	// NextSegment is greater than the ID of every segment there ever was.
 	NextSegment uint64 `json:"nextSegment"`
+	// Loads are the bulk loads that are being made and all that ever showed, by
+	// number; NextLoad is greater than the number of every load there ever was.
+	Loads    []Load `json:"loads,omitempty"`
+	NextLoad uint64 `json:"nextLoad,omitempty"`
 
 	joint     func() *recovery.Joint
+	place     func() string
 	misplaced func() float64
 }
 
@@ -113,4 +107,5 @@ func (v *View) prepare() {
 		return j
 	})
 	v.misplaced = sync.OnceValue(v.countMisplaced)
+	v.place = sync.OnceValue(v.hashPlace)
 }
