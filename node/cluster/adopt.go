@@ -35,6 +35,7 @@ func (n *Node) adopt(v *view.View) {
 		n.gate.Unlock()
 		return
 	}
+	n.work.stop() // a sweep must not meet what the next epoch fills
 	n.current.Store(v)
 	n.writes.Adopted(old, v)
 	n.gate.Unlock()

@@ -31,9 +31,6 @@ const workRetry = 200 * time.Millisecond
 // goroutine that adopts calls it.
 func (n *Node) startWork(v *view.View) {
 	w := &n.work
-	if w.cancel != nil {
-		w.cancel()
-	}
 	before := w.ended
 	ctx, cancel := context.WithCancel(n.ctx)
 	ended := make(chan struct{})
@@ -51,6 +48,14 @@ func (n *Node) startWork(v *view.View) {
 			n.doWork(ctx, v)
 		}
 	})
+}
+
+// stop ends the work of the view that is adopted; what of it is being written is
+// done or refused before anything of the next epoch is.
+func (w *work) stop() {
+	if w.cancel != nil {
+		w.cancel()
+	}
 }
 
 // doWork tries until the work of v is done or another view is adopted.

@@ -90,41 +90,16 @@ func (v *View) plannedTarget() error {
 	return nil
 }
 
-// placement computes that of the members that are up.
+// placement adapts target's to the members that are up: whatever may stay where it
+// is does.
 func (v *View) placement() (*trie.Placement, error) {
-	var places []trie.MachineID
-	by := map[trie.MachineID]trie.MachineID{}
+	var up []trie.MachineID
 	for i := range v.Members {
 		if m := &v.Members[i]; m.State == Up {
-			places = append(places, m.place())
-			if m.place() != m.ID {
-				by[m.place()] = m.ID
-			}
+			up = append(up, m.ID)
 		}
 	}
-	p, err := trie.NewPlacement(places, trie.PlacementOptions{Partitions: v.Base.Placement.Partitions()})
-	if err != nil || len(by) == 0 {
-		return p, err
-	}
-	return p.Replace(by)
-}
-
-// freePlace returns what Place is for machine id: zero, its own, or where another
-// member has that place, that member's, and so on. It ends, as no two have one
-// place, and id's own is not among those that are passed.
-func (v *View) freePlace(id trie.MachineID) trie.MachineID {
-	place := id
-	for {
-		i := slices.IndexFunc(v.Members, func(m Member) bool { return m.State == Up && m.ID != id && m.place() == place })
-		if i < 0 {
-			break
-		}
-		place = v.Members[i].ID
-	}
-	if place == id {
-		return 0
-	}
-	return place
+	return v.Target.Placement.Adapt(up, trie.PlacementOptions{})
 }
 
 // Join makes machines members. Those that are no spares get their part of the
@@ -140,9 +115,9 @@ func (v *View) Join(ms ...Member) (*View, error) {
 		if n.Find(m.ID) != nil {
 			return nil, fmt.Errorf("view: machine %s is a member", m.ID)
 		}
-		m.Waits, m.Mark, m.Place = false, 0, 0
+		m.Waits, m.Mark = false, 0
 		if m.State != Spare {
-			m.State, m.Place, grows = Up, n.freePlace(m.ID), true
+			m.State, grows = Up, true
 		}
 		at, _ := slices.BinarySearchFunc(n.Members, m.ID, compareID)
 		n.Members = slices.Insert(n.Members, at, m)

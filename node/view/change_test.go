@@ -85,7 +85,7 @@ func TestPhaseStays(t *testing.T) {
 func TestJoin(t *testing.T) {
 	v := idle(t, 5)
 	odd := up(7)
-	odd.Waits, odd.Mark, odd.Place, odd.State = true, 9, 3, ""
+	odd.Waits, odd.Mark, odd.State = true, 9, ""
 	next := must(t)(v.Join(odd, up(2), spare(3)))
 	var ids []trie.MachineID
 	for _, m := range next.Members {
@@ -177,7 +177,6 @@ func TestPhases(t *testing.T) {
 	for name, change := range map[string]func() (*View, error){
 		"join":      func() (*View, error) { return ingest.Join(up(12)) },
 		"leave":     func() (*View, error) { return ingest.Leave(1) },
-		"exclude":   func() (*View, error) { return ingest.Exclude(1) },
 		"move":      func() (*View, error) { return ingest.MoveTo(v.Base.Placement) },
 		"rebalance": func() (*View, error) { return ingest.Rebalance() },
 	} {
@@ -306,7 +305,6 @@ func TestValidate(t *testing.T) {
 		"a member twice":         func(v *View) { v.Members[1] = v.Members[0] },
 		"a member of no state":   func(v *View) { v.Members[0].State = "gone" },
 		"no address":             func(v *View) { v.Members[0].Address = "" },
-		"one place for two":      func(v *View) { v.Members[0].Place = 2 },
 		"target without member":  func(v *View) { v.Members = v.Members[1:] },
 		"target on a leaver":     func(v *View) { v.Members[0].State = Leaving },
 		"two layouts in idle":    func(v *View) { v.Phase = recovery.Idle },

@@ -3,7 +3,6 @@ package view
 import (
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/trefoildb/trefoil/recovery"
 )
