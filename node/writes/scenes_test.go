@@ -273,42 +273,23 @@ func TestViewChangesInFlight(t *testing.T) {
 // A holder that checks the epoch, sleeps, and writes after the view has changed:
 // the change waits for it.
 func TestAdoptionWaitsForApplies(t *testing.T) {
-	w := newWorld(t)
-	ms := w.machines(2, Options{})
-	held := w.machines(1, Options{})[0]
-	held.stop()
 	asleep, wake := make(chan struct{}), make(chan struct{})
 	var once sync.Once
-	third := &member{}
-	w.start(held.store, &hooked{held.store, func(*node.Delivery) error {
+	w, ms := held(t, Options{Attempt: 10 * time.Millisecond}, func(*node.Delivery) error {
 		once.Do(func() { close(asleep); <-wake })
 		return nil
-	}}, Options{Attempt: 10 * time.Millisecond}, third)
-	ms = append(ms, third)
-	l := w.layout(ms, [4]*member{ms[0], ms[0], ms[0], ms[0]})
-	ms = sorted(ms)
-	v := w.viewOf(2, recovery.Idle, ms, l, l)
-	adoptAll(v, ms...)
+	})
+	third, l := ms[2], ms[2].View().Base
 	wrote := third.inBackground(ctx, node.OperationAdd, fact(1))
 	<-asleep
 	// The sender gives up and tries again; the adoption waits all the same.
-	until(t, "the sender has tried again", func() bool {
-		n := int64(0)
-		for _, m := range ms {
-			n += m.writes.Stats().Retries
-		}
-		return n > 1
-	})
+	until(t, "the sender has tried again", func() bool { return ms[0].writes.Stats().Retries > 1 })
 	if third.gate.TryLock() {
 		t.Fatal("the view may change while a write is applied")
 	}
 	close(wake)
 	third.adopt(w.viewOf(3, recovery.Idle, ms, l, l))
-	for _, m := range ms {
-		if m != third {
-			m.adopt(third.View())
-		}
-	}
+	adoptAll(third.View(), ms[:2]...)
 	if err := <-wrote; err != nil {
 		t.Error(err)
 	}

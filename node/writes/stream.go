@@ -200,6 +200,9 @@ func (w *Writes) handleWatermark(_ context.Context, body []byte) ([]byte, error)
 	if err := d.End(); err != nil {
 		return nil, malformed(err)
 	}
+	if v := w.cluster.View(); v == nil || !alive(v, origin) {
+		return nil, refuse(peer.CodeStranger, 0, "machine %s is no member in incarnation %d", origin.Sequencer, origin.Incarnation)
+	}
 	w.store.Settle(origin, acks)
 	return nil, nil
 }

@@ -286,8 +286,7 @@ func TestUnknown(t *testing.T) {
 // Operations in flight are bounded: further ones wait, and are refused when they
 // have waited in vain.
 func TestRoomInFlight(t *testing.T) {
-	w, ms := idle(t, 1, Options{MaxInFlight: 3000}, nil)
-	_ = w
+	_, ms := idle(t, 1, Options{MaxInFlight: 3000}, nil)
 	m := ms[0]
 	if err := m.writes.room.take(ctx, 2000); err != nil {
 		t.Fatal(err)
@@ -312,30 +311,17 @@ func TestRoomInFlight(t *testing.T) {
 // A holder whose disk is full refuses, new operations are refused, and those on
 // their way go on when there is room.
 func TestFullDisk(t *testing.T) {
-	w := newWorld(t)
-	ms := w.machines(2, Options{})
 	var mu sync.Mutex
 	full := true
-	held := w.machines(1, Options{})[0]
-	held.stop()
-	third := &member{}
-	w.start(held.store, &hooked{held.store, func(*node.Delivery) error {
+	_, ms := held(t, Options{}, func(*node.Delivery) error {
 		mu.Lock()
 		defer mu.Unlock()
 		if full {
 			return node.ErrDiskFull
 		}
 		return nil
-	}}, Options{}, third)
-	ms = append(ms, third)
-	ms = sorted(ms)
-	first := ms[0]
-	if first == third {
-		first = ms[1]
-	}
-	l := w.layout(ms, [4]*member{first, first, first, first})
-	v := w.viewOf(2, recovery.Idle, ms, l, l)
-	adoptAll(v, ms...)
+	})
+	first, third, v := ms[0], ms[2], ms[0].View()
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)

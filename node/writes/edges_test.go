@@ -1,0 +1,319 @@
+package writes
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"reflect"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/trefoildb/trefoil/node"
+	"github.com/trefoildb/trefoil/node/peer"
+	"github.com/trefoildb/trefoil/recovery"
+	"github.com/trefoildb/trefoil/trie"
+	"github.com/trefoildb/trefoil/triple"
+)
+
+// held makes three machines of which the third has a store that a test can hold
+// up; the first is the sequencer of all, and all have adopted one view.
+func held(t testing.TB, opts Options, deliver func(*node.Delivery) error) (w *world, ms []*member) {
+	t.Helper()
+	w = newWorld(t)
+	ms = w.machines(3, opts)
+	ms[2].stop()
+	third := &member{}
+	w.start(ms[2].store, &hooked{ms[2].store, deliver}, opts, third)
+	ms[2] = third
+	l := w.layout(ms, [4]*member{ms[0], ms[0], ms[0], ms[0]})
+	adoptAll(w.viewOf(2, recovery.Idle, ms, l, l), ms...)
+	return w, ms
+}
+
+// What rests on an operation that is on its way is not stamped, and not answered
+// before that is settled.
+func TestAnswersRestOnWhatIsInFlight(t *testing.T) {
+	asleep, wake := make(chan struct{}), make(chan struct{})
+	var once sync.Once
+	_, ms := held(t, Options{}, func(*node.Delivery) error {
+		once.Do(func() { close(asleep); <-wake })
+		return nil
+	})
+	first := ms[1].inBackground(ctx, node.OperationAdd, fact(1))
+	<-asleep
+	second := ms[1].inBackground(ctx, node.OperationAdd, fact(1))
+	until(t, "the second is looked at", func() bool { return ms[0].writes.Stats().Unchanged == 1 })
+	select {
+	case err := <-second:
+		t.Errorf("answered: %v", err)
+	default:
+	}
+	close(wake)
+	if err := errors.Join(<-first, <-second); err != nil {
+		t.Error(err)
+	}
+	if s := ms[0].writes.Stats(); s.Operations != 1 {
+		t.Errorf("%+v", s)
+	}
+}
+
+// A holder gets batches in ascending order, one delivery at a time, and those
+// that wait as one.
+func TestStreamsKeepTheirOrder(t *testing.T) {
+	wake, asleep := make(chan struct{}), make(chan struct{})
+	var mu sync.Mutex
+	var numbers []uint64
+	var counts []int
+	running := 0
+	_, ms := held(t, Options{}, func(d *node.Delivery) error {
+		mu.Lock()
+		numbers = append(numbers, d.Origin.Batch)
+		counts = append(counts, len(d.Operations))
+		if running++; running > 1 {
+			t.Error("two deliveries at a time")
+		}
+		first := len(numbers) == 1
+		mu.Unlock()
+		if first {
+			close(asleep)
+			<-wake
+		}
+		mu.Lock()
+		running--
+		mu.Unlock()
+		return nil
+	})
+	var writes []<-chan error
+	writes = append(writes, ms[1].inBackground(ctx, node.OperationAdd, fact(0)))
+	<-asleep
+	for i := 1; i < 20; i++ {
+		writes = append(writes, ms[1].inBackground(ctx, node.OperationAdd, fact(i)))
+	}
+	until(t, "all are stamped", func() bool { return ms[0].writes.Stats().Operations == 20 })
+	if s := ms[0].writes.Stats(); s.Unanswered[ms[2].id] == 0 || s.InFlight == 0 {
+		t.Errorf("%+v", s)
+	}
+	close(wake)
+	for _, w := range writes {
+		if err := <-w; err != nil {
+			t.Error(err)
+		}
+	}
+	if !slices.IsSorted(numbers) || len(numbers) != 2 || counts[1] != 19 {
+		t.Errorf("batches %v, operations %v", numbers, counts)
+	}
+	if acked := ms[0].writes.Acked()[ms[2].id]; acked != numbers[1] {
+		t.Errorf("batch %d was answered, not %d", acked, numbers[1])
+	}
+}
+
+// A lease that runs out during the look-up refuses: another machine may have
+// stamped since.
+func TestLeaseEndsDuringLookUp(t *testing.T) {
+	_, ms := held(t, Options{Patience: 10 * time.Millisecond}, func(*node.Delivery) error { return nil })
+	add(t, ms[0], fact(1))
+	m := ms[0]
+	m.writes.store = &leaseEnds{m.writes.store, m}
+	if _, _, err := m.writes.Write(ctx, node.OperationAdd, []triple.Triple{fact(1)}); !errors.Is(err, node.ErrUnavailable) {
+		t.Errorf("%v", err)
+	}
+}
+
+// leaseEnds takes the lease of a machine with each look-up.
+type leaseEnds struct {
+	Store
+	of *member
+}
+
+func (l *leaseEnds) States(ctx context.Context, keys [][]byte) ([]node.RowState, error) {
+	defer l.of.lease.Store(false)
+	return l.Store.States(ctx, keys)
+}
+
+// A delivery whose outcome the store does not know keeps the gate until it is
+// known.
+func TestUnknownDeliveryKeepsTheGate(t *testing.T) {
+	tries := 0
+	var third *member
+	_, ms := held(t, Options{}, func(*node.Delivery) error {
+		if tries++; tries == 1 {
+			return node.ErrUnknown
+		}
+		if tries == 2 && third.gate.TryLock() {
+			third.gate.Unlock()
+			t.Error("the view may change")
+		}
+		return nil
+	})
+	third = ms[2]
+	add(t, ms[0], fact(1))
+	if tries != 2 {
+		t.Errorf("%d tries", tries)
+	}
+}
+
+// What comes to be unsettled of a dead sequencer later, as by a walk, is handed
+// over too.
+func TestStraysThatComeLater(t *testing.T) {
+	_, ms := held(t, Options{}, func(*node.Delivery) error { return nil })
+	until(t, "reconciled", ms[1].writes.Reconciled)
+	o := node.Operation{Kind: node.OperationAdd, Stamp: triple.Stamp{Epoch: 1, Sequence: 1}, Key: keyOf(triple.SPO, fact(1))}
+	v := triple.Value{Stamp: o.Stamp}
+	row := node.FillRow{
+		Table: node.TableReplica, Key: o.Key, Value: v.Append(nil),
+		Unsettled: node.Origin{Sequencer: 77, Incarnation: 1, Batch: 5}, Operation: &o,
+	}
+	if err := ms[1].store.Fill(ctx, []node.FillRow{row}); err != nil {
+		t.Fatal(err)
+	}
+	if ms[1].writes.Reconciled() {
+		t.Error("reconciled")
+	}
+	within(t, "the wait", func() {
+		if err := ms[1].writes.WaitSettled(ctx, []node.Origin{row.Unsettled}); err != nil {
+			t.Error(err)
+		}
+	})
+	until(t, "reconciled", ms[1].writes.Reconciled)
+	checkSlots(t, ms[0].View(), ms, fact(1), true)
+}
+
+// Those who wait for a batch wait as long as they want, and not for another
+// incarnation.
+func TestWaitSettled(t *testing.T) {
+	w, ms := held(t, Options{}, func(*node.Delivery) error { return nil })
+	if err := ms[1].writes.WaitSettled(ctx, nil); err != nil {
+		t.Error(err)
+	}
+	add(t, ms[1], fact(1))
+	own := node.Origin{Sequencer: ms[0].id, Incarnation: ms[0].incarnation, Batch: 1}
+	for _, m := range ms {
+		if err := m.writes.WaitSettled(ctx, []node.Origin{own, own}); err != nil {
+			t.Error(err)
+		}
+		if n := len(m.store.Unsettled(exactly(keyOf(triple.SPO, fact(1))))); n != 0 {
+			t.Errorf("%d batches are still listed", n)
+		}
+	}
+	own.Batch = 2
+	limited, cancel := context.WithTimeout(ctx, 10*time.Millisecond)
+	defer cancel()
+	for _, m := range ms {
+		if err := m.writes.WaitSettled(limited, []node.Origin{own}); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("%v", err)
+		}
+	}
+	e := peer.NewEncoder(0)
+	e.Uvarint(ms[0].incarnation + 1)
+	e.Uvarint(1)
+	if _, err := ms[1].Call(ctx, ms[0].id, methodSettled, e.Data()); !isRefusal(err) {
+		t.Errorf("another incarnation: %v", err)
+	}
+	waits := make(chan error, 1)
+	go func() { waits <- ms[1].writes.WaitSettled(ctx, []node.Origin{own}) }()
+	w.members[ms[1].id].stop()
+	if err := <-waits; !errors.Is(err, node.ErrClosed) {
+		t.Errorf("%v", err)
+	}
+}
+
+// Requests that wait leave room for deliveries.
+func TestWaitingRequestsAreBounded(t *testing.T) {
+	_, ms := held(t, Options{}, func(*node.Delivery) error { return nil })
+	for kind, method := range map[int]string{waitSubmit: methodSubmit, waitSettled: methodSettled, waitHandover: methodHandover} {
+		for range waitLimits[kind] {
+			if _, err := ms[0].writes.wait(kind); err != nil {
+				t.Fatal(err)
+			}
+		}
+		_, err := ms[1].Call(ctx, ms[0].id, method, nil)
+		var r *peer.Refusal
+		if !errors.As(err, &r) || r.Code != peer.CodeBusy {
+			t.Errorf("%s: %v", method, err)
+		}
+	}
+	add(t, ms[0], fact(1))
+	e := peer.NewEncoder(0)
+	encodeOrigin(e, node.Origin{Sequencer: 77, Incarnation: 1, Batch: 1})
+	encodeAcks(e, nil)
+	if _, err := ms[1].Call(ctx, ms[0].id, methodWatermark, e.Data()); !isRefusal(err) {
+		t.Errorf("a watermark of no member: %v", err)
+	}
+}
+
+// What machines had answered is forgotten when they are no more, or come as new;
+// one that comes back with its disk must show it.
+func TestAcksOfMachinesThatAreNoMore(t *testing.T) {
+	w, ms := held(t, Options{}, func(*node.Delivery) error { return nil })
+	add(t, ms[0], fact(1))
+	v := ms[0].View()
+	again := ms[1].restart(Options{})
+	back, err := v.Readmit(again.id, again.incarnation, "mem:again")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ms[0].adopt(back)
+	if ms[0].writes.Acked()[again.id] == 0 {
+		t.Error("the answers of a machine that came back are forgotten")
+	}
+	out, err := back.Exclude(ms[2].id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ms[0].adopt(out)
+	if _, ok := ms[0].writes.Acked()[ms[2].id]; ok {
+		t.Error("the answers of a machine that is no more are kept")
+	}
+	// It skipped the view without the machine, and sees the new one of its name.
+	as := again.restart(Options{})
+	l := w.layout([]*member{ms[0], as}, [4]*member{as, as, as, as})
+	ms[0].adopt(w.viewOf(out.Epoch+1, recovery.Idle, sorted([]*member{ms[0], as}), l, l))
+	if _, ok := ms[0].writes.Acked()[as.id]; ok {
+		t.Error("the answers of a machine that came as new are kept")
+	}
+}
+
+func TestMessagesRoundTrip(t *testing.T) {
+	d := &node.Delivery{
+		Origin: node.Origin{Sequencer: 1 << 63, Incarnation: 2, Batch: 3}, Settled: 2,
+		Acks: map[trie.MachineID]uint64{1: 2, 1 << 63: 3},
+		Operations: []node.Operation{
+			{Kind: node.OperationAdd, Stamp: triple.Stamp{Epoch: 5, Sequence: 6}, Key: keyOf(triple.SPO, fact(1)), Long: []byte{1, 2}},
+			{Kind: node.OperationDelete, Stamp: triple.Stamp{Epoch: 5, Sequence: 7}, Key: keyOf(triple.SPO, fact(2))},
+		},
+	}
+	epoch, got, err := decodeDelivery(encodeDelivery(9, d))
+	if err != nil || epoch != 9 || !reflect.DeepEqual(got, d) {
+		t.Errorf("%d, %+v, %v", epoch, got, err)
+	}
+	var a, b int64
+	if o, err := decodeOutcome(encodeOutcome(diskFull, 3, 4), &a, &b); o != diskFull || a != 3 || b != 4 || err != nil {
+		t.Error(o, a, b, err)
+	}
+	if _, err := decodeOutcome([]byte{9}); err == nil {
+		t.Error("an unknown outcome is taken")
+	}
+}
+
+// What cannot be read is refused, whatever it is, and nothing is done.
+func FuzzMessages(f *testing.F) {
+	_, ms := held(f, Options{}, func(*node.Delivery) error { return nil })
+	o := []node.Operation{{Kind: node.OperationAdd, Stamp: triple.Stamp{Epoch: 2, Sequence: 6}, Key: keyOf(triple.SPO, fact(1))}}
+	f.Add(encodeDelivery(1, &node.Delivery{Origin: node.Origin{Sequencer: 1, Incarnation: 1, Batch: 1}, Operations: o}))
+	e := peer.NewEncoder(0)
+	e.Uvarint(1)
+	encodeOperations(e, o, true)
+	f.Add(e.Data())
+	f.Add([]byte{1, 1, 2, 0, 1, 0})
+	f.Add([]byte{0xFF, 0xFF, 0xFF, 0xFF, 0xFF})
+	methods := slices.Sorted(maps.Keys(ms[0].handlers))
+	f.Fuzz(func(t *testing.T, body []byte) {
+		limited, cancel := context.WithCancel(ctx)
+		cancel() // nobody waits
+		for _, method := range methods {
+			_, _ = ms[0].handlers[method](limited, slices.Clone(body))
+		}
+	})
+}
