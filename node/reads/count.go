@@ -25,18 +25,23 @@ type tally struct {
 }
 
 // total adds up what the owners of all parts of r say. Where one fails, its
-// ranges are asked for anew, under the view of that time.
+// ranges are asked for anew, under the view of that time; all are where a bulk load
+// was published meanwhile.
 func (sn *Snapshot) total(ctx context.Context, r triple.Range, ask func(context.Context, *view.View, *group) (tally, error)) (tally, error) {
 	if err := sn.begin(ctx); err != nil {
 		return tally{}, err
 	}
 	sum, rest := tally{exact: true}, []triple.Range{r}
 	t := trial{reads: sn.reads}
-	for {
+	for shown := 0; ; {
 		if sn.closed.Load() {
 			return tally{}, fmt.Errorf("count: %w", node.ErrClosed)
 		}
 		v := sn.reads.cluster.View()
+		if v.Shown() != shown {
+			shown = v.Shown()
+			sum, rest = tally{exact: true}, []triple.Range{r}
+		}
 		_, groups, err := sn.split(v, rest)
 		if err == nil {
 			var some tally

@@ -21,6 +21,10 @@
 // some moment after the call began, and every operation that was acknowledged
 // before the call shows. Rows that are there throughout come exactly once.
 //
+// A bulk load shows in all of an answer or in none of it. While its tables are
+// taken in (phase ingest) reads wait; a read that has given out rows before and
+// would go on behind its publication ends with node.ErrUnavailable.
+//
 // # Dead owners
 //
 // While the machine that had a segment is dead and its rows are not rebuilt, what
@@ -54,6 +58,8 @@
 //	02 more:  the budget is used: index of the range uvarint, last key
 //	03 beat:  nothing to send yet
 //	04 number: uvarint, the count; the end
+//	05 part:  the beginning of a frame of rows that is too long for one message
+//	06 whole: the rest of it
 //
 // An answer without its end is broken. That of estimate is a byte, 1 where it is exact,
 // and a uvarint.

@@ -3,6 +3,7 @@ package reads
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -90,16 +91,33 @@ func TestViewChange(t *testing.T) {
 	rng := random(t)
 	w := newWorld(t, 4, Options{Ahead: 16 << 10})
 	w.fill(rng, 30, students(3000))
-	for i := range 6 {
+	for i := range fewer(6) {
 		reverse := i%2 == 1
 		want := w.all(reverse)
 		have, err := through(t, w, w.snapshot(rng.IntN(4)), reverse, 1+rng.IntN(len(want)), func() {
-			w.adopt(w.moved(rng, uint64(2+i)))
+			w.adopt(w.moved(rng, w.machines[0].View().Epoch+1))
 		})
 		if err != nil {
 			t.Fatal(err)
 		}
 		same(t, "a scan across views", have, want)
+		ranges := []triple.Range{triple.OrderRange(triple.SPO), triple.OrderRange(triple.POS), triple.OrderRange(triple.OSP)}
+		rows, err := hits(w.truth().Source().Lookup, ranges)
+		if err != nil {
+			t.Fatal(err)
+		}
+		n, change := 0, 1+rng.IntN(len(rows))
+		all, err := hits(func(ctx context.Context, ranges []triple.Range, each func(int, []byte, []byte) error) error {
+			return w.snapshot(0).Source().Lookup(ctx, ranges, func(i int, key, value []byte) error {
+				if n++; n == change {
+					w.adopt(w.moved(rng, w.machines[0].View().Epoch+1))
+				}
+				return each(i, key, value)
+			})
+		}, ranges)
+		if err != nil || !slices.Equal(all, rows) {
+			t.Fatalf("a look-up across views: %d rows, want %d, %v", len(all), len(rows), err)
+		}
 	}
 }
 
@@ -388,13 +406,13 @@ func TestUnsettled(t *testing.T) {
 		}
 		has <- err
 	}()
-	if batches := <-waits; len(batches) != 1 || batches[0] != origin {
-		t.Errorf("waits for %v", batches)
-	}
 	select {
+	case batches := <-waits:
+		if len(batches) != 1 || batches[0] != origin {
+			t.Errorf("waits for %v", batches)
+		}
 	case err := <-has:
 		t.Fatalf("it does not wait: %v", err)
-	default:
 	}
 	close(settled)
 	if err := <-has; err != nil {
@@ -423,13 +441,26 @@ func TestNeverSettled(t *testing.T) {
 	}
 }
 
+// loading returns the view of an epoch in which the first of so many loads show, and
+// one more is taken in where ingest says so.
+func (w *world) loading(epoch uint64, shown int, ingest bool) *view.View {
+	v := w.viewOf(epoch)
+	if ingest {
+		v.Phase = recovery.Ingest
+		shown++
+	}
+	for i := range shown {
+		v.Loads = append(v.Loads, view.Load{Number: uint64(i + 1), ID: fmt.Sprint("load", i), Epoch: uint64(i + 1)})
+	}
+	v.NextLoad = uint64(shown + 1)
+	return w.made(v)
+}
+
 // While tables of a load are taken in, reads wait.
 func TestIngest(t *testing.T) {
 	w := newWorld(t, 2, Options{})
 	w.fill(random(t), 10, students(200))
-	ingest := w.viewOf(2)
-	ingest.Phase = recovery.Ingest
-	w.adopt(w.made(ingest))
+	w.adopt(w.loading(2, 1, true))
 	done := make(chan error, 1)
 	go func() {
 		n, err := w.snapshot(0).Count(ctx, triple.Pattern{})
@@ -443,9 +474,56 @@ func TestIngest(t *testing.T) {
 		t.Fatalf("it does not wait: %v", err)
 	default:
 	}
-	w.adopt(w.viewOf(3))
+	w.adopt(w.loading(3, 2, false))
 	if err := <-done; err != nil {
 		t.Error(err)
+	}
+	for _, m := range w.machines {
+		m.adopt(w.loading(4, 2, true))
+		q := &request{epoch: 4, ranges: []triple.Range{{}}}
+		var refusal *peer.Refusal
+		if _, err := m.reads.hold(ctx, 4, q.ranges, false); !errors.As(err, &refusal) || refusal.Code != peer.CodeUnavailable {
+			t.Errorf("an owner that takes tables in: %v", err)
+		}
+	}
+}
+
+// A read in the middle of which a load is published does not go on with half of
+// it; a count begins again.
+func TestPublication(t *testing.T) {
+	w := newWorld(t, 3, Options{Ahead: 16 << 10})
+	w.fill(random(t), 30, students(3000))
+	sn, want := w.snapshot(0), w.all(false)
+	have, err := through(t, w, sn, false, 500, func() { w.adopt(w.loading(3, 1, false)) })
+	if !isError(err, errPublished) || !isError(err, node.ErrUnavailable) {
+		t.Errorf("a scan: %d rows, %v", len(have), err)
+	}
+	prefix(t, have, want)
+	have, err = through(t, w, sn, false, 500, func() { w.adopt(w.loading(4, 1, false)) })
+	if err != nil {
+		t.Errorf("a scan across views without a load: %v", err)
+	}
+	same(t, "a scan", have, want)
+	n := 0
+	err = sn.Source().Lookup(ctx, []triple.Range{triple.OrderRange(triple.SPO)}, func(int, []byte, []byte) error {
+		if n++; n == 500 {
+			w.adopt(w.loading(5, 2, false))
+		}
+		return nil
+	})
+	if !isError(err, errPublished) {
+		t.Errorf("a look-up: %d rows, %v", n, err)
+	}
+	published := func() {
+		if w.machines[0].View().Epoch == 5 {
+			w.adopt(w.loading(6, 3, false))
+		}
+	}
+	for _, m := range w.machines[1:] {
+		m.served.Store(&published)
+	}
+	if n, err := sn.Count(ctx, triple.Pattern{}); err != nil || n != 3000 {
+		t.Errorf("count: %d, %v", n, err)
 	}
 }
 

@@ -26,13 +26,17 @@ func (sn *Snapshot) lookup(ctx context.Context, ranges []triple.Range, f *filter
 	var stop error
 	var key []byte // of the last row
 	t := trial{reads: sn.reads}
-	first, moved := 0, false
+	first, moved, shown := 0, false, 0
 	rest := ranges
 	for {
 		if sn.closed.Load() {
 			return fmt.Errorf("look up: %w", node.ErrClosed)
 		}
 		v, at := sn.reads.cluster.View(), first
+		if key != nil && v.Shown() != shown {
+			return errPublished
+		}
+		shown = v.Shown()
 		err := sn.lookupUnder(ctx, v, rest, f, true, func(r row) error {
 			r.index += at
 			key, first, moved = append(key[:0], r.key...), r.index, true

@@ -119,6 +119,10 @@ var errMoved = errors.New("the view has changed")
 // errTooLong: a snapshot of a store was held for Options.MaxScan.
 var errTooLong = errors.New("the read took too long to hold a snapshot any longer")
 
+// errPublished: a bulk load shows since the first rows were read: those that come
+// would have its triples, and those before have not.
+var errPublished = fmt.Errorf("%w: a bulk load was published in the middle of the read: begin it again", node.ErrUnavailable)
+
 // remoteError is what went wrong between two machines, and may go well the next time.
 type remoteError struct {
 	machine trie.MachineID

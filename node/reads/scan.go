@@ -51,6 +51,8 @@ type scan struct {
 	key   []byte
 	value []byte
 	keyed bool // key is that of the current row
+	given bool // there was a row
+	shown int  // loads, when the first one was read
 	over  bool
 	err   error
 	trial trial
@@ -207,7 +209,7 @@ func (s *scan) fail(err error) bool {
 func (s *scan) give(r row) {
 	s.key = append(s.key[:0], r.key...)
 	s.value = r.value
-	s.keyed = true
+	s.keyed, s.given = true, true
 }
 
 // step returns the next row under the plan.
@@ -287,7 +289,10 @@ func (s *scan) plan() (bool, error) {
 		if err != nil {
 			return false, err
 		}
-		s.view, s.rest = v, s.left
+		if s.given && v.Shown() != s.shown {
+			return false, errPublished
+		}
+		s.view, s.rest, s.shown = v, s.left, v.Shown()
 	}
 	if s.rest.Empty() {
 		return false, nil
