@@ -23,6 +23,8 @@ type loader struct {
 	dir      string
 	manifest *manifest
 	start    Start
+	begun    bool   // in the sink
+	reported bool   // the rejected statements are in Options.Rejects
 	common   []byte // the value of rows without long terms
 
 	space   *runSpace
@@ -84,6 +86,9 @@ func (l *loader) explain(err error) error {
 	if l.manifest.resumable() && len(l.manifest.Runs) > 0 && !errors.Is(err, ErrRejected) && !errors.Is(err, ErrChanged) {
 		return fmt.Errorf("%w; %w", err, ErrKept)
 	}
+	if spread, ok := l.sink.(Spread); ok && l.begun {
+		spread.Drop(l.manifest.ID)
+	}
 	return errors.Join(err, os.RemoveAll(l.dir))
 }
 
@@ -107,6 +112,13 @@ func (l *loader) run(ctx context.Context) (_ *Record, err error) {
 	if l.start.Published != nil {
 		return l.published()
 	}
+	if l.manifest.Stamp == nil {
+		l.manifest.Stamp = &l.start.Stamp
+	}
+	if *l.manifest.Stamp != l.start.Stamp {
+		return nil, fmt.Errorf("%w: the store has become another one; load again without --resume", ErrChanged)
+	}
+	l.begun = true
 	l.common = (&triple.Value{Stamp: l.start.Stamp}).Append(nil)
 	l.read.Store(l.manifest.Read)
 	l.rejected.Store(l.manifest.Rejected)
@@ -116,12 +128,30 @@ func (l *loader) run(ctx context.Context) (_ *Record, err error) {
 	}
 	defer func() { err = errors.Join(err, l.rejects.close()) }()
 
+	record, err := l.makeAndPublish(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return record, l.finish()
+}
+
+func (l *loader) makeAndPublish(ctx context.Context) (*Record, error) {
+	if spread, ok := l.sink.(Spread); ok {
+		return l.loadSpread(ctx, spread)
+	}
 	tables, err := l.makeTables(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if err := l.rejects.copyTo(l.opts.Rejects); err != nil {
-		return nil, fmt.Errorf("write the report of rejected statements: %w", err)
+	return l.publish(ctx, tables)
+}
+
+func (l *loader) publish(ctx context.Context, tables []string) (*Record, error) {
+	if !l.reported {
+		if err := l.rejects.copyTo(l.opts.Rejects); err != nil {
+			return nil, fmt.Errorf("write the report of rejected statements: %w", err)
+		}
+		l.reported = true
 	}
 	l.stage.enter(Publishing, 0)
 	read, fresh := l.read.Load(), l.fresh.Load()
@@ -129,7 +159,7 @@ func (l *loader) run(ctx context.Context) (_ *Record, err error) {
 	if err := l.sink.Publish(ctx, *record, tables); err != nil {
 		return nil, err
 	}
-	return record, l.finish()
+	return record, nil
 }
 
 // published ends a load that was interrupted after it was published. The rejects
@@ -166,14 +196,19 @@ func (l *loader) makeTables(ctx context.Context) ([]string, error) {
 	if len(l.manifest.Runs) == 0 {
 		return l.writeTables(ctx) // all of it is in memory: no need for run files
 	}
-	if err := l.spill(true); err != nil {
-		return nil, err
-	}
-	l.releaseSpace()
-	if err := l.mergeLevels(ctx); err != nil {
+	if err := l.spillLast(ctx); err != nil {
 		return nil, err
 	}
 	return l.merge(ctx)
+}
+
+// spillLast ends the making of runs.
+func (l *loader) spillLast(ctx context.Context) error {
+	if err := l.spill(true); err != nil {
+		return err
+	}
+	l.releaseSpace()
+	return l.mergeLevels(ctx)
 }
 
 func (l *loader) releaseSpace() {

@@ -27,6 +27,7 @@ type manifest struct {
 	ID       string              `json:"id"`
 	Inputs   []manifestInput     `json:"inputs"`
 	Settings manifestSettings    `json:"settings"`
+	Stamp    *triple.Stamp       `json:"stamp,omitempty"` // of the rows in runs
 	Read     int64               `json:"read"`
 	Rejected int64               `json:"rejected"`
 	Rejects  int64               `json:"rejects_bytes"` // of the rejects file that count
@@ -35,6 +36,7 @@ type manifest struct {
 	Runs     []manifestRun       `json:"runs"`
 	RunsMade int                 `json:"runs_made"`        // ever, for their names
 	Bounds   map[string][][]byte `json:"bounds,omitempty"` // by order: where the merge is cut
+	Place    string              `json:"place,omitempty"`  // of a Spread: what Merged is made for
 	Merged   map[string]merged   `json:"merged,omitempty"` // by task: parts of the merge that are done
 }
 

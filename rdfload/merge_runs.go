@@ -166,8 +166,16 @@ func (l *loader) mergeRange(ctx context.Context, t mergeTask, runs [][]runPiece)
 		}
 		return w.Set(key, value)
 	})
-	err = errors.Join(err, w.Close(), counter.close())
-	if t.order == triple.SPO {
+	if err != nil {
+		err = errors.Join(err, w.abort())
+	} else {
+		err = w.Close()
+	}
+	err = errors.Join(err, counter.close())
+	switch {
+	case w.tells:
+		part.Fresh = w.fresh
+	case t.order == triple.SPO:
 		part.Fresh = counter.fresh
 	}
 	for _, path := range w.paths {

@@ -2,6 +2,7 @@ package rdfload
 
 import (
 	"context"
+	"errors"
 
 	"github.com/trefoildb/trefoil/triple"
 )
@@ -27,6 +28,37 @@ type Sink interface {
 	// at once and durably. Keys of different tables do not overlap. The table
 	// files belong to the store afterwards.
 	Publish(ctx context.Context, record Record, tables []string) error
+}
+
+// Spread is a [Sink] whose rows go to several machines, of which some may change,
+// or fail, while a load is made. The load keeps its sorted runs until it is
+// published, so that tables can be made anew: where a call for a table, or Publish,
+// returns an error that is [ErrMoved], Place is asked again. Tables of the same
+// place that were completed before then still count.
+//
+// A table may have a method Abort() error, which is called instead of Close where
+// it will not be completed, and New() int64, which after Close tells how many of
+// its rows are triples that the store did not hold: Start.Existing need not be
+// there then.
+type Spread interface {
+	Sink
+	// Place waits until tables can be made, and names what they are made for.
+	Place(ctx context.Context, sample Sample) (place string, err error)
+	// Drop says that a load which was begun will not be published.
+	Drop(id string)
+}
+
+// ErrMoved is what a [Spread] returns where rows do not belong any more where they
+// were put.
+var ErrMoved = errors.New("the tables have to be made anew for other machines")
+
+// Sample tells how the rows of a load are spread over the space of keys.
+type Sample struct {
+	// Keys ascend; between two of one order lie about as many bytes of rows. There
+	// are few where there are few rows.
+	Keys [][]byte
+	// Bytes is about how long all rows are, compressed lightly.
+	Bytes int64
 }
 
 // Start is what a load starts from.

@@ -33,7 +33,9 @@ type tableWriter struct {
 	limit uint64 // bytes of a table
 	table Table
 	paths []string
-	since int // rows and, in units of rows, bytes since the last check
+	fresh int64 // rows that the tables themselves say to be new
+	tells bool  // they do
+	since int   // rows and, in units of rows, bytes since the last check
 
 	predicate []byte // how the keys of the last row's predicate begin, in POS
 }
@@ -93,7 +95,23 @@ func (w *tableWriter) Set(key, value []byte) error {
 func (w *tableWriter) closeTable() error {
 	table := w.table
 	w.table = nil
-	return table.Close()
+	if err := table.Close(); err != nil {
+		return err
+	}
+	if t, ok := table.(interface{ New() int64 }); ok {
+		w.tells = true
+		w.fresh += t.New()
+	}
+	return nil
+}
+
+// abort ends the last table, of which not all rows came.
+func (w *tableWriter) abort() error {
+	if t, ok := w.table.(interface{ Abort() error }); ok {
+		w.table = nil
+		return t.Abort()
+	}
+	return w.Close()
 }
 
 // Close completes the last table.

@@ -1,0 +1,117 @@
+package rdfload
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"slices"
+	"time"
+
+	"github.com/trefoildb/trefoil/triple"
+)
+
+// movedPause is how long a load waits before it makes tables anew.
+const movedPause = 100 * time.Millisecond
+
+// loadSpread makes the tables from runs, and makes them anew where machines have
+// changed, until they are published.
+func (l *loader) loadSpread(ctx context.Context, spread Spread) (*Record, error) {
+	if err := l.makeRuns(ctx); err != nil {
+		return nil, err
+	}
+	sample, err := l.sample()
+	if err != nil {
+		return nil, err
+	}
+	for {
+		record, err := l.tryPlace(ctx, spread, sample)
+		if err == nil || !errors.Is(err, ErrMoved) {
+			return record, err
+		}
+		timer := time.NewTimer(movedPause)
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			return nil, context.Cause(ctx)
+		}
+	}
+}
+
+// makeRuns brings all of the inputs into run files.
+func (l *loader) makeRuns(ctx context.Context) (err error) {
+	if l.manifest.ReadAll {
+		return nil
+	}
+	if l.space, err = newRunSpace(l.opts.Workers, l.opts.runBudget()); err != nil {
+		return err
+	}
+	defer l.releaseSpace()
+	if err := l.readInputs(ctx); err != nil {
+		return err
+	}
+	return l.spillLast(ctx)
+}
+
+// tryPlace makes the tables that are not there yet of the place that there is now,
+// and publishes them.
+func (l *loader) tryPlace(ctx context.Context, spread Spread, sample Sample) (*Record, error) {
+	l.stage.enter(Merging, 0)
+	place, err := spread.Place(ctx, sample)
+	if err != nil {
+		return nil, err
+	}
+	if m := l.manifest; m.Place != place {
+		m.Place, m.Merged = place, nil
+		if err := m.save(l.dir); err != nil {
+			return nil, err
+		}
+	}
+	tables, err := l.merge(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return l.publish(ctx, tables)
+}
+
+// sample returns what the indexes of the runs tell of the rows.
+func (l *loader) sample() (s Sample, err error) {
+	runs, err := l.openRuns(l.manifest.Runs)
+	if err != nil {
+		return s, err
+	}
+	for _, o := range triple.Orders {
+		for _, pieces := range runs[o] {
+			for _, p := range pieces {
+				s.Bytes += p.end
+				for _, e := range p.index {
+					s.Keys = append(s.Keys, e.key)
+				}
+			}
+		}
+	}
+	sortKeys(s.Keys)
+	s.Keys = slices.CompactFunc(s.Keys, func(a, b []byte) bool { return string(a) == string(b) })
+	return s, nil
+}
+
+// Clean removes below dir, a [Sink.Dir], what loads have left that nobody can
+// resume, and returns the ids of the loads that can be resumed or run.
+func Clean(dir string) (ids []string, err error) {
+	running.preparing.Lock()
+	defer running.preparing.Unlock()
+	if _, _, err := findLoad(dir, nil, false); err != nil {
+		return nil, err
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	for _, e := range entries {
+		if e.IsDir() {
+			ids = append(ids, e.Name())
+		}
+	}
+	return ids, nil
+}
