@@ -23,10 +23,7 @@ func SetAside(fs vfs.FS, dir string, addresses []string) (kept string, err error
 		fs = vfs.Default
 	}
 	// First of all: a process that dies on the way must not come up as a node alone.
-	if err := writeFile(fs, fs.PathJoin(dir, rejoinName), []byte(strings.Join(addresses, "\n")+"\n")); err != nil {
-		return "", err
-	}
-	if err := syncDirectory(fs, dir); err != nil {
+	if err := LeaveWord(fs, dir, addresses); err != nil {
 		return "", err
 	}
 	names, err := fs.List(dir)
@@ -73,8 +70,26 @@ func newAside(fs vfs.FS, dir string) (string, error) {
 	}
 }
 
-// Rejoin returns the addresses that [SetAside] has left in dir; none where dir was
-// not set aside, or is a member's again.
+// LeaveWord writes into the data directory dir whom its machine is to join when it
+// is started again: the members at these addresses.
+func LeaveWord(fs vfs.FS, dir string, addresses []string) error {
+	if err := writeFile(fs, fs.PathJoin(dir, rejoinName), []byte(strings.Join(addresses, "\n")+"\n")); err != nil {
+		return err
+	}
+	return syncDirectory(fs, dir)
+}
+
+// Joined removes that word: the machine is a member.
+func Joined(fs vfs.FS, dir string) error {
+	err := fs.Remove(fs.PathJoin(dir, rejoinName))
+	if oserror.IsNotExist(err) {
+		return nil
+	}
+	return err
+}
+
+// Rejoin returns the addresses that [LeaveWord] or [SetAside] has left in dir; none
+// where the machine is a member since.
 func Rejoin(fs vfs.FS, dir string) ([]string, error) {
 	f, err := fs.Open(fs.PathJoin(dir, rejoinName))
 	if oserror.IsNotExist(err) {

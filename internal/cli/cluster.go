@@ -18,6 +18,8 @@ type clusterCmd struct {
 	Status clusterStatusCmd `cmd:"" help:"Show the members of a cluster, what they hold and what is going on."`
 	Leave  clusterLeaveCmd  `cmd:"" help:"Have a machine hand over what it holds, and then be a member no more."`
 	Remove clusterRemoveCmd `cmd:"" help:"Give up a machine that will not come back: what it held is made anew from other copies."`
+
+	RecoverMajority clusterRecoverCmd `cmd:"" help:"Go on without most of the voters, after they were lost for good."`
 }
 
 type clusterStatusCmd struct {

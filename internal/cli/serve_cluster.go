@@ -36,6 +36,7 @@ type clusterConfig struct {
 	// CA, Cert and Key are files; all are "" where nodes talk in the clear.
 	CA, Cert, Key string
 	Secret        []byte // the gossip key; nil for none
+	Closed        bool   // nobody may join
 	// Lease is how long a member may answer on the leader's word, Patience how long
 	// the leader does without a sign of it.
 	Lease, Patience time.Duration
@@ -76,6 +77,9 @@ func (f *clusterFlags) config(listen string, insecure bool) (c clusterConfig, er
 	if f.GossipKeyFile != "" {
 		c.Secret, err = readGossipKey(f.GossipKeyFile)
 	}
+	// Where strangers reach the port, only certificates or a key tell machines of
+	// the cluster from theirs.
+	c.Closed = c.Cert == "" && c.Secret == nil && !insecure && !isLoopback(listen)
 	return c, err
 }
 

@@ -100,3 +100,30 @@ func TestClusterConfig(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+// Whoever can be reached by strangers lets in only machines that it can tell from
+// them.
+func TestClosed(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "key")
+	if err := os.WriteFile(file, []byte(base64.StdEncoding.EncodeToString(make([]byte, 32))), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct {
+		listen   string
+		insecure bool
+		args     []string
+		closed   bool
+	}{
+		{"127.0.0.1:1", false, nil, false},
+		{"0.0.0.0:1", false, nil, true},
+		{"10.0.0.1:1", false, nil, true},
+		{"0.0.0.0:1", true, nil, false},
+		{"0.0.0.0:1", false, []string{"--gossip-key-file", file}, false},
+		{"0.0.0.0:1", false, []string{"--ca", "1", "--cert", "2", "--key", "3"}, false},
+	} {
+		c, err := parseClusterFlags(t, test.args...).config(test.listen, test.insecure)
+		if err != nil || c.Closed != test.closed {
+			t.Errorf("%s, %v, %q: closed %v, %v", test.listen, test.insecure, test.args, c.Closed, err)
+		}
+	}
+}

@@ -52,6 +52,12 @@ func (n *Node) adopt(v *view.View) {
 			return
 		}
 	}
+	if v.Has(n.self, n.incarnation) {
+		if err := node.Joined(n.cfg.FS, n.store.Dir()); err != nil {
+			n.fail(err)
+			return
+		}
+	}
 	if err := n.store.SetLayout(v.Joint().Reads()); err != nil {
 		n.fail(err)
 		return

@@ -24,6 +24,9 @@ type Config struct {
 	// Join are addresses of members. Where the directory belongs to no cluster yet,
 	// the node joins theirs; otherwise they are where it looks for the others.
 	Join []string
+	// Closed refuses machines that want to join: a node that anybody can reach, and
+	// that has no way to tell its own from strangers, must not let them in.
+	Closed bool
 	// Spare makes a joining machine one that holds nothing until another fails.
 	Spare bool
 	// Name is the cluster's, the same on all its machines; "" is "trefoil".

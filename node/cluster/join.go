@@ -91,7 +91,7 @@ func (n *Node) resume(identity node.Identity) error {
 	if err != nil {
 		return err
 	}
-	if has, err := p.agreement.HasState(); err != nil || has {
+	if has, err := p.agreement.HasState(); err != nil || has || n.follows {
 		return err
 	}
 	// The cluster was being formed when the process ended.
@@ -224,6 +224,9 @@ func (n *Node) handleJoin(ctx context.Context, _ peer.Header, body []byte) ([]by
 	}
 	if j.Member.ID == n.self {
 		return nil, refuse(peer.CodeStranger, 0, "machine %s cannot join itself: its directory is a copy; give it an identity of its own", j.Member.ID)
+	}
+	if n.cfg.Closed {
+		return nil, refuse(peer.CodeStranger, 0, "this node lets no machine join: it has neither certificates (--ca, --cert, --key) nor a gossip key")
 	}
 	if n.parts.Load() == nil {
 		if len(n.cfg.Join) > 0 {

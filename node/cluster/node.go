@@ -28,6 +28,7 @@ type Node struct {
 	self        trie.MachineID
 	incarnation uint64
 	address     string   // that others reach it at
+	follows     bool     // it is a member of a generation that began elsewhere
 	seeds       []string // where members were when the process ended; set before all tasks
 
 	port   *port.Port
@@ -99,10 +100,13 @@ func Start(ctx context.Context, cfg Config) (_ *Node, err error) {
 		return nil, err
 	}
 	identity, member := n.store.Identity()
-	if !member && len(cfg.Join) == 0 {
-		if n.cfg.Join, err = node.Rejoin(cfg.FS, n.store.Dir()); err != nil {
-			return nil, err
-		}
+	word, err := node.Rejoin(cfg.FS, n.store.Dir())
+	if err != nil {
+		return nil, err
+	}
+	n.follows = member && len(word) > 0
+	if len(cfg.Join) == 0 {
+		n.cfg.Join = word
 	}
 	switch {
 	case member && identity.Cluster != cfg.Name:

@@ -1,0 +1,64 @@
+package cluster
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/trefoildb/trefoil/node"
+	"github.com/trefoildb/trefoil/node/cluster"
+	"github.com/trefoildb/trefoil/node/view"
+	"github.com/trefoildb/trefoil/trie"
+)
+
+// Three of five machines are gone for good. The two that are left go on by the
+// operator's word; one of the three, back after all, joins as a new machine.
+func TestRecoverMajority(t *testing.T) {
+	simulate(t, 5, func(t *testing.T, w *world) {
+		w.form()
+		all := numbered(0, 1000)
+		if _, err := w.any().node.Add(t.Context(), all); err != nil {
+			t.Fatal(err)
+		}
+		w.checkDisks()
+		first, second, gone := w.machines[0], w.machines[1], w.machines[2]
+		keep := []trie.MachineID{second.node.MachineID()}
+		for _, m := range w.machines {
+			m.kill()
+		}
+		if _, err := cluster.RecoverMajority(first.disk, dataDir, keep, w.log); err != nil {
+			t.Fatal(err)
+		}
+		if err := cluster.Follow(second.disk, dataDir, []string{first.address()}, w.log); err != nil {
+			t.Fatal(err)
+		}
+		first.run()
+		second.run()
+		w.settle()
+		v := first.node.View()
+		if v.Generation != 2 || len(v.Lost) == 0 {
+			t.Errorf("generation %d, %d lost ranges", v.Generation, len(v.Lost))
+		}
+		// Whatever the two had of a triple is there in all orders.
+		if _, err := first.contents(t.Context()); err == nil {
+			t.Error("ranges that may lack rows are read as if they were whole")
+		}
+		gone.run(first)
+		select {
+		case <-gone.node.Failed():
+		case <-time.After(time.Minute):
+			t.Fatal("a machine of the old generation does not learn of the new one")
+		}
+		gone.rejoin()
+		w.settle()
+		if slices.ContainsFunc(first.node.View().Members, func(m view.Member) bool { return m.Address == w.machines[3].address() }) {
+			t.Error("a machine that was given up is a member")
+		}
+		if kept, err := gone.disk.List(dataDir + "/aside/1"); err != nil || !slices.Contains(kept, "store") {
+			t.Errorf("set aside: %v, %v", kept, err)
+		}
+		if word, err := node.Rejoin(gone.disk, dataDir); err != nil || len(word) > 0 {
+			t.Errorf("a member still has word of whom to join: %v, %v", word, err)
+		}
+	})
+}
