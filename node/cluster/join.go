@@ -110,8 +110,12 @@ func (n *Node) bootstrap(ctx context.Context, p *parts, identity node.Identity) 
 // form makes a cluster of one of a node that is alone. Operations on the lone
 // store are over when it begins, and go through the cluster afterwards.
 func (n *Node) form(ctx context.Context) error {
-	n.forms.Lock()
-	defer n.forms.Unlock()
+	select {
+	case n.forming <- struct{}{}:
+		defer func() { <-n.forming }()
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
 	if n.parts.Load() != nil {
 		return nil
 	}
@@ -126,7 +130,8 @@ func (n *Node) form(ctx context.Context) error {
 		n.fail(err) // the directory is a member's now: nothing else can be done with it
 		return err
 	}
-	if err := n.bootstrap(ctx, p, identity); err != nil {
+	// Once begun it goes on, whether or not the machine that asks waits for it.
+	if err := n.bootstrap(n.ctx, p, identity); err != nil {
 		n.fail(err)
 		return err
 	}

@@ -47,12 +47,12 @@ type Node struct {
 	// the lone store hold it for reading.
 	alone sync.RWMutex
 	parts atomic.Pointer[parts] // nil while alone
-	forms sync.Mutex            // one attempt to form a cluster at a time
-	// updating holds a token while an update of the cluster runs.
-	updating chan struct{}
-	grants   grants
-	wishes   wishes
-	work     work
+	// forming and updating hold a token while a cluster is being formed, and while an
+	// update of the cluster runs.
+	forming, updating chan struct{}
+	grants            grants
+	wishes            wishes
+	work              work
 
 	wakeLease, wakeLead chan struct{} // hold a token
 	mu                  sync.Mutex
@@ -85,7 +85,7 @@ func Start(ctx context.Context, cfg Config) (_ *Node, err error) {
 	n := &Node{
 		cfg: cfg, log: cfg.Logger, store: cfg.Store, self: cfg.Store.MachineID(),
 		wakeLease: make(chan struct{}, 1), wakeLead: make(chan struct{}, 1),
-		changed: make(chan struct{}), failed: make(chan struct{}), updating: make(chan struct{}, 1),
+		changed: make(chan struct{}), failed: make(chan struct{}), forming: make(chan struct{}, 1), updating: make(chan struct{}, 1),
 	}
 	n.ctx, n.cancel = context.WithCancel(context.Background())
 	defer func() {
