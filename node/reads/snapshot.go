@@ -54,6 +54,19 @@ func (sn *Snapshot) begin(ctx context.Context) error {
 	if sn.closed.Load() {
 		return fmt.Errorf("read a snapshot: %w", node.ErrClosed)
 	}
+	return sn.reads.hasView(ctx)
+}
+
+// hasView waits until this machine has a view: one that has just started has none.
+func (r *Reads) hasView(ctx context.Context) error {
+	if r.cluster.View() != nil {
+		return nil
+	}
+	wait, cancel := context.WithTimeout(ctx, r.options.Patience)
+	defer cancel()
+	if err := r.cluster.Newer(wait, 0); err != nil {
+		return errors.Join(ctx.Err(), fmt.Errorf("%w: this machine has no view of the cluster yet: %w", node.ErrUnavailable, err))
+	}
 	return nil
 }
 
