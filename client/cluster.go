@@ -96,6 +96,12 @@ func (c *Client) Remove(ctx context.Context, machine string) (Status, error) {
 	return c.changeMember(ctx, "remove", machine)
 }
 
+// AcceptLoss has the cluster take what is there of lost ranges for all there is, so
+// that they can be read again.
+func (c *Client) AcceptLoss(ctx context.Context) (Status, error) {
+	return c.changeMember(ctx, "accept-loss", "")
+}
+
 func (c *Client) changeMember(ctx context.Context, how, machine string) (s Status, err error) {
 	query := url.Values{}
 	if machine != "" {

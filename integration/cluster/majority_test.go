@@ -43,6 +43,23 @@ func TestRecoverMajority(t *testing.T) {
 		if _, err := first.contents(t.Context()); err == nil {
 			t.Error("ranges that may lack rows are read as if they were whole")
 		}
+		if err := second.node.AcceptLoss(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		var left map[string]bool
+		w.until("what is left is read", func() (ok bool) {
+			var err error
+			left, err = second.contents(t.Context())
+			return err == nil
+		})
+		if len(left) == 0 {
+			t.Error("nothing is left")
+		}
+		for text := range left {
+			if !setOf(all)[text] {
+				t.Fatalf("%s was never added", text)
+			}
+		}
 		gone.run(first)
 		select {
 		case <-gone.node.Failed():

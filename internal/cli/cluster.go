@@ -19,6 +19,7 @@ type clusterCmd struct {
 	Leave  clusterLeaveCmd  `cmd:"" help:"Have a machine hand over what it holds, and then be a member no more."`
 	Remove clusterRemoveCmd `cmd:"" help:"Give up a machine that will not come back: what it held is made anew from other copies."`
 
+	AcceptLoss      clusterAcceptCmd  `cmd:"" help:"Read what is left of lost ranges as if it were all."`
 	RecoverMajority clusterRecoverCmd `cmd:"" help:"Go on without most of the voters, after they were lost for good."`
 }
 
@@ -122,6 +123,25 @@ func (c *clusterRemoveCmd) Run(e *env) error {
 			return err
 		}
 		e.sayf("%s is given up; trefoil cluster status --watch tells how far its copies are made anew", orThis(m))
+		return nil
+	})
+}
+
+type clusterAcceptCmd struct {
+	server
+	Force bool `help:"Do it: queries will not say any more that rows are missing."`
+}
+
+func (c *clusterAcceptCmd) Run(e *env) error {
+	if !c.Force {
+		return usagef("rows of lost ranges that are gone will be missing from answers without a word: load them again, then say --force")
+	}
+	return c.changeMember(e, "", func(ctx context.Context, to *client.Client, _ client.Member) error {
+		s, err := to.AcceptLoss(ctx)
+		if err != nil {
+			return err
+		}
+		e.sayf("%d lost ranges are to count as whole", s.Lost)
 		return nil
 	})
 }

@@ -23,7 +23,23 @@ func (n *Node) Remove(ctx context.Context, id trie.MachineID) error {
 	return n.ask(ctx, methodRemove, id, n.remove)
 }
 
-// ask has the leader do something about a machine.
+// AcceptLoss has the cluster take what is left of lost ranges for all there is:
+// they are read again, without what is gone. The operator has restored what could
+// be, or does without.
+func (n *Node) AcceptLoss(ctx context.Context) error {
+	return n.ask(ctx, methodAccept, 0, n.accept)
+}
+
+func (n *Node) accept(v *view.View, _ trie.MachineID) error {
+	if len(v.Lost) == 0 {
+		return fmt.Errorf("%w: nothing is lost", node.ErrInvalid)
+	}
+	n.wishes.wantAcceptLoss()
+	n.wakeLeader()
+	return nil
+}
+
+// ask has the leader do something about a machine, or about all.
 func (n *Node) ask(ctx context.Context, method string, id trie.MachineID, do func(*view.View, trie.MachineID) error) error {
 	if n.parts.Load() == nil {
 		return fmt.Errorf("%w: this node is not part of a cluster", node.ErrInvalid)
@@ -74,6 +90,10 @@ func (n *Node) handleLeave(ctx context.Context, _ peer.Header, body []byte) ([]b
 
 func (n *Node) handleRemove(ctx context.Context, _ peer.Header, body []byte) ([]byte, error) {
 	return nil, n.handleAsk(ctx, body, n.Remove)
+}
+
+func (n *Node) handleAccept(ctx context.Context, _ peer.Header, body []byte) ([]byte, error) {
+	return nil, n.handleAsk(ctx, body, func(ctx context.Context, _ trie.MachineID) error { return n.AcceptLoss(ctx) })
 }
 
 func (n *Node) handleAsk(ctx context.Context, body []byte, do func(context.Context, trie.MachineID) error) error {

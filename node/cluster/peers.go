@@ -20,6 +20,7 @@ const (
 	methodStatus = "cluster/status"
 	methodLeave  = "cluster/leave"
 	methodRemove = "cluster/remove"
+	methodAccept = "cluster/accept-loss"
 )
 
 func (n *Node) register() {
@@ -30,6 +31,7 @@ func (n *Node) register() {
 	n.server.Handle(methodStatus, n.member(n.handleStatus))
 	n.server.Handle(methodLeave, n.member(n.handleLeave))
 	n.server.Handle(methodRemove, n.member(n.handleRemove))
+	n.server.Handle(methodAccept, n.member(n.handleAccept))
 	n.writes.Register(n.server)
 	n.reads.Register(n.server)
 }

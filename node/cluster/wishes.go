@@ -17,6 +17,7 @@ type wishes struct {
 	join   map[trie.MachineID]view.Member
 	leave  map[trie.MachineID]bool
 	remove map[trie.MachineID]bool
+	accept bool // of what is lost
 }
 
 func (w *wishes) wantJoin(m view.Member) {
@@ -44,6 +45,12 @@ func (w *wishes) wantLeave(id trie.MachineID) {
 	w.leave[id] = true
 }
 
+func (w *wishes) wantAcceptLoss() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.accept = true
+}
+
 func (w *wishes) wantRemove(id trie.MachineID) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -69,6 +76,8 @@ func (w *wishes) open(v *view.View) view.Wishes {
 		open.Join = append(open.Join, w.join[id])
 	}
 	open.Leave = slices.Sorted(maps.Keys(w.leave))
+	w.accept = w.accept && len(v.Lost) > 0
+	open.AcceptLoss = w.accept
 	open.Remove = slices.Sorted(maps.Keys(w.remove))
 	return open
 }

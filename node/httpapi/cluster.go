@@ -1,5 +1,5 @@
-// The doors to the members of a cluster: /cluster/status, /cluster/leave and
-// /cluster/remove.
+// The doors to the members of a cluster: /cluster/status, /cluster/leave,
+// /cluster/remove and /cluster/accept-loss.
 
 package httpapi
 
@@ -22,6 +22,8 @@ type Cluster interface {
 	Leave(ctx context.Context, id trie.MachineID) error
 	// Remove gives a machine up at once, as if it had failed.
 	Remove(ctx context.Context, id trie.MachineID) error
+	// AcceptLoss has what is there of lost ranges count as all.
+	AcceptLoss(ctx context.Context) error
 }
 
 var machineParams = []string{"machine"}
@@ -34,6 +36,8 @@ func (a *API) clusterDoors() map[string]*door {
 		"/cluster/status": {methods: map[string]*method{http.MethodGet: {handle: a.getStatus}}},
 		"/cluster/leave":  post(machineParams, a.postLeave),
 		"/cluster/remove": post(machineParams, a.postRemove),
+
+		"/cluster/accept-loss": post(nil, a.postAcceptLoss),
 	}
 }
 
@@ -54,6 +58,10 @@ func (a *API) postRemove(w http.ResponseWriter, r *request) error {
 		}
 		return c.Remove(r.Context(), id)
 	})
+}
+
+func (a *API) postAcceptLoss(w http.ResponseWriter, r *request) error {
+	return a.changeMember(w, r, func(c Cluster, _ trie.MachineID) error { return c.AcceptLoss(r.Context()) })
 }
 
 // changeMember changes something about the machine that a request names, and

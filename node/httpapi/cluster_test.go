@@ -282,19 +282,24 @@ func (m *members) Remove(_ context.Context, id trie.MachineID) error {
 	return m.err
 }
 
+func (m *members) AcceptLoss(context.Context) error {
+	m.asked = append(m.asked, "accept-loss")
+	return m.err
+}
+
 func TestMembers(t *testing.T) {
 	store := newStore(t)
 	id := store.MachineID()
 	c := &members{self: id}
 	s := serveSpread(t, &spread{Store: store}, Options{Cluster: c})
-	for _, path := range []string{"/cluster/leave", "/cluster/leave?machine=" + id.String(), "/cluster/remove?machine=" + id.String()} {
+	for _, path := range []string{"/cluster/leave", "/cluster/leave?machine=" + id.String(), "/cluster/remove?machine=" + id.String(), "/cluster/accept-loss"} {
 		got := s.do("POST", path, "")
 		var status node.Status
 		if err := json.Unmarshal([]byte(got.body), &status); err != nil || got.status != 200 || status.Cluster != "photos" {
 			t.Errorf("%s: %d %s", path, got.status, got.body)
 		}
 	}
-	if want := fmt.Sprintf("[leave %s leave %[1]s remove %[1]s]", id); fmt.Sprint(c.asked) != want {
+	if want := fmt.Sprintf("[leave %s leave %[1]s remove %[1]s accept-loss]", id); fmt.Sprint(c.asked) != want {
 		t.Errorf("asked %v, want %s", c.asked, want)
 	}
 	c.asked = nil

@@ -1,6 +1,7 @@
 package view
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/trefoildb/trefoil/recovery"
@@ -27,6 +28,16 @@ func (v *View) ToIdle() (*View, error) {
 	n := v.next()
 	n.targetIsBase()
 	n.Phase = recovery.Idle
+	return n.finish()
+}
+
+// AcceptLoss forgets which ranges are lost: what there is of them counts as all.
+func (v *View) AcceptLoss() (*View, error) {
+	if len(v.Lost) == 0 {
+		return nil, errors.New("view: nothing is lost")
+	}
+	n := v.next()
+	n.Lost = nil
 	return n.finish()
 }
 

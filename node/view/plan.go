@@ -47,6 +47,8 @@ type Wishes struct {
 	// Remove: they are not waited for any more, whether or not most members are
 	// there.
 	Remove []trie.MachineID
+	// AcceptLoss: what is there of lost ranges is to count as all.
+	AcceptLoss bool
 	// Rebalance: whatever share of the segments is misplaced.
 	Rebalance bool
 	// Splits are where segments are to be split, beside what members ask for.

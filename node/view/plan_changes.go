@@ -24,11 +24,18 @@ func (p *planner) planned() {
 		return
 	}
 	for _, step := range []func(*planner){
-		(*planner).publish, (*planner).dropLoads, (*planner).beginLoads, (*planner).removals, (*planner).leaves, (*planner).joins, (*planner).splits, (*planner).rebalance,
+		(*planner).acceptLoss, (*planner).publish, (*planner).dropLoads, (*planner).beginLoads, (*planner).removals, (*planner).leaves, (*planner).joins, (*planner).splits, (*planner).rebalance,
 	} {
 		if step(p); p.next != nil {
 			return
 		}
+	}
+}
+
+func (p *planner) acceptLoss() {
+	if p.wishes.AcceptLoss && len(p.Lost) > 0 {
+		next, err := p.AcceptLoss()
+		p.propose(next, err, "the loss of %d ranges is accepted", len(p.Lost))
 	}
 }
 
