@@ -70,6 +70,8 @@ type machine struct {
 	served atomic.Pointer[func()]
 	// short makes it end its answers at once, as if there were nothing.
 	short atomic.Bool
+	// ended takes one for each answer that has ended, where it is not nil.
+	ended chan struct{}
 }
 
 func (m *machine) Self() trie.MachineID { return m.store.MachineID() }
@@ -255,6 +257,9 @@ func (m *machine) stream(h peer.StreamHandler) peer.StreamHandler {
 		}
 		if m.short.Load() {
 			return nil
+		}
+		if m.ended != nil {
+			defer func() { m.ended <- struct{}{} }()
 		}
 		return h(ctx, from, body, w)
 	}

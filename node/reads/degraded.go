@@ -114,11 +114,9 @@ func oneOrder(r triple.Range) bool {
 func (sn *Snapshot) otherOrder(v *view.View, known *filter, dead triple.Range) (by triple.Order, r triple.Range, ok bool) {
 	best := 0
 	for _, o := range triple.Orders {
-		if o == triple.Order(dead.Lo[0]) || o == triple.GSPO && known.terms[triple.Graph] == nil {
-			continue
-		}
+		// GSPO begins with the graph: it is asked only where one is known.
 		other, n := known.prefix(o)
-		if n <= best || sn.readable(v, other) != nil {
+		if o == triple.Order(dead.Lo[0]) || n <= best || sn.readable(v, other) != nil {
 			continue
 		}
 		if !slices.ContainsFunc(pieces(v.Joint(), other), func(p piece) bool { return !p.live }) {

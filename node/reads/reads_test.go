@@ -295,6 +295,39 @@ func TestAhead(t *testing.T) {
 	}
 }
 
+// A reader that stops holds nothing at the owner: what it has asked for is sent,
+// and it does not ask for more.
+func TestSlowReader(t *testing.T) {
+	w := newWorld(t, 2, Options{})
+	w.fill(random(t), 1, students(8000))
+	owner, reader := w.machines[0], w.machines[1]
+	if !w.reads(owner, triple.Range{}) {
+		owner, reader = reader, owner
+	}
+	owner.ended = make(chan struct{}, 100)
+	s, err := w.snapshot(reader.index).scan(ctx, triple.OrderRange(triple.SPO), false, nil, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if !s.Next() {
+		t.Fatal(s.Err())
+	}
+	for range 2 {
+		<-owner.ended // the first answer, and the one after it
+	}
+	if n := reader.asked.Load(); n != 2 {
+		t.Errorf("%d requests for a row", n)
+	}
+	n := 1
+	for s.Next() {
+		n++
+	}
+	if n != 8000 || s.Err() != nil {
+		t.Errorf("%d rows, %v", n, s.Err())
+	}
+}
+
 // Iterators that are closed in the middle leave nothing behind, nor do those
 // whose context ends; TestMain looks.
 func TestLeave(t *testing.T) {
