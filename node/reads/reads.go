@@ -187,6 +187,8 @@ func (t *trial) again(ctx context.Context, epoch uint64, err error) error {
 	}
 	wait, cancel := context.WithTimeout(ctx, min(t.pause, left))
 	defer cancel()
-	_ = t.reads.cluster.Newer(wait, epoch) // either way it is tried again
-	return ctx.Err()
+	if closed := t.reads.cluster.Newer(wait, epoch); closed != nil && wait.Err() == nil {
+		return fmt.Errorf("%w: %w", closed, err) // it will not wait any more
+	}
+	return ctx.Err() // with or without a newer view it is tried again
 }
