@@ -1,0 +1,230 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/anishathalye/porcupine"
+
+	"github.com/trefoildb/trefoil/node"
+)
+
+func newEvents() map[int][]porcupine.Operation { return map[int][]porcupine.Operation{} }
+
+// kindOf names an error, for a summary.
+func kindOf(err error) string {
+	for _, known := range []error{
+		node.ErrUnknown, node.ErrUnavailable, node.ErrClosed, node.ErrLost, node.ErrCorrupt, context.DeadlineExceeded, context.Canceled,
+	} {
+		if errors.Is(err, known) {
+			return known.Error()
+		}
+	}
+	return err.Error()
+}
+
+// round does some damage, never more than the cluster promises to bear, and makes
+// it good again, but for what the cluster itself has to.
+func (t *torture) round() {
+	hosts := t.wanted()
+	n := len(hosts)
+	// A machine that may be excluded counts as lost: min(3, members)-1 may be, and
+	// most of those that vote have to stay.
+	budget := min(min(3, n)-1, (min(n, 5)-1)/2)
+	t.random.Shuffle(n, func(i, j int) { hosts[i], hosts[j] = hosts[j], hosts[i] })
+	victims := hosts[:budget]
+	if budget == 2 && t.random.IntN(2) == 0 {
+		victims = victims[:1]
+	}
+	t.weather()
+	switch t.random.IntN(12) {
+	case 0:
+		t.powerLoss()
+	case 1:
+		t.grow()
+	case 2:
+		t.shrink()
+	case 3:
+		t.rolling()
+	case 4:
+		t.grow()
+		t.pause(2000)
+		t.strike(victims[:1])
+	default:
+		for i, h := range victims {
+			if i > 0 { // at once, or while the rebuild goes on
+				t.pause(t.random.IntN(2) * 12000)
+			}
+			t.strike([]*host{h})
+		}
+	}
+	t.pause(6000)
+	t.mend()
+}
+
+func (t *torture) note(format string, args ...any) {
+	text := fmt.Sprintf("%s ", time.Since(t.world.start).Round(time.Millisecond)) + fmt.Sprintf(format, args...)
+	t.faults = append(t.faults, text)
+	t.world.log.Info("FAULT " + text)
+}
+
+// pause waits for a random time, of most milliseconds.
+func (t *torture) pause(most int) {
+	if most > 0 {
+		time.Sleep(time.Duration(t.random.IntN(most)) * time.Millisecond)
+	}
+}
+
+// weather sets how good the network is.
+func (t *torture) weather() {
+	if t.random.IntN(2) == 0 {
+		most := time.Duration(1+t.random.IntN(20)) * time.Millisecond
+		t.world.net.Delay(most/4, most)
+		t.note("delay up to %s", most)
+	}
+	if t.random.IntN(3) == 0 {
+		t.world.net.Loss(30)
+		t.note("loss of packets")
+	}
+}
+
+// strike does something bad to hosts.
+func (t *torture) strike(hosts []*host) {
+	for _, h := range hosts {
+		switch t.random.IntN(8) {
+		case 0: // back before anyone takes it for dead
+			t.note("kill %s for a moment", h.name)
+			h.kill(false)
+			t.pause(800)
+			h.start(t.addresses(h)...)
+		case 1, 2:
+			t.note("kill %s", h.name)
+			h.kill(false)
+		case 3:
+			t.note("%s loses its disk", h.name)
+			h.kill(true)
+			t.pause(4000)
+			h.start(t.addresses(h)...)
+		case 4:
+			t.note("isolate %s", h.name)
+			t.world.net.Isolate(h.name)
+		case 5:
+			other := t.other(h)
+			t.note("cut from %s to %s", h.name, other.name)
+			t.world.net.CutOneWay(h.name, other.name)
+			t.pause(5000)
+			t.note("mend %s and %s", h.name, other.name)
+			t.world.net.Mend(h.name, other.name)
+		case 6:
+			t.note("%s flaps", h.name)
+			for range 3 + t.random.IntN(10) {
+				for _, o := range t.hosts {
+					if o != h && t.random.IntN(3) > 0 {
+						t.world.net.Cut(h.name, o.name)
+					}
+				}
+				t.pause(1500)
+				for _, o := range t.hosts {
+					if o != h {
+						t.world.net.Mend(h.name, o.name)
+					}
+				}
+				t.pause(1000)
+			}
+		case 7:
+			t.note("restart %s, in order", h.name)
+			h.stop()
+			t.pause(3000)
+			h.start(t.addresses(h)...)
+		}
+	}
+}
+
+func (t *torture) other(h *host) *host {
+	all := slices.DeleteFunc(t.wanted(), func(o *host) bool { return o == h })
+	return all[t.random.IntN(len(all))]
+}
+
+// mend ends all faults.
+func (t *torture) mend() {
+	t.note("mend all")
+	t.world.net.Heal()
+	t.world.net.Loss(0)
+	if t.random.IntN(2) == 0 {
+		t.world.net.Delay(0, 0)
+	}
+	for _, h := range t.wanted() {
+		h.start(t.addresses(h)...)
+	}
+}
+
+// powerLoss takes the power from all machines.
+func (t *torture) powerLoss() {
+	t.note("power loss")
+	for _, h := range t.wanted() {
+		h.kill(false)
+	}
+	t.pause(3000)
+	for _, h := range t.wanted() {
+		t.pause(300)
+		h.start(t.addresses(h)...)
+	}
+}
+
+// rolling restarts all machines one after the other.
+func (t *torture) rolling() {
+	t.note("rolling restart")
+	for _, h := range t.wanted() {
+		h.stop()
+		h.start(t.addresses(h)...)
+		t.whole()
+	}
+}
+
+// grow lets a new machine join.
+func (t *torture) grow() {
+	if len(t.wanted()) >= 7 {
+		return
+	}
+	h := t.addHost(t.random.IntN(4) == 0)
+	t.note("%s joins, spare: %v", h.name, h.spare)
+	h.start(t.addresses(h)...)
+}
+
+// shrink has a machine leave.
+func (t *torture) shrink() {
+	var up []*host
+	for _, h := range t.wanted() {
+		if !h.spare {
+			up = append(up, h)
+		}
+	}
+	if len(up) < 4 {
+		return
+	}
+	h := up[t.random.IntN(len(up))]
+	id := h.member().MachineID()
+	t.note("%s leaves", h.name)
+	h.mu.Lock()
+	h.left = true
+	h.mu.Unlock()
+	t.left = append(t.left, h)
+	t.world.until("somebody hears that a machine leaves", func() bool {
+		ctx, cancel := context.WithTimeout(t.t.Context(), 5*time.Second)
+		defer cancel()
+		n := t.other(h).member()
+		return n != nil && n.Leave(ctx, id) == nil
+	})
+	t.world.until("the machine has left", func() bool {
+		for _, o := range t.wanted() {
+			if n := o.member(); n == nil || n.View() == nil || n.View().Find(id) != nil {
+				return false
+			}
+		}
+		return true
+	})
+	h.stop()
+}

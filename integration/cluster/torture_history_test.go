@@ -1,0 +1,95 @@
+package cluster
+
+import (
+	"math"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/anishathalye/porcupine"
+)
+
+// history is what clients did to triples and saw of them. Each triple is a
+// register: it is there, or not.
+type history struct {
+	now atomic.Int64 // orders calls and returns
+
+	mu      sync.Mutex
+	events  map[int][]porcupine.Operation // by triple
+	unknown map[int]int
+	writes  int64
+	reads   int64 // of single triples
+	answers int64
+}
+
+// access is the input of an operation on a register. of says by whom, for messages.
+type access struct {
+	write bool
+	live  bool // what a write makes it
+	of    string
+}
+
+func (h *history) tick() int64 { return h.now.Add(1) }
+
+func (h *history) wrote(i int, live bool, call int64, known bool, of string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	e := porcupine.Operation{Input: access{write: true, live: live, of: of}, Call: call, Return: h.tick(), Output: known}
+	if !known {
+		e.Return = math.MaxInt64 // it may be done at any later time, or never
+		h.unknown[i]++
+	}
+	h.events[i] = append(h.events[i], e)
+	h.writes++
+}
+
+func (h *history) saw(i int, live bool, call, back int64, of string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.events[i] = append(h.events[i], porcupine.Operation{Input: access{of: of}, Output: live, Call: call, Return: back})
+	h.reads++
+}
+
+// doubtful tells whether so many operations on a triple are unknown that one more
+// would make the history hard to judge.
+func (h *history) doubtful(i int) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.unknown[i] >= 10
+}
+
+var register = porcupine.Model{
+	Init: func() any { return false },
+	Step: func(state, input, output any) (bool, any) {
+		if a := input.(access); a.write {
+			return true, a.live
+		}
+		return state == output, state
+	},
+}
+
+// judge fails the test where a triple's history is not that of a register.
+func (h *history) judge(t *testing.T) {
+	t.Helper()
+	for i, events := range h.events {
+		switch porcupine.CheckOperationsTimeout(register, events, 20*time.Second) {
+		case porcupine.Illegal:
+			t.Errorf("triple %d (%s): its history is not that of a register:", i, fact(i))
+			for _, e := range events {
+				a := e.Input.(access)
+				switch {
+				case a.write && e.Return == math.MaxInt64:
+					t.Logf("  %d-?: write %v, unknown (%s)", e.Call, a.live, a.of)
+				case a.write:
+					t.Logf("  %d-%d: write %v (%s)", e.Call, e.Return, a.live, a.of)
+				default:
+					t.Logf("  %d-%d: saw %v (%s)", e.Call, e.Return, e.Output, a.of)
+				}
+			}
+			return
+		case porcupine.Unknown:
+			t.Logf("triple %d: its history of %d operations is too hard to judge", i, len(events))
+		}
+	}
+}

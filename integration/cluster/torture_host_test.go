@@ -1,0 +1,209 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/trefoildb/trefoil/node"
+	"github.com/trefoildb/trefoil/node/cluster"
+)
+
+// host is a machine whose process is started again when it ends, as an operator
+// has it: one that was excluded sets its data aside and joins as a new one.
+type host struct {
+	torture *torture
+	name    string
+	spare   bool
+	clock   *clock
+
+	mu      sync.Mutex
+	disk    *vfs.MemFS
+	process *process // nil where it is not to run
+	left    bool     // it was asked to leave, and is not to come back
+}
+
+// clock goes at a rate of its own, a few in a hundred off.
+type clock struct {
+	start time.Time
+	rate  float64
+}
+
+func (c *clock) Now() time.Duration { return time.Duration(float64(time.Since(c.start)) * c.rate) }
+
+// process is one start of a host's process, with all that follow until it is
+// ended from outside.
+type process struct {
+	host *host
+	disk *vfs.MemFS
+	join []string
+	dead atomic.Bool   // killed: whatever it still answers reaches nobody
+	end  chan struct{} // closed when it is to end
+	gone chan struct{} // closed when it has
+
+	mu    sync.Mutex
+	node  *cluster.Node // nil while it is not a member
+	store *node.Store
+}
+
+// running returns the node, nil where there is none at the moment.
+func (p *process) running() (*cluster.Node, *node.Store) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.node, p.store
+}
+
+func (p *process) publish(n *cluster.Node, s *node.Store) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.node, p.store = n, s
+}
+
+// start starts the host's process; join are addresses of members.
+func (h *host) start(join ...string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.process != nil || h.left {
+		return
+	}
+	p := &process{host: h, disk: h.disk, join: join, end: make(chan struct{}), gone: make(chan struct{})}
+	h.process = p
+	go func() {
+		defer close(p.gone)
+		for p.once() {
+			select {
+			case <-time.After(500 * time.Millisecond):
+			case <-p.end:
+				return
+			}
+		}
+	}()
+}
+
+// once runs a node until it ends; it tells whether to start another one.
+func (p *process) once() (again bool) {
+	h, t := p.host, p.host.torture
+	log := t.world.log.With("machine", h.name)
+	store, err := node.Open(dataDir, node.Options{
+		FS: p.disk, Member: true, MemTableBytes: 1 << 20, CacheBytes: 4 << 20, MinFreeBytes: -1, MaxSegmentBytes: 1 << 20, Logger: log,
+	})
+	if err != nil {
+		t.fail("%s: open: %v", h.name, err)
+		return false
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	go func() {
+		select {
+		case <-p.end:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	n, err := cluster.Start(ctx, cluster.Config{
+		Store: store, Listen: h.name + ":7000", Spare: h.spare, Network: t.world.net.Host(h.name), FS: p.disk, Clock: h.clock, Join: p.join,
+		MinSegmentBytes: 4 << 10, MaxSegmentBytes: 64 << 10, Logger: log,
+	})
+	if err != nil {
+		store.Close()
+		if !p.dead.Load() && ctx.Err() == nil {
+			log.Warn("the start failed", "error", err)
+		}
+		return ctx.Err() == nil
+	}
+	p.publish(n, store)
+	select {
+	case <-p.end:
+	case <-n.Failed():
+	}
+	p.publish(nil, nil)
+	why, members := n.Err(), n.Members()
+	if err := n.Close(); err != nil && !p.dead.Load() {
+		t.fail("%s: close: %v", h.name, err)
+	}
+	if err := store.Close(); err != nil && !p.dead.Load() {
+		t.fail("%s: close the store: %v", h.name, err)
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	switch {
+	case h.process != p || why == nil:
+		return false
+	case !errors.Is(why, cluster.ErrExcluded):
+		t.fail("%s ended: %v", h.name, why)
+		return false
+	case h.left:
+		return false
+	}
+	t.excluded.Add(1)
+	if _, err := node.SetAside(p.disk, dataDir, members); err != nil {
+		t.fail("%s: set aside: %v", h.name, err)
+		return false
+	}
+	return true
+}
+
+// kill ends the process as a power cut does; blank: the disk is lost, too.
+func (h *host) kill(blank bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	p := h.process
+	if p == nil {
+		return
+	}
+	h.process = nil
+	p.dead.Store(true)
+	h.torture.world.net.Kill(h.name)
+	if blank {
+		h.disk = vfs.NewCrashableMem()
+	} else {
+		r := h.torture.random
+		h.disk = p.disk.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: r.IntN(101), RNG: r})
+	}
+	close(p.end)
+	h.torture.corpses = append(h.torture.corpses, p)
+}
+
+// stop ends the process in order, and waits for that.
+func (h *host) stop() {
+	h.mu.Lock()
+	p := h.process
+	h.process = nil
+	h.mu.Unlock()
+	if p == nil {
+		return
+	}
+	close(p.end)
+	<-p.gone
+}
+
+func (h *host) up() *process {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.process
+}
+
+// member returns the host's node where it runs as a member.
+func (h *host) member() *cluster.Node {
+	p := h.up()
+	if p == nil {
+		return nil
+	}
+	n, _ := p.running()
+	return n
+}
+
+// addresses are those of all hosts but one.
+func (t *torture) addresses(but *host) (all []string) {
+	for _, h := range t.hosts {
+		if h != but && !slices.Contains(t.left, h) {
+			all = append(all, h.name+":7000")
+		}
+	}
+	return all
+}

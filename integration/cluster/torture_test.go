@@ -1,0 +1,323 @@
+package cluster
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"os"
+	"runtime"
+	"slices"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/trefoildb/trefoil/integration/memnet"
+	"github.com/trefoildb/trefoil/node"
+	"github.com/trefoildb/trefoil/recovery"
+	"github.com/trefoildb/trefoil/triple"
+)
+
+// torture is a world whose clients go on while machines and the network fail.
+type torture struct {
+	t        *testing.T
+	world    *world
+	random   *rand.Rand // of what fails, and when
+	hosts    []*host
+	left     []*host    // have left the cluster for good
+	corpses  []*process // were killed; what they still do reaches nobody
+	universe *universe
+	history  *history
+	excluded atomic.Int64
+
+	mu       sync.Mutex
+	targets  []*host // that clients use
+	failures int
+	errors   map[string]int // what clients were told
+	faults   []string
+}
+
+// TestTorture runs clusters through random faults. TREFOIL_TORTURE is for how
+// long, in real time; TREFOIL_SEED the seed of the first run, and the next ones
+// count up from there. Without the first there are a few runs, of which the seed,
+// where it is set, is the only one.
+func TestTorture(t *testing.T) {
+	seed, runs, until := seedOf(t), 3, time.Time{}
+	if testing.Short() {
+		runs = 1
+	}
+	if os.Getenv("TREFOIL_SEED") != "" {
+		runs = 1
+	}
+	if s := os.Getenv("TREFOIL_TORTURE"); s != "" {
+		d, err := time.ParseDuration(s)
+		if err != nil {
+			t.Fatalf("TREFOIL_TORTURE: %v", err)
+		}
+		until = time.Now().Add(d)
+	}
+	for n := 0; n < runs || time.Now().Before(until); n++ {
+		name := strconv.FormatUint(seed, 10)
+		if !t.Run(name, func(t *testing.T) { tortureRun(t, seed, 3) }) {
+			t.Logf("TREFOIL_SEED=%d fails", seed)
+		}
+		seed++
+	}
+}
+
+// tortureRun is one cluster, through so many rounds of faults.
+func tortureRun(t *testing.T, seed uint64, rounds int) {
+	h := &history{events: nil, unknown: map[int]int{}}
+	h.events = newEvents()
+	began := time.Now()
+	var t0 *torture
+	synctest.Test(t, func(t *testing.T) {
+		w := &world{t: t, seed: seed, random: rand.New(rand.NewPCG(seed, 1)), net: memnet.New(seed), start: time.Now(), log: slog.New(slog.DiscardHandler)}
+		if os.Getenv("TREFOIL_LOG") != "" {
+			w.log = slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelDebug}))
+		}
+		r := rand.New(rand.NewPCG(seed, 2))
+		moving := 30 + r.IntN(60)
+		to := &torture{t: t, world: w, random: r, universe: newUniverse(moving, moving+200+r.IntN(200)), history: h, errors: map[string]int{}}
+		t0 = to
+		defer to.close()
+		to.begin()
+		ctx, cancel := context.WithCancel(t.Context())
+		var clients sync.WaitGroup
+		defer clients.Wait()
+		defer cancel()
+		for i := range 3 + r.IntN(4) {
+			c := &client{to, fmt.Sprintf("client %d", i), rand.New(rand.NewPCG(seed, uint64(100+i)))}
+			clients.Go(func() { c.run(ctx) })
+		}
+		clients.Go(func() { to.watchLeases(ctx) })
+		for range rounds {
+			to.round()
+			to.whole()
+		}
+		to.sleep(2 * time.Second)
+		cancel()
+		clients.Wait()
+		to.end()
+	})
+	if !t.Failed() {
+		h.judge(t)
+	}
+	t.Logf("seed %d: %d hosts, %d writes, %d answers, %d reads of triples, %d exclusions, %s; faults: %q; told: %v",
+		seed, len(t0.hosts), h.writes, h.answers, h.reads, t0.excluded.Load(), time.Since(began).Round(time.Millisecond), t0.faults, t0.errors)
+}
+
+// begin forms a cluster and gives it what is there throughout.
+func (t *torture) begin() {
+	for range 3 + t.random.IntN(3) {
+		t.addHost(false)
+	}
+	if t.random.IntN(3) == 0 {
+		t.addHost(true)
+	}
+	t.hosts[0].start()
+	t.world.until("the first machine runs", func() bool { return t.hosts[0].member() != nil })
+	for _, h := range t.hosts[1:] {
+		h.start(t.hosts[0].name + ":7000")
+	}
+	t.whole()
+	var static []triple.Triple
+	for i := t.universe.moving; i < t.universe.all; i++ {
+		static = append(static, fact(i))
+	}
+	if r, err := t.hosts[0].member().Add(t.t.Context(), static); err != nil || r.Added != int64(len(static)) {
+		t.t.Fatalf("%+v, %v", r, err)
+	}
+}
+
+func (t *torture) addHost(spare bool) *host {
+	m := t.world.add()
+	h := &host{torture: t, name: m.name, disk: m.disk, spare: spare, clock: &clock{t.world.start, 0.98 + 0.04*t.random.Float64()}}
+	t.hosts = append(t.hosts, h)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.targets = append(t.targets, h)
+	return h
+}
+
+func (t *torture) anyProcess(r *rand.Rand) *process {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if len(t.targets) == 0 {
+		return nil
+	}
+	return t.targets[r.IntN(len(t.targets))].up()
+}
+
+func (t *torture) sleep(d time.Duration) { time.Sleep(d) }
+
+func (t *torture) fail(format string, args ...any) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.failures++; t.failures <= 10 {
+		t.t.Errorf("at %s: %s", time.Since(t.world.start).Round(time.Millisecond), fmt.Sprintf(format, args...))
+	}
+}
+
+func (t *torture) saw(err error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.errors[kindOf(err)]++
+}
+
+// wanted are the hosts that are to be members.
+func (t *torture) wanted() (all []*host) {
+	for _, h := range t.hosts {
+		if !slices.Contains(t.left, h) {
+			all = append(all, h)
+		}
+	}
+	return all
+}
+
+// isWhole tells whether all hosts that should be are members of one idle view and
+// hold leases; otherwise why not.
+func (t *torture) isWhole() (ok bool, why string) {
+	hosts := t.wanted()
+	epoch := uint64(0)
+	for _, h := range hosts {
+		n := h.member()
+		if n == nil {
+			return false, h.name + " is no member"
+		}
+		v := n.View()
+		switch {
+		case v == nil:
+			return false, h.name + " has no view"
+		case v.Phase != recovery.Idle || len(v.Members) != len(hosts):
+			return false, fmt.Sprintf("%s is in epoch %d, %s, of %d members", h.name, v.Epoch, v.Phase, len(v.Members))
+		case n.Lease() != nil:
+			return false, h.name + " has no lease"
+		case epoch != 0 && v.Epoch != epoch:
+			return false, "they are in different epochs"
+		}
+		epoch = v.Epoch
+	}
+	return true, ""
+}
+
+// whole waits until all is well again.
+func (t *torture) whole() {
+	t.t.Helper()
+	deadline := time.Now().Add(patience)
+	for {
+		ok, why := t.isWhole()
+		if ok {
+			return
+		}
+		if time.Now().After(deadline) {
+			for _, h := range t.hosts {
+				if n := h.member(); n != nil {
+					t.t.Logf("%s: %s: %+v", h.name, n.MachineID(), n.Status())
+				}
+			}
+			if os.Getenv("TREFOIL_STACKS") != "" {
+				b := make([]byte, 64<<20)
+				os.WriteFile(os.Getenv("TREFOIL_STACKS"), b[:runtime.Stack(b, true)], 0o644)
+			}
+			t.t.Fatalf("not whole again in %s: %s; faults: %q", patience, why, t.faults)
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+}
+
+// end checks what is left when all is over.
+func (t *torture) end() {
+	t.world.machines = nil
+	for _, h := range t.wanted() {
+		p := h.up()
+		m := &machine{world: t.world, name: h.name}
+		m.node, m.store = p.running()
+		t.world.machines = append(t.world.machines, m)
+	}
+	c := &client{t, "end", t.random}
+	for _, h := range t.wanted() {
+		n, p := h.member(), h.up()
+		for _, o := range triple.Orders {
+			call := t.history.tick()
+			sn, err := n.Snapshot()
+			if err != nil {
+				t.t.Fatal(err)
+			}
+			a := c.read(sn.Range(t.t.Context(), triple.Bounds{Order: o}, node.ReadOptions{}), call, p)
+			sn.Close()
+			if a.err != nil {
+				t.t.Fatalf("through %s, %s: %v", h.name, o, a.err)
+			}
+			c.observe(p, a, o, call, "all of "+o.String(), func(i int) bool { return o != triple.GSPO || !fact(i).Graph.IsZero() })
+		}
+	}
+	t.world.until("nothing is unsettled", func() bool {
+		for _, m := range t.world.machines {
+			if len(m.store.UnsettledBatches()) > 0 {
+				return false
+			}
+		}
+		return true
+	})
+	t.world.checkDisks()
+}
+
+func (t *torture) close() {
+	t.world.net.Heal()
+	t.world.net.Delay(0, 0)
+	for _, h := range t.hosts {
+		h.stop()
+	}
+	for _, p := range t.corpses {
+		<-p.gone
+	}
+	t.world.machines = nil
+	time.Sleep(time.Minute) // of virtual time: memberlist does not wait for its last probes
+}
+
+// watchLeases verifies that those who hold leases at one moment are in two
+// adjacent epochs at most, until ctx ends.
+func (t *torture) watchLeases(ctx context.Context) {
+	type holding struct {
+		epoch uint64
+		ok    bool
+	}
+	look := func() map[*process]holding {
+		all := map[*process]holding{}
+		t.mu.Lock()
+		hosts := slices.Clone(t.targets)
+		t.mu.Unlock()
+		for _, h := range hosts {
+			p := h.up()
+			if p == nil {
+				continue
+			}
+			if n, _ := p.running(); n != nil && n.View() != nil {
+				before := n.View().Epoch
+				held := n.Lease() == nil
+				all[p] = holding{before, held && n.View().Epoch == before}
+			}
+		}
+		return all
+	}
+	for ctx.Err() == nil {
+		first, second := look(), look()
+		least, most := uint64(0), uint64(0)
+		for p, h := range first {
+			if h.ok && second[p] == h {
+				if least == 0 || h.epoch < least {
+					least = h.epoch
+				}
+				most = max(most, h.epoch)
+			}
+		}
+		if least+1 < most {
+			t.fail("leases of epochs %d and %d at one moment", least, most)
+		}
+		time.Sleep(30 * time.Millisecond)
+	}
+}
