@@ -70,6 +70,8 @@ type machine struct {
 	served atomic.Pointer[func()]
 	// short makes it end its answers at once, as if there were nothing.
 	short atomic.Bool
+	// sends takes one for each stream that is asked for, where it is not nil.
+	sends chan struct{}
 	// ended takes one for each answer that has ended, where it is not nil.
 	ended chan struct{}
 }
@@ -144,6 +146,9 @@ func (m *machine) Stream(ctx context.Context, to trie.MachineID, method string, 
 	address, err := m.addressOf(to)
 	if err != nil {
 		return nil, err
+	}
+	if m.sends != nil {
+		m.sends <- struct{}{}
 	}
 	return m.client.Stream(ctx, address, method, body)
 }

@@ -162,6 +162,40 @@ func TestOwnerDies(t *testing.T) {
 	}
 }
 
+// A read that waits for a machine of which nothing comes goes on when there is a
+// view without it.
+func TestSilentOwner(t *testing.T) {
+	rng := random(t)
+	w := newWorld(t, 2, Options{Patience: 5 * time.Minute})
+	w.fill(rng, 1, students(100))
+	owner, reader := w.machines[0], w.machines[1]
+	if !w.reads(owner, triple.Range{}) {
+		owner, reader = reader, owner
+	}
+	w.net.Isolate(fmt.Sprintf("10.0.0.%d", owner.index+1))
+	reader.sends = make(chan struct{}, 100)
+	sn := w.snapshot(reader.index)
+	for _, read := range []func() (int, error){
+		func() (int, error) {
+			have, err := got(sn.Range(ctx, triple.Bounds{Order: triple.POS}, node.ReadOptions{}))
+			return len(have), err
+		},
+		func() (int, error) { n, err := sn.Count(ctx, triple.Pattern{}); return int(n), err },
+	} {
+		reader.adopt(w.viewOf(reader.View().Epoch + 1))
+		layout, epoch := w.layout, reader.View().Epoch
+		go func() {
+			<-reader.sends
+			reader.adopt(w.moved(rng, epoch+1, owner))
+		}()
+		if n, err := read(); err != nil || n != 100 {
+			t.Errorf("%d rows, %v", n, err)
+		}
+		w.layout = layout
+	}
+	w.net.Heal()
+}
+
 // Connections that break in the middle of a frame cost nothing but time.
 func TestBrokenConnections(t *testing.T) {
 	rng := random(t)
