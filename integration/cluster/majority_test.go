@@ -16,12 +16,14 @@ import (
 func TestRecoverMajority(t *testing.T) {
 	simulate(t, 5, func(t *testing.T, w *world) {
 		w.form()
-		all := numbered(0, 1000)
+		first, all := w.machines[0], numbered(0, 4000)
 		if _, err := w.any().node.Add(t.Context(), all); err != nil {
 			t.Fatal(err)
 		}
+		w.until("the data is spread", func() bool { return first.node.View().Base.Trie.Len() > 24 })
+		w.settle()
 		w.checkDisks()
-		first, second, gone := w.machines[0], w.machines[1], w.machines[2]
+		second, gone := w.machines[1], w.machines[2]
 		keep := []trie.MachineID{second.node.MachineID()}
 		for _, m := range w.machines {
 			m.kill()
