@@ -193,6 +193,11 @@ func (p *Placement) PartitionOwner(partition uint32) MachineID {
 	return p.machines[p.owners[partition]]
 }
 
+// Equal tells whether q maps every partition to the machine that p maps it to.
+func (p *Placement) Equal(q *Placement) bool {
+	return p == q || slices.Equal(p.machines, q.machines) && slices.Equal(p.owners, q.owners)
+}
+
 // CheckTrie returns an error unless every segment of t has an owner. A view
 // checks it once, and may rely on Owner from then on.
 func (p *Placement) CheckTrie(t *Trie) error {

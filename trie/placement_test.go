@@ -30,6 +30,25 @@ func loads(p *Placement) map[MachineID]int {
 	return n
 }
 
+func TestPlacementEqual(t *testing.T) {
+	of := func(ids ...MachineID) *Placement {
+		p, err := NewPlacement(ids, PlacementOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p
+	}
+	p := of(1, 2, 3)
+	if !p.Equal(p) || !p.Equal(of(3, 2, 1)) || p.Equal(of(1, 2)) || p.Equal(of(1, 2, 4)) {
+		t.Error("Equal is wrong")
+	}
+	moved := &Placement{p.machines, slices.Clone(p.owners)}
+	moved.owners[7] = (moved.owners[7] + 1) % 3
+	if p.Equal(moved) {
+		t.Error("one partition is elsewhere")
+	}
+}
+
 func TestPlacementOnOneMachine(t *testing.T) {
 	p := place(t, machines(1), PlacementOptions{})
 	tr := splitAt(t, "b", "d")
