@@ -115,21 +115,10 @@ func TestLeaseEndsDuringLookUp(t *testing.T) {
 	_, ms := held(t, Options{Patience: 10 * time.Millisecond}, func(*node.Delivery) error { return nil })
 	add(t, ms[0], fact(1))
 	m := ms[0]
-	m.writes.store = &leaseEnds{m.writes.store, m}
+	m.lastLease.Store(true)
 	if _, _, err := m.writes.Write(ctx, node.OperationAdd, []triple.Triple{fact(1)}); !errors.Is(err, node.ErrUnavailable) {
 		t.Errorf("%v", err)
 	}
-}
-
-// leaseEnds takes the lease of a machine with each look-up.
-type leaseEnds struct {
-	Store
-	of *member
-}
-
-func (l *leaseEnds) States(ctx context.Context, keys [][]byte) ([]node.RowState, error) {
-	defer l.of.lease.Store(false)
-	return l.Store.States(ctx, keys)
 }
 
 // A delivery whose outcome the store does not know keeps the gate until it is
@@ -149,8 +138,8 @@ func TestUnknownDeliveryKeepsTheGate(t *testing.T) {
 	})
 	third = ms[2]
 	add(t, ms[0], fact(1))
-	if tries != 2 {
-		t.Errorf("%d tries", tries)
+	if n := ms[0].writes.Stats().Retries; tries != 2 || n != 0 {
+		t.Errorf("%d tries, %d of them the sender's", tries, n)
 	}
 }
 
@@ -316,4 +305,114 @@ func FuzzMessages(f *testing.F) {
 			_, _ = ms[0].handlers[method](limited, slices.Clone(body))
 		}
 	})
+}
+
+// What was handed over is driven once, whoever hands it over, and not relied on
+// before it is settled.
+func TestWhatWasHandedOverIsNotReliedOn(t *testing.T) {
+	asleep, wake := make(chan struct{}), make(chan struct{})
+	var once sync.Once
+	_, ms := held(t, Options{}, func(*node.Delivery) error {
+		once.Do(func() { close(asleep); <-wake })
+		return nil
+	})
+	o := []node.Operation{{Kind: node.OperationAdd, Stamp: triple.Stamp{Epoch: 1, Sequence: 1}, Key: keyOf(triple.SPO, fact(1))}}
+	driven := make(chan error, 2)
+	for range 2 {
+		go func() { driven <- ms[0].writes.drive(ctx, 2, o) }()
+	}
+	<-asleep
+	until(t, "the sequencer has it", func() bool { return ms[0].holds(triple.SPO, fact(1)) })
+	wrote := ms[1].inBackground(ctx, node.OperationAdd, fact(1))
+	until(t, "it is stamped", func() bool { return ms[0].writes.Stats().Operations == 1 })
+	if ms[0].writes.Reconciled() {
+		t.Error("reconciled")
+	}
+	close(wake)
+	if err := errors.Join(<-wrote, <-driven, <-driven); err != nil {
+		t.Error(err)
+	}
+	if s := ms[0].writes.Stats(); s.HandedOver != 1 {
+		t.Errorf("%+v", s)
+	}
+	checkSlots(t, ms[0].View(), ms, fact(1), true)
+}
+
+// A sequencer relies on its slot of SPO where that is full and seen: not on a
+// target's while it is filled, and not on rows of a load that is being taken in.
+func TestWhichSlotsAreFull(t *testing.T) {
+	w := newWorld(t)
+	ms := w.machines(2, Options{})
+	a, b := ms[0], ms[1]
+	base, target := w.layout(ms, [4]*member{a, a, a, a}), w.layout(ms, [4]*member{b, b, b, b})
+	ring := trie.NewRing(ids(ms)...)
+	for _, test := range []struct {
+		phase    recovery.Phase
+		live     trie.Ring
+		ofA, ofB bool
+	}{
+		{recovery.Idle, ring, true, false},
+		{recovery.Fill, ring, true, false},
+		{recovery.Fill, trie.NewRing(b.id), false, false},
+		{recovery.Serve, ring, false, true},
+		{recovery.Ingest, ring, false, false},
+	} {
+		j := &recovery.Joint{Base: base, Target: base, Phase: test.phase, Members: ring, BaseLive: test.live}
+		if test.phase == recovery.Fill || test.phase == recovery.Serve {
+			j.Target = target
+		}
+		r := j.Resolver()
+		if err := r.Resolve(keyOf(triple.SPO, fact(1))); err != nil {
+			t.Fatal(err)
+		}
+		if ofA, ofB := full(j, r, a.id), full(j, r, b.id); ofA != test.ofA || ofB != test.ofB {
+			t.Errorf("%s, %d live: %t, %t", test.phase, len(test.live), ofA, ofB)
+		}
+	}
+}
+
+// The watermark stays below a batch that is not settled, although later ones are.
+func TestWatermarkHasNoGaps(t *testing.T) {
+	w := newWorld(t)
+	ms := w.machines(4, Options{Heartbeat: time.Millisecond})
+	a, b, c, d := ms[0], ms[1], ms[2], ms[3]
+	l := w.layout(ms, [4]*member{a, b, c, a})
+	first, second := fact(1), fact(2)
+	if slices.Compare(keyOf(triple.OSP, first), keyOf(triple.OSP, second)) > 0 {
+		first, second = second, first
+	}
+	at := keyOf(triple.OSP, second)
+	tr, err := l.Trie.Split(l.Trie.Lookup(at).ID, at, 99)
+	if err != nil {
+		t.Fatal(err)
+	}
+	partition := uint32(0)
+	for l.Placement.PartitionOwner(partition) != d.id {
+		partition++
+	}
+	if l.Trie, err = tr.Assign(99, partition); err != nil {
+		t.Fatal(err)
+	}
+	v := w.viewOf(2, recovery.Idle, ms, l, l)
+	adoptAll(v, ms...)
+	f, tried := deliveriesTo(c.id, unsent)
+	w.setFate(f)
+	wrote := a.inBackground(ctx, node.OperationAdd, first)
+	<-tried
+	add(t, a, second) // c has nothing of it
+	a.writes.mu.Lock()
+	settled := a.writes.settled
+	a.writes.mu.Unlock()
+	limited, cancel := context.WithTimeout(ctx, 10*time.Millisecond)
+	defer cancel()
+	if live, err := d.read(limited, triple.OSP, second); err == nil || settled != 0 {
+		t.Errorf("watermark %d, read %t", settled, live)
+	}
+	w.setFate(nil)
+	if err := <-wrote; err != nil {
+		t.Error(err)
+	}
+	quiet(t, ms...)
+	checkSlots(t, v, ms, first, true)
+	checkSlots(t, v, ms, second, true)
 }

@@ -91,6 +91,7 @@ type member struct {
 	writes      *Writes
 	handlers    map[string]func(context.Context, []byte) ([]byte, error)
 	lease       atomic.Bool
+	lastLease   atomic.Bool // it ends when it has been looked at once more
 
 	gate    sync.RWMutex
 	current atomic.Pointer[view.View]
@@ -206,6 +207,9 @@ func (m *member) Enter(epoch uint64) (func(), error) {
 func (m *member) Lease() error {
 	if v := m.View(); !m.lease.Load() || v.Find(m.id).Waits {
 		return errors.New("no lease")
+	}
+	if m.lastLease.Load() {
+		m.lease.Store(false)
 	}
 	return nil
 }

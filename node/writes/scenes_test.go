@@ -236,7 +236,11 @@ func TestViewChangesInFlight(t *testing.T) {
 	base := a.View().Base
 	target := w.layout(ms, [4]*member{a, b, d, a})
 	fill := w.viewOf(3, recovery.Fill, ms, base, target)
+	a.writes.mu.Lock()
+	half, late := a.writes.open[1], a.writes.era.streams[c.id]
+	a.writes.mu.Unlock()
 	adoptAll(fill, a, b, c, d) // e, the coordinator, stays behind
+	a.writes.answered(late, []part{{batch: half, number: 1}})
 	select {
 	case err := <-wrote:
 		t.Fatalf("answered: %v", err)

@@ -166,7 +166,7 @@ func (w *Writes) lookUp(v *view.View, group []*request) (*grouped, error) {
 		if i == 0 || !bytes.Equal(it.key, items[i-1].key) {
 			f := finding{certain: it.full}
 			s := w.keys[string(it.key)]
-			if s != nil && s.newest != nil && s.epoch == v.Epoch && len(s.handed) == 0 {
+			if s != nil && s.newest != nil && s.epoch == v.Epoch { // newer than what was handed over
 				f = finding{live: s.live, certain: true, rests: s.newest}
 			} else {
 				f.certain = f.certain && s == nil
