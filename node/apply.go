@@ -169,7 +169,7 @@ func (r *request) frees() bool {
 		return r.data == nil
 	case kindStamped:
 		return !r.stamped.adds
-	case kindSweep:
+	case kindSweep, kindPurge:
 		return true
 	case kindApply:
 		return len(r.parts) == 0 || r.parts[len(r.parts)-1].kind == kindDelete

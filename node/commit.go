@@ -131,6 +131,8 @@ func (s *Store) commitRows(group []*request) (err error) {
 		return s.commitStamped(group)
 	case kindSweep:
 		return s.commitSweep(group[0])
+	case kindPurge:
+		return s.commitPurge(group[0])
 	}
 	if err := s.alone(); err != nil {
 		return err

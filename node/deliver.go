@@ -83,29 +83,39 @@ func (s *Store) newDelivery(d *Delivery, j *recovery.Joint) (*request, error) {
 	var space arena
 	resolver := j.Resolver()
 	r.rows = make([]stampedRow, 0, orderCount*len(own))
+	floors, fresh := s.currentFloors(), own[:0]
 	for i := range own {
-		if err := r.addOperation(&own[i], resolver, s.MachineID(), &space); err != nil {
+		late, err := r.addOperation(&own[i], resolver, floors, s.MachineID(), &space)
+		if err != nil {
 			return nil, fmt.Errorf("%w: operation %d: %v", ErrInvalid, i, err)
 		}
+		if !late {
+			fresh = append(fresh, own[i])
+		}
 	}
-	r.entries = []UnsettledBatch{{d.Origin, own}}
+	r.entries = []UnsettledBatch{{d.Origin, fresh}}
 	r.seal()
 	return r, nil
 }
 
-// addOperation appends the rows that an operation has on a machine.
-func (r *stamped) addOperation(o *Operation, resolver *recovery.Resolver, machine trie.MachineID, space *arena) error {
+// addOperation appends the rows that an operation has on a machine. One that is late
+// is below its floor, and has none.
+func (r *stamped) addOperation(o *Operation, resolver *recovery.Resolver, floors Floors, machine trie.MachineID, space *arena) (late bool, err error) {
 	if triple.Order(o.Key[0]) != triple.SPO {
-		return fmt.Errorf("its key is not one of spo")
+		return false, fmt.Errorf("its key is not one of spo")
 	}
 	if err := resolver.Resolve(o.Key); err != nil {
-		return err
+		return false, err
+	}
+	if len(floors) > 0 {
+		if sequencer, ok := resolver.Sequencer(); ok && floors.below(sequencer, o.Stamp) {
+			return true, nil
+		}
 	}
 	v := triple.Value{}
 	if o.Kind == OperationAdd && o.Long != nil {
-		var err error
 		if v, err = triple.DecodeValue(o.Long); err != nil {
-			return err
+			return false, err
 		}
 	}
 	v.Stamp, v.Tombstone = o.Stamp, o.Kind == OperationDelete
@@ -129,7 +139,7 @@ func (r *stamped) addOperation(o *Operation, resolver *recovery.Resolver, machin
 			stamp: o.Stamp,
 		})
 	}
-	return nil
+	return false, nil
 }
 
 // seal ends the making of a request: its rows are put in order and counted.

@@ -18,6 +18,7 @@ type stampedCommit struct {
 	valid bool             // it is at a row
 	moved bool             // it has been moved
 	notes *pebble.Iterator // for annotations; made when it is needed
+	dead  [][]byte         // keys of the tombstones among the rows
 }
 
 // entered is what a commit has changed in the list of what is not settled.
@@ -86,6 +87,7 @@ func (s *Store) commitStamped(group []*request) (err error) {
 		return err
 	}
 	s.counted = c.counted
+	s.tombstones.add(c.dead)
 	s.unsettled.remove(forgotten)
 	s.unsettled.drop(outdated)
 	for _, r := range group {

@@ -101,6 +101,9 @@ func (c *stampedCommit) writeVersion(row *stampedRow) error {
 			c.counted.triples++
 		}
 	}
+	if dead {
+		c.noteTombstone(row.key)
+	}
 	if dead && c.store.annotated {
 		if err := c.removeNotes(row); err != nil {
 			return err

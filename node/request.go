@@ -17,10 +17,11 @@ const (
 	kindApply
 	kindStamped
 	kindSweep
+	kindPurge
 )
 
 // alone tells that a request is a group of its own.
-func (k kind) alone() bool { return k == kindApply || k == kindSweep }
+func (k kind) alone() bool { return k == kindApply || k == kindSweep || k == kindPurge }
 
 // beside tells whether requests of two kinds may be in one group.
 func (k kind) beside(other kind) bool {
@@ -40,6 +41,7 @@ type request struct {
 
 	*stamped               // of kindStamped
 	*sweeping              // of kindSweep
+	purging   *purging     // of kindPurge
 	*change                // of kindApply, which has no items of its own
 	steps     atomic.Int64 // grows while the committer works on it
 

@@ -44,9 +44,11 @@ type Store struct {
 	annotated bool                              // there are, or were, rows of annotations
 	loads     atomic.Pointer[map[uint64]uint64] // see SetLoads
 
-	unsettled unsettled
-	identity  atomic.Pointer[Identity]
-	mark      atomic.Uint64 // see Mark
+	unsettled  unsettled
+	floors     atomic.Pointer[Floors] // see SetFloors
+	tombstones tombstones
+	identity   atomic.Pointer[Identity]
+	mark       atomic.Uint64 // see Mark
 
 	layoutMu     sync.Mutex // held by whoever replaces the layout
 	layout       atomic.Pointer[layout]
