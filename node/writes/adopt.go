@@ -7,6 +7,7 @@ import (
 
 	"github.com/trefoildb/trefoil/node/view"
 	"github.com/trefoildb/trefoil/trie"
+	"github.com/trefoildb/trefoil/triple"
 )
 
 // era is the time of one adopted view.
@@ -17,7 +18,9 @@ type era struct {
 	streams map[trie.MachineID]*stream // to all members; empty where this process is none
 	strays  chan struct{}              // holds a token where there may be entries to hand over
 
-	sequence uint64 // of the last stamp; guarded by Writes.mu
+	// Guarded by Writes.mu.
+	sequence uint64       // of the last stamp
+	floor    triple.Stamp // see Writes.SetFloor
 }
 
 // Adopted takes the view that this machine has just adopted. The caller holds the

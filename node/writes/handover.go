@@ -197,6 +197,10 @@ func (w *Writes) startDriving(v *view.View, r *route, operations []node.Operatio
 	b.handed = true
 	var of []uint32
 	for i, o := range operations {
+		if o.Stamp.Less(w.era.floor) {
+			free += size(&o)
+			continue
+		}
 		if on := w.drives(&o); on != nil {
 			if !slices.Contains(batches, on) {
 				batches = append(batches, on)

@@ -312,7 +312,7 @@ func TestRandomRuns(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	duration := 3 * time.Second
+	duration := 2 * time.Second
 	if s := os.Getenv("TREFOIL_WRITES_SECONDS"); s != "" {
 		n, err := strconv.Atoi(s)
 		if err != nil {
