@@ -35,12 +35,27 @@ func (t *torture) round() {
 	// most of those that vote have to stay.
 	budget := min(min(3, n)-1, (min(n, 5)-1)/2)
 	t.random.Shuffle(n, func(i, j int) { hosts[i], hosts[j] = hosts[j], hosts[i] })
+	if at := slices.IndexFunc(hosts, leads); at > 0 && t.random.IntN(3) == 0 {
+		hosts[0], hosts[at] = hosts[at], hosts[0]
+	}
 	victims := hosts[:budget]
 	if budget == 2 && t.random.IntN(2) == 0 {
 		victims = victims[:1]
 	}
 	t.weather()
-	switch t.random.IntN(12) {
+	switch t.random.IntN(14) {
+	case 12: // all of it may come back while the first is being rebuilt
+		t.strike(victims[:1])
+		t.pause(3000)
+		t.powerLoss()
+	case 13: // one after the other, each back before it is missed
+		for range 2 + t.random.IntN(4) {
+			h := hosts[t.random.IntN(n)]
+			t.note("kill %s for a moment", h.name)
+			h.kill(false)
+			h.start(t.addresses(h)...)
+			t.pause(3000)
+		}
 	case 0:
 		t.powerLoss()
 	case 1:
@@ -51,6 +66,9 @@ func (t *torture) round() {
 		t.rolling()
 	case 4:
 		t.grow()
+		if t.random.IntN(2) == 0 {
+			t.grow()
+		}
 		t.pause(2000)
 		t.strike(victims[:1])
 	default:
@@ -63,6 +81,12 @@ func (t *torture) round() {
 	}
 	t.pause(6000)
 	t.mend()
+}
+
+// leads tells whether a host's node says that it leads.
+func leads(h *host) bool {
+	n := h.member()
+	return n != nil && n.Status().Leader == n.MachineID().String()
 }
 
 func (t *torture) note(format string, args ...any) {
@@ -94,7 +118,18 @@ func (t *torture) weather() {
 // strike does something bad to hosts.
 func (t *torture) strike(hosts []*host) {
 	for _, h := range hosts {
-		switch t.random.IntN(8) {
+		switch t.random.IntN(11) {
+		case 8, 9, 10:
+			syncs := 1 + t.random.IntN(1<<t.random.IntN(8))
+			t.note("kill %s before sync %d", h.name, syncs)
+			h.killAtSync(syncs, t.random.Uint64())
+			deadline := time.Now().Add(3 * time.Second)
+			for h.up() != nil && time.Now().Before(deadline) {
+				time.Sleep(5 * time.Millisecond)
+			}
+			if t.random.IntN(2) == 0 {
+				h.start(t.addresses(h)...)
+			}
 		case 0: // back before anyone takes it for dead
 			t.note("kill %s for a moment", h.name)
 			h.kill(false)

@@ -3,6 +3,7 @@ package cluster
 import (
 	"context"
 	"errors"
+	"math/rand/v2"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -41,6 +42,7 @@ func (c *clock) Now() time.Duration { return time.Duration(float64(time.Since(c.
 type process struct {
 	host *host
 	disk *vfs.MemFS
+	fs   *shakyFS // disk, for the process
 	join []string
 	dead atomic.Bool   // killed: whatever it still answers reaches nobody
 	end  chan struct{} // closed when it is to end
@@ -71,7 +73,7 @@ func (h *host) start(join ...string) {
 	if h.process != nil || h.left {
 		return
 	}
-	p := &process{host: h, disk: h.disk, join: join, end: make(chan struct{}), gone: make(chan struct{})}
+	p := &process{host: h, disk: h.disk, fs: &shakyFS{FS: h.disk}, join: join, end: make(chan struct{}), gone: make(chan struct{})}
 	h.process = p
 	go func() {
 		defer close(p.gone)
@@ -90,7 +92,7 @@ func (p *process) once() (again bool) {
 	h, t := p.host, p.host.torture
 	log := t.world.log.With("machine", h.name)
 	store, err := node.Open(dataDir, node.Options{
-		FS: p.disk, Member: true, MemTableBytes: 1 << 20, CacheBytes: 4 << 20, MinFreeBytes: -1, MaxSegmentBytes: 1 << 20, Logger: log,
+		FS: p.fs, Member: true, MemTableBytes: 1 << 20, CacheBytes: 4 << 20, MinFreeBytes: -1, MaxSegmentBytes: 1 << 20, Logger: log,
 	})
 	if err != nil {
 		t.fail("%s: open: %v", h.name, err)
@@ -106,8 +108,8 @@ func (p *process) once() (again bool) {
 		}
 	}()
 	n, err := cluster.Start(ctx, cluster.Config{
-		Store: store, Listen: h.name + ":7000", Spare: h.spare, Network: t.world.net.Host(h.name), FS: p.disk, Clock: h.clock, Join: p.join,
-		MinSegmentBytes: 4 << 10, MaxSegmentBytes: 64 << 10, Logger: log,
+		Store: store, Listen: h.name + ":7000", Spare: h.spare, Network: t.world.net.Host(h.name), FS: p.fs, Clock: h.clock, Join: p.join,
+		MoveRate: t.moveRate, MinSegmentBytes: 4 << 10, MaxSegmentBytes: 64 << 10, Logger: log,
 	})
 	if err != nil {
 		store.Close()
@@ -149,7 +151,9 @@ func (p *process) once() (again bool) {
 }
 
 // kill ends the process as a power cut does; blank: the disk is lost, too.
-func (h *host) kill(blank bool) {
+func (h *host) kill(blank bool) { h.killBy(h.torture.random, blank) }
+
+func (h *host) killBy(r *rand.Rand, blank bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	p := h.process
@@ -162,11 +166,25 @@ func (h *host) kill(blank bool) {
 	if blank {
 		h.disk = vfs.NewCrashableMem()
 	} else {
-		r := h.torture.random
 		h.disk = p.disk.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: r.IntN(101), RNG: r})
 	}
 	close(p.end)
+	h.torture.mu.Lock()
+	defer h.torture.mu.Unlock()
 	h.torture.corpses = append(h.torture.corpses, p)
+}
+
+// killAtSync kills the process just before one of its next syncs.
+func (h *host) killAtSync(n int, seed uint64) {
+	p := h.up()
+	if p == nil {
+		return
+	}
+	p.fs.do = func() error {
+		h.killBy(rand.New(rand.NewPCG(seed, 3)), false)
+		return nil
+	}
+	p.fs.left.Store(int64(n))
 }
 
 // stop ends the process in order, and waits for that.

@@ -17,7 +17,9 @@ import (
 
 	"github.com/trefoildb/trefoil/integration/memnet"
 	"github.com/trefoildb/trefoil/node"
+	"github.com/trefoildb/trefoil/node/view"
 	"github.com/trefoildb/trefoil/recovery"
+	"github.com/trefoildb/trefoil/trie"
 	"github.com/trefoildb/trefoil/triple"
 )
 
@@ -32,6 +34,7 @@ type torture struct {
 	universe *universe
 	history  *history
 	excluded atomic.Int64
+	moveRate int64 // bytes a second, of planned moves
 
 	mu       sync.Mutex
 	targets  []*host // that clients use
@@ -82,6 +85,7 @@ func tortureRun(t *testing.T, seed uint64, rounds int) {
 		r := rand.New(rand.NewPCG(seed, 2))
 		moving := 30 + r.IntN(60)
 		to := &torture{t: t, world: w, random: r, universe: newUniverse(moving, moving+200+r.IntN(200)), history: h, errors: map[string]int{}}
+		to.moveRate = 1 << (14 + r.IntN(12))
 		t0 = to
 		defer to.close()
 		to.begin()
@@ -279,8 +283,14 @@ func (t *torture) close() {
 	time.Sleep(time.Minute) // of virtual time: memberlist does not wait for its last probes
 }
 
-// watchLeases verifies that those who hold leases at one moment are in two
-// adjacent epochs at most, until ctx ends.
+// owns tells whether a machine has keys in a view. One that has none can do nothing
+// with a lease, and is removed without regard to it.
+func owns(v *view.View, id trie.MachineID) bool {
+	return v.Base.Placement.Machines().Contains(id) || v.Target.Placement.Machines().Contains(id)
+}
+
+// watchLeases verifies that those who own keys and hold leases at one moment are
+// in two adjacent epochs at most, until ctx ends.
 func (t *torture) watchLeases(ctx context.Context) {
 	type holding struct {
 		epoch uint64
@@ -296,11 +306,13 @@ func (t *torture) watchLeases(ctx context.Context) {
 			if p == nil {
 				continue
 			}
-			if n, _ := p.running(); n != nil && n.View() != nil {
-				before := n.View().Epoch
-				held := n.Lease() == nil
-				all[p] = holding{before, held && n.View().Epoch == before}
+			n, _ := p.running()
+			if n == nil || n.View() == nil {
+				continue
 			}
+			v := n.View()
+			held := n.Lease() == nil
+			all[p] = holding{v.Epoch, held && n.View() == v && owns(v, n.MachineID())}
 		}
 		return all
 	}

@@ -1,0 +1,66 @@
+package cluster
+
+import (
+	"errors"
+	"sync/atomic"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+)
+
+// shakyFS is a host's disk as its process sees it: something happens at one of
+// the syncs to come.
+type shakyFS struct {
+	vfs.FS
+	left atomic.Int64 // syncs until then; 0 is never
+	do   func() error // what happens, before the sync; an error fails it
+}
+
+var errDisk = errors.New("the disk of the test has failed")
+
+func (f *shakyFS) sync(do func() error) error {
+	if f.left.Load() > 0 && f.left.Add(-1) == 0 {
+		if err := f.do(); err != nil {
+			return err
+		}
+	}
+	return do()
+}
+
+func (f *shakyFS) Create(name string, c vfs.DiskWriteCategory) (vfs.File, error) {
+	return f.wrap(f.FS.Create(name, c))
+}
+
+func (f *shakyFS) ReuseForWrite(before, name string, c vfs.DiskWriteCategory) (vfs.File, error) {
+	return f.wrap(f.FS.ReuseForWrite(before, name, c))
+}
+
+func (f *shakyFS) OpenReadWrite(name string, c vfs.DiskWriteCategory, opts ...vfs.OpenOption) (vfs.File, error) {
+	return f.wrap(f.FS.OpenReadWrite(name, c, opts...))
+}
+
+func (f *shakyFS) OpenDir(name string) (vfs.File, error) { return f.wrap(f.FS.OpenDir(name)) }
+
+func (f *shakyFS) Unwrap() vfs.FS { return f.FS }
+
+func (f *shakyFS) wrap(file vfs.File, err error) (vfs.File, error) {
+	if err != nil {
+		return nil, err
+	}
+	return &shakyFile{file, f}, nil
+}
+
+type shakyFile struct {
+	vfs.File
+	fs *shakyFS
+}
+
+func (f *shakyFile) Sync() error     { return f.fs.sync(f.File.Sync) }
+func (f *shakyFile) SyncData() error { return f.fs.sync(f.File.SyncData) }
+
+func (f *shakyFile) SyncTo(length int64) (full bool, err error) {
+	err = f.fs.sync(func() (err error) {
+		full, err = f.File.SyncTo(length)
+		return err
+	})
+	return full, err
+}
