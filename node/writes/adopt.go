@@ -20,7 +20,7 @@ type era struct {
 
 	// Guarded by Writes.mu.
 	sequence uint64       // of the last stamp
-	floor    triple.Stamp // see Writes.SetFloor
+	floor    triple.Stamp // see Writes.SetFloors
 }
 
 // Adopted takes the view that this machine has just adopted. The caller holds the
@@ -36,6 +36,7 @@ func (w *Writes) Adopted(_, adopted *view.View) {
 	e.ctx, e.end = context.WithCancel(w.ctx)
 	before := w.era
 	w.era = e
+	w.store.SetFloors(nil)
 	if before != nil {
 		before.end()
 		w.forgetAcks(before.view, adopted)

@@ -68,13 +68,14 @@ func (b *Bounds) note(r *recovery.Resolver, operations []node.Operation) error {
 	return nil
 }
 
-// SetFloor makes operations on this machine's triples that have a lesser stamp, and
-// are handed over in the adopted view, ones that were settled before: a message that
-// hands them over comes late, and once more.
-func (w *Writes) SetFloor(floor triple.Stamp) {
+// SetFloors says below which stamps all is settled, by sequencer, in the adopted view:
+// what is delivered or handed over of that comes late, and once more, and nothing is
+// done. The caller holds the gate, as with Adopted, which takes the floors away.
+func (w *Writes) SetFloors(f node.Floors) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.era != nil {
-		w.era.floor = floor
+		w.store.SetFloors(f)
+		w.era.floor = f[w.self]
 	}
 }

@@ -54,7 +54,7 @@ func TestBounds(t *testing.T) {
 func TestLateHandover(t *testing.T) {
 	_, ms := held(t, Options{}, func(*node.Delivery) error { return nil })
 	old := node.Operation{Kind: node.OperationAdd, Stamp: triple.Stamp{Epoch: 1, Sequence: 1}, Key: keyOf(triple.SPO, fact(1))}
-	ms[0].writes.SetFloor(triple.Stamp{Epoch: 2, Sequence: 1})
+	ms[0].writes.SetFloors(node.Floors{ms[0].id: {Epoch: 2, Sequence: 1}})
 	if err := ms[0].writes.drive(ctx, 2, []node.Operation{old}); err != nil {
 		t.Fatal(err)
 	}

@@ -39,6 +39,7 @@ type Store interface {
 	UnsettledBatches() []node.UnsettledBatch
 	Forget(ctx context.Context, origins []node.Origin) error
 	States(ctx context.Context, spoKeys [][]byte) ([]node.RowState, error)
+	SetFloors(f node.Floors)
 }
 
 // Options are the parameters of [New]. The zero value is ready to use.
