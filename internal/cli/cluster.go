@@ -110,14 +110,14 @@ func (c *clusterLeaveCmd) Run(e *env) error {
 type clusterRemoveCmd struct {
 	server
 	Machine string `arg:"" help:"Its ID, the beginning of that, or its address."`
-	Force   bool   `help:"Remove a machine that is not down too."`
+	Force   bool   `help:"Ask for it though the machine is not down: it is given up when its process ends."`
 }
 
 func (c *clusterRemoveCmd) Run(e *env) error {
 	return c.changeMember(e, c.Machine, func(ctx context.Context, to *client.Client, m client.Member) error {
 		if m.State != "down" && !c.Force {
 			return hinted{fmt.Errorf("machine %s is %s: it would be given up with what it holds", m.ID, m.State),
-				"trefoil cluster leave lets it hand over first; --force removes it at once."}
+				"trefoil cluster leave lets it hand over first; with --force it is given up as soon as its process ends."}
 		}
 		if _, err := to.Remove(ctx, m.ID); err != nil {
 			return err

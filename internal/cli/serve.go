@@ -136,7 +136,11 @@ func (c *serveCmd) run(e *env, config clusterConfig, token string, logger *slog.
 	}
 	e.sayf("serving %s at %s://%s", c.Data, config.scheme(), back.listener.Addr())
 	err = c.serve(e, server, back)
-	if errors.Is(err, cluster.ErrExcluded) && e.ctx.Err() == nil {
+	switch {
+	case errors.Is(err, cluster.ErrLeft):
+		e.sayf("this machine has left the cluster, which has all that it held; the directory is not needed any more")
+		return nil, nil
+	case errors.Is(err, cluster.ErrExcluded) && e.ctx.Err() == nil:
 		return back.members(), nil
 	}
 	return nil, err

@@ -37,6 +37,9 @@ func (n *Node) adopt(v *view.View) {
 	}
 	n.work.stop() // a sweep must not meet what the next epoch fills
 	n.current.Store(v)
+	if m := v.Find(n.self); m != nil {
+		n.leaving.Store(m.State == view.Leaving)
+	}
 	n.writes.Adopted(old, v)
 	n.gate.Unlock()
 

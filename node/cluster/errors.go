@@ -11,6 +11,10 @@ import (
 // is set aside by [node.SetAside]; then it may join as a new one.
 var ErrExcluded = errors.New("the cluster has excluded this machine")
 
+// ErrLeft: this machine has left the cluster as it was asked to; the others have
+// all that it held.
+var ErrLeft = fmt.Errorf("%w: it has left, as it was asked to", ErrExcluded)
+
 // ErrNotEmpty: a directory with data of its own cannot join a cluster.
 var ErrNotEmpty = errors.New("the data directory is not empty")
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -41,6 +42,7 @@ type Node struct {
 	// writing while a view is adopted.
 	gate    sync.RWMutex
 	current atomic.Pointer[view.View] // the adopted view; changes under the gate
+	leaving atomic.Bool               // this machine was, in the last view that had it
 	lease   lease
 
 	// alone excludes the change from a node alone to a cluster of one: operations on
@@ -105,8 +107,11 @@ func Start(ctx context.Context, cfg Config) (_ *Node, err error) {
 		return nil, err
 	}
 	n.follows = member && len(word) > 0
-	if len(cfg.Join) == 0 {
-		n.cfg.Join = word
+	n.cfg.Join = slices.Clone(cfg.Join)
+	for _, a := range word { // what it was told to join may be there no more
+		if !slices.Contains(n.cfg.Join, a) {
+			n.cfg.Join = append(n.cfg.Join, a)
+		}
 	}
 	switch {
 	case member && identity.Cluster != cfg.Name:

@@ -138,6 +138,9 @@ func (n *Node) renewOnce(ctx context.Context) error {
 	r := n.makeReport()
 	a, err := n.tellLeader(ctx, r)
 	if n.excluded(err) {
+		if n.leaving.Load() {
+			return ErrLeft
+		}
 		return fmt.Errorf("%w: %w", ErrExcluded, err)
 	}
 	if err != nil {
@@ -150,7 +153,8 @@ func (n *Node) renewOnce(ctx context.Context) error {
 }
 
 // excluded tells whether an error is the word of the leader that this machine,
-// whose directory is a member's, is none any more.
+// whose directory is a member's, is none any more. It may have adopted the very
+// view that goes on without it.
 func (n *Node) excluded(err error) bool {
 	r := (*peer.Refusal)(nil)
 	if !errors.As(err, &r) || r.Code != peer.CodeStranger || r.Epoch == 0 {
@@ -158,7 +162,7 @@ func (n *Node) excluded(err error) bool {
 	}
 	_, member := n.store.Identity()
 	v := n.current.Load()
-	return member && (v == nil || r.Epoch > v.Epoch)
+	return member && (v == nil || r.Epoch > v.Epoch || r.Epoch == v.Epoch && v.Find(n.self) == nil)
 }
 
 // tellLeader sends a report to whoever leads.
