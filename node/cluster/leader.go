@@ -119,8 +119,12 @@ const maxVoters = 5
 
 // arrangeVoters makes Raft's members those of the view, so many of them voters.
 func (n *Node) arrangeVoters(ctx context.Context, ag *agreement.Agreement, v *view.View) {
+	candidates, known := n.candidates(v)
+	if !known {
+		return
+	}
 	voters, learners := ag.Configuration()
-	chosen := agreement.ChooseVoters(n.candidates(v), slices.Collect(maps.Keys(voters)), maxVoters)
+	chosen := agreement.ChooseVoters(candidates, slices.Collect(maps.Keys(voters)), maxVoters)
 	wantVoters, wantLearners := map[trie.MachineID]string{}, map[trie.MachineID]string{}
 	for _, m := range v.Members {
 		if slices.Contains(chosen, m.ID) {
@@ -140,16 +144,20 @@ func (n *Node) arrangeVoters(ctx context.Context, ag *agreement.Agreement, v *vi
 }
 
 // candidates says who could vote: who has the newest view, was heard lately, and
-// is to stay.
-func (n *Node) candidates(v *view.View) []agreement.Candidate {
+// is to stay. Of itself the leader knows it without a report. It is not known
+// before all others were heard or had the time for it: a new leader would take
+// votes from machines that are well, give up its own, and the next one the same.
+func (n *Node) candidates(v *view.View) (all []agreement.Candidate, known bool) {
 	now := n.cfg.Clock.Now()
 	n.grants.mu.Lock()
 	defer n.grants.mu.Unlock()
-	var all []agreement.Candidate
 	for _, m := range v.Members {
 		h, ok := n.grants.heard[m.ID]
-		up := ok && h.report.Epoch == v.Epoch && now-h.at < n.cfg.Patience && m.State != view.Leaving
-		all = append(all, agreement.Candidate{ID: m.ID, Up: up})
+		if !ok && m.ID != n.self && now-n.grants.since < n.cfg.Patience {
+			return nil, false
+		}
+		up := m.ID == n.self || ok && h.report.Epoch == v.Epoch && now-h.at < n.cfg.Patience
+		all = append(all, agreement.Candidate{ID: m.ID, Up: up && m.State != view.Leaving})
 	}
-	return all
+	return all, true
 }
