@@ -2,6 +2,7 @@ package recovery
 
 import (
 	"iter"
+	"slices"
 
 	"github.com/trefoildb/trefoil/trie"
 	"github.com/trefoildb/trefoil/triple"
@@ -84,4 +85,10 @@ func extras(owners [copies]trie.MachineID, ring trie.Ring) iter.Seq[trie.Machine
 			distinct++
 		}
 	}
+}
+
+// Extras returns the machines, clockwise, that keep an extra replica of a triple
+// whose SPO, POS and OSP versions have these owners, under a placement on ring.
+func Extras(spo, pos, osp trie.MachineID, ring trie.Ring) []trie.MachineID {
+	return slices.Collect(extras([copies]trie.MachineID{spo, pos, osp}, ring))
 }

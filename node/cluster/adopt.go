@@ -36,6 +36,11 @@ func (n *Node) adopt(v *view.View) {
 		return
 	}
 	n.work.stop() // a sweep must not meet what the next epoch fills
+	if err := n.loads.Adopt(v); err != nil {
+		n.gate.Unlock()
+		n.fail(err)
+		return
+	}
 	n.current.Store(v)
 	if m := v.Find(n.self); m != nil {
 		n.leaving.Store(m.State == view.Leaving)

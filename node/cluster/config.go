@@ -45,6 +45,9 @@ type Config struct {
 	// Machines with little data split smaller ones, down to MinSegmentBytes; 0 is
 	// 1 MiB.
 	MaxSegmentBytes, MinSegmentBytes int64
+	// LoadDir is a directory of the operating system for the sorted runs of bulk
+	// loads that come through this node; "" is loads/ in the store's directory.
+	LoadDir string
 	// MoveRate bounds what a member sends of planned moves, in bytes a second; 0 is
 	// 64 MiB. What fills up lost copies is not bounded.
 	MoveRate int64

@@ -7,7 +7,6 @@ import (
 	"iter"
 
 	"github.com/trefoildb/trefoil/node"
-	"github.com/trefoildb/trefoil/rdfload"
 	"github.com/trefoildb/trefoil/sparql"
 	"github.com/trefoildb/trefoil/triple"
 )
@@ -174,15 +173,6 @@ func (n *Node) Update(ctx context.Context, f func(Snapshot) (node.Changes, error
 		return result, err
 	}
 	return n.applyAll(ctx, c)
-}
-
-// Sink returns what bulk loads write to: the lone store. It is nil in a cluster,
-// where loads add their triples in batches.
-func (n *Node) Sink() rdfload.Sink {
-	if n.parts.Load() != nil {
-		return nil
-	}
-	return n.store.Sink()
 }
 
 // Backup writes a backup of the lone store.

@@ -81,6 +81,7 @@ func (n *Node) plan(v *view.View) (next *view.View, reason, wait string) {
 		if ok && !(back && h.due == nil) && !(m.Waits && !h.dueAll) {
 			r.Incarnation, r.Address = h.report.Incarnation, h.report.Address
 			r.Epoch, r.Walked, r.Swept, r.Reconciled = h.report.Epoch, h.report.Walked, h.report.Swept, h.report.Reconciled
+			r.Ingested = h.report.Ingested
 			r.Mark, r.Splits = g.markOf(m.ID), h.report.Splits
 			r.DiskShows = h.diskShows(&m)
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/trefoildb/trefoil/node"
 	"github.com/trefoildb/trefoil/node/agreement"
 	"github.com/trefoildb/trefoil/node/gossip"
+	"github.com/trefoildb/trefoil/node/loads"
 	"github.com/trefoildb/trefoil/node/peer"
 	"github.com/trefoildb/trefoil/node/port"
 	"github.com/trefoildb/trefoil/node/reads"
@@ -37,6 +38,7 @@ type Node struct {
 	server *peer.Server
 	writes *writes.Writes
 	reads  *reads.Reads
+	loads  *loads.Loads
 
 	// gate is held for reading while something of an epoch is applied, and for
 	// writing while a view is adopted.
@@ -143,6 +145,7 @@ func (n *Node) listen(ctx context.Context) (err error) {
 	if n.reads, err = reads.New(n.store, clusterOfReads{n}, reads.Options{}); err != nil {
 		return err
 	}
+	n.loads = n.newLoads()
 	n.register()
 	n.run(func() { n.fail(n.port.Serve()) })
 	n.run(func() { n.fail(n.server.Serve(n.port.Peer())) })
@@ -202,6 +205,9 @@ func (n *Node) Close() error {
 		ended, cancel := context.WithCancel(context.Background())
 		cancel() // handlers end now: their work is refused or already ambiguous
 		n.server.Close(ended)
+	}
+	if n.loads != nil {
+		n.loads.Close()
 	}
 	if n.port != nil {
 		errs = append(errs, n.port.Close())

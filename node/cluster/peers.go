@@ -20,6 +20,7 @@ const (
 	methodStatus = "cluster/status"
 	methodLeave  = "cluster/leave"
 	methodRemove = "cluster/remove"
+	methodWish   = "cluster/wish"
 	methodAccept = "cluster/accept-loss"
 )
 
@@ -32,7 +33,9 @@ func (n *Node) register() {
 	n.server.Handle(methodLeave, n.member(n.handleLeave))
 	n.server.Handle(methodRemove, n.member(n.handleRemove))
 	n.server.Handle(methodAccept, n.member(n.handleAccept))
+	n.server.Handle(methodWish, n.member(n.handleWish))
 	n.writes.Register(n.server)
+	n.loads.Register(n.server)
 	n.reads.Register(n.server)
 }
 

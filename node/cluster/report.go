@@ -21,11 +21,12 @@ type report struct {
 	Incarnation uint64         `json:"incarnation"`
 	Address     string         `json:"address"`
 	Spare       bool           `json:"spare,omitempty"`
-	// Epoch is that of the view which it has adopted; the next three are of it.
+	// Epoch is that of the view which it has adopted; the next four are of it.
 	Epoch      uint64 `json:"epoch"`
 	Walked     bool   `json:"walked,omitempty"`
 	Swept      bool   `json:"swept,omitempty"`
 	Reconciled bool   `json:"reconciled,omitempty"`
+	Ingested   bool   `json:"ingested,omitempty"`
 	// Mark counts the fills that it has durably; Marks are those of others that its
 	// walk relies on.
 	Mark  uint64                    `json:"mark"`
@@ -91,6 +92,7 @@ func (n *Node) makeReport() report {
 		return r
 	}
 	r.Epoch = v.Epoch
+	r.Ingested = n.ingested(v)
 	r.Reconciled = n.writes.Reconciled()
 	n.work.mu.Lock()
 	defer n.work.mu.Unlock()

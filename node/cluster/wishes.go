@@ -17,7 +17,8 @@ type wishes struct {
 	join   map[trie.MachineID]view.Member
 	leave  map[trie.MachineID]bool
 	remove map[trie.MachineID]bool
-	accept bool // of what is lost
+	accept bool        // of what is lost
+	loads  view.Wishes // only what loads wish
 }
 
 func (w *wishes) wantJoin(m view.Member) {
@@ -79,5 +80,8 @@ func (w *wishes) open(v *view.View) view.Wishes {
 	w.accept = w.accept && len(v.Lost) > 0
 	open.AcceptLoss = w.accept
 	open.Remove = slices.Sorted(maps.Keys(w.remove))
+	w.openLoads(v)
+	open.Begin, open.Publish, open.Drop = w.loads.Begin, w.loads.Publish, w.loads.Drop
+	open.Splits, open.Rebalance = w.loads.Splits, w.loads.Rebalance
 	return open
 }

@@ -22,6 +22,7 @@ type work struct {
 	marks         map[trie.MachineID]uint64
 	splits        []view.SplitAt
 	walk          *walk
+	clean         *view.View // the last one of which this machine had swept
 }
 
 // workRetry is how long a failed walk or sweep waits before it starts again.
@@ -66,7 +67,9 @@ func (n *Node) doWork(ctx context.Context, v *view.View) {
 		case recovery.Fill:
 			err = n.doWalk(ctx, v)
 		case recovery.Idle:
-			err = n.doSweep(ctx, v)
+			if err = n.doSweep(ctx, v); err == nil {
+				err = n.loads.Clean(ctx, v)
+			}
 		default:
 			return
 		}
@@ -95,12 +98,21 @@ func wait(ctx context.Context, d time.Duration) {
 
 // doSweep deletes what is outside of this machine's slots.
 func (n *Node) doSweep(ctx context.Context, v *view.View) error {
-	if err := n.store.Sweep(ctx, v.Base); err != nil {
-		return err
+	n.work.mu.Lock()
+	clean := n.work.clean
+	n.work.mu.Unlock()
+	// From one idle view to the next segments are split and nothing moves: there is
+	// nothing to look for.
+	if clean == nil || clean.Epoch+1 != v.Epoch || !clean.Base.Placement.Equal(v.Base.Placement) {
+		if err := n.store.Sweep(ctx, v.Base); err != nil {
+			return err
+		}
 	}
 	n.work.mu.Lock()
 	defer n.work.mu.Unlock()
-	n.work.swept = n.work.epoch == v.Epoch
+	if n.work.epoch == v.Epoch {
+		n.work.swept, n.work.clean = true, v
+	}
 	return nil
 }
 

@@ -160,6 +160,9 @@ func (d *Decoder) Count(size int) int {
 	return int(n)
 }
 
+// Rest returns all that follows, which shares memory with the message.
+func (d *Decoder) Rest() []byte { return d.take(uint64(len(d.data)-d.at), "the rest") }
+
 // More reports whether the message goes on: false after an error.
 func (d *Decoder) More() bool { return d.err == nil && d.at < len(d.data) }
 

@@ -1,0 +1,76 @@
+package loads
+
+import (
+	"bytes"
+	"context"
+
+	"github.com/trefoildb/trefoil/node/view"
+	"github.com/trefoildb/trefoil/rdfload"
+	"github.com/trefoildb/trefoil/recovery"
+	"github.com/trefoildb/trefoil/trie"
+)
+
+const (
+	// segmentsEach is into how many segments a load is split for each machine, so
+	// that they spread evenly.
+	segmentsEach = 16
+	// maxSegments is into how many it is split at most.
+	maxSegments = 1024
+)
+
+// presplit splits the space where the rows of the load will be, and has the
+// segments moved to where they belong, if the cluster holds less than the load.
+// Otherwise its splits are those that its data needed.
+func (s *sink) presplit(ctx context.Context, sample rdfload.Sample) error {
+	l := s.loads
+	v := l.cluster.View()
+	machines := 0
+	for _, m := range v.Members {
+		if m.State == view.Up {
+			machines++
+		}
+	}
+	bounds := cuts(sample, machines, l.options)
+	if machines < 2 || len(bounds) == 0 {
+		return nil
+	}
+	held, err := l.cluster.Bytes(ctx)
+	if err != nil {
+		l.options.Logger.Debug("how much the cluster holds is not known", "error", err)
+		return nil
+	}
+	if held > sample.Bytes {
+		return nil
+	}
+	ask := func(v *view.View) view.Wishes {
+		return view.Wishes{Splits: missing(v, bounds), Rebalance: true}
+	}
+	return l.until(ctx, ask, func(v *view.View) (bool, error) {
+		return v.Phase == recovery.Idle && v.Misplaced() == 0 && len(missing(v, bounds)) == 0, nil
+	})
+}
+
+// cuts returns where the space is to be split for a load.
+func cuts(sample rdfload.Sample, machines int, o Options) (bounds [][]byte) {
+	limit := min(max(sample.Bytes/int64(max(machines, 1)*segmentsEach), o.MinSegmentBytes), o.MaxSegmentBytes)
+	n := int(min(sample.Bytes/limit, maxSegments, int64(len(sample.Keys))))
+	for i := 1; i < n; i++ {
+		at := i * len(sample.Keys) / n
+		bound := trie.Separator(sample.Keys[at-1], sample.Keys[at])
+		if len(bound) == 0 || len(bound) > trie.MaxBoundLen || len(bounds) > 0 && bytes.Compare(bounds[len(bounds)-1], bound) >= 0 {
+			continue
+		}
+		bounds = append(bounds, bound)
+	}
+	return bounds
+}
+
+// missing returns the bounds at which no segment begins.
+func missing(v *view.View, bounds [][]byte) (splits []view.SplitAt) {
+	for _, at := range bounds {
+		if s := v.Base.Trie.Lookup(at); !bytes.Equal(s.Lo, at) {
+			splits = append(splits, view.SplitAt{Segment: s.ID, At: at})
+		}
+	}
+	return splits
+}

@@ -1,0 +1,240 @@
+package loads
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+
+	"github.com/trefoildb/trefoil/node"
+	"github.com/trefoildb/trefoil/node/view"
+	"github.com/trefoildb/trefoil/rdfload"
+	"github.com/trefoildb/trefoil/recovery"
+	"github.com/trefoildb/trefoil/trie"
+	"github.com/trefoildb/trefoil/triple"
+)
+
+// sink implements [rdfload.Spread], for one load.
+type sink struct {
+	loads *Loads
+
+	// Of Begin:
+	ctx    context.Context // of the load, and ends with Loads
+	id     string
+	number uint64
+	common []byte // the value of rows without long terms
+
+	// Of Place:
+	router *router
+	place  string // the view's
+	tables string // names the tables: place, and a word where they had to be made anew
+	spoilt string // tables by this name are not there any more
+	split  bool   // the cluster was split for the load, if it was to be
+	tries  int    // for one place, one after the other
+
+	last atomic.Pointer[error] // why tables were given up last
+}
+
+// maxTries is how often tables are made for one place without an end, before the
+// load fails.
+const maxTries = 20
+
+// Dir implements [rdfload.Sink].
+func (s *sink) Dir() string { return s.loads.options.Dir }
+
+// Room implements [rdfload.Sink].
+func (s *sink) Room(bytes int64) error { return s.loads.store.Sink().Room(bytes) }
+
+// Begin implements [rdfload.Sink]. It returns when the cluster has given the load
+// its number.
+func (s *sink) Begin(ctx context.Context, id string) (start rdfload.Start, err error) {
+	l := s.loads
+	begin := view.LoadBegin{ID: id, Coordinator: l.cluster.Self(), Incarnation: l.cluster.Incarnation()}
+	l.count(id, 1)
+	inner, cancel := context.WithCancelCause(ctx)
+	context.AfterFunc(l.ctx, func() { cancel(node.ErrClosed) })
+	context.AfterFunc(inner, func() { l.count(id, -1) })
+	err = l.until(inner, func(*view.View) view.Wishes { return view.Wishes{Begin: []view.LoadBegin{begin}} }, func(v *view.View) (bool, error) {
+		load := v.Load(id)
+		if load == nil || load.Epoch == 0 && (load.Coordinator != begin.Coordinator || load.Incarnation != begin.Incarnation) {
+			return false, nil
+		}
+		if load.Epoch != 0 {
+			start.Published = recordOf(load)
+			return v.Published(load), nil // what is taken in shows soon
+		}
+		s.number = load.Number
+		return true, nil
+	})
+	if err != nil {
+		cancel(nil)
+		return rdfload.Start{}, fmt.Errorf("begin load %q: %w", id, err)
+	}
+	start.Stamp = node.LoadStamp(s.number)
+	s.ctx, s.id = inner, id
+	s.common = (&triple.Value{Stamp: start.Stamp}).Append(nil)
+	return start, nil
+}
+
+func recordOf(l *view.Load) *rdfload.Record {
+	return &rdfload.Record{ID: l.ID, Read: l.Read, New: l.New, Duplicates: l.Read - l.New, Rejected: l.Rejected}
+}
+
+// Place implements [rdfload.Spread]: it waits for an idle view.
+func (s *sink) Place(ctx context.Context, sample rdfload.Sample) (string, error) {
+	l := s.loads
+	if !s.split {
+		if err := s.presplit(ctx, sample); err != nil {
+			return "", fmt.Errorf("split the space for load %q: %w", s.id, err)
+		}
+		s.split = true
+	}
+	err := l.until(ctx, nil, func(v *view.View) (bool, error) {
+		if v.Phase != recovery.Idle {
+			return false, nil
+		}
+		if s.place != v.Place() {
+			s.place, s.tables, s.tries = v.Place(), v.Place(), 0
+			s.router = newRouter(v)
+		}
+		return true, nil
+	})
+	if err != nil {
+		return "", err
+	}
+	if s.tries++; s.tries > maxTries {
+		if why := s.last.Load(); why != nil {
+			err = *why
+		}
+		return "", fmt.Errorf("load %q: tables were made %d times in vain: %w", s.id, maxTries, errors.Join(node.ErrUnavailable, err))
+	}
+	if s.tables == s.spoilt {
+		s.tables = s.place + "-" + rand.Text()[:8]
+	}
+	return s.tables, nil
+}
+
+// moved tells whether tables that are made now do not count any more.
+func (s *sink) moved() bool {
+	v := s.loads.cluster.View()
+	return v.Phase != recovery.Idle || v.Place() != s.place
+}
+
+// giveUp returns an error that has the tables made anew.
+func (s *sink) giveUp(why error) error {
+	s.last.Store(&why)
+	s.loads.options.Logger.Info("tables of a load are made anew", "load", s.id, "reason", why)
+	return fmt.Errorf("%w: %w", rdfload.ErrMoved, why)
+}
+
+// Drop implements [rdfload.Spread].
+func (s *sink) Drop(id string) {
+	l := s.loads
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.closed {
+		return // the next process sees that there are no runs
+	}
+	l.running.Go(func() {
+		gone := func(v *view.View) (bool, error) {
+			load := v.Load(id)
+			return load == nil || load.Epoch != 0, nil
+		}
+		_ = l.until(l.ctx, func(*view.View) view.Wishes { return view.Wishes{Drop: []string{id}} }, gone)
+	})
+}
+
+// Publish implements [rdfload.Sink]. First every machine seals its tables.
+func (s *sink) Publish(ctx context.Context, record rdfload.Record, tables []string) error {
+	seals, err := s.seals(tables)
+	if err != nil {
+		return fmt.Errorf("publish load %q: %w", record.ID, err)
+	}
+	var group sync.WaitGroup
+	errs := make([]error, len(seals))
+	for at, seal := range seals {
+		group.Go(func() { errs[at] = s.seal(s.router.ring[at], seal) })
+	}
+	group.Wait()
+	for _, err := range errs {
+		if errors.Is(err, errGone) {
+			s.spoilt = s.tables
+		}
+	}
+	if err := errors.Join(errs...); err != nil {
+		return fmt.Errorf("publish load %q: %w", record.ID, err)
+	}
+	return s.show(ctx, record)
+}
+
+// seals returns what each machine of the ring is to seal: its parts of the tables.
+func (s *sink) seals(tables []string) ([]node.Seal, error) {
+	seals := make([]node.Seal, len(s.router.ring))
+	for i := range seals {
+		seals[i] = node.Seal{Load: s.id, Number: s.number, Place: s.tables}
+	}
+	for _, path := range tables {
+		parts, err := readParts(path)
+		if err != nil {
+			return nil, err
+		}
+		for _, p := range parts {
+			at := s.router.place(p.Machine)
+			if at < 0 {
+				return nil, s.giveUp(fmt.Errorf("machine %s is no member", p.Machine))
+			}
+			seals[at].Files = append(seals[at].Files, p.StagedFile)
+		}
+	}
+	return seals, nil
+}
+
+func (s *sink) seal(machine trie.MachineID, seal node.Seal) error {
+	if machine == s.loads.cluster.Self() {
+		err := s.loads.store.Seal(seal)
+		if errors.Is(err, node.ErrInvalid) {
+			return s.giveUp(fmt.Errorf("%w: %w", errGone, err))
+		}
+		return err
+	}
+	body, err := json.Marshal(seal)
+	if err != nil {
+		return err
+	}
+	_, err = s.call(s.ctx, machine, methodSeal, body)
+	return err
+}
+
+// show has the load taken in, and returns when it shows.
+func (s *sink) show(ctx context.Context, record rdfload.Record) error {
+	asked := false
+	publish := view.LoadPublish{ID: s.id, Place: s.place, Tables: s.tables, Read: record.Read, New: record.New, Rejected: record.Rejected}
+	ask := func(v *view.View) view.Wishes {
+		if load := v.Load(s.id); load.Epoch != 0 {
+			return view.Wishes{} // under way
+		}
+		asked = true
+		publish.Epoch = v.Epoch
+		return view.Wishes{Publish: []view.LoadPublish{publish}}
+	}
+	err := s.loads.until(ctx, ask, func(v *view.View) (bool, error) {
+		load := v.Load(s.id)
+		switch {
+		case load == nil:
+			return false, errors.New("the cluster has given the load up")
+		case load.Epoch != 0:
+			return v.Published(load), nil
+		case v.Phase != recovery.Idle || v.Place() != s.place:
+			// What was asked for in earlier views will not be done any more.
+			return false, s.giveUp(errors.New("data moves"))
+		}
+		return false, nil
+	})
+	if err == nil || errors.Is(err, rdfload.ErrMoved) || !asked {
+		return err
+	}
+	return fmt.Errorf("publish load %q: %w: %w", s.id, node.ErrUnknown, err)
+}
