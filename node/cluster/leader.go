@@ -75,15 +75,17 @@ func (n *Node) plan(v *view.View) (next *view.View, reason, wait string) {
 		if h.report.Incarnation > m.Incarnation { // the process that had the lease is gone
 			r.MayHoldLease = false
 		}
-		// What the disk of one that came back must show is known with its second
-		// report, and before it may answer again it is held against what all know.
-		back := h.report.Incarnation != m.Incarnation
-		if ok && !(back && h.due == nil) && !(m.Waits && !h.dueAll) {
+		if ok {
 			r.Incarnation, r.Address = h.report.Incarnation, h.report.Address
 			r.Epoch, r.Walked, r.Swept, r.Reconciled = h.report.Epoch, h.report.Walked, h.report.Swept, h.report.Reconciled
 			r.Ingested = h.report.Ingested
 			r.Mark, r.Splits = g.markOf(m.ID), h.report.Splits
-			r.DiskShows = h.diskShows(&m)
+			// What the disk of one that came back must show is known with its second
+			// report, and before it may answer again it is held against what all know,
+			// who are left when the dead are excluded.
+			back := h.report.Incarnation != m.Incarnation
+			r.Unproven = back && h.due == nil || m.Waits && !h.dueAll
+			r.DiskShows = !r.Unproven && h.diskShows(&m)
 		}
 		p, known := peers[m.ID]
 		silent := now - g.lastSign(m.ID, now)

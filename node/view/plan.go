@@ -29,8 +29,9 @@ type Report struct {
 	// what it has. The leader says so of one member at most.
 	Stalled bool
 	// DiskShows: its disk has all that others know it to have had. It counts for who
-	// came back: in a later incarnation than the view's, or waiting.
-	DiskShows bool
+	// came back: in a later incarnation than the view's, or waiting. Unproven: what it
+	// must show is not known yet, so that it neither does nor fails to.
+	DiskShows, Unproven bool
 	// Mark is how many batches of fills and tables it is counted on to have.
 	Mark uint64
 	// Splits are where it asks for its segments to be split.

@@ -63,7 +63,7 @@ func (p *planner) failure(m *Member) string {
 	switch {
 	case p.suspect(m):
 		return "which is not heard of"
-	case back && !r.DiskShows:
+	case back && !r.DiskShows && !r.Unproven:
 		return "which came back without all that its disk had"
 	case r.Incarnation != 0 && r.Incarnation < m.Incarnation:
 		return "which came back with an older disk"
