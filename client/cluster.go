@@ -33,6 +33,7 @@ type Status struct {
 	Leader     string      `json:"leader,omitempty"`  // the ID of a machine; "" while there is none
 	Waiting    string      `json:"waiting,omitempty"` // what the leader waits for, in words
 	LostRanges []LostRange `json:"lostRanges,omitempty"`
+	Scrub      *Scrub      `json:"scrub,omitempty"` // nil where none has ended
 }
 
 // Member is one machine.
@@ -60,6 +61,18 @@ type Walk struct {
 	Repaired int64   `json:"repaired"`   // written or sent, because they were missing
 	Left     int64   `json:"left"`       // still to be looked at, an estimate
 	ETA      float64 `json:"etaSeconds"` // that it still takes; 0 where that is not known
+}
+
+// Scrub is what scrubs have found that the leader has led: comparisons of all copies.
+type Scrub struct {
+	Passes      int64   `json:"passes"`          // that came to their ends
+	Differences int64   `json:"differences"`     // triples whose copies were not the same, in all passes
+	Repaired    int64   `json:"repaired"`        // of these
+	Left        int64   `json:"left"`            // of what the last pass found, not repaired
+	Rows        int64   `json:"rows"`            // that the last pass compared
+	Seconds     float64 `json:"seconds"`         // that it took
+	Age         float64 `json:"ageSeconds"`      // since it ended
+	Error       string  `json:"error,omitempty"` // why it did not come to its end
 }
 
 // LostRange is a range of an order of which some triples may be gone for good.

@@ -24,8 +24,9 @@ type CheckReport struct {
 
 // Problem is one thing that is not as it must be.
 type Problem struct {
-	Order   string `json:"order,omitempty"`  // the order that is wrong
-	Triple  string `json:"triple,omitempty"` // N-Quads, where one triple is concerned
+	Machine string `json:"machine,omitempty"` // of a cluster, the one that is wrong
+	Order   string `json:"order,omitempty"`   // the order that is wrong
+	Triple  string `json:"triple,omitempty"`  // N-Quads, where one triple is concerned
 	Message string `json:"message"`
 }
 

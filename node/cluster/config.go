@@ -51,6 +51,14 @@ type Config struct {
 	// MoveRate bounds what a member sends of planned moves, in bytes a second; 0 is
 	// 64 MiB. What fills up lost copies is not bounded.
 	MoveRate int64
+	// PurgeEvery is how long tombstones wait for the next purge where they are few; 0
+	// is 10 minutes, less is never.
+	PurgeEvery time.Duration
+	// ScrubEvery is how long after a scrub the next one begins; 0 is a day, less is
+	// never. ScrubRate bounds what a member reads for it, in bytes of rows a second; 0
+	// is 8 MiB.
+	ScrubEvery time.Duration
+	ScrubRate  int64
 	// MaxConnections bounds the connections of the port; 0 is 4,096.
 	MaxConnections int
 
@@ -71,6 +79,9 @@ const (
 	defaultMinSegment     = 1 << 20
 	defaultMoveRate       = 64 << 20
 	defaultMaxConnections = 4096
+	defaultPurgeEvery     = 10 * time.Minute
+	defaultScrubEvery     = 24 * time.Hour
+	defaultScrubRate      = 8 << 20
 )
 
 // drift is by how much two clocks may disagree on how long a lease is: a tenth,
@@ -126,6 +137,15 @@ func (c Config) withDefaults() Config {
 	}
 	if c.MoveRate == 0 {
 		c.MoveRate = defaultMoveRate
+	}
+	if c.PurgeEvery == 0 {
+		c.PurgeEvery = defaultPurgeEvery
+	}
+	if c.ScrubEvery == 0 {
+		c.ScrubEvery = defaultScrubEvery
+	}
+	if c.ScrubRate == 0 {
+		c.ScrubRate = defaultScrubRate
 	}
 	if c.MaxConnections == 0 {
 		c.MaxConnections = defaultMaxConnections

@@ -57,6 +57,7 @@ type Node struct {
 	grants            grants
 	wishes            wishes
 	work              work
+	upkeep            upkeep
 
 	wakeLease, wakeLead chan struct{} // hold a token
 	mu                  sync.Mutex
@@ -91,6 +92,7 @@ func Start(ctx context.Context, cfg Config) (_ *Node, err error) {
 		wakeLease: make(chan struct{}, 1), wakeLead: make(chan struct{}, 1),
 		changed: make(chan struct{}), failed: make(chan struct{}), forming: make(chan struct{}, 1), updating: make(chan struct{}, 1),
 	}
+	n.upkeep.scans = make(chan struct{}, maxScans)
 	n.ctx, n.cancel = context.WithCancel(context.Background())
 	defer func() {
 		if err != nil {
@@ -147,6 +149,7 @@ func (n *Node) listen(ctx context.Context) (err error) {
 	}
 	n.loads = n.newLoads()
 	n.register()
+	n.registerUpkeep()
 	n.run(func() { n.fail(n.port.Serve()) })
 	n.run(func() { n.fail(n.server.Serve(n.port.Peer())) })
 	return nil

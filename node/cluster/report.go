@@ -58,10 +58,11 @@ type answered struct {
 
 // storeFigures are for the operator.
 type storeFigures struct {
-	Triples   int64  `json:"triples"`
-	Bytes     int64  `json:"bytes"`
-	FreeBytes int64  `json:"freeBytes"`
-	Error     string `json:"error,omitempty"`
+	Triples    int64  `json:"triples"`
+	Bytes      int64  `json:"bytes"`
+	FreeBytes  int64  `json:"freeBytes"`
+	Tombstones int64  `json:"tombstones,omitempty"`
+	Error      string `json:"error,omitempty"`
 }
 
 // answer is what the leader says to a report.
@@ -76,7 +77,9 @@ func (n *Node) makeReport() report {
 	status := n.store.Status()
 	r := report{
 		ID: n.self, Incarnation: n.incarnation, Address: n.address, Spare: n.cfg.Spare, Mark: n.store.Mark(),
-		Store: storeFigures{Triples: status.Triples, Bytes: status.Bytes, FreeBytes: status.FreeBytes, Error: status.Error},
+		Store: storeFigures{
+			Triples: status.Triples, Bytes: status.Bytes, FreeBytes: status.FreeBytes, Tombstones: n.store.Tombstones(), Error: status.Error,
+		},
 	}
 	for _, h := range n.store.Heard() {
 		r.Heard = append(r.Heard, heardOf{h.Sequencer, h.Incarnation, h.Last})

@@ -5,8 +5,6 @@ import (
 	"encoding/json"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
-
 	"github.com/trefoildb/trefoil/node"
 	"github.com/trefoildb/trefoil/node/peer"
 	"github.com/trefoildb/trefoil/node/view"
@@ -71,6 +69,7 @@ func (n *Node) ownStatus() (s node.Status) {
 	n.mu.Lock()
 	s.Waiting = n.waiting
 	n.mu.Unlock()
+	s.Scrub = n.upkeep.status()
 	s.Lost = len(v.Lost)
 	for _, l := range v.Lost {
 		s.LostRanges = append(s.LostRanges, node.NewLostRange(triple.Range{Lo: l.Lo, Hi: l.Hi}, l.Epoch))
@@ -134,6 +133,3 @@ func (g *grants) member(m *view.Member, v *view.View, now, lease, patience time.
 	}
 	return s
 }
-
-// RegisterMetrics registers the metrics of the machine's store.
-func (n *Node) RegisterMetrics(r prometheus.Registerer) error { return n.store.RegisterMetrics(r) }

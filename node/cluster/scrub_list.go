@@ -1,0 +1,108 @@
+package cluster
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/trefoildb/trefoil/node"
+	"github.com/trefoildb/trefoil/node/view"
+	"github.com/trefoildb/trefoil/recovery"
+	"github.com/trefoildb/trefoil/trie"
+	"github.com/trefoildb/trefoil/triple"
+)
+
+// listing is the rows that all members have in some buckets, by triple.
+type listing struct {
+	view   *view.View
+	scan   *scanRequest
+	hasher *recovery.Digest
+	sets   [2][]bool
+	rows   map[string]*listed // by the key in SPO, with what follows it of an annotation
+}
+
+// listed is where one version or annotation was found.
+type listed struct {
+	note  bool
+	at    []recovery.Slot
+	first recovery.Hash
+	mixed bool // the rows are not all the same
+}
+
+func newListing(v *view.View, scan *scanRequest) *listing {
+	return &listing{
+		view: v, scan: scan, hasher: recovery.NewDigest(scan.secret, scan.bits),
+		sets: [2][]bool{scan.set(0), scan.set(1)}, rows: map[string]*listed{},
+	}
+}
+
+func (l *listing) add(m trie.MachineID, rows []node.ListedRow) {
+	for i := range rows {
+		row := &rows[i]
+		e := l.rows[string(row.Key)]
+		if e == nil {
+			e = &listed{note: row.Note, first: row.Hash}
+			l.rows[string(row.Key)] = e
+		}
+		e.mixed = e.mixed || e.first != row.Hash || e.note != row.Note
+		e.at = append(e.at, recovery.Slot{Machine: m, Order: row.Order, Extra: row.Replica})
+	}
+}
+
+// suspect is a version or annotation that is not the same in all of its slots, as
+// far as lists tell.
+type suspect struct {
+	spo    []byte // the key of the version in SPO
+	suffix []byte // of an annotation, what follows the key of its version
+	slots  []recovery.Slot
+}
+
+// suspects returns them, versions before annotations, ascending by key.
+func (l *listing) suspects() (all []suspect, err error) {
+	r := l.view.Joint().Resolver()
+	var notes []suspect
+	for _, key := range slices.Sorted(maps.Keys(l.rows)) {
+		e := l.rows[key]
+		s := suspect{spo: []byte(key)}
+		if e.note {
+			version, _, ok := triple.CutAnnotation(s.spo)
+			if !ok {
+				continue
+			}
+			s.spo, s.suffix = version, s.spo[len(version):]
+		}
+		if err := r.Resolve(s.spo); err != nil {
+			return nil, err
+		}
+		s.slots = slices.Clone(r.Base())
+		if !e.mixed && l.full(e, s.slots) {
+			continue
+		}
+		if e.note {
+			notes = append(notes, s)
+		} else {
+			all = append(all, s)
+		}
+	}
+	return append(all, notes...), nil
+}
+
+// full tells whether a row is in all of its slots that are in the buckets.
+func (l *listing) full(e *listed, slots []recovery.Slot) bool {
+	ordered := len(l.sets[0]) > 0 && l.sets[0][l.hasher.Bucket(e.first)]
+	for _, slot := range slots {
+		asked := ordered
+		if slot.Extra {
+			place := l.scan.secret.Place(uint64(slot.Machine))
+			asked = len(l.sets[1]) > 0 && l.sets[1][l.hasher.Bucket(e.first.At(place))]
+		}
+		if asked && !slices.Contains(e.at, slot) {
+			return false
+		}
+	}
+	for _, at := range e.at {
+		if !slices.Contains(slots, at) {
+			return false
+		}
+	}
+	return true
+}
