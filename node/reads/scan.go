@@ -45,6 +45,7 @@ type scan struct {
 	rest   triple.Range // what the queue does not have
 	back   []piece      // of rest, in reverse
 	view   *view.View   // nil: nothing is planned
+	tried  uint64       // epoch of the last view, also of one under which nothing can be read
 	budget int64        // of the next piece's first request
 
 	rows  int // since the last seek
@@ -188,11 +189,7 @@ func (s *scan) move() bool {
 			s.keyed = false
 			s.trial.further()
 		}
-		epoch := uint64(0)
-		if s.view != nil {
-			epoch = s.view.Epoch
-		}
-		if err := s.trial.again(s.ctx, epoch, err); err != nil {
+		if err := s.trial.again(s.ctx, s.tried, err); err != nil {
 			return s.fail(err)
 		}
 		s.drop()
@@ -286,6 +283,9 @@ func (s *scan) fill() error {
 func (s *scan) plan() (bool, error) {
 	if s.view == nil {
 		v, err := s.snapshot.plannable(s.left)
+		if v != nil {
+			s.tried = v.Epoch
+		}
 		if err != nil {
 			return false, err
 		}
