@@ -85,7 +85,7 @@ func (n *Node) plan(v *view.View) (next *view.View, reason, wait string) {
 			// who are left when the dead are excluded.
 			back := h.report.Incarnation != m.Incarnation
 			r.Unproven = back && h.due == nil || m.Waits && !h.dueAll
-			r.DiskShows = !r.Unproven && h.diskShows(&m)
+			r.DiskShows, r.Bytes = !r.Unproven && h.diskShows(&m), h.report.Store.Bytes
 		}
 		p, known := peers[m.ID]
 		silent := now - g.lastSign(m.ID, now)

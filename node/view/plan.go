@@ -34,6 +34,8 @@ type Report struct {
 	DiskShows, Unproven bool
 	// Mark is how many batches of fills and tables it is counted on to have.
 	Mark uint64
+	// Bytes is about how much it holds.
+	Bytes int64
 	// Splits are where it asks for its segments to be split.
 	Splits []SplitAt
 	// Ingested: it has taken in the load of the epoch, durably.

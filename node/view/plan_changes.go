@@ -97,9 +97,30 @@ func (p *planner) splits() {
 	}
 }
 
+// Members count as balanced where none holds more than so much of the mean, and
+// the mean is no less than so many bytes: below that tables tell little.
+const (
+	balancedSpread = 1.3
+	balancedBytes  = 16 << 20
+)
+
+// balanced tells whether the members hold about as much each: then segments that
+// are not where they hash to do no harm, and to move them would be for nothing.
+func (p *planner) balanced() bool {
+	total, most, up := int64(0), int64(0), int64(0)
+	for _, m := range p.Members {
+		if m.State == Up {
+			up++
+			total += p.reports[m.ID].Bytes
+			most = max(most, p.reports[m.ID].Bytes)
+		}
+	}
+	return total >= up*balancedBytes && float64(most)*float64(up) <= balancedSpread*float64(total)
+}
+
 func (p *planner) rebalance() {
 	share := p.Misplaced()
-	if share == 0 || !p.wishes.Rebalance && (share < p.options.Misplaced || p.staging()) {
+	if share == 0 || !p.wishes.Rebalance && (share < p.options.Misplaced || p.staging() || p.balanced()) {
 		return // the tables of a load would have to be made anew
 	}
 	next, err := p.Rebalance()

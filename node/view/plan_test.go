@@ -17,6 +17,16 @@ type planning struct {
 	options PlanOptions
 }
 
+// hold says what the members have: the first one so many bytes, all others most.
+func (p *planning) hold(most, first int64) {
+	for i, m := range p.v.Members {
+		p.set(m.ID, func(r *Report) { r.Bytes = most })
+		if i == 0 {
+			p.set(m.ID, func(r *Report) { r.Bytes = first })
+		}
+	}
+}
+
 func ask(t *testing.T, v *View) *planning {
 	p := &planning{t: t, v: v, reports: map[trie.MachineID]Report{}, options: PlanOptions{Self: 1}}
 	for _, m := range v.Members {
@@ -179,6 +189,9 @@ func TestPlan(t *testing.T) {
 		{"segments belong elsewhere", split, func(*planning) {}, "of the segments move", ""},
 		{"too few do", split, func(p *planning) { p.options.Misplaced = 0.99 }, "", ""},
 		{"too few do, but it is wished", split, func(p *planning) { p.options.Misplaced, p.wishes.Rebalance = 0.99, true }, "of the segments move", ""},
+		{"all hold about the same", split, func(p *planning) { p.hold(40<<20, 41<<20) }, "", ""},
+		{"all hold about the same little", split, func(p *planning) { p.hold(4<<20, 4<<20) }, "of the segments move", ""},
+		{"one holds more than others", split, func(p *planning) { p.hold(40<<20, 120<<20) }, "of the segments move", ""},
 		{"nothing moves while a load is staged", splitStaging, func(*planning) {}, "", ""},
 		{"nothing moves while a load is staged, but it is wished", splitStaging, func(p *planning) { p.wishes.Rebalance = true }, "of the segments move", ""},
 		{"splits are wished", five, func(p *planning) { p.wishes.Splits = []SplitAt{{4, []byte("\x02x")}} }, "1 segments are split", ""},
