@@ -11,17 +11,19 @@ import (
 // the syncs to come.
 type shakyFS struct {
 	vfs.FS
-	left atomic.Int64 // syncs until then; 0 is never
-	do   func() error // what happens, before the sync; an error fails it
+	left   atomic.Int64 // syncs until then; 0 is never
+	do     func()       // what happens, before the sync
+	broken atomic.Bool  // every sync fails
 }
 
 var errDisk = errors.New("the disk of the test has failed")
 
 func (f *shakyFS) sync(do func() error) error {
 	if f.left.Load() > 0 && f.left.Add(-1) == 0 {
-		if err := f.do(); err != nil {
-			return err
-		}
+		f.do()
+	}
+	if f.broken.Load() {
+		return errDisk
 	}
 	return do()
 }

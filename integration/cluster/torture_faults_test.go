@@ -118,7 +118,18 @@ func (t *torture) weather() {
 // strike does something bad to hosts.
 func (t *torture) strike(hosts []*host) {
 	for _, h := range hosts {
-		switch t.random.IntN(11) {
+		switch t.random.IntN(13) {
+		case 11:
+			syncs := 1 + t.random.IntN(1<<t.random.IntN(8))
+			t.note("sync %d of %s fails", syncs, h.name)
+			h.failAtSync(syncs)
+			t.pause(5000)
+		case 12:
+			after := time.Duration(t.random.IntN(5000)) * time.Millisecond
+			t.note("the disk of %s is rolled back by %s", h.name, after)
+			h.rollBack(after)
+			t.pause(2000)
+			h.start(t.addresses(h)...)
 		case 8, 9, 10:
 			syncs := 1 + t.random.IntN(1<<t.random.IntN(8))
 			t.note("kill %s before sync %d", h.name, syncs)

@@ -95,7 +95,9 @@ func (p *process) once() (again bool) {
 		FS: p.fs, Member: true, MemTableBytes: 1 << 20, CacheBytes: 4 << 20, MinFreeBytes: -1, MaxSegmentBytes: 1 << 20, Logger: log,
 	})
 	if err != nil {
-		t.fail("%s: open: %v", h.name, err)
+		if !p.replaceDisk() && !p.dead.Load() {
+			t.fail("%s: open: %v", h.name, err)
+		}
 		return false
 	}
 	ctx, cancel := context.WithCancel(context.Background())
@@ -112,6 +114,7 @@ func (p *process) once() (again bool) {
 		MoveRate: t.moveRate, MinSegmentBytes: 4 << 10, MaxSegmentBytes: 64 << 10, Logger: log,
 	})
 	if err != nil {
+		p.replaceDisk()
 		store.Close()
 		if !p.dead.Load() && ctx.Err() == nil {
 			log.Warn("the start failed", "error", err)
@@ -122,7 +125,9 @@ func (p *process) once() (again bool) {
 	select {
 	case <-p.end:
 	case <-n.Failed():
+	case <-store.Failed():
 	}
+	p.replaceDisk()
 	p.publish(nil, nil)
 	why, members := n.Err(), n.Members()
 	if err := n.Close(); err != nil && !p.dead.Load() {
@@ -134,18 +139,29 @@ func (p *process) once() (again bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	switch {
-	case h.process != p || why == nil:
+	case h.process != p || why == nil || h.left:
 		return false
 	case !errors.Is(why, cluster.ErrExcluded):
 		t.fail("%s ended: %v", h.name, why)
-		return false
-	case h.left:
 		return false
 	}
 	t.excluded.Add(1)
 	if _, err := node.SetAside(p.disk, dataDir, members); err != nil {
 		t.fail("%s: set aside: %v", h.name, err)
 		return false
+	}
+	return true
+}
+
+// replaceDisk starts the machine again where a sync has failed: what was not
+// synced is lost, as in a power cut. It tells whether one has.
+func (p *process) replaceDisk() bool {
+	if !p.fs.broken.Load() {
+		return false
+	}
+	if p.host.up() == p {
+		p.host.killBy(rand.New(rand.NewPCG(p.host.torture.world.seed, 4)), false)
+		p.host.start(p.join...)
 	}
 	return true
 }
@@ -180,11 +196,33 @@ func (h *host) killAtSync(n int, seed uint64) {
 	if p == nil {
 		return
 	}
-	p.fs.do = func() error {
-		h.killBy(rand.New(rand.NewPCG(seed, 3)), false)
-		return nil
-	}
+	p.fs.do = func() { h.killBy(rand.New(rand.NewPCG(seed, 3)), false) }
 	p.fs.left.Store(int64(n))
+}
+
+// failAtSync makes one of the next syncs of the process fail, and all after it.
+func (h *host) failAtSync(n int) {
+	p := h.up()
+	if p == nil {
+		return
+	}
+	p.fs.do = func() { p.fs.broken.Store(true) }
+	p.fs.left.Store(int64(n))
+}
+
+// rollBack makes the disk what it was some time ago, when it ends the process.
+func (h *host) rollBack(after time.Duration) {
+	p := h.up()
+	if p == nil {
+		return
+	}
+	r := h.torture.random
+	before := p.disk.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: r.IntN(101), RNG: r})
+	time.Sleep(after)
+	h.kill(false)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.disk = before
 }
 
 // stop ends the process in order, and waits for that.

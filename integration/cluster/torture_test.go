@@ -149,11 +149,9 @@ func (t *torture) addHost(spare bool) *host {
 
 func (t *torture) anyProcess(r *rand.Rand) *process {
 	t.mu.Lock()
-	defer t.mu.Unlock()
-	if len(t.targets) == 0 {
-		return nil
-	}
-	return t.targets[r.IntN(len(t.targets))].up()
+	h := t.targets[r.IntN(len(t.targets))]
+	t.mu.Unlock()
+	return h.up()
 }
 
 func (t *torture) sleep(d time.Duration) { time.Sleep(d) }
