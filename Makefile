@@ -36,6 +36,10 @@ fuzz: ## each fuzz target for FUZZTIME (1m)
 bench: build ## the figures of docs/BENCHMARKS.md; BENCHFLAGS="-triples 1000000" for less
 	$(GO) run ./integration/bench -trefoil bin/trefoil $(BENCHFLAGS)
 
+.PHONY: bench-cluster
+bench-cluster: build ## the figures of a cluster in docs/BENCHMARKS.md; BENCHFLAGS="-scale 0.1 -parts writes,load" for less
+	$(GO) run ./integration/benchcluster -trefoil bin/trefoil $(BENCHFLAGS)
+
 torture: ## KILLS (1000) random kills of servers, updates and loads; then MODELTIME seconds (600) of the cluster's model
 	TREFOIL_KILLS=$(KILLS) $(GO) test -count 1 -v -timeout 0 -run 'Kill' ./integration/cli
 	TREFOIL_MODEL_SECONDS=$(MODELTIME) $(GO) test -count 1 -timeout 0 ./integration/model

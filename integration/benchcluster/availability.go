@@ -107,12 +107,15 @@ func (c *cluster) killAndProbe(ctx context.Context, who string, near []triple.Tr
 	p.stop(cancel)
 	byKind := map[probeKind][]probe{}
 	for _, one := range p.done {
-		kind := probeKind{write: one.write, affected: l.owner(triple.SPO, one.t) == victim}
+		touches := l.answers
 		if one.write {
-			if kind.affected, err = l.needs(victim, one.t); err != nil {
-				return err
-			}
+			touches = l.needs
 		}
+		affected, err := touches(victim, one.t)
+		if err != nil {
+			return err
+		}
+		kind := probeKind{one.write, affected}
 		byKind[kind] = append(byKind[kind], one)
 	}
 	for kind, probes := range byKind {

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -87,8 +88,20 @@ func (c *cluster) start(ctx context.Context, m *machine) (err error) {
 			words = append(words, "--join", other.address)
 		}
 	}
-	m.process, err = start(ctx, words...)
+	log, err := c.log(m)
+	if err == nil {
+		m.process, err = start(ctx, log, words...)
+	}
 	return err
+}
+
+// log opens the file that a node's log is kept in, where any is.
+func (c *cluster) log(m *machine) (io.WriteCloser, error) {
+	if c.b.logs == "" {
+		return nil, nil
+	}
+	name := filepath.Base(c.dir) + "-" + filepath.Base(m.dir) + ".log"
+	return os.OpenFile(filepath.Join(c.b.logs, name), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
 }
 
 func (c *cluster) ready(ctx context.Context, m *machine) (err error) {

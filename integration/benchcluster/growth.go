@@ -39,8 +39,13 @@ func (b *bench) grow(ctx context.Context, n int, busy bool) error {
 	if err != nil {
 		return err
 	}
+	// Others than are read: a read of what is just being written waits for it.
+	near, err := sample(file, 10*b.sizes.questions, rand.New(rand.NewPCG(b.seed, 6)))
+	if err != nil {
+		return err
+	}
 	members := c.live()
-	reads, writes := b.readLoop(ctx, asked, members), b.writeLoop(ctx, asked, members)
+	reads, writes := b.readLoop(ctx, asked, members), b.writeLoop(ctx, near, members)
 	defer reads.stop()
 	defer writes.stop()
 	if err := pause(ctx, b.sizes.watchedFor); err != nil { // warms up

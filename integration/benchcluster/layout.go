@@ -103,6 +103,48 @@ func (l *layout) owner(o triple.Order, t triple.Triple) *machine {
 	return l.machines[id]
 }
 
+// answers tells whether a machine answers for any of what there is of a triple's
+// subject, which may lie in several segments.
+func (l *layout) answers(m *machine, t triple.Triple) (bool, error) {
+	scan, err := triple.Pattern{Subject: t.Subject}.Scan(triple.SPO)
+	if err != nil {
+		return false, err
+	}
+	for segment := range l.joint.Reads().Trie.Range(scan.Range.Lo, scan.Range.Hi) {
+		if id, _ := l.joint.ReaderOf(segment); l.machines[id] == m {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// spare returns the machine, other than the leader, that answers for the fewest of
+// some subjects, and those that others answer for.
+func (l *layout) spare(leader *machine, asked []triple.Triple) (victim *machine, untouched []triple.Triple, err error) {
+	for _, m := range l.machines {
+		if m == leader {
+			continue
+		}
+		var others []triple.Triple
+		for _, t := range asked {
+			touched, err := l.answers(m, t)
+			if err != nil {
+				return nil, nil, err
+			}
+			if !touched {
+				others = append(others, t)
+			}
+		}
+		if len(others) > len(untouched) {
+			victim, untouched = m, others
+		}
+	}
+	if victim == nil {
+		err = errors.New("no machine could be killed without all reads being of what it has: take more data")
+	}
+	return victim, untouched, err
+}
+
 // needs tells whether a write of the triple needs a machine: as a holder, or to
 // stamp it.
 func (l *layout) needs(m *machine, t triple.Triple) (bool, error) {

@@ -35,7 +35,7 @@ func (b *bench) loadDirectory(ctx context.Context, file string) error {
 	if err != nil {
 		return err
 	}
-	b.report.add(figure{What: fmt.Sprintf("load of %s triples into a directory, no server", thousands(float64(l.Read))), Nodes: 1,
+	b.report.add(figure{What: fmt.Sprintf("load of %s triples into a directory, without a server", thousands(float64(l.Read))), Nodes: 1,
 		Value: perSecond(l.Read, l.took), Unit: "triples/s", Detail: fmt.Sprintf("%.1f s", l.took.Seconds())})
 	return nil
 }

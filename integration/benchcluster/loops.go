@@ -99,13 +99,13 @@ func subjectOf(m *machine, t triple.Triple) string {
 // loopBatch is how many triples a writer adds at a time.
 const loopBatch = 100
 
-// writeLoop adds new triples near those of asked, through machines in turn.
-func (b *bench) writeLoop(ctx context.Context, asked []triple.Triple, to []*machine) *loop {
+// writeLoop adds new triples near others, through machines in turn.
+func (b *bench) writeLoop(ctx context.Context, near []triple.Triple, to []*machine) *loop {
 	return startLoop(ctx, 1, func(ctx context.Context, number, n int) error {
 		r := rand.New(rand.NewPCG(b.seed, uint64(n)))
 		batch := make([]triple.Triple, loopBatch)
 		for i := range batch {
-			batch[i] = fresh(asked[r.IntN(len(asked))], n*loopBatch+i)
+			batch[i] = fresh(near[r.IntN(len(near))], n*loopBatch+i)
 		}
 		_, err := to[n%len(to)].client.Add(ctx, batch)
 		return err

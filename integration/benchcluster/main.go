@@ -33,6 +33,7 @@ type bench struct {
 	settle  time.Duration // a cluster whose view does not change for so long is at rest
 	timeout time.Duration // --failure-timeout of the nodes
 	sizes   sizes
+	logs    string // a directory that the nodes' logs are kept in; "" for none
 	report  report
 }
 
@@ -86,6 +87,7 @@ func main() {
 	flag.DurationVar(&b.limit, "limit", time.Hour, "the longest that a part may take")
 	flag.DurationVar(&b.settle, "settle", 12*time.Second, "a cluster whose view does not change for so long is at rest")
 	flag.DurationVar(&b.timeout, "failure-timeout", 3*time.Second, "--failure-timeout of the nodes")
+	flag.StringVar(&b.logs, "logs", "", "a directory that the nodes' logs are kept in")
 	scale := flag.Float64("scale", 1, "by what the sizes are multiplied: 0.01 for a short run")
 	rebuilt := flag.String("nodes", "", "numbers of nodes of the rebuilds; 3,5,9,16 by default")
 	lines := flag.String("json", "", "file that each figure is appended to as a line of JSON")
@@ -149,6 +151,11 @@ func (b *bench) run(ctx context.Context, parts []string) error {
 	}
 	if err := os.MkdirAll(b.dir, 0o755); err != nil {
 		return err
+	}
+	if b.logs != "" {
+		if err := os.MkdirAll(b.logs, 0o755); err != nil {
+			return err
+		}
 	}
 	fmt.Fprintf(b.report.table, "%s, %d processors, %s; seed %d\n", cpuName(), runtime.NumCPU(), runtime.Version(), b.seed)
 	for _, name := range parts {

@@ -53,21 +53,30 @@ func command(ctx context.Context, words ...string) *exec.Cmd {
 	return cmd
 }
 
-func start(ctx context.Context, words ...string) (*process, error) {
+// start starts a process. A log that is not nil gets what it says, and is closed
+// when it has ended.
+func start(ctx context.Context, log io.WriteCloser, words ...string) (*process, error) {
 	p := &process{cmd: command(ctx, words...), address: make(chan string, 1), ended: make(chan struct{})}
 	stderr, err := p.cmd.StderrPipe()
+	if err == nil {
+		err = p.cmd.Start()
+	}
 	if err != nil {
+		if log != nil {
+			log.Close()
+		}
 		return nil, err
 	}
-	if err := p.cmd.Start(); err != nil {
-		return nil, err
-	}
-	go p.follow(stderr)
+	go p.follow(stderr, log)
 	return p, nil
 }
 
-func (p *process) follow(stderr io.Reader) {
+func (p *process) follow(stderr io.Reader, log io.WriteCloser) {
 	defer close(p.ended)
+	if log != nil {
+		defer log.Close()
+		stderr = io.TeeReader(stderr, log)
+	}
 	in := bufio.NewScanner(stderr)
 	in.Buffer(nil, 1<<20)
 	for in.Scan() {

@@ -211,7 +211,7 @@ func (r *readings) queries(ctx context.Context, m *machine) error {
 
 // newHTTP returns a client with so many connections to each node.
 func newHTTP(connections int) *http.Client {
-	return &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: connections}}
+	return &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: connections, DisableCompression: true}}
 }
 
 // get reads an answer to its end and returns how many lines it has: of triples as

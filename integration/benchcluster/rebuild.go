@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"runtime"
+	"slices"
 	"time"
 
 	"github.com/trefoildb/trefoil/client"
-	"github.com/trefoildb/trefoil/triple"
 )
 
 // rebuild kills one node of clusters of several sizes, with as much data for each
@@ -195,7 +195,7 @@ func (b *bench) readsMeanwhile(ctx context.Context, n int) error {
 	if err != nil {
 		return err
 	}
-	_, victim, err := c.leader(ctx)
+	leader, _, err := c.leader(ctx)
 	if err != nil {
 		return err
 	}
@@ -203,18 +203,11 @@ func (b *bench) readsMeanwhile(ctx context.Context, n int) error {
 	if err != nil {
 		return err
 	}
-	var untouched []triple.Triple
-	for _, t := range asked {
-		if l.owner(triple.SPO, t) != victim {
-			untouched = append(untouched, t)
-		}
+	victim, untouched, err := l.spare(leader, asked)
+	if err != nil {
+		return err
 	}
-	var survivors []*machine
-	for _, m := range c.machines {
-		if m != victim {
-			survivors = append(survivors, m)
-		}
-	}
+	survivors := slices.DeleteFunc(c.live(), func(m *machine) bool { return m == victim })
 	reads := b.readLoop(ctx, untouched, survivors)
 	defer reads.stop()
 	if err := pause(ctx, b.sizes.watchedFor); err != nil { // warms up
