@@ -36,9 +36,12 @@ type machine struct {
 	world   *world
 	name    string // its IP address
 	disk    *vfs.MemFS
+	loads   string // where the runs of bulk loads are, which a crash leaves as they are
 	store   *node.Store
 	node    *cluster.Node // nil while it is down
 	spare   bool
+	closed  bool
+	cluster string        // its name; "" is the default
 	stopped chan struct{} // closed when the process that was killed last is gone
 }
 
@@ -80,7 +83,7 @@ func simulate(t *testing.T, machines int, f func(t *testing.T, w *world)) {
 
 // add makes another machine, with an empty disk.
 func (w *world) add() *machine {
-	m := &machine{world: w, name: fmt.Sprintf("10.0.0.%d", len(w.machines)+1), disk: vfs.NewCrashableMem()}
+	m := &machine{world: w, name: fmt.Sprintf("10.0.0.%d", len(w.machines)+1), disk: vfs.NewCrashableMem(), loads: w.t.TempDir()}
 	w.machines = append(w.machines, m)
 	return m
 }
@@ -120,8 +123,8 @@ func (m *machine) tryRun(ctx context.Context, others ...*machine) (err error) {
 		return err
 	}
 	cfg := cluster.Config{
-		Store: m.store, Listen: m.address(), Spare: m.spare, Network: w.net.Host(m.name), FS: m.disk, Clock: w,
-		MinSegmentBytes: 8 << 10, MaxSegmentBytes: 64 << 10, Logger: w.log.With("machine", m.name),
+		Store: m.store, Listen: m.address(), Spare: m.spare, Closed: m.closed, Name: m.cluster, Network: w.net.Host(m.name), FS: m.disk, Clock: w,
+		MinSegmentBytes: 8 << 10, MaxSegmentBytes: 64 << 10, LoadDir: m.loads, Logger: w.log.With("machine", m.name),
 	}
 	for _, o := range others {
 		cfg.Join = append(cfg.Join, o.address())

@@ -181,8 +181,10 @@ func (s *sink) call(ctx context.Context, to trie.MachineID, method string, body 
 			case statusFull:
 				return nil, fmt.Errorf("machine %s: %w", to, node.ErrDiskFull)
 			}
+		case s.err() != nil:
+			return nil, s.err()
 		case ctx.Err() != nil:
-			return nil, errors.Join(s.err(), context.Cause(ctx))
+			return nil, context.Cause(ctx)
 		case errors.As(err, &failed):
 			return nil, s.giveUp(fmt.Errorf("machine %s: %w", to, err))
 		}

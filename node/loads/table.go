@@ -158,7 +158,9 @@ func (t *table) Close() error {
 			file, err := p.close()
 			mu.Lock()
 			defer mu.Unlock()
-			failed = errors.Join(failed, err)
+			if err != nil && (failed == nil || errors.Is(failed, rdfload.ErrMoved)) {
+				failed = err // rather one that making the table anew does not help against
+			}
 			files = append(files, partOf{t.sink.router.ring[machine], file})
 			t.fresh += file.New
 		})

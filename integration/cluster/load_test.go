@@ -1,0 +1,405 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/trefoildb/trefoil/node"
+	"github.com/trefoildb/trefoil/rdfload"
+	"github.com/trefoildb/trefoil/triple"
+)
+
+// quads returns so many triples, some in named graphs, some with long terms.
+func quads(random *rand.Rand, n int) (all []triple.Triple) {
+	for i := range n {
+		t := triple.Triple{
+			Subject:   triple.NewIRI(fmt.Sprintf("http://e.x/s%d", random.IntN(n/7+1))),
+			Predicate: triple.NewIRI(fmt.Sprintf("http://e.x/p%d", random.IntN(9))),
+			Object:    triple.NewTyped(fmt.Sprint(i), triple.XSDInteger),
+		}
+		switch random.IntN(40) {
+		case 0:
+			t.Object = triple.NewString(strings.Repeat(fmt.Sprintf("a long text %d ", i), 120))
+		case 1, 2, 3:
+			t.Graph = triple.NewIRI(fmt.Sprintf("http://e.x/g%d", random.IntN(5)))
+		case 4, 5:
+			t.Object = triple.NewIRI(fmt.Sprintf("http://e.x/s%d", random.IntN(n)))
+		}
+		all = append(all, t)
+	}
+	return all
+}
+
+// document writes triples as a file of N-Quads, in which each of so many lines is
+// followed by one that is no statement.
+func document(t *testing.T, name string, all []triple.Triple, dirty int) rdfload.Source {
+	t.Helper()
+	var text []byte
+	for i := range all {
+		text = triple.AppendNQuad(text, all[i])
+		if dirty > 0 && i%dirty == 0 {
+			text = append(text, "this is no statement .\n"...)
+		}
+	}
+	path := filepath.Join(t.TempDir(), name)
+	if err := os.WriteFile(path, text, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	sources, err := rdfload.Files(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return sources[0]
+}
+
+func (m *machine) load(ctx context.Context, source rdfload.Source, resume bool) (rdfload.Summary, error) {
+	return rdfload.Load(ctx, m.node.Sink(), []rdfload.Source{source}, rdfload.Options{
+		Memory: rdfload.MinMemory, Workers: 2, KeepGoing: true, Resume: resume,
+	})
+}
+
+// A load into one, three and five machines is complete in every order and on all
+// that must have a copy; a second one over it adds what is new.
+func TestLoad(t *testing.T) {
+	for _, machines := range []int{1, 3, 5} {
+		t.Run(fmt.Sprint(machines), func(t *testing.T) {
+			simulate(t, machines, func(t *testing.T, w *world) {
+				w.formAll()
+				all := quads(w.random, 20_000)
+				distinct := setOf(all)
+				source := document(t, "data.nq", all, 1000)
+				s, err := w.any().load(t.Context(), source, false)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if s.Read != 20_000 || s.Rejected != 20 || s.New != int64(len(distinct)) {
+					t.Errorf("%+v, %d distinct", s, len(distinct))
+				}
+				w.mustHave(distinct)
+				if triples := w.any().node.Status().Triples; triples != int64(len(distinct)) {
+					t.Errorf("the status says %d triples, it is %d", triples, len(distinct))
+				}
+				more := append(all[:100:100], quads(w.random, 1000)...)
+				both := setOf(all, more)
+				s, err = w.any().load(t.Context(), document(t, "more.nq", more, 0), false)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if s.New != int64(len(both)-len(distinct)) {
+					t.Errorf("%d new triples, want %d", s.New, len(both)-len(distinct))
+				}
+				w.mustHave(both)
+			})
+		})
+	}
+}
+
+// formAll is form that makes a cluster of one machine too.
+func (w *world) formAll() {
+	w.t.Helper()
+	if len(w.machines) > 1 {
+		w.form()
+		return
+	}
+	w.machines[0].run()
+	other := w.add()
+	other.run(w.machines[0])
+	w.settle()
+	if err := w.machines[0].node.Leave(w.t.Context(), other.node.MachineID()); err != nil {
+		w.t.Fatal(err)
+	}
+	w.until("the other machine has left", func() bool {
+		v := w.machines[0].node.View()
+		return len(v.Members) == 1
+	})
+	other.stop()
+	w.machines = w.machines[:1]
+	w.settle()
+}
+
+// background runs f beside the test, until it ends.
+type background struct {
+	group sync.WaitGroup
+	stop  context.CancelFunc
+}
+
+func (w *world) background(f func(ctx context.Context)) *background {
+	ctx, stop := context.WithCancel(w.t.Context())
+	b := &background{stop: stop}
+	b.group.Go(func() { f(ctx) })
+	return b
+}
+
+func (b *background) end() {
+	b.stop()
+	b.group.Wait()
+}
+
+// counts reads all triples of an order, again and again, and reports every number
+// that it finds.
+func (w *world) counts(m *machine, o triple.Order, found func(int)) *background {
+	n := m.node
+	return w.background(func(ctx context.Context) {
+		for ctx.Err() == nil {
+			count, err := func() (count int, err error) {
+				sn, err := n.Snapshot()
+				if err != nil {
+					return 0, err
+				}
+				defer sn.Close()
+				for _, err := range sn.Range(ctx, triple.Bounds{Order: o}, node.ReadOptions{}) {
+					if err != nil {
+						return 0, err
+					}
+					count++
+				}
+				return count, nil
+			}()
+			if err == nil {
+				found(count)
+			}
+			sleep(ctx, 10*time.Millisecond)
+		}
+	})
+}
+
+// sleep is of virtual time.
+func sleep(ctx context.Context, d time.Duration) {
+	select {
+	case <-ctx.Done():
+	case <-time.After(d):
+	}
+}
+
+// Who reads during a load sees nothing of it or all.
+func TestLoadShowsAtOnce(t *testing.T) {
+	simulate(t, 3, func(t *testing.T, w *world) {
+		w.form()
+		before, all := numbered(0, 50), quads(w.random, 5000)
+		if _, err := w.any().node.Add(t.Context(), before); err != nil {
+			t.Fatal(err)
+		}
+		var mu sync.Mutex
+		found := map[int]int{}
+		var readers []*background
+		for i, m := range w.machines {
+			readers = append(readers, w.counts(m, triple.Orders[i], func(n int) {
+				mu.Lock()
+				defer mu.Unlock()
+				found[n]++
+			}))
+		}
+		if _, err := w.any().load(t.Context(), document(t, "data.nq", all, 0), false); err != nil {
+			t.Fatal(err)
+		}
+		both := setOf(before, all)
+		w.until("all readers see it", func() bool {
+			mu.Lock()
+			defer mu.Unlock()
+			return found[len(both)] > 10
+		})
+		for _, r := range readers {
+			r.end()
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		for n := range found {
+			if n != len(before) && n != len(both) {
+				t.Errorf("a reader found %d triples, of %d and %d", n, len(before), len(both))
+			}
+		}
+		w.mustHave(both)
+	})
+}
+
+// A delete during a load, then the publication: what was deleted before is loaded,
+// what is deleted after is not, in every order; and adds stay.
+func TestDeleteDuringLoad(t *testing.T) {
+	simulate(t, 3, func(t *testing.T, w *world) {
+		w.form()
+		all := quads(w.random, 3000)
+		want := setOf(all)
+		added := numbered(0, 200)
+		if _, err := w.any().node.Add(t.Context(), all[:200]); err != nil {
+			t.Fatal(err)
+		}
+		m := w.any()
+		writer := w.background(func(ctx context.Context) {
+			for i := 0; ctx.Err() == nil; i++ {
+				a, b := all[i%200:i%200+1], added[i%200:i%200+1]
+				if _, err := m.node.Delete(ctx, a); err != nil && ctx.Err() == nil {
+					t.Errorf("delete: %v", err)
+				}
+				if _, err := m.node.Add(ctx, b); err != nil && ctx.Err() == nil {
+					t.Errorf("add: %v", err)
+				}
+				sleep(ctx, time.Millisecond)
+			}
+		})
+		source := document(t, "data.nq", all, 0)
+		if _, err := w.any().load(t.Context(), source, false); err != nil {
+			t.Fatal(err)
+		}
+		writer.end()
+		got, err := m.contents(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, a := range all[:200] {
+			if !got[a.String()] {
+				delete(want, a.String()) // deleted after the publication
+			}
+		}
+		for _, a := range added {
+			if got[a.String()] {
+				want[a.String()] = true
+			}
+		}
+		w.mustHave(want)
+		// All adds are there that were acknowledged, and deletes work as before.
+		if _, err := m.node.Delete(t.Context(), all); err != nil {
+			t.Fatal(err)
+		}
+		left := maps.Clone(want)
+		for _, a := range all {
+			delete(left, a.String())
+		}
+		w.mustHave(left)
+		if _, err := m.node.Add(t.Context(), all[:100]); err != nil {
+			t.Fatal(err)
+		}
+		maps.Copy(left, setOf(all[:100]))
+		w.mustHave(left)
+	})
+}
+
+// A machine is killed at some moment of a load: the coordinator, the leader or
+// another. In the end the load is there whole, or, until it is resumed, not at all.
+func TestLoadKills(t *testing.T) {
+	for run := range 3 * len(loadStages) {
+		t.Run(fmt.Sprint(run), func(t *testing.T) {
+			simulate(t, 3+2*(run%2), func(t *testing.T, w *world) {
+				w.form()
+				before, all := numbered(0, 50), quads(w.random, 4000)
+				if _, err := w.any().node.Add(t.Context(), before); err != nil {
+					t.Fatal(err)
+				}
+				source := document(t, "data.nq", all, 100)
+				w.net.Delay(time.Millisecond, 8*time.Millisecond)
+				coordinator := w.any()
+				done := make(chan error, 1)
+				go func() {
+					_, err := coordinator.load(t.Context(), source, false)
+					done <- err
+				}()
+				stage := w.awaitStage(run)
+				victim := w.machines[w.random.IntN(len(w.machines))]
+				back := w.random.IntN(2) == 0
+				t.Logf("%s: %s is killed, coordinator %s, leader %s, comes back %v", stage, victim.name, coordinator.name, w.any().node.Status().Leader, back)
+				victim.kill()
+				if victim == coordinator || back {
+					<-victim.stopped
+					victim.run()
+				}
+				err := <-done
+				if err != nil {
+					t.Logf("the load ended with: %v", err)
+					if victim != coordinator {
+						t.Fatal("an owner that is killed ends the load")
+					}
+					w.mustHaveOneOf(setOf(before), setOf(before, all))
+					if _, err := coordinator.load(t.Context(), source, errors.Is(err, rdfload.ErrKept)); err != nil {
+						t.Fatal(err)
+					}
+				}
+				w.settle()
+				w.mustHave(setOf(before, all))
+				if left := w.staged(); left != "" {
+					t.Error(left)
+				}
+			})
+		})
+	}
+}
+
+// loadStages are moments of a load.
+var loadStages = []string{"begun", "staging", "sealed", "taken in", "shown"}
+
+// awaitStage waits for one of the moments, and some time more.
+func (w *world) awaitStage(run int) string {
+	w.t.Helper()
+	stage := loadStages[run%len(loadStages)]
+	reached := func() bool {
+		for _, m := range w.up() {
+			v := m.node.View()
+			if len(v.Loads) == 0 {
+				continue
+			}
+			staged, _ := m.store.Staged()
+			load := &v.Loads[0]
+			switch stage {
+			case "begun":
+				return true
+			case "staging":
+				if len(staged) > 0 {
+					return true
+				}
+			case "sealed":
+				_, err := m.disk.Stat(m.disk.PathJoin(dataDir, "staged", load.ID, "SEAL"))
+				if err == nil || load.Epoch != 0 {
+					return true
+				}
+			case "taken in":
+				if load.Epoch != 0 {
+					return true
+				}
+			case "shown":
+				if v.Published(load) {
+					return true
+				}
+			}
+		}
+		return false
+	}
+	for deadline := time.Now().Add(patience); !reached(); sleep(w.t.Context(), time.Millisecond) {
+		if time.Now().After(deadline) {
+			w.t.Fatalf("in vain: the load is %s", stage)
+		}
+	}
+	sleep(w.t.Context(), time.Duration(w.random.IntN(30))*time.Millisecond)
+	return stage
+}
+
+// mustHaveOneOf checks that all machines see the one or the other.
+func (w *world) mustHaveOneOf(a, b map[string]bool) {
+	w.t.Helper()
+	got, err := w.any().contents(w.t.Context())
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	if difference(got, a) != "" && difference(got, b) != "" {
+		w.t.Fatalf("%s; %s", difference(got, a), difference(got, b))
+	}
+}
+
+// staged says where something is left of loads that are over.
+func (w *world) staged() string {
+	synctest.Wait()
+	for _, m := range w.up() {
+		staged, err := m.store.Staged()
+		if err != nil || len(staged) > 0 {
+			return fmt.Sprintf("%s has %v, %v", m.name, staged, err)
+		}
+	}
+	return ""
+}
