@@ -173,6 +173,9 @@ func (b *bench) run(ctx context.Context, parts []string) error {
 			err = fmt.Errorf("%w (%w)", context.Cause(timed), err)
 		}
 		cancel()
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
 		if err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}

@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"io"
@@ -94,6 +95,23 @@ func TestParts(t *testing.T) {
 				t.Errorf("%s is left", left[i].Name())
 			}
 		})
+	}
+}
+
+// When the command is interrupted, the nodes that it started end.
+func TestInterrupt(t *testing.T) {
+	t.Parallel()
+	ctx, interrupt := context.WithCancel(t.Context())
+	defer interrupt()
+	b := &bench{trefoil: binary, dir: t.TempDir(), timeout: 3 * time.Second}
+	c, err := b.form(ctx, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.close()
+	interrupt()
+	for _, m := range c.machines {
+		<-m.process.ended
 	}
 }
 
