@@ -1,0 +1,43 @@
+package cluster
+
+import (
+	"testing"
+	"time"
+
+	"github.com/trefoildb/trefoil/node/view"
+)
+
+type stoppedClock time.Duration
+
+func (c stoppedClock) Now() time.Duration { return time.Duration(c) }
+
+// A new leader does not say who could vote before it has heard of all, or they had
+// the time for it; and it could itself, whether or not it has reported to itself.
+// Otherwise leaders took turns without end.
+func TestCandidates(t *testing.T) {
+	v := &view.View{Epoch: 7, Members: []view.Member{{ID: 1}, {ID: 2}, {ID: 3}, {ID: 4, State: view.Leaving}}}
+	up := func(now time.Duration, reported ...int) (up []bool, known bool) {
+		n := &Node{self: 2, cfg: Config{Clock: stoppedClock(now), Patience: 3 * time.Second}}
+		n.grants.lead(5, 10*time.Second)
+		for _, i := range reported {
+			id := v.Members[i].ID
+			n.grants.report(v, report{ID: id, Epoch: v.Epoch}, now)
+		}
+		all, known := n.candidates(v)
+		for _, c := range all {
+			up = append(up, c.Up)
+		}
+		return up, known
+	}
+	if _, known := up(11*time.Second, 0, 2); known {
+		t.Error("known, and one was not heard of and has time left")
+	}
+	got, known := up(11*time.Second, 0, 2, 3)
+	if !known || !got[0] || !got[1] || !got[2] || got[3] {
+		t.Errorf("all were heard of, one is leaving: %v, known: %v", got, known)
+	}
+	got, known = up(13*time.Second, 0)
+	if !known || !got[0] || !got[1] || got[2] || got[3] {
+		t.Errorf("one was heard of, and the others had the time for it: %v, known: %v", got, known)
+	}
+}
