@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"os"
+	"runtime"
 	"slices"
 	"strconv"
 	"testing"
@@ -67,6 +68,10 @@ func seedOf(t *testing.T) uint64 {
 func simulate(t *testing.T, machines int, f func(t *testing.T, w *world)) {
 	t.Helper()
 	seed := seedOf(t)
+	// Pebble keeps channels in pools, and those of the world before must not get
+	// into this one: two collections empty a pool.
+	runtime.GC()
+	runtime.GC()
 	synctest.Test(t, func(t *testing.T) {
 		w := &world{t: t, seed: seed, random: rand.New(rand.NewPCG(seed, 1)), net: memnet.New(seed), start: time.Now()}
 		w.log = slog.New(slog.DiscardHandler)

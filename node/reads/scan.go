@@ -52,8 +52,8 @@ type scan struct {
 	key   []byte
 	value []byte
 	keyed bool // key is that of the current row
-	given bool // there was a row
-	shown int  // loads, when the first one was read
+	given bool // something of the answer was given: a row, or that there is none
+	shown int  // loads, when that was read
 	over  bool
 	err   error
 	trial trial
@@ -244,6 +244,7 @@ func (s *scan) pop() {
 	first.close()
 	s.queue = append(s.queue[:0], s.queue[1:]...)
 	s.left, s.keyed = s.without(s.left, first.Range), false
+	s.given = true // that there were no rows is a part of the answer too
 	s.trial.further()
 }
 
