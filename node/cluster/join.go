@@ -214,6 +214,9 @@ func (n *Node) askToJoin(ctx context.Context, body []byte) (err error) {
 		if r := (*peer.Refusal)(nil); errors.As(err, &r) && r.Code == peer.CodeStranger {
 			return fmt.Errorf("%w: %s: %s", ErrWrongCluster, address, r.Message)
 		}
+		if errors.Is(err, port.ErrCluster) {
+			return fmt.Errorf("%w: %w", ErrWrongCluster, err)
+		}
 	}
 	return err
 }
