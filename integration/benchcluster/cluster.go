@@ -129,14 +129,6 @@ func (c *cluster) live() (live []*machine) {
 	return live
 }
 
-// urls returns where the machines are that were not killed.
-func (c *cluster) urls() (urls []string) {
-	for _, m := range c.live() {
-		urls = append(urls, m.url())
-	}
-	return urls
-}
-
 // kill ends a node as a loss of power would.
 func (c *cluster) kill(m *machine) {
 	m.dead = true
