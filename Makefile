@@ -5,22 +5,26 @@ FUZZTIME    ?= 1m
 BENCHFLAGS  ?=
 KILLS       ?= 1000
 MODELTIME   ?= 600
+TORTURETIME ?= 10m
 STATICCHECK  = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
 # The packages with goroutines that share memory: there the race detector pays.
 RACE = ./node/... ./rdfload/... ./client/... ./internal/...
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test lint fuzz bench torture fmt clean
+.PHONY: help build demo demo-cluster test lint fuzz bench torture torture-processes fmt clean
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 build: ## bin/trefoil, one binary
 	$(GO) build -o bin/trefoil .
 
 demo: build ## generate, load, serve and ask a sample, in under a minute
 	@scripts/demo.sh bin/trefoil
+
+demo-cluster: build ## five nodes on this machine, of which two are killed while they are asked
+	@scripts/demo-cluster.sh bin/trefoil
 
 test: lint ## everything that CI asks: lint, all suites, the race detector
 	@GO="$(GO)" RACE="$(RACE)" scripts/test.sh
@@ -43,6 +47,9 @@ bench-cluster: build ## the figures of a cluster in docs/BENCHMARKS.md; BENCHFLA
 torture: ## KILLS (1000) random kills of servers, updates and loads; then MODELTIME seconds (600) of the cluster's model
 	TREFOIL_KILLS=$(KILLS) $(GO) test -count 1 -v -timeout 0 -run 'Kill' ./integration/cli
 	TREFOIL_MODEL_SECONDS=$(MODELTIME) $(GO) test -count 1 -timeout 0 ./integration/model
+
+torture-processes: ## TORTURETIME (10m) of random faults for clusters of real processes; as root with partitions, too
+	TREFOIL_TORTURE=$(TORTURETIME) $(GO) test -count 1 -v -timeout 0 -run 'Torture|Partitions' ./integration/processes
 
 fmt: ## gofmt all files
 	gofmt -w .
