@@ -83,11 +83,12 @@ func (l *loader) explain(err error) error {
 	case errors.Is(err, errBudget):
 		err = fmt.Errorf("%w: raise --memory", ErrNoMemory)
 	}
-	if l.manifest.resumable() && len(l.manifest.Runs) > 0 && !errors.Is(err, ErrRejected) && !errors.Is(err, ErrChanged) {
-		return fmt.Errorf("%w; %w", err, ErrKept)
-	}
+	kept := l.manifest.resumable() && len(l.manifest.Runs) > 0 && !errors.Is(err, ErrRejected) && !errors.Is(err, ErrChanged)
 	if spread, ok := l.sink.(Spread); ok && l.begun {
-		spread.Drop(l.manifest.ID)
+		spread.End(l.manifest.ID, kept)
+	}
+	if kept {
+		return fmt.Errorf("%w; %w", err, ErrKept)
 	}
 	return errors.Join(err, os.RemoveAll(l.dir))
 }

@@ -44,8 +44,9 @@ type Spread interface {
 	Sink
 	// Place waits until tables can be made, and names what they are made for.
 	Place(ctx context.Context, sample Sample) (place string, err error)
-	// Drop says that a load which was begun will not be published.
-	Drop(id string)
+	// End says that the making of a load, which was begun, is over without its being
+	// published; kept tells that it can be resumed.
+	End(id string, kept bool)
 }
 
 // ErrMoved is what a [Spread] returns where rows do not belong any more where they

@@ -27,7 +27,11 @@ func (s *movingSink) Place(context.Context, rdfload.Sample) (string, error) {
 	return fmt.Sprint(s.place), nil
 }
 
-func (s *movingSink) Drop(id string) { s.dropped = append(s.dropped, id) }
+func (s *movingSink) End(id string, kept bool) {
+	if !kept {
+		s.dropped = append(s.dropped, id)
+	}
+}
 
 func (s *movingSink) moved() error {
 	if *s.left == 0 || s.random.IntN(3) > 0 {

@@ -38,7 +38,11 @@ func (n *Node) adopt(v *view.View) {
 	n.work.stop() // a sweep must not meet what the next epoch fills
 	if err := n.loads.Adopt(v); err != nil {
 		n.gate.Unlock()
-		n.fail(err)
+		if v.Has(n.self, n.incarnation) {
+			n.fail(err)
+		}
+		// Otherwise it may be an old view: this machine may be excluded by now.
+		n.log.Warn("a view is not adopted", "epoch", v.Epoch, "error", err)
 		return
 	}
 	n.current.Store(v)

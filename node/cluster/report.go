@@ -27,6 +27,8 @@ type report struct {
 	Swept      bool   `json:"swept,omitempty"`
 	Reconciled bool   `json:"reconciled,omitempty"`
 	Ingested   bool   `json:"ingested,omitempty"`
+	// Staging are the bulk loads that it makes.
+	Staging []string `json:"staging,omitempty"`
 	// Mark counts the fills that it has durably; Marks are those of others that its
 	// walk relies on.
 	Mark  uint64                    `json:"mark"`
@@ -95,7 +97,7 @@ func (n *Node) makeReport() report {
 		return r
 	}
 	r.Epoch = v.Epoch
-	r.Ingested = n.ingested(v)
+	r.Ingested, r.Staging = n.ingested(v), n.loads.Staging()
 	r.Reconciled = n.writes.Reconciled()
 	n.work.mu.Lock()
 	defer n.work.mu.Unlock()

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -173,6 +174,13 @@ func (l *Loads) Clean(ctx context.Context, v *view.View) error {
 		return nil
 	}
 	return l.cluster.Wish(ctx, view.Wishes{Drop: own})
+}
+
+// Staging returns the ids of the loads that this process makes.
+func (l *Loads) Staging() []string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.Sorted(maps.Keys(l.local))
 }
 
 // runs tells whether a load is being made by this process.

@@ -23,6 +23,7 @@ type sink struct {
 
 	// Of Begin:
 	ctx    context.Context // of the load, and ends with Loads
+	end    context.CancelFunc
 	id     string
 	number uint64
 	common []byte // the value of rows without long terms
@@ -69,12 +70,14 @@ func (s *sink) Begin(ctx context.Context, id string) (start rdfload.Start, err e
 		s.number = load.Number
 		return true, nil
 	})
-	if err != nil {
+	if err != nil || start.Published != nil {
 		cancel(nil)
+	}
+	if err != nil {
 		return rdfload.Start{}, fmt.Errorf("begin load %q: %w", id, err)
 	}
 	start.Stamp = node.LoadStamp(s.number)
-	s.ctx, s.id = inner, id
+	s.ctx, s.id, s.end = inner, id, func() { cancel(nil) }
 	s.common = (&triple.Value{Stamp: start.Stamp}).Append(nil)
 	return start, nil
 }
@@ -130,8 +133,12 @@ func (s *sink) giveUp(why error) error {
 	return fmt.Errorf("%w: %w", rdfload.ErrMoved, why)
 }
 
-// Drop implements [rdfload.Spread].
-func (s *sink) Drop(id string) {
+// End implements [rdfload.Spread]. The leader learns of a load that is given up.
+func (s *sink) End(id string, kept bool) {
+	s.end()
+	if kept {
+		return
+	}
 	l := s.loads
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -167,7 +174,11 @@ func (s *sink) Publish(ctx context.Context, record rdfload.Record, tables []stri
 	if err := errors.Join(errs...); err != nil {
 		return fmt.Errorf("publish load %q: %w", record.ID, err)
 	}
-	return s.show(ctx, record)
+	err = s.show(ctx, record)
+	if err == nil {
+		s.end()
+	}
+	return err
 }
 
 // seals returns what each machine of the ring is to seal: its parts of the tables.

@@ -40,6 +40,8 @@ type Report struct {
 	Splits []SplitAt
 	// Ingested: it has taken in the load of the epoch, durably.
 	Ingested bool
+	// Staging are the loads of which it makes tables.
+	Staging []string
 }
 
 // Wishes are what machines and operators ask for.

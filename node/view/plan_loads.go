@@ -100,6 +100,6 @@ func (p *planner) dropLoads() {
 // staging tells whether tables are being made for the placement as it is.
 func (p *planner) staging() bool {
 	return p.Phase == recovery.Idle && slices.ContainsFunc(p.Loads, func(l Load) bool {
-		return l.Epoch == 0 && p.Has(l.Coordinator, l.Incarnation)
+		return l.Epoch == 0 && p.Has(l.Coordinator, l.Incarnation) && slices.Contains(p.reports[l.Coordinator].Staging, l.ID)
 	})
 }
