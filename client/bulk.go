@@ -61,10 +61,9 @@ type Reject struct {
 // MiB, each character of which may be escaped.
 const maxSummaryBytes = 128 << 20
 
-// Load sends a document of any size to the node's bulk loader. Of a node alone all of
-// it enters the store at once, durably when Load returns, or nothing does. A
-// cluster shows it batch by batch; an [*Error] then tells how much was done before
-// it. It is not retried. Blank nodes become new ones of the load.
+// Load sends a document of any size to the node's bulk loader. All of it enters the
+// store, or the cluster, at once, durably when Load returns, or nothing does. It is
+// not retried. Blank nodes become new ones of the load.
 func (c *Client) Load(ctx context.Context, document io.Reader, o LoadOptions) (LoadSummary, error) {
 	var summary LoadSummary
 	query := url.Values{}

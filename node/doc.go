@@ -8,6 +8,7 @@
 //	LOCK      held while the store is open; a second opener gets ErrLocked
 //	store/    the Pebble database
 //	loads/    files of bulk loads, each load in a directory of its own
+//	staged/   tables of loads into a cluster, until they are published (staged.go)
 //	tmp/      checkpoints being made; emptied when the store is opened
 //	aside/    what the machine had when its cluster went on without it, see SetAside
 //	REJOIN    whom a machine is to join whose data was set aside
@@ -46,6 +47,8 @@
 //	incarnation       uvarint: starts of the process
 //	load/begin/ID     uvarint epoch, uvarint sequence: the stamp of a load's rows
 //	load/done/ID      the load's rdfload.Record as JSON
+//	load/taken/N      load N of the cluster is taken in, N in 8 bytes; empty
+//	loads             for each load of the cluster: uvarint number, uvarint epoch
 //	mark              uvarint: see Store.Mark
 //	placement         trie.Placement
 //	sequence          uvarint epoch, uvarint sequence: greater than all in use

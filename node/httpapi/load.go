@@ -1,5 +1,5 @@
-// POST /load: the bulk path. The body streams into the loader. Of a node alone all
-// of it becomes visible at once, or nothing; of a cluster batch by batch.
+// POST /load: the bulk path. The body streams into the loader. All of it becomes
+// visible at once, or nothing.
 
 package httpapi
 
