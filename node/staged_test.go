@@ -162,4 +162,3 @@ func TestSeal(t *testing.T) {
 		t.Errorf("%d triples", again.Status().Triples)
 	}
 }
-
