@@ -159,12 +159,7 @@ func (c *client) match(ctx context.Context, p *process) {
 	}
 	defer sn.Close()
 	a := c.read(sn.Match(ctx, pattern, node.ReadOptions{}), call, p)
-	c.observe(p, a, pattern.Best(), call, fmt.Sprintf("match %v", pattern), func(i int) bool { return a.err == nil && matches(pattern, fact(i)) })
-}
-
-func matches(p triple.Pattern, t triple.Triple) bool {
-	return (p.Subject.IsZero() || p.Subject == t.Subject) && (p.Predicate.IsZero() || p.Predicate == t.Predicate) &&
-		(p.Object.IsZero() || p.Object == t.Object) && (p.Graph.IsZero() || p.Graph == t.Graph)
+	c.observe(p, a, pattern.Best(), call, fmt.Sprintf("match %v", pattern), func(i int) bool { return a.err == nil && pattern.Match(fact(i)) })
 }
 
 // scan reads all of an order, page by page, each through another machine.
@@ -297,7 +292,7 @@ func (c *client) count(ctx context.Context, p *process) {
 	}
 	least, most := int64(0), int64(0)
 	for i := range c.torture.universe.all {
-		if matches(pattern, fact(i)) {
+		if pattern.Match(fact(i)) {
 			most++
 			if i >= c.torture.universe.moving {
 				least++

@@ -7,12 +7,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/anishathalye/porcupine"
-
 	"github.com/trefoildb/trefoil/node"
 )
-
-func newEvents() map[int][]porcupine.Operation { return map[int][]porcupine.Operation{} }
 
 // kindOf names an error, for a summary.
 func kindOf(err error) string {

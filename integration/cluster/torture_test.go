@@ -15,6 +15,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/anishathalye/porcupine"
+
 	"github.com/trefoildb/trefoil/integration/memnet"
 	"github.com/trefoildb/trefoil/node"
 	"github.com/trefoildb/trefoil/node/view"
@@ -48,9 +50,9 @@ type torture struct {
 // count up from there. Without the first there are a few runs, of which the seed,
 // where it is set, is the only one.
 func TestTorture(t *testing.T) {
-	seed, runs, until := seedOf(t), 3, time.Time{}
+	seed, runs, rounds, until := seedOf(t), 2, 3, time.Time{}
 	if testing.Short() {
-		runs = 1
+		runs, rounds = 1, 1
 	}
 	if os.Getenv("TREFOIL_SEED") != "" {
 		runs = 1
@@ -64,7 +66,7 @@ func TestTorture(t *testing.T) {
 	}
 	for n := 0; n < runs || time.Now().Before(until); n++ {
 		name := strconv.FormatUint(seed, 10)
-		if !t.Run(name, func(t *testing.T) { tortureRun(t, seed, 3) }) {
+		if !t.Run(name, func(t *testing.T) { tortureRun(t, seed, rounds) }) {
 			t.Logf("TREFOIL_SEED=%d fails", seed)
 		}
 		seed++
@@ -73,10 +75,9 @@ func TestTorture(t *testing.T) {
 
 // tortureRun is one cluster, through so many rounds of faults.
 func tortureRun(t *testing.T, seed uint64, rounds int) {
-	h := &history{events: nil, unknown: map[int]int{}}
-	h.events = newEvents()
+	h := &history{events: map[int][]porcupine.Operation{}, unknown: map[int]int{}}
 	began := time.Now()
-	var t0 *torture
+	var of *torture
 	synctest.Test(t, func(t *testing.T) {
 		w := &world{t: t, seed: seed, random: rand.New(rand.NewPCG(seed, 1)), net: memnet.New(seed), start: time.Now(), log: slog.New(slog.DiscardHandler)}
 		if os.Getenv("TREFOIL_LOG") != "" {
@@ -86,7 +87,7 @@ func tortureRun(t *testing.T, seed uint64, rounds int) {
 		moving := 30 + r.IntN(60)
 		to := &torture{t: t, world: w, random: r, universe: newUniverse(moving, moving+200+r.IntN(200)), history: h, errors: map[string]int{}}
 		to.moveRate = 1 << (14 + r.IntN(12))
-		t0 = to
+		of = to
 		defer to.close()
 		to.begin()
 		ctx, cancel := context.WithCancel(t.Context())
@@ -102,7 +103,7 @@ func tortureRun(t *testing.T, seed uint64, rounds int) {
 			to.round()
 			to.whole()
 		}
-		to.sleep(2 * time.Second)
+		time.Sleep(2 * time.Second) // of virtual time
 		cancel()
 		clients.Wait()
 		to.end()
@@ -111,7 +112,7 @@ func tortureRun(t *testing.T, seed uint64, rounds int) {
 		h.judge(t)
 	}
 	t.Logf("seed %d: %d hosts, %d writes, %d answers, %d reads of triples, %d exclusions, %s; faults: %q; told: %v",
-		seed, len(t0.hosts), h.writes, h.answers, h.reads, t0.excluded.Load(), time.Since(began).Round(time.Millisecond), t0.faults, t0.errors)
+		seed, len(of.hosts), h.writes, h.answers, h.reads, of.excluded.Load(), time.Since(began).Round(time.Millisecond), of.faults, of.errors)
 }
 
 // begin forms a cluster and gives it what is there throughout.
@@ -153,8 +154,6 @@ func (t *torture) anyProcess(r *rand.Rand) *process {
 	t.mu.Unlock()
 	return h.up()
 }
-
-func (t *torture) sleep(d time.Duration) { time.Sleep(d) }
 
 func (t *torture) fail(format string, args ...any) {
 	t.mu.Lock()
