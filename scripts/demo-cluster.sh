@@ -54,15 +54,19 @@ start() {
 
 status() { "$trefoil" cluster status --json --to "$1"; }
 
-# whole waits until so many members are there and nothing is being rebuilt.
+# whole waits until so many members are there, and nothing has been rebuilt or moved
+# for a second.
 whole() {
-  local members=$1 at=$2 text=
+  local members=$1 at=$2 text= quiet=0
   for _ in $(seq 300); do
     text=$(status "$at" 2>/dev/null || true)
     if [ "$(grep -o '"state": *"up"' <<<"$text" | wc -l)" = "$members" ] &&
       ! grep -q '"state": *"down"' <<<"$text" &&
-      grep -q '"phase": *"idle"' <<<"$text" && grep -q '"rebuilding": *0' <<<"$text"; then
-      return
+      ! grep -q '"waiting"' <<<"$text" && grep -q '"phase": *"idle"' <<<"$text" && grep -q '"rebuilding": *0' <<<"$text"; then
+      quiet=$((quiet + 1))
+      [ "$quiet" -lt 10 ] || return 0
+    else
+      quiet=0
     fi
     sleep 0.1
   done
