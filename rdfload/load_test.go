@@ -158,13 +158,23 @@ func TestLoad(t *testing.T) {
 			rt.Fatal(err)
 		}
 		for range rapid.IntRange(1, 2).Draw(rt, "loads") {
-			checkLoad(rt, store, want, rapid.Bool().Draw(rt, "in batches"))
+			checkLoad(rt, store, want, drawSink(rt, store))
 		}
 	})
 }
 
+// drawSink returns a store's sink, or one over it whose place changes.
+func drawSink(t *rapid.T, store *node.Store) rdfload.Sink {
+	if !rapid.Bool().Draw(t, "spread") {
+		return store.Sink()
+	}
+	left := rapid.IntRange(0, 3).Draw(t, "failures")
+	return &movingSink{Sink: store.Sink(), random: rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1)), left: &left,
+		moves: rapid.Bool().Draw(t, "moves"), at: map[string]int{}}
+}
+
 // checkLoad loads drawn documents, and compares everything with the model.
-func checkLoad(t *rapid.T, store *node.Store, want set, inBatches bool) {
+func checkLoad(t *rapid.T, store *node.Store, want set, sink rdfload.Sink) {
 	opts := drawOptions(t)
 	opts.KeepGoing = rapid.Bool().Draw(t, "keep going")
 	var rejects bytes.Buffer
@@ -179,7 +189,7 @@ func checkLoad(t *rapid.T, store *node.Store, want set, inBatches bool) {
 		documents = append(documents, d)
 		list = append(list, (&document{name: d.name, data: d.data}).source())
 	}
-	s, err := load(store, inBatches, list, opts)
+	s, err := rdfload.Load(ctx, sink, list, opts)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,20 +15,17 @@ import (
 
 	"github.com/trefoildb/trefoil/node"
 	"github.com/trefoildb/trefoil/node/engine"
-	"github.com/trefoildb/trefoil/rdfload"
 	"github.com/trefoildb/trefoil/sparql"
 	"github.com/trefoildb/trefoil/trie"
 	"github.com/trefoildb/trefoil/triple"
 )
 
-// spread is a store as that of a cluster is: it takes no tables, its snapshots may
+// spread is a store as that of a cluster is: its snapshots may
 // be degraded, and its status tells of members.
 type spread struct {
 	*node.Store
-	after   int          // rows until a read is degraded; less than 0 is never
-	fail    error        // what reads end with instead
-	adds    atomic.Int64 // how many were begun
-	failAdd int64        // which of them fails, from 1
+	after int   // rows until a read is degraded; less than 0 is never
+	fail  error // what reads end with instead
 	// failApply is what changes end with when a part of them is done.
 	failApply error
 }
@@ -54,15 +51,6 @@ func (s *spread) Update(ctx context.Context, f func(*spreadSnapshot) (node.Chang
 func (s *spread) Apply(ctx context.Context, changes node.Changes) (node.ApplyResult, error) {
 	r, err := s.Store.Apply(ctx, changes)
 	return r, errors.Join(err, s.failApply)
-}
-
-func (s *spread) Sink() rdfload.Sink { return nil }
-
-func (s *spread) Add(ctx context.Context, triples []triple.Triple) (node.AddResult, error) {
-	if s.adds.Add(1) == s.failAdd {
-		return node.AddResult{}, fmt.Errorf("add: %w", node.ErrUnavailable)
-	}
-	return s.Store.Add(ctx, triples)
 }
 
 func (s *spread) Status() node.Status {
@@ -206,38 +194,6 @@ func TestClusterErrors(t *testing.T) {
 				t.Errorf("%s: %v", path, got.header)
 			}
 		}
-	}
-}
-
-// A store without a sink is loaded in batches: what comes before an error stays,
-// and is told.
-func TestLoadInBatches(t *testing.T) {
-	store := newStore(t)
-	s := serveSpread(t, &spread{Store: store}, Options{})
-	nt := []string{"Content-Type", typeNTriples}
-	got := load(t, s.do("POST", "/load?keep-going=true&graph=http://g", dirty, nt...))
-	if got.Read != 4 || got.New != 3 || got.Duplicates != 1 || got.Rejected != 3 || len(got.Rejects) != 3 ||
-		got.Rejects[1].Where != "body:5:23" || got.Rejects[1].Statement != `<http://a> <http://b> "3` {
-		t.Fatalf("%+v", got)
-	}
-	if n := s.get(target("/count", "g", "<http://g>", "s", "_:b"+got.ID+"d0-x")).body; n != `{"count":1,"exact":true}`+"\n" {
-		t.Errorf("the blank node of the load: %s", n)
-	}
-	s.do("POST", "/load", dirty, nt...).wantError(t, 400, KindSyntax, "body:2:23", "")
-
-	var long strings.Builder
-	for i := range 12_000 {
-		fmt.Fprintf(&long, "<http://a> <http://b> \"%d\" .\n", i)
-	}
-	broken := s.do("POST", "/load", long.String()+"<http://a> .\n", nt...)
-	broken.wantError(t, 400, KindSyntax, "body:12001:12", "10000 triples were loaded before")
-	if e := broken.wireError(t); e.Done != 10_000 || e.Line != 12_001 {
-		t.Errorf("%+v", e)
-	}
-	refused := &spread{Store: newStore(t), failAdd: 1}
-	got2 := serveSpread(t, refused, Options{}).do("POST", "/load", long.String(), nt...)
-	if got2.wireError(t).Kind != KindUnavailable || got2.header.Get("Retry-After") != "1" {
-		t.Errorf("%d %s", got2.status, got2.body)
 	}
 }
 

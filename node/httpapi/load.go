@@ -62,7 +62,7 @@ func (a *API) postLoad(w http.ResponseWriter, r *request) error {
 	summary, err := a.store.Load(r.Context(), []rdfload.Source{loadSource(in, r.ContentLength, s)}, options)
 	a.metrics.rowsWritten.WithLabelValues("loaded").Add(float64(summary.New))
 	if err != nil {
-		return partly(loadError(err, in), summary.New, "loaded")
+		return loadError(err, in)
 	}
 	return writeJSON(w, loaded{summary, report.statements()})
 }

@@ -31,8 +31,7 @@ type Writer interface {
 	DeleteMatch(ctx context.Context, p triple.Pattern) (node.DeleteResult, error)
 	Apply(ctx context.Context, changes node.Changes) (node.ApplyResult, error)
 	Update(ctx context.Context, f func(Snapshot) (node.Changes, error)) (node.ApplyResult, error)
-	// Load loads documents of any size. Where a load is not all or nothing, its
-	// summary tells what was added before an error.
+	// Load loads documents of any size: all of them or, with an error, nothing.
 	Load(ctx context.Context, sources []rdfload.Source, o rdfload.Options) (rdfload.Summary, error)
 }
 
@@ -53,7 +52,7 @@ type storeOf[S Snapshot] interface {
 	DeleteMatch(ctx context.Context, p triple.Pattern) (node.DeleteResult, error)
 	Apply(ctx context.Context, changes node.Changes) (node.ApplyResult, error)
 	Update(ctx context.Context, f func(S) (node.Changes, error)) (node.ApplyResult, error)
-	// Sink is where bulk loads go; nil where they are added in batches.
+	// Sink is where bulk loads go.
 	Sink() rdfload.Sink
 	Snapshot() (S, error)
 	Backup(ctx context.Context, w io.Writer) error
@@ -84,14 +83,7 @@ func (a adapter[S]) Update(ctx context.Context, f func(Snapshot) (node.Changes, 
 }
 
 func (a adapter[S]) Load(ctx context.Context, sources []rdfload.Source, o rdfload.Options) (rdfload.Summary, error) {
-	if sink := a.Sink(); sink != nil {
-		return rdfload.Load(ctx, sink, sources, o)
-	}
-	add := func(ctx context.Context, triples []triple.Triple) (int64, error) {
-		r, err := a.Add(ctx, triples)
-		return r.Added, err
-	}
-	return rdfload.LoadBatches(ctx, add, sources, o)
+	return rdfload.Load(ctx, a.Sink(), sources, o)
 }
 
 func (a adapter[S]) RegisterMetrics(r prometheus.Registerer) error {
