@@ -75,14 +75,18 @@ func TestLoad(t *testing.T) {
 		t.Run(fmt.Sprint(machines), func(t *testing.T) {
 			simulate(t, machines, func(t *testing.T, w *world) {
 				w.formAll()
-				all := quads(w.random, 20_000)
+				n := 20_000
+				if testing.Short() {
+					n = 2000
+				}
+				all := quads(w.random, n)
 				distinct := setOf(all)
 				source := document(t, "data.nq", all, 1000)
 				s, err := w.any().load(t.Context(), source, false)
 				if err != nil {
 					t.Fatal(err)
 				}
-				if s.Read != 20_000 || s.Rejected != 20 || s.New != int64(len(distinct)) {
+				if s.Read != int64(n) || s.Rejected != int64(n)/1000 || s.New != int64(len(distinct)) {
 					t.Errorf("%+v, %d distinct", s, len(distinct))
 				}
 				w.mustHave(distinct)
@@ -98,6 +102,11 @@ func TestLoad(t *testing.T) {
 				if s.New != int64(len(both)-len(distinct)) {
 					t.Errorf("%d new triples, want %d", s.New, len(both)-len(distinct))
 				}
+				w.mustHave(both)
+				if s, err = w.any().load(t.Context(), document(t, "nothing.nq", nil, 0), false); err != nil || s.Read != 0 {
+					t.Errorf("an empty document: %+v, %v", s, err)
+				}
+				w.settle()
 				w.mustHave(both)
 			})
 		})
@@ -286,7 +295,11 @@ func TestDeleteDuringLoad(t *testing.T) {
 // A machine is killed at some moment of a load: the coordinator, the leader or
 // another. In the end the load is there whole, or, until it is resumed, not at all.
 func TestLoadKills(t *testing.T) {
-	for run := range 3 * len(loadStages) {
+	runs := len(loadStages)
+	if os.Getenv("TREFOIL_TORTURE") != "" {
+		runs *= 20
+	}
+	for run := range runs {
 		t.Run(fmt.Sprint(run), func(t *testing.T) {
 			simulate(t, 3+2*(run%2), func(t *testing.T, w *world) {
 				w.form()
@@ -378,6 +391,52 @@ func (w *world) awaitStage(run int) string {
 	}
 	sleep(w.t.Context(), time.Duration(w.random.IntN(30))*time.Millisecond)
 	return stage
+}
+
+// A load whose coordinator comes back without what it had sorted is given up, and
+// nothing is left of it; one that it has goes on from there.
+func TestLoadGivenUp(t *testing.T) {
+	for _, lost := range []bool{true, false} {
+		t.Run(fmt.Sprint("lost ", lost), func(t *testing.T) {
+			simulate(t, 3, func(t *testing.T, w *world) {
+				w.form()
+				all := quads(w.random, 4000)
+				source := document(t, "data.nq", all, 0)
+				w.net.Delay(time.Millisecond, 8*time.Millisecond)
+				m := w.any()
+				done := make(chan error, 1)
+				go func() {
+					_, err := m.load(t.Context(), source, false)
+					done <- err
+				}()
+				w.awaitStage(1)
+				m.kill()
+				<-m.stopped
+				if err := <-done; !errors.Is(err, rdfload.ErrKept) {
+					t.Fatal(err)
+				}
+				if lost {
+					if err := os.RemoveAll(m.loads); err != nil {
+						t.Fatal(err)
+					}
+				}
+				m.run()
+				w.settle()
+				if !lost {
+					s, err := m.load(t.Context(), source, true)
+					if err != nil || !s.Resumed {
+						t.Fatalf("%+v, %v", s, err)
+					}
+					w.mustHave(setOf(all))
+					return
+				}
+				w.until("nothing is left of the load", func() bool {
+					return len(m.node.View().Loads) == 0 && w.staged() == ""
+				})
+				w.mustHave(nil)
+			})
+		})
+	}
 }
 
 // mustHaveOneOf checks that all machines see the one or the other.
