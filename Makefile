@@ -5,6 +5,7 @@ FUZZTIME    ?= 1m
 BENCHFLAGS  ?=
 KILLS       ?= 1000
 MODELTIME   ?= 600
+CLUSTERTIME ?= 30m
 TORTURETIME ?= 10m
 STATICCHECK  = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
@@ -12,7 +13,7 @@ STATICCHECK  = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 RACE = ./node/... ./rdfload/... ./client/... ./internal/...
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo demo-cluster test lint fuzz bench torture torture-processes fmt clean
+.PHONY: help build demo demo-cluster test lint fuzz bench bench-cluster torture torture-kills torture-model torture-cluster torture-processes fmt clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -40,13 +41,19 @@ fuzz: ## each fuzz target for FUZZTIME (1m)
 bench: build ## the figures of docs/BENCHMARKS.md; BENCHFLAGS="-triples 1000000" for less
 	$(GO) run ./integration/bench -trefoil bin/trefoil $(BENCHFLAGS)
 
-.PHONY: bench-cluster
 bench-cluster: build ## the figures of a cluster in docs/BENCHMARKS.md; BENCHFLAGS="-scale 0.1 -parts writes,load" for less
 	$(GO) run ./integration/benchcluster -trefoil bin/trefoil $(BENCHFLAGS)
 
-torture: ## KILLS (1000) random kills of servers, updates and loads; then MODELTIME seconds (600) of the cluster's model
+torture: torture-kills torture-model torture-cluster torture-processes ## the four below: about an hour; each prints the seeds that repeat it
+
+torture-kills: ## KILLS (1000) random kills of servers, updates and loads on one node
 	TREFOIL_KILLS=$(KILLS) $(GO) test -count 1 -v -timeout 0 -run 'Kill' ./integration/cli
+
+torture-model: ## MODELTIME seconds (600) of the model of the cluster's protocol
 	TREFOIL_MODEL_SECONDS=$(MODELTIME) $(GO) test -count 1 -timeout 0 ./integration/model
+
+torture-cluster: ## CLUSTERTIME (30m) of random faults for clusters in one process; TREFOIL_SEED is the first seed
+	TREFOIL_TORTURE=$(CLUSTERTIME) $(GO) test -count 1 -v -timeout 0 -run 'TestTorture$$' ./integration/cluster
 
 torture-processes: ## TORTURETIME (10m) of random faults for clusters of real processes; as root with partitions, too
 	TREFOIL_TORTURE=$(TORTURETIME) $(GO) test -count 1 -v -timeout 0 -run 'Torture|Partitions' ./integration/processes

@@ -7,7 +7,6 @@ import (
 	"math/rand/v2"
 	"os"
 	"runtime"
-	"slices"
 	"strconv"
 	"testing"
 	"testing/synctest"
@@ -244,8 +243,4 @@ func (w *world) settle() {
 func (w *world) any() *machine {
 	up := w.up()
 	return up[w.random.IntN(len(up))]
-}
-
-func (w *world) find(name string) *machine {
-	return w.machines[slices.IndexFunc(w.machines, func(m *machine) bool { return m.name == name })]
 }
