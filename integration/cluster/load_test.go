@@ -316,9 +316,20 @@ func TestLoadKills(t *testing.T) {
 					done <- err
 				}()
 				stage := w.awaitStage(run)
-				victim := w.machines[w.random.IntN(len(w.machines))]
+				leader := w.any().node.Status().Leader
+				victim := w.any()
+				switch w.random.IntN(3) {
+				case 0:
+					victim = coordinator
+				case 1:
+					for _, m := range w.up() {
+						if m.node.MachineID().String() == leader {
+							victim = m
+						}
+					}
+				}
 				back := w.random.IntN(2) == 0
-				t.Logf("%s: %s is killed, coordinator %s, leader %s, comes back %v", stage, victim.name, coordinator.name, w.any().node.Status().Leader, back)
+				t.Logf("%s: %s is killed, coordinator %s, leader %s, comes back %v", stage, victim.name, coordinator.name, leader, back)
 				victim.kill()
 				if victim == coordinator || back {
 					<-victim.stopped
@@ -437,6 +448,37 @@ func TestLoadGivenUp(t *testing.T) {
 			})
 		})
 	}
+}
+
+// Two loads at a time, through two machines, of which the triples are partly the
+// same, while a machine joins: both are there.
+func TestTwoLoads(t *testing.T) {
+	simulate(t, 4, func(t *testing.T, w *world) {
+		late := w.machines[3]
+		w.machines = w.machines[:3]
+		w.form()
+		w.net.Delay(time.Millisecond, 8*time.Millisecond)
+		a, b := quads(w.random, 3000), quads(w.random, 3000)
+		b = append(b, a[:500]...)
+		errs := make(chan error, 2)
+		for i, all := range [][]triple.Triple{a, b} {
+			source := document(t, fmt.Sprintf("%d.nq", i), all, 0)
+			go func() {
+				_, err := w.machines[i].load(t.Context(), source, false)
+				errs <- err
+			}()
+		}
+		w.awaitStage(w.random.IntN(len(loadStages)))
+		w.machines = append(w.machines, late)
+		late.run(w.machines[0])
+		for range 2 {
+			if err := <-errs; err != nil {
+				t.Fatal(err)
+			}
+		}
+		w.settle()
+		w.mustHave(setOf(a, b))
+	})
 }
 
 // mustHaveOneOf checks that all machines see the one or the other.
