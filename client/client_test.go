@@ -307,6 +307,9 @@ func TestLoadBackupStatus(t *testing.T) {
 	if s, err := c.Status(ctx); err != nil || s.Triples != 4 || s.Version != "test" || len(s.Members) != 1 || s.Segments < 1 {
 		t.Errorf("%+v, %v", s, err)
 	}
+	if r, err := c.Check(ctx); err != nil || r.Triples != 4 || r.Rows["gspo"] != 4 || len(r.Problems) != 0 {
+		t.Errorf("%+v, %v", r, err)
+	}
 	var backup bytes.Buffer
 	if err := c.Backup(ctx, &backup); err != nil {
 		t.Fatal(err)

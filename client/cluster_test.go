@@ -17,21 +17,22 @@ import (
 	"github.com/trefoildb/trefoil/triple"
 )
 
-// Every field of a node's status is in the client's, under the same name.
-func TestStatusFields(t *testing.T) {
-	var want node.Status
-	fill(reflect.ValueOf(&want).Elem())
-	text, err := json.Marshal(want)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var got client.Status
-	if err := json.Unmarshal(text, &got); err != nil {
-		t.Fatal(err)
-	}
-	again, err := json.Marshal(got)
-	if err != nil || string(again) != string(text) {
-		t.Errorf("a node says\n%s\nand the client understands\n%s", text, again)
+// Every field of what a node says is in what the client understands, under the same
+// name.
+func TestFields(t *testing.T) {
+	for _, c := range []struct{ want, got any }{{&node.Status{}, &client.Status{}}, {&node.CheckReport{}, &client.CheckReport{}}} {
+		fill(reflect.ValueOf(c.want).Elem())
+		text, err := json.Marshal(c.want)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := json.Unmarshal(text, c.got); err != nil {
+			t.Fatal(err)
+		}
+		again, err := json.Marshal(c.got)
+		if err != nil || string(again) != string(text) {
+			t.Errorf("a node says\n%s\nand the client understands\n%s", text, again)
+		}
 	}
 }
 
@@ -45,6 +46,9 @@ func fill(v reflect.Value) {
 	case reflect.Slice:
 		v.Set(reflect.MakeSlice(v.Type(), 1, 1))
 		fill(v.Index(0))
+	case reflect.Map:
+		v.Set(reflect.MakeMap(v.Type()))
+		v.SetMapIndex(reflect.ValueOf("x"), reflect.ValueOf(int64(7)))
 	case reflect.Pointer:
 		v.Set(reflect.New(v.Type().Elem()))
 		fill(v.Elem())

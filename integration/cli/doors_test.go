@@ -310,7 +310,7 @@ func TestNoServer(t *testing.T) {
 	// A port that was free a moment ago.
 	s := serve(t, "--data", filepath.Join(t.TempDir(), "store"))
 	s.stop(t)
-	for _, args := range [][]string{{"match"}, {"add", file(t, "p.nq", people)}} {
+	for _, args := range [][]string{{"match"}, {"check"}, {"add", file(t, "p.nq", people)}} {
 		trefoil(t, append(args, "--to", s.url)...).mustCode(t, failed).mustSay(t, "trefoil serve")
 	}
 }
@@ -321,7 +321,7 @@ func TestUsage(t *testing.T) {
 		{"match", "--limit", "-1"}, {"match", "--limit", "many"}, {"load", "x.nt"}, {"load", "--data", "d"},
 		{"load", "--data", "d", "--memory", "lots", "x.nt"}, {"load", "--data", "d", "--memory", "1KiB", "x.nt"},
 		{"load", "--data", "d", "--rejects", "r", "x.nt"}, {"load", "--data", "d", "--graph", "no iri", "x.nt"},
-		{"load", "--to", "http://127.0.0.1:1", "--resume", "x.nt"}, {"check"}, {"restore", "x.tar"}, {"serve"},
+		{"load", "--to", "http://127.0.0.1:1", "--resume", "x.nt"}, {"check", "--data", "d", "--to", "http://127.0.0.1:1"}, {"restore", "x.tar"}, {"serve"},
 		{"serve", "--data", "d", "--listen", "0.0.0.0:0"}, {"generate", "--kind", "nonsense"}, {"generate", "--triples", "0"},
 	} {
 		out := trefoil(t, args...)

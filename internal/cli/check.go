@@ -2,27 +2,24 @@ package cli
 
 import (
 	"bufio"
+	"encoding/json"
 	"errors"
 	"fmt"
-	"github.com/trefoildb/trefoil/triple"
 	"strings"
 
+	"github.com/trefoildb/trefoil/client"
 	"github.com/trefoildb/trefoil/node"
+	"github.com/trefoildb/trefoil/triple"
 )
 
-// checkCmd verifies a store.
+// checkCmd verifies a store, or a whole cluster.
 type checkCmd struct {
-	Data string `required:"" placeholder:"DIR" help:"The data directory; no server may have it open."`
-	JSON bool   `help:"Print JSON."`
+	door
+	JSON bool `help:"Print JSON."`
 }
 
 func (c *checkCmd) Run(e *env) (err error) {
-	store, err := openStore(c.Data, node.Options{ReadOnly: true})
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, store.Close()) }()
-	report, err := store.Check(e.ctx)
+	report, err := c.check(e)
 	if err != nil {
 		return err
 	}
@@ -37,11 +34,52 @@ func (c *checkCmd) Run(e *env) (err error) {
 	return err
 }
 
+func (c *checkCmd) check(e *env) (client.CheckReport, error) {
+	local, err := c.local()
+	switch {
+	case err != nil:
+		return client.CheckReport{}, err
+	case local:
+		return c.checkLocal(e)
+	}
+	return c.checkRemote(e)
+}
+
+func (c *checkCmd) checkRemote(e *env) (report client.CheckReport, err error) {
+	r, err := c.connect()
+	if err != nil {
+		return report, err
+	}
+	defer func() { err = errors.Join(err, r.Close()) }()
+	return r.client.Check(e.ctx)
+}
+
+func (c *checkCmd) checkLocal(e *env) (report client.CheckReport, err error) {
+	store, err := openStore(c.Data, node.Options{ReadOnly: true})
+	if err != nil {
+		return report, err
+	}
+	defer func() { err = errors.Join(err, store.Close()) }()
+	found, err := store.Check(e.ctx)
+	if err != nil {
+		return report, err
+	}
+	// What a store finds is what a node sends.
+	text, err := json.Marshal(found)
+	if err != nil {
+		return report, err
+	}
+	return report, json.Unmarshal(text, &report)
+}
+
 // printReport writes what a check found.
-func printReport(e *env, r node.CheckReport) error {
+func printReport(e *env, r client.CheckReport) error {
 	out := bufio.NewWriter(e.stdout)
 	for _, p := range r.Problems {
 		fmt.Fprint(out, "problem: ")
+		if p.Machine != "" {
+			fmt.Fprintf(out, "machine %s: ", p.Machine)
+		}
 		if p.Order != "" {
 			fmt.Fprintf(out, "%s: ", p.Order)
 		}

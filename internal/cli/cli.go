@@ -42,7 +42,7 @@ type grammar struct {
 	Add      addCmd      `cmd:"" help:"Add the triples of files."`
 	Delete   deleteCmd   `cmd:"" help:"Delete the triples of files, or those that match a pattern."`
 	Count    countCmd    `cmd:"" help:"Count the triples that match a pattern."`
-	Check    checkCmd    `cmd:"" help:"Verify a whole store: the orders agree, every row decodes."`
+	Check    checkCmd    `cmd:"" help:"Verify a whole store or cluster: the copies agree, every row decodes."`
 	Dump     dumpCmd     `cmd:"" help:"Write all triples as canonical N-Quads."`
 	Backup   backupCmd   `cmd:"" help:"Write a consistent copy of a store as one tar file."`
 	Restore  restoreCmd  `cmd:"" help:"Make a store of a backup."`

@@ -1,4 +1,4 @@
-// The doors for operators: /status, /metrics, /healthz, /readyz and /backup.
+// The doors for operators: /status, /metrics, /healthz, /readyz, /backup and /check.
 
 package httpapi
 
@@ -67,6 +67,26 @@ func (a *API) getBackup(w http.ResponseWriter, r *request) error {
 		return busyf("%d backups are being taken; try again when one has ended", cap(a.backups))
 	}
 	return a.store.Backup(r.Context(), w)
+}
+
+// getCheck verifies the whole store or cluster, which takes as long as reading it,
+// and answers with what is wrong.
+func (a *API) getCheck(w http.ResponseWriter, r *request) error {
+	if r.Method == http.MethodHead {
+		w.Header().Set("Content-Type", "application/json")
+		return nil
+	}
+	select {
+	case a.checks <- struct{}{}:
+		defer func() { <-a.checks }()
+	default:
+		return busyf("a check runs already; try again when it has ended")
+	}
+	report, err := a.store.Check(r.Context())
+	if err != nil {
+		return err
+	}
+	return writeJSON(w, report)
 }
 
 // writeWhole answers with a body that is at hand.

@@ -181,3 +181,15 @@ func TestBackupsAtATime(t *testing.T) {
 	s.get("/backup").wantError(t, 503, KindBusy, "", "try again")
 	<-s.api.backups
 }
+
+func TestCheck(t *testing.T) {
+	s, store := serveTriples(t, sample, Options{})
+	got := s.get("/check")
+	var report node.CheckReport
+	if err := json.Unmarshal([]byte(got.body), &report); err != nil || got.status != 200 || report.Triples != store.Status().Triples || report.Problems == nil {
+		t.Errorf("%d %s", got.status, got.body)
+	}
+	s.api.checks <- struct{}{}
+	s.get("/check").wantError(t, 503, KindBusy, "", "try again")
+	<-s.api.checks
+}

@@ -30,6 +30,7 @@ type API struct {
 	pageBytes   int           // maxPageBytes, but for tests
 	loads       chan struct{} // has an element for each load that runs
 	backups     chan struct{} // the same for backups
+	checks      chan struct{} // and for checks
 	metrics     *metrics
 	draining    atomic.Bool // a shutdown has begun
 }
@@ -72,6 +73,7 @@ func New(store Store, options Options) (*API, error) {
 		pageBytes:   maxPageBytes,
 		loads:       make(chan struct{}, 1),
 		backups:     make(chan struct{}, options.MaxBackups),
+		checks:      make(chan struct{}, 1),
 	}
 	if err := a.cors.trust(a.crossOrigin); err != nil {
 		return nil, err

@@ -30,6 +30,7 @@ func (a *API) storeDoors() map[string]*door {
 		"/load": {methods: map[string]*method{
 			http.MethodPost: {params: loadParams, writes: true, body: true, handle: a.postLoad}}},
 		"/backup":  get(a.getBackup),
+		"/check":   get(a.getCheck),
 		"/status":  get(a.getStatus),
 		"/metrics": get(a.getMetrics),
 		"/healthz": healthz,

@@ -40,6 +40,8 @@ type Store interface {
 	Writer
 	Snapshot() (Snapshot, error)
 	Backup(ctx context.Context, w io.Writer) error
+	// Check verifies all there is, and changes nothing.
+	Check(ctx context.Context) (node.CheckReport, error)
 	Status() node.Status
 	// Err returns why the store takes no more writes; nil while it does.
 	Err() error
@@ -56,6 +58,7 @@ type storeOf[S Snapshot] interface {
 	Sink() rdfload.Sink
 	Snapshot() (S, error)
 	Backup(ctx context.Context, w io.Writer) error
+	Check(ctx context.Context) (node.CheckReport, error)
 	Status() node.Status
 	Err() error
 }
