@@ -1,0 +1,199 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"io"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/trefoildb/trefoil/node"
+	"github.com/trefoildb/trefoil/node/cluster"
+)
+
+// The interleavings of disks that lose what they had, or stall.
+
+// runAs starts a machine's process with a clock of its own and a store whose disk
+// can stall. That of the agreement cannot: virtual time does not pass while somebody
+// waits for a lock.
+func (m *machine) runAs(clock cluster.Clock) *shakyFS {
+	w := m.world
+	w.t.Helper()
+	disk := &shakyFS{FS: m.disk}
+	var err error
+	m.store, err = node.Open(dataDir, node.Options{
+		FS: disk, Member: true, MemTableBytes: 1 << 20, CacheBytes: 4 << 20, MinFreeBytes: -1, MaxSegmentBytes: 1 << 20, Logger: w.log.With("machine", m.name),
+	})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	cfg := cluster.Config{
+		Store: m.store, Listen: m.address(), Network: w.net.Host(m.name), FS: m.disk, Clock: clock,
+		MinSegmentBytes: 8 << 10, MaxSegmentBytes: 64 << 10, LoadDir: m.loads, Logger: w.log.With("machine", m.name),
+	}
+	if m.node, err = cluster.Start(w.t.Context(), cfg); err != nil {
+		m.store.Close()
+		w.t.Fatal(err)
+	}
+	return disk
+}
+
+// stall makes all syncs wait until they are released.
+func (f *shakyFS) stall() (release func()) {
+	released := make(chan struct{})
+	var done atomic.Bool
+	f.do = func() {
+		f.left.Store(1)
+		<-released
+	}
+	f.left.Store(1)
+	return func() {
+		if done.CompareAndSwap(false, true) {
+			f.left.Store(0)
+			close(released)
+		}
+	}
+}
+
+// mustJoinAnew checks that a machine which shows less than it had is not what it was.
+func (w *world) mustJoinAnew(m *machine) {
+	w.t.Helper()
+	m.run(w.others(m)...)
+	m.mustBeExcluded()
+	m.rejoin()
+}
+
+func diskComesBackBlank(t *testing.T, w *world) {
+	w.form()
+	all := w.spread()
+	m := w.any()
+	id := m.node.MachineID()
+	m.kill()
+	m.disk = vfs.NewCrashableMem()
+	m.run(w.up()...)
+	w.until("the old machine is excluded", func() bool { return w.others(m)[0].node.View().Find(id) == nil })
+	w.settle()
+	w.mustHave(setOf(all))
+}
+
+func diskComesBackRolledBack(t *testing.T, w *world) {
+	w.form()
+	all, more := w.spread(), fresh()[:100]
+	m := w.any()
+	before := m.disk.CrashClone(vfs.CrashCloneCfg{})
+	w.mustAdd(w.any(), more...)
+	m.kill()
+	m.disk = before
+	w.mustJoinAnew(m)
+	w.settle()
+	w.mustHave(setOf(all, more))
+}
+
+// The tail of the store's log is gone, as where a disk lied about a sync.
+func diskComesBackCut(t *testing.T, w *world) {
+	w.form()
+	all, more := w.spread(), fresh()[:100]
+	m := w.any()
+	log, before := m.lastLog()
+	w.mustAdd(w.any(), more...)
+	m.kill()
+	name, now := m.lastLog()
+	same := 0 // a log that is used again is as long as it was
+	for same < len(before) && same < len(now) && before[same] == now[same] {
+		same++
+	}
+	if name != log || same == len(now) {
+		t.Skip("not a test: the store has begun a new log")
+	}
+	f, err := m.disk.Create(name, vfs.WriteCategoryUnspecified)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = f.Write(now[:same])
+	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
+		t.Fatal(err)
+	}
+	w.mustJoinAnew(m)
+	w.settle()
+	w.mustHave(setOf(all, more))
+}
+
+// lastLog returns the newest log of a machine's store, and what is in it.
+func (m *machine) lastLog() (name string, text []byte) {
+	t := m.world.t
+	t.Helper()
+	dir := m.disk.PathJoin(dataDir, "store")
+	names, err := m.disk.List(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, n := range names {
+		if path := m.disk.PathJoin(dir, n); strings.HasSuffix(n, ".log") && path > name {
+			name = path
+		}
+	}
+	f, err := m.disk.Open(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err = io.ReadAll(f)
+	if err = errors.Join(err, f.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return name, text
+}
+
+// The machine is excluded, and writes go on without it.
+func diskStallsUnderLoad(t *testing.T, w *world) {
+	w.form()
+	all, more := w.spread(), fresh()
+	slow := w.any()
+	slow.stop()
+	fs := slow.runAs(w)
+	w.settle()
+	id, through := slow.node.MachineID(), w.others(slow)
+	var longest time.Duration
+	written := 0
+	writer := w.background(func(ctx context.Context) {
+		last := time.Now()
+		for ; ctx.Err() == nil && written < len(more); sleep(ctx, 50*time.Millisecond) {
+			timed, cancel := context.WithTimeout(ctx, 5*time.Second)
+			_, err := through[written%2].node.Add(timed, more[written:written+1])
+			cancel()
+			if err == nil {
+				written++
+				longest = max(longest, time.Since(last))
+				last = time.Now()
+			}
+		}
+	})
+	sleep(t.Context(), 2*time.Second)
+	release := fs.stall()
+	defer release()
+	sleep(t.Context(), time.Minute)
+	if through[0].node.View().Find(id) != nil {
+		t.Error("it is not excluded")
+	}
+	writer.end()
+	release()
+	slow.mustBeExcluded()
+	slow.rejoin()
+	w.settle()
+	t.Logf("%d writes, the longest took %s", written, longest)
+	if written < 200 || longest > 30*time.Second {
+		t.Errorf("%d writes in a minute, one took %s", written, longest)
+	}
+	got, err := w.any().contents(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := setOf(all, more[:written])
+	if written < len(more) && got[more[written].String()] { // the one that was interrupted
+		want[more[written].String()] = true
+	}
+	w.mustHave(want)
+}

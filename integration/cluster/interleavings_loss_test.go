@@ -1,0 +1,385 @@
+package cluster
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/trefoildb/trefoil/node/cluster"
+	"github.com/trefoildb/trefoil/recovery"
+	"github.com/trefoildb/trefoil/trie"
+	"github.com/trefoildb/trefoil/triple"
+)
+
+// The interleavings in which machines are lost, come and go.
+
+// All survivors hold all triples, and lack orders all the same.
+func lostOrdersAreRebuilt(t *testing.T, w *world) {
+	w.form()
+	all := w.spread()
+	lost := w.any()
+	id, v := lost.node.MachineID(), lost.node.View()
+	var orders [3]int
+	for _, tr := range all {
+		spo, _ := triple.AppendKey(nil, triple.SPO, tr)
+		slots, err := v.Base.Slots(spo)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for o, s := range slots[:3] {
+			if s.Machine == id {
+				orders[o]++
+			}
+		}
+	}
+	if orders[0] == 0 || orders[1] == 0 || orders[2] == 0 {
+		t.Skipf("not a test: %s owns %v of each order", lost.name, orders)
+	}
+	lost.kill()
+	w.settle()
+	w.mustHave(setOf(all))
+}
+
+// With two of the three owners on one machine, the third machine has an extra; the
+// operator takes it alone for a new generation, and it lacks nothing.
+func threeCopies(t *testing.T, w *world) {
+	w.form()
+	all := w.spread()
+	_, o := w.owned(all, func(o owners) bool { return o.spo == o.pos && o.osp != o.spo })
+	third := w.others(o.spo, o.osp)[0]
+	for _, m := range w.up() {
+		m.kill()
+	}
+	if _, err := cluster.RecoverMajority(third.disk, dataDir, nil, w.log); err != nil {
+		t.Fatal(err)
+	}
+	third.run()
+	w.settle()
+	if lost := third.node.View().Lost; len(lost) > 0 {
+		t.Errorf("%d ranges are lost, although one machine has all", len(lost))
+	}
+	w.mustHave(setOf(all))
+}
+
+// Rows that a walk has read are deleted before they arrive.
+func tombstonesOvertakeFills(t *testing.T, w *world) {
+	w.form()
+	all := w.spread()
+	w.any().kill()
+	w.net.Delay(time.Millisecond, 300*time.Millisecond)
+	through := w.any()
+	w.until("copies are being made", func() bool { return through.node.View().Phase == recovery.Fill })
+	var group sync.WaitGroup
+	var mu sync.Mutex
+	duringFill := 0
+	for from := 0; from < 500; from += 10 {
+		group.Go(func() {
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			defer cancel()
+			for {
+				epoch := through.node.View().Epoch
+				if _, err := through.node.Delete(ctx, all[from:from+10]); err == nil {
+					mu.Lock()
+					if v := through.node.View(); v.Epoch == epoch && v.Phase == recovery.Fill {
+						duringFill++
+					}
+					mu.Unlock()
+					return
+				}
+				if ctx.Err() != nil {
+					t.Error("deletes in vain")
+					return
+				}
+			}
+		})
+	}
+	group.Wait()
+	if duringFill == 0 {
+		t.Log("no delete was acknowledged during the walks")
+	}
+	w.settle()
+	w.mustHave(setOf(all[500:]))
+	w.net.Delay(0, 0)
+	w.purge()
+	w.mustHave(setOf(all[500:]))
+}
+
+// hold returns the leader and some other machines, of which the first two do not
+// hear each other from now on: walks between them do not end.
+func (w *world) hold() (leader *machine, rest []*machine) {
+	leader = w.leader()
+	rest = w.others(leader)
+	w.random.Shuffle(len(rest), func(i, j int) { rest[i], rest[j] = rest[j], rest[i] })
+	w.net.Cut(rest[0].name, rest[1].name)
+	return leader, rest
+}
+
+// A machine joins, which moves slots; F dies, and then a second one, before the
+// first is made up for.
+func secondDiesDuringMoves(t *testing.T, w *world) {
+	joiner := w.machines[5]
+	w.machines = w.machines[:5]
+	w.form()
+	all := w.spread()
+	w.machines = append(w.machines, joiner)
+	leader, rest := w.hold()
+	before := leader.node.View().Base.Placement
+	joiner.run(leader)
+	rest[2].kill()
+	w.mustFill(leader)
+	v := leader.node.View()
+	moved, after := 0, v.Target.Placement
+	for i := range uint32(before.Partitions()) {
+		was, is := before.PartitionOwner(i), after.PartitionOwner(i)
+		if was != is && v.Find(was) != nil && v.Find(is) != nil {
+			moved++
+		}
+	}
+	t.Logf("%d of %d partitions move between machines that live", moved, before.Partitions())
+	rest[w.random.IntN(2)].kill()
+	w.net.Heal()
+	w.settle()
+	if lost := leader.node.View().Lost; len(lost) > 0 {
+		t.Errorf("%d ranges are lost", len(lost))
+	}
+	w.mustHave(setOf(all))
+}
+
+// It is neither waited for nor taken for one that has what it had.
+func excludedReturnsInMidWalk(t *testing.T, w *world) {
+	w.form()
+	all := w.spread()
+	leader, rest := w.hold()
+	back := rest[2]
+	id := back.node.MachineID()
+	back.kill()
+	w.mustFill(leader)
+	back.run(leader)
+	back.mustBeExcluded()
+	if v := leader.node.View(); v.Phase != recovery.Fill || v.Joint().BaseLive.Contains(id) || v.Find(id) != nil {
+		t.Fatalf("in %s, the machine that was excluded counts: %+v", v.Phase, v.Members)
+	}
+	healed := w.background(func(ctx context.Context) {
+		sleep(ctx, 3*time.Second)
+		w.net.Heal()
+	})
+	defer healed.end()
+	back.rejoin()
+	if back.node.MachineID() == id {
+		t.Error("it is the machine that it was")
+	}
+	w.settle()
+	w.mustHave(setOf(all))
+}
+
+// The rows that the machine in the middle took over are not what it is asked for
+// when it leaves, and those that it relieved have nothing from before.
+func joinDeleteLeave(t *testing.T, w *world) {
+	middle := w.machines[3]
+	w.machines = w.machines[:3]
+	w.form()
+	all := w.spread()
+	before := w.machines[0].node.View().Base
+	w.machines = append(w.machines, middle)
+	middle.run(w.machines[0])
+	w.settle()
+	w.checkDisks()
+	moved := 0
+	for _, tr := range all {
+		if extrasMove(t, before, w.machines[0].node.View().Base, tr) {
+			moved++
+		}
+	}
+	if moved == 0 {
+		t.Skip("not a test: no extra replica was relieved")
+	}
+	w.mustDelete(w.any(), all[:1000]...)
+	w.checkDisks()
+	if w.random.IntN(2) == 0 {
+		w.purge()
+	}
+	id := middle.node.MachineID()
+	if err := w.machines[0].node.Leave(t.Context(), id); err != nil {
+		t.Fatal(err)
+	}
+	w.until("it has left", func() bool { return w.machines[0].node.View().Find(id) == nil })
+	middle.stop()
+	w.settle()
+	w.mustHave(setOf(all[1000:]))
+	w.purge()
+	w.machines[2].kill()
+	w.settle()
+	w.mustHave(setOf(all[1000:]))
+}
+
+// extrasMove tells whether a machine that has an extra replica of a triple in one
+// layout has nothing of it in another.
+func extrasMove(t *testing.T, before, after recovery.Layout, tr triple.Triple) bool {
+	spo, _ := triple.AppendKey(nil, triple.SPO, tr)
+	was, err := before.Slots(spo)
+	if err != nil {
+		t.Fatal(err)
+	}
+	is, err := after.Slots(spo)
+	if err != nil {
+		t.Fatal(err)
+	}
+	has := map[trie.MachineID]bool{}
+	for _, s := range is {
+		has[s.Machine] = true
+	}
+	for _, s := range was {
+		if s.Extra && !has[s.Machine] {
+			return true
+		}
+	}
+	return false
+}
+
+// A machine joins, and while rows are on their way to it another dies and clients
+// write: who walks has a target that was not there when the walk began.
+func movesBehindAWalk(t *testing.T, w *world) {
+	joiner := w.machines[4]
+	w.machines = w.machines[:4]
+	w.form()
+	all, more := w.spread(), fresh()[:100]
+	w.machines = append(w.machines, joiner)
+	leader := w.leader()
+	rest := w.others(leader)
+	w.net.Cut(rest[0].name, joiner.name)
+	joiner.run(leader)
+	w.mustFill(leader)
+	added := leader.add(more[:50]...)
+	deleted := leader.node.View().Epoch
+	rest[1].kill()
+	w.until("the loss is seen", func() bool { return leader.node.View().Epoch > deleted })
+	w.net.Delay(time.Millisecond, 100*time.Millisecond)
+	again := leader.add(more[50:]...)
+	w.net.Heal()
+	for i, done := range []<-chan error{added, again} {
+		if err := <-done; err != nil {
+			t.Logf("adds during the walk: %v", err)
+			w.mustAdd(leader, more[50*i:50*i+50]...)
+		}
+	}
+	w.mustDelete(leader, all[:50]...)
+	w.net.Delay(0, 0)
+	w.settle()
+	w.mustHave(setOf(all[50:], more))
+}
+
+// Where both owners that could tell are gone, who asks is refused; what is there is
+// never left out.
+func bothOwnersOfAPlanDead(t *testing.T, w *world) {
+	w.form()
+	all := w.spread()
+	leader := w.leader()
+	tr, o := w.owned(all, func(o owners) bool {
+		return !apart(o) && !(o.spo == o.pos && o.pos == o.osp) && o.spo != leader && o.pos != leader && o.osp != leader
+	})
+	second := o.pos
+	if second == o.spo {
+		second = o.osp
+	}
+	rest := w.others(leader, o.spo, second)
+	w.net.Cut(rest[0].name, rest[1].name)
+	o.spo.kill()
+	second.kill()
+	w.mustFill(leader)
+	refused := 0
+	for range 3 {
+		for _, p := range looks(tr) {
+			there, err := leader.sees(tr, p)
+			if err != nil {
+				refused++
+				if !isTryAgain(err) {
+					t.Errorf("refused with: %v", err)
+				}
+			} else if !there {
+				t.Fatalf("%v is answered, and short", p)
+			}
+		}
+	}
+	if refused == 0 {
+		t.Error("nobody is refused, although no owner lives")
+	}
+	for range 3 {
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+		got, err := leader.contents(ctx)
+		cancel()
+		if err == nil && len(got) != len(all) {
+			t.Fatalf("all that there is are %d triples of %d", len(got), len(all))
+		}
+	}
+	w.net.Heal()
+	w.settle()
+	if lost := leader.node.View().Lost; len(lost) > 0 {
+		t.Errorf("%d ranges are lost", len(lost))
+	}
+	w.mustHave(setOf(all))
+}
+
+// The others serve on while the operator believes that they are gone. When they hear
+// of the new generation they are refused, end, and join it as new machines.
+func othersOnlySeemedDead(t *testing.T, w *world) {
+	w.form()
+	all := w.spread()
+	few, many := w.machines[:2], w.machines[2:]
+	for _, a := range few {
+		for _, b := range many {
+			w.net.Cut(a.name, b.name)
+		}
+	}
+	keep := []trie.MachineID{few[1].node.MachineID()}
+	few[0].kill()
+	few[1].kill()
+	if _, err := cluster.RecoverMajority(few[0].disk, dataDir, keep, w.log); err != nil {
+		t.Fatal(err)
+	}
+	if err := cluster.Follow(few[1].disk, dataDir, []string{few[0].address()}, w.log); err != nil {
+		t.Fatal(err)
+	}
+	few[0].run()
+	few[1].run()
+	w.until("the new generation serves", func() bool {
+		return few[0].node.Lease() == nil && few[1].node.Lease() == nil && len(few[1].node.View().Members) == 2
+	})
+	w.net.Heal()
+	if err := few[1].node.AcceptLoss(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	added := fresh()[:20]
+	w.mustAdd(few[1], added...)
+	for _, m := range many {
+		if _, err := m.node.Call(t.Context(), few[0].node.MachineID(), "cluster/bounds", nil); err == nil {
+			t.Error("a machine of the old generation is answered")
+		}
+	}
+	for _, m := range many {
+		m.mustBeExcluded()
+	}
+	for _, m := range many {
+		m.rejoin()
+	}
+	w.settle()
+	if v := w.machines[4].node.View(); v.Generation != 2 {
+		t.Errorf("generation %d", v.Generation)
+	}
+	got, err := w.any().contents(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	known := setOf(all, added)
+	for text := range got {
+		if !known[text] {
+			t.Fatalf("%s was never added", text)
+		}
+	}
+	for text := range setOf(added) {
+		if !got[text] {
+			t.Fatalf("%s is missing", text)
+		}
+	}
+	w.mustHave(got)
+}
