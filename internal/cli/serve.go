@@ -72,6 +72,10 @@ func (f *sparqlFlags) engine(data string, store engine.Store, readOnly bool, log
 // drainTimeout bounds how long requests that run may take to end.
 const drainTimeout = 20 * time.Second
 
+// failedTimeout is the same where the store has failed or the cluster has gone on
+// without this machine: they can only be told so.
+const failedTimeout = time.Second
+
 func (c *serveCmd) Run(e *env) (err error) {
 	token := ""
 	if c.TokenFile != "" {
@@ -175,19 +179,21 @@ func (c *serveCmd) serve(e *env, server *httpapi.Server, back backend) error {
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(back.listener) }()
 	var why error
+	drain := drainTimeout
 	select {
 	case <-e.ctx.Done():
 		e.sayf("ending: requests that run are finished, new ones are refused")
 	case <-back.failed:
+		drain = failedTimeout
 		why = back.err() // what the disk holds is known only when it is opened anew
 	case why = <-served:
 		served <- nil
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), drainTimeout)
+	ctx, cancel := context.WithTimeout(context.Background(), drain)
 	defer cancel()
 	err := server.Shutdown(ctx)
 	if errors.Is(err, context.DeadlineExceeded) {
-		e.sayf("requests that did not end within %s were cut off", drainTimeout)
+		e.sayf("requests that did not end within %s were cut off", drain)
 		err = nil
 	}
 	if err := errors.Join(why, err, <-served); err != nil {

@@ -1,0 +1,129 @@
+// Package processes tests clusters of real processes of the trefoil binary: they
+// are killed, stopped, restarted and cut off from each other while clients read
+// and write, and every answer is checked against what the clients did.
+//
+// TREFOIL_TORTURE=10m makes the random runs last so long, and TREFOIL_SEED repeats
+// the choices of one.
+package processes
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+)
+
+// binary is the path of the trefoil that TestMain built.
+var binary string
+
+func TestMain(m *testing.M) {
+	os.Exit(buildAndRun(m))
+}
+
+func buildAndRun(m *testing.M) int {
+	dir, err := os.MkdirTemp("", "trefoil-processes-")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer os.RemoveAll(dir)
+	binary = filepath.Join(dir, "trefoil")
+	build := exec.Command("go", "build", "-o", binary, ".")
+	build.Dir = filepath.Join("..", "..")
+	if out, err := build.CombinedOutput(); err != nil {
+		fmt.Fprintf(os.Stderr, "%s%v\n", out, err)
+		return 1
+	}
+	code := m.Run()
+	if err := goleak.Find(); code == 0 && err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return code
+}
+
+// patience bounds every wait for a cluster to get somewhere, on a slow machine.
+const patience = 90 * time.Second
+
+// until waits until f says that it is so. What f says otherwise is shown where it
+// never becomes so.
+func until(t testing.TB, what string, f func() error) {
+	t.Helper()
+	deadline := time.Now().Add(patience)
+	ticker := time.NewTicker(100 * time.Millisecond)
+	defer ticker.Stop()
+	for {
+		err := f()
+		if err == nil {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("waited %s for this: %s; but %v", patience, what, err)
+		}
+		<-ticker.C
+	}
+}
+
+// pass lets time go by in which something is to go wrong by itself: a lease that
+// runs out, faults that come at random.
+func pass(d time.Duration) {
+	<-time.After(d)
+}
+
+// newRandom returns a source of random choices whose seed is printed.
+func newRandom(t *testing.T) *rand.Rand {
+	t.Helper()
+	seed := rand.Uint64()
+	if text := os.Getenv("TREFOIL_SEED"); text != "" {
+		var err error
+		if seed, err = strconv.ParseUint(text, 10, 64); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Logf("TREFOIL_SEED=%d", seed)
+	return rand.New(rand.NewPCG(seed, 0))
+}
+
+// torture returns how long a random run lasts.
+func torture(t *testing.T, short time.Duration) time.Duration {
+	t.Helper()
+	text := os.Getenv("TREFOIL_TORTURE")
+	if text == "" {
+		return short
+	}
+	d, err := time.ParseDuration(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// need skips a test where something of the machine is not there; where CI=true it
+// has to be.
+func need(t *testing.T, programs ...string) {
+	t.Helper()
+	var missing []error
+	if os.Getuid() != 0 {
+		missing = append(missing, errors.New("root"))
+	}
+	for _, p := range programs {
+		if _, err := exec.LookPath(p); err != nil {
+			missing = append(missing, err)
+		}
+	}
+	err := errors.Join(missing...)
+	if err == nil {
+		return
+	}
+	if os.Getenv("CI") == "true" {
+		t.Fatalf("CI needs, for this test: %v", err)
+	}
+	t.Skipf("LEFT OUT, for this is needed: %v (scripts/netns.sh installs the programs)", err)
+}
