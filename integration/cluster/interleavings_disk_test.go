@@ -19,7 +19,7 @@ import (
 
 // runAs starts a machine's process with a clock of its own and a store whose disk
 // can stall. That of the agreement cannot: virtual time does not pass while somebody
-// waits for a lock.
+// waits for a mutex.
 func (m *machine) runAs(clock cluster.Clock) *shakyFS {
 	w := m.world
 	w.t.Helper()
@@ -151,7 +151,7 @@ func (m *machine) lastLog() (name string, text []byte) {
 func diskStallsUnderLoad(t *testing.T, w *world) {
 	w.form()
 	all, more := w.spread(), fresh()
-	slow := w.any()
+	slow := w.others(w.leader())[0]
 	slow.stop()
 	fs := slow.runAs(w)
 	w.settle()
@@ -172,6 +172,9 @@ func diskStallsUnderLoad(t *testing.T, w *world) {
 		}
 	})
 	sleep(t.Context(), 2*time.Second)
+	// The leader's word does not reach it: it would wait for the apply that stalls, by a
+	// mutex, and virtual time would stand still. Its own word would reach the leader.
+	w.net.CutOneWay(w.leader().name, slow.name)
 	release := fs.stall()
 	defer release()
 	sleep(t.Context(), time.Minute)
@@ -180,6 +183,7 @@ func diskStallsUnderLoad(t *testing.T, w *world) {
 	}
 	writer.end()
 	release()
+	w.net.Heal()
 	slow.mustBeExcluded()
 	slow.rejoin()
 	w.settle()

@@ -320,8 +320,9 @@ func bothOwnersOfAPlanDead(t *testing.T, w *world) {
 	w.mustHave(setOf(all))
 }
 
-// The others serve on while the operator believes that they are gone. When they hear
-// of the new generation they are refused, end, and join it as new machines.
+// The others serve on while the operator believes that they are gone. The two
+// generations have nothing to do with each other; one that is started again among
+// machines of the new one is refused, ends, and joins it as a new machine.
 func othersOnlySeemedDead(t *testing.T, w *world) {
 	w.form()
 	all := w.spread()
@@ -342,25 +343,28 @@ func othersOnlySeemedDead(t *testing.T, w *world) {
 	}
 	few[0].run()
 	few[1].run()
-	w.until("the new generation serves", func() bool {
-		return few[0].node.Lease() == nil && few[1].node.Lease() == nil && len(few[1].node.View().Members) == 2
+	w.until("both generations serve", func() bool {
+		return few[0].node.Lease() == nil && few[1].node.Lease() == nil && len(few[1].node.View().Members) == 2 &&
+			many[0].node.Lease() == nil && len(many[0].node.View().Members) == 3
 	})
-	w.net.Heal()
 	if err := few[1].node.AcceptLoss(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	added := fresh()[:20]
+	w.net.Heal()
+	added, forgotten := fresh()[:20], fresh()[20:1000]
 	w.mustAdd(few[1], added...)
+	w.mustAdd(many[0], forgotten...) // in the old generation, whose epochs go on
+	time.Sleep(10 * time.Second)     // of virtual time
+	old, young := many[0].node.View(), few[0].node.View()
+	if len(old.Members) != 3 || old.Generation != 1 || len(young.Members) != 2 || young.Generation != 2 {
+		t.Fatalf("generation %d has %d members, %d has %d", old.Generation, len(old.Members), young.Generation, len(young.Members))
+	}
+	t.Logf("epochs of the old and the new generation: %d, %d", old.Epoch, young.Epoch)
 	for _, m := range many {
-		if _, err := m.node.Call(t.Context(), few[0].node.MachineID(), "cluster/bounds", nil); err == nil {
-			t.Error("a machine of the old generation is answered")
-		}
+		m.stop()
 	}
 	for _, m := range many {
-		m.mustBeExcluded()
-	}
-	for _, m := range many {
-		m.rejoin()
+		w.mustJoinAnew(m)
 	}
 	w.settle()
 	if v := w.machines[4].node.View(); v.Generation != 2 {
@@ -373,7 +377,7 @@ func othersOnlySeemedDead(t *testing.T, w *world) {
 	known := setOf(all, added)
 	for text := range got {
 		if !known[text] {
-			t.Fatalf("%s was never added", text)
+			t.Fatalf("%s is not of this generation", text)
 		}
 	}
 	for text := range setOf(added) {
