@@ -119,7 +119,7 @@ func pair(t *testing.T, f func(t *testing.T, nodes []*Node)) {
 				}
 			}()
 		}
-		defer time.Sleep(time.Minute) // of virtual time: memberlist does not wait for its last probes
+		defer time.Sleep(time.Minute)                                                // of virtual time: memberlist does not wait for its last probes
 		for deadline := time.Now().Add(5 * time.Minute); ; time.Sleep(time.Second) { // of virtual time
 			quiet := true
 			for _, n := range nodes {
