@@ -216,6 +216,9 @@ func printCluster(w io.Writer, s status) error {
 	row("segments", "%s; %s rebuilding", number(int64(s.Segments)), number(int64(s.Rebuilding)))
 	row("lost", "%s", plural(int64(s.Lost), "range"))
 	row("triples", "about %s", number(s.Triples))
+	if s.Scrub != nil {
+		row("scrub", "%s", scrubText(*s.Scrub))
+	}
 	if s.Error != "" {
 		row("no writes", "%s", s.Error)
 	}
@@ -236,6 +239,21 @@ func printCluster(w io.Writer, s status) error {
 		fmt.Fprintln(table, strings.Join(cells, "\t"))
 	}
 	return table.Flush()
+}
+
+func scrubText(s client.Scrub) string {
+	text := plural(s.Rows, "row") + " compared " + seconds(time.Duration(s.Age*float64(time.Second))) + " ago"
+	if s.Passes == 0 {
+		text = "none came to its end"
+	}
+	text += fmt.Sprintf("; %s, %s repaired", plural(s.Differences, "difference"), number(s.Repaired))
+	if s.Left > 0 {
+		text += ", " + number(s.Left) + " left"
+	}
+	if s.Error != "" {
+		text += "; the last one ended early: " + s.Error
+	}
+	return text
 }
 
 func orElse(text, otherwise string) string {
