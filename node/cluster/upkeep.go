@@ -118,8 +118,9 @@ func (n *Node) lookAfter(ctx context.Context) {
 			purged = time.Now()
 		}
 		if v.Phase == recovery.Idle && facts.quiet && n.cfg.ScrubEvery > 0 && n.cfg.ScrubRate > 0 && time.Since(scrubbed) >= n.cfg.ScrubEvery {
-			if n.scrubNow(ctx) {
-				scrubbed = time.Now()
+			scrubbed = time.Now()
+			if !n.scrubNow(ctx) {
+				scrubbed = scrubbed.Add(n.cfg.ScrubEvery/scrubRetry - n.cfg.ScrubEvery)
 			}
 		}
 	}
@@ -136,8 +137,11 @@ func (n *Node) purgeNow(ctx context.Context) {
 	n.log.Info("purged", "tombstones", purged, "took", time.Since(start))
 }
 
-// scrubNow tells whether the scrub came to its end: another one waits as long as
-// between two.
+// scrubRetry is by how much sooner the next scrub begins where one did not come to
+// its end, as when the view changed: soon, and not so soon that it never ends.
+const scrubRetry = 50
+
+// scrubNow tells whether the scrub came to its end.
 func (n *Node) scrubNow(ctx context.Context) bool {
 	r, err := n.Scrub(ctx)
 	if err != nil {

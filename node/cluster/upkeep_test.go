@@ -92,8 +92,9 @@ func FuzzUpkeepMessages(f *testing.F) {
 	})
 }
 
-// pair runs f with two nodes of one cluster, in virtual time.
-func pair(t *testing.T, f func(t *testing.T, nodes []*Node)) {
+// pair runs f with two nodes of one cluster, in virtual time, which are looked after
+// so often.
+func pair(t *testing.T, every time.Duration, f func(t *testing.T, nodes []*Node)) {
 	synctest.Test(t, func(t *testing.T) {
 		start, net := time.Now(), memnet.New(1)
 		var nodes []*Node
@@ -104,7 +105,7 @@ func pair(t *testing.T, f func(t *testing.T, nodes []*Node)) {
 				t.Fatal(err)
 			}
 			address := fmt.Sprintf("10.0.0.%d", i+1)
-			cfg := Config{Store: s, Listen: address + ":7000", Network: net.Host(address), FS: fs, Clock: sinceStart(start), LoadDir: t.TempDir(), PurgeEvery: -1, ScrubEvery: -1}
+			cfg := Config{Store: s, Listen: address + ":7000", Network: net.Host(address), FS: fs, Clock: sinceStart(start), LoadDir: t.TempDir(), PurgeEvery: every, ScrubEvery: every}
 			if i > 0 {
 				cfg.Join = []string{nodes[0].Address()}
 			}
@@ -150,7 +151,7 @@ func statement(i int) triple.Triple {
 // not written after the tombstone is purged; and a tombstone that one side still has
 // is no difference, and brings nothing back.
 func TestScrubMeetsAPurgedTombstoneOnOneSide(t *testing.T) {
-	pair(t, func(t *testing.T, nodes []*Node) {
+	pair(t, -1, func(t *testing.T, nodes []*Node) {
 		a := nodes[0]
 		gone, stays := statement(1), statement(2)
 		if _, err := a.Add(t.Context(), []triple.Triple{gone, stays}); err != nil {
@@ -229,7 +230,7 @@ func TestScrubMeetsAPurgedTombstoneOnOneSide(t *testing.T) {
 
 // An older purge than the last one is refused.
 func TestPurgesInOrder(t *testing.T) {
-	pair(t, func(t *testing.T, nodes []*Node) {
+	pair(t, -1, func(t *testing.T, nodes []*Node) {
 		for range 2 {
 			if _, err := nodes[0].Purge(t.Context()); err != nil {
 				t.Fatal(err)
@@ -250,6 +251,33 @@ func TestPurgesInOrder(t *testing.T) {
 		for _, method := range []string{methodBounds, methodFloors, methodPurge, methodLook, methodCheck} {
 			if _, err := nodes[0].callIn(t.Context(), v.Epoch-1, nodes[1].self, method, e.Data()); err == nil {
 				t.Errorf("%s of another epoch is answered", method)
+			}
+		}
+	})
+}
+
+// The leader purges and scrubs by itself, and says so.
+func TestLookAfter(t *testing.T) {
+	pair(t, time.Minute, func(t *testing.T, nodes []*Node) {
+		for _, change := range []func(context.Context, []triple.Triple) error{
+			func(ctx context.Context, ts []triple.Triple) error { _, err := nodes[0].Add(ctx, ts); return err },
+			func(ctx context.Context, ts []triple.Triple) error { _, err := nodes[0].Delete(ctx, ts); return err },
+		} {
+			if err := change(t.Context(), []triple.Triple{statement(1), statement(2)}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		stays := statement(3)
+		if _, err := nodes[0].Add(t.Context(), []triple.Triple{stays}); err != nil {
+			t.Fatal(err)
+		}
+		done := func() bool {
+			s := nodes[1].Status().Scrub
+			return s != nil && s.Passes > 0 && s.Rows > 0 && nodes[0].store.Tombstones()+nodes[1].store.Tombstones() == 0
+		}
+		for deadline := time.Now().Add(10 * time.Minute); !done(); time.Sleep(time.Second) { // of virtual time
+			if time.Now().After(deadline) {
+				t.Fatalf("%+v, %d and %d tombstones", nodes[1].Status().Scrub, nodes[0].store.Tombstones(), nodes[1].store.Tombstones())
 			}
 		}
 	})
