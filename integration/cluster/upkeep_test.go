@@ -95,7 +95,7 @@ func (m *machine) edit(change func(db *pebble.DB) error) {
 	w := m.world
 	w.t.Helper()
 	m.stop()
-	db, err := pebble.Open(m.disk.PathJoin(dataDir, "store"), &pebble.Options{FS: m.disk, FormatMajorVersion: pebble.FormatNewest})
+	db, err := pebble.Open(m.disk.PathJoin(dataDir, "store"), &pebble.Options{FS: m.disk, FormatMajorVersion: pebble.FormatNewest, Logger: silent{}})
 	if err == nil {
 		err = errors.Join(change(db), db.Close())
 	}
@@ -104,6 +104,39 @@ func (m *machine) edit(change func(db *pebble.DB) error) {
 	}
 	m.run()
 	w.settle()
+}
+
+// silent is a logger for Pebble.
+type silent struct{}
+
+func (silent) Infof(string, ...any)              {}
+func (silent) Errorf(string, ...any)             {}
+func (silent) Fatalf(format string, args ...any) { panic(fmt.Sprintf(format, args...)) }
+
+// fullest returns the machine with the most rows.
+func (w *world) fullest() (fullest *machine) {
+	w.t.Helper()
+	most := 0
+	for _, m := range w.up() {
+		sn, err := m.store.Snapshot()
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		rows := 0
+		for _, table := range []byte{node.TableStorage, node.TableReplica} {
+			for _, err := range sn.Raw(w.t.Context(), table, triple.Range{}) {
+				if err != nil {
+					w.t.Fatal(err)
+				}
+				rows++
+			}
+		}
+		sn.Close()
+		if rows > most {
+			fullest, most = m, rows
+		}
+	}
+	return fullest
 }
 
 // stable waits until nothing has been changed for a while.
@@ -366,7 +399,8 @@ func TestScrub(t *testing.T) {
 		if s := w.mustScrub(); s != (scrubbed{}) {
 			t.Fatalf("at first: %+v", s)
 		}
-		victim := w.any()
+		w.stable()
+		victim := w.fullest()
 		victim.edit(func(db *pebble.DB) error {
 			it, err := db.NewIter(&pebble.IterOptions{LowerBound: []byte{node.TableStorage}, UpperBound: []byte{node.TableReplica + 1}})
 			if err != nil {
