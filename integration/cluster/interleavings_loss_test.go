@@ -33,7 +33,7 @@ func lostOrdersAreRebuilt(t *testing.T, w *world) {
 			}
 		}
 	}
-	if orders[0] == 0 || orders[1] == 0 || orders[2] == 0 {
+	if orders[0]+orders[1]+orders[2] == 0 {
 		t.Skipf("not a test: %s owns %v of each order", lost.name, orders)
 	}
 	lost.kill()
@@ -347,8 +347,16 @@ func othersOnlySeemedDead(t *testing.T, w *world) {
 		return few[0].node.Lease() == nil && few[1].node.Lease() == nil && len(few[1].node.View().Members) == 2 &&
 			many[0].node.Lease() == nil && len(many[0].node.View().Members) == 3
 	})
-	if err := few[1].node.AcceptLoss(t.Context()); err != nil {
-		t.Fatal(err)
+	var err error
+	w.until("the loss is accepted", func() bool { // asked again, where the leader changes
+		if len(few[1].node.View().Lost) == 0 {
+			return true
+		}
+		err = few[1].node.AcceptLoss(t.Context())
+		return false
+	})
+	if err != nil {
+		t.Logf("accept the loss: %v", err) // it was accepted before
 	}
 	w.net.Heal()
 	added, forgotten := fresh()[:20], fresh()[20:1000]
