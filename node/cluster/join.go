@@ -251,7 +251,9 @@ func (n *Node) handleJoin(ctx context.Context, _ peer.Header, body []byte) ([]by
 	}
 	if !n.agreement().IsLeader() {
 		id, address, ok := n.agreement().Leader()
-		if !ok || id == n.self {
+		// A leader that has lost its disk is still taken for the leader when it asks, as a
+		// new machine at the old address.
+		if !ok || id == n.self || address == j.Member.Address {
 			return nil, refuse(peer.CodeUnavailable, v.Epoch, "the cluster has no leader at the moment")
 		}
 		b, err := n.client.Call(ctx, address, methodJoin, body)
