@@ -56,7 +56,7 @@ torture-cluster: ## CLUSTERTIME (30m) of random faults for clusters in one proce
 	TREFOIL_TORTURE=$(CLUSTERTIME) $(GO) test -count 1 -v -timeout 0 -run 'TestTorture$$' ./integration/cluster
 
 torture-processes: ## TORTURETIME (10m) of random faults for clusters of real processes; as root with partitions, too
-	TREFOIL_TORTURE=$(TORTURETIME) $(GO) test -count 1 -v -timeout 0 -run 'Torture|Partitions' ./integration/processes
+	TREFOIL_TORTURE=$(TORTURETIME) $(GO) test -count 1 -v -timeout 0 -run 'Torture|Partition|PacketLoss' ./integration/processes
 
 fmt: ## gofmt all files
 	gofmt -w .

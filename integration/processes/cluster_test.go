@@ -146,7 +146,7 @@ func (m *machine) url() string {
 }
 
 // requestTimeout is when a client of these tests gives up a request.
-const requestTimeout = 3 * time.Second
+const requestTimeout = 2 * time.Second
 
 // newClient returns a client that sends nothing twice.
 func (m *machine) newClient() *client.Client {

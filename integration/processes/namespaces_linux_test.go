@@ -4,14 +4,17 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"os"
 	"os/exec"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -29,6 +32,9 @@ type hosts struct {
 	names []string
 }
 
+// hostPrefix and the test's process ID begin the names of its namespaces.
+const hostPrefix = "trefoil-"
+
 var hostsMade atomic.Int64
 
 func (s *hosts) address(number int) string { return fmt.Sprintf("10.77.0.%d:7401", number) }
@@ -41,11 +47,27 @@ func (s *hosts) run(words ...string) {
 	}
 }
 
+// removeOldHosts deletes the namespaces of tests that were killed.
+func removeOldHosts() {
+	entries, err := os.ReadDir("/run/netns")
+	if err != nil {
+		return
+	}
+	for _, e := range entries {
+		rest, ours := strings.CutPrefix(e.Name(), hostPrefix)
+		id, _, _ := strings.Cut(rest, "-")
+		if pid, err := strconv.Atoi(id); ours && err == nil && syscall.Kill(pid, 0) == syscall.ESRCH {
+			_ = exec.Command("ip", "netns", "del", e.Name()).Run()
+		}
+	}
+}
+
 // formInNamespaces forms a cluster of n machines, each on a host of its own.
 func formInNamespaces(t *testing.T, n int) (*cluster, *hosts) {
 	t.Helper()
 	need(t, "ip", "nft")
-	s := &hosts{t: t, name: fmt.Sprintf("trefoil-%d-%d", os.Getpid(), hostsMade.Add(1))}
+	removeOldHosts()
+	s := &hosts{t: t, name: fmt.Sprintf("%s%d-%d", hostPrefix, os.Getpid(), hostsMade.Add(1))}
 	t.Cleanup(func() {
 		for _, name := range s.names {
 			if out, err := exec.Command("ip", "netns", "del", name).CombinedOutput(); err != nil {
@@ -78,22 +100,29 @@ func formInNamespaces(t *testing.T, n int) (*cluster, *hosts) {
 }
 
 // dial connects from the namespace of the bridge.
-func (s *hosts) dial(ctx context.Context, network, address string) (conn net.Conn, err error) {
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		runtime.LockOSThread() // never unlocked: the thread ends with the goroutine
-		var space *os.File
-		if space, err = os.Open("/run/netns/" + s.name); err != nil {
-			return
-		}
-		defer space.Close()
-		if err = unix.Setns(int(space.Fd()), unix.CLONE_NEWNET); err == nil {
-			conn, err = (&net.Dialer{}).DialContext(ctx, network, address)
+func (s *hosts) dial(ctx context.Context, network, address string) (net.Conn, error) {
+	own, err := os.Open("/proc/thread-self/ns/net")
+	if err != nil {
+		return nil, err
+	}
+	defer own.Close()
+	space, err := os.Open("/run/netns/" + s.name)
+	if err != nil {
+		return nil, err
+	}
+	defer space.Close()
+	// The thread must come back: where it ended, processes that it has started would.
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	if err := unix.Setns(int(space.Fd()), unix.CLONE_NEWNET); err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err := unix.Setns(int(own.Fd()), unix.CLONE_NEWNET); err != nil {
+			panic(err) // the thread would dial from elsewhere
 		}
 	}()
-	<-done
-	return conn, err
+	return (&net.Dialer{}).DialContext(ctx, network, address)
 }
 
 // rules replaces what the bridge does to packets between machines.
@@ -120,40 +149,51 @@ func drop(from, to []*machine) (rules []string) {
 	return rules
 }
 
-// TestPartitions: machines on hosts of their own are cut off from each other, both
-// ways or one way, and lose packets. The majority goes on; who is cut off answers
-// nothing old, but that it is not available; healed, the cluster is whole again.
-func TestPartitions(t *testing.T) {
+// Machines on hosts of their own are cut off from each other, both ways or one way,
+// or lose packets. The majority goes on; who is cut off answers nothing old, but
+// that it is not available; healed, the cluster is whole again.
+
+func TestPartition(t *testing.T) {
+	testNetwork(t, 5, func(c *cluster, s *hosts, machines []*machine, l *load, _ *rand.Rand) {
+		few, most := machines[:2], machines[2:]
+		s.rules(slices.Concat(drop(few, most), drop(most, few))...)
+		c.cutOff(few, most, l)
+	})
+}
+
+func TestOneWayPartition(t *testing.T) {
+	testNetwork(t, 3, func(c *cluster, s *hosts, machines []*machine, l *load, _ *rand.Rand) {
+		s.rules(drop(machines[:1], machines[1:])...)
+		c.cutOff(machines[:1], machines[1:], l)
+	})
+}
+
+func TestPacketLoss(t *testing.T) {
+	testNetwork(t, 3, func(_ *cluster, s *hosts, _ []*machine, _ *load, random *rand.Rand) {
+		s.rules("numgen random mod 100 < 30 drop")
+		pass(randomTime(random, 2*failureTimeout, 4*failureTimeout))
+	})
+}
+
+// testNetwork does something to the network of n machines, in random order, while
+// clients write and read, once or as long as the torture lasts.
+func testNetwork(t *testing.T, n int, fault func(*cluster, *hosts, []*machine, *load, *rand.Rand)) {
 	t.Parallel()
-	c, s := formInNamespaces(t, 5)
+	c, s := formInNamespaces(t, n)
 	h := &history{}
 	c.fill(h, 3000)
 	random := newRandom(t)
 	l := c.startLoad(h, random)
 	l.goOn(8)
-	kinds := []string{"both ways", "one way", "loss"}
 	end := time.Now().Add(torture(t, 0))
-	for i := 0; i < len(kinds) || time.Now().Before(end) && !t.Failed(); i++ {
-		kind, order := kinds[i%len(kinds)], random.Perm(5)
-		machines := make([]*machine, 5)
-		for i, n := range order {
-			machines[i] = c.machines[n]
-		}
+	for again := true; again; again = time.Now().Before(end) && !t.Failed() {
+		machines := slices.Clone(c.machines)
+		random.Shuffle(n, func(i, j int) { machines[i], machines[j] = machines[j], machines[i] })
 		l.mark()
-		switch few, most := machines[:2], machines[2:]; kind {
-		case "both ways":
-			s.rules(slices.Concat(drop(few, most), drop(most, few))...)
-			c.cutOff(few, most, l)
-		case "one way":
-			s.rules(drop(few[:1], machines[1:])...)
-			c.cutOff(few[:1], machines[1:], l)
-		default:
-			s.rules("numgen random mod 100 < 30 drop")
-			pass(randomTime(random, 2*failureTimeout, 4*failureTimeout))
-		}
-		l.log(kind)
+		fault(c, s, machines, l, random)
+		l.log("the network's fault")
 		s.rules()
-		c.whole(5)
+		c.whole(n)
 		l.goOn(8)
 	}
 	l.stop()
@@ -164,6 +204,10 @@ func TestPartitions(t *testing.T) {
 // they cannot, or nothing.
 func (c *cluster) cutOff(few, most []*machine, l *load) {
 	c.t.Helper()
+	refused := make(chan error, len(few))
+	for _, m := range few {
+		go func() { refused <- m.refuses() }()
+	}
 	until(c.t, "the majority goes on", func() error {
 		s, err := most[0].status()
 		if err != nil {
@@ -172,22 +216,28 @@ func (c *cluster) cutOff(few, most []*machine, l *load) {
 		return isWhole(s, len(most))
 	})
 	l.goOn(8)
-	for _, m := range few {
-		until(c.t, fmt.Sprintf("machine %d says that it is not available", m.number), func() error {
-			ctx, cancel := context.WithTimeout(context.Background(), patience)
-			defer cancel()
-			_, err := m.newPatientClient().Ask(ctx, "ASK { ?s ?p ?o }", client.QueryOptions{})
-			e := (*client.Error)(nil)
-			switch {
-			case err == nil:
-				return errors.New("it answers")
-			case !errors.As(err, &e): // it knows that it was excluded, and serves no more
-				return nil
-			case e.Status != http.StatusServiceUnavailable:
-				return err
-			}
+	for range few {
+		if err := <-refused; err != nil {
+			c.t.Error(err)
+		}
+	}
+}
+
+// refuses asks until it is told that there is no answer, or there is nobody to tell
+// it: a machine that knows that it was excluded serves no more.
+func (m *machine) refuses() error {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	for {
+		_, err := m.newPatientClient().Ask(ctx, "ASK { ?s ?p ?o }", client.QueryOptions{})
+		e := (*client.Error)(nil)
+		switch {
+		case ctx.Err() != nil:
+			return fmt.Errorf("machine %d still answers after %s, or says: %v", m.number, patience, err)
+		case err != nil && (!errors.As(err, &e) || e.Status == http.StatusServiceUnavailable):
 			return nil
-		})
+		}
+		sleep(ctx, rest)
 	}
 }
 

@@ -43,7 +43,7 @@ func command(ctx context.Context, words ...string) *exec.Cmd {
 func begin(t *testing.T, words ...string) *process {
 	t.Helper()
 	p := &process{cmd: command(context.Background(), words...), more: make(chan struct{}, 1), ended: make(chan struct{})}
-	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	p.cmd.SysProcAttr = attributes()
 	p.cmd.WaitDelay = 10 * time.Second
 	stderr, err := p.cmd.StderrPipe()
 	if err != nil {
