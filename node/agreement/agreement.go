@@ -246,12 +246,9 @@ func (a *Agreement) Changed() <-chan struct{} { return a.machine.change() }
 
 // Leader returns the leader as far as this node knows.
 func (a *Agreement) Leader() (id trie.MachineID, address string, ok bool) {
-	addr, server := a.raft.LeaderWithID()
-	id, err := trie.ParseMachineID(string(server))
-	if err != nil {
-		return 0, "", false
-	}
-	return id, string(addr), true
+	at, _ := a.raft.LeaderWithID()
+	id, address, err := parseAddress(at)
+	return id, address, err == nil
 }
 
 // IsLeader tells whether this node thinks that it is the leader; Verify makes sure.
@@ -329,5 +326,3 @@ func (a *Agreement) close() error {
 	a.codec.close()
 	return errors.Join(err, a.store.close())
 }
-
-func serverID(id trie.MachineID) raft.ServerID { return raft.ServerID(id.String()) }

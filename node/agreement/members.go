@@ -34,11 +34,11 @@ type server struct {
 func (a *Agreement) servers() map[trie.MachineID]server {
 	all := map[trie.MachineID]server{}
 	for _, s := range a.raft.GetConfiguration().Configuration().Servers {
-		id, err := trie.ParseMachineID(string(s.ID))
+		id, address, err := parseAddress(s.Address)
 		if err != nil {
 			continue // only this package names servers
 		}
-		all[id] = server{string(s.Address), s.Suffrage == raft.Voter}
+		all[id] = server{address, s.Suffrage == raft.Voter}
 	}
 	return all
 }
@@ -196,7 +196,7 @@ func nextChange(have, want map[trie.MachineID]server, self trie.MachineID, answe
 }
 
 func (a *Agreement) change(ctx context.Context, c change) error {
-	id, address := serverID(c.id), raft.ServerAddress(c.to.address)
+	id, address := serverID(c.id), serverAddress(c.id, c.to.address)
 	var start func() raft.Future
 	what := "remove"
 	switch c.kind {

@@ -15,7 +15,7 @@ import (
 // it returns when that is agreed on. After a crash on the way it may be called
 // again. Where there is a view already it is ErrConflict.
 func (a *Agreement) Bootstrap(ctx context.Context, v *view.View) error {
-	servers := []raft.Server{{Suffrage: raft.Voter, ID: serverID(a.cfg.ID), Address: raft.ServerAddress(a.cfg.Address)}}
+	servers := []raft.Server{{Suffrage: raft.Voter, ID: serverID(a.cfg.ID), Address: serverAddress(a.cfg.ID, a.cfg.Address)}}
 	err := a.wait(ctx, func() raft.Future { return a.raft.BootstrapCluster(raft.Configuration{Servers: servers}) })
 	if err != nil && !errors.Is(err, raft.ErrCantBootstrap) {
 		return fmt.Errorf("agreement: bootstrap: %w", translate(err))

@@ -58,7 +58,7 @@ func RecoverMajority(cfg Config, v *view.View) error {
 	}
 	return offline(cfg, func(s *store, c *codec) error {
 		configuration := raft.Configuration{Servers: []raft.Server{{
-			Suffrage: raft.Voter, ID: serverID(cfg.ID), Address: raft.ServerAddress(cfg.Address),
+			Suffrage: raft.Voter, ID: serverID(cfg.ID), Address: serverAddress(cfg.ID, cfg.Address),
 		}}}
 		m := &recovered{machine: newMachine(c), to: v}
 		return raft.RecoverCluster(cfg.withDefaults().raft(), m, s, s, s, nil, configuration)

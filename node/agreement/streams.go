@@ -2,6 +2,7 @@ package agreement
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -9,6 +10,8 @@ import (
 	"time"
 
 	"github.com/hashicorp/raft"
+
+	"github.com/trefoildb/trefoil/trie"
 )
 
 // maxConns bounds the connections that others opened. Each takes half a MB.
@@ -18,6 +21,7 @@ const maxConns = 128
 // knows them all, so that closing it ends whoever reads from one.
 type streams struct {
 	net.Listener
+	self    trie.MachineID
 	address string // advertised
 	dial    func(ctx context.Context, address string) (net.Conn, error)
 	ctx     context.Context // ends with close
@@ -34,7 +38,7 @@ var _ raft.StreamLayer = (*streams)(nil)
 func newStreams(cfg Config) *streams {
 	ctx, cancel := context.WithCancel(context.Background())
 	return &streams{
-		Listener: cfg.Listener, address: cfg.Address, dial: cfg.Dial,
+		Listener: cfg.Listener, self: cfg.ID, address: cfg.Address, dial: cfg.Dial,
 		ctx: ctx, cancel: cancel, conns: map[*tracked]struct{}{},
 	}
 }
@@ -57,9 +61,17 @@ func (s *streams) Accept() (net.Conn, error) {
 func (s *streams) Dial(address raft.ServerAddress, timeout time.Duration) (net.Conn, error) {
 	ctx, cancel := context.WithTimeout(s.ctx, timeout)
 	defer cancel()
-	c, err := s.dial(ctx, string(address))
+	id, host, err := parseAddress(address)
 	if err != nil {
 		return nil, err
+	}
+	c, err := s.dial(ctx, host)
+	if err != nil {
+		return nil, err
+	}
+	deadline, _ := ctx.Deadline()
+	if err := errors.Join(c.SetWriteDeadline(deadline), greet(c, id), c.SetWriteDeadline(time.Time{})); err != nil {
+		return nil, errors.Join(err, c.Close())
 	}
 	if t := s.track(c, false); t != nil {
 		return t, nil
@@ -97,13 +109,32 @@ func (s *streams) Close() error {
 	return err
 }
 
-// Addr implements net.Listener: the address that others reach this node at.
-func (s *streams) Addr() net.Addr { return address(s.address) }
+// Addr implements net.Listener: this node's address as Raft has it.
+func (s *streams) Addr() net.Addr { return address(serverAddress(s.self, s.address)) }
 
 type tracked struct {
 	net.Conn
 	of       *streams
 	accepted bool
+	greeted  bool // whom it is meant for is known; only its reader uses it
+}
+
+// Read implements net.Conn. Raft reads each accepted connection in a goroutine of
+// its own, where it may wait for the greeting.
+func (t *tracked) Read(b []byte) (int, error) {
+	if t.accepted && !t.greeted {
+		if err := t.Conn.SetReadDeadline(time.Now().Add(helloTimeout)); err != nil {
+			return 0, err
+		}
+		if err := meant(t.Conn, t.of.self); err != nil {
+			return 0, err
+		}
+		if err := t.Conn.SetReadDeadline(time.Time{}); err != nil {
+			return 0, err
+		}
+		t.greeted = true
+	}
+	return t.Conn.Read(b)
 }
 
 func (t *tracked) Close() error {

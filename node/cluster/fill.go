@@ -131,7 +131,13 @@ func (n *Node) fillHere(ctx context.Context, epoch uint64, rows []node.FillRow) 
 		return err
 	}
 	defer leave()
-	return n.store.Fill(ctx, rows)
+	for {
+		err := n.store.Fill(ctx, rows)
+		// What may still be written must not be once another view is adopted.
+		if !errors.Is(err, node.ErrUnknown) || n.ctx.Err() != nil {
+			return err
+		}
+	}
 }
 
 // handleFill takes rows of a walk in this node's epoch.

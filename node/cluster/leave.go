@@ -3,6 +3,7 @@ package cluster
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/trefoildb/trefoil/node"
 	"github.com/trefoildb/trefoil/node/peer"
@@ -26,8 +27,25 @@ func (n *Node) Remove(ctx context.Context, id trie.MachineID) error {
 // AcceptLoss has the cluster take what is left of lost ranges for all there is:
 // they are read again, without what is gone. The operator has restored what could
 // be, or does without.
+//
+// It returns when a view says so. A leader forgets what it was asked when it is one
+// no more, so it is asked again.
 func (n *Node) AcceptLoss(ctx context.Context) error {
-	return n.ask(ctx, methodAccept, 0, n.accept)
+	for asked := false; ; asked = true {
+		changed := n.Changed()
+		if v := n.current.Load(); asked && v != nil && len(v.Lost) == 0 {
+			return nil
+		}
+		if err := n.ask(ctx, methodAccept, 0, n.accept); err != nil && !asked {
+			return err
+		}
+		select {
+		case <-changed:
+		case <-time.After(n.cfg.Lease):
+		case <-ctx.Done():
+			return fmt.Errorf("%w: the loss is not accepted yet: %w", node.ErrUnknown, context.Cause(ctx))
+		}
+	}
 }
 
 func (n *Node) accept(v *view.View, _ trie.MachineID) error {

@@ -79,7 +79,7 @@ func (n *Node) checkHeader(h peer.Header) *peer.Refusal {
 	if v == nil || h.Generation == 0 || h.Generation == v.Generation {
 		return nil
 	}
-	code := peer.CodeStranger
+	code := peer.CodeGeneration
 	if h.Generation > v.Generation { // it is this node that has missed something
 		code = peer.CodeUnavailable
 	}

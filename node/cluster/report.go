@@ -164,10 +164,16 @@ func (n *Node) renewOnce(ctx context.Context) error {
 // view that goes on without it.
 func (n *Node) excluded(err error) bool {
 	r := (*peer.Refusal)(nil)
-	if !errors.As(err, &r) || r.Code != peer.CodeStranger || r.Epoch == 0 {
+	if !errors.As(err, &r) {
 		return false
 	}
 	_, member := n.store.Identity()
+	if r.Code == peer.CodeGeneration {
+		return member
+	}
+	if r.Code != peer.CodeStranger || r.Epoch == 0 {
+		return false
+	}
 	v := n.current.Load()
 	return member && (v == nil || r.Epoch > v.Epoch || r.Epoch == v.Epoch && v.Find(n.self) == nil)
 }
@@ -200,7 +206,7 @@ func (n *Node) callLeader(ctx context.Context, method string, body []byte) ([]by
 		if b, err = n.client.Call(ctx, address, method, body); err == nil {
 			return b, nil
 		}
-		if r := (*peer.Refusal)(nil); errors.As(err, &r) && r.Code == peer.CodeStranger {
+		if r := (*peer.Refusal)(nil); errors.As(err, &r) && (r.Code == peer.CodeStranger || r.Code == peer.CodeGeneration) {
 			return nil, err
 		}
 	}

@@ -17,6 +17,7 @@ const (
 	CodeNotOwner    Code = "not-owner"   // the receiver does not own what was asked for
 	CodeUnavailable Code = "unavailable" // cannot be done now
 	CodeStranger    Code = "stranger"    // not from this cluster, or not in this format
+	CodeGeneration  Code = "generation"  // from a generation of the cluster that is over
 	CodeClosing     Code = "closing"     // the receiver shuts down
 	CodeBusy        Code = "busy"        // too much runs already
 	CodeMethod      Code = "method"      // the receiver does not know the method
