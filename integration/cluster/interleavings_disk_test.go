@@ -70,7 +70,7 @@ func (w *world) mustJoinAnew(m *machine) {
 func diskComesBackBlank(t *testing.T, w *world) {
 	w.form()
 	all := w.spread()
-	m := w.others(w.leader())[w.random.IntN(2)]
+	m := w.up()[w.random.IntN(3)]
 	id := m.node.MachineID()
 	m.kill()
 	m.disk = vfs.NewCrashableMem()
@@ -83,7 +83,7 @@ func diskComesBackBlank(t *testing.T, w *world) {
 func diskComesBackRolledBack(t *testing.T, w *world) {
 	w.form()
 	all, more := w.spread(), fresh()[:100]
-	m := w.others(w.leader())[w.random.IntN(2)]
+	m := w.up()[w.random.IntN(3)]
 	before := m.disk.CrashClone(vfs.CrashCloneCfg{})
 	w.mustAdd(w.any(), more...)
 	m.kill()
@@ -97,7 +97,7 @@ func diskComesBackRolledBack(t *testing.T, w *world) {
 func diskComesBackCut(t *testing.T, w *world) {
 	w.form()
 	all, more := w.spread(), fresh()[:100]
-	m := w.others(w.leader())[w.random.IntN(2)]
+	m := w.up()[w.random.IntN(3)]
 	log, before := m.lastLog()
 	w.mustAdd(w.any(), more...)
 	m.kill()
