@@ -96,6 +96,7 @@ func FuzzUpkeepMessages(f *testing.F) {
 // so often.
 func pair(t *testing.T, every time.Duration, f func(t *testing.T, nodes []*Node)) {
 	synctest.Test(t, func(t *testing.T) {
+		defer time.Sleep(time.Minute) // of virtual time, when all is closed: memberlist does not wait for its last probes
 		start, net := time.Now(), memnet.New(1)
 		var nodes []*Node
 		for i := range 2 {
@@ -120,7 +121,6 @@ func pair(t *testing.T, every time.Duration, f func(t *testing.T, nodes []*Node)
 				}
 			}()
 		}
-		defer time.Sleep(time.Minute)                                                // of virtual time: memberlist does not wait for its last probes
 		for deadline := time.Now().Add(5 * time.Minute); ; time.Sleep(time.Second) { // of virtual time
 			quiet := true
 			for _, n := range nodes {
