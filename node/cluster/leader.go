@@ -122,11 +122,14 @@ const maxVoters = 5
 
 // arrangeVoters makes Raft's members those of the view, so many of them voters.
 func (n *Node) arrangeVoters(ctx context.Context, ag *agreement.Agreement, v *view.View) {
-	candidates, known := n.candidates(v)
+	voters, learners := ag.Configuration()
+	candidates, known := n.candidates(v, func(id trie.MachineID) bool {
+		_, ok := voters[id]
+		return ok
+	})
 	if !known {
 		return
 	}
-	voters, learners := ag.Configuration()
 	chosen := agreement.ChooseVoters(candidates, slices.Collect(maps.Keys(voters)), maxVoters)
 	wantVoters, wantLearners := map[trie.MachineID]string{}, map[trie.MachineID]string{}
 	for _, m := range v.Members {
@@ -146,11 +149,13 @@ func (n *Node) arrangeVoters(ctx context.Context, ag *agreement.Agreement, v *vi
 	}
 }
 
-// candidates says who could vote: who has the newest view, was heard lately, and
-// is to stay. Of itself the leader knows it without a report. It is not known
+// candidates says who could vote: who was heard lately and is to stay, and of those
+// who do not vote yet, who has the newest view. A voter that has not told yet that
+// it has adopted the newest view is well all the same: it must not lose its vote to
+// the moment. Of itself the leader knows it without a report. It is not known
 // before all others were heard or had the time for it: a new leader would take
 // votes from machines that are well, give up its own, and the next one the same.
-func (n *Node) candidates(v *view.View) (all []agreement.Candidate, known bool) {
+func (n *Node) candidates(v *view.View, votes func(trie.MachineID) bool) (all []agreement.Candidate, known bool) {
 	now := n.cfg.Clock.Now()
 	n.grants.mu.Lock()
 	defer n.grants.mu.Unlock()
@@ -159,7 +164,7 @@ func (n *Node) candidates(v *view.View) (all []agreement.Candidate, known bool) 
 		if !ok && m.ID != n.self && now-n.grants.since < n.cfg.Patience {
 			return nil, false
 		}
-		up := m.ID == n.self || ok && h.report.Epoch == v.Epoch && now-h.at < n.cfg.Patience
+		up := m.ID == n.self || ok && now-h.at < n.cfg.Lease/2 && (votes(m.ID) || h.report.Epoch == v.Epoch)
 		all = append(all, agreement.Candidate{ID: m.ID, Up: up && m.State != view.Leaving})
 	}
 	return all, true

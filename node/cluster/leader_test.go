@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/trefoildb/trefoil/node/view"
+	"github.com/trefoildb/trefoil/trie"
 )
 
 type stoppedClock time.Duration
@@ -17,13 +18,13 @@ func (c stoppedClock) Now() time.Duration { return time.Duration(c) }
 func TestCandidates(t *testing.T) {
 	v := &view.View{Epoch: 7, Members: []view.Member{{ID: 1}, {ID: 2}, {ID: 3}, {ID: 4, State: view.Leaving}}}
 	up := func(now time.Duration, reported ...int) (up []bool, known bool) {
-		n := &Node{self: 2, cfg: Config{Clock: stoppedClock(now), Patience: 3 * time.Second}}
+		n := &Node{self: 2, cfg: Config{Clock: stoppedClock(now), Patience: 3 * time.Second, Lease: 2 * time.Second}}
 		n.grants.lead(5, 10*time.Second)
 		for _, i := range reported {
 			id := v.Members[i].ID
 			n.grants.report(v, report{ID: id, Epoch: v.Epoch}, now)
 		}
-		all, known := n.candidates(v)
+		all, known := n.candidates(v, func(trie.MachineID) bool { return false })
 		for _, c := range all {
 			up = append(up, c.Up)
 		}
@@ -39,5 +40,28 @@ func TestCandidates(t *testing.T) {
 	got, known = up(13*time.Second, 0)
 	if !known || !got[0] || !got[1] || got[2] || got[3] {
 		t.Errorf("one was heard of, and the others had the time for it: %v, known: %v", got, known)
+	}
+}
+
+// A voter that has not yet said that it has the newest view keeps its vote: where two
+// of five were cut off and the view without the one had just been agreed on, a machine
+// that was well lost its vote to the other one, and with it went the majority.
+func TestVoterInBetween(t *testing.T) {
+	v := &view.View{Epoch: 7, Members: []view.Member{{ID: 1}, {ID: 2}, {ID: 3}, {ID: 4}}}
+	const now = 20 * time.Second
+	n := &Node{self: 1, cfg: Config{Clock: stoppedClock(now), Patience: 3 * time.Second, Lease: 2 * time.Second}}
+	n.grants.lead(5, 10*time.Second)
+	n.grants.report(v, report{ID: 2, Epoch: 6}, now-100*time.Millisecond) // a voter
+	n.grants.report(v, report{ID: 3, Epoch: 6}, now-100*time.Millisecond) // none
+	n.grants.report(v, report{ID: 4, Epoch: 6}, now-1500*time.Millisecond)
+	all, known := n.candidates(v, func(id trie.MachineID) bool { return id != 3 })
+	want := []bool{true, true, false, false}
+	for i, c := range all {
+		if c.Up != want[i] {
+			t.Errorf("machine %s: up %v", c.ID, c.Up)
+		}
+	}
+	if !known {
+		t.Error("not known")
 	}
 }
