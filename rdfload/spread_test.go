@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"sync"
 	"testing"
 
 	"github.com/trefoildb/trefoil/rdfload"
@@ -15,6 +16,7 @@ import (
 // tables of another place than the last do not count.
 type movingSink struct {
 	rdfload.Sink
+	mu      sync.Mutex // tables are made in parallel
 	random  *rand.Rand
 	left    *int // failures to come
 	moves   bool // the place changes with a failure
@@ -24,6 +26,8 @@ type movingSink struct {
 }
 
 func (s *movingSink) Place(context.Context, rdfload.Sample) (string, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	return fmt.Sprint(s.place), nil
 }
 
@@ -45,6 +49,8 @@ func (s *movingSink) moved() error {
 }
 
 func (s *movingSink) CreateTable(path string) (rdfload.Table, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	if err := s.moved(); err != nil {
 		return nil, err
 	}
@@ -53,6 +59,8 @@ func (s *movingSink) CreateTable(path string) (rdfload.Table, error) {
 }
 
 func (s *movingSink) Publish(ctx context.Context, record rdfload.Record, tables []string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	for _, path := range tables {
 		if s.at[path] != s.place {
 			return fmt.Errorf("%s was made for place %d, it is %d now", path, s.at[path], s.place)
