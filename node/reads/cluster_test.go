@@ -9,11 +9,14 @@ import (
 	"maps"
 	"math/rand/v2"
 	"net"
+	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/cryptotest"
 	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -32,9 +35,15 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 var ctx = context.Background()
 
-// random returns a generator whose seed a failure shows.
+// random returns a generator whose seed a failure shows, and TREFOIL_SEED repeats.
 func random(t testing.TB) *rand.Rand {
 	seed := uint64(time.Now().UnixNano())
+	if text := os.Getenv("TREFOIL_SEED"); text != "" {
+		var err error
+		if seed, err = strconv.ParseUint(text, 10, 64); err != nil {
+			t.Fatalf("TREFOIL_SEED: %v", err)
+		}
+	}
 	t.Cleanup(func() {
 		if t.Failed() {
 			t.Logf("seed %d", seed)
@@ -200,6 +209,9 @@ type world struct {
 // newWorld makes a cluster of some machines, without triples.
 func newWorld(t testing.TB, machines int, o Options) *world {
 	w := &world{TB: t, net: memnet.New(1)}
+	if t, ok := t.(*testing.T); ok {
+		cryptotest.SetGlobalRandom(t, 1) // the machines' names, and with them the placement
+	}
 	for i := range machines {
 		w.machines = append(w.machines, w.newMachine(i, o))
 	}
