@@ -167,7 +167,7 @@ func (c *checker) pass(o triple.Order) error {
 			if version, err = c.checkAnnotation(tableStorage, o, key, value); err != nil {
 				return err
 			}
-			if o == triple.SPO {
+			if o == triple.SPO && !triple.IsTombstone(value) {
 				c.report.Annotations++
 			}
 		} else {
@@ -234,7 +234,7 @@ func (c *checker) checkVersion(o triple.Order, key, value []byte) {
 		c.problem(o, t.String(), "its key is %q, not %q", clip(key), clip(c.key))
 	}
 	c.value = triple.AppendValue(c.value[:0], v.Stamp, t)
-	if !bytes.Equal(c.value, value) {
+	if !triple.SameRow(c.value, value) {
 		c.problem(o, t.String(), "its value is %q, not %q", clip(value), clip(c.value))
 	}
 }
@@ -270,7 +270,7 @@ func (c *checker) checkAnnotation(table byte, o triple.Order, key, value []byte)
 		c.problem(o, "", "row %q has an annotation's value and no annotation's key", clip(key))
 		return key, nil
 	}
-	if _, _, err := triple.DecodeAnnotation(value); err != nil {
+	if _, err := triple.DecodeAnnotation(value); err != nil {
 		c.problem(o, "", "annotation %q: %v", clip(key), err)
 	}
 	c.key = append(append(c.key[:0], table), version...)

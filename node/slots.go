@@ -237,7 +237,7 @@ func (s *slotScanner) all(ctx context.Context, do func(*slotRow) error) error {
 // it makes no sense.
 func (s *slotScanner) look(r *slotRow) (bool, error) {
 	note := triple.IsAnnotation(r.value)
-	if !note && triple.IsTombstone(r.value) {
+	if triple.IsTombstone(r.value) {
 		return false, nil
 	}
 	r.version = r.key

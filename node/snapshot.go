@@ -84,8 +84,11 @@ func (sn *Snapshot) Annotation(ctx context.Context, t triple.Triple, application
 	if value == nil {
 		return nil, nil
 	}
-	_, data, err := triple.DecodeAnnotation(value)
-	return data, wrap("look up annotation", err)
+	a, err := triple.DecodeAnnotation(value)
+	if err != nil || a.Removed {
+		return nil, wrap("look up annotation", err)
+	}
+	return a.Data, nil
 }
 
 // Annotation is what one application noted on a triple.
@@ -104,18 +107,18 @@ func (sn *Snapshot) Annotations(ctx context.Context, t triple.Triple) iter.Seq2[
 		defer sn.store.uses.end()
 		key, _ := triple.AppendKey([]byte{tableStorage}, triple.SPO, t)
 		for row, err := range annotations(sn.pebble, key) {
-			var data []byte
+			var a triple.Annotation
 			if err == nil {
 				err = ctx.Err()
 			}
 			if err == nil {
-				_, data, err = triple.DecodeAnnotation(row.value)
+				a, err = triple.DecodeAnnotation(row.value)
 			}
 			if err != nil {
 				yield(Annotation{}, wrap("read annotations", err))
 				return
 			}
-			if !yield(Annotation{string(row.id), append([]byte{}, data...)}, nil) {
+			if !a.Removed && !yield(Annotation{string(row.id), append([]byte{}, a.Data...)}, nil) {
 				return
 			}
 		}

@@ -62,7 +62,8 @@ func (d *Digest) AddHash(hash Hash) (at int) {
 }
 
 // Hash returns the hash that a row has in every order: that of the secret, the
-// key in SPO, and the value with the stamp. The error wraps [triple.ErrCorrupt].
+// key in SPO, and the value with the stamp, as far as it is the same on all machines
+// that have the row ([triple.Bare]). The error wraps [triple.ErrCorrupt].
 func (d *Digest) Hash(key, value []byte) (Hash, error) {
 	version, applicationID := key, []byte(nil)
 	if triple.IsAnnotation(value) {
@@ -81,7 +82,7 @@ func (d *Digest) Hash(key, value []byte) (Hash, error) {
 	}
 	// Where the key ends, so that no row can pass for another.
 	binary.LittleEndian.PutUint32(b[len(d.secret):], uint32(len(b)))
-	b = append(b, value...)
+	b = append(b, triple.Bare(value)...)
 	d.buffer = b
 	sum := sha256.Sum256(b)
 	return Hash(sum[:len(Hash{})]), nil

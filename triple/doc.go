@@ -109,7 +109,12 @@
 //	+-------+--------------+-----------------+ - - - - - - - - - - - - - +
 //	| flags | epoch uvarint| sequence uvarint| length uvarint | written  | of each long term
 //	+-------+--------------+-----------------+ - - - - - - - - - - - - - +
-//	 bit 0 tombstone   bit 1 annotation   bits 4 5 6 7: subject, predicate, object, graph is long
+//	 bit 0 tombstone   bit 1 annotation   bit 2 a second stamp follows the first
+//	 bits 4 5 6 7: subject, predicate, object, graph is long
+//
+// The second stamp of a version is that of the last delete that it came after. Only
+// machines of a cluster write it, and they need not agree on it: it is there so that
+// an annotation that comes late, from before the delete, is known ([Value].Deleted).
 //
 // # Annotations
 //
@@ -119,6 +124,14 @@
 //	key:    +---------------+-------+----------------+    value: +----+-------+----------+------+
 //	        | version's key | 00 04 | application id |           | 02 | epoch | sequence | data |
 //	        +---------------+-------+----------------+           +----+-------+----------+------+
+//
+// In a cluster the value has two stamps, and so has the tombstone of an annotation
+// that was removed, which has no data; the second stamp is that of the version that
+// it was noted on ([Annotation].On):
+//
+//	+----+-------+----------+-------+----------+------+    +----+-------+----------+-------+----------+
+//	| 06 | epoch | sequence | epoch | sequence | data |    | 07 | epoch | sequence | epoch | sequence |
+//	+----+-------+----------+-------+----------+------+    +----+-------+----------+-------+----------+
 //
 // The files of testdata/golden pin all of this in hexadecimal.
 //

@@ -67,17 +67,20 @@ func FuzzDecodeValue(f *testing.F) {
 	f.Add([]byte{1, 0xFF, 1, 2})
 	f.Add([]byte{0x50, 1, 2, 2, 0x35, 'x', 1, 0x35})
 	f.Add(AppendAnnotation(nil, Stamp{1, 300}, []byte("data")))
+	f.Add((&Annotation{Stamp: Stamp{2, 300}, On: Stamp{1, 200}, Data: []byte("data")}).Append(nil))
+	f.Add((&Annotation{Stamp: Stamp{2, 300}, On: Stamp{1, 200}, Removed: true}).Append(nil))
+	f.Add((&Value{Stamp: Stamp{2, 300}, Deleted: Stamp{1, 200}}).Append(nil))
 	f.Add([]byte{0xF1, 1, 2, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 1})
 	f.Fuzz(func(t *testing.T, b []byte) {
-		if stamp, data, err := DecodeAnnotation(b); err != nil {
+		if a, err := DecodeAnnotation(b); err != nil {
 			wantCorrupt(t, err)
 		} else {
-			if !IsAnnotation(b) {
-				t.Fatal("an annotation that IsAnnotation denies")
+			if !IsAnnotation(b) || IsTombstone(b) != a.Removed {
+				t.Fatal("an annotation that IsAnnotation or IsTombstone denies")
 			}
-			again, data2, err := DecodeAnnotation(AppendAnnotation(nil, stamp, data))
-			if err != nil || again != stamp || !bytes.Equal(data, data2) {
-				t.Fatalf("%v %x %v", again, data2, err)
+			again, err := DecodeAnnotation(a.Append(nil))
+			if err != nil || again.Stamp != a.Stamp || again.On != a.On || again.Removed != a.Removed || !bytes.Equal(again.Data, a.Data) {
+				t.Fatalf("%+v comes back as %+v, %v", a, again, err)
 			}
 		}
 		v, err := DecodeValue(b)
@@ -85,11 +88,15 @@ func FuzzDecodeValue(f *testing.F) {
 			wantCorrupt(t, err)
 			return
 		}
-		if IsAnnotation(b) || IsTombstone(b) != v.Tombstone {
+		if IsAnnotation(b) || IsTombstone(b) != v.Tombstone || !v.Tombstone && DeletedAt(b) != v.Deleted || v.Tombstone && DeletedAt(b) != v.Stamp {
 			t.Fatal("flags")
 		}
+		bare, err := DecodeValue(Bare(b))
+		if err != nil || bare.Stamp != v.Stamp || bare.Tombstone != v.Tombstone || bare.Deleted != (Stamp{}) || !SameRow(b, bare.Append(nil)) && SameRow(b, v.Append(nil)) {
+			t.Fatalf("%+v is %+v when it is bare, %v", v, bare, err)
+		}
 		again, err := DecodeValue(v.Append(nil))
-		if err != nil || again.Stamp != v.Stamp || again.Tombstone != v.Tombstone {
+		if err != nil || again.Stamp != v.Stamp || again.Tombstone != v.Tombstone || again.Deleted != v.Deleted {
 			t.Fatalf("%+v comes back as %+v, %v", v, again, err)
 		}
 		for i := range v.Long {

@@ -21,7 +21,9 @@ var rewrite = flag.Bool("rewrite", false, "write what the code gives into the go
 //	whole TERM                         whole, however long
 //	key ORDER S P O [G]
 //	value EPOCH SEQUENCE [tombstone] S P O [G]
+//	again EPOCH SEQUENCE EPOCH SEQUENCE S P O [G]          value of one added again after a delete
 //	annotation ID EPOCH SEQUENCE DATA ORDER S P O [G]     key, then value
+//	noted EPOCH SEQUENCE EPOCH SEQUENCE [DATA]            value of one noted on a version
 //
 // {TEXT*N} in a command is TEXT repeated N times. What is decoded from the bytes
 // must be what the command says.
@@ -145,6 +147,27 @@ func runGolden(t *testing.T, command string) [][]byte {
 			t.Errorf("%.80s: tombstone %v", command, IsTombstone(b))
 		}
 		return [][]byte{b}
+	case "again":
+		w := words(4)
+		decoded, err := DecodeValue(AppendValue(nil, stamp(w[0], w[1]), goldenTriple(t, rest)))
+		if err != nil {
+			t.Errorf("%.80s: %v", command, err)
+		}
+		plain := decoded.Append(nil)
+		decoded.Deleted = stamp(w[2], w[3])
+		b := decoded.Append(nil)
+		if v, err := DecodeValue(b); err != nil || v.Deleted != decoded.Deleted || DeletedAt(b) != v.Deleted || string(Bare(b)) != string(plain) {
+			t.Errorf("%.80s: %+v, %v", command, v, err)
+		}
+		return [][]byte{b}
+	case "noted":
+		w := words(4)
+		a := Annotation{Stamp: stamp(w[0], w[1]), On: stamp(w[2], w[3]), Removed: rest == "", Data: []byte(rest)}
+		b := a.Append(nil)
+		if got, err := DecodeAnnotation(b); err != nil || got.Stamp != a.Stamp || got.On != a.On || got.Removed != a.Removed || string(got.Data) != rest || !IsAnnotation(b) {
+			t.Errorf("%.80s: %+v, %v", command, got, err)
+		}
+		return [][]byte{b}
 	case "annotation":
 		w := words(4)
 		order := goldenOrder(t, words(1)[0])
@@ -154,8 +177,8 @@ func runGolden(t *testing.T, command string) [][]byte {
 		if v, id, ok := CutAnnotation(key); !ok || string(v) != string(version) || string(id) != w[0] {
 			t.Errorf("%.80s: %x %q %v", command, v, id, ok)
 		}
-		if s, data, err := DecodeAnnotation(value); err != nil || s != stamp(w[1], w[2]) || string(data) != w[3] || !IsAnnotation(value) {
-			t.Errorf("%.80s: %v %q %v", command, s, data, err)
+		if a, err := DecodeAnnotation(value); err != nil || a.Stamp != stamp(w[1], w[2]) || a.On != a.Stamp || string(a.Data) != w[3] || !IsAnnotation(value) {
+			t.Errorf("%.80s: %+v %v", command, a, err)
 		}
 		return [][]byte{key, value}
 	}

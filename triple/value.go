@@ -25,14 +25,19 @@ func (s Stamp) Less(other Stamp) bool {
 const (
 	flagTombstone  = 1 << 0
 	flagAnnotation = 1 << 1
+	flagSecond     = 1 << 2 // a second stamp follows the first
 	flagLong       = 0xF0
-	flagKnown      = flagTombstone | flagLong
+	flagKnown      = flagTombstone | flagSecond | flagLong
 )
 
 // Value is the value of a version.
 type Value struct {
 	Stamp     Stamp
 	Tombstone bool // the triple is deleted since Stamp
+	// Deleted is the greatest stamp of a delete that the version came after, as far
+	// as it is known and still matters; zero where there is none. What was noted on
+	// the triple before that is gone. A tombstone has none beside its own stamp.
+	Deleted Stamp
 	// Long holds, by position, the whole encoded form of each long term; nil for
 	// terms that the key holds whole.
 	Long [4][]byte
@@ -58,17 +63,22 @@ func AppendValue(dst []byte, stamp Stamp, t Triple) []byte {
 // Append appends the encoded value.
 func (v *Value) Append(dst []byte) []byte {
 	flags := byte(0)
+	second := !v.Tombstone && v.Deleted != (Stamp{})
 	if v.Tombstone {
 		flags |= flagTombstone
+	}
+	if second {
+		flags |= flagSecond
 	}
 	for position, whole := range v.Long {
 		if whole != nil {
 			flags |= 0x10 << position
 		}
 	}
-	dst = append(dst, flags)
-	dst = binary.AppendUvarint(dst, v.Stamp.Epoch)
-	dst = binary.AppendUvarint(dst, v.Stamp.Sequence)
+	dst = v.Stamp.append(append(dst, flags))
+	if second {
+		dst = v.Deleted.append(dst)
+	}
 	for _, whole := range v.Long {
 		if whole != nil {
 			dst = binary.AppendUvarint(dst, uint64(len(whole)))
@@ -89,12 +99,10 @@ func DecodeValue(b []byte) (Value, error) {
 		return v, fmt.Errorf("%w: unknown flags 0x%02X in a value", ErrCorrupt, flags)
 	}
 	v.Tombstone = flags&flagTombstone != 0
-	rest := b[1:]
-	for _, field := range []*uint64{&v.Stamp.Epoch, &v.Stamp.Sequence} {
-		var ok bool
-		if *field, rest, ok = cutUvarint(rest); !ok {
-			return v, fmt.Errorf("%w: bad stamp in a value", ErrCorrupt)
-		}
+	var rest []byte
+	var ok bool
+	if v.Stamp, v.Deleted, rest, ok = cutStamps(b); !ok || v.Tombstone && flags&flagSecond != 0 {
+		return v, fmt.Errorf("%w: bad stamp in a value", ErrCorrupt)
 	}
 	for position := range v.Long {
 		if flags&(0x10<<position) == 0 {
@@ -114,42 +122,64 @@ func DecodeValue(b []byte) (Value, error) {
 	return v, nil
 }
 
-// cutUvarint reads a uvarint from the front of b.
-func cutUvarint(b []byte) (n uint64, rest []byte, ok bool) {
-	n, size := binary.Uvarint(b)
-	if size <= 0 {
-		return 0, b, false
+// append appends the stamp: uvarint epoch, uvarint sequence.
+func (s Stamp) append(dst []byte) []byte {
+	return binary.AppendUvarint(binary.AppendUvarint(dst, s.Epoch), s.Sequence)
+}
+
+// cutStamps reads the stamps of a value: the first, and the second where the flags
+// say that there is one, which is not zero then.
+func cutStamps(b []byte) (first, second Stamp, rest []byte, ok bool) {
+	rest = b[1:]
+	if first, rest, ok = cutStamp(rest); !ok || b[0]&flagSecond == 0 {
+		return first, second, rest, ok
 	}
-	return n, b[size:], true
+	second, rest, ok = cutStamp(rest)
+	return first, second, rest, ok && second != Stamp{}
+}
+
+func cutStamp(b []byte) (s Stamp, rest []byte, ok bool) {
+	for _, field := range []*uint64{&s.Epoch, &s.Sequence} {
+		n, size := binary.Uvarint(b)
+		if size <= 0 {
+			return s, b, false
+		}
+		*field, b = n, b[size:]
+	}
+	return s, b, true
 }
 
 // IsAnnotation tells whether a row's value is an annotation's.
 func IsAnnotation(value []byte) bool { return len(value) > 0 && value[0]&flagAnnotation != 0 }
 
-// IsTombstone tells whether a version's value is a tombstone.
+// IsTombstone tells whether a row's value is a tombstone, of a version or of an
+// annotation.
 func IsTombstone(value []byte) bool { return len(value) > 0 && value[0]&flagTombstone != 0 }
 
-// AppendAnnotation appends the value of an annotation row: flags, stamp, data to
-// the end.
-func AppendAnnotation(dst []byte, stamp Stamp, data []byte) []byte {
-	dst = append(dst, flagAnnotation)
-	dst = binary.AppendUvarint(dst, stamp.Epoch)
-	dst = binary.AppendUvarint(dst, stamp.Sequence)
-	return append(dst, data...)
+// DeletedAt returns the greatest stamp of a delete that a version's value tells of:
+// its own where it is a tombstone, else Value.Deleted. It is zero where there is
+// none. The value is well-formed.
+func DeletedAt(value []byte) Stamp {
+	if len(value) == 0 || value[0]&(flagTombstone|flagSecond) == 0 {
+		return Stamp{}
+	}
+	first, second, _, _ := cutStamps(value)
+	if value[0]&flagTombstone != 0 {
+		return first
+	}
+	return second
 }
 
-// DecodeAnnotation decodes the value of an annotation row; data aliases b. The
-// error wraps [ErrCorrupt].
-func DecodeAnnotation(b []byte) (stamp Stamp, data []byte, err error) {
-	if len(b) == 0 || b[0] != flagAnnotation {
-		return stamp, nil, fmt.Errorf("%w: not an annotation", ErrCorrupt)
+// Bare returns the value of a row without what need not be the same on all machines
+// that have it: Value.Deleted. Where there is none of that it is value itself.
+func Bare(value []byte) []byte {
+	if len(value) == 0 || IsAnnotation(value) || value[0]&flagSecond == 0 {
+		return value
 	}
-	var ok bool
-	if stamp.Epoch, b, ok = cutUvarint(b[1:]); !ok {
-		return stamp, nil, fmt.Errorf("%w: bad stamp in an annotation", ErrCorrupt)
+	first, _, rest, ok := cutStamps(value)
+	if !ok {
+		return value
 	}
-	if stamp.Sequence, b, ok = cutUvarint(b); !ok {
-		return stamp, nil, fmt.Errorf("%w: bad stamp in an annotation", ErrCorrupt)
-	}
-	return stamp, b, nil
+	bare := first.append(append(make([]byte, 0, len(value)), value[0]&^flagSecond))
+	return append(bare, rest...)
 }

@@ -109,14 +109,14 @@ func tableOf(s recovery.Slot) byte {
 }
 
 func (s *slotState) live() bool {
-	return s.value != nil && (triple.IsAnnotation(s.value) || !triple.IsTombstone(s.value))
+	return s.value != nil && !triple.IsTombstone(s.value)
 }
 
 // same tells whether all slots say the same: no row and a tombstone are the same.
 func same(states []slotState) bool {
 	for i := range states {
 		a, b := &states[0], &states[i]
-		if a.live() != b.live() || a.live() && !bytes.Equal(a.value, b.value) {
+		if a.live() != b.live() || a.live() && !triple.SameRow(a.value, b.value) {
 			return false
 		}
 	}
@@ -205,7 +205,7 @@ func (c *comparison) explain(s *suspect, states []slotState, best *slotState) {
 	}
 	for i := range states {
 		state := &states[i]
-		if state.live() == best.live() && (!best.live() || bytes.Equal(state.value, best.value)) {
+		if state.live() == best.live() && (!best.live() || triple.SameRow(state.value, best.value)) {
 			continue
 		}
 		p := node.Problem{Machine: state.slot.Machine.String(), Order: state.slot.Order.String(), Triple: textOf(s.spo, best.value)}

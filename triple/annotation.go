@@ -1,0 +1,80 @@
+package triple
+
+import (
+	"bytes"
+	"fmt"
+)
+
+// Annotation is the value of an annotation row.
+type Annotation struct {
+	Stamp Stamp
+	// On is the stamp of the version that it was noted on, as it was found then. A
+	// delete of the triple with a greater stamp takes the annotation away, also
+	// where its own stamp is greater still: who noted it had not heard of the delete.
+	// Zero is Stamp.
+	On Stamp
+	// Removed says that nothing is noted since Stamp: a tombstone, without data.
+	Removed bool
+	Data    []byte
+}
+
+// Append appends the encoded value: flags, stamp, the stamp On where there is one,
+// data to the end.
+func (a *Annotation) Append(dst []byte) []byte {
+	flags := byte(flagAnnotation)
+	if a.Removed {
+		flags |= flagTombstone
+	}
+	second := a.On != (Stamp{}) && a.On != a.Stamp
+	if second {
+		flags |= flagSecond
+	}
+	dst = a.Stamp.append(append(dst, flags))
+	if second {
+		dst = a.On.append(dst)
+	}
+	if a.Removed {
+		return dst
+	}
+	return append(dst, a.Data...)
+}
+
+// AppendAnnotation appends the value of an annotation row of a store that is alone.
+func AppendAnnotation(dst []byte, stamp Stamp, data []byte) []byte {
+	return (&Annotation{Stamp: stamp, Data: data}).Append(dst)
+}
+
+// DecodeAnnotation decodes the value of an annotation row; data aliases b, and On is
+// never zero unless Stamp is. The error wraps [ErrCorrupt].
+func DecodeAnnotation(b []byte) (a Annotation, err error) {
+	if len(b) == 0 || b[0]&flagAnnotation == 0 || b[0]&^(flagAnnotation|flagTombstone|flagSecond) != 0 {
+		return a, fmt.Errorf("%w: not an annotation", ErrCorrupt)
+	}
+	var ok bool
+	if a.Stamp, a.On, a.Data, ok = cutStamps(b); !ok || a.On == a.Stamp && a.On != (Stamp{}) {
+		return a, fmt.Errorf("%w: bad stamp in an annotation", ErrCorrupt)
+	}
+	if a.On == (Stamp{}) {
+		a.On = a.Stamp
+	}
+	if a.Removed = b[0]&flagTombstone != 0; a.Removed {
+		if len(a.Data) > 0 {
+			return a, fmt.Errorf("%w: %d bytes after the tombstone of an annotation", ErrCorrupt, len(a.Data))
+		}
+		a.Data = nil
+	}
+	return a, nil
+}
+
+// Before tells whether b replaces a under one key: it was noted on a newer version,
+// or on the same one later.
+func (a *Annotation) Before(b *Annotation) bool {
+	if a.On != b.On {
+		return a.On.Less(b.On)
+	}
+	return a.Stamp.Less(b.Stamp)
+}
+
+// SameRow tells whether the values of two rows of one key are the same, but for what
+// may differ from machine to machine.
+func SameRow(a, b []byte) bool { return bytes.Equal(Bare(a), Bare(b)) }
