@@ -160,15 +160,16 @@ func tooLarge(limit int64) error {
 	return fmt.Errorf("%w: it takes more than %d bytes, the limit for one change", ErrTooLarge, limit)
 }
 
-// frees tells that a request adds nothing.
-func (r *request) frees() bool {
+// reserved tells that a request may use space that is kept free: it adds nothing, or
+// other machines count on it.
+func (r *request) reserved() bool {
 	switch r.kind {
 	case kindDelete:
 		return true
 	case kindAnnotate:
 		return r.data == nil
 	case kindStamped:
-		return !r.stamped.adds
+		return !r.stamped.adds || r.delivery != (Origin{})
 	case kindSweep, kindPurge:
 		return true
 	case kindApply:

@@ -45,7 +45,7 @@ func (c *commit) commitChange(r *request) error {
 	if c.adds {
 		return c.store.disk.room(size)
 	}
-	return c.store.disk.roomToDelete(size)
+	return c.store.disk.reserve(size)
 }
 
 // goOn is called with every row that a change looks at; it tells why the change

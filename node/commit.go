@@ -64,7 +64,7 @@ func (s *Store) commitGroup(group []*request) {
 }
 
 // admit returns the requests of a group that the disk has room for: all, those
-// that add nothing, or none. The others get their error.
+// that may use what is kept free, or none. The others get their error.
 func (s *Store) admit(group []*request) []*request {
 	size := int64(0)
 	for _, r := range group {
@@ -74,22 +74,22 @@ func (s *Store) admit(group []*request) []*request {
 	if full == nil {
 		return group
 	}
-	var deletes []*request
+	var reserved []*request
 	size = 0
 	for _, r := range group {
-		if r.frees() {
-			deletes = append(deletes, r)
+		if r.reserved() {
+			reserved = append(reserved, r)
 			size += r.size
 		} else {
 			r.err = full
 		}
 	}
-	if len(deletes) > 0 {
-		if full = s.disk.roomToDelete(size); full == nil {
-			return deletes
+	if len(reserved) > 0 {
+		if full = s.disk.reserve(size); full == nil {
+			return reserved
 		}
 	}
-	for _, r := range deletes {
+	for _, r := range reserved {
 		r.err = full
 	}
 	return nil

@@ -50,9 +50,9 @@ func newStamped() *request {
 // is missing, as where another layout gives this machine more slots, and takes
 // nothing back. Nothing of the delivery is kept.
 //
-// Deliveries that wait share one fsync. [ErrDiskFull] says that nothing was done;
-// deletes may use half of the space that is kept free. [ErrUnknown] leaves open
-// whether it was done.
+// Deliveries that wait share one fsync. [ErrDiskFull] says that nothing was done: it
+// would have taken more than half of the space that is kept free. [ErrUnknown]
+// leaves open whether it was done.
 func (s *Store) Deliver(ctx context.Context, d *Delivery, j *recovery.Joint) error {
 	r, err := s.newDelivery(d, j)
 	if err == nil {

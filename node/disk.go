@@ -31,15 +31,38 @@ func (d *disk) init(fs vfs.FS, dir string, minFree int64) {
 
 // room returns an error that is [ErrDiskFull] where writing so many bytes would
 // take free space below the watermark.
-func (d *disk) room(bytes int64) error { return d.roomAbove(bytes, 1) }
+func (d *disk) room(bytes int64) error { return d.roomAbove(bytes, 4) }
 
-// roomToDelete is room for a write that adds nothing: half of the watermark is
-// for such writes, so that a disk that is full can be made free. The other half
-// is for the flushes and compactions by which it becomes free.
-func (d *disk) roomToDelete(bytes int64) error { return d.roomAbove(bytes, 2) }
+// reserve is room for a write that adds nothing, so that a disk that is full can be
+// made free, and for one that other machines count on already: half of the watermark
+// is for such writes. The other half is for the flushes and compactions by which it
+// becomes free.
+func (d *disk) reserve(bytes int64) error { return d.roomAbove(bytes, 2) }
 
-// roomAbove is room with a part of the watermark.
-func (d *disk) roomAbove(bytes, part int64) error {
+// Room says which writes that clients ask for a disk has room for. It is what
+// machines tell each other before they stamp an operation, which then has to be
+// written whatever the disk says.
+type Room uint8
+
+const (
+	RoomForAll     Room = iota
+	RoomForDeletes      // less is free than the watermark
+	RoomForNone         // less than three quarters of it: the rest is for what is on its way
+)
+
+// Room tells how much room the store's disk has.
+func (s *Store) Room() Room {
+	switch {
+	case s.health.full.Load(), s.disk.roomAbove(0, 3) != nil:
+		return RoomForNone
+	case s.disk.room(0) != nil:
+		return RoomForDeletes
+	}
+	return RoomForAll
+}
+
+// roomAbove is room with so many quarters of the watermark.
+func (d *disk) roomAbove(bytes, quarters int64) error {
 	if d.minFree < 0 {
 		return nil
 	}
@@ -54,7 +77,7 @@ func (d *disk) roomAbove(bytes, part int64) error {
 	if watermark == 0 {
 		watermark = min(max(int64(usage.TotalBytes/50), 64<<20), 2<<30)
 	}
-	watermark /= part
+	watermark = watermark / 4 * quarters
 	if free := int64(usage.AvailBytes); free-bytes < watermark {
 		return fmt.Errorf("%w: %d MiB are free under %s and %d MiB are kept free; %d MiB are to be written",
 			ErrDiskFull, free>>20, d.dir, watermark>>20, bytes>>20)

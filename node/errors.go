@@ -15,8 +15,8 @@ var (
 	ErrReadOnly = errors.New("the store is read-only")
 	ErrClosed   = errors.New("the store is closed")
 	// ErrDiskFull: a write would take, or has taken, the disk below its watermark
-	// of free space, or a delete below half of it. Nothing of it was written; reads
-	// go on.
+	// of free space, or one that may use the reserve below half of it. Nothing of it
+	// was written; reads go on.
 	ErrDiskFull = errors.New("the disk is full")
 	// ErrLocked: another process, or this one, has the directory open.
 	ErrLocked = errors.New("the data directory is in use")
