@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 
 	"github.com/cockroachdb/pebble/v2"
 )
@@ -46,14 +47,20 @@ func (s *Store) SetIdentity(id Identity) error {
 	return nil
 }
 
-// NextIncarnation counts a start of the process, durably, and returns how many
-// there have been.
+// chanceBits of an incarnation are by chance, and those above count the starts. A
+// disk may come back as it was before the last start: the process that then begins
+// counts the same, and must not be taken for the one that was there.
+const chanceBits = 24
+
+// NextIncarnation counts a start of the process, durably, and returns a number that
+// is greater than those of the starts before it on this disk, and that no other start
+// on a copy of it has, but for a chance of one in 16 million.
 func (s *Store) NextIncarnation() (uint64, error) {
 	s.commitMu.Lock()
 	defer s.commitMu.Unlock()
 	n, err := s.number(rowIncarnation)
 	if err == nil {
-		n++
+		n = (n>>chanceBits+1)<<chanceBits | rand.Uint64N(1<<chanceBits)
 		err = s.setLocal(rowIncarnation, binary.AppendUvarint(nil, n))
 	}
 	if err != nil {

@@ -64,15 +64,16 @@ func TestMember(t *testing.T) {
 		}
 	}
 	refuse(s)
-	if n, err := s.NextIncarnation(); err != nil || n != 1 {
-		t.Fatalf("incarnation %d, %v", n, err)
+	first, err := s.NextIncarnation()
+	if err != nil || first == 0 {
+		t.Fatalf("incarnation %d, %v", first, err)
 	}
 	l := layoutOf(t, s, 3, students(0, 20)...)
 	if err := s.SetLayout(l); err != nil {
 		t.Fatal(err)
 	}
 	deliver(t, s, idle(l), Delivery{Origin: origin(7, 1, 1), Operations: operations(OperationAdd, 2, 1, students(0, 20)...)})
-	crashed := fs.CrashClone(vfs.CrashCloneCfg{})
+	crashed, crashed2 := fs.CrashClone(vfs.CrashCloneCfg{}), fs.CrashClone(vfs.CrashCloneCfg{})
 	for _, readOnly := range []bool{false, true} {
 		_, err := Open("data", Options{FS: crashed, ReadOnly: readOnly})
 		if !errors.Is(err, ErrMember) || !bytes.Contains([]byte(err.Error()), []byte(`"plants": ask a running node with --to`)) {
@@ -84,8 +85,14 @@ func TestMember(t *testing.T) {
 		t.Errorf("%+v", id)
 	}
 	refuse(again)
-	if n, err := again.NextIncarnation(); err != nil || n != 2 {
-		t.Errorf("incarnation %d, %v", n, err)
+	second, err := again.NextIncarnation()
+	if err != nil || second <= first {
+		t.Errorf("incarnation %d after %d, %v", second, first, err)
+	}
+	// The same disk once more: another process, which is not the second one.
+	copied := openMem(t, Options{FS: crashed2, Member: true})
+	if n, err := copied.NextIncarnation(); err != nil || n <= first || n == second {
+		t.Errorf("incarnation %d after %d, where %d was, %v", n, first, second, err)
 	}
 	if again.Trie().Len() != l.Trie.Len() || len(again.Placement().Machines()) != 4 {
 		t.Errorf("the layout is %d segments of %v", again.Trie().Len(), again.Placement().Machines())

@@ -37,6 +37,7 @@ var interleavings = []struct {
 	{"a disk comes back blank inside the lease", 3, diskComesBackBlank},
 	{"a disk comes back rolled back inside the lease", 3, diskComesBackRolledBack},
 	{"a disk comes back cut at the tail inside the lease", 3, diskComesBackCut},
+	{"a disk comes back from before a restart inside the lease", 3, diskComesBackFromBeforeARestart},
 	{"recover-majority while the others only seemed dead", 5, othersOnlySeemedDead},
 	{"one holder's disk stalls for a minute under full load", 3, diskStallsUnderLoad},
 	{"a delete during a bulk load, then the publication", 3, deleteThenPublication},

@@ -62,18 +62,26 @@ func (n *Node) dialPeer(ctx context.Context, address string) (net.Conn, error) {
 // header is what every message of this node carries.
 func (n *Node) header() peer.Header {
 	h := peer.Header{Cluster: n.cfg.Name, From: n.self, Incarnation: n.incarnation}
+	if identity, ok := n.store.Identity(); ok {
+		h.ClusterID = identity.ClusterID
+	}
 	if v := n.current.Load(); v != nil {
 		h.Generation, h.Epoch = v.Generation, v.Epoch
 	}
 	return h
 }
 
-// checkHeader refuses messages of other clusters and generations. One that has no
+// checkHeader refuses messages of other clusters and generations. An address may have
+// become that of a machine of another cluster, which may have the same name: what that
+// says is no word of this one's leader, and so it names no epoch. One that has no
 // generation is of a machine that has no view yet, and may ask to join and for
 // nothing that needs an epoch.
 func (n *Node) checkHeader(h peer.Header) *peer.Refusal {
 	if h.Cluster != n.cfg.Name {
 		return refuse(peer.CodeStranger, 0, "this is cluster %q, not %q", n.cfg.Name, h.Cluster)
+	}
+	if identity, ok := n.store.Identity(); ok && h.ClusterID != "" && h.ClusterID != identity.ClusterID {
+		return refuse(peer.CodeStranger, 0, "this is another cluster that is called %q, too", h.Cluster)
 	}
 	v := n.current.Load()
 	if v == nil || h.Generation == 0 || h.Generation == v.Generation {

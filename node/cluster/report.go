@@ -206,7 +206,8 @@ func (n *Node) callLeader(ctx context.Context, method string, body []byte) ([]by
 		if b, err = n.client.Call(ctx, address, method, body); err == nil {
 			return b, nil
 		}
-		if r := (*peer.Refusal)(nil); errors.As(err, &r) && (r.Code == peer.CodeStranger || r.Code == peer.CodeGeneration) {
+		// A stranger's word names no epoch.
+		if r := (*peer.Refusal)(nil); errors.As(err, &r) && r.Epoch != 0 && (r.Code == peer.CodeStranger || r.Code == peer.CodeGeneration) {
 			return nil, err
 		}
 	}

@@ -8,6 +8,7 @@
 //	POST /METHOD HTTP/1.1
 //	Content-Length: always there, at most Options.MaxBody
 //	Trefoil-Cluster: the cluster's name, percent-encoded
+//	Trefoil-Clusterid: what tells clusters of one name apart, percent-encoded; may be empty
 //	Trefoil-Generation: decimal
 //	Trefoil-Epoch: decimal
 //	Trefoil-From: the sender, 16 hexadecimal digits

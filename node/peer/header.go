@@ -13,7 +13,8 @@ import (
 
 // A Header goes with every request.
 type Header struct {
-	Cluster     string
+	Cluster     string // its name
+	ClusterID   string // tells clusters of one name apart; "" where the sender is of none yet
 	Generation  uint64
 	Epoch       uint64 // of the view that the sender has adopted
 	From        trie.MachineID
@@ -23,6 +24,7 @@ type Header struct {
 // The fields, in the form that net/http keeps them in.
 const (
 	fieldCluster     = "Trefoil-Cluster"
+	fieldClusterID   = "Trefoil-Clusterid"
 	fieldGeneration  = "Trefoil-Generation"
 	fieldEpoch       = "Trefoil-Epoch"
 	fieldFrom        = "Trefoil-From"
@@ -32,6 +34,7 @@ const (
 func (h Header) fields() http.Header {
 	return http.Header{
 		fieldCluster:     {url.QueryEscape(h.Cluster)},
+		fieldClusterID:   {url.QueryEscape(h.ClusterID)},
 		fieldGeneration:  {strconv.FormatUint(h.Generation, 10)},
 		fieldEpoch:       {strconv.FormatUint(h.Epoch, 10)},
 		fieldFrom:        {h.From.String()},
@@ -43,6 +46,9 @@ func (h Header) fields() http.Header {
 func parseHeader(f http.Header) (h Header, err error) {
 	if h.Cluster, err = url.QueryUnescape(f.Get(fieldCluster)); err != nil {
 		return h, fmt.Errorf("header %s: %w", fieldCluster, err)
+	}
+	if h.ClusterID, err = url.QueryUnescape(f.Get(fieldClusterID)); err != nil {
+		return h, fmt.Errorf("header %s: %w", fieldClusterID, err)
 	}
 	for _, n := range []struct {
 		name string

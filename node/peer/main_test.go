@@ -13,7 +13,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-var sender = Header{Cluster: "päpers & co", Generation: 3, Epoch: 7, From: 0xa1, Incarnation: 1 << 63}
+var sender = Header{Cluster: "päpers & co", ClusterID: "i d", Generation: 3, Epoch: 7, From: 0xa1, Incarnation: 1 << 63}
 
 func tcp(ctx context.Context, addr string) (net.Conn, error) {
 	var d net.Dialer
