@@ -128,7 +128,7 @@ func (x *writing) send(c *chunk) {
 		}
 		switch {
 		case err == nil && a.outcome == diskFull:
-			x.fail(node.ErrDiskFull)
+			x.fail(errFull(v, a.full))
 			return
 		case err == nil:
 			x.mu.Lock()
@@ -199,9 +199,9 @@ func (w *Writes) submitTo(ctx context.Context, v *view.View, c *chunk) (answer, 
 		}
 		return answer{}, err
 	}
-	var a answer
-	a.outcome, err = decodeOutcome(body, &a.changed, &a.unchanged)
-	return a, err
+	var changed, unchanged, full uint64
+	o, err := decodeOutcome(body, &changed, &unchanged, &full)
+	return answer{o, int64(changed), int64(unchanged), trie.MachineID(full)}, err
 }
 
 var errGone = errors.New("the sequencer was excluded")

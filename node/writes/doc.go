@@ -51,9 +51,11 @@
 //
 // # Full disks
 //
-// A stamped operation cannot be taken back: other holders may have it. Where a
-// holder's disk is full, what is on its way stays, is sent again and again, and
-// is settled when there is room, or when the view has changed. New operations
-// are refused meanwhile ([node.ErrDiskFull]), deletes too: they would wait in
-// the same streams.
+// A stamped operation cannot be taken back: other holders may have it. So sequencers
+// look before they stamp: every answer of a holder says how much room it has, and so
+// does the leader of all. Below its watermark of free space adds for it are refused
+// ([node.ErrDiskFull]), below three quarters of that deletes, too; what is on its way
+// may use it down to the half. A holder that has not even that keeps what is on its
+// way waiting: it is sent again and again, and is settled when there is room, or when
+// the view has changed.
 package writes

@@ -277,7 +277,7 @@ func TestMessagesRoundTrip(t *testing.T) {
 	if err != nil || epoch != 9 || !reflect.DeepEqual(got, d) {
 		t.Errorf("%d, %+v, %v", epoch, got, err)
 	}
-	var a, b int64
+	var a, b uint64
 	if o, err := decodeOutcome(encodeOutcome(diskFull, 3, 4), &a, &b); o != diskFull || a != 3 || b != 4 || err != nil {
 		t.Error(o, a, b, err)
 	}

@@ -17,11 +17,11 @@ func (w *Writes) handleDeliver(ctx context.Context, body []byte) ([]byte, error)
 	err = w.deliver(ctx, epoch, d)
 	switch {
 	case errors.Is(err, node.ErrDiskFull):
-		return encodeOutcome(diskFull), nil
+		return encodeOutcome(diskFull, uint64(node.RoomForNone)), nil
 	case err != nil:
 		return nil, err
 	}
-	return encodeOutcome(done), nil
+	return encodeOutcome(done, uint64(w.store.Room())), nil
 }
 
 // deliver writes a delivery that was addressed under the view of an epoch, into

@@ -52,11 +52,13 @@ func (w *Writes) stampGroup(group []*request) {
 	}
 	group = slices.DeleteFunc(group, func(r *request) bool {
 		err := w.admit(v, r)
-		if err != nil {
-			r.full = err == errFull
+		switch {
+		case err != nil:
 			w.refuseAll([]*request{r}, err)
+		case r.full != 0:
+			w.drop(r, nil)
 		}
-		return err != nil
+		return err != nil || r.full != 0
 	})
 	if len(group) == 0 {
 		return
@@ -91,17 +93,19 @@ func (w *Writes) refuseAll(group []*request, err error) {
 		refusal = refuse(peer.CodeUnavailable, 0, "%v", err)
 	}
 	for _, r := range group {
-		w.stats.refused.Add(int64(len(r.operations)))
-		w.room.give(r.size)
-		r.finish(refusal)
+		w.drop(r, refusal)
 	}
 }
 
-// errFull stops a request whose answer is diskFull.
-var errFull = errors.New("a holder's disk is full")
+// drop answers a request of which nothing is done; where err is nil, it says why.
+func (w *Writes) drop(r *request, err error) {
+	w.stats.refused.Add(int64(len(r.operations)))
+	w.room.give(r.size)
+	r.finish(err)
+}
 
-// admit checks that a request is for this machine, and that its holders have
-// room.
+// admit checks that a request is for this machine, and notes in it whose disk is
+// full.
 func (w *Writes) admit(v *view.View, r *request) error {
 	if r.route.view != v {
 		route, err := newRoute(v, w.self, r.operations)
@@ -113,15 +117,7 @@ func (w *Writes) admit(v *view.View, r *request) error {
 	if i := r.route.foreign; i >= 0 {
 		return refuse(peer.CodeNotOwner, v.Epoch, "machine %s is not the sequencer of operation %d", w.self, i)
 	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	for _, set := range r.route.sets {
-		for _, m := range set {
-			if s := w.era.streams[m]; s != nil && s.full {
-				return errFull
-			}
-		}
-	}
+	r.full = w.lacksRoom(r)
 	return nil
 }
 

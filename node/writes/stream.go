@@ -173,8 +173,17 @@ func (s *stream) try(m message) (told uint64, err error) {
 		e := peer.NewEncoder(64 + 20*len(acks))
 		encodeOrigin(e, origin)
 		encodeAcks(e, acks)
-		_, err := w.cluster.Call(ctx, s.to, methodWatermark, e.Data())
-		return told, err
+		body, err := w.cluster.Call(ctx, s.to, methodWatermark, e.Data())
+		if err != nil {
+			return 0, err
+		}
+		answer := peer.NewDecoder(body)
+		room := node.Room(answer.Byte())
+		if err := answer.End(); err != nil {
+			return 0, err
+		}
+		w.setRoom(s.to, room)
+		return told, nil
 	}
 	d := &node.Delivery{Origin: origin, Settled: told, Acks: acks, Operations: m.operations}
 	d.Origin.Batch = m.parts[len(m.parts)-1].number
@@ -185,10 +194,13 @@ func (s *stream) try(m message) (told uint64, err error) {
 	if err != nil {
 		return 0, err
 	}
-	switch o, err := decodeOutcome(body); {
-	case err != nil:
+	var room uint64
+	o, err := decodeOutcome(body, &room)
+	if err != nil {
 		return 0, err
-	case o == diskFull:
+	}
+	w.setRoom(s.to, node.Room(room))
+	if o == diskFull {
 		return 0, fmt.Errorf("machine %s: %w", s.to, node.ErrDiskFull)
 	}
 	return told, nil
@@ -204,7 +216,7 @@ func (w *Writes) handleWatermark(_ context.Context, body []byte) ([]byte, error)
 		return nil, refuse(peer.CodeStranger, 0, "machine %s is no member in incarnation %d", origin.Sequencer, origin.Incarnation)
 	}
 	w.store.Settle(origin, acks)
-	return nil, nil
+	return []byte{byte(w.store.Room())}, nil
 }
 
 // sleep returns false where ctx ends before the pause does.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/trefoildb/trefoil/node"
 	"github.com/trefoildb/trefoil/node/peer"
+	"github.com/trefoildb/trefoil/trie"
 )
 
 // request is a submission on its way to the sequencer. Its operations have no
@@ -21,9 +22,9 @@ type request struct {
 	done       chan struct{} // closed when what follows is set
 
 	changed, unchanged int64
-	batches            []*batch // all have to be settled before the answer counts
-	full               bool     // a holder's disk is full, nothing was done
-	err                error    // nothing was done
+	batches            []*batch       // all have to be settled before the answer counts
+	full               trie.MachineID // a holder whose disk is full: nothing was done
+	err                error          // nothing was done
 }
 
 // States of a request.
@@ -50,6 +51,7 @@ func (r *request) await(b *batch) {
 type answer struct {
 	outcome            outcome
 	changed, unchanged int64
+	full               trie.MachineID // whose disk is, where that is the outcome
 }
 
 // submit has this machine stamp operations and waits until they are settled, and
@@ -85,8 +87,8 @@ func (w *Writes) submit(ctx context.Context, operations []node.Operation) (answe
 		<-r.done // the sequencer has it, and waits for nobody
 	}
 	switch {
-	case r.full:
-		return answer{outcome: diskFull}, nil
+	case r.full != 0:
+		return answer{outcome: diskFull, full: r.full}, nil
 	case r.err != nil:
 		return answer{}, r.err
 	}
@@ -99,7 +101,7 @@ func (w *Writes) submit(ctx context.Context, operations []node.Operation) (answe
 			return answer{}, fmt.Errorf("%w: the sequencer shuts down", node.ErrUnknown)
 		}
 	}
-	return answer{done, r.changed, r.unchanged}, nil
+	return answer{outcome: done, changed: r.changed, unchanged: r.unchanged}, nil
 }
 
 func errClosing() *peer.Refusal { return refuse(peer.CodeClosing, 0, "this machine shuts down") }
@@ -122,7 +124,7 @@ func (w *Writes) handleSubmit(ctx context.Context, body []byte) ([]byte, error) 
 	if err != nil {
 		return nil, err
 	}
-	return encodeOutcome(a.outcome, a.changed, a.unchanged), nil
+	return encodeOutcome(a.outcome, uint64(a.changed), uint64(a.unchanged), uint64(a.full)), nil
 }
 
 // queue holds the requests that wait for the sequencer; room bounds them.

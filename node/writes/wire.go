@@ -18,11 +18,11 @@ import (
 //	stamped      count, then for each: kind byte, epoch, sequence, key, long terms
 //	acks         count, then for each: machine in 8 bytes, batch
 //
-//	submit       operations -> outcome, changed, unchanged
+//	submit       operations -> outcome, changed, unchanged, machine whose disk is full
 //	deliver      epoch, sequencer in 8 bytes, incarnation, batch, settled, acks,
-//	             stamped -> outcome
+//	             stamped -> outcome, room
 //	settled      incarnation, batch -> settled, acks
-//	watermark    sequencer in 8 bytes, incarnation, settled, acks -> nothing
+//	watermark    sequencer in 8 bytes, incarnation, settled, acks -> room
 //	handover     epoch, stamped -> nothing
 
 // outcome is how a submission or a delivery ended, where it is no refusal.
@@ -134,20 +134,20 @@ func decodeOrigin(d *peer.Decoder) node.Origin {
 }
 
 // encodeOutcome makes the answer to a submission or a delivery.
-func encodeOutcome(o outcome, counts ...int64) []byte {
-	e := peer.NewEncoder(1 + 10*len(counts))
+func encodeOutcome(o outcome, numbers ...uint64) []byte {
+	e := peer.NewEncoder(1 + 10*len(numbers))
 	e.Byte(byte(o))
-	for _, n := range counts {
-		e.Uvarint(uint64(n))
+	for _, n := range numbers {
+		e.Uvarint(n)
 	}
 	return e.Data()
 }
 
-func decodeOutcome(body []byte, counts ...*int64) (outcome, error) {
+func decodeOutcome(body []byte, numbers ...*uint64) (outcome, error) {
 	d := peer.NewDecoder(body)
 	o := outcome(d.Byte())
-	for _, n := range counts {
-		*n = int64(d.Uvarint())
+	for _, n := range numbers {
+		*n = d.Uvarint()
 	}
 	if o > diskFull {
 		return 0, fmt.Errorf("%w: outcome %d", peer.ErrMessage, o)

@@ -40,6 +40,7 @@ type Store interface {
 	Forget(ctx context.Context, origins []node.Origin) error
 	States(ctx context.Context, spoKeys [][]byte) ([]node.RowState, error)
 	SetFloors(f node.Floors)
+	Room() node.Room
 }
 
 // Options are the parameters of [New]. The zero value is ready to use.
@@ -104,8 +105,9 @@ type Writes struct {
 	olds          int                  // batches not settled that are of older epochs, or were handed over
 	keys          map[string]*keyState // by SPO key, of operations that are not settled
 	acks          map[trie.MachineID]uint64
-	moved         chan struct{} // closed and made anew when the watermark moves
-	forgot        chan struct{} // closed and made anew when entries are forgotten
+	rooms         map[trie.MachineID]node.Room // of members that have not enough for everything
+	moved         chan struct{}                // closed and made anew when the watermark moves
+	forgot        chan struct{}                // closed and made anew when entries are forgotten
 }
 
 // Requests of other nodes that wait here are of these kinds; each is bounded, so
