@@ -33,6 +33,7 @@ type stamped struct {
 type stampedRow struct {
 	key, value []byte
 	stamp      triple.Stamp
+	on         triple.Stamp // of an annotation: that of the version it was noted on
 }
 
 func newStamped() *request {
@@ -42,7 +43,8 @@ func newStamped() *request {
 // Deliver writes the operations of a delivery into the slots that this machine
 // has under j (see [recovery.Resolver.Writes]), durably when it returns. Of a row
 // the greatest stamp stays. A delete leaves a tombstone, also where nothing was,
-// and removes the annotations. With the rows go the batch's entry in the list of
+// and removes what was noted on the triple before; what is noted on it comes beside
+// each version and replica. With the rows go the batch's entry in the list of
 // what is not settled and the number of the last batch received.
 //
 // Deliveries of one sequencer's incarnation come in ascending order, the next one
@@ -112,34 +114,56 @@ func (r *stamped) addOperation(o *Operation, resolver *recovery.Resolver, floors
 			return true, nil
 		}
 	}
-	v := triple.Value{}
-	if o.Kind == OperationAdd && o.Long != nil {
-		if v, err = triple.DecodeValue(o.Long); err != nil {
-			return false, err
+	row := stampedRow{stamp: o.Stamp}
+	if o.Note != nil {
+		if row.on = o.Note.On; row.on == (triple.Stamp{}) {
+			row.on = o.Stamp
 		}
 	}
-	v.Stamp, v.Tombstone = o.Stamp, o.Kind == OperationDelete
-	r.adds = r.adds || !v.Tombstone
-	var value []byte
+	encode, adds, err := o.encoder()
+	if err != nil {
+		return false, err
+	}
+	r.adds = r.adds || adds
 	for _, slot := range resolver.Writes() {
 		if slot.Machine != machine {
 			continue
 		}
-		if value == nil {
-			value = space.take(func(dst []byte) []byte { return v.Append(dst) })
+		if row.value == nil {
+			row.value = space.take(encode)
 		}
 		table := TableStorage
 		if slot.Extra {
 			table = TableReplica
 		}
 		key := resolver.Key(slot.Order)
-		r.rows = append(r.rows, stampedRow{
-			key:   space.take(func(dst []byte) []byte { return append(append(dst, table), key...) }),
-			value: value,
-			stamp: o.Stamp,
+		row.key = space.take(func(dst []byte) []byte {
+			dst = append(append(dst, table), key...)
+			if o.Note != nil {
+				dst = triple.AppendAnnotationKey(dst, nil, o.Note.ApplicationID)
+			}
+			return dst
 		})
+		r.rows = append(r.rows, row)
 	}
 	return false, nil
+}
+
+// encoder returns what appends the value of the rows of an operation, and whether
+// they add something.
+func (o *Operation) encoder() (encode func(dst []byte) []byte, adds bool, err error) {
+	if o.Kind == OperationAnnotate {
+		a := triple.Annotation{Stamp: o.Stamp, On: o.Note.On, Removed: o.Note.Removed, Data: o.Note.Data}
+		return a.Append, !a.Removed, nil
+	}
+	v := triple.Value{}
+	if o.Kind == OperationAdd && o.Long != nil {
+		if v, err = triple.DecodeValue(o.Long); err != nil {
+			return nil, false, err
+		}
+	}
+	v.Stamp, v.Tombstone = o.Stamp, o.Kind == OperationDelete
+	return v.Append, !v.Tombstone, nil
 }
 
 // seal ends the making of a request: its rows are put in order and counted.
@@ -151,18 +175,16 @@ func (r *request) seal() {
 	}
 }
 
-// compareRows orders by key, the greatest stamp first.
+// compareRows orders by key, the newest first: of annotations that on the newest
+// version, then that of the greatest stamp.
 func compareRows(a, b stampedRow) int {
 	if c := bytes.Compare(a.key, b.key); c != 0 {
 		return c
 	}
-	switch {
-	case b.stamp.Less(a.stamp):
-		return -1
-	case a.stamp.Less(b.stamp):
-		return 1
+	if c := b.on.Compare(a.on); c != 0 {
+		return c
 	}
-	return 0
+	return b.stamp.Compare(a.stamp)
 }
 
 // arena makes many small slices of few large ones.

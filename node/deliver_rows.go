@@ -35,19 +35,20 @@ func (c *stampedCommit) writeRows(group []*request) error {
 		return err
 	}
 	defer c.closeIterators()
-	for i := range c.rows {
-		row := &c.rows[i]
-		if i > 0 && bytes.Equal(row.key, c.rows[i-1].key) {
-			continue // of a lesser stamp
+	for rest := c.rows; len(rest) > 0; {
+		n := 1
+		for n < len(rest) && bytes.Equal(rest[n].key, rest[0].key) {
+			n++
 		}
-		if triple.IsAnnotation(row.value) {
-			err = c.writeAnnotation(row)
+		if triple.IsAnnotation(rest[0].value) {
+			err = c.writeAnnotation(&rest[0])
 		} else {
-			err = c.writeVersion(row)
+			err = c.writeVersion(rest[:n])
 		}
 		if err != nil {
 			return err
 		}
+		rest = rest[n:]
 	}
 	return c.it.Error()
 }
@@ -84,118 +85,70 @@ func (c *stampedCommit) wins(row *stampedRow, held []byte) (bool, error) {
 // isSPO tells whether the rows with a Pebble key are counted.
 func isSPO(key []byte) bool { return key[0] == tableStorage && triple.Order(key[1]) == triple.SPO }
 
-// writeVersion writes a version or a tombstone, where it wins.
-func (c *stampedCommit) writeVersion(row *stampedRow) error {
+// writeVersion writes a version or a tombstone: of rows of one key, the newest first,
+// the first one where it wins. A delete among them that comes late still counts for
+// what was noted before it, so that the version that stays remembers it. So it does
+// not matter in which order rows come.
+func (c *stampedCommit) writeVersion(rows []stampedRow) error {
+	row := &rows[0]
 	held, err := c.lookUp(row.key)
 	if err != nil {
 		return err
 	}
-	if ok, err := c.wins(row, held); err != nil || !ok {
-		return err
-	}
-	dead := triple.IsTombstone(row.value)
-	if isSPO(row.key) {
-		if was := held != nil && !triple.IsTombstone(held); was && dead {
-			c.counted.triples--
-		} else if !was && !dead {
-			c.counted.triples++
-		}
-	}
-	if dead {
-		c.noteTombstone(row.key)
-	}
-	if dead && c.store.annotated {
-		if err := c.removeNotes(row); err != nil {
-			return err
-		}
-	}
-	return c.batch.Set(row.key, row.value, nil)
-}
-
-// removeNotes removes the annotations beside a version that are older than its
-// tombstone.
-func (c *stampedCommit) removeNotes(row *stampedRow) error {
-	if c.notes == nil {
-		var err error
-		if c.notes, err = c.store.db.NewIter(&pebble.IterOptions{LowerBound: []byte{tableStorage}, UpperBound: []byte{tableLocal}}); err != nil {
-			return err
-		}
-	}
-	lower, upper := triple.AnnotationBounds(row.key)
-	for valid := c.notes.SeekGE(lower); valid && bytes.Compare(c.notes.Key(), upper) < 0; valid = c.notes.Next() {
-		value, err := c.notes.ValueAndErr()
-		if err != nil {
-			return err
-		}
-		stamp, err := c.store.stampOf(value)
-		if err != nil {
-			return err
-		}
-		if !stamp.Less(row.stamp) {
-			continue
-		}
-		if isSPO(row.key) {
-			c.counted.annotations--
-		}
-		if err := c.batch.Delete(c.notes.Key(), nil); err != nil {
-			return err
-		}
-	}
-	return c.notes.Error()
-}
-
-// writeAnnotation writes an annotation, where it wins and is not older than a
-// tombstone of its version.
-func (c *stampedCommit) writeAnnotation(row *stampedRow) error {
-	version, _, _ := triple.CutAnnotation(row.key)
-	dead, err := c.deadSince(version, row.stamp)
-	if err != nil || dead {
-		return err
-	}
-	held, err := c.lookUp(row.key)
+	wins, err := c.wins(row, held)
 	if err != nil {
 		return err
 	}
-	if ok, err := c.wins(row, held); err != nil || !ok {
-		return err
-	}
-	if held == nil && isSPO(row.key) {
-		c.counted.annotations++
-	}
-	return c.batch.Set(row.key, row.value, nil)
-}
-
-// deadSince tells whether the row of a version will be a tombstone with a greater
-// stamp: the one that is there, or one of this group.
-func (c *stampedCommit) deadSince(version []byte, stamp triple.Stamp) (bool, error) {
-	value, err := c.store.get(version)
-	if err != nil {
-		return false, err
-	}
-	at, ok := slices.BinarySearchFunc(c.rows, version, func(row stampedRow, key []byte) int { return bytes.Compare(row.key, key) })
-	if ok {
-		wins, err := c.wins(&c.rows[at], value)
-		if err != nil {
-			return false, err
-		}
-		if wins {
-			value = c.rows[at].value
-		}
-	}
-	if value == nil || !triple.IsTombstone(value) {
-		return false, nil
-	}
-	dead, err := c.store.stampOf(value)
-	return stamp.Less(dead), err
-}
-
-// markAnnotated remembers that there are annotations: until then a delete need
-// not look for them.
-func (c *stampedCommit) markAnnotated() error {
-	s := c.store
-	if s.annotated || s.counted.annotations == 0 && !slices.ContainsFunc(c.rows, func(row stampedRow) bool { return triple.IsAnnotation(row.value) }) {
+	known := triple.DeletedAt(held)
+	deleted := latestDelete(known, rows)
+	if !wins && deleted == known {
 		return nil
 	}
-	s.annotated = true // if the commit fails a look is taken in vain, no more
-	return c.batch.Set(rowAnnotated, []byte{}, nil)
+	value := held
+	if wins {
+		value = row.value
+		c.count(row, held)
+		if triple.IsTombstone(value) {
+			c.noteTombstone(row.key)
+		}
+	}
+	if !triple.IsTombstone(value) && triple.DeletedAt(value) != deleted {
+		v, err := triple.DecodeValue(value)
+		if err != nil {
+			return err
+		}
+		v.Deleted = deleted
+		value = v.Append(nil)
+	}
+	if c.store.annotated && known.Less(deleted) {
+		if err := c.removeNotes(row.key, deleted); err != nil {
+			return err
+		}
+	}
+	return c.batch.Set(row.key, value, nil)
+}
+
+// latestDelete returns the greatest stamp of a delete that is known, or that rows
+// of one version tell of.
+func latestDelete(known triple.Stamp, rows []stampedRow) triple.Stamp {
+	for i := range rows {
+		if d := triple.DeletedAt(rows[i].value); known.Less(d) {
+			known = d
+		}
+	}
+	return known
+}
+
+// count counts a version or tombstone that replaces what is held.
+func (c *stampedCommit) count(row *stampedRow, held []byte) {
+	if !isSPO(row.key) {
+		return
+	}
+	was, is := held != nil && !triple.IsTombstone(held), !triple.IsTombstone(row.value)
+	switch {
+	case was && !is:
+		c.counted.triples--
+	case is && !was:
+		c.counted.triples++
+	}
 }

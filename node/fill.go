@@ -12,7 +12,7 @@ import (
 )
 
 // Fill writes rows that a walk sends. Of a row the greatest stamp stays, and of
-// the annotations those that are not older than a tombstone beside them. Rows
+// the annotations those that were noted after the last delete of their triple. Rows
 // that are not settled enter the list of what is not, unless this machine knows
 // better. Nothing is durable before [Store.SyncFills] returns. Nothing of rows is
 // kept.
@@ -65,6 +65,11 @@ func (s *Store) stamped(row *FillRow, space *arena) (out stampedRow, err error) 
 		if version, _, ok = triple.CutAnnotation(row.Key); !ok {
 			return out, fmt.Errorf("an annotation's value under a version's key")
 		}
+		a, err := triple.DecodeAnnotation(row.Value)
+		if err != nil {
+			return out, err
+		}
+		out.on = a.On
 	}
 	order, _, err := triple.SplitKey(version)
 	if err != nil {

@@ -2,6 +2,7 @@ package node
 
 import (
 	"cmp"
+	"fmt"
 
 	"github.com/trefoildb/trefoil/trie"
 	"github.com/trefoildb/trefoil/triple"
@@ -47,9 +48,14 @@ type OperationKind uint8
 const (
 	OperationAdd OperationKind = iota + 1
 	OperationDelete
+	OperationAnnotate
 )
 
-// Operation is an add or a delete of a triple that has its stamp.
+// Valid tells whether there is such a kind.
+func (k OperationKind) Valid() bool { return k >= OperationAdd && k <= OperationAnnotate }
+
+// Operation is an add or a delete of a triple, or what an application notes on it,
+// that has its stamp.
 type Operation struct {
 	Kind  OperationKind
 	Stamp triple.Stamp
@@ -57,6 +63,30 @@ type Operation struct {
 	// Long is what triple.AppendValue makes of the triple with a zero stamp, where
 	// it has long terms and is added; nil otherwise.
 	Long []byte
+	Note *Note // of OperationAnnotate; nil otherwise
+}
+
+// Note is what an application notes on a triple.
+type Note struct {
+	ApplicationID string
+	// On is the stamp of the version that it is noted on (see [triple.Annotation]).
+	// A coordinator that has looked it up says so; zero: the sequencer knows.
+	On      triple.Stamp
+	Removed bool // nothing is noted any more
+	Data    []byte
+}
+
+// Check tells what is wrong with a note.
+func (n *Note) Check() error {
+	switch {
+	case len(n.ApplicationID) == 0 || len(n.ApplicationID) > maxApplicationID:
+		return fmt.Errorf("%w: the application id has %d bytes, not 1 to %d", ErrInvalid, len(n.ApplicationID), maxApplicationID)
+	case len(n.Data) > MaxAnnotationBytes:
+		return fmt.Errorf("%w: %d bytes of data, at most %d", ErrInvalid, len(n.Data), MaxAnnotationBytes)
+	case n.Removed && len(n.Data) > 0:
+		return fmt.Errorf("%w: what is removed has %d bytes of data", ErrInvalid, len(n.Data))
+	}
+	return nil
 }
 
 // Delivery is a batch of operations on its way from a sequencer to a holder.

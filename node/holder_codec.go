@@ -49,51 +49,90 @@ func errLocal(b []byte) error {
 
 // appendOperations appends the encoded form of operations, one after the other:
 // kind, uvarint epoch, uvarint sequence, uvarint length and key, uvarint length
-// and long terms.
+// and long terms; of an annotation also uvarint length and application id, uvarints
+// epoch and sequence of the version, a byte (1: removed), uvarint length and data.
 func appendOperations(dst []byte, operations []Operation) []byte {
 	for i := range operations {
 		o := &operations[i]
 		dst = append(dst, byte(o.Kind))
 		dst = appendStamp(dst, o.Stamp)
-		for _, field := range [][]byte{o.Key, o.Long} {
-			dst = binary.AppendUvarint(dst, uint64(len(field)))
-			dst = append(dst, field...)
+		dst = appendField(appendField(dst, o.Key), o.Long)
+		if n := o.Note; n != nil {
+			dst = appendStamp(appendField(dst, []byte(n.ApplicationID)), n.On)
+			removed := byte(0)
+			if n.Removed {
+				removed = 1
+			}
+			dst = appendField(append(dst, removed), n.Data)
 		}
 	}
 	return dst
 }
 
+func appendField(dst, field []byte) []byte {
+	return append(binary.AppendUvarint(dst, uint64(len(field))), field...)
+}
+
 // parseOperations decodes what appendOperations made; the operations alias b.
 func parseOperations(b []byte, count int) ([]Operation, error) {
 	operations := make([]Operation, 0, count)
-	for rest := b; len(rest) > 0; {
-		o := Operation{Kind: OperationKind(rest[0])}
-		ok := o.Kind == OperationAdd || o.Kind == OperationDelete
-		rest = rest[1:]
-		for _, n := range []*uint64{&o.Stamp.Epoch, &o.Stamp.Sequence} {
-			var size int
-			*n, size = binary.Uvarint(rest)
-			if size <= 0 {
-				return nil, errLocal(b)
-			}
-			rest = rest[size:]
+	for r := (cutter{rest: b}); len(r.rest) > 0 && !r.bad; {
+		o := Operation{Kind: OperationKind(r.byte()), Stamp: r.stamp(), Key: r.field(), Long: r.field()}
+		if o.Kind == OperationAnnotate {
+			o.Note = &Note{ApplicationID: string(r.field()), On: r.stamp(), Removed: r.byte() != 0, Data: r.field()}
+			r.bad = r.bad || o.Note.Check() != nil
 		}
-		for _, field := range []*[]byte{&o.Key, &o.Long} {
-			n, size := binary.Uvarint(rest)
-			if size <= 0 || n > uint64(len(rest)-size) {
-				return nil, errLocal(b)
-			}
-			if n > 0 {
-				*field = rest[size : size+int(n) : size+int(n)]
-			}
-			rest = rest[size+int(n):]
-		}
-		if !ok || len(o.Key) == 0 {
+		if r.bad || !o.Kind.Valid() || len(o.Key) == 0 {
 			return nil, errLocal(b)
 		}
 		operations = append(operations, o)
 	}
 	return operations, nil
+}
+
+// cutter reads fields from the front of rest; bad says that one is not whole.
+type cutter struct {
+	rest []byte
+	bad  bool
+}
+
+func (c *cutter) byte() byte {
+	if c.bad || len(c.rest) == 0 {
+		c.bad = true
+		return 0
+	}
+	b := c.rest[0]
+	c.rest = c.rest[1:]
+	return b
+}
+
+func (c *cutter) uvarint() uint64 {
+	n, size := binary.Uvarint(c.rest)
+	if c.bad || size <= 0 {
+		c.bad = true
+		return 0
+	}
+	c.rest = c.rest[size:]
+	return n
+}
+
+func (c *cutter) stamp() triple.Stamp {
+	return triple.Stamp{Epoch: c.uvarint(), Sequence: c.uvarint()}
+}
+
+// field returns nil where it is empty.
+func (c *cutter) field() []byte {
+	n := c.uvarint()
+	if c.bad || n > uint64(len(c.rest)) {
+		c.bad = true
+		return nil
+	}
+	var field []byte
+	if n > 0 {
+		field = c.rest[:n:n]
+	}
+	c.rest = c.rest[n:]
+	return field
 }
 
 // append appends the value of a row of heardPrefix: uvarints last, settled and

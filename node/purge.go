@@ -65,8 +65,8 @@ type Purging struct {
 	Pace func(ctx context.Context, bytes int) error
 }
 
-// Purge deletes the tombstones below the floors, in all orders and in the replica
-// table, and returns how many. Where there are few it goes by their keys, else
+// Purge deletes the tombstones below the floors, of versions and of annotations, in
+// all orders and in the replica table, and returns how many. Where there are few it goes by their keys, else
 // through all rows in order. A tombstone that is replaced meanwhile stays.
 func (s *Store) Purge(ctx context.Context, p Purging) (purged int64, err error) {
 	if s.options.ReadOnly {
@@ -161,7 +161,7 @@ func (w *purger) some(from []byte) (next []byte, err error) {
 			return nil, err
 		}
 		w.read += len(it.Key()) + len(value)
-		if !triple.IsTombstone(value) || triple.IsAnnotation(value) {
+		if !triple.IsTombstone(value) {
 			continue
 		}
 		if err := w.tombstone(bytes.Clone(it.Key()), value); err != nil {
@@ -171,9 +171,17 @@ func (w *purger) some(from []byte) (next []byte, err error) {
 	return nil, it.Error()
 }
 
+// versionOf returns the Pebble key of the version that a row is, or is beside.
+func versionOf(key, value []byte) []byte {
+	if triple.IsAnnotation(value) {
+		key, _, _ = triple.CutAnnotation(key)
+	}
+	return key
+}
+
 // tombstone takes one tombstone, whose key it keeps.
 func (w *purger) tombstone(key, value []byte) error {
-	if err := w.resolver.Resolve(key[1:]); err != nil {
+	if err := w.resolver.Resolve(versionOf(key, value)[1:]); err != nil {
 		return err
 	}
 	stamp, err := w.store.stampOf(value)
@@ -243,7 +251,7 @@ func (s *Store) commitPurge(r *request) error {
 		if value == nil || !triple.IsTombstone(value) {
 			continue
 		}
-		if err := p.resolver.Resolve(key[1:]); err != nil {
+		if err := p.resolver.Resolve(versionOf(key, value)[1:]); err != nil {
 			return err
 		}
 		stamp, err := s.stampOf(value)

@@ -132,9 +132,10 @@ func (w *sweeper) count(it *pebble.Iterator, lower, upper []byte) error {
 			return err
 		}
 		switch {
+		case triple.IsTombstone(value):
 		case triple.IsAnnotation(value):
 			w.step.counted.annotations++
-		case !triple.IsTombstone(value):
+		default:
 			w.step.counted.triples++
 		}
 		if err := w.goOn(); err != nil {

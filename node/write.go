@@ -113,15 +113,13 @@ func (s *Store) DeleteMatch(ctx context.Context, p triple.Pattern) (DeleteResult
 // nil data removes it. The application id is 1 to 255 bytes. [ErrNotFound] says
 // that the triple is not there.
 func (s *Store) Annotate(ctx context.Context, t triple.Triple, applicationID string, data []byte) error {
-	switch {
-	case s.options.ReadOnly:
+	if s.options.ReadOnly {
 		return fmt.Errorf("annotate: %w", ErrReadOnly)
-	case len(applicationID) == 0 || len(applicationID) > maxApplicationID:
-		return fmt.Errorf("annotate: %w: the application id has %d bytes, not 1 to %d", ErrInvalid, len(applicationID), maxApplicationID)
-	case len(data) > MaxAnnotationBytes:
-		return fmt.Errorf("annotate: %w: %d bytes of data, at most %d", ErrInvalid, len(data), MaxAnnotationBytes)
 	}
-	err := s.alone()
+	err := (&Note{ApplicationID: applicationID, Data: data}).Check()
+	if err == nil {
+		err = s.alone()
+	}
 	if err == nil {
 		err = t.Check()
 	}

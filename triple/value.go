@@ -1,6 +1,7 @@
 package triple
 
 import (
+	"cmp"
 	"encoding/binary"
 	"fmt"
 )
@@ -18,6 +19,14 @@ func (s Stamp) Less(other Stamp) bool {
 		return s.Epoch < other.Epoch
 	}
 	return s.Sequence < other.Sequence
+}
+
+// Compare returns -1 where s is older than other, 1 where it is newer, else 0.
+func (s Stamp) Compare(other Stamp) int {
+	if c := cmp.Compare(s.Epoch, other.Epoch); c != 0 {
+		return c
+	}
+	return cmp.Compare(s.Sequence, other.Sequence)
 }
 
 // Flags in a value's first byte. Bits 4 to 7 tell which terms are long, subject

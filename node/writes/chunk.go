@@ -37,7 +37,7 @@ func (c *chunks) add(m trie.MachineID, o node.Operation) *chunk {
 		c.open[m] = to
 	}
 	to.operations = append(to.operations, o)
-	to.size += int64(len(o.Key) + len(o.Long) + 32)
+	to.size += int64(bytesOf(&o) + 32)
 	if to.size < chunkBytes && len(to.operations) < chunkOperations {
 		return nil
 	}

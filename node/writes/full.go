@@ -40,7 +40,7 @@ func (w *Writes) setRoom(m trie.MachineID, r node.Room) {
 func (w *Writes) lacksRoom(r *request) (lacks trie.MachineID) {
 	least := node.RoomForAll // that refuses
 	for i := range r.operations {
-		if r.operations[i].Kind == node.OperationAdd {
+		if o := &r.operations[i]; o.Kind == node.OperationAdd || o.Note != nil && !o.Note.Removed {
 			least = node.RoomForDeletes
 			break
 		}

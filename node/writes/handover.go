@@ -215,7 +215,7 @@ func (w *Writes) startDriving(v *view.View, r *route, operations []node.Operatio
 	if len(b.operations) == 0 {
 		return batches, free, nil
 	}
-	w.track(b, v.Epoch)
+	w.track(b)
 	w.stats.handedOver.Add(int64(len(b.operations)))
 	w.send(b, split(b.operations, r.sets, of))
 	return append(batches, b), free, nil

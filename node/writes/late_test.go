@@ -23,7 +23,7 @@ func TestLateAnswer(t *testing.T) {
 	b := newBatch()
 	ws.mu.Lock()
 	b.operations, b.size = operations, sizeOf(operations)
-	ws.track(b, 1)
+	ws.track(b)
 	ws.send(b, map[trie.MachineID][]node.Operation{ms[1].id: operations})
 	old := ws.era.streams[ms[0].id]
 	ws.mu.Unlock()

@@ -72,7 +72,16 @@ func sizeOf(operations []node.Operation) (n int64) {
 }
 
 func size(o *node.Operation) int64 {
-	return int64(len(o.Key)+len(o.Long)) + operationBytes
+	return int64(bytesOf(o)) + operationBytes
+}
+
+// bytesOf is about the bytes of an operation that are not of fixed size.
+func bytesOf(o *node.Operation) int {
+	n := len(o.Key) + len(o.Long)
+	if o.Note != nil {
+		n += len(o.Note.ApplicationID) + len(o.Note.Data)
+	}
+	return n
 }
 
 // turns lets one at a time through for each machine.

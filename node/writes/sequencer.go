@@ -123,7 +123,8 @@ func (w *Writes) admit(v *view.View, r *request) error {
 
 // finding is what is known of a triple when its operations are stamped.
 type finding struct {
-	live bool
+	live  bool
+	stamp triple.Stamp // of the version or tombstone; zero where there is none
 	// certain: it may be answered with, once rests is settled, where that is set.
 	certain bool
 	rests   *batch
@@ -162,8 +163,8 @@ func (w *Writes) lookUp(v *view.View, group []*request) (*grouped, error) {
 		if i == 0 || !bytes.Equal(it.key, items[i-1].key) {
 			f := finding{certain: it.full}
 			s := w.keys[string(it.key)]
-			if s != nil && s.newest != nil && s.epoch == v.Epoch { // newer than what was handed over
-				f = finding{live: s.live, certain: true, rests: s.newest}
+			if s != nil && s.newest != nil && s.stamp.Epoch == v.Epoch { // newer than what was handed over
+				f = finding{live: s.live, stamp: s.stamp, certain: true, rests: s.newest}
 			} else {
 				f.certain = f.certain && s == nil
 				asked = append(asked, int32(len(g.findings)))
@@ -184,7 +185,7 @@ func (w *Writes) lookUp(v *view.View, group []*request) (*grouped, error) {
 	foreign := w.foreign(v)
 	for i, s := range states {
 		f := &g.findings[asked[i]]
-		f.live = s.Live
+		f.live, f.stamp = s.Live, s.Stamp
 		if s.Exists && s.Stamp.Epoch < v.Epoch && foreign[string(keys[i])] {
 			f.certain = false
 		}
@@ -203,7 +204,7 @@ func (w *Writes) foreign(v *view.View) map[string]bool {
 			continue
 		}
 		for i := range b.Operations {
-			if o := &b.Operations[i]; o.Stamp.Epoch < v.Epoch {
+			if o := &b.Operations[i]; o.Stamp.Epoch < v.Epoch && o.Note == nil {
 				if keys == nil {
 					keys = map[string]bool{}
 				}
@@ -232,12 +233,19 @@ func (w *Writes) stamp(g *grouped) (free int64) {
 			f := &g.findings[g.of[at]]
 			at++
 			adds := o.Kind == node.OperationAdd
-			if f.live == adds {
+			switch {
+			case o.Note != nil:
+				if !r.found(&o, f) {
+					free += size(&o)
+					continue
+				}
+				b.unsure = b.unsure || !f.certain
+			case f.live == adds:
 				r.unchanged++
-			} else {
+			default:
 				r.changed++
 			}
-			if f.live == adds && f.certain {
+			if o.Note == nil && f.live == adds && f.certain {
 				if f.rests != nil {
 					r.await(f.rests)
 				}
@@ -257,14 +265,16 @@ func (w *Writes) stamp(g *grouped) (free int64) {
 				sets = append(sets, set)
 			}
 			of = append(of, n)
-			*f = finding{live: adds, certain: true, rests: b}
+			if o.Note == nil {
+				*f = finding{live: adds, stamp: o.Stamp, certain: true, rests: b}
+			}
 			r.await(b)
 		}
 	}
 	if len(b.operations) == 0 {
 		return free
 	}
-	w.track(b, g.view.Epoch)
+	w.track(b)
 	w.stats.operations.Add(int64(len(b.operations)))
 	w.stats.batches.Add(1)
 	w.send(b, split(b.operations, sets, of))

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/trefoildb/trefoil/node"
+	"github.com/trefoildb/trefoil/recovery"
 	"github.com/trefoildb/trefoil/trie"
 	"github.com/trefoildb/trefoil/triple"
 )
@@ -16,6 +17,7 @@ type batch struct {
 	size       int64
 	began      time.Time
 	handed     bool // another sequencer stamped them
+	unsure     bool // some are annotations of triples that others have looked up
 	old        bool // counted in Writes.olds
 
 	number  uint64                      // the last that it was sent under
@@ -30,10 +32,10 @@ func newBatch() *batch {
 
 // keyState is what is on its way to a triple.
 type keyState struct {
-	// newest is the batch of the newest operation that this machine stamped, in
-	// epoch; live tells whether it is an add. It is nil where that is settled.
+	// newest is the batch of the newest add or delete that this machine stamped; live
+	// tells whether it is an add. It is nil where that is settled.
 	newest *batch
-	epoch  uint64
+	stamp  triple.Stamp
 	live   bool
 	// handed are the operations that others stamped and this machine drives.
 	handed []handed
@@ -47,9 +49,12 @@ type handed struct {
 }
 
 // track notes what b has on its way. The caller holds mu.
-func (w *Writes) track(b *batch, epoch uint64) {
+func (w *Writes) track(b *batch) {
 	for i := range b.operations {
 		o := &b.operations[i]
+		if o.Note != nil && !b.handed {
+			continue // it does not change whether the triple is there
+		}
 		s := w.keys[string(o.Key)]
 		if s == nil {
 			s = &keyState{}
@@ -58,10 +63,12 @@ func (w *Writes) track(b *batch, epoch uint64) {
 		if b.handed {
 			s.handed = append(s.handed, handed{o.Stamp, b})
 		} else {
-			s.newest, s.epoch, s.live = b, epoch, o.Kind == node.OperationAdd
+			s.newest, s.stamp, s.live = b, o.Stamp, o.Kind == node.OperationAdd
 		}
 	}
-	if b.handed {
+	// A tombstone that who looked up a triple had not heard of must not be purged
+	// before what was noted on it then is settled: see Reconciled.
+	if b.handed || b.unsure && w.era.view.Phase == recovery.Idle {
 		b.old = true
 		w.olds++
 	}

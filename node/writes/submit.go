@@ -24,6 +24,7 @@ type request struct {
 	changed, unchanged int64
 	batches            []*batch       // all have to be settled before the answer counts
 	full               trie.MachineID // a holder whose disk is full: nothing was done
+	refused            outcome        // of an annotation: missing or unsure, nothing was done
 	err                error          // nothing was done
 }
 
@@ -101,7 +102,7 @@ func (w *Writes) submit(ctx context.Context, operations []node.Operation) (answe
 			return answer{}, fmt.Errorf("%w: the sequencer shuts down", node.ErrUnknown)
 		}
 	}
-	return answer{outcome: done, changed: r.changed, unchanged: r.unchanged}, nil
+	return answer{outcome: r.refused, changed: r.changed, unchanged: r.unchanged}, nil
 }
 
 func errClosing() *peer.Refusal { return refuse(peer.CodeClosing, 0, "this machine shuts down") }
@@ -116,6 +117,9 @@ func (w *Writes) handleSubmit(ctx context.Context, body []byte) ([]byte, error) 
 	operations, err := decodeOperations(d, false)
 	if err == nil {
 		err = d.End()
+	}
+	if err == nil && len(operations) > 1 && slices.ContainsFunc(operations, func(o node.Operation) bool { return o.Note != nil }) {
+		err = fmt.Errorf("%w: an annotation is submitted alone", peer.ErrMessage)
 	}
 	if err != nil {
 		return nil, malformed(err)

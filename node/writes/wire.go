@@ -14,11 +14,14 @@ import (
 
 // The messages, of what peer.Encoder writes:
 //
-//	operations   count, then for each: kind byte, key, long terms
-//	stamped      count, then for each: kind byte, epoch, sequence, key, long terms
+//	operation    kind byte, key, long terms, and of an annotation: application id,
+//	             epoch and sequence of the version, bool removed, data
+//	operations   count, then each operation
+//	stamped      count, then each operation with epoch and sequence behind the kind
 //	acks         count, then for each: machine in 8 bytes, batch
 //
-//	submit       operations -> outcome, changed, unchanged, machine whose disk is full
+//	submit       operations, or one annotation -> outcome, changed, unchanged,
+//	             machine whose disk is full
 //	deliver      epoch, sequencer in 8 bytes, incarnation, batch, settled, acks,
 //	             stamped -> outcome, room
 //	settled      incarnation, batch -> settled, acks
@@ -31,6 +34,8 @@ type outcome byte
 const (
 	done     outcome = iota
 	diskFull         // nothing was done
+	missing          // nothing was noted: the triple is not there
+	unsure           // nothing was noted: who asks is to look up the triple first
 )
 
 // Least bytes of the elements of lists.
@@ -42,14 +47,27 @@ const (
 func encodeOperations(e *peer.Encoder, operations []node.Operation, stamped bool) {
 	e.Uvarint(uint64(len(operations)))
 	for i := range operations {
-		o := &operations[i]
-		e.Byte(byte(o.Kind))
-		if stamped {
-			e.Uvarint(o.Stamp.Epoch)
-			e.Uvarint(o.Stamp.Sequence)
-		}
-		e.Bytes(o.Key)
-		e.Bytes(o.Long)
+		encodeOperation(e, &operations[i], stamped)
+	}
+}
+
+// EncodeOperation writes an operation with its stamp.
+func EncodeOperation(e *peer.Encoder, o *node.Operation) { encodeOperation(e, o, true) }
+
+func encodeOperation(e *peer.Encoder, o *node.Operation, stamped bool) {
+	e.Byte(byte(o.Kind))
+	if stamped {
+		e.Uvarint(o.Stamp.Epoch)
+		e.Uvarint(o.Stamp.Sequence)
+	}
+	e.Bytes(o.Key)
+	e.Bytes(o.Long)
+	if n := o.Note; n != nil {
+		e.String(n.ApplicationID)
+		e.Uvarint(n.On.Epoch)
+		e.Uvarint(n.On.Sequence)
+		e.Bool(n.Removed)
+		e.Bytes(n.Data)
 	}
 }
 
@@ -59,27 +77,44 @@ func decodeOperations(d *peer.Decoder, stamped bool) ([]node.Operation, error) {
 	n := d.Count(minOperation)
 	operations := make([]node.Operation, n)
 	for i := range operations {
-		o := &operations[i]
-		o.Kind = node.OperationKind(d.Byte())
-		if stamped {
-			o.Stamp.Epoch = d.Uvarint()
-			o.Stamp.Sequence = d.Uvarint()
-		}
-		o.Key = d.Bytes()
-		if long := d.Bytes(); len(long) > 0 {
-			o.Long = long
-		}
-		if d.Err() != nil {
-			return nil, d.Err()
-		}
-		if o.Kind != node.OperationAdd && o.Kind != node.OperationDelete {
-			return nil, fmt.Errorf("%w: operation %d is of kind %d", peer.ErrMessage, i, o.Kind)
-		}
-		if len(o.Key) == 0 || triple.Order(o.Key[0]) != triple.SPO {
-			return nil, fmt.Errorf("%w: operation %d has no key of spo", peer.ErrMessage, i)
+		var err error
+		if operations[i], err = decodeOperation(d, stamped); err != nil {
+			return nil, fmt.Errorf("operation %d: %w", i, err)
 		}
 	}
 	return operations, nil
+}
+
+// DecodeOperation reads what EncodeOperation has written.
+func DecodeOperation(d *peer.Decoder) (node.Operation, error) { return decodeOperation(d, true) }
+
+func decodeOperation(d *peer.Decoder, stamped bool) (o node.Operation, err error) {
+	o.Kind = node.OperationKind(d.Byte())
+	if stamped {
+		o.Stamp = decodeStamp(d)
+	}
+	o.Key = d.Bytes()
+	if long := d.Bytes(); len(long) > 0 {
+		o.Long = long
+	}
+	if o.Kind == node.OperationAnnotate {
+		o.Note = &node.Note{ApplicationID: d.String(), On: decodeStamp(d), Removed: d.Bool(), Data: d.Bytes()}
+	}
+	switch {
+	case d.Err() != nil:
+		return o, d.Err()
+	case !o.Kind.Valid():
+		return o, fmt.Errorf("%w: an operation of kind %d", peer.ErrMessage, o.Kind)
+	case len(o.Key) == 0 || triple.Order(o.Key[0]) != triple.SPO:
+		return o, fmt.Errorf("%w: an operation without a key of spo", peer.ErrMessage)
+	case o.Note != nil && o.Note.Check() != nil:
+		return o, fmt.Errorf("%w: %v", peer.ErrMessage, o.Note.Check())
+	}
+	return o, nil
+}
+
+func decodeStamp(d *peer.Decoder) triple.Stamp {
+	return triple.Stamp{Epoch: d.Uvarint(), Sequence: d.Uvarint()}
 }
 
 func encodeAcks(e *peer.Encoder, acks map[trie.MachineID]uint64) {
@@ -102,7 +137,7 @@ func decodeAcks(d *peer.Decoder) map[trie.MachineID]uint64 {
 func encodeDelivery(epoch uint64, d *node.Delivery) []byte {
 	capacity := 64 + 20*len(d.Acks)
 	for i := range d.Operations {
-		capacity += len(d.Operations[i].Key) + len(d.Operations[i].Long) + 24
+		capacity += bytesOf(&d.Operations[i]) + 24
 	}
 	e := peer.NewEncoder(capacity)
 	e.Uvarint(epoch)
@@ -149,7 +184,7 @@ func decodeOutcome(body []byte, numbers ...*uint64) (outcome, error) {
 	for _, n := range numbers {
 		*n = d.Uvarint()
 	}
-	if o > diskFull {
+	if o > unsure {
 		return 0, fmt.Errorf("%w: outcome %d", peer.ErrMessage, o)
 	}
 	return o, d.End()
