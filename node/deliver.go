@@ -18,7 +18,7 @@ type stamped struct {
 	epoch   uint64       // the greatest of the rows'
 	adds    bool
 	entries []UnsettledBatch
-	forget  []Origin
+	forget  []UnsettledBatch
 
 	durable  bool   // to be synced before it is answered
 	delivery Origin // zero where it is none
@@ -224,13 +224,13 @@ func (s *Store) Unsettled(r triple.Range) []Origin { return s.unsettled.in(r) }
 // origin. The operations must not be modified.
 func (s *Store) UnsettledBatches() []UnsettledBatch { return s.unsettled.batches() }
 
-// Forget removes batches from the list, durably: another sequencer has settled
-// their operations.
-func (s *Store) Forget(ctx context.Context, origins []Origin) error {
+// Forget removes batches from the list, durably: another sequencer has settled the
+// operations that they have here. One that has got more of them meanwhile stays.
+func (s *Store) Forget(ctx context.Context, batches []UnsettledBatch) error {
 	r := newStamped()
-	r.forget = slices.Clone(origins)
+	r.forget = slices.Clone(batches)
 	r.durable = true
-	r.size = int64(len(origins)) * itemBytes
+	r.size = int64(len(batches)) * itemBytes
 	return wrap("forget settled batches", s.doStamped(ctx, r))
 }
 

@@ -65,7 +65,13 @@ func (s *Store) commitStamped(group []*request) (err error) {
 				return err
 			}
 		}
-		forgotten = append(forgotten, r.forget...)
+	}
+	for _, r := range group {
+		for _, b := range r.forget {
+			if s.unsettled.covered(b) {
+				forgotten = append(forgotten, b.Origin)
+			}
+		}
 	}
 	if err := c.writeRows(group); err != nil {
 		return err

@@ -176,14 +176,12 @@ func TestHolderModel(t *testing.T) {
 				m.settle(id, batch)
 				s.Settle(Origin{id.machine, id.incarnation, batch}, nil)
 			case n < 17:
-				var origins []Origin
-				for from := range m.list {
-					if rng.IntN(3) == 0 {
-						origins = append(origins, from)
-						delete(m.list, from)
-					}
+				forget := s.UnsettledBatches()
+				forget = slices.DeleteFunc(forget, func(UnsettledBatch) bool { return rng.IntN(3) != 0 })
+				for _, b := range forget {
+					delete(m.list, b.Origin)
 				}
-				if err := s.Forget(ctx, origins); err != nil {
+				if err := s.Forget(ctx, forget); err != nil {
 					t.Fatal(err)
 				}
 			case n < 18:

@@ -181,6 +181,19 @@ func (q *sequencer) acknowledge(settled uint64, acks map[trie.MachineID]uint64) 
 	return changed
 }
 
+// covered tells whether the entry of a batch has no operations but those that it had
+// when batches returned it as b: they only become more.
+func (u *unsettled) covered(b UnsettledBatch) bool {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	q := u.streams[b.Origin.stream()]
+	if q == nil {
+		return true
+	}
+	at, ok := q.find(b.Origin.Batch)
+	return !ok || len(q.entries[at].operations) <= len(b.Operations)
+}
+
 // remove removes entries that are settled in other ways.
 func (u *unsettled) remove(origins []Origin) {
 	u.mu.Lock()

@@ -101,7 +101,7 @@ func TestUnsettled(t *testing.T) {
 	s.Settle(origin(7, 1, 1), map[trie.MachineID]uint64{7: 1, 9: 1})
 	unsettledIn(t, s, exact(t, triple.SPO, student(1)))
 	unsettledIn(t, s, exact(t, triple.SPO, student(2)), origin(7, 1, 2), origin(9, 4, 1))
-	if err := s.Forget(ctx, []Origin{origin(9, 4, 1), origin(9, 4, 77), origin(1, 1, 1)}); err != nil {
+	if err := s.Forget(ctx, []UnsettledBatch{{Origin: origin(9, 4, 77)}, {Origin: origin(1, 1, 1)}, entryOf(s, origin(9, 4, 1))}); err != nil {
 		t.Fatal(err)
 	}
 	unsettledIn(t, s, exact(t, triple.POS, student(3)))
@@ -119,6 +119,39 @@ func TestUnsettled(t *testing.T) {
 		t.Errorf("%+v", h)
 	}
 	deliver(t, s, j, Delivery{Origin: origin(7, 1, 3), Settled: 3, Operations: operations(OperationAdd, 2, 9, student(5))})
+	unsettledIn(t, s, triple.Range{})
+}
+
+// entryOf returns the entry of a batch in the list.
+func entryOf(s *Store, o Origin) UnsettledBatch {
+	all := s.UnsettledBatches()
+	return all[slices.IndexFunc(all, func(b UnsettledBatch) bool { return b.Origin == o })]
+}
+
+// A walk brings another operation of a batch while those that were there are handed
+// over: it is not forgotten with them.
+func TestForgetWhatGrew(t *testing.T) {
+	fs := vfs.NewCrashableMem()
+	s := openMem(t, Options{FS: fs})
+	j := idle(layoutOf(t, s, 0))
+	deliver(t, s, j, Delivery{Origin: origin(7, 1, 1), Operations: operations(OperationAdd, 2, 1, student(1))})
+	handed := s.UnsettledBatches()
+	more := operation(OperationAdd, student(2), 2, 2)
+	row := fillRow(TableStorage, more)
+	row.Unsettled, row.Operation = origin(7, 1, 1), &more
+	fill(t, s, row)
+	if err := s.Forget(ctx, handed); err != nil {
+		t.Fatal(err)
+	}
+	unsettledIn(t, s, exact(t, triple.SPO, student(2)), origin(7, 1, 1))
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s = openMem(t, Options{FS: fs})
+	unsettledIn(t, s, exact(t, triple.SPO, student(2)), origin(7, 1, 1))
+	if err := s.Forget(ctx, s.UnsettledBatches()); err != nil {
+		t.Fatal(err)
+	}
 	unsettledIn(t, s, triple.Range{})
 }
 

@@ -54,7 +54,7 @@ func (w *Writes) handOverStrays(e *era) error {
 	if !w.hasStrays(e.view) {
 		return nil
 	}
-	var origins []node.Origin
+	var strays []node.UnsettledBatch
 	chunks := chunks{view: e.view}
 	var full []*chunk
 	r := e.view.Joint().Resolver()
@@ -62,7 +62,7 @@ func (w *Writes) handOverStrays(e *era) error {
 		if alive(e.view, b.Origin) {
 			continue
 		}
-		origins = append(origins, b.Origin)
+		strays = append(strays, b)
 		for i := range b.Operations {
 			if err := r.Resolve(b.Operations[i].Key); err != nil {
 				return err
@@ -80,7 +80,7 @@ func (w *Writes) handOverStrays(e *era) error {
 	if err := w.driveAll(e, full); err != nil {
 		return err
 	}
-	if err := w.store.Forget(e.ctx, origins); err != nil {
+	if err := w.store.Forget(e.ctx, strays); err != nil {
 		return err
 	}
 	w.mu.Lock()

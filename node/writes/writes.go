@@ -37,7 +37,7 @@ type Store interface {
 	Deliver(ctx context.Context, d *node.Delivery, j *recovery.Joint) error
 	Settle(watermark node.Origin, acks map[trie.MachineID]uint64)
 	UnsettledBatches() []node.UnsettledBatch
-	Forget(ctx context.Context, origins []node.Origin) error
+	Forget(ctx context.Context, batches []node.UnsettledBatch) error
 	States(ctx context.Context, spoKeys [][]byte) ([]node.RowState, error)
 	SetFloors(f node.Floors)
 	Room() node.Room
