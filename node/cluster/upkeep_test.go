@@ -5,7 +5,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"reflect"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -44,6 +46,27 @@ func TestPurgeDue(t *testing.T) {
 		if got := f.due(); got != c.want {
 			t.Errorf("%s: %v", c.name, got)
 		}
+	}
+}
+
+// The largest row that there may be, with the operation that it is of, fits into a
+// message; what is measured here is what lies around its terms.
+func TestLargestRowFits(t *testing.T) {
+	const length = 2000
+	iri := func(of string) triple.Term { return triple.NewIRI("u:" + strings.Repeat(of, length-2)) }
+	long := triple.Triple{Subject: iri("s"), Predicate: iri("p"), Object: iri("o"), Graph: iri("g")}
+	key, _ := triple.AppendKey(nil, triple.SPO, long)
+	at := triple.Stamp{Epoch: math.MaxUint64, Sequence: math.MaxUint64}
+	row := node.FillRow{
+		Table: node.TableStorage, Key: key, Value: triple.AppendValue(nil, at, long),
+		Unsettled: node.Origin{Sequencer: 1, Incarnation: math.MaxUint64, Batch: math.MaxUint64},
+		Operation: &node.Operation{Kind: node.OperationAdd, Stamp: at, Key: key, Long: triple.AppendValue(nil, triple.Stamp{}, long)},
+	}
+	body := encodeFill([]node.FillRow{row, row})
+	around := len(body)/2 - 2*4*length
+	// Beside it, what else had come together when it was added.
+	if around < 0 || 2*4*triple.MaxTermBytes+around+1<<10+fillBytes > peer.MaxBody {
+		t.Errorf("%d bytes around the terms", around)
 	}
 }
 

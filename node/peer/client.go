@@ -17,16 +17,16 @@ import (
 
 // ClientOptions are the parameters of [NewClient]. The zero value is ready to use.
 type ClientOptions struct {
-	MaxBody     int64         // bytes of a request; 0 is 64 MiB
-	MaxAnswer   int64         // bytes of the answer to a call; 0 is 64 MiB
+	MaxBody     int64         // bytes of a request; 0 is MaxBody
+	MaxAnswer   int64         // bytes of the answer to a call; 0 is MaxBody
 	MaxIdle     int           // connections kept alive, per address; 0 is 16
 	IdleTimeout time.Duration // how long they are; 0 is 60 s. Servers keep theirs for longer
 	DialTimeout time.Duration // 0 is 10 s
 }
 
 func (o ClientOptions) withDefaults() ClientOptions {
-	or(&o.MaxBody, 64<<20)
-	or(&o.MaxAnswer, 64<<20)
+	or(&o.MaxBody, MaxBody)
+	or(&o.MaxAnswer, MaxBody)
 	or(&o.MaxIdle, 16)
 	or(&o.IdleTimeout, 60*time.Second)
 	or(&o.DialTimeout, 10*time.Second)

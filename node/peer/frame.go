@@ -10,6 +10,11 @@ import (
 	"slices"
 )
 
+// MaxBody is the greatest body of a request, and of the answer to a call, where
+// nothing else is said. A triple has up to 64 MiB of terms, and a row that is not
+// settled has them twice: what is not let through would be sent for ever.
+const MaxBody = 136 << 20
+
 // MaxFrame is the greatest frame of a stream, in bytes.
 const MaxFrame = 16 << 20
 

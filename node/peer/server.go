@@ -18,7 +18,7 @@ type Options struct {
 	// Check runs before every handler and says whether the request belongs here;
 	// nil lets all in.
 	Check func(Header) *Refusal
-	// MaxBody is the greatest body of a request, in bytes; 0 is 64 MiB.
+	// MaxBody is the greatest body of a request, in bytes; 0 is [MaxBody].
 	MaxBody int64
 	// MaxMemory bounds the bodies of all requests that run, in bytes; beyond it
 	// requests are refused. 0 is 256 MiB, and never less than MaxBody.
@@ -34,7 +34,7 @@ type Options struct {
 }
 
 func (o Options) withDefaults() Options {
-	or(&o.MaxBody, 64<<20)
+	or(&o.MaxBody, MaxBody)
 	or(&o.MaxMemory, 256<<20)
 	o.MaxMemory = max(o.MaxMemory, o.MaxBody)
 	or(&o.MaxConcurrent, 512)
