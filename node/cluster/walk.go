@@ -68,9 +68,7 @@ func (n *Node) doWalk(ctx context.Context, v *view.View) error {
 		resolver: j.Resolver(), unsettled: map[string]pending{}, out: map[trie.MachineID]*outbox{},
 	}
 	for _, b := range n.store.UnsettledBatches() { // after the snapshot: what it shows and is not here, is settled
-		for _, o := range b.Operations {
-			w.unsettled[string(o.Key)] = pending{b.Origin, o}
-		}
+		w.note(b)
 	}
 	if w.total, err = w.estimate(ctx, snapshot); err != nil {
 		return err
@@ -114,6 +112,16 @@ func (n *Node) doWalk(ctx context.Context, v *view.View) error {
 	}
 	n.log.Info("walked", "epoch", v.Epoch, "rows", w.rows.Load(), "repaired", w.repaired.Load())
 	return nil
+}
+
+// note notes the operations of a batch that is not settled. Of those on one triple the
+// newest counts: its rows are those that are sent.
+func (w *walk) note(b node.UnsettledBatch) {
+	for _, o := range b.Operations {
+		if p, ok := w.unsettled[string(o.Key)]; !ok || p.operation.Stamp.Less(o.Stamp) {
+			w.unsettled[string(o.Key)] = pending{b.Origin, o}
+		}
+	}
 }
 
 func (w *walk) estimate(ctx context.Context, snapshot *node.Snapshot) (total int64, err error) {
