@@ -72,7 +72,7 @@ func (g *grants) report(v *view.View, r report, now time.Duration) bool {
 		return false
 	}
 	old, ok := g.heard[r.ID]
-	if ok && old.report.Incarnation > r.Incarnation {
+	if ok && (old.report.Incarnation > r.Incarnation || old.report.Incarnation == r.Incarnation && old.report.Number >= r.Number) {
 		return true
 	}
 	h := heard{report: r, at: now, known: g.answered(r.ID), knownAll: true}

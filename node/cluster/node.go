@@ -44,6 +44,7 @@ type Node struct {
 	// writing while a view is adopted.
 	gate    sync.RWMutex
 	current atomic.Pointer[view.View] // the adopted view; changes under the gate
+	reports atomic.Uint64             // that were made
 	leaving atomic.Bool               // this machine was, in the last view that had it
 	lease   lease
 

@@ -19,8 +19,10 @@ import (
 type report struct {
 	ID          trie.MachineID `json:"id"`
 	Incarnation uint64         `json:"incarnation"`
-	Address     string         `json:"address"`
-	Spare       bool           `json:"spare,omitempty"`
+	// Number counts the reports of the process: one that was overtaken says nothing.
+	Number  uint64 `json:"number"`
+	Address string `json:"address"`
+	Spare   bool   `json:"spare,omitempty"`
 	// Epoch is that of the view which it has adopted; the next four are of it.
 	Epoch      uint64 `json:"epoch"`
 	Walked     bool   `json:"walked,omitempty"`
@@ -78,7 +80,7 @@ type answer struct {
 func (n *Node) makeReport() report {
 	status := n.store.Status()
 	r := report{
-		ID: n.self, Incarnation: n.incarnation, Address: n.address, Spare: n.cfg.Spare, Mark: n.store.Mark(),
+		ID: n.self, Incarnation: n.incarnation, Number: n.reports.Add(1), Address: n.address, Spare: n.cfg.Spare, Mark: n.store.Mark(),
 		Store: storeFigures{
 			Triples: status.Triples, Bytes: status.Bytes, FreeBytes: status.FreeBytes, Tombstones: n.store.Tombstones(), Error: status.Error,
 		},
