@@ -25,9 +25,10 @@ type Report struct {
 	MayHoldLease bool
 	// Suspect: it is not heard of.
 	Suspect bool
-	// Stalled: it is the one whose disk holds the others up, and they have room for
-	// what it has. The leader says so of one member at most.
-	Stalled bool
+	// Accuses are holders, maybe itself, that owe it an answer for too long.
+	Accuses []trie.MachineID
+	// Room is how many bytes it has free above its watermark.
+	Room int64
 	// DiskShows: its disk has all that others know it to have had. It counts for who
 	// came back: in a later incarnation than the view's, or waiting. Unproven: what it
 	// must show is not known yet, so that it neither does nor fails to.
@@ -72,6 +73,9 @@ type PlanOptions struct {
 	// Misplaced is from which share of misplaced segments on they are moved. A walk
 	// reads everything, so it should be worth it. Zero is an eighth.
 	Misplaced float64
+	// Tolerant: nobody who has data is excluded for being slow, since another one was
+	// not long ago.
+	Tolerant bool
 }
 
 // DefaultMisplaced: data grows by that much between two rebalancings.
@@ -107,10 +111,11 @@ type planner struct {
 	reports map[trie.MachineID]Report
 	wishes  Wishes
 
-	next   *View
-	reason string
-	waits  []string
-	halt   bool // no later step
+	next    *View
+	reason  string
+	waits   []string
+	halt    bool            // no later step
+	slowest *trie.MachineID // see slow; nil before it was asked for
 }
 
 // propose ends the planning with a view; a change that fails is said, and the

@@ -67,24 +67,10 @@ func (p *planner) failure(m *Member) string {
 		return "which came back without all that its disk had"
 	case r.Incarnation != 0 && r.Incarnation < m.Incarnation:
 		return "which came back with an older disk"
-	case p.stalled(m):
-		return "whose disk holds the others up"
+	case m.ID == p.slow() && m.ID != p.options.Self:
+		return "which the others wait for"
 	}
 	return ""
-}
-
-// stalled tells whether a member is to be excluded since it is slow: one at a time,
-// when all others are there and nothing is under way.
-func (p *planner) stalled(m *Member) bool {
-	if !p.reports[m.ID].Stalled || m.ID == p.options.Self || p.Phase != recovery.Idle {
-		return false
-	}
-	for i := range p.Members {
-		if o := &p.Members[i]; o.ID != m.ID && (p.suspect(o) || !p.adopted(o) || p.reports[o.ID].Stalled) {
-			return false
-		}
-	}
-	return true
 }
 
 // returns gives a member that started again its place back.

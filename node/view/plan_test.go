@@ -32,7 +32,7 @@ func ask(t *testing.T, v *View) *planning {
 	for _, m := range v.Members {
 		p.reports[m.ID] = Report{
 			Incarnation: m.Incarnation, Address: m.Address, Epoch: v.Epoch, MayHoldLease: !m.Waits,
-			Walked: true, Swept: true, Reconciled: true, DiskShows: true, Mark: 3,
+			Walked: true, Swept: true, Reconciled: true, DiskShows: true, Mark: 3, Room: 1 << 30,
 		}
 	}
 	return p
@@ -62,7 +62,7 @@ func unwalked(r *Report) {
 func unswept(r *Report)      { r.Swept = false }
 func unreconciled(r *Report) { r.Reconciled = false }
 func unknown(r *Report)      { *r = Report{MayHoldLease: true} }
-func stalled(r *Report)      { r.Stalled, r.MayHoldLease = true, false }
+func denied(r *Report)       { r.MayHoldLease = false }
 
 func TestPlan(t *testing.T) {
 	five := idle(t, 1, 2, 3, 4, 5)
@@ -111,12 +111,11 @@ func TestPlan(t *testing.T) {
 			p.wishes.Remove = []trie.MachineID{2, 4}
 		}, "excluded: 0000000000000002, 0000000000000004", ""},
 		{"to be removed, and alive", five, func(p *planning) { p.wishes.Remove = []trie.MachineID{2} }, "", "is alive"},
-		{"a stall", five, func(p *planning) { p.set(2, stalled) }, "excluded: 0000000000000002", ""},
-		{"a stall, with a lease", five, func(p *planning) { p.set(2, stalled); p.set(2, func(r *Report) { r.MayHoldLease = true }) }, "", "holds the others up"},
-		{"two stalls", five, func(p *planning) { p.set(2, stalled); p.set(3, stalled) }, "", ""},
-		{"a stall of the leader", five, func(p *planning) { p.set(1, stalled) }, "", ""},
-		{"a stall and a death", five, func(p *planning) { p.set(2, stalled); p.set(3, dead) }, "excluded: 0000000000000003", ""},
-		{"a stall in fill", filling, func(p *planning) { p.set(2, stalled); p.set(3, unwalked) }, "", "the walks of 0000000000000003"},
+		{"a slow one", five, func(p *planning) { p.accuse(2, 3); p.set(2, denied) }, "excluded: 0000000000000002", ""},
+		{"a slow one, with a lease", five, func(p *planning) { p.accuse(2, 3) }, "", "the lease of machine 0000000000000002 to end, which the others wait for"},
+		{"a slow one and a death", five, func(p *planning) { p.accuse(2, 4); p.set(2, denied); p.set(3, dead) }, "excluded: 0000000000000003", ""},
+		{"a slow one in fill", filling, func(p *planning) { p.accuse(2, 4); p.set(2, denied); p.set(3, unwalked) }, "", "the walks of 0000000000000003"},
+		{"a slow one that fills", filling, func(p *planning) { p.accuse(6, 4); p.set(6, denied) }, "excluded: 0000000000000006", ""},
 
 		{"back with its disk", five, func(p *planning) { p.set(2, back) }, "0000000000000002 is back", ""},
 		{"back without its disk", five, func(p *planning) { p.set(2, broken) }, "excluded: 0000000000000002", ""},

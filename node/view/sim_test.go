@@ -291,7 +291,12 @@ func (s *sim) reports() map[trie.MachineID]Report {
 		if n.up {
 			n.reported = Report{
 				Incarnation: n.inc, Address: n.member().Address, Epoch: n.epoch, Splits: n.splits, Mark: s.v.Epoch,
-				Walked: n.walked, Swept: n.swept, Reconciled: n.settled, Stalled: n.stalled,
+				Walked: n.walked, Swept: n.swept, Reconciled: n.settled, Room: 1 << 40,
+			}
+			for _, m := range s.v.Members {
+				if s.nodes[m.ID].stalled {
+					n.reported.Accuses = append(n.reported.Accuses, m.ID)
+				}
 			}
 		}
 		r := n.reported

@@ -1,0 +1,106 @@
+package view
+
+import (
+	"github.com/trefoildb/trefoil/recovery"
+	"github.com/trefoildb/trefoil/trie"
+)
+
+// This file is about holders that others wait for: a write is settled when all have
+// it, so that one of them holds up all.
+
+// Slow returns the member that is to be excluded because the others wait for it, 0
+// where there is none. It runs, so that it is to get no lease from then on; if it is
+// waited for no more before its lease is over, it stays. The leader, who may be the
+// one, does not exclude itself.
+//
+// It is the one that most members accuse, and only if without it nobody accuses
+// anybody: where that would not help, as when all disks are slow, nobody is excluded.
+// Of two that accuse each other, the leader stays, then who has more. One that has
+// data is excluded in idle only, when all others are there, two of them at least, and
+// have room for what it has.
+func Slow(v *View, reports map[trie.MachineID]Report, o PlanOptions) trie.MachineID {
+	return (&planner{View: v, reports: reports, options: o}).slow()
+}
+
+func (p *planner) slow() trie.MachineID {
+	if p.slowest == nil {
+		id := p.accused()
+		if id != 0 && !p.without(id) {
+			id = 0
+		}
+		p.slowest = &id
+	}
+	return *p.slowest
+}
+
+// accused returns the member that all accusations are about, once it is gone.
+func (p *planner) accused() (most trie.MachineID) {
+	by := map[trie.MachineID]int{}
+	for i := range p.Members {
+		for _, id := range p.reports[p.Members[i].ID].Accuses {
+			if p.Find(id) != nil {
+				by[id]++
+			}
+		}
+	}
+	for id, n := range by {
+		if most == 0 || n > by[most] || n == by[most] && p.sooner(id, most) {
+			most = id
+		}
+	}
+	for i := range p.Members {
+		m := &p.Members[i]
+		if m.ID == most {
+			continue
+		}
+		for _, id := range p.reports[m.ID].Accuses {
+			if id != most && p.Find(id) != nil {
+				return 0
+			}
+		}
+	}
+	return most
+}
+
+// sooner tells which of two members that are accused alike is excluded.
+func (p *planner) sooner(a, b trie.MachineID) bool {
+	self := p.options.Self
+	if a == self || b == self {
+		return b == self
+	}
+	if x, y := p.reports[a].Bytes, p.reports[b].Bytes; x != y {
+		return x < y
+	}
+	return a > b
+}
+
+// without tells whether the others can do without a member, and nothing is under way
+// that counts on it.
+func (p *planner) without(id trie.MachineID) bool {
+	stay, room, spare := 0, int64(0), int64(-1)
+	for i := range p.Members {
+		m := &p.Members[i]
+		if m.ID == id {
+			continue
+		}
+		if p.suspect(m) || !p.adopted(m) {
+			return false
+		}
+		r := p.reports[m.ID]
+		switch {
+		case m.State == Up:
+			stay++
+			room += max(0, min(r.Room, 1<<60/int64(len(p.Members))))
+		case m.State == Spare && spare < 0: // it takes the place, see replace
+			stay++
+			spare = max(0, r.Room)
+		}
+	}
+	if !p.Base.Placement.Machines().Contains(id) {
+		return p.Phase == recovery.Idle || p.Phase == recovery.Fill
+	}
+	if spare >= 0 {
+		room = spare
+	}
+	return p.Phase == recovery.Idle && !p.options.Tolerant && stay >= 2 && room >= p.reports[id].Bytes
+}
