@@ -32,6 +32,8 @@ package client
 
 import (
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"fmt"
 	"math/rand/v2"
 	"net/http"
@@ -45,6 +47,9 @@ type Options struct {
 	// HTTPClient sends the requests; nil is one of the client's own, without time
 	// limits: contexts set them.
 	HTTPClient *http.Client
+	// RootCAs are the certificates to know an https node by; nil is the system's. It is
+	// not for where HTTPClient is set.
+	RootCAs *x509.CertPool
 	// Token is the node's, where it wants one.
 	Token string
 	// PageSize is how many triples Match and Range ask for at a time; 0 is 10,000,
@@ -76,6 +81,8 @@ func (o Options) Validate() error {
 	switch {
 	case o.PageSize < 0 || o.PageSize > maxPageSize:
 		return fmt.Errorf("client: a page size of %d; it is 1 to %d, or 0 for that", o.PageSize, maxPageSize)
+	case o.RootCAs != nil && o.HTTPClient != nil:
+		return fmt.Errorf("client: an HTTPClient has certificates of its own; leave RootCAs out")
 	case o.MinBackoff < 0 || o.MaxBackoff < 0:
 		return fmt.Errorf("client: a negative pause: %s to %s", o.MinBackoff, o.MaxBackoff)
 	case strings.ContainsAny(o.Token, "\r\n"):
@@ -106,7 +113,7 @@ func New(baseURL string, options Options) (*Client, error) {
 	}
 	c := &Client{base: *u, options: options}
 	if options.HTTPClient == nil {
-		c.own = newTransport()
+		c.own = newTransport(options.RootCAs)
 		c.options.HTTPClient = &http.Client{Transport: c.own}
 	}
 	if options.PageSize == 0 {
@@ -128,8 +135,11 @@ func New(baseURL string, options Options) (*Client, error) {
 }
 
 // newTransport returns a transport for many goroutines that use one node.
-func newTransport() *http.Transport {
+func newTransport(roots *x509.CertPool) *http.Transport {
 	t := http.DefaultTransport.(*http.Transport).Clone()
+	if roots != nil {
+		t.TLSClientConfig = &tls.Config{RootCAs: roots}
+	}
 	t.MaxIdleConnsPerHost = 256
 	t.DisableCompression = true
 	return t

@@ -25,7 +25,7 @@ func (c *addCmd) Run(e *env) (err error) {
 	if c.Blank == "fresh" {
 		prefix = "a" + rand.Text()[:16]
 	}
-	w, err := c.openWriter()
+	w, err := c.openWriter(e)
 	if err != nil {
 		return err
 	}

@@ -90,7 +90,7 @@ func (c *backupCmd) write(e *env, w io.Writer) (err error) {
 		return err
 	}
 	if !local {
-		r, err := c.connect()
+		r, err := c.connect(e)
 		if err != nil {
 			return err
 		}

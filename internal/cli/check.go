@@ -46,7 +46,7 @@ func (c *checkCmd) check(e *env) (client.CheckReport, error) {
 }
 
 func (c *checkCmd) checkRemote(e *env) (report client.CheckReport, err error) {
-	r, err := c.connect()
+	r, err := c.connect(e)
 	if err != nil {
 		return report, err
 	}

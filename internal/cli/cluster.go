@@ -35,7 +35,7 @@ func (c *clusterStatusCmd) Run(e *env) (err error) {
 	if c.Watch {
 		options.Retries = -1 // it asks again by itself
 	}
-	r, err := c.dial(options)
+	r, err := c.dial(e, options)
 	if err != nil {
 		return err
 	}
@@ -156,7 +156,7 @@ func orThis(m client.Member) string {
 // changeMember does something about the member that an argument names; the zero
 // Member is the node that is asked.
 func (s *server) changeMember(e *env, machine string, do func(context.Context, *client.Client, client.Member) error) (err error) {
-	r, err := s.connect()
+	r, err := s.connect(e)
 	if err != nil {
 		return err
 	}

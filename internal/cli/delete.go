@@ -26,7 +26,7 @@ func (c *deleteCmd) Run(e *env) (err error) {
 	if c.Pattern != "" && p == (triple.Pattern{}) {
 		return usagef("--pattern %s matches everything: name a term or a graph, or remove the data directory", c.Pattern)
 	}
-	w, err := c.openWriter()
+	w, err := c.openWriter(e)
 	if err != nil {
 		return err
 	}

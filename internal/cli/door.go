@@ -4,6 +4,7 @@ package cli
 
 import (
 	"context"
+	"crypto/x509"
 	"fmt"
 	"os"
 	"strings"
@@ -16,6 +17,7 @@ const (
 	defaultURL = "http://127.0.0.1:7333"
 	envTo      = "TREFOIL_TO"    // the server's address, where --to is not given
 	envToken   = "TREFOIL_TOKEN" // the server's token, where --token-file is not given
+	envCA      = "TREFOIL_CA"    // the file of the authority to trust, where --ca is not given
 )
 
 // reader is what reading commands need of a store, wherever it is.
@@ -45,6 +47,7 @@ type door struct {
 type server struct {
 	To        string `placeholder:"URL" help:"Ask the server at this address: $$TREFOIL_TO, or else ${url}."`
 	TokenFile string `placeholder:"F" help:"File with the server's token; $$TREFOIL_TOKEN may hold the token itself."`
+	CA        string `name:"ca" placeholder:"F" help:"File with the certificates to know an https server by: $$TREFOIL_CA, or else those of the system."`
 }
 
 // local tells whether the directory was chosen.
@@ -54,12 +57,14 @@ func (d *door) local() (bool, error) {
 		return false, usagef("--data and --to exclude each other: a directory or a server")
 	case d.Data != "" && d.TokenFile != "":
 		return false, usagef("--token-file is for servers; --data opens the directory itself")
+	case d.Data != "" && d.CA != "":
+		return false, usagef("--ca is for servers; --data opens the directory itself")
 	}
 	return d.Data != "", nil
 }
 
 // open opens the door for reading.
-func (d *door) open() (reader, error) {
+func (d *door) open(e *env) (reader, error) {
 	local, err := d.local()
 	if err != nil {
 		return nil, err
@@ -67,11 +72,11 @@ func (d *door) open() (reader, error) {
 	if local {
 		return openLocal(d.Data)
 	}
-	return d.connect()
+	return d.connect(e)
 }
 
 // openWriter opens the door for changes; a directory is made where there is none.
-func (d *door) openWriter() (writer, error) {
+func (d *door) openWriter(e *env) (writer, error) {
 	local, err := d.local()
 	if err != nil {
 		return nil, err
@@ -80,7 +85,7 @@ func (d *door) openWriter() (writer, error) {
 		store, err := node.Open(d.Data, node.Options{Version: thisVersion().Version})
 		return localWriter{store}, err
 	}
-	return d.connect()
+	return d.connect(e)
 }
 
 // url returns the server's address.
@@ -93,9 +98,34 @@ func (s *server) url() string {
 		url = defaultURL
 	}
 	if !strings.Contains(url, "://") {
-		url = "http://" + url
+		if s.CA != "" {
+			return "https://" + url
+		}
+		return "http://" + url
 	}
 	return url
+}
+
+// roots returns the certificates to know the server by; nil is the system's.
+func (s *server) roots() (*x509.CertPool, error) {
+	file := s.CA
+	if file == "" {
+		file = os.Getenv(envCA)
+	} else if strings.HasPrefix(s.url(), "http://") {
+		return nil, usagef("--ca is for https, and the server's address is %s", s.url())
+	}
+	if file == "" {
+		return nil, nil
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return nil, fmt.Errorf("certificates to trust: %w", err)
+	}
+	pool := x509.NewCertPool()
+	if !pool.AppendCertsFromPEM(text) {
+		return nil, fmt.Errorf("certificates to trust: %s holds none in PEM, as ca.crt of trefoil cert ca does", file)
+	}
+	return pool, nil
 }
 
 // token returns the server's token; "" for none.

@@ -13,7 +13,7 @@ type dumpCmd struct {
 }
 
 func (c *dumpCmd) Run(e *env) (err error) {
-	r, err := c.door.open()
+	r, err := c.door.open(e)
 	if err != nil {
 		return err
 	}

@@ -32,7 +32,7 @@ func (c *matchCmd) Run(e *env) (err error) {
 	if err != nil {
 		return err
 	}
-	r, err := c.door.open()
+	r, err := c.door.open(e)
 	if err != nil {
 		return err
 	}

@@ -108,7 +108,7 @@ func (c *queryCmd) Run(e *env) (err error) {
 	if err != nil {
 		return err
 	}
-	a, err := c.open()
+	a, err := c.open(e)
 	if err != nil {
 		return err
 	}
@@ -126,7 +126,7 @@ func checkGraphs(flag string, graphs []string) error {
 }
 
 // open opens the door to a store that answers queries.
-func (c *queryCmd) open() (asker, error) {
+func (c *queryCmd) open(e *env) (asker, error) {
 	local, err := c.local()
 	if err != nil {
 		return nil, err
@@ -137,7 +137,7 @@ func (c *queryCmd) open() (asker, error) {
 	if c.QueryMemory != 0 || c.UnionDefaultGraph {
 		return nil, usagef("--query-memory and --union-default-graph go with --data; a server has its own (trefoil serve)")
 	}
-	r, err := c.connect()
+	r, err := c.connect(e)
 	if err != nil {
 		return nil, err
 	}

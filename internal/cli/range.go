@@ -28,7 +28,7 @@ func (c *rangeCmd) Run(e *env) (err error) {
 	if err != nil {
 		return err
 	}
-	r, err := c.door.open()
+	r, err := c.door.open(e)
 	if err != nil {
 		return err
 	}

@@ -4,8 +4,10 @@ package cli
 
 import (
 	"context"
+	"crypto/x509"
 	"errors"
 	"fmt"
+	"sync"
 
 	"github.com/trefoildb/trefoil/client"
 	"github.com/trefoildb/trefoil/triple"
@@ -16,13 +18,24 @@ type remote struct{ client *client.Client }
 
 // connect returns the client of the server that the flags and the environment
 // name.
-func (s *server) connect() (*remote, error) { return s.dial(client.Options{}) }
+func (s *server) connect(e *env) (*remote, error) { return s.dial(e, client.Options{}) }
 
-// dial is connect with options, which get the server's token.
-func (s *server) dial(options client.Options) (*remote, error) {
+// dial is connect with options, which get the server's token and authority. Of a
+// degraded answer it tells once.
+func (s *server) dial(e *env, options client.Options) (*remote, error) {
 	var err error
 	if options.Token, err = s.token(); err != nil {
 		return nil, err
+	}
+	if options.RootCAs, err = s.roots(); err != nil {
+		return nil, err
+	}
+	var once sync.Once
+	options.Degraded = func(string) {
+		once.Do(func() {
+			e.sayf("degraded: machines of the cluster are away, and other copies stand in for theirs; the answer is complete. " +
+				"See trefoil cluster status")
+		})
 	}
 	c, err := client.New(s.url(), options)
 	if err != nil {
@@ -45,9 +58,13 @@ func (r *remote) bounded(ctx context.Context, b triple.Bounds, page page) *listi
 func pages(page page, fetch func(client.PageOptions) (client.Page, error)) *listing {
 	list := &listing{}
 	list.items = func(yield func(item, error) bool) {
-		left, cursor := page.limit, page.cursor
+		given, cursor := int64(0), page.cursor
 		for {
-			got, err := fetch(client.PageOptions{Limit: int(left), Cursor: cursor, Reverse: page.reverse})
+			limit := 0 // as many as the client asks for at a time
+			if page.limit > 0 {
+				limit = int(page.limit - given)
+			}
+			got, err := fetch(client.PageOptions{Limit: limit, Cursor: cursor, Reverse: page.reverse})
 			if err != nil {
 				if errors.Is(err, client.ErrBadCursor) && cursor == page.cursor {
 					err = usagef("--cursor: %w", err)
@@ -60,11 +77,11 @@ func pages(page page, fetch func(client.PageOptions) (client.Page, error)) *list
 					return
 				}
 			}
-			left -= int64(len(got.Triples))
+			given += int64(len(got.Triples))
 			if cursor = got.Next; cursor == "" {
 				return
 			}
-			if page.limit > 0 && left <= 0 {
+			if page.limit > 0 && given >= page.limit {
 				list.next = cursor
 				return
 			}
@@ -112,7 +129,10 @@ type status = client.Status
 
 // hintForRemote says what to do about a server's answer.
 func hintForRemote(err error) string {
+	var unknown x509.UnknownAuthorityError
 	switch {
+	case errors.As(err, &unknown):
+		return fmt.Sprintf("Give the certificate of its authority, ca.crt, with --ca F, or in $%s.", envCA)
 	case errors.Is(err, client.ErrUnauthorized):
 		return fmt.Sprintf("Give the server's token with --token-file F, or in $%s.", envToken)
 	case errors.Is(err, client.ErrUnknownOutcome):

@@ -21,7 +21,7 @@ import (
 const maxRejects = 100_000
 
 func (c *loadCmd) send(e *env, sources []input.Source) error {
-	r, err := c.connect()
+	r, err := c.connect(e)
 	if err != nil {
 		return err
 	}

@@ -14,7 +14,7 @@ type statusCmd struct {
 }
 
 func (c *statusCmd) Run(e *env) (err error) {
-	r, err := c.door.open()
+	r, err := c.door.open(e)
 	if err != nil {
 		return err
 	}

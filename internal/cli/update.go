@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"crypto/tls"
 	"errors"
 	"io"
 	"net/url"
@@ -71,7 +72,7 @@ func (c *updateCmd) update(e *env, text string) (result client.UpdateResult, err
 		if c.UpdateMemory != 0 {
 			return result, usagef("--update-memory goes with --data; a server has its own (trefoil serve)")
 		}
-		r, err := c.connect()
+		r, err := c.connect(e)
 		if err != nil {
 			return result, err
 		}
@@ -101,6 +102,8 @@ func mayBeDone(err error) bool {
 	case errors.As(err, &answered):
 		return false
 	}
-	// Whether the node was reached is known only where nobody listened.
-	return errors.As(err, &broken) && !errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, io.ErrUnexpectedEOF)
+	// Whether the node was reached is known only where nobody listened, or was trusted.
+	var distrusted *tls.CertificateVerificationError
+	never := errors.Is(err, syscall.ECONNREFUSED) || errors.As(err, &distrusted)
+	return errors.As(err, &broken) && !never || errors.Is(err, io.ErrUnexpectedEOF)
 }
