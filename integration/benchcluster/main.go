@@ -91,7 +91,7 @@ func main() {
 	scale := flag.Float64("scale", 1, "by what the sizes are multiplied: 0.01 for a short run")
 	rebuilt := flag.String("nodes", "", "numbers of nodes of the rebuilds; 3,5,9,16 by default")
 	lines := flag.String("json", "", "file that each figure is appended to as a line of JSON")
-	parts := flag.String("parts", "writes,load,reads,rebuild,growth,availability,simulation", "which parts to run")
+	parts := flag.String("parts", "writes,load,reads,rebuild,meanwhile,growth,availability,simulation", "which parts to run")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -160,7 +160,7 @@ func (b *bench) run(ctx context.Context, parts []string) error {
 	fmt.Fprintf(b.report.table, "%s, %d processors, %s; seed %d\n", cpuName(), runtime.NumCPU(), runtime.Version(), b.seed)
 	for _, name := range parts {
 		part, ok := map[string]func(context.Context) error{
-			"writes": b.writes, "load": b.load, "reads": b.reads, "rebuild": b.rebuild,
+			"writes": b.writes, "load": b.load, "reads": b.reads, "rebuild": b.rebuild, "meanwhile": b.readsMeanwhile,
 			"growth": b.growth, "availability": b.availability, "simulation": b.simulation,
 		}[name]
 		if !ok {

@@ -8,6 +8,7 @@ import (
 	"os"
 	"runtime"
 	"strconv"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -28,6 +29,8 @@ type world struct {
 	net      *memnet.Net
 	machines []*machine
 	start    time.Time
+	look     time.Duration // that a look at the clock takes: work does not, in virtual time
+	looks    atomic.Int64
 	log      *slog.Logger
 }
 
@@ -105,7 +108,9 @@ func (w *world) close() {
 }
 
 // Now makes the world the clock of its machines: none of them is ever suspended.
-func (w *world) Now() time.Duration { return time.Since(w.start) }
+func (w *world) Now() time.Duration {
+	return time.Since(w.start) + w.look*time.Duration(w.looks.Add(1))
+}
 
 func (m *machine) address() string { return m.name + ":7000" }
 

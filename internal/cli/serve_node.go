@@ -24,7 +24,8 @@ func (c *clusterConfig) scheme() string {
 func startNode(e *env, store *node.Store, listen string, c clusterConfig, logger *slog.Logger) (backend, error) {
 	config := cluster.Config{
 		Store: store, Listen: listen, Advertise: c.Advertise, Join: c.Join, Spare: c.Spare, Name: c.Name,
-		Secret: c.Secret, Closed: c.Closed, Lease: c.Lease, Patience: c.Patience, ScrubEvery: c.ScrubEvery, ScrubRate: c.ScrubRate, Logger: logger,
+		Secret: c.Secret, Closed: c.Closed, Lease: c.Lease, Patience: c.Patience,
+		RebuildShare: c.RebuildShare, ScrubEvery: c.ScrubEvery, ScrubRate: c.ScrubRate, Logger: logger,
 	}
 	if c.Cert != "" {
 		config.TLS = &port.TLS{CA: c.CA, Cert: c.Cert, Key: c.Key}

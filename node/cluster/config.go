@@ -51,6 +51,9 @@ type Config struct {
 	// MoveRate bounds what a member sends of planned moves, in bytes a second; 0 is
 	// 64 MiB. What fills up lost copies is not bounded.
 	MoveRate int64
+	// RebuildShare is the share of its time that a node gives to copies, lost or
+	// moved, while it answers requests: above 0, up to 1; 0 is a tenth.
+	RebuildShare float64
 	// PurgeEvery is how long tombstones wait for the next purge where they are few; 0
 	// is 10 minutes, less is never.
 	PurgeEvery time.Duration
@@ -78,6 +81,7 @@ const (
 	defaultMaxSegment     = 64 << 20
 	defaultMinSegment     = 1 << 20
 	defaultMoveRate       = 64 << 20
+	defaultRebuildShare   = 0.1
 	defaultMaxConnections = 4096
 	defaultPurgeEvery     = 10 * time.Minute
 	defaultScrubEvery     = 24 * time.Hour
@@ -109,6 +113,9 @@ func (c Config) Validate() error {
 	if c.Lease < 0 || c.Patience < 0 || c.MaxSegmentBytes < 0 || c.MinSegmentBytes < 0 || c.MoveRate < 0 {
 		return errors.New("cluster: a time or size is negative")
 	}
+	if !(c.RebuildShare >= 0 && c.RebuildShare <= 1) {
+		return fmt.Errorf("cluster: the share of copies is above 0 and up to 1, not %g", c.RebuildShare)
+	}
 	return nil
 }
 
@@ -137,6 +144,9 @@ func (c Config) withDefaults() Config {
 	}
 	if c.MoveRate == 0 {
 		c.MoveRate = defaultMoveRate
+	}
+	if c.RebuildShare == 0 {
+		c.RebuildShare = defaultRebuildShare
 	}
 	if c.PurgeEvery == 0 {
 		c.PurgeEvery = defaultPurgeEvery

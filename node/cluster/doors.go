@@ -5,8 +5,10 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"sync/atomic"
 
 	"github.com/trefoildb/trefoil/node"
+	"github.com/trefoildb/trefoil/node/reads"
 	"github.com/trefoildb/trefoil/sparql"
 	"github.com/trefoildb/trefoil/triple"
 )
@@ -53,7 +55,30 @@ func (n *Node) Snapshot() (Snapshot, error) {
 	if err != nil {
 		return nil, err
 	}
-	return all, nil
+	n.pace.begin()
+	return &request{Snapshot: all, pace: n.pace}, nil
+}
+
+// request is a read of the cluster for a client, which work on copies gives way to
+// until it is closed.
+type request struct {
+	*reads.Snapshot
+	pace   *pace
+	closed atomic.Bool
+}
+
+func (r *request) Close() error {
+	if !r.closed.Swap(true) {
+		r.pace.end()
+	}
+	return r.Snapshot.Close()
+}
+
+// write sends a client's operations to their sequencers.
+func (n *Node) write(ctx context.Context, kind node.OperationKind, triples []triple.Triple) (changed, unchanged int64, err error) {
+	n.pace.begin()
+	defer n.pace.end()
+	return n.writes.Write(ctx, kind, triples)
 }
 
 // Add adds triples; durable on all their machines when it returns. In a cluster
@@ -65,7 +90,7 @@ func (n *Node) Add(ctx context.Context, triples []triple.Triple) (result node.Ad
 		return err
 	})
 	if !lone {
-		result.Added, result.Existing, err = n.writes.Write(ctx, node.OperationAdd, triples)
+		result.Added, result.Existing, err = n.write(ctx, node.OperationAdd, triples)
 	}
 	return result, err
 }
@@ -77,7 +102,7 @@ func (n *Node) Delete(ctx context.Context, triples []triple.Triple) (result node
 		return err
 	})
 	if !lone {
-		result.Deleted, result.Missing, err = n.writes.Write(ctx, node.OperationDelete, triples)
+		result.Deleted, result.Missing, err = n.write(ctx, node.OperationDelete, triples)
 	}
 	return result, err
 }

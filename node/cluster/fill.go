@@ -28,7 +28,7 @@ type outbox struct {
 }
 
 const (
-	fillBytes    = 512 << 10 // of one message
+	fillBytes    = 128 << 10 // of one message: short, since writes wait while it is taken in
 	fillMessages = 3         // on their way to one machine at a time
 	fillRetries  = 5
 )
@@ -57,9 +57,13 @@ func (b *outbox) flush(ctx context.Context) error {
 	if len(rows) == 0 {
 		return nil
 	}
-	select {
-	case b.room <- struct{}{}:
-	case <-ctx.Done():
+	b.walk.shift.idle(func() {
+		select {
+		case b.room <- struct{}{}:
+		case <-ctx.Done():
+		}
+	})
+	if ctx.Err() != nil { // a token that was taken is of no use to anybody
 		return ctx.Err()
 	}
 	if err := b.failed(); err != nil {
@@ -68,14 +72,18 @@ func (b *outbox) flush(ctx context.Context) error {
 	}
 	b.group.Go(func() {
 		defer func() { <-b.room }()
-		if err := b.deliver(ctx, rows); err != nil {
+		pause, err := b.deliver(ctx, rows)
+		if err != nil {
 			b.mu.Lock()
 			defer b.mu.Unlock()
 			b.err = errors.Join(b.err, err)
+			return
 		}
+		wait(ctx, pause)
 	})
 	if b.walk.planned { // what nobody waits for leaves room for what somebody does
-		wait(ctx, time.Duration(float64(size)/float64(b.walk.node.cfg.MoveRate)*float64(time.Second)))
+		pause := time.Duration(float64(size) / float64(b.walk.node.cfg.MoveRate) * float64(time.Second))
+		b.walk.shift.idle(func() { wait(ctx, pause) })
 	}
 	return nil
 }
@@ -86,8 +94,9 @@ func (b *outbox) failed() error {
 	return b.err
 }
 
-// deliver sends one message until it has arrived: rows may arrive twice.
-func (b *outbox) deliver(ctx context.Context, rows []node.FillRow) (err error) {
+// deliver sends one message until it has arrived: rows may arrive twice. It returns
+// how long the machine wants to be left alone then.
+func (b *outbox) deliver(ctx context.Context, rows []node.FillRow) (pause time.Duration, err error) {
 	n := b.walk.node
 	if b.to == n.self {
 		return n.fillHere(ctx, b.walk.view.Epoch, rows)
@@ -97,19 +106,23 @@ func (b *outbox) deliver(ctx context.Context, rows []node.FillRow) (err error) {
 		if try > 0 {
 			wait(ctx, workRetry)
 		}
-		if _, err = n.Call(peer.WithEpoch(ctx, b.walk.view.Epoch), b.to, methodFill, body); err == nil || ctx.Err() != nil {
-			return err
+		var answer []byte
+		answer, err = n.Call(peer.WithEpoch(ctx, b.walk.view.Epoch), b.to, methodFill, body)
+		if err == nil {
+			return parsePause(answer)
+		}
+		if ctx.Err() != nil {
+			return 0, err
 		}
 	}
-	return fmt.Errorf("fill machine %s: %w", b.to, err)
+	return 0, fmt.Errorf("fill machine %s: %w", b.to, err)
 }
 
-// finish sends the rest and has the machine make all of it durable; it returns
+// finish waits until all has arrived and has the machine make it durable; it returns
 // the machine's mark.
 func (b *outbox) finish(ctx context.Context) (mark uint64, err error) {
-	err = b.flush(ctx)
 	b.group.Wait()
-	if err = errors.Join(err, b.failed()); err != nil {
+	if err := b.failed(); err != nil {
 		return 0, err
 	}
 	n := b.walk.node
@@ -125,28 +138,38 @@ func (b *outbox) finish(ctx context.Context) (mark uint64, err error) {
 	return mark, d.End()
 }
 
-func (n *Node) fillHere(ctx context.Context, epoch uint64, rows []node.FillRow) error {
+// fillHere writes rows of a walk, and returns how long its sender is to pause then.
+func (n *Node) fillHere(ctx context.Context, epoch uint64, rows []node.FillRow) (pause time.Duration, err error) {
 	leave, err := n.Enter(epoch)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	defer leave()
-	for {
-		err := n.store.Fill(ctx, rows)
-		// What may still be written must not be once another view is adopted.
-		if !errors.Is(err, node.ErrUnknown) || n.ctx.Err() != nil {
-			return err
-		}
-	}
+	begun := n.cfg.Clock.Now()
+	err = untilKnown(ctx, n.ctx, func(ctx context.Context) error { return n.store.Fill(ctx, rows) })
+	return n.pace.after(n.cfg.Clock.Now() - begun), err
 }
 
-// handleFill takes rows of a walk in this node's epoch.
+// handleFill takes rows of a walk in this node's epoch. The answer is how long the
+// sender is to pause, in microseconds.
 func (n *Node) handleFill(ctx context.Context, h peer.Header, body []byte) ([]byte, error) {
 	rows, err := parseFill(body)
 	if err != nil {
 		return nil, err
 	}
-	return nil, n.fillHere(ctx, h.Epoch, rows)
+	pause, err := n.fillHere(ctx, h.Epoch, rows)
+	if err != nil {
+		return nil, err
+	}
+	var e peer.Encoder
+	e.Uvarint(uint64(pause.Microseconds()))
+	return e.Data(), nil
+}
+
+func parsePause(answer []byte) (time.Duration, error) {
+	d := peer.NewDecoder(answer)
+	pause := time.Duration(min(d.Uvarint(), uint64(paceLongest.Microseconds()))) * time.Microsecond
+	return pause, d.End()
 }
 
 // handleSync makes all rows of walks durable and answers with the mark.

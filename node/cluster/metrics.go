@@ -70,6 +70,7 @@ func newCollector(n *Node) *collector {
 	gauge("walk_rows", "Rows that this machine's walk has looked at.", func(r *reading) float64 { return float64(r.walk.Rows) })
 	gauge("walk_repaired_rows", "Rows that it has written or sent.", func(r *reading) float64 { return float64(r.walk.Repaired) })
 	gauge("walk_left_rows", "Rows that are left to look at, about.", func(r *reading) float64 { return float64(r.walk.Left) })
+	add(prometheus.CounterValue, "walk_paused_seconds_total", "Time for which work on copies has given way to requests.", func(*reading) float64 { return n.pace.total().Seconds() })
 	gauge("unsettled_batches", "Batches that this machine does not know to be settled.", func(r *reading) float64 { return float64(r.batches) })
 
 	count("operations_total", "Operations stamped here.", func(r *reading) int64 { return r.writes.Operations })

@@ -59,6 +59,7 @@ type Node struct {
 	wishes            wishes
 	work              work
 	upkeep            upkeep
+	pace              *pace
 
 	wakeLease, wakeLead chan struct{} // hold a token
 	mu                  sync.Mutex
@@ -93,6 +94,7 @@ func Start(ctx context.Context, cfg Config) (_ *Node, err error) {
 		wakeLease: make(chan struct{}, 1), wakeLead: make(chan struct{}, 1),
 		changed: make(chan struct{}), failed: make(chan struct{}), forming: make(chan struct{}, 1), updating: make(chan struct{}, 1),
 	}
+	n.pace = newPace(cfg.Clock, cfg.RebuildShare)
 	n.upkeep.scans = make(chan struct{}, maxScans)
 	n.ctx, n.cancel = context.WithCancel(context.Background())
 	defer func() {
@@ -143,7 +145,7 @@ func (n *Node) listen(ctx context.Context) (err error) {
 		n.address = n.port.Addr().String()
 	}
 	n.client = peer.NewClient(n.dialPeer, n.header, peer.ClientOptions{})
-	n.server = peer.NewServer(peer.Options{Check: n.checkHeader, Logger: n.log})
+	n.server = peer.NewServer(peer.Options{Check: n.checkHeader, Watch: n.watch, Logger: n.log})
 	n.writes = writes.New(n.store, clusterOfWrites{n}, writes.Options{})
 	if n.reads, err = reads.New(n.store, clusterOfReads{n}, reads.Options{}); err != nil {
 		return err

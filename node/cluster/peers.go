@@ -8,6 +8,8 @@ import (
 	"github.com/trefoildb/trefoil/node"
 	"github.com/trefoildb/trefoil/node/peer"
 	"github.com/trefoildb/trefoil/node/port"
+	"github.com/trefoildb/trefoil/node/reads"
+	"github.com/trefoildb/trefoil/node/writes"
 	"github.com/trefoildb/trefoil/trie"
 )
 
@@ -37,6 +39,16 @@ func (n *Node) register() {
 	n.writes.Register(n.server)
 	n.loads.Register(n.server)
 	n.reads.Register(n.server)
+}
+
+// watch counts what others ask for their clients, which work on copies gives way to.
+func (n *Node) watch(method string) (answered func()) {
+	switch method {
+	case reads.MethodScan, reads.MethodCount, writes.MethodSubmit, writes.MethodDeliver:
+		n.pace.begin()
+		return n.pace.end
+	}
+	return nil
 }
 
 // member refuses what comes while this node is alone.

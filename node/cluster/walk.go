@@ -29,6 +29,7 @@ type walk struct {
 	// their rows must know that.
 	unsettled map[string]pending
 	out       map[trie.MachineID]*outbox
+	shift     *shift
 }
 
 type pending struct {
@@ -78,6 +79,7 @@ func (n *Node) doWalk(ctx context.Context, v *view.View) error {
 		n.work.walk = w
 	}
 	n.work.mu.Unlock()
+	w.shift = n.pace.shift()
 	sending, cancel := context.WithCancel(ctx)
 	defer cancel()
 	err = w.all(sending, snapshot)
@@ -135,7 +137,8 @@ func (w *walk) estimate(ctx context.Context, snapshot *node.Snapshot) (total int
 	return total, ctx.Err()
 }
 
-// all goes through the storage table, then through the replica table.
+// all goes through the storage table, then through the replica table, and sends what
+// there is to send.
 func (w *walk) all(ctx context.Context, snapshot *node.Snapshot) error {
 	for _, table := range []byte{node.TableStorage, node.TableReplica} {
 		for row, err := range snapshot.Raw(ctx, table, triple.Range{}) {
@@ -146,6 +149,12 @@ func (w *walk) all(ctx context.Context, snapshot *node.Snapshot) error {
 			if err := w.row(ctx, table, row.Key, row.Value); err != nil {
 				return err
 			}
+			w.shift.row(ctx)
+		}
+	}
+	for _, box := range w.out {
+		if err := box.flush(ctx); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -38,6 +38,11 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 		s.refuse(o, r, &Refusal{Code: CodeMethod, Message: fmt.Sprintf("no such method: %.64q", method)})
 		return
 	}
+	if s.options.Watch != nil {
+		if answered := s.options.Watch(method); answered != nil {
+			defer answered()
+		}
+	}
 	body, err := readWhole(r.Body, nil, int(r.ContentLength), func() error { return s.readDeadline(o) })
 	if err != nil || o.control.SetReadDeadline(time.Time{}) != nil {
 		panic(http.ErrAbortHandler)

@@ -29,6 +29,9 @@ type Options struct {
 	// StallTimeout is the longest that a client may keep a read or write waiting;
 	// 0 is 60 s.
 	StallTimeout time.Duration
+	// Watch is told the method of every request that is let in; what it returns is
+	// called when that is answered. Nil is nobody; it may return nil.
+	Watch func(method string) (answered func())
 	// Logger takes panics (error) and what net/http says (debug); nil is nobody.
 	Logger *slog.Logger
 }

@@ -237,3 +237,42 @@ func TestTwoHandlersOfOneMethod(t *testing.T) {
 	}()
 	s.HandleStream("m", func(context.Context, Header, []byte, *Writer) error { return nil })
 }
+
+// Who watches hears of every request that is let in, when it begins and when it is
+// answered, also with an error.
+func TestWatch(t *testing.T) {
+	var mu sync.Mutex
+	var heard []string
+	say := func(what string) {
+		mu.Lock()
+		defer mu.Unlock()
+		heard = append(heard, what)
+	}
+	watch := func(method string) func() {
+		say("begin " + method)
+		if method == "echo" {
+			return nil
+		}
+		return func() { say("end " + method) }
+	}
+	bubble(t, Options{Watch: watch}, func(s *Server) {
+		s.Handle("echo", echo)
+		s.Handle("fail", func(context.Context, Header, []byte) ([]byte, error) {
+			say("run fail")
+			return nil, errors.New("no")
+		})
+	}, func(t *testing.T, _ *Server, c *Client) {
+		for _, method := range []string{"echo", "fail", "nothing"} {
+			_, err := c.Call(t.Context(), "a:1", method, nil)
+			if (err == nil) != (method == "echo") {
+				t.Errorf("%s: %v", method, err)
+			}
+		}
+		synctest.Wait()
+		mu.Lock()
+		defer mu.Unlock()
+		if got, want := strings.Join(heard, ", "), "begin echo, begin fail, run fail, end fail"; got != want {
+			t.Errorf("heard %q, not %q", got, want)
+		}
+	})
+}

@@ -249,8 +249,8 @@ func (w *world) newMachine(i int, o Options) *machine {
 	if m.reads, err = New(m.store, m, o); err != nil {
 		w.Fatal(err)
 	}
-	m.server.HandleStream(methodScan, m.stream(m.reads.serveScan))
-	m.server.HandleStream(methodCount, m.stream(m.reads.serveCount))
+	m.server.HandleStream(MethodScan, m.stream(m.reads.serveScan))
+	m.server.HandleStream(MethodCount, m.stream(m.reads.serveCount))
 	m.server.Handle(methodEstimate, m.reads.serveEstimate)
 	var serving sync.WaitGroup
 	serving.Go(func() { _ = m.server.Serve(listener) })

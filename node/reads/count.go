@@ -156,7 +156,7 @@ func (r *Reads) countPart(ctx context.Context, q *request, owner trie.MachineID)
 	defer cancel(nil)
 	stall := r.stall(cancel)
 	defer stall.Stop()
-	stream, err := r.cluster.Stream(ctx, owner, methodCount, q.encode())
+	stream, err := r.cluster.Stream(ctx, owner, MethodCount, q.encode())
 	if err != nil {
 		return 0, &remoteError{owner, err}
 	}

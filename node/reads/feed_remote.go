@@ -147,7 +147,7 @@ func (f *remoteFeed) ask(q *request, base int) (rows bool, index int, key []byte
 	defer cancel(nil)
 	stall := f.reads.stall(cancel)
 	defer stall.Stop()
-	stream, err := f.reads.cluster.Stream(ctx, f.owner, methodScan, q.encode())
+	stream, err := f.reads.cluster.Stream(ctx, f.owner, MethodScan, q.encode())
 	if err != nil {
 		return false, 0, nil, err
 	}

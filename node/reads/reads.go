@@ -99,18 +99,20 @@ func New(store Store, c Cluster, o Options) (*Reads, error) {
 	return &Reads{store, c, o.withDefaults()}, nil
 }
 
-// Methods of this package between nodes.
+// Methods of this package between nodes. Those that read rows are known outside.
 const (
-	methodScan     = "reads/scan"
-	methodCount    = "reads/count"
+	MethodScan     = "reads/scan"
+	MethodCount    = "reads/count"
 	methodEstimate = "reads/estimate"
+	methodNotes    = "reads/notes"
 )
 
 // Register makes a server answer what owners are asked.
 func (r *Reads) Register(s *peer.Server) {
-	s.HandleStream(methodScan, r.serveScan)
-	s.HandleStream(methodCount, r.serveCount)
+	s.HandleStream(MethodScan, r.serveScan)
+	s.HandleStream(MethodCount, r.serveCount)
 	s.Handle(methodEstimate, r.serveEstimate)
+	s.Handle(methodNotes, r.serveNotes)
 }
 
 // errMoved: the view under which rows were asked for is not the adopted one any more.
@@ -142,8 +144,8 @@ func passing(err error) bool {
 		}
 		return true
 	}
-	if errors.Is(err, errMoved) || errors.Is(err, errTooLong) {
-		return true
+	if errors.Is(err, errMoved) || errors.Is(err, errTooLong) || errors.Is(err, node.ErrCorrupt) {
+		return true // a machine whose disk is damaged is excluded: others are asked then
 	}
 	var failed *peer.RemoteError // the handler's own error: it would come again
 	var remote *remoteError

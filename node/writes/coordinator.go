@@ -192,7 +192,7 @@ func (w *Writes) submitTo(ctx context.Context, v *view.View, c *chunk) (answer, 
 	watch.Go(func() { w.watch(ctx, cancel, node.Origin{Sequencer: m.ID, Incarnation: m.Incarnation}) })
 	e := peer.NewEncoder(int(c.size))
 	encodeOperations(e, c.operations, false)
-	body, err := w.cluster.Call(ctx, c.machine, methodSubmit, e.Data())
+	body, err := w.cluster.Call(ctx, c.machine, MethodSubmit, e.Data())
 	if err != nil {
 		if cause := context.Cause(ctx); cause == errGone {
 			err = fmt.Errorf("machine %s: %w: %w", c.machine, cause, err)

@@ -211,7 +211,7 @@ func TestWaitSettled(t *testing.T) {
 // Requests that wait leave room for deliveries.
 func TestWaitingRequestsAreBounded(t *testing.T) {
 	_, ms := held(t, Options{}, func(*node.Delivery) error { return nil })
-	for kind, method := range map[int]string{waitSubmit: methodSubmit, waitSettled: methodSettled, waitHandover: methodHandover} {
+	for kind, method := range map[int]string{waitSubmit: MethodSubmit, waitSettled: methodSettled, waitHandover: methodHandover} {
 		for range waitLimits[kind] {
 			if _, err := ms[0].writes.wait(kind); err != nil {
 				t.Fatal(err)

@@ -30,7 +30,7 @@ func scene(t testing.TB, extra int) (w *world, a, b, c *member, rest []*member, 
 func deliveriesTo(stopped trie.MachineID, f fate) (func(_, to trie.MachineID, method string) fate, <-chan struct{}) {
 	tried := make(chan struct{}, 1)
 	return func(_, to trie.MachineID, method string) fate {
-		if to == stopped && method == methodDeliver {
+		if to == stopped && method == MethodDeliver {
 			signal(tried)
 			return f
 		}
@@ -161,7 +161,7 @@ func TestStateOfADeadSequencerIsNotReliedOn(t *testing.T) {
 	}
 	// No hand-over comes through, so that the entry stays.
 	w.setFate(func(_, to trie.MachineID, method string) fate {
-		if method == methodHandover || method == methodDeliver && to == c.id {
+		if method == methodHandover || method == MethodDeliver && to == c.id {
 			return unsent
 		}
 		return arrives
@@ -309,7 +309,7 @@ func TestDeliveriesOfOtherEpochs(t *testing.T) {
 	gone := node.Origin{Sequencer: a.id, Incarnation: a.incarnation + 1, Batch: 7}
 	for epoch, origin := range map[uint64]node.Origin{1: from, 3: from, 2: gone} {
 		body := encodeDelivery(epoch, &node.Delivery{Origin: origin, Operations: []node.Operation{o}})
-		if _, err := a.Call(ctx, b.id, methodDeliver, body); !isRefusal(err) {
+		if _, err := a.Call(ctx, b.id, MethodDeliver, body); !isRefusal(err) {
 			t.Errorf("epoch %d: %v", epoch, err)
 		}
 	}
@@ -324,7 +324,7 @@ func TestNothingIsResent(t *testing.T) {
 	tr := fact(1)
 	submits := 0
 	w.setFate(func(_, _ trie.MachineID, method string) fate {
-		if method == methodSubmit {
+		if method == MethodSubmit {
 			submits++
 			return lost
 		}
@@ -347,7 +347,7 @@ func TestSubmittedToAnExcludedSequencer(t *testing.T) {
 	w, a, b, c, _, v := scene(t, 0)
 	sent := make(chan struct{}, 1)
 	w.setFate(func(_, to trie.MachineID, method string) fate {
-		if to == a.id && method == methodSubmit {
+		if to == a.id && method == MethodSubmit {
 			signal(sent)
 			return hangs
 		}

@@ -190,7 +190,7 @@ func (s *stream) try(m message) (told uint64, err error) {
 	if local {
 		return told, w.deliver(ctx, s.era.view.Epoch, d)
 	}
-	body, err := w.cluster.Call(ctx, s.to, methodDeliver, encodeDelivery(s.era.view.Epoch, d))
+	body, err := w.cluster.Call(ctx, s.to, MethodDeliver, encodeDelivery(s.era.view.Epoch, d))
 	if err != nil {
 		return 0, err
 	}

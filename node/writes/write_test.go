@@ -157,7 +157,7 @@ func TestHolderFailsForAWhile(t *testing.T) {
 		failed.Add(5)
 		left := 5
 		w.setFate(func(_, to trie.MachineID, method string) fate {
-			if to != ms[2].id || method != methodDeliver || left == 0 {
+			if to != ms[2].id || method != MethodDeliver || left == 0 {
 				return arrives
 			}
 			left--
@@ -200,7 +200,7 @@ func TestCoordinatorBehindAndAhead(t *testing.T) {
 	refusals := make(chan struct{}, 1)
 	w.mu.Lock()
 	w.sent = func(_, _ trie.MachineID, method string, _ []byte) {
-		if method == methodSubmit || method == methodDeliver {
+		if method == MethodSubmit || method == MethodDeliver {
 			signal(refusals)
 		}
 	}
@@ -221,7 +221,7 @@ func TestCoordinatorBehindAndAhead(t *testing.T) {
 func TestUnavailable(t *testing.T) {
 	w, ms := idle(t, 3, Options{Patience: 30 * time.Millisecond}, facts(0, 30))
 	w.setFate(func(_, _ trie.MachineID, method string) fate {
-		if method == methodSubmit {
+		if method == MethodSubmit {
 			return unsent
 		}
 		return arrives
@@ -247,7 +247,7 @@ func TestUnknown(t *testing.T) {
 	w, ms := idle(t, 3, Options{}, nil)
 	delivered := make(chan struct{}, 1)
 	w.setFate(func(_, _ trie.MachineID, method string) fate {
-		if method == methodDeliver {
+		if method == MethodDeliver {
 			signal(delivered)
 			return hangs
 		}

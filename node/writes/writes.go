@@ -156,10 +156,10 @@ func (w *Writes) Close() {
 	w.running.Wait()
 }
 
-// Methods between nodes.
+// Methods between nodes. Those that carry a client's operations are known outside.
 const (
-	methodSubmit    = "writes/submit"
-	methodDeliver   = "writes/deliver"
+	MethodSubmit    = "writes/submit"
+	MethodDeliver   = "writes/deliver"
 	methodSettled   = "writes/settled"
 	methodWatermark = "writes/watermark"
 	methodHandover  = "writes/handover"
@@ -176,8 +176,8 @@ func (w *Writes) Register(s *peer.Server) {
 
 func (w *Writes) handlers() map[string]func(context.Context, []byte) ([]byte, error) {
 	return map[string]func(context.Context, []byte) ([]byte, error){
-		methodSubmit:    w.handleSubmit,
-		methodDeliver:   w.handleDeliver,
+		MethodSubmit:    w.handleSubmit,
+		MethodDeliver:   w.handleDeliver,
 		methodSettled:   w.handleSettled,
 		methodWatermark: w.handleWatermark,
 		methodHandover:  w.handleHandover,

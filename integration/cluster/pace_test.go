@@ -1,0 +1,91 @@
+package cluster
+
+import (
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/trefoildb/trefoil/node/cluster"
+)
+
+// Rebuilds and moves give way while clients read, and come to their ends all the
+// same; while nobody reads they do not pause.
+func TestRebuildGivesWay(t *testing.T) {
+	simulate(t, 5, func(t *testing.T, w *world) {
+		w.look = 200 * time.Microsecond
+		late := w.machines[4]
+		w.machines = w.machines[:4]
+		w.form()
+		all := numbered(0, 1000)
+		w.mustAdd(w.machines[0], all...)
+		w.settle()
+		read := func() (stop func()) {
+			var open []cluster.Snapshot
+			for _, m := range w.up() {
+				for range 4 {
+					sn, err := m.node.Snapshot()
+					if err != nil {
+						t.Fatal(err)
+					}
+					open = append(open, sn)
+				}
+			}
+			return func() {
+				for _, sn := range open {
+					sn.Close()
+					sn.Close() // does not count twice
+				}
+			}
+		}
+		stop := read()
+		w.machines[w.random.IntN(4)].kill()
+		before := w.paused()
+		w.settle()
+		lost := w.paused()
+		if lost <= before {
+			t.Error("a rebuild did not give way to those who read")
+		}
+		stop()
+		w.mustHave(setOf(all))
+		stop = read()
+		w.machines = append(w.machines, late)
+		late.run(w.up()...)
+		w.settle()
+		moved := w.paused()
+		if moved <= lost {
+			t.Error("a move did not give way to those who read")
+		}
+		stop()
+		w.mustHave(setOf(all))
+		time.Sleep(10 * time.Second) // of virtual time: the reads are long over
+		w.up()[0].kill()
+		before = w.paused()
+		w.settle()
+		if paused := w.paused(); paused > before {
+			t.Errorf("copies paused for %g s more, and nobody read", paused-before)
+		}
+		w.mustHave(setOf(all))
+	})
+}
+
+// paused returns for how many seconds work on copies has paused on all machines that
+// are up.
+func (w *world) paused() (seconds float64) {
+	for _, m := range w.up() {
+		registry := prometheus.NewPedanticRegistry()
+		if err := m.node.RegisterMetrics(registry); err != nil {
+			w.t.Fatal(err)
+		}
+		families, err := registry.Gather()
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		for _, f := range families {
+			if f.GetName() == "trefoil_cluster_walk_paused_seconds_total" {
+				seconds += f.GetMetric()[0].GetCounter().GetValue()
+			}
+		}
+	}
+	return seconds
+}
