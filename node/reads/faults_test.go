@@ -317,8 +317,13 @@ func TestNoLease(t *testing.T) {
 			t.Fatalf("it reads for others: %v", err)
 		}
 		for i := range w.machines {
+			needed := w.reads(m, triple.OrderRange(triple.POS))
+			w.machines[i].reads.options.Patience = soon
+			if !needed {
+				w.machines[i].reads.options.Patience = time.Minute // it is to succeed, on a slow machine too
+			}
 			have, err := got(w.snapshot(i).Range(ctx, triple.Bounds{Order: triple.POS}, node.ReadOptions{}))
-			if needed := w.reads(m, triple.OrderRange(triple.POS)); needed != isError(err, node.ErrUnavailable) || !needed && err != nil {
+			if needed != isError(err, node.ErrUnavailable) || !needed && err != nil {
 				t.Fatalf("%d rows, %v; is it needed: %v", len(have), err, needed)
 			}
 			prefix(t, have, w.all(false))

@@ -135,16 +135,21 @@ const checkRows = 1 << 10
 // beat is how often an owner says something at least.
 const beat = time.Second
 
-// serve reads a request, holds a snapshot for it, and answers with do, whose
-// error it turns into what may be told to another machine.
+// serve reads a request, holds a snapshot for it, and answers with do.
 func (r *Reads) serve(ctx context.Context, body []byte, settle bool, do func(context.Context, *request, *held) error) error {
 	q, err := parseRequest(body)
 	if err != nil {
 		return refuse(peer.CodeStranger, 0, err.Error())
 	}
+	return r.guard(ctx, q.epoch, func(ctx context.Context) error { return r.serveHeld(ctx, q, settle, do) })
+}
+
+// guard answers with do, for so long at most, and turns its error into what may be
+// told to another machine.
+func (r *Reads) guard(ctx context.Context, epoch uint64, do func(context.Context) error) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, r.options.MaxScan, errTooLong)
 	defer cancel()
-	err = r.serveHeld(ctx, q, settle, do)
+	err := do(ctx)
 	var refusal *peer.Refusal
 	switch {
 	case err == nil:
@@ -152,9 +157,11 @@ func (r *Reads) serve(ctx context.Context, body []byte, settle bool, do func(con
 	case errors.As(err, &refusal):
 		return refuse(refusal.Code, refusal.Epoch, refusal.Message)
 	case errors.Is(err, errTooLong) || errors.Is(context.Cause(ctx), errTooLong):
-		return refuse(peer.CodeUnavailable, q.epoch, fmt.Sprintf("the request took longer than %s", r.options.MaxScan))
+		return refuse(peer.CodeUnavailable, epoch, fmt.Sprintf("the request took longer than %s", r.options.MaxScan))
 	case errors.Is(err, node.ErrClosed):
-		return refuse(peer.CodeClosing, q.epoch, err.Error())
+		return refuse(peer.CodeClosing, epoch, err.Error())
+	case errors.Is(err, node.ErrCorrupt):
+		return refuse(peer.CodeUnavailable, epoch, err.Error())
 	}
 	return err
 }

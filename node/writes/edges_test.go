@@ -319,7 +319,9 @@ func TestWhatWasHandedOverIsNotReliedOn(t *testing.T) {
 	o := []node.Operation{{Kind: node.OperationAdd, Stamp: triple.Stamp{Epoch: 1, Sequence: 1}, Key: keyOf(triple.SPO, fact(1))}}
 	driven := make(chan error, 2)
 	for range 2 {
-		go func() { driven <- ms[0].writes.drive(ctx, 2, o) }()
+		waits := make(chan struct{}, 1)
+		go func() { driven <- ms[0].writes.drive(waiting{ctx, waits}, 2, o) }()
+		<-waits // both are there before it is settled
 	}
 	<-asleep
 	until(t, "the sequencer has it", func() bool { return ms[0].holds(triple.SPO, fact(1)) })
@@ -336,6 +338,17 @@ func TestWhatWasHandedOverIsNotReliedOn(t *testing.T) {
 		t.Errorf("%+v", s)
 	}
 	checkSlots(t, ms[0].View(), ms, fact(1), true)
+}
+
+// waiting is a context that tells when its end is waited for.
+type waiting struct {
+	context.Context
+	waits chan struct{}
+}
+
+func (w waiting) Done() <-chan struct{} {
+	signal(w.waits)
+	return w.Context.Done()
 }
 
 // A sequencer relies on its slot of SPO where that is full and seen: not on a

@@ -441,7 +441,7 @@ func (m *member) read(ctx context.Context, o triple.Order, t triple.Triple) (liv
 var errNotOwner = errors.New("another machine answers")
 
 // patient is how long a test waits for what has to come.
-const patient = 20 * time.Second
+const patient = 2 * time.Minute
 
 // within fails the test where f does not end.
 func within(t testing.TB, what string, f func()) {

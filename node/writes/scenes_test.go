@@ -18,7 +18,7 @@ import (
 func scene(t testing.TB, extra int) (w *world, a, b, c *member, rest []*member, v *view.View) {
 	t.Helper()
 	w = newWorld(t)
-	ms := w.machines(3+extra, Options{Attempt: 200 * time.Millisecond, Heartbeat: time.Millisecond})
+	ms := w.machines(3+extra, Options{Heartbeat: time.Millisecond})
 	l := w.layout(ms, [4]*member{ms[0], ms[1], ms[2], ms[0]})
 	v = w.viewOf(2, recovery.Idle, ms, l, l)
 	adoptAll(v, ms...)
@@ -239,6 +239,17 @@ func TestViewChangesInFlight(t *testing.T) {
 	a.writes.mu.Lock()
 	half, late := a.writes.open[1], a.writes.era.streams[c.id]
 	a.writes.mu.Unlock()
+	toD := make(chan struct{}, 1)
+	w.setFate(func(_, to trie.MachineID, method string) fate { // from the first delivery of the new epoch on
+		switch {
+		case method == methodDeliver && to == c.id:
+			return unsent
+		case method == methodDeliver && to == d.id:
+			signal(toD)
+			return unsent
+		}
+		return arrives
+	})
 	adoptAll(fill, a, b, c, d) // e, the coordinator, stays behind
 	a.writes.answered(late, []part{{batch: half, number: 1}})
 	select {
@@ -249,9 +260,9 @@ func TestViewChangesInFlight(t *testing.T) {
 	if a.writes.Reconciled() {
 		t.Error("reconciled, while an operation of an older epoch is not settled")
 	}
-	f, tried = deliveriesTo(d.id, unsent)
+	<-toD
+	f, _ = deliveriesTo(d.id, unsent)
 	w.setFate(f)
-	<-tried
 	until(t, "OSP has it", func() bool { return c.holds(triple.OSP, tr) })
 	select {
 	case err := <-wrote:
