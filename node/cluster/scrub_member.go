@@ -3,7 +3,6 @@ package cluster
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 
@@ -334,15 +333,7 @@ func (n *Node) repairHere(ctx context.Context, epoch, number uint64, rows []node
 	if last := n.upkeep.purgeNumber(); last > number {
 		return refuse(peer.CodeUnavailable, epoch, "purge %d has begun since the rows were looked at", last)
 	}
-	// Once begun it ends before the gate is left: the next view must not meet it half
-	// done.
-	ctx = context.WithoutCancel(ctx)
-	for {
-		if err := n.store.Fill(ctx, rows); !errors.Is(err, node.ErrUnknown) || n.ctx.Err() != nil {
-			return err
-		}
-		wait(n.ctx, workRetry)
-	}
+	return untilKnown(ctx, n.ctx, func(ctx context.Context) error { return n.store.Fill(ctx, rows) })
 }
 
 // handleCheck verifies this machine's store by itself.
