@@ -242,9 +242,9 @@ func TestViewChangesInFlight(t *testing.T) {
 	toD := make(chan struct{}, 1)
 	w.setFate(func(_, to trie.MachineID, method string) fate { // from the first delivery of the new epoch on
 		switch {
-		case method == methodDeliver && to == c.id:
+		case method == MethodDeliver && to == c.id:
 			return unsent
-		case method == methodDeliver && to == d.id:
+		case method == MethodDeliver && to == d.id:
 			signal(toD)
 			return unsent
 		}
