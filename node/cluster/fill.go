@@ -9,8 +9,8 @@ import (
 
 	"github.com/trefoildb/trefoil/node"
 	"github.com/trefoildb/trefoil/node/peer"
+	"github.com/trefoildb/trefoil/node/writes"
 	"github.com/trefoildb/trefoil/trie"
-	"github.com/trefoildb/trefoil/triple"
 )
 
 // outbox collects the rows that a walk has for one machine and sends them, many
@@ -203,11 +203,7 @@ func encodeFill(rows []node.FillRow) []byte {
 			e.Uint64(uint64(r.Unsettled.Sequencer))
 			e.Uvarint(r.Unsettled.Incarnation)
 			e.Uvarint(r.Unsettled.Batch)
-			e.Byte(byte(o.Kind))
-			e.Uvarint(o.Stamp.Epoch)
-			e.Uvarint(o.Stamp.Sequence)
-			e.Bytes(o.Key)
-			e.Bytes(o.Long)
+			writes.EncodeOperation(e, o)
 		}
 	}
 	return e.Data()
@@ -222,10 +218,11 @@ func parseFill(body []byte) ([]node.FillRow, error) {
 		r := node.FillRow{Table: d.Byte(), Key: d.Bytes(), Value: d.Bytes()}
 		if unsettled {
 			r.Unsettled = node.Origin{Sequencer: trie.MachineID(d.Uint64()), Incarnation: d.Uvarint(), Batch: d.Uvarint()}
-			r.Operation = &node.Operation{
-				Kind: node.OperationKind(d.Byte()), Stamp: triple.Stamp{Epoch: d.Uvarint(), Sequence: d.Uvarint()},
-				Key: d.Bytes(), Long: d.Bytes(),
+			o, err := writes.DecodeOperation(d)
+			if err != nil {
+				return nil, fmt.Errorf("rows of a walk: %w", err)
 			}
+			r.Operation = &o
 		}
 		rows = append(rows, r)
 	}

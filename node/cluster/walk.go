@@ -25,9 +25,10 @@ type walk struct {
 	rows     atomic.Int64
 	repaired atomic.Int64 // rows sent, and made here
 	resolver *recovery.Resolver
-	// unsettled has, by SPO key, the operations that are not settled: whoever gets
-	// their rows must know that.
+	// unsettled has, by the keys of their rows in SPO, the operations that are not
+	// settled: whoever gets these rows must know that.
 	unsettled map[string]pending
+	key       []byte
 	out       map[trie.MachineID]*outbox
 	shift     *shift
 }
@@ -120,8 +121,12 @@ func (n *Node) doWalk(ctx context.Context, v *view.View) error {
 // newest counts: its rows are those that are sent.
 func (w *walk) note(b node.UnsettledBatch) {
 	for _, o := range b.Operations {
-		if p, ok := w.unsettled[string(o.Key)]; !ok || p.operation.Stamp.Less(o.Stamp) {
-			w.unsettled[string(o.Key)] = pending{b.Origin, o}
+		key := o.Key
+		if o.Note != nil {
+			key = triple.AppendAnnotationKey(nil, key, o.Note.ApplicationID)
+		}
+		if p, ok := w.unsettled[string(key)]; !ok || p.operation.Stamp.Less(o.Stamp) {
+			w.unsettled[string(key)] = pending{b.Origin, o}
 		}
 	}
 }
@@ -184,8 +189,9 @@ func (w *walk) row(ctx context.Context, table byte, key, value []byte) error {
 			to = node.TableReplica
 		}
 		row := node.FillRow{Table: to, Key: append(append([]byte(nil), r.Key(slot.Order)...), suffix...), Value: append([]byte(nil), value...)}
-		if suffix == nil && len(w.unsettled) > 0 {
-			if p, ok := w.unsettled[string(r.Key(triple.SPO))]; ok {
+		if len(w.unsettled) > 0 {
+			w.key = append(append(w.key[:0], r.Key(triple.SPO)...), suffix...)
+			if p, ok := w.unsettled[string(w.key)]; ok {
 				row.Unsettled, row.Operation = p.origin, &p.operation
 			}
 		}

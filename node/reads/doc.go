@@ -63,4 +63,11 @@
 //
 // An answer without its end is broken. That of estimate is a byte, 1 where it is exact,
 // and a uvarint.
+//
+// What is noted on a triple stands beside each of its versions, so that the owner of
+// any of them can tell it. A request (reads/notes) is the epoch, the version's key, a
+// bool, and an application id: true asks for the annotation of that application,
+// false for those of greater ids. The answer is a bool, whether the version is there,
+// the epoch and sequence of its stamp, a bool, whether there are more, and count and
+// application id and data of each.
 package reads

@@ -105,6 +105,7 @@ const (
 	MethodCount    = "reads/count"
 	methodEstimate = "reads/estimate"
 	methodNotes    = "reads/notes"
+	methodNotes    = "reads/notes"
 )
 
 // Register makes a server answer what owners are asked.
@@ -112,6 +113,7 @@ func (r *Reads) Register(s *peer.Server) {
 	s.HandleStream(MethodScan, r.serveScan)
 	s.HandleStream(MethodCount, r.serveCount)
 	s.Handle(methodEstimate, r.serveEstimate)
+	s.Handle(methodNotes, r.serveNotes)
 	s.Handle(methodNotes, r.serveNotes)
 }
 
