@@ -22,12 +22,16 @@ func (c *compiler) bgp(patterns []algebra.TriplePattern, in stream, g graphs) (s
 				one.vars.Add(at.slot)
 			}
 		}
-		if err := c.estimate(one); err != nil {
-			return in, err
-		}
+	}
+	places := 0
+	if len(list) > plainPatterns && len(list) <= dynamicPatterns {
+		places = samplePlaces
+	}
+	if err := c.estimate(list, places); err != nil {
+		return in, err
 	}
 	p := c.newPlanner(list, in)
-	if err := p.sample(); err != nil {
+	if err := p.sample(places); err != nil {
 		return in, err
 	}
 	steps := p.best()
@@ -58,20 +62,21 @@ func (c *compiler) bgp(patterns []algebra.TriplePattern, in stream, g graphs) (s
 }
 
 // sample looks into the patterns that are to be joined, unless they are few and
-// it is plain where to begin.
-func (p *planner) sample() error {
+// it is plain where to begin. They were asked for samples in so many places when
+// they were counted.
+func (p *planner) sample(places int) error {
 	if p.c.query.src == nil || len(p.list) == 1 && p.in.start || len(p.list) > dynamicPatterns {
 		return nil
 	}
 	if len(p.list) <= plainPatterns && slices.ContainsFunc(p.list, func(one candidate) bool { return one.rows <= plainRows }) {
 		return nil
 	}
-	for i := range p.list {
-		if err := p.c.sample(&p.list[i]); err != nil {
+	if places == 0 {
+		if err := p.c.survey(p.list, samplePlaces); err != nil {
 			return err
 		}
 	}
-	return nil
+	return p.c.samples(p.list)
 }
 
 const (

@@ -148,7 +148,7 @@ func (c *compiler) distinctTerms(n algebra.Node, g graphs) (stream, bool, error)
 
 func (c *compiler) candidateOf(p algebra.TriplePattern, pat *pattern) (*candidate, error) {
 	list := []candidate{{pat: pat, text: c.body.Scope.Pattern(p)}}
-	err := c.estimate(&list[0])
+	err := c.estimate(list, 0)
 	c.newPlanner(list, c.begin())
 	return &list[0], err
 }

@@ -101,11 +101,11 @@ func (c *compiler) path(n *algebra.Path, in stream, g graphs) (stream, error) {
 		for _, member := range negated.Set {
 			pat.not[keyOfIRI(member.IRI)] = true
 		}
-		one := candidate{pat: pat, text: "!" + ast.PathString(n.Path)}
-		if err := c.estimate(&one); err != nil {
+		list := []candidate{{pat: pat, text: "!" + ast.PathString(n.Path)}}
+		if err := c.estimate(list, 0); err != nil {
 			return in, err
 		}
-		p := c.newPlanner([]candidate{one}, in)
+		p := c.newPlanner(list, in)
 		return c.look(&p.list[0], in, p.best()[0].rows), nil
 	}
 	p := &path{

@@ -151,11 +151,15 @@ func (c *compiler) pathFirst(paths []algebra.Node, patterns []algebra.TriplePatt
 		if _, repeats := p.Path.(*ast.PathRepeat); !repeats || p.Subject.IsVar() == p.Object.IsVar() {
 			continue
 		}
-		for _, pattern := range patterns {
-			rows, err := c.base(c.newPattern(pattern.Subject, pattern.Predicate, pattern.Object, g))
-			if err != nil || rows < manyRows {
-				return -1, err
-			}
+		list := make([]candidate, len(patterns))
+		for n, pattern := range patterns {
+			list[n].pat = c.newPattern(pattern.Subject, pattern.Predicate, pattern.Object, g)
+		}
+		if err := c.survey(list, 0); err != nil {
+			return -1, err
+		}
+		if slices.ContainsFunc(list, func(one candidate) bool { return one.rows < manyRows }) {
+			return -1, nil
 		}
 		return i, nil
 	}

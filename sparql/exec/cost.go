@@ -30,6 +30,7 @@ type candidate struct {
 	distinct [4]float64
 	local    [4]int // variables of the positions, as the planner numbers them; negative for none
 	same     bool   // a variable stands at two positions
+	met      []Sample
 }
 
 // fan returns about how many matches a pattern has for each row of a set that has
@@ -58,15 +59,21 @@ func (one *candidate) repeated(position int) bool {
 	return false
 }
 
-// estimate sets how many rows match the pattern, and what is known of their terms
-// without reading any.
-func (c *compiler) estimate(one *candidate) error {
-	pat := one.pat
-	rows, err := c.base(pat)
-	if err != nil {
+// estimate sets how many rows match patterns, and what is known of their terms.
+// With places, those that are sampled get their samples at once.
+func (c *compiler) estimate(list []candidate, places int) error {
+	if err := c.survey(list, places); err != nil {
 		return err
 	}
-	one.rows = max(rows, 0.05)
+	for i := range list {
+		list[i].guess()
+	}
+	return nil
+}
+
+// guess sets about how many distinct terms the rows have.
+func (one *candidate) guess() {
+	pat := one.pat
 	free := 0
 	for _, at := range pat.place[:triple.Graph] {
 		if at.slot >= 0 {
@@ -89,30 +96,57 @@ func (c *compiler) estimate(one *candidate) error {
 			one.distinct[position] = max(1, one.rows*shares[position])
 		}
 	}
+}
+
+// survey sets about how many rows match each pattern by itself, and asks for
+// samples in some places of those that are sampled: all patterns in one question.
+func (c *compiler) survey(list []candidate, places int) error {
+	if c.query.src == nil {
+		for i := range list {
+			list[i].rows = leastRows
+		}
+		return nil
+	}
+	empty := make([]string, c.query.width)
+	var asked []Question
+	ends, consts := make([]int, len(list)), make([]int, len(list))
+	for i := range list {
+		pat := list[i].pat
+		a := pat.access(pat.mask(empty))
+		ranges, _ := pat.ranges(nil, nil, a, empty)
+		for n, r := range ranges {
+			one := Question{Range: r}
+			if list[i].sampled() && n < 2 { // of many ranges, the first ones
+				one.Places = places / min(len(ranges), 2)
+			}
+			asked = append(asked, one)
+		}
+		ends[i], consts[i] = len(asked), len(a.consts)
+	}
+	found, err := c.query.survey(asked)
+	if err != nil {
+		return err
+	}
+	at := 0
+	for i := range list {
+		one := &list[i]
+		one.rows, one.met = 0, nil
+		for ; at < ends[i]; at++ {
+			one.rows += float64(found[at].Rows)
+			if asked[at].Places > 0 {
+				one.met = append(one.met, found[at].Samples...)
+			}
+		}
+		for range consts[i] {
+			one.rows = math.Sqrt(one.rows)
+		}
+		one.rows = max(one.rows, leastRows)
+	}
 	return nil
 }
 
-// base returns about how many rows match a pattern by itself.
-func (c *compiler) base(pat *pattern) (float64, error) {
-	if c.query.src == nil {
-		return 0, nil
-	}
-	empty := make([]string, c.query.width)
-	a := pat.access(pat.mask(empty))
-	total := 0.0
-	ranges, _ := pat.ranges(nil, nil, a, empty)
-	for _, r := range ranges {
-		rows, _, err := c.query.src.Estimate(c.query.ctx, r)
-		if err != nil {
-			return 0, err
-		}
-		total += float64(rows)
-	}
-	for range a.consts {
-		total = math.Sqrt(total)
-	}
-	return total, nil
-}
+// leastRows is what a pattern without rows is taken to have.
+const leastRows = 0.05
 
 // sortedBy returns the order in which a scan of a pattern gives the terms of a
 // variable in sequence, the pattern's terms all in the scan's range; 0 for none.

@@ -77,6 +77,8 @@ type query struct {
 	arena   *arena
 	blanks  *blanks
 	closers []operator // of EXISTS
+
+	surveyed surveyed
 }
 
 func (q *query) check() error { return q.ctx.Err() }

@@ -2,7 +2,6 @@ package exec
 
 import (
 	"bytes"
-	"encoding/binary"
 	"errors"
 	"slices"
 
@@ -11,141 +10,76 @@ import (
 
 // Limits of a sample of a pattern.
 const (
-	samplePlaces = 5   // where it is looked at
-	sampleRun    = 10  // rows that are read there of one object
-	sampleFound  = 50  // rows of the subjects that were met
-	sampleLeast  = 200 // rows of a pattern that is not worth a sample
+	samplePlaces = 5  // where it is looked at
+	sampleFound  = 50 // rows of the subjects that were met
 )
 
-// sample looks at a few places of a pattern that is all rows of a predicate, for
-// how many rows an object has, and a subject. It reads fewer than 200 rows.
-func (c *compiler) sample(one *candidate) error {
-	pat := one.pat
-	if one.rows < sampleLeast || pat.place[triple.Predicate].key == "" || one.same ||
-		pat.place[triple.Subject].slot < 0 || pat.place[triple.Object].slot < 0 || pat.graphs.mode == oneGraph {
-		return nil
-	}
-	s := sampler{c: c, one: one, prefix: append(append([]byte{byte(triple.POS)}, pat.place[triple.Predicate].key...), 0, 1)}
-	a := *pat
-	a.order = triple.POS
-	ranges, _ := a.ranges(nil, nil, a.access(1<<triple.Predicate), nil)
-	for i, r := range ranges {
-		if i == 2 { // of many ranges, the first ones
-			break
-		}
-		if err := s.objects(r, samplePlaces/min(len(ranges), 2)); err != nil {
-			return err
-		}
-	}
-	if s.runs > 0 {
-		one.distinct[triple.Object] = max(1, one.rows/max(1, s.rows/s.runs))
-	}
-	return s.subjectRows()
+// sampled tells whether a pattern that is all rows of a predicate is worth a
+// look at a few places, for how many rows an object has, and a subject: its
+// samples are of POS.
+func (one *candidate) sampled() bool {
+	place := &one.pat.place
+	return place[triple.Predicate].key != "" && place[triple.Subject].slot >= 0 && place[triple.Object].slot >= 0 &&
+		place[triple.Subject].slot != place[triple.Object].slot && one.pat.graphs.mode != oneGraph
 }
 
-// sampler looks at places of the rows of one predicate.
-type sampler struct {
-	c          *compiler
-	one        *candidate
-	prefix     []byte
-	runs, rows float64 // objects that were met, and their rows
-	subjects   [][]byte
-}
-
-// objects looks at places of a range.
-func (s *sampler) objects(r triple.Range, places int) error {
-	q := s.c.query
-	last, err := q.src.Scan(q.ctx, r, true)
-	if err != nil {
-		return err
-	}
-	var end []byte
-	if last.Next() {
-		end = bytes.Clone(last.Key())
-	}
-	if err := errors.Join(last.Err(), last.Close()); err != nil || end == nil {
-		return err
-	}
-	rows, err := q.src.Scan(q.ctx, r, false)
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
-	if !rows.Next() {
-		return rows.Err()
-	}
-	begin := bytes.Clone(rows.Key())
-	for i := range places {
-		if i > 0 && !rows.SeekGE(between(begin, end, i, places)) {
-			break
+// samples sets how many distinct terms patterns have, by samples of their rows:
+// fewer than 200 rows of each are read.
+func (c *compiler) samples(list []candidate) error {
+	var subjects []subjectRange
+	for i := range list {
+		one := &list[i]
+		objects, rows := 0.0, 0.0
+		for _, s := range one.met {
+			_, terms, err := triple.SplitKey(s.Key)
+			if err != nil {
+				return err
+			}
+			objects++
+			rows += float64(s.Rows)
+			subjects = append(subjects, subjectRange{i, subjectRows(terms[triple.Subject], terms[triple.Predicate])})
 		}
-		if err := s.run(rows); err != nil {
-			return err
+		if objects > 0 {
+			one.distinct[triple.Object] = max(1, one.rows/max(1, rows/objects))
 		}
 	}
-	return rows.Err()
+	return c.lookAtSubjects(list, subjects)
 }
 
-// run counts the rows of the object that rows is at.
-func (s *sampler) run(rows Rows) error {
-	_, terms, err := triple.SplitKey(rows.Key())
-	if err != nil {
-		return err
-	}
-	object := append(append(append([]byte{}, s.prefix...), terms[triple.Object]...), 0, 1)
-	s.subjects = append(s.subjects, bytes.Clone(terms[triple.Subject]))
-	n := 1
-	for n < sampleRun && rows.Next() && bytes.HasPrefix(rows.Key(), object) {
-		n++
-	}
-	s.runs++
-	if n < sampleRun {
-		s.rows += float64(n)
-		return nil
-	}
-	hi := bytes.Clone(object)
-	hi[len(hi)-1] = 2
-	q := s.c.query
-	many, _, err := q.src.Estimate(q.ctx, triple.Range{Lo: object, Hi: hi})
-	s.rows += float64(many)
-	return err
+// subjectRange is the rows that a subject has of the predicate of a candidate.
+type subjectRange struct {
+	candidate int
+	triple.Range
 }
 
-// between returns the key that is i n-ths of the way between two keys.
-func between(lo, hi []byte, i, n int) []byte {
-	same := 0
-	for same < len(lo) && same < len(hi) && lo[same] == hi[same] {
-		same++
-	}
-	number := func(b []byte) uint64 {
-		var eight [8]byte
-		copy(eight[:], b)
-		return binary.BigEndian.Uint64(eight[:])
-	}
-	a, b := number(lo[same:]), number(hi[same:])
-	key := bytes.Clone(lo[:same])
-	return binary.BigEndian.AppendUint64(key, a+(b-a)/uint64(n)*uint64(i))
+func subjectRows(subject, predicate []byte) triple.Range {
+	lo := append(append(append([]byte{byte(triple.SPO)}, subject...), 0, 1), predicate...)
+	hi := append(bytes.Clone(lo), 0, 2)
+	return triple.Range{Lo: append(lo, 0, 1), Hi: hi}
 }
 
 var errEnough = errors.New("enough rows")
 
-// subjectRows looks up the subjects that were met. They were met by their rows, so
-// that those of many are among them more often: the mean is the harmonic one.
-func (s *sampler) subjectRows() error {
-	q := s.c.query
-	var ranges []triple.Range
-	predicate := s.one.pat.place[triple.Predicate].key
-	for _, subject := range s.subjects {
-		lo := append(append(append([]byte{byte(triple.SPO)}, subject...), 0, 1), predicate...)
-		hi := append(bytes.Clone(lo), 0, 2)
-		ranges = append(ranges, triple.Range{Lo: append(lo, 0, 1), Hi: hi})
+// lookAtSubjects looks up the subjects that were met. They were met by their rows,
+// so that those of many are among them more often: the mean is the harmonic one.
+func (c *compiler) lookAtSubjects(list []candidate, subjects []subjectRange) error {
+	if len(subjects) == 0 {
+		return nil
 	}
-	ranges = sortedRanges(ranges)
+	slices.SortStableFunc(subjects, func(a, b subjectRange) int { return bytes.Compare(a.Lo, b.Lo) })
+	var ranges []triple.Range
+	place := make([]int, len(subjects)) // in ranges
+	for i, s := range subjects {
+		if i == 0 || !bytes.Equal(s.Lo, subjects[i-1].Lo) {
+			ranges = append(ranges, s.Range)
+		}
+		place[i] = len(ranges) - 1
+	}
 	counts := make([]float64, len(ranges))
 	found := 0
-	err := q.src.Lookup(q.ctx, ranges, func(i int, _, _ []byte) error {
+	err := c.query.src.Lookup(c.query.ctx, ranges, func(i int, _, _ []byte) error {
 		counts[i]++
-		if found++; found == sampleFound {
+		if found++; found == sampleFound*len(list) {
 			return errEnough
 		}
 		return nil
@@ -153,22 +87,21 @@ func (s *sampler) subjectRows() error {
 	if err != nil && !errors.Is(err, errEnough) {
 		return err
 	}
-	n, inverse := 0.0, 0.0
-	for _, count := range counts {
-		if count > 0 {
-			n++
-			inverse += 1 / count
+	n, inverse := make([]float64, len(list)), make([]float64, len(list))
+	last := map[int]int{} // of a candidate: each range counts once
+	for i, s := range subjects {
+		count := counts[place[i]]
+		if before, ok := last[s.candidate]; count == 0 || ok && before == place[i] {
+			continue
+		}
+		last[s.candidate] = place[i]
+		n[s.candidate]++
+		inverse[s.candidate] += 1 / count
+	}
+	for i := range list {
+		if n[i] > 0 {
+			list[i].distinct[triple.Subject] = max(1, list[i].rows*inverse[i]/n[i])
 		}
 	}
-	if n > 0 {
-		s.one.distinct[triple.Subject] = max(1, s.one.rows*inverse/n)
-	}
 	return nil
-}
-
-// sortedRanges sorts ranges that are equal or apart, and leaves each once.
-func sortedRanges(ranges []triple.Range) []triple.Range {
-	compare := func(a, b triple.Range) int { return bytes.Compare(a.Lo, b.Lo) }
-	slices.SortFunc(ranges, compare)
-	return slices.CompactFunc(ranges, func(a, b triple.Range) bool { return compare(a, b) == 0 })
 }

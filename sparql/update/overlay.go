@@ -201,16 +201,41 @@ func (o *overlay) countMerged(ctx context.Context, r triple.Range) (n int64, err
 // said to be cleared where not all are, and those that the delta has there, added
 // or deleted as they are on the whole.
 func (o *overlay) Estimate(ctx context.Context, r triple.Range) (rows int64, exact bool, err error) {
-	changed := o.changedRows(r)
-	if o.cleared.all() { // nothing is deleted
-		return changed, true, ctx.Err()
+	if o.cleared.all() {
+		return o.changedRows(r), true, ctx.Err()
 	}
 	rows, exact, err = o.base.Estimate(ctx, r)
+	rows, exact = o.estimate(r, rows, exact)
+	return rows, exact, err
+}
+
+// estimate returns about how many rows a range has of which the base has some.
+func (o *overlay) estimate(r triple.Range, base int64, exact bool) (int64, bool) {
+	changed := o.changedRows(r)
+	if o.cleared.all() { // nothing is deleted
+		return changed, true
+	}
 	if changed > 0 {
 		share := float64(o.adds-o.deletes) / float64(o.adds+o.deletes)
-		rows = max(rows+int64(share*float64(changed)), 0)
+		base = max(base+int64(share*float64(changed)), 0)
 	}
-	return rows, exact && changed == 0 && !o.cleared.any(), err
+	return base, exact && changed == 0 && !o.cleared.any()
+}
+
+// Survey estimates many ranges at once. Samples are the base's.
+func (o *overlay) Survey(ctx context.Context, asked []exec.Question) (found []exec.Finding, err error) {
+	if o.cleared.all() {
+		found, err = make([]exec.Finding, len(asked)), ctx.Err()
+	} else {
+		found, err = exec.Survey(ctx, o.base, asked)
+	}
+	if err != nil {
+		return nil, err
+	}
+	for i := range found {
+		found[i].Rows, found[i].Exact = o.estimate(asked[i].Range, found[i].Rows, found[i].Exact)
+	}
+	return found, nil
 }
 
 // changedRows returns how many rows the delta has in a range.

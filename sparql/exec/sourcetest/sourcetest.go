@@ -37,6 +37,7 @@ func Check(t TB, seed uint64, open func(triples []triple.Triple) exec.Source) {
 		c.lookups()
 		c.lookupErrors()
 		c.counts()
+		c.surveys()
 		c.cancellation()
 	}
 }
@@ -385,6 +386,40 @@ func (c *checker) counts() {
 	}
 }
 
+// surveys checks what plans ask at once: that samples are rows of the range, and
+// that none have more rows around them than the range.
+func (c *checker) surveys() {
+	c.Helper()
+	var asked []exec.Question
+	for range 30 {
+		r := c.someRange()
+		if o := triple.Order(1 + c.draw(4)); c.draw(2) == 0 {
+			r = triple.OrderRange(o)
+		}
+		asked = append(asked, exec.Question{Range: r, Places: c.draw(4)})
+	}
+	found, err := exec.Survey(context.Background(), c.src, asked)
+	if err != nil || len(found) != len(asked) {
+		c.fail("survey: %d findings, %v", len(found), err)
+	}
+	for i, f := range found {
+		in := c.in(asked[i].Range)
+		want := int64(len(in))
+		if f.Rows < 0 || f.Exact && f.Rows != want || len(f.Samples) > asked[i].Places {
+			c.fail("survey %q: %d, exact %v, %d samples; want %d, %d places", asked[i].Range, f.Rows, f.Exact, len(f.Samples), want, asked[i].Places)
+		}
+		if f.Exact && want >= exec.SampleLeast && asked[i].Places > 0 && len(f.Samples) == 0 {
+			c.fail("survey %q: no samples of %d rows", asked[i].Range, want)
+		}
+		for _, s := range f.Samples {
+			there := slices.ContainsFunc(in, func(r row) bool { return bytes.Equal(r.key, s.Key) })
+			if !there || s.Rows < 1 {
+				c.fail("survey %q: a sample %q of %d rows", asked[i].Range, s.Key, s.Rows)
+			}
+		}
+	}
+}
+
 // cancellation checks that a context which has ended is an error, whatever was
 // asked, and one that ends in between is one unless the answer is whole.
 func (c *checker) cancellation() {
@@ -418,6 +453,8 @@ func (c *checker) cancellation() {
 	is("count", err)
 	_, _, err = c.src.Estimate(ended, whole)
 	is("estimate", err)
+	_, err = exec.Survey(ended, c.src, []exec.Question{{Range: whole, Places: 1}})
+	is("survey", err)
 
 	ends, cancel := context.WithCancel(context.Background())
 	defer cancel()
