@@ -36,6 +36,7 @@ func (s *Store) pebbleOptions() *pebble.Options {
 	// Keys here are prefix, prefix, prefix: row blocks hold them in a third less
 	// than columnar ones, and scan and write faster (docs/ARCHITECTURE.md).
 	o.Experimental.EnableColumnarBlocks = func() bool { return false }
+	o.Experimental.CompactionScheduler = s.compactions
 	for level := range o.TargetFileSizes {
 		// Not doubled from level to level: estimates are made from what tables say of
 		// themselves, and are the better the less a table mixes.
@@ -65,10 +66,14 @@ func (s *Store) tableOptions() sstable.WriterOptions {
 // handlers run under Pebble's locks, so they must not wait or call it.
 func (s *Store) events() *pebble.EventListener {
 	return &pebble.EventListener{
-		BackgroundError: s.health.backgroundError,
+		BackgroundError: func(err error) {
+			if pebble.IsCorruptionError(err) {
+				s.compactions.damaged()
+			}
+			s.health.backgroundError(err)
+		},
 		DataCorruption: func(info pebble.DataCorruptionInfo) {
-			// The default ends the process. Whoever reads gets the error; a compaction
-			// leaves the range alone from then on.
+			// The default ends the process. Whoever reads gets the error.
 			s.health.corruptions.Add(1)
 			s.options.Logger.Error("a table is corrupt", "path", info.Path, "error", info.Details)
 		},

@@ -27,14 +27,15 @@ type Store struct {
 	lock    interface{ Close() error }
 	db      *pebble.DB
 
-	health  health
-	metrics metrics
-	disk    disk
-	queue   queue
-	updates updates
-	uses    uses
-	beating chan struct{}  // holds a token while a beat is written
-	running sync.WaitGroup // the committer, and the maintenance of segments
+	health      health
+	compactions *compactions
+	metrics     metrics
+	disk        disk
+	queue       queue
+	updates     updates
+	uses        uses
+	beating     chan struct{}  // holds a token while a beat is written
+	running     sync.WaitGroup // the committer, and the maintenance of segments
 
 	// commitMu is held by whoever writes rows: the committer, and a load that
 	// publishes. It guards what follows.
@@ -86,6 +87,7 @@ func Open(dir string, opts Options) (*Store, error) {
 		dir:          dir,
 		options:      opts,
 		health:       newHealth(opts),
+		compactions:  newCompactions(),
 		closeTimeout: defaultCloseTimeout,
 	}
 	s.upkeep.wake = make(chan struct{}, 1)

@@ -43,6 +43,14 @@ func (n *Node) lead(ctx context.Context) {
 func (n *Node) proposeNext(ctx context.Context, ag *agreement.Agreement, v *view.View) {
 	next, reason, wait := n.plan(v)
 	n.setWaiting(wait)
+	if wait == waitsForAnother {
+		timed, cancel := context.WithTimeout(ctx, n.cfg.Lease)
+		defer cancel()
+		if err := ag.TransferLeadership(timed); err != nil && ctx.Err() == nil {
+			n.log.Warn("the leadership was not handed on", "error", err)
+		}
+		return
+	}
 	if next == nil {
 		n.arrangeVoters(ctx, ag, v)
 		return
@@ -55,6 +63,9 @@ func (n *Node) proposeNext(ctx context.Context, ag *agreement.Agreement, v *view
 		n.log.Warn("a view was not agreed on", "epoch", next.Epoch, "error", err)
 	}
 }
+
+// waitsForAnother is what a leader waits for whose disk is damaged.
+const waitsForAnother = "another leader, who excludes this one, whose disk is damaged"
 
 // plan asks for the next view. Whoever it excludes gets no lease from here on:
 // the decision and the bar are one step under the lock of the grants.
@@ -79,7 +90,7 @@ func (n *Node) plan(v *view.View) (next *view.View, reason, wait string) {
 			r.Incarnation, r.Address = h.report.Incarnation, h.report.Address
 			r.Epoch, r.Walked, r.Swept, r.Reconciled = h.report.Epoch, h.report.Walked, h.report.Swept, h.report.Reconciled
 			r.Ingested, r.Staging = h.report.Ingested, h.report.Staging
-			r.Mark, r.Splits = g.markOf(m.ID), h.report.Splits
+			r.Mark, r.Splits, r.Damaged = g.markOf(m.ID), h.report.Splits, h.report.Damaged
 			// What the disk of one that came back must show is known with its second
 			// report, and before it may answer again it is held against what all know,
 			// who are left when the dead are excluded.
@@ -93,7 +104,13 @@ func (n *Node) plan(v *view.View) (next *view.View, reason, wait string) {
 		r.Suspect = m.ID != n.self && (silent > n.cfg.Patience || dead && silent > n.cfg.Lease/2)
 		reports[m.ID] = r
 	}
-	next, reason, wait = view.Plan(v, reports, open, view.PlanOptions{Self: n.self})
+	options := view.PlanOptions{Self: n.self}
+	if id := view.Damaged(v, reports, options); id == n.self {
+		return nil, "", waitsForAnother
+	} else if id != 0 {
+		g.barred[id] = v.Epoch
+	}
+	next, reason, wait = view.Plan(v, reports, open, options)
 	if next != nil {
 		for _, m := range v.Members {
 			if next.Find(m.ID) == nil {

@@ -42,7 +42,9 @@ type report struct {
 
 	Splits []view.SplitAt `json:"splits,omitempty"`
 	Walk   *walkProgress  `json:"walk,omitempty"`
-	Store  storeFigures   `json:"store"`
+	// Damaged: its disk has returned other bytes than were written to it.
+	Damaged bool         `json:"damaged,omitempty"`
+	Store   storeFigures `json:"store"`
 }
 
 // heardOf says up to which batch of a sequencer's a machine has what it sent.
@@ -81,6 +83,7 @@ func (n *Node) makeReport() report {
 	status := n.store.Status()
 	r := report{
 		ID: n.self, Incarnation: n.incarnation, Number: n.reports.Add(1), Address: n.address, Spare: n.cfg.Spare, Mark: n.store.Mark(),
+		Damaged: status.Corruptions > 0,
 		Store: storeFigures{
 			Triples: status.Triples, Bytes: status.Bytes, FreeBytes: status.FreeBytes, Tombstones: n.store.Tombstones(), Error: status.Error,
 		},
@@ -254,7 +257,7 @@ func (n *Node) hear(ctx context.Context, r report) (a answer, err error) {
 	if v.Find(r.ID) == nil && !n.wishes.joining(r.ID) {
 		return a, refuse(peer.CodeStranger, v.Epoch, "machine %s is not a member", r.ID)
 	}
-	if !n.grants.report(v, r, n.cfg.Clock.Now()) {
+	if !n.grants.report(v, r, n.cfg.Clock.Now(), n.cfg.Patience/2) {
 		return a, refuse(peer.CodeUnavailable, v.Epoch, "this node does not lead yet")
 	}
 	a = answer{Epoch: v.Epoch, Lease: n.cfg.Lease}

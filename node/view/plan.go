@@ -29,6 +29,8 @@ type Report struct {
 	Accuses []trie.MachineID
 	// Room is how many bytes it has free above its watermark.
 	Room int64
+	// Damaged: its disk has returned other bytes than were written to it.
+	Damaged bool
 	// DiskShows: its disk has all that others know it to have had. It counts for who
 	// came back: in a later incarnation than the view's, or waiting. Unproven: what it
 	// must show is not known yet, so that it neither does nor fails to.

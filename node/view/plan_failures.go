@@ -69,8 +69,50 @@ func (p *planner) failure(m *Member) string {
 		return "which came back with an older disk"
 	case m.ID == p.slow() && m.ID != p.options.Self:
 		return "which the others wait for"
+	case m.ID == p.damaged() && m.ID != p.options.Self:
+		return "whose disk is damaged"
 	}
 	return ""
+}
+
+// Damaged returns the member that is to be excluded because its disk is damaged, 0
+// where there is none. It runs, so that nobody grants it a lease from then on; the
+// leader, who may be the one, does not exclude itself.
+func Damaged(v *View, reports map[trie.MachineID]Report, o PlanOptions) trie.MachineID {
+	return (&planner{View: v, reports: reports, options: o}).damaged()
+}
+
+// damaged: one at a time, when all others are there, and only if others have all
+// that it has. It is not waited for in fill, as walks go through all rows.
+func (p *planner) damaged() (id trie.MachineID) {
+	if p.Phase != recovery.Idle && p.Phase != recovery.Fill || p.slow() != 0 {
+		return 0
+	}
+	for i := range p.Members {
+		m := &p.Members[i]
+		if p.suspect(m) || !p.adopted(m) {
+			return 0
+		}
+		if id == 0 && p.reports[m.ID].Damaged && p.spares(m.ID) {
+			id = m.ID
+		}
+	}
+	return id
+}
+
+// spares tells whether all that a member has is on others too, as far as base goes.
+func (p *planner) spares(id trie.MachineID) bool {
+	if len(p.Members) < 2 {
+		return false
+	}
+	machines, live := p.Base.Placement.Machines(), p.baseLive()
+	dead := 0
+	for _, m := range machines {
+		if m == id || !live.Contains(m) {
+			dead++
+		}
+	}
+	return dead < min(copies, len(machines))
 }
 
 // returns gives a member that started again its place back.

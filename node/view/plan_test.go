@@ -63,6 +63,7 @@ func unswept(r *Report)      { r.Swept = false }
 func unreconciled(r *Report) { r.Reconciled = false }
 func unknown(r *Report)      { *r = Report{MayHoldLease: true} }
 func denied(r *Report)       { r.MayHoldLease = false }
+func damaged(r *Report)      { r.Damaged, r.MayHoldLease = true, false }
 
 func TestPlan(t *testing.T) {
 	five := idle(t, 1, 2, 3, 4, 5)
@@ -115,6 +116,17 @@ func TestPlan(t *testing.T) {
 		{"a slow one, with a lease", five, func(p *planning) { p.accuse(2, 3) }, "", "the lease of machine 0000000000000002 to end, which the others wait for"},
 		{"a slow one and a death", five, func(p *planning) { p.accuse(2, 4); p.set(2, denied); p.set(3, dead) }, "excluded: 0000000000000003", ""},
 		{"a slow one in fill", filling, func(p *planning) { p.accuse(2, 4); p.set(2, denied); p.set(3, unwalked) }, "", "the walks of 0000000000000003"},
+		{"damage", five, func(p *planning) { p.set(2, damaged) }, "excluded: 0000000000000002", ""},
+		{"damage, with a lease", five, func(p *planning) { p.set(2, func(r *Report) { r.Damaged = true }) }, "", "the lease of machine 0000000000000002 to end, whose disk is damaged"},
+		{"damage of two", five, func(p *planning) { p.set(2, damaged); p.set(3, damaged) }, "excluded: 0000000000000002", ""},
+		{"damage of the leader", five, func(p *planning) { p.set(1, damaged) }, "", ""},
+		{"damage and a death", five, func(p *planning) { p.set(2, damaged); p.set(3, dead) }, "excluded: 0000000000000003", ""},
+		{"damage and a slow one", five, func(p *planning) { p.set(2, damaged); p.accuse(3, 4); p.set(3, denied) }, "excluded: 0000000000000003", ""},
+		{"damage and one behind", five, func(p *planning) { p.set(2, damaged); p.set(3, behind); p.set(3, denied) }, "", "the sweeps of 0000000000000003"},
+		{"damage in fill", filling, func(p *planning) { p.set(2, damaged); p.set(2, unwalked) }, "excluded: 0000000000000002", ""},
+		{"damage after a death", must(t)(five.Exclude(5)), func(p *planning) { p.set(2, damaged) }, "excluded: 0000000000000002", ""},
+		{"damage of the last copy", must(t)(five.Exclude(4, 5)), func(p *planning) { p.set(2, damaged); p.set(2, unwalked) }, "", "the walks of 0000000000000002"},
+		{"damage in serve", serving, func(p *planning) { p.set(2, damaged) }, "all members read the new owners", ""},
 		{"a slow one that fills", filling, func(p *planning) { p.accuse(6, 4); p.set(6, denied) }, "excluded: 0000000000000006", ""},
 
 		{"back with its disk", five, func(p *planning) { p.set(2, back) }, "0000000000000002 is back", ""},

@@ -1,0 +1,125 @@
+package node
+
+import (
+	"sync"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2"
+)
+
+// compactions says when Pebble may compact. It allows as many at a time as Pebble's
+// own scheduler, but none for a while after one that met a damaged table: Pebble
+// would try that again at once and for ever, where the table is in level 0.
+type compactions struct {
+	db   pebble.DBForCompaction
+	look chan struct{} // holds a token where one has ended
+	stop chan struct{}
+	done chan struct{}
+
+	mu      sync.Mutex
+	running int
+	closed  bool
+	rest    time.Time // none before
+}
+
+const (
+	damagedPause    = time.Second
+	compactionsLook = 100 * time.Millisecond
+)
+
+func newCompactions() *compactions {
+	return &compactions{look: make(chan struct{}, 1), stop: make(chan struct{}), done: make(chan struct{})}
+}
+
+// damaged tells that a compaction met a damaged table.
+func (c *compactions) damaged() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.rest = time.Now().Add(damagedPause)
+}
+
+// Register implements [pebble.CompactionScheduler].
+func (c *compactions) Register(_ int, db pebble.DBForCompaction) {
+	c.db = db
+	go c.run()
+}
+
+// Unregister implements [pebble.CompactionScheduler]: the database is not called
+// any more when it returns.
+func (c *compactions) Unregister() {
+	c.mu.Lock()
+	c.closed = true
+	c.mu.Unlock()
+	close(c.stop)
+	<-c.done
+}
+
+// UpdateGetAllowedWithoutPermission implements [pebble.CompactionScheduler].
+func (c *compactions) UpdateGetAllowedWithoutPermission() { c.wake() }
+
+// TrySchedule implements [pebble.CompactionScheduler].
+func (c *compactions) TrySchedule() (bool, pebble.CompactionGrantHandle) {
+	if !c.begin() {
+		return false, nil
+	}
+	return true, c
+}
+
+func (c *compactions) begin() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed || time.Now().Before(c.rest) || c.running >= c.db.GetAllowedWithoutPermission() {
+		return false
+	}
+	c.running++
+	return true
+}
+
+func (c *compactions) end() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.running--
+}
+
+// Done implements [pebble.CompactionGrantHandle].
+func (c *compactions) Done() {
+	c.end()
+	c.wake()
+}
+
+// Started implements [pebble.CompactionGrantHandle].
+func (c *compactions) Started() {}
+
+// MeasureCPU implements [pebble.CompactionGrantHandle].
+func (c *compactions) MeasureCPU(pebble.CompactionGoroutineKind) {}
+
+// CumulativeStats implements [pebble.CompactionGrantHandle].
+func (c *compactions) CumulativeStats(pebble.CompactionGrantHandleStats) {}
+
+func (c *compactions) wake() {
+	select {
+	case c.look <- struct{}{}:
+	default:
+	}
+}
+
+// run lets those compactions begin that wait.
+func (c *compactions) run() {
+	defer close(c.done)
+	ticker := time.NewTicker(compactionsLook)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ticker.C:
+		case <-c.look:
+		case <-c.stop:
+			return
+		}
+		for c.begin() {
+			if waits, _ := c.db.GetWaitingCompaction(); !waits || !c.db.Schedule(c) {
+				c.end()
+				break
+			}
+		}
+	}
+}
