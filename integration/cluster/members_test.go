@@ -12,6 +12,45 @@ import (
 	"github.com/trefoildb/trefoil/trie"
 )
 
+// A machine that others do not reach at the address that it gives is no member, which
+// every write would wait for, and a machine that is to join itself alone is told.
+func TestJoinUnreached(t *testing.T) {
+	simulate(t, 3, func(t *testing.T, w *world) {
+		first, second, late := w.machines[0], w.machines[1], w.machines[2]
+		first.run()
+		for _, address := range []string{"nobody:7000", second.address()} {
+			late.advertise = address
+			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+			if err := late.tryRun(ctx, first); !errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("a machine joins that says it is at %s: %v", address, err)
+			}
+			cancel()
+			if v := first.node.View(); second.node == nil && v != nil || v != nil && len(v.Members) != 2 {
+				t.Errorf("the view is %v", v)
+			}
+			if _, err := first.node.Add(t.Context(), numbered(0, 10)); err != nil {
+				t.Error(err)
+			}
+			if second.node == nil { // once with one that is alone, then with a cluster
+				second.run(first)
+				w.until("the second is a member", func() bool { return len(first.node.View().Members) == 2 })
+			}
+		}
+		for _, address := range []string{first.address(), ""} {
+			late.advertise = address
+			join := first
+			if address == "" {
+				join = late
+			}
+			if err := late.tryRun(t.Context(), join); err == nil || errors.Is(err, cluster.ErrWrongCluster) {
+				t.Errorf("a machine that joins itself alone: %v", err)
+			}
+		}
+		late.run(second, late)
+		w.settle()
+	})
+}
+
 // Who cannot be a member is told why, and the cluster goes on.
 func TestJoinRefused(t *testing.T) {
 	simulate(t, 5, func(t *testing.T, w *world) {

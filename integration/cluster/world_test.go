@@ -31,21 +31,24 @@ type world struct {
 	start    time.Time
 	look     time.Duration // that a look at the clock takes: work does not, in virtual time
 	looks    atomic.Int64
+	slept    atomic.Int64 // for how long all machines were suspended, in ns
 	log      *slog.Logger
 }
 
 // machine is one host with a disk, and the node that runs on it, if one does.
 type machine struct {
-	world   *world
-	name    string // its IP address
-	disk    *vfs.MemFS
-	loads   string // where the runs of bulk loads are, which a crash leaves as they are
-	store   *node.Store
-	node    *cluster.Node // nil while it is down
-	spare   bool
-	closed  bool
-	cluster string        // its name; "" is the default
-	stopped chan struct{} // closed when the process that was killed last is gone
+	world  *world
+	name   string // its IP address
+	disk   *vfs.MemFS
+	loads  string // where the runs of bulk loads are, which a crash leaves as they are
+	store  *node.Store
+	node   *cluster.Node // nil while it is down
+	spare  bool
+	closed bool
+	// advertise is where it says that others reach it; "" is its address.
+	advertise string
+	cluster   string        // its name; "" is the default
+	stopped   chan struct{} // closed when the process that was killed last is gone
 }
 
 const dataDir = "data"
@@ -107,9 +110,9 @@ func (w *world) close() {
 	time.Sleep(time.Minute) // of virtual time: memberlist does not wait for its last probes
 }
 
-// Now makes the world the clock of its machines: none of them is ever suspended.
+// Now makes the world the clock of its machines.
 func (w *world) Now() time.Duration {
-	return time.Since(w.start) + w.look*time.Duration(w.looks.Add(1))
+	return time.Since(w.start) + time.Duration(w.slept.Load()) + w.look*time.Duration(w.looks.Add(1))
 }
 
 func (m *machine) address() string { return m.name + ":7000" }
@@ -132,7 +135,7 @@ func (m *machine) tryRun(ctx context.Context, others ...*machine) (err error) {
 		return err
 	}
 	cfg := cluster.Config{
-		Store: m.store, Listen: m.address(), Spare: m.spare, Closed: m.closed, Name: m.cluster, Network: w.net.Host(m.name), FS: m.disk, Clock: w,
+		Store: m.store, Listen: m.address(), Advertise: m.advertise, Spare: m.spare, Closed: m.closed, Name: m.cluster, Network: w.net.Host(m.name), FS: m.disk, Clock: w,
 		MinSegmentBytes: 8 << 10, MaxSegmentBytes: 64 << 10, LoadDir: m.loads, Logger: w.log.With("machine", m.name),
 	}
 	for _, o := range others {

@@ -139,6 +139,15 @@ func (n *Node) during(ctx context.Context, epoch uint64) (context.Context, conte
 	return ctx, func() { cancel(nil) }
 }
 
+// ended returns the error of what ran in a context; where that was done before, why:
+// what runs in it may tell only that.
+func ended(ctx context.Context, err error) error {
+	if err != nil && ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return err
+}
+
 // bounds is what a member answers when it is asked up to where all is settled.
 type bounds struct {
 	number uint64 // of the last purge that it knows of

@@ -43,7 +43,7 @@ func (n *Node) Check(ctx context.Context) (node.CheckReport, error) {
 	}
 	for _, m := range v.Members {
 		body, err := n.callIn(ctx, v.Epoch, m.ID, methodCheck, nil)
-		if err = later(err); err != nil {
+		if err = later(ended(ctx, err)); err != nil {
 			return report, fmt.Errorf("check: %w", atMachine(m.ID, err))
 		}
 		var own node.CheckReport
@@ -67,7 +67,7 @@ func (n *Node) Check(ctx context.Context) (node.CheckReport, error) {
 	}
 	report.Triples, report.Annotations = c.rows[slices.Index(triple.Orders[:], triple.SPO)], c.annotations
 	if err != nil {
-		return report, fmt.Errorf("check: %w", later(err))
+		return report, fmt.Errorf("check: %w", later(ended(ctx, err)))
 	}
 	return report, nil
 }

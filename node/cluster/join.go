@@ -173,7 +173,7 @@ func (n *Node) join(ctx context.Context) error {
 	}
 	timer := time.NewTimer(0)
 	defer timer.Stop()
-	for {
+	for said := ""; ; {
 		changed := n.Changed()
 		if v := n.current.Load(); v != nil && v.Has(n.self, n.incarnation) {
 			return nil
@@ -189,19 +189,26 @@ func (n *Node) join(ctx context.Context) error {
 		}
 		timer.Reset(joinRetry)
 		if err := n.askToJoin(ctx, body); err != nil {
-			if errors.Is(err, ErrWrongCluster) {
+			if errors.Is(err, ErrWrongCluster) || errors.Is(err, errOnlySelf) {
 				return err
 			}
-			n.log.Warn("not joined yet", "join", n.cfg.Join, "error", err)
+			if text := err.Error(); text != said { // it is asked twice a second
+				n.log.Warn("not joined yet, asking again", "join", n.cfg.Join, "error", err)
+				said = text
+			}
 			continue
 		}
 		p.gossip.SetPeers(n.others())
 	}
 }
 
+// errOnlySelf: there is nobody to ask.
+var errOnlySelf = errors.New("this node is to join itself alone: name a member of the cluster")
+
 func (n *Node) askToJoin(ctx context.Context, body []byte) (err error) {
 	ctx, cancel := context.WithTimeout(ctx, 2*n.cfg.Lease)
 	defer cancel()
+	err = errOnlySelf
 	for _, address := range n.cfg.Join {
 		if address == n.address {
 			continue
@@ -215,7 +222,7 @@ func (n *Node) askToJoin(ctx context.Context, body []byte) (err error) {
 			return fmt.Errorf("%w: %s: %s", ErrWrongCluster, address, r.Message)
 		}
 		if errors.Is(err, port.ErrCluster) {
-			return fmt.Errorf("%w: %w", ErrWrongCluster, err)
+			return fmt.Errorf("%w: %w; --cluster says which one to join", ErrWrongCluster, err)
 		}
 	}
 	return err
@@ -232,7 +239,8 @@ func (n *Node) handleJoin(ctx context.Context, _ peer.Header, body []byte) ([]by
 		return nil, refuse(peer.CodeStranger, 0, "this is cluster %q, not %q", n.cfg.Name, j.Cluster)
 	}
 	if j.Member.ID == n.self {
-		return nil, refuse(peer.CodeStranger, 0, "machine %s cannot join itself: its directory is a copy; give it an identity of its own", j.Member.ID)
+		return nil, refuse(peer.CodeStranger, 0, "machine %s cannot join itself: name another one; "+
+			"or its directory is a copy of this one's, and needs an identity of its own", j.Member.ID)
 	}
 	if n.cfg.Closed {
 		return nil, refuse(peer.CodeStranger, 0, "this node lets no machine join: it has neither certificates (--ca, --cert, --key) nor a gossip key")
@@ -240,6 +248,9 @@ func (n *Node) handleJoin(ctx context.Context, _ peer.Header, body []byte) ([]by
 	if n.parts.Load() == nil {
 		if len(n.cfg.Join) > 0 {
 			return nil, refuse(peer.CodeUnavailable, 0, "this machine has not joined yet itself")
+		}
+		if err := n.mustReach(ctx, j.Member); err != nil {
+			return nil, err
 		}
 		if err := n.form(ctx); err != nil {
 			return nil, err
@@ -260,8 +271,27 @@ func (n *Node) handleJoin(ctx context.Context, _ peer.Header, body []byte) ([]by
 		return b, passOn(err)
 	}
 	if v.Find(j.Member.ID) == nil {
+		if err := n.mustReach(ctx, j.Member); err != nil {
+			return nil, err
+		}
 		n.wishes.wantJoin(j.Member)
 		n.wakeLeader()
 	}
 	return json.Marshal(joined{v.ClusterID, v.Generation})
+}
+
+// mustReach refuses a machine that does not answer at the address that it gives. As a
+// member that can speak and not be spoken to it would have every write wait.
+func (n *Node) mustReach(ctx context.Context, m view.Member) error {
+	timed, cancel := context.WithTimeout(ctx, n.cfg.Lease)
+	defer cancel()
+	body, err := n.client.Call(timed, m.Address, methodWho, nil)
+	if err == nil && string(body) != m.ID.String() {
+		err = fmt.Errorf("another machine answers there: %.40q", body)
+	}
+	if err != nil {
+		return refuse(peer.CodeUnavailable, 0, "machine %s does not reach the one that wants to join at the address that it gives, %s (--advertise): %s",
+			n.self, m.Address, err)
+	}
+	return nil
 }

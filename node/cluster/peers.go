@@ -24,10 +24,12 @@ const (
 	methodRemove = "cluster/remove"
 	methodWish   = "cluster/wish"
 	methodAccept = "cluster/accept-loss"
+	methodWho    = "cluster/who" // answers with the machine's ID, also of one that is no member yet
 )
 
 func (n *Node) register() {
 	n.server.Handle(methodJoin, n.handleJoin)
+	n.server.Handle(methodWho, func(context.Context, peer.Header, []byte) ([]byte, error) { return []byte(n.self.String()), nil })
 	n.server.Handle(methodReport, n.member(n.handleReport))
 	n.server.Handle(methodFill, n.member(n.handleFill))
 	n.server.Handle(methodSync, n.member(n.handleSync))

@@ -351,7 +351,7 @@ func (n *Node) handleCheck(ctx context.Context, epoch uint64, _ []byte) ([]byte,
 	defer cancel()
 	report, err := n.store.Check(ctx)
 	if err != nil {
-		return nil, err
+		return nil, ended(ctx, err)
 	}
 	return json.Marshal(report)
 }
