@@ -247,9 +247,9 @@ func (u *unsettled) heard() []Heard {
 	return all
 }
 
-// keptIncarnations is how many incarnations of a sequencer are kept of which no
-// entry is left.
-const keptIncarnations = 4
+// KeptIncarnations is how many incarnations of a sequencer are kept of which no
+// entry is left, the latest ones.
+const KeptIncarnations = 4
 
 // outdated returns the incarnations of a machine that need not be known any more.
 func (u *unsettled) outdated(machine trie.MachineID) []stream {
@@ -262,7 +262,7 @@ func (u *unsettled) outdated(machine trie.MachineID) []stream {
 		}
 	}
 	slices.SortFunc(done, compareStreams)
-	return done[:max(len(done)-keptIncarnations, 0)]
+	return done[:max(len(done)-KeptIncarnations, 0)]
 }
 
 func (u *unsettled) drop(streams []stream) {

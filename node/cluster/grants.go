@@ -4,6 +4,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/trefoildb/trefoil/node"
 	"github.com/trefoildb/trefoil/node/view"
 	"github.com/trefoildb/trefoil/trie"
 )
@@ -18,6 +19,7 @@ type grants struct {
 	granted map[trie.MachineID]time.Duration
 	heard   map[trie.MachineID]heard
 	seen    map[trie.MachineID]time.Duration // when this leader first saw them in a view
+	last    time.Duration                    // when any report came
 	// barred are members that are being excluded: they get no lease in an epoch up
 	// to this one, whether or not the proposal comes through.
 	barred map[trie.MachineID]uint64
@@ -50,7 +52,7 @@ func (g *grants) lead(term uint64, now time.Duration) {
 	if g.term == term {
 		return
 	}
-	g.term, g.since = term, now
+	g.term, g.since, g.last = term, now, now
 	g.granted = map[trie.MachineID]time.Duration{}
 	g.heard = map[trie.MachineID]heard{}
 	g.seen = map[trie.MachineID]time.Duration{}
@@ -64,13 +66,22 @@ func (g *grants) resign() {
 	g.term = 0
 }
 
-// report notes what a member said; false where this node does not lead.
-func (g *grants) report(v *view.View, r report, now time.Duration) bool {
+// report notes what a member said; false where this node does not lead. Where it has
+// heard nobody, itself included, for longer than standstill, it was not they who were
+// silent: the machine was suspended, or its disk has held up the agreement. The first
+// who are heard then must not exclude those who would have been the next.
+func (g *grants) report(v *view.View, r report, now, standstill time.Duration) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.term == 0 {
 		return false
 	}
+	if now-g.last > standstill {
+		for _, m := range v.Members {
+			g.seen[m.ID] = now
+		}
+	}
+	g.last = now
 	old, ok := g.heard[r.ID]
 	if ok && (old.report.Incarnation > r.Incarnation || old.report.Incarnation == r.Incarnation && old.report.Number >= r.Number) {
 		return true
@@ -115,11 +126,29 @@ func (h *heard) diskShows(m *view.Member) bool {
 		has[stream{o.Sequencer, o.Incarnation}] = o.Last
 	}
 	for s, batch := range h.due {
-		if has[s] < batch {
+		if has[s] < batch && !h.forgot(s) {
 			return false
 		}
 	}
 	return true
+}
+
+// forgot tells whether the machine need not know of a stream any more: it knows of so
+// many later ones of the sequencer.
+func (h *heard) forgot(s stream) bool {
+	later := 0
+	for _, o := range h.report.Heard {
+		if o.Sequencer != s.sequencer {
+			continue
+		}
+		if o.Incarnation == s.incarnation {
+			return false
+		}
+		if o.Incarnation > s.incarnation {
+			later++
+		}
+	}
+	return later >= node.KeptIncarnations
 }
 
 // grant gives a member a lease in view v, if it may have one. The leadership was

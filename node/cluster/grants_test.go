@@ -2,8 +2,11 @@ package cluster
 
 import (
 	"testing"
+	"time"
 
+	"github.com/trefoildb/trefoil/node"
 	"github.com/trefoildb/trefoil/node/view"
+	"github.com/trefoildb/trefoil/trie"
 )
 
 // A report that was overtaken by a later one, as where the leader's process stood still,
@@ -14,7 +17,7 @@ func TestReportsThatOvertakeEachOther(t *testing.T) {
 	v := &view.View{Epoch: 3, Members: []view.Member{{ID: 1, Incarnation: 1}, {ID: 2, Incarnation: 1}}}
 	say := func(r report) {
 		r.Incarnation, r.Epoch = 1, 3
-		if !g.report(v, r, 0) {
+		if !g.report(v, r, 0, time.Second) {
 			t.Fatal("it does not lead")
 		}
 	}
@@ -28,5 +31,46 @@ func TestReportsThatOvertakeEachOther(t *testing.T) {
 	h := g.heard[1]
 	if !h.diskShows(&v.Members[0]) || h.report.Number != 3 {
 		t.Errorf("report %d counts, and shows %v", h.report.Number, h.report.Heard)
+	}
+}
+
+// A leader that has stood still gives all members the time to be heard again.
+func TestLeaderThatStoodStill(t *testing.T) {
+	var g grants
+	g.lead(1, 0)
+	v := &view.View{Epoch: 3, Members: []view.Member{{ID: 1, Incarnation: 1}, {ID: 2, Incarnation: 1}}}
+	say := func(number uint64, id trie.MachineID, now time.Duration) {
+		if !g.report(v, report{ID: id, Incarnation: 1, Epoch: 3, Number: number}, now, time.Second) {
+			t.Fatal("it does not lead")
+		}
+	}
+	silent := func(id trie.MachineID, now time.Duration) time.Duration { return now - g.lastSign(id, now) }
+	say(1, 1, time.Second)
+	say(1, 2, time.Second)
+	say(2, 1, time.Hour) // 2 would have been the next
+	if s := silent(2, time.Hour); s != 0 {
+		t.Errorf("silent for %s", s)
+	}
+	say(3, 1, time.Hour+time.Second)
+	say(4, 1, time.Hour+2*time.Second)
+	if s := silent(2, time.Hour+2*time.Second); s != 2*time.Second {
+		t.Errorf("silent for %s", s)
+	}
+}
+
+// A disk that knows of later starts of a sequencer has forgotten the first ones for a
+// reason; one that does not has lost them.
+func TestForgottenIncarnations(t *testing.T) {
+	h := heard{due: map[stream]uint64{{7, 1}: 5}}
+	for later := range uint64(node.KeptIncarnations + 1) {
+		shows := h.diskShows(&view.Member{})
+		if want := later >= node.KeptIncarnations; shows != want {
+			t.Errorf("%d later ones: %v", later, shows)
+		}
+		h.report.Heard = append(h.report.Heard, heardOf{Sequencer: 7, Incarnation: 2 + later, Last: 1})
+	}
+	h.report.Heard = append(h.report.Heard, heardOf{Sequencer: 7, Incarnation: 1, Last: 4})
+	if h.diskShows(&view.Member{}) {
+		t.Error("what it knows of is not all that it had")
 	}
 }

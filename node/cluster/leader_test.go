@@ -22,7 +22,7 @@ func TestCandidates(t *testing.T) {
 		n.grants.lead(5, 10*time.Second)
 		for _, i := range reported {
 			id := v.Members[i].ID
-			n.grants.report(v, report{ID: id, Epoch: v.Epoch}, now)
+			n.grants.report(v, report{ID: id, Epoch: v.Epoch}, now, time.Hour)
 		}
 		all, known := n.candidates(v, func(trie.MachineID) bool { return false })
 		for _, c := range all {
@@ -51,9 +51,9 @@ func TestVoterInBetween(t *testing.T) {
 	const now = 20 * time.Second
 	n := &Node{self: 1, cfg: Config{Clock: stoppedClock(now), Patience: 3 * time.Second, Lease: 2 * time.Second}}
 	n.grants.lead(5, 10*time.Second)
-	n.grants.report(v, report{ID: 2, Epoch: 6}, now-100*time.Millisecond) // a voter
-	n.grants.report(v, report{ID: 3, Epoch: 6}, now-100*time.Millisecond) // none
-	n.grants.report(v, report{ID: 4, Epoch: 6}, now-1500*time.Millisecond)
+	n.grants.report(v, report{ID: 2, Epoch: 6}, now-100*time.Millisecond, time.Hour) // a voter
+	n.grants.report(v, report{ID: 3, Epoch: 6}, now-100*time.Millisecond, time.Hour) // none
+	n.grants.report(v, report{ID: 4, Epoch: 6}, now-1500*time.Millisecond, time.Hour)
 	all, known := n.candidates(v, func(id trie.MachineID) bool { return id != 3 })
 	want := []bool{true, true, false, false}
 	for i, c := range all {
