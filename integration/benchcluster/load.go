@@ -46,12 +46,17 @@ func (b *bench) loadNodes(ctx context.Context, n int, file string, alone *float6
 		return err
 	}
 	defer c.close()
+	before := c.cpu(nil)
 	l, err := c.load(ctx, file)
 	if err != nil {
 		return err
 	}
+	used := c.cpu(nil) - before
 	rate := perSecond(l.Read, l.took)
 	f := figure{What: "the same load through a node", Nodes: n, Value: rate, Unit: "triples/s", Detail: fmt.Sprintf("%.1f s", l.took.Seconds())}
+	if used > 0 {
+		f.Detail += fmt.Sprintf("; %.1f s of processor time of all nodes", used.Seconds())
+	}
 	if n == 1 {
 		*alone = rate
 	} else {
