@@ -144,7 +144,7 @@ func overlayEquals(t *rapid.T) {
 		}
 		if n, exact, err := got.Estimate(ctx, r); err != nil || n < 0 || exact && n != wantN {
 			t.Fatalf("Estimate(%q) = %d, %v, %v, want %d", r, n, exact, err, wantN)
-		} else if found, err := got.Survey(ctx, []exec.Question{{Range: r}}); err != nil || found[0].Rows != n || found[0].Exact != exact {
+		} else if found, err := exec.Survey(ctx, got, []exec.Question{{Range: r}}); err != nil || found[0].Rows != n || found[0].Exact != exact {
 			t.Fatalf("Survey(%q) = %v, %v; Estimate %d, %v", r, found, err, n, exact)
 		}
 	}
