@@ -53,7 +53,7 @@ func startNode(t testing.TB, options httpapi.Options) (url string, store *node.S
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(ln) }()
 	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 		defer cancel()
 		if err := errors.Join(server.Shutdown(ctx), <-served, store.Close()); err != nil {
 			t.Error(err)

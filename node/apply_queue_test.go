@@ -3,6 +3,7 @@ package node
 import (
 	"errors"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -49,28 +50,31 @@ func TestLargeChangeQueues(t *testing.T) {
 // The timeout is for a committer that does not get on, not for a change that
 // takes long.
 func TestChangeOutlastsTimeout(t *testing.T) {
-	const timeout = 50 * time.Millisecond
+	const timeout = 50 * time.Millisecond // of virtual time
 	for _, getsOn := range []bool{true, false} {
-		var q queue
-		q.init(1 << 20)
-		h := newHealth(Options{}.withDefaults())
-		r := newRequest(kindApply, 0)
-		taken := make(chan struct{})
-		go func() {
-			defer close(taken)
-			q.take(nil, 1<<20)
-			if !getsOn {
-				return
+		synctest.Test(t, func(t *testing.T) {
+			var q queue
+			q.init(1 << 20)
+			h := newHealth(Options{}.withDefaults())
+			r := newRequest(kindApply, 0)
+			taken := make(chan struct{})
+			go func() {
+				defer close(taken)
+				q.take(nil, 1<<20)
+				if !getsOn {
+					return
+				}
+				for range 15 {
+					time.Sleep(timeout / 3)
+					r.steps.Add(1)
+				}
+				r.finish(nil)
+			}()
+			err := q.do(t.Context(), r, &h, timeout)
+			if getsOn && err != nil || !getsOn && !errors.Is(err, ErrUnknown) {
+				t.Errorf("gets on %v: %v", getsOn, err)
 			}
-			for began := time.Now(); time.Since(began) < 5*timeout; {
-				r.steps.Add(1)
-			}
-			r.finish(nil)
-		}()
-		err := q.do(ctx, r, &h, timeout)
-		if getsOn && err != nil || !getsOn && !errors.Is(err, ErrUnknown) {
-			t.Errorf("gets on %v: %v", getsOn, err)
-		}
-		<-taken
+			<-taken
+		})
 	}
 }

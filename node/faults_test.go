@@ -93,7 +93,7 @@ func writeUntilFailure(t *testing.T, fs *vfs.MemFS, faulty vfs.FS, stop int) {
 		go func() { s.Close(); close(done) }()
 		select {
 		case <-done:
-		case <-time.After(20 * time.Second):
+		case <-time.After(2 * time.Minute):
 			t.Fatalf("write %d failed: Close hangs", stop)
 		}
 	}
@@ -158,11 +158,11 @@ func TestFlushFindsDiskFull(t *testing.T) {
 	full.Store(true)
 	n := 0
 	var err error
-	for ; n < 1_000_000 && err == nil; n += 100 {
+	for ; n < 1_000_000 && !errors.Is(err, ErrDiskFull); n += 100 {
 		_, err = s.Add(ctx, students(n, n+100))
-	}
-	if !errors.Is(err, ErrUnknown) && !errors.Is(err, ErrDiskFull) {
-		t.Fatalf("after %d triples: %v", n, err)
+		if err != nil && !errors.Is(err, ErrUnknown) && !errors.Is(err, ErrDiskFull) { // unknown: the first that waits, or a slow machine
+			t.Fatalf("after %d triples: %v", n, err)
+		}
 	}
 	if _, err := s.Add(ctx, students(n, n+100)); !errors.Is(err, ErrDiskFull) {
 		t.Fatalf("the next one: %v", err)

@@ -161,9 +161,9 @@ func fewer(n int) int {
 // eventually waits for a condition that a goroutine of the store brings about.
 func eventually(t testing.TB, what string, condition func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(20 * time.Second); !condition(); time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(2 * time.Minute); !condition(); time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
-			t.Fatalf("not within 20 seconds: %s", what)
+			t.Fatalf("not within two minutes: %s", what)
 		}
 	}
 }

@@ -70,7 +70,7 @@ func bomb(t *testing.T, e *Engine, text string, timeout time.Duration, memory in
 			}
 		}
 	})
-	if took := time.Since(start); took > timeout+5*time.Second {
+	if took := time.Since(start); took > timeout+time.Minute { // most would take hours
 		t.Errorf("%.80s: took %s, its limit was %s", text, took, timeout)
 	}
 	if grown > memory {
@@ -282,8 +282,8 @@ func TestCancelled(t *testing.T) {
 		t.Errorf("left behind: %v, %v", left, err)
 	}
 	goleak.VerifyNone(t, before)
-	start := time.Now()
-	if err := store.Close(); err != nil || time.Since(start) > 5*time.Second {
+	start := time.Now() // it would wait for snapshots
+	if err := store.Close(); err != nil || time.Since(start) > time.Minute {
 		t.Errorf("closing the store took %s: %v", time.Since(start), err)
 	}
 }

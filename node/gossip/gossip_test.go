@@ -399,13 +399,19 @@ func TestStrangersAreNotHeard(t *testing.T) {
 
 func TestOnRealSockets(t *testing.T) {
 	start := func(id trie.MachineID) (*Gossip, string, func()) {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		p, err := net.ListenPacket("udp", l.Addr().String())
-		if err != nil {
-			t.Skipf("the UDP port is taken: %v", err)
+		var l net.Listener
+		var p net.PacketConn
+		for tries := 0; p == nil; tries++ {
+			var err error
+			if l, err = net.Listen("tcp", "127.0.0.1:0"); err != nil {
+				t.Fatal(err)
+			}
+			if p, err = net.ListenPacket("udp", l.Addr().String()); err != nil { // another one has the UDP port
+				l.Close()
+				if tries == 100 {
+					t.Fatal(err)
+				}
+			}
 		}
 		_, port, _ := strings.Cut(l.Addr().String(), ":")
 		address := "localhost:" + port
@@ -428,7 +434,7 @@ func TestOnRealSockets(t *testing.T) {
 	defer closeA()
 	b, address, closeB := start(2)
 	defer closeB()
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	if err := a.Join(ctx, []string{address}); err != nil {
 		t.Fatal(err)

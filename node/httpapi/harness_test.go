@@ -70,7 +70,7 @@ func serve(t testing.TB, store Store, options Options, serverOptions ServerOptio
 	transport := &http.Transport{DisableCompression: true}
 	t.Cleanup(func() {
 		transport.CloseIdleConnections()
-		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 		defer cancel()
 		if err := server.Shutdown(ctx); err != nil {
 			t.Errorf("shutdown: %v", err)
@@ -187,7 +187,7 @@ func (a answer) wantError(t testing.TB, status int, kind Kind, where, words stri
 // eventually waits for a condition.
 func eventually(t testing.TB, what string, condition func() bool) {
 	t.Helper()
-	deadline := time.Now().Add(10 * time.Second)
+	deadline := time.Now().Add(2 * time.Minute)
 	for !condition() {
 		if time.Now().After(deadline) {
 			t.Fatalf("waited in vain for %s", what)

@@ -104,20 +104,20 @@ func TestConnections(t *testing.T) {
 
 // TestHeaders: slow and huge headers.
 func TestHeaders(t *testing.T) {
-	s := serve(t, NodeStore(newStore(t)), Options{}, ServerOptions{ReadHeaderTimeout: 50 * time.Millisecond, IdleTimeout: 50 * time.Millisecond})
+	store := newStore(t)
+	s := serve(t, NodeStore(store), Options{}, ServerOptions{ReadHeaderTimeout: 50 * time.Millisecond, IdleTimeout: 50 * time.Millisecond})
 	for _, start := range []string{"", "GET /hea", "GET /healthz HTTP/1.1\r\nHost: x\r\nX-"} {
 		conn, err := net.Dial("tcp", s.addr)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := io.WriteString(conn, start); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := io.ReadAll(conn); err != nil { // until the server hangs up
-			t.Error(err)
+		_, _ = io.WriteString(conn, start) // on a slow machine the server has hung up before
+		if got, _ := io.ReadAll(conn); strings.HasPrefix(string(got), "HTTP/1.1 2") {
+			t.Errorf("%q is answered: %q", start, got)
 		}
 		conn.Close()
 	}
+	s = serve(t, NodeStore(store), Options{}, ServerOptions{})
 	if got := s.get(target("/triples", "o", `"`+strings.Repeat("x", 200<<10)+`"`)); got.status != 200 {
 		t.Errorf("a long term: %d", got.status)
 	}

@@ -69,7 +69,7 @@ func TestQueryGone(t *testing.T) {
 				t.Errorf("the client got %v", err)
 			}
 		}
-		if best > 100*time.Millisecond {
+		if best > 5*time.Second { // to its end it takes minutes
 			t.Errorf("%s: ended %s after its client went", query, best)
 		}
 	}
@@ -86,7 +86,7 @@ func TestQueryTimeout(t *testing.T) {
 	if got.header.Get("Retry-After") != "" {
 		t.Error("asks for another try in vain")
 	}
-	if took := time.Since(start); took > 5*time.Second {
+	if took := time.Since(start); took > time.Minute { // without a limit it takes hours
 		t.Errorf("took %s", took)
 	}
 	s.ask(counted, "timeout", "0.05", "explain", "run").wantError(t, 504, KindQueryTimeout, "", "50ms")
