@@ -12,8 +12,12 @@ import (
 	"github.com/trefoildb/trefoil/triple"
 )
 
-// fillRow returns the row of SPO that an operation leaves.
+// fillRow returns the row of SPO that an operation leaves, under its version's key.
 func fillRow(table byte, o Operation) FillRow {
+	if n := o.Note; n != nil {
+		a := triple.Annotation{Stamp: o.Stamp, On: n.On, Removed: n.Removed, Data: n.Data}
+		return FillRow{Table: table, Key: o.Key, Value: a.Append(nil)}
+	}
 	v := triple.Value{}
 	if o.Long != nil {
 		v, _ = triple.DecodeValue(o.Long)

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -34,30 +35,52 @@ type run struct {
 	view    *view.View
 	started time.Time
 
+	numbers atomic.Uint64 // that are noted
+
 	history sync.Mutex
 	seen    [][]porcupine.Operation // by triple
 }
 
-// what a client does to a triple.
+// what a client does to a triple: read it, add or delete it, or note a number on it;
+// 0 removes what is noted.
 type what struct {
-	read, add bool
+	read, add, notes bool
+	note             uint64
 }
 
-// register is one triple, there or not.
-var register = porcupine.Model{
-	Init: func() any { return false },
-	Step: func(state, input, output any) (bool, any) {
-		if in := input.(what); !in.read {
-			return true, in.add
-		}
-		return output.(bool) == state.(bool), state
-	},
-	DescribeOperation: func(input, output any) string { return fmt.Sprintf("%+v: %v", input, output) },
+// state is a triple, there or not, and what is noted on it.
+type state struct {
+	live bool
+	note uint64
 }
+
+// register is one triple.
+var register = porcupine.Model{
+	Init: func() any { return state{} },
+	Step: func(before, input, output any) (bool, any) {
+		s, in := before.(state), input.(what)
+		switch {
+		case in.read:
+			return output == before, s
+		case in.notes && s.live:
+			return output.(state).live, state{true, in.note}
+		case in.notes: // it says that the triple is not there, or nobody knows what it said
+			return !output.(state).live || output.(state).note == unknown, s
+		case !in.add:
+			return true, state{}
+		}
+		s.live = true
+		return true, s
+	},
+	DescribeOperation: func(input, output any) string { return fmt.Sprintf("%+v: %+v", input, output) },
+}
+
+// unknown is the output of a note whose outcome is.
+const unknown = math.MaxUint64
 
 func (x *run) now() int64 { return int64(time.Since(x.started)) }
 
-func (x *run) note(i, client int, in what, out bool, call, end int64) {
+func (x *run) note(i, client int, in what, out state, call, end int64) {
 	x.history.Lock()
 	defer x.history.Unlock()
 	x.seen[i] = append(x.seen[i], porcupine.Operation{ClientId: client, Input: in, Output: out, Call: call, Return: end})
@@ -92,19 +115,36 @@ func (x *run) client(ctx context.Context, id int, r *rand.Rand) {
 		i := r.IntN(len(x.facts))
 		tr := x.facts[i]
 		limited, cancel := context.WithTimeout(ctx, 2*time.Second)
-		if r.IntN(2) == 0 {
+		switch n := r.IntN(6); {
+		case n < 3:
 			o := triple.Orders[r.IntN(3)]
 			m := x.anyone(r)
 			call := x.now()
 			if v := m.View(); v != nil {
 				if m = x.reader(keyOf(o, tr), v); m != nil {
-					if live, err := m.read(limited, o, tr); err == nil {
-						x.note(i, id, what{read: true}, live, call, x.now())
+					if s, err := m.readAll(limited, o, tr); err == nil {
+						x.note(i, id, what{read: true}, s, call, x.now())
 					}
 				}
 			}
-		} else {
-			in := what{add: r.IntN(2) == 0}
+		case n < 4:
+			in := what{notes: true, note: x.numbers.Add(1)}
+			if r.IntN(4) == 0 {
+				in.note = 0
+			}
+			m := x.anyone(r)
+			call := x.now()
+			err := m.writes.Annotate(limited, tr, noteOf(in.note), x.find)
+			switch {
+			case err == nil:
+				x.note(i, id, in, state{live: true}, call, x.now())
+			case errors.Is(err, node.ErrNotFound):
+				x.note(i, id, in, state{}, call, x.now())
+			case errors.Is(err, node.ErrUnknown):
+				x.note(i, id, in, state{live: true, note: unknown}, call, math.MaxInt64)
+			}
+		default:
+			in := what{add: r.IntN(3) > 0}
 			kind := node.OperationDelete
 			if in.add {
 				kind = node.OperationAdd
@@ -114,9 +154,9 @@ func (x *run) client(ctx context.Context, id int, r *rand.Rand) {
 			_, _, err := m.writes.Write(limited, kind, []triple.Triple{tr})
 			switch {
 			case err == nil:
-				x.note(i, id, in, false, call, x.now())
+				x.note(i, id, in, state{}, call, x.now())
 			case errors.Is(err, node.ErrUnknown):
-				x.note(i, id, in, false, call, math.MaxInt64)
+				x.note(i, id, in, state{}, call, math.MaxInt64)
 			}
 		}
 		cancel()
@@ -234,42 +274,27 @@ func (x *run) walk(m *member) {
 		if err := r.Resolve(keyOf(triple.SPO, tr)); err != nil {
 			x.t.Fatal(err)
 		}
-		var best triple.Value
-		for _, o := range triple.Orders[:3] {
-			if row, ok := m.row(node.TableStorage, r.Key(o)); ok && best.Stamp.Less(row.Stamp) {
-				best = row
-			}
-		}
-		if row, ok := m.row(node.TableReplica, r.Key(triple.SPO)); ok && best.Stamp.Less(row.Stamp) {
-			best = row
-		}
-		if best.Stamp == (triple.Stamp{}) {
-			continue
-		}
-		row := node.FillRow{Value: best.Append(nil)}
-		for _, b := range m.store.UnsettledBatches() {
-			for i := range b.Operations {
-				if o := &b.Operations[i]; o.Stamp == best.Stamp && slices.Equal(o.Key, r.Key(triple.SPO)) {
-					row.Unsettled, row.Operation = b.Origin, o
+		rows := m.best(r)
+		for suffix, value := range rows {
+			row := node.FillRow{Value: value}
+			row.Unsettled, row.Operation = m.operationOf(r.Key(triple.SPO), suffix, value)
+			for _, s := range slices.Clone(r.Owes(m.id)) {
+				row.Table, row.Key = node.TableStorage, append(slices.Clone(r.Key(s.Order)), suffix...)
+				if s.Extra {
+					row.Table = node.TableReplica
 				}
+				x.mu.Lock()
+				to := x.members[s.Machine]
+				x.mu.Unlock()
+				leave, err := to.Enter(x.view.Epoch)
+				if err != nil {
+					x.t.Fatal(err)
+				}
+				if err := to.store.Fill(ctx, []node.FillRow{row}); err != nil {
+					x.t.Errorf("fill: %v", err)
+				}
+				leave()
 			}
-		}
-		for _, s := range slices.Clone(r.Owes(m.id)) {
-			row.Table, row.Key = node.TableStorage, r.Key(s.Order)
-			if s.Extra {
-				row.Table = node.TableReplica
-			}
-			x.mu.Lock()
-			to := x.members[s.Machine]
-			x.mu.Unlock()
-			leave, err := to.Enter(x.view.Epoch)
-			if err != nil {
-				x.t.Fatal(err)
-			}
-			if err := to.store.Fill(ctx, []node.FillRow{row}); err != nil {
-				x.t.Errorf("fill: %v", err)
-			}
-			leave()
 		}
 	}
 }
@@ -379,17 +404,18 @@ func (x *run) check(t *testing.T) {
 	quiet(t, up...)
 	reads := 0
 	for i, tr := range x.facts {
-		var live bool
+		var s state
 		for _, o := range triple.Orders[:3] {
 			call := x.now()
 			m := x.reader(keyOf(o, tr), x.view)
 			var err error
-			if live, err = m.read(ctx, o, tr); err != nil {
+			if s, err = m.readAll(ctx, o, tr); err != nil {
 				t.Fatalf("%v: %v", tr, err)
 			}
-			x.note(i, 99, what{read: true}, live, call, x.now())
+			x.note(i, 99, what{read: true}, s, call, x.now())
 		}
-		checkSlots(t, x.view, up, tr, live)
+		checkSlots(t, x.view, up, tr, s.live)
+		x.checkNotes(t, up, tr, s)
 		reads += len(x.seen[i])
 		// Many outcomes that are not known make it slow: then nothing is said.
 		switch r := porcupine.CheckOperationsTimeout(register, x.seen[i], 10*time.Second); r {
