@@ -3,6 +3,7 @@ package node
 import (
 	"errors"
 	"fmt"
+	"math"
 	"sync"
 	"time"
 
@@ -61,6 +62,24 @@ func (s *Store) Room() Room {
 	return RoomForAll
 }
 
+// Spare returns how many bytes are free above the watermark; the greatest number where
+// that is not known, or nothing is kept free.
+func (s *Store) Spare() int64 {
+	usage, err := s.disk.look()
+	if err != nil || s.disk.minFree < 0 {
+		return math.MaxInt64
+	}
+	return max(0, int64(usage.AvailBytes)-s.disk.watermark(usage))
+}
+
+// watermark returns how many bytes are kept free.
+func (d *disk) watermark(usage vfs.DiskUsage) int64 {
+	if d.minFree != 0 {
+		return d.minFree
+	}
+	return min(max(int64(usage.TotalBytes/50), 64<<20), 2<<30)
+}
+
 // roomAbove is room with so many quarters of the watermark.
 func (d *disk) roomAbove(bytes, quarters int64) error {
 	if d.minFree < 0 {
@@ -73,11 +92,7 @@ func (d *disk) roomAbove(bytes, quarters int64) error {
 	if err != nil {
 		return fmt.Errorf("free space of %s: %w", d.dir, err)
 	}
-	watermark := d.minFree
-	if watermark == 0 {
-		watermark = min(max(int64(usage.TotalBytes/50), 64<<20), 2<<30)
-	}
-	watermark = watermark / 4 * quarters
+	watermark := d.watermark(usage) / 4 * quarters
 	if free := int64(usage.AvailBytes); free-bytes < watermark {
 		return fmt.Errorf("%w: %d MiB are free under %s and %d MiB are kept free; %d MiB are to be written",
 			ErrDiskFull, free>>20, d.dir, watermark>>20, bytes>>20)

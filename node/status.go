@@ -50,6 +50,7 @@ type Member struct {
 	Lag         uint64  `json:"lag,omitempty"`          // epochs between its view and the newest
 	Lease       float64 `json:"leaseSeconds,omitempty"` // that its lease lasts; 0 where it has none
 	Walk        *Walk   `json:"walk,omitempty"`         // nil where it walks no more
+	Slow        int     `json:"slow,omitempty"`         // how many members wait for it for too long
 	Error       string  `json:"error,omitempty"`        // why it takes no writes
 }
 

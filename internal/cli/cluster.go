@@ -282,6 +282,9 @@ func remarks(m client.Member) string {
 	if m.Lag > 0 {
 		all = append(all, plural(int64(m.Lag), "epoch")+" behind")
 	}
+	if m.Slow > 0 {
+		all = append(all, "does not answer "+plural(int64(m.Slow), "member"))
+	}
 	if m.Error != "" {
 		all = append(all, m.Error)
 	}

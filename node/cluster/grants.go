@@ -23,6 +23,12 @@ type grants struct {
 	// barred are members that are being excluded: they get no lease in an epoch up
 	// to this one, whether or not the proposal comes through.
 	barred map[trie.MachineID]uint64
+	// denied is the member that is too slow, 0 for none: it gets no lease as long as it
+	// is.
+	denied trie.MachineID
+	// slow tells when members were excluded for that, by address: they come back as
+	// other machines.
+	slow map[string]time.Duration
 }
 
 // heard is a member's last report and when it came.
@@ -57,6 +63,7 @@ func (g *grants) lead(term uint64, now time.Duration) {
 	g.heard = map[trie.MachineID]heard{}
 	g.seen = map[trie.MachineID]time.Duration{}
 	g.barred = map[trie.MachineID]uint64{}
+	g.denied, g.slow = 0, map[string]time.Duration{}
 }
 
 // resign: the node leads no more.
@@ -159,7 +166,7 @@ func (g *grants) grant(v *view.View, r *report, term uint64, now time.Duration) 
 	if g.term == 0 || g.term != term || r.Epoch != v.Epoch || !v.Has(r.ID, r.Incarnation) || v.Find(r.ID).Waits {
 		return false
 	}
-	if epoch, ok := g.barred[r.ID]; ok && v.Epoch <= epoch {
+	if epoch, ok := g.barred[r.ID]; ok && v.Epoch <= epoch || r.ID == g.denied {
 		return false
 	}
 	g.granted[r.ID] = now

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/trefoildb/trefoil/node/agreement"
@@ -43,7 +44,7 @@ func (n *Node) lead(ctx context.Context) {
 func (n *Node) proposeNext(ctx context.Context, ag *agreement.Agreement, v *view.View) {
 	next, reason, wait := n.plan(v)
 	n.setWaiting(wait)
-	if wait == waitsForAnother {
+	if wait == waitsForAnother || wait == waitsToHandOn {
 		timed, cancel := context.WithTimeout(ctx, n.cfg.Lease)
 		defer cancel()
 		if err := ag.TransferLeadership(timed); err != nil && ctx.Err() == nil {
@@ -91,6 +92,7 @@ func (n *Node) plan(v *view.View) (next *view.View, reason, wait string) {
 			r.Epoch, r.Walked, r.Swept, r.Reconciled = h.report.Epoch, h.report.Walked, h.report.Swept, h.report.Reconciled
 			r.Ingested, r.Staging = h.report.Ingested, h.report.Staging
 			r.Mark, r.Splits, r.Damaged = g.markOf(m.ID), h.report.Splits, h.report.Damaged
+			r.Accuses, r.Room = h.report.Slow, h.report.Store.Spare
 			// What the disk of one that came back must show is known with its second
 			// report, and before it may answer again it is held against what all know,
 			// who are left when the dead are excluded.
@@ -104,12 +106,17 @@ func (n *Node) plan(v *view.View) (next *view.View, reason, wait string) {
 		r.Suspect = m.ID != n.self && (silent > n.cfg.Patience || dead && silent > n.cfg.Lease/2)
 		reports[m.ID] = r
 	}
-	options := view.PlanOptions{Self: n.self}
+	options := view.PlanOptions{Self: n.self, Tolerant: g.tolerant(now, n.cfg.slowRest())}
 	if id := view.Damaged(v, reports, options); id == n.self {
 		return nil, "", waitsForAnother
 	} else if id != 0 {
 		g.barred[id] = v.Epoch
 	}
+	if g.denied = view.Slow(v, reports, options); g.denied == n.self {
+		return nil, "", waitsToHandOn
+	}
+	var resting string
+	open.Join, resting = g.rested(open.Join, now, n.cfg.slowRest())
 	next, reason, wait = view.Plan(v, reports, open, options)
 	if next != nil {
 		for _, m := range v.Members {
@@ -117,8 +124,9 @@ func (n *Node) plan(v *view.View) (next *view.View, reason, wait string) {
 				g.barred[m.ID] = v.Epoch
 			}
 		}
+		g.excludedSlow(v, next, now)
 	}
-	return next, reason, wait
+	return next, reason, strings.Join(slices.DeleteFunc([]string{wait, resting}, func(s string) bool { return s == "" }), "; ")
 }
 
 // markOf returns how many fills of a member others and itself count on. The lock

@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -63,5 +64,38 @@ func TestVoterInBetween(t *testing.T) {
 	}
 	if !known {
 		t.Error("not known")
+	}
+}
+
+// One that is too slow gets no lease as long as it is, and no other one is excluded
+// for a while; its address comes back only then.
+func TestSlowMember(t *testing.T) {
+	const rest = 10 * time.Minute
+	v := &view.View{Epoch: 7, Members: []view.Member{{ID: 1, Incarnation: 1, Address: "a:1"}, {ID: 2, Incarnation: 1, Address: "b:1"}}}
+	next := &view.View{Epoch: 8, Members: v.Members[:1]}
+	g := &grants{}
+	g.lead(3, 0)
+	r := &report{ID: 2, Incarnation: 1, Epoch: 7}
+	g.denied = 2
+	if g.grant(v, r, 3, time.Second) || !g.grant(v, &report{ID: 1, Incarnation: 1, Epoch: 7}, 3, time.Second) {
+		t.Error("a lease of the wrong one")
+	}
+	g.denied = 0
+	if !g.grant(v, r, 3, time.Second) {
+		t.Error("no lease when it is waited for no more")
+	}
+	if g.tolerant(0, rest) {
+		t.Error("tolerant before anybody was slow")
+	}
+	g.denied = 2
+	g.excludedSlow(v, next, time.Minute)
+	join := []view.Member{{ID: 5, Address: "b:1"}, {ID: 6, Address: "c:1"}}
+	in, resting := g.rested(join, 2*time.Minute, rest)
+	if len(in) != 1 || in[0].ID != 6 || !strings.Contains(resting, "may join in 9m0s") || !g.tolerant(2*time.Minute, rest) {
+		t.Errorf("%+v, %q", in, resting)
+	}
+	in, resting = g.rested(join, 11*time.Minute, rest)
+	if len(in) != 2 || resting != "" || g.tolerant(11*time.Minute, rest) {
+		t.Errorf("%+v, %q", in, resting)
 	}
 }

@@ -86,6 +86,7 @@ func newCollector(n *Node) *collector {
 	add(prometheus.CounterValue, "settle_seconds_total", "Time that settled batches took.", func(r *reading) float64 { return r.writes.SettleTime.Seconds() })
 	gauge("in_flight_bytes", "Bytes of operations on their way.", func(r *reading) float64 { return float64(r.writes.InFlightBytes) })
 	gauge("in_flight_batches", "Batches on their way.", func(r *reading) float64 { return float64(r.writes.InFlight) })
+	gauge("slow_holders", "Members that this node waits for for too long.", func(*reading) float64 { return float64(len(n.writes.Slow(n.cfg.slowAfter()))) })
 	gauge("unanswered_seconds", "How long the slowest holder has owed an answer.", slowest)
 
 	gauge("tombstones", "Tombstones of this machine that are to be purged, about.", func(r *reading) float64 { return float64(r.tombs) })

@@ -40,6 +40,9 @@ type report struct {
 	Heard    []heardOf  `json:"heard,omitempty"`
 	Answered []answered `json:"answered,omitempty"`
 
+	// Slow are holders that owe it an answer for too long.
+	Slow []trie.MachineID `json:"slow,omitempty"`
+
 	Splits []view.SplitAt `json:"splits,omitempty"`
 	Walk   *walkProgress  `json:"walk,omitempty"`
 	// Damaged: its disk has returned other bytes than were written to it.
@@ -69,6 +72,10 @@ type storeFigures struct {
 	FreeBytes  int64  `json:"freeBytes"`
 	Tombstones int64  `json:"tombstones,omitempty"`
 	Error      string `json:"error,omitempty"`
+	// Spare is how many bytes are free above the watermark, Room what that is enough
+	// for.
+	Spare int64     `json:"spare"`
+	Room  node.Room `json:"room,omitempty"`
 }
 
 // answer is what the leader says to a report.
@@ -76,6 +83,8 @@ type answer struct {
 	Granted bool          `json:"granted"`
 	Lease   time.Duration `json:"lease"`
 	Epoch   uint64        `json:"epoch"`
+	// Rooms are of the members whose disks have not enough room for everything.
+	Rooms map[trie.MachineID]node.Room `json:"rooms,omitempty"`
 }
 
 // makeReport says how this member is.
@@ -86,6 +95,7 @@ func (n *Node) makeReport() report {
 		Damaged: status.Corruptions > 0,
 		Store: storeFigures{
 			Triples: status.Triples, Bytes: status.Bytes, FreeBytes: status.FreeBytes, Tombstones: n.store.Tombstones(), Error: status.Error,
+			Spare: n.store.Spare(), Room: n.store.Room(),
 		},
 	}
 	for _, h := range n.store.Heard() {
@@ -103,7 +113,7 @@ func (n *Node) makeReport() report {
 	}
 	r.Epoch = v.Epoch
 	r.Ingested, r.Staging = n.ingested(v), n.loads.Staging()
-	r.Reconciled = n.writes.Reconciled()
+	r.Reconciled, r.Slow = n.writes.Reconciled(), n.writes.Slow(n.cfg.slowAfter())
 	n.work.mu.Lock()
 	defer n.work.mu.Unlock()
 	if n.work.epoch == v.Epoch {
@@ -158,6 +168,7 @@ func (n *Node) renewOnce(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	n.writes.SetRooms(a.Rooms)
 	if a.Granted {
 		n.lease.take(r.Epoch, asked+a.Lease)
 	}
@@ -260,7 +271,7 @@ func (n *Node) hear(ctx context.Context, r report) (a answer, err error) {
 	if !n.grants.report(v, r, n.cfg.Clock.Now(), n.cfg.Patience/2) {
 		return a, refuse(peer.CodeUnavailable, v.Epoch, "this node does not lead yet")
 	}
-	a = answer{Epoch: v.Epoch, Lease: n.cfg.Lease}
+	a = answer{Epoch: v.Epoch, Lease: n.cfg.Lease, Rooms: n.grants.rooms(v)}
 	a.Granted = n.grants.grant(v, &r, term, n.cfg.Clock.Now())
 	n.wakeLeader()
 	return a, nil

@@ -128,6 +128,7 @@ func (g *grants) member(m *view.Member, v *view.View, now, lease, patience time.
 	if at, ok := g.granted[m.ID]; ok {
 		s.Lease = max(0, (at + lease - now).Seconds())
 	}
+	s.Slow = g.waiters(m.ID)
 	if w := r.Walk; w != nil && v.Phase == recovery.Fill && r.Epoch == v.Epoch && !r.Walked {
 		s.Walk = &node.Walk{Rows: w.Rows, Repaired: w.Repaired, Left: w.Left, ETA: w.ETA}
 	}

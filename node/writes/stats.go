@@ -1,6 +1,7 @@
 package writes
 
 import (
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -35,6 +36,23 @@ type Stats struct {
 	// Unanswered is how long the message that is on its way to a holder has been
 	// so; for those that owe an answer.
 	Unanswered map[trie.MachineID]time.Duration
+}
+
+// Slow returns the holders, this machine may be among them, that have owed an answer
+// for so long. Those that have no room answer.
+func (w *Writes) Slow(after time.Duration) (slow []trie.MachineID) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.era == nil {
+		return nil
+	}
+	for m, stream := range w.era.streams {
+		if !stream.since.IsZero() && !stream.full && time.Since(stream.since) >= after {
+			slow = append(slow, m)
+		}
+	}
+	slices.Sort(slow)
+	return slow
 }
 
 // Stats returns what w has done and does.
