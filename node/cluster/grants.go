@@ -23,6 +23,11 @@ type grants struct {
 	// barred are members that are being excluded: they get no lease in an epoch up
 	// to this one, whether or not the proposal comes through.
 	barred map[trie.MachineID]uint64
+	// newly are those of them whom only the last proposal bars.
+	newly []trie.MachineID
+	// damaged is the member whose disk is damaged and that is to be excluded for it, 0
+	// for none: it gets no lease as long as it is.
+	damaged trie.MachineID
 	// denied is the member that is too slow, 0 for none: it gets no lease as long as it
 	// is.
 	denied trie.MachineID
@@ -63,6 +68,7 @@ func (g *grants) lead(term uint64, now time.Duration) {
 	g.heard = map[trie.MachineID]heard{}
 	g.seen = map[trie.MachineID]time.Duration{}
 	g.barred = map[trie.MachineID]uint64{}
+	g.newly, g.damaged = nil, 0
 	g.denied, g.slow = 0, map[string]time.Duration{}
 }
 
@@ -166,11 +172,37 @@ func (g *grants) grant(v *view.View, r *report, term uint64, now time.Duration) 
 	if g.term == 0 || g.term != term || r.Epoch != v.Epoch || !v.Has(r.ID, r.Incarnation) || v.Find(r.ID).Waits {
 		return false
 	}
-	if epoch, ok := g.barred[r.ID]; ok && v.Epoch <= epoch || r.ID == g.denied {
+	if epoch, ok := g.barred[r.ID]; ok && v.Epoch <= epoch || r.ID == g.denied || r.ID == g.damaged {
 		return false
 	}
 	g.granted[r.ID] = now
 	return true
+}
+
+// bar notes that a view that follows on v is proposed: who is no member of it gets no
+// lease. The lock is held.
+func (g *grants) bar(v, next *view.View) {
+	g.newly = nil
+	for _, m := range v.Members {
+		if next.Find(m.ID) != nil {
+			continue
+		}
+		if epoch, ok := g.barred[m.ID]; !ok || epoch < v.Epoch {
+			g.newly = append(g.newly, m.ID)
+		}
+		g.barred[m.ID] = v.Epoch
+	}
+}
+
+// unbar takes back what the last proposal has barred, which surely was not agreed on
+// and will not be: who is heard again may go on.
+func (g *grants) unbar() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for _, id := range g.newly {
+		delete(g.barred, id)
+	}
+	g.newly = nil
 }
 
 // lastSign returns when a member was last heard, or else first expected to be: a

@@ -74,3 +74,30 @@ func TestForgottenIncarnations(t *testing.T) {
 		t.Error("what it knows of is not all that it had")
 	}
 }
+
+// Who was to be excluded by a proposal that surely failed gets leases again; not where
+// another one, whose outcome is not known, excludes it as well.
+func TestUnbarred(t *testing.T) {
+	v := &view.View{Epoch: 7, Members: []view.Member{{ID: 1, Incarnation: 1}, {ID: 2, Incarnation: 1}, {ID: 3, Incarnation: 1}}}
+	without := func(id trie.MachineID) *view.View {
+		next := &view.View{Epoch: 8}
+		for _, m := range v.Members {
+			if m.ID != id && m.ID != 3 {
+				next.Members = append(next.Members, m)
+			}
+		}
+		return next
+	}
+	var g grants
+	g.lead(1, 0)
+	may := func(id trie.MachineID) bool { return g.grant(v, &report{ID: id, Incarnation: 1, Epoch: 7}, 1, 0) }
+	g.bar(v, without(1)) // nobody knows what becomes of it
+	g.bar(v, without(2))
+	if may(1) || may(2) || may(3) {
+		t.Error("a lease for one that is being excluded")
+	}
+	g.unbar()
+	if may(1) || !may(2) || may(3) {
+		t.Error("only what the second proposal barred alone is taken back")
+	}
+}

@@ -60,6 +60,9 @@ func (n *Node) proposeNext(ctx context.Context, ag *agreement.Agreement, v *view
 	timed, cancel := context.WithTimeout(ctx, n.cfg.Lease)
 	defer cancel()
 	err := ag.Propose(timed, next)
+	if err != nil && !errors.Is(err, agreement.ErrUnknown) {
+		n.grants.unbar()
+	}
 	if err != nil && !errors.Is(err, agreement.ErrConflict) && ctx.Err() == nil {
 		n.log.Warn("a view was not agreed on", "epoch", next.Epoch, "error", err)
 	}
@@ -107,10 +110,8 @@ func (n *Node) plan(v *view.View) (next *view.View, reason, wait string) {
 		reports[m.ID] = r
 	}
 	options := view.PlanOptions{Self: n.self, Tolerant: g.tolerant(now, n.cfg.slowRest())}
-	if id := view.Damaged(v, reports, options); id == n.self {
+	if g.damaged = view.Damaged(v, reports, options); g.damaged == n.self {
 		return nil, "", waitsForAnother
-	} else if id != 0 {
-		g.barred[id] = v.Epoch
 	}
 	if g.denied = view.Slow(v, reports, options); g.denied == n.self {
 		return nil, "", waitsToHandOn
@@ -119,11 +120,7 @@ func (n *Node) plan(v *view.View) (next *view.View, reason, wait string) {
 	open.Join, resting = g.rested(open.Join, now, n.cfg.slowRest())
 	next, reason, wait = view.Plan(v, reports, open, options)
 	if next != nil {
-		for _, m := range v.Members {
-			if next.Find(m.ID) == nil {
-				g.barred[m.ID] = v.Epoch
-			}
-		}
+		g.bar(v, next)
 		g.excludedSlow(v, next, now)
 	}
 	return next, reason, strings.Join(slices.DeleteFunc([]string{wait, resting}, func(s string) bool { return s == "" }), "; ")
