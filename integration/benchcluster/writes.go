@@ -48,16 +48,21 @@ func (b *bench) writesTo(ctx context.Context, n int, alone map[int]float64) erro
 			if all && n == 1 {
 				continue
 			}
+			before := c.cpu(nil)
 			run, err := c.writeBatches(ctx, to, flight, b.sizes.batches, &next)
 			if err != nil {
 				return err
 			}
+			used := c.cpu(nil) - before
 			f := figure{What: fmt.Sprintf("adds in batches of %d, %d on their way, to %s", batchTriples, flight, whom),
 				Nodes: n, Value: run.rate, Unit: "triples/s", Detail: "a batch: " + run.took.show(), Asked: "25,000"}
 			if n == 1 {
 				alone[flight], f.Asked = run.rate, ""
 			} else if alone[flight] > 0 {
 				f.Detail = ofOne(run.rate, alone[flight]) + "; " + f.Detail
+			}
+			if used > 0 {
+				f.Detail += fmt.Sprintf("; %.1f µs of processor time a triple", float64(used.Microseconds())/float64(len(run.took)*batchTriples))
 			}
 			b.report.add(f)
 		}
