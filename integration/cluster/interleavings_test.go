@@ -44,6 +44,8 @@ var interleavings = []struct {
 	{"an add times out, a delete is acknowledged, the add is resent by a node", 3, timedOutAddIsNotResent},
 	{"both owners of a degraded plan dead", 5, bothOwnersOfAPlanDead},
 	{"scrub meets a purged tombstone on one side", 3, scrubMeetsAPurge},
+	{"POS has an annotation, OSP not, the SPO owner dies; then a delete and an add", 3, annotationHalfDone},
+	{"annotations, deletes and adds while the SPO owner's rows are rebuilt", 4, annotationsOvertakeFills},
 }
 
 func TestInterleavings(t *testing.T) {

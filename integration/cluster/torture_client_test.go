@@ -67,7 +67,7 @@ func (c *client) run(ctx context.Context) {
 		p := c.torture.anyProcess(c.random)
 		if p != nil {
 			timed, cancel := context.WithTimeout(ctx, time.Duration(200+c.random.IntN(8000))*time.Millisecond)
-			switch c.random.IntN(8) {
+			switch c.random.IntN(10) {
 			case 0, 1, 2, 3:
 				c.write(timed, p)
 			case 4, 5:
@@ -76,6 +76,10 @@ func (c *client) run(ctx context.Context) {
 				c.scan(timed, p)
 			case 7:
 				c.count(timed, p)
+			case 8:
+				c.note(timed, p)
+			case 9:
+				c.look(timed, p)
 			}
 			cancel()
 		}

@@ -11,7 +11,7 @@ import (
 )
 
 // history is what clients did to triples and saw of them. Each triple is a
-// register: it is there, or not.
+// register: it is there, or not, and with a number noted on it, or none.
 type history struct {
 	now atomic.Int64 // orders calls and returns
 
@@ -21,14 +21,33 @@ type history struct {
 	writes  int64
 	reads   int64 // of single triples
 	answers int64
+	notes   int64
+	looks   int64 // at what is noted
 }
 
 // access is the input of an operation on a register. of says by whom, for messages.
 type access struct {
 	write bool
 	live  bool // what a write makes it
+	notes bool // write or read the number that is noted
+	note  uint64
 	of    string
 }
+
+// state is that of a register; 0 is no number.
+type state struct {
+	live bool
+	note uint64
+}
+
+// noting is what came of noting a number.
+type noting int
+
+const (
+	noted   noting = iota
+	noFact         // the triple is not there
+	unknown        // it may come to be noted
+)
 
 func (h *history) tick() int64 { return h.now.Add(1) }
 
@@ -51,6 +70,26 @@ func (h *history) saw(i int, live bool, call, back int64, of string) {
 	h.reads++
 }
 
+// noted notes that a number was noted, or what came of it instead.
+func (h *history) noted(i int, note uint64, call int64, out noting, of string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	e := porcupine.Operation{Input: access{write: true, notes: true, note: note, of: of}, Call: call, Return: h.tick(), Output: out}
+	if out == unknown {
+		e.Return = math.MaxInt64
+		h.unknown[i]++
+	}
+	h.events[i] = append(h.events[i], e)
+	h.notes++
+}
+
+func (h *history) sawNote(i int, note uint64, call, back int64, of string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.events[i] = append(h.events[i], porcupine.Operation{Input: access{notes: true, of: of}, Output: note, Call: call, Return: back})
+	h.looks++
+}
+
 // doubtful tells whether so many operations on a triple are unknown that one more
 // would make the history hard to judge.
 func (h *history) doubtful(i int) bool {
@@ -60,12 +99,22 @@ func (h *history) doubtful(i int) bool {
 }
 
 var register = porcupine.Model{
-	Init: func() any { return false },
-	Step: func(state, input, output any) (bool, any) {
-		if a := input.(access); a.write {
-			return true, a.live
+	Init: func() any { return state{} },
+	Step: func(before, input, output any) (bool, any) {
+		a, s := input.(access), before.(state)
+		switch {
+		case a.write && a.notes && s.live:
+			return output != noFact, state{true, a.note}
+		case a.write && a.notes:
+			return output != noted, s
+		case a.write && a.live:
+			return true, state{true, s.note}
+		case a.write:
+			return true, state{}
+		case a.notes:
+			return s.note == output, s
 		}
-		return state == output, state
+		return s.live == output, s
 	},
 }
 
@@ -79,6 +128,8 @@ func (h *history) judge(t *testing.T) {
 			for _, e := range events {
 				a := e.Input.(access)
 				switch {
+				case a.write && a.notes:
+					t.Logf("  %d-%d: note %d, %v (%s)", e.Call, e.Return, a.note, e.Output, a.of)
 				case a.write && e.Return == math.MaxInt64:
 					t.Logf("  %d-?: write %v, unknown (%s)", e.Call, a.live, a.of)
 				case a.write:

@@ -111,8 +111,8 @@ func tortureRun(t *testing.T, seed uint64, rounds int) {
 	if !t.Failed() {
 		h.judge(t)
 	}
-	t.Logf("seed %d: %d hosts, %d writes, %d answers, %d reads of triples, %d exclusions, %s; faults: %q; told: %v",
-		seed, len(of.hosts), h.writes, h.answers, h.reads, of.excluded.Load(), time.Since(began).Round(time.Millisecond), of.faults, of.errors)
+	t.Logf("seed %d: %d hosts, %d writes, %d answers, %d reads of triples, %d notes, %d looks at them, %d exclusions, %s; faults: %q; told: %v",
+		seed, len(of.hosts), h.writes, h.answers, h.reads, h.notes, h.looks, of.excluded.Load(), time.Since(began).Round(time.Millisecond), of.faults, of.errors)
 }
 
 // begin forms a cluster and gives it what is there throughout.
@@ -265,6 +265,7 @@ func (t *torture) end() {
 		return true
 	})
 	t.world.checkDisks()
+	t.world.checkNotes()
 }
 
 func (t *torture) close() {

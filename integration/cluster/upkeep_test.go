@@ -31,7 +31,7 @@ func (w *world) tombstones() (n int) {
 				if err != nil {
 					w.t.Fatal(err)
 				}
-				if !triple.IsAnnotation(row.Value) && triple.IsTombstone(row.Value) {
+				if triple.IsTombstone(row.Value) {
 					n++
 				}
 			}

@@ -1,0 +1,417 @@
+package cluster
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2"
+
+	"github.com/trefoildb/trefoil/node"
+	"github.com/trefoildb/trefoil/node/cluster"
+	"github.com/trefoildb/trefoil/recovery"
+	"github.com/trefoildb/trefoil/trie"
+	"github.com/trefoildb/trefoil/triple"
+)
+
+// checkNotes verifies in idle, when all have swept, that what is noted on a triple
+// stands, the same, in all of its slots, beside a version, and nowhere else.
+func (w *world) checkNotes() (notes int) {
+	w.t.Helper()
+	v := w.up()[0].node.View()
+	type place struct {
+		id    trie.MachineID
+		extra bool
+		order triple.Order
+	}
+	rows := map[string]map[place][]byte{} // by the row's key in SPO
+	for _, m := range w.up() {
+		sn, err := m.store.Snapshot()
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		for _, table := range []byte{node.TableStorage, node.TableReplica} {
+			for row, err := range sn.Raw(w.t.Context(), table, triple.Range{}) {
+				if err != nil {
+					w.t.Fatal(err)
+				}
+				if triple.IsTombstone(row.Value) {
+					continue
+				}
+				version, suffix := row.Key, []byte(nil)
+				if triple.IsAnnotation(row.Value) {
+					version, _, _ = triple.CutAnnotation(row.Key)
+					suffix = row.Key[len(version):]
+				}
+				spo, _, err := recovery.AppendVersion(nil, triple.SPO, version)
+				if err != nil {
+					w.t.Fatal(err)
+				}
+				key := string(append(spo, suffix...))
+				if rows[key] == nil {
+					rows[key] = map[place][]byte{}
+				}
+				rows[key][place{m.node.MachineID(), table == node.TableReplica, triple.Order(version[0])}] = bytes.Clone(row.Value)
+			}
+		}
+		sn.Close()
+	}
+	for key, places := range rows {
+		spo, _, ok := triple.CutAnnotation([]byte(key))
+		if !ok {
+			continue
+		}
+		notes++
+		if rows[string(spo)] == nil {
+			w.t.Fatalf("%q is noted, and its triple is not there", key)
+		}
+		slots, err := v.Base.Slots(spo)
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		first := places[place{slots[0].Machine, slots[0].Extra, slots[0].Order}]
+		for _, s := range slots {
+			if got := places[place{s.Machine, s.Extra, s.Order}]; got == nil || !bytes.Equal(got, first) {
+				w.t.Fatalf("machine %s has %q as %v (extra %v) of %q, another has %q", s.Machine, got, s.Order, s.Extra, key, first)
+			}
+		}
+		if len(places) != len(slots) {
+			w.t.Fatalf("%d rows of %q, %d slots", len(places), key, len(slots))
+		}
+	}
+	return notes
+}
+
+// mustNote has a machine note something on a triple.
+func (w *world) mustNote(m *machine, tr triple.Triple, id, data string) {
+	w.t.Helper()
+	w.must("annotate", func(ctx context.Context) error { return m.node.Annotate(ctx, tr, id, []byte(data)) })
+}
+
+// mustBeNoted checks what is noted on a triple, "id=data" each, through all machines.
+func (w *world) mustBeNoted(tr triple.Triple, want ...string) {
+	w.t.Helper()
+	for _, m := range w.up() {
+		var got []string
+		w.must("read annotations", func(ctx context.Context) (err error) {
+			got, err = notesOf(ctx, m.node, tr)
+			return err
+		})
+		if !slices.Equal(got, want) {
+			w.t.Fatalf("%s: %q is noted on %s, want %q", m.name, got, tr, want)
+		}
+	}
+}
+
+func notesOf(ctx context.Context, n *cluster.Node, tr triple.Triple) (notes []string, err error) {
+	sn, err := n.Snapshot()
+	if err != nil {
+		return nil, err
+	}
+	defer sn.Close()
+	for a, err := range sn.Annotations(ctx, tr) {
+		if err != nil {
+			return nil, err
+		}
+		one, err := sn.Annotation(ctx, tr, a.ApplicationID)
+		if err != nil {
+			return nil, err
+		}
+		if one == nil || !bytes.Equal(one, a.Data) {
+			return nil, fmt.Errorf("annotation %q is %q alone, and %q among the others", a.ApplicationID, one, a.Data)
+		}
+		notes = append(notes, a.ApplicationID+"="+string(a.Data))
+	}
+	return notes, nil
+}
+
+// What can be done with annotations is the same on a node alone and through any node
+// of a cluster.
+func TestAnnotations(t *testing.T) {
+	for _, machines := range []int{1, 2, 4} {
+		t.Run(fmt.Sprint(machines), func(t *testing.T) {
+			simulate(t, machines, func(t *testing.T, w *world) {
+				if machines == 1 {
+					w.machines[0].run()
+				} else {
+					w.form()
+				}
+				annotations(t, w)
+			})
+		})
+	}
+}
+
+func annotations(t *testing.T, w *world) {
+	plain, named, long := fact(1), fact(5), fact(22)
+	w.mustAdd(w.any(), plain, named, long)
+	for _, tr := range []triple.Triple{plain, named, long} {
+		other := tr
+		other.Graph = triple.NewIRI("http://e.x/other")
+		if err := w.any().node.Annotate(t.Context(), other, "a", nil); !errors.Is(err, node.ErrNotFound) {
+			t.Fatalf("on a triple that is not there: %v", err)
+		}
+		w.mustBeNoted(tr)
+		id := strings.Repeat("\x00z", 127) + "\xff"
+		w.mustNote(w.any(), tr, "b", "1")
+		w.mustNote(w.any(), tr, "a", "")
+		w.mustNote(w.any(), tr, id, "long id")
+		w.mustNote(w.any(), tr, "b", "2")
+		w.mustBeNoted(tr, id+"=long id", "a=", "b=2")
+		w.mustBeNoted(other)
+		for range 2 { // the second time nothing is there
+			w.must("remove", func(ctx context.Context) error { return w.any().node.Annotate(ctx, tr, "a", nil) })
+			w.mustBeNoted(tr, id+"=long id", "b=2")
+		}
+		w.mustAdd(w.any(), tr) // changes nothing
+		w.mustBeNoted(tr, id+"=long id", "b=2")
+		w.mustDelete(w.any(), tr)
+		w.mustBeNoted(tr)
+		if err := w.any().node.Annotate(t.Context(), tr, "a", []byte("x")); !errors.Is(err, node.ErrNotFound) {
+			t.Fatalf("on a triple that was deleted: %v", err)
+		}
+		w.mustAdd(w.any(), tr)
+		w.mustBeNoted(tr)
+		w.mustNote(w.any(), tr, "b", "3")
+		w.mustBeNoted(tr, "b=3")
+	}
+	for name, call := range map[string]func() error{
+		"no id":     func() error { return w.any().node.Annotate(t.Context(), plain, "", nil) },
+		"a long id": func() error { return w.any().node.Annotate(t.Context(), plain, strings.Repeat("i", 256), nil) },
+		"much data": func() error {
+			return w.any().node.Annotate(t.Context(), plain, "a", make([]byte, node.MaxAnnotationBytes+1))
+		},
+		"no triple": func() error { return w.any().node.Annotate(t.Context(), triple.Triple{}, "a", nil) },
+	} {
+		if err := call(); err == nil || errors.Is(err, node.ErrNotFound) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	// More than one answer has room for.
+	var want []string
+	for i := range 4 {
+		id, data := fmt.Sprint("large", i), strings.Repeat(fmt.Sprint(i), node.MaxAnnotationBytes*3/4)
+		w.mustNote(w.any(), named, id, data)
+		want = append(want, id+"="+data)
+	}
+	w.mustBeNoted(named, append([]string{"b=3"}, want...)...)
+	w.mustBeNoted(plain, "b=3")
+	if report := w.mustCheck(); len(report.Problems) > 0 || report.Annotations != 7 {
+		t.Errorf("%d annotations, %+v", report.Annotations, report.Problems)
+	}
+}
+
+// What was noted on a node alone, and in the cluster that it became, is there when a
+// machine is lost, at once and after, on all that are left, and when one comes.
+func TestAnnotationsAreRecovered(t *testing.T) {
+	simulate(t, 4, func(t *testing.T, w *world) {
+		all := w.spread0()
+		first := w.machines[0]
+		first.run()
+		w.mustAdd(first, all...)
+		for i, tr := range all {
+			if i%3 == 0 {
+				w.mustNote(first, tr, "alone", fmt.Sprint(i))
+			}
+		}
+		for _, m := range w.machines[1:3] {
+			m.run(first)
+		}
+		w.settle()
+		for i, tr := range all {
+			if i%2 == 0 {
+				w.mustNote(w.any(), tr, "together", fmt.Sprint(i))
+			}
+		}
+		noted := func() {
+			t.Helper()
+			for i, tr := range all {
+				var want []string
+				if i%3 == 0 {
+					want = append(want, fmt.Sprint("alone=", i))
+				}
+				if i%2 == 0 {
+					want = append(want, fmt.Sprint("together=", i))
+				}
+				w.mustBeNoted(tr, want...)
+			}
+		}
+		noted()
+		lost := w.machines[w.random.IntN(3)]
+		lost.kill()
+		noted() // from other orders, while these are rebuilt
+		w.settle()
+		w.mustHave(setOf(all))
+		w.checkDisks()
+		if n, want := w.checkNotes(), (len(all)+2)/3+(len(all)+1)/2; n != want {
+			t.Errorf("%d annotations, want %d", n, want)
+		}
+		w.machines[3].run(w.up()...)
+		w.settle()
+		noted()
+		w.checkDisks()
+		w.checkNotes()
+		if report := w.mustCheck(); len(report.Problems) > 0 {
+			t.Errorf("%+v", report.Problems)
+		}
+	})
+}
+
+// spread0 returns some triples.
+func (w *world) spread0() (all []triple.Triple) {
+	for i := range 60 {
+		all = append(all, fact(i))
+	}
+	return all
+}
+
+// An annotation that is missing in one slot, or another there, is found and put right.
+func TestScrubOfAnnotations(t *testing.T) {
+	simulate(t, 3, func(t *testing.T, w *world) {
+		w.form()
+		all := w.spread0()
+		w.mustAdd(w.any(), all...)
+		for _, tr := range all {
+			w.mustNote(w.any(), tr, "a", "right")
+		}
+		w.stable()
+		victim := w.any()
+		damaged := 0
+		victim.edit(func(db *pebble.DB) error {
+			it, err := db.NewIter(&pebble.IterOptions{LowerBound: []byte{node.TableStorage}, UpperBound: []byte{node.TableReplica + 1}})
+			if err != nil {
+				return err
+			}
+			defer it.Close()
+			for it.First(); it.Valid(); it.Next() {
+				if triple.IsAnnotation(it.Value()) && w.random.IntN(10) == 0 {
+					damaged++
+					if err := db.Delete(bytes.Clone(it.Key()), pebble.Sync); err != nil {
+						return err
+					}
+				}
+			}
+			return it.Error()
+		})
+		if damaged == 0 {
+			t.Skip("not a test: nothing is damaged")
+		}
+		w.stable()
+		found := w.mustScrub()
+		if found.differences == 0 || found.repaired != found.differences || found.left != 0 {
+			t.Errorf("%d damaged: %+v", damaged, found)
+		}
+		for _, tr := range all {
+			w.mustBeNoted(tr, "a=right")
+		}
+		w.checkNotes()
+		if found := w.mustScrub(); found != (scrubbed{}) {
+			t.Errorf("after: %+v", found)
+		}
+	})
+}
+
+// Annotations that were removed leave tombstones, which purges take away.
+func TestPurgeOfAnnotations(t *testing.T) {
+	simulate(t, 3, func(t *testing.T, w *world) {
+		w.form()
+		all := w.spread0()
+		w.mustAdd(w.any(), all...)
+		for _, tr := range all {
+			w.mustNote(w.any(), tr, "a", "x")
+			w.must("remove", func(ctx context.Context) error { return w.any().node.Annotate(ctx, tr, "a", nil) })
+		}
+		if n := w.tombstones(); n < 3*len(all) {
+			t.Fatalf("%d tombstones", n)
+		}
+		w.stable()
+		w.purge()
+		if n := w.tombstones(); n != 0 {
+			t.Errorf("%d tombstones are left", n)
+		}
+		w.mustHave(setOf(all))
+		for _, tr := range all {
+			w.mustBeNoted(tr)
+		}
+	})
+}
+
+// What one machine has of an annotation when its sequencer dies is enough for all to
+// have it; and one that was on its way when the triple is deleted and added again
+// does not come back.
+func annotationHalfDone(t *testing.T, w *world) {
+	w.form()
+	w.spread()
+	tr, o := w.owned(fresh(), apart)
+	w.mustAdd(w.any(), tr)
+	w.mustNote(w.any(), tr, "a", "old")
+	w.stable()
+	w.net.CutOneWay(o.spo.name, o.osp.name)
+	done := make(chan error, 1)
+	go func() {
+		ctx, cancel := context.WithTimeout(t.Context(), patience)
+		defer cancel()
+		done <- o.pos.node.Annotate(ctx, tr, "a", []byte("new"))
+	}()
+	w.until("one of the two has it", func() bool { return o.pos.pends(tr) })
+	if o.osp.pends(tr) {
+		t.Fatal("both have it")
+	}
+	o.spo.kill()
+	w.net.Heal()
+	if err := <-done; err != nil && !errors.Is(err, node.ErrUnknown) {
+		t.Errorf("the annotation: %v", err)
+	}
+	w.mustBeNoted(tr, "a=new")
+	w.mustDelete(w.any(), tr)
+	w.mustAdd(w.any(), tr)
+	w.mustBeNoted(tr)
+	w.settle()
+	w.mustBeNoted(tr)
+	w.checkDisks()
+	if n := w.checkNotes(); n != 0 {
+		t.Errorf("%d annotations are left", n)
+	}
+}
+
+// While the order that sequences is being rebuilt, triples are annotated, deleted and
+// added again all the same; what a walk has read before does not come back.
+func annotationsOvertakeFills(t *testing.T, w *world) {
+	w.form()
+	all := w.spread()
+	for _, tr := range all[:40] {
+		w.mustNote(w.any(), tr, "a", "old")
+	}
+	_, o := w.owned(all[:40], func(owners) bool { return true })
+	o.spo.kill()
+	for i, tr := range all[:40] {
+		switch i % 4 {
+		case 0:
+			w.mustNote(w.any(), tr, "a", "new")
+		case 1:
+			w.mustDelete(w.any(), tr)
+			w.mustAdd(w.any(), tr)
+		case 2:
+			w.must("remove", func(ctx context.Context) error { return w.any().node.Annotate(ctx, tr, "a", nil) })
+			w.mustNote(w.any(), tr, "b", "more")
+		}
+	}
+	noted := func() {
+		t.Helper()
+		for i, tr := range all[:40] {
+			w.mustBeNoted(tr, [][]string{{"a=new"}, nil, {"b=more"}, {"a=old"}}[i%4]...)
+		}
+	}
+	noted()
+	w.settle()
+	noted()
+	w.mustHave(setOf(all))
+	w.checkDisks()
+	if n := w.checkNotes(); n != 30 {
+		t.Errorf("%d annotations, want 30", n)
+	}
+}
