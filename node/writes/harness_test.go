@@ -514,6 +514,13 @@ func isRefusal(err error) bool {
 	return errors.As(err, &r)
 }
 
+// emptied waits until no operation of m has room: who waits for one hears that it is
+// settled a moment before.
+func (m *member) emptied(t testing.TB) {
+	t.Helper()
+	until(t, "the room is given back", func() bool { return m.writes.room.inUse() == 0 })
+}
+
 // quiet waits until all know that all is settled.
 func quiet(t testing.TB, ms ...*member) {
 	t.Helper()

@@ -427,7 +427,8 @@ func (x *run) check(t *testing.T) {
 	}
 	t.Logf("%d operations of clients, epoch %d", reads, x.view.Epoch)
 	for _, m := range up {
-		if s := m.writes.Stats(); s.InFlight != 0 || s.InFlightBytes != 0 || len(m.writes.keys) != 0 {
+		m.emptied(t)
+		if s := m.writes.Stats(); s.InFlight != 0 || len(m.writes.keys) != 0 {
 			t.Errorf("machine %s: %+v, %d keys", m.id, s, len(m.writes.keys))
 		}
 	}

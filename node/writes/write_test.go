@@ -303,9 +303,7 @@ func TestRoomInFlight(t *testing.T) {
 	}()
 	m.writes.room.give(2000)
 	within(t, "the write", func() { <-ended })
-	if n := m.writes.room.inUse(); n != 0 {
-		t.Errorf("%d bytes are still in use", n)
-	}
+	m.emptied(t)
 }
 
 // A holder whose disk is full refuses, new operations are refused, and those on
