@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -83,12 +84,21 @@ func (c *cluster) form() {
 	c.whole(len(c.machines))
 }
 
+// given are the ports that freeAddress has returned: a machine that is down for a
+// while keeps its own.
+var given sync.Map
+
 // freeAddress returns an address of loopback that nobody listens at, with TCP and
-// with UDP. It is not one of those that the system gives to whoever dials.
+// with UDP, and that it has not returned before. It is not one of those that the
+// system gives to whoever dials.
 func freeAddress(t *testing.T) string {
 	t.Helper()
 	for range 1000 {
-		address := fmt.Sprintf("127.0.0.1:%d", 10_000+rand.IntN(20_000))
+		port := 10_000 + rand.IntN(20_000)
+		if _, again := given.LoadOrStore(port, true); again {
+			continue
+		}
+		address := fmt.Sprintf("127.0.0.1:%d", port)
 		stream, err := net.Listen("tcp", address)
 		if err != nil {
 			continue
@@ -144,6 +154,10 @@ func (m *machine) url() string {
 	}
 	return "http://" + m.address
 }
+
+// patiently is a flag for tests in which no machine is to be given up: on a slow
+// machine a process may take longer to start than failureTimeout.
+const patiently = "--failure-timeout=10s"
 
 // requestTimeout is when a client of these tests gives up a request.
 const requestTimeout = 2 * time.Second

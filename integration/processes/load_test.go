@@ -312,9 +312,10 @@ func (c *cluster) fill(h *history, n int) {
 		batch := h.add(min(n, 1000))
 		n -= len(batch)
 		m := c.machines[i%len(c.machines)]
-		if _, err := m.client.Add(c.t.Context(), triplesOf(batch)); err != nil {
-			c.t.Fatalf("add through machine %d: %v", m.number, err)
-		}
+		until(c.t, fmt.Sprintf("an add through machine %d", m.number), func() error { // what is added twice is there once
+			_, err := m.client.Add(c.t.Context(), triplesOf(batch))
+			return err
+		})
 		h.note(batch, added)
 	}
 }

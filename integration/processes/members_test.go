@@ -85,9 +85,12 @@ func TestSpare(t *testing.T) {
 	h := &history{}
 	c.fill(h, 3000)
 	spare, victim := c.machines[3], c.machines[1]
-	if state := c.stateOf(spare); state != "spare, 0 segments" {
-		t.Errorf("the spare is %s", state)
-	}
+	until(t, "an empty spare", func() error {
+		if state := c.stateOf(spare); state != "spare, 0 segments" {
+			return fmt.Errorf("it is %s", state)
+		}
+		return nil
+	})
 	l := c.startLoad(h, newRandom(t))
 	l.goOn(5)
 	victim.kill()

@@ -5,10 +5,10 @@ import (
 )
 
 // TestRestart: a machine that is restarted before the others give it up is the
-// member that it was, with its data; one that comes later joins as a new one.
+// member that it was, with its data.
 func TestRestart(t *testing.T) {
 	t.Parallel()
-	c := form(t, 3)
+	c := form(t, 3, patiently)
 	h := &history{}
 	c.fill(h, 2000)
 	l := c.startLoad(h, newRandom(t))
@@ -23,7 +23,19 @@ func TestRestart(t *testing.T) {
 	}
 	l.goOn(8)
 	l.log("a quick restart")
+	l.stop()
+	c.mustHold(h)
+}
 
+// TestLateRestart: a machine that comes back when the others have given it up joins
+// as a new one.
+func TestLateRestart(t *testing.T) {
+	t.Parallel()
+	c := form(t, 3)
+	h := &history{}
+	c.fill(h, 2000)
+	l := c.startLoad(h, newRandom(t))
+	victim := c.machines[1]
 	l.mark()
 	victim.stop()
 	c.whole(2)
@@ -39,7 +51,7 @@ func TestRestart(t *testing.T) {
 // TestRollingRestart: all machines are restarted one after the other.
 func TestRollingRestart(t *testing.T) {
 	t.Parallel()
-	c := form(t, 3)
+	c := form(t, 3, patiently)
 	h := &history{}
 	c.fill(h, 2000)
 	l := c.startLoad(h, newRandom(t))
@@ -62,7 +74,7 @@ func TestRollingRestart(t *testing.T) {
 // TestPowerLoss: all processes are killed at once and started again.
 func TestPowerLoss(t *testing.T) {
 	t.Parallel()
-	c := form(t, 3)
+	c := form(t, 3, patiently)
 	h := &history{}
 	c.fill(h, 2000)
 	l := c.startLoad(h, newRandom(t))
