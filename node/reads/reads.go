@@ -105,7 +105,6 @@ const (
 	MethodCount    = "reads/count"
 	methodEstimate = "reads/estimate"
 	methodNotes    = "reads/notes"
-	methodNotes    = "reads/notes"
 )
 
 // Register makes a server answer what owners are asked.
@@ -113,7 +112,6 @@ func (r *Reads) Register(s *peer.Server) {
 	s.HandleStream(MethodScan, r.serveScan)
 	s.HandleStream(MethodCount, r.serveCount)
 	s.Handle(methodEstimate, r.serveEstimate)
-	s.Handle(methodNotes, r.serveNotes)
 	s.Handle(methodNotes, r.serveNotes)
 }
 
