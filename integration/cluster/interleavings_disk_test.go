@@ -201,3 +201,46 @@ func diskStallsUnderLoad(t *testing.T, w *world) {
 	}
 	w.mustHave(want)
 }
+
+// Another one leads, who excludes the machine whose disk stalls, which still answers.
+func leadersDiskStalls(t *testing.T, w *world) {
+	w.form()
+	all, more := w.spread(), fresh()[:50]
+	m := w.others(w.leader())[0]
+	m.stop()
+	fs := m.runAs(w)
+	w.settle()
+	w.until("the machine leads", func() bool {
+		if l := w.leader(); l != m {
+			l.stop()
+			l.run()
+			w.settle()
+		}
+		return w.leader() == m
+	})
+	id, others := m.node.MachineID(), w.others(m)
+	release := fs.stall()
+	defer release()
+	w.until("another one leads", func() bool {
+		leader := others[0].node.Status().Leader
+		return leader != "" && leader != id.String() && leader == others[1].node.Status().Leader
+	})
+	// What the next view has to write would wait by a mutex; see runAs.
+	w.net.CutOneWay(others[0].name, m.name)
+	w.net.CutOneWay(others[1].name, m.name)
+	w.until("the machine is excluded", func() bool {
+		for _, o := range others {
+			if o.node.View().Find(id) != nil || o.node.Lease() != nil {
+				return false
+			}
+		}
+		return true
+	})
+	w.mustAdd(others[0], more...)
+	release()
+	w.net.Heal()
+	m.mustBeExcluded()
+	m.rejoin()
+	w.settle()
+	w.mustHave(setOf(all, more))
+}

@@ -40,6 +40,7 @@ var interleavings = []struct {
 	{"a disk comes back from before a restart inside the lease", 3, diskComesBackFromBeforeARestart},
 	{"recover-majority while the others only seemed dead", 5, othersOnlySeemedDead},
 	{"one holder's disk stalls for a minute under full load", 3, diskStallsUnderLoad},
+	{"the leader's disk stalls", 3, leadersDiskStalls},
 	{"a delete during a bulk load, then the publication", 3, deleteThenPublication},
 	{"an add times out, a delete is acknowledged, the add is resent by a node", 3, timedOutAddIsNotResent},
 	{"both owners of a degraded plan dead", 5, bothOwnersOfAPlanDead},

@@ -14,6 +14,7 @@ import (
 	"log/slog"
 	"net"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -129,6 +130,7 @@ type Agreement struct {
 	machine *machine
 	streams *streams
 	raft    *raft.Raft
+	mute    atomic.Bool // see Silence
 
 	members chan struct{} // held by who changes the members
 	closing chan struct{}
@@ -177,7 +179,7 @@ func (a *Agreement) start() error {
 		// No pipelines: every entry is seen by transport.AppendEntries, and Raft's
 		// pipelines read a peer's address while it is changed.
 		MaxRPCsInFlight: 1,
-	}), a.progress}
+	}), &a.mute, a.progress}
 	err := a.store.guard(func() (err error) {
 		a.raft, err = raft.NewRaft(a.cfg.raft(), a.machine, a.store, a.store, a.store, transport)
 		return err

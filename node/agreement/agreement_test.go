@@ -192,6 +192,37 @@ func TestTransferLeadership(t *testing.T) {
 	})
 }
 
+// Who is silent leads no more, though the others reach it, and is not elected until it
+// speaks.
+func TestSilence(t *testing.T) {
+	bubble(t, func(t *testing.T, c *cluster) {
+		a := c.grow(3)
+		a.Silence(true)
+		c.until("another leads", func() bool { return c.nodes[2].IsLeader() || c.nodes[3].IsLeader() })
+		c.until("it follows", func() bool { return !a.IsLeader() })
+		l := c.leader()
+		if err := l.Propose(soon(t), after(l.View())); err != nil {
+			t.Fatal(err)
+		}
+		c.until("it has the view", func() bool { return epoch(a) == epoch(l) })
+		for id := range ids(2, 3) { // alone it would stand for election
+			c.net.isolate(addressOf(id))
+		}
+		term := a.Term()
+		time.Sleep(10 * time.Second) // of virtual time
+		if a.Term() != term || a.IsLeader() {
+			t.Error("it stands for election")
+		}
+		a.Silence(false)
+		for id := range ids(2, 3) {
+			c.net.heal(addressOf(id))
+		}
+		if err := c.leader().Propose(soon(t), after(c.leader().View())); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
 func TestClosedAnswers(t *testing.T) {
 	bubble(t, func(t *testing.T, c *cluster) {
 		a := c.grow(1)

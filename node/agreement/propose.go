@@ -115,6 +115,15 @@ func (a *Agreement) TransferLeadership(ctx context.Context) error {
 	return nil
 }
 
+// Silence makes this node send nothing of its own accord, or ends that: as the leader
+// it is not heard any more, so that the others elect another one, and it does not stand
+// for election. It is for a node that cannot lead, and works where its disk stands
+// still, which Raft may be waiting for.
+func (a *Agreement) Silence(on bool) { a.mute.Store(on) }
+
+// Silent tells whether this node is silent.
+func (a *Agreement) Silent() bool { return a.mute.Load() }
+
 // wait starts something and waits for it, for the context or for the end.
 func (a *Agreement) wait(ctx context.Context, start func() raft.Future) error {
 	if err := a.store.err(); err != nil {

@@ -28,12 +28,17 @@ func (n *Node) lead(ctx context.Context) {
 		case <-n.wakeLead:
 		}
 		ag := n.agreement()
+		silent := n.makeWay(ag)
 		if !ag.IsLeader() {
 			n.grants.resign()
 			n.setWaiting("")
 			continue
 		}
 		n.grants.lead(ag.Term(), n.cfg.Clock.Now())
+		if silent {
+			n.setWaiting(waitsForDisk)
+			continue
+		}
 		if v := ag.View(); v != nil {
 			n.proposeNext(ctx, ag, v)
 		}

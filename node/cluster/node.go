@@ -55,6 +55,7 @@ type Node struct {
 	// forming and updating hold a token while a cluster is being formed, and while an
 	// update of the cluster runs.
 	forming, updating chan struct{}
+	disk              stall
 	grants            grants
 	wishes            wishes
 	work              work

@@ -153,9 +153,11 @@ func (n *Node) renew(ctx context.Context) {
 func (n *Node) renewOnce(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, n.cfg.Lease)
 	defer cancel()
+	n.disk.begin(n.cfg.Clock.Now())
 	if err := n.store.Beat(ctx); err != nil {
 		return err
 	}
+	n.disk.done()
 	asked := n.cfg.Clock.Now()
 	r := n.makeReport()
 	a, err := n.tellLeader(ctx, r)
