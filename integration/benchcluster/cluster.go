@@ -39,8 +39,8 @@ const patience = 10 * time.Minute
 
 // form starts n nodes and waits until they are a cluster. The caller closes it,
 // which also removes its data.
-func (b *bench) form(ctx context.Context, n int) (c *cluster, err error) {
-	c = &cluster{b: b}
+func (b *bench) form(ctx context.Context, n int) (_ *cluster, err error) {
+	c := &cluster{b: b}
 	if c.dir, err = os.MkdirTemp(b.dir, "cluster-"); err != nil {
 		return nil, err
 	}

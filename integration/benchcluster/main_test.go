@@ -116,6 +116,22 @@ func TestInterrupt(t *testing.T) {
 	}
 }
 
+// A cluster that is not formed leaves nothing behind.
+func TestInterruptedForming(t *testing.T) {
+	t.Parallel()
+	ctx, interrupt := context.WithCancel(t.Context())
+	interrupt()
+	b := &bench{trefoil: binary, dir: t.TempDir(), timeout: 3 * time.Second}
+	if c, err := b.form(ctx, 2); err == nil {
+		c.close()
+		t.Fatal("a cluster is formed all the same")
+	}
+	left, err := os.ReadDir(b.dir)
+	if err != nil || len(left) > 0 {
+		t.Errorf("left: %v, %v", left, err)
+	}
+}
+
 // mustHave demands a figure whose name has a text in it, above 0.
 func mustHave(t *testing.T, lines []byte, part, what string) {
 	t.Helper()

@@ -73,7 +73,8 @@ func (b *bench) rebuildOf(ctx context.Context, n int, triples int64, how string)
 	add("rows walked for each core", perSecond(r.walks.rows, r.walks.took)/float64(cores), "rows/s", "500,000",
 		fmt.Sprintf("%d cores, which also send and take what is repaired", cores))
 	if r.cpu > 0 {
-		add("processor time of each survivor, from the loss to the last copy", r.cpu.Seconds()/float64(n-1), "s", "", "")
+		add("processor time of each survivor, from the loss to the last copy", r.cpu.Seconds()/float64(n-1), "s", "",
+			fmt.Sprintf("all that they do meanwhile: %s rows walked for each second of it", thousands(perSecond(r.walks.rows, r.cpu))))
 	}
 	return nil
 }
