@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -165,6 +166,57 @@ func TestLimits(t *testing.T) {
 	}
 	if _, err = c.Call(t.Context(), addr, "big", nil); err == nil || IsDefinite(err) {
 		t.Errorf("a great answer: %v", err)
+	}
+}
+
+// A group of methods that fills its share leaves the others their room.
+func TestShares(t *testing.T) {
+	entered, leave := make(chan struct{}), make(chan struct{})
+	addr, _ := start(t, Options{Shares: map[string]int{"reads": 2}}, func(s *Server) {
+		s.HandleStream("reads/scan", func(context.Context, Header, []byte, *Writer) error {
+			entered <- struct{}{}
+			<-leave
+			return nil
+		})
+		s.Handle("reads/count", echo)
+		s.Handle("writes/deliver", echo)
+	})
+	c := client(t, ClientOptions{})
+	var wg sync.WaitGroup
+	for range 2 {
+		wg.Go(func() {
+			stream, err := c.Stream(t.Context(), addr, "reads/scan", nil)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			defer stream.Close()
+			if _, err := stream.Next(); !errors.Is(err, io.EOF) {
+				t.Error(err)
+			}
+		})
+		<-entered
+	}
+	for range 3 {
+		_, err := c.Call(t.Context(), addr, "reads/count", nil)
+		var r *Refusal
+		if !errors.As(err, &r) || r.Code != CodeBusy || !strings.Contains(r.Message, "2 requests of reads") {
+			t.Errorf("above the share: %v", err)
+		}
+		if _, err := c.Call(t.Context(), addr, "writes/deliver", nil); err != nil {
+			t.Errorf("of another group: %v", err)
+		}
+	}
+	close(leave)
+	wg.Wait()
+	// The answers may be here a moment before their handlers count as gone.
+	var r *Refusal
+	_, err := c.Call(t.Context(), addr, "reads/count", nil)
+	for errors.As(err, &r) && r.Code == CodeBusy && t.Context().Err() == nil {
+		_, err = c.Call(t.Context(), addr, "reads/count", nil)
+	}
+	if err != nil {
+		t.Errorf("afterwards: %v", err)
 	}
 }
 

@@ -23,13 +23,13 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 
 	from, refusal := s.check(r)
 	if refusal == nil {
-		refusal = s.enter(r.ContentLength)
+		refusal = s.enter(method, r.ContentLength)
 	}
 	if refusal != nil {
 		s.refuse(o, r, refusal)
 		return
 	}
-	defer s.leave(r.ContentLength)
+	defer s.leave(method, r.ContentLength)
 
 	s.mu.Lock()
 	call, stream := s.calls[method], s.streams[method]

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"strings"
 	"sync"
 	"time"
 )
@@ -26,6 +27,9 @@ type Options struct {
 	// MaxConcurrent is how many handlers run at a time; beyond it requests are
 	// refused. 0 is 512.
 	MaxConcurrent int
+	// Shares bounds how many of them are of one group of methods, by the group's name:
+	// what is before the slash. So the others always have room.
+	Shares map[string]int
 	// StallTimeout is the longest that a client may keep a read or write waiting;
 	// 0 is 60 s.
 	StallTimeout time.Duration
@@ -68,8 +72,9 @@ type Server struct {
 	streams   map[string]StreamHandler
 	calls     map[string]Handler
 	listeners []net.Listener
-	running   int   // handlers
-	memory    int64 // bytes of their bodies
+	running   int            // handlers
+	shared    map[string]int // handlers of the groups that Shares names
+	memory    int64          // bytes of their bodies
 	closing   bool
 	idle      chan struct{} // closed when closing and nothing runs
 }
@@ -80,6 +85,7 @@ func NewServer(o Options) *Server {
 		options: o.withDefaults(),
 		streams: map[string]StreamHandler{},
 		calls:   map[string]Handler{},
+		shared:  map[string]int{},
 		idle:    make(chan struct{}),
 	}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
@@ -183,8 +189,10 @@ func (s *Server) wake() {
 	}
 }
 
-// enter admits a request whose body has n bytes. The caller calls leave.
-func (s *Server) enter(n int64) *Refusal {
+// enter admits a request of method whose body has n bytes. The caller calls leave.
+func (s *Server) enter(method string, n int64) *Refusal {
+	group, _, _ := strings.Cut(method, "/")
+	share, bounded := s.options.Shares[group]
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
@@ -194,18 +202,27 @@ func (s *Server) enter(n int64) *Refusal {
 		return &Refusal{Code: CodeTooLarge, Message: fmt.Sprintf("the request has %d bytes (-1: it does not say), above the limit of %d", n, s.options.MaxBody)}
 	case s.running >= s.options.MaxConcurrent:
 		return &Refusal{Code: CodeBusy, Message: fmt.Sprintf("%d requests run already; try again", s.running)}
+	case bounded && s.shared[group] >= share:
+		return &Refusal{Code: CodeBusy, Message: fmt.Sprintf("%d requests of %s run already; try again", share, group)}
 	case n > s.options.MaxMemory-s.memory:
 		return &Refusal{Code: CodeBusy, Message: fmt.Sprintf("requests of %d bytes run already; try again", s.memory)}
 	}
 	s.running++
 	s.memory += n
+	if bounded {
+		s.shared[group]++
+	}
 	return nil
 }
 
-func (s *Server) leave(n int64) {
+func (s *Server) leave(method string, n int64) {
+	group, _, _ := strings.Cut(method, "/")
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.running--
+	if _, bounded := s.options.Shares[group]; bounded {
+		s.shared[group]--
+	}
 	s.memory -= n
 	s.wake()
 }
