@@ -78,6 +78,8 @@ func tortureRun(t *testing.T, seed uint64, rounds int) {
 	h := &history{events: map[int][]porcupine.Operation{}, unknown: map[int]int{}}
 	began := time.Now()
 	var of *torture
+	runtime.GC() // as simulate does
+	runtime.GC()
 	synctest.Test(t, func(t *testing.T) {
 		w := &world{t: t, seed: seed, random: rand.New(rand.NewPCG(seed, 1)), net: memnet.New(seed), start: time.Now(), log: slog.New(slog.DiscardHandler)}
 		if os.Getenv("TREFOIL_LOG") != "" {
