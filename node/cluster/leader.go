@@ -20,7 +20,7 @@ const leaderTick = 100 * time.Millisecond
 func (n *Node) lead(ctx context.Context) {
 	ticker := time.NewTicker(leaderTick)
 	defer ticker.Stop()
-	for {
+	for ready := uint64(0); ; { // the term in which it knows what was agreed on before
 		select {
 		case <-ctx.Done():
 			return
@@ -39,10 +39,26 @@ func (n *Node) lead(ctx context.Context) {
 			n.setWaiting(waitsForDisk)
 			continue
 		}
+		// After a start the view is an old one at first. By that it would take the votes of
+		// machines that became members later, who may be needed for a majority.
+		if term := ag.Term(); ready != term {
+			if n.knowsAll(ctx, ag) != nil {
+				continue
+			}
+			ready = term
+		}
 		if v := ag.View(); v != nil {
 			n.proposeNext(ctx, ag, v)
 		}
 	}
+}
+
+// knowsAll waits until the leader's view is no older than any that was agreed on
+// before it led.
+func (n *Node) knowsAll(ctx context.Context, ag *agreement.Agreement) error {
+	ctx, cancel := context.WithTimeout(ctx, n.cfg.Lease)
+	defer cancel()
+	return ag.Verify(ctx)
 }
 
 // proposeNext takes the cluster one step on, where there is one to take.
