@@ -10,6 +10,7 @@ import (
 	"io"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/trefoildb/trefoil/client"
@@ -111,7 +112,9 @@ func (c *loadCmd) explainSent(err error, source input.Source, before int) error 
 	case known && answer.Done > 0:
 		state = plural(answer.Done, "new triple") + " of this document were added before. To add the rest, load it again; its blank nodes then become other ones."
 	case errors.Is(err, context.Canceled):
-		state = "A node alone keeps nothing of this document, a cluster what it has added."
+		state = "Nothing of this document is kept, unless the server had all of it: trefoil count tells."
+	case errors.Is(err, syscall.ECONNREFUSED):
+		state += " No server answers there: start one with trefoil serve, and load when it says that it is serving."
 	}
 	if before > 0 {
 		state += fmt.Sprintf(" The %s before it in the list %s.", plural(int64(before), "document"), map[bool]string{true: "is", false: "are"}[before == 1])
