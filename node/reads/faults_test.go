@@ -13,6 +13,7 @@ import (
 	"github.com/trefoildb/trefoil/node/peer"
 	"github.com/trefoildb/trefoil/node/view"
 	"github.com/trefoildb/trefoil/recovery"
+	"github.com/trefoildb/trefoil/trie"
 	"github.com/trefoildb/trefoil/triple"
 )
 
@@ -542,11 +543,32 @@ func TestIngest(t *testing.T) {
 	}
 }
 
+// away returns how many rows of an order, behind some, one machine but the first has
+// at most.
+func (w *world) away(o triple.Order, behind int) int {
+	of := map[trie.MachineID]int{}
+	keys, err := got(w.truth().Range(ctx, triple.Bounds{Order: o}, node.ReadOptions{}))
+	if err != nil {
+		w.Fatal(err)
+	}
+	for _, key := range keys[behind:] {
+		of[w.layout.Placement.Owner(w.layout.Trie.Lookup([]byte(key)))]++
+	}
+	return max(of[w.machines[1].Self()], of[w.machines[2].Self()])
+}
+
 // A read in the middle of which a load is published does not go on with half of
 // it; a count begins again.
 func TestPublication(t *testing.T) {
+	rng := random(t)
 	w := newWorld(t, 3, Options{Ahead: 16 << 10})
-	w.fill(random(t), 30, students(3000))
+	const rows = 6000
+	w.fill(rng, 30, students(rows))
+	// The read has to go on with another machine: what the one that reads has itself,
+	// or has asked for, is of one moment.
+	for w.away(triple.POS, 500) < rows/3 || w.away(triple.SPO, 500) < rows/3 {
+		w.adopt(w.moved(rng, 1))
+	}
 	sn, want := w.snapshot(0), w.all(false)
 	have, err := through(t, w, sn, false, 500, func() { w.adopt(w.loading(3, 1, false)) })
 	if !isError(err, errPublished) || !isError(err, node.ErrUnavailable) {
@@ -576,7 +598,7 @@ func TestPublication(t *testing.T) {
 	for _, m := range w.machines[1:] {
 		m.served.Store(&published)
 	}
-	if n, err := sn.Count(ctx, triple.Pattern{}); err != nil || n != 3000 {
+	if n, err := sn.Count(ctx, triple.Pattern{}); err != nil || n != rows {
 		t.Errorf("count: %d, %v", n, err)
 	}
 }
