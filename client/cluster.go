@@ -27,11 +27,13 @@ type Status struct {
 	Error       string `json:"error,omitempty"` // why the node takes no writes
 
 	// The rest is of clusters, and zero where the node is alone.
-	Cluster    string      `json:"cluster,omitempty"` // its name
-	Generation uint64      `json:"generation,omitempty"`
-	Phase      string      `json:"phase,omitempty"`   // "idle", "fill", "serve" or "ingest"
-	Leader     string      `json:"leader,omitempty"`  // the ID of a machine; "" while there is none
-	Waiting    string      `json:"waiting,omitempty"` // what the leader waits for, in words
+	Cluster    string `json:"cluster,omitempty"` // its name
+	Generation uint64 `json:"generation,omitempty"`
+	Phase      string `json:"phase,omitempty"`   // "idle", "fill", "serve" or "ingest"
+	Leader     string `json:"leader,omitempty"`  // the ID of a machine; "" while there is none
+	Waiting    string `json:"waiting,omitempty"` // what the leader waits for, in words
+	// Stale is how old the rest is, where the node reaches no leader.
+	Stale      float64     `json:"staleSeconds,omitempty"`
 	LostRanges []LostRange `json:"lostRanges,omitempty"`
 	Scrub      *Scrub      `json:"scrub,omitempty"` // nil where none has ended
 }

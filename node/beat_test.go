@@ -16,6 +16,16 @@ func TestBeat(t *testing.T) {
 	if err := s.Beat(t.Context()); err != nil {
 		t.Fatal(err)
 	}
+	if generation, epoch, err := s.Seen(); generation != 0 || epoch != 0 || err != nil {
+		t.Errorf("nothing was seen: %d, %d, %v", generation, epoch, err)
+	}
+	s.Saw(2, 300)
+	if err := s.Beat(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if generation, epoch, err := s.Seen(); generation != 2 || epoch != 300 || err != nil {
+		t.Errorf("seen: %d, %d, %v", generation, epoch, err)
+	}
 	// A beat that the disk holds up holds up the next one, until that gives up.
 	s.beating <- struct{}{}
 	ctx, cancel := context.WithCancel(t.Context())

@@ -25,11 +25,14 @@ type Status struct {
 	Error       string `json:"error,omitempty"` // why there are no writes
 
 	// The rest is of clusters. A node that is alone leaves it out.
-	Cluster    string      `json:"cluster,omitempty"` // its name
-	Generation uint64      `json:"generation,omitempty"`
-	Phase      string      `json:"phase,omitempty"`   // of the view: "idle", "fill", "serve", "ingest"
-	Leader     string      `json:"leader,omitempty"`  // the ID of a machine; "" while there is none
-	Waiting    string      `json:"waiting,omitempty"` // what the leader waits for, in words
+	Cluster    string `json:"cluster,omitempty"` // its name
+	Generation uint64 `json:"generation,omitempty"`
+	Phase      string `json:"phase,omitempty"`   // of the view: "idle", "fill", "serve", "ingest"
+	Leader     string `json:"leader,omitempty"`  // the ID of a machine; "" while there is none
+	Waiting    string `json:"waiting,omitempty"` // what the leader waits for, in words
+	// Stale is how old the rest is, where no leader is reached: what it said last. The
+	// epoch is this node's, and members are down that do not answer this node.
+	Stale      float64     `json:"staleSeconds,omitempty"`
 	LostRanges []LostRange `json:"lostRanges,omitempty"`
 	Scrub      *Scrub      `json:"scrub,omitempty"` // nil where none has ended
 }

@@ -34,8 +34,9 @@ type Store struct {
 	queue       queue
 	updates     updates
 	uses        uses
-	beating     chan struct{}  // holds a token while a beat is written
-	running     sync.WaitGroup // the committer, and the maintenance of segments
+	beating     chan struct{}          // holds a token while a beat is written
+	saw         atomic.Pointer[[]byte] // the value of rowSeen that beats write
+	running     sync.WaitGroup         // the committer, and the maintenance of segments
 
 	// commitMu is held by whoever writes rows: the committer, and a load that
 	// publishes. It guards what follows.

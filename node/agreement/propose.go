@@ -103,6 +103,17 @@ func (a *Agreement) Verify(ctx context.Context) error {
 	return nil
 }
 
+// Barrier waits until View is what was agreed on when it was called, or newer.
+func (a *Agreement) Barrier(ctx context.Context) error {
+	if !a.IsLeader() {
+		return ErrNotLeader
+	}
+	if err := a.wait(ctx, func() raft.Future { return a.raft.Barrier(remaining(ctx)) }); err != nil {
+		return verdict(err)
+	}
+	return nil
+}
+
 // TransferLeadership hands the leadership to the voter that is furthest. When it
 // returns nil, that one has been told to stand for election.
 func (a *Agreement) TransferLeadership(ctx context.Context) error {

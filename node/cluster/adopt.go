@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"context"
+	"fmt"
 	"slices"
 
 	"github.com/trefoildb/trefoil/node"
@@ -33,6 +34,9 @@ func (n *Node) adopt(v *view.View) {
 	old := n.current.Load()
 	if old != nil && (old.Generation > v.Generation || old.Generation == v.Generation && old.Epoch >= v.Epoch) {
 		n.gate.Unlock()
+		if old.Generation == v.Generation && old.Epoch == v.Epoch && !sameView(old, v) {
+			n.fail(fmt.Errorf("%w: another view has the epoch %d", ErrForgotten, v.Epoch))
+		}
 		return
 	}
 	n.work.stop() // a sweep must not meet what the next epoch fills
@@ -46,6 +50,7 @@ func (n *Node) adopt(v *view.View) {
 		return
 	}
 	n.current.Store(v)
+	n.store.Saw(v.Generation, v.Epoch)
 	if m := v.Find(n.self); m != nil {
 		n.leaving.Store(m.State == view.Leaving)
 	}

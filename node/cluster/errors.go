@@ -15,6 +15,10 @@ var ErrExcluded = errors.New("the cluster has excluded this machine")
 // all that it held.
 var ErrLeft = fmt.Errorf("%w: it has left, as it was asked to", ErrExcluded)
 
+// ErrForgotten: the machines that vote do not know of a view that was agreed on.
+// The disk of one of them was made what it had been earlier, and another one is away.
+var ErrForgotten = errors.New("the cluster has forgotten what it agreed on: the disk of a voter is older than it was")
+
 // ErrNotEmpty: a directory with data of its own cannot join a cluster.
 var ErrNotEmpty = errors.New("the data directory is not empty")
 

@@ -28,6 +28,8 @@ type grants struct {
 	// damaged is the member whose disk is damaged and that is to be excluded for it, 0
 	// for none: it gets no lease as long as it is.
 	damaged trie.MachineID
+	// forgotten says why nothing is to be done: a view that was agreed on is not known.
+	forgotten string
 	// denied is the member that is too slow, 0 for none: it gets no lease as long as it
 	// is.
 	denied trie.MachineID
@@ -69,6 +71,7 @@ func (g *grants) lead(term uint64, now time.Duration) {
 	g.seen = map[trie.MachineID]time.Duration{}
 	g.barred = map[trie.MachineID]uint64{}
 	g.newly, g.damaged = nil, 0
+	g.forgotten = ""
 	g.denied, g.slow = 0, map[string]time.Duration{}
 }
 
@@ -169,7 +172,7 @@ func (h *heard) forgot(s stream) bool {
 func (g *grants) grant(v *view.View, r *report, term uint64, now time.Duration) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.term == 0 || g.term != term || r.Epoch != v.Epoch || !v.Has(r.ID, r.Incarnation) || v.Find(r.ID).Waits {
+	if g.forgotten != "" || g.term == 0 || g.term != term || r.Epoch != v.Epoch || !v.Has(r.ID, r.Incarnation) || v.Find(r.ID).Waits {
 		return false
 	}
 	if epoch, ok := g.barred[r.ID]; ok && v.Epoch <= epoch || r.ID == g.denied || r.ID == g.damaged {

@@ -40,6 +40,7 @@ func (n *Node) openParts() (*parts, error) {
 	n.run(func() { n.follow(n.ctx, ag) })
 	n.run(func() { n.renew(n.ctx) })
 	n.run(func() { n.lead(n.ctx) })
+	n.run(func() { n.watchLeader(n.ctx) })
 	n.run(func() { n.lookAfter(n.ctx) })
 	n.run(func() { n.wakeOnGossip(n.ctx, p.gossip) })
 	return p, nil

@@ -101,8 +101,8 @@ func (n *Node) plan(v *view.View) (next *view.View, reason, wait string) {
 	g := &n.grants
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.term == 0 {
-		return nil, "", ""
+	if g.term == 0 || g.forgotten != "" {
+		return nil, "", g.forgotten
 	}
 	reports := make(map[trie.MachineID]view.Report, len(v.Members))
 	for _, m := range v.Members {

@@ -14,6 +14,7 @@ type lease struct {
 	mu    sync.Mutex
 	epoch uint64
 	until time.Duration
+	last  time.Duration // the greatest until there was
 }
 
 func (l *lease) take(epoch uint64, until time.Duration) {
@@ -22,6 +23,14 @@ func (l *lease) take(epoch uint64, until time.Duration) {
 	if epoch > l.epoch || epoch == l.epoch && until > l.until {
 		l.epoch, l.until = epoch, until
 	}
+	l.last = max(l.last, until)
+}
+
+// end returns when the last lease, of whatever epoch, is over.
+func (l *lease) end() time.Duration {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.last
 }
 
 // left returns how long the lease for an epoch still runs; not at all where it is

@@ -29,7 +29,8 @@ type Node struct {
 	store       *node.Store
 	self        trie.MachineID
 	incarnation uint64
-	address     string   // that others reach it at
+	address     string // that others reach it at
+	seen        seen
 	follows     bool     // it is a member of a generation that began elsewhere
 	seeds       []string // where members were when the process ended; set before all tasks
 
@@ -47,6 +48,8 @@ type Node struct {
 	reports atomic.Uint64             // that were made
 	leaving atomic.Bool               // this machine was, in the last view that had it
 	lease   lease
+	cut     cut
+	stale   stale
 
 	// alone excludes the change from a node alone to a cluster of one: operations on
 	// the lone store hold it for reading.
@@ -107,6 +110,9 @@ func Start(ctx context.Context, cfg Config) (_ *Node, err error) {
 		return nil, err
 	}
 	if err := n.listen(ctx); err != nil {
+		return nil, err
+	}
+	if n.seen.generation, n.seen.epoch, err = n.store.Seen(); err != nil {
 		return nil, err
 	}
 	identity, member := n.store.Identity()

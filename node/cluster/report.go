@@ -31,6 +31,10 @@ type report struct {
 	Ingested   bool   `json:"ingested,omitempty"`
 	// Staging are the bulk loads that it makes.
 	Staging []string `json:"staging,omitempty"`
+	// Seen is the greatest epoch of Generation that the machine has ever adopted, as its
+	// disk tells.
+	Generation uint64 `json:"generation,omitempty"`
+	Seen       uint64 `json:"seen,omitempty"`
 	// Mark counts the fills that it has durably; Marks are those of others that its
 	// walk relies on.
 	Mark  uint64                    `json:"mark"`
@@ -108,6 +112,10 @@ func (n *Node) makeReport() report {
 		r.Answered = append(r.Answered, answered{holder, n.self, n.incarnation, batch})
 	}
 	v := n.current.Load()
+	r.Generation, r.Seen = n.seen.generation, n.seen.epoch
+	if v != nil && (v.Generation > r.Generation || v.Generation == r.Generation && v.Epoch > r.Seen) {
+		r.Generation, r.Seen = v.Generation, v.Epoch
+	}
 	if v == nil || !v.Has(n.self, n.incarnation) {
 		return r
 	}
@@ -171,6 +179,7 @@ func (n *Node) renewOnce(ctx context.Context) error {
 		return err
 	}
 	n.writes.SetRooms(a.Rooms)
+	n.refreshStatus(ctx)
 	if a.Granted {
 		n.lease.take(r.Epoch, asked+a.Lease)
 	}
@@ -266,6 +275,9 @@ func (n *Node) hear(ctx context.Context, r report) (a answer, err error) {
 	v := ag.View()
 	if v == nil {
 		return a, refuse(peer.CodeUnavailable, 0, "no view yet")
+	}
+	if err := n.remembers(ctx, &r); err != nil {
+		return a, refuse(peer.CodeUnavailable, v.Epoch, "%s", err)
 	}
 	if v.Find(r.ID) == nil && !n.wishes.joining(r.ID) {
 		return a, refuse(peer.CodeStranger, v.Epoch, "machine %s is not a member", r.ID)

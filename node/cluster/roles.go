@@ -20,6 +20,11 @@ func (c clusterOfWrites) Self() trie.MachineID { return c.self }
 // Incarnation implements writes.Cluster.
 func (c clusterOfWrites) Incarnation() uint64 { return c.incarnation }
 
+// Newer implements writes.Cluster.
+func (c clusterOfWrites) Newer(ctx context.Context, epoch uint64) error {
+	return c.newerOrCut(ctx, epoch)
+}
+
 // clusterOfReads is the node as package reads sees it.
 type clusterOfReads struct{ *Node }
 
@@ -27,6 +32,11 @@ var _ reads.Cluster = clusterOfReads{}
 
 // Self implements reads.Cluster.
 func (c clusterOfReads) Self() trie.MachineID { return c.self }
+
+// Newer implements reads.Cluster.
+func (c clusterOfReads) Newer(ctx context.Context, epoch uint64) error {
+	return c.newerOrCut(ctx, epoch)
+}
 
 // WaitSettled implements reads.Cluster.
 func (c clusterOfReads) WaitSettled(ctx context.Context, origins []node.Origin) error {

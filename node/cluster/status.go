@@ -28,8 +28,9 @@ func (n *Node) Status() node.Status {
 	defer cancel()
 	s, err := n.leadersStatus(ctx)
 	if err != nil {
-		s = n.ownStatus()
-		s.Waiting = "no leader is reached: " + err.Error()
+		s = n.lastStatus(err)
+	} else {
+		n.stale.keep(s, n.cfg.Clock.Now())
 	}
 	s.Version, s.ReadOnly = own.Version, own.ReadOnly
 	s.FreeBytes, s.Corruptions, s.Error = own.FreeBytes, own.Corruptions, own.Error

@@ -131,9 +131,11 @@ func (r *Reads) inParts(ctx context.Context, q *request, do func(context.Context
 	ctx, cancel := context.WithCancelCause(ctx)
 	var watch sync.WaitGroup
 	watch.Go(func() {
-		if r.cluster.Newer(ctx, q.epoch) == nil {
-			cancel(errMoved)
+		err := r.cluster.Newer(ctx, q.epoch)
+		if err == nil {
+			err = errMoved
 		}
+		cancel(err)
 	})
 	defer watch.Wait()
 	defer cancel(nil)

@@ -62,9 +62,11 @@ func (r *Reads) openRemote(ctx context.Context, q *request, owner trie.MachineID
 		f.cancel(nil)
 	})
 	f.running.Go(func() {
-		if r.cluster.Newer(f.ctx, q.epoch) == nil {
-			f.cancel(errMoved) // what was asked for in the old view is refused now, or its owner is dead
+		err := r.cluster.Newer(f.ctx, q.epoch)
+		if err == nil {
+			err = errMoved // what was asked for in the old view is refused now, or its owner is dead
 		}
+		f.cancel(err) // the feed's own end, or that none is waited for any more
 	})
 	return f
 }

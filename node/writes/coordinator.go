@@ -206,20 +206,18 @@ func (w *Writes) submitTo(ctx context.Context, v *view.View, c *chunk) (answer, 
 
 var errGone = errors.New("the sequencer was excluded")
 
-// watch ends ctx, by cancel, when a sequencer is no member any more.
+// watch ends ctx, by cancel, when a sequencer is no member any more, or this machine is
+// cut off.
 func (w *Writes) watch(ctx context.Context, cancel context.CancelCauseFunc, sequencer node.Origin) {
+	defer context.AfterFunc(w.ctx, func() { cancel(node.ErrClosed) })()
 	for {
-		changed := w.cluster.Changed()
-		if !alive(w.cluster.View(), sequencer) {
+		v := w.cluster.View()
+		if !alive(v, sequencer) {
 			cancel(errGone)
 			return
 		}
-		select {
-		case <-changed:
-		case <-ctx.Done():
-			return
-		case <-w.ctx.Done():
-			cancel(node.ErrClosed)
+		if err := w.cluster.Newer(ctx, v.Epoch); err != nil {
+			cancel(err) // unless it has ended
 			return
 		}
 	}
@@ -273,15 +271,23 @@ func (p *patience) again(ctx context.Context, refused error) error {
 	if left <= 0 {
 		return fmt.Errorf("%w: %w", node.ErrUnavailable, refused)
 	}
-	changed := p.writes.cluster.Changed()
 	pause := min(left, jitter(p.pause))
 	p.pause = min(2*p.pause, lastPause)
+	epoch := uint64(0)
+	if v := p.writes.cluster.View(); v != nil {
+		epoch = v.Epoch
+	}
 	var r *peer.Refusal
-	if v := p.writes.cluster.View(); errors.As(refused, &r) && v != nil && r.Epoch > v.Epoch {
+	if errors.As(refused, &r) && epoch > 0 && r.Epoch > epoch {
 		pause = left // the view is on its way
 	}
-	p.writes.pauseOr(ctx, pause, changed)
+	wait, cancel := context.WithTimeout(ctx, pause)
+	defer cancel()
+	defer context.AfterFunc(p.writes.ctx, cancel)()
+	err := p.writes.cluster.Newer(wait, epoch)
 	switch {
+	case errors.Is(err, node.ErrUnavailable):
+		return fmt.Errorf("%w: %w", err, refused)
 	case ctx.Err() != nil:
 		return fmt.Errorf("%w: %w", context.Cause(ctx), refused)
 	case p.writes.ctx.Err() != nil:

@@ -19,7 +19,8 @@ type Cluster interface {
 	Incarnation() uint64
 	// View returns the adopted view; nil before the first.
 	View() *view.View
-	// Newer waits until a view of a greater epoch is adopted.
+	// Newer waits until a view of a greater epoch is adopted. Where none can be
+	// expected, as this member is cut off, it returns node.ErrUnavailable at once.
 	Newer(ctx context.Context, epoch uint64) error
 	// Enter keeps the view from changing until leave is called. Where another view
 	// is adopted, or this process is no member of it, it returns a *peer.Refusal.
