@@ -252,6 +252,7 @@ func (w *world) newMachine(i int, o Options) *machine {
 	m.server.HandleStream(MethodScan, m.stream(m.reads.serveScan))
 	m.server.HandleStream(MethodCount, m.stream(m.reads.serveCount))
 	m.server.Handle(methodEstimate, m.reads.serveEstimate)
+	m.server.Handle(methodNotes, m.reads.serveNotes)
 	var serving sync.WaitGroup
 	serving.Go(func() { _ = m.server.Serve(listener) })
 	w.Cleanup(func() {

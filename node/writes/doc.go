@@ -49,6 +49,15 @@
 // operation is stamped although it may change nothing. Where the slot is being
 // rebuilt it is, too, and what is counted as changed is a guess then.
 //
+// # Annotations
+//
+// What an application notes on a triple ([Writes.Annotate]) is an operation of that
+// triple like the others: same sequencer, stamps, streams and slots. It needs the
+// triple to be there, and carries the stamp of the version on which it was noted,
+// which outlives it only as long as no delete with a greater stamp comes. A
+// sequencer that cannot tell whether the triple is there stamps nothing, and has the
+// coordinator look it up.
+//
 // # Full disks
 //
 // A stamped operation cannot be taken back: other holders may have it. So sequencers
