@@ -46,7 +46,7 @@ func (n *Node) register() {
 // watch counts what others ask for their clients, which work on copies gives way to.
 func (n *Node) watch(method string) (answered func()) {
 	switch method {
-	case reads.MethodScan, reads.MethodCount, writes.MethodSubmit, writes.MethodDeliver:
+	case reads.MethodScan, reads.MethodRows, reads.MethodCount, writes.MethodSubmit, writes.MethodDeliver:
 		n.pace.begin()
 		return n.pace.end
 	}

@@ -73,13 +73,14 @@ type machine struct {
 	settle func(context.Context, []node.Origin) error
 	// cut is after how many more bytes the connections that this machine has
 	// made break; 0 is never.
-	cut   atomic.Int64
-	asked atomic.Int64 // requests sent
+	cut     atomic.Int64
+	asked   atomic.Int64 // requests sent
+	methods sync.Map     // and by method
 	// served is called before this machine answers a request.
 	served atomic.Pointer[func()]
 	// short makes it end its answers at once, as if there were nothing.
 	short atomic.Bool
-	// sends takes one for each stream that is asked for, where it is not nil.
+	// sends takes one for each request, where it is not nil.
 	sends chan struct{}
 	// ended takes one for each answer that has ended, where it is not nil.
 	ended chan struct{}
@@ -142,8 +143,7 @@ func (m *machine) addressOf(to trie.MachineID) (string, error) {
 }
 
 func (m *machine) Call(ctx context.Context, to trie.MachineID, method string, body []byte) ([]byte, error) {
-	m.asked.Add(1)
-	address, err := m.addressOf(to)
+	address, err := m.ask(to, method)
 	if err != nil {
 		return nil, err
 	}
@@ -151,15 +151,23 @@ func (m *machine) Call(ctx context.Context, to trie.MachineID, method string, bo
 }
 
 func (m *machine) Stream(ctx context.Context, to trie.MachineID, method string, body []byte) (*peer.Stream, error) {
-	m.asked.Add(1)
-	address, err := m.addressOf(to)
+	address, err := m.ask(to, method)
 	if err != nil {
 		return nil, err
 	}
-	if m.sends != nil {
+	return m.client.Stream(ctx, address, method, body)
+}
+
+// ask counts a request and returns where it goes.
+func (m *machine) ask(to trie.MachineID, method string) (string, error) {
+	m.asked.Add(1)
+	count, _ := m.methods.LoadOrStore(method, new(atomic.Int64))
+	count.(*atomic.Int64).Add(1)
+	address, err := m.addressOf(to)
+	if err == nil && m.sends != nil {
 		m.sends <- struct{}{}
 	}
-	return m.client.Stream(ctx, address, method, body)
+	return address, err
 }
 
 func (m *machine) WaitSettled(ctx context.Context, batches []node.Origin) error {
@@ -251,8 +259,9 @@ func (w *world) newMachine(i int, o Options) *machine {
 	}
 	m.server.HandleStream(MethodScan, m.stream(m.reads.serveScan))
 	m.server.HandleStream(MethodCount, m.stream(m.reads.serveCount))
-	m.server.Handle(methodEstimate, m.reads.serveEstimate)
+	m.server.Handle(MethodRows, m.call(m.reads.serveRows))
 	m.server.Handle(methodNotes, m.reads.serveNotes)
+	m.server.Handle(methodSurvey, m.reads.serveSurvey)
 	var serving sync.WaitGroup
 	serving.Go(func() { _ = m.server.Serve(listener) })
 	w.Cleanup(func() {
@@ -265,6 +274,22 @@ func (w *world) newMachine(i int, o Options) *machine {
 		serving.Wait()
 	})
 	return m
+}
+
+// call is a handler that tells of its requests first.
+func (m *machine) call(h peer.Handler) peer.Handler {
+	return func(ctx context.Context, from peer.Header, body []byte) ([]byte, error) {
+		if served := m.served.Load(); served != nil {
+			(*served)()
+		}
+		if m.short.Load() {
+			return nil, nil
+		}
+		if m.ended != nil {
+			defer func() { m.ended <- struct{}{} }()
+		}
+		return h(ctx, from, body)
+	}
 }
 
 // stream is a handler that tells of its requests first.

@@ -36,7 +36,12 @@
 //
 // # Requests and answers
 //
-// A request (reads/scan, reads/count, reads/estimate) is
+// Few rows are asked for by one call (reads/rows), which is one round trip without
+// a goroutine; what is more than its answer comes by streams (reads/scan), ahead of
+// their reader. What a plan wants to know before it reads is one call to each owner
+// for all patterns (reads/survey): about how many rows there are, and samples.
+//
+// A request (reads/scan, reads/rows, reads/count) is
 //
 //	+--------------+-------+---------------+----------------+- - - - -+----------+--------+
 //	| epoch uvarint| flags | limit uvarint | budget uvarint | filter  | n uvarint| ranges |
@@ -61,13 +66,17 @@
 //	05 part:  the beginning of a frame of rows that is too long for one message
 //	06 whole: the rest of it
 //
-// An answer without its end is broken. That of estimate is a byte, 1 where it is exact,
-// and a uvarint.
+// An answer without its end is broken. That of rows is 01, or 02 with the index of
+// the range and the length and the bytes of the last key; then a frame of rows, or
+// nothing. It ends where so many rows were looked at that few pass the filter, too.
 //
-// What is noted on a triple stands beside each of its versions, so that the owner of
-// any of them can tell it. A request (reads/notes) is the epoch, the version's key, a
-// bool, and an application id: true asks for the annotation of that application,
-// false for those of greater ids. The answer is a bool, whether the version is there,
-// the epoch and sequence of its stamp, a bool, whether there are more, and count and
-// application id and data of each.
+// A survey is
+//
+//	+--------------+------------+---------------+- - - - -+----------+-----------+
+//	| epoch uvarint| filter bool| limit uvarint | filter  | n uvarint| questions |
+//	+--------------+------------+---------------+- - - - -+----------+-----------+
+//	 question: places uvarint, n uvarint, ranges
+//
+// Its answer has for each question a byte, 1 where it is exact, the rows uvarint, and
+// the samples: n uvarint, then length uvarint, key and rows uvarint of each.
 package reads

@@ -395,15 +395,20 @@ func TestNotOwner(t *testing.T) {
 	w := newWorld(t, 2, Options{})
 	w.fill(random(t), 20, students(200))
 	var refusal *peer.Refusal
-	q := &request{epoch: 1, ranges: []triple.Range{{}}}
-	for _, m := range w.machines {
-		_, err := m.Call(ctx, w.machines[0].Self(), methodEstimate, q.encode())
-		if !errors.As(err, &refusal) || refusal.Code != peer.CodeNotOwner {
-			t.Error(err)
-		}
-		_, err = m.Call(ctx, w.machines[0].Self(), methodEstimate, []byte("what?"))
-		if !errors.As(err, &refusal) || refusal.Code != peer.CodeStranger {
-			t.Error(err)
+	all := []triple.Range{{}}
+	for method, body := range map[string][]byte{
+		MethodRows:   (&request{epoch: 1, ranges: all}).encode(),
+		methodSurvey: (&survey{epoch: 1, questions: []question{{ranges: all}}}).encode(),
+	} {
+		for _, m := range w.machines {
+			_, err := m.Call(ctx, w.machines[0].Self(), method, body)
+			if !errors.As(err, &refusal) || refusal.Code != peer.CodeNotOwner {
+				t.Error(method, err)
+			}
+			_, err = m.Call(ctx, w.machines[0].Self(), method, []byte("what?"))
+			if !errors.As(err, &refusal) || refusal.Code != peer.CodeStranger {
+				t.Error(method, err)
+			}
 		}
 	}
 }

@@ -20,12 +20,16 @@ type feed interface {
 }
 
 // open returns a feed of ranges that have one owner. The budget is how many bytes
-// are asked for at first, most how many at a time later on.
-func (r *Reads) open(ctx context.Context, q *request, owner trie.MachineID, budget, most int64) (feed, error) {
-	if owner == r.cluster.Self() {
+// are asked for at first, most how many at a time later on. With ahead, rows are
+// wanted later, and are asked for in the background.
+func (r *Reads) open(ctx context.Context, q *request, owner trie.MachineID, budget, most int64, ahead bool) (feed, error) {
+	switch {
+	case owner == r.cluster.Self():
 		return r.openLocal(ctx, q)
+	case ahead || len(q.ranges) > calledRanges:
+		return r.openRemote(ctx, q, owner, budget, most), nil
 	}
-	return r.openRemote(ctx, q, owner, budget, most), nil
+	return &calledFeed{reads: r, ctx: ctx, q: q, owner: owner, budget: min(budget, calledBytes), most: most}, nil
 }
 
 // localFeed is the rows of this machine, read as they are needed.

@@ -270,19 +270,12 @@ func (f *remoteFeed) end() error {
 
 // unpack returns the next row of the current frame, if it has one.
 func (f *remoteFeed) unpack() (row, bool, error) {
-	ok, err := f.current.next()
+	r, ok, err := f.current.in(f.q.ranges[f.base:])
 	if err != nil {
 		return row{}, false, &remoteError{f.owner, err}
 	}
-	if !ok {
-		return row{}, false, nil
-	}
-	r := f.current.row
 	r.index += f.base
-	if r.index >= len(f.q.ranges) || !f.q.ranges[r.index].Contains(r.key) {
-		return row{}, false, &remoteError{f.owner, badFrame("not of what was asked for")}
-	}
-	return r, true, nil
+	return r, ok, nil
 }
 
 // load makes an arrival the current frame.

@@ -6,8 +6,10 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
+	"slices"
 
 	"github.com/trefoildb/trefoil/node/peer"
+	"github.com/trefoildb/trefoil/triple"
 )
 
 // Kinds of frames.
@@ -38,9 +40,11 @@ type row struct {
 	key, value []byte
 }
 
-// packer packs rows into frames.
+// packer packs rows into frames, which it writes when they have so many bytes, or
+// keeps where most is 0.
 type packer struct {
 	write func(frame []byte) error
+	most  int
 	frame []byte
 	last  row   // the one before
 	sent  int64 // bytes
@@ -72,7 +76,7 @@ func (p *packer) add(r row) error {
 	}
 	p.last.index = r.index
 	p.last.key = append(p.last.key[:n], r.key[n:]...)
-	if len(p.frame) >= frameBytes {
+	if p.most > 0 && len(p.frame) >= p.most {
 		return p.flush()
 	}
 	return nil
@@ -142,9 +146,12 @@ type unpacker struct {
 	row  row
 }
 
-// begin makes the unpacker that of a frame of rows.
+// begin makes the unpacker that of a frame of rows; an empty one has none.
 func (u *unpacker) begin(frame []byte) {
-	u.rest = frame[1:]
+	u.rest = frame
+	if len(frame) > 0 {
+		u.rest = frame[1:]
+	}
 	u.row = row{key: u.row.key[:0]}
 }
 
@@ -176,6 +183,18 @@ func (u *unpacker) next() (bool, error) {
 	u.row.key = append(u.row.key[:n], rest...)
 	u.row.value = value
 	return true, nil
+}
+
+// in returns the next row, which is in one of ranges, if there is one.
+func (u *unpacker) in(ranges []triple.Range) (row, bool, error) {
+	ok, err := u.next()
+	if !ok {
+		return row{}, false, err
+	}
+	if u.row.index >= len(ranges) || !ranges[u.row.index].Contains(u.row.key) {
+		return row{}, false, badFrame("not of what was asked for")
+	}
+	return u.row, true, nil
 }
 
 func (u *unpacker) uvarint() (uint64, bool) {
@@ -210,4 +229,33 @@ func parseMore(frame []byte) (index int, key []byte, err error) {
 		return 0, nil, badFrame("not a place")
 	}
 	return int(n), frame[1+size:], nil
+}
+
+// appendRows appends the answer to a call: whether there are more rows, from where
+// they go on, and a frame of rows, which may be empty.
+func appendRows(dst, frame []byte, more bool, last row) []byte {
+	if !more {
+		return append(append(dst, frameEnd), frame...)
+	}
+	dst = slices.Grow(dst, len(frame)+len(last.key)+16)
+	dst = binary.AppendUvarint(append(dst, frameMore), uint64(last.index))
+	return append(appendBytes(dst, last.key), frame...)
+}
+
+// parseRows reads the answer to a call; what it returns shares memory with it.
+func parseRows(answer []byte) (more bool, index int, key, frame []byte, err error) {
+	d := peer.NewDecoder(answer)
+	switch kind := d.Byte(); {
+	case d.Err() != nil:
+		return false, 0, nil, nil, d.Err()
+	case kind == frameMore:
+		more = true
+		index, key = int(min(d.Uvarint(), maxRanges)), d.Bytes()
+	case kind != frameEnd:
+		return false, 0, nil, nil, badFrame("of unknown kind")
+	}
+	if frame = d.Rest(); len(frame) > 0 && frame[0] != frameRows {
+		return false, 0, nil, nil, badFrame("not of rows")
+	}
+	return more, index, key, frame, d.Err()
 }

@@ -153,7 +153,7 @@ func (sn *Snapshot) openGroups(ctx context.Context, v *view.View, groups []*grou
 			var err error
 			switch {
 			case g.live:
-				g.feed, err = sn.reads.open(ctx, q, g.owner, most, most)
+				g.feed, err = sn.reads.open(ctx, q, g.owner, most, most, false)
 			case other:
 				g.feed, err = sn.degrade(ctx, v, q)
 			default:
@@ -161,6 +161,9 @@ func (sn *Snapshot) openGroups(ctx context.Context, v *view.View, groups []*grou
 			}
 			if err != nil {
 				return err
+			}
+			if called, ok := g.feed.(*calledFeed); ok && len(groups) > 1 {
+				called.begin()
 			}
 		}
 	}

@@ -3,6 +3,7 @@
 package reads
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -211,40 +212,51 @@ func (p *pulse) beat() error {
 
 // send sends the rows of a request, and whether they are all.
 func (h *held) send(ctx context.Context, q *request, w writer) error {
+	p := &pulse{w, time.Now()}
+	packed := &packer{write: p.Write, most: frameBytes}
+	more, last, err := h.pack(ctx, q, packed, 0, p.beat)
+	switch {
+	case err != nil:
+		return err
+	case more:
+		return h.end(packed, appendMore(nil, last))
+	}
+	return h.end(packed, []byte{frameEnd})
+}
+
+// pack packs the rows of a request. Where there are more than its budget allows,
+// or than looks may be looked at (0: as many as there are), last is where they go
+// on. It calls pause from time to time.
+func (h *held) pack(ctx context.Context, q *request, packed *packer, looks int, pause func() error) (more bool, last row, err error) {
 	in, err := h.rows(ctx, q)
 	if err != nil {
-		return err
+		return false, last, err
 	}
 	defer in.close()
-	p := &pulse{w, time.Now()}
-	packed := &packer{write: p.Write}
 	looked, sent := 0, int64(0)
 	for in.next() {
 		if looked++; looked%checkRows == 0 {
-			if err := errors.Join(h.check(), p.beat()); err != nil {
-				return err
+			if err := errors.Join(h.check(), pause()); err != nil {
+				return false, last, err
 			}
 		}
-		if pass, err := q.pass(in.row.key); err != nil || !pass {
-			if err != nil {
-				return err
+		pass, err := q.pass(in.row.key)
+		if err != nil {
+			return false, last, err
+		}
+		if pass {
+			if err := packed.add(in.row); err != nil {
+				return false, last, err
 			}
-			continue
+			if sent++; sent == q.limit {
+				break
+			}
 		}
-		if err := packed.add(in.row); err != nil {
-			return err
-		}
-		if sent++; sent == q.limit {
-			break
-		}
-		if q.budget > 0 && packed.sent+int64(len(packed.frame)) >= q.budget {
-			return h.end(packed, appendMore(nil, in.row))
+		if looked == looks || q.budget > 0 && packed.sent+int64(len(packed.frame)) >= q.budget {
+			return true, row{index: in.row.index, key: bytes.Clone(in.row.key)}, nil
 		}
 	}
-	if err := in.err(); err != nil {
-		return err
-	}
-	return h.end(packed, []byte{frameEnd})
+	return false, last, in.err()
 }
 
 // end sends the last frames of an answer, if it may still be given.

@@ -1,4 +1,4 @@
-// The owner's side: counts and estimates.
+// The owner's side: counts, and estimates for surveys.
 
 package reads
 
@@ -47,22 +47,6 @@ func (h *held) count(ctx context.Context, q *request, beat func() error) (n int6
 		}
 	}
 	return n, errors.Join(in.err(), h.check())
-}
-
-// serveEstimate answers reads/estimate.
-func (r *Reads) serveEstimate(ctx context.Context, _ peer.Header, body []byte) (answer []byte, err error) {
-	err = r.serve(ctx, body, false, func(ctx context.Context, q *request, h *held) error {
-		n, exact, err := h.estimate(ctx, q)
-		if err != nil {
-			return err
-		}
-		e := peer.NewEncoder(16)
-		e.Bool(exact)
-		e.Uvarint(uint64(n))
-		answer = e.Data()
-		return nil
-	})
-	return answer, err
 }
 
 // estimate returns about how many rows a request asks for. Its limit is up to how

@@ -101,17 +101,19 @@ func New(store Store, c Cluster, o Options) (*Reads, error) {
 
 // Methods of this package between nodes. Those that read rows are known outside.
 const (
-	MethodScan     = "reads/scan"
-	MethodCount    = "reads/count"
-	methodEstimate = "reads/estimate"
-	methodNotes    = "reads/notes"
+	MethodScan   = "reads/scan"
+	MethodRows   = "reads/rows"
+	MethodCount  = "reads/count"
+	methodSurvey = "reads/survey"
+	methodNotes  = "reads/notes"
 )
 
 // Register makes a server answer what owners are asked.
 func (r *Reads) Register(s *peer.Server) {
 	s.HandleStream(MethodScan, r.serveScan)
 	s.HandleStream(MethodCount, r.serveCount)
-	s.Handle(methodEstimate, r.serveEstimate)
+	s.Handle(MethodRows, r.serveRows)
+	s.Handle(methodSurvey, r.serveSurvey)
 	s.Handle(methodNotes, r.serveNotes)
 }
 

@@ -324,16 +324,22 @@ func TestSlowReader(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	if !s.Next() {
-		t.Fatal(s.Err())
+	n := 0
+	for s.Next() {
+		if n++; n == 1 {
+			<-owner.ended
+			if asked := reader.asked.Load(); asked != 1 {
+				t.Errorf("%d requests for a row", asked)
+			}
+		}
+		if n == warmRows {
+			break
+		}
 	}
-	for range 2 {
-		<-owner.ended // the first answer, and the one after it
+	<-owner.ended // what is asked for ahead
+	if asked := reader.asked.Load(); n != warmRows || asked != 2 {
+		t.Errorf("%d requests for %d rows, %v", asked, n, s.Err())
 	}
-	if n := reader.asked.Load(); n != 2 {
-		t.Errorf("%d requests for a row", n)
-	}
-	n := 1
 	for s.Next() {
 		n++
 	}

@@ -3,8 +3,10 @@
 package reads
 
 import (
+	"encoding/binary"
 	"fmt"
 	"math"
+	"math/bits"
 
 	"github.com/trefoildb/trefoil/node/peer"
 	"github.com/trefoildb/trefoil/trie"
@@ -53,9 +55,14 @@ func (q *request) encode() []byte {
 	if q.filter != nil {
 		q.filter.encode(e)
 	}
-	e.Uvarint(uint64(len(q.ranges)))
+	encodeRanges(e, q.ranges)
+	return e.Data()
+}
+
+func encodeRanges(e *peer.Encoder, ranges []triple.Range) {
+	e.Uvarint(uint64(len(ranges)))
 	var before []byte
-	for _, r := range q.ranges {
+	for _, r := range ranges {
 		n := commonPrefix(before, r.Lo)
 		e.Uvarint(uint64(n))
 		e.Bytes(r.Lo[n:])
@@ -68,7 +75,6 @@ func (q *request) encode() []byte {
 		e.Uvarint(uint64(n) + 1)
 		e.Bytes(r.Hi[n:])
 	}
-	return e.Data()
 }
 
 func (f *filter) encode(e *peer.Encoder) {
@@ -100,34 +106,46 @@ func parseRequest(b []byte) (*request, error) {
 	if flags&flagFilter != 0 {
 		q.filter = parseFilter(d)
 	}
-	n := d.Count(3) // three bytes each at least
-	if n == 0 || n > maxRanges {
-		return nil, fmt.Errorf("%w: %d ranges, not 1 to %d", peer.ErrMessage, n, maxRanges)
+	var err error
+	if q.ranges, err = parseRanges(d, &decoded{ranges: maxRanges, bytes: maxDecodedBytes}); err != nil {
+		return nil, err
 	}
-	q.ranges = make([]triple.Range, 0, n)
+	if q.reverse && len(q.ranges) > 1 {
+		return nil, fmt.Errorf("%w: %d ranges in reverse", peer.ErrMessage, len(q.ranges))
+	}
+	return q, d.End()
+}
+
+// decoded is how much more a message may ask for.
+type decoded struct{ ranges, bytes int }
+
+// parseRanges reads ranges, one at least, that ascend and do not overlap.
+func parseRanges(d *peer.Decoder, left *decoded) ([]triple.Range, error) {
+	n := d.Count(3) // three bytes each at least
+	if n == 0 || n > left.ranges {
+		return nil, fmt.Errorf("%w: %d ranges, not 1 to %d", peer.ErrMessage, n, left.ranges)
+	}
+	left.ranges -= n
+	ranges := make([]triple.Range, 0, n)
 	var lo, end []byte
-	left := maxDecodedBytes
 	for i := range n {
-		r := triple.Range{Lo: cutShared(d, lo, &left, 0)}
-		if left < 0 {
+		r := triple.Range{Lo: cutShared(d, lo, &left.bytes, 0)}
+		if left.bytes < 0 {
 			return nil, fmt.Errorf("%w: bounds of more than %d bytes", peer.ErrMessage, maxDecodedBytes)
 		}
 		lo = r.Lo
-		r.Hi = cutShared(d, lo, &left, 1)
+		r.Hi = cutShared(d, lo, &left.bytes, 1)
 		if d.Err() != nil {
 			return nil, d.Err()
 		}
 		overlap := i > 0 && (end == nil || string(end) > string(lo))
-		if left < 0 || r.Empty() || overlap {
+		if left.bytes < 0 || r.Empty() || overlap {
 			return nil, fmt.Errorf("%w: ranges that are empty, too long, or do not ascend", peer.ErrMessage)
 		}
 		end = r.Hi
-		q.ranges = append(q.ranges, r)
+		ranges = append(ranges, r)
 	}
-	if q.reverse && n > 1 {
-		return nil, fmt.Errorf("%w: %d ranges in reverse", peer.ErrMessage, n)
-	}
-	return q, d.End()
+	return ranges, nil
 }
 
 // cutShared reads a bound that shares its beginning with another; one that is
@@ -161,12 +179,18 @@ func parseFilter(d *peer.Decoder) *filter {
 	return f
 }
 
+// commonPrefix returns how many bytes two keys begin with in common: eight at a
+// time, as each row that is sent is compared with the one before.
 func commonPrefix(a, b []byte) int {
 	n := min(len(a), len(b))
-	for i := range n {
-		if a[i] != b[i] {
-			return i
+	i := 0
+	for ; i+8 <= n; i += 8 {
+		if x := binary.LittleEndian.Uint64(a[i:]) ^ binary.LittleEndian.Uint64(b[i:]); x != 0 {
+			return i + bits.TrailingZeros64(x)/8
 		}
 	}
-	return n
+	for i < n && a[i] == b[i] {
+		i++
+	}
+	return i
 }

@@ -219,7 +219,7 @@ func (s *scan) step() (row, bool, error) {
 		}
 		first := s.queue[0]
 		if first.feed == nil {
-			if err := s.open(first); err != nil {
+			if err := s.open(first, false); err != nil {
 				return row{}, false, err
 			}
 		}
@@ -273,7 +273,7 @@ func (s *scan) fill() error {
 		if !last.live || last.owner == s.snapshot.reads.cluster.Self() {
 			continue
 		}
-		if err := s.open(last); err != nil {
+		if err := s.open(last, true); err != nil {
 			return err
 		}
 	}
@@ -313,15 +313,15 @@ func (s *scan) plan() (bool, error) {
 	return true, nil
 }
 
-// open opens the feed of a piece.
-func (s *scan) open(q *queued) (err error) {
+// open opens the feed of a piece, ahead of time or when its rows are wanted.
+func (s *scan) open(q *queued, ahead bool) (err error) {
 	asked := &request{epoch: s.view.Epoch, reverse: s.reverse, filter: s.filter, limit: s.limit, ranges: []triple.Range{q.Range}}
 	if !q.live {
 		q.feed, err = s.snapshot.degrade(s.ctx, s.view, asked)
 		return err
 	}
 	most := max(s.snapshot.reads.options.Ahead/(aheadPieces+2), 1)
-	q.feed, err = s.snapshot.reads.open(s.ctx, asked, q.owner, min(s.budget, most), most)
+	q.feed, err = s.snapshot.reads.open(s.ctx, asked, q.owner, min(s.budget, most), most, ahead)
 	s.budget = min(4*s.budget, most)
 	return err
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/trefoildb/trefoil/node"
 	"github.com/trefoildb/trefoil/sparql"
+	"github.com/trefoildb/trefoil/sparql/exec"
 	"github.com/trefoildb/trefoil/triple"
 )
 
@@ -201,6 +202,15 @@ func (sn *Snapshot) Estimate(p triple.Pattern) (n int64, exact bool, err error) 
 		return 0, false, err
 	}
 	return sn.estimate(context.Background(), r, f, exactRows)
+}
+
+// estimate returns about how many rows of r pass a filter.
+func (sn *Snapshot) estimate(ctx context.Context, r triple.Range, f *filter, most int64) (int64, bool, error) {
+	found, err := sn.survey(ctx, []exec.Question{{Range: r}}, f, most)
+	if err != nil {
+		return 0, false, err
+	}
+	return found[0].Rows, found[0].Exact, nil
 }
 
 // Has tells whether t is there, in its graph.
