@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/trefoildb/trefoil/node"
+	"github.com/trefoildb/trefoil/node/cluster"
 	"github.com/trefoildb/trefoil/recovery"
 	"github.com/trefoildb/trefoil/trie"
 	"github.com/trefoildb/trefoil/triple"
@@ -13,26 +14,11 @@ import (
 // contents reads all triples through a machine, in every order of its own, and
 // returns those of one; an order that has others is an error.
 func (m *machine) contents(ctx context.Context) (map[string]bool, error) {
-	sn, err := m.node.Snapshot()
-	if err != nil {
-		return nil, err
-	}
-	defer sn.Close()
 	var first map[string]bool
 	for _, o := range []triple.Order{triple.SPO, triple.POS, triple.OSP} {
-		all := map[string]bool{}
-		for row, err := range sn.Range(ctx, triple.Bounds{Order: o}, node.ReadOptions{}) {
-			if err != nil {
-				return nil, err
-			}
-			t, err := row.Triple()
-			if err != nil {
-				return nil, err
-			}
-			if all[t.String()] {
-				return nil, fmt.Errorf("%s comes twice in %s", t, o)
-			}
-			all[t.String()] = true
+		all, err := contentsOf(ctx, m.node, o)
+		if err != nil {
+			return nil, err
 		}
 		if first == nil {
 			first = all
@@ -47,6 +33,30 @@ func (m *machine) contents(ctx context.Context) (map[string]bool, error) {
 		}
 	}
 	return first, nil
+}
+
+// contentsOf reads all triples of one order through a node.
+func contentsOf(ctx context.Context, n *cluster.Node, o triple.Order) (map[string]bool, error) {
+	sn, err := n.Snapshot()
+	if err != nil {
+		return nil, err
+	}
+	defer sn.Close()
+	all := map[string]bool{}
+	for row, err := range sn.Range(ctx, triple.Bounds{Order: o}, node.ReadOptions{}) {
+		if err != nil {
+			return nil, err
+		}
+		t, err := row.Triple()
+		if err != nil {
+			return nil, err
+		}
+		if all[t.String()] {
+			return nil, fmt.Errorf("%s comes twice in %s", t, o)
+		}
+		all[t.String()] = true
+	}
+	return all, nil
 }
 
 // mustHave checks that the cluster holds these triples and no others, as every

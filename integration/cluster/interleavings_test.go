@@ -34,6 +34,7 @@ var interleavings = []struct {
 	{"a lease granted by a leader that dies; its successor excludes at once", 5, leaseOfADeadLeader},
 	{"a holder checks the epoch, sleeps, the view changes and a walk snapshots, it writes", 4, holderSleepsInItsApply},
 	{"a walk passes key k, a move brings k behind it", 5, movesBehindAWalk},
+	{"a walk takes rows of half-done writes to a joiner, both that had them die", 6, walkTakesHalfDoneWrites},
 	{"a disk comes back blank inside the lease", 3, diskComesBackBlank},
 	{"a disk comes back rolled back inside the lease", 3, diskComesBackRolledBack},
 	{"a disk comes back cut at the tail inside the lease", 3, diskComesBackCut},
