@@ -3,6 +3,7 @@ package node
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -68,6 +69,31 @@ func (s *Store) doStamped(ctx context.Context, r *request) error {
 		return ErrReadOnly
 	}
 	return s.queue.do(ctx, r, &s.health, s.options.WriteTimeout)
+}
+
+// Drain waits until all writes have ended that were begun before, whatever has become of
+// them: after [ErrUnknown] nothing is under way any more when it returns nil. A disk
+// that is full does not keep it waiting, one that does not answer does.
+func (s *Store) Drain(ctx context.Context) error {
+	if s.options.ReadOnly {
+		return nil
+	}
+	r := newStamped() // it asks for nothing, and is answered behind the others
+	if err := s.queue.put(ctx, r); err != nil {
+		return wrap("drain", err)
+	}
+	select {
+	case <-r.done:
+		if errors.Is(r.err, ErrClosed) {
+			return wrap("drain", r.err)
+		}
+		return nil
+	case <-s.health.failed:
+		return wrap("drain", s.health.err())
+	case <-ctx.Done():
+		err := context.Cause(ctx)
+		return wrap("drain", s.queue.abandon(r, err, err))
+	}
 }
 
 func (s *Store) newDelivery(d *Delivery, j *recovery.Joint) (*request, error) {

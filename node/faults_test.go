@@ -1,6 +1,7 @@
 package node
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -222,8 +223,20 @@ func TestDiskHangs(t *testing.T) {
 	if _, err := s.Add(ctx, students(0, 1)); !errors.Is(err, ErrUnknown) {
 		t.Errorf("add: %v", err)
 	}
+	s.health.full.Store(true) // who waits for the end of what was begun needs no room
+	short, cancel := context.WithTimeout(ctx, 20*time.Millisecond)
+	defer cancel()
+	if err := s.Drain(short); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("drain, while the write is under way: %v", err)
+	}
+	drained := make(chan error, 1)
+	go func() { drained <- s.Drain(ctx) }()
 	hang.Store(false)
 	close(release)
+	if err := <-drained; err != nil || s.Status().Triples != 1 {
+		t.Errorf("drain: %v, and the write is not done", err)
+	}
+	s.health.full.Store(false)
 	eventually(t, "writes go on", func() bool {
 		_, err := s.Add(ctx, students(1, 2))
 		return err == nil

@@ -146,7 +146,7 @@ func (n *Node) fillHere(ctx context.Context, epoch uint64, rows []node.FillRow) 
 	}
 	defer leave()
 	begun := n.cfg.Clock.Now()
-	err = untilKnown(ctx, n.ctx, func(ctx context.Context) error { return n.store.Fill(ctx, rows) })
+	err = untilKnown(ctx, n.ctx, func(ctx context.Context) error { return n.store.Fill(ctx, rows) }, n.store.Drain)
 	return n.pace.after(n.cfg.Clock.Now() - begun), err
 }
 

@@ -9,18 +9,16 @@ import (
 
 // untilKnown writes something within the gate. Once begun it ends before the gate is
 // left, whoever waits for it: the next view must not meet it half done. So where the
-// store gives up waiting for the disk, the same is written again, behind the one
-// before, and no other answer counts but that it is done, or that nothing will be done
-// any more.
-func untilKnown(ctx, closing context.Context, write func(context.Context) error) error {
+// store gives up waiting for the disk, what was begun is drained, and the same is
+// written again, to know what has become of it; closing ends that.
+func untilKnown(ctx, closing context.Context, write, drain func(context.Context) error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
 	ctx = context.WithoutCancel(ctx)
-	for begun := false; ; wait(closing, workRetry) {
+	for {
 		err := write(ctx)
-		begun = begun || errors.Is(err, node.ErrUnknown)
-		if !begun || err == nil || errors.Is(err, node.ErrFailed) || errors.Is(err, node.ErrClosed) || closing.Err() != nil {
+		if !errors.Is(err, node.ErrUnknown) || drain(closing) != nil {
 			return err
 		}
 	}

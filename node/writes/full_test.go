@@ -1,6 +1,7 @@
 package writes
 
 import (
+	"context"
 	"errors"
 	"strings"
 	"sync/atomic"
@@ -92,5 +93,45 @@ func TestRoomOfTheSequencer(t *testing.T) {
 	}
 	if s := first.writes.Stats(); s.Operations != 0 || s.InFlightBytes != 0 || s.Refused != 3 {
 		t.Errorf("%+v", s)
+	}
+}
+
+// stalls is a store whose first write takes longer than the store waits, and which has
+// no room afterwards.
+type stalls struct {
+	Store
+	tries, drains int
+}
+
+func (s *stalls) Deliver(context.Context, *node.Delivery, *recovery.Joint) error {
+	if s.tries++; s.tries == 1 {
+		return node.ErrUnknown
+	}
+	return node.ErrDiskFull
+}
+
+func (s *stalls) Drain(context.Context) error {
+	s.drains++
+	return nil
+}
+
+// A delivery that was begun has ended before the gate is left; that there is no room to
+// write it once more does not hold the gate.
+func TestFullAfterAStall(t *testing.T) {
+	w := newWorld(t)
+	ms := w.machines(1, Options{})
+	ms[0].stop()
+	m, disk := &member{}, &stalls{Store: ms[0].store}
+	w.start(ms[0].store, disk, Options{}, m)
+	l := w.layout([]*member{m}, [4]*member{m, m, m, m})
+	v := w.viewOf(2, recovery.Idle, []*member{m}, l, l)
+	adoptAll(v, m)
+	within(t, "the delivery ends", func() {
+		if err := m.writes.apply(ctx, &node.Delivery{}, v); !errors.Is(err, node.ErrDiskFull) {
+			t.Error(err)
+		}
+	})
+	if disk.tries != 2 || disk.drains != 1 {
+		t.Errorf("%d tries, waited %d times", disk.tries, disk.drains)
 	}
 }

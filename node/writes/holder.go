@@ -50,19 +50,14 @@ func (w *Writes) deliver(ctx context.Context, epoch uint64, d *node.Delivery) er
 
 // apply has the store write d. Once begun, it ends before the gate is left,
 // whoever waits for it: the next view must not meet it half done. So where the
-// store gives up waiting for the disk, the same is delivered again, behind the
-// one before, until the outcome is known; a machine whose disk stalls adopts no
-// view, and is excluded in time.
+// store gives up waiting for the disk, the write is waited for here, and the same is
+// delivered again, to know what has become of it; a machine whose disk stalls adopts
+// no view, and is excluded in time.
 func (w *Writes) apply(ctx context.Context, d *node.Delivery, v *view.View) error {
 	ctx = context.WithoutCancel(ctx)
-	begun := false
 	for {
 		err := w.store.Deliver(ctx, d, v.Joint())
-		begun = begun || errors.Is(err, node.ErrUnknown)
-		if err == nil || !begun || errors.Is(err, node.ErrFailed) || errors.Is(err, node.ErrClosed) {
-			return err
-		}
-		if !sleep(w.ctx, lastPause) {
+		if !errors.Is(err, node.ErrUnknown) || w.store.Drain(w.ctx) != nil {
 			return err
 		}
 	}

@@ -36,6 +36,8 @@ type Cluster interface {
 // Store is what this package needs of a [node.Store].
 type Store interface {
 	Deliver(ctx context.Context, d *node.Delivery, j *recovery.Joint) error
+	// Drain waits until all that was begun has ended.
+	Drain(ctx context.Context) error
 	Settle(watermark node.Origin, acks map[trie.MachineID]uint64)
 	UnsettledBatches() []node.UnsettledBatch
 	Forget(ctx context.Context, batches []node.UnsettledBatch) error
