@@ -37,6 +37,7 @@ var interleavings = []struct {
 	{"a walk takes rows of half-done writes to a joiner, both that had them die", 6, walkTakesHalfDoneWrites},
 	{"a disk comes back blank inside the lease", 3, diskComesBackBlank},
 	{"a disk comes back rolled back inside the lease", 3, diskComesBackRolledBack},
+	{"a disk comes back rolled back to before a fill, and nothing was written", 4, diskComesBackFromBeforeAFill},
 	{"a disk comes back cut at the tail inside the lease", 3, diskComesBackCut},
 	{"a disk comes back from before a restart inside the lease", 3, diskComesBackFromBeforeARestart},
 	{"recover-majority while the others only seemed dead", 5, othersOnlySeemedDead},
