@@ -26,6 +26,7 @@ type clusterFlags struct {
 	GossipKeyFile  string        `placeholder:"F" help:"File with the key that gossip is encrypted by, the same on all nodes (trefoil cert gossip-key)."`
 	FailureTimeout time.Duration `default:"3s" placeholder:"D" help:"How long a machine may be silent until the others go on without it, ${default} by default; the same on all nodes."`
 	RebuildShare   int           `default:"10" placeholder:"PERCENT" help:"The share of its time that a node gives to copies, lost or moved, while it answers requests, 1 to 100; ${default} by default."`
+	PurgeEvery     time.Duration `default:"10m" placeholder:"D" help:"How long marks of deleted triples wait for the next purge where they are few, ${default} by default; 0 is for ever."`
 	ScrubEvery     time.Duration `default:"24h" placeholder:"D" help:"How long after one comparison of all copies the next one begins, ${default} by default; 0 is never."`
 	ScrubRate      byteSize      `default:"8MiB" placeholder:"SIZE" help:"How much of its rows a node reads a second for that, ${default} by default."`
 }
@@ -44,9 +45,9 @@ type clusterConfig struct {
 	// the leader does without a sign of it.
 	Lease, Patience time.Duration
 	RebuildShare    float64 // above 0, up to 1
-	// ScrubEvery is less than 0 for never.
-	ScrubEvery time.Duration
-	ScrubRate  int64 // bytes a second
+	// PurgeEvery and ScrubEvery are less than 0 for never.
+	PurgeEvery, ScrubEvery time.Duration
+	ScrubRate              int64 // bytes a second
 }
 
 // Bounds of --failure-timeout. A shorter one takes pauses of the network, of disks
@@ -72,6 +73,9 @@ func (f *clusterFlags) config(listen string, insecure bool) (c clusterConfig, er
 	if f.RebuildShare < 1 || f.RebuildShare > 100 {
 		return c, usagef("--rebuild-share %d: it is 1 to 100 percent", f.RebuildShare)
 	}
+	if f.PurgeEvery < 0 {
+		return c, usagef("--purge-every %s: it is a time, or 0", f.PurgeEvery)
+	}
 	if f.ScrubEvery < 0 || f.ScrubRate <= 0 {
 		return c, usagef("--scrub-every is a time, or 0; --scrub-rate is a size")
 	}
@@ -86,7 +90,10 @@ func (f *clusterFlags) config(listen string, insecure bool) (c clusterConfig, er
 		// After the last sign of a machine its lease has to run out, with some drift,
 		// before the time that the leader waits is over.
 		Lease: f.FailureTimeout * 2 / 3, Patience: f.FailureTimeout,
-		RebuildShare: float64(f.RebuildShare) / 100, ScrubEvery: f.ScrubEvery, ScrubRate: int64(f.ScrubRate),
+		RebuildShare: float64(f.RebuildShare) / 100, PurgeEvery: f.PurgeEvery, ScrubEvery: f.ScrubEvery, ScrubRate: int64(f.ScrubRate),
+	}
+	if c.PurgeEvery == 0 {
+		c.PurgeEvery = -1
 	}
 	if c.ScrubEvery == 0 {
 		c.ScrubEvery = -1

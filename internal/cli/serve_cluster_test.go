@@ -54,6 +54,8 @@ func TestClusterFlags(t *testing.T) {
 		{loopback, false, []string{"--rebuild-share", "100"}, ""},
 		{loopback, false, []string{"--rebuild-share", "0"}, "--rebuild-share 0: it is 1 to 100 percent"},
 		{loopback, false, []string{"--rebuild-share", "101"}, "--rebuild-share 101"},
+		{loopback, false, []string{"--purge-every", "0s"}, ""},
+		{loopback, false, []string{"--purge-every=-1s"}, "--purge-every -1s"},
 		{loopback, false, []string{"--spare"}, "--join"},
 		{loopback, false, []string{"--join", "10.0.0.2"}, "HOST:PORT"},
 		{loopback, false, []string{"--join", "10.0.0.2:0"}, "the port"},
@@ -90,6 +92,12 @@ func TestClusterConfig(t *testing.T) {
 	if c.Name != "trefoil" || c.Advertise != "d:4" || !slices.Equal(c.Join, []string{"a:1", "b:2", "c:3"}) || !c.Spare ||
 		c.CA != "1" || c.Cert != "2" || c.Key != "3" || !bytes.Equal(c.Secret, key) || c.Lease != 2*time.Second || c.Patience != 3*time.Second {
 		t.Errorf("%+v", c)
+	}
+	if c.PurgeEvery != 10*time.Minute {
+		t.Errorf("purges every %s", c.PurgeEvery)
+	}
+	if c, err := parseClusterFlags(t, "--purge-every", "0s").config("127.0.0.1:1", false); err != nil || c.PurgeEvery >= 0 {
+		t.Errorf("no purges: %s, %v", c.PurgeEvery, err)
 	}
 	for _, text := range []string{"", "short", base64.StdEncoding.EncodeToString(key[:20]), strings.Repeat("!", 44)} {
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {

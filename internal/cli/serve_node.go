@@ -25,7 +25,7 @@ func startNode(e *env, store *node.Store, listen string, c clusterConfig, logger
 	config := cluster.Config{
 		Store: store, Listen: listen, Advertise: c.Advertise, Join: c.Join, Spare: c.Spare, Name: c.Name,
 		Secret: c.Secret, Closed: c.Closed, Lease: c.Lease, Patience: c.Patience,
-		RebuildShare: c.RebuildShare, ScrubEvery: c.ScrubEvery, ScrubRate: c.ScrubRate, Logger: logger,
+		RebuildShare: c.RebuildShare, PurgeEvery: c.PurgeEvery, ScrubEvery: c.ScrubEvery, ScrubRate: c.ScrubRate, Logger: logger,
 	}
 	if c.Cert != "" {
 		config.TLS = &port.TLS{CA: c.CA, Cert: c.Cert, Key: c.Key}

@@ -18,7 +18,8 @@ type Cluster interface {
 	Self() trie.MachineID
 	// View returns the adopted view.
 	View() *view.View
-	// Newer waits until a view of a greater epoch is adopted.
+	// Newer waits until a view of a greater epoch is adopted. Where none can be
+	// expected, as this member is cut off, it returns node.ErrUnavailable at once.
 	Newer(ctx context.Context, epoch uint64) error
 	// Enter keeps the adopted view from changing until leave is called; a
 	// *peer.Refusal where it is not that of epoch.
