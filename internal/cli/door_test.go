@@ -166,3 +166,22 @@ func TestUnknownAuthority(t *testing.T) {
 		t.Errorf("%d, %s", code, stderr)
 	}
 }
+
+// A node that speaks TLS hangs up on who does not.
+func TestHungUp(t *testing.T) {
+	url := clusterServer(t, func(_ int, w http.ResponseWriter, _ *http.Request) {
+		conn, _, err := http.NewResponseController(w).Hijack()
+		if err == nil {
+			err = conn.Close()
+		}
+		if err != nil {
+			t.Error(err)
+		}
+	})
+	if code, _, stderr := run(t, "", "update", "-e", "CLEAR ALL", "--to", url); code != exitFailed || strings.Contains(stderr, "https") {
+		t.Errorf("of an update it matters more whether it is done: %d, %s", code, stderr)
+	}
+	if code, _, stderr := run(t, "", "query", "-e", "ASK {}", "--to", url); code != exitFailed || !strings.Contains(stderr, "https://") {
+		t.Errorf("%d, %s", code, stderr)
+	}
+}

@@ -7,6 +7,7 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"io"
 	"sync"
 
 	"github.com/trefoildb/trefoil/client"
@@ -133,6 +134,8 @@ func hintForRemote(err error) string {
 	switch {
 	case errors.As(err, &unknown):
 		return fmt.Sprintf("Give the certificate of its authority, ca.crt, with --ca F, or in $%s.", envCA)
+	case errors.Is(err, io.EOF):
+		return "The server hung up. If it speaks TLS, its address begins with https://."
 	case errors.Is(err, client.ErrUnauthorized):
 		return fmt.Sprintf("Give the server's token with --token-file F, or in $%s.", envToken)
 	case errors.Is(err, client.ErrUnknownOutcome):
