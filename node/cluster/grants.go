@@ -25,6 +25,8 @@ type grants struct {
 	barred map[trie.MachineID]uint64
 	// newly are those of them whom only the last proposal bars.
 	newly []trie.MachineID
+	// behind tells since when members that are heard have adopted no further view.
+	behind map[trie.MachineID]behind
 	// damaged is the member whose disk is damaged and that is to be excluded for it, 0
 	// for none: it gets no lease as long as it is.
 	damaged trie.MachineID
@@ -70,6 +72,7 @@ func (g *grants) lead(term uint64, now time.Duration) {
 	g.heard = map[trie.MachineID]heard{}
 	g.seen = map[trie.MachineID]time.Duration{}
 	g.barred = map[trie.MachineID]uint64{}
+	g.behind = map[trie.MachineID]behind{}
 	g.newly, g.damaged = nil, 0
 	g.forgotten = ""
 	g.denied, g.slow = 0, map[string]time.Duration{}
@@ -96,6 +99,7 @@ func (g *grants) report(v *view.View, r report, now, standstill time.Duration) b
 		for _, m := range v.Members {
 			g.seen[m.ID] = now
 		}
+		clear(g.behind)
 	}
 	g.last = now
 	old, ok := g.heard[r.ID]

@@ -65,7 +65,7 @@ func (n *Node) knowsAll(ctx context.Context, ag *agreement.Agreement) error {
 func (n *Node) proposeNext(ctx context.Context, ag *agreement.Agreement, v *view.View) {
 	next, reason, wait := n.plan(v)
 	n.setWaiting(wait)
-	if wait == waitsForAnother || wait == waitsToHandOn {
+	if wait == waitsForAnother || wait == waitsToHandOn || wait == waitsToAdopt {
 		timed, cancel := context.WithTimeout(ctx, n.cfg.Lease)
 		defer cancel()
 		if err := ag.TransferLeadership(timed); err != nil && ctx.Err() == nil {
@@ -128,6 +128,7 @@ func (n *Node) plan(v *view.View) (next *view.View, reason, wait string) {
 		silent := now - g.lastSign(m.ID, now)
 		dead := known && !p.Alive && p.Incarnation >= r.Incarnation
 		r.Suspect = m.ID != n.self && (silent > n.cfg.Patience || dead && silent > n.cfg.Lease/2)
+		r.Stuck = ok && r.Incarnation == m.Incarnation && g.stuck(m.ID, r.Epoch, v.Epoch, now, n.cfg.stuckAfter())
 		reports[m.ID] = r
 	}
 	options := view.PlanOptions{Self: n.self, Tolerant: g.tolerant(now, n.cfg.slowRest())}
@@ -137,12 +138,16 @@ func (n *Node) plan(v *view.View) (next *view.View, reason, wait string) {
 	if g.denied = view.Slow(v, reports, options); g.denied == n.self {
 		return nil, "", waitsToHandOn
 	}
+	stuck := view.Stuck(v, reports, options)
+	if stuck == n.self {
+		return nil, "", waitsToAdopt
+	}
 	var resting string
 	open.Join, resting = g.rested(open.Join, now, n.cfg.slowRest())
 	next, reason, wait = view.Plan(v, reports, open, options)
 	if next != nil {
 		g.bar(v, next)
-		g.excludedSlow(v, next, now)
+		g.excludedSlow(v, next, stuck, now)
 	}
 	return next, reason, strings.Join(slices.DeleteFunc([]string{wait, resting}, func(s string) bool { return s == "" }), "; ")
 }

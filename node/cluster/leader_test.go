@@ -88,7 +88,7 @@ func TestSlowMember(t *testing.T) {
 		t.Error("tolerant before anybody was slow")
 	}
 	g.denied = 2
-	g.excludedSlow(v, next, time.Minute)
+	g.excludedSlow(v, next, 0, time.Minute)
 	join := []view.Member{{ID: 5, Address: "b:1"}, {ID: 6, Address: "c:1"}}
 	in, resting := g.rested(join, 2*time.Minute, rest)
 	if len(in) != 1 || in[0].ID != 6 || !strings.Contains(resting, "may join in 9m0s") || !g.tolerant(2*time.Minute, rest) {
@@ -97,5 +97,27 @@ func TestSlowMember(t *testing.T) {
 	in, resting = g.rested(join, 11*time.Minute, rest)
 	if len(in) != 2 || resting != "" || g.tolerant(11*time.Minute, rest) {
 		t.Errorf("%+v, %q", in, resting)
+	}
+}
+
+// A member that is heard counts as stuck once it has adopted no further view for so
+// long, however many there were; not where all stood still.
+func TestStuckMember(t *testing.T) {
+	v := &view.View{Epoch: 9, Members: []view.Member{{ID: 1}, {ID: 2}}}
+	g := &grants{}
+	g.lead(3, 0)
+	at := func(epoch, newest uint64, now time.Duration) bool { return g.stuck(2, epoch, newest, now, time.Minute) }
+	if at(5, 6, 0) || at(5, 7, time.Minute) || !at(5, 8, time.Minute+time.Second) {
+		t.Error("not as long as it is behind")
+	}
+	if at(6, 8, time.Minute+2*time.Second) || at(6, 9, 2*time.Minute) || !at(6, 9, 3*time.Minute) {
+		t.Error("it has got further, and has as much time again")
+	}
+	if at(9, 9, 3*time.Minute) || at(9, 10, 4*time.Minute) {
+		t.Error("it was not behind")
+	}
+	g.report(v, report{ID: 2, Epoch: 9, Number: 1}, time.Hour, time.Second)
+	if at(9, 10, time.Hour) {
+		t.Error("the leader stood still")
 	}
 }

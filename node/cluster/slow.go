@@ -22,6 +22,35 @@ func (c *Config) slowAfter() time.Duration { return 5 * c.Lease }
 // let in again: copies would be made for nothing if it was not the machine.
 func (c *Config) slowRest() time.Duration { return 30 * c.slowAfter() }
 
+// stuckAfter is how long a member that is heard may be without a further view. To adopt
+// one takes no time but for what is being written, and for linking the tables of a load.
+func (c *Config) stuckAfter() time.Duration { return 60 * c.Lease }
+
+// behind is the epoch of a member that has not adopted the newest view, and since when
+// it has said so.
+type behind struct {
+	epoch uint64
+	since time.Duration
+}
+
+// stuck tells whether a member that says to be in an epoch has been there for too long
+// while there is a newer one. The lock is held.
+func (g *grants) stuck(id trie.MachineID, epoch, newest uint64, now, atMost time.Duration) bool {
+	if epoch >= newest {
+		delete(g.behind, id)
+		return false
+	}
+	b, ok := g.behind[id]
+	if !ok || b.epoch != epoch {
+		g.behind[id] = behind{epoch, now}
+		return false
+	}
+	return now-b.since > atMost
+}
+
+// waitsToAdopt is what a leader waits for that does not adopt the newest view itself.
+const waitsToAdopt = "another leader: this machine does not adopt the newest view"
+
 // waitsToHandOn is what a leader waits for that is too slow itself.
 const waitsToHandOn = "another leader: the others wait for this machine to answer"
 
@@ -51,10 +80,12 @@ func (g *grants) rested(join []view.Member, now, rest time.Duration) (in []view.
 	return in, strings.Join(all, "; ")
 }
 
-// excludedSlow notes that the slow one is no member of the next view. The lock is held.
-func (g *grants) excludedSlow(v, next *view.View, now time.Duration) {
-	if m := v.Find(g.denied); m != nil && next.Find(m.ID) == nil {
-		g.slow[m.Address] = now
+// excludedSlow notes that the one which is slow, or stuck, is no member of the next view. The lock is held.
+func (g *grants) excludedSlow(v, next *view.View, stuck trie.MachineID, now time.Duration) {
+	for _, id := range []trie.MachineID{g.denied, stuck} {
+		if m := v.Find(id); m != nil && next.Find(m.ID) == nil {
+			g.slow[m.Address] = now
+		}
 	}
 }
 

@@ -25,6 +25,8 @@ type Report struct {
 	MayHoldLease bool
 	// Suspect: it is not heard of.
 	Suspect bool
+	// Stuck: it is heard, and has adopted no further view for too long.
+	Stuck bool
 	// Accuses are holders, maybe itself, that owe it an answer for too long.
 	Accuses []trie.MachineID
 	// Room is how many bytes it has free above its watermark.
@@ -181,11 +183,18 @@ func names(ids []trie.MachineID) string {
 // gate: leases span two epochs at most, so the next one waits until nobody can
 // hold a lease of the one before this.
 func (p *planner) gate() {
-	var ids []trie.MachineID
+	var ids, stuck []trie.MachineID
 	for i := range p.Members {
-		if m := &p.Members[i]; !p.adopted(m) && p.reports[m.ID].MayHoldLease {
+		switch m := &p.Members[i]; {
+		case p.adopted(m):
+		case p.reports[m.ID].MayHoldLease:
 			ids = append(ids, m.ID)
+		case p.reports[m.ID].Stuck:
+			stuck = append(stuck, m.ID)
 		}
+	}
+	if len(stuck) > 0 {
+		p.wait("epoch %d to be adopted by %s, for long", p.Epoch, names(stuck))
 	}
 	if len(ids) > 0 {
 		p.stop("epoch %d to be adopted by %s, or their leases to end", p.Epoch, names(ids))

@@ -67,6 +67,8 @@ func (p *planner) failure(m *Member) string {
 		return "which came back without all that its disk had"
 	case r.Incarnation != 0 && r.Incarnation < m.Incarnation:
 		return "which came back with an older disk"
+	case m.ID == p.stuck() && m.ID != p.options.Self:
+		return "which does not adopt the view"
 	case m.ID == p.slow() && m.ID != p.options.Self:
 		return "which the others wait for"
 	case m.ID == p.damaged() && m.ID != p.options.Self:

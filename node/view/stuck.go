@@ -1,0 +1,40 @@
+package view
+
+import "github.com/trefoildb/trefoil/trie"
+
+// This file is about members that are heard and do not adopt the newest view: all that
+// comes next waits for them.
+
+// Stuck returns the member that is to be excluded because it does not adopt the newest
+// view, 0 where there is none. The leader, who may be the one, does not exclude itself.
+//
+// It is one at a time, and only where most members have adopted the view and others
+// have all that it has: where the view cannot be adopted, nobody is excluded for it.
+func Stuck(v *View, reports map[trie.MachineID]Report, o PlanOptions) trie.MachineID {
+	return (&planner{View: v, reports: reports, options: o}).stuck()
+}
+
+func (p *planner) stuck() (id trie.MachineID) {
+	adopted := 0
+	for i := range p.Members {
+		m := &p.Members[i]
+		if p.suspect(m) {
+			continue
+		}
+		if p.adopted(m) {
+			adopted++
+			continue
+		}
+		r := p.reports[m.ID]
+		if !r.Stuck || r.Incarnation != m.Incarnation || p.Base.Placement.Machines().Contains(m.ID) && !p.spares(m.ID) {
+			continue
+		}
+		if id == 0 || m.ID == p.options.Self {
+			id = m.ID
+		}
+	}
+	if 2*adopted <= len(p.Members) {
+		return 0
+	}
+	return id
+}
