@@ -142,8 +142,9 @@ func (n *Node) form(ctx context.Context) error {
 
 // joining is what a machine sends to be a member, joined what it gets.
 type joining struct {
-	Cluster string      `json:"cluster"`
-	Member  view.Member `json:"member"`
+	Cluster  string        `json:"cluster"`
+	Member   view.Member   `json:"member"`
+	Patience time.Duration `json:"patience"`
 }
 
 type joined struct {
@@ -168,7 +169,7 @@ func (n *Node) join(ctx context.Context) error {
 	if n.cfg.Spare {
 		m.State = view.Spare
 	}
-	body, err := json.Marshal(joining{n.cfg.Name, m})
+	body, err := json.Marshal(joining{n.cfg.Name, m, n.cfg.Patience})
 	if err != nil {
 		return err
 	}
@@ -243,6 +244,11 @@ func (n *Node) handleJoin(ctx context.Context, _ peer.Header, body []byte) ([]by
 		return nil, refuse(peer.CodeStranger, 0, "machine %s cannot join itself: name another one; "+
 			"or its directory is a copy of this one's, and needs an identity of its own", j.Member.ID)
 	}
+	// A leader takes it that those before it granted leases no longer than its own.
+	if j.Patience != n.cfg.Patience {
+		return nil, refuse(peer.CodeStranger, 0, "its failure timeout is %s, not %s: all nodes of a cluster have the same (--failure-timeout)",
+			n.cfg.Patience, j.Patience)
+	}
 	if n.cfg.Closed {
 		return nil, refuse(peer.CodeStranger, 0, "this node lets no machine join: it has neither certificates (--ca, --cert, --key) nor a gossip key")
 	}
@@ -275,7 +281,9 @@ func (n *Node) handleJoin(ctx context.Context, _ peer.Header, body []byte) ([]by
 		if err := n.mustReach(ctx, j.Member); err != nil {
 			return nil, err
 		}
-		n.wishes.wantJoin(j.Member)
+		if err := n.wishes.wantJoin(v, j.Member, n.cfg.Clock.Now()); err != nil {
+			return nil, err
+		}
 		n.wakeLeader()
 	}
 	return json.Marshal(joined{v.ClusterID, v.Generation})
