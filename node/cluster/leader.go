@@ -97,7 +97,7 @@ const waitsForAnother = "another leader, who excludes this one, whose disk is da
 func (n *Node) plan(v *view.View) (next *view.View, reason, wait string) {
 	now := n.cfg.Clock.Now()
 	peers := n.gossiped()
-	open := n.wishes.open(v)
+	open := n.wishes.open(v, now)
 	g := &n.grants
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -4,7 +4,9 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"time"
 
+	"github.com/trefoildb/trefoil/node/peer"
 	"github.com/trefoildb/trefoil/node/view"
 	"github.com/trefoildb/trefoil/trie"
 )
@@ -14,20 +16,49 @@ import (
 // operators see it in the status.
 type wishes struct {
 	mu     sync.Mutex
-	join   map[trie.MachineID]view.Member
+	join   map[trie.MachineID]joiner
 	leave  map[trie.MachineID]bool
 	remove map[trie.MachineID]bool
 	accept bool        // of what is lost
 	loads  view.Wishes // only what loads wish
 }
 
-func (w *wishes) wantJoin(m view.Member) {
+// joiner is a machine that wants to be a member, and when it last said so.
+type joiner struct {
+	member view.Member
+	asked  time.Duration
+}
+
+const (
+	// maxJoiners bounds the machines that wait to be members.
+	maxJoiners = 64
+	// joinerAge is how long one is waited with that does not ask any more: they ask
+	// every joinRetry.
+	joinerAge = 30 * time.Second
+)
+
+// wantJoin notes that a machine wants to be a member of v, or refuses.
+func (w *wishes) wantJoin(v *view.View, m view.Member, now time.Duration) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.join == nil {
-		w.join = map[trie.MachineID]view.Member{}
+	w.forgetJoiners(now)
+	_, known := w.join[m.ID]
+	switch {
+	case len(v.Members) >= trie.MaxMachines:
+		return refuse(peer.CodeUnavailable, v.Epoch, "the cluster has %d members, and room for no more", len(v.Members))
+	case !known && len(w.join) >= maxJoiners:
+		return refuse(peer.CodeBusy, v.Epoch, "%d machines wait to join already; ask again", len(w.join))
 	}
-	w.join[m.ID] = m
+	if w.join == nil {
+		w.join = map[trie.MachineID]joiner{}
+	}
+	w.join[m.ID] = joiner{m, now}
+	return nil
+}
+
+// forgetJoiners forgets who asks no more. The lock is held.
+func (w *wishes) forgetJoiners(now time.Duration) {
+	maps.DeleteFunc(w.join, func(_ trie.MachineID, j joiner) bool { return now-j.asked > joinerAge })
 }
 
 func (w *wishes) joining(id trie.MachineID) bool {
@@ -62,10 +93,11 @@ func (w *wishes) wantRemove(id trie.MachineID) {
 }
 
 // open returns the wishes that v does not fulfil, and forgets the others.
-func (w *wishes) open(v *view.View) view.Wishes {
+func (w *wishes) open(v *view.View, now time.Duration) view.Wishes {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	maps.DeleteFunc(w.join, func(id trie.MachineID, _ view.Member) bool { return v.Find(id) != nil })
+	w.forgetJoiners(now)
+	maps.DeleteFunc(w.join, func(id trie.MachineID, _ joiner) bool { return v.Find(id) != nil })
 	gone := func(id trie.MachineID, _ bool) bool { return v.Find(id) == nil }
 	maps.DeleteFunc(w.leave, func(id trie.MachineID, _ bool) bool {
 		m := v.Find(id)
@@ -74,7 +106,7 @@ func (w *wishes) open(v *view.View) view.Wishes {
 	maps.DeleteFunc(w.remove, gone)
 	var open view.Wishes
 	for _, id := range slices.Sorted(maps.Keys(w.join)) {
-		open.Join = append(open.Join, w.join[id])
+		open.Join = append(open.Join, w.join[id].member)
 	}
 	open.Leave = slices.Sorted(maps.Keys(w.leave))
 	w.accept = w.accept && len(v.Lost) > 0

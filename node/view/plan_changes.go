@@ -77,6 +77,10 @@ func (p *planner) joins() {
 		if m.ID == 0 || m.Address == "" || p.Find(m.ID) != nil || slices.Contains(ids, m.ID) {
 			continue
 		}
+		if len(p.Members)+len(in) == trie.MaxMachines {
+			p.wait("others to leave, before more than %d machines can be members", trie.MaxMachines)
+			break
+		}
 		in, ids = append(in, m), append(ids, m.ID)
 		grows = grows || m.State != Spare
 	}
