@@ -102,7 +102,7 @@ func (w *world) watched(want map[string]bool) *background {
 					return
 				}
 			}
-			sleep(ctx, 50*time.Millisecond)
+			sleep(ctx, 300*time.Millisecond)
 		}
 	})
 }
@@ -168,7 +168,7 @@ func TestFlippedBitsOfTheLastCopy(t *testing.T) {
 		reader := w.watched(setOf(all))
 		other := w.machines[1]
 		other.kill()
-		sleep(t.Context(), time.Minute)
+		sleep(t.Context(), 20*time.Second)
 		reader.end()
 		if m.node.Err() != nil || m.node.View().Find(m.node.MachineID()) == nil {
 			t.Fatalf("the last copy is given up: %v", m.node.Err())
