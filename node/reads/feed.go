@@ -19,6 +19,12 @@ type feed interface {
 	close()
 }
 
+// framed is a feed whose rows come in frames.
+type framed interface {
+	// frame returns what the next rows are in; nil where next has more to do.
+	frame() *unpacker
+}
+
 // open returns a feed of ranges that have one owner. The budget is how many bytes
 // are asked for at first, most how many at a time later on. With ahead, rows are
 // wanted later, and are asked for in the background.

@@ -108,6 +108,15 @@ func (f *calledFeed) next() (row, bool, error) {
 	return f.fromRest(f.rest.next())
 }
 
+// frame returns that of what is left: of the rows before it is counted how many were
+// given.
+func (f *calledFeed) frame() *unpacker {
+	if rest, ok := f.rest.(framed); ok && f.current.empty() {
+		return rest.frame()
+	}
+	return nil
+}
+
 // openRest asks for what is left, in the background.
 func (f *calledFeed) openRest() {
 	if f.rest != nil || len(f.more) == 0 {

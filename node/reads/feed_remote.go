@@ -278,6 +278,8 @@ func (f *remoteFeed) unpack() (row, bool, error) {
 	return r, ok, nil
 }
 
+func (f *remoteFeed) frame() *unpacker { return &f.current }
+
 // load makes an arrival the current frame.
 func (f *remoteFeed) load(a arrival) {
 	f.current.begin(a.frame)

@@ -144,6 +144,7 @@ func badFrame(what string) error { return fmt.Errorf("%w: a frame that is %s", p
 type unpacker struct {
 	rest []byte
 	row  row
+	err  error
 }
 
 // begin makes the unpacker that of a frame of rows; an empty one has none.
@@ -155,10 +156,13 @@ func (u *unpacker) begin(frame []byte) {
 	u.row = row{key: u.row.key[:0]}
 }
 
-// next reads a row into u.row; false where there is none left.
+func (u *unpacker) empty() bool { return len(u.rest) == 0 && u.err == nil }
+
+// next reads a row into u.row; false where there is none left. It goes on after no
+// error.
 func (u *unpacker) next() (bool, error) {
-	if len(u.rest) == 0 {
-		return false, nil
+	if len(u.rest) == 0 || u.err != nil {
+		return false, u.err
 	}
 	header, ok := u.uvarint()
 	advance := uint64(0)
@@ -167,23 +171,26 @@ func (u *unpacker) next() (bool, error) {
 	}
 	n := header >> 2
 	if !ok || n > uint64(len(u.row.key)) || advance > maxRanges {
-		return false, badFrame("not of rows")
+		u.err = badFrame("not of rows")
+		return false, u.err
 	}
 	rest, ok := u.bytes()
-	if !ok {
-		return false, badFrame("cut")
-	}
 	value := u.row.value
-	if header&2 == 0 {
-		if value, ok = u.bytes(); !ok {
-			return false, badFrame("cut")
-		}
+	if ok && header&2 == 0 {
+		value, ok = u.bytes()
+	}
+	if !ok {
+		u.err = badFrame("cut")
+		return false, u.err
 	}
 	u.row.index += int(advance)
 	u.row.key = append(u.row.key[:n], rest...)
 	u.row.value = value
 	return true, nil
 }
+
+// errNotAsked: a row that is in none of the ranges that were asked for.
+var errNotAsked = badFrame("not of what was asked for")
 
 // in returns the next row, which is in one of ranges, if there is one.
 func (u *unpacker) in(ranges []triple.Range) (row, bool, error) {
@@ -192,12 +199,18 @@ func (u *unpacker) in(ranges []triple.Range) (row, bool, error) {
 		return row{}, false, err
 	}
 	if u.row.index >= len(ranges) || !ranges[u.row.index].Contains(u.row.key) {
-		return row{}, false, badFrame("not of what was asked for")
+		u.err = errNotAsked
+		return row{}, false, u.err
 	}
 	return u.row, true, nil
 }
 
 func (u *unpacker) uvarint() (uint64, bool) {
+	if len(u.rest) > 0 && u.rest[0] < 0x80 { // as most are
+		n := uint64(u.rest[0])
+		u.rest = u.rest[1:]
+		return n, true
+	}
 	n, size := binary.Uvarint(u.rest)
 	if size <= 0 {
 		return 0, false

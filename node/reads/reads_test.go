@@ -348,6 +348,43 @@ func TestSlowReader(t *testing.T) {
 	}
 }
 
+// A frame with a row that was not asked for, or that is cut, is no answer; keys that
+// were given are those of rows all the same.
+func TestBadFrame(t *testing.T) {
+	w := newWorld(t, 2, Options{Patience: soon})
+	w.fill(random(t), 1, students(8000))
+	reader := w.machines[0]
+	if w.reads(reader, triple.Range{}) {
+		reader = w.machines[1]
+	}
+	for _, bad := range [][]byte{{0, 1, byte(triple.OSP), 0}, {0, 200}} {
+		s, err := w.snapshot(reader.index).scan(ctx, triple.OrderRange(triple.SPO), false, nil, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		n := 0
+		var keys [][]byte
+		for s.Next() {
+			keys = append(keys, bytes.Clone(s.Key()))
+			if n++; n > 1000 && s.frame != nil {
+				s.frame.rest = bad
+			}
+		}
+		for i, o := 0, triple.SPO; i < len(keys); i++ {
+			if key, _ := triple.AppendKey(nil, o, w.triples[i]); !bytes.Equal(key, keys[i]) {
+				t.Fatalf("%q, want %q", keys[i], key)
+			}
+		}
+		if bad[1] == 1 && !isError(s.Err(), node.ErrUnavailable) {
+			t.Errorf("%v after %d rows", s.Err(), n)
+		}
+		if bad[1] != 1 && !isError(s.Err(), node.ErrUnavailable) && n != len(w.triples) {
+			t.Errorf("%v after %d rows", s.Err(), n)
+		}
+		s.Close()
+	}
+}
+
 // Iterators that are closed in the middle leave nothing behind, nor do those
 // whose context ends; TestMain looks.
 func TestLeave(t *testing.T) {

@@ -50,10 +50,12 @@ type scan struct {
 
 	rows  int // since the last seek
 	key   []byte
+	own   []byte // the scan's own key; key may be the frame's
 	value []byte
-	keyed bool // key is that of the current row
-	given bool // something of the answer was given: a row, or that there is none
-	shown int  // loads, when that was read
+	frame *unpacker // what the first feed's next rows are in; nil: ask the feed
+	keyed bool      // key is that of the current row
+	given bool      // something of the answer was given: a row, or that there is none
+	shown int       // loads, when that was read
 	over  bool
 	err   error
 	trial trial
@@ -97,6 +99,7 @@ func (s *scan) drop() {
 		q.close()
 	}
 	s.queue, s.view, s.back = s.queue[:0], nil, nil
+	s.frame = nil
 }
 
 // Next moves to the next row.
@@ -107,7 +110,25 @@ func (s *scan) Next() bool {
 	if s.rows++; s.rows%checkRows == 0 && s.ctx.Err() != nil {
 		return s.fail(s.ctx.Err())
 	}
-	return s.move()
+	return s.quick() || s.err == nil && s.move()
+}
+
+// quick moves to the next row of the frame at hand. It does the same as move, and
+// less of it: most rows of a long read come this way. Where a row is not of what was
+// asked for, nothing is left of the key before it, from behind which to go on.
+func (s *scan) quick() bool {
+	u := s.frame
+	if u == nil || !s.keyed {
+		return false
+	}
+	if ok, _ := u.next(); !ok { // move will say why
+		return false
+	}
+	if first := s.queue[0]; u.row.index > 0 || !first.Contains(u.row.key) {
+		return s.fail(fmt.Errorf("%w: %w", node.ErrUnavailable, &remoteError{first.owner, errNotAsked}))
+	}
+	s.key, s.value = u.row.key, u.row.value
+	return true
 }
 
 // SeekGE moves to the first row whose key is at least key; in reverse, to the last
@@ -116,9 +137,10 @@ func (s *scan) SeekGE(key []byte) bool {
 	if s.err = s.ctx.Err(); s.err != nil {
 		return false
 	}
-	target := s.all.Intersect(triple.Range{Lo: bytes.Clone(key)})
+	key = bytes.Clone(key) // it may be of a row that is passed over
+	target := s.all.Intersect(triple.Range{Lo: key})
 	if s.reverse {
-		target = s.all.Intersect(triple.Range{Hi: append(bytes.Clone(key), 0)})
+		target = s.all.Intersect(triple.Range{Hi: append(key[:len(key):len(key)], 0)})
 	}
 	c := bytes.Compare(key, s.key)
 	switch {
@@ -140,7 +162,7 @@ func (s *scan) skip(key []byte, target triple.Range) bool {
 	for len(s.queue) > 0 && s.isBehind(key, s.queue[0].Range) {
 		s.pop()
 	}
-	s.left, s.keyed, s.rows = target, false, 0
+	s.left, s.keyed, s.rows, s.frame = target, false, 0, nil
 	if len(s.queue) == 0 {
 		s.rest = s.rest.Intersect(target)
 		s.back = nil
@@ -174,6 +196,10 @@ func (s *scan) isBehind(key []byte, r triple.Range) bool {
 
 // move moves to the next row of what is left, trying again where that may help.
 func (s *scan) move() bool {
+	if s.frame != nil { // whose key the feed is about to write over
+		s.own = append(s.own[:0], s.key...)
+		s.key, s.frame = s.own, nil
+	}
 	for {
 		r, ok, err := s.step()
 		if ok {
@@ -204,8 +230,8 @@ func (s *scan) fail(err error) bool {
 
 // give makes a row the current one.
 func (s *scan) give(r row) {
-	s.key = append(s.key[:0], r.key...)
-	s.value = r.value
+	s.own = append(s.own[:0], r.key...)
+	s.key, s.value = s.own, r.value
 	s.keyed, s.given = true, true
 }
 
@@ -231,8 +257,13 @@ func (s *scan) step() (row, bool, error) {
 			s.pop()
 			continue
 		}
-		if s.rows >= warmRows && len(s.queue) <= aheadPieces && !s.rest.Empty() {
-			err = s.fill()
+		if s.rows >= warmRows {
+			if len(s.queue) <= aheadPieces && !s.rest.Empty() {
+				err = s.fill()
+			}
+			if f, ok := first.feed.(framed); ok {
+				s.frame = f.frame()
+			}
 		}
 		return r, err == nil, err
 	}
@@ -242,6 +273,7 @@ func (s *scan) step() (row, bool, error) {
 func (s *scan) pop() {
 	first := s.queue[0]
 	first.close()
+	s.frame = nil
 	s.queue = append(s.queue[:0], s.queue[1:]...)
 	s.left, s.keyed = s.without(s.left, first.Range), false
 	s.given = true // that there were no rows is a part of the answer too
