@@ -60,6 +60,10 @@ func (s *sink) Begin(ctx context.Context, id string) (start rdfload.Start, err e
 	context.AfterFunc(inner, func() { l.count(id, -1) })
 	err = l.until(inner, func(*view.View) view.Wishes { return view.Wishes{Begin: []view.LoadBegin{begin}} }, func(v *view.View) (bool, error) {
 		load := v.Load(id)
+		if load == nil && len(v.Loads) >= view.MaxLoads {
+			return false, fmt.Errorf("%w: the cluster has had %d bulk loads, as many as there can be: add small documents as updates instead, "+
+				"or move to a new cluster by a backup, with many files in one load", node.ErrTooLarge, len(v.Loads))
+		}
 		if load == nil || load.Epoch == 0 && (load.Coordinator != begin.Coordinator || load.Incarnation != begin.Incarnation) {
 			return false, nil
 		}

@@ -39,6 +39,10 @@ type Load struct {
 	Rejected int64 `json:"rejected,omitempty"`
 }
 
+// MaxLoads bounds the loads that a cluster can ever have: rows carry their number for
+// good, and the view, which says what it stands for, goes to all members whole.
+const MaxLoads = 1 << 14
+
 // Load returns the load with an id, or nil. It must not be modified.
 func (v *View) Load(id string) *Load {
 	i := slices.IndexFunc(v.Loads, func(l Load) bool { return l.ID == id })
@@ -120,6 +124,9 @@ func (v *View) BeginLoad(b LoadBegin) (*View, error) {
 		}
 		l.Coordinator, l.Incarnation = b.Coordinator, b.Incarnation
 		return n.finish()
+	}
+	if len(v.Loads) >= MaxLoads {
+		return nil, fmt.Errorf("view: %d loads, and room for no more", len(v.Loads))
 	}
 	n.NextLoad = max(n.NextLoad, 1)
 	n.Loads = append(n.Loads, Load{Number: n.NextLoad, ID: b.ID, Coordinator: b.Coordinator, Incarnation: b.Incarnation})

@@ -2,6 +2,7 @@ package view
 
 import (
 	"encoding/json"
+	"fmt"
 	"testing"
 
 	"github.com/trefoildb/trefoil/recovery"
@@ -76,5 +77,23 @@ func TestPlace(t *testing.T) {
 	four := through(t, must(t)(v.Join(up(4))))
 	if four.Place() == v.Place() {
 		t.Error("another machine, the same place")
+	}
+}
+
+// Loads are bounded; one that is begun already gets another coordinator all the same.
+func TestLoadsAreBounded(t *testing.T) {
+	v := idle(t, 1, 2, 3)
+	for i := range MaxLoads {
+		v.Loads = append(v.Loads, Load{Number: uint64(i + 1), ID: fmt.Sprint(i), Coordinator: 2, Incarnation: 1})
+	}
+	v.NextLoad = MaxLoads + 1
+	if _, err := v.BeginLoad(LoadBegin{"more", 1, 1}); err == nil {
+		t.Error("one more")
+	}
+	p := ask(t, v)
+	p.wishes.Begin = []LoadBegin{{"more", 1, 1}, {"7", 1, 1}}
+	next, reason, wait := Plan(v, p.reports, p.wishes, p.options)
+	if next == nil || len(next.Loads) != MaxLoads || next.Load("7").Coordinator != 1 {
+		t.Errorf("%q, waits for %q", reason, wait)
 	}
 }

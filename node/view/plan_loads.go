@@ -73,7 +73,11 @@ func (p *planner) publish() {
 // beginLoads gives loads their numbers.
 func (p *planner) beginLoads() {
 	for _, w := range p.wishes.Begin {
-		if l := p.Load(w.ID); p.Has(w.Coordinator, w.Incarnation) && (l == nil || l.Epoch == 0 && l.begun() != w) {
+		l := p.Load(w.ID)
+		if l == nil && len(p.Loads) >= MaxLoads {
+			continue // who asks sees it, too
+		}
+		if p.Has(w.Coordinator, w.Incarnation) && (l == nil || l.Epoch == 0 && l.begun() != w) {
 			next, err := p.BeginLoad(w)
 			p.propose(next, err, "load %s begins", w.ID)
 			return
