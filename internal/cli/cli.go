@@ -177,6 +177,8 @@ func hintFor(err error) string {
 		return h.hint
 	case errors.Is(err, node.ErrLocked):
 		return "If a server has it open, ask the server: --to URL instead of --data."
+	case errors.Is(err, node.ErrMember):
+		return "Ask a node of the cluster with --to URL; trefoil dump --part writes what this one directory has."
 	case errors.Is(err, syscall.ECONNREFUSED):
 		return "No server answers there. Start one with trefoil serve --data DIR, or open the directory itself with --data DIR."
 	case errors.Is(err, syscall.EADDRINUSE):
