@@ -101,3 +101,13 @@ func TestUnbarred(t *testing.T) {
 		t.Error("only what the second proposal barred alone is taken back")
 	}
 }
+
+// A report tells of the answers of members, whoever has sent them what they answered.
+func TestAnswersOfMembers(t *testing.T) {
+	v := &view.View{Members: []view.Member{{ID: 1}, {ID: 3}}}
+	all := []answered{{Holder: 1, Sequencer: 3, Batch: 1}, {Holder: 2, Sequencer: 3, Batch: 2}, {Holder: 3, Sequencer: 2, Batch: 3}}
+	got := ofMembers(all, v)
+	if len(got) != 2 || got[0].Batch != 1 || got[1].Batch != 3 {
+		t.Errorf("%+v", got)
+	}
+}

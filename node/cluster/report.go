@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"time"
 
 	"github.com/trefoildb/trefoil/node"
@@ -120,6 +121,7 @@ func (n *Node) makeReport() report {
 		return r
 	}
 	r.Epoch = v.Epoch
+	r.Answered = ofMembers(r.Answered, v)
 	r.Ingested, r.Staging = n.ingested(v), n.loads.Staging()
 	r.Reconciled, r.Slow = n.writes.Reconciled(), n.writes.Slow(n.cfg.slowAfter())
 	n.work.mu.Lock()
@@ -131,6 +133,13 @@ func (n *Node) makeReport() report {
 		r.Walk = n.work.progress()
 	}
 	return r
+}
+
+// ofMembers returns the answers of holders that are members: who is none any more comes
+// back as another machine, if at all, and has nothing to show. Sequencers that are no
+// more stay: what they sent is to be on the disks of those who answered.
+func ofMembers(all []answered, v *view.View) []answered {
+	return slices.DeleteFunc(all, func(a answered) bool { return v.Find(a.Holder) == nil })
 }
 
 // renew asks for a lease until ctx ends: some times a lease, and at once after
