@@ -52,9 +52,9 @@ type Member struct {
 	Bytes       int64   `json:"bytes,omitempty"`    // of tables
 	FreeBytes   int64   `json:"freeBytes,omitempty"`
 	Lag         uint64  `json:"lag,omitempty"`          // epochs between its view and the newest
-	Slow        int     `json:"slow,omitempty"`         // how many members wait for it for too long
 	Lease       float64 `json:"leaseSeconds,omitempty"` // that its lease lasts; 0 where it has none
 	Walk        *Walk   `json:"walk,omitempty"`         // nil where it walks no more
+	Slow        int     `json:"slow,omitempty"`         // how many members wait for it for too long
 	Error       string  `json:"error,omitempty"`        // why it takes no writes
 }
 
