@@ -315,7 +315,7 @@ func TestEstimateAfterClear(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		ofPattern, _, err = sn.Estimate(people)
+		ofPattern, _, err = sn.Estimate(t.Context(), people)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -174,7 +174,7 @@ func BenchmarkPattern(b *testing.B) {
 func BenchmarkEstimate(b *testing.B) {
 	sn := snapshot(b, loaded(b))
 	for b.Loop() {
-		if _, _, err := sn.Estimate(triple.Pattern{Predicate: iri("takes")}); err != nil {
+		if _, _, err := sn.Estimate(b.Context(), triple.Pattern{Predicate: iri("takes")}); err != nil {
 			b.Fatal(err)
 		}
 	}

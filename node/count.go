@@ -62,12 +62,12 @@ func (sn *Snapshot) count(ctx context.Context, r triple.Range, pass filter, limi
 // (tables know their bytes, and some rows compress better than others), in far
 // less time than a count of many takes. exact tells that it is the count, as it
 // is where few rows lie in the range that answers p.
-func (sn *Snapshot) Estimate(p triple.Pattern) (n int64, exact bool, err error) {
+func (sn *Snapshot) Estimate(ctx context.Context, p triple.Pattern) (n int64, exact bool, err error) {
 	scan, err := p.Scan(p.Best())
 	if err != nil {
 		return 0, false, err
 	}
-	passed, seen, all, err := sn.count(context.Background(), scan.Range, matches(&scan), exactRows)
+	passed, seen, all, err := sn.count(ctx, scan.Range, matches(&scan), exactRows)
 	if err != nil || all {
 		return passed, all, err
 	}

@@ -51,7 +51,7 @@ func TestDeliver(t *testing.T) {
 	for name, count := range map[string]func() (int64, error){
 		"count":       func() (int64, error) { return sn.Count(ctx, triple.Pattern{}) },
 		"count range": func() (int64, error) { return sn.CountRange(ctx, triple.Bounds{Order: triple.POS}) },
-		"estimate":    func() (int64, error) { n, _, err := sn.Estimate(triple.Pattern{}); return n, err },
+		"estimate":    func() (int64, error) { n, _, err := sn.Estimate(t.Context(), triple.Pattern{}); return n, err },
 		"source":      func() (int64, error) { return sn.Source().Count(ctx, triple.OrderRange(triple.OSP)) },
 		"status":      func() (int64, error) { return s.Status().Triples, nil },
 	} {

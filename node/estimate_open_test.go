@@ -40,7 +40,7 @@ func TestEstimateAfterOpen(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, p := range []triple.Pattern{{}, {Predicate: triple.NewIRI("http://e.x/p")}} {
-			got, exact, err := sn.Estimate(p)
+			got, exact, err := sn.Estimate(t.Context(), p)
 			if err != nil || exact || got < n/2 || got > 2*n {
 				t.Errorf("round %d: estimate %d, exact %v, error %v; there are %d", round, got, exact, err, n)
 			}

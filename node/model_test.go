@@ -205,7 +205,7 @@ func compare(t *rapid.T, sn *Snapshot, m model) {
 	if n, err := sn.Count(ctx, p); err != nil || n != int64(len(want)) {
 		t.Fatalf("count %v: %d, %v, want %d", p, n, err, len(want))
 	}
-	if n, exact, err := sn.Estimate(p); err != nil || !exact || n != int64(len(want)) {
+	if n, exact, err := sn.Estimate(t.Context(), p); err != nil || !exact || n != int64(len(want)) {
 		t.Fatalf("estimate %v: %d, exact %v, %v, want %d", p, n, exact, err, len(want))
 	}
 	if o.Reverse {

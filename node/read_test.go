@@ -161,7 +161,7 @@ func TestEstimates(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, exact, err := sn.Estimate(p)
+		got, exact, err := sn.Estimate(t.Context(), p)
 		if err != nil || exact != (want <= exactRows) || exact && got != want {
 			t.Errorf("%v: %d, exact %v, %v, counted %d", p, got, exact, err, want)
 		}

@@ -110,7 +110,7 @@ func (i *localItem) triple() (triple.Triple, error) { return i.row.Triple() }
 
 func (l *local) count(ctx context.Context, p triple.Pattern, estimate bool) (int64, bool, error) {
 	if estimate {
-		return l.snapshot.Estimate(p)
+		return l.snapshot.Estimate(ctx, p)
 	}
 	n, err := l.snapshot.Count(ctx, p)
 	return n, true, err

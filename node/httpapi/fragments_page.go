@@ -60,7 +60,7 @@ func (f *fragment) read(ctx context.Context, sn Snapshot, account *account) erro
 	if err := f.lookBack(ctx, sn); err != nil {
 		return err
 	}
-	return f.estimate(sn)
+	return f.estimate(ctx, sn)
 }
 
 // again tells whether a row is to be left out: its triple was there in another
@@ -108,12 +108,12 @@ func (f *fragment) lookBack(ctx context.Context, sn Snapshot) error {
 
 // estimate sets the number of items of all pages: 0 only where there are none,
 // and exact where this page holds them all.
-func (f *fragment) estimate(sn Snapshot) error {
+func (f *fragment) estimate(ctx context.Context, sn Snapshot) error {
 	f.total = int64(len(f.triples))
 	if f.next == "" && !f.hasPrevious {
 		return nil
 	}
-	n, _, err := sn.Estimate(f.query.pattern)
+	n, _, err := sn.Estimate(ctx, f.query.pattern)
 	if f.next != "" {
 		f.total++
 	}

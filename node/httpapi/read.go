@@ -59,7 +59,7 @@ func (a *API) getCount(w http.ResponseWriter, r *request) error {
 	defer sn.Close()
 	c := count{Exact: true}
 	if estimate {
-		c.Count, c.Exact, err = sn.Estimate(pattern)
+		c.Count, c.Exact, err = sn.Estimate(r.Context(), pattern)
 	} else {
 		c.Count, err = sn.Count(r.Context(), pattern)
 	}

@@ -20,7 +20,7 @@ type Snapshot interface {
 	Match(ctx context.Context, p triple.Pattern, o node.ReadOptions) iter.Seq2[node.Row, error]
 	Range(ctx context.Context, b triple.Bounds, o node.ReadOptions) iter.Seq2[node.Row, error]
 	Count(ctx context.Context, p triple.Pattern) (int64, error)
-	Estimate(p triple.Pattern) (n int64, exact bool, err error)
+	Estimate(ctx context.Context, p triple.Pattern) (n int64, exact bool, err error)
 	Close() error
 }
 

@@ -61,7 +61,7 @@ func TestDegraded(t *testing.T) {
 						if err == nil && n != int64(len(all)) || err != nil && !isError(err, node.ErrUnavailable) {
 							t.Fatalf("count %+v: %d, %v, want %d", p, n, err, len(all))
 						}
-						if n, exact, err := sn.Estimate(p); err != nil || exact && n != int64(len(all)) {
+						if n, exact, err := sn.Estimate(t.Context(), p); err != nil || exact && n != int64(len(all)) {
 							t.Fatalf("estimate %+v: %d, %v, %v, want %d", p, n, exact, err, len(all))
 						}
 					}

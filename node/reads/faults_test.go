@@ -496,7 +496,7 @@ func TestNeverSettled(t *testing.T) {
 	if _, err := sn.Count(ctx, triple.Pattern{}); !isError(err, node.ErrUnavailable) {
 		t.Error(err)
 	}
-	if _, exact, err := sn.Estimate(triple.Pattern{}); err != nil || exact {
+	if _, exact, err := sn.Estimate(ctx, triple.Pattern{}); err != nil || exact {
 		t.Errorf("exact %v, %v", exact, err)
 	}
 }

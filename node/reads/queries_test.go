@@ -71,6 +71,7 @@ func TestQueryMessages(t *testing.T) {
 		// The plan: a survey, and the subjects of the samples. Then 30 persons, and what
 		// they have in two steps.
 		{"star of five", `SELECT * { ?x e:worksFor e:department3 ; e:class ?c ; e:name ?n ; e:mail ?m ; e:telephone ?t }`, 30, others, others + 1 + 2*others},
+		{"star with values", `SELECT * { ?x e:worksFor e:department3 ; e:class ?c ; e:name ?n ; e:mail ?m ; e:telephone ?t VALUES ?c { e:class0 e:class2 } }`, 20, others, others + 1 + 2*others},
 		{"pattern", `SELECT * { e:person0033 ?p ?o }`, 5, 1, 1},
 		{"join of two", `SELECT * { ?x e:worksFor e:department3 ; e:class e:class2 }`, 10, 2 * others, 2 * others},
 	} {
@@ -115,7 +116,7 @@ func TestPatternMessages(t *testing.T) {
 	if n := asked(func() error { _, err := sn.Has(ctx, w.triples[17]); return err }); n != 1 {
 		t.Errorf("a triple: %d requests", n)
 	}
-	if n := asked(func() error { _, _, err := sn.Estimate(one); return err }); n != 1 {
+	if n := asked(func() error { _, _, err := sn.Estimate(ctx, one); return err }); n != 1 {
 		t.Errorf("an estimate: %d requests", n)
 	}
 	few := node.ReadOptions{Limit: 50}

@@ -171,7 +171,7 @@ func compare(t *testing.T, w *world, rng *rand.Rand, sn *Snapshot, rounds int) {
 			if n, err := sn.Count(ctx, p); err != nil || n != int64(len(all)) {
 				t.Fatalf("count %+v: %d, %v, want %d", p, n, err, len(all))
 			}
-			if n, exact, err := sn.Estimate(p); err != nil || exact && n != int64(len(all)) {
+			if n, exact, err := sn.Estimate(t.Context(), p); err != nil || exact && n != int64(len(all)) {
 				t.Fatalf("estimate %+v: %d, %v, want %d", p, n, err, len(all))
 			}
 		}

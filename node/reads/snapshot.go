@@ -196,12 +196,12 @@ func (sn *Snapshot) CountRange(ctx context.Context, b triple.Bounds) (n int64, e
 
 // Estimate returns about how many triples match p (see [node.Snapshot.Estimate]).
 // exact tells that it is the count.
-func (sn *Snapshot) Estimate(p triple.Pattern) (n int64, exact bool, err error) {
+func (sn *Snapshot) Estimate(ctx context.Context, p triple.Pattern) (n int64, exact bool, err error) {
 	r, f, err := answers(p)
 	if err != nil {
 		return 0, false, err
 	}
-	return sn.estimate(context.Background(), r, f, exactRows)
+	return sn.estimate(ctx, r, f, exactRows)
 }
 
 // estimate returns about how many rows of r pass a filter.
