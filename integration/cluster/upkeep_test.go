@@ -478,7 +478,7 @@ func TestForgedRows(t *testing.T) {
 					m.edit(func(db *pebble.DB) error {
 						value := (&triple.Value{Stamp: stamps[i]}).Append(nil)
 						if i == 2 {
-							value = []byte{0xFF}
+							value = []byte{0} // a value without a stamp
 						}
 						return db.Set(append([]byte{node.TableStorage}, key...), value, pebble.Sync)
 					})
