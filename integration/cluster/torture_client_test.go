@@ -8,6 +8,7 @@ import (
 	"iter"
 	"math/rand/v2"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/trefoildb/trefoil/node"
@@ -33,27 +34,34 @@ func fact(i int) triple.Triple {
 }
 
 // universe is the triples that clients know: the first so many are written to, the
-// others are there from the beginning to the end.
+// others are there from the beginning to the end, or come with bulk loads: those of
+// each load follow one another.
 type universe struct {
-	moving, all int
-	keys        [triple.GSPO + 1][][]byte // by order; nil where there is none
-	number      map[string]int            // by SPO key
+	moving, all, loads int
+	begun              atomic.Int64              // of the loads
+	keys               [triple.GSPO + 1][][]byte // by order; nil where there is none
+	number             map[string]int            // by SPO key
 }
 
-func newUniverse(moving, all int) *universe {
-	u := &universe{moving: moving, all: all, number: map[string]int{}}
-	for i := range all {
+func newUniverse(moving, all, loads int) *universe {
+	u := &universe{moving: moving, all: all, loads: loads, number: map[string]int{}}
+	for i := range u.extent() {
 		for _, o := range triple.Orders {
 			key, _ := triple.AppendKey(nil, o, fact(i))
 			u.keys[o] = append(u.keys[o], key)
 		}
 		u.number[string(u.keys[triple.SPO][i])] = i
 	}
-	if len(u.number) != all {
+	if len(u.number) != u.extent() {
 		panic("facts are not different")
 	}
 	return u
 }
+
+func (u *universe) extent() int { return u.all + u.loads*loadTriples }
+
+// register is the number of a load in histories.
+func (u *universe) register(load int) int { return u.extent() + load }
 
 // client does one operation after the other, each through some machine.
 type client struct {
@@ -265,6 +273,22 @@ func (c *client) observe(p *process, a answer, o triple.Order, call int64, what 
 		}
 		t.history.saw(i, false, call, a.back, of)
 	}
+	for k := range u.loads {
+		there, absent := 0, 0
+		for i := u.all + k*loadTriples; i < u.all+(k+1)*loadTriples; i++ {
+			if found[i] {
+				there++
+			} else if covers(i) {
+				absent++
+			}
+		}
+		if there > 0 && absent > 0 {
+			t.fail("%s: %d of %d triples of load %d", of, there, there+absent, k)
+		}
+		if there+absent > 0 {
+			t.history.saw(u.register(k), there > 0, call, a.back, of)
+		}
+	}
 	t.history.mu.Lock()
 	t.history.answers++
 	t.history.mu.Unlock()
@@ -295,10 +319,10 @@ func (c *client) count(ctx context.Context, p *process) {
 		return
 	}
 	least, most := int64(0), int64(0)
-	for i := range c.torture.universe.all {
+	for i := range c.torture.universe.all + int(c.torture.universe.begun.Load())*loadTriples {
 		if pattern.Match(fact(i)) {
 			most++
-			if i >= c.torture.universe.moving {
+			if i >= c.torture.universe.moving && i < c.torture.universe.all {
 				least++
 			}
 		}

@@ -44,9 +44,12 @@ type process struct {
 	disk *vfs.MemFS
 	fs   *shakyFS // disk, for the process
 	join []string
-	dead atomic.Bool   // killed: whatever it still answers reaches nobody
-	end  chan struct{} // closed when it is to end
-	gone chan struct{} // closed when it has
+	// loads is where the runs of bulk loads are: a process that was killed and the
+	// next one share none.
+	loads string
+	dead  atomic.Bool   // killed: whatever it still answers reaches nobody
+	end   chan struct{} // closed when it is to end
+	gone  chan struct{} // closed when it has
 
 	mu    sync.Mutex
 	node  *cluster.Node // nil while it is not a member
@@ -73,7 +76,7 @@ func (h *host) start(join ...string) {
 	if h.process != nil || h.left {
 		return
 	}
-	p := &process{host: h, disk: h.disk, fs: &shakyFS{FS: h.disk}, join: join, end: make(chan struct{}), gone: make(chan struct{})}
+	p := &process{host: h, disk: h.disk, fs: &shakyFS{FS: h.disk}, join: join, loads: h.torture.t.TempDir(), end: make(chan struct{}), gone: make(chan struct{})}
 	h.process = p
 	go func() {
 		defer close(p.gone)
@@ -111,7 +114,7 @@ func (p *process) once() (again bool) {
 	}()
 	n, err := cluster.Start(ctx, cluster.Config{
 		Store: store, Listen: h.name + ":7000", Spare: h.spare, Network: t.world.net.Host(h.name), FS: p.fs, Clock: h.clock, Join: p.join,
-		MoveRate: t.moveRate, MinSegmentBytes: 4 << 10, MaxSegmentBytes: 64 << 10, Logger: log,
+		MoveRate: t.moveRate, MinSegmentBytes: 4 << 10, MaxSegmentBytes: 64 << 10, LoadDir: p.loads, Logger: log,
 	})
 	if err != nil {
 		p.replaceDisk()

@@ -37,6 +37,9 @@ type torture struct {
 	history  *history
 	excluded atomic.Int64
 	moveRate int64 // bytes a second, of planned moves
+	moves    atomic.Int64
+	loaded   atomic.Int64
+	epochs   uint64 // in the end
 
 	mu       sync.Mutex
 	targets  []*host // that clients use
@@ -87,7 +90,7 @@ func tortureRun(t *testing.T, seed uint64, rounds int) {
 		}
 		r := rand.New(rand.NewPCG(seed, 2))
 		moving := 30 + r.IntN(60)
-		to := &torture{t: t, world: w, random: r, universe: newUniverse(moving, moving+200+r.IntN(200)), history: h, errors: map[string]int{}}
+		to := &torture{t: t, world: w, random: r, universe: newUniverse(moving, moving+200+r.IntN(200), 1+r.IntN(4)), history: h, errors: map[string]int{}}
 		to.moveRate = 1 << (14 + r.IntN(12))
 		of = to
 		defer to.close()
@@ -100,6 +103,9 @@ func tortureRun(t *testing.T, seed uint64, rounds int) {
 			c := &client{to, fmt.Sprintf("client %d", i), rand.New(rand.NewPCG(seed, uint64(100+i)))}
 			clients.Go(func() { c.run(ctx) })
 		}
+		loader := newLoader(to, rand.New(rand.NewPCG(seed, 90)))
+		clients.Go(func() { loader.run(ctx) })
+		clients.Go(func() { to.move(ctx, rand.New(rand.NewPCG(seed, 91))) })
 		clients.Go(func() { to.watchLeases(ctx) })
 		for range rounds {
 			to.round()
@@ -108,13 +114,14 @@ func tortureRun(t *testing.T, seed uint64, rounds int) {
 		time.Sleep(2 * time.Second) // of virtual time
 		cancel()
 		clients.Wait()
+		to.rest()
 		to.end()
 	})
 	if !t.Failed() {
 		h.judge(t)
 	}
-	t.Logf("seed %d: %d hosts, %d writes, %d answers, %d reads of triples, %d notes, %d looks at them, %d exclusions, %s; faults: %q; told: %v",
-		seed, len(of.hosts), h.writes, h.answers, h.reads, h.notes, h.looks, of.excluded.Load(), time.Since(began).Round(time.Millisecond), of.faults, of.errors)
+	t.Logf("seed %d: %d hosts, %d writes, %d answers, %d reads of triples, %d notes, %d looks at them, %d of %d loads, %d moves, %d epochs, %d exclusions, %s; faults: %q; told: %v",
+		seed, len(of.hosts), h.writes, h.answers, h.reads, h.notes, h.looks, of.loaded.Load(), of.universe.loads, of.moves.Load(), of.epochs, of.excluded.Load(), time.Since(began).Round(time.Millisecond), of.faults, of.errors)
 }
 
 // begin forms a cluster and gives it what is there throughout.
@@ -232,6 +239,21 @@ func (t *torture) whole() {
 	}
 }
 
+// rest waits until nothing is split or moved any more.
+func (t *torture) rest() {
+	for deadline := time.Now().Add(patience); ; {
+		t.whole()
+		before := t.wanted()[0].member().View().Epoch
+		time.Sleep(12 * time.Second) // of virtual time: longer than between two looks at sizes
+		if t.whole(); t.wanted()[0].member().View().Epoch == before {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.t.Fatal("segments are split or moved without end")
+		}
+	}
+}
+
 // end checks what is left when all is over.
 func (t *torture) end() {
 	t.world.machines = nil
@@ -268,6 +290,7 @@ func (t *torture) end() {
 	})
 	t.world.checkDisks()
 	t.world.checkNotes()
+	t.epochs = t.world.machines[0].node.View().Epoch
 }
 
 func (t *torture) close() {

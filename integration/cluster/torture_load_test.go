@@ -1,0 +1,131 @@
+package cluster
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"github.com/trefoildb/trefoil/rdfload"
+	"github.com/trefoildb/trefoil/triple"
+)
+
+// loadTriples is how many triples each bulk load of a torture has.
+const loadTriples = 120
+
+// loader makes the bulk loads of a torture, one after the other. To a history each
+// is a register: it is there, or not, and every answer says of all its triples the
+// same.
+type loader struct {
+	torture *torture
+	random  *rand.Rand
+	sources []rdfload.Source
+}
+
+// newLoader writes the documents of all loads.
+func newLoader(t *torture, random *rand.Rand) *loader {
+	l := &loader{torture: t, random: random}
+	for k := range t.universe.loads {
+		var all []triple.Triple
+		for i := range loadTriples {
+			all = append(all, fact(t.universe.all+k*loadTriples+i))
+		}
+		l.sources = append(l.sources, document(t.t, fmt.Sprintf("%d.nq", k), all, 0))
+	}
+	return l
+}
+
+func (l *loader) run(ctx context.Context) {
+	for k, source := range l.sources {
+		sleep(ctx, time.Duration(l.random.IntN(12000))*time.Millisecond)
+		for try := 0; try < 4 && !l.load(ctx, k, source); try++ {
+			sleep(ctx, time.Duration(l.random.IntN(3000))*time.Millisecond)
+		}
+	}
+}
+
+// load tells whether the load is acknowledged.
+func (l *loader) load(ctx context.Context, k int, source rdfload.Source) bool {
+	t := l.torture
+	p := t.anyProcess(l.random)
+	if p == nil {
+		return false
+	}
+	n, _ := p.running()
+	if n == nil {
+		return false
+	}
+	ctx, cancel := context.WithTimeout(ctx, time.Duration(1+l.random.IntN(60))*time.Second)
+	defer cancel()
+	options := rdfload.Options{Memory: rdfload.MinMemory, Workers: 1}
+	t.universe.begun.Store(int64(k + 1))
+	call := t.history.tick()
+	s, err := rdfload.Load(ctx, n.Sink(), []rdfload.Source{source}, options)
+	for resumes := 0; err != nil && errors.Is(err, rdfload.ErrKept) && ctx.Err() == nil && resumes < 3; resumes++ {
+		t.saw(err)
+		sleep(ctx, time.Second)
+		if n, _ = p.running(); n == nil {
+			break
+		}
+		options.Resume = true
+		s, err = rdfload.Load(ctx, n.Sink(), []rdfload.Source{source}, options)
+	}
+	known := err == nil && !p.dead.Load()
+	t.history.wrote(t.universe.register(k), true, call, known, fmt.Sprintf("load %d through %s: %v", k, p.host.name, err))
+	if err != nil {
+		t.saw(err)
+		return false
+	}
+	if known && s.Read != loadTriples {
+		t.fail("load %d has read %d triples", k, s.Read)
+	}
+	if known {
+		t.loaded.Add(1)
+	}
+	return known
+}
+
+// move has segments split and moved to where they then belong, again and again: a
+// load that is given up when the space has been split for it. In between they are
+// split because they grow.
+func (t *torture) move(ctx context.Context, random *rand.Rand) {
+	keys := t.universe.keys
+	for n := 0; ctx.Err() == nil; n++ {
+		sleep(ctx, time.Duration(random.IntN(15000))*time.Millisecond)
+		p := t.anyProcess(random)
+		if p == nil {
+			continue
+		}
+		node, _ := p.running()
+		if node == nil {
+			continue
+		}
+		sink, ok := node.Sink().(rdfload.Spread)
+		if !ok {
+			continue
+		}
+		var sample rdfload.Sample
+		for len(sample.Keys) < 4 {
+			some := keys[triple.Orders[random.IntN(3)]]
+			sample.Keys = append(sample.Keys, some[random.IntN(len(some))])
+		}
+		slices.SortFunc(sample.Keys, bytes.Compare)
+		sample.Bytes = 1 << 40 // more than the cluster holds
+		id := fmt.Sprintf("moves%d", n)
+		func() {
+			ctx, cancel := context.WithTimeout(ctx, 15*time.Second)
+			defer cancel()
+			if _, err := sink.Begin(ctx, id); err != nil {
+				return
+			}
+			defer sink.End(id, false)
+			before := node.View().Epoch
+			if _, err := sink.Place(ctx, sample); err == nil && node.View().Epoch > before {
+				t.moves.Add(1)
+			}
+		}()
+	}
+}
