@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"fmt"
 	"math/rand/v2"
+	"reflect"
 	"slices"
 	"testing"
 
+	"github.com/trefoildb/trefoil/sparql/exec"
 	"github.com/trefoildb/trefoil/triple"
 )
 
@@ -212,5 +214,72 @@ func FuzzFrame(f *testing.F) {
 		for ok := true; ok && err == nil; {
 			ok, err = in.next()
 		}
+	})
+}
+
+// Surveys and their answers come back as they were, and what is cut does not.
+func TestSurveyCodec(t *testing.T) {
+	q := &survey{epoch: 7, limit: 100, filter: filterOf(triple.Pattern{Predicate: iri("p")}), questions: []question{
+		{places: 5, least: 40, ranges: []triple.Range{triple.OrderRange(triple.POS)}},
+		{ranges: []triple.Range{{Lo: []byte{1, 2}, Hi: []byte{1, 3}}, {Lo: []byte{1, 4}}}},
+	}}
+	b := q.encode()
+	have, err := parseSurvey(b)
+	if err != nil || !reflect.DeepEqual(have, q) {
+		t.Fatalf("%+v, %v, want %+v", have, err, q)
+	}
+	key, _ := triple.AppendKey(nil, triple.POS, student(1))
+	found := []exec.Finding{{Rows: 300, Samples: []exec.Sample{{Key: key, Rows: 12}}}, {Rows: 2, Exact: true}}
+	answer := encodeFindings(found)
+	if have, err := parseFindings(answer, q.questions); err != nil || !reflect.DeepEqual(have, found) {
+		t.Fatalf("%+v, %v, want %+v", have, err, found)
+	}
+	for n := range b {
+		if _, err := parseSurvey(b[:n]); err == nil {
+			t.Errorf("a survey of %d bytes is taken, cut at %d", len(b), n)
+		}
+	}
+	for n := range answer {
+		if _, err := parseFindings(answer[:n], q.questions); err == nil {
+			t.Errorf("an answer of %d bytes is taken, cut at %d", len(answer), n)
+		}
+	}
+	q.questions = make([]question, maxQuestions+1)
+	for i := range q.questions {
+		q.questions[i].ranges = []triple.Range{{}}
+	}
+	if _, err := parseSurvey(q.encode()); err == nil {
+		t.Errorf("%d questions are taken", len(q.questions))
+	}
+}
+
+// The answer to a call for rows comes back as it was; others are errors.
+func TestRowsCodec(t *testing.T) {
+	frame := []byte{frameRows, 0, 1, 9, 1, 8}
+	for _, more := range []bool{false, true} {
+		last := row{index: 3, key: []byte("key")}
+		b := appendRows(nil, frame, more, last)
+		again, index, key, rows, err := parseRows(b)
+		if err != nil || again != more || !bytes.Equal(rows, frame) || more && (index != 3 || string(key) != "key") {
+			t.Errorf("more %v: %v, %d, %q, %q, %v", more, again, index, key, rows, err)
+		}
+	}
+	for _, bad := range [][]byte{nil, {frameBeat}, {frameEnd, frameMore}, {frameMore}, {frameMore, 1, 200}} {
+		if _, _, _, _, err := parseRows(bad); err == nil {
+			t.Errorf("%q is taken", bad)
+		}
+	}
+}
+
+func FuzzSurvey(f *testing.F) {
+	f.Add((&survey{epoch: 1, questions: []question{{places: 2, ranges: []triple.Range{{}}}}}).encode())
+	f.Fuzz(func(t *testing.T, b []byte) {
+		if q, err := parseSurvey(b); err == nil {
+			if again, err := parseSurvey(q.encode()); err != nil || len(again.questions) != len(q.questions) {
+				t.Errorf("%+v does not come back: %v", q, err)
+			}
+		}
+		_, _ = parseFindings(b, make([]question, 3))
+		_, _, _, _, _ = parseRows(b)
 	})
 }

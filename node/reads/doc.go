@@ -75,7 +75,7 @@
 //	+--------------+------------+---------------+- - - - -+----------+-----------+
 //	| epoch uvarint| filter bool| limit uvarint | filter  | n uvarint| questions |
 //	+--------------+------------+---------------+- - - - -+----------+-----------+
-//	 question: places uvarint, n uvarint, ranges
+//	 question: places uvarint, least rows for samples uvarint, n uvarint, ranges
 //
 // Its answer has for each question a byte, 1 where it is exact, the rows uvarint, and
 // the samples: n uvarint, then length uvarint, key and rows uvarint of each.

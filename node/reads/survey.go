@@ -126,7 +126,24 @@ func newPoll(v *view.View, asked []exec.Question) *poll {
 			q.ranges = append(q.ranges, piece.Range)
 		}
 	}
+	p.share(len(asked))
 	return p
+}
+
+// share makes owners send samples of their share of what is worth a sample: one of
+// them at least does, where all together have that.
+func (p *poll) share(questions int) {
+	owners := make([]int, questions)
+	for _, o := range p.owners {
+		for _, i := range o.index {
+			owners[i]++
+		}
+	}
+	for _, o := range p.owners {
+		for n, i := range o.index {
+			o.questions[n].least = exec.SampleLeast / owners[i]
+		}
+	}
 }
 
 // ask asks all owners at the same time. The error is one that will not pass, if
@@ -187,6 +204,9 @@ func (p *poll) findings(asked []exec.Question) []exec.Finding {
 		}
 		if !f.Exact {
 			f.Rows = max(f.Rows, 1)
+		}
+		if f.Rows < exec.SampleLeast {
+			f.Samples = nil
 		}
 		f.Samples = spread(f.Samples, asked[i].Places)
 	}
@@ -250,7 +270,7 @@ func (h *held) answer(ctx context.Context, q *survey, one question) (f exec.Find
 	} else {
 		f.Rows, f.Exact, err = h.estimate(ctx, &request{filter: q.filter, limit: q.limit, ranges: one.ranges})
 	}
-	if err != nil || one.places == 0 || f.Rows < exec.SampleLeast {
+	if err != nil || one.places == 0 || f.Rows < int64(one.least) {
 		return f, err
 	}
 	// Of many pieces some: each is a few seeks.

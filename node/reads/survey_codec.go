@@ -19,9 +19,11 @@ type survey struct {
 	questions []question
 }
 
-// question is about ranges, which ascend and do not overlap.
+// question is about ranges, which ascend and do not overlap. Samples are sent where
+// they have so many rows at least.
 type question struct {
 	places int
+	least  int
 	ranges []triple.Range
 }
 
@@ -42,6 +44,7 @@ func (q *survey) encode() []byte {
 	e.Uvarint(uint64(len(q.questions)))
 	for _, one := range q.questions {
 		e.Uvarint(uint64(one.places))
+		e.Uvarint(uint64(one.least))
 		encodeRanges(e, one.ranges)
 	}
 	return e.Data()
@@ -56,13 +59,13 @@ func parseSurvey(b []byte) (*survey, error) {
 	if filtered {
 		q.filter = parseFilter(d)
 	}
-	n := d.Count(5) // places, and a range
+	n := d.Count(6) // places, least, and a range
 	if n == 0 || n > maxQuestions {
 		return nil, fmt.Errorf("%w: %d questions, not 1 to %d", peer.ErrMessage, n, maxQuestions)
 	}
 	left := decoded{ranges: maxRanges, bytes: maxDecodedBytes}
 	for range n {
-		places := d.Uvarint()
+		places, least := d.Uvarint(), d.Uvarint()
 		ranges, err := parseRanges(d, &left)
 		if err != nil {
 			return nil, err
@@ -70,7 +73,7 @@ func parseSurvey(b []byte) (*survey, error) {
 		if places > maxPlaces {
 			return nil, fmt.Errorf("%w: %d places, not up to %d", peer.ErrMessage, places, maxPlaces)
 		}
-		q.questions = append(q.questions, question{int(places), ranges})
+		q.questions = append(q.questions, question{int(places), int(min(least, exec.SampleLeast)), ranges})
 	}
 	return q, d.End()
 }
