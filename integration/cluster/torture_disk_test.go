@@ -14,6 +14,19 @@ type shakyFS struct {
 	left   atomic.Int64 // syncs until then; 0 is never
 	do     func()       // what happens, before the sync
 	broken atomic.Bool  // every sync fails
+	taken  atomic.Int64 // in quarters of the watermark: 0 is enough room, 4 none is left
+}
+
+// watermark is of the free space of a torture's disks.
+const watermark = 4 << 20
+
+// GetDiskUsage implements [vfs.FS].
+func (f *shakyFS) GetDiskUsage(string) (vfs.DiskUsage, error) {
+	free := uint64(1 << 40)
+	if taken := f.taken.Load(); taken > 0 {
+		free = uint64(watermark/4*(4-taken) + watermark/8)
+	}
+	return vfs.DiskUsage{AvailBytes: free, TotalBytes: 1 << 41, UsedBytes: 1<<41 - free}, nil
 }
 
 var errDisk = errors.New("the disk of the test has failed")

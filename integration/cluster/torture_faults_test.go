@@ -13,7 +13,7 @@ import (
 // kindOf names an error, for a summary.
 func kindOf(err error) string {
 	for _, known := range []error{
-		node.ErrUnknown, node.ErrUnavailable, node.ErrClosed, node.ErrLost, node.ErrCorrupt, context.DeadlineExceeded, context.Canceled,
+		node.ErrUnknown, node.ErrUnavailable, node.ErrClosed, node.ErrLost, node.ErrCorrupt, node.ErrDiskFull, context.DeadlineExceeded, context.Canceled,
 	} {
 		if errors.Is(err, known) {
 			return known.Error()
@@ -114,7 +114,16 @@ func (t *torture) weather() {
 // strike does something bad to hosts.
 func (t *torture) strike(hosts []*host) {
 	for _, h := range hosts {
-		switch t.random.IntN(13) {
+		switch t.random.IntN(15) {
+		case 13, 14:
+			quarters := 1 + t.random.Int64N(4)
+			t.note("the disk of %s is full: %d of 4", h.name, quarters)
+			h.fill(quarters)
+			t.pause(8000)
+			if t.random.IntN(2) == 0 {
+				t.note("%s has room again", h.name)
+				h.fill(0)
+			}
 		case 11:
 			syncs := 1 + t.random.IntN(1<<t.random.IntN(8))
 			t.note("sync %d of %s fails", syncs, h.name)
@@ -202,6 +211,7 @@ func (t *torture) mend() {
 		t.world.net.Delay(0, 0)
 	}
 	for _, h := range t.wanted() {
+		h.fill(0)
 		h.start(t.addresses(h)...)
 	}
 }

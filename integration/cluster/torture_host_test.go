@@ -95,7 +95,7 @@ func (p *process) once() (again bool) {
 	h, t := p.host, p.host.torture
 	log := t.world.log.With("machine", h.name)
 	store, err := node.Open(dataDir, node.Options{
-		FS: p.fs, Member: true, MemTableBytes: 1 << 20, CacheBytes: 4 << 20, MinFreeBytes: -1, MaxSegmentBytes: 1 << 20, Logger: log,
+		FS: p.fs, Member: true, MemTableBytes: 1 << 20, CacheBytes: 4 << 20, MinFreeBytes: watermark, MaxSegmentBytes: 1 << 20, Logger: log,
 	})
 	if err != nil {
 		if !p.replaceDisk() && !p.dead.Load() {
@@ -211,6 +211,13 @@ func (h *host) failAtSync(n int) {
 	}
 	p.fs.do = func() { p.fs.broken.Store(true) }
 	p.fs.left.Store(int64(n))
+}
+
+// fill takes so many quarters of the disk's watermark, 0 none.
+func (h *host) fill(quarters int64) {
+	if p := h.up(); p != nil {
+		p.fs.taken.Store(quarters)
+	}
 }
 
 // rollBack makes the disk what it was some time ago, when it ends the process.
