@@ -175,7 +175,9 @@ func TestDiskFillsUp(t *testing.T) {
 		// A view changes: nothing of it needs the room.
 		w.machines = append(w.machines, joiner)
 		joiner.run(w.leader())
-		w.until("it is adopted", func() bool { return full.node.View().Epoch == w.leader().node.View().Epoch && len(full.node.View().Members) == 4 })
+		w.until("it is adopted", func() bool {
+			return full.node.View().Epoch == w.leader().node.View().Epoch && len(full.node.View().Members) == 4
+		})
 		if _, err := full.contents(t.Context()); err != nil {
 			t.Error(err)
 		}
