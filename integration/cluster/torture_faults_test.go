@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/trefoildb/trefoil/node"
+	"github.com/trefoildb/trefoil/node/cluster"
 )
 
 // kindOf names an error, for a summary.
@@ -77,6 +78,31 @@ func (t *torture) round() {
 	}
 	t.pause(6000)
 	t.mend()
+	t.whole()
+	t.scrub()
+}
+
+// scrub has all copies compared: who has a damaged disk is found out by it, and
+// copies are never different.
+func (t *torture) scrub() {
+	t.t.Helper()
+	var err error
+	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(time.Second) { // of virtual time
+		t.whole()
+		n := t.wanted()[t.random.IntN(len(t.wanted()))].member()
+		if n == nil {
+			continue
+		}
+		var r cluster.ScrubReport
+		if r, err = n.Scrub(t.t.Context()); err != nil {
+			continue
+		}
+		if r.Differences+r.Left+r.Foreign+r.Unreadable > 0 {
+			t.fail("a scrub finds differences: %+v", r)
+		}
+		return
+	}
+	t.t.Fatalf("no scrub in %s: %v; faults: %q", patience, err, t.faults)
 }
 
 // leads tells whether a host's node says that it leads.
@@ -114,7 +140,18 @@ func (t *torture) weather() {
 // strike does something bad to hosts.
 func (t *torture) strike(hosts []*host) {
 	for _, h := range hosts {
-		switch t.random.IntN(15) {
+		switch t.random.IntN(17) {
+		case 15, 16:
+			if h.up() == nil {
+				continue
+			}
+			if t.random.IntN(2) == 0 {
+				h.stop()
+			} else {
+				h.kill(false)
+			}
+			t.note("a bit flips on the disk of %s: %s", h.name, h.flip())
+			h.start(t.addresses(h)...)
 		case 13, 14:
 			quarters := 1 + t.random.Int64N(4)
 			t.note("the disk of %s is full: %d of 4", h.name, quarters)

@@ -27,6 +27,7 @@ type host struct {
 	disk    *vfs.MemFS
 	process *process // nil where it is not to run
 	left    bool     // it was asked to leave, and is not to come back
+	flipped bool     // a bit of its disk
 }
 
 // clock goes at a rate of its own, a few in a hundred off.
@@ -98,7 +99,7 @@ func (p *process) once() (again bool) {
 		FS: p.fs, Member: true, MemTableBytes: 1 << 20, CacheBytes: 4 << 20, MinFreeBytes: watermark, MaxSegmentBytes: 1 << 20, Logger: log,
 	})
 	if err != nil {
-		if !p.replaceDisk() && !p.dead.Load() {
+		if !p.replaceDisk() && !p.giveUpDisk(err) && !p.dead.Load() {
 			t.fail("%s: open: %v", h.name, err)
 		}
 		return false
@@ -119,6 +120,9 @@ func (p *process) once() (again bool) {
 	if err != nil {
 		p.replaceDisk()
 		store.Close()
+		if p.giveUpDisk(err) {
+			return false
+		}
 		if !p.dead.Load() && ctx.Err() == nil {
 			log.Warn("the start failed", "error", err)
 		}
@@ -169,6 +173,38 @@ func (p *process) replaceDisk() bool {
 	return true
 }
 
+// flip flips a bit of a table while the process does not run, and returns which one.
+func (h *host) flip() string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	tables, err := tablesOf(h.disk)
+	if err == nil && len(tables) > 0 {
+		table := tables[h.torture.random.IntN(len(tables))]
+		h.flipped = true
+		if err = flipBit(h.disk, table, h.torture.random); err == nil {
+			return table
+		}
+	}
+	if err != nil {
+		h.torture.fail("%s: flip a bit: %v", h.name, err)
+	}
+	return "none, it has no tables"
+}
+
+// giveUpDisk starts the machine with an empty disk where the process did not start
+// since a bit is flipped. It tells whether it has.
+func (p *process) giveUpDisk(err error) bool {
+	h := p.host
+	h.mu.Lock()
+	mine := h.process == p && h.flipped && errors.Is(err, node.ErrCorrupt)
+	h.mu.Unlock()
+	if mine {
+		h.kill(true)
+		h.start(h.torture.addresses(h)...)
+	}
+	return mine
+}
+
 // kill ends the process as a power cut does; blank: the disk is lost, too.
 func (h *host) kill(blank bool) { h.killBy(h.torture.random, blank) }
 
@@ -183,7 +219,7 @@ func (h *host) killBy(r *rand.Rand, blank bool) {
 	p.dead.Store(true)
 	h.torture.world.net.Kill(h.name)
 	if blank {
-		h.disk = vfs.NewCrashableMem()
+		h.disk, h.flipped = vfs.NewCrashableMem(), false
 	} else {
 		h.disk = p.disk.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: r.IntN(101), RNG: r})
 	}
