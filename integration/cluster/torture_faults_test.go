@@ -140,7 +140,12 @@ func (t *torture) weather() {
 // strike does something bad to hosts.
 func (t *torture) strike(hosts []*host) {
 	for _, h := range hosts {
-		switch t.random.IntN(17) {
+		switch t.random.IntN(18) {
+		case 17:
+			by := time.Duration(1+t.random.IntN(1<<(5+t.random.IntN(8)))) * time.Millisecond
+			t.note("%s is slow by %s", h.name, by)
+			t.world.net.Slow(h.name, by)
+			t.pause(15000)
 		case 15, 16:
 			if h.up() == nil {
 				continue
@@ -249,6 +254,7 @@ func (t *torture) mend() {
 	}
 	for _, h := range t.wanted() {
 		h.fill(0)
+		t.world.net.Slow(h.name, 0)
 		h.start(t.addresses(h)...)
 	}
 }

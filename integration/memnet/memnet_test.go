@@ -509,3 +509,35 @@ func TestDelay(t *testing.T) {
 		b.Close()
 	})
 }
+
+// What a slow host sends is late, and what is sent to it is not.
+func TestSlow(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n, a, b := pair(t)
+		defer b.Close()
+		defer a.Close()
+		for _, delay := range []time.Duration{0, 10 * time.Millisecond} {
+			n.Delay(delay, delay)
+			n.Slow(hostA, time.Second)
+			start := time.Now()
+			send(t, a, "x")
+			expect(t, b, "x")
+			if took := time.Since(start); took != time.Second+delay {
+				t.Errorf("from the slow host a byte took %v", took)
+			}
+			start = time.Now()
+			send(t, b, "y")
+			expect(t, a, "y")
+			if took := time.Since(start); took != delay {
+				t.Errorf("to the slow host a byte took %v", took)
+			}
+			n.Slow(hostA, 0)
+			start = time.Now()
+			send(t, a, "z")
+			expect(t, b, "z")
+			if took := time.Since(start); took != delay {
+				t.Errorf("a byte took %v", took)
+			}
+		}
+	})
+}

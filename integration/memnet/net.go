@@ -22,6 +22,7 @@ type Net struct {
 	cut      map[way]bool
 	isolated map[netip.Addr]bool
 	min, max time.Duration // delay
+	slow     map[netip.Addr]time.Duration
 	loss     int           // percent of datagrams
 	changed  chan struct{} // closed and replaced when anything above changes
 	streams  map[*stream]struct{}
@@ -34,7 +35,7 @@ type way struct{ from, to netip.Addr }
 func New(seed uint64) *Net {
 	return &Net{
 		seed: seed, hosts: map[netip.Addr]*Host{}, chances: map[string]*rand.Rand{}, cut: map[way]bool{},
-		isolated: map[netip.Addr]bool{}, changed: make(chan struct{}), streams: map[*stream]struct{}{},
+		isolated: map[netip.Addr]bool{}, slow: map[netip.Addr]time.Duration{}, changed: make(chan struct{}), streams: map[*stream]struct{}{},
 	}
 }
 
@@ -98,6 +99,15 @@ func (n *Net) Delay(min, max time.Duration) {
 	n.change(func() { n.min, n.max = min, max })
 }
 
+// Slow is by how much longer all is under way, from now on, that a host sends to
+// others, as where it takes so long to answer. It panics where that is negative.
+func (n *Net) Slow(ip string, by time.Duration) {
+	if by < 0 {
+		panic(fmt.Sprintf("memnet: slow by %v", by))
+	}
+	n.change(func() { n.slow[parse(ip)] = by })
+}
+
 // Loss is how many in a hundred datagrams are lost between hosts.
 func (n *Net) Loss(percent int) { n.change(func() { n.loss = percent }) }
 
@@ -134,10 +144,13 @@ func (n *Net) chance(w way, what string) *rand.Rand {
 
 // delay draws how long bytes of a stream are under way. n.mu is held.
 func (n *Net) delay(w way) time.Duration {
-	if w.from == w.to || n.max <= 0 {
+	switch {
+	case w.from == w.to:
 		return 0
+	case n.max <= 0:
+		return n.slow[w.from]
 	}
-	return n.between(n.chance(w, "streams").Float64())
+	return n.slow[w.from] + n.between(n.chance(w, "streams").Float64())
 }
 
 // between returns the delay at a point between the least and the longest.

@@ -89,7 +89,7 @@ func (n *Net) send(d datagram, to netip.AddrPort) {
 	if w.from != w.to {
 		chance := n.chance(w, "packets")
 		lost = chance.Float64()*100 < float64(n.loss)
-		delay = n.between(chance.Float64())
+		delay = n.slow[w.from] + n.between(chance.Float64())
 	}
 	lost = lost || !n.open(w)
 	n.mu.Unlock()
