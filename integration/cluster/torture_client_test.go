@@ -63,6 +63,14 @@ func (u *universe) extent() int { return u.all + u.loads*loadTriples }
 // register is the number of a load in histories.
 func (u *universe) register(load int) int { return u.extent() + load }
 
+// name is what a register of histories is called in messages.
+func (u *universe) name(i int) string {
+	if i >= u.extent() {
+		return fmt.Sprintf("load %d", i-u.extent())
+	}
+	return fmt.Sprintf("triple %d (%s)", i, fact(i))
+}
+
 // client does one operation after the other, each through some machine.
 type client struct {
 	torture *torture

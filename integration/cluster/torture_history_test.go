@@ -11,12 +11,13 @@ import (
 )
 
 // history is what clients did to triples and saw of them. Each triple is a
-// register: it is there, or not, and with a number noted on it, or none.
+// register: it is there, or not, and with a number noted on it, or none. So is each
+// bulk load, as a whole.
 type history struct {
 	now atomic.Int64 // orders calls and returns
 
 	mu      sync.Mutex
-	events  map[int][]porcupine.Operation // by triple
+	events  map[int][]porcupine.Operation // by triple, or register of a load
 	unknown map[int]int
 	writes  int64
 	reads   int64 // of single triples
@@ -118,13 +119,13 @@ var register = porcupine.Model{
 	},
 }
 
-// judge fails the test where a triple's history is not that of a register.
-func (h *history) judge(t *testing.T) {
+// judge fails the test where the history of a triple or load is not that of a register.
+func (h *history) judge(t *testing.T, u *universe) {
 	t.Helper()
 	for i, events := range h.events {
 		switch porcupine.CheckOperationsTimeout(register, events, 20*time.Second) {
 		case porcupine.Illegal:
-			t.Errorf("triple %d (%s): its history is not that of a register:", i, fact(i))
+			t.Errorf("%s: its history is not that of a register:", u.name(i))
 			for _, e := range events {
 				a := e.Input.(access)
 				switch {
@@ -140,7 +141,7 @@ func (h *history) judge(t *testing.T) {
 			}
 			return
 		case porcupine.Unknown:
-			t.Logf("triple %d: its history of %d operations is too hard to judge", i, len(events))
+			t.Logf("%s: its history of %d operations is too hard to judge", u.name(i), len(events))
 		}
 	}
 }

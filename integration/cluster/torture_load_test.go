@@ -129,3 +129,18 @@ func (t *torture) move(ctx context.Context, random *rand.Rand) {
 		}()
 	}
 }
+
+// rest waits until nothing is split or moved any more.
+func (t *torture) rest() {
+	for deadline := time.Now().Add(patience); ; {
+		t.whole()
+		before := t.wanted()[0].member().View().Epoch
+		time.Sleep(12 * time.Second) // of virtual time: longer than between two looks at sizes
+		if t.whole(); t.wanted()[0].member().View().Epoch == before {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.t.Fatal("segments are split or moved without end")
+		}
+	}
+}

@@ -118,7 +118,7 @@ func tortureRun(t *testing.T, seed uint64, rounds int) {
 		to.end()
 	})
 	if !t.Failed() {
-		h.judge(t)
+		h.judge(t, of.universe)
 	}
 	t.Logf("seed %d: %d hosts, %d writes, %d answers, %d reads of triples, %d notes, %d looks at them, %d of %d loads, %d moves, %d epochs, %d exclusions, %s; faults: %q; told: %v",
 		seed, len(of.hosts), h.writes, h.answers, h.reads, h.notes, h.looks, of.loaded.Load(), of.universe.loads, of.moves.Load(), of.epochs, of.excluded.Load(), time.Since(began).Round(time.Millisecond), of.faults, of.errors)
@@ -236,21 +236,6 @@ func (t *torture) whole() {
 			t.t.Fatalf("not whole again in %s: %s; faults: %q", patience, why, t.faults)
 		}
 		time.Sleep(50 * time.Millisecond)
-	}
-}
-
-// rest waits until nothing is split or moved any more.
-func (t *torture) rest() {
-	for deadline := time.Now().Add(patience); ; {
-		t.whole()
-		before := t.wanted()[0].member().View().Epoch
-		time.Sleep(12 * time.Second) // of virtual time: longer than between two looks at sizes
-		if t.whole(); t.wanted()[0].member().View().Epoch == before {
-			return
-		}
-		if time.Now().After(deadline) {
-			t.t.Fatal("segments are split or moved without end")
-		}
 	}
 }
 
