@@ -18,6 +18,7 @@ type compactions struct {
 
 	mu      sync.Mutex
 	running int
+	started bool // by Register
 	closed  bool
 	rest    time.Time // none before
 }
@@ -40,18 +41,23 @@ func (c *compactions) damaged() {
 
 // Register implements [pebble.CompactionScheduler].
 func (c *compactions) Register(_ int, db pebble.DBForCompaction) {
-	c.db = db
+	c.mu.Lock()
+	c.db, c.started = db, true
+	c.mu.Unlock()
 	go c.run()
 }
 
 // Unregister implements [pebble.CompactionScheduler]: the database is not called
-// any more when it returns.
+// any more when it returns. Pebble itself does not call it where opening has failed.
 func (c *compactions) Unregister() {
 	c.mu.Lock()
+	ends := c.started && !c.closed
 	c.closed = true
 	c.mu.Unlock()
-	close(c.stop)
-	<-c.done
+	if ends {
+		close(c.stop)
+		<-c.done
+	}
 }
 
 // UpdateGetAllowedWithoutPermission implements [pebble.CompactionScheduler].

@@ -127,6 +127,7 @@ func (s *Store) open() (err error) {
 			if s.db != nil {
 				err = errors.Join(err, s.db.Close())
 			}
+			s.compactions.Unregister()
 			err = errors.Join(err, s.lock.Close())
 		}
 	}()

@@ -4,64 +4,50 @@ package reads
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"sync/atomic"
 	"time"
 
+	"github.com/trefoildb/trefoil/node"
 	"github.com/trefoildb/trefoil/trie"
 )
 
 // call sends a message that was made under the view of an epoch, and returns its
-// answer. It ends where the view changes, and where nothing comes for
-// Options.Patience.
+// answer. It ends where the view changes, where this member is cut off, and where
+// nothing comes for Options.Patience.
 func (r *Reads) call(ctx context.Context, epoch uint64, owner trie.MachineID, method string, body []byte) ([]byte, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
-	w := r.watch(ctx, cancel, epoch)
-	defer w.stop()
+	defer r.watch(ctx, cancel, epoch)()
 	defer cancel(nil)
 	answer, err := r.cluster.Call(ctx, owner, method, body)
-	switch {
-	case err == nil:
+	if err == nil {
 		return answer, nil
-	case context.Cause(ctx) == errMoved:
-		return nil, errMoved
+	}
+	if cause := context.Cause(ctx); cause == errMoved || errors.Is(cause, node.ErrUnavailable) {
+		return nil, cause
 	}
 	return nil, &remoteError{owner, err}
 }
 
-// lookEvery is how often a call looks whether the view has changed. A timer costs
-// next to nothing where a call takes a millisecond, as most do; a goroutine that
-// waits for the view does not.
-const lookEvery = 20 * time.Millisecond
+// watchAfter is when a call begins to be watched. A timer costs next to nothing where
+// a call takes a millisecond, as most do; a goroutine that waits for the view does not.
+const watchAfter = 20 * time.Millisecond
 
-// watch ends the context of a call whose view is not the adopted one any more, or
-// that has no answer in time.
-type watch struct {
-	reads  *Reads
-	ctx    context.Context
-	cancel context.CancelCauseFunc
-	epoch  uint64
-	end    time.Time
-	timer  atomic.Pointer[time.Timer]
+// watch ends the context of a call whose view is not the adopted one any more, whose
+// member is cut off, or that has no answer in time.
+func (r *Reads) watch(ctx context.Context, cancel context.CancelCauseFunc, epoch uint64) (stop func() bool) {
+	end := time.Now().Add(r.options.Patience)
+	return time.AfterFunc(watchAfter, func() {
+		silent := fmt.Errorf("nothing came from it for %s", r.options.Patience)
+		wait, done := context.WithDeadlineCause(ctx, end, silent)
+		defer done()
+		err := r.cluster.Newer(wait, epoch)
+		if err == nil {
+			err = errMoved
+		}
+		if cause := context.Cause(wait); cause != nil {
+			err = cause
+		}
+		cancel(err)
+	}).Stop
 }
-
-func (r *Reads) watch(ctx context.Context, cancel context.CancelCauseFunc, epoch uint64) *watch {
-	w := &watch{reads: r, ctx: ctx, cancel: cancel, epoch: epoch, end: time.Now().Add(r.options.Patience)}
-	w.timer.Store(time.AfterFunc(lookEvery, w.look))
-	return w
-}
-
-func (w *watch) look() {
-	switch {
-	case w.ctx.Err() != nil:
-	case w.reads.cluster.View().Epoch != w.epoch:
-		w.cancel(errMoved)
-	case !time.Now().Before(w.end):
-		w.cancel(fmt.Errorf("nothing came from it for %s", w.reads.options.Patience))
-	default:
-		w.timer.Store(time.AfterFunc(lookEvery, w.look))
-	}
-}
-
-// stop ends the watch; the context has ended.
-func (w *watch) stop() { w.timer.Load().Stop() }
