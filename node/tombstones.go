@@ -60,15 +60,13 @@ func (t *tombstones) lose() {
 }
 
 // Tombstones returns about how many tombstones there are that no purge has looked
-// at or that the last one had to leave; where that is not known, one at least.
-func (s *Store) Tombstones() int64 {
+// at or that the last one had to leave. All is false where there may be more: a store
+// that was just opened knows of none before a purge has looked.
+func (s *Store) Tombstones() (n int64, all bool) {
 	t := &s.tombstones
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if !t.whole {
-		return t.count + 1
-	}
-	return t.count
+	return t.count, t.whole
 }
 
 // noteTombstone takes the key of a tombstone that the commit writes.

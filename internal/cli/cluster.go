@@ -137,11 +137,18 @@ func (c *clusterAcceptCmd) Run(e *env) error {
 		return usagef("rows of lost ranges that are gone will be missing from answers without a word: load them again, then say --force")
 	}
 	return c.changeMember(e, "", func(ctx context.Context, to *client.Client, _ client.Member) error {
-		s, err := to.AcceptLoss(ctx)
+		before, err := to.Status(ctx)
 		if err != nil {
 			return err
 		}
-		e.sayf("%d lost ranges are to count as whole", s.Lost)
+		if before.Cluster != "" && before.Lost == 0 {
+			e.sayf("nothing is lost: there is nothing to accept")
+			return nil
+		}
+		if _, err := to.AcceptLoss(ctx); err != nil {
+			return err
+		}
+		e.sayf("%s that had been lost: what is there counts as all", plural(int64(before.Lost), "range"))
 		return nil
 	})
 }

@@ -61,6 +61,7 @@ func (n *Node) adopt(v *view.View) {
 	close(n.changed)
 	n.changed = make(chan struct{})
 	n.mu.Unlock()
+	n.warnOfLease(old, v)
 	n.log.Info("adopted a view", "epoch", v.Epoch, "phase", v.Phase, "members", len(v.Members))
 	if identity, ok := n.store.Identity(); !ok || identity.Generation != v.Generation {
 		identity = node.Identity{Cluster: v.Cluster, ClusterID: v.ClusterID, Generation: v.Generation}

@@ -36,7 +36,8 @@ type Config struct {
 	Secret []byte
 
 	// Lease is how long a member may answer on the leader's word. A machine that
-	// dies is excluded once its lease has surely run out. 0 is 2 s.
+	// dies is excluded once its lease has surely run out. 0 is 2 s. No leader grants
+	// longer ones than the members have agreed on: see [view.View].
 	Lease time.Duration
 	// Patience is how long the leader does without a report of a member before it
 	// takes it for dead, whatever gossip says; 0 is 1.5 leases.
@@ -87,10 +88,6 @@ const (
 	defaultScrubEvery     = 24 * time.Hour
 	defaultScrubRate      = 8 << 20
 )
-
-// drift is by how much two clocks may disagree on how long a lease is: a tenth,
-// far more than clocks do.
-func (c *Config) drift() time.Duration { return c.Lease / 10 }
 
 // Validate says what is wrong with the configuration.
 func (c Config) Validate() error {

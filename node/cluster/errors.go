@@ -11,6 +11,11 @@ import (
 // is set aside by [node.SetAside]; then it may join as a new one.
 var ErrExcluded = errors.New("the cluster has excluded this machine")
 
+// ErrSuperseded: a process that started later runs as this machine, with a copy of its
+// data directory, and the cluster goes on with that one.
+var ErrSuperseded = errors.New("another process runs as this machine, with a copy of its data directory, and the cluster goes on with that one: " +
+	"keep one of the two directories, and empty the other before it is started again with --join")
+
 // ErrLeft: this machine has left the cluster as it was asked to; the others have
 // all that it held.
 var ErrLeft = fmt.Errorf("%w: it has left, as it was asked to", ErrExcluded)

@@ -20,7 +20,9 @@ func (n *Node) firstView(identity node.Identity) (*view.View, error) {
 	}
 	m := view.Member{ID: n.self, Incarnation: n.incarnation, Address: n.address, State: view.Up}
 	layout := recovery.Layout{Trie: segments, Placement: placement}
-	return view.First(identity.Cluster, identity.ClusterID, m, layout, n.store.Status().Epoch+1), nil
+	v := view.First(identity.Cluster, identity.ClusterID, m, layout, n.store.Status().Epoch+1)
+	v.Lease = n.cfg.Lease
+	return v, nil
 }
 
 // splitByOrder makes each order begin a segment of its own, in a partition of its

@@ -16,13 +16,15 @@ type grants struct {
 	mu      sync.Mutex
 	term    uint64 // 0: not the leader
 	since   time.Duration
-	granted map[trie.MachineID]time.Duration
+	granted map[trie.MachineID]granted
 	heard   map[trie.MachineID]heard
 	seen    map[trie.MachineID]time.Duration // when this leader first saw them in a view
 	last    time.Duration                    // when any report came
 	// barred are members that are being excluded: they get no lease in an epoch up
 	// to this one, whether or not the proposal comes through.
 	barred map[trie.MachineID]uint64
+	// older are processes that report though later ones of their machines are known.
+	older map[trie.MachineID]older
 	// newly are those of them whom only the last proposal bars.
 	newly []trie.MachineID
 	// behind tells since when members that are heard have adopted no further view.
@@ -39,6 +41,9 @@ type grants struct {
 	// other machines.
 	slow map[string]time.Duration
 }
+
+// granted is the last lease of a member: when it was granted, and for how long.
+type granted struct{ at, length time.Duration }
 
 // heard is a member's last report and when it came.
 type heard struct {
@@ -68,10 +73,11 @@ func (g *grants) lead(term uint64, now time.Duration) {
 		return
 	}
 	g.term, g.since, g.last = term, now, now
-	g.granted = map[trie.MachineID]time.Duration{}
+	g.granted = map[trie.MachineID]granted{}
 	g.heard = map[trie.MachineID]heard{}
 	g.seen = map[trie.MachineID]time.Duration{}
 	g.barred = map[trie.MachineID]uint64{}
+	g.older = map[trie.MachineID]older{}
 	g.behind = map[trie.MachineID]behind{}
 	g.newly, g.damaged = nil, 0
 	g.forgotten = ""
@@ -102,6 +108,11 @@ func (g *grants) report(v *view.View, r report, now, standstill time.Duration) b
 		clear(g.behind)
 	}
 	g.last = now
+	// A disk that was made an older one is told from a directory that was copied by
+	// who else is heard: see superseded.
+	if m := v.Find(r.ID); m != nil && r.Incarnation < m.Incarnation && now-g.since < 2*standstill {
+		return true
+	}
 	old, ok := g.heard[r.ID]
 	if ok && (old.report.Incarnation > r.Incarnation || old.report.Incarnation == r.Incarnation && old.report.Number >= r.Number) {
 		return true
@@ -173,16 +184,16 @@ func (h *heard) forgot(s stream) bool {
 
 // grant gives a member a lease in view v, if it may have one. The leadership was
 // verified in term after the request had come.
-func (g *grants) grant(v *view.View, r *report, term uint64, now time.Duration) bool {
+func (g *grants) grant(v *view.View, r *report, term uint64, length, now time.Duration) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.forgotten != "" || g.term == 0 || g.term != term || r.Epoch != v.Epoch || !v.Has(r.ID, r.Incarnation) || v.Find(r.ID).Waits {
 		return false
 	}
-	if epoch, ok := g.barred[r.ID]; ok && v.Epoch <= epoch || r.ID == g.denied || r.ID == g.damaged {
+	if epoch, ok := g.barred[r.ID]; ok && v.Epoch <= epoch || r.ID == g.denied || r.ID == g.damaged || g.heard[r.ID].report.Incarnation > r.Incarnation {
 		return false
 	}
-	g.granted[r.ID] = now
+	g.granted[r.ID] = granted{now, length}
 	return true
 }
 
@@ -220,14 +231,4 @@ func (g *grants) lastSign(id trie.MachineID, now time.Duration) time.Duration {
 		g.seen[id] = now
 	}
 	return max(g.seen[id], g.heard[id].at)
-}
-
-// mayHold tells whether a member may hold a lease now, granted by this leader or
-// by one before it. The lock is held.
-func (g *grants) mayHold(id trie.MachineID, now, atMost time.Duration) bool {
-	at, ok := g.granted[id]
-	if !ok {
-		at = g.since
-	}
-	return now < at+atMost
 }

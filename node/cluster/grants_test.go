@@ -90,7 +90,9 @@ func TestUnbarred(t *testing.T) {
 	}
 	var g grants
 	g.lead(1, 0)
-	may := func(id trie.MachineID) bool { return g.grant(v, &report{ID: id, Incarnation: 1, Epoch: 7}, 1, 0) }
+	may := func(id trie.MachineID) bool {
+		return g.grant(v, &report{ID: id, Incarnation: 1, Epoch: 7}, 1, time.Second, 0)
+	}
 	g.bar(v, without(1)) // nobody knows what becomes of it
 	g.bar(v, without(2))
 	if may(1) || may(2) || may(3) {

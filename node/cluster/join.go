@@ -85,6 +85,7 @@ func (n *Node) resume(identity node.Identity) error {
 		return err
 	}
 	if stored != nil {
+		n.lease.said(stored.Lease)
 		for _, m := range stored.Members {
 			n.seeds = append(n.seeds, m.Address)
 		}
@@ -142,9 +143,9 @@ func (n *Node) form(ctx context.Context) error {
 
 // joining is what a machine sends to be a member, joined what it gets.
 type joining struct {
-	Cluster  string        `json:"cluster"`
-	Member   view.Member   `json:"member"`
-	Patience time.Duration `json:"patience"`
+	Cluster string        `json:"cluster"`
+	Member  view.Member   `json:"member"`
+	Lease   time.Duration `json:"lease"`
 }
 
 type joined struct {
@@ -169,7 +170,7 @@ func (n *Node) join(ctx context.Context) error {
 	if n.cfg.Spare {
 		m.State = view.Spare
 	}
-	body, err := json.Marshal(joining{n.cfg.Name, m, n.cfg.Patience})
+	body, err := json.Marshal(joining{n.cfg.Name, m, n.cfg.Lease})
 	if err != nil {
 		return err
 	}
@@ -244,10 +245,13 @@ func (n *Node) handleJoin(ctx context.Context, _ peer.Header, body []byte) ([]by
 		return nil, refuse(peer.CodeStranger, 0, "machine %s cannot join itself: name another one; "+
 			"or its directory is a copy of this one's, and needs an identity of its own", j.Member.ID)
 	}
-	// A leader takes it that those before it granted leases no longer than its own.
-	if j.Patience != n.cfg.Patience {
+	agreed := n.cfg.Lease
+	if v := n.current.Load(); v != nil {
+		agreed = v.Lease
+	}
+	if j.Lease != agreed {
 		return nil, refuse(peer.CodeStranger, 0, "its failure timeout is %s, not %s: all nodes of a cluster have the same (--failure-timeout)",
-			n.cfg.Patience, j.Patience)
+			failureTimeout(agreed), failureTimeout(j.Lease))
 	}
 	if n.cfg.Closed {
 		return nil, refuse(peer.CodeStranger, 0, "this node lets no machine join: it has neither certificates (--ca, --cert, --key) nor a gossip key")

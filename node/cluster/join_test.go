@@ -11,19 +11,18 @@ import (
 	"github.com/trefoildb/trefoil/node/view"
 )
 
-// A machine with another failure timeout is no member: as the leader it would take
-// leases for over that others go by.
+// A machine with another failure timeout than the cluster's does not join.
 func TestJoinTimeouts(t *testing.T) {
 	pair(t, -1, func(t *testing.T, nodes []*Node) {
 		n := nodes[0]
-		for _, patience := range []time.Duration{n.cfg.Patience / 2, n.cfg.Patience * 2} {
-			body, err := json.Marshal(joining{Cluster: n.cfg.Name, Member: view.Member{ID: 7, Incarnation: 1, Address: "nobody:1"}, Patience: patience})
+		for _, lease := range []time.Duration{n.cfg.Lease / 2, n.cfg.Lease * 2} {
+			body, err := json.Marshal(joining{Cluster: n.cfg.Name, Member: view.Member{ID: 7, Incarnation: 1, Address: "nobody:1"}, Lease: lease})
 			if err != nil {
 				t.Fatal(err)
 			}
 			_, err = n.handleJoin(t.Context(), peer.Header{}, body)
 			if r := (*peer.Refusal)(nil); !errors.As(err, &r) || r.Code != peer.CodeStranger || !strings.Contains(r.Message, "--failure-timeout") {
-				t.Errorf("a failure timeout of %s: %v", patience, err)
+				t.Errorf("leases of %s: %v", lease, err)
 			}
 		}
 	})

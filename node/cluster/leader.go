@@ -10,6 +10,7 @@ import (
 
 	"github.com/trefoildb/trefoil/node/agreement"
 	"github.com/trefoildb/trefoil/node/view"
+	"github.com/trefoildb/trefoil/recovery"
 	"github.com/trefoildb/trefoil/trie"
 )
 
@@ -106,9 +107,9 @@ func (n *Node) plan(v *view.View) (next *view.View, reason, wait string) {
 	}
 	reports := make(map[trie.MachineID]view.Report, len(v.Members))
 	for _, m := range v.Members {
-		r := view.Report{MayHoldLease: g.mayHold(m.ID, now, n.cfg.Lease+n.cfg.drift())}
+		r := view.Report{MayHoldLease: g.mayHold(m.ID, now, v.Lease)}
 		h, ok := g.heard[m.ID]
-		if h.report.Incarnation > m.Incarnation { // the process that had the lease is gone
+		if h.report.Incarnation > m.Incarnation && h.report.Address == m.Address { // the process that had the lease is gone
 			r.MayHoldLease = false
 		}
 		if ok {
@@ -145,11 +146,15 @@ func (n *Node) plan(v *view.View) (next *view.View, reason, wait string) {
 	var resting string
 	open.Join, resting = g.rested(open.Join, now, n.cfg.slowRest())
 	next, reason, wait = view.Plan(v, reports, open, options)
+	differ := ""
+	if next == nil && wait == "" && v.Phase == recovery.Idle {
+		next, reason, differ = n.planLease(v, now)
+	}
 	if next != nil {
 		g.bar(v, next)
 		g.excludedSlow(v, next, stuck, now)
 	}
-	return next, reason, strings.Join(slices.DeleteFunc([]string{wait, resting}, func(s string) bool { return s == "" }), "; ")
+	return next, reason, strings.Join(slices.DeleteFunc([]string{wait, resting, differ}, func(s string) bool { return s == "" }), "; ")
 }
 
 // markOf returns how many fills of a member others and itself count on. The lock

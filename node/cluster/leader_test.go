@@ -77,11 +77,11 @@ func TestSlowMember(t *testing.T) {
 	g.lead(3, 0)
 	r := &report{ID: 2, Incarnation: 1, Epoch: 7}
 	g.denied = 2
-	if g.grant(v, r, 3, time.Second) || !g.grant(v, &report{ID: 1, Incarnation: 1, Epoch: 7}, 3, time.Second) {
+	if g.grant(v, r, 3, time.Second, time.Second) || !g.grant(v, &report{ID: 1, Incarnation: 1, Epoch: 7}, 3, time.Second, time.Second) {
 		t.Error("a lease of the wrong one")
 	}
 	g.denied = 0
-	if !g.grant(v, r, 3, time.Second) {
+	if !g.grant(v, r, 3, time.Second, time.Second) {
 		t.Error("no lease when it is waited for no more")
 	}
 	if g.tolerant(0, rest) {

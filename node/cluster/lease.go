@@ -15,6 +15,27 @@ type lease struct {
 	epoch uint64
 	until time.Duration
 	last  time.Duration // the greatest until there was
+	// length is how long leases are by the last word of a leader, or before it by the
+	// newest view on the disk; 0 is not known.
+	length time.Duration
+}
+
+// said notes how long leases are.
+func (l *lease) said(length time.Duration) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.length = length
+}
+
+// pace returns the length that leases are renewed by: what was said, and no more than
+// this node's own.
+func (l *lease) pace(own time.Duration) time.Duration {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.length == 0 {
+		return own
+	}
+	return min(own, l.length)
 }
 
 func (l *lease) take(epoch uint64, until time.Duration) {

@@ -133,7 +133,8 @@ func (c *collector) Collect(to chan<- prometheus.Metric) {
 	if v == nil || n.parts.Load() == nil || n.ctx.Err() != nil {
 		return
 	}
-	r := &reading{status: n.ownStatus(), writes: n.writes.Stats(), batches: len(n.store.UnsettledBatches()), tombs: n.store.Tombstones()}
+	r := &reading{status: n.ownStatus(), writes: n.writes.Stats(), batches: len(n.store.UnsettledBatches())}
+	r.tombs, _ = n.store.Tombstones()
 	r.lease = max(0, n.lease.left(v.Epoch, n.cfg.Clock.Now()).Seconds())
 	n.work.mu.Lock()
 	if p := n.work.progress(); p != nil && n.work.epoch == v.Epoch {

@@ -24,6 +24,8 @@ type report struct {
 	Number  uint64 `json:"number"`
 	Address string `json:"address"`
 	Spare   bool   `json:"spare,omitempty"`
+	// Lease is how long leases are by the member's configuration.
+	Lease time.Duration `json:"lease"`
 	// Epoch is that of the view which it has adopted; the next four are of it.
 	Epoch      uint64 `json:"epoch"`
 	Walked     bool   `json:"walked,omitempty"`
@@ -95,11 +97,15 @@ type answer struct {
 // makeReport says how this member is.
 func (n *Node) makeReport() report {
 	status := n.store.Status()
+	tombstones, all := n.store.Tombstones()
+	if !all {
+		tombstones++ // so that a purge looks for them
+	}
 	r := report{
-		ID: n.self, Incarnation: n.incarnation, Number: n.reports.Add(1), Address: n.address, Spare: n.cfg.Spare, Mark: n.store.Mark(),
+		ID: n.self, Incarnation: n.incarnation, Number: n.reports.Add(1), Address: n.address, Spare: n.cfg.Spare, Lease: n.cfg.Lease, Mark: n.store.Mark(),
 		Damaged: status.Corruptions > 0,
 		Store: storeFigures{
-			Triples: status.Triples, Bytes: status.Bytes, FreeBytes: status.FreeBytes, Tombstones: n.store.Tombstones(), Error: status.Error,
+			Triples: status.Triples, Bytes: status.Bytes, FreeBytes: status.FreeBytes, Tombstones: tombstones, Error: status.Error,
 			Spare: n.store.Spare(), Room: n.store.Room(),
 		},
 	}
@@ -154,10 +160,10 @@ func (n *Node) renew(ctx context.Context) {
 		case <-n.wakeLease:
 		case <-timer.C:
 		}
-		timer.Reset(n.cfg.Lease / 5)
+		timer.Reset(n.lease.pace(n.cfg.Lease) / 5)
 		if err := n.renewOnce(ctx); err != nil && ctx.Err() == nil {
 			n.log.Debug("no lease", "error", err)
-			if errors.Is(err, ErrExcluded) {
+			if errors.Is(err, ErrExcluded) || errors.Is(err, ErrSuperseded) {
 				n.end(err)
 			}
 		}
@@ -178,6 +184,9 @@ func (n *Node) renewOnce(ctx context.Context) error {
 	asked := n.cfg.Clock.Now()
 	r := n.makeReport()
 	a, err := n.tellLeader(ctx, r)
+	if r := (*peer.Refusal)(nil); errors.As(err, &r) && r.Code == peer.CodeSuperseded {
+		return fmt.Errorf("%w (%w)", ErrSuperseded, err)
+	}
 	if n.excluded(err) {
 		if n.leaving.Load() {
 			return ErrLeft
@@ -186,6 +195,10 @@ func (n *Node) renewOnce(ctx context.Context) error {
 	}
 	if err != nil {
 		return err
+	}
+	before := n.lease.pace(n.cfg.Lease)
+	if n.lease.said(a.Lease); n.lease.pace(n.cfg.Lease) < before {
+		wake(n.wakeLease)
 	}
 	n.writes.SetRooms(a.Rooms)
 	n.refreshStatus(ctx)
@@ -243,7 +256,7 @@ func (n *Node) callLeader(ctx context.Context, method string, body []byte) ([]by
 			return b, nil
 		}
 		// A stranger's word names no epoch.
-		if r := (*peer.Refusal)(nil); errors.As(err, &r) && r.Epoch != 0 && (r.Code == peer.CodeStranger || r.Code == peer.CodeGeneration) {
+		if r := (*peer.Refusal)(nil); errors.As(err, &r) && r.Epoch != 0 && (r.Code == peer.CodeStranger || r.Code == peer.CodeGeneration || r.Code == peer.CodeSuperseded) {
 			return nil, err
 		}
 	}
@@ -291,11 +304,14 @@ func (n *Node) hear(ctx context.Context, r report) (a answer, err error) {
 	if v.Find(r.ID) == nil && !n.wishes.joining(r.ID) {
 		return a, refuse(peer.CodeStranger, v.Epoch, "machine %s is not a member", r.ID)
 	}
+	if by, ok := n.grants.superseded(&r, n.cfg.Clock.Now()); ok {
+		return a, refuse(peer.CodeSuperseded, v.Epoch, "machine %s started later at %s", r.ID, by)
+	}
 	if !n.grants.report(v, r, n.cfg.Clock.Now(), n.cfg.Patience/2) {
 		return a, refuse(peer.CodeUnavailable, v.Epoch, "this node does not lead yet")
 	}
-	a = answer{Epoch: v.Epoch, Lease: n.cfg.Lease, Rooms: n.grants.rooms(v)}
-	a.Granted = n.grants.grant(v, &r, term, n.cfg.Clock.Now())
+	a = answer{Epoch: v.Epoch, Lease: n.leaseIn(v), Rooms: n.grants.rooms(v)}
+	a.Granted = n.grants.grant(v, &r, term, a.Lease, n.cfg.Clock.Now())
 	n.wakeLeader()
 	return a, nil
 }

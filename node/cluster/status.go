@@ -92,7 +92,7 @@ func (n *Node) ownStatus() (s node.Status) {
 	n.grants.mu.Lock()
 	defer n.grants.mu.Unlock()
 	for i := range v.Members {
-		m := n.grants.member(&v.Members[i], v, now, n.cfg.Lease, n.cfg.Patience)
+		m := n.grants.member(&v.Members[i], v, now, n.cfg.Patience)
 		_, m.Voter = voters[v.Members[i].ID]
 		m.Segments = segments[v.Members[i].ID]
 		s.Members = append(s.Members, m)
@@ -109,7 +109,7 @@ func (n *Node) rebuilds(j *recovery.Joint, s trie.Segment) bool {
 }
 
 // member describes a member. The lock is held.
-func (g *grants) member(m *view.Member, v *view.View, now, lease, patience time.Duration) node.Member {
+func (g *grants) member(m *view.Member, v *view.View, now, patience time.Duration) node.Member {
 	s := node.Member{ID: m.ID.String(), Address: m.Address, State: string(m.State), Incarnation: m.Incarnation}
 	if g.term == 0 {
 		return s
@@ -126,8 +126,8 @@ func (g *grants) member(m *view.Member, v *view.View, now, lease, patience time.
 	if r.Epoch < v.Epoch {
 		s.Lag = v.Epoch - r.Epoch
 	}
-	if at, ok := g.granted[m.ID]; ok {
-		s.Lease = max(0, (at + lease - now).Seconds())
+	if l, ok := g.granted[m.ID]; ok {
+		s.Lease = max(0, (l.at + l.length - now).Seconds())
 	}
 	s.Slow = g.waiters(m.ID)
 	if w := r.Walk; w != nil && v.Phase == recovery.Fill && r.Epoch == v.Epoch && !r.Walked {

@@ -18,6 +18,7 @@ const (
 	CodeUnavailable Code = "unavailable" // cannot be done now
 	CodeStranger    Code = "stranger"    // not from this cluster, or not in this format
 	CodeGeneration  Code = "generation"  // from a generation of the cluster that is over
+	CodeSuperseded  Code = "superseded"  // a later process runs as the sender's machine
 	CodeClosing     Code = "closing"     // the receiver shuts down
 	CodeBusy        Code = "busy"        // too much runs already
 	CodeMethod      Code = "method"      // the receiver does not know the method

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/trefoildb/trefoil/recovery"
 	"github.com/trefoildb/trefoil/trie"
@@ -171,6 +172,17 @@ func (v *View) Remove(ids ...trie.MachineID) (*View, error) {
 		}
 		n.drop(id)
 	}
+	return n.finish()
+}
+
+// SetLease changes the longest lease. A shorter one must not be agreed on before all
+// longer ones are over.
+func (v *View) SetLease(lease time.Duration) (*View, error) {
+	if v.Phase == recovery.Ingest {
+		return nil, errIngest
+	}
+	n := v.next()
+	n.Lease = lease
 	return n.finish()
 }
 

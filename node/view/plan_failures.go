@@ -125,6 +125,10 @@ func (p *planner) returns() {
 		if r.Incarnation <= m.Incarnation || !r.DiskShows || p.suspect(m) {
 			continue
 		}
+		if r.MayHoldLease { // its directory may be a copy, and the process that had the lease run
+			p.wait("the lease of machine %s to end, which started at another address", m.ID)
+			continue
+		}
 		if r.Address == "" {
 			r.Address = m.Address
 		}

@@ -14,6 +14,9 @@ func (v *View) Validate() error {
 	if v.Cluster == "" || v.Generation == 0 || v.Epoch == 0 {
 		return errors.New("view: no cluster name, generation or epoch")
 	}
+	if v.Lease < 0 {
+		return fmt.Errorf("view: a lease of %s", v.Lease)
+	}
 	if v.Phase > recovery.Ingest {
 		return fmt.Errorf("view: phase %d", v.Phase)
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/trefoildb/trefoil/recovery"
 	"github.com/trefoildb/trefoil/trie"
@@ -71,6 +72,9 @@ type View struct {
 	// number; NextLoad is greater than the number of every load there ever was.
 	Loads    []Load `json:"loads,omitempty"`
 	NextLoad uint64 `json:"nextLoad,omitempty"`
+	// Lease is the longest lease that a leader may grant, and that a new one takes it
+	// that those before it have granted. 0 is that none is granted.
+	Lease time.Duration `json:"lease,omitempty"`
 
 	joint     func() *recovery.Joint
 	place     func() string
