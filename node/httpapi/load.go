@@ -5,10 +5,12 @@ package httpapi
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"net/http"
 	"regexp"
 	"strings"
+	"time"
 
 	"github.com/trefoildb/trefoil/rdfload"
 	"github.com/trefoildb/trefoil/rdfload/input"
@@ -21,6 +23,7 @@ const (
 	defaultRejects = 100     // statements that an answer names
 	maxRejects     = 100_000 // the most that a request may ask for
 	maxRejectBytes = 16 << 20
+	loadWait       = 2 * time.Second // for the load before it to end
 )
 
 // loaded is the answer of POST /load.
@@ -47,11 +50,14 @@ func (a *API) postLoad(w http.ResponseWriter, r *request) error {
 	if err != nil {
 		return err
 	}
-	// One at a time: each may take a quarter of the machine's memory.
+	// One at a time: each may take a quarter of the machine's memory. One whose client
+	// has gone ends soon.
+	wait, cancel := context.WithTimeout(r.Context(), loadWait)
+	defer cancel()
 	select {
 	case a.loads <- struct{}{}:
 		defer func() { <-a.loads }()
-	default:
+	case <-wait.Done():
 		return busyf("another bulk load is running; try again when it has ended")
 	}
 	in, err := openBody(r, a.options.MaxLoadBytes)
