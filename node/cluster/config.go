@@ -71,6 +71,8 @@ type Config struct {
 	FS      vfs.FS
 	Clock   Clock
 	Logger  *slog.Logger
+
+	maxRequests int // tests have less
 }
 
 // DefaultName is the name of a cluster that was given none.
@@ -156,6 +158,9 @@ func (c Config) withDefaults() Config {
 	}
 	if c.MaxConnections == 0 {
 		c.MaxConnections = defaultMaxConnections
+	}
+	if c.maxRequests == 0 {
+		c.maxRequests = maxRequests
 	}
 	if c.Network == nil {
 		c.Network = port.Host

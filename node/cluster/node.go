@@ -138,14 +138,13 @@ func Start(ctx context.Context, cfg Config) (_ *Node, err error) {
 	return n, err
 }
 
-// maxRequests is how many requests of other nodes are answered at a time, maxReads
-// how many of them are reads, which may last as long as their clients take. Those of
-// writes that wait have bounds of their own, so that deliveries and reports always
-// have room: without them leases end.
-const (
-	maxRequests = 1024
-	maxReads    = 512
-)
+// maxRequests is how many requests of other nodes are answered at a time. Half of them
+// may be reads, which may last as long as their clients take. Those of writes that wait
+// have bounds of their own, so that deliveries and reports always have room: without
+// them leases end.
+const maxRequests = 1024
+
+func (c *Config) maxReads() int { return c.maxRequests / 2 }
 
 // listen opens the port and answers other nodes on it.
 func (n *Node) listen(ctx context.Context) (err error) {
@@ -162,7 +161,7 @@ func (n *Node) listen(ctx context.Context) (err error) {
 	}
 	n.client = peer.NewClient(n.dialPeer, n.header, peer.ClientOptions{})
 	n.server = peer.NewServer(peer.Options{
-		Check: n.checkHeader, Watch: n.watch, MaxConcurrent: maxRequests, Shares: map[string]int{"reads": maxReads}, Logger: n.log,
+		Check: n.checkHeader, Watch: n.watch, MaxConcurrent: n.cfg.maxRequests, Shares: map[string]int{"reads": n.cfg.maxReads()}, Logger: n.log,
 	})
 	n.writes = writes.New(n.store, clusterOfWrites{n}, writes.Options{})
 	if n.reads, err = reads.New(n.store, clusterOfReads{n}, reads.Options{}); err != nil {

@@ -24,14 +24,14 @@ func TestReadsLeaveRoom(t *testing.T) {
 			return nil, nil
 		})
 		var group sync.WaitGroup
-		for range maxReads {
+		for range leader.cfg.maxReads() {
 			group.Go(func() {
 				if _, err := other.client.Call(t.Context(), leader.Address(), "reads/hold", nil); err != nil {
 					t.Error(err)
 				}
 			})
 		}
-		for range maxReads {
+		for range leader.cfg.maxReads() {
 			<-entered
 		}
 		_, err := other.client.Call(t.Context(), leader.Address(), "reads/hold", nil)

@@ -129,7 +129,7 @@ func pair(t *testing.T, every time.Duration, f func(t *testing.T, nodes []*Node)
 				t.Fatal(err)
 			}
 			address := fmt.Sprintf("10.0.0.%d", i+1)
-			cfg := Config{Store: s, Listen: address + ":7000", Network: net.Host(address), FS: fs, Clock: sinceStart(start), LoadDir: t.TempDir(), PurgeEvery: every, ScrubEvery: every}
+			cfg := Config{Store: s, Listen: address + ":7000", Network: net.Host(address), FS: fs, Clock: sinceStart(start), LoadDir: t.TempDir(), PurgeEvery: every, ScrubEvery: every, maxRequests: 64}
 			if i > 0 {
 				cfg.Join = []string{nodes[0].Address()}
 			}
