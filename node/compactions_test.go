@@ -3,17 +3,18 @@ package node
 import (
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/trefoildb/trefoil/internal/bubble"
 )
 
 // A table of level 0 that is damaged is not compacted again and again without a
 // pause.
 func TestCompactionsRestAfterDamage(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		fs := vfs.NewMem()
 		s, err := Open("data", Options{FS: fs})
 		if err != nil {

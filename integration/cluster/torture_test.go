@@ -12,12 +12,12 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/anishathalye/porcupine"
 
 	"github.com/trefoildb/trefoil/integration/memnet"
+	"github.com/trefoildb/trefoil/internal/bubble"
 	"github.com/trefoildb/trefoil/node"
 	"github.com/trefoildb/trefoil/node/view"
 	"github.com/trefoildb/trefoil/recovery"
@@ -81,9 +81,7 @@ func tortureRun(t *testing.T, seed uint64, rounds int) {
 	h := &history{events: map[int][]porcupine.Operation{}, unknown: map[int]int{}}
 	began := time.Now()
 	var of *torture
-	runtime.GC() // as simulate does
-	runtime.GC()
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		w := &world{t: t, seed: seed, random: rand.New(rand.NewPCG(seed, 1)), net: memnet.New(seed), start: time.Now(), log: slog.New(slog.DiscardHandler)}
 		if os.Getenv("TREFOIL_LOG") != "" {
 			w.log = slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelDebug}))

@@ -6,16 +6,15 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"os"
-	"runtime"
 	"strconv"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/trefoildb/trefoil/integration/memnet"
+	"github.com/trefoildb/trefoil/internal/bubble"
 	"github.com/trefoildb/trefoil/node"
 	"github.com/trefoildb/trefoil/node/cluster"
 	"github.com/trefoildb/trefoil/recovery"
@@ -74,11 +73,7 @@ func seedOf(t *testing.T) uint64 {
 func simulate(t *testing.T, machines int, f func(t *testing.T, w *world)) {
 	t.Helper()
 	seed := seedOf(t)
-	// Pebble keeps channels in pools, and those of the world before must not get
-	// into this one: two collections empty a pool.
-	runtime.GC()
-	runtime.GC()
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		w := &world{t: t, seed: seed, random: rand.New(rand.NewPCG(seed, 1)), net: memnet.New(seed), start: time.Now()}
 		w.log = slog.New(slog.DiscardHandler)
 		if os.Getenv("TREFOIL_LOG") != "" {

@@ -101,7 +101,7 @@ func TestAllPages(t *testing.T) {
 func TestTrustsAuthority(t *testing.T) {
 	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/status" {
-			writeStatus(t, w, client.Status{Cluster: "photos", Members: []client.Member{{ID: "00a1", State: "down"}}})
+			writeStatus(t, w, client.Status{Cluster: "photos", Lost: 1, Members: []client.Member{{ID: "00a1", State: "down"}}})
 			return
 		}
 		w.WriteHeader(http.StatusTeapot)

@@ -3,8 +3,9 @@ package cluster
 import (
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
+
+	"github.com/trefoildb/trefoil/internal/bubble"
 )
 
 // handClock is moved by hand.
@@ -117,7 +118,7 @@ func TestPaceAfterRequests(t *testing.T) {
 
 // A shift pauses after its work, and does not count for what it waited for others.
 func TestShift(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		p, clock := handPace(0.1, 4)
 		s := p.shift()
 		begun := time.Now()

@@ -9,12 +9,12 @@ import (
 	"reflect"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/trefoildb/trefoil/integration/memnet"
+	"github.com/trefoildb/trefoil/internal/bubble"
 	"github.com/trefoildb/trefoil/node"
 	"github.com/trefoildb/trefoil/node/peer"
 	"github.com/trefoildb/trefoil/recovery"
@@ -118,7 +118,7 @@ func FuzzUpkeepMessages(f *testing.F) {
 // pair runs f with two nodes of one cluster, in virtual time, which are looked after
 // so often.
 func pair(t *testing.T, every time.Duration, f func(t *testing.T, nodes []*Node)) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		defer time.Sleep(time.Minute) // of virtual time, when all is closed: memberlist does not wait for its last probes
 		start, net := time.Now(), memnet.New(1)
 		var nodes []*Node

@@ -71,6 +71,17 @@ func (s *summary) line(line []byte) {
 	}
 }
 
+// unfinished prints the output of a package's tests that did not end: a panic and a
+// timeout are in it.
+func (s *summary) unfinished(name string) {
+	for key, output := range s.output {
+		if strings.HasPrefix(key, name+" ") && !strings.HasSuffix(key, " ") {
+			fmt.Fprint(s.out, output.String())
+			delete(s.output, key)
+		}
+	}
+}
+
 // end reports a test or package that has ended.
 func (s *summary) end(e event, output *strings.Builder) {
 	text := ""
@@ -86,6 +97,7 @@ func (s *summary) end(e event, output *strings.Builder) {
 			fmt.Fprintf(s.out, "%-4s %s %.1fs\n", e.Action, e.Package, e.Elapsed)
 		}
 		if e.Action == "fail" {
+			s.unfinished(e.Package)
 			fmt.Fprint(s.out, text)
 			if !s.broken[e.Package] {
 				s.failed++ // a panic or a timeout, which belongs to no test
