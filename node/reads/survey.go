@@ -276,12 +276,17 @@ func (h *held) answer(ctx context.Context, q *survey, one question) (f exec.Find
 	// Of many pieces some: each is a few seeks.
 	stride := (len(one.ranges) + one.places - 1) / one.places
 	places := max(1, one.places*stride/len(one.ranges))
-	for i := 0; i < len(one.ranges); i += stride {
-		some, err := exec.SampleRange(ctx, h.snapshot.Source(), one.ranges[i], places)
-		if err != nil {
-			return f, err
+	for first := range stride { // the pieces between them, where those have no rows
+		for i := first; i < len(one.ranges); i += stride {
+			some, err := exec.SampleRange(ctx, h.snapshot.Source(), one.ranges[i], places)
+			if err != nil {
+				return f, err
+			}
+			f.Samples = append(f.Samples, some...)
 		}
-		f.Samples = append(f.Samples, some...)
+		if len(f.Samples) > 0 {
+			break
+		}
 	}
 	return f, nil
 }
