@@ -40,6 +40,7 @@ const (
 	defaultCommit  = 20 * time.Millisecond
 	rpcTimeout     = 2 * time.Second
 	closeTimeout   = 10 * time.Second
+	answerTimeout  = 2 * time.Second // of Raft, before it is shut down
 	poolConns      = 3
 
 	// An entry is a whole view, and so is a snapshot: a node that is further
@@ -138,6 +139,8 @@ type Agreement struct {
 	closed  error
 
 	mu         sync.Mutex
+	asked      int           // questions to Raft that have no answer yet
+	answered   chan struct{} // closed when there are none any more; nil before the end
 	leadership chan struct{} // closed when something about leadership changes
 	readyTerm  uint64        // all of earlier terms is applied since this node leads it
 	silent     map[raft.ServerID]bool
@@ -312,7 +315,7 @@ func (a *Agreement) Close() error {
 }
 
 func (a *Agreement) close() error {
-	close(a.closing)
+	a.lastAnswers()
 	down := a.raft.Shutdown()
 	err := a.streams.Close()
 	done := make(chan error, 1)

@@ -143,13 +143,14 @@ func (a *Agreement) wait(ctx context.Context, start func() raft.Future) error {
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("%w: %w", raft.ErrEnqueueTimeout, err)
 	}
-	select {
-	case <-a.closing:
+	if !a.begin() {
 		return ErrClosed
-	default:
 	}
 	done := make(chan error, 1)
-	go func() { done <- start().Error() }()
+	go func() {
+		defer a.end()
+		done <- start().Error()
+	}()
 	select {
 	case err := <-done:
 		return err
@@ -157,6 +158,46 @@ func (a *Agreement) wait(ctx context.Context, start func() raft.Future) error {
 		return ctx.Err()
 	case <-a.closing:
 		return raft.ErrRaftShutdown
+	}
+}
+
+// begin counts a question to Raft; false where this node closes.
+func (a *Agreement) begin() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	select {
+	case <-a.closing:
+		return false
+	default:
+		a.asked++
+		return true
+	}
+}
+
+func (a *Agreement) end() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.asked--; a.asked == 0 && a.answered != nil {
+		close(a.answered)
+	}
+}
+
+// lastAnswers refuses further questions to Raft and waits for the answers to those
+// before, which Raft owes for good once it is shut down. Where its disk stands still it
+// gives none.
+func (a *Agreement) lastAnswers() {
+	a.mu.Lock()
+	close(a.closing)
+	answered := make(chan struct{})
+	if a.answered = answered; a.asked == 0 {
+		close(answered)
+	}
+	a.mu.Unlock()
+	timer := time.NewTimer(answerTimeout)
+	defer timer.Stop()
+	select {
+	case <-answered:
+	case <-timer.C:
 	}
 }
 
