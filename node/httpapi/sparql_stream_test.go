@@ -39,9 +39,11 @@ func many() string {
 // (the store would not close over a snapshot, nor the tests end with a goroutine).
 func TestQueryGone(t *testing.T) {
 	s, _ := serveTriples(t, many(), Options{})
+	tries := 0
 	for i, query := range []string{bomb, counted, counted} {
 		best := time.Hour
-		for range 5 { // the machine may be busy with something else
+		for n := 0; n < 5 || n < 50 && best > 100*time.Millisecond; n++ { // the machine may be busy with something else
+			tries++
 			ctx, cancel := context.WithCancel(t.Context())
 			r, err := http.NewRequestWithContext(ctx, "POST", s.url+"/sparql", strings.NewReader(query))
 			if i == 2 {
@@ -69,11 +71,11 @@ func TestQueryGone(t *testing.T) {
 				t.Errorf("the client got %v", err)
 			}
 		}
-		if best > 5*time.Second { // to its end it takes minutes
+		if best > 100*time.Millisecond {
 			t.Errorf("%s: ended %s after its client went", query, best)
 		}
 	}
-	if text := s.get("/metrics").body; !strings.Contains(text, `trefoil_sparql_operations_total{form="select",outcome="client-gone"} 15`) {
+	if text := s.get("/metrics").body; !strings.Contains(text, fmt.Sprintf(`trefoil_sparql_operations_total{form="select",outcome="client-gone"} %d`, tries)) {
 		t.Error("not counted")
 	}
 }
@@ -86,7 +88,7 @@ func TestQueryTimeout(t *testing.T) {
 	if got.header.Get("Retry-After") != "" {
 		t.Error("asks for another try in vain")
 	}
-	if took := time.Since(start); took > time.Minute { // without a limit it takes hours
+	if took := time.Since(start); took > 5*time.Second {
 		t.Errorf("took %s", took)
 	}
 	s.ask(counted, "timeout", "0.05", "explain", "run").wantError(t, 504, KindQueryTimeout, "", "50ms")
