@@ -174,7 +174,7 @@ func TestHostileTextIsLinear(t *testing.T) {
 				}
 			}
 			// Linear work takes some 50 ms, and quadratic work minutes.
-			if took := time.Since(start); took > time.Minute {
+			if took := time.Since(start); took > 10*time.Second {
 				t.Errorf("%s after %q: %v", name, before, took)
 			}
 		}
