@@ -1,0 +1,96 @@
+// Times of every access, in the cache and out of it.
+
+package ef
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+)
+
+var sink uint64
+
+func benchSequence(n int) Sequence {
+	rng := rand.New(rand.NewPCG(1, 0))
+	values := make([]uint64, n)
+	v := uint64(0)
+	for i := range values {
+		v += rng.Uint64N(36)
+		values[i] = v
+	}
+	s, _, err := Open(Append(nil, values))
+	if err != nil {
+		panic(err)
+	}
+	return s
+}
+
+func benchAccess(b *testing.B, access func(s Sequence, i int) uint64) {
+	for _, n := range []int{20_000, 10_000_000} {
+		b.Run(fmt.Sprintf("n=%d", n), func(b *testing.B) {
+			s := benchSequence(n)
+			rng := rand.New(rand.NewPCG(2, 0))
+			places := make([]int, 1<<16)
+			for i := range places {
+				places[i] = rng.IntN(n - 1)
+			}
+			k := 0
+			for b.Loop() {
+				sink += access(s, places[k&(1<<16-1)])
+				k++
+			}
+		})
+	}
+}
+
+func BenchmarkAt(b *testing.B) {
+	benchAccess(b, func(s Sequence, i int) uint64 { return s.At(i) })
+}
+
+func BenchmarkTwo(b *testing.B) {
+	benchAccess(b, func(s Sequence, i int) uint64 { lo, hi := s.Two(i); return hi - lo })
+}
+
+func BenchmarkSearch(b *testing.B) {
+	benchAccess(b, func(s Sequence, i int) uint64 { return uint64(s.Search(uint64(i) * 17)) })
+}
+
+func BenchmarkIterate(b *testing.B) {
+	s := benchSequence(1_000_000)
+	for b.Loop() {
+		it := s.Iterator(0)
+		for v, ok := it.Next(); ok; v, ok = it.Next() {
+			sink += v
+		}
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/1e6, "ns/value")
+}
+
+func BenchmarkBuild(b *testing.B) {
+	s := benchSequence(1_000_000)
+	values := make([]uint64, 0, s.Len())
+	for _, v := range s.All(0) {
+		values = append(values, v)
+	}
+	var out []byte
+	for b.Loop() {
+		out = Append(out[:0], values)
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/1e6, "ns/value")
+	b.ReportMetric(float64(len(out)*8)/1e6, "bits/value")
+}
+
+func BenchmarkOpen(b *testing.B) {
+	data := Append(nil, func() (values []uint64) {
+		for _, v := range benchSequence(1_000_000).All(0) {
+			values = append(values, v)
+		}
+		return values
+	}())
+	for b.Loop() {
+		if _, _, err := Open(data); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/1e6, "ns/value")
+}
