@@ -1,0 +1,241 @@
+// This file holds how an IRI is taken apart and its host's key put together.
+
+package weburl
+
+import (
+	"bytes"
+	"net/netip"
+	"strings"
+	"unicode/utf8"
+	"unsafe"
+)
+
+// HostKey returns the key of the IRI's host, see the package comment. It is
+// never empty.
+func HostKey(iri string) string {
+	var buf [128]byte
+	return string(appendHostKey(buf[:0], iri))
+}
+
+// AppendHostKey appends the key of the IRI's host to dst, which must not
+// overlap iri, and returns the result. It keeps nothing of iri, and allocates
+// only where dst has no room or the host is an unusual one.
+func AppendHostKey(dst, iri []byte) []byte {
+	return appendHostKey(dst, unsafe.String(unsafe.SliceData(iri), len(iri)))
+}
+
+func appendHostKey(dst []byte, iri string) []byte {
+	scheme, rest := cutScheme(iri)
+	if scheme == "" {
+		return append(dst, ':')
+	}
+	if len(rest) >= 2 && rest[0] == '/' && rest[1] == '/' {
+		if host, port := splitAuthority(rest[2:]); host != "" {
+			start := len(dst)
+			if dst = appendHost(dst, host); len(dst) > start {
+				return appendPort(dst, scheme, port)
+			}
+		}
+	}
+	return append(appendLower(dst, scheme), ':')
+}
+
+// cutScheme returns the scheme and what follows its colon. The scheme is empty
+// if there is none.
+func cutScheme(iri string) (scheme, rest string) {
+	for i := range len(iri) {
+		switch c := iri[i]; {
+		case 'a' <= c|0x20 && c|0x20 <= 'z':
+		case i > 0 && ('0' <= c && c <= '9' || c == '+' || c == '-' || c == '.'):
+		case i > 0 && c == ':':
+			return iri[:i], iri[i+1:]
+		default:
+			return "", ""
+		}
+	}
+	return "", ""
+}
+
+// splitAuthority returns the host and the port of the authority that rest
+// begins with. The host may be an IPv6 address between brackets.
+func splitAuthority(rest string) (host, port string) {
+	end, from, colon := len(rest), 0, -1
+scan:
+	for i := range len(rest) {
+		switch rest[i] {
+		case '/', '?', '#', '\\':
+			end = i
+			break scan
+		case '@':
+			from, colon = i+1, -1
+		case ':':
+			colon = i
+		}
+	}
+	if colon < 0 || colon < strings.LastIndexByte(rest[from:end], ']')+from {
+		return rest[from:end], ""
+	}
+	return rest[from:colon], rest[colon+1 : end]
+}
+
+// appendPort appends a colon and the port, unless it is the scheme's own.
+func appendPort(dst []byte, scheme, port string) []byte {
+	if port == "" {
+		return dst
+	}
+	if isDigits(port) {
+		for len(port) > 1 && port[0] == '0' {
+			port = port[1:]
+		}
+		if port == ownPort(scheme) {
+			return dst
+		}
+	}
+	return appendLower(append(dst, ':'), port)
+}
+
+// ownPort returns the port that a scheme has where none is given.
+func ownPort(scheme string) string {
+	switch {
+	case len(scheme) > len("https"):
+		return ""
+	case strings.EqualFold(scheme, "http"), strings.EqualFold(scheme, "ws"):
+		return "80"
+	case strings.EqualFold(scheme, "https"), strings.EqualFold(scheme, "wss"):
+		return "443"
+	case strings.EqualFold(scheme, "ftp"):
+		return "21"
+	}
+	return ""
+}
+
+// appendHost appends the key of a host without its port: nothing if the host is
+// a dot, which names nothing.
+func appendHost(dst []byte, host string) []byte {
+	if host[0] == '[' && host[len(host)-1] == ']' {
+		return appendAddress(dst, host)
+	}
+	plain, numeric := true, true
+	for i := range len(host) {
+		c := host[i]
+		plain = plain && c < utf8.RuneSelf && c != '%'
+		numeric = numeric && ('0' <= c && c <= '9' || c == '.')
+	}
+	if !plain {
+		host = string(appendASCIIName(nil, host))
+		numeric = isNumeric(host)
+	}
+	host = strings.TrimSuffix(host, ".")
+	if numeric {
+		return append(dst, host...)
+	}
+	return appendReversed(dst, host)
+}
+
+// appendAddress appends an IPv6 address with its brackets.
+func appendAddress(dst []byte, host string) []byte {
+	text, zone, zoned := strings.Cut(host[1:len(host)-1], "%")
+	address, err := netip.ParseAddr(text)
+	if err != nil || !address.Is6() {
+		return appendLower(dst, host)
+	}
+	dst = address.AppendTo(append(dst, '['))
+	if zoned {
+		dst = append(append(dst, '%'), zone...)
+	}
+	return append(dst, ']')
+}
+
+// appendReversed appends a name, its ASCII letters in lower case, with its
+// labels in reverse order.
+func appendReversed(dst []byte, name string) []byte {
+	end := len(name)
+	for i := len(name) - 1; i >= 0; i-- {
+		if name[i] == '.' {
+			dst = append(appendLower(dst, name[i+1:end]), '.')
+			end = i
+		}
+	}
+	return appendLower(dst, name[:end])
+}
+
+// appendASCIIName appends a name that has bytes that are not ASCII, or are
+// percent-encoded, in ASCII form as far as it has one.
+func appendASCIIName(dst []byte, name string) []byte {
+	labels := appendUnescaped(make([]byte, 0, len(name)), name)
+	for {
+		label, rest, more := bytes.Cut(labels, []byte{'.'})
+		dst = appendASCIILabel(dst, label)
+		if !more {
+			return dst
+		}
+		dst = append(dst, '.')
+		labels = rest
+	}
+}
+
+// appendUnescaped appends s with the percent-encoded bytes decoded that mean
+// the same in a host name decoded: unreserved ones and those that are not ASCII.
+func appendUnescaped(dst []byte, s string) []byte {
+	for i := 0; i < len(s); i++ {
+		if s[i] == '%' && i+2 < len(s) {
+			hi, lo := hexDigit(s[i+1]), hexDigit(s[i+2])
+			if c := hi<<4 | lo; hi|lo < 16 && (c >= utf8.RuneSelf || isUnreserved(c)) {
+				dst = append(dst, c)
+				i += 2
+				continue
+			}
+		}
+		dst = append(dst, s[i])
+	}
+	return dst
+}
+
+// hexDigit returns the value of a hexadecimal digit, or 0xff.
+func hexDigit(c byte) byte {
+	switch {
+	case '0' <= c && c <= '9':
+		return c - '0'
+	case 'a' <= c|0x20 && c|0x20 <= 'f':
+		return c | 0x20 - 'a' + 10
+	}
+	return 0xff
+}
+
+// isUnreserved reports whether c is a character that RFC 3986, section 2.3,
+// calls unreserved.
+func isUnreserved(c byte) bool {
+	return 'a' <= c|0x20 && c|0x20 <= 'z' || '0' <= c && c <= '9' || c == '-' || c == '.' || c == '_' || c == '~'
+}
+
+// isNumeric reports whether a name has only digits and dots.
+func isNumeric(name string) bool {
+	for i := range len(name) {
+		if c := name[i]; (c < '0' || c > '9') && c != '.' {
+			return false
+		}
+	}
+	return true
+}
+
+// isDigits reports whether s has only digits.
+func isDigits(s string) bool {
+	for i := range len(s) {
+		if s[i] < '0' || s[i] > '9' {
+			return false
+		}
+	}
+	return true
+}
+
+// appendLower appends s with its ASCII letters in lower case.
+func appendLower(dst []byte, s string) []byte {
+	start := len(dst)
+	dst = append(dst, s...)
+	for i, c := range dst[start:] {
+		if 'A' <= c && c <= 'Z' {
+			dst[start+i] = c | 0x20
+		}
+	}
+	return dst
+}

@@ -1,0 +1,93 @@
+// This file holds what two pages have to do with each other: their order, their
+// domains, and the class of a link between them.
+
+package weburl
+
+import (
+	"bytes"
+	"strings"
+
+	"golang.org/x/net/publicsuffix"
+)
+
+// Compare compares two IRIs in the order of pages: by the keys of their hosts,
+// then by their bytes. It is 0 only where a and b are equal.
+func Compare(a, b string) int {
+	if a == b {
+		return 0
+	}
+	var bufA, bufB [128]byte
+	if c := bytes.Compare(appendHostKey(bufA[:0], a), appendHostKey(bufB[:0], b)); c != 0 {
+		return c
+	}
+	return strings.Compare(a, b)
+}
+
+// Domain returns the registered domain of the host with this key, reversed as
+// the key is, of which it is the beginning: what a registry of the public suffix
+// list gives to one owner. For "org.example.www:8080" it is "org.example". A
+// host that is itself such a suffix, an address and a key without a host are
+// their own domain. Ports are dropped: they have the domain of their host.
+//
+// Domains change as the list does, so nothing that is kept depends on them.
+func Domain(hostKey string) string {
+	host := cutPort(hostKey)
+	if host == "" || host[0] == '[' || host[len(host)-1] == ':' || isNumeric(host) {
+		return host
+	}
+	var buf [128]byte
+	name := string(appendReversed(buf[:0], host))
+	domain, err := publicsuffix.EffectiveTLDPlusOne(name)
+	if err != nil {
+		return host
+	}
+	return host[:len(domain)]
+}
+
+// cutPort returns a host key without its port.
+func cutPort(hostKey string) string {
+	colon := strings.LastIndexByte(hostKey, ':')
+	if colon < 0 || colon == len(hostKey)-1 || colon < strings.LastIndexByte(hostKey, ']') {
+		return hostKey
+	}
+	return hostKey[:colon]
+}
+
+// Relation is how far apart the two ends of a link are.
+type Relation uint8
+
+const (
+	// SameHost: the host keys are equal.
+	SameHost Relation = iota
+	// SameDomain: the host keys differ, the domains are equal.
+	SameDomain
+	// OtherDomain: the domains differ.
+	OtherDomain
+)
+
+// String returns the relation in words.
+func (r Relation) String() string {
+	switch r {
+	case SameHost:
+		return "same host"
+	case SameDomain:
+		return "same domain"
+	}
+	return "other domain"
+}
+
+// Class returns the relation of the pages src and dst, which are IRIs. Links
+// between hosts, inter-host ones, are those of SameDomain and OtherDomain;
+// inter-domain ones those of OtherDomain.
+func Class(src, dst string) Relation { return KeyClass(HostKey(src), HostKey(dst)) }
+
+// KeyClass is [Class] of pages with these host keys.
+func KeyClass(src, dst string) Relation {
+	switch {
+	case src == dst:
+		return SameHost
+	case Domain(src) == Domain(dst):
+		return SameDomain
+	}
+	return OtherDomain
+}
