@@ -1,0 +1,520 @@
+// Benchmarks: sizes and speeds of the codecs on a generated web and on the
+// hosts' links of 1996, beside plain arrays.
+
+package lists
+
+import (
+	"bufio"
+	"compress/gzip"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// web is a graph of pages that are numbered by host, in URL order.
+type web struct {
+	hostOf  []uint32 // by page
+	forward [][]uint32
+	links   int
+}
+
+// generate makes a web of the copying model: a page takes over links of a page
+// near to it, and finds others on its host, near or at its front, or elsewhere.
+func generate(pages, hosts int, seed uint64) *web {
+	rng := rand.New(rand.NewPCG(seed, 1))
+	w := &web{hostOf: make([]uint32, pages), forward: make([][]uint32, pages)}
+	starts := hostStarts(rng, pages, hosts)
+	for h := range hosts {
+		for p := starts[h]; p < starts[h+1]; p++ {
+			w.hostOf[p] = uint32(h)
+		}
+	}
+	order := rng.Perm(pages)
+	done := make([]uint32, 0, pages)
+	for i, p := range order {
+		h := w.hostOf[p]
+		first, size := starts[h], starts[h+1]-starts[h]
+		degree := 1 + int(rng.ExpFloat64()*20)
+		set := make(map[uint32]bool, degree)
+		if proto := w.near(rng, p, first, size); proto >= 0 {
+			for _, v := range w.forward[proto] {
+				if rng.IntN(10) < 6 && len(set) < degree {
+					set[v] = true
+				}
+			}
+		}
+		for tries := 0; len(set) < degree && tries < 3*degree; tries++ {
+			var v int
+			switch {
+			case rng.IntN(100) < 25: // elsewhere: half by popularity
+				if i > 0 && rng.IntN(2) == 0 {
+					from := w.forward[done[rng.IntN(i)]]
+					if len(from) == 0 {
+						continue
+					}
+					v = int(from[rng.IntN(len(from))])
+				} else {
+					other := rng.IntN(hosts)
+					v = starts[other] + int(rng.ExpFloat64()*2)
+					if v >= starts[other+1] {
+						v = starts[other]
+					}
+				}
+			case rng.IntN(2) == 0:
+				v = p + int(rng.NormFloat64()*8)
+			default:
+				v = first + int(float64(size)*rng.Float64()*rng.Float64())
+			}
+			if v >= 0 && v < pages && v != p {
+				set[uint32(v)] = true
+			}
+		}
+		list := make([]uint32, 0, len(set))
+		for v := range set {
+			list = append(list, v)
+		}
+		slices.Sort(list)
+		w.forward[p] = list
+		w.links += len(list)
+		done = append(done, uint32(p))
+	}
+	return w
+}
+
+// near returns a page of the host, close to p, that has links already, or -1.
+func (w *web) near(rng *rand.Rand, p, first, size int) int {
+	for range 8 {
+		q := p + int(rng.NormFloat64()*6)
+		if q >= first && q < first+size && len(w.forward[q]) > 0 {
+			return q
+		}
+	}
+	return -1
+}
+
+// hostStarts shares pages among hosts, by a power law, one at least each.
+func hostStarts(rng *rand.Rand, pages, hosts int) []int {
+	share := make([]float64, hosts)
+	sum := 0.0
+	for i := range share {
+		share[i] = 1 / float64(1+i)
+		sum += share[i]
+	}
+	rng.Shuffle(hosts, func(i, j int) { share[i], share[j] = share[j], share[i] })
+	starts := make([]int, hosts+1)
+	acc := 0.0
+	for i, s := range share {
+		starts[i] = i + int(acc/sum*float64(pages-hosts))
+		acc += s
+	}
+	starts[hosts] = pages
+	return starts
+}
+
+// backward returns the links turned round.
+func (w *web) backward() *web {
+	count := make([]int, len(w.forward))
+	for _, list := range w.forward {
+		for _, v := range list {
+			count[v]++
+		}
+	}
+	out := &web{hostOf: w.hostOf, forward: make([][]uint32, len(w.forward)), links: w.links}
+	for v, n := range count {
+		out.forward[v] = make([]uint32, 0, n)
+	}
+	for u, list := range w.forward {
+		for _, v := range list {
+			out.forward[v] = append(out.forward[v], uint32(u))
+		}
+	}
+	return out
+}
+
+// ghostOrder says how ghosts are numbered.
+type ghostOrder int
+
+const (
+	byNumber ghostOrder = iota
+	popularFirst
+	byPopularity
+)
+
+// part is a cell: its lists and how many distinct ghosts they have.
+type part struct {
+	graph  []links
+	ghosts int
+}
+
+// cells splits a web by host into n parts and numbers locals and ghosts.
+func (w *web) cells(n int, order ghostOrder, popular int) []part {
+	cellOf := func(p uint32) int { return int(uint64(w.hostOf[p]) * 0x9e3779b97f4a7c15 >> 40 % uint64(n)) }
+	ordinal := make([]uint32, len(w.forward))
+	parts := make([]part, n)
+	sizes := make([]uint32, n)
+	for p := range w.forward {
+		c := cellOf(uint32(p))
+		ordinal[p] = sizes[c]
+		sizes[c]++
+	}
+	for c := range parts {
+		seen := map[uint32]int{}
+		for p, list := range w.forward {
+			if cellOf(uint32(p)) != c {
+				continue
+			}
+			for _, v := range list {
+				if cellOf(v) != c {
+					seen[v]++
+				}
+			}
+		}
+		number := numberGhosts(seen, order, popular)
+		parts[c].ghosts = len(seen)
+		for p, list := range w.forward {
+			if cellOf(uint32(p)) != c {
+				continue
+			}
+			var l links
+			for _, v := range list {
+				if cellOf(v) == c {
+					l.locals = append(l.locals, ordinal[v])
+				} else {
+					l.ghosts = append(l.ghosts, number[v])
+				}
+			}
+			slices.Sort(l.ghosts)
+			parts[c].graph = append(parts[c].graph, l)
+		}
+	}
+	return parts
+}
+
+func numberGhosts(seen map[uint32]int, order ghostOrder, popular int) map[uint32]uint32 {
+	ids := make([]uint32, 0, len(seen))
+	for v := range seen {
+		ids = append(ids, v)
+	}
+	slices.Sort(ids)
+	number := make(map[uint32]uint32, len(ids))
+	if order == byPopularity {
+		slices.SortStableFunc(ids, func(a, b uint32) int { return seen[b] - seen[a] })
+	}
+	for i, v := range ids {
+		number[v] = uint32(i)
+	}
+	if order == popularFirst {
+		counts := make([]uint32, len(ids))
+		for i, v := range ids {
+			counts[i] = uint32(seen[v])
+		}
+		for i, place := range PopularFirst(counts, popular) {
+			number[ids[i]] = place
+		}
+	}
+	return number
+}
+
+var theWeb = sync.OnceValue(func() *web { return generate(1_000_000, 50_000, 1) })
+var theBackward = sync.OnceValue(func() *web { return theWeb().backward() })
+var sixteen = sync.OnceValue(func() [2][]part {
+	return [2][]part{theWeb().cells(16, popularFirst, 256), theBackward().cells(16, popularFirst, 256)}
+})
+
+// hosts1996 is the graph of hosts beside the project, as one cell, both ways.
+func hosts1996(b *testing.B) [2][]part {
+	b.Helper()
+	f, err := os.Open(filepath.Join("..", "..", "..", "shared", "data", "weblinks", "1996-uk-web-hosts.tsv.gz"))
+	if err != nil {
+		b.Skip("the hosts of 1996 are not beside the project: ", err)
+	}
+	defer f.Close()
+	z, err := gzip.NewReader(f)
+	if err != nil {
+		b.Fatal(err)
+	}
+	type edge struct{ from, to string }
+	var edges []edge
+	names := map[string]uint32{}
+	for sc := bufio.NewScanner(z); sc.Scan(); {
+		line, _, _ := strings.Cut(sc.Text(), "\t")
+		f := strings.Split(line, "|")
+		if len(f) != 3 {
+			continue
+		}
+		e := edge{reversed(f[1]), reversed(f[2])}
+		edges = append(edges, e)
+		names[e.from], names[e.to] = 0, 0
+	}
+	sorted := make([]string, 0, len(names))
+	for n := range names {
+		sorted = append(sorted, n)
+	}
+	slices.Sort(sorted)
+	for i, n := range sorted {
+		names[n] = uint32(i)
+	}
+	var out [2][]part
+	for d := range out {
+		p := part{graph: make([]links, len(sorted))}
+		for _, e := range edges {
+			from, to := names[e.from], names[e.to]
+			if d == 1 {
+				from, to = to, from
+			}
+			p.graph[from].locals = append(p.graph[from].locals, to)
+		}
+		for i := range p.graph {
+			l := &p.graph[i].locals
+			slices.Sort(*l)
+			*l = slices.Compact(*l)
+		}
+		out[d] = []part{p}
+	}
+	return out
+}
+
+func reversed(host string) string {
+	labels := strings.Split(host, ".")
+	slices.Reverse(labels)
+	return strings.Join(labels, ".")
+}
+
+// count returns the lists and links of cells.
+func count(parts []part) (lists, links, ghosts, distinct int) {
+	for _, p := range parts {
+		for _, l := range p.graph {
+			links += l.degree()
+			ghosts += len(l.ghosts)
+		}
+		lists += len(p.graph)
+		distinct += p.ghosts
+	}
+	return lists, links, ghosts, distinct
+}
+
+var directions = []string{"forward", "backward"}
+
+// BenchmarkBytesPerLink reports sizes, positions and headers included, the
+// dictionary of ghosts not.
+func BenchmarkBytesPerLink(b *testing.B) {
+	for _, data := range []struct {
+		name string
+		load func(b *testing.B, order ghostOrder, popular int) [2][]part
+	}{
+		{"hosts1996", func(b *testing.B, _ ghostOrder, _ int) [2][]part { return hosts1996(b) }},
+		{"generated/cells=1", func(*testing.B, ghostOrder, int) [2][]part {
+			return [2][]part{theWeb().cells(1, byNumber, 0), theBackward().cells(1, byNumber, 0)}
+		}},
+		{"generated/cells=16", func(_ *testing.B, o ghostOrder, n int) [2][]part {
+			return [2][]part{theWeb().cells(16, o, n), theBackward().cells(16, o, n)}
+		}},
+	} {
+		for _, order := range []struct {
+			name    string
+			order   ghostOrder
+			popular int
+		}{{"number", byNumber, 0}, {"popular=256", popularFirst, 256}, {"popular=4096", popularFirst, 4096}, {"popularity", byPopularity, 0}} {
+			if data.name != "generated/cells=16" && order.order != byNumber {
+				continue
+			}
+			b.Run(data.name+"/"+order.name, func(b *testing.B) {
+				for d, parts := range data.load(b, order.order, order.popular) {
+					for _, codec := range codecs {
+						for _, stride := range []int{1, 4, 16} {
+							b.Run(fmt.Sprintf("%s/%v/stride=%d", directions[d], codec, stride), func(b *testing.B) {
+								reportSize(b, parts, Options{Codec: codec, Stride: stride})
+							})
+						}
+					}
+				}
+			})
+		}
+	}
+}
+
+func reportSize(b *testing.B, parts []part, o Options) {
+	lists, links, ghosts, distinct := count(parts)
+	whole, positions := uint64(0), uint64(0)
+	for b.Loop() {
+		whole, positions = 0, 0
+		for _, p := range parts {
+			o := o
+			o.LocalOnly = p.ghosts == 0
+			w, p := open(b, build(b, o, p.graph)).Size()
+			whole += w
+			positions += p
+		}
+	}
+	b.ReportMetric(float64(whole)/float64(links), "B/link")
+	b.ReportMetric(float64(positions)*8/float64(lists), "positionbits/list")
+	b.ReportMetric(float64(ghosts)/float64(links), "ghostshare")
+	b.ReportMetric(float64(distinct)/float64(links), "distinctghosts/link")
+}
+
+// csr is the plain form of the same lists: T for each target, 8 bytes a list.
+type csr[T uint32 | uint64] struct {
+	starts  []uint64
+	targets []T
+}
+
+func newCSR[T uint32 | uint64](graph []links) *csr[T] {
+	c := &csr[T]{starts: []uint64{0}}
+	for _, l := range graph {
+		for _, list := range [][]uint32{l.locals, l.ghosts} {
+			for _, v := range list {
+				c.targets = append(c.targets, T(v))
+			}
+		}
+		c.starts = append(c.starts, uint64(len(c.targets)))
+	}
+	return c
+}
+
+func (c *csr[T]) appendLinks(dst []T, key uint32) []T {
+	return append(dst, c.targets[c.starts[key]:c.starts[key+1]]...)
+}
+
+// BenchmarkDecode reads random lists: of one cell of 62,500 pages, which is in
+// the processor's cache, and of the whole web in one cell.
+func BenchmarkDecode(b *testing.B) {
+	rng := rand.New(rand.NewPCG(2, 0))
+	for _, data := range []struct {
+		name string
+		load func() part
+	}{
+		{"cell", func() part { return sixteen()[0][0] }},
+		{"whole", func() part { return theWeb().cells(1, byNumber, 0)[0] }},
+	} {
+		b.Run(data.name, func(b *testing.B) {
+			p := data.load()
+			keys := make([]uint32, 1<<16)
+			for i := range keys {
+				keys[i] = rng.Uint32N(uint32(len(p.graph)))
+			}
+			for _, codec := range codecs {
+				for _, stride := range []int{1, 4, 16} {
+					table := open(b, build(b, Options{Codec: codec, Stride: stride}, p.graph))
+					b.Run(fmt.Sprintf("%v/stride=%d", codec, stride), func(b *testing.B) {
+						l, g := make([]uint32, 0, 1<<20), make([]uint32, 0, 1<<20)
+						i := 0
+						for b.Loop() {
+							if _, _, err := table.Decode(keys[i&(1<<16-1)], l, g); err != nil {
+								b.Fatal(err)
+							}
+							i++
+						}
+					})
+				}
+			}
+			benchmarkCSR(b, "csr32", newCSR[uint32](p.graph), keys)
+			benchmarkCSR(b, "csr64", newCSR[uint64](p.graph), keys)
+		})
+	}
+}
+
+func benchmarkCSR[T uint32 | uint64](b *testing.B, name string, c *csr[T], keys []uint32) {
+	b.Run(name, func(b *testing.B) {
+		dst := make([]T, 0, 1<<20)
+		i := 0
+		for b.Loop() {
+			dst = c.appendLinks(dst[:0], keys[i&(1<<16-1)])
+			i++
+		}
+	})
+}
+
+// BenchmarkDegree reads the degree of random keys.
+func BenchmarkDegree(b *testing.B) {
+	rng := rand.New(rand.NewPCG(2, 0))
+	p := sixteen()[0][0]
+	for _, codec := range codecs {
+		b.Run(codec.String(), func(b *testing.B) {
+			table := open(b, build(b, Options{Codec: codec}, p.graph))
+			sum := uint64(0)
+			for b.Loop() {
+				sum += table.Degree(rng.Uint32N(table.Len()))
+			}
+		})
+	}
+}
+
+// BenchmarkScan reads all lists of a cell in order and adds up the targets.
+func BenchmarkScan(b *testing.B) {
+	for d, parts := range sixteen() {
+		p := parts[0]
+		_, links, _, _ := count(parts[:1])
+		for _, codec := range codecs {
+			table := open(b, build(b, Options{Codec: codec}, p.graph))
+			b.Run(directions[d]+"/"+codec.String(), func(b *testing.B) {
+				s := new(Scanner)
+				sum := uint32(0)
+				for b.Loop() {
+					for s.Reset(table, 0, table.Len()); s.Next(); {
+						for _, v := range s.Locals() {
+							sum += v
+						}
+						for _, v := range s.Ghosts() {
+							sum += v
+						}
+					}
+					if s.Err() != nil {
+						b.Fatal(s.Err())
+					}
+				}
+				b.ReportMetric(float64(links)*float64(b.N)/b.Elapsed().Seconds()/1e6, "Mlinks/s")
+			})
+		}
+		b.Run(directions[d]+"/csr32", func(b *testing.B) {
+			c := newCSR[uint32](p.graph)
+			sum := uint32(0)
+			for b.Loop() {
+				for key := range p.graph {
+					for _, v := range c.targets[c.starts[key]:c.starts[key+1]] {
+						sum += v
+					}
+				}
+			}
+			b.ReportMetric(float64(links)*float64(b.N)/b.Elapsed().Seconds()/1e6, "Mlinks/s")
+		})
+	}
+}
+
+// BenchmarkBuild makes the table of a cell.
+func BenchmarkBuild(b *testing.B) {
+	p := sixteen()[0][0]
+	_, links, _, _ := count(sixteen()[0][:1])
+	for _, codec := range codecs {
+		b.Run(codec.String(), func(b *testing.B) {
+			for b.Loop() {
+				build(b, Options{Codec: codec}, p.graph)
+			}
+			b.ReportMetric(float64(links)*float64(b.N)/b.Elapsed().Seconds()/1e6, "Mlinks/s")
+		})
+	}
+}
+
+// BenchmarkLongList reads a list of ten million targets in pieces.
+func BenchmarkLongList(b *testing.B) {
+	const n = 10_000_000
+	all := make([]uint32, n)
+	for i := range all {
+		all[i] = uint32(3 * i)
+	}
+	for _, codec := range codecs {
+		b.Run(codec.String(), func(b *testing.B) {
+			table := open(b, build(b, Options{Codec: codec}, []links{{ghosts: all}}))
+			s := new(Scanner)
+			for b.Loop() {
+				for s.Reset(table, 0, 1); s.Next(); {
+				}
+			}
+			b.ReportMetric(n*float64(b.N)/b.Elapsed().Seconds()/1e6, "Mlinks/s")
+		})
+	}
+}

@@ -1,0 +1,198 @@
+// This file builds a table.
+
+package lists
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+
+	"github.com/trefoildb/trefoil/links/ef"
+)
+
+// Builder makes a table of lists that come in the order of their keys. It keeps
+// the coded lists and eight bytes for each position.
+type Builder struct {
+	opts      Options
+	enc       encoder
+	positions []uint64 // of lists 0, k, 2k ...
+	n         uint32
+	locals    uint64
+	ghosts    uint64
+	maxDegree uint32
+	localEnd  uint32 // 1 + greatest local target
+	ghostEnd  uint32 // 1 + greatest ghost
+	err       error
+}
+
+// NewBuilder returns a builder of an empty table. The error is that of
+// [Options.Validate].
+func NewBuilder(o Options) (*Builder, error) {
+	if err := o.Validate(); err != nil {
+		return nil, err
+	}
+	if o.Codec == 0 {
+		o.Codec = StreamVByte
+	}
+	if o.Stride == 0 {
+		o.Stride = 1
+	}
+	return &Builder{opts: o, enc: codecOf(o.Codec).encoder(o.LocalOnly)}, nil
+}
+
+// Len returns the number of lists so far, which is the key of the next one.
+func (b *Builder) Len() uint32 { return b.n }
+
+// Size returns the bytes of the coded lists so far, about.
+func (b *Builder) Size() uint64 { return b.enc.size() }
+
+// Append appends the list of the next key. Both slices ascend strictly, local
+// targets are ordinals below the number of lists at the end, and no ghost is
+// 2^32-1. The slices are not kept. After an error, which wraps [ErrOrder] or
+// [ErrTooLarge], the builder gives no table.
+func (b *Builder) Append(locals, ghosts []uint32) error {
+	if b.err != nil {
+		return b.err
+	}
+	degree := uint64(len(locals)) + uint64(len(ghosts))
+	switch {
+	case b.n == math.MaxUint32 || degree > math.MaxUint32:
+		b.err = fmt.Errorf("%w: key %d with %d targets: %d is the most of both", ErrTooLarge, b.n, degree, uint32(math.MaxUint32))
+	case !ascends(locals) || !ascends(ghosts):
+		b.err = fmt.Errorf("%w: the list of key %d does not ascend strictly", ErrOrder, b.n)
+	case len(ghosts) > 0 && b.opts.LocalOnly:
+		b.err = fmt.Errorf("%w: key %d has ghosts in a table without them", ErrOrder, b.n)
+	case len(ghosts) > 0 && ghosts[len(ghosts)-1] == math.MaxUint32:
+		b.err = fmt.Errorf("%w: key %d has a ghost %d", ErrTooLarge, b.n, uint32(math.MaxUint32))
+	case len(locals) > 0 && locals[len(locals)-1] == math.MaxUint32:
+		b.err = fmt.Errorf("%w: key %d has a local target %d", ErrOrder, b.n, uint32(math.MaxUint32))
+	}
+	if b.err != nil {
+		return b.err
+	}
+	if b.n%uint32(b.opts.Stride) == 0 {
+		b.positions = append(b.positions, b.enc.position())
+	}
+	b.enc.append(b.n, locals, ghosts)
+	b.n++
+	b.locals += uint64(len(locals))
+	b.ghosts += uint64(len(ghosts))
+	b.maxDegree = max(b.maxDegree, uint32(degree))
+	if len(locals) > 0 {
+		b.localEnd = max(b.localEnd, locals[len(locals)-1]+1)
+	}
+	if len(ghosts) > 0 {
+		b.ghostEnd = max(b.ghostEnd, ghosts[len(ghosts)-1]+1)
+	}
+	return nil
+}
+
+func ascends(a []uint32) bool {
+	for i := 1; i < len(a); i++ {
+		if a[i] <= a[i-1] {
+			return false
+		}
+	}
+	return true
+}
+
+// AppendTo appends the table to dst and returns it. The builder may go on
+// afterwards. The error wraps [ErrOrder] where a local target is not a key, or
+// is that of an Append that failed.
+func (b *Builder) AppendTo(dst []byte) ([]byte, error) {
+	if b.err != nil {
+		return dst, b.err
+	}
+	if b.localEnd > b.n {
+		return dst, fmt.Errorf("%w: local target %d of %d keys", ErrOrder, b.localEnd-1, b.n)
+	}
+	start := len(dst)
+	h := header{
+		codec: b.opts.Codec, localOnly: b.opts.LocalOnly, n: b.n, stride: uint32(b.opts.Stride),
+		locals: b.locals, ghosts: b.ghosts, maxDegree: b.maxDegree, ghostEnd: b.ghostEnd,
+	}
+	dst = append(dst, make([]byte, headerLen)...)
+	positions := len(dst)
+	dst = ef.Append(dst, append(b.positions, b.enc.position()))
+	dst = pad(dst, start)
+	data := len(dst)
+	dst = pad(b.enc.appendTo(dst), start)
+	h.positionBytes, h.dataBytes = uint64(data-positions), uint64(len(dst)-data)
+	h.put(dst[start:])
+	return dst, nil
+}
+
+// pad appends zeros until dst has a multiple of 8 bytes from start on.
+func pad(dst []byte, start int) []byte {
+	for (len(dst)-start)%8 != 0 {
+		dst = append(dst, 0)
+	}
+	return dst
+}
+
+// The header of a table, drawn in the package comment.
+const (
+	magic         = "tfAL"
+	formatVersion = 1
+	headerLen     = 56
+	flagLocalOnly = 1
+)
+
+type header struct {
+	codec         Codec
+	localOnly     bool
+	n, stride     uint32
+	locals        uint64
+	ghosts        uint64
+	maxDegree     uint32
+	ghostEnd      uint32
+	positionBytes uint64
+	dataBytes     uint64
+}
+
+// put writes the header into the first headerLen bytes of b.
+func (h *header) put(b []byte) {
+	copy(b, magic)
+	b[4], b[5] = formatVersion, byte(h.codec)
+	if h.localOnly {
+		b[6] = flagLocalOnly
+	}
+	le := binary.LittleEndian
+	le.PutUint32(b[8:], h.n)
+	le.PutUint32(b[12:], h.stride)
+	le.PutUint64(b[16:], h.locals)
+	le.PutUint64(b[24:], h.ghosts)
+	le.PutUint32(b[32:], h.maxDegree)
+	le.PutUint32(b[36:], h.ghostEnd)
+	le.PutUint64(b[40:], h.positionBytes)
+	le.PutUint64(b[48:], h.dataBytes)
+}
+
+// parse reads and checks the header of a whole table.
+func (h *header) parse(b []byte) error {
+	if len(b) < headerLen || string(b[:4]) != magic {
+		return fmt.Errorf("%w: no header", ErrCorrupt)
+	}
+	if b[4] != formatVersion || codecOf(Codec(b[5])) == nil {
+		return fmt.Errorf("%w: version %d, codec %d", ErrVersion, b[4], b[5])
+	}
+	le := binary.LittleEndian
+	*h = header{
+		codec: Codec(b[5]), localOnly: b[6] == flagLocalOnly,
+		n: le.Uint32(b[8:]), stride: le.Uint32(b[12:]), locals: le.Uint64(b[16:]), ghosts: le.Uint64(b[24:]),
+		maxDegree: le.Uint32(b[32:]), ghostEnd: le.Uint32(b[36:]),
+		positionBytes: le.Uint64(b[40:]), dataBytes: le.Uint64(b[48:]),
+	}
+	rest := uint64(len(b) - headerLen)
+	switch {
+	case b[6]&^flagLocalOnly != 0 || b[7] != 0:
+		return fmt.Errorf("%w: flags %#x, %#x", ErrCorrupt, b[6], b[7])
+	case h.stride < 1 || h.stride > MaxStride:
+		return fmt.Errorf("%w: stride %d", ErrCorrupt, h.stride)
+	case h.positionBytes > rest || h.dataBytes != rest-h.positionBytes || h.positionBytes%8 != 0 || h.dataBytes%8 != 0:
+		return fmt.Errorf("%w: %d and %d bytes in a table of %d", ErrCorrupt, h.positionBytes, h.dataBytes, len(b))
+	case h.localOnly && (h.ghosts > 0 || h.ghostEnd > 0):
+		return fmt.Errorf("%w: %d ghosts in a table without them", ErrCorrupt, h.ghosts)
+	}
+	return nil
+}

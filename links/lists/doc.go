@@ -1,0 +1,125 @@
+// Package lists holds the adjacency lists of a cell: for each key, an ordinal
+// 0 ... n-1 that is not stored, one list of targets. A target is local, the
+// ordinal of a page of the same cell, or a ghost, the index of a page of
+// another cell in a dictionary that the cell keeps. Both kinds ascend strictly
+// in a list. A table is immutable, lies in one slice of bytes without a
+// pointer, and is built by a [Builder], opened by [Open], read at random by
+// [Table.Decode] and in order of the keys by a [Scanner].
+//
+// The lists are coded as differences, see M. Najork, The Scalable Hyperlink
+// Store (HT 2009), section 3: a list begins with the distance of its first
+// local target from its own key, in zigzag form (the sign in the lowest bit),
+// followed by the gaps between neighbours. Targets of a page are mostly near to
+// it, so that most numbers are small. How numbers become bytes is the affair of
+// a [Codec], named by a byte of the table.
+//
+// # Table
+//
+// Integers are little-endian. Nothing is aligned but relative to the table's
+// first byte, and the pieces begin at multiples of 8 there.
+//
+//	 0 +-----+-----+-----+-----+------+-------+-------+------+
+//	   | 't'   'f'   'A'   'L' | 0x01 | codec | flags | 0    |
+//	 8 +-----------------------+------+-------+-------+------+
+//	   | n, keys               | stride k                    |
+//	16 +-----------------------+-----------------------------+
+//	   | local targets of all lists                          |
+//	24 +-----------------------------------------------------+
+//	   | ghost targets of all lists                          |
+//	32 +-----------------------+-----------------------------+
+//	   | greatest degree       | ghosts: greatest index + 1  |
+//	40 +-----------------------+-----------------------------+
+//	   | p, bytes of positions (a multiple of 8)             |
+//	48 +-----------------------------------------------------+
+//	   | d, bytes of lists (a multiple of 8)                 |
+//	56 +-----------------------------------------------------+
+//	   | p bytes: positions of the lists 0, k, 2k ..., and   |
+//	   |   the end, as an Elias-Fano sequence (package ef)   |
+//	   +-----------------------------------------------------+
+//	   | d bytes: lists, in the order of their keys          |
+//	   +-----------------------------------------------------+
+//
+// Bit 0 of the flags says that no list has ghost targets. A table has no
+// checksum: the cell around it has one.
+//
+// # StreamVByte
+//
+// Positions count bytes. After the last list come at least 24 zero bytes, so
+// that a reader may load more than a number has. A list:
+//
+//	+--------------+----------------+----------------+-------------+-------------+--------------+
+//	| L5 G3        | uvarint L - 31 | uvarint G - 7  | uvarint len | control     | len bytes:   |
+//	| 1 byte       | where L5 = 31  | where G3 = 7   | where       | ceil((L+G)  | the numbers' |
+//	|              |                |                | L+G >= 4096 |   / 4) bytes| data         |
+//	+--------------+----------------+----------------+-------------+-------------+--------------+
+//
+// L5 (the lower five bits) is min(L, 31) and G3 (the upper three) min(G, 7) for
+// L local and G ghost targets. The numbers are those of the L local targets and then those of the G ghosts: for a first
+// local target the zigzag form of target - key, both as 32 bits that wrap; for
+// a first ghost its index; for all others the gap to their left neighbour,
+// minus 1. A control byte has four codes of two bits, the first in the lowest
+// bits: 0 for the number 0, which has no data; 1, 2 and 3 for a number of one,
+// two and four bytes, the shortest that fits. Codes past the last number are 0.
+//
+// So a run of neighbours costs two bits a link. The split of codes and data is
+// Stream VByte's (D. Lemire, N. Kurz, C. Rupp, Stream VByte: Faster
+// Byte-Oriented Integer Compression, 2018), with its 0124 lengths.
+//
+// # Nybble
+//
+// The paper's variable nybbles, with differences as they are (not minus 1).
+// Positions count nybbles of payload. A list is the numbers L and, unless bit 0
+// of the flags is set, G; then the zigzag form of the first local target and
+// the gaps between the others; then the first ghost and the gaps.
+// A number is its nybbles from the highest that is not zero on, at least one,
+// in 64-bit words:
+//
+//	bit 63                                      16 15   12 11                   0
+//	+-----------------------------------------------+--------+------------------+
+//	| 12 nybbles of payload, the first one highest  | unused | 12 bits, a bit   |
+//	|                                               | 0...12 | for each nybble  |
+//	+-----------------------------------------------+--------+------------------+
+//
+// The bit of a nybble is 1 where it is the last of its number, and the first
+// nybble's bit is the highest. Numbers go on from word to word; only the last
+// word has unused nybbles. The word order and bit order are ours: the paper
+// leaves them open.
+//
+// # Labels
+//
+// A column of labels lies beside a table, made by a [LabelBuilder] and opened by
+// [OpenLabels]: for some keys, one [Label] for each target. A key without labels
+// takes no byte of it.
+//
+//	 0 +-----+-----+-----+-----+------+-------------------------+
+//	   | 't'   'f'   'L'   'C' | 0x01 | 0    0    0             |
+//	 8 +-----------------------+------+-------------------------+
+//	   | labels of all keys                                     |
+//	16 +---------------------------+----------------------------+
+//	   | bytes of keys             | bytes of positions         |
+//	32 +---------------------------+----------------------------+
+//	   | bytes of the dictionary   | bytes of labels            |
+//	48 +---------------------------+----------------------------+
+//	   | keys with labels: an Elias-Fano sequence               |
+//	   +--------------------------------------------------------+
+//	   | where the labels of each begin, and the end: another   |
+//	   +--------------------------------------------------------+
+//	   | dictionary: what anchors often contain, for zstd       |
+//	   +--------------------------------------------------------+
+//	   | labels: for each key, chunks                           |
+//	   +--------------------------------------------------------+
+//
+// A chunk has 1 to 1,024 labels, so that those of ten million links are read in
+// pieces:
+//
+//	+----------------------+-----------------+--------------------+---------------------+
+//	| uvarint              | weights         | uvarint for each:  | anchors, one after  |
+//	|  n << 4 | a << 2 | w |                 | length of anchor   | the other           |
+//	+----------------------+-----------------+--------------------+---------------------+
+//
+// w = 0: all weights are 1 and not there; 1: one weight for all; 2: one for each.
+// a = 0: all anchors are empty, and they and their lengths are not there; 1:
+// plain; 2: uvarint length and a zstd frame without its first four bytes, which
+// are the same in all frames. [AppendLabel] draws the form of a weight, and that
+// of a single label where it is the annotation of a triple.
+package lists

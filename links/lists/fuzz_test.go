@@ -1,0 +1,169 @@
+// Fuzzing: any bytes are refused or read without harm.
+
+package lists
+
+import (
+	"bytes"
+	"errors"
+	"math"
+	"testing"
+)
+
+// readAll reads all that a table has, in all ways, and checks what is promised
+// of damaged ones. It reads at most some hundred keys.
+func readAll(t *testing.T, table *Table) (failed bool) {
+	t.Helper()
+	check := func(key uint32, l, g []uint32) {
+		t.Helper()
+		if !ascends(l) || !ascends(g) || len(l) > 0 && l[len(l)-1] >= table.Len() || len(g) > 0 && g[len(g)-1] >= table.GhostEnd() {
+			t.Fatalf("key %d: %v, %v of %d, %d", key, l, g, table.Len(), table.GhostEnd())
+		}
+	}
+	var l, g []uint32
+	keys := min(table.Len(), 300)
+	decoded := make(map[uint32]int)
+	for key := range keys {
+		var err error
+		if l, g, err = table.Decode(key, l[:0], g[:0]); err != nil {
+			if !errors.Is(err, ErrCorrupt) || len(l)+len(g) > 0 {
+				t.Fatalf("key %d: %v, %v, %v", key, l, g, err)
+			}
+			failed = true
+			continue
+		}
+		check(key, l, g)
+		decoded[key] = len(l) + len(g)
+		if table.Degree(key) != uint64(len(l)+len(g)) {
+			t.Fatalf("key %d: degree %d, is %d", key, table.Degree(key), len(l)+len(g))
+		}
+		if key%7 == 0 {
+			n := 0
+			s := table.Scan(key, key+1)
+			for s.Next() {
+				n += len(s.Locals()) + len(s.Ghosts())
+			}
+			if n != len(l)+len(g) || s.Err() != nil {
+				t.Fatalf("key %d: %d scanned, %d decoded, %v", key, n, len(l)+len(g), s.Err())
+			}
+		}
+	}
+	s := table.Scan(0, keys)
+	for s.Next() {
+		check(s.Key(), s.Locals(), s.Ghosts())
+	}
+	if s.Err() != nil && !errors.Is(s.Err(), ErrCorrupt) {
+		t.Fatal(s.Err())
+	}
+	return failed || s.Err() != nil
+}
+
+func FuzzOpen(f *testing.F) {
+	graph := []links{{locals: []uint32{0, 2}, ghosts: []uint32{3, 9}}, {}, {locals: []uint32{2}}}
+	for _, codec := range codecs {
+		f.Add(build(f, Options{Codec: codec}, graph))
+		f.Add(build(f, Options{Codec: codec, Stride: 2, LocalOnly: true}, fivePages))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		before := bytes.Clone(data)
+		table, err := Open(data)
+		if err != nil {
+			if table != nil || !errors.Is(err, ErrCorrupt) && !errors.Is(err, ErrVersion) {
+				t.Fatalf("%v, %v", table, err)
+			}
+			return
+		}
+		readAll(t, table)
+		if !bytes.Equal(data, before) {
+			t.Fatal("reading changed the table")
+		}
+	})
+}
+
+// FuzzLists puts arbitrary bytes where the lists are, behind good positions.
+func FuzzLists(f *testing.F) {
+	for _, codec := range codecs {
+		table := open(f, build(f, Options{Codec: codec}, fivePages))
+		f.Add(byte(codec), byte(1), uint16(5), uint16(40), false, table.data)
+	}
+	f.Fuzz(func(t *testing.T, codec, stride byte, n, ghostEnd uint16, localOnly bool, data []byte) {
+		c := codecOf(Codec(codec))
+		if c == nil || stride == 0 || n == 0 {
+			return
+		}
+		table := &Table{header: header{codec: Codec(codec), n: uint32(n), stride: uint32(stride), localOnly: localOnly, ghostEnd: uint32(ghostEnd)}, coder: c, data: data}
+		var ok bool
+		if table.limit, ok = c.limit(data); !ok {
+			return
+		}
+		var positions []uint64
+		for i := range (uint64(n)+uint64(stride)-1)/uint64(stride) + 1 {
+			positions = append(positions, min(i*uint64(stride), table.limit))
+		}
+		table.positions = sequence(t, positions)
+		readAll(t, table)
+	})
+}
+
+// TestFlippedBits flips each bit of small tables: Open refuses it, a read
+// fails, or what is read is in order and range.
+func TestFlippedBits(t *testing.T) {
+	rng := random(t)
+	for _, codec := range codecs {
+		data := build(t, Options{Codec: codec, Stride: 3}, randomGraph(rng, 40, 30))
+		refused, failed := 0, 0
+		for bit := range len(data) * 8 {
+			data[bit/8] ^= 1 << (bit % 8)
+			if table, err := Open(data); err != nil {
+				refused++
+			} else if readAll(t, table) {
+				failed++
+			}
+			data[bit/8] ^= 1 << (bit % 8)
+		}
+		t.Logf("%v: of %d flips %d are seen by Open and %d where a list is read", codec, len(data)*8, refused, failed)
+		if refused == 0 || failed == 0 {
+			t.Errorf("%v: %d and %d", codec, refused, failed)
+		}
+	}
+}
+
+// TestCutOff opens every front of a table.
+func TestCutOff(t *testing.T) {
+	for _, codec := range codecs {
+		data := build(t, Options{Codec: codec}, fivePages)
+		for end := range data {
+			if _, err := Open(data[:end]); !errors.Is(err, ErrCorrupt) {
+				t.Fatalf("%v: %d of %d bytes: %v", codec, end, len(data), err)
+			}
+		}
+		if _, err := Open(append(data, make([]byte, 8)...)); !errors.Is(err, ErrCorrupt) {
+			t.Fatalf("%v: longer: %v", codec, err)
+		}
+		for at, want := range map[int]error{0: ErrCorrupt, 4: ErrVersion, 5: ErrVersion, 6: ErrCorrupt, 7: ErrCorrupt} {
+			bad := bytes.Clone(data)
+			bad[at] += 100
+			if _, err := Open(bad); !errors.Is(err, want) {
+				t.Fatalf("%v: byte %d: %v", codec, at, err)
+			}
+		}
+	}
+}
+
+// TestHostileLengths has lists that claim much more than there is.
+func TestHostileLengths(t *testing.T) {
+	for _, codec := range codecs {
+		data := build(t, Options{Codec: codec}, make([]links, 64))
+		table := open(t, data)
+		for i := range table.data {
+			table.data[i] = 0xff
+		}
+		allocs := testing.AllocsPerRun(1, func() {
+			if _, _, err := table.Decode(0, nil, nil); !errors.Is(err, ErrCorrupt) {
+				t.Fatal(err)
+			}
+		})
+		if allocs > 10 || table.Degree(0) > math.MaxUint32 {
+			t.Errorf("%v: %g allocations, degree %d", codec, allocs, table.Degree(0))
+		}
+	}
+}

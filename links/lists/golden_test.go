@@ -1,0 +1,146 @@
+// Golden tests: two small graphs, of the paper and of the patent, as numbers
+// and as bytes.
+
+package lists
+
+import (
+	"bytes"
+	"encoding/binary"
+	"encoding/hex"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+var rewrite = flag.Bool("rewrite", false, "write what the code gives into the golden files")
+
+// fivePages is the paper's example, with the pages 3072 ... 3076 as 0 ... 4.
+var fivePages = []links{
+	{locals: []uint32{1}},
+	{locals: []uint32{0}},
+	{locals: []uint32{0, 1}},
+	{locals: []uint32{0, 1}},
+	{locals: []uint32{0, 2}},
+}
+
+// golden compares got with a file of testdata.
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	path := filepath.Join("testdata", name)
+	if *rewrite {
+		if err := os.WriteFile(path, []byte(got), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got != string(want) {
+		t.Errorf("%s differs: run with -rewrite if that is wanted. Got:\n%s", name, got)
+	}
+}
+
+// differences are the paper's: the first target minus its key, then gaps.
+func differences(key uint32, list []uint32) []int64 {
+	var out []int64
+	for i, v := range appendNumbers(nil, key, list, nil) {
+		if i == 0 {
+			out = append(out, int64(int32(unzigzag(v, 0))))
+		} else {
+			out = append(out, int64(v)+1)
+		}
+	}
+	return out
+}
+
+func TestDifferences(t *testing.T) {
+	for _, test := range []struct {
+		key  uint32
+		list []uint32
+		want string
+	}{
+		{3072, []uint32{3073}, "[1]"},
+		{3073, []uint32{3072}, "[-1]"},
+		{3074, []uint32{3072, 3073}, "[-2 1]"},
+		{3075, []uint32{3072, 3073}, "[-3 1]"},
+		{3076, []uint32{3072, 3074}, "[-4 2]"},
+		{0, []uint32{1, 2, 3}, "[1 1 1]"},
+		{1, nil, "[]"},
+		{2, []uint32{0, 1}, "[-2 1]"},
+		{3, []uint32{4, 5, 6}, "[1 1 1]"},
+		{4, []uint32{5}, "[1]"},
+		{5, []uint32{3}, "[-2]"},
+		{6, []uint32{0, 7, 16}, "[-6 7 9]"},
+		{7, []uint32{6}, "[-1]"},
+		{16, []uint32{17, 18, 19}, "[1 1 1]"},
+		{17, []uint32{16}, "[-1]"},
+		{18, []uint32{16}, "[-2]"},
+		{19, []uint32{6, 20}, "[-13 14]"},
+		{1<<32 - 2, []uint32{0}, "[2]"}, // differences wrap at 32 bits
+		{0, []uint32{1<<32 - 2}, "[-2]"},
+	} {
+		if got := fmt.Sprint(differences(test.key, test.list)); got != test.want {
+			t.Errorf("%d -> %v: %s, want %s", test.key, test.list, got, test.want)
+		}
+		for i, v := range appendNumbers(nil, test.key, test.list, nil) {
+			if i == 0 && unzigzag(v, test.key) != test.list[0] {
+				t.Errorf("%d -> %v: first target read as %d", test.key, test.list, unzigzag(v, test.key))
+			}
+		}
+	}
+}
+
+// TestNybbleWords has the words of the paper's example, made by hand from its
+// description: testdata/five-pages.nybble tells how.
+func TestNybbleWords(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join("testdata", "five-pages.nybble"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var want []byte
+	for line := range strings.Lines(string(text)) {
+		if strings.HasPrefix(line, "#") {
+			continue
+		}
+		b, err := hex.DecodeString(strings.TrimSpace(line))
+		if err != nil {
+			t.Fatal(err)
+		}
+		want = binary.LittleEndian.AppendUint64(want, binary.BigEndian.Uint64(b))
+	}
+	table := open(t, build(t, Options{Codec: Nybble, LocalOnly: true}, fivePages))
+	if !bytes.Equal(table.data, want) || len(want) != 16 {
+		t.Errorf("%x, want %x", table.data, want)
+	}
+	compare(t, table, fivePages)
+}
+
+func TestGoldenTables(t *testing.T) {
+	ghosts := []links{
+		{locals: []uint32{1, 2, 3, 4, 5}, ghosts: []uint32{7, 300, 70000}},
+		{},
+		{ghosts: []uint32{0, 1, 2, 3, 4, 5, 6, 7, 8}},
+		{locals: []uint32{0}, ghosts: []uint32{70001}},
+		{locals: []uint32{4}},
+		{locals: []uint32{3, 5}},
+	}
+	for name, test := range map[string]struct {
+		o     Options
+		graph []links
+	}{
+		"five-pages.streamvbyte.hex": {Options{Codec: StreamVByte}, fivePages},
+		"five-pages.nybble.hex":      {Options{Codec: Nybble, LocalOnly: true, Stride: 2}, fivePages},
+		"ghosts.streamvbyte.hex":     {Options{Codec: StreamVByte, Stride: 4}, ghosts},
+		"ghosts.nybble.hex":          {Options{Codec: Nybble}, ghosts},
+	} {
+		t.Run(name, func(t *testing.T) {
+			data := build(t, test.o, test.graph)
+			golden(t, name, hex.Dump(data))
+			compare(t, open(t, data), test.graph)
+		})
+	}
+}

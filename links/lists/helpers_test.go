@@ -1,0 +1,204 @@
+// Helpers of the tests: seeds, graphs, and the plain oracle.
+
+package lists
+
+import (
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/trefoildb/trefoil/links/ef"
+)
+
+// codecs are all that there are.
+var codecs = []Codec{StreamVByte, Nybble}
+
+// random returns a generator whose seed the log shows, and TREFOIL_SEED repeats.
+func random(t testing.TB) *rand.Rand {
+	t.Helper()
+	seed := uint64(time.Now().UnixNano())
+	if text := os.Getenv("TREFOIL_SEED"); text != "" {
+		var err error
+		if seed, err = strconv.ParseUint(text, 10, 64); err != nil {
+			t.Fatalf("TREFOIL_SEED: %v", err)
+		}
+	}
+	t.Logf("TREFOIL_SEED=%d", seed)
+	return rand.New(rand.NewPCG(seed, 0))
+}
+
+// links is one list of a plain graph.
+type links struct{ locals, ghosts []uint32 }
+
+func (l links) degree() int { return len(l.locals) + len(l.ghosts) }
+
+// ascending returns n different numbers below end, sorted; n is at most end.
+func ascending(rng *rand.Rand, n int, end uint32) []uint32 {
+	if uint64(n)*3 > uint64(end) { // dense: leave some out
+		all := make([]uint32, end)
+		for i := range all {
+			all[i] = uint32(i)
+		}
+		rng.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
+		all = all[:n]
+		slices.Sort(all)
+		return all
+	}
+	seen := map[uint32]bool{}
+	for len(seen) < n {
+		seen[rng.Uint32N(end)] = true
+	}
+	out := make([]uint32, 0, n)
+	for v := range seen {
+		out = append(out, v)
+	}
+	slices.Sort(out)
+	return out
+}
+
+// near returns targets of a key that lie close to it, in runs.
+func near(rng *rand.Rand, n int, key, end uint32) []uint32 {
+	seen := map[uint32]bool{}
+	at := int64(key)
+	for range n {
+		switch rng.IntN(4) {
+		case 0:
+			at = int64(key) + rng.Int64N(401) - 200
+		default:
+			at += 1 + rng.Int64N(2)*rng.Int64N(40)
+		}
+		if at >= 0 && at < int64(end) {
+			seen[uint32(at)] = true
+		}
+	}
+	var out []uint32
+	for v := range seen {
+		out = append(out, v)
+	}
+	slices.Sort(out)
+	return out
+}
+
+// randomGraph has lists of all sorts: empty, of near and of far targets, with
+// and without ghosts, and copies of the ones before.
+func randomGraph(rng *rand.Rand, n, ghosts uint32) []links {
+	graph := make([]links, n)
+	for key := range graph {
+		l := &graph[key]
+		size := rng.IntN(1 << rng.IntN(8))
+		switch rng.IntN(5) {
+		case 0:
+		case 1:
+			l.locals = ascending(rng, min(size, int(n)), n)
+		case 2:
+			if key > 0 {
+				from := graph[key-1-rng.IntN(min(key, 6))]
+				l.locals, l.ghosts = some(rng, from.locals), some(rng, from.ghosts)
+				break
+			}
+			fallthrough
+		default:
+			l.locals = near(rng, size, uint32(key), n)
+		}
+		if ghosts > 0 && len(l.ghosts) == 0 && rng.IntN(2) == 0 {
+			l.ghosts = ascending(rng, min(rng.IntN(1<<rng.IntN(6)), int(ghosts)), ghosts)
+		}
+	}
+	return graph
+}
+
+// some returns most of a list.
+func some(rng *rand.Rand, list []uint32) []uint32 {
+	var out []uint32
+	drop := rng.IntN(4)
+	for _, v := range list {
+		if rng.IntN(8) >= drop {
+			out = append(out, v)
+		}
+	}
+	return out
+}
+
+// build returns the table of a graph.
+func build(t testing.TB, o Options, graph []links) []byte {
+	t.Helper()
+	b, err := NewBuilder(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, l := range graph {
+		if err := b.Append(l.locals, l.ghosts); err != nil {
+			t.Fatal(err)
+		}
+	}
+	data, err := b.AppendTo(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
+// open opens what build made.
+func open(t testing.TB, data []byte) *Table {
+	t.Helper()
+	table, err := Open(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return table
+}
+
+// compare checks every answer of a table against the graph.
+func compare(t *testing.T, table *Table, graph []links) {
+	t.Helper()
+	if int(table.Len()) != len(graph) {
+		t.Fatalf("%d keys, want %d", table.Len(), len(graph))
+	}
+	prefix := []uint32{7, 7}
+	for key, want := range graph {
+		l, g, err := table.Decode(uint32(key), prefix[:1], prefix[:2])
+		if err != nil || len(l) < 1 || len(g) < 2 || !slices.Equal(l[1:], want.locals) || !slices.Equal(g[2:], want.ghosts) {
+			t.Fatalf("key %d: %v, %v, %v; want %v, %v", key, l, g, err, want.locals, want.ghosts)
+		}
+		locals, ghosts := table.Degrees(uint32(key))
+		if int(locals) != len(want.locals) || int(ghosts) != len(want.ghosts) || table.Degree(uint32(key)) != uint64(want.degree()) {
+			t.Fatalf("key %d: degrees %d, %d; want %d, %d", key, locals, ghosts, len(want.locals), len(want.ghosts))
+		}
+	}
+	compareScan(t, table.Scan(0, table.Len()), 0, graph)
+}
+
+// compareScan checks what is left of a scan, from the list of key first on.
+func compareScan(t *testing.T, s *Scanner, first int, graph []links) {
+	t.Helper()
+	more := s.Next()
+	for key := first; key < len(graph); key++ {
+		var got links
+		for pieces := 0; more && int(s.Key()) == key; pieces++ {
+			if n := len(s.Locals()) + len(s.Ghosts()); n > PieceLen || pieces > 0 && n == 0 || len(s.Locals()) > 0 && len(got.ghosts) > 0 {
+				t.Fatalf("key %d: a piece of %d", key, n)
+			}
+			got.locals = append(got.locals, s.Locals()...)
+			got.ghosts = append(got.ghosts, s.Ghosts()...)
+			more = s.Next()
+		}
+		if !slices.Equal(got.locals, graph[key].locals) || !slices.Equal(got.ghosts, graph[key].ghosts) {
+			t.Fatalf("key %d: scanned %d, %d; want %d, %d", key, len(got.locals), len(got.ghosts), len(graph[key].locals), len(graph[key].ghosts))
+		}
+	}
+	if more || s.Err() != nil {
+		t.Fatalf("scan goes on: %v, %v", s.Key(), s.Err())
+	}
+}
+
+func sequence(t testing.TB, values []uint64) ef.Sequence {
+	t.Helper()
+	s, _, err := ef.Open(ef.Append(nil, values))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}

@@ -1,0 +1,309 @@
+// Tests of labels: single ones, and columns of them.
+
+package lists
+
+import (
+	"bytes"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"strings"
+	"testing"
+)
+
+var weights = []float64{0, 1, 2, 63, 64, 1e6, 1 << 53, 1<<53 + 2, math.Copysign(0, -1), -1, 0.5, math.Pi, math.Inf(1), math.Inf(-1), math.NaN(), math.MaxFloat64, 5e-324}
+
+// same tells whether two labels are one to the bit.
+func same(a, b Label) bool {
+	return math.Float64bits(a.Weight) == math.Float64bits(b.Weight) && a.Anchor == b.Anchor
+}
+
+func TestLabelBytes(t *testing.T) {
+	var text strings.Builder
+	for _, w := range weights {
+		for _, anchor := range []string{"", "home", "größer\x00\xff"} {
+			l := Label{w, anchor}
+			b := AppendLabel([]byte("x"), l)[1:]
+			got, err := DecodeLabel(b)
+			if err != nil || !same(got, l) {
+				t.Errorf("%v: %x: %v, %v", l, b, got, err)
+			}
+			fmt.Fprintf(&text, "%x %v %q\n", b, w, anchor)
+		}
+	}
+	golden(t, "labels.txt", text.String())
+	long := Label{1, strings.Repeat("a", MaxAnchor+5)}
+	if got, err := DecodeLabel(AppendLabel(nil, long)); err != nil || got.Anchor != long.Anchor[:MaxAnchor] {
+		t.Errorf("long anchor: %d, %v", len(got.Anchor), err)
+	}
+}
+
+func TestLabelRefused(t *testing.T) {
+	for text, want := range map[string]error{
+		"":                       ErrCorrupt,
+		"02":                     ErrVersion,
+		"01":                     ErrCorrupt,
+		"0101":                   ErrCorrupt, // no eight bytes
+		"0103":                   ErrCorrupt, // odd
+		"018200":                 ErrCorrupt, // longer than it must be
+		"0180808080808080808001": ErrCorrupt,
+		"01818080808080804001":   ErrCorrupt,
+		"0101000000000000f03f":   ErrCorrupt, // 1, which is an integer
+		"018480808080808020":     ErrCorrupt, // above 2^53
+		"01" + "02" + strings.Repeat("61", MaxAnchor+1): ErrCorrupt,
+	} {
+		b, _ := hex.DecodeString(text)
+		if l, err := DecodeLabel(b); !errors.Is(err, want) {
+			t.Errorf("%.30s: %v, %v", text, l, err)
+		}
+	}
+}
+
+func FuzzDecodeLabel(f *testing.F) {
+	f.Add(AppendLabel(nil, Label{3, "three"}))
+	f.Add(AppendLabel(nil, Label{0.5, ""}))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		l, err := DecodeLabel(b)
+		if err != nil {
+			if !errors.Is(err, ErrCorrupt) && !errors.Is(err, ErrVersion) {
+				t.Fatal(err)
+			}
+			return
+		}
+		if again := AppendLabel(nil, l); !bytes.Equal(again, b) {
+			t.Fatalf("%x is encoded again as %x", b, again)
+		}
+	})
+}
+
+// words are what anchors consist of.
+var words = strings.Fields("home next back about the contact page of university department index more map search Größe")
+
+func anchor(rng *rand.Rand) string {
+	var out []string
+	for range rng.IntN(5) {
+		out = append(out, words[rng.IntN(len(words))])
+	}
+	return strings.Join(out, " ")
+}
+
+func randomLabels(rng *rand.Rand, n int) []Label {
+	labels := make([]Label, n)
+	kind, text := rng.IntN(4), rng.IntN(3)
+	for i := range labels {
+		l := &labels[i]
+		switch kind {
+		case 0:
+			l.Weight = 1
+		case 1:
+			l.Weight = float64(n)
+		case 2:
+			l.Weight = float64(rng.IntN(100))
+		case 3:
+			l.Weight = weights[rng.IntN(len(weights))]
+		}
+		if text > 0 {
+			l.Anchor = anchor(rng)
+		}
+	}
+	return labels
+}
+
+func buildLabels(t testing.TB, o LabelOptions, all map[uint32][]Label, n uint32) []byte {
+	t.Helper()
+	b, err := NewLabelBuilder(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for key := range n {
+		if err := b.Append(key, all[key]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return b.AppendTo(nil)
+}
+
+func labelOptions(all map[uint32][]Label) []LabelOptions {
+	seen := map[string]int{}
+	for _, labels := range all {
+		for _, l := range labels {
+			seen[l.Anchor]++
+		}
+	}
+	return []LabelOptions{{}, {Compress: true}, {Compress: true, Dictionary: AnchorDictionary(seen, 1000)}}
+}
+
+func TestLabelColumns(t *testing.T) {
+	rng := random(t)
+	all := map[uint32][]Label{}
+	const n = 3000
+	for range 300 {
+		all[rng.Uint32N(n)] = randomLabels(rng, rng.IntN(40))
+	}
+	all[5] = randomLabels(rng, chunkLabels)
+	all[6] = randomLabels(rng, 5*chunkLabels+1)
+	all[7] = []Label{{1, strings.Repeat("long ", chunkAnchors)}, {2, strings.Repeat("x", MaxAnchor+9)}, {3, "short"}}
+	want7 := []Label{all[7][0], {2, all[7][1].Anchor[:MaxAnchor]}, all[7][2]}
+	sizes := []int{}
+	for _, o := range labelOptions(all) {
+		data := buildLabels(t, o, all, n)
+		sizes = append(sizes, len(data))
+		c, err := OpenLabels(data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		keys, labels := 0, 0
+		for key := range uint32(n + 10) {
+			want := all[key]
+			if key == 7 {
+				want = want7
+			}
+			before := Label{9, "before"}
+			got, err := c.AppendLabels([]Label{before}, key)
+			if err != nil || len(got) != 1+len(want) || got[0] != before || c.Has(key) != (len(want) > 0) {
+				t.Fatalf("key %d: %d, %v, want %d", key, len(got), err, len(want))
+			}
+			for i, w := range want {
+				if !same(got[i+1], w) {
+					t.Fatalf("key %d, label %d: %v, want %v", key, i, got[i+1], w)
+				}
+			}
+			labels += len(want)
+			if len(want) > 0 {
+				keys++
+			}
+		}
+		if c.NumKeys() != keys || int(c.NumLabels()) != labels {
+			t.Fatalf("%d keys, %d labels; want %d, %d", c.NumKeys(), c.NumLabels(), keys, labels)
+		}
+		for chunk, err := range c.Chunks(6) {
+			if err != nil || len(chunk) != chunkLabels {
+				t.Fatalf("%d, %v", len(chunk), err)
+			}
+			break
+		}
+	}
+	t.Logf("%d, compressed %d, with a dictionary %d bytes", sizes[0], sizes[1], sizes[2])
+	if sizes[1] >= sizes[0] || sizes[2] >= sizes[1] {
+		t.Errorf("sizes %v: compression saves nothing", sizes)
+	}
+}
+
+func TestLabelBuilderRefuses(t *testing.T) {
+	for _, o := range []LabelOptions{{Dictionary: []byte("x")}, {Compress: true, Dictionary: make([]byte, MaxDictionary+1)}} {
+		if _, err := NewLabelBuilder(o); err == nil {
+			t.Errorf("%+v is taken", o.Compress)
+		}
+	}
+	b, _ := NewLabelBuilder(LabelOptions{})
+	one := []Label{{1, ""}}
+	if b.Append(5, one) != nil || !errors.Is(b.Append(5, one), ErrOrder) || !errors.Is(b.Append(4, one), ErrOrder) || b.Append(6, one) != nil {
+		t.Error("order of keys")
+	}
+}
+
+// TestLabelsCostNothing says what keys without labels cost.
+func TestLabelsCostNothing(t *testing.T) {
+	none := buildLabels(t, LabelOptions{}, nil, 10000)
+	if len(none) > 128 {
+		t.Errorf("no labels take %d bytes", len(none))
+	}
+	all := map[uint32][]Label{}
+	for key := uint32(0); key < 10000; key += 10 {
+		all[key] = []Label{{1, ""}, {1, ""}}
+	}
+	if data := buildLabels(t, LabelOptions{}, all, 10000); len(data) > 1000*3 {
+		t.Errorf("1,000 keys with labels that say nothing take %d bytes", len(data))
+	}
+}
+
+func TestGoldenLabelColumn(t *testing.T) {
+	all := map[uint32][]Label{
+		2:  {{1, ""}, {1, ""}},
+		3:  {{7, "seven"}, {7, ""}},
+		40: {{0.5, "half"}, {3, "three"}},
+		41: {{1, strings.Repeat("again and again ", 20)}},
+	}
+	for name, o := range map[string]LabelOptions{
+		"labels.plain.hex":  {},
+		"labels.packed.hex": {Compress: true, Dictionary: []byte("again half seven")},
+	} {
+		golden(t, name, hex.Dump(buildLabels(t, o, all, 100)))
+	}
+}
+
+func readLabels(t *testing.T, data []byte) (failed bool) {
+	t.Helper()
+	c, err := OpenLabels(data)
+	if err != nil {
+		if !errors.Is(err, ErrCorrupt) && !errors.Is(err, ErrVersion) {
+			t.Fatal(err)
+		}
+		return true
+	}
+	for i := range min(c.keys.Len(), 100) {
+		key := c.keys.At(i)
+		if key > math.MaxUint32 {
+			continue
+		}
+		labels, err := c.AppendLabels(nil, uint32(key))
+		if err != nil {
+			if !errors.Is(err, ErrCorrupt) || labels != nil {
+				t.Fatalf("%v, %v", labels, err)
+			}
+			failed = true
+		}
+	}
+	return failed
+}
+
+func TestLabelColumnFlippedBits(t *testing.T) {
+	rng := random(t)
+	all := map[uint32][]Label{1: randomLabels(rng, 5), 2: randomLabels(rng, 30), 9: {{1, strings.Repeat("again and again ", 20)}}}
+	for _, o := range labelOptions(all) {
+		data := buildLabels(t, o, all, 10)
+		failed := 0
+		for bit := range len(data) * 8 {
+			data[bit/8] ^= 1 << (bit % 8)
+			if readLabels(t, data) {
+				failed++
+			}
+			data[bit/8] ^= 1 << (bit % 8)
+		}
+		if failed == 0 {
+			t.Error("no flip is seen")
+		}
+		for end := range data {
+			if _, err := OpenLabels(data[:end]); !errors.Is(err, ErrCorrupt) {
+				t.Fatalf("%d of %d bytes: %v", end, len(data), err)
+			}
+		}
+	}
+}
+
+func FuzzOpenLabels(f *testing.F) {
+	all := map[uint32][]Label{1: {{2, "two"}, {0.5, "half"}}, 9: {{1, strings.Repeat("again and again ", 20)}}}
+	for _, o := range labelOptions(all) {
+		f.Add(buildLabels(f, o, all, 10))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) { readLabels(t, data) })
+}
+
+// FuzzLabelChunks puts arbitrary bytes where the labels are.
+func FuzzLabelChunks(f *testing.F) {
+	f.Add([]byte{0x10}, false)
+	f.Fuzz(func(t *testing.T, data []byte, dictionary bool) {
+		o := LabelOptions{}
+		if dictionary {
+			o = LabelOptions{Compress: true, Dictionary: []byte("some words")}
+		}
+		b, err := NewLabelBuilder(o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.keys, b.positions, b.data = []uint64{1}, []uint64{0}, data
+		readLabels(t, b.AppendTo(nil))
+	})
+}

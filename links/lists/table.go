@@ -1,0 +1,138 @@
+// This file opens a table and reads single lists.
+
+package lists
+
+import (
+	"fmt"
+
+	"github.com/trefoildb/trefoil/links/ef"
+)
+
+// Table is an open table. It is immutable and safe for concurrent use.
+//
+// Damage that [Open] does not see is seen where a list is read: what a read
+// returns without an error ascends strictly and is in range, local targets
+// below Len, ghosts below GhostEnd. No read panics or leaves the table's bytes.
+type Table struct {
+	header
+	coder     codec
+	positions ef.Sequence
+	data      []byte
+	limit     uint64 // the greatest position in data
+}
+
+// Open returns the table that b is, all of it. It keeps b, which must not change.
+// It reads the header and the ends of the pieces, not the lists. Errors wrap
+// [ErrCorrupt] or [ErrVersion].
+func Open(b []byte) (*Table, error) {
+	t := new(Table)
+	if err := t.header.parse(b); err != nil {
+		return nil, err
+	}
+	t.coder = codecOf(t.codec)
+	t.data = b[headerLen+t.positionBytes:]
+	var err error
+	var used int
+	if t.positions, used, err = ef.Open(b[headerLen : headerLen+t.positionBytes]); err != nil {
+		return nil, fmt.Errorf("%w: positions: %w", ErrCorrupt, err)
+	}
+	blocks := (uint64(t.n) + uint64(t.stride) - 1) / uint64(t.stride)
+	if uint64(t.positions.Len()) != blocks+1 || t.positionBytes-uint64(used) >= 8 {
+		return nil, fmt.Errorf("%w: %d positions in %d bytes for %d keys with stride %d",
+			ErrCorrupt, t.positions.Len(), t.positionBytes, t.n, t.stride)
+	}
+	var ok bool
+	if t.limit, ok = t.coder.limit(t.data); !ok {
+		return nil, fmt.Errorf("%w: no list ends in %d bytes", ErrCorrupt, len(t.data))
+	}
+	if end := t.positions.At(int(blocks)); end > t.limit {
+		return nil, fmt.Errorf("%w: lists end at %d of %d", ErrCorrupt, end, t.limit)
+	}
+	return t, nil
+}
+
+// Len returns the number of keys.
+func (t *Table) Len() uint32 { return t.n }
+
+// NumLocals returns the number of local targets of all lists, as the header tells.
+func (t *Table) NumLocals() uint64 { return t.locals }
+
+// NumGhosts returns the number of ghost targets of all lists, as the header tells.
+func (t *Table) NumGhosts() uint64 { return t.ghosts }
+
+// MaxDegree returns the length of the longest list, as the header tells.
+func (t *Table) MaxDegree() uint32 { return t.maxDegree }
+
+// GhostEnd returns 1 + the greatest ghost: the least length of a dictionary.
+func (t *Table) GhostEnd() uint32 { return t.ghostEnd }
+
+// Codec returns the table's codec.
+func (t *Table) Codec() Codec { return t.codec }
+
+// Size returns the bytes of the table, and of these the ones of its positions.
+func (t *Table) Size() (whole, positions uint64) {
+	return headerLen + t.positionBytes + t.dataBytes, t.positionBytes
+}
+
+// position returns where the list of a key below n begins.
+func (t *Table) position(key uint32) (uint64, bool) {
+	if t.stride == 1 {
+		pos := t.positions.At(int(key))
+		return pos, pos < t.limit
+	}
+	pos, ok := t.positions.At(int(key/t.stride)), true
+	for range key % t.stride {
+		if pos >= t.limit {
+			return 0, false
+		}
+		if pos, ok = t.coder.skip(t, pos); !ok {
+			return 0, false
+		}
+	}
+	return pos, pos < t.limit
+}
+
+// Degrees returns how many local and ghost targets a key has, without decoding
+// them; (0, 0) for a key that is not there, and where damage is seen.
+func (t *Table) Degrees(key uint32) (locals, ghosts uint32) {
+	if key >= t.n {
+		return 0, 0
+	}
+	pos, ok := t.position(key)
+	if !ok {
+		return 0, 0
+	}
+	if locals, ghosts, ok = t.coder.degrees(t, pos); !ok {
+		return 0, 0
+	}
+	return locals, ghosts
+}
+
+// Degree returns how many targets a key has, as [Table.Degrees] does.
+func (t *Table) Degree(key uint32) uint64 {
+	l, g := t.Degrees(key)
+	return uint64(l) + uint64(g)
+}
+
+// Decode appends the targets of a key to locals and ghosts and returns both. A
+// key that is not there has none. The memory is that of the list, and 16 bytes
+// for each byte of the table at most where the table is damaged; a list that may
+// be too long for one slice is read by [Table.Scan] from key to key+1. After an
+// error, which wraps [ErrCorrupt], nothing is appended.
+func (t *Table) Decode(key uint32, locals, ghosts []uint32) (l, g []uint32, err error) {
+	if key >= t.n {
+		return locals, ghosts, nil
+	}
+	pos, ok := t.position(key)
+	if ok {
+		l, g, ok = t.coder.decode(t, key, pos, locals, ghosts)
+	}
+	if !ok {
+		return locals, ghosts, t.damaged(key)
+	}
+	return l, g, nil
+}
+
+func (t *Table) damaged(key uint32) error {
+	return fmt.Errorf("%w: the list of key %d", ErrCorrupt, key)
+}
