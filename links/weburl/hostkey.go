@@ -30,10 +30,10 @@ func appendHostKey(dst []byte, iri string) []byte {
 		return append(dst, ':')
 	}
 	if len(rest) >= 2 && rest[0] == '/' && rest[1] == '/' {
-		if host, port := splitAuthority(rest[2:]); host != "" {
+		if a := splitAuthority(rest[2:]); a.host != "" {
 			start := len(dst)
-			if dst = appendHost(dst, host); len(dst) > start {
-				return appendPort(dst, scheme, port)
+			if dst = appendHost(dst, a); len(dst) > start {
+				return appendPort(dst, scheme, a.port)
 			}
 		}
 	}
@@ -56,26 +56,70 @@ func cutScheme(iri string) (scheme, rest string) {
 	return "", ""
 }
 
-// splitAuthority returns the host and the port of the authority that rest
-// begins with. The host may be an IPv6 address between brackets.
-func splitAuthority(rest string) (host, port string) {
-	end, from, colon := len(rest), 0, -1
-scan:
-	for i := range len(rest) {
-		switch rest[i] {
-		case '/', '?', '#', '\\':
-			end = i
-			break scan
-		case '@':
-			from, colon = i+1, -1
-		case ':':
-			colon = i
+// class is a set of kinds of bytes, as an authority distinguishes them.
+type class uint8
+
+const (
+	classEnd   class = 1 << iota // behind the authority
+	classAt                      // behind user info
+	classColon                   // before a port, maybe
+	classClose                   // of an IPv6 address
+	classOdd                     // not ASCII, or the start of an escape
+	className                    // neither digit nor dot
+)
+
+// classes are the kinds that each byte is of.
+var classes = func() (of [256]class) {
+	for c := range of {
+		switch {
+		case c == '/' || c == '?' || c == '#' || c == '\\':
+			of[c] = classEnd
+		case c == '@':
+			of[c] = classAt
+		case c == ':':
+			of[c] = classColon | className
+		case c == ']':
+			of[c] = classClose | className
+		case c == '%' || c >= utf8.RuneSelf:
+			of[c] = classOdd | className
+		case (c < '0' || c > '9') && c != '.':
+			of[c] = className
 		}
 	}
-	if colon < 0 || colon < strings.LastIndexByte(rest[from:end], ']')+from {
-		return rest[from:end], ""
+	return of
+}()
+
+// authority is what an IRI has between its two slashes and its path.
+type authority struct {
+	// host may be an IPv6 address between brackets.
+	host, port string
+	// seen is the kinds of the host's bytes.
+	seen class
+}
+
+// splitAuthority returns the authority that rest begins with.
+func splitAuthority(rest string) authority {
+	end, from, colon := len(rest), 0, -1
+	var seen, beforeColon class
+	for i := range len(rest) {
+		c := classes[rest[i]]
+		if c&(classEnd|classAt|classColon) != 0 {
+			if c&classEnd != 0 {
+				end = i
+				break
+			}
+			if c&classAt != 0 {
+				from, colon, seen = i+1, -1, 0
+				continue
+			}
+			colon, beforeColon = i, seen
+		}
+		seen |= c
 	}
-	return rest[from:colon], rest[colon+1 : end]
+	if colon < 0 || seen&classClose != 0 && strings.LastIndexByte(rest[colon:end], ']') >= 0 {
+		return authority{host: rest[from:end], seen: seen}
+	}
+	return authority{rest[from:colon], rest[colon+1 : end], beforeColon}
 }
 
 // appendPort appends a colon and the port, unless it is the scheme's own.
@@ -111,17 +155,12 @@ func ownPort(scheme string) string {
 
 // appendHost appends the key of a host without its port: nothing if the host is
 // a dot, which names nothing.
-func appendHost(dst []byte, host string) []byte {
+func appendHost(dst []byte, a authority) []byte {
+	host, numeric := a.host, a.seen&className == 0
 	if host[0] == '[' && host[len(host)-1] == ']' {
 		return appendAddress(dst, host)
 	}
-	plain, numeric := true, true
-	for i := range len(host) {
-		c := host[i]
-		plain = plain && c < utf8.RuneSelf && c != '%'
-		numeric = numeric && ('0' <= c && c <= '9' || c == '.')
-	}
-	if !plain {
+	if a.seen&classOdd != 0 {
 		host = string(appendASCIIName(nil, host))
 		numeric = isNumeric(host)
 	}
@@ -149,15 +188,37 @@ func appendAddress(dst []byte, host string) []byte {
 // appendReversed appends a name, its ASCII letters in lower case, with its
 // labels in reverse order.
 func appendReversed(dst []byte, name string) []byte {
-	end := len(name)
-	for i := len(name) - 1; i >= 0; i-- {
-		if name[i] == '.' {
-			dst = append(appendLower(dst, name[i+1:end]), '.')
-			end = i
+	start := len(dst)
+	dst = append(dst, name...)
+	key := dst[start:]
+	at, end := 0, len(name)
+	for i := len(name) - 1; i >= -1; i-- {
+		if i >= 0 && name[i] != '.' {
+			continue
+		}
+		for _, c := range []byte(name[i+1 : end]) {
+			key[at] = lowerASCII[c]
+			at++
+		}
+		if i >= 0 {
+			key[at] = '.'
+			at++
+		}
+		end = i
+	}
+	return dst
+}
+
+// lowerASCII is each byte, ASCII letters in lower case.
+var lowerASCII = func() (of [256]byte) {
+	for c := range of {
+		of[c] = byte(c)
+		if 'A' <= c && c <= 'Z' {
+			of[c] |= 0x20
 		}
 	}
-	return appendLower(dst, name[:end])
-}
+	return of
+}()
 
 // appendASCIIName appends a name that has bytes that are not ASCII, or are
 // percent-encoded, in ASCII form as far as it has one.
@@ -233,9 +294,7 @@ func appendLower(dst []byte, s string) []byte {
 	start := len(dst)
 	dst = append(dst, s...)
 	for i, c := range dst[start:] {
-		if 'A' <= c && c <= 'Z' {
-			dst[start+i] = c | 0x20
-		}
+		dst[start+i] = lowerASCII[c]
 	}
 	return dst
 }

@@ -83,11 +83,32 @@ func Class(src, dst string) Relation { return KeyClass(HostKey(src), HostKey(dst
 
 // KeyClass is [Class] of pages with these host keys.
 func KeyClass(src, dst string) Relation {
+	if src == dst {
+		return SameHost
+	}
+	// Most hosts differ where even the shortest domain would: the list need not
+	// be asked.
+	src, dst = cutPort(src), cutPort(dst)
 	switch {
 	case src == dst:
-		return SameHost
+		return SameDomain
+	case twoLabels(src) != twoLabels(dst):
+		return OtherDomain
 	case Domain(src) == Domain(dst):
 		return SameDomain
 	}
 	return OtherDomain
+}
+
+// twoLabels returns the first two labels of a host key without its port: of its
+// domain, too, whatever that is.
+func twoLabels(host string) string {
+	first := strings.IndexByte(host, '.') + 1
+	if first == 0 {
+		return host
+	}
+	if second := strings.IndexByte(host[first:], '.'); second >= 0 {
+		return host[:first+second]
+	}
+	return host
 }

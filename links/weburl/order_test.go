@@ -146,6 +146,28 @@ func TestCompareIsAnOrder(t *testing.T) {
 	}
 }
 
+// TestKeyClassIsOfDomains compares the shortcut of KeyClass with domains.
+func TestKeyClassIsOfDomains(t *testing.T) {
+	keys := []string{
+		"org", "org.example", "org.example.www", "org.example.www:80", "org.example:81", "org.example.a.b", "org.other", "com.example",
+		"uk", "uk.co", "uk.co.example", "uk.co.example.www", "uk.co.other", "io.github", "io.github.a", "io.github.a.b", "io.github.b",
+		"192.0.2.1", "192.0.2.1:80", "192.0.2.2", "192.0", "[::1]", "[::1]:80", "[::2]", "urn:", ":", "", ".", "..", "a.", "a..b", "a..c", ":80", "a:b", "a:b:c",
+	}
+	for _, a := range keys {
+		for _, b := range keys {
+			want := OtherDomain
+			if a == b {
+				want = SameHost
+			} else if Domain(a) == Domain(b) {
+				want = SameDomain
+			}
+			if got := KeyClass(a, b); got != want {
+				t.Errorf("KeyClass(%q, %q) = %s, want %s; domains %q and %q", a, b, got, want, Domain(a), Domain(b))
+			}
+		}
+	}
+}
+
 // TestRealHosts takes the host names of a crawl of 1996.
 func TestRealHosts(t *testing.T) {
 	path := filepath.Join("..", "..", "..", "shared", "data", "weblinks", "1996-uk-web-hosts.tsv.gz")
@@ -164,13 +186,14 @@ func TestRealHosts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	hosts, domains := map[string]bool{}, map[string]bool{}
+	fields, hosts, domains := map[string]bool{}, map[string]bool{}, map[string]bool{}
 	sc := bufio.NewScanner(z)
 	for sc.Scan() {
 		for _, field := range strings.FieldsFunc(sc.Text(), func(r rune) bool { return r == '\t' || r == '|' }) {
-			if !strings.Contains(field, ".") {
+			if !strings.Contains(field, ".") || fields[field] {
 				continue
 			}
+			fields[field] = true
 			key := HostKey("http://" + field + "/")
 			domain := Domain(key)
 			if !strings.HasPrefix(key, domain) {
@@ -193,6 +216,20 @@ func BenchmarkCompare(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		Compare(x, y)
+	}
+}
+
+func BenchmarkKeyClass(b *testing.B) {
+	for name, dst := range map[string]string{
+		"same domain":  "uk.ac.example.www",
+		"other domain": "com.example.www",
+		"other suffix": "uk.ac.other.www",
+	} {
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				KeyClass("uk.ac.example.department.www", dst)
+			}
+		})
 	}
 }
 

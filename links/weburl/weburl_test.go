@@ -266,7 +266,7 @@ func FuzzHostKey(f *testing.F) {
 
 // The bound is wide: work that grows with the square of the length takes hours.
 func TestHostileIRIs(t *testing.T) {
-	const size = 1 << 20
+	const size = 1 << 18
 	for name, iri := range map[string]string{
 		"dots":       "http://" + strings.Repeat(".", size),
 		"labels":     "http://" + strings.Repeat("a.", size),
@@ -310,11 +310,14 @@ func BenchmarkHostKey(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				HostKey(iri)
+				benchKey = HostKey(iri)
 			}
 		})
 	}
 }
+
+// benchKey keeps what a benchmark computes.
+var benchKey string
 
 var benchIRIs = map[string]string{
 	"usual": "http://www.department.example.ac.uk/people/pages/someone/index.html?a=1",
