@@ -82,7 +82,8 @@ func BenchmarkBuild(b *testing.B) {
 
 func BenchmarkOpen(b *testing.B) {
 	data := Append(nil, func() (values []uint64) {
-		for _, v := range benchSequence(1_000_000).All(0) {
+		s := benchSequence(1_000_000)
+		for _, v := range s.All(0) {
 			values = append(values, v)
 		}
 		return values

@@ -17,8 +17,18 @@ const (
 	headerBytes = 16
 	entryBytes  = 16
 
-	offsetBits = 56
-	offsetMask = 1<<offsetBits - 1
+	// A block's place is its offset, the ones in its first group of words and
+	// in its first two groups, and the width of its low parts.
+	offsetMask   = 1<<39 - 1
+	ones1Shift   = 39
+	ones2Shift   = 48
+	onesMask     = 1<<9 - 1
+	widthShift   = 57
+	groupBytes   = 32
+	maxHighBytes = 3 * groupBytes
+
+	// paddingBytes let a group of words be read from any word of a bitmap on.
+	paddingBytes = 24
 
 	// maxShiftedWidth is the widest low part that one 8-byte read at any bit
 	// holds; a wider one is kept as a whole value of 64 bits.
@@ -69,7 +79,11 @@ func (b *Builder) AppendTo(dst []byte) []byte {
 	dst = binary.LittleEndian.AppendUint64(dst, b.n)
 	dst = binary.LittleEndian.AppendUint64(dst, uint64(len(b.blocks)/8))
 	dst = append(dst, b.directory...)
-	return append(dst, b.blocks...)
+	dst = append(dst, b.blocks...)
+	if b.n > 0 {
+		dst = append(dst, make([]byte, paddingBytes)...)
+	}
+	return dst
 }
 
 // Reset empties the builder and keeps its memory.
@@ -87,10 +101,6 @@ func (b *Builder) flush() {
 	base := b.pending[0]
 	span := b.pending[m-1] - base
 	width := bestWidth(m, span)
-	b.directory = binary.LittleEndian.AppendUint64(b.directory, base)
-	b.directory = binary.LittleEndian.AppendUint64(b.directory,
-		uint64(len(b.blocks)/8)|uint64(width)<<offsetBits)
-
 	lowBytes := lowSize(m, width)
 	highBits := m + int(span>>width)
 	start := len(b.blocks)
@@ -106,7 +116,19 @@ func (b *Builder) flush() {
 		at := int(v>>width) + i
 		high[at>>3] |= 1 << (at & 7)
 	}
+	b.directory = binary.LittleEndian.AppendUint64(b.directory, base)
+	b.directory = binary.LittleEndian.AppendUint64(b.directory, uint64(start/8)|
+		countOnes(high, groupBytes)<<ones1Shift|countOnes(high, 2*groupBytes)<<ones2Shift|
+		uint64(width)<<widthShift)
 	b.pending = b.pending[:0]
+}
+
+// countOnes returns the ones in the first size bytes of a bitmap.
+func countOnes(high []byte, size int) (n uint64) {
+	for _, c := range high[:min(size, len(high))] {
+		n += uint64(bits.OnesCount8(c))
+	}
+	return n
 }
 
 // bestWidth returns the width of low parts that makes a block of m values that

@@ -21,15 +21,21 @@
 //	+-----------------------+
 //	| ceil(n/256) times:    |                                  directory
 //	|   uint64 base         |  the block's first value
-//	|   uint56 offset       |  of the block, in words after the directory
-//	|   uint8  l            |  bits of a low part: 0 to 57, or 64
+//	|   uint39 offset       |  of the block, in words after the directory
+//	|   uint9  ones         |  in the first 4 words of its bitmap
+//	|   uint9  ones         |  in the first 8 words of its bitmap
+//	|   uint7  l            |  bits of a low part: 0 to 57, or 64
 //	+-----------------------+
 //	| for each block:       |  m values v, m = 256 or what is left
 //	|   m times l bits      |  (v - base) mod 2^l, filled up to a word
 //	|   bitmap              |  bit ((v - base) >> l) + i for the i-th value
 //	+-----------------------+
+//	| 3 words of zero       |  not where n is 0
+//	+-----------------------+
 //
-// Bits count from the lowest of a word. A bitmap ends with the word that holds
-// its last one, so it has m ones and, as written here, at most 2m zeros before
-// the last of them. The blocks follow one another without a gap.
+// Bits count from the lowest of a word, the first field of a word is its lowest.
+// A bitmap ends with the word that holds its last one. It has m ones and, as l
+// is chosen, at most 12 words: a one is found by its number in one of three
+// groups of 4 words without a branch. The blocks follow one another without a
+// gap; the zeros let the last group be read as a whole.
 package ef

@@ -328,26 +328,31 @@ func TestOpenRefuses(t *testing.T) {
 		binary.LittleEndian.PutUint64(b[at:], v)
 		return b
 	}
-	small := Append(nil, []uint64{1, 2, 4})          // header, entry at 16, bitmap at 32
+	small := Append(nil, []uint64{1, 2, 4})          // header, entry at 16, bitmap at 32, zeros at 40
 	two := Append(nil, ramp(1000, 20, 257))          // entries at 16 and 32, blocks from 48
 	wide := Append(nil, []uint64{5, math.MaxUint64}) // whole values at 32 and 40, bitmap at 48
+	place := binary.LittleEndian.Uint64(small[24:])
 	for name, b := range map[string][]byte{
 		"no header":              {1, 2, 3},
 		"more values than room":  put(small, 0, 1<<40),
 		"greatest count":         put(small, 0, math.MaxUint64),
-		"more words than room":   put(small, 8, 2),
+		"more words than room":   put(small, 8, 5),
 		"greatest words":         put(small, 8, math.MaxUint64),
 		"fewer values than ones": put(small, 0, 2),
 		"more values than ones":  put(small, 0, 4),
 		"words of no block":      append(put(small, 8, 2), 0, 0, 0, 0, 0, 0, 0, 0),
 		"no first one":           put(small, 32, 0b110),
-		"width of 58":            put(small, 24, 58<<56),
-		"width of 65":            put(small, 24, 65<<56),
-		"block elsewhere":        put(small, 24, 1),
+		"no zeros at the end":    put(small, 40, 1),
+		"one of first group":     put(small, 24, place+1<<39),
+		"one of two groups":      put(small, 24, place+1<<48),
+		"width of 58":            put(small, 24, place|58<<57),
+		"width of 65":            put(small, 24, place|65<<57),
+		"block elsewhere":        put(small, 24, place+1),
+		"words of nothing":       put(Append(nil, nil), 8, 1),
 		"base too great":         put(small, 16, math.MaxUint64),
 		"empty last word":        append(put(put(small, 8, 2), 32, 0b10111), 0, 0, 0, 0, 0, 0, 0, 0),
 		"block below the last":   put(two, 32, 900),
-		"block far away":         put(two, 40, 1<<55),
+		"block far away":         put(two, 40, 1<<38),
 		"low parts decrease":     put(wide, 32, 6),
 	} {
 		if _, _, err := Open(b); !errors.Is(err, ErrCorrupt) {

@@ -14,28 +14,20 @@ var ErrCorrupt = errors.New("ef: damaged sequence")
 
 // Sequence is a sequence of values that never decrease. The zero value is the
 // empty sequence. A copy reads the same bytes.
-type Sequence struct {
-	n         int
-	directory []byte // entries of 16 bytes
-	blocks    []byte
-}
-
-// block is what an access needs of one block.
 //
-// Invariant: high has at least as many ones as the block has values, and low
-// is followed by 8 bytes at least, those of high.
-type block struct {
-	base  uint64
-	width uint
-	low   []byte // low parts and what follows them
-	high  []byte
+// Accesses work on places in the one slice: structs of more fields would go
+// through memory at each call.
+type Sequence struct {
+	n      int
+	b      []byte // from the header on, the padding included
+	blocks int    // place of the blocks in b
 }
 
 // Len returns the number of values.
-func (s Sequence) Len() int { return s.n }
+func (s *Sequence) Len() int { return s.n }
 
 // Last returns the last value, the greatest one; 0 where there is none.
-func (s Sequence) Last() uint64 {
+func (s *Sequence) Last() uint64 {
 	if s.n == 0 {
 		return 0
 	}
@@ -43,44 +35,53 @@ func (s Sequence) Last() uint64 {
 }
 
 // At returns value i, counted from 0.
-func (s Sequence) At(i int) uint64 {
+func (s *Sequence) At(i int) uint64 {
 	if uint(i) >= uint(s.n) {
-		panic(fmt.Sprintf("ef: index %d of a sequence of %d", i, s.n))
+		panicIndex(i, s.n)
 	}
-	b := s.block(i >> blockShift)
+	base, place := s.entry(i >> blockShift)
+	low, high := s.parts(i>>blockShift, place)
 	i &= blockLen - 1
-	at, _ := b.selectOne(i)
-	return b.value(i, at)
+	at, _ := selectOne(s.b, high, place, i)
+	return base + (uint64(at-i)<<(place>>widthShift) | lowPart(s.b, low, place, i))
 }
 
 // Two returns the values i and i+1, both of which must be there: 0 <= i and
 // i+1 < Len().
-func (s Sequence) Two(i int) (lo, hi uint64) {
+func (s *Sequence) Two(i int) (lo, hi uint64) {
 	if uint(i) >= uint(s.n) || i+1 >= s.n {
-		panic(fmt.Sprintf("ef: indexes %d and %d of a sequence of %d", i, i+1, s.n))
+		panicIndex(i+1, s.n)
 	}
-	b := s.block(i >> blockShift)
+	base, place := s.entry(i >> blockShift)
+	low, high := s.parts(i>>blockShift, place)
 	j := i & (blockLen - 1)
-	at, rest := b.selectOne(j)
-	lo = b.value(j, at)
+	at, rest := selectOne(s.b, high, place, j)
+	lo = base + (uint64(at-j)<<(place>>widthShift) | lowPart(s.b, low, place, j))
 	if j == blockLen-1 {
-		return lo, binary.LittleEndian.Uint64(s.directory[(i+1)>>blockShift*entryBytes:])
+		next, _ := s.entry(i>>blockShift + 1)
+		return lo, next
 	}
 	word := at >> 6
 	for rest == 0 {
 		word++
-		rest = binary.LittleEndian.Uint64(b.high[word<<3:])
+		rest = binary.LittleEndian.Uint64(s.b[high+word<<3:])
 	}
-	return lo, b.value(j+1, word<<6|bits.TrailingZeros64(rest))
+	at = word<<6 | bits.TrailingZeros64(rest)
+	j++
+	return lo, base + (uint64(at-j)<<(place>>widthShift) | lowPart(s.b, low, place, j))
+}
+
+func panicIndex(i, n int) {
+	panic(fmt.Sprintf("ef: index %d of a sequence of %d", i, n))
 }
 
 // Search returns the first i with At(i) >= x, and Len() where there is none.
-func (s Sequence) Search(x uint64) int {
+func (s *Sequence) Search(x uint64) int {
 	// Invariant: blocks below lo begin below x, blocks from hi on do not.
-	lo, hi := 0, len(s.directory)/entryBytes
+	lo, hi := 0, (s.n+blockLen-1)>>blockShift
 	for lo < hi {
 		mid := int(uint(lo+hi) >> 1)
-		if binary.LittleEndian.Uint64(s.directory[mid*entryBytes:]) < x {
+		if base, _ := s.entry(mid); base < x {
 			lo = mid + 1
 		} else {
 			hi = mid
@@ -89,17 +90,19 @@ func (s Sequence) Search(x uint64) int {
 	if lo == 0 {
 		return 0
 	}
-	first := (lo - 1) << blockShift
-	return first + s.block(lo-1).search(x, min(blockLen, s.n-first))
+	return (lo-1)<<blockShift + s.searchBlock(lo-1, x)
 }
 
-// search returns the first of the block's m values that is not below x, which
-// is above the block's base; m where there is none.
-func (b block) search(x uint64, m int) int {
-	x -= b.base
+// searchBlock returns the number of values of block k that are below x, which
+// is above the block's base.
+func (s *Sequence) searchBlock(k int, x uint64) int {
+	base, place := s.entry(k)
+	low, high := s.parts(k, place)
+	m := s.blockSize(k)
+	x -= base
 	// The values of a bucket are the ones after as many zeros as its number.
-	zeros, at, ones := x>>b.width, 0, 0
-	w := binary.LittleEndian.Uint64(b.high)
+	zeros, at, ones := x>>(place>>widthShift), high<<3, 0
+	w := binary.LittleEndian.Uint64(s.b[high:])
 	for {
 		c := uint64(bits.OnesCount64(w))
 		if zeros <= 64-c {
@@ -111,60 +114,66 @@ func (b block) search(x uint64, m int) int {
 		if ones >= m {
 			return m
 		}
-		w = binary.LittleEndian.Uint64(b.high[at>>3:])
+		w = binary.LittleEndian.Uint64(s.b[at>>3:])
 	}
 	if zeros > 0 {
 		bit := selectInWord(^w, int(zeros-1)) + 1
 		ones += bits.OnesCount64(w & (1<<uint(bit) - 1))
 		at += bit
 	}
-	low := x & lowMask(int(b.width))
-	for ones < m && b.high[at>>3]>>(at&7)&1 == 1 && b.lowPart(ones) < low {
+	x &= lowMask(int(place >> widthShift))
+	for ones < m && s.b[at>>3]>>(at&7)&1 == 1 && lowPart(s.b, low, place, ones) < x {
 		ones++
 		at++
 	}
 	return min(ones, m)
 }
 
-func (s Sequence) block(k int) block {
-	e := s.directory[k*entryBytes : k*entryBytes+entryBytes]
-	place := binary.LittleEndian.Uint64(e[8:])
-	width := uint(place >> offsetBits)
-	low := s.blocks[(place&offsetMask)<<3:]
-	m := blockLen
-	if rest := s.n - k<<blockShift; rest < blockLen {
-		m = rest
-	}
-	return block{
-		base:  binary.LittleEndian.Uint64(e),
-		width: width,
-		low:   low,
-		high:  low[lowSize(m, int(width)):],
-	}
+// entry returns the first value of block k and its place.
+func (s *Sequence) entry(k int) (base, place uint64) {
+	e := s.b[headerBytes+k*entryBytes:]
+	e = e[:entryBytes]
+	return binary.LittleEndian.Uint64(e), binary.LittleEndian.Uint64(e[8:])
 }
 
-// selectOne returns the bit of one number i of the bitmap, and the ones after
-// it in its word.
-func (b block) selectOne(i int) (at int, rest uint64) {
-	for at = 0; ; at += 64 {
-		w := binary.LittleEndian.Uint64(b.high[at>>3:])
-		c := bits.OnesCount64(w)
-		if i < c {
-			bit := selectInWord(w, i)
-			return at + bit, w &^ (2<<uint(bit) - 1)
-		}
-		i -= c
-	}
+// blockSize returns the number of values of block k.
+func (s *Sequence) blockSize(k int) int { return min(blockLen, s.n-k<<blockShift) }
+
+// parts returns where in s.b the low parts and the bitmap of block k are.
+func (s *Sequence) parts(k int, place uint64) (low, high int) {
+	low = s.blocks + int(place&offsetMask)<<3
+	return low, low + lowSize(s.blockSize(k), int(place>>widthShift))
 }
 
-// value returns value i of the block, whose one is bit at.
-func (b block) value(i, at int) uint64 {
-	return b.base + (uint64(at-i)<<b.width | b.lowPart(i))
+// lowPart returns the low part of value i of the block whose low parts are at
+// byte low of b.
+func lowPart(b []byte, low int, place uint64, i int) uint64 {
+	width := int(place >> widthShift)
+	at := i * width
+	return binary.LittleEndian.Uint64(b[low+at>>3:]) >> (at & 7) & lowMask(width)
 }
 
-func (b block) lowPart(i int) uint64 {
-	at := uint(i) * b.width
-	return binary.LittleEndian.Uint64(b.low[at>>3:]) >> (at & 7) & lowMask(int(b.width))
+// selectOne returns the bit of one number i of the bitmap at byte high of b,
+// and the ones after it in its word. It has no branch: in which word a one is
+// cannot be predicted.
+func selectOne(b []byte, high int, place uint64, i int) (at int, rest uint64) {
+	ones1, ones2 := int(place>>ones1Shift&onesMask), int(place>>ones2Shift&onesMask)
+	// -1 where the one is in a later group, 0 otherwise.
+	past1, past2 := (ones1-1-i)>>63, (ones2-1-i)>>63
+	group := -(past1 + past2)
+	i -= ones1&past1 + (ones2-ones1)&past2
+	p := b[high+group*groupBytes:]
+	p = p[:groupBytes]
+	c0 := bits.OnesCount64(binary.LittleEndian.Uint64(p))
+	c1 := bits.OnesCount64(binary.LittleEndian.Uint64(p[8:])) + c0
+	c2 := bits.OnesCount64(binary.LittleEndian.Uint64(p[16:])) + c1
+	past1, past2 = (c0-1-i)>>63, (c1-1-i)>>63
+	past3 := (c2 - 1 - i) >> 63
+	word := -(past1 + past2 + past3) & 3
+	i -= c0&past1 + (c1-c0)&past2 + (c2-c1)&past3
+	w := binary.LittleEndian.Uint64(p[word<<3:])
+	bit := selectInWord(w, i)
+	return group<<8 | word<<6 | bit, w &^ (2<<uint(bit) - 1)
 }
 
 // Open returns the sequence at the front of b and the number of bytes that it
@@ -175,82 +184,91 @@ func Open(b []byte) (Sequence, int, error) {
 		return Sequence{}, 0, fmt.Errorf("%w: %d bytes, no header", ErrCorrupt, len(b))
 	}
 	n, words := binary.LittleEndian.Uint64(b), binary.LittleEndian.Uint64(b[8:])
+	if n == 0 && words == 0 {
+		return Sequence{}, headerBytes, nil
+	}
 	room := uint64(len(b)-headerBytes) / 8
 	// A value takes a bit of a bitmap, and a block two words of the directory.
-	if words > room || n > words*64 || 2*((n+blockLen-1)>>blockShift) > room-words {
+	if words > room || n > words*64 || 2*((n+blockLen-1)>>blockShift)+paddingBytes/8 > room-words {
 		return Sequence{}, 0, fmt.Errorf("%w: %d values in %d words do not fit %d bytes", ErrCorrupt, n, words, len(b))
 	}
 	count := int((n + blockLen - 1) >> blockShift)
-	end := headerBytes + count*entryBytes
+	blocks := headerBytes + count*entryBytes
+	end := blocks + int(words)*8 + paddingBytes
+	for _, c := range b[end-paddingBytes : end] {
+		if c != 0 {
+			return Sequence{}, 0, fmt.Errorf("%w: it does not end with zeros", ErrCorrupt)
+		}
+	}
 	s := Sequence{
-		n:         int(n),
-		directory: b[headerBytes:end],
-		blocks:    b[end : end+int(words)*8],
+		n:      int(n),
+		b:      b[:end:end],
+		blocks: blocks,
 	}
 	if err := s.check(); err != nil {
 		return Sequence{}, 0, err
 	}
-	return s, end + len(s.blocks), nil
+	return s, end, nil
 }
 
 // check verifies every block: its place, its ones, and that no value is below
 // the one before it or past 2^64-1.
-func (s Sequence) check() error {
+func (s *Sequence) check() error {
 	var next, last uint64
-	count := len(s.directory) / entryBytes
+	count := (s.n + blockLen - 1) >> blockShift
+	words := uint64(len(s.b)-s.blocks-paddingBytes) / 8
 	for k := range count {
-		e := s.directory[k*entryBytes:]
-		place := binary.LittleEndian.Uint64(e[8:])
-		width, offset := place>>offsetBits, place&offsetMask
-		m := min(blockLen, s.n-k<<blockShift)
-		end := uint64(len(s.blocks) / 8)
+		base, place := s.entry(k)
+		width, offset := place>>widthShift, place&offsetMask
+		low := lowSize(s.blockSize(k), int(width))
+		end := words
 		if k+1 < count {
-			end = binary.LittleEndian.Uint64(e[entryBytes+8:]) & offsetMask
+			_, end = s.entry(k + 1)
+			end &= offsetMask
 		}
-		if width > maxShiftedWidth && width != wholeWidth || offset != next || end < offset ||
-			end > uint64(len(s.blocks)/8) || (end-offset)*8 < uint64(lowSize(m, int(width))+8) {
+		if width > maxShiftedWidth && width != wholeWidth || offset != next || end < offset || end > words ||
+			(end-offset)*8 < uint64(low+8) || (end-offset)*8 > uint64(low+maxHighBytes) {
 			return fmt.Errorf("%w: block %d of width %d has no place at words %d to %d", ErrCorrupt, k, width, offset, end)
 		}
 		next = end
-		b := s.block(k)
-		b.high = b.high[:int(end-offset)*8-lowSize(m, int(width))]
-		if k > 0 && b.base < last {
+		if k > 0 && base < last {
 			return fmt.Errorf("%w: block %d begins below the end of the one before", ErrCorrupt, k)
 		}
 		var ok bool
-		if last, ok = b.check(m); !ok {
-			return fmt.Errorf("%w: block %d has not %d values in order", ErrCorrupt, k, m)
+		if last, ok = s.checkBlock(k, s.blocks+int(end)<<3); !ok {
+			return fmt.Errorf("%w: block %d does not hold its values in order", ErrCorrupt, k)
 		}
-	}
-	if next != uint64(len(s.blocks)/8) {
-		return fmt.Errorf("%w: %d words, %d of them used", ErrCorrupt, len(s.blocks)/8, next)
 	}
 	return nil
 }
 
-// check returns the last of the block's m values, and whether they are there,
-// begin with the base, and never decrease.
-func (b block) check(m int) (last uint64, ok bool) {
-	prev, i := uint64(0), 0
-	for word := 0; word < len(b.high)/8; word++ {
-		w := binary.LittleEndian.Uint64(b.high[word<<3:])
-		for ; w != 0; w &= w - 1 {
+// checkBlock returns the last value of block k, which ends at byte end, and
+// whether all are there, begin with the base, and never decrease.
+func (s *Sequence) checkBlock(k, end int) (last uint64, ok bool) {
+	base, place := s.entry(k)
+	low, high := s.parts(k, place)
+	bitmap := s.b[high:end]
+	if countOnes(bitmap, groupBytes) != place>>ones1Shift&onesMask ||
+		countOnes(bitmap, 2*groupBytes) != place>>ones2Shift&onesMask {
+		return 0, false
+	}
+	m, width := s.blockSize(k), int(place>>widthShift)
+	i := 0
+	var prev, w uint64
+	for word := range len(bitmap) / 8 {
+		for w = binary.LittleEndian.Uint64(bitmap[word<<3:]); w != 0; w &= w - 1 {
 			if i == m {
 				return 0, false
 			}
-			at := word<<6 | bits.TrailingZeros64(w)
-			high := uint64(at - i)
-			if bits.Len64(high)+int(b.width) > 64 {
-				return 0, false
-			}
-			v := high<<b.width | b.lowPart(i)
-			if i == 0 && v != 0 || v < prev || b.base+v < b.base {
+			bucket := uint64((word<<6 | bits.TrailingZeros64(w)) - i)
+			v := bucket<<width | lowPart(s.b, low, place, i)
+			if i == 0 && v != 0 || v < prev || bits.Len64(bucket)+width > 64 {
 				return 0, false
 			}
 			prev = v
 			i++
 		}
 	}
-	tail := binary.LittleEndian.Uint64(b.high[len(b.high)-8:])
-	return b.base + prev, i == m && tail != 0
+	ends := binary.LittleEndian.Uint64(bitmap[len(bitmap)-8:]) != 0
+	return base + prev, i == m && ends && base+prev >= base
 }
