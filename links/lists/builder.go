@@ -189,6 +189,8 @@ func (h *header) parse(b []byte) error {
 		return fmt.Errorf("%w: flags %#x, %#x", ErrCorrupt, b[6], b[7])
 	case h.stride < 1 || h.stride > MaxStride:
 		return fmt.Errorf("%w: stride %d", ErrCorrupt, h.stride)
+	case h.codec == Reference && h.stride > 1:
+		return fmt.Errorf("%w: stride %d of codec %v", ErrCorrupt, h.stride, h.codec)
 	case h.positionBytes > rest || h.dataBytes != rest-h.positionBytes || h.positionBytes%8 != 0 || h.dataBytes%8 != 0:
 		return fmt.Errorf("%w: %d and %d bytes in a table of %d", ErrCorrupt, h.positionBytes, h.dataBytes, len(b))
 	case h.localOnly && (h.ghosts > 0 || h.ghostEnd > 0):

@@ -65,6 +65,29 @@
 // Stream VByte's (D. Lemire, N. Kurz, C. Rupp, Stream VByte: Faster
 // Byte-Oriented Integer Compression, 2018), with its 0124 lengths.
 //
+// # Reference
+//
+// Lists of neighbours have many targets in common: menus, the lists that lead
+// to one another (K. Randall et al., The Link Database, DCC 2002; P. Boldi and
+// S. Vigna, The WebGraph Framework I, WWW 2004). Here a list may copy from one of
+// the seven lists before it, its source, which may copy in turn, so that reading
+// one reads three others at most. Positions count bytes, k = 1, and the zero
+// bytes at the end are those of StreamVByte. A list:
+//
+//	+-----------------------+----------------+-------------------+---------+---------+------+
+//	| L5 G3, uvarints where | m5 r3          | uvarint mask - 31 | mask    | control | data |
+//	| the counts do not fit | 1 byte, where  | where m5 = 31     | bytes   |         |      |
+//	| them                  | 0 < L+G < 4096 |                   |         |         |      |
+//	+-----------------------+----------------+-------------------+---------+---------+------+
+//
+// r3 (the lower three bits) is how many keys before this one its source is; 0 is
+// none, then m5 = 0. Bit i of the mask, the lowest of its first byte being the
+// first, says that target i of the source (locals, then ghosts) is a target of
+// this list too. The mask's last bytes are left out where all their bits are 1
+// or behind the last target: m5 is min(mask, 31) for the bytes that are there.
+// Control and data are as in StreamVByte, for the targets that are not copied. A
+// list of 4,096 targets or more is as in StreamVByte, and is nobody's source.
+//
 // # Nybble
 //
 // The paper's variable nybbles, with differences as they are (not minus 1).

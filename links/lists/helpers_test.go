@@ -14,7 +14,7 @@ import (
 )
 
 // codecs are all that there are.
-var codecs = []Codec{StreamVByte, Nybble}
+var codecs = []Codec{StreamVByte, Nybble, Reference}
 
 // random returns a generator whose seed the log shows, and TREFOIL_SEED repeats.
 func random(t testing.TB) *rand.Rand {
@@ -28,6 +28,14 @@ func random(t testing.TB) *rand.Rand {
 	}
 	t.Logf("TREFOIL_SEED=%d", seed)
 	return rand.New(rand.NewPCG(seed, 0))
+}
+
+// withStride returns options with a stride, where the codec has one.
+func withStride(c Codec, stride int) Options {
+	if c == Reference {
+		stride = 1
+	}
+	return Options{Codec: c, Stride: stride}
 }
 
 // links is one list of a plain graph.

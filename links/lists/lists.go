@@ -15,6 +15,9 @@ const (
 	StreamVByte Codec = 1
 	// Nybble is the coding of the Scalable Hyperlink Store, for comparison.
 	Nybble Codec = 2
+	// Reference is StreamVByte where a list may copy from one of the seven before it.
+	// It is the smallest, and reads a few times as slowly.
+	Reference Codec = 3
 )
 
 func (c Codec) String() string {
@@ -23,6 +26,8 @@ func (c Codec) String() string {
 		return "streamvbyte"
 	case Nybble:
 		return "nybble"
+	case Reference:
+		return "reference"
 	}
 	return fmt.Sprintf("codec %d", byte(c))
 }
@@ -35,7 +40,8 @@ type Options struct {
 	// Codec is StreamVByte where it is 0.
 	Codec Codec
 	// Stride is how many lists have one position together: reading one of them
-	// goes over those before it. 0 is 1, the fastest; at most MaxStride.
+	// goes over those before it. 0 is 1, the fastest; at most MaxStride, and 1 for
+	// Reference.
 	Stride int
 	// LocalOnly says that no list has ghosts. It saves a nybble a list in Nybble.
 	LocalOnly bool
@@ -48,6 +54,9 @@ func (o Options) Validate() error {
 	}
 	if o.Stride < 0 || o.Stride > MaxStride {
 		return fmt.Errorf("lists: stride %d: use 0 ... %d", o.Stride, MaxStride)
+	}
+	if o.Codec == Reference && o.Stride > 1 {
+		return fmt.Errorf("lists: stride %d: use 1 for %v", o.Stride, o.Codec)
 	}
 	return nil
 }
@@ -102,6 +111,8 @@ func codecOf(c Codec) codec {
 		return streamVByte{}
 	case Nybble:
 		return nybble{}
+	case Reference:
+		return reference{}
 	}
 	return nil
 }

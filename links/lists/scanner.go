@@ -22,6 +22,7 @@ type Scanner struct {
 	locals, ghosts []uint32
 	rest           rest // of the current list
 	words          nybbles
+	history        *history // of Reference
 	err            error
 	buf            [PieceLen + slack]uint32
 }
@@ -54,7 +55,15 @@ func (s *Scanner) Reset(t *Table, first, end uint32) {
 		s.fail(first)
 		return
 	}
-	s.words.seek(t.data, s.pos)
+	switch t.codec {
+	case Nybble:
+		s.words.seek(t.data, s.pos)
+	case Reference:
+		if s.history == nil {
+			s.history = new(history)
+		}
+		s.history.reset()
+	}
 }
 
 // Next goes to the next list, or to the next piece of one of more than PieceLen

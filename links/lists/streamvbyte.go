@@ -310,7 +310,7 @@ func (e *svbEncoder) appendTo(dst []byte) []byte {
 
 func (e *svbEncoder) append(key uint32, locals, ghosts []uint32) {
 	e.numbers = appendNumbers(e.numbers[:0], key, locals, ghosts)
-	e.buf = appendSVB(e.buf, e.numbers, len(locals), len(ghosts))
+	e.buf = packSVB(appendCounts(e.buf, e.numbers, len(locals), len(ghosts)), e.numbers)
 }
 
 // appendNumbers appends the numbers of a list.
@@ -333,26 +333,6 @@ func appendGaps(dst, list []uint32) []uint32 {
 		last = v
 	}
 	return dst
-}
-
-// appendSVB appends a list whose numbers these are.
-func appendSVB(dst []byte, numbers []uint32, locals, ghosts int) []byte {
-	n := len(numbers)
-	dst = append(dst, byte(min(locals, svbLocals)|min(ghosts, svbGhosts)<<5))
-	if locals >= svbLocals {
-		dst = binary.AppendUvarint(dst, uint64(locals-svbLocals))
-	}
-	if ghosts >= svbGhosts {
-		dst = binary.AppendUvarint(dst, uint64(ghosts-svbGhosts))
-	}
-	if n >= svbLong {
-		length := uint64(0)
-		for _, v := range numbers {
-			length += uint64(codeLen[codes[bits.Len32(v)]])
-		}
-		dst = binary.AppendUvarint(dst, length)
-	}
-	return packSVB(dst, numbers)
 }
 
 // packSVB appends the control bytes and the data of numbers.

@@ -1,0 +1,153 @@
+// This file makes the lists of the codec Reference.
+
+package lists
+
+import (
+	"encoding/binary"
+	"math/bits"
+	"slices"
+)
+
+// refEncoder makes the lists of Reference. It keeps the last lists.
+type refEncoder struct {
+	buf     []byte
+	past    [refWindow + 1]pastTargets // by key modulo their number
+	numbers []uint32
+	rest    [2][]uint32 // locals and ghosts that are not copied
+	mask    []byte
+	copies  []byte // the list as one that copies
+}
+
+// pastTargets is one of the last lists.
+type pastTargets struct {
+	targets []uint32 // locals, then ghosts
+	locals  int
+	depth   int // how many lists one reads behind it
+	usable  bool
+}
+
+func (e *refEncoder) position() uint64 { return uint64(len(e.buf)) }
+func (e *refEncoder) size() uint64     { return uint64(len(e.buf)) }
+
+func (e *refEncoder) appendTo(dst []byte) []byte {
+	return append(append(dst, e.buf...), make([]byte, svbSlack)...)
+}
+
+func (e *refEncoder) append(key uint32, locals, ghosts []uint32) {
+	n := len(locals) + len(ghosts)
+	slot := &e.past[key%(refWindow+1)]
+	slot.usable = false
+	e.numbers = appendNumbers(e.numbers[:0], key, locals, ghosts)
+	if n == 0 || n >= svbLong {
+		e.buf = packSVB(appendCounts(e.buf, e.numbers, len(locals), len(ghosts)), e.numbers)
+		return
+	}
+	slot.targets = append(append(slot.targets[:0], locals...), ghosts...)
+	slot.locals, slot.depth, slot.usable = len(locals), 0, true
+
+	start := len(e.buf)
+	e.buf = packSVB(append(appendCounts(e.buf, e.numbers, len(locals), len(ghosts)), 0), e.numbers)
+	back := e.best(key, locals, ghosts)
+	if back == 0 {
+		return
+	}
+	source := &e.past[(key-back)%(refWindow+1)]
+	e.split(source, locals, ghosts)
+	e.numbers = appendNumbers(e.numbers[:0], key, e.rest[0], e.rest[1])
+	c := appendCounts(e.copies[:0], nil, len(locals), len(ghosts))
+	c = append(c, byte(back)|byte(min(len(e.mask), refMask))<<3)
+	if len(e.mask) >= refMask {
+		c = binary.AppendUvarint(c, uint64(len(e.mask)-refMask))
+	}
+	e.copies = packSVB(append(c, e.mask...), e.numbers)
+	if len(e.copies) < len(e.buf)-start {
+		e.buf = append(e.buf[:start], e.copies...)
+		slot.depth = source.depth + 1
+	}
+}
+
+// best returns how many keys before is the list that has most targets in common
+// with this one, of those that may be copied; 0 where none has enough.
+func (e *refEncoder) best(key uint32, locals, ghosts []uint32) (back uint32) {
+	most := 2
+	for b := uint32(1); b <= min(refWindow, key); b++ {
+		p := &e.past[(key-b)%(refWindow+1)]
+		if !p.usable || p.depth == refChain || len(p.targets) <= most {
+			continue
+		}
+		n := common(p.targets[:p.locals], locals) + common(p.targets[p.locals:], ghosts)
+		// A mask costs a bit a target of the source.
+		if n -= len(p.targets) / 8; n > most {
+			most, back = n, b
+		}
+	}
+	return back
+}
+
+// common counts the targets that two ascending lists have in common.
+func common(a, b []uint32) (n int) {
+	for len(a) > 0 && len(b) > 0 {
+		x, y := a[0], b[0]
+		if x == y {
+			n++
+		}
+		if x <= y {
+			a = a[1:]
+		}
+		if y <= x {
+			b = b[1:]
+		}
+	}
+	return n
+}
+
+// split sets e.mask to what is copied of source, without the last bytes that are
+// all ones, and e.rest to the targets that are not.
+func (e *refEncoder) split(source *pastTargets, locals, ghosts []uint32) {
+	n := len(source.targets)
+	e.mask = slices.Grow(e.mask[:0], (n+7)/8)[:(n+7)/8]
+	clear(e.mask)
+	e.rest[0] = e.splitPart(e.rest[0][:0], source.targets[:source.locals], 0, locals)
+	e.rest[1] = e.splitPart(e.rest[1][:0], source.targets[source.locals:], source.locals, ghosts)
+	for i := n; i%8 != 0; i++ { // bits behind the last target do not count
+		e.mask[i/8] |= 1 << (i % 8)
+	}
+	for len(e.mask) > 0 && e.mask[len(e.mask)-1] == 0xff {
+		e.mask = e.mask[:len(e.mask)-1]
+	}
+}
+
+func (e *refEncoder) splitPart(rest, source []uint32, bit int, list []uint32) []uint32 {
+	i := 0
+	for _, v := range list {
+		for i < len(source) && source[i] < v {
+			i++
+		}
+		if i < len(source) && source[i] == v {
+			e.mask[(bit+i)/8] |= 1 << ((bit + i) % 8)
+		} else {
+			rest = append(rest, v)
+		}
+	}
+	return rest
+}
+
+// appendCounts appends the counts of a list, and the length of its data where it
+// has svbLong numbers or more.
+func appendCounts(dst []byte, numbers []uint32, locals, ghosts int) []byte {
+	dst = append(dst, byte(min(locals, svbLocals)|min(ghosts, svbGhosts)<<5))
+	if locals >= svbLocals {
+		dst = binary.AppendUvarint(dst, uint64(locals-svbLocals))
+	}
+	if ghosts >= svbGhosts {
+		dst = binary.AppendUvarint(dst, uint64(ghosts-svbGhosts))
+	}
+	if locals+ghosts >= svbLong {
+		length := uint64(0)
+		for _, v := range numbers {
+			length += uint64(codeLen[codes[bits.Len32(v)]])
+		}
+		dst = binary.AppendUvarint(dst, length)
+	}
+	return dst
+}
