@@ -205,14 +205,29 @@ func isWhole(s client.Status, n int) bool {
 		!slices.ContainsFunc(s.Members, func(m client.Member) bool { return m.State != "up" || m.Lag > 0 })
 }
 
-// rest waits until the cluster is whole and its view has not changed for a while:
-// segments are looked at for splits from time to time.
+const (
+	// restEvery is how often it is looked at whether nodes are busy.
+	restEvery = 2 * time.Second
+	// restCores is how much processor time nodes at rest may use together.
+	restCores = 0.4
+)
+
+// rest waits until the cluster is whole, its view has not changed for a while, as
+// segments are looked at for splits from time to time, and compactions are over.
 func (c *cluster) rest(ctx context.Context) (client.Status, error) {
 	n := len(c.live())
 	epoch, since := uint64(0), time.Now()
+	used, looked := c.cpu(nil), time.Now()
 	return c.until(ctx, fmt.Sprintf("%d nodes at rest", n), func(s client.Status) bool {
 		if s.Epoch != epoch || !isWhole(s, n) || s.Waiting != "" {
 			epoch, since = s.Epoch, time.Now()
+		}
+		if passed := time.Since(looked); passed >= restEvery {
+			now := c.cpu(nil)
+			if (now - used).Seconds() > restCores*passed.Seconds() {
+				since = time.Now()
+			}
+			used, looked = now, time.Now()
 		}
 		return time.Since(since) >= c.b.settle
 	})

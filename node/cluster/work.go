@@ -16,6 +16,8 @@ type work struct {
 	cancel context.CancelFunc // of the work of the view before
 	ended  chan struct{}      // closed when that is over
 
+	sizesNext time.Time // before it sizes are not looked at again; of the work that runs
+
 	mu            sync.Mutex
 	epoch         uint64 // of what follows
 	walked, swept bool
@@ -116,13 +118,23 @@ func (n *Node) doSweep(ctx context.Context, v *view.View) error {
 	return nil
 }
 
-// sizesEvery is how often a member looks for segments that have become too large.
-const sizesEvery = 5 * time.Second
+const (
+	// sizesEvery is how often a member looks for segments that have become too large.
+	sizesEvery = 5 * time.Second
+	// sizesShare: it gives one part in so many of its time to that. Small segments
+	// are measured by their rows, which takes a second for some 100 MB of them.
+	sizesShare = 50
+)
 
 // watchSizes reports segments that should be split, until ctx ends.
 func (n *Node) watchSizes(ctx context.Context) {
+	// In a new view too: each split makes one.
+	wait(ctx, time.Until(n.work.sizesNext))
 	for ctx.Err() == nil {
+		begun := time.Now()
 		splits := n.store.Oversized(n.segmentLimit())
+		rest := sizesShare * time.Since(begun)
+		n.work.sizesNext = time.Now().Add(rest)
 		var asked []view.SplitAt
 		for _, s := range splits {
 			asked = append(asked, view.SplitAt{Segment: s.Segment, At: s.At})
@@ -135,7 +147,7 @@ func (n *Node) watchSizes(ctx context.Context) {
 		if len(asked) > 0 {
 			wake(n.wakeLease)
 		}
-		wait(ctx, sizesEvery)
+		wait(ctx, max(sizesEvery, rest))
 	}
 }
 
