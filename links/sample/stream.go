@@ -1,0 +1,179 @@
+// This file holds the sampling of streams: what is kept is the sample so far.
+
+package sample
+
+import (
+	"math"
+	"slices"
+
+	"github.com/trefoildb/trefoil/links/uid"
+)
+
+// A selection keeps the n smallest numbers of those that it was given, in
+// values from start on, as Mix of UIDs. It lets up to twice as many come
+// together, then sorts them and drops the greater half.
+//
+// Invariants: the n smallest that were given are in values[start:];
+// len(values)-start < 2n+slack+2; what is greater than bound is not among them.
+type selection struct {
+	values []uid.UID // after start: Mix of the UIDs
+	start  int
+	n      int
+	bound  uid.UID // of what can still be among the n smallest
+}
+
+// slack is how many numbers more than n come together before they are sorted,
+// at least.
+const slack = 16
+
+func (s *selection) reset() {
+	s.values = s.values[:s.start]
+	s.bound = math.MaxUint64
+}
+
+// keep takes a number that is not over the bound.
+func (s *selection) keep(m uid.UID) {
+	if s.n == 0 {
+		return
+	}
+	s.values = append(s.values, m)
+	if (len(s.values)-s.start-slack)/2 >= s.n {
+		s.cut()
+	}
+}
+
+// cut sorts the numbers, removes duplicates and drops all but the n smallest.
+func (s *selection) cut() {
+	kept := s.values[s.start:]
+	slices.Sort(kept)
+	kept = slices.Compact(kept)
+	if len(kept) >= s.n && s.n > 0 {
+		kept = kept[:s.n]
+		s.bound = kept[s.n-1]
+	}
+	s.values = s.values[:s.start+len(kept)]
+}
+
+// addLinks adds the links of a class. links is ascending.
+func (s *selection) addLinks(links []uid.UID, class Class, classes Classes) {
+	if class == All {
+		s.addAll(links)
+		return
+	}
+	for len(links) > 0 {
+		length, of := classes.Run(links)
+		if of >= class {
+			s.addAll(links[:length])
+		}
+		links = links[length:]
+	}
+}
+
+func (s *selection) addAll(links []uid.UID) {
+	bound := s.bound
+	for _, u := range links {
+		if m := uid.UID(uid.Mix(uint64(u))); m <= bound {
+			s.keep(m)
+			bound = s.bound
+		}
+	}
+}
+
+// appendLinks turns the numbers into UIDs in ascending order and returns all
+// values. The selection is at its end with this.
+func (s *selection) appendLinks() []uid.UID {
+	s.cut()
+	kept := s.values[s.start:]
+	for i, m := range kept {
+		kept[i] = uid.UID(uid.Unmix(uint64(m)))
+	}
+	slices.Sort(kept)
+	return s.values
+}
+
+// Smallest draws a consistent sample of a stream of links in any order, in
+// which duplicates count once. It holds at most some 2n numbers.
+type Smallest struct{ selection }
+
+// NewSmallest returns a sampler of n links, or of none if n is negative.
+func NewSmallest(n int) *Smallest {
+	s := &Smallest{selection{n: max(n, 0)}}
+	s.reset()
+	return s
+}
+
+// Add adds links to the stream. It keeps nothing of the slice.
+func (s *Smallest) Add(links ...uid.UID) { s.addAll(links) }
+
+// Append appends the sample of the links so far, in ascending order.
+func (s *Smallest) Append(dst []uid.UID) []uid.UID {
+	s.cut()
+	end := selection{values: append(dst, s.values...), start: len(dst), n: s.n}
+	return end.appendLinks()
+}
+
+// Reservoir draws a random sample of a stream of links whose length is not
+// known (Li, Reservoir-Sampling Algorithms of Time Complexity
+// O(n(1+log(N/n))), TOMS 1994, algorithm L). Each link counts as often as it
+// comes. It holds n UIDs at most.
+type Reservoir struct {
+	n      int
+	sample []uid.UID
+	random source
+	weight float64 // the greatest of n keys in (0,1), the smallest ones so far
+	skip   uint64  // how many links to pass over before the next is taken
+}
+
+// NewReservoir returns a sampler of n links, or of none if n is negative. Same
+// seed and same stream, same sample.
+func NewReservoir(n int, seed uint64) *Reservoir {
+	return &Reservoir{n: max(n, 0), random: source(seed), weight: 1}
+}
+
+// Add adds links to the stream. It keeps nothing of the slice. Links that are
+// passed over cost nothing.
+func (r *Reservoir) Add(links ...uid.UID) {
+	if r.n == 0 {
+		return
+	}
+	if missing := r.n - len(r.sample); missing > 0 {
+		first := min(missing, len(links))
+		r.sample = append(r.sample, links[:first]...)
+		links = links[first:]
+		if first == missing {
+			r.draw()
+		}
+	}
+	for len(links) > 0 {
+		if r.skip >= uint64(len(links)) {
+			r.skip -= uint64(len(links))
+			return
+		}
+		r.sample[r.random.below(uint64(r.n))] = links[r.skip]
+		links = links[r.skip+1:]
+		r.draw()
+	}
+}
+
+// draw draws the next weight, and from it how many links to pass over.
+func (r *Reservoir) draw() {
+	r.weight *= math.Exp(math.Log(r.random.unit()) / float64(r.n))
+	skip := math.Floor(math.Log(r.random.unit()) / math.Log1p(-r.weight))
+	if skip >= math.MaxInt64 || math.IsNaN(skip) {
+		skip = math.MaxInt64 // no stream is so long
+	}
+	r.skip = uint64(skip)
+}
+
+// unit returns a random number in (0,1).
+func (r *source) unit() float64 {
+	return (float64(r.next()>>12) + 0.5) / (1 << 52)
+}
+
+// Append appends the sample of the links so far, in ascending order.
+func (r *Reservoir) Append(dst []uid.UID) []uid.UID {
+	start := len(dst)
+	dst = append(dst, r.sample...)
+	slices.Sort(dst[start:])
+	return dst
+}
