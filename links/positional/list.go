@@ -46,21 +46,21 @@ func DecodeList(dst []UID, source UID, b []byte) ([]UID, error) {
 	if len(b) == 0 {
 		return dst, nil
 	}
-	before, size := len(dst), len(b)
+	size := len(b)
 	first, n := binary.Varint(b)
 	if n <= 0 {
 		return dst, fmt.Errorf("positional: links of %d: byte 0 of %d: %w", source, size, ErrCorrupt)
 	}
 	target := source + UID(first)
-	dst = append(dst, target)
+	targets := append(dst, target)
 	for b = b[n:]; len(b) > 0; b = b[n:] {
 		var gap uint64
 		gap, n = binary.Uvarint(b)
 		if n <= 0 || gap == 0 || target+UID(gap) < target {
-			return dst[:before], fmt.Errorf("positional: links of %d: byte %d of %d: %w", source, size-len(b), size, ErrCorrupt)
+			return dst, fmt.Errorf("positional: links of %d: byte %d of %d: %w", source, size-len(b), size, ErrCorrupt)
 		}
 		target += UID(gap)
-		dst = append(dst, target)
+		targets = append(targets, target)
 	}
-	return dst, nil
+	return targets, nil
 }
