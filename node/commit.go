@@ -166,9 +166,14 @@ func (s *Store) commitRows(group []*request) (err error) {
 			return err
 		}
 	}
+	noted, err := s.feed.note(c.batch)
+	if err != nil {
+		return err
+	}
 	if err := s.apply(c.batch); err != nil {
 		return err
 	}
+	noted()
 	s.counted = c.counted
 	if c.cleared {
 		s.afterClear(group[0].removed)

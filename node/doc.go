@@ -41,6 +41,11 @@
 //
 //	annotated         there are, or were, annotations; empty
 //	counters          uvarint triples, uvarint annotations: rows of SPO in storage
+//	feed/N            what a commit changed of triples with watched predicates: for
+//	                  each kind 01 added, 02 deleted or 03 noted, uvarint length and
+//	                  key in POS, where added also uvarint length and value; or kind
+//	                  04 alone: more than is told; N in 8 bytes
+//	feeding           the watched predicates, as terms
 //	heard/SI          of a sequencer: uvarint last batch received, uvarint settled,
 //	                  uvarint n, and n times a holder: 8 bytes, uvarint batch
 //	identity          the Identity of a member of a cluster as JSON

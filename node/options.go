@@ -42,6 +42,9 @@ type Options struct {
 	// or sync has failed for good: the process had better end, since what the disk
 	// holds is known only after the store has been opened anew.
 	OnFatal func(error)
+	// Feed names predicates, by their IRIs, whose changes are kept for
+	// [Store.ReadFeed].
+	Feed []string
 	// FS is the file system; nil is the disk.
 	FS vfs.FS
 }

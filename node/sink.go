@@ -205,7 +205,8 @@ func (s sink) publish(ctx context.Context, record rdfload.Record, tables []strin
 	}
 	after := s.counted
 	after.triples += record.New
-	path, err := s.writeRecord(record, after)
+	entry, noted := s.feed.any()
+	path, err := s.writeRecord(record, after, entry)
 	if err != nil {
 		return err
 	}
@@ -215,13 +216,15 @@ func (s sink) publish(ctx context.Context, record rdfload.Record, tables []strin
 	if err := s.health.err(); err != nil {
 		return err
 	}
+	noted()
 	s.counted = after
 	s.metrics.loaded.Add(record.New)
 	return nil
 }
 
-// writeRecord writes the table that makes a load done, and returns its path.
-func (s *Store) writeRecord(record rdfload.Record, after counters) (string, error) {
+// writeRecord writes the table that makes a load done, and returns its path. Entry
+// is the key of the load's entry in the feed, nil where there is none.
+func (s *Store) writeRecord(record rdfload.Record, after counters, entry []byte) (string, error) {
 	value, err := json.Marshal(record)
 	if err != nil {
 		return "", err
@@ -232,8 +235,11 @@ func (s *Store) writeRecord(record rdfload.Record, after counters) (string, erro
 		return "", err
 	}
 	// In the order of the keys.
-	err = errors.Join(
-		w.Set(rowCounters, after.append(nil)),
+	err = w.Set(rowCounters, after.append(nil))
+	if entry != nil {
+		err = errors.Join(err, w.Set(entry, []byte{byte(ChangeAny)}))
+	}
+	err = errors.Join(err,
 		w.Delete(localKey(loadBegin+record.ID)),
 		w.Set(localKey(loadDone+record.ID), value),
 		w.Close())

@@ -33,6 +33,7 @@ type Store struct {
 	disk        disk
 	queue       queue
 	updates     updates
+	feed        feed
 	uses        uses
 	beating     chan struct{}          // holds a token while a beat is written
 	saw         atomic.Pointer[[]byte] // the value of rowSeen that beats write
@@ -215,6 +216,9 @@ func (s *Store) readState() error {
 		return err
 	}
 	if err := s.readMembership(); err != nil {
+		return err
+	}
+	if err := s.feed.init(s); err != nil {
 		return err
 	}
 	return s.readLayout()
