@@ -1,0 +1,224 @@
+// This file reads lines of a page and all that it links to: lists and pages.
+
+package linkfile
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"unicode/utf8"
+
+	"github.com/trefoildb/trefoil/triple"
+)
+
+var (
+	errNoSource   = errors.New("the page that links is missing")
+	errNoTarget   = errors.New("the link's target is missing")
+	errNoHostLine = errors.New("expected year|host|host, a tab and a count")
+
+	errLineEnd = errors.New("the line's end")
+)
+
+// longText says that a line, field or record is over the limit.
+func longText(what string, limit int) string {
+	return fmt.Sprintf("this %s is longer than %d bytes (raise the limit with --max-line)", what, limit)
+}
+
+// listParser reads lists and pages field by field, so that a line may have any
+// length.
+//
+// Invariant: between calls the window stands at a line's beginning or, if inLine,
+// in a line behind the source: at a tab, at the line's end or at a field.
+type listParser struct {
+	w        window
+	naming   naming
+	maxField int
+	replace  bool // pages
+
+	inLine bool
+	first  bool   // no part of the line has been read
+	source []byte // of the line
+	start  Position
+	column int   // of the window's place in the line, from 1, in code points
+	done   int64 // targets of the line that are read or rejected
+	skip   int64 // Position.Skip of the next line: 1 and the targets that are done already
+
+	text   []byte // what the page's links are slices of
+	reject []byte
+}
+
+func newListParser(r io.Reader, opts Options, counts *Counts) *listParser {
+	return &listParser{w: newWindow(r, &opts), maxField: opts.MaxLine, replace: opts.Format == Pages, skip: opts.From.Skip,
+		naming: naming{bare: opts.BareHosts, normalize: opts.Normalize, counts: counts}}
+}
+
+func (l *listParser) position() Position {
+	if l.inLine {
+		return Position{Offset: l.start.Offset, Line: l.start.Line, Skip: 1 + l.done}
+	}
+	return Position{Offset: l.w.offset, Line: l.w.line, Skip: l.skip}
+}
+
+func (l *listParser) rejected() []byte { return l.reject }
+
+func (l *listParser) next(page *Page) error {
+	l.text = reuse(l.text)
+	if !l.inLine {
+		if err := l.beginLine(); err != nil {
+			return err
+		}
+	}
+	page.Source, page.Replace = l.source, l.replace && l.first
+	for len(page.Links) < partLinks && len(l.text) < partBytes {
+		field, size, err := l.nextField()
+		if err == errLineEnd {
+			l.inLine = false
+			break
+		}
+		if err != nil && err != errTooLong {
+			return err
+		}
+		start := len(l.text)
+		if err == nil {
+			l.text, err = l.naming.append(l.text, field)
+		}
+		if err != nil {
+			if len(page.Links) > 0 || page.Replace {
+				break // this field begins the next call
+			}
+			return l.rejectField(field, size, err)
+		}
+		page.Links = append(page.Links, Link{Target: slice(l.text, start)})
+		l.skipField(field, size)
+		l.done++
+	}
+	page.More = l.inLine
+	l.first = false
+	return nil
+}
+
+// beginLine finds the next line that means something and reads its source.
+func (l *listParser) beginLine() error {
+	for {
+		switch c, ok := l.w.peekByte(); {
+		case !ok && l.w.err != nil:
+			return l.w.err
+		case !ok:
+			return io.EOF
+		case c == '#':
+			l.w.skipRest()
+			continue
+		}
+		l.start, l.column = Position{Offset: l.w.offset, Line: l.w.line}, 1
+		field, size, err := l.nextField()
+		switch {
+		case err == errLineEnd:
+			continue
+		case err == errTooLong:
+			return l.rejectLine(longText("field", l.maxField))
+		case err != nil:
+			return err
+		case l.w.offset > l.start.Offset: // behind a tab
+			return l.rejectLine(errNoSource.Error())
+		}
+		if l.source, err = l.naming.append(l.source[:0], field); err != nil {
+			return l.rejectLine(err.Error())
+		}
+		l.skipField(field, size)
+		l.inLine, l.first, l.done = true, l.skip == 0, 0
+		return l.skipDone()
+	}
+}
+
+// skipDone skips the targets that were done before this reader began.
+func (l *listParser) skipDone() error {
+	for ; l.done < l.skip-1; l.done++ {
+		field, size, err := l.nextField()
+		switch err {
+		case nil:
+			l.skipField(field, size)
+		case errTooLong:
+			l.skipLong()
+		case errLineEnd:
+			return fmt.Errorf("%s:%d: %w: the line has %d links and not the %d that were read before",
+				shown(l.w.source), l.start.Line, ErrPosition, l.done, l.skip-1)
+		default:
+			return err
+		}
+	}
+	l.skip = 0
+	return nil
+}
+
+// nextField goes on to the next field that is not blank and returns it, with its
+// size without the delimiter. At the line's end, which it skips, it returns
+// errLineEnd; of a field over the limit the beginning and errTooLong.
+func (l *listParser) nextField() (field []byte, size int, err error) {
+	for {
+		switch c, ok := l.w.peekByte(); {
+		case !ok && l.w.err != nil:
+			return nil, 0, l.w.err
+		case !ok:
+			return nil, 0, errLineEnd
+		case c == '\n':
+			l.w.skipLine(1)
+			return nil, 0, errLineEnd
+		case c == '\t':
+			l.w.skip(1)
+			l.column++
+			continue
+		}
+		field, size, err = l.w.peekField(l.maxField)
+		if err != nil || len(trimSpaces(field)) > 0 {
+			return field, size, err
+		}
+		l.skipField(field, size)
+	}
+}
+
+func (l *listParser) skipField(field []byte, size int) {
+	l.column += utf8.RuneCount(field)
+	l.w.skip(size)
+}
+
+// skipLong skips the field that the window stands at, of any length.
+func (l *listParser) skipLong() {
+	for {
+		end := min(l.w.find('\t', &l.w.tabAt), l.w.find('\n', &l.w.endAt))
+		found := end < len(l.w.buf)
+		l.column += utf8.RuneCount(l.w.buf[l.w.pos:end])
+		l.w.skip(end - l.w.pos)
+		if found || !l.w.more() {
+			return
+		}
+	}
+}
+
+// rejectField rejects a target.
+func (l *listParser) rejectField(field []byte, size int, err error) error {
+	msg := err.Error()
+	if err == errTooLong {
+		msg = longText("field", l.maxField)
+	}
+	rejected := &triple.SyntaxError{Source: l.w.source, Line: l.w.line, Column: l.column, Offset: l.w.offset, Msg: msg}
+	l.reject = append(append(l.reject[:0], l.source...), '\t')
+	l.reject = append(l.reject, field[:min(len(field), keptOf(l.maxField))]...)
+	if err == errTooLong {
+		l.skipLong()
+	} else {
+		l.skipField(field, size)
+	}
+	l.done++
+	return rejected
+}
+
+// rejectLine rejects the line, of which the window stands at the source.
+func (l *listParser) rejectLine(msg string) error {
+	rejected := &triple.SyntaxError{Source: l.w.source, Line: l.w.line, Column: l.column, Offset: l.w.offset, Msg: msg}
+	kept := keptOf(l.maxField)
+	text, _, _ := l.w.peekLine(kept)
+	l.reject = append(l.reject[:0], text[:min(len(text), kept)]...)
+	l.w.skipRest()
+	l.skip = 0
+	return rejected
+}

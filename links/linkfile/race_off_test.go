@@ -1,0 +1,5 @@
+//go:build !race
+
+package linkfile
+
+const raceEnabled = false

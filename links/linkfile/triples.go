@@ -1,0 +1,192 @@
+// This file reads N-Triples and N-Quads.
+
+package linkfile
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/trefoildb/trefoil/triple"
+)
+
+// tripleParser reads the statements of a predicate. Those that follow each other
+// in a block and have one subject come as one page.
+type tripleParser struct {
+	blocks    *triple.BlockReader
+	predicate []byte // its token; nil: any
+	iri       string // of the predicate
+	counts    *Counts
+	source    string
+
+	block   *triple.Block
+	st      triple.RawStatement
+	waiting bool                // st is not used yet
+	pending *triple.SyntaxError // found while a page was gathered
+	done    int64               // statements of the block that are used or rejected
+	skip    int64               // statements of the next block that are done already
+
+	subject []byte // the page's source as a token
+	page    []byte // its IRI
+	text    []byte // what the page's links are slices of
+	scratch []byte
+}
+
+func newTripleParser(r io.Reader, opts Options, counts *Counts) *tripleParser {
+	p := &tripleParser{counts: counts, skip: opts.From.Skip, iri: opts.Predicate, source: opts.Source}
+	if opts.Predicate != AnyPredicate {
+		p.predicate = []byte("<" + opts.Predicate + ">")
+	}
+	p.blocks = triple.NewBlockReader(r, triple.ScanOptions{Source: opts.Source, Quads: opts.Format == NQuads,
+		MaxLine: opts.MaxLine, BlockBytes: opts.blockBytes, Offset: opts.From.Offset, Line: opts.From.Line})
+	return p
+}
+
+func (p *tripleParser) position() Position {
+	if p.block != nil {
+		return Position{Offset: p.block.Offset, Line: p.block.Line, Skip: p.done}
+	}
+	offset, line := p.blocks.Position()
+	return Position{Offset: offset, Line: line, Skip: p.skip}
+}
+
+func (p *tripleParser) rejected() []byte { return p.block.Rejected() }
+
+func (p *tripleParser) next(page *Page) error {
+	p.text = reuse(p.text)
+	for len(page.Links) < partLinks && len(p.text) < partBytes {
+		err := p.peek()
+		if err != nil || len(page.Links) > 0 && !bytes.Equal(p.st.Tokens[triple.Subject], p.subject) {
+			if len(page.Links) > 0 {
+				return nil // a syntax error is pending, and another block not taken yet
+			}
+			if err == errBlockEnd {
+				if err = p.nextBlock(); err == nil {
+					continue
+				}
+			}
+			return p.take(err)
+		}
+		if err := p.link(page); err != nil {
+			p.pending = err
+		}
+	}
+	return nil
+}
+
+var errBlockEnd = errors.New("the block's end")
+
+// peek finds the next statement, which is then st. Its error is errBlockEnd or
+// the one that is pending.
+func (p *tripleParser) peek() error {
+	switch {
+	case p.pending != nil:
+		return p.pending
+	case p.waiting:
+		return nil
+	case p.block == nil:
+		return errBlockEnd
+	}
+	more, err := p.block.Next(&p.st)
+	if err != nil {
+		p.pending = err
+		return err
+	}
+	if !more {
+		return errBlockEnd
+	}
+	p.waiting = true
+	return nil
+}
+
+// take hands out an error; one that is pending is thereby done.
+func (p *tripleParser) take(err error) error {
+	if p.pending != nil {
+		p.pending, p.waiting = nil, false
+		p.done++
+	}
+	return err
+}
+
+// nextBlock goes on to the next block.
+func (p *tripleParser) nextBlock() error {
+	b, err := p.blocks.Next()
+	if err != nil {
+		return err
+	}
+	p.block, p.done = b, 0
+	for ; p.done < p.skip; p.done++ {
+		more, err := b.Next(&p.st)
+		if err == nil && more {
+			err = p.decodeAll()
+		}
+		if err == nil && !more {
+			return fmt.Errorf("%s:%d: %w: the block has %d statements and not the %d that were read before",
+				shown(p.source), b.Line, ErrPosition, p.done, p.skip)
+		}
+	}
+	p.skip = 0
+	return nil
+}
+
+// decodeAll decodes what link decodes of a statement, so that it is rejected as
+// it was there.
+func (p *tripleParser) decodeAll() *triple.SyntaxError {
+	counts, done, text := *p.counts, p.done, p.text
+	err := p.link(new(Page))
+	*p.counts, p.done, p.text, p.waiting = counts, done, text, false
+	return err
+}
+
+// link appends the link that st is, if it is one.
+func (p *tripleParser) link(page *Page) *triple.SyntaxError {
+	is, err := p.isLink()
+	if err != nil {
+		return err
+	}
+	if !is {
+		p.counts.Skipped++
+		p.use()
+		return nil
+	}
+	if subject := p.st.Tokens[triple.Subject]; !bytes.Equal(subject, p.subject) {
+		p.subject = p.subject[:0]
+		var term triple.Term
+		if term, p.scratch, err = p.block.Decode(&p.st, triple.Subject, p.scratch[:0]); err != nil {
+			return err
+		}
+		p.page = append(p.page[:0], term.Value()...)
+		p.subject = append(p.subject, subject...)
+	}
+	var target triple.Term
+	if target, p.scratch, err = p.block.Decode(&p.st, triple.Object, p.scratch[:0]); err != nil {
+		return err
+	}
+	start := len(p.text)
+	p.text = append(p.text, target.Value()...)
+	page.Source = p.page
+	page.Links = append(page.Links, Link{Target: slice(p.text, start)})
+	p.use()
+	return nil
+}
+
+func (p *tripleParser) use() {
+	p.waiting = false
+	p.done++
+}
+
+// isLink tells whether st is between IRIs and of the predicate, which may be
+// written with escapes.
+func (p *tripleParser) isLink() (bool, *triple.SyntaxError) {
+	if p.st.Tokens[triple.Subject][0] != '<' || p.st.Tokens[triple.Object][0] != '<' {
+		return false, nil
+	}
+	token := p.st.Tokens[triple.Predicate]
+	if p.predicate != nil && bytes.IndexByte(token, '\\') < 0 {
+		return bytes.Equal(token, p.predicate), nil
+	}
+	term, scratch, err := p.block.Decode(&p.st, triple.Predicate, p.scratch[:0])
+	p.scratch = scratch
+	return err == nil && (p.predicate == nil || term.Value() == p.iri), err
+}

@@ -1,0 +1,487 @@
+// This file finds the links in the JSON of WAT files.
+
+package linkfile
+
+import (
+	"bytes"
+	"io"
+
+	"github.com/trefoildb/trefoil/triple"
+	"github.com/trefoildb/trefoil/triple/iri"
+)
+
+// A record of type metadata has a block of JSON, of which this is read; anything
+// else may stand between:
+//
+//	{"Envelope": {
+//	  "WARC-Header-Metadata": {
+//	    "WARC-Type": "response",
+//	    "WARC-Target-URI": "http://www.example.org/a"},
+//	  "Payload-Metadata": {"HTTP-Response-Metadata": {
+//	    "Response-Message": {"Status": "200"},
+//	    "HTML-Metadata": {
+//	      "Head": {"Base": "http://www.example.org/b/"},
+//	      "Links": [
+//	        {"path": "A@/href", "url": "c.html", "text": "more", "rel": "nofollow"},
+//	        {"path": "IMG@/src", "url": "logo.png"}]}}}}}
+//
+// Of two members of one name the last counts.
+
+// watEnvelope is what a record says of its page; strings alias the block.
+type watEnvelope struct {
+	kind, target, status, base jsonString
+	http                       bool // there is HTTP-Response-Metadata
+	links                      int  // the index of the '[' of Links; 0: none
+}
+
+// watParser reads WAT files: a page for each response of status 2xx.
+type watParser struct {
+	warc    warcReader
+	options *Options
+	counts  *Counts
+
+	// Of the record whose links are being read: its block is the window's, which is
+	// not asked for more until the record is skipped.
+	inRecord bool
+	first    bool // no part of it has been read
+	json     jsonText
+	source   []byte
+	base     iri.Base
+	done     int64 // members of Links that are used or rejected
+	skip     int64 // Position.Skip of the next record: 1 and the members that are done already
+
+	text, scratch, href []byte
+	reject              []byte
+}
+
+func newWATParser(r io.Reader, opts Options, counts *Counts) *watParser {
+	p := &watParser{options: &opts, counts: counts, skip: opts.From.Skip,
+		warc: warcReader{window: newWindow(r, &opts), maxRecord: opts.MaxLine}}
+	return p
+}
+
+func (p *watParser) position() Position {
+	_ = p.warc.findAgain() // next returns the error again
+	if p.inRecord {
+		return Position{Offset: p.warc.start.Offset, Line: p.warc.start.Line, Skip: 1 + p.done}
+	}
+	return Position{Offset: p.warc.offset, Line: p.warc.line, Skip: p.skip}
+}
+
+func (p *watParser) rejected() []byte { return p.reject }
+
+func (p *watParser) next(page *Page) error {
+	p.text = reuse(p.text)
+	for !p.inRecord {
+		if err := p.nextRecord(); err != nil {
+			return err
+		}
+	}
+	page.Source, page.Replace = p.source, p.first
+	for len(page.Links) < partLinks && len(p.text) < partBytes {
+		if p.json.peek() == ']' {
+			p.inRecord = false
+			return p.warc.skipBlock(nil)
+		}
+		before := p.json.i
+		link, ok, err := p.link()
+		if err != nil {
+			if len(page.Links) > 0 || page.Replace {
+				p.json.i = before
+				break // this link begins the next call
+			}
+			return p.rejectLink(before, err)
+		}
+		p.done++
+		if ok {
+			page.Links = append(page.Links, link)
+		} else {
+			p.counts.Skipped++
+		}
+	}
+	page.More = true
+	p.first = false
+	return nil
+}
+
+// nextRecord goes on to the next record. Where it is a page's its links are next;
+// else it is skipped.
+func (p *watParser) nextRecord() error {
+	if err := p.warc.next(); err != nil {
+		p.reject = p.warc.reject
+		return err
+	}
+	if !bytes.EqualFold(p.warc.header.kind, []byte("metadata")) {
+		return p.skipRecord()
+	}
+	block, err := p.warc.block()
+	if err != nil {
+		p.reject = p.warc.reject
+		return err
+	}
+	p.json = jsonText{b: block}
+	var e watEnvelope
+	if err := p.json.envelope(&e); err != nil {
+		return p.rejectRecord(block, p.json.i, err)
+	}
+	if !e.http || !e.kind.is("response") && e.kind != nil || len(e.status) > 0 && e.status[0] != '2' {
+		return p.skipRecord()
+	}
+	if at, err := p.setSource(&e); err != nil {
+		return p.rejectRecord(block, at, err)
+	}
+	p.inRecord, p.first, p.done = true, p.skip == 0, 0
+	if p.json = (jsonText{b: block, i: e.links}); e.links == 0 {
+		p.json = jsonText{b: []byte("]")}
+	} else {
+		p.json.i++
+	}
+	return p.skipDone()
+}
+
+// skipRecord skips the record as one that is no page.
+func (p *watParser) skipRecord() error {
+	p.counts.Skipped++
+	p.skip = 0
+	err := p.warc.skipBlock(nil)
+	p.reject = p.warc.reject
+	return err
+}
+
+// skipDone skips the links that were done before this reader began.
+func (p *watParser) skipDone() error {
+	for ; p.done < p.skip-1 && p.json.peek() != ']'; p.done++ {
+		if err := p.json.skip(); err != nil {
+			return err // the block is known to be well-formed
+		}
+		p.comma()
+	}
+	p.skip = 0
+	return nil
+}
+
+// comma goes behind the comma between two links.
+func (p *watParser) comma() {
+	if p.json.peek() == ',' {
+		p.json.i++
+	}
+}
+
+// setSource makes the page's address its source, and its base.
+func (p *watParser) setSource(e *watEnvelope) (at int, err error) {
+	address := p.warc.header.target
+	if len(e.target) > 0 {
+		p.scratch = e.target.append(p.scratch[:0])
+		address = withoutBrackets(p.scratch)
+	}
+	if p.source, err = p.absolute(p.source[:0], address); err != nil {
+		return 0, err
+	}
+	if p.base, err = iri.NewBase(string(p.source)); err != nil {
+		return 0, err
+	}
+	p.setBase(e.base)
+	return 0, nil
+}
+
+// setBase makes what the page names as its base the base, if it is one of http or
+// https.
+func (p *watParser) setBase(base jsonString) {
+	if len(base) == 0 {
+		return
+	}
+	changed := p.counts.Changed
+	ref := p.reference(base)
+	p.counts.Changed = changed // it is no IRI that is read
+	text, err := appendNormal(nil, []byte(p.base.Resolve(string(ref))))
+	if err != nil || !bytes.HasPrefix(text, []byte("http://")) && !bytes.HasPrefix(text, []byte("https://")) {
+		return
+	}
+	if base, err := iri.NewBase(string(text)); err == nil {
+		p.base = base
+	}
+}
+
+// absolute appends the normalised IRI that an address means, or an error.
+func (p *watParser) absolute(dst, address []byte) (_ []byte, err error) {
+	start := len(dst)
+	if schemeLen(address) == 0 {
+		return dst, errNoIRI
+	}
+	var changed bool
+	p.href, changed = appendEncoded(p.href[:0], address)
+	if dst, err = appendNormal(dst, p.href); err != nil {
+		return dst[:start], err
+	}
+	if len(dst)-start > triple.MaxTermBytes {
+		return dst[:start], errLongTerm
+	}
+	if changed {
+		p.counts.Changed++
+	}
+	return dst, nil
+}
+
+// reference returns the reference that an attribute's value is, as browsers read
+// it: without white space around it and line ends and tabs in it, with slashes
+// for backslashes before the query, and without a fragment. What an IRI may not
+// have is encoded. It is valid until the next call.
+func (p *watParser) reference(value jsonString) []byte {
+	text := value.append(p.scratch[:0])
+	p.scratch = text
+	text = bytes.TrimFunc(text, func(r rune) bool { return r <= ' ' })
+	if i := bytes.IndexByte(text, '#'); i >= 0 {
+		text = text[:i]
+	}
+	kept := text[:0]
+	query := false
+	for _, c := range text {
+		switch {
+		case c == '\t' || c == '\n' || c == '\r':
+			continue
+		case c == '?':
+			query = true
+		case c == '\\' && !query:
+			c = '/'
+		}
+		kept = append(kept, c)
+	}
+	var changed bool
+	p.href, changed = appendEncoded(p.href[:0], kept)
+	if changed {
+		p.counts.Changed++
+	}
+	return p.href
+}
+
+// watLink is a member of Links.
+type watLink struct{ path, url, text, rel jsonString }
+
+// link reads the next member of Links. It returns false where that is no link.
+func (p *watParser) link() (l Link, ok bool, err error) {
+	var w watLink
+	if p.json.peek() != '{' {
+		err = p.json.skip()
+	} else {
+		err = p.json.link(&w)
+	}
+	if err != nil {
+		return l, false, err // the block is known to be well-formed
+	}
+	p.comma()
+	if w.url == nil || !p.wanted(w.path) {
+		return l, false, nil
+	}
+	changed := p.counts.Changed
+	ref := p.reference(w.url)
+	if len(ref) == 0 || !p.followed(ref) {
+		p.counts.Changed = changed
+		return l, false, nil
+	}
+	start := len(p.text)
+	if isHTTP(ref) {
+		p.text, err = appendNormal(p.text, ref)
+	} else {
+		p.text, err = appendNormal(p.text, []byte(p.base.Resolve(string(ref))))
+	}
+	if err == nil && len(p.text)-start > triple.MaxTermBytes {
+		err = errLongTerm
+	}
+	if err != nil {
+		p.text, p.counts.Changed = p.text[:start], changed
+		return l, false, err
+	}
+	l.Target = slice(p.text, start)
+	l.NoFollow = hasWord(w.rel, "nofollow")
+	if start = len(p.text); len(w.text) > 0 {
+		p.scratch = w.text.append(p.scratch[:0])
+		p.text = appendUTF8(p.text, p.scratch)
+		l.Text = slice(p.text, start)
+	}
+	return l, true, nil
+}
+
+// wanted tells whether a path is that of hyperlinks.
+func (p *watParser) wanted(path jsonString) bool {
+	return path.is("A@/href") || path.is("AREA@/href") ||
+		p.options.Frames && (path.is("FRAME@/src") || path.is("IFRAME@/src"))
+}
+
+// followed tells whether a reference is of a scheme that is wanted.
+func (p *watParser) followed(ref []byte) bool {
+	n := schemeLen(ref)
+	switch {
+	case n == 0 || isHTTP(ref) || bytes.EqualFold(ref[:n], []byte("ftp:")):
+		return true
+	case bytes.EqualFold(ref[:n], []byte("javascript:")):
+		return false
+	}
+	return p.options.AllSchemes
+}
+
+// isHTTP tells whether text begins with the scheme http or https.
+func isHTTP(text []byte) bool {
+	return len(text) >= 5 && bytes.EqualFold(text[:5], []byte("http:")) ||
+		len(text) >= 6 && bytes.EqualFold(text[:6], []byte("https:"))
+}
+
+// hasWord tells whether word is one of the words of s, in letters of either case.
+func hasWord(s jsonString, word string) bool {
+	if len(s) < len(word) {
+		return false
+	}
+	for field := range bytes.FieldsSeq(s.append(nil)) {
+		if bytes.EqualFold(field, []byte(word)) {
+			return true
+		}
+	}
+	return false
+}
+
+// rejectLink rejects the member of Links that begins at from.
+func (p *watParser) rejectLink(from int, err error) error {
+	text := p.json.b[from:p.json.i]
+	p.reject = bytes.Clone(bytes.Trim(text[:min(len(text), keptOfReject)], ", \t\r\n"))
+	p.done++
+	return p.errorIn(p.json.b, from, err)
+}
+
+// rejectRecord rejects the record for what is wrong at byte at of its block.
+func (p *watParser) rejectRecord(block []byte, at int, err error) error {
+	p.reject = bytes.Clone(block[:min(len(block), keptOf(p.options.MaxLine))])
+	p.skip = 0
+	return p.warc.skipBlock(p.errorIn(block, min(at, len(block)), err))
+}
+
+// errorIn returns an error at byte at of the block, which the window stands at.
+func (p *watParser) errorIn(block []byte, at int, err error) *triple.SyntaxError {
+	line := bytes.LastIndexByte(block[:at], '\n') + 1
+	syntax := p.warc.errorAt(block[line:], at-line, err.Error())
+	syntax.Line += bytes.Count(block[:line], []byte{'\n'})
+	syntax.Offset += int64(line)
+	return syntax
+}
+
+// envelope reads a whole block.
+func (j *jsonText) envelope(e *watEnvelope) error {
+	err := j.objectOrSkip(func(key jsonString) error {
+		if !key.is("Envelope") {
+			return j.skip()
+		}
+		*e = watEnvelope{}
+		return j.objectOrSkip(func(key jsonString) error {
+			switch {
+			case key.is("WARC-Header-Metadata"):
+				e.kind, e.target = nil, nil
+				return j.objectOrSkip(func(key jsonString) error { return j.header(key, e) })
+			case key.is("Payload-Metadata"):
+				e.clearResponse()
+				return j.objectOrSkip(func(key jsonString) error { return j.payload(key, e) })
+			}
+			return j.skip()
+		})
+	})
+	if err == nil && (j.peek() != 0 || j.i < len(j.b)) {
+		err = errJSON
+	}
+	return err
+}
+
+func (e *watEnvelope) clearResponse() { e.status, e.base, e.http, e.links = nil, nil, false, 0 }
+
+func (j *jsonText) header(key jsonString, e *watEnvelope) (err error) {
+	switch {
+	case key.is("WARC-Type"):
+		e.kind, err = j.stringOrSkip()
+	case key.is("WARC-Target-URI"):
+		e.target, err = j.stringOrSkip()
+	default:
+		err = j.skip()
+	}
+	return err
+}
+
+func (j *jsonText) payload(key jsonString, e *watEnvelope) error {
+	if !key.is("HTTP-Response-Metadata") {
+		return j.skip()
+	}
+	e.clearResponse()
+	e.http = j.peek() == '{'
+	return j.objectOrSkip(func(key jsonString) error {
+		switch {
+		case key.is("Response-Message"):
+			e.status = nil
+			return j.objectOrSkip(func(key jsonString) (err error) {
+				if key.is("Status") {
+					e.status, err = j.stringOrSkip()
+					return err
+				}
+				return j.skip()
+			})
+		case key.is("HTML-Metadata"):
+			e.base, e.links = nil, 0
+			return j.objectOrSkip(func(key jsonString) error { return j.html(key, e) })
+		}
+		return j.skip()
+	})
+}
+
+func (j *jsonText) html(key jsonString, e *watEnvelope) error {
+	switch {
+	case key.is("Head"):
+		e.base = nil
+		return j.objectOrSkip(func(key jsonString) (err error) {
+			if key.is("Base") {
+				e.base, err = j.stringOrSkip()
+				return err
+			}
+			return j.skip()
+		})
+	case key.is("Links"):
+		e.links = 0
+		if j.peek() == '[' {
+			e.links = j.i
+		}
+	}
+	return j.skip()
+}
+
+// objectOrSkip reads a value, and the members of one that is an object with visit.
+func (j *jsonText) objectOrSkip(visit func(key jsonString) error) error {
+	if j.peek() == '{' {
+		return j.members(visit)
+	}
+	return j.skip()
+}
+
+// link reads a member of Links, which is a well-formed object. It is members without a closure, for there are
+// many of them.
+func (j *jsonText) link(w *watLink) error {
+	j.i++ // the '{'
+	for j.peek() != '}' {
+		key, err := j.string()
+		if err != nil || j.peek() != ':' {
+			return errJSON
+		}
+		j.i++
+		value, err := j.stringOrSkip()
+		if err != nil {
+			return err
+		}
+		switch {
+		case key.is("path"):
+			w.path = value
+		case key.is("url"):
+			w.url = value
+		case key.is("text"):
+			w.text = value
+		case key.is("rel"):
+			w.rel = value
+		}
+		if j.peek() == ',' {
+			j.i++
+		}
+	}
+	j.i++
+	return nil
+}

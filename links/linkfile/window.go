@@ -1,0 +1,237 @@
+// This file holds the text that line by line formats are read from.
+
+package linkfile
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"unicode/utf8"
+
+	"github.com/trefoildb/trefoil/triple"
+)
+
+// byteOrderMark may stand before a file.
+var byteOrderMark = []byte("\xEF\xBB\xBF")
+
+// errTooLong: what was asked for is longer than the limit.
+var errTooLong = errors.New("too long")
+
+const (
+	windowBytes   = 256 << 10
+	largeWindow   = 4 << 20 // from which size on it is given back once it is not needed
+	maxEmptyReads = 100     // how often a reader may return neither bytes nor an error
+)
+
+// window is the part of a file that is in memory: buf[pos:] is not read yet.
+// Slices of it are valid until more text is asked for.
+type window struct {
+	r      io.Reader
+	source string
+	buf    []byte
+	pos    int
+	offset int64 // of buf[pos] in the file
+	line   int   // of buf[pos], from 1
+	done   bool  // the end, or the reader's error, is reached
+	err    error // of the reader
+
+	// The next line end and tab. Invariant: there is none in [offset, at), and at
+	// at there is one, or nobody has looked further.
+	endAt, tabAt int64
+}
+
+func newWindow(r io.Reader, opts *Options) window {
+	w := window{r: r, source: opts.Source, offset: opts.From.Offset, line: max(opts.From.Line, 1), buf: make([]byte, 0, windowBytes)}
+	if w.offset == 0 {
+		for len(w.buf) < len(byteOrderMark) && w.more() {
+		}
+		if bytes.HasPrefix(w.buf, byteOrderMark) {
+			w.skip(len(byteOrderMark))
+		}
+	}
+	return w
+}
+
+// more reads more text. It returns false where there is none.
+func (w *window) more() bool {
+	if w.done {
+		return false
+	}
+	w.makeRoom()
+	for empty := 0; ; empty++ {
+		n, err := w.r.Read(w.buf[len(w.buf):cap(w.buf)])
+		w.buf = w.buf[:len(w.buf)+n]
+		if err == nil && n == 0 && empty == maxEmptyReads {
+			err = io.ErrNoProgress
+		}
+		if err != nil {
+			w.done = true
+			if err != io.EOF { // an error that wraps io.EOF is no end
+				w.err = err
+			}
+		}
+		if n > 0 || w.done {
+			return n > 0
+		}
+	}
+}
+
+// makeRoom makes room behind buf. Each byte is moved a constant number of times
+// in the mean: where more than half of the window is unread, the window doubles.
+func (w *window) makeRoom() {
+	if len(w.buf) < cap(w.buf) {
+		return
+	}
+	rest := w.buf[w.pos:]
+	switch size := cap(w.buf); {
+	case len(rest) > size/2:
+		w.buf = append(make([]byte, 0, 2*size), rest...)
+	case size > largeWindow && len(rest) <= windowBytes/2:
+		w.buf = append(make([]byte, 0, windowBytes), rest...)
+	default:
+		w.buf = w.buf[:copy(w.buf, rest)]
+	}
+	w.pos = 0
+}
+
+// find returns the index in buf of the first c that is not read, len(buf) where
+// there is none. at is endAt or tabAt.
+func (w *window) find(c byte, at *int64) int {
+	i := w.pos + int(max(*at-w.offset, 0))
+	if i < len(w.buf) && w.buf[i] != c {
+		if n := bytes.IndexByte(w.buf[i:], c); n >= 0 {
+			i += n
+		} else {
+			i = len(w.buf)
+		}
+	}
+	*at = w.offset + int64(i-w.pos)
+	return i
+}
+
+// peekLine returns the next line, without its end, and its size with it. A line
+// that is longer than limit is errTooLong and comes with its beginning. At the
+// file's end it returns io.EOF, or the reader's error: a line that it cuts off is
+// none.
+func (w *window) peekLine(limit int) (line []byte, size int, err error) {
+	for {
+		end := w.find('\n', &w.endAt)
+		if line = trimEnd(w.buf[w.pos:end]); len(line) > limit {
+			return line, 0, errTooLong
+		}
+		if end < len(w.buf) {
+			return line, end + 1 - w.pos, nil
+		}
+		if !w.more() {
+			return w.last(line)
+		}
+	}
+}
+
+// peekByte returns the next byte, false where there is none.
+func (w *window) peekByte() (c byte, ok bool) {
+	if w.pos == len(w.buf) && !w.more() {
+		return 0, false
+	}
+	return w.buf[w.pos], true
+}
+
+// peekField returns the text before the next tab or line end, and its size with
+// a CR that belongs to the line end. Errors are those of peekLine.
+func (w *window) peekField(limit int) (field []byte, size int, err error) {
+	for {
+		end := w.find('\n', &w.endAt)
+		if tab := w.find('\t', &w.tabAt); tab < end {
+			field, size = w.buf[w.pos:tab], tab-w.pos
+		} else {
+			field, size = trimEnd(w.buf[w.pos:end]), end-w.pos
+		}
+		if len(field) > limit {
+			return field, 0, errTooLong
+		}
+		if w.pos+size < len(w.buf) {
+			return field, size, nil
+		}
+		if !w.more() {
+			return w.last(field)
+		}
+	}
+}
+
+// last returns the line that the file ends with.
+func (w *window) last(line []byte) ([]byte, int, error) {
+	switch size := len(w.buf) - w.pos; {
+	case w.err != nil:
+		return nil, 0, w.err
+	case size == 0:
+		return nil, 0, io.EOF
+	default:
+		return line, size, nil
+	}
+}
+
+// skip goes on by n bytes in a line.
+func (w *window) skip(n int) {
+	w.pos += n
+	w.offset += int64(n)
+}
+
+// skipLine goes on by a line of size bytes.
+func (w *window) skipLine(size int) {
+	w.skip(size)
+	w.line++
+}
+
+// skipRest goes on behind the line's end, wherever that is.
+func (w *window) skipRest() {
+	for {
+		if end := w.find('\n', &w.endAt); end < len(w.buf) {
+			w.skipLine(end + 1 - w.pos)
+			return
+		}
+		w.skip(len(w.buf) - w.pos)
+		if !w.more() {
+			w.line++
+			return
+		}
+	}
+}
+
+// errorAt returns an error at byte at of the line or record that begins with text
+// at buf[pos:], on its first line.
+func (w *window) errorAt(text []byte, at int, msg string) *triple.SyntaxError {
+	return &triple.SyntaxError{Source: w.source, Line: w.line, Column: 1 + utf8.RuneCount(text[:at]),
+		Offset: w.offset + int64(at), Msg: msg}
+}
+
+// trimEnd cuts the CR off a line that ends in CR LF.
+func trimEnd(line []byte) []byte {
+	if n := len(line); n > 0 && line[n-1] == '\r' {
+		return line[:n-1]
+	}
+	return line
+}
+
+// trimSpaces cuts the spaces off the ends of a field.
+func trimSpaces(field []byte) []byte {
+	for len(field) > 0 && field[0] == ' ' {
+		field = field[1:]
+	}
+	for len(field) > 0 && field[len(field)-1] == ' ' {
+		field = field[:len(field)-1]
+	}
+	return field
+}
+
+// meansNothing tells whether a line is a comment or blank.
+func meansNothing(line []byte) bool {
+	if len(line) > 0 && line[0] == '#' {
+		return true
+	}
+	for _, c := range line {
+		if c != ' ' && c != '\t' {
+			return false
+		}
+	}
+	return true
+}
