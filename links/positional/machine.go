@@ -135,6 +135,8 @@ func (s *Server) GetLinks(d Direction, u UID) ([]UID, error) {
 	if err != nil || !s.part.Secondary {
 		return targets, err
 	}
+	// The order stays: UIDs with the same partitions are in the order of pages in
+	// both placements.
 	for i, v := range targets {
 		target, ok := s.out.Translate(v)
 		if !ok {
@@ -142,7 +144,6 @@ func (s *Server) GetLinks(d Direction, u UID) ([]UID, error) {
 		}
 		targets[i] = target
 	}
-	slices.Sort(targets)
 	return targets, nil
 }
 

@@ -150,7 +150,7 @@ func TestCompareIsAnOrder(t *testing.T) {
 func TestKeyClassIsOfDomains(t *testing.T) {
 	keys := []string{
 		"org", "org.example", "org.example.www", "org.example.www:80", "org.example:81", "org.example.a.b", "org.other", "com.example",
-		"uk", "uk.co", "uk.co.example", "uk.co.example.www", "uk.co.other", "io.github", "io.github.a", "io.github.a.b", "io.github.b",
+		"de.x", "de.x.www", "uk", "uk.co", "uk.co.example", "uk.co.example.www", "uk.co.other", "io.github", "io.github.a", "io.github.a.b", "io.github.b",
 		"192.0.2.1", "192.0.2.1:80", "192.0.2.2", "192.0", "[::1]", "[::1]:80", "[::2]", "urn:", ":", "", ".", "..", "a.", "a..b", "a..c", ":80", "a:b", "a:b:c",
 	}
 	for _, a := range keys {

@@ -85,6 +85,8 @@ func TestHostKey(t *testing.T) {
 		{"http://user:pw@example.org:81/", "org.example:81"},
 		{"http://a:b@c:d@example.org/", "org.example"},
 		{"http://user:80@example.org/", "org.example"},
+		{"http://user@192.0.2.1:81/", "192.0.2.1:81"},
+		{"http://%41@1.a/", "a.1"},
 		{"http://user@/", "http:"},
 		{"http://@example.org/", "org.example"},
 		{"http://example.org/a@b.com:90", "org.example"},
