@@ -1,0 +1,82 @@
+// Package links is the vocabulary of the hyperlink store: which triples hold
+// links, UIDs and hosts, and what can be asked of a graph of links. Its packages
+// hold the parts; a graph over a store is in node/links.
+//
+//	uid         the numbers of pages: 14 bits slot, 22 bits host, 28 bits page
+//	weburl      host keys, registered domains, the order of pages
+//	cell        the immutable, compressed graph of a range of slots, with
+//	            urls        its front-coded URLs
+//	            lists       its lists of links, and labels
+//	            ef, packed  sequences of numbers
+//	delta       what has changed since a cell was built
+//	sample      samples of lists
+//	rank        PageRank, HITS, SALSA
+//	linkfile    files of links, as crawlers write them
+//	gen         web graphs that are made up
+//	positional  UIDs by position, as the patents have them
+//
+// # Links as triples
+//
+// The truth is in the store, and cells are made from it:
+//
+//	<src> <urn:trefoil:linksTo> <dst> .
+//	<url> <urn:trefoil:uid> "4611686018427387905"^^xsd:unsignedLong .
+//	<urn:trefoil:extent:17179869184> <urn:trefoil:host> "org.example.www" .
+//
+// A link's label, its weight and its anchor text, is an annotation of the
+// application urn:trefoil:links on the link's triple (package lists). A page has
+// a UID from when it is first seen as an end of a link, and keeps it for ever. In
+// POS, UIDs sort by value: the pages of a range of slots are one range of keys. An
+// extent is the upper 36 bits of a UID, and belongs to one host.
+package links
+
+import (
+	"fmt"
+	"strconv"
+
+	"github.com/trefoildb/trefoil/links/uid"
+	"github.com/trefoildb/trefoil/triple"
+)
+
+const (
+	// DefaultPredicate is that of links, unless a graph is made from another one.
+	DefaultPredicate = "urn:trefoil:linksTo"
+	// UIDPredicate is that of pages' UIDs, literals of xsd:unsignedLong.
+	UIDPredicate = "urn:trefoil:uid"
+	// HostPredicate is that of extents' host keys, strings.
+	HostPredicate = "urn:trefoil:host"
+	// Application is the application id of labels, which are annotations.
+	Application = "urn:trefoil:links"
+	// extentPrefix begins the IRIs of extents; their number in decimal follows.
+	extentPrefix = "urn:trefoil:extent:"
+
+	unsignedLong = "http://www.w3.org/2001/XMLSchema#unsignedLong"
+)
+
+// Link returns the triple of a link in the default graph.
+func Link(predicate, src, dst string) triple.Triple {
+	return triple.Triple{Subject: triple.NewIRI(src), Predicate: triple.NewIRI(predicate), Object: triple.NewIRI(dst)}
+}
+
+// UIDTriple returns the triple that gives a page its UID.
+func UIDTriple(url string, u uid.UID) triple.Triple {
+	return triple.Triple{Subject: triple.NewIRI(url), Predicate: triple.NewIRI(UIDPredicate),
+		Object: triple.NewTyped(u.String(), unsignedLong)}
+}
+
+// HostTriple returns the triple that tells the host of an extent.
+func HostTriple(e uid.Extent, hostKey string) triple.Triple {
+	return triple.Triple{Subject: triple.NewIRI(extentPrefix + strconv.FormatUint(uint64(e), 10)),
+		Predicate: triple.NewIRI(HostPredicate), Object: triple.NewString(hostKey)}
+}
+
+// ParseExtent returns the extent that the subject of a [HostTriple] names.
+func ParseExtent(iri string) (uid.Extent, error) {
+	if len(iri) > len(extentPrefix) && iri[:len(extentPrefix)] == extentPrefix {
+		n, err := strconv.ParseUint(iri[len(extentPrefix):], 10, 36)
+		if e := uid.Extent(n); err == nil && e.Host() != 0 {
+			return e, nil
+		}
+	}
+	return 0, fmt.Errorf("%q is no extent: %s and a number of at most 36 bits", iri, extentPrefix)
+}
