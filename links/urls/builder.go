@@ -1,0 +1,271 @@
+// The writing half: URLs are front-coded as they come; at the end the runs get
+// their index and, if wanted, the suffixes their symbols.
+
+package urls
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math/bits"
+
+	"github.com/trefoildb/trefoil/links/ef"
+)
+
+const (
+	// MaxURLBytes is the length of the longest URL of a table.
+	MaxURLBytes = 1 << 24
+	// MaxURLs is the greatest number of URLs in a table.
+	MaxURLs = 1<<32 - 1
+	// DefaultStride is the number of URLs of a block where Options names none.
+	DefaultStride = 32
+	// MaxStride is the greatest number of URLs of a block.
+	MaxStride = 128
+)
+
+var (
+	// ErrDuplicate is wrapped where a URL equals the one before it in its extent.
+	ErrDuplicate = errors.New("urls: the URL is there already")
+	// ErrTooLarge is wrapped where a URL is longer than MaxURLBytes, or where
+	// the table has MaxURLs already.
+	ErrTooLarge = errors.New("urls: too large for a table")
+	// ErrNoExtent is returned by Add before the first StartExtent.
+	ErrNoExtent = errors.New("urls: a URL before the first extent: call StartExtent")
+)
+
+// Options say how a table is made. The zero value is a good choice.
+type Options struct {
+	// Stride is the number of URLs of a block: a power of two up to MaxStride.
+	// 0 means DefaultStride. A greater one takes less memory and more time.
+	Stride int
+	// Symbols makes a dictionary of frequent byte sequences from a sample of
+	// the suffixes and writes every suffix in its codes: less memory, more time
+	// to build, about as fast to read. For cold cells.
+	Symbols bool
+}
+
+// Validate returns an error that says what is wrong with the options.
+func (o Options) Validate() error {
+	if o.Stride < 0 || o.Stride > MaxStride || o.Stride&(o.Stride-1) != 0 {
+		return fmt.Errorf("urls: a stride of %d: choose a power of two up to %d", o.Stride, MaxStride)
+	}
+	return nil
+}
+
+// Builder makes a table from URLs in the order of their ordinals. It is for
+// one goroutine at a time and for one table.
+type Builder struct {
+	symbols bool
+	shift   uint
+
+	n         uint32
+	pieces    pieceWriter
+	runs      []run
+	inExtent  bool
+	newExtent bool
+	hash      uint64 // of the current extent's host
+
+	last []byte // the URL before
+	head []byte // the first URL of the current block
+	node frontCoded
+	leaf frontCoded
+}
+
+// frontCoded is URLs that follow a first one, in the making.
+type frontCoded struct{ headers, payload []byte }
+
+func (f *frontCoded) add(shared int, url []byte) {
+	f.headers = appendHeader(f.headers, shared, len(url)-shared)
+	f.payload = append(f.payload, url[shared:]...)
+}
+
+// appendTo appends what was added to dst, empties f and returns dst.
+func (f *frontCoded) appendTo(dst []byte) []byte {
+	dst = binary.AppendUvarint(dst, uint64(len(f.headers)))
+	dst = append(dst, f.headers...)
+	dst = append(dst, f.payload...)
+	f.headers, f.payload = f.headers[:0], f.payload[:0]
+	return dst
+}
+
+// pieceWriter puts nodes and the leaves below them into their order.
+type pieceWriter struct {
+	out     []byte
+	offsets ef.Builder
+	node    []byte // the current node's first URL
+	leaves  []byte // of the current node
+	ends    []int  // of leaves
+}
+
+// endLeaf ends a leaf that was appended to w.leaves.
+func (w *pieceWriter) endLeaf() { w.ends = append(w.ends, len(w.leaves)) }
+
+// endNode writes the current node, which ends with rest, and its leaves.
+func (w *pieceWriter) endNode(rest *frontCoded) {
+	w.offsets.Add(uint64(len(w.out)))
+	w.out = append(w.out, w.node...)
+	w.out = rest.appendTo(w.out)
+	start := 0
+	for _, end := range w.ends {
+		w.offsets.Add(uint64(len(w.out)))
+		w.out = append(w.out, w.leaves[start:end]...)
+		start = end
+	}
+	w.node, w.leaves, w.ends = w.node[:0], w.leaves[:0], w.ends[:0]
+}
+
+// finish returns all pieces, with readAhead bytes behind, and their offsets.
+func (w *pieceWriter) finish() ([]byte, *ef.Builder) {
+	w.offsets.Add(uint64(len(w.out)))
+	return append(w.out, make([]byte, readAhead)...), &w.offsets
+}
+
+// run is a stretch of ordinals within one extent whose URLs ascend. It ends
+// where the next one begins.
+type run struct {
+	start       uint32
+	startExtent bool
+	searched    bool   // found by its host; its URLs are strays otherwise
+	hash        uint64 // of the host
+}
+
+// NewBuilder returns a builder of an empty table.
+func NewBuilder(o Options) (*Builder, error) {
+	if err := o.Validate(); err != nil {
+		return nil, err
+	}
+	if o.Stride == 0 {
+		o.Stride = DefaultStride
+	}
+	return &Builder{symbols: o.Symbols, shift: uint(bits.TrailingZeros(uint(o.Stride)))}, nil
+}
+
+// Len returns the number of URLs added.
+func (b *Builder) Len() int { return int(b.n) }
+
+// StartExtent says that the URLs that follow, up to the next call, are one
+// extent: pages of one host. hostHash is any 64-bit hash of the host; Find is
+// given the same. A host may have several extents. An extent without URLs
+// leaves no trace.
+func (b *Builder) StartExtent(hostHash uint64) {
+	b.hash = hostHash
+	b.inExtent, b.newExtent = true, true
+}
+
+// Add gives the next ordinal to url, which is copied. URLs may come in any
+// order within their extent, and no URL twice; where they ascend, as a sorted
+// batch does, they take the least memory and time.
+func (b *Builder) Add(url []byte) error {
+	switch {
+	case !b.inExtent:
+		return ErrNoExtent
+	case len(url) > MaxURLBytes:
+		return fmt.Errorf("%w: a URL of %d bytes, at most %d", ErrTooLarge, len(url), MaxURLBytes)
+	case b.n == MaxURLs:
+		return fmt.Errorf("%w: %d URLs already", ErrTooLarge, b.n)
+	}
+	shared := commonPrefix(b.last, url)
+	switch {
+	case b.newExtent:
+		b.runs = append(b.runs, run{start: b.n, startExtent: true, hash: b.hash})
+		b.newExtent = false
+	case shared == len(url) && shared == len(b.last):
+		return fmt.Errorf("%w: %.200q", ErrDuplicate, url)
+	case shared == len(url) || shared < len(b.last) && url[shared] < b.last[shared]:
+		b.runs = append(b.runs, run{start: b.n, hash: b.hash})
+	}
+	if b.n&(1<<b.shift-1) == 0 {
+		b.startBlock(url)
+	} else {
+		b.leaf.add(shared, url)
+	}
+	b.last = append(b.last[:shared], url[shared:]...)
+	b.n++
+	return nil
+}
+
+func appendHeader(dst []byte, shared, units int) []byte {
+	if shared|units < 0x80 {
+		return append(dst, byte(shared), byte(units))
+	}
+	dst = binary.AppendUvarint(dst, uint64(shared))
+	return binary.AppendUvarint(dst, uint64(units))
+}
+
+// startBlock ends the block before, if there is one, and begins one with url.
+func (b *Builder) startBlock(url []byte) {
+	w := &b.pieces
+	b.endBlock()
+	if b.n>>b.shift&(nodeLen-1) == 0 {
+		if b.n > 0 {
+			w.endNode(&b.node)
+		}
+		w.node = binary.AppendUvarint(w.node, uint64(len(url)))
+		w.node = append(w.node, url...)
+	} else {
+		b.node.add(commonPrefix(b.head, url), url)
+	}
+	b.head = append(b.head[:0], url...)
+}
+
+func (b *Builder) endBlock() {
+	if b.n > 0 {
+		b.pieces.leaves = b.leaf.appendTo(b.pieces.leaves)
+		b.pieces.endLeaf()
+	}
+}
+
+// AppendTo appends the table to dst and returns it. Nothing may be added after
+// it. It allocates about as much as the table takes.
+func (b *Builder) AppendTo(dst []byte) []byte {
+	if b.n > 0 {
+		b.endBlock()
+		b.pieces.endNode(&b.node)
+	}
+	b.inExtent = false
+	return b.appendTable(dst)
+}
+
+// appendTable appends the table of the pieces that are written.
+func (b *Builder) appendTable(dst []byte) []byte {
+	pieces, offsets := b.pieces.finish()
+	plain := Table{n: b.n, shift: b.shift, pieces: pieces}
+	var err error
+	if plain.offsets, _, err = ef.Open(offsets.AppendTo(nil)); err != nil {
+		panic(fmt.Sprintf("urls: offsets just written: %v", err))
+	}
+	runs := newRunIndex(b.runs, b.n)
+	strays := newStrayIndex(&plain, runs.strays)
+	var codes symbols
+	if b.symbols {
+		codes = train(&plain)
+		pieces, offsets = encode(&plain, codes)
+	}
+
+	dst = append(dst, magic...)
+	dst = append(dst, byte(b.shift), byte(codes.width), byte(runs.hosts.keyBits), byte(strays.keyBits))
+	dst = append(dst, 0, 0, 0)
+	dst = binary.LittleEndian.AppendUint32(dst, b.n)
+	dst = binary.LittleEndian.AppendUint64(dst, uint64(len(pieces)))
+	dst = offsets.AppendTo(dst)
+	dst = ef.Append(dst, runs.starts)
+	dst = runs.hosts.appendTo(dst)
+	dst = strays.appendTo(dst)
+	dst = codes.appendTo(dst)
+	return append(dst, pieces...)
+}
+
+// commonPrefix returns the number of bytes that a and b begin with in common.
+func commonPrefix(a, b []byte) int {
+	n := min(len(a), len(b))
+	i := 0
+	for ; i+8 <= n; i += 8 {
+		if x := binary.LittleEndian.Uint64(a[i:]) ^ binary.LittleEndian.Uint64(b[i:]); x != 0 {
+			return i + bits.TrailingZeros64(x)>>3
+		}
+	}
+	for i < n && a[i] == b[i] {
+		i++
+	}
+	return i
+}

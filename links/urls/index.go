@@ -1,0 +1,262 @@
+// Hashes and what they lead to: hosts to their stretches of ordinals, and
+// URLs outside of sorted runs to their ordinals.
+
+package urls
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"math/bits"
+	"slices"
+
+	"github.com/cespare/xxhash/v2"
+
+	"github.com/trefoildb/trefoil/links/ef"
+	"github.com/trefoildb/trefoil/links/packed"
+)
+
+const (
+	// spareKeyBits are the bits of a key beyond the logarithm of their number:
+	// of hashes that are not there, at most 1 in 2^spareKeyBits meets another's
+	// key, on an average.
+	spareKeyBits = 5
+	maxKeyBits   = 32
+
+	// maxCandidates is the greatest number of stretches whose hosts have equal
+	// keys. Further ones, which only somebody who makes hashes meet has, are
+	// strays.
+	maxCandidates = 32
+	// maxRuns is the greatest number of runs of one extent that are searched,
+	// its longest ones. The URLs of the others are strays.
+	maxRuns = 4
+	// Up to this many strays of one key are compared one after another. More
+	// are kept in the order of their URLs.
+	maxUnsorted = 8
+)
+
+// hashIndex leads from hashes, cut to keys, to numbers.
+type hashIndex struct {
+	keyBits uint
+	keys    ef.Sequence
+	numbers packed.Array // of each key
+}
+
+// mix spreads every bit of a hash over the upper ones, which make the key.
+// (The finaliser of MurmurHash3.)
+func mix(x uint64) uint64 {
+	x ^= x >> 33
+	x *= 0xff51afd7ed558ccd
+	x ^= x >> 33
+	x *= 0xc4ceb9fe1a85ec53
+	return x ^ x>>33
+}
+
+// key returns the key of a hash.
+func (x *hashIndex) key(hash uint64) uint64 { return mix(hash) >> (64 - x.keyBits) }
+
+// find returns the places first to last-1 of the keys of a hash.
+func (x *hashIndex) find(hash uint64) (first, last int) {
+	if x.keys.Len() == 0 {
+		return 0, 0
+	}
+	key := x.key(hash)
+	first = x.keys.Search(key)
+	it := x.keys.Iterator(first)
+	for last = first; last <= first+maxUnsorted; last++ {
+		if v, ok := it.Next(); !ok || v != key {
+			return first, last
+		}
+	}
+	return first, x.keys.Search(key + 1)
+}
+
+func (x *hashIndex) open(b []byte, limit uint64) (rest []byte, err error) {
+	if x.keyBits > maxKeyBits {
+		return nil, fmt.Errorf("keys of %d bits", x.keyBits)
+	}
+	var used int
+	if x.keys, used, err = ef.Open(b); err != nil {
+		return nil, err
+	}
+	b = b[used:]
+	if x.numbers, used, err = packed.Open(b); err != nil {
+		return nil, err
+	}
+	if x.keys.Len() != x.numbers.Len() {
+		return nil, fmt.Errorf("%d keys of %d numbers", x.keys.Len(), x.numbers.Len())
+	}
+	for i := range x.numbers.Len() {
+		if v := x.numbers.At(i); v >= limit {
+			return nil, fmt.Errorf("%d is not below %d", v, limit)
+		}
+	}
+	return b[used:], nil
+}
+
+// entries is a hashIndex in the making: key << 32 | number, sorted.
+type entries struct {
+	keyBits uint
+	list    []uint64
+}
+
+func newEntries(count int) entries {
+	return entries{
+		keyBits: uint(min(bits.Len(uint(count))+spareKeyBits, maxKeyBits)),
+		list:    make([]uint64, 0, count),
+	}
+}
+
+func (e *entries) add(hash uint64, number uint32) {
+	x := hashIndex{keyBits: e.keyBits}
+	e.list = append(e.list, x.key(hash)<<32|uint64(number))
+}
+
+// groups calls use with every part of the sorted list that has one key.
+func (e *entries) groups(use func(group []uint64)) {
+	for i := 0; i < len(e.list); {
+		j := i + 1
+		for j < len(e.list) && e.list[j]>>32 == e.list[i]>>32 {
+			j++
+		}
+		use(e.list[i:j])
+		i = j
+	}
+}
+
+func (e *entries) appendTo(dst []byte) []byte {
+	var keys ef.Builder
+	numbers := make([]uint64, len(e.list))
+	for i, v := range e.list {
+		keys.Add(v >> 32)
+		numbers[i] = v & (1<<32 - 1)
+	}
+	return packed.Append(keys.AppendTo(dst), numbers)
+}
+
+// runIndex is what is found by hosts: stretches of ordinals that ascend.
+type runIndex struct {
+	starts []uint64 // of all stretches, then the number of URLs
+	hosts  entries
+	strays []stretch // those that are not found so
+}
+
+// stretch is the ordinals first to last-1.
+type stretch struct{ first, last uint32 }
+
+// newRunIndex decides which of the runs, the last of which ends at n, are
+// searched, and makes their index.
+func newRunIndex(runs []run, n uint32) runIndex {
+	ends := func(i int) uint32 {
+		if i+1 < len(runs) {
+			return runs[i+1].start
+		}
+		return n
+	}
+	searched := 0
+	for i := 0; i < len(runs); {
+		j := i + 1
+		for j < len(runs) && !runs[j].startExtent {
+			j++
+		}
+		searched += chooseRuns(runs[i:j], ends(j-1))
+		i = j
+	}
+	x := runIndex{hosts: newEntries(searched)}
+	for i, r := range runs {
+		if r.searched {
+			x.hosts.add(r.hash, uint32(i))
+		}
+	}
+	slices.Sort(x.hosts.list)
+	kept := x.hosts.list[:0]
+	x.hosts.groups(func(group []uint64) {
+		for len(group) > maxCandidates {
+			runs[uint32(group[len(group)-1])].searched = false
+			group = group[:len(group)-1]
+		}
+		kept = append(kept, group...)
+	})
+	x.hosts.list = kept
+
+	// Neighbours that are not searched become one stretch.
+	number := make([]uint32, len(runs))
+	for i, r := range runs {
+		if i == 0 || r.searched || runs[i-1].searched {
+			x.starts = append(x.starts, uint64(r.start))
+		}
+		number[i] = uint32(len(x.starts) - 1)
+		if r.searched {
+			continue
+		}
+		if k := len(x.strays) - 1; k >= 0 && x.strays[k].last == r.start {
+			x.strays[k].last = ends(i)
+		} else {
+			x.strays = append(x.strays, stretch{r.start, ends(i)})
+		}
+	}
+	x.starts = append(x.starts, uint64(n))
+	for i, v := range x.hosts.list {
+		x.hosts.list[i] = v>>32<<32 | uint64(number[uint32(v)])
+	}
+	return x
+}
+
+// chooseRuns marks the longest runs of an extent that ends at end, and returns
+// how many it has marked.
+func chooseRuns(runs []run, end uint32) int {
+	if len(runs) <= maxRuns {
+		for i := range runs {
+			runs[i].searched = true
+		}
+		return len(runs)
+	}
+	length := func(i int) uint32 {
+		if i+1 < len(runs) {
+			return runs[i+1].start - runs[i].start
+		}
+		return end - runs[i].start
+	}
+	longest := make([]int, 0, maxRuns+1)
+	for i := range runs {
+		at := len(longest)
+		for at > 0 && length(longest[at-1]) < length(i) {
+			at--
+		}
+		if longest = slices.Insert(longest, at, i); len(longest) > maxRuns {
+			longest = longest[:maxRuns]
+		}
+	}
+	for _, i := range longest {
+		runs[i].searched = true
+	}
+	return len(longest)
+}
+
+// newStrayIndex makes the index of the URLs of t in the given stretches.
+func newStrayIndex(t *Table, stretches []stretch) entries {
+	count := 0
+	for _, s := range stretches {
+		count += int(s.last - s.first)
+	}
+	x := newEntries(count)
+	for _, s := range stretches {
+		it := t.Scan(s.first)
+		for ordinal := s.first; ordinal < s.last; ordinal++ {
+			_, url, _ := it.Next()
+			x.add(xxhash.Sum64(url), ordinal)
+		}
+	}
+	slices.Sort(x.list)
+	var a, b []byte
+	x.groups(func(group []uint64) {
+		if len(group) <= maxUnsorted {
+			return
+		}
+		slices.SortFunc(group, func(v, w uint64) int {
+			a, b = t.AppendURL(a[:0], uint32(v)), t.AppendURL(b[:0], uint32(w))
+			return cmp.Or(bytes.Compare(a, b), cmp.Compare(v, w))
+		})
+	})
+	return x
+}

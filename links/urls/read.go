@@ -1,0 +1,255 @@
+// From ordinals to URLs.
+
+package urls
+
+import (
+	"errors"
+	"fmt"
+	"iter"
+)
+
+const maxShift = 7 // of MaxStride
+
+// part is a part of a URL that is put together: from byte shared on, the bytes
+// of the units from unit first of the payload on.
+type part struct {
+	shared, first int32
+}
+
+// AppendURL appends the URL of an ordinal to dst and returns it. It allocates
+// only where dst has too little room; it may write up to 7 bytes into dst's
+// capacity behind the URL. An ordinal not below Len has no URL: dst is returned
+// as it is.
+func (t *Table) AppendURL(dst []byte, ordinal uint32) []byte {
+	if ordinal >= t.n {
+		return dst
+	}
+	k := int(ordinal >> t.shift)
+	within := int(ordinal & (1<<t.shift - 1))
+	if within == 0 {
+		return t.appendHead(dst, k, MaxURLBytes)
+	}
+	p := t.leaf(k)
+	var parts [1 << maxShift]part
+	depth, units := p.parts(parts[:], within)
+	if depth == 0 {
+		return dst
+	}
+	start := len(dst)
+	dst = t.appendHead(dst, k, int(parts[0].shared))
+	return t.appendParts(dst, start, &p, parts[:depth], units, MaxURLBytes)
+}
+
+// appendHead appends the first URL of block k, limit bytes of it at most.
+func (t *Table) appendHead(dst []byte, k, limit int) []byte {
+	p := t.node(k)
+	within := k & (nodeLen - 1)
+	if within == 0 {
+		return t.symbols.decode(dst, p.body, p.head, limit)
+	}
+	var parts [nodeLen]part
+	depth, units := p.parts(parts[:], within)
+	if depth == 0 {
+		return dst
+	}
+	start := len(dst)
+	dst = t.symbols.decode(dst, p.body, p.head, min(limit, int(parts[0].shared)))
+	return t.appendParts(dst, start, &p, parts[:depth], units, limit)
+}
+
+// parts finds what URL i of the piece, the first one's number being 0, is put
+// together from: parts, the last of which has units; depth is 0 where the piece
+// is damaged. parts has more room than i.
+//
+// A URL that shares fewer bytes than a part begins with cuts that part off, so
+// that nothing is decoded but what is in the result.
+func (p *piece) parts(parts []part, i int) (depth, units int) {
+	h := headers{b: p.headers}
+	first := 0
+	for range i {
+		shared, n, ok := h.next()
+		if !ok {
+			return 0, 0
+		}
+		for depth > 0 && int(parts[depth-1].shared) >= shared {
+			depth--
+		}
+		parts[depth] = part{int32(shared), int32(first)}
+		depth++
+		first += n
+		units = n
+	}
+	return depth, units
+}
+
+// appendParts appends the parts of a URL that begins at start of dst, which
+// has what precedes the parts, up to limit bytes in all.
+func (t *Table) appendParts(dst []byte, start int, p *piece, parts []part, units, limit int) []byte {
+	for i, next := range parts[1:] {
+		room := min(limit, int(next.shared)) - (len(dst) - start)
+		dst = t.symbols.decode(dst, p.body, span{p.payload, int(parts[i].first), MaxURLBytes}, room)
+	}
+	last := parts[len(parts)-1]
+	return t.symbols.decode(dst, p.body, span{p.payload, int(last.first), units}, limit-(len(dst)-start))
+}
+
+// Iterator goes through the URLs in the order of their ordinals, much faster
+// than AppendURL does. It allocates two buffers for the longest URL.
+type Iterator struct {
+	t    *Table
+	next uint32
+	node walk
+	leaf walk
+}
+
+// walk goes through the URLs of a piece.
+type walk struct {
+	p     piece
+	h     headers
+	first int // unit of the payload
+	url   []byte
+}
+
+func (w *walk) start(p piece) {
+	w.p, w.h, w.first = p, headers{b: p.headers}, 0
+}
+
+// step goes to the next URL; ok is false where the piece is damaged.
+func (w *walk) step(s *symbols) (ok bool) {
+	shared, units, ok := w.h.next()
+	if !ok || shared > len(w.url) {
+		return false
+	}
+	w.url = s.decode(w.url[:shared], w.p.body, span{w.p.payload, w.first, units}, MaxURLBytes)
+	w.first += units
+	return true
+}
+
+// Scan returns an iterator whose first URL is that of ordinal from.
+func (t *Table) Scan(from uint32) *Iterator {
+	it := &Iterator{t: t, next: min(from, t.n)}
+	if it.next == t.n {
+		return it
+	}
+	k := int(from >> t.shift)
+	it.next = uint32(k) << t.shift
+	if within := k & (nodeLen - 1); within > 0 {
+		// As the step to the block before k leaves it.
+		it.startNode(k)
+		for range within - 1 {
+			if !it.node.step(&t.symbols) {
+				it.next = t.n
+				return it
+			}
+		}
+	}
+	for it.next < from {
+		if _, _, ok := it.Next(); !ok {
+			break
+		}
+	}
+	return it
+}
+
+func (it *Iterator) startNode(k int) {
+	it.node.start(it.t.node(k))
+	it.node.url = it.t.symbols.decode(it.node.url[:0], it.node.p.body, it.node.p.head, MaxURLBytes)
+}
+
+// Next returns the next ordinal and its URL, which is valid until the next
+// call; ok is false after the last one, and before it where the table is
+// damaged.
+func (it *Iterator) Next() (ordinal uint32, url []byte, ok bool) {
+	if it.next >= it.t.n {
+		return 0, nil, false
+	}
+	if it.next&(1<<it.t.shift-1) == 0 {
+		ok = it.startBlock(int(it.next >> it.t.shift))
+	} else {
+		ok = it.leaf.step(&it.t.symbols)
+	}
+	if !ok {
+		it.next = it.t.n
+		return 0, nil, false
+	}
+	it.next++
+	return it.next - 1, it.leaf.url, true
+}
+
+// startBlock goes to the first URL of block k, after the block before it.
+func (it *Iterator) startBlock(k int) (ok bool) {
+	if k&(nodeLen-1) == 0 {
+		it.startNode(k)
+	} else if !it.node.step(&it.t.symbols) {
+		return false
+	}
+	it.leaf.start(it.t.leaf(k))
+	it.leaf.url = append(it.leaf.url[:0], it.node.url...)
+	return true
+}
+
+// All yields the ordinals from one on with their URLs. A URL is valid until
+// the loop goes on.
+func (t *Table) All(from uint32) iter.Seq2[uint32, []byte] {
+	return func(yield func(uint32, []byte) bool) {
+		it := t.Scan(from)
+		for {
+			ordinal, url, ok := it.Next()
+			if !ok || !yield(ordinal, url) {
+				return
+			}
+		}
+	}
+}
+
+// Check reads the whole table and returns an error that wraps ErrCorrupt where
+// a piece does not hold its URLs, or, if hostHash is not nil, where a URL is not
+// found at its ordinal by the hash of its host.
+func (t *Table) Check(hostHash func(url []byte) uint64) error {
+	blocks := t.blocks()
+	for k := range blocks {
+		count := min(1<<t.shift, int(t.n)-k<<t.shift)
+		if k&(nodeLen-1) == 0 {
+			p := t.node(k)
+			head := t.symbols.decode(nil, p.body, p.head, MaxURLBytes+1)
+			if err := t.checkPiece(&p, len(head), min(nodeLen, blocks-k)); err != nil {
+				return fmt.Errorf("%w: node of block %d: %w", ErrCorrupt, k, err)
+			}
+		}
+		p := t.leaf(k)
+		if err := t.checkPiece(&p, len(t.appendHead(nil, k, MaxURLBytes+1)), count); err != nil {
+			return fmt.Errorf("%w: block %d: %w", ErrCorrupt, k, err)
+		}
+	}
+	if hostHash == nil {
+		return nil
+	}
+	for ordinal, url := range t.All(0) {
+		if got, ok := t.FindBytes(url, hostHash(url)); !ok || got != ordinal {
+			return fmt.Errorf("%w: the URL of ordinal %d is not found", ErrCorrupt, ordinal)
+		}
+	}
+	return nil
+}
+
+// checkPiece verifies that the headers are those of count URLs, the first of
+// which has size bytes, and that the payload takes the rest of the piece.
+func (t *Table) checkPiece(p *piece, size, count int) error {
+	h := headers{b: p.headers}
+	first := 0
+	for i := 1; i < count; i++ {
+		shared, units, ok := h.next()
+		if !ok || shared > size {
+			return fmt.Errorf("URL %d of %d has no place", i, count)
+		}
+		size = shared + len(t.symbols.decode(nil, p.body, span{p.payload, first, units}, MaxURLBytes+1))
+		if size > MaxURLBytes {
+			return fmt.Errorf("URL %d of %d is too long", i, count)
+		}
+		first += units
+	}
+	if p.payload == 0 || h.at != len(h.b) || p.payload+t.symbols.bytes(first)+readAhead != len(p.body) {
+		return errors.New("it does not end with its last URL")
+	}
+	return nil
+}

@@ -1,0 +1,361 @@
+// Tables against the lists of URLs that they were made from.
+
+package urls
+
+import (
+	"encoding/hex"
+	"errors"
+	"flag"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/cespare/xxhash/v2"
+)
+
+var rewrite = flag.Bool("rewrite", false, "rewrite the golden files in testdata")
+
+// checkTable compares everything that a table says with extents. step is 1 to
+// ask for every URL, more to leave some out.
+func checkTable(t *testing.T, table *Table, extents []extent, step int) {
+	t.Helper()
+	n, _ := total(extents)
+	if table.Len() != n {
+		t.Fatalf("Len = %d, want %d", table.Len(), n)
+	}
+	it := table.Scan(0)
+	ordinal := uint32(0)
+	var buffer []byte
+	for _, e := range extents {
+		for _, url := range e.urls {
+			if o, got, ok := it.Next(); !ok || o != ordinal || string(got) != url {
+				t.Fatalf("Scan gives %d %.300q %v, want %d %.300q", o, got, ok, ordinal, url)
+			}
+			if int(ordinal)%step == 0 {
+				if buffer = table.AppendURL(buffer[:0], ordinal); string(buffer) != url {
+					t.Fatalf("URL %d is %.300q, want %.300q", ordinal, buffer, url)
+				}
+				if got, ok := table.Find(url, e.hash()); !ok || got != ordinal {
+					t.Fatalf("Find(%.300q) = %d, %v, want %d", url, got, ok, ordinal)
+				}
+			}
+			ordinal++
+		}
+	}
+	if o, url, ok := it.Next(); ok {
+		t.Fatalf("Scan goes on with %d %.300q", o, url)
+	}
+}
+
+// checkAbsent asks for URLs that are close to those of the table and not in it.
+func checkAbsent(t *testing.T, table *Table, extents []extent, rng *rand.Rand) {
+	t.Helper()
+	there := map[string]bool{}
+	for _, e := range extents {
+		for _, url := range e.urls {
+			there[url] = true
+		}
+	}
+	for _, e := range extents {
+		for range 20 {
+			if len(e.urls) == 0 {
+				break
+			}
+			url := e.urls[rng.IntN(len(e.urls))]
+			at := rng.IntN(len(url) + 1)
+			for _, other := range []string{url[:at], url + "x", url + "\x00", url[:at] + "x" + url[at:], url[:at] + "\xff", ""} {
+				if _, ok := table.Find(other, e.hash()); ok && !there[other] {
+					t.Fatalf("found %.300q, which is not there", other)
+				}
+			}
+		}
+	}
+	if _, ok := table.Find("http://nowhere.example/", 42); ok {
+		t.Fatal("found a URL of a host that is not there")
+	}
+}
+
+func TestTableEqualsList(t *testing.T) {
+	rng := newRand(t)
+	for range 6 {
+		extents := oddExtents(rng)
+		for _, o := range []Options{{}, {Symbols: true}, {Stride: 1}, {Stride: 1 << rng.IntN(8), Symbols: rng.IntN(2) == 0}} {
+			t.Run(fmt.Sprintf("%+v", o), func(t *testing.T) {
+				table := mustOpen(t, build(t, o, extents))
+				checkTable(t, table, extents, 1)
+				checkAbsent(t, table, extents, rng)
+				hashes := map[string]uint64{}
+				for _, e := range extents {
+					for _, url := range e.urls {
+						hashes[url] = e.hash()
+					}
+				}
+				if err := table.Check(func(url []byte) uint64 { return hashes[string(url)] }); err != nil {
+					t.Fatal(err)
+				}
+			})
+		}
+	}
+}
+
+func TestEmptyTable(t *testing.T) {
+	for _, o := range []Options{{}, {Symbols: true}} {
+		table := mustOpen(t, build(t, o, nil))
+		checkTable(t, table, nil, 1)
+		if _, ok := table.Find("", 0); ok {
+			t.Error("found a URL in an empty table")
+		}
+		if err := table.Check(nil); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func TestScanFromAnywhere(t *testing.T) {
+	rng := newRand(t)
+	extents := denseHosts(rng, 3, 500)
+	var all []string
+	for _, e := range extents {
+		all = append(all, e.urls...)
+	}
+	for _, o := range []Options{{}, {Symbols: true}} {
+		table := mustOpen(t, build(t, o, extents))
+		for from := range uint32(len(all)) {
+			for ordinal, url := range table.All(from) {
+				if ordinal != from || string(url) != all[from] {
+					t.Fatalf("All(%d) begins with %d %q, want %q", from, ordinal, url, all[from])
+				}
+				break
+			}
+		}
+		for _, from := range []uint32{uint32(len(all)), math.MaxUint32} {
+			for range table.All(from) {
+				t.Fatalf("All(%d) of %d URLs yields one", from, len(all))
+			}
+		}
+		if got := table.AppendURL([]byte("x"), uint32(len(all))); string(got) != "x" {
+			t.Errorf("an ordinal without a URL appends %q", got)
+		}
+	}
+}
+
+// The five pages of the paper, as ordinals 0 to 4 of a cell that begins with
+// UID 3072 (M. Najork, HT 2009, Figure 3).
+func TestGolden(t *testing.T) {
+	letters := []extent{{"org.letters.www", []string{
+		"http://www.letters.org/",
+		"http://www.letters.org/alep",
+		"http://www.letters.org/aleph",
+		"http://www.letters.org/alif",
+		"http://www.letters.org/alpha",
+	}}}
+	later := []extent{{"org.letters.www", append(slices.Clone(letters[0].urls), "c", "a", "b", "", "A")}, {"h", []string{"h:1", "h:2"}}}
+	for _, c := range []struct {
+		name    string
+		options Options
+		extents []extent
+	}{
+		{"letters", Options{}, letters},
+		{"letters-2", Options{Stride: 2}, letters},
+		{"later", Options{}, later},
+		{"later-symbols", Options{Stride: 4, Symbols: true}, later},
+		{"empty", Options{}, nil},
+	} {
+		b := build(t, c.options, c.extents)
+		checkTable(t, mustOpen(t, b), c.extents, 1)
+		path := filepath.Join("testdata", c.name+".hex")
+		if *rewrite {
+			if err := os.MkdirAll("testdata", 0o755); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(path, []byte(hex.Dump(b)), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		want, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := hex.Dump(b); got != string(want) {
+			t.Errorf("%s: the format has changed:\n%swant\n%s", c.name, got, want)
+		}
+	}
+}
+
+// The parts that follow one URL from another are those of the paper's Figure 4:
+// what is shared, the length of the rest, the rest.
+func TestLettersAreFrontCoded(t *testing.T) {
+	table := mustOpen(t, build(t, Options{}, []extent{{"org.letters.www", []string{
+		"http://www.letters.org/",
+		"http://www.letters.org/alep",
+		"http://www.letters.org/aleph",
+		"http://www.letters.org/alif",
+		"http://www.letters.org/alpha",
+	}}}))
+	want := "\x17http://www.letters.org/\x00" + "\x08" + "\x17\x04\x1b\x01\x19\x02\x19\x03" + "alep" + "h" + "if" + "pha"
+	if got := string(table.pieces[:len(table.pieces)-readAhead]); got != want {
+		t.Errorf("node and leaf are %q, want %q", got, want)
+	}
+	for i, url := range []string{"", "alep", "aleph", "alif", "alpha"} {
+		if o, ok := table.Find("http://www.letters.org/"+url, xxhash.Sum64String("org.letters.www")); !ok || 3072+o != uint32(3072+i) {
+			t.Errorf("%s has the UID %d, want %d", url, 3072+o, 3072+i)
+		}
+	}
+}
+
+func TestOptions(t *testing.T) {
+	for _, stride := range []int{-1, 3, 256} {
+		if _, err := NewBuilder(Options{Stride: stride}); err == nil {
+			t.Errorf("a stride of %d is accepted", stride)
+		}
+	}
+	b, err := NewBuilder(Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := b.AppendTo(nil)
+	if got := mustOpen(t, out).Stride(); got != DefaultStride {
+		t.Errorf("stride %d", got)
+	}
+}
+
+func TestAddRefuses(t *testing.T) {
+	b, err := NewBuilder(Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := b.Add([]byte("a")); !errors.Is(err, ErrNoExtent) {
+		t.Errorf("before an extent: %v", err)
+	}
+	b.StartExtent(1)
+	if err := b.Add(make([]byte, MaxURLBytes+1)); !errors.Is(err, ErrTooLarge) {
+		t.Errorf("too long: %v", err)
+	}
+	if err := b.Add([]byte("a")); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.Add([]byte("a")); !errors.Is(err, ErrDuplicate) {
+		t.Errorf("twice: %v", err)
+	}
+	b.StartExtent(2)
+	if err := b.Add([]byte("a")); err != nil {
+		t.Errorf("in another extent: %v", err)
+	}
+	b.n = MaxURLs
+	if err := b.Add([]byte("b")); !errors.Is(err, ErrTooLarge) {
+		t.Errorf("too many: %v", err)
+	}
+}
+
+// The longest URL, written as bytes and as symbols.
+func TestLongestURL(t *testing.T) {
+	url := strings.Repeat("0123456789abcdef", MaxURLBytes/16)
+	extents := []extent{{"a", []string{url[:MaxURLBytes-1], url}}, {"b", []string{"b"}}}
+	for _, o := range []Options{{}, {Symbols: true}} {
+		checkTable(t, mustOpen(t, build(t, o, extents)), extents, 1)
+	}
+}
+
+// Hosts whose hashes somebody has made meet are found all the same, and no
+// more than maxCandidates of them are looked at.
+func TestHostsOfOneHash(t *testing.T) {
+	b, err := NewBuilder(Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const hosts = 3000
+	for i := range hosts {
+		b.StartExtent(7)
+		for j := range 3 {
+			if err := b.Add(fmt.Appendf(nil, "http://h%05d/%d", i, j)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	out := b.AppendTo(nil)
+	table := mustOpen(t, out)
+	for i := range uint32(hosts) {
+		for j := range uint32(3) {
+			if o, ok := table.Find(fmt.Sprintf("http://h%05d/%d", i, j), 7); !ok || o != 3*i+j {
+				t.Fatalf("host %d, page %d: %d, %v", i, j, o, ok)
+			}
+		}
+	}
+	if first, last := table.hosts.find(7); last-first != maxCandidates {
+		t.Errorf("%d candidates, want %d", last-first, maxCandidates)
+	}
+	if got, want := table.strays.keys.Len(), 3*(hosts-maxCandidates); got != want {
+		t.Errorf("%d strays, want %d", got, want)
+	}
+}
+
+// Strays whose keys are equal are found by halving.
+func TestStraysOfOneKey(t *testing.T) {
+	const count = 100
+	// A falling extent: maxRuns of its URLs are runs of one, the others strays.
+	x := newEntries(count - maxRuns)
+	index := hashIndex{keyBits: x.keyBits}
+	var urls []string
+	for i := 0; len(urls) < count; i++ {
+		if url := fmt.Sprintf("http://h/%d", i); index.key(xxhash.Sum64String(url)) == 5 {
+			urls = append(urls, url)
+		}
+	}
+	slices.Sort(urls)
+	slices.Reverse(urls)
+	extents := []extent{{"h", urls}}
+	for _, o := range []Options{{}, {Symbols: true}} {
+		table := mustOpen(t, build(t, o, extents))
+		checkTable(t, table, extents, 1)
+		if first, last := table.strays.find(xxhash.Sum64String(urls[0])); last-first != count-maxRuns {
+			t.Fatalf("%d strays of one key, want %d", last-first, count-maxRuns)
+		}
+		for i := 0; i < 1_000_000; i++ {
+			url := fmt.Sprintf("http://h/no%d", i)
+			if index.key(xxhash.Sum64String(url)) == 5 {
+				if _, ok := table.Find(url, extents[0].hash()); ok {
+					t.Fatalf("found %q", url)
+				}
+				break
+			}
+		}
+	}
+}
+
+func TestReadingAllocatesNothing(t *testing.T) {
+	rng := newRand(t)
+	extents := append(denseHosts(rng, 2, 2000), oddExtents(rng)...)
+	for _, o := range []Options{{}, {Symbols: true}} {
+		table := mustOpen(t, build(t, o, extents))
+		buffer := make([]byte, 0, 1<<20)
+		if n := testing.AllocsPerRun(10, func() {
+			for ordinal := uint32(0); ordinal < table.n; ordinal += 5 {
+				buffer = table.AppendURL(buffer[:0], ordinal)
+			}
+		}); n != 0 {
+			t.Errorf("%+v: AppendURL allocates %v times", o, n)
+		}
+		url, hash := extents[0].urls[77], extents[0].hash()
+		if n := testing.AllocsPerRun(100, func() { table.Find(url, hash) }); n != 0 {
+			t.Errorf("%+v: Find allocates %v times", o, n)
+		}
+		if n := testing.AllocsPerRun(100, func() { table.Find("absent", 9) }); n != 0 {
+			t.Errorf("%+v: Find of an absent URL allocates %v times", o, n)
+		}
+	}
+}
+
+// Equal URLs give equal bytes: a build depends on nothing else.
+func TestBuildsAreEqual(t *testing.T) {
+	extents := oddExtents(newRand(t))
+	for _, o := range []Options{{}, {Symbols: true}} {
+		if !slices.Equal(build(t, o, extents), build(t, o, extents)) {
+			t.Errorf("%+v: two builds differ", o)
+		}
+	}
+}
