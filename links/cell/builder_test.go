@@ -1,0 +1,253 @@
+// This file tests what a builder refuses, and files.
+
+package cell
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/trefoildb/trefoil/links/lists"
+	"github.com/trefoildb/trefoil/links/uid"
+	"github.com/trefoildb/trefoil/links/urls"
+)
+
+func TestOptions(t *testing.T) {
+	for name, o := range map[string]Options{
+		"empty range": {Range: uid.Range{First: 2, Last: 1}},
+		"metadata":    {Meta: make([]byte, maxMeta+1)},
+		"workers":     {Workers: -1},
+		"codec":       {Lists: lists.Options{Codec: 99}},
+		"stride":      {URLs: urls.Options{Stride: 3}},
+		"dictionary":  {Labels: lists.LabelOptions{Dictionary: []byte("x")}},
+	} {
+		if _, err := NewBuilder(o); err == nil {
+			t.Errorf("%s: no error", name)
+		}
+	}
+}
+
+func TestBuilderErrors(t *testing.T) {
+	a, b, c := uid.Make(4, 1, 0), uid.Make(4, 1, 1), uid.Make(4, 1, 2)
+	far := uid.Make(9, 1, 0)
+	for _, test := range []struct {
+		name  string
+		pages []uid.UID
+		edges []Edge
+		want  error
+	}{
+		{"page twice", []uid.UID{a, a}, nil, ErrOrder},
+		{"pages descend", []uid.UID{b, a}, nil, ErrOrder},
+		{"page of another range", []uid.UID{a, far}, nil, ErrRange},
+		{"no page", []uid.UID{0}, nil, ErrRange},
+		{"host 0", []uid.UID{uid.UID(4) << (uid.HostBits + uid.PageBits)}, nil, ErrRange},
+		{"edges descend", []uid.UID{a, b}, []Edge{{b, a}, {a, b}}, ErrOrder},
+		{"targets descend", []uid.UID{a, b}, []Edge{{a, b}, {a, a}}, ErrOrder},
+		{"from no page", []uid.UID{a}, []Edge{{c, a}}, ErrUnknownPage},
+		{"from a page before all", []uid.UID{b}, []Edge{{a, b}}, ErrUnknownPage},
+		{"from another range", []uid.UID{a}, []Edge{{far, a}}, ErrUnknownPage},
+		{"to UID 0", []uid.UID{a}, []Edge{{a, 0}}, ErrUnknownPage},
+		{"to host 0", []uid.UID{a, b}, []Edge{{a, b}, {a, uid.UID(5) << (uid.HostBits + uid.PageBits)}}, ErrUnknownPage},
+		{"to host 0 of the range", []uid.UID{a}, []Edge{{a, uid.UID(4) << (uid.HostBits + uid.PageBits)}}, ErrUnknownPage},
+	} {
+		for _, d := range []Direction{Forward, Backward} {
+			builder, err := NewBuilder(Options{Range: uid.Slots{First: 4, Last: 4}.Range()})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, u := range test.pages {
+				err = errors.Join(err, builder.AddPage(u, []byte(u.String())))
+			}
+			// The error comes from AddPage, AddEdges or Build, and from then on always.
+			err = errors.Join(err, builder.AddEdges(d, test.edges, nil))
+			_, buildErr := builder.Build()
+			if !errors.Is(errors.Join(err, buildErr), test.want) || buildErr == nil {
+				t.Errorf("%s, %s: %v, then %v, want %v", test.name, d, err, buildErr, test.want)
+			}
+		}
+	}
+}
+
+func TestBuilderMisuse(t *testing.T) {
+	a, b := uid.Make(4, 1, 0), uid.Make(4, 1, 1)
+	builder, err := NewBuilder(Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := builder.AddPage(a, []byte("a")); err != nil {
+		t.Fatal(err)
+	}
+	if err := builder.AddEdges(Backward, []Edge{{a, b}}, []Label{NoLabel}); err == nil {
+		t.Error("labels of backward edges: no error")
+	}
+	if err := builder.AddEdges(Forward, []Edge{{a, b}}, []Label{}); err == nil {
+		t.Error("too few labels: no error")
+	}
+	if err := builder.AddEdges(Forward, []Edge{{a, b}}, nil); err != nil {
+		t.Fatal(err)
+	}
+	if err := builder.AddPage(b, []byte("b")); !errors.Is(err, ErrOrder) {
+		t.Errorf("a page after the edges: %v", err)
+	}
+	if _, err := builder.Build(); !errors.Is(err, ErrOrder) {
+		t.Errorf("build after an error: %v", err)
+	}
+	failed := errors.New("failed")
+	builder, err = NewBuilder(Options{Sketches: func(*Cell) ([]byte, error) { return nil, failed }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := builder.Build(); !errors.Is(err, failed) {
+		t.Errorf("sketches fail: %v", err)
+	}
+	if builder, err = NewBuilder(Options{}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := builder.Build(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := builder.Build(); err == nil {
+		t.Error("a second Build: no error")
+	}
+}
+
+func TestFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.cell")
+	if _, err := OpenFile(path); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("no file: %v", err)
+	}
+	data := golden(t)
+	// What a stop in the middle left behind is in nobody's way.
+	if err := os.WriteFile(path+".tmp", bytes.Repeat([]byte("left"), len(data)), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if err := WriteFile(path, data); err != nil {
+			t.Fatal(err)
+		}
+		c, err := OpenFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.Equal(c.Bytes(), data) {
+			t.Error("other bytes came back")
+		}
+	}
+	if _, err := os.Stat(path + ".tmp"); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the temporary file: %v", err)
+	}
+	if err := os.WriteFile(path, data[:len(data)-8], 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := OpenFile(path); !errors.Is(err, ErrCorrupt) {
+		t.Errorf("a cut file: %v", err)
+	}
+	if err := WriteFile(filepath.Join(path, "in a file"), data); err == nil {
+		t.Error("a path that cannot be: no error")
+	}
+	// A rename that fails leaves the old state and no temporary file.
+	blocked := filepath.Join(t.TempDir(), "directory")
+	if err := os.MkdirAll(filepath.Join(blocked, "not empty"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := WriteFile(blocked, data); err == nil {
+		t.Error("in the place of a directory: no error")
+	}
+	if _, err := os.Stat(blocked + ".tmp"); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the temporary file: %v", err)
+	}
+}
+
+// writerPath, in the environment, makes the test binary write cells for ever.
+const writerPath = "TREFOIL_CELL_WRITER"
+
+func TestMain(m *testing.M) {
+	if path := os.Getenv(writerPath); path != "" {
+		writeForEver(path)
+	}
+	os.Exit(m.Run())
+}
+
+// writeForEver writes cells of growing epochs and says so.
+func writeForEver(path string) {
+	for epoch := uint64(1); ; epoch++ {
+		b, err := NewBuilder(Options{Epoch: epoch, Meta: bytes.Repeat([]byte{byte(epoch)}, maxMeta)})
+		if err != nil {
+			panic(err)
+		}
+		data, err := b.Build()
+		if err != nil {
+			panic(err)
+		}
+		if err := WriteFile(path, data); err != nil {
+			panic(err)
+		}
+		if _, err := os.Stdout.WriteString("written\n"); err != nil {
+			panic(err)
+		}
+	}
+}
+
+// TestKilledWriter kills writers at any moment: the file is whole, and no older than
+// what was said to be written.
+func TestKilledWriter(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts processes")
+	}
+	path := filepath.Join(t.TempDir(), "a.cell")
+	for round := range 6 {
+		writer := exec.Command(os.Args[0])
+		writer.Env = append(os.Environ(), writerPath+"="+path)
+		out, err := writer.StdoutPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := writer.Start(); err != nil {
+			t.Fatal(err)
+		}
+		said := uint64(0)
+		for lines := bufio.NewScanner(out); said <= uint64(round) && lines.Scan(); {
+			said++
+		}
+		if err := writer.Process.Kill(); err != nil {
+			t.Fatal(err)
+		}
+		_ = writer.Wait() // killed
+		c, err := OpenFile(path)
+		if err != nil {
+			t.Fatalf("after %d cells were written: %v", said, err)
+		}
+		if c.Epoch() < said {
+			t.Errorf("epoch %d after %d cells were written", c.Epoch(), said)
+		}
+	}
+}
+
+// TestLinksStops breaks off in the middle of lists of both kinds.
+func TestLinksStops(t *testing.T) {
+	g := oddWebs(random(t))["all to one, one to all"]
+	c := g.build(t, Options{}, nil)
+	for ord := range uint32(c.Len()) {
+		whole := c.AppendLinks(nil, Backward, ord)
+		for _, n := range []int{0, 1, len(whole) / 2} {
+			var got []uid.UID
+			for u := range c.Links(Backward, ord) {
+				if len(got) == n {
+					break
+				}
+				got = append(got, u)
+			}
+			if !slices.Equal(got, whole[:min(n, len(whole))]) {
+				t.Fatalf("the first %d links of ordinal %d: %v", n, ord, got)
+			}
+		}
+		if ord > 20 && len(whole) < 2 {
+			break
+		}
+	}
+}

@@ -1,0 +1,193 @@
+// This file tests cells against plain maps: random webs and odd ones.
+
+package cell
+
+import (
+	"bytes"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/trefoildb/trefoil/links/lists"
+	"github.com/trefoildb/trefoil/links/uid"
+	"github.com/trefoildb/trefoil/links/urls"
+)
+
+// allOptions are the ways to code a cell.
+func allOptions() map[string]Options {
+	all := map[string]Options{
+		"symbols": {URLs: urls.Options{Symbols: true, Stride: 16}},
+		"anchors": {Labels: lists.LabelOptions{Compress: true}},
+	}
+	for codec := lists.Codec(1); codec < 16; codec++ {
+		o := lists.Options{Codec: codec}
+		if o.Validate() != nil {
+			continue
+		}
+		all[codec.String()] = Options{Lists: o}
+		if o.Stride = 8; o.Validate() == nil {
+			all[codec.String()+" stride 8"] = Options{Lists: o, Workers: 1}
+		}
+	}
+	return all
+}
+
+func TestRandomWebs(t *testing.T) {
+	for name, o := range allOptions() {
+		t.Run(name, func(t *testing.T) {
+			r := random(t)
+			rounds := 20
+			if testing.Short() {
+				rounds = 5
+			}
+			for range rounds {
+				g := randomGraph(r, 300, 2000)
+				o.Epoch, o.Meta = r.Uint64(), []byte("meta"[:r.IntN(5)])
+				c := g.build(t, o, func(b *Builder) {
+					b.sides[0].batch, b.sides[1].batch = 1+r.IntN(50), 1+r.IntN(50)
+				})
+				g.check(t, c)
+				if c.Epoch() != o.Epoch || !bytes.Equal(c.Meta(), o.Meta) {
+					t.Errorf("epoch %d, meta %q, want %d, %q", c.Epoch(), c.Meta(), o.Epoch, o.Meta)
+				}
+			}
+		})
+	}
+}
+
+// oddWebs are shapes that no random web has.
+func oddWebs(r *rand.Rand) map[string]*graph {
+	webs := make(map[string]*graph)
+	web := func(name string, keys uid.Range) *graph {
+		webs[name] = newGraph(keys)
+		return webs[name]
+	}
+	all := uid.Range{Last: math.MaxUint64}
+	page := func(g *graph, u uid.UID) uid.UID {
+		g.pages[u] = fmt.Sprintf("http://%d.example/%d", u.Extent(), u.Page())
+		return u
+	}
+	link := func(g *graph, from, to uid.UID) { g.links[Edge{from, to}] = NoLabel }
+
+	web("empty", all)
+	page(web("single page", all), uid.Make(5, 1, 0))
+	g := web("self-link", all)
+	link(g, page(g, uid.Make(5, 1, 0)), uid.Make(5, 1, 0))
+	g = web("least and greatest", all)
+	link(g, page(g, 1<<uid.PageBits), page(g, math.MaxUint64))
+	link(g, math.MaxUint64, math.MaxUint64)
+	g = web("greatest with its neighbours", all)
+	for i := range uid.UID(3) {
+		link(g, page(g, math.MaxUint64-i), math.MaxUint64)
+	}
+	g = web("pages without links", all)
+	for i := range uint32(100) {
+		page(g, uid.Make(3, 1, i))
+	}
+	g = web("hosts of one page", all)
+	for i := range uint32(3000) {
+		page(g, uid.Make(uid.Slot(i%7), 1+i/7, 0))
+	}
+	for i := range uint32(3000) {
+		link(g, uid.Make(uid.Slot(i%7), 1+i/7, 0), uid.Make(uid.Slot(i*5%3000%7), 1+i*5%3000/7, 0))
+	}
+	slot4 := uid.Slots{First: 4, Last: 4}.Range()
+	g = web("all to one, one to all", slot4)
+	hub := page(g, uid.Make(4, 2, 17))
+	for i := range uint32(9000) {
+		u := page(g, uid.Make(uid.Slot(3+i%3), 1+i/3%4, 100+i))
+		link(g, hub, u)
+		link(g, u, hub)
+	}
+	g = web("holes", slot4)
+	for i := range uint32(2000) {
+		page(g, uid.Make(4, 1+i/100, i*uint32(1+r.IntN(2))))
+	}
+	own := g.own()
+	for range 5000 {
+		link(g, own[r.IntN(len(own))], own[r.IntN(len(own))])
+	}
+	g = web("long URLs", all)
+	for i := range uint32(3) {
+		g.pages[uid.Make(4, 1, i)] = "http://a.example/" + strings.Repeat("x", int(i)*100_000)
+	}
+	g = web("odd names", all)
+	for i, name := range []string{"", "x", ":", "urn:isbn:1", "mailto:a@b", "http://[2001:db8::1]:80/a", "http://\xff\xfe/", "HTTP://A.example", "http://a.example", "http://a.example/", "https://a.example/"} {
+		g.pages[uid.Make(4, uint32(1+i/3), uint32(i))] = name
+	}
+	return webs
+}
+
+func TestOddWebs(t *testing.T) {
+	webs := oddWebs(random(t))
+	for name, g := range webs {
+		t.Run(name, func(t *testing.T) {
+			for how, o := range allOptions() {
+				g.check(t, g.build(t, o, nil))
+				if t.Failed() {
+					t.Fatalf("with %s", how)
+				}
+			}
+		})
+	}
+}
+
+// TestWorkers builds one cell in several ways, which must give the same bytes.
+func TestWorkers(t *testing.T) {
+	r := random(t)
+	g := randomGraph(r, 3000, 60_000)
+	want := g.bytes(t, Options{Workers: 1}, nil)
+	for _, workers := range []int{2, 5} {
+		for _, batch := range []int{7, 1000, 5 * minPart, batchEdges} {
+			got := g.bytes(t, Options{Workers: workers}, func(b *Builder) {
+				b.sides[0].batch, b.sides[1].batch = batch, batch
+			})
+			if !bytes.Equal(got, want) {
+				t.Errorf("%d workers with batches of %d give other bytes than one", workers, batch)
+			}
+		}
+	}
+}
+
+func TestDuplicates(t *testing.T) {
+	b, err := NewBuilder(Options{Workers: 3})
+	if err != nil {
+		t.Fatal(err)
+	}
+	u, v := uid.Make(1, 1, 1), uid.Make(1, 1, 2)
+	for _, p := range []uid.UID{u, v} {
+		if err := b.AddPage(p, []byte(p.String())); err != nil {
+			t.Fatal(err)
+		}
+	}
+	// The copies of one edge end up in different parts and batches.
+	first := Label{Weight: 2, Anchor: "first"}
+	for i := range 3 * batchEdges / 2 {
+		label := NoLabel
+		if i == 0 {
+			label = first
+		}
+		if err := b.AddEdges(Forward, []Edge{{u, v}}, []Label{label}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	data, err := b.Build()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := Open(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := c.AppendLinks(nil, Forward, 0); len(got) != 1 || got[0] != v {
+		t.Errorf("links %v", got)
+	}
+	if got := c.AppendLabels(nil, 0); len(got) != 1 || got[0] != first {
+		t.Errorf("labels %v", got)
+	}
+	if got := b.Duplicates(Forward); got != 3*batchEdges/2-1 {
+		t.Errorf("%d duplicates", got)
+	}
+}

@@ -1,0 +1,157 @@
+// This file holds the container: header, table of sections, checksums.
+
+package cell
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+
+	"github.com/cespare/xxhash/v2"
+
+	"github.com/trefoildb/trefoil/links/lists"
+	"github.com/trefoildb/trefoil/links/uid"
+)
+
+var (
+	// ErrCorrupt is wrapped by every error about bytes that are no cell.
+	ErrCorrupt = errors.New("damaged cell")
+	// ErrVersion is wrapped instead where a newer program wrote the cell.
+	ErrVersion = errors.New("unknown format version of a cell")
+)
+
+// The sections of a cell, in the order in which they come.
+const (
+	sectionPages = iota
+	sectionURLs
+	sectionForward
+	sectionBackward
+	sectionForwardGhosts
+	sectionBackwardGhosts
+	sectionLabels
+	sectionSketches
+	numSections
+)
+
+var sectionNames = [numSections]string{
+	"page numbers", "URLs", "forward lists", "backward lists", "forward ghosts", "backward ghosts", "labels", "sketches",
+}
+
+const (
+	magic         = "tfCL"
+	formatVersion = 1
+
+	sectionTable  = 64 // where the table of sections begins
+	sectionEntry  = 24
+	lengthAt      = sectionTable + numSections*sectionEntry
+	checksumAt    = lengthAt + 8
+	headerLen     = checksumAt + 8
+	maxMeta       = 1 << 20
+	headerFlagged = 0 // no flag is known
+)
+
+// header is what the first bytes of a cell say.
+type header struct {
+	codec     lists.Codec
+	pages     uint32
+	keys      uid.Range
+	epoch     uint64
+	links     [2]uint64 // by Direction
+	maxDegree [2]uint32
+	meta      []byte
+	sections  [numSections][]byte
+}
+
+func roundUp8(n int) int { return (n + 7) &^ 7 }
+
+// seal writes the header into data, whose sections stand where ends says: each from
+// the end of the one before, the first one from the end of the metadata.
+func (h *header) seal(data []byte, ends [numSections]int, lengths [numSections]int) {
+	le := binary.LittleEndian
+	copy(data, magic)
+	data[4], data[5], data[6], data[7] = formatVersion, byte(h.codec), headerFlagged, 0
+	le.PutUint64(data[8:], uint64(h.keys.First))
+	le.PutUint64(data[16:], uint64(h.keys.Last))
+	le.PutUint64(data[24:], h.epoch)
+	le.PutUint32(data[32:], h.pages)
+	le.PutUint32(data[36:], uint32(len(h.meta)))
+	for d := range 2 {
+		le.PutUint64(data[40+8*d:], h.links[d])
+		le.PutUint32(data[56+4*d:], h.maxDegree[d])
+	}
+	metaEnd := headerLen + roundUp8(len(h.meta))
+	copy(data[headerLen:], h.meta)
+	start := metaEnd
+	for i, end := range ends {
+		entry := data[sectionTable+sectionEntry*i:]
+		le.PutUint64(entry, uint64(start))
+		le.PutUint64(entry[8:], uint64(lengths[i]))
+		le.PutUint64(entry[16:], xxhash.Sum64(data[start:end]))
+		start = end
+	}
+	le.PutUint64(data[lengthAt:], uint64(len(data)))
+	le.PutUint64(data[checksumAt:], headerChecksum(data, metaEnd))
+}
+
+// headerChecksum is that of all before the first section but the checksum itself.
+func headerChecksum(data []byte, metaEnd int) uint64 {
+	var sum xxhash.Digest
+	sum.Reset()
+	sum.Write(data[:checksumAt])
+	sum.Write(data[headerLen:metaEnd])
+	return sum.Sum64()
+}
+
+// parseHeader checks the header of a cell, that the sections are where they must be,
+// and the checksums of all if verify is set.
+func parseHeader(data []byte, verify bool) (*header, error) {
+	le := binary.LittleEndian
+	if len(data) < headerLen || string(data[:len(magic)]) != magic {
+		return nil, errors.New("it does not begin as a cell does")
+	}
+	if data[4] != formatVersion {
+		return nil, fmt.Errorf("%w %d, this program knows %d", ErrVersion, data[4], formatVersion)
+	}
+	if length := le.Uint64(data[lengthAt:]); length != uint64(len(data)) {
+		return nil, fmt.Errorf("it says that it has %d bytes", length)
+	}
+	metaLen := le.Uint32(data[36:])
+	metaEnd := headerLen + roundUp8(int(metaLen))
+	if metaLen > maxMeta || metaEnd > len(data) {
+		return nil, fmt.Errorf("it has %d bytes of metadata", metaLen)
+	}
+	if sum := le.Uint64(data[checksumAt:]); sum != headerChecksum(data, metaEnd) {
+		return nil, fmt.Errorf("the checksum of its header is %016x and should be %016x", headerChecksum(data, metaEnd), sum)
+	}
+	h := &header{
+		codec: lists.Codec(data[5]),
+		pages: le.Uint32(data[32:]),
+		keys:  uid.Range{First: uid.UID(le.Uint64(data[8:])), Last: uid.UID(le.Uint64(data[16:]))},
+		epoch: le.Uint64(data[24:]),
+		meta:  data[headerLen : headerLen+int(metaLen) : headerLen+int(metaLen)],
+	}
+	if data[6] != headerFlagged || data[7] != 0 {
+		return nil, fmt.Errorf("unknown flags %d, %d", data[6], data[7])
+	}
+	for d := range 2 {
+		h.links[d], h.maxDegree[d] = le.Uint64(data[40+8*d:]), le.Uint32(data[56+4*d:])
+	}
+	at := metaEnd
+	for i := range h.sections {
+		entry := data[sectionTable+sectionEntry*i:]
+		start, length := le.Uint64(entry), le.Uint64(entry[8:])
+		if start != uint64(at) || length > uint64(len(data)-at) || roundUp8(int(length)) > len(data)-at {
+			return nil, fmt.Errorf("its %s are at byte %d, %d bytes, and cannot be", sectionNames[i], start, length)
+		}
+		end := at + roundUp8(int(length))
+		if sum := le.Uint64(entry[16:]); verify && sum != xxhash.Sum64(data[at:end]) {
+			return nil, fmt.Errorf("the checksum of its %s is %016x and should be %016x", sectionNames[i], xxhash.Sum64(data[at:end]), sum)
+		}
+		h.sections[i] = data[at : at+int(length) : at+int(length)]
+		at = end
+	}
+	if at != len(data) {
+		return nil, fmt.Errorf("%d bytes behind its last section", len(data)-at)
+	}
+	return h, nil
+}

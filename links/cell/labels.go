@@ -1,0 +1,82 @@
+// This file holds the labels: a column beside the forward lists.
+
+package cell
+
+import (
+	"fmt"
+
+	"github.com/trefoildb/trefoil/links/lists"
+)
+
+// Label is what is noted on a link.
+type Label = lists.Label
+
+// NoLabel is the label of a link on which nothing was noted.
+var NoLabel = Label{Weight: 1}
+
+// Labelled reports whether there is a label among labels.
+func Labelled(labels []Label) bool {
+	for _, l := range labels {
+		if l != NoLabel {
+			return true
+		}
+	}
+	return false
+}
+
+// AppendLabels appends the labels of a page's forward links, one for each in the
+// order of AppendLinks; nothing for an ordinal that is not below Len.
+func (c *Cell) AppendLabels(dst []Label, ord uint32) []Label {
+	degree := c.Degree(Forward, ord)
+	before := len(dst)
+	if degree > 0 && c.labels != nil {
+		var err error
+		if dst, err = c.labels.AppendLabels(dst, ord); err != nil {
+			c.damaged(err)
+		} else if n := len(dst) - before; n != 0 && n != degree {
+			c.damaged(fmt.Errorf("%d labels of %d links of ordinal %d", n, degree, ord))
+			dst = dst[:before]
+		}
+	}
+	for len(dst)-before < degree {
+		dst = append(dst, NoLabel)
+	}
+	return dst
+}
+
+// openLabels opens the section; nil where it is empty.
+func openLabels(b []byte) (*lists.LabelColumn, error) {
+	if len(b) == 0 {
+		return nil, nil
+	}
+	return lists.OpenLabels(b)
+}
+
+// verifyLabels checks that each page has as many labels as links, or none.
+func (c *Cell) verifyLabels() error {
+	if c.labels == nil {
+		return nil
+	}
+	keys, count := 0, uint64(0)
+	for ord := range c.header.pages {
+		n := 0
+		for chunk, err := range c.labels.Chunks(ord) {
+			if err != nil {
+				return err
+			}
+			n += len(chunk)
+		}
+		if n == 0 {
+			continue
+		}
+		if n != c.Degree(Forward, ord) {
+			return fmt.Errorf("%d labels of %d links of ordinal %d", n, c.Degree(Forward, ord), ord)
+		}
+		keys++
+		count += uint64(n)
+	}
+	if keys != c.labels.NumKeys() || count != c.labels.NumLabels() {
+		return fmt.Errorf("%d labels of %d pages, and the column has %d of %d", count, keys, c.labels.NumLabels(), c.labels.NumKeys())
+	}
+	return nil
+}

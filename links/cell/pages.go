@@ -1,0 +1,220 @@
+// This file maps UIDs to ordinals and back: runs of consecutive UIDs.
+
+package cell
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+	"math/bits"
+
+	"github.com/trefoildb/trefoil/links/ef"
+	"github.com/trefoildb/trefoil/links/uid"
+)
+
+// packing takes the bits out of UIDs that are 0 in all of some set, so that their
+// distances are small: the upper ones of slot, host and page. It keeps their order.
+type packing struct {
+	slot               uint // the least slot
+	hostBits, pageBits uint
+}
+
+// packingOf returns the packing of UIDs from slot on whose greatest host and page
+// numbers these are.
+func packingOf(slot uid.Slot, maxHost, maxPage uint32) packing {
+	return packing{uint(slot), uint(bits.Len32(maxHost)), uint(bits.Len32(maxPage))}
+}
+
+// pack returns u packed; ok is false where it has bits that were taken out.
+func (p packing) pack(u uid.UID) (packed uint64, ok bool) {
+	slot, host, page := uint(u.Slot()), uint64(u.Host()), uint64(u.Page())
+	if slot < p.slot || host>>p.hostBits|page>>p.pageBits != 0 {
+		return 0, false
+	}
+	return (uint64(slot-p.slot)<<p.hostBits|host)<<p.pageBits | page, true
+}
+
+func (p packing) unpack(packed uint64) uid.UID {
+	page := packed & (1<<p.pageBits - 1)
+	packed >>= p.pageBits
+	host := packed & (1<<p.hostBits - 1)
+	slot := packed>>p.hostBits + uint64(p.slot)
+	return uid.UID((slot<<uid.HostBits|host)<<uid.PageBits | page)
+}
+
+// packingLen is how many bytes a packing takes: slot, host bits, page bits, zeros.
+const packingLen = 8
+
+func (p packing) appendTo(dst []byte) []byte {
+	dst = binary.LittleEndian.AppendUint16(dst, uint16(p.slot))
+	return append(dst, byte(p.hostBits), byte(p.pageBits), 0, 0, 0, 0)
+}
+
+func openPacking(b []byte) (packing, error) {
+	if len(b) < packingLen {
+		return packing{}, fmt.Errorf("a packing of %d bytes", len(b))
+	}
+	p := packing{uint(binary.LittleEndian.Uint16(b)), uint(b[2]), uint(b[3])}
+	if p.slot >= uid.NumSlots || p.hostBits > uid.HostBits || p.pageBits > uid.PageBits || binary.LittleEndian.Uint32(b[4:]) != 0 {
+		return packing{}, fmt.Errorf("a packing from slot %d with %d and %d bits", p.slot, p.hostBits, p.pageBits)
+	}
+	return p, nil
+}
+
+// fits reports whether a packed UID is one.
+func (p packing) fits(packed uint64) bool {
+	return packed>>(p.hostBits+p.pageBits) < uint64(uid.NumSlots-p.slot) && p.unpack(packed).Valid()
+}
+
+// pageIndex is the runs of a cell's pages: run i has UIDs of one slot that are
+// consecutive when packed, from first[i] on, and ordinals from ordinals[i] on. Hosts
+// of one page each, say, are one run for each slot.
+type pageIndex struct {
+	packing
+	first    ef.Sequence
+	ordinals ef.Sequence // and, at the end, the number of pages
+	pages    uint32
+	table    runTable // of the same, or empty
+}
+
+// run is one run, its UIDs packed.
+type run struct {
+	first uint64
+	begin uint32 // the first ordinal
+	end   uint32 // 1 + the last ordinal
+}
+
+// has reports whether the run has the ordinal.
+func (r run) has(ord uint32) bool { return ord-r.begin < r.end-r.begin }
+
+// runOf returns the run that an ordinal below pages is in.
+func (x *pageIndex) runOf(ord uint32) run {
+	if len(x.table.jump) > 0 {
+		return x.table.runOf(ord)
+	}
+	i := x.ordinals.Search(uint64(ord)+1) - 1
+	begin, end := x.ordinals.Two(i)
+	return run{first: x.first.At(i), begin: uint32(begin), end: uint32(end)}
+}
+
+// ordinal returns the ordinal of u.
+func (x *pageIndex) ordinal(u uid.UID) (uint32, bool) {
+	packed, ok := x.pack(u)
+	if !ok {
+		return 0, false
+	}
+	if len(x.table.jump) > 0 {
+		return x.table.ordinal(packed)
+	}
+	if packed == math.MaxUint64 {
+		return x.lastOrdinal(u)
+	}
+	i := x.first.Search(packed+1) - 1
+	if i < 0 {
+		return 0, false
+	}
+	begin, end := x.ordinals.Two(i)
+	if within := packed - x.first.At(i); within < end-begin {
+		return uint32(begin + within), true
+	}
+	return 0, false
+}
+
+// lastOrdinal is ordinal for the greatest of all UIDs.
+func (x *pageIndex) lastOrdinal(u uid.UID) (uint32, bool) {
+	if x.pages > 0 && u == math.MaxUint64 && x.uid(x.pages-1) == u {
+		return x.pages - 1, true
+	}
+	return 0, false
+}
+
+// uid returns the UID of an ordinal below pages.
+func (x *pageIndex) uid(ord uint32) uid.UID {
+	r := x.runOf(ord)
+	return x.unpack(r.first + uint64(ord-r.begin))
+}
+
+// runWriter gathers runs of UIDs that ascend.
+type runWriter struct {
+	first    []uid.UID
+	ordinals []uint32 // the first of each run
+	pages    uint32
+	last     uid.UID
+	maxHost  uint32
+	maxPage  uint32
+}
+
+// add adds the next UID, which must be above those before it.
+func (w *runWriter) add(u uid.UID) {
+	if w.pages == 0 || u != w.last+1 || u.Page() == 0 {
+		w.first = append(w.first, u)
+		w.ordinals = append(w.ordinals, w.pages)
+	}
+	w.last = u
+	w.pages++
+	w.maxHost, w.maxPage = max(w.maxHost, u.Host()), max(w.maxPage, u.Page())
+}
+
+func (w *runWriter) appendTo(dst []byte, slot uid.Slot) []byte {
+	p := packingOf(slot, w.maxHost, w.maxPage)
+	dst = p.appendTo(dst)
+	var first, ordinals ef.Builder
+	next, slot := uint64(math.MaxUint64), uid.Slot(0) // what would go on with the run
+	for i, u := range w.first {
+		packed, _ := p.pack(u)
+		if packed != next || u.Slot() != slot {
+			first.Add(packed)
+			ordinals.Add(uint64(w.ordinals[i]))
+		}
+		end := w.pages
+		if i+1 < len(w.first) {
+			end = w.ordinals[i+1]
+		}
+		next, slot = packed+uint64(end-w.ordinals[i]), u.Slot()
+	}
+	ordinals.Add(uint64(w.pages))
+	return ordinals.AppendTo(first.AppendTo(dst))
+}
+
+// openPages verifies the section: UIDs ascend, are of the range, and are as many as
+// pages.
+func openPages(b []byte, pages uint32, keys uid.Range) (pageIndex, error) {
+	p, err := openPacking(b)
+	if err != nil {
+		return pageIndex{}, err
+	}
+	x := pageIndex{packing: p, pages: pages}
+	var used, more int
+	if x.first, used, err = ef.Open(b[packingLen:]); err != nil {
+		return x, err
+	}
+	if x.ordinals, more, err = ef.Open(b[packingLen+used:]); err != nil {
+		return x, err
+	}
+	if packingLen+used+more != len(b) || x.ordinals.Len() != x.first.Len()+1 {
+		return x, fmt.Errorf("%d runs with %d ordinals, in %d bytes", x.first.Len(), x.ordinals.Len(), len(b))
+	}
+	if begin := x.ordinals.At(0); begin != 0 || x.ordinals.Last() != uint64(pages) {
+		return x, fmt.Errorf("ordinals from %d to %d for %d pages", begin, x.ordinals.Last(), pages)
+	}
+	firsts, ordinals := x.first.Iterator(0), x.ordinals.Iterator(1)
+	begin, least := uint64(0), uint64(0) // of the next run
+	for range x.first.Len() {
+		first, _ := firsts.Next()
+		end, _ := ordinals.Next()
+		last := first + (end - begin) - 1
+		// Within one slot no host number is 0 but the first.
+		if end <= begin || first < least || last < first || !x.fits(first) || x.unpack(last).Slot() != x.unpack(first).Slot() {
+			return x, fmt.Errorf("a run of ordinals %d to %d cannot be", begin, end)
+		}
+		if !keys.Contains(x.unpack(first)) || !keys.Contains(x.unpack(last)) {
+			return x, fmt.Errorf("page %s is not of %s", x.unpack(last), keys)
+		}
+		if begin, least = end, last+1; least == 0 && begin != uint64(pages) {
+			return x, errors.New("a run behind the last UID")
+		}
+	}
+	x.table = makeRunTable(&x)
+	return x, nil
+}

@@ -1,0 +1,207 @@
+// This file reads links: single lists with UIDs, and all of them to verify them.
+
+package cell
+
+import (
+	"fmt"
+	"iter"
+	"slices"
+	"sync"
+
+	"github.com/trefoildb/trefoil/links/lists"
+	"github.com/trefoildb/trefoil/links/uid"
+)
+
+// scratch is the memory of one reading: a list in ordinals and ghosts.
+type scratch struct {
+	locals, ghosts []uint32
+}
+
+var scratches = sync.Pool{New: func() any { return new(scratch) }}
+
+// maxKeptScratch is the longest list whose memory is kept for the next reading.
+const maxKeptScratch = 1 << 16
+
+func (s *scratch) release() {
+	if cap(s.locals)+cap(s.ghosts) <= maxKeptScratch {
+		scratches.Put(s)
+	}
+}
+
+// Degree returns how many links a page has in direction d, without decoding them; 0
+// for an ordinal that is not below Len.
+func (c *Cell) Degree(d Direction, ord uint32) int { return int(c.lists[d].Degree(ord)) }
+
+// AppendLinks appends the links of a page in direction d, by ascending UIDs; nothing
+// for an ordinal that is not below Len. It allocates only where dst has too little
+// room.
+func (c *Cell) AppendLinks(dst []uid.UID, d Direction, ord uint32) []uid.UID {
+	s := scratches.Get().(*scratch)
+	var err error
+	s.locals, s.ghosts, err = c.lists[d].Decode(ord, s.locals[:0], s.ghosts[:0])
+	if err != nil {
+		c.damaged(err)
+	} else {
+		dst = c.appendUIDs(dst, d, s.locals, s.ghosts)
+	}
+	s.release()
+	return dst
+}
+
+// appendUIDs appends the UIDs of locals and ghosts, which ascend, in their order:
+// ghosts below the range, locals, ghosts above it.
+func (c *Cell) appendUIDs(dst []uid.UID, d Direction, locals, ghosts []uint32) []uid.UID {
+	g := &c.ghosts[d]
+	below := 0
+	for below < len(ghosts) && ghosts[below] < g.low {
+		below++
+	}
+	if below < len(ghosts) && ghosts[below] < g.high {
+		return c.appendMixed(dst, d, locals, ghosts)
+	}
+	at := len(dst)
+	dst = slices.Grow(dst, len(locals)+len(ghosts))[:at+len(locals)+len(ghosts)]
+	out := dst[at:]
+	for i, ghost := range ghosts[:below] {
+		out[i] = g.unpack(g.packed.At(int(ghost)))
+	}
+	out = out[below:]
+	var r run
+	for i, ord := range locals {
+		if !r.has(ord) {
+			r = c.pages.runOf(ord)
+		}
+		out[i] = c.pages.unpack(r.first + uint64(ord-r.begin))
+	}
+	out = out[len(locals):]
+	for i, ghost := range ghosts[below:] {
+		out[i] = g.unpack(g.packed.At(int(ghost)))
+	}
+	return dst
+}
+
+// appendMixed is appendUIDs where ghosts of the cell's range stand between locals.
+func (c *Cell) appendMixed(dst []uid.UID, d Direction, locals, ghosts []uint32) []uid.UID {
+	for _, ord := range locals {
+		u := c.UID(ord)
+		for len(ghosts) > 0 && c.ghosts[d].UID(ghosts[0]) < u {
+			dst, ghosts = append(dst, c.ghosts[d].UID(ghosts[0])), ghosts[1:]
+		}
+		dst = append(dst, u)
+	}
+	for _, ghost := range ghosts {
+		dst = append(dst, c.ghosts[d].UID(ghost))
+	}
+	return dst
+}
+
+// Links yields what AppendLinks appends. It takes memory for a piece of the list
+// only, however long the list is.
+func (c *Cell) Links(d Direction, ord uint32) iter.Seq[uid.UID] {
+	return func(yield func(uid.UID) bool) {
+		if c.Degree(d, ord) <= lists.PieceLen {
+			var list [64]uid.UID
+			for _, u := range c.AppendLinks(list[:0], d, ord) {
+				if !yield(u) {
+					return
+				}
+			}
+			return
+		}
+		// A table gives all locals before the ghosts, and UIDs have them mixed: two
+		// scanners, one of which passes over the locals.
+		locals := pieces{scanner: c.lists[d].Scan(ord, ord+1), of: (*lists.Scanner).Locals}
+		ghosts := pieces{scanner: c.lists[d].Scan(ord, ord+1), of: (*lists.Scanner).Ghosts}
+		local, moreLocals := locals.next()
+		ghost, moreGhosts := ghosts.next()
+		for moreLocals || moreGhosts {
+			var u uid.UID
+			if l, g := c.UID(local), c.ghosts[d].UID(ghost); moreLocals && (!moreGhosts || l < g) {
+				u = l
+				local, moreLocals = locals.next()
+			} else {
+				u = g
+				ghost, moreGhosts = ghosts.next()
+			}
+			if !yield(u) {
+				return
+			}
+		}
+		for _, err := range []error{locals.scanner.Err(), ghosts.scanner.Err()} {
+			if err != nil {
+				c.damaged(err)
+			}
+		}
+	}
+}
+
+// pieces goes through the locals or the ghosts of one list.
+type pieces struct {
+	scanner *lists.Scanner
+	of      func(*lists.Scanner) []uint32
+	piece   []uint32
+}
+
+func (p *pieces) next() (uint32, bool) {
+	for len(p.piece) == 0 {
+		if !p.scanner.Next() {
+			return 0, false
+		}
+		p.piece = p.of(p.scanner)
+	}
+	first := p.piece[0]
+	p.piece = p.piece[1:]
+	return first, true
+}
+
+// Verify goes through everything again, the checksums first, and through every list,
+// URL and label. Its errors wrap ErrCorrupt. It takes some nanoseconds a link.
+func (c *Cell) Verify() error {
+	again, err := Open(c.data)
+	if err != nil {
+		return err
+	}
+	if err := again.urls.Check(hostHash); err != nil {
+		return fmt.Errorf("cell: %w: URLs: %w", ErrCorrupt, err)
+	}
+	for d := range again.lists {
+		if err := again.verifyLists(Direction(d)); err != nil {
+			return fmt.Errorf("cell: %w: %s lists: %w", ErrCorrupt, Direction(d), err)
+		}
+	}
+	return nil
+}
+
+func (c *Cell) verifyLists(d Direction) error {
+	var count, maxDegree, degree uint64
+	last := uint32(0)
+	t := c.lists[d]
+	used := make([]bool, c.ghosts[d].Len())
+	s := t.Scan(0, t.Len())
+	for s.Next() {
+		if s.Key() != last {
+			degree, last = 0, s.Key()
+		}
+		degree += uint64(len(s.Locals()) + len(s.Ghosts()))
+		count += uint64(len(s.Locals()) + len(s.Ghosts()))
+		maxDegree = max(maxDegree, degree)
+		for _, g := range s.Ghosts() {
+			used[g] = true
+		}
+	}
+	if err := s.Err(); err != nil {
+		return err
+	}
+	if count != c.header.links[d] || maxDegree != uint64(c.header.maxDegree[d]) {
+		return fmt.Errorf("%d links, at most %d a page, and the header says %d and %d", count, maxDegree, c.header.links[d], c.header.maxDegree[d])
+	}
+	for i, used := range used {
+		if !used {
+			return fmt.Errorf("ghost %d is in no list", i)
+		}
+	}
+	if d == Forward {
+		return c.verifyLabels()
+	}
+	return nil
+}

@@ -1,0 +1,216 @@
+// This file holds the writer's side: rows that are added, merged and dropped.
+
+package delta
+
+import (
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/trefoildb/trefoil/links/cell"
+	"github.com/trefoildb/trefoil/links/uid"
+)
+
+// Delta is a cell and what changed since it was built. Any number of goroutines may
+// take views and read them while others write; readers never wait.
+type Delta struct {
+	view atomic.Pointer[View]
+
+	writing sync.Mutex
+	// frozen is the epoch up to which rows are not merged any more, so that a cell
+	// that is built of them replaces them; 0 for none. Guarded by writing.
+	frozen uint64
+}
+
+// New returns the delta of a cell with these rows, oldest first: what [View.Rows]
+// gave. Rows that the cell has taken in are left out. The error wraps ErrEpoch where
+// epochs between them are missing, or says that a row is of another cell.
+func New(base *cell.Cell, rows ...*Row) (*Delta, error) {
+	d := new(Delta)
+	d.view.Store((&View{cell: base}).with(nil, base.Epoch()))
+	for _, r := range rows {
+		if r.last <= base.Epoch() {
+			continue
+		}
+		v := d.view.Load()
+		if r.first > v.epoch+1 || r.last <= v.epoch {
+			return nil, fmt.Errorf("delta: row of epochs %d to %d after epoch %d: %w", r.first, r.last, v.epoch, ErrEpoch)
+		}
+		if err := v.checkRow(r); err != nil {
+			return nil, err
+		}
+		d.view.Store(v.with(append(slices.Clip(v.rows), r), r.last))
+	}
+	return d, nil
+}
+
+// View returns the newest view. It stays as it is for as long as it is kept.
+func (d *Delta) View() *View { return d.view.Load() }
+
+// Append makes a row of the batch, the next epoch, and merges rows as the package
+// comment says. It returns the batch's own row, to be kept on disk or sent. With an
+// error nothing is changed: ErrRange, ErrUnknownPage, ErrConflict or ErrTooLarge.
+// The batch is only read.
+func (d *Delta) Append(b *Batch) (*Row, error) {
+	d.writing.Lock()
+	defer d.writing.Unlock()
+	v := d.view.Load()
+	if err := b.check(v.cell.Range()); err != nil {
+		return nil, err
+	}
+	pages, err := b.sortedPages(v)
+	if err != nil {
+		return nil, err
+	}
+	var w rowWriter
+	for _, p := range pages {
+		if err := w.pages.add(p.uid, b.urls[p.start:p.end]); err != nil {
+			return nil, err
+		}
+	}
+	if err := b.write(&w); err != nil {
+		return nil, err
+	}
+	row, err := w.row(v.epoch+1, v.epoch+1)
+	if err != nil {
+		return nil, err
+	}
+	return row, d.install(v, row)
+}
+
+// AppendRow adds a row that Append of another delta of the same cell made. It must
+// begin with the epoch after the view's, or the error wraps ErrEpoch.
+func (d *Delta) AppendRow(r *Row) error {
+	d.writing.Lock()
+	defer d.writing.Unlock()
+	v := d.view.Load()
+	if r.first != v.epoch+1 {
+		return fmt.Errorf("delta: row of epochs %d to %d after epoch %d: %w", r.first, r.last, v.epoch, ErrEpoch)
+	}
+	return d.install(v, r)
+}
+
+// install adds a row to v and merges. With m trailing zero bits of the epoch those
+// of the last 2^m epochs become one: the m+1 newest rows, if every epoch was a row.
+func (d *Delta) install(v *View, r *Row) error {
+	if err := v.checkRow(r); err != nil {
+		return err
+	}
+	since := max(r.last&(r.last-1), d.frozen) // r.last - 2^m
+	rows := append(slices.Clip(v.rows), r)
+	first := len(rows) - 1
+	size := len(r.data)
+	for first > 0 && rows[first-1].first > since && size+len(rows[first-1].data) < maxData {
+		first--
+		size += len(rows[first].data)
+	}
+	if first < len(rows)-1 {
+		merged, err := mergeRows(rows[first:])
+		if err != nil {
+			return err
+		}
+		rows = append(rows[:first], merged)
+	}
+	d.view.Store(v.with(rows, r.last))
+	return nil
+}
+
+// Freeze returns the newest view for a cell to be built from, see [View.Build]. Its
+// rows are not merged with later ones until Rebase or Thaw, so that they can go.
+func (d *Delta) Freeze() *View {
+	d.writing.Lock()
+	defer d.writing.Unlock()
+	v := d.view.Load()
+	d.frozen = v.epoch
+	return v
+}
+
+// Thaw ends what Freeze began, where no cell was built.
+func (d *Delta) Thaw() {
+	d.writing.Lock()
+	defer d.writing.Unlock()
+	d.frozen = 0
+}
+
+// Rebase puts a cell in the place of the one that was and drops the rows that it
+// has taken in, those up to its epoch. The cell must be built from a view of this
+// delta, or be equal to one that was. Pages that were collected and have changed
+// since stay known: a row has their URLs. The error wraps ErrEpoch or ErrRange.
+func (d *Delta) Rebase(base *cell.Cell) error {
+	d.writing.Lock()
+	defer d.writing.Unlock()
+	old := d.view.Load()
+	if base.Epoch() < old.cell.Epoch() || base.Epoch() > old.epoch {
+		return fmt.Errorf("delta: a cell of epoch %d for rows of %d to %d: %w", base.Epoch(), old.cell.Epoch(), old.epoch, ErrEpoch)
+	}
+	if base.Range() != old.cell.Range() {
+		return fmt.Errorf("delta: a cell of %s for one of %s: %w", base.Range(), old.cell.Range(), ErrRange)
+	}
+	v := &View{cell: base, epoch: old.epoch}
+	for _, r := range old.rows {
+		if r.last > base.Epoch() {
+			v.rows = append(v.rows, r)
+		}
+	}
+	if len(v.rows) > 0 {
+		var w rowWriter
+		for _, u := range v.unknownPages() {
+			url, ok := old.AppendURL(nil, u)
+			if !ok {
+				return fmt.Errorf("delta: page %s: %w", u, ErrUnknownPage)
+			}
+			if err := w.pages.add(u, url); err != nil {
+				return err
+			}
+		}
+		if len(w.pages.uids) > 0 {
+			names, err := w.row(v.rows[0].first, v.rows[0].first)
+			if err != nil {
+				return err
+			}
+			if v.rows[0], err = mergeRows([]*Row{names, v.rows[0]}); err != nil {
+				return err
+			}
+		}
+	}
+	d.frozen = 0
+	d.view.Store(v.with(v.rows, v.epoch))
+	return nil
+}
+
+// unknownPages returns the keys of v's rows that are no page of v, ascending.
+func (v *View) unknownPages() []uid.UID {
+	var unknown []uid.UID
+	for d := range 2 {
+		m := newMerger(v.rows, cell.Direction(d))
+		for m.next() {
+			if !v.Has(m.key) {
+				unknown = append(unknown, m.key)
+			}
+		}
+	}
+	slices.Sort(unknown)
+	return slices.Compact(unknown)
+}
+
+// checkRow says whether r can come after v: its pages and keys are of the cell's
+// range, and its keys are pages.
+func (v *View) checkRow(r *Row) error {
+	for p := (pageCursor{pages: &r.pages}); p.next(); {
+		if err := checkPage(v.cell.Range(), p.uid); err != nil {
+			return err
+		}
+	}
+	for d := range r.links {
+		for c := (cursor{links: &r.links[d]}); c.next(); {
+			if err := checkPage(v.cell.Range(), c.key); err != nil {
+				return err
+			}
+			if !v.Has(c.key) && !r.pages.has(c.key) {
+				return fmt.Errorf("delta: links of page %s: %w: give its URL with them", c.key, ErrUnknownPage)
+			}
+		}
+	}
+	return nil
+}

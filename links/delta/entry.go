@@ -1,0 +1,263 @@
+// This file holds the entry, which is what changed at one key, its bytes, and how
+// a newer entry covers an older one.
+
+package delta
+
+import (
+	"encoding/binary"
+	"slices"
+
+	"github.com/trefoildb/trefoil/links/cell"
+	"github.com/trefoildb/trefoil/links/lists"
+	"github.com/trefoildb/trefoil/links/uid"
+)
+
+// rawLabel is a label as lists.AppendLabel writes it, which is never empty; nil is
+// none.
+type rawLabel = []byte
+
+// entry is what changed at one key in one direction. Of a list that it is applied
+// to it keeps nothing if it is whole, and all but the deletes if it is not; then it
+// adds the adds.
+//
+// Invariants: adds and deletes ascend strictly and have no UID in common; a whole
+// entry has no deletes; labels is empty or as long as adds.
+type entry struct {
+	whole   bool
+	adds    []uid.UID
+	labels  []rawLabel
+	deletes []uid.UID
+}
+
+// reset empties e and keeps its memory.
+func (e *entry) reset() {
+	clear(e.labels)
+	e.whole, e.adds, e.labels, e.deletes = false, e.adds[:0], e.labels[:0], e.deletes[:0]
+}
+
+// changes is how many links e adds and deletes.
+func (e *entry) changes() int { return len(e.adds) + len(e.deletes) }
+
+// label returns the label of the i-th add.
+func (e *entry) label(i int) rawLabel {
+	if len(e.labels) == 0 {
+		return nil
+	}
+	return e.labels[i]
+}
+
+// add appends an add. Labels are kept from the first one on.
+func (e *entry) add(target uid.UID, label rawLabel) {
+	if label != nil && len(e.labels) < len(e.adds) {
+		e.labels = append(e.labels, make([]rawLabel, len(e.adds)-len(e.labels))...)
+	}
+	if label != nil || len(e.labels) > 0 {
+		e.labels = append(e.labels, label)
+	}
+	e.adds = append(e.adds, target)
+}
+
+// cover sets e to what older and then newer do. e is neither of them; it shares
+// the labels of both.
+func (e *entry) cover(older, newer *entry) {
+	e.reset()
+	e.whole = older.whole || newer.whole
+	if newer.whole {
+		older = &entry{}
+	}
+	// In ascending order of targets; what the newer one says of a target counts.
+	var oldAdd, newAdd, oldDelete, newDelete int
+	for {
+		target, found := uid.UID(0), false
+		least := func(list []uid.UID, at int) {
+			if at < len(list) && (!found || list[at] < target) {
+				target, found = list[at], true
+			}
+		}
+		least(older.adds, oldAdd)
+		least(newer.adds, newAdd)
+		least(older.deletes, oldDelete)
+		least(newer.deletes, newDelete)
+		if !found {
+			return
+		}
+		isAt := func(list []uid.UID, at *int) bool {
+			if *at < len(list) && list[*at] == target {
+				*at++
+				return true
+			}
+			return false
+		}
+		inOldAdds, inNewAdds := isAt(older.adds, &oldAdd), isAt(newer.adds, &newAdd)
+		inOldDeletes, inNewDeletes := isAt(older.deletes, &oldDelete), isAt(newer.deletes, &newDelete)
+		switch {
+		case inNewAdds:
+			e.add(target, newer.label(newAdd-1))
+		case inNewDeletes && !e.whole, inOldDeletes && !e.whole:
+			e.deletes = append(e.deletes, target)
+		case inOldAdds && !inNewDeletes:
+			e.add(target, older.label(oldAdd-1))
+		}
+	}
+}
+
+// The bits of an entry's head below the number of its adds.
+const (
+	headWhole = 1 << iota
+	headDeletes
+	headLabels
+	headShift = iota
+)
+
+// appendEntry appends the body of an entry of key, drawn in the package comment.
+func appendEntry(dst []byte, key uid.UID, e *entry) []byte {
+	head := uint64(len(e.adds)) << headShift
+	if e.whole {
+		head |= headWhole
+	}
+	if len(e.deletes) > 0 {
+		head |= headDeletes
+	}
+	labelled := slices.ContainsFunc(e.labels, func(l rawLabel) bool { return l != nil })
+	if labelled {
+		head |= headLabels
+	}
+	dst = binary.AppendUvarint(dst, head)
+	if len(e.deletes) > 0 {
+		dst = binary.AppendUvarint(dst, uint64(len(e.deletes)))
+	}
+	dst = appendTargets(dst, key, e.adds)
+	dst = appendTargets(dst, key, e.deletes)
+	if labelled {
+		for _, label := range e.labels {
+			dst = binary.AppendUvarint(dst, uint64(len(label)))
+			dst = append(dst, label...)
+		}
+	}
+	return dst
+}
+
+func appendTargets(dst []byte, key uid.UID, targets []uid.UID) []byte {
+	for i, target := range targets {
+		if i == 0 {
+			dst = binary.AppendVarint(dst, int64(target-key))
+		} else {
+			dst = binary.AppendUvarint(dst, uint64(target-targets[i-1])-1)
+		}
+	}
+	return dst
+}
+
+// readEntry sets e to the entry whose body is b, and reports whether b is one. The
+// labels are parts of b. It takes memory for what b holds only, whatever b says.
+func readEntry(b []byte, key uid.UID, e *entry) bool {
+	e.reset()
+	head, n := uvarint(b)
+	if n <= 0 {
+		return false
+	}
+	b = b[n:]
+	e.whole = head&headWhole != 0
+	deletes := uint64(0)
+	if head&headDeletes != 0 {
+		if deletes, n = uvarint(b); n <= 0 || deletes == 0 || e.whole {
+			return false
+		}
+		b = b[n:]
+	}
+	var ok bool
+	if e.adds, b, ok = readTargets(e.adds, b, key, head>>headShift); !ok {
+		return false
+	}
+	if e.deletes, b, ok = readTargets(e.deletes, b, key, deletes); !ok {
+		return false
+	}
+	if head&headLabels == 0 {
+		return len(b) == 0
+	}
+	for range e.adds {
+		length, n := uvarint(b)
+		if n <= 0 || length > uint64(len(b)-n) {
+			return false
+		}
+		var label rawLabel
+		if length > 0 {
+			label = b[n : n+int(length) : n+int(length)]
+		}
+		e.labels, b = append(e.labels, label), b[n+int(length):]
+	}
+	return len(b) == 0
+}
+
+// readTargets appends count UIDs that b begins with, and returns the rest of b.
+// The UIDs ascend and none is 0, or ok is false.
+func readTargets(dst []uid.UID, b []byte, key uid.UID, count uint64) (_ []uid.UID, rest []byte, ok bool) {
+	if count == 0 {
+		return dst, b, true
+	}
+	if count > uint64(len(b)) {
+		return dst, b, false
+	}
+	first, n := binary.Varint(b)
+	if n <= 0 {
+		return dst, b, false
+	}
+	b = b[n:]
+	last := key + uid.UID(first)
+	if last == 0 {
+		return dst, b, false
+	}
+	dst = slices.Grow(dst, int(count))
+	dst = append(dst, last)
+	for range count - 1 {
+		gap, n := uvarint(b)
+		next := last + uid.UID(gap) + 1
+		if n <= 0 || next <= last {
+			return dst, b, false
+		}
+		b = b[n:]
+		dst = append(dst, next)
+		last = next
+	}
+	return dst, b, true
+}
+
+// disjoint reports whether two ascending lists have no UID in common.
+func disjoint(a, b []uid.UID) bool {
+	for len(a) > 0 && len(b) > 0 {
+		switch {
+		case a[0] < b[0]:
+			a = a[1:]
+		case a[0] > b[0]:
+			b = b[1:]
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+// labelsAreSound reports whether every label can be decoded.
+func (e *entry) labelsAreSound() bool {
+	for _, raw := range e.labels {
+		if raw == nil {
+			continue
+		}
+		if _, err := lists.DecodeLabel(raw); err != nil {
+			return false
+		}
+	}
+	return true
+}
+
+// decodeLabel returns the label that raw is.
+func decodeLabel(raw rawLabel) cell.Label {
+	if raw == nil {
+		return cell.NoLabel
+	}
+	label, err := lists.DecodeLabel(raw)
+	if err != nil {
+		return cell.NoLabel // not in a row that was opened
+	}
+	return label
+}

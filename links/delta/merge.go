@@ -1,0 +1,168 @@
+// This file makes one row of several.
+
+package delta
+
+import (
+	"slices"
+
+	"github.com/trefoildb/trefoil/links/cell"
+	"github.com/trefoildb/trefoil/links/uid"
+)
+
+// mergeRows returns the row that does what rows, oldest first, do one after another.
+func mergeRows(rows []*Row) (*Row, error) {
+	var w rowWriter
+	for d := range w.links {
+		m := newMerger(rows, cell.Direction(d))
+		for m.next() {
+			var err error
+			if body, ok := m.single(); ok {
+				err = w.links[d].addBody(m.key, body, bodyChanges(body))
+			} else {
+				err = w.links[d].add(m.key, m.entry())
+			}
+			if err != nil {
+				return nil, err
+			}
+		}
+	}
+	p := newPageMerger(rows)
+	for p.next() {
+		if err := w.pages.add(p.uid, p.url); err != nil {
+			return nil, err
+		}
+	}
+	return w.row(rows[0].first, rows[len(rows)-1].last)
+}
+
+// bodyChanges is how many links the entry with this body adds and deletes.
+func bodyChanges(body []byte) int {
+	head, n := uvarint(body)
+	changes := head >> headShift
+	if head&headDeletes != 0 {
+		deletes, _ := uvarint(body[n:])
+		changes += deletes
+	}
+	return int(changes)
+}
+
+// merger goes through the keys of several rows in one direction.
+type merger struct {
+	cursors []cursor  // of rows with keys left, oldest first
+	keys    []uid.UID // where these are
+	at      []int     // those that are at key, oldest first
+	key     uid.UID
+	fold    folder
+}
+
+func newMerger(rows []*Row, d cell.Direction) *merger {
+	m := new(merger)
+	for _, r := range rows {
+		if c := (cursor{links: &r.links[d]}); c.next() {
+			m.cursors, m.keys = append(m.cursors, c), append(m.keys, c.key)
+		}
+	}
+	return m
+}
+
+// next goes to the next key; false at the end.
+func (m *merger) next() bool {
+	for _, i := range slices.Backward(m.at) {
+		if m.cursors[i].next() {
+			m.keys[i] = m.cursors[i].key
+		} else {
+			m.cursors, m.keys = slices.Delete(m.cursors, i, i+1), slices.Delete(m.keys, i, i+1)
+		}
+	}
+	m.at = m.at[:0]
+	for i, key := range m.keys {
+		if len(m.at) > 0 && key > m.key {
+			continue
+		}
+		if len(m.at) == 0 || key < m.key {
+			m.key, m.at = key, m.at[:0]
+		}
+		m.at = append(m.at, i)
+	}
+	return len(m.at) > 0
+}
+
+// single returns the body of the entry where one row alone decides.
+func (m *merger) single() ([]byte, bool) {
+	newest := m.cursors[m.at[len(m.at)-1]].body
+	return newest, len(m.at) == 1 || newest[0]&headWhole != 0
+}
+
+// entry returns what all rows do at the key, valid until the next call.
+func (m *merger) entry() *entry {
+	for _, i := range slices.Backward(m.at) {
+		if !m.fold.older(m.cursors[i].body, m.key) {
+			break
+		}
+	}
+	return m.fold.take()
+}
+
+// folder makes one entry of several that come newest first.
+type folder struct {
+	a, b, c entry
+	some    bool
+}
+
+// older adds an entry that is older than those before. It reports whether still
+// older ones count.
+func (f *folder) older(body []byte, key uid.UID) bool {
+	if !f.some {
+		f.some = true
+		readEntry(body, key, &f.a)
+		return !f.a.whole
+	}
+	readEntry(body, key, &f.b)
+	f.c.cover(&f.b, &f.a)
+	f.a, f.c = f.c, f.a
+	return !f.a.whole
+}
+
+// take returns the entry, valid until the next call of older, and begins anew.
+func (f *folder) take() *entry {
+	f.some = false
+	return &f.a
+}
+
+// pageMerger goes through the pages of several rows.
+type pageMerger struct {
+	cursors []pageCursor
+	started bool
+	uid     uid.UID
+	url     []byte
+}
+
+func newPageMerger(rows []*Row) *pageMerger {
+	m := new(pageMerger)
+	for _, r := range rows {
+		m.cursors = append(m.cursors, pageCursor{pages: &r.pages})
+	}
+	return m
+}
+
+// next goes to the next page; false at the end.
+func (m *pageMerger) next() bool {
+	kept := m.cursors[:0]
+	for _, c := range m.cursors {
+		if m.started && c.uid != m.uid || c.next() {
+			kept = append(kept, c)
+		}
+	}
+	m.cursors, m.started = kept, true
+	if len(kept) == 0 {
+		return false
+	}
+	least := &kept[0]
+	for i := range kept[1:] {
+		if kept[1+i].uid < least.uid {
+			least = &kept[1+i]
+		}
+	}
+	m.uid, m.url = least.uid, least.url
+	return true
+}

@@ -1,0 +1,173 @@
+// This file runs random operations on a delta and on a plain map, and compares all
+// that they answer.
+
+package delta
+
+import (
+	"errors"
+	"slices"
+	"testing"
+
+	"github.com/trefoildb/trefoil/links/cell"
+)
+
+// snapshot is a view and what it must answer for ever.
+type snapshot struct {
+	view  *View
+	model *model
+}
+
+func TestModel(t *testing.T) {
+	r := random(t)
+	rounds := 12
+	if testing.Short() {
+		rounds = 4
+	}
+	for range rounds {
+		k := &maker{r: r, labels: r.IntN(2) == 0}
+		m := newModel()
+		var b Batch
+		for range r.IntN(60) {
+			k.change(&b, m)
+		}
+		d, err := New(m.cell(t, cell.Options{Epoch: uint64(r.IntN(20))}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		runModel(t, k, d, m)
+	}
+}
+
+// runModel changes, rebuilds and reads a delta of which m is the model.
+func runModel(t *testing.T, k *maker, d *Delta, m *model) {
+	var b Batch
+	var kept []snapshot
+	var frozen *View
+	for range 150 {
+		switch k.r.IntN(12) {
+		case 0:
+			kept = append(kept, snapshot{d.View(), m.clone()})
+		case 1:
+			frozen = d.Freeze()
+		case 2:
+			if frozen == nil || frozen.Epoch() < d.View().Cell().Epoch() {
+				continue
+			}
+			m.rebase(t, d, frozen)
+			frozen = nil
+		case 3:
+			d.Thaw()
+			frozen = nil
+		case 4:
+			d = reopen(t, d)
+		default:
+			b.Reset()
+			for range 1 + k.r.IntN(10) {
+				k.change(&b, m)
+			}
+			if _, err := d.Append(&b); err != nil {
+				t.Fatal(err)
+			}
+		}
+		m.check(t, d.View())
+	}
+	for _, s := range kept {
+		s.model.check(t, s.view)
+	}
+}
+
+// rebase puts the cell of a view in the place of the delta's. Pages that were
+// collected and have not changed since are gone from the model, too.
+func (m *model) rebase(t *testing.T, d *Delta, v *View) {
+	t.Helper()
+	data, collected, err := v.Build(cell.Options{Meta: []byte("m")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := cell.Open(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Verify(); err != nil {
+		t.Fatal(err)
+	}
+	for _, u := range collected {
+		if _, ok := c.Ordinal(u); ok {
+			t.Fatalf("page %s was collected and is there", u)
+		}
+	}
+	before := d.View()
+	if err := d.Rebase(c); err != nil {
+		t.Fatal(err)
+	}
+	after := d.View()
+	if after.Cell() != c || after.Epoch() != before.Epoch() {
+		t.Fatalf("epoch %d, was %d", after.Epoch(), before.Epoch())
+	}
+	for _, u := range collected {
+		if after.Has(u) {
+			continue
+		}
+		if m.linked(u) {
+			t.Fatalf("page %s was collected and has links", u)
+		}
+		delete(m.pages, u)
+	}
+}
+
+// reopen returns the delta of the same cell and rows, after these were bytes.
+func reopen(t *testing.T, d *Delta) *Delta {
+	t.Helper()
+	v := d.View()
+	var rows []*Row
+	for _, r := range v.Rows() {
+		opened, err := Open(slices.Clone(r.Bytes()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		rows = append(rows, opened)
+	}
+	again, err := New(v.Cell(), rows...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again.View().Epoch() != v.Epoch() {
+		t.Fatalf("epoch %d, want %d", again.View().Epoch(), v.Epoch())
+	}
+	return again
+}
+
+// TestAppendRow feeds one delta with the rows of another.
+func TestAppendRow(t *testing.T) {
+	k := &maker{r: random(t), labels: true}
+	m := newModel()
+	base := m.cell(t, cell.Options{Epoch: 5})
+	first, err := New(base)
+	if err != nil {
+		t.Fatal(err)
+	}
+	second, err := New(base)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 40 {
+		var b Batch
+		for range k.r.IntN(8) {
+			k.change(&b, m)
+		}
+		row, err := first.Append(&b)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if row.First() != row.Last() || row.Last() != first.View().Epoch() {
+			t.Fatalf("row of epochs %d to %d at epoch %d", row.First(), row.Last(), first.View().Epoch())
+		}
+		if err := second.AppendRow(row); err != nil {
+			t.Fatal(err)
+		}
+		if err := second.AppendRow(row); !errors.Is(err, ErrEpoch) {
+			t.Fatalf("the same row again: %v", err)
+		}
+	}
+	m.check(t, second.View())
+}

@@ -1,0 +1,169 @@
+// This file holds the row: what one batch, or several that were merged, changed.
+
+package delta
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+
+	"github.com/cespare/xxhash/v2"
+
+	"github.com/trefoildb/trefoil/links/cell"
+	"github.com/trefoildb/trefoil/links/uid"
+)
+
+var (
+	// ErrCorrupt is wrapped by every error about bytes that are no row.
+	ErrCorrupt = errors.New("damaged row of changed links")
+	// ErrTooLarge says that a row would have more bytes than its format can count.
+	ErrTooLarge = errors.New("too much for one row")
+	// ErrUnknownPage says that links were changed at a page that neither the cell
+	// nor a row has: its URL has to be given with them.
+	ErrUnknownPage = errors.New("a page that is not known")
+	// ErrConflict says that a UID was given two URLs, or a URL two UIDs.
+	ErrConflict = errors.New("a page with two names")
+	// ErrRange says that a UID is not of the cell's range.
+	ErrRange = errors.New("a UID outside the cell's range")
+	// ErrEpoch says that a row or a cell does not follow what is there.
+	ErrEpoch = errors.New("out of the order of epochs")
+)
+
+const (
+	rowMagic     = "tfDR"
+	rowVersion   = 1
+	rowHeaderLen = 48
+	checksumLen  = 8
+)
+
+// Row is the changes of consecutive epochs, immutable. It may be read by many
+// goroutines at once.
+type Row struct {
+	data  []byte
+	first uint64
+	last  uint64
+	links [2]links // by cell.Direction
+	pages pages
+}
+
+// First returns the first epoch whose changes the row holds.
+func (r *Row) First() uint64 { return r.first }
+
+// Last returns the last epoch whose changes the row holds.
+func (r *Row) Last() uint64 { return r.last }
+
+// Keys returns how many pages have changed lists in direction d.
+func (r *Row) Keys(d cell.Direction) int { return r.links[d].keys }
+
+// Changes returns how many links are added and deleted in direction d.
+func (r *Row) Changes(d cell.Direction) int64 { return r.links[d].changes }
+
+// Pages returns how many new pages there are.
+func (r *Row) Pages() int { return r.pages.count }
+
+// Bytes returns the row as [Open] takes it: what it is in memory, too. It must not
+// be changed.
+func (r *Row) Bytes() []byte { return r.data }
+
+// Open returns the row that data is; data must not change from then on. It verifies
+// the checksum and all that the row holds: what it takes, no method can fail on. An
+// error wraps ErrCorrupt.
+func Open(data []byte) (*Row, error) {
+	r, err := open(data)
+	if err != nil {
+		return nil, fmt.Errorf("delta: open a row of %d bytes: %w: %w: get it from elsewhere, or read its changes from the triples again", len(data), ErrCorrupt, err)
+	}
+	return r, nil
+}
+
+func open(data []byte) (*Row, error) {
+	if len(data) < rowHeaderLen+checksumLen || string(data[:len(rowMagic)]) != rowMagic {
+		return nil, errors.New("it does not begin as a row does")
+	}
+	if version := binary.LittleEndian.Uint32(data[4:]); version != rowVersion {
+		return nil, fmt.Errorf("it is of format version %d, this program knows %d", version, rowVersion)
+	}
+	end := len(data) - checksumLen
+	if sum := binary.LittleEndian.Uint64(data[end:]); sum != xxhash.Sum64(data[:end]) {
+		return nil, fmt.Errorf("its checksum is %016x and should be %016x", xxhash.Sum64(data[:end]), sum)
+	}
+	r := &Row{data: data, first: binary.LittleEndian.Uint64(data[8:]), last: binary.LittleEndian.Uint64(data[16:])}
+	if r.first == 0 || r.first > r.last {
+		return nil, fmt.Errorf("it is of epochs %d to %d", r.first, r.last)
+	}
+	var sections [3][]byte
+	rest := data[rowHeaderLen:end]
+	for i := range sections {
+		length := binary.LittleEndian.Uint64(data[24+8*i:])
+		if length > uint64(len(rest)) {
+			return nil, fmt.Errorf("its section %d has %d bytes, %d are left", i, length, len(rest))
+		}
+		sections[i], rest = rest[:length:length], rest[length:]
+	}
+	if len(rest) > 0 {
+		return nil, fmt.Errorf("it has %d bytes too many", len(rest))
+	}
+	var err error
+	for d := range r.links {
+		if r.links[d], err = openLinks(sections[d]); err != nil {
+			return nil, err
+		}
+	}
+	r.pages, err = openPages(sections[2])
+	return r, err
+}
+
+// rowWriter makes a row.
+type rowWriter struct {
+	links [2]linksWriter
+	pages pagesWriter
+}
+
+// row returns the row of what was written, for the epochs from first to last.
+func (w *rowWriter) row(first, last uint64) (*Row, error) {
+	size := rowHeaderLen + checksumLen + len(w.pages.data) + 13*len(w.pages.uids) + 256
+	for d := range w.links {
+		size += len(w.links[d].data) + 3*len(w.links[d].keys) + 64
+	}
+	data := make([]byte, rowHeaderLen, size)
+	copy(data, rowMagic)
+	binary.LittleEndian.PutUint32(data[4:], rowVersion)
+	binary.LittleEndian.PutUint64(data[8:], first)
+	binary.LittleEndian.PutUint64(data[16:], last)
+	var err error
+	for i := range 3 {
+		before := len(data)
+		if i < len(w.links) {
+			data = w.links[i].appendTo(data)
+		} else if data, err = w.pages.appendTo(data); err != nil {
+			return nil, err
+		}
+		binary.LittleEndian.PutUint64(data[24+8*i:], uint64(len(data)-before))
+	}
+	data = binary.LittleEndian.AppendUint64(data, xxhash.Sum64(data))
+	return attach(data, first, last), nil
+}
+
+// attach returns the row of bytes that were just written, which need no check.
+func attach(data []byte, first, last uint64) *Row {
+	r := &Row{data: data, first: first, last: last}
+	at := rowHeaderLen
+	section := func(i int) []byte {
+		length := int(binary.LittleEndian.Uint64(data[24+8*i:]))
+		at += length
+		return data[at-length : at]
+	}
+	for d := range r.links {
+		r.links[d] = splitLinks(section(d))
+	}
+	r.pages = splitPages(section(2))
+	return r
+}
+
+// checkPage says whether u may be a page of a cell of this range.
+func checkPage(r uid.Range, u uid.UID) error {
+	if !u.Valid() || !r.Contains(u) {
+		return fmt.Errorf("delta: page %s of a cell of %s: %w", u, r, ErrRange)
+	}
+	return nil
+}

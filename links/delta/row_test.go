@@ -1,0 +1,204 @@
+// This file pins the format of rows, and tests that damage to it is seen.
+
+package delta
+
+import (
+	"bytes"
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/cespare/xxhash/v2"
+
+	"github.com/trefoildb/trefoil/links/cell"
+	"github.com/trefoildb/trefoil/links/uid"
+)
+
+var rewrite = flag.Bool("rewrite", false, "write what the code gives into the golden files")
+
+// emptyCell returns the cell of no page.
+func emptyCell(tb testing.TB, epoch uint64) *cell.Cell {
+	tb.Helper()
+	return newModel().cell(tb, cell.Options{Epoch: epoch})
+}
+
+// goldenBatch is one change of each kind, and pages in more than one block.
+func goldenBatch() *Batch {
+	var b Batch
+	page := func(i uint32) uid.UID { return uid.Make(4, 1+i/20, i%20) }
+	for i := range uint32(22) {
+		b.Page(page(i), fmt.Appendf(nil, "http://h%d.example/%d", 1+i/20, i))
+	}
+	b.Replace(page(0), []uid.UID{page(3), page(1), uid.Make(9, 2, 5)}, []cell.Label{{Weight: 2, Anchor: "three"}, cell.NoLabel, {Weight: 0.5}})
+	b.Replace(page(1), nil, nil)
+	b.AddLabelled(page(2), page(0), cell.Label{Weight: 1, Anchor: "home"})
+	b.Add(cell.Forward, page(2), page(21))
+	b.Delete(cell.Forward, page(2), page(1))
+	b.Delete(cell.Forward, page(2), page(2))
+	for i := range uint32(20) {
+		b.Add(cell.Backward, page(i), page(i+1))
+		b.Delete(cell.Backward, page(i), page(20-i))
+	}
+	return &b
+}
+
+func TestGoldenRow(t *testing.T) {
+	const path = "testdata/row.hex"
+	d, err := New(emptyCell(t, 40))
+	if err != nil {
+		t.Fatal(err)
+	}
+	row, err := d.Append(goldenBatch())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out strings.Builder
+	for line := range slices.Chunk(row.Bytes(), 32) {
+		fmt.Fprintf(&out, "%x\n", line)
+	}
+	if *rewrite {
+		if err := os.WriteFile(path, []byte(out.String()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if out.String() != string(want) {
+		t.Errorf("the format has changed; go test -run Golden -rewrite and git diff show how:\n%s", out.String())
+	}
+	opened, err := Open(golden(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if opened.First() != 41 || opened.Last() != 41 || opened.Pages() != 22 || opened.Keys(cell.Forward) != 3 ||
+		opened.Changes(cell.Forward) != 7 || opened.Keys(cell.Backward) != 20 || opened.Changes(cell.Backward) != 40 {
+		t.Errorf("%d to %d, %d pages, %d and %d keys, %d and %d changes", opened.First(), opened.Last(), opened.Pages(),
+			opened.Keys(cell.Forward), opened.Keys(cell.Backward), opened.Changes(cell.Forward), opened.Changes(cell.Backward))
+	}
+}
+
+// golden returns the bytes of the golden file.
+func golden(tb testing.TB) []byte {
+	tb.Helper()
+	text, err := os.ReadFile("testdata/row.hex")
+	if err != nil {
+		tb.Fatal(err)
+	}
+	data, err := hex.DecodeString(strings.ReplaceAll(string(text), "\n", ""))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return data
+}
+
+// TestFlippedBits flips every bit, cuts the row at every byte and makes it longer.
+func TestFlippedBits(t *testing.T) {
+	data := golden(t)
+	for i := range 8 * len(data) {
+		data[i/8] ^= 1 << (i % 8)
+		if _, err := Open(data); !errors.Is(err, ErrCorrupt) {
+			t.Fatalf("bit %d of byte %d flipped: %v", i%8, i/8, err)
+		}
+		data[i/8] ^= 1 << (i % 8)
+	}
+	for n := range len(data) {
+		if _, err := Open(data[:n]); !errors.Is(err, ErrCorrupt) {
+			t.Fatalf("cut at byte %d: %v", n, err)
+		}
+	}
+	if _, err := Open(append(slices.Clone(data), make([]byte, 8)...)); !errors.Is(err, ErrCorrupt) {
+		t.Fatalf("8 bytes more: %v", err)
+	}
+	if _, err := Open(data); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// reseal makes the checksum of data right, where it has one.
+func reseal(data []byte) {
+	if end := len(data) - checksumLen; end >= rowHeaderLen {
+		copy(data, rowMagic)
+		binary.LittleEndian.PutUint64(data[end:], xxhash.Sum64(data[:end]))
+	}
+}
+
+// TestResealed changes every byte of a row in several ways and makes the checksum
+// right: what is opened can be read, merged and opened again.
+func TestResealed(t *testing.T) {
+	data := golden(t)
+	base := emptyCell(t, 40)
+	for i := range data {
+		for _, change := range []byte{0x01, 0x80, 0xff, data[i]} {
+			changed := slices.Clone(data)
+			changed[i] ^= change
+			reseal(changed)
+			useRow(t, base, changed)
+		}
+	}
+}
+
+// useRow opens data as a row and, where it is one, uses all of it.
+func useRow(t *testing.T, base *cell.Cell, data []byte) {
+	before := bytes.Clone(data)
+	r, err := Open(data)
+	if err != nil {
+		if !errors.Is(err, ErrCorrupt) {
+			t.Fatal(err)
+		}
+		return
+	}
+	merged, err := mergeRows([]*Row{r, r})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Open(merged.Bytes()); err != nil {
+		t.Fatalf("merged with itself: %v", err)
+	}
+	v := (&View{cell: base}).with([]*Row{r}, r.last)
+	for d := range cell.Backward + 1 {
+		for m := newMerger(v.rows, d); m.next(); {
+			links := v.AppendLinks(nil, d, m.key)
+			if !slices.IsSorted(links) || len(links) != v.Degree(d, m.key) || len(slices.Compact(links)) != len(links) {
+				t.Fatalf("links %v", links)
+			}
+			v.AppendLabels(nil, m.key)
+		}
+	}
+	count := 0
+	for p := range v.Pages() {
+		if u, ok := v.Find(string(p.URL)); !ok || u != p.UID {
+			t.Fatalf("%q is found as %s, %t, and is %s", p.URL, u, ok, p.UID)
+		}
+		count++
+	}
+	if count != r.Pages() {
+		t.Fatalf("%d pages of %d", count, r.Pages())
+	}
+	if !bytes.Equal(data, before) {
+		t.Fatal("reading changed the row")
+	}
+}
+
+func FuzzOpen(f *testing.F) {
+	data := golden(f)
+	f.Add(data)
+	for i := 0; i < len(data); i += 16 {
+		changed := slices.Clone(data)
+		changed[i] ^= 0x41
+		f.Add(changed)
+	}
+	base := emptyCell(f, 40)
+	f.Fuzz(func(t *testing.T, data []byte) {
+		useRow(t, base, data)
+		reseal(data)
+		useRow(t, base, data)
+	})
+}

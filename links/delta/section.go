@@ -1,0 +1,272 @@
+// This file holds the links of a row in one direction: entries in blocks by
+// ascending keys, with a filter that passes over most keys that have none.
+
+package delta
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+	"math/bits"
+
+	"github.com/trefoildb/trefoil/links/uid"
+)
+
+const (
+	// blockKeys is how many entries, and how many pages, one place in the index
+	// is kept for.
+	blockKeys = 16
+	// filterBitsPerKey makes about one key in fifty that has no entry look as if
+	// it had one.
+	filterBitsPerKey = 12
+	linksHeaderLen   = 32
+	// maxData is how long the data of a section may be: places are of 32 bits.
+	maxData = math.MaxUint32
+)
+
+// filterBits returns the word, of so many, and the bits in it that stand for the key
+// with this uid.Mix.
+func filterBits(hash, words uint64) (word, mask uint64) {
+	word, _ = bits.Mul64(hash, words)
+	return word, 1<<(hash&63) | 1<<(hash>>6&63) | 1<<(hash>>12&63) | 1<<(hash>>18&63)
+}
+
+// links is a section that has been verified. The zero value has no entry.
+type links struct {
+	keys    int
+	changes int64
+	first   []byte // the first key of each block, 8 bytes each
+	filter  []byte // 8 bytes a word
+	starts  []byte // where each block begins in data, 4 bytes each
+	data    []byte
+}
+
+func blocksOf(n int) int { return (n + blockKeys - 1) / blockKeys }
+
+func roundUp8(n int) int { return (n + 7) &^ 7 }
+
+func (l *links) firstKey(block int) uid.UID {
+	return uid.UID(binary.LittleEndian.Uint64(l.first[block*8:]))
+}
+
+func (l *links) start(block int) int { return int(binary.LittleEndian.Uint32(l.starts[block*4:])) }
+
+// mayHave reports whether there may be an entry of the key with this uid.Mix; false
+// is certain.
+func (l *links) mayHave(hash uint64) bool {
+	if l.keys == 0 {
+		return false
+	}
+	word, mask := filterBits(hash, uint64(len(l.filter)/8))
+	return binary.LittleEndian.Uint64(l.filter[word*8:])&mask == mask
+}
+
+// find returns the body of key's entry; hash is the key's uid.Mix.
+func (l *links) find(key uid.UID, hash uint64) (body []byte, ok bool) {
+	if !l.mayHave(hash) {
+		return nil, false
+	}
+	// Invariant: blocks before lo begin at key or below, those from hi on above it.
+	lo, hi := 0, len(l.first)/8
+	for lo < hi {
+		mid := int(uint(lo+hi) >> 1)
+		if l.firstKey(mid) <= key {
+			lo = mid + 1
+		} else {
+			hi = mid
+		}
+	}
+	if lo == 0 {
+		return nil, false
+	}
+	at, rest := l.firstKey(lo-1), l.data[l.start(lo-1):]
+	for range min(blockKeys, l.keys-(lo-1)*blockKeys) - 1 {
+		length, n := uvarint(rest)
+		if at == key {
+			return rest[n : n+int(length) : n+int(length)], true
+		}
+		rest = rest[n+int(length):]
+		gap, n := uvarint(rest)
+		at, rest = at+uid.UID(gap)+1, rest[n:]
+		if at > key {
+			return nil, false
+		}
+	}
+	length, n := uvarint(rest)
+	return rest[n : n+int(length) : n+int(length)], at == key
+}
+
+// uvarint is binary.Uvarint, quicker for the numbers that most are.
+func uvarint(b []byte) (uint64, int) {
+	if len(b) > 0 && b[0] < 0x80 {
+		return uint64(b[0]), 1
+	}
+	return binary.Uvarint(b)
+}
+
+// cursor goes through the entries of a section that has been verified.
+type cursor struct {
+	links *links
+	place int // of the next entry
+	rest  []byte
+	key   uid.UID
+	body  []byte
+}
+
+// next goes to the next entry; false at the end.
+func (c *cursor) next() bool {
+	if c.place >= c.links.keys {
+		return false
+	}
+	if c.place%blockKeys == 0 {
+		block := c.place / blockKeys
+		c.key, c.rest = c.links.firstKey(block), c.links.data[c.links.start(block):]
+	} else {
+		gap, n := uvarint(c.rest)
+		c.key, c.rest = c.key+uid.UID(gap)+1, c.rest[n:]
+	}
+	length, n := uvarint(c.rest)
+	end := n + int(length)
+	c.body, c.rest = c.rest[n:end:end], c.rest[end:]
+	c.place++
+	return true
+}
+
+// openLinks verifies a section, all of it.
+func openLinks(b []byte) (links, error) {
+	if len(b) == 0 {
+		return links{}, nil
+	}
+	if len(b) < linksHeaderLen || len(b)%8 != 0 {
+		return links{}, fmt.Errorf("links of %d bytes", len(b))
+	}
+	keys, words := binary.LittleEndian.Uint64(b), binary.LittleEndian.Uint64(b[8:])
+	dataLen := binary.LittleEndian.Uint64(b[24:])
+	room := uint64(len(b) - linksHeaderLen)
+	if keys == 0 || keys > room || words == 0 || words > room/8 || dataLen > min(room, maxData) ||
+		linksHeaderLen+8*blocksOf(int(keys))+8*int(words)+roundUp8(4*blocksOf(int(keys)))+roundUp8(int(dataLen)) != len(b) {
+		return links{}, fmt.Errorf("%d keys, %d words of filter and %d bytes of data do not make %d bytes", keys, words, dataLen, len(b))
+	}
+	l := splitLinks(b)
+	return l, l.verify()
+}
+
+// splitLinks returns the section that b is, whose header must be right.
+func splitLinks(b []byte) links {
+	if len(b) == 0 {
+		return links{}
+	}
+	l := links{keys: int(binary.LittleEndian.Uint64(b)), changes: int64(binary.LittleEndian.Uint64(b[16:]))}
+	words, dataLen := int(binary.LittleEndian.Uint64(b[8:])), int(binary.LittleEndian.Uint64(b[24:]))
+	blocks := blocksOf(l.keys)
+	firstEnd := linksHeaderLen + 8*blocks
+	filterEnd := firstEnd + 8*words
+	startsEnd := filterEnd + roundUp8(4*blocks)
+	l.first, l.filter = b[linksHeaderLen:firstEnd], b[firstEnd:filterEnd]
+	l.starts, l.data = b[filterEnd:startsEnd], b[startsEnd:startsEnd+dataLen]
+	return l
+}
+
+// verify goes through every entry as a cursor does, with every check.
+func (l *links) verify() error {
+	var e entry
+	var last uid.UID
+	rest, changes := l.data, int64(0)
+	for place := range l.keys {
+		key := last
+		if place%blockKeys == 0 {
+			block := place / blockKeys
+			if l.start(block) != len(l.data)-len(rest) {
+				return fmt.Errorf("block %d does not begin behind the one before", block)
+			}
+			key = l.firstKey(block)
+		} else {
+			gap, n := binary.Uvarint(rest)
+			if n <= 0 {
+				return fmt.Errorf("entry %d has no key", place)
+			}
+			key, rest = last+uid.UID(gap)+1, rest[n:]
+		}
+		if key <= last {
+			return fmt.Errorf("key %d of entry %d is not above %d", key, place, last)
+		}
+		length, n := binary.Uvarint(rest)
+		if n <= 0 || length > uint64(len(rest)-n) {
+			return fmt.Errorf("the entry of key %d has no end", key)
+		}
+		if !readEntry(rest[n:n+int(length)], key, &e) || !disjoint(e.adds, e.deletes) || !e.labelsAreSound() {
+			return fmt.Errorf("the entry of key %d cannot be read", key)
+		}
+		if !l.mayHave(uid.Mix(uint64(key))) {
+			return fmt.Errorf("the filter does not know key %d", key)
+		}
+		changes += int64(e.changes())
+		last, rest = key, rest[n+int(length):]
+	}
+	if len(rest) > 0 || changes != l.changes {
+		return fmt.Errorf("%d bytes behind the last entry; %d changes, not %d", len(rest), changes, l.changes)
+	}
+	return nil
+}
+
+// linksWriter makes a section of entries that come by ascending keys.
+type linksWriter struct {
+	changes int64
+	keys    []uid.UID
+	starts  []uint32
+	data    []byte
+	body    []byte
+}
+
+// add adds the entry of a key.
+func (w *linksWriter) add(key uid.UID, e *entry) error {
+	w.body = appendEntry(w.body[:0], key, e)
+	return w.addBody(key, w.body, e.changes())
+}
+
+// addBody adds an entry by its body.
+func (w *linksWriter) addBody(key uid.UID, body []byte, changes int) error {
+	if len(w.keys)%blockKeys == 0 {
+		w.starts = append(w.starts, uint32(len(w.data)))
+	} else {
+		w.data = binary.AppendUvarint(w.data, uint64(key-w.keys[len(w.keys)-1])-1)
+	}
+	w.data = binary.AppendUvarint(w.data, uint64(len(body)))
+	w.data = append(w.data, body...)
+	w.keys = append(w.keys, key)
+	w.changes += int64(changes)
+	if len(w.data) > maxData {
+		return fmt.Errorf("delta: %w: links of over %d bytes", ErrTooLarge, maxData)
+	}
+	return nil
+}
+
+// appendTo appends the section; nothing where there is no entry.
+func (w *linksWriter) appendTo(dst []byte) []byte {
+	if len(w.keys) == 0 {
+		return dst
+	}
+	words := (len(w.keys)*filterBitsPerKey + 63) / 64
+	dst = binary.LittleEndian.AppendUint64(dst, uint64(len(w.keys)))
+	dst = binary.LittleEndian.AppendUint64(dst, uint64(words))
+	dst = binary.LittleEndian.AppendUint64(dst, uint64(w.changes))
+	dst = binary.LittleEndian.AppendUint64(dst, uint64(len(w.data)))
+	for i := 0; i < len(w.keys); i += blockKeys {
+		dst = binary.LittleEndian.AppendUint64(dst, uint64(w.keys[i]))
+	}
+	filter := len(dst)
+	dst = append(dst, make([]byte, 8*words)...)
+	for _, key := range w.keys {
+		word, mask := filterBits(uid.Mix(uint64(key)), uint64(words))
+		p := dst[filter+8*int(word):]
+		binary.LittleEndian.PutUint64(p, binary.LittleEndian.Uint64(p)|mask)
+	}
+	for _, start := range w.starts {
+		dst = binary.LittleEndian.AppendUint32(dst, start)
+	}
+	if len(w.starts)%2 == 1 {
+		dst = append(dst, 0, 0, 0, 0)
+	}
+	dst = append(dst, w.data...)
+	return append(dst, make([]byte, roundUp8(len(w.data))-len(w.data))...)
+}

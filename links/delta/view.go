@@ -1,0 +1,317 @@
+// This file holds the reader's side: a cell and its rows at one epoch.
+
+package delta
+
+import (
+	"iter"
+	"slices"
+	"sync"
+	"unsafe"
+
+	"github.com/trefoildb/trefoil/links/cell"
+	"github.com/trefoildb/trefoil/links/uid"
+)
+
+// View is a cell and the rows over it at one epoch. It is immutable and may be read
+// by many goroutines at once; no reader waits for another or for a writer.
+type View struct {
+	cell  *cell.Cell
+	rows  []*Row // oldest first
+	epoch uint64
+
+	pages   int   // of the cell and the rows, each once
+	changes int64 // of both directions of all rows
+
+	// counts is made when it is first asked for.
+	countOnce sync.Once
+	counts    [2]counts
+}
+
+// with returns a view of the same cell with other rows.
+func (v *View) with(rows []*Row, epoch uint64) *View {
+	next := &View{cell: v.cell, rows: rows, epoch: epoch, pages: v.cell.Len()}
+	pages := newPageMerger(rows)
+	for pages.next() {
+		if _, ok := v.cell.Ordinal(pages.uid); !ok {
+			next.pages++
+		}
+	}
+	for _, r := range rows {
+		next.changes += r.links[cell.Forward].changes + r.links[cell.Backward].changes
+	}
+	return next
+}
+
+// Epoch returns the epoch that the view is of: all rows up to it count.
+func (v *View) Epoch() uint64 { return v.epoch }
+
+// Cell returns the cell below the rows.
+func (v *View) Cell() *cell.Cell { return v.cell }
+
+// Rows returns the rows, oldest first. The slice must not be changed.
+func (v *View) Rows() []*Row { return v.rows }
+
+// NumPages returns how many pages the view has.
+func (v *View) NumPages() int { return v.pages }
+
+// Has reports whether u is a page of the view.
+func (v *View) Has(u uid.UID) bool {
+	if _, ok := v.cell.Ordinal(u); ok {
+		return true
+	}
+	for _, r := range v.rows {
+		if r.pages.has(u) {
+			return true
+		}
+	}
+	return false
+}
+
+// AppendURL appends the URL of the page u; ok is false where there is none.
+func (v *View) AppendURL(dst []byte, u uid.UID) (_ []byte, ok bool) {
+	if ord, ok := v.cell.Ordinal(u); ok {
+		return v.cell.AppendURL(dst, ord), true
+	}
+	for _, r := range v.rows {
+		if dst, ok := r.pages.appendURL(dst, u); ok {
+			return dst, true
+		}
+	}
+	return dst, false
+}
+
+// Find returns the page of a URL.
+func (v *View) Find(url string) (uid.UID, bool) {
+	return v.find(unsafe.Slice(unsafe.StringData(url), len(url)))
+}
+
+func (v *View) find(url []byte) (uid.UID, bool) {
+	if ord, ok := v.cell.FindBytes(url); ok {
+		return v.cell.UID(ord), true
+	}
+	for _, r := range v.rows {
+		if u, ok := r.pages.find(url); ok {
+			return u, true
+		}
+	}
+	return 0, false
+}
+
+// scratch is the memory of one reading.
+type scratch struct {
+	fold   folder
+	list   []uid.UID
+	labels []cell.Label
+}
+
+var scratches = sync.Pool{New: func() any { return new(scratch) }}
+
+// maxKeptScratch is the longest list, in UIDs, whose memory is kept for the next.
+const maxKeptScratch = 1 << 16
+
+func (s *scratch) release() {
+	clear(s.labels)
+	if cap(s.list) <= maxKeptScratch && cap(s.fold.a.adds) <= maxKeptScratch {
+		scratches.Put(s)
+	}
+}
+
+// entry returns what the rows change at key, or nil for nothing. It is a part of s,
+// which the caller releases where it is not nil.
+func (v *View) entry(d cell.Direction, key uid.UID) (*entry, *scratch) {
+	var s *scratch
+	hash := uid.Mix(uint64(key))
+	for i := len(v.rows) - 1; i >= 0; i-- {
+		body, ok := v.rows[i].links[d].find(key, hash)
+		if !ok {
+			continue
+		}
+		if s == nil {
+			s = scratches.Get().(*scratch)
+		}
+		if !s.fold.older(body, key) {
+			break
+		}
+	}
+	if s == nil {
+		return nil, nil
+	}
+	return s.fold.take(), s
+}
+
+// AppendLinks appends the links of the page u in direction d, ascending: those of
+// the cell and those added, without those deleted. A page that is not known has none.
+func (v *View) AppendLinks(dst []uid.UID, d cell.Direction, u uid.UID) []uid.UID {
+	e, s := v.entry(d, u)
+	if e == nil {
+		return v.appendCellLinks(dst, d, u)
+	}
+	defer s.release()
+	if e.whole {
+		return append(dst, e.adds...)
+	}
+	if e.changes() <= maxEdits {
+		start := len(dst)
+		dst = v.appendCellLinks(dst, d, u)
+		return edit(dst, start, e)
+	}
+	s.list = v.appendCellLinks(s.list[:0], d, u)
+	return merge(dst, s.list, e)
+}
+
+// maxEdits is up to how many changes a list is edited in its place.
+const maxEdits = 4
+
+// edit changes the list that begins at start, and ascends, as e says: for few changes.
+func edit(list []uid.UID, start int, e *entry) []uid.UID {
+	for _, u := range e.deletes {
+		if i, found := slices.BinarySearch(list[start:], u); found {
+			list = slices.Delete(list, start+i, start+i+1)
+		}
+	}
+	for _, u := range e.adds {
+		if i, found := slices.BinarySearch(list[start:], u); !found {
+			list = slices.Insert(list, start+i, u)
+		}
+	}
+	return list
+}
+
+func (v *View) appendCellLinks(dst []uid.UID, d cell.Direction, u uid.UID) []uid.UID {
+	if ord, ok := v.cell.Ordinal(u); ok {
+		return v.cell.AppendLinks(dst, d, ord)
+	}
+	return dst
+}
+
+// merge appends the links of list, which ascends, as e changes them.
+func merge(dst, list []uid.UID, e *entry) []uid.UID {
+	adds, deletes := e.adds, e.deletes
+	for _, u := range list {
+		for len(adds) > 0 && adds[0] < u {
+			dst, adds = append(dst, adds[0]), adds[1:]
+		}
+		if len(adds) > 0 && adds[0] == u {
+			adds = adds[1:]
+		}
+		for len(deletes) > 0 && deletes[0] < u {
+			deletes = deletes[1:]
+		}
+		if len(deletes) == 0 || deletes[0] != u {
+			dst = append(dst, u)
+		}
+	}
+	return append(dst, adds...)
+}
+
+// Degree returns how many links the page u has in direction d.
+func (v *View) Degree(d cell.Direction, u uid.UID) int {
+	e, s := v.entry(d, u)
+	if e == nil {
+		if ord, ok := v.cell.Ordinal(u); ok {
+			return v.cell.Degree(d, ord)
+		}
+		return 0
+	}
+	defer s.release()
+	degree := len(e.adds)
+	if e.whole {
+		return degree
+	}
+	for range v.keptCellLinks(d, u, e) {
+		degree++
+	}
+	return degree
+}
+
+// keptCellLinks yields the links of the cell that e neither adds nor deletes.
+func (v *View) keptCellLinks(d cell.Direction, u uid.UID, e *entry) iter.Seq[uid.UID] {
+	return func(yield func(uid.UID) bool) {
+		ord, ok := v.cell.Ordinal(u)
+		if !ok {
+			return
+		}
+		adds, deletes := e.adds, e.deletes
+		for u := range v.cell.Links(d, ord) {
+			for len(adds) > 0 && adds[0] < u {
+				adds = adds[1:]
+			}
+			for len(deletes) > 0 && deletes[0] < u {
+				deletes = deletes[1:]
+			}
+			if (len(adds) == 0 || adds[0] != u) && (len(deletes) == 0 || deletes[0] != u) && !yield(u) {
+				return
+			}
+		}
+	}
+}
+
+// Links yields what AppendLinks appends, for lists that are too long for a slice: it
+// takes memory for the changes only.
+func (v *View) Links(d cell.Direction, u uid.UID) iter.Seq[uid.UID] {
+	return func(yield func(uid.UID) bool) {
+		e, s := v.entry(d, u)
+		if e == nil {
+			e = new(entry)
+		} else {
+			defer s.release()
+		}
+		adds := e.adds
+		if !e.whole {
+			for u := range v.keptCellLinks(d, u, e) {
+				for ; len(adds) > 0 && adds[0] < u; adds = adds[1:] {
+					if !yield(adds[0]) {
+						return
+					}
+				}
+				if !yield(u) {
+					return
+				}
+			}
+		}
+		for _, u := range adds {
+			if !yield(u) {
+				return
+			}
+		}
+	}
+}
+
+// AppendLabels appends the labels of the page's forward links, in the order of
+// AppendLinks; cell.NoLabel for a link that has none.
+func (v *View) AppendLabels(dst []cell.Label, u uid.UID) []cell.Label {
+	ord, known := v.cell.Ordinal(u)
+	e, s := v.entry(cell.Forward, u)
+	if e == nil {
+		if known {
+			dst = v.cell.AppendLabels(dst, ord)
+		}
+		return dst
+	}
+	defer s.release()
+	s.list, s.labels = s.list[:0], s.labels[:0]
+	if known && !e.whole {
+		s.list = v.cell.AppendLinks(s.list, cell.Forward, ord)
+		s.labels = v.cell.AppendLabels(s.labels, ord)
+	}
+	added, deletes := 0, e.deletes
+	for i, u := range s.list {
+		for ; added < len(e.adds) && e.adds[added] < u; added++ {
+			dst = append(dst, decodeLabel(e.label(added)))
+		}
+		for len(deletes) > 0 && deletes[0] < u {
+			deletes = deletes[1:]
+		}
+		switch {
+		case added < len(e.adds) && e.adds[added] == u:
+			dst = append(dst, decodeLabel(e.label(added)))
+			added++
+		case len(deletes) == 0 || deletes[0] != u:
+			dst = append(dst, s.labels[i])
+		}
+	}
+	for ; added < len(e.adds); added++ {
+		dst = append(dst, decodeLabel(e.label(added)))
+	}
+	return dst
+}
