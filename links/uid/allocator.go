@@ -28,6 +28,9 @@ func (a *Allocator) Grant(g Grant) error { return a.numbers.Grant(g) }
 // Slot returns the slot that the allocator is of.
 func (a *Allocator) Slot() Slot { return a.numbers.Slot() }
 
+// Grants returns how many grants are held.
+func (a *Allocator) Grants() int { return len(a.numbers.blocks) }
+
 // Restore says that a host's page has the UID u: the highest UID of each of a
 // host's extents is enough, all of them in any order does no harm. What was
 // restored with the same grants in the same order gives the same UIDs out as
