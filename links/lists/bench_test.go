@@ -14,6 +14,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/trefoildb/trefoil/links/gen"
 )
 
 // web is a graph of pages that are numbered by host, in URL order.
@@ -23,97 +25,19 @@ type web struct {
 	links   int
 }
 
-// generate makes a web of the copying model: a page takes over links of a page
-// near to it, and finds others on its host, near or at its front, or elsewhere.
-func generate(pages, hosts int, seed uint64) *web {
-	rng := rand.New(rand.NewPCG(seed, 1))
-	w := &web{hostOf: make([]uint32, pages), forward: make([][]uint32, pages)}
-	starts := hostStarts(rng, pages, hosts)
-	for h := range hosts {
-		for p := starts[h]; p < starts[h+1]; p++ {
-			w.hostOf[p] = uint32(h)
-		}
+// generate returns a generated web of about 20 pages a host.
+func generate(pages uint32) *web {
+	g, err := gen.New(gen.Options{Pages: pages, Seed: 1})
+	if err != nil {
+		panic(err)
 	}
-	order := rng.Perm(pages)
-	done := make([]uint32, 0, pages)
-	for i, p := range order {
-		h := w.hostOf[p]
-		first, size := starts[h], starts[h+1]-starts[h]
-		degree := 1 + int(rng.ExpFloat64()*20)
-		set := make(map[uint32]bool, degree)
-		if proto := w.near(rng, p, first, size); proto >= 0 {
-			for _, v := range w.forward[proto] {
-				if rng.IntN(10) < 6 && len(set) < degree {
-					set[v] = true
-				}
-			}
-		}
-		for tries := 0; len(set) < degree && tries < 3*degree; tries++ {
-			var v int
-			switch {
-			case rng.IntN(100) < 25: // elsewhere: half by popularity
-				if i > 0 && rng.IntN(2) == 0 {
-					from := w.forward[done[rng.IntN(i)]]
-					if len(from) == 0 {
-						continue
-					}
-					v = int(from[rng.IntN(len(from))])
-				} else {
-					other := rng.IntN(hosts)
-					v = starts[other] + int(rng.ExpFloat64()*2)
-					if v >= starts[other+1] {
-						v = starts[other]
-					}
-				}
-			case rng.IntN(2) == 0:
-				v = p + int(rng.NormFloat64()*8)
-			default:
-				v = first + int(float64(size)*rng.Float64()*rng.Float64())
-			}
-			if v >= 0 && v < pages && v != p {
-				set[uint32(v)] = true
-			}
-		}
-		list := make([]uint32, 0, len(set))
-		for v := range set {
-			list = append(list, v)
-		}
-		slices.Sort(list)
-		w.forward[p] = list
-		w.links += len(list)
-		done = append(done, uint32(p))
+	w := &web{hostOf: make([]uint32, pages), forward: make([][]uint32, pages)}
+	for p := range pages {
+		w.hostOf[p] = g.Host(p)
+		w.forward[p] = slices.Clip(g.Links(p, nil))
+		w.links += len(w.forward[p])
 	}
 	return w
-}
-
-// near returns a page of the host, close to p, that has links already, or -1.
-func (w *web) near(rng *rand.Rand, p, first, size int) int {
-	for range 8 {
-		q := p + int(rng.NormFloat64()*6)
-		if q >= first && q < first+size && len(w.forward[q]) > 0 {
-			return q
-		}
-	}
-	return -1
-}
-
-// hostStarts shares pages among hosts, by a power law, one at least each.
-func hostStarts(rng *rand.Rand, pages, hosts int) []int {
-	share := make([]float64, hosts)
-	sum := 0.0
-	for i := range share {
-		share[i] = 1 / float64(1+i)
-		sum += share[i]
-	}
-	rng.Shuffle(hosts, func(i, j int) { share[i], share[j] = share[j], share[i] })
-	starts := make([]int, hosts+1)
-	acc := 0.0
-	for i, s := range share {
-		starts[i] = i + int(acc/sum*float64(pages-hosts))
-		acc += s
-	}
-	starts[hosts] = pages
-	return starts
 }
 
 // backward returns the links turned round.
@@ -220,7 +144,7 @@ func numberGhosts(seen map[uint32]int, order ghostOrder, popular int) map[uint32
 	return number
 }
 
-var theWeb = sync.OnceValue(func() *web { return generate(1_000_000, 50_000, 1) })
+var theWeb = sync.OnceValue(func() *web { return generate(1_000_000) })
 var theBackward = sync.OnceValue(func() *web { return theWeb().backward() })
 var sixteen = sync.OnceValue(func() [2][]part {
 	return [2][]part{theWeb().cells(16, popularFirst, 256), theBackward().cells(16, popularFirst, 256)}

@@ -23,7 +23,13 @@ type Builder struct {
 	localEnd  uint32 // 1 + greatest local target
 	ghostEnd  uint32 // 1 + greatest ghost
 	err       error
+	// The first lists wait in pending, while what they have in common is learnt.
+	begun   bool
+	pending []uint32 // for each: counts of locals and ghosts, and both
 }
+
+// sampleLen is how many numbers of pending are enough.
+const sampleLen = 1 << 20
 
 // NewBuilder returns a builder of an empty table. The error is that of
 // [Options.Validate].
@@ -70,11 +76,16 @@ func (b *Builder) Append(locals, ghosts []uint32) error {
 	if b.err != nil {
 		return b.err
 	}
-	if b.n%uint32(b.opts.Stride) == 0 {
-		b.positions = append(b.positions, b.enc.position())
+	if b.begun {
+		b.encode(b.n, locals, ghosts)
+	} else {
+		b.pending = append(b.pending, uint32(len(locals)), uint32(len(ghosts)))
+		b.pending = append(append(b.pending, locals...), ghosts...)
 	}
-	b.enc.append(b.n, locals, ghosts)
 	b.n++
+	if !b.begun && len(b.pending) >= sampleLen {
+		b.begin()
+	}
 	b.locals += uint64(len(locals))
 	b.ghosts += uint64(len(ghosts))
 	b.maxDegree = max(b.maxDegree, uint32(degree))
@@ -85,6 +96,31 @@ func (b *Builder) Append(locals, ghosts []uint32) error {
 		b.ghostEnd = max(b.ghostEnd, ghosts[len(ghosts)-1]+1)
 	}
 	return nil
+}
+
+func (b *Builder) encode(key uint32, locals, ghosts []uint32) {
+	if key%uint32(b.opts.Stride) == 0 {
+		b.positions = append(b.positions, b.enc.position())
+	}
+	b.enc.append(key, locals, ghosts)
+}
+
+// begin encodes the lists that wait, after a look at them.
+func (b *Builder) begin() {
+	if b.begun {
+		return
+	}
+	for _, each := range []func(uint32, []uint32, []uint32){b.enc.sample, b.encode} {
+		key := uint32(0)
+		for p := b.pending; len(p) > 0; key++ {
+			locals := p[2 : 2+int(p[0])]
+			ghosts := p[2+len(locals) : 2+len(locals)+int(p[1])]
+			p = p[2+len(locals)+len(ghosts):]
+			each(key, locals, ghosts)
+		}
+		b.enc.begin()
+	}
+	b.begun, b.pending = true, nil
 }
 
 func ascends(a []uint32) bool {
@@ -106,9 +142,10 @@ func (b *Builder) AppendTo(dst []byte) ([]byte, error) {
 	if b.localEnd > b.n {
 		return dst, fmt.Errorf("%w: local target %d of %d keys", ErrOrder, b.localEnd-1, b.n)
 	}
+	b.begin()
 	start := len(dst)
 	h := header{
-		codec: b.opts.Codec, localOnly: b.opts.LocalOnly, n: b.n, stride: uint32(b.opts.Stride),
+		lengths: b.enc.begin(), codec: b.opts.Codec, localOnly: b.opts.LocalOnly, n: b.n, stride: uint32(b.opts.Stride),
 		locals: b.locals, ghosts: b.ghosts, maxDegree: b.maxDegree, ghostEnd: b.ghostEnd,
 	}
 	dst = append(dst, make([]byte, headerLen)...)
@@ -134,7 +171,7 @@ func pad(dst []byte, start int) []byte {
 const (
 	magic         = "tfAL"
 	formatVersion = 1
-	headerLen     = 56
+	headerLen     = 64
 	flagLocalOnly = 1
 )
 
@@ -148,6 +185,7 @@ type header struct {
 	ghostEnd      uint32
 	positionBytes uint64
 	dataBytes     uint64
+	lengths       lengths
 }
 
 // put writes the header into the first headerLen bytes of b.
@@ -166,6 +204,7 @@ func (h *header) put(b []byte) {
 	le.PutUint32(b[36:], h.ghostEnd)
 	le.PutUint64(b[40:], h.positionBytes)
 	le.PutUint64(b[48:], h.dataBytes)
+	copy(b[56:60], h.lengths[:])
 }
 
 // parse reads and checks the header of a whole table.
@@ -181,12 +220,14 @@ func (h *header) parse(b []byte) error {
 		codec: Codec(b[5]), localOnly: b[6] == flagLocalOnly,
 		n: le.Uint32(b[8:]), stride: le.Uint32(b[12:]), locals: le.Uint64(b[16:]), ghosts: le.Uint64(b[24:]),
 		maxDegree: le.Uint32(b[32:]), ghostEnd: le.Uint32(b[36:]),
-		positionBytes: le.Uint64(b[40:]), dataBytes: le.Uint64(b[48:]),
+		positionBytes: le.Uint64(b[40:]), dataBytes: le.Uint64(b[48:]), lengths: lengths(b[56:60]),
 	}
 	rest := uint64(len(b) - headerLen)
 	switch {
-	case b[6]&^flagLocalOnly != 0 || b[7] != 0:
+	case b[6]&^flagLocalOnly != 0 || b[7] != 0 || le.Uint32(b[60:]) != 0:
 		return fmt.Errorf("%w: flags %#x, %#x", ErrCorrupt, b[6], b[7])
+	case !h.lengths.valid() && h.codec != Nybble || h.lengths != lengths{} && h.codec == Nybble:
+		return fmt.Errorf("%w: lengths %v of codec %v", ErrCorrupt, h.lengths, h.codec)
 	case h.stride < 1 || h.stride > MaxStride:
 		return fmt.Errorf("%w: stride %d", ErrCorrupt, h.stride)
 	case h.codec == Reference && h.stride > 1:

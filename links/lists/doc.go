@@ -32,7 +32,9 @@
 //	   | p, bytes of positions (a multiple of 8)             |
 //	48 +-----------------------------------------------------+
 //	   | d, bytes of lists (a multiple of 8)                 |
-//	56 +-----------------------------------------------------+
+//	56 +-----+-----+-----+-----+-----------------------------+
+//	   | l0    l1    l2    l3  | 0                           |
+//	64 +-----+-----+-----+-----+-----------------------------+
 //	   | p bytes: positions of the lists 0, k, 2k ..., and   |
 //	   |   the end, as an Elias-Fano sequence (package ef)   |
 //	   +-----------------------------------------------------+
@@ -48,22 +50,28 @@
 // that a reader may load more than a number has. A list:
 //
 //	+--------------+----------------+----------------+-------------+-------------+--------------+
-//	| L5 G3        | uvarint L - 31 | uvarint G - 7  | uvarint len | control     | len bytes:   |
-//	| 1 byte       | where L5 = 31  | where G3 = 7   | where       | ceil((L+G)  | the numbers' |
-//	|              |                |                | L+G >= 4096 |   / 4) bytes| data         |
+//	| L5 G3        | uvarint        | uvarint G - 7  | uvarint len | control     | len bytes:   |
+//	| 1 byte       | L << 1 | w     | where G3 = 7   | where       | ceil((L+G)  | the numbers' |
+//	|              | where L5 = 31  |                | L+G >= 4096 |   / 4) bytes| data         |
 //	+--------------+----------------+----------------+-------------+-------------+--------------+
 //
 // L5 (the lower five bits) is min(L, 31) and G3 (the upper three) min(G, 7) for
-// L local and G ghost targets. The numbers are those of the L local targets and then those of the G ghosts: for a first
-// local target the zigzag form of target - key, both as 32 bits that wrap; for
-// a first ghost its index; for all others the gap to their left neighbour,
-// minus 1. A control byte has four codes of two bits, the first in the lowest
-// bits: 0 for the number 0, which has no data; 1, 2 and 3 for a number of one,
-// two and four bytes, the shortest that fits. Codes past the last number are 0.
+// L local and G ghost targets. The numbers are those of the L local targets and
+// then those of the G ghosts: for a first local target the zigzag form of target
+// - key, both as 32 bits that wrap; for a first ghost its index; for all others
+// the gap to their left neighbour, minus 1.
 //
-// So a run of neighbours costs two bits a link. The split of codes and data is
-// Stream VByte's (D. Lemire, N. Kurz, C. Rupp, Stream VByte: Faster
-// Byte-Oriented Integer Compression, 2018), with its 0124 lengths.
+// A control byte has the codes 0 ... 3 of four numbers, the first in the lowest
+// bits. Code i stands for a number of l_i nybbles, the shortest that fits; the
+// data has its nybbles from the lowest on, the lower half of each byte first. The
+// header has l0 < l1 < l2 < l3 <= 7, the best for the first million numbers. A
+// list with a greater number is wide: w = 1, L5 = 31 for any L, and its lengths
+// are 0, 2, 4 and 8. Codes and nybbles past the last number are 0.
+//
+// So a run of neighbours costs two bits a link where l0 is 0. The split of codes
+// and data is Stream VByte's (D. Lemire, N. Kurz, C. Rupp, Stream VByte: Faster
+// Byte-Oriented Integer Compression, 2018), whose lengths are 1, 2, 3 and 4
+// bytes.
 //
 // # Reference
 //

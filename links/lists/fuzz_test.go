@@ -83,14 +83,22 @@ func FuzzOpen(f *testing.F) {
 func FuzzLists(f *testing.F) {
 	for _, codec := range codecs {
 		table := open(f, build(f, Options{Codec: codec}, fivePages))
-		f.Add(byte(codec), byte(1), uint16(5), uint16(40), false, table.data)
+		f.Add(byte(codec), byte(1), uint16(5), uint16(40), uint16(0|1<<3|2<<6|5<<9), table.data)
 	}
-	f.Fuzz(func(t *testing.T, codec, stride byte, n, ghostEnd uint16, localOnly bool, data []byte) {
+	f.Fuzz(func(t *testing.T, codec, stride byte, n, ghostEnd, bits uint16, data []byte) {
+		localOnly := bits&(1<<8) != 0
 		c := codecOf(Codec(codec))
 		if c == nil || stride == 0 || n == 0 || Codec(codec) == Reference && stride > 1 {
 			return
 		}
 		table := &Table{header: header{codec: Codec(codec), n: uint32(n), stride: uint32(stride), localOnly: localOnly, ghostEnd: uint32(ghostEnd)}, coder: c, data: data}
+		if Codec(codec) != Nybble {
+			l := lengths{byte(bits & 7), byte(bits >> 3 & 7), byte(bits >> 6 & 7), byte(bits >> 9 & 7)}
+			if !l.valid() {
+				return
+			}
+			table.layout = newLayout(l)
+		}
 		var ok bool
 		if table.limit, ok = c.limit(data); !ok {
 			return

@@ -11,7 +11,8 @@ import (
 type Codec byte
 
 const (
-	// StreamVByte is the default: numbers of 0, 1, 2 or 4 bytes. It is the fastest.
+	// StreamVByte is the default: numbers of four lengths that suit the table, four
+	// decoded at a time. It is the fastest.
 	StreamVByte Codec = 1
 	// Nybble is the coding of the Scalable Hyperlink Store, for comparison.
 	Nybble Codec = 2
@@ -95,6 +96,11 @@ type codec interface {
 
 // encoder makes the lists' part of a table.
 type encoder interface {
+	// sample tells of a list that will be appended: one of the first.
+	sample(key uint32, locals, ghosts []uint32)
+	// begin ends the sample and returns what the lengths of numbers are, if that
+	// means anything; again the same later.
+	begin() lengths
 	// append appends the list of a key: checked, ascending targets.
 	append(key uint32, locals, ghosts []uint32)
 	// position is where the next list begins.

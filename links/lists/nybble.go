@@ -251,6 +251,9 @@ type nybbleEncoder struct {
 	used      uint   // nybbles of it
 }
 
+func (e *nybbleEncoder) sample(uint32, []uint32, []uint32) {}
+func (e *nybbleEncoder) begin() (none lengths)             { return none }
+
 func (e *nybbleEncoder) position() uint64 {
 	return uint64(len(e.buf))/wordBytes*wordNybbles + uint64(e.used)
 }

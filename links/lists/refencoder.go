@@ -4,18 +4,16 @@ package lists
 
 import (
 	"encoding/binary"
-	"math/bits"
 	"slices"
 )
 
 // refEncoder makes the lists of Reference. It keeps the last lists.
 type refEncoder struct {
-	buf     []byte
-	past    [refWindow + 1]pastTargets // by key modulo their number
-	numbers []uint32
-	rest    [2][]uint32 // locals and ghosts that are not copied
-	mask    []byte
-	copies  []byte // the list as one that copies
+	numberEncoder
+	past   [refWindow + 1]pastTargets // by key modulo their number
+	rest   [2][]uint32                // locals and ghosts that are not copied
+	mask   []byte
+	copies []byte // the list as one that copies
 }
 
 // pastTargets is one of the last lists.
@@ -26,27 +24,47 @@ type pastTargets struct {
 	usable  bool
 }
 
-func (e *refEncoder) position() uint64 { return uint64(len(e.buf)) }
-func (e *refEncoder) size() uint64     { return uint64(len(e.buf)) }
+// begin forgets the lists of the sample: they come again.
+func (e *refEncoder) begin() lengths {
+	if e.layout == nil {
+		e.past = [refWindow + 1]pastTargets{}
+	}
+	return e.numberEncoder.begin()
+}
 
-func (e *refEncoder) appendTo(dst []byte) []byte {
-	return append(append(dst, e.buf...), make([]byte, svbSlack)...)
+func (e *refEncoder) sample(key uint32, locals, ghosts []uint32) {
+	rest := [2][]uint32{locals, ghosts}
+	if back := e.best(key, locals, ghosts); back > 0 {
+		e.split(&e.past[(key-back)%(refWindow+1)], locals, ghosts)
+		rest = e.rest
+	}
+	e.numbers = appendNumbers(e.numbers[:0], key, rest[0], rest[1])
+	e.seen.add(e.numbers)
+	e.remember(key, locals, ghosts)
+}
+
+// remember makes a list one that may be copied, if it is not too long.
+func (e *refEncoder) remember(key uint32, locals, ghosts []uint32) *pastTargets {
+	slot := &e.past[key%(refWindow+1)]
+	slot.usable = false
+	if n := len(locals) + len(ghosts); n > 0 && n < svbLong {
+		slot.targets = append(append(slot.targets[:0], locals...), ghosts...)
+		slot.locals, slot.depth, slot.usable = len(locals), 0, true
+	}
+	return slot
 }
 
 func (e *refEncoder) append(key uint32, locals, ghosts []uint32) {
-	n := len(locals) + len(ghosts)
-	slot := &e.past[key%(refWindow+1)]
-	slot.usable = false
 	e.numbers = appendNumbers(e.numbers[:0], key, locals, ghosts)
-	if n == 0 || n >= svbLong {
-		e.buf = packSVB(appendCounts(e.buf, e.numbers, len(locals), len(ghosts)), e.numbers)
+	y := e.choose(e.numbers)
+	start := len(e.buf)
+	e.buf = y.appendCounts(e.buf, e.numbers, len(locals), len(ghosts))
+	slot := e.remember(key, locals, ghosts)
+	if !slot.usable {
+		e.buf = y.pack(e.buf, e.numbers)
 		return
 	}
-	slot.targets = append(append(slot.targets[:0], locals...), ghosts...)
-	slot.locals, slot.depth, slot.usable = len(locals), 0, true
-
-	start := len(e.buf)
-	e.buf = packSVB(append(appendCounts(e.buf, e.numbers, len(locals), len(ghosts)), 0), e.numbers)
+	e.buf = y.pack(append(e.buf, 0), e.numbers)
 	back := e.best(key, locals, ghosts)
 	if back == 0 {
 		return
@@ -54,12 +72,13 @@ func (e *refEncoder) append(key uint32, locals, ghosts []uint32) {
 	source := &e.past[(key-back)%(refWindow+1)]
 	e.split(source, locals, ghosts)
 	e.numbers = appendNumbers(e.numbers[:0], key, e.rest[0], e.rest[1])
-	c := appendCounts(e.copies[:0], nil, len(locals), len(ghosts))
+	y = e.choose(e.numbers)
+	c := y.appendCounts(e.copies[:0], nil, len(locals), len(ghosts))
 	c = append(c, byte(back)|byte(min(len(e.mask), refMask))<<3)
 	if len(e.mask) >= refMask {
 		c = binary.AppendUvarint(c, uint64(len(e.mask)-refMask))
 	}
-	e.copies = packSVB(append(c, e.mask...), e.numbers)
+	e.copies = y.pack(append(c, e.mask...), e.numbers)
 	if len(e.copies) < len(e.buf)-start {
 		e.buf = append(e.buf[:start], e.copies...)
 		slot.depth = source.depth + 1
@@ -130,24 +149,4 @@ func (e *refEncoder) splitPart(rest, source []uint32, bit int, list []uint32) []
 		}
 	}
 	return rest
-}
-
-// appendCounts appends the counts of a list, and the length of its data where it
-// has svbLong numbers or more.
-func appendCounts(dst []byte, numbers []uint32, locals, ghosts int) []byte {
-	dst = append(dst, byte(min(locals, svbLocals)|min(ghosts, svbGhosts)<<5))
-	if locals >= svbLocals {
-		dst = binary.AppendUvarint(dst, uint64(locals-svbLocals))
-	}
-	if ghosts >= svbGhosts {
-		dst = binary.AppendUvarint(dst, uint64(ghosts-svbGhosts))
-	}
-	if locals+ghosts >= svbLong {
-		length := uint64(0)
-		for _, v := range numbers {
-			length += uint64(codeLen[codes[bits.Len32(v)]])
-		}
-		dst = binary.AppendUvarint(dst, length)
-	}
-	return dst
 }

@@ -283,7 +283,7 @@ func (c reference) scan(s *Scanner, key uint32) bool {
 	slot := &h.past[key%(refWindow+1)]
 	slot.known = false
 	if n >= svbLong {
-		s.rest = rest{locals: l.locals, ghosts: l.ghosts, control: l.control, data: l.data, last: l.start(t.data, key)}
+		s.rest = rest{locals: l.locals, ghosts: l.ghosts, control: l.control, data: 2 * l.data, last: l.start(t, key), layout: l.layout(t)}
 		s.pos = l.data + l.length
 		return c.more(s, key)
 	}

@@ -30,7 +30,9 @@ type Scanner struct {
 // rest is what is left of a long list.
 type rest struct {
 	locals, ghosts uint32
-	control, data  uint64 // positions in the table's data
+	control        uint64 // where its control bytes go on in the table's data
+	data           uint64 // where its numbers do, in nybbles
+	layout         *layout
 	last           uint64 // the last target given plus 1, or what stands for it
 }
 

@@ -20,69 +20,7 @@ const (
 	slack = 3
 )
 
-// codeLen is the number of bytes of a number, by its code.
-var codeLen = [4]uint8{0, 1, 2, 4}
-
-// codeMask has the bits of a number's bytes, by its code.
-var codeMask = [4]uint32{0, 0xff, 0xffff, 0xffffffff}
-
-// codes is the code of a number, by its length in bits.
-var codes = func() (c [33]uint8) {
-	for i := range c {
-		c[i] = uint8(min((i+7)/8, 3))
-	}
-	return c
-}()
-
-// group tells how the four numbers of a control byte lie in their data: the
-// first two in the eight bytes from 0 on, the others from pair on.
-type group struct {
-	mask         [4]uint32
-	shift1       uint8 // bits before number 1
-	shift3       uint8 // bits from pair on before number 3
-	pair, length uint8 // bytes
-}
-
-var groups = func() (g [256]group) {
-	for c := range g {
-		e := &g[c]
-		var length [4]uint8
-		for i := range 4 {
-			code := c >> (2 * i) & 3
-			e.mask[i], length[i] = codeMask[code], codeLen[code]
-		}
-		e.shift1, e.shift3 = 8*length[0], 8*length[2]
-		e.pair = length[0] + length[1]
-		e.length = e.pair + length[2] + length[3]
-	}
-	return g
-}()
-
-// unpack decodes four numbers v for each control byte and sets out to the
-// running sums of last + v + 1, in 32 bits. It returns the last sum in 64 bits
-// and the bytes of data used. out has room for them; ok is false where data has
-// less than svbSlack bytes from a group on.
-func unpack(out []uint32, control, data []byte, last uint64) (sum uint64, used int, ok bool) {
-	whole := len(data)
-	for _, c := range control {
-		if len(data) < svbSlack || len(out) < 4 {
-			return 0, 0, false
-		}
-		e := &groups[c]
-		x := binary.LittleEndian.Uint64(data)
-		y := binary.LittleEndian.Uint64(data[e.pair&15:])
-		v1 := last + uint64(uint32(x)&e.mask[0]) + 1
-		v2 := v1 + uint64(uint32(x>>(e.shift1&63))&e.mask[1]) + 1
-		v3 := v2 + uint64(uint32(y)&e.mask[2]) + 1
-		last = v3 + uint64(uint32(y>>(e.shift3&63))&e.mask[3]) + 1
-		out[0], out[1], out[2], out[3] = uint32(v1), uint32(v2), uint32(v3), uint32(last)
-		out = out[4:]
-		data = data[e.length:]
-	}
-	return last, whole - len(data), true
-}
-
-// settle ends the decoding of numbers that unpack wrote to out: locals, then
+// settle ends the decoding of numbers that were unpacked to out: locals, then
 // ghosts, then padding. It turns the ghosts into indexes, and returns what unpack
 // needs to go on after them. It is false where a number is out of range: sum, of
 // 64 bits, differs from what the last targets say where any sum took more than 32.
@@ -122,6 +60,7 @@ type svbList struct {
 	locals, ghosts uint32
 	control, data  uint64 // where they begin
 	length         uint64 // of the data where locals+ghosts >= svbLong
+	wide           bool   // the lengths are wideLengths
 }
 
 // parse reads the head of the list at pos, which is below limit.
@@ -131,6 +70,7 @@ func (l *svbList) parse(data []byte, pos, limit uint64) bool {
 	if l.locals == svbLocals || l.ghosts == svbGhosts {
 		return l.parseLong(data, pos+1, limit)
 	}
+	l.wide = false
 	l.control = pos + 1
 	l.data = l.control + uint64(l.locals+l.ghosts+3)>>2
 	return l.data <= limit
@@ -159,8 +99,11 @@ func (l *svbList) counts(data []byte, pos, limit uint64) (next uint64, ok bool) 
 		}
 		return v
 	}
+	l.wide = false
 	if locals == svbLocals {
-		locals += read()
+		locals = read()
+		l.wide = locals&1 != 0
+		locals >>= 1
 	}
 	if ghosts == svbGhosts {
 		ghosts += read()
@@ -174,12 +117,20 @@ func (l *svbList) counts(data []byte, pos, limit uint64) (next uint64, ok bool) 
 	return pos, ok && n <= math.MaxUint32
 }
 
+// layout returns that of the list's numbers.
+func (l *svbList) layout(t *Table) *layout {
+	if l.wide {
+		return wideLayout
+	}
+	return t.layout
+}
+
 // start returns what unpack starts with so that the first sum is the first target.
-func (l *svbList) start(data []byte, key uint32) uint64 {
+func (l *svbList) start(t *Table, key uint32) uint64 {
 	if l.locals == 0 {
 		return math.MaxUint64
 	}
-	first := binary.LittleEndian.Uint32(data[l.data:]) & codeMask[data[l.control]&3]
+	first := binary.LittleEndian.Uint32(t.data[l.data:]) & l.layout(t).mask[t.data[l.control]&3]
 	return uint64(unzigzag(first, key)) - uint64(first) - 1
 }
 
@@ -189,12 +140,13 @@ func (l *svbList) body(t *Table, out []uint32, key uint32) (end uint64, ok bool)
 	if len(out) == 0 {
 		return l.data, true
 	}
-	sum, used, ok := unpack(out, t.data[l.control:l.control+uint64(len(out)>>2)], t.data[l.data:], l.start(t.data, key))
+	control := t.data[l.control : l.control+uint64(len(out)>>2)]
+	sum, end, ok := l.layout(t).unpack(out, control, t.data[l.data:], 0, l.start(t, key))
 	if !ok {
 		return 0, false
 	}
 	_, ok = settle(t, out, int(l.locals), int(l.ghosts), sum)
-	return l.data + uint64(used), ok
+	return l.data + (end+1)>>1, ok
 }
 
 type streamVByte struct{}
@@ -220,10 +172,11 @@ func (streamVByte) skip(t *Table, pos uint64) (next uint64, ok bool) {
 	if n >= svbLong {
 		return l.data + l.length, true
 	}
-	next = l.data
+	nybbles, y := uint64(1), l.layout(t)
 	for _, c := range t.data[l.control : l.control+uint64(n+3)>>2] {
-		next += uint64(groups[c].length)
+		nybbles += uint64(y.groups[c].length)
 	}
+	next = l.data + nybbles>>1
 	return next, next <= t.limit
 }
 
@@ -258,7 +211,7 @@ func (c streamVByte) scan(s *Scanner, key uint32) bool {
 	}
 	n := uint64(h.locals) + uint64(h.ghosts)
 	if n > PieceLen {
-		s.rest = rest{locals: h.locals, ghosts: h.ghosts, control: h.control, data: h.data, last: h.start(t.data, key)}
+		s.rest = rest{locals: h.locals, ghosts: h.ghosts, control: h.control, data: 2 * h.data, last: h.start(t, key), layout: h.layout(t)}
 		s.pos = h.data + h.length
 		return c.more(s, key)
 	}
@@ -277,7 +230,7 @@ func (streamVByte) more(s *Scanner, _ uint32) bool {
 	ghosts := n - locals
 	groups := (n + slack) >> 2
 	out := s.buf[:4*groups]
-	sum, used, ok := unpack(out, t.data[r.control:r.control+groups], t.data[r.data:], r.last)
+	sum, end, ok := r.layout.unpack(out, t.data[r.control:r.control+groups], t.data, r.data, r.last)
 	if !ok {
 		return false
 	}
@@ -290,27 +243,59 @@ func (streamVByte) more(s *Scanner, _ uint32) bool {
 		r.last = math.MaxUint64
 	}
 	r.control += groups
-	r.data += uint64(used)
+	r.data = end
 	s.locals, s.ghosts = out[:locals], out[locals:n]
-	return r.locals|r.ghosts != 0 || r.data == s.pos
+	return r.locals|r.ghosts != 0 || (end+1)>>1 == s.pos
+}
+
+// numberEncoder makes lists of numbers with lengths that suit the first of them.
+type numberEncoder struct {
+	buf     []byte
+	seen    histogram
+	lengths lengths
+	layout  *layout // nil before begin
+	numbers []uint32
+}
+
+func (e *numberEncoder) position() uint64 { return uint64(len(e.buf)) }
+func (e *numberEncoder) size() uint64     { return uint64(len(e.buf)) }
+
+func (e *numberEncoder) begin() lengths {
+	if e.layout == nil {
+		e.lengths = e.seen.best()
+		e.layout = newLayout(e.lengths)
+	}
+	return e.lengths
+}
+
+func (e *numberEncoder) appendTo(dst []byte) []byte {
+	return append(append(dst, e.buf...), make([]byte, svbSlack)...)
+}
+
+// choose returns the layout for the numbers of a list.
+func (e *numberEncoder) choose(numbers []uint32) *layout {
+	all := uint32(0)
+	for _, v := range numbers {
+		all |= v
+	}
+	if e.layout.codes[bits.Len32(all)] > 3 {
+		return wideLayout
+	}
+	return e.layout
 }
 
 // svbEncoder makes the lists of StreamVByte.
-type svbEncoder struct {
-	buf     []byte
-	numbers []uint32 // of one list
-}
+type svbEncoder struct{ numberEncoder }
 
-func (e *svbEncoder) position() uint64 { return uint64(len(e.buf)) }
-func (e *svbEncoder) size() uint64     { return uint64(len(e.buf)) }
-
-func (e *svbEncoder) appendTo(dst []byte) []byte {
-	return append(append(dst, e.buf...), make([]byte, svbSlack)...)
+func (e *svbEncoder) sample(key uint32, locals, ghosts []uint32) {
+	e.numbers = appendNumbers(e.numbers[:0], key, locals, ghosts)
+	e.seen.add(e.numbers)
 }
 
 func (e *svbEncoder) append(key uint32, locals, ghosts []uint32) {
 	e.numbers = appendNumbers(e.numbers[:0], key, locals, ghosts)
-	e.buf = packSVB(appendCounts(e.buf, e.numbers, len(locals), len(ghosts)), e.numbers)
+	y := e.choose(e.numbers)
+	e.buf = y.pack(y.appendCounts(e.buf, e.numbers, len(locals), len(ghosts)), e.numbers)
 }
 
 // appendNumbers appends the numbers of a list.
@@ -335,29 +320,23 @@ func appendGaps(dst, list []uint32) []uint32 {
 	return dst
 }
 
-// packSVB appends the control bytes and the data of numbers.
-func packSVB(dst []byte, numbers []uint32) []byte {
-	for len(numbers)%4 != 0 {
-		numbers = append(numbers, 0)
+// appendCounts appends the counts of a list, and the length of its data where it
+// has svbLong numbers or more.
+func (y *layout) appendCounts(dst []byte, numbers []uint32, locals, ghosts int) []byte {
+	inByte, wide := min(locals, svbLocals), uint64(0)
+	if y.wide {
+		inByte, wide = svbLocals, 1
 	}
-	n := len(numbers)
-	control := len(dst)
-	dst = slices.Grow(dst, n/4+4*n+4)
-	buf := dst[:cap(dst)]
-	p := control + n/4
-	for ; len(numbers) >= 4; numbers = numbers[4:] {
-		c0, c1 := codes[bits.Len32(numbers[0])], codes[bits.Len32(numbers[1])]
-		c2, c3 := codes[bits.Len32(numbers[2])], codes[bits.Len32(numbers[3])]
-		buf[control] = c0 | c1<<2 | c2<<4 | c3<<6
-		control++
-		binary.LittleEndian.PutUint32(buf[p:], numbers[0])
-		p += int(codeLen[c0&3])
-		binary.LittleEndian.PutUint32(buf[p:], numbers[1])
-		p += int(codeLen[c1&3])
-		binary.LittleEndian.PutUint32(buf[p:], numbers[2])
-		p += int(codeLen[c2&3])
-		binary.LittleEndian.PutUint32(buf[p:], numbers[3])
-		p += int(codeLen[c3&3])
+	dst = append(dst, byte(inByte|min(ghosts, svbGhosts)<<5))
+	if inByte == svbLocals {
+		dst = binary.AppendUvarint(dst, uint64(locals)<<1|wide)
 	}
-	return dst[:p]
+	if ghosts >= svbGhosts {
+		dst = binary.AppendUvarint(dst, uint64(ghosts-svbGhosts))
+	}
+	if locals+ghosts >= svbLong {
+		size, _ := y.size(numbers)
+		dst = binary.AppendUvarint(dst, size)
+	}
+	return dst
 }

@@ -16,6 +16,7 @@ import (
 type Table struct {
 	header
 	coder     codec
+	layout    *layout // of StreamVByte and Reference
 	positions ef.Sequence
 	data      []byte
 	limit     uint64 // the greatest position in data
@@ -30,6 +31,9 @@ func Open(b []byte) (*Table, error) {
 		return nil, err
 	}
 	t.coder = codecOf(t.codec)
+	if t.codec != Nybble {
+		t.layout = newLayout(t.lengths)
+	}
 	t.data = b[headerLen+t.positionBytes:]
 	var err error
 	var used int

@@ -1,0 +1,201 @@
+// This file holds how numbers lie in control codes and data: Stream VByte with
+// lengths in nybbles that suit a table.
+
+package lists
+
+import (
+	"encoding/binary"
+	"math/bits"
+	"slices"
+)
+
+// lengths are those of numbers in nybbles, by their code.
+type lengths [4]uint8
+
+// wideLengths are those of lists with a number that is too large for the table's.
+var wideLengths = lengths{0, 2, 4, 8}
+
+// maxLength is the greatest length that a table has: two numbers of it and half
+// a byte are in one load.
+const maxLength = 7
+
+// valid tells whether a table may have these lengths.
+func (l lengths) valid() bool {
+	return l[0] < l[1] && l[1] < l[2] && l[2] < l[3] && l[3] <= maxLength
+}
+
+// group tells how the four numbers of a control byte lie in their data.
+type group struct {
+	mask         [4]uint32
+	shift1       uint8 // bits before number 1
+	shift3       uint8 // bits between the starts of numbers 2 and 3
+	pair, length uint8 // nybbles of the first two numbers, and of all
+}
+
+// layout is what reading and writing with some lengths needs.
+type layout struct {
+	groups [256]group
+	mask   [4]uint32
+	codes  [33]uint8 // by the bits of a number; 4 where it is too large
+	bits   [4]uint8  // by code
+	wide   bool      // two numbers may be longer than a load
+}
+
+func newLayout(l lengths) *layout {
+	y := &layout{wide: l[3] > maxLength}
+	for i, n := range l {
+		y.mask[i] = uint32(1<<(4*n) - 1)
+		y.bits[i] = 4 * n
+	}
+	for b := range y.codes {
+		for y.codes[b] < 4 && int(y.bits[y.codes[b]]) < b {
+			y.codes[b]++
+		}
+	}
+	for c := range y.groups {
+		g := &y.groups[c]
+		var n [4]uint8
+		for i := range n {
+			code := c >> (2 * i) & 3
+			g.mask[i], n[i] = y.mask[code], l[code]
+		}
+		g.shift1, g.shift3 = 4*n[0], 4*n[2]
+		g.pair = n[0] + n[1]
+		g.length = g.pair + n[2] + n[3]
+	}
+	return y
+}
+
+var wideLayout = newLayout(wideLengths)
+
+// histogram counts numbers by their bits.
+type histogram [33]uint64
+
+func (h *histogram) add(numbers []uint32) {
+	for _, v := range numbers {
+		h[bits.Len32(v)]++
+	}
+}
+
+// best returns the lengths with which the numbers take the fewest bits.
+func (h *histogram) best() lengths {
+	// A number that is too large makes a list wide: about so many bits more.
+	const penalty = 300
+	least, choice := ^uint64(0), lengths{0, 1, 2, 4}
+	for set := range 1 << (maxLength + 1) {
+		if bits.OnesCount(uint(set)) != 4 {
+			continue
+		}
+		var l lengths
+		for i, s := 0, uint(set); s != 0; i, s = i+1, s&(s-1) {
+			l[i] = uint8(bits.TrailingZeros(s))
+		}
+		cost, code := uint64(0), 0
+		for b, n := range h {
+			for code < 4 && b > 4*int(l[code]) {
+				code++
+			}
+			if code < 4 {
+				cost += n * uint64(4*l[code])
+			} else {
+				cost += n * penalty
+			}
+		}
+		if cost < least {
+			least, choice = cost, l
+		}
+	}
+	return choice
+}
+
+// unpack decodes four numbers v for each control byte, from nybble at of data
+// on, and sets out to the running sums of last + v + 1, in 32 bits. It returns
+// the last sum in 64 bits and the nybble behind the numbers. ok is false where
+// out has no room, or data less than svbSlack bytes from a group on.
+func (y *layout) unpack(out []uint32, control, data []byte, at uint64, last uint64) (sum, end uint64, ok bool) {
+	if len(data) < svbSlack {
+		return 0, 0, len(control) == 0
+	}
+	if y.wide {
+		return y.unpackWide(out, control, data, at, last)
+	}
+	limit := uint64(len(data)-svbSlack) * 2
+	for _, c := range control {
+		if at > limit+1 || len(out) < 4 {
+			return 0, 0, false
+		}
+		g := &y.groups[c]
+		mid := at + uint64(g.pair)
+		a := binary.LittleEndian.Uint64(data[at>>1:]) >> (at & 1 * 4)
+		b := binary.LittleEndian.Uint64(data[mid>>1:]) >> (mid & 1 * 4)
+		v0 := last + uint64(uint32(a)&g.mask[0]) + 1
+		v1 := v0 + uint64(uint32(a>>(g.shift1&63))&g.mask[1]) + 1
+		v2 := v1 + uint64(uint32(b)&g.mask[2]) + 1
+		last = v2 + uint64(uint32(b>>(g.shift3&63))&g.mask[3]) + 1
+		out[0], out[1], out[2], out[3] = uint32(v0), uint32(v1), uint32(v2), uint32(last)
+		out = out[4:]
+		at += uint64(g.length)
+	}
+	return last, at, true
+}
+
+// unpackWide is unpack for numbers of any length.
+func (y *layout) unpackWide(out []uint32, control, data []byte, at uint64, last uint64) (sum, end uint64, ok bool) {
+	limit := uint64(len(data)-svbSlack) * 2
+	for _, c := range control {
+		if at > limit+1 || len(out) < 4 {
+			return 0, 0, false
+		}
+		for i := range 4 {
+			v := uint32(binary.LittleEndian.Uint64(data[at>>1:])>>(at&1*4)) & y.mask[c&3]
+			at += uint64(y.bits[c&3]) >> 2
+			c >>= 2
+			last += uint64(v) + 1
+			out[i] = uint32(last)
+		}
+		out = out[4:]
+	}
+	return last, at, true
+}
+
+// size returns the bytes of the data of numbers, and whether all fit the layout.
+func (y *layout) size(numbers []uint32) (bytes uint64, ok bool) {
+	n := uint64(0)
+	for _, v := range numbers {
+		code := y.codes[bits.Len32(v)]
+		if code > 3 {
+			return 0, false
+		}
+		n += uint64(y.bits[code])
+	}
+	return (n + 7) / 8, true
+}
+
+// pack appends the control bytes and the data of numbers, all of which fit.
+func (y *layout) pack(dst []byte, numbers []uint32) []byte {
+	for len(numbers)%4 != 0 {
+		numbers = append(numbers, 0)
+	}
+	n := len(numbers)
+	control := len(dst)
+	dst = slices.Grow(dst, n/4+4*n+8)
+	buf := dst[:cap(dst)]
+	p := control + n/4
+	acc, have := uint64(0), uint(0) // bits that are not written
+	for ; len(numbers) >= 4; numbers = numbers[4:] {
+		c := byte(0)
+		for i, v := range numbers[:4] {
+			code := y.codes[bits.Len32(v)] & 3
+			c |= code << (2 * i)
+			acc |= uint64(v) << (have & 63)
+			have += uint(y.bits[code])
+			binary.LittleEndian.PutUint64(buf[p:], acc)
+			p += int(have >> 3)
+			acc >>= have &^ 7 & 63
+			have &= 7
+		}
+		buf[control] = c
+		control++
+	}
+	return dst[:p+int((have+7)>>3)]
+}
