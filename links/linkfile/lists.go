@@ -185,13 +185,30 @@ func (l *listParser) skipField(field []byte, size int) {
 func (l *listParser) skipLong() {
 	for {
 		end := min(l.w.find('\t', &l.w.tabAt), l.w.find('\n', &l.w.endAt))
+		text := l.w.buf[l.w.pos:end]
 		found := end < len(l.w.buf)
-		l.column += utf8.RuneCount(l.w.buf[l.w.pos:end])
-		l.w.skip(end - l.w.pos)
-		if found || !l.w.more() {
+		if !found && !l.w.done {
+			text = wholeRunes(text)
+		}
+		l.column += utf8.RuneCount(text)
+		l.w.skip(len(text))
+		if found || !l.w.more() && l.w.pos == len(l.w.buf) {
 			return
 		}
 	}
+}
+
+// wholeRunes returns text without the beginning of a character that it ends with.
+func wholeRunes(text []byte) []byte {
+	for n := 1; n < utf8.UTFMax && n <= len(text); n++ {
+		if rest := text[len(text)-n:]; utf8.RuneStart(rest[0]) {
+			if !utf8.FullRune(rest) {
+				return text[:len(text)-n]
+			}
+			break
+		}
+	}
+	return text
 }
 
 // rejectField rejects a target.
