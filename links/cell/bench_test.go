@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"runtime"
 	"slices"
 	"strconv"
 	"sync"
@@ -27,18 +28,21 @@ type web struct {
 	edges [2][]Edge // by Direction, sorted
 }
 
-// cpu reports, at the end of a benchmark that defers what it returns, the processor's
-// time an operation: on a machine that others use it tells more than the clock's.
-func cpu(b *testing.B) func() {
-	used := func() int64 {
-		var usage syscall.Rusage
-		if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
-			b.Fatal(err)
-		}
-		return usage.Utime.Nano() + usage.Stime.Nano()
+// cpuTime is the time, in nanoseconds, that processors have worked for the process:
+// on a machine that others use it tells more than the clock's.
+func cpuTime() int64 {
+	var usage syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
+		panic(err)
 	}
-	before := used()
-	return func() { b.ReportMetric(float64(used()-before)/float64(b.N), "cpu-ns/op") }
+	return usage.Utime.Nano() + usage.Stime.Nano()
+}
+
+// cpu returns what reports, at the end of a benchmark, the processors' time an
+// operation.
+func cpu(b *testing.B) func() {
+	before := cpuTime()
+	return func() { b.ReportMetric(float64(cpuTime()-before)/float64(b.N), "cpu-ns/op") }
 }
 
 var benchWeb = sync.OnceValue(func() *web {
@@ -208,15 +212,19 @@ func BenchmarkBuild(b *testing.B) {
 	for _, split := range []int{1, 16} {
 		b.Run(fmt.Sprintf("cells=%d", split), func(b *testing.B) {
 			keys := uid.AllSlots.Split(split)[0].Range()
-			links := 0
+			links, cpu := 0, int64(0)
 			for b.Loop() {
 				b.StopTimer()
 				builder := w.builder(Options{Range: keys})
+				runtime.GC()
 				b.StartTimer()
+				cpu -= cpuTime()
 				w.finish(builder)
+				cpu += cpuTime()
 				links += len(within(w.edges[Forward], keys))
 			}
 			b.ReportMetric(float64(links)/b.Elapsed().Seconds()/1e6, "Mlinks/s")
+			b.ReportMetric(float64(cpu)/float64(links), "cpu-ns/link")
 		})
 	}
 }
