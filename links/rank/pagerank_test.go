@@ -1,0 +1,289 @@
+package rank_test
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/trefoildb/trefoil/links/rank"
+)
+
+// powerIteration is the oracle: it multiplies with the dense matrix of a graph
+// until nothing changes.
+func powerIteration(lists [][]uint32, damping float64) []float64 {
+	n := len(lists)
+	matrix := make([][]float64, n) // [to][from]
+	for to := range matrix {
+		matrix[to] = make([]float64, n)
+	}
+	for from, list := range lists {
+		for to := range matrix {
+			matrix[to][from] = (1 - damping) / float64(n)
+		}
+		lost := len(list)
+		for _, to := range list {
+			if int(to) < n {
+				matrix[to][from] += damping / float64(len(list))
+				lost--
+			}
+		}
+		share := 1.0
+		if len(list) > 0 {
+			share = float64(lost) / float64(len(list))
+		}
+		for to := range matrix {
+			matrix[to][from] += damping * share / float64(n)
+		}
+	}
+	scores := make([]float64, n)
+	for i := range scores {
+		scores[i] = 1 / float64(n)
+	}
+	for range 3000 {
+		next := make([]float64, n)
+		change := 0.0
+		for to := range next {
+			for from, score := range scores {
+				next[to] += matrix[to][from] * score
+			}
+			change += math.Abs(next[to] - scores[to])
+		}
+		scores = next
+		if change < 1e-15 {
+			break
+		}
+	}
+	return scores
+}
+
+func TestPageRank(t *testing.T) {
+	r := random(t)
+	for range 150 {
+		n := 1 + r.IntN(40)
+		lists := aGraph(r, n)
+		pages := cuts(r, n, 1+r.IntN(5))
+		parts := split(lists, pages)
+		for _, p := range parts {
+			p.(*partition).piece = r.IntN(3)
+		}
+		damping := []float64{0, 0.5, 0.99}[r.IntN(3)]
+		result, err := rank.PageRank(ctx, pages, parts, rank.Options{Damping: damping, Tolerance: 1e-14, MaxRounds: 5000})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if damping == 0 {
+			damping = 0.85
+		}
+		want := powerIteration(lists, damping)
+		got := slices.Concat(result.Scores...)
+		if len(got) != n {
+			t.Fatalf("%d scores of %d pages", len(got), n)
+		}
+		distance, sum := 0.0, 0.0
+		for i := range got {
+			distance += math.Abs(got[i] - want[i])
+			sum += got[i]
+		}
+		if distance > 1e-11 || math.Abs(sum-1) > 1e-11 || !result.Converged || result.Change > 1e-14 {
+			t.Fatalf("%d pages in %v: L1 distance %g, sum %g, %+v", n, pages, distance, sum, result.Round)
+		}
+	}
+}
+
+// The distance from the limit is what Options.Tolerance says, and the defaults
+// converge.
+func TestPageRankTolerance(t *testing.T) {
+	r := random(t)
+	for range 20 {
+		lists := aGraph(r, 50)
+		want := powerIteration(lists, 0.85)
+		for _, tolerance := range []float64{0, 1e-2, 1e-5} {
+			result, err := rank.PageRank(ctx, []int{50}, split(lists, []int{50}), rank.Options{Tolerance: tolerance})
+			if err != nil || !result.Converged {
+				t.Fatalf("%+v, %v", result, err)
+			}
+			if tolerance == 0 {
+				tolerance = rank.DefaultTolerance
+			}
+			distance := 0.0
+			for i, score := range result.Scores[0] {
+				distance += math.Abs(score - want[i])
+			}
+			if distance > tolerance*0.85/0.15+1e-12 || result.Change > tolerance {
+				t.Errorf("tolerance %g: distance %g after %+v", tolerance, distance, result.Round)
+			}
+		}
+	}
+}
+
+func TestPageRankRounds(t *testing.T) {
+	lists := [][]uint32{{1, 2}, {2}, {0}, {0}}
+	var rounds []rank.Round
+	result, err := rank.PageRank(ctx, []int{2, 2}, split(lists, []int{2, 2}), rank.Options{
+		Tolerance: 1e-15, MaxRounds: 7, Progress: func(r rank.Round) { rounds = append(rounds, r) },
+	})
+	if err != nil || result.Converged || result.Number != 7 || len(rounds) != 7 || rounds[6] != result.Round {
+		t.Fatalf("%+v, %v, %v", result, rounds, err)
+	}
+	for i, round := range rounds {
+		if round.Number != i+1 || round.Links != 5 || i > 0 && round.Change >= rounds[i-1].Change {
+			t.Errorf("%+v", rounds)
+		}
+	}
+}
+
+func TestPageRankOfNothing(t *testing.T) {
+	for _, pages := range [][]int{nil, {0}, {0, 0}} {
+		result, err := rank.PageRank(ctx, pages, split(nil, pages), rank.Options{})
+		if err != nil || !result.Converged || len(result.Scores) != len(pages) {
+			t.Errorf("%v: %+v, %v", pages, result, err)
+		}
+	}
+	// Pages without any link are all alike.
+	result, err := rank.PageRank(ctx, []int{4}, split(make([][]uint32, 4), []int{4}), rank.Options{})
+	if err != nil || !slices.Equal(result.Scores[0], []float64{0.25, 0.25, 0.25, 0.25}) {
+		t.Errorf("%+v, %v", result, err)
+	}
+}
+
+// Scores are the same bits with any number of workers and machines.
+func TestPageRankIsTheSameEverywhere(t *testing.T) {
+	r := random(t)
+	for range 20 {
+		pages := cuts(r, 200, 6)
+		lists := aGraph(r, 200)
+		var want [][]float64
+		for _, workers := range []int{1, 2, 9} {
+			result, err := rank.PageRank(ctx, pages, split(lists, pages), rank.Options{Workers: workers})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if want == nil {
+				want = result.Scores
+			}
+			checkSame(t, result.Scores, want)
+		}
+		scores, errs := onMachines(lists, pages, newWire(len(pages)), r.IntN(4)+1, nil)
+		for m, err := range errs {
+			if err != nil {
+				t.Fatalf("machine %d: %v", m, err)
+			}
+		}
+		checkSame(t, scores, want)
+	}
+}
+
+func checkSame(t *testing.T, got, want [][]float64) {
+	t.Helper()
+	for i := range want {
+		if !slices.Equal(got[i], want[i]) {
+			t.Fatalf("partition %d: %v, want %v", i, got[i], want[i])
+		}
+	}
+}
+
+// onMachines shares partitions out to machines and returns all scores. change
+// changes the options of each machine, which has these partitions.
+func onMachines(lists [][]uint32, pages []int, w *wire, machines int, change func(own map[int]rank.Partition, o *rank.Options)) ([][]float64, []error) {
+	scores := make([][]float64, len(pages))
+	errs := make([]error, machines)
+	done := make(chan int)
+	for m := range machines {
+		own := split(lists, pages)
+		maps.DeleteFunc(own, func(i int, _ rank.Partition) bool { return i%machines != m })
+		go func() {
+			defer func() { done <- m }()
+			o := rank.Options{Exchange: w}
+			if change != nil {
+				change(own, &o)
+			}
+			result, err := rank.PageRank(ctx, pages, own, o)
+			if err != nil {
+				w.lose()
+				errs[m] = err
+				return
+			}
+			for i, index := range slices.Sorted(maps.Keys(own)) {
+				scores[index] = result.Scores[i]
+			}
+		}()
+	}
+	for range machines {
+		<-done
+	}
+	return scores, errs
+}
+
+func TestPageRankEnds(t *testing.T) {
+	lists := aGraph(random(t), 30)
+	ended, cancel := context.WithCancel(ctx)
+	_, err := rank.PageRank(ended, []int{30}, split(lists, []int{30}), rank.Options{
+		Tolerance: 1e-300, Progress: func(r rank.Round) {
+			if r.Number == 3 {
+				cancel()
+			}
+		},
+	})
+	if !errors.Is(err, context.Canceled) || !strings.Contains(err.Error(), "round 4") {
+		t.Errorf("in round 4: %v", err)
+	}
+	if _, err := rank.PageRank(ended, []int{30}, split(lists, []int{30}), rank.Options{}); !errors.Is(err, context.Canceled) {
+		t.Errorf("before it begins: %v", err)
+	}
+}
+
+// A partition that does not fit, or changes, ends the job.
+func TestPageRankErrors(t *testing.T) {
+	lists := [][]uint32{{1, 2}, {2}, {3, 0}, {0}}
+	pages := []int{2, 2}
+	wrong := errors.New("a damaged list")
+	for _, c := range []struct {
+		name   string
+		change func(p *partition, o *rank.Options)
+		want   error
+	}{
+		{"a scan that fails", func(p *partition, _ *rank.Options) { p.err = wrong }, wrong},
+		{"a scan that fails later", func(p *partition, o *rank.Options) { o.Progress = func(rank.Round) { p.err = wrong } }, wrong},
+		{"a local that is none", func(p *partition, _ *rank.Options) { p.locals[0] = 2 }, rank.ErrGraph},
+		{"a ghost that is none", func(p *partition, _ *rank.Options) { p.ghosts[0] = 9 }, rank.ErrGraph},
+		{"a partition that is none", func(p *partition, _ *rank.Options) { p.where[0].Partition = 2 }, rank.ErrGraph},
+		{"a page that is none", func(p *partition, _ *rank.Options) { p.where[0].Page = 2 }, rank.ErrGraph},
+		{"another number of pages", func(p *partition, _ *rank.Options) {
+			p.localEnds, p.ghostEnds = append(p.localEnds, len(p.locals)), append(p.ghostEnds, len(p.ghosts))
+		}, rank.ErrGraph},
+		{"another number of links", func(p *partition, o *rank.Options) {
+			o.Progress = func(rank.Round) { p.ghostEnds[1]--; p.ghosts = p.ghosts[:len(p.ghosts)-1] }
+		}, rank.ErrGraph},
+		{"a checkpoint that fails", func(_ *partition, o *rank.Options) {
+			o.CheckpointRounds = 2
+			o.Checkpoint = func([]rank.State) error { return wrong }
+		}, wrong},
+		{"damping", func(_ *partition, o *rank.Options) { o.Damping = 1 }, nil},
+		{"damping that is no number", func(_ *partition, o *rank.Options) { o.Damping = math.NaN() }, nil},
+		{"tolerance", func(_ *partition, o *rank.Options) { o.Tolerance = -1 }, nil},
+		{"rounds", func(_ *partition, o *rank.Options) { o.MaxRounds = -1 }, nil},
+	} {
+		parts := split(lists, pages)
+		o := rank.Options{Workers: 1}
+		c.change(parts[1].(*partition), &o)
+		_, err := rank.PageRank(ctx, pages, parts, o)
+		if err == nil || c.want != nil && !errors.Is(err, c.want) {
+			t.Errorf("%s: %v", c.name, err)
+		}
+	}
+	parts := split(lists, pages)
+	if _, err := rank.PageRank(ctx, []int{2}, parts, rank.Options{}); !errors.Is(err, rank.ErrGraph) {
+		t.Errorf("a partition too many: %v", err)
+	}
+	delete(parts, 0)
+	if _, err := rank.PageRank(ctx, pages, parts, rank.Options{}); !errors.Is(err, rank.ErrGraph) {
+		t.Errorf("a partition that is nowhere: %v", err)
+	}
+	if _, err := rank.PageRank(ctx, []int{-1}, split(nil, nil), rank.Options{}); !errors.Is(err, rank.ErrGraph) {
+		t.Errorf("a partition of -1 pages: %v", err)
+	}
+}

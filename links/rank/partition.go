@@ -1,0 +1,240 @@
+// This file holds what PageRank asks of the parts of a graph.
+
+package rank
+
+import (
+	"fmt"
+	"math"
+)
+
+// Partition is the forward links of one part of the pages of a graph, such as
+// a cell. Its pages have the numbers 0 ... Pages()-1. It must not change during a
+// job, and may be asked by several goroutines at once.
+type Partition interface {
+	// Pages returns how many pages there are, at most 2^32.
+	Pages() int
+	// Ghosts returns how many pages of other partitions the links lead to.
+	Ghosts() int
+	// Locate returns where a ghost, below Ghosts(), is a page. It reports false
+	// if it is a page of no partition.
+	Locate(ghost uint32) (Address, bool)
+	// Scan calls yield with all links, in the order of their pages: locals are
+	// pages of this partition, ghosts are below Ghosts(). The links of one page
+	// may come in several pieces; a page without links need not come. The slices
+	// are only read, during the call. Scan ends when yield returns false, or
+	// with an error if not all links could be read.
+	Scan(yield func(page uint32, locals, ghosts []uint32) bool) error
+}
+
+// Address is a page of a partition.
+type Address struct{ Partition, Page uint32 }
+
+// A part is the state of one partition in a job.
+//
+// A round: push; what it has in out for each other partition is given to that
+// one's receive; settle.
+//
+// What goes to one partition lies together in out. So to bring it there, also
+// within a machine, is to read memory from start to end, and to add to the few
+// pages of one partition; the sums themselves have the order of the ghosts, which
+// is by popularity in a cell, so that pushing finds most of them in the cache.
+type part struct {
+	index   int
+	lists   Partition
+	degrees []uint32
+	links   int64
+	scores  []float64 // of the last round
+	next    []float64 // sums of what links bring, then the scores of this round
+	sums    []float64 // by ghost: what this partition's links bring there; 0 between rounds
+	slots   []uint32  // by ghost: its place in out
+	out     []float64 // sums by partition
+	pages   []uint32  // of which page each place in out is, in its partition
+	ends    []int     // of each partition in out; after the last one are ghosts that are nowhere
+	lost    float64   // what the scores of the last round bring to no page, but by way of ghosts
+}
+
+// newPart reads the partition once, and checks it. pages is how many pages each
+// partition has.
+func newPart(index int, lists Partition, pages []int) (*part, error) {
+	if lists.Ghosts() > math.MaxUint32 {
+		return nil, fmt.Errorf("partition %d has %d ghosts: %w", index, lists.Ghosts(), ErrGraph)
+	}
+	p := &part{
+		index:   index,
+		lists:   lists,
+		degrees: make([]uint32, lists.Pages()),
+		scores:  make([]float64, lists.Pages()),
+		next:    make([]float64, lists.Pages()),
+		sums:    make([]float64, lists.Ghosts()),
+	}
+	var wrong error
+	err := lists.Scan(func(page uint32, locals, ghosts []uint32) bool {
+		wrong = p.check(page, locals, ghosts)
+		if wrong != nil {
+			return false
+		}
+		p.degrees[page] += uint32(len(locals) + len(ghosts))
+		p.links += int64(len(locals) + len(ghosts))
+		return true
+	})
+	if wrong == nil {
+		wrong = err
+	}
+	if wrong != nil {
+		return nil, fmt.Errorf("partition %d: %w", index, wrong)
+	}
+	return p, p.route(pages)
+}
+
+func (p *part) check(page uint32, locals, ghosts []uint32) error {
+	if int(page) >= len(p.scores) {
+		return fmt.Errorf("a list of page %d of %d: %w", page, len(p.scores), ErrGraph)
+	}
+	if uint64(p.degrees[page])+uint64(len(locals))+uint64(len(ghosts)) > math.MaxUint32 {
+		return fmt.Errorf("page %d has over %d links: %w", page, uint32(math.MaxUint32), ErrGraph)
+	}
+	for _, to := range locals {
+		if int(to) >= len(p.scores) {
+			return fmt.Errorf("a link from page %d to page %d of %d: %w", page, to, len(p.scores), ErrGraph)
+		}
+	}
+	for _, to := range ghosts {
+		if int(to) >= len(p.sums) {
+			return fmt.Errorf("a link from page %d to ghost %d of %d: %w", page, to, len(p.sums), ErrGraph)
+		}
+	}
+	return nil
+}
+
+// route finds out where the ghosts are pages, and gives them their places.
+func (p *part) route(pages []int) error {
+	p.slots = make([]uint32, len(p.sums))
+	p.pages = make([]uint32, len(p.sums))
+	p.out = make([]float64, len(p.sums))
+	p.ends = make([]int, len(pages))
+	to := make([]Address, len(p.sums))
+	counts := make([]int, len(pages)+1)
+	for g := range to {
+		where, ok := p.lists.Locate(uint32(g))
+		switch {
+		case !ok:
+			where = Address{Partition: uint32(len(pages))}
+		case int(where.Partition) >= len(pages) || int(where.Page) >= pages[where.Partition]:
+			return fmt.Errorf("partition %d: ghost %d is page %d of partition %d, which is none: %w", p.index, g, where.Page, where.Partition, ErrGraph)
+		}
+		to[g] = where
+		counts[where.Partition]++
+	}
+	next := make([]uint32, len(counts))
+	end := 0
+	for i, count := range counts {
+		next[i] = uint32(end)
+		end += count
+		if i < len(pages) {
+			p.ends[i] = end
+		}
+	}
+	for g, where := range to {
+		slot := next[where.Partition]
+		next[where.Partition]++
+		p.slots[g], p.pages[slot] = slot, where.Page
+	}
+	return nil
+}
+
+// way returns from where to where in out and pages is what goes to a partition.
+func (p *part) way(to int) (start, end int) {
+	if to > 0 {
+		start = p.ends[to-1]
+	}
+	return start, p.ends[to]
+}
+
+// push gives each page's score to the pages that it links to, in equal parts:
+// to next for pages of the partition, to out for ghosts. Nothing else is
+// written, so partitions can be pushed at the same time. stop is asked now and
+// then whether to give up.
+func (p *part) push(stop func() error) error {
+	clear(p.next)
+	scores, degrees, next, sums := p.scores, p.degrees, p.next, p.sums
+	links, untilStop := int64(0), int64(0)
+	var stopped error
+	err := p.lists.Scan(func(page uint32, locals, ghosts []uint32) bool {
+		share := scores[page] / float64(degrees[page])
+		for _, to := range locals {
+			next[to] += share
+		}
+		for _, to := range ghosts {
+			sums[to] += share
+		}
+		links += int64(len(locals) + len(ghosts))
+		if links < untilStop {
+			return true
+		}
+		const linksAStop = 1 << 20 // some milliseconds
+		untilStop = links + linksAStop
+		stopped = stop()
+		return stopped == nil
+	})
+	switch {
+	case stopped != nil:
+		return stopped
+	case err != nil:
+		return fmt.Errorf("partition %d: %w", p.index, err)
+	case links != p.links:
+		return fmt.Errorf("partition %d: it has %d links and had %d: it changed during the job: %w", p.index, links, p.links, ErrGraph)
+	}
+	for g, sum := range sums {
+		p.out[p.slots[g]] = sum
+		sums[g] = 0
+	}
+	return nil
+}
+
+// receive adds what another partition, or its machine, has for these pages.
+func (p *part) receive(pages []uint32, values []float64) {
+	values = values[:len(pages)]
+	for i, page := range pages {
+		p.next[page] += values[i]
+	}
+}
+
+// start sets scores, and what they bring to no page but by way of ghosts.
+func (p *part) start(scores []float64) {
+	copy(p.scores, scores)
+	p.loseDangling()
+}
+
+// loseDangling sums up the scores of pages without links.
+func (p *part) loseDangling() {
+	p.lost = 0
+	for page, degree := range p.degrees {
+		if degree == 0 {
+			p.lost += p.scores[page]
+		}
+	}
+}
+
+// undelivered returns what of the last round's scores reaches no page: those of
+// pages without links, and what goes to pages of no partition.
+func (p *part) undelivered() float64 {
+	nowhere := 0
+	if len(p.ends) > 0 {
+		nowhere = p.ends[len(p.ends)-1]
+	}
+	return p.lost + sum(p.out[nowhere:])
+}
+
+// settle makes this round's scores, base + damping * what links brought, and
+// returns their L1 distance from the last round's.
+func (p *part) settle(base, damping float64) float64 {
+	change := 0.0
+	for page, sum := range p.next {
+		score := base + damping*sum
+		p.next[page] = score
+		change += math.Abs(score - p.scores[page])
+	}
+	p.scores, p.next = p.next, p.scores
+	p.loseDangling()
+	return change
+}

@@ -1,0 +1,232 @@
+// Package ranktest checks that a [rank.Source] and a [rank.Exchange] do what
+// their contracts say.
+package ranktest
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"sync"
+
+	"github.com/trefoildb/trefoil/links/rank"
+	"github.com/trefoildb/trefoil/links/sample"
+	"github.com/trefoildb/trefoil/links/uid"
+)
+
+// TB is what the checks need of a test: testing.TB has it.
+type TB interface {
+	Helper()
+	Fatalf(format string, args ...any)
+}
+
+// CheckSource compares what a source answers with the forward links that it was
+// made of: ascending lists by page. Pages may have no links. The seed, which a
+// failure shows, decides what is asked.
+func CheckSource(t TB, seed uint64, source rank.Source, links map[uid.UID][]uid.UID, hosts sample.Hosts) {
+	t.Helper()
+	c := &sourceChecker{TB: t, seed: seed, source: source, hosts: hosts, random: rand.New(rand.NewPCG(seed, 0))}
+	c.links[rank.Forward] = links
+	c.links[rank.Backward] = map[uid.UID][]uid.UID{}
+	known := map[uid.UID]bool{}
+	for _, from := range slices.Sorted(maps.Keys(links)) {
+		known[from] = true
+		for _, to := range links[from] {
+			known[to] = true
+			c.links[rank.Backward][to] = append(c.links[rank.Backward][to], from)
+		}
+	}
+	c.known = slices.Sorted(maps.Keys(known))
+	for range 20 {
+		pages := c.pages()
+		for class := sample.All; class <= sample.InterDomain; class++ {
+			for _, d := range []rank.Direction{rank.Forward, rank.Backward} {
+				for _, mode := range []sample.Mode{sample.ModeRandom, sample.ModeConsistent} {
+					c.samples(d, pages, sample.Spec{N: c.random.IntN(8), Mode: mode, Class: class, Seed: c.random.Uint64()})
+				}
+			}
+			c.within(pages, class)
+		}
+	}
+	c.cancellation()
+}
+
+type sourceChecker struct {
+	TB
+	seed   uint64
+	source rank.Source
+	hosts  sample.Hosts
+	random *rand.Rand
+	links  [2]map[uid.UID][]uid.UID // by direction
+	known  []uid.UID
+}
+
+func (c *sourceChecker) fail(format string, args ...any) {
+	c.Helper()
+	c.Fatalf("seed %d: %s", c.seed, fmt.Sprintf(format, args...))
+}
+
+// pages returns some pages in any order, some of them twice, one not known.
+func (c *sourceChecker) pages() []uid.UID {
+	const unknown = 1<<64 - 1
+	pages := []uid.UID{unknown}
+	for range c.random.IntN(2 * (1 + len(c.known))) {
+		if len(c.known) > 0 {
+			pages = append(pages, c.known[c.random.IntN(len(c.known))])
+		}
+	}
+	c.random.Shuffle(len(pages), func(i, j int) { pages[i], pages[j] = pages[j], pages[i] })
+	return pages[:c.random.IntN(len(pages)+1)]
+}
+
+// samples compares with the samples of the lists. Random ones are the same too,
+// as these depend on seed, page and list only.
+func (c *sourceChecker) samples(d rank.Direction, pages []uid.UID, s sample.Spec) {
+	c.Helper()
+	got, err := c.source.SampleLinks(context.Background(), d, pages, s)
+	if err != nil || got.Len() != len(pages) {
+		c.fail("SampleLinks(%d, %d pages, %+v): %d lists, %v", d, len(pages), s, got.Len(), err)
+	}
+	for i, page := range pages {
+		want := sample.Sample(nil, c.links[d][page], page, s, c.hosts)
+		if !slices.Equal(got.At(i), want) {
+			c.fail("SampleLinks(%d, page %d, %+v) is %d, want %d of %d", d, page, s, got.At(i), want, c.links[d][page])
+		}
+	}
+}
+
+func (c *sourceChecker) within(pages []uid.UID, class sample.Class) {
+	c.Helper()
+	set := &rank.Set{}
+	for _, page := range pages {
+		set.Add(page)
+	}
+	got, err := c.source.LinksWithin(context.Background(), set, class)
+	if err != nil || got.Len() != set.Len() {
+		c.fail("LinksWithin(%d pages, %s): %d lists, %v", set.Len(), class, got.Len(), err)
+	}
+	for i, page := range set.UIDs() {
+		var want []uint32
+		for _, to := range sample.Sample(nil, c.links[rank.Forward][page], page, sample.Spec{N: len(c.known), Class: class}, c.hosts) {
+			if id, ok := set.Find(to); ok {
+				want = append(want, id)
+			}
+		}
+		slices.Sort(want)
+		if list := slices.Sorted(slices.Values(got.At(i))); !slices.Equal(list, want) {
+			c.fail("LinksWithin(%d pages, %s) of page %d is %d, want %d", set.Len(), class, page, list, want)
+		}
+	}
+}
+
+func (c *sourceChecker) cancellation() {
+	c.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if _, err := c.source.SampleLinks(ctx, rank.Forward, c.known, sample.Spec{N: 1}); err == nil {
+		c.fail("SampleLinks answers although the context has ended")
+	}
+	set := &rank.Set{}
+	for _, page := range c.known {
+		set.Add(page)
+	}
+	if _, err := c.source.LinksWithin(ctx, set, sample.All); err == nil {
+		c.fail("LinksWithin answers although the context has ended")
+	}
+}
+
+// CheckExchange checks the exchanges of machines. open returns one for each
+// machine, that works on these partitions, of all from 0 on.
+func CheckExchange(t TB, open func(partitions [][]int) []rank.Exchange) {
+	t.Helper()
+	partitions := [][]int{{0, 3}, {1}, {4, 2}}
+	exchanges := open(partitions)
+	errs := make([]error, len(exchanges))
+	var group sync.WaitGroup
+	for m := range exchanges {
+		group.Go(func() { errs[m] = talk(exchanges[m], partitions[m]) })
+	}
+	group.Wait()
+	for m, err := range errs {
+		if err != nil {
+			t.Fatalf("machine %d: %v", m, err)
+		}
+	}
+}
+
+const checkedPartitions, checkedRounds = 5, 20
+
+// talk is what one machine says and hears.
+func talk(x rank.Exchange, own []int) error {
+	ctx := context.Background()
+	routes := func(from, to int) []uint32 { return []uint32{uint32(from), uint32(to), 7}[:(from+to)%4%3] }
+	for _, from := range own {
+		for to := range checkedPartitions {
+			if slices.Contains(own, to) {
+				continue
+			}
+			pages := slices.Clone(routes(from, to))
+			if err := x.SendRoute(ctx, from, to, pages); err != nil {
+				return err
+			}
+			clear(pages)
+		}
+	}
+	for _, to := range own {
+		for from := range checkedPartitions {
+			if slices.Contains(own, from) {
+				continue
+			}
+			if got, err := x.ReceiveRoute(ctx, from, to); err != nil || !slices.Equal(got, routes(from, to)) {
+				return fmt.Errorf("the route from %d to %d is %d, %w", from, to, got, err)
+			}
+		}
+	}
+	for round := 1; round <= checkedRounds; round++ {
+		if err := talkRound(ctx, x, own, round); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func talkRound(ctx context.Context, x rank.Exchange, own []int, round int) error {
+	values := func(from, to int) []float64 { return []float64{float64(round), float64(from) / 3, float64(to)} }
+	mine := map[int]float64{}
+	for _, from := range own {
+		mine[from] = float64(round) + float64(from)/3
+		for to := range checkedPartitions {
+			if slices.Contains(own, to) {
+				continue
+			}
+			sent := values(from, to)
+			if err := x.SendValues(ctx, round, from, to, sent); err != nil {
+				return err
+			}
+			clear(sent)
+		}
+	}
+	for from := range checkedPartitions {
+		for _, to := range own {
+			if slices.Contains(own, from) {
+				continue
+			}
+			if got, err := x.ReceiveValues(ctx, round, from, to); err != nil || !slices.Equal(got, values(from, to)) {
+				return fmt.Errorf("round %d: values from %d to %d are %v, %w", round, from, to, got, err)
+			}
+		}
+	}
+	for again := range 2 {
+		all, err := x.Gather(ctx, 2*round+again, mine)
+		if err != nil || len(all) != checkedPartitions {
+			return fmt.Errorf("round %d: gathered %v, %w", round, all, err)
+		}
+		for i, value := range all {
+			if value != float64(round)+float64(i)/3 {
+				return fmt.Errorf("round %d: gathered %v", round, all)
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,107 @@
+// This file holds SALSA.
+
+package rank
+
+// SALSA computes the scores of the stochastic approach of Lempel and Moran
+// (TOIS 2001): the stationary distribution of a walk that goes from an
+// authority back over a random link to a hub, and over a random link of that
+// on to an authority, begun at a random authority; and hubs likewise. It needs
+// no iteration: the bipartite graph of hubs (vertices with links) and
+// authorities (vertices that are linked to) falls into components, a walk stays
+// in its own, and there each authority is met as often as it has links:
+//
+//	a(v) = |A_C| / |A| * in(v) / |E_C|       h(v) = |H_C| / |H| * out(v) / |E_C|
+//
+// with A_C, H_C and E_C the authorities, hubs and edges of the component. Each
+// vector sums up to 1, or is 0 for a graph without edges. O(edges), nearly.
+func SALSA(g *Graph) Scores {
+	n := g.Len()
+	s := Scores{make([]float64, n), make([]float64, n)}
+	in := g.inDegrees()
+
+	// A hub is in the component of any of its authorities.
+	trees := newForest(n)
+	start := 0
+	for _, end := range g.ends {
+		if start < end {
+			root := trees.find(g.targets[start])
+			for _, to := range g.targets[start+1 : end] {
+				root = trees.join(root, trees.find(to))
+			}
+		}
+		start = end
+	}
+
+	components := make([]component, n) // by root
+	authorities, hubs := 0, 0
+	for v, degree := range in {
+		if degree > 0 {
+			c := &components[trees.find(uint32(v))]
+			c.authorities++
+			c.edges += int(degree)
+			authorities++
+		}
+	}
+	start = 0
+	for _, end := range g.ends {
+		if start < end {
+			components[trees.find(g.targets[start])].hubs++
+			hubs++
+		}
+		start = end
+	}
+
+	start = 0
+	for v, end := range g.ends {
+		if in[v] > 0 {
+			c := &components[trees.find(uint32(v))]
+			s.Authority[v] = float64(c.authorities) / float64(authorities) * float64(in[v]) / float64(c.edges)
+		}
+		if start < end {
+			c := &components[trees.find(g.targets[start])]
+			s.Hub[v] = float64(c.hubs) / float64(hubs) * float64(end-start) / float64(c.edges)
+		}
+		start = end
+	}
+	return s
+}
+
+type component struct{ authorities, hubs, edges int }
+
+// A forest is a union-find structure: each tree is a set of vertices. Trees are
+// joined by size and halved on the way (Tarjan and van Leeuwen 1984).
+type forest struct {
+	parents []uint32
+	sizes   []uint32 // of the trees, by root
+}
+
+func newForest(n int) *forest {
+	f := &forest{make([]uint32, n), make([]uint32, n)}
+	for v := range f.parents {
+		f.parents[v] = uint32(v)
+		f.sizes[v] = 1
+	}
+	return f
+}
+
+// find returns the root of the tree of v.
+func (f *forest) find(v uint32) uint32 {
+	for f.parents[v] != v {
+		f.parents[v] = f.parents[f.parents[v]]
+		v = f.parents[v]
+	}
+	return v
+}
+
+// join makes the trees of two roots one, and returns its root.
+func (f *forest) join(a, b uint32) uint32 {
+	if a == b {
+		return a
+	}
+	if f.sizes[a] < f.sizes[b] {
+		a, b = b, a
+	}
+	f.parents[b] = a
+	f.sizes[a] += f.sizes[b]
+	return a
+}

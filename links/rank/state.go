@@ -1,0 +1,157 @@
+// This file holds the state of a job between two rounds, and its encoding.
+
+package rank
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/cespare/xxhash/v2"
+)
+
+// What can be wrong with an encoding. Test with errors.Is.
+var (
+	// ErrCorrupt is wrapped by what [OpenState] says of bytes that are damaged.
+	ErrCorrupt = errors.New("corrupt")
+	// ErrVersion is wrapped instead for an encoding of another version.
+	ErrVersion = errors.New("unknown format version")
+)
+
+// State is the scores of one partition after a round. A job that begins with
+// the states of all partitions of one round goes on as if it had never stopped,
+// to the same bits, on whichever machines.
+type State struct {
+	Graph      uint64 // see Options
+	Partition  uint32
+	Partitions uint32 // of the graph
+	Pages      uint64 // of all partitions
+	Round      int
+	Change     float64 // of the scores of all partitions in this round
+	Damping    float64
+	Scores     []float64 // by page of this partition
+}
+
+const (
+	stateMagic   = "tfPK"
+	stateVersion = 1
+	stateHeadLen = 64
+	sumLen       = 8
+)
+
+// AppendTo appends the state's encoding, which the package comment draws.
+func (s *State) AppendTo(dst []byte) []byte {
+	start := len(dst)
+	dst = append(dst, stateMagic...)
+	dst = append(dst, stateVersion, 0, 0, 0)
+	dst = binary.LittleEndian.AppendUint64(dst, s.Graph)
+	dst = binary.LittleEndian.AppendUint32(dst, s.Partition)
+	dst = binary.LittleEndian.AppendUint32(dst, s.Partitions)
+	dst = binary.LittleEndian.AppendUint64(dst, s.Pages)
+	dst = binary.LittleEndian.AppendUint64(dst, uint64(s.Round))
+	dst = binary.LittleEndian.AppendUint64(dst, math.Float64bits(s.Change))
+	dst = binary.LittleEndian.AppendUint64(dst, math.Float64bits(s.Damping))
+	dst = binary.LittleEndian.AppendUint64(dst, uint64(len(s.Scores)))
+	for _, score := range s.Scores {
+		dst = binary.LittleEndian.AppendUint64(dst, math.Float64bits(score))
+	}
+	return binary.LittleEndian.AppendUint64(dst, xxhash.Sum64(dst[start:]))
+}
+
+// OpenState returns the state that b is the encoding of; all of b. It keeps
+// nothing of b and allocates no more than len(b). Errors wrap [ErrCorrupt] or
+// [ErrVersion].
+func OpenState(b []byte) (*State, error) {
+	s, err := openState(b)
+	if err != nil {
+		return nil, fmt.Errorf("rank: open the state of a PageRank of %d bytes: %w", len(b), err)
+	}
+	return s, nil
+}
+
+func openState(b []byte) (*State, error) {
+	if len(b) < stateHeadLen+sumLen || string(b[:len(stateMagic)]) != stateMagic {
+		return nil, fmt.Errorf("byte 0: it is too short, or does not begin with %q: %w", stateMagic, ErrCorrupt)
+	}
+	if b[len(stateMagic)] != stateVersion {
+		return nil, fmt.Errorf("byte %d: %w %d, this program knows %d", len(stateMagic), ErrVersion, b[len(stateMagic)], stateVersion)
+	}
+	body := b[:len(b)-sumLen]
+	if binary.LittleEndian.Uint64(b[len(body):]) != xxhash.Sum64(body) {
+		return nil, fmt.Errorf("byte %d: the checksum is not that of the bytes before it: %w", len(body), ErrCorrupt)
+	}
+	number := func(at int) uint64 { return binary.LittleEndian.Uint64(b[at:]) }
+	s := &State{
+		Graph:      number(8),
+		Partition:  binary.LittleEndian.Uint32(b[16:]),
+		Partitions: binary.LittleEndian.Uint32(b[20:]),
+		Pages:      number(24),
+		Round:      int(number(32)),
+		Change:     math.Float64frombits(number(40)),
+		Damping:    math.Float64frombits(number(48)),
+	}
+	scores := body[stateHeadLen:]
+	switch {
+	case b[5]|b[6]|b[7] != 0:
+		return nil, fmt.Errorf("bytes 5 to 7 are not 0: %w", ErrCorrupt)
+	case s.Partition >= s.Partitions:
+		return nil, fmt.Errorf("byte 16: partition %d of %d: %w", s.Partition, s.Partitions, ErrCorrupt)
+	case number(56) > s.Pages || number(56) != uint64(len(scores))/8 || len(scores)%8 != 0:
+		return nil, fmt.Errorf("byte 56: %d scores of %d pages in %d bytes: %w", number(56), s.Pages, len(scores), ErrCorrupt)
+	case number(32) == 0 || number(32) > math.MaxInt32:
+		return nil, fmt.Errorf("byte 32: round %d: %w", number(32), ErrCorrupt)
+	case !(s.Change >= 0) || !(s.Damping > 0 && s.Damping < 1):
+		return nil, fmt.Errorf("byte 40: change %v, damping %v: %w", s.Change, s.Damping, ErrCorrupt)
+	}
+	s.Scores = make([]float64, len(scores)/8)
+	for i := range s.Scores {
+		s.Scores[i] = math.Float64frombits(binary.LittleEndian.Uint64(scores[8*i:]))
+		if !(s.Scores[i] >= 0 && s.Scores[i] <= 2) { // 1, but for rounding
+			return nil, fmt.Errorf("byte %d: the score of page %d is %v: %w", stateHeadLen+8*i, i, s.Scores[i], ErrCorrupt)
+		}
+	}
+	return s, nil
+}
+
+// LatestCommon returns of each partition the state of the newest round that
+// there is a state of for all of them: the states of machines that stopped at
+// different times. A machine keeps the states of its last two checkpoints, so
+// that there is one; then it is at most two checkpoints old. States of other
+// graphs than the first one's are left out.
+func LatestCommon(states []*State) ([]*State, error) {
+	rounds := map[int]map[uint32]*State{}
+	newest := 0
+	for _, s := range states {
+		if s.Graph != states[0].Graph || s.Partitions != states[0].Partitions || s.Pages != states[0].Pages || s.Damping != states[0].Damping {
+			continue
+		}
+		if rounds[s.Round] == nil {
+			rounds[s.Round] = map[uint32]*State{}
+		}
+		rounds[s.Round][s.Partition] = s
+		if len(rounds[s.Round]) == int(s.Partitions) {
+			newest = max(newest, s.Round)
+		}
+	}
+	if newest == 0 {
+		return nil, fmt.Errorf("rank: no round of %d states has all partitions: %w", len(states), ErrState)
+	}
+	common := make([]*State, len(rounds[newest]))
+	for i, s := range rounds[newest] {
+		common[i] = s
+	}
+	return common, nil
+}
+
+// states returns the states of the own partitions. Their scores are the job's.
+func (j *job) states() []State {
+	var states []State
+	for _, p := range j.parts {
+		states = append(states, State{
+			Graph: j.Graph, Partition: uint32(p.index), Partitions: uint32(len(j.pages)), Pages: uint64(j.total),
+			Round: j.round.Number, Change: j.round.Change, Damping: j.Damping, Scores: p.scores,
+		})
+	}
+	return states
+}
