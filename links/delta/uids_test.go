@@ -1,0 +1,125 @@
+package delta
+
+import (
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/trefoildb/trefoil/links/cell"
+	"github.com/trefoildb/trefoil/links/uid"
+)
+
+func TestUIDs(t *testing.T) {
+	seed := uint64(time.Now().UnixNano())
+	if s := os.Getenv("TREFOIL_SEED"); s != "" {
+		seed, _ = strconv.ParseUint(s, 10, 64)
+	}
+	t.Logf("TREFOIL_SEED=%d", seed)
+	rng := rand.New(rand.NewPCG(seed, 0))
+	for range 50 {
+		var all []uid.UID
+		name := func(u uid.UID) []byte { return []byte("http://example.org/" + u.String()) }
+		page := func() uid.UID { return uid.Make(uid.Slot(rng.IntN(3)), 1+rng.Uint32N(3), rng.Uint32N(9)) }
+		b, err := cell.NewBuilder(cell.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range rng.IntN(20) {
+			all = append(all, page())
+		}
+		slices.Sort(all)
+		all = slices.Compact(all)
+		for _, u := range all {
+			if err := b.AddPage(u, name(u)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		data, err := b.Build()
+		if err != nil {
+			t.Fatal(err)
+		}
+		c, err := cell.Open(data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		d, err := New(c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range rng.IntN(4) {
+			var batch Batch
+			for range 1 + rng.IntN(5) {
+				u := page()
+				batch.Page(u, name(u))
+				all = append(all, u)
+			}
+			if _, err := d.Append(&batch); err != nil {
+				t.Fatal(err)
+			}
+		}
+		slices.Sort(all)
+		all = slices.Compact(all)
+		v := d.View()
+		after := page()
+		at, found := slices.BinarySearch(all, after)
+		if found {
+			at++
+		}
+		if got := slices.Collect(v.UIDs(after)); !slices.Equal(got, all[at:]) {
+			t.Fatalf("UIDs after %s: %v, want %v", after, got, all[at:])
+		}
+		first, last, ok := v.Ends()
+		if ok != (len(all) > 0) || ok && (first != all[0] || last != all[len(all)-1]) {
+			t.Fatalf("ends %s, %s, %v of %v", first, last, ok, all)
+		}
+	}
+}
+
+func TestChanges(t *testing.T) {
+	page := func(n uint32) uid.UID { return uid.Make(1, 1, n) }
+	b, err := cell.NewBuilder(cell.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for n := range uint32(6) {
+		if err := b.AddPage(page(n), []byte("http://example.org/"+page(n).String())); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := b.AddEdges(cell.Forward, []cell.Edge{{From: page(0), To: page(1)}, {From: page(0), To: page(2)}}, nil); err != nil {
+		t.Fatal(err)
+	}
+	data, err := b.Build()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := cell.Open(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := New(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var batch Batch
+	batch.Add(cell.Forward, page(0), page(4))
+	batch.Delete(cell.Forward, page(0), page(1))
+	batch.Replace(page(3), []uid.UID{page(5)}, nil)
+	if _, err := d.Append(&batch); err != nil {
+		t.Fatal(err)
+	}
+	v := d.View()
+	added, deleted, ok := v.Changes(cell.Forward, page(0))
+	if !ok || !slices.Equal(added, []uid.UID{page(4)}) || !slices.Equal(deleted, []uid.UID{page(1)}) {
+		t.Errorf("changes %v %v %v", added, deleted, ok)
+	}
+	if added, deleted, ok = v.Changes(cell.Forward, page(2)); !ok || added != nil || deleted != nil {
+		t.Errorf("changes of a list that has none: %v %v %v", added, deleted, ok)
+	}
+	if _, _, ok = v.Changes(cell.Forward, page(3)); ok {
+		t.Error("a whole list passes for changes")
+	}
+}
