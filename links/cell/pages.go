@@ -85,9 +85,6 @@ type run struct {
 	end   uint32 // 1 + the last ordinal
 }
 
-// has reports whether the run has the ordinal.
-func (r run) has(ord uint32) bool { return ord-r.begin < r.end-r.begin }
-
 // runOf returns the run that an ordinal below pages is in.
 func (x *pageIndex) runOf(ord uint32) run {
 	if len(x.table.jump) > 0 {
@@ -133,6 +130,25 @@ func (x *pageIndex) lastOrdinal(u uid.UID) (uint32, bool) {
 func (x *pageIndex) uid(ord uint32) uid.UID {
 	r := x.runOf(ord)
 	return x.unpack(r.first + uint64(ord-r.begin))
+}
+
+// putUIDs puts the UIDs of ordinals that ascend into dst, which is as long.
+func (x *pageIndex) putUIDs(dst []uid.UID, ords []uint32) {
+	for i := 0; i < len(ords); {
+		r := x.runOf(ords[i])
+		first := x.unpack(r.first)
+		count := uint64(r.end - r.begin)
+		if x.unpack(r.first+count-1) == first+uid.UID(count-1) {
+			// The run is of one extent.
+			for first -= uid.UID(r.begin); i < len(ords) && ords[i] < r.end; i++ {
+				dst[i] = first + uid.UID(ords[i])
+			}
+			continue
+		}
+		for ; i < len(ords) && ords[i] < r.end; i++ {
+			dst[i] = x.unpack(r.first + uint64(ords[i]-r.begin))
+		}
+	}
 }
 
 // runWriter gathers runs of UIDs that ascend.

@@ -66,13 +66,7 @@ func (c *Cell) appendUIDs(dst []uid.UID, d Direction, locals, ghosts []uint32) [
 		out[i] = g.unpack(g.packed.At(int(ghost)))
 	}
 	out = out[below:]
-	var r run
-	for i, ord := range locals {
-		if !r.has(ord) {
-			r = c.pages.runOf(ord)
-		}
-		out[i] = c.pages.unpack(r.first + uint64(ord-r.begin))
-	}
+	c.pages.putUIDs(out[:len(locals)], locals)
 	out = out[len(locals):]
 	for i, ghost := range ghosts[below:] {
 		out[i] = g.unpack(g.packed.At(int(ghost)))
