@@ -66,7 +66,8 @@
 // data has its nybbles from the lowest on, the lower half of each byte first. The
 // header has l0 < l1 < l2 < l3 <= 7, the best for the first million numbers. A
 // list with a greater number is wide: w = 1, L5 = 31 for any L, and its lengths
-// are 0, 2, 4 and 8. Codes and nybbles past the last number are 0.
+// are 0, 2, 4 and 8. Codes past the last number are 0 and have no data; a nybble
+// that fills the last byte is 0.
 //
 // So a run of neighbours costs two bits a link where l0 is 0. The split of codes
 // and data is Stream VByte's (D. Lemire, N. Kurz, C. Rupp, Stream VByte: Faster
@@ -85,7 +86,7 @@
 //	+-----------------------+----------------+-------------------+---------+---------+------+
 //	| L5 G3, uvarints where | m5 r3          | uvarint mask - 31 | mask    | control | data |
 //	| the counts do not fit | 1 byte, where  | where m5 = 31     | bytes   |         |      |
-//	| them                  | 0 < L+G < 4096 |                   |         |         |      |
+//	| them                  | 4<= L+G < 4096 |                   |         |         |      |
 //	+-----------------------+----------------+-------------------+---------+---------+------+
 //
 // r3 (the lower three bits) is how many keys before this one its source is; 0 is

@@ -171,10 +171,16 @@ func (y *layout) size(numbers []uint32) (bytes uint64, ok bool) {
 	return (n + 7) / 8, true
 }
 
+// padding returns the nybbles of so many codes past the last number, which
+// unpack counts and the data has not.
+func (y *layout) padding(codes uint64) uint64 { return codes * uint64(y.bits[0]>>2) }
+
 // pack appends the control bytes and the data of numbers, all of which fit.
 func (y *layout) pack(dst []byte, numbers []uint32) []byte {
+	padding := 0 // bits
 	for len(numbers)%4 != 0 {
 		numbers = append(numbers, 0)
+		padding += int(y.bits[0])
 	}
 	n := len(numbers)
 	control := len(dst)
@@ -197,5 +203,5 @@ func (y *layout) pack(dst []byte, numbers []uint32) []byte {
 		buf[control] = c
 		control++
 	}
-	return dst[:p+int((have+7)>>3)]
+	return dst[:(8*p+int(have)-padding+7)>>3]
 }

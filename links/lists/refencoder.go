@@ -4,6 +4,7 @@ package lists
 
 import (
 	"encoding/binary"
+	"math/bits"
 	"slices"
 )
 
@@ -22,6 +23,18 @@ type pastTargets struct {
 	locals  int
 	depth   int // how many lists one reads behind it
 	usable  bool
+	marks   uint64 // a bit of 64 for each target: lists with few in common are not alike
+}
+
+// marks are those of a list.
+func marks(locals, ghosts []uint32) (m uint64) {
+	for _, v := range locals {
+		m |= 1 << (v * 0x9e3779b1 >> 26)
+	}
+	for _, v := range ghosts {
+		m |= 1 << (v * 0x85ebca6b >> 26)
+	}
+	return m
 }
 
 // begin forgets the lists of the sample: they come again.
@@ -34,7 +47,7 @@ func (e *refEncoder) begin() lengths {
 
 func (e *refEncoder) sample(key uint32, locals, ghosts []uint32) {
 	rest := [2][]uint32{locals, ghosts}
-	if back := e.best(key, locals, ghosts); back > 0 {
+	if back := e.best(key, locals, ghosts); back > 0 && len(locals)+len(ghosts) >= refLeast {
 		e.split(&e.past[(key-back)%(refWindow+1)], locals, ghosts)
 		rest = e.rest
 	}
@@ -50,6 +63,7 @@ func (e *refEncoder) remember(key uint32, locals, ghosts []uint32) *pastTargets 
 	if n := len(locals) + len(ghosts); n > 0 && n < svbLong {
 		slot.targets = append(append(slot.targets[:0], locals...), ghosts...)
 		slot.locals, slot.depth, slot.usable = len(locals), 0, true
+		slot.marks = marks(locals, ghosts)
 	}
 	return slot
 }
@@ -60,7 +74,7 @@ func (e *refEncoder) append(key uint32, locals, ghosts []uint32) {
 	start := len(e.buf)
 	e.buf = y.appendCounts(e.buf, e.numbers, len(locals), len(ghosts))
 	slot := e.remember(key, locals, ghosts)
-	if !slot.usable {
+	if !slot.usable || len(e.numbers) < refLeast {
 		e.buf = y.pack(e.buf, e.numbers)
 		return
 	}
@@ -86,14 +100,33 @@ func (e *refEncoder) append(key uint32, locals, ghosts []uint32) {
 }
 
 // best returns how many keys before is the list that has most targets in common
-// with this one, of those that may be copied; 0 where none has enough.
+// with this one, of those that may be copied; 0 where none has enough. It looks
+// at the two whose marks are the most alike.
 func (e *refEncoder) best(key uint32, locals, ghosts []uint32) (back uint32) {
-	most := 2
+	m := marks(locals, ghosts)
+	var first, second struct {
+		back  uint32
+		score int
+	}
 	for b := uint32(1); b <= min(refWindow, key); b++ {
 		p := &e.past[(key-b)%(refWindow+1)]
-		if !p.usable || p.depth == refChain || len(p.targets) <= most {
+		if !p.usable || p.depth == refChain {
 			continue
 		}
+		score := bits.OnesCount64(p.marks&m)*8 - len(p.targets)
+		switch {
+		case first.back == 0 || score > first.score:
+			second, first.back, first.score = first, b, score
+		case second.back == 0 || score > second.score:
+			second.back, second.score = b, score
+		}
+	}
+	most := 2
+	for _, b := range []uint32{first.back, second.back} {
+		if b == 0 {
+			continue
+		}
+		p := &e.past[(key-b)%(refWindow+1)]
 		n := common(p.targets[:p.locals], locals) + common(p.targets[p.locals:], ghosts)
 		// A mask costs a bit a target of the source.
 		if n -= len(p.targets) / 8; n > most {

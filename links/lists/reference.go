@@ -14,6 +14,8 @@ const (
 	refWindow = 7
 	// refChain is how many lists one reads behind a list, at most.
 	refChain = 3
+	// refLeast is the least length of a list that tells whether it copies.
+	refLeast = 4
 	// refMask is the count of mask bytes from which on more of it follows.
 	refMask = 31
 )
@@ -44,7 +46,7 @@ func (l *refList) parse(data []byte, pos, limit uint64) bool {
 	}
 	l.locals, l.ghosts = l.svbList.locals, l.svbList.ghosts
 	n := l.size()
-	if n > 0 && n < svbLong {
+	if n >= refLeast && n < svbLong {
 		if pos >= limit {
 			return false
 		}
@@ -86,8 +88,9 @@ func (l *refList) place(locals, ghosts int) bool {
 
 // refScratch is the memory for one list that copies.
 type refScratch struct {
-	rest, copied [svbLong]uint32
-	chain        [2][svbLong]uint32
+	rest   [svbLong]uint32
+	copied [svbLong + 8]uint32
+	chain  [2][svbLong]uint32
 }
 
 var refScratches = sync.Pool{New: func() any { return new(refScratch) }}
@@ -126,13 +129,21 @@ func (l *refList) copied(dst, source []uint32, sourceLocals int) (copied []uint3
 		if at < sourceLocals {
 			locals += bits.OnesCount8(m & byte(1<<min(8, sourceLocals-at)-1))
 		}
-		if m == 0xff {
-			dst = append(dst, source[at:at+8]...)
-			continue
+		if at+8 > len(source) {
+			for ; m != 0; m &= m - 1 {
+				dst = append(dst, source[at+bits.TrailingZeros8(m)])
+			}
+			break
 		}
-		for ; m != 0; m &= m - 1 {
-			dst = append(dst, source[at+bits.TrailingZeros8(m)])
+		// All eight are written and some of them kept, which needs no branch.
+		n := len(dst)
+		from, to := (*[8]uint32)(source[at:]), (*[8]uint32)(dst[n:n+8])
+		k := uint(0)
+		for i, v := range from {
+			to[k&7] = v
+			k += uint(m>>i) & 1
 		}
+		dst = dst[:n+int(k)]
 	}
 	return dst, locals, true
 }
@@ -143,19 +154,21 @@ func mergeInto(out, a, b []uint32) bool {
 	if len(out) != len(a)+len(b) {
 		return false
 	}
-	i := 0
-	for j, v := range b {
-		for i < len(a) && a[i] < v {
-			out[i+j] = a[i]
-			i++
+	i, j, common := 0, 0, false
+	for i < len(a) && j < len(b) {
+		x, y := a[i], b[j]
+		out[i+j] = min(x, y)
+		common = common || x == y
+		step := 0
+		if x < y {
+			step = 1
 		}
-		if i < len(a) && a[i] == v {
-			return false
-		}
-		out[i+j] = v
+		i += step
+		j += 1 - step
 	}
-	copy(out[i+len(b):], a[i:])
-	return true
+	copy(out[i+j:], a[i:])
+	copy(out[i+j:], b[j:])
+	return !common
 }
 
 type reference struct{}

@@ -21,11 +21,15 @@ const (
 )
 
 // settle ends the decoding of numbers that were unpacked to out: locals, then
-// ghosts, then padding. It turns the ghosts into indexes, and returns what unpack
+// ghosts, then anything. It turns the ghosts into indexes, and returns what unpack
 // needs to go on after them. It is false where a number is out of range: sum, of
 // 64 bits, differs from what the last targets say where any sum took more than 32.
 func settle(t *Table, out []uint32, locals, ghosts int, sum uint64) (last uint64, ok bool) {
-	base, want := uint32(0), uint64(len(out)-locals-ghosts)
+	base, want := uint32(0), uint64(0)
+	if n := locals + ghosts; n < len(out) {
+		// What stands for padding is below 2^28, so that 32 bits are enough.
+		want = uint64(out[len(out)-1] - out[n-1])
+	}
 	if locals > 0 {
 		end := out[locals-1]
 		if end >= t.n {
@@ -141,11 +145,13 @@ func (l *svbList) body(t *Table, out []uint32, key uint32) (end uint64, ok bool)
 		return l.data, true
 	}
 	control := t.data[l.control : l.control+uint64(len(out)>>2)]
-	sum, end, ok := l.layout(t).unpack(out, control, t.data[l.data:], 0, l.start(t, key))
+	y := l.layout(t)
+	sum, end, ok := y.unpack(out, control, t.data[l.data:], 0, l.start(t, key))
 	if !ok {
 		return 0, false
 	}
 	_, ok = settle(t, out, int(l.locals), int(l.ghosts), sum)
+	end -= y.padding(uint64(len(out)) - uint64(l.locals) - uint64(l.ghosts))
 	return l.data + (end+1)>>1, ok
 }
 
@@ -172,11 +178,13 @@ func (streamVByte) skip(t *Table, pos uint64) (next uint64, ok bool) {
 	if n >= svbLong {
 		return l.data + l.length, true
 	}
-	nybbles, y := uint64(1), l.layout(t)
+	y := l.layout(t)
+	nybbles := uint64(0)
 	for _, c := range t.data[l.control : l.control+uint64(n+3)>>2] {
 		nybbles += uint64(y.groups[c].length)
 	}
-	next = l.data + nybbles>>1
+	nybbles -= y.padding(uint64(-n & 3))
+	next = l.data + (nybbles+1)>>1
 	return next, next <= t.limit
 }
 
@@ -243,6 +251,7 @@ func (streamVByte) more(s *Scanner, _ uint32) bool {
 		r.last = math.MaxUint64
 	}
 	r.control += groups
+	end -= r.layout.padding(4*groups - n)
 	r.data = end
 	s.locals, s.ghosts = out[:locals], out[locals:n]
 	return r.locals|r.ghosts != 0 || (end+1)>>1 == s.pos
@@ -250,15 +259,29 @@ func (streamVByte) more(s *Scanner, _ uint32) bool {
 
 // numberEncoder makes lists of numbers with lengths that suit the first of them.
 type numberEncoder struct {
-	buf     []byte
+	buf     []byte   // of the last lists
+	chunks  [][]byte // of those before: nothing is moved while it grows
+	before  uint64   // bytes of chunks
 	seen    histogram
 	lengths lengths
 	layout  *layout // nil before begin
 	numbers []uint32
 }
 
-func (e *numberEncoder) position() uint64 { return uint64(len(e.buf)) }
-func (e *numberEncoder) size() uint64     { return uint64(len(e.buf)) }
+// chunkBytes is about the size of a chunk.
+const chunkBytes = 1 << 20
+
+// position makes room for the next list.
+func (e *numberEncoder) position() uint64 {
+	if len(e.buf) >= chunkBytes {
+		e.chunks = append(e.chunks, e.buf)
+		e.before += uint64(len(e.buf))
+		e.buf = make([]byte, 0, chunkBytes+chunkBytes/8)
+	}
+	return e.before + uint64(len(e.buf))
+}
+
+func (e *numberEncoder) size() uint64 { return e.before + uint64(len(e.buf)) }
 
 func (e *numberEncoder) begin() lengths {
 	if e.layout == nil {
@@ -269,6 +292,10 @@ func (e *numberEncoder) begin() lengths {
 }
 
 func (e *numberEncoder) appendTo(dst []byte) []byte {
+	dst = slices.Grow(dst, int(e.size())+svbSlack+8)
+	for _, c := range e.chunks {
+		dst = append(dst, c...)
+	}
 	return append(append(dst, e.buf...), make([]byte, svbSlack)...)
 }
 
