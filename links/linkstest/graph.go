@@ -1,0 +1,306 @@
+// Package linkstest has a graph of links in plain maps: slow, small and plainly
+// right. Tests compare with it, and doors and clients are tried against it.
+package linkstest
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+
+	"github.com/trefoildb/trefoil/links"
+	"github.com/trefoildb/trefoil/links/cell"
+	"github.com/trefoildb/trefoil/links/rank"
+	"github.com/trefoildb/trefoil/links/sample"
+	"github.com/trefoildb/trefoil/links/uid"
+	"github.com/trefoildb/trefoil/links/weburl"
+	"github.com/trefoildb/trefoil/triple"
+)
+
+var _ links.Graph = (*Graph)(nil)
+
+// Graph is a [links.Graph] in maps. It may be used by any number of goroutines.
+type Graph struct {
+	// HoldJobs keeps a PageRank running until FinishJob or StopPageRank. It is set
+	// before the graph is used.
+	HoldJobs bool
+
+	mu      sync.Mutex
+	fail    error
+	epoch   uint64
+	loaded  bool
+	uids    map[string]uid.UID
+	urls    map[uid.UID]string
+	hosts   map[string]uid.Extent // by host key
+	keys    map[uid.Extent]string
+	inSlot  map[uid.Slot]uint32 // hosts
+	inHost  map[uid.Extent]uint32
+	out     map[uid.UID]map[uid.UID]links.Label
+	in      map[uid.UID]map[uid.UID]bool
+	job     *links.PageRankJob
+	scores  map[uid.UID]float64 // of the last finished job
+	numbers map[string]uint64   // of hosts and domains, for samples
+}
+
+// New returns a graph without pages.
+func New() *Graph {
+	return &Graph{loaded: true, uids: map[string]uid.UID{}, urls: map[uid.UID]string{}, hosts: map[string]uid.Extent{},
+		keys: map[uid.Extent]string{}, inSlot: map[uid.Slot]uint32{}, inHost: map[uid.Extent]uint32{},
+		out: map[uid.UID]map[uid.UID]links.Label{}, in: map[uid.UID]map[uid.UID]bool{}, numbers: map[string]uint64{}}
+}
+
+// Fail has all calls fail with an error, until it is nil.
+func (g *Graph) Fail(err error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.fail = err
+}
+
+// Epoch returns that of what a call sees which begins now.
+func (g *Graph) Epoch() uint64 {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.epoch
+}
+
+// Loaded tells whether Request was called since Relinquish.
+func (g *Graph) Loaded() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.loaded
+}
+
+// do does something while nothing else is done.
+func (g *Graph) do(ctx context.Context, something func() error) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.fail != nil {
+		return g.fail
+	}
+	return something()
+}
+
+// each returns an answer for each of what is asked about.
+func each[From, To any](ctx context.Context, g *Graph, all []From, answer func(From) To) (answers []To, err error) {
+	err = g.do(ctx, func() error {
+		answers = make([]To, len(all))
+		for i, one := range all {
+			answers[i] = answer(one)
+		}
+		return nil
+	})
+	return answers, err
+}
+
+// eachList is each for lists.
+func eachList[T any](ctx context.Context, g *Graph, pages []uid.UID, list func(uid.UID) []T) (all rank.Lists[T], err error) {
+	err = g.do(ctx, func() error {
+		for _, page := range pages {
+			all.Items = append(all.Items, list(page)...)
+			all.End()
+		}
+		return nil
+	})
+	return all, err
+}
+
+// UIDs returns the UIDs of pages.
+func (g *Graph) UIDs(ctx context.Context, urls []string) ([]uid.UID, error) {
+	return each(ctx, g, urls, func(url string) uid.UID { return g.uids[url] })
+}
+
+// URLs returns the URLs of pages.
+func (g *Graph) URLs(ctx context.Context, pages []uid.UID) ([]string, error) {
+	return each(ctx, g, pages, func(page uid.UID) string { return g.urls[page] })
+}
+
+// Degrees returns how many links pages have.
+func (g *Graph) Degrees(ctx context.Context, d links.Direction, pages []uid.UID) ([]int, error) {
+	return each(ctx, g, pages, func(page uid.UID) int { return len(g.list(d, page)) })
+}
+
+// list returns the links of a page, ascending.
+func (g *Graph) list(d links.Direction, page uid.UID) []uid.UID {
+	if d == links.Forward {
+		return slices.Sorted(maps.Keys(g.out[page]))
+	}
+	return slices.Sorted(maps.Keys(g.in[page]))
+}
+
+// Links returns the links of pages.
+func (g *Graph) Links(ctx context.Context, d links.Direction, pages []uid.UID) (links.Lists, error) {
+	return eachList(ctx, g, pages, func(page uid.UID) []uid.UID { return g.list(d, page) })
+}
+
+// Labels returns the labels of the forward links of pages.
+func (g *Graph) Labels(ctx context.Context, pages []uid.UID) (rank.Lists[links.Label], error) {
+	return eachList(ctx, g, pages, func(page uid.UID) (labels []links.Label) {
+		for _, to := range g.list(links.Forward, page) {
+			labels = append(labels, g.out[page][to])
+		}
+		return labels
+	})
+}
+
+// SampleLinks returns samples of the links of pages.
+func (g *Graph) SampleLinks(ctx context.Context, d links.Direction, pages []uid.UID, s sample.Spec) (links.Lists, error) {
+	return eachList(ctx, g, pages, func(page uid.UID) []uid.UID {
+		return sample.Sample(nil, g.list(d, page), page, s, hosts{g})
+	})
+}
+
+// hosts tells samples which extents are of one host. Its methods are called while
+// the graph is locked.
+type hosts struct{ g *Graph }
+
+func (h hosts) Host(e uid.Extent) uint64   { return h.number("host " + h.g.keys[e]) }
+func (h hosts) Domain(e uid.Extent) uint64 { return h.number("domain " + weburl.Domain(h.g.keys[e])) }
+
+func (h hosts) number(name string) uint64 {
+	n, ok := h.g.numbers[name]
+	if !ok {
+		n = uint64(len(h.g.numbers))
+		h.g.numbers[name] = n
+	}
+	return n
+}
+
+// Pages returns the pages with the next n UIDs after one.
+func (g *Graph) Pages(ctx context.Context, after uid.UID, n int) (pages []uid.UID, err error) {
+	err = g.do(ctx, func() error {
+		pages = slices.Sorted(maps.Keys(g.urls))
+		from, _ := slices.BinarySearch(pages, after+1)
+		if after == ^uid.UID(0) {
+			from = len(pages)
+		}
+		pages = pages[from:min(len(pages), from+max(n, 0))]
+		return nil
+	})
+	return pages, err
+}
+
+// Stats returns what there is.
+func (g *Graph) Stats(ctx context.Context) (s links.Stats, err error) {
+	err = g.do(ctx, func() error {
+		pages := slices.Sorted(maps.Keys(g.urls))
+		s.Epoch, s.Pages = g.epoch, int64(len(pages))
+		for _, page := range pages {
+			s.Links += int64(len(g.out[page]))
+			s.Linked += int64(len(g.in[page]))
+			s.MaxOut, s.MaxIn = max(s.MaxOut, len(g.out[page])), max(s.MaxIn, len(g.in[page]))
+		}
+		if len(pages) > 0 {
+			s.MinUID, s.MaxUID = pages[0], pages[len(pages)-1]
+		}
+		one := s.ServerStats
+		one.ID = "1"
+		s.Servers = []links.ServerStats{one}
+		return nil
+	})
+	return s, err
+}
+
+// page returns the UID of a page, a new one where it has none.
+func (g *Graph) page(url string, result *links.UpdateResult) uid.UID {
+	if u, ok := g.uids[url]; ok {
+		return u
+	}
+	key := weburl.HostKey(url)
+	e, ok := g.hosts[key]
+	if !ok {
+		slot := uid.SlotOf(key)
+		g.inSlot[slot]++
+		e = uid.MakeExtent(slot, g.inSlot[slot])
+		g.hosts[key], g.keys[e] = e, key
+	}
+	u := uid.Make(e.Slot(), e.Host(), g.inHost[e])
+	g.inHost[e]++
+	g.uids[url], g.urls[u] = u, url
+	result.Pages++
+	return u
+}
+
+// Update makes changes. A change that is wrong ends it; those before it stay.
+func (g *Graph) Update(ctx context.Context, changes []links.Change) (result links.UpdateResult, err error) {
+	err = g.do(ctx, func() error {
+		defer func() { result.Epoch = g.epoch }()
+		for _, c := range changes {
+			if err := check(c); err != nil {
+				return err
+			}
+			g.epoch++
+			g.change(c, &result)
+		}
+		return nil
+	})
+	return result, err
+}
+
+func check(c links.Change) error {
+	if c.Labels != nil && len(c.Labels) != len(c.Targets) || c.Kind > links.ReplaceLinks {
+		return fmt.Errorf("%w: change of kind %d with %d labels of %d targets", links.ErrInvalid, c.Kind, len(c.Labels), len(c.Targets))
+	}
+	for _, url := range append([]string{c.Source}, c.Targets...) {
+		if err := triple.CheckIRI(url); err != nil {
+			return fmt.Errorf("%w: %w", links.ErrInvalid, err)
+		}
+	}
+	return nil
+}
+
+func (g *Graph) change(c links.Change, result *links.UpdateResult) {
+	if c.Kind == links.DeleteLinks {
+		for _, url := range c.Targets {
+			g.unlink(g.uids[c.Source], g.uids[url], result)
+		}
+		return
+	}
+	src := g.page(c.Source, result)
+	if c.Kind == links.ReplaceLinks {
+		for to := range g.out[src] {
+			if !slices.Contains(c.Targets, g.urls[to]) {
+				g.unlink(src, to, result)
+			}
+		}
+	}
+	for i, url := range c.Targets {
+		to := g.page(url, result)
+		label, there := g.out[src][to]
+		if !there {
+			label = cell.NoLabel
+			result.Added++
+		}
+		if c.Labels != nil && c.Labels[i] != cell.NoLabel {
+			label = c.Labels[i]
+		}
+		if g.out[src] == nil {
+			g.out[src] = map[uid.UID]links.Label{}
+		}
+		if g.in[to] == nil {
+			g.in[to] = map[uid.UID]bool{}
+		}
+		g.out[src][to], g.in[to][src] = label, true
+	}
+}
+
+func (g *Graph) unlink(src, to uid.UID, result *links.UpdateResult) {
+	if _, there := g.out[src][to]; there {
+		delete(g.out[src], to)
+		delete(g.in[to], src)
+		result.Deleted++
+	}
+}
+
+// Request counts as loading.
+func (g *Graph) Request(ctx context.Context) error {
+	return g.do(ctx, func() error { g.loaded = true; return nil })
+}
+
+// Relinquish counts as not needing it.
+func (g *Graph) Relinquish(ctx context.Context) error {
+	return g.do(ctx, func() error { g.loaded = false; return nil })
+}

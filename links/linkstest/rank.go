@@ -1,0 +1,170 @@
+// This file holds the rankings of a plain graph.
+
+package linkstest
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/trefoildb/trefoil/links"
+	"github.com/trefoildb/trefoil/links/rank"
+	"github.com/trefoildb/trefoil/links/sample"
+	"github.com/trefoildb/trefoil/links/uid"
+	"github.com/trefoildb/trefoil/links/weburl"
+)
+
+// source is where the neighbourhood of a ranking comes from.
+type source struct{ *Graph }
+
+func (s source) SampleLinks(ctx context.Context, d rank.Direction, pages []uid.UID, spec sample.Spec) (links.Lists, error) {
+	return s.Graph.SampleLinks(ctx, links.Direction(d), pages, spec)
+}
+
+func (s source) LinksWithin(ctx context.Context, set *rank.Set, c sample.Class) (rank.Lists[uint32], error) {
+	return eachList(ctx, s.Graph, set.UIDs(), func(page uid.UID) (within []uint32) {
+		for _, to := range s.list(links.Forward, page) {
+			if n, ok := set.Find(to); ok && sample.Class(weburl.Class(s.urls[page], s.urls[to])) >= c {
+				within = append(within, n)
+			}
+		}
+		return within
+	})
+}
+
+// Rank ranks pages by the links around them.
+func (g *Graph) Rank(ctx context.Context, r links.RankRequest) (links.Ranking, error) {
+	if r.Algorithm == links.PageRank {
+		return g.byJob(ctx, r)
+	}
+	if r.Algorithm != links.SALSA && r.Algorithm != links.HITS || r.In < 0 || r.Out < 0 {
+		return links.Ranking{}, fmt.Errorf("%w: a ranking by %q with %d in-links and %d out-links", links.ErrInvalid, r.Algorithm, r.In, r.Out)
+	}
+	n, err := rank.NewNeighbourhood(ctx, source{g}, r.Pages, rank.NeighbourhoodOptions{In: r.In, Out: r.Out, Mode: r.Mode, Class: r.Class, Seed: r.Seed})
+	if err != nil {
+		return links.Ranking{}, err
+	}
+	answer := links.Ranking{Vertices: n.Graph.Len(), Edges: n.Graph.NumEdges(), Converged: true}
+	scores := rank.Scores{}
+	if r.Algorithm == links.SALSA {
+		scores = rank.SALSA(n.Graph)
+	} else {
+		hits, err := rank.HITS(ctx, n.Graph, rank.HITSOptions{})
+		if err != nil {
+			return links.Ranking{}, err
+		}
+		scores, answer.Rounds, answer.Converged = hits.Scores, hits.Rounds, hits.Converged
+	}
+	top := n.TopRoots
+	if r.All {
+		top = n.Top
+	}
+	k := r.Top
+	if k == 0 {
+		k = n.Set.Len()
+	}
+	answer.Authorities, answer.Hubs = top(k, scores.Authority), top(k, scores.Hub)
+	return answer, nil
+}
+
+// byJob ranks by the scores of the last finished PageRank.
+func (g *Graph) byJob(ctx context.Context, r links.RankRequest) (answer links.Ranking, err error) {
+	err = g.do(ctx, func() error {
+		if g.scores == nil {
+			return links.ErrNoJob
+		}
+		var set rank.Set
+		scores := []float64{}
+		for _, u := range r.Pages {
+			if _, isNew := set.Add(u); isNew {
+				scores = append(scores, g.scores[u])
+			}
+		}
+		k := r.Top
+		if k == 0 {
+			k = set.Len()
+		}
+		answer.Authorities, answer.Vertices, answer.Converged = rank.Top(k, set.UIDs(), scores), set.Len(), true
+		return nil
+	})
+	return answer, err
+}
+
+// StartPageRank begins a job, and unless jobs are held it is done at once.
+func (g *Graph) StartPageRank(ctx context.Context, o links.PageRankOptions) error {
+	return g.do(ctx, func() error {
+		if o.Damping < 0 || o.Damping >= 1 {
+			return fmt.Errorf("%w: a damping of %g", links.ErrInvalid, o.Damping)
+		}
+		if g.job != nil && g.job.State == "running" {
+			return links.ErrBusy
+		}
+		g.job = &links.PageRankJob{State: "running", Epoch: g.epoch, Pages: int64(len(g.urls))}
+		if !g.HoldJobs {
+			g.finish(o)
+		}
+		return nil
+	})
+}
+
+// FinishJob ends a job that is held.
+func (g *Graph) FinishJob() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.finish(links.PageRankOptions{})
+}
+
+// finish computes the scores as they are defined, 100 rounds of them.
+func (g *Graph) finish(o links.PageRankOptions) {
+	damping := o.Damping
+	if damping == 0 {
+		damping = 0.85
+	}
+	pages := slices.Sorted(maps.Keys(g.urls))
+	scores := map[uid.UID]float64{}
+	for _, p := range pages {
+		scores[p] = 1 / float64(len(pages))
+	}
+	for g.job.Round = 0; g.job.Round < 100; g.job.Round++ {
+		dangling, next := 0.0, map[uid.UID]float64{}
+		for _, p := range pages {
+			for to := range g.out[p] {
+				next[to] += damping * scores[p] / float64(len(g.out[p]))
+			}
+			if len(g.out[p]) == 0 {
+				dangling += scores[p]
+			}
+		}
+		for _, p := range pages {
+			next[p] += (1 - damping + damping*dangling) / float64(len(pages))
+		}
+		scores = next
+	}
+	g.scores, g.job.State, g.job.Converged = scores, "done", true
+}
+
+// PageRank returns how the last job stands.
+func (g *Graph) PageRank(ctx context.Context) (job links.PageRankJob, err error) {
+	err = g.do(ctx, func() error {
+		if g.job == nil {
+			return links.ErrNoJob
+		}
+		job = *g.job
+		return nil
+	})
+	return job, err
+}
+
+// StopPageRank ends a job that runs.
+func (g *Graph) StopPageRank(ctx context.Context) error {
+	return g.do(ctx, func() error {
+		if g.job == nil {
+			return links.ErrNoJob
+		}
+		if g.job.State == "running" {
+			g.job.State = "stopped"
+		}
+		return nil
+	})
+}
