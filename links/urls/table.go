@@ -29,7 +29,7 @@ var ErrCorrupt = errors.New("urls: damaged table")
 // It may be used by many goroutines at once.
 type Table struct {
 	n       uint32
-	shift   uint // a block has 1 << shift URLs
+	shift   uint        // a block has 1 << shift URLs
 	offsets ef.Sequence // of pieces: a node, its leaves, the next node, ...
 	pieces  []byte      // and readAhead bytes
 

@@ -17,15 +17,15 @@ import (
 const (
 	// trainBytes is about the size of the sample of suffixes.
 	trainBytes = 1 << 20
-	// trainRounds is how often the sample is read: a symbol of 8 bytes takes 3
-	// rounds at least, and a round adds few enough that their neighbours are
-	// known to the next one.
-	trainRounds = 16
-	// trainSymbols is the most symbols: 12 bits a code. With 8 to 16 bits this
-	// one took the least memory in all, the dictionary of 9 bytes a symbol
-	// included, and its symbols fit the first cache.
+	// leastUses is how often a symbol must be of use in the sample.
+	leastUses = 3
+	// trainSymbols is the most symbols: their texts fit the first cache.
 	trainSymbols = 1 << 12
 )
+
+// trainLimits are the most symbols after each reading of the sample. Those that
+// pay most in it stay or come: a few rounds settle which these are.
+var trainLimits = [...]int{512, 512, 512, 1024, 1024, 1024, 2048, 2048, 2048, trainSymbols, trainSymbols, trainSymbols}
 
 // symbol is up to 8 bytes, the first one lowest.
 type symbol struct {
@@ -39,26 +39,38 @@ type sample struct {
 	ends []int
 }
 
-// train returns symbols for the suffixes of a table without symbols.
+// train returns symbols for the suffixes of a table without symbols: of all
+// the lists on the way to the largest, the one that takes the least memory.
 func train(plain *Table) symbols {
 	s, scale := takeSample(plain)
-	// Used once more, a symbol saves about 1.5 bytes, and itself takes 9.
-	least := max(2, int(6/scale))
 	list := make([]symbol, 256, trainSymbols)
 	for c := range list {
 		list[c] = symbol{uint64(c), 1}
 	}
-	for round := range trainRounds {
-		limit := 256 + (trainSymbols-256)*(round+1)/(trainRounds-2)
-		list = improve(list, s, least, min(limit, trainSymbols), round < trainRounds-1)
+	var best []symbol
+	least := 0.0
+	for round := range len(trainLimits) + 1 {
+		limit := 0
+		if round < len(trainLimits) {
+			limit = trainLimits[round]
+		}
+		next, codes := improve(list, s, limit)
+		size := float64(codes)*scale*float64(codeWidth(list))/8 + float64(len(list))*(symbolBytes+1)
+		if best == nil || size < least {
+			best, least = list, size
+		}
+		list = next
 	}
-	out := symbols{width: uint(max(8, bits.Len(uint(len(list)-1))))}
-	for _, v := range list {
+	out := symbols{width: codeWidth(best)}
+	for _, v := range best {
 		out.lens = append(out.lens, byte(v.size))
 		out.text = binary.LittleEndian.AppendUint64(out.text, v.text)
 	}
 	return out
 }
+
+// codeWidth returns the bits of the codes of a list.
+func codeWidth(list []symbol) uint { return uint(max(8, bits.Len(uint(len(list)-1)))) }
 
 // takeSample returns suffixes and heads of blocks all over the table, and how
 // many times the whole is as large.
@@ -92,11 +104,14 @@ func (s *sample) add(text []byte) {
 	s.ends = append(s.ends, len(s.text))
 }
 
-// improve writes the sample in the symbols of list and returns those that are
-// used least times or more, the single bytes, and, if grow is set, the most
-// frequent pairs, up to limit symbols in all.
-func improve(list []symbol, s sample, least, limit int, grow bool) []symbol {
+// improve writes the sample in the symbols of list. It returns the number of
+// codes that this takes, and a better list of up to limit symbols: the single
+// bytes, and those of the list's symbols and of the pairs of neighbours that
+// save most single bytes.
+func improve(list []symbol, s sample, limit int) (next []symbol, codes int) {
 	m := newMatcher(list)
+	// Uses of symbols and of pairs are counted under the bytes that they are:
+	// different pairs may be the same bytes.
 	uses := make([]int, len(list))
 	pairs := map[uint32]int{}
 	start := 0
@@ -105,7 +120,8 @@ func improve(list []symbol, s sample, least, limit int, grow bool) []symbol {
 		for at := start; at < end; {
 			code, size := m.longest(s.text[at:end])
 			uses[code]++
-			if before >= 0 && grow && list[before].size+size <= symbolBytes {
+			codes++
+			if before >= 0 && limit > 0 && list[before].size+size <= symbolBytes {
 				pairs[uint32(before)<<16|uint32(code)]++
 			}
 			before = code
@@ -113,38 +129,35 @@ func improve(list []symbol, s sample, least, limit int, grow bool) []symbol {
 		}
 		start = end
 	}
-	type candidate struct {
-		symbol
-		uses int
+	if limit == 0 {
+		return nil, codes
 	}
-	var found []candidate
+	count := map[symbol]int{}
 	for pair, n := range pairs {
 		a, b := list[pair>>16], list[pair&(1<<16-1)]
-		if n >= least {
-			found = append(found, candidate{symbol{a.text | b.text<<(8*a.size), a.size + b.size}, n})
+		count[symbol{a.text | b.text<<(8*a.size), a.size + b.size}] += n
+	}
+	for code, v := range list[256:] {
+		count[v] += uses[256+code]
+	}
+	type candidate struct {
+		symbol
+		gain int
+	}
+	var found []candidate
+	for v, n := range count {
+		if n >= leastUses {
+			found = append(found, candidate{v, n * (v.size - 1)})
 		}
 	}
 	slices.SortFunc(found, func(a, b candidate) int {
-		return cmp.Or(cmp.Compare(b.uses, a.uses), cmp.Compare(a.text, b.text), cmp.Compare(a.size, b.size))
+		return cmp.Or(cmp.Compare(b.gain, a.gain), cmp.Compare(a.text, b.text), cmp.Compare(a.size, b.size))
 	})
-	out := append(make([]symbol, 0, limit), list[:256]...)
-	have := map[symbol]bool{}
-	for code, v := range list[256:] {
-		if uses[256+code] >= least {
-			out = append(out, v)
-			have[v] = true
-		}
+	next = append(make([]symbol, 0, limit), list[:256]...)
+	for _, c := range found[:min(len(found), limit-256)] {
+		next = append(next, c.symbol)
 	}
-	for _, c := range found {
-		if len(out) >= limit {
-			break
-		}
-		if !have[c.symbol] {
-			out = append(out, c.symbol)
-			have[c.symbol] = true
-		}
-	}
-	return out
+	return next, codes
 }
 
 // matcher finds the longest symbol that bytes begin with.
