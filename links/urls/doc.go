@@ -29,7 +29,7 @@
 //
 // # Symbols
 //
-// With [Options].Symbols the rests and the first URLs are written as codes, of up
+// With [Options].Symbols the rests are written as codes, of up
 // to 12 bits, of up to 4,096 byte sequences of 1 to 8 bytes that are frequent in a
 // sample of the table. Leaves compressed one by one with zstd and a dictionary
 // made from samples take about as much memory, but 10 times the time and more, as
@@ -73,7 +73,7 @@
 // between two runs that are searched. A node:
 //
 //	+------------------------------+
-//	| uvarint u, u units           |  first URL
+//	| uvarint u, u bytes           |  first URL, as bytes always
 //	| what a leaf has              |  first URLs of the other blocks
 //	+------------------------------+
 //

@@ -46,7 +46,7 @@ func (t *Table) findInRun(url []byte, first, last uint32) (ordinal uint32, ok bo
 	from, to := lo>>nodeShift+1, hi>>nodeShift+1
 	for from < to {
 		mid := int(uint(from+to) >> 1)
-		if t.compareNode(mid, url) <= 0 {
+		if head, _ := firstURL(t.body(mid + mid<<nodeShift)); bytes.Compare(head, url) <= 0 {
 			from = mid + 1
 		} else {
 			to = mid
@@ -58,17 +58,9 @@ func (t *Table) findInRun(url []byte, first, last uint32) (ordinal uint32, ok bo
 	}
 	p := t.node(base)
 	var s search
-	s.matched, s.order = t.symbols.match(p.body, p.head, url)
+	s.matched, s.order = commonPrefix(p.first, url), bytes.Compare(p.first, url)
 	within := s.scan(t, &p, lo+1-base, min(hi-base, nodeLen-1)+1, url)
 	return t.findInBlock(url, base+within, s, first, last)
-}
-
-// compareNode returns the order of the first URL of node g and url.
-func (t *Table) compareNode(g int, url []byte) int {
-	body := t.body(g + g<<nodeShift)
-	units, at := uvarint(body[:len(body)-readAhead], 0)
-	_, order := t.symbols.match(body, span{base: max(at, 0), units: units}, url)
-	return order
 }
 
 // findInBlock searches block k, to whose first URL s has come, for url among

@@ -45,7 +45,7 @@ func (t *Table) appendHead(dst []byte, k, limit int) []byte {
 	p := t.node(k)
 	within := k & (nodeLen - 1)
 	if within == 0 {
-		return t.symbols.decode(dst, p.body, p.head, limit)
+		return append(dst, p.first[:min(limit, len(p.first))]...)
 	}
 	var parts [nodeLen]part
 	depth, units := p.parts(parts[:], within)
@@ -53,7 +53,7 @@ func (t *Table) appendHead(dst []byte, k, limit int) []byte {
 		return dst
 	}
 	start := len(dst)
-	dst = t.symbols.decode(dst, p.body, p.head, min(limit, int(parts[0].shared)))
+	dst = append(dst, p.first[:min(limit, int(parts[0].shared), len(p.first))]...)
 	return t.appendParts(dst, start, &p, parts[:depth], units, limit)
 }
 
@@ -153,7 +153,7 @@ func (t *Table) Scan(from uint32) *Iterator {
 
 func (it *Iterator) startNode(k int) {
 	it.node.start(it.t.node(k))
-	it.node.url = it.t.symbols.decode(it.node.url[:0], it.node.p.body, it.node.p.head, MaxURLBytes)
+	it.node.url = append(it.node.url[:0], it.node.p.first...)
 }
 
 // Next returns the next ordinal and its URL, which is valid until the next
@@ -211,8 +211,7 @@ func (t *Table) Check(hostHash func(url []byte) uint64) error {
 		count := min(1<<t.shift, int(t.n)-k<<t.shift)
 		if k&(nodeLen-1) == 0 {
 			p := t.node(k)
-			head := t.symbols.decode(nil, p.body, p.head, MaxURLBytes+1)
-			if err := t.checkPiece(&p, len(head), min(nodeLen, blocks-k)); err != nil {
+			if err := t.checkPiece(&p, len(p.first), min(nodeLen, blocks-k)); err != nil {
 				return fmt.Errorf("%w: node of block %d: %w", ErrCorrupt, k, err)
 			}
 		}

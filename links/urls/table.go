@@ -114,7 +114,7 @@ func (t *Table) blocks() int { return int((uint64(t.n) + 1<<t.shift - 1) >> t.sh
 // piece is a node or a leaf, split: front-coded URLs that follow a first one.
 type piece struct {
 	body    []byte // all of it, with readAhead bytes behind
-	head    span   // the first URL of a node
+	first   []byte // URL of a node
 	headers []byte
 	payload int // place of the payload in body; 0 where the piece is damaged
 }
@@ -133,18 +133,25 @@ func (t *Table) body(k int) []byte {
 }
 
 // node returns the node of block k: the first URLs of nodeLen blocks. Where it
-// is damaged, its head may be empty, and its headers end early.
+// is damaged, the first one may be empty, and its headers end early.
 func (t *Table) node(k int) (p piece) {
 	k >>= nodeShift
 	p.body = t.body(k + k<<nodeShift)
-	end := len(p.body) - readAhead
-	units, at := uvarint(p.body[:end], 0)
-	if at < 0 || units > MaxURLBytes || at+t.symbols.bytes(units) > end {
-		return p
+	var end int
+	if p.first, end = firstURL(p.body); end > 0 {
+		p.split(end)
 	}
-	p.head = span{base: at, units: units}
-	p.split(at + t.symbols.bytes(units))
 	return p
+}
+
+// firstURL returns the URL that a node begins with and where it ends, 0 where
+// the node is damaged.
+func firstURL(body []byte) (url []byte, end int) {
+	size, at := uvarint(body[:len(body)-readAhead], 0)
+	if at < 0 || size > MaxURLBytes || size > len(body)-readAhead-at {
+		return nil, 0
+	}
+	return body[at : at+size], at + size
 }
 
 // leaf returns the leaf of block k: its URLs but for the first one.

@@ -72,25 +72,16 @@ func train(plain *Table) symbols {
 // codeWidth returns the bits of the codes of a list.
 func codeWidth(list []symbol) uint { return uint(max(8, bits.Len(uint(len(list)-1)))) }
 
-// takeSample returns suffixes and heads of blocks all over the table, and how
+// takeSample returns suffixes from all over the table, and how
 // many times the whole is as large.
 func takeSample(plain *Table) (s sample, scale float64) {
 	step := max(1, len(plain.pieces)/trainBytes)
 	for k := 0; k < plain.blocks(); k += step {
-		p := plain.node(k)
-		if k&^(nodeLen-1) < step {
-			s.add(plain.symbols.decode(nil, p.body, p.head, trainBytes))
-		}
-		p = plain.leaf(k)
-		h := headers{b: p.headers}
-		at := p.payload
-		for {
-			_, units, ok := h.next()
-			if !ok {
-				break
-			}
-			s.add(p.body[at : at+min(units, trainBytes)])
-			at += units
+		p := plain.leaf(k)
+		s.addPiece(&p)
+		if k/step&(nodeLen-1) == 0 {
+			p = plain.node(k)
+			s.addPiece(&p)
 		}
 		if len(s.text) > 2*trainBytes {
 			break
@@ -99,9 +90,19 @@ func takeSample(plain *Table) (s sample, scale float64) {
 	return s, float64(len(plain.pieces)) / float64(max(1, len(s.text)))
 }
 
-func (s *sample) add(text []byte) {
-	s.text = append(s.text, text...)
-	s.ends = append(s.ends, len(s.text))
+// addPiece adds the suffixes of a piece.
+func (s *sample) addPiece(p *piece) {
+	h := headers{b: p.headers}
+	at := p.payload
+	for {
+		_, size, ok := h.next()
+		if !ok {
+			return
+		}
+		s.text = append(s.text, p.body[at:at+min(size, trainBytes)]...)
+		s.ends = append(s.ends, len(s.text))
+		at += size
+	}
 }
 
 // improve writes the sample in the symbols of list. It returns the number of
@@ -275,9 +276,8 @@ func encode(plain *Table, codes symbols) (pieces []byte, offsets *ef.Builder) {
 			out.endLeaf()
 		}
 		p := plain.node(k)
-		units := w.add(p.body[p.head.base : p.head.base+p.head.units])
-		out.node = binary.AppendUvarint(out.node, uint64(units))
-		out.node = append(out.node, w.take()...)
+		out.node = binary.AppendUvarint(out.node, uint64(len(p.first)))
+		out.node = append(out.node, p.first...)
 		w.recode(&rest, &p)
 		out.endNode(&rest)
 	}

@@ -82,7 +82,7 @@ func checkAbsent(t *testing.T, table *Table, extents []extent, rng *rand.Rand) {
 
 func TestTableEqualsList(t *testing.T) {
 	rng := newRand(t)
-	for range 6 {
+	for range 3 {
 		extents := oddExtents(rng)
 		for _, o := range []Options{{}, {Symbols: true}, {Stride: 1}, {Stride: 1 << rng.IntN(8), Symbols: rng.IntN(2) == 0}} {
 			t.Run(fmt.Sprintf("%+v", o), func(t *testing.T) {
