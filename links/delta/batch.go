@@ -180,7 +180,7 @@ func (b *Batch) entry(e *entry, changes []change, all []place) {
 			if c.labelLen > 0 {
 				label = b.labels[c.label : c.label+int(c.labelLen)]
 			}
-			e.add(p.target, label)
+			e.append(p.target, label)
 		case !e.whole:
 			e.deletes = append(e.deletes, p.target)
 		}

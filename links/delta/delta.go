@@ -3,6 +3,7 @@
 package delta
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -28,7 +29,7 @@ type Delta struct {
 // epochs between them are missing, or says that a row is of another cell.
 func New(base *cell.Cell, rows ...*Row) (*Delta, error) {
 	d := new(Delta)
-	d.view.Store((&View{cell: base}).with(nil, base.Epoch()))
+	d.view.Store(newView(base, nil, base.Epoch(), base.Len()))
 	for _, r := range rows {
 		if r.last <= base.Epoch() {
 			continue
@@ -40,7 +41,7 @@ func New(base *cell.Cell, rows ...*Row) (*Delta, error) {
 		if err := v.checkRow(r); err != nil {
 			return nil, err
 		}
-		d.view.Store(v.with(append(slices.Clip(v.rows), r), r.last))
+		d.view.Store(newView(base, append(slices.Clip(v.rows), r), r.last, v.pages+v.newPages(r)))
 	}
 	return d, nil
 }
@@ -97,6 +98,7 @@ func (d *Delta) install(v *View, r *Row) error {
 	if err := v.checkRow(r); err != nil {
 		return err
 	}
+	pages := v.pages + v.newPages(r)
 	since := max(r.last&(r.last-1), d.frozen) // r.last - 2^m
 	rows := append(slices.Clip(v.rows), r)
 	first := len(rows) - 1
@@ -106,13 +108,14 @@ func (d *Delta) install(v *View, r *Row) error {
 		size += len(rows[first].data)
 	}
 	if first < len(rows)-1 {
-		merged, err := mergeRows(rows[first:])
-		if err != nil {
+		// Rows that are too large together stay apart.
+		if merged, err := mergeRows(rows[first:]); err == nil {
+			rows = append(rows[:first], merged)
+		} else if !errors.Is(err, ErrTooLarge) {
 			return err
 		}
-		rows = append(rows[:first], merged)
 	}
-	d.view.Store(v.with(rows, r.last))
+	d.view.Store(newView(v.cell, rows, r.last, pages))
 	return nil
 }
 
@@ -147,36 +150,45 @@ func (d *Delta) Rebase(base *cell.Cell) error {
 	if base.Range() != old.cell.Range() {
 		return fmt.Errorf("delta: a cell of %s for one of %s: %w", base.Range(), old.cell.Range(), ErrRange)
 	}
-	v := &View{cell: base, epoch: old.epoch}
+	var rows []*Row
 	for _, r := range old.rows {
 		if r.last > base.Epoch() {
-			v.rows = append(v.rows, r)
+			rows = append(rows, r)
 		}
 	}
-	if len(v.rows) > 0 {
-		var w rowWriter
-		for _, u := range v.unknownPages() {
-			url, ok := old.AppendURL(nil, u)
-			if !ok {
-				return fmt.Errorf("delta: page %s: %w", u, ErrUnknownPage)
-			}
-			if err := w.pages.add(u, url); err != nil {
+	if len(rows) > 0 {
+		names, err := old.namesOf(newView(base, rows, old.epoch, 0).unknownPages(), rows[0].first)
+		if err != nil {
+			return err
+		}
+		if names.Pages() > 0 {
+			if rows[0], err = mergeRows([]*Row{names, rows[0]}); err != nil {
 				return err
 			}
 		}
-		if len(w.pages.uids) > 0 {
-			names, err := w.row(v.rows[0].first, v.rows[0].first)
-			if err != nil {
-				return err
-			}
-			if v.rows[0], err = mergeRows([]*Row{names, v.rows[0]}); err != nil {
-				return err
-			}
-		}
+	}
+	v := newView(base, nil, base.Epoch(), base.Len())
+	for _, r := range rows {
+		v = newView(base, append(slices.Clip(v.rows), r), r.last, v.pages+v.newPages(r))
 	}
 	d.frozen = 0
-	d.view.Store(v.with(v.rows, v.epoch))
+	d.view.Store(newView(base, rows, old.epoch, v.pages))
 	return nil
+}
+
+// namesOf returns a row of an epoch that has only these pages of v, which ascend.
+func (v *View) namesOf(pages []uid.UID, epoch uint64) (*Row, error) {
+	var w rowWriter
+	for _, u := range pages {
+		url, ok := v.AppendURL(nil, u)
+		if !ok {
+			return nil, fmt.Errorf("delta: page %s: %w", u, ErrUnknownPage)
+		}
+		if err := w.pages.add(u, url); err != nil {
+			return nil, err
+		}
+	}
+	return w.row(epoch, epoch)
 }
 
 // unknownPages returns the keys of v's rows that are no page of v, ascending.

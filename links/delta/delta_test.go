@@ -218,7 +218,7 @@ func parseEntry(text string) *entry {
 			if len(word) > 2 {
 				label = rawLabel(word[2:])
 			}
-			e.add(uid.UID(word[1]-'0'), label)
+			e.append(uid.UID(word[1]-'0'), label)
 		}
 	}
 	return &e

@@ -46,8 +46,8 @@ func (e *entry) label(i int) rawLabel {
 	return e.labels[i]
 }
 
-// add appends an add. Labels are kept from the first one on.
-func (e *entry) add(target uid.UID, label rawLabel) {
+// append appends an add. Labels are kept from the first one on.
+func (e *entry) append(target uid.UID, label rawLabel) {
 	if label != nil && len(e.labels) < len(e.adds) {
 		e.labels = append(e.labels, make([]rawLabel, len(e.adds)-len(e.labels))...)
 	}
@@ -62,43 +62,61 @@ func (e *entry) add(target uid.UID, label rawLabel) {
 func (e *entry) cover(older, newer *entry) {
 	e.reset()
 	e.whole = older.whole || newer.whole
+	o, n := walk{entry: older}, walk{entry: newer}
 	if newer.whole {
-		older = &entry{}
+		o.entry = new(entry)
 	}
-	// In ascending order of targets; what the newer one says of a target counts.
-	var oldAdd, newAdd, oldDelete, newDelete int
-	for {
-		target, found := uid.UID(0), false
-		least := func(list []uid.UID, at int) {
-			if at < len(list) && (!found || list[at] < target) {
-				target, found = list[at], true
-			}
+	for n.more() {
+		for o.more() && o.target() < n.target() {
+			o.moveTo(e)
 		}
-		least(older.adds, oldAdd)
-		least(newer.adds, newAdd)
-		least(older.deletes, oldDelete)
-		least(newer.deletes, newDelete)
-		if !found {
-			return
+		if o.more() && o.target() == n.target() {
+			o.skip()
 		}
-		isAt := func(list []uid.UID, at *int) bool {
-			if *at < len(list) && list[*at] == target {
-				*at++
-				return true
-			}
-			return false
-		}
-		inOldAdds, inNewAdds := isAt(older.adds, &oldAdd), isAt(newer.adds, &newAdd)
-		inOldDeletes, inNewDeletes := isAt(older.deletes, &oldDelete), isAt(newer.deletes, &newDelete)
-		switch {
-		case inNewAdds:
-			e.add(target, newer.label(newAdd-1))
-		case inNewDeletes && !e.whole, inOldDeletes && !e.whole:
-			e.deletes = append(e.deletes, target)
-		case inOldAdds && !inNewDeletes:
-			e.add(target, older.label(oldAdd-1))
-		}
+		n.moveTo(e)
 	}
+	for o.more() {
+		o.moveTo(e)
+	}
+}
+
+// walk goes through the adds and deletes of an entry by ascending targets.
+type walk struct {
+	*entry
+	add, delete int // the next ones
+}
+
+func (w *walk) more() bool { return w.add < len(w.adds) || w.delete < len(w.deletes) }
+
+// isAdd reports whether the next one is an add. There must be one.
+func (w *walk) isAdd() bool {
+	return w.delete == len(w.deletes) || w.add < len(w.adds) && w.adds[w.add] < w.deletes[w.delete]
+}
+
+func (w *walk) target() uid.UID {
+	if w.isAdd() {
+		return w.adds[w.add]
+	}
+	return w.deletes[w.delete]
+}
+
+func (w *walk) skip() {
+	if w.isAdd() {
+		w.add++
+	} else {
+		w.delete++
+	}
+}
+
+// moveTo gives the next one to e, which needs no deletes if it is whole.
+func (w *walk) moveTo(e *entry) {
+	switch {
+	case w.isAdd():
+		e.append(w.adds[w.add], w.label(w.add))
+	case !e.whole:
+		e.deletes = append(e.deletes, w.deletes[w.delete])
+	}
+	w.skip()
 }
 
 // The bits of an entry's head below the number of its adds.

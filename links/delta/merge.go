@@ -13,6 +13,11 @@ import (
 func mergeRows(rows []*Row) (*Row, error) {
 	var w rowWriter
 	for d := range w.links {
+		keys, data := 0, 0
+		for _, r := range rows {
+			keys, data = keys+r.links[d].keys, data+len(r.links[d].data)
+		}
+		w.links[d].expect(keys, data)
 		m := newMerger(rows, cell.Direction(d))
 		for m.next() {
 			var err error
@@ -67,7 +72,8 @@ func newMerger(rows []*Row, d cell.Direction) *merger {
 
 // next goes to the next key; false at the end.
 func (m *merger) next() bool {
-	for _, i := range slices.Backward(m.at) {
+	for at := len(m.at) - 1; at >= 0; at-- {
+		i := m.at[at]
 		if m.cursors[i].next() {
 			m.keys[i] = m.cursors[i].key
 		} else {
@@ -89,14 +95,14 @@ func (m *merger) next() bool {
 
 // single returns the body of the entry where one row alone decides.
 func (m *merger) single() ([]byte, bool) {
-	newest := m.cursors[m.at[len(m.at)-1]].body
+	newest := m.cursors[m.at[len(m.at)-1]].body()
 	return newest, len(m.at) == 1 || newest[0]&headWhole != 0
 }
 
 // entry returns what all rows do at the key, valid until the next call.
 func (m *merger) entry() *entry {
-	for _, i := range slices.Backward(m.at) {
-		if !m.fold.older(m.cursors[i].body, m.key) {
+	for at := len(m.at) - 1; at >= 0; at-- {
+		if !m.fold.older(m.cursors[m.at[at]].body(), m.key) {
 			break
 		}
 	}

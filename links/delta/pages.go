@@ -79,31 +79,43 @@ func (p *pages) at(place int, buf []byte) pageCursor {
 	return c
 }
 
-// appendURL appends the URL of a page.
-func (p *pages) appendURL(dst []byte, u uid.UID) ([]byte, bool) {
-	if p.count == 0 {
-		return dst, false
-	}
+// place returns where u stands among the pages of the section.
+func (p *pages) place(u uid.UID) (place int, ok bool) {
 	block := sort.Search(len(p.first)/8, func(i int) bool { return p.firstUID(i) > u }) - 1
 	if block < 0 {
-		return dst, false
+		return 0, false
 	}
-	c := pageCursor{pages: p, place: block * blockKeys}
-	for c.next() && c.uid <= u {
-		if c.uid == u {
-			return append(dst, c.url...), true
+	place = block * blockKeys
+	here, at := p.firstUID(block), p.start(block)
+	for here != u {
+		length, end := uvarintAt(p.data, at)
+		at = end + int(length)
+		if place++; place == p.count || place%blockKeys == 0 || here > u {
+			return 0, false
 		}
+		var gap uint64
+		gap, at = uvarintAt(p.data, at)
+		here += uid.UID(gap) + 1
+		_, at = uvarintAt(p.data, at) // the bytes shared
 	}
-	return dst, false
+	return place, true
 }
 
 // has reports whether u is a page of the section.
 func (p *pages) has(u uid.UID) bool {
-	if p.count == 0 || u < p.firstUID(0) {
-		return false
-	}
-	_, ok := p.appendURL(nil, u)
+	_, ok := p.place(u)
 	return ok
+}
+
+// appendURL appends the URL of a page.
+func (p *pages) appendURL(dst []byte, u uid.UID) ([]byte, bool) {
+	place, ok := p.place(u)
+	if !ok {
+		return dst, false
+	}
+	var buf [256]byte
+	c := p.at(place, buf[:0])
+	return append(dst, c.url...), true
 }
 
 // byHash returns the hash and the place of the i-th page by hash.

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"math"
 	"math/bits"
+	"slices"
 
 	"github.com/trefoildb/trefoil/links/uid"
 )
@@ -79,21 +80,13 @@ func (l *links) find(key uid.UID, hash uint64) (body []byte, ok bool) {
 	if lo == 0 {
 		return nil, false
 	}
-	at, rest := l.firstKey(lo-1), l.data[l.start(lo-1):]
-	for range min(blockKeys, l.keys-(lo-1)*blockKeys) - 1 {
-		length, n := uvarint(rest)
-		if at == key {
-			return rest[n : n+int(length) : n+int(length)], true
-		}
-		rest = rest[n+int(length):]
-		gap, n := uvarint(rest)
-		at, rest = at+uid.UID(gap)+1, rest[n:]
-		if at > key {
-			return nil, false
+	c := cursor{links: l, place: (lo - 1) * blockKeys}
+	for end := c.place + blockKeys; c.place < end && c.next() && c.key <= key; {
+		if c.key == key {
+			return c.body(), true
 		}
 	}
-	length, n := uvarint(rest)
-	return rest[n : n+int(length) : n+int(length)], at == key
+	return nil, false
 }
 
 // uvarint is binary.Uvarint, quicker for the numbers that most are.
@@ -106,31 +99,46 @@ func uvarint(b []byte) (uint64, int) {
 
 // cursor goes through the entries of a section that has been verified.
 type cursor struct {
-	links *links
-	place int // of the next entry
-	rest  []byte
-	key   uid.UID
-	body  []byte
+	links      *links
+	place      int // of the next entry
+	key        uid.UID
+	begin, end int // of the entry, in the data
 }
 
 // next goes to the next entry; false at the end.
 func (c *cursor) next() bool {
-	if c.place >= c.links.keys {
+	l := c.links
+	if c.place >= l.keys {
 		return false
 	}
+	data, at := l.data, c.end
 	if c.place%blockKeys == 0 {
 		block := c.place / blockKeys
-		c.key, c.rest = c.links.firstKey(block), c.links.data[c.links.start(block):]
+		c.key, at = l.firstKey(block), l.start(block)
 	} else {
-		gap, n := uvarint(c.rest)
-		c.key, c.rest = c.key+uid.UID(gap)+1, c.rest[n:]
+		gap := uint64(data[at])
+		if at++; gap >= 0x80 {
+			gap, at = uvarintAt(data, at-1)
+		}
+		c.key += uid.UID(gap) + 1
 	}
-	length, n := uvarint(c.rest)
-	end := n + int(length)
-	c.body, c.rest = c.rest[n:end:end], c.rest[end:]
+	length := uint64(data[at])
+	if at++; length >= 0x80 {
+		length, at = uvarintAt(data, at-1)
+	}
+	c.begin, c.end = at, at+int(length)
 	c.place++
 	return true
 }
+
+// uvarintAt returns the number that b has at a place, and the place behind it.
+func uvarintAt(b []byte, at int) (uint64, int) {
+	v, n := binary.Uvarint(b[at:])
+	return v, at + n
+}
+
+// body returns the body of the entry.
+func (c *cursor) body() []byte { return c.links.data[c.begin:c.end:c.end] }
 
 // openLinks verifies a section, all of it.
 func openLinks(b []byte) (links, error) {
@@ -216,6 +224,13 @@ type linksWriter struct {
 	starts  []uint32
 	data    []byte
 	body    []byte
+}
+
+// expect makes room for so many keys with so many bytes of data.
+func (w *linksWriter) expect(keys, data int) {
+	w.keys = slices.Grow(w.keys, keys)
+	w.starts = slices.Grow(w.starts, blocksOf(keys))
+	w.data = slices.Grow(w.data, data)
 }
 
 // add adds the entry of a key.

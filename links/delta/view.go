@@ -27,19 +27,24 @@ type View struct {
 	counts    [2]counts
 }
 
-// with returns a view of the same cell with other rows.
-func (v *View) with(rows []*Row, epoch uint64) *View {
-	next := &View{cell: v.cell, rows: rows, epoch: epoch, pages: v.cell.Len()}
-	pages := newPageMerger(rows)
-	for pages.next() {
-		if _, ok := v.cell.Ordinal(pages.uid); !ok {
-			next.pages++
+// newView returns the view of a cell with rows and that many pages in all.
+func newView(c *cell.Cell, rows []*Row, epoch uint64, pages int) *View {
+	v := &View{cell: c, rows: rows, epoch: epoch, pages: pages}
+	for _, r := range rows {
+		v.changes += r.links[cell.Forward].changes + r.links[cell.Backward].changes
+	}
+	return v
+}
+
+// newPages returns how many pages of r are none of v.
+func (v *View) newPages(r *Row) int {
+	count := 0
+	for c := (pageCursor{pages: &r.pages}); c.next(); {
+		if !v.Has(c.uid) {
+			count++
 		}
 	}
-	for _, r := range rows {
-		next.changes += r.links[cell.Forward].changes + r.links[cell.Backward].changes
-	}
-	return next
+	return count
 }
 
 // Epoch returns the epoch that the view is of: all rows up to it count.
