@@ -42,6 +42,7 @@ type partition struct {
 	where                []rank.Address // of ghosts
 	piece                int
 	err                  error // of Scan, at its end
+	scans                int
 }
 
 // none is the address of a ghost that is no page.
@@ -55,6 +56,7 @@ func (p *partition) Locate(ghost uint32) (rank.Address, bool) {
 }
 
 func (p *partition) Scan(yield func(uint32, []uint32, []uint32) bool) error {
+	p.scans++
 	local, ghost := 0, 0
 	for page := range p.localEnds {
 		locals, ghosts := p.locals[local:p.localEnds[page]], p.ghosts[ghost:p.ghostEnds[page]]

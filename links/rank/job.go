@@ -48,11 +48,13 @@ func newJob(ctx context.Context, pages []int, own map[int]Partition, o Options) 
 	if len(j.parts) != len(own) {
 		return nil, fmt.Errorf("%d partitions are here, of which %d are of the graph's %d: %w", len(own), len(j.parts), len(pages), ErrGraph)
 	}
+	var copyBytes atomic.Int64
+	copyBytes.Store(j.CopyBytes)
 	err := j.each(func(i int) (err error) {
 		if err := j.ctx.Err(); err != nil {
 			return err
 		}
-		j.parts[i], err = newPart(j.parts[i].index, j.parts[i].lists, pages)
+		j.parts[i], err = newPart(j.parts[i].index, j.parts[i].lists, pages, &copyBytes)
 		return err
 	})
 	if err != nil {

@@ -71,7 +71,9 @@ func TestPageRank(t *testing.T) {
 			p.(*partition).piece = r.IntN(3)
 		}
 		damping := []float64{0, 0.5, 0.99}[r.IntN(3)]
-		result, err := rank.PageRank(ctx, pages, parts, rank.Options{Damping: damping, Tolerance: 1e-14, MaxRounds: 5000})
+		result, err := rank.PageRank(ctx, pages, parts, rank.Options{
+			Damping: damping, Tolerance: 1e-14, MaxRounds: 5000, CopyBytes: int64(r.IntN(4)) << 18,
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -158,7 +160,7 @@ func TestPageRankIsTheSameEverywhere(t *testing.T) {
 		lists := aGraph(r, 200)
 		var want [][]float64
 		for _, workers := range []int{1, 2, 9} {
-			result, err := rank.PageRank(ctx, pages, split(lists, pages), rank.Options{Workers: workers})
+			result, err := rank.PageRank(ctx, pages, split(lists, pages), rank.Options{Workers: workers, CopyBytes: int64(workers-1) << 20})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -218,6 +220,49 @@ func onMachines(lists [][]uint32, pages []int, w *wire, machines int, change fun
 	return scores, errs
 }
 
+// Long lists are copied in pieces, over the ends of chunks; as many partitions as
+// there is room for are read once, others in each round.
+func TestPageRankCopies(t *testing.T) {
+	r := random(t)
+	const n, rounds, chunkBytes = 30_000, 3, 1 << 18
+	lists := make([][]uint32, n)
+	for page := range lists {
+		for to := r.IntN(60); r.IntN(30) > 0 && to < n; to += 1 + r.IntN(60) {
+			lists[page] = append(lists[page], uint32(to))
+		}
+	}
+	for _, long := range []int{3, n / 2, n - 1} {
+		for to := range uint32(n) {
+			if to%50 > 0 {
+				lists[long] = append(lists[long], to)
+			}
+		}
+		slices.Sort(lists[long])
+		lists[long] = slices.Compact(lists[long])
+	}
+	pages := evenly(n, 4)
+	var want [][]float64
+	for _, chunks := range []int64{0, 10, 1000} {
+		parts := split(lists, pages)
+		result, err := rank.PageRank(ctx, pages, parts, rank.Options{Workers: 1, MaxRounds: rounds, CopyBytes: chunks * chunkBytes})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want == nil {
+			want = result.Scores
+		}
+		checkSame(t, result.Scores, want)
+		scans := 0
+		for _, p := range parts {
+			scans += p.(*partition).scans
+		}
+		copied := (len(parts)*(1+rounds) - scans) / rounds
+		if chunks == 0 && copied != 0 || chunks == 1000 && copied != len(parts) || chunks == 10 && (copied == 0 || copied == len(parts)) {
+			t.Errorf("%d chunks: %d scans of %d partitions", chunks, scans, len(parts))
+		}
+	}
+}
+
 func TestPageRankEnds(t *testing.T) {
 	lists := aGraph(random(t), 30)
 	ended, cancel := context.WithCancel(ctx)
@@ -266,6 +311,8 @@ func TestPageRankErrors(t *testing.T) {
 		{"damping that is no number", func(_ *partition, o *rank.Options) { o.Damping = math.NaN() }, nil},
 		{"tolerance", func(_ *partition, o *rank.Options) { o.Tolerance = -1 }, nil},
 		{"rounds", func(_ *partition, o *rank.Options) { o.MaxRounds = -1 }, nil},
+		{"copies", func(_ *partition, o *rank.Options) { o.CopyBytes = -1 }, nil},
+		{"copies of a scan that fails", func(p *partition, o *rank.Options) { p.err, o.CopyBytes = wrong, 1<<20 }, wrong},
 	} {
 		parts := split(lists, pages)
 		o := rank.Options{Workers: 1}

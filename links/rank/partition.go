@@ -5,6 +5,7 @@ package rank
 import (
 	"fmt"
 	"math"
+	"sync/atomic"
 )
 
 // Partition is the forward links of one part of the pages of a graph, such as
@@ -41,6 +42,7 @@ type Address struct{ Partition, Page uint32 }
 type part struct {
 	index   int
 	lists   Partition
+	scan    func(yield func(page uint32, locals, ghosts []uint32) bool) error // of lists, or of their copy
 	degrees []uint32
 	links   int64
 	scores  []float64 // of the last round
@@ -53,21 +55,23 @@ type part struct {
 	lost    float64   // what the scores of the last round bring to no page, but by way of ghosts
 }
 
-// newPart reads the partition once, and checks it. pages is how many pages each
-// partition has.
-func newPart(index int, lists Partition, pages []int) (*part, error) {
+// newPart reads the partition once, checks it, and copies its links if copies may
+// take so much. pages is how many pages each partition has.
+func newPart(index int, lists Partition, pages []int, copyBytes *atomic.Int64) (*part, error) {
 	if lists.Ghosts() > math.MaxUint32 {
 		return nil, fmt.Errorf("partition %d has %d ghosts: %w", index, lists.Ghosts(), ErrGraph)
 	}
 	p := &part{
 		index:   index,
 		lists:   lists,
+		scan:    lists.Scan,
 		degrees: make([]uint32, lists.Pages()),
 		scores:  make([]float64, lists.Pages()),
 		next:    make([]float64, lists.Pages()),
 		sums:    make([]float64, lists.Ghosts()),
 	}
 	var wrong error
+	links := &linkCopy{budget: copyBytes}
 	err := lists.Scan(func(page uint32, locals, ghosts []uint32) bool {
 		wrong = p.check(page, locals, ghosts)
 		if wrong != nil {
@@ -75,8 +79,12 @@ func newPart(index int, lists Partition, pages []int) (*part, error) {
 		}
 		p.degrees[page] += uint32(len(locals) + len(ghosts))
 		p.links += int64(len(locals) + len(ghosts))
+		links.add(page, locals, ghosts)
 		return true
 	})
+	if !links.failed {
+		p.scan = links.scan
+	}
 	if wrong == nil {
 		wrong = err
 	}
@@ -159,7 +167,7 @@ func (p *part) push(stop func() error) error {
 	scores, degrees, next, sums := p.scores, p.degrees, p.next, p.sums
 	links, untilStop := int64(0), int64(0)
 	var stopped error
-	err := p.lists.Scan(func(page uint32, locals, ghosts []uint32) bool {
+	err := p.scan(func(page uint32, locals, ghosts []uint32) bool {
 		share := scores[page] / float64(degrees[page])
 		for _, to := range locals {
 			next[to] += share
