@@ -22,7 +22,8 @@
 //
 //	hosts   +------+---+------+---+------+-----+-------+    a host graph of a web archive:
 //	        | year | | | host | | | host | TAB | count |    one link of bare host names
-//	        +------+---+------+---+------+-----+-------+    is added, its weight the count
+//	        +------+---+------+---+------+-----+-------+    is added, its weight the count;
+//	                                                        the year is of no account
 //
 //	nt, nq  N-Triples, N-Quads: statements of the predicate that Options names
 //	        are links that are added; their graphs are of no account

@@ -41,7 +41,7 @@ func TestLines(t *testing.T) {
 				"? 4:5@22 " + noTarget + " | a:s\t\t3", "? 5:1@25 " + noIRI + " | x\ta:o",
 				"? 6:9@39 expected a weight... | a:s\ta:o\tmany", "? 7:13@56 expected the line's end... | a:s\ta:o\t1\tt\té\tmore",
 				"? 8:1@64 the IRI is missing | \ta:o", "? 9:5@74 " + noIRI + " | a:é\t:", "a:s = a:p"}},
-		{"edges, encoded", Options{Format: Edges}, "http://x/a b|c\thttp://é.x/\xff\"<>\\^`{}%zz\x01\n", []string{"http://x/a%20b%7Cc = http://é.x/%FF%22%3C%3E%5C%5E%60%7B%7D%zz%01"}},
+		{"edges, encoded", Options{Format: Edges}, "http://x/a b|c\thttp://é.x/\uFFFD\xff\"<>\\^`{}%zz\x01\n", []string{"http://x/a%20b%7Cc = http://é.x/\uFFFD%FF%22%3C%3E%5C%5E%60%7B%7D%zz%01"}},
 		{"edges, text that is no UTF-8", Options{Format: Edges}, "a:s\ta:o\t\ta\xffé\n", []string{"a:s = a:o\"a\uFFFDé\""}},
 		{"edges, long", Options{Format: Edges, MaxLine: 103}, long + "\ta:o\n" + long + "\ta:\n" + long + "\ta:o\r\na:s\ta:o",
 			[]string{"? 1:1@0 this line is longer than 103 bytes (raise the limit with --max-line) | " + long + "\ta:", long + " = a:", "? 3:1@209 this line is longer... | " + long + "\ta:", "a:s = a:o"}},

@@ -91,6 +91,8 @@ func TestWAT(t *testing.T) {
 		{"bad links only", Options{}, page("http://x/a", "", a("http:")), []string{"!http://x/a = +", "? 9:383@563 this IRI... | " + a("http:"), "http://x/a ="}},
 		{"long record", Options{MaxLine: 500}, page("http://x/long", "", strings.Repeat(a("b")+",", 50)+a("c")) + page("http://x/a", "", ""), []string{"? 1:1@0 this record is longer than 500 bytes (raise the limit with --max-line) | {\"Container\"...", "!http://x/a ="}},
 		{"no record", Options{}, "hello\n\nworld\n" + page("http://x/a", "", ""), []string{"? 1:1@0 expected a record, which begins with WARC/1.0 | hello", "!http://x/a ="}},
+		{"a long line for a record", Options{}, "WARC/1.0" + strings.Repeat("x", maxWARCHeader) + "\n" + page("http://x/a", "", ""), []string{"? 1:1@0 expected a record...", "!http://x/a ="}},
+		{"a long header", Options{}, "WARC/1.0\n" + strings.Repeat("X: "+strings.Repeat("y", 1000)+"\n", 1100) + page("http://x/a", "", ""), []string{"? 1:1@0 this record's header is longer...", "!http://x/a ="}},
 		{"bad field", Options{}, "WARC/1.0\r\nnothing\r\n" + page("http://x/a", "", ""), []string{"? 1:1@0 expected a named field, which is a name, a colon and a value | nothing", "!http://x/a ="}},
 		{"no length", Options{}, "WARC/1.0\r\nWARC-Type: metadata\r\n\r\n" + page("http://x/a", "", ""), []string{"? 1:1@0 this record has no Content-Length | ", "!http://x/a ="}},
 		{"bad length", Options{}, "WARC/1.0\r\nContent-Length: -1\r\n\r\n" + page("http://x/a", "", ""), []string{`? 1:1@0 "-1" is no Content-Length | `, "!http://x/a ="}},
@@ -250,7 +252,14 @@ func TestAgainstEncodingJSON(t *testing.T) {
 			checkEnvelope(t, block)
 		}
 	}
-	for _, s := range []string{"", " ", "1e5", "-0", "01", "1.", "-", "1e", "tru", "nul", "[1,]", "{,}", `{"a"}`, `{"a":}`, `{"a":1,}`, `"\x"`, `"\u12g4"`, "\"\n\"", "[1]]", "\x00", `"`, `"\`, "[" + "\x00"} {
+	for _, s := range []string{"", " ", "1e5", "-0", "01", "1.", "-", "1e", "tru", "nul", "[1,]", "{,}", `{"a"}`, `{"a":}`, `{"a":1,}`, `"\x"`, `"\u12g4"`, "\"\n\"", "[1]]", "\x00", `"`, `"\`, "[\x00", "\"\x1f\"", "\"\x7f\"",
+		`{"Envelope":{"WARC-Header-Metadata":{"WARC-Type":"a","WARC-Target-URI":"b"},"WARC-Header-Metadata":{}}}`,
+		`{"Envelope":{"Payload-Metadata":` + everything + `,"Payload-Metadata":{}}}`,
+		`{"Envelope":{"Payload-Metadata":` + everything + `,"Payload-Metadata":null}}`,
+		`{"Envelope":{"Payload-Metadata":` + everything[:len(everything)-1] + `,"HTTP-Response-Metadata":{}}}}`,
+		`{"Envelope":{"Payload-Metadata":` + everything[:len(everything)-2] + `,"HTML-Metadata":7,"Response-Message":{}}}}}`,
+		`{"Envelope":{"Payload-Metadata":` + everything + `},"Envelope":{}}`,
+	} {
 		checkEnvelope(t, []byte(s))
 	}
 	for _, depth := range []int{maxJSONDepth - 1, maxJSONDepth, 1_000_000} {
@@ -260,6 +269,9 @@ func TestAgainstEncodingJSON(t *testing.T) {
 		}
 	}
 }
+
+// everything is a response with all that is read of it.
+const everything = `{"HTTP-Response-Metadata":{"Response-Message":{"Status":"200"},"HTML-Metadata":{"Head":{"Base":"b"},"Links":[{}]}}}`
 
 // TestLongRecords: a record over the limit is skipped without being held.
 func TestLongRecords(t *testing.T) {
