@@ -348,6 +348,54 @@ func BenchmarkDecode(b *testing.B) {
 	}
 }
 
+// BenchmarkDecodeLarge reads random lists of one table of 140 million links,
+// which no cache holds. It takes some minutes to make.
+func BenchmarkDecodeLarge(b *testing.B) {
+	if testing.Short() {
+		b.Skip("makes 140 million links")
+	}
+	g, err := gen.New(gen.Options{Pages: 7_800_000, Seed: 1})
+	if err != nil {
+		b.Fatal(err)
+	}
+	builder, err := NewBuilder(Options{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	c := &csr[uint32]{starts: []uint64{0}}
+	for p := range g.Pages() {
+		from := len(c.targets)
+		c.targets = g.Links(p, c.targets)
+		c.starts = append(c.starts, uint64(len(c.targets)))
+		if err := builder.Append(c.targets[from:], nil); err != nil {
+			b.Fatal(err)
+		}
+	}
+	data, err := builder.AppendTo(nil)
+	if err != nil {
+		b.Fatal(err)
+	}
+	table := open(b, data)
+	rng := rand.New(rand.NewPCG(3, 0))
+	keys := make([]uint32, 1<<16)
+	for i := range keys {
+		keys[i] = rng.Uint32N(table.Len())
+	}
+	b.Run("streamvbyte", func(b *testing.B) {
+		l, g := make([]uint32, 0, 1<<20), make([]uint32, 0, 1<<20)
+		i := 0
+		for b.Loop() {
+			if _, _, err := table.Decode(keys[i&(1<<16-1)], l, g); err != nil {
+				b.Fatal(err)
+			}
+			i++
+		}
+		b.ReportMetric(float64(len(data))/float64(table.NumLocals()), "B/link")
+		b.ReportMetric(float64(table.NumLocals())/1e6, "Mlinks")
+	})
+	benchmarkCSR(b, "csr32", c, keys)
+}
+
 func benchmarkCSR[T uint32 | uint64](b *testing.B, name string, c *csr[T], keys []uint32) {
 	b.Run(name, func(b *testing.B) {
 		dst := make([]T, 0, 1<<20)

@@ -21,7 +21,7 @@ func readAll(t *testing.T, table *Table) (failed bool) {
 	}
 	var l, g []uint32
 	keys := min(table.Len(), 300)
-	decoded := make(map[uint32]int)
+	s := new(Scanner)
 	for key := range keys {
 		var err error
 		if l, g, err = table.Decode(key, l[:0], g[:0]); err != nil {
@@ -32,14 +32,12 @@ func readAll(t *testing.T, table *Table) (failed bool) {
 			continue
 		}
 		check(key, l, g)
-		decoded[key] = len(l) + len(g)
 		if table.Degree(key) != uint64(len(l)+len(g)) {
 			t.Fatalf("key %d: degree %d, is %d", key, table.Degree(key), len(l)+len(g))
 		}
 		if key%7 == 0 {
 			n := 0
-			s := table.Scan(key, key+1)
-			for s.Next() {
+			for s.Reset(table, key, key+1); s.Next(); {
 				n += len(s.Locals()) + len(s.Ghosts())
 			}
 			if n != len(l)+len(g) || s.Err() != nil {
@@ -47,8 +45,7 @@ func readAll(t *testing.T, table *Table) (failed bool) {
 			}
 		}
 	}
-	s := table.Scan(0, keys)
-	for s.Next() {
+	for s.Reset(table, 0, keys); s.Next(); {
 		check(s.Key(), s.Locals(), s.Ghosts())
 	}
 	if s.Err() != nil && !errors.Is(s.Err(), ErrCorrupt) {

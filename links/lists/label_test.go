@@ -313,3 +313,36 @@ func FuzzLabelChunks(f *testing.F) {
 		readLabels(t, b.AppendTo(nil))
 	})
 }
+
+// BenchmarkLabels reads the labels of random keys, and reports their size.
+func BenchmarkLabels(b *testing.B) {
+	rng := rand.New(rand.NewPCG(4, 0))
+	all := map[uint32][]Label{}
+	const n = 5000
+	labels, text := 0, 0
+	for key := range uint32(n) {
+		for range 1 + rng.IntN(35) {
+			l := Label{1, anchor(rng)}
+			all[key] = append(all[key], l)
+			labels++
+			text += len(l.Anchor)
+		}
+	}
+	for i, o := range labelOptions(all) {
+		b.Run([]string{"plain", "zstd", "zstd-dictionary"}[i], func(b *testing.B) {
+			data := buildLabels(b, o, all, n)
+			c, err := OpenLabels(data)
+			if err != nil {
+				b.Fatal(err)
+			}
+			var dst []Label
+			for b.Loop() {
+				if dst, err = c.AppendLabels(dst[:0], rng.Uint32N(n)); err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.ReportMetric(float64(len(data))/float64(labels), "B/label")
+			b.ReportMetric(float64(text)/float64(labels), "anchorB/label")
+		})
+	}
+}

@@ -20,7 +20,7 @@ type LabelColumn struct {
 	keys      ef.Sequence
 	positions ef.Sequence
 	data      []byte
-	zstd      *zstd.Decoder
+	zstd      func() (*zstd.Decoder, error) // made where anchors are compressed
 }
 
 // The header of a column, drawn in the package comment.
@@ -94,10 +94,7 @@ func OpenLabels(b []byte) (*LabelColumn, error) {
 	if h.dictionaryBytes > 0 {
 		zopts = append(zopts, zstd.WithDecoderDictRaw(dictionaryID, b[:h.dictionaryBytes]))
 	}
-	var err error
-	if c.zstd, err = zstd.NewReader(nil, zopts...); err != nil {
-		return nil, fmt.Errorf("lists: decompressor of anchors: %w", err)
-	}
+	c.zstd = sync.OnceValues(func() (*zstd.Decoder, error) { return zstd.NewReader(nil, zopts...) })
 	return c, nil
 }
 
@@ -255,8 +252,11 @@ func (s *labelScratch) anchorsOf(c *LabelColumn, r *cursor, packed bool) {
 			return
 		}
 		s.anchors = slices.Grow(s.anchors[:0], int(total))
-		var err error
-		if s.anchors, err = c.zstd.DecodeAll(s.frame, s.anchors); err != nil || uint64(len(s.anchors)) != total {
+		z, err := c.zstd()
+		if err == nil {
+			s.anchors, err = z.DecodeAll(s.frame, s.anchors)
+		}
+		if err != nil || uint64(len(s.anchors)) != total {
 			r.bad = true
 			return
 		}
