@@ -43,26 +43,35 @@ func (j *jsonText) string() (jsonString, error) {
 		return nil, errJSON
 	}
 	start := j.i + 1
-	for i := start; i < len(j.b); i++ {
-		switch c := j.b[i]; {
-		case c == '"':
-			j.i = i + 1
-			return jsonString(j.b[start:i:i]), nil
-		case c < ' ':
-			j.i = i
-			return nil, errJSON
-		case c == '\\':
-			n := escapeLen(j.b[i:])
-			if n == 0 {
-				j.i = i
-				return nil, errJSON
-			}
-			i += n - 1
+	for i := start; ; {
+		for i < len(j.b) && !jsonSpecial[j.b[i]] {
+			i++
 		}
+		j.i = i
+		if i == len(j.b) || j.b[i] < ' ' {
+			return nil, errJSON
+		}
+		if j.b[i] == '"' {
+			j.i++
+			return jsonString(j.b[start:i:i]), nil
+		}
+		n := escapeLen(j.b[i:])
+		if n == 0 {
+			return nil, errJSON
+		}
+		i += n
 	}
-	j.i = len(j.b)
-	return nil, errJSON
 }
+
+// jsonSpecial tells of bytes whether they end a string, begin an escape or may
+// not be in a string.
+var jsonSpecial = func() (special [256]bool) {
+	for c := range ' ' {
+		special[c] = true
+	}
+	special['"'], special['\\'] = true, true
+	return special
+}()
 
 // escapeLen returns the length of the escape that b begins with, 0 for none.
 func escapeLen(b []byte) int {

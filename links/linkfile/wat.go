@@ -1,4 +1,4 @@
-// This file finds the links in the JSON of WAT files.
+// This file reads WAT files: the pages and their links.
 
 package linkfile
 
@@ -9,30 +9,6 @@ import (
 	"github.com/trefoildb/trefoil/triple"
 	"github.com/trefoildb/trefoil/triple/iri"
 )
-
-// A record of type metadata has a block of JSON, of which this is read; anything
-// else may stand between:
-//
-//	{"Envelope": {
-//	  "WARC-Header-Metadata": {
-//	    "WARC-Type": "response",
-//	    "WARC-Target-URI": "http://www.example.org/a"},
-//	  "Payload-Metadata": {"HTTP-Response-Metadata": {
-//	    "Response-Message": {"Status": "200"},
-//	    "HTML-Metadata": {
-//	      "Head": {"Base": "http://www.example.org/b/"},
-//	      "Links": [
-//	        {"path": "A@/href", "url": "c.html", "text": "more", "rel": "nofollow"},
-//	        {"path": "IMG@/src", "url": "logo.png"}]}}}}}
-//
-// Of two members of one name the last counts.
-
-// watEnvelope is what a record says of its page; strings alias the block.
-type watEnvelope struct {
-	kind, target, status, base jsonString
-	http                       bool // there is HTTP-Response-Metadata
-	links                      int  // the index of the '[' of Links; 0: none
-}
 
 // watParser reads WAT files: a page for each response of status 2xx.
 type watParser struct {
@@ -233,6 +209,24 @@ func (p *watParser) reference(value jsonString) []byte {
 	if i := bytes.IndexByte(text, '#'); i >= 0 {
 		text = text[:i]
 	}
+	var changed bool
+	p.href, changed = appendEncoded(p.href[:0], asBrowsersRead(text))
+	if changed {
+		p.counts.Changed++
+	}
+	return p.href
+}
+
+// asBrowsersRead takes line ends and tabs out of a reference and makes slashes of
+// backslashes before its query, in place.
+func asBrowsersRead(text []byte) []byte {
+	odd := false
+	for _, c := range []byte("\\\t\n\r") {
+		odd = odd || bytes.IndexByte(text, c) >= 0
+	}
+	if !odd {
+		return text
+	}
 	kept := text[:0]
 	query := false
 	for _, c := range text {
@@ -246,16 +240,8 @@ func (p *watParser) reference(value jsonString) []byte {
 		}
 		kept = append(kept, c)
 	}
-	var changed bool
-	p.href, changed = appendEncoded(p.href[:0], kept)
-	if changed {
-		p.counts.Changed++
-	}
-	return p.href
+	return kept
 }
-
-// watLink is a member of Links.
-type watLink struct{ path, url, text, rel jsonString }
 
 // link reads the next member of Links. It returns false where that is no link.
 func (p *watParser) link() (l Link, ok bool, err error) {
@@ -360,128 +346,4 @@ func (p *watParser) errorIn(block []byte, at int, err error) *triple.SyntaxError
 	syntax.Line += bytes.Count(block[:line], []byte{'\n'})
 	syntax.Offset += int64(line)
 	return syntax
-}
-
-// envelope reads a whole block.
-func (j *jsonText) envelope(e *watEnvelope) error {
-	err := j.objectOrSkip(func(key jsonString) error {
-		if !key.is("Envelope") {
-			return j.skip()
-		}
-		*e = watEnvelope{}
-		return j.objectOrSkip(func(key jsonString) error {
-			switch {
-			case key.is("WARC-Header-Metadata"):
-				e.kind, e.target = nil, nil
-				return j.objectOrSkip(func(key jsonString) error { return j.header(key, e) })
-			case key.is("Payload-Metadata"):
-				e.clearResponse()
-				return j.objectOrSkip(func(key jsonString) error { return j.payload(key, e) })
-			}
-			return j.skip()
-		})
-	})
-	if err == nil && (j.peek() != 0 || j.i < len(j.b)) {
-		err = errJSON
-	}
-	return err
-}
-
-func (e *watEnvelope) clearResponse() { e.status, e.base, e.http, e.links = nil, nil, false, 0 }
-
-func (j *jsonText) header(key jsonString, e *watEnvelope) (err error) {
-	switch {
-	case key.is("WARC-Type"):
-		e.kind, err = j.stringOrSkip()
-	case key.is("WARC-Target-URI"):
-		e.target, err = j.stringOrSkip()
-	default:
-		err = j.skip()
-	}
-	return err
-}
-
-func (j *jsonText) payload(key jsonString, e *watEnvelope) error {
-	if !key.is("HTTP-Response-Metadata") {
-		return j.skip()
-	}
-	e.clearResponse()
-	e.http = j.peek() == '{'
-	return j.objectOrSkip(func(key jsonString) error {
-		switch {
-		case key.is("Response-Message"):
-			e.status = nil
-			return j.objectOrSkip(func(key jsonString) (err error) {
-				if key.is("Status") {
-					e.status, err = j.stringOrSkip()
-					return err
-				}
-				return j.skip()
-			})
-		case key.is("HTML-Metadata"):
-			e.base, e.links = nil, 0
-			return j.objectOrSkip(func(key jsonString) error { return j.html(key, e) })
-		}
-		return j.skip()
-	})
-}
-
-func (j *jsonText) html(key jsonString, e *watEnvelope) error {
-	switch {
-	case key.is("Head"):
-		e.base = nil
-		return j.objectOrSkip(func(key jsonString) (err error) {
-			if key.is("Base") {
-				e.base, err = j.stringOrSkip()
-				return err
-			}
-			return j.skip()
-		})
-	case key.is("Links"):
-		e.links = 0
-		if j.peek() == '[' {
-			e.links = j.i
-		}
-	}
-	return j.skip()
-}
-
-// objectOrSkip reads a value, and the members of one that is an object with visit.
-func (j *jsonText) objectOrSkip(visit func(key jsonString) error) error {
-	if j.peek() == '{' {
-		return j.members(visit)
-	}
-	return j.skip()
-}
-
-// link reads a member of Links, which is a well-formed object. It is members without a closure, for there are
-// many of them.
-func (j *jsonText) link(w *watLink) error {
-	j.i++ // the '{'
-	for j.peek() != '}' {
-		key, err := j.string()
-		if err != nil || j.peek() != ':' {
-			return errJSON
-		}
-		j.i++
-		value, err := j.stringOrSkip()
-		if err != nil {
-			return err
-		}
-		switch {
-		case key.is("path"):
-			w.path = value
-		case key.is("url"):
-			w.url = value
-		case key.is("text"):
-			w.text = value
-		case key.is("rel"):
-			w.rel = value
-		}
-		if j.peek() == ',' {
-			j.i++
-		}
-	}
-	j.i++
-	return nil
 }
