@@ -62,7 +62,16 @@ func newWeb(o gen.Options) *web {
 	if err != nil {
 		panic(err)
 	}
-	w := &web{graph: g, uids: make([]uid.UID, g.Pages()), pages: make([]uint32, g.Pages())}
+	w := &web{graph: g}
+	w.number()
+	w.link()
+	return w
+}
+
+// number gives the pages their UIDs.
+func (w *web) number() {
+	g := w.graph
+	w.uids, w.pages = make([]uid.UID, g.Pages()), make([]uint32, g.Pages())
 	next := make(map[uid.Slot]uint32)
 	for h := range g.Hosts() {
 		first, end := g.HostPages(h)
@@ -78,6 +87,11 @@ func newWeb(o gen.Options) *web {
 		}
 		return 1
 	})
+}
+
+// link makes the edges of both directions.
+func (w *web) link() {
+	g := w.graph
 	var list []uint32
 	into := make([]uint32, g.Pages()+1) // where the backward links of each page begin
 	rank := make([]uint32, g.Pages())
@@ -102,7 +116,6 @@ func newWeb(o gen.Options) *web {
 			into[rank[q]]++
 		}
 	}
-	return w
 }
 
 // within returns the part of sorted edges that is from pages of keys.
@@ -266,6 +279,59 @@ func BenchmarkAppendLinks(b *testing.B) {
 			}
 		}
 	}
+}
+
+// BenchmarkLarge reads random lists of one cell of 140 million forward links, whose
+// edges are not kept. It takes a minute and 2.5 GB: it runs if TREFOIL_BENCH_LARGE is
+// set.
+func BenchmarkLarge(b *testing.B) {
+	if os.Getenv("TREFOIL_BENCH_LARGE") == "" {
+		b.Skip("TREFOIL_BENCH_LARGE is not set")
+	}
+	g, err := gen.New(gen.Options{Seed: 1, Pages: 8_000_000})
+	if err != nil {
+		b.Fatal(err)
+	}
+	w := &web{graph: g}
+	w.number()
+	builder := w.builder(Options{Range: uid.AllSlots.Range()})
+	var edges []Edge
+	var list []uint32
+	for i, p := range w.pages {
+		list = g.Links(p, list[:0])
+		from := len(edges)
+		for _, q := range list {
+			edges = append(edges, Edge{w.uids[p], w.uids[q]})
+		}
+		slices.SortFunc(edges[from:], compareEdges)
+		if len(edges) >= batchEdges || i == len(w.pages)-1 {
+			if err := builder.AddEdges(Forward, edges, nil); err != nil {
+				b.Fatal(err)
+			}
+			edges = edges[:0]
+		}
+	}
+	data, err := builder.Build()
+	if err != nil {
+		b.Fatal(err)
+	}
+	builder, w = nil, nil
+	c, err := Open(data)
+	if err != nil {
+		b.Fatal(err)
+	}
+	runtime.GC()
+	r := rand.New(rand.NewPCG(1, 0))
+	var dst []uid.UID
+	links := 0
+	defer cpu(b)()
+	for b.Loop() {
+		dst = c.AppendLinks(dst[:0], Forward, r.Uint32N(uint32(c.Len())))
+		links += len(dst)
+	}
+	b.ReportMetric(float64(links)/float64(b.N), "links")
+	b.ReportMetric(float64(c.NumLinks(Forward))/1e6, "Mlinks")
+	b.ReportMetric(float64(len(data))/float64(c.NumLinks(Forward)), "B/link-with-URLs")
 }
 
 func BenchmarkNumbers(b *testing.B) {

@@ -109,6 +109,13 @@ func oddWebs(r *rand.Rand) map[string]*graph {
 	for range 5000 {
 		link(g, own[r.IntN(len(own))], own[r.IntN(len(own))])
 	}
+	g = web("ghosts between locals", all)
+	for i := range uint32(50) {
+		u := page(g, uid.Make(uid.Slot(1+i%3), 1, 2*i+2))
+		link(g, u, u)
+		link(g, u, u+1)
+		link(g, u, u-1)
+	}
 	g = web("long URLs", all)
 	for i := range uint32(3) {
 		g.pages[uid.Make(4, 1, i)] = "http://a.example/" + strings.Repeat("x", int(i)*100_000)

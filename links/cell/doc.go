@@ -85,7 +85,10 @@
 // A packing, by the ghosts' own bits, and their packed UIDs as an Elias-Fano
 // sequence. They are in the order of their UIDs and not by popularity, so that a list
 // comes out ascending without a sort: ghosts below the range, locals, ghosts above.
-// See docs/LINKS.md for what popularity would save.
+// With the 256 most popular ghosts first (lists.PopularFirst), and a merge at each
+// reading, the lists of the generated web of a million pages in 16 cells would take
+// 1.29 bytes a link instead of 1.34 forward and 0.90 as before backward; with all of
+// them by popularity, and a sort, 1.26 and 0.93.
 //
 // The file testdata/letters.hex pins the format.
 package cell

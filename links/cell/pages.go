@@ -172,14 +172,15 @@ func (w *runWriter) add(u uid.UID) {
 	w.maxHost, w.maxPage = max(w.maxHost, u.Host()), max(w.maxPage, u.Page())
 }
 
-func (w *runWriter) appendTo(dst []byte, slot uid.Slot) []byte {
-	p := packingOf(slot, w.maxHost, w.maxPage)
+func (w *runWriter) appendTo(dst []byte, least uid.Slot) []byte {
+	p := packingOf(least, w.maxHost, w.maxPage)
 	dst = p.appendTo(dst)
 	var first, ordinals ef.Builder
-	next, slot := uint64(math.MaxUint64), uid.Slot(0) // what would go on with the run
+	// A run ends with its slot: no page has the host number 0 of the next one.
+	next := uint64(0) // what would go on with the run; at first no page's
 	for i, u := range w.first {
 		packed, _ := p.pack(u)
-		if packed != next || u.Slot() != slot {
+		if packed != next {
 			first.Add(packed)
 			ordinals.Add(uint64(w.ordinals[i]))
 		}
@@ -187,7 +188,7 @@ func (w *runWriter) appendTo(dst []byte, slot uid.Slot) []byte {
 		if i+1 < len(w.first) {
 			end = w.ordinals[i+1]
 		}
-		next, slot = packed+uint64(end-w.ordinals[i]), u.Slot()
+		next = packed + uint64(end-w.ordinals[i])
 	}
 	ordinals.Add(uint64(w.pages))
 	return ordinals.AppendTo(first.AppendTo(dst))
