@@ -122,12 +122,37 @@ func (g *graph) bytes(tb testing.TB, o Options, tweak func(*Builder)) []byte {
 // check compares every answer of c with g.
 func (g *graph) check(tb testing.TB, c *Cell) {
 	tb.Helper()
+	if c.Range() != g.keys {
+		tb.Errorf("range %s, want %s", c.Range(), g.keys)
+	}
+	g.checkNumbers(tb, c)
+	own := g.own()
+	for i, u := range own {
+		ord := uint32(i)
+		if got := string(c.AppendURL([]byte("x"), ord)); got != "x"+g.pages[u] {
+			tb.Fatalf("ordinal %d has URL %.200q, want %.200q", i, got[1:], g.pages[u])
+		}
+		if got, ok := c.Find(g.pages[u]); !ok || got != ord {
+			tb.Fatalf("%.200q is ordinal %d, %t, want %d", g.pages[u], got, ok, i)
+		}
+	}
+	for _, d := range []Direction{Forward, Backward} {
+		g.checkLinks(tb, c, d, own)
+	}
+	if err := c.Verify(); err != nil {
+		tb.Error(err)
+	}
+	if err := c.Err(); err != nil {
+		tb.Error(err)
+	}
+}
+
+// checkNumbers compares UIDs and ordinals.
+func (g *graph) checkNumbers(tb testing.TB, c *Cell) {
+	tb.Helper()
 	own := g.own()
 	if c.Len() != len(own) {
 		tb.Fatalf("%d pages, want %d", c.Len(), len(own))
-	}
-	if c.Range() != g.keys {
-		tb.Errorf("range %s, want %s", c.Range(), g.keys)
 	}
 	for i, u := range own {
 		ord := uint32(i)
@@ -136,12 +161,6 @@ func (g *graph) check(tb testing.TB, c *Cell) {
 		}
 		if got, ok := c.Ordinal(u); !ok || got != ord {
 			tb.Fatalf("UID %s has ordinal %d, %t, want %d", u, got, ok, i)
-		}
-		if got := string(c.AppendURL([]byte("x"), ord)); got != "x"+g.pages[u] {
-			tb.Fatalf("ordinal %d has URL %.200q, want %.200q", i, got[1:], g.pages[u])
-		}
-		if got, ok := c.Find(g.pages[u]); !ok || got != ord {
-			tb.Fatalf("%.200q is ordinal %d, %t, want %d", g.pages[u], got, ok, i)
 		}
 		for _, near := range []uid.UID{u - 1, u + 1} {
 			if _, there := g.pages[near]; there && g.keys.Contains(near) {
@@ -154,15 +173,6 @@ func (g *graph) check(tb testing.TB, c *Cell) {
 	}
 	if u := c.UID(uint32(len(own))); u != 0 {
 		tb.Errorf("the ordinal behind the last one has UID %s", u)
-	}
-	for _, d := range []Direction{Forward, Backward} {
-		g.checkLinks(tb, c, d, own)
-	}
-	if err := c.Verify(); err != nil {
-		tb.Error(err)
-	}
-	if err := c.Err(); err != nil {
-		tb.Error(err)
 	}
 }
 
