@@ -66,6 +66,11 @@ func shapes(rng *rand.Rand) map[string][]uint64 {
 		"steps of 2^40":     ramp(0, 1<<40, 3000),
 		"one gap in middle": append(ramp(0, 1, 300), ramp(1<<60, 1, 300)...),
 		"whole values":      ramp(0, 1<<58, 60),
+		"steps of 2^59":     ramp(9, 1<<59, 30),
+		"steps of 3*2^58":   ramp(9, 3<<58, 20),
+		"steps of 2^60":     ramp(9, 1<<60, 15),
+		"steps of 3*2^59":   ramp(9, 3<<59, 10),
+		"steps of 2^57":     ramp(9, 1<<57, 120),
 		"two far values":    {1 << 62, 1<<62 + 1<<61, math.MaxUint64 - 1},
 	}
 	for width := range 65 {
@@ -332,6 +337,10 @@ func TestOpenRefuses(t *testing.T) {
 	two := Append(nil, ramp(1000, 20, 257))          // entries at 16 and 32, blocks from 48
 	wide := Append(nil, []uint64{5, math.MaxUint64}) // whole values at 32 and 40, bitmap at 48
 	place := binary.LittleEndian.Uint64(small[24:])
+	// Two values, 0 and 799, of width 0: their bitmap has 13 words.
+	long := make([]byte, 32+13*8+24)
+	long[0], long[8] = 2, 13
+	long = put(put(put(long, 24, 1<<39|1<<48), 32, 1), 32+12*8, 1<<32)
 	for name, b := range map[string][]byte{
 		"no header":              {1, 2, 3},
 		"more values than room":  put(small, 0, 1<<40),
@@ -348,6 +357,7 @@ func TestOpenRefuses(t *testing.T) {
 		"width of 58":            put(small, 24, place|58<<57),
 		"width of 65":            put(small, 24, place|65<<57),
 		"block elsewhere":        put(small, 24, place+1),
+		"bitmap of 13 words":     long,
 		"words of nothing":       put(Append(nil, nil), 8, 1),
 		"base too great":         put(small, 16, math.MaxUint64),
 		"empty last word":        append(put(put(small, 8, 2), 32, 0b10111), 0, 0, 0, 0, 0, 0, 0, 0),

@@ -126,7 +126,7 @@ func (s *Sequence) searchBlock(k int, x uint64) int {
 		ones++
 		at++
 	}
-	return min(ones, m)
+	return ones
 }
 
 // entry returns the first value of block k and its place.

@@ -36,13 +36,10 @@ func (t *Table) findInRun(url []byte, first, last uint32) (ordinal uint32, ok bo
 	if first >= last {
 		return 0, false
 	}
-	// Block lo is the last one that begins at or before the run's first URL.
+	// Block lo is where the run begins; the others up to hi begin in it.
 	lo, hi := int(first>>t.shift), int((last-1)>>t.shift)
-	if first&(1<<t.shift-1) == 0 {
-		lo--
-	}
-	// Invariant: node from-1 begins at or below url, if it begins in the run;
-	// the nodes from to on begin above it.
+	// Invariant: node from-1 begins at or below url, or is that of block lo; the
+	// nodes from to on begin above it.
 	from, to := lo>>nodeShift+1, hi>>nodeShift+1
 	for from < to {
 		mid := int(uint(from+to) >> 1)
@@ -53,9 +50,6 @@ func (t *Table) findInRun(url []byte, first, last uint32) (ordinal uint32, ok bo
 		}
 	}
 	base := (from - 1) << nodeShift
-	if base < 0 {
-		return 0, false // the table's first URL is in the run, and above url
-	}
 	p := t.node(base)
 	var s search
 	s.matched, s.order = commonPrefix(p.first, url), bytes.Compare(p.first, url)

@@ -294,6 +294,20 @@ func TestHostsOfOneHash(t *testing.T) {
 	}
 }
 
+// A URL is looked for among those of its host, not of its neighbours.
+func TestFindAsksOneHost(t *testing.T) {
+	table := mustOpen(t, build(t, Options{}, []extent{{"a", []string{"x", "y"}}, {"b", []string{"z"}}, {"c", []string{"x", "zz"}}}))
+	for _, c := range []struct {
+		host, url string
+		ordinal   uint32
+		ok        bool
+	}{{"a", "x", 0, true}, {"a", "y", 1, true}, {"b", "z", 2, true}, {"c", "x", 3, true}, {"b", "y", 0, false}, {"b", "x", 0, false}, {"a", "zz", 0, false}} {
+		if o, ok := table.Find(c.url, extent{host: c.host}.hash()); ok != c.ok || ok && o != c.ordinal {
+			t.Errorf("%s of %s: %d, %v, want %d, %v", c.url, c.host, o, ok, c.ordinal, c.ok)
+		}
+	}
+}
+
 // Strays whose keys are equal are found by halving.
 func TestStraysOfOneKey(t *testing.T) {
 	const count = 100
