@@ -30,9 +30,9 @@ var mayImport = map[string][]string{
 	"sparql":   {"triple"},
 	"links":    {"triple"},
 	"recovery": {"triple", "trie"},
-	"rdfload":  {"triple", "trie"},
+	"rdfload":  {"triple", "trie", "links"},
 	"node":     {"triple", "trie", "sparql", "links", "recovery", "rdfload"},
-	"client":   {"triple", "sparql"},
+	"client":   {"triple", "sparql", "links"},
 }
 
 // withinNode is the same inside of node: what a cluster is made of. The store
@@ -49,6 +49,7 @@ var withinNode = map[string][]string{
 	"node/loads":     {"node", "node/view", "node/peer"},
 	"node/cluster":   {"node", "node/view", "node/port", "node/peer", "node/gossip", "node/agreement", "node/writes", "node/reads", "node/loads"},
 	"node/engine":    {"node"},
+	"node/links":     {"node"},
 	"node/httpapi":   {"node", "node/engine"},
 }
 

@@ -89,16 +89,9 @@ func (s *Store) commitStamped(group []*request) (err error) {
 	if err != nil {
 		return err
 	}
-	noted := func() {}
-	if slices.ContainsFunc(group, func(r *request) bool { return r.delivery != (Origin{}) }) { // copies are no changes
-		if noted, err = s.feed.note(c.batch); err != nil {
-			return err
-		}
-	}
 	if err := s.applyStamped(c.batch, durable); err != nil {
 		return err
 	}
-	noted()
 	s.counted = c.counted
 	s.tombstones.add(c.dead)
 	s.unsettled.remove(forgotten)

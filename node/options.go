@@ -43,7 +43,7 @@ type Options struct {
 	// holds is known only after the store has been opened anew.
 	OnFatal func(error)
 	// Feed names predicates, by their IRIs, whose changes are kept for
-	// [Store.ReadFeed].
+	// [Store.ReadFeed] while the store is alone.
 	Feed []string
 	// FS is the file system; nil is the disk.
 	FS vfs.FS

@@ -1,0 +1,431 @@
+// The keeper: the goroutine that changes the graph.
+
+package links
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/trefoildb/trefoil/links"
+	"github.com/trefoildb/trefoil/links/cell"
+	"github.com/trefoildb/trefoil/links/delta"
+	"github.com/trefoildb/trefoil/links/uid"
+	"github.com/trefoildb/trefoil/node"
+	"github.com/trefoildb/trefoil/triple"
+)
+
+type logger struct{ *slog.Logger }
+
+// wish is something that is to be done between two batches of changes.
+type wish struct {
+	do   func(k *keeper) error
+	done chan error
+}
+
+// ask has the keeper do something.
+func (g *Graph) ask(ctx context.Context, do func(k *keeper) error) error {
+	w := wish{do, make(chan error, 1)}
+	select {
+	case g.wishes <- w:
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-g.ctx.Done():
+		return context.Cause(g.ctx)
+	}
+	select {
+	case err := <-w.done:
+		return err
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-g.ctx.Done():
+		return context.Cause(g.ctx)
+	}
+}
+
+// keeper is what the goroutine knows.
+type keeper struct {
+	*Graph
+	parts []*part
+	feed  uint64 // the last entry that the deltas have taken in
+	saved uint64 // the same of what is on the disk
+
+	rebuilt chan rebuilt // a cell that was built beside; one at a time
+	working bool         // one is being built
+}
+
+// rebuilt is a cell that was built from a frozen view.
+type rebuilt struct {
+	part      *part
+	cell      *cell.Cell
+	collected int
+	err       error
+}
+
+// retryEvery is how long the keeper waits after a failure.
+const retryEvery = time.Second
+
+// keep runs until the graph is closed.
+func (g *Graph) keep() {
+	k := &keeper{Graph: g, rebuilt: make(chan rebuilt, 1)}
+	for g.ctx.Err() == nil {
+		err := k.load(g.ctx)
+		if err == nil {
+			err = k.follow(g.ctx)
+		}
+		if g.ctx.Err() != nil {
+			break
+		}
+		if err != nil {
+			g.failure.Store(&err)
+			g.log.Error("the link graph is behind", "error", err)
+			g.pause(retryEvery)
+		}
+	}
+	if k.working {
+		<-k.rebuilt
+	}
+}
+
+func (g *Graph) pause(d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-g.ctx.Done():
+	}
+}
+
+// load gets the cells from their files, or else builds them, unless they are there.
+func (k *keeper) load(ctx context.Context) error {
+	if k.parts != nil {
+		return nil
+	}
+	begun := time.Now()
+	switch err := k.readFiles(ctx); {
+	case err == nil:
+		k.log.Info("the link graph was read", "cells", len(k.parts), "took", time.Since(begun))
+		k.publish(k.parts, k.feed)
+		return nil
+	case ctx.Err() != nil:
+		return err
+	default:
+		k.log.Info("the link graph is built from the store", "because", err)
+	}
+	return k.rebuildAll(ctx)
+}
+
+// rebuildAll builds all cells from the store.
+func (k *keeper) rebuildAll(ctx context.Context) error {
+	k.finish()
+	begun := time.Now()
+	cells, feed, err := k.build(ctx)
+	if err != nil {
+		return fmt.Errorf("build the link graph: %w", err)
+	}
+	parts := make([]*part, len(cells))
+	for i, data := range cells {
+		c, err := cell.Open(data)
+		if err != nil {
+			return fmt.Errorf("open a cell that was built: %w", err)
+		}
+		d, err := delta.New(c)
+		if err != nil {
+			return err
+		}
+		parts[i] = &part{Range: c.Range(), delta: d}
+	}
+	k.parts, k.feed = parts, feed
+	k.publish(parts, feed)
+	k.log.Info("the link graph is built", "cells", len(cells), "took", time.Since(begun))
+	return k.save()
+}
+
+// finish waits for a cell that is being built beside.
+func (k *keeper) finish() {
+	if k.working {
+		r := <-k.rebuilt
+		k.working = false
+		if r.err == nil {
+			_ = k.take(r)
+		}
+	}
+}
+
+// follow takes in what the feed has, until it fails.
+func (k *keeper) follow(ctx context.Context) error {
+	for {
+		end, more := k.store.FeedEnd()
+		if end > k.feed {
+			if err := k.takeIn(ctx); err != nil {
+				return err
+			}
+			continue
+		}
+		k.failure.Store(nil)
+		if err := k.tidy(); err != nil {
+			return err
+		}
+		select {
+		case <-more:
+		case w := <-k.wishes:
+			w.done <- w.do(k)
+		case r := <-k.rebuilt:
+			k.working = false
+			if err := k.take(r); err != nil {
+				k.log.Error("a cell could not be built anew", "error", err)
+			}
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+const (
+	// takenChanges and takenBytes are about how much of the feed is taken in at a time.
+	takenChanges = 1 << 16
+	takenBytes   = 16 << 20
+)
+
+// change is an entry of the feed's, with strings of its own.
+type change struct {
+	kind     node.ChangeKind
+	src, dst string
+	key      []byte
+}
+
+var errEnough = errors.New("enough for now")
+
+// takeIn takes in the next entries of the feed.
+func (k *keeper) takeIn(ctx context.Context) error {
+	var changes []change
+	size, last, any := 0, k.feed, false
+	err := k.store.ReadFeed(ctx, k.feed, func(number uint64, entry []node.Change) error {
+		last = number
+		for _, c := range entry {
+			if c.Kind == node.ChangeAny {
+				any = true
+				return errEnough
+			}
+			read, ok, err := k.readChange(ctx, c)
+			if err != nil {
+				return err
+			}
+			if ok {
+				changes = append(changes, read)
+				size += len(read.src) + len(read.dst) + len(read.key)
+			}
+		}
+		if len(changes) >= takenChanges || size >= takenBytes {
+			return errEnough
+		}
+		return nil
+	})
+	if err != nil && !errors.Is(err, errEnough) {
+		return fmt.Errorf("read the feed: %w", err)
+	}
+	if any {
+		return k.rebuildAll(ctx)
+	}
+	if err := k.apply(ctx, changes); err != nil {
+		return fmt.Errorf("take in entries of the feed up to %d: %w", last, err)
+	}
+	k.feed = max(k.feed, last)
+	k.publish(k.parts, k.feed)
+	return nil
+}
+
+// readChange reads a change of the feed. One without a value has long terms by their
+// beginning and hash only: they are looked for among the pages that are known.
+func (k *keeper) readChange(ctx context.Context, c node.Change) (read change, ok bool, err error) {
+	read = change{kind: c.Kind}
+	_, terms, err := triple.SplitKey(c.Key)
+	if err != nil {
+		return read, false, err
+	}
+	if c.Kind == node.ChangeAdded {
+		if terms, err = triple.WholeTerms(terms, c.Value); err != nil {
+			return read, false, err
+		}
+	}
+	ends := [2]string{}
+	for i, term := range [2][]byte{terms[triple.Subject], terms[triple.Object]} {
+		iri, isIRI := iriOf(term)
+		if !isIRI {
+			return read, false, nil
+		}
+		if triple.IsLongTerm(term) && c.Kind != node.ChangeAdded {
+			if ends[i], ok = k.long(term); !ok {
+				return read, false, nil
+			}
+			continue
+		}
+		ends[i] = string(iri)
+	}
+	read.src, read.dst = ends[0], ends[1]
+	if c.Kind != node.ChangeAdded {
+		read.key = append([]byte(nil), c.Key...)
+	}
+	return read, true, nil
+}
+
+// apply takes changes into the deltas.
+func (k *keeper) apply(ctx context.Context, changes []change) error {
+	if len(changes) == 0 {
+		return nil
+	}
+	ends, err := k.resolve(ctx, changes)
+	if err != nil {
+		return err
+	}
+	sn, err := k.store.Snapshot()
+	if err != nil {
+		return err
+	}
+	defer sn.Close()
+	s := &state{parts: k.parts}
+	batches := make([]*delta.Batch, len(k.parts))
+	at := func(u uid.UID) *delta.Batch {
+		i := s.find(u)
+		if batches[i] == nil {
+			batches[i] = &delta.Batch{}
+		}
+		return batches[i]
+	}
+	for _, c := range changes {
+		src, dst := ends[c.src], ends[c.dst]
+		if src == 0 || dst == 0 {
+			continue // deleted, of pages that never had a link here
+		}
+		label := cell.NoLabel
+		if c.kind != node.ChangeAdded {
+			// What counts is what is there now: a link may be in several graphs, and a
+			// later entry may have changed it again.
+			is, err := k.has(ctx, sn, c)
+			if err != nil {
+				return err
+			}
+			if !is {
+				at(src).Delete(cell.Forward, src, dst)
+				at(dst).Delete(cell.Backward, dst, src)
+				continue
+			}
+			if label, err = k.label(ctx, sn, c); err != nil {
+				return err
+			}
+		}
+		at(src).Page(src, []byte(c.src))
+		at(dst).Page(dst, []byte(c.dst))
+		if label == cell.NoLabel {
+			at(src).Add(cell.Forward, src, dst)
+		} else {
+			at(src).AddLabelled(src, dst, label)
+		}
+		at(dst).Add(cell.Backward, dst, src)
+	}
+	for i, b := range batches {
+		if b == nil || b.Len() == 0 {
+			continue
+		}
+		if _, err := k.parts[i].delta.Append(b); err != nil {
+			// Whatever it is, what is in the store counts.
+			k.log.Error("changes do not fit to a cell", "cell", k.parts[i].Range.String(), "error", err)
+			return k.rebuildAll(ctx)
+		}
+	}
+	return nil
+}
+
+// resolve returns the UIDs of the pages of changes, and gives some to those that are
+// to have links and have none.
+func (k *keeper) resolve(ctx context.Context, changes []change) (map[string]uid.UID, error) {
+	ends := map[string]uid.UID{}
+	var unknown []string
+	s := k.current()
+	for _, c := range changes {
+		for _, url := range [2]string{c.src, c.dst} {
+			if _, done := ends[url]; done {
+				continue
+			}
+			u, ok := s.lookUp(url)
+			ends[url] = u
+			if !ok {
+				unknown = append(unknown, url)
+			}
+		}
+	}
+	if len(unknown) == 0 {
+		return ends, nil
+	}
+	_, err := k.Graph.resolve(ctx, unknown, ends)
+	return ends, err
+}
+
+// current returns the deltas as they are now.
+func (k *keeper) current() *state {
+	s := &state{parts: k.parts, views: make([]*delta.View, len(k.parts))}
+	for i, p := range k.parts {
+		s.views[i] = p.delta.View()
+	}
+	return s
+}
+
+// resolve finds the UIDs of pages that no cell has: in the store, or new ones, and
+// returns how many are new.
+func (g *Graph) resolve(ctx context.Context, unknown []string, ends map[string]uid.UID) (given int64, err error) {
+	g.assigning.Lock()
+	defer g.assigning.Unlock()
+	sn, err := g.store.Snapshot()
+	if err != nil {
+		return 0, err
+	}
+	defer sn.Close()
+	rest := unknown[:0]
+	for _, url := range unknown {
+		u, err := findUID(ctx, sn, url)
+		if err != nil {
+			return 0, err
+		}
+		if u == 0 {
+			rest = append(rest, url)
+			continue
+		}
+		ends[url] = u
+		g.hosts.add(u.Extent(), []byte(url))
+	}
+	err = g.assigner.assign(ctx, rest, func(some []assigned) error {
+		given += int64(len(some))
+		for _, a := range some {
+			ends[a.url] = a.uid
+			g.hosts.add(a.uid.Extent(), []byte(a.url))
+		}
+		return nil
+	})
+	return given, err
+}
+
+// has tells whether a link is in the store, in any graph.
+func (k *keeper) has(ctx context.Context, sn *node.Snapshot, c change) (bool, error) {
+	t := links.Link(k.o.Predicate, c.src, c.dst)
+	p := triple.Pattern{Subject: t.Subject, Predicate: t.Predicate, Object: t.Object}
+	for _, err := range sn.Match(ctx, p, node.ReadOptions{Limit: 1}) {
+		return err == nil, err
+	}
+	return false, nil
+}
+
+// label returns a link's label.
+func (k *keeper) label(ctx context.Context, sn *node.Snapshot, c change) (cell.Label, error) {
+	data, err := sn.Annotation(ctx, links.Link(k.o.Predicate, c.src, c.dst), application)
+	if err != nil || data == nil {
+		return cell.NoLabel, err
+	}
+	label, err := decodeLabel(data)
+	if err != nil {
+		k.log.Warn("a label could not be read", "source", c.src, "target", c.dst, "error", err)
+		return cell.NoLabel, nil
+	}
+	return label, nil
+}

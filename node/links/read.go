@@ -1,0 +1,287 @@
+// Reading the graph.
+
+package links
+
+import (
+	"context"
+
+	"github.com/trefoildb/trefoil/links"
+	"github.com/trefoildb/trefoil/links/cell"
+	"github.com/trefoildb/trefoil/links/delta"
+	"github.com/trefoildb/trefoil/links/rank"
+	"github.com/trefoildb/trefoil/links/sample"
+	"github.com/trefoildb/trefoil/links/uid"
+)
+
+var _ links.Graph = (*Graph)(nil)
+
+// checkPages is how many pages lie between two looks at the context.
+const checkPages = 1 << 8
+
+// each calls do with the numbers from 0 to n-1 until ctx ends.
+func each(ctx context.Context, n int, do func(i int) error) error {
+	for i := range n {
+		if i%checkPages == 0 && ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		if err := do(i); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// UIDs implements links.Graph.
+func (g *Graph) UIDs(ctx context.Context, urls []string) ([]uid.UID, error) {
+	s, err := g.now(ctx)
+	if err != nil {
+		return nil, err
+	}
+	found := make([]uid.UID, len(urls))
+	var missing []int
+	err = each(ctx, len(urls), func(i int) error {
+		u, ok := s.lookUp(urls[i])
+		if found[i] = u; !ok {
+			missing = append(missing, i)
+		}
+		return nil
+	})
+	if err != nil || len(missing) == 0 {
+		return found, err
+	}
+	// Pages that have no links any more are in no cell.
+	sn, err := g.store.Snapshot()
+	if err != nil {
+		return nil, err
+	}
+	defer sn.Close()
+	return found, each(ctx, len(missing), func(i int) (err error) {
+		found[missing[i]], err = findUID(ctx, sn, urls[missing[i]])
+		return err
+	})
+}
+
+// URLs implements links.Graph.
+func (g *Graph) URLs(ctx context.Context, pages []uid.UID) ([]string, error) {
+	s, err := g.now(ctx)
+	if err != nil {
+		return nil, err
+	}
+	found := make([]string, len(pages))
+	var missing []int
+	var url []byte
+	err = each(ctx, len(pages), func(i int) error {
+		var ok bool
+		if url, ok = s.view(pages[i]).AppendURL(url[:0], pages[i]); ok {
+			found[i] = string(url)
+		} else if pages[i].Valid() {
+			missing = append(missing, i)
+		}
+		return nil
+	})
+	if err != nil || len(missing) == 0 {
+		return found, err
+	}
+	sn, err := g.store.Snapshot()
+	if err != nil {
+		return nil, err
+	}
+	defer sn.Close()
+	return found, each(ctx, len(missing), func(i int) (err error) {
+		found[missing[i]], err = findURL(ctx, sn, pages[missing[i]])
+		return err
+	})
+}
+
+// Links implements links.Graph.
+func (g *Graph) Links(ctx context.Context, d links.Direction, pages []uid.UID) (l links.Lists, err error) {
+	s, err := g.now(ctx)
+	if err != nil {
+		return l, err
+	}
+	l.Ends = make([]int, 0, len(pages))
+	return l, each(ctx, len(pages), func(i int) error {
+		l.Items = s.view(pages[i]).AppendLinks(l.Items, d, pages[i])
+		l.End()
+		return nil
+	})
+}
+
+// Labels implements links.Graph.
+func (g *Graph) Labels(ctx context.Context, pages []uid.UID) (l rank.Lists[links.Label], err error) {
+	s, err := g.now(ctx)
+	if err != nil {
+		return l, err
+	}
+	return l, each(ctx, len(pages), func(i int) error {
+		l.Items = s.view(pages[i]).AppendLabels(l.Items, pages[i])
+		l.End()
+		return nil
+	})
+}
+
+// Degrees implements links.Graph.
+func (g *Graph) Degrees(ctx context.Context, d links.Direction, pages []uid.UID) ([]int, error) {
+	s, err := g.now(ctx)
+	if err != nil {
+		return nil, err
+	}
+	degrees := make([]int, len(pages))
+	return degrees, each(ctx, len(pages), func(i int) error {
+		degrees[i] = s.view(pages[i]).Degree(d, pages[i])
+		return nil
+	})
+}
+
+// SampleLinks implements links.Graph and rank.Source.
+func (g *Graph) SampleLinks(ctx context.Context, d links.Direction, pages []uid.UID, spec sample.Spec) (l links.Lists, err error) {
+	s, err := g.now(ctx)
+	if err != nil {
+		return l, err
+	}
+	var list []uid.UID
+	return l, each(ctx, len(pages), func(i int) error {
+		l.Items, list = g.sample(l.Items, list, s, d, pages[i], spec)
+		l.End()
+		return nil
+	})
+}
+
+// sample appends the sample of a page's links; list is memory for them.
+func (g *Graph) sample(dst, list []uid.UID, s *state, d links.Direction, page uid.UID, spec sample.Spec) (sampled, memory []uid.UID) {
+	at := s.find(page)
+	if spec.Mode == sample.ModeConsistent {
+		if sampled, ok := g.bySketch(dst, s, at, d, page, spec); ok {
+			return sampled, list
+		}
+	}
+	list = s.views[at].AppendLinks(list[:0], d, page)
+	return sample.Sample(dst, list, page, spec, g.hosts), list
+}
+
+// bySketch appends the consistent sample of a long list that has a sketch; false where
+// there is none, or where it cannot tell.
+func (g *Graph) bySketch(dst []uid.UID, s *state, at int, d links.Direction, page uid.UID, spec sample.Spec) ([]uid.UID, bool) {
+	tables := s.sketches[at]
+	c := s.views[at].Cell()
+	ord, ok := c.Ordinal(page)
+	if tables == nil || !ok {
+		return dst, false
+	}
+	sketch, ok := tables[d].Find(ord)
+	if !ok {
+		return dst, false
+	}
+	var changes sample.Changes
+	if changes.Added, changes.Deleted, ok = s.views[at].Changes(d, page); !ok {
+		return dst, false
+	}
+	if spec.Class != sample.All {
+		changes.Classes = sample.ClassesOf(g.hosts, page)
+	}
+	return sketch.Sample(dst, spec.N, spec.Class, changes)
+}
+
+// LinksWithin implements rank.Source.
+func (g *Graph) LinksWithin(ctx context.Context, set *rank.Set, class sample.Class) (l rank.Lists[uint32], err error) {
+	s, err := g.now(ctx)
+	if err != nil {
+		return l, err
+	}
+	var list []uid.UID
+	pages := set.UIDs()
+	return l, each(ctx, len(pages), func(i int) error {
+		list = s.view(pages[i]).AppendLinks(list[:0], cell.Forward, pages[i])
+		var classes sample.Classes
+		if class != sample.All {
+			classes = sample.ClassesOf(g.hosts, pages[i])
+		}
+		l.Items = set.AppendWithin(l.Items, list, class, classes)
+		l.End()
+		return nil
+	})
+}
+
+// Pages implements links.Graph.
+func (g *Graph) Pages(ctx context.Context, after uid.UID, n int) ([]uid.UID, error) {
+	s, err := g.now(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var pages []uid.UID
+	for i := s.find(after); i < len(s.views) && len(pages) < n; i++ {
+		for u := range s.views[i].UIDs(after) {
+			if pages = append(pages, u); len(pages) == n {
+				break
+			}
+			if len(pages)%checkPages == 0 && ctx.Err() != nil {
+				return nil, context.Cause(ctx)
+			}
+		}
+	}
+	return pages, nil
+}
+
+// Stats implements links.Graph.
+func (g *Graph) Stats(ctx context.Context) (links.Stats, error) {
+	all := links.Stats{Loading: true}
+	if text := g.progress.Load(); text != nil {
+		all.Progress = *text
+	}
+	s := g.state.Load()
+	last, _ := g.store.FeedEnd()
+	if s == nil {
+		all.Pending = last
+		return all, ctx.Err()
+	}
+	all.Loading, all.Progress = false, ""
+	all.Epoch = s.feed
+	all.Pending = last - min(s.feed, last)
+	one := links.ServerStats{ID: g.store.MachineID().String(), Cells: len(s.views)}
+	for i, v := range s.views {
+		if err := ctx.Err(); err != nil {
+			return all, context.Cause(ctx)
+		}
+		add(&one, v, s.parts[i].Range)
+	}
+	all.ServerStats, all.ID = one, ""
+	all.Servers = []links.ServerStats{one}
+	return all, nil
+}
+
+// add adds a view to what a server has.
+func add(s *links.ServerStats, v *delta.View, r uid.Range) {
+	s.Pages += int64(v.NumPages())
+	s.Links += v.NumLinks(cell.Forward)
+	s.Linked += v.NumLinks(cell.Backward)
+	s.MaxOut = max(s.MaxOut, v.MaxDegree(cell.Forward))
+	s.MaxIn = max(s.MaxIn, v.MaxDegree(cell.Backward))
+	if first, last, ok := v.Ends(); ok {
+		if s.MinUID == 0 {
+			s.MinUID = first
+		}
+		s.MaxUID = last
+	}
+	c := v.Cell()
+	s.Bytes += int64(len(c.Bytes()))
+	s.DeltaBytes += v.Bytes()
+	for name, size := range c.Sizes() {
+		switch {
+		case name == "urls":
+			s.URLBytes += int64(size)
+		case name == "forward lists" || name == "forward ghosts":
+			s.ForwardBytes += int64(size)
+		case name == "backward lists" || name == "backward ghosts":
+			s.BackwardBytes += int64(size)
+		}
+	}
+}
+
+// Epoch returns the number of the last entry of the store's feed that readers see: it
+// grows with every change of the graph. 0 while there is no graph.
+func (g *Graph) Epoch() uint64 {
+	if s := g.state.Load(); s != nil {
+		return s.feed
+	}
+	return 0
+}

@@ -1,0 +1,172 @@
+// What the rows of the store say of pages and links.
+
+package links
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/trefoildb/trefoil/links"
+	"github.com/trefoildb/trefoil/links/uid"
+	"github.com/trefoildb/trefoil/node"
+	"github.com/trefoildb/trefoil/triple"
+)
+
+// tagIRI is the first byte of an encoded IRI (package triple): the IRI follows,
+// which has no byte 00.
+const tagIRI = 0x20
+
+// iriOf returns the IRI that an encoded whole term is; ok is false for other terms.
+func iriOf(term []byte) (iri []byte, ok bool) {
+	if len(term) < 2 || term[0] != tagIRI {
+		return nil, false
+	}
+	return term[1:], true
+}
+
+// predicateRange returns the rows of POS with a predicate.
+func predicateRange(predicate string) (triple.Range, error) {
+	kr, err := triple.Bounds{Order: triple.POS, Prefix: []triple.Term{triple.NewIRI(predicate)}}.KeyRange()
+	return kr.Range, err
+}
+
+// uidRange returns the rows of POS with the UIDs of a range.
+func uidRange(r uid.Range) (triple.Range, error) {
+	first := links.UIDTriple("a:", r.First).Object
+	last := links.UIDTriple("a:", r.Last).Object
+	kr, err := triple.Bounds{Order: triple.POS, Prefix: []triple.Term{triple.NewIRI(links.UIDPredicate)}, GE: first, LE: last}.KeyRange()
+	return kr.Range, err
+}
+
+// uidOf returns the UID that an encoded literal is: the digits that it ends with. A
+// literal of another datatype, or with zeros before it, is none.
+func uidOf(term []byte) (uid.UID, bool) {
+	at := len(term)
+	for at > 0 && term[at-1] >= '0' && term[at-1] <= '9' {
+		at--
+	}
+	// The byte before the digits is the datatype's code, 0F.
+	if at == 0 || term[at-1] != unsignedLongCode {
+		return 0, false
+	}
+	u, err := uid.Parse(string(term[at:]))
+	return u, err == nil && u.Valid()
+}
+
+const unsignedLongCode = 0x0F
+
+// page is a row of the range of UIDs.
+type page struct {
+	uid uid.UID
+	url []byte // valid until the next one
+}
+
+// eachPage calls do with the pages whose UIDs are in r, in the order of UIDs. A UID
+// that two pages have is an error: no program gave it twice. Of a page with two UIDs
+// both are given out.
+func eachPage(ctx context.Context, sn *node.Snapshot, r uid.Range, do func(page) error) error {
+	keys, err := uidRange(r)
+	if err != nil {
+		return err
+	}
+	rows, err := sn.Rows(ctx, keys)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	var last uid.UID
+	for rows.Next() {
+		_, terms, err := triple.SplitKey(rows.Key())
+		if err == nil {
+			terms, err = triple.WholeTerms(terms, rows.Value())
+		}
+		if err != nil {
+			return err
+		}
+		u, isUID := uidOf(terms[triple.Object])
+		url, isIRI := iriOf(terms[triple.Subject])
+		if !isUID || !isIRI || !r.Contains(u) || len(terms[triple.Graph]) > 0 {
+			continue // somebody else's triple
+		}
+		if u == last {
+			return fmt.Errorf("UID %s is that of two pages, of which one is %s: delete one of the two triples with predicate %s", u, url, links.UIDPredicate)
+		}
+		last = u
+		if err := do(page{u, url}); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
+}
+
+// link is a row of the range of links. Its slices are valid until the next one.
+type link struct{ src, dst []byte }
+
+// linkOf returns the link that a key of POS is, with the value that holds its long
+// terms; ok is false where its ends are not both IRIs.
+func linkOf(key, value []byte) (l link, ok bool, err error) {
+	_, terms, err := triple.SplitKey(key)
+	if err == nil {
+		terms, err = triple.WholeTerms(terms, value)
+	}
+	if err != nil {
+		return link{}, false, err
+	}
+	dst, isDst := iriOf(terms[triple.Object])
+	src, isSrc := iriOf(terms[triple.Subject])
+	return link{src, dst}, isDst && isSrc, nil
+}
+
+// eachLink calls do with the links in a range of POS, by target.
+func eachLink(ctx context.Context, sn *node.Snapshot, r triple.Range, do func(link) error) error {
+	rows, err := sn.Rows(ctx, r)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		l, ok, err := linkOf(rows.Key(), rows.Value())
+		if err == nil && ok {
+			err = do(l)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return rows.Err()
+}
+
+// findUID looks a page's UID up in the store: 0 where it has none. Of two the lower
+// one counts.
+func findUID(ctx context.Context, sn *node.Snapshot, url string) (uid.UID, error) {
+	p := triple.Pattern{Subject: triple.NewIRI(url), Predicate: triple.NewIRI(links.UIDPredicate)}
+	if p.Subject.Check() != nil {
+		return 0, nil // no triple has it
+	}
+	var found uid.UID
+	for row, err := range sn.Match(ctx, p, node.ReadOptions{}) {
+		if err != nil {
+			return 0, err
+		}
+		t, err := row.Triple()
+		if err != nil {
+			return 0, err
+		}
+		if t.Object.Datatype() != links.UIDTriple("a:", 1).Object.Datatype() || !t.Graph.IsZero() {
+			continue
+		}
+		if u, err := uid.Parse(t.Object.Value()); err == nil && u.Valid() && (found == 0 || u < found) {
+			found = u
+		}
+	}
+	return found, nil
+}
+
+// findURL looks the page with a UID up in the store; "" where there is none.
+func findURL(ctx context.Context, sn *node.Snapshot, u uid.UID) (url string, err error) {
+	err = eachPage(ctx, sn, uid.Range{First: u, Last: u}, func(p page) error {
+		url = string(p.url)
+		return nil
+	})
+	return url, err
+}

@@ -1,0 +1,139 @@
+// What the keeper does while no changes wait: cells whose deltas have grown are
+// built anew, and what changed is written to files, so that the feed can be trimmed.
+
+package links
+
+import (
+	"bytes"
+	"fmt"
+	"time"
+
+	"github.com/trefoildb/trefoil/links/cell"
+	"github.com/trefoildb/trefoil/links/delta"
+	"github.com/trefoildb/trefoil/links/weburl"
+	"github.com/trefoildb/trefoil/triple"
+)
+
+const (
+	// rebuildChanges is how many changes a delta may have however small its cell is.
+	rebuildChanges = 1 << 10
+	// savedEntries and savedBytes are after how many entries of the feed, or bytes of
+	// deltas, files are written.
+	savedEntries = 1 << 12
+	savedBytes   = 16 << 20
+)
+
+// tidy begins what is due.
+func (k *keeper) tidy() error {
+	if !k.working {
+		if p := k.largest(); p != nil {
+			k.rebuild(p)
+		}
+	}
+	unsaved := int64(0)
+	for _, p := range k.parts {
+		for _, r := range p.delta.View().Rows() {
+			if r.Last() > p.saved {
+				unsaved += int64(len(r.Bytes()))
+			}
+		}
+	}
+	if k.feed-k.saved >= savedEntries || unsaved >= savedBytes {
+		return k.save()
+	}
+	return nil
+}
+
+// largest returns the part whose delta is the largest of those that are too large.
+func (k *keeper) largest() (found *part) {
+	most := delta.RebuildShare
+	for _, p := range k.parts {
+		v := p.delta.View()
+		changes := int64(0)
+		for _, r := range v.Rows() {
+			changes += r.Changes(cell.Forward) + r.Changes(cell.Backward) + int64(r.Pages())
+		}
+		if share := v.Share(); share > most && changes >= rebuildChanges && !p.failed {
+			most, found = share, p
+		}
+	}
+	return found
+}
+
+// rebuild builds a part's cell anew, beside. The result comes to k.rebuilt.
+func (k *keeper) rebuild(p *part) {
+	k.working = true
+	v := p.delta.Freeze()
+	k.running.Go(func() {
+		r := rebuilt{part: p}
+		begun := time.Now()
+		data, collected, err := v.Build(k.cellOptions(p.Range, 1))
+		if err == nil {
+			r.cell, err = cell.Open(data)
+		}
+		r.collected, r.err = len(collected), err
+		k.log.Debug("a cell was built anew", "cell", p.Range.String(), "collected", r.collected, "took", time.Since(begun), "error", err)
+		k.rebuilt <- r
+	})
+}
+
+// take puts a cell that was built anew in its place.
+func (k *keeper) take(r rebuilt) error {
+	if r.err != nil {
+		r.part.delta.Thaw()
+		r.part.failed = true
+		return r.err
+	}
+	if err := r.part.delta.Rebase(r.cell); err != nil {
+		r.part.failed = true
+		return fmt.Errorf("take the cell of %s: %w", r.part.Range, err)
+	}
+	r.part.file, r.part.saved = "", 0
+	k.publish(k.parts, k.feed)
+	return k.save()
+}
+
+// settle builds all cells anew that have changes, so that the cells alone are the
+// graph, and returns them.
+func (k *keeper) settle() ([]*cell.Cell, error) {
+	k.finish()
+	cells := make([]*cell.Cell, len(k.parts))
+	for i, p := range k.parts {
+		if len(p.delta.View().Rows()) > 0 {
+			k.rebuild(p)
+			r := <-k.rebuilt
+			k.working = false
+			if err := k.take(r); err != nil {
+				return nil, err
+			}
+		}
+		cells[i] = p.delta.View().Cell()
+	}
+	return cells, nil
+}
+
+// long returns the page whose IRI has a long term as its form in keys.
+func (k *keeper) long(term []byte) (url string, ok bool) {
+	s := k.current()
+	// The term has the first 256 bytes of the IRI: as a rule its host is among them.
+	iri := term[1:]
+	if end := bytes.IndexByte(iri, 0); end >= 0 {
+		iri = iri[:end]
+	}
+	views := s.views
+	if at := bytes.Index(iri, []byte("//")); at >= 0 && bytes.IndexByte(iri[at+2:], '/') >= 0 {
+		views = []*delta.View{s.viewOf(weburl.HostKey(string(iri)))}
+	}
+	for _, v := range views {
+		for p := range v.Pages() {
+			if !bytes.HasPrefix(p.URL, iri) || len(p.URL) == len(iri) {
+				continue
+			}
+			form, long := triple.AppendTerm(nil, triple.NewIRI(string(p.URL)))
+			if long && bytes.Equal(form, term) {
+				return string(p.URL), true
+			}
+		}
+	}
+	return "", false
+}
