@@ -1,3 +1,5 @@
+// This file holds the benchmarks of all rankings.
+
 package rank_test
 
 import (

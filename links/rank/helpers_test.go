@@ -1,3 +1,5 @@
+// This file holds partitions and an exchange in memory.
+
 package rank_test
 
 import (

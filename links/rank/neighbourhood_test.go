@@ -1,3 +1,5 @@
+// This file holds the tests of neighbourhood graphs, with a source in memory.
+
 package rank_test
 
 import (

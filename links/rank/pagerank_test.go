@@ -1,3 +1,5 @@
+// This file holds the tests of PageRank against power iteration.
+
 package rank_test
 
 import (
@@ -279,6 +281,38 @@ func TestPageRankEnds(t *testing.T) {
 	if _, err := rank.PageRank(ended, []int{30}, split(lists, []int{30}), rank.Options{}); !errors.Is(err, context.Canceled) {
 		t.Errorf("before it begins: %v", err)
 	}
+}
+
+// A job that is cancelled gives up in the middle of a partition.
+func TestPageRankGivesUpAScan(t *testing.T) {
+	p := split([][]uint32{{1}, {2}, {0}}, []int{3})[0]
+	ended, cancel := context.WithCancel(ctx)
+	c := &cancelled{Partition: p, cancel: cancel}
+	_, err := rank.PageRank(ended, []int{3}, map[int]rank.Partition{0: c}, rank.Options{})
+	if !errors.Is(err, context.Canceled) || c.lists != 1 {
+		t.Errorf("after %d lists: %v", c.lists, err)
+	}
+}
+
+// cancelled is a partition that has its job cancelled in the second scan.
+type cancelled struct {
+	rank.Partition
+	cancel func()
+	scans  int
+	lists  int // of the second scan
+}
+
+func (c *cancelled) Scan(yield func(uint32, []uint32, []uint32) bool) error {
+	c.scans++
+	if c.scans == 2 {
+		c.cancel()
+	}
+	return c.Partition.Scan(func(page uint32, locals, ghosts []uint32) bool {
+		if c.scans == 2 {
+			c.lists++
+		}
+		return yield(page, locals, ghosts)
+	})
 }
 
 // A partition that does not fit, or changes, ends the job.

@@ -1,3 +1,5 @@
+// This file holds the tests of HITS, SALSA and rankings.
+
 package rank_test
 
 import (

@@ -1,3 +1,5 @@
+// This file holds the tests of lost machines, resumed jobs and encoded states.
+
 package rank_test
 
 import (

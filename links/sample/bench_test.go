@@ -1,3 +1,5 @@
+// This file holds the benchmarks of samples and sketches.
+
 package sample
 
 import (

@@ -1,3 +1,5 @@
+// This file holds the oracles: everything sorted, one link at a time.
+
 package sample
 
 import (

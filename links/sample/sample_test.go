@@ -1,3 +1,5 @@
+// This file holds the tests of samples of lists and streams.
+
 package sample
 
 import (
@@ -37,6 +39,20 @@ func TestSample(t *testing.T) {
 		}
 		if !slices.Equal(links, before) {
 			t.Fatal("the list was changed")
+		}
+	}
+}
+
+// Pages and seeds have samples of their own, of the same list.
+func TestSeeds(t *testing.T) {
+	links := aList(random(t), 2000, 12)
+	draw := func(seed uint64, page uid.UID) []uid.UID {
+		return Sample(nil, links, page, Spec{N: 20, Seed: seed}, nil)
+	}
+	for i := range uint64(50) {
+		a, otherPage, otherSeed := draw(i, 1), draw(i, 2), draw(i+1, 1)
+		if slices.Equal(a, otherPage) || slices.Equal(a, otherSeed) || slices.Equal(otherPage, otherSeed) {
+			t.Fatalf("seed %d: %v, %v, %v", i, a, otherPage, otherSeed)
 		}
 	}
 }
@@ -181,7 +197,7 @@ func TestRandomIsUniform(t *testing.T) {
 		rare = append(rare, page+i)
 	}
 	for i := range uid.UID(100) {
-		rare = append(rare, page+1<<uid.PageBits-1-i)
+		rare = append(rare, 9<<uid.PageBits+i) // another host of the domain
 	}
 	slices.Sort(rare)
 	position := func(u uid.UID) int { return slices.Index(plain, u) }

@@ -1,3 +1,5 @@
+// This file holds the tests of sketches and their table.
+
 package sample
 
 import (
