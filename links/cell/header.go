@@ -41,13 +41,13 @@ const (
 	magic         = "tfCL"
 	formatVersion = 1
 
-	sectionTable  = 64 // where the table of sections begins
-	sectionEntry  = 24
-	lengthAt      = sectionTable + numSections*sectionEntry
-	checksumAt    = lengthAt + 8
-	headerLen     = checksumAt + 8
-	maxMeta       = 1 << 20
-	headerFlagged = 0 // no flag is known
+	sectionTable = 64 // where the table of sections begins
+	sectionEntry = 24
+	lengthAt     = sectionTable + numSections*sectionEntry
+	checksumAt   = lengthAt + 8
+	headerLen    = checksumAt + 8
+	maxMeta      = 1 << 20
+	knownFlags   = 0
 )
 
 // header is what the first bytes of a cell say.
@@ -69,7 +69,7 @@ func roundUp8(n int) int { return (n + 7) &^ 7 }
 func (h *header) seal(data []byte, ends [numSections]int, lengths [numSections]int) {
 	le := binary.LittleEndian
 	copy(data, magic)
-	data[4], data[5], data[6], data[7] = formatVersion, byte(h.codec), headerFlagged, 0
+	data[4], data[5], data[6], data[7] = formatVersion, byte(h.codec), knownFlags, 0
 	le.PutUint64(data[8:], uint64(h.keys.First))
 	le.PutUint64(data[16:], uint64(h.keys.Last))
 	le.PutUint64(data[24:], h.epoch)
@@ -130,7 +130,11 @@ func parseHeader(data []byte, verify bool) (*header, error) {
 		epoch: le.Uint64(data[24:]),
 		meta:  data[headerLen : headerLen+int(metaLen) : headerLen+int(metaLen)],
 	}
-	if data[6] != headerFlagged || data[7] != 0 {
+	// A page has some bytes in several sections. What follows takes memory by pages.
+	if uint64(h.pages) > uint64(len(data)) {
+		return nil, fmt.Errorf("it says that it has %d pages", h.pages)
+	}
+	if data[6] != knownFlags || data[7] != 0 {
 		return nil, fmt.Errorf("unknown flags %d, %d", data[6], data[7])
 	}
 	for d := range 2 {

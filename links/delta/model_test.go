@@ -171,3 +171,36 @@ func TestAppendRow(t *testing.T) {
 	}
 	m.check(t, second.View())
 }
+
+// TestStraddlingRow opens a cell with a row of which it has taken in a part.
+func TestStraddlingRow(t *testing.T) {
+	k := &maker{r: random(t), labels: true}
+	for range 20 {
+		m := newModel()
+		d, err := New(m.cell(t, cell.Options{}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var between *model
+		for epoch := 1; epoch <= 4; epoch++ {
+			var b Batch
+			for range 10 {
+				k.change(&b, m)
+			}
+			if _, err := d.Append(&b); err != nil {
+				t.Fatal(err)
+			}
+			if epoch == 2 {
+				between = m.clone()
+			}
+		}
+		again, err := New(between.cell(t, cell.Options{Epoch: 2}), d.View().Rows()...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if rows := again.View().Rows(); len(rows) != 1 || rows[0].First() != 1 || rows[0].Last() != 4 {
+			t.Fatalf("%d rows", len(rows))
+		}
+		m.check(t, again.View())
+	}
+}

@@ -169,6 +169,10 @@ func useRow(t *testing.T, base *cell.Cell, data []byte) {
 			if !slices.IsSorted(links) || len(links) != v.Degree(d, m.key) || len(slices.Compact(links)) != len(links) {
 				t.Fatalf("links %v", links)
 			}
+			// Over an empty cell the links are the adds, and every key is found.
+			if want := m.entry().adds; !slices.Equal(links, want) {
+				t.Fatalf("links %v, want %v", links, want)
+			}
 			v.AppendLabels(nil, m.key)
 		}
 	}
@@ -184,6 +188,37 @@ func useRow(t *testing.T, base *cell.Cell, data []byte) {
 	}
 	if !bytes.Equal(data, before) {
 		t.Fatal("reading changed the row")
+	}
+}
+
+// TestReadEntry reads entries of key 100 that cannot be.
+func TestReadEntry(t *testing.T) {
+	varint := func(v int64) string { return string(binary.AppendVarint(nil, v)) }
+	whole, deletes, labels, one := byte(headWhole), byte(headDeletes), byte(headLabels), byte(1<<headShift)
+	for _, test := range []struct {
+		name, body string
+		want       bool
+	}{
+		{"an add", string(one) + varint(5), true},
+		{"an empty list", string(whole), true},
+		{"an add and a delete", string(one|deletes) + "\x01" + varint(5) + varint(6), true},
+		{"an add with a label", string(one|labels) + varint(5) + "\x02\x01\x02", true},
+		{"nothing", "", false},
+		{"no target", string(one), false},
+		{"target 0", string(one) + varint(-100), false},
+		{"a byte more", string(one) + varint(5) + "\x00", false},
+		{"two adds, the second one the first", string(2*one) + varint(5) + "\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", false},
+		{"two adds, the second one missing", string(2*one) + varint(5), false},
+		{"far more adds than bytes", "\xf8\xff\xff\xff\xff\xff\xff\xff\xff\x01" + varint(5), false},
+		{"no delete", string(deletes) + "\x00", false},
+		{"a whole list with deletes", string(whole|deletes) + "\x01" + varint(5), false},
+		{"a label that ends too early", string(one|labels) + varint(5) + "\x03\x01\x02", false},
+		{"no label", string(one|labels) + varint(5), false},
+	} {
+		var e entry
+		if got := readEntry([]byte(test.body), 100, &e); got != test.want {
+			t.Errorf("%s: %t, %s", test.name, got, showEntry(&e))
+		}
 	}
 }
 
