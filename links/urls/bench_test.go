@@ -145,6 +145,11 @@ func BenchmarkBuildOnePageHosts(b *testing.B) {
 	benchBuild(b, onePageHosts(rand.New(rand.NewPCG(7, 0)), 1_000_000))
 }
 
+// The sizes of real data, all of it.
+func BenchmarkLinkedData(b *testing.B) {
+	benchTables(b, linkedData(b, true), benchStrides, findAll)
+}
+
 // Blocks compressed one by one with zstd and a dictionary made from samples of
 // them: the alternative to symbols.
 func BenchmarkZstdBlocks(b *testing.B) {

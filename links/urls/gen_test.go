@@ -17,7 +17,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -229,13 +228,12 @@ func oddExtents(rng *rand.Rand) []extent {
 	return out
 }
 
-var sharedURLs = sync.OnceValues(readSharedURLs)
-
 // linkedData returns the IRIs of subjects and objects of a data set that lies
-// beside the project, sorted, by hosts. It skips the test where it is missing.
-func linkedData(t testing.TB) []extent {
+// beside the project, sorted, by hosts: of its files that are compressed too if
+// all is set. It skips the test where it is missing.
+func linkedData(t testing.TB, all bool) []extent {
 	t.Helper()
-	extents, err := sharedURLs()
+	extents, err := readLinkedData(all)
 	if errors.Is(err, fs.ErrNotExist) {
 		t.Skipf("real data is not tested: %v", err)
 	}
@@ -245,11 +243,11 @@ func linkedData(t testing.TB) []extent {
 	return extents
 }
 
-func readSharedURLs() ([]extent, error) {
+func readLinkedData(all bool) ([]extent, error) {
 	seen := map[string]bool{}
 	root := filepath.Join("..", "..", "..", "shared", "data", "dbpedia-links")
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
-		if err != nil || !strings.HasSuffix(path, ".nt") && !strings.HasSuffix(path, ".nt.bz2") {
+		if err != nil || !strings.HasSuffix(path, ".nt") && !(all && strings.HasSuffix(path, ".nt.bz2")) {
 			return err
 		}
 		f, err := os.Open(path)

@@ -14,15 +14,12 @@ func bytesPerURL(t testing.TB, o Options, extents []extent) float64 {
 	return float64(len(build(t, o, extents))) / float64(n)
 }
 
-func logSizes(t *testing.T, extents []extent) (plain, coded float64) {
+// logSizes logs the sizes with some strides and returns those of the default one.
+func logSizes(t *testing.T, extents []extent, strides ...int) (plain, coded float64) {
 	t.Helper()
 	n, bytes := total(extents)
 	t.Logf("%d URLs of %d extents, %.1f bytes on an average", n, len(extents), float64(bytes)/float64(n))
-	strides := []int{8, 16, 32, 64, 128}
-	if testing.Short() {
-		strides = []int{DefaultStride}
-	}
-	for _, stride := range strides {
+	for _, stride := range append(strides, DefaultStride) {
 		p := bytesPerURL(t, Options{Stride: stride}, extents)
 		c := bytesPerURL(t, Options{Stride: stride, Symbols: true}, extents)
 		t.Logf("stride %3d: %.2f bytes a URL, with symbols %.2f", stride, p, c)
@@ -35,7 +32,7 @@ func logSizes(t *testing.T, extents []extent) (plain, coded float64) {
 
 func TestSizeOfDenseHosts(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 0))
-	plain, coded := logSizes(t, denseHosts(rng, 10, 200_000))
+	plain, coded := logSizes(t, denseHosts(rng, 10, 200_000), 16, 64)
 	if plain > 20 {
 		t.Errorf("%.2f bytes a URL, at most 20", plain)
 	}
@@ -44,13 +41,15 @@ func TestSizeOfDenseHosts(t *testing.T) {
 	}
 }
 
+// The names of real data share less: the bounds are what they take, and little more.
 func TestSizeOfLinkedData(t *testing.T) {
-	if testing.Short() {
-		t.Skip("real data is read in the long test only")
+	extents := linkedData(t, false)
+	plain, coded := logSizes(t, extents)
+	if plain > 22 || coded > 11 {
+		t.Errorf("%.2f bytes a URL, with symbols %.2f: at most 22 and 11", plain, coded)
 	}
-	plain, coded := logSizes(t, linkedData(t))
-	if plain > 20 || coded > 15 {
-		t.Errorf("%.2f bytes a URL, with symbols %.2f: at most 20 and 15", plain, coded)
+	for _, o := range []Options{{}, {Symbols: true}} {
+		checkTable(t, mustOpen(t, build(t, o, extents)), extents, 7)
 	}
 }
 

@@ -13,8 +13,8 @@ import (
 const (
 	// symbolBytes is the length of the longest symbol: what one register holds.
 	symbolBytes = 8
-	// maxSymbols has every code in 16 bits.
-	maxSymbols = 1 << 16
+	// maxCodeBits is the width of the widest code that is read.
+	maxCodeBits = 16
 )
 
 // symbols are the symbols of a table, by their codes. The first 256 of them
@@ -148,8 +148,11 @@ func (s *symbols) open(b []byte) (rest []byte, err error) {
 	if s.width == 0 {
 		return b, nil
 	}
-	if s.width > 16 || len(b) < 8 {
-		return nil, fmt.Errorf("codes of %d bits, at most 16", s.width)
+	if s.width > maxCodeBits {
+		return nil, fmt.Errorf("codes of %d bits, at most %d", s.width, maxCodeBits)
+	}
+	if len(b) < 8 {
+		return nil, fmt.Errorf("%d bytes, no count", len(b))
 	}
 	count := binary.LittleEndian.Uint64(b)
 	if count < 256 || count > 1<<s.width {

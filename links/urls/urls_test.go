@@ -345,7 +345,8 @@ func TestReadingAllocatesNothing(t *testing.T) {
 	rng := newRand(t)
 	extents := append(denseHosts(rng, 2, 2000), oddExtents(rng)...)
 	for _, o := range []Options{{}, {Symbols: true}} {
-		table := mustOpen(t, build(t, o, extents))
+		data := build(t, o, extents)
+		table := mustOpen(t, data)
 		buffer := make([]byte, 0, 1<<20)
 		if n := testing.AllocsPerRun(10, func() {
 			for ordinal := uint32(0); ordinal < table.n; ordinal += 5 {
@@ -357,6 +358,9 @@ func TestReadingAllocatesNothing(t *testing.T) {
 		url, hash := extents[0].urls[77], extents[0].hash()
 		if n := testing.AllocsPerRun(100, func() { table.Find(url, hash) }); n != 0 {
 			t.Errorf("%+v: Find allocates %v times", o, n)
+		}
+		if n := testing.AllocsPerRun(10, func() { mustOpen(t, data) }); n > 1 {
+			t.Errorf("%+v: Open allocates %v times", o, n)
 		}
 		if n := testing.AllocsPerRun(100, func() { table.Find("absent", 9) }); n != 0 {
 			t.Errorf("%+v: Find of an absent URL allocates %v times", o, n)
