@@ -29,7 +29,7 @@ type Builder struct {
 }
 
 // sampleLen is how many numbers of pending are enough.
-const sampleLen = 1 << 20
+const sampleLen = 1 << 18
 
 // NewBuilder returns a builder of an empty table. The error is that of
 // [Options.Validate].

@@ -64,7 +64,7 @@
 // A control byte has the codes 0 ... 3 of four numbers, the first in the lowest
 // bits. Code i stands for a number of l_i nybbles, the shortest that fits; the
 // data has its nybbles from the lowest on, the lower half of each byte first. The
-// header has l0 < l1 < l2 < l3 <= 7, the best for the first million numbers. A
+// header has l0 < l1 < l2 < l3 <= 7, the best for the first 260,000 or so numbers. A
 // list with a greater number is wide: w = 1, L5 = 31 for any L, and its lengths
 // are 0, 2, 4 and 8. Codes past the last number are 0 and have no data; a nybble
 // that fills the last byte is 0.

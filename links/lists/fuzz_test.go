@@ -4,6 +4,7 @@ package lists
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"math"
 	"testing"
@@ -154,21 +155,73 @@ func TestCutOff(t *testing.T) {
 	}
 }
 
-// TestHostileLengths has lists that claim much more than there is.
+// TestHostileLengths has lists that claim much more than there is: the greatest
+// count that each codec can tell.
 func TestHostileLengths(t *testing.T) {
 	for _, codec := range codecs {
-		data := build(t, Options{Codec: codec}, make([]links, 64))
-		table := open(t, data)
+		table := open(t, build(t, Options{Codec: codec, LocalOnly: true}, make([]links, 64)))
+		table.n = math.MaxUint32
 		for i := range table.data {
 			table.data[i] = 0xff
 		}
-		allocs := testing.AllocsPerRun(1, func() {
-			if _, _, err := table.Decode(0, nil, nil); !errors.Is(err, ErrCorrupt) {
-				t.Fatal(err)
-			}
-		})
-		if allocs > 10 || table.Degree(0) > math.MaxUint32 {
-			t.Errorf("%v: %g allocations, degree %d", codec, allocs, table.Degree(0))
+		if codec == Nybble { // eight nybbles of f, then one for each number
+			binary.LittleEndian.PutUint64(table.data, 0xffffffffffff_0_01f)
+		}
+		var err error
+		n := allocated(func() { _, _, err = table.Decode(0, nil, nil) })
+		if n > 1<<20 || !errors.Is(err, ErrCorrupt) {
+			t.Errorf("%v: %d bytes allocated, %v", codec, n, err)
+		}
+		if s := table.Scan(0, 1); s.Next() && len(s.Locals()) > PieceLen {
+			t.Errorf("%v: %d targets at once", codec, len(s.Locals()))
+		}
+	}
+	counts := []byte{svbLocals | svbGhosts<<5}
+	counts = binary.AppendUvarint(counts, math.MaxUint32<<1)
+	counts = binary.AppendUvarint(counts, 0)
+	for _, codec := range []Codec{StreamVByte, Reference} {
+		table := open(t, build(t, Options{Codec: codec}, make([]links, 64)))
+		copy(table.data, counts)
+		var err error
+		if n := allocated(func() { _, _, err = table.Decode(0, nil, nil) }); n > 1<<20 || !errors.Is(err, ErrCorrupt) {
+			t.Errorf("%v: %d bytes allocated, %v", codec, n, err)
+		}
+	}
+}
+
+// TestLengthOfLongList says that a long list whose length is not that of its
+// numbers is damaged, however it is read: the next list would not be one.
+func TestLengthOfLongList(t *testing.T) {
+	rng := random(t)
+	graph := make([]links, 2)
+	graph[0].ghosts = ascending(rng, 5000, 1<<20)
+	for _, codec := range []Codec{StreamVByte, Reference} {
+		table := open(t, build(t, Options{Codec: codec}, graph))
+		compare(t, table, graph)
+		table.data[3] ^= 1 // behind the counts, 7<<5 and the two bytes of 5000-7
+		if _, _, err := table.Decode(0, nil, nil); !errors.Is(err, ErrCorrupt) {
+			t.Errorf("%v: decoded: %v", codec, err)
+		}
+		s := table.Scan(0, 1)
+		for s.Next() {
+		}
+		if !errors.Is(s.Err(), ErrCorrupt) {
+			t.Errorf("%v: scanned: %v", codec, s.Err())
+		}
+	}
+}
+
+// TestUnusedNybbles says that no list lies in nybbles that are said to be unused.
+func TestUnusedNybbles(t *testing.T) {
+	data := build(t, Options{Codec: Nybble, LocalOnly: true}, fivePages)
+	at := len(data) - wordBytes + 1
+	if data[at] != 0xb8 {
+		t.Fatalf("the last word has %#x", data[at])
+	}
+	for unused := range byte(16) {
+		data[at] = unused<<4 | 8
+		if _, err := Open(data); errors.Is(err, ErrCorrupt) != (unused > 11) {
+			t.Errorf("%d unused: %v", unused, err)
 		}
 	}
 }

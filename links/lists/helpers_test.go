@@ -5,6 +5,7 @@ package lists
 import (
 	"math/rand/v2"
 	"os"
+	"runtime"
 	"slices"
 	"strconv"
 	"testing"
@@ -209,4 +210,13 @@ func sequence(t testing.TB, values []uint64) ef.Sequence {
 		t.Fatal(err)
 	}
 	return s
+}
+
+// allocated returns the bytes that f allocates, and whatever runs beside it.
+func allocated(f func()) uint64 {
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	f()
+	runtime.ReadMemStats(&after)
+	return after.TotalAlloc - before.TotalAlloc
 }

@@ -4,6 +4,7 @@ package lists
 
 import (
 	"bytes"
+	"encoding/binary"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -144,6 +145,8 @@ func TestLabelColumns(t *testing.T) {
 	}
 	all[5] = randomLabels(rng, chunkLabels)
 	all[6] = randomLabels(rng, 5*chunkLabels+1)
+	all[8] = []Label{{0, ""}, {math.Copysign(0, -1), ""}} // equal, and not the same
+	all[9] = []Label{{math.NaN(), "a"}, {math.NaN(), ""}}
 	all[7] = []Label{{1, strings.Repeat("long ", chunkAnchors)}, {2, strings.Repeat("x", MaxAnchor+9)}, {3, "short"}}
 	want7 := []Label{all[7][0], {2, all[7][1].Anchor[:MaxAnchor]}, all[7][2]}
 	sizes := []int{}
@@ -201,6 +204,27 @@ func TestLabelBuilderRefuses(t *testing.T) {
 	one := []Label{{1, ""}}
 	if b.Append(5, one) != nil || !errors.Is(b.Append(5, one), ErrOrder) || !errors.Is(b.Append(4, one), ErrOrder) || b.Append(6, one) != nil {
 		t.Error("order of keys")
+	}
+}
+
+// TestHostileAnchors has a chunk that claims a gigabyte of anchors.
+func TestHostileAnchors(t *testing.T) {
+	chunk := binary.AppendUvarint(nil, chunkLabels<<headBits|anchorsPacked)
+	for range chunkLabels {
+		chunk = binary.AppendUvarint(chunk, MaxAnchor)
+	}
+	chunk = append(chunk, 3, 1, 2, 3)
+	b, err := NewLabelBuilder(LabelOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.keys, b.positions, b.data = []uint64{1}, []uint64{0}, chunk
+	c, err := OpenLabels(b.AppendTo(nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := allocated(func() { _, err = c.AppendLabels(nil, 1) }); n > 4*maxChunk || !errors.Is(err, ErrCorrupt) {
+		t.Errorf("%d bytes allocated, %v", n, err)
 	}
 }
 

@@ -151,8 +151,9 @@ func (l *svbList) body(t *Table, out []uint32, key uint32) (end uint64, ok bool)
 		return 0, false
 	}
 	_, ok = settle(t, out, int(l.locals), int(l.ghosts), sum)
-	end -= y.padding(uint64(len(out)) - uint64(l.locals) - uint64(l.ghosts))
-	return l.data + (end+1)>>1, ok
+	n := uint64(l.locals) + uint64(l.ghosts)
+	end = l.data + (end-y.padding(uint64(len(out))-n)+1)>>1
+	return end, ok && (n < svbLong || end == l.data+l.length)
 }
 
 type streamVByte struct{}
@@ -203,8 +204,7 @@ func (streamVByte) decode(t *Table, key uint32, pos uint64, locals, ghosts []uin
 		locals = slices.Grow(locals, 4*groups)
 	}
 	out := locals[at : at+4*groups]
-	end, ok := h.body(t, out, key)
-	if !ok || n >= svbLong && end != h.data+h.length {
+	if _, ok = h.body(t, out, key); !ok {
 		return nil, nil, false
 	}
 	ghosts = append(ghosts, out[h.locals:n]...)
@@ -287,6 +287,11 @@ func (e *numberEncoder) begin() lengths {
 	if e.layout == nil {
 		e.lengths = e.seen.best()
 		e.layout = newLayout(e.lengths)
+		numbers := uint64(0)
+		for _, n := range e.seen {
+			numbers += n
+		}
+		e.buf = make([]byte, 0, min(2*numbers, chunkBytes)+chunkBytes/8)
 	}
 	return e.lengths
 }

@@ -233,6 +233,26 @@ func testLongLists(t *testing.T, codec Codec, n uint32) {
 	}
 }
 
+// TestManyBytes has a table that its builder holds in several pieces.
+func TestManyBytes(t *testing.T) {
+	rng := random(t)
+	graph := make([]links, 700)
+	for i := range graph {
+		at := uint32(0)
+		for range 2000 {
+			at += 1 + rng.Uint32N(1<<20)
+			graph[i].ghosts = append(graph[i].ghosts, at)
+		}
+	}
+	for _, codec := range codecs {
+		data := build(t, Options{Codec: codec}, graph)
+		compare(t, open(t, data), graph)
+		if len(data) < 2*chunkBytes {
+			t.Errorf("%v: %d bytes are too few for this test", codec, len(data))
+		}
+	}
+}
+
 // TestNoAllocation says that reading with room for the list allocates nothing.
 func TestNoAllocation(t *testing.T) {
 	rng := random(t)
