@@ -156,6 +156,7 @@ func (n *Neighbourhood) addSamples(ctx context.Context, source Source, o Neighbo
 	if uint64(len(roots))+uint64(items) > math.MaxUint32 {
 		return fmt.Errorf("%d links around them: there may be %d pages at most: %w", items, uint32(math.MaxUint32), ErrSource)
 	}
+	n.Set.Reserve(len(roots) + items)
 	for i := range len(roots) {
 		for _, d := range []Direction{Backward, Forward} {
 			for _, u := range samples[d].At(i) {
