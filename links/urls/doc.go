@@ -21,8 +21,8 @@
 // The hash of a host leads to its runs, by a sorted list of hashes cut to 5 bits
 // more than their number needs. In a run the node is found by halving, its block
 // and the URL by going through the node and the leaf, in which only those rests
-// are looked at that can decide. At most 4 runs of an extent, the longest, and at
-// most 32 of hosts of one hash are found so. The other URLs are strays: they are
+// are looked at that can decide. At most 4 long runs of an extent and at most 32 of
+// hosts of one hash are found so. The other URLs are strays: they are
 // found by their own hashes (xxhash64), in a list of the same kind. So hosts whose
 // pages come one by one in no order, and hashes made to meet, cost about 4 bytes
 // a URL and no time.

@@ -30,6 +30,9 @@ const (
 	// maxRuns is the greatest number of runs of one extent that are searched,
 	// its longest ones. The URLs of the others are strays.
 	maxRuns = 4
+	// longRun is the length from which on a run of an extent with more than
+	// maxRuns is searched; shorter ones only if they are a quarter of it.
+	longRun = 256
 	// Up to this many strays of one key are compared one after another. More
 	// are kept in the order of their URLs.
 	maxUnsorted = 8
@@ -202,8 +205,8 @@ func newRunIndex(runs []run, n uint32) runIndex {
 	return x
 }
 
-// chooseRuns marks the longest runs of an extent that ends at end, and returns
-// how many it has marked.
+// chooseRuns marks the runs of an extent that ends at end which are searched,
+// and returns how many it has marked.
 func chooseRuns(runs []run, end uint32) int {
 	if len(runs) <= maxRuns {
 		for i := range runs {
@@ -227,7 +230,11 @@ func chooseRuns(runs []run, end uint32) int {
 			longest = longest[:maxRuns]
 		}
 	}
-	for _, i := range longest {
+	all := end - runs[0].start
+	for n, i := range longest {
+		if length(i) < min(longRun, (all+3)/4) {
+			return n
+		}
 		runs[i].searched = true
 	}
 	return len(longest)

@@ -154,7 +154,7 @@ func TestGolden(t *testing.T) {
 		"http://www.letters.org/alif",
 		"http://www.letters.org/alpha",
 	}}}
-	later := []extent{{"org.letters.www", append(slices.Clone(letters[0].urls), "c", "a", "b", "", "A")}, {"h", []string{"h:1", "h:2"}}}
+	later := []extent{{"org.letters.www", append(slices.Clone(letters[0].urls), "c", "a", "b", "", "A", "\x01", "\x00")}, {"h", []string{"h:1", "h:2"}}}
 	for _, c := range []struct {
 		name    string
 		options Options
@@ -308,11 +308,44 @@ func TestFindAsksOneHost(t *testing.T) {
 	}
 }
 
+// Of many runs the long ones are searched, the others' URLs are strays.
+func TestRunsThatAreSearched(t *testing.T) {
+	runs := func(lengths ...int) (urls []string) {
+		for i, n := range lengths {
+			for j := range n {
+				urls = append(urls, fmt.Sprintf("%05d/%d", j, 9-i))
+			}
+		}
+		return urls
+	}
+	for _, c := range []struct {
+		lengths          []int
+		searched, strays int
+	}{
+		{[]int{5}, 1, 0},
+		{[]int{1, 2, 3, 4}, 4, 0},
+		{[]int{300, 301, 302, 303, 304, 1}, 4, 301},
+		{[]int{255, 256, 2000, 255, 255}, 2, 765},
+		{[]int{5, 1, 1, 1, 1}, 1, 4},
+		{[]int{2, 2, 2, 2, 2}, 0, 10},
+	} {
+		extents := []extent{{"h", runs(c.lengths...)}}
+		table := mustOpen(t, build(t, Options{}, extents))
+		checkTable(t, table, extents, 1)
+		if got := table.hosts.keys.Len(); got != c.searched {
+			t.Errorf("%v: %d runs are searched, want %d", c.lengths, got, c.searched)
+		}
+		if got := table.strays.keys.Len(); got != c.strays {
+			t.Errorf("%v: %d strays, want %d", c.lengths, got, c.strays)
+		}
+	}
+}
+
 // Strays whose keys are equal are found by halving.
 func TestStraysOfOneKey(t *testing.T) {
 	const count = 100
-	// A falling extent: maxRuns of its URLs are runs of one, the others strays.
-	x := newEntries(count - maxRuns)
+	// A falling extent: all runs are of one URL, none is searched.
+	x := newEntries(count)
 	index := hashIndex{keyBits: x.keyBits}
 	var urls []string
 	for i := 0; len(urls) < count; i++ {
@@ -326,8 +359,8 @@ func TestStraysOfOneKey(t *testing.T) {
 	for _, o := range []Options{{}, {Symbols: true}} {
 		table := mustOpen(t, build(t, o, extents))
 		checkTable(t, table, extents, 1)
-		if first, last := table.strays.find(xxhash.Sum64String(urls[0])); last-first != count-maxRuns {
-			t.Fatalf("%d strays of one key, want %d", last-first, count-maxRuns)
+		if first, last := table.strays.find(xxhash.Sum64String(urls[0])); last-first != count {
+			t.Fatalf("%d strays of one key, want %d", last-first, count)
 		}
 		for i := 0; i < 1_000_000; i++ {
 			url := fmt.Sprintf("http://h/no%d", i)
