@@ -189,6 +189,29 @@ func TestHostileLengths(t *testing.T) {
 	}
 }
 
+// TestCountsBeyond32Bits has a count that 32 bits would cut to none.
+func TestCountsBeyond32Bits(t *testing.T) {
+	for _, codec := range []Codec{StreamVByte, Reference} {
+		table := open(t, build(t, Options{Codec: codec}, make([]links, 64)))
+		copy(table.data, binary.AppendUvarint([]byte{svbLocals}, 1<<32<<1))
+		if l, _, err := table.Decode(0, nil, nil); !errors.Is(err, ErrCorrupt) || table.Degree(0) != 0 {
+			t.Errorf("%v: %d, %v", codec, len(l), err)
+		}
+	}
+}
+
+// TestMaskBehindEnd has a mask that goes on behind the table.
+func TestMaskBehindEnd(t *testing.T) {
+	list := links{locals: []uint32{0, 1, 2, 3}}
+	table := open(t, build(t, Options{Codec: Reference}, []links{list, list, list, list}))
+	pos := table.positions.At(3)
+	table.data[pos+1] = 1 | refMask<<3
+	table.data[pos+2] = 100
+	if _, _, err := table.Decode(3, nil, nil); !errors.Is(err, ErrCorrupt) {
+		t.Error(err)
+	}
+}
+
 // TestLengthOfLongList says that a long list whose length is not that of its
 // numbers is damaged, however it is read: the next list would not be one.
 func TestLengthOfLongList(t *testing.T) {

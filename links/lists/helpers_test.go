@@ -31,6 +31,15 @@ func random(t testing.TB) *rand.Rand {
 	return rand.New(rand.NewPCG(seed, 0))
 }
 
+// skipWithRace skips a test of much data where the race detector makes it ten
+// times slower: this package has no goroutine for it to watch.
+func skipWithRace(t *testing.T) {
+	t.Helper()
+	if raceEnabled {
+		t.Skip("much data: runs without -race")
+	}
+}
+
 // withStride returns options with a stride, where the codec has one.
 func withStride(c Codec, stride int) Options {
 	if c == Reference {

@@ -177,7 +177,10 @@ func TestBuilderGoesOn(t *testing.T) {
 func TestLongLists(t *testing.T) {
 	for _, codec := range codecs {
 		n := uint32(300_000)
-		if codec == StreamVByte && !testing.Short() {
+		if raceEnabled {
+			n = 30_000
+		}
+		if codec == StreamVByte && !testing.Short() && !raceEnabled {
 			n = 10_000_000
 		}
 		t.Run(codec.String(), func(t *testing.T) { testLongLists(t, codec, n) })
@@ -235,6 +238,7 @@ func testLongLists(t *testing.T, codec Codec, n uint32) {
 
 // TestManyBytes has a table that its builder holds in several pieces.
 func TestManyBytes(t *testing.T) {
+	skipWithRace(t)
 	rng := random(t)
 	graph := make([]links, 700)
 	for i := range graph {
@@ -255,6 +259,9 @@ func TestManyBytes(t *testing.T) {
 
 // TestNoAllocation says that reading with room for the list allocates nothing.
 func TestNoAllocation(t *testing.T) {
+	if raceEnabled {
+		t.Skip("the race detector empties pools")
+	}
 	rng := random(t)
 	graph := randomGraph(rng, 200, 50)
 	for _, codec := range codecs {
@@ -273,5 +280,24 @@ func TestNoAllocation(t *testing.T) {
 		}); allocs > 0 {
 			t.Errorf("%v: %g allocations", codec, allocs)
 		}
+	}
+}
+
+// TestReferencePays says that lists which copy are smaller where there is
+// something to copy.
+func TestReferencePays(t *testing.T) {
+	rng := random(t)
+	graph := make([]links, 2000)
+	menu := ascending(rng, 30, 2000)
+	for i := range graph {
+		if i%50 == 0 {
+			menu = ascending(rng, 30, 2000)
+		}
+		graph[i].locals = some(rng, menu)
+	}
+	plain, copies := build(t, Options{}, graph), build(t, Options{Codec: Reference}, graph)
+	compare(t, open(t, copies), graph)
+	if 2*len(copies) > len(plain) {
+		t.Errorf("%d bytes, %d with copies", len(plain), len(copies))
 	}
 }
