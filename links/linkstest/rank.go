@@ -77,7 +77,8 @@ func (g *Graph) byJob(ctx context.Context, r links.RankRequest) (answer links.Ra
 		var set rank.Set
 		scores := []float64{}
 		for _, u := range r.Pages {
-			if _, isNew := set.Add(u); isNew {
+			before := set.Len()
+			if set.Add(u); set.Len() > before {
 				scores = append(scores, g.scores[u])
 			}
 		}

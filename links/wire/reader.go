@@ -19,16 +19,17 @@ import (
 // [ErrMalformed] or is that of the reader below; io.ErrUnexpectedEOF where that
 // ends too early. What is returned beside an error is worth nothing.
 type Reader struct {
-	r    io.Reader
-	b    []byte // what was read
-	at   int    // Invariant: 0 <= at <= len(b)
-	eof  bool
-	err  error
-	last uid.UID
+	r     io.Reader
+	b     []byte // what was read
+	at    int    // Invariant: 0 <= at <= len(b)
+	eof   bool
+	err   error
+	count int
+	last  uid.UID
 }
 
 // NewReader begins to read an answer of a kind, and of as many items as were asked
-// about.
+// about; less than 0 is of any number, which [Reader.Count] then tells.
 func NewReader(r io.Reader, k Kind, count int) *Reader {
 	in := &Reader{r: r, b: make([]byte, 0, 64<<10)}
 	in.fill(headBytes)
@@ -39,11 +40,19 @@ func NewReader(r io.Reader, k Kind, count int) *Reader {
 		return in
 	}
 	in.at = headBytes
-	if n := in.number(); in.err == nil && n != uint64(count) {
+	n := in.number()
+	switch {
+	case in.err != nil:
+	case n > math.MaxInt || count >= 0 && n != uint64(count):
 		in.err = fmt.Errorf("%w: %d items where %d are expected", ErrMalformed, n, count)
+	default:
+		in.count = int(n)
 	}
 	return in
 }
+
+// Count returns how many items the answer says that it has.
+func (r *Reader) Count() int { return r.count }
 
 // Err returns the first error.
 func (r *Reader) Err() error { return r.err }

@@ -79,7 +79,7 @@ func TestOptions(t *testing.T) {
 }
 
 func TestStatus(t *testing.T) {
-	s, _ := serveTriples(t, sample, Options{})
+	s, _ := serveTriples(t, sampleQuads, Options{})
 	var got map[string]any
 	if err := json.Unmarshal([]byte(s.get("/status").body), &got); err != nil {
 		t.Fatal(err)
@@ -96,7 +96,7 @@ func TestStatus(t *testing.T) {
 
 func TestMetrics(t *testing.T) {
 	s, _ := serveTriples(t, "", Options{})
-	s.do("POST", "/triples", sample, "Content-Type", typeNQuads)
+	s.do("POST", "/triples", sampleQuads, "Content-Type", typeNQuads)
 	s.get("/triples")
 	s.get("/triples?limit=3")
 	s.get("/triples?x=1")
@@ -146,7 +146,7 @@ func TestHealth(t *testing.T) {
 
 // TestBackup: what /backup gives can be restored.
 func TestBackup(t *testing.T) {
-	s, _ := serveTriples(t, sample, Options{})
+	s, _ := serveTriples(t, sampleQuads, Options{})
 	got := s.get("/backup")
 	if got.status != http.StatusOK || got.err != nil || got.header.Get("Content-Type") != "application/x-tar" {
 		t.Fatalf("%d %v %v", got.status, got.err, got.header)
@@ -176,14 +176,14 @@ func TestBackup(t *testing.T) {
 }
 
 func TestBackupsAtATime(t *testing.T) {
-	s, _ := serveTriples(t, sample, Options{MaxBackups: 1})
+	s, _ := serveTriples(t, sampleQuads, Options{MaxBackups: 1})
 	s.api.backups <- struct{}{}
 	s.get("/backup").wantError(t, 503, KindBusy, "", "try again")
 	<-s.api.backups
 }
 
 func TestCheck(t *testing.T) {
-	s, store := serveTriples(t, sample, Options{})
+	s, store := serveTriples(t, sampleQuads, Options{})
 	got := s.get("/check")
 	var report node.CheckReport
 	if err := json.Unmarshal([]byte(got.body), &report); err != nil || got.status != 200 || report.Triples != store.Status().Triples || report.Problems == nil {

@@ -32,6 +32,7 @@ type API struct {
 	backups     chan struct{} // the same for backups
 	checks      chan struct{} // and for checks
 	metrics     *metrics
+	links       *linksDoors // nil without a graph of links
 	draining    atomic.Bool // a shutdown has begun
 }
 
@@ -100,6 +101,12 @@ func New(store Store, options Options) (*API, error) {
 	maps.Copy(a.doors, a.fragmentsDoors())
 	if options.Engine != nil {
 		maps.Copy(a.doors, a.sparqlDoors())
+	}
+	if options.Links != nil {
+		if a.links, err = newLinksDoors(a, options.Links); err != nil {
+			return nil, err
+		}
+		maps.Copy(a.doors, a.links.table())
 	}
 	a.paths = slices.Sorted(maps.Keys(a.doors))
 	return a, nil

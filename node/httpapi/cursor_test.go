@@ -87,7 +87,7 @@ func TestCursorsOfOthers(t *testing.T) {
 
 // TestForgedCursorStaysInside: what a forged cursor gets lies within the bounds.
 func TestForgedCursorStaysInside(t *testing.T) {
-	s, _ := serveTriples(t, sample, Options{})
+	s, _ := serveTriples(t, sampleQuads, Options{})
 	bounds := []string{"order", "pos", "prefix", "<" + ex + "size>", "ge", "1"}
 	q := mustQuery(t, bounds...)
 	forged := append(append([]byte{}, q.keys.Lo...), 0, 1, 2)

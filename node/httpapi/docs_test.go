@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/trefoildb/trefoil/links/linkstest"
 )
 
 // example is a command of docs/API.md and the answer that is shown.
@@ -34,7 +36,7 @@ func TestDocs(t *testing.T) {
 	}
 	for name, run := range map[string]func(*testing.T, *testServer, []string) string{"curl": realCurl, "interpreter": ownCurl} {
 		t.Run(name, func(t *testing.T) {
-			s := serve(t, NodeStore(newStore(t)), Options{}, ServerOptions{})
+			s := serve(t, NodeStore(newStore(t)), Options{Links: linkstest.New()}, ServerOptions{})
 			for _, e := range examples {
 				args := make([]string, len(e.args))
 				for i, arg := range e.args {

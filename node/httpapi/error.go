@@ -31,6 +31,7 @@ const (
 	KindMethod           Kind = "method-not-allowed"     // 405
 	KindNotAcceptable    Kind = "not-acceptable"         // 406
 	KindTimeout          Kind = "timeout"                // 408: the body came too slowly
+	KindEpoch            Kind = "other-epoch"            // 409: the graph of links is not of the epoch that was asked for
 	KindConflict         Kind = "conflict"               // 409: CREATE of a graph that exists, DROP of one that does not; not for a member, or only for one
 	KindPrecondition     Kind = "precondition-failed"    // 412: If-Match or If-None-Match of a change is not met
 	KindTooLarge         Kind = "too-large"              // 413
@@ -41,6 +42,7 @@ const (
 	KindRemote           Kind = "remote"                 // 502: what SERVICE or LOAD asked
 	KindBusy             Kind = "busy"                   // 503: try again
 	KindUnavailable      Kind = "unavailable"            // 503: shutting down, or machines are away: try again
+	KindLoading          Kind = "loading"                // 503: the graph of links is being built: try again
 	KindLost             Kind = "lost"                   // 503: rows of what was asked may be gone for good
 	KindUnknownOutcome   Kind = "unknown-outcome"        // 504: a write may be done, or be done later
 	KindQueryTimeout     Kind = "query-timeout"          // 504: a query or update did not end in time; nothing was changed
@@ -63,6 +65,7 @@ var statusOf = map[Kind]int{
 	KindMethod:           http.StatusMethodNotAllowed,
 	KindNotAcceptable:    http.StatusNotAcceptable,
 	KindTimeout:          http.StatusRequestTimeout,
+	KindEpoch:            http.StatusConflict,
 	KindConflict:         http.StatusConflict,
 	KindPrecondition:     http.StatusPreconditionFailed,
 	KindTooLarge:         http.StatusRequestEntityTooLarge,
@@ -73,6 +76,7 @@ var statusOf = map[Kind]int{
 	KindRemote:           http.StatusBadGateway,
 	KindBusy:             http.StatusServiceUnavailable,
 	KindUnavailable:      http.StatusServiceUnavailable,
+	KindLoading:          http.StatusServiceUnavailable,
 	KindLost:             http.StatusServiceUnavailable,
 	KindUnknownOutcome:   http.StatusGatewayTimeout,
 	KindQueryTimeout:     http.StatusGatewayTimeout,
@@ -121,7 +125,7 @@ func (e *Error) Status() int {
 // isFailure tells whether the node's operator should hear of an error.
 func (k Kind) isFailure() bool {
 	switch k {
-	case KindBusy, KindUnavailable, KindLost, KindQueryTimeout, KindRemote:
+	case KindBusy, KindUnavailable, KindLoading, KindLost, KindQueryTimeout, KindRemote:
 		return false
 	}
 	return statusOf[k] >= http.StatusInternalServerError || statusOf[k] == 0

@@ -22,9 +22,9 @@ var fragmentPrefixes = map[string]string{
 	"rdf": triple.RDF, "xsd": triple.XSD, "hydra": nsHydra, "void": nsVoID, "sd": nsSD, "foaf": nsFOAF,
 }
 
-// links are the URLs in a page. The page has the URL by which it was asked for,
+// pageLinks are the URLs in a page. The page has the URL by which it was asked for,
 // to the byte, and the fragment that URL without its cursor: clients compare.
-type links struct {
+type pageLinks struct {
 	door     string // of the fragments
 	fragment string // is its first page
 	page     string
@@ -32,7 +32,7 @@ type links struct {
 	previous string // "" for none
 }
 
-func newLinks(base string, u *url.URL, f *fragment) links {
+func newLinks(base string, u *url.URL, f *fragment) pageLinks {
 	door := base + fragmentsPath
 	rest := ""
 	for one := range strings.SplitSeq(u.RawQuery, "&") {
@@ -46,7 +46,7 @@ func newLinks(base string, u *url.URL, f *fragment) links {
 		}
 		return door + "?" + legalIRI(query)
 	}
-	l := links{door: door, page: at(u.RawQuery), fragment: at(strings.TrimPrefix(rest, "&"))}
+	l := pageLinks{door: door, page: at(u.RawQuery), fragment: at(strings.TrimPrefix(rest, "&"))}
 	if f.query.after == nil {
 		l.fragment = l.page
 	}
@@ -85,7 +85,7 @@ func legalIRI(query string) string {
 // The sequence matters to clients that stream: that the page is a subset of the
 // dataset comes before what is said of the dataset, and that it is one of the
 // fragment, the primary topic of this graph, comes last of the two.
-func (f *fragment) controls(l links, graphs bool) []triple.Triple {
+func (f *fragment) controls(l pageLinks, graphs bool) []triple.Triple {
 	iri := triple.NewIRI
 	text := triple.NewString
 	number := func(n int64) triple.Term { return triple.NewTyped(strconv.FormatInt(n, 10), triple.XSDInteger) }

@@ -126,7 +126,7 @@ func (f *fragment) estimate(ctx context.Context, sn Snapshot) error {
 
 // write writes the page: metadata and controls first, so that clients know early
 // where to go on.
-func (f *fragment) write(p *page, s syntax.Syntax, l links) error {
+func (f *fragment) write(p *page, s syntax.Syntax, l pageLinks) error {
 	out, err := syntax.NewWriter(pageWriter{p}, s, fragmentPrefixes)
 	if err != nil {
 		return err

@@ -11,6 +11,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 
+	"github.com/trefoildb/trefoil/links"
 	"github.com/trefoildb/trefoil/node/engine"
 )
 
@@ -21,6 +22,10 @@ type Options struct {
 	Token string
 	// Engine answers SPARQL; nil leaves its doors out.
 	Engine *engine.Engine
+	// Links is the graph of links behind /links; nil leaves its doors out. Where it has
+	// a method Epoch() uint64, answers tell its epoch, and cost no call of Stats where a
+	// request names one: that of what a read sees which begins now, which never shrinks.
+	Links links.Graph
 	// Cluster is what the node may be a member of; nil for one that stays alone.
 	Cluster Cluster
 	// AllowOrigins are the origins, such as "https://app.example.org", whose web

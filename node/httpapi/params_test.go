@@ -8,7 +8,7 @@ import (
 
 const ex = "http://example.org/"
 
-const sample = `<http://example.org/a> <http://example.org/size> "1"^^<http://www.w3.org/2001/XMLSchema#integer> .
+const sampleQuads = `<http://example.org/a> <http://example.org/size> "1"^^<http://www.w3.org/2001/XMLSchema#integer> .
 <http://example.org/b> <http://example.org/size> "2.5"^^<http://www.w3.org/2001/XMLSchema#decimal> .
 <http://example.org/c> <http://example.org/size> "1.0"^^<http://www.w3.org/2001/XMLSchema#decimal> .
 <http://example.org/d> <http://example.org/size> "NaN"^^<http://www.w3.org/2001/XMLSchema#double> .
@@ -22,7 +22,7 @@ _:n1 <http://example.org/knows> <http://example.org/a> .
 
 // TestRefusals: every way to get a request wrong has its status, kind and place.
 func TestRefusals(t *testing.T) {
-	s, _ := serveTriples(t, sample, Options{})
+	s, _ := serveTriples(t, sampleQuads, Options{})
 	nq := []string{"Content-Type", "application/n-quads"}
 	for _, test := range []struct {
 		name, method, target, body string
@@ -166,7 +166,7 @@ func checkCursor(t *testing.T, q *query) {
 }
 
 func TestTargetKeepsQuery(t *testing.T) {
-	s, _ := serveTriples(t, sample, Options{})
+	s, _ := serveTriples(t, sampleQuads, Options{})
 	first := s.get(target("/range", "order", "pos", "prefix", "<"+ex+"size>", "limit", "1", "lt", "3"))
 	u, err := url.Parse(first.next(t))
 	if err != nil {

@@ -24,7 +24,7 @@ func subjects(t testing.TB, nquads string) string {
 }
 
 func TestRange(t *testing.T) {
-	s, _ := serveTriples(t, sample, Options{})
+	s, _ := serveTriples(t, sampleQuads, Options{})
 	size := "<" + ex + "size>"
 	for _, test := range []struct {
 		parameters []string
@@ -60,7 +60,7 @@ func TestRange(t *testing.T) {
 }
 
 func TestPatterns(t *testing.T) {
-	s, _ := serveTriples(t, sample, Options{})
+	s, _ := serveTriples(t, sampleQuads, Options{})
 	for _, test := range []struct {
 		parameters []string
 		count      int
@@ -96,7 +96,7 @@ func TestPatterns(t *testing.T) {
 
 // TestFormats: the same triples in every format.
 func TestFormats(t *testing.T) {
-	s, _ := serveTriples(t, sample, Options{})
+	s, _ := serveTriples(t, sampleQuads, Options{})
 	b := target("/triples", "s", "<"+ex+"b>")
 	for _, test := range []struct{ accept, target, contentType, want string }{
 		{"", b, typeNQuads, `<http://example.org/b> <http://example.org/name> "Mücke"@de .
@@ -303,7 +303,7 @@ func TestPageMemory(t *testing.T) {
 
 // TestHead: HEAD has the header of GET, and no body.
 func TestHead(t *testing.T) {
-	s, _ := serveTriples(t, sample, Options{})
+	s, _ := serveTriples(t, sampleQuads, Options{})
 	for _, path := range []string{"/range?order=spo", "/range?order=spo&limit=2", "/triples", "/triples?limit=1", "/count", "/status", "/healthz", "/readyz", "/metrics", "/backup"} {
 		head := s.do(http.MethodHead, path, "")
 		if head.status != 200 || head.body != "" {

@@ -230,12 +230,12 @@ func TestMemoryOfDocuments(t *testing.T) {
 
 func TestReadOnly(t *testing.T) {
 	store := newStore(t)
-	addQuads(t, store, sample)
+	addQuads(t, store, sampleQuads)
 	s := serve(t, NodeStore(store), Options{ReadOnly: true}, ServerOptions{})
 	nq := []string{"Content-Type", "application/n-quads"}
-	s.do("POST", "/triples", sample, nq...).wantError(t, 403, KindReadOnly, "", "read-only")
-	s.do("DELETE", "/triples", sample, nq...).wantError(t, 403, KindReadOnly, "", "read-only")
-	s.do("POST", "/load", sample, nq...).wantError(t, 403, KindReadOnly, "", "read-only")
+	s.do("POST", "/triples", sampleQuads, nq...).wantError(t, 403, KindReadOnly, "", "read-only")
+	s.do("DELETE", "/triples", sampleQuads, nq...).wantError(t, 403, KindReadOnly, "", "read-only")
+	s.do("POST", "/load", sampleQuads, nq...).wantError(t, 403, KindReadOnly, "", "read-only")
 	if got := s.get("/range?order=spo"); got.status != 200 {
 		t.Errorf("range: %d %s", got.status, got.body)
 	}
@@ -276,7 +276,7 @@ func TestStoreErrors(t *testing.T) {
 
 // TestConcurrent: adds, deletes, counts, pages and streams side by side.
 func TestConcurrent(t *testing.T) {
-	s, _ := serveTriples(t, sample, Options{})
+	s, _ := serveTriples(t, sampleQuads, Options{})
 	var wg sync.WaitGroup
 	for worker := range 8 {
 		wg.Go(func() {

@@ -1,0 +1,238 @@
+// The doors to the graph of links, under /links: which there are, how a call begins,
+// and how its errors are told.
+
+package httpapi
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/trefoildb/trefoil/links"
+	"github.com/trefoildb/trefoil/links/wire"
+)
+
+const (
+	// maxLinkPages is the most pages that one request asks about.
+	maxLinkPages = 100_000
+	// epochHeader tells the epoch of the graph when the answer began.
+	epochHeader = "Trefoil-Links-Epoch"
+	// loadingRetry is after how many seconds to ask again a graph that is being built.
+	loadingRetry = 2
+)
+
+// epochGraph is a graph that has its epoch at hand: that of what a read sees which
+// begins now. Of another one Stats is asked, where a request names an epoch.
+type epochGraph interface{ Epoch() uint64 }
+
+// linksDoors are the doors to one graph.
+type linksDoors struct {
+	*API
+	graph links.Graph
+	lists *prometheus.CounterVec // by door
+	items *prometheus.CounterVec // links, by door
+	// pieceLinks bounds the links that are held of an answer, but for one page that has
+	// more.
+	pieceLinks int
+}
+
+const (
+	defaultPieceLinks = 1 << 18
+	// labelledShare is how many links without labels one with a label counts for.
+	labelledShare = 8
+)
+
+// newLinksDoors returns the doors to a graph, and registers their metrics.
+func newLinksDoors(a *API, graph links.Graph) (*linksDoors, error) {
+	l := &linksDoors{API: a, graph: graph, pieceLinks: defaultPieceLinks,
+		lists: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "trefoil_links_lists_total", Help: "Lists of links, samples of them and degrees in answers.",
+		}, []string{"door"}),
+		items: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "trefoil_links_served_total", Help: "Links in answers, and links that updates changed.",
+		}, []string{"door"}),
+	}
+	if err := errors.Join(a.options.Registry.Register(l.lists), a.options.Registry.Register(l.items)); err != nil {
+		return nil, fmt.Errorf("register metrics of links: %w", err)
+	}
+	return l, nil
+}
+
+// table returns the doors under /links.
+func (l *linksDoors) table() map[string]*door {
+	read := func(handle func(http.ResponseWriter, *request) error) *door {
+		return &door{methods: map[string]*method{http.MethodPost: {params: []string{"epoch"}, body: true, handle: told(handle)}}}
+	}
+	get := func(handle func(http.ResponseWriter, *request) error, params ...string) *door {
+		return &door{methods: map[string]*method{http.MethodGet: {params: params, handle: told(handle)}}}
+	}
+	post := func(handle func(http.ResponseWriter, *request) error) *door {
+		return &door{methods: map[string]*method{http.MethodPost: {handle: told(l.fromHere(handle))}}}
+	}
+	job := get(l.getPageRank)
+	job.methods[http.MethodPost] = &method{body: true, handle: told(l.fromHere(l.postPageRank))}
+	job.methods[http.MethodDelete] = &method{handle: told(l.fromHere(l.deletePageRank))}
+	return map[string]*door{
+		"/links/uids":    read(l.postUIDs),
+		"/links/urls":    read(l.postURLs),
+		"/links/get":     read(l.postGet),
+		"/links/sample":  read(l.postSample),
+		"/links/degrees": read(l.postDegrees),
+		"/links/rank":    read(l.postRank),
+		"/links/pages":   get(l.getPages, "after", "limit", "epoch"),
+		"/links/stats":   get(l.getLinkStats),
+		"/links/update": {methods: map[string]*method{
+			http.MethodPost: {writes: true, body: true, handle: told(l.postUpdate)}}},
+		"/links/pagerank":   job,
+		"/links/request":    post(l.postRequest),
+		"/links/relinquish": post(l.postRelinquish),
+	}
+}
+
+// told has a handler's errors told as those of a graph.
+func told(handle func(http.ResponseWriter, *request) error) func(http.ResponseWriter, *request) error {
+	return func(w http.ResponseWriter, r *request) error { return linksError(handle(w, r)) }
+}
+
+// fromHere refuses what a web page of another origin wants to be done.
+func (l *linksDoors) fromHere(handle func(http.ResponseWriter, *request) error) func(http.ResponseWriter, *request) error {
+	return func(w http.ResponseWriter, r *request) error {
+		if err := checkOrigin(l.crossOrigin, r.Request); err != nil {
+			return err
+		}
+		return handle(w, r)
+	}
+}
+
+// linksError returns an error of a graph as clients get it.
+func linksError(err error) error {
+	var e *Error
+	if err == nil || errors.As(err, &e) {
+		return err
+	}
+	e = &Error{Message: err.Error(), cause: err}
+	switch {
+	case errors.Is(err, links.ErrLoading):
+		e.Kind, e.retryAfter = KindLoading, loadingRetry
+	case errors.Is(err, links.ErrEpoch):
+		e.Kind, e.Where = KindEpoch, "epoch"
+	case errors.Is(err, links.ErrBusy):
+		e.Kind = KindConflict
+	case errors.Is(err, links.ErrNoJob):
+		e.Kind = KindNotFound
+	case errors.Is(err, links.ErrInvalid):
+		e.Kind = KindBadRequest
+	default:
+		return err
+	}
+	return e
+}
+
+// linksCall is one request that reads the graph.
+type linksCall struct {
+	*linksDoors
+	ctx     context.Context
+	w       http.ResponseWriter
+	r       *request
+	door    string // as metrics have it
+	account account
+	binary  bool // the form of the answer
+	pinned  bool // only epoch will do
+	epoch   uint64
+	asked   *asked
+}
+
+// beginCall reads a request: its body, where it has one, by Content-Type, the form of
+// its answer by Accept, and the epoch. The caller must end the call.
+func (l *linksDoors) beginCall(w http.ResponseWriter, r *request, door string, takes *takes) (_ *linksCall, err error) {
+	c := &linksCall{linksDoors: l, ctx: r.Context(), w: w, r: r, door: door, account: account{budget: &l.memory}}
+	defer func() {
+		if err != nil {
+			c.end()
+		}
+	}()
+	offers := []string{typeJSON, wire.MediaType}
+	if takes != nil && !takes.binary {
+		offers = offers[:1]
+	}
+	offer := negotiate(r.Header.Values("Accept"), offers)
+	if offer < 0 {
+		return nil, notAcceptable(offers)
+	}
+	c.binary = offer == 1
+	w.Header().Add("Vary", "Accept")
+	if text, ok := r.params["epoch"]; ok {
+		if c.epoch, err = strconv.ParseUint(text, 10, 64); err != nil {
+			return nil, errorf(KindBadParameter, "epoch", "%q is no number", clip(text))
+		}
+		c.pinned = true
+	}
+	if takes != nil {
+		if c.asked, err = c.readAsked(takes); err != nil {
+			return nil, err
+		}
+	}
+	return c, c.tellEpoch()
+}
+
+func (c *linksCall) end() { c.account.release() }
+
+// tellEpoch sets the header, and checks the epoch that is asked for.
+func (c *linksCall) tellEpoch() error {
+	now, known, err := c.epochNow()
+	if err != nil {
+		return err
+	}
+	if known {
+		c.w.Header().Set(epochHeader, strconv.FormatUint(now, 10))
+	}
+	return c.checkEpoch()
+}
+
+// epochNow returns the epoch; known is false where nobody needs it and it is not at
+// hand.
+func (c *linksCall) epochNow() (epoch uint64, known bool, err error) {
+	if g, ok := c.graph.(epochGraph); ok {
+		return g.Epoch(), true, nil
+	}
+	if !c.pinned {
+		return 0, false, nil
+	}
+	stats, err := c.graph.Stats(c.ctx)
+	return stats.Epoch, true, err
+}
+
+// checkEpoch returns an error where the graph is not of the epoch that is asked for.
+// It is called before a read and after it: as epochs only grow, what was read between
+// is of that epoch.
+func (c *linksCall) checkEpoch() error {
+	if !c.pinned {
+		return nil
+	}
+	now, _, err := c.epochNow()
+	if err != nil {
+		return err
+	}
+	if now != c.epoch {
+		return fmt.Errorf("%w: the graph is at epoch %d, not %d", links.ErrEpoch, now, c.epoch)
+	}
+	return nil
+}
+
+// served counts lists and their links.
+func (c *linksCall) served(lists, items int) {
+	c.lists.WithLabelValues(c.door).Add(float64(lists))
+	c.items.WithLabelValues(c.door).Add(float64(items))
+}
+
+// answered checks that a graph gave as many answers as there were questions.
+func answered(what string, got, want int) error {
+	if got != want {
+		return fmt.Errorf("the graph gave %s of %d pages for %d", what, got, want)
+	}
+	return nil
+}
