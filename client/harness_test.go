@@ -168,3 +168,10 @@ func collect(t testing.TB, seq func(func(triple.Triple, error) bool)) []triple.T
 	}
 	return all
 }
+
+// forget begins to count anew.
+func (w *network) forget() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.n = 0
+}

@@ -1,0 +1,174 @@
+// Changing links.
+
+package client
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"iter"
+	"math"
+	"net/http"
+	"unicode/utf8"
+
+	"github.com/trefoildb/trefoil/links"
+	"github.com/trefoildb/trefoil/links/cell"
+)
+
+const (
+	// updateBytes is about how much a request to change links has.
+	updateBytes = 4 << 20
+	// lineTargets and lineBytes bound the targets of one line.
+	lineTargets = 50_000
+	lineBytes   = 4 << 20
+)
+
+// linkChange is a line of /links/update.
+type linkChange struct {
+	Op     string    `json:"op"`
+	Src    string    `json:"src"`
+	Dst    []string  `json:"dst"`
+	Weight []float64 `json:"weight,omitempty"`
+	Anchor []string  `json:"anchor,omitempty"`
+}
+
+var changeNames = map[links.ChangeKind]string{links.AddLinks: "add", links.DeleteLinks: "delete", links.ReplaceLinks: "replace"}
+
+// Update makes changes, durable when it returns; see [links.Graph]. Beside an error the
+// result counts what was done by requests before the one that failed; they are of some
+// 4 MiB. All may be sent again: it has the same effect.
+func (l *Links) Update(ctx context.Context, changes []links.Change) (links.UpdateResult, error) {
+	return l.UpdateAll(ctx, func(yield func(links.Change, error) bool) {
+		for _, c := range changes {
+			if !yield(c, nil) {
+				return
+			}
+		}
+	})
+}
+
+// UpdateAll is Update for changes that come one after the other, any number. An error
+// among them ends it, when what came before is done.
+func (l *Links) UpdateAll(ctx context.Context, changes iter.Seq2[links.Change, error]) (total links.UpdateResult, err error) {
+	var lines []byte
+	flush := func() error {
+		if len(lines) == 0 {
+			return nil
+		}
+		result, err := l.sendChanges(ctx, lines)
+		total.Added += result.Added
+		total.Deleted += result.Deleted
+		total.Pages += result.Pages
+		total.Epoch = max(total.Epoch, result.Epoch)
+		lines = nil // a transport may still read it
+		return err
+	}
+	for c, err := range changes {
+		if err == nil {
+			err = checkChange(c)
+		}
+		if err != nil {
+			if failed := flush(); failed != nil {
+				err = failed
+			}
+			return total, fmt.Errorf("links: update: %w", err)
+		}
+		for line := range linesOf(c) {
+			if lines, err = appendLine(lines, line); err != nil {
+				return total, fmt.Errorf("links: update: %w", err)
+			}
+			if len(lines) < updateBytes {
+				continue
+			}
+			if err := flush(); err != nil {
+				return total, linksError("update", err)
+			}
+		}
+	}
+	return total, linksError("update", flush())
+}
+
+func (l *Links) sendChanges(ctx context.Context, lines []byte) (result links.UpdateResult, err error) {
+	text, _, err := l.c.send(ctx, call{method: http.MethodPost, url: l.c.door("/links/update", nil), body: lines,
+		header: http.Header{"Content-Type": {"application/x-ndjson"}}}, maxJSONBytes)
+	if err == nil {
+		err = decodeJSON(text, &result)
+	}
+	return result, err
+}
+
+// checkChange refuses what JSON would bend into something else.
+func checkChange(c links.Change) error {
+	invalid := func(message string, args ...any) error {
+		return fmt.Errorf("%w: %s: %s", links.ErrInvalid, c.Source, fmt.Sprintf(message, args...))
+	}
+	if changeNames[c.Kind] == "" {
+		return invalid("a change of kind %d", c.Kind)
+	}
+	if c.Labels != nil && len(c.Labels) != len(c.Targets) {
+		return invalid("%d labels of %d targets", len(c.Labels), len(c.Targets))
+	}
+	if !utf8.ValidString(c.Source) {
+		return invalid("is not UTF-8")
+	}
+	for _, url := range c.Targets {
+		if !utf8.ValidString(url) {
+			return invalid("the target %q is not UTF-8", url)
+		}
+	}
+	for i, label := range c.Labels {
+		switch {
+		case math.IsNaN(label.Weight) || math.IsInf(label.Weight, 0):
+			return invalid("the weight of the link to %s is %v", c.Targets[i], label.Weight)
+		case !utf8.ValidString(label.Anchor):
+			return invalid("the anchor of the link to %s is not UTF-8", c.Targets[i])
+		}
+	}
+	return nil
+}
+
+// linesOf cuts a change: of a list that is replaced, what the first line does not hold
+// is added.
+func linesOf(c links.Change) iter.Seq[links.Change] {
+	return func(yield func(links.Change) bool) {
+		for first := true; first || len(c.Targets) > 0; first = false {
+			n, bytes := 0, 0
+			for n < len(c.Targets) && n < lineTargets && (n == 0 || bytes < lineBytes) {
+				bytes += len(c.Targets[n])
+				if c.Labels != nil {
+					bytes += len(c.Labels[n].Anchor)
+				}
+				n++
+			}
+			line := c
+			line.Targets, c.Targets = c.Targets[:n], c.Targets[n:]
+			if c.Labels != nil {
+				line.Labels, c.Labels = c.Labels[:n], c.Labels[n:]
+			}
+			if !yield(line) {
+				return
+			}
+			if c.Kind == links.ReplaceLinks {
+				c.Kind = links.AddLinks
+			}
+		}
+	}
+}
+
+func appendLine(dst []byte, c links.Change) ([]byte, error) {
+	line := linkChange{Op: changeNames[c.Kind], Src: c.Source, Dst: c.Targets}
+	if line.Dst == nil {
+		line.Dst = []string{}
+	}
+	if cell.Labelled(c.Labels) && c.Kind != links.DeleteLinks {
+		for _, label := range c.Labels {
+			line.Weight, line.Anchor = append(line.Weight, label.Weight), append(line.Anchor, label.Anchor)
+		}
+	}
+	out := bytes.NewBuffer(dst)
+	in := json.NewEncoder(out)
+	in.SetEscapeHTML(false)
+	err := in.Encode(line)
+	return out.Bytes(), err
+}
