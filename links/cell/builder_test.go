@@ -6,6 +6,7 @@ import (
 	"bufio"
 	"bytes"
 	"errors"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -56,7 +57,7 @@ func TestBuilderErrors(t *testing.T) {
 		{"to host 0 of the range", []uid.UID{a}, []Edge{{a, uid.UID(4) << (uid.HostBits + uid.PageBits)}}, ErrUnknownPage},
 	} {
 		for _, d := range []Direction{Forward, Backward} {
-			builder, err := NewBuilder(Options{Range: uid.Slots{First: 4, Last: 4}.Range()})
+			builder, err := NewBuilder(Options{Range: testRange})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -116,6 +117,8 @@ func TestBuilderMisuse(t *testing.T) {
 	}
 }
 
+var testRange = uid.Slots{First: 4, Last: 4}.Range()
+
 func TestFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.cell")
 	if _, err := OpenFile(path); !errors.Is(err, os.ErrNotExist) {
@@ -140,6 +143,18 @@ func TestFile(t *testing.T) {
 	}
 	if _, err := os.Stat(path + ".tmp"); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("the temporary file: %v", err)
+	}
+	// Who has the old file open reads the old cell: it is not written over.
+	old, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer old.Close()
+	if err := WriteFile(path, newGraph(testRange).bytes(t, Options{}, nil)); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := io.ReadAll(old); err != nil || !bytes.Equal(got, data) {
+		t.Errorf("the old file has changed: %d bytes, %v", len(got), err)
 	}
 	if err := os.WriteFile(path, data[:len(data)-8], 0o644); err != nil {
 		t.Fatal(err)

@@ -163,6 +163,46 @@ func TestWorkers(t *testing.T) {
 	}
 }
 
+// TestManyRuns reads a cell whose table of runs is a large one.
+func TestManyRuns(t *testing.T) {
+	r := random(t)
+	g := newGraph(uid.Slots{First: 4, Last: 7}.Range())
+	var all []uid.UID
+	for i := range uint32(300_000) {
+		u := uid.Make(uid.Slot(4+i/75_000), 1+i%75_000/8, 1+i%8)
+		g.pages[u] = u.String()
+		all = append(all, u)
+	}
+	for range 20 {
+		from := all[r.IntN(len(all))]
+		for range 1 + r.IntN(300) {
+			g.links[Edge{from, all[r.IntN(len(all))]}] = NoLabel
+		}
+	}
+	c := g.build(t, Options{}, nil)
+	if n := len(c.pages.table.runs); n <= cachedRuns {
+		t.Fatalf("a table of %d runs", n)
+	}
+	g.checkNumbers(t, c)
+	for _, d := range []Direction{Forward, Backward} {
+		edges, _ := g.edges(d)
+		for len(edges) > 0 {
+			n := 1
+			for n < len(edges) && edges[n].From == edges[0].From {
+				n++
+			}
+			ord, _ := c.Ordinal(edges[0].From)
+			got := c.AppendLinks(nil, d, ord)
+			for i, e := range edges[:n] {
+				if len(got) != n || got[i] != e.To {
+					t.Fatalf("%s links of %s: %v, want %v", d, e.From, got, edges[:n])
+				}
+			}
+			edges = edges[n:]
+		}
+	}
+}
+
 func TestDuplicates(t *testing.T) {
 	b, err := NewBuilder(Options{Workers: 3})
 	if err != nil {

@@ -10,12 +10,14 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/cespare/xxhash/v2"
 
+	"github.com/trefoildb/trefoil/links/ef"
 	"github.com/trefoildb/trefoil/links/uid"
 )
 
@@ -196,6 +198,32 @@ func reseal(data []byte) {
 		at = end
 	}
 	le.PutUint64(data[checksumAt:], headerChecksum(data, start))
+}
+
+// TestManyPages opens a cell of some hundred bytes whose page numbers say that it has
+// four thousand million pages: an error, before memory is taken for them.
+func TestManyPages(t *testing.T) {
+	const pages = 1<<32 - 1
+	h := header{codec: 1, pages: pages, keys: uid.Slots{First: 4, Last: 4}.Range()}
+	data := make([]byte, headerLen)
+	data = packing{4, uid.HostBits, uid.PageBits}.appendTo(data)
+	data = ef.Append(data, []uint64{1 << uid.PageBits})
+	data = ef.Append(data, []uint64{0, pages})
+	var ends, lengths [numSections]int
+	for i := range ends {
+		ends[i] = len(data)
+	}
+	lengths[sectionPages] = len(data) - headerLen
+	h.seal(data, ends, lengths)
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	if _, err := Open(data); !errors.Is(err, ErrCorrupt) {
+		t.Error(err)
+	}
+	runtime.ReadMemStats(&after)
+	if taken := after.TotalAlloc - before.TotalAlloc; taken > 1<<20 {
+		t.Errorf("%d bytes of memory", taken)
+	}
 }
 
 func FuzzOpen(f *testing.F) {

@@ -134,21 +134,64 @@ func (x *pageIndex) uid(ord uint32) uid.UID {
 
 // putUIDs puts the UIDs of ordinals that ascend into dst, which is as long.
 func (x *pageIndex) putUIDs(dst []uid.UID, ords []uint32) {
-	for i := 0; i < len(ords); {
-		r := x.runOf(ords[i])
-		first := x.unpack(r.first)
-		count := uint64(r.end - r.begin)
-		if x.unpack(r.first+count-1) == first+uid.UID(count-1) {
-			// The run is of one extent.
-			for first -= uid.UID(r.begin); i < len(ords) && ords[i] < r.end; i++ {
-				dst[i] = first + uid.UID(ords[i])
-			}
-			continue
-		}
-		for ; i < len(ords) && ords[i] < r.end; i++ {
-			dst[i] = x.unpack(r.first + uint64(ords[i]-r.begin))
-		}
+	if len(x.table.runs) > cachedRuns {
+		x.putUIDsByTable(dst, ords)
+		return
 	}
+	for len(ords) > 0 {
+		n := x.putRun(dst, ords, x.runOf(ords[0]))
+		dst, ords = dst[n:], ords[n:]
+	}
+}
+
+// cachedRuns is how many runs, of 16 bytes, are in the processor's cache most likely.
+const cachedRuns = 1 << 15
+
+// putUIDsByTable is putUIDs with the table of runs. What it needs of the table is
+// first touched, all of it at once: in a large cell these are cache misses, which the
+// processor waits for together and not one after another.
+func (x *pageIndex) putUIDsByTable(dst []uid.UID, ords []uint32) {
+	t := &x.table
+	var runs [64]uint32
+	for len(ords) > 0 {
+		n := min(len(ords), len(runs))
+		for i, ord := range ords[:n] {
+			runs[i] = t.jump[ord>>jumpShift]
+		}
+		ends := uint32(0)
+		for _, at := range runs[:n] {
+			ends |= t.runs[at].end
+		}
+		if ends == 0 {
+			return // never: no run ends before the first ordinal
+		}
+		for i := 0; i < n; {
+			at := runs[i]
+			for t.runs[at].end <= ords[i] {
+				at++
+			}
+			i += x.putRun(dst[i:n], ords[i:n], t.runs[at])
+		}
+		dst, ords = dst[n:], ords[n:]
+	}
+}
+
+// putRun puts the UIDs of those ordinals at the beginning that are of the run, and
+// returns their number.
+func (x *pageIndex) putRun(dst []uid.UID, ords []uint32, r run) (n int) {
+	first := x.unpack(r.first)
+	count := uint64(r.end - r.begin)
+	if x.unpack(r.first+count-1) == first+uid.UID(count-1) {
+		// The run is of one extent.
+		for first -= uid.UID(r.begin); n < len(ords) && ords[n] < r.end; n++ {
+			dst[n] = first + uid.UID(ords[n])
+		}
+		return n
+	}
+	for ; n < len(ords) && ords[n] < r.end; n++ {
+		dst[n] = x.unpack(r.first + uint64(ords[n]-r.begin))
+	}
+	return n
 }
 
 // runWriter gathers runs of UIDs that ascend.

@@ -291,6 +291,65 @@ func TestCollected(t *testing.T) {
 	}
 }
 
+// TestKnownPages appends another delta's row of pages of which the cell has one.
+func TestKnownPages(t *testing.T) {
+	var b Batch
+	b.Page(page(1), url(1))
+	b.Page(page(2), url(2))
+	first, err := New(emptyCell(t, 3))
+	if err != nil {
+		t.Fatal(err)
+	}
+	row, err := first.Append(&b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := newModel()
+	m.pages[page(1)] = string(url(1))
+	second, err := New(m.cell(t, cell.Options{Epoch: 3}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := second.AppendRow(row); err != nil {
+		t.Fatal(err)
+	}
+	m.pages[page(2)] = string(url(2))
+	m.check(t, second.View())
+}
+
+// TestEqualHashes finds pages by URLs whose hashes are equal.
+func TestEqualHashes(t *testing.T) {
+	byHash := make(map[uint32][]byte)
+	var b Batch
+	m := newModel()
+	name := func(i int) []byte { return fmt.Appendf(nil, "http://a.example/%d", i) }
+	for i := 0; len(m.pages) < 6; i++ {
+		hash := urlHash(name(i))
+		other, met := byHash[hash]
+		if !met {
+			byHash[hash] = name(i)
+			continue
+		}
+		for _, url := range [][]byte{other, name(i)} {
+			u := page(uint32(len(m.pages)))
+			b.Page(u, url)
+			m.pages[u] = string(url)
+		}
+		delete(byHash, hash)
+	}
+	d, err := New(emptyCell(t, 0))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := d.Append(&b); err != nil {
+		t.Fatal(err)
+	}
+	m.check(t, d.View())
+	if again, err := Open(slices.Clone(d.View().Rows()[0].Bytes())); err != nil || again.Pages() != 6 {
+		t.Fatal(again, err)
+	}
+}
+
 // TestShare asserts when a cell is due.
 func TestShare(t *testing.T) {
 	m := newModel()
