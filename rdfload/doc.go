@@ -16,6 +16,14 @@
 // processors busy; of other syntaxes a few thousand triples, which the reader has
 // parsed. Several inputs are read at a time.
 //
+// Link files (package linkfile, Options.Links) are read into units too, by pages or
+// parts of long ones: a link is a triple of its page, a predicate and its target.
+// A unit ends at a position of the reader, from which a resumed load reads on, in
+// the middle of a list too. Where a page's whole list replaces an earlier one the
+// caller has to know beforehand which lists are the last (Links.Superseded), for a
+// load adds, whatever the order. Labels of links are counted and not loaded: rows
+// of a key are equal in all runs of a load, and those of annotations would not be.
+//
 // Work: a worker looks up each term, as it stands in keys, in its dictionary and
 // keeps a statement as four numbers, 16 bytes. A token that the dictionary knows
 // has been checked before; only new ones are checked and decoded. The hash is

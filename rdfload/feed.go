@@ -28,8 +28,13 @@ type unit struct {
 	rejects []Reject
 	bytes   int64 // of text, decompressed
 
-	offset int64 // N-Triples, N-Quads: where the next unit begins
+	offset int64 // N-Triples, N-Quads, link files: where the next unit begins
 	line   int
+
+	links    *linkUnit // of a link file
+	skip     int64     // link files: what of the place at offset is done
+	labelled int64     // link files: links of which more is said
+	skipped  int64     // link files: statements and the like that are no links
 }
 
 // A unit of a syntax without blocks ends when it has so many statements or, terms
@@ -52,6 +57,9 @@ type feeder struct {
 // feed sends the input's units that are not read yet. It calls watch with
 // whatever counts the bytes that are read.
 func (f *feeder) feed(ctx context.Context, watch func(byteCounter), send func(unit) error) (err error) {
+	if f.options.Links != nil {
+		return f.feedLinks(ctx, watch, send)
+	}
 	r, err := f.input.Open()
 	if err != nil {
 		return err
@@ -76,9 +84,7 @@ func (f *feeder) feed(ctx context.Context, watch func(byteCounter), send func(un
 		watch(tail)
 		rest = tail
 	case f.from.Offset > 0:
-		if n, err := io.CopyN(io.Discard, &contextReader{ctx, r}, f.from.Offset); err == io.EOF {
-			return fmt.Errorf("%w: %s ends after %d bytes", ErrChanged, f.input.Name, n)
-		} else if err != nil {
+		if err := discard(ctx, r, f.input.Name, f.from.Offset); err != nil {
 			return err
 		}
 	}

@@ -37,6 +37,8 @@ type loader struct {
 	stage    stage
 	read     atomic.Int64
 	rejected atomic.Int64
+	skipped  atomic.Int64
+	labelled atomic.Int64
 	text     atomic.Int64 // decompressed
 	watched  watchList
 	fresh    atomic.Int64
@@ -67,7 +69,7 @@ func Load(ctx context.Context, sink Sink, sources []Source, opts Options) (Summa
 	if err != nil {
 		return Summary{}, l.explain(err)
 	}
-	s := Summary{Record: *record, Bytes: l.text.Load(), Duration: time.Since(begun), PeakMemory: peakMemory(), Runs: l.manifest.RunsMade, Resumed: resumed}
+	s := Summary{Record: *record, Bytes: l.text.Load(), Duration: time.Since(begun), PeakMemory: peakMemory(), Runs: l.manifest.RunsMade, Skipped: l.skipped.Load(), Labelled: l.labelled.Load(), Resumed: resumed}
 	s.Rate = float64(s.Read) / max(s.Duration.Seconds(), 1e-9)
 	return s, nil
 }
@@ -123,6 +125,8 @@ func (l *loader) run(ctx context.Context) (_ *Record, err error) {
 	l.common = (&triple.Value{Stamp: l.start.Stamp}).Append(nil)
 	l.read.Store(l.manifest.Read)
 	l.rejected.Store(l.manifest.Rejected)
+	l.skipped.Store(l.manifest.Skipped)
+	l.labelled.Store(l.manifest.Labelled)
 	l.text.Store(l.manifest.Bytes)
 	if l.rejects, err = openRejects(l.dir, l.manifest.Rejects); err != nil {
 		return nil, err
@@ -167,6 +171,8 @@ func (l *loader) publish(ctx context.Context, tables []string) (*Record, error) 
 // were complete by then.
 func (l *loader) published() (*Record, error) {
 	l.text.Store(l.manifest.Bytes)
+	l.skipped.Store(l.manifest.Skipped)
+	l.labelled.Store(l.manifest.Labelled)
 	if err := copyRejects(l.opts.Rejects, l.dir); err != nil {
 		return nil, fmt.Errorf("write the report of rejected statements: %w", err)
 	}

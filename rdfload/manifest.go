@@ -31,6 +31,8 @@ type manifest struct {
 	Read     int64               `json:"read"`
 	Rejected int64               `json:"rejected"`
 	Rejects  int64               `json:"rejects_bytes"` // of the rejects file that count
+	Skipped  int64               `json:"skipped,omitempty"`
+	Labelled int64               `json:"labelled,omitempty"`
 	Bytes    int64               `json:"bytes"`
 	ReadAll  bool                `json:"read_all"` // nothing is left to read
 	Runs     []manifestRun       `json:"runs"`
@@ -48,8 +50,9 @@ type manifestInput struct {
 	Syntax  string    `json:"syntax,omitempty"` // where the source says it
 	Done    bool      `json:"done"`             // all of it is in runs
 	Units   int64     `json:"units"`            // units that are in runs
-	Offset  int64     `json:"offset"`           // N-Triples, N-Quads: bytes of text in them
+	Offset  int64     `json:"offset"`           // N-Triples, N-Quads, link files: bytes of text in them
 	Line    int       `json:"line"`             // and the line that comes next
+	Skip    int64     `json:"skip,omitempty"`   // link files: what of that is in them too
 }
 
 // manifestSettings are the options that a load must not change midway.
@@ -59,6 +62,7 @@ type manifestSettings struct {
 	Syntax    string `json:"syntax,omitempty"`
 	Base      string `json:"base,omitempty"`
 	MaxLine   int    `json:"max_line"`
+	Links     string `json:"links,omitempty"`
 }
 
 // manifestRun names the files of a run by order.
@@ -77,7 +81,7 @@ type merged struct {
 
 func settingsOf(o *Options) manifestSettings {
 	return manifestSettings{KeepGoing: o.KeepGoing, Graph: string(triple.AppendNT(nil, o.Graph)),
-		Syntax: o.Syntax.String(), Base: o.Base, MaxLine: o.MaxLine}
+		Syntax: o.Syntax.String(), Base: o.Base, MaxLine: o.MaxLine, Links: o.Links.settings()}
 }
 
 // save writes the manifest durably.

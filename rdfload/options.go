@@ -52,6 +52,9 @@ type Options struct {
 	// MaxLine limits a line of N-Triples and a token of other syntaxes, in bytes;
 	// 0: triple.DefaultMaxLine.
 	MaxLine int
+	// Links, if not nil, says that all sources are link files; Syntax and Base
+	// then mean nothing.
+	Links *Links
 	// Resume goes on with an earlier load of the same sources that stopped, if
 	// there is one. It needs sources whose time of modification is known.
 	Resume bool
@@ -131,6 +134,9 @@ func (o *Options) Validate() error {
 		if err := o.Graph.Check(); err != nil {
 			return fmt.Errorf("graph name: %w", err)
 		}
+	}
+	if o.Links != nil {
+		return o.Links.Validate()
 	}
 	return nil
 }
@@ -214,5 +220,7 @@ type Summary struct {
 	Rate       float64       `json:"triples_per_second"` // statements read a second
 	PeakMemory int64         `json:"peak_memory"`        // of the process, in bytes; 0 where it is not known
 	Runs       int           `json:"runs"`               // sorted parts that went to disk
+	Skipped    int64         `json:"skipped,omitempty"`  // link files: statements, links and records that are well-formed and not wanted
+	Labelled   int64         `json:"labelled,omitempty"` // link files: links of which more is said, a weight or a text
 	Resumed    bool          `json:"resumed"`            // it went on with an interrupted load
 }

@@ -87,6 +87,9 @@ func (l *loader) inputState(i int) manifestInput {
 // work turns units into quads until there are no more.
 func (l *loader) work(ctx context.Context, i int, units <-chan unit) {
 	w := &worker{dictionary: l.space.dictionaries[i], quads: l.space.writers[i], graph: l.opts.Graph, keepGoing: l.opts.KeepGoing}
+	if l.opts.Links != nil {
+		w.predicate = l.opts.Links.predicate()
+	}
 	for more := true; more; {
 		var full bool
 		if more, full = l.workOne(w, units); full {
@@ -118,12 +121,18 @@ func (l *loader) workOne(w *worker, units <-chan unit) (more, full bool) {
 		for _, r := range u.rejects {
 			l.rejects.add(r)
 		}
-		n, err = w.triples(u.triples)
+		if u.links != nil {
+			n, err = w.links(u.links)
+		} else {
+			n, err = w.triples(u.triples)
+		}
 		n.rejected = int64(len(u.rejects))
 	}
 	w.dictionary.publish()
 	l.read.Add(n.read)
 	l.rejected.Add(n.rejected)
+	l.skipped.Add(u.skipped)
+	l.labelled.Add(u.labelled)
 	l.text.Add(u.bytes)
 	if err != nil {
 		l.broken.set(err, u.source, u.number)
@@ -133,7 +142,7 @@ func (l *loader) workOne(w *worker, units <-chan unit) (more, full bool) {
 	defer l.reach.Unlock()
 	// Units of one input are taken in order, but may be done out of it.
 	if in := &l.manifest.Inputs[u.source]; u.number >= in.Units {
-		in.Units, in.Offset, in.Line, in.Done = u.number+1, u.offset, u.line, u.last
+		in.Units, in.Offset, in.Line, in.Skip, in.Done = u.number+1, u.offset, u.line, u.skip, u.last
 	}
 	return true, l.full()
 }

@@ -19,7 +19,7 @@ type Source struct {
 	// Open opens the document, decompressed. A load calls it once, but again where
 	// it goes on after an interruption.
 	Open func() (*input.Reader, error)
-	// Syntax is the document's; zero: by name, else by content.
+	// Syntax is the document's, unless it is a link file; zero: by name, else by content.
 	Syntax syntax.Syntax
 }
 

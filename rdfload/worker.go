@@ -15,6 +15,7 @@ type worker struct {
 	quads      *quadWriter
 	graph      triple.Term // for statements that name none; zero: the default graph
 	keepGoing  bool
+	predicate  string // of links
 
 	scratch []byte // of decoded tokens
 	encoded []byte

@@ -107,6 +107,7 @@ func (l *loader) spillLocked(last bool) error {
 		return err
 	}
 	m.Read, m.Rejected, m.Rejects, m.Bytes = l.read.Load(), l.rejected.Load(), size, l.text.Load()
+	m.Skipped, m.Labelled = l.skipped.Load(), l.labelled.Load()
 	m.ReadAll = last
 	return m.save(l.dir)
 }
