@@ -13,7 +13,7 @@ STATICCHECK  = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 RACE = ./node/... ./rdfload/... ./client/... ./internal/...
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo demo-cluster test lint fuzz bench bench-cluster torture torture-kills torture-model torture-cluster torture-processes fmt clean
+.PHONY: help build demo demo-cluster test lint fuzz bench bench-cluster bench-links torture torture-kills torture-model torture-cluster torture-processes fmt clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -43,6 +43,9 @@ bench: build ## the figures of docs/BENCHMARKS.md; BENCHFLAGS="-triples 1000000"
 
 bench-cluster: build ## the figures of a cluster in docs/BENCHMARKS.md; BENCHFLAGS="-scale 0.1 -parts writes,load" for less
 	$(GO) run ./integration/benchcluster -trefoil bin/trefoil $(BENCHFLAGS)
+
+bench-links: build ## the figures of docs/LINKS.md; BENCHFLAGS="-pages 100k -hosts 5k" for less, and files of links for more
+	$(GO) run ./integration/benchlinks -trefoil bin/trefoil $(BENCHFLAGS)
 
 torture: torture-kills torture-model torture-cluster torture-processes ## the four below: about an hour; each prints the seeds that repeat it
 

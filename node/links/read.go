@@ -267,7 +267,7 @@ func add(s *links.ServerStats, v *delta.View, r uid.Range) {
 	s.DeltaBytes += v.Bytes()
 	for name, size := range c.Sizes() {
 		switch {
-		case name == "urls":
+		case name == "URLs":
 			s.URLBytes += int64(size)
 		case name == "forward lists" || name == "forward ghosts":
 			s.ForwardBytes += int64(size)
