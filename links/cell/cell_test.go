@@ -98,7 +98,7 @@ func oddWebs(r *rand.Rand) map[string]*graph {
 	slot4 := uid.Slots{First: 4, Last: 4}.Range()
 	g = web("all to one, one to all", slot4)
 	hub := page(g, uid.Make(4, 2, 17))
-	for i := range uint32(9000) {
+	for i := range uint32(5000) {
 		u := page(g, uid.Make(uid.Slot(3+i%3), 1+i/3%4, 100+i))
 		link(g, hub, u)
 		link(g, u, hub)
