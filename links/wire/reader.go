@@ -170,7 +170,9 @@ func (r *Reader) List(dst []uid.UID) []uid.UID {
 		}
 		// So many are whole in the buffer, whatever they are; near the end one is tried.
 		whole := min(n, max(uint64(len(r.b)-r.at)/maxNumberBytes, 1))
-		dst = slices.Grow(dst, int(whole))
+		if cap(dst)-len(dst) < int(whole) {
+			dst = slices.Grow(dst, max(int(whole), len(dst))) // twice as much: it is mostly lists after lists
+		}
 		b, at := r.b, r.at
 		for range whole {
 			var d uint64
