@@ -16,6 +16,8 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"github.com/trefoildb/trefoil/links"
+	"github.com/trefoildb/trefoil/links/linkfile"
 	"github.com/trefoildb/trefoil/node"
 	"github.com/trefoildb/trefoil/node/engine"
 	"github.com/trefoildb/trefoil/rdfload/input"
@@ -49,6 +51,7 @@ type grammar struct {
 	Status   statusCmd   `cmd:"" help:"Show a store's version, members, segments and size."`
 	Convert  convertCmd  `cmd:"" help:"Parse RDF files strictly and write canonical N-Triples or N-Quads."`
 	Generate generateCmd `cmd:"" help:"Write a generated data set, the same for the same seed."`
+	Links    linksCmd    `cmd:"" help:"Ask and change a server's graph of hyperlinks: UIDs, lists, samples, ranking."`
 	Cluster  clusterCmd  `cmd:"" help:"Show a cluster, or change who is a member."`
 	Cert     certCmd     `cmd:"" help:"Make the certificates and the gossip key of a cluster."`
 	Version  versionCmd  `cmd:"" help:"Print the version."`
@@ -65,6 +68,8 @@ type env struct {
 	stdin  io.Reader
 	stdout io.Writer
 	stderr io.Writer
+
+	links links.Graph // in place of the server's; only tests set it
 }
 
 // sayf tells something that is no answer.
@@ -89,6 +94,12 @@ var errReported = errors.New("failed")
 // Run runs one command line, without the program's name, and returns the exit
 // code. It ends soon after ctx is done.
 func Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	return runIn(&env{ctx: ctx, stdin: stdin, stdout: stdout, stderr: stderr}, args)
+}
+
+// runIn runs one command line in its surroundings.
+func runIn(e *env, args []string) int {
+	ctx, stdout, stderr := e.ctx, e.stdout, e.stderr
 	var g grammar
 	helped := false
 	parser, err := kong.New(&g,
@@ -114,7 +125,7 @@ func Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		return exitDone
 	}
 	if err == nil {
-		err = parsed.Run(&env{ctx: ctx, stdin: stdin, stdout: stdout, stderr: stderr})
+		err = parsed.Run(e)
 	}
 	return exitCode(ctx, err, stderr)
 }
@@ -185,10 +196,15 @@ func hintFor(err error) string {
 		return "Another process listens there. Choose another address with --listen; port 0 takes any free one."
 	case errors.Is(err, input.ErrSyntax):
 		return "Name the syntax with --from."
+	case errors.Is(err, linkfile.ErrFormat):
+		return "Name it with --format."
 	case errors.Is(err, engine.ErrTimeout):
 		return "Give it more time with --timeout, or look at its plan with --explain."
 	case errors.Is(err, engine.ErrUpdateMemory):
 		return "Give it more with --update-memory, or send it in parts; trefoil load takes documents of any size."
+	}
+	if hint := hintForLinks(err); hint != "" {
+		return hint
 	}
 	return hintForRemote(err)
 }
@@ -202,5 +218,6 @@ func (e *env) printJSON(value any) error {
 
 // flagVars are what the help texts of flags refer to.
 func flagVars() kong.Vars {
-	return kong.Vars{"url": defaultURL, "kinds": kindNames(), "syntaxes": syntax.Names()}
+	return kong.Vars{"url": defaultURL, "kinds": kindNames(), "syntaxes": syntax.Names(),
+		"linkformats": linkfile.Names(), "linkpredicate": links.DefaultPredicate}
 }

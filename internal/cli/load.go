@@ -20,6 +20,7 @@ import (
 type loadCmd struct {
 	door
 	documents
+	linkLoadFlags
 	KeepGoing bool     `help:"Leave malformed statements out instead of stopping at the first; the exit code is then 3."`
 	Rejects   string   `placeholder:"F" help:"Write every statement left out, with its place and the reason, to this file."`
 	Resume    bool     `help:"Go on with an interrupted load of the same, unchanged files."`
@@ -40,7 +41,10 @@ func (c *loadCmd) Run(e *env) error {
 	if err != nil {
 		return err
 	}
-	if !local {
+	switch {
+	case c.Links:
+		return c.loadLinks(e, local, sources)
+	case !local:
 		return c.send(e, sources)
 	}
 	summary, err := c.load(e, sources)
@@ -62,6 +66,9 @@ func (c *loadCmd) check(local bool) error {
 		return usagef("--memory %s: a load needs at least %s", size(int64(c.Memory)), size(rdfload.MinMemory))
 	}
 	if _, err := c.graph(); err != nil {
+		return err
+	}
+	if err := c.checkLinks(); err != nil {
 		return err
 	}
 	return c.documents.check()
@@ -93,13 +100,7 @@ func (c *loadCmd) load(e *env, sources []input.Source) (summary rdfload.Summary,
 	if err := opts.Validate(); err != nil {
 		return summary, usageError{err}
 	}
-	if c.Memory > 0 {
-		// What a load holds is outside the collector's heap: this bounds what the
-		// collector lets pile up beside it.
-		debug.SetMemoryLimit(collectorFloor + int64(c.Memory)/8)
-	}
-	// The budget is the load's: little of it goes to the store's cache.
-	store, err := node.Open(c.Data, node.Options{CacheBytes: 16 << 20, MemTableBytes: 8 << 20, Version: thisVersion().Version})
+	store, err := c.openStore()
 	if err != nil {
 		return summary, err
 	}
@@ -113,6 +114,17 @@ func (c *loadCmd) load(e *env, sources []input.Source) (summary rdfload.Summary,
 		return err
 	})
 	return summary, err
+}
+
+// openStore opens the data directory for a load.
+func (c *loadCmd) openStore() (*node.Store, error) {
+	if c.Memory > 0 {
+		// What a load holds is outside the collector's heap: this bounds what the
+		// collector lets pile up beside it.
+		debug.SetMemoryLimit(collectorFloor + int64(c.Memory)/8)
+	}
+	// The budget is the load's: little of it goes to the store's cache.
+	return node.Open(c.Data, node.Options{CacheBytes: 16 << 20, MemTableBytes: 8 << 20, Version: thisVersion().Version})
 }
 
 // collectorFloor is the least memory that the collector's heap is given beside a
@@ -172,16 +184,23 @@ func (c *loadCmd) report(e *env, s rdfload.Summary) error {
 	if c.JSON {
 		print = func() error { return e.printJSON(s) }
 	}
-	err := print()
-	if err == nil && s.Rejected > 0 {
-		if c.Rejects != "" {
-			e.sayf("%s left out, see %s", plural(s.Rejected, "malformed statement"), c.Rejects)
-		} else {
-			e.sayf("%s left out; --rejects F writes them down", plural(s.Rejected, "malformed statement"))
-		}
-		return errRejected
+	if err := print(); err != nil {
+		return err
 	}
-	return err
+	return c.tellRejected(e, s.Rejected)
+}
+
+// tellRejected ends a load that left so many statements out.
+func (c *loadCmd) tellRejected(e *env, rejected int64) error {
+	switch {
+	case rejected == 0:
+		return nil
+	case c.Rejects != "":
+		e.sayf("%s left out, see %s", plural(rejected, "malformed statement"), c.Rejects)
+	default:
+		e.sayf("%s left out; --rejects F writes them down", plural(rejected, "malformed statement"))
+	}
+	return errRejected
 }
 
 func printSummary(w io.Writer, s rdfload.Summary) error {

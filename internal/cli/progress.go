@@ -99,7 +99,7 @@ func (p *pace) describe(now time.Time, at rdfload.Progress) (share float64, text
 	}
 	share = -1
 	switch at.Phase {
-	case rdfload.Reading, sendPhase:
+	case rdfload.Reading, sendPhase, scanPhase:
 		text = size(at.Bytes)
 		if at.TotalBytes > 0 {
 			share = min(float64(at.Bytes)/float64(at.TotalBytes), 1)

@@ -1,0 +1,394 @@
+package cli
+
+// This file holds the links commands: the way to a server's graph of links, the
+// pages that are named, and how links are printed.
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+
+	"github.com/trefoildb/trefoil/links"
+	"github.com/trefoildb/trefoil/links/uid"
+)
+
+// linksCmd asks a server's graph of hyperlinks, and changes it.
+type linksCmd struct {
+	UID      linksUIDCmd      `cmd:"" name:"uid" help:"Print the UIDs of pages: URL, TAB, UID; 0 where a page is not known."`
+	URL      linksURLCmd      `cmd:"" name:"url" help:"Print the URLs of UIDs: UID, TAB, URL; none where a UID is not known."`
+	Get      linksGetCmd      `cmd:"" help:"Print the links of pages, a line each: page, TAB, page that it links to."`
+	Sample   linksSampleCmd   `cmd:"" help:"Print samples of the links of pages, as get does."`
+	Degree   linksDegreeCmd   `cmd:"" help:"Print how many links pages have: page, TAB, from it, TAB, to it."`
+	Stats    linksStatsCmd    `cmd:"" help:"Show how many pages and links there are, and what they take."`
+	Pages    linksPagesCmd    `cmd:"" help:"List all pages by UID: UID, TAB, URL."`
+	Update   linksUpdateCmd   `cmd:"" help:"Add or delete the links of files, or replace those of whole pages."`
+	Rank     linksRankCmd     `cmd:"" help:"Rank pages by the links around them: score, TAB, page."`
+	PageRank linksPageRankCmd `cmd:"" name:"pagerank" help:"Compute the PageRank of all pages."`
+}
+
+// graph returns the server's graph of links.
+func (e *env) graph(r *remote) links.Graph {
+	if e.links != nil {
+		return e.links
+	}
+	return r.client.Links()
+}
+
+// askGraph calls ask with the graph of the server that the flags name.
+func (s *server) askGraph(e *env, ask func(links.Graph) error) error {
+	r, err := s.connect(e)
+	if err != nil {
+		return err
+	}
+	return errors.Join(ask(e.graph(r)), r.Close())
+}
+
+// hintForLinks says what to do about an answer of a graph of links.
+func hintForLinks(err error) string {
+	switch {
+	case errors.Is(err, links.ErrLoading):
+		return "Try again in a while: trefoil links stats tells how far it is."
+	case errors.Is(err, links.ErrBusy):
+		return "trefoil links pagerank status shows it, and stop ends it."
+	case errors.Is(err, links.ErrNoJob):
+		return "trefoil links pagerank start begins one."
+	case errors.Is(err, links.ErrEpoch):
+		return "The graph has changed meanwhile: ask again."
+	}
+	return ""
+}
+
+// pageArgs holds the pages that a command is about.
+type pageArgs struct {
+	Pages []string `arg:"" optional:"" name:"page" help:"URLs, or UIDs in decimal; without any, or for -, they are lines of standard input."`
+}
+
+// pagesAtOnce is how many pages are asked about in one call.
+const pagesAtOnce = 1000
+
+// maxPageLine is the greatest line of standard input that names a page.
+const maxPageLine = 16 << 20
+
+// each calls do with the names of all pages, many at a time.
+func (p *pageArgs) each(e *env, do func(names []string) error) error {
+	batch := make([]string, 0, pagesAtOnce)
+	add := func(name string) error {
+		if batch = append(batch, name); len(batch) < pagesAtOnce {
+			return nil
+		}
+		err := do(batch)
+		batch = batch[:0]
+		return err
+	}
+	args := p.Pages
+	if len(args) == 0 {
+		args = []string{"-"}
+	}
+	for _, arg := range args {
+		if arg != "-" {
+			if err := add(arg); err != nil {
+				return err
+			}
+			continue
+		}
+		lines := bufio.NewScanner(e.input())
+		lines.Buffer(nil, maxPageLine)
+		for lines.Scan() {
+			if lines.Text() == "" {
+				continue
+			}
+			if err := add(lines.Text()); err != nil {
+				return err
+			}
+		}
+		if err := lines.Err(); err != nil {
+			return fmt.Errorf("standard input: %w", err)
+		}
+	}
+	if len(batch) == 0 {
+		return nil
+	}
+	return do(batch)
+}
+
+// isUID tells whether a page is named by its UID.
+func isUID(name string) bool {
+	_, err := strconv.ParseUint(name, 10, 64)
+	return err == nil
+}
+
+// resolver turns names of pages into UIDs, and counts those that are not known.
+type resolver struct {
+	e       *env
+	graph   links.Graph
+	unknown int64
+}
+
+func (r *resolver) resolve(names []string) ([]uid.UID, error) {
+	pages := make([]uid.UID, len(names))
+	var urls []string
+	var at []int
+	for i, name := range names {
+		if !isUID(name) {
+			urls, at = append(urls, name), append(at, i)
+			continue
+		}
+		u, err := uid.Parse(name)
+		if err != nil {
+			return nil, usageError{err}
+		}
+		pages[i] = u
+	}
+	if len(urls) > 0 {
+		found, err := r.graph.UIDs(r.e.ctx, urls)
+		if err != nil {
+			return nil, err
+		}
+		for i, u := range found {
+			pages[at[i]] = u
+			if u == 0 {
+				r.unknown++
+			}
+		}
+	}
+	return pages, nil
+}
+
+// tell says how many pages are not known.
+func (r *resolver) tell() {
+	if r.unknown > 0 {
+		r.e.sayf("%s not known: no link begins or ends there", pluralAre(r.unknown, "page"))
+	}
+}
+
+func pluralAre(n int64, what string) string {
+	if n == 1 {
+		return "1 " + what + " is"
+	}
+	return plural(n, what) + " are"
+}
+
+// urlsOf returns the URLs of any number of pages.
+func urlsOf(e *env, g links.Graph, pages []uid.UID) ([]string, error) {
+	const atOnce = 10_000
+	var urls []string
+	for len(pages) > 0 {
+		n := min(len(pages), atOnce)
+		some, err := g.URLs(e.ctx, pages[:n])
+		if err != nil {
+			return nil, err
+		}
+		if urls, pages = append(urls, some...), pages[n:]; len(pages) == 0 {
+			return urls, nil
+		}
+	}
+	return nil, nil
+}
+
+// printer writes lines.
+type printer struct {
+	out  *bufio.Writer
+	json bool
+	line []byte
+}
+
+func (e *env) newPrinter(json bool) *printer {
+	return &printer{out: bufio.NewWriterSize(e.stdout, 1<<16), json: json}
+}
+
+// fields writes a line of fields with tabs between them.
+func (p *printer) fields(fields ...string) error {
+	p.line = p.line[:0]
+	for i, field := range fields {
+		if i > 0 {
+			p.line = append(p.line, '\t')
+		}
+		p.line = append(p.line, field...)
+	}
+	_, err := p.out.Write(append(p.line, '\n'))
+	return err
+}
+
+// object writes a line of JSON.
+func (p *printer) object(value any) error {
+	out := json.NewEncoder(p.out)
+	out.SetEscapeHTML(false)
+	return out.Encode(value)
+}
+
+// end writes what is left. What came before an error is true.
+func (p *printer) end(err error) error { return errors.Join(err, p.out.Flush()) }
+
+type linksUIDCmd struct {
+	server
+	JSON bool     `help:"A JSON object a line."`
+	URLs []string `arg:"" optional:"" name:"url" help:"URLs; without any, or for -, they are lines of standard input."`
+}
+
+// pageUID is a page in JSON.
+type pageUID struct {
+	URL string  `json:"url"`
+	UID uid.UID `json:"uid,string"`
+}
+
+func (c *linksUIDCmd) Run(e *env) error {
+	return c.askGraph(e, func(g links.Graph) error {
+		out := e.newPrinter(c.JSON)
+		return out.end((&pageArgs{c.URLs}).each(e, func(urls []string) error {
+			pages, err := g.UIDs(e.ctx, urls)
+			if err != nil {
+				return err
+			}
+			for i, u := range pages {
+				if err := out.page(urls[i], u, urls[i], u.String()); err != nil {
+					return err
+				}
+			}
+			return nil
+		}))
+	})
+}
+
+func (p *printer) page(url string, u uid.UID, fields ...string) error {
+	if p.json {
+		return p.object(pageUID{url, u})
+	}
+	return p.fields(fields...)
+}
+
+type linksURLCmd struct {
+	server
+	JSON bool     `help:"A JSON object a line."`
+	UIDs []string `arg:"" optional:"" name:"uid" help:"UIDs in decimal; without any, or for -, they are lines of standard input."`
+}
+
+func (c *linksURLCmd) Run(e *env) error {
+	return c.askGraph(e, func(g links.Graph) error {
+		out := e.newPrinter(c.JSON)
+		return out.end((&pageArgs{c.UIDs}).each(e, func(names []string) error {
+			pages := make([]uid.UID, len(names))
+			for i, name := range names {
+				var err error
+				if pages[i], err = uid.Parse(name); err != nil {
+					return usageError{err}
+				}
+			}
+			urls, err := g.URLs(e.ctx, pages)
+			if err != nil {
+				return err
+			}
+			for i, u := range pages {
+				if err := out.page(urls[i], u, u.String(), urls[i]); err != nil {
+					return err
+				}
+			}
+			return nil
+		}))
+	})
+}
+
+type linksPagesCmd struct {
+	server
+	After uint64   `placeholder:"UID" help:"Those behind this UID."`
+	Limit quantity `placeholder:"N" help:"At most so many."`
+	UIDs  bool     `name:"uids" help:"UIDs only."`
+	JSON  bool     `help:"A JSON object a line."`
+}
+
+func (c *linksPagesCmd) Run(e *env) error {
+	return c.askGraph(e, func(g links.Graph) error {
+		out := e.newPrinter(c.JSON)
+		return out.end(c.list(e, g, out))
+	})
+}
+
+func (c *linksPagesCmd) list(e *env, g links.Graph, out *printer) error {
+	const atOnce = 10_000
+	after, left := uid.UID(c.After), int64(c.Limit)
+	for {
+		n := atOnce
+		if c.Limit > 0 {
+			n = int(min(left, atOnce))
+		}
+		if n == 0 {
+			return nil
+		}
+		pages, err := g.Pages(e.ctx, after, n)
+		if err != nil || len(pages) == 0 {
+			return err
+		}
+		urls := make([]string, len(pages))
+		if !c.UIDs {
+			if urls, err = g.URLs(e.ctx, pages); err != nil {
+				return err
+			}
+		}
+		for i, u := range pages {
+			fields := []string{u.String(), urls[i]}
+			if c.UIDs {
+				fields = fields[:1]
+			}
+			if err := out.page(urls[i], u, fields...); err != nil {
+				return err
+			}
+		}
+		after = pages[len(pages)-1]
+		left -= int64(len(pages))
+	}
+}
+
+type linksStatsCmd struct {
+	server
+	JSON bool `help:"Print JSON."`
+}
+
+func (c *linksStatsCmd) Run(e *env) error {
+	return c.askGraph(e, func(g links.Graph) error {
+		s, err := g.Stats(e.ctx)
+		if err != nil {
+			return err
+		}
+		if c.JSON {
+			return e.printJSON(s)
+		}
+		return printLinkStats(e.stdout, s)
+	})
+}
+
+// printLinkStats writes statistics for people, and for pipes: name, TAB, value.
+func printLinkStats(w io.Writer, s links.Stats) error {
+	out := bufio.NewWriter(w)
+	row := func(name string, value any) { fmt.Fprintf(out, "%s\t%v\n", name, value) }
+	server := func(of string, s links.ServerStats) {
+		row(of+"pages", s.Pages)
+		row(of+"links", s.Links)
+		row(of+"max out-degree", s.MaxOut)
+		row(of+"max in-degree", s.MaxIn)
+		row(of+"min uid", s.MinUID)
+		row(of+"max uid", s.MaxUID)
+		row(of+"cells", s.Cells)
+		row(of+"bytes", s.Bytes)
+		row(of+"bytes of urls", s.URLBytes)
+		row(of+"bytes forward", s.ForwardBytes)
+		row(of+"bytes backward", s.BackwardBytes)
+		row(of+"bytes of changes", s.DeltaBytes)
+	}
+	row("epoch", s.Epoch)
+	row("servers", len(s.Servers))
+	server("", s.ServerStats)
+	if s.Loading {
+		row("loading", s.Progress)
+	}
+	if s.Pending > 0 {
+		row("pending", s.Pending)
+	}
+	if len(s.Servers) > 1 {
+		for _, one := range s.Servers {
+			server(one.ID+" ", one)
+		}
+	}
+	return out.Flush()
+}

@@ -1,0 +1,311 @@
+package cli
+
+// This file reads link files for the commands that take them, as changes of a
+// graph of links.
+
+import (
+	"context"
+	"errors"
+	"io"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/trefoildb/trefoil/links"
+	"github.com/trefoildb/trefoil/links/cell"
+	"github.com/trefoildb/trefoil/links/linkfile"
+	"github.com/trefoildb/trefoil/links/lists"
+	"github.com/trefoildb/trefoil/rdfload"
+	"github.com/trefoildb/trefoil/triple"
+)
+
+// linkFlags hold the flags of how link files are read.
+type linkFlags struct {
+	Format      string `placeholder:"F" help:"${linkformats}; by the file's first line, name or content where that tells it."`
+	NTPredicate string `name:"nt-predicate" placeholder:"IRI" help:"In N-Triples, the predicate of links; * is any."`
+	BareHosts   bool   `help:"A field without a scheme is a host name."`
+	Normalize   bool   `help:"Make IRIs of http and https what a browser asks for."`
+	Frames      bool   `help:"WAT: frames are links too."`
+	AllSchemes  bool   `help:"WAT: links of all schemes but javascript."`
+}
+
+// given tells whether one of the flags is set.
+func (f *linkFlags) given() bool { return *f != linkFlags{} }
+
+// reading returns the options of readers. predicate is that of links in N-Triples
+// where no flag says it; "" is the default.
+func (f *linkFlags) reading(predicate string, maxLine byteSize) (o linkfile.Options, err error) {
+	o = linkfile.Options{Predicate: withoutBrackets(f.NTPredicate), BareHosts: f.BareHosts, Normalize: f.Normalize,
+		Frames: f.Frames, AllSchemes: f.AllSchemes}
+	if o.Predicate == "" {
+		o.Predicate = predicate
+	}
+	if f.Format != "" {
+		if o.Format, err = linkfile.ByName(f.Format); err != nil {
+			return o, usagef("--format: %w", err)
+		}
+	}
+	if maxLine > math.MaxInt32 {
+		return o, usagef("--max-line %s: it is at most %s for link files", size(int64(maxLine)), size(math.MaxInt32))
+	}
+	o.MaxLine = int(maxLine)
+	if err := o.Validate(); err != nil {
+		return o, usagef("--nt-predicate: %w", err)
+	}
+	return o, nil
+}
+
+func withoutBrackets(iri string) string {
+	return strings.TrimSuffix(strings.TrimPrefix(iri, "<"), ">")
+}
+
+// replaces tells whether files of a format have pages with their whole lists.
+func replaces(f linkfile.Format) bool { return f == linkfile.Pages || f == linkfile.WAT }
+
+// formatsOf returns the formats of link files, told by their beginnings.
+func formatsOf(ctx context.Context, sources []rdfload.Source, opts linkfile.Options) ([]linkfile.Format, error) {
+	formats := make([]linkfile.Format, len(sources))
+	for i, s := range sources {
+		if formats[i] = opts.Format; opts.Format != 0 {
+			continue
+		}
+		rd, err := rdfload.OpenLinks(ctx, s, linkfile.Position{}, opts)
+		if err != nil {
+			return nil, err
+		}
+		formats[i] = rd.Format()
+		if err := rd.Close(); err != nil {
+			return nil, err
+		}
+	}
+	return formats, nil
+}
+
+// A batch of changes has about so many links, or bytes of URLs and texts. A page's
+// list is cut only where it is many times longer.
+const (
+	batchLinks     = 10_000
+	batchLinkBytes = 4 << 20
+	wholeList      = 16
+)
+
+// linkPlace is how far link files are read.
+type linkPlace struct {
+	Source   int               `json:"source"`
+	Position linkfile.Position `json:"position"`
+}
+
+// changeReader reads link files as batches of changes.
+type changeReader struct {
+	ctx       context.Context
+	sources   []rdfload.Source
+	reading   linkfile.Options
+	keepGoing bool
+	rejects   io.Writer // may be nil
+	deletes   bool      // links are deleted, and not added
+	labelled  bool      // only links with labels matter, and are added
+	noLabels  bool
+	last      *lastPages // where not nil: of the pages that come twice, only the last lists
+	watch     func(rdfload.Progress)
+	most      int // links of a batch; 0: batchLinks
+
+	rejected, skipped, seen int64
+	done, total             int64 // bytes of sources as stored; total 0 where it is not known
+
+	batch   []links.Change
+	kinds   map[string]links.ChangeKind // of the batch's pages
+	inBatch int                         // links
+	bytes   int
+	lastOne string // the page that was read last, while its list goes on
+}
+
+// each calls do with all changes from a place on, and with where they end. The
+// batch is valid until do returns. A page comes twice in a batch never.
+func (c *changeReader) each(from linkPlace, do func(batch []links.Change, until linkPlace) error) error {
+	if c.most == 0 {
+		c.most = batchLinks
+	}
+	for i, s := range c.sources {
+		if s.Size < 0 {
+			c.total = 0
+			break
+		}
+		c.total += s.Size
+		if i < from.Source {
+			c.done += s.Size
+		}
+	}
+	for i := from.Source; i < len(c.sources); i++ {
+		if err := c.one(i, from.Position, do); err != nil {
+			return err
+		}
+		from.Position = linkfile.Position{}
+		c.done += max(c.sources[i].Size, 0)
+	}
+	return nil
+}
+
+// one reads one file.
+func (c *changeReader) one(source int, from linkfile.Position, do func([]links.Change, linkPlace) error) (err error) {
+	rd, err := rdfload.OpenLinks(c.ctx, c.sources[source], from, c.reading)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, rd.Close()) }()
+	if c.deletes && replaces(rd.Format()) {
+		return usagef("%s is of whole pages: to delete links, give edges, lists or N-Triples; a page without links in a file of pages deletes all of its links",
+			c.sources[source].Name)
+	}
+	flush := func(until linkfile.Position) error {
+		if len(c.batch) == 0 {
+			return nil
+		}
+		err := do(c.batch, linkPlace{source, until})
+		clear(c.batch)
+		clear(c.kinds)
+		c.batch, c.inBatch, c.bytes, c.lastOne = c.batch[:0], 0, 0, ""
+		c.show(rd)
+		return err
+	}
+	for left := false; ; {
+		begin := rd.Position()
+		if !rd.Scan() {
+			if err := rd.Err(); err != nil {
+				if err := c.reject(rd, err, left); err != nil {
+					return err
+				}
+				continue
+			}
+			c.skipped += rd.Counts().Skipped
+			return flush(begin)
+		}
+		p := rd.Page()
+		if p.Replace {
+			left = c.last.superseded(source, begin.Offset, p.Source)
+		}
+		if !left {
+			if c.clashes(p) {
+				if err := flush(begin); err != nil {
+					return err
+				}
+			}
+			c.add(p)
+		}
+		left = left && p.More
+		full := max(c.inBatch/c.most, c.bytes/batchLinkBytes)
+		if full >= wholeList || full > 0 && !p.More {
+			if err := flush(rd.Position()); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// clashes tells whether a page is in the batch already, and what is to be done now
+// has to come behind that.
+func (c *changeReader) clashes(p *linkfile.Page) bool {
+	kind, ok := c.kinds[string(p.Source)]
+	return ok && !c.continues(p) && (p.Replace || kind == links.ReplaceLinks)
+}
+
+// continues tells whether p goes on with the list of the page that was read last.
+func (c *changeReader) continues(p *linkfile.Page) bool {
+	return !p.Replace && c.lastOne != "" && c.lastOne == string(p.Source)
+}
+
+// add adds a page's links to the batch.
+func (c *changeReader) add(p *linkfile.Page) {
+	kind := links.AddLinks
+	switch {
+	case c.deletes:
+		kind = links.DeleteLinks
+	case p.Replace && !c.labelled:
+		kind = links.ReplaceLinks
+	}
+	var change *links.Change
+	if n := len(c.batch); n > 0 && c.batch[n-1].Source == string(p.Source) && (c.continues(p) || c.batch[n-1].Kind == kind && !p.Replace) {
+		change = &c.batch[n-1]
+	} else {
+		change = &links.Change{Kind: kind, Source: string(p.Source)}
+	}
+	before := len(change.Targets)
+	for i := range p.Links {
+		l := &p.Links[i]
+		label := cell.NoLabel
+		if !c.noLabels {
+			label = labelOf(l)
+		}
+		if c.labelled && label == cell.NoLabel {
+			continue
+		}
+		change.Targets = append(change.Targets, string(l.Target))
+		if label != cell.NoLabel && change.Labels == nil {
+			change.Labels = make([]links.Label, len(change.Targets)-1, cap(change.Targets))
+			for j := range change.Labels {
+				change.Labels[j] = cell.NoLabel
+			}
+		}
+		if change.Labels != nil {
+			change.Labels = append(change.Labels, label)
+		}
+		c.bytes += len(l.Target) + len(label.Anchor) + 16
+	}
+	c.lastOne = ""
+	if p.More {
+		c.lastOne = change.Source
+	}
+	c.inBatch += len(change.Targets) - before
+	c.seen += int64(len(change.Targets) - before)
+	if n := len(c.batch); n > 0 && change == &c.batch[n-1] || len(change.Targets) == 0 && kind != links.ReplaceLinks {
+		return
+	}
+	c.bytes += len(change.Source)
+	c.batch = append(c.batch, *change)
+	if c.kinds == nil {
+		c.kinds = make(map[string]links.ChangeKind)
+	}
+	c.kinds[change.Source] = kind
+}
+
+// labelOf returns the label of a link in a file.
+func labelOf(l *linkfile.Link) links.Label {
+	label := links.Label{Weight: 1, Anchor: string(l.Text[:min(len(l.Text), lists.MaxAnchor)])}
+	if l.Weight != nil {
+		w, err := strconv.ParseFloat(string(l.Weight), 64)
+		if err != nil { // it is too great
+			w = math.Copysign(math.MaxFloat64, w)
+		}
+		label.Weight = w
+	}
+	return label
+}
+
+// reject takes note of what could not be read, unless it is in a list that is left
+// out, and makes the reader go on where it may.
+func (c *changeReader) reject(rd *rdfload.LinkReader, err error, left bool) error {
+	var syntax *triple.SyntaxError
+	if !errors.As(err, &syntax) || !left && !c.keepGoing {
+		return err
+	}
+	text, ok := rd.Recover()
+	if !ok {
+		return err
+	}
+	if left {
+		return nil
+	}
+	c.rejected++
+	return writeLinkReject(c.rejects, syntax, text)
+}
+
+// show tells how far reading is.
+func (c *changeReader) show(rd *rdfload.LinkReader) {
+	if c.watch == nil {
+		return
+	}
+	p := rdfload.Progress{Bytes: c.done + rd.BytesIn(), TotalBytes: c.total, Triples: c.seen, Rejected: c.rejected}
+	if c.total > 0 {
+		p.Done = min(float64(p.Bytes)/float64(c.total), 1)
+	}
+	c.watch(p)
+}

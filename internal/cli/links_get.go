@@ -1,0 +1,247 @@
+package cli
+
+// This file holds the commands that print lists of links.
+
+import (
+	"strconv"
+
+	"github.com/trefoildb/trefoil/links"
+	"github.com/trefoildb/trefoil/links/cell"
+	"github.com/trefoildb/trefoil/links/sample"
+	"github.com/trefoildb/trefoil/links/uid"
+)
+
+// listFlags hold the flags of commands that print links.
+type listFlags struct {
+	server
+	Backward bool `short:"b" help:"The links to the pages: lines are still a page and the one that it links to."`
+	UIDs     bool `name:"uids" help:"Print UIDs and not URLs."`
+	JSON     bool `help:"A JSON object a line: a page and all of its links."`
+	pageArgs
+}
+
+func (f *listFlags) direction() links.Direction {
+	if f.Backward {
+		return links.Backward
+	}
+	return links.Forward
+}
+
+// pageList is a page with links, in JSON.
+type pageList struct {
+	Page  string     `json:"page"`
+	Links []linkJSON `json:"links"`
+}
+
+type linkJSON struct {
+	Page   string   `json:"page"`
+	Weight *float64 `json:"weight,omitempty"`
+	Anchor string   `json:"anchor,omitempty"`
+}
+
+type linksGetCmd struct {
+	listFlags
+	Labels bool `help:"Print weights and anchor texts too, of forward links."`
+}
+
+func (c *linksGetCmd) Run(e *env) error {
+	if c.Labels && c.Backward {
+		return usagef("--labels is for forward links: a label is noted with the page that links")
+	}
+	return c.print(e, func(g links.Graph, pages []uid.UID) (lists links.Lists, labels []links.Label, err error) {
+		if lists, err = g.Links(e.ctx, c.direction(), pages); err != nil || !c.Labels {
+			return lists, nil, err
+		}
+		all, err := g.Labels(e.ctx, pages)
+		if err == nil && len(all.Items) != len(lists.Items) {
+			err = links.ErrEpoch // of a change between the two questions
+		}
+		return lists, all.Items, err
+	})
+}
+
+type linksSampleCmd struct {
+	listFlags
+	N          int    `short:"n" required:"" placeholder:"N" help:"At most so many links of each page."`
+	Consistent bool   `xor:"mode" help:"The same links for everybody, and common ones of similar pages; this is the default."`
+	Random     bool   `xor:"mode" help:"Any links, by --seed."`
+	Seed       uint64 `default:"1" placeholder:"S" help:"Of --random: the same seed gives the same sample; ${default} by default."`
+	Class      string `default:"all" placeholder:"C" help:"all, inter-host or inter-domain; ${default} by default."`
+}
+
+func (c *linksSampleCmd) Run(e *env) error {
+	class, err := sample.ParseClass(c.Class)
+	if err != nil {
+		return usageError{err}
+	}
+	spec := sample.Spec{N: c.N, Mode: modeOf(c.Random), Class: class, Seed: c.Seed}
+	return c.print(e, func(g links.Graph, pages []uid.UID) (links.Lists, []links.Label, error) {
+		lists, err := g.SampleLinks(e.ctx, c.direction(), pages, spec)
+		return lists, nil, err
+	})
+}
+
+func modeOf(random bool) sample.Mode {
+	if random {
+		return sample.ModeRandom
+	}
+	return sample.ModeConsistent
+}
+
+// print prints the links of all pages, which get returns.
+func (f *listFlags) print(e *env, get func(links.Graph, []uid.UID) (links.Lists, []links.Label, error)) error {
+	return f.askGraph(e, func(g links.Graph) error {
+		names := resolver{e: e, graph: g}
+		out := e.newPrinter(f.JSON)
+		err := f.each(e, func(batch []string) error {
+			pages, err := names.resolve(batch)
+			if err != nil {
+				return err
+			}
+			lists, labels, err := get(g, pages)
+			if err != nil {
+				return err
+			}
+			own, ends, err := f.names(e, g, batch, pages, lists.Items)
+			if err != nil {
+				return err
+			}
+			start := 0
+			for i := range pages {
+				end := lists.Ends[i]
+				var l []links.Label
+				if labels != nil {
+					l = labels[start:end]
+				}
+				if err := out.list(own[i], ends[start:end], l, f.Backward); err != nil {
+					return err
+				}
+				start = end
+			}
+			return nil
+		})
+		if err = out.end(err); err == nil {
+			names.tell()
+		}
+		return err
+	})
+}
+
+// names returns what pages and the other ends of their links are called.
+func (f *listFlags) names(e *env, g links.Graph, given []string, pages, others []uid.UID) (own, ends []string, err error) {
+	if f.UIDs {
+		return decimals(pages), decimals(others), nil
+	}
+	if own, err = urlsOf(e, g, pages); err != nil {
+		return nil, nil, err
+	}
+	for i, url := range own {
+		if url == "" {
+			own[i] = given[i]
+		}
+	}
+	ends, err = urlsOf(e, g, others)
+	return own, ends, err
+}
+
+func decimals(pages []uid.UID) []string {
+	list := make([]string, len(pages))
+	for i, u := range pages {
+		list[i] = u.String()
+	}
+	return list
+}
+
+// list prints the links of a page. labels may be nil.
+func (p *printer) list(page string, ends []string, labels []links.Label, backward bool) error {
+	if p.json {
+		object := pageList{Page: page, Links: make([]linkJSON, len(ends))}
+		for i, end := range ends {
+			object.Links[i].Page = end
+			if labels != nil && labels[i] != cell.NoLabel {
+				object.Links[i].Weight, object.Links[i].Anchor = &labels[i].Weight, labels[i].Anchor
+			}
+		}
+		return p.object(object)
+	}
+	for i, end := range ends {
+		fields := []string{page, end}
+		if backward {
+			fields = []string{end, page}
+		}
+		if labels != nil && labels[i] != cell.NoLabel {
+			fields = append(fields, strconv.FormatFloat(labels[i].Weight, 'g', -1, 64))
+			if labels[i].Anchor != "" {
+				fields = append(fields, oneLine(labels[i].Anchor))
+			}
+		}
+		if err := p.fields(fields...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// oneLine makes tabs and line ends of a text spaces.
+func oneLine(text string) string {
+	line := []byte(text)
+	for i, c := range line {
+		if c == '\t' || c == '\n' || c == '\r' {
+			line[i] = ' '
+		}
+	}
+	return string(line)
+}
+
+type linksDegreeCmd struct {
+	server
+	UIDs bool `name:"uids" help:"Print UIDs and not the names that were given."`
+	JSON bool `help:"A JSON object a line."`
+	pageArgs
+}
+
+// pageDegree is a page's degrees in JSON.
+type pageDegree struct {
+	Page string `json:"page"`
+	Out  int    `json:"out"`
+	In   int    `json:"in"`
+}
+
+func (c *linksDegreeCmd) Run(e *env) error {
+	return c.askGraph(e, func(g links.Graph) error {
+		names := resolver{e: e, graph: g}
+		out := e.newPrinter(c.JSON)
+		err := c.each(e, func(batch []string) error {
+			pages, err := names.resolve(batch)
+			if err != nil {
+				return err
+			}
+			from, err := g.Degrees(e.ctx, links.Forward, pages)
+			if err != nil {
+				return err
+			}
+			to, err := g.Degrees(e.ctx, links.Backward, pages)
+			if err != nil {
+				return err
+			}
+			for i, name := range batch {
+				if c.UIDs {
+					name = pages[i].String()
+				}
+				if c.JSON {
+					err = out.object(pageDegree{name, from[i], to[i]})
+				} else {
+					err = out.fields(name, strconv.Itoa(from[i]), strconv.Itoa(to[i]))
+				}
+				if err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err = out.end(err); err == nil {
+			names.tell()
+		}
+		return err
+	})
+}

@@ -1,0 +1,86 @@
+package cli
+
+// This file is links update: link files change a server's graph.
+
+import (
+	"io"
+
+	"github.com/trefoildb/trefoil/links"
+	"github.com/trefoildb/trefoil/rdfload"
+	"github.com/trefoildb/trefoil/rdfload/input"
+)
+
+type linksUpdateCmd struct {
+	server
+	linkFlags
+	Delete    bool     `help:"Delete the links of the files."`
+	NoLabels  bool     `help:"Leave out what files say of links: weights and texts."`
+	KeepGoing bool     `help:"Leave out what is malformed instead of stopping at the first; the exit code is then 3."`
+	Rejects   string   `placeholder:"F" help:"Write what is left out, with its place and the reason, to this file."`
+	MaxLine   byteSize `default:"64MiB" placeholder:"SIZE" help:"Greatest line, field or record; ${default} by default."`
+	JSON      bool     `help:"Print the result as JSON."`
+	Files     []string `arg:"" name:"file" help:"Link files; - is standard input. .gz, .bz2, .zst and .xz are told by content."`
+}
+
+// updated is what an update did.
+type updated struct {
+	links.UpdateResult
+	Read     int64 `json:"read"`
+	Rejected int64 `json:"rejected"`
+}
+
+func (c *linksUpdateCmd) Run(e *env) error {
+	if c.Rejects != "" && !c.KeepGoing {
+		return usagef("--rejects is for --keep-going: without it the first malformed line stops the update")
+	}
+	reading, err := c.reading("", c.MaxLine)
+	if err != nil {
+		return err
+	}
+	listed, err := input.List(c.Files)
+	if err != nil {
+		return err
+	}
+	display := newProgress(e.stderr)
+	changes := &changeReader{ctx: e.ctx, sources: toLoad(e, listed), reading: reading, keepGoing: c.KeepGoing,
+		deletes: c.Delete, noLabels: c.NoLabels || c.Delete, watch: func(p rdfload.Progress) {
+			p.Phase = updatePhase
+			display.show(p)
+		}}
+	var result updated
+	err = c.askGraph(e, func(g links.Graph) error {
+		return (&loadCmd{Rejects: c.Rejects}).withRejects(func(rejects io.Writer) error {
+			defer display.end()
+			changes.rejects = rejects
+			return changes.each(linkPlace{}, func(batch []links.Change, _ linkPlace) error {
+				r, err := g.Update(e.ctx, batch)
+				result.Added += r.Added
+				result.Deleted += r.Deleted
+				result.Pages += r.Pages
+				result.Epoch = max(result.Epoch, r.Epoch)
+				return err
+			})
+		})
+	})
+	if err != nil {
+		return partialUpdate(err, result)
+	}
+	result.Read, result.Rejected = changes.seen, changes.rejected
+	if c.JSON {
+		err = e.printJSON(result)
+	} else {
+		e.sayf("added %s, deleted %s, %s new", plural(result.Added, "link"), number(result.Deleted), plural(result.Pages, "page"))
+	}
+	if err != nil {
+		return err
+	}
+	return (&loadCmd{Rejects: c.Rejects}).tellRejected(e, result.Rejected)
+}
+
+// partialUpdate adds to an error what was done before it.
+func partialUpdate(err error, r updated) error {
+	if r.Added+r.Deleted == 0 {
+		return err
+	}
+	return hinted{err, "Before that " + plural(r.Added, "link") + " were added and " + number(r.Deleted) + " deleted. The command can be repeated."}
+}

@@ -1,0 +1,164 @@
+package cli
+
+// This file is load --links --to: links are sent as N-Triples to a server's bulk
+// loader, whole pages and labels as updates of its graph of links.
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/trefoildb/trefoil/client"
+	"github.com/trefoildb/trefoil/links"
+	"github.com/trefoildb/trefoil/links/linkfile"
+	"github.com/trefoildb/trefoil/rdfload"
+	"github.com/trefoildb/trefoil/triple"
+)
+
+func (l *linkLoad) throughServer() (err error) {
+	r, err := l.connect(l.e)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, r.Close()) }()
+	graph := l.e.graph(r)
+	nothing := func(linkPlace) error { return nil }
+	if l.replacing {
+		some, err := r.client.MatchPage(l.e.ctx, linkPattern(l.predicate), client.PageOptions{Limit: 1})
+		if err != nil {
+			return err
+		}
+		if l.mixed || len(some.Triples) > 0 {
+			return kept(l.update(graph, linkPlace{}, nothing), "The pages before that are in the store. The command can be repeated.")
+		}
+		if err := l.lookThrough(); err != nil {
+			return err
+		}
+	}
+	labelled := int64(0)
+	for i := range l.sources {
+		n, err := l.sendLinks(r.client, i)
+		if err != nil {
+			state := "Nothing of this file is in the store, unless the server had all of it."
+			if i > 0 {
+				state += " The files before it in the list are."
+			}
+			return hinted{fmt.Errorf("%s: %w", l.sources[i].Name, err), state}
+		}
+		labelled += n
+	}
+	if labelled == 0 || l.NoLabels {
+		return nil
+	}
+	note := func(batch []links.Change) error {
+		_, err := graph.Update(l.e.ctx, batch)
+		return err
+	}
+	return kept(l.label(note, linkPlace{}, nothing), "All links are in the store, and some of their labels. The command can be repeated.")
+}
+
+// sendLinks loads a file through the server. It returns how many of its links have
+// labels.
+func (l *linkLoad) sendLinks(to *client.Client, source int) (labelled int64, err error) {
+	rd, err := rdfload.OpenLinks(l.e.ctx, l.sources[source], linkfile.Position{}, l.reading)
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, rd.Close()) }()
+	body := &linkBody{load: l, rd: rd, source: source, predicate: []byte("> <" + l.predicate + "> <")}
+	summary, err := to.Load(l.e.ctx, body, client.LoadOptions{ContentType: "application/n-triples", MemoryBytes: int64(l.Memory)})
+	if err != nil {
+		return 0, err
+	}
+	addSummary(&l.done.Summary, summary)
+	l.done.Rejected += body.rejected
+	l.done.Skipped += rd.Counts().Skipped
+	return body.labelled, nil
+}
+
+// linkBody is the N-Triples of a link file.
+type linkBody struct {
+	load      *linkLoad
+	rd        *rdfload.LinkReader
+	source    int
+	predicate []byte // with what is around it
+	left      bool   // the list at hand is left out
+	buf       []byte // buf[at:] is not read yet
+	at        int
+	told      int64
+
+	labelled, rejected int64
+}
+
+func (b *linkBody) Read(p []byte) (int, error) {
+	for b.at == len(b.buf) {
+		b.buf, b.at = b.buf[:0], 0
+		if err := b.next(); err != nil {
+			return 0, err
+		}
+	}
+	n := copy(p, b.buf[b.at:])
+	b.at += n
+	return n, nil
+}
+
+// next makes the statements of the next page, or part of one.
+func (b *linkBody) next() error {
+	at := b.rd.Position().Offset
+	if !b.rd.Scan() {
+		err := b.rd.Err()
+		if err == nil {
+			return io.EOF
+		}
+		return b.reject(err)
+	}
+	p := b.rd.Page()
+	if p.Replace {
+		b.left = b.load.last.superseded(b.source, at, p.Source)
+	}
+	for i := range p.Links {
+		if b.left {
+			break
+		}
+		l := &p.Links[i]
+		if l.Weight != nil || l.Text != nil {
+			b.labelled++
+		}
+		b.buf = append(append(b.buf, '<'), p.Source...)
+		b.buf = append(append(b.buf, b.predicate...), l.Target...)
+		b.buf = append(b.buf, "> .\n"...)
+	}
+	b.left = b.left && p.More
+	if read := b.rd.BytesIn(); read-b.told >= progressBytes {
+		b.told = read
+		b.load.display.show(rdfload.Progress{Phase: sendPhase, Bytes: read, TotalBytes: max(b.load.sources[b.source].Size, 0)})
+	}
+	return nil
+}
+
+func (b *linkBody) reject(err error) error {
+	var syntax *triple.SyntaxError
+	if !errors.As(err, &syntax) || !b.left && !b.load.KeepGoing {
+		return err
+	}
+	text, ok := b.rd.Recover()
+	if !ok {
+		return err
+	}
+	if b.left {
+		return nil
+	}
+	b.rejected++
+	return writeLinkReject(b.load.rejects, syntax, text)
+}
+
+// writeLinkReject writes what could not be read as rdfload does; w may be nil.
+func writeLinkReject(w io.Writer, reason *triple.SyntaxError, text []byte) error {
+	if w == nil {
+		return nil
+	}
+	line := strings.NewReplacer("\n", " ", "\r", " ").Replace(reason.Error())
+	_, err := fmt.Fprintf(w, "# %s\n%s\n", line, strings.TrimRight(string(text), "\r\n"))
+	return err
+}

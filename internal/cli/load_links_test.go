@@ -1,0 +1,592 @@
+package cli
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/trefoildb/trefoil/client"
+	"github.com/trefoildb/trefoil/links"
+	"github.com/trefoildb/trefoil/links/cell"
+	"github.com/trefoildb/trefoil/links/linkfile"
+	"github.com/trefoildb/trefoil/links/linkstest"
+	"github.com/trefoildb/trefoil/links/lists"
+	"github.com/trefoildb/trefoil/node"
+	"github.com/trefoildb/trefoil/node/engine"
+	"github.com/trefoildb/trefoil/node/httpapi"
+	"github.com/trefoildb/trefoil/rdfload"
+	"github.com/trefoildb/trefoil/rdfload/input"
+	"github.com/trefoildb/trefoil/triple"
+)
+
+// edge is a link of a plain graph.
+type edge struct{ src, dst string }
+
+// newFile writes a file, compressed where its name says it.
+func newFile(t testing.TB, dir, name, text string) string {
+	t.Helper()
+	data := []byte(text)
+	if strings.HasSuffix(name, ".gz") {
+		var b bytes.Buffer
+		z := gzip.NewWriter(&b)
+		if _, err := z.Write(data); err != nil {
+			t.Fatal(err)
+		}
+		if err := z.Close(); err != nil {
+			t.Fatal(err)
+		}
+		data = b.Bytes()
+	}
+	path := filepath.Join(dir, name)
+	if err := os.WriteFile(path, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// storedLinks returns the links of a directory with their labels, after a check of
+// the store.
+func storedLinks(t *testing.T, data, predicate string) map[edge]links.Label {
+	t.Helper()
+	store, err := node.Open(data, node.Options{ReadOnly: true, MinFreeBytes: -1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer store.Close()
+	report, err := store.Check(t.Context())
+	if err != nil || len(report.Problems) > 0 {
+		t.Fatalf("%v %+v", err, report.Problems)
+	}
+	sn, err := store.Snapshot()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer sn.Close()
+	all := make(map[edge]links.Label)
+	for row, err := range sn.Match(t.Context(), linkPattern(predicate), node.ReadOptions{}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		tr, err := row.Triple()
+		if err != nil {
+			t.Fatal(err)
+		}
+		label := cell.NoLabel
+		noted, err := sn.NotedOne(t.Context(), slices.Clone(row.Key), links.Application)
+		if err == nil && len(noted.Annotations) > 0 {
+			label, err = lists.DecodeLabel(noted.Annotations[0].Data)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		all[edge{tr.Subject.Value(), tr.Object.Value()}] = label
+	}
+	return all
+}
+
+func sameLinks(t *testing.T, got, want map[edge]links.Label) {
+	t.Helper()
+	if maps.Equal(got, want) {
+		return
+	}
+	for e, label := range want {
+		if has, ok := got[e]; !ok || has != label {
+			t.Errorf("%v is %v (there: %t), want %v", e, has, ok, label)
+		}
+	}
+	for e, label := range got {
+		if _, ok := want[e]; !ok {
+			t.Errorf("%v %v is from nowhere", e, label)
+		}
+	}
+}
+
+func plain(edges ...edge) map[edge]links.Label {
+	all := make(map[edge]links.Label)
+	for _, e := range edges {
+		all[e] = cell.NoLabel
+	}
+	return all
+}
+
+// loadLinks runs load --links into a directory.
+func loadLinks(t *testing.T, want int, stdin, data string, args ...string) (stdout, stderr string) {
+	t.Helper()
+	code, stdout, stderr := run(t, stdin, append([]string{"load", "--links", "--data", data}, args...)...)
+	if code != want {
+		t.Fatalf("%q: code %d, want %d\n%s%s", args, code, want, stdout, stderr)
+	}
+	return stdout, stderr
+}
+
+func TestLoadLinks(t *testing.T) {
+	dir := t.TempDir()
+	data := filepath.Join(dir, "store")
+	edges := newFile(t, dir, "a.edges.gz", "x:a\tx:b\nx:a\tx:c\t2\tc text\nnothing\nx:a\tx:b\n")
+	nt := newFile(t, dir, "b.nt", "<x:b> <urn:trefoil:linksTo> <x:d> .\n<x:b> <x:p> <x:e> .\n")
+	stdout, stderr := loadLinks(t, exitFailed, "", data, edges, nt)
+	if !strings.Contains(stderr, "a.edges.gz:3:") || !strings.Contains(stderr, "--keep-going") {
+		t.Errorf("%s%s", stdout, stderr)
+	}
+	stdout, _ = loadLinks(t, exitRejected, "", data, "--keep-going", "--rejects", filepath.Join(dir, "rejects"), edges, nt)
+	for _, want := range []string{"read       4\n", "new        3\n", "duplicate  1\n", "rejected   1\n", "no links   1\n", "labels     1\n"} {
+		if !strings.Contains(stdout, want) {
+			t.Errorf("%q is missing:\n%s", want, stdout)
+		}
+	}
+	if text, err := os.ReadFile(filepath.Join(dir, "rejects")); err != nil || strings.Count(string(text), "a.edges.gz:3:") != 1 {
+		t.Errorf("%v: %s", err, text)
+	}
+	want := plain(edge{"x:a", "x:b"}, edge{"x:b", "x:d"})
+	want[edge{"x:a", "x:c"}] = links.Label{Weight: 2, Anchor: "c text"}
+	sameLinks(t, storedLinks(t, data, links.DefaultPredicate), want)
+
+	// More links, from standard input; a label in the place of another.
+	stdout, _ = loadLinks(t, exitDone, "x:a\tx:c\t5\nx:z\tx:a\n", data, "--format", "edges", "--json", "-")
+	if !strings.Contains(stdout, `"new":1`) || !strings.Contains(stdout, `"labels":1`) {
+		t.Error(stdout)
+	}
+	want[edge{"x:a", "x:c"}], want[edge{"x:z", "x:a"}] = links.Label{Weight: 5}, cell.NoLabel
+	sameLinks(t, storedLinks(t, data, links.DefaultPredicate), want)
+
+	// Another predicate, without labels.
+	loadLinks(t, exitDone, "", data, "--link-predicate", "<x:to>", "--no-labels", "--format", "edges", newFile(t, dir, "c", "x:a\tx:c\t7\n"))
+	sameLinks(t, storedLinks(t, data, "x:to"), plain(edge{"x:a", "x:c"}))
+	sameLinks(t, storedLinks(t, data, links.DefaultPredicate), want)
+	if _, err := os.Stat(filepath.Join(data, "loads", linkStateName)); !os.IsNotExist(err) {
+		t.Errorf("a state is left: %v", err)
+	}
+	// A predicate that no statement has.
+	if _, stderr := loadLinks(t, exitDone, "", data, "--nt-predicate", "x:none", nt); !strings.Contains(stderr, "--nt-predicate, x:none") {
+		t.Error(stderr)
+	}
+	loadLinks(t, exitDone, "", data, "--nt-predicate", "*", nt)
+	want[edge{"x:b", "x:e"}] = cell.NoLabel
+	sameLinks(t, storedLinks(t, data, links.DefaultPredicate), want)
+}
+
+func TestLoadLinksUsage(t *testing.T) {
+	data := filepath.Join(t.TempDir(), "store")
+	file := newFile(t, t.TempDir(), "a.edges", "x:a\tx:b\n")
+	for _, args := range []string{"--format edges", "--no-labels", "--link-predicate x:p", "--links --from nt", "--links --base x:a", "--links --graph x:g",
+		"--links --format best", "--links --link-predicate none", "--links --nt-predicate none", "--links --max-line 3GiB"} {
+		if code, _, stderr := run(t, "", append(append([]string{"load", "--data", data}, strings.Fields(args)...), file)...); code != exitUsage {
+			t.Errorf("%s: %d %s", args, code, stderr)
+		}
+	}
+	if code, _, stderr := run(t, "x:a\tx:b\tx:c\n", "load", "--links", "--data", data, "-"); code != exitFailed || !strings.Contains(stderr, "Name it with --format") {
+		t.Errorf("%d %s", code, stderr)
+	}
+}
+
+// Whole pages: the last list of a page counts, in the order of the files, in one
+// load or in two, and whether a page comes in bulk or as an update.
+func TestLoadLinksPages(t *testing.T) {
+	dir := t.TempDir()
+	data := filepath.Join(dir, "store")
+	one := newFile(t, dir, "1.pages", "x:a\tx:b\tx:c\nx:q\tx:r\nx:a\tx:c\tx:d\n")
+	two := newFile(t, dir, "2.pages.gz", "x:q\nx:s\tx:a\tx:a\tx:s\n")
+	stdout, _ := loadLinks(t, exitDone, "", data, one, two)
+	want := plain(edge{"x:a", "x:c"}, edge{"x:a", "x:d"}, edge{"x:s", "x:a"}, edge{"x:s", "x:s"})
+	sameLinks(t, storedLinks(t, data, links.DefaultPredicate), want)
+	if !strings.Contains(stdout, "new        4\n") || strings.Contains(stdout, "deleted") {
+		t.Error(stdout)
+	}
+	stdout, _ = loadLinks(t, exitDone, "", data, newFile(t, dir, "3.pages", "x:a\tx:d\tx:e\nx:s\n"))
+	delete(want, edge{"x:a", "x:c"})
+	delete(want, edge{"x:s", "x:a"})
+	delete(want, edge{"x:s", "x:s"})
+	want[edge{"x:a", "x:e"}] = cell.NoLabel
+	sameLinks(t, storedLinks(t, data, links.DefaultPredicate), want)
+	if !strings.Contains(stdout, "deleted    3\n") || !strings.Contains(stdout, "new        1\n") {
+		t.Error(stdout)
+	}
+	// Files of both kinds are taken in their order, in an empty store too.
+	data = filepath.Join(dir, "mixed")
+	loadLinks(t, exitDone, "", data, newFile(t, dir, "4.edges", "x:a\tx:y\t4\nx:b\tx:y\t4\n"), one)
+	want = plain(edge{"x:a", "x:c"}, edge{"x:a", "x:d"}, edge{"x:q", "x:r"})
+	want[edge{"x:b", "x:y"}] = links.Label{Weight: 4}
+	sameLinks(t, storedLinks(t, data, links.DefaultPredicate), want)
+}
+
+const watHead = "WARC/1.0\r\nWARC-Type: metadata\r\nWARC-Target-URI: %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n"
+
+// watRecord is a record of a WAT file, of a page whose links have texts.
+func watRecord(page string, targets ...string) string {
+	var list []string
+	for _, target := range targets {
+		list = append(list, fmt.Sprintf(`{"path":"A@/href","url":%q,"text":"to %s"}`, target, target))
+	}
+	block := `{"Envelope":{"WARC-Header-Metadata":{"WARC-Type":"response","WARC-Target-URI":"` + page + `"},"Payload-Metadata":{"HTTP-Response-Metadata":{` +
+		`"Response-Message":{"Status":"200"},"HTML-Metadata":{"Links":[` + strings.Join(list, ",") + `]}}}}}`
+	return fmt.Sprintf(watHead, page, len(block)) + block + "\r\n\r\n"
+}
+
+// The texts of links of WAT files are labels; those of lists that are not the last
+// of their page are not.
+func TestLoadLinksWAT(t *testing.T) {
+	dir := t.TempDir()
+	data := filepath.Join(dir, "store")
+	file := newFile(t, dir, "crawl.wat", watRecord("http://a.example/", "/old", "/both")+watRecord("http://b.example/", "http://a.example/")+watRecord("http://a.example/", "/new"))
+	loadLinks(t, exitDone, "", data, file)
+	label := func(text string) links.Label { return links.Label{Weight: 1, Anchor: "to " + text} }
+	want := map[edge]links.Label{{"http://a.example/", "http://a.example/new"}: label("/new"), {"http://b.example/", "http://a.example/"}: label("http://a.example/")}
+	sameLinks(t, storedLinks(t, data, links.DefaultPredicate), want)
+	loadLinks(t, exitDone, "", data, newFile(t, dir, "next.wat", watRecord("http://b.example/", "/x")))
+	delete(want, edge{"http://b.example/", "http://a.example/"})
+	want[edge{"http://b.example/", "http://b.example/x"}] = label("/x")
+	sameLinks(t, storedLinks(t, data, links.DefaultPredicate), want)
+}
+
+// randomPages writes files of whole pages, and returns what they make one after the
+// other of a graph.
+func randomPages(r *rand.Rand, files, lines int, graph map[edge]links.Label) []string {
+	texts := make([]string, files)
+	for i := range texts {
+		var b strings.Builder
+		b.WriteString("# links: pages\n")
+		for range lines {
+			src := fmt.Sprintf("x:p%d", r.IntN(lines))
+			b.WriteString(src)
+			maps.DeleteFunc(graph, func(e edge, _ links.Label) bool { return e.src == src })
+			for range r.IntN(4) {
+				dst := fmt.Sprintf("x:p%d", r.IntN(lines))
+				b.WriteString("\t" + dst)
+				graph[edge{src, dst}] = cell.NoLabel
+			}
+			b.WriteByte('\n')
+		}
+		texts[i] = b.String()
+	}
+	return texts
+}
+
+func newRand(t testing.TB) *rand.Rand {
+	t.Helper()
+	seed := uint64(time.Now().UnixNano())
+	if text := os.Getenv("TREFOIL_SEED"); text != "" {
+		var err error
+		if seed, err = strconv.ParseUint(text, 10, 64); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Logf("TREFOIL_SEED=%d", seed)
+	return rand.New(rand.NewPCG(seed, 0))
+}
+
+func TestLoadLinksRandomPages(t *testing.T) {
+	r := newRand(t)
+	for round := range 3 {
+		dir := t.TempDir()
+		data := filepath.Join(dir, "store")
+		graph := make(map[edge]links.Label)
+		for range 2 { // in bulk, then as updates
+			var files []string
+			for i, text := range randomPages(r, 3, 200, graph) {
+				files = append(files, newFile(t, dir, fmt.Sprintf("%d-%d.gz", round, i), text))
+			}
+			loadLinks(t, exitDone, "", data, files...)
+			sameLinks(t, storedLinks(t, data, links.DefaultPredicate), graph)
+		}
+	}
+}
+
+// The search for pages that come twice is right however small its filter is.
+func TestFindLast(t *testing.T) {
+	r := newRand(t)
+	for _, words := range []uint64{0, 8, 64, 1 << 20} {
+		const lines = 400
+		texts := randomPages(r, 3, lines, map[edge]links.Label{})
+		type at struct{ source, line int }
+		last := make(map[string]at)
+		var sources []rdfload.Source
+		for i, text := range texts {
+			for j, line := range strings.Split(strings.TrimSpace(text), "\n")[1:] {
+				last[strings.Split(line, "\t")[0]] = at{i, j}
+			}
+			sources = append(sources, rdfload.Document("f", strings.NewReader(text), int64(len(text)), 0))
+		}
+		watched := int64(0)
+		watch := func(p rdfload.Progress) { watched = p.Bytes }
+		if words == 0 {
+			if _, err := findLast(t.Context(), sources, linkfile.Options{}, 1<<10, watch); !errors.Is(err, errManyTwice) {
+				t.Errorf("more pages come twice than memory holds: %v", err)
+			}
+			continue
+		}
+		found, err := newLastFinder(linkfile.Options{}, words, lines, watch).find(t.Context(), sources)
+		if err != nil || watched != int64(len(strings.Join(texts, ""))) {
+			t.Fatalf("%v, %d bytes read", err, watched)
+		}
+		for i, text := range texts {
+			rd, err := linkfile.NewReader(strings.NewReader(text), linkfile.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for j := range lines {
+				begin := rd.Position().Offset
+				if !rd.Scan() {
+					t.Fatal(rd.Err())
+				}
+				page := rd.Page().Source
+				if got, want := found.superseded(i, begin, page), last[string(page)] != (at{i, j}); got != want {
+					t.Fatalf("file %d, list %d of %s: %t, want %t", i, j, page, got, want)
+				}
+			}
+		}
+	}
+	if found, err := findLast(t.Context(), []rdfload.Source{rdfload.Document("f.pages", strings.NewReader("x:a\nx:b\n"), -1, 0)}, linkfile.Options{}, 1<<20, func(rdfload.Progress) {}); found != nil || err != nil {
+		t.Errorf("%v %v", found, err)
+	}
+}
+
+// stopAt is an updater, or a note of labels, that fails after so many batches.
+type stopAt struct {
+	to    *localLinks
+	n     int
+	calls int
+}
+
+var errStop = fmt.Errorf("stopped by the test")
+
+func (s *stopAt) Update(ctx context.Context, changes []links.Change) (links.UpdateResult, error) {
+	if s.calls++; s.n == 0 {
+		return links.UpdateResult{}, errStop
+	}
+	s.n--
+	return s.to.Update(ctx, changes)
+}
+
+// Updates that stop go on where they were, with --resume, and make the same graph;
+// what was done is not done again.
+func TestLoadLinksResume(t *testing.T) {
+	r := newRand(t)
+	for _, updating := range []bool{true, false} {
+		dir := t.TempDir()
+		data := filepath.Join(dir, "store")
+		graph := make(map[edge]links.Label)
+		var file string
+		if updating {
+			loadLinks(t, exitDone, "x:p1\tx:old\n", data, "--format", "edges", "-")
+			var all []string
+			for range 3 {
+				all = append(all, randomPages(r, 1, 300, graph)...)
+			}
+			file = newFile(t, dir, "w.pages", strings.Join(all, ""))
+			delete(graph, edge{"x:p1", "x:old"})
+		} else {
+			var b strings.Builder
+			for i := range 600 {
+				e := edge{fmt.Sprintf("x:%d", i/7), fmt.Sprintf("x:%d", r.IntN(1000))}
+				fmt.Fprintf(&b, "%s\t%s\t%d\n", e.src, e.dst, i+2)
+				graph[e] = links.Label{Weight: float64(i + 2)}
+			}
+			file = newFile(t, dir, "w.edges", b.String())
+		}
+		stopped := stopLinks(t, data, file, updating, 1)
+		stdout, _ := loadLinks(t, exitDone, "", data, "--resume", "--json", file)
+		if !strings.Contains(stdout, `"resumed":true`) {
+			t.Error(stdout)
+		}
+		got := storedLinks(t, data, links.DefaultPredicate)
+		if updating {
+			delete(got, edge{"x:p1", "x:old"}) // of a page that may have no list
+		}
+		sameLinks(t, got, graph)
+		if stopped < 2 {
+			t.Errorf("stopped after %d batches", stopped)
+		}
+		if _, err := os.Stat(filepath.Join(data, "loads", linkStateName)); !os.IsNotExist(err) {
+			t.Errorf("a state is left: %v", err)
+		}
+	}
+}
+
+// stopLinks begins a load that stops after so many batches, and returns how many it
+// came to.
+func stopLinks(t *testing.T, data, file string, updating bool, batches int) int {
+	t.Helper()
+	store, err := node.Open(data, node.Options{MinFreeBytes: -1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer store.Close()
+	listed, err := input.List([]string{file})
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := &env{ctx: t.Context(), stderr: &bytes.Buffer{}}
+	c := &loadCmd{}
+	c.MaxLine = 64 << 20
+	l := &linkLoad{loadCmd: c, e: e, sources: toLoad(e, listed), predicate: links.DefaultPredicate, batch: 100, display: newProgress(e.stderr)}
+	if l.reading, err = c.reading(l.predicate, c.MaxLine); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(store.Sink().Dir(), linkStateName)
+	state, to := l.state(), &localLinks{store, l.predicate}
+	state.Updating = updating
+	noted := func(until linkPlace) error {
+		state.Place, state.Done = until, l.done
+		return state.save(path)
+	}
+	stop := &stopAt{to: to, n: batches}
+	if updating {
+		err = l.update(stop, linkPlace{}, noted)
+	} else {
+		if err := l.bulk(store.Sink()); err != nil {
+			t.Fatal(err)
+		}
+		err = l.label(func(batch []links.Change) error {
+			_, err := stop.Update(t.Context(), batch)
+			return err
+		}, linkPlace{}, noted)
+	}
+	if !errors.Is(err, errStop) {
+		t.Fatalf("%v, want the stop", err)
+	}
+	return stop.calls
+}
+
+// Through a server, links go to its bulk loader, and labels and whole pages to its
+// graph of links.
+func TestLoadLinksTo(t *testing.T) {
+	store, err := node.Open(filepath.Join(t.TempDir(), "store"), node.Options{MinFreeBytes: -1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, err := engine.New(engine.StoreOf(store), engine.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	api, err := httpapi.New(httpapi.NodeStore(store), httpapi.Options{Engine: e})
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewServer(api)
+	t.Cleanup(func() {
+		http.DefaultClient.CloseIdleConnections()
+		server.Close()
+		if err := store.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	dir := t.TempDir()
+	g := linkstest.New()
+	load := func(want int, says string, args ...string) {
+		t.Helper()
+		code, stdout, stderr := runLinks(t, g, "", append([]string{"load", "--links", "--to", server.URL}, args...)...)
+		if code != want || !strings.Contains(stdout+stderr, says) {
+			t.Errorf("%q: %d, want %d and %q\n%s%s", args, code, want, says, stdout, stderr)
+		}
+	}
+	count := func(p triple.Pattern) int64 {
+		c, err := client.New(server.URL, client.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		n, err := c.Count(t.Context(), p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	pattern := linkPattern(links.DefaultPredicate)
+	// Whole pages into a store without links are loaded in bulk, once each.
+	pages := newFile(t, dir, "a.pages", "x:a\tx:b\tx:c\nbad\tx:c\nx:a\tx:d\n")
+	load(exitFailed, "a.pages:2:", pages)
+	if n := count(pattern); n != 0 {
+		t.Errorf("%d links", n)
+	}
+	load(exitRejected, "new        1\n", "--keep-going", "--rejects", filepath.Join(dir, "rejects"), pages)
+	if text, err := os.ReadFile(filepath.Join(dir, "rejects")); err != nil || !strings.Contains(string(text), "a.pages:2:") {
+		t.Errorf("%v: %s", err, text)
+	}
+	if n := count(pattern); n != 1 {
+		t.Errorf("%d links, want 1", n)
+	}
+	// Later ones replace, by the graph.
+	load(exitDone, "new        2\n", newFile(t, dir, "b.pages", "x:a\tx:e\tx:f\n"))
+	if _, got, _ := runLinks(t, g, "", "links", "get", "x:a"); strings.Count(got, "\n") != 2 {
+		t.Errorf("got %q", got)
+	}
+	// Edges are added in bulk, and their labels noted by the graph.
+	load(exitDone, "labels     1\n", newFile(t, dir, "c.edges", "x:m\tx:n\t2.5\tsome text\nx:m\tx:o\n"))
+	if n := count(pattern); n != 3 {
+		t.Errorf("%d links, want 3", n)
+	}
+	if _, got, _ := runLinks(t, g, "", "links", "get", "--labels", "x:m"); got != "x:m\tx:n\t2.5\tsome text\n" {
+		t.Errorf("got %q", got)
+	}
+}
+
+// A load that is told to end says what is in the store.
+func TestLoadLinksInterrupted(t *testing.T) {
+	data := filepath.Join(t.TempDir(), "store")
+	loadLinks(t, exitDone, "x:a\tx:b\n", data, "--format", "edges", "-")
+	ctx, stop := context.WithCancel(t.Context())
+	e := &env{ctx: ctx, stdin: &forever{text: []byte("x:a\tx:c\n"), meanwhile: stop}, stdout: &bytes.Buffer{}, stderr: &bytes.Buffer{}}
+	if code := runIn(e, []string{"load", "--links", "--format", "pages", "--data", data, "-"}); code != exitFailed || !strings.Contains(fmt.Sprint(e.stderr), "interrupted") {
+		t.Errorf("%d %v", code, e.stderr)
+	}
+	// One that is in the midst of updates.
+	file := newFile(t, t.TempDir(), "a.pages", strings.Repeat("x:a\tx:c\nx:a\tx:d\n", 50))
+	ctx, stop = context.WithCancel(t.Context())
+	lines := &stopAfter{stop: stop}
+	e = &env{ctx: ctx, stdin: strings.NewReader(""), stdout: &bytes.Buffer{}, stderr: lines}
+	if code := runIn(e, []string{"load", "--links", "--data", data, file}); code != exitFailed || !strings.Contains(lines.String(), "interrupted\n  The pages before that are in the store") {
+		t.Errorf("%d %v", code, lines)
+	}
+}
+
+// stopAfter is a standard error that calls stop at the first line of progress.
+type stopAfter struct {
+	bytes.Buffer
+	stop func()
+}
+
+func (s *stopAfter) Write(p []byte) (int, error) {
+	s.stop()
+	return s.Buffer.Write(p)
+}
+
+func TestGenerateLinks(t *testing.T) {
+	dir := t.TempDir()
+	var counts []int64
+	for _, format := range []string{"edges", "lists", "pages", "nt"} {
+		args := []string{"generate", "--links", "--pages", "300", "--hosts", "20", "--seed", "7", "--format", format}
+		code, text, stderr := run(t, "", args...)
+		_, again, _ := run(t, "", args...)
+		if code != exitDone || text != again || text == "" {
+			t.Fatalf("%d %s", code, stderr)
+		}
+		data := filepath.Join(dir, format)
+		loadLinks(t, exitDone, "", data, newFile(t, dir, "web."+format, text))
+		counts = append(counts, int64(len(storedLinks(t, data, links.DefaultPredicate))))
+	}
+	if counts[0] < 300 || slices.Min(counts) != slices.Max(counts) {
+		t.Errorf("links: %d", counts)
+	}
+	_, few, _ := run(t, "", "generate", "--links", "--pages", "300", "--max-links", "5")
+	if n := strings.Count(few, "\t"); n != 5 {
+		t.Errorf("%d links, want 5:\n%s", n, few)
+	}
+	for _, args := range []string{"--links --format wat", "--links --format best", "--links --pages 5G", "--links --pages 5 --hosts 9", "--pages 5"} {
+		if code, _, stderr := run(t, "", append([]string{"generate"}, strings.Fields(args)...)...); code != exitUsage {
+			t.Errorf("%s: %d %s", args, code, stderr)
+		}
+	}
+}
