@@ -276,7 +276,7 @@ func (k *keeper) apply(ctx context.Context, changes []change) error {
 	if len(changes) == 0 {
 		return nil
 	}
-	ends, err := k.resolve(ctx, changes)
+	ends, added, err := k.resolve(ctx, changes)
 	if err != nil {
 		return err
 	}
@@ -316,8 +316,12 @@ func (k *keeper) apply(ctx context.Context, changes []change) error {
 				return err
 			}
 		}
-		at(src).Page(src, []byte(c.src))
-		at(dst).Page(dst, []byte(c.dst))
+		if added[c.src] {
+			at(src).Page(src, []byte(c.src))
+		}
+		if added[c.dst] {
+			at(dst).Page(dst, []byte(c.dst))
+		}
 		if label == cell.NoLabel {
 			at(src).Add(cell.Forward, src, dst)
 		} else {
@@ -338,10 +342,10 @@ func (k *keeper) apply(ctx context.Context, changes []change) error {
 	return nil
 }
 
-// resolve returns the UIDs of the pages of changes, and gives some to those that are
-// to have links and have none.
-func (k *keeper) resolve(ctx context.Context, changes []change) (map[string]uid.UID, error) {
-	ends := map[string]uid.UID{}
+// resolve returns the UIDs of the pages of changes, gives some to those that have
+// none, and tells which pages are in no cell and no delta.
+func (k *keeper) resolve(ctx context.Context, changes []change) (ends map[string]uid.UID, added map[string]bool, err error) {
+	ends, added = map[string]uid.UID{}, map[string]bool{}
 	var unknown []string
 	s := k.current()
 	for _, c := range changes {
@@ -353,14 +357,14 @@ func (k *keeper) resolve(ctx context.Context, changes []change) (map[string]uid.
 			ends[url] = u
 			if !ok {
 				unknown = append(unknown, url)
+				added[url] = true
 			}
 		}
 	}
-	if len(unknown) == 0 {
-		return ends, nil
+	if len(unknown) > 0 {
+		_, err = k.Graph.resolve(ctx, unknown, ends)
 	}
-	_, err := k.Graph.resolve(ctx, unknown, ends)
-	return ends, err
+	return ends, added, err
 }
 
 // current returns the deltas as they are now.
