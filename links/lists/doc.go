@@ -13,6 +13,23 @@
 // it, so that most numbers are small. How numbers become bytes is the affair of
 // a [Codec], named by a byte of the table.
 //
+// # Sizes
+//
+// Bytes a link with positions, without the dictionary of ghosts, of package
+// gen's web of a million pages in 16 cells, 23% of its links to ghosts
+// (go test -bench BytesPerLink):
+//
+//	                            forward  backward
+//	StreamVByte, k = 1            1.33     0.90
+//	StreamVByte, k = 4            1.30     0.87
+//	Reference                     0.92     0.89
+//	Nybble, k = 1                 1.41     1.04
+//	Nybble, k = 16 (the paper)    1.36     1.00
+//
+// A position for each list takes 7 bits there, and k = 4 reads half as slowly
+// again: 1 is the default. With the 256 most popular ghosts first, see
+// [PopularFirst], the first line is 1.27 and 0.89.
+//
 // # Table
 //
 // Integers are little-endian. Nothing is aligned but relative to the table's
