@@ -58,7 +58,7 @@ const edgesPerBatch = 1 << 15
 // the batch has one. Both slices are valid until the next batch.
 func (v *View) Edges(d cell.Direction) iter.Seq2[[]cell.Edge, []cell.Label] {
 	return func(yield func([]cell.Edge, []cell.Label) bool) {
-		w := edgeBatch{view: v, d: d, labelled: d == cell.Forward && v.labelled()}
+		w := edgeBatch{view: v, d: d}
 		changed := newMerger(v.rows, d)
 		more := changed.next()
 		for ord := range v.cell.Len() {
@@ -88,49 +88,60 @@ func (v *View) Edges(d cell.Direction) iter.Seq2[[]cell.Edge, []cell.Label] {
 	}
 }
 
-// labelled reports whether there may be labels.
-func (v *View) labelled() bool { return v.cell.HasLabels() || len(v.rows) > 0 }
-
 // edgeBatch gathers the edges of whole lists.
 type edgeBatch struct {
-	view     *View
-	d        cell.Direction
-	labelled bool
-	list     []uid.UID
-	edges    []cell.Edge
-	labels   []cell.Label
+	view  *View
+	d     cell.Direction
+	list  []uid.UID
+	edges []cell.Edge
+	// labels are those of the first edges; it has none where no edge had one yet.
+	labels     []cell.Label
+	listLabels []cell.Label
 }
 
 func (w *edgeBatch) addChanged(key uid.UID) {
 	w.list = w.view.AppendLinks(w.list[:0], w.d, key)
-	if w.labelled {
-		w.labels = w.view.AppendLabels(w.labels, key)
+	w.listLabels = w.listLabels[:0]
+	if w.d == cell.Forward {
+		w.listLabels = w.view.AppendLabels(w.listLabels, key)
 	}
 	w.addList(key)
 }
 
 func (w *edgeBatch) addUnchanged(key uid.UID, ord uint32) {
 	w.list = w.view.cell.AppendLinks(w.list[:0], w.d, ord)
-	if w.labelled {
-		w.labels = w.view.cell.AppendLabels(w.labels, ord)
+	w.listLabels = w.listLabels[:0]
+	if w.d == cell.Forward && w.view.cell.HasLabels() {
+		w.listLabels = w.view.cell.AppendLabels(w.listLabels, ord)
 	}
 	w.addList(key)
 }
 
 func (w *edgeBatch) addList(key uid.UID) {
+	if cell.Labelled(w.listLabels) {
+		w.labels = append(w.padded(), w.listLabels...)
+	}
 	for _, target := range w.list {
 		w.edges = append(w.edges, cell.Edge{From: key, To: target})
 	}
 }
 
+// padded returns the labels, one for each edge.
+func (w *edgeBatch) padded() []cell.Label {
+	for len(w.labels) < len(w.edges) {
+		w.labels = append(w.labels, cell.NoLabel)
+	}
+	return w.labels
+}
+
 // yield gives the batch away and begins the next one.
 func (w *edgeBatch) yield(yield func([]cell.Edge, []cell.Label) bool) bool {
-	labels := w.labels
-	if !cell.Labelled(labels) {
-		labels = nil
+	var labels []cell.Label
+	if len(w.labels) > 0 {
+		labels = w.padded()
 	}
 	ok := yield(w.edges, labels)
-	w.edges, w.labels = w.edges[:0], w.labels[:0]
+	w.edges, w.labels = w.edges[:0], labels[:0]
 	return ok
 }
 
