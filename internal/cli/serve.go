@@ -25,6 +25,7 @@ type serveCmd struct {
 	CORS      []string `name:"cors" placeholder:"ORIGIN" help:"Origins whose web pages may read answers and change data, such as https://app.example.org; * lets all pages read, and those named change."`
 	PublicURL string   `placeholder:"URL" help:"Where clients reach the node, such as https://data.example.org: links and graph IRIs begin with it. What the Host header says by default."`
 	sparqlFlags
+	graphFlags
 	clusterFlags
 	Verbose bool `short:"v" help:"Log every request."`
 }
@@ -113,7 +114,7 @@ func (c *serveCmd) Run(e *env) (err error) {
 
 // run serves the data directory until a signal or a failure.
 func (c *serveCmd) run(e *env, config clusterConfig, token string, logger *slog.Logger) (members []string, err error) {
-	store, err := node.Open(c.Data, node.Options{ReadOnly: c.ReadOnly, Member: !c.ReadOnly, Logger: logger, Version: thisVersion().Version})
+	store, err := node.Open(c.Data, node.Options{ReadOnly: c.ReadOnly, Member: !c.ReadOnly, Feed: c.feed(), Logger: logger, Version: thisVersion().Version})
 	if err != nil {
 		return nil, err
 	}
@@ -127,10 +128,17 @@ func (c *serveCmd) run(e *env, config clusterConfig, token string, logger *slog.
 	if err != nil {
 		return nil, err
 	}
-	api, err := httpapi.New(back.doors, httpapi.Options{
+	options := httpapi.Options{
 		Token: token, ReadOnly: c.ReadOnly, Logger: logger, Engine: engine, AllowOrigins: c.CORS, PublicURL: c.PublicURL,
 		Cluster: back.cluster,
-	})
+	}
+	if graph, err := c.graph(store, c.ReadOnly, logger); err != nil {
+		return nil, err
+	} else if graph != nil {
+		defer func() { err = errors.Join(err, graph.Close()) }()
+		options.Links = graph
+	}
+	api, err := httpapi.New(back.doors, options)
 	if err != nil {
 		return nil, err
 	}

@@ -545,6 +545,23 @@ func TestSamplesAndRanks(t *testing.T) {
 	}
 }
 
+// A page with more links than one change of the store takes.
+func TestLongList(t *testing.T) {
+	w := newWorld(t, Options{})
+	list := func(from, to int) (targets []string) {
+		for i := from; i < to; i++ {
+			targets = append(targets, pageURL(i%7, i))
+		}
+		return targets
+	}
+	hub := pageURL(100, 1)
+	w.update(links.Change{Source: hub, Targets: list(0, 2*changedLinks+5)})
+	w.update(links.Change{Kind: links.ReplaceLinks, Source: hub, Targets: list(changedLinks, 2*changedLinks+10)})
+	w.compare()
+	w.update(links.Change{Kind: links.DeleteLinks, Source: hub, Targets: list(0, changedLinks+10)})
+	w.compare()
+}
+
 func TestInvalid(t *testing.T) {
 	w := newWorld(t, Options{})
 	for name, c := range map[string]links.Change{

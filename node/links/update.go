@@ -31,6 +31,13 @@ func (g *Graph) Update(ctx context.Context, changes []links.Change) (result link
 		}
 	}
 	for len(changes) > 0 {
+		if len(changes[0].Targets) > changedLinks {
+			if err := g.updateLong(ctx, &changes[0], &result); err != nil {
+				return result, err
+			}
+			changes = changes[1:]
+			continue
+		}
 		n, size := 1, len(changes[0].Targets)
 		for n < len(changes) && size+len(changes[n].Targets) <= changedLinks {
 			size += len(changes[n].Targets)
@@ -47,6 +54,54 @@ func (g *Graph) Update(ctx context.Context, changes []links.Change) (result link
 	}
 	result.Epoch = s.feed
 	return result, nil
+}
+
+// updateLong makes a change of very many links, in parts: readers may see some of them
+// before others. Where a list is replaced, what goes goes first.
+func (g *Graph) updateLong(ctx context.Context, c *links.Change, result *links.UpdateResult) error {
+	kind := c.Kind
+	if kind == links.ReplaceLinks {
+		kind = links.AddLinks
+		gone, err := g.besides(ctx, c)
+		if err != nil {
+			return err
+		}
+		for part := range slices.Chunk(gone, changedLinks) {
+			if err := g.update(ctx, []links.Change{{Kind: links.DeleteLinks, Source: c.Source, Targets: part}}, result); err != nil {
+				return err
+			}
+		}
+	}
+	for at := 0; at < len(c.Targets); at += changedLinks {
+		end := min(at+changedLinks, len(c.Targets))
+		part := links.Change{Kind: kind, Source: c.Source, Targets: c.Targets[at:end]}
+		if c.Labels != nil {
+			part.Labels = c.Labels[at:end]
+		}
+		if err := g.update(ctx, []links.Change{part}, result); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// besides returns the targets that a page has in the store beside those of a change.
+func (g *Graph) besides(ctx context.Context, c *links.Change) (gone []string, err error) {
+	kept := make(map[string]bool, len(c.Targets))
+	for _, target := range c.Targets {
+		kept[target] = true
+	}
+	sn, err := g.store.Snapshot()
+	if err != nil {
+		return nil, err
+	}
+	defer sn.Close()
+	err = g.eachTarget(ctx, sn, c.Source, func(dst string) {
+		if !kept[dst] {
+			gone = append(gone, dst)
+		}
+	})
+	return gone, err
 }
 
 // check returns what is wrong with a change.
