@@ -340,7 +340,10 @@ func TestLinksUpdateErrors(t *testing.T) {
 	s.do("POST", "/links/update", good, "Content-Encoding", "br").wantError(t, 415, KindUnsupportedMedia, "Content-Encoding", "br")
 	s.do("POST", "/links/update", good, "Accept", "text/csv").wantError(t, 406, KindNotAcceptable, "Accept", typeJSON)
 	cramped := serveLinks(t, linkstest.New(), Options{MemoryBytes: 1 << 20})
-	cramped.do("POST", "/links/update", `{"op":"add","src":"urn:`+strings.Repeat("x", 1<<20)+`","dst":[]}`).wantError(t, 503, KindBusy, "", "try again")
+	cramped.do("POST", "/links/update", `{"op":"add","src":"urn:`+strings.Repeat("x", 1<<20)+`","dst":[]}`).wantError(t, 413, KindTooLarge, "body:1", "in several lines")
+	cramped.api.memory.take(1<<20 - accountGrain)
+	cramped.do("POST", "/links/update", `{"op":"add","src":"urn:`+strings.Repeat("x", 10<<10)+`","dst":[]}`, "Content-Type", "application/x-ndjson; charset=utf-8").
+		wantError(t, 503, KindBusy, "", "try again")
 }
 
 // FuzzAsked: arbitrary bytes are a question or an error of the client's.

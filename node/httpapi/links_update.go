@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"mime"
 	"net/http"
 	"unicode/utf8"
 
@@ -53,10 +54,11 @@ func (l *linksDoors) postUpdate(w http.ResponseWriter, r *request) error {
 	if negotiate(r.Header.Values("Accept"), []string{typeJSON}) < 0 {
 		return notAcceptable([]string{typeJSON})
 	}
-	switch contentType := r.Header.Get("Content-Type"); contentType {
-	case "", typeJSON, typeNDJSON:
-	default:
-		return errorf(KindUnsupportedMedia, "Content-Type", "%q is no %s", clip(contentType), typeNDJSON)
+	if text := r.Header.Get("Content-Type"); text != "" {
+		contentType, _, err := mime.ParseMediaType(text)
+		if err != nil || contentType != typeNDJSON && contentType != typeJSON {
+			return errorf(KindUnsupportedMedia, "Content-Type", "%q is no %s", clip(text), typeNDJSON)
+		}
 	}
 	in, err := openBody(r, l.options.MaxLoadBytes)
 	if err != nil {
@@ -123,6 +125,7 @@ func (u *linksUpdate) next() ([]byte, error) {
 			u.line = append(u.line, part...)
 			switch {
 			case len(u.line) > maxChangeBytes:
+				u.lines++
 				return nil, u.wrong(KindTooLarge, "longer than %d bytes; a list may be replaced by its beginning, and the rest be added", maxChangeBytes)
 			case err == bufio.ErrBufferFull:
 				continue
@@ -142,18 +145,18 @@ func (u *linksUpdate) next() ([]byte, error) {
 
 // wrong returns what is wrong with the line that is read.
 func (u *linksUpdate) wrong(kind Kind, message string, args ...any) error {
-	line := u.lines
-	if kind == KindTooLarge {
-		line++
-	}
-	e := errorf(kind, fmt.Sprintf("%s:%d", bodyName, line), message, args...)
-	e.Line = line
+	e := errorf(kind, fmt.Sprintf("%s:%d", bodyName, u.lines), message, args...)
+	e.Line = u.lines
 	return e
 }
 
 // add adds a line's change to the batch.
 func (u *linksUpdate) add(line []byte) error {
-	if err := u.account.grow(int64(len(line)) * changeWeight); err != nil {
+	need := int64(len(line)) * changeWeight
+	if need > u.doors.options.MemoryBytes {
+		return u.wrong(KindTooLarge, "its %d bytes need more than this node's memory for requests; give it in several lines", len(line))
+	}
+	if err := u.account.grow(need); err != nil {
 		return err
 	}
 	if !utf8.Valid(line) {
