@@ -11,7 +11,8 @@ import (
 )
 
 // Builder makes a table of lists that come in the order of their keys. It keeps
-// the coded lists and eight bytes for each position.
+// the coded lists, eight bytes for each position, and the first lists, a megabyte
+// of them, until it has learnt from them how long numbers are.
 type Builder struct {
 	opts      Options
 	enc       encoder

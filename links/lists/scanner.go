@@ -13,8 +13,8 @@ const PieceLen = 4096
 //	}
 //	if err := s.Err(); err != nil ...
 //
-// A scanner has a buffer of PieceLen targets and is not safe for concurrent use;
-// several of one table are.
+// A scanner has a buffer of PieceLen targets, 16 KB, and half a megabyte more for
+// Reference. It is not safe for concurrent use; several of one table are.
 type Scanner struct {
 	t              *Table
 	key, next, end uint32
