@@ -49,6 +49,7 @@ func (l *linkLoad) throughServer() (err error) {
 		labelled += n
 	}
 	if labelled == 0 || l.NoLabels {
+		l.e.sayf("the server's graph takes the links in; trefoil links stats tells when it has")
 		return nil
 	}
 	note := func(batch []links.Change) error {
