@@ -47,9 +47,10 @@ type Split struct {
 	Bytes   int64  // on the disk, as far as tables tell
 }
 
-// Oversized returns the segments of this machine that are larger than so many
-// bytes, each with a key near the middle of its rows. A segment that cannot be
-// measured is left out, and logged.
+// Oversized returns where the segments of this machine should be split that are larger
+// than so many bytes: in their middle, or, where segments are small, in as many places
+// as make all parts smaller, so that one look at them is enough. A segment that
+// cannot be measured is left out, and logged.
 func (s *Store) Oversized(maxBytes int64) []Split {
 	if err := s.uses.begin(); err != nil {
 		return nil // closing
@@ -61,12 +62,12 @@ func (s *Store) Oversized(maxBytes int64) []Split {
 		if l.placement.Owner(segment) != s.MachineID() {
 			continue
 		}
-		at, size, err := s.splitPoint(segment, maxBytes)
+		cuts, size, err := s.splitPoints(segment, maxBytes)
 		if err != nil {
 			s.options.Logger.Error("a segment could not be measured", "error", fmt.Errorf("segment %d: %w", segment.ID, err))
 			continue
 		}
-		if at != nil {
+		for _, at := range cuts {
 			splits = append(splits, Split{segment.ID, at, size})
 		}
 	}

@@ -191,6 +191,7 @@ func TestSetLayout(t *testing.T) {
 	if len(splits) == 0 {
 		t.Fatal("no segment is too large")
 	}
+	parts := map[uint64][][]byte{}
 	for _, split := range splits {
 		segment, ok := l.Trie.Get(split.Segment)
 		if !ok || l.Placement.Owner(segment) != s.MachineID() {
@@ -199,11 +200,18 @@ func TestSetLayout(t *testing.T) {
 		if _, err := l.Trie.Split(split.Segment, split.At, 1<<20); err != nil {
 			t.Error(err)
 		}
-		left := triple.Range{Lo: segment.Lo, Hi: split.At}
-		lower, upper := storageBounds(left)
-		size, err := s.segmentBytes(lower, upper, false)
-		if err != nil || size < split.Bytes/3 || size > split.Bytes*2/3 {
-			t.Errorf("%d of %d bytes are on the left, %v", size, split.Bytes, err)
+		parts[split.Segment] = append(parts[split.Segment], split.At)
+	}
+	for id, cuts := range parts {
+		segment, _ := l.Trie.Get(id)
+		lo := segment.Lo
+		for _, hi := range append(cuts, segment.Hi) {
+			lower, upper := storageBounds(triple.Range{Lo: lo, Hi: hi})
+			size, err := s.segmentBytes(lower, upper, false)
+			if err != nil || size > 8<<10 || size < 2<<10 {
+				t.Errorf("a part of segment %d has %d bytes, %v", id, size, err)
+			}
+			lo = hi
 		}
 	}
 	if large := s.Oversized(1 << 20); len(large) != 0 {

@@ -126,6 +126,55 @@ func (s *Store) splitPoint(segment trie.Segment, maxBytes int64) (at []byte, siz
 	return at, size, err
 }
 
+// splitPoints is splitPoint, but that segments which are measured by their rows are
+// split into as many parts as make all of them smaller than maxBytes.
+func (s *Store) splitPoints(segment trie.Segment, maxBytes int64) (cuts [][]byte, size int64, err error) {
+	if maxBytes >= smallSegment {
+		at, size, err := s.splitPoint(segment, maxBytes)
+		if at != nil {
+			cuts = append(cuts, at)
+		}
+		return cuts, size, err
+	}
+	lower, upper := segmentBounds(segment)
+	size, err = s.segmentBytes(lower, upper, false)
+	if err != nil || size <= maxBytes {
+		return nil, size, err
+	}
+	keys, err := s.cutsByRows(lower, upper, size, 1+size/max(maxBytes*2/3, 1))
+	for _, key := range keys {
+		if key, err = s.afterAnnotations(key, upper); err != nil {
+			return nil, size, err
+		}
+		if key != nil && (len(cuts) == 0 || bytes.Compare(cuts[len(cuts)-1], key) < 0) {
+			cuts = append(cuts, key)
+		}
+	}
+	return cuts, size, err
+}
+
+// cutsByRows returns the keys that divide rows into about so many parts of one size.
+func (s *Store) cutsByRows(lower, upper []byte, total, parts int64) (cuts [][]byte, err error) {
+	it, err := s.db.NewIter(&pebble.IterOptions{LowerBound: lower, UpperBound: upper})
+	if err != nil {
+		return nil, err
+	}
+	defer it.Close()
+	left, next := int64(0), total/parts
+	var before []byte
+	for valid := it.First(); valid; valid = it.Next() {
+		if left >= next && before != nil {
+			cuts = append(cuts, trie.Separator(before[1:], it.Key()[1:]))
+			for next <= left {
+				next += max(total/parts, 1)
+			}
+		}
+		before = append(before[:0], it.Key()...)
+		left += rowBytes(it)
+	}
+	return cuts, it.Error()
+}
+
 func segmentBounds(segment trie.Segment) (lower, upper []byte) {
 	return storageBounds(triple.Range{Lo: segment.Lo, Hi: segment.Hi})
 }
