@@ -214,7 +214,10 @@ const (
 
 // rest waits until the cluster is whole, its view has not changed for a while, as
 // segments are looked at for splits from time to time, and compactions are over.
-func (c *cluster) rest(ctx context.Context) (client.Status, error) {
+func (c *cluster) rest(ctx context.Context) (client.Status, error) { return c.calm(ctx, restCores) }
+
+// calm is rest for nodes that clients keep busy: they may use so much processor time.
+func (c *cluster) calm(ctx context.Context, cores float64) (client.Status, error) {
 	n := len(c.live())
 	epoch, since := uint64(0), time.Now()
 	used, looked := c.cpu(nil), time.Now()
@@ -224,7 +227,7 @@ func (c *cluster) rest(ctx context.Context) (client.Status, error) {
 		}
 		if passed := time.Since(looked); passed >= restEvery {
 			now := c.cpu(nil)
-			if (now - used).Seconds() > restCores*passed.Seconds() {
+			if (now - used).Seconds() > cores*passed.Seconds() {
 				since = time.Now()
 			}
 			used, looked = now, time.Now()

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"time"
@@ -48,7 +49,7 @@ func (b *bench) readsMeanwhile(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if _, err := c.rest(ctx); err != nil {
+	if _, err := c.calm(ctx, math.Inf(1)); err != nil {
 		return err
 	}
 	after := time.Now()
