@@ -13,6 +13,8 @@
 //	rank        PageRank, HITS, SALSA
 //	linkfile    files of links, as crawlers write them
 //	gen         web graphs that are made up
+//	wire        requests and answers as bytes, for HTTP
+//	linkstest   a graph in plain maps, for tests
 //	positional  UIDs by position, as the patents have them
 //
 // # Links as triples

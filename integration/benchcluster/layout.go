@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"path/filepath"
 	"time"
@@ -26,12 +27,12 @@ type layout struct {
 	machines map[trie.MachineID]*machine
 }
 
-// layout reads the layout of a cluster at rest. The log of views does not change
+// layout reads the layout of a cluster whose view does not change. The log of views does not change
 // while nothing happens; a copy that was made while it did is made again.
 func (c *cluster) layout(ctx context.Context) (*layout, error) {
 	var errs error
 	for range 5 {
-		s, err := c.rest(ctx)
+		s, err := c.calm(ctx, math.Inf(1)) // clients may be at it
 		if err != nil {
 			return nil, err
 		}

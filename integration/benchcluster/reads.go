@@ -80,10 +80,10 @@ func (b *bench) readsOf(ctx context.Context, n int, file string, asked []triple.
 	}
 	r := &readings{b: b, n: n, alone: alone, client: newHTTP(1)}
 	defer r.client.CloseIdleConnections()
+	if _, err := c.rest(ctx); err != nil {
+		return err
+	}
 	if n == 1 {
-		if _, err := c.rest(ctx); err != nil {
-			return err
-		}
 		if err := r.patterns(ctx, asked, "", func(triple.Order, triple.Triple) *machine { return c.machines[0] }); err != nil {
 			return err
 		}

@@ -398,8 +398,17 @@ func TestLoadLinksResume(t *testing.T) {
 		}
 		stopped := stopLinks(t, data, file, updating, 1)
 		stdout, _ := loadLinks(t, exitDone, "", data, "--resume", "--json", file)
-		if !strings.Contains(stdout, `"resumed":true`) {
-			t.Error(stdout)
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all := strings.Count(string(text), "\t") // links
+		want := fmt.Sprintf(`"read":%d,`, all)
+		if !updating { // an edge has two tabs
+			want = fmt.Sprintf(`"labels":%d}`, all/2)
+		}
+		if !strings.Contains(stdout, `"resumed":true`) || !strings.Contains(stdout, want) {
+			t.Errorf("%s: want %s, nothing twice", stdout, want)
 		}
 		got := storedLinks(t, data, links.DefaultPredicate)
 		if updating {

@@ -308,13 +308,25 @@ type restless struct {
 
 func (g *restless) Links(ctx context.Context, d links.Direction, pages []uid.UID) (links.Lists, error) {
 	l, err := g.Graph.Links(ctx, d, pages)
-	if g.reads > 0 {
-		g.reads--
-		c := links.Change{Source: g.url, Targets: []string{fmt.Sprintf("http://new.example/%d", g.reads)}, Labels: []links.Label{{Weight: 5}}}
-		if _, err := g.Update(ctx, []links.Change{c}); err != nil {
-			return l, err
-		}
+	if g.reads == 0 || err != nil {
+		return l, err
 	}
+	g.reads--
+	// One link goes and another one comes: the page has as many as before.
+	page, err := g.Graph.UIDs(ctx, []string{g.url})
+	if err != nil {
+		return l, err
+	}
+	old, err := g.Graph.Links(ctx, links.Forward, page)
+	if err != nil {
+		return l, err
+	}
+	gone, err := g.Graph.URLs(ctx, old.Items[:min(1, len(old.Items))])
+	if err != nil {
+		return l, err
+	}
+	_, err = g.Update(ctx, []links.Change{{Kind: links.DeleteLinks, Source: g.url, Targets: gone},
+		{Source: g.url, Targets: []string{fmt.Sprintf("http://new.example/%d", g.reads)}, Labels: []links.Label{{Weight: 5}}}})
 	return l, err
 }
 

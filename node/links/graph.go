@@ -33,8 +33,10 @@ type Graph struct {
 	cancel  context.CancelCauseFunc
 	running sync.WaitGroup
 
-	// state is what readers see; nil until the cells are there.
-	state atomic.Pointer[state]
+	// state is what readers see; nil until the cells are there, with all that was in the
+	// feed when the graph was opened: what was acknowledged before a restart.
+	state  atomic.Pointer[state]
+	opened uint64
 	// loaded is closed when the cells are there, or when err is set.
 	loaded   chan struct{}
 	moved    *signal // a state was published
@@ -100,6 +102,7 @@ func Open(store *node.Store, o Options) (*Graph, error) {
 		loaded: make(chan struct{}), moved: newSignal(), wishes: make(chan wish),
 		assigner: assigner{store: store},
 	}
+	g.opened, _ = store.FeedEnd()
 	g.ctx, g.cancel = context.WithCancelCause(context.Background())
 	g.ranks.init()
 	g.running.Go(g.keep)
@@ -199,6 +202,9 @@ func (s *signal) send() {
 // publish makes the deltas as they are now, which have taken in the feed up to an
 // entry, what readers see.
 func (g *Graph) publish(parts []*part, feed uint64) {
+	if feed < g.opened {
+		return
+	}
 	s := &state{parts: parts, views: make([]*delta.View, len(parts)), sketches: make([]*[2]*sample.Table, len(parts)), feed: feed}
 	for i, p := range parts {
 		s.views[i] = p.delta.View()

@@ -106,13 +106,13 @@ func (k *keeper) load(ctx context.Context) error {
 	begun := time.Now()
 	switch err := k.readFiles(ctx); {
 	case err == nil:
-		k.log.Info("the link graph was read", "cells", len(k.parts), "took", time.Since(begun))
+		k.tell("the link graph was read", begun)
 		k.publish(k.parts, k.feed)
 		return nil
 	case ctx.Err() != nil:
 		return err
 	default:
-		k.log.Info("the link graph is built from the store", "because", err)
+		k.log.Debug("the link graph is built from the store", "because", err)
 	}
 	return k.rebuildAll(ctx)
 }
@@ -139,8 +139,17 @@ func (k *keeper) rebuildAll(ctx context.Context) error {
 	}
 	k.parts, k.feed = parts, feed
 	k.publish(parts, feed)
-	k.log.Info("the link graph is built", "cells", len(cells), "took", time.Since(begun))
+	k.tell("the link graph was built", begun)
 	return k.save()
+}
+
+// tell logs what took a while; what did not is nobody's concern.
+func (k *keeper) tell(what string, begun time.Time) {
+	level, took := slog.LevelDebug, time.Since(begun)
+	if took > time.Second {
+		level = slog.LevelInfo
+	}
+	k.log.Log(k.ctx, level, what, "cells", len(k.parts), "took", took)
 }
 
 // finish waits for a cell that is being built beside.
