@@ -69,7 +69,7 @@ func (r *readme) run(t *testing.T, s step) {
 	case strings.HasSuffix(command, "&"):
 		args := strings.Fields(strings.TrimSuffix(command, "&"))[1:]
 		args[2] = filepath.Join(r.dir, args[2]) // serve --data DIR
-		r.server = start(t, nil, append(args, "--listen", "127.0.0.1:0")...)
+		r.server, r.seen = start(t, nil, append(args, "--listen", "127.0.0.1:0")...), 0
 		url, ok := r.server.waitFor(t, `(http://\S+)`)
 		if !ok {
 			t.Fatalf("%s: %s", command, r.server.said())
