@@ -2,13 +2,16 @@ package processes
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
 	"testing"
 
+	"github.com/trefoildb/trefoil/client"
 	"github.com/trefoildb/trefoil/triple"
 )
 
@@ -60,13 +63,13 @@ func TestFullDisk(t *testing.T) {
 	if s.Members[0].Incarnation != before.Members[0].Incarnation || idOf(s, full.address) != idOf(before, full.address) {
 		t.Errorf("machines were excluded: %+v", s.Members)
 	}
-	told := false
-	for _, m := range s.Members {
-		told = told || m.Address == full.address && m.Error != ""
-	}
-	if !told {
-		t.Errorf("the status does not tell of the full disk: %+v", s.Members)
-	}
+	until(t, "the status tells of the full disk", func() error { // with the machine's next report
+		s := c.whole(3)
+		if slices.ContainsFunc(s.Members, func(m client.Member) bool { return m.Address == full.address && m.Error != "" }) {
+			return nil
+		}
+		return fmt.Errorf("it does not: %+v", s.Members)
+	})
 	c.mustHoldBy(h, "match") // what is on its way to the full disk is in no predicate of these
 
 	if err := os.Remove(ballast); err != nil {
