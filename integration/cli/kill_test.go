@@ -1,7 +1,7 @@
 package cli
 
 // This file kills trefoil as a power cut would: in every phase of a load, and
-// in the middle of adds and deletes. TREFOIL_KILLS says how often (20);
+// in the middle of adds and deletes. TREFOIL_KILLS says how often (10);
 // TREFOIL_SEED repeats a run's random choices.
 
 import (
@@ -22,7 +22,7 @@ func kills(t *testing.T) int {
 	t.Helper()
 	text := os.Getenv("TREFOIL_KILLS")
 	if text == "" {
-		return 20
+		return 10
 	}
 	n, err := strconv.Atoi(text)
 	if err != nil {
