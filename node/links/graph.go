@@ -128,27 +128,42 @@ func (g *Graph) now(ctx context.Context) (*state, error) {
 	if _, member := g.store.Identity(); member {
 		return nil, ErrMember
 	}
-	if s := g.state.Load(); s != nil {
-		return s, nil
-	}
-	if err := g.ctx.Err(); err != nil {
+	if g.ctx.Err() != nil {
 		return nil, context.Cause(g.ctx)
 	}
-	if err := g.failure.Load(); err != nil {
-		return nil, fmt.Errorf("%w (%w)", links.ErrLoading, *err)
+	if err := g.failed(); err != nil {
+		return nil, err // what there is would be older and older
+	}
+	if s := g.state.Load(); s != nil {
+		return s, nil
 	}
 	return nil, links.ErrLoading
 }
 
+// failed returns why the keeper does not get on; nil while it does.
+func (g *Graph) failed() error {
+	if err := g.failure.Load(); err != nil {
+		return fmt.Errorf("%w (%w)", links.ErrLoading, *err)
+	}
+	return nil
+}
+
 // Request implements links.Graph.
 func (g *Graph) Request(ctx context.Context) error {
-	select {
-	case <-g.loaded:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	case <-g.ctx.Done():
-		return context.Cause(g.ctx)
+	for {
+		moved := g.moved.wait()
+		if err := g.failed(); err != nil {
+			return err
+		}
+		select {
+		case <-g.loaded:
+			return nil
+		case <-moved:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-g.ctx.Done():
+			return context.Cause(g.ctx)
+		}
 	}
 }
 
@@ -227,6 +242,9 @@ func (g *Graph) caughtUp(ctx context.Context) (*state, error) {
 		moved := g.moved.wait()
 		if s := g.state.Load(); s != nil && s.feed >= feed {
 			return s, nil
+		}
+		if err := g.failed(); err != nil {
+			return nil, err
 		}
 		select {
 		case <-moved:

@@ -80,6 +80,7 @@ func (g *Graph) keep() {
 		}
 		if err != nil {
 			g.failure.Store(&err)
+			g.moved.send()
 			g.log.Error("the link graph is behind", "error", err)
 			g.pause(retryEvery)
 		}

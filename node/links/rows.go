@@ -75,6 +75,7 @@ func eachPage(ctx context.Context, sn *node.Snapshot, r uid.Range, do func(page)
 	}
 	defer rows.Close()
 	var last uid.UID
+	var name []byte // its page
 	for rows.Next() {
 		_, terms, err := triple.SplitKey(rows.Key())
 		if err == nil {
@@ -89,9 +90,9 @@ func eachPage(ctx context.Context, sn *node.Snapshot, r uid.Range, do func(page)
 			continue // somebody else's triple
 		}
 		if u == last {
-			return fmt.Errorf("UID %s is that of two pages, of which one is %s: delete one of the two triples with predicate %s", u, url, links.UIDPredicate)
+			return fmt.Errorf("UID %s is that of two pages, %s and %s: delete one of the two triples with predicate %s", u, name, url, links.UIDPredicate)
 		}
-		last = u
+		last, name = u, append(name[:0], url...)
 		if err := do(page{u, url}); err != nil {
 			return err
 		}
