@@ -6,27 +6,21 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"sync"
 
 	"github.com/trefoildb/trefoil/links"
-	"github.com/trefoildb/trefoil/links/cell"
-	"github.com/trefoildb/trefoil/links/lists"
 	"github.com/trefoildb/trefoil/links/uid"
 	"github.com/trefoildb/trefoil/node"
+	"github.com/trefoildb/trefoil/node/links/edits"
 	"github.com/trefoildb/trefoil/triple"
 )
 
-const (
-	// changedLinks is about how many links one change of the store has.
-	changedLinks = 20_000
-	// labelsAtOnce is how many labels are on their way at a time.
-	labelsAtOnce = 256
-)
+// changedLinks is about how many links one change of the store has.
+const changedLinks = 20_000
 
 // Update implements links.Graph.
 func (g *Graph) Update(ctx context.Context, changes []links.Change) (result links.UpdateResult, err error) {
 	for i := range changes {
-		if err := g.check(&changes[i]); err != nil {
+		if err := edits.Check(&changes[i]); err != nil {
 			return result, fmt.Errorf("change %d: %w", i, err)
 		}
 	}
@@ -104,38 +98,6 @@ func (g *Graph) besides(ctx context.Context, c *links.Change) (gone []string, er
 	return gone, err
 }
 
-// check returns what is wrong with a change.
-func (g *Graph) check(c *links.Change) error {
-	if c.Kind > links.ReplaceLinks {
-		return fmt.Errorf("%w: there is no kind %d", links.ErrInvalid, c.Kind)
-	}
-	if c.Labels != nil && (len(c.Labels) != len(c.Targets) || c.Kind == links.DeleteLinks) {
-		return fmt.Errorf("%w: %d labels for %d targets", links.ErrInvalid, len(c.Labels), len(c.Targets))
-	}
-	for i := range c.Labels {
-		if len(c.Labels[i].Anchor) > lists.MaxAnchor {
-			return fmt.Errorf("%w: an anchor of %d bytes; %d is the most", links.ErrInvalid, len(c.Labels[i].Anchor), lists.MaxAnchor)
-		}
-	}
-	source := triple.NewIRI(c.Source)
-	if err := source.Check(); err != nil {
-		return fmt.Errorf("%w: source: %w", links.ErrInvalid, err)
-	}
-	for i, target := range c.Targets {
-		term := triple.NewIRI(target)
-		if err := term.Check(); err != nil {
-			return fmt.Errorf("%w: target %d: %w", links.ErrInvalid, i, err)
-		}
-	}
-	return nil
-}
-
-// labelledLink is a link that gets a label.
-type labelledLink struct {
-	link  triple.Triple
-	label cell.Label
-}
-
 // update makes changes as one change of the store, and then notes labels.
 func (g *Graph) update(ctx context.Context, changes []links.Change, result *links.UpdateResult) error {
 	pages, err := g.nameAll(ctx, changes)
@@ -143,17 +105,21 @@ func (g *Graph) update(ctx context.Context, changes []links.Change, result *link
 		return err
 	}
 	result.Pages += pages
-	var labels []labelledLink
-	done, err := g.store.Update(ctx, func(sn *node.Snapshot) (node.Changes, error) {
-		labels = labels[:0]
-		return g.plan(ctx, sn, changes, &labels)
+	var plan edits.Edits
+	done, err := g.store.Update(ctx, func(sn *node.Snapshot) (_ node.Changes, err error) {
+		plan, err = edits.Plan(ctx, g.o.Predicate, changes, func(ctx context.Context, src string, do func(string)) error {
+			return g.eachTarget(ctx, sn, src, do)
+		})
+		return node.Changes{Add: slices.Values(plan.Add), Delete: slices.Values(plan.Delete)}, err
 	})
 	if err != nil {
 		return fmt.Errorf("change links: %w", err)
 	}
 	result.Added += done.Added
 	result.Deleted += done.Deleted
-	return g.note(ctx, labels)
+	return edits.Note(ctx, plan.Labels, func(ctx context.Context, link triple.Triple, label []byte) error {
+		return g.store.Annotate(ctx, link, application, label)
+	})
 }
 
 // nameAll gives UIDs to the pages that are to have links and have none, all at once: so
@@ -163,103 +129,16 @@ func (g *Graph) nameAll(ctx context.Context, changes []links.Change) (given int6
 	if err != nil {
 		return 0, err
 	}
-	seen := map[string]bool{}
 	var unknown []string
-	look := func(url string) {
-		if seen[url] {
-			return
-		}
-		seen[url] = true
+	for _, url := range edits.Pages(changes) {
 		if _, ok := s.lookUp(url); !ok {
 			unknown = append(unknown, url)
-		}
-	}
-	for i := range changes {
-		c := &changes[i]
-		if c.Kind == links.DeleteLinks || len(c.Targets) == 0 {
-			continue
-		}
-		look(c.Source)
-		for _, target := range c.Targets {
-			look(target)
 		}
 	}
 	if len(unknown) == 0 {
 		return 0, nil
 	}
 	return g.resolve(ctx, unknown, map[string]uid.UID{})
-}
-
-// plan returns the change of the store that changes of links are, as it is now, and
-// the labels to be noted.
-func (g *Graph) plan(ctx context.Context, sn *node.Snapshot, changes []links.Change, labels *[]labelledLink) (node.Changes, error) {
-	type key struct{ src, dst string }
-	type end struct {
-		there bool // what is to be
-		fresh bool // it was deleted on the way: what was noted on it is gone
-		label cell.Label
-	}
-	ends := map[key]*end{}
-	var order []key
-	of := map[string][]string{} // targets by source
-	get := func(k key) *end {
-		if ends[k] == nil {
-			ends[k] = &end{label: cell.NoLabel}
-			order = append(order, k)
-			of[k.src] = append(of[k.src], k.dst)
-		}
-		return ends[k]
-	}
-	remove := func(k key) { *get(k) = end{fresh: true, label: cell.NoLabel} }
-	for i := range changes {
-		c := &changes[i]
-		if c.Kind == links.ReplaceLinks {
-			kept := make(map[string]bool, len(c.Targets))
-			for _, target := range c.Targets {
-				kept[target] = true
-			}
-			for _, dst := range of[c.Source] {
-				if !kept[dst] {
-					remove(key{c.Source, dst})
-				}
-			}
-			err := g.eachTarget(ctx, sn, c.Source, func(dst string) {
-				if !kept[dst] {
-					remove(key{c.Source, dst})
-				}
-			})
-			if err != nil {
-				return node.Changes{}, err
-			}
-		}
-		for j, target := range c.Targets {
-			k := key{c.Source, target}
-			if c.Kind == links.DeleteLinks {
-				remove(k)
-				continue
-			}
-			e := get(k)
-			if e.there = true; c.Labels != nil && c.Labels[j] != cell.NoLabel {
-				e.label = c.Labels[j]
-			}
-		}
-	}
-	var added, deleted []triple.Triple
-	for _, k := range order {
-		t := links.Link(g.o.Predicate, k.src, k.dst)
-		e := ends[k]
-		if e.fresh {
-			deleted = append(deleted, t)
-		}
-		if !e.there {
-			continue
-		}
-		added = append(added, t)
-		if e.label != cell.NoLabel {
-			*labels = append(*labels, labelledLink{t, e.label})
-		}
-	}
-	return node.Changes{Add: slices.Values(added), Delete: slices.Values(deleted)}, nil
 }
 
 // eachTarget calls do with the targets of a page's links in the default graph.
@@ -278,33 +157,4 @@ func (g *Graph) eachTarget(ctx context.Context, sn *node.Snapshot, src string, d
 		}
 	}
 	return nil
-}
-
-// note notes labels, many at a time: those that wait share a commit.
-func (g *Graph) note(ctx context.Context, labels []labelledLink) error {
-	if len(labels) == 0 {
-		return nil
-	}
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	work := make(chan labelledLink)
-	var group sync.WaitGroup
-	for range min(labelsAtOnce, len(labels)) {
-		group.Go(func() {
-			for l := range work {
-				if err := g.store.Annotate(ctx, l.link, application, lists.AppendLabel(nil, l.label)); err != nil {
-					cancel(fmt.Errorf("note the label of a link: %w", err))
-				}
-			}
-		})
-	}
-	for _, l := range labels {
-		if ctx.Err() != nil {
-			break
-		}
-		work <- l
-	}
-	close(work)
-	group.Wait()
-	return context.Cause(ctx)
 }

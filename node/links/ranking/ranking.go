@@ -1,0 +1,67 @@
+// Package ranking answers requests to rank a result set by the links around it, from
+// whatever source of links (package rank has the algorithms).
+package ranking
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/trefoildb/trefoil/links"
+	"github.com/trefoildb/trefoil/links/rank"
+)
+
+const (
+	// maxRoots bounds a result set, and maxAround what is drawn for one page of it.
+	maxRoots  = 100_000
+	maxAround = 10_000
+	// maxVertices bounds a neighbourhood graph.
+	maxVertices = 20_000_000
+)
+
+// Check returns what is wrong with a request, a links.ErrInvalid.
+func Check(r *links.RankRequest) error {
+	switch {
+	case r.Algorithm != links.SALSA && r.Algorithm != links.HITS && r.Algorithm != links.PageRank:
+		return fmt.Errorf("%w: there is no algorithm %q; there are %s, %s and %s", links.ErrInvalid, r.Algorithm, links.SALSA, links.HITS, links.PageRank)
+	case len(r.Pages) > maxRoots:
+		return fmt.Errorf("%w: %d pages to rank; %d are the most", links.ErrInvalid, len(r.Pages), maxRoots)
+	case r.In < 0 || r.Out < 0 || r.In > maxAround || r.Out > maxAround:
+		return fmt.Errorf("%w: %d and %d pages around each; 0 to %d", links.ErrInvalid, r.In, r.Out, maxAround)
+	case len(r.Pages)*(1+r.In+r.Out) > maxVertices:
+		return fmt.Errorf("%w: up to %d pages in all; %d are the most", links.ErrInvalid, len(r.Pages)*(1+r.In+r.Out), maxVertices)
+	case r.Top < 0:
+		return fmt.Errorf("%w: the best %d", links.ErrInvalid, r.Top)
+	}
+	return nil
+}
+
+// Rank answers a request, which [Check] finds right, for SALSA or HITS.
+func Rank(ctx context.Context, source rank.Source, r links.RankRequest) (ranking links.Ranking, err error) {
+	n, err := rank.NewNeighbourhood(ctx, source, r.Pages, rank.NeighbourhoodOptions{
+		In: r.In, Out: r.Out, Mode: r.Mode, Class: r.Class, Seed: r.Seed})
+	if err != nil {
+		return ranking, err
+	}
+	var scores rank.Scores
+	switch r.Algorithm {
+	case links.SALSA:
+		scores = rank.SALSA(n.Graph)
+		ranking.Converged = true // it is in closed form
+	case links.HITS:
+		result, err := rank.HITS(ctx, n.Graph, rank.HITSOptions{})
+		if err != nil {
+			return ranking, err
+		}
+		scores, ranking.Rounds, ranking.Converged = result.Scores, result.Rounds, result.Converged
+	}
+	ranking.Vertices, ranking.Edges = n.Graph.Len(), n.Graph.NumEdges()
+	top, best := r.Top, n.TopRoots
+	if r.All {
+		best = n.Top
+	}
+	if top == 0 {
+		top = ranking.Vertices
+	}
+	ranking.Authorities, ranking.Hubs = best(top, scores.Authority), best(top, scores.Hub)
+	return ranking, nil
+}
