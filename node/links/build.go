@@ -112,7 +112,7 @@ const sampledPages = 1 << 10
 
 // readPages reads the pages, in the order of UIDs.
 func (b *builder) readPages(ctx context.Context) error {
-	b.table = newTable(b.graph.lastPages())
+	b.table = newTable(newSeeds(), b.graph.lastPages())
 	hosts := b.graph.hosts
 	last := uid.Extent(0)
 	return eachPage(ctx, b.snapshot, uid.AllSlots.Range(), func(p page) error {
@@ -120,7 +120,7 @@ func (b *builder) readPages(ctx context.Context) error {
 		if uint64(ordinal) >= 1<<32-1 {
 			return fmt.Errorf("more than %d pages", uint64(1<<32-1))
 		}
-		if !b.table.add(p.url, uint32(ordinal)) {
+		if !b.table.add(b.table.sum(p.url), uint32(ordinal)) {
 			return nil // it has another UID, a lower one, which counts
 		}
 		b.uids = append(b.uids, p.uid)
@@ -159,6 +159,14 @@ func (b *builder) divide() {
 		for len(b.near)<<nearBits < int(b.spans[i].end) {
 			b.near = append(b.near, int32(i))
 		}
+	}
+}
+
+// read counts links that have been read.
+func (b *builder) read(n int) {
+	const often = 1 << 20
+	if now := b.links.Add(int64(n)); now/often != (now-int64(n))/often {
+		b.graph.say("%d links are read", now)
 	}
 }
 

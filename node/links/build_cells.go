@@ -70,7 +70,7 @@ func (b *builder) makeCell(ctx context.Context, s span, c *collection, i int, fe
 const edgeBatch = 1 << 16
 
 // addEdges sorts the edges of a cell, by counting those of each page, and adds them.
-func (b *builder) addEdges(maker *cell.Builder, s span, d cell.Direction, parts [][]uint64, noted []labelled) error {
+func (b *builder) addEdges(maker *cell.Builder, s span, d cell.Direction, parts edgeList, noted []labelled) error {
 	starts := make([]uint32, s.end-s.first+1)
 	total := 0
 	for _, part := range parts {

@@ -10,7 +10,6 @@ import (
 	"sync/atomic"
 
 	"github.com/trefoildb/trefoil/links/cell"
-	"github.com/trefoildb/trefoil/node"
 	"github.com/trefoildb/trefoil/triple"
 )
 
@@ -44,12 +43,31 @@ func (b *builder) parts() []triple.Range {
 type collection struct {
 	mu      sync.Mutex
 	from    int
-	edges   [][2][][]uint64 // by span - from, direction, and worker
-	labels  [][]labelled    // by span - from
-	words   *wordSet        // pages without UIDs
-	dropped atomic.Bool     // there were too many: the edges are not all there
+	edges   [][2]edgeList // by span - from, and direction
+	labels  [][]labelled  // by span - from
+	words   *wordSet      // pages without UIDs
+	dropped atomic.Bool   // there were too many: the edges are not all there
 	bytes   atomic.Int64
-	counts  []atomic.Int64 // links by span, both directions
+	counts  []int64 // edges by span, both directions
+}
+
+// edgeList is edges in pieces, which are not copied when there are more.
+type edgeList [][]uint64
+
+const (
+	// firstEdges and mostEdges are how many edges there are in the first piece of a
+	// list, and at most in one of the others: each is twice as long as the one before.
+	firstEdges = 1 << 9
+	mostEdges  = 1 << 16
+)
+
+func (l *edgeList) add(edge uint64) {
+	last := len(*l) - 1
+	if last < 0 || len((*l)[last]) == cap((*l)[last]) {
+		*l = append(*l, make([]uint64, 0, min(firstEdges<<min(last+1, 16), mostEdges)))
+		last++
+	}
+	(*l)[last] = append((*l)[last], edge)
 }
 
 // labelled is a link with a label.
@@ -71,8 +89,8 @@ func (b *builder) collect(ctx context.Context, from int) (*collection, int, erro
 	budget := b.graph.o.BuildBytes
 	for to := len(b.spans); ; {
 		c := &collection{
-			from: from, edges: make([][2][][]uint64, to-from), labels: make([][]labelled, to-from),
-			words: newWordSet(), counts: make([]atomic.Int64, to-from),
+			from: from, edges: make([][2]edgeList, to-from), labels: make([][]labelled, to-from),
+			words: newWordSet(b.table.seeds), counts: make([]int64, to-from),
 		}
 		if err := b.pass(ctx, c); err != nil {
 			return c, to, err
@@ -82,8 +100,8 @@ func (b *builder) collect(ctx context.Context, from int) (*collection, int, erro
 		}
 		// What the spans have is known now: as many as fit, one at least.
 		size, fit := int64(0), from
-		for fit < to && (fit == from || size+8*c.counts[fit-from].Load() <= budget) {
-			size += 8 * c.counts[fit-from].Load()
+		for fit < to && (fit == from || size+8*c.counts[fit-from] <= budget) {
+			size += 8 * c.counts[fit-from]
 			fit++
 		}
 		if fit == from+1 {
@@ -104,11 +122,11 @@ func (b *builder) pass(ctx context.Context, c *collection) error {
 	var group sync.WaitGroup
 	for range min(b.graph.o.Workers, len(parts)) {
 		group.Go(func() {
-			w := &worker{builder: b, collection: c, edges: make([][2][]uint64, len(c.edges)), labels: make([][]labelled, len(c.edges))}
+			w := newWorker(b, c)
 			for i := int(next.Add(1) - 1); i < len(parts); i = int(next.Add(1) - 1) {
 				if err := w.read(ctx, parts[i]); err != nil {
 					cancel(err)
-					return
+					break
 				}
 			}
 			w.give()
@@ -122,149 +140,4 @@ func (b *builder) pass(ctx context.Context, c *collection) error {
 		return errUnknown
 	}
 	return nil
-}
-
-// worker reads parts of the links.
-type worker struct {
-	builder    *builder
-	collection *collection
-	edges      [][2][]uint64
-	labels     [][]labelled
-	held       int64 // bytes of edges
-
-	dst     []byte // of the last link
-	dstOrd  uint32
-	dstIs   bool
-	version []byte // key of the last version, where there are labels
-	last    uint64 // its link
-	isLast  bool
-	seen    int64
-}
-
-// wordBytes bounds the pages without UIDs that are gathered at a time.
-const wordBytes = 512 << 20
-
-func (w *worker) read(ctx context.Context, r triple.Range) error {
-	w.dst = w.dst[:0]
-	if !w.builder.labels {
-		return eachLink(ctx, w.builder.snapshot, r, w.add)
-	}
-	for row, err := range w.builder.snapshot.Raw(ctx, node.TableStorage, r) {
-		if err == nil {
-			err = w.addRaw(row)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// addRaw takes a row: a version, or an annotation, which stands behind its version.
-func (w *worker) addRaw(row node.RawRow) error {
-	switch {
-	case triple.IsTombstone(row.Value):
-		return nil
-	case !triple.IsAnnotation(row.Value):
-		w.version, w.isLast = append(w.version[:0], row.Key...), false
-		l, ok, err := linkOf(row.Key, row.Value)
-		if err != nil || !ok {
-			return err
-		}
-		return w.add(l)
-	}
-	version, id, _ := triple.CutAnnotation(row.Key)
-	if !w.isLast || string(id) != application || !bytes.Equal(version, w.version) {
-		return nil
-	}
-	a, err := triple.DecodeAnnotation(row.Value)
-	if err != nil || a.Removed {
-		return err
-	}
-	from := w.builder.spanOf(uint32(w.last>>32)) - w.collection.from
-	label, err := decodeLabel(a.Data)
-	if err != nil {
-		w.builder.graph.log.Warn("a label could not be read", "error", err)
-		return nil
-	}
-	if from >= 0 && from < len(w.labels) {
-		w.labels[from] = append(w.labels[from], labelled{w.last, label})
-	}
-	return nil
-}
-
-// add takes a link.
-func (w *worker) add(l link) error {
-	b, c := w.builder, w.collection
-	if w.seen++; w.seen%(1<<16) == 0 {
-		b.graph.say("%d links are read", b.links.Add(1<<16))
-	}
-	if len(w.dst) == 0 || !bytes.Equal(w.dst, l.dst) {
-		w.dst = append(w.dst[:0], l.dst...)
-		w.dstOrd, w.dstIs = b.table.find(l.dst)
-		if !w.dstIs {
-			if err := c.add(l.dst); err != nil {
-				return err
-			}
-		}
-	}
-	src, ok := b.table.find(l.src)
-	if !ok {
-		return c.add(l.src)
-	}
-	if !w.dstIs {
-		return nil
-	}
-	w.last, w.isLast = uint64(src)<<32|uint64(w.dstOrd), true
-	w.keep(cell.Forward, src, w.last)
-	w.keep(cell.Backward, w.dstOrd, uint64(w.dstOrd)<<32|uint64(src))
-	return nil
-}
-
-// add takes a page without a UID. When there are many, that is enough for now.
-func (c *collection) add(page []byte) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.words.add(page)
-	c.dropped.Store(true)
-	if c.words.bytes() > wordBytes {
-		return errUnknown
-	}
-	return nil
-}
-
-func (w *worker) keep(d cell.Direction, page uint32, edge uint64) {
-	c := w.collection
-	i := w.builder.spanOf(page) - c.from
-	if i < 0 || i >= len(c.edges) {
-		return
-	}
-	c.counts[i].Add(1)
-	if c.dropped.Load() {
-		return
-	}
-	w.edges[i][d] = append(w.edges[i][d], edge)
-	if w.held++; w.held == 1<<13 {
-		w.held = 0
-		if c.bytes.Add(8<<13) > w.builder.graph.o.BuildBytes {
-			c.dropped.Store(true)
-			w.edges = make([][2][]uint64, len(c.edges))
-			w.labels = make([][]labelled, len(c.edges))
-		}
-	}
-}
-
-// give hands over what the worker has.
-func (w *worker) give() {
-	c := w.collection
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for i := range w.edges {
-		for d := range w.edges[i] {
-			if len(w.edges[i][d]) > 0 {
-				c.edges[i][d] = append(c.edges[i][d], w.edges[i][d])
-			}
-		}
-		c.labels[i] = append(c.labels[i], w.labels[i]...)
-	}
 }

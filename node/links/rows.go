@@ -118,25 +118,6 @@ func linkOf(key, value []byte) (l link, ok bool, err error) {
 	return link{src, dst}, isDst && isSrc, nil
 }
 
-// eachLink calls do with the links in a range of POS, by target.
-func eachLink(ctx context.Context, sn *node.Snapshot, r triple.Range, do func(link) error) error {
-	rows, err := sn.Rows(ctx, r)
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
-	for rows.Next() {
-		l, ok, err := linkOf(rows.Key(), rows.Value())
-		if err == nil && ok {
-			err = do(l)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return rows.Err()
-}
-
 // findUID looks a page's UID up in the store: 0 where it has none. Of two the lower
 // one counts.
 func findUID(ctx context.Context, sn *node.Snapshot, url string) (uid.UID, error) {

@@ -5,15 +5,30 @@ import (
 	"hash/maphash"
 )
 
-// table maps URLs to ordinals: a hash table with linear probing, at most two thirds
-// full, of 16 bytes a place. URLs are known by 96 bits of two hashes with seeds of
-// their own, so that two of ten million are taken for one with a probability of
-// 10^-15; nobody can look for such a pair, as seeds are the process's.
+// sum is what a URL is known by: 96 bits of two hashes with seeds of their own, so
+// that two of ten million are taken for one with a probability of 10^-15; nobody can
+// look for such a pair, as seeds are the process's.
+type sum struct {
+	hash  uint64
+	check uint32
+}
+
+// seeds make sums. Sums of different seeds have nothing to do with each other.
+type seeds struct{ first, second maphash.Seed }
+
+func newSeeds() seeds { return seeds{maphash.MakeSeed(), maphash.MakeSeed()} }
+
+func (s *seeds) sum(url []byte) sum {
+	return sum{maphash.Bytes(s.first, url), uint32(maphash.Bytes(s.second, url))}
+}
+
+// table maps URLs, by their sums, to ordinals: a hash table with linear probing, at
+// most two thirds full, of 16 bytes a place.
 type table struct {
-	first, second maphash.Seed
-	mask          uint64
-	places        []place
-	used          int
+	seeds
+	mask   uint64
+	places []place
+	used   int
 }
 
 // place is one entry; ordinal+1, so that zero is empty.
@@ -23,39 +38,31 @@ type place struct {
 	ordinal uint32
 }
 
-func newTable(pages int) *table {
+// newTable returns a table with room for so many pages. It grows.
+func newTable(s seeds, pages int) *table {
 	size := 1 << 10
 	for size < pages+pages/2+1 {
 		size *= 2
 	}
-	return &table{first: maphash.MakeSeed(), second: maphash.MakeSeed(), mask: uint64(size - 1), places: make([]place, size)}
+	return &table{seeds: s, mask: uint64(size - 1), places: make([]place, size)}
 }
 
-func (t *table) hashes(url []byte) (uint64, uint32) {
-	return maphash.Bytes(t.first, url), uint32(maphash.Bytes(t.second, url))
-}
-
-// find returns the ordinal of a URL.
-func (t *table) find(url []byte) (uint32, bool) {
-	hash, check := t.hashes(url)
-	for at := hash & t.mask; ; at = (at + 1) & t.mask {
+// find returns 1 + the ordinal of a URL, 0 where it has none.
+func (t *table) find(s sum) uint32 {
+	for at := s.hash & t.mask; ; at = (at + 1) & t.mask {
 		p := &t.places[at]
-		if p.ordinal == 0 {
-			return 0, false
-		}
-		if p.hash == hash && p.check == check {
-			return p.ordinal - 1, true
+		if p.hash == s.hash && p.check == s.check || p.ordinal == 0 {
+			return p.ordinal
 		}
 	}
 }
 
 // add adds a URL; false where it is there already.
-func (t *table) add(url []byte, ordinal uint32) bool {
+func (t *table) add(s sum, ordinal uint32) bool {
 	if 3*(t.used+1) > 2*len(t.places) {
 		t.grow()
 	}
-	hash, check := t.hashes(url)
-	if !t.put(place{hash, check, ordinal + 1}) {
+	if !t.put(place{s.hash, s.check, ordinal + 1}) {
 		return false
 	}
 	t.used++
@@ -93,10 +100,11 @@ type wordSet struct {
 	n     int
 }
 
-func newWordSet() *wordSet { return &wordSet{table: newTable(0)} }
+func newWordSet(s seeds) *wordSet { return &wordSet{table: newTable(s, 0)} }
 
-func (s *wordSet) add(word []byte) {
-	if !s.table.add(word, 0) {
+// add adds a word, whose sum by the set's seeds it gets.
+func (s *wordSet) add(word []byte, of sum) {
+	if !s.table.add(of, 0) {
 		return
 	}
 	s.words = append(binary.AppendUvarint(s.words, uint64(len(word))), word...)
