@@ -1,0 +1,33 @@
+// The place of the i-th one of a word.
+
+package pef
+
+import "math/bits"
+
+const (
+	onesStep8 = 0x0101010101010101
+	msbsStep8 = 0x8080808080808080
+)
+
+// selectInByte[i<<8|x] is the place of one number i of the byte x.
+var selectInByte = func() (t [8 << 8]uint8) {
+	for x := range 256 {
+		for i, rest := 0, x; rest != 0; i, rest = i+1, rest&(rest-1) {
+			t[i<<8|x] = uint8(bits.TrailingZeros8(uint8(rest)))
+		}
+	}
+	return t
+}()
+
+// selectInWord returns the place of one number i of w, which has more than i ones.
+// (S. Vigna, "Broadword implementation of rank/select queries", 2008.)
+func selectInWord(w uint64, i uint) uint {
+	s := w - w>>1&0x5555555555555555
+	s = s&0x3333333333333333 + s>>2&0x3333333333333333
+	s = (s + s>>4) & 0x0f0f0f0f0f0f0f0f * onesStep8
+	// Byte j of s is the number of ones in the bytes up to j.
+	below := (uint64(i)*onesStep8 | msbsStep8) - s
+	at := uint(bits.OnesCount64(below&msbsStep8)) * 8 & 63
+	i -= uint(s << 8 >> at & 0xff)
+	return at + uint(selectInByte[(i<<8|uint(w>>at&0xff))&(8<<8-1)])
+}
