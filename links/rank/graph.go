@@ -5,7 +5,6 @@ package rank
 import (
 	"fmt"
 	"math"
-	"slices"
 )
 
 // Edge is a link from one vertex to another.
@@ -16,6 +15,7 @@ type Edge struct{ From, To uint32 }
 type Graph struct {
 	ends    []int    // ends[v] is the end of the targets of v; its start is ends[v-1], or 0
 	targets []uint32 // ascending for each vertex, without duplicates
+	in      []uint32 // how many edges lead to each vertex
 }
 
 // NewGraph returns the graph of n vertices with these edges, in any order.
@@ -46,24 +46,60 @@ func NewGraph(n int, edges []Edge) (*Graph, error) {
 }
 
 // tidy sorts the targets of each vertex, and drops duplicates and, unless they
-// are wanted, edges from a vertex to itself.
+// are wanted, edges from a vertex to itself. Edges are put in the order of their
+// targets, and from there back to their vertices: O(edges + vertices), without a
+// comparison.
 func (g *Graph) tidy(selfLinks bool) {
-	start, kept := 0, 0
+	n := g.Len()
+	ends := make([]int, n) // of the sources of each vertex
+	for _, to := range g.targets {
+		ends[to]++
+	}
+	start := 0
+	for v, degree := range ends {
+		ends[v] = start // moves to the end as sources come
+		start += degree
+	}
+	sources := make([]uint32, len(g.targets)) // ascending for each vertex
+	starts := make([]int, n)
+	start = 0
 	for v, end := range g.ends {
-		list := g.targets[start:end]
-		slices.Sort(list)
-		start = end
-		first := kept
-		for _, to := range list {
-			if kept > first && to == g.targets[kept-1] || to == uint32(v) && !selfLinks {
+		for _, to := range g.targets[start:end] {
+			sources[ends[to]] = uint32(v)
+			ends[to]++
+		}
+		starts[v], start = start, end
+	}
+	g.in = make([]uint32, n)
+	kept := starts // where the next target of each vertex goes
+	start = 0
+	for v, end := range ends {
+		last := -1
+		for _, from := range sources[start:end] {
+			if int(from) == last || int(from) == v && !selfLinks {
 				continue
 			}
-			g.targets[kept] = to
-			kept++
+			last = int(from)
+			g.targets[kept[from]] = uint32(v)
+			kept[from]++
+			g.in[v]++
 		}
-		g.ends[v] = kept
+		start = end
 	}
-	g.targets = g.targets[:kept]
+	g.closeUp(kept)
+}
+
+// closeUp moves lists together, each of which has become shorter and ends at ends.
+func (g *Graph) closeUp(ends []int) {
+	start, to := 0, 0
+	for v, end := range g.ends {
+		if start != to {
+			copy(g.targets[to:], g.targets[start:ends[v]])
+		}
+		to += ends[v] - start
+		g.ends[v], start = to, end
+	}
+	g.targets = g.targets[:to]
 }
 
 // Len returns the number of vertices.
@@ -80,15 +116,6 @@ func (g *Graph) Targets(v uint32) []uint32 {
 		start = g.ends[v-1]
 	}
 	return g.targets[start:g.ends[v]]
-}
-
-// inDegrees returns how many edges lead to each vertex.
-func (g *Graph) inDegrees() []uint32 {
-	in := make([]uint32, g.Len())
-	for _, to := range g.targets {
-		in[to]++
-	}
-	return in
 }
 
 // Scores are those of the vertices of a graph as authorities, which good hubs

@@ -8,7 +8,6 @@ import (
 	"maps"
 	"math/rand/v2"
 	"reflect"
-	"runtime"
 	"slices"
 	"sync"
 	"testing"
@@ -57,44 +56,16 @@ func (m *memory) count(counter *int) {
 
 func (m *memory) SampleLinks(ctx context.Context, d rank.Direction, pages []uid.UID, s sample.Spec) (rank.Lists[uid.UID], error) {
 	m.count(&m.samples)
-	lists := rank.Lists[uid.UID]{Ends: make([]int, 0, len(pages)), Items: make([]uid.UID, 0, len(pages)*min(s.N, 64))}
-	for _, page := range pages {
-		lists.Items = sample.Sample(lists.Items, m.list(d, page), page, s, pairs{})
-		lists.End()
-	}
-	return lists, ctx.Err()
+	return rank.MakeLists(ctx, len(pages), func() func([]uid.UID, int) []uid.UID {
+		return func(dst []uid.UID, i int) []uid.UID {
+			return sample.Sample(dst, m.list(d, pages[i]), pages[i], s, pairs{})
+		}
+	})
 }
 
-// LinksWithin has all processors work, each on a part of the set.
 func (m *memory) LinksWithin(ctx context.Context, s *rank.Set, c sample.Class) (rank.Lists[uint32], error) {
 	m.count(&m.within)
-	parts := make([]rank.Lists[uint32], runtime.GOMAXPROCS(0))
-	var group sync.WaitGroup
-	for i := range parts {
-		group.Go(func() {
-			pages := s.UIDs()[i*s.Len()/len(parts) : (i+1)*s.Len()/len(parts)]
-			part := rank.Lists[uint32]{Ends: make([]int, 0, len(pages)), Items: make([]uint32, 0, 8*len(pages))}
-			for _, page := range pages {
-				var classes sample.Classes
-				if c != sample.All {
-					classes = sample.ClassesOf(pairs{}, page)
-				}
-				part.Items = s.AppendWithin(part.Items, m.list(rank.Forward, page), c, classes)
-				part.End()
-			}
-			parts[i] = part
-		})
-	}
-	group.Wait()
-	all := parts[0]
-	for _, part := range parts[1:] {
-		before := len(all.Items)
-		all.Items = append(all.Items, part.Items...)
-		for _, end := range part.Ends {
-			all.Ends = append(all.Ends, before+end)
-		}
-	}
-	return all, ctx.Err()
+	return s.Within(ctx, c, pairs{}, func(dst []uid.UID, page uid.UID) []uid.UID { return append(dst, m.list(rank.Forward, page)...) })
 }
 
 // someLinks returns a graph of about n pages of the first extents.

@@ -17,8 +17,6 @@ package rank
 func SALSA(g *Graph) Scores {
 	n := g.Len()
 	s := Scores{make([]float64, n), make([]float64, n)}
-	in := g.inDegrees()
-
 	// A hub is in the component of any of its authorities.
 	trees := newForest(n)
 	start := 0
@@ -26,7 +24,9 @@ func SALSA(g *Graph) Scores {
 		if start < end {
 			root := trees.find(g.targets[start])
 			for _, to := range g.targets[start+1 : end] {
-				root = trees.join(root, trees.find(to))
+				if trees.parents[to] != root {
+					root = trees.join(root, trees.find(to))
+				}
 			}
 		}
 		start = end
@@ -34,11 +34,11 @@ func SALSA(g *Graph) Scores {
 
 	components := make([]component, n) // by root
 	authorities, hubs := 0, 0
-	for v, degree := range in {
+	for v, degree := range g.in {
 		if degree > 0 {
 			c := &components[trees.find(uint32(v))]
 			c.authorities++
-			c.edges += int(degree)
+			c.edges += float64(degree)
 			authorities++
 		}
 	}
@@ -50,23 +50,28 @@ func SALSA(g *Graph) Scores {
 		}
 		start = end
 	}
+	for i := range components {
+		if c := &components[i]; c.edges > 0 {
+			c.authorities /= float64(authorities) * c.edges
+			c.hubs /= float64(hubs) * c.edges
+		}
+	}
 
 	start = 0
 	for v, end := range g.ends {
-		if in[v] > 0 {
-			c := &components[trees.find(uint32(v))]
-			s.Authority[v] = float64(c.authorities) / float64(authorities) * float64(in[v]) / float64(c.edges)
+		if degree := g.in[v]; degree > 0 {
+			s.Authority[v] = components[trees.find(uint32(v))].authorities * float64(degree)
 		}
 		if start < end {
-			c := &components[trees.find(g.targets[start])]
-			s.Hub[v] = float64(c.hubs) / float64(hubs) * float64(end-start) / float64(c.edges)
+			s.Hub[v] = components[trees.find(g.targets[start])].hubs * float64(end-start)
 		}
 		start = end
 	}
 	return s
 }
 
-type component struct{ authorities, hubs, edges int }
+// component is the counts of one, and then the scores of a vertex with one edge.
+type component struct{ authorities, hubs, edges float64 }
 
 // A forest is a union-find structure: each tree is a set of vertices. Trees are
 // joined by size and halved on the way (Tarjan and van Leeuwen 1984).

@@ -18,19 +18,16 @@ import (
 // It is a hash table with linear probing, at most half full, behind a bit map of
 // hashes: of the links that are looked up, most are not in the set, and most of
 // these end at the bit map, which stays in the processor's cache. Hashes are
-// keyed, so that nobody can make UIDs that collide.
+// keyed, so that nobody can make UIDs that collide. A slot is 1 + a page's number,
+// and above it as many of the hash's lower bits as there is room for: another page
+// than the one that is looked for is told apart by these most often. 0 is free.
 type Set struct {
 	uids   []uid.UID
-	slots  []slot
+	slots  []uint32
 	filter []uint64
-	shift  int // a hash's slot is its upper bits from here on
-	key    uint64
-}
-
-// A slot is free if its UID is 0.
-type slot struct {
-	uid uid.UID
-	id  uint32
+	shift  int    // a hash's slot is its upper bits from here on
+	number uint32 // of a slot's bits, those for 1 + a page's number
+	keys   [2]uint64
 }
 
 const (
@@ -56,12 +53,13 @@ func (s *Set) Add(u uid.UID) (uint32, bool) {
 		s.grow(2 * len(s.slots))
 	}
 	h := s.hash(u)
-	if id, ok := s.probe(u, h); ok {
+	id, at, ok := s.probe(u, h)
+	if ok {
 		return id, true
 	}
-	id := uint32(len(s.uids))
+	id = uint32(len(s.uids))
 	s.uids = append(s.uids, u)
-	s.put(u, id, h)
+	s.fill(at, id, h)
 	return id, true
 }
 
@@ -73,30 +71,38 @@ func (s *Set) Reserve(n int) {
 	}
 }
 
-func (s *Set) hash(u uid.UID) uint64 { return uid.Mix(uint64(u) ^ s.key) }
+// hash folds a product of 128 bits: one multiplication, and all bits of the UID are
+// in the upper ones, which say the slot, and in the lower ones too.
+func (s *Set) hash(u uid.UID) uint64 {
+	high, low := bits.Mul64(uint64(u)^s.keys[0], s.keys[1])
+	return high ^ low
+}
 
-// put puts a page that is not in the table into the next free slot.
-func (s *Set) put(u uid.UID, id uint32, h uint64) {
-	at := h >> s.shift
-	for s.slots[at].uid != 0 {
-		at = (at + 1) & uint64(len(s.slots)-1)
-	}
-	s.slots[at] = slot{u, id}
+// fill puts a page into a free slot.
+func (s *Set) fill(at uint64, id uint32, h uint64) {
+	s.slots[at] = uint32(h)&^s.number | (id + 1)
 	bit := h >> (s.shift - filterShift)
 	s.filter[bit/setWord] |= 1 << (bit % setWord)
 }
 
 // grow makes a table of at least so many slots.
 func (s *Set) grow(slots int) {
-	if s.key == 0 {
-		s.key = maphash.Comparable(maphash.MakeSeed(), 0)
+	if s.keys == [2]uint64{} {
+		seed := maphash.MakeSeed()
+		s.keys = [2]uint64{maphash.Comparable(seed, 0), maphash.Comparable(seed, 1) | 1}
 	}
 	width := bits.Len(uint(max(slots, minSlots) - 1))
 	s.shift = 64 - width
-	s.slots = make([]slot, 1<<width)
+	s.slots = make([]uint32, 1<<width)
+	s.number = uint32(1<<min(width, 32) - 1)
 	s.filter = make([]uint64, filterBitsASlot<<width/setWord)
 	for id, u := range s.uids {
-		s.put(u, uint32(id), s.hash(u))
+		h := s.hash(u)
+		at := h >> s.shift
+		for s.slots[at] != 0 {
+			at = (at + 1) & uint64(len(s.slots)-1)
+		}
+		s.fill(at, uint32(id), h)
 	}
 }
 
@@ -110,16 +116,22 @@ func (s *Set) Find(u uid.UID) (uint32, bool) {
 	if s.filter[bit/setWord]>>(bit%setWord)&1 == 0 {
 		return 0, false
 	}
-	return s.probe(u, h)
+	id, _, ok := s.probe(u, h)
+	return id, ok
 }
 
-func (s *Set) probe(u uid.UID, h uint64) (uint32, bool) {
-	for at := h >> s.shift; s.slots[at].uid != 0; at = (at + 1) & uint64(len(s.slots)-1) {
-		if s.slots[at].uid == u {
-			return s.slots[at].id, true
+// probe returns the number of a page, or else the free slot where it would be.
+func (s *Set) probe(u uid.UID, h uint64) (id uint32, at uint64, ok bool) {
+	last := uint64(len(s.slots) - 1)
+	for at = h >> s.shift; ; at = (at + 1) & last {
+		found := s.slots[at&last]
+		if found == 0 {
+			return 0, at, false
+		}
+		if id = found&s.number - 1; (found^uint32(h))&^s.number == 0 && s.uids[id] == u {
+			return id, at, true
 		}
 	}
-	return 0, false
 }
 
 // AppendWithin appends the numbers of those links of a class that are in the
@@ -153,15 +165,26 @@ func (s *Set) appendWithin(dst []uint32, links []uid.UID) []uint32 {
 		}
 		return dst
 	}
+	// What passes the bit map is gathered without a branch, which would be mistaken
+	// too often, and then looked up all in one go: so cache misses are waited for
+	// together.
+	const atOnce = 1 << 7
+	var passed [atOnce]uint8
 	filter, shift := s.filter, (s.shift-filterShift)&(setWord-1)
-	for _, u := range links {
-		h := s.hash(u)
-		bit := h >> shift
-		if filter[bit/setWord]>>(bit%setWord)&1 == 0 {
-			continue
+	for len(links) > 0 {
+		some := links[:min(len(links), atOnce)]
+		links = links[len(some):]
+		n := 0
+		for i, u := range some {
+			passed[n%atOnce] = uint8(i)
+			bit := s.hash(u) >> shift
+			n += int(filter[bit/setWord] >> (bit % setWord) & 1)
 		}
-		if id, ok := s.probe(u, h); ok {
-			dst = append(dst, id)
+		for _, i := range passed[:n] {
+			u := some[i]
+			if id, _, ok := s.probe(u, s.hash(u)); ok {
+				dst = append(dst, id)
+			}
 		}
 	}
 	return dst
