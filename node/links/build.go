@@ -6,9 +6,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sort"
 	"sync/atomic"
 
+	"github.com/trefoildb/trefoil/links/cell"
 	"github.com/trefoildb/trefoil/links/uid"
 	"github.com/trefoildb/trefoil/node"
 	"github.com/trefoildb/trefoil/triple"
@@ -22,11 +22,11 @@ type builder struct {
 	keys     triple.Range
 	labels   bool // there are annotations in the store
 
-	table *table
-	uids  []uid.UID // by ordinal, ascending
-	spans []span
-	near  []int32 // by ordinal >> nearBits: a span that ends behind the first of these
-	cuts  [][]byte
+	expected int // pages, about
+	table    *table
+	uids     []uid.UID // by ordinal, ascending
+	spans    []*span
+	near     []int32 // by ordinal >> nearBits: a span that ends behind the first of these
 
 	links atomic.Int64 // looked at, in the pass that runs
 }
@@ -35,6 +35,8 @@ type builder struct {
 type span struct {
 	uid.Range
 	first, end uint32
+	maker      *cell.Builder // of the cell
+	added      bool          // it has the pages
 }
 
 const nearBits = 10
@@ -48,7 +50,7 @@ func (g *Graph) build(ctx context.Context) (cells [][]byte, feed uint64, err err
 	for {
 		feed, _ = g.store.FeedEnd()
 		var unknown [][]byte
-		if cells, unknown, err = g.tryBuild(ctx, feed); !errors.Is(err, errUnknown) {
+		if cells, unknown, err = g.tryBuild(ctx); !errors.Is(err, errUnknown) {
 			return cells, feed, err
 		}
 		if err := g.assignAll(ctx, unknown); err != nil {
@@ -77,7 +79,7 @@ func (g *Graph) assignAll(ctx context.Context, pages [][]byte) error {
 	})
 }
 
-func (g *Graph) tryBuild(ctx context.Context, feed uint64) (cells [][]byte, unknown [][]byte, err error) {
+func (g *Graph) tryBuild(ctx context.Context) (cells [][]byte, unknown [][]byte, err error) {
 	sn, err := g.store.Snapshot()
 	if err != nil {
 		return nil, nil, err
@@ -89,17 +91,27 @@ func (g *Graph) tryBuild(ctx context.Context, feed uint64) (cells [][]byte, unkn
 	}
 	b.prefix, _ = triple.AppendTerm([]byte{byte(triple.POS)}, triple.NewIRI(g.o.Predicate))
 	b.prefix = append(b.prefix, 0x00, 0x01)
+	uids, err := uidRange(uid.AllSlots.Range())
+	if err != nil {
+		return nil, nil, err
+	}
+	rows, _, err := sn.EstimateRange(uids)
+	if err != nil {
+		return nil, nil, err
+	}
+	b.expected = max(int(rows), b.graph.lastPages())
+	b.table, b.uids = newTable(newSeeds(), b.expected), make([]uid.UID, 0, b.expected)
 	if err := b.readPages(ctx); err != nil {
 		return nil, nil, fmt.Errorf("read the UIDs of pages: %w", err)
 	}
-	b.divide()
+	b.endSpans()
 	cells = make([][]byte, len(b.spans))
 	for from := 0; from < len(b.spans); {
 		collected, to, err := b.collect(ctx, from)
 		if err != nil {
 			return nil, collected.unknown(), fmt.Errorf("read links: %w", err)
 		}
-		if err := b.makeCells(ctx, cells, from, to, collected, feed); err != nil {
+		if err := b.makeCells(ctx, cells, from, to, collected); err != nil {
 			return nil, nil, fmt.Errorf("build cells: %w", err)
 		}
 		from = to
@@ -107,56 +119,10 @@ func (g *Graph) tryBuild(ctx context.Context, feed uint64) (cells [][]byte, unkn
 	return cells, nil, nil
 }
 
-// sampledPages is one of how many pages is a place where links may be cut into parts.
-const sampledPages = 1 << 10
-
-// readPages reads the pages, in the order of UIDs.
-func (b *builder) readPages(ctx context.Context) error {
-	b.table = newTable(newSeeds(), b.graph.lastPages())
-	hosts := b.graph.hosts
-	last := uid.Extent(0)
-	return eachPage(ctx, b.snapshot, uid.AllSlots.Range(), func(p page) error {
-		ordinal := len(b.uids)
-		if uint64(ordinal) >= 1<<32-1 {
-			return fmt.Errorf("more than %d pages", uint64(1<<32-1))
-		}
-		if !b.table.add(b.table.sum(p.url), uint32(ordinal)) {
-			return nil // it has another UID, a lower one, which counts
-		}
-		b.uids = append(b.uids, p.uid)
-		if e := p.uid.Extent(); e != last {
-			last = e
-			hosts.add(e, p.url)
-		}
-		if ordinal%sampledPages == 0 {
-			term, _ := triple.AppendTerm(nil, triple.NewIRI(string(p.url)))
-			b.cuts = append(b.cuts, term)
-		}
-		if ordinal%(1<<20) == 0 {
-			b.graph.say("%d pages are read", ordinal)
-		}
-		return nil
-	})
-}
-
-// divide divides the pages into cells, at the ends of slots.
-func (b *builder) divide() {
-	pages := b.graph.o.CellPages
-	first, n := uid.Slot(0), uint32(len(b.uids))
-	begin := uint32(0)
-	for at := begin; at < n; {
-		slot := b.uids[at].Slot()
-		// The first ordinal of a later slot.
-		end := at + uint32(sort.Search(int(n-at), func(i int) bool { return b.uids[at+uint32(i)].Slot() > slot }))
-		if end-begin >= uint32(pages) && end < n {
-			b.spans = append(b.spans, span{uid.Slots{First: first, Last: slot}.Range(), begin, end})
-			first, begin = slot+1, end
-		}
-		at = end
-	}
-	b.spans = append(b.spans, span{uid.Slots{First: first, Last: uid.NumSlots - 1}.Range(), begin, n})
-	for i := range b.spans {
-		for len(b.near)<<nearBits < int(b.spans[i].end) {
+// endSpans makes spans findable by ordinals.
+func (b *builder) endSpans() {
+	for i, s := range b.spans {
+		for len(b.near)<<nearBits < int(s.end) {
 			b.near = append(b.near, int32(i))
 		}
 	}

@@ -14,17 +14,17 @@ import (
 )
 
 // makeCells builds the cells of the spans from one up to another.
-func (b *builder) makeCells(ctx context.Context, cells [][]byte, from, to int, c *collection, feed uint64) error {
+func (b *builder) makeCells(ctx context.Context, cells [][]byte, from, to int, c *collection) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	workers := min(b.graph.o.Workers, to-from)
-	each := max(b.graph.o.Workers/max(workers, 1), 1)
+	both := b.graph.o.Workers > workers
 	var next atomic.Int64
 	var group sync.WaitGroup
 	for range workers {
 		group.Go(func() {
 			for i := from + int(next.Add(1)) - 1; i < to; i = from + int(next.Add(1)) - 1 {
-				data, err := b.makeCell(ctx, b.spans[i], c, i-from, feed, each)
+				data, err := b.makeCell(ctx, b.spans[i], c, i-from, both)
 				if err != nil {
 					cancel(fmt.Errorf("%s: %w", b.spans[i].Range, err))
 					return
@@ -39,38 +39,50 @@ func (b *builder) makeCells(ctx context.Context, cells [][]byte, from, to int, c
 	return context.Cause(ctx)
 }
 
-func (b *builder) makeCell(ctx context.Context, s span, c *collection, i int, feed uint64, workers int) ([]byte, error) {
-	o := b.graph.cellOptions(s.Range, workers)
-	maker, err := cell.NewBuilder(o)
-	if err != nil {
+// makeCell builds the cell of a span, whose edges are those at i, with both directions
+// at the same time or one after the other.
+func (b *builder) makeCell(ctx context.Context, s *span, c *collection, i int, both bool) ([]byte, error) {
+	maker := s.maker
+	s.maker = nil
+	if !s.added {
+		if err := b.addPages(ctx, s, maker); err != nil {
+			return nil, err
+		}
+	}
+	var sides errgroup
+	for d := range c.edges[i] {
+		sides.run(func() error {
+			defer func() { c.edges[i][d] = nil }()
+			return b.addEdges(maker, s, cell.Direction(d), c.edges[i][d], c.labels[i])
+		})
+		if !both {
+			sides.Wait()
+		}
+	}
+	if err := sides.wait(); err != nil {
 		return nil, err
 	}
+	c.labels[i] = nil
+	return maker.Build()
+}
+
+// addPages reads the pages of a span again.
+func (b *builder) addPages(ctx context.Context, s *span, maker *cell.Builder) error {
 	ordinal := s.first
-	err = eachPage(ctx, b.snapshot, s.Range, func(p page) error {
+	return eachPage(ctx, b.snapshot, s.Range, func(p page) error {
 		if ordinal == s.end || p.uid != b.uids[ordinal] {
 			return nil // a second UID of a page
 		}
 		ordinal++
 		return maker.AddPage(p.uid, p.url)
 	})
-	if err != nil {
-		return nil, err
-	}
-	for _, d := range []cell.Direction{cell.Forward, cell.Backward} {
-		if err := b.addEdges(maker, s, d, c.edges[i][d], c.labels[i]); err != nil {
-			return nil, err
-		}
-		c.edges[i][d] = nil
-	}
-	c.labels[i] = nil
-	return maker.Build()
 }
 
 // edgeBatch is how many edges a builder is given at a time.
 const edgeBatch = 1 << 16
 
 // addEdges sorts the edges of a cell, by counting those of each page, and adds them.
-func (b *builder) addEdges(maker *cell.Builder, s span, d cell.Direction, parts edgeList, noted []labelled) error {
+func (b *builder) addEdges(maker *cell.Builder, s *span, d cell.Direction, parts edgeList, noted []labelled) error {
 	starts := make([]uint32, s.end-s.first+1)
 	total := 0
 	for _, part := range parts {

@@ -3,40 +3,12 @@
 package links
 
 import (
-	"bytes"
 	"context"
-	"slices"
 	"sync"
 	"sync/atomic"
 
 	"github.com/trefoildb/trefoil/links/cell"
-	"github.com/trefoildb/trefoil/triple"
 )
-
-// parts cuts the range of links into some for each worker.
-func (b *builder) parts() []triple.Range {
-	var cuts [][]byte
-	for _, term := range b.cuts {
-		cuts = append(cuts, append(bytes.Clone(b.prefix), term...))
-	}
-	for segment := range b.graph.store.Trie().All() {
-		if b.keys.Contains(segment.Lo) {
-			cuts = append(cuts, bytes.Clone(segment.Lo))
-		}
-	}
-	slices.SortFunc(cuts, bytes.Compare)
-	want := 4 * b.graph.o.Workers
-	step := max(len(cuts)/want, 1)
-	var parts []triple.Range
-	lo := b.keys.Lo
-	for i := step; i < len(cuts); i += step {
-		if bytes.Compare(lo, cuts[i]) < 0 {
-			parts = append(parts, triple.Range{Lo: lo, Hi: cuts[i]})
-			lo = cuts[i]
-		}
-	}
-	return append(parts, triple.Range{Lo: lo, Hi: b.keys.Hi})
-}
 
 // collection is the links of the cells of some spans: by span and direction, from
 // where and whereto, both as ordinals, in the upper and lower half of a word.
@@ -116,7 +88,10 @@ func (b *builder) collect(ctx context.Context, from int) (*collection, int, erro
 func (b *builder) pass(ctx context.Context, c *collection) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	parts := b.parts()
+	parts, err := b.parts(ctx)
+	if err != nil {
+		return err
+	}
 	b.links.Store(0)
 	var next atomic.Int64
 	var group sync.WaitGroup
