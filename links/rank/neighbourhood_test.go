@@ -330,3 +330,32 @@ func TestSetOfFew(t *testing.T) {
 		t.Errorf("%d", got)
 	}
 }
+
+// A set finds the page that it was given last, also when it is as full as may be.
+func TestSetGrows(t *testing.T) {
+	var s rank.Set
+	for i := range uint32(3000) {
+		u := uid.UID(uid.Mix(uint64(i) + 1))
+		s.Add(u)
+		if id, ok := s.Find(u); !ok || id != i {
+			t.Fatalf("page %d is %d, %v", i, id, ok)
+		}
+	}
+}
+
+// In a large set there is room for little of the hashes, and other pages have the same.
+func TestSetOfMany(t *testing.T) {
+	const n = 300_000
+	var s rank.Set
+	page := func(i uint64) uid.UID { return uid.UID(uid.Mix(i + 1)) }
+	for i := range uint64(n) {
+		if id, ok := s.Add(page(i)); !ok || id != uint32(i) {
+			t.Fatalf("page %d is %d, %v", i, id, ok)
+		}
+	}
+	for i := range uint64(3 * n) {
+		if id, ok := s.Find(page(i)); ok != (i < n) || ok && id != uint32(i) {
+			t.Fatalf("page %d is %d, %v", i, id, ok)
+		}
+	}
+}

@@ -100,24 +100,3 @@ func TestWithin(t *testing.T) {
 	}
 }
 
-// In a large set the hashes in slots are short, and other pages have the same ones.
-func TestSetOfMany(t *testing.T) {
-	const n = 300_000
-	var s rank.Set
-	for i := range uid.UID(n) {
-		if id, ok := s.Add(3*i + 1); !ok || id != uint32(i) {
-			t.Fatalf("%d is %d, %v", 3*i+1, id, ok)
-		}
-	}
-	for u := range uid.UID(3 * n) {
-		id, ok := s.Find(u)
-		if want := u%3 == 1; ok != want || ok && id != uint32(u/3) {
-			t.Fatalf("%d is %d, %v", u, id, ok)
-		}
-	}
-	for i := range uid.UID(n) {
-		if id, _ := s.Add(3*i + 2); id != uint32(n+i) {
-			t.Fatalf("%d is %d", 3*i+2, id)
-		}
-	}
-}
