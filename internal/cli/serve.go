@@ -132,7 +132,7 @@ func (c *serveCmd) run(e *env, config clusterConfig, token string, logger *slog.
 		Token: token, ReadOnly: c.ReadOnly, Logger: logger, Engine: engine, AllowOrigins: c.CORS, PublicURL: c.PublicURL,
 		Cluster: back.cluster,
 	}
-	if graph, err := c.graph(store, c.ReadOnly, logger); err != nil {
+	if graph, err := c.graph(store, back.node, logger); err != nil {
 		return nil, err
 	} else if graph != nil {
 		defer func() { err = errors.Join(err, graph.Close()) }()
@@ -163,6 +163,7 @@ type backend struct {
 	doors    httpapi.Store
 	queries  engine.Store
 	cluster  httpapi.Cluster // nil where the node is no member and cannot be one
+	node     *cluster.Node   // likewise
 	listener net.Listener
 	failed   <-chan struct{} // closed when it can go on no more
 	err      func() error    // why

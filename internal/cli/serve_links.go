@@ -3,11 +3,15 @@ package cli
 // This file holds the flags of serve that are about links.
 
 import (
+	"errors"
 	"fmt"
 	"log/slog"
 
 	"github.com/trefoildb/trefoil/node"
+	"github.com/trefoildb/trefoil/node/cluster"
 	"github.com/trefoildb/trefoil/node/links"
+	"github.com/trefoildb/trefoil/node/links/growing"
+	"github.com/trefoildb/trefoil/node/links/ranges"
 	"github.com/trefoildb/trefoil/triple"
 )
 
@@ -25,19 +29,35 @@ func (f *graphFlags) feed() []string {
 	return []string{f.LinkPredicate}
 }
 
-// graph returns the graph of the links in a store; nil where there is to be none. It
-// is read or built beside.
-func (f *graphFlags) graph(store *node.Store, readOnly bool, logger *slog.Logger) (*links.Graph, error) {
+// graph returns the graph of the links in a store, which may be one machine's of a
+// cluster; nil where there is to be none. Cells are read or built beside.
+func (f *graphFlags) graph(store *node.Store, member *cluster.Node, logger *slog.Logger) (_ *growingGraph, err error) {
 	predicate := triple.NewIRI(f.LinkPredicate)
 	if err := predicate.Check(); err != nil {
 		return nil, usagef("--link-predicate: %v", err)
 	}
-	if _, member := store.Identity(); f.NoLinks || readOnly || member {
+	if f.NoLinks || member == nil {
 		return nil, nil
 	}
-	graph, err := links.Open(store, links.Options{Predicate: f.LinkPredicate, Logger: logger})
+	together, err := ranges.Open(ranges.StoreOf[cluster.Snapshot](member), ranges.Options{Predicate: f.LinkPredicate, Logger: logger})
 	if err != nil {
 		return nil, fmt.Errorf("serve: %w", err)
 	}
-	return graph, nil
+	isMember := func() bool { return member.View() != nil }
+	var alone growing.Alone
+	if _, is := store.Identity(); !is {
+		if alone, err = links.Open(store, links.Options{Predicate: f.LinkPredicate, Logger: logger}); err != nil {
+			return nil, errors.Join(fmt.Errorf("serve: %w", err), together.Close())
+		}
+	}
+	return &growingGraph{growing.New(alone, together, isMember), together}, nil
 }
+
+// growingGraph is both graphs of a node.
+type growingGraph struct {
+	*growing.Graph
+	together *ranges.Graph
+}
+
+// Close ends both.
+func (g *growingGraph) Close() error { return errors.Join(g.Graph.Close(), g.together.Close()) }

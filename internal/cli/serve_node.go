@@ -47,7 +47,7 @@ func startNode(e *env, store *node.Store, listen string, c clusterConfig, logger
 		}
 	}()
 	return backend{
-		doors: httpapi.StoreOf[cluster.Snapshot](n), queries: engine.StoreOf[cluster.Snapshot](n), cluster: n,
+		doors: httpapi.StoreOf[cluster.Snapshot](n), queries: engine.StoreOf[cluster.Snapshot](n), cluster: n, node: n,
 		listener: n.Port().HTTP(), failed: failed, close: n.Close, members: n.Members,
 		err: func() error { return errors.Join(store.Err(), n.Err()) },
 	}, nil

@@ -32,14 +32,15 @@ const (
 // upkeepMethods are the answers to these, by name; the epoch is the sender's.
 func (n *Node) upkeepMethods() map[string]func(ctx context.Context, epoch uint64, body []byte) ([]byte, error) {
 	return map[string]func(context.Context, uint64, []byte) ([]byte, error){
-		methodBounds: n.handleBounds,
-		methodFloors: n.handleFloors,
-		methodPurge:  n.handlePurge,
-		methodDigest: n.handleDigest,
-		methodList:   n.handleList,
-		methodLook:   n.handleLook,
-		methodRepair: n.handleRepair,
-		methodCheck:  n.handleCheck,
+		methodBounds:  n.handleBounds,
+		methodFloors:  n.handleFloors,
+		methodPurge:   n.handlePurge,
+		methodDigest:  n.handleDigest,
+		methodList:    n.handleList,
+		methodLook:    n.handleLook,
+		methodRepair:  n.handleRepair,
+		methodCheck:   n.handleCheck,
+		methodSettled: n.handleSettled,
 	}
 }
 

@@ -95,7 +95,12 @@ func (l *linksDoors) table() map[string]*door {
 
 // told has a handler's errors told as those of a graph.
 func told(handle func(http.ResponseWriter, *request) error) func(http.ResponseWriter, *request) error {
-	return func(w http.ResponseWriter, r *request) error { return linksError(handle(w, r)) }
+	return func(w http.ResponseWriter, r *request) error {
+		ctx, degraded := links.WatchDegraded(r.Context())
+		r.Request = r.WithContext(ctx)
+		readsFrom(w, degraded)
+		return linksError(handle(w, r))
+	}
 }
 
 // fromHere refuses what a web page of another origin wants to be done.

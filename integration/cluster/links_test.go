@@ -1,0 +1,550 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/trefoildb/trefoil/links"
+	"github.com/trefoildb/trefoil/links/cell"
+	"github.com/trefoildb/trefoil/links/rank"
+	"github.com/trefoildb/trefoil/links/sample"
+	"github.com/trefoildb/trefoil/links/uid"
+	"github.com/trefoildb/trefoil/node"
+	"github.com/trefoildb/trefoil/node/cluster"
+	"github.com/trefoildb/trefoil/node/links/ranges"
+	"github.com/trefoildb/trefoil/triple"
+)
+
+// web is the graph of links that a cluster ought to have, in plain maps, and the graphs
+// of its machines.
+type web struct {
+	*world
+	graphs map[*machine]*ranges.Graph
+	links  map[string]map[string]cell.Label // by source and target
+
+	mu   sync.Mutex
+	uids map[string]uid.UID // all that anybody was ever told
+	urls map[uid.UID]string
+}
+
+func newWeb(w *world) *web {
+	return &web{world: w, graphs: map[*machine]*ranges.Graph{}, links: map[string]map[string]cell.Label{}, uids: map[string]uid.UID{}, urls: map[uid.UID]string{}}
+}
+
+// open opens the graphs of machines that run and have none.
+func (w *web) open() {
+	w.t.Helper()
+	for _, m := range w.up() {
+		if w.graphs[m] != nil {
+			continue
+		}
+		g, err := ranges.Open(ranges.StoreOf[cluster.Snapshot](m.node), ranges.Options{Logger: w.log})
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		w.graphs[m] = g
+	}
+}
+
+// end closes the graphs of machines, all where none is named.
+func (w *web) end(machines ...*machine) {
+	if machines == nil {
+		machines = slices.Collect(maps.Keys(w.graphs))
+	}
+	for _, m := range machines {
+		if err := w.graphs[m].Close(); err != nil {
+			w.t.Error(err)
+		}
+		delete(w.graphs, m)
+	}
+}
+
+// some returns the graph of one of the machines that run.
+func (w *web) some() *ranges.Graph { return w.graphs[w.any()] }
+
+// told notes what a page's UID was said to be: it never is another.
+func (w *web) told(url string, u uid.UID) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if u == 0 {
+		w.t.Errorf("%s has no UID", url)
+	}
+	if before, ok := w.uids[url]; ok && before != u {
+		w.t.Errorf("%s was %s and is %s", url, before, u)
+	}
+	if before, ok := w.urls[u]; ok && before != url {
+		w.t.Errorf("%s is %s, and was %s", u, url, before)
+	}
+	w.uids[url], w.urls[u] = u, url
+}
+
+// url returns one of a few pages of a few hosts.
+func (w *web) url() string {
+	return fmt.Sprintf("http://www%d.example.org/%d", w.random.IntN(6), w.random.IntN(12))
+}
+
+// change makes random changes by a random machine.
+func (w *web) change() {
+	w.t.Helper()
+	var changes []links.Change
+	for range 1 + w.random.IntN(8) {
+		c := links.Change{Kind: links.ChangeKind(w.random.IntN(3)), Source: w.url()}
+		for range w.random.IntN(5) {
+			c.Targets = append(c.Targets, w.url())
+		}
+		if c.Kind != links.DeleteLinks && w.random.IntN(4) == 0 {
+			for range c.Targets {
+				c.Labels = append(c.Labels, cell.Label{Weight: float64(w.random.IntN(9)), Anchor: "a"})
+			}
+		}
+		changes = append(changes, c)
+		w.apply(c)
+	}
+	if _, err := w.some().Update(w.t.Context(), changes); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// apply makes a change of what ought to be.
+func (w *web) apply(c links.Change) {
+	of := w.links[c.Source]
+	if of == nil {
+		of = map[string]cell.Label{}
+		w.links[c.Source] = of
+	}
+	if c.Kind == links.ReplaceLinks {
+		for target := range of {
+			if !slices.Contains(c.Targets, target) {
+				delete(of, target)
+			}
+		}
+	}
+	for i, target := range c.Targets {
+		if c.Kind == links.DeleteLinks {
+			delete(of, target)
+			continue
+		}
+		label, ok := of[target]
+		if !ok {
+			label = cell.NoLabel
+		}
+		if c.Labels != nil && c.Labels[i] != cell.NoLabel {
+			label = c.Labels[i]
+		}
+		of[target] = label
+	}
+}
+
+// byOtherDoors adds and deletes a link as a triple.
+func (w *web) byOtherDoors() {
+	w.t.Helper()
+	src, dst := w.url(), w.url()
+	t := []triple.Triple{links.Link(links.DefaultPredicate, src, dst)}
+	var err error
+	if w.random.IntN(2) == 0 {
+		_, err = w.any().node.Add(w.t.Context(), t)
+		w.apply(links.Change{Source: src, Targets: []string{dst}})
+	} else {
+		_, err = w.any().node.Delete(w.t.Context(), t)
+		w.apply(links.Change{Kind: links.DeleteLinks, Source: src, Targets: []string{dst}})
+	}
+	if err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// check compares all that a graph says with what ought to be.
+func (w *web) check(g *ranges.Graph) {
+	w.t.Helper()
+	ctx := w.t.Context()
+	backward := map[string][]string{}
+	pages := map[string]bool{}
+	for src, of := range w.links {
+		for dst := range of {
+			backward[dst] = append(backward[dst], src)
+			pages[src], pages[dst] = true, true
+		}
+	}
+	urls := slices.Sorted(maps.Keys(pages))
+	uids, err := g.UIDs(ctx, urls)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	for i, u := range uids {
+		w.told(urls[i], u)
+	}
+	back, err := g.URLs(ctx, append(slices.Clone(uids), 12345, 0))
+	if err != nil || !slices.Equal(back, append(slices.Clone(urls), "", "")) {
+		w.t.Fatalf("URLs: %v, %v", back, err)
+	}
+	asked := append(slices.Clone(uids), uids...) // each twice, and what is no page
+	asked = append(asked, 77)
+	for _, d := range []links.Direction{links.Forward, links.Backward} {
+		lists, err := g.Links(ctx, d, asked)
+		if err != nil || len(lists.Ends) != len(asked) {
+			w.t.Fatalf("%d lists, %v", len(lists.Ends), err)
+		}
+		degrees, err := g.Degrees(ctx, d, asked)
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		for i := range asked {
+			var want []uid.UID
+			if i < 2*len(urls) {
+				ends := backward[urls[i%len(urls)]]
+				if d == links.Forward {
+					ends = slices.Collect(maps.Keys(w.links[urls[i%len(urls)]]))
+				}
+				for _, end := range ends {
+					want = append(want, w.uids[end])
+				}
+				slices.Sort(want)
+			}
+			if got := lists.At(i); !slices.Equal(got, want) || degrees[i] != len(want) {
+				w.t.Fatalf("%v links of %s (%s): %v, degree %d; they are %v", d, asked[i], w.urls[asked[i]], got, degrees[i], want)
+			}
+		}
+	}
+	labels, err := g.Labels(ctx, uids)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	for i, url := range urls {
+		targets := slices.Collect(maps.Keys(w.links[url]))
+		slices.SortFunc(targets, func(a, b string) int {
+			return int(min(max(int64(w.uids[a])-int64(w.uids[b]), -1), 1))
+		})
+		var want []cell.Label
+		for _, target := range targets {
+			want = append(want, w.links[url][target])
+		}
+		if got := labels.At(i); !slices.Equal(got, want) {
+			w.t.Fatalf("labels of the links of %s: %v; they are %v", url, got, want)
+		}
+	}
+	var all []uid.UID
+	for after := uid.UID(0); ; {
+		some, err := g.Pages(ctx, after, 7)
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		if len(some) == 0 {
+			break
+		}
+		all = append(all, some...)
+		after = some[len(some)-1]
+	}
+	for _, u := range uids {
+		if _, ok := slices.BinarySearch(all, u); !ok {
+			w.t.Fatalf("%s (%s) is not among the pages", u, w.urls[u])
+		}
+	}
+	if !slices.IsSorted(all) {
+		w.t.Fatalf("pages that do not ascend: %v", all)
+	}
+}
+
+// answered asks for all links again and again until there is an answer: before, all
+// there may be is node.ErrUnavailable.
+func (w *web) answered() {
+	w.t.Helper()
+	g := w.some()
+	urls := slices.Sorted(maps.Keys(w.uids))
+	w.until("links are answered", func() bool {
+		ctx := w.t.Context()
+		uids, err := g.UIDs(ctx, urls)
+		for d := links.Forward; err == nil && d <= links.Backward; d++ {
+			_, err = g.Links(ctx, d, uids)
+		}
+		if err == nil {
+			_, err = g.Labels(ctx, uids)
+		}
+		if err == nil {
+			_, err = g.Pages(ctx, 0, len(urls))
+		}
+		if err != nil && !errors.Is(err, node.ErrUnavailable) {
+			w.t.Fatal(err)
+		}
+		return err == nil
+	})
+	w.check(g)
+}
+
+// TestLinks changes links by all doors and all machines, loses one machine and two at
+// once, and compares all answers, right after too.
+func TestLinks(t *testing.T) {
+	simulate(t, 5, func(t *testing.T, w *world) {
+		web := newWeb(w)
+		w.form()
+		web.open()
+		defer web.end()
+		work := func(rounds int) {
+			for range rounds {
+				web.change()
+				web.byOtherDoors()
+			}
+			web.check(web.some())
+		}
+		work(10)
+		for _, losses := range []int{1, 2} {
+			for range losses {
+				m := w.any()
+				web.end(m)
+				m.kill()
+			}
+			web.answered() // nobody has noticed yet
+			work(3)
+			w.settle()
+			work(3)
+			for range losses {
+				w.add().run(w.up()[0])
+			}
+			web.open()
+			work(3)
+			w.settle()
+		}
+		for _, m := range w.up() {
+			web.check(web.graphs[m])
+		}
+		stats, err := web.some().Stats(t.Context())
+		pages := int64(0)
+		for _, s := range stats.Servers {
+			pages += s.Pages
+		}
+		if err != nil || stats.Pages < int64(len(web.uids)) || pages != stats.Pages || len(stats.Servers) != len(w.up()) || stats.MinUID != slices.Min(slices.Collect(maps.Keys(web.urls))) {
+			t.Errorf("%+v, %v; there are %d pages", stats, err, len(web.uids))
+		}
+	})
+}
+
+// TestLinksNamedAtOnce has all machines give UIDs to the same pages at the same time,
+// while one of them dies: a page has one UID for all, for good, and no two pages share
+// one.
+func TestLinksNamedAtOnce(t *testing.T) {
+	simulate(t, 4, func(t *testing.T, w *world) {
+		web := newWeb(w)
+		w.form()
+		web.open()
+		defer web.end()
+		for round := range 4 {
+			var urls []string
+			for i := range 40 {
+				urls = append(urls, fmt.Sprintf("http://www%d.example.org/%d/%d", i%7, round, i))
+			}
+			ctx, cancel := context.WithCancel(t.Context())
+			var all sync.WaitGroup
+			for _, m := range w.up() {
+				g := web.graphs[m]
+				for range 2 {
+					seed := w.random.Uint64()
+					all.Go(func() { web.nameSome(ctx, g, seed, urls) })
+				}
+			}
+			if round > 0 {
+				w.until("somebody was told a UID", func() bool {
+					web.mu.Lock()
+					defer web.mu.Unlock()
+					return len(web.uids) > 40*round+w.random.IntN(20)
+				})
+				victim := w.any()
+				if len(w.up()) > 2 {
+					defer func(g *ranges.Graph) { _ = g.Close() }(web.graphs[victim])
+					delete(web.graphs, victim)
+					victim.kill()
+				}
+			}
+			w.settle()
+			all.Wait()
+			cancel()
+			for _, m := range w.up() {
+				found, err := web.graphs[m].UIDs(t.Context(), urls)
+				if err != nil {
+					t.Fatal(err)
+				}
+				for i, u := range found {
+					web.told(urls[i], u)
+				}
+			}
+			if len(w.up()) < 4 {
+				w.add().run(w.up()[0])
+				web.open()
+				w.settle()
+			}
+		}
+		// A second UID of a page is gone: nothing is left of who came second.
+		all, err := web.some().Pages(t.Context(), 0, 1<<20)
+		if err != nil || len(all) < len(web.uids) {
+			t.Fatalf("%d pages, %v; %d were given UIDs", len(all), err, len(web.uids))
+		}
+	})
+}
+
+// nameSome updates links to pages in an order of its own until all are done or the
+// machine is gone.
+func (w *web) nameSome(ctx context.Context, g *ranges.Graph, seed uint64, urls []string) {
+	random := rand.New(rand.NewPCG(seed, 0))
+	for _, i := range random.Perm(len(urls)) {
+		_, err := g.Update(ctx, []links.Change{{Source: urls[i], Targets: []string{urls[(i+1)%len(urls)]}}})
+		if err != nil {
+			continue // the machine is dead, or another was in the middle: others go on
+		}
+		found, err := g.UIDs(ctx, urls[i:i+1])
+		if err == nil {
+			w.told(urls[i], found[0])
+		}
+	}
+}
+
+// TestLinksRanked compares rankings with those of the same graph in plain memory, and
+// PageRank with the same done on the links that were read.
+func TestLinksRanked(t *testing.T) {
+	simulate(t, 3, func(t *testing.T, w *world) {
+		web := newWeb(w)
+		w.form()
+		web.open()
+		defer web.end()
+		for range 25 {
+			web.change()
+			web.byOtherDoors()
+		}
+		g := web.some()
+		web.check(g)
+		urls := slices.Sorted(maps.Keys(web.links))
+		roots, err := g.UIDs(t.Context(), urls[:len(urls)/2])
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, class := range []sample.Class{sample.All, sample.InterHost} {
+			request := links.RankRequest{Algorithm: links.SALSA, Pages: roots, In: 3, Out: 3, Mode: sample.ModeConsistent, Class: class}
+			got, err := g.Rank(t.Context(), request)
+			if err != nil {
+				t.Fatal(err)
+			}
+			n, err := rank.NewNeighbourhood(t.Context(), plainSource{web}, roots, rank.NeighbourhoodOptions{In: 3, Out: 3, Mode: sample.ModeConsistent, Class: class})
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := n.TopRoots(n.Graph.Len(), rank.SALSA(n.Graph).Authority)
+			if !slices.EqualFunc(got.Authorities, want, func(a, b rank.Scored) bool {
+				return a.UID == b.UID && a.Score-b.Score < 1e-12 && b.Score-a.Score < 1e-12
+			}) || got.Vertices != n.Graph.Len() || got.Edges != n.Graph.NumEdges() {
+				t.Fatalf("%v: %+v\nwant %v, %d vertices, %d edges", class, got, want, n.Graph.Len(), n.Graph.NumEdges())
+			}
+		}
+		if err := g.StartPageRank(t.Context(), links.PageRankOptions{Store: true}); err != nil {
+			t.Fatal(err)
+		}
+		var job links.PageRankJob
+		w.until("the job ends", func() bool {
+			job, err = g.PageRank(t.Context())
+			return err != nil || job.State != "running" && job.State != "storing"
+		})
+		edges := int64(0)
+		for _, of := range web.links {
+			edges += int64(len(of))
+		}
+		if err != nil || job.State != "done" || job.Links != edges || !job.Converged || job.Stored != job.Pages {
+			t.Fatalf("%+v, %v; there are %d links", job, err, edges)
+		}
+		scores, err := g.Rank(t.Context(), links.RankRequest{Algorithm: links.PageRank, All: true})
+		if err != nil || int64(len(scores.Authorities)) != job.Pages {
+			t.Fatalf("%d scores, %v", len(scores.Authorities), err)
+		}
+		got := map[uid.UID]float64{}
+		sum := 0.0
+		for _, s := range scores.Authorities {
+			got[s.UID] = s.Score
+			sum += s.Score
+		}
+		if sum < 1-1e-6 || sum > 1+1e-6 {
+			t.Errorf("scores sum up to %v", sum)
+		}
+		// The scores are their own next round.
+		next := map[uid.UID]float64{}
+		lost := 0.0
+		for u := range got {
+			of := web.links[web.urls[u]]
+			if len(of) == 0 {
+				lost += got[u]
+			}
+			for dst := range of {
+				next[web.uids[dst]] += got[u] / float64(len(of))
+			}
+		}
+		for u, score := range got {
+			n := float64(len(got))
+			if want := 0.15/n + 0.85*(lost/n+next[u]); score-want > 1e-6 || want-score > 1e-6 {
+				t.Errorf("the score of %s is %v, and %v by its links", web.urls[u], score, want)
+			}
+		}
+		top := scores.Authorities[0]
+		note, err := w.readNote(links.UIDTriple(web.urls[top.UID], top.UID), links.PageRankApplication)
+		if err != nil || note != fmt.Sprint(top.Score) {
+			t.Errorf("the score %v is noted as %q, %v", top.Score, note, err)
+		}
+	})
+}
+
+// readNote reads what is noted on a triple.
+func (w *world) readNote(t triple.Triple, application string) (string, error) {
+	sn, err := w.any().node.Snapshot()
+	if err != nil {
+		return "", err
+	}
+	defer sn.Close()
+	data, err := sn.Annotation(w.t.Context(), t, application)
+	return string(data), err
+}
+
+// plainSource is the graph in plain maps as package rank asks for it.
+type plainSource struct{ *web }
+
+func (s plainSource) list(d rank.Direction, u uid.UID) (list []uid.UID) {
+	for src, of := range s.links {
+		for dst := range of {
+			if from, to := s.uids[src], s.uids[dst]; d == rank.Forward && from == u {
+				list = append(list, to)
+			} else if d == rank.Backward && to == u {
+				list = append(list, from)
+			}
+		}
+	}
+	slices.Sort(list)
+	return list
+}
+
+func (s plainSource) SampleLinks(_ context.Context, d rank.Direction, pages []uid.UID, spec sample.Spec) (l rank.Lists[uid.UID], err error) {
+	for _, u := range pages {
+		l.Items = sample.Sample(l.Items, s.list(d, u), u, spec, plainHosts{s.web})
+		l.End()
+	}
+	return l, nil
+}
+
+func (s plainSource) LinksWithin(_ context.Context, set *rank.Set, class sample.Class) (l rank.Lists[uint32], err error) {
+	for _, u := range set.UIDs() {
+		l.Items = set.AppendWithin(l.Items, s.list(rank.Forward, u), class, sample.ClassesOf(plainHosts{s.web}, u))
+		l.End()
+	}
+	return l, nil
+}
+
+// plainHosts tells hosts by the pages that are known: www0 to www5 of one domain.
+type plainHosts struct{ *web }
+
+func (h plainHosts) Host(e uid.Extent) uint64 {
+	for u, url := range h.urls {
+		if u.Extent() == e {
+			return uint64(url[len("http://www")])
+		}
+	}
+	return 0
+}
+
+func (h plainHosts) Domain(uid.Extent) uint64 { return 1 }

@@ -1,0 +1,178 @@
+// Numbers that nobody else gives.
+
+package ranges
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/trefoildb/trefoil/links/uid"
+	"github.com/trefoildb/trefoil/node"
+	"github.com/trefoildb/trefoil/triple"
+)
+
+// firstGrant is the first grant of members; those below are for a node that is alone,
+// which needs to claim none.
+const firstGrant = uid.NumGrants / 2
+
+const (
+	grantPrefix    = "urn:trefoil:grant:"
+	claimPredicate = "urn:trefoil:claimedBy"
+)
+
+// grants are the numbers that this graph may give. The lock is held by whoever gives
+// UIDs.
+type grants struct {
+	mu    sync.Mutex
+	all   []uid.Grant
+	slots map[uid.Slot]*uid.Allocator
+	hosts int // in all allocators
+}
+
+// maxHosts bounds what is kept of hosts, some 100 bytes each. What is forgotten costs
+// further extents: numbers go on with new grants then.
+const maxHosts = 1 << 20
+
+// take gives numbers for further pages of a host. The lock is held.
+func (g *Graph) take(ctx context.Context, slot uid.Slot, hostKey string, n uint64) ([]uid.Run, error) {
+	gr := &g.grants
+	if gr.hosts > maxHosts {
+		gr.all, gr.slots, gr.hosts = nil, nil, 0
+	}
+	if len(gr.all) == 0 {
+		if err := g.claim(ctx); err != nil {
+			return nil, err
+		}
+	}
+	if gr.slots == nil {
+		gr.slots = map[uid.Slot]*uid.Allocator{}
+	}
+	allocator := gr.slots[slot]
+	if allocator == nil {
+		allocator = uid.NewAllocator(slot, gr.all...)
+		gr.slots[slot] = allocator
+	}
+	for {
+		runs, err := allocator.Assign(hostKey, n)
+		if !errors.Is(err, uid.ErrNeedGrant) {
+			gr.hosts++
+			return runs, err
+		}
+		held := allocator.Grants()
+		if held == len(gr.all) {
+			if err := g.claim(ctx); err != nil {
+				return nil, err
+			}
+		}
+		for _, grant := range gr.all[held:] {
+			if err := allocator.Grant(grant); err != nil {
+				return nil, err
+			}
+		}
+	}
+}
+
+// claim claims a further grant. The lock is held.
+func (g *Graph) claim(ctx context.Context) error {
+	r, err := g.begin(ctx)
+	if err != nil {
+		return err
+	}
+	defer r.close()
+	next, err := r.nextGrant(ctx)
+	if err != nil {
+		return fmt.Errorf("claim UIDs: %w", err)
+	}
+	for ; ; next++ {
+		if next < firstGrant { // it is 0 after the last one
+			return fmt.Errorf("claim UIDs: %w", uid.ErrNoGrants)
+		}
+		mine, t := g.newClaim(next)
+		if _, err := g.store.Add(ctx, []triple.Triple{t}); err != nil {
+			return fmt.Errorf("claim UIDs: %w", err)
+		}
+		first, err := r.claimant(ctx, t.Subject)
+		if err != nil {
+			return fmt.Errorf("claim UIDs: %w", err)
+		}
+		if first == mine {
+			g.grants.all = append(g.grants.all, next)
+			return nil
+		}
+		if _, err := g.store.Delete(ctx, []triple.Triple{t}); err != nil && !errors.Is(err, node.ErrUnknown) {
+			return fmt.Errorf("claim UIDs: %w", err)
+		}
+	}
+}
+
+// newClaim returns a claim that nobody else makes.
+func (g *Graph) newClaim(grant uid.Grant) (name string, t triple.Triple) {
+	var random [16]byte
+	_, _ = rand.Read(random[:]) // never fails
+	name = g.store.MachineID().String() + "/" + hex.EncodeToString(random[:])
+	return name, triple.Triple{
+		Subject:   triple.NewIRI(grantPrefix + strconv.Itoa(int(grant))),
+		Predicate: triple.NewIRI(claimPredicate),
+		Object:    triple.NewString(name),
+	}
+}
+
+// nextGrant returns a grant that nobody is known to have claimed, nor any behind it.
+func (r *reader) nextGrant(ctx context.Context) (uid.Grant, error) {
+	keys, err := predicateRange(claimPredicate)
+	if err != nil {
+		return 0, err
+	}
+	next := uid.Grant(firstGrant)
+	return next, r.look(ctx, []wanted{{keys, 0}}, func(_ int, row *row) error {
+		subject, _ := row.iri(triple.Subject)
+		digits, ok := strings.CutPrefix(string(subject), grantPrefix)
+		n, err := strconv.ParseUint(digits, 10, 16)
+		if ok && err == nil && uid.Grant(n) >= next {
+			next = uid.Grant(n) + 1
+		}
+		return nil
+	})
+}
+
+// claimant returns who claimed a grant first. It is asked in SPO: what the triples'
+// sequencer had stamped before a claim that is settled has come to the same machine
+// there before it.
+func (r *reader) claimant(ctx context.Context, grant triple.Term) (name string, err error) {
+	keys, err := rangeOf(triple.SPO, triple.Pattern{Subject: grant, Predicate: triple.NewIRI(claimPredicate)})
+	if err != nil {
+		return "", err
+	}
+	for {
+		name = ""
+		var first triple.Stamp
+		newest := uint64(0)
+		err := r.look(ctx, []wanted{{keys, 0}}, func(_ int, row *row) error {
+			object, err := triple.DecodeTerm(row.terms[triple.Object])
+			if err != nil {
+				return err
+			}
+			stamp, err := row.stamp()
+			if err != nil {
+				return err
+			}
+			newest = max(newest, stamp.Epoch)
+			if len(row.terms[triple.Graph]) == 0 && (name == "" || stamp.Less(first)) {
+				name, first = object.Value(), stamp
+			}
+			return nil
+		})
+		if err != nil || newest <= r.graph.settled.Load() {
+			return name, err
+		}
+		if err := r.graph.settle(ctx, newest); err != nil {
+			return "", err
+		}
+	}
+}

@@ -1,0 +1,77 @@
+package ranges
+
+import (
+	"context"
+
+	"github.com/trefoildb/trefoil/links"
+	"github.com/trefoildb/trefoil/links/rank"
+	"github.com/trefoildb/trefoil/links/sample"
+	"github.com/trefoildb/trefoil/links/uid"
+	"github.com/trefoildb/trefoil/node/links/ranking"
+)
+
+// source is the graph as package rank asks for neighbourhoods; its directions have the
+// same values.
+type source struct{ *Graph }
+
+// SampleLinks implements rank.Source.
+func (s source) SampleLinks(ctx context.Context, d rank.Direction, pages []uid.UID, spec sample.Spec) (rank.Lists[uid.UID], error) {
+	direction := links.Forward
+	if d == rank.Backward {
+		direction = links.Backward
+	}
+	return s.Graph.SampleLinks(ctx, direction, pages, spec)
+}
+
+// LinksWithin implements rank.Source. Pages of the set are told by their URLs, so that
+// nothing is looked up of others.
+func (s source) LinksWithin(ctx context.Context, set *rank.Set, class sample.Class) (l rank.Lists[uint32], err error) {
+	pages := set.UIDs()
+	return l, s.read(ctx, func(r *reader) error {
+		urls, of, err := r.distinct(ctx, pages)
+		if err != nil {
+			return err
+		}
+		number := make(map[string]uint32, len(urls))
+		h := hosts{}
+		for i, at := range of {
+			if at >= 0 {
+				number[urls[at]] = uint32(i)
+				h.add(pages[i], urls[at])
+			}
+		}
+		found := make([][]uint32, len(urls))
+		err = r.targets(ctx, links.Forward, urls, func(i int, end []byte) error {
+			if n, ok := number[string(end)]; ok {
+				found[i] = append(found[i], n)
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		for i, at := range of {
+			if at >= 0 {
+				classes := sample.ClassesOf(h, pages[i])
+				for _, n := range found[at] {
+					if classes.Of(pages[n].Extent()) >= class {
+						l.Items = append(l.Items, n)
+					}
+				}
+			}
+			l.End()
+		}
+		return nil
+	})
+}
+
+// Rank implements links.Graph.
+func (g *Graph) Rank(ctx context.Context, r links.RankRequest) (ranked links.Ranking, err error) {
+	if err := ranking.Check(&r); err != nil {
+		return ranked, err
+	}
+	if r.Algorithm == links.PageRank {
+		return g.ranks.rank(r)
+	}
+	return ranking.Rank(ctx, source{g}, r)
+}

@@ -1,0 +1,241 @@
+// Looking things up: many ranges at a time.
+
+package ranges
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/trefoildb/trefoil/links"
+	"github.com/trefoildb/trefoil/links/uid"
+	"github.com/trefoildb/trefoil/sparql"
+	"github.com/trefoildb/trefoil/triple"
+)
+
+// reader reads for one call.
+type reader struct {
+	graph    *Graph
+	snapshot Snapshot
+	source   sparql.Source
+}
+
+func (r *reader) close() { _ = r.snapshot.Close() } // it holds nothing
+
+// degraded tells whether something came from other orders, since a machine is dead.
+func (r *reader) degraded() bool {
+	d, ok := r.snapshot.(interface{ Degraded() bool })
+	return ok && d.Degraded()
+}
+
+// lookedUpRanges is how many ranges are looked up at a time: one message to each owner.
+const lookedUpRanges = 1 << 13
+
+// look calls each for the rows of ranges, those of one item after the other.
+func (r *reader) look(ctx context.Context, all []wanted, each func(item int, row *row) error) error {
+	all = lookedUp(all)
+	ranges := make([]triple.Range, 0, min(len(all), lookedUpRanges))
+	for part := range slices.Chunk(all, lookedUpRanges) {
+		ranges = ranges[:0]
+		for _, w := range part {
+			ranges = append(ranges, w.Range)
+		}
+		err := r.source.Lookup(ctx, ranges, func(i int, key, value []byte) error {
+			row, err := rowOf(key, value)
+			if err != nil {
+				return err
+			}
+			return each(part[i].item, &row)
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// claim is one of several objects of a subject and a predicate; the one that was written
+// first counts.
+type claim struct {
+	uid   uid.UID
+	stamp triple.Stamp
+}
+
+// uids returns the UIDs of pages; 0 for those that have none.
+func (r *reader) uids(ctx context.Context, urls []string) ([]uid.UID, error) {
+	predicate := triple.NewIRI(links.UIDPredicate)
+	var all []wanted
+	same := map[string]int{} // the first item with a URL
+	of := make([]int, len(urls))
+	for i, url := range urls {
+		first, ok := same[url]
+		if !ok {
+			first = i
+			same[url] = i
+			if subject, ok := iri(url); ok {
+				keys, err := rangeOf(triple.SPO, triple.Pattern{Subject: subject, Predicate: predicate})
+				if err != nil {
+					return nil, err
+				}
+				all = append(all, wanted{keys, i})
+			}
+		}
+		of[i] = first
+	}
+	for {
+		claims := make([]claim, len(urls))
+		newest := uint64(0)
+		err := r.look(ctx, all, func(i int, row *row) error {
+			if url, ok := row.iri(triple.Subject); !ok || string(url) != urls[i] {
+				return nil // another long one
+			}
+			u, ok := row.uid()
+			if !ok {
+				return nil
+			}
+			stamp, err := row.stamp()
+			if err != nil {
+				return err
+			}
+			newest = max(newest, stamp.Epoch)
+			if c := &claims[i]; c.uid == 0 || stamp.Less(c.stamp) {
+				*c = claim{u, stamp}
+			}
+			return nil
+		})
+		if err != nil {
+			return nil, fmt.Errorf("look UIDs up: %w", err)
+		}
+		if newest > r.graph.settled.Load() {
+			// An earlier claim may turn up yet.
+			if err := r.graph.settle(ctx, newest); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		found := make([]uid.UID, len(urls))
+		for i := range urls {
+			found[i] = claims[of[i]].uid
+		}
+		return found, nil
+	}
+}
+
+// settle waits until all from before an epoch is settled.
+func (g *Graph) settle(ctx context.Context, epoch uint64) error {
+	settled, err := g.store.Settled(ctx, epoch)
+	if err != nil {
+		return err
+	}
+	for {
+		before := g.settled.Load()
+		if before >= settled || g.settled.CompareAndSwap(before, settled) {
+			return nil
+		}
+	}
+}
+
+// named returns the UIDs of pages, which get some if they have none; 0 for what no page
+// can be called.
+func (r *reader) named(ctx context.Context, urls []string) ([]uid.UID, error) {
+	found, err := r.uids(ctx, urls)
+	if err != nil {
+		return nil, err
+	}
+	var without []string
+	var at []int
+	for i, u := range found {
+		if u == 0 {
+			without, at = append(without, urls[i]), append(at, i)
+		}
+	}
+	if len(without) == 0 {
+		return found, nil
+	}
+	given, err := r.graph.name(ctx, without)
+	if err != nil {
+		return nil, err
+	}
+	for i, u := range given {
+		found[at[i]] = u
+	}
+	return found, nil
+}
+
+// urls returns the URLs of pages; "" for those that there are not.
+func (r *reader) urls(ctx context.Context, pages []uid.UID) ([]string, error) {
+	predicate := triple.NewIRI(links.UIDPredicate)
+	var all []wanted
+	same := map[uid.UID]int{}
+	for i, u := range pages {
+		if _, ok := same[u]; ok || !u.Valid() {
+			continue
+		}
+		same[u] = i
+		keys, err := rangeOf(triple.POS, triple.Pattern{Predicate: predicate, Object: links.UIDTriple("a:", u).Object})
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, wanted{keys, i})
+	}
+	found := make([]string, len(pages))
+	err := r.look(ctx, all, func(i int, row *row) error {
+		if u, ok := row.uid(); ok && u == pages[i] && found[i] == "" {
+			url, _ := row.iri(triple.Subject)
+			found[i] = string(url)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("look URLs up: %w", err)
+	}
+	for i, u := range pages {
+		if u.Valid() {
+			found[i] = found[same[u]]
+		}
+	}
+	return found, nil
+}
+
+// targets calls each with the other ends of the links of pages, by page, each once: in
+// no order of pages. Other ends are valid during the call.
+func (r *reader) targets(ctx context.Context, d links.Direction, urls []string, each func(item int, end []byte) error) error {
+	order, other := triple.SPO, triple.Object
+	if d == links.Backward {
+		order, other = triple.POS, triple.Subject
+	}
+	var all []wanted
+	for i, url := range urls {
+		page, ok := iri(url)
+		if !ok {
+			continue
+		}
+		p := triple.Pattern{Subject: page, Predicate: r.graph.predicate}
+		if d == links.Backward {
+			p = triple.Pattern{Object: page, Predicate: r.graph.predicate}
+		}
+		keys, err := rangeOf(order, p)
+		if err != nil {
+			return err
+		}
+		all = append(all, wanted{keys, i})
+	}
+	last, before := -1, []byte(nil)
+	err := r.look(ctx, all, func(i int, row *row) error {
+		page, ok := row.iri(triple.Subject + triple.Object - other)
+		if !ok || string(page) != urls[i] {
+			return nil
+		}
+		end, ok := row.iri(other)
+		// A link in several graphs is one: its rows are beside each other.
+		if !ok || i == last && string(end) == string(before) {
+			return nil
+		}
+		last, before = i, append(before[:0], end...)
+		return each(i, end)
+	})
+	if err != nil {
+		return fmt.Errorf("look links up: %w", err)
+	}
+	return nil
+}

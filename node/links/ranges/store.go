@@ -1,0 +1,70 @@
+// What the graph needs of the cluster.
+
+package ranges
+
+import (
+	"context"
+
+	"github.com/trefoildb/trefoil/node"
+	"github.com/trefoildb/trefoil/node/peer"
+	"github.com/trefoildb/trefoil/node/view"
+	"github.com/trefoildb/trefoil/sparql"
+	"github.com/trefoildb/trefoil/trie"
+	"github.com/trefoildb/trefoil/triple"
+)
+
+// Snapshot is a way to read all triples.
+type Snapshot interface {
+	Source() sparql.Source
+	Annotation(ctx context.Context, t triple.Triple, applicationID string) ([]byte, error)
+	Close() error
+}
+
+// Writer changes triples, durably when a call returns.
+type Writer interface {
+	Add(ctx context.Context, triples []triple.Triple) (node.AddResult, error)
+	Delete(ctx context.Context, triples []triple.Triple) (node.DeleteResult, error)
+	Annotate(ctx context.Context, t triple.Triple, applicationID string, data []byte) error
+}
+
+// Member is one machine of the cluster.
+type Member interface {
+	MachineID() trie.MachineID
+	// View returns the view that it has adopted; nil where there is none yet.
+	View() *view.View
+	Call(ctx context.Context, to trie.MachineID, method string, body []byte) ([]byte, error)
+	// Settled waits until every operation stamped before some epoch, which is no less
+	// than the given one, is settled or never will be, and returns that epoch.
+	Settled(ctx context.Context, epoch uint64) (uint64, error)
+	// Handle makes h answer a method, once.
+	Handle(method string, h peer.Handler)
+}
+
+// Store is the triples of a cluster, as one of its members reads and writes them;
+// [StoreOf] makes one.
+type Store interface {
+	Writer
+	Member
+	Snapshot() (Snapshot, error)
+}
+
+// storeOf is a store whose methods name the type of its snapshots.
+type storeOf[S Snapshot] interface {
+	Writer
+	Member
+	Snapshot() (S, error)
+}
+
+// StoreOf returns a store as [Open] takes it.
+func StoreOf[S Snapshot](store storeOf[S]) Store { return adapter[S]{store} }
+
+type adapter[S Snapshot] struct{ storeOf[S] }
+
+// Snapshot returns a way to read what is there now.
+func (a adapter[S]) Snapshot() (Snapshot, error) {
+	sn, err := a.storeOf.Snapshot()
+	if err != nil {
+		return nil, err // not sn: a nil pointer in an interface is not nil
+	}
+	return sn, nil
+}

@@ -1,0 +1,96 @@
+package ranges
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/trefoildb/trefoil/links"
+	"github.com/trefoildb/trefoil/node/links/edits"
+	"github.com/trefoildb/trefoil/triple"
+)
+
+// changedLinks is about how many links are changed at a time.
+const changedLinks = 20_000
+
+// Update implements links.Graph. Two replacements of one page's list that are made at
+// the same time may leave links of both, as they go through two machines.
+func (g *Graph) Update(ctx context.Context, changes []links.Change) (result links.UpdateResult, err error) {
+	for i := range changes {
+		if err := edits.Check(&changes[i]); err != nil {
+			return result, fmt.Errorf("change %d: %w", i, err)
+		}
+	}
+	for len(changes) > 0 {
+		n, size := 1, len(changes[0].Targets)
+		for n < len(changes) && size+len(changes[n].Targets) <= changedLinks {
+			size += len(changes[n].Targets)
+			n++
+		}
+		err := g.read(ctx, func(r *reader) error { return r.update(ctx, changes[:n], &result) })
+		if err != nil {
+			return result, err
+		}
+		changes = changes[n:]
+	}
+	return result, nil
+}
+
+// update makes changes: pages get their UIDs first, and what goes goes before what comes.
+func (r *reader) update(ctx context.Context, changes []links.Change, result *links.UpdateResult) error {
+	g := r.graph
+	urls := edits.Pages(changes)
+	found, err := r.uids(ctx, urls)
+	if err != nil {
+		return err
+	}
+	var without []string
+	for i, u := range found {
+		if u == 0 {
+			without = append(without, urls[i])
+		}
+	}
+	for pages := range slices.Chunk(without, namedAtOnce) {
+		if _, err := g.name(ctx, pages); err != nil {
+			return err
+		}
+		result.Pages += int64(len(pages))
+	}
+	plan, err := edits.Plan(ctx, g.o.Predicate, changes, r.eachTarget)
+	if err != nil {
+		return err
+	}
+	for part := range slices.Chunk(plan.Delete, changedLinks) {
+		done, err := g.store.Delete(ctx, part)
+		result.Deleted += done.Deleted
+		if err != nil {
+			return fmt.Errorf("delete links: %w", err)
+		}
+	}
+	for part := range slices.Chunk(plan.Add, changedLinks) {
+		done, err := g.store.Add(ctx, part)
+		result.Added += done.Added
+		if err != nil {
+			return fmt.Errorf("add links: %w", err)
+		}
+	}
+	return edits.Note(ctx, plan.Labels, func(ctx context.Context, link triple.Triple, label []byte) error {
+		return g.store.Annotate(ctx, link, links.Application, label)
+	})
+}
+
+// eachTarget is edits.Targets: links of the default graph only, which is what updates
+// change.
+func (r *reader) eachTarget(ctx context.Context, src string, do func(dst string)) error {
+	keys, err := rangeOf(triple.SPO, triple.Pattern{Subject: triple.NewIRI(src), Predicate: r.graph.predicate})
+	if err != nil {
+		return err
+	}
+	return r.scan(ctx, keys, false, func(row *row) (bool, error) {
+		page, _ := row.iri(triple.Subject)
+		if end, ok := row.iri(triple.Object); ok && len(row.terms[triple.Graph]) == 0 && string(page) == src {
+			do(string(end))
+		}
+		return true, nil
+	})
+}
