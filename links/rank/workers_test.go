@@ -99,4 +99,3 @@ func TestWithin(t *testing.T) {
 		}
 	}
 }
-
