@@ -17,7 +17,7 @@
 // up with zeros:
 //
 //	  0 +-----+-----+-----+-----+---------+-------+-------+------+
-//	    | 't'   'f'   'C'   'L' | version | codec | flags | 0    |   version 1, flags 0
+//	    | 't'   'f'   'C'   'L' | version | codec | flags | 0    |   version 2, flags 0
 //	  8 +-----------------------+---------+-------+-------+------+
 //	    | least UID of the range                                 |
 //	 16 +--------------------------------------------------------+
@@ -82,8 +82,8 @@
 //
 // # Ghosts
 //
-// A packing, by the ghosts' own bits, and their packed UIDs as an Elias-Fano
-// sequence. They are in the order of their UIDs and not by popularity, so that a list
+// A packing, by the ghosts' own bits, and their packed UIDs as a sequence of
+// package pef. They are in the order of their UIDs and not by popularity, so that a list
 // comes out ascending without a sort: ghosts below the range, locals, ghosts above.
 // With the 256 most popular ghosts first (lists.PopularFirst), and a merge at each
 // reading, the lists of the generated web of a million pages in 16 cells would take

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/trefoildb/trefoil/links/ef"
+	"github.com/trefoildb/trefoil/links/lists/pef"
 	"github.com/trefoildb/trefoil/links/uid"
 )
 
@@ -14,7 +14,7 @@ import (
 // UID: ghost i is the i-th of them. It may be used by many goroutines at once.
 type Ghosts struct {
 	packing
-	packed ef.Sequence
+	packed pef.Sequence
 	// Ghosts below low are below the cell's range, those from high on above it. Those
 	// between, if there are any, are of the range and no page.
 	low, high uint32
@@ -29,6 +29,15 @@ func (g *Ghosts) UID(i uint32) uid.UID {
 		return 0
 	}
 	return g.unpack(g.packed.At(int(i)))
+}
+
+// putUIDs puts the UIDs of ghosts that are there into dst, which is as long.
+func (g *Ghosts) putUIDs(dst []uid.UID, ghosts []uint32) {
+	pef.Gather(&g.packed, dst, ghosts)
+	p := g.packing
+	for i, packed := range dst[:len(ghosts)] {
+		dst[i] = p.unpack(uint64(packed))
+	}
 }
 
 // Index returns the ghost that u is.
@@ -69,12 +78,11 @@ func appendGhosts(dst []byte, ghosts []uid.UID) []byte {
 		maxHost, maxPage = max(maxHost, u.Host()), max(maxPage, u.Page())
 	}
 	p := packingOf(slot, maxHost, maxPage)
-	var b ef.Builder
-	for _, u := range ghosts {
-		packed, _ := p.pack(u)
-		b.Add(packed)
+	packed := make([]uint64, len(ghosts))
+	for i, u := range ghosts {
+		packed[i], _ = p.pack(u)
 	}
-	return b.AppendTo(p.appendTo(dst))
+	return pef.Append(p.appendTo(dst), packed)
 }
 
 // openGhosts verifies the section: UIDs that ascend strictly, at least as many as
@@ -86,14 +94,14 @@ func openGhosts(b []byte, keys uid.Range, needed uint32) (Ghosts, error) {
 	}
 	g := Ghosts{packing: p}
 	used := 0
-	if g.packed, used, err = ef.Open(b[packingLen:]); err != nil {
+	if g.packed, used, err = pef.Open(b[packingLen:]); err != nil {
 		return g, err
 	}
 	if packingLen+used != len(b) || uint64(g.packed.Len()) < uint64(needed) || uint64(g.packed.Len()) > math.MaxUint32 {
 		return g, fmt.Errorf("%d ghosts in %d bytes, the lists have %d", g.packed.Len(), len(b), needed)
 	}
 	before := uint64(0) // packs to no UID: its host would be 0
-	for i, packed := range g.packed.All(0) {
+	for i, packed := range g.packed.All() {
 		if !g.fits(packed) || packed == before {
 			return g, fmt.Errorf("ghost %d cannot be", i)
 		}

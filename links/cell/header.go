@@ -39,7 +39,7 @@ var sectionNames = [numSections]string{
 
 const (
 	magic         = "tfCL"
-	formatVersion = 1
+	formatVersion = 2
 
 	sectionTable = 64 // where the table of sections begins
 	sectionEntry = 24

@@ -36,10 +36,11 @@ func (p packing) pack(u uid.UID) (packed uint64, ok bool) {
 }
 
 func (p packing) unpack(packed uint64) uid.UID {
-	page := packed & (1<<p.pageBits - 1)
-	packed >>= p.pageBits
-	host := packed & (1<<p.hostBits - 1)
-	slot := packed>>p.hostBits + uint64(p.slot)
+	// The bits are below 64; with the mask the processor need not be asked.
+	page := packed & (1<<(p.pageBits&63) - 1)
+	packed >>= p.pageBits & 63
+	host := packed & (1<<(p.hostBits&63) - 1)
+	slot := packed>>(p.hostBits&63) + uint64(p.slot)
 	return uid.UID((slot<<uid.HostBits|host)<<uid.PageBits | page)
 }
 
@@ -78,31 +79,14 @@ type pageIndex struct {
 	table    runTable // of the same, or empty
 }
 
-// run is one run, its UIDs packed.
-type run struct {
-	first uint64
-	begin uint32 // the first ordinal
-	end   uint32 // 1 + the last ordinal
-}
-
-// runOf returns the run that an ordinal below pages is in.
-func (x *pageIndex) runOf(ord uint32) run {
-	if len(x.table.jump) > 0 {
-		return x.table.runOf(ord)
-	}
-	i := x.ordinals.Search(uint64(ord)+1) - 1
-	begin, end := x.ordinals.Two(i)
-	return run{first: x.first.At(i), begin: uint32(begin), end: uint32(end)}
-}
-
 // ordinal returns the ordinal of u.
 func (x *pageIndex) ordinal(u uid.UID) (uint32, bool) {
 	packed, ok := x.pack(u)
 	if !ok {
 		return 0, false
 	}
-	if len(x.table.jump) > 0 {
-		return x.table.ordinal(packed)
+	if len(x.table.runs) > 0 {
+		return x.table.ordinal(u, packed)
 	}
 	if packed == math.MaxUint64 {
 		return x.lastOrdinal(u)
@@ -128,70 +112,29 @@ func (x *pageIndex) lastOrdinal(u uid.UID) (uint32, bool) {
 
 // uid returns the UID of an ordinal below pages.
 func (x *pageIndex) uid(ord uint32) uid.UID {
-	r := x.runOf(ord)
-	return x.unpack(r.first + uint64(ord-r.begin))
+	if len(x.table.runs) > 0 {
+		return x.table.uid(ord)
+	}
+	i := x.ordinals.Search(uint64(ord)+1) - 1
+	return x.unpack(x.first.At(i) + uint64(ord) - x.ordinals.At(i))
 }
 
 // putUIDs puts the UIDs of ordinals that ascend into dst, which is as long.
 func (x *pageIndex) putUIDs(dst []uid.UID, ords []uint32) {
-	if len(x.table.runs) > cachedRuns {
-		x.putUIDsByTable(dst, ords)
+	if len(x.table.runs) > 0 {
+		x.table.putUIDs(dst, ords)
 		return
 	}
 	for len(ords) > 0 {
-		n := x.putRun(dst, ords, x.runOf(ords[0]))
-		dst, ords = dst[n:], ords[n:]
-	}
-}
-
-// cachedRuns is how many runs, of 16 bytes, are in the processor's cache most likely.
-const cachedRuns = 1 << 15
-
-// putUIDsByTable is putUIDs with the table of runs. What it needs of the table is
-// first touched, all of it at once: in a large cell these are cache misses, which the
-// processor waits for together and not one after another.
-func (x *pageIndex) putUIDsByTable(dst []uid.UID, ords []uint32) {
-	t := &x.table
-	var runs [64]uint32
-	for len(ords) > 0 {
-		n := min(len(ords), len(runs))
-		for i, ord := range ords[:n] {
-			runs[i] = t.jump[ord>>jumpShift]
-		}
-		ends := uint32(0)
-		for _, at := range runs[:n] {
-			ends |= t.runs[at].end
-		}
-		if ends == 0 {
-			return // never: no run ends before the first ordinal
-		}
-		for i := 0; i < n; {
-			at := runs[i]
-			for t.runs[at].end <= ords[i] {
-				at++
-			}
-			i += x.putRun(dst[i:n], ords[i:n], t.runs[at])
+		i := x.ordinals.Search(uint64(ords[0])+1) - 1
+		begin, end := x.ordinals.Two(i)
+		first := x.first.At(i) - begin
+		n := 0
+		for ; n < len(ords) && uint64(ords[n]) < end; n++ {
+			dst[n] = x.unpack(first + uint64(ords[n]))
 		}
 		dst, ords = dst[n:], ords[n:]
 	}
-}
-
-// putRun puts the UIDs of those ordinals at the beginning that are of the run, and
-// returns their number.
-func (x *pageIndex) putRun(dst []uid.UID, ords []uint32, r run) (n int) {
-	first := x.unpack(r.first)
-	count := uint64(r.end - r.begin)
-	if x.unpack(r.first+count-1) == first+uid.UID(count-1) {
-		// The run is of one extent.
-		for first -= uid.UID(r.begin); n < len(ords) && ords[n] < r.end; n++ {
-			dst[n] = first + uid.UID(ords[n])
-		}
-		return n
-	}
-	for ; n < len(ords) && ords[n] < r.end; n++ {
-		dst[n] = x.unpack(r.first + uint64(ords[n]-r.begin))
-	}
-	return n
 }
 
 // runWriter gathers runs of UIDs that ascend.

@@ -28,6 +28,9 @@ func (s *scratch) release() {
 	}
 }
 
+// shortList is how long a list may be that is decoded on the stack.
+const shortList = 64
+
 // Degree returns how many links a page has in direction d, without decoding them; 0
 // for an ordinal that is not below Len.
 func (c *Cell) Degree(d Direction, ord uint32) int { return int(c.lists[d].Degree(ord)) }
@@ -36,6 +39,10 @@ func (c *Cell) Degree(d Direction, ord uint32) int { return int(c.lists[d].Degre
 // for an ordinal that is not below Len. It allocates only where dst has too little
 // room.
 func (c *Cell) AppendLinks(dst []uid.UID, d Direction, ord uint32) []uid.UID {
+	var list [shortList]uint32
+	if locals, ghosts, ok := c.lists[d].DecodeTogether(list[:], ord); ok {
+		return c.appendUIDs(dst, d, list[:locals], list[locals:locals+ghosts])
+	}
 	s := scratches.Get().(*scratch)
 	var err error
 	s.locals, s.ghosts, err = c.lists[d].Decode(ord, s.locals[:0], s.ghosts[:0])
@@ -53,24 +60,27 @@ func (c *Cell) AppendLinks(dst []uid.UID, d Direction, ord uint32) []uid.UID {
 func (c *Cell) appendUIDs(dst []uid.UID, d Direction, locals, ghosts []uint32) []uid.UID {
 	g := &c.ghosts[d]
 	below := 0
-	for below < len(ghosts) && ghosts[below] < g.low {
-		below++
+	for _, ghost := range ghosts {
+		if ghost < g.low {
+			below++
+		}
 	}
 	if below < len(ghosts) && ghosts[below] < g.high {
 		return c.appendMixed(dst, d, locals, ghosts)
 	}
-	at := len(dst)
-	dst = slices.Grow(dst, len(locals)+len(ghosts))[:at+len(locals)+len(ghosts)]
+	at, n := len(dst), len(locals)+len(ghosts)
+	if cap(dst)-at < n {
+		dst = slices.Grow(dst, n)
+	}
+	dst = dst[:at+n]
 	out := dst[at:]
-	for i, ghost := range ghosts[:below] {
-		out[i] = g.unpack(g.packed.At(int(ghost)))
+	// All ghosts are read at once, behind the room for the locals, and those below
+	// the range then go before it.
+	if len(ghosts) > 0 {
+		g.putUIDs(out[len(locals):], ghosts)
+		copy(out, out[len(locals):len(locals)+below])
 	}
-	out = out[below:]
-	c.pages.putUIDs(out[:len(locals)], locals)
-	out = out[len(locals):]
-	for i, ghost := range ghosts[below:] {
-		out[i] = g.unpack(g.packed.At(int(ghost)))
-	}
+	c.pages.putUIDs(out[below:below+len(locals)], locals)
 	return dst
 }
 

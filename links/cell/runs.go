@@ -1,16 +1,19 @@
-// This file holds the table of runs as numbers: what the Elias-Fano sequences say,
-// for quick answers, where it is small beside the cell.
+// This file holds the table of runs: what the Elias-Fano sequences say, for quick
+// answers, where it is small beside the cell.
 
 package cell
 
 import (
 	"math/bits"
 	"sort"
+
+	"github.com/trefoildb/trefoil/links/uid"
 )
 
 const (
-	// jumpShift: for every 32 ordinals it is kept which run they begin in.
-	jumpShift = 5
+	// markShift: a mark tells of 32 ordinals.
+	markShift = 5
+	markLen   = 1 << markShift
 	// A table is made where it takes no more than two bytes a page, or 64 KiB.
 	runBytes       = 16
 	pageBytes      = 2
@@ -18,81 +21,130 @@ const (
 )
 
 // runTable is made when a cell is opened. An empty one knows nothing.
+//
+// The UID of an ordinal is found without a branch and with two reads, one after the
+// other, so that the processor works at those of a whole list at once.
 type runTable struct {
-	runs []run
-	jump []uint32 // the run of ordinal i<<jumpShift
+	runs []tableRun
+	// marks[i] says in which runs the ordinals from i<<markShift on are: bit j of its
+	// lower half that a run begins with the j-th of them, and its upper half how many
+	// runs begin before them, minus 1.
+	marks []uint64
 	// buckets are the first runs at or above i<<bucketShift, for all upper bits of
 	// packed UIDs up to the last run's, and the number of runs.
 	buckets     []uint32
 	bucketShift uint
+	step        uint // neighbours in a run are 1<<step apart
 }
+
+// tableRun is some pages: the UID of the ordinal ord, which is begin or above and below
+// end, is base + ord<<step.
+type tableRun struct {
+	base       uid.UID
+	begin, end uint32
+}
+
+// first returns the first UID of a run.
+func (t *runTable) first(r *tableRun) uid.UID { return r.base + uid.UID(r.begin)<<(t.step&63) }
 
 // makeRunTable returns the table of an index that has been verified.
 func makeRunTable(x *pageIndex) (t runTable) {
-	runs := x.first.Len()
-	if runs == 0 || runs*runBytes > int(x.pages)*pageBytes+freeTableBytes {
-		return t
+	budget := (int(x.pages)*pageBytes + freeTableBytes) / runBytes
+	if x.pages == 0 || x.first.Len() > budget {
+		return runTable{}
 	}
-	t.runs = make([]run, 0, runs)
+	// Without bits of pages, a run has one page of each of its hosts. With them, it is
+	// cut where a host ends.
+	cut := x.pageBits > 0
+	if !cut {
+		t.step = uid.PageBits
+	}
 	firsts, ordinals := x.first.Iterator(0), x.ordinals.Iterator(1)
 	begin := uint64(0)
-	for range runs {
+	t.marks = make([]uint64, (x.pages-1)>>markShift+1)
+	for range x.first.Len() {
 		first, _ := firsts.Next()
 		end, _ := ordinals.Next()
-		t.runs = append(t.runs, run{first: first, begin: uint32(begin), end: uint32(end)})
-		begin = end
-	}
-	t.jump = make([]uint32, (x.pages-1)>>jumpShift+1)
-	at := uint32(0)
-	for i := range t.jump {
-		for t.runs[at].end <= uint32(i)<<jumpShift {
-			at++
+		for begin < end {
+			if len(t.runs) == budget {
+				return runTable{}
+			}
+			n := end - begin
+			if room := uint64(1) << x.pageBits; cut {
+				n = min(n, room-first%room)
+			}
+			t.runs = append(t.runs, tableRun{x.unpack(first) - uid.UID(begin)<<t.step, uint32(begin), uint32(begin + n)})
+			t.marks[begin>>markShift] |= 1 << (begin % markLen)
+			first, begin = first+n, begin+n
 		}
-		t.jump[i] = at
 	}
-	// One bucket for two runs, about.
-	last := t.runs[runs-1].first
-	t.bucketShift = uint(max(0, bits.Len64(last)-bits.Len(uint(runs))+1))
-	at = 0
-	for i := range last>>t.bucketShift + 1 {
-		for int(at) < runs && t.runs[at].first>>t.bucketShift < i {
-			at++
-		}
-		t.buckets = append(t.buckets, at)
+	before := uint32(0)
+	for i, starts := range t.marks {
+		t.marks[i] = starts | uint64(before-1)<<markLen
+		before += uint32(bits.OnesCount64(starts))
 	}
-	t.buckets = append(t.buckets, uint32(runs))
+	t.fillBuckets(x)
 	return t
 }
 
-// runOf returns the run that an ordinal is in. The table is not empty.
-func (t *runTable) runOf(ord uint32) run {
-	i := t.jump[ord>>jumpShift]
-	for t.runs[i].end <= ord {
-		i++
+// fillBuckets makes about one bucket for two runs.
+func (t *runTable) fillBuckets(x *pageIndex) {
+	packed := func(i int) uint64 {
+		packed, _ := x.pack(t.first(&t.runs[i]))
+		return packed
 	}
-	return t.runs[i]
+	n := len(t.runs)
+	last := packed(n - 1)
+	t.bucketShift = uint(max(0, bits.Len64(last)-bits.Len(uint(n))+1))
+	at := 0
+	for i := range last>>t.bucketShift + 1 {
+		for at < n && packed(at)>>t.bucketShift < i {
+			at++
+		}
+		t.buckets = append(t.buckets, uint32(at))
+	}
+	t.buckets = append(t.buckets, uint32(n))
 }
 
-// ordinal returns the ordinal of a packed UID. The table is not empty.
-func (t *runTable) ordinal(packed uint64) (uint32, bool) {
-	bucket := packed >> t.bucketShift
-	if bucket >= uint64(len(t.buckets)-1) {
-		bucket = uint64(len(t.buckets) - 2)
+// uid returns the UID of an ordinal of the cell. The table is not empty.
+func (t *runTable) uid(ord uint32) uid.UID {
+	mark := t.marks[ord>>markShift]
+	starts := uint32(mark) << (^ord % markLen) // those after ord are shifted out
+	run := uint32(mark>>markLen) + uint32(bits.OnesCount32(starts))
+	return t.runs[run].base + uid.UID(ord)<<(t.step&63)
+}
+
+// putUIDs puts the UIDs of ordinals of the cell into dst, which is as long. The table
+// is not empty.
+func (t *runTable) putUIDs(dst []uid.UID, ords []uint32) {
+	dst = dst[:len(ords)]
+	marks, runs, step := t.marks, t.runs, t.step&63
+	for i, ord := range ords {
+		mark := marks[ord>>markShift]
+		starts := uint32(mark) << (^ord % markLen)
+		run := uint32(mark>>markLen) + uint32(bits.OnesCount32(starts))
+		dst[i] = runs[run].base + uid.UID(ord)<<step
 	}
-	// The run is the last one that does not begin above packed: of this bucket, or
-	// the last one before it.
+}
+
+// ordinal returns the ordinal of u, which is packed so. The table is not empty.
+func (t *runTable) ordinal(u uid.UID, packed uint64) (uint32, bool) {
+	bucket := min(packed>>(t.bucketShift&63), uint64(len(t.buckets)-2))
+	// The run is the last one that does not begin above u: of this bucket, or the last
+	// one before it.
 	lo, hi := int(t.buckets[bucket]), int(t.buckets[bucket+1])
 	if hi-lo < 8 {
-		for lo < hi && t.runs[lo].first <= packed {
+		for lo < hi && t.first(&t.runs[lo]) <= u {
 			lo++
 		}
 	} else {
-		lo += sort.Search(hi-lo, func(i int) bool { return t.runs[lo+i].first > packed })
+		lo += sort.Search(hi-lo, func(i int) bool { return t.first(&t.runs[lo+i]) > u })
 	}
 	if lo == 0 {
 		return 0, false
 	}
 	r := &t.runs[lo-1]
-	within := packed - r.first
+	// Where neighbours are not 1 apart, u has no bits between.
+	within := uint64(u-t.first(r)) >> (t.step & 63)
 	return r.begin + uint32(within), within < uint64(r.end-r.begin)
 }

@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/trefoildb/trefoil/links/ef"
+	"github.com/trefoildb/trefoil/links/lists/pef"
 )
 
 // Builder makes a table of lists that come in the order of their keys. It keeps
@@ -151,7 +151,7 @@ func (b *Builder) AppendTo(dst []byte) ([]byte, error) {
 	}
 	dst = append(dst, make([]byte, headerLen)...)
 	positions := len(dst)
-	dst = ef.Append(dst, append(b.positions, b.enc.position()))
+	dst = pef.Append(dst, append(b.positions, b.enc.position()))
 	dst = pad(dst, start)
 	data := len(dst)
 	dst = pad(b.enc.appendTo(dst), start)
@@ -171,7 +171,7 @@ func pad(dst []byte, start int) []byte {
 // The header of a table, drawn in the package comment.
 const (
 	magic         = "tfAL"
-	formatVersion = 1
+	formatVersion = 2
 	headerLen     = 64
 	flagLocalOnly = 1
 )

@@ -36,7 +36,7 @@
 // first byte, and the pieces begin at multiples of 8 there.
 //
 //	 0 +-----+-----+-----+-----+------+-------+-------+------+
-//	   | 't'   'f'   'A'   'L' | 0x01 | codec | flags | 0    |
+//	   | 't'   'f'   'A'   'L' | 0x02 | codec | flags | 0    |
 //	 8 +-----------------------+------+-------+-------+------+
 //	   | n, keys               | stride k                    |
 //	16 +-----------------------+-----------------------------+
@@ -53,7 +53,7 @@
 //	   | l0    l1    l2    l3  | 0                           |
 //	64 +-----+-----+-----+-----+-----------------------------+
 //	   | p bytes: positions of the lists 0, k, 2k ..., and   |
-//	   |   the end, as an Elias-Fano sequence (package ef)   |
+//	   |   the end, as an Elias-Fano sequence (package pef)  |
 //	   +-----------------------------------------------------+
 //	   | d bytes: lists, in the order of their keys          |
 //	   +-----------------------------------------------------+

@@ -7,6 +7,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"math"
+	"slices"
 	"testing"
 )
 
@@ -24,15 +25,23 @@ func readAll(t *testing.T, table *Table) (failed bool) {
 	keys := min(table.Len(), 300)
 	s := new(Scanner)
 	for key := range keys {
+		var buf [64]uint32
+		locals, ghosts, together := table.DecodeTogether(buf[:], key)
 		var err error
 		if l, g, err = table.Decode(key, l[:0], g[:0]); err != nil {
 			if !errors.Is(err, ErrCorrupt) || len(l)+len(g) > 0 {
 				t.Fatalf("key %d: %v, %v, %v", key, l, g, err)
 			}
 			failed = true
+		} else {
+			check(key, l, g)
+		}
+		if together && (err != nil || !slices.Equal(buf[:locals], l) || !slices.Equal(buf[locals:locals+ghosts], g)) {
+			t.Fatalf("key %d: together %v, %d and %d; %v, %v, %v", key, buf, locals, ghosts, l, g, err)
+		}
+		if err != nil {
 			continue
 		}
-		check(key, l, g)
 		if table.Degree(key) != uint64(len(l)+len(g)) {
 			t.Fatalf("key %d: degree %d, is %d", key, table.Degree(key), len(l)+len(g))
 		}

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/trefoildb/trefoil/links/ef"
+	"github.com/trefoildb/trefoil/links/lists/pef"
 )
 
 // codecs are all that there are.
@@ -181,12 +181,34 @@ func compare(t *testing.T, table *Table, graph []links) {
 		if err != nil || len(l) < 1 || len(g) < 2 || !slices.Equal(l[1:], want.locals) || !slices.Equal(g[2:], want.ghosts) {
 			t.Fatalf("key %d: %v, %v, %v; want %v, %v", key, l, g, err, want.locals, want.ghosts)
 		}
+		compareTogether(t, table, uint32(key), want)
 		locals, ghosts := table.Degrees(uint32(key))
 		if int(locals) != len(want.locals) || int(ghosts) != len(want.ghosts) || table.Degree(uint32(key)) != uint64(want.degree()) {
 			t.Fatalf("key %d: degrees %d, %d; want %d, %d", key, locals, ghosts, len(want.locals), len(want.ghosts))
 		}
 	}
 	compareScan(t, table.Scan(0, table.Len()), 0, graph)
+}
+
+// compareTogether decodes a list into a slice that is just long enough, and one that
+// is not.
+func compareTogether(t *testing.T, table *Table, key uint32, want links) {
+	t.Helper()
+	n := want.degree()
+	buf := make([]uint32, (n+3)&^3+1)
+	locals, ghosts, ok := table.DecodeTogether(buf[:len(buf)-1], key)
+	if ok != (table.Codec() == StreamVByte) {
+		t.Fatalf("key %d of %v: together %t", key, table.Codec(), ok)
+	}
+	if ok && (locals != len(want.locals) || ghosts != len(want.ghosts) ||
+		!slices.Equal(buf[:locals], want.locals) || !slices.Equal(buf[locals:n], want.ghosts)) {
+		t.Fatalf("key %d: together %v, %d and %d; want %v, %v", key, buf, locals, ghosts, want.locals, want.ghosts)
+	}
+	if n > 0 {
+		if _, _, ok := table.DecodeTogether(buf[:(n+3)&^3-1], key); ok {
+			t.Fatalf("key %d: %d targets together in too little room", key, n)
+		}
+	}
 }
 
 // compareScan checks what is left of a scan, from the list of key first on.
@@ -212,9 +234,9 @@ func compareScan(t *testing.T, s *Scanner, first int, graph []links) {
 	}
 }
 
-func sequence(t testing.TB, values []uint64) ef.Sequence {
+func sequence(t testing.TB, values []uint64) pef.Sequence {
 	t.Helper()
-	s, _, err := ef.Open(ef.Append(nil, values))
+	s, _, err := pef.Open(pef.Append(nil, values))
 	if err != nil {
 		t.Fatal(err)
 	}

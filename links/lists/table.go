@@ -5,7 +5,7 @@ package lists
 import (
 	"fmt"
 
-	"github.com/trefoildb/trefoil/links/ef"
+	"github.com/trefoildb/trefoil/links/lists/pef"
 )
 
 // Table is an open table. It is immutable and safe for concurrent use.
@@ -17,7 +17,7 @@ type Table struct {
 	header
 	coder     codec
 	layout    *layout // of StreamVByte and Reference
-	positions ef.Sequence
+	positions pef.Sequence
 	data      []byte
 	limit     uint64 // the greatest position in data
 }
@@ -37,7 +37,7 @@ func Open(b []byte) (*Table, error) {
 	t.data = b[headerLen+t.positionBytes:]
 	var err error
 	var used int
-	if t.positions, used, err = ef.Open(b[headerLen : headerLen+t.positionBytes]); err != nil {
+	if t.positions, used, err = pef.Open(b[headerLen : headerLen+t.positionBytes]); err != nil {
 		return nil, fmt.Errorf("%w: positions: %w", ErrCorrupt, err)
 	}
 	blocks := (uint64(t.n) + uint64(t.stride) - 1) / uint64(t.stride)
@@ -116,6 +116,32 @@ func (t *Table) Degrees(key uint32) (locals, ghosts uint32) {
 func (t *Table) Degree(key uint32) uint64 {
 	l, g := t.Degrees(key)
 	return uint64(l) + uint64(g)
+}
+
+// DecodeTogether decodes the list of a key into buf, its local targets and then its
+// ghosts, and returns how many there are of each. It is for short lists in a hurry: ok
+// is false, and buf may have anything, where the list is in another codec than
+// StreamVByte, or is longer than buf (which needs room for a multiple of four), or is
+// damaged; [Table.Decode] tells which. It keeps nothing of buf, which may be on the
+// stack.
+func (t *Table) DecodeTogether(buf []uint32, key uint32) (locals, ghosts int, ok bool) {
+	if t.codec != StreamVByte || key >= t.n {
+		return 0, 0, false
+	}
+	pos, ok := t.position(key)
+	if !ok {
+		return 0, 0, false
+	}
+	var l svbList
+	if !l.parse(t.data, pos, t.limit) {
+		return 0, 0, false
+	}
+	room := (uint64(l.locals) + uint64(l.ghosts) + slack) &^ slack
+	if room > uint64(len(buf)) {
+		return 0, 0, false
+	}
+	_, ok = l.body(t, buf[:room], key)
+	return int(l.locals), int(l.ghosts), ok
 }
 
 // Decode appends the targets of a key to locals and ghosts and returns both. A
