@@ -25,6 +25,8 @@ type assigner struct {
 	store *node.Store
 	slots map[uid.Slot]*uid.Allocator
 	hosts int // in all allocators, about
+	// rounds is how often UIDs were given, or may have been.
+	rounds int
 }
 
 const (
@@ -42,47 +44,32 @@ type assigned struct {
 
 // assign gives UIDs to pages, which have none, and are all different, in an order of
 // its own: that of hosts and URLs. They are durable when it calls done, with some of
-// them at a time. It sorts urls.
+// them at a time.
 func (a *assigner) assign(ctx context.Context, urls []string, done func([]assigned) error) error {
-	pages := make([]keyed, len(urls))
-	for i, url := range urls {
-		key := weburl.HostKey(url)
-		pages[i] = keyed{uid.SlotOf(key), key, url}
+	runs, err := a.number(ctx, urls)
+	if err != nil {
+		return err
 	}
-	slices.SortFunc(pages, keyed.compare)
 	var triples []triple.Triple
 	var given []assigned
 	flush := func() error {
 		if _, err := a.store.Add(ctx, triples); err != nil {
 			// What has been written and what has not is not known: it is read again.
-			a.slots, a.hosts = nil, 0
+			a.forget()
 			return fmt.Errorf("write the UIDs of %d pages: %w", len(given), err)
 		}
 		err := done(given)
 		triples, given = triples[:0], given[:0]
 		return err
 	}
-	for len(pages) > 0 {
-		n := 1
-		for n < len(pages) && pages[n].key == pages[0].key {
-			n++
+	for _, r := range runs {
+		if r.first.Page() == 0 {
+			triples = append(triples, links.HostTriple(r.first.Extent(), r.pages[0].key))
 		}
-		host := pages[:n]
-		pages = pages[n:]
-		runs, err := a.take(ctx, host[0].slot, host[0].key, uint64(n))
-		if err != nil {
-			return err
-		}
-		for _, run := range runs {
-			if run.First.Page() == 0 {
-				triples = append(triples, links.HostTriple(run.First.Extent(), host[0].key))
-			}
-			for i := range run.Count {
-				u := run.First + uid.UID(i)
-				triples = append(triples, links.UIDTriple(host[i].url, u))
-				given = append(given, assigned{host[i].url, u})
-			}
-			host = host[run.Count:]
+		for i, p := range r.pages {
+			u := r.first + uid.UID(i)
+			triples = append(triples, links.UIDTriple(p.url, u))
+			given = append(given, assigned{p.url, u})
 			if len(triples) >= assignBatch {
 				if err := flush(); err != nil {
 					return err
@@ -91,6 +78,49 @@ func (a *assigner) assign(ctx context.Context, urls []string, done func([]assign
 		}
 	}
 	return flush()
+}
+
+// forget has what is in use read from the store again.
+func (a *assigner) forget() { a.slots, a.hosts = nil, 0 }
+
+// numbered is pages of one host that have UIDs, one after the other, from first on.
+type numbered struct {
+	first uid.UID
+	pages []keyed
+}
+
+// number finds UIDs for pages. Whoever does not write them must forget.
+func (a *assigner) number(ctx context.Context, urls []string) (runs []numbered, err error) {
+	a.rounds++
+	pages := make([]keyed, len(urls))
+	for i, url := range urls {
+		key := weburl.HostKey(url)
+		pages[i] = keyed{uid.SlotOf(key), key, url}
+	}
+	slices.SortFunc(pages, keyed.compare)
+	used := &usedUIDs{ctx: ctx, store: a.store}
+	defer func() {
+		if err = errors.Join(err, used.close()); err != nil {
+			a.forget()
+		}
+	}()
+	for len(pages) > 0 {
+		n := 1
+		for n < len(pages) && pages[n].key == pages[0].key {
+			n++
+		}
+		host := pages[:n]
+		pages = pages[n:]
+		taken, err := a.take(used, host[0].slot, host[0].key, uint64(n))
+		if err != nil {
+			return nil, err
+		}
+		for _, run := range taken {
+			runs = append(runs, numbered{run.First, host[:run.Count]})
+			host = host[run.Count:]
+		}
+	}
+	return runs, nil
 }
 
 // keyed is a page and where it belongs.
@@ -119,8 +149,8 @@ func (k keyed) compare(other keyed) int {
 }
 
 // take takes numbers for pages of a host.
-func (a *assigner) take(ctx context.Context, slot uid.Slot, key string, n uint64) ([]uid.Run, error) {
-	allocator, err := a.allocator(ctx, slot)
+func (a *assigner) take(used *usedUIDs, slot uid.Slot, key string, n uint64) ([]uid.Run, error) {
+	allocator, err := a.allocator(used, slot)
 	if err != nil {
 		return nil, err
 	}
@@ -140,25 +170,57 @@ func (a *assigner) take(ctx context.Context, slot uid.Slot, key string, n uint64
 	}
 }
 
+// usedUIDs reads the UIDs that are in use. It opens the store when it is first asked.
+type usedUIDs struct {
+	ctx      context.Context
+	store    *node.Store
+	snapshot *node.Snapshot
+	rows     *node.Rows
+}
+
+// each calls do with the pages of a slot.
+func (r *usedUIDs) each(slot uid.Slot, do func(page) error) error {
+	if r.snapshot == nil {
+		sn, err := r.store.Snapshot()
+		if err != nil {
+			return err
+		}
+		r.snapshot = sn
+		keys, err := uidRange(uid.AllSlots.Range())
+		if err != nil {
+			return err
+		}
+		if r.rows, err = sn.Rows(r.ctx, keys); err != nil {
+			return err
+		}
+	}
+	return eachPageOf(r.rows, uid.Slots{First: slot, Last: slot}.Range(), do)
+}
+
+func (r *usedUIDs) close() (err error) {
+	if r.rows != nil {
+		err = r.rows.Close()
+	}
+	if r.snapshot != nil {
+		err = errors.Join(err, r.snapshot.Close())
+	}
+	return err
+}
+
 // allocator returns the numbers of a slot, as the store has them.
-func (a *assigner) allocator(ctx context.Context, slot uid.Slot) (*uid.Allocator, error) {
+func (a *assigner) allocator(used *usedUIDs, slot uid.Slot) (*uid.Allocator, error) {
 	if found := a.slots[slot]; found != nil {
 		return found, nil
 	}
 	if a.slots == nil || a.hosts > maxHosts {
 		a.slots, a.hosts = map[uid.Slot]*uid.Allocator{}, 0
 	}
-	sn, err := a.store.Snapshot()
-	if err != nil {
-		return nil, err
-	}
-	defer sn.Close()
 	type host struct {
 		key  string
 		last uid.UID
 	}
 	var hosts []host
-	err = eachPage(ctx, sn, uid.Slots{First: slot, Last: slot}.Range(), func(p page) error {
+	err := used.each(slot, func(p page) error {
 		if n := len(hosts); n > 0 && hosts[n-1].last.Extent() == p.uid.Extent() {
 			hosts[n-1].last = p.uid
 			return nil

@@ -49,37 +49,63 @@ var errUnknown = errors.New("pages without UIDs")
 func (g *Graph) build(ctx context.Context) (cells [][]byte, feed uint64, err error) {
 	for {
 		feed, _ = g.store.FeedEnd()
-		var unknown [][]byte
+		rounds := g.assignRounds()
+		var unknown []string
 		if cells, unknown, err = g.tryBuild(ctx); !errors.Is(err, errUnknown) {
 			return cells, feed, err
 		}
-		if err := g.assignAll(ctx, unknown); err != nil {
+		if err := g.assignAll(ctx, unknown, rounds); err != nil {
 			return nil, 0, err
 		}
 	}
 }
 
-// assignAll gives UIDs to pages that have none.
-func (g *Graph) assignAll(ctx context.Context, pages [][]byte) error {
-	urls := make([]string, len(pages))
-	for i, p := range pages {
-		urls[i] = string(p)
-	}
-	if g.state.Load() != nil { // updates may have given UIDs since the snapshot
-		_, err := g.resolve(ctx, urls, make(map[string]uid.UID, len(urls)))
-		return err
-	}
+// assignRounds returns how often UIDs were given.
+func (g *Graph) assignRounds() int {
 	g.assigning.Lock()
 	defer g.assigning.Unlock()
-	given := 0
+	return g.assigner.rounds
+}
+
+// assignAll gives UIDs to pages that have none, as it was when they had been given as
+// often as rounds says.
+func (g *Graph) assignAll(ctx context.Context, urls []string, rounds int) error {
+	g.assigning.Lock()
+	defer g.assigning.Unlock()
+	if g.assigner.rounds != rounds { // some of the pages may have them by now
+		var err error
+		if urls, err = g.without(ctx, urls); err != nil {
+			return err
+		}
+	}
+	given, all := 0, len(urls)
 	return g.assigner.assign(ctx, urls, func(some []assigned) error {
 		given += len(some)
-		g.say("%d of %d new pages have UIDs", given, len(urls))
+		g.say("%d of %d new pages have UIDs", given, all)
 		return nil
 	})
 }
 
-func (g *Graph) tryBuild(ctx context.Context) (cells [][]byte, unknown [][]byte, err error) {
+// without returns the pages that have no UIDs.
+func (g *Graph) without(ctx context.Context, urls []string) (rest []string, err error) {
+	sn, err := g.store.Snapshot()
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, sn.Close()) }()
+	for _, url := range urls {
+		u, err := findUID(ctx, sn, url)
+		if err != nil {
+			return nil, err
+		}
+		if u == 0 {
+			rest = append(rest, url)
+		}
+	}
+	return rest, nil
+}
+
+func (g *Graph) tryBuild(ctx context.Context) (cells [][]byte, unknown []string, err error) {
 	sn, err := g.store.Snapshot()
 	if err != nil {
 		return nil, nil, err

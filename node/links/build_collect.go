@@ -48,7 +48,7 @@ type labelled struct {
 	label cell.Label
 }
 
-func (c *collection) unknown() [][]byte {
+func (c *collection) unknown() []string {
 	if c == nil || c.words.n == 0 {
 		return nil
 	}

@@ -3,6 +3,7 @@
 package links
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 
@@ -74,9 +75,18 @@ func eachPage(ctx context.Context, sn *node.Snapshot, r uid.Range, do func(page)
 		return err
 	}
 	defer rows.Close()
+	return eachPageOf(rows, r, do)
+}
+
+// eachPageOf is eachPage for who has an iterator over these rows, or more.
+func eachPageOf(rows *node.Rows, r uid.Range, do func(page) error) error {
+	keys, err := uidRange(r)
+	if err != nil {
+		return err
+	}
 	var last uid.UID
 	var name []byte // its page
-	for rows.Next() {
+	for ok := rows.SeekGE(keys.Lo); ok && bytes.Compare(rows.Key(), keys.Hi) < 0; ok = rows.Next() {
 		_, terms, err := triple.SplitKey(rows.Key())
 		if err == nil {
 			terms, err = triple.WholeTerms(terms, rows.Value())

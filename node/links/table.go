@@ -114,13 +114,14 @@ func (s *wordSet) add(word []byte, of sum) {
 // bytes is about what the set takes.
 func (s *wordSet) bytes() int64 { return int64(len(s.words)) + 16*int64(len(s.table.places)) }
 
-// list returns the words, which share memory with the set.
-func (s *wordSet) list() [][]byte {
-	all := make([][]byte, 0, s.n)
-	for rest := s.words; len(rest) > 0; {
-		n, size := binary.Uvarint(rest)
-		all = append(all, rest[size:size+int(n)])
-		rest = rest[size+int(n):]
+// list returns the words. They share a copy of the set's memory.
+func (s *wordSet) list() []string {
+	all, words := make([]string, 0, s.n), string(s.words)
+	for at := 0; at < len(words); {
+		n, size := binary.Uvarint(s.words[at:])
+		at += size
+		all = append(all, words[at:at+int(n)])
+		at += int(n)
 	}
 	return all
 }
