@@ -20,32 +20,28 @@ import (
 
 // ranks is the job of PageRank, and the scores of the last one that ended well.
 type ranks struct {
+	opened sync.Once // whether what outlived the last process was read
 	mu     sync.Mutex
-	job    *links.PageRankJob // nil: there was none
-	begun  time.Time
+	job    *links.PageRankJob      // nil: there was none
+	begun  time.Time               // so long ago as it has run, restarts left out
 	cancel context.CancelCauseFunc // of the job that runs, nil where none does
 	scores *scores
+
+	// Both are for tests. afterRound is called by the job after each round.
+	afterRound func(rank.Round)
+	everyRound bool // has a checkpoint
 }
 
 func (r *ranks) init() {}
 
-// scores are those of the pages of some cells.
-type scores struct {
-	cells  []*cell.Cell // by range
-	of     [][]float64  // by cell and ordinal
-	result rank.Round
-	done   bool // converged
-}
-
-// get returns the score of a page; false for one that is not known.
-func (s *scores) get(u uid.UID) (float64, bool) {
-	i := sort.Search(len(s.cells)-1, func(i int) bool { return s.cells[i].Range().Last >= u })
-	ord, ok := s.cells[i].Ordinal(u)
-	if !ok {
-		return 0, false
-	}
-	return s.of[i][ord], true
-}
+// The states of a job.
+const (
+	stateRunning = "running"
+	stateStoring = "storing"
+	stateDone    = "done"
+	stateStopped = "stopped"
+	stateFailed  = "failed"
+)
 
 // rank ranks pages by their scores. Pages that are not known have none and come last.
 func (r *ranks) rank(request links.RankRequest) (ranking links.Ranking, err error) {
@@ -58,7 +54,7 @@ func (r *ranks) rank(request links.RankRequest) (ranking links.Ranking, err erro
 	ranking.Rounds, ranking.Converged = s.result.Number, s.done
 	if request.All {
 		for _, top := range rank.TopPages(topOf(request.Top), s.of) {
-			ranking.Authorities = append(ranking.Authorities, rank.Scored{UID: s.cells[top.Partition].UID(top.Page), Score: top.Score})
+			ranking.Authorities = append(ranking.Authorities, rank.Scored{UID: uid.UID(s.uids[top.Partition].At(int(top.Page))), Score: top.Score})
 		}
 		return ranking, nil
 	}
@@ -113,33 +109,95 @@ func (p *partition) Scan(yield func(page uint32, locals, ghosts []uint32) bool) 
 // errStopped ends a job that is not wanted any more.
 var errStopped = errors.New("stopped")
 
+const (
+	// checkpointEvery is how often the state of a job is written, which takes no more
+	// than one part in checkpointShare of its time.
+	checkpointEvery = 10 * time.Second
+	checkpointShare = 20
+)
+
+// pageRankRun is a job that runs. It outlives a restart: see pagerank_checkpoint.go.
+type pageRankRun struct {
+	g       *Graph
+	options links.PageRankOptions
+	begun   time.Time     // which job it is
+	resume  []*rank.State // where it goes on, or none
+	scores  *scores       // to store, or nil: they are to be computed first
+	next    time.Time     // when the state is written again
+
+	ctx    context.Context
+	cancel context.CancelCauseFunc
+	mu     sync.Mutex
+	rounds bool // the job is at its rounds, and has done one
+}
+
 // StartPageRank implements links.Graph.
 func (g *Graph) StartPageRank(ctx context.Context, o links.PageRankOptions) error {
-	options := rank.Options{Damping: o.Damping, Tolerance: o.Tolerance, MaxRounds: o.MaxRounds, Workers: g.o.Workers}
-	if err := options.Validate(); err != nil {
+	run := &pageRankRun{g: g, options: o, begun: time.Now()}
+	if err := run.rankOptions().Validate(); err != nil {
 		return fmt.Errorf("%w: %w", links.ErrInvalid, err)
 	}
 	if _, err := g.now(ctx); err != nil {
 		return err
 	}
-	r := &g.ranks
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.cancel != nil {
+	g.openRanks()
+	g.ranks.mu.Lock()
+	defer g.ranks.mu.Unlock()
+	if g.ranks.cancel != nil {
 		return links.ErrBusy
 	}
-	running, cancel := context.WithCancelCause(g.ctx)
-	r.cancel, r.begun = cancel, time.Now()
-	r.job = &links.PageRankJob{State: "running"}
-	g.running.Go(func() {
-		defer cancel(nil)
-		err := g.runPageRank(running, options, o.Store)
-		r.end(err)
-		if err != nil && g.ctx.Err() == nil {
-			g.log.Error("PageRank ended", "error", err)
+	run.start(links.PageRankJob{State: stateRunning})
+	return nil
+}
+
+func (r *pageRankRun) rankOptions() rank.Options {
+	return rank.Options{Damping: r.options.Damping, Tolerance: r.options.Tolerance, MaxRounds: r.options.MaxRounds, Workers: r.g.o.Workers}
+}
+
+func (r *pageRankRun) damping() float64 {
+	if r.options.Damping == 0 {
+		return rank.DefaultDamping
+	}
+	return r.options.Damping
+}
+
+// start starts the goroutine of a job. The caller holds the lock of ranks.
+func (r *pageRankRun) start(job links.PageRankJob) {
+	// A graph that is closed does not end the job in the middle of a round.
+	r.ctx, r.cancel = context.WithCancelCause(context.WithoutCancel(r.g.ctx))
+	r.g.ranks.job, r.g.ranks.cancel = &job, r.cancel
+	r.g.ranks.begun = time.Now().Add(-time.Duration(job.Seconds * float64(time.Second)))
+	r.g.running.Go(func() {
+		defer r.cancel(nil)
+		defer context.AfterFunc(r.g.ctx, r.close)()
+		err := r.run()
+		if !errors.Is(err, errClosed) {
+			r.g.removeSaved(jobFile)
+		}
+		r.g.ranks.end(err)
+		if err != nil && r.g.ctx.Err() == nil {
+			r.g.log.Error("PageRank ended", "error", err)
 		}
 	})
-	return nil
+}
+
+// close ends the job of a graph that is being closed: after the round that it is at,
+// whose state is written then; at once where there is no such state.
+func (r *pageRankRun) close() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !r.rounds {
+		r.cancel(errClosed)
+	}
+}
+
+// atRounds notes whether the job is at its rounds, and tells whether the graph is being
+// closed.
+func (r *pageRankRun) atRounds(are bool) (closing bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.rounds = are
+	return r.g.ctx.Err() != nil
 }
 
 // end notes how the job ended.
@@ -150,16 +208,17 @@ func (r *ranks) end(err error) {
 	r.job.Seconds = time.Since(r.begun).Seconds()
 	switch {
 	case err == nil:
-		r.job.State = "done"
-	case errors.Is(err, errStopped):
-		r.job.State = "stopped"
+		r.job.State = stateDone
+	case errors.Is(err, errStopped), errors.Is(err, errClosed):
+		r.job.State = stateStopped
 	default:
-		r.job.State, r.job.Error = "failed", err.Error()
+		r.job.State, r.job.Error = stateFailed, err.Error()
 	}
 }
 
 // PageRank implements links.Graph.
 func (g *Graph) PageRank(ctx context.Context) (links.PageRankJob, error) {
+	g.openRanks()
 	r := &g.ranks
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -175,6 +234,7 @@ func (g *Graph) PageRank(ctx context.Context) (links.PageRankJob, error) {
 
 // StopPageRank implements links.Graph.
 func (g *Graph) StopPageRank(ctx context.Context) error {
+	g.openRanks()
 	r := &g.ranks
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -185,12 +245,19 @@ func (g *Graph) StopPageRank(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// runPageRank computes the scores of the graph as it is now, from cells that have
-// taken in all changes.
-func (g *Graph) runPageRank(ctx context.Context, o rank.Options, store bool) error {
+// run computes the scores of the graph as it is now, from cells that have taken in all
+// changes, and stores them if that is wished.
+func (r *pageRankRun) run() error {
+	if _, member := r.g.store.Identity(); member {
+		return ErrMember
+	}
+	if r.scores != nil {
+		r.g.log.Info("PageRank goes on storing its scores")
+		return r.storeScores()
+	}
 	var cells []*cell.Cell
 	var epoch uint64
-	err := g.ask(ctx, func(k *keeper) (err error) {
+	err := r.g.ask(r.ctx, func(k *keeper) (err error) {
 		cells, err = k.settle()
 		epoch = k.feed
 		return err
@@ -198,49 +265,105 @@ func (g *Graph) runPageRank(ctx context.Context, o rank.Options, store bool) err
 	if err != nil {
 		return err
 	}
-	r := &g.ranks
+	graph := r.g.fingerprint(cells, epoch)
+	if len(r.resume) > 0 && r.resume[0].Graph == graph {
+		r.g.log.Info("PageRank goes on", "round", r.resume[0].Round)
+	} else {
+		r.begin(cells, epoch)
+	}
+	result, err := r.compute(cells, graph)
+	if errors.Is(err, rank.ErrState) {
+		r.begin(cells, epoch)
+		result, err = r.compute(cells, graph)
+	}
+	if err != nil {
+		return errors.Join(context.Cause(r.ctx), err)
+	}
+	if r.scores, err = scoresOf(cells, result, graph); err != nil {
+		return err
+	}
+	return r.finish()
+}
+
+// begin begins with no round done.
+func (r *pageRankRun) begin(cells []*cell.Cell, epoch uint64) {
+	if len(r.resume) > 0 {
+		r.g.log.Info("PageRank begins anew, as links have changed", "round", r.resume[0].Round, "epoch", epoch)
+		r.resume = nil
+	}
+	job := links.PageRankJob{State: stateRunning, Epoch: epoch}
+	for _, c := range cells {
+		job.Pages += int64(c.Len())
+		job.Links += c.NumLinks(cell.Forward)
+	}
+	r.g.ranks.mu.Lock()
+	*r.g.ranks.job = job
+	r.g.ranks.mu.Unlock()
+	r.writeJob(stateRunning, nil)
+}
+
+// compute does the rounds.
+func (r *pageRankRun) compute(cells []*cell.Cell, graph uint64) (*rank.Result, error) {
 	pages := make([]int, len(cells))
 	own := map[int]rank.Partition{}
-	r.mu.Lock()
-	r.job.Epoch = epoch
 	for i, c := range cells {
 		pages[i] = c.Len()
 		own[i] = &partition{c, cells, c.Ghosts(cell.Forward)}
-		r.job.Pages += int64(c.Len())
-		r.job.Links += c.NumLinks(cell.Forward)
 	}
-	r.mu.Unlock()
+	o := r.rankOptions()
+	o.Graph, o.Resume, o.CheckpointRounds = graph, r.resume, 1
 	o.Progress = func(round rank.Round) {
-		r.mu.Lock()
-		defer r.mu.Unlock()
-		r.job.Round, r.job.Change = round.Number, round.Change
+		r.g.ranks.mu.Lock()
+		r.g.ranks.job.Round, r.g.ranks.job.Change = round.Number, round.Change
+		r.g.ranks.mu.Unlock()
+		if r.g.ranks.afterRound != nil {
+			r.g.ranks.afterRound(round)
+		}
 	}
-	result, err := rank.PageRank(ctx, pages, own, o)
-	if err != nil {
-		return errors.Join(context.Cause(ctx), err)
-	}
-	found := &scores{cells: cells, of: result.Scores, result: result.Round, done: result.Converged}
-	r.mu.Lock()
-	r.job.Round, r.job.Change, r.job.Converged = result.Number, result.Change, result.Converged
-	r.scores = found
-	if store {
-		r.job.State = "storing"
-	}
-	r.mu.Unlock()
-	if !store {
+	o.Checkpoint = func(states []rank.State) error {
+		closing := r.atRounds(true)
+		if closing || r.g.ranks.everyRound || !time.Now().Before(r.next) {
+			r.writeJob(stateRunning, states)
+		}
+		if closing {
+			return errClosed
+		}
 		return nil
 	}
-	return g.storeScores(ctx, found)
+	result, err := rank.PageRank(r.ctx, pages, own, o)
+	if r.atRounds(false) {
+		r.cancel(errClosed)
+	}
+	return result, err
+}
+
+// finish makes the scores those that pages are ranked by, and stores them if that is
+// wished.
+func (r *pageRankRun) finish() error {
+	r.g.ranks.mu.Lock()
+	job := r.g.ranks.job
+	job.Round, job.Change, job.Converged = r.scores.result.Number, r.scores.result.Change, r.scores.done
+	r.g.ranks.scores = r.scores
+	if r.options.Store {
+		job.State = stateStoring
+	}
+	r.g.ranks.mu.Unlock()
+	r.writeScores()
+	if !r.options.Store {
+		return nil
+	}
+	r.writeJob(stateStoring, nil)
+	return r.storeScores()
 }
 
 // storeScores notes the scores on the triples of UIDs.
-func (g *Graph) storeScores(ctx context.Context, s *scores) error {
+func (r *pageRankRun) storeScores() error {
 	type scored struct {
 		url   string
 		uid   uid.UID
 		score float64
 	}
-	ctx, cancel := context.WithCancelCause(ctx)
+	ctx, cancel := context.WithCancelCause(r.ctx)
 	defer cancel(nil)
 	work := make(chan scored)
 	var group sync.WaitGroup
@@ -248,27 +371,32 @@ func (g *Graph) storeScores(ctx context.Context, s *scores) error {
 		group.Go(func() {
 			for p := range work {
 				text := strconv.AppendFloat(nil, p.score, 'g', -1, 64)
-				if err := g.store.Annotate(ctx, links.UIDTriple(p.url, p.uid), links.PageRankApplication, text); err != nil {
+				if err := r.g.store.Annotate(ctx, links.UIDTriple(p.url, p.uid), links.PageRankApplication, text); err != nil {
 					cancel(fmt.Errorf("note the score of %s: %w", p.url, err))
 					continue
 				}
-				g.ranks.mu.Lock()
-				g.ranks.job.Stored++
-				g.ranks.mu.Unlock()
+				r.g.ranks.mu.Lock()
+				r.g.ranks.job.Stored++
+				r.g.ranks.mu.Unlock()
 			}
 		})
 	}
-	var url []byte
-	for i, c := range s.cells {
-		for ord := range uint32(c.Len()) {
-			if ctx.Err() != nil {
-				break
+	for some, scores := range r.scores.batches() {
+		urls, err := r.g.URLs(ctx, some)
+		if err != nil {
+			cancel(err)
+			break
+		}
+		for i, url := range urls {
+			if url != "" && ctx.Err() == nil { // a page may be gone by now
+				work <- scored{url, some[i], scores[i]}
 			}
-			url = c.AppendURL(url[:0], ord)
-			work <- scored{string(url), c.UID(ord), s.of[i][ord]}
 		}
 	}
 	close(work)
 	group.Wait()
+	if ctx.Err() == nil {
+		r.writeScores() // with how many are stored
+	}
 	return context.Cause(ctx)
 }

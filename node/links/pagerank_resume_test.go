@@ -1,0 +1,447 @@
+// Jobs of PageRank that are interrupted, and scores after a restart.
+
+package links
+
+import (
+	"bytes"
+	"errors"
+	"log/slog"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/trefoildb/trefoil/links"
+	"github.com/trefoildb/trefoil/links/rank"
+	"github.com/trefoildb/trefoil/links/uid"
+	"github.com/trefoildb/trefoil/node"
+	"github.com/trefoildb/trefoil/triple"
+)
+
+// said keeps what is logged.
+type said struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (s *said) Write(b []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.text.Write(b)
+}
+
+// take returns what was logged since it was last asked.
+func (s *said) take() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	defer s.text.Reset()
+	return s.text.String()
+}
+
+// rankWorld is a world with random links in several cells.
+func rankWorld(t testing.TB, rng *rand.Rand) (*world, *said) {
+	log := &said{}
+	w := newWorld(t, Options{CellPages: 15, Logger: slog.New(slog.NewTextHandler(log, nil))})
+	var changes []links.Change
+	for host := range 8 {
+		for i := range 10 {
+			c := links.Change{Kind: links.ReplaceLinks, Source: pageURL(host, i)}
+			for dst := range 80 {
+				if rng.IntN(20) == 0 {
+					c.Targets = append(c.Targets, pageURL(dst%8, dst/8))
+				}
+			}
+			changes = append(changes, c)
+		}
+	}
+	w.update(changes...)
+	return w, log
+}
+
+// reopenRanks opens the graph again, with the job that it had.
+func (w *world) reopenRanks() {
+	w.t.Helper()
+	w.open()
+	w.graph.openRanks()
+}
+
+func (w *world) startPageRank(o links.PageRankOptions) {
+	w.t.Helper()
+	if err := w.graph.StartPageRank(ctx, o); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// ended waits until the job has ended well.
+func (w *world) ended() links.PageRankJob {
+	w.t.Helper()
+	for {
+		job, err := w.graph.PageRank(ctx)
+		if err != nil || job.State == stateFailed || job.State == stateStopped {
+			w.t.Fatalf("%+v, %v", job, err)
+		}
+		if job.State == stateDone {
+			return job
+		}
+		runtime.Gosched()
+	}
+}
+
+// ranked returns the scores of all pages.
+func (w *world) ranked() map[uid.UID]float64 {
+	w.t.Helper()
+	r, err := w.graph.Rank(ctx, links.RankRequest{Algorithm: links.PageRank, All: true})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	scores := map[uid.UID]float64{}
+	var pages []uid.UID
+	for _, p := range r.Authorities {
+		scores[p.UID] = p.Score
+		pages = append(pages, p.UID)
+	}
+	if r, err = w.graph.Rank(ctx, links.RankRequest{Algorithm: links.PageRank, Pages: append(pages, 0, 1, math.MaxUint64)}); err != nil {
+		w.t.Fatal(err)
+	}
+	for _, p := range r.Authorities {
+		if p.Score != scores[p.UID] {
+			w.t.Fatalf("%s has score %v and, asked for, %v", p.UID, scores[p.UID], p.Score)
+		}
+	}
+	return scores
+}
+
+func same(t testing.TB, got, want map[uid.UID]float64) {
+	t.Helper()
+	if len(got) != len(want) || len(got) == 0 {
+		t.Fatalf("%d pages, want %d", len(got), len(want))
+	}
+	for u, score := range want {
+		if got[u] != score { // to the same bits
+			t.Fatalf("the score of %s is %v, want %v", u, got[u], score)
+		}
+	}
+}
+
+func (w *world) rankFile(name string) string { return filepath.Join(w.dir, "links", name) }
+
+// interrupt begins a job and closes the graph in the middle of it, after so many rounds.
+// The store stays closed.
+func (w *world) interrupt(o links.PageRankOptions, rounds int) {
+	w.t.Helper()
+	reached := make(chan struct{})
+	graph := w.graph
+	graph.ranks.afterRound = func(r rank.Round) {
+		if r.Number == rounds {
+			close(reached)
+			<-graph.ctx.Done()
+		}
+	}
+	w.startPageRank(o)
+	<-reached
+	w.close()
+}
+
+// A job that was interrupted by a restart ends as if it had not been.
+func TestPageRankGoesOn(t *testing.T) {
+	rng := random(t)
+	w, log := rankWorld(t, rng)
+	w.startPageRank(links.PageRankOptions{Damping: 0.8})
+	whole := w.ended()
+	want := w.ranked()
+	rounds := 2 + rng.IntN(10)
+	w.interrupt(links.PageRankOptions{Damping: 0.8}, rounds)
+	log.take()
+	w.reopenRanks()
+	same(t, w.ranked(), want) // those of the job before, meanwhile
+	job := w.ended()
+	if text := log.take(); !strings.Contains(text, "PageRank goes on") || !strings.Contains(text, "round="+strconv.Itoa(rounds)) {
+		t.Errorf("%d rounds, and then: %s", rounds, text)
+	}
+	same(t, w.ranked(), want)
+	if job.Round != whole.Round || job.Change != whole.Change || job.Pages != whole.Pages || job.Links != whole.Links || job.Epoch != whole.Epoch || !job.Converged {
+		t.Errorf("%+v, want %+v", job, whole)
+	}
+	if _, err := os.Stat(w.rankFile(jobFile)); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the job's file is there still: %v", err)
+	}
+}
+
+// The same where the process was killed: the last checkpoint counts.
+func TestPageRankAfterAKill(t *testing.T) {
+	w, log := rankWorld(t, random(t))
+	killed := map[int][]byte{} // what there is during a round
+	graph := w.graph
+	graph.ranks.everyRound = true
+	graph.ranks.afterRound = func(r rank.Round) {
+		killed[r.Number], _ = os.ReadFile(w.rankFile(jobFile))
+	}
+	w.startPageRank(links.PageRankOptions{})
+	w.ended()
+	want := w.ranked()
+	w.close()
+	for round, says := range map[int]string{1: "begins anew", 2: "round=1", 7: "round=6"} {
+		if err := errors.Join(os.Remove(w.rankFile(scoresFile)), os.WriteFile(w.rankFile(jobFile), killed[round], 0o644)); err != nil {
+			t.Fatal(err)
+		}
+		log.take()
+		w.reopenRanks()
+		w.ended()
+		same(t, w.ranked(), want)
+		if text := log.take(); !strings.Contains(text, says) {
+			t.Errorf("killed in round %d, not %q: %s", round, says, text)
+		}
+		w.close()
+	}
+	w.open()
+}
+
+// A damaged checkpoint is told of, and the job begins anew; with its options, unless it
+// is these that are damaged.
+func TestPageRankDamagedCheckpoint(t *testing.T) {
+	rng := random(t)
+	w, log := rankWorld(t, rng)
+	w.startPageRank(links.PageRankOptions{Damping: 0.6})
+	w.ended()
+	want := w.ranked()
+	w.startPageRank(links.PageRankOptions{})
+	w.ended()
+	byDefault := w.ranked()
+	w.interrupt(links.PageRankOptions{Damping: 0.6}, 3)
+	data, err := os.ReadFile(w.rankFile(jobFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	record := bytes.Index(data, []byte(`"options"`))
+	for name, c := range map[string]struct {
+		damage []byte
+		want   map[uid.UID]float64
+	}{
+		"state":   {flipped(data, len(data)-20-rng.IntN(100)), want},
+		"end":     {data[:len(data)-1], want},
+		"more":    {append(bytes.Clone(data), 0), want},
+		"options": {flipped(data, record+rng.IntN(20)), byDefault},
+		"magic":   {flipped(data, rng.IntN(8)), byDefault},
+		"empty":   {nil, byDefault},
+	} {
+		if err := os.WriteFile(w.rankFile(jobFile), c.damage, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		log.take()
+		w.reopenRanks()
+		w.ended()
+		t.Log(name)
+		same(t, w.ranked(), c.want)
+		if text := log.take(); !strings.Contains(text, "level=ERROR") || !strings.Contains(text, "begins anew") {
+			t.Errorf("%s: %s", name, text)
+		}
+		w.close()
+	}
+	w.open()
+}
+
+func flipped(data []byte, at int) []byte {
+	data = bytes.Clone(data)
+	data[at] ^= 1 << (at % 8)
+	return data
+}
+
+// A job whose graph has changed begins anew on the new one.
+func TestPageRankOfAChangedGraph(t *testing.T) {
+	w, log := rankWorld(t, random(t))
+	w.interrupt(links.PageRankOptions{}, 4)
+	store, err := node.Open(w.dir, node.Options{Feed: []string{links.DefaultPredicate}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = store.Add(ctx, []triple.Triple{links.Link(links.DefaultPredicate, pageURL(1, 1), "http://new.example.org/")})
+	if err = errors.Join(err, store.Close()); err != nil {
+		t.Fatal(err)
+	}
+	log.take()
+	w.reopenRanks()
+	job := w.ended()
+	if text := log.take(); !strings.Contains(text, "begins anew, as links have changed") {
+		t.Errorf("%s", text)
+	}
+	got := w.ranked()
+	w.startPageRank(links.PageRankOptions{})
+	if again := w.ended(); again.Epoch != job.Epoch || again.Pages != job.Pages || again.Round != job.Round {
+		t.Errorf("%+v, want %+v", job, again)
+	}
+	same(t, got, w.ranked())
+}
+
+// The scores of a job that has ended are there after a restart, also where the graph has
+// changed since.
+func TestPageRankScoresStay(t *testing.T) {
+	w, log := rankWorld(t, random(t))
+	w.startPageRank(links.PageRankOptions{MaxRounds: 5})
+	job := w.ended()
+	want := w.ranked()
+	w.update(links.Change{Source: "http://a.example.org/", Targets: []string{pageURL(3, 3)}})
+	for range 2 {
+		w.close()
+		w.reopenRanks()
+		again := w.ended()
+		again.Seconds = job.Seconds
+		if again != job || job.Round != 5 || job.Converged {
+			t.Fatalf("%+v, want %+v", again, job)
+		}
+		same(t, w.ranked(), want)
+		if err := w.graph.ask(ctx, func(k *keeper) error { return k.rebuildAll(ctx) }); err != nil {
+			t.Fatal(err)
+		}
+	}
+	data, err := os.ReadFile(w.rankFile(scoresFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.close()
+	if err := os.WriteFile(w.rankFile(scoresFile), flipped(data, len(data)/2), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	log.take()
+	w.reopenRanks()
+	if _, err := w.graph.PageRank(ctx); !errors.Is(err, links.ErrNoJob) {
+		t.Errorf("a damaged job: %v", err)
+	}
+	if _, err := w.graph.Rank(ctx, links.RankRequest{Algorithm: links.PageRank}); !errors.Is(err, links.ErrNoJob) {
+		t.Errorf("damaged scores: %v", err)
+	}
+	if text := log.take(); !strings.Contains(text, "start it again") {
+		t.Errorf("%s", text)
+	}
+	other, _ := rankWorld(t, random(t))
+	other.close()
+	for _, name := range []string{scoresFile, jobFile} {
+		if err := os.WriteFile(other.rankFile(name), data, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	other.reopenRanks()
+	if _, err := other.graph.PageRank(ctx); !errors.Is(err, links.ErrNoJob) {
+		t.Errorf("a job of another store: %v", err)
+	}
+}
+
+// Storing scores goes on after a restart; a job that is stopped does not.
+func TestPageRankStoringGoesOn(t *testing.T) {
+	w, _ := rankWorld(t, random(t))
+	w.startPageRank(links.PageRankOptions{Store: true})
+	job := w.ended()
+	if job.Stored != job.Pages {
+		t.Errorf("%+v", job)
+	}
+	best, err := w.graph.Rank(ctx, links.RankRequest{Algorithm: links.PageRank, All: true, Top: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	urls, err := w.graph.URLs(ctx, []uid.UID{best.Authorities[0].UID})
+	if err != nil {
+		t.Fatal(err)
+	}
+	page := links.UIDTriple(urls[0], best.Authorities[0].UID)
+	if err := w.store.Annotate(ctx, page, links.PageRankApplication, []byte("old")); err != nil {
+		t.Fatal(err)
+	}
+	saved, _, err := w.graph.readSaved(scoresFile)
+	if err != nil || saved.Job.Stored != job.Stored {
+		t.Fatal(saved, err)
+	}
+	saved.Job.State, saved.Job.Stored = stateStoring, 0
+	if err := w.graph.writeSaved(jobFile, *saved, 0, nil); err != nil {
+		t.Fatal(err)
+	}
+	w.close()
+	w.reopenRanks()
+	if again := w.ended(); again.Stored != job.Pages || again.Round != job.Round {
+		t.Errorf("%+v, want %+v", again, job)
+	}
+	sn, err := w.store.Snapshot()
+	if err != nil {
+		t.Fatal(err)
+	}
+	noted, err := sn.Annotation(ctx, page, links.PageRankApplication)
+	sn.Close()
+	if err != nil || string(noted) == "old" {
+		t.Errorf("%q is noted, %v", noted, err)
+	}
+
+	graph := w.graph
+	graph.ranks.afterRound = func(r rank.Round) {
+		if r.Number == 3 {
+			if err := graph.StopPageRank(ctx); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	w.startPageRank(links.PageRankOptions{})
+	for stopped := false; !stopped; runtime.Gosched() {
+		now, err := graph.PageRank(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		stopped = now.State == stateStopped
+	}
+	w.close()
+	w.reopenRanks()
+	if again, err := w.graph.PageRank(ctx); err != nil || again.State != stateDone || again.Round != job.Round {
+		t.Errorf("%+v, %v", again, err)
+	}
+}
+
+// A graph without pages has a job too.
+func TestPageRankOfNothing(t *testing.T) {
+	w := newWorld(t, Options{})
+	w.startPageRank(links.PageRankOptions{Store: true})
+	w.ended()
+	w.close()
+	w.reopenRanks()
+	if job := w.ended(); job.Pages != 0 || job.Change != 0 || !job.Converged {
+		t.Errorf("%+v", job)
+	}
+}
+
+// No flipped bit of a file is read as if nothing were wrong.
+func TestSavedPageRankFlippedBits(t *testing.T) {
+	w, _ := rankWorld(t, random(t))
+	w.startPageRank(links.PageRankOptions{})
+	w.ended()
+	data, err := os.ReadFile(w.rankFile(scoresFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for at := range data {
+		if _, _, err := openSaved(flipped(data, at)); !errors.Is(err, errDamaged) {
+			t.Fatalf("byte %d: %v", at, err)
+		}
+	}
+	for end := range data {
+		if _, _, err := openSaved(data[:end]); !errors.Is(err, errDamaged) {
+			t.Fatalf("%d bytes: %v", end, err)
+		}
+	}
+}
+
+func FuzzOpenSavedPageRank(f *testing.F) {
+	f.Add([]byte(savedMagic))
+	f.Add(append([]byte(savedMagic), "\x02\x00\x00\x00\x00\x00\x00\x00{}"+"\x00\x00\x00\x00\x00\x00\x00\x00"...))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		j, cells, err := openSaved(data)
+		if err != nil {
+			if !errors.Is(err, errDamaged) {
+				t.Error(err)
+			}
+			return
+		}
+		if _, err := openScores(j, cells); err != nil && !errors.Is(err, errDamaged) {
+			t.Error(err)
+		}
+	})
+}
