@@ -7,6 +7,8 @@ import (
 	"encoding/binary"
 	"math/bits"
 	"slices"
+	"sync/atomic"
+	"unsafe"
 )
 
 // lengths are those of numbers in nybbles, by their code.
@@ -68,6 +70,22 @@ func newLayout(l lengths) *layout {
 
 var wideLayout = newLayout(wideLengths)
 
+// layouts are those of tables, by the set of their lengths, once they were needed.
+// Tables share them: a layout is six kilobytes, which stay in the processor's cache
+// where the tables of many cells are read in turns.
+var layouts [1 << (maxLength + 1)]atomic.Pointer[layout]
+
+// layoutOf returns the layout of lengths that are valid. It must not be changed.
+func layoutOf(l lengths) *layout {
+	known := &layouts[1<<l[0]|1<<l[1]|1<<l[2]|1<<l[3]]
+	y := known.Load()
+	if y == nil {
+		y = newLayout(l)
+		known.Store(y)
+	}
+	return y
+}
+
 // histogram counts numbers by their bits.
 type histogram [33]uint64
 
@@ -120,14 +138,17 @@ func (y *layout) unpack(out []uint32, control, data []byte, at uint64, last uint
 		return y.unpackWide(out, control, data, at, last)
 	}
 	limit := uint64(len(data)-svbSlack) * 2
+	first := unsafe.Pointer(unsafe.SliceData(data))
 	for _, c := range control {
 		if at > limit+1 || len(out) < 4 {
 			return 0, 0, false
 		}
 		g := &y.groups[c]
 		mid := at + uint64(g.pair)
-		a := binary.LittleEndian.Uint64(data[at>>1:]) >> (at & 1 * 4)
-		b := binary.LittleEndian.Uint64(data[mid>>1:]) >> (mid & 1 * 4)
+		// The first two numbers have 7 bytes at most, and the last of those that are read
+		// here is 15 bytes behind at>>1: less than svbSlack.
+		a := load(first, at>>1) >> (at & 1 * 4)
+		b := load(first, mid>>1) >> (mid & 1 * 4)
 		v0 := last + uint64(uint32(a)&g.mask[0]) + 1
 		v1 := v0 + uint64(uint32(a>>(g.shift1&63))&g.mask[1]) + 1
 		v2 := v1 + uint64(uint32(b)&g.mask[2]) + 1
@@ -137,6 +158,11 @@ func (y *layout) unpack(out []uint32, control, data []byte, at uint64, last uint
 		at += uint64(g.length)
 	}
 	return last, at, true
+}
+
+// load reads the 8 bytes at a place from first on, which must be there.
+func load(first unsafe.Pointer, at uint64) uint64 {
+	return binary.LittleEndian.Uint64((*[8]byte)(unsafe.Add(first, at))[:])
 }
 
 // unpackWide is unpack for numbers of any length.

@@ -32,7 +32,7 @@ func Open(b []byte) (*Table, error) {
 	}
 	t.coder = codecOf(t.codec)
 	if t.codec != Nybble {
-		t.layout = newLayout(t.lengths)
+		t.layout = layoutOf(t.lengths)
 	}
 	t.data = b[headerLen+t.positionBytes:]
 	var err error

@@ -9,11 +9,11 @@ const (
 	msbsStep8 = 0x8080808080808080
 )
 
-// selectInByte[i<<8|x] is the place of one number i of the byte x.
-var selectInByte = func() (t [8 << 8]uint8) {
+// selectInByte[i][x] is the place of one number i of the byte x.
+var selectInByte = func() (t [8][256]uint8) {
 	for x := range 256 {
 		for i, rest := 0, x; rest != 0; i, rest = i+1, rest&(rest-1) {
-			t[i<<8|x] = uint8(bits.TrailingZeros8(uint8(rest)))
+			t[i][x] = uint8(bits.TrailingZeros8(uint8(rest)))
 		}
 	}
 	return t
@@ -28,6 +28,5 @@ func selectInWord(w uint64, i uint) uint {
 	// Byte j of s is the number of ones in the bytes up to j.
 	below := (uint64(i)*onesStep8 | msbsStep8) - s
 	at := uint(bits.OnesCount64(below&msbsStep8)) * 8 & 63
-	i -= uint(s << 8 >> at & 0xff)
-	return at + uint(selectInByte[(i<<8|uint(w>>at&0xff))&(8<<8-1)])
+	return at + uint(selectInByte[(i-uint(s<<8>>at))&7][uint8(w>>at)])
 }

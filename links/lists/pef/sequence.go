@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"iter"
 	"math/bits"
+	"unsafe"
 )
 
 // ErrCorrupt is wrapped by every error of Open: the bytes are no sequence.
@@ -42,8 +43,8 @@ const (
 type Sequence struct {
 	n        int
 	b        []byte // from the header on, the padding included
-	parts    int    // place of the parts in b
-	head     int    // bytes of a part before its low parts
+	parts    uint   // place of the parts in b
+	head     uint   // bytes of a part before its low parts
 	baseMask uint64 // of the bytes of a base
 }
 
@@ -71,15 +72,17 @@ func panicIndex(i, n int) {
 	panic(fmt.Sprintf("pef: index %d of a sequence of %d", i, n))
 }
 
-// part returns where part k begins in b, and the width of its low parts.
-func (s *Sequence) part(k uint) (at int, width uint) {
-	e := s.b[headerBytes+k>>entryShift*entryBytes:]
-	e = e[:entryBytes]
-	in := k % entryParts
-	widths := binary.LittleEndian.Uint64(e[8:])
-	shift := in * 8
-	at = s.parts + int(binary.LittleEndian.Uint64(e)) + int(in)*s.head + lowUnit*int(sumBytes(widths&(1<<shift-1)))
-	return at, uint(widths>>shift) & 0xff
+// part returns where part k, which is there, begins in b, and the width of its low parts.
+func (s *Sequence) part(k uint) (at, width uint) {
+	// The entries are before the parts, and each is for eight of them.
+	e := headerBytes + k>>entryShift*entryBytes
+	return s.partOf(s.read(e), s.read(e+8), k%entryParts)
+}
+
+// partOf is part for number in of the parts of an entry.
+func (s *Sequence) partOf(offset, widths uint64, in uint) (at, width uint) {
+	shift := in * 8 & 63
+	return s.parts + uint(offset) + in*s.head + lowUnit*uint(sumBytes(widths&(1<<shift-1))), uint(widths>>shift) & 0xff
 }
 
 // sumBytes returns the sum of the eight bytes of x.
@@ -88,15 +91,33 @@ func sumBytes(x uint64) uint64 {
 	return (x&even + x>>8&even) * 0x0001000100010001 >> 48
 }
 
-// value returns value i of the part that begins at a place of b.
-func (s *Sequence) value(at int, width, i uint) uint64 {
-	p := s.b[at:]
-	base := binary.LittleEndian.Uint64(p) & s.baseMask
-	bitmap := binary.LittleEndian.Uint64(p[s.head-bitmapBytes:])
+// holds reports whether a part of such a width at such a place, with the 8 bytes behind
+// it that a read of its last low part may need, is within b: so it is in what Open
+// took. Then all its reads are within b, which are made without asking again.
+func (s *Sequence) holds(at, width uint) bool {
+	end := at + s.head + lowUnit*width + paddingBytes
+	return at <= end && end <= uint(len(s.b)) && width <= wholeWidth
+}
+
+// read reads 8 bytes at a place of b where they are.
+func (s *Sequence) read(at uint) uint64 {
+	return binary.LittleEndian.Uint64((*[8]byte)(unsafe.Add(unsafe.Pointer(unsafe.SliceData(s.b)), at))[:])
+}
+
+// value returns value i, below 32, of the part that begins at a place of b.
+func (s *Sequence) value(at, width, i uint) uint64 {
+	if !s.holds(at, width) {
+		panicPart(at)
+	}
 	low := i * width
+	upper := uint64(selectInWord(s.read(at+s.head-bitmapBytes), i) - i)
 	// Where the width is 64 no value has an upper part.
-	return base + (uint64(selectInWord(bitmap, i)-i)<<(width&63) |
-		binary.LittleEndian.Uint64(p[s.head+int(low>>3):])>>(low&7)&lowMask(width))
+	return s.read(at)&s.baseMask +
+		(upper<<(width&63) | s.read(at+s.head+low>>3)>>(low&7)&lowMask(width))
+}
+
+func panicPart(at uint) {
+	panic(fmt.Sprintf("pef: the part at byte %d has changed since Open", at))
 }
 
 // lowMask has the lowest width bits set.
@@ -108,21 +129,31 @@ func lowMask(width uint) uint64 { return 1<<width - 1 }
 // another.
 func Gather[T ~uint64](s *Sequence, dst []T, places []uint32) {
 	dst = dst[:len(places)]
-	bitmaps := ^uint64(0)
+	touched := uint64(0)
 	for i, place := range places {
 		if uint64(place) >= uint64(s.n) {
 			panicIndex(int(place), s.n)
 		}
 		at, width := s.part(uint(place) >> partShift)
-		dst[i] = T(at<<8 | int(width))
-		low := at + s.head + int(uint(place)%partLen*width>>3)
-		bitmaps &= binary.LittleEndian.Uint64(s.b[at+s.head-bitmapBytes:]) | uint64(s.b[low])<<8
+		if !s.holds(at, width) {
+			panicPart(at)
+		}
+		dst[i] = T(at<<8 | width)
+		touched |= s.read(at+s.head-bitmapBytes)&1 | s.read(at+s.head+uint(place)%partLen*width>>3)<<1
 	}
-	if bitmaps&1 == 0 {
-		panic("pef: a part without a first value") // none that Open accepts
+	if touched&1 == 0 && len(places) > 0 {
+		panicPart(0) // every bitmap begins with a one
 	}
 	for i, place := range places {
-		dst[i] = T(s.value(int(dst[i]>>8), uint(dst[i]&0xff), uint(place)%partLen))
+		at, width := uint(dst[i]>>8), uint(dst[i]&0xff)
+		if !s.holds(at, width) {
+			panicPart(at) // dst is the caller's
+		}
+		n := uint(place) % partLen
+		low := n * width
+		upper := uint64(selectInWord(s.read(at+s.head-bitmapBytes), n) - n)
+		dst[i] = T(s.read(at)&s.baseMask +
+			(upper<<(width&63) | s.read(at+s.head+low>>3)>>(low&7)&lowMask(width)))
 	}
 }
 
@@ -132,7 +163,7 @@ func (s *Sequence) Search(x uint64) int {
 	lo, hi := 0, (s.n+partLen-1)>>partShift
 	for lo < hi {
 		mid := int(uint(lo+hi) >> 1)
-		if at, _ := s.part(uint(mid)); binary.LittleEndian.Uint64(s.b[at:])&s.baseMask < x {
+		if at, width := s.part(uint(mid)); s.value(at, width, 0) < x {
 			lo = mid + 1
 		} else {
 			hi = mid
@@ -187,21 +218,21 @@ func Open(b []byte) (Sequence, int, error) {
 		entryBytes*((n-1)/(partLen*entryParts)+1)+paddingBytes > room-size {
 		return Sequence{}, 0, fmt.Errorf("%w: %d values in %d bytes, with bases of %d, do not fit %d bytes", ErrCorrupt, n, size, baseBytes, len(b))
 	}
-	s := Sequence{n: int(n), head: baseBytes + bitmapBytes, baseMask: lowMask(uint(8 * baseBytes))}
-	s.parts = headerBytes + entryBytes*int((n-1)/(partLen*entryParts)+1)
-	end := s.parts + int(size) + paddingBytes
+	s := Sequence{n: int(n), head: uint(baseBytes) + bitmapBytes, baseMask: lowMask(uint(8 * baseBytes))}
+	s.parts = headerBytes + entryBytes*uint((n-1)/(partLen*entryParts)+1)
+	end := s.parts + uint(size) + paddingBytes
 	s.b = b[:end:end]
 	if err := s.check(); err != nil {
 		return Sequence{}, 0, err
 	}
-	return s, end, nil
+	return s, int(end), nil
 }
 
 // check verifies every part: its place, its bitmap, and that no value is below the
 // one before it or past 2^64-1.
 func (s *Sequence) check() error {
 	next, last := s.parts, uint64(0)
-	limit := len(s.b) - paddingBytes
+	limit := uint(len(s.b)) - paddingBytes
 	count := (s.n-1)>>partShift + 1
 	for k := range (count + entryParts - 1) &^ (entryParts - 1) {
 		at, width := s.part(uint(k))
@@ -211,10 +242,10 @@ func (s *Sequence) check() error {
 			}
 			continue
 		}
-		if at != next || width > maxShiftedWidth && width != wholeWidth || limit-at < s.head+lowUnit*int(width) {
+		if at != next || width > maxShiftedWidth && width != wholeWidth || !s.holds(at, width) {
 			return fmt.Errorf("%w: part %d of width %d has no place at byte %d", ErrCorrupt, k, width, at)
 		}
-		next = at + s.head + lowUnit*int(width)
+		next = at + s.head + lowUnit*width
 		var ok bool
 		if last, ok = s.checkPart(at, width, min(partLen, s.n-k<<partShift), last); !ok {
 			return fmt.Errorf("%w: part %d does not hold its values in order", ErrCorrupt, k)
@@ -233,9 +264,8 @@ func (s *Sequence) check() error {
 
 // checkPart returns the last value of a part of m values, and whether all are there,
 // begin with the base, and are not below last, nor one below another.
-func (s *Sequence) checkPart(at int, width uint, m int, last uint64) (_ uint64, ok bool) {
-	base := binary.LittleEndian.Uint64(s.b[at:]) & s.baseMask
-	bitmap := binary.LittleEndian.Uint64(s.b[at+s.head-bitmapBytes:])
+func (s *Sequence) checkPart(at, width uint, m int, last uint64) (_ uint64, ok bool) {
+	base, bitmap := s.read(at)&s.baseMask, s.read(at+s.head-bitmapBytes)
 	upper := uint(bits.Len64(bitmap) - m) // of the last value
 	if bits.OnesCount64(bitmap) != m || bits.Len(upper)+int(width) > 64 {
 		return 0, false
