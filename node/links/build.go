@@ -18,9 +18,9 @@ import (
 type builder struct {
 	graph    *Graph
 	snapshot *node.Snapshot
-	prefix   []byte // of the keys of links in POS
 	keys     triple.Range
-	labels   bool // there are annotations in the store
+	labels   bool           // there are annotations in the store
+	parts    []triple.Range // of the links, for each pass
 
 	expected int // pages, about
 	table    *table
@@ -28,7 +28,8 @@ type builder struct {
 	spans    []*span
 	near     []int32 // by ordinal >> nearBits: a span that ends behind the first of these
 
-	links atomic.Int64 // looked at, in the pass that runs
+	links  atomic.Int64 // looked at, in the pass that runs
+	counts []int64      // edges by span, both directions; nil until they had to be counted
 }
 
 // span is the pages of one cell: ordinals from first up to end.
@@ -79,6 +80,10 @@ func (g *Graph) assignAll(ctx context.Context, urls []string, rounds int) error 
 		}
 	}
 	given, all := 0, len(urls)
+	if all >= g.o.limits.loadedPages {
+		g.say("%d new pages get UIDs", all)
+		return g.assigner.load(ctx, urls, g.o.BuildBytes)
+	}
 	return g.assigner.assign(ctx, urls, func(some []assigned) error {
 		given += len(some)
 		g.say("%d of %d new pages have UIDs", given, all)
@@ -115,8 +120,6 @@ func (g *Graph) tryBuild(ctx context.Context) (cells [][]byte, unknown []string,
 	if b.keys, err = predicateRange(g.o.Predicate); err != nil {
 		return nil, nil, err
 	}
-	b.prefix, _ = triple.AppendTerm([]byte{byte(triple.POS)}, triple.NewIRI(g.o.Predicate))
-	b.prefix = append(b.prefix, 0x00, 0x01)
 	uids, err := uidRange(uid.AllSlots.Range())
 	if err != nil {
 		return nil, nil, err
@@ -131,6 +134,9 @@ func (g *Graph) tryBuild(ctx context.Context) (cells [][]byte, unknown []string,
 		return nil, nil, fmt.Errorf("read the UIDs of pages: %w", err)
 	}
 	b.endSpans()
+	if b.parts, err = b.divideLinks(ctx); err != nil {
+		return nil, nil, fmt.Errorf("divide the links: %w", err)
+	}
 	cells = make([][]byte, len(b.spans))
 	for from := 0; from < len(b.spans); {
 		collected, to, err := b.collect(ctx, from)

@@ -14,15 +14,22 @@ import (
 	"github.com/trefoildb/trefoil/rdfload/syntax"
 )
 
+// builtPages is of the benchmarks.
 const builtPages = 200_000
+
+func openStore(t testing.TB, dir string) *node.Store {
+	t.Helper()
+	store, err := node.Open(dir, node.Options{Feed: []string{links.DefaultPredicate}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return store
+}
 
 // openLoaded opens a store and its graph.
 func openLoaded(b *testing.B, dir string, o Options) (*node.Store, *Graph) {
 	b.Helper()
-	store, err := node.Open(dir, node.Options{Feed: []string{links.DefaultPredicate}})
-	if err != nil {
-		b.Fatal(err)
-	}
+	store := openStore(b, dir)
 	graph, err := Open(store, o)
 	if err != nil {
 		b.Fatal(err)
@@ -34,12 +41,9 @@ func openLoaded(b *testing.B, dir string, o Options) (*node.Store, *Graph) {
 }
 
 // loadWorld loads the links of a generated web in bulk, and returns how many.
-func loadWorld(b *testing.B, dir string, pages uint32) int64 {
+func loadWorld(b testing.TB, dir string, pages uint32) int64 {
 	b.Helper()
-	store, err := node.Open(dir, node.Options{Feed: []string{links.DefaultPredicate}})
-	if err != nil {
-		b.Fatal(err)
-	}
+	store := openStore(b, dir)
 	g, err := gen.New(gen.Options{Pages: pages})
 	if err != nil {
 		b.Fatal(err)

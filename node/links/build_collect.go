@@ -4,6 +4,7 @@ package links
 
 import (
 	"context"
+	"math"
 	"sync"
 	"sync/atomic"
 
@@ -19,8 +20,9 @@ type collection struct {
 	labels  [][]labelled  // by span - from
 	words   *wordSet      // pages without UIDs
 	dropped atomic.Bool   // there were too many: the edges are not all there
-	bytes   atomic.Int64
-	counts  []int64 // edges by span, both directions
+	budget  int64         // bytes that edges may take
+	bytes   atomic.Int64  // that they take, about
+	counts  []int64       // edges by span, both directions
 }
 
 // edgeList is edges in pieces, which are not copied when there are more.
@@ -56,50 +58,42 @@ func (c *collection) unknown() []string {
 }
 
 // collect goes through all links and keeps those of the spans from one on, as many as
-// there is memory for: up to to.
-func (b *builder) collect(ctx context.Context, from int) (*collection, int, error) {
-	budget := b.graph.o.BuildBytes
-	for to := len(b.spans); ; {
-		c := &collection{
-			from: from, edges: make([][2]edgeList, to-from), labels: make([][]labelled, to-from),
-			words: newWordSet(b.table.seeds), counts: make([]int64, to-from),
+// there is memory for: up to to. Where it is not enough for all, the first pass has
+// counted the edges of every span, and the others keep what fits.
+func (b *builder) collect(ctx context.Context, from int) (c *collection, to int, err error) {
+	if b.counts == nil {
+		if c, err = b.pass(ctx, from, len(b.spans), b.graph.o.BuildBytes); err != nil || !c.dropped.Load() {
+			return c, len(b.spans), err
 		}
-		if err := b.pass(ctx, c); err != nil {
-			return c, to, err
-		}
-		if !c.dropped.Load() {
-			return c, to, nil
-		}
-		// What the spans have is known now: as many as fit, one at least.
-		size, fit := int64(0), from
-		for fit < to && (fit == from || size+8*c.counts[fit-from] <= budget) {
-			size += 8 * c.counts[fit-from]
-			fit++
-		}
-		if fit == from+1 {
-			budget = max(budget, 2*size)
-			b.graph.log.Warn("a cell's links take more memory than a build may use", "bytes", size)
-		}
-		to = fit
+		b.counts = c.counts
 	}
+	size := int64(0)
+	for to = from; to < len(b.spans) && (to == from || size+8*b.counts[to] <= b.graph.o.BuildBytes); to++ {
+		size += 8 * b.counts[to]
+	}
+	if size > b.graph.o.BuildBytes {
+		b.graph.log.Warn("a cell's links take more memory than a build may use", "bytes", size)
+	}
+	c, err = b.pass(ctx, from, to, math.MaxInt64)
+	return c, to, err
 }
 
-// pass goes through all links once.
-func (b *builder) pass(ctx context.Context, c *collection) error {
+// pass goes through all links once, for the spans from one up to another.
+func (b *builder) pass(ctx context.Context, from, to int, budget int64) (*collection, error) {
+	c := &collection{
+		from: from, edges: make([][2]edgeList, to-from), labels: make([][]labelled, to-from),
+		words: newWordSet(b.table.seeds), counts: make([]int64, to-from), budget: budget,
+	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	parts, err := b.parts(ctx)
-	if err != nil {
-		return err
-	}
 	b.links.Store(0)
 	var next atomic.Int64
 	var group sync.WaitGroup
-	for range min(b.graph.o.Workers, len(parts)) {
+	for range min(b.graph.o.Workers, len(b.parts)) {
 		group.Go(func() {
 			w := newWorker(b, c)
-			for i := int(next.Add(1) - 1); i < len(parts); i = int(next.Add(1) - 1) {
-				if err := w.read(ctx, parts[i]); err != nil {
+			for i := int(next.Add(1) - 1); i < len(b.parts); i = int(next.Add(1) - 1) {
+				if err := w.read(ctx, b.parts[i]); err != nil {
 					cancel(err)
 					break
 				}
@@ -109,10 +103,10 @@ func (b *builder) pass(ctx context.Context, c *collection) error {
 	}
 	group.Wait()
 	if err := context.Cause(ctx); err != nil {
-		return err
+		return c, err
 	}
 	if c.words.n > 0 {
-		return errUnknown
+		return c, errUnknown
 	}
-	return nil
+	return c, nil
 }

@@ -181,7 +181,7 @@ func (r *pageReader) take(batch *pageBatch) error {
 			r.close(r.uids[n-1].Slot())
 		}
 		r.uids = append(r.uids, u)
-		r.held.add(url)
+		r.held.add(url, r.graph.o.limits.heldBytes)
 	}
 	const often = 1 << 20
 	if len(r.uids)/often != before/often {
@@ -190,10 +190,10 @@ func (r *pageReader) take(batch *pageBatch) error {
 	return nil
 }
 
-func (h *heldPages) add(url []byte) {
+func (h *heldPages) add(url []byte, most int) {
 	switch {
 	case h.dropped:
-	case len(h.text)+len(url) > heldBytes:
+	case len(h.text)+len(url) > most:
 		*h = heldPages{dropped: true}
 	default:
 		h.text = append(h.text, url...)

@@ -23,8 +23,8 @@ const (
 	cutShare = 10
 )
 
-// parts divides the range of links.
-func (b *builder) parts(ctx context.Context) ([]triple.Range, error) {
+// divideLinks divides the range of links.
+func (b *builder) divideLinks(ctx context.Context) ([]triple.Range, error) {
 	rows, err := b.snapshot.Rows(ctx, b.keys)
 	if err != nil {
 		return nil, err

@@ -28,6 +28,7 @@ type worker struct {
 	group   []byte // the beginning of the keys of the last target, up to their sources
 	dst     uint32 // 1 + ordinal of it, 0 where it has no UID
 	dstIs   bool   // it is an IRI
+	unknown []byte // it, where it has no UID and nobody knows of it yet
 	text    []byte // sources that are to be looked up
 	pending []pending
 	added   bool   // the last version is a link
@@ -49,6 +50,8 @@ const (
 	// bytes they have at most, but for the last one.
 	batchSources = 256
 	batchText    = 1 << 16
+	// accountBytes is what edges of a worker may take without the budget's knowing.
+	accountBytes = 64 << 10
 	// wordBytes bounds the pages without UIDs that are gathered at a time.
 	wordBytes = 512 << 20
 )
@@ -110,7 +113,8 @@ func (w *worker) addRaw(row node.RawRow) error {
 		return w.add(row.Key, row.Value)
 	}
 	version, id, _ := triple.CutAnnotation(row.Key)
-	if !w.added || string(id) != application || !bytes.Equal(version, w.version) {
+	// Between a version and its annotations are the versions of the same link in graphs.
+	if !w.added || string(id) != application || !bytes.HasPrefix(w.version, version) {
 		return nil
 	}
 	if err := w.flush(); err != nil || !w.isLast {
@@ -156,6 +160,12 @@ func (w *worker) add(key, value []byte) error {
 		}
 		w.text = append(w.text, src...)
 	}
+	if len(w.unknown) > 0 { // it has a link, so that it is a page
+		if err := w.collection.addUnknown(w.unknown, []pending{{end: uint32(len(w.unknown)), sum: w.builder.table.sum(w.unknown)}}); err != nil {
+			return err
+		}
+		w.unknown = w.unknown[:0]
+	}
 	w.added = true
 	w.pending = append(w.pending, pending{end: uint32(len(w.text)), dst: w.dst})
 	if len(w.pending) == batchSources || len(w.text) >= batchText {
@@ -180,12 +190,9 @@ func (w *worker) begin(key, value []byte) error {
 		return nil
 	}
 	t := w.builder.table
-	of := t.sum(dst)
-	if w.dst = t.find(of); w.dst == 0 {
-		c := w.collection
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		return c.add(dst, of)
+	w.dst, w.unknown = t.find(t.sum(dst)), w.unknown[:0]
+	if w.dst == 0 {
+		w.unknown = append(w.unknown, dst...)
 	}
 	return nil
 }
@@ -279,8 +286,8 @@ func (w *worker) keep(src, dst uint32) {
 // account tells the budget what edges take.
 func (w *worker) account() {
 	c := w.collection
-	if w.held >= 1<<13 {
-		if c.bytes.Add(8*int64(w.held)) > w.builder.graph.o.BuildBytes {
+	if size := 8 * int64(w.held); size >= min(accountBytes, c.budget/16) {
+		if c.bytes.Add(size) > c.budget {
 			c.dropped.Store(true)
 		}
 		w.held = 0

@@ -31,7 +31,12 @@ type Options struct {
 	Workers int
 	// Logger takes what there is to say; nil is nobody.
 	Logger *slog.Logger
+
+	limits limits
 }
+
+// limits are sizes that only tests change.
+type limits struct{ loadedPages, heldBytes int }
 
 const (
 	defaultCellPages  = 1 << 18
@@ -66,6 +71,9 @@ func (o Options) withDefaults(dir string) Options {
 	}
 	if o.Workers == 0 {
 		o.Workers = runtime.GOMAXPROCS(0)
+	}
+	if o.limits == (limits{}) {
+		o.limits = limits{loadedPages, heldBytes}
 	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)

@@ -1,0 +1,306 @@
+package links
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"testing/iotest"
+
+	"github.com/trefoildb/trefoil/links"
+	"github.com/trefoildb/trefoil/links/cell"
+	"github.com/trefoildb/trefoil/links/uid"
+	"github.com/trefoildb/trefoil/rdfload"
+	"github.com/trefoildb/trefoil/rdfload/syntax"
+	"github.com/trefoildb/trefoil/triple"
+)
+
+// load loads triples in bulk.
+func (w *world) load(triples []triple.Triple) {
+	w.t.Helper()
+	var text []byte
+	for _, t := range triples {
+		text = triple.AppendNQuad(text, t)
+	}
+	source := rdfload.Document("triples", bytes.NewReader(text), -1, syntax.NQuads)
+	if _, err := rdfload.Load(ctx, w.store.Sink(), []rdfload.Source{source}, rdfload.Options{Memory: rdfload.MinMemory}); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// manyLinks makes links of pages of many hosts, some of them long, and what is none.
+func (w *world) manyLinks(rng *rand.Rand, n int) (triples []triple.Triple) {
+	page := func() string {
+		url := pageURL(rng.IntN(40), rng.IntN(60))
+		switch rng.IntN(20) {
+		case 0:
+			return url + strings.Repeat("/long", 250) + strconv.Itoa(rng.IntN(9))
+		case 1:
+			return url + strings.Repeat("/long", 50)
+		case 2:
+			return "urn:page:" + strconv.Itoa(rng.IntN(9))
+		}
+		return url
+	}
+	for range n {
+		src, dst := page(), page()
+		t := links.Link(links.DefaultPredicate, src, dst)
+		switch rng.IntN(10) {
+		case 0: // in a graph too
+			triples = append(triples, t)
+			t.Graph = triple.NewIRI("urn:graph:" + strconv.Itoa(rng.IntN(3)))
+		case 1: // in a graph only
+			t.Graph = triple.NewIRI("urn:graph:" + strconv.Itoa(rng.IntN(3)))
+		case 2: // no links
+			t.Object = triple.NewString(dst)
+			triples = append(triples, t)
+			t = links.Link(links.DefaultPredicate, src, dst)
+			t.Subject = triple.NewBlank("b" + strconv.Itoa(rng.IntN(3)))
+			triples = append(triples, t)
+			continue
+		}
+		triples = append(triples, t)
+		if _, ok := w.links[src][dst]; !ok {
+			w.set(src, dst, cell.NoLabel)
+		}
+	}
+	return triples
+}
+
+// Builds of links that come by bulk loads, beside those that are there, whatever the
+// limits: pages of a cell held or read again, UIDs committed or loaded, one pass or
+// one for each cell.
+func TestBuild(t *testing.T) {
+	for name, o := range map[string]Options{
+		"plain":      {},
+		"cells":      {CellPages: 100, Workers: 3},
+		"one worker": {CellPages: 100, Workers: 1},
+		"loaded":     {CellPages: 100, limits: limits{1, heldBytes}},
+		"read again": {CellPages: 100, limits: limits{loadedPages, 100}},
+		"passes":     {CellPages: 100, BuildBytes: 1 << 10, limits: limits{1, 20_000}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			rng := random(t)
+			w := newWorld(t, o)
+			w.load(w.manyLinks(rng, 2000))
+			w.compare()
+			w.load(w.manyLinks(rng, 200)) // beside UIDs that are there
+			w.compare()
+			if _, err := w.store.Add(ctx, w.manyLinks(rng, 100)); err != nil {
+				t.Fatal(err)
+			}
+			w.compare()
+			w.label(rng, 100)
+			w.compare()
+			w.close()
+			if err := os.RemoveAll(filepath.Join(w.dir, "links")); err != nil {
+				t.Fatal(err)
+			}
+			w.open()
+			w.compare()
+			// What builds load themselves makes no further builds.
+			loads, err := w.store.Loads(ctx)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if want := map[bool]int{false: 2, true: 4}[o.limits.loadedPages == 1]; len(loads) != want {
+				t.Errorf("%d loads, want %d: %+v", len(loads), want, loads)
+			}
+		})
+	}
+}
+
+// label notes labels on links.
+func (w *world) label(rng *rand.Rand, n int) {
+	var changes []links.Change
+	for _, src := range slices.Sorted(maps.Keys(w.links)) {
+		for _, dst := range slices.Sorted(maps.Keys(w.links[src])) {
+			if len(changes) < n && rng.IntN(10) == 0 {
+				label := links.Label{Weight: rng.Float64()}
+				changes = append(changes, links.Change{Source: src, Targets: []string{dst}, Labels: []links.Label{label}})
+			}
+		}
+	}
+	w.update(changes...)
+}
+
+// A load of UIDs that ends in the middle gives none, and the next one gives them.
+func TestLoadOfUIDsEnds(t *testing.T) {
+	w := newWorld(t, Options{})
+	w.update(links.Change{Source: pageURL(1, 1), Targets: []string{pageURL(2, 2)}})
+	var urls []string
+	for i := range 3000 {
+		urls = append(urls, pageURL(i%50+10, i))
+	}
+	w.graph.assigning.Lock()
+	defer w.graph.assigning.Unlock()
+	a := &w.graph.assigner
+	stopped, stop := context.WithCancelCause(ctx)
+	enough := errors.New("enough")
+	stop(enough)
+	if err := a.load(stopped, slices.Clone(urls), 0); err == nil {
+		t.Fatal("a load in a context that has ended")
+	}
+	for range 2 {
+		sn, err := w.store.Snapshot()
+		if err != nil {
+			t.Fatal(err)
+		}
+		seen := map[uid.UID]bool{}
+		n := 0
+		for _, url := range urls {
+			u, err := findUID(ctx, sn, url)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if u != 0 {
+				n++
+				seen[u] = true
+			}
+		}
+		if err := sn.Close(); err != nil {
+			t.Fatal(err)
+		}
+		switch {
+		case n == 0:
+			if err := a.load(ctx, slices.Clone(urls), 0); err != nil {
+				t.Fatal(err)
+			}
+		case n != len(urls) || len(seen) != n:
+			t.Fatalf("%d pages have %d UIDs", n, len(seen))
+		default:
+			return
+		}
+	}
+	t.Fatal("no page has a UID")
+}
+
+// What is loaded of UIDs are the triples that are committed of them, however it is read.
+func TestUIDReader(t *testing.T) {
+	first := uid.Make(7, 3, uid.ExtentPages-2)
+	host := func(n int) (pages []keyed) {
+		for i := range n {
+			pages = append(pages, keyed{7, "org.example", "http://example.org/" + strings.Repeat("x", i%900) + strconv.Itoa(i)})
+		}
+		return pages
+	}
+	for _, n := range []int{0, 1, 3000} {
+		runs := []numbered{{first, host(2)}, {uid.Make(7, 4, 0), host(n)}, {uid.Make(8, 1, 5), host(3)}}
+		var want []byte
+		for _, r := range runs {
+			for i, p := range r.pages {
+				u := r.first + uid.UID(i)
+				if u.Page() == 0 {
+					want = triple.AppendNQuad(want, links.HostTriple(u.Extent(), p.key))
+				}
+				want = triple.AppendNQuad(want, links.UIDTriple(p.url, u))
+			}
+		}
+		runs = slices.DeleteFunc(runs, func(r numbered) bool { return len(r.pages) == 0 })
+		for _, wrap := range []func(io.Reader) io.Reader{iotest.HalfReader, func(r io.Reader) io.Reader { return r }} {
+			got, err := io.ReadAll(wrap(&uidReader{runs: slices.Clone(runs)}))
+			if err != nil || !bytes.Equal(got, want) {
+				t.Errorf("%d pages: %d bytes, want %d: %v", n, len(got), len(want), err)
+			}
+		}
+	}
+}
+
+// Parts of links follow one another, have all of them, and none of a few has most.
+func TestParts(t *testing.T) {
+	dir := t.TempDir()
+	n := loadWorld(t, dir, 12_000)
+	store := openStore(t, dir)
+	defer store.Close()
+	sn, err := store.Snapshot()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer sn.Close()
+	b := &builder{graph: &Graph{store: store, o: Options{Workers: 2}.withDefaults(dir)}, snapshot: sn}
+	if b.keys, err = predicateRange(links.DefaultPredicate); err != nil {
+		t.Fatal(err)
+	}
+	parts, err := b.divideLinks(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(parts) < 2 {
+		t.Fatalf("%d parts", len(parts))
+	}
+	at, total := b.keys.Lo, int64(0)
+	for _, p := range parts {
+		if !bytes.Equal(p.Lo, at) {
+			t.Fatalf("a part begins at %q, not at %q", p.Lo, at)
+		}
+		at = p.Hi
+		rows, err := sn.Rows(ctx, p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		some := int64(0)
+		for rows.Next() {
+			some++
+		}
+		if err := errors.Join(rows.Err(), rows.Close()); err != nil {
+			t.Fatal(err)
+		}
+		total += some
+		if some > n*3/4 {
+			t.Errorf("%d of %d links in one part of %d", some, n, len(parts))
+		}
+	}
+	if !bytes.Equal(at, b.keys.Hi) || total != n {
+		t.Errorf("%d of %d links, up to %q", total, n, at)
+	}
+}
+
+func TestBetween(t *testing.T) {
+	for _, test := range []struct{ lo, hi, want string }{
+		{"a", "c", "b"},
+		{"aa", "ac", "ab"},
+		{"a", "b", "a\x80"},
+		{"ab\x00\x01x", "ab\x00\x01z", "ab\x00\x01y"},
+		{"abc", "abcd", "abc2"},
+	} {
+		got := strings.TrimRight(string(between([]byte(test.lo), []byte(test.hi))), "\x00")
+		if got != test.want || got < test.lo || got >= test.hi {
+			t.Errorf("between %q and %q: %q, want %q", test.lo, test.hi, got, test.want)
+		}
+	}
+}
+
+func TestTable(t *testing.T) {
+	rng := random(t)
+	tab, words := newTable(newSeeds(), 0), wordSet{}
+	words = *newWordSet(tab.seeds)
+	want := map[string]uint32{}
+	var order []string
+	for range 20_000 {
+		url := pageURL(rng.IntN(10), rng.IntN(1000))
+		of := tab.sum([]byte(url))
+		ordinal, known := want[url]
+		if got := tab.find(of); known && got != ordinal+1 || !known && got != 0 {
+			t.Fatalf("%s is at %d, want %d, %t", url, got, ordinal, known)
+		}
+		if got := tab.add(of, uint32(len(want))); got == known {
+			t.Fatalf("%s is known: %t; added: %t", url, known, got)
+		}
+		words.add([]byte(url), of)
+		if !known {
+			want[url] = uint32(len(want))
+			order = append(order, url)
+		}
+	}
+	if got := words.list(); !slices.Equal(got, order) {
+		t.Errorf("%d words, want %d", len(got), len(order))
+	}
+}
