@@ -85,11 +85,11 @@ func (x *pageIndex) ordinal(u uid.UID) (uint32, bool) {
 	if !ok {
 		return 0, false
 	}
+	if u == math.MaxUint64 { // nothing can be above it
+		return x.lastOrdinal(u)
+	}
 	if len(x.table.runs) > 0 {
 		return x.table.ordinal(u, packed)
-	}
-	if packed == math.MaxUint64 {
-		return x.lastOrdinal(u)
 	}
 	i := x.first.Search(packed+1) - 1
 	if i < 0 {
