@@ -356,6 +356,20 @@ func (r *pageRankRun) finish() error {
 	return r.storeScores()
 }
 
+// urls returns the URLs of pages, when the graph is there.
+func (r *pageRankRun) urls(ctx context.Context, pages []uid.UID) ([]string, error) {
+	for {
+		urls, err := r.g.URLs(ctx, pages)
+		if !errors.Is(err, links.ErrLoading) {
+			return urls, err
+		}
+		// The keeper has time for this when it has got on.
+		if err := r.g.ask(ctx, func(*keeper) error { return nil }); err != nil {
+			return nil, err
+		}
+	}
+}
+
 // storeScores notes the scores on the triples of UIDs.
 func (r *pageRankRun) storeScores() error {
 	type scored struct {
@@ -382,7 +396,7 @@ func (r *pageRankRun) storeScores() error {
 		})
 	}
 	for some, scores := range r.scores.batches() {
-		urls, err := r.g.URLs(ctx, some)
+		urls, err := r.urls(ctx, some)
 		if err != nil {
 			cancel(err)
 			break

@@ -4,6 +4,7 @@ package links
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"log/slog"
 	"math"
@@ -17,6 +18,7 @@ import (
 	"testing"
 
 	"github.com/trefoildb/trefoil/links"
+	"github.com/trefoildb/trefoil/links/ef"
 	"github.com/trefoildb/trefoil/links/rank"
 	"github.com/trefoildb/trefoil/links/uid"
 	"github.com/trefoildb/trefoil/node"
@@ -254,13 +256,16 @@ func flipped(data []byte, at int) []byte {
 // A job whose graph has changed begins anew on the new one.
 func TestPageRankOfAChangedGraph(t *testing.T) {
 	w, log := rankWorld(t, random(t))
+	w.update(links.Change{Kind: links.ReplaceLinks, Source: pageURL(1, 1), Targets: []string{pageURL(2, 2)}})
 	w.interrupt(links.PageRankOptions{}, 4)
 	store, err := node.Open(w.dir, node.Options{Feed: []string{links.DefaultPredicate}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = store.Add(ctx, []triple.Triple{links.Link(links.DefaultPredicate, pageURL(1, 1), "http://new.example.org/")})
-	if err = errors.Join(err, store.Close()); err != nil {
+	// It has as many pages and links as before.
+	_, err1 := store.Delete(ctx, []triple.Triple{links.Link(links.DefaultPredicate, pageURL(1, 1), pageURL(2, 2))})
+	_, err2 := store.Add(ctx, []triple.Triple{links.Link(links.DefaultPredicate, pageURL(1, 1), pageURL(3, 3))})
+	if err = errors.Join(err1, err2, store.Close()); err != nil {
 		t.Fatal(err)
 	}
 	log.take()
@@ -332,7 +337,7 @@ func TestPageRankScoresStay(t *testing.T) {
 
 // Storing scores goes on after a restart; a job that is stopped does not.
 func TestPageRankStoringGoesOn(t *testing.T) {
-	w, _ := rankWorld(t, random(t))
+	w, log := rankWorld(t, random(t))
 	w.startPageRank(links.PageRankOptions{Store: true})
 	job := w.ended()
 	if job.Stored != job.Pages {
@@ -362,6 +367,9 @@ func TestPageRankStoringGoesOn(t *testing.T) {
 	w.reopenRanks()
 	if again := w.ended(); again.Stored != job.Pages || again.Round != job.Round {
 		t.Errorf("%+v, want %+v", again, job)
+	}
+	if text := log.take(); !strings.Contains(text, "goes on storing") {
+		t.Errorf("%s", text)
 	}
 	sn, err := w.store.Snapshot()
 	if err != nil {
@@ -393,6 +401,59 @@ func TestPageRankStoringGoesOn(t *testing.T) {
 	w.reopenRanks()
 	if again, err := w.graph.PageRank(ctx); err != nil || again.State != stateDone || again.Round != job.Round {
 		t.Errorf("%+v, %v", again, err)
+	}
+}
+
+// A graph that is closed does not end a round of which there will be a state.
+func TestPageRankEndsItsRound(t *testing.T) {
+	g := &Graph{}
+	g.ctx, g.cancel = context.WithCancelCause(ctx)
+	r := &pageRankRun{g: g}
+	r.ctx, r.cancel = context.WithCancelCause(ctx)
+	if r.atRounds(true) {
+		t.Error("it is being closed")
+	}
+	g.cancel(errClosed)
+	if r.close(); r.ctx.Err() != nil || !r.atRounds(true) {
+		t.Error("a round has ended")
+	}
+	r.atRounds(false)
+	if r.close(); context.Cause(r.ctx) != errClosed {
+		t.Error("it goes on")
+	}
+}
+
+// Pages come with their own scores, however many there are in a cell.
+func TestScoresBatches(t *testing.T) {
+	s := &scores{}
+	next := uint64(1)
+	for _, n := range []int{1, 10_000, 4096, 8192} {
+		var values []uint64
+		var of []float64
+		for range n {
+			values, of = append(values, next), append(of, float64(next))
+			next += 3
+		}
+		uids, _, err := ef.Open(ef.Append(nil, values))
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.uids, s.of = append(s.uids, uids), append(s.of, of)
+	}
+	want := uid.UID(1)
+	for pages, scores := range s.batches() {
+		if len(pages) != len(scores) || len(pages) > 1<<12 {
+			t.Fatalf("%d scores of %d pages", len(scores), len(pages))
+		}
+		for i, u := range pages {
+			if u != want || scores[i] != float64(u) {
+				t.Fatalf("%d has score %v, want %d", u, scores[i], want)
+			}
+			want += 3
+		}
+	}
+	if uint64(want) != next {
+		t.Errorf("they end at %d of %d", want, next)
 	}
 }
 
