@@ -117,9 +117,14 @@ func (s *Store) applyStamped(batch *pebble.Batch, durable bool) error {
 	if err := s.health.err(); err != nil {
 		return err
 	}
+	count, err := s.changes.note(batch)
+	if err != nil {
+		return err
+	}
 	if err := s.db.Apply(batch, pebble.NoSync); err != nil {
 		return err
 	}
+	count()
 	return s.health.err()
 }
 

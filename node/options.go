@@ -45,6 +45,8 @@ type Options struct {
 	// Feed names predicates, by their IRIs, whose changes are kept for
 	// [Store.ReadFeed] while the store is alone.
 	Feed []string
+	// CountChanges has [Store.ChangeCount] tell changes, for 4 MiB of memory.
+	CountChanges bool
 	// FS is the file system; nil is the disk.
 	FS vfs.FS
 }

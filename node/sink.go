@@ -213,6 +213,7 @@ func (s sink) publish(ctx context.Context, record rdfload.Record, tables []strin
 	if err := s.db.Ingest(ctx, append(tables[:len(tables):len(tables)], path)); err != nil {
 		return errors.Join(err, s.health.err())
 	}
+	s.changes.any()
 	if err := s.health.err(); err != nil {
 		return err
 	}

@@ -66,6 +66,7 @@ func (s *Store) takeIn(ctx context.Context, load string, number uint64, place st
 	if err := s.db.Ingest(ctx, append(paths, path)); err != nil {
 		return errors.Join(err, s.health.err())
 	}
+	s.changes.any()
 	if err := s.health.err(); err != nil {
 		return err
 	}

@@ -34,6 +34,7 @@ type Store struct {
 	queue       queue
 	updates     updates
 	feed        feed
+	changes     *changeCounts // nil where nothing is counted
 	uses        uses
 	beating     chan struct{}          // holds a token while a beat is written
 	saw         atomic.Pointer[[]byte] // the value of rowSeen that beats write
@@ -218,6 +219,9 @@ func (s *Store) readState() error {
 	if err := s.readMembership(); err != nil {
 		return err
 	}
+	if s.options.CountChanges {
+		s.changes = new(changeCounts)
+	}
 	if err := s.feed.init(s); err != nil {
 		return err
 	}
@@ -243,9 +247,14 @@ func (s *Store) apply(batch *pebble.Batch) error {
 	if err := s.health.err(); err != nil {
 		return err
 	}
+	count, err := s.changes.note(batch)
+	if err != nil {
+		return err
+	}
 	if err := s.db.Apply(batch, pebble.Sync); err != nil {
 		return err
 	}
+	count()
 	// Where its log fails Pebble is not told (see guardedFS).
 	return s.health.err()
 }

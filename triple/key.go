@@ -102,6 +102,21 @@ func termEnd(b []byte) int {
 	}
 }
 
+// KeyPair returns the beginning of a key, or of a bound of a range of keys, that holds
+// its order and its first two terms without what ends the second one; false where it
+// has none, or only a part of the second one.
+func KeyPair(key []byte) ([]byte, bool) {
+	if len(key) == 0 {
+		return nil, false
+	}
+	first := 1 + termEnd(key[1:])
+	if first+2 > len(key) {
+		return nil, false
+	}
+	second := first + 2 + termEnd(key[first+2:])
+	return key[:second:second], second < len(key)
+}
+
 // AppendAnnotationKey appends the key of the annotation row that an application
 // id has beside the version key: key, 00 04, id. The id is 1 to 255 bytes.
 func AppendAnnotationKey(dst, key []byte, applicationID string) []byte {

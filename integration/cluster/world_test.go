@@ -125,7 +125,7 @@ func (m *machine) run(others ...*machine) {
 func (m *machine) tryRun(ctx context.Context, others ...*machine) (err error) {
 	w := m.world
 	m.store, err = node.Open(dataDir, node.Options{
-		FS: m.disk, Member: true, MemTableBytes: 1 << 20, CacheBytes: 4 << 20, MinFreeBytes: -1, MaxSegmentBytes: 1 << 20, Logger: w.log.With("machine", m.name),
+		FS: m.disk, Member: true, MemTableBytes: 1 << 20, CacheBytes: 4 << 20, MinFreeBytes: -1, MaxSegmentBytes: 1 << 20, CountChanges: true, Logger: w.log.With("machine", m.name),
 	})
 	if err != nil {
 		return err

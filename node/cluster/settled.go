@@ -7,6 +7,7 @@ import (
 
 	"github.com/trefoildb/trefoil/node"
 	"github.com/trefoildb/trefoil/node/peer"
+	"github.com/trefoildb/trefoil/triple"
 )
 
 // This file is how a node learns that no operation of an earlier epoch can turn up any
@@ -75,3 +76,13 @@ func (n *Node) handleSettled(_ context.Context, epoch uint64, _ []byte) ([]byte,
 // Handle makes h answer calls of a method from other members. It panics where the
 // method has a handler.
 func (n *Node) Handle(method string, h peer.Handler) { n.server.Handle(method, n.member(h)) }
+
+// ReadOwn reads what this machine answers for, see [reads.Reads.ReadOwn].
+func (n *Node) ReadOwn(ctx context.Context, epoch uint64, ranges []triple.Range, do func(ctx context.Context, sn *node.Snapshot) error) error {
+	n.pace.begin()
+	defer n.pace.end()
+	return n.reads.ReadOwn(ctx, epoch, ranges, do)
+}
+
+// ChangeCount tells changes of this machine's rows, see [node.Store.ChangeCount].
+func (n *Node) ChangeCount(key []byte) (uint64, bool) { return n.store.ChangeCount(key) }

@@ -8,8 +8,10 @@
 //	pages          POS  urn:trefoil:uid  from ..       in the order of UIDs
 //
 // So an answer is what the cluster's reads are: complete or an error, with all that was
-// acknowledged before the call, and from other orders while a machine is down. Nothing
-// is kept in memory that could be behind.
+// acknowledged before the call, and from other orders while a machine is down. All that
+// is kept in memory is which URLs have which UIDs: that never changes. (Who deletes the
+// triple of a UID by hand takes it from a page for good; members that remember it do so
+// until they are started again.)
 //
 // # Giving UIDs
 //
@@ -24,9 +26,15 @@
 //
 //	<urn:trefoil:grant:32768> <urn:trefoil:claimedBy> "machine/random" .
 //
-// and no page keeps two, as of several UIDs, or claims, the one with the lowest stamp
-// counts. All triples of one subject and predicate have one sequencer, or a cut between
-// them that is as old as the first of them: so one who has written, and then reads that
-// his is the first, has it for good. Who is not the first deletes his own again.
+// and no page keeps two: of several UIDs of a page, or claims of a grant, the one with
+// the lowest stamp counts. Within an epoch the triples of one subject and predicate have
+// one sequencer, whose stamps ascend, and who reads them in SPO after his own is settled
+// sees all that were stamped before it. What was stamped in an earlier epoch may be
+// settled later by others, with its old stamp; so where the newest stamp that is met is
+// of an epoch that was not seen before, all members are asked first whether everything
+// from before it is settled. (A cut between two such triples makes them two sequencers'.
+// It is made at a row that is there, in an epoch of its own, so that the triple that was
+// there has the lower stamp.) Who was not the first deletes his own triple again.
+//
 // Grants below 32768 are those of a node that is alone.
 package ranges

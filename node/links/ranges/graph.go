@@ -17,18 +17,28 @@ import (
 type Options struct {
 	// Predicate is that of links; "" is links.DefaultPredicate.
 	Predicate string
+	// KnownBytes is how much memory may be taken for URLs and UIDs that are remembered;
+	// 0 is 256 MiB.
+	KnownBytes int64
+	// ListBytes is how much memory may be taken for lists of this machine's pages; 0 is
+	// 512 MiB.
+	ListBytes int64
 	// RankBytes is how much memory a job of PageRank may take; 0 is 4 GiB.
 	RankBytes int64
 	// Logger takes what there is to say; nil is nobody.
 	Logger *slog.Logger
 }
 
-const defaultRankBytes = 4 << 30
+const (
+	defaultKnownBytes = 256 << 20
+	defaultListBytes  = 512 << 20
+	defaultRankBytes  = 4 << 30
+)
 
 // Validate says what is wrong with the options.
 func (o Options) Validate() error {
-	if o.RankBytes < 0 {
-		return fmt.Errorf("%w: RankBytes is %d", links.ErrInvalid, o.RankBytes)
+	if o.RankBytes < 0 || o.KnownBytes < 0 || o.ListBytes < 0 {
+		return fmt.Errorf("%w: RankBytes is %d, KnownBytes %d, ListBytes %d", links.ErrInvalid, o.RankBytes, o.KnownBytes, o.ListBytes)
 	}
 	predicate := triple.NewIRI(o.Predicate)
 	if o.Predicate == "" {
@@ -40,6 +50,12 @@ func (o Options) Validate() error {
 func (o Options) withDefaults() Options {
 	if o.Predicate == "" {
 		o.Predicate = links.DefaultPredicate
+	}
+	if o.KnownBytes == 0 {
+		o.KnownBytes = defaultKnownBytes
+	}
+	if o.ListBytes == 0 {
+		o.ListBytes = defaultListBytes
 	}
 	if o.RankBytes == 0 {
 		o.RankBytes = defaultRankBytes
@@ -62,6 +78,8 @@ type Graph struct {
 
 	// settled is an epoch before which all is settled.
 	settled atomic.Uint64
+	known   known
+	packed  packedLists
 	grants  grants
 	ranks   ranks
 
@@ -79,6 +97,8 @@ func Open(store Store, o Options) (*Graph, error) {
 		return nil, fmt.Errorf("open the link graph: %w", err)
 	}
 	g := &Graph{store: store, o: o.withDefaults()}
+	g.known.init(g.o.KnownBytes)
+	g.packed.init(g.o.ListBytes)
 	g.predicate = triple.NewIRI(g.o.Predicate)
 	var err, other error
 	g.pages, err = predicateRange(links.UIDPredicate)
@@ -88,6 +108,7 @@ func Open(store Store, o Options) (*Graph, error) {
 	}
 	g.ctx, g.cancel = context.WithCancelCause(context.Background())
 	store.Handle(methodName, g.handleName)
+	store.Handle(methodLists, g.handleLists)
 	g.running.Go(g.lookThrough)
 	return g, nil
 }

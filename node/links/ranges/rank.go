@@ -23,13 +23,23 @@ func (s source) SampleLinks(ctx context.Context, d rank.Direction, pages []uid.U
 	return s.Graph.SampleLinks(ctx, direction, pages, spec)
 }
 
-// LinksWithin implements rank.Source. Pages of the set are told by their URLs, so that
-// nothing is looked up of others.
+// LinksWithin implements rank.Source. Where classes matter, pages of the set are told by
+// their URLs, so that nothing is looked up of others.
 func (s source) LinksWithin(ctx context.Context, set *rank.Set, class sample.Class) (l rank.Lists[uint32], err error) {
 	pages := set.UIDs()
 	return l, s.read(ctx, func(r *reader) error {
 		urls, of, err := r.distinct(ctx, pages)
 		if err != nil {
+			return err
+		}
+		if class == sample.All {
+			found, err := r.lists(ctx, links.Forward, urls)
+			for _, at := range of {
+				if at >= 0 && err == nil {
+					l.Items = set.AppendWithin(l.Items, found[at], class, sample.Classes{})
+				}
+				l.End()
+			}
 			return err
 		}
 		number := make(map[string]uint32, len(urls))

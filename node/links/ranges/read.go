@@ -5,6 +5,7 @@ package ranges
 import (
 	"context"
 	"fmt"
+	"runtime"
 	"slices"
 	"sync"
 
@@ -126,14 +127,21 @@ const pendingEnds = 1 << 16
 type ends struct {
 	reader  *reader
 	lists   [][]uid.UID
-	pending []string
-	of      []int             // by pending: which list
-	known   map[string]uint32 // URL to its place in pending, of those that wait
-	at      []uint32          // by link that waits: which of pending
+	pending []string          // URLs whose UIDs are not known
+	of      []int             // by link that waits: which list
+	known   map[string]uint32 // by URL: its place in pending
+	at      []uint32          // by link that waits: its place in pending
 	hosts   hosts
 }
 
 func (e *ends) add(ctx context.Context, item int, end []byte) error {
+	if u := e.reader.knownUID(end); u != 0 {
+		if e.hosts != nil {
+			e.hosts.add(u, string(end))
+		}
+		e.lists[item] = append(e.lists[item], u)
+		return nil
+	}
 	at, ok := e.known[string(end)]
 	if !ok {
 		at = uint32(len(e.pending))
@@ -167,22 +175,51 @@ func (e *ends) flush(ctx context.Context) error {
 	return nil
 }
 
-// lists returns the links of pages, whose URLs are all different; hosts takes them in
-// where that is not nil.
-func (r *reader) lists(ctx context.Context, d links.Direction, urls []string, h hosts) ([][]uid.UID, error) {
-	e := ends{reader: r, lists: make([][]uid.UID, len(urls)), known: map[string]uint32{}, hosts: h}
-	err := r.targets(ctx, d, urls, func(i int, end []byte) error { return e.add(ctx, i, end) })
-	if err != nil {
-		return nil, err
+// lists returns the links of pages, whose URLs are all different.
+func (r *reader) lists(ctx context.Context, d links.Direction, urls []string) ([][]uid.UID, error) {
+	all := make([][]uid.UID, len(urls))
+	rest, err := r.fromOwners(ctx, d, urls, all)
+	if err != nil || len(rest) == 0 {
+		return all, err
 	}
-	if err := e.flush(ctx); err != nil {
-		return nil, err
+	left := make([]string, len(rest))
+	for i, item := range rest {
+		left[i] = urls[item]
 	}
-	for i := range e.lists {
-		slices.Sort(e.lists[i])
+	read, err := r.listsByRows(ctx, d, left, nil)
+	for i, item := range rest {
+		all[item] = read[i]
 	}
-	return e.lists, nil
+	return all, err
 }
+
+// listsByRows returns the links of pages, as their rows are; hosts takes them in where
+// that is not nil.
+func (r *reader) listsByRows(ctx context.Context, d links.Direction, urls []string, h hosts) ([][]uid.UID, error) {
+	all := make([][]uid.UID, len(urls))
+	parts := 1
+	if h == nil { // hosts take in one at a time
+		parts = min(max(1, len(urls)/listsAtOnce), runtime.GOMAXPROCS(0))
+	}
+	return all, atOnce(ctx, parts, parts, func(ctx context.Context, i int) error {
+		from, to := i*len(urls)/parts, (i+1)*len(urls)/parts
+		e := ends{reader: r, lists: all[from:to], known: map[string]uint32{}, hosts: h}
+		err := r.targets(ctx, d, urls[from:to], func(i int, end []byte) error { return e.add(ctx, i, end) })
+		if err != nil {
+			return err
+		}
+		if err := e.flush(ctx); err != nil {
+			return err
+		}
+		for i := range e.lists {
+			slices.Sort(e.lists[i])
+		}
+		return nil
+	})
+}
+
+// listsAtOnce is how many lists are read by one goroutine at least.
+const listsAtOnce = 256
 
 // Links implements links.Graph.
 func (g *Graph) Links(ctx context.Context, d links.Direction, pages []uid.UID) (l links.Lists, err error) {
@@ -191,7 +228,7 @@ func (g *Graph) Links(ctx context.Context, d links.Direction, pages []uid.UID) (
 		if err != nil {
 			return err
 		}
-		found, err := r.lists(ctx, d, urls, nil)
+		found, err := r.lists(ctx, d, urls)
 		if err != nil {
 			return err
 		}
@@ -213,9 +250,21 @@ func (g *Graph) Degrees(ctx context.Context, d links.Direction, pages []uid.UID)
 		if err != nil {
 			return err
 		}
+		found := make([][]uid.UID, len(urls))
+		rest, err := r.fromOwners(ctx, d, urls, found)
+		if err != nil {
+			return err
+		}
 		counts := make([]int, len(urls))
-		err = r.targets(ctx, d, urls, func(i int, _ []byte) error {
-			counts[i]++
+		for i := range found {
+			counts[i] = len(found[i])
+		}
+		left := make([]string, len(rest))
+		for i, item := range rest {
+			left[i] = urls[item]
+		}
+		err = r.targets(ctx, d, left, func(i int, _ []byte) error {
+			counts[rest[i]]++
 			return nil
 		})
 		if err != nil {
@@ -322,15 +371,18 @@ func (g *Graph) SampleLinks(ctx context.Context, d links.Direction, pages []uid.
 			return err
 		}
 		var h hosts
-		if s.Class != sample.All {
+		var found [][]uid.UID
+		if s.Class == sample.All {
+			found, err = r.lists(ctx, d, urls)
+		} else {
 			h = hosts{}
 			for i, at := range of {
 				if at >= 0 {
 					h.add(pages[i], urls[at])
 				}
 			}
+			found, err = r.listsByRows(ctx, d, urls, h)
 		}
-		found, err := r.lists(ctx, d, urls, h)
 		if err != nil {
 			return err
 		}

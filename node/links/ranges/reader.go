@@ -64,10 +64,14 @@ type claim struct {
 // uids returns the UIDs of pages; 0 for those that have none.
 func (r *reader) uids(ctx context.Context, urls []string) ([]uid.UID, error) {
 	predicate := triple.NewIRI(links.UIDPredicate)
+	found := make([]uid.UID, len(urls))
 	var all []wanted
-	same := map[string]int{} // the first item with a URL
+	same := map[string]int{} // the first item with a URL that is not known
 	of := make([]int, len(urls))
 	for i, url := range urls {
+		if found[i] = r.knownUID([]byte(url)); found[i] != 0 {
+			continue
+		}
 		first, ok := same[url]
 		if !ok {
 			first = i
@@ -82,7 +86,7 @@ func (r *reader) uids(ctx context.Context, urls []string) ([]uid.UID, error) {
 		}
 		of[i] = first
 	}
-	for {
+	for len(all) > 0 {
 		claims := make([]claim, len(urls))
 		newest := uint64(0)
 		err := r.look(ctx, all, func(i int, row *row) error {
@@ -113,12 +117,25 @@ func (r *reader) uids(ctx context.Context, urls []string) ([]uid.UID, error) {
 			}
 			continue
 		}
-		found := make([]uid.UID, len(urls))
-		for i := range urls {
-			found[i] = claims[of[i]].uid
+		for i, url := range urls {
+			if found[i] == 0 {
+				if found[i] = claims[of[i]].uid; found[i] != 0 && of[i] == i {
+					r.graph.known.put(url, found[i])
+				}
+			}
 		}
-		return found, nil
+		break
 	}
+	return found, nil
+}
+
+// knownUID returns the UID of a page, 0 where it is not remembered.
+func (r *reader) knownUID(url []byte) uid.UID {
+	u, old := r.graph.known.uid(url)
+	if old {
+		r.graph.known.put(string(url), u)
+	}
+	return u
 }
 
 // settle waits until all from before an epoch is settled.
@@ -166,9 +183,14 @@ func (r *reader) named(ctx context.Context, urls []string) ([]uid.UID, error) {
 func (r *reader) urls(ctx context.Context, pages []uid.UID) ([]string, error) {
 	predicate := triple.NewIRI(links.UIDPredicate)
 	var all []wanted
+	found := make([]string, len(pages))
 	same := map[uid.UID]int{}
 	for i, u := range pages {
-		if _, ok := same[u]; ok || !u.Valid() {
+		url, old := r.graph.known.url(u)
+		if found[i] = url; old {
+			r.graph.known.putURL(u, url)
+		}
+		if _, ok := same[u]; ok || url != "" || !u.Valid() {
 			continue
 		}
 		same[u] = i
@@ -178,11 +200,11 @@ func (r *reader) urls(ctx context.Context, pages []uid.UID) ([]string, error) {
 		}
 		all = append(all, wanted{keys, i})
 	}
-	found := make([]string, len(pages))
 	err := r.look(ctx, all, func(i int, row *row) error {
 		if u, ok := row.uid(); ok && u == pages[i] && found[i] == "" {
 			url, _ := row.iri(triple.Subject)
 			found[i] = string(url)
+			r.graph.known.putURL(u, found[i])
 		}
 		return nil
 	})
@@ -190,8 +212,8 @@ func (r *reader) urls(ctx context.Context, pages []uid.UID) ([]string, error) {
 		return nil, fmt.Errorf("look URLs up: %w", err)
 	}
 	for i, u := range pages {
-		if u.Valid() {
-			found[i] = found[same[u]]
+		if first, ok := same[u]; ok {
+			found[i] = found[first]
 		}
 	}
 	return found, nil
@@ -200,9 +222,9 @@ func (r *reader) urls(ctx context.Context, pages []uid.UID) ([]string, error) {
 // targets calls each with the other ends of the links of pages, by page, each once: in
 // no order of pages. Other ends are valid during the call.
 func (r *reader) targets(ctx context.Context, d links.Direction, urls []string, each func(item int, end []byte) error) error {
-	order, other := triple.SPO, triple.Object
+	other := triple.Object
 	if d == links.Backward {
-		order, other = triple.POS, triple.Subject
+		other = triple.Subject
 	}
 	var all []wanted
 	for i, url := range urls {
@@ -210,11 +232,7 @@ func (r *reader) targets(ctx context.Context, d links.Direction, urls []string, 
 		if !ok {
 			continue
 		}
-		p := triple.Pattern{Subject: page, Predicate: r.graph.predicate}
-		if d == links.Backward {
-			p = triple.Pattern{Object: page, Predicate: r.graph.predicate}
-		}
-		keys, err := rangeOf(order, p)
+		keys, err := r.graph.listRange(d, page)
 		if err != nil {
 			return err
 		}

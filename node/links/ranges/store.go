@@ -36,6 +36,11 @@ type Member interface {
 	// Settled waits until every operation stamped before some epoch, which is no less
 	// than the given one, is settled or never will be, and returns that epoch.
 	Settled(ctx context.Context, epoch uint64) (uint64, error)
+	// ReadOwn calls do with a snapshot of this machine's store, where it answers for all
+	// of some ranges under the view of an epoch; see reads.Reads.ReadOwn.
+	ReadOwn(ctx context.Context, epoch uint64, ranges []triple.Range, do func(ctx context.Context, sn *node.Snapshot) error) error
+	// ChangeCount counts changes of this machine's rows; see node.Store.ChangeCount.
+	ChangeCount(key []byte) (count uint64, ok bool)
 	// Handle makes h answer a method, once.
 	Handle(method string, h peer.Handler)
 }

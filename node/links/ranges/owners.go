@@ -1,0 +1,302 @@
+// Lists that come from the machines that read their ranges.
+
+package ranges
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/trefoildb/trefoil/links"
+	"github.com/trefoildb/trefoil/links/uid"
+	"github.com/trefoildb/trefoil/node"
+	"github.com/trefoildb/trefoil/node/peer"
+	"github.com/trefoildb/trefoil/node/view"
+	"github.com/trefoildb/trefoil/trie"
+	"github.com/trefoildb/trefoil/triple"
+)
+
+// methodLists asks the machine that reads the ranges of pages' lists for them:
+//
+//	request: epoch uvarint, direction byte, n uvarint, n URLs (length uvarint and bytes)
+//	answer:  n uvarint; of each 0, or 1 and the packed list (length uvarint and bytes)
+//
+// A list that is very long is not answered here; its rows are to be read.
+const methodLists = "links/lists"
+
+const (
+	// askedLists is how many lists one message asks for.
+	askedLists = 1 << 12
+	// maxPacked is how many links a list has at most that is kept packed.
+	maxPacked = 1 << 14
+	// readEnds bounds the links that are read for one message.
+	readEnds = 1 << 20
+)
+
+// share is what one machine is asked for.
+type share struct {
+	owner trie.MachineID
+	items []int // of those asked for
+}
+
+// listRange returns the rows of a page's list.
+func (g *Graph) listRange(d links.Direction, page triple.Term) (triple.Range, error) {
+	if d == links.Backward {
+		return rangeOf(triple.POS, triple.Pattern{Object: page, Predicate: g.predicate})
+	}
+	return rangeOf(triple.SPO, triple.Pattern{Subject: page, Predicate: g.predicate})
+}
+
+// ownerOf returns the machine that reads all of a range; false where there is none.
+func ownerOf(v *view.View, keys triple.Range) (owner trie.MachineID, ok bool) {
+	joint := v.Joint()
+	for s := range joint.Reads().Trie.Range(keys.Lo, keys.Hi) {
+		of, live := joint.ReaderOf(s)
+		if !live || ok && of != owner {
+			return 0, false
+		}
+		owner, ok = of, true
+	}
+	return owner, ok
+}
+
+// shares divides pages by who reads their lists; rest are those that nobody reads alone.
+func (g *Graph) shares(v *view.View, d links.Direction, urls []string) (shares []share, rest []int, err error) {
+	place := map[trie.MachineID]int{}
+	for i, url := range urls {
+		page, ok := iri(url)
+		if !ok {
+			rest = append(rest, i)
+			continue
+		}
+		keys, err := g.listRange(d, page)
+		if err != nil {
+			return nil, nil, err
+		}
+		owner, ok := ownerOf(v, keys)
+		if !ok {
+			rest = append(rest, i)
+			continue
+		}
+		at, ok := place[owner]
+		if !ok || len(shares[at].items) == askedLists {
+			at = len(shares)
+			place[owner] = at
+			shares = append(shares, share{owner: owner})
+		}
+		shares[at].items = append(shares[at].items, i)
+	}
+	return shares, rest, nil
+}
+
+// fromOwners has the machines that read the ranges of pages' lists answer: all is set
+// where they do. rest are the pages whose rows have to be read.
+func (r *reader) fromOwners(ctx context.Context, d links.Direction, urls []string, all [][]uid.UID) (rest []int, err error) {
+	g := r.graph
+	v := g.store.View()
+	if v == nil {
+		for i := range urls {
+			rest = append(rest, i)
+		}
+		return rest, nil
+	}
+	shares, rest, err := g.shares(v, d, urls)
+	if err != nil {
+		return nil, err
+	}
+	missed := make([][]int, len(shares))
+	err = atOnce(ctx, len(shares), max(1, len(shares)), func(ctx context.Context, i int) error {
+		s := &shares[i]
+		asked := make([]string, len(s.items))
+		for j, item := range s.items {
+			asked[j] = urls[item]
+		}
+		packed, err := g.askOwner(ctx, v.Epoch, s.owner, d, asked)
+		if err != nil {
+			if ctx.Err() != nil {
+				return context.Cause(ctx)
+			}
+			missed[i] = s.items // reading rows tries again, and says what is wrong
+			return nil
+		}
+		for j, item := range s.items {
+			if packed[j] == nil {
+				missed[i] = append(missed[i], item)
+				continue
+			}
+			if all[item], err = unpack(make([]uid.UID, 0, len(packed[j])/2), packed[j]); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return append(rest, slices.Concat(missed...)...), err
+}
+
+// askOwner returns packed lists; nil for one that is not answered.
+func (g *Graph) askOwner(ctx context.Context, epoch uint64, owner trie.MachineID, d links.Direction, urls []string) ([][]byte, error) {
+	if owner == g.store.MachineID() {
+		return g.ownLists(ctx, epoch, d, urls)
+	}
+	e := peer.NewEncoder(80 * len(urls))
+	e.Uvarint(epoch)
+	e.Byte(byte(d))
+	e.Uvarint(uint64(len(urls)))
+	for _, url := range urls {
+		e.String(url)
+	}
+	answer, err := g.store.Call(ctx, owner, methodLists, e.Data())
+	if err != nil {
+		return nil, err
+	}
+	dec := peer.NewDecoder(answer)
+	packed := make([][]byte, dec.Count(1))
+	for i := range packed {
+		if dec.Bool() {
+			packed[i] = dec.Bytes()
+			if packed[i] == nil {
+				packed[i] = []byte{}
+			}
+		}
+	}
+	if err := dec.End(); err != nil {
+		return nil, err
+	}
+	if len(packed) != len(urls) {
+		return nil, fmt.Errorf("%w: %d lists for %d pages", peer.ErrMessage, len(packed), len(urls))
+	}
+	return packed, nil
+}
+
+func (g *Graph) handleLists(ctx context.Context, _ peer.Header, body []byte) ([]byte, error) {
+	dec := peer.NewDecoder(body)
+	epoch, d := dec.Uvarint(), links.Direction(dec.Byte())
+	urls := make([]string, dec.Count(1))
+	for i := range urls {
+		urls[i] = dec.String()
+	}
+	if err := dec.End(); err != nil {
+		return nil, err
+	}
+	if d != links.Forward && d != links.Backward {
+		return nil, fmt.Errorf("%w: direction %d", peer.ErrMessage, d)
+	}
+	packed, err := g.ownLists(ctx, epoch, d, urls)
+	if err != nil {
+		return nil, err
+	}
+	size := 16
+	for _, p := range packed {
+		size += len(p) + 4
+	}
+	e := peer.NewEncoder(size)
+	e.Uvarint(uint64(len(packed)))
+	for _, p := range packed {
+		e.Bool(p != nil)
+		if p != nil {
+			e.Bytes(p)
+		}
+	}
+	return e.Data(), nil
+}
+
+var errUncounted = errors.New("this machine does not count changes")
+
+// ownLists returns packed lists of pages that this machine reads under the view of an
+// epoch; nil for those that are too long.
+//
+// Counts are taken first: a kept list is then at least as new as the call. Whether this
+// machine may answer, and all is settled, is found out by reading, also where there is
+// nothing to be read.
+func (g *Graph) ownLists(ctx context.Context, epoch uint64, d links.Direction, urls []string) ([][]byte, error) {
+	packed := make([][]byte, len(urls))
+	keys := make([]listKey, len(urls))
+	counts := make([]uint64, len(urls))
+	ranges := make([]triple.Range, len(urls))
+	var missing []int
+	for i, url := range urls {
+		page, ok := iri(url)
+		if !ok {
+			return nil, fmt.Errorf("%w: %q is no IRI", peer.ErrMessage, url)
+		}
+		var err error
+		if ranges[i], err = g.listRange(d, page); err != nil {
+			return nil, err
+		}
+		if counts[i], ok = g.store.ChangeCount(ranges[i].Lo); !ok {
+			return nil, errUncounted
+		}
+		keys[i] = g.packed.key(d, url)
+		if packed[i], ok = g.packed.get(keys[i], counts[i]); !ok {
+			missing = append(missing, i)
+		}
+	}
+	var read owned
+	err := g.store.ReadOwn(ctx, epoch, ranges, func(ctx context.Context, sn *node.Snapshot) error {
+		asked := make([]string, len(missing))
+		for j, i := range missing {
+			asked[j] = urls[i]
+		}
+		return read.read(ctx, &reader{graph: g, source: sn.Source()}, d, asked)
+	})
+	if err != nil || len(missing) == 0 {
+		return packed, err
+	}
+	uids, err := g.namedOf(ctx, read.urls)
+	if err != nil {
+		return nil, err
+	}
+	for j, i := range missing {
+		if read.left[j] {
+			continue
+		}
+		list := make([]uid.UID, 0, len(read.ends[j]))
+		for _, at := range read.ends[j] {
+			if uids[at] != 0 {
+				list = append(list, uids[at])
+			}
+		}
+		slices.Sort(list)
+		packed[i] = appendPacked([]byte{}, slices.Compact(list))
+		g.packed.put(keys[i], packedList{counts[i], packed[i]})
+	}
+	return packed, nil
+}
+
+// namedOf returns the UIDs of pages, which get some if they have none.
+func (g *Graph) namedOf(ctx context.Context, urls []string) (uids []uid.UID, err error) {
+	return uids, g.read(ctx, func(r *reader) error {
+		uids, err = r.named(ctx, urls)
+		return err
+	})
+}
+
+// owned are lists as they are read from this machine's rows.
+type owned struct {
+	urls  []string       // of all ends, each once
+	place map[string]int // of a URL among them
+	ends  [][]int        // by list: places
+	left  []bool         // the list is too long
+	total int
+}
+
+// read reads lists.
+func (o *owned) read(ctx context.Context, r *reader, d links.Direction, urls []string) error {
+	o.place = map[string]int{}
+	o.ends, o.left = make([][]int, len(urls)), make([]bool, len(urls))
+	return r.targets(ctx, d, urls, func(i int, end []byte) error {
+		if o.total++; o.left[i] || len(o.ends[i]) == maxPacked || o.total > readEnds {
+			o.left[i], o.ends[i] = true, nil
+			return nil
+		}
+		at, ok := o.place[string(end)]
+		if !ok {
+			at = len(o.urls)
+			o.urls = append(o.urls, string(end))
+			o.place[o.urls[at]] = at
+		}
+		o.ends[i] = append(o.ends[i], at)
+		return nil
+	})
+}
