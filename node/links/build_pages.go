@@ -46,7 +46,6 @@ type pageReader struct {
 	first uid.Slot      // of the open span
 	begin uint32        // its first ordinal
 	held  heldPages
-	last  uid.Extent
 }
 
 // heldPages is the URLs of the open span.

@@ -64,52 +64,27 @@ func newWorker(b *builder, c *collection) *worker {
 
 // read reads the links in a range of POS.
 func (w *worker) read(ctx context.Context, r triple.Range) error {
-	w.group = w.group[:0]
-	var err error
-	if w.builder.labels {
-		err = w.readLabelled(ctx, r)
-	} else {
-		err = w.readRows(ctx, r)
-	}
-	if err != nil {
-		return err
-	}
-	return w.flush()
-}
-
-func (w *worker) readRows(ctx context.Context, r triple.Range) error {
-	rows, err := w.builder.snapshot.Rows(ctx, r)
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
-	for rows.Next() {
-		if err := w.add(rows.Key(), rows.Value()); err != nil {
-			return err
-		}
-	}
-	return rows.Err()
-}
-
-func (w *worker) readLabelled(ctx context.Context, r triple.Range) error {
+	w.group, w.version = w.group[:0], w.version[:0]
 	for row, err := range w.builder.snapshot.Raw(ctx, node.TableStorage, r) {
 		if err == nil {
-			err = w.addRaw(row)
+			err = w.addRow(row)
 		}
 		if err != nil {
 			return err
 		}
 	}
-	return nil
+	return w.flush()
 }
 
-// addRaw takes a row: a version, or an annotation, which stands behind its version.
-func (w *worker) addRaw(row node.RawRow) error {
+// addRow takes a row: a version, or an annotation, which stands behind its version.
+func (w *worker) addRow(row node.RawRow) error {
 	switch {
 	case triple.IsTombstone(row.Value):
 		return nil
 	case !triple.IsAnnotation(row.Value):
-		w.version, w.added = append(w.version[:0], row.Key...), false
+		if w.builder.labels {
+			w.version, w.added = append(w.version[:0], row.Key...), false
+		}
 		return w.add(row.Key, row.Value)
 	}
 	version, id, _ := triple.CutAnnotation(row.Key)
