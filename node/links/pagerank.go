@@ -171,7 +171,7 @@ func (r *pageRankRun) start(job links.PageRankJob) {
 		defer r.cancel(nil)
 		defer context.AfterFunc(r.g.ctx, r.close)()
 		err := r.run()
-		if !errors.Is(err, errClosed) {
+		if errors.Is(err, errStopped) || !errors.Is(err, errClosed) {
 			r.g.removeSaved(jobFile)
 		}
 		r.g.ranks.end(err)

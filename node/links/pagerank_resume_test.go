@@ -381,22 +381,19 @@ func TestPageRankStoringGoesOn(t *testing.T) {
 		t.Errorf("%q is noted, %v", noted, err)
 	}
 
-	graph := w.graph
+	// A job that was stopped has ended, also where the graph is closed at once.
+	graph, stopped := w.graph, make(chan struct{})
 	graph.ranks.afterRound = func(r rank.Round) {
 		if r.Number == 3 {
 			if err := graph.StopPageRank(ctx); err != nil {
 				t.Error(err)
 			}
+			close(stopped)
+			<-graph.ctx.Done()
 		}
 	}
 	w.startPageRank(links.PageRankOptions{})
-	for stopped := false; !stopped; runtime.Gosched() {
-		now, err := graph.PageRank(ctx)
-		if err != nil {
-			t.Fatal(err)
-		}
-		stopped = now.State == stateStopped
-	}
+	<-stopped
 	w.close()
 	w.reopenRanks()
 	if again, err := w.graph.PageRank(ctx); err != nil || again.State != stateDone || again.Round != job.Round {
