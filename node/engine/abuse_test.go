@@ -112,7 +112,10 @@ func clique(t *testing.T, store *node.Store, n int) {
 // The results of a cartesian product stream: ten million rows in flat memory.
 func TestTenMillionRows(t *testing.T) {
 	store := openStore(t)
-	const rows = 3200
+	rows := 3200
+	if testing.Short() {
+		rows = 500 // one goroutine makes them all
+	}
 	chain(t, store, rows)
 	n, err := bomb(t, newEngine(t, store, Options{}), `SELECT ?a ?b { ?a <x:p> ?x . ?b <x:p> ?y }`, time.Minute, 64<<20)
 	if err != nil || n != rows*rows {
@@ -121,6 +124,9 @@ func TestTenMillionRows(t *testing.T) {
 }
 
 func TestBombs(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it is of time and memory")
+	}
 	store := openStore(t)
 	chain(t, store, 3000)
 	// 32 MiB for the operators: what is counted is less than what is held.
@@ -227,6 +233,9 @@ func TestDeepNesting(t *testing.T) {
 
 // Paths over a clique end, or run out of their time.
 func TestPathBombs(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it is of time and memory")
+	}
 	store := openStore(t)
 	clique(t, store, 50)
 	e := newEngine(t, store, Options{QueryMemory: 32 << 20})

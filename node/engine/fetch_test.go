@@ -329,9 +329,9 @@ func TestLoadLimits(t *testing.T) {
 					return
 				}
 			}
-		case "/bomb": // 64 MiB in 64 KiB
+		case "/bomb": // 16 MiB in 16 KiB
 			w.Header().Set("Content-Encoding", "gzip")
-			io.WriteString(w, zipped(strings.Repeat("#\n", 32<<20)))
+			io.WriteString(w, zipped(strings.Repeat("#\n", 8<<20)))
 		case "/empty": // members of nothing
 			w.Header().Set("Content-Encoding", "gzip")
 			io.WriteString(w, strings.Repeat(zipped(""), 2*limit/len(zipped(""))))
