@@ -612,7 +612,7 @@ func TestPublication(t *testing.T) {
 // goes on with another one.
 func TestMaxScan(t *testing.T) {
 	w := newWorld(t, 2, Options{MaxScan: 10 * time.Millisecond})
-	w.fill(random(t), 6, students(15000))
+	w.fill(random(t), 6, students(fewer(15000)))
 	for i := range w.machines {
 		have, err := got(w.snapshot(i).Range(ctx, triple.Bounds{Order: triple.POS}, node.ReadOptions{}))
 		if err != nil {

@@ -53,7 +53,7 @@ func notesOf(sn *Snapshot, t triple.Triple) (notes []string, err error) {
 func TestNotes(t *testing.T) {
 	rng := random(t)
 	w := newWorld(t, 4, Options{})
-	w.fill(rng, 40, drawn(rng, 200))
+	w.fill(rng, 40, drawn(rng, fewer(200)))
 	want := map[int][]string{}
 	for i, tr := range w.triples {
 		for _, id := range []string{"a", "b", "\x00\xff"} {
