@@ -32,7 +32,7 @@ func TestApplyCrashes(t *testing.T) {
 				}
 				mu.Lock()
 				defer mu.Unlock()
-				if len(clones) < 40 {
+				if len(clones) < fewer(40) {
 					clones = append(clones, fs.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: rng.IntN(101), RNG: rng}))
 				}
 				return nil
