@@ -93,7 +93,10 @@ func TestEmpty(t *testing.T) {
 func TestManyPredicates(t *testing.T) {
 	store := newStore(t)
 	var b strings.Builder
-	const n = 100_000
+	n := int64(100_000)
+	if testing.Short() {
+		n = 20_000
+	}
 	for i := range n {
 		fmt.Fprintf(&b, "<x:s> <x:p%d> <x:o> .\n", i)
 	}

@@ -123,7 +123,11 @@ func linkOptions(r *rand.Rand) rdfload.Options {
 func TestLinks(t *testing.T) {
 	r := newRand(t)
 	for _, format := range linkFormats {
-		for _, ext := range []string{"", ".gz", ".zst"} {
+		extensions := []string{"", ".gz", ".zst"}
+		if testing.Short() {
+			extensions = extensions[r.IntN(3):][:1]
+		}
+		for _, ext := range extensions {
 			t.Run(format.String()+ext, func(t *testing.T) {
 				d := newLinkDocument(r, "web"+ext, format, 80)
 				if format == linkfile.NTriples {
@@ -207,7 +211,11 @@ func TestLinksSuperseded(t *testing.T) {
 // are not compressed, of compressed ones, and of long lists.
 func TestLinksResume(t *testing.T) {
 	r := newRand(t)
-	for round := range 8 {
+	rounds := 8
+	if testing.Short() {
+		rounds = 3
+	}
+	for round := range rounds {
 		format := linkFormats[round%len(linkFormats)]
 		ext := []string{"", ".gz"}[round/len(linkFormats)]
 		d := newLinkDocument(r, "web", format, 120)

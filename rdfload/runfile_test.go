@@ -72,6 +72,9 @@ func someRows(n int, seed uint64) []row {
 }
 
 func TestRunFile(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one goroutine reads and writes")
+	}
 	dir := t.TempDir()
 	for _, n := range []int{0, 1, 2, 100, 3000, 20_000} {
 		path := filepath.Join(dir, fmt.Sprint(n))

@@ -77,7 +77,11 @@ func TestSpread(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	failed := 0
-	for i := range 12 {
+	loads := 12
+	if testing.Short() {
+		loads = 4
+	}
+	for i := range loads {
 		store := newStore(t)
 		left := 6
 		sink := &movingSink{Sink: store.Sink(), random: rand.New(rand.NewPCG(seed, uint64(i))), left: &left, moves: i%2 == 0, at: map[string]int{}}
