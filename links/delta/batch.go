@@ -141,10 +141,11 @@ func comparePlaces(a, b place) int {
 func (b *Batch) write(w *rowWriter) error {
 	var e entry
 	for d, changes := range b.changes {
-		all := make([]place, len(changes))
+		all := w.places[:0]
 		for i, c := range changes {
-			all[i] = place{c.key, c.target, uint32(i)}
+			all = append(all, place{c.key, c.target, uint32(i)})
 		}
+		w.places = all
 		slices.SortFunc(all, comparePlaces)
 		for len(all) > 0 {
 			n := 1

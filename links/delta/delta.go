@@ -64,13 +64,14 @@ func (d *Delta) Append(b *Batch) (*Row, error) {
 	if err != nil {
 		return nil, err
 	}
-	var w rowWriter
+	w := newRowWriter()
+	defer w.release()
 	for _, p := range pages {
 		if err := w.pages.add(p.uid, b.urls[p.start:p.end]); err != nil {
 			return nil, err
 		}
 	}
-	if err := b.write(&w); err != nil {
+	if err := b.write(w); err != nil {
 		return nil, err
 	}
 	row, err := w.row(v.epoch+1, v.epoch+1)
@@ -178,7 +179,8 @@ func (d *Delta) Rebase(base *cell.Cell) error {
 
 // namesOf returns a row of an epoch that has only these pages of v, which ascend.
 func (v *View) namesOf(pages []uid.UID, epoch uint64) (*Row, error) {
-	var w rowWriter
+	w := newRowWriter()
+	defer w.release()
 	for _, u := range pages {
 		url, ok := v.AppendURL(nil, u)
 		if !ok {

@@ -3,6 +3,7 @@
 package delta
 
 import (
+	"math"
 	"slices"
 
 	"github.com/trefoildb/trefoil/links/cell"
@@ -11,20 +12,25 @@ import (
 
 // mergeRows returns the row that does what rows, oldest first, do one after another.
 func mergeRows(rows []*Row) (*Row, error) {
-	var w rowWriter
+	w := newRowWriter()
+	defer w.release()
 	for d := range w.links {
 		keys, data := 0, 0
 		for _, r := range rows {
 			keys, data = keys+r.links[d].keys, data+len(r.links[d].data)
+			w.links[d].changes += r.links[d].changes
 		}
 		w.links[d].expect(keys, data)
 		m := newMerger(rows, cell.Direction(d))
 		for m.next() {
 			var err error
-			if body, ok := m.single(); ok {
-				err = w.links[d].addBody(m.key, body, bodyChanges(body))
-			} else {
+			if len(m.at) > 1 {
+				w.links[d].changes -= m.changes()
+			}
+			if body, ok := m.single(); !ok {
 				err = w.links[d].add(m.key, m.entry())
+			} else if err = w.links[d].addBody(m.key, body); len(m.at) > 1 {
+				w.links[d].changes += bodyChanges(body)
 			}
 			if err != nil {
 				return nil, err
@@ -41,14 +47,14 @@ func mergeRows(rows []*Row) (*Row, error) {
 }
 
 // bodyChanges is how many links the entry with this body adds and deletes.
-func bodyChanges(body []byte) int {
+func bodyChanges(body []byte) int64 {
 	head, n := uvarint(body)
 	changes := head >> headShift
 	if head&headDeletes != 0 {
 		deletes, _ := uvarint(body[n:])
 		changes += deletes
 	}
-	return int(changes)
+	return int64(changes)
 }
 
 // merger goes through the keys of several rows in one direction.
@@ -57,7 +63,9 @@ type merger struct {
 	keys    []uid.UID // where these are
 	at      []int     // those that are at key, oldest first
 	key     uid.UID
-	fold    folder
+	// others is, where one row alone is at key, the least key of the others.
+	others uid.UID
+	fold   folder
 }
 
 func newMerger(rows []*Row, d cell.Direction) *merger {
@@ -72,6 +80,19 @@ func newMerger(rows []*Row, d cell.Direction) *merger {
 
 // next goes to the next key; false at the end.
 func (m *merger) next() bool {
+	// Often, of a row that is much longer than the others, some keys follow each other.
+	if len(m.at) == 1 {
+		i := m.at[0]
+		if c := &m.cursors[i]; c.place < c.links.keys {
+			c.next()
+			m.keys[i] = c.key
+			if c.key < m.others {
+				m.key = c.key
+				return true
+			}
+			m.at = m.at[:0]
+		}
+	}
 	for at := len(m.at) - 1; at >= 0; at-- {
 		i := m.at[at]
 		if m.cursors[i].next() {
@@ -80,15 +101,16 @@ func (m *merger) next() bool {
 			m.cursors, m.keys = slices.Delete(m.cursors, i, i+1), slices.Delete(m.keys, i, i+1)
 		}
 	}
-	m.at = m.at[:0]
+	m.at, m.others = m.at[:0], math.MaxUint64
 	for i, key := range m.keys {
 		if len(m.at) > 0 && key > m.key {
+			m.others = min(m.others, key)
 			continue
 		}
-		if len(m.at) == 0 || key < m.key {
-			m.key, m.at = key, m.at[:0]
+		if len(m.at) > 0 && key < m.key {
+			m.others, m.at = m.key, m.at[:0]
 		}
-		m.at = append(m.at, i)
+		m.key, m.at = key, append(m.at, i)
 	}
 	return len(m.at) > 0
 }
@@ -97,6 +119,14 @@ func (m *merger) next() bool {
 func (m *merger) single() ([]byte, bool) {
 	newest := m.cursors[m.at[len(m.at)-1]].body()
 	return newest, len(m.at) == 1 || newest[0]&headWhole != 0
+}
+
+// changes returns how many links the entries of all rows at the key add and delete.
+func (m *merger) changes() (n int64) {
+	for _, i := range m.at {
+		n += bodyChanges(m.cursors[i].body())
+	}
+	return n
 }
 
 // entry returns what all rows do at the key, valid until the next call.

@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"sync"
 
 	"github.com/cespare/xxhash/v2"
 
@@ -115,8 +116,32 @@ func open(data []byte) (*Row, error) {
 
 // rowWriter makes a row.
 type rowWriter struct {
-	links [2]linksWriter
-	pages pagesWriter
+	links  [2]linksWriter
+	pages  pagesWriter
+	places []place // of a batch
+}
+
+var writers = sync.Pool{New: func() any { return new(rowWriter) }}
+
+// newRowWriter returns an empty writer, with the memory of one that was released.
+func newRowWriter() *rowWriter { return writers.Get().(*rowWriter) }
+
+// maxKeptRow is the longest row, in bytes of one direction or of pages, whose memory is
+// kept for the next one.
+const maxKeptRow = 1 << 22
+
+// release ends the use of a writer; what it wrote stays.
+func (w *rowWriter) release() {
+	if max(cap(w.links[0].data), cap(w.links[1].data), cap(w.pages.data), 8*cap(w.places)) > maxKeptRow {
+		return
+	}
+	for d := range w.links {
+		l := &w.links[d]
+		*l = linksWriter{keys: l.keys[:0], starts: l.starts[:0], data: l.data[:0], body: l.body[:0]}
+	}
+	p := &w.pages
+	*p = pagesWriter{uids: p.uids[:0], starts: p.starts[:0], hashes: p.hashes[:0], data: p.data[:0], last: p.last[:0]}
+	writers.Put(w)
 }
 
 // row returns the row of what was written, for the epochs from first to last.

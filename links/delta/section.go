@@ -97,6 +97,14 @@ func uvarint(b []byte) (uint64, int) {
 	return binary.Uvarint(b)
 }
 
+// appendUvarint is binary.AppendUvarint, quicker for the numbers that most are.
+func appendUvarint(dst []byte, v uint64) []byte {
+	if v < 0x80 {
+		return append(dst, byte(v))
+	}
+	return binary.AppendUvarint(dst, v)
+}
+
 // cursor goes through the entries of a section that has been verified.
 type cursor struct {
 	links      *links
@@ -236,21 +244,21 @@ func (w *linksWriter) expect(keys, data int) {
 // add adds the entry of a key.
 func (w *linksWriter) add(key uid.UID, e *entry) error {
 	w.body = appendEntry(w.body[:0], key, e)
-	return w.addBody(key, w.body, e.changes())
+	w.changes += int64(e.changes())
+	return w.addBody(key, w.body)
 }
 
-// addBody adds an entry by its body.
-func (w *linksWriter) addBody(key uid.UID, body []byte, changes int) error {
-	if len(w.keys)%blockKeys == 0 {
-		w.starts = append(w.starts, uint32(len(w.data)))
+// addBody adds an entry by its body, all but the number of its changes.
+func (w *linksWriter) addBody(key uid.UID, body []byte) error {
+	data := w.data
+	if n := len(w.keys); n%blockKeys == 0 {
+		w.starts = append(w.starts, uint32(len(data)))
 	} else {
-		w.data = binary.AppendUvarint(w.data, uint64(key-w.keys[len(w.keys)-1])-1)
+		data = appendUvarint(data, uint64(key-w.keys[n-1])-1)
 	}
-	w.data = binary.AppendUvarint(w.data, uint64(len(body)))
-	w.data = append(w.data, body...)
-	w.keys = append(w.keys, key)
-	w.changes += int64(changes)
-	if len(w.data) > maxData {
+	data = append(appendUvarint(data, uint64(len(body))), body...)
+	w.data, w.keys = data, append(w.keys, key)
+	if len(data) > maxData {
 		return fmt.Errorf("delta: %w: links of over %d bytes", ErrTooLarge, maxData)
 	}
 	return nil

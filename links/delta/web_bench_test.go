@@ -175,12 +175,15 @@ func BenchmarkWeb(b *testing.B) {
 	const round = 1000
 	w := benchWeb()
 	for _, d := range []cell.Direction{cell.Forward, cell.Backward} {
-		for _, pages := range []int{round, len(w.uids)} {
+		for _, pages := range []int{100, round, len(w.uids)} {
 			b.Run(fmt.Sprintf("%s/pages=%d", d, pages), func(b *testing.B) {
 				r := rand.New(rand.NewPCG(1, 0))
 				some := make([]uid.UID, max(1, min(pages, 1<<21)/round)*round)
 				for i := range some {
 					some[i] = w.uids[r.IntN(len(w.uids))]
+					if i >= pages {
+						some[i] = some[r.IntN(pages)]
+					}
 				}
 				var dst []uid.UID
 				links, at := 0, 0
