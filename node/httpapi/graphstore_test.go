@@ -330,7 +330,10 @@ func TestGraphStoreReplaces(t *testing.T) {
 // syntaxes. Over HTTP/1.0 only what fits one is answered.
 func TestGraphStoreStreams(t *testing.T) {
 	s, store := serveTriples(t, "", Options{MemoryBytes: 1 << 20})
-	const n = 20_000
+	n := 20_000
+	if testing.Short() {
+		n = 4000
+	}
 	var triples []triple.Triple
 	for i := range n {
 		triples = append(triples, triple.Triple{Subject: triple.NewIRI(fmt.Sprintf("http://example.org/subject/%d", i)),
