@@ -75,9 +75,9 @@ func TestLoad(t *testing.T) {
 		t.Run(fmt.Sprint(machines), func(t *testing.T) {
 			simulate(t, machines, func(t *testing.T, w *world) {
 				w.formAll()
-				n := 20_000
-				if testing.Short() {
-					n = 2000
+				n := 6000
+				if os.Getenv("TREFOIL_TORTURE") != "" {
+					n = 20_000
 				}
 				all := quads(w.random, n)
 				distinct := setOf(all)

@@ -57,8 +57,9 @@ func TestRecoverMajority(t *testing.T) {
 		if len(left) == 0 {
 			t.Error("nothing is left")
 		}
+		added := setOf(all)
 		for text := range left {
-			if !setOf(all)[text] {
+			if !added[text] {
 				t.Fatalf("%s was never added", text)
 			}
 		}
