@@ -112,7 +112,9 @@ type ServerStats struct {
 	Links  int64 `json:"links"`
 	Linked int64 `json:"linked"`
 	// MaxOut and MaxIn are bounds of degrees: the greatest ones, unless links of
-	// just these pages were deleted a moment ago.
+	// just these pages were deleted a moment ago; -1 where they are not known. In a
+	// cluster only the sum has them, and a machine's links are those that it reads by
+	// their targets.
 	MaxOut int `json:"maxOut"`
 	MaxIn  int `json:"maxIn"`
 	// MinUID and MaxUID are 0 where there is no page.

@@ -365,8 +365,10 @@ func printLinkStats(w io.Writer, s links.Stats) error {
 	server := func(of string, s links.ServerStats) {
 		row(of+"pages", s.Pages)
 		row(of+"links", s.Links)
-		row(of+"max out-degree", s.MaxOut)
-		row(of+"max in-degree", s.MaxIn)
+		if s.MaxOut >= 0 { // it is known
+			row(of+"max out-degree", s.MaxOut)
+			row(of+"max in-degree", s.MaxIn)
+		}
 		row(of+"min uid", s.MinUID)
 		row(of+"max uid", s.MaxUID)
 		row(of+"cells", s.Cells)

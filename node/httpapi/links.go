@@ -222,6 +222,9 @@ func (c *linksCall) checkEpoch() error {
 	if err != nil {
 		return err
 	}
+	if now == 0 {
+		return fmt.Errorf("%w: the graph has no epochs, as that of a cluster has none, or is not loaded yet", links.ErrEpoch)
+	}
 	if now != c.epoch {
 		return fmt.Errorf("%w: the graph is at epoch %d, not %d", links.ErrEpoch, now, c.epoch)
 	}

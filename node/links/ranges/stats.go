@@ -76,7 +76,7 @@ func (g *Graph) machines() []machine {
 
 // stats counts what a machine reads.
 func (r *reader) stats(ctx context.Context, m machine) (one links.ServerStats, err error) {
-	one.Address = m.address
+	one.Address, one.MaxOut, one.MaxIn = m.address, -1, -1
 	if m.id != 0 {
 		one.ID = m.id.String()
 	}

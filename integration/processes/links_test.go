@@ -1,0 +1,143 @@
+package processes
+
+import (
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/trefoildb/trefoil/links"
+	"github.com/trefoildb/trefoil/links/uid"
+)
+
+// web is links as they ought to be, by source, and the UIDs that were told.
+type web struct {
+	t     *testing.T
+	links map[string]map[string]bool
+	uids  map[string]uid.UID
+}
+
+// change adds, deletes and replaces links through a machine.
+func (w *web) change(m *machine, random *rand.Rand) {
+	w.t.Helper()
+	page := func() string {
+		return fmt.Sprintf("https://host%d.example.net/%d", random.IntN(9), random.IntN(20))
+	}
+	var changes []links.Change
+	for range 60 {
+		c := links.Change{Kind: links.ChangeKind(random.IntN(3)), Source: page()}
+		for range random.IntN(8) {
+			c.Targets = append(c.Targets, page())
+		}
+		changes = append(changes, c)
+		of := w.links[c.Source]
+		if of == nil {
+			of = map[string]bool{}
+			w.links[c.Source] = of
+		}
+		if c.Kind == links.ReplaceLinks {
+			clear(of)
+		}
+		for _, target := range c.Targets {
+			if c.Kind == links.DeleteLinks {
+				delete(of, target)
+			} else {
+				of[target] = true
+			}
+		}
+	}
+	if _, err := m.client.Links().Update(w.t.Context(), changes); err != nil {
+		w.t.Fatalf("by machine %d: %v", m.number, err)
+	}
+}
+
+// check compares what a machine answers; an error is what it does not answer now.
+func (w *web) check(m *machine) error {
+	w.t.Helper()
+	g := m.client.Links()
+	back := map[string]map[string]bool{}
+	for src, of := range w.links {
+		for dst := range of {
+			for _, url := range []string{src, dst} {
+				if back[url] == nil {
+					back[url] = map[string]bool{}
+				}
+			}
+			back[dst][src] = true
+		}
+	}
+	urls := slices.Sorted(maps.Keys(back))
+	uids, err := g.UIDs(w.t.Context(), urls)
+	if err != nil {
+		return err
+	}
+	for i, url := range urls {
+		if before, ok := w.uids[url]; uids[i] == 0 || ok && before != uids[i] {
+			w.t.Fatalf("machine %d: the UID of %s is %s and was %s", m.number, url, uids[i], before)
+		}
+		w.uids[url] = uids[i]
+	}
+	for d, of := range map[links.Direction]map[string]map[string]bool{links.Forward: w.links, links.Backward: back} {
+		lists, err := g.Links(w.t.Context(), d, uids)
+		if err != nil {
+			return err
+		}
+		for i, url := range urls {
+			var want []uid.UID
+			for end := range of[url] {
+				want = append(want, w.uids[end])
+			}
+			slices.Sort(want)
+			if got := lists.At(i); !slices.Equal(got, want) {
+				w.t.Fatalf("machine %d: %v links of %s are %v; they should be %v", m.number, d, url, got, want)
+			}
+		}
+	}
+	return nil
+}
+
+// TestLinks has a graph on a node alone, which two others join: UIDs stay, any machine
+// answers and changes it, and it is answered again when one is killed.
+func TestLinks(t *testing.T) {
+	t.Parallel()
+	random := newRandom(t)
+	c := newCluster(t, 3)
+	w := &web{t, map[string]map[string]bool{}, map[string]uid.UID{}}
+	first := c.machines[0]
+	first.start()
+	first.ready()
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	must(first.client.Links().Request(t.Context()))
+	w.change(first, random)
+	must(w.check(first))
+	for _, m := range c.machines[1:] {
+		m.args = append(m.args, "--join", first.address)
+		m.start()
+	}
+	for _, m := range c.machines[1:] {
+		m.ready()
+	}
+	c.whole(3)
+	for _, m := range c.machines {
+		must(w.check(m))
+		w.change(m, random)
+		must(w.check(c.machines[random.IntN(3)]))
+	}
+	victim := c.machines[random.IntN(3)]
+	victim.kill()
+	until(t, "links are answered", func() error { return w.check(c.up()[0]) })
+	c.whole(2)
+	w.change(c.up()[1], random)
+	victim.start()
+	victim.ready()
+	c.whole(3)
+	for _, m := range c.machines {
+		must(w.check(m))
+	}
+}
