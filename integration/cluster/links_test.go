@@ -437,56 +437,110 @@ func TestLinksRanked(t *testing.T) {
 				t.Fatalf("%v: %+v\nwant %v, %d vertices, %d edges", class, got, want, n.Graph.Len(), n.Graph.NumEdges())
 			}
 		}
-		if err := g.StartPageRank(t.Context(), links.PageRankOptions{Store: true}); err != nil {
-			t.Fatal(err)
-		}
-		var job links.PageRankJob
-		w.until("the job ends", func() bool {
-			job, err = g.PageRank(t.Context())
-			return err != nil || job.State != "running" && job.State != "storing"
-		})
-		edges := int64(0)
-		for _, of := range web.links {
-			edges += int64(len(of))
-		}
-		if err != nil || job.State != "done" || job.Links != edges || !job.Converged || job.Stored != job.Pages {
-			t.Fatalf("%+v, %v; there are %d links", job, err, edges)
-		}
-		scores, err := g.Rank(t.Context(), links.RankRequest{Algorithm: links.PageRank, All: true})
-		if err != nil || int64(len(scores.Authorities)) != job.Pages {
-			t.Fatalf("%d scores, %v", len(scores.Authorities), err)
-		}
-		got := map[uid.UID]float64{}
-		sum := 0.0
-		for _, s := range scores.Authorities {
-			got[s.UID] = s.Score
-			sum += s.Score
-		}
-		if sum < 1-1e-6 || sum > 1+1e-6 {
-			t.Errorf("scores sum up to %v", sum)
-		}
-		// The scores are their own next round.
-		next := map[uid.UID]float64{}
-		lost := 0.0
-		for u := range got {
-			of := web.links[web.urls[u]]
-			if len(of) == 0 {
-				lost += got[u]
-			}
-			for dst := range of {
-				next[web.uids[dst]] += got[u] / float64(len(of))
-			}
-		}
-		for u, score := range got {
-			n := float64(len(got))
-			if want := 0.15/n + 0.85*(lost/n+next[u]); score-want > 1e-6 || want-score > 1e-6 {
-				t.Errorf("the score of %s is %v, and %v by its links", web.urls[u], score, want)
-			}
+		job, scores := web.pageRank(g)
+		if job.State != "done" || job.Stored != job.Pages {
+			t.Fatalf("%+v", job)
 		}
 		top := scores.Authorities[0]
 		note, err := w.readNote(links.UIDTriple(web.urls[top.UID], top.UID), links.PageRankApplication)
 		if err != nil || note != fmt.Sprint(top.Score) {
 			t.Errorf("the score %v is noted as %q, %v", top.Score, note, err)
+		}
+	})
+}
+
+// pageRank runs a job, and checks its scores if it ends well; meanwhile happens once it
+// has begun.
+func (w *web) pageRank(g *ranges.Graph, meanwhile ...func()) (job links.PageRankJob, scores links.Ranking) {
+	t := w.t
+	t.Helper()
+	if err := g.StartPageRank(t.Context(), links.PageRankOptions{Store: true}); err != nil {
+		t.Fatal(err)
+	}
+	for _, do := range meanwhile {
+		do()
+	}
+	var err error
+	w.until("the job ends", func() bool {
+		job, err = g.PageRank(t.Context())
+		return err != nil || job.State != "running" && job.State != "storing"
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if job.State != "done" {
+		return job, scores
+	}
+	edges := int64(0)
+	for _, of := range w.links {
+		edges += int64(len(of))
+	}
+	if job.Links != edges || !job.Converged {
+		t.Fatalf("%+v; there are %d links", job, edges)
+	}
+	scores, err = g.Rank(t.Context(), links.RankRequest{Algorithm: links.PageRank, All: true})
+	if err != nil || int64(len(scores.Authorities)) != job.Pages {
+		t.Fatalf("%d scores, %v", len(scores.Authorities), err)
+	}
+	got := map[uid.UID]float64{}
+	sum := 0.0
+	for _, s := range scores.Authorities {
+		got[s.UID] = s.Score
+		sum += s.Score
+	}
+	if sum < 1-1e-6 || sum > 1+1e-6 {
+		t.Errorf("scores sum up to %v", sum)
+	}
+	// The scores are their own next round.
+	next := map[uid.UID]float64{}
+	lost := 0.0
+	for u := range got {
+		of := w.links[w.urls[u]]
+		if len(of) == 0 {
+			lost += got[u]
+		}
+		for dst := range of {
+			next[w.uids[dst]] += got[u] / float64(len(of))
+		}
+	}
+	for u, score := range got {
+		n := float64(len(got))
+		if want := 0.15/n + 0.85*(lost/n+next[u]); score-want > 1e-6 || want-score > 1e-6 {
+			t.Errorf("the score of %s is %v, and %v by its links", w.urls[u], score, want)
+		}
+	}
+	return job, scores
+}
+
+// TestLinksRankedWhileLost loses a machine while PageRank runs: it ends right, or says
+// why it does not.
+func TestLinksRankedWhileLost(t *testing.T) {
+	simulate(t, 4, func(t *testing.T, w *world) {
+		web := newWeb(w)
+		w.form()
+		web.open()
+		defer web.end()
+		for range 20 {
+			web.change()
+			web.byOtherDoors()
+		}
+		m := w.any()
+		g := web.graphs[m]
+		web.check(g)
+		job, _ := web.pageRank(g, func() {
+			victim := w.any()
+			for victim == m {
+				victim = w.any()
+			}
+			web.end(victim)
+			victim.kill()
+		})
+		if job.State != "done" && (job.State != "failed" || job.Error == "") {
+			t.Errorf("%+v", job)
+		}
+		w.settle()
+		if job, _ = web.pageRank(g); job.State != "done" {
+			t.Errorf("when the cluster is whole again: %+v", job)
 		}
 	})
 }

@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"sync"
 
 	"github.com/trefoildb/trefoil/links/uid"
 	"github.com/trefoildb/trefoil/node"
@@ -26,20 +25,29 @@ const (
 	claimPredicate = "urn:trefoil:claimedBy"
 )
 
-// grants are the numbers that this graph may give. The lock is held by whoever gives
-// UIDs.
+// grants are the numbers that this graph may give.
 type grants struct {
-	mu    sync.Mutex
-	all   []uid.Grant
-	slots map[uid.Slot]*uid.Allocator
-	hosts int // in all allocators
+	giving chan struct{} // holds a token while somebody gives UIDs, who has the rest then
+	all    []uid.Grant
+	slots  map[uid.Slot]*uid.Allocator
+	hosts  int // in all allocators
 }
 
 // maxHosts bounds what is kept of hosts, some 100 bytes each. What is forgotten costs
 // further extents: numbers go on with new grants then.
 const maxHosts = 1 << 20
 
-// take gives numbers for further pages of a host. The lock is held.
+// begin waits until nobody else gives UIDs; end is to be called.
+func (gr *grants) begin(ctx context.Context) (end func(), err error) {
+	select {
+	case gr.giving <- struct{}{}:
+		return func() { <-gr.giving }, nil
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+}
+
+// take gives numbers for further pages of a host, to whoever gives UIDs.
 func (g *Graph) take(ctx context.Context, slot uid.Slot, hostKey string, n uint64) ([]uid.Run, error) {
 	gr := &g.grants
 	if gr.hosts > maxHosts {
@@ -78,7 +86,7 @@ func (g *Graph) take(ctx context.Context, slot uid.Slot, hostKey string, n uint6
 	}
 }
 
-// claim claims a further grant. The lock is held.
+// claim claims a further grant, for whoever gives UIDs.
 func (g *Graph) claim(ctx context.Context) error {
 	r, err := g.begin(ctx)
 	if err != nil {

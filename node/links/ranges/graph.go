@@ -97,6 +97,7 @@ func Open(store Store, o Options) (*Graph, error) {
 		return nil, fmt.Errorf("open the link graph: %w", err)
 	}
 	g := &Graph{store: store, o: o.withDefaults()}
+	g.grants.giving = make(chan struct{}, 1)
 	g.known.init(g.o.KnownBytes)
 	g.packed.init(g.o.ListBytes)
 	g.predicate = triple.NewIRI(g.o.Predicate)

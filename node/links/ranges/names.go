@@ -146,8 +146,11 @@ func (g *Graph) nameHere(ctx context.Context, pages []page, given []uid.UID) err
 		return err
 	}
 	defer r.close()
-	g.grants.mu.Lock() // so that one machine gives a page one number
-	defer g.grants.mu.Unlock()
+	end, err := g.grants.begin(ctx) // so that one machine gives a page one number
+	if err != nil {
+		return err
+	}
+	defer end()
 	urls := make([]string, len(pages))
 	for i, p := range pages {
 		urls[i] = p.url
@@ -195,7 +198,7 @@ func (g *Graph) nameHere(ctx context.Context, pages []page, given []uid.UID) err
 }
 
 // write gives numbers to pages and writes them, those of a host in the order of their
-// URLs. The lock of grants is held.
+// URLs, for whoever gives UIDs.
 func (g *Graph) write(ctx context.Context, pages []page) (map[string]uid.UID, error) {
 	slices.SortFunc(pages, func(a, b page) int {
 		return cmp.Or(cmp.Compare(a.slot, b.slot), strings.Compare(a.host, b.host), strings.Compare(a.url, b.url))

@@ -22,6 +22,14 @@ func (g *Graph) Update(ctx context.Context, changes []links.Change) (result link
 		}
 	}
 	for len(changes) > 0 {
+		if len(changes[0].Targets) > changedLinks {
+			err := g.read(ctx, func(r *reader) error { return r.updateLong(ctx, &changes[0], &result) })
+			if err != nil {
+				return result, err
+			}
+			changes = changes[1:]
+			continue
+		}
 		n, size := 1, len(changes[0].Targets)
 		for n < len(changes) && size+len(changes[n].Targets) <= changedLinks {
 			size += len(changes[n].Targets)
@@ -34,6 +42,42 @@ func (g *Graph) Update(ctx context.Context, changes []links.Change) (result link
 		changes = changes[n:]
 	}
 	return result, nil
+}
+
+// updateLong makes a change of very many links, in parts: readers may see some of them
+// before others. Where a list is replaced, what goes goes first.
+func (r *reader) updateLong(ctx context.Context, c *links.Change, result *links.UpdateResult) error {
+	part := links.Change{Kind: c.Kind, Source: c.Source}
+	if c.Kind == links.ReplaceLinks {
+		part.Kind = links.AddLinks
+		kept := make(map[string]bool, len(c.Targets))
+		for _, target := range c.Targets {
+			kept[target] = true
+		}
+		gone := links.Change{Kind: links.DeleteLinks, Source: c.Source}
+		err := r.eachTarget(ctx, c.Source, func(dst string) {
+			if !kept[dst] {
+				gone.Targets = append(gone.Targets, dst)
+			}
+		})
+		if err == nil && len(gone.Targets) > 0 {
+			err = r.updateLong(ctx, &gone, result)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	for at := 0; at < len(c.Targets); at += changedLinks {
+		end := min(at+changedLinks, len(c.Targets))
+		part.Targets = c.Targets[at:end]
+		if c.Labels != nil {
+			part.Labels = c.Labels[at:end]
+		}
+		if err := r.update(ctx, []links.Change{part}, result); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // update makes changes: pages get their UIDs first, and what goes goes before what comes.
