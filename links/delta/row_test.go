@@ -9,6 +9,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"math"
 	"os"
 	"slices"
 	"strings"
@@ -46,6 +47,14 @@ func goldenBatch() *Batch {
 		b.Delete(cell.Backward, page(i), page(20-i))
 	}
 	return &b
+}
+
+func TestAppendUvarint(t *testing.T) {
+	for _, v := range []uint64{0, 1, 0x7f, 0x80, 0x81, 0xff, 1 << 14, math.MaxUint64} {
+		if got, want := appendUvarint([]byte("x"), v), binary.AppendUvarint([]byte("x"), v); !bytes.Equal(got, want) {
+			t.Errorf("%d: %x, want %x", v, got, want)
+		}
+	}
 }
 
 func TestGoldenRow(t *testing.T) {

@@ -168,8 +168,8 @@ func (g *webGraph) cell(keys uid.Range) *cell.Cell {
 // view returns the view that a page is in.
 func (w *web) view(u uid.UID) *View { return w.views[int(u.Slot())*webCells/uid.NumSlots] }
 
-// BenchmarkWeb reads the lists of random pages: of a thousand, again and again, which
-// are in the processor's cache, and of all. On a machine that others use, too, best-ns
+// BenchmarkWeb reads the lists of random pages: of a hundred and of a thousand, again
+// and again, which are in the processor's caches, and of all. On a machine that others use, too, best-ns
 // tells most: the time of a list in the fastest of all rounds of a thousand.
 func BenchmarkWeb(b *testing.B) {
 	const round = 1000

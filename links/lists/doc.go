@@ -20,13 +20,13 @@
 // (go test -bench BytesPerLink):
 //
 //	                            forward  backward
-//	StreamVByte, k = 1            1.33     0.90
+//	StreamVByte, k = 1            1.34     0.91
 //	StreamVByte, k = 4            1.30     0.87
-//	Reference                     0.92     0.89
-//	Nybble, k = 1                 1.41     1.04
+//	Reference                     0.93     0.89
+//	Nybble, k = 1                 1.41     1.05
 //	Nybble, k = 16 (the paper)    1.36     1.00
 //
-// A position for each list takes 7 bits there, and k = 4 reads half as slowly
+// A position for each list takes 8 bits there, and k = 4 reads half as slowly
 // again: 1 is the default. With the 256 most popular ghosts first, see
 // [PopularFirst], the first line is 1.27 and 0.89.
 //

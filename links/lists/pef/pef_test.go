@@ -349,6 +349,34 @@ func TestOpenRefuses(t *testing.T) {
 	}
 }
 
+// Bytes that change after Open, as when memory fails, may give wrong values, but no
+// read leaves them.
+func TestBytesChangedSinceOpen(t *testing.T) {
+	for name, change := range map[string]func(b []byte){
+		"part behind the end":  func(b []byte) { b[16+2] = 1 },
+		"part far away":        func(b []byte) { b[16+7] = 255 },
+		"low parts end behind": func(b []byte) { b[16+8] = 64 },
+		"width of 255":         func(b []byte) { b[16+8] = 255 },
+	} {
+		b := Append(nil, ramp(9, 18, 20))
+		s := open(t, b)
+		change(b)
+		for how, read := range map[string]func(){
+			"At":     func() { s.At(3) },
+			"Gather": func() { Gather(&s, make([]uint64, 1), []uint32{3}) },
+		} {
+			func() {
+				defer func() {
+					if message, _ := recover().(string); !strings.Contains(message, "has changed since Open") {
+						t.Errorf("%s: %s: %q", name, how, message)
+					}
+				}()
+				read()
+			}()
+		}
+	}
+}
+
 func FuzzOpen(f *testing.F) {
 	for _, values := range [][]uint64{{}, {0}, {2, 3, 5}, ramp(9, 17, 600), {0, math.MaxUint64}} {
 		f.Add(Append(nil, values))
