@@ -116,26 +116,9 @@ func (g *Graph) tryBuild(ctx context.Context) (cells [][]byte, unknown []string,
 		return nil, nil, err
 	}
 	defer func() { err = errors.Join(err, sn.Close()) }()
-	b := &builder{graph: g, snapshot: sn, labels: g.store.Status().Annotations > 0}
-	if b.keys, err = predicateRange(g.o.Predicate); err != nil {
-		return nil, nil, err
-	}
-	uids, err := uidRange(uid.AllSlots.Range())
+	b, err := g.newBuilder(ctx, sn)
 	if err != nil {
 		return nil, nil, err
-	}
-	rows, _, err := sn.EstimateRange(uids)
-	if err != nil {
-		return nil, nil, err
-	}
-	b.expected = max(int(rows), b.graph.lastPages())
-	b.table, b.uids = newTable(newSeeds(), b.expected), make([]uid.UID, 0, b.expected)
-	if err := b.readPages(ctx); err != nil {
-		return nil, nil, fmt.Errorf("read the UIDs of pages: %w", err)
-	}
-	b.endSpans()
-	if b.parts, err = b.divideLinks(ctx); err != nil {
-		return nil, nil, fmt.Errorf("divide the links: %w", err)
 	}
 	cells = make([][]byte, len(b.spans))
 	for from := 0; from < len(b.spans); {
@@ -149,6 +132,32 @@ func (g *Graph) tryBuild(ctx context.Context) (cells [][]byte, unknown []string,
 		from = to
 	}
 	return cells, nil, nil
+}
+
+// newBuilder returns the builder of a snapshot, which has read the pages.
+func (g *Graph) newBuilder(ctx context.Context, sn *node.Snapshot) (b *builder, err error) {
+	b = &builder{graph: g, snapshot: sn, labels: g.store.Status().Annotations > 0}
+	if b.keys, err = predicateRange(g.o.Predicate); err != nil {
+		return nil, err
+	}
+	uids, err := uidRange(uid.AllSlots.Range())
+	if err != nil {
+		return nil, err
+	}
+	rows, _, err := sn.EstimateRange(uids)
+	if err != nil {
+		return nil, err
+	}
+	b.expected = max(int(rows), b.graph.lastPages())
+	b.table, b.uids = newTable(newSeeds(), b.expected), make([]uid.UID, 0, b.expected)
+	if err := b.readPages(ctx); err != nil {
+		return nil, fmt.Errorf("read the UIDs of pages: %w", err)
+	}
+	b.endSpans()
+	if b.parts, err = b.divideLinks(ctx); err != nil {
+		return nil, fmt.Errorf("divide the links: %w", err)
+	}
+	return b, nil
 }
 
 // endSpans makes spans findable by ordinals.

@@ -132,6 +132,82 @@ func (w *world) label(rng *rand.Rand, n int) {
 	w.update(changes...)
 }
 
+// Each pass keeps what a build's memory holds, one cell at least, and all of them every
+// link once in each direction.
+func TestPasses(t *testing.T) {
+	const budget = 4 << 10
+	w := newWorld(t, Options{CellPages: 100, BuildBytes: budget})
+	w.load(w.manyLinks(random(t), 2000))
+	w.compare()
+	sn, err := w.store.Snapshot()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer sn.Close()
+	b, err := w.graph.newBuilder(ctx, sn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	kept := func(c *collection) (edges [2]int) {
+		for _, e := range c.edges {
+			for d := range e {
+				for _, piece := range e[d] {
+					edges[d] += len(piece)
+				}
+			}
+		}
+		return edges
+	}
+	c, err := b.pass(ctx, 0, len(b.spans), budget)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := kept(c); !c.dropped.Load() || n != [2]int{} {
+		t.Errorf("%d edges are kept though they are too many", n)
+	}
+	var total [2]int
+	passes := 0
+	for from := 0; from < len(b.spans); passes++ {
+		c, to, err := b.collect(ctx, from)
+		if err != nil {
+			t.Fatal(err)
+		}
+		n := kept(c)
+		if to > from+1 && 8*(n[0]+n[1]) > budget {
+			t.Errorf("%d edges of cells %d to %d", n, from, to)
+		}
+		total[0], total[1] = total[0]+n[0], total[1]+n[1]
+		from = to
+	}
+	rows := 0 // links in several graphs are several edges
+	for _, list := range w.links {
+		rows += len(list)
+	}
+	if total[0] != total[1] || total[0] < rows || passes < 2 {
+		t.Errorf("%d edges in %d passes; there are %d links", total, passes, rows)
+	}
+}
+
+// Pages that have got UIDs since a build found that they have none get no others.
+func TestGivenMeanwhile(t *testing.T) {
+	w := newWorld(t, Options{})
+	rounds := w.graph.assignRounds()
+	a, b, c := pageURL(1, 1), pageURL(2, 1), pageURL(3, 1)
+	w.update(links.Change{Source: a, Targets: []string{b}})
+	if err := w.graph.assignAll(ctx, []string{a, b, c}, rounds); err != nil {
+		t.Fatal(err)
+	}
+	sn, err := w.store.Snapshot()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer sn.Close()
+	n, err := sn.Count(ctx, triple.Pattern{Predicate: triple.NewIRI(links.UIDPredicate)})
+	if err != nil || n != 3 {
+		t.Errorf("%d UIDs of 3 pages, %v", n, err)
+	}
+}
+
 // A load of UIDs that ends in the middle gives none, and the next one gives them.
 func TestLoadOfUIDsEnds(t *testing.T) {
 	w := newWorld(t, Options{})
