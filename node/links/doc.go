@@ -28,4 +28,10 @@
 //
 // They are a cache of what is in the store: where one is missing, damaged, or older
 // than the feed reaches back, cells are built anew.
+//
+// A job of PageRank has two files more, which pagerank_checkpoint.go draws:
+//
+//	links/pagerank.job      one that has not ended, with its options and, as a rule, the
+//	                        scores after some round, from which it goes on
+//	links/pagerank.scores   the scores of the last one that has ended well
 package links

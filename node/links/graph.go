@@ -104,8 +104,8 @@ func Open(store *node.Store, o Options) (*Graph, error) {
 	}
 	g.opened, _ = store.FeedEnd()
 	g.ctx, g.cancel = context.WithCancelCause(context.Background())
-	g.ranks.init()
 	g.running.Go(g.keep)
+	g.openRanks()
 	return g, nil
 }
 

@@ -32,8 +32,6 @@ type ranks struct {
 	everyRound bool // has a checkpoint
 }
 
-func (r *ranks) init() {}
-
 // The states of a job.
 const (
 	stateRunning = "running"

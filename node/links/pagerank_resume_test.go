@@ -65,13 +65,6 @@ func rankWorld(t testing.TB, rng *rand.Rand) (*world, *said) {
 	return w, log
 }
 
-// reopenRanks opens the graph again, with the job that it had.
-func (w *world) reopenRanks() {
-	w.t.Helper()
-	w.open()
-	w.graph.openRanks()
-}
-
 func (w *world) startPageRank(o links.PageRankOptions) {
 	w.t.Helper()
 	if err := w.graph.StartPageRank(ctx, o); err != nil {
@@ -159,7 +152,7 @@ func TestPageRankGoesOn(t *testing.T) {
 	rounds := 2 + rng.IntN(10)
 	w.interrupt(links.PageRankOptions{Damping: 0.8}, rounds)
 	log.take()
-	w.reopenRanks()
+	w.open()
 	same(t, w.ranked(), want) // those of the job before, meanwhile
 	job := w.ended()
 	if text := log.take(); !strings.Contains(text, "PageRank goes on") || !strings.Contains(text, "round="+strconv.Itoa(rounds)) {
@@ -192,7 +185,7 @@ func TestPageRankAfterAKill(t *testing.T) {
 			t.Fatal(err)
 		}
 		log.take()
-		w.reopenRanks()
+		w.open()
 		w.ended()
 		same(t, w.ranked(), want)
 		if text := log.take(); !strings.Contains(text, says) {
@@ -235,7 +228,7 @@ func TestPageRankDamagedCheckpoint(t *testing.T) {
 			t.Fatal(err)
 		}
 		log.take()
-		w.reopenRanks()
+		w.open()
 		w.ended()
 		t.Log(name)
 		same(t, w.ranked(), c.want)
@@ -269,7 +262,7 @@ func TestPageRankOfAChangedGraph(t *testing.T) {
 		t.Fatal(err)
 	}
 	log.take()
-	w.reopenRanks()
+	w.open()
 	job := w.ended()
 	if text := log.take(); !strings.Contains(text, "begins anew, as links have changed") {
 		t.Errorf("%s", text)
@@ -292,7 +285,7 @@ func TestPageRankScoresStay(t *testing.T) {
 	w.update(links.Change{Source: "http://a.example.org/", Targets: []string{pageURL(3, 3)}})
 	for range 2 {
 		w.close()
-		w.reopenRanks()
+		w.open()
 		again := w.ended()
 		again.Seconds = job.Seconds
 		if again != job || job.Round != 5 || job.Converged {
@@ -312,7 +305,7 @@ func TestPageRankScoresStay(t *testing.T) {
 		t.Fatal(err)
 	}
 	log.take()
-	w.reopenRanks()
+	w.open()
 	if _, err := w.graph.PageRank(ctx); !errors.Is(err, links.ErrNoJob) {
 		t.Errorf("a damaged job: %v", err)
 	}
@@ -329,7 +322,7 @@ func TestPageRankScoresStay(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	other.reopenRanks()
+	other.open()
 	if _, err := other.graph.PageRank(ctx); !errors.Is(err, links.ErrNoJob) {
 		t.Errorf("a job of another store: %v", err)
 	}
@@ -364,7 +357,7 @@ func TestPageRankStoringGoesOn(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.close()
-	w.reopenRanks()
+	w.open()
 	if again := w.ended(); again.Stored != job.Pages || again.Round != job.Round {
 		t.Errorf("%+v, want %+v", again, job)
 	}
@@ -395,7 +388,7 @@ func TestPageRankStoringGoesOn(t *testing.T) {
 	w.startPageRank(links.PageRankOptions{})
 	<-stopped
 	w.close()
-	w.reopenRanks()
+	w.open()
 	if again, err := w.graph.PageRank(ctx); err != nil || again.State != stateDone || again.Round != job.Round {
 		t.Errorf("%+v, %v", again, err)
 	}
@@ -460,7 +453,7 @@ func TestPageRankOfNothing(t *testing.T) {
 	w.startPageRank(links.PageRankOptions{Store: true})
 	w.ended()
 	w.close()
-	w.reopenRanks()
+	w.open()
 	if job := w.ended(); job.Pages != 0 || job.Change != 0 || !job.Converged {
 		t.Errorf("%+v", job)
 	}

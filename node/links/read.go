@@ -139,11 +139,12 @@ func (g *Graph) SampleLinks(ctx context.Context, d links.Direction, pages []uid.
 	if err != nil {
 		return l, err
 	}
-	var list []uid.UID
-	return l, each(ctx, len(pages), func(i int) error {
-		l.Items, list = g.sample(l.Items, list, s, d, pages[i], spec)
-		l.End()
-		return nil
+	return rank.MakeLists(ctx, len(pages), func() func([]uid.UID, int) []uid.UID {
+		var list []uid.UID
+		return func(dst []uid.UID, i int) []uid.UID {
+			dst, list = g.sample(dst, list, s, d, pages[i], spec)
+			return dst
+		}
 	})
 }
 
@@ -188,17 +189,8 @@ func (g *Graph) LinksWithin(ctx context.Context, set *rank.Set, class sample.Cla
 	if err != nil {
 		return l, err
 	}
-	var list []uid.UID
-	pages := set.UIDs()
-	return l, each(ctx, len(pages), func(i int) error {
-		list = s.view(pages[i]).AppendLinks(list[:0], cell.Forward, pages[i])
-		var classes sample.Classes
-		if class != sample.All {
-			classes = sample.ClassesOf(g.hosts, pages[i])
-		}
-		l.Items = set.AppendWithin(l.Items, list, class, classes)
-		l.End()
-		return nil
+	return set.Within(ctx, class, g.hosts, func(dst []uid.UID, page uid.UID) []uid.UID {
+		return s.view(page).AppendLinks(dst, cell.Forward, page)
 	})
 }
 
