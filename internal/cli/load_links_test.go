@@ -289,7 +289,11 @@ func newRand(t testing.TB) *rand.Rand {
 
 func TestLoadLinksRandomPages(t *testing.T) {
 	r := newRand(t)
-	for round := range 3 {
+	rounds := 3
+	if testing.Short() {
+		rounds = 1
+	}
+	for round := range rounds {
 		dir := t.TempDir()
 		data := filepath.Join(dir, "store")
 		graph := make(map[edge]links.Label)
@@ -574,9 +578,13 @@ func (s *stopAfter) Write(p []byte) (int, error) {
 
 func TestGenerateLinks(t *testing.T) {
 	dir := t.TempDir()
+	pages := 300
+	if testing.Short() {
+		pages = 60
+	}
 	var counts []int64
 	for _, format := range []string{"edges", "lists", "pages", "nt"} {
-		args := []string{"generate", "--links", "--pages", "300", "--hosts", "20", "--seed", "7", "--format", format}
+		args := []string{"generate", "--links", "--pages", fmt.Sprint(pages), "--hosts", "20", "--seed", "7", "--format", format}
 		code, text, stderr := run(t, "", args...)
 		_, again, _ := run(t, "", args...)
 		if code != exitDone || text != again || text == "" {
@@ -586,7 +594,7 @@ func TestGenerateLinks(t *testing.T) {
 		loadLinks(t, exitDone, "", data, newFile(t, dir, "web."+format, text))
 		counts = append(counts, int64(len(storedLinks(t, data, links.DefaultPredicate))))
 	}
-	if counts[0] < 300 || slices.Min(counts) != slices.Max(counts) {
+	if counts[0] < int64(pages) || slices.Min(counts) != slices.Max(counts) {
 		t.Errorf("links: %d", counts)
 	}
 	_, few, _ := run(t, "", "generate", "--links", "--pages", "300", "--max-links", "5")
