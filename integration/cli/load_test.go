@@ -172,7 +172,7 @@ func TestLoadHugeLine(t *testing.T) {
 // Ctrl-C stops a load and changes nothing; --resume completes it.
 func TestLoadInterrupted(t *testing.T) {
 	data := filepath.Join(t.TempDir(), "store")
-	path := file(t, "texts.nt", trefoil(t, "generate", "--kind", "texts", "--triples", "200k").mustCode(t, done).stdout)
+	path := file(t, "texts.nt", trefoil(t, "generate", "--kind", "texts", "--triples", "100k").mustCode(t, done).stdout)
 	trefoil(t, "load", "--data", data, file(t, "p.nq", people)).mustCode(t, done)
 	args := []string{"load", "--data", data, "--memory", "64MiB", "--json", path}
 	p := start(t, nil, args...)
@@ -185,18 +185,18 @@ func TestLoadInterrupted(t *testing.T) {
 		t.Errorf("%d triples after the interruption, want 10", n)
 	}
 	s := trefoil(t, append(args, "--resume")...).mustCode(t, done).summary(t)
-	if s.Read != 200_000 || s.New != 200_000 || !s.Resumed {
+	if s.Read != 100_000 || s.New != 100_000 || !s.Resumed {
 		t.Errorf("resumed: %+v", s)
 	}
-	if n := count(t, data); n != 200_010 {
-		t.Errorf("%d triples, want 200,010", n)
+	if n := count(t, data); n != 100_010 {
+		t.Errorf("%d triples, want 100,010", n)
 	}
 	trefoil(t, "check", "--data", data).mustCode(t, done)
 }
 
 func TestLoadResumeChanged(t *testing.T) {
 	data := filepath.Join(t.TempDir(), "store")
-	text := trefoil(t, "generate", "--kind", "texts", "--triples", "200k").mustCode(t, done).stdout
+	text := trefoil(t, "generate", "--kind", "texts", "--triples", "100k").mustCode(t, done).stdout
 	path := file(t, "texts.nt", text)
 	p := start(t, nil, "load", "--data", data, "--memory", "64MiB", path)
 	if _, ok := p.waitFor(t, `trefoil: (read|sort|write|merge)`); !ok {
@@ -208,8 +208,8 @@ func TestLoadResumeChanged(t *testing.T) {
 	}
 	trefoil(t, "load", "--data", data, "--memory", "64MiB", "--resume", "--from", "nq", path).mustCode(t, failed).mustSay(t, "changed")
 	trefoil(t, "load", "--data", data, "--memory", "64MiB", "--from", "nq", path).mustCode(t, done)
-	if n := count(t, data); n != 200_010 {
-		t.Errorf("%d triples, want 200,010", n)
+	if n := count(t, data); n != 100_010 {
+		t.Errorf("%d triples, want 100,010", n)
 	}
 }
 
