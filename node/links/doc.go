@@ -5,12 +5,12 @@
 //
 // A build takes a snapshot and goes through two ranges of POS. The first is that of
 // UIDs, in the order of their values: the pages by UID, each of which gets an
-// ordinal, its place in that order. The second is that of links, in as many parts as
-// there are processors: both ends of a link are looked up in a hash table by URL,
-// and the link goes to the cell of its source and to that of its target, as two
-// ordinals. Pages that have no UID yet get one first. Where the links do not fit in
-// the memory that a build may use, it goes through them more than once, each time for
-// some of the cells.
+// ordinal, its place in that order. The second is that of links, in some parts for
+// each processor: both ends of a link are looked up in a hash table by URL, a target
+// once for all of its links, and the link goes to the cell of its source and to that
+// of its target, as two ordinals. Pages that have no UID yet get one first, very many
+// of them by a bulk load. Where the links do not fit in the memory that a build may
+// use, it goes through them more than once, each time for some of the cells.
 //
 // # Live
 //
