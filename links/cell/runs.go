@@ -26,7 +26,7 @@ const (
 // The UID of an ordinal is found without a branch and with two reads, one after the
 // other, so that the processor works at those of a whole list at once.
 type runTable struct {
-	runs []tableRun // and, behind them, one above all UIDs
+	runs []tableRun // and, behind them, two above all UIDs
 	// marks[i] says in which runs the ordinals from i<<markShift on are: bit j of its
 	// lower half that a run begins with the j-th of them, and its upper half how many
 	// runs begin before them, minus 1.
@@ -85,7 +85,7 @@ func makeRunTable(x *pageIndex) (t runTable) {
 		before += uint32(bits.OnesCount64(starts))
 	}
 	t.fillBuckets(x)
-	t.runs = append(t.runs, tableRun{base: math.MaxUint64})
+	t.runs = append(t.runs, tableRun{base: math.MaxUint64}, tableRun{base: math.MaxUint64})
 	return t
 }
 
@@ -134,12 +134,11 @@ func (t *runTable) putUIDs(dst []uid.UID, ords []uint32) {
 func (t *runTable) ordinal(u uid.UID, packed uint64) (uint32, bool) {
 	bucket := min(packed>>(t.bucketShift&63), uint64(len(t.buckets)-2))
 	// The run before the first one that begins above u: all of later buckets do, and
-	// most often one of the next three. Two steps that have no branch save a wrong guess.
+	// most often one of the next three. Two comparisons without a branch save a wrong guess.
 	at := t.buckets[bucket]
 	_, above := bits.Sub64(uint64(u), uint64(t.first(&t.runs[at])), 0)
-	at += 1 - uint32(above)
-	_, above = bits.Sub64(uint64(u), uint64(t.first(&t.runs[at])), 0)
-	at += 1 - uint32(above)
+	_, nextAbove := bits.Sub64(uint64(u), uint64(t.first(&t.runs[at+1])), 0)
+	at += 2 - uint32(above) - uint32(nextAbove)
 	if t.first(&t.runs[at]) <= u {
 		rest := t.runs[at:t.buckets[bucket+1]]
 		at += uint32(sort.Search(len(rest), func(i int) bool { return t.first(&rest[i]) > u }))
