@@ -118,6 +118,10 @@ func oddWebs(r *rand.Rand) map[string]*graph {
 		link(g, u, u+1)
 		link(g, u, u-1)
 	}
+	g = web("hosts that are full", all)
+	for i := range uint32(20) {
+		page(g, uid.Make(4, 1+i/4, i%4))
+	}
 	g = web("long URLs", all)
 	for i := range uint32(3) {
 		g.pages[uid.Make(4, 1, i)] = "http://a.example/" + strings.Repeat("x", int(i)*100_000)
