@@ -106,13 +106,20 @@ func (p Pattern) Scan(o Order) (Scan, error) {
 	scan := Scan{Order: o, noGraph: p.DefaultGraph}
 	terms := [4]Term{p.Subject, p.Predicate, p.Object, p.Graph}
 	bound := 0
+	size := 0
+	for _, t := range terms {
+		size += len(t.Value()) + 16
+	}
+	encoded := make([]byte, 0, min(size, 1<<10))
 	for position, t := range terms {
 		if !t.IsZero() {
-			scan.pattern[position], _ = AppendTerm(nil, t)
+			begin := len(encoded)
+			encoded, _ = AppendTerm(encoded, t)
+			scan.pattern[position] = encoded[begin:len(encoded):len(encoded)]
 			bound++
 		}
 	}
-	lo := []byte{byte(o)}
+	lo := append(make([]byte, 0, len(encoded)+16), byte(o))
 	for _, position := range positions[o] {
 		if scan.pattern[position] == nil {
 			break
