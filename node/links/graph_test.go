@@ -19,6 +19,7 @@ import (
 
 	"github.com/trefoildb/trefoil/links"
 	"github.com/trefoildb/trefoil/links/cell"
+	"github.com/trefoildb/trefoil/links/lists"
 	"github.com/trefoildb/trefoil/links/sample"
 	"github.com/trefoildb/trefoil/links/uid"
 	"github.com/trefoildb/trefoil/links/weburl"
@@ -294,6 +295,37 @@ func TestOtherDoors(t *testing.T) {
 		t.Fatal(err)
 	}
 	clear(w.uids) // these were triples as well
+	w.compare()
+}
+
+// Changes of links between new pages with very long IRIs, of which the feed tells but the
+// beginning where they are deleted or noted on, are taken in with those before them.
+func TestLongAtOnce(t *testing.T) {
+	w := newWorld(t, Options{})
+	a := pageURL(1, 1)
+	long := func(i int) string {
+		return fmt.Sprint("http://www.host3.example.org/", strings.Repeat("long/", 1000), i)
+	}
+	begun, goOn := make(chan struct{}), make(chan struct{})
+	asked := make(chan error, 1)
+	go func() {
+		asked <- w.graph.ask(ctx, func(*keeper) error {
+			close(begun)
+			<-goOn
+			return nil
+		})
+	}()
+	<-begun // the keeper takes nothing in now
+	noted, deleted := links.Link(links.DefaultPredicate, long(1), a), links.Link(links.DefaultPredicate, a, long(2))
+	label := links.Label{Weight: 3, Anchor: "x"}
+	_, added := w.store.Add(ctx, []triple.Triple{noted, deleted})
+	annotated := w.store.Annotate(ctx, noted, application, lists.AppendLabel(nil, label))
+	_, err := w.store.Delete(ctx, []triple.Triple{deleted})
+	close(goOn)
+	if err := errors.Join(added, annotated, err, <-asked); err != nil {
+		t.Fatal(err)
+	}
+	w.set(long(1), a, label)
 	w.compare()
 }
 

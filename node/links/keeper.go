@@ -52,6 +52,10 @@ type keeper struct {
 	feed  uint64 // the last entry that the deltas have taken in
 	saved uint64 // the same of what is on the disk
 
+	// longs are the pages of links that were added by changes which are not applied yet,
+	// by the forms of their IRIs in keys, where these are long.
+	longs map[string]string
+
 	rebuilt chan rebuilt // a cell that was built beside; one at a time
 	working bool         // one is being built
 }
@@ -69,7 +73,7 @@ const retryEvery = time.Second
 
 // keep runs until the graph is closed.
 func (g *Graph) keep() {
-	k := &keeper{Graph: g, rebuilt: make(chan rebuilt, 1)}
+	k := &keeper{Graph: g, rebuilt: make(chan rebuilt, 1), longs: map[string]string{}}
 	for g.ctx.Err() == nil {
 		err := k.load(g.ctx)
 		if err == nil {
@@ -211,6 +215,7 @@ var errEnough = errors.New("enough for now")
 // takeIn takes in the next entries of the feed.
 func (k *keeper) takeIn(ctx context.Context) error {
 	var changes []change
+	clear(k.longs)
 	size, last, any := 0, k.feed, false
 	err := k.store.ReadFeed(ctx, k.feed, func(number uint64, entry []node.Change) error {
 		last = number
@@ -248,31 +253,39 @@ func (k *keeper) takeIn(ctx context.Context) error {
 }
 
 // readChange reads a change of the feed. One without a value has long terms by their
-// beginning and hash only: they are looked for among the pages that are known.
+// beginning and hash only: they are looked for among the pages that are known, and those
+// of changes before it.
 func (k *keeper) readChange(ctx context.Context, c node.Change) (read change, ok bool, err error) {
 	read = change{kind: c.Kind}
 	_, terms, err := triple.SplitKey(c.Key)
 	if err != nil {
 		return read, false, err
 	}
+	inKey := terms
 	if c.Kind == node.ChangeAdded {
 		if terms, err = triple.WholeTerms(terms, c.Value); err != nil {
 			return read, false, err
 		}
 	}
 	ends := [2]string{}
-	for i, term := range [2][]byte{terms[triple.Subject], terms[triple.Object]} {
+	for i, position := range [2]int{triple.Subject, triple.Object} {
+		term := terms[position]
 		iri, isIRI := iriOf(term)
 		if !isIRI {
 			return read, false, nil
 		}
 		if triple.IsLongTerm(term) && c.Kind != node.ChangeAdded {
-			if ends[i], ok = k.long(term); !ok {
+			if ends[i], ok = k.longs[string(term)]; !ok {
+				ends[i], ok = k.long(term)
+			}
+			if !ok {
 				return read, false, nil
 			}
 			continue
 		}
-		ends[i] = string(iri)
+		if ends[i] = string(iri); triple.IsLongTerm(inKey[position]) {
+			k.longs[string(inKey[position])] = ends[i]
+		}
 	}
 	read.src, read.dst = ends[0], ends[1]
 	if c.Kind != node.ChangeAdded {
