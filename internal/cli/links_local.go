@@ -7,14 +7,11 @@ package cli
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
-	"sync"
 
 	"github.com/trefoildb/trefoil/links"
-	"github.com/trefoildb/trefoil/links/cell"
-	"github.com/trefoildb/trefoil/links/lists"
 	"github.com/trefoildb/trefoil/node"
+	"github.com/trefoildb/trefoil/node/links/edits"
 	"github.com/trefoildb/trefoil/triple"
 )
 
@@ -28,9 +25,6 @@ type localLinks struct {
 	store     *node.Store
 	predicate string
 }
-
-// annotators is how many labels are written at a time: one sync takes them all.
-const annotators = 256
 
 // Update implements [linkUpdater]. A page comes once in a batch for each kind of
 // change, as a changeReader makes them. Pages get no UIDs.
@@ -100,44 +94,25 @@ func hasKey(m map[string]bool, key string) bool {
 	return ok
 }
 
-// notedLink is a link and what is to be noted on it.
-type notedLink struct {
-	link triple.Triple
-	data []byte
-}
-
-// label notes the labels of added links. It returns the first error.
+// label notes the labels of added links, many at a time. Labels of one link never
+// overtake one another: of those in a batch only the last is noted, and a batch is
+// over when it returns.
 func (l *localLinks) label(ctx context.Context, changes []links.Change) error {
-	var all []notedLink
-	for i := range changes {
-		c := &changes[i]
-		for j, label := range c.Labels {
-			if label != cell.NoLabel && c.Kind != links.DeleteLinks {
-				all = append(all, notedLink{links.Link(l.predicate, c.Source, c.Targets[j]), lists.AppendLabel(nil, label)})
-			}
+	if !slices.ContainsFunc(changes, func(c links.Change) bool { return c.Labels != nil }) {
+		return nil
+	}
+	nothing := func(context.Context, string, func(string)) error { return nil } // what is there bears on no label
+	plan, err := edits.Plan(ctx, l.predicate, changes, nothing)
+	if err != nil {
+		return err
+	}
+	return edits.Note(ctx, plan.Labels, func(ctx context.Context, link triple.Triple, label []byte) error {
+		err := l.store.Annotate(ctx, link, links.Application, label)
+		if errors.Is(err, node.ErrNotFound) { // another one has deleted it
+			return nil
 		}
-	}
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	work := make(chan notedLink, len(all))
-	for _, n := range all {
-		work <- n
-	}
-	close(work)
-	var wg sync.WaitGroup
-	for range min(annotators, len(all)) {
-		wg.Go(func() {
-			for n := range work {
-				err := l.store.Annotate(ctx, n.link, links.Application, n.data)
-				if err != nil && !errors.Is(err, node.ErrNotFound) { // another one has deleted it
-					cancel(fmt.Errorf("label of a link: %w", err))
-					return
-				}
-			}
-		})
-	}
-	wg.Wait()
-	return context.Cause(ctx)
+		return err
+	})
 }
 
 // linkPattern is the pattern of all links.

@@ -357,6 +357,50 @@ func TestFindLast(t *testing.T) {
 	}
 }
 
+// Of a link that comes many times in a batch, the label counts that came last, however
+// many are written at a time, and whatever part of them a load that stopped had noted.
+func TestLastLabelCounts(t *testing.T) {
+	const edges, times = 16, 40
+	for _, kind := range []links.ChangeKind{links.AddLinks, links.ReplaceLinks} {
+		data := filepath.Join(t.TempDir(), "store")
+		store, err := node.Open(data, node.Options{MinFreeBytes: -1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { store.Close() })
+		to := &localLinks{store, links.DefaultPredicate}
+		want := make(map[edge]links.Label)
+		var batch []links.Change
+		for i := range edges { // within a page's links
+			c := links.Change{Kind: kind, Source: fmt.Sprintf("x:s%d", i)}
+			for j := range times {
+				label := links.Label{Weight: float64(2 + j)}
+				if j == times-1 { // adds the link once more, and says nothing of it
+					label = cell.NoLabel
+				} else {
+					want[edge{c.Source, "x:t"}] = label
+				}
+				c.Targets, c.Labels = append(c.Targets, "x:t"), append(c.Labels, label)
+			}
+			batch = append(batch, c)
+		}
+		for j := range times { // from change to change
+			batch = append(batch, links.Change{Source: fmt.Sprintf("x:s%d", j%2), Targets: []string{"x:t"}, Labels: []links.Label{{Weight: float64(100 + j)}}})
+			want[edge{fmt.Sprintf("x:s%d", j%2), "x:t"}] = links.Label{Weight: float64(100 + j)}
+		}
+		if _, err := to.Update(t.Context(), batch[:edges]); err != nil { // what a load did that stopped
+			t.Fatal(err)
+		}
+		if err := to.label(t.Context(), batch); err != nil {
+			t.Fatal(err)
+		}
+		if err := store.Close(); err != nil {
+			t.Fatal(err)
+		}
+		sameLinks(t, storedLinks(t, data, links.DefaultPredicate), want)
+	}
+}
+
 // stopAt is an updater, or a note of labels, that fails after so many batches.
 type stopAt struct {
 	to    *localLinks
