@@ -1,6 +1,7 @@
 // Benchlinks measures the hyperlink store: it generates a web graph, loads it with the
 // program, opens the graph of its links in this process, and writes a table of figures
-// (docs/LINKS.md). Files of links from elsewhere can be measured too.
+// (docs/LINKS.md). Files of links from elsewhere can be measured too; so is the graph of
+// a cluster of processes.
 package main
 
 import (
@@ -35,8 +36,10 @@ func main() {
 	flag.Uint64Var(&b.seed, "seed", 1, "`seed` of the graph and of what is asked")
 	flag.BoolVar(&b.codecs, "codecs", true, "measure the size in other codecs too")
 	flag.BoolVar(&b.updates, "updates", true, "measure updates too")
+	flag.IntVar(&b.nodes, "nodes", 5, "nodes of the cluster whose links are measured too; 0 is none")
+	nodePages := flag.String("node-pages", "100k", "pages of the cluster's generated graph, of a twentieth as many hosts")
 	flag.Parse()
-	if err := b.run(ctx, *pages, *hosts, flag.Args()); err != nil {
+	if err := b.run(ctx, *pages, *hosts, *nodePages, flag.Args()); err != nil {
 		fmt.Fprintln(os.Stderr, "benchlinks:", err)
 		os.Exit(1)
 	}
@@ -47,28 +50,45 @@ type bench struct {
 	trefoil, dir    string
 	seed            uint64
 	codecs, updates bool
+	nodes           int
 }
 
-func (b *bench) run(ctx context.Context, pages, hosts string, files []string) error {
+func (b *bench) run(ctx context.Context, pages, hosts, nodePages string, files []string) error {
 	if err := os.MkdirAll(b.dir, 0o755); err != nil {
 		return err
 	}
 	fmt.Printf("%s, %d processors, seed %d\n\n| what | measured | asked |\n|---|---|---|\n", runtime.Version(), runtime.GOMAXPROCS(0), b.seed)
-	file := filepath.Join(b.dir, fmt.Sprintf("web-%s-%s-%d.edges", pages, hosts, b.seed))
-	if _, err := os.Stat(file); errors.Is(err, os.ErrNotExist) {
-		if err := b.generate(ctx, file, pages, hosts); err != nil {
+	if pages != "0" {
+		file, err := b.web(ctx, pages, hosts)
+		if err != nil {
 			return err
 		}
-	}
-	if err := b.measure(ctx, fmt.Sprintf("%s pages of %s hosts", pages, hosts), file, b.updates); err != nil {
-		return err
+		if err := b.measure(ctx, fmt.Sprintf("%s pages of %s hosts", pages, hosts), file, b.updates); err != nil {
+			return err
+		}
 	}
 	for _, file := range files {
 		if err := b.measure(ctx, filepath.Base(file), file, false); err != nil {
 			return fmt.Errorf("%s: %w", file, err)
 		}
 	}
-	return nil
+	if b.nodes == 0 {
+		return nil
+	}
+	file, err := b.web(ctx, nodePages, "")
+	if err != nil {
+		return err
+	}
+	return b.cluster(ctx, b.nodes, nodePages+" pages", file)
+}
+
+// web returns the file of a generated graph.
+func (b *bench) web(ctx context.Context, pages, hosts string) (string, error) {
+	file := filepath.Join(b.dir, fmt.Sprintf("web-%s-%s-%d.edges", pages, hosts, b.seed))
+	if _, err := os.Stat(file); !errors.Is(err, os.ErrNotExist) {
+		return file, err
+	}
+	return file, b.generate(ctx, file, pages, hosts)
 }
 
 func (b *bench) generate(ctx context.Context, file, pages, hosts string) (err error) {
@@ -76,7 +96,11 @@ func (b *bench) generate(ctx context.Context, file, pages, hosts string) (err er
 	if err != nil {
 		return err
 	}
-	cmd := exec.CommandContext(ctx, b.trefoil, "generate", "--links", "--pages", pages, "--hosts", hosts, "--seed", fmt.Sprint(b.seed))
+	args := []string{"generate", "--links", "--pages", pages, "--seed", fmt.Sprint(b.seed)}
+	if hosts != "" {
+		args = append(args, "--hosts", hosts)
+	}
+	cmd := exec.CommandContext(ctx, b.trefoil, args...)
 	cmd.Stdout, cmd.Stderr = out, os.Stderr
 	if err := errors.Join(cmd.Run(), out.Close()); err != nil {
 		return fmt.Errorf("generate: %w", err)
