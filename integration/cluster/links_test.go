@@ -190,6 +190,19 @@ func (w *web) check(g *ranges.Graph) {
 		if err != nil || len(lists.Ends) != len(asked) {
 			w.t.Fatalf("%d lists, %v", len(lists.Ends), err)
 		}
+		for rest, got := asked, []uid.UID(nil); ; {
+			some, err := g.LinksUpTo(ctx, d, rest, 30)
+			if err != nil || some.Len() == 0 && len(rest) > 0 || len(some.Items) > 30 {
+				w.t.Fatalf("%d lists of %d links, %v", some.Len(), len(some.Items), err)
+			}
+			if rest, got = rest[some.Len():], append(got, some.Items...); len(rest) > 0 {
+				continue
+			}
+			if !slices.Equal(got, lists.Items) {
+				w.t.Fatalf("%v lists in parts: %v; they are %v", d, got, lists.Items)
+			}
+			break
+		}
 		degrees, err := g.Degrees(ctx, d, asked)
 		if err != nil {
 			w.t.Fatal(err)

@@ -3,6 +3,7 @@
 package httpapi
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"slices"
@@ -84,12 +85,17 @@ func (l *linksDoors) postDegrees(w http.ResponseWriter, r *request) error {
 	})
 }
 
+// askedPages returns the pages that are asked about.
+func (c *linksCall) askedPages() ([]uid.UID, error) {
+	if err := c.account.grow(int64(len(c.asked.uids)+len(c.asked.urls)) * pageBytesHeld); err != nil {
+		return nil, err
+	}
+	return c.pages()
+}
+
 // degrees returns the pages that are asked about and how many links they have.
 func (c *linksCall) degrees() ([]uid.UID, []int, error) {
-	if err := c.account.grow(int64(len(c.asked.uids)+len(c.asked.urls)) * pageBytesHeld); err != nil {
-		return nil, nil, err
-	}
-	pages, err := c.pages()
+	pages, err := c.askedPages()
 	if err != nil {
 		return nil, nil, err
 	}
@@ -110,6 +116,9 @@ func (l *linksDoors) postGet(w http.ResponseWriter, r *request) error {
 		return err
 	}
 	defer c.end()
+	if bounded, ok := c.graph.(boundedGraph); ok && !c.asked.labels {
+		return c.streamUpTo(bounded)
+	}
 	pages, degrees, err := c.degrees()
 	if err != nil {
 		return err
@@ -129,16 +138,102 @@ func (l *linksDoors) postSample(w http.ResponseWriter, r *request) error {
 		return err
 	}
 	defer c.end()
-	pages, bounds, err := c.degrees()
+	pages, bounds, err := c.sampleBounds()
 	if err != nil {
 		return err
-	}
-	for i := range bounds {
-		bounds[i] = min(bounds[i], c.asked.sample.N)
 	}
 	return c.streamLists(pages, bounds, func(pages []uid.UID) (links.Lists, error) {
 		return c.graph.SampleLinks(c.ctx, c.asked.direction, pages, c.asked.sample)
 	})
+}
+
+// fewSampled is how long samples are whose lengths need not be known before.
+const fewSampled = 64
+
+// sampleBounds returns the pages that are asked about, and how long their samples are at
+// most.
+func (c *linksCall) sampleBounds() (pages []uid.UID, bounds []int, err error) {
+	if c.asked.sample.N > fewSampled {
+		pages, bounds, err = c.degrees()
+		for i := range bounds {
+			bounds[i] = min(bounds[i], c.asked.sample.N)
+		}
+		return pages, bounds, err
+	}
+	if pages, err = c.askedPages(); err != nil {
+		return nil, nil, err
+	}
+	bounds = make([]int, len(pages))
+	for i := range bounds {
+		bounds[i] = c.asked.sample.N
+	}
+	return pages, bounds, c.checkEpoch()
+}
+
+// boundedGraph is a graph that reads as many lists as there is room for.
+type boundedGraph interface {
+	// LinksUpTo returns the links of the first of some pages: of as many, or fewer, as
+	// have no more than most links together; of none where the first one alone may have
+	// more.
+	LinksUpTo(ctx context.Context, d links.Direction, pages []uid.UID, most int) (links.Lists, error)
+}
+
+// streamUpTo answers with lists, without asking how long they are before.
+func (c *linksCall) streamUpTo(graph boundedGraph) error {
+	pages, err := c.askedPages()
+	if err != nil {
+		return err
+	}
+	if err := c.checkEpoch(); err != nil {
+		return err
+	}
+	read := func(asked []uid.UID) (links.Lists, error) {
+		return c.graph.Links(c.ctx, c.asked.direction, asked)
+	}
+	return c.stream(wire.Lists, len(pages), func(out linksAnswer) error {
+		for len(pages) > 0 {
+			n, err := c.pieceUpTo(out, graph, pages)
+			if err != nil {
+				return err
+			}
+			if n == 0 { // a long list
+				degrees, err := c.graph.Degrees(c.ctx, c.asked.direction, pages[:1])
+				if err == nil {
+					err = answered("degrees", len(degrees), 1)
+				}
+				if err != nil {
+					return err
+				}
+				if n = 1; len(degrees) == 1 {
+					if err := c.listPiece(out, pages[:1], degrees[0], read); err != nil {
+						return err
+					}
+				}
+			}
+			pages = pages[n:]
+		}
+		return nil
+	})
+}
+
+// pieceUpTo answers with the lists of the first of some pages, and returns of how many.
+func (c *linksCall) pieceUpTo(out linksAnswer, graph boundedGraph, pages []uid.UID) (n int, err error) {
+	held := account{budget: &c.memory}
+	defer held.release()
+	if err := held.grow(int64(c.pieceLinks) * bytesALink); err != nil {
+		return 0, err
+	}
+	lists, err := graph.LinksUpTo(c.ctx, c.asked.direction, pages, c.pieceLinks)
+	if err == nil && lists.Len() > len(pages) {
+		err = answered("lists", lists.Len(), len(pages))
+	}
+	if err == nil {
+		err = c.checkEpoch()
+	}
+	if err != nil {
+		return 0, err
+	}
+	return lists.Len(), c.writeLists(out, lists)
 }
 
 // bytesALink is what a link takes in a slice that grew.
@@ -197,6 +292,11 @@ func (c *linksCall) listPiece(out linksAnswer, pages []uid.UID, count int, read 
 	if err != nil {
 		return err
 	}
+	return c.writeLists(out, lists)
+}
+
+// writeLists writes lists to an answer.
+func (c *linksCall) writeLists(out linksAnswer, lists links.Lists) error {
 	c.served(lists.Len(), len(lists.Items))
 	if c.asked.asURLs {
 		return c.writeURLLists(out, lists, nil)

@@ -4,6 +4,7 @@ package links
 
 import (
 	"context"
+	"errors"
 
 	"github.com/trefoildb/trefoil/links"
 	"github.com/trefoildb/trefoil/links/cell"
@@ -105,6 +106,29 @@ func (g *Graph) Links(ctx context.Context, d links.Direction, pages []uid.UID) (
 		l.End()
 		return nil
 	})
+}
+
+// LinksUpTo returns the links of the first of some pages: of as many as have no more than
+// most links together; of none where the first one alone has more.
+func (g *Graph) LinksUpTo(ctx context.Context, d links.Direction, pages []uid.UID, most int) (l links.Lists, err error) {
+	s, err := g.now(ctx)
+	if err != nil {
+		return l, err
+	}
+	l.Ends = make([]int, 0, len(pages))
+	err = each(ctx, len(pages), func(i int) error {
+		v := s.view(pages[i])
+		if len(l.Items)+v.Degree(d, pages[i]) > most {
+			return errEnough
+		}
+		l.Items = v.AppendLinks(l.Items, d, pages[i])
+		l.End()
+		return nil
+	})
+	if errors.Is(err, errEnough) {
+		err = nil
+	}
+	return l, err
 }
 
 // Labels implements links.Graph.

@@ -110,6 +110,22 @@ func (g *Graph) Links(ctx context.Context, d links.Direction, pages []uid.UID) (
 	return do(g, func(graph links.Graph) (links.Lists, error) { return graph.Links(ctx, d, pages) })
 }
 
+// bounded is a graph that reads as many lists as there is room for.
+type bounded interface {
+	LinksUpTo(ctx context.Context, d links.Direction, pages []uid.UID, most int) (links.Lists, error)
+}
+
+// LinksUpTo returns the links of the first of some pages: of as many, or fewer, as have no
+// more than most links together; of none where the first one alone may have more.
+func (g *Graph) LinksUpTo(ctx context.Context, d links.Direction, pages []uid.UID, most int) (links.Lists, error) {
+	return do(g, func(graph links.Graph) (l links.Lists, err error) {
+		if b, ok := graph.(bounded); ok {
+			return b.LinksUpTo(ctx, d, pages, most)
+		}
+		return l, nil // of none: they are asked for by their degrees then
+	})
+}
+
 // Labels implements links.Graph.
 func (g *Graph) Labels(ctx context.Context, pages []uid.UID) (rank.Lists[links.Label], error) {
 	return do(g, func(graph links.Graph) (rank.Lists[links.Label], error) { return graph.Labels(ctx, pages) })

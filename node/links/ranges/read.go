@@ -243,6 +243,76 @@ func (g *Graph) Links(ctx context.Context, d links.Direction, pages []uid.UID) (
 	})
 }
 
+// upToPages is how many pages LinksUpTo reads at a time.
+const upToPages = 1 << 13
+
+// LinksUpTo returns the links of the first of some pages: of as many, or fewer, as have no
+// more than most links together; of none where the first one alone may have more.
+func (g *Graph) LinksUpTo(ctx context.Context, d links.Direction, pages []uid.UID, most int) (l links.Lists, err error) {
+	pages = pages[:min(len(pages), upToPages)]
+	return l, g.read(ctx, func(r *reader) error {
+		urls, of, err := r.distinct(ctx, pages)
+		if err != nil {
+			return err
+		}
+		found := make([][]uid.UID, len(urls))
+		rest, err := r.fromOwners(ctx, d, urls, found)
+		if err != nil {
+			return err
+		}
+		long, err := r.restUpTo(ctx, d, urls, rest, most, found)
+		if err != nil {
+			return err
+		}
+		for _, at := range of {
+			if at >= 0 {
+				if long[at] || len(l.Items)+len(found[at]) > most {
+					return nil
+				}
+				l.Items = append(l.Items, found[at]...)
+			}
+			l.End()
+		}
+		return nil
+	})
+}
+
+// restUpTo reads the lists of the rest of some pages, where they have no more than most
+// links together; the others are long.
+func (r *reader) restUpTo(ctx context.Context, d links.Direction, urls []string, rest []int, most int, found [][]uid.UID) (long map[int]bool, err error) {
+	if len(rest) == 0 {
+		return nil, nil
+	}
+	slices.Sort(rest) // the first pages come first
+	left := make([]string, len(rest))
+	for i, item := range rest {
+		left[i] = urls[item]
+	}
+	counts := make([]int, len(rest))
+	err = r.targets(ctx, d, left, func(i int, _ []byte) error {
+		counts[i]++
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	long = map[int]bool{}
+	var short []string
+	var items []int
+	for i, item := range rest {
+		if long[item] = counts[i] > most; long[item] {
+			continue
+		}
+		most -= counts[i]
+		short, items = append(short, urls[item]), append(items, item)
+	}
+	read, err := r.listsByRows(ctx, d, short, nil)
+	for i, item := range items {
+		found[item] = read[i]
+	}
+	return long, err
+}
+
 // Degrees implements links.Graph.
 func (g *Graph) Degrees(ctx context.Context, d links.Direction, pages []uid.UID) (degrees []int, err error) {
 	return degrees, g.read(ctx, func(r *reader) error {
