@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/trefoildb/trefoil/node/manifest"
 )
 
 // guardedFS is the file system that Pebble works on.
@@ -31,6 +33,9 @@ import (
 // after both. A file system that does not keep the order of changes to a
 // directory through a crash could leave a marker without its manifest, or none,
 // so the directory is synced before each of the steps.
+//
+// Below it is the file system of package manifest, whose errors are those of a
+// manifest's sync.
 type guardedFS struct {
 	vfs.FS
 	health *health
@@ -44,7 +49,7 @@ type shadow struct {
 }
 
 func newGuardedFS(fs vfs.FS, h *health) guardedFS {
-	return guardedFS{fs, h, &shadow{fs: vfs.NewMem()}}
+	return guardedFS{manifest.Guard(fs), h, &shadow{fs: vfs.NewMem()}}
 }
 
 // retryPause is how long a new file waits while flushes or compactions fail.

@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"slices"
+	"strconv"
 	"testing"
 	"time"
 
@@ -171,9 +172,16 @@ func eventually(t testing.TB, what string, condition func() bool) {
 // random returns a generator whose seed a failure shows.
 func random(t testing.TB) *rand.Rand {
 	seed := uint64(time.Now().UnixNano())
+	if s := os.Getenv("TREFOIL_SEED"); s != "" {
+		n, err := strconv.ParseUint(s, 10, 64)
+		if err != nil {
+			t.Fatalf("TREFOIL_SEED: %v", err)
+		}
+		seed = n
+	}
 	t.Cleanup(func() {
 		if t.Failed() {
-			t.Logf("seed %d", seed)
+			t.Logf("TREFOIL_SEED=%d repeats this", seed)
 		}
 	})
 	return rand.New(rand.NewPCG(seed, 0))

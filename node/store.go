@@ -15,6 +15,7 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"github.com/trefoildb/trefoil/node/manifest"
 	"github.com/trefoildb/trefoil/trie"
 )
 
@@ -171,6 +172,9 @@ func (s *Store) openDatabase() error {
 		return err
 	default:
 		options.ErrorIfNotExists = true
+	}
+	if err := manifest.Check(fs, s.path(storeName)); err != nil {
+		return err
 	}
 	s.db, err = pebble.Open(s.path(storeName), options)
 	if errors.Is(err, pebble.ErrDBNotPristine) {

@@ -10,6 +10,8 @@ import (
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/trefoildb/trefoil/node/manifest"
 )
 
 // Tables of the database, by the first byte of the key. Integers are big-endian,
@@ -53,10 +55,14 @@ type store struct {
 
 func openStore(fs vfs.FS, dir string, log *slog.Logger, onFatal func(error)) (*store, error) {
 	s := &store{log: log, onFatal: onFatal}
+	// A log that has lost its end in silence would let this node vote twice.
+	if err := manifest.Check(fs, dir); err != nil {
+		return nil, fmt.Errorf("agreement: open %s: %w", dir, err)
+	}
 	cache := pebble.NewCache(cacheBytes)
 	defer cache.Unref()
 	db, err := pebble.Open(dir, &pebble.Options{
-		FS:                         fs,
+		FS:                         manifest.Guard(fs),
 		Cache:                      cache,
 		MemTableSize:               memTableBytes,
 		CompactionConcurrencyRange: func() (int, int) { return 1, 1 },
