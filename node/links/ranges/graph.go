@@ -72,9 +72,10 @@ type Graph struct {
 	store Store
 	o     Options
 
-	predicate triple.Term
-	pages     triple.Range // of POS: all UIDs
-	linked    triple.Range // of POS: all links
+	predicate     triple.Term
+	predicateTerm []byte       // encoded
+	pages         triple.Range // of POS: all UIDs
+	linked        triple.Range // of POS: all links
 
 	// settled is an epoch before which all is settled.
 	settled atomic.Uint64
@@ -101,6 +102,7 @@ func Open(store Store, o Options) (*Graph, error) {
 	g.known.init(g.o.KnownBytes)
 	g.packed.init(g.o.ListBytes)
 	g.predicate = triple.NewIRI(g.o.Predicate)
+	g.predicateTerm, _ = triple.AppendTerm(nil, g.predicate)
 	var err, other error
 	g.pages, err = predicateRange(links.UIDPredicate)
 	g.linked, other = predicateRange(g.o.Predicate)

@@ -40,12 +40,23 @@ type share struct {
 	items []int // of those asked for
 }
 
-// listRange returns the rows of a page's list.
-func (g *Graph) listRange(d links.Direction, page triple.Term) (triple.Range, error) {
+// listRange returns the rows of a page's list: all keys that begin with two terms, as
+// [triple.Pattern.Scan] has them, in one allocation.
+func (g *Graph) listRange(d links.Direction, url string) triple.Range {
+	page := triple.NewIRI(url)
+	key := make([]byte, 0, 2*(len(url)+len(g.predicateTerm)+16))
 	if d == links.Backward {
-		return rangeOf(triple.POS, triple.Pattern{Object: page, Predicate: g.predicate})
+		key = append(append(key, byte(triple.POS)), g.predicateTerm...)
+		key, _ = triple.AppendTerm(append(key, 0, 1), page)
+	} else {
+		key, _ = triple.AppendTerm(append(key, byte(triple.SPO)), page)
+		key = append(append(key, 0, 1), g.predicateTerm...)
 	}
-	return rangeOf(triple.SPO, triple.Pattern{Subject: page, Predicate: g.predicate})
+	key = append(key, 0, 1)
+	n := len(key)
+	key = append(key, key...)
+	key[2*n-1] = 2
+	return triple.Range{Lo: key[:n:n], Hi: key[n:]}
 }
 
 // ownerOf returns the machine that reads all of a range; false where there is none.
@@ -62,19 +73,10 @@ func ownerOf(v *view.View, keys triple.Range) (owner trie.MachineID, ok bool) {
 }
 
 // shares divides pages by who reads their lists; rest are those that nobody reads alone.
-func (g *Graph) shares(v *view.View, d links.Direction, urls []string) (shares []share, rest []int, err error) {
+func (g *Graph) shares(v *view.View, d links.Direction, urls []string) (shares []share, rest []int) {
 	place := map[trie.MachineID]int{}
 	for i, url := range urls {
-		page, ok := iri(url)
-		if !ok {
-			rest = append(rest, i)
-			continue
-		}
-		keys, err := g.listRange(d, page)
-		if err != nil {
-			return nil, nil, err
-		}
-		owner, ok := ownerOf(v, keys)
+		owner, ok := ownerOf(v, g.listRange(d, url))
 		if !ok {
 			rest = append(rest, i)
 			continue
@@ -87,7 +89,7 @@ func (g *Graph) shares(v *view.View, d links.Direction, urls []string) (shares [
 		}
 		shares[at].items = append(shares[at].items, i)
 	}
-	return shares, rest, nil
+	return shares, rest
 }
 
 // fromOwners has the machines that read the ranges of pages' lists answer: all is set
@@ -101,10 +103,7 @@ func (r *reader) fromOwners(ctx context.Context, d links.Direction, urls []strin
 		}
 		return rest, nil
 	}
-	shares, rest, err := g.shares(v, d, urls)
-	if err != nil {
-		return nil, err
-	}
+	shares, rest := g.shares(v, d, urls)
 	missed := make([][]int, len(shares))
 	err = atOnce(ctx, len(shares), max(1, len(shares)), func(ctx context.Context, i int) error {
 		s := &shares[i]
@@ -216,14 +215,8 @@ func (g *Graph) ownLists(ctx context.Context, epoch uint64, d links.Direction, u
 	ranges := make([]triple.Range, len(urls))
 	var missing []int
 	for i, url := range urls {
-		page, ok := iri(url)
-		if !ok {
-			return nil, fmt.Errorf("%w: %q is no IRI", peer.ErrMessage, url)
-		}
-		var err error
-		if ranges[i], err = g.listRange(d, page); err != nil {
-			return nil, err
-		}
+		ranges[i] = g.listRange(d, url)
+		var ok bool
 		if counts[i], ok = g.store.ChangeCount(ranges[i].Lo); !ok {
 			return nil, errUncounted
 		}

@@ -228,15 +228,9 @@ func (r *reader) targets(ctx context.Context, d links.Direction, urls []string, 
 	}
 	var all []wanted
 	for i, url := range urls {
-		page, ok := iri(url)
-		if !ok {
-			continue
+		if _, ok := iri(url); ok {
+			all = append(all, wanted{r.graph.listRange(d, url), i})
 		}
-		keys, err := r.graph.listRange(d, page)
-		if err != nil {
-			return err
-		}
-		all = append(all, wanted{keys, i})
 	}
 	last, before := -1, []byte(nil)
 	err := r.look(ctx, all, func(i int, row *row) error {
