@@ -588,7 +588,7 @@ func (s plainSource) list(d rank.Direction, u uid.UID) (list []uid.UID) {
 
 func (s plainSource) SampleLinks(_ context.Context, d rank.Direction, pages []uid.UID, spec sample.Spec) (l rank.Lists[uid.UID], err error) {
 	for _, u := range pages {
-		l.Items = sample.Sample(l.Items, s.list(d, u), u, spec, plainHosts{s.web})
+		l.Items = sample.Sample(l.Items, s.list(d, u), u, spec, plainHosts(s))
 		l.End()
 	}
 	return l, nil
@@ -596,7 +596,7 @@ func (s plainSource) SampleLinks(_ context.Context, d rank.Direction, pages []ui
 
 func (s plainSource) LinksWithin(_ context.Context, set *rank.Set, class sample.Class) (l rank.Lists[uint32], err error) {
 	for _, u := range set.UIDs() {
-		l.Items = set.AppendWithin(l.Items, s.list(rank.Forward, u), class, sample.ClassesOf(plainHosts{s.web}, u))
+		l.Items = set.AppendWithin(l.Items, s.list(rank.Forward, u), class, sample.ClassesOf(plainHosts(s), u))
 		l.End()
 	}
 	return l, nil
