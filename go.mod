@@ -19,7 +19,7 @@ require (
 	github.com/klauspost/compress v1.20.3
 	github.com/knakk/rdf v0.0.0-20260317081859-15b52521cde6
 	github.com/mattn/go-isatty v0.0.24
-	github.com/mattn/go-runewidth v0.0.27
+	github.com/mattn/go-runewidth v0.0.31
 	github.com/piprate/json-gold v0.7.0
 	github.com/prometheus/client_golang v1.25.0
 	github.com/soheilhy/cmux v0.1.5
