@@ -401,6 +401,25 @@ func TestLastLabelCounts(t *testing.T) {
 	}
 }
 
+// A link that is gone needs no label; whatever else goes wrong with one is told.
+func TestLabelErrors(t *testing.T) {
+	store, err := node.Open(filepath.Join(t.TempDir(), "store"), node.Options{MinFreeBytes: -1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	to := &localLinks{store, links.DefaultPredicate}
+	batch := []links.Change{{Source: "x:a", Targets: []string{"x:gone"}, Labels: []links.Label{{Weight: 2}}}}
+	if err := to.label(t.Context(), batch); err != nil {
+		t.Errorf("a link that is not there: %v", err)
+	}
+	if err := store.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := to.label(t.Context(), batch); err == nil {
+		t.Error("a label is noted in a store that is closed")
+	}
+}
+
 // stopAt is an updater, or a note of labels, that fails after so many batches.
 type stopAt struct {
 	to    *localLinks
