@@ -229,18 +229,22 @@ func (w *world) until(what string, condition func() bool) {
 func (w *world) settle() {
 	w.t.Helper()
 	up := w.up()
-	w.until(fmt.Sprintf("%d machines agree on an idle view", len(up)), func() bool {
-		for _, m := range up {
-			v := m.node.View()
-			if v == nil || v.Phase != recovery.Idle || len(v.Members) != len(up) || m.node.Lease() != nil {
-				return false
-			}
-			if v.Epoch != up[0].node.View().Epoch {
-				return false
-			}
+	w.until(fmt.Sprintf("%d machines agree on an idle view", len(up)), func() bool { return settled(up) })
+}
+
+// settled tells whether these machines are the members of one idle view, and hold
+// leases.
+func settled(up []*machine) bool {
+	for _, m := range up {
+		v := m.node.View()
+		if v == nil || v.Phase != recovery.Idle || len(v.Members) != len(up) || m.node.Lease() != nil {
+			return false
 		}
-		return true
-	})
+		if v.Epoch != up[0].node.View().Epoch {
+			return false
+		}
+	}
+	return true
 }
 
 // any returns one of the machines that run.

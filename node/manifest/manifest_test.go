@@ -255,8 +255,10 @@ func TestSameName(t *testing.T) {
 		fs := vfs.NewCrashableMem()
 		f, _ := begin(t, fs, 1000, 1000)
 		must(t, f.Close())
-		f, _ = begin(t, fs, 10)
-		must(t, f.Close())
+		f, err := Guard(fs).Create(path, vfs.WriteCategoryUnspecified)
+		must(t, err)
+		_, err = record.NewWriter(f).WriteRecord([]byte("short"))
+		must(t, errors.Join(err, f.Sync(), f.Close()))
 		must(t, Check(fs.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: rng.IntN(101), RNG: rng}), dir))
 	}
 }
