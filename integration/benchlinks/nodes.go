@@ -147,6 +147,9 @@ func (b *bench) cluster(ctx context.Context, n int, name, file string) (err erro
 	if err != nil {
 		return err
 	}
+	if err := c.whole(ctx, n); err != nil { // what the load has split is moved meanwhile
+		return err
+	}
 	if err := c.lists(ctx, g, some[:1<<18]); err != nil {
 		return err
 	}

@@ -25,7 +25,8 @@ type Options struct {
 	// Lists and URLs say how cells are coded.
 	Lists lists.Options
 	URLs  urls.Options
-	// BuildBytes is how much memory a build may use for links; 0 is 1 GiB.
+	// BuildBytes is how much memory a build may use for links, and a PageRank for copies
+	// of them; 0 is 1 GiB.
 	BuildBytes int64
 	// Workers is how many goroutines a build uses; 0 is one a processor.
 	Workers int
