@@ -149,7 +149,7 @@ func (g *Graph) StartPageRank(ctx context.Context, o links.PageRankOptions) erro
 }
 
 func (r *pageRankRun) rankOptions() rank.Options {
-	return rank.Options{Damping: r.options.Damping, Tolerance: r.options.Tolerance, MaxRounds: r.options.MaxRounds, Workers: r.g.o.Workers}
+	return rank.Options{Damping: r.options.Damping, Tolerance: r.options.Tolerance, MaxRounds: r.options.MaxRounds, Workers: r.g.o.Workers, CopyBytes: r.g.o.BuildBytes}
 }
 
 func (r *pageRankRun) damping() float64 {
