@@ -5,6 +5,7 @@ package links
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/trefoildb/trefoil/links"
 	"github.com/trefoildb/trefoil/links/cell"
@@ -104,9 +105,20 @@ func (g *Graph) Links(ctx context.Context, d links.Direction, pages []uid.UID) (
 	return l, each(ctx, len(pages), func(i int) error {
 		l.Items = s.view(pages[i]).AppendLinks(l.Items, d, pages[i])
 		l.End()
+		if i == guessAfter {
+			l.Items = slices.Grow(l.Items, min(len(l.Items)/guessAfter*(len(pages)-i)/8*9, mostGuessed))
+		}
 		return nil
 	})
 }
+
+// guessAfter is after how many lists it is guessed how much memory all will take: a slice
+// that grows is copied again and again. mostGuessed bounds it, as the first lists may be
+// far longer than others.
+const (
+	guessAfter  = 32
+	mostGuessed = 1 << 18
+)
 
 // LinksUpTo returns the links of the first of some pages: of as many as have no more than
 // most links together; of none where the first one alone has more.
@@ -123,6 +135,9 @@ func (g *Graph) LinksUpTo(ctx context.Context, d links.Direction, pages []uid.UI
 		}
 		l.Items = v.AppendLinks(l.Items, d, pages[i])
 		l.End()
+		if i == guessAfter {
+			l.Items = slices.Grow(l.Items, min(len(l.Items)/guessAfter*(len(pages)-i)/8*9, most))
+		}
 		return nil
 	})
 	if errors.Is(err, errEnough) {
