@@ -36,21 +36,26 @@ var mayImport = map[string][]string{
 }
 
 // withinNode is the same inside of node: what a cluster is made of. The store
-// itself, package node, knows none of them.
+// itself, package node, knows none of them but who guards its manifests.
 var withinNode = map[string][]string{
-	"node":           {},
-	"node/view":      {},
-	"node/port":      {},
-	"node/peer":      {},
-	"node/gossip":    {},
-	"node/agreement": {"node/view"},
-	"node/writes":    {"node", "node/view", "node/peer"},
-	"node/reads":     {"node", "node/view", "node/peer"},
-	"node/loads":     {"node", "node/view", "node/peer"},
-	"node/cluster":   {"node", "node/view", "node/port", "node/peer", "node/gossip", "node/agreement", "node/writes", "node/reads", "node/loads"},
-	"node/engine":    {"node"},
-	"node/links":     {"node"},
-	"node/httpapi":   {"node", "node/engine"},
+	"node":               {"node/manifest"},
+	"node/manifest":      {},
+	"node/view":          {},
+	"node/port":          {},
+	"node/peer":          {},
+	"node/gossip":        {},
+	"node/agreement":     {"node/view", "node/manifest"},
+	"node/writes":        {"node", "node/view", "node/peer"},
+	"node/reads":         {"node", "node/view", "node/peer"},
+	"node/loads":         {"node", "node/view", "node/peer"},
+	"node/cluster":       {"node", "node/view", "node/port", "node/peer", "node/gossip", "node/agreement", "node/writes", "node/reads", "node/loads"},
+	"node/engine":        {"node"},
+	"node/links":         {"node", "node/links/edits", "node/links/ranking"},
+	"node/links/edits":   {},
+	"node/links/ranking": {},
+	"node/links/ranges":  {"node", "node/view", "node/peer", "node/links/edits", "node/links/ranking"},
+	"node/links/growing": {"node"},
+	"node/httpapi":       {"node", "node/engine"},
 }
 
 var above = []string{"", "internal", "integration", "scripts"}

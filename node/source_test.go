@@ -19,7 +19,7 @@ func TestSource(t *testing.T) {
 			continue
 		}
 		t.Run(kind, func(t *testing.T) {
-			sourcetest.Check(t, uint64(time.Now().UnixNano()), func(triples []triple.Triple) exec.Source {
+			sourcetest.Check(t, uint64(time.Now().UnixNano()), testing.Short(), func(triples []triple.Triple) exec.Source {
 				return sourceOf(t, kind, triples).Source()
 			})
 		})

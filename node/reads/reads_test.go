@@ -25,7 +25,7 @@ func TestSource(t *testing.T) {
 		}
 		t.Run(fmt.Sprint(machines), func(t *testing.T) {
 			rng := random(t)
-			sourcetest.Check(t, rng.Uint64(), func(triples []triple.Triple) exec.Source {
+			sourcetest.Check(t, rng.Uint64(), testing.Short(), func(triples []triple.Triple) exec.Source {
 				w := newWorld(t, machines, Options{Ahead: 1 << 18})
 				w.fill(rng, 25, triples)
 				return w.snapshot(0).Source()

@@ -11,7 +11,7 @@ import (
 )
 
 func TestSource(t *testing.T) {
-	sourcetest.Check(t, uint64(time.Now().UnixNano()), func(triples []triple.Triple) exec.Source {
+	sourcetest.Check(t, uint64(time.Now().UnixNano()), testing.Short(), func(triples []triple.Triple) exec.Source {
 		return memsource.New(triples)
 	})
 }

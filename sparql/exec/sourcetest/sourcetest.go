@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"testing"
 
 	"github.com/trefoildb/trefoil/sparql/exec"
 	"github.com/trefoildb/trefoil/triple"
@@ -24,11 +23,11 @@ type TB interface {
 // Check makes sources of several sets of triples by open and compares all that
 // they answer with the sorted keys of these triples. The sets have named graphs,
 // long terms, values and triples that are there twice. The seed, which a failure
-// shows, decides the ranges and moves. With -short the largest set is left out.
-func Check(t TB, seed uint64, open func(triples []triple.Triple) exec.Source) {
+// shows, decides the ranges and moves. Short leaves the largest set out.
+func Check(t TB, seed uint64, short bool, open func(triples []triple.Triple) exec.Source) {
 	t.Helper()
 	sizes := []int{0, 1, 12, 300, 2000}
-	if testing.Short() {
+	if short {
 		sizes = sizes[:4]
 	}
 	for _, n := range sizes {
