@@ -62,12 +62,13 @@ func read(t testing.TB, fs vfs.FS, path string) []byte {
 	return b
 }
 
-// write makes a file hold b.
+// write makes a file hold b, which it leaves as it is: with the race detector, what is
+// written to Pebble's file system in memory is spoilt.
 func write(t testing.TB, fs vfs.FS, path string, b []byte) {
 	t.Helper()
 	f, err := fs.Create(path, vfs.WriteCategoryUnspecified)
 	must(t, err)
-	_, err = f.Write(b)
+	_, err = f.Write(slices.Clone(b))
 	must(t, errors.Join(err, f.Sync(), f.Close()))
 }
 
