@@ -10,7 +10,7 @@ TORTURETIME ?= 10m
 STATICCHECK  = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
 # The packages with goroutines that share memory: there the race detector pays.
-RACE = ./node/... ./rdfload/... ./client/... ./internal/...
+RACE = ./node/... ./rdfload ./client/... ./internal/...
 
 .DEFAULT_GOAL := help
 .PHONY: help build demo demo-cluster test lint fuzz bench bench-cluster bench-links torture torture-kills torture-model torture-cluster torture-processes fmt clean

@@ -30,9 +30,9 @@
 // the lowest stamp counts. Within an epoch the triples of one subject and predicate have
 // one sequencer, whose stamps ascend, and who reads them in SPO after his own is settled
 // sees all that were stamped before it. What was stamped in an earlier epoch may be
-// settled later by others, with its old stamp; so where the newest stamp that is met is
-// of an epoch that was not seen before, all members are asked first whether everything
-// from before it is settled. (A cut between two such triples makes them two sequencers'.
+// settled later by others, with its old stamp; so UIDs with stamps of the last epochs
+// count when all members have been asked whether everything from before this epoch is
+// settled, once for each. (A cut between two such triples makes them two sequencers'.
 // It is made at a row that is there, in an epoch of its own, so that the triple that was
 // there has the lower stamp.) Who was not the first deletes his own triple again.
 //

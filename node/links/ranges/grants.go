@@ -69,7 +69,9 @@ func (g *Graph) take(ctx context.Context, slot uid.Slot, hostKey string, n uint6
 	for {
 		runs, err := allocator.Assign(hostKey, n)
 		if !errors.Is(err, uid.ErrNeedGrant) {
-			gr.hosts++
+			if len(runs) > 0 && runs[len(runs)-1].First.Page() == 0 { // a new extent
+				gr.hosts++
+			}
 			return runs, err
 		}
 		held := allocator.Grants()
@@ -138,7 +140,7 @@ func (r *reader) nextGrant(ctx context.Context) (uid.Grant, error) {
 		return 0, err
 	}
 	next := uid.Grant(firstGrant)
-	return next, r.look(ctx, []wanted{{keys, 0}}, func(_ int, row *row) error {
+	err = r.look(ctx, []wanted{{keys, 0}}, func(_ int, row *row) error {
 		subject, _ := row.iri(triple.Subject)
 		digits, ok := strings.CutPrefix(string(subject), grantPrefix)
 		n, err := strconv.ParseUint(digits, 10, 16)
@@ -147,6 +149,7 @@ func (r *reader) nextGrant(ctx context.Context) (uid.Grant, error) {
 		}
 		return nil
 	})
+	return next, err
 }
 
 // claimant returns who claimed a grant first. It is asked in SPO: what the triples'
@@ -158,6 +161,7 @@ func (r *reader) claimant(ctx context.Context, grant triple.Term) (name string, 
 		return "", err
 	}
 	for {
+		before := r.graph.settled.Load()
 		name = ""
 		var first triple.Stamp
 		newest := uint64(0)
@@ -176,11 +180,11 @@ func (r *reader) claimant(ctx context.Context, grant triple.Term) (name string, 
 			}
 			return nil
 		})
-		if err != nil || newest <= r.graph.settled.Load() {
-			return name, err
-		}
-		if err := r.graph.settle(ctx, newest); err != nil {
+		if err != nil {
 			return "", err
+		}
+		if settled, err := r.graph.settledFor(ctx, newest, before); err != nil || settled {
+			return name, err
 		}
 	}
 }

@@ -30,8 +30,9 @@ const (
 	askedLists = 1 << 12
 	// maxPacked is how many links a list has at most that is kept packed.
 	maxPacked = 1 << 14
-	// readEnds bounds the links that are read for one message.
-	readEnds = 1 << 20
+	// readEnds bounds the links that are read for one message, and packedBytes its answer.
+	readEnds    = 1 << 20
+	packedBytes = 16 << 20
 )
 
 // share is what one machine is asked for.
@@ -234,9 +235,9 @@ func (g *Graph) ownLists(ctx context.Context, epoch uint64, d links.Direction, u
 		return read.read(ctx, &reader{graph: g, source: sn.Source()}, d, asked)
 	})
 	if err != nil || len(missing) == 0 {
-		return packed, err
+		return bounded(packed), err
 	}
-	uids, err := g.namedOf(ctx, read.urls)
+	uids, degraded, err := g.namedOf(ctx, read.urls)
 	if err != nil {
 		return nil, err
 	}
@@ -252,17 +253,33 @@ func (g *Graph) ownLists(ctx context.Context, epoch uint64, d links.Direction, u
 		}
 		slices.Sort(list)
 		packed[i] = appendPacked([]byte{}, slices.Compact(list))
-		g.packed.put(keys[i], packedList{counts[i], packed[i]})
+		if !degraded {
+			g.packed.put(keys[i], packedList{counts[i], packed[i]})
+		}
 	}
-	return packed, nil
+	return bounded(packed), nil
 }
 
-// namedOf returns the UIDs of pages, which get some if they have none.
-func (g *Graph) namedOf(ctx context.Context, urls []string) (uids []uid.UID, err error) {
-	return uids, g.read(ctx, func(r *reader) error {
+// bounded leaves those lists out with which an answer would be too long.
+func bounded(packed [][]byte) [][]byte {
+	size := 0
+	for i := range packed {
+		if size += len(packed[i]); size > packedBytes {
+			packed[i] = nil
+		}
+	}
+	return packed
+}
+
+// namedOf returns the UIDs of pages, which get some if they have none, and whether some
+// came from other orders.
+func (g *Graph) namedOf(ctx context.Context, urls []string) (uids []uid.UID, degraded bool, err error) {
+	err = g.read(ctx, func(r *reader) error {
 		uids, err = r.named(ctx, urls)
+		degraded = r.degraded()
 		return err
 	})
+	return uids, degraded, err
 }
 
 // owned are lists as they are read from this machine's rows.
@@ -278,8 +295,17 @@ type owned struct {
 func (o *owned) read(ctx context.Context, r *reader, d links.Direction, urls []string) error {
 	o.place = map[string]int{}
 	o.ends, o.left = make([][]int, len(urls)), make([]bool, len(urls))
-	return r.targets(ctx, d, urls, func(i int, end []byte) error {
-		if o.total++; o.left[i] || len(o.ends[i]) == maxPacked || o.total > readEnds {
+	done := make([]bool, len(urls)) // all of the list was read
+	last := -1
+	err := r.targets(ctx, d, urls, func(i int, end []byte) error {
+		if i != last && last >= 0 {
+			done[last] = true
+		}
+		last = i
+		if o.total++; o.total > readEnds {
+			return errEnough
+		}
+		if o.left[i] || len(o.ends[i]) == maxPacked {
 			o.left[i], o.ends[i] = true, nil
 			return nil
 		}
@@ -292,4 +318,13 @@ func (o *owned) read(ctx context.Context, r *reader, d links.Direction, urls []s
 		o.ends[i] = append(o.ends[i], at)
 		return nil
 	})
+	if !errors.Is(err, errEnough) {
+		return err
+	}
+	for i := range o.left {
+		o.left[i] = o.left[i] || !done[i]
+	}
+	return nil
 }
+
+var errEnough = errors.New("enough for one message")

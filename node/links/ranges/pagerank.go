@@ -17,6 +17,7 @@ import (
 	"github.com/trefoildb/trefoil/links"
 	"github.com/trefoildb/trefoil/links/rank"
 	"github.com/trefoildb/trefoil/links/uid"
+	"github.com/trefoildb/trefoil/node"
 )
 
 // ranks is the job of PageRank that was begun on this member, and the scores of the last
@@ -209,7 +210,11 @@ func (g *Graph) storeScores(ctx context.Context, w *web, s *scores) error {
 					return nil // it was deleted meanwhile
 				}
 				score := strconv.AppendFloat(nil, s.of[from+i], 'g', -1, 64)
-				return g.store.Annotate(ctx, links.UIDTriple(urls[i], pages[i]), links.PageRankApplication, score)
+				err := g.store.Annotate(ctx, links.UIDTriple(urls[i], pages[i]), links.PageRankApplication, score)
+				if errors.Is(err, node.ErrNotFound) {
+					return nil // likewise
+				}
+				return err
 			})
 			if err != nil {
 				return fmt.Errorf("store scores: %w", err)
@@ -263,11 +268,13 @@ func (w *web) maxDegrees() (out, in int) {
 var errUnknown = errors.New("pages without UIDs")
 
 // web reads all pages and all links. Pages without UIDs get some on the way.
+// One that still has none then, as somebody has deleted it, is left out.
 func (g *Graph) web(ctx context.Context) (w *web, err error) {
+	tried := map[string]bool{}
 	for {
 		var unknown []string
-		err := g.read(ctx, func(r *reader) error {
-			w, unknown, err = r.web(ctx, g.o.RankBytes)
+		err := g.read(ctx, func(r *reader) (err error) {
+			w, unknown, err = r.web(ctx, g.o.RankBytes, tried)
 			return err
 		})
 		if !errors.Is(err, errUnknown) {
@@ -275,6 +282,9 @@ func (g *Graph) web(ctx context.Context) (w *web, err error) {
 		}
 		if _, err := g.name(ctx, unknown); err != nil {
 			return nil, err
+		}
+		for _, url := range unknown {
+			tried[url] = true
 		}
 	}
 }
@@ -288,7 +298,7 @@ const (
 	linkBytes = 16
 )
 
-func (r *reader) web(ctx context.Context, most int64) (*web, []string, error) {
+func (r *reader) web(ctx context.Context, most int64, tried map[string]bool) (*web, []string, error) {
 	w := &web{}
 	// Pages are found by 128 bits of hash: that two are alike will not happen.
 	seeds := [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()}
@@ -309,7 +319,7 @@ func (r *reader) web(ctx context.Context, most int64) (*web, []string, error) {
 	unknown := map[string]struct{}{}
 	find := func(url []byte) (uint32, bool) {
 		at, ok := places[hash(url)]
-		if !ok {
+		if !ok && !tried[string(url)] {
 			unknown[string(url)] = struct{}{}
 		}
 		return at, ok

@@ -33,14 +33,7 @@ func (s source) LinksWithin(ctx context.Context, set *rank.Set, class sample.Cla
 			return err
 		}
 		if class == sample.All {
-			found, err := r.lists(ctx, links.Forward, urls)
-			for _, at := range of {
-				if at >= 0 && err == nil {
-					l.Items = set.AppendWithin(l.Items, found[at], class, sample.Classes{})
-				}
-				l.End()
-			}
-			return err
+			return r.allWithin(ctx, set, urls, of, &l)
 		}
 		number := make(map[string]uint32, len(urls))
 		h := hosts{}
@@ -73,6 +66,32 @@ func (s source) LinksWithin(ctx context.Context, set *rank.Set, class sample.Cla
 		}
 		return nil
 	})
+}
+
+// withinPages is of how many pages lists are held at a time.
+const withinPages = 1 << 13
+
+// allWithin appends the links of pages that lead to pages of a set. Pages are different,
+// so that those that are known come in the order of their URLs.
+func (r *reader) allWithin(ctx context.Context, set *rank.Set, urls []string, of []int, l *rank.Lists[uint32]) error {
+	var found [][]uid.UID
+	from := 0
+	for _, at := range of {
+		if at < 0 {
+			l.End()
+			continue
+		}
+		if at < from || at >= from+len(found) {
+			from = at
+			var err error
+			if found, err = r.lists(ctx, links.Forward, urls[at:min(at+withinPages, len(urls))]); err != nil {
+				return err
+			}
+		}
+		l.Items = set.AppendWithin(l.Items, found[at-from], sample.All, sample.Classes{})
+		l.End()
+	}
+	return nil
 }
 
 // Rank implements links.Graph.

@@ -243,38 +243,57 @@ func (g *Graph) Links(ctx context.Context, d links.Direction, pages []uid.UID) (
 	})
 }
 
-// upToPages is how many pages LinksUpTo reads at a time.
-const upToPages = 1 << 13
+const (
+	// upToPages is how many pages LinksUpTo reads at most, and firstPages at first, when
+	// it is not known yet how long their lists are.
+	upToPages  = 1 << 13
+	firstPages = 1 << 8
+)
 
 // LinksUpTo returns the links of the first of some pages: of as many, or fewer, as have no
 // more than most links together; of none where the first one alone may have more.
 func (g *Graph) LinksUpTo(ctx context.Context, d links.Direction, pages []uid.UID, most int) (l links.Lists, err error) {
 	pages = pages[:min(len(pages), upToPages)]
-	return l, g.read(ctx, func(r *reader) error {
-		urls, of, err := r.distinct(ctx, pages)
-		if err != nil {
-			return err
-		}
-		found := make([][]uid.UID, len(urls))
-		rest, err := r.fromOwners(ctx, d, urls, found)
-		if err != nil {
-			return err
-		}
-		long, err := r.restUpTo(ctx, d, urls, rest, most, found)
-		if err != nil {
-			return err
-		}
-		for _, at := range of {
-			if at >= 0 {
-				if long[at] || len(l.Items)+len(found[at]) > most {
-					return nil
-				}
-				l.Items = append(l.Items, found[at]...)
+	err = g.read(ctx, func(r *reader) error {
+		for n := min(len(pages), firstPages); n > 0; {
+			whole, err := r.upTo(ctx, d, pages[:n], most, &l)
+			if err != nil || !whole {
+				return err
 			}
-			l.End()
+			pages = pages[n:]
+			average := len(l.Items)/l.Len() + 1
+			n = min(len(pages), (most-len(l.Items))/average)
 		}
 		return nil
 	})
+	return l, err
+}
+
+// upTo appends the lists of pages; whole is false where most links are not enough for all.
+func (r *reader) upTo(ctx context.Context, d links.Direction, pages []uid.UID, most int, l *links.Lists) (whole bool, err error) {
+	urls, of, err := r.distinct(ctx, pages)
+	if err != nil {
+		return false, err
+	}
+	found := make([][]uid.UID, len(urls))
+	rest, err := r.fromOwners(ctx, d, urls, found)
+	if err != nil {
+		return false, err
+	}
+	long, err := r.restUpTo(ctx, d, urls, rest, most, found)
+	if err != nil {
+		return false, err
+	}
+	for _, at := range of {
+		if at >= 0 {
+			if long[at] || len(l.Items)+len(found[at]) > most {
+				return false, nil
+			}
+			l.Items = append(l.Items, found[at]...)
+		}
+		l.End()
+	}
+	return true, nil
 }
 
 // restUpTo reads the lists of the rest of some pages, where they have no more than most
@@ -433,38 +452,51 @@ func atOnce(ctx context.Context, n, most int, do func(ctx context.Context, i int
 	return context.Cause(ctx)
 }
 
+// heldPages is of how many pages whole lists are held, of which but a part is wanted.
+const heldPages = 1 << 10
+
 // SampleLinks implements links.Graph.
 func (g *Graph) SampleLinks(ctx context.Context, d links.Direction, pages []uid.UID, s sample.Spec) (l links.Lists, err error) {
-	return l, g.read(ctx, func(r *reader) error {
-		urls, of, err := r.distinct(ctx, pages)
-		if err != nil {
-			return err
-		}
-		var h hosts
-		var found [][]uid.UID
-		if s.Class == sample.All {
-			found, err = r.lists(ctx, d, urls)
-		} else {
-			h = hosts{}
-			for i, at := range of {
-				if at >= 0 {
-					h.add(pages[i], urls[at])
-				}
+	err = g.read(ctx, func(r *reader) error {
+		for part := range slices.Chunk(pages, heldPages) {
+			if err := r.sample(ctx, d, part, s, &l); err != nil {
+				return err
 			}
-			found, err = r.listsByRows(ctx, d, urls, h)
-		}
-		if err != nil {
-			return err
-		}
-		l.Ends = make([]int, 0, len(pages))
-		for i, at := range of {
-			if at >= 0 {
-				l.Items = sample.Sample(l.Items, found[at], pages[i], s, h)
-			}
-			l.End()
 		}
 		return nil
 	})
+	return l, err
+}
+
+// sample appends samples of the links of pages.
+func (r *reader) sample(ctx context.Context, d links.Direction, pages []uid.UID, s sample.Spec, l *links.Lists) error {
+	urls, of, err := r.distinct(ctx, pages)
+	if err != nil {
+		return err
+	}
+	var h hosts
+	var found [][]uid.UID
+	if s.Class == sample.All {
+		found, err = r.lists(ctx, d, urls)
+	} else {
+		h = hosts{}
+		for i, at := range of {
+			if at >= 0 {
+				h.add(pages[i], urls[at])
+			}
+		}
+		found, err = r.listsByRows(ctx, d, urls, h)
+	}
+	if err != nil {
+		return err
+	}
+	for i, at := range of {
+		if at >= 0 {
+			l.Items = sample.Sample(l.Items, found[at], pages[i], s, h)
+		}
+		l.End()
+	}
+	return nil
 }
 
 // Pages implements links.Graph.

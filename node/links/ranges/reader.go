@@ -87,6 +87,7 @@ func (r *reader) uids(ctx context.Context, urls []string) ([]uid.UID, error) {
 		of[i] = first
 	}
 	for len(all) > 0 {
+		before := r.graph.settled.Load()
 		claims := make([]claim, len(urls))
 		newest := uint64(0)
 		err := r.look(ctx, all, func(i int, row *row) error {
@@ -110,16 +111,14 @@ func (r *reader) uids(ctx context.Context, urls []string) ([]uid.UID, error) {
 		if err != nil {
 			return nil, fmt.Errorf("look UIDs up: %w", err)
 		}
-		if newest > r.graph.settled.Load() {
-			// An earlier claim may turn up yet.
-			if err := r.graph.settle(ctx, newest); err != nil {
-				return nil, err
-			}
-			continue
+		if settled, err := r.graph.settledFor(ctx, newest, before); err != nil {
+			return nil, err
+		} else if !settled {
+			continue // an earlier claim may have turned up
 		}
 		for i, url := range urls {
 			if found[i] == 0 {
-				if found[i] = claims[of[i]].uid; found[i] != 0 && of[i] == i {
+				if found[i] = claims[of[i]].uid; found[i] != 0 && of[i] == i && !r.degraded() {
 					r.graph.known.put(url, found[i])
 				}
 			}
@@ -136,6 +135,22 @@ func (r *reader) knownUID(url []byte) uid.UID {
 		r.graph.known.put(string(url), u)
 	}
 	return u
+}
+
+// settledFor tells whether no earlier stamp can turn up than those that were read, of
+// which newest is the newest epoch; before is up to where all was settled when the read
+// began. If not, it waits until that is so: then it is to be read again.
+func (g *Graph) settledFor(ctx context.Context, newest, before uint64) (bool, error) {
+	now := uint64(0)
+	if v := g.store.View(); v != nil {
+		now = v.Epoch
+	}
+	// All of the epochs that were read is settled, or the newest one is this one, in which
+	// stamps come in their order.
+	if newest < before || newest <= before && before >= now {
+		return true, nil
+	}
+	return false, g.settle(ctx, max(newest, now))
 }
 
 // settle waits until all from before an epoch is settled.
