@@ -236,7 +236,10 @@ func (w *world) enumerate(links, pages int64) (all []uid.UID) {
 			all = append(all, some...)
 			after = some[len(some)-1]
 		}
-		if int64(len(all)) == stats.Pages && slices.IsSorted(all) {
+		if !slices.IsSorted(all) {
+			w.t.Fatalf("pages are enumerated out of order: %v", all)
+		}
+		if int64(len(all)) == stats.Pages {
 			return all
 		}
 		if try == 5 {
