@@ -10,24 +10,11 @@ import (
 	"github.com/trefoildb/trefoil/node/links/ranking"
 )
 
-// source is the graph as package rank asks for neighbourhoods; its directions have the
-// same values.
-type source struct{ *Graph }
-
-// SampleLinks implements rank.Source.
-func (s source) SampleLinks(ctx context.Context, d rank.Direction, pages []uid.UID, spec sample.Spec) (rank.Lists[uid.UID], error) {
-	direction := links.Forward
-	if d == rank.Backward {
-		direction = links.Backward
-	}
-	return s.Graph.SampleLinks(ctx, direction, pages, spec)
-}
-
 // LinksWithin implements rank.Source. Where classes matter, pages of the set are told by
 // their URLs, so that nothing is looked up of others.
-func (s source) LinksWithin(ctx context.Context, set *rank.Set, class sample.Class) (l rank.Lists[uint32], err error) {
+func (g *Graph) LinksWithin(ctx context.Context, set *rank.Set, class sample.Class) (l rank.Lists[uint32], err error) {
 	pages := set.UIDs()
-	return l, s.read(ctx, func(r *reader) error {
+	return l, g.read(ctx, func(r *reader) error {
 		urls, of, err := r.distinct(ctx, pages)
 		if err != nil {
 			return err
@@ -102,5 +89,5 @@ func (g *Graph) Rank(ctx context.Context, r links.RankRequest) (ranked links.Ran
 	if r.Algorithm == links.PageRank {
 		return g.ranks.rank(r)
 	}
-	return ranking.Rank(ctx, source{g}, r)
+	return ranking.Rank(ctx, g, r)
 }

@@ -8,6 +8,8 @@ import (
 
 	"github.com/trefoildb/trefoil/links"
 	"github.com/trefoildb/trefoil/links/rank"
+	"github.com/trefoildb/trefoil/links/sample"
+	"github.com/trefoildb/trefoil/links/uid"
 )
 
 const (
@@ -35,9 +37,28 @@ func Check(r *links.RankRequest) error {
 	return nil
 }
 
+// Source is a graph whose links are ranked: rank.Source, with the directions of package
+// links.
+type Source interface {
+	SampleLinks(ctx context.Context, d links.Direction, pages []uid.UID, s sample.Spec) (rank.Lists[uid.UID], error)
+	LinksWithin(ctx context.Context, s *rank.Set, c sample.Class) (rank.Lists[uint32], error)
+}
+
+// directed turns directions of package rank into those of package links.
+type directed struct{ Source }
+
+// SampleLinks implements rank.Source.
+func (s directed) SampleLinks(ctx context.Context, d rank.Direction, pages []uid.UID, spec sample.Spec) (rank.Lists[uid.UID], error) {
+	direction := links.Forward
+	if d == rank.Backward {
+		direction = links.Backward
+	}
+	return s.Source.SampleLinks(ctx, direction, pages, spec)
+}
+
 // Rank answers a request, which [Check] finds right, for SALSA or HITS.
-func Rank(ctx context.Context, source rank.Source, r links.RankRequest) (ranking links.Ranking, err error) {
-	n, err := rank.NewNeighbourhood(ctx, source, r.Pages, rank.NeighbourhoodOptions{
+func Rank(ctx context.Context, source Source, r links.RankRequest) (ranking links.Ranking, err error) {
+	n, err := rank.NewNeighbourhood(ctx, directed{source}, r.Pages, rank.NeighbourhoodOptions{
 		In: r.In, Out: r.Out, Mode: r.Mode, Class: r.Class, Seed: r.Seed})
 	if err != nil {
 		return ranking, err
