@@ -12,6 +12,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"reflect"
+	"strings"
 	"syscall"
 
 	"github.com/alecthomas/kong"
@@ -91,6 +93,36 @@ var errRejected = errors.New("statements were rejected")
 // errReported ends a command that failed and has said why.
 var errReported = errors.New("failed")
 
+// grammarFor returns the grammar of a command line: of the command that it names
+// alone, or the whole one. Kong works through every flag that it is given, at each
+// start.
+func grammarFor(args []string) any {
+	whole := reflect.TypeFor[grammar]()
+	for i := range whole.NumField() {
+		if command := whole.Field(i); len(args) > 0 && args[0] == strings.ToLower(command.Name) {
+			return reflect.New(reflect.StructOf([]reflect.StructField{command})).Interface()
+		}
+	}
+	return new(grammar)
+}
+
+// newParser returns the parser of a grammar. It calls exit when it has printed help.
+func newParser(grammar any, stdout, stderr io.Writer, exit func(int)) *kong.Kong {
+	parser, err := kong.New(grammar,
+		kong.Name("trefoil"),
+		kong.Description(description),
+		flagVars(),
+		kong.Writers(stdout, stderr),
+		kong.WithHyphenPrefixedParameters(true), // --ge -5
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 100}),
+		kong.Exit(exit),
+	)
+	if err != nil {
+		panic(err) // the grammar is wrong, whatever the arguments
+	}
+	return parser
+}
+
 // Run runs one command line, without the program's name, and returns the exit
 // code. It ends soon after ctx is done.
 func Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
@@ -100,20 +132,8 @@ func Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 // runIn runs one command line in its surroundings.
 func runIn(e *env, args []string) int {
 	ctx, stdout, stderr := e.ctx, e.stdout, e.stderr
-	var g grammar
 	helped := false
-	parser, err := kong.New(&g,
-		kong.Name("trefoil"),
-		kong.Description(description),
-		flagVars(),
-		kong.Writers(stdout, stderr),
-		kong.WithHyphenPrefixedParameters(true), // --ge -5
-		kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 100}),
-		kong.Exit(func(int) { helped = true }),
-	)
-	if err != nil {
-		panic(err) // the grammar is wrong, whatever the arguments
-	}
+	parser := newParser(grammarFor(args), stdout, stderr, func(int) { helped = true })
 	if len(args) == 0 {
 		args = []string{"--help"}
 		parser.Stdout = stderr

@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"path/filepath"
+	"reflect"
 	"regexp"
 	"strings"
 	"syscall"
@@ -52,6 +53,35 @@ func TestRun(t *testing.T) {
 		code, stdout, stderr := run(t, step.stdin, step.args...)
 		if code != step.code || step.stdout != "" && stdout != step.stdout {
 			t.Errorf("%q: code %d, want %d\nstdout: %s\nstderr: %s", step.args, code, step.code, stdout, stderr)
+		}
+	}
+}
+
+// A command alone has the help, and tells the mistakes, that it has among the others.
+func TestGrammarFor(t *testing.T) {
+	parsed := func(grammar any, args []string) string {
+		var out bytes.Buffer
+		parser := newParser(grammar, &out, &out, func(int) {})
+		_, err := parser.Parse(args)
+		return fmt.Sprintf("%s%v", out.String(), err)
+	}
+	commands := 0
+	for command := range reflect.TypeFor[grammar]().Fields() {
+		name := strings.ToLower(command.Name)
+		commands++
+		for _, args := range [][]string{{name, "--help"}, {name, "--no-such-flag"}, {name, "no-such-command", "x", "y", "--limit"}} {
+			alone := grammarFor(args)
+			if n := reflect.TypeOf(alone).Elem().NumField(); n != 1 {
+				t.Errorf("%q: the grammar of %d commands", args, n)
+			}
+			if got, want := parsed(alone, args), parsed(new(grammar), args); got != want {
+				t.Errorf("%q: alone it says\n%s\namong the others\n%s", args, got, want)
+			}
+		}
+	}
+	for _, args := range [][]string{nil, {"--help"}, {"no-such-command"}, {"Load"}} {
+		if n := reflect.TypeOf(grammarFor(args)).Elem().NumField(); n != commands {
+			t.Errorf("%q: the grammar of %d commands, want all %d", args, n, commands)
 		}
 	}
 }
