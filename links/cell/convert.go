@@ -89,6 +89,7 @@ type side struct {
 	pendingLabels []Label // as many as pending, or none
 	last          Edge    // the last one converted
 	pieces        []*piece
+	written       *ListWriter // what came instead of edges; nil where these may come
 	duplicates    atomic.Int64
 	err           error
 }
@@ -109,6 +110,9 @@ type degree struct{ locals, ghosts uint32 }
 
 // add takes edges in; see Builder.AddEdges.
 func (s *side) add(edges []Edge, labels []Label) error {
+	if s.written != nil && s.err == nil {
+		s.err = fmt.Errorf("cell: %s edges beside lists: %w", s.direction, ErrOrder)
+	}
 	for len(edges) > 0 && s.err == nil {
 		n := min(len(edges), s.batch-len(s.pending))
 		s.takeLabels(n, labels)

@@ -23,6 +23,9 @@ type builtLists struct {
 
 // build makes the lists. It ends the side.
 func (s *side) build(o Options) (builtLists, error) {
+	if s.written != nil && s.err == nil {
+		return s.written.finish()
+	}
 	s.convert()
 	if s.err != nil {
 		return builtLists{}, s.err

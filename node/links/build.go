@@ -28,8 +28,8 @@ type builder struct {
 	spans    []*span
 	near     []int32 // by ordinal >> nearBits: a span that ends behind the first of these
 
-	links  atomic.Int64 // looked at, in the pass that runs
-	counts []int64      // edges by span, both directions; nil until they had to be counted
+	links atomic.Int64 // looked at, in the pass that runs
+	sizes []int64      // bytes of links by span; nil until they had to be measured
 }
 
 // span is the pages of one cell: ordinals from first up to end.

@@ -6,7 +6,6 @@ import (
 	"context"
 	"fmt"
 	"runtime"
-	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -50,11 +49,9 @@ func (b *builder) makeCell(ctx context.Context, s *span, c *collection, i int, b
 		}
 	}
 	var sides errgroup
-	for d := range c.edges[i] {
-		sides.run(func() error {
-			defer func() { c.edges[i][d] = nil }()
-			return b.addEdges(maker, s, cell.Direction(d), c.edges[i][d], c.labels[i])
-		})
+	links := &c.spans[i]
+	for _, add := range []func(*cell.Builder, *span, *spanLinks) error{b.addForward, b.addBackward} {
+		sides.run(func() error { return add(maker, s, links) })
 		if !both {
 			sides.Wait()
 		}
@@ -62,7 +59,7 @@ func (b *builder) makeCell(ctx context.Context, s *span, c *collection, i int, b
 	if err := sides.wait(); err != nil {
 		return nil, err
 	}
-	c.labels[i] = nil
+	*links = spanLinks{}
 	return maker.Build()
 }
 
@@ -76,77 +73,4 @@ func (b *builder) addPages(ctx context.Context, s *span, maker *cell.Builder) er
 		ordinal++
 		return maker.AddPage(p.uid, p.url)
 	})
-}
-
-// edgeBatch is how many edges a builder is given at a time.
-const edgeBatch = 1 << 16
-
-// addEdges sorts the edges of a cell, by counting those of each page, and adds them.
-func (b *builder) addEdges(maker *cell.Builder, s *span, d cell.Direction, parts edgeList, noted []labelled) error {
-	starts := make([]uint32, s.end-s.first+1)
-	total := 0
-	for _, part := range parts {
-		total += len(part)
-		for _, e := range part {
-			starts[uint32(e>>32)-s.first+1]++
-		}
-	}
-	if uint64(total) >= 1<<32 {
-		return fmt.Errorf("%w: %d links", cell.ErrTooLarge, total)
-	}
-	for i := 1; i < len(starts); i++ {
-		starts[i] += starts[i-1]
-	}
-	targets := make([]uint32, total)
-	for i, part := range parts {
-		for _, e := range part {
-			at := &starts[uint32(e>>32)-s.first]
-			targets[*at] = uint32(e)
-			*at++
-		}
-		parts[i] = nil
-	}
-	labels := map[uint64]cell.Label{}
-	if d == cell.Forward {
-		for _, l := range noted {
-			labels[l.edge] = l.label
-		}
-	}
-	edges := make([]cell.Edge, 0, min(total, edgeBatch))
-	var names []cell.Label
-	flush := func() error {
-		noted := names
-		if len(noted) == 0 {
-			noted = nil
-		}
-		err := maker.AddEdges(d, edges, noted)
-		edges, names = edges[:0], names[:0]
-		return err
-	}
-	begin := uint32(0)
-	for page := s.first; page < s.end; page++ {
-		end := starts[page-s.first] // where the next page's begin, by now
-		list := targets[begin:end]
-		begin = end
-		slices.Sort(list)
-		for _, to := range list {
-			edges = append(edges, cell.Edge{From: b.uids[page], To: b.uids[to]})
-			if len(labels) > 0 {
-				label, ok := labels[uint64(page)<<32|uint64(to)]
-				if !ok {
-					label = cell.NoLabel
-				}
-				names = append(names, label)
-			}
-			if len(edges) == edgeBatch {
-				if err := flush(); err != nil {
-					return err
-				}
-			}
-		}
-	}
-	if len(edges) > 0 {
-		return flush()
-	}
-	return nil
 }

@@ -148,21 +148,25 @@ func TestPasses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	kept := func(c *collection) (edges [2]int) {
-		for _, e := range c.edges {
-			for d := range e {
-				for _, piece := range e[d] {
-					edges[d] += len(piece)
-				}
+	kept := func(c *collection) (edges [2]int, size int64) {
+		for i := range c.spans {
+			s := &c.spans[i]
+			for _, piece := range s.forward.pieces {
+				edges[cell.Forward] += len(piece)
+				size += edgeBytes * int64(len(piece))
+			}
+			for _, piece := range s.backward.pieces {
+				eachRun(piece, func(_ int, _ uint32, srcs []uint32) { edges[cell.Backward] += len(srcs) })
+				size += wordLen * int64(len(piece))
 			}
 		}
-		return edges
+		return edges, size
 	}
 	c, err := b.pass(ctx, 0, len(b.spans), budget)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if n := kept(c); !c.dropped.Load() || n != [2]int{} {
+	if n, _ := kept(c); !c.dropped.Load() || n != [2]int{} {
 		t.Errorf("%d edges are kept though they are too many", n)
 	}
 	var total [2]int
@@ -172,9 +176,9 @@ func TestPasses(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		n := kept(c)
-		if to > from+1 && 8*(n[0]+n[1]) > budget {
-			t.Errorf("%d edges of cells %d to %d", n, from, to)
+		n, size := kept(c)
+		if to > from+1 && size > budget {
+			t.Errorf("%d edges of cells %d to %d, %d bytes", n, from, to, size)
 		}
 		total[0], total[1] = total[0]+n[0], total[1]+n[1]
 		from = to

@@ -6,7 +6,6 @@ import (
 	"bytes"
 	"context"
 
-	"github.com/trefoildb/trefoil/links/cell"
 	"github.com/trefoildb/trefoil/node"
 	"github.com/trefoildb/trefoil/triple"
 )
@@ -19,11 +18,9 @@ import (
 type worker struct {
 	builder    *builder
 	collection *collection
-	edges      [][2]edgeList // by span - collection.from, and direction
-	labels     [][]labelled
-	counts     []int64 // edges by span
-	held       int     // edges that the budget does not know of yet
-	dropped    bool    // edges are counted only
+	spans      []spanLinks // by span - collection.from
+	held       int64       // bytes of links that the budget does not know of yet
+	dropped    bool        // links are measured only
 
 	group   []byte // the beginning of the keys of the last target, up to their sources
 	dst     uint32 // 1 + ordinal of it, 0 where it has no UID
@@ -31,6 +28,8 @@ type worker struct {
 	unknown []byte // it, where it has no UID and nobody knows of it yet
 	text    []byte // sources that are to be looked up
 	pending []pending
+	srcs    []uint32 // ordinals of sources of one target
+	touched uint32
 	added   bool   // the last version is a link
 	version []byte // its key, where there are labels
 	last    uint64 // the last link that was looked up
@@ -50,16 +49,14 @@ const (
 	// bytes they have at most, but for the last one.
 	batchSources = 256
 	batchText    = 1 << 16
-	// accountBytes is what edges of a worker may take without the budget's knowing.
+	// accountBytes is what links of a worker may take without the budget's knowing.
 	accountBytes = 64 << 10
 	// wordBytes bounds the pages without UIDs that are gathered at a time.
 	wordBytes = 512 << 20
 )
 
 func newWorker(b *builder, c *collection) *worker {
-	n := len(c.edges)
-	return &worker{builder: b, collection: c, edges: make([][2]edgeList, n), labels: make([][]labelled, n), counts: make([]int64, n),
-		pending: make([]pending, 0, batchSources)}
+	return &worker{builder: b, collection: c, spans: make([]spanLinks, len(c.spans)), pending: make([]pending, 0, batchSources)}
 }
 
 // read reads the links in a range of POS.
@@ -105,8 +102,8 @@ func (w *worker) addRow(row node.RawRow) error {
 		return nil
 	}
 	from := w.builder.spanOf(uint32(w.last>>32)) - w.collection.from
-	if from >= 0 && from < len(w.labels) && !w.dropped {
-		w.labels[from] = append(w.labels[from], labelled{w.last, label})
+	if from >= 0 && from < len(w.spans) && !w.dropped {
+		w.spans[from].labels = append(w.spans[from].labels, labelled{w.last, label})
 	}
 	return nil
 }
@@ -184,6 +181,10 @@ func (w *worker) flush() error {
 		s.sum = t.sum(w.text[begin:s.end])
 		begin = s.end
 	}
+	// These loads do not wait for each other, as there is nothing to decide between them.
+	for i := range w.pending {
+		w.touched += t.touch(w.pending[i].sum)
+	}
 	unknown := false
 	for i := range w.pending {
 		s := &w.pending[i]
@@ -195,17 +196,29 @@ func (w *worker) flush() error {
 			return err
 		}
 	}
-	for i := range w.pending {
-		if s := &w.pending[i]; s.src > 0 && s.dst > 0 {
-			w.keep(s.src-1, s.dst-1)
-		}
-	}
+	w.keepPending()
 	s := w.pending[len(w.pending)-1]
 	w.last, w.isLast = uint64(s.src-1)<<32|uint64(s.dst-1), s.src > 0 && s.dst > 0
 	w.builder.read(len(w.pending))
 	w.text, w.pending = w.text[:0], w.pending[:0]
 	w.account()
 	return nil
+}
+
+// keepPending keeps the links of which both ends are known, target by target.
+func (w *worker) keepPending() {
+	for i := 0; i < len(w.pending); {
+		dst := w.pending[i].dst
+		w.srcs = w.srcs[:0]
+		for ; i < len(w.pending) && w.pending[i].dst == dst; i++ {
+			if src := w.pending[i].src; src > 0 {
+				w.srcs = append(w.srcs, src-1)
+			}
+		}
+		if dst > 0 && len(w.srcs) > 0 {
+			w.keep(dst-1, w.srcs)
+		}
+	}
 }
 
 // addUnknown takes those sources of links that have no UIDs.
@@ -235,42 +248,53 @@ func (c *collection) add(page []byte, of sum) error {
 	return nil
 }
 
-// keep takes a link, of ordinals.
-func (w *worker) keep(src, dst uint32) {
-	b, c := w.builder, w.collection
-	from, to := 0, 0
-	if len(b.spans) > 1 {
-		from, to = b.spanOf(src)-c.from, b.spanOf(dst)-c.from
+// keep takes links to one target, of ordinals.
+func (w *worker) keep(dst uint32, srcs []uint32) {
+	b, from := w.builder, w.collection.from
+	many := len(b.spans) > 1
+	to := 0
+	if many {
+		to = b.spanOf(dst) - from
 	}
-	if uint(from) < uint(len(c.edges)) {
-		w.counts[from]++
+	if uint(to) < uint(len(w.spans)) {
+		words := runHead + len(srcs)
 		if !w.dropped {
-			w.edges[from][cell.Forward].add(uint64(src)<<32 | uint64(dst))
-			w.held++
+			words = w.spans[to].backward.add(dst, srcs)
 		}
+		w.spans[to].bytes += wordLen * int64(words)
+		w.held += wordLen * int64(words)
 	}
-	if uint(to) < uint(len(c.edges)) {
-		w.counts[to]++
+	for _, src := range srcs {
+		at := 0
+		if many {
+			at = b.spanOf(src) - from
+		}
+		if uint(at) >= uint(len(w.spans)) {
+			continue
+		}
+		s := &w.spans[at]
+		s.bytes += edgeBytes
+		w.held += edgeBytes
 		if !w.dropped {
-			w.edges[to][cell.Backward].add(uint64(dst)<<32 | uint64(src))
-			w.held++
+			s.forward.add(uint64(src)<<32 | uint64(dst))
 		}
 	}
 }
 
-// account tells the budget what edges take.
+// account tells the budget what links take.
 func (w *worker) account() {
 	c := w.collection
-	if size := 8 * int64(w.held); size >= min(accountBytes, c.budget/16) {
-		if c.bytes.Add(size) > c.budget {
+	if w.held >= min(accountBytes, c.budget/16) {
+		if c.bytes.Add(w.held) > c.budget {
 			c.dropped.Store(true)
 		}
 		w.held = 0
 	}
 	if !w.dropped && c.dropped.Load() {
 		w.dropped = true
-		clear(w.edges)
-		clear(w.labels)
+		for i := range w.spans {
+			w.spans[i].drop()
+		}
 	}
 }
 
@@ -279,11 +303,7 @@ func (w *worker) give() {
 	c := w.collection
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for i := range w.edges {
-		for d := range w.edges[i] {
-			c.edges[i][d] = append(c.edges[i][d], w.edges[i][d]...)
-		}
-		c.labels[i] = append(c.labels[i], w.labels[i]...)
-		c.counts[i] += w.counts[i]
+	for i := range w.spans {
+		c.spans[i].take(&w.spans[i])
 	}
 }

@@ -47,6 +47,10 @@ func newTable(s seeds, pages int) *table {
 	return &table{seeds: s, mask: uint64(size - 1), places: make([]place, size)}
 }
 
+// touch reads where a URL is or would be, so that find has it in a cache. The result
+// means nothing.
+func (t *table) touch(s sum) uint32 { return t.places[s.hash&t.mask].ordinal }
+
 // find returns 1 + the ordinal of a URL, 0 where it has none.
 func (t *table) find(s sum) uint32 {
 	for at := s.hash & t.mask; ; at = (at + 1) & t.mask {

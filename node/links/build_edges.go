@@ -1,0 +1,166 @@
+// Links of ordinals in memory, from a pass over the store until cells are made of them.
+
+package links
+
+import (
+	"math/bits"
+	"slices"
+
+	"github.com/trefoildb/trefoil/links/cell"
+)
+
+// spanLinks is the links of the pages of a span. Forward they come in no order;
+// backward those to one page come together, as the store's rows do.
+type spanLinks struct {
+	forward  edgeList
+	backward runList
+	labels   []labelled
+	bytes    int64 // of both lists, also where these are dropped
+}
+
+// labelled is a link with a label.
+type labelled struct {
+	edge  uint64
+	label cell.Label
+}
+
+// edgeList is edges in pieces, which are not copied when there are more: an edge is
+// the ordinals of its source and target, in the upper and lower half of a word.
+type edgeList struct{ pieces [][]uint64 }
+
+const (
+	// firstPiece and mostPiece are how many bytes there are in the first piece of a
+	// list, and at most in one of the others: each is twice as long as the one before.
+	firstPiece = 4 << 10
+	mostPiece  = 512 << 10
+	edgeBytes  = 8
+	wordLen    = 4 // bytes of a word of runs
+)
+
+// pieceBytes is how long the next piece is.
+func pieceBytes(before int) int { return min(firstPiece<<min(before, 16), mostPiece) }
+
+func (l *edgeList) add(edge uint64) {
+	last := len(l.pieces) - 1
+	if last < 0 || len(l.pieces[last]) == cap(l.pieces[last]) {
+		l.pieces = append(l.pieces, make([]uint64, 0, pieceBytes(last+1)/edgeBytes))
+		last++
+	}
+	l.pieces[last] = append(l.pieces[last], edge)
+}
+
+// runList is links by their targets, in pieces of runs: a run is a target, how many
+// sources it has, and these. A target has several runs where pieces or parts end.
+type runList struct {
+	pieces [][]uint32
+	count  int // where the last run's count is in the last piece; 0 where there is none
+}
+
+// runHead is how many words a run has before its sources.
+const runHead = 2
+
+// add adds links to a target and returns how many words they take.
+func (l *runList) add(dst uint32, srcs []uint32) (words int) {
+	for len(srcs) > 0 {
+		last := len(l.pieces) - 1
+		goesOn := l.count > 0 && l.pieces[last][l.count-1] == dst
+		if last < 0 || cap(l.pieces[last])-len(l.pieces[last]) < 1+runHead && !(goesOn && len(l.pieces[last]) < cap(l.pieces[last])) {
+			l.pieces = append(l.pieces, make([]uint32, 0, pieceBytes(last+1)/wordLen))
+			last++
+			goesOn = false
+		}
+		piece := l.pieces[last]
+		if !goesOn {
+			l.count = len(piece) + 1
+			piece = append(piece, dst, 0)
+			words += runHead
+		}
+		n := min(len(srcs), cap(piece)-len(piece))
+		piece = append(piece, srcs[:n]...)
+		piece[l.count] += uint32(n)
+		words += n
+		srcs, l.pieces[last] = srcs[n:], piece
+	}
+	return words
+}
+
+// eachRun calls do for the runs of a piece, with where each begins.
+func eachRun(piece []uint32, do func(at int, dst uint32, srcs []uint32)) {
+	for at := 0; at < len(piece); {
+		dst, n := piece[at], int(piece[at+1])
+		do(at, dst, piece[at+runHead:at+runHead+n])
+		at += runHead + n
+	}
+}
+
+// take adds what another one has, which is used no more.
+func (l *spanLinks) take(other *spanLinks) {
+	l.forward.pieces = append(l.forward.pieces, other.forward.pieces...)
+	l.backward = runList{pieces: append(l.backward.pieces, other.backward.pieces...)}
+	l.labels = append(l.labels, other.labels...)
+	l.bytes += other.bytes
+}
+
+// drop frees the links, but knows how many bytes they would take.
+func (l *spanLinks) drop() { *l = spanLinks{bytes: l.bytes} }
+
+// ordinalSet is a set of ordinals that tells which place each has among them.
+type ordinalSet []ordinalWord
+
+type ordinalWord struct {
+	bits   uint64
+	before uint32 // how many are in the words before; set by number
+}
+
+// newOrdinalSet returns a set for ordinals below n.
+func newOrdinalSet(n int) ordinalSet { return make(ordinalSet, n/64+1) }
+
+func (s ordinalSet) add(o uint32) { s[o/64].bits |= 1 << (o % 64) }
+
+// number gives the ordinals their places, and returns how many there are.
+func (s ordinalSet) number() (n uint32) {
+	for i := range s {
+		s[i].before = n
+		n += uint32(bits.OnesCount64(s[i].bits))
+	}
+	return n
+}
+
+// place returns the place of an ordinal of the set.
+func (s ordinalSet) place(o uint32) uint32 {
+	w := &s[o/64]
+	return w.before + uint32(bits.OnesCount64(w.bits&(1<<(o%64)-1)))
+}
+
+// each calls do for the ordinals of the set as they ascend.
+func (s ordinalSet) each(do func(o uint32)) {
+	for i := range s {
+		for w := s[i].bits; w != 0; w &= w - 1 {
+			do(uint32(64*i + bits.TrailingZeros64(w)))
+		}
+	}
+}
+
+// insertionLen is the length up to which lists are sorted by insertion.
+const insertionLen = 24
+
+// sortOnce sorts a list and returns it with each ordinal once.
+func sortOnce(list []uint32) []uint32 {
+	if len(list) > insertionLen {
+		slices.Sort(list)
+	} else {
+		for i := 1; i < len(list); i++ {
+			v, at := list[i], i
+			for ; at > 0 && list[at-1] > v; at-- {
+				list[at] = list[at-1]
+			}
+			list[at] = v
+		}
+	}
+	for i := 1; i < len(list); i++ {
+		if list[i] == list[i-1] {
+			return slices.Compact(list)
+		}
+	}
+	return list
+}
