@@ -59,6 +59,9 @@ func TestRun(t *testing.T) {
 
 // A command alone has the help, and tells the mistakes, that it has among the others.
 func TestGrammarFor(t *testing.T) {
+	if testing.Short() {
+		t.Skip("short: it builds the whole grammar many times")
+	}
 	parsed := func(grammar any, args []string) string {
 		var out bytes.Buffer
 		parser := newParser(grammar, &out, &out, func(int) {})
