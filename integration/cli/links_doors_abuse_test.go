@@ -68,12 +68,12 @@ type absurd struct {
 	status                            int // 0: any of the client's errors
 }
 
-// someDoors returns doors whose questions take seconds: two of them, all with TREFOIL_ABUSE.
+// someDoors returns doors whose questions take a second: the first one, all with TREFOIL_ABUSE.
 func someDoors(doors ...string) []string {
 	if os.Getenv("TREFOIL_ABUSE") != "" {
 		return doors
 	}
-	return doors[:2]
+	return doors[:1]
 }
 
 // absurdQuestions are JSON objects with one field that is wrong, or far too large.
@@ -111,7 +111,7 @@ func absurdQuestions() (all []absurd) {
 		}
 	}
 	many := `"http://x/",`
-	for _, door := range someDoors("uids", "get", "sample", "degrees", "rank") {
+	for _, door := range someDoors("get", "uids", "sample", "degrees", "rank") {
 		all = append(all, absurd{"POST", "/links/" + door, "", `{"urls":[` + strings.Repeat(many, 999_999) + `"http://x/"]}`, 413})
 	}
 	for _, door := range []string{"uids", "urls", "get", "sample", "degrees", "rank"} {
