@@ -26,6 +26,13 @@ type Changes struct {
 	// that they were read from, refuses the change.
 	Err func() error
 
+	// Absent, where set, tells of the triples of Add by their number, from 0, which the
+	// caller knows not to have been there after entry AbsentSince of the feed. What it
+	// says of triples with a watched predicate saves a look at the store, unless it may
+	// have changed since. It is called as Add is read.
+	Absent      func(number int) bool
+	AbsentSince uint64
+
 	// MaxBytes bounds the keys and values of the change; 0 is 256 MiB, and 1 GiB
 	// the greatest. While it is written it takes about three times as much memory.
 	MaxBytes int64
@@ -68,7 +75,7 @@ func (s *Store) Apply(ctx context.Context, changes Changes) (ApplyResult, error)
 	return ApplyResult{r.changed, r.removed}, nil
 }
 
-// change is what a request of kindApply asks for.
+// change is what a request of kindApply or kindEdit asks for.
 type change struct {
 	ctx   context.Context // ends what the committer does before it writes
 	clear clearing
@@ -98,10 +105,10 @@ func (s *Store) newChange(ctx context.Context, changes Changes) (*request, error
 	if r.clear, err = newClearing(changes); err != nil {
 		return nil, err
 	}
-	if err := r.encode(kindDelete, "triple to delete", changes.Delete); err != nil {
+	if err := r.encode(kindDelete, "triple to delete", changes.Delete, nil, 0); err != nil {
 		return nil, err
 	}
-	if err := r.encode(kindAdd, "triple to add", changes.Add); err != nil {
+	if err := r.encode(kindAdd, "triple to add", changes.Add, changes.Absent, changes.AbsentSince); err != nil {
 		return nil, err
 	}
 	if changes.Err != nil {
@@ -109,22 +116,26 @@ func (s *Store) newChange(ctx context.Context, changes Changes) (*request, error
 			return nil, err
 		}
 	}
+	if r.clear.none() && r.size <= maxRequestBytes && r.limit >= defaultChangeBytes {
+		r.kind = kindEdit
+	}
 	return r, nil
 }
 
 // encode appends triples to a change. An error names the first that is not
 // well-formed.
-func (r *request) encode(kind kind, what string, triples iter.Seq[triple.Triple]) error {
+func (r *request) encode(kind kind, what string, triples iter.Seq[triple.Triple], absent func(int) bool, since uint64) error {
 	if triples == nil {
 		return nil
 	}
 	var part *request
+	var e encoder
 	n := 0
 	for t := range triples {
 		if n%checkMoves == 0 && r.ctx.Err() != nil {
 			return context.Cause(r.ctx)
 		}
-		if err := t.Check(); err != nil {
+		if err := e.check(&t); err != nil {
 			return fmt.Errorf("%s, number %d: %w", what, n, err)
 		}
 		if part == nil || part.size >= maxPartBytes {
@@ -132,11 +143,19 @@ func (r *request) encode(kind kind, what string, triples iter.Seq[triple.Triple]
 			r.parts = append(r.parts, part)
 		}
 		before := part.size
-		part.add(t)
+		part.add(&e, t)
+		if absent != nil && absent(n) {
+			part.absentSince, part.items[len(part.items)-1].absent = since, true
+		}
 		if r.size += part.size - before; r.size > r.limit {
 			return tooLarge(r.limit)
 		}
 		n++
+	}
+	for _, part := range r.parts {
+		if part.kind == kind {
+			part.sort()
+		}
 	}
 	return nil
 }
@@ -172,7 +191,7 @@ func (r *request) reserved() bool {
 		return !r.stamped.adds || r.delivery != (Origin{})
 	case kindSweep, kindPurge:
 		return true
-	case kindApply:
+	case kindApply, kindEdit:
 		return len(r.parts) == 0 || r.parts[len(r.parts)-1].kind == kindDelete
 	}
 	return false

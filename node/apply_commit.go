@@ -20,14 +20,8 @@ func (c *commit) commitChange(r *request) error {
 	c.refs = nil // they keep the keys of all parts
 	var stamp triple.Stamp
 	for i, part := range parts {
-		if err := c.do(part, c.slotOf[i], &stamp); err != nil {
+		if err := c.doPart(r, part, c.slotOf[i], &stamp); err != nil {
 			return err
-		}
-		switch part.kind {
-		case kindDelete:
-			r.removed += part.changed
-		case kindAdd:
-			r.changed += part.changed
 		}
 		if err := c.fits(); err != nil {
 			return err

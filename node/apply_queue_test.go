@@ -2,18 +2,21 @@ package node
 
 import (
 	"errors"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/trefoildb/trefoil/triple"
 )
 
 // A change is a group of its own, in its place among the other writes, and so is a
-// step of a sweep; deliveries and fills go together, and not with other writes.
+// step of a sweep, unless it is small and clears nothing; deliveries and fills go together, and not with other writes.
 func TestGroups(t *testing.T) {
 	var q queue
 	q.init(1 << 20)
 	kinds := []kind{kindAdd, kindDelete, kindApply, kindApply, kindAdd, kindAdd,
-		kindStamped, kindStamped, kindSweep, kindSweep, kindStamped, kindAnnotate}
+		kindStamped, kindStamped, kindSweep, kindSweep, kindStamped, kindAnnotate, kindEdit, kindEdit, kindAdd, kindApply, kindEdit, kindStamped}
 	var requests []*request
 	for _, k := range kinds {
 		r := newRequest(k, 0)
@@ -23,7 +26,8 @@ func TestGroups(t *testing.T) {
 		}
 	}
 	for _, want := range [][]*request{requests[:2], requests[2:3], requests[3:4], requests[4:6],
-		requests[6:8], requests[8:9], requests[9:10], requests[10:11], requests[11:]} {
+		requests[6:8], requests[8:9], requests[9:10], requests[10:11], requests[11:15], requests[15:16],
+		requests[16:17], requests[17:]} {
 		group := q.take(nil, 1<<20)
 		if len(group) != len(want) || group[0] != want[0] {
 			t.Fatalf("a group of %d, want %d", len(group), len(want))
@@ -76,5 +80,53 @@ func TestChangeOutlastsTimeout(t *testing.T) {
 			}
 			<-taken
 		})
+	}
+}
+
+// Small changes are done beside other writes, each in its turn and with its own answer.
+func TestChangesInGroup(t *testing.T) {
+	s := openMem(t, Options{})
+	add(t, s, students(0, 3)...)
+	plain := func(kind kind, triples ...triple.Triple) *request {
+		t.Helper()
+		all, err := newRequests(kind, triples)
+		if err != nil || len(all) != 1 {
+			t.Fatal(err)
+		}
+		return all[0]
+	}
+	change := func(gone, come []triple.Triple) *request {
+		t.Helper()
+		r, err := s.newChange(ctx, Changes{Delete: slices.Values(gone), Add: slices.Values(come)})
+		if err != nil || r.kind != kindEdit {
+			t.Fatalf("a request of kind %d, %v", r.kind, err)
+		}
+		return r
+	}
+	group := []*request{
+		plain(kindAdd, students(2, 5)...),      // 3 and 4 are new
+		change(students(4, 6), students(3, 7)),   // 4 goes and comes, 5 and 6 come
+		plain(kindDelete, students(6, 8)...),   // 6 goes
+		change(students(0, 2), nil),              // both go
+		change(students(0, 1), students(0, 1)),   // comes
+		plain(kindAdd, student(1), student(1)), // comes once
+		change(nil, []triple.Triple{student(1)}), // is there
+		change([]triple.Triple{student(2)}, students(8, 9)),
+	}
+	want := [][3]int64{{2, 1, 0}, {3, 0, 1}, {1, 1, 0}, {0, 0, 2}, {1, 0, 0}, {1, 1, 0}, {0, 0, 0}, {1, 0, 1}}
+	s.commitMu.Lock()
+	s.commitGroup(group)
+	s.commitMu.Unlock()
+	for i, r := range group {
+		got := [3]int64{r.changed, r.unchanged}
+		if r.change != nil {
+			got[2] = r.removed
+		}
+		if r.err != nil || got != want[i] {
+			t.Errorf("request %d: %v, %v; want %v", i, got, r.err, want[i])
+		}
+	}
+	if r := checked(t, s); r.Triples != 6 { // 0, 1, 3, 4, 5, 8
+		t.Errorf("%d triples", r.Triples)
 	}
 }

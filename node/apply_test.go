@@ -263,8 +263,8 @@ func TestApplyDiskFull(t *testing.T) {
 	}
 	// A group of both: each gets its own answer.
 	adds, deletes := newRequest(kindAdd, 1), newRequest(kindDelete, 1)
-	adds.add(student(500))
-	deletes.add(student(10))
+	adds.add(new(encoder), student(500))
+	deletes.add(new(encoder), student(10))
 	s.commitMu.Lock()
 	s.commitGroup([]*request{adds, deletes})
 	s.commitMu.Unlock()

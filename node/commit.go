@@ -11,8 +11,9 @@ import (
 	"github.com/trefoildb/trefoil/triple"
 )
 
-// maxGroupBytes bounds what is committed at a time.
-const maxGroupBytes = 16 << 20
+// maxGroupBytes bounds what is committed at a time: beyond that a sync is little of the
+// time, and while one group is written those of the next are made.
+const maxGroupBytes = 4 << 20
 
 // runCommitter is the goroutine that commits. It takes all requests that wait,
 // so that the more of them there are the more share one fsync.
@@ -101,7 +102,7 @@ type commit struct {
 	batch   *pebble.Batch
 	refs    []ref     // all triples of the group by their SPO keys
 	slots   []slot    // one for each distinct triple
-	slotOf  [][]int32 // by request and item
+	slotOf  [][]int32 // by request, or part of one, and item
 	counted counters  // as they will be
 	scratch []byte
 
@@ -138,8 +139,12 @@ func (s *Store) commitRows(group []*request) (err error) {
 		return err
 	}
 	c := &commit{store: s, counted: s.counted}
-	if first := group[0]; first.kind == kindApply {
-		c.batch = s.db.NewBatchWithSize(int(first.size) + 1<<10)
+	size := int64(0)
+	for _, r := range group {
+		size += r.size
+	}
+	if size > 1<<16 {
+		c.batch = s.db.NewBatchWithSize(int(size) + 1<<10)
 	} else {
 		c.batch = s.db.NewBatch()
 	}
@@ -182,14 +187,50 @@ func (s *Store) commitRows(group []*request) (err error) {
 }
 
 func (c *commit) commitGroup(group []*request) error {
-	if err := c.lookUp(group); err != nil {
+	all := group
+	if slices.ContainsFunc(group, func(r *request) bool { return r.kind == kindEdit }) {
+		all = nil
+		for _, r := range group {
+			if r.kind == kindEdit {
+				all = append(all, r.parts...)
+			} else {
+				all = append(all, r)
+			}
+		}
+	}
+	if err := c.lookUp(all); err != nil {
 		return err
 	}
-	for i, r := range group {
+	slotOf := c.slotOf
+	for _, r := range group {
 		var stamp triple.Stamp
-		if err := c.do(r, c.slotOf[i], &stamp); err != nil {
-			return err
+		if r.kind != kindEdit {
+			if err := c.do(r, slotOf[0], &stamp); err != nil {
+				return err
+			}
+			slotOf = slotOf[1:]
+			continue
 		}
+		r.undo()
+		for i, part := range r.parts {
+			if err := c.doPart(r, part, slotOf[i], &stamp); err != nil {
+				return err
+			}
+		}
+		slotOf = slotOf[len(r.parts):]
+	}
+	return nil
+}
+
+// doPart does a part of a change.
+func (c *commit) doPart(r, part *request, slots []int32, stamp *triple.Stamp) error {
+	if err := c.do(part, slots, stamp); err != nil {
+		return err
+	}
+	if part.kind == kindDelete {
+		r.removed += part.changed
+	} else {
+		r.changed += part.changed
 	}
 	return nil
 }
@@ -220,7 +261,11 @@ func (c *commit) lookUp(group []*request) error {
 	c.slots = make([]slot, 0, total)
 	valid, sought := false, false
 	for i, ref := range c.refs {
-		if i == 0 || !bytes.Equal(ref.key, c.refs[i-1].key) {
+		switch same := i > 0 && bytes.Equal(ref.key, c.refs[i-1].key); {
+		case same:
+		case c.store.feed.stillAbsent(group[ref.request], ref.item):
+			c.slots = append(c.slots, slot{})
+		default:
 			// Where the last seek went past this key, nothing is there.
 			if !sought || valid && bytes.Compare(it.Key(), ref.key) < 0 {
 				valid, sought = it.SeekGE(ref.key), true
@@ -251,6 +296,10 @@ func (c *commit) lookUp(group []*request) error {
 func (c *commit) do(r *request, slots []int32, stamp *triple.Stamp) error {
 	r.changed, r.unchanged = 0, 0
 	var plain []byte // the value of a version without long terms
+	var added []bool // by item, where they are many
+	if r.kind == kindAdd && r.sorted[0] != nil {
+		added = make([]bool, len(r.items))
+	}
 	for i := range r.items {
 		it, slot := &r.items[i], &c.slots[slots[i]]
 		if r.kind == kindAnnotate && !slot.exists {
@@ -273,7 +322,10 @@ func (c *commit) do(r *request, slots []int32, stamp *triple.Stamp) error {
 		var err error
 		switch r.kind {
 		case kindAdd:
-			err = c.add(r, it, slot, plain, *stamp)
+			if added != nil {
+				added[i] = true
+			}
+			err = c.add(r, it, slot, plain, *stamp, added == nil)
 		case kindDelete:
 			err = c.delete(r, it, slot)
 		case kindAnnotate:
@@ -287,15 +339,45 @@ func (c *commit) do(r *request, slots []int32, stamp *triple.Stamp) error {
 			return err
 		}
 	}
+	if added != nil && r.changed > 0 {
+		return c.addSorted(r, added, plain, *stamp)
+	}
 	return nil
 }
 
-func (c *commit) add(r *request, it *item, slot *slot, plain []byte, stamp triple.Stamp) error {
+// addSorted writes the rows of added items, in all orders but SPO.
+func (c *commit) addSorted(r *request, added []bool, plain []byte, stamp triple.Stamp) error {
+	for i, places := range r.sorted {
+		for _, at := range places {
+			if !added[at] {
+				continue
+			}
+			it := &r.items[at]
+			value, err := r.value(it, plain, stamp)
+			if err != nil {
+				return err
+			}
+			if err := c.batch.Set(r.key(it, i+1), value, nil); err != nil {
+				return err
+			}
+			if err := c.goOn(); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (c *commit) add(r *request, it *item, slot *slot, plain []byte, stamp triple.Stamp, all bool) error {
 	value, err := r.value(it, plain, stamp)
 	if err != nil {
 		return err
 	}
-	for i := range triple.Orders {
+	orders := len(triple.Orders)
+	if !all {
+		orders = 1
+	}
+	for i := range orders {
 		if key := r.key(it, i); len(key) > 0 {
 			if err := c.batch.Set(key, value, nil); err != nil {
 				return err

@@ -59,6 +59,7 @@ type feed struct {
 	prefixes [][]byte // Pebble keys of POS begin so
 	most     int64    // maxFeedBytes, but for tests
 	entry    []byte
+	recent   recent
 
 	mu      sync.Mutex
 	last    uint64 // number of the last entry; 0: there was none
@@ -83,6 +84,7 @@ func (f *feed) init(s *Store) error {
 	if err := f.readEntries(s); err != nil || s.options.ReadOnly {
 		return err
 	}
+	f.recent.forget(f.last)
 	before, err := s.get(rowFeeding)
 	if err != nil || bytes.Equal(before, watching) {
 		return err
@@ -181,6 +183,7 @@ func (f *feed) note(batch *pebble.Batch) (done func(), err error) {
 		switch kind {
 		case pebble.InternalKeyKindSet, pebble.InternalKeyKindDelete:
 			if f.watches(key) {
+				f.recent.touched(key[1:], f.last+1)
 				f.entry = appendChange(f.entry, kind == pebble.InternalKeyKindDelete, key[1:], value)
 			}
 		case pebble.InternalKeyKindRangeDelete:
@@ -189,6 +192,7 @@ func (f *feed) note(batch *pebble.Batch) (done func(), err error) {
 		any = any || len(f.entry) > maxEntryBytes
 	}
 	if any {
+		f.recent.forget(f.last + 1)
 		f.entry = append(f.entry[:0], byte(ChangeAny))
 	}
 	if len(f.entry) == 0 {
@@ -251,6 +255,7 @@ func (f *feed) any() (key []byte, done func()) {
 	f.mu.Lock()
 	number, first, kept := f.last+1, f.first, f.bytes+1
 	f.mu.Unlock()
+	f.recent.forget(number)
 	if first == 0 {
 		first = number
 	}

@@ -34,7 +34,7 @@ func TestMember(t *testing.T) {
 	}
 	s.commitMu.Lock() // a write that is on its way when the store becomes a member
 	r := newRequest(kindAdd, 1)
-	r.add(student(100))
+	r.add(new(encoder), student(100))
 	if err := s.queue.put(ctx, r); err != nil {
 		t.Fatal(err)
 	}

@@ -35,7 +35,7 @@ func (m *metrics) committed(group []*request, size int64, took time.Duration) {
 			m.added.Add(r.changed)
 		case r.kind == kindDelete:
 			m.deleted.Add(r.changed)
-		case r.kind == kindApply:
+		case r.kind.changes():
 			m.added.Add(r.changed)
 			m.deleted.Add(r.removed)
 		}

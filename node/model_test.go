@@ -386,7 +386,7 @@ func TestGroup(t *testing.T) {
 			tr := small(rand.New(rand.NewPCG(rapid.Uint64Range(0, 3).Draw(t, "triple"), 0)))
 			kind := rapid.SampledFrom([]kind{kindAdd, kindDelete, kindAnnotate}).Draw(t, "kind")
 			r := newRequest(kind, 1)
-			r.add(tr)
+			r.add(new(encoder), tr)
 			var err error
 			switch kind {
 			case kindAdd:

@@ -15,6 +15,7 @@ const (
 	kindDelete
 	kindAnnotate
 	kindApply
+	kindEdit // a kindApply that clears nothing and is small: it is done beside others
 	kindStamped
 	kindSweep
 	kindPurge
@@ -22,6 +23,9 @@ const (
 
 // alone tells that a request is a group of its own.
 func (k kind) alone() bool { return k == kindApply || k == kindSweep || k == kindPurge }
+
+// changes tells that a request has parts.
+func (k kind) changes() bool { return k == kindApply || k == kindEdit }
 
 // beside tells whether requests of two kinds may be in one group.
 func (k kind) beside(other kind) bool {
@@ -35,14 +39,19 @@ type request struct {
 	items []item
 	arena []byte // the keys of all items, table byte first
 	size  int64  // about the bytes it holds
+	// sorted are the places of items in the order of their keys in Orders[1:]; nil where
+	// the items are few. Then they are in the order of SPO, too.
+	sorted       [len(triple.Orders) - 1][]int32
+	onePredicate bool // all items have one predicate and one graph
 
+	absentSince   uint64
 	applicationID string // of kindAnnotate, which has one item
 	data          []byte // nil removes
 
 	*stamped               // of kindStamped
 	*sweeping              // of kindSweep
 	purging   *purging     // of kindPurge
-	*change                // of kindApply, which has no items of its own
+	*change                // of kindApply and kindEdit, which have no items of their own
 	steps     atomic.Int64 // grows while the committer works on it
 
 	state atomic.Int32
@@ -65,6 +74,8 @@ const (
 type item struct {
 	at   [len(triple.Orders) + 1]uint32 // key of Orders[i]: arena[at[i]:at[i+1]]
 	long []byte                         // encoded value with a zero stamp
+	// absent says that the triple was not there at entry absentSince of the feed.
+	absent bool
 }
 
 // maxRequestBytes bounds one request: a longer list of triples becomes several.
@@ -79,18 +90,16 @@ func (r *request) key(it *item, i int) []byte {
 }
 
 // add appends a triple. It keeps nothing of it.
-func (r *request) add(t triple.Triple) {
+func (r *request) add(e *encoder, t triple.Triple) {
 	var it item
-	anyLong := false
+	r.onePredicate = len(r.items) == 0 || r.onePredicate && t.Predicate == e.last.Predicate && t.Graph == e.last.Graph
+	anyLong := e.encode(&t)
 	for i, order := range triple.Orders {
 		it.at[i] = uint32(len(r.arena))
 		if order == triple.GSPO && t.Graph.IsZero() {
 			continue
 		}
-		r.arena = append(r.arena, tableStorage)
-		var long bool
-		r.arena, long = triple.AppendKey(r.arena, order, t)
-		anyLong = anyLong || long
+		r.arena = e.appendKey(append(r.arena, tableStorage), order)
 	}
 	it.at[len(triple.Orders)] = uint32(len(r.arena))
 	if anyLong && r.kind == kindAdd {
@@ -107,8 +116,9 @@ func (r *request) add(t triple.Triple) {
 // newRequests returns the requests for a list of triples, most often one. The
 // error names the first triple that is not well-formed.
 func newRequests(kind kind, triples []triple.Triple) ([]*request, error) {
+	var e encoder
 	for i := range triples {
-		if err := triples[i].Check(); err != nil {
+		if err := e.check(&triples[i]); err != nil {
 			return nil, fmt.Errorf("triple %d: %w", i, err)
 		}
 	}
@@ -119,7 +129,10 @@ func newRequests(kind kind, triples []triple.Triple) ([]*request, error) {
 			r = newRequest(kind, len(triples)-i)
 			requests = append(requests, r)
 		}
-		r.add(triples[i])
+		r.add(&e, triples[i])
+	}
+	for _, r := range requests {
+		r.sort()
 	}
 	return requests, nil
 }

@@ -127,7 +127,7 @@ func (s *Store) Annotate(ctx context.Context, t triple.Triple, applicationID str
 		return fmt.Errorf("annotate: %w", err)
 	}
 	r := newRequest(kindAnnotate, 1)
-	r.add(t)
+	r.add(new(encoder), t)
 	r.applicationID = applicationID
 	if data != nil {
 		r.data = append([]byte{}, data...)
