@@ -1,6 +1,7 @@
 package triple
 
 import (
+	"cmp"
 	"encoding/binary"
 	"math"
 	"strconv"
@@ -232,17 +233,7 @@ func floorDouble(negative bool, whole, fraction string) (floor float64, exact bo
 		}
 		return v, false
 	}
-	text := whole + "." + fraction
-	if whole == "" {
-		text = "0" + text
-	}
-	v, _ := strconv.ParseFloat(text, 64) // nearest; +Inf beyond the range
-	order := -1                          // of |v| against the number
-	if math.IsInf(v, 1) {
-		order = 1
-	} else if v != 0 {
-		order = compareExact(v, whole, fraction)
-	}
+	v, order := nearestDouble(whole, fraction)
 	if negative {
 		v, order = -v, -order
 	}
@@ -250,6 +241,36 @@ func floorDouble(negative bool, whole, fraction string) (floor float64, exact bo
 		v = math.Nextafter(v, math.Inf(-1))
 	}
 	return v, order == 0
+}
+
+// nearestDouble returns the double that is nearest to whole.fraction, +Inf beyond the
+// range, and how it compares with the number.
+func nearestDouble(whole, fraction string) (v float64, order int) {
+	if fraction == "" {
+		if n, err := strconv.ParseUint(whole, 10, 64); err == nil {
+			return nearestOf(n)
+		}
+	}
+	text := whole + "." + fraction
+	if whole == "" {
+		text = "0" + text
+	}
+	v, _ = strconv.ParseFloat(text, 64)
+	switch {
+	case math.IsInf(v, 1):
+		return v, 1
+	case v == 0:
+		return v, -1
+	}
+	return v, compareExact(v, whole, fraction)
+}
+
+// nearestOf is nearestDouble of an integer.
+func nearestOf(n uint64) (v float64, order int) {
+	if v = float64(n); v >= 1<<64 {
+		return v, 1
+	}
+	return v, cmp.Compare(uint64(v), n)
 }
 
 // compareExact compares the positive finite double v with whole.fraction exactly.
