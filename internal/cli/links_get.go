@@ -3,6 +3,7 @@ package cli
 // This file holds the commands that print lists of links.
 
 import (
+	"math"
 	"strconv"
 
 	"github.com/trefoildb/trefoil/links"
@@ -73,6 +74,9 @@ func (c *linksSampleCmd) Run(e *env) error {
 	class, err := sample.ParseClass(c.Class)
 	if err != nil {
 		return usageError{err}
+	}
+	if c.N < 0 || c.N > math.MaxInt32 {
+		return usagef("-n %d: it is 0 to %d", c.N, math.MaxInt32)
 	}
 	spec := sample.Spec{N: c.N, Mode: modeOf(c.Random), Class: class, Seed: c.Seed}
 	return c.print(e, func(g links.Graph, pages []uid.UID) (links.Lists, []links.Label, error) {

@@ -4,6 +4,7 @@ package cli
 
 import (
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 	"time"
@@ -145,6 +146,12 @@ type watchFlags struct {
 }
 
 func (c *pageRankStartCmd) Run(e *env) error {
+	if err := (rank.Options{Damping: c.Damping, Tolerance: c.Tolerance, MaxRounds: c.MaxRounds}).Validate(); err != nil {
+		return usageError{err}
+	}
+	if math.IsInf(c.Tolerance, 0) {
+		return usagef("--tolerance %v is no number", c.Tolerance)
+	}
 	return c.askGraph(e, func(g links.Graph) error {
 		err := g.StartPageRank(e.ctx, links.PageRankOptions{Damping: c.Damping, Tolerance: c.Tolerance, MaxRounds: c.MaxRounds, Store: c.Store})
 		if err != nil {

@@ -95,8 +95,8 @@ func (g *Graph) byJob(ctx context.Context, r links.RankRequest) (answer links.Ra
 // StartPageRank begins a job, and unless jobs are held it is done at once.
 func (g *Graph) StartPageRank(ctx context.Context, o links.PageRankOptions) error {
 	return g.do(ctx, func() error {
-		if o.Damping < 0 || o.Damping >= 1 {
-			return fmt.Errorf("%w: a damping of %g", links.ErrInvalid, o.Damping)
+		if err := (rank.Options{Damping: o.Damping, Tolerance: o.Tolerance, MaxRounds: o.MaxRounds}).Validate(); err != nil {
+			return fmt.Errorf("%w: %w", links.ErrInvalid, err)
 		}
 		if g.job != nil && g.job.State == "running" {
 			return links.ErrBusy
