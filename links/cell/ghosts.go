@@ -5,6 +5,7 @@ package cell
 import (
 	"fmt"
 	"math"
+	"math/bits"
 
 	"github.com/trefoildb/trefoil/links/lists/pef"
 	"github.com/trefoildb/trefoil/links/uid"
@@ -38,6 +39,19 @@ func (g *Ghosts) putUIDs(dst []uid.UID, ghosts []uint32) {
 	for i, packed := range dst[:len(ghosts)] {
 		dst[i] = p.unpack(uint64(packed))
 	}
+}
+
+// split returns how many of some ghosts, which ascend, are below the cell's range; mixed
+// is set where others are within it, between the cell's pages. It has no branch.
+func (g *Ghosts) split(ghosts []uint32) (below int, mixed bool) {
+	notAbove := 0
+	for _, ghost := range ghosts {
+		_, less := bits.Sub64(uint64(ghost), uint64(g.low), 0)
+		below += int(less)
+		_, less = bits.Sub64(uint64(ghost), uint64(g.high), 0)
+		notAbove += int(less)
+	}
+	return below, notAbove != below
 }
 
 // Index returns the ghost that u is.

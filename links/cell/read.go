@@ -59,13 +59,8 @@ func (c *Cell) AppendLinks(dst []uid.UID, d Direction, ord uint32) []uid.UID {
 // ghosts below the range, locals, ghosts above it.
 func (c *Cell) appendUIDs(dst []uid.UID, d Direction, locals, ghosts []uint32) []uid.UID {
 	g := &c.ghosts[d]
-	below := 0
-	for _, ghost := range ghosts {
-		if ghost < g.low {
-			below++
-		}
-	}
-	if below < len(ghosts) && ghosts[below] < g.high {
+	below, mixed := g.split(ghosts)
+	if mixed {
 		return c.appendMixed(dst, d, locals, ghosts)
 	}
 	at, n := len(dst), len(locals)+len(ghosts)

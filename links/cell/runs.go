@@ -129,10 +129,43 @@ func (t *runTable) putUIDs(dst []uid.UID, ords []uint32) {
 	}
 }
 
+// bucket returns the bucket of a UID that is packed so; 0 where there is none.
+func (t *runTable) bucket(packed uint64) uint32 {
+	return uint32(min(packed>>(t.bucketShift&63), uint64(max(len(t.buckets)-2, 0))))
+}
+
+// bucketRun returns the first run of a bucket; 0 where the table is empty.
+func (t *runTable) bucketRun(bucket uint32) uint32 {
+	if len(t.buckets) == 0 {
+		return 0
+	}
+	return t.buckets[bucket]
+}
+
+// touchRun reads a run, so that it is in the cache; what it returns is of no use.
+func (t *runTable) touchRun(run uint32) uint64 {
+	if len(t.runs) == 0 {
+		return 0
+	}
+	return uint64(t.runs[run].begin)
+}
+
+// touchMarks reads the marks of ordinals of the cell, so that they are in the cache; what
+// it returns is of no use.
+func (t *runTable) touchMarks(ords []uint32) (touched uint64) {
+	if len(t.marks) == 0 {
+		return 0
+	}
+	for _, ord := range ords {
+		touched |= t.marks[ord>>markShift]
+	}
+	return touched
+}
+
 // ordinal returns the ordinal of u, which is packed so and is not the greatest of all
 // UIDs. The table is not empty.
 func (t *runTable) ordinal(u uid.UID, packed uint64) (uint32, bool) {
-	bucket := min(packed>>(t.bucketShift&63), uint64(len(t.buckets)-2))
+	bucket := t.bucket(packed)
 	// The run before the first one that begins above u: all of later buckets do, and
 	// most often one of the next three. Two comparisons without a branch save a wrong guess.
 	at := t.buckets[bucket]

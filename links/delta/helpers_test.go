@@ -176,7 +176,28 @@ func (m *model) check(tb testing.TB, v *View) {
 			tb.Fatalf("epoch %d: greatest %s degree %d, want %d", v.Epoch(), d, got, maxDegree[d])
 		}
 	}
+	m.checkReader(tb, v)
 	m.checkScan(tb, v)
+}
+
+// checkReader compares what a reader answers of all pages at once, and of one that is not
+// there, twice.
+func (m *model) checkReader(tb testing.TB, v *View) {
+	tb.Helper()
+	r := NewReader()
+	defer r.Release()
+	views := slices.Repeat([]*View{v}, ReaderLen)
+	for pages := range slices.Chunk(append(m.sortedPages(), 7), ReaderLen) {
+		for _, d := range []cell.Direction{cell.Forward, cell.Backward, cell.Backward} {
+			r.Read(d, views, pages)
+			for i, u := range pages {
+				targets, _ := m.list(d, u)
+				if got := r.AppendLinks([]uid.UID{3}, i)[1:]; !slices.Equal(got, targets) || r.Degree(i) != len(targets) {
+					tb.Fatalf("epoch %d: a reader says that %s links of %s are %d, %v, want %v", v.Epoch(), d, u, r.Degree(i), got, targets)
+				}
+			}
+		}
+	}
 }
 
 // checkScan compares what a view yields for the next cell.

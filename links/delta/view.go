@@ -147,9 +147,14 @@ func (v *View) entry(d cell.Direction, key uid.UID) (*entry, *scratch) {
 // AppendLinks appends the links of the page u in direction d, ascending: those of
 // the cell and those added, without those deleted. A page that is not known has none.
 func (v *View) AppendLinks(dst []uid.UID, d cell.Direction, u uid.UID) []uid.UID {
+	return v.appendLinks(dst, d, u, func(dst []uid.UID) []uid.UID { return v.appendCellLinks(dst, d, u) })
+}
+
+// appendLinks is AppendLinks where ofCell appends the links of the cell.
+func (v *View) appendLinks(dst []uid.UID, d cell.Direction, u uid.UID, ofCell func([]uid.UID) []uid.UID) []uid.UID {
 	e, s := v.entry(d, u)
 	if e == nil {
-		return v.appendCellLinks(dst, d, u)
+		return ofCell(dst)
 	}
 	defer s.release()
 	if e.whole {
@@ -157,10 +162,10 @@ func (v *View) AppendLinks(dst []uid.UID, d cell.Direction, u uid.UID) []uid.UID
 	}
 	if e.changes() <= maxEdits {
 		start := len(dst)
-		dst = v.appendCellLinks(dst, d, u)
+		dst = ofCell(dst)
 		return edit(dst, start, e)
 	}
-	s.list = v.appendCellLinks(s.list[:0], d, u)
+	s.list = ofCell(s.list[:0])
 	return merge(dst, s.list, e)
 }
 

@@ -3,6 +3,7 @@
 package lists
 
 import (
+	"math"
 	"math/rand/v2"
 	"os"
 	"runtime"
@@ -188,6 +189,41 @@ func compare(t *testing.T, table *Table, graph []links) {
 		}
 	}
 	compareScan(t, table.Scan(0, table.Len()), 0, graph)
+	compareBatch(t, table, graph)
+}
+
+// compareBatch reads all lists in batches of all lengths, with keys between that are not
+// there.
+func compareBatch(t *testing.T, table *Table, graph []links) {
+	t.Helper()
+	b := new(Batch)
+	for key, n := 0, 1; key < len(graph); n = n%BatchLen + 1 {
+		tables, keys := make([]*Table, n), make([]uint32, n)
+		for i := range n {
+			tables[i], keys[i] = table, uint32(key+i)
+		}
+		if n > 2 {
+			tables[0], keys[1] = nil, math.MaxUint32
+		}
+		b.Decode(tables, keys)
+		for i := range n {
+			locals, ghosts, ok := b.List(i)
+			var want links
+			known := tables[i] != nil && int(keys[i]) < len(graph)
+			if known {
+				want = graph[keys[i]]
+			}
+			if ok != (known && table.Codec() == StreamVByte && table.stride == 1 && want.degree() <= ShortList) {
+				t.Fatalf("key %d of %v: in a batch %t", keys[i], table.Codec(), ok)
+			}
+			if ok && (!slices.Equal(locals, want.locals) || !slices.Equal(ghosts, want.ghosts)) {
+				t.Fatalf("key %d: in a batch %v, %v; want %v", keys[i], locals, ghosts, want)
+			}
+		}
+		if key += n; n > 2 {
+			key -= 2 // those that were left out come again
+		}
+	}
 }
 
 // compareTogether decodes a list into a slice that is just long enough, and one that

@@ -4,8 +4,7 @@ package links
 
 import (
 	"context"
-	"errors"
-	"slices"
+	"math/bits"
 
 	"github.com/trefoildb/trefoil/links"
 	"github.com/trefoildb/trefoil/links/cell"
@@ -102,23 +101,30 @@ func (g *Graph) Links(ctx context.Context, d links.Direction, pages []uid.UID) (
 		return l, err
 	}
 	l.Ends = make([]int, 0, len(pages))
-	return l, each(ctx, len(pages), func(i int) error {
-		l.Items = s.view(pages[i]).AppendLinks(l.Items, d, pages[i])
-		l.End()
-		if i == guessAfter {
-			l.Items = slices.Grow(l.Items, min(len(l.Items)/guessAfter*(len(pages)-i)/8*9, mostGuessed))
+	return l, s.eachRead(ctx, d, pages, func(r *delta.Reader, n int) bool {
+		if len(l.Ends) == 0 {
+			l.Items = make([]uid.UID, 0, guess(r, n, len(pages)))
 		}
-		return nil
+		for i := range n {
+			l.Items = r.AppendLinks(l.Items, i)
+			l.End()
+		}
+		return true
 	})
 }
 
-// guessAfter is after how many lists it is guessed how much memory all will take: a slice
-// that grows is copied again and again. mostGuessed bounds it, as the first lists may be
-// far longer than others.
-const (
-	guessAfter  = 32
-	mostGuessed = 1 << 18
-)
+// mostGuessed bounds a guess: the first lists may be far longer than others.
+const mostGuessed = 1 << 18
+
+// guess returns about how many links so many pages have, of which the first n, at least
+// one, were read: a slice that grows is copied again and again.
+func guess(r *delta.Reader, n, pages int) int {
+	first := 0
+	for i := range n {
+		first += min(r.Degree(i), mostGuessed)
+	}
+	return min(first, mostGuessed) + min(first/n*(pages-n)/8*9, mostGuessed)
+}
 
 // LinksUpTo returns the links of the first of some pages: of as many as have no more than
 // most links together; of none where the first one alone has more.
@@ -128,22 +134,57 @@ func (g *Graph) LinksUpTo(ctx context.Context, d links.Direction, pages []uid.UI
 		return l, err
 	}
 	l.Ends = make([]int, 0, len(pages))
-	err = each(ctx, len(pages), func(i int) error {
-		v := s.view(pages[i])
-		if len(l.Items)+v.Degree(d, pages[i]) > most {
-			return errEnough
+	return l, s.eachRead(ctx, d, pages, func(r *delta.Reader, n int) bool {
+		if len(l.Ends) == 0 {
+			l.Items = make([]uid.UID, 0, min(guess(r, n, len(pages)), most))
 		}
-		l.Items = v.AppendLinks(l.Items, d, pages[i])
-		l.End()
-		if i == guessAfter {
-			l.Items = slices.Grow(l.Items, min(len(l.Items)/guessAfter*(len(pages)-i)/8*9, most))
+		for i := range n {
+			if len(l.Items)+r.Degree(i) > most {
+				return false
+			}
+			l.Items = r.AppendLinks(l.Items, i)
+			l.End()
 		}
-		return nil
+		return true
 	})
-	if errors.Is(err, errEnough) {
-		err = nil
+}
+
+// eachRead calls use with the links of some pages, in their order, n of them at a time, as
+// long as it returns true and ctx does not end.
+func (s *state) eachRead(ctx context.Context, d links.Direction, pages []uid.UID, use func(r *delta.Reader, n int) bool) error {
+	r := delta.NewReader()
+	defer r.Release()
+	lasts := make([]uid.UID, len(s.parts))
+	for i, p := range s.parts {
+		lasts[i] = p.Last
 	}
-	return l, err
+	var views [delta.ReaderLen]*delta.View
+	for from := 0; from < len(pages); from += delta.ReaderLen {
+		if from%checkPages == 0 && ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		some := pages[from:min(from+delta.ReaderLen, len(pages))]
+		for i, u := range some {
+			views[i] = s.views[findPart(lasts, u)]
+		}
+		r.Read(d, views[:len(some)], some)
+		if !use(r, len(some)) {
+			return nil
+		}
+	}
+	return nil
+}
+
+// findPart is find without branches, which the processor cannot guess where the pages are
+// of any parts: lasts are the last UIDs of these.
+func findPart(lasts []uid.UID, u uid.UID) (at int) {
+	for n := len(lasts); n > 1; {
+		half := n / 2
+		_, below := bits.Sub64(uint64(lasts[at+half-1]), uint64(u), 0)
+		at += half * int(below)
+		n -= half
+	}
+	return at
 }
 
 // Labels implements links.Graph.

@@ -150,6 +150,12 @@ func checkGather(t *testing.T, s Sequence, values []uint64, rng *rand.Rand) {
 		if got[n] != 9 {
 			t.Fatal("Gather wrote behind its places")
 		}
+		for _, i := range places {
+			p := s.Find(i)
+			if touched, v := s.Touch(p, i), s.Value(p, i); touched&1 == 0 || v != values[i] {
+				t.Fatalf("value %d in steps is %d, want %d; the touch gave %x", i, v, values[i], touched)
+			}
+		}
 	}
 }
 
@@ -194,6 +200,8 @@ func TestMisusePanics(t *testing.T) {
 		"At(-1)":      func() { s.At(-1) },
 		"At(300)":     func() { s.At(300) },
 		"Gather(300)": func() { Gather(&s, make([]uint64, 2), []uint32{1, 300}) },
+		"Find(300)":   func() { s.Find(300) },
+		"no place":    func() { ValueAll(&s, make([]uint64, 1), []uint64{1 << 60}, []uint32{3}) },
 		"decreasing":  func() { Append(nil, []uint64{2, 1}) },
 		"decreasing between parts": func() {
 			Append(nil, append(repeat(5, partLen), 4))
@@ -354,7 +362,7 @@ func TestOpenRefuses(t *testing.T) {
 func TestBytesChangedSinceOpen(t *testing.T) {
 	for name, change := range map[string]func(b []byte){
 		"part behind the end":  func(b []byte) { b[16+2] = 1 },
-		"part far away":        func(b []byte) { b[16+7] = 255 },
+		"part far away":        func(b []byte) { b[16+6] = 255 },
 		"low parts end behind": func(b []byte) { b[16+8] = 64 },
 		"width of 255":         func(b []byte) { b[16+8] = 255 },
 	} {
@@ -364,6 +372,8 @@ func TestBytesChangedSinceOpen(t *testing.T) {
 		for how, read := range map[string]func(){
 			"At":     func() { s.At(3) },
 			"Gather": func() { Gather(&s, make([]uint64, 1), []uint32{3}) },
+			"Touch":  func() { s.Touch(s.Find(3), 3) },
+			"Value":  func() { s.Value(s.Find(3), 3) },
 		} {
 			func() {
 				defer func() {

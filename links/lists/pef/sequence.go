@@ -123,40 +123,6 @@ func panicPart(at uint) {
 // lowMask has the lowest width bits set.
 func lowMask(width uint) uint64 { return 1<<width - 1 }
 
-// Gather sets dst[i] to the value of number places[i], for all of them; dst has room
-// for that. What it needs is first touched, all of it at once: in a large sequence
-// these are cache misses, which the processor waits for together and not one after
-// another.
-func Gather[T ~uint64](s *Sequence, dst []T, places []uint32) {
-	dst = dst[:len(places)]
-	touched := uint64(0)
-	for i, place := range places {
-		if uint64(place) >= uint64(s.n) {
-			panicIndex(int(place), s.n)
-		}
-		at, width := s.part(uint(place) >> partShift)
-		if !s.holds(at, width) {
-			panicPart(at)
-		}
-		dst[i] = T(at<<8 | width)
-		touched |= s.read(at+s.head-bitmapBytes)&1 | s.read(at+s.head+uint(place)%partLen*width>>3)<<1
-	}
-	if touched&1 == 0 && len(places) > 0 {
-		panicPart(0) // every bitmap begins with a one
-	}
-	for i, place := range places {
-		at, width := uint(dst[i]>>8), uint(dst[i]&0xff)
-		if !s.holds(at, width) {
-			panicPart(at) // dst is the caller's
-		}
-		n := uint(place) % partLen
-		low := n * width
-		upper := uint64(selectInWord(s.read(at+s.head-bitmapBytes), n) - n)
-		dst[i] = T(s.read(at)&s.baseMask +
-			(upper<<(width&63) | s.read(at+s.head+low>>3)>>(low&7)&lowMask(width)))
-	}
-}
-
 // Search returns the first i with At(i) >= x, and Len() where there is none.
 func (s *Sequence) Search(x uint64) int {
 	// Invariant: parts below lo begin below x, parts from hi on do not.

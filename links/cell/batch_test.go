@@ -1,0 +1,132 @@
+// This file tests reading many pages at once against reading one after another, which
+// other tests compare with plain maps.
+
+package cell
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/trefoildb/trefoil/links/uid"
+)
+
+// checkBatches reads random pages of some cells, and UIDs that are no page, in batches.
+func checkBatches(t *testing.T, r *rand.Rand, cells []*Cell) {
+	t.Helper()
+	b := new(Batch)
+	for range 40 {
+		n := 1 + r.IntN(BatchLen)
+		asked, pages := make([]*Cell, n), make([]uid.UID, n)
+		for i := range n {
+			c := cells[r.IntN(len(cells))]
+			asked[i], pages[i] = c, uid.UID(r.Uint64())
+			if c.Len() > 0 && r.IntN(8) > 0 {
+				pages[i] = c.UID(r.Uint32N(uint32(c.Len()))) + uid.UID(r.IntN(8)/7)
+			}
+		}
+		d := Direction(r.IntN(2))
+		b.Read(d, asked, pages)
+		for i, c := range asked {
+			var want []uid.UID
+			if ord, ok := c.Ordinal(pages[i]); ok {
+				want = c.AppendLinks(nil, d, ord)
+			}
+			if got := b.AppendLinks([]uid.UID{7}, i)[1:]; !slices.Equal(got, want) || b.Degree(i) != len(want) {
+				t.Fatalf("%s links of %s, %d of %d in a batch: %d, %v, want %v", d, pages[i], i, n, b.Degree(i), got, want)
+			}
+		}
+	}
+	b.Forget()
+}
+
+func TestBatch(t *testing.T) {
+	for name, o := range allOptions() {
+		t.Run(name, func(t *testing.T) {
+			r := random(t)
+			var cells []*Cell
+			for range 5 {
+				c := randomGraph(r, 300, 3000).build(t, o, nil)
+				if r.IntN(3) == 0 {
+					c.pages.table = runTable{} // the sequences answer
+				}
+				cells = append(cells, c)
+			}
+			checkBatches(t, r, cells)
+			for _, c := range cells {
+				if err := c.Err(); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+}
+
+func TestBatchOfOddWebs(t *testing.T) {
+	r := random(t)
+	var cells []*Cell
+	for _, g := range oddWebs(r) {
+		cells = append(cells, g.build(t, Options{}, nil))
+	}
+	checkBatches(t, r, cells)
+	for _, c := range cells {
+		checkBatches(t, r, []*Cell{c})
+	}
+}
+
+// TestBatchOfDamage reads lists whose memory has changed since they were opened: those
+// of other pages are right, and nothing fails but a read that says so.
+func TestBatchOfDamage(t *testing.T) {
+	r := random(t)
+	for range 200 {
+		data := randomGraph(r, 100, 2000).bytes(t, Options{}, nil)
+		c, err := Open(data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c.Len() == 0 {
+			continue
+		}
+		d := Direction(r.IntN(2))
+		section := c.header.sections[sectionForward+int(d)]
+		section[64+r.IntN(len(section)-64)] ^= 1 << r.IntN(8)
+		pages := make([]uid.UID, min(c.Len(), BatchLen))
+		for i := range pages {
+			pages[i] = c.UID(uint32(i))
+		}
+		func() {
+			defer func() { // of positions
+				if said := recover(); said != nil && !strings.Contains(fmt.Sprint(said), "has changed since Open") {
+					panic(said)
+				}
+			}()
+			b := new(Batch)
+			b.Read(d, slices.Repeat([]*Cell{c}, len(pages)), pages)
+			for i := range pages {
+				want := c.AppendLinks(nil, d, uint32(i))
+				if got := b.AppendLinks(nil, i); !slices.Equal(got, want) {
+					t.Fatalf("list %d: %v, one by one %v", i, got, want)
+				}
+			}
+		}()
+	}
+}
+
+func TestBatchAllocatesNothing(t *testing.T) {
+	c := randomGraph(rand.New(rand.NewPCG(1, 0)), 300, 3000).build(t, Options{}, nil)
+	var pages []uid.UID
+	for i := range min(c.Len(), BatchLen) {
+		pages = append(pages, c.UID(uint32(i)))
+	}
+	b, cells, dst := new(Batch), slices.Repeat([]*Cell{c}, len(pages)), make([]uid.UID, 0, 1<<14)
+	if allocs := testing.AllocsPerRun(10, func() {
+		b.Read(Forward, cells, pages)
+		for i := range pages {
+			dst = b.AppendLinks(dst[:0], i)
+		}
+	}); allocs > 0 || len(pages) == 0 {
+		t.Errorf("%g allocations for %d lists", allocs, len(pages))
+	}
+}

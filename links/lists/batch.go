@@ -1,0 +1,114 @@
+// This file reads many lists at once.
+
+package lists
+
+import "github.com/trefoildb/trefoil/links/lists/pef"
+
+const (
+	// BatchLen is the most lists that a [Batch] reads at once.
+	BatchLen = 64
+	// ShortList is the most targets, of both kinds together, of a list that a Batch reads.
+	ShortList = 64
+)
+
+// Batch is the memory of reading many short lists at once, of one table or of several.
+// A list is read in steps, each of which reads where the step before it has led to. A
+// batch does one step for all lists before it does the next one, so that the processor
+// waits for memory that is in no cache for all lists together, and not for one after
+// another. Steps that only read are loops of their own: the fewer instructions lie
+// between two reads, the more of them it has under way.
+//
+// A Batch is large: keep it for the next lists. The zero value is ready.
+type Batch struct {
+	lists   [BatchLen]batchList
+	numbers [BatchLen * ShortList]uint32
+	touched uint64 // what was read ahead; of no use
+}
+
+// batchList is a list of a batch.
+//
+// Invariant: once it is decoded, and while ok is set, its targets are numbers[from:],
+// locals and then ghosts.
+type batchList struct {
+	place          pef.Place // of its position
+	pos            uint64
+	from           uint32
+	locals, ghosts uint8
+	ok             bool
+}
+
+// Decode reads the lists of keys[i] of tables[i], at most BatchLen of them; a table may be
+// nil. It keeps nothing of the slices. List then returns the lists.
+func (b *Batch) Decode(tables []*Table, keys []uint32) {
+	keys = keys[:len(tables)]
+	for i, t := range tables {
+		l := &b.lists[i]
+		if l.ok = t != nil && t.stride == 1 && t.codec == StreamVByte && keys[i] < t.n; l.ok {
+			l.place = t.positions.Find(keys[i])
+		}
+	}
+	touched := uint64(0)
+	for i, t := range tables {
+		if l := &b.lists[i]; l.ok {
+			touched |= t.positions.Touch(l.place, keys[i])
+		}
+	}
+	b.touched = touched | b.touchLists(tables, keys)
+	from := 0
+	for i, t := range tables {
+		if l := &b.lists[i]; l.ok {
+			from = b.decode(l, t, keys[i], from)
+		}
+	}
+}
+
+// touchLists finds the positions of the lists and touches what is there.
+func (b *Batch) touchLists(tables []*Table, keys []uint32) (touched uint64) {
+	var heads, tails [BatchLen]*byte
+	n := 0
+	for i, t := range tables {
+		l := &b.lists[i]
+		if !l.ok {
+			continue
+		}
+		if l.pos = t.positions.Value(l.place, keys[i]); l.pos >= t.limit {
+			l.ok = false
+			continue
+		}
+		heads[n&(BatchLen-1)], tails[n&(BatchLen-1)] = &t.data[l.pos], &t.data[l.pos+svbSlack-1]
+		n++
+	}
+	for i, head := range heads[:n] {
+		touched |= uint64(*head) | uint64(*tails[i])
+	}
+	return touched
+}
+
+// decode decodes a list to the numbers from a place on, and returns where they end.
+func (b *Batch) decode(l *batchList, t *Table, key uint32, from int) (end int) {
+	var h svbList
+	if l.ok = h.parse(t.data, l.pos, t.limit); !l.ok {
+		return from
+	}
+	n := uint64(h.locals) + uint64(h.ghosts)
+	if l.ok = n <= ShortList; !l.ok {
+		return from
+	}
+	end = from + int(n+slack)&^slack
+	_, l.ok = h.body(t, b.numbers[from:end], key)
+	l.from, l.locals, l.ghosts = uint32(from), uint8(h.locals), uint8(h.ghosts)
+	return end
+}
+
+// List returns the targets of list i, in memory of the batch. ok is false where it is not
+// one that a batch reads: not in StreamVByte, with a stride, longer than ShortList, or
+// damaged; [Table.Decode] tells which.
+func (b *Batch) List(i int) (locals, ghosts []uint32, ok bool) {
+	l := &b.lists[i]
+	if !l.ok {
+		return nil, nil, false
+	}
+	from := int(l.from)
+	mid := from + int(l.locals)
+	return b.numbers[from:mid], b.numbers[mid : mid+int(l.ghosts)], true
+}
