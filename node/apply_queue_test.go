@@ -104,12 +104,12 @@ func TestChangesInGroup(t *testing.T) {
 		return r
 	}
 	group := []*request{
-		plain(kindAdd, students(2, 5)...),      // 3 and 4 are new
+		plain(kindAdd, students(2, 5)...),        // 3 and 4 are new
 		change(students(4, 6), students(3, 7)),   // 4 goes and comes, 5 and 6 come
-		plain(kindDelete, students(6, 8)...),   // 6 goes
+		plain(kindDelete, students(6, 8)...),     // 6 goes
 		change(students(0, 2), nil),              // both go
 		change(students(0, 1), students(0, 1)),   // comes
-		plain(kindAdd, student(1), student(1)), // comes once
+		plain(kindAdd, student(1), student(1)),   // comes once
 		change(nil, []triple.Triple{student(1)}), // is there
 		change([]triple.Triple{student(2)}, students(8, 9)),
 	}

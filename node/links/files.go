@@ -78,7 +78,7 @@ func (k *keeper) save() error {
 	if err != nil {
 		return fmt.Errorf("write %s: %w", graphFile, err)
 	}
-	k.saved = k.feed
+	k.saved, k.unsaved = k.feed, 0
 	k.sweep(&l)
 	return k.store.TrimFeed(k.feed)
 }

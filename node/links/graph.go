@@ -47,6 +47,13 @@ type Graph struct {
 	assigning sync.Mutex
 	assigner  assigner
 
+	// known is replaced where UIDs may have been forgotten: after the state is published
+	// that says so.
+	known atomic.Pointer[known]
+	// changing is held by who reads what is there to change it, and shared by those who
+	// change without reading.
+	changing sync.RWMutex
+
 	wishes chan wish // of readers, for the keeper
 	ranks  ranks
 }
@@ -102,6 +109,7 @@ func Open(store *node.Store, o Options) (*Graph, error) {
 		loaded: make(chan struct{}), moved: newSignal(), wishes: make(chan wish),
 		assigner: assigner{store: store},
 	}
+	g.known.Store(newKnown())
 	g.opened, _ = store.FeedEnd()
 	g.ctx, g.cancel = context.WithCancelCause(context.Background())
 	g.running.Go(g.keep)

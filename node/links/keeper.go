@@ -51,6 +51,8 @@ type keeper struct {
 	parts []*part
 	feed  uint64 // the last entry that the deltas have taken in
 	saved uint64 // the same of what is on the disk
+	// unsaved is about how many bytes the entries of the feed after saved have.
+	unsaved int64
 
 	// longs are the pages of links that were added by changes which are not applied yet,
 	// by the forms of their IRIs in keys, where these are long.
@@ -144,6 +146,7 @@ func (k *keeper) rebuildAll(ctx context.Context) error {
 	}
 	k.parts, k.feed = parts, feed
 	k.publish(parts, feed)
+	k.known.Store(newKnown())
 	k.tell("the link graph was built", begun)
 	return k.save()
 }
@@ -172,28 +175,40 @@ func (k *keeper) finish() {
 func (k *keeper) follow(ctx context.Context) error {
 	for {
 		end, more := k.store.FeedEnd()
-		if end > k.feed {
-			if err := k.takeIn(ctx); err != nil {
-				return err
-			}
-			continue
+		behind := end > k.feed
+		if !behind {
+			k.failure.Store(nil)
+		} else if err := k.takeIn(ctx); err != nil {
+			return err
 		}
-		k.failure.Store(nil)
 		if err := k.tidy(); err != nil {
 			return err
+		}
+		if behind {
+			select {
+			case r := <-k.rebuilt:
+				k.takeRebuilt(r)
+			default:
+			}
+			continue
 		}
 		select {
 		case <-more:
 		case w := <-k.wishes:
 			w.done <- w.do(k)
 		case r := <-k.rebuilt:
-			k.working = false
-			if err := k.take(r); err != nil {
-				k.log.Error("a cell could not be built anew", "error", err)
-			}
+			k.takeRebuilt(r)
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}
+	}
+}
+
+// takeRebuilt takes the cell that was built beside.
+func (k *keeper) takeRebuilt(r rebuilt) {
+	k.working = false
+	if err := k.take(r); err != nil {
+		k.log.Error("a cell could not be built anew", "error", err)
 	}
 }
 
@@ -203,20 +218,40 @@ const (
 	takenBytes   = 16 << 20
 )
 
-// change is an entry of the feed's, with strings of its own.
+// change is one of the feed's. Its ends are places in taken.urls.
 type change struct {
 	kind     node.ChangeKind
-	src, dst string
-	key      []byte
+	src, dst int
+}
+
+// taken are changes that are taken in together, and the pages that they are of, each
+// once.
+type taken struct {
+	changes []change
+	urls    []string
+	places  map[string]int
+	size    int // bytes of the URLs
+}
+
+// page returns the place of a page.
+func (t *taken) page(url []byte) int {
+	at, ok := t.places[string(url)]
+	if !ok {
+		at = len(t.urls)
+		t.urls = append(t.urls, string(url))
+		t.places[t.urls[at]] = at
+		t.size += len(url)
+	}
+	return at
 }
 
 var errEnough = errors.New("enough for now")
 
 // takeIn takes in the next entries of the feed.
 func (k *keeper) takeIn(ctx context.Context) error {
-	var changes []change
+	t := &taken{places: map[string]int{}}
 	clear(k.longs)
-	size, last, any := 0, k.feed, false
+	last, any := k.feed, false
 	err := k.store.ReadFeed(ctx, k.feed, func(number uint64, entry []node.Change) error {
 		last = number
 		for _, c := range entry {
@@ -224,16 +259,12 @@ func (k *keeper) takeIn(ctx context.Context) error {
 				any = true
 				return errEnough
 			}
-			read, ok, err := k.readChange(ctx, c)
-			if err != nil {
+			if err := k.readChange(t, c); err != nil {
 				return err
 			}
-			if ok {
-				changes = append(changes, read)
-				size += len(read.src) + len(read.dst) + len(read.key)
-			}
+			k.unsaved += int64(len(c.Key) + len(c.Value))
 		}
-		if len(changes) >= takenChanges || size >= takenBytes {
+		if len(t.changes) >= takenChanges || t.size >= takenBytes {
 			return errEnough
 		}
 		return nil
@@ -244,7 +275,7 @@ func (k *keeper) takeIn(ctx context.Context) error {
 	if any {
 		return k.rebuildAll(ctx)
 	}
-	if err := k.apply(ctx, changes); err != nil {
+	if err := k.apply(ctx, t); err != nil {
 		return fmt.Errorf("take in entries of the feed up to %d: %w", last, err)
 	}
 	k.feed = max(k.feed, last)
@@ -252,54 +283,51 @@ func (k *keeper) takeIn(ctx context.Context) error {
 	return nil
 }
 
-// readChange reads a change of the feed. One without a value has long terms by their
-// beginning and hash only: they are looked for among the pages that are known, and those
-// of changes before it.
-func (k *keeper) readChange(ctx context.Context, c node.Change) (read change, ok bool, err error) {
-	read = change{kind: c.Kind}
+// readChange reads a change of the feed; one that is of no link is left out. One without
+// a value has long terms by their beginning and hash only: they are looked for among the
+// pages that are known, and those of changes before it.
+func (k *keeper) readChange(t *taken, c node.Change) error {
 	_, terms, err := triple.SplitKey(c.Key)
 	if err != nil {
-		return read, false, err
+		return err
 	}
 	inKey := terms
 	if c.Kind == node.ChangeAdded {
 		if terms, err = triple.WholeTerms(terms, c.Value); err != nil {
-			return read, false, err
+			return err
 		}
 	}
-	ends := [2]string{}
+	read := change{kind: c.Kind}
 	for i, position := range [2]int{triple.Subject, triple.Object} {
 		term := terms[position]
-		iri, isIRI := iriOf(term)
-		if !isIRI {
-			return read, false, nil
+		iri, ok := iriOf(term)
+		if !ok {
+			return nil
 		}
 		if triple.IsLongTerm(term) && c.Kind != node.ChangeAdded {
-			if ends[i], ok = k.longs[string(term)]; !ok {
-				ends[i], ok = k.long(term)
+			url, ok := k.longs[string(term)]
+			if !ok {
+				url, ok = k.long(term)
 			}
 			if !ok {
-				return read, false, nil
+				return nil
 			}
-			continue
+			iri = []byte(url)
+		} else if triple.IsLongTerm(inKey[position]) {
+			k.longs[string(inKey[position])] = string(iri)
 		}
-		if ends[i] = string(iri); triple.IsLongTerm(inKey[position]) {
-			k.longs[string(inKey[position])] = ends[i]
-		}
+		*[2]*int{&read.src, &read.dst}[i] = t.page(iri)
 	}
-	read.src, read.dst = ends[0], ends[1]
-	if c.Kind != node.ChangeAdded {
-		read.key = append([]byte(nil), c.Key...)
-	}
-	return read, true, nil
+	t.changes = append(t.changes, read)
+	return nil
 }
 
 // apply takes changes into the deltas.
-func (k *keeper) apply(ctx context.Context, changes []change) error {
-	if len(changes) == 0 {
+func (k *keeper) apply(ctx context.Context, t *taken) error {
+	if len(t.changes) == 0 {
 		return nil
 	}
-	ends, added, err := k.resolve(ctx, changes)
+	ends, added, err := k.resolve(ctx, t)
 	if err != nil {
 		return err
 	}
@@ -308,49 +336,9 @@ func (k *keeper) apply(ctx context.Context, changes []change) error {
 		return err
 	}
 	defer sn.Close()
-	s := &state{parts: k.parts}
-	batches := make([]*delta.Batch, len(k.parts))
-	at := func(u uid.UID) *delta.Batch {
-		i := s.find(u)
-		if batches[i] == nil {
-			batches[i] = &delta.Batch{}
-		}
-		return batches[i]
-	}
-	for _, c := range changes {
-		src, dst := ends[c.src], ends[c.dst]
-		if src == 0 || dst == 0 {
-			continue // deleted, of pages that never had a link here
-		}
-		label := cell.NoLabel
-		if c.kind != node.ChangeAdded {
-			// What counts is what is there now: a link may be in several graphs, and a
-			// later entry may have changed it again.
-			is, err := k.has(ctx, sn, c)
-			if err != nil {
-				return err
-			}
-			if !is {
-				at(src).Delete(cell.Forward, src, dst)
-				at(dst).Delete(cell.Backward, dst, src)
-				continue
-			}
-			if label, err = k.label(ctx, sn, c); err != nil {
-				return err
-			}
-		}
-		if added[c.src] {
-			at(src).Page(src, []byte(c.src))
-		}
-		if added[c.dst] {
-			at(dst).Page(dst, []byte(c.dst))
-		}
-		if label == cell.NoLabel {
-			at(src).Add(cell.Forward, src, dst)
-		} else {
-			at(src).AddLabelled(src, dst, label)
-		}
-		at(dst).Add(cell.Backward, dst, src)
+	batches, err := k.batches(ctx, sn, t, ends, added)
+	if err != nil {
+		return err
 	}
 	for i, b := range batches {
 		if b == nil || b.Len() == 0 {
@@ -365,29 +353,86 @@ func (k *keeper) apply(ctx context.Context, changes []change) error {
 	return nil
 }
 
-// resolve returns the UIDs of the pages of changes, gives some to those that have
-// none, and tells which pages are in no cell and no delta.
-func (k *keeper) resolve(ctx context.Context, changes []change) (ends map[string]uid.UID, added map[string]bool, err error) {
-	ends, added = map[string]uid.UID{}, map[string]bool{}
-	var unknown []string
-	s := k.current()
-	for _, c := range changes {
-		for _, url := range [2]string{c.src, c.dst} {
-			if _, done := ends[url]; done {
+// batches returns the changes of each part.
+func (k *keeper) batches(ctx context.Context, sn *node.Snapshot, t *taken, ends []uid.UID, added []bool) ([]*delta.Batch, error) {
+	s := &state{parts: k.parts}
+	batches := make([]*delta.Batch, len(k.parts))
+	at := func(u uid.UID) *delta.Batch {
+		i := s.find(u)
+		if batches[i] == nil {
+			batches[i] = &delta.Batch{}
+		}
+		return batches[i]
+	}
+	for _, c := range t.changes {
+		src, dst := ends[c.src], ends[c.dst]
+		if src == 0 || dst == 0 {
+			continue // deleted, of pages that never had a link here
+		}
+		label := cell.NoLabel
+		if c.kind != node.ChangeAdded {
+			// What counts is what is there now: a link may be in several graphs, and a
+			// later entry may have changed it again.
+			link := links.Link(k.o.Predicate, t.urls[c.src], t.urls[c.dst])
+			is, err := k.has(ctx, sn, link)
+			if err != nil {
+				return nil, err
+			}
+			if !is {
+				at(src).Delete(cell.Forward, src, dst)
+				at(dst).Delete(cell.Backward, dst, src)
 				continue
 			}
-			u, ok := s.lookUp(url)
-			ends[url] = u
-			if !ok {
-				unknown = append(unknown, url)
-				added[url] = true
+			if label, err = k.label(ctx, sn, link); err != nil {
+				return nil, err
 			}
+		}
+		for _, end := range [2]int{c.src, c.dst} {
+			if added[end] {
+				at(ends[end]).Page(ends[end], []byte(t.urls[end]))
+				added[end] = false // once is enough
+			}
+		}
+		if label == cell.NoLabel {
+			at(src).Add(cell.Forward, src, dst)
+		} else {
+			at(src).AddLabelled(src, dst, label)
+		}
+		at(dst).Add(cell.Backward, dst, src)
+	}
+	return batches, nil
+}
+
+// resolve returns the UIDs of the pages of changes, gives some to those that have
+// none, and tells which pages are in no cell and no delta.
+func (k *keeper) resolve(ctx context.Context, t *taken) (ends []uid.UID, added []bool, err error) {
+	ends, added = make([]uid.UID, len(t.urls)), make([]bool, len(t.urls))
+	s := k.current()
+	others := k.known.Load().get(t.urls, ends)
+	for i, u := range ends {
+		added[i] = u != 0 && !s.view(u).Has(u)
+	}
+	var unknown []string
+	for _, i := range others {
+		var ok bool
+		if ends[i], ok = s.lookUp(t.urls[i]); !ok {
+			unknown = append(unknown, t.urls[i])
+			added[i] = true
 		}
 	}
 	if len(unknown) > 0 {
-		_, err = k.Graph.resolve(ctx, unknown, ends)
+		found := map[string]uid.UID{}
+		if _, err := k.Graph.resolve(ctx, unknown, found); err != nil {
+			return nil, nil, err
+		}
+		for _, i := range others {
+			if added[i] {
+				ends[i] = found[t.urls[i]]
+			}
+		}
 	}
-	return ends, added, err
+	k.known.Load().add(t.urls, ends, others)
+	return ends, added, nil
 }
 
 // current returns the deltas as they are now.
@@ -434,8 +479,7 @@ func (g *Graph) resolve(ctx context.Context, unknown []string, ends map[string]u
 }
 
 // has tells whether a link is in the store, in any graph.
-func (k *keeper) has(ctx context.Context, sn *node.Snapshot, c change) (bool, error) {
-	t := links.Link(k.o.Predicate, c.src, c.dst)
+func (k *keeper) has(ctx context.Context, sn *node.Snapshot, t triple.Triple) (bool, error) {
 	p := triple.Pattern{Subject: t.Subject, Predicate: t.Predicate, Object: t.Object}
 	for _, err := range sn.Match(ctx, p, node.ReadOptions{Limit: 1}) {
 		return err == nil, err
@@ -444,14 +488,14 @@ func (k *keeper) has(ctx context.Context, sn *node.Snapshot, c change) (bool, er
 }
 
 // label returns a link's label.
-func (k *keeper) label(ctx context.Context, sn *node.Snapshot, c change) (cell.Label, error) {
-	data, err := sn.Annotation(ctx, links.Link(k.o.Predicate, c.src, c.dst), application)
+func (k *keeper) label(ctx context.Context, sn *node.Snapshot, t triple.Triple) (cell.Label, error) {
+	data, err := sn.Annotation(ctx, t, application)
 	if err != nil || data == nil {
 		return cell.NoLabel, err
 	}
 	label, err := decodeLabel(data)
 	if err != nil {
-		k.log.Warn("a label could not be read", "source", c.src, "target", c.dst, "error", err)
+		k.log.Warn("a label could not be read", "source", t.Subject.Value(), "target", t.Object.Value(), "error", err)
 		return cell.NoLabel, nil
 	}
 	return label, nil

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/trefoildb/trefoil/links"
+	"github.com/trefoildb/trefoil/links/cell"
 	"github.com/trefoildb/trefoil/links/uid"
 	"github.com/trefoildb/trefoil/node"
 	"github.com/trefoildb/trefoil/node/links/edits"
@@ -100,45 +101,117 @@ func (g *Graph) besides(ctx context.Context, c *links.Change) (gone []string, er
 
 // update makes changes as one change of the store, and then notes labels.
 func (g *Graph) update(ctx context.Context, changes []links.Change, result *links.UpdateResult) error {
-	pages, err := g.nameAll(ctx, changes)
+	n, err := g.nameAll(ctx, changes)
 	if err != nil {
 		return err
 	}
-	result.Pages += pages
-	var plan edits.Edits
-	done, err := g.store.Update(ctx, func(sn *node.Snapshot) (_ node.Changes, err error) {
-		plan, err = edits.Plan(ctx, g.o.Predicate, changes, func(ctx context.Context, src string, do func(string)) error {
-			return g.eachTarget(ctx, sn, src, do)
-		})
-		return node.Changes{Add: slices.Values(plan.Add), Delete: slices.Values(plan.Delete)}, err
-	})
+	result.Pages += n.given
+	change := g.changeBlindly
+	if edits.Reads(changes) {
+		change = g.changeInTurn
+	}
+	labels, done, err := change(ctx, changes, n)
 	if err != nil {
 		return fmt.Errorf("change links: %w", err)
 	}
 	result.Added += done.Added
 	result.Deleted += done.Deleted
-	return edits.Note(ctx, plan.Labels, func(ctx context.Context, link triple.Triple, label []byte) error {
+	return edits.Note(ctx, labels, func(ctx context.Context, link triple.Triple, label []byte) error {
 		return g.store.Annotate(ctx, link, application, label)
 	})
 }
 
+// changeInTurn makes changes some of which depend on what is there: nothing that this
+// graph is asked for comes between what they read and what they write.
+func (g *Graph) changeInTurn(ctx context.Context, changes []links.Change, _ named) (labels []edits.Labelled, done node.ApplyResult, err error) {
+	g.changing.Lock()
+	defer g.changing.Unlock()
+	done, err = g.store.Update(ctx, func(sn *node.Snapshot) (node.Changes, error) {
+		plan, err := edits.Plan(ctx, g.o.Predicate, changes, func(ctx context.Context, src string, do func(string)) error {
+			return g.eachTarget(ctx, sn, src, do)
+		})
+		labels = plan.Labels
+		return node.Changes{Add: slices.Values(plan.Add), Delete: slices.Values(plan.Delete)}, err
+	})
+	return labels, done, err
+}
+
+// changeBlindly makes changes that are the same whatever is there: beside others, so that
+// some are made while the store writes one, and small ones share a sync.
+func (g *Graph) changeBlindly(ctx context.Context, changes []links.Change, n named) (labels []edits.Labelled, done node.ApplyResult, err error) {
+	plan, err := edits.Plan(ctx, g.o.Predicate, changes, nil)
+	if err != nil {
+		return nil, done, err
+	}
+	g.changing.RLock()
+	defer g.changing.RUnlock()
+	c := node.Changes{Add: slices.Values(plan.Add), Delete: slices.Values(plan.Delete)}
+	if n.state.feed > 0 {
+		c.Absent, c.AbsentSince = g.absent(plan.Add, n), n.state.feed
+	}
+	done, err = g.store.Apply(ctx, c)
+	return plan.Labels, done, err
+}
+
+// absent returns what tells of links, by their number in a list, that they are not in
+// the graph as n has it, and so were not in the store. It is to be asked in their order.
+func (g *Graph) absent(list []triple.Triple, n named) func(int) bool {
+	var src string
+	var links []uid.UID // of src
+	known := false
+	return func(i int) bool {
+		t := &list[i]
+		if page := t.Subject.Value(); i == 0 || page != src {
+			u := n.uids[page]
+			src, known = page, u != 0
+			if known {
+				links = n.state.view(u).AppendLinks(links[:0], cell.Forward, u)
+			}
+		}
+		dst := n.uids[t.Object.Value()]
+		if !known || dst == 0 {
+			return false
+		}
+		_, there := slices.BinarySearch(links, dst)
+		return !there
+	}
+}
+
+// named is what is known of the pages that changes give links to.
+type named struct {
+	state *state
+	uids  map[string]uid.UID
+	given int64 // how many were given a UID just now
+}
+
 // nameAll gives UIDs to the pages that are to have links and have none, all at once: so
 // that those of a host are numbered in their order.
-func (g *Graph) nameAll(ctx context.Context, changes []links.Change) (given int64, err error) {
-	s, err := g.now(ctx)
-	if err != nil {
-		return 0, err
+func (g *Graph) nameAll(ctx context.Context, changes []links.Change) (n named, err error) {
+	known := g.known.Load() // before the state, see there
+	if n.state, err = g.now(ctx); err != nil {
+		return n, err
 	}
+	urls := edits.Pages(changes)
+	uids := make([]uid.UID, len(urls))
+	others := known.get(urls, uids)
 	var unknown []string
-	for _, url := range edits.Pages(changes) {
-		if _, ok := s.lookUp(url); !ok {
-			unknown = append(unknown, url)
+	for _, i := range others {
+		var ok bool
+		if uids[i], ok = n.state.lookUp(urls[i]); !ok {
+			unknown = append(unknown, urls[i])
 		}
 	}
-	if len(unknown) == 0 {
-		return 0, nil
+	known.add(urls, uids, others)
+	n.uids = make(map[string]uid.UID, len(urls))
+	for i, u := range uids {
+		if u != 0 {
+			n.uids[urls[i]] = u
+		}
 	}
-	return g.resolve(ctx, unknown, map[string]uid.UID{})
+	if len(unknown) > 0 {
+		n.given, err = g.resolve(ctx, unknown, n.uids)
+	}
+	return n, err
 }
 
 // eachTarget calls do with the targets of a page's links in the default graph.

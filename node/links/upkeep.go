@@ -1,4 +1,4 @@
-// What the keeper does while no changes wait: cells whose deltas have grown are
+// What the keeper does between changes: cells whose deltas have grown are
 // built anew, and what changed is written to files, so that the feed can be trimmed.
 
 package links
@@ -17,13 +17,16 @@ import (
 const (
 	// rebuildChanges is how many changes a delta may have however small its cell is.
 	rebuildChanges = 1 << 10
-	// savedEntries and savedBytes are after how many entries of the feed, or bytes of
-	// deltas, files are written.
+	// savedEntries, savedBytes and savedFeed are after how many entries of the feed, bytes
+	// of deltas, or bytes of entries, files are written: long before the feed has more
+	// than it keeps.
 	savedEntries = 1 << 12
 	savedBytes   = 16 << 20
+	savedFeed    = 24 << 20
 )
 
-// tidy begins what is due.
+// tidy begins what is due. It is called between any two steps, so that what is due is
+// also done where changes never cease.
 func (k *keeper) tidy() error {
 	if !k.working {
 		if p := k.largest(); p != nil {
@@ -38,7 +41,7 @@ func (k *keeper) tidy() error {
 			}
 		}
 	}
-	if k.feed-k.saved >= savedEntries || unsaved >= savedBytes {
+	if k.feed-k.saved >= savedEntries || unsaved >= savedBytes || k.unsaved >= savedFeed {
 		return k.save()
 	}
 	return nil
@@ -90,6 +93,9 @@ func (k *keeper) take(r rebuilt) error {
 	}
 	r.part.file, r.part.saved = "", 0
 	k.publish(k.parts, k.feed)
+	if r.collected > 0 {
+		k.known.Store(newKnown())
+	}
 	return k.save()
 }
 

@@ -5,6 +5,7 @@ package edits
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/trefoildb/trefoil/links"
 	"github.com/trefoildb/trefoil/links/cell"
@@ -100,8 +101,40 @@ func (p *planner) clear(ctx context.Context, src string, but []string, targets T
 	})
 }
 
+// Reads tells that what changes come to depends on what is there: Plan calls targets.
+func Reads(changes []links.Change) bool {
+	return slices.ContainsFunc(changes, func(c links.Change) bool { return c.Kind == links.ReplaceLinks })
+}
+
+// plain returns what changes come to that are all of one kind, adds without labels or
+// deletes: just that, some of it more than once where they say it more than once.
+func plain(predicate string, changes []links.Change) (e Edits, ok bool) {
+	n := 0
+	for i := range changes {
+		c := &changes[i]
+		if c.Kind != changes[0].Kind || c.Kind == links.ReplaceLinks || c.Labels != nil {
+			return e, false
+		}
+		n += len(c.Targets)
+	}
+	list := make([]triple.Triple, 0, n)
+	for i := range changes {
+		c := &changes[i]
+		for _, target := range c.Targets {
+			list = append(list, links.Link(predicate, c.Source, target))
+		}
+	}
+	if len(changes) > 0 && changes[0].Kind == links.DeleteLinks {
+		return Edits{Delete: list}, true
+	}
+	return Edits{Add: list}, true
+}
+
 // Plan returns what changes, made one after the other, come to.
 func Plan(ctx context.Context, predicate string, changes []links.Change, targets Targets) (e Edits, err error) {
+	if e, ok := plain(predicate, changes); ok {
+		return e, nil
+	}
 	p := planner{ends: map[link]*end{}, of: map[string][]string{}}
 	for i := range changes {
 		c := &changes[i]
