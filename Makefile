@@ -13,7 +13,7 @@ STATICCHECK  = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 RACE = ./node/... ./rdfload ./client/... ./internal/...
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo demo-cluster test lint fuzz bench bench-cluster bench-links torture torture-kills torture-model torture-cluster torture-processes fmt clean
+.PHONY: help build demo demo-cluster test lint fuzz bench bench-cluster bench-links torture torture-kills torture-model torture-cluster torture-processes torture-links fmt clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -47,7 +47,7 @@ bench-cluster: build ## the figures of a cluster in docs/BENCHMARKS.md; BENCHFLA
 bench-links: build ## the figures of docs/LINKS.md; BENCHFLAGS="-pages 100k -hosts 5k" for less, and files of links for more
 	$(GO) run ./integration/benchlinks -trefoil bin/trefoil $(BENCHFLAGS)
 
-torture: torture-kills torture-model torture-cluster torture-processes ## the four below: about an hour; each prints the seeds that repeat it
+torture: torture-kills torture-model torture-cluster torture-processes torture-links ## the five below: about an hour and a half; each prints the seeds that repeat it
 
 torture-kills: ## KILLS (1000) random kills of servers, updates and loads on one node
 	TREFOIL_KILLS=$(KILLS) $(GO) test -count 1 -v -timeout 0 -run 'Kill' ./integration/cli
@@ -60,6 +60,9 @@ torture-cluster: ## CLUSTERTIME (30m) of random faults for clusters in one proce
 
 torture-processes: ## TORTURETIME (10m) of random faults for clusters of real processes; as root with partitions, too
 	TREFOIL_TORTURE=$(TORTURETIME) $(GO) test -count 1 -v -timeout 0 -run 'Torture|Partition|PacketLoss' ./integration/processes
+
+torture-links: ## links as nobody should have them: 10 million of one page, kills in a merge, dirty files; 8 GiB of memory
+	TREFOIL_ABUSE=1 $(GO) test -count 1 -v -p 1 -timeout 0 -run 'Abuse' ./links/... ./node/links ./internal/cli ./integration/cli
 
 fmt: ## gofmt all files
 	gofmt -w .
