@@ -9,15 +9,59 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 "$go" build -o "$work/testsum" ./scripts/testsum
 
+# What internal/testbinary says to the suites that run trefoil.
+"$go" build -o "$work/trefoil" .
+export TREFOIL_BINARY=$work/trefoil
+
+# What takes longest begins first: at the end, then, no core waits for another.
+long=(./integration/cluster ./integration/cli ./integration/processes ./rdfload ./node ./integration/rdflib ./triple
+  ./integration/model ./integration/benchcluster)
+long_race=(./node ./internal/cli ./node/links ./node/reads ./node/httpapi ./rdfload)
+
+# named writes the packages of its arguments, the first ones first, one a line.
+named() { "$go" list -f '{{if or .TestGoFiles .XTestGoFiles}}{{.ImportPath}} {{.Dir}}{{end}}' "$@"; }
+
+# ordered writes the packages of the file $1, but first those of them that follow.
+ordered() {
+  local all=$1
+  shift
+  { named "$@" | grep -Fxf "$all" || true; cat "$all"; } | awk '!seen[$1]++ { print $1 }'
+}
+
+# same_under_race keeps of the packages those whose tests are the same under the
+# race detector: none of them asks whether it is short, or knows the detector.
+same_under_race() {
+  local path dir
+  while read -r path dir; do
+    if ! grep -qE 'testing\.Short\(|^//go:build .*race' "$dir"/*_test.go; then
+      echo "$path $dir"
+    fi
+  done
+}
+
 suites() {
-  # make lint vets all packages.
-  # shellcheck disable=SC2086 # lists of packages
-  "$go" test -json -vet=off -timeout 14m ${PACKAGES:-./...} || touch "$work/failed"
-  local compiler
+  local compiler race=false packages
   compiler=$("$go" env CC)
   if [ "$("$go" env CGO_ENABLED)" = 1 ] && command -v "${compiler%% *}" >/dev/null 2>&1; then
+    race=true
+  fi
+  # shellcheck disable=SC2086 # lists of packages
+  named ${PACKAGES:-./...} >"$work/packages"
+  : >"$work/once"
+  if $race; then
     # shellcheck disable=SC2086
-    "$go" test -json -race -short -vet=off -timeout 14m ${RACE:-./...} || touch "$work/failed"
+    named ${RACE:-./...} >"$work/race"
+    same_under_race <"$work/race" >"$work/once"
+  fi
+  grep -Fxvf "$work/once" "$work/packages" >"$work/plain" || true
+  # make lint vets all packages.
+  mapfile -t packages < <(ordered "$work/plain" "${long[@]}")
+  if [ "${#packages[@]}" -gt 0 ]; then
+    "$go" test -json -vet=off -timeout 14m "${packages[@]}" || touch "$work/failed"
+  fi
+  if $race; then
+    mapfile -t packages < <(ordered "$work/race" "${long_race[@]}")
+    "$go" test -json -race -short -vet=off -timeout 14m "${packages[@]}" || touch "$work/failed"
   else
     echo "no C compiler: the race detector is left out"
   fi

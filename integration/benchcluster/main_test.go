@@ -8,7 +8,6 @@ import (
 	"errors"
 	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -16,22 +15,20 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
+
+	"github.com/trefoildb/trefoil/internal/testbinary"
 )
 
-// binary is the path of the trefoil that TestMain built.
+// binary is the path of the trefoil that is tested.
 var binary string
 
 func TestMain(m *testing.M) { os.Exit(buildAndRun(m)) }
 
 func buildAndRun(m *testing.M) int {
-	dir, err := os.MkdirTemp("", "trefoil-benchcluster-")
+	path, remove, err := testbinary.Trefoil(filepath.Join("..", ".."))
 	if err == nil {
-		defer os.RemoveAll(dir)
-		binary = filepath.Join(dir, "trefoil")
-		build := exec.Command("go", "build", "-o", binary, ".")
-		build.Dir = filepath.Join("..", "..")
-		build.Stderr = os.Stderr
-		err = build.Run()
+		defer remove()
+		binary = path
 	}
 	code := 1
 	if err == nil {

@@ -20,6 +20,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/trefoildb/trefoil/internal/testbinary"
 )
 
 // The exit codes, as documented.
@@ -30,7 +32,7 @@ const (
 	rejected = 3
 )
 
-// binary is the path of the trefoil that TestMain built.
+// binary is the path of the trefoil that is tested.
 var binary string
 
 // limit bounds every process of these tests, so that one that hangs fails.
@@ -41,19 +43,13 @@ func TestMain(m *testing.M) {
 }
 
 func buildAndRun(m *testing.M) int {
-	dir, err := os.MkdirTemp("", "trefoil-cli-")
+	path, remove, err := testbinary.Trefoil(filepath.Join("..", ".."))
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
-	defer os.RemoveAll(dir)
-	binary = filepath.Join(dir, "trefoil")
-	build := exec.Command("go", "build", "-o", binary, ".")
-	build.Dir = filepath.Join("..", "..")
-	if out, err := build.CombinedOutput(); err != nil {
-		fmt.Fprintf(os.Stderr, "%s%v\n", out, err)
-		return 1
-	}
+	defer remove()
+	binary = path
 	return m.Run()
 }
 

@@ -19,9 +19,11 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
+
+	"github.com/trefoildb/trefoil/internal/testbinary"
 )
 
-// binary is the path of the trefoil that TestMain built.
+// binary is the path of the trefoil that is tested.
 var binary string
 
 func TestMain(m *testing.M) {
@@ -29,19 +31,13 @@ func TestMain(m *testing.M) {
 }
 
 func buildAndRun(m *testing.M) int {
-	dir, err := os.MkdirTemp("", "trefoil-processes-")
+	path, remove, err := testbinary.Trefoil(filepath.Join("..", ".."))
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
-	defer os.RemoveAll(dir)
-	binary = filepath.Join(dir, "trefoil")
-	build := exec.Command("go", "build", "-o", binary, ".")
-	build.Dir = filepath.Join("..", "..")
-	if out, err := build.CombinedOutput(); err != nil {
-		fmt.Fprintf(os.Stderr, "%s%v\n", out, err)
-		return 1
-	}
+	defer remove()
+	binary = path
 	flag.Parse()
 	if f := flag.Lookup("test.parallel"); f != nil && f.Value.String() == f.DefValue {
 		_ = flag.Set("test.parallel", "5") // they wait most of the time
