@@ -39,9 +39,16 @@ type layout struct {
 	groups [256]group
 	mask   [4]uint32
 	codes  [33]uint8 // by the bits of a number; 4 where it is too large
+	packs  [33]uint8 // the same, and the bits of its code below
 	bits   [4]uint8  // by code
 	wide   bool      // two numbers may be longer than a load
 }
+
+// packBits is how many bits of an entry of packs are a count of bits.
+const (
+	packBits = 6
+	packMask = 1<<packBits - 1
+)
 
 func newLayout(l lengths) *layout {
 	y := &layout{wide: l[3] > maxLength}
@@ -52,6 +59,9 @@ func newLayout(l lengths) *layout {
 	for b := range y.codes {
 		for y.codes[b] < 4 && int(y.bits[y.codes[b]]) < b {
 			y.codes[b]++
+		}
+		if code := y.codes[b]; code < 4 {
+			y.packs[b] = code<<packBits | y.bits[code]
 		}
 	}
 	for c := range y.groups {
@@ -214,6 +224,26 @@ func (y *layout) pack(dst []byte, numbers []uint32) []byte {
 	buf := dst[:cap(dst)]
 	p := control + n/4
 	acc, have := uint64(0), uint(0) // bits that are not written
+	for ; !y.wide && len(numbers) >= 4; numbers = numbers[4:] {
+		// Two numbers and half a byte are in one store.
+		p0, p1 := y.packs[bits.Len32(numbers[0])], y.packs[bits.Len32(numbers[1])]
+		p2, p3 := y.packs[bits.Len32(numbers[2])], y.packs[bits.Len32(numbers[3])]
+		buf[control] = p0>>packBits | p1>>packBits<<2 | p2>>packBits<<4 | p3>>packBits<<6
+		control++
+		n0, n2 := uint(p0&packMask), uint(p2&packMask)
+		acc |= (uint64(numbers[0]) | uint64(numbers[1])<<(n0&63)) << (have & 63)
+		have += n0 + uint(p1&packMask)
+		binary.LittleEndian.PutUint64(buf[p:], acc)
+		p += int(have >> 3)
+		acc >>= have &^ 7 & 63
+		have &= 7
+		acc |= (uint64(numbers[2]) | uint64(numbers[3])<<(n2&63)) << (have & 63)
+		have += n2 + uint(p3&packMask)
+		binary.LittleEndian.PutUint64(buf[p:], acc)
+		p += int(have >> 3)
+		acc >>= have &^ 7 & 63
+		have &= 7
+	}
 	for ; len(numbers) >= 4; numbers = numbers[4:] {
 		c := byte(0)
 		for i, v := range numbers[:4] {

@@ -4,7 +4,6 @@ package links
 
 import (
 	"math/bits"
-	"slices"
 
 	"github.com/trefoildb/trefoil/links/cell"
 )
@@ -26,7 +25,10 @@ type labelled struct {
 
 // edgeList is edges in pieces, which are not copied when there are more: an edge is
 // the ordinals of its source and target, in the upper and lower half of a word.
-type edgeList struct{ pieces [][]uint64 }
+type edgeList struct {
+	pieces [][]uint64 // but the last one
+	last   []uint64
+}
 
 const (
 	// firstPiece and mostPiece are how many bytes there are in the first piece of a
@@ -41,12 +43,19 @@ const (
 func pieceBytes(before int) int { return min(firstPiece<<min(before, 16), mostPiece) }
 
 func (l *edgeList) add(edge uint64) {
-	last := len(l.pieces) - 1
-	if last < 0 || len(l.pieces[last]) == cap(l.pieces[last]) {
-		l.pieces = append(l.pieces, make([]uint64, 0, pieceBytes(last+1)/edgeBytes))
-		last++
+	if len(l.last) == cap(l.last) {
+		l.endPiece()
+		l.last = make([]uint64, 0, pieceBytes(len(l.pieces))/edgeBytes)
 	}
-	l.pieces[last] = append(l.pieces[last], edge)
+	l.last = append(l.last, edge)
+}
+
+// endPiece puts the last piece to the others.
+func (l *edgeList) endPiece() {
+	if len(l.last) > 0 {
+		l.pieces = append(l.pieces, l.last)
+	}
+	l.last = nil
 }
 
 // runList is links by their targets, in pieces of runs: a run is a target, how many
@@ -95,6 +104,7 @@ func eachRun(piece []uint32, do func(at int, dst uint32, srcs []uint32)) {
 
 // take adds what another one has, which is used no more.
 func (l *spanLinks) take(other *spanLinks) {
+	other.forward.endPiece()
 	l.forward.pieces = append(l.forward.pieces, other.forward.pieces...)
 	l.backward = runList{pieces: append(l.backward.pieces, other.backward.pieces...)}
 	l.labels = append(l.labels, other.labels...)
@@ -139,28 +149,4 @@ func (s ordinalSet) each(do func(o uint32)) {
 			do(uint32(64*i + bits.TrailingZeros64(w)))
 		}
 	}
-}
-
-// insertionLen is the length up to which lists are sorted by insertion.
-const insertionLen = 24
-
-// sortOnce sorts a list and returns it with each ordinal once.
-func sortOnce(list []uint32) []uint32 {
-	if len(list) > insertionLen {
-		slices.Sort(list)
-	} else {
-		for i := 1; i < len(list); i++ {
-			v, at := list[i], i
-			for ; at > 0 && list[at-1] > v; at-- {
-				list[at] = list[at-1]
-			}
-			list[at] = v
-		}
-	}
-	for i := 1; i < len(list); i++ {
-		if list[i] == list[i-1] {
-			return slices.Compact(list)
-		}
-	}
-	return list
 }

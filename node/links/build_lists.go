@@ -16,6 +16,7 @@ type listMaker struct {
 	ghosts ordinalSet
 	writer *cell.ListWriter
 	far    []uint32 // places of one page's ghosts
+	sorter listSorter
 }
 
 // newListMaker begins a direction whose targets of other cells are ghosts.
@@ -87,7 +88,7 @@ func (b *builder) addForward(maker *cell.Builder, s *span, links *spanLinks) err
 	begin := uint32(0)
 	for page := range pages {
 		end := starts[page] // where the next page's begin, by now
-		list := sortOnce(targets[begin:end])
+		list := m.sorter.sortOnce(targets[begin:end])
 		begin = end
 		if err := m.add(list, labels.of(s.first+page, list)); err != nil {
 			return err
@@ -182,7 +183,7 @@ func (b *builder) addBackward(maker *cell.Builder, s *span, links *spanLinks) er
 			}
 			list = all
 		}
-		if err := m.add(sortOnce(list), nil); err != nil {
+		if err := m.add(m.sorter.sortOnce(list), nil); err != nil {
 			return err
 		}
 	}

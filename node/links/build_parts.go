@@ -14,7 +14,7 @@ import (
 const (
 	// workerParts is into how many parts links are divided for each goroutine, which
 	// evens out what estimates are wrong by.
-	workerParts = 4
+	workerParts = 8
 	// leastPart is how many bytes of tables are worth a part.
 	leastPart = 256 << 10
 	// cutSteps bounds the search for a place to cut at, and cutShare says how much of a
