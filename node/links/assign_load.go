@@ -4,11 +4,13 @@ package links
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 
 	"github.com/trefoildb/trefoil/links"
 	"github.com/trefoildb/trefoil/links/uid"
+	"github.com/trefoildb/trefoil/node"
 	"github.com/trefoildb/trefoil/rdfload"
 	"github.com/trefoildb/trefoil/rdfload/syntax"
 	"github.com/trefoildb/trefoil/triple"
@@ -27,12 +29,57 @@ func (a *assigner) load(ctx context.Context, urls []string, memory int64) error 
 		return err
 	}
 	text := rdfload.Document("UIDs", &uidReader{runs: runs}, -1, syntax.NTriples)
-	_, err = rdfload.Load(ctx, a.store.Sink(), []rdfload.Source{text}, rdfload.Options{Memory: max(memory, rdfload.MinMemory)})
+	_, err = rdfload.Load(ctx, newSink{a.store.Sink(), a.store}, []rdfload.Source{text}, rdfload.Options{Memory: max(memory, rdfload.MinMemory)})
 	if err != nil {
 		a.forget() // they may be in the store, or not
 		return fmt.Errorf("load the UIDs of %d pages: %w", len(urls), err)
 	}
 	return nil
+}
+
+// newSink is a store's sink that, where no page has a UID yet, says that the store holds
+// nothing: each triple of UIDs is new then, and need not be looked for among all links.
+type newSink struct {
+	rdfload.Sink
+	store *node.Store
+}
+
+// Begin implements [rdfload.Sink].
+func (s newSink) Begin(ctx context.Context, id string) (rdfload.Start, error) {
+	start, err := s.Sink.Begin(ctx, id)
+	if err != nil || start.Existing == nil {
+		return start, err
+	}
+	any, err := s.anyUIDs(ctx)
+	if err != nil || !any {
+		err = errors.Join(err, start.Existing.Close())
+		start.Existing = nil
+	}
+	return start, err
+}
+
+// anyUIDs tells whether there is a triple of a page's UID or of an extent's host.
+func (s newSink) anyUIDs(ctx context.Context) (any bool, err error) {
+	sn, err := s.store.Snapshot()
+	if err != nil {
+		return false, err
+	}
+	defer func() { err = errors.Join(err, sn.Close()) }()
+	for _, predicate := range []string{links.UIDPredicate, links.HostPredicate} {
+		r, err := predicateRange(predicate)
+		if err != nil {
+			return false, err
+		}
+		rows, err := sn.Rows(ctx, r)
+		if err != nil {
+			return false, err
+		}
+		any = any || rows.First()
+		if err := errors.Join(rows.Err(), rows.Close()); err != nil {
+			return false, err
+		}
+	}
+	return any, nil
 }
 
 // uidReader is the triples of UIDs as N-Triples.
