@@ -39,7 +39,49 @@ func checkBatches(t *testing.T, r *rand.Rand, cells []*Cell) {
 			}
 		}
 	}
+	checkURLBatches(t, r, cells, b)
 	b.Forget()
+}
+
+// checkURLBatches asks for the URLs of pages, and for the pages of URLs.
+func checkURLBatches(t *testing.T, r *rand.Rand, cells []*Cell, b *Batch) {
+	t.Helper()
+	for range 20 {
+		n := 1 + r.IntN(BatchLen)
+		asked, pages := make([]*Cell, n), make([]uid.UID, n)
+		names, hosts := make([]string, n), make([]uint64, n)
+		for i := range n {
+			c := cells[r.IntN(len(cells))]
+			asked[i], pages[i], names[i] = c, uid.UID(r.Uint64()), "http://nobody.example/"
+			if c.Len() > 0 && r.IntN(8) > 0 {
+				ord := r.Uint32N(uint32(c.Len()))
+				pages[i], names[i] = c.UID(ord), string(c.AppendURL(nil, ord))+"x"[:r.IntN(8)/7]
+			}
+			hosts[i] = HostHash(names[i])
+		}
+		b.ReadURLs(asked, pages)
+		for i, c := range asked {
+			want := []byte("y")
+			ord, there := c.Ordinal(pages[i])
+			if there {
+				want = c.AppendURL(want, ord)
+			}
+			if got, ok := b.AppendURL([]byte("y"), i); ok != there || string(got) != string(want) {
+				t.Fatalf("page %s, %d of %d in a batch: %.200q, %t, want %.200q", pages[i], i, n, got, ok, want)
+			}
+		}
+		b.FindURLs(asked, names, hosts)
+		for i, c := range asked {
+			var want uid.UID
+			ord, there := c.Find(names[i])
+			if there {
+				want = c.UID(ord)
+			}
+			if got, ok := b.UID(i); ok != there || got != want {
+				t.Fatalf("%.200q, %d of %d in a batch: %s, %t, want %s", names[i], i, n, got, ok, want)
+			}
+		}
+	}
 }
 
 func TestBatch(t *testing.T) {

@@ -197,6 +197,24 @@ func (m *model) checkReader(tb testing.TB, v *View) {
 				}
 			}
 		}
+		urls, hosts := make([]string, len(pages)), make([]uint64, len(pages))
+		r.ReadURLs(views, pages)
+		for i, u := range pages {
+			url, known := m.pages[u]
+			if got, ok := r.AppendURL([]byte("x"), i); ok != known || string(got) != "x"+url {
+				tb.Fatalf("epoch %d: a reader says that page %s is %q, %t, want %q", v.Epoch(), u, got, ok, url)
+			}
+			if urls[i] = url; !known {
+				urls[i] = "http://nobody.example/"
+			}
+			hosts[i] = cell.HostHash(urls[i])
+		}
+		r.FindURLs(views, urls, hosts)
+		for i, u := range pages {
+			if got, ok := r.UID(i); ok != (u != 7) || ok && got != u {
+				tb.Fatalf("epoch %d: a reader says that %q is page %s, %t, want %s", v.Epoch(), urls[i], got, ok, u)
+			}
+		}
 	}
 }
 

@@ -1,4 +1,4 @@
-// This file reads the links of many pages at once.
+// This file reads many pages at once.
 
 package delta
 
@@ -12,12 +12,13 @@ import (
 // ReaderLen is the most pages that a [Reader] reads at once.
 const ReaderLen = cell.BatchLen
 
-// Reader reads the links of many pages at once, of one view or of several, in far less
-// time than one page after another takes: see [cell.Batch]. It is for one goroutine.
+// Reader reads many pages at once, of one view or of several, in far less time than one
+// page after another takes: see [cell.Batch]. It is for one goroutine.
 type Reader struct {
 	d     cell.Direction
 	views []*View   // the caller's
 	pages []uid.UID // the caller's
+	urls  []string  // the caller's
 	cells [ReaderLen]*cell.Cell
 	links cell.Batch
 }
@@ -29,20 +30,26 @@ func NewReader() *Reader { return readers.Get().(*Reader) }
 
 // Release gives the reader's memory to the next one.
 func (r *Reader) Release() {
-	r.views, r.pages = nil, nil
+	r.views, r.pages, r.urls = nil, nil, nil
 	clear(r.cells[:])
 	r.links.Forget()
 	readers.Put(r)
 }
 
 // Read reads the links of pages[i] of views[i] in direction d, for at most ReaderLen
-// pages. It keeps both slices until it is called again.
+// pages: Degree and AppendLinks then tell them. It keeps both slices until something else
+// is read.
 func (r *Reader) Read(d cell.Direction, views []*View, pages []uid.UID) {
-	r.d, r.views, r.pages = d, views, pages
-	for i, v := range views[:len(pages)] {
+	r.d, r.pages = d, pages
+	r.links.Read(d, r.cellsOf(views[:len(pages)]), pages)
+}
+
+func (r *Reader) cellsOf(views []*View) []*cell.Cell {
+	r.views = views
+	for i, v := range views {
 		r.cells[i] = v.cell
 	}
-	r.links.Read(d, r.cells[:len(pages)], pages)
+	return r.cells[:len(views)]
 }
 
 // Degree returns how many links page i has, as [View.Degree] does.
@@ -60,4 +67,35 @@ func (r *Reader) AppendLinks(dst []uid.UID, i int) []uid.UID {
 		return r.links.AppendLinks(dst, i)
 	}
 	return v.appendLinks(dst, r.d, r.pages[i], func(dst []uid.UID) []uid.UID { return r.links.AppendLinks(dst, i) })
+}
+
+// ReadURLs reads the URLs of pages[i] of views[i], for at most ReaderLen pages: AppendURL
+// then tells them. It keeps both slices until something else is read.
+func (r *Reader) ReadURLs(views []*View, pages []uid.UID) {
+	r.pages = pages
+	r.links.ReadURLs(r.cellsOf(views[:len(pages)]), pages)
+}
+
+// AppendURL appends the URL of page i, as [View.AppendURL] does.
+func (r *Reader) AppendURL(dst []byte, i int) (_ []byte, ok bool) {
+	if dst, ok = r.links.AppendURL(dst, i); ok {
+		return dst, true
+	}
+	return r.views[i].appendRowURL(dst, r.pages[i])
+}
+
+// FindURLs finds the pages of urls[i] in views[i], for at most ReaderLen URLs; hosts[i] is
+// the cell.HostHash of the URL. UID then tells them. It keeps views and urls until
+// something else is read.
+func (r *Reader) FindURLs(views []*View, urls []string, hosts []uint64) {
+	r.urls = urls
+	r.links.FindURLs(r.cellsOf(views[:len(urls)]), urls, hosts)
+}
+
+// UID returns the page of URL i, as [View.Find] does.
+func (r *Reader) UID(i int) (_ uid.UID, ok bool) {
+	if u, ok := r.links.UID(i); ok {
+		return u, true
+	}
+	return r.views[i].findInRows(bytesOf(r.urls[i]))
 }

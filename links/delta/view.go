@@ -77,6 +77,11 @@ func (v *View) AppendURL(dst []byte, u uid.UID) (_ []byte, ok bool) {
 	if ord, ok := v.cell.Ordinal(u); ok {
 		return v.cell.AppendURL(dst, ord), true
 	}
+	return v.appendRowURL(dst, u)
+}
+
+// appendRowURL is AppendURL for pages that are in rows.
+func (v *View) appendRowURL(dst []byte, u uid.UID) (_ []byte, ok bool) {
 	for _, r := range v.rows {
 		if dst, ok := r.pages.appendURL(dst, u); ok {
 			return dst, true
@@ -87,13 +92,20 @@ func (v *View) AppendURL(dst []byte, u uid.UID) (_ []byte, ok bool) {
 
 // Find returns the page of a URL.
 func (v *View) Find(url string) (uid.UID, bool) {
-	return v.find(unsafe.Slice(unsafe.StringData(url), len(url)))
+	return v.find(bytesOf(url))
 }
+
+func bytesOf(s string) []byte { return unsafe.Slice(unsafe.StringData(s), len(s)) }
 
 func (v *View) find(url []byte) (uid.UID, bool) {
 	if ord, ok := v.cell.FindBytes(url); ok {
 		return v.cell.UID(ord), true
 	}
+	return v.findInRows(url)
+}
+
+// findInRows is find for pages that are in rows.
+func (v *View) findInRows(url []byte) (uid.UID, bool) {
 	for _, r := range v.rows {
 		if u, ok := r.pages.find(url); ok {
 			return u, true

@@ -18,25 +18,7 @@ func (t *Table) Find(url string, hostHash uint64) (ordinal uint32, ok bool) {
 
 // FindBytes is Find for a URL in a slice, which it does not keep.
 func (t *Table) FindBytes(url []byte, hostHash uint64) (ordinal uint32, ok bool) {
-	first, last := t.hosts.find(hostHash)
-	strays := t.strays.keys.Len() > 0
-	// To search several runs in vain takes longer than the list of strays does.
-	if strays && last-first > 1 {
-		if ordinal, ok = t.findStray(url); ok {
-			return ordinal, true
-		}
-		strays = false
-	}
-	for i := first; i < min(last, first+maxCandidates); i++ {
-		lo, hi := t.starts.Two(int(t.hosts.numbers.At(i)))
-		if ordinal, ok = t.findInRun(url, uint32(lo), uint32(hi)); ok {
-			return ordinal, true
-		}
-	}
-	if strays {
-		return t.findStray(url)
-	}
-	return 0, false
+	return t.FindIn(url, t.Runs(hostHash))
 }
 
 // findInRun searches the ordinals first to last-1, whose URLs ascend.

@@ -40,12 +40,19 @@ func (g *Graph) UIDs(ctx context.Context, urls []string) ([]uid.UID, error) {
 	}
 	found := make([]uid.UID, len(urls))
 	var missing []int
-	err = each(ctx, len(urls), func(i int) error {
-		u, ok := s.lookUp(urls[i])
-		if found[i] = u; !ok {
-			missing = append(missing, i)
+	var hosts [delta.ReaderLen]uint64
+	err = s.eachBatch(ctx, len(urls), func(i, k int) uid.UID {
+		hosts[k] = cell.HostHash(urls[i])
+		return uid.Make(slotOf(hosts[k]), 1, 0)
+	}, func(r *delta.Reader, views []*delta.View, from int) bool {
+		r.FindURLs(views, urls[from:from+len(views)], hosts[:len(views)])
+		for i := range views {
+			var ok bool
+			if found[from+i], ok = r.UID(i); !ok {
+				missing = append(missing, from+i)
+			}
 		}
-		return nil
+		return true
 	})
 	if err != nil || len(missing) == 0 {
 		return found, err
@@ -62,6 +69,9 @@ func (g *Graph) UIDs(ctx context.Context, urls []string) ([]uid.UID, error) {
 	})
 }
 
+// slotOf returns the slot of a host, given its cell.HostHash, as uid.SlotOf does given its key.
+func slotOf(hostHash uint64) uid.Slot { return uid.Slot(hostHash >> (64 - uid.SlotBits)) }
+
 // URLs implements links.Graph.
 func (g *Graph) URLs(ctx context.Context, pages []uid.UID) ([]string, error) {
 	s, err := g.now(ctx)
@@ -71,15 +81,19 @@ func (g *Graph) URLs(ctx context.Context, pages []uid.UID) ([]string, error) {
 	found := make([]string, len(pages))
 	var missing []int
 	var url []byte
-	err = each(ctx, len(pages), func(i int) error {
-		var ok bool
-		if url, ok = s.view(pages[i]).AppendURL(url[:0], pages[i]); ok {
-			found[i] = string(url)
-		} else if pages[i].Valid() {
-			missing = append(missing, i)
-		}
-		return nil
-	})
+	err = s.eachBatch(ctx, len(pages), func(i, _ int) uid.UID { return pages[i] },
+		func(r *delta.Reader, views []*delta.View, from int) bool {
+			r.ReadURLs(views, pages[from:from+len(views)])
+			for i := range views {
+				var ok bool
+				if url, ok = r.AppendURL(url[:0], i); ok {
+					found[from+i] = string(url)
+				} else if pages[from+i].Valid() {
+					missing = append(missing, from+i)
+				}
+			}
+			return true
+		})
 	if err != nil || len(missing) == 0 {
 		return found, err
 	}
@@ -152,6 +166,17 @@ func (g *Graph) LinksUpTo(ctx context.Context, d links.Direction, pages []uid.UI
 // eachRead calls use with the links of some pages, in their order, n of them at a time, as
 // long as it returns true and ctx does not end.
 func (s *state) eachRead(ctx context.Context, d links.Direction, pages []uid.UID, use func(r *delta.Reader, n int) bool) error {
+	return s.eachBatch(ctx, len(pages), func(i, _ int) uid.UID { return pages[i] },
+		func(r *delta.Reader, views []*delta.View, from int) bool {
+			r.Read(d, views, pages[from:from+len(views)])
+			return use(r, len(views))
+		})
+}
+
+// eachBatch calls use for the numbers below n, some at a time from one number on, with the
+// views that have the UIDs of these, as long as it returns true and ctx does not end. k is
+// a number's place among those.
+func (s *state) eachBatch(ctx context.Context, n int, of func(i, k int) uid.UID, use func(r *delta.Reader, views []*delta.View, from int) bool) error {
 	r := delta.NewReader()
 	defer r.Release()
 	lasts := make([]uid.UID, len(s.parts))
@@ -159,16 +184,15 @@ func (s *state) eachRead(ctx context.Context, d links.Direction, pages []uid.UID
 		lasts[i] = p.Last
 	}
 	var views [delta.ReaderLen]*delta.View
-	for from := 0; from < len(pages); from += delta.ReaderLen {
+	for from := 0; from < n; from += delta.ReaderLen {
 		if from%checkPages == 0 && ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		some := pages[from:min(from+delta.ReaderLen, len(pages))]
-		for i, u := range some {
-			views[i] = s.views[findPart(lasts, u)]
+		some := views[:min(delta.ReaderLen, n-from)]
+		for k := range some {
+			some[k] = s.views[findPart(lasts, of(from+k, k))]
 		}
-		r.Read(d, views[:len(some)], some)
-		if !use(r, len(some)) {
+		if !use(r, some, from) {
 			return nil
 		}
 	}

@@ -9,7 +9,9 @@ import (
 	"testing"
 
 	"github.com/trefoildb/trefoil/links"
+	"github.com/trefoildb/trefoil/links/cell"
 	"github.com/trefoildb/trefoil/links/uid"
+	"github.com/trefoildb/trefoil/links/weburl"
 )
 
 func TestFindPart(t *testing.T) {
@@ -32,6 +34,14 @@ func TestFindPart(t *testing.T) {
 		u := uid.UID(r.Uint64())
 		if got, want := findPart(lasts, u), s.find(u); got != want {
 			t.Fatalf("%d is of part %d of %d, want %d", u, got, n+1, want)
+		}
+	}
+}
+
+func TestSlotOf(t *testing.T) {
+	for _, url := range []string{"http://a.example/", "https://b.example:81/x", "urn:x", ""} {
+		if got, want := slotOf(cell.HostHash(url)), uid.SlotOf(weburl.HostKey(url)); got != want {
+			t.Errorf("%q is of slot %d, want %d", url, got, want)
 		}
 	}
 }
@@ -94,6 +104,14 @@ func TestManyPages(t *testing.T) {
 		if err != nil || !slices.Equal(got.Ends, want.Ends[:n]) || n > 0 && !slices.Equal(got.Items, want.Items[:want.Ends[n-1]]) {
 			t.Fatalf("up to %d links: %d lists, %v, want %d of %d", most, got.Len(), err, n, len(pages))
 		}
+	}
+	names, err := w.graph.URLs(ctx, append(all, 7))
+	if err != nil {
+		t.Fatal(err)
+	}
+	uids, err := w.graph.UIDs(ctx, append(names, "http://nobody.example/"))
+	if err != nil || !slices.Equal(uids, append(slices.Clone(all), 0, 0)) {
+		t.Errorf("%d pages, %d URLs, and back %d pages, %v", len(all), len(names), len(uids), err)
 	}
 	ended, end := context.WithCancel(ctx)
 	end()
