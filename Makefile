@@ -62,7 +62,7 @@ torture-processes: ## TORTURETIME (10m) of random faults for clusters of real pr
 	TREFOIL_TORTURE=$(TORTURETIME) $(GO) test -count 1 -v -timeout 0 -run 'Torture|Partition|PacketLoss' ./integration/processes
 
 torture-links: ## links as nobody should have them: 10 million of one page, kills in a merge, dirty files; 8 GiB of memory
-	TREFOIL_ABUSE=1 $(GO) test -count 1 -v -p 1 -timeout 0 -run 'Abuse' ./links/... ./node/links ./internal/cli ./integration/cli
+	TREFOIL_ABUSE=1 $(GO) test -count 1 -v -p 1 -timeout 0 -run 'Abuse' ./links/... ./node/links ./internal/cli ./integration/cli ./integration/cluster
 
 fmt: ## gofmt all files
 	gofmt -w .

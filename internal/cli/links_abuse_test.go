@@ -14,6 +14,9 @@ import (
 // Command lines that are wrong are refused before anything is asked; others that are only
 // odd are answered.
 func TestAbuseLinksCommands(t *testing.T) {
+	if testing.Short() {
+		t.Skip("much work, of one goroutine at a time")
+	}
 	g, uids := letters(t)
 	const site = "http://www.letters.org/"
 	before, err := g.Stats(t.Context())
@@ -71,6 +74,9 @@ func TestAbuseLinksCommands(t *testing.T) {
 
 // Odd URLs go through the commands as they are: what update takes, get prints.
 func TestAbuseOddURLs(t *testing.T) {
+	if testing.Short() {
+		t.Skip("much work, of one goroutine at a time")
+	}
 	g := linkstest.New()
 	var file, pages strings.Builder
 	urls := linkstest.OddURLs()

@@ -54,6 +54,9 @@ func wide(text string) string {
 
 // Lines that are dirty: all that can be read of them is, and each reject has its line.
 func TestAbuseDirtyLines(t *testing.T) {
+	if testing.Short() {
+		t.Skip("much work, of one goroutine at a time")
+	}
 	weight := func(w float64, text string) links.Label { return links.Label{Weight: w, Anchor: text} }
 	data := filepath.Join(t.TempDir(), "store") // of all: each has a predicate of its own
 	predicates := 0
@@ -132,6 +135,9 @@ func TestAbuseDirtyLines(t *testing.T) {
 // Files that are no link files, or not whole ones: refused with their name, and nothing of
 // them is in the store, whatever they are.
 func TestAbuseBrokenFiles(t *testing.T) {
+	if testing.Short() {
+		t.Skip("much work, of one goroutine at a time")
+	}
 	lines := strings.Repeat("x:a\tx:b\nx:c\tx:d\n", 2000)
 	wat := watRecord("http://a.example/", "/x", "/y")
 	var random strings.Builder
@@ -181,6 +187,9 @@ func TestAbuseBrokenFiles(t *testing.T) {
 
 // A line without an end is left out, in bounded time, and what is around it is loaded.
 func TestAbuseLongLine(t *testing.T) {
+	if testing.Short() {
+		t.Skip("much work, of one goroutine at a time")
+	}
 	size, length, more := 5<<20, 200<<10, []string{"--max-line", "4MiB"}
 	if os.Getenv("TREFOIL_ABUSE") != "" {
 		size, length, more = 100<<20, 100<<20, nil // the most are 64
@@ -208,6 +217,9 @@ func TestAbuseLongLine(t *testing.T) {
 
 // All odd URLs through files of each format: what is loaded is what was written.
 func TestAbuseOddFiles(t *testing.T) {
+	if testing.Short() {
+		t.Skip("much work, of one goroutine at a time")
+	}
 	urls := linkstest.OddURLs()
 	want := map[edge]links.Label{}
 	texts := map[string]*strings.Builder{"a.edges": {}, "a.lists.gz": {}, "a.pages": {}, "a.nt": {}}

@@ -67,6 +67,9 @@ func oddLinks(rng *rand.Rand, urls []string, most int) (changes []links.Change) 
 // Odd URLs, self-links, duplicates and links in several named graphs, by the graph's own
 // door and by others: they come, they stay, they go.
 func TestAbuseURLs(t *testing.T) {
+	if testing.Short() {
+		t.Skip("much work, of one goroutine at a time")
+	}
 	rng := random(t)
 	w := newWorld(t, Options{CellPages: 20, BuildBytes: 1 << 10})
 	urls := linkstest.OddURLs()
@@ -174,6 +177,9 @@ func regions(name string, data []byte) (at []int) {
 // file is read, and for some of them, from each region, the graph is built anew from the
 // store and right.
 func TestAbuseFlippedBits(t *testing.T) {
+	if testing.Short() {
+		t.Skip("much work, of one goroutine at a time")
+	}
 	rng := random(t)
 	w := damagedWorld(t, rng)
 	defer w.open() // for the cleanup

@@ -351,7 +351,7 @@ func TestAbuseKill(t *testing.T) {
 	k := &killed{world: &world{t: t, dir: filepath.Join(dir, "store"), o: killedOptions, links: map[string]map[string]links.Label{}, uids: map[string]uid.UID{}}}
 	rounds, moments := 1, []int{0, 1, 2} // the others take longer to meet
 	if fullAbuse() {
-		rounds, moments = 25, []int{0, 1, 2, 3, 4, 5}
+		rounds, moments = 12, []int{0, 1, 2, 3, 4, 5}
 	}
 	for range rounds {
 		for _, moment := range moments {
