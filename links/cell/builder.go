@@ -64,8 +64,8 @@ func (o Options) Validate() error {
 	return errors.Join(o.Lists.Validate(), o.URLs.Validate(), o.Labels.Validate())
 }
 
-// Builder makes a cell. First come all pages, then all edges of both directions, then
-// [Builder.Build]. Edges of the two directions may be added by two goroutines at the
+// Builder makes a cell. First come all pages, then all edges of both directions, or
+// their lists ([Builder.Lists]), then [Builder.Build]. Edges of the two directions may be added by two goroutines at the
 // same time; apart from that a builder is for one goroutine. After an error it gives
 // no cell.
 type Builder struct {

@@ -8,7 +8,8 @@
 // ordinal, its place in that order. The second is that of links, in some parts for
 // each processor: both ends of a link are looked up in a hash table by URL, a target
 // once for all of its links, and the link goes to the cell of its source and to that
-// of its target, as two ordinals. Pages that have no UID yet get one first, very many
+// of its target, as ordinals: backward links stay together as the rows have them, forward
+// ones are brought to their pages when the cell is made. Pages that have no UID yet get one first, very many
 // of them by a bulk load. Where the links do not fit in the memory that a build may
 // use, it goes through them more than once, each time for some of the cells.
 //
