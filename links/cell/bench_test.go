@@ -281,6 +281,38 @@ func BenchmarkAppendLinks(b *testing.B) {
 	}
 }
 
+// BenchmarkBatch reads lists of random pages as BenchmarkAppendLinks does, but many at a
+// time; an operation is one list.
+func BenchmarkBatch(b *testing.B) {
+	c := oneCell()
+	cells := slices.Repeat([]*Cell{c}, BatchLen)
+	for _, d := range []Direction{Forward, Backward} {
+		for name, pages := range map[string]uint32{"cached": 256, "all": uint32(c.Len())} {
+			b.Run(fmt.Sprintf("%s/%s", d, name), func(b *testing.B) {
+				r := rand.New(rand.NewPCG(1, 0))
+				uids := make([]uid.UID, 1<<16)
+				for i := range uids {
+					uids[i] = c.UID(r.Uint32N(pages) * uint32(c.Len()/int(pages)))
+				}
+				batch := new(Batch)
+				var dst []uid.UID
+				links, i := 0, 0
+				defer cpu(b)()
+				for b.Loop() {
+					k := i % BatchLen
+					if k == 0 {
+						batch.Read(d, cells, uids[i&(len(uids)-1):][:BatchLen])
+					}
+					dst = batch.AppendLinks(dst[:0], k)
+					links += len(dst)
+					i++
+				}
+				b.ReportMetric(float64(links)/float64(b.N), "links")
+			})
+		}
+	}
+}
+
 // BenchmarkLarge reads random lists of one cell of 140 million forward links, whose
 // edges are not kept. It takes a minute and 2.5 GB: it runs if TREFOIL_BENCH_LARGE is
 // set.
