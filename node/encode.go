@@ -19,7 +19,6 @@ type encoder struct {
 		long bool
 	} // of last, by position
 	checked triple.Triple // the last one that was found to be well-formed
-	key     []byte
 }
 
 // check is t.Check.
