@@ -17,7 +17,7 @@ import (
 // TestUpdates compares what random update requests leave of random data.
 // TREFOIL_SEED repeats a run or begins another, TREFOIL_UPDATES says how many.
 func TestUpdates(t *testing.T) {
-	seed, updates := setting(t, "TREFOIL_SEED", 1), setting(t, "TREFOIL_UPDATES", 300)
+	seed, updates := setting(t, "TREFOIL_SEED", 1), setting(t, "TREFOIL_UPDATES", 200)
 	if testing.Short() {
 		updates = min(updates, 50)
 	}

@@ -145,8 +145,16 @@ func TestInterrupted(t *testing.T) {
 	}
 }
 
+// soon is after how many reads or writes meanwhile is called.
+func soon() int {
+	if testing.Short() {
+		return 10
+	}
+	return 100
+}
+
 // forever is a reader without an end that calls meanwhile when it has been read
-// from some hundred times.
+// from soon times.
 type forever struct {
 	text      []byte
 	at, n     int
@@ -154,7 +162,7 @@ type forever struct {
 }
 
 func (f *forever) Read(p []byte) (n int, err error) {
-	if f.n++; f.n == 100 {
+	if f.n++; f.n == soon() {
 		f.meanwhile()
 	}
 	for n < len(p) {
@@ -172,7 +180,7 @@ type drain struct {
 }
 
 func (f *drain) Write(p []byte) (int, error) {
-	if f.n++; f.n == 100 {
+	if f.n++; f.n == soon() {
 		f.meanwhile()
 	}
 	return len(p), nil

@@ -109,9 +109,13 @@ func TestLinksServer(t *testing.T) {
 	dir := t.TempDir()
 	data := filepath.Join(dir, "store")
 	graph := make(map[edge]links.Label)
+	lists := 120
+	if testing.Short() {
+		lists = 40
+	}
 	pages := func(n int) []string {
 		var files []string
-		for _, text := range randomPages(r, 2, 120, graph) {
+		for _, text := range randomPages(r, 2, lists, graph) {
 			files = append(files, newFile(t, dir, fmt.Sprintf("%d-%d.pages", n, len(files)), text))
 		}
 		return files

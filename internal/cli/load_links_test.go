@@ -441,6 +441,10 @@ func (s *stopAt) Update(ctx context.Context, changes []links.Change) (links.Upda
 // what was done is not done again.
 func TestLoadLinksResume(t *testing.T) {
 	r := newRand(t)
+	pages, edges := 300, 600 // several batches
+	if testing.Short() {
+		pages, edges = 100, 250
+	}
 	for _, updating := range []bool{true, false} {
 		dir := t.TempDir()
 		data := filepath.Join(dir, "store")
@@ -450,13 +454,13 @@ func TestLoadLinksResume(t *testing.T) {
 			loadLinks(t, exitDone, "x:p1\tx:old\n", data, "--format", "edges", "-")
 			var all []string
 			for range 3 {
-				all = append(all, randomPages(r, 1, 300, graph)...)
+				all = append(all, randomPages(r, 1, pages, graph)...)
 			}
 			file = newFile(t, dir, "w.pages", strings.Join(all, ""))
 			delete(graph, edge{"x:p1", "x:old"})
 		} else {
 			var b strings.Builder
-			for i := range 600 {
+			for i := range edges {
 				e := edge{fmt.Sprintf("x:%d", i/7), fmt.Sprintf("x:%d", r.IntN(1000))}
 				fmt.Fprintf(&b, "%s\t%s\t%d\n", e.src, e.dst, i+2)
 				graph[e] = links.Label{Weight: float64(i + 2)}
@@ -641,12 +645,12 @@ func (s *stopAfter) Write(p []byte) (int, error) {
 
 func TestGenerateLinks(t *testing.T) {
 	dir := t.TempDir()
-	pages := 300
+	pages, formats := 300, []string{"edges", "lists", "pages", "nt"}
 	if testing.Short() {
-		pages = 60
+		pages, formats = 60, formats[:2]
 	}
 	var counts []int64
-	for _, format := range []string{"edges", "lists", "pages", "nt"} {
+	for _, format := range formats {
 		args := []string{"generate", "--links", "--pages", fmt.Sprint(pages), "--hosts", "20", "--seed", "7", "--format", format}
 		code, text, stderr := run(t, "", args...)
 		_, again, _ := run(t, "", args...)
