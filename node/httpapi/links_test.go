@@ -470,7 +470,7 @@ func TestLinksRefusals(t *testing.T) {
 		{"/links/pagerank", "", `{"speed":1}`, 400, KindBadRequest, "body", "speed"},
 		{"/links/pagerank", "", `{} {}`, 400, KindBadRequest, "body", "follows"},
 		{"/links/pagerank", "", strings.Repeat(" ", 5000), 413, KindTooLarge, "body", "4096"},
-		{"/links/pagerank", "", `{"damping":2}`, 400, KindBadRequest, "", "damping of 2"},
+		{"/links/pagerank", "", `{"damping":2}`, 400, KindBadRequest, "", "damping is 2"},
 		{"/links/update", "text/csv", `x`, 415, KindUnsupportedMedia, "Content-Type", typeNDJSON},
 		{"/links/request", "", `{}`, 400, KindBadRequest, "", "takes no body"},
 	} {
