@@ -61,6 +61,7 @@ func (s *Store) commitStamped(group []*request) (err error) {
 				continue
 			}
 			all = append(all, entered{before, now})
+			s.journal.add(b.Origin, b.Operations)
 			if err := c.batch.Set(originKey(b.Origin), appendOperations(nil, now.operations), nil); err != nil {
 				return err
 			}

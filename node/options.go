@@ -47,6 +47,9 @@ type Options struct {
 	Feed []string
 	// CountChanges has [Store.ChangeCount] tell changes, for 4 MiB of memory.
 	CountChanges bool
+	// Journal names predicates, by their IRIs; [Store.Journal] tells operations on their
+	// triples.
+	Journal []string
 	// FS is the file system; nil is the disk.
 	FS vfs.FS
 }

@@ -214,6 +214,7 @@ func (s sink) publish(ctx context.Context, record rdfload.Record, tables []strin
 		return errors.Join(err, s.health.err())
 	}
 	s.changes.any()
+	s.journal.any()
 	if err := s.health.err(); err != nil {
 		return err
 	}

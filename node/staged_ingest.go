@@ -67,6 +67,7 @@ func (s *Store) takeIn(ctx context.Context, load string, number uint64, place st
 		return errors.Join(err, s.health.err())
 	}
 	s.changes.any()
+	s.journal.any()
 	if err := s.health.err(); err != nil {
 		return err
 	}

@@ -36,6 +36,7 @@ type Store struct {
 	updates     updates
 	feed        feed
 	changes     *changeCounts // nil where nothing is counted
+	journal     journal
 	uses        uses
 	beating     chan struct{}          // holds a token while a beat is written
 	saw         atomic.Pointer[[]byte] // the value of rowSeen that beats write
@@ -226,6 +227,7 @@ func (s *Store) readState() error {
 	if s.options.CountChanges {
 		s.changes = new(changeCounts)
 	}
+	s.journal.init(s.options.Journal)
 	if err := s.feed.init(s); err != nil {
 		return err
 	}

@@ -44,7 +44,7 @@ func (w *web) open() {
 		if w.graphs[m] != nil {
 			continue
 		}
-		g, err := ranges.Open(ranges.StoreOf[cluster.Snapshot](m.node), ranges.Options{Logger: w.log})
+		g, err := ranges.Open(ranges.StoreOf[cluster.Snapshot](m.node), ranges.Options{Copies: 2, FS: m.disk, Dir: "copies", Logger: w.log.With("machine", m.name)})
 		if err != nil {
 			w.t.Fatal(err)
 		}

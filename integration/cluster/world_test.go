@@ -15,6 +15,7 @@ import (
 
 	"github.com/trefoildb/trefoil/integration/memnet"
 	"github.com/trefoildb/trefoil/internal/bubble"
+	"github.com/trefoildb/trefoil/links"
 	"github.com/trefoildb/trefoil/node"
 	"github.com/trefoildb/trefoil/node/cluster"
 	"github.com/trefoildb/trefoil/recovery"
@@ -125,7 +126,7 @@ func (m *machine) run(others ...*machine) {
 func (m *machine) tryRun(ctx context.Context, others ...*machine) (err error) {
 	w := m.world
 	m.store, err = node.Open(dataDir, node.Options{
-		FS: m.disk, Member: true, MemTableBytes: 1 << 20, CacheBytes: 4 << 20, MinFreeBytes: -1, MaxSegmentBytes: 1 << 20, CountChanges: true, Logger: w.log.With("machine", m.name),
+		FS: m.disk, Member: true, MemTableBytes: 1 << 20, CacheBytes: 4 << 20, MinFreeBytes: -1, MaxSegmentBytes: 1 << 20, CountChanges: true, Journal: []string{links.DefaultPredicate, links.UIDPredicate}, Logger: w.log.With("machine", m.name),
 	})
 	if err != nil {
 		return err

@@ -6,10 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"path/filepath"
 
+	graph "github.com/trefoildb/trefoil/links"
 	"github.com/trefoildb/trefoil/node"
 	"github.com/trefoildb/trefoil/node/cluster"
 	"github.com/trefoildb/trefoil/node/links"
+	"github.com/trefoildb/trefoil/node/links/copies"
 	"github.com/trefoildb/trefoil/node/links/growing"
 	"github.com/trefoildb/trefoil/node/links/ranges"
 	"github.com/trefoildb/trefoil/triple"
@@ -19,6 +22,7 @@ import (
 type graphFlags struct {
 	LinkPredicate string `default:"${linkpredicate}" placeholder:"IRI" help:"The predicate of links, ${default} by default. Its triples are kept in memory too, as a graph (trefoil links)."`
 	NoLinks       bool   `help:"Keep no graph of links."`
+	LinkCopies    int    `default:"2" placeholder:"N" help:"In a cluster, how many other machines keep copies of the lists of links that a machine reads, on their disks, 0 to 2: so many machines may be lost at once, and each list is still answered. ${default} by default."`
 }
 
 // feed returns the predicates whose changes the store is to tell.
@@ -27,6 +31,14 @@ func (f *graphFlags) feed() []string {
 		return nil
 	}
 	return []string{f.LinkPredicate}
+}
+
+// journal returns the predicates whose operations the store is to remember.
+func (f *graphFlags) journal() []string {
+	if f.NoLinks || f.LinkCopies == 0 {
+		return nil
+	}
+	return []string{f.LinkPredicate, graph.UIDPredicate}
 }
 
 // graph returns the graph of the links in a store, which may be one machine's of a
@@ -39,7 +51,12 @@ func (f *graphFlags) graph(store *node.Store, member *cluster.Node, logger *slog
 	if f.NoLinks || member == nil {
 		return nil, nil
 	}
-	together, err := ranges.Open(ranges.StoreOf[cluster.Snapshot](member), ranges.Options{Predicate: f.LinkPredicate, Logger: logger})
+	if f.LinkCopies < 0 || f.LinkCopies > copies.MaxCopies {
+		return nil, usagef("--link-copies: %d is not 0 to %d", f.LinkCopies, copies.MaxCopies)
+	}
+	together, err := ranges.Open(ranges.StoreOf[cluster.Snapshot](member), ranges.Options{
+		Predicate: f.LinkPredicate, Copies: f.LinkCopies, Dir: filepath.Join(store.Dir(), "link-copies"), Logger: logger,
+	})
 	if err != nil {
 		return nil, fmt.Errorf("serve: %w", err)
 	}

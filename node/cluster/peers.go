@@ -38,6 +38,7 @@ func (n *Node) register() {
 	n.server.Handle(methodRemove, n.member(n.handleRemove))
 	n.server.Handle(methodAccept, n.member(n.handleAccept))
 	n.server.Handle(methodWish, n.member(n.handleWish))
+	n.server.Handle(methodJournal, n.member(n.handleJournal))
 	n.writes.Register(n.server)
 	n.loads.Register(n.server)
 	n.reads.Register(n.server)

@@ -51,6 +51,11 @@ func (g *Graph) lookThrough() {
 		if v == nil {
 			continue
 		}
+		if g.settled.Load() < v.Epoch { // so that no read has to wait for it while a machine is away
+			if err := g.settle(g.ctx, v.Epoch); err != nil && g.ctx.Err() == nil {
+				g.o.Logger.Debug("operations of earlier epochs may not be settled", "error", err)
+			}
+		}
 		now := looked{g.linking(), v.Shown()}
 		if now.equal(before) && time.Since(at) < lookEvery {
 			continue

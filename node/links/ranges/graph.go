@@ -8,8 +8,11 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/cockroachdb/pebble/v2/vfs"
+
 	"github.com/trefoildb/trefoil/links"
 	"github.com/trefoildb/trefoil/node"
+	"github.com/trefoildb/trefoil/node/links/copies"
 	"github.com/trefoildb/trefoil/triple"
 )
 
@@ -25,6 +28,12 @@ type Options struct {
 	ListBytes int64
 	// RankBytes is how much memory a job of PageRank may take; 0 is 4 GiB.
 	RankBytes int64
+	// Copies is how many other machines keep copies of what a machine reads, to answer
+	// while it is away; 0 is none, [copies.MaxCopies] are the most. They are kept in Dir of
+	// FS, whose contents are deleted.
+	Copies int
+	FS     vfs.FS
+	Dir    string
 	// Logger takes what there is to say; nil is nobody.
 	Logger *slog.Logger
 }
@@ -37,6 +46,9 @@ const (
 
 // Validate says what is wrong with the options.
 func (o Options) Validate() error {
+	if o.Copies < 0 || o.Copies > copies.MaxCopies || o.Copies > 0 && o.Dir == "" {
+		return fmt.Errorf("%w: %d copies in the directory %q", links.ErrInvalid, o.Copies, o.Dir)
+	}
 	if o.RankBytes < 0 || o.KnownBytes < 0 || o.ListBytes < 0 {
 		return fmt.Errorf("%w: RankBytes is %d, KnownBytes %d, ListBytes %d", links.ErrInvalid, o.RankBytes, o.KnownBytes, o.ListBytes)
 	}
@@ -74,6 +86,7 @@ type Graph struct {
 
 	predicate     triple.Term
 	predicateTerm []byte       // encoded
+	uidTerm       []byte       // likewise, that of UIDs
 	pages         triple.Range // of POS: all UIDs
 	linked        triple.Range // of POS: all links
 
@@ -83,6 +96,8 @@ type Graph struct {
 	packed  packedLists
 	grants  grants
 	ranks   ranks
+	copies  *copies.Copies // nil where none are kept
+	away    away
 
 	ctx     context.Context // ends with the graph
 	cancel  context.CancelCauseFunc
@@ -103,6 +118,7 @@ func Open(store Store, o Options) (*Graph, error) {
 	g.packed.init(g.o.ListBytes)
 	g.predicate = triple.NewIRI(g.o.Predicate)
 	g.predicateTerm, _ = triple.AppendTerm(nil, g.predicate)
+	g.uidTerm, _ = triple.AppendTerm(nil, triple.NewIRI(links.UIDPredicate))
 	var err, other error
 	g.pages, err = predicateRange(links.UIDPredicate)
 	g.linked, other = predicateRange(g.o.Predicate)
@@ -110,17 +126,59 @@ func Open(store Store, o Options) (*Graph, error) {
 		return nil, fmt.Errorf("open the link graph: %w", err)
 	}
 	g.ctx, g.cancel = context.WithCancelCause(context.Background())
+	if g.o.Copies > 0 {
+		g.copies, err = copies.Open(store, g.pull, copies.Options{
+			FS: g.o.FS, Dir: g.o.Dir, Copies: g.o.Copies, Empty: g.empty, Logger: g.o.Logger,
+			Ranges: []triple.Range{triple.OrderRange(triple.SPO), g.pages, g.linked},
+		})
+		if err != nil {
+			return nil, fmt.Errorf("open the link graph: %w", err)
+		}
+	}
 	store.Handle(methodName, g.handleName)
 	store.Handle(methodLists, g.handleLists)
+	store.Handle(methodPull, g.handlePull)
+	store.Handle(methodCopied, g.handleCopied)
+	store.Handle(methodHere, handleHere)
 	g.running.Go(g.lookThrough)
 	return g, nil
+}
+
+// Copied returns the epoch under which this machine has last had all copies that it ought
+// to keep, with all that was settled before; 0 where it keeps none, or never had.
+func (g *Graph) Copied() uint64 {
+	if g.copies == nil {
+		return 0
+	}
+	return g.copies.Epoch()
 }
 
 // Close ends the graph.
 func (g *Graph) Close() error {
 	g.cancel(errClosed)
 	g.running.Wait()
+	if g.copies != nil {
+		return g.copies.Close()
+	}
 	return nil
+}
+
+// empty tells whether there are neither links nor pages.
+func (g *Graph) empty(ctx context.Context) bool {
+	none := true
+	err := g.read(ctx, func(r *reader) error {
+		for _, keys := range []triple.Range{g.linked, g.pages} {
+			err := r.scan(ctx, keys, false, func(*row) (bool, error) {
+				none = false
+				return false, nil
+			})
+			if err != nil || !none {
+				return err
+			}
+		}
+		return nil
+	})
+	return err != nil || none // the next round looks again
 }
 
 // begin returns a context that ends with the graph, and what a call reads.

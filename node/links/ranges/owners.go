@@ -60,26 +60,23 @@ func (g *Graph) listRange(d links.Direction, url string) triple.Range {
 	return triple.Range{Lo: key[:n:n], Hi: key[n:]}
 }
 
-// ownerOf returns the machine that reads all of a range; false where there is none.
-func ownerOf(v *view.View, keys triple.Range) (owner trie.MachineID, ok bool) {
-	joint := v.Joint()
-	for s := range joint.Reads().Trie.Range(keys.Lo, keys.Hi) {
-		of, live := joint.ReaderOf(s)
-		if !live || ok && of != owner {
-			return 0, false
-		}
-		owner, ok = of, true
-	}
-	return owner, ok
-}
-
-// shares divides pages by who reads their lists; rest are those that nobody reads alone.
-func (g *Graph) shares(v *view.View, d links.Direction, urls []string) (shares []share, rest []int) {
+// shares divides some pages by who reads their lists; away are those whose readers are,
+// cut those that several read, of whom some are away, and rest the others.
+func (g *Graph) shares(v *view.View, d links.Direction, urls []string, items []int) (shares []share, away []copiedRange, cut, rest []int) {
 	place := map[trie.MachineID]int{}
-	for i, url := range urls {
-		owner, ok := ownerOf(v, g.listRange(d, url))
-		if !ok {
-			rest = append(rest, i)
+	for _, i := range items {
+		keys := g.listRange(d, urls[i])
+		owner, live, ok := g.readerOf(v, keys)
+		switch {
+		case !ok:
+			if _, _, all := g.piecesOf(v, keys, i); all {
+				rest = append(rest, i)
+			} else {
+				cut = append(cut, i)
+			}
+			continue
+		case !live:
+			away = append(away, copiedRange{keys, owner, i})
 			continue
 		}
 		at, ok := place[owner]
@@ -90,22 +87,44 @@ func (g *Graph) shares(v *view.View, d links.Direction, urls []string) (shares [
 		}
 		shares[at].items = append(shares[at].items, i)
 	}
-	return shares, rest
+	return shares, away, cut, rest
 }
 
-// fromOwners has the machines that read the ranges of pages' lists answer: all is set
-// where they do. rest are the pages whose rows have to be read.
+// fromOwners has the machines that read the ranges of pages' lists answer, and those that
+// have copies where these are away: all is set where they do. rest are the pages whose
+// rows have to be read.
 func (r *reader) fromOwners(ctx context.Context, d links.Direction, urls []string, all [][]uid.UID) (rest []int, err error) {
-	g := r.graph
-	v := g.store.View()
-	if v == nil {
-		for i := range urls {
-			rest = append(rest, i)
-		}
-		return rest, nil
+	items := make([]int, len(urls))
+	for i := range items {
+		items[i] = i
 	}
-	shares, rest := g.shares(v, d, urls)
+	for {
+		v := r.graph.store.View()
+		if v == nil {
+			return append(rest, items...), nil
+		}
+		some, unsure, err := r.fromOwnersIn(ctx, v, d, urls, items, all)
+		if err != nil {
+			return nil, err
+		}
+		rest = append(rest, some...)
+		if len(unsure) == 0 {
+			return rest, nil
+		}
+		if !r.again(ctx) { // reading rows says what is wrong
+			return append(rest, unsure...), ctx.Err()
+		}
+		items = unsure
+	}
+}
+
+// fromOwnersIn is one try, under a view. Of the pages that are unsure others may know more
+// a moment later.
+func (r *reader) fromOwnersIn(ctx context.Context, v *view.View, d links.Direction, urls []string, items []int, all [][]uid.UID) (rest, unsure []int, err error) {
+	g := r.graph
+	shares, away, cut, rest := g.shares(v, d, urls, items)
 	missed := make([][]int, len(shares))
+	failed := make([]bool, len(shares))
 	err = atOnce(ctx, len(shares), max(1, len(shares)), func(ctx context.Context, i int) error {
 		s := &shares[i]
 		asked := make([]string, len(s.items))
@@ -117,7 +136,8 @@ func (r *reader) fromOwners(ctx context.Context, d links.Direction, urls []strin
 			if ctx.Err() != nil {
 				return context.Cause(ctx)
 			}
-			missed[i] = s.items // reading rows tries again, and says what is wrong
+			failed[i] = true
+			missed[i] = s.items
 			return nil
 		}
 		for j, item := range s.items {
@@ -131,7 +151,41 @@ func (r *reader) fromOwners(ctx context.Context, d links.Direction, urls []strin
 		}
 		return nil
 	})
-	return append(rest, slices.Concat(missed...)...), err
+	if err != nil {
+		return nil, nil, err
+	}
+	for i := range missed {
+		for _, item := range missed[i] {
+			switch {
+			case !failed[i]: // it is too long
+				rest = append(rest, item)
+			case g.isAway(shares[i].owner):
+				away = append(away, copiedRange{g.listRange(d, urls[item]), shares[i].owner, item})
+			case g.o.Copies > 0: // another view, maybe
+				unsure = append(unsure, item)
+			default:
+				rest = append(rest, item)
+			}
+		}
+	}
+	answered, uncertain, err := r.fromCopies(ctx, v, copiedList, away, func(item int, d *peer.Decoder) {
+		packed := d.Bytes()
+		all[item], _ = unpack(make([]uid.UID, 0, len(packed)/2), packed)
+	})
+	for _, a := range away {
+		switch {
+		case answered[a.item]:
+		case uncertain[a.item]:
+			unsure = append(unsure, a.item)
+		default:
+			rest = append(rest, a.item)
+		}
+	}
+	if err != nil || len(cut) == 0 || r.graph.o.Copies == 0 {
+		return append(rest, cut...), unsure, err
+	}
+	more, moreUnsure, err := r.cutLists(ctx, v, d, urls, cut, all)
+	return append(rest, more...), append(unsure, moreUnsure...), err
 }
 
 // askOwner returns packed lists; nil for one that is not answered.
@@ -146,7 +200,7 @@ func (g *Graph) askOwner(ctx context.Context, epoch uint64, owner trie.MachineID
 	for _, url := range urls {
 		e.String(url)
 	}
-	answer, err := g.store.Call(ctx, owner, methodLists, e.Data())
+	answer, err := g.callOwner(ctx, owner, methodLists, e.Data())
 	if err != nil {
 		return nil, err
 	}

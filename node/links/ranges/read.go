@@ -34,7 +34,7 @@ func (g *Graph) read(ctx context.Context, do func(r *reader) error) error {
 
 // UIDs implements links.Graph.
 func (g *Graph) UIDs(ctx context.Context, urls []string) (found []uid.UID, err error) {
-	return found, g.read(ctx, func(r *reader) error {
+	return found, g.readAgain(ctx, func(r *reader) error {
 		if found, err = r.uids(ctx, urls); err != nil {
 			return err
 		}
@@ -88,7 +88,7 @@ func (r *reader) nameLinked(ctx context.Context, urls []string, found []uid.UID)
 
 // URLs implements links.Graph.
 func (g *Graph) URLs(ctx context.Context, pages []uid.UID) (found []string, err error) {
-	return found, g.read(ctx, func(r *reader) error {
+	return found, g.readAgain(ctx, func(r *reader) error {
 		found, err = r.urls(ctx, pages)
 		return err
 	})
@@ -121,7 +121,7 @@ func (r *reader) distinct(ctx context.Context, pages []uid.UID) (urls []string, 
 
 // Links implements links.Graph.
 func (g *Graph) Links(ctx context.Context, d links.Direction, pages []uid.UID) (l links.Lists, err error) {
-	return l, g.read(ctx, func(r *reader) error {
+	return l, g.readAgain(ctx, func(r *reader) error {
 		urls, of, err := r.distinct(ctx, pages)
 		if err != nil {
 			return err
@@ -130,7 +130,7 @@ func (g *Graph) Links(ctx context.Context, d links.Direction, pages []uid.UID) (
 		if err != nil {
 			return err
 		}
-		l.Ends = make([]int, 0, len(pages))
+		l = links.Lists{Ends: make([]int, 0, len(pages))}
 		for _, at := range of {
 			if at >= 0 {
 				l.Items = append(l.Items, found[at]...)
@@ -143,7 +143,7 @@ func (g *Graph) Links(ctx context.Context, d links.Direction, pages []uid.UID) (
 
 // Degrees implements links.Graph.
 func (g *Graph) Degrees(ctx context.Context, d links.Direction, pages []uid.UID) (degrees []int, err error) {
-	return degrees, g.read(ctx, func(r *reader) error {
+	return degrees, g.readAgain(ctx, func(r *reader) error {
 		urls, of, err := r.distinct(ctx, pages)
 		if err != nil {
 			return err
@@ -266,7 +266,8 @@ const heldPages = 1 << 10
 
 // SampleLinks implements links.Graph.
 func (g *Graph) SampleLinks(ctx context.Context, d links.Direction, pages []uid.UID, s sample.Spec) (l links.Lists, err error) {
-	err = g.read(ctx, func(r *reader) error {
+	err = g.readAgain(ctx, func(r *reader) error {
+		l = links.Lists{}
 		for part := range slices.Chunk(pages, heldPages) {
 			if err := r.sample(ctx, d, part, s, &l); err != nil {
 				return err

@@ -6,9 +6,12 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"sync/atomic"
+	"time"
 
 	"github.com/trefoildb/trefoil/links"
 	"github.com/trefoildb/trefoil/links/uid"
+	"github.com/trefoildb/trefoil/node/peer"
 	"github.com/trefoildb/trefoil/sparql"
 	"github.com/trefoildb/trefoil/triple"
 )
@@ -18,12 +21,24 @@ type reader struct {
 	graph    *Graph
 	snapshot Snapshot
 	source   sparql.Source
+	copied   atomic.Bool // something came from copies
+
+	// repeated is that the call is repeated where it was in vain since a machine is away;
+	// until is when a call gives up, zero where it has not been in vain yet, and pause how
+	// long it waited last.
+	repeated bool
+	until    time.Time
+	pause    time.Duration
 }
 
 func (r *reader) close() { _ = r.snapshot.Close() } // it holds nothing
 
-// degraded tells whether something came from other orders, since a machine is dead.
+// degraded tells whether something came from other orders or from copies, since a
+// machine is dead.
 func (r *reader) degraded() bool {
+	if r.copied.Load() {
+		return true
+	}
 	d, ok := r.snapshot.(interface{ Degraded() bool })
 	return ok && d.Degraded()
 }
@@ -90,7 +105,13 @@ func (r *reader) uids(ctx context.Context, urls []string) ([]uid.UID, error) {
 		before := r.graph.settled.Load()
 		claims := make([]claim, len(urls))
 		newest := uint64(0)
-		err := r.look(ctx, all, func(i int, row *row) error {
+		add := func(i int, c claim) {
+			newest = max(newest, c.stamp.Epoch)
+			if before := &claims[i]; before.uid == 0 || c.stamp.Less(before.stamp) {
+				*before = c
+			}
+		}
+		err := r.lookEither(ctx, copiedUIDs, all, func(i int, row *row) error {
 			if url, ok := row.iri(triple.Subject); !ok || string(url) != urls[i] {
 				return nil // another long one
 			}
@@ -102,11 +123,12 @@ func (r *reader) uids(ctx context.Context, urls []string) ([]uid.UID, error) {
 			if err != nil {
 				return err
 			}
-			newest = max(newest, stamp.Epoch)
-			if c := &claims[i]; c.uid == 0 || stamp.Less(c.stamp) {
-				*c = claim{u, stamp}
-			}
+			add(i, claim{u, stamp})
 			return nil
+		}, func(i int, d *peer.Decoder) {
+			for range d.Count(3) {
+				add(i, readClaim(d))
+			}
 		})
 		if err != nil {
 			return nil, fmt.Errorf("look UIDs up: %w", err)
@@ -215,13 +237,19 @@ func (r *reader) urls(ctx context.Context, pages []uid.UID) ([]string, error) {
 		}
 		all = append(all, wanted{keys, i})
 	}
-	err := r.look(ctx, all, func(i int, row *row) error {
+	err := r.lookEither(ctx, copiedURLs, all, func(i int, row *row) error {
 		if u, ok := row.uid(); ok && u == pages[i] && found[i] == "" {
 			url, _ := row.iri(triple.Subject)
 			found[i] = string(url)
 			r.graph.known.putURL(u, found[i])
 		}
 		return nil
+	}, func(i int, d *peer.Decoder) {
+		for range d.Count(1) {
+			if url := d.String(); found[i] == "" {
+				found[i] = url
+			}
+		}
 	})
 	if err != nil {
 		return nil, fmt.Errorf("look URLs up: %w", err)
@@ -248,7 +276,7 @@ func (r *reader) targets(ctx context.Context, d links.Direction, urls []string, 
 		}
 	}
 	last, before := -1, []byte(nil)
-	err := r.look(ctx, all, func(i int, row *row) error {
+	err := r.lookOnce(ctx, all, func(i int, row *row) error {
 		page, ok := row.iri(triple.Subject + triple.Object - other)
 		if !ok || string(page) != urls[i] {
 			return nil

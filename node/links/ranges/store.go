@@ -6,8 +6,8 @@ import (
 	"context"
 
 	"github.com/trefoildb/trefoil/node"
+	"github.com/trefoildb/trefoil/node/links/copies"
 	"github.com/trefoildb/trefoil/node/peer"
-	"github.com/trefoildb/trefoil/node/view"
 	"github.com/trefoildb/trefoil/sparql"
 	"github.com/trefoildb/trefoil/trie"
 	"github.com/trefoildb/trefoil/triple"
@@ -29,9 +29,6 @@ type Writer interface {
 
 // Member is one machine of the cluster.
 type Member interface {
-	MachineID() trie.MachineID
-	// View returns the view that it has adopted; nil where there is none yet.
-	View() *view.View
 	Call(ctx context.Context, to trie.MachineID, method string, body []byte) ([]byte, error)
 	// Settled waits until every operation stamped before some epoch, which is no less
 	// than the given one, is settled or never will be, and returns that epoch.
@@ -41,6 +38,10 @@ type Member interface {
 	ReadOwn(ctx context.Context, epoch uint64, ranges []triple.Range, do func(ctx context.Context, sn *node.Snapshot) error) error
 	// ChangeCount counts changes of this machine's rows; see node.Store.ChangeCount.
 	ChangeCount(key []byte) (count uint64, ok bool)
+	// MayAnswer, JournalEnd and Journal are as package copies has them.
+	copies.Member
+	// Hears tells whether a member is heard of.
+	Hears(id trie.MachineID) bool
 	// Handle makes h answer a method, once.
 	Handle(method string, h peer.Handler)
 }

@@ -21,7 +21,9 @@ const (
 // more than most links together; of none where the first one alone may have more.
 func (g *Graph) LinksUpTo(ctx context.Context, d links.Direction, pages []uid.UID, most int) (l links.Lists, err error) {
 	pages = pages[:min(len(pages), upToPages)]
-	err = g.read(ctx, func(r *reader) error {
+	all := pages
+	err = g.readAgain(ctx, func(r *reader) error {
+		l, pages = links.Lists{}, all
 		for n := min(len(pages), firstPages); n > 0; {
 			whole, err := r.upTo(ctx, d, pages[:n], most, &l)
 			if err != nil || !whole {

@@ -1,0 +1,169 @@
+package cluster
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/trefoildb/trefoil/node"
+	"github.com/trefoildb/trefoil/node/peer"
+	"github.com/trefoildb/trefoil/trie"
+	"github.com/trefoildb/trefoil/triple"
+)
+
+// This file is how a node reads the journals of others: what has come to them of triples
+// with some predicates (see [node.Store.Journal]).
+
+// methodJournal asks a machine for its journal:
+//
+//	request: epoch uvarint, kind byte (0 its end, 1 what is behind a mark), incarnation uvarint, number uvarint
+//	answer:  incarnation uvarint, number uvarint, known bool, the journal's end uvarint, n uvarint, n entries
+//
+// An entry is its key, flags (1 a delete, 2 settled), and epoch and sequence of its stamp.
+const methodJournal = "cluster/journal"
+
+const (
+	journalEnd byte = iota
+	journalBehind
+)
+
+const (
+	flagDeleted byte = 1 << iota
+	flagSettled
+)
+
+// journalAnswer is about how many bytes of keys an answer has.
+const journalAnswer = 1 << 20
+
+// JournalEnd returns the end of a member's journal, under the view of an epoch: what was
+// before is settled when it returns, or never will be.
+func (n *Node) JournalEnd(ctx context.Context, epoch uint64, of trie.MachineID) (node.JournalMark, error) {
+	_, end, _, err := n.askJournal(ctx, of, epoch, journalEnd, node.JournalMark{})
+	return end, err
+}
+
+// Journal returns the adds and deletes that have come to a member behind a mark, and where they end: all that are settled when Journal is called, and
+// came to it under the view of the epoch or before. The error is [node.ErrJournal] where some
+// are not known any more.
+func (n *Node) Journal(ctx context.Context, epoch uint64, of trie.MachineID, after node.JournalMark) (entries []node.JournalEntry, next node.JournalMark, err error) {
+	until := after.Number
+	for next = after; ; {
+		some, upTo, end, err := n.askJournal(ctx, of, epoch, journalBehind, next)
+		if err != nil {
+			return nil, node.JournalMark{}, err
+		}
+		if next == after {
+			until = end // what comes while it is read is not asked for
+		}
+		entries, next = append(entries, some...), upTo
+		if next.Number >= until {
+			return entries, next, nil
+		}
+	}
+}
+
+// MayAnswer returns nil while this machine is a member in an epoch, has adopted its view
+// and holds a lease for it: nothing is settled under a later view then.
+func (n *Node) MayAnswer(epoch uint64) error {
+	leave, err := n.Enter(epoch)
+	if err != nil {
+		return err
+	}
+	defer leave()
+	return n.Lease()
+}
+
+func (n *Node) askJournal(ctx context.Context, of trie.MachineID, epoch uint64, kind byte, after node.JournalMark) (entries []node.JournalEntry, mark node.JournalMark, end uint64, err error) {
+	e := peer.NewEncoder(32)
+	e.Uvarint(epoch)
+	e.Byte(kind)
+	e.Uvarint(after.Incarnation)
+	e.Uvarint(after.Number)
+	var answer []byte
+	if of == n.self {
+		answer, err = n.handleJournal(ctx, peer.Header{}, e.Data())
+	} else {
+		answer, err = n.Call(ctx, of, methodJournal, e.Data())
+	}
+	if err != nil {
+		return nil, mark, 0, err
+	}
+	d := peer.NewDecoder(answer)
+	mark = node.JournalMark{Incarnation: d.Uvarint(), Number: d.Uvarint()}
+	known := d.Bool()
+	end = d.Uvarint()
+	entries = make([]node.JournalEntry, d.Count(4))
+	for i := range entries {
+		key, flags := d.Bytes(), d.Byte()
+		stamp := triple.Stamp{Epoch: d.Uvarint(), Sequence: d.Uvarint()}
+		entries[i] = node.JournalEntry{Key: key, Deleted: flags&flagDeleted != 0, Stamp: stamp, Settled: flags&flagSettled != 0}
+	}
+	if err := d.End(); err != nil {
+		return nil, mark, 0, err
+	}
+	if !known {
+		return nil, mark, 0, fmt.Errorf("machine %s: %w to operation %d", of, node.ErrJournal, after.Number)
+	}
+	return entries, mark, end, nil
+}
+
+func (n *Node) handleJournal(ctx context.Context, _ peer.Header, body []byte) ([]byte, error) {
+	d := peer.NewDecoder(body)
+	epoch, kind := d.Uvarint(), d.Byte()
+	after := node.JournalMark{Incarnation: d.Uvarint(), Number: d.Uvarint()}
+	if err := d.End(); err != nil {
+		return nil, err
+	}
+	leave, err := n.Enter(epoch)
+	if err != nil {
+		return nil, err
+	}
+	leave()
+	var entries []node.JournalEntry
+	known := true
+	mark := node.JournalMark{Incarnation: n.incarnation}
+	switch kind {
+	case journalEnd:
+		// An operation is in the list of what is not settled before it is in the journal.
+		mark.Number = n.store.JournalEnd()
+		var batches []node.Origin
+		for _, b := range n.store.UnsettledBatches() {
+			batches = append(batches, b.Origin)
+		}
+		if err := n.writes.WaitSettled(ctx, batches); err != nil {
+			return nil, refuse(peer.CodeUnavailable, epoch, "%v", err)
+		}
+	case journalBehind:
+		if known = after.Incarnation == n.incarnation; known {
+			entries, mark.Number, known = n.store.Journal(after.Number, journalAnswer)
+		}
+	default:
+		return nil, fmt.Errorf("%w: kind %d", peer.ErrMessage, kind)
+	}
+	e := peer.NewEncoder(64)
+	e.Uvarint(mark.Incarnation)
+	e.Uvarint(mark.Number)
+	e.Bool(known)
+	e.Uvarint(n.store.JournalEnd())
+	e.Uvarint(uint64(len(entries)))
+	for _, entry := range entries {
+		flags := byte(0)
+		if entry.Deleted {
+			flags |= flagDeleted
+		}
+		if entry.Settled {
+			flags |= flagSettled
+		}
+		e.Bytes(entry.Key)
+		e.Byte(flags)
+		e.Uvarint(entry.Stamp.Epoch)
+		e.Uvarint(entry.Stamp.Sequence)
+	}
+	return e.Data(), nil
+}
+
+// Hears tells whether a member is heard of: false says that it has been silent for some
+// time and may be dead, though it is still a member.
+func (n *Node) Hears(id trie.MachineID) bool {
+	p, ok := n.gossiped()[id]
+	return !ok || p.Alive
+}

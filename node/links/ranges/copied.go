@@ -1,0 +1,506 @@
+// Answers from copies, while the machine that has a range is away.
+
+package ranges
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/trefoildb/trefoil/node"
+	"github.com/trefoildb/trefoil/node/links/copies"
+	"github.com/trefoildb/trefoil/node/peer"
+	"github.com/trefoildb/trefoil/node/view"
+	"github.com/trefoildb/trefoil/trie"
+	"github.com/trefoildb/trefoil/triple"
+)
+
+// methodCopied asks a machine that keeps copies for what they have of some ranges:
+//
+//	request: epoch uvarint, kind byte, n uvarint, n ranges of keys that begin with the same order and two terms
+//	answer:  n uvarint; of each 0 where it has no copies, 2 where it cannot be told now, or 1 and
+//
+//	kind 0, a list     packed list
+//	kind 1, UIDs       n uvarint, n times UID, epoch and sequence
+//	kind 2, a URL      n uvarint, n URLs
+const methodCopied = "links/copied"
+
+// What is known of a range.
+const (
+	copiedNowhere byte = iota
+	copiedKnown
+	copiedUnclear
+)
+
+// The kinds of what is copied.
+const (
+	copiedList byte = iota
+	copiedUIDs
+	copiedURLs
+)
+
+const (
+	// copiedAsked is how many ranges one message asks for.
+	copiedAsked = 1 << 11
+	// copiedTime bounds how long a machine with copies is waited for.
+	copiedTime = 4 * time.Second
+	// awayTime is for how long a machine that did not answer is taken to be away, and
+	// awayLook how often it is looked whether one that is asked is still heard of.
+	awayTime = time.Second
+	awayLook = 100 * time.Millisecond
+)
+
+// away are machines that did not answer a moment ago.
+type away struct {
+	mu    sync.Mutex
+	until map[trie.MachineID]time.Time
+}
+
+func (a *away) note(id trie.MachineID) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.until == nil {
+		a.until = map[trie.MachineID]time.Time{}
+	}
+	a.until[id] = time.Now().Add(awayTime)
+}
+
+func (a *away) has(id trie.MachineID) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	until, ok := a.until[id]
+	if ok && time.Now().After(until) {
+		delete(a.until, id)
+		ok = false
+	}
+	return ok
+}
+
+// isAway tells whether a machine is not to be asked, if there is another way.
+func (g *Graph) isAway(id trie.MachineID) bool {
+	return g.o.Copies > 0 && id != g.store.MachineID() && (g.away.has(id) || !g.store.Hears(id))
+}
+
+var errSilent = errors.New("the machine is not heard of any more")
+
+// callOwner calls a machine until it is silent.
+func (g *Graph) callOwner(ctx context.Context, to trie.MachineID, method string, body []byte) ([]byte, error) {
+	if g.o.Copies == 0 {
+		return g.store.Call(ctx, to, method, body)
+	}
+	call, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	var look func()
+	look = func() {
+		switch {
+		case call.Err() != nil:
+		case !g.store.Hears(to):
+			cancel(errSilent)
+		default:
+			time.AfterFunc(awayLook, look)
+		}
+	}
+	time.AfterFunc(awayLook, look)
+	answer, err := g.store.Call(call, to, method, body)
+	var refusal *peer.Refusal
+	var failed *peer.RemoteError
+	if err != nil && ctx.Err() == nil && !errors.As(err, &refusal) && !errors.As(err, &failed) {
+		g.away.note(to)
+	}
+	return answer, err
+}
+
+// readerOf returns the machine that reads all of a range, or read it before it was away;
+// false where there is no such one. live tells whether it is to be asked.
+func (g *Graph) readerOf(v *view.View, keys triple.Range) (owner trie.MachineID, live, ok bool) {
+	joint := v.Joint()
+	for s := range joint.Reads().Trie.Range(keys.Lo, keys.Hi) {
+		of, lives := joint.ReaderOf(s)
+		if ok && of != owner {
+			return 0, false, false
+		}
+		owner, live, ok = of, lives, true
+	}
+	return owner, live && !g.isAway(owner), ok
+}
+
+// piecesOf returns a range in pieces, each of one owner, and whether all of these are to
+// be asked.
+func (g *Graph) piecesOf(v *view.View, keys triple.Range, item int) (pieces []copiedRange, live []bool, all bool) {
+	joint := v.Joint()
+	all = true
+	for s := range joint.Reads().Trie.Range(keys.Lo, keys.Hi) {
+		owner, lives := joint.ReaderOf(s)
+		lives = lives && !g.isAway(owner)
+		piece := keys.Intersect(triple.Range{Lo: s.Lo, Hi: s.Hi})
+		all = all && lives
+		if n := len(pieces); n > 0 && pieces[n-1].owner == owner {
+			pieces[n-1].Hi = piece.Hi
+			continue
+		}
+		pieces, live = append(pieces, copiedRange{piece, owner, item}), append(live, lives)
+	}
+	return pieces, live, all
+}
+
+// copiedRange is a range that is asked for, and who read it.
+type copiedRange struct {
+	triple.Range
+	owner trie.MachineID
+	item  int // of those asked for
+}
+
+// copiedPatience is for how long a call tries to get answers while a machine is away: a
+// lease is renewed, or views change.
+const copiedPatience = 8 * time.Second
+
+// again waits before the next try of a reader's call; false says that there is to be none.
+func (r *reader) again(ctx context.Context) bool {
+	now := time.Now()
+	if r.until.IsZero() {
+		r.until = now.Add(copiedPatience)
+	}
+	r.pause = min(max(2*r.pause, 10*time.Millisecond), 200*time.Millisecond)
+	if r.graph.o.Copies == 0 || now.Add(r.pause).After(r.until) {
+		return false
+	}
+	timer := time.NewTimer(r.pause)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// readAgain calls do with a reader, and if that was in vain since a machine is away, again:
+// another view may tell more. What do makes it makes anew.
+func (g *Graph) readAgain(ctx context.Context, do func(r *reader) error) error {
+	var last reader
+	for {
+		err := g.read(ctx, func(r *reader) error {
+			r.repeated, r.until, r.pause = true, last.until, last.pause
+			err := do(r)
+			last.until, last.pause = r.until, r.pause
+			return err
+		})
+		last.graph = g
+		if !errors.Is(err, node.ErrUnavailable) || !last.again(ctx) {
+			return err
+		}
+	}
+}
+
+// fromCopies asks for ranges whose owners are away, and calls each with the answers that
+// there are, one at a time; answered tells of which, and unsure of which there may be one
+// a moment later.
+func (r *reader) fromCopies(ctx context.Context, v *view.View, kind byte, asked []copiedRange, each func(item int, d *peer.Decoder)) (answered, unsure map[int]bool, err error) {
+	g := r.graph
+	answered, unsure = map[int]bool{}, map[int]bool{}
+	if len(asked) == 0 {
+		return answered, unsure, nil
+	}
+	slices.SortFunc(asked, func(a, b copiedRange) int {
+		return cmp.Or(cmp.Compare(a.owner, b.owner), bytes.Compare(a.Lo, b.Lo))
+	})
+	var parts [][]copiedRange
+	for rest := asked; len(rest) > 0; {
+		n := 1
+		for n < len(rest) && n < copiedAsked && rest[n].owner == rest[0].owner {
+			n++
+		}
+		parts = append(parts, rest[:n])
+		rest = rest[n:]
+	}
+	var mu sync.Mutex
+	err = atOnce(ctx, len(parts), 8, func(ctx context.Context, i int) error {
+		left, failed := parts[i], false
+		// Who ought to have copies comes first; others may have some that were made before
+		// ranges moved.
+		for _, holder := range copies.Holders(v, left[0].owner, len(v.Members)) {
+			if len(left) == 0 || ctx.Err() != nil {
+				break
+			}
+			if g.isAway(holder) {
+				continue
+			}
+			found, unclear, err := g.askCopies(ctx, v.Epoch, holder, kind, left)
+			if err != nil {
+				g.o.Logger.Debug("copies of links are not answered", "machine", holder, "error", err)
+				failed = true
+				continue
+			}
+			failed = failed || unclear
+			mu.Lock()
+			var unknown []copiedRange
+			for j, one := range left {
+				if found[j] == nil {
+					unknown = append(unknown, one)
+					continue
+				}
+				d := peer.NewDecoder(found[j])
+				if each(one.item, d); d.End() != nil {
+					unknown = append(unknown, one)
+					continue
+				}
+				answered[one.item] = true
+			}
+			mu.Unlock()
+			left = unknown
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		for _, one := range left {
+			unsure[one.item] = failed
+		}
+		return ctx.Err()
+	})
+	if len(answered) > 0 {
+		r.copied.Store(true)
+	}
+	return answered, unsure, err
+}
+
+// askCopies asks one machine; nil stands for what it cannot tell, unclear says that it may
+// be able to tell some of it a moment later.
+func (g *Graph) askCopies(ctx context.Context, epoch uint64, of trie.MachineID, kind byte, asked []copiedRange) (found [][]byte, unclear bool, err error) {
+	ctx, cancel := context.WithTimeout(ctx, copiedTime)
+	defer cancel()
+	e := peer.NewEncoder(64 * len(asked))
+	e.Uvarint(epoch)
+	e.Byte(kind)
+	e.Uvarint(uint64(len(asked)))
+	for _, a := range asked {
+		e.Bytes(a.Lo)
+		e.Bytes(a.Hi)
+	}
+	var answer []byte
+	if of == g.store.MachineID() {
+		answer, err = g.handleCopied(ctx, peer.Header{}, e.Data())
+	} else {
+		answer, err = g.store.Call(ctx, of, methodCopied, e.Data())
+	}
+	if err != nil {
+		return nil, false, err
+	}
+	d := peer.NewDecoder(answer)
+	found = make([][]byte, d.Count(1))
+	for i := range found {
+		switch d.Byte() {
+		case copiedKnown:
+			if found[i] = d.Bytes(); found[i] == nil {
+				found[i] = []byte{}
+			}
+		case copiedUnclear:
+			unclear = true
+		}
+	}
+	if err := d.End(); err != nil {
+		return nil, false, err
+	}
+	if len(found) != len(asked) {
+		return nil, false, fmt.Errorf("%w: %d answers for %d ranges", peer.ErrMessage, len(found), len(asked))
+	}
+	return found, unclear, nil
+}
+
+// handleCopied answers from the copies of this machine.
+func (g *Graph) handleCopied(ctx context.Context, _ peer.Header, body []byte) ([]byte, error) {
+	d := peer.NewDecoder(body)
+	epoch, kind := d.Uvarint(), d.Byte()
+	ranges := make([]triple.Range, d.Count(2))
+	for i := range ranges {
+		r := triple.Range{Lo: d.Bytes(), Hi: d.Bytes()}
+		pair, ok := triple.KeyPair(r.Lo)
+		if d.Err() == nil && (!ok || r.Empty() || bytes.Compare(r.Hi, copies.PairRange(pair).Hi) > 0) {
+			return nil, fmt.Errorf("%w: a range of more than one list", peer.ErrMessage)
+		}
+		ranges[i] = r
+	}
+	if err := d.End(); err != nil {
+		return nil, err
+	}
+	if kind > copiedURLs {
+		return nil, fmt.Errorf("%w: kind %d", peer.ErrMessage, kind)
+	}
+	if !slices.IsSortedFunc(ranges, func(a, b triple.Range) int { return bytes.Compare(a.Lo, b.Lo) }) {
+		return nil, fmt.Errorf("%w: ranges that do not ascend", peer.ErrMessage)
+	}
+	if g.copies == nil {
+		return nil, &peer.Refusal{Code: peer.CodeUnavailable, Epoch: epoch, Message: "this machine keeps no copies"}
+	}
+	found, err := g.copies.Look(ctx, epoch, ranges)
+	if err != nil {
+		return nil, &peer.Refusal{Code: peer.CodeUnavailable, Epoch: epoch, Message: err.Error()}
+	}
+	r, err := g.begin(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer r.close()
+	all := make([]copied, len(found))
+	for i := range found {
+		if err := all[i].read(kind, found[i], triple.Order(ranges[i].Lo[0]) == triple.POS); err != nil {
+			return nil, err
+		}
+	}
+	v := g.store.View()
+	now, err := r.now(ctx, v, kind, all)
+	if err != nil {
+		return nil, &peer.Refusal{Code: peer.CodeUnavailable, Epoch: epoch, Message: err.Error()}
+	}
+	e := peer.NewEncoder(32 * len(found))
+	e.Uvarint(uint64(len(found)))
+	one := peer.NewEncoder(64)
+	for i := range all {
+		one.Reset()
+		if !found[i].Known {
+			e.Byte(copiedNowhere)
+			continue
+		}
+		known := e.Len() < packedBytes
+		switch {
+		case !known:
+		case kind == copiedList:
+			known = all[i].appendList(one, now)
+		case kind == copiedUIDs:
+			known = all[i].appendClaims(one, now)
+		case kind == copiedURLs:
+			known = all[i].appendURLs(one, now)
+		}
+		if !known {
+			e.Byte(copiedUnclear)
+			continue
+		}
+		e.Byte(copiedKnown)
+		e.Bytes(one.Data())
+	}
+	return e.Data(), nil
+}
+
+// methodHere is answered with nothing, by who is there.
+const methodHere = "links/here"
+
+const (
+	// lookTime is how long a look-up takes before it is asked who is there, and hereTime
+	// how long that may take.
+	lookTime = 300 * time.Millisecond
+	hereTime = 500 * time.Millisecond
+)
+
+var errAway = errors.New("a machine that is asked is away")
+
+// lookEither looks ranges up, each all keys that begin with two terms. Those whose owners
+// are away come from copies, if these can tell: then each is called for an item instead of
+// row, or after it.
+func (r *reader) lookEither(ctx context.Context, kind byte, all []wanted, row func(item int, row *row) error, each func(item int, d *peer.Decoder)) error {
+	g := r.graph
+	if g.o.Copies == 0 {
+		return r.look(ctx, all, row)
+	}
+	for {
+		v := g.store.View()
+		if v == nil {
+			return r.look(ctx, all, row)
+		}
+		away := g.awayOf(v, all)
+		known := map[trie.MachineID]bool{}
+		for _, a := range away {
+			known[a.owner] = true
+		}
+		answered, unsure, err := r.fromCopies(ctx, v, kind, away, each)
+		if err != nil {
+			return err
+		}
+		all = slices.DeleteFunc(slices.Clone(all), func(w wanted) bool { return answered[w.item] })
+		if len(all) == 0 {
+			return nil
+		}
+		if slices.ContainsFunc(all, func(w wanted) bool { return unsure[w.item] }) && r.again(ctx) {
+			continue
+		}
+		looked, err := g.lookWatched(ctx, r, v, all, known, row)
+		if looked || !r.again(ctx) {
+			return err
+		}
+	}
+}
+
+// lookWatched looks ranges up. It gives up, not looked, where somebody turns out to be
+// away who is not among those that are known to be.
+func (g *Graph) lookWatched(ctx context.Context, r *reader, v *view.View, all []wanted, known map[trie.MachineID]bool, row func(item int, row *row) error) (looked bool, err error) {
+	looking, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	timer := time.AfterFunc(lookTime, func() {
+		if g.probe(looking, v, all, known) {
+			cancel(errAway)
+		}
+	})
+	defer timer.Stop()
+	err = r.look(looking, all, row)
+	return err == nil || ctx.Err() != nil || !errors.Is(context.Cause(looking), errAway), err
+}
+
+// lookOnce looks ranges up. A call that is repeated does not wait for who is away.
+func (r *reader) lookOnce(ctx context.Context, all []wanted, row func(item int, row *row) error) error {
+	v := r.graph.store.View()
+	if !r.repeated || r.graph.o.Copies == 0 || v == nil {
+		return r.look(ctx, all, row)
+	}
+	looked, err := r.graph.lookWatched(ctx, r, v, all, nil, row)
+	if !looked {
+		return fmt.Errorf("%w: %w", node.ErrUnavailable, errAway)
+	}
+	return err
+}
+
+// awayOf returns those of some ranges whose owners are away.
+func (g *Graph) awayOf(v *view.View, all []wanted) (asked []copiedRange) {
+	for _, w := range all {
+		if owner, live, ok := g.readerOf(v, w.Range); ok && !live {
+			asked = append(asked, copiedRange{w.Range, owner, w.item})
+		}
+	}
+	return asked
+}
+
+// probe asks who reads some ranges whether they are there, and tells whether somebody is
+// away who is not among those that are known to be.
+func (g *Graph) probe(ctx context.Context, v *view.View, all []wanted, known map[trie.MachineID]bool) bool {
+	owners := map[trie.MachineID]bool{}
+	var found atomic.Bool
+	for _, w := range all {
+		pieces, live, _ := g.piecesOf(v, w.Range, 0)
+		for i, p := range pieces {
+			switch {
+			case known[p.owner] || p.owner == g.store.MachineID():
+			case live[i]:
+				owners[p.owner] = true
+			default:
+				found.Store(true)
+			}
+		}
+	}
+	var asking sync.WaitGroup
+	for owner := range owners {
+		asking.Go(func() {
+			ctx, cancel := context.WithTimeout(ctx, hereTime)
+			defer cancel()
+			if _, err := g.store.Call(ctx, owner, methodHere, nil); err != nil && !errors.Is(err, context.Canceled) {
+				g.away.note(owner)
+				found.Store(true)
+			}
+		})
+	}
+	asking.Wait()
+	return found.Load()
+}
+
+func handleHere(context.Context, peer.Header, []byte) ([]byte, error) { return nil, nil }

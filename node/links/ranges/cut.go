@@ -1,0 +1,94 @@
+// Lists that several machines read, while some of these are away.
+
+package ranges
+
+import (
+	"context"
+	"slices"
+
+	"github.com/trefoildb/trefoil/links"
+	"github.com/trefoildb/trefoil/links/uid"
+	"github.com/trefoildb/trefoil/node/peer"
+	"github.com/trefoildb/trefoil/node/view"
+	"github.com/trefoildb/trefoil/triple"
+)
+
+// cutLists reads lists of which machines that are away have read a part: from copies, and
+// the other parts from the rows of those that are there.
+func (r *reader) cutLists(ctx context.Context, v *view.View, d links.Direction, urls []string, items []int, all [][]uid.UID) (rest, unsure []int, err error) {
+	g := r.graph
+	var away []copiedRange
+	var rows []wanted
+	of := []int{} // by piece: its list's item
+	for _, item := range items {
+		pieces, live, _ := g.piecesOf(v, g.listRange(d, urls[item]), 0)
+		for i, piece := range pieces {
+			piece.item = len(of)
+			of = append(of, item)
+			if live[i] {
+				rows = append(rows, wanted{piece.Range, piece.item})
+			} else {
+				away = append(away, piece)
+			}
+		}
+	}
+	lists := make([][]uid.UID, len(of))
+	answered, uncertain, err := r.fromCopies(ctx, v, copiedList, away, func(piece int, d *peer.Decoder) {
+		lists[piece], _ = unpack(nil, d.Bytes())
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	failed, again := map[int]bool{}, map[int]bool{} // by item
+	for _, a := range away {
+		switch {
+		case answered[a.item]:
+		case uncertain[a.item]:
+			again[of[a.item]] = true
+		default:
+			failed[of[a.item]] = true
+		}
+	}
+	rows = slices.DeleteFunc(rows, func(w wanted) bool { return failed[of[w.item]] || again[of[w.item]] })
+	e := ends{reader: r, lists: lists, known: map[string]uint32{}}
+	other := triple.Object
+	if d == links.Backward {
+		other = triple.Subject
+	}
+	looked, err := g.lookWatched(ctx, r, v, rows, nil, func(piece int, row *row) error {
+		page, ok := row.iri(triple.Subject + triple.Object - other)
+		if !ok || string(page) != urls[of[piece]] {
+			return nil
+		}
+		if end, ok := row.iri(other); ok {
+			return e.add(ctx, piece, end)
+		}
+		return nil
+	})
+	if looked && err == nil {
+		err = e.flush(ctx)
+	}
+	if looked && err != nil {
+		return nil, nil, err
+	}
+	if !looked {
+		return nil, items, nil
+	}
+	for _, item := range items {
+		all[item] = nil
+	}
+	for piece, item := range of {
+		all[item] = append(all[item], lists[piece]...)
+	}
+	for _, item := range items {
+		slices.Sort(all[item])
+		all[item] = slices.Compact(all[item])
+		switch {
+		case failed[item]:
+			rest = append(rest, item)
+		case again[item]:
+			unsure = append(unsure, item)
+		}
+	}
+	return rest, unsure, nil
+}
