@@ -13,6 +13,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/cespare/xxhash/v2"
+
 	"github.com/trefoildb/trefoil/links/cell"
 	"github.com/trefoildb/trefoil/links/delta"
 	"github.com/trefoildb/trefoil/links/uid"
@@ -20,7 +22,7 @@ import (
 
 const (
 	graphFile   = "graph.json"
-	graphFormat = 1
+	graphFormat = 2
 )
 
 // listing is the content of graph.json. Files that it does not name are leftovers.
@@ -31,6 +33,9 @@ type listing struct {
 	Feed      uint64        `json:"feed"` // the last entry that is in the cells and rows
 	Next      int           `json:"next"` // number of the next file
 	Cells     []listingCell `json:"cells"`
+	// Sum is the xxhash64, in hex, of the listing as JSON where Sum is empty: a wrong Feed,
+	// or rows that are not named, would be a graph that is wrong and looks right.
+	Sum string `json:"sum"`
 }
 
 // listingCell is one cell: its file, and that of the rows above it where there are
@@ -38,6 +43,18 @@ type listing struct {
 type listingCell struct {
 	File string `json:"file"`
 	Rows string `json:"rows,omitempty"`
+	// RowsSum is the xxhash64, in hex, of the file of rows: rows themselves do not tell how
+	// many there are.
+	RowsSum string `json:"rowsSum,omitempty"`
+}
+
+func sumOf(data []byte) string { return fmt.Sprintf("%016x", xxhash.Sum64(data)) }
+
+// checksum returns what Sum is to be.
+func (l listing) checksum() (string, error) {
+	l.Sum = ""
+	text, err := json.Marshal(&l)
+	return sumOf(text), err
 }
 
 func (g *Graph) path(name string) string { return filepath.Join(g.o.Dir, name) }
@@ -64,14 +81,16 @@ func (k *keeper) save() error {
 		if rows := v.Rows(); len(rows) > 0 {
 			kept.Rows = fmt.Sprintf("%d.rows", l.Next)
 			l.Next++
-			if err := cell.WriteFile(k.path(kept.Rows), appendRows(nil, rows)); err != nil {
+			data := appendRows(nil, rows)
+			kept.RowsSum = sumOf(data)
+			if err := cell.WriteFile(k.path(kept.Rows), data); err != nil {
 				return fmt.Errorf("write changes of a cell: %w", err)
 			}
 			p.saved = rows[len(rows)-1].Last()
 		}
 		l.Cells = append(l.Cells, kept)
 	}
-	text, err := json.MarshalIndent(&l, "", "\t")
+	text, err := l.text()
 	if err == nil {
 		err = cell.WriteFile(k.path(graphFile), text)
 	}
@@ -81,6 +100,14 @@ func (k *keeper) save() error {
 	k.saved, k.unsaved = k.feed, 0
 	k.sweep(&l)
 	return k.store.TrimFeed(k.feed)
+}
+
+// text returns the listing as it is written.
+func (l *listing) text() (text []byte, err error) {
+	if l.Sum, err = l.checksum(); err != nil {
+		return nil, err
+	}
+	return json.MarshalIndent(l, "", "\t")
 }
 
 func appendRows(dst []byte, rows []*delta.Row) []byte {
@@ -119,6 +146,9 @@ func (g *Graph) readListing() (l listing, err error) {
 	}
 	if l.Format != graphFormat {
 		return l, fmt.Errorf("%s has format %d, not %d", graphFile, l.Format, graphFormat)
+	}
+	if sum, err := l.checksum(); err != nil || sum != l.Sum {
+		return l, fmt.Errorf("%w: the checksum of %s is %q and should be %s", delta.ErrCorrupt, graphFile, l.Sum, sum)
 	}
 	return l, nil
 }
@@ -185,6 +215,9 @@ func (k *keeper) readPart(c listingCell) (*part, error) {
 		data, err := os.ReadFile(k.path(c.Rows))
 		if err != nil {
 			return nil, err
+		}
+		if sum := sumOf(data); sum != c.RowsSum {
+			return nil, fmt.Errorf("%w: the checksum of %s is %s and should be %s", delta.ErrCorrupt, c.Rows, sum, c.RowsSum)
 		}
 		for len(data) > 0 {
 			if len(data) < 4 || uint64(binary.LittleEndian.Uint32(data)) > uint64(len(data)-4) {

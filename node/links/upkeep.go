@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/trefoildb/trefoil/links"
 	"github.com/trefoildb/trefoil/links/cell"
 	"github.com/trefoildb/trefoil/links/delta"
 	"github.com/trefoildb/trefoil/links/weburl"
@@ -118,8 +119,12 @@ func (k *keeper) settle() ([]*cell.Cell, error) {
 	return cells, nil
 }
 
-// long returns the page whose IRI has a long term as its form in keys.
+// long returns the page whose IRI has a long term as its form in keys: the triple of its
+// UID tells it. Where that is gone too the pages that are known are gone through.
 func (k *keeper) long(term []byte) (url string, ok bool) {
+	if url, ok := k.longOfUID(term); ok {
+		return url, true
+	}
 	s := k.current()
 	// The term has the first 256 bytes of the IRI: as a rule its host is among them.
 	iri := term[1:]
@@ -142,4 +147,34 @@ func (k *keeper) long(term []byte) (url string, ok bool) {
 		}
 	}
 	return "", false
+}
+
+// longOfUID returns the page with this form in keys that has a UID in the store.
+func (k *keeper) longOfUID(term []byte) (url string, ok bool) {
+	sn, err := k.store.Snapshot()
+	if err != nil {
+		return "", false
+	}
+	defer sn.Close()
+	predicate, _ := triple.AppendTerm(nil, triple.NewIRI(links.UIDPredicate))
+	lo := triple.AppendKeyOf(nil, triple.SPO, term, predicate, nil, nil)
+	hi := bytes.Clone(lo)
+	hi[len(hi)-1]++ // behind the mark that ends a term
+	rows, err := sn.Rows(k.ctx, triple.Range{Lo: lo, Hi: hi})
+	if err != nil {
+		return "", false
+	}
+	defer rows.Close()
+	if !rows.SeekGE(lo) || bytes.Compare(rows.Key(), hi) >= 0 {
+		return "", false
+	}
+	_, terms, err := triple.SplitKey(rows.Key())
+	if err == nil {
+		terms, err = triple.WholeTerms(terms, rows.Value())
+	}
+	if err != nil {
+		return "", false
+	}
+	iri, isIRI := iriOf(terms[triple.Subject])
+	return string(iri), isIRI
 }

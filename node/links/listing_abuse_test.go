@@ -1,0 +1,61 @@
+package links
+
+// This file flips bits of the listing of a graph's files.
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"reflect"
+	"testing"
+)
+
+// A flipped bit in the listing of the files says nothing else than before, or it is found;
+// and then the graph is built anew from the store and right.
+func TestAbuseListing(t *testing.T) {
+	rng := random(t)
+	w := damagedWorld(t, rng)
+	defer w.open()
+	path := filepath.Join(w.dir, "links", graphFile)
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := w.graph.readListing()
+	if err != nil {
+		t.Fatal(err)
+	}
+	flip := func(bit int) {
+		damaged := bytes.Clone(text)
+		damaged[bit/8] ^= 1 << (bit % 8)
+		if err := os.WriteFile(path, damaged, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for bit := range 8 * len(text) {
+		flip(bit)
+		if got, err := w.graph.readListing(); err == nil && !reflect.DeepEqual(got, want) {
+			t.Fatalf("bit %d of byte %d is flipped, and it says %+v", bit%8, bit/8, got)
+		}
+	}
+	// Rows that are whole, and not all that there were.
+	for _, c := range want.Cells {
+		if c.Rows == "" {
+			continue
+		}
+		if err := os.WriteFile(path, text, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Truncate(filepath.Join(w.dir, "links", c.Rows), 0); err != nil {
+			t.Fatal(err)
+		}
+		break
+	}
+	w.open()
+	w.compare()
+	w.close()
+	flip(8*bytes.Index(text, []byte(`"rows"`)) + 8)
+	w.open()
+	w.compare()
+	w.close()
+}
