@@ -67,8 +67,12 @@ func (w *web) checkLists(g *ranges.Graph, within time.Duration) {
 		if err != nil {
 			w.t.Fatalf("%v samples: %v", d, err)
 		}
+		outward, err := g.SampleLinks(ctx, d, uids, sample.Spec{N: 1000, Class: sample.InterHost})
+		if err != nil {
+			w.t.Fatalf("%v samples of links between hosts: %v", d, err)
+		}
 		for i, url := range urls {
-			var want []uid.UID
+			var want, between []uid.UID
 			for src, of := range w.links {
 				for dst := range of {
 					if d == links.Forward && src == url {
@@ -79,6 +83,14 @@ func (w *web) checkLists(g *ranges.Graph, within time.Duration) {
 				}
 			}
 			slices.Sort(want)
+			for _, u := range want {
+				if hostOf(w.urls[u]) != hostOf(url) {
+					between = append(between, u)
+				}
+			}
+			if got := slices.Sorted(slices.Values(outward.At(i))); !slices.Equal(got, between) {
+				w.t.Fatalf("%v links of %s to other hosts: %v; they are %v", d, url, got, between)
+			}
 			some := slices.Sorted(slices.Values(sampled.At(i)))
 			if got := lists.At(i); !slices.Equal(got, want) || degrees[i] != len(want) || !slices.Equal(some, want) {
 				w.t.Fatalf("%v links of %s: %v, degree %d, sample %v; they are %v", d, url, got, degrees[i], some, want)
@@ -86,6 +98,30 @@ func (w *web) checkLists(g *ranges.Graph, within time.Duration) {
 		}
 	}
 }
+
+// checkLabels compares how many labels there are. They are read from rows, which may have to
+// wait for another view.
+func (w *web) checkLabels(g *ranges.Graph) {
+	w.t.Helper()
+	ctx := w.t.Context()
+	urls := slices.Sorted(maps.Keys(w.uids))
+	uids, err := g.UIDs(ctx, urls)
+	if err != nil {
+		w.t.Fatalf("UIDs: %v", err)
+	}
+	labels, err := g.Labels(ctx, uids)
+	if err != nil {
+		w.t.Fatalf("labels: %v", err)
+	}
+	for i, url := range urls {
+		if got := len(labels.At(i)); got != len(w.links[url]) {
+			w.t.Fatalf("%d labels of the links of %s; there are %d", got, url, len(w.links[url]))
+		}
+	}
+}
+
+// hostOf returns the host of a page as [web.url] makes them.
+func hostOf(url string) string { return url[:len("http://www0")] }
 
 // byOtherDoorsBetween adds and deletes a link of pages that have UIDs, as a triple.
 func (w *web) byOtherDoorsBetween(urls []string) {
@@ -146,6 +182,7 @@ func TestLinksAnsweredRightAfter(t *testing.T) {
 			if quiet && led && took > time.Second {
 				t.Errorf("all was answered after %s only", took)
 			}
+			web.checkLabels(web.graphs[survivor])
 			for range 12 {
 				web.byOtherDoorsBetween(urls)
 				web.checkLists(web.graphs[w.any()], soon)

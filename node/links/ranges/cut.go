@@ -92,3 +92,47 @@ func (r *reader) cutLists(ctx context.Context, v *view.View, d links.Direction, 
 	}
 	return rest, unsure, nil
 }
+
+// copiedTargets calls each with the other ends of the links of those pages whose readers
+// are away, as [reader.targets] does, and returns which pages are left.
+func (r *reader) copiedTargets(ctx context.Context, d links.Direction, urls []string, each func(item int, end []byte) error) (left []int, err error) {
+	v := r.graph.store.View()
+	var items []int
+	var away []string
+	for i, url := range urls {
+		if r.repeated && r.graph.o.Copies > 0 && v != nil {
+			if _, _, all := r.graph.piecesOf(v, r.graph.listRange(d, url), i); !all {
+				items, away = append(items, i), append(away, url)
+				continue
+			}
+		}
+		left = append(left, i)
+	}
+	if len(items) == 0 {
+		return left, nil
+	}
+	found := make([][]uid.UID, len(items))
+	rest, err := r.fromOwners(ctx, d, away, found)
+	if err != nil {
+		return nil, err
+	}
+	for _, i := range rest {
+		left = append(left, items[i])
+		found[i] = nil
+	}
+	for i, list := range found {
+		ends, err := r.urls(ctx, list)
+		if err != nil {
+			return nil, err
+		}
+		for _, end := range ends {
+			if end == "" {
+				continue
+			}
+			if err := each(items[i], []byte(end)); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return left, nil
+}

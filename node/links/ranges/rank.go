@@ -14,7 +14,8 @@ import (
 // their URLs, so that nothing is looked up of others.
 func (g *Graph) LinksWithin(ctx context.Context, set *rank.Set, class sample.Class) (l rank.Lists[uint32], err error) {
 	pages := set.UIDs()
-	return l, g.read(ctx, func(r *reader) error {
+	return l, g.readAgain(ctx, func(r *reader) error {
+		l = rank.Lists[uint32]{}
 		urls, of, err := r.distinct(ctx, pages)
 		if err != nil {
 			return err

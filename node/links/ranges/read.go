@@ -183,7 +183,8 @@ const readLabels = 64
 
 // Labels implements links.Graph.
 func (g *Graph) Labels(ctx context.Context, pages []uid.UID) (l rank.Lists[links.Label], err error) {
-	return l, g.read(ctx, func(r *reader) error {
+	return l, g.readAgain(ctx, func(r *reader) error {
+		l = rank.Lists[links.Label]{}
 		all, err := r.urls(ctx, pages)
 		if err != nil {
 			return err

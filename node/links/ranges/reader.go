@@ -269,14 +269,18 @@ func (r *reader) targets(ctx context.Context, d links.Direction, urls []string, 
 	if d == links.Backward {
 		other = triple.Subject
 	}
+	direct, err := r.copiedTargets(ctx, d, urls, each)
+	if err != nil {
+		return err
+	}
 	var all []wanted
-	for i, url := range urls {
-		if _, ok := iri(url); ok {
-			all = append(all, wanted{r.graph.listRange(d, url), i})
+	for _, i := range direct {
+		if _, ok := iri(urls[i]); ok {
+			all = append(all, wanted{r.graph.listRange(d, urls[i]), i})
 		}
 	}
 	last, before := -1, []byte(nil)
-	err := r.lookOnce(ctx, all, func(i int, row *row) error {
+	err = r.lookOnce(ctx, all, func(i int, row *row) error {
 		page, ok := row.iri(triple.Subject + triple.Object - other)
 		if !ok || string(page) != urls[i] {
 			return nil
