@@ -164,6 +164,10 @@ func (n *Node) handleJournal(ctx context.Context, _ peer.Header, body []byte) ([
 // Hears tells whether a member is heard of: false says that it has been silent for some
 // time and may be dead, though it is still a member.
 func (n *Node) Hears(id trie.MachineID) bool {
-	p, ok := n.gossiped()[id]
+	parts := n.parts.Load()
+	if parts == nil || parts.gossip == nil {
+		return true
+	}
+	p, ok := parts.gossip.Peer(id)
 	return !ok || p.Alive
 }

@@ -264,6 +264,9 @@ func (g *Gossip) State(id trie.MachineID) (Peer, bool) { return g.peers.get(id) 
 // Snapshot returns what is known of every machine, this one too.
 func (g *Gossip) Snapshot() map[trie.MachineID]Peer { return g.peers.all() }
 
+// Peer returns what is known of a machine.
+func (g *Gossip) Peer(id trie.MachineID) (Peer, bool) { return g.peers.get(id) }
+
 // Changed returns a channel that is closed when Snapshot changes. Take it before.
 func (g *Gossip) Changed() <-chan struct{} { return g.peers.changes() }
 

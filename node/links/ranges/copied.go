@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/trefoildb/trefoil/node"
@@ -50,104 +49,7 @@ const (
 	copiedAsked = 1 << 11
 	// copiedTime bounds how long a machine with copies is waited for.
 	copiedTime = 4 * time.Second
-	// awayTime is for how long a machine that did not answer is taken to be away, and
-	// awayLook how often it is looked whether one that is asked is still heard of.
-	awayTime = time.Second
-	awayLook = 100 * time.Millisecond
 )
-
-// away are machines that did not answer a moment ago.
-type away struct {
-	mu    sync.Mutex
-	until map[trie.MachineID]time.Time
-}
-
-func (a *away) note(id trie.MachineID) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.until == nil {
-		a.until = map[trie.MachineID]time.Time{}
-	}
-	a.until[id] = time.Now().Add(awayTime)
-}
-
-func (a *away) has(id trie.MachineID) bool {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	until, ok := a.until[id]
-	if ok && time.Now().After(until) {
-		delete(a.until, id)
-		ok = false
-	}
-	return ok
-}
-
-// isAway tells whether a machine is not to be asked, if there is another way.
-func (g *Graph) isAway(id trie.MachineID) bool {
-	return g.o.Copies > 0 && id != g.store.MachineID() && (g.away.has(id) || !g.store.Hears(id))
-}
-
-var errSilent = errors.New("the machine is not heard of any more")
-
-// callOwner calls a machine until it is silent.
-func (g *Graph) callOwner(ctx context.Context, to trie.MachineID, method string, body []byte) ([]byte, error) {
-	if g.o.Copies == 0 {
-		return g.store.Call(ctx, to, method, body)
-	}
-	call, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	var look func()
-	look = func() {
-		switch {
-		case call.Err() != nil:
-		case !g.store.Hears(to):
-			cancel(errSilent)
-		default:
-			time.AfterFunc(awayLook, look)
-		}
-	}
-	time.AfterFunc(awayLook, look)
-	answer, err := g.store.Call(call, to, method, body)
-	var refusal *peer.Refusal
-	var failed *peer.RemoteError
-	if err != nil && ctx.Err() == nil && !errors.As(err, &refusal) && !errors.As(err, &failed) {
-		g.away.note(to)
-	}
-	return answer, err
-}
-
-// readerOf returns the machine that reads all of a range, or read it before it was away;
-// false where there is no such one. live tells whether it is to be asked.
-func (g *Graph) readerOf(v *view.View, keys triple.Range) (owner trie.MachineID, live, ok bool) {
-	joint := v.Joint()
-	for s := range joint.Reads().Trie.Range(keys.Lo, keys.Hi) {
-		of, lives := joint.ReaderOf(s)
-		if ok && of != owner {
-			return 0, false, false
-		}
-		owner, live, ok = of, lives, true
-	}
-	return owner, live && !g.isAway(owner), ok
-}
-
-// piecesOf returns a range in pieces, each of one owner, and whether all of these are to
-// be asked.
-func (g *Graph) piecesOf(v *view.View, keys triple.Range, item int) (pieces []copiedRange, live []bool, all bool) {
-	joint := v.Joint()
-	all = true
-	for s := range joint.Reads().Trie.Range(keys.Lo, keys.Hi) {
-		owner, lives := joint.ReaderOf(s)
-		lives = lives && !g.isAway(owner)
-		piece := keys.Intersect(triple.Range{Lo: s.Lo, Hi: s.Hi})
-		all = all && lives
-		if n := len(pieces); n > 0 && pieces[n-1].owner == owner {
-			pieces[n-1].Hi = piece.Hi
-			continue
-		}
-		pieces, live = append(pieces, copiedRange{piece, owner, item}), append(live, lives)
-	}
-	return pieces, live, all
-}
 
 // copiedRange is a range that is asked for, and who read it.
 type copiedRange struct {
@@ -385,18 +287,6 @@ func (g *Graph) handleCopied(ctx context.Context, _ peer.Header, body []byte) ([
 	return e.Data(), nil
 }
 
-// methodHere is answered with nothing, by who is there.
-const methodHere = "links/here"
-
-const (
-	// lookTime is how long a look-up takes before it is asked who is there, and hereTime
-	// how long that may take.
-	lookTime = 300 * time.Millisecond
-	hereTime = 500 * time.Millisecond
-)
-
-var errAway = errors.New("a machine that is asked is away")
-
 // lookEither looks ranges up, each all keys that begin with two terms. Those whose owners
 // are away come from copies, if these can tell: then each is called for an item instead of
 // row, or after it.
@@ -463,44 +353,14 @@ func (r *reader) lookOnce(ctx context.Context, all []wanted, row func(item int, 
 
 // awayOf returns those of some ranges whose owners are away.
 func (g *Graph) awayOf(v *view.View, all []wanted) (asked []copiedRange) {
+	now := g.standing(v)
+	if now.whole {
+		return nil
+	}
 	for _, w := range all {
-		if owner, live, ok := g.readerOf(v, w.Range); ok && !live {
+		if owner, live, ok := now.readerOf(w.Range); ok && !live {
 			asked = append(asked, copiedRange{w.Range, owner, w.item})
 		}
 	}
 	return asked
 }
-
-// probe asks who reads some ranges whether they are there, and tells whether somebody is
-// away who is not among those that are known to be.
-func (g *Graph) probe(ctx context.Context, v *view.View, all []wanted, known map[trie.MachineID]bool) bool {
-	owners := map[trie.MachineID]bool{}
-	var found atomic.Bool
-	for _, w := range all {
-		pieces, live, _ := g.piecesOf(v, w.Range, 0)
-		for i, p := range pieces {
-			switch {
-			case known[p.owner] || p.owner == g.store.MachineID():
-			case live[i]:
-				owners[p.owner] = true
-			default:
-				found.Store(true)
-			}
-		}
-	}
-	var asking sync.WaitGroup
-	for owner := range owners {
-		asking.Go(func() {
-			ctx, cancel := context.WithTimeout(ctx, hereTime)
-			defer cancel()
-			if _, err := g.store.Call(ctx, owner, methodHere, nil); err != nil && !errors.Is(err, context.Canceled) {
-				g.away.note(owner)
-				found.Store(true)
-			}
-		})
-	}
-	asking.Wait()
-	return found.Load()
-}
-
-func handleHere(context.Context, peer.Header, []byte) ([]byte, error) { return nil, nil }

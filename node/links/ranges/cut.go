@@ -19,9 +19,10 @@ func (r *reader) cutLists(ctx context.Context, v *view.View, d links.Direction, 
 	g := r.graph
 	var away []copiedRange
 	var rows []wanted
+	now := g.standing(v)
 	of := []int{} // by piece: its list's item
 	for _, item := range items {
-		pieces, live, _ := g.piecesOf(v, g.listRange(d, urls[item]), 0)
+		pieces, live := now.pieces(g.listRange(d, urls[item]), 0)
 		for i, piece := range pieces {
 			piece.item = len(of)
 			of = append(of, item)
@@ -96,17 +97,18 @@ func (r *reader) cutLists(ctx context.Context, v *view.View, d links.Direction, 
 // copiedTargets calls each with the other ends of the links of those pages whose readers
 // are away, as [reader.targets] does, and returns which pages are left.
 func (r *reader) copiedTargets(ctx context.Context, d links.Direction, urls []string, each func(item int, end []byte) error) (left []int, err error) {
-	v := r.graph.store.View()
+	var now *standing
+	if v := r.graph.store.View(); v != nil && r.repeated && r.graph.o.Copies > 0 {
+		now = r.graph.standing(v)
+	}
 	var items []int
 	var away []string
 	for i, url := range urls {
-		if r.repeated && r.graph.o.Copies > 0 && v != nil {
-			if _, _, all := r.graph.piecesOf(v, r.graph.listRange(d, url), i); !all {
-				items, away = append(items, i), append(away, url)
-				continue
-			}
+		if now == nil || now.there(r.graph.listRange(d, url)) {
+			left = append(left, i)
+		} else {
+			items, away = append(items, i), append(away, url)
 		}
-		left = append(left, i)
 	}
 	if len(items) == 0 {
 		return left, nil

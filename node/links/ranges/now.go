@@ -209,6 +209,7 @@ func (r *reader) factsOf(ctx context.Context, v *view.View, all []change, facts 
 		}
 	}
 	r.graph.probe(ctx, v, everywhere, nil)
+	now := r.graph.standing(v)
 	for _, o := range []triple.Order{triple.POS, triple.OSP, triple.SPO} {
 		var some []wanted
 		for i := range all {
@@ -216,7 +217,7 @@ func (r *reader) factsOf(ctx context.Context, v *view.View, all []change, facts 
 				continue
 			}
 			keys := all[i].keys(o)
-			if _, live, ok := r.graph.readerOf(v, keys); ok && live {
+			if _, live, ok := now.readerOf(keys); ok && live {
 				some = append(some, wanted{keys, i})
 			}
 		}

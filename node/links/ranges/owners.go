@@ -64,12 +64,13 @@ func (g *Graph) listRange(d links.Direction, url string) triple.Range {
 // cut those that several read, of whom some are away, and rest the others.
 func (g *Graph) shares(v *view.View, d links.Direction, urls []string, items []int) (shares []share, away []copiedRange, cut, rest []int) {
 	place := map[trie.MachineID]int{}
+	now := g.standing(v)
 	for _, i := range items {
 		keys := g.listRange(d, urls[i])
-		owner, live, ok := g.readerOf(v, keys)
+		owner, live, ok := now.readerOf(keys)
 		switch {
 		case !ok:
-			if _, _, all := g.piecesOf(v, keys, i); all {
+			if now.there(keys) {
 				rest = append(rest, i)
 			} else {
 				cut = append(cut, i)

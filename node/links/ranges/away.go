@@ -1,0 +1,195 @@
+// Who is away: dead, or not heard of, though it may still be a member.
+
+package ranges
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/trefoildb/trefoil/node/peer"
+	"github.com/trefoildb/trefoil/node/view"
+	"github.com/trefoildb/trefoil/recovery"
+	"github.com/trefoildb/trefoil/trie"
+	"github.com/trefoildb/trefoil/triple"
+)
+
+// methodHere is answered with nothing, by who is there.
+const methodHere = "links/here"
+
+const (
+	// awayTime is for how long a machine that did not answer is taken to be away, and
+	// awayLook how often it is looked whether one that is asked is still heard of.
+	awayTime = time.Second
+	awayLook = 100 * time.Millisecond
+	// lookTime is how long a look-up takes before it is asked who is there, and hereTime
+	// how long that may take.
+	lookTime = 300 * time.Millisecond
+	hereTime = 500 * time.Millisecond
+)
+
+func handleHere(context.Context, peer.Header, []byte) ([]byte, error) { return nil, nil }
+
+// away are machines that did not answer a moment ago.
+type away struct {
+	mu    sync.Mutex
+	until map[trie.MachineID]time.Time
+}
+
+func (a *away) note(id trie.MachineID) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.until == nil {
+		a.until = map[trie.MachineID]time.Time{}
+	}
+	a.until[id] = time.Now().Add(awayTime)
+}
+
+func (a *away) has(id trie.MachineID) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	until, ok := a.until[id]
+	if ok && time.Now().After(until) {
+		delete(a.until, id)
+		ok = false
+	}
+	return ok
+}
+
+// isAway tells whether a machine is not to be asked, if there is another way.
+func (g *Graph) isAway(id trie.MachineID) bool {
+	return g.o.Copies > 0 && id != g.store.MachineID() && (g.away.has(id) || !g.store.Hears(id))
+}
+
+var (
+	errSilent = errors.New("the machine is not heard of any more")
+	errAway   = errors.New("a machine that is asked is away")
+)
+
+// callOwner calls a machine until it is silent.
+func (g *Graph) callOwner(ctx context.Context, to trie.MachineID, method string, body []byte) ([]byte, error) {
+	if g.o.Copies == 0 {
+		return g.store.Call(ctx, to, method, body)
+	}
+	call, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	var look func()
+	look = func() {
+		switch {
+		case call.Err() != nil:
+		case !g.store.Hears(to):
+			cancel(errSilent)
+		default:
+			time.AfterFunc(awayLook, look)
+		}
+	}
+	time.AfterFunc(awayLook, look)
+	answer, err := g.store.Call(call, to, method, body)
+	var refusal *peer.Refusal
+	var failed *peer.RemoteError
+	if err != nil && ctx.Err() == nil && !errors.As(err, &refusal) && !errors.As(err, &failed) {
+		g.away.note(to)
+	}
+	return answer, err
+}
+
+// standing is who reads what under a view, and who of them is away at the moment.
+type standing struct {
+	joint *recovery.Joint
+	away  map[trie.MachineID]bool
+	whole bool // nobody who reads is dead or away
+}
+
+func (g *Graph) standing(v *view.View) *standing {
+	s := &standing{joint: v.Joint(), whole: true}
+	live := s.joint.BaseLive
+	if s.joint.Phase == recovery.Serve {
+		live = s.joint.Members
+	}
+	for _, m := range s.joint.Reads().Placement.Machines() {
+		if g.isAway(m) {
+			if s.away == nil {
+				s.away = map[trie.MachineID]bool{}
+			}
+			s.away[m] = true
+		}
+		s.whole = s.whole && live.Contains(m) && !s.away[m]
+	}
+	return s
+}
+
+// readerOf returns the machine that reads all of a range, or read it before it was away;
+// ok is false where there is no such one. live tells whether it is to be asked.
+func (s *standing) readerOf(keys triple.Range) (owner trie.MachineID, live, ok bool) {
+	for part := range s.joint.Reads().Trie.Range(keys.Lo, keys.Hi) {
+		of, lives := s.joint.ReaderOf(part)
+		if ok && of != owner {
+			return 0, false, false
+		}
+		owner, live, ok = of, lives, true
+	}
+	return owner, live && !s.away[owner], ok
+}
+
+// there tells whether all who read a range are to be asked.
+func (s *standing) there(keys triple.Range) bool {
+	if s.whole {
+		return true
+	}
+	for part := range s.joint.Reads().Trie.Range(keys.Lo, keys.Hi) {
+		if of, lives := s.joint.ReaderOf(part); !lives || s.away[of] {
+			return false
+		}
+	}
+	return true
+}
+
+// pieces returns a range in pieces, each of one owner, and which of these are to be asked.
+func (s *standing) pieces(keys triple.Range, item int) (pieces []copiedRange, live []bool) {
+	for part := range s.joint.Reads().Trie.Range(keys.Lo, keys.Hi) {
+		owner, lives := s.joint.ReaderOf(part)
+		lives = lives && !s.away[owner]
+		piece := keys.Intersect(triple.Range{Lo: part.Lo, Hi: part.Hi})
+		if n := len(pieces); n > 0 && pieces[n-1].owner == owner {
+			pieces[n-1].Hi = piece.Hi
+			continue
+		}
+		pieces, live = append(pieces, copiedRange{piece, owner, item}), append(live, lives)
+	}
+	return pieces, live
+}
+
+// probe asks who reads some ranges whether they are there, and tells whether somebody is
+// away who is not among those that are known to be.
+func (g *Graph) probe(ctx context.Context, v *view.View, all []wanted, known map[trie.MachineID]bool) bool {
+	owners := map[trie.MachineID]bool{}
+	now := g.standing(v)
+	var found atomic.Bool
+	for _, w := range all {
+		pieces, live := now.pieces(w.Range, 0)
+		for i, p := range pieces {
+			switch {
+			case known[p.owner] || p.owner == g.store.MachineID():
+			case live[i]:
+				owners[p.owner] = true
+			default:
+				found.Store(true)
+			}
+		}
+	}
+	var asking sync.WaitGroup
+	for owner := range owners {
+		asking.Go(func() {
+			ctx, cancel := context.WithTimeout(ctx, hereTime)
+			defer cancel()
+			if _, err := g.store.Call(ctx, owner, methodHere, nil); err != nil && !errors.Is(err, context.Canceled) {
+				g.away.note(owner)
+				found.Store(true)
+			}
+		})
+	}
+	asking.Wait()
+	return found.Load()
+}
