@@ -48,7 +48,79 @@ func (b *Batch) Read(d Direction, cells []*Cell, pages []uid.UID) {
 		}
 	}
 	b.lists.Decode(b.tables[:n], b.ords[:n])
-	b.touchTargets()
+	b.touchGhosts()
+	b.touchLocals()
+}
+
+// Find finds pages[i] of cells[i], for at most BatchLen pages: Ordinal then tells them. It
+// keeps cells, but not pages, until something else is read.
+func (b *Batch) Find(cells []*Cell, pages []uid.UID) {
+	b.cells = cells[:len(pages)]
+	b.find(pages)
+}
+
+// Ordinal returns the ordinal of page i; ok is false where there is no such page.
+func (b *Batch) Ordinal(i int) (ord uint32, ok bool) { return b.ords[i], b.known[i] }
+
+// ReadTargets reads the links of the pages ords[i] of cells[i] in direction d, for at most
+// BatchLen pages, as Read does, for who asks for Targets: UIDs take longer then. It keeps
+// cells, but not ords, until something else is read.
+func (b *Batch) ReadTargets(d Direction, cells []*Cell, ords []uint32) {
+	n := len(ords)
+	b.d, b.cells = d, cells[:n]
+	for i, c := range b.cells {
+		b.ords[i], b.known[i] = ords[i], ords[i] < c.pages.pages
+		b.tables[i] = c.lists[d]
+	}
+	b.lists.Decode(b.tables[:n], b.ords[:n])
+	b.touchGhosts()
+}
+
+// Targets returns the links of page i as they are kept: ordinals of pages of its cell,
+// ascending, in memory of the batch, and how many ghosts there are beside, which
+// AppendGhosts tells. ok is false where the list is long, or is none that a batch reads:
+// AppendTargets tells these.
+func (b *Batch) Targets(i int) (locals []uint32, ghosts int, ok bool) {
+	locals, others, ok := b.lists.List(i)
+	return locals, len(others), ok
+}
+
+// AppendGhosts appends the links of page i, whose Targets are ok, to pages of other cells.
+func (b *Batch) AppendGhosts(dst []uid.UID, i int) []uid.UID {
+	_, ghosts, _ := b.lists.List(i)
+	at := len(dst)
+	dst = slices.Grow(dst, len(ghosts))[:at+len(ghosts)]
+	b.putGhosts(dst[at:], i, ghosts)
+	return dst
+}
+
+// AppendTargets appends the links of page i, of any length: ordinals to locals, and to
+// others the pages of other cells. Each ascends.
+func (b *Batch) AppendTargets(locals []uint32, others []uid.UID, i int) ([]uint32, []uid.UID) {
+	if !b.known[i] {
+		return locals, others
+	}
+	c, s := b.cells[i], scratches.Get().(*scratch)
+	var err error
+	locals, s.ghosts, err = c.lists[b.d].Decode(b.ords[i], locals, s.ghosts[:0])
+	if err != nil {
+		c.damaged(err)
+	} else {
+		at := len(others)
+		others = slices.Grow(others, len(s.ghosts))[:at+len(s.ghosts)]
+		c.ghosts[b.d].putUIDs(others[at:], s.ghosts)
+	}
+	s.release()
+	return locals, others
+}
+
+// putGhosts puts the UIDs of the ghosts of list i into dst, which is as long.
+func (b *Batch) putGhosts(dst []uid.UID, i int, ghosts []uint32) {
+	g := &b.cells[i].ghosts[b.d]
+	pef.ValueAll(&g.packed, dst, b.places[b.froms[i]:], ghosts)
+	for k, packed := range dst {
+		dst[k] = g.unpack(uint64(packed))
+	}
 }
 
 // find finds the ordinals of pages.
@@ -71,20 +143,29 @@ func (b *Batch) find(pages []uid.UID) {
 	}
 }
 
-// touchTargets touches what the UIDs of the lists' targets are read from.
-func (b *Batch) touchTargets() {
+// touchGhosts touches what the UIDs of the lists' ghosts are read from.
+func (b *Batch) touchGhosts() {
 	from := 0
-	touched := uint64(0)
 	for i, c := range b.cells {
-		locals, ghosts, _ := b.lists.List(i)
+		_, ghosts, _ := b.lists.List(i)
 		b.froms[i] = uint32(from)
 		pef.FindAll(&c.ghosts[b.d].packed, b.places[from:], ghosts)
 		from += len(ghosts)
-		touched |= c.pages.table.touchMarks(locals)
 	}
+	touched := uint64(0)
 	for i, c := range b.cells {
 		_, ghosts, _ := b.lists.List(i)
 		touched |= pef.TouchAll(&c.ghosts[b.d].packed, b.places[b.froms[i]:], ghosts)
+	}
+	b.touched = touched
+}
+
+// touchLocals touches what the UIDs of the lists' locals are read from.
+func (b *Batch) touchLocals() {
+	touched := uint64(0)
+	for i, c := range b.cells {
+		locals, _, _ := b.lists.List(i)
+		touched |= c.pages.table.touchMarks(locals)
 	}
 	b.touched |= touched
 }
@@ -125,10 +206,7 @@ func (b *Batch) AppendLinks(dst []uid.UID, i int) []uid.UID {
 	// As in Cell.appendUIDs.
 	if len(ghosts) > 0 {
 		others := out[len(locals):]
-		pef.ValueAll(&g.packed, others, b.places[b.froms[i]:], ghosts)
-		for k, packed := range others {
-			others[k] = g.unpack(uint64(packed))
-		}
+		b.putGhosts(others, i, ghosts)
 		copy(out, others[:below])
 	}
 	c.pages.putUIDs(out[below:below+len(locals)], locals)

@@ -5,6 +5,7 @@ package cell
 
 import (
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -39,8 +40,100 @@ func checkBatches(t *testing.T, r *rand.Rand, cells []*Cell) {
 			}
 		}
 	}
+	checkTargetBatches(t, r, cells, b)
 	checkURLBatches(t, r, cells, b)
 	b.Forget()
+}
+
+// checkTargetBatches reads random pages' links as ordinals and ghosts, and returns how many
+// were read at once.
+func checkTargetBatches(t *testing.T, r *rand.Rand, cells []*Cell, b *Batch) (read int) {
+	t.Helper()
+	for range 20 {
+		n := 1 + r.IntN(BatchLen)
+		asked, pages, ords := make([]*Cell, n), make([]uid.UID, n), make([]uint32, n)
+		for i := range n {
+			asked[i], pages[i] = cells[r.IntN(len(cells))], uid.UID(r.Uint64())
+			if c := asked[i]; c.Len() > 0 && r.IntN(8) > 0 {
+				pages[i] = c.UID(r.Uint32N(uint32(c.Len())))
+			}
+		}
+		b.Find(asked, pages)
+		for i, c := range asked {
+			ord, there := c.Ordinal(pages[i])
+			got, ok := b.Ordinal(i)
+			if ok != there || ok && got != ord {
+				t.Fatalf("page %s, %d of %d in a batch: %d, %t, want %d, %t", pages[i], i, n, got, ok, ord, there)
+			}
+			if ords[i] = ord; !there {
+				ords[i] = uint32(c.Len()) // no ordinal of the cell's
+			}
+		}
+		d := Direction(r.IntN(2))
+		b.ReadTargets(d, asked, ords)
+		for i, c := range asked {
+			want := c.AppendLinks(nil, d, ords[i])
+			uids := func(locals []uint32, others []uid.UID) []uid.UID {
+				for _, ord := range locals {
+					others = append(others, c.UID(ord))
+				}
+				slices.Sort(others)
+				return others
+			}
+			locals, others := b.AppendTargets([]uint32{7}, []uid.UID{8}, i)
+			if got := uids(locals[1:], slices.Clone(others[1:])); locals[0] != 7 || others[0] != 8 || !slices.Equal(got, want) {
+				t.Fatalf("%s targets of %s: %v, want %v", d, pages[i], got, want)
+			}
+			if locals, ghosts, ok := b.Targets(i); ok {
+				others := b.AppendGhosts([]uid.UID{8}, i)
+				if got := uids(locals, slices.Clone(others[1:])); len(others) != 1+ghosts || others[0] != 8 || !slices.Equal(got, want) {
+					t.Fatalf("%s targets of %s, %d of %d in a batch: %v, want %v", d, pages[i], i, n, got, want)
+				}
+				read++
+			}
+			if got := b.AppendLinks(nil, i); !slices.Equal(got, want) || b.Degree(i) != len(want) {
+				t.Fatalf("%s links of %s: %v, want %v", d, pages[i], got, want)
+			}
+		}
+	}
+	return read
+}
+
+// TestMembers compares with a map.
+func TestMembers(t *testing.T) {
+	r := random(t)
+	for range 200 {
+		pages := r.IntN(1 << r.IntN(14))
+		numbers := map[uint32]uint32{}
+		var ords, given []uint32
+		for _, ord := range r.Perm(pages)[:r.IntN(1+r.IntN(1+pages))] {
+			number := r.Uint32()
+			numbers[uint32(ord)] = number
+			ords, given = append(ords, uint32(ord)), append(given, number)
+		}
+		m := NewMembers(pages, ords, given)
+		sorted, sortedNumbers := m.All()
+		if !slices.Equal(sorted, slices.Sorted(maps.Keys(numbers))) || len(sortedNumbers) != len(sorted) {
+			t.Fatalf("%d members of %d pages: %v with %d numbers", len(ords), pages, sorted, len(sortedNumbers))
+		}
+		for i, ord := range sorted {
+			if sortedNumbers[i] != numbers[ord] {
+				t.Fatalf("number %d of member %d, want %d", sortedNumbers[i], ord, numbers[ord])
+			}
+		}
+		var asked []uint32
+		want := []uint32{7}
+		for range r.IntN(1 + 2*pages) {
+			ord := r.Uint32N(uint32(pages))
+			asked = append(asked, ord)
+			if number, ok := numbers[ord]; ok {
+				want = append(want, number)
+			}
+		}
+		if got := m.AppendNumbers([]uint32{7}, asked); !slices.Equal(got, want) {
+			t.Fatalf("%d members of %d pages: %v, want %v", len(ords), pages, got, want)
+		}
+	}
 }
 
 // checkURLBatches asks for the URLs of pages, and for the pages of URLs.
@@ -113,6 +206,9 @@ func TestBatchOfOddWebs(t *testing.T) {
 		cells = append(cells, g.build(t, Options{}, nil))
 	}
 	checkBatches(t, r, cells)
+	if checkTargetBatches(t, r, cells, new(Batch)) == 0 {
+		t.Error("no list was read at once")
+	}
 	for _, c := range cells {
 		checkBatches(t, r, []*Cell{c})
 	}

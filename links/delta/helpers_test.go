@@ -197,6 +197,7 @@ func (m *model) checkReader(tb testing.TB, v *View) {
 				}
 			}
 		}
+		m.checkTargets(tb, v, r, pages)
 		urls, hosts := make([]string, len(pages)), make([]uint64, len(pages))
 		r.ReadURLs(views, pages)
 		for i, u := range pages {
@@ -213,6 +214,56 @@ func (m *model) checkReader(tb testing.TB, v *View) {
 		for i, u := range pages {
 			if got, ok := r.UID(i); ok != (u != 7) || ok && got != u {
 				tb.Fatalf("epoch %d: a reader says that %q is page %s, %t, want %s", v.Epoch(), urls[i], got, ok, u)
+			}
+		}
+	}
+}
+
+// checkTargets compares the links of pages that the cell has, as it keeps them, where rows
+// say nothing of them.
+func (m *model) checkTargets(tb testing.TB, v *View, r *Reader, pages []uid.UID) {
+	tb.Helper()
+	views := slices.Repeat([]*View{v}, ReaderLen)
+	r.Find(views, pages)
+	var known []uid.UID
+	var ords []uint32
+	for i, u := range pages {
+		want, there := v.Cell().Ordinal(u)
+		ord, ok := r.Ordinal(i)
+		if ok != there || ok && ord != want {
+			tb.Fatalf("epoch %d: a reader says that page %s is %d, %t, want %d, %t", v.Epoch(), u, ord, ok, want, there)
+		}
+		if ok {
+			known, ords = append(known, u), append(ords, ord)
+		}
+	}
+	for _, d := range []cell.Direction{cell.Forward, cell.Backward} {
+		r.ReadTargets(d, views, known, ords)
+		for i, u := range known {
+			want, _ := m.list(d, u)
+			if got := r.AppendLinks(nil, i); !slices.Equal(got, want) {
+				tb.Fatalf("epoch %d: a reader says that %s links of %s are %v, want %v", v.Epoch(), d, u, got, want)
+			}
+			e, s := v.entry(d, u)
+			if s != nil {
+				s.release()
+			}
+			if r.Changed(i) != (e != nil) {
+				tb.Fatalf("epoch %d: a reader says that %s links of %s have changed: %t", v.Epoch(), d, u, r.Changed(i))
+			}
+			if e != nil {
+				continue
+			}
+			locals, got := r.AppendTargets(nil, nil, i)
+			if some, ghosts, ok := r.Targets(i); ok && (!slices.Equal(some, locals) || ghosts != len(got) || !slices.Equal(r.AppendGhosts(nil, i), got)) {
+				tb.Fatalf("epoch %d: a reader says that %s links of %s are to %v and to %d others, then to %v and %v", v.Epoch(), d, u, some, ghosts, locals, got)
+			}
+			for _, ord := range locals {
+				got = append(got, v.Cell().UID(ord))
+			}
+			slices.Sort(got)
+			if !slices.Equal(got, want) {
+				tb.Fatalf("epoch %d: a reader says that the targets of %s links of %s are %v, want %v", v.Epoch(), d, u, got, want)
 			}
 		}
 	}

@@ -52,6 +52,52 @@ func (r *Reader) cellsOf(views []*View) []*cell.Cell {
 	return r.cells[:len(views)]
 }
 
+// Find finds the ordinals of pages[i] in the cell of views[i], for at most ReaderLen pages:
+// Ordinal then tells them. It keeps both slices until something else is read.
+func (r *Reader) Find(views []*View, pages []uid.UID) {
+	r.pages = pages
+	r.links.Find(r.cellsOf(views[:len(pages)]), pages)
+}
+
+// Ordinal returns the ordinal of page i in the view's cell. ok is false where the cell
+// does not have it; rows may.
+func (r *Reader) Ordinal(i int) (ord uint32, ok bool) { return r.links.Ordinal(i) }
+
+// ReadTargets reads as Read does, for who asks for Targets: UIDs take longer then. ords[i]
+// is the ordinal of pages[i] in the cell of views[i]. It keeps views and pages until
+// something else is read.
+func (r *Reader) ReadTargets(d cell.Direction, views []*View, pages []uid.UID, ords []uint32) {
+	r.d, r.pages = d, pages
+	r.links.ReadTargets(d, r.cellsOf(views[:len(pages)]), ords)
+}
+
+// Changed reports whether rows say anything of the links of page i: AppendLinks must be
+// asked for them then, and Targets and the like tell those of the cell.
+func (r *Reader) Changed(i int) bool {
+	v := r.views[i]
+	if len(v.rows) == 0 {
+		return false
+	}
+	hash := uid.Mix(uint64(r.pages[i]))
+	for _, row := range v.rows {
+		if _, ok := row.links[r.d].find(r.pages[i], hash); ok {
+			return true
+		}
+	}
+	return false
+}
+
+// Targets is [cell.Batch.Targets].
+func (r *Reader) Targets(i int) (locals []uint32, ghosts int, ok bool) { return r.links.Targets(i) }
+
+// AppendGhosts is [cell.Batch.AppendGhosts].
+func (r *Reader) AppendGhosts(dst []uid.UID, i int) []uid.UID { return r.links.AppendGhosts(dst, i) }
+
+// AppendTargets is [cell.Batch.AppendTargets].
+func (r *Reader) AppendTargets(locals []uint32, others []uid.UID, i int) ([]uint32, []uid.UID) {
+	return r.links.AppendTargets(locals, others, i)
+}
+
 // Degree returns how many links page i has, as [View.Degree] does.
 func (r *Reader) Degree(i int) int {
 	if v := r.views[i]; len(v.rows) > 0 {

@@ -5,17 +5,21 @@ package rank
 import (
 	"fmt"
 	"math"
+	"sync"
 )
 
 // Edge is a link from one vertex to another.
 type Edge struct{ From, To uint32 }
 
 // Graph is a set of edges between the vertices 0 ... Len()-1. It is not changed
-// once it is made.
+// once it is made, and may be read by several goroutines at once.
 type Graph struct {
 	ends    []int    // ends[v] is the end of the targets of v; its start is ends[v-1], or 0
-	targets []uint32 // ascending for each vertex, without duplicates
+	targets []uint32 // in any order for each vertex, without duplicates
 	in      []uint32 // how many edges lead to each vertex
+
+	sorting sync.Once
+	sorted  []uint32 // targets, ascending for each vertex, once somebody asks for them
 }
 
 // NewGraph returns the graph of n vertices with these edges, in any order.
@@ -45,61 +49,61 @@ func NewGraph(n int, edges []Edge) (*Graph, error) {
 	return g, nil
 }
 
-// tidy sorts the targets of each vertex, and drops duplicates and, unless they
-// are wanted, edges from a vertex to itself. Edges are put in the order of their
-// targets, and from there back to their vertices: O(edges + vertices), without a
-// comparison.
+// tidy drops duplicates and, unless they are wanted, edges from a vertex to itself, and
+// counts the others by their targets.
 func (g *Graph) tidy(selfLinks bool) {
 	n := g.Len()
-	ends := make([]int, n) // of the sources of each vertex
-	for _, to := range g.targets {
-		ends[to]++
-	}
-	start := 0
-	for v, degree := range ends {
-		ends[v] = start // moves to the end as sources come
-		start += degree
-	}
-	sources := make([]uint32, len(g.targets)) // ascending for each vertex
-	starts := make([]int, n)
-	start = 0
-	for v, end := range g.ends {
-		for _, to := range g.targets[start:end] {
-			sources[ends[to]] = uint32(v)
-			ends[to]++
-		}
-		starts[v], start = start, end
-	}
 	g.in = make([]uint32, n)
-	kept := starts // where the next target of each vertex goes
-	start = 0
-	for v, end := range ends {
-		last := -1
-		for _, from := range sources[start:end] {
-			if int(from) == last || int(from) == v && !selfLinks {
-				continue
-			}
-			last = int(from)
-			g.targets[kept[from]] = uint32(v)
-			kept[from]++
-			g.in[v]++
-		}
-		start = end
-	}
-	g.closeUp(kept)
-}
-
-// closeUp moves lists together, each of which has become shorter and ends at ends.
-func (g *Graph) closeUp(ends []int) {
+	last := make([]uint32, n) // 1 + the vertex with the last edge to each, or 0
 	start, to := 0, 0
 	for v, end := range g.ends {
-		if start != to {
-			copy(g.targets[to:], g.targets[start:ends[v]])
+		this := uint32(v) + 1
+		for _, target := range g.targets[start:end] {
+			if last[target] == this || int(target) == v && !selfLinks {
+				continue
+			}
+			last[target] = this
+			g.in[target]++
+			g.targets[to] = target
+			to++
 		}
-		to += ends[v] - start
-		g.ends[v], start = to, end
+		start, g.ends[v] = end, to
 	}
 	g.targets = g.targets[:to]
+}
+
+// ascending returns the targets, ascending for each vertex. Edges are put in the order of
+// their targets, and from there back to their vertices: O(edges + vertices), without a
+// comparison.
+func (g *Graph) ascending() []uint32 {
+	g.sorting.Do(func() {
+		ends := make([]int, g.Len()) // of the sources of each vertex
+		start := 0
+		for v, degree := range g.in {
+			ends[v] = start // moves to the end as sources come
+			start += int(degree)
+		}
+		sources := make([]uint32, len(g.targets)) // ascending for each vertex
+		next := make([]int, g.Len())              // where the next target of each vertex goes
+		start = 0
+		for v, end := range g.ends {
+			for _, to := range g.targets[start:end] {
+				sources[ends[to]] = uint32(v)
+				ends[to]++
+			}
+			next[v], start = start, end
+		}
+		g.sorted = make([]uint32, len(g.targets))
+		start = 0
+		for v, end := range ends {
+			for _, from := range sources[start:end] {
+				g.sorted[next[from]] = uint32(v)
+				next[from]++
+			}
+			start = end
+		}
+	})
+	return g.sorted
 }
 
 // Len returns the number of vertices.
@@ -115,7 +119,7 @@ func (g *Graph) Targets(v uint32) []uint32 {
 	if v > 0 {
 		start = g.ends[v-1]
 	}
-	return g.targets[start:g.ends[v]]
+	return g.ascending()[start:g.ends[v]]
 }
 
 // Scores are those of the vertices of a graph as authorities, which good hubs

@@ -47,6 +47,7 @@ func HITS(ctx context.Context, g *Graph, o HITSOptions) (*HITSResult, error) {
 		r.Authority[v] = 1 / math.Sqrt(float64(n))
 		r.Hub[v] = 1 / math.Sqrt(float64(n))
 	}
+	targets := g.ascending() // sums are the same bits, in whatever order edges came
 	for r.Rounds < o.MaxRounds && !r.Converged {
 		if err := ctx.Err(); err != nil {
 			return nil, err
@@ -55,7 +56,7 @@ func HITS(ctx context.Context, g *Graph, o HITSOptions) (*HITSResult, error) {
 		start := 0
 		for v, end := range g.ends {
 			score := r.Hub[v]
-			for _, to := range g.targets[start:end] {
+			for _, to := range targets[start:end] {
 				authority[to] += score
 			}
 			start = end
@@ -64,7 +65,7 @@ func HITS(ctx context.Context, g *Graph, o HITSOptions) (*HITSResult, error) {
 		start = 0
 		for v, end := range g.ends {
 			score := 0.0
-			for _, to := range g.targets[start:end] {
+			for _, to := range targets[start:end] {
 				score += authority[to]
 			}
 			hub[v] = score

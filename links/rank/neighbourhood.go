@@ -72,7 +72,7 @@ type Source interface {
 	// LinksWithin returns for each page of the set, in the order of its numbers,
 	// those forward links of a class that lead to pages of the set, as numbers,
 	// in any order. It asks where the links are, so that others do not travel:
-	// see [Set.Within] and [Set.AppendWithin].
+	// see [Set.AppendWithin] and [Set.Numbers].
 	LinksWithin(ctx context.Context, s *Set, c sample.Class) (Lists[uint32], error)
 }
 

@@ -4,6 +4,7 @@ package rank
 
 import (
 	"hash/maphash"
+	"math"
 	"math/bits"
 	"slices"
 
@@ -165,27 +166,55 @@ func (s *Set) appendWithin(dst []uint32, links []uid.UID) []uint32 {
 		}
 		return dst
 	}
+	var numbers [numbersAtOnce]uint32
+	for len(links) > 0 {
+		n := min(len(links), numbersAtOnce)
+		s.Numbers(numbers[:n], links[:n])
+		links = links[n:]
+		for _, id := range numbers[:n] {
+			if id != NotIn {
+				dst = append(dst, id)
+			}
+		}
+	}
+	return dst
+}
+
+// NotIn is no page's number: see [Set.Numbers].
+const NotIn = math.MaxUint32
+
+const numbersAtOnce = 1 << 7
+
+// Numbers sets numbers[i] to the number of links[i], or to NotIn where that is not in the
+// set. numbers is as long as links. It is for many links at once, of one page or of
+// several.
+func (s *Set) Numbers(numbers []uint32, links []uid.UID) {
+	if len(s.uids) == 0 {
+		for i := range links {
+			numbers[i] = NotIn
+		}
+		return
+	}
 	// What passes the bit map is gathered without a branch, which would be mistaken
 	// too often, and then looked up all in one go: so cache misses are waited for
 	// together.
-	const atOnce = 1 << 7
-	var passed [atOnce]uint8
+	var passed [numbersAtOnce]uint8
 	filter, shift := s.filter, (s.shift-filterShift)&(setWord-1)
 	for len(links) > 0 {
-		some := links[:min(len(links), atOnce)]
-		links = links[len(some):]
+		some, out := links[:min(len(links), numbersAtOnce)], numbers[:min(len(links), numbersAtOnce)]
+		links, numbers = links[len(some):], numbers[len(some):]
 		n := 0
 		for i, u := range some {
-			passed[n%atOnce] = uint8(i)
+			out[i] = NotIn
+			passed[n%numbersAtOnce] = uint8(i)
 			bit := s.hash(u) >> shift
 			n += int(filter[bit/setWord] >> (bit % setWord) & 1)
 		}
 		for _, i := range passed[:n] {
 			u := some[i]
 			if id, _, ok := s.probe(u, s.hash(u)); ok {
-				dst = append(dst, id)
+				out[i] = id
 			}
 		}
 	}
-	return dst
 }

@@ -3,120 +3,95 @@
 package rank
 
 import (
-	"cmp"
 	"context"
+	"iter"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
-
-	"github.com/trefoildb/trefoil/links/sample"
-	"github.com/trefoildb/trefoil/links/uid"
 )
 
-// listsAtOnce is how many lists a worker makes before it looks at the context and
-// takes the next ones. Fewer are not worth a goroutine.
-const listsAtOnce = 128
+// SpanLen is how many numbers a worker of [Share] takes at once. Fewer are not worth a
+// goroutine.
+const SpanLen = 128
 
-// MakeLists returns n lists, which all processors make: each calls worker for a
-// function of its own, which appends list i to dst. The error is that of the context.
-func MakeLists[T any](ctx context.Context, n int, worker func() func(dst []T, i int) []T) (Lists[T], error) {
-	return makeLists(ctx, n, func(i int) int { return i }, worker)
-}
-
-// span is a list among those of one worker.
-type span struct{ worker, start, end int }
-
-// makeLists makes the lists in this order.
-func makeLists[T any](ctx context.Context, n int, order func(i int) int, worker func() func(dst []T, i int) []T) (Lists[T], error) {
+// Share shares the numbers below n among all processors. Each calls worker once, with the
+// spans that it is to work at: from the first number on and below the second one, at most
+// [SpanLen] of them, beginning at a multiple of that. There are no more spans once ctx
+// has ended; the error is that of ctx then.
+func Share(ctx context.Context, n int, worker func(spans iter.Seq2[int, int])) error {
 	if ctx.Err() != nil {
-		return Lists[T]{}, context.Cause(ctx)
+		return context.Cause(ctx)
 	}
 	var (
-		next    atomic.Int64
-		workers = max(1, min(runtime.GOMAXPROCS(0), n/listsAtOnce))
-		made    = make([][]T, workers)
-		errs    = make([]error, workers)
-		spans   = make([]span, n)
-		group   sync.WaitGroup
+		next  atomic.Int64
+		group sync.WaitGroup
 	)
-	work := func(w int) {
-		appendList, items := worker(), []T(nil)
-		for {
-			from := int(next.Add(listsAtOnce)) - listsAtOnce
-			if from >= n {
-				break
-			}
-			if errs[w] = context.Cause(ctx); errs[w] != nil {
-				break
-			}
-			for at := from; at < min(from+listsAtOnce, n); at++ {
-				start, i := len(items), order(at)
-				items = appendList(items, i)
-				spans[i] = span{w, start, len(items)}
+	spans := func(yield func(from, to int) bool) {
+		for ctx.Err() == nil {
+			from := int(next.Add(SpanLen)) - SpanLen
+			if from >= n || !yield(from, min(from+SpanLen, n)) {
+				return
 			}
 		}
-		made[w] = items
 	}
-	for w := 1; w < workers; w++ {
-		group.Go(func() { work(w) })
+	for range min(runtime.GOMAXPROCS(0), n/SpanLen) - 1 {
+		group.Go(func() { worker(spans) })
 	}
-	work(0)
+	worker(spans)
 	group.Wait()
-	if err := cmp.Or(errs...); err != nil {
+	return context.Cause(ctx)
+}
+
+// made is the lists of a span: those of a worker's lists from the first on.
+type made[T any] struct {
+	lists *Lists[T]
+	first int
+}
+
+// MakeLists returns n lists, which all processors make, as [Share] says: a worker appends
+// the lists of its spans to l, one for each number. List i that is made is number order[i]
+// of what is returned; order is nil where it is number i, and else has each number once.
+// The error is that of ctx.
+func MakeLists[T any](ctx context.Context, n int, order []uint32, worker func(l *Lists[T], spans iter.Seq2[int, int])) (all Lists[T], err error) {
+	all.Ends = make([]int, n)
+	spans := make([]made[T], (n+SpanLen-1)/SpanLen)
+	err = Share(ctx, n, func(own iter.Seq2[int, int]) {
+		l := &Lists[T]{}
+		worker(l, func(yield func(from, to int) bool) {
+			for from, to := range own {
+				spans[from/SpanLen] = made[T]{l, l.Len()}
+				if !yield(from, to) {
+					return
+				}
+			}
+		})
+	})
+	if err != nil {
 		return Lists[T]{}, err
 	}
-	return gather(spans, made), nil
-}
-
-// gather returns lists, which are spans of what workers made, in their order.
-func gather[T any](spans []span, made [][]T) (all Lists[T]) {
+	place := func(i int) int {
+		if order == nil {
+			return i
+		}
+		return int(order[i])
+	}
+	for i := range all.Ends {
+		s := &spans[i/SpanLen]
+		all.Ends[place(i)] = len(s.lists.At(s.first + i%SpanLen))
+	}
 	total := 0
-	all.Ends = make([]int, len(spans))
-	for i, s := range spans {
-		total += s.end - s.start
+	for i, length := range all.Ends {
+		total += length
 		all.Ends[i] = total
 	}
-	all.Items = make([]T, 0, total)
-	for _, s := range spans {
-		all.Items = append(all.Items, made[s.worker][s.start:s.end]...)
-	}
-	return all
-}
-
-// Within answers [Source.LinksWithin] for a source whose lists are in memory: list
-// appends the forward links of a page, ascending. All processors call it at once, slot
-// by slot, as lists of pages that are near to each other are near in memory most often.
-// hosts may be nil for the class of all links. The error is that of the context.
-func (s *Set) Within(ctx context.Context, class sample.Class, hosts sample.Hosts, list func(dst []uid.UID, page uid.UID) []uid.UID) (Lists[uint32], error) {
-	order := s.bySlot()
-	return makeLists(ctx, len(order), func(i int) int { return int(order[i]) }, func() func([]uint32, int) []uint32 {
-		var links []uid.UID
-		return func(dst []uint32, i int) []uint32 {
-			page := s.uids[i]
-			links = list(links[:0], page)
-			var classes sample.Classes
-			if class != sample.All {
-				classes = sample.ClassesOf(hosts, page)
+	all.Items = slices.Grow([]T(nil), total)[:total]
+	return all, Share(ctx, n, func(own iter.Seq2[int, int]) {
+		for from, to := range own {
+			s := &spans[from/SpanLen]
+			for i := from; i < to; i++ {
+				copy(all.At(place(i)), s.lists.At(s.first+i-from))
 			}
-			return s.AppendWithin(dst, links, class, classes)
 		}
 	})
-}
-
-// bySlot returns the numbers of all pages by the slots of their UIDs.
-func (s *Set) bySlot() []uint32 {
-	starts := make([]uint32, uid.NumSlots+1)
-	for _, u := range s.uids {
-		starts[u.Slot()+1]++
-	}
-	for slot := range uid.NumSlots {
-		starts[slot+1] += starts[slot]
-	}
-	order := make([]uint32, len(s.uids))
-	for id, u := range s.uids {
-		at := &starts[u.Slot()]
-		order[*at] = uint32(id)
-		*at++
-	}
-	return order
 }

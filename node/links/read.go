@@ -4,6 +4,7 @@ package links
 
 import (
 	"context"
+	"iter"
 	"math/bits"
 
 	"github.com/trefoildb/trefoil/links"
@@ -179,10 +180,7 @@ func (s *state) eachRead(ctx context.Context, d links.Direction, pages []uid.UID
 func (s *state) eachBatch(ctx context.Context, n int, of func(i, k int) uid.UID, use func(r *delta.Reader, views []*delta.View, from int) bool) error {
 	r := delta.NewReader()
 	defer r.Release()
-	lasts := make([]uid.UID, len(s.parts))
-	for i, p := range s.parts {
-		lasts[i] = p.Last
-	}
+	lasts := s.lasts()
 	var views [delta.ReaderLen]*delta.View
 	for from := 0; from < n; from += delta.ReaderLen {
 		if from%checkPages == 0 && ctx.Err() != nil {
@@ -197,6 +195,15 @@ func (s *state) eachBatch(ctx context.Context, n int, of func(i, k int) uid.UID,
 		}
 	}
 	return nil
+}
+
+// lasts returns the last UIDs of the parts.
+func (s *state) lasts() []uid.UID {
+	lasts := make([]uid.UID, len(s.parts))
+	for i, p := range s.parts {
+		lasts[i] = p.Last
+	}
+	return lasts
 }
 
 // findPart is find without branches, which the processor cannot guess where the pages are
@@ -230,10 +237,12 @@ func (g *Graph) Degrees(ctx context.Context, d links.Direction, pages []uid.UID)
 	if err != nil {
 		return nil, err
 	}
-	degrees := make([]int, len(pages))
-	return degrees, each(ctx, len(pages), func(i int) error {
-		degrees[i] = s.view(pages[i]).Degree(d, pages[i])
-		return nil
+	degrees := make([]int, 0, len(pages))
+	return degrees, s.eachRead(ctx, d, pages, func(r *delta.Reader, n int) bool {
+		for i := range n {
+			degrees = append(degrees, r.Degree(i))
+		}
+		return true
 	})
 }
 
@@ -243,16 +252,34 @@ func (g *Graph) SampleLinks(ctx context.Context, d links.Direction, pages []uid.
 	if err != nil {
 		return l, err
 	}
-	return rank.MakeLists(ctx, len(pages), func() func([]uid.UID, int) []uid.UID {
+	lasts := s.lasts()
+	return rank.MakeLists(ctx, len(pages), nil, func(l *links.Lists, spans iter.Seq2[int, int]) {
+		r := delta.NewReader()
+		defer r.Release()
 		var list []uid.UID
-		return func(dst []uid.UID, i int) []uid.UID {
-			dst, list = g.sample(dst, list, s, d, pages[i], spec)
-			return dst
+		var views [delta.ReaderLen]*delta.View
+		for from, to := range spans {
+			for ; from < to; from += delta.ReaderLen {
+				some := pages[from:min(to, from+delta.ReaderLen)]
+				for k, u := range some {
+					views[k] = s.views[findPart(lasts, u)]
+				}
+				r.Read(d, views[:], some)
+				for k, u := range some {
+					if _, _, short := r.Targets(k); short || spec.Mode != sample.ModeConsistent {
+						list = r.AppendLinks(list[:0], k)
+						l.Items = sample.Sample(l.Items, list, u, spec, g.hosts)
+					} else {
+						l.Items, list = g.sample(l.Items, list, s, d, u, spec)
+					}
+					l.End()
+				}
+			}
 		}
 	})
 }
 
-// sample appends the sample of a page's links; list is memory for them.
+// sample appends the sample of a page's links, one that no reader reads at once; list is memory for them.
 func (g *Graph) sample(dst, list []uid.UID, s *state, d links.Direction, page uid.UID, spec sample.Spec) (sampled, memory []uid.UID) {
 	at := s.find(page)
 	if spec.Mode == sample.ModeConsistent {
@@ -285,17 +312,6 @@ func (g *Graph) bySketch(dst []uid.UID, s *state, at int, d links.Direction, pag
 		changes.Classes = sample.ClassesOf(g.hosts, page)
 	}
 	return sketch.Sample(dst, spec.N, spec.Class, changes)
-}
-
-// LinksWithin implements rank.Source.
-func (g *Graph) LinksWithin(ctx context.Context, set *rank.Set, class sample.Class) (l rank.Lists[uint32], err error) {
-	s, err := g.now(ctx)
-	if err != nil {
-		return l, err
-	}
-	return set.Within(ctx, class, g.hosts, func(dst []uid.UID, page uid.UID) []uid.UID {
-		return s.view(page).AppendLinks(dst, cell.Forward, page)
-	})
 }
 
 // Pages implements links.Graph.
