@@ -37,6 +37,8 @@ func main() {
 	flag.BoolVar(&b.codecs, "codecs", true, "measure the size in other codecs too")
 	flag.BoolVar(&b.updates, "updates", true, "measure updates too")
 	flag.IntVar(&b.nodes, "nodes", 5, "nodes of the cluster whose links are measured too; 0 is none")
+	flag.IntVar(&b.linkCopies, "link-copies", 2, "how many other nodes keep copies of the lists that a node reads")
+	flag.IntVar(&b.lose, "lose", 1, "how many nodes are killed at once in the end, so that one of three and two of five stay a majority")
 	nodePages := flag.String("node-pages", "100k", "pages of the cluster's generated graph, of a twentieth as many hosts")
 	flag.Parse()
 	if err := b.run(ctx, *pages, *hosts, *nodePages, flag.Args()); err != nil {
@@ -51,6 +53,8 @@ type bench struct {
 	seed            uint64
 	codecs, updates bool
 	nodes           int
+	linkCopies      int
+	lose            int
 }
 
 func (b *bench) run(ctx context.Context, pages, hosts, nodePages string, files []string) error {

@@ -37,7 +37,7 @@ func (b *bench) startNodes(ctx context.Context, n int) (c *nodes, err error) {
 		if err != nil {
 			return nil, errors.Join(err, c.stop())
 		}
-		args := []string{"serve", "--data", filepath.Join(c.dir, fmt.Sprint(i)), "--listen", address, "--failure-timeout", "5s"}
+		args := []string{"serve", "--data", c.data(i), "--listen", address, "--failure-timeout", "5s", "--link-copies", fmt.Sprint(b.linkCopies)}
 		if i > 0 {
 			args = append(args, "--join", c.addresses[0])
 		}
@@ -52,6 +52,8 @@ func (b *bench) startNodes(ctx context.Context, n int) (c *nodes, err error) {
 	}
 	return c, nil
 }
+
+func (c *nodes) data(i int) string { return filepath.Join(c.dir, fmt.Sprint(i)) }
 
 func freeAddress() (string, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -94,7 +96,7 @@ func eventually(ctx context.Context, do func() error) error {
 
 // whole waits until so many nodes are members and nothing is being moved.
 func (c *nodes) whole(ctx context.Context, n int) error {
-	asked, err := c.client(0)
+	asked, err := c.client(0) // which is not killed
 	if err != nil {
 		return err
 	}
@@ -154,6 +156,12 @@ func (b *bench) cluster(ctx context.Context, n int, name, file string) (err erro
 	if err := c.whole(ctx, n); err != nil { // what the load has split is moved meanwhile
 		return err
 	}
+	if b.linkCopies > 0 {
+		if err := c.copied(ctx); err != nil {
+			return err
+		}
+		add("", "copies of all lists on other nodes", "after %.1f s", (time.Since(begun) - loaded).Seconds())
+	}
 	if err := c.lists(ctx, g, some[:1<<18]); err != nil {
 		return err
 	}
@@ -166,7 +174,7 @@ func (b *bench) cluster(ctx context.Context, n int, name, file string) (err erro
 		return err
 	}
 	add("100 ms", "SALSA of 2,800 roots, a = b = 10, end to end", "%.1f ms (%s pages, %s links)", took.Seconds()*1000, count(int64(ranking.Vertices)), count(int64(ranking.Edges)))
-	return c.killed(ctx, g, some)
+	return b.copies(ctx, c, g, some)
 }
 
 // namedFor is for how long no page must have got a UID for all to have one.
@@ -209,26 +217,5 @@ func (c *nodes) lists(ctx context.Context, g *client.Links, some []uid.UID) erro
 		return err
 	}
 	add("", "GetLinks of one page", "%d us", took.Microseconds()/single)
-	return nil
-}
-
-// killed kills one node of three or more and measures for how long lists are not
-// answered.
-func (c *nodes) killed(ctx context.Context, g *client.Links, some []uid.UID) error {
-	if len(c.processes) < 3 {
-		return nil
-	}
-	if err := c.processes[1].Process.Signal(syscall.SIGKILL); err != nil {
-		return err
-	}
-	begun := time.Now()
-	err := eventually(ctx, func() error {
-		_, err := g.Links(ctx, links.Forward, some[:clusterBatch])
-		return err
-	})
-	if err != nil {
-		return err
-	}
-	add("", fmt.Sprintf("%d lists are answered again after a kill", clusterBatch), "%.1f s", time.Since(begun).Seconds())
 	return nil
 }

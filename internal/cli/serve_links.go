@@ -76,5 +76,8 @@ type growingGraph struct {
 	together *ranges.Graph
 }
 
+// Copied is that of the graph of a cluster, which the doors show as a metric.
+func (g *growingGraph) Copied() uint64 { return g.together.Copied() }
+
 // Close ends both.
 func (g *growingGraph) Close() error { return errors.Join(g.Graph.Close(), g.together.Close()) }

@@ -29,6 +29,11 @@ const (
 // begins now. Of another one Stats is asked, where a request names an epoch.
 type epochGraph interface{ Epoch() uint64 }
 
+// copiesGraph is a graph of a cluster, of which this machine keeps copies of lists that
+// others read. Copied is the epoch of the last view under which it has had all that it
+// ought to; 0 is none yet.
+type copiesGraph interface{ Copied() uint64 }
+
 // linksDoors are the doors to one graph.
 type linksDoors struct {
 	*API
@@ -58,6 +63,14 @@ func newLinksDoors(a *API, graph links.Graph) (*linksDoors, error) {
 	}
 	if err := errors.Join(a.options.Registry.Register(l.lists), a.options.Registry.Register(l.items)); err != nil {
 		return nil, fmt.Errorf("register metrics of links: %w", err)
+	}
+	if c, ok := graph.(copiesGraph); ok {
+		copied := prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+			Name: "trefoil_links_copied_epoch", Help: "Epoch under which this machine has last had all copies of other machines' lists that it keeps; 0 for none.",
+		}, func() float64 { return float64(c.Copied()) })
+		if err := a.options.Registry.Register(copied); err != nil {
+			return nil, fmt.Errorf("register metrics of links: %w", err)
+		}
 	}
 	return l, nil
 }
