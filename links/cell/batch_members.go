@@ -19,21 +19,16 @@ const (
 // ordinal, in blocks of 512 of which those without a member are left out. It does not
 // change, and may be used by many goroutines at once.
 //
-//	Bytes: 1/128 for each page of the cell, and up to 136 for each member, as few as 8
-//	where members are near to each other.
+// It takes 1/128 byte for each page of the cell, 96 for each block with members, and 8 for
+// each member.
 type Members struct {
-	// blocks[i] is where in words the block of the ordinals from i<<9 on begins. The first
-	// words are a block without a member.
+	// blocks[i] is where in bits the block of the ordinals from i<<9 on begins. The first
+	// words of bits are a block without a member.
 	blocks  []uint32
-	words   []memberWord
+	bits    []uint64
+	before  []uint32 // how many members are below those of each word of bits
 	numbers []uint32 // by ordinals
 	ords    []uint32 // ascending
-}
-
-// memberWord is which of 64 ordinals are members, and how many are below these.
-type memberWord struct {
-	bits   uint64
-	before uint32
 }
 
 // NewMembers returns the pages ords[i], each once, with numbers[i]. They are pages of a
@@ -41,41 +36,44 @@ type memberWord struct {
 func NewMembers(pages int, ords, numbers []uint32) *Members {
 	m := &Members{
 		blocks:  make([]uint32, pages>>(wordShift+blockShift)+1),
-		words:   make([]memberWord, blockMask+1, min(len(ords)+1, pages>>(wordShift+blockShift)+2)<<blockShift),
 		numbers: make([]uint32, len(ords)),
 		ords:    make([]uint32, len(ords)),
 	}
 	for _, ord := range ords {
 		m.blocks[ord>>(wordShift+blockShift)] = 1
 	}
+	words := uint32(blockMask + 1)
 	for i, used := range m.blocks {
 		if used != 0 {
-			m.blocks[i] = uint32(len(m.words))
-			m.words = m.words[:len(m.words)+blockMask+1]
+			m.blocks[i] = words
+			words += blockMask + 1
 		}
 	}
+	m.bits, m.before = make([]uint64, words), make([]uint32, words)
 	for _, ord := range ords {
-		m.word(ord).bits |= 1 << (ord & wordMask)
+		m.bits[m.word(ord)] |= 1 << (ord & wordMask)
 	}
 	before := uint32(0)
-	for i := range m.words {
-		m.words[i].before = before
-		before += uint32(bits.OnesCount64(m.words[i].bits))
+	for i, word := range m.bits {
+		m.before[i] = before
+		before += uint32(bits.OnesCount64(word))
 	}
 	for i, ord := range ords {
-		rank := m.word(ord).rank(ord)
+		rank := m.rank(ord)
 		m.numbers[rank], m.ords[rank] = numbers[i], ord
 	}
 	return m
 }
 
-func (m *Members) word(ord uint32) *memberWord {
-	return &m.words[m.blocks[ord>>(wordShift+blockShift)]+ord>>wordShift&blockMask]
+// word returns in which word of bits an ordinal is.
+func (m *Members) word(ord uint32) uint32 {
+	return m.blocks[ord>>(wordShift+blockShift)] + ord>>wordShift&blockMask
 }
 
 // rank returns how many members are below an ordinal.
-func (w *memberWord) rank(ord uint32) uint32 {
-	return w.before + uint32(bits.OnesCount64(w.bits&(1<<(ord&wordMask)-1)))
+func (m *Members) rank(ord uint32) uint32 {
+	word := m.word(ord)
+	return m.before[word] + uint32(bits.OnesCount64(m.bits[word]&(1<<(ord&wordMask)-1)))
 }
 
 // All returns the ordinals, ascending, and their numbers. Both slices are only to be read.
@@ -87,15 +85,15 @@ func (m *Members) AppendNumbers(dst, ords []uint32) []uint32 {
 	at := len(dst)
 	dst = slices.Grow(dst, len(ords))
 	out := dst[at : at+len(ords)]
-	n := 0
 	// Without a branch, which would be mistaken too often.
+	blocks, words, n := m.blocks, m.bits, 0
 	for _, ord := range ords {
 		out[n] = ord
-		n += int(m.word(ord).bits >> (ord & wordMask) & 1)
+		n += int(words[blocks[ord>>(wordShift+blockShift)]+ord>>wordShift&blockMask] >> (ord & wordMask) & 1)
 	}
 	out = out[:n]
 	for i, ord := range out {
-		out[i] = m.numbers[m.word(ord).rank(ord)]
+		out[i] = m.numbers[m.rank(ord)]
 	}
 	return dst[:at+n]
 }
