@@ -296,12 +296,12 @@ const keptTime = time.Minute
 func (c *Copies) retire(v *view.View, wanted map[trie.MachineID]cover) error {
 	now := time.Now()
 	for owner, h := range maps.Clone(c.held) { // only this goroutine changes the map
-		kept := h.covered.and(wanted[owner])
+		kept := h.covered.and(wanted[owner]).cutFrom(h.covered)
 		if kept.equal(h.covered) && wanted[owner] != nil {
 			continue
 		}
 		c.mu.Lock()
-		if gone := h.covered.without(kept); len(gone) > 0 {
+		if gone := h.covered.without(wanted[owner]).cutFrom(h.covered); len(gone) > 0 {
 			c.old = append(c.old, h.part(gone, now.Add(keptTime)))
 		}
 		if h.covered = kept; wanted[owner] == nil {
@@ -326,8 +326,14 @@ func (c *Copies) retire(v *view.View, wanted map[trie.MachineID]cover) error {
 		}
 		c.mu.Lock()
 		c.old = slices.DeleteFunc(c.old, func(other *held) bool { return other == h })
+		gone := h.covered
+		for other := range c.each { // what has come back
+			if other.id == h.id {
+				gone = gone.without(other.covered)
+			}
+		}
 		c.mu.Unlock()
-		if err := c.shelf.replace(h.id, h.covered, nil); err != nil {
+		if err := c.shelf.replace(h.id, gone, nil); err != nil {
 			return err
 		}
 	}

@@ -86,14 +86,30 @@ func (c cover) equal(other cover) bool {
 	})
 }
 
-// from returns up to where all keys from one on are in c; nil where that one is not.
-func (c cover) from(key []byte) []byte {
-	at, found := slices.BinarySearchFunc(c, key, func(part triple.Range, key []byte) int { return bytes.Compare(part.Lo, key) })
+// at returns the range of c that has a key; false where none has.
+func (c cover) at(key []byte) (triple.Range, bool) {
+	i, found := slices.BinarySearchFunc(c, key, func(part triple.Range, key []byte) int { return bytes.Compare(part.Lo, key) })
 	if !found {
-		at--
+		i--
 	}
-	if at < 0 || bytes.Compare(key, c[at].Hi) >= 0 {
-		return nil
+	if i < 0 || bytes.Compare(key, c[i].Hi) >= 0 {
+		return triple.Range{}, false
 	}
-	return c[at].Hi
+	return c[i], true
+}
+
+// cutFrom returns a part of whole, without what is not in order any more: rows of a list
+// that is cut by where a range begins now may be on the shelf before that.
+func (c cover) cutFrom(whole cover) (part cover) {
+	for _, r := range c {
+		if from, ok := whole.at(r.Lo); ok && !bytes.Equal(from.Lo, r.Lo) {
+			if pair, ok := triple.KeyPair(r.Lo); ok && bytes.Compare(PairRange(pair).Lo, r.Lo) < 0 {
+				r.Lo = PairRange(pair).Hi
+			}
+		}
+		if !r.Empty() {
+			part = append(part, r)
+		}
+	}
+	return part
 }

@@ -120,8 +120,8 @@ func (c *Copies) holding(ranges []triple.Range) map[*held][]piece {
 // none have.
 func (c *Copies) reaching(r triple.Range) (best *held, upTo []byte) {
 	for h := range c.each {
-		if hi := h.covered.from(r.Lo); bytes.Compare(hi, upTo) > 0 {
-			best, upTo = h, hi
+		if part, ok := h.covered.at(r.Lo); ok && bytes.Compare(part.Hi, upTo) > 0 {
+			best, upTo = h, part.Hi
 		}
 		if bytes.Compare(upTo, r.Hi) >= 0 {
 			return best, r.Hi
@@ -142,7 +142,13 @@ func (c *Copies) read(ctx context.Context, of map[*held][]piece, found []Found) 
 				return fmt.Errorf("%w: copies are being put in order for another view", node.ErrUnavailable)
 			}
 			found[p.item].Known = true
+			// What is of this piece may be on the shelf before it, in a part of the list that
+			// begins further in front. What else is there is right, too.
 			ranges[i] = p.Range
+			covered, _ := h.covered.at(p.Lo)
+			if ranges[i].Lo = begins(p.Range); bytes.Compare(ranges[i].Lo, covered.Lo) < 0 {
+				ranges[i].Lo = covered.Lo
+			}
 		}
 		err := c.shelf.read(ctx, h.id, ranges, func(i int, row Row) {
 			f := &found[pieces[i].item]

@@ -53,6 +53,13 @@ func PairRange(pair []byte) triple.Range {
 // copy copies a range that is not copied yet.
 func (c *Copies) copy(ctx context.Context, v *view.View, h *held, whole triple.Range) error {
 	rest := whole
+	c.mu.Lock()
+	for _, old := range c.old { // a range that has come back
+		if old.id == h.id {
+			old.covered = old.covered.without(cover{whole}).cutFrom(old.covered)
+		}
+	}
+	c.mu.Unlock()
 	if err := c.shelf.replace(h.id, cover{whole}, nil); err != nil {
 		return err
 	}

@@ -79,7 +79,9 @@ func (r *reader) cutLists(ctx context.Context, v *view.View, d links.Direction, 
 		all[item] = nil
 	}
 	for piece, item := range of {
-		all[item] = append(all[item], lists[piece]...)
+		if !failed[item] && !again[item] {
+			all[item] = append(all[item], lists[piece]...)
+		}
 	}
 	for _, item := range items {
 		slices.Sort(all[item])

@@ -123,6 +123,7 @@ type made struct {
 	place map[string]int
 
 	list []byte // the order and terms with which the rows of the current list begin
+	of   int    // of the ranges: the one that it was met in
 	last []byte // the end of the last link of it
 
 	looked, links, bytes int
@@ -151,9 +152,10 @@ func (m *made) add(i int, key, value []byte) error {
 	if !ok {
 		return nil
 	}
-	if bytes.Equal(pair, m.list) {
+	if i == m.of && bytes.Equal(pair, m.list) {
 		return m.link(key, value)
 	}
+	m.of = i
 	m.list = append(m.list[:0], pair...)
 	m.last = nil
 	order, terms, err := triple.SplitKey(key)
