@@ -310,3 +310,41 @@ func TestTopPages(t *testing.T) {
 		}
 	}
 }
+
+// Scores are the same bits in whatever order edges come, and targets ascend.
+func TestOrderOfEdges(t *testing.T) {
+	r := random(t)
+	for range 20 {
+		const n = 60
+		var edges []rank.Edge
+		for range 600 {
+			edges = append(edges, rank.Edge{From: r.Uint32N(n), To: r.Uint32N(n)})
+		}
+		score := func() (*rank.HITSResult, rank.Scores) {
+			g, err := rank.NewGraph(n, edges)
+			if err != nil {
+				t.Fatal(err)
+			}
+			salsa := rank.SALSA(g)
+			hits, err := rank.HITS(ctx, g, rank.HITSOptions{MaxRounds: 7})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for v := range uint32(n) {
+				if !slices.IsSorted(g.Targets(v)) {
+					t.Fatalf("targets of %d: %d", v, g.Targets(v))
+				}
+			}
+			return hits, salsa
+		}
+		hits, salsa := score()
+		r.Shuffle(len(edges), func(i, j int) { edges[i], edges[j] = edges[j], edges[i] })
+		otherHITS, otherSALSA := score()
+		if !slices.Equal(hits.Authority, otherHITS.Authority) || !slices.Equal(hits.Hub, otherHITS.Hub) {
+			t.Fatal("HITS depends on the order of edges")
+		}
+		if !slices.Equal(salsa.Authority, otherSALSA.Authority) || !slices.Equal(salsa.Hub, otherSALSA.Hub) {
+			t.Fatal("SALSA depends on the order of edges")
+		}
+	}
+}
