@@ -53,7 +53,7 @@ var withinNode = map[string][]string{
 	"node/links":         {"node", "node/links/edits", "node/links/ranking"},
 	"node/links/edits":   {},
 	"node/links/ranking": {},
-	"node/links/copies":  {"node", "node/view"},
+	"node/links/copies":  {"node", "node/view", "node/peer"},
 	"node/links/ranges":  {"node", "node/view", "node/peer", "node/links/edits", "node/links/ranking", "node/links/copies"},
 	"node/links/growing": {"node"},
 	"node/httpapi":       {"node", "node/engine"},

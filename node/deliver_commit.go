@@ -61,7 +61,6 @@ func (s *Store) commitStamped(group []*request) (err error) {
 				continue
 			}
 			all = append(all, entered{before, now})
-			s.journal.add(b.Origin, b.Operations)
 			if err := c.batch.Set(originKey(b.Origin), appendOperations(nil, now.operations), nil); err != nil {
 				return err
 			}
@@ -89,6 +88,12 @@ func (s *Store) commitStamped(group []*request) (err error) {
 	durable, marked, err := c.finish(group)
 	if err != nil {
 		return err
+	}
+	// It may be in the journal and come to nothing only where nothing more is written.
+	for _, r := range group {
+		for _, b := range r.entries {
+			s.journal.add(b.Origin, b.Operations)
+		}
 	}
 	if err := s.applyStamped(c.batch, durable); err != nil {
 		return err

@@ -109,6 +109,10 @@ func (j *journal) any() {
 	j.all, j.bytes = nil, 0
 }
 
+// BreakJournal says that rows have changed that no operation told of, as by a repair:
+// nobody can go on from before.
+func (s *Store) BreakJournal() { s.journal.any() }
+
 // JournalEnd returns the number of the last operation in the journal.
 func (s *Store) JournalEnd() uint64 {
 	s.journal.mu.Lock()

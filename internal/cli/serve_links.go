@@ -35,7 +35,7 @@ func (f *graphFlags) feed() []string {
 
 // journal returns the predicates whose operations the store is to remember.
 func (f *graphFlags) journal() []string {
-	if f.NoLinks || f.LinkCopies == 0 {
+	if f.NoLinks {
 		return nil
 	}
 	return []string{f.LinkPredicate, graph.UIDPredicate}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/trefoildb/trefoil/node"
 	"github.com/trefoildb/trefoil/node/view"
+	"github.com/trefoildb/trefoil/recovery"
 	"github.com/trefoildb/trefoil/trie"
 	"github.com/trefoildb/trefoil/triple"
 )
@@ -76,6 +77,10 @@ type Copies struct {
 	held  map[trie.MachineID]*held
 	old   []*held // those that are not kept up to date any more
 	last  uint64  // the greatest id of copies
+	seen  uint64  // the epoch of the last view
+	// later is until when nothing is copied anew of a machine whose journal did not reach
+	// back. Only the goroutine of run uses it.
+	later map[trie.MachineID]time.Time
 }
 
 // held are the copies of what one machine reads.
@@ -85,18 +90,29 @@ type held struct {
 	covered cover     // guarded by Copies.mu
 	until   time.Time // of old ones
 
-	mu sync.Mutex
-	// marks are places in the journals: all that came before them is in the copies.
-	marks map[trie.MachineID]node.JournalMark
+	views sync.Mutex // guards what views have told
 	// members are the machines that may have got what came since, and fewest on how many
 	// of them that is at least.
 	members map[trie.MachineID]bool
 	fewest  int
+	// broken says that a view was missed: nobody knows who got what under it.
+	broken bool
+
+	// moved is what this machine saw others read since; guarded by Copies.mu.
+	moved cover
+
+	mu sync.Mutex
+	// marks are places in the journals: all that came before them is in the copies. They
+	// were made under the view of an epoch, in which so many bulk loads showed.
+	marks map[trie.MachineID]node.JournalMark
+	epoch uint64
+	shown int
 	// read is up to where journals were read since the copies were made, and changed what
 	// was found there: by the lower bound of the range in which something changed, and by
 	// the triple's key.
 	read    map[trie.MachineID]node.JournalMark
 	changed map[string]map[string]Change
+	changes int // how many there are
 }
 
 var errClosed = fmt.Errorf("the copies of links: %w", node.ErrClosed)
@@ -112,9 +128,12 @@ func Open(member Member, pull Pull, o Options) (*Copies, error) {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	c := &Copies{member: member, pull: pull, o: o, held: map[trie.MachineID]*held{}}
+	c := &Copies{member: member, pull: pull, o: o, held: map[trie.MachineID]*held{}, later: map[trie.MachineID]time.Time{}}
 	c.ctx, c.cancel = context.WithCancelCause(context.Background())
 	c.running.Go(c.run)
+	if m, ok := member.(interface{ Changed() <-chan struct{} }); ok {
+		c.running.Go(func() { c.watch(m.Changed) })
+	}
 	return c, nil
 }
 
@@ -137,6 +156,21 @@ func (c *Copies) Close() error {
 // Epoch returns the epoch of the last view under which all that is to be copied was, with
 // all that was settled before; 0 is none yet.
 func (c *Copies) Epoch() uint64 { return c.epoch.Load() }
+
+// watch looks at every view.
+func (c *Copies) watch(changed func() <-chan struct{}) {
+	for {
+		next := changed()
+		if v := c.member.View(); v != nil {
+			c.follow(v)
+		}
+		select {
+		case <-next:
+		case <-c.ctx.Done():
+			return
+		}
+	}
+}
 
 // run takes in what has changed, again and again.
 func (c *Copies) run() {
@@ -168,6 +202,9 @@ const roundTime = 5 * time.Second
 func (c *Copies) round(ctx context.Context, v *view.View) error {
 	if v == nil || len(v.Members) == 0 {
 		return nil
+	}
+	if v.Phase == recovery.Ingest {
+		return fmt.Errorf("%w: a bulk load is being taken in", node.ErrUnavailable)
 	}
 	wanted := c.wanted(v)
 	c.follow(v)
@@ -245,14 +282,28 @@ func Holders(v *view.View, owner trie.MachineID, copies int) []trie.MachineID {
 	return holders
 }
 
-// follow notes who may get operations under a view.
+// missedViews is how many epochs a view may be behind the one that was seen last: a machine
+// that comes, is filled and goes, or a range that goes and comes back, takes more.
+const missedViews = 3
+
+// follow takes in a view: who may get operations under it, and who reads what was copied.
 func (c *Copies) follow(v *view.View) {
-	c.mu.RLock()
-	defer c.mu.RUnlock()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if v.Epoch <= c.seen {
+		return
+	}
+	missed := c.seen != 0 && v.Epoch > c.seen+missedViews
+	c.seen = v.Epoch
+	wanted := c.wanted(v)
+	for _, h := range c.held {
+		h.moved = newCover(append(h.moved, h.covered.without(wanted[h.owner])...))
+	}
 	for h := range c.each {
-		h.mu.Lock()
+		h.views.Lock()
+		h.broken = h.broken || missed
 		h.follow(v)
-		h.mu.Unlock()
+		h.views.Unlock()
 	}
 }
 
@@ -275,36 +326,56 @@ func (c *Copies) each(do func(*held) bool) {
 // recovery).
 const holders = 3
 
-// follow notes who may get operations under a view. It is called with h.mu.
+// follow notes who may get operations under a view, and under the next one. It is called
+// with h.views.
 func (h *held) follow(v *view.View) {
 	for i := range v.Members {
 		h.members[v.Members[i].ID] = true
 	}
 	joint := v.Joint()
-	for _, m := range joint.Base.Placement.Machines() {
-		h.members[m] = true
+	h.fewest = min(h.fewest, len(v.Members))
+	for _, layout := range []recovery.Layout{joint.Base, joint.Target} {
+		machines := layout.Placement.Machines()
+		for _, m := range machines {
+			h.members[m] = true
+		}
+		h.fewest = min(h.fewest, len(machines))
 	}
-	h.fewest = min(h.fewest, len(v.Members), len(joint.Base.Placement.Machines()))
 }
 
 // keptTime is for how long copies are kept that are not wanted any more, until others
 // have made theirs.
-const keptTime = time.Minute
+const keptTime = 5 * time.Minute
 
 // retire takes what is not wanted any more from copies that are kept up to date, and
 // deletes what has been old for long. What a dead machine read stays until others read it.
 func (c *Copies) retire(v *view.View, wanted map[trie.MachineID]cover) error {
 	now := time.Now()
 	for owner, h := range maps.Clone(c.held) { // only this goroutine changes the map
-		kept := h.covered.and(wanted[owner]).cutFrom(h.covered)
-		if kept.equal(h.covered) && wanted[owner] != nil {
+		if h.isBroken() {
+			if err := c.discard(h); err != nil {
+				return err
+			}
 			continue
 		}
-		c.mu.Lock()
-		if gone := h.covered.without(wanted[owner]).cutFrom(h.covered); len(gone) > 0 {
-			c.old = append(c.old, h.part(gone, now.Add(keptTime)))
+		c.mu.RLock()
+		moved := h.moved
+		still := wanted[owner].without(moved)
+		kept := h.covered.and(still).cutFrom(h.covered)
+		gone := h.covered.without(still).cutFrom(h.covered)
+		c.mu.RUnlock()
+		if len(moved) == 0 && kept.equal(h.covered) && wanted[owner] != nil {
+			continue
 		}
-		if h.covered = kept; wanted[owner] == nil {
+		var old *held
+		if len(gone) > 0 {
+			old = h.part(gone, now.Add(keptTime))
+		}
+		c.mu.Lock()
+		if old != nil {
+			c.old = append(c.old, old)
+		}
+		if h.covered, h.moved = kept, h.moved.without(moved); wanted[owner] == nil {
 			delete(c.held, owner)
 		}
 		c.mu.Unlock()
@@ -321,7 +392,7 @@ func (c *Copies) retire(v *view.View, wanted map[trie.MachineID]cover) error {
 		return false
 	}
 	for _, h := range slices.Clone(c.old) {
-		if now.Before(h.until) || unread(h) {
+		if !h.isBroken() && (now.Before(h.until) || unread(h)) {
 			continue
 		}
 		c.mu.Lock()
@@ -340,17 +411,41 @@ func (c *Copies) retire(v *view.View, wanted map[trie.MachineID]cover) error {
 	return nil
 }
 
+func (h *held) isBroken() bool {
+	h.views.Lock()
+	defer h.views.Unlock()
+	return h.broken
+}
+
+// discard deletes copies that nobody can tell anything by any more.
+func (c *Copies) discard(h *held) error {
+	c.mu.Lock()
+	gone := h.covered
+	h.covered = nil
+	delete(c.held, h.owner)
+	for other := range c.each {
+		if other.id == h.id {
+			gone = gone.without(other.covered)
+		}
+	}
+	c.mu.Unlock()
+	return c.shelf.replace(h.id, gone, nil)
+}
+
 // part returns copies of a part of what is covered, as they are.
 func (h *held) part(of cover, until time.Time) *held {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	h.views.Lock()
+	defer h.views.Unlock()
 	changed := map[string]map[string]Change{}
 	for lo, keys := range h.changed {
 		changed[lo] = maps.Clone(keys)
 	}
 	return &held{
 		owner: h.owner, id: h.id, covered: of, until: until,
-		marks: h.marks, members: maps.Clone(h.members), fewest: h.fewest, read: maps.Clone(h.read), changed: changed,
+		marks: h.marks, epoch: h.epoch, shown: h.shown, members: maps.Clone(h.members), fewest: h.fewest, broken: h.broken,
+		read: maps.Clone(h.read), changed: changed, changes: h.changes,
 	}
 }
 
@@ -380,18 +475,27 @@ func (c *Copies) ends(ctx context.Context, v *view.View) (map[trie.MachineID]nod
 	return all, errors.Join(errs...)
 }
 
+// anewTime is for how long nothing is copied anew of a machine whose journal did not reach
+// back, so that one whose journal is too short is not copied all the time.
+const anewTime = 10 * time.Second
+
 // update takes in what has changed of what one machine reads, and what is not copied yet.
 // marks are the ends of journals before.
 func (c *Copies) update(ctx context.Context, v *view.View, owner trie.MachineID, wanted cover, marks map[trie.MachineID]node.JournalMark) error {
 	h := c.held[owner]
+	if h == nil && time.Now().Before(c.later[owner]) {
+		return fmt.Errorf("%w: it was copied a moment ago", node.ErrJournal)
+	}
 	if h != nil {
 		entries, _, err := c.member.Journal(ctx, v.Epoch, owner, h.marks[owner])
 		switch {
 		case errors.Is(err, node.ErrJournal): // its process has begun again, or it took in a bulk load
-			c.mu.Lock()
-			c.old = append(c.old, h.part(h.covered, time.Now().Add(keptTime)))
-			delete(c.held, owner)
-			c.mu.Unlock()
+			if err := c.discard(h); err != nil {
+				return err
+			}
+			if c.later[owner] = time.Now().Add(anewTime); h.shown == v.Shown() && h.marks[owner].Incarnation == marks[owner].Incarnation {
+				return err
+			}
 			h = nil
 		case err != nil:
 			return err
@@ -403,20 +507,37 @@ func (c *Copies) update(ctx context.Context, v *view.View, owner trie.MachineID,
 	}
 	if h == nil {
 		c.last++
-		h = &held{owner: owner, id: c.last}
+		h = &held{owner: owner, id: c.last, members: map[trie.MachineID]bool{}}
+		h.restart(v, c.member.View(), marks)
 		c.mu.Lock()
-		c.held[owner] = h
+		if c.seen == v.Epoch {
+			c.held[owner] = h
+		}
 		c.mu.Unlock()
+	} else if h.restart(v, c.member.View(), marks); h.isBroken() {
+		return fmt.Errorf("%w: a view was missed", node.ErrUnavailable)
 	}
-	h.mu.Lock()
-	h.marks, h.read, h.changed = marks, maps.Clone(marks), map[string]map[string]Change{}
-	h.members, h.fewest = map[trie.MachineID]bool{}, holders
-	h.follow(v)
-	h.mu.Unlock()
+	if c.held[owner] != h {
+		return fmt.Errorf("%w: another view has come", node.ErrUnavailable)
+	}
 	for _, r := range wanted.without(h.covered) {
 		if err := c.copy(ctx, v, h, r); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// restart has copies begin at marks that were made under a view; now is the one that is
+// adopted meanwhile.
+func (h *held) restart(v, now *view.View, marks map[trie.MachineID]node.JournalMark) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.marks, h.read, h.changed, h.changes = marks, maps.Clone(marks), map[string]map[string]Change{}, 0
+	h.epoch, h.shown = v.Epoch, v.Shown()
+	h.views.Lock()
+	defer h.views.Unlock()
+	h.members, h.fewest = map[trie.MachineID]bool{}, holders
+	h.follow(v)
+	h.follow(now)
 }

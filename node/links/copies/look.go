@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/trefoildb/trefoil/node"
+	"github.com/trefoildb/trefoil/node/peer"
 	"github.com/trefoildb/trefoil/node/view"
 	"github.com/trefoildb/trefoil/trie"
 	"github.com/trefoildb/trefoil/triple"
@@ -19,6 +20,8 @@ import (
 type Found struct {
 	// Known tells whether the range is copied at all.
 	Known bool
+	// Later says that there was no room for the rows: ask again for fewer ranges.
+	Later bool
 	Rows  []Row
 	// Changed are the triples that were added or deleted since the rows were made, or maybe
 	// were: they count as they are now.
@@ -59,19 +62,22 @@ func (c *Copies) Look(ctx context.Context, epoch uint64, ranges []triple.Range) 
 	of := c.holding(ranges)
 	changed := make([]map[string]Change, len(ranges))
 	for h, pieces := range of {
-		if err := c.gather(ctx, v, h); err != nil {
+		err := c.gather(ctx, v, h, func() {
+			for _, p := range pieces {
+				for key, now := range h.changed[string(begins(ranges[p.item]))] {
+					// What was stamped before the epoch of the marks may have come after what the
+					// copies have: driven again by another sequencer.
+					now.Settled = now.Settled && now.Stamp.Epoch >= h.epoch
+					if changed[p.item] == nil {
+						changed[p.item] = map[string]Change{}
+					}
+					note(changed[p.item], key, now)
+				}
+			}
+		})
+		if err != nil {
 			return nil, err
 		}
-		h.mu.Lock()
-		for _, p := range pieces {
-			for key, now := range h.changed[string(begins(ranges[p.item]))] {
-				if changed[p.item] == nil {
-					changed[p.item] = map[string]Change{}
-				}
-				note(changed[p.item], key, now)
-			}
-		}
-		h.mu.Unlock()
 	}
 	for i := range found {
 		found[i].Changed = slices.Collect(maps.Values(changed[i]))
@@ -135,6 +141,10 @@ func (c *Copies) reaching(r triple.Range) (best *held, upTo []byte) {
 func (c *Copies) read(ctx context.Context, of map[*held][]piece, found []Found) error {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
+	if c.shelf == nil {
+		return errClosed
+	}
+	total := 0
 	for h, pieces := range of {
 		ranges := make([]triple.Range, len(pieces))
 		for i, p := range pieces {
@@ -152,6 +162,10 @@ func (c *Copies) read(ctx context.Context, of map[*held][]piece, found []Found) 
 		}
 		err := c.shelf.read(ctx, h.id, ranges, func(i int, row Row) {
 			f := &found[pieces[i].item]
+			if f.Later = f.Later || total > lookBytes && len(f.Rows) == 0; f.Later {
+				return
+			}
+			total += len(row.Key) + len(row.Value)
 			f.Rows = append(f.Rows, Row{slices.Clone(row.Key), slices.Clone(row.Value)})
 		})
 		if err != nil {
@@ -161,13 +175,31 @@ func (c *Copies) read(ctx context.Context, of map[*held][]piece, found []Found) 
 	return nil
 }
 
-// gather reads the journals of enough members, as of after the call.
-func (c *Copies) gather(ctx context.Context, v *view.View, h *held) error {
+// lookBytes is about how much of rows one call reads at most.
+const lookBytes = 16 << 20
+
+// maxChanges is how many changes are kept since copies were made.
+const maxChanges = 1 << 20
+
+// gather reads the journals of enough members, as of after the call, and calls then with
+// the lock held.
+func (c *Copies) gather(ctx context.Context, v *view.View, h *held, then func()) error {
 	ctx, cancel := context.WithTimeout(ctx, gatherTime)
 	defer cancel()
+	c.follow(v)
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.follow(v)
+	h.views.Lock()
+	members, fewest, broken := len(h.members), h.fewest, h.broken
+	h.views.Unlock()
+	switch {
+	case broken:
+		return fmt.Errorf("%w: a view was missed since copies were made", node.ErrUnavailable)
+	case h.shown != v.Shown():
+		return fmt.Errorf("%w: a bulk load shows since copies were made", node.ErrUnavailable)
+	case h.changes > maxChanges:
+		return fmt.Errorf("%w: more than %d changes since copies were made", node.ErrUnavailable, maxChanges)
+	}
 	type answer struct {
 		from trie.MachineID
 		all  []node.JournalEntry
@@ -189,25 +221,34 @@ func (c *Copies) gather(ctx context.Context, v *view.View, h *held) error {
 			answers <- answer{id, all, next, err}
 		}()
 	}
-	missing := len(h.members)
-	most := max(h.fewest, 1) - 1
+	missing := members
+	most := max(fewest, 1) - 1
 	for ; asked > 0 && missing > most; asked-- {
 		a := <-answers
 		if a.err != nil {
+			var refusal *peer.Refusal
+			if errors.As(a.err, &refusal) && refusal.Code == peer.CodeEpoch && refusal.Epoch > v.Epoch {
+				return fmt.Errorf("%w: machine %s has another view: %w", node.ErrUnavailable, a.from, a.err)
+			}
 			errs = append(errs, fmt.Errorf("machine %s: %w", a.from, a.err))
 			continue
 		}
 		missing--
-		h.read[a.from] = a.next
+		upTo := a.next
 		for i := range a.all {
 			if err := h.note(&a.all[i]); err != nil {
 				return err
 			}
+			if !a.all[i].Settled && upTo == a.next { // it is read again: it will be settled
+				upTo.Number -= uint64(len(a.all) - i)
+			}
 		}
+		h.read[a.from] = upTo
 	}
 	if missing > most {
-		return fmt.Errorf("%w: %d of %d journals cannot be read: %w", node.ErrUnavailable, missing, len(h.members), errors.Join(errs...))
+		return fmt.Errorf("%w: %d of %d journals cannot be read: %w", node.ErrUnavailable, missing, members, errors.Join(errs...))
 	}
+	then()
 	return nil
 }
 
@@ -223,7 +264,9 @@ func (h *held) note(e *node.JournalEntry) error {
 			of = map[string]Change{}
 			h.changed[string(r.Lo)] = of
 		}
+		before := len(of)
 		note(of, string(e.Key), Change{e.Key, e.Deleted, e.Stamp, e.Settled})
+		h.changes += len(of) - before
 	}
 	return nil
 }

@@ -72,10 +72,12 @@ func (c *Copies) copy(ctx context.Context, v *view.View, h *held, whole triple.R
 			return err
 		}
 		if done == 1 {
-			break
-		}
-		if at == nil || bytes.Compare(at, rest.Lo) <= 0 {
+			at = rest.Hi
+		} else if bytes.Compare(at, rest.Lo) <= 0 {
 			return fmt.Errorf("machine %s does not get further than %q", h.owner, rest.Lo)
+		}
+		if err := c.extend(v, h, triple.Range{Lo: rest.Lo, Hi: at}); err != nil || done == 1 {
+			return err
 		}
 		rest.Lo = at
 		timer := time.NewTimer(copyPause)
@@ -86,9 +88,16 @@ func (c *Copies) copy(ctx context.Context, v *view.View, h *held, whole triple.R
 			return context.Cause(ctx)
 		}
 	}
+}
+
+// extend notes that a range is copied, which was read under a view.
+func (c *Copies) extend(v *view.View, h *held, r triple.Range) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	h.covered = h.covered.with(whole)
+	if c.seen != v.Epoch {
+		return fmt.Errorf("%w: another view has come", node.ErrUnavailable)
+	}
+	h.covered = h.covered.with(r)
 	return nil
 }
 
@@ -126,11 +135,8 @@ func (c *Copies) refreshSome(ctx context.Context, v *view.View, h *held, ranges 
 	if err != nil {
 		return 0, err
 	}
-	size := 0
+	size := bytesOf(rows)
 	for done == 0 { // a long one: all of it is had before anything is replaced
-		for _, r := range rows {
-			size += len(r.Key) + len(r.Value)
-		}
 		if at == nil || size > heldBack {
 			return 1, c.drop(h, cover{ranges[0]})
 		}
@@ -138,6 +144,7 @@ func (c *Copies) refreshSome(ctx context.Context, v *view.View, h *held, ranges 
 		if err != nil {
 			return 0, err
 		}
+		size += bytesOf(more)
 		if rows = append(rows, more...); n == 1 {
 			done = 1
 			break
@@ -151,4 +158,11 @@ func (c *Copies) refreshSome(ctx context.Context, v *view.View, h *held, ranges 
 	last := whole[done-1]
 	rows = slices.DeleteFunc(rows, func(r Row) bool { return bytes.Compare(r.Key, last.Hi) >= 0 })
 	return done, c.shelf.replace(h.id, whole, rows)
+}
+
+func bytesOf(rows []Row) (n int) {
+	for _, r := range rows {
+		n += len(r.Key) + len(r.Value)
+	}
+	return n
 }

@@ -87,19 +87,25 @@ func (g *Graph) callOwner(ctx context.Context, to trie.MachineID, method string,
 	}
 	time.AfterFunc(awayLook, look)
 	answer, err := g.store.Call(call, to, method, body)
-	var refusal *peer.Refusal
-	var failed *peer.RemoteError
-	if err != nil && ctx.Err() == nil && !errors.As(err, &refusal) && !errors.As(err, &failed) {
+	if ctx.Err() == nil && unreachable(err) {
 		g.away.note(to)
 	}
 	return answer, err
+}
+
+// unreachable tells whether a call failed since nobody answered it.
+func unreachable(err error) bool {
+	var refusal *peer.Refusal
+	var failed *peer.RemoteError
+	return err != nil && !errors.As(err, &refusal) && !errors.As(err, &failed)
 }
 
 // standing is who reads what under a view, and who of them is away at the moment.
 type standing struct {
 	joint *recovery.Joint
 	away  map[trie.MachineID]bool
-	whole bool // nobody who reads is dead or away
+	dead  map[trie.MachineID]bool // by the view
+	whole bool                    // nobody who reads is dead or away
 }
 
 func (g *Graph) standing(v *view.View) *standing {
@@ -109,15 +115,25 @@ func (g *Graph) standing(v *view.View) *standing {
 		live = s.joint.Members
 	}
 	for _, m := range s.joint.Reads().Placement.Machines() {
-		if g.isAway(m) {
-			if s.away == nil {
-				s.away = map[trie.MachineID]bool{}
-			}
-			s.away[m] = true
+		switch {
+		case !live.Contains(m):
+			s.dead = withMachine(s.dead, m)
+		case g.isAway(m):
+			s.away = withMachine(s.away, m)
+		default:
+			continue
 		}
-		s.whole = s.whole && live.Contains(m) && !s.away[m]
+		s.whole = false
 	}
 	return s
+}
+
+func withMachine(set map[trie.MachineID]bool, m trie.MachineID) map[trie.MachineID]bool {
+	if set == nil {
+		set = map[trie.MachineID]bool{}
+	}
+	set[m] = true
+	return set
 }
 
 // readerOf returns the machine that reads all of a range, or read it before it was away;
@@ -171,7 +187,7 @@ func (g *Graph) probe(ctx context.Context, v *view.View, all []wanted, known map
 		pieces, live := now.pieces(w.Range, 0)
 		for i, p := range pieces {
 			switch {
-			case known[p.owner] || p.owner == g.store.MachineID():
+			case now.dead[p.owner] || known[p.owner] || p.owner == g.store.MachineID():
 			case live[i]:
 				owners[p.owner] = true
 			default:
@@ -184,7 +200,7 @@ func (g *Graph) probe(ctx context.Context, v *view.View, all []wanted, known map
 		asking.Go(func() {
 			ctx, cancel := context.WithTimeout(ctx, hereTime)
 			defer cancel()
-			if _, err := g.store.Call(ctx, owner, methodHere, nil); err != nil && !errors.Is(err, context.Canceled) {
+			if _, err := g.store.Call(ctx, owner, methodHere, nil); unreachable(err) && !errors.Is(err, context.Canceled) {
 				g.away.note(owner)
 				found.Store(true)
 			}

@@ -64,6 +64,8 @@ const copiedPatience = 8 * time.Second
 
 // again waits before the next try of a reader's call; false says that there is to be none.
 func (r *reader) again(ctx context.Context) bool {
+	r.trying.Lock()
+	defer r.trying.Unlock()
 	now := time.Now()
 	if r.until.IsZero() {
 		r.until = now.Add(copiedPatience)
@@ -90,7 +92,7 @@ func (g *Graph) readAgain(ctx context.Context, do func(r *reader) error) error {
 		err := g.read(ctx, func(r *reader) error {
 			r.repeated, r.until, r.pause = true, last.until, last.pause
 			err := do(r)
-			last.until, last.pause = r.until, r.pause
+			last.until, last.pause = r.until, r.pause // nobody else uses r any more
 			return err
 		})
 		last.graph = g
@@ -103,7 +105,7 @@ func (g *Graph) readAgain(ctx context.Context, do func(r *reader) error) error {
 // fromCopies asks for ranges whose owners are away, and calls each with the answers that
 // there are, one at a time; answered tells of which, and unsure of which there may be one
 // a moment later.
-func (r *reader) fromCopies(ctx context.Context, v *view.View, kind byte, asked []copiedRange, each func(item int, d *peer.Decoder)) (answered, unsure map[int]bool, err error) {
+func (r *reader) fromCopies(ctx context.Context, v *view.View, kind byte, asked []copiedRange, each func(item int, d *peer.Decoder) error) (answered, unsure map[int]bool, err error) {
 	g := r.graph
 	answered, unsure = map[int]bool{}, map[int]bool{}
 	if len(asked) == 0 {
@@ -148,7 +150,7 @@ func (r *reader) fromCopies(ctx context.Context, v *view.View, kind byte, asked 
 					continue
 				}
 				d := peer.NewDecoder(found[j])
-				if each(one.item, d); d.End() != nil {
+				if each(one.item, d) != nil || d.End() != nil {
 					unknown = append(unknown, one)
 					continue
 				}
@@ -267,7 +269,7 @@ func (g *Graph) handleCopied(ctx context.Context, _ peer.Header, body []byte) ([
 			e.Byte(copiedNowhere)
 			continue
 		}
-		known := e.Len() < packedBytes
+		known := !found[i].Later && (i == 0 || e.Len() < packedBytes)
 		switch {
 		case !known:
 		case kind == copiedList:
@@ -290,7 +292,7 @@ func (g *Graph) handleCopied(ctx context.Context, _ peer.Header, body []byte) ([
 // lookEither looks ranges up, each all keys that begin with two terms. Those whose owners
 // are away come from copies, if these can tell: then each is called for an item instead of
 // row, or after it.
-func (r *reader) lookEither(ctx context.Context, kind byte, all []wanted, row func(item int, row *row) error, each func(item int, d *peer.Decoder)) error {
+func (r *reader) lookEither(ctx context.Context, kind byte, all []wanted, row func(item int, row *row) error, each func(item int, d *peer.Decoder) error) error {
 	g := r.graph
 	if g.o.Copies == 0 {
 		return r.look(ctx, all, row)
@@ -317,8 +319,11 @@ func (r *reader) lookEither(ctx context.Context, kind byte, all []wanted, row fu
 			continue
 		}
 		looked, err := g.lookWatched(ctx, r, v, all, known, row)
-		if looked || !r.again(ctx) {
+		if looked {
 			return err
+		}
+		if !r.again(ctx) {
+			return fmt.Errorf("%w: %w", node.ErrUnavailable, errAway)
 		}
 	}
 }

@@ -34,8 +34,9 @@ func (r *reader) cutLists(ctx context.Context, v *view.View, d links.Direction, 
 		}
 	}
 	lists := make([][]uid.UID, len(of))
-	answered, uncertain, err := r.fromCopies(ctx, v, copiedList, away, func(piece int, d *peer.Decoder) {
-		lists[piece], _ = unpack(nil, d.Bytes())
+	answered, uncertain, err := r.fromCopies(ctx, v, copiedList, away, func(piece int, d *peer.Decoder) (err error) {
+		lists[piece], err = unpack(nil, d.Bytes())
+		return err
 	})
 	if err != nil {
 		return nil, nil, err

@@ -135,6 +135,15 @@ func Open(store Store, o Options) (*Graph, error) {
 			return nil, fmt.Errorf("open the link graph: %w", err)
 		}
 	}
+	if g.o.Copies == 0 && g.o.Dir != "" { // of another time
+		fs := g.o.FS
+		if fs == nil {
+			fs = vfs.Default
+		}
+		if err := fs.RemoveAll(g.o.Dir); err != nil {
+			return nil, fmt.Errorf("open the link graph: %w", err)
+		}
+	}
 	store.Handle(methodName, g.handleName)
 	store.Handle(methodLists, g.handleLists)
 	store.Handle(methodPull, g.handlePull)

@@ -272,8 +272,8 @@ func (c *copied) appendList(e *peer.Encoder, p *present) bool {
 		one := &c.changes[i]
 		url, short := shortIRI(one.terms[c.far()])
 		there := !one.Deleted
-		if !c.clear(p, copiedList, one) {
-			f, ok := p.facts[one.plain]
+		// What was looked up is of all graphs, and counts for all changes of the triple.
+		if f, ok := p.facts[one.plain]; ok || !c.clear(p, copiedList, one) {
 			if !ok || !f.there && !short && triple.IsLongTerm(one.terms[c.far()]) {
 				return false // of a long one that is gone nobody knows which it was
 			}
@@ -303,13 +303,13 @@ func (c *copied) changed(p *present, o triple.Order) (there []change, claims []c
 		t := &one.terms
 		keys[string(triple.AppendKeyOf(nil, o, t[triple.Subject], t[triple.Predicate], t[triple.Object], nil))] = true
 		now := claim{stamp: one.Stamp}
-		if one.told() {
+		if f, ok := p.facts[one.plain]; ok {
+			now = f.claim
+		} else if one.told() {
 			row := row{terms: one.terms}
 			if u, ok := row.uid(); ok && !one.Deleted {
 				now.uid = u
 			}
-		} else if f, ok := p.facts[one.plain]; ok {
-			now = f.claim
 		} else {
 			return nil, nil, nil, false
 		}

@@ -137,7 +137,7 @@ func (r *reader) fromOwnersIn(ctx context.Context, v *view.View, d links.Directi
 			if ctx.Err() != nil {
 				return context.Cause(ctx)
 			}
-			failed[i] = true
+			failed[i] = passing(err)
 			missed[i] = s.items
 			return nil
 		}
@@ -158,7 +158,7 @@ func (r *reader) fromOwnersIn(ctx context.Context, v *view.View, d links.Directi
 	for i := range missed {
 		for _, item := range missed[i] {
 			switch {
-			case !failed[i]: // it is too long
+			case !failed[i]: // it is too long, or there is another reason that stays
 				rest = append(rest, item)
 			case g.isAway(shares[i].owner):
 				away = append(away, copiedRange{g.listRange(d, urls[item]), shares[i].owner, item})
@@ -169,9 +169,10 @@ func (r *reader) fromOwnersIn(ctx context.Context, v *view.View, d links.Directi
 			}
 		}
 	}
-	answered, uncertain, err := r.fromCopies(ctx, v, copiedList, away, func(item int, d *peer.Decoder) {
+	answered, uncertain, err := r.fromCopies(ctx, v, copiedList, away, func(item int, d *peer.Decoder) (err error) {
 		packed := d.Bytes()
-		all[item], _ = unpack(make([]uid.UID, 0, len(packed)/2), packed)
+		all[item], err = unpack(make([]uid.UID, 0, len(packed)/2), packed)
+		return err
 	})
 	for _, a := range away {
 		switch {
@@ -187,6 +188,23 @@ func (r *reader) fromOwnersIn(ctx context.Context, v *view.View, d links.Directi
 	}
 	more, moreUnsure, err := r.cutLists(ctx, v, d, urls, cut, all)
 	return append(rest, more...), append(unsure, moreUnsure...), err
+}
+
+// passing tells whether what an owner refused it may grant a moment later, under another
+// view maybe.
+func passing(err error) bool {
+	if unreachable(err) {
+		return true
+	}
+	var refusal *peer.Refusal
+	if !errors.As(err, &refusal) {
+		return false
+	}
+	switch refusal.Code {
+	case peer.CodeEpoch, peer.CodeLease, peer.CodeUnavailable, peer.CodeNotOwner, peer.CodeClosing, peer.CodeBusy:
+		return true
+	}
+	return false
 }
 
 // askOwner returns packed lists; nil for one that is not answered.

@@ -33,7 +33,7 @@ import (
 const methodPull = "links/pull"
 
 // pullTime bounds how long an owner is waited for.
-const pullTime = time.Minute
+const pullTime = 20 * time.Second
 
 // What one message reads at most, about.
 const (

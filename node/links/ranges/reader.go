@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -27,6 +28,7 @@ type reader struct {
 	// until is when a call gives up, zero where it has not been in vain yet, and pause how
 	// long it waited last.
 	repeated bool
+	trying   sync.Mutex
 	until    time.Time
 	pause    time.Duration
 }
@@ -125,10 +127,11 @@ func (r *reader) uids(ctx context.Context, urls []string) ([]uid.UID, error) {
 			}
 			add(i, claim{u, stamp})
 			return nil
-		}, func(i int, d *peer.Decoder) {
+		}, func(i int, d *peer.Decoder) error {
 			for range d.Count(3) {
 				add(i, readClaim(d))
 			}
+			return nil
 		})
 		if err != nil {
 			return nil, fmt.Errorf("look UIDs up: %w", err)
@@ -244,12 +247,13 @@ func (r *reader) urls(ctx context.Context, pages []uid.UID) ([]string, error) {
 			r.graph.known.putURL(u, found[i])
 		}
 		return nil
-	}, func(i int, d *peer.Decoder) {
+	}, func(i int, d *peer.Decoder) error {
 		for range d.Count(1) {
 			if url := d.String(); found[i] == "" {
 				found[i] = url
 			}
 		}
+		return nil
 	})
 	if err != nil {
 		return nil, fmt.Errorf("look URLs up: %w", err)
