@@ -170,7 +170,7 @@ func (c *nodes) cost(ctx context.Context, g *client.Links, seed uint64, some []u
 		}
 		return ctx.Err()
 	}
-	if err := rest(costTime); err != nil { // what the reads before have left behind
+	if err := rest(2 * costTime); err != nil { // what the load and the reads before have left behind
 		return err
 	}
 	if err := share("all nodes at rest", func() error { return rest(costTime) }); err != nil {

@@ -191,7 +191,8 @@ func (a *asker) checkLists(ctx context.Context, g *client.Links, d links.Directi
 		slices.SortFunc(some, func(a, b uid.UID) int { return cmp.Compare(uid.Mix(uint64(a)), uid.Mix(uint64(b))) })
 		some = slices.Sorted(slices.Values(some[:min(len(some), sampled)]))
 		if got := lists.At(i); !slices.Equal(got, want) || degrees[i] != len(want) {
-			w.t.Fatalf("machine %d: %v links of %s: %v, degree %d; they are %v", a.m.number, d, url, got, degrees[i], want)
+			w.t.Fatalf("machine %d: %v links of %s: %d, degree %d, and not %d: %v are missing and %v too many", a.m.number, d, url, len(got), degrees[i], len(want),
+				without(want, got), without(got, want))
 		}
 		if got := slices.Sorted(slices.Values(samples.At(i))); !slices.Equal(got, some) {
 			w.t.Fatalf("machine %d: a sample of %v links of %s: %v; it is %v", a.m.number, d, url, got, some)
@@ -201,6 +202,11 @@ func (a *asker) checkLists(ctx context.Context, g *client.Links, d links.Directi
 		}
 	}
 	return nil
+}
+
+// without returns those of some pages that are not among others.
+func without(pages, others []uid.UID) []uid.UID {
+	return slices.DeleteFunc(slices.Clone(pages), func(u uid.UID) bool { return slices.Contains(others, u) })
 }
 
 // byURL asks for lists by URLs, as URLs.
@@ -347,9 +353,9 @@ func newCopiesTest(t *testing.T, random *rand.Rand, machines, pages int, args ..
 	return c, w
 }
 
-// lose sends each of some signals to a machine, at once, with the leader first or not at
-// all, and those that read links before others. It returns those machines and the others.
-func (c *cluster) lose(random *rand.Rand, signals []syscall.Signal, leader bool) (lost, left []*machine) {
+// choose chooses n machines to be lost, the leader first or not at all, and those that read
+// links before others. It returns them and the others.
+func (c *cluster) choose(random *rand.Rand, n int, leader bool) (lost, left []*machine) {
 	c.t.Helper()
 	status := c.whole(len(c.machines))
 	stats, err := c.machines[0].client.Links().Stats(c.t.Context())
@@ -373,19 +379,17 @@ func (c *cluster) lose(random *rand.Rand, signals []syscall.Signal, leader bool)
 			lost = append(lost, m)
 		}
 	}
-	lost, left = lost[:len(signals)], append(left, lost[len(signals):]...)
-	for i, m := range lost {
-		c.t.Logf("machine %d, which reads %d, is %s", m.number, reads[m.address], signals[i])
-		m.process.signal(c.t, signals[i])
+	for _, m := range lost[:n] {
+		c.t.Logf("machine %d is to be lost, which reads %d", m.number, reads[m.address])
 	}
-	return lost, left
+	return lost[:n], append(left, lost[n:]...)
 }
 
 const (
 	// copiesPages is how many pages the webs of these tests have, of some 18 links each.
 	copiesPages = 1000
-	// soon bounds how long all of them wait for an answer where the leader is lost, or
-	// links have changed a moment ago, beside what it takes at other times; right bounds
+	// soon bounds for how long all of them are waited for where the leader is lost, or
+	// links have changed a moment ago, beside what they take at other times; right bounds
 	// it otherwise.
 	soon, right = 10 * time.Second, time.Second
 )
@@ -401,15 +405,18 @@ func TestLinksRightAfter(t *testing.T) {
 		signals []syscall.Signal
 		leader  bool
 		quiet   bool // links do not change for two seconds before
+		byLost  bool // they change through the first one that is lost
 		torture bool
 	}{
-		{"two killed", []syscall.Signal{kill, kill}, false, true, false},
-		{"the leader killed and another one stopped", []syscall.Signal{kill, stop}, true, false, false},
-		{"the leader and another one killed", []syscall.Signal{kill, kill}, true, false, true},
-		{"two killed after changes", []syscall.Signal{kill, kill}, false, false, true},
-		{"one killed", []syscall.Signal{kill}, false, true, true},
-		{"one stopped", []syscall.Signal{stop}, false, true, true},
-		{"the leader stopped", []syscall.Signal{stop}, true, true, true},
+		{"two killed", []syscall.Signal{kill, kill}, false, true, false, false},
+		{"the leader killed and another one stopped", []syscall.Signal{kill, stop}, true, false, true, false},
+		{"the leader and another one killed", []syscall.Signal{kill, kill}, true, true, true, true},
+		{"the leader and another one killed after changes", []syscall.Signal{kill, kill}, true, false, false, true},
+		{"two killed after changes", []syscall.Signal{kill, kill}, false, false, false, true},
+		{"two killed after changes through one", []syscall.Signal{kill, kill}, false, false, true, true},
+		{"one killed", []syscall.Signal{kill}, false, true, false, true},
+		{"one stopped", []syscall.Signal{stop}, false, true, false, true},
+		{"the leader stopped", []syscall.Signal{stop}, true, true, false, true},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			if test.torture && torture(t, 0) == 0 {
@@ -418,7 +425,12 @@ func TestLinksRightAfter(t *testing.T) {
 			t.Parallel()
 			random := newRandom(t)
 			c, w := newCopiesTest(t, random, 5, copiesPages)
-			asked := w.asker(c.machines[0])
+			c.copied()
+			lost, left := c.choose(random, len(test.signals), test.leader)
+			asked := w.asker(left[0])
+			if test.byLost {
+				asked = w.asker(lost[0])
+			}
 			if err := asked.update(random, "later"); err != nil {
 				t.Fatal(err)
 			}
@@ -433,11 +445,15 @@ func TestLinksRightAfter(t *testing.T) {
 			healthy, within := time.Since(begun), soon
 			if test.quiet {
 				pass(2 * time.Second)
-				within = right
+				if !test.leader {
+					within = right
+				}
 			} else if err := asked.update(random, "later"); err != nil {
 				t.Fatal(err)
 			}
-			lost, left := c.lose(random, test.signals, test.leader)
+			for i, m := range lost {
+				m.process.signal(t, test.signals[i])
+			}
 			survivor := w.asker(left[random.IntN(len(left))])
 			begun = time.Now()
 			if err := survivor.check(within+5*healthy, nil); err != nil {
@@ -449,6 +465,9 @@ func TestLinksRightAfter(t *testing.T) {
 			}
 			w.goOn(random, left)
 			t.Logf("all is regenerated after %s", time.Since(begun))
+			if test.leader { // coming back is for the others
+				return
+			}
 			for i, m := range lost {
 				if test.signals[i] == stop {
 					m.process.signal(t, syscall.SIGCONT)
@@ -540,7 +559,8 @@ func TestLinksWithoutCopies(t *testing.T) {
 	if epoch, err := c.machines[0].metric("trefoil_links_copied_epoch"); err != nil || epoch != "0" {
 		t.Fatalf("copies of epoch %s, %v", epoch, err)
 	}
-	_, left := c.lose(random, []syscall.Signal{syscall.SIGKILL}, random.IntN(2) == 0)
+	lost, left := c.choose(random, 1, random.IntN(2) == 0)
+	lost[0].kill()
 	a, begun := w.asker(left[0]), time.Now()
 	until(t, "lists are answered", func() error { return a.check(requestTimeout, nil) })
 	t.Logf("all lists are answered after %s", time.Since(begun))
