@@ -659,6 +659,9 @@ func (w *world) compare(r triple.Range, f Found) error {
 		if _, twice := told[in]; twice {
 			return fmt.Errorf("%w: %q is told twice", errWrong, c.Key)
 		}
+		if c.Settled && w.truth[string(c.Key)].stamp.Less(c.Stamp) {
+			return fmt.Errorf("%w: %q is told as settled at %v, and is not", errWrong, c.Key, c.Stamp)
+		}
 		told[in] = c
 		if c.Settled {
 			got[in] = !c.Deleted
