@@ -38,6 +38,7 @@ func (s *Store) commitStamped(group []*request) (err error) {
 		}
 	}
 	var all []entered
+	var come []UnsettledBatch
 	var forgotten []Origin
 	stale, dirty := s.unsettled.take()
 	before := s.sequence
@@ -61,6 +62,7 @@ func (s *Store) commitStamped(group []*request) (err error) {
 				continue
 			}
 			all = append(all, entered{before, now})
+			come = append(come, b)
 			if err := c.batch.Set(originKey(b.Origin), appendOperations(nil, now.operations), nil); err != nil {
 				return err
 			}
@@ -90,10 +92,8 @@ func (s *Store) commitStamped(group []*request) (err error) {
 		return err
 	}
 	// It may be in the journal and come to nothing only where nothing more is written.
-	for _, r := range group {
-		for _, b := range r.entries {
-			s.journal.add(b.Origin, b.Operations)
-		}
+	for _, b := range come {
+		s.journal.add(b.Origin, b.Operations)
 	}
 	if err := s.applyStamped(c.batch, durable); err != nil {
 		return err
