@@ -47,7 +47,7 @@ type Options struct {
 	// Ranges are what is copied of the ordered space.
 	Ranges []triple.Range
 	// Empty tells whether there is nothing to be copied at all; nil is no.
-	Empty func(ctx context.Context) bool
+	Empty func(ctx context.Context) (bool, error)
 	// Every is how often copies take in what has changed; 0 is a second.
 	Every time.Duration
 	// Logger takes what there is to say; nil is nobody.
@@ -211,8 +211,13 @@ func (c *Copies) round(ctx context.Context, v *view.View) error {
 	if err := c.retire(v, wanted); err != nil {
 		return err
 	}
-	if len(wanted) == 0 || c.shelf == nil && c.o.Empty != nil && c.o.Empty(ctx) {
+	if len(wanted) == 0 {
 		return nil
+	}
+	if c.shelf == nil && c.o.Empty != nil {
+		if empty, err := c.o.Empty(ctx); err != nil || empty {
+			return err
+		}
 	}
 	if c.shelf == nil {
 		s, err := openShelf(c.o.FS, c.o.Dir)

@@ -60,7 +60,7 @@ type copiedRange struct {
 
 // copiedPatience is for how long a call tries to get answers while a machine is away: a
 // lease is renewed, or views change.
-const copiedPatience = 8 * time.Second
+const copiedPatience = 12 * time.Second
 
 // again waits before the next try of a reader's call; false says that there is to be none.
 func (r *reader) again(ctx context.Context) bool {

@@ -173,9 +173,9 @@ func (g *Graph) Close() error {
 }
 
 // empty tells whether there are neither links nor pages.
-func (g *Graph) empty(ctx context.Context) bool {
-	none := true
-	err := g.read(ctx, func(r *reader) error {
+func (g *Graph) empty(ctx context.Context) (none bool, err error) {
+	none = true
+	err = g.read(ctx, func(r *reader) error {
 		for _, keys := range []triple.Range{g.linked, g.pages} {
 			err := r.scan(ctx, keys, false, func(*row) (bool, error) {
 				none = false
@@ -187,7 +187,7 @@ func (g *Graph) empty(ctx context.Context) bool {
 		}
 		return nil
 	})
-	return err != nil || none // the next round looks again
+	return none, err
 }
 
 // begin returns a context that ends with the graph, and what a call reads.
