@@ -24,6 +24,12 @@ type stampedCommit struct {
 // entered is what a commit has changed in the list of what is not settled.
 type entered struct{ before, now *unsettledEntry }
 
+// arrived is a batch that has come, by a delivery or by a walk.
+type arrived struct {
+	batch  UnsettledBatch
+	filled bool
+}
+
 // commitStamped does a group of stamped requests.
 func (s *Store) commitStamped(group []*request) (err error) {
 	size := 1 << 10
@@ -38,7 +44,7 @@ func (s *Store) commitStamped(group []*request) (err error) {
 		}
 	}
 	var all []entered
-	var come []UnsettledBatch
+	var come []arrived
 	var forgotten []Origin
 	stale, dirty := s.unsettled.take()
 	before := s.sequence
@@ -62,7 +68,7 @@ func (s *Store) commitStamped(group []*request) (err error) {
 				continue
 			}
 			all = append(all, entered{before, now})
-			come = append(come, b)
+			come = append(come, arrived{b, r.delivery == (Origin{})})
 			if err := c.batch.Set(originKey(b.Origin), appendOperations(nil, now.operations), nil); err != nil {
 				return err
 			}
@@ -92,8 +98,8 @@ func (s *Store) commitStamped(group []*request) (err error) {
 		return err
 	}
 	// It may be in the journal and come to nothing only where nothing more is written.
-	for _, b := range come {
-		s.journal.add(b.Origin, b.Operations)
+	for _, e := range come {
+		s.journal.add(e.batch.Origin, e.batch.Operations, e.filled)
 	}
 	if err := s.applyStamped(c.batch, durable); err != nil {
 		return err

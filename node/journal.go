@@ -29,7 +29,8 @@ type JournalEntry struct {
 	Key     []byte // the triple's in SPO
 	Deleted bool
 	Stamp   triple.Stamp
-	// Settled says that the operation was known to be settled when the journal was read.
+	// Settled says that the operation was known to be settled when the journal was read, and
+	// has come in its turn: after all older ones of its epoch on the same triple.
 	Settled bool
 }
 
@@ -39,6 +40,7 @@ type journaled struct {
 	deleted bool
 	stamp   triple.Stamp
 	origin  Origin
+	filled  bool // brought by a walk, maybe behind what has come since
 }
 
 // journaledBytes is what an operation takes in the journal beside its key.
@@ -65,7 +67,7 @@ func (j *journal) init(predicates []string) {
 
 // add takes in operations of a batch. Call it when they are in the list of what is not settled, and
 // before anybody is told that they have come.
-func (j *journal) add(origin Origin, operations []Operation) {
+func (j *journal) add(origin Origin, operations []Operation, filled bool) {
 	if len(j.predicates) == 0 {
 		return
 	}
@@ -78,7 +80,7 @@ func (j *journal) add(origin Origin, operations []Operation) {
 		}
 		pair, ok := triple.KeyPair(o.Key)
 		if ok && slices.ContainsFunc(j.predicates, func(p []byte) bool { return bytes.HasSuffix(pair, p) }) {
-			j.all = append(j.all, journaled{bytes.Clone(o.Key), o.Kind == OperationDelete, o.Stamp, origin})
+			j.all = append(j.all, journaled{bytes.Clone(o.Key), o.Kind == OperationDelete, o.Stamp, origin, filled})
 			j.bytes += int64(len(o.Key)) + journaledBytes
 		}
 	}
@@ -134,7 +136,7 @@ func (s *Store) Journal(after uint64, most int) (entries []JournalEntry, next ui
 	entries = make([]JournalEntry, len(some))
 	for i := range some {
 		j := &some[i]
-		entries[i] = JournalEntry{j.key, j.deleted, j.stamp, s.unsettled.isSettled(j.origin)}
+		entries[i] = JournalEntry{j.key, j.deleted, j.stamp, !j.filled && s.unsettled.isSettled(j.origin)}
 	}
 	return entries, after + uint64(len(some)), true
 }

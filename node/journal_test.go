@@ -129,7 +129,7 @@ func TestJournalBound(t *testing.T) {
 	one := operation(OperationAdd, journalLink(10), 1, 1)
 	j.most = kept * (int64(len(one.Key)) + journaledBytes)
 	for n := uint64(1); n < 80; n++ {
-		j.add(origin(1, 1, n), operations(OperationAdd, 1, n, journalLink(10+int(n)%50)))
+		j.add(origin(1, 1, n), operations(OperationAdd, 1, n, journalLink(10+int(n)%50)), false)
 		first := max(n, kept) - kept + 1
 		if j.first != first || j.bytes > j.most || uint64(len(j.all)) != n-first+1 {
 			t.Fatalf("after %d operations %d are kept from %d on, %d bytes", n, len(j.all), j.first, j.bytes)
@@ -149,12 +149,12 @@ func TestJournalBound(t *testing.T) {
 	for i := range 3 * kept {
 		many = append(many, journalLink(10+i))
 	}
-	j.add(origin(1, 1, 100), operations(OperationAdd, 1, 1000, many...))
+	j.add(origin(1, 1, 100), operations(OperationAdd, 1, 1000, many...), false)
 	if len(j.all) != kept || j.first != 79+2*kept+1 || j.all[0].stamp.Sequence != 1000+2*kept {
 		t.Fatalf("%d are kept from %d on", len(j.all), j.first)
 	}
 	j.most = 0 // not even one
-	j.add(origin(1, 1, 101), operations(OperationAdd, 1, 2000, journalLink(10)))
+	j.add(origin(1, 1, 101), operations(OperationAdd, 1, 2000, journalLink(10)), false)
 	if len(j.all) != 0 || j.bytes != 0 || j.first != 79+3*kept+2 {
 		t.Fatalf("%d are kept from %d on, %d bytes", len(j.all), j.first, j.bytes)
 	}
@@ -167,14 +167,14 @@ func TestJournalOddKeys(t *testing.T) {
 	whole := operation(OperationAdd, journalLink(0), 1, 1).Key
 	pair, _ := triple.KeyPair(whole)
 	for _, key := range [][]byte{nil, {}, {1}, {1, 0, 1}, pair, pair[:len(pair)-1], append(slices.Clone(pair), 0)} {
-		j.add(origin(1, 1, 1), []Operation{{Kind: OperationAdd, Key: key}})
+		j.add(origin(1, 1, 1), []Operation{{Kind: OperationAdd, Key: key}}, false)
 	}
-	j.add(origin(1, 1, 1), []Operation{{Kind: OperationAnnotate, Key: whole}}) // adds and deletes only
+	j.add(origin(1, 1, 1), []Operation{{Kind: OperationAnnotate, Key: whole}}, false) // adds and deletes only
 	if len(j.all) != 0 {
 		t.Errorf("%q", j.all[0].key)
 	}
 	key := slices.Clone(whole)
-	j.add(origin(1, 1, 1), []Operation{{Kind: OperationAdd, Key: key}})
+	j.add(origin(1, 1, 1), []Operation{{Kind: OperationAdd, Key: key}}, false)
 	clear(key)
 	if len(j.all) != 1 || !bytes.Equal(j.all[0].key, whole) {
 		t.Error("the journal keeps the caller's key")
@@ -228,4 +228,19 @@ func TestJournalBeforeRows(t *testing.T) {
 		}
 	}
 	wait.Wait()
+}
+
+// What a walk has brought is never told as settled: it may be older than what has come
+// before it.
+func TestJournalFilled(t *testing.T) {
+	s := new(Store)
+	s.unsettled.init()
+	s.journal.init([]string{journaledIRI})
+	for i, filled := range []bool{false, true} {
+		s.journal.add(origin(1, 1, 1), operations(OperationAdd, 1, 1, journalLink(i)), filled)
+	}
+	entries, _, ok := s.Journal(0, 1<<20)
+	if !ok || len(entries) != 2 || !entries[0].Settled || entries[1].Settled {
+		t.Errorf("%v, %v", entries, ok)
+	}
 }

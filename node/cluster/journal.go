@@ -3,6 +3,7 @@ package cluster
 import (
 	"context"
 	"fmt"
+	"sync"
 
 	"github.com/trefoildb/trefoil/node"
 	"github.com/trefoildb/trefoil/node/peer"
@@ -117,7 +118,8 @@ func (n *Node) handleJournal(ctx context.Context, _ peer.Header, body []byte) ([
 	if err != nil {
 		return nil, err
 	}
-	leave()
+	left := sync.OnceFunc(leave)
+	defer left()
 	var entries []node.JournalEntry
 	known := true
 	mark := node.JournalMark{Incarnation: n.incarnation}
@@ -129,6 +131,7 @@ func (n *Node) handleJournal(ctx context.Context, _ peer.Header, body []byte) ([
 		for _, b := range n.store.UnsettledBatches() {
 			batches = append(batches, b.Origin)
 		}
+		left() // what is settled may wait for another view
 		if err := n.writes.WaitSettled(ctx, batches); err != nil {
 			return nil, refuse(peer.CodeUnavailable, epoch, "%v", err)
 		}

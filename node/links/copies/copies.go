@@ -403,6 +403,7 @@ func (c *Copies) retire(v *view.View, wanted map[trie.MachineID]cover) error {
 		c.mu.Lock()
 		c.old = slices.DeleteFunc(c.old, func(other *held) bool { return other == h })
 		gone := h.covered
+		h.covered = nil             // whoever has it from before is to find out
 		for other := range c.each { // what has come back
 			if other.id == h.id {
 				gone = gone.without(other.covered)

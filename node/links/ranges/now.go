@@ -360,6 +360,7 @@ func (c *copied) appendURLs(e *peer.Encoder, p *present) bool {
 		}
 	}
 	slices.SortFunc(urls, bytes.Compare)
+	urls = slices.CompactFunc(urls, bytes.Equal)
 	e.Uvarint(uint64(len(urls)))
 	for _, url := range urls {
 		e.Bytes(url)
