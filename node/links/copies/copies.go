@@ -2,11 +2,8 @@ package copies
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
-	"maps"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -15,7 +12,6 @@ import (
 
 	"github.com/trefoildb/trefoil/node"
 	"github.com/trefoildb/trefoil/node/view"
-	"github.com/trefoildb/trefoil/recovery"
 	"github.com/trefoildb/trefoil/trie"
 	"github.com/trefoildb/trefoil/triple"
 )
@@ -25,6 +21,8 @@ type Member interface {
 	MachineID() trie.MachineID
 	// View returns the view that it has adopted; nil where there is none yet.
 	View() *view.View
+	// Changed returns a channel that is closed when another view is adopted.
+	Changed() <-chan struct{}
 	// MayAnswer, JournalEnd and Journal are those of cluster.Node.
 	MayAnswer(epoch uint64) error
 	JournalEnd(ctx context.Context, epoch uint64, of trie.MachineID) (node.JournalMark, error)
@@ -131,9 +129,7 @@ func Open(member Member, pull Pull, o Options) (*Copies, error) {
 	c := &Copies{member: member, pull: pull, o: o, held: map[trie.MachineID]*held{}, later: map[trie.MachineID]time.Time{}}
 	c.ctx, c.cancel = context.WithCancelCause(context.Background())
 	c.running.Go(c.run)
-	if m, ok := member.(interface{ Changed() <-chan struct{} }); ok {
-		c.running.Go(func() { c.watch(m.Changed) })
-	}
+	c.running.Go(c.watch)
 	return c, nil
 }
 
@@ -158,9 +154,9 @@ func (c *Copies) Close() error {
 func (c *Copies) Epoch() uint64 { return c.epoch.Load() }
 
 // watch looks at every view.
-func (c *Copies) watch(changed func() <-chan struct{}) {
+func (c *Copies) watch() {
 	for {
-		next := changed()
+		next := c.member.Changed()
 		if v := c.member.View(); v != nil {
 			c.follow(v)
 		}
@@ -193,357 +189,4 @@ func (c *Copies) run() {
 			timer.Stop()
 		}
 	}
-}
-
-// roundTime bounds how long members are waited for.
-const roundTime = 5 * time.Second
-
-// round brings all copies up to date: those of machines that are there.
-func (c *Copies) round(ctx context.Context, v *view.View) error {
-	if v == nil || len(v.Members) == 0 {
-		return nil
-	}
-	if v.Phase == recovery.Ingest {
-		return fmt.Errorf("%w: a bulk load is being taken in", node.ErrUnavailable)
-	}
-	wanted := c.wanted(v)
-	c.follow(v)
-	if err := c.retire(v, wanted); err != nil {
-		return err
-	}
-	if len(wanted) == 0 {
-		return nil
-	}
-	if c.shelf == nil && c.o.Empty != nil {
-		if empty, err := c.o.Empty(ctx); err != nil || empty {
-			return err
-		}
-	}
-	if c.shelf == nil {
-		s, err := openShelf(c.o.FS, c.o.Dir)
-		if err != nil {
-			return err
-		}
-		c.mu.Lock()
-		c.shelf = s
-		c.mu.Unlock()
-	}
-	marks, err := c.ends(ctx, v)
-	if err != nil {
-		return err
-	}
-	var all error
-	for owner, ranges := range wanted {
-		if err := c.update(ctx, v, owner, ranges, marks); err != nil {
-			all = errors.Join(all, fmt.Errorf("copy what machine %s reads: %w", owner, err))
-		}
-	}
-	return all
-}
-
-// wanted returns what this machine ought to copy, by who reads it.
-func (c *Copies) wanted(v *view.View) map[trie.MachineID]cover {
-	self := c.member.MachineID()
-	mine := map[trie.MachineID]bool{}
-	parts := map[trie.MachineID][]triple.Range{}
-	joint := v.Joint()
-	for _, asked := range c.o.Ranges {
-		for s := range joint.Reads().Trie.Range(asked.Lo, asked.Hi) {
-			owner, live := joint.ReaderOf(s)
-			if !live || v.Find(owner) == nil {
-				continue
-			}
-			if _, ok := mine[owner]; !ok {
-				mine[owner] = slices.Contains(Holders(v, owner, c.o.Copies), self)
-			}
-			if mine[owner] {
-				parts[owner] = append(parts[owner], asked.Intersect(triple.Range{Lo: s.Lo, Hi: s.Hi}))
-			}
-		}
-	}
-	wanted := map[trie.MachineID]cover{}
-	for owner, ranges := range parts {
-		wanted[owner] = newCover(ranges)
-	}
-	return wanted
-}
-
-// Holders returns the members that copy what a machine reads, or read while it was a
-// member, in the order in which they are to be asked.
-func Holders(v *view.View, owner trie.MachineID, copies int) []trie.MachineID {
-	ids := make([]trie.MachineID, 0, len(v.Members))
-	for i := range v.Members {
-		ids = append(ids, v.Members[i].ID)
-	}
-	var holders []trie.MachineID
-	for m := range trie.NewRing(ids...).After(owner) {
-		if len(holders) == copies {
-			break
-		}
-		if m != owner {
-			holders = append(holders, m)
-		}
-	}
-	return holders
-}
-
-// missedViews is how many epochs a view may be behind the one that was seen last: a machine
-// that comes, is filled and goes, or a range that goes and comes back, takes more.
-const missedViews = 3
-
-// follow takes in a view: who may get operations under it, and who reads what was copied.
-func (c *Copies) follow(v *view.View) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if v.Epoch <= c.seen {
-		return
-	}
-	missed := c.seen != 0 && v.Epoch > c.seen+missedViews
-	c.seen = v.Epoch
-	wanted := c.wanted(v)
-	for _, h := range c.held {
-		h.moved = newCover(append(h.moved, h.covered.without(wanted[h.owner])...))
-	}
-	for h := range c.each {
-		h.views.Lock()
-		h.broken = h.broken || missed
-		h.follow(v)
-		h.views.Unlock()
-	}
-}
-
-// each goes through all copies, those that are kept up to date first. It is called with
-// c.mu.
-func (c *Copies) each(do func(*held) bool) {
-	for _, h := range c.held {
-		if !do(h) {
-			return
-		}
-	}
-	for _, h := range slices.Backward(c.old) {
-		if !do(h) {
-			return
-		}
-	}
-}
-
-// holders is on how many machines a triple is, where there are as many (package
-// recovery).
-const holders = 3
-
-// follow notes who may get operations under a view, and under the next one. It is called
-// with h.views.
-func (h *held) follow(v *view.View) {
-	for i := range v.Members {
-		h.members[v.Members[i].ID] = true
-	}
-	joint := v.Joint()
-	h.fewest = min(h.fewest, len(v.Members))
-	for _, layout := range []recovery.Layout{joint.Base, joint.Target} {
-		machines := layout.Placement.Machines()
-		for _, m := range machines {
-			h.members[m] = true
-		}
-		h.fewest = min(h.fewest, len(machines))
-	}
-}
-
-// keptTime is for how long copies are kept that are not wanted any more, until others
-// have made theirs.
-const keptTime = 5 * time.Minute
-
-// retire takes what is not wanted any more from copies that are kept up to date, and
-// deletes what has been old for long. What a dead machine read stays until others read it.
-func (c *Copies) retire(v *view.View, wanted map[trie.MachineID]cover) error {
-	now := time.Now()
-	for owner, h := range maps.Clone(c.held) { // only this goroutine changes the map
-		if h.isBroken() {
-			if err := c.discard(h); err != nil {
-				return err
-			}
-			continue
-		}
-		c.mu.RLock()
-		moved := h.moved
-		still := wanted[owner].without(moved)
-		kept := h.covered.and(still).cutFrom(h.covered)
-		gone := h.covered.without(still).cutFrom(h.covered)
-		c.mu.RUnlock()
-		if len(moved) == 0 && kept.equal(h.covered) && wanted[owner] != nil {
-			continue
-		}
-		var old *held
-		if len(gone) > 0 {
-			old = h.part(gone, now.Add(keptTime))
-		}
-		c.mu.Lock()
-		if old != nil {
-			c.old = append(c.old, old)
-		}
-		if h.covered, h.moved = kept, h.moved.without(moved); wanted[owner] == nil {
-			delete(c.held, owner)
-		}
-		c.mu.Unlock()
-	}
-	joint := v.Joint()
-	unread := func(h *held) bool {
-		for _, r := range h.covered {
-			for s := range joint.Reads().Trie.Range(r.Lo, r.Hi) {
-				if _, live := joint.ReaderOf(s); !live {
-					return true
-				}
-			}
-		}
-		return false
-	}
-	for _, h := range slices.Clone(c.old) {
-		if !h.isBroken() && (now.Before(h.until) || unread(h)) {
-			continue
-		}
-		c.mu.Lock()
-		c.old = slices.DeleteFunc(c.old, func(other *held) bool { return other == h })
-		gone := h.covered
-		h.covered = nil             // whoever has it from before is to find out
-		for other := range c.each { // what has come back
-			if other.id == h.id {
-				gone = gone.without(other.covered)
-			}
-		}
-		c.mu.Unlock()
-		if err := c.shelf.replace(h.id, gone, nil); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (h *held) isBroken() bool {
-	h.views.Lock()
-	defer h.views.Unlock()
-	return h.broken
-}
-
-// discard deletes copies that nobody can tell anything by any more.
-func (c *Copies) discard(h *held) error {
-	c.mu.Lock()
-	gone := h.covered
-	h.covered = nil
-	delete(c.held, h.owner)
-	for other := range c.each {
-		if other.id == h.id {
-			gone = gone.without(other.covered)
-		}
-	}
-	c.mu.Unlock()
-	return c.shelf.replace(h.id, gone, nil)
-}
-
-// part returns copies of a part of what is covered, as they are.
-func (h *held) part(of cover, until time.Time) *held {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.views.Lock()
-	defer h.views.Unlock()
-	changed := map[string]map[string]Change{}
-	for lo, keys := range h.changed {
-		changed[lo] = maps.Clone(keys)
-	}
-	return &held{
-		owner: h.owner, id: h.id, covered: of, until: until,
-		marks: h.marks, epoch: h.epoch, shown: h.shown, members: maps.Clone(h.members), fewest: h.fewest, broken: h.broken,
-		read: maps.Clone(h.read), changed: changed, changes: h.changes,
-	}
-}
-
-// drop deletes a part of what is covered.
-func (c *Copies) drop(h *held, gone cover) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	h.covered = h.covered.without(gone)
-	return c.shelf.replace(h.id, gone, nil)
-}
-
-// ends returns the ends of all members' journals.
-func (c *Copies) ends(ctx context.Context, v *view.View) (map[trie.MachineID]node.JournalMark, error) {
-	ctx, cancel := context.WithTimeout(ctx, roundTime)
-	defer cancel()
-	marks := make([]node.JournalMark, len(v.Members))
-	errs := make([]error, len(v.Members))
-	var asking sync.WaitGroup
-	for i := range v.Members {
-		asking.Go(func() { marks[i], errs[i] = c.member.JournalEnd(ctx, v.Epoch, v.Members[i].ID) })
-	}
-	asking.Wait()
-	all := map[trie.MachineID]node.JournalMark{}
-	for i := range v.Members {
-		all[v.Members[i].ID] = marks[i]
-	}
-	return all, errors.Join(errs...)
-}
-
-// anewTime is for how long nothing is copied anew of a machine whose journal did not reach
-// back, so that one whose journal is too short is not copied all the time.
-const anewTime = 10 * time.Second
-
-// update takes in what has changed of what one machine reads, and what is not copied yet.
-// marks are the ends of journals before.
-func (c *Copies) update(ctx context.Context, v *view.View, owner trie.MachineID, wanted cover, marks map[trie.MachineID]node.JournalMark) error {
-	h := c.held[owner]
-	if h == nil && time.Now().Before(c.later[owner]) {
-		return fmt.Errorf("%w: it was copied a moment ago", node.ErrJournal)
-	}
-	if h != nil {
-		entries, _, err := c.member.Journal(ctx, v.Epoch, owner, h.marks[owner])
-		switch {
-		case errors.Is(err, node.ErrJournal): // its process has begun again, or it took in a bulk load
-			if err := c.discard(h); err != nil {
-				return err
-			}
-			if c.later[owner] = time.Now().Add(anewTime); h.shown == v.Shown() && h.marks[owner].Incarnation == marks[owner].Incarnation {
-				return err
-			}
-			h = nil
-		case err != nil:
-			return err
-		default:
-			if err := c.refresh(ctx, v, h, entries); err != nil {
-				return err
-			}
-		}
-	}
-	if h == nil {
-		c.last++
-		h = &held{owner: owner, id: c.last, members: map[trie.MachineID]bool{}}
-		h.restart(v, c.member.View(), marks)
-		c.mu.Lock()
-		if c.seen == v.Epoch {
-			c.held[owner] = h
-		}
-		c.mu.Unlock()
-	} else if h.restart(v, c.member.View(), marks); h.isBroken() {
-		return fmt.Errorf("%w: a view was missed", node.ErrUnavailable)
-	}
-	if c.held[owner] != h {
-		return fmt.Errorf("%w: another view has come", node.ErrUnavailable)
-	}
-	for _, r := range wanted.without(h.covered) {
-		if err := c.copy(ctx, v, h, r); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// restart has copies begin at marks that were made under a view; now is the one that is
-// adopted meanwhile.
-func (h *held) restart(v, now *view.View, marks map[trie.MachineID]node.JournalMark) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.marks, h.read, h.changed, h.changes = marks, maps.Clone(marks), map[string]map[string]Change{}, 0
-	h.epoch, h.shown = v.Epoch, v.Shown()
-	h.views.Lock()
-	defer h.views.Unlock()
-	h.members, h.fewest = map[trie.MachineID]bool{}, holders
-	h.follow(v)
-	h.follow(now)
 }

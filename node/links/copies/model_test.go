@@ -438,6 +438,9 @@ type member struct {
 
 func (m *member) MachineID() trie.MachineID { return m.id }
 
+// Changed tells nothing: the test has views followed by rounds and look-ups.
+func (m *member) Changed() <-chan struct{} { return nil }
+
 func (m *member) View() *view.View {
 	m.mu.Lock()
 	defer m.mu.Unlock()
