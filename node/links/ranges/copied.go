@@ -194,6 +194,11 @@ func (g *Graph) askCopies(ctx context.Context, epoch uint64, of trie.MachineID, 
 	if err != nil {
 		return nil, false, err
 	}
+	return parseCopiedAnswer(answer, len(asked))
+}
+
+// parseCopiedAnswer reads the answer to so many ranges.
+func parseCopiedAnswer(answer []byte, asked int) (found [][]byte, unclear bool, err error) {
 	d := peer.NewDecoder(answer)
 	found = make([][]byte, d.Count(1))
 	for i := range found {
@@ -209,33 +214,42 @@ func (g *Graph) askCopies(ctx context.Context, epoch uint64, of trie.MachineID, 
 	if err := d.End(); err != nil {
 		return nil, false, err
 	}
-	if len(found) != len(asked) {
-		return nil, false, fmt.Errorf("%w: %d answers for %d ranges", peer.ErrMessage, len(found), len(asked))
+	if len(found) != asked {
+		return nil, false, fmt.Errorf("%w: %d answers for %d ranges", peer.ErrMessage, len(found), asked)
 	}
 	return found, unclear, nil
 }
 
-// handleCopied answers from the copies of this machine.
-func (g *Graph) handleCopied(ctx context.Context, _ peer.Header, body []byte) ([]byte, error) {
+// parseCopied reads a request: ranges that ascend, each of one list.
+func parseCopied(body []byte) (epoch uint64, kind byte, ranges []triple.Range, err error) {
 	d := peer.NewDecoder(body)
-	epoch, kind := d.Uvarint(), d.Byte()
-	ranges := make([]triple.Range, d.Count(2))
+	epoch, kind = d.Uvarint(), d.Byte()
+	ranges = make([]triple.Range, d.Count(2))
 	for i := range ranges {
 		r := triple.Range{Lo: d.Bytes(), Hi: d.Bytes()}
 		pair, ok := triple.KeyPair(r.Lo)
-		if d.Err() == nil && (!ok || r.Empty() || bytes.Compare(r.Hi, copies.PairRange(pair).Hi) > 0) {
-			return nil, fmt.Errorf("%w: a range of more than one list", peer.ErrMessage)
+		if d.Err() == nil && (!ok || r.Hi == nil || r.Empty() || bytes.Compare(r.Hi, copies.PairRange(pair).Hi) > 0) {
+			return 0, 0, nil, fmt.Errorf("%w: a range of more than one list", peer.ErrMessage)
 		}
 		ranges[i] = r
 	}
 	if err := d.End(); err != nil {
-		return nil, err
+		return 0, 0, nil, err
 	}
 	if kind > copiedURLs {
-		return nil, fmt.Errorf("%w: kind %d", peer.ErrMessage, kind)
+		return 0, 0, nil, fmt.Errorf("%w: kind %d", peer.ErrMessage, kind)
 	}
 	if !slices.IsSortedFunc(ranges, func(a, b triple.Range) int { return bytes.Compare(a.Lo, b.Lo) }) {
-		return nil, fmt.Errorf("%w: ranges that do not ascend", peer.ErrMessage)
+		return 0, 0, nil, fmt.Errorf("%w: ranges that do not ascend", peer.ErrMessage)
+	}
+	return epoch, kind, ranges, nil
+}
+
+// handleCopied answers from the copies of this machine.
+func (g *Graph) handleCopied(ctx context.Context, _ peer.Header, body []byte) ([]byte, error) {
+	epoch, kind, ranges, err := parseCopied(body)
+	if err != nil {
+		return nil, err
 	}
 	if g.copies == nil {
 		return nil, &peer.Refusal{Code: peer.CodeUnavailable, Epoch: epoch, Message: "this machine keeps no copies"}

@@ -57,6 +57,11 @@ func (g *Graph) pull(ctx context.Context, epoch uint64, owner trie.MachineID, ra
 	if err != nil {
 		return nil, 0, nil, err
 	}
+	return parsePulled(answer, len(ranges))
+}
+
+// parsePulled reads the answer to so many ranges.
+func parsePulled(answer []byte, ranges int) (rows []copies.Row, done int, rest []byte, err error) {
 	d := peer.NewDecoder(answer)
 	rows = make([]copies.Row, d.Count(2))
 	for i := range rows {
@@ -67,8 +72,8 @@ func (g *Graph) pull(ctx context.Context, epoch uint64, owner trie.MachineID, ra
 	if err := d.End(); err != nil {
 		return nil, 0, nil, err
 	}
-	if n > uint64(len(ranges)) {
-		return nil, 0, nil, fmt.Errorf("%w: %d of %d ranges", peer.ErrMessage, n, len(ranges))
+	if n > uint64(ranges) {
+		return nil, 0, nil, fmt.Errorf("%w: %d of %d ranges", peer.ErrMessage, n, ranges)
 	}
 	if len(rest) == 0 {
 		rest = nil
@@ -76,24 +81,33 @@ func (g *Graph) pull(ctx context.Context, epoch uint64, owner trie.MachineID, ra
 	return rows, int(n), rest, nil
 }
 
-func (g *Graph) handlePull(ctx context.Context, _ peer.Header, body []byte) ([]byte, error) {
+// parsePull reads a request: ranges that ascend, one at least.
+func parsePull(body []byte) (epoch uint64, ranges []triple.Range, err error) {
 	d := peer.NewDecoder(body)
-	epoch := d.Uvarint()
-	ranges := make([]triple.Range, d.Count(2))
+	epoch = d.Uvarint()
+	ranges = make([]triple.Range, d.Count(2))
 	for i := range ranges {
 		ranges[i] = triple.Range{Lo: d.Bytes(), Hi: d.Bytes()}
-		if d.Err() == nil && (ranges[i].Empty() || i > 0 && bytes.Compare(ranges[i].Lo, ranges[i-1].Hi) < 0) {
-			return nil, fmt.Errorf("%w: ranges that do not ascend", peer.ErrMessage)
+		if d.Err() == nil && (ranges[i].Hi == nil || ranges[i].Empty() || i > 0 && bytes.Compare(ranges[i].Lo, ranges[i-1].Hi) < 0) {
+			return 0, nil, fmt.Errorf("%w: ranges that do not ascend", peer.ErrMessage)
 		}
 	}
 	if err := d.End(); err != nil {
-		return nil, err
+		return 0, nil, err
 	}
 	if len(ranges) == 0 {
-		return nil, fmt.Errorf("%w: no range", peer.ErrMessage)
+		return 0, nil, fmt.Errorf("%w: no range", peer.ErrMessage)
+	}
+	return epoch, ranges, nil
+}
+
+func (g *Graph) handlePull(ctx context.Context, _ peer.Header, body []byte) ([]byte, error) {
+	epoch, ranges, err := parsePull(body)
+	if err != nil {
+		return nil, err
 	}
 	m := made{graph: g, ranges: ranges, place: map[string]int{}, done: len(ranges)}
-	err := g.store.ReadOwn(ctx, epoch, ranges, func(ctx context.Context, sn *node.Snapshot) error { return m.read(ctx, sn) })
+	err = g.store.ReadOwn(ctx, epoch, ranges, func(ctx context.Context, sn *node.Snapshot) error { return m.read(ctx, sn) })
 	if err != nil {
 		return nil, err
 	}
