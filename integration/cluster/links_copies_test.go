@@ -11,7 +11,6 @@ import (
 	"github.com/trefoildb/trefoil/links/sample"
 	"github.com/trefoildb/trefoil/links/uid"
 	"github.com/trefoildb/trefoil/node/links/ranges"
-	"github.com/trefoildb/trefoil/triple"
 )
 
 // copied waits until all machines have the copies that they ought to.
@@ -123,22 +122,9 @@ func (w *web) checkLabels(g *ranges.Graph) {
 // hostOf returns the host of a page as [web.url] makes them.
 func hostOf(url string) string { return url[:len("http://www0")] }
 
-// byOtherDoorsBetween adds and deletes a link of pages that have UIDs, as a triple.
+// byOtherDoorsBetween adds or deletes a link of pages that have UIDs, as a triple.
 func (w *web) byOtherDoorsBetween(urls []string) {
-	w.t.Helper()
-	src, dst := urls[w.random.IntN(len(urls))], urls[w.random.IntN(len(urls))]
-	t := []triple.Triple{links.Link(links.DefaultPredicate, src, dst)}
-	var err error
-	if w.random.IntN(2) == 0 {
-		_, err = w.any().node.Add(w.t.Context(), t)
-		w.apply(links.Change{Source: src, Targets: []string{dst}})
-	} else {
-		_, err = w.any().node.Delete(w.t.Context(), t)
-		w.apply(links.Change{Kind: links.DeleteLinks, Source: src, Targets: []string{dst}})
-	}
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	w.asTriple(urls[w.random.IntN(len(urls))], urls[w.random.IntN(len(urls))])
 }
 
 // TestLinksAnsweredRightAfter kills one machine and two at once, with changes up to that

@@ -141,10 +141,12 @@ func (w *web) apply(c links.Change) {
 	}
 }
 
-// byOtherDoors adds and deletes a link as a triple.
-func (w *web) byOtherDoors() {
+// byOtherDoors adds or deletes a link as a triple.
+func (w *web) byOtherDoors() { w.asTriple(w.url(), w.url()) }
+
+// asTriple adds or deletes a link as a triple.
+func (w *web) asTriple(src, dst string) {
 	w.t.Helper()
-	src, dst := w.url(), w.url()
 	t := []triple.Triple{links.Link(links.DefaultPredicate, src, dst)}
 	var err error
 	if w.random.IntN(2) == 0 {
