@@ -25,14 +25,27 @@
 // (package node) before it is acknowledged. A copy knows a mark in the journal of each
 // member; all before the marks was settled when what is copied was read, so that the copy
 // has it. Whatever was acknowledged since is behind the mark of each machine that holds
-// it. So it is enough to read the journals of all members but two, of one fewer than
-// what the fewest holders are: at least one holder is among those that were read. The
-// members are those of all views since the copy was made, and one whose process began
-// again since, or which took in a bulk load, counts as not read: its journal is gone.
+// it. The fewest machines that an operation comes to are three, or all under a view of
+// less; if the journals of all members are read but one fewer than that, one holder at
+// least is among them. The members are those of all views since the copy was made, of
+// the layouts that these come from and go to; a copy is dropped where views were missed.
+// A machine whose process began again since, which took in a bulk load or repaired rows,
+// counts as not read: its journal is gone. Nothing is answered while a bulk load shows
+// that the copy has not seen.
 //
-// All journals are read under one epoch, and this machine holds a lease for it
-// afterwards, so that nothing was settled under a later view that it does not know.
+// All journals are read under one epoch, none of those asked has adopted a later one, and
+// this machine holds a lease for it afterwards.
 //
-// What the journals tell of a list makes it one whose copy is old: then the package says
-// which triples these are, and their state is for the caller to find out, from any order.
+// A journal tells of a triple what its latest operation was, if that is known to be
+// settled and has come in its turn: not with a walk, which may bring it late, and not with
+// a stamp of an epoch before that of the marks, driven again by another sequencer. All
+// others are only said to have changed; how they are is for the caller to find out, from
+// any order.
+//
+// # Lists in parts
+//
+// A row has all links of a part of a list, and where a range is cut in the middle of it,
+// what belongs behind the cut may be in a row before it. So what lies behind a new
+// boundary is not covered until it is copied anew; and more than was asked for of a list
+// does no harm, as everything that was told of it is put right.
 package copies
