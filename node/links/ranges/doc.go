@@ -13,6 +13,10 @@
 // triple of a UID by hand takes it from a page for good; members that remember it do so
 // until they are started again.)
 //
+// While the machine that reads a range is dead or not heard of, lists, UIDs and URLs come
+// from machines that keep copies of them (package copies), and a call that was in vain is
+// repeated for some seconds, under the views that come.
+//
 // # Giving UIDs
 //
 // Pages get UIDs when they are first needed: by an update, by a read of a list that
