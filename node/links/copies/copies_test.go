@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/trefoildb/trefoil/internal/bubble"
@@ -58,8 +59,10 @@ func (r *run) all(t *testing.T) {
 	}()
 	r.most = []int{1, 3, 10, 1000}[r.random.IntN(4)]
 	for range 120 {
+		synctest.Wait()
 		r.step()
 		for _, k := range r.keepers {
+			synctest.Wait() // a look-up that has enough journals does not wait for the others
 			n, err := k.check(r.random.IntN(2) == 0)
 			switch {
 			case errors.Is(err, errWrong):
