@@ -214,7 +214,7 @@ func TestLinksPageRank(t *testing.T) {
 	// Watching ends when it is told to.
 	step(exitDone, "begun", "start")
 	ctx, cancel := context.WithCancel(t.Context())
-	e := &env{ctx: ctx, stdin: strings.NewReader(""), stdout: &drain{n: 99, meanwhile: cancel}, stderr: &bytes.Buffer{}, links: g}
+	e := &env{ctx: ctx, stdin: strings.NewReader(""), stdout: &drain{n: soon() - 1, meanwhile: cancel}, stderr: &bytes.Buffer{}, links: g}
 	if code := runIn(e, []string{"links", "pagerank", "status", "--watch"}); code != exitFailed {
 		t.Errorf("interrupted: %d", code)
 	}
