@@ -60,8 +60,8 @@ func (l *Links) UpdateAll(ctx context.Context, changes iter.Seq2[links.Change, e
 		total.Added += result.Added
 		total.Deleted += result.Deleted
 		total.Pages += result.Pages
-		total.Epoch = max(total.Epoch, result.Epoch)
-		lines = nil // a transport may still read it
+		total.Epoch = result.Epoch // of a graph that has what came before, too
+		lines = nil                // a transport may still read it
 		return err
 	}
 	for c, err := range changes {

@@ -87,10 +87,16 @@ type Graph interface {
 	Relinquish(ctx context.Context) error
 }
 
+// MinClusterEpoch is the least epoch of a cluster; those of nodes alone are less.
+const MinClusterEpoch = 1 << 52
+
 // Stats is what there is in a graph.
 type Stats struct {
 	ServerStats // of all servers together; MinUID and MaxUID too
-	// Epoch grows with every change of the graph.
+	// Epoch names what the graph was when the call began: it is another number after every
+	// change of the graph. That of a node alone grows; that of a cluster is any number from
+	// MinClusterEpoch on and less than twice as great, and may change where the graph does
+	// not. 0 is not told.
 	Epoch   uint64        `json:"epoch"`
 	Servers []ServerStats `json:"servers"`
 	// Loading says that cells are being built or read, Pending how many changes of
@@ -157,7 +163,7 @@ type UpdateResult struct {
 	Added   int64  `json:"added"`   // links
 	Deleted int64  `json:"deleted"` // links
 	Pages   int64  `json:"pages"`   // that got UIDs
-	Epoch   uint64 `json:"epoch"`   // of a graph that has it all
+	Epoch   uint64 `json:"epoch"`   // of a graph that has it all; 0 is not told
 }
 
 // Algorithm is one of ranking.
@@ -215,7 +221,7 @@ const PageRankApplication = "urn:trefoil:pagerank"
 // PageRankJob is how a job stands.
 type PageRankJob struct {
 	State string `json:"state"` // running, storing, done, stopped, failed
-	// Epoch is that of the graph which the scores are of.
+	// Epoch is that of the graph which the scores are of; 0 is not told, as in a cluster.
 	Epoch     uint64  `json:"epoch"`
 	Pages     int64   `json:"pages"`
 	Links     int64   `json:"links"`

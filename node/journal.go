@@ -13,6 +13,9 @@ import (
 // to this machine since its process began, in memory. It is for those who keep copies of
 // what other machines hold. While these are away, the journals of the others tell what
 // has changed since, as every operation comes to all machines that hold its triple.
+//
+// Beside it changes are counted, annotations among them: while no machine's count grows,
+// nothing changes of these triples.
 
 // JournalMark is a place in a machine's journal: behind the operation of a number, as a
 // process of the machine counts.
@@ -21,7 +24,8 @@ type JournalMark struct{ Incarnation, Number uint64 }
 // ErrJournal says that a machine's journal does not reach back to a mark.
 var ErrJournal = errors.New("the journal does not reach back")
 
-// journalBytes bounds what is kept of the journal; the oldest operations go first.
+// journalBytes bounds what is kept of the journal, where nobody says; the oldest operations
+// go first.
 const journalBytes = 64 << 20
 
 // JournalEntry is an add or a delete.
@@ -49,16 +53,24 @@ const journaledBytes = 96
 // journal numbers operations 1, 2, 3 and so on. It is off where no predicate is named.
 type journal struct {
 	predicates [][]byte // keys of SPO have one behind their subject, with what ends that
-	most       int64    // journalBytes, but for tests
+	most       int64
 
 	mu    sync.Mutex
 	all   []journaled
 	first uint64 // number of the first one that is kept
 	bytes int64
+
+	changes  uint64 // operations, those on annotations too, and what else has changed rows
+	breaking int    // how many are changing rows that no operation tells of
 }
 
-func (j *journal) init(predicates []string) {
-	j.first, j.most = 1, journalBytes
+// init begins a journal of which up to most bytes are kept: 0 is [journalBytes], and with
+// less than that operations are counted only.
+func (j *journal) init(predicates []string, most int64) {
+	if most == 0 {
+		most = journalBytes
+	}
+	j.first, j.most = 1, max(most, 0)
 	for _, iri := range predicates {
 		term, _ := triple.AppendTerm([]byte{0x00, 0x01}, triple.NewIRI(iri))
 		j.predicates = append(j.predicates, term)
@@ -75,11 +87,16 @@ func (j *journal) add(origin Origin, operations []Operation, filled bool) {
 	defer j.mu.Unlock()
 	for i := range operations {
 		o := &operations[i]
-		if o.Kind == OperationAnnotate {
+		pair, ok := triple.KeyPair(o.Key)
+		if !ok || !slices.ContainsFunc(j.predicates, func(p []byte) bool { return bytes.HasSuffix(pair, p) }) {
 			continue
 		}
-		pair, ok := triple.KeyPair(o.Key)
-		if ok && slices.ContainsFunc(j.predicates, func(p []byte) bool { return bytes.HasSuffix(pair, p) }) {
+		j.changes++
+		switch {
+		case o.Kind == OperationAnnotate:
+		case j.most == 0:
+			j.first++
+		default:
 			j.all = append(j.all, journaled{bytes.Clone(o.Key), o.Kind == OperationDelete, o.Stamp, origin, filled})
 			j.bytes += int64(len(o.Key)) + journaledBytes
 		}
@@ -107,13 +124,46 @@ func (j *journal) any() {
 	}
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	j.first += uint64(len(j.all)) + 1
-	j.all, j.bytes = nil, 0
+	j.forget()
 }
 
-// BreakJournal says that rows have changed that no operation told of, as by a repair:
-// nobody can go on from before.
-func (s *Store) BreakJournal() { s.journal.any() }
+// forget forgets all, and one operation more.
+func (j *journal) forget() {
+	j.first += uint64(len(j.all)) + 1
+	j.all, j.bytes = nil, 0
+	j.changes++
+}
+
+// BreakJournal says that rows change that no operation tells of, as by a repair, until done
+// is called: nobody can go on from before, and changes are not told meanwhile.
+func (s *Store) BreakJournal() (done func()) {
+	j := &s.journal
+	if len(j.predicates) == 0 {
+		return func() {}
+	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.breaking++
+	return sync.OnceFunc(func() {
+		j.mu.Lock()
+		defer j.mu.Unlock()
+		j.breaking--
+		j.forget()
+	})
+}
+
+// JournalChanges counts what has changed of triples with one of [Options.Journal] on this
+// machine since its process began: adds, deletes, annotations set or removed, bulk loads
+// and repairs. A change is counted before anybody can see it, so that what was read since
+// an equal count is still so, but for what had come and could not be seen yet when the
+// count was taken ([Store.UnsettledBatches] has it). ok is false where nothing is counted,
+// and while rows change that no operation tells of.
+func (s *Store) JournalChanges() (count uint64, ok bool) {
+	j := &s.journal
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.changes, len(j.predicates) > 0 && j.breaking == 0
+}
 
 // JournalEnd returns the number of the last operation in the journal.
 func (s *Store) JournalEnd() uint64 {
@@ -125,7 +175,7 @@ func (s *Store) JournalEnd() uint64 {
 // Journal returns the adds and deletes behind a number that have come to this machine, of
 // triples with one of [Options.Journal]; of about most bytes. next is the number of the
 // last one. Where ok is false, some of them are not known any more: the process has begun,
-// or a bulk load was taken in, or there were too many since. An operation is in the
+// or a bulk load was taken in, or there were more since than [Options.JournalBytes]. An operation is in the
 // journal before it is settled; it may be there more than once, and in any order of
 // stamps. Keys must not be modified.
 func (s *Store) Journal(after uint64, most int) (entries []JournalEntry, next uint64, ok bool) {

@@ -124,7 +124,7 @@ func TestJournalOff(t *testing.T) {
 // TestJournalBound: the oldest operations go, and whoever has not read them is told so.
 func TestJournalBound(t *testing.T) {
 	var j journal
-	j.init([]string{journaledIRI})
+	j.init([]string{journaledIRI}, 0)
 	const kept = 10
 	one := operation(OperationAdd, journalLink(10), 1, 1)
 	j.most = kept * (int64(len(one.Key)) + journaledBytes)
@@ -163,7 +163,7 @@ func TestJournalBound(t *testing.T) {
 // Keys that are none are not in the journal.
 func TestJournalOddKeys(t *testing.T) {
 	var j journal
-	j.init([]string{journaledIRI})
+	j.init([]string{journaledIRI}, 0)
 	whole := operation(OperationAdd, journalLink(0), 1, 1).Key
 	pair, _ := triple.KeyPair(whole)
 	for _, key := range [][]byte{nil, {}, {1}, {1, 0, 1}, pair, pair[:len(pair)-1], append(slices.Clone(pair), 0)} {
@@ -218,6 +218,9 @@ func TestJournalBeforeRows(t *testing.T) {
 		if end := s.JournalEnd(); end < max(n, stamp.Sequence) {
 			t.Fatalf("%d have come, row %d is seen, and the journal ends at %d", n, stamp.Sequence, end)
 		}
+		if changes, ok := s.JournalChanges(); !ok || changes < max(n, stamp.Sequence) {
+			t.Fatalf("%d have come, row %d is seen, and %d changes are counted", n, stamp.Sequence, changes)
+		}
 		for i, e := range journalOf(t, s, 0, 1<<20) {
 			if e.Stamp.Sequence != uint64(i+1) || e.Settled && e.Stamp.Sequence > s.Heard()[0].Settled {
 				t.Fatalf("operation %d: %+v", i+1, e)
@@ -235,7 +238,7 @@ func TestJournalBeforeRows(t *testing.T) {
 func TestJournalFilled(t *testing.T) {
 	s := new(Store)
 	s.unsettled.init()
-	s.journal.init([]string{journaledIRI})
+	s.journal.init([]string{journaledIRI}, 0)
 	for i, filled := range []bool{false, true} {
 		s.journal.add(origin(1, 1, 1), operations(OperationAdd, 1, 1, journalLink(i)), filled)
 	}

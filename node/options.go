@@ -48,8 +48,11 @@ type Options struct {
 	// CountChanges has [Store.ChangeCount] tell changes, for 4 MiB of memory.
 	CountChanges bool
 	// Journal names predicates, by their IRIs; [Store.Journal] tells operations on their
-	// triples.
+	// triples, and [Store.JournalChanges] counts them.
 	Journal []string
+	// JournalBytes bounds the operations that are kept for [Store.Journal]: the oldest go
+	// first. 0 is 64 MiB; with less than 0 they are counted only.
+	JournalBytes int64
 	// FS is the file system; nil is the disk.
 	FS vfs.FS
 }

@@ -63,11 +63,11 @@ func (s *Store) takeIn(ctx context.Context, load string, number uint64, place st
 	if err != nil {
 		return err
 	}
+	defer s.BreakJournal()()
 	if err := s.db.Ingest(ctx, append(paths, path)); err != nil {
 		return errors.Join(err, s.health.err())
 	}
 	s.changes.any()
-	s.journal.any()
 	if err := s.health.err(); err != nil {
 		return err
 	}

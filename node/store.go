@@ -227,7 +227,7 @@ func (s *Store) readState() error {
 	if s.options.CountChanges {
 		s.changes = new(changeCounts)
 	}
-	s.journal.init(s.options.Journal)
+	s.journal.init(s.options.Journal, s.options.JournalBytes)
 	if err := s.feed.init(s); err != nil {
 		return err
 	}

@@ -23,6 +23,7 @@ type linksCmd struct {
 	Sample   linksSampleCmd   `cmd:"" help:"Print samples of the links of pages, as get does."`
 	Degree   linksDegreeCmd   `cmd:"" help:"Print how many links pages have: page, TAB, from it, TAB, to it."`
 	Stats    linksStatsCmd    `cmd:"" help:"Show how many pages and links there are, and what they take."`
+	Epoch    linksEpochCmd    `cmd:"" help:"Print the epoch of the graph, for --epoch: another number after every change."`
 	Pages    linksPagesCmd    `cmd:"" help:"List all pages by UID: UID, TAB, URL."`
 	Update   linksUpdateCmd   `cmd:"" help:"Add or delete the links of files, or replace those of whole pages."`
 	Rank     linksRankCmd     `cmd:"" help:"Rank pages by the links around them: score, TAB, page."`
@@ -56,7 +57,7 @@ func hintForLinks(err error) string {
 	case errors.Is(err, links.ErrNoJob):
 		return "trefoil links pagerank start begins one."
 	case errors.Is(err, links.ErrEpoch):
-		return "The graph has changed meanwhile: ask again."
+		return "The graph has changed meanwhile: ask again, at the epoch that trefoil links epoch tells."
 	}
 	return ""
 }
@@ -223,7 +224,7 @@ func (p *printer) object(value any) error {
 func (p *printer) end(err error) error { return errors.Join(err, p.out.Flush()) }
 
 type linksUIDCmd struct {
-	server
+	linksReader
 	JSON bool     `help:"A JSON object a line."`
 	URLs []string `arg:"" optional:"" name:"url" help:"URLs; without any, or for -, they are lines of standard input."`
 }
@@ -260,7 +261,7 @@ func (p *printer) page(url string, u uid.UID, fields ...string) error {
 }
 
 type linksURLCmd struct {
-	server
+	linksReader
 	JSON bool     `help:"A JSON object a line."`
 	UIDs []string `arg:"" optional:"" name:"uid" help:"UIDs in decimal; without any, or for -, they are lines of standard input."`
 }
@@ -291,7 +292,7 @@ func (c *linksURLCmd) Run(e *env) error {
 }
 
 type linksPagesCmd struct {
-	server
+	linksReader
 	After uint64   `placeholder:"UID" help:"Those behind this UID."`
 	Limit quantity `placeholder:"N" help:"At most so many."`
 	UIDs  bool     `name:"uids" help:"UIDs only."`
@@ -378,7 +379,9 @@ func printLinkStats(w io.Writer, s links.Stats) error {
 		row(of+"bytes backward", s.BackwardBytes)
 		row(of+"bytes of changes", s.DeltaBytes)
 	}
-	row("epoch", s.Epoch)
+	if s.Epoch != 0 { // it is told
+		row("epoch", s.Epoch)
+	}
 	row("servers", len(s.Servers))
 	server("", s.ServerStats)
 	if s.Loading {

@@ -14,7 +14,7 @@ import (
 
 // listFlags hold the flags of commands that print links.
 type listFlags struct {
-	server
+	linksReader
 	Backward bool `short:"b" help:"The links to the pages: lines are still a page and the one that it links to."`
 	UIDs     bool `name:"uids" help:"Print UIDs and not URLs."`
 	JSON     bool `help:"A JSON object a line: a page and all of its links."`
@@ -198,7 +198,7 @@ func oneLine(text string) string {
 }
 
 type linksDegreeCmd struct {
-	server
+	linksReader
 	UIDs bool `name:"uids" help:"Print UIDs and not the names that were given."`
 	JSON bool `help:"A JSON object a line."`
 	pageArgs

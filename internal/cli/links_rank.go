@@ -16,7 +16,7 @@ import (
 )
 
 type linksRankCmd struct {
-	server
+	linksReader
 	Algorithm string `default:"salsa" enum:"salsa,hits,pagerank" placeholder:"A" help:"salsa, hits, or pagerank: by the last job's scores; ${default} by default."`
 	In        int    `short:"a" default:"10" placeholder:"N" help:"Pages that link to each page, drawn into its neighbourhood; ${default} by default."`
 	Out       int    `short:"b" default:"10" placeholder:"N" help:"Pages that each page links to, likewise; ${default} by default."`

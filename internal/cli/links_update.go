@@ -57,7 +57,7 @@ func (c *linksUpdateCmd) Run(e *env) error {
 				result.Added += r.Added
 				result.Deleted += r.Deleted
 				result.Pages += r.Pages
-				result.Epoch = max(result.Epoch, r.Epoch)
+				result.Epoch = r.Epoch // of a graph that has what came before, too
 				return err
 			})
 		})

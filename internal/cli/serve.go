@@ -114,7 +114,9 @@ func (c *serveCmd) Run(e *env) (err error) {
 
 // run serves the data directory until a signal or a failure.
 func (c *serveCmd) run(e *env, config clusterConfig, token string, logger *slog.Logger) (members []string, err error) {
-	store, err := node.Open(c.Data, node.Options{ReadOnly: c.ReadOnly, Member: !c.ReadOnly, Feed: c.feed(), CountChanges: !c.ReadOnly && !c.NoLinks, Journal: c.journal(), Logger: logger, Version: thisVersion().Version})
+	journal, journalBytes := c.journal()
+	store, err := node.Open(c.Data, node.Options{ReadOnly: c.ReadOnly, Member: !c.ReadOnly, Feed: c.feed(), CountChanges: !c.ReadOnly && !c.NoLinks,
+		Journal: journal, JournalBytes: journalBytes, Logger: logger, Version: thisVersion().Version})
 	if err != nil {
 		return nil, err
 	}

@@ -33,12 +33,13 @@ func (f *graphFlags) feed() []string {
 	return []string{f.LinkPredicate}
 }
 
-// journal returns the predicates whose operations the store is to remember.
-func (f *graphFlags) journal() []string {
+// journal returns the predicates whose operations the store is to remember, and up to how
+// many bytes of them. A machine without a graph counts them only, for the epochs of others.
+func (f *graphFlags) journal() (predicates []string, most int64) {
 	if f.NoLinks {
-		return nil
+		most = -1
 	}
-	return []string{f.LinkPredicate, graph.UIDPredicate}
+	return []string{f.LinkPredicate, graph.UIDPredicate}, most
 }
 
 // graph returns the graph of the links in a store, which may be one machine's of a

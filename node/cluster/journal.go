@@ -16,15 +16,18 @@ import (
 
 // methodJournal asks a machine for its journal:
 //
-//	request: epoch uvarint, kind byte (0 its end, 1 what is behind a mark), incarnation uvarint, number uvarint
+//	request: epoch uvarint, kind byte, incarnation uvarint, number uvarint
 //	answer:  incarnation uvarint, number uvarint, known bool, the journal's end uvarint, n uvarint, n entries
 //
 // An entry is its key, flags (1 a delete, 2 settled), and epoch and sequence of its stamp.
 const methodJournal = "cluster/journal"
 
+// The kinds of requests.
 const (
-	journalEnd byte = iota
-	journalBehind
+	journalEnd     byte = iota // its end, when all before that is settled
+	journalBehind              // what is behind a mark
+	journalSettled             // the count of changes, when all of them are settled
+	journalChanges             // the count of changes
 )
 
 const (
@@ -60,6 +63,22 @@ func (n *Node) Journal(ctx context.Context, epoch uint64, of trie.MachineID, aft
 			return entries, next, nil
 		}
 	}
+}
+
+// JournalChanges returns the count of a member's changes (see [node.Store.JournalChanges]),
+// under the view of an epoch. Where settled is asked for, all that is counted is settled
+// when it returns, or never will be: whoever reads then sees it.
+//
+// So if all members' counts were once told as settled under a view, and are still the same
+// under it after a read, that read has seen all that they count and nothing else: what a
+// machine shows it has counted before.
+func (n *Node) JournalChanges(ctx context.Context, epoch uint64, of trie.MachineID, settled bool) (node.JournalMark, error) {
+	kind := journalChanges
+	if settled {
+		kind = journalSettled
+	}
+	_, mark, _, err := n.askJournal(ctx, of, epoch, kind, node.JournalMark{})
+	return mark, err
 }
 
 // MayAnswer returns nil while this machine is a member in an epoch, has adopted its view
@@ -124,13 +143,17 @@ func (n *Node) handleJournal(ctx context.Context, _ peer.Header, body []byte) ([
 	known := true
 	mark := node.JournalMark{Incarnation: n.incarnation}
 	switch kind {
-	case journalEnd:
+	case journalEnd, journalSettled, journalChanges:
 		// An operation is in the list of what is not settled before it is in the journal.
-		mark.Number = n.store.JournalEnd()
-		var batches []node.Origin
-		for _, b := range n.store.UnsettledBatches() {
-			batches = append(batches, b.Origin)
+		if mark.Number = n.store.JournalEnd(); kind != journalEnd {
+			if mark.Number, known = n.store.JournalChanges(); !known {
+				return nil, refuse(peer.CodeUnavailable, epoch, "machine %s counts no changes, or takes in rows that it cannot count one by one", n.self)
+			}
 		}
+		if kind == journalChanges {
+			break
+		}
+		batches := n.unsettledOrigins()
 		left() // what is settled may wait for another view
 		if err := n.writes.WaitSettled(ctx, batches); err != nil {
 			return nil, refuse(peer.CodeUnavailable, epoch, "%v", err)
@@ -162,6 +185,14 @@ func (n *Node) handleJournal(ctx context.Context, _ peer.Header, body []byte) ([
 		e.Uvarint(entry.Stamp.Sequence)
 	}
 	return e.Data(), nil
+}
+
+// unsettledOrigins returns what this machine's store does not know to be settled.
+func (n *Node) unsettledOrigins() (batches []node.Origin) {
+	for _, b := range n.store.UnsettledBatches() {
+		batches = append(batches, b.Origin)
+	}
+	return batches
 }
 
 // Hears tells whether a member is heard of: false says that it has been silent for some

@@ -2,11 +2,14 @@ package cluster
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"testing"
+	"time"
 
 	"github.com/trefoildb/trefoil/node"
 	"github.com/trefoildb/trefoil/node/peer"
+	"github.com/trefoildb/trefoil/triple"
 )
 
 // TestJournalMessage: what is no request is an error, and what is one is answered under the
@@ -34,7 +37,7 @@ func TestJournalMessage(t *testing.T) {
 		}
 		for name, bad := range map[string][]byte{
 			"more":    append(bytes.Clone(good), 0),
-			"kind":    message(epoch, journalBehind+1, node.JournalMark{}),
+			"kind":    message(epoch, journalChanges+1, node.JournalMark{}),
 			"integer": bytes.Repeat([]byte{0xFF}, 30),
 		} {
 			if _, err := n.handleJournal(t.Context(), peer.Header{}, bad); !errors.Is(err, peer.ErrMessage) {
@@ -56,11 +59,83 @@ func TestJournalMessage(t *testing.T) {
 				}
 			}
 		}
+		for _, settled := range []bool{false, true} {
+			var refusal *peer.Refusal
+			if mark, err := n.JournalChanges(t.Context(), epoch, nodes[1].self, settled); !errors.As(err, &refusal) || refusal.Code != peer.CodeUnavailable {
+				t.Errorf("%+v, %v: a store that counts nothing", mark, err)
+			}
+		}
 		if err := n.MayAnswer(epoch); err != nil {
 			t.Error(err)
 		}
 		if err := n.MayAnswer(epoch + 1); err == nil {
 			t.Error("it may answer under a view that it has not adopted")
+		}
+	})
+}
+
+// TestJournalChanges: counts are told of each member under the adopted view; with what they
+// count settled where that is asked for, and at once where it is not.
+func TestJournalChanges(t *testing.T) {
+	const linksTo = "http://example.org/linksTo"
+	pairOf(t, -1, node.Options{Journal: []string{linksTo}, JournalBytes: -1}, func(t *testing.T, nodes []*Node) {
+		epoch := nodes[0].View().Epoch
+		link := triple.Triple{Subject: triple.NewIRI("a:"), Predicate: triple.NewIRI(linksTo), Object: triple.NewIRI("b:")}
+		counts := func(settled bool) (all []node.JournalMark) {
+			t.Helper()
+			for _, of := range nodes {
+				mark, err := nodes[0].JournalChanges(t.Context(), epoch, of.self, settled)
+				if err != nil || mark.Incarnation != of.incarnation {
+					t.Fatalf("%+v, %v", mark, err)
+				}
+				all = append(all, mark)
+			}
+			return all
+		}
+		before := counts(true)
+		if _, err := nodes[1].Add(t.Context(), []triple.Triple{link}); err != nil {
+			t.Fatal(err)
+		}
+		if err := nodes[0].Annotate(t.Context(), link, "a", []byte("x")); err != nil {
+			t.Fatal(err)
+		}
+		after := counts(true)
+		for i := range nodes {
+			if after[i].Number != before[i].Number+2 {
+				t.Errorf("machine %d counts %d changes, and %d before", i, after[i].Number, before[i].Number)
+			}
+		}
+		if _, err := nodes[0].JournalChanges(t.Context(), epoch+1, nodes[1].self, false); err == nil {
+			t.Error("a view that is not adopted: told")
+		}
+		// What has come of a sequencer and is not settled.
+		of := nodes[0]
+		o := node.Origin{Sequencer: nodes[1].self, Incarnation: nodes[1].incarnation, Batch: 1 << 20}
+		key, _ := triple.AppendKey(nil, triple.SPO, link)
+		d := node.Delivery{Origin: o, Operations: []node.Operation{{Kind: node.OperationDelete, Stamp: triple.Stamp{Epoch: epoch, Sequence: 1 << 20}, Key: key}}}
+		if err := of.store.Deliver(t.Context(), &d, of.View().Joint()); err != nil {
+			t.Fatal(err)
+		}
+		if now := counts(false); now[0].Number != after[0].Number+1 || now[1] != after[1] {
+			t.Errorf("%v, after %v", now, after)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second) // of virtual time
+		defer cancel()
+		if mark, err := of.JournalChanges(ctx, epoch, of.self, true); err == nil {
+			t.Errorf("%+v is told, and is not settled", mark)
+		}
+		of.store.Settle(o, nil)
+		if now := counts(true); now[0].Number != after[0].Number+1 {
+			t.Errorf("%v, after %v", now, after)
+		}
+		// While a machine takes in what it cannot count, it tells nothing.
+		done := of.store.BreakJournal()
+		if mark, err := nodes[1].JournalChanges(t.Context(), epoch, of.self, false); err == nil {
+			t.Errorf("%+v is told", mark)
+		}
+		done()
+		if now := counts(false); now[0].Number != after[0].Number+2 {
+			t.Errorf("%v, after %v", now, after)
 		}
 	})
 }

@@ -333,7 +333,7 @@ func (n *Node) repairHere(ctx context.Context, epoch, number uint64, rows []node
 	if last := n.upkeep.purgeNumber(); last > number {
 		return refuse(peer.CodeUnavailable, epoch, "purge %d has begun since the rows were looked at", last)
 	}
-	defer n.store.BreakJournal()
+	defer n.store.BreakJournal()()
 	return untilKnown(ctx, n.ctx, func(ctx context.Context) error { return n.store.Fill(ctx, rows) }, n.store.Drain)
 }
 

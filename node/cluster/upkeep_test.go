@@ -118,13 +118,19 @@ func FuzzUpkeepMessages(f *testing.F) {
 // pair runs f with two nodes of one cluster, in virtual time, which are looked after
 // so often.
 func pair(t *testing.T, every time.Duration, f func(t *testing.T, nodes []*Node)) {
+	pairOf(t, every, node.Options{}, f)
+}
+
+// pairOf is pair with some options of stores.
+func pairOf(t *testing.T, every time.Duration, o node.Options, f func(t *testing.T, nodes []*Node)) {
 	bubble.Test(t, func(t *testing.T) {
 		defer time.Sleep(time.Minute) // of virtual time, when all is closed: memberlist does not wait for its last probes
 		start, net := time.Now(), memnet.New(1)
 		var nodes []*Node
 		for i := range 2 {
 			fs := vfs.NewMem()
-			s, err := node.Open("data", node.Options{FS: fs, Member: true, MemTableBytes: 1 << 20, CacheBytes: 4 << 20, MinFreeBytes: -1})
+			o.FS, o.Member, o.MemTableBytes, o.CacheBytes, o.MinFreeBytes = fs, true, 1<<20, 4<<20, -1
+			s, err := node.Open("data", o)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -19,15 +19,27 @@ import (
 const (
 	// maxLinkPages is the most pages that one request asks about.
 	maxLinkPages = 100_000
-	// epochHeader tells the epoch of the graph when the answer began.
+	// epochHeader tells the epoch of the graph when the answer began, where that is known.
 	epochHeader = "Trefoil-Links-Epoch"
+	// epochNow asks for an answer of one epoch, whichever it is.
+	epochNow = "now"
+	// earlyPages is from how many pages on a request is refused before it is read, although
+	// the epoch has to be asked for.
+	earlyPages = 1000
 	// loadingRetry is after how many seconds to ask again a graph that is being built.
 	loadingRetry = 2
 )
 
 // epochGraph is a graph that has its epoch at hand: that of what a read sees which
-// begins now. Of another one Stats is asked, where a request names an epoch.
+// begins now; 0 where it has none at hand.
 type epochGraph interface{ Epoch() uint64 }
+
+// epochAsker is a graph that has to ask others for its epoch, as in a cluster. told is one
+// that a client has, or 0: it is cheaper to tell that it is still that. 0 is none. Of a
+// graph that is neither Stats is asked.
+type epochAsker interface {
+	CurrentEpoch(ctx context.Context, told uint64) (uint64, error)
+}
 
 // copiesGraph is a graph of a cluster, of which this machine keeps copies of lists that
 // others read. Copied is the epoch of the last view under which it has had all that it
@@ -159,9 +171,11 @@ type linksCall struct {
 	door    string // as metrics have it
 	account account
 	binary  bool // the form of the answer
-	pinned  bool // only epoch will do
-	epoch   uint64
 	asked   *asked
+
+	pinned bool // only epoch will do
+	epoch  uint64
+	dear   bool // the epoch is not at hand
 }
 
 // beginCall reads a request: its body, where it has one, by Content-Type, the form of
@@ -183,9 +197,10 @@ func (l *linksDoors) beginCall(w http.ResponseWriter, r *request, door string, t
 	}
 	c.binary = offer == 1
 	w.Header().Add("Vary", "Accept")
-	if text, ok := r.params["epoch"]; ok {
+	text := r.params["epoch"]
+	if text != "" && text != epochNow {
 		if c.epoch, err = strconv.ParseUint(text, 10, 64); err != nil {
-			return nil, errorf(KindBadParameter, "epoch", "%q is no number", clip(text))
+			return nil, errorf(KindBadParameter, "epoch", "%q is no number, and not %s", clip(text), epochNow)
 		}
 		c.pinned = true
 	}
@@ -194,51 +209,97 @@ func (l *linksDoors) beginCall(w http.ResponseWriter, r *request, door string, t
 			return nil, err
 		}
 	}
-	return c, c.tellEpoch()
+	return c, c.beginEpoch(text == epochNow)
 }
 
 func (c *linksCall) end() { c.account.release() }
 
-// tellEpoch sets the header, and checks the epoch that is asked for.
-func (c *linksCall) tellEpoch() error {
-	now, known, err := c.epochNow()
+// beginEpoch sets the header. whichever has the answer be of the epoch that the graph has now.
+// Where it is clear that there will be no answer of the epoch that is asked for, the
+// request ends here: where the epoch is at hand, and before a read that takes much longer
+// than to ask for it.
+func (c *linksCall) beginEpoch(whichever bool) (err error) {
+	now := c.epochAtHand()
+	c.dear = now == 0
+	switch {
+	case c.dear && (whichever || c.pinned && c.early()):
+		now, err = c.askEpoch()
+	case c.dear && c.pinned: // it is asked for before anything is answered
+		now = c.epoch
+	}
 	if err != nil {
 		return err
 	}
-	if known {
+	if whichever {
+		c.pinned, c.epoch = true, now
+	}
+	if now != 0 {
 		c.w.Header().Set(epochHeader, strconv.FormatUint(now, 10))
+	}
+	return c.isOf(now)
+}
+
+// early tells whether the epoch is asked for before a read, too: where nobody may have been
+// told it, as that of a node alone can be guessed, and where the read takes long, or there
+// is none.
+func (c *linksCall) early() bool {
+	pages := 1
+	if c.asked != nil {
+		pages = len(c.asked.uids) + len(c.asked.urls)
+	}
+	return c.epoch < links.MinClusterEpoch || pages == 0 || pages >= earlyPages || c.door == "rank"
+}
+
+// epochAtHand returns the epoch, 0 where it is not at hand.
+func (c *linksCall) epochAtHand() uint64 {
+	if g, ok := c.graph.(epochGraph); ok {
+		return g.Epoch()
+	}
+	return 0
+}
+
+// askEpoch returns the epoch of a graph that does not have it at hand.
+func (c *linksCall) askEpoch() (uint64, error) {
+	if g, ok := c.graph.(epochAsker); ok {
+		return g.CurrentEpoch(c.ctx, c.epoch)
+	}
+	stats, err := c.graph.Stats(c.ctx)
+	return stats.Epoch, err
+}
+
+// checkEpoch returns an error where the graph is not of the epoch that is asked for. It is
+// called after a read and before anything of that is answered: as an epoch that is over
+// does not come again, what was read since somebody was told of it is of that epoch.
+func (c *linksCall) checkEpoch() (err error) {
+	if !c.pinned {
+		return nil
+	}
+	now := c.epochAtHand()
+	if now == 0 {
+		now, err = c.askEpoch()
+	}
+	if err != nil {
+		return err
+	}
+	return c.isOf(now)
+}
+
+// checkEarly is checkEpoch where another one follows: only if it costs nothing.
+func (c *linksCall) checkEarly() error {
+	if c.dear {
+		return nil
 	}
 	return c.checkEpoch()
 }
 
-// epochNow returns the epoch; known is false where nobody needs it and it is not at
-// hand.
-func (c *linksCall) epochNow() (epoch uint64, known bool, err error) {
-	if g, ok := c.graph.(epochGraph); ok {
-		return g.Epoch(), true, nil
-	}
-	if !c.pinned {
-		return 0, false, nil
-	}
-	stats, err := c.graph.Stats(c.ctx)
-	return stats.Epoch, true, err
-}
-
-// checkEpoch returns an error where the graph is not of the epoch that is asked for.
-// It is called before a read and after it: as epochs only grow, what was read between
-// is of that epoch.
-func (c *linksCall) checkEpoch() error {
-	if !c.pinned {
+// isOf returns an error where the epoch is not the one that is asked for.
+func (c *linksCall) isOf(now uint64) error {
+	switch {
+	case !c.pinned:
 		return nil
-	}
-	now, _, err := c.epochNow()
-	if err != nil {
-		return err
-	}
-	if now == 0 {
-		return fmt.Errorf("%w: the graph has no epochs, as that of a cluster has none, or is not loaded yet", links.ErrEpoch)
-	}
-	if now != c.epoch {
+	case now == 0:
+		return fmt.Errorf("%w: the graph has none: it is not loaded yet, or nothing was ever in it", links.ErrEpoch)
+	case now != c.epoch:
 		return fmt.Errorf("%w: the graph is at epoch %d, not %d", links.ErrEpoch, now, c.epoch)
 	}
 	return nil

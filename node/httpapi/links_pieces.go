@@ -92,7 +92,7 @@ func (c *linksCall) streamUpTo(graph boundedGraph) error {
 	if err != nil {
 		return err
 	}
-	if err := c.checkEpoch(); err != nil {
+	if err := c.checkEarly(); err != nil {
 		return err
 	}
 	read := func(asked []uid.UID) (links.Lists, error) {

@@ -154,7 +154,9 @@ func (l *linksDoors) getPageRank(w http.ResponseWriter, r *request) error {
 	if err != nil {
 		return err
 	}
-	w.Header().Set(epochHeader, strconv.FormatUint(job.Epoch, 10))
+	if job.Epoch != 0 {
+		w.Header().Set(epochHeader, strconv.FormatUint(job.Epoch, 10))
+	}
 	return writeJSON(w, job)
 }
 

@@ -166,7 +166,7 @@ func (c *linksCall) sampleBounds() (pages []uid.UID, bounds []int, err error) {
 	for i := range bounds {
 		bounds[i] = c.asked.sample.N
 	}
-	return pages, bounds, c.checkEpoch()
+	return pages, bounds, c.checkEarly()
 }
 
 // bytesALabel is what a link and its label take, but for the anchor's text.
@@ -389,6 +389,8 @@ func (l *linksDoors) getLinkStats(w http.ResponseWriter, r *request) error {
 	if err != nil {
 		return err
 	}
-	w.Header().Set(epochHeader, strconv.FormatUint(stats.Epoch, 10))
+	if stats.Epoch != 0 {
+		w.Header().Set(epochHeader, strconv.FormatUint(stats.Epoch, 10))
+	}
 	return writeJSON(w, stats)
 }

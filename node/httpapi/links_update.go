@@ -231,7 +231,7 @@ func (u *linksUpdate) flush() error {
 	u.done.Added += result.Added
 	u.done.Deleted += result.Deleted
 	u.done.Pages += result.Pages
-	u.done.Epoch = max(u.done.Epoch, result.Epoch)
+	u.done.Epoch = result.Epoch // of a graph that has what came before, too
 	u.doors.items.WithLabelValues("update").Add(float64(result.Added + result.Deleted))
 	if err != nil {
 		u.batch = nil

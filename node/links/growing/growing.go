@@ -87,12 +87,32 @@ func none(f func(links.Graph) error) func(links.Graph) (struct{}, error) {
 	return func(graph links.Graph) (struct{}, error) { return struct{}{}, f(graph) }
 }
 
-// Epoch returns that of the graph of a node alone; 0 in a cluster, which has none.
+// Epoch returns that of the graph of a node alone; 0 in a cluster, where nobody has it at
+// hand.
 func (g *Graph) Epoch() uint64 {
 	if g.alone == nil || g.member() {
 		return 0
 	}
 	return g.alone.Epoch()
+}
+
+// askedEpoch is a graph that has to ask for its epoch.
+type askedEpoch interface {
+	CurrentEpoch(ctx context.Context, told uint64) (uint64, error)
+}
+
+// CurrentEpoch returns the graph's epoch: of a node alone that which is at hand, and else as
+// ranges.Graph does. 0 is none.
+func (g *Graph) CurrentEpoch(ctx context.Context, told uint64) (uint64, error) {
+	return do(g, func(graph links.Graph) (uint64, error) {
+		if alone, ok := graph.(Alone); ok {
+			return alone.Epoch(), nil
+		}
+		if asked, ok := graph.(askedEpoch); ok {
+			return asked.CurrentEpoch(ctx, told)
+		}
+		return 0, nil
+	})
 }
 
 // UIDs implements links.Graph.

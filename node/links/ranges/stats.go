@@ -12,6 +12,7 @@ import (
 // Stats implements links.Graph. A machine's pages are those whose UIDs it reads, its
 // links those that it reads by their targets. It goes through all keys of both.
 func (g *Graph) Stats(ctx context.Context) (all links.Stats, err error) {
+	all.Epoch = g.toldEpoch(ctx)
 	return all, g.read(ctx, func(r *reader) error {
 		for _, machine := range g.machines() {
 			one, err := r.stats(ctx, machine)

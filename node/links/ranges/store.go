@@ -40,6 +40,9 @@ type Member interface {
 	ChangeCount(key []byte) (count uint64, ok bool)
 	// MayAnswer, JournalEnd and Journal are as package copies has them.
 	copies.Member
+	// JournalChanges returns the count of a member's changes of links, their labels and
+	// UIDs; see cluster.Node.
+	JournalChanges(ctx context.Context, epoch uint64, of trie.MachineID, settled bool) (node.JournalMark, error)
 	// Hears tells whether a member is heard of.
 	Hears(id trie.MachineID) bool
 	// Handle makes h answer a method, once.

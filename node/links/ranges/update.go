@@ -41,6 +41,7 @@ func (g *Graph) Update(ctx context.Context, changes []links.Change) (result link
 		}
 		changes = changes[n:]
 	}
+	result.Epoch = g.toldEpoch(ctx)
 	return result, nil
 }
 

@@ -1,0 +1,340 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/trefoildb/trefoil/links"
+	"github.com/trefoildb/trefoil/links/cell"
+	"github.com/trefoildb/trefoil/links/sample"
+	"github.com/trefoildb/trefoil/links/uid"
+	"github.com/trefoildb/trefoil/node/links/ranges"
+)
+
+// frozen is what was read of each epoch, by readers that go on all the time.
+type frozen struct {
+	*web
+	mu      sync.Mutex
+	graphs  []*ranges.Graph           // of machines that run
+	version int                       // of the web's links
+	busy    bool                      // they are being changed
+	edges   map[edge]cell.Label       // as they are when nobody changes them
+	seen    map[uint64]map[int]string // what was read, by epoch and kind
+	read    map[uint64]map[int]any    // the same, to be compared with other kinds
+
+	compared, again int // passes that were compared with the plain map, reads that repeated one
+}
+
+// edge is a link.
+type edge struct{ src, dst string }
+
+func newFrozen(w *web) *frozen {
+	f := &frozen{web: w, seen: map[uint64]map[int]string{}, read: map[uint64]map[int]any{}}
+	f.changed()
+	return f
+}
+
+// changing makes changes of the links that readers see at any moment.
+func (f *frozen) changing(do func()) {
+	f.t.Helper()
+	f.mu.Lock()
+	f.busy = true
+	f.mu.Unlock()
+	do()
+	f.changed()
+}
+
+// changed takes over what the links and machines are now.
+func (f *frozen) changed() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.version++
+	f.busy, f.edges = false, map[edge]cell.Label{}
+	for src, of := range f.links {
+		for dst, label := range of {
+			f.edges[edge{src, dst}] = label
+		}
+	}
+	f.graphs = slices.Collect(maps.Values(f.web.graphs))
+}
+
+// The kinds of what is read.
+const (
+	kindUIDs = iota
+	kindLabelled
+	kindBackward
+	kindDegrees
+	kindSamples
+	kindPages
+	kindURLs
+	kinds
+)
+
+// pass reads the graph at the epoch that it has now, each kind by itself and as long as it
+// is of that epoch.
+func (f *frozen) pass(ctx context.Context, random *rand.Rand) (epoch uint64, err error) {
+	f.mu.Lock()
+	g, version, busy, edges := f.graphs[random.IntN(len(f.graphs))], f.version, f.busy, f.edges
+	f.mu.Unlock()
+	if epoch, err = g.CurrentEpoch(ctx, 0); err != nil {
+		return 0, err
+	}
+	if epoch < links.MinClusterEpoch || epoch >= 2*links.MinClusterEpoch {
+		f.t.Errorf("epoch %d", epoch)
+	}
+	var urls []string
+	for host := range 6 {
+		for page := range 12 {
+			urls = append(urls, fmt.Sprintf("http://www%d.example.org/%d", host, page))
+		}
+	}
+	found, err := g.UIDs(ctx, urls)
+	if err != nil {
+		return epoch, err
+	}
+	names := map[uid.UID]string{}
+	var pages []uid.UID
+	for i, u := range found {
+		if u != 0 {
+			pages = append(pages, u)
+			names[u] = urls[i]
+		}
+	}
+	for i, kind := range append([]int{kindUIDs}, random.Perm(kinds)...) {
+		var got any = found
+		if i > 0 && kind != kindUIDs {
+			if got, err = readKind(ctx, g, kind, pages, names); err != nil {
+				return epoch, err
+			}
+		}
+		// What was read before is of the epoch, if that is still there.
+		if random.IntN(2) == 0 {
+			g = f.other(random)
+		}
+		now, err := g.CurrentEpoch(ctx, epoch)
+		if err != nil || now != epoch {
+			return now, err
+		}
+		f.note(epoch, kind, got)
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	same := !busy && !f.busy && version == f.version
+	if got, _ := f.read[epoch][kindLabelled].(map[edge]cell.Label); same && !maps.Equal(got, edges) {
+		f.t.Errorf("epoch %d: %d links are read, and there are %d:\n%v\n%v", epoch, len(got), len(edges), got, edges)
+	} else if same {
+		f.compared++
+	}
+	return epoch, nil
+}
+
+// other returns another graph.
+func (f *frozen) other(random *rand.Rand) *ranges.Graph {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.graphs[random.IntN(len(f.graphs))]
+}
+
+// readKind reads something of all pages.
+func readKind(ctx context.Context, g *ranges.Graph, kind int, pages []uid.UID, names map[uid.UID]string) (any, error) {
+	switch kind {
+	case kindLabelled:
+		lists, err := g.Links(ctx, links.Forward, pages)
+		if err != nil {
+			return nil, err
+		}
+		labels, err := g.Labels(ctx, pages)
+		all := map[edge]cell.Label{}
+		for i := range pages {
+			for k, u := range lists.At(i) {
+				label := cell.NoLabel
+				if err == nil && k < len(labels.At(i)) {
+					label = labels.At(i)[k]
+				}
+				all[edge{names[pages[i]], names[u]}] = label
+			}
+		}
+		return all, err
+	case kindBackward:
+		lists, err := g.Links(ctx, links.Backward, pages)
+		all := map[edge]bool{}
+		for i := 0; err == nil && i < len(pages); i++ {
+			for _, u := range lists.At(i) {
+				all[edge{names[u], names[pages[i]]}] = true
+			}
+		}
+		return all, err
+	case kindDegrees:
+		from, err := g.Degrees(ctx, links.Forward, pages)
+		to, other := g.Degrees(ctx, links.Backward, pages)
+		all := map[string][2]int{}
+		if err = errors.Join(err, other); err == nil {
+			for i, u := range pages {
+				all[names[u]] = [2]int{from[i], to[i]}
+			}
+		}
+		return all, err
+	case kindSamples:
+		some, err := g.SampleLinks(ctx, links.Backward, pages, sample.Spec{N: 2, Mode: sample.ModeConsistent, Class: sample.InterHost})
+		other, err2 := g.SampleLinks(ctx, links.Forward, pages, sample.Spec{N: 2, Mode: sample.ModeRandom, Seed: 7})
+		return [2]links.Lists{some, other}, errors.Join(err, err2)
+	case kindPages:
+		return g.Pages(ctx, 0, 1000)
+	default:
+		return g.URLs(ctx, pages)
+	}
+}
+
+// note compares what was read with what was read of the same epoch before.
+func (f *frozen) note(epoch uint64, kind int, got any) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.seen[epoch] == nil {
+		f.seen[epoch], f.read[epoch] = map[int]string{}, map[int]any{}
+	}
+	text := fmt.Sprint(got) // maps are told in the order of their keys
+	before, ok := f.seen[epoch][kind]
+	if ok {
+		f.again++
+	}
+	if ok && before != text {
+		f.t.Errorf("epoch %d, read %d: it was\n%s\nand is\n%s", epoch, kind, before, text)
+	}
+	f.seen[epoch][kind], f.read[epoch][kind] = text, got
+	all := f.read[epoch]
+	labelled, ok := all[kindLabelled].(map[edge]cell.Label)
+	if !ok {
+		return
+	}
+	if backward, ok := all[kindBackward].(map[edge]bool); ok && !maps.EqualFunc(labelled, backward, func(cell.Label, bool) bool { return true }) {
+		f.t.Errorf("epoch %d: links forward\n%v\nand backward\n%v", epoch, labelled, backward)
+	}
+	if degrees, ok := all[kindDegrees].(map[string][2]int); ok {
+		want := map[string][2]int{}
+		for e := range labelled {
+			out, in := want[e.src], want[e.dst]
+			out[0]++
+			if e.src == e.dst {
+				in = out
+			}
+			in[1]++
+			want[e.src], want[e.dst] = out, in
+		}
+		for url, got := range degrees {
+			if got != want[url] {
+				f.t.Errorf("epoch %d: %s has degrees %v, and %v links", epoch, url, got, want[url])
+			}
+		}
+	}
+}
+
+// one makes one change that takes one operation, or more.
+func (f *frozen) one() {
+	f.t.Helper()
+	f.changing(func() {
+		switch f.random.IntN(5) {
+		case 0:
+			f.change() // of several links, labels and whole lists
+		case 1, 2:
+			f.byOtherDoors()
+		default:
+			f.label()
+		}
+	})
+}
+
+// label sets or removes the label of a link that there is.
+func (f *frozen) label() {
+	f.t.Helper()
+	var all []edge
+	for src, of := range f.links {
+		for dst := range of {
+			all = append(all, edge{src, dst})
+		}
+	}
+	if len(all) == 0 {
+		return
+	}
+	slices.SortFunc(all, func(a, b edge) int { return min(max(2*cmpText(a.src, b.src)+cmpText(a.dst, b.dst), -1), 1) })
+	e := all[f.random.IntN(len(all))]
+	link := links.Link(links.DefaultPredicate, e.src, e.dst)
+	if f.links[e.src][e.dst] != cell.NoLabel {
+		if err := f.any().node.Annotate(f.t.Context(), link, links.Application, nil); err != nil {
+			f.t.Fatal(err)
+		}
+		f.links[e.src][e.dst] = cell.NoLabel
+		return
+	}
+	c := links.Change{Source: e.src, Targets: []string{e.dst}, Labels: []cell.Label{{Weight: float64(f.random.IntN(9) + 2), Anchor: "a"}}}
+	f.apply(c)
+	if _, err := f.some().Update(f.t.Context(), []links.Change{c}); err != nil {
+		f.t.Fatal(err)
+	}
+}
+
+func cmpText(a, b string) int {
+	switch {
+	case a < b:
+		return -1
+	case a > b:
+		return 1
+	}
+	return 0
+}
+
+// bulk loads links, and a description of something else.
+func (f *frozen) bulk() {
+	f.t.Helper()
+	all := quads(f.random, 50)
+	for range 10 {
+		src, dst := f.url(), f.url()
+		all = append(all, links.Link(links.DefaultPredicate, src, dst))
+		f.changing(func() { f.apply(links.Change{Source: src, Targets: []string{dst}}) })
+	}
+	f.changing(func() {
+		if _, err := f.any().load(f.t.Context(), document(f.t, "links.nq", all, 0), false); err != nil {
+			f.t.Fatal(err)
+		}
+	})
+}
+
+// work makes changes, with pauses between in which epochs stay for a while.
+func (f *frozen) work(rounds int) {
+	f.t.Helper()
+	for range rounds {
+		f.one()
+		time.Sleep(time.Duration(f.random.IntN(300)) * time.Millisecond) // of virtual time
+	}
+}
+
+// stays takes the epoch a hundred times, of all machines, over a while in which leases are
+// renewed many times: when nothing changes any more it is the same, and an answer that it
+// is still that.
+func (f *frozen) stays() {
+	f.t.Helper()
+	f.web.check(f.web.some()) // all pages have UIDs
+	f.settle()
+	var epoch uint64
+	f.until("pages have UIDs, and nothing changes any more", func() bool {
+		before := epoch
+		epoch, _ = f.web.some().CurrentEpoch(f.t.Context(), 0)
+		time.Sleep(3 * time.Second) // of virtual time: all members have looked
+		return epoch != 0 && epoch == before
+	})
+	for i := range 100 {
+		now, err := f.web.some().CurrentEpoch(f.t.Context(), uint64(i%3)*epoch/2)
+		if err != nil || now != epoch {
+			f.t.Fatalf("the epoch was %d, and %d s later it is %d, %v", epoch, i/5, now, err)
+		}
+		time.Sleep(200 * time.Millisecond) // of virtual time
+	}
+	if stats, err := f.web.some().Stats(f.t.Context()); err != nil || stats.Epoch != epoch {
+		f.t.Fatalf("stats: %d, %v; the epoch is %d", stats.Epoch, err, epoch)
+	}
+}
