@@ -79,17 +79,22 @@ func (c *changeCounts) any() {
 	}
 }
 
-// ChangeCount returns the count of the changes that the rows of SPO and POS have had
-// which begin with the same two terms as a key, in this process; ok is false where
-// nothing is counted ([Options.CountChanges]). A change is counted before anybody is
-// told that it is done. So what was read of these rows after their count was taken
-// lacks nothing that was done before, and stays what it is until the count is another
-// one.
-func (s *Store) ChangeCount(key []byte) (count uint64, ok bool) {
+// ChangeBucket returns where the changes of those rows of SPO and POS are counted, in this
+// process, which begin with the same two terms as a key; ok is false where nothing is
+// counted ([Options.CountChanges]).
+func (s *Store) ChangeBucket(key []byte) (bucket uint32, ok bool) {
 	pair, isPair := triple.KeyPair(key)
 	if s.changes == nil || !isPair {
 		return 0, false
 	}
+	return bucketOf(pair), true
+}
+
+// ChangeCount returns the count of the changes of a bucket, which [Store.ChangeBucket]
+// returned. A change is counted before anybody is told that it is done. So what was read
+// of these rows after their count was taken lacks nothing that was done before, and stays
+// what it is until the count is another one.
+func (s *Store) ChangeCount(bucket uint32) uint64 {
 	// The sum is of two counts that only grow.
-	return s.changes.all.Load()<<32 + uint64(s.changes.buckets[bucketOf(pair)].Load()), true
+	return s.changes.all.Load()<<32 + uint64(s.changes.buckets[bucket].Load())
 }

@@ -31,10 +31,11 @@ func TestChangeCount(t *testing.T) {
 	}
 	count := func(name string) (counts [2]uint64) {
 		for i, key := range keys(name) {
-			var ok bool
-			if counts[i], ok = s.ChangeCount(key); !ok {
+			bucket, ok := s.ChangeBucket(key)
+			if !ok {
 				t.Fatalf("% X has no count", key)
 			}
+			counts[i] = s.ChangeCount(bucket)
 		}
 		return counts
 	}
@@ -75,10 +76,10 @@ func TestChangeCount(t *testing.T) {
 			t.Errorf("%s: the counts %v were %v", what, now, a)
 		}
 	}
-	if _, ok := s.ChangeCount([]byte{byte(triple.SPO)}); ok {
+	if _, ok := s.ChangeBucket([]byte{byte(triple.SPO)}); ok {
 		t.Error("a key without terms has a count")
 	}
-	if _, ok := openMem(t, Options{FS: vfs.NewMem()}).ChangeCount(keys("a")[0]); ok {
+	if _, ok := openMem(t, Options{FS: vfs.NewMem()}).ChangeBucket(keys("a")[0]); ok {
 		t.Error("nothing is counted, and there is a count")
 	}
 }

@@ -84,5 +84,9 @@ func (n *Node) ReadOwn(ctx context.Context, epoch uint64, ranges []triple.Range,
 	return n.reads.ReadOwn(ctx, epoch, ranges, do)
 }
 
+// ChangeBucket tells where changes of this machine's rows are counted, see
+// [node.Store.ChangeBucket].
+func (n *Node) ChangeBucket(key []byte) (uint32, bool) { return n.store.ChangeBucket(key) }
+
 // ChangeCount tells changes of this machine's rows, see [node.Store.ChangeCount].
-func (n *Node) ChangeCount(key []byte) (uint64, bool) { return n.store.ChangeCount(key) }
+func (n *Node) ChangeCount(bucket uint32) uint64 { return n.store.ChangeCount(bucket) }

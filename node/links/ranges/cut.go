@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/trefoildb/trefoil/links"
+	"github.com/trefoildb/trefoil/links/sample"
 	"github.com/trefoildb/trefoil/links/uid"
 	"github.com/trefoildb/trefoil/node/peer"
 	"github.com/trefoildb/trefoil/node/view"
@@ -15,14 +16,14 @@ import (
 
 // cutLists reads lists of which machines that are away have read a part: from copies, and
 // the other parts from the rows of those that are there.
-func (r *reader) cutLists(ctx context.Context, v *view.View, d links.Direction, urls []string, items []int, all [][]uid.UID) (rest, unsure []int, err error) {
+func (r *reader) cutLists(ctx context.Context, v *view.View, a *asking, items []int) (rest, unsure []int, err error) {
 	g := r.graph
 	var away []copiedRange
 	var rows []wanted
 	now := g.standing(v)
 	of := []int{} // by piece: its list's item
 	for _, item := range items {
-		pieces, live := now.pieces(g.listRange(d, urls[item]), 0)
+		pieces, live := now.pieces(g.listRange(a.d, a.urls[item]), 0)
 		for i, piece := range pieces {
 			piece.item = len(of)
 			of = append(of, item)
@@ -42,24 +43,21 @@ func (r *reader) cutLists(ctx context.Context, v *view.View, d links.Direction, 
 		return nil, nil, err
 	}
 	failed, again := map[int]bool{}, map[int]bool{} // by item
-	for _, a := range away {
+	for _, one := range away {
 		switch {
-		case answered[a.item]:
-		case uncertain[a.item]:
-			again[of[a.item]] = true
+		case answered[one.item]:
+		case uncertain[one.item]:
+			again[of[one.item]] = true
 		default:
-			failed[of[a.item]] = true
+			failed[of[one.item]] = true
 		}
 	}
 	rows = slices.DeleteFunc(rows, func(w wanted) bool { return failed[of[w.item]] || again[of[w.item]] })
 	e := ends{reader: r, lists: lists, known: map[string]uint32{}}
-	other := triple.Object
-	if d == links.Backward {
-		other = triple.Subject
-	}
+	other := far(a.d)
 	looked, err := g.lookWatched(ctx, r, v, rows, nil, func(piece int, row *row) error {
 		page, ok := row.iri(triple.Subject + triple.Object - other)
-		if !ok || string(page) != urls[of[piece]] {
+		if !ok || string(page) != a.urls[of[piece]] {
 			return nil
 		}
 		if end, ok := row.iri(other); ok {
@@ -76,22 +74,19 @@ func (r *reader) cutLists(ctx context.Context, v *view.View, d links.Direction, 
 	if !looked {
 		return nil, items, nil
 	}
-	for _, item := range items {
-		all[item] = nil
-	}
+	whole := map[int][]uid.UID{}
 	for piece, item := range of {
-		if !failed[item] && !again[item] {
-			all[item] = append(all[item], lists[piece]...)
-		}
+		whole[item] = append(whole[item], lists[piece]...)
 	}
 	for _, item := range items {
-		slices.Sort(all[item])
-		all[item] = slices.Compact(all[item])
 		switch {
 		case failed[item]:
 			rest = append(rest, item)
 		case again[item]:
 			unsure = append(unsure, item)
+		default:
+			slices.Sort(whole[item])
+			a.tell(item, slices.Compact(whole[item]))
 		}
 	}
 	return rest, unsure, nil
@@ -116,16 +111,24 @@ func (r *reader) copiedTargets(ctx context.Context, d links.Direction, urls []st
 	if len(items) == 0 {
 		return left, nil
 	}
-	found := make([][]uid.UID, len(items))
-	rest, err := r.fromOwners(ctx, d, away, found)
+	a := askAbout(d, wantLists, sample.Spec{}, make([]uid.UID, len(items)))
+	a.urls = away
+	rest, err := r.fromOwners(ctx, a)
 	if err != nil {
 		return nil, err
 	}
 	for _, i := range rest {
 		left = append(left, items[i])
-		found[i] = nil
 	}
-	for i, list := range found {
+	a.repeated()
+	var list []uid.UID
+	for i := range items {
+		if !a.known[i] {
+			continue
+		}
+		if list, err = a.append(list[:0], i); err != nil {
+			return nil, err
+		}
 		ends, err := r.urls(ctx, list)
 		if err != nil {
 			return nil, err

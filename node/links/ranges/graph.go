@@ -11,6 +11,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/trefoildb/trefoil/links"
+	"github.com/trefoildb/trefoil/links/uid"
 	"github.com/trefoildb/trefoil/node"
 	"github.com/trefoildb/trefoil/node/links/copies"
 	"github.com/trefoildb/trefoil/triple"
@@ -26,6 +27,12 @@ type Options struct {
 	// ListBytes is how much memory may be taken for lists of this machine's pages; 0 is
 	// 512 MiB.
 	ListBytes int64
+	// LongList is how many links a list has at most that is kept itself; of longer ones
+	// degrees and sketches are. 0 is 16,384.
+	LongList int
+	// HeldBytes is how much memory the links of one call may take, at 16 bytes a link; 0
+	// is 1 GiB. Lists of more links are told in samples only.
+	HeldBytes int64
 	// RankBytes is how much memory a job of PageRank may take; 0 is 4 GiB.
 	RankBytes int64
 	// Copies is how many other machines keep copies of what a machine reads, to answer
@@ -41,6 +48,7 @@ type Options struct {
 const (
 	defaultKnownBytes = 256 << 20
 	defaultListBytes  = 512 << 20
+	defaultHeldBytes  = 1 << 30
 	defaultRankBytes  = 4 << 30
 )
 
@@ -49,8 +57,9 @@ func (o Options) Validate() error {
 	if o.Copies < 0 || o.Copies > copies.MaxCopies || o.Copies > 0 && o.Dir == "" {
 		return fmt.Errorf("%w: %d copies in the directory %q", links.ErrInvalid, o.Copies, o.Dir)
 	}
-	if o.RankBytes < 0 || o.KnownBytes < 0 || o.ListBytes < 0 {
-		return fmt.Errorf("%w: RankBytes is %d, KnownBytes %d, ListBytes %d", links.ErrInvalid, o.RankBytes, o.KnownBytes, o.ListBytes)
+	if o.RankBytes < 0 || o.KnownBytes < 0 || o.ListBytes < 0 || o.LongList < 0 || o.HeldBytes < 0 {
+		return fmt.Errorf("%w: RankBytes is %d, KnownBytes %d, ListBytes %d, LongList %d, HeldBytes %d", links.ErrInvalid,
+			o.RankBytes, o.KnownBytes, o.ListBytes, o.LongList, o.HeldBytes)
 	}
 	predicate := triple.NewIRI(o.Predicate)
 	if o.Predicate == "" {
@@ -68,6 +77,12 @@ func (o Options) withDefaults() Options {
 	}
 	if o.ListBytes == 0 {
 		o.ListBytes = defaultListBytes
+	}
+	if o.LongList == 0 {
+		o.LongList = maxPacked
+	}
+	if o.HeldBytes == 0 {
+		o.HeldBytes = defaultHeldBytes
 	}
 	if o.RankBytes == 0 {
 		o.RankBytes = defaultRankBytes
@@ -94,10 +109,14 @@ type Graph struct {
 	settled atomic.Uint64
 	known   known
 	packed  packedLists
-	grants  grants
-	ranks   ranks
-	copies  *copies.Copies // nil where none are kept
-	away    away
+	hosts   recent[uid.Extent, hostOf]
+	places  atomic.Pointer[places]
+	// digesting holds a place of each long list that is read.
+	digesting chan struct{}
+	grants    grants
+	ranks     ranks
+	copies    *copies.Copies // nil where none are kept
+	away      away
 
 	ctx     context.Context // ends with the graph
 	cancel  context.CancelCauseFunc
@@ -116,6 +135,8 @@ func Open(store Store, o Options) (*Graph, error) {
 	g.grants.giving = make(chan struct{}, 1)
 	g.known.init(g.o.KnownBytes)
 	g.packed.init(g.o.ListBytes)
+	g.hosts.most = rememberedHosts
+	g.digesting = make(chan struct{}, digestedAtOnce)
 	g.predicate = triple.NewIRI(g.o.Predicate)
 	g.predicateTerm, _ = triple.AppendTerm(nil, g.predicate)
 	g.uidTerm, _ = triple.AppendTerm(nil, triple.NewIRI(links.UIDPredicate))
@@ -145,7 +166,7 @@ func Open(store Store, o Options) (*Graph, error) {
 		}
 	}
 	store.Handle(methodName, g.handleName)
-	store.Handle(methodLists, g.handleLists)
+	store.Handle(methodOwn, g.handleOwn)
 	store.Handle(methodPull, g.handlePull)
 	store.Handle(methodCopied, g.handleCopied)
 	store.Handle(methodHere, handleHere)

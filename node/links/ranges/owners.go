@@ -1,44 +1,96 @@
-// Lists that come from the machines that read their ranges.
+// Lists, samples and degrees that come from the machines that read the lists' rows.
 
 package ranges
 
 import (
 	"context"
 	"errors"
-	"fmt"
-	"slices"
 
 	"github.com/trefoildb/trefoil/links"
+	"github.com/trefoildb/trefoil/links/sample"
 	"github.com/trefoildb/trefoil/links/uid"
-	"github.com/trefoildb/trefoil/node"
 	"github.com/trefoildb/trefoil/node/peer"
 	"github.com/trefoildb/trefoil/node/view"
 	"github.com/trefoildb/trefoil/trie"
 	"github.com/trefoildb/trefoil/triple"
 )
 
-// methodLists asks the machine that reads the ranges of pages' lists for them:
-//
-//	request: epoch uvarint, direction byte, n uvarint, n URLs (length uvarint and bytes)
-//	answer:  n uvarint; of each 0, or 1 and the packed list (length uvarint and bytes)
-//
-// A list that is very long is not answered here; its rows are to be read.
-const methodLists = "links/lists"
+// askedLists is how many lists one message asks for.
+const askedLists = 1 << 12
 
-const (
-	// askedLists is how many lists one message asks for.
-	askedLists = 1 << 12
-	// maxPacked is how many links a list has at most that is kept packed.
-	maxPacked = 1 << 14
-	// readEnds bounds the links that are read for one message, and packedBytes its answer.
-	readEnds    = 1 << 20
-	packedBytes = 16 << 20
-)
+// asking is what a call asks about the lists of some pages, and what it was told.
+type asking struct {
+	d     links.Direction
+	want  byte
+	spec  sample.Spec
+	pages []uid.UID // 0 where only the URL is known
+	urls  []string  // "" where it was not needed, or there is no such page
+
+	replies []reply
+	lists   [][]uid.UID // of those that are known, but were told otherwise
+	known   []bool      // what is asked about it: in replies, or in lists
+	same    [][2]int    // pages that are asked about again, and where they were
+}
+
+func askAbout(d links.Direction, want byte, spec sample.Spec, pages []uid.UID) *asking {
+	n := len(pages)
+	return &asking{d: d, want: want, spec: spec, pages: pages, urls: make([]string, n),
+		replies: make([]reply, n), lists: make([][]uid.UID, n), known: make([]bool, n)}
+}
+
+// all returns all pages, as items.
+func (a *asking) all() []int {
+	items := make([]int, len(a.pages))
+	for i := range items {
+		items[i] = i
+	}
+	return items
+}
+
+// tell takes a list that was told by others than its owner.
+func (a *asking) tell(i int, list []uid.UID) {
+	a.lists[i], a.known[i] = list, true
+}
+
+// append appends the list, or the sample, of a page.
+func (a *asking) append(dst []uid.UID, i int) ([]uid.UID, error) {
+	if a.lists[i] != nil {
+		return append(dst, a.lists[i]...), nil
+	}
+	return unpack(dst, a.replies[i].packed)
+}
+
+// length returns how long it is, in links; of a sample how long its list is.
+func (a *asking) length(i int) int {
+	if a.lists[i] != nil {
+		return len(a.lists[i])
+	}
+	return a.replies[i].degree
+}
 
 // share is what one machine is asked for.
 type share struct {
 	owner trie.MachineID
 	items []int // of those asked for
+}
+
+// sharing divides pages by who reads their lists.
+type sharing struct {
+	place  map[trie.MachineID]int
+	shares []share
+}
+
+func (s *sharing) add(owner trie.MachineID, item int) {
+	at, ok := s.place[owner]
+	if !ok || len(s.shares[at].items) == askedLists {
+		if s.place == nil {
+			s.place = map[trie.MachineID]int{}
+		}
+		at = len(s.shares)
+		s.place[owner] = at
+		s.shares = append(s.shares, share{owner: owner})
+	}
+	s.shares[at].items = append(s.shares[at].items, item)
 }
 
 // listRange returns the rows of a page's list: all keys that begin with two terms, as
@@ -60,108 +112,183 @@ func (g *Graph) listRange(d links.Direction, url string) triple.Range {
 	return triple.Range{Lo: key[:n:n], Hi: key[n:]}
 }
 
-// shares divides some pages by who reads their lists; away are those whose readers are,
-// cut those that several read, of whom some are away, and rest the others.
-func (g *Graph) shares(v *view.View, d links.Direction, urls []string, items []int) (shares []share, away []copiedRange, cut, rest []int) {
-	place := map[trie.MachineID]int{}
-	now := g.standing(v)
-	for _, i := range items {
-		keys := g.listRange(d, urls[i])
-		owner, live, ok := now.readerOf(keys)
-		switch {
-		case !ok:
-			if now.there(keys) {
-				rest = append(rest, i)
-			} else {
-				cut = append(cut, i)
-			}
-			continue
-		case !live:
-			away = append(away, copiedRange{keys, owner, i})
-			continue
-		}
-		at, ok := place[owner]
-		if !ok || len(shares[at].items) == askedLists {
-			at = len(shares)
-			place[owner] = at
-			shares = append(shares, share{owner: owner})
-		}
-		shares[at].items = append(shares[at].items, i)
+// fromOwners has the machines that read the ranges of pages' lists answer, and of whole
+// lists those that have copies where these are away. rest are the pages, all different
+// ones, of which nobody does: their rows have to be read.
+func (r *reader) fromOwners(ctx context.Context, a *asking) (rest []int, err error) {
+	v := r.graph.store.View()
+	items, err := r.fromPlaces(ctx, v, a)
+	if err != nil {
+		return nil, err
 	}
-	return shares, away, cut, rest
-}
-
-// fromOwners has the machines that read the ranges of pages' lists answer, and those that
-// have copies where these are away: all is set where they do. rest are the pages whose
-// rows have to be read.
-func (r *reader) fromOwners(ctx context.Context, d links.Direction, urls []string, all [][]uid.UID) (rest []int, err error) {
-	items := make([]int, len(urls))
-	for i := range items {
-		items[i] = i
+	if items, err = r.distinct(ctx, a, items); err != nil {
+		return nil, err
 	}
-	for {
-		v := r.graph.store.View()
-		if v == nil {
-			return append(rest, items...), nil
+	for len(items) > 0 {
+		if v = r.graph.store.View(); v == nil {
+			rest = append(rest, items...)
+			break
 		}
-		some, unsure, err := r.fromOwnersIn(ctx, v, d, urls, items, all)
+		some, later, unsure, err := r.fromOwnersIn(ctx, v, a, items)
 		if err != nil {
 			return nil, err
 		}
 		rest = append(rest, some...)
-		if len(unsure) == 0 {
-			return rest, nil
+		if items = append(later, unsure...); len(unsure) > 0 && !r.again(ctx) { // reading rows says what is wrong
+			return append(rest, items...), ctx.Err()
 		}
-		if !r.again(ctx) { // reading rows says what is wrong
-			return append(rest, unsure...), ctx.Err()
-		}
-		items = unsure
+	}
+	return rest, nil
+}
+
+// repeated tells pages that are asked about again what they were told before.
+func (a *asking) repeated() {
+	for _, same := range a.same {
+		i, of := same[0], same[1]
+		a.replies[i], a.lists[i], a.known[i] = a.replies[of], a.lists[of], a.known[of]
 	}
 }
 
-// fromOwnersIn is one try, under a view. Of the pages that are unsure others may know more
-// a moment later.
-func (r *reader) fromOwnersIn(ctx context.Context, v *view.View, d links.Direction, urls []string, items []int, all [][]uid.UID) (rest, unsure []int, err error) {
-	g := r.graph
-	shares, away, cut, rest := g.shares(v, d, urls, items)
-	missed := make([][]int, len(shares))
-	failed := make([]bool, len(shares))
-	err = atOnce(ctx, len(shares), max(1, len(shares)), func(ctx context.Context, i int) error {
-		s := &shares[i]
-		asked := make([]string, len(s.items))
-		for j, item := range s.items {
-			asked[j] = urls[item]
+// distinct looks the URLs of some pages up, and returns those that are known, each once:
+// the others have no links.
+func (r *reader) distinct(ctx context.Context, a *asking, items []int) (left []int, err error) {
+	var pages []uid.UID
+	for _, i := range items {
+		if a.urls[i] == "" {
+			pages = append(pages, a.pages[i])
 		}
-		packed, err := g.askOwner(ctx, v.Epoch, s.owner, d, asked)
+	}
+	urls, err := r.urls(ctx, pages)
+	if err != nil {
+		return nil, err
+	}
+	type once struct {
+		url  string
+		page uid.UID // of a sample, which depends on it
+	}
+	first := make(map[once]int, len(items))
+	for _, i := range items {
+		if a.urls[i] == "" {
+			a.urls[i], urls = urls[0], urls[1:]
+		}
+		if a.urls[i] == "" {
+			a.replies[i], a.known[i] = reply{state: repliedKnown}, true
+			continue
+		}
+		one := once{url: a.urls[i]}
+		if a.want == wantSamples {
+			one.page = a.pages[i]
+		}
+		if of, ok := first[one]; ok {
+			a.same = append(a.same, [2]int{i, of})
+			continue
+		}
+		first[one] = i
+		left = append(left, i)
+	}
+	return left, nil
+}
+
+// fromPlaces asks those machines that were asked about a page under this view before, by
+// UIDs alone, and returns of which pages they told nothing.
+func (r *reader) fromPlaces(ctx context.Context, v *view.View, a *asking) (left []int, err error) {
+	if v == nil {
+		return a.all(), nil
+	}
+	var s sharing
+	places, now := r.graph.placesOf(v), r.graph.standing(v)
+	places.find(a.d, a.pages, func(i int, owner trie.MachineID) {
+		if owner == 0 || now.away[owner] {
+			left = append(left, i)
+		} else {
+			s.add(owner, i)
+		}
+	})
+	answers := make([]answered, len(s.shares))
+	if err := r.askShares(ctx, v, a, s.shares, false, answers); err != nil {
+		return nil, err
+	}
+	for i := range answers {
+		left = append(append(left, answers[i].nothing...), answers[i].later...)
+	}
+	return left, nil
+}
+
+// answered is what a machine did not answer.
+type answered struct {
+	nothing, later []int
+	failed         bool // all of it, but it may be different a moment later
+}
+
+// askShares asks machines, with the URLs of pages or by their UIDs alone.
+func (r *reader) askShares(ctx context.Context, v *view.View, a *asking, shares []share, urls bool, answers []answered) error {
+	places := r.graph.placesOf(v)
+	return atOnce(ctx, len(shares), max(1, len(shares)), func(ctx context.Context, i int) error {
+		s, out := &shares[i], &answers[i]
+		q := &question{epoch: v.Epoch, d: a.d, want: a.want, spec: a.spec, lists: make([]askedList, len(s.items))}
+		for j, item := range s.items {
+			if q.lists[j].page = a.pages[item]; urls {
+				q.lists[j].url = a.urls[item]
+			}
+		}
+		replies, err := r.graph.askOwner(ctx, s.owner, q)
 		if err != nil {
 			if ctx.Err() != nil {
 				return context.Cause(ctx)
 			}
-			failed[i] = passing(err)
-			missed[i] = s.items
+			out.failed, out.nothing = passing(err), s.items
 			return nil
 		}
+		if urls && places.epoch == v.Epoch {
+			places.put(a.d, q.lists, replies, s.owner)
+		}
 		for j, item := range s.items {
-			if packed[j] == nil {
-				missed[i] = append(missed[i], item)
-				continue
-			}
-			if all[item], err = unpack(make([]uid.UID, 0, len(packed[j])/2), packed[j]); err != nil {
-				return err
+			switch replies[j].state {
+			case repliedKnown:
+				a.replies[item], a.known[item] = replies[j], true
+			case repliedLater:
+				out.later = append(out.later, item)
+			default:
+				out.nothing = append(out.nothing, item)
 			}
 		}
 		return nil
 	})
-	if err != nil {
-		return nil, nil, err
+}
+
+// fromOwnersIn is one try, under a view. For some there was no room, but of others; of
+// those that are unsure others may know more a moment later.
+func (r *reader) fromOwnersIn(ctx context.Context, v *view.View, a *asking, items []int) (rest, later, unsure []int, err error) {
+	g := r.graph
+	var s sharing
+	var away []copiedRange
+	var cut, parts []int
+	now := g.standing(v)
+	for _, i := range items {
+		keys := g.listRange(a.d, a.urls[i])
+		switch owner, live, ok := now.readerOf(keys); {
+		case ok && live:
+			s.add(owner, i)
+		case ok:
+			away = append(away, copiedRange{keys, owner, i})
+		case now.there(keys):
+			parts = append(parts, i)
+		default:
+			cut = append(cut, i)
+		}
 	}
-	for i := range missed {
-		for _, item := range missed[i] {
+	answers := make([]answered, len(s.shares))
+	if err := r.askShares(ctx, v, a, s.shares, true, answers); err != nil {
+		return nil, nil, nil, err
+	}
+	for i := range answers {
+		later = append(later, answers[i].later...)
+		for _, item := range answers[i].nothing {
 			switch {
-			case !failed[i]: // it is too long, or there is another reason that stays
+			case !answers[i].failed: // it is too long, or there is another reason that stays
 				rest = append(rest, item)
-			case g.isAway(shares[i].owner):
-				away = append(away, copiedRange{g.listRange(d, urls[item]), shares[i].owner, item})
+			case g.isAway(s.shares[i].owner):
+				away = append(away, copiedRange{g.listRange(a.d, a.urls[item]), s.shares[i].owner, item})
 			case g.o.Copies > 0: // another view, maybe
 				unsure = append(unsure, item)
 			default:
@@ -169,24 +296,41 @@ func (r *reader) fromOwnersIn(ctx context.Context, v *view.View, d links.Directi
 			}
 		}
 	}
-	answered, uncertain, err := r.fromCopies(ctx, v, copiedList, away, func(item int, d *peer.Decoder) (err error) {
+	if a.want != wantLists { // of whole lists others tell
+		for _, one := range away {
+			rest = append(rest, one.item)
+		}
+		some, err := r.fromParts(ctx, v, a, parts)
+		return append(append(rest, cut...), some...), later, unsure, err
+	}
+	rest = append(rest, parts...)
+	some, moreUnsure, err := r.fromThoseAway(ctx, v, a, away, cut)
+	return append(rest, some...), later, append(unsure, moreUnsure...), err
+}
+
+// fromThoseAway has lists told whose readers are away, all of them or some: by copies.
+func (r *reader) fromThoseAway(ctx context.Context, v *view.View, a *asking, away []copiedRange, cut []int) (rest, unsure []int, err error) {
+	answered, uncertain, err := r.fromCopies(ctx, v, copiedList, away, func(item int, d *peer.Decoder) error {
 		packed := d.Bytes()
-		all[item], err = unpack(make([]uid.UID, 0, len(packed)/2), packed)
+		list, err := unpack(make([]uid.UID, 0, packedDegree(packed)), packed)
+		if err == nil {
+			a.tell(item, list)
+		}
 		return err
 	})
-	for _, a := range away {
+	for _, one := range away {
 		switch {
-		case answered[a.item]:
-		case uncertain[a.item]:
-			unsure = append(unsure, a.item)
+		case answered[one.item]:
+		case uncertain[one.item]:
+			unsure = append(unsure, one.item)
 		default:
-			rest = append(rest, a.item)
+			rest = append(rest, one.item)
 		}
 	}
 	if err != nil || len(cut) == 0 || r.graph.o.Copies == 0 {
 		return append(rest, cut...), unsure, err
 	}
-	more, moreUnsure, err := r.cutLists(ctx, v, d, urls, cut, all)
+	more, moreUnsure, err := r.cutLists(ctx, v, a, cut)
 	return append(rest, more...), append(unsure, moreUnsure...), err
 }
 
@@ -206,198 +350,3 @@ func passing(err error) bool {
 	}
 	return false
 }
-
-// askOwner returns packed lists; nil for one that is not answered.
-func (g *Graph) askOwner(ctx context.Context, epoch uint64, owner trie.MachineID, d links.Direction, urls []string) ([][]byte, error) {
-	if owner == g.store.MachineID() {
-		return g.ownLists(ctx, epoch, d, urls)
-	}
-	e := peer.NewEncoder(80 * len(urls))
-	e.Uvarint(epoch)
-	e.Byte(byte(d))
-	e.Uvarint(uint64(len(urls)))
-	for _, url := range urls {
-		e.String(url)
-	}
-	answer, err := g.callOwner(ctx, owner, methodLists, e.Data())
-	if err != nil {
-		return nil, err
-	}
-	dec := peer.NewDecoder(answer)
-	packed := make([][]byte, dec.Count(1))
-	for i := range packed {
-		if dec.Bool() {
-			packed[i] = dec.Bytes()
-			if packed[i] == nil {
-				packed[i] = []byte{}
-			}
-		}
-	}
-	if err := dec.End(); err != nil {
-		return nil, err
-	}
-	if len(packed) != len(urls) {
-		return nil, fmt.Errorf("%w: %d lists for %d pages", peer.ErrMessage, len(packed), len(urls))
-	}
-	return packed, nil
-}
-
-func (g *Graph) handleLists(ctx context.Context, _ peer.Header, body []byte) ([]byte, error) {
-	dec := peer.NewDecoder(body)
-	epoch, d := dec.Uvarint(), links.Direction(dec.Byte())
-	urls := make([]string, dec.Count(1))
-	for i := range urls {
-		urls[i] = dec.String()
-	}
-	if err := dec.End(); err != nil {
-		return nil, err
-	}
-	if d != links.Forward && d != links.Backward {
-		return nil, fmt.Errorf("%w: direction %d", peer.ErrMessage, d)
-	}
-	packed, err := g.ownLists(ctx, epoch, d, urls)
-	if err != nil {
-		return nil, err
-	}
-	size := 16
-	for _, p := range packed {
-		size += len(p) + 4
-	}
-	e := peer.NewEncoder(size)
-	e.Uvarint(uint64(len(packed)))
-	for _, p := range packed {
-		e.Bool(p != nil)
-		if p != nil {
-			e.Bytes(p)
-		}
-	}
-	return e.Data(), nil
-}
-
-var errUncounted = errors.New("this machine does not count changes")
-
-// ownLists returns packed lists of pages that this machine reads under the view of an
-// epoch; nil for those that are too long.
-//
-// Counts are taken first: a kept list is then at least as new as the call. Whether this
-// machine may answer, and all is settled, is found out by reading, also where there is
-// nothing to be read.
-func (g *Graph) ownLists(ctx context.Context, epoch uint64, d links.Direction, urls []string) ([][]byte, error) {
-	packed := make([][]byte, len(urls))
-	keys := make([]listKey, len(urls))
-	counts := make([]uint64, len(urls))
-	ranges := make([]triple.Range, len(urls))
-	var missing []int
-	for i, url := range urls {
-		ranges[i] = g.listRange(d, url)
-		var ok bool
-		if counts[i], ok = g.store.ChangeCount(ranges[i].Lo); !ok {
-			return nil, errUncounted
-		}
-		keys[i] = g.packed.key(d, url)
-		if packed[i], ok = g.packed.get(keys[i], counts[i]); !ok {
-			missing = append(missing, i)
-		}
-	}
-	var read owned
-	err := g.store.ReadOwn(ctx, epoch, ranges, func(ctx context.Context, sn *node.Snapshot) error {
-		asked := make([]string, len(missing))
-		for j, i := range missing {
-			asked[j] = urls[i]
-		}
-		return read.read(ctx, &reader{graph: g, source: sn.Source()}, d, asked)
-	})
-	if err != nil || len(missing) == 0 {
-		return bounded(packed), err
-	}
-	uids, degraded, err := g.namedOf(ctx, read.urls)
-	if err != nil {
-		return nil, err
-	}
-	for j, i := range missing {
-		if read.left[j] {
-			continue
-		}
-		list := make([]uid.UID, 0, len(read.ends[j]))
-		for _, at := range read.ends[j] {
-			if uids[at] != 0 {
-				list = append(list, uids[at])
-			}
-		}
-		slices.Sort(list)
-		packed[i] = appendPacked([]byte{}, slices.Compact(list))
-		if !degraded {
-			g.packed.put(keys[i], packedList{counts[i], packed[i]})
-		}
-	}
-	return bounded(packed), nil
-}
-
-// bounded leaves those lists out with which an answer would be too long.
-func bounded(packed [][]byte) [][]byte {
-	size := 0
-	for i := range packed {
-		if size += len(packed[i]); size > packedBytes {
-			packed[i] = nil
-		}
-	}
-	return packed
-}
-
-// namedOf returns the UIDs of pages, which get some if they have none, and whether some
-// came from other orders.
-func (g *Graph) namedOf(ctx context.Context, urls []string) (uids []uid.UID, degraded bool, err error) {
-	err = g.read(ctx, func(r *reader) error {
-		uids, err = r.named(ctx, urls)
-		degraded = r.degraded()
-		return err
-	})
-	return uids, degraded, err
-}
-
-// owned are lists as they are read from this machine's rows.
-type owned struct {
-	urls  []string       // of all ends, each once
-	place map[string]int // of a URL among them
-	ends  [][]int        // by list: places
-	left  []bool         // the list is too long
-	total int
-}
-
-// read reads lists.
-func (o *owned) read(ctx context.Context, r *reader, d links.Direction, urls []string) error {
-	o.place = map[string]int{}
-	o.ends, o.left = make([][]int, len(urls)), make([]bool, len(urls))
-	done := make([]bool, len(urls)) // all of the list was read
-	last := -1
-	err := r.targets(ctx, d, urls, func(i int, end []byte) error {
-		if i != last && last >= 0 {
-			done[last] = true
-		}
-		last = i
-		if o.total++; o.total > readEnds {
-			return errEnough
-		}
-		if o.left[i] || len(o.ends[i]) == maxPacked {
-			o.left[i], o.ends[i] = true, nil
-			return nil
-		}
-		at, ok := o.place[string(end)]
-		if !ok {
-			at = len(o.urls)
-			o.urls = append(o.urls, string(end))
-			o.place[o.urls[at]] = at
-		}
-		o.ends[i] = append(o.ends[i], at)
-		return nil
-	})
-	if !errors.Is(err, errEnough) {
-		return err
-	}
-	for i := range o.left {
-		o.left[i] = o.left[i] || !done[i]
-	}
-	return nil
-}
-
-var errEnough = errors.New("enough for one message")

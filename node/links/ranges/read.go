@@ -12,7 +12,6 @@ import (
 	"github.com/trefoildb/trefoil/links/cell"
 	"github.com/trefoildb/trefoil/links/lists"
 	"github.com/trefoildb/trefoil/links/rank"
-	"github.com/trefoildb/trefoil/links/sample"
 	"github.com/trefoildb/trefoil/links/uid"
 )
 
@@ -94,87 +93,15 @@ func (g *Graph) URLs(ctx context.Context, pages []uid.UID) (found []string, err 
 	})
 }
 
-// distinct returns the known pages among some, each once, and for each of all its place
-// there, -1 where it is not known.
-func (r *reader) distinct(ctx context.Context, pages []uid.UID) (urls []string, of []int, err error) {
-	all, err := r.urls(ctx, pages)
-	if err != nil {
-		return nil, nil, err
-	}
-	of = make([]int, len(pages))
-	place := make(map[string]int, len(all))
-	for i, url := range all {
-		if url == "" {
-			of[i] = -1
-			continue
-		}
-		at, ok := place[url]
-		if !ok {
-			at = len(urls)
-			place[url] = at
-			urls = append(urls, url)
-		}
-		of[i] = at
-	}
-	return urls, of, nil
-}
-
 // Links implements links.Graph.
 func (g *Graph) Links(ctx context.Context, d links.Direction, pages []uid.UID) (l links.Lists, err error) {
 	return l, g.readAgain(ctx, func(r *reader) error {
-		urls, of, err := r.distinct(ctx, pages)
+		l = links.Lists{}
+		a, err := r.lists(ctx, d, pages)
 		if err != nil {
 			return err
 		}
-		found, err := r.lists(ctx, d, urls)
-		if err != nil {
-			return err
-		}
-		l = links.Lists{Ends: make([]int, 0, len(pages))}
-		for _, at := range of {
-			if at >= 0 {
-				l.Items = append(l.Items, found[at]...)
-			}
-			l.End()
-		}
-		return nil
-	})
-}
-
-// Degrees implements links.Graph.
-func (g *Graph) Degrees(ctx context.Context, d links.Direction, pages []uid.UID) (degrees []int, err error) {
-	return degrees, g.readAgain(ctx, func(r *reader) error {
-		urls, of, err := r.distinct(ctx, pages)
-		if err != nil {
-			return err
-		}
-		found := make([][]uid.UID, len(urls))
-		rest, err := r.fromOwners(ctx, d, urls, found)
-		if err != nil {
-			return err
-		}
-		counts := make([]int, len(urls))
-		for i := range found {
-			counts[i] = len(found[i])
-		}
-		left := make([]string, len(rest))
-		for i, item := range rest {
-			left[i] = urls[item]
-		}
-		err = r.targets(ctx, d, left, func(i int, _ []byte) error {
-			counts[rest[i]]++
-			return nil
-		})
-		if err != nil {
-			return err
-		}
-		degrees = make([]int, len(pages))
-		for i, at := range of {
-			if at >= 0 {
-				degrees[i] = counts[at]
-			}
-		}
-		return nil
+		return a.appendTo(&l, len(pages))
 	})
 }
 
@@ -260,54 +187,6 @@ func atOnce(ctx context.Context, n, most int, do func(ctx context.Context, i int
 	}
 	running.Wait()
 	return context.Cause(ctx)
-}
-
-// heldPages is of how many pages whole lists are held, of which but a part is wanted.
-const heldPages = 1 << 10
-
-// SampleLinks implements links.Graph.
-func (g *Graph) SampleLinks(ctx context.Context, d links.Direction, pages []uid.UID, s sample.Spec) (l links.Lists, err error) {
-	err = g.readAgain(ctx, func(r *reader) error {
-		l = links.Lists{}
-		for part := range slices.Chunk(pages, heldPages) {
-			if err := r.sample(ctx, d, part, s, &l); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-	return l, err
-}
-
-// sample appends samples of the links of pages.
-func (r *reader) sample(ctx context.Context, d links.Direction, pages []uid.UID, s sample.Spec, l *links.Lists) error {
-	urls, of, err := r.distinct(ctx, pages)
-	if err != nil {
-		return err
-	}
-	var h hosts
-	var found [][]uid.UID
-	if s.Class == sample.All {
-		found, err = r.lists(ctx, d, urls)
-	} else {
-		h = hosts{}
-		for i, at := range of {
-			if at >= 0 {
-				h.add(pages[i], urls[at])
-			}
-		}
-		found, err = r.listsByRows(ctx, d, urls, h)
-	}
-	if err != nil {
-		return err
-	}
-	for i, at := range of {
-		if at >= 0 {
-			l.Items = sample.Sample(l.Items, found[at], pages[i], s, h)
-		}
-		l.End()
-	}
-	return nil
 }
 
 // Pages implements links.Graph.

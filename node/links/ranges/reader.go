@@ -266,13 +266,17 @@ func (r *reader) urls(ctx context.Context, pages []uid.UID) ([]string, error) {
 	return found, nil
 }
 
+// far returns the position of a list's other ends.
+func far(d links.Direction) int {
+	if d == links.Backward {
+		return triple.Subject
+	}
+	return triple.Object
+}
+
 // targets calls each with the other ends of the links of pages, by page, each once: in
 // no order of pages. Other ends are valid during the call.
 func (r *reader) targets(ctx context.Context, d links.Direction, urls []string, each func(item int, end []byte) error) error {
-	other := triple.Object
-	if d == links.Backward {
-		other = triple.Subject
-	}
 	direct, err := r.copiedTargets(ctx, d, urls, each)
 	if err != nil {
 		return err
@@ -283,10 +287,16 @@ func (r *reader) targets(ctx context.Context, d links.Direction, urls []string, 
 			all = append(all, wanted{r.graph.listRange(d, urls[i]), i})
 		}
 	}
+	return r.targetsIn(ctx, d, all, func(i int) string { return urls[i] }, each)
+}
+
+// targetsIn is the same for lists, or parts of them, whose pages' URLs are url's.
+func (r *reader) targetsIn(ctx context.Context, d links.Direction, all []wanted, url func(item int) string, each func(item int, end []byte) error) error {
+	other := far(d)
 	last, before := -1, []byte(nil)
-	err = r.lookOnce(ctx, all, func(i int, row *row) error {
+	err := r.lookOnce(ctx, all, func(i int, row *row) error {
 		page, ok := row.iri(triple.Subject + triple.Object - other)
-		if !ok || string(page) != urls[i] {
+		if !ok || string(page) != url(i) {
 			return nil
 		}
 		end, ok := row.iri(other)

@@ -36,8 +36,9 @@ type Member interface {
 	// ReadOwn calls do with a snapshot of this machine's store, where it answers for all
 	// of some ranges under the view of an epoch; see reads.Reads.ReadOwn.
 	ReadOwn(ctx context.Context, epoch uint64, ranges []triple.Range, do func(ctx context.Context, sn *node.Snapshot) error) error
-	// ChangeCount counts changes of this machine's rows; see node.Store.ChangeCount.
-	ChangeCount(key []byte) (count uint64, ok bool)
+	// ChangeBucket and ChangeCount count changes of this machine's rows; see node.Store.
+	ChangeBucket(key []byte) (bucket uint32, ok bool)
+	ChangeCount(bucket uint32) uint64
 	// MayAnswer, JournalEnd and Journal are as package copies has them.
 	copies.Member
 	// JournalChanges returns the count of a member's changes of links, their labels and

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/trefoildb/trefoil/links"
+	"github.com/trefoildb/trefoil/links/sample"
 	"github.com/trefoildb/trefoil/links/uid"
 )
 
@@ -25,8 +26,11 @@ func (g *Graph) LinksUpTo(ctx context.Context, d links.Direction, pages []uid.UI
 	err = g.readAgain(ctx, func(r *reader) error {
 		l, pages = links.Lists{}, all
 		for n := min(len(pages), firstPages); n > 0; {
-			whole, err := r.upTo(ctx, d, pages[:n], most, &l)
-			if err != nil || !whole {
+			a, some, err := r.upTo(ctx, d, pages[:n], most-len(l.Items))
+			if err != nil {
+				return err
+			}
+			if err := a.appendTo(&l, some); err != nil || some < n {
 				return err
 			}
 			pages = pages[n:]
@@ -38,65 +42,67 @@ func (g *Graph) LinksUpTo(ctx context.Context, d links.Direction, pages []uid.UI
 	return l, err
 }
 
-// upTo appends the lists of pages; whole is false where most links are not enough for all.
-func (r *reader) upTo(ctx context.Context, d links.Direction, pages []uid.UID, most int, l *links.Lists) (whole bool, err error) {
-	urls, of, err := r.distinct(ctx, pages)
+// upTo reads the lists of the first of some pages, of as many as have no more than most
+// links together.
+func (r *reader) upTo(ctx context.Context, d links.Direction, pages []uid.UID, most int) (a *asking, some int, err error) {
+	a = askAbout(d, wantLists, sample.Spec{}, pages)
+	rest, err := r.fromOwners(ctx, a)
 	if err != nil {
-		return false, err
+		return nil, 0, err
 	}
-	found := make([][]uid.UID, len(urls))
-	rest, err := r.fromOwners(ctx, d, urls, found)
-	if err != nil {
-		return false, err
+	if err := r.restUpTo(ctx, a, rest, most); err != nil {
+		return nil, 0, err
 	}
-	long, err := r.restUpTo(ctx, d, urls, rest, most, found)
-	if err != nil {
-		return false, err
-	}
-	for _, at := range of {
-		if at >= 0 {
-			if long[at] || len(l.Items)+len(found[at]) > most {
-				return false, nil
-			}
-			l.Items = append(l.Items, found[at]...)
+	a.repeated()
+	for held := 0; some < len(pages) && a.known[some]; some++ {
+		if held += a.length(some); held > most {
+			break
 		}
-		l.End()
 	}
-	return true, nil
+	return a, some, nil
 }
 
 // restUpTo reads the lists of the rest of some pages, where they have no more than most
-// links together; the others are long.
-func (r *reader) restUpTo(ctx context.Context, d links.Direction, urls []string, rest []int, most int, found [][]uid.UID) (long map[int]bool, err error) {
+// links together; the others stay unknown.
+func (r *reader) restUpTo(ctx context.Context, a *asking, rest []int, most int) error {
 	if len(rest) == 0 {
-		return nil, nil
+		return nil
 	}
 	slices.Sort(rest) // the first pages come first
 	left := make([]string, len(rest))
 	for i, item := range rest {
-		left[i] = urls[item]
+		left[i] = a.urls[item]
 	}
 	counts := make([]int, len(rest))
-	err = r.targets(ctx, d, left, func(i int, _ []byte) error {
+	err := r.targets(ctx, a.d, left, func(i int, _ []byte) error {
 		counts[i]++
 		return nil
 	})
 	if err != nil {
-		return nil, err
+		return err
 	}
-	long = map[int]bool{}
-	var short []string
-	var items []int
+	var short []int
 	for i, item := range rest {
-		if long[item] = counts[i] > most; long[item] {
-			continue
+		if counts[i] <= most {
+			most -= counts[i]
+			short = append(short, item)
 		}
-		most -= counts[i]
-		short, items = append(short, urls[item]), append(items, item)
 	}
-	read, err := r.listsByRows(ctx, d, short, nil)
-	for i, item := range items {
-		found[item] = read[i]
+	return r.rowsOf(ctx, a, short)
+}
+
+// appendTo appends the lists of the first n pages.
+func (a *asking) appendTo(l *links.Lists, n int) (err error) {
+	size := 0
+	for i := range n {
+		size += a.length(i)
 	}
-	return long, err
+	l.Items, l.Ends = slices.Grow(l.Items, size), slices.Grow(l.Ends, n)
+	for i := range n {
+		if l.Items, err = a.append(l.Items, i); err != nil {
+			return err
+		}
+		l.End()
+	}
+	return nil
 }
