@@ -254,6 +254,20 @@ func TestLinksErrorsOfTheGraph(t *testing.T) {
 
 	epoch := must(l.Stats(ctx)).Epoch
 	w.forget()
+	now, err := l.Epoch(ctx)
+	if now != epoch {
+		t.Errorf("the epoch is %d, and %d by its statistics", now, epoch)
+	}
+	want("the epoch", err, nil, 1)
+	now, err = l.AtEpoch(epoch + 1).Epoch(ctx)
+	if now != epoch {
+		t.Errorf("the epoch is %d, and was %d", now, epoch)
+	}
+	want("the epoch of a graph that has changed", err, nil, 1)
+	empty, others := startLinks(t, linkstest.New(), client.Options{Retries: 2}, fine)
+	if now, err := empty.Epoch(ctx); now != 0 || !errors.Is(err, links.ErrEpoch) || others.requests() != 1 {
+		t.Errorf("a graph that tells none: %d, %v after %d requests", now, err, others.requests())
+	}
 	_, err = l.AtEpoch(epoch).Links(ctx, links.Forward, page)
 	want("at the epoch", err, nil, 1)
 	for what, read := range map[string]func(l *client.Links) error{
