@@ -183,7 +183,11 @@ func (b *Builder) Build() ([]byte, error) {
 	var errs [2]error
 	var wg sync.WaitGroup
 	for d := range b.sides {
-		wg.Go(func() { built[d], errs[d] = b.sides[d].build(b.opts) })
+		wg.Go(func() {
+			if built[d], errs[d] = b.sides[d].build(b.opts); errs[d] == nil {
+				built[d].codec, errs[d] = built[d].lists.Choose()
+			}
+		})
 	}
 	wg.Wait()
 	b.err = errors.Join(errs[:]...)
@@ -201,12 +205,9 @@ func (b *Builder) Build() ([]byte, error) {
 
 // assemble puts the sections together.
 func (b *Builder) assemble(built [2]builtLists) ([]byte, error) {
-	h := header{codec: b.opts.Lists.Codec, pages: b.pages.pages, keys: b.opts.Range, epoch: b.opts.Epoch, meta: b.opts.Meta}
-	if h.codec == 0 {
-		h.codec = lists.StreamVByte
-	}
+	h := header{pages: b.pages.pages, keys: b.opts.Range, epoch: b.opts.Epoch, meta: b.opts.Meta}
 	for d, s := range built {
-		h.links[d], h.maxDegree[d] = s.links, s.maxDegree
+		h.codec[d], h.links[d], h.maxDegree[d] = s.codec, s.links, s.maxDegree
 	}
 	data := make([]byte, headerLen+roundUp8(len(h.meta)), b.size(built))
 	var ends, lengths [numSections]int

@@ -98,9 +98,9 @@ func (c *Cell) openLists(d int) error {
 	if err != nil {
 		return err
 	}
-	if t.Len() != h.pages || t.NumLocals()+t.NumGhosts() != h.links[d] || t.MaxDegree() != h.maxDegree[d] || t.Codec() != h.codec {
+	if t.Len() != h.pages || t.NumLocals()+t.NumGhosts() != h.links[d] || t.MaxDegree() != h.maxDegree[d] || t.Codec() != h.codec[d] {
 		return fmt.Errorf("%d lists of %d + %d links, at most %d, in %s, and the header says %d, %d, %d, %s",
-			t.Len(), t.NumLocals(), t.NumGhosts(), t.MaxDegree(), t.Codec(), h.pages, h.links[d], h.maxDegree[d], h.codec)
+			t.Len(), t.NumLocals(), t.NumGhosts(), t.MaxDegree(), t.Codec(), h.pages, h.links[d], h.maxDegree[d], h.codec[d])
 	}
 	c.lists[d] = t
 	c.ghosts[d], err = openGhosts(h.sections[sectionForwardGhosts+d], h.keys, t.GhostEnd())
@@ -122,8 +122,8 @@ func (c *Cell) Epoch() uint64 { return c.header.epoch }
 // Meta returns the metadata that the builder was given. It must not be changed.
 func (c *Cell) Meta() []byte { return c.header.meta }
 
-// Codec returns the codec of the lists.
-func (c *Cell) Codec() lists.Codec { return c.header.codec }
+// Codec returns the codec of the lists of direction d.
+func (c *Cell) Codec(d Direction) lists.Codec { return c.header.codec[d] }
 
 // Sketches returns the section of that name, empty where there is none. It must not
 // be changed.

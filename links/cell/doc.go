@@ -46,8 +46,9 @@
 //	    | sections                                               |
 //	    +--------------------------------------------------------+
 //
-// So every bit of a cell is under a checksum that Open compares. The codec is that of
-// the lists. The sections, in this order:
+// So every bit of a cell is under a checksum that Open compares. The codec's lower four
+// bits are that of the forward lists, its upper ones that of the backward lists, or 0
+// where it is the same. The sections, in this order:
 //
 //	page numbers      below
 //	URLs              package urls, by ordinal

@@ -15,6 +15,7 @@ import (
 // builtLists is one direction of a cell, built.
 type builtLists struct {
 	lists     *lists.Builder
+	codec     lists.Codec
 	ghosts    []uid.UID
 	labels    *lists.LabelBuilder // nil without labels
 	links     uint64

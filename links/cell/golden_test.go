@@ -204,7 +204,7 @@ func reseal(data []byte) {
 // four thousand million pages: an error, before memory is taken for them.
 func TestManyPages(t *testing.T) {
 	const pages = 1<<32 - 1
-	h := header{codec: 1, pages: pages, keys: uid.Slots{First: 4, Last: 4}.Range()}
+	h := header{codec: codecsOf(1), pages: pages, keys: uid.Slots{First: 4, Last: 4}.Range()}
 	data := make([]byte, headerLen)
 	data = packing{4, uid.HostBits, uid.PageBits}.appendTo(data)
 	data = ef.Append(data, []uint64{1 << uid.PageBits})

@@ -52,7 +52,7 @@ const (
 
 // header is what the first bytes of a cell say.
 type header struct {
-	codec     lists.Codec
+	codec     [2]lists.Codec // by Direction
 	pages     uint32
 	keys      uid.Range
 	epoch     uint64
@@ -62,6 +62,22 @@ type header struct {
 	sections  [numSections][]byte
 }
 
+// codecByte returns the byte of the codecs: that of the forward lists, and in the
+// upper half that of the backward ones where it is another one.
+func codecByte(c [2]lists.Codec) byte {
+	if c[Backward] == c[Forward] {
+		return byte(c[Forward])
+	}
+	return byte(c[Forward]) | byte(c[Backward])<<4
+}
+
+func codecsOf(b byte) [2]lists.Codec {
+	if b>>4 == 0 {
+		return [2]lists.Codec{lists.Codec(b), lists.Codec(b)}
+	}
+	return [2]lists.Codec{lists.Codec(b & 15), lists.Codec(b >> 4)}
+}
+
 func roundUp8(n int) int { return (n + 7) &^ 7 }
 
 // seal writes the header into data, whose sections stand where ends says: each from
@@ -69,7 +85,7 @@ func roundUp8(n int) int { return (n + 7) &^ 7 }
 func (h *header) seal(data []byte, ends [numSections]int, lengths [numSections]int) {
 	le := binary.LittleEndian
 	copy(data, magic)
-	data[4], data[5], data[6], data[7] = formatVersion, byte(h.codec), knownFlags, 0
+	data[4], data[5], data[6], data[7] = formatVersion, codecByte(h.codec), knownFlags, 0
 	le.PutUint64(data[8:], uint64(h.keys.First))
 	le.PutUint64(data[16:], uint64(h.keys.Last))
 	le.PutUint64(data[24:], h.epoch)
@@ -124,7 +140,7 @@ func parseHeader(data []byte, verify bool) (*header, error) {
 		return nil, fmt.Errorf("the checksum of its header is %016x and should be %016x", headerChecksum(data, metaEnd), sum)
 	}
 	h := &header{
-		codec: lists.Codec(data[5]),
+		codec: codecsOf(data[5]),
 		pages: le.Uint32(data[32:]),
 		keys:  uid.Range{First: uid.UID(le.Uint64(data[8:])), Last: uid.UID(le.Uint64(data[16:]))},
 		epoch: le.Uint64(data[24:]),

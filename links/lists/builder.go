@@ -27,6 +27,7 @@ type Builder struct {
 	// The first lists wait in pending, while what they have in common is learnt.
 	begun   bool
 	pending []uint32 // for each: counts of locals and ghosts, and both
+	trial   *trial   // nil where the codec is chosen
 }
 
 // sampleLen is how many numbers of pending are enough.
@@ -38,13 +39,17 @@ func NewBuilder(o Options) (*Builder, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
 	}
-	if o.Codec == 0 {
+	var t *trial
+	if o.Codec == Auto && o.Stride <= 1 {
+		t = newTrial()
+	}
+	if o.Codec == 0 || o.Codec == Auto {
 		o.Codec = StreamVByte
 	}
 	if o.Stride == 0 {
 		o.Stride = 1
 	}
-	return &Builder{opts: o, enc: codecOf(o.Codec).encoder(o.LocalOnly)}, nil
+	return &Builder{opts: o, enc: codecOf(o.Codec).encoder(o.LocalOnly), trial: t}, nil
 }
 
 // Len returns the number of lists so far, which is the key of the next one.
@@ -103,7 +108,11 @@ func (b *Builder) encode(key uint32, locals, ghosts []uint32) {
 	if key%uint32(b.opts.Stride) == 0 {
 		b.positions = append(b.positions, b.enc.position())
 	}
+	before := b.enc.size()
 	b.enc.append(key, locals, ghosts)
+	if b.trial != nil {
+		b.trial.add(key, locals, ghosts, b.enc.size()-before)
+	}
 }
 
 // begin encodes the lists that wait, after a look at them.
@@ -120,6 +129,9 @@ func (b *Builder) begin() {
 			each(key, locals, ghosts)
 		}
 		b.enc.begin()
+		if svb, ok := b.enc.(*svbEncoder); ok && b.trial != nil {
+			b.trial.enc.layout = svb.layout
+		}
 	}
 	b.begun, b.pending = true, nil
 }
@@ -137,11 +149,11 @@ func ascends(a []uint32) bool {
 // afterwards. The error wraps [ErrOrder] where a local target is not a key, or
 // is that of an Append that failed.
 func (b *Builder) AppendTo(dst []byte) ([]byte, error) {
-	if b.err != nil {
-		return dst, b.err
-	}
-	if b.localEnd > b.n {
+	if b.err == nil && b.localEnd > b.n {
 		return dst, fmt.Errorf("%w: local target %d of %d keys", ErrOrder, b.localEnd-1, b.n)
+	}
+	if _, err := b.Choose(); err != nil {
+		return dst, err
 	}
 	b.begin()
 	start := len(dst)

@@ -29,6 +29,8 @@ func (c Codec) String() string {
 		return "nybble"
 	case Reference:
 		return "reference"
+	case Auto:
+		return "auto"
 	}
 	return fmt.Sprintf("codec %d", byte(c))
 }
@@ -38,7 +40,7 @@ const MaxStride = 1 << 10
 
 // Options of a table. The zero value is the best for a cell that is read a lot.
 type Options struct {
-	// Codec is StreamVByte where it is 0.
+	// Codec is StreamVByte where it is 0, and chosen where it is Auto.
 	Codec Codec
 	// Stride is how many lists have one position together: reading one of them
 	// goes over those before it. 0 is 1, the fastest; at most MaxStride, and 1 for
@@ -50,7 +52,7 @@ type Options struct {
 
 // Validate says what is wrong with the options.
 func (o Options) Validate() error {
-	if o.Codec != 0 && codecOf(o.Codec) == nil {
+	if o.Codec != 0 && o.Codec != Auto && codecOf(o.Codec) == nil {
 		return fmt.Errorf("lists: %v is unknown: use one of the package's constants", o.Codec)
 	}
 	if o.Stride < 0 || o.Stride > MaxStride {

@@ -3,6 +3,7 @@
 package lists
 
 import (
+	"cmp"
 	"encoding/binary"
 	"math/bits"
 	"slices"
@@ -15,6 +16,7 @@ type refEncoder struct {
 	rest   [2][]uint32                // locals and ghosts that are not copied
 	mask   []byte
 	copies []byte // the list as one that copies
+	chain  int    // lists that one reads behind a list, at most refChain; 0 is that
 }
 
 // pastTargets is one of the last lists.
@@ -108,9 +110,10 @@ func (e *refEncoder) best(key uint32, locals, ghosts []uint32) (back uint32) {
 		back  uint32
 		score int
 	}
+	chain := cmp.Or(e.chain, refChain)
 	for b := uint32(1); b <= min(refWindow, key); b++ {
 		p := &e.past[(key-b)%(refWindow+1)]
-		if !p.usable || p.depth == refChain {
+		if !p.usable || p.depth >= chain {
 			continue
 		}
 		score := bits.OnesCount64(p.marks&m)*8 - len(p.targets)

@@ -22,7 +22,8 @@ type Options struct {
 	// CellPages is about how many pages a cell has; 0 is 262,144. A slot is never
 	// split.
 	CellPages int
-	// Lists and URLs say how cells are coded.
+	// Lists and URLs say how cells are coded. A codec of 0 is lists.Auto: each cell has
+	// for each direction the one that pays.
 	Lists lists.Options
 	URLs  urls.Options
 	// BuildBytes is how much memory a build may use for links, and a PageRank for copies
@@ -63,6 +64,9 @@ func (o Options) withDefaults(dir string) Options {
 	}
 	if o.Dir == "" {
 		o.Dir = filepath.Join(dir, "links")
+	}
+	if o.Lists.Codec == 0 {
+		o.Lists.Codec = lists.Auto
 	}
 	if o.CellPages == 0 {
 		o.CellPages = defaultCellPages

@@ -1,0 +1,205 @@
+// Tests of the choice of a codec.
+
+package lists
+
+import (
+	"errors"
+	"math/rand/v2"
+	"slices"
+	"testing"
+)
+
+// menus returns the lists of a site whose pages have a menu of so many targets in
+// common, and further ones of their own.
+func menus(rng *rand.Rand, pages uint32, menu, own int) []links {
+	shared, ghosts := ascending(rng, menu, pages), ascending(rng, 5, 1000)
+	graph := make([]links, pages)
+	for key := range graph {
+		l := slices.Concat(shared, ascending(rng, own, pages))
+		slices.Sort(l)
+		graph[key] = links{locals: slices.Compact(l), ghosts: ghosts}
+	}
+	return graph
+}
+
+// unlike returns lists that have nothing in common.
+func unlike(rng *rand.Rand, pages uint32, degree int) []links {
+	graph := make([]links, pages)
+	for key := range graph {
+		graph[key].locals = ascending(rng, degree, pages)
+	}
+	return graph
+}
+
+// A table has the codec that pays, and the same lists whatever that is.
+func TestChoose(t *testing.T) {
+	rng := random(t)
+	for _, test := range []struct {
+		name  string
+		graph []links
+		o     Options
+		want  Codec
+	}{
+		{"menus", menus(rng, 3000, 30, 5), Options{Codec: Auto}, Reference},
+		{"menus, local only", func() []links {
+			graph := menus(rng, 3000, 30, 5)
+			for i := range graph {
+				graph[i].ghosts = nil
+			}
+			return graph
+		}(), Options{Codec: Auto, LocalOnly: true}, Reference},
+		{"little in common", menus(rng, 3000, 3, 30), Options{Codec: Auto}, StreamVByte},
+		{"nothing in common", unlike(rng, 3000, 30), Options{Codec: Auto}, StreamVByte},
+		{"few", menus(rng, 200, 30, 5), Options{Codec: Auto}, StreamVByte},
+		{"none", nil, Options{Codec: Auto}, StreamVByte},
+		{"a stride", menus(rng, 3000, 30, 5), Options{Codec: Auto, Stride: 4}, StreamVByte},
+		{"menus behind what is unlike", slices.Concat(unlike(rng, 1000, 30), menus(rng, 4000, 40, 3)), Options{Codec: Auto}, Reference},
+		{"menus before what is unlike", slices.Concat(menus(rng, 1000, 30, 5), unlike(rng, 4000, 30)), Options{Codec: Auto}, StreamVByte},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			table := open(t, build(t, test.o, test.graph))
+			if table.Codec() != test.want {
+				t.Errorf("%v, want %v", table.Codec(), test.want)
+			}
+			compare(t, table, test.graph)
+		})
+	}
+}
+
+// The choice is made once: lists that come behind it are of the same codec, and what
+// is wrong with a list is said before and after it.
+func TestChooseEarly(t *testing.T) {
+	rng := random(t)
+	graph := menus(rng, 3000, 30, 5)
+	more := unlike(rng, 3000, 30)
+	b, err := NewBuilder(Options{Codec: Auto})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, l := range graph {
+		if err := b.Append(l.locals, l.ghosts); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range 2 {
+		if c, err := b.Choose(); c != Reference || err != nil {
+			t.Fatal(c, err)
+		}
+	}
+	for _, l := range more {
+		if err := b.Append(l.locals, l.ghosts); err != nil {
+			t.Fatal(err)
+		}
+	}
+	data, err := b.AppendTo(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	compare(t, open(t, data), slices.Concat(graph, more))
+	if err := b.Append([]uint32{2, 1}, nil); !errors.Is(err, ErrOrder) {
+		t.Error(err)
+	}
+	if _, err := b.Choose(); !errors.Is(err, ErrOrder) {
+		t.Error(err)
+	}
+
+	// A target that is not there is found whether the lists are coded anew or not.
+	for _, graph := range [][]links{graph, more} {
+		b, err := NewBuilder(Options{Codec: Auto})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, l := range append(slices.Clone(graph), links{locals: []uint32{1 << 20}}) {
+			if err := b.Append(l.locals, l.ghosts); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if _, err := b.AppendTo(nil); !errors.Is(err, ErrOrder) {
+			t.Error(err)
+		}
+	}
+}
+
+// What is tried is near to what it is about: a table that copies is smaller by three
+// tenths or nearly so, one that does not would not be, or is small as it is.
+func TestChooseRight(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds many tables")
+	}
+	skipWithRace(t)
+	rng := random(t)
+	seen := map[Codec]bool{}
+	for menu := 2; menu < 40; menu += 6 {
+		graph := menus(rng, 2000, menu, 18)
+		plain := len(build(t, Options{}, graph))
+		b, err := NewBuilder(Options{Codec: Auto})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, l := range graph {
+			if err := b.Append(l.locals, l.ghosts); err != nil {
+				t.Fatal(err)
+			}
+		}
+		c, err := b.Choose()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c != Reference {
+			b.trial = nil
+			if err := b.copyLists(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		data, err := b.AppendTo(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		share := float64(len(data)) / float64(plain)
+		t.Logf("menu of %d: %d and %d bytes, %.2f: %v", menu, plain, len(data), share, c)
+		if c == Reference && share > 0.75 || c != Reference && share < 0.65 {
+			t.Errorf("menu of %d: %v, and lists that copy take %.2f", menu, c, share)
+		}
+		seen[c] = true
+	}
+	if len(seen) != 2 {
+		t.Errorf("always the same: %v", seen)
+	}
+}
+
+// Lists that take little as they are do not copy, however alike they are.
+func TestChooseSmall(t *testing.T) {
+	run := make([]uint32, 200)
+	for i := range run {
+		run[i] = uint32(i)
+	}
+	graph := make([]links, 3000)
+	for key := range graph {
+		graph[key].locals = run
+	}
+	table := open(t, build(t, Options{Codec: Auto}, graph))
+	if whole, _ := table.Size(); table.Codec() != StreamVByte || whole > 3000*200/2 {
+		t.Errorf("%v, %d bytes", table.Codec(), whole)
+	}
+}
+
+// A table that was chosen to copy reads one list behind another at most.
+func TestChosenChains(t *testing.T) {
+	table := open(t, build(t, Options{Codec: Auto}, menus(random(t), 3000, 30, 5)))
+	copying := 0
+	for key := range table.Len() {
+		var l, source refList
+		pos, _ := table.position(key)
+		if !l.parse(table.data, pos, table.limit) || l.back == 0 {
+			continue
+		}
+		copying++
+		pos, _ = table.position(key - l.back)
+		if !source.parse(table.data, pos, table.limit) || source.back > 0 {
+			t.Fatalf("list %d copies from list %d, which copies", key, key-l.back)
+		}
+	}
+	if copying < 2000 {
+		t.Errorf("%d lists copy", copying)
+	}
+}
