@@ -205,8 +205,8 @@ func TestClosedStderr(t *testing.T) {
 }
 
 func TestGenerate(t *testing.T) {
-	for _, kind := range []string{"lubm", "texts", "web"} {
-		args := []string{"generate", "--kind", kind, "--triples", "5k", "--seed", "7"}
+	for _, kind := range []string{"--kind lubm --triples 5k", "--kind texts --triples 5k", "--links --format nt --pages 1k --max-links 5k"} {
+		args := append([]string{"generate"}, append(strings.Fields(kind), "--seed", "7")...)
 		first := trefoil(t, args...).mustCode(t, done)
 		if n := len(first.lines()); n != 5_000 {
 			t.Errorf("%s: %d lines", kind, n)

@@ -5,7 +5,6 @@
 //     publications, in the shape of the LUBM benchmark, with typed values and
 //     language strings added;
 //   - [Texts]: products whose descriptions and reviews are long texts;
-//   - [Web]: a web-link graph, host-clustered, grown by copying;
 //   - [Photos] and [Library]: two small applications, each an initial data set
 //     and an endless stream of adds, deletes and searches. [Model] computes
 //     what each search must answer.
@@ -18,16 +17,15 @@
 // tests keep the data from changing silently, because a benchmark's figures are
 // worth nothing once its data has moved.
 //
-// A data set is a sequence of units (a department, a product, a page, a user).
+// A data set is a sequence of units (a department, a product, a user).
 // A unit is made from a seed derived from the data set's seed and the unit's
 // number, and from nothing else, and its number of statements is known without
 // making it. Hence a part of the sequence is made without what precedes it
 // ([Generator.Parts]), and a smaller data set of a seed is a prefix of every
-// larger one (of a Web only while its numbers of pages and hosts stay).
+// larger one.
 //
-// All statements of a data set are distinct. Memory is constant, but for a
-// Web's table of hosts and pages, which is under a byte a page at the default
-// 20 pages a host.
+// All statements of a data set are distinct. Memory is constant. A graph of web
+// links is made by package links/gen.
 //
 // The package is a leaf: it describes statements as strings in N-Triples
 // syntax, so that it tests the other packages without resting on them.

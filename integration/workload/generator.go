@@ -26,7 +26,7 @@ type Generator interface {
 	Parts(n int) ([]Generator, error)
 
 	// MediaType names the syntax that Generate writes: one of
-	// MediaTypeNTriples, MediaTypeNQuads and MediaTypeTSV.
+	// MediaTypeNTriples and MediaTypeNQuads.
 	MediaType() string
 }
 
@@ -34,7 +34,6 @@ type Generator interface {
 const (
 	MediaTypeNTriples = "application/n-triples"
 	MediaTypeNQuads   = "application/n-quads"
-	MediaTypeTSV      = "text/tab-separated-values" // source, tab, target: the edge list of a Web
 )
 
 // Counts says how much was written.
@@ -51,12 +50,11 @@ var errOptions = errors.New("workload: bad options")
 
 // Kinds returns the names that New knows.
 func Kinds() []string {
-	return []string{"lubm", "texts", "web", "web-tsv", "photos", "library"}
+	return []string{"lubm", "texts", "photos", "library"}
 }
 
 // New returns the data set of a kind with exactly the given number of triples,
-// at least 1. For "web" and "web-tsv" (the same graph as an edge list) the
-// number of pages follows from it.
+// at least 1.
 func New(kind string, seed uint64, triples int64) (Generator, error) {
 	if triples < 1 {
 		return nil, fmt.Errorf("%w: %d triples; at least 1 is needed", errOptions, triples)
@@ -66,9 +64,6 @@ func New(kind string, seed uint64, triples int64) (Generator, error) {
 		return LUBM{Seed: seed, Triples: triples}, nil
 	case "texts":
 		return Texts{Seed: seed, Triples: triples}, nil
-	case "web", "web-tsv":
-		g := Web{Seed: seed, Triples: triples, TSV: kind == "web-tsv"}
-		return g, g.Validate()
 	case "photos":
 		return Photos{Seed: seed, Triples: triples}, nil
 	case "library":

@@ -44,8 +44,6 @@ func TestGolden(t *testing.T) {
 	golden := map[string]string{
 		"lubm":    "4fc45b0152c6ae56600696888bd4fab3",
 		"texts":   "5547a4d7686e2377c8073a5ea658b54b",
-		"web":     "7691317d69fab6d4c609da978083de39",
-		"web-tsv": "d35b00ae844c6e1232087d5952692699",
 		"photos":  "26db260782b2924b5aacaacf2ff2373b",
 		"library": "eaacb94be05bb72353300ee18e47d810",
 	}
@@ -90,7 +88,6 @@ const (
 var syntaxes = map[string]*regexp.Regexp{
 	MediaTypeNTriples: regexp.MustCompile(`^` + iri + ` ` + iri + ` (?:` + iri + `|` + literal + `) \.$`),
 	MediaTypeNQuads:   regexp.MustCompile(`^` + iri + ` ` + iri + ` (?:` + iri + `|` + literal + `)(?: ` + iri + `)? \.$`),
-	MediaTypeTSV:      regexp.MustCompile(`^http://[^\x00-\x20<>"]+\thttp://[^\x00-\x20<>"]+$`),
 }
 
 func TestLines(t *testing.T) {
@@ -131,12 +128,8 @@ func TestStatementsAreTheDataSet(t *testing.T) {
 
 // TestSizes checks that each unit writes as many statements as it says.
 func TestSizes(t *testing.T) {
-	graph, err := Web{Seed: 5, Pages: 3000}.Graph()
-	if err != nil {
-		t.Fatal(err)
-	}
 	sources := map[string]source{
-		"lubm": lubm{5}, "texts": texts{5}, "web": web{graph, true},
+		"lubm": lubm{5}, "texts": texts{5},
 		"photos": applicationSource{photos{5}}, "library": applicationSource{library{5}},
 	}
 	for name, src := range sources {
@@ -233,12 +226,6 @@ func TestOptions(t *testing.T) {
 		Texts{Triples: -1}.Validate(),
 		Photos{Triples: -1}.Validate(),
 		Library{Triples: -1}.Validate(),
-		Web{Pages: 1}.Validate(),
-		Web{Pages: 10, Hosts: 11}.Validate(),
-		Web{Links: -1}.Validate(),
-		Web{Links: maxLinks + 1}.Validate(),
-		Web{InsidePercent: 101}.Validate(),
-		Web{Triples: -1}.Validate(),
 	} {
 		if !errors.Is(err, errOptions) {
 			t.Errorf("bad options gave %v", err)
@@ -253,7 +240,7 @@ func TestOptions(t *testing.T) {
 			t.Errorf("the error for an unknown kind does not name %s: %v", kind, err)
 		}
 	}
-	for _, g := range []Generator{LUBM{}, Texts{}, Web{}, Photos{}, Library{}} {
+	for _, g := range []Generator{LUBM{}, Texts{}, Photos{}, Library{}} {
 		if parts, err := g.Parts(1); err != nil || parts[0].MediaType() != g.MediaType() {
 			t.Errorf("zero options of %T: %v", g, err)
 		}

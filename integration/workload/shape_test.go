@@ -5,7 +5,6 @@ package workload
 import (
 	"bytes"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -116,86 +115,6 @@ func TestTextsShape(t *testing.T) {
 	for _, escape := range []string{`\"`, `\\`, `\n`, `\t`, `\u20AC`, `\U0001F331`} {
 		if !strings.Contains(data, escape) {
 			t.Errorf("no %s", escape)
-		}
-	}
-}
-
-func TestWebShape(t *testing.T) {
-	for _, g := range []Web{{Seed: 1, Pages: 60_000}, {Seed: 2, Pages: 40_000, Hosts: 500, Links: 30, InsidePercent: 60}} {
-		graph, err := g.Graph()
-		if err != nil {
-			t.Fatal(err)
-		}
-		want := g.defaults()
-		if graph.Pages() != want.Pages || graph.Hosts() != want.Hosts {
-			t.Errorf("%d pages on %d hosts", graph.Pages(), graph.Hosts())
-		}
-		links, inside, largest := 0, 0, 0
-		in := make([]int, graph.Pages())
-		var out []int
-		for page := range graph.Pages() {
-			_, first, end := graph.Host(page)
-			largest = max(largest, end-first)
-			out = graph.AppendLinks(out[:0], page)
-			if len(out) != graph.OutDegree(page) {
-				t.Fatalf("page %d has %d links, announced %d", page, len(out), graph.OutDegree(page))
-			}
-			for _, target := range out {
-				links++
-				in[target]++
-				if target >= first && target < end {
-					inside++
-				}
-			}
-		}
-		if mean := float64(links) / float64(graph.Pages()); mean < float64(want.Links)-1 || mean > float64(want.Links)+1 {
-			t.Errorf("%.2f links a page, want %d", mean, want.Links)
-		}
-		if share := 100 * float64(inside) / float64(links); share < float64(want.InsidePercent)-3 || share > float64(want.InsidePercent)+3 {
-			t.Errorf("%.1f%% of the links inside the host, want %d", share, want.InsidePercent)
-		}
-		slices.Sort(in)
-		slices.Reverse(in)
-		t.Logf("largest host %d pages; in-degrees: top %v, 1%% %d, 10%% %d, median %d",
-			largest, in[:5], in[len(in)/100], in[len(in)/10], in[len(in)/2])
-		// A power law: the first page has far more than the hundredth, and that
-		// one than the median.
-		if in[0] < 60*in[len(in)/2] || in[len(in)/1000] < 12*in[len(in)/2] || in[len(in)/2] == 0 {
-			t.Errorf("in-degrees have no long tail: %d, %d, %d", in[0], in[len(in)/1000], in[len(in)/2])
-		}
-	}
-}
-
-func TestWebURLs(t *testing.T) {
-	graph, err := Web{Seed: 9, Pages: 30_000, Hosts: 300}.Graph()
-	if err != nil {
-		t.Fatal(err)
-	}
-	seen := make(map[string]bool)
-	last, lastHost := "", -1
-	for page := range graph.Pages() {
-		host, _, _ := graph.Host(page)
-		url := string(graph.AppendURL(nil, page))
-		if seen[url] || host == lastHost && url <= last {
-			t.Fatalf("%s after %s", url, last)
-		}
-		seen[url], last, lastHost = true, url, host
-	}
-}
-
-// Graphs so small that pages run out of other pages.
-func TestWebSmall(t *testing.T) {
-	for _, g := range []Web{{Pages: 2, Hosts: 1}, {Pages: 2, Hosts: 2}, {Pages: 20, Hosts: 1}, {Pages: 20, Hosts: 20}, {Pages: 50, Hosts: 3, Links: 1000}} {
-		data := generate(t, g)
-		lines := strings.Split(strings.TrimSpace(string(data)), "\n")
-		slices.Sort(lines)
-		if len(slices.Compact(lines)) != bytes.Count(data, []byte("\n")) {
-			t.Errorf("%+v: a link twice", g)
-		}
-		g.TSV = true
-		plain := strings.NewReplacer("> <"+LinksTo+"> <", "\t", "<", "", "> .", "").Replace(string(data))
-		if plain != string(generate(t, g)) {
-			t.Errorf("%+v: the edge list is another graph", g)
 		}
 	}
 }
