@@ -24,16 +24,21 @@ type Batch struct {
 	known  [BatchLen]bool // there is a page, with that ordinal
 	tables [BatchLen]*lists.Table
 	lists  lists.Batch
-	// The ghosts of list i of lists have their places in places[froms[i]:].
-	froms   [BatchLen]uint32
-	places  [BatchLen * lists.ShortList]uid.UID
-	touched uint64 // what was read ahead; of no use
+	// ghosts are the UIDs of lists.Ghosts, in the dictionaries of the cells.
+	dictionaries [BatchLen]*pef.Sequence
+	ghosts       [BatchLen*lists.ShortList + atOnce]uid.UID
+	touched      uint64 // what was read ahead; of no use
 }
+
+// atOnce is how many UIDs are brought to their place at a time, whether there are so many
+// or not: where a loop over a few ends the processor guesses wrong.
+const atOnce = 8
 
 // Forget makes the batch keep no cell.
 func (b *Batch) Forget() {
 	b.cells = nil
 	clear(b.tables[:])
+	clear(b.dictionaries[:])
 }
 
 // Read reads the links of pages[i] of cells[i] in direction d, for at most BatchLen pages.
@@ -48,8 +53,8 @@ func (b *Batch) Read(d Direction, cells []*Cell, pages []uid.UID) {
 		}
 	}
 	b.lists.Decode(b.tables[:n], b.ords[:n])
-	b.touchGhosts()
 	b.touchLocals()
+	b.readGhosts()
 }
 
 // Find finds pages[i] of cells[i], for at most BatchLen pages: Ordinal then tells them. It
@@ -73,7 +78,7 @@ func (b *Batch) ReadTargets(d Direction, cells []*Cell, ords []uint32) {
 		b.tables[i] = c.lists[d]
 	}
 	b.lists.Decode(b.tables[:n], b.ords[:n])
-	b.touchGhosts()
+	b.readGhosts()
 }
 
 // Targets returns the links of page i as they are kept: ordinals of pages of its cell,
@@ -87,11 +92,8 @@ func (b *Batch) Targets(i int) (locals []uint32, ghosts int, ok bool) {
 
 // AppendGhosts appends the links of page i, whose Targets are ok, to pages of other cells.
 func (b *Batch) AppendGhosts(dst []uid.UID, i int) []uid.UID {
-	_, ghosts, _ := b.lists.List(i)
-	at := len(dst)
-	dst = slices.Grow(dst, len(ghosts))[:at+len(ghosts)]
-	b.putGhosts(dst[at:], i, ghosts)
-	return dst
+	from, end := b.lists.GhostsOf(i)
+	return append(dst, b.ghosts[from:end]...)
 }
 
 // AppendTargets appends the links of page i, of any length: ordinals to locals, and to
@@ -114,15 +116,6 @@ func (b *Batch) AppendTargets(locals []uint32, others []uid.UID, i int) ([]uint3
 	return locals, others
 }
 
-// putGhosts puts the UIDs of the ghosts of list i into dst, which is as long.
-func (b *Batch) putGhosts(dst []uid.UID, i int, ghosts []uint32) {
-	g := &b.cells[i].ghosts[b.d]
-	pef.ValueAll(&g.packed, dst, b.places[b.froms[i]:], ghosts)
-	for k, packed := range dst {
-		dst[k] = g.unpack(uint64(packed))
-	}
-}
-
 // find finds the ordinals of pages.
 func (b *Batch) find(pages []uid.UID) {
 	var at [BatchLen]uint32 // the buckets of pages, then runs
@@ -143,31 +136,33 @@ func (b *Batch) find(pages []uid.UID) {
 	}
 }
 
-// touchGhosts touches what the UIDs of the lists' ghosts are read from.
-func (b *Batch) touchGhosts() {
-	from := 0
+// readGhosts reads the UIDs of the lists' ghosts.
+func (b *Batch) readGhosts() {
 	for i, c := range b.cells {
-		_, ghosts, _ := b.lists.List(i)
-		b.froms[i] = uint32(from)
-		pef.FindAll(&c.ghosts[b.d].packed, b.places[from:], ghosts)
-		from += len(ghosts)
+		b.dictionaries[i] = &c.ghosts[b.d].packed
 	}
-	touched := uint64(0)
-	for i, c := range b.cells {
-		_, ghosts, _ := b.lists.List(i)
-		touched |= pef.TouchAll(&c.ghosts[b.d].packed, b.places[b.froms[i]:], ghosts)
+	ghosts, owners := b.lists.Ghosts()
+	from := b.dictionaries[:]
+	pef.FindEach(from, b.ghosts[:], owners, ghosts)
+	b.touched |= pef.TouchEach(from, b.ghosts[:], owners, ghosts)
+	pef.ValueEach(from, b.ghosts[:], b.ghosts[:], owners, ghosts)
+	cells := b.cells
+	for k, owner := range owners {
+		b.ghosts[k] = cells[owner].ghosts[b.d].unpack(uint64(b.ghosts[k]))
 	}
-	b.touched = touched
 }
 
-// touchLocals touches what the UIDs of the lists' locals are read from.
+// touchLocals touches what the UIDs of the lists' first and last locals are read from: most
+// of those between are of the same hosts.
 func (b *Batch) touchLocals() {
 	touched := uint64(0)
 	for i, c := range b.cells {
 		locals, _, _ := b.lists.List(i)
-		touched |= c.pages.table.touchMarks(locals)
+		if n := len(locals); n > 0 {
+			touched |= c.pages.table.touchMark(locals[0]) | c.pages.table.touchMark(locals[n-1])
+		}
 	}
-	b.touched |= touched
+	b.touched = touched
 }
 
 // Degree returns how many links page i has; 0 for one that is not there.
@@ -182,7 +177,7 @@ func (b *Batch) Degree(i int) int {
 }
 
 // AppendLinks appends the links of page i as [Cell.AppendLinks] does; nothing for one that
-// is not there.
+// is not there. It may write up to eight UIDs into dst's capacity behind the result.
 func (b *Batch) AppendLinks(dst []uid.UID, i int) []uid.UID {
 	locals, ghosts, ok := b.lists.List(i)
 	if !ok {
@@ -192,23 +187,26 @@ func (b *Batch) AppendLinks(dst []uid.UID, i int) []uid.UID {
 		return dst
 	}
 	c := b.cells[i]
-	g := &c.ghosts[b.d]
-	below, mixed := g.split(ghosts)
+	below, mixed := c.ghosts[b.d].split(ghosts)
 	if mixed {
 		return c.appendMixed(dst, b.d, locals, ghosts)
 	}
 	at, n := len(dst), len(locals)+len(ghosts)
-	if cap(dst)-at < n {
-		dst = slices.Grow(dst, n)
+	if cap(dst)-at < n+atOnce {
+		dst = slices.Grow(dst, n+atOnce)
 	}
-	dst = dst[:at+n]
-	out := dst[at:]
+	out := dst[at : at+n+atOnce]
+	from, _ := b.lists.GhostsOf(i)
 	// As in Cell.appendUIDs.
-	if len(ghosts) > 0 {
-		others := out[len(locals):]
-		b.putGhosts(others, i, ghosts)
-		copy(out, others[:below])
+	if len(ghosts) <= atOnce {
+		*(*[atOnce]uid.UID)(out) = *(*[atOnce]uid.UID)(b.ghosts[from:])
+		c.pages.putUIDs(out[below:below+len(locals)], locals)
+		*(*[atOnce]uid.UID)(out[below+len(locals):]) = *(*[atOnce]uid.UID)(b.ghosts[from+below:])
+		return dst[:at+n]
 	}
+	others := b.ghosts[from : from+len(ghosts)]
+	copy(out, others[:below])
 	c.pages.putUIDs(out[below:below+len(locals)], locals)
-	return dst
+	copy(out[below+len(locals):], others[below:])
+	return dst[:at+n]
 }

@@ -59,7 +59,7 @@ func (b *Batch) FindURLs(cells []*Cell, names []string, hosts []uint64) {
 	}
 	for i, c := range b.cells {
 		if b.known[i] {
-			touched |= c.pages.table.touchMarks(b.ords[i : i+1])
+			touched |= c.pages.table.touchMark(b.ords[i])
 		}
 	}
 	b.touched = touched

@@ -62,6 +62,7 @@ func Open(data []byte) (*Cell, error) {
 		}
 		return nil, fmt.Errorf("cell: open %d bytes: %w: %w: build the cell again, or get it from another machine", len(data), kind, err)
 	}
+	useLargePages(data)
 	return c, nil
 }
 

@@ -150,16 +150,13 @@ func (t *runTable) touchRun(run uint32) uint64 {
 	return uint64(t.runs[run].begin)
 }
 
-// touchMarks reads the marks of ordinals of the cell, so that they are in the cache; what
-// it returns is of no use.
-func (t *runTable) touchMarks(ords []uint32) (touched uint64) {
+// touchMark reads the mark of an ordinal of the cell, so that it is in the cache; what it
+// returns is of no use.
+func (t *runTable) touchMark(ord uint32) uint64 {
 	if len(t.marks) == 0 {
 		return 0
 	}
-	for _, ord := range ords {
-		touched |= t.marks[ord>>markShift]
-	}
-	return touched
+	return t.marks[ord>>markShift]
 }
 
 // ordinal returns the ordinal of u, which is packed so and is not the greatest of all

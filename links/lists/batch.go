@@ -2,13 +2,22 @@
 
 package lists
 
-import "github.com/trefoildb/trefoil/links/lists/pef"
+import (
+	"encoding/binary"
+
+	"github.com/trefoildb/trefoil/links/lists/pef"
+)
 
 const (
 	// BatchLen is the most lists that a [Batch] reads at once.
 	BatchLen = 64
 	// ShortList is the most targets, of both kinds together, of a list that a Batch reads.
 	ShortList = 64
+
+	// atOnce is how many ghosts are brought to their place at a time, whether there are so
+	// many or not: where a loop over a few numbers ends the processor guesses wrong.
+	atOnce = 8
+	room   = BatchLen*ShortList + atOnce
 )
 
 // Batch is the memory of reading many short lists at once, of one table or of several.
@@ -21,20 +30,23 @@ const (
 // A Batch is large: keep it for the next lists. The zero value is ready.
 type Batch struct {
 	lists   [BatchLen]batchList
-	numbers [BatchLen * ShortList]uint32
-	touched uint64 // what was read ahead; of no use
+	numbers [room]uint32 // the locals of all lists
+	ghosts  [room]uint32 // of all lists
+	owners  [room]uint8  // of which list a ghost is
+	used    int          // of ghosts
+	touched uint64       // what was read ahead; of no use
 }
 
 // batchList is a list of a batch.
 //
-// Invariant: once it is decoded, and while ok is set, its targets are numbers[from:],
-// locals and then ghosts.
+// Invariant: once it is decoded, and while ok is set, its targets are numbers[from:] and
+// ghosts[ghostsFrom:].
 type batchList struct {
-	place          pef.Place // of its position
-	pos            uint64
-	from           uint32
-	locals, ghosts uint8
-	ok             bool
+	place            pef.Place // of its position
+	pos              uint64
+	from, ghostsFrom uint32
+	locals, ghosts   uint8
+	ok               bool
 }
 
 // Decode reads the lists of keys[i] of tables[i], at most BatchLen of them; a table may be
@@ -55,9 +67,10 @@ func (b *Batch) Decode(tables []*Table, keys []uint32) {
 	}
 	b.touched = touched | b.touchLists(tables, keys)
 	from := 0
+	b.used = 0
 	for i, t := range tables {
-		if l := &b.lists[i]; l.ok {
-			from = b.decode(l, t, keys[i], from)
+		if b.lists[i].ok {
+			from = b.decode(i, t, keys[i], from)
 		}
 	}
 }
@@ -84,9 +97,11 @@ func (b *Batch) touchLists(tables []*Table, keys []uint32) (touched uint64) {
 	return touched
 }
 
-// decode decodes a list to the numbers from a place on, and returns where they end.
-func (b *Batch) decode(l *batchList, t *Table, key uint32, from int) (end int) {
+// decode decodes list i, its locals to the numbers from a place on, and returns where they
+// end.
+func (b *Batch) decode(i int, t *Table, key uint32, from int) (end int) {
 	var h svbList
+	l := &b.lists[i]
 	if l.ok = h.parse(t.data, l.pos, t.limit); !l.ok {
 		return from
 	}
@@ -94,10 +109,37 @@ func (b *Batch) decode(l *batchList, t *Table, key uint32, from int) (end int) {
 	if l.ok = n <= ShortList; !l.ok {
 		return from
 	}
-	end = from + int(n+slack)&^slack
-	_, l.ok = h.body(t, b.numbers[from:end], key)
-	l.from, l.locals, l.ghosts = uint32(from), uint8(h.locals), uint8(h.ghosts)
+	base := uint32(0)
+	if n > 0 {
+		out := b.numbers[from : from+int(n+slack)&^slack]
+		var sum uint64
+		if sum, _, l.ok = h.unpack(t, out, key); l.ok {
+			base, _, l.ok = check(t, out, int(h.locals), int(h.ghosts), sum)
+		}
+		if !l.ok {
+			return from
+		}
+	}
+	end = from + int(h.locals)
+	l.from, l.ghostsFrom = uint32(from), uint32(b.used)
+	l.locals, l.ghosts = uint8(h.locals), uint8(h.ghosts)
+	b.addGhosts(i, end, int(h.ghosts), base)
 	return end
+}
+
+// addGhosts adds n ghosts of list i, which are numbers from a place on and base more there.
+func (b *Batch) addGhosts(i, from, n int, base uint32) {
+	for k := 0; ; k += atOnce {
+		in, out := (*[atOnce]uint32)(b.numbers[from+k:]), (*[atOnce]uint32)(b.ghosts[b.used+k:])
+		for j, ghost := range in {
+			out[j] = ghost - base
+		}
+		binary.LittleEndian.PutUint64(b.owners[b.used+k:], uint64(i)*0x0101010101010101)
+		if k+atOnce >= n {
+			break
+		}
+	}
+	b.used += n
 }
 
 // List returns the targets of list i, in memory of the batch. ok is false where it is not
@@ -108,7 +150,18 @@ func (b *Batch) List(i int) (locals, ghosts []uint32, ok bool) {
 	if !l.ok {
 		return nil, nil, false
 	}
-	from := int(l.from)
-	mid := from + int(l.locals)
-	return b.numbers[from:mid], b.numbers[mid : mid+int(l.ghosts)], true
+	from, ghostsFrom := int(l.from), int(l.ghostsFrom)
+	return b.numbers[from : from+int(l.locals)], b.ghosts[ghostsFrom : ghostsFrom+int(l.ghosts)], true
+}
+
+// Ghosts returns the ghosts of all lists that a batch reads, in memory of the batch, and of
+// which list each is.
+func (b *Batch) Ghosts() (ghosts []uint32, owners []uint8) {
+	return b.ghosts[:b.used], b.owners[:b.used]
+}
+
+// GhostsOf returns which of Ghosts are those of list i.
+func (b *Batch) GhostsOf(i int) (from, end int) {
+	l := &b.lists[i]
+	return int(l.ghostsFrom), int(l.ghostsFrom) + int(l.ghosts)
 }

@@ -25,36 +25,45 @@ const (
 // needs to go on after them. It is false where a number is out of range: sum, of
 // 64 bits, differs from what the last targets say where any sum took more than 32.
 func settle(t *Table, out []uint32, locals, ghosts int, sum uint64) (last uint64, ok bool) {
-	base, want := uint32(0), uint64(0)
-	if n := locals + ghosts; n < len(out) {
+	base, last, ok := check(t, out, locals, ghosts, sum)
+	if ok && base > 0 {
+		g := out[locals : locals+ghosts]
+		for i := range g {
+			g[i] -= base
+		}
+	}
+	return last, ok
+}
+
+// check is settle, but that the ghosts stay as they are: base more than their indexes.
+func check(t *Table, out []uint32, locals, ghosts int, sum uint64) (base uint32, last uint64, ok bool) {
+	want := uint64(0)
+	n := locals + ghosts
+	if n < len(out) {
 		// What stands for padding is below 2^28, so that 32 bits are enough.
 		want = uint64(out[len(out)-1] - out[n-1])
 	}
 	if locals > 0 {
 		end := out[locals-1]
 		if end >= t.n {
-			return 0, false
+			return 0, 0, false
 		}
 		last = uint64(end)
 		want += last
 		base = end + 1
 	}
 	if ghosts > 0 {
-		g := out[locals : locals+ghosts]
 		if locals > 0 {
-			for i := range g {
-				g[i] -= base
-			}
 			want++
 		}
-		end := g[len(g)-1]
+		end := out[n-1] - base
 		if end >= t.ghostEnd {
-			return 0, false
+			return 0, 0, false
 		}
 		last = uint64(end)
 		want += last
 	}
-	return last, sum == want
+	return base, last, sum == want
 }
 
 // svbList is the head of a list.
@@ -138,19 +147,24 @@ func (l *svbList) start(t *Table, key uint32) uint64 {
 	return uint64(unzigzag(first, key)) - uint64(first) - 1
 }
 
+// unpack is that of layout for the list's numbers; len(out) is not 0.
+func (l *svbList) unpack(t *Table, out []uint32, key uint32) (sum, end uint64, ok bool) {
+	control := t.data[l.control : l.control+uint64(len(out)>>2)]
+	return l.layout(t).unpack(out, control, t.data[l.data:], 0, l.start(t, key))
+}
+
 // body decodes the list into out, whose length is that of the list, rounded up
 // to a multiple of four, and returns where it ends.
 func (l *svbList) body(t *Table, out []uint32, key uint32) (end uint64, ok bool) {
 	if len(out) == 0 {
 		return l.data, true
 	}
-	control := t.data[l.control : l.control+uint64(len(out)>>2)]
-	y := l.layout(t)
-	sum, end, ok := y.unpack(out, control, t.data[l.data:], 0, l.start(t, key))
+	sum, end, ok := l.unpack(t, out, key)
 	if !ok {
 		return 0, false
 	}
 	_, ok = settle(t, out, int(l.locals), int(l.ghosts), sum)
+	y := l.layout(t)
 	n := uint64(l.locals) + uint64(l.ghosts)
 	end = l.data + (end-y.padding(uint64(len(out))-n)+1)>>1
 	return end, ok && (n < svbLong || end == l.data+l.length)

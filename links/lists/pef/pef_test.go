@@ -174,6 +174,38 @@ func checkSearch(t *testing.T, s Sequence, values []uint64, rng *rand.Rand) {
 	}
 }
 
+// Values of several sequences, read together.
+func TestEach(t *testing.T) {
+	rng := random(t)
+	var all [][]uint64
+	var sequences []Sequence
+	var from []*Sequence
+	for _, values := range shapes(rng) {
+		if len(values) > 0 {
+			all, sequences = append(all, values), append(sequences, open(t, Append(nil, values)))
+		}
+	}
+	for i := range sequences {
+		from = append(from, &sequences[i])
+	}
+	for _, n := range []int{0, 1, 1000} {
+		of, owners, want := make([]uint32, n), make([]uint8, n+1), make([]uint64, n)
+		for k := range n {
+			owner := rng.IntN(len(all))
+			owners[k], of[k] = uint8(owner), rng.Uint32N(uint32(len(all[owner])))
+			want[k] = all[owner][of[k]]
+		}
+		got := make([]uint64, n)
+		FindEach(from, got, owners, of)
+		if touched := TouchEach(from, got, owners, of); touched&1 == 0 && n > 0 {
+			t.Fatalf("the touch of %d values gave %x", n, touched)
+		}
+		if ValueEach(from, got, got, owners, of); !slices.Equal(got, want) {
+			t.Fatalf("%d values of %d sequences are %d, want %d", n, len(from), got, want)
+		}
+	}
+}
+
 // The size that the package comment speaks of: 32 values take a base and a word.
 func TestSize(t *testing.T) {
 	rng := random(t)
@@ -201,7 +233,7 @@ func TestMisusePanics(t *testing.T) {
 		"At(300)":     func() { s.At(300) },
 		"Gather(300)": func() { Gather(&s, make([]uint64, 2), []uint32{1, 300}) },
 		"Find(300)":   func() { s.Find(300) },
-		"no place":    func() { ValueAll(&s, make([]uint64, 1), []uint64{1 << 60}, []uint32{3}) },
+		"no place":    func() { ValueEach([]*Sequence{&s}, make([]uint64, 1), []uint64{1 << 60}, []uint8{0}, []uint32{3}) },
 		"decreasing":  func() { Append(nil, []uint64{2, 1}) },
 		"decreasing between parts": func() {
 			Append(nil, append(repeat(5, partLen), 4))

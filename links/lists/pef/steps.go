@@ -37,11 +37,12 @@ func (s *Sequence) Value(p Place, i uint32) uint64 {
 	return s.value(at, width, uint(i)%partLen)
 }
 
-// FindAll sets places[k] to the [Place] of value of[k], for all of them; places has room
-// for that.
-func FindAll[T ~uint64](s *Sequence, places []T, of []uint32) {
-	places = places[:len(of)]
+// FindEach sets places[k] to the [Place] of value of[k] of the sequence from[owners[k]], for
+// all of them; places and owners are as long.
+func FindEach[T ~uint64](from []*Sequence, places []T, owners []uint8, of []uint32) {
+	places, owners = places[:len(of)], owners[:len(of)]
 	for k, i := range of {
+		s := from[owners[k]]
 		if uint64(i) >= uint64(s.n) {
 			panicIndex(int(i), s.n)
 		}
@@ -50,10 +51,12 @@ func FindAll[T ~uint64](s *Sequence, places []T, of []uint32) {
 	}
 }
 
-// TouchAll is Touch of the values of[k], which are at places[k].
-func TouchAll[T ~uint64](s *Sequence, places []T, of []uint32) (touched uint64) {
-	places = places[:len(of)]
+// TouchEach is Touch of the values of[k] of the sequences from[owners[k]], which are at
+// places[k].
+func TouchEach[T ~uint64](from []*Sequence, places []T, owners []uint8, of []uint32) (touched uint64) {
+	places, owners = places[:len(of)], owners[:len(of)]
 	for k, i := range of {
+		s := from[owners[k]]
 		at, width := Place(places[k]).parts()
 		if !s.holds(at, width) {
 			panicPart(at)
@@ -63,11 +66,12 @@ func TouchAll[T ~uint64](s *Sequence, places []T, of []uint32) (touched uint64) 
 	return touched
 }
 
-// ValueAll sets dst[k] to the value of[k], which is at places[k], for all of them. dst has
-// room for that, and may be places.
-func ValueAll[T ~uint64](s *Sequence, dst, places []T, of []uint32) {
-	dst, places = dst[:len(of)], places[:len(of)]
+// ValueEach sets dst[k] to value of[k] of the sequence from[owners[k]], which is at
+// places[k], for all of them. dst is as long, and may be places.
+func ValueEach[T ~uint64](from []*Sequence, dst, places []T, owners []uint8, of []uint32) {
+	dst, places, owners = dst[:len(of)], places[:len(of)], owners[:len(of)]
 	for k, i := range of {
+		s := from[owners[k]]
 		at, width := Place(places[k]).parts()
 		if !s.holds(at, width) {
 			panicPart(at) // places is the caller's
@@ -80,12 +84,20 @@ func ValueAll[T ~uint64](s *Sequence, dst, places []T, of []uint32) {
 	}
 }
 
+// noOwners are the owners of values that are all of one sequence.
+var noOwners [64]uint8
+
 // Gather sets dst[k] to the value of number places[k], for all of them, in steps; dst has
 // room for that.
 func Gather[T ~uint64](s *Sequence, dst []T, places []uint32) {
-	FindAll(s, dst, places)
-	if TouchAll(s, dst, places)&1 == 0 && len(places) > 0 {
-		panicPart(0)
+	from := [1]*Sequence{s}
+	for len(places) > 0 {
+		some := places[:min(len(places), len(noOwners))]
+		FindEach(from[:], dst, noOwners[:], some)
+		if TouchEach(from[:], dst, noOwners[:], some)&1 == 0 {
+			panicPart(0)
+		}
+		ValueEach(from[:], dst, dst, noOwners[:], some)
+		dst, places = dst[len(some):], places[len(some):]
 	}
-	ValueAll(s, dst, dst, places)
 }
