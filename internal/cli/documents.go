@@ -24,11 +24,14 @@ type documents struct {
 }
 
 // list returns the documents.
-func (d *documents) list() ([]input.Source, error) {
+func (d *documents) list() ([]input.Source, error) { return d.listBy(input.List) }
+
+// listBy is list by another way to list files.
+func (d *documents) listBy(list func(args []string) ([]input.Source, error)) ([]input.Source, error) {
 	if len(d.Files) == 0 {
 		return nil, usagef("name files, directories or globs to read; - is standard input")
 	}
-	return input.List(d.Files)
+	return list(d.Files)
 }
 
 // syntax returns the syntax of --from; zero where it is not given.

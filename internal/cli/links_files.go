@@ -16,6 +16,7 @@ import (
 	"github.com/trefoildb/trefoil/links/linkfile"
 	"github.com/trefoildb/trefoil/links/lists"
 	"github.com/trefoildb/trefoil/rdfload"
+	"github.com/trefoildb/trefoil/rdfload/input"
 	"github.com/trefoildb/trefoil/triple"
 )
 
@@ -27,6 +28,15 @@ type linkFlags struct {
 	Normalize   bool   `help:"Make IRIs of http and https what a browser asks for."`
 	Frames      bool   `help:"WAT: frames are links too."`
 	AllSchemes  bool   `help:"WAT: links of all schemes but javascript."`
+}
+
+// list returns the link files that arguments name. Of a directory they are those with
+// names of link formats, or all where a flag says their format.
+func (f *linkFlags) list(args []string) ([]input.Source, error) {
+	return input.ListNamed(args, input.Names{What: "a link format (--format takes them all)", Are: func(name string) bool {
+		_, ok := linkfile.ByFile(name)
+		return ok || f.Format != ""
+	}})
 }
 
 // given tells whether one of the flags is set.

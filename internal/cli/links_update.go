@@ -7,7 +7,6 @@ import (
 
 	"github.com/trefoildb/trefoil/links"
 	"github.com/trefoildb/trefoil/rdfload"
-	"github.com/trefoildb/trefoil/rdfload/input"
 )
 
 type linksUpdateCmd struct {
@@ -19,7 +18,7 @@ type linksUpdateCmd struct {
 	Rejects   string   `placeholder:"F" help:"Write what is left out, with its place and the reason, to this file."`
 	MaxLine   byteSize `default:"64MiB" placeholder:"SIZE" help:"Greatest line, field or record; ${default} by default."`
 	JSON      bool     `help:"Print the result as JSON."`
-	Files     []string `arg:"" name:"file" help:"Link files; - is standard input. .gz, .bz2, .zst and .xz are told by content."`
+	Files     []string `arg:"" name:"file" help:"Link files, directories, globs; - is standard input. .gz, .bz2, .zst and .xz are told by content."`
 }
 
 // updated is what an update did.
@@ -37,7 +36,7 @@ func (c *linksUpdateCmd) Run(e *env) error {
 	if err != nil {
 		return err
 	}
-	listed, err := input.List(c.Files)
+	listed, err := c.list(c.Files)
 	if err != nil {
 		return err
 	}

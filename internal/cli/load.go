@@ -37,7 +37,11 @@ func (c *loadCmd) Run(e *env) error {
 	if err != nil {
 		return err
 	}
-	sources, err := c.list()
+	list := input.List
+	if c.Links {
+		list = c.linkFlags.list
+	}
+	sources, err := c.listBy(list)
 	if err != nil {
 		return err
 	}

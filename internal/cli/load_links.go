@@ -147,22 +147,27 @@ func (l *linkLoad) update(to linkUpdater, from linkPlace, noted func(linkPlace) 
 	changes := l.changes(updatePhase)
 	changes.rejects = l.rejects
 	before := l.done
-	return changes.each(from, func(batch []links.Change, until linkPlace) error {
+	count := func() {
+		l.done.Read = before.Read + changes.seen
+		l.done.Rejected = before.Rejected + changes.rejected
+		l.done.Skipped = before.Skipped + changes.skipped
+		l.done.Duplicates = max(l.done.Read-l.done.New, 0)
+	}
+	err := changes.each(from, func(batch []links.Change, until linkPlace) error {
 		r, err := to.Update(l.e.ctx, batch)
 		l.done.New += r.Added
 		l.done.Deleted += r.Deleted
 		if err != nil {
 			return err
 		}
-		l.done.Read = before.Read + changes.seen
-		l.done.Rejected = before.Rejected + changes.rejected
-		l.done.Skipped = before.Skipped + changes.skipped
-		l.done.Duplicates = max(l.done.Read-l.done.New, 0)
+		count()
 		for i := range batch {
 			l.done.Labels += labels(&batch[i])
 		}
 		return noted(until)
 	})
+	count() // what was left out behind the last batch
+	return err
 }
 
 // label notes the labels of links that are in the store, of all files from a place

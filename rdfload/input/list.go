@@ -27,11 +27,23 @@ type Source struct {
 // IsStdin tells whether the source is standard input.
 func (s Source) IsStdin() bool { return s.Path == "" }
 
+// Names tells which files of a directory are meant.
+type Names struct {
+	Are  func(name string) bool
+	What string // what the names are of, for a message
+}
+
 // List returns the sources that the arguments name: "-", files, directories and
 // globs of [filepath.Match] ('*' means no name that starts with '.'), each source once, in the order of the arguments and
-// within one argument sorted by name. An argument that names nothing is an error.
+// within one argument sorted by name. Of a directory they are the files with names of
+// RDF syntaxes. An argument that names nothing is an error.
 func List(args []string) ([]Source, error) {
-	l := lister{seen: make(map[string]bool)}
+	return ListNamed(args, Names{Are: func(name string) bool { _, ok := syntax.ByFile(name); return ok }, What: "an RDF syntax"})
+}
+
+// ListNamed is List for other files of directories.
+func ListNamed(args []string, names Names) ([]Source, error) {
+	l := lister{names: names, seen: make(map[string]bool)}
 	for _, arg := range args {
 		if err := l.add(arg); err != nil {
 			return nil, err
@@ -44,6 +56,7 @@ func List(args []string) ([]Source, error) {
 }
 
 type lister struct {
+	names   Names
 	sources []Source
 	seen    map[string]bool // by path
 }
@@ -105,7 +118,7 @@ func (l *lister) addPath(name string, info fs.FileInfo) error {
 			}
 			return nil
 		}
-		if _, ok := syntax.ByFile(entry.Name()); entry.IsDir() || !ok {
+		if entry.IsDir() || !l.names.Are(entry.Name()) {
 			return nil
 		}
 		info, err := os.Stat(path)
@@ -119,7 +132,7 @@ func (l *lister) addPath(name string, info fs.FileInfo) error {
 		return l.addFile(filepath.Clean(path), info)
 	})
 	if err == nil && !found {
-		err = fmt.Errorf("%s: no file in this directory has the name of an RDF syntax: %w", name, fs.ErrNotExist)
+		err = fmt.Errorf("%s: no file in this directory has the name of %s: %w", name, l.names.What, fs.ErrNotExist)
 	}
 	return err
 }
