@@ -265,6 +265,9 @@ func TestCrashes(t *testing.T) {
 	stop := make(chan struct{})
 	var wait sync.WaitGroup
 	var steps atomic.Int64
+	// Each step takes a token, so that nobody writes much while a clone is checked.
+	const ahead = 8
+	tokens, given := make(chan struct{}, 100), int64(0)
 	for w := range writers {
 		st := &state{want: map[triple.Triple]bool{}, busy: map[triple.Triple]bool{}}
 		states[w] = st
@@ -274,7 +277,7 @@ func TestCrashes(t *testing.T) {
 				select {
 				case <-stop:
 					return
-				default:
+				case <-tokens:
 				}
 				var triples []triple.Triple
 				for range batch {
@@ -313,8 +316,11 @@ func TestCrashes(t *testing.T) {
 		})
 	}
 	for crash := range fewer(10) {
-		target := steps.Load() + int64(rng.IntN(40))
-		eventually(t, "steps", func() bool { return steps.Load() >= target || t.Failed() })
+		for range ahead + rng.IntN(40) {
+			tokens <- struct{}{}
+			given++
+		}
+		eventually(t, "steps", func() bool { return steps.Load() >= given-ahead || t.Failed() })
 		// What is acknowledged now must be in the clone, unless it is being written
 		// again while the clone is made.
 		want := map[triple.Triple]bool{}
