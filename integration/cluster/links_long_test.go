@@ -195,11 +195,27 @@ func (w *longWeb) unname(changes []links.Change) {
 	}
 }
 
-// Host and Domain make the web tell hosts apart (sample.Hosts), by the pages that it has.
-type longHosts map[uid.Extent][2]uint64
+// extentHosts are the hosts and domains of extents, as numbers (sample.Hosts).
+type extentHosts map[uid.Extent][2]uint64
 
-func (h longHosts) Host(e uid.Extent) uint64   { return h[e][0] }
-func (h longHosts) Domain(e uid.Extent) uint64 { return h[e][1] }
+func (h extentHosts) Host(e uid.Extent) uint64   { return h[e][0] }
+func (h extentHosts) Domain(e uid.Extent) uint64 { return h[e][1] }
+
+// hostsOf returns the hosts of the extents of pages.
+func hostsOf(pages map[string]uid.UID) extentHosts {
+	h, numbers := extentHosts{}, map[string]uint64{}
+	number := func(name string) uint64 {
+		if numbers[name] == 0 {
+			numbers[name] = uint64(len(numbers) + 1)
+		}
+		return numbers[name]
+	}
+	for url, u := range pages {
+		key := weburl.HostKey(url)
+		h[u.Extent()] = [2]uint64{number(key), number("domain " + weburl.Domain(key))}
+	}
+	return h
+}
 
 // check compares what a graph says of pages with what ought to be.
 func (w *longWeb) check(g *ranges.Graph, pages []string) {
@@ -227,13 +243,6 @@ func (w *longWeb) check(g *ranges.Graph, pages []string) {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	hosts, numbers := longHosts{}, map[string]uint64{}
-	number := func(name string) uint64 {
-		if numbers[name] == 0 {
-			numbers[name] = uint64(len(numbers) + 1)
-		}
-		return numbers[name]
-	}
 	of := map[string]uid.UID{}
 	for i, u := range uids {
 		if before := w.uids[urls[i]]; before != 0 && before != u {
@@ -242,10 +251,9 @@ func (w *longWeb) check(g *ranges.Graph, pages []string) {
 		of[urls[i]] = u
 		if u != 0 {
 			w.uids[urls[i]] = u
-			key := weburl.HostKey(urls[i])
-			hosts[u.Extent()] = [2]uint64{number(key), number("domain " + weburl.Domain(key))}
 		}
 	}
+	hosts := hostsOf(w.uids)
 	asked := make([]uid.UID, 0, 2*len(pages))
 	for _, page := range pages {
 		asked = append(asked, of[page])

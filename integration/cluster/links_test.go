@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"maps"
@@ -197,6 +198,7 @@ func (w *web) check(g *ranges.Graph) {
 			if err != nil || some.Len() == 0 && len(rest) > 0 || len(some.Items) > 30 {
 				w.t.Fatalf("%d lists of %d links, %v", some.Len(), len(some.Items), err)
 			}
+			w.checkPacked(g, d, rest, some)
 			if rest, got = rest[some.Len():], append(got, some.Items...); len(rest) > 0 {
 				continue
 			}
@@ -209,6 +211,12 @@ func (w *web) check(g *ranges.Graph) {
 		if err != nil {
 			w.t.Fatal(err)
 		}
+		spec := sample.Spec{N: w.random.IntN(9), Mode: sample.Mode(w.random.IntN(2)), Class: sample.Class(w.random.IntN(3)), Seed: w.random.Uint64()}
+		samples, err := g.SampleLinks(ctx, d, asked, spec)
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		hosts := w.hosts()
 		for i := range asked {
 			var want []uid.UID
 			if i < 2*len(urls) {
@@ -223,6 +231,9 @@ func (w *web) check(g *ranges.Graph) {
 			}
 			if got := lists.At(i); !slices.Equal(got, want) || degrees[i] != len(want) {
 				w.t.Fatalf("%v links of %s (%s): %v, degree %d; they are %v", d, asked[i], w.urls[asked[i]], got, degrees[i], want)
+			}
+			if got, want := samples.At(i), sample.Sample(nil, want, asked[i], spec, hosts); !slices.Equal(got, want) {
+				w.t.Fatalf("%v links of %s (%s), %+v: %v; they are %v", d, asked[i], w.urls[asked[i]], spec, got, want)
 			}
 		}
 	}
@@ -263,6 +274,34 @@ func (w *web) check(g *ranges.Graph) {
 	if !slices.IsSorted(all) {
 		w.t.Fatalf("pages that do not ascend: %v", all)
 	}
+}
+
+// checkPacked compares packed lists of the first of some pages with what they are.
+func (w *web) checkPacked(g *ranges.Graph, d links.Direction, pages []uid.UID, want links.Lists) {
+	w.t.Helper()
+	lengths, packed, err := g.PackedUpTo(w.t.Context(), d, pages, 30)
+	if err != nil || packed.Len() != want.Len() || len(lengths) != want.Len() {
+		w.t.Fatalf("%d packed lists, %v; want %d", packed.Len(), err, want.Len())
+	}
+	for i, n := range lengths {
+		var list []uid.UID
+		last := uid.UID(0)
+		for b := packed.At(i); len(b) > 0; {
+			step, size := binary.Uvarint(b)
+			last += uid.UID(step)
+			list, b = append(list, last), b[max(size, 1):]
+		}
+		if n != len(list) || !slices.Equal(list, want.At(i)) {
+			w.t.Fatalf("%v: packed list %d of length %d is %v, want %v", d, i, n, list, want.At(i))
+		}
+	}
+}
+
+// hosts tells the hosts and domains of the extents of all pages.
+func (w *web) hosts() extentHosts {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return hostsOf(w.uids)
 }
 
 // answered asks for all links again and again until there is an answer: before, all

@@ -86,6 +86,21 @@ func (w *Writer) List(list []uid.UID) {
 	}
 }
 
+// PackedList writes a list of n UIDs whose differences are numbers already, as an answer
+// has them. It does not look at them: who reads the answer does. Nothing is kept.
+func (w *Writer) PackedList(n int, differences []byte) {
+	if !w.item(Lists) {
+		return
+	}
+	w.number(uint64(max(n, 0)))
+	for len(differences) > pieceBytes {
+		w.b = append(w.b, differences[:pieceBytes]...)
+		differences = differences[pieceBytes:]
+		w.flush()
+	}
+	w.b = append(w.b, differences...)
+}
+
 // LabelledList writes a list and its labels, as many. Neither is kept.
 func (w *Writer) LabelledList(list []uid.UID, labels []links.Label) {
 	if w.err == nil && len(list) != len(labels) {

@@ -4,8 +4,10 @@ package httpapi
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/trefoildb/trefoil/links"
+	"github.com/trefoildb/trefoil/links/rank"
 	"github.com/trefoildb/trefoil/links/uid"
 	"github.com/trefoildb/trefoil/links/wire"
 )
@@ -86,6 +88,13 @@ type boundedGraph interface {
 	LinksUpTo(ctx context.Context, d links.Direction, pages []uid.UID, most int) (links.Lists, error)
 }
 
+// packedGraph is a boundedGraph that has lists as answers in the binary form do.
+type packedGraph interface {
+	// PackedUpTo is LinksUpTo with how long the lists are, and of each the differences of
+	// its UIDs as uvarints, the first one's from 0.
+	PackedUpTo(ctx context.Context, d links.Direction, pages []uid.UID, most int) (lengths []int, lists rank.Lists[byte], err error)
+}
+
 // streamUpTo answers with lists, without asking how long they are before.
 func (c *linksCall) streamUpTo(graph boundedGraph) error {
 	pages, err := c.askedPages()
@@ -131,6 +140,9 @@ func (c *linksCall) pieceUpTo(out linksAnswer, graph boundedGraph, pages []uid.U
 	if err := held.grow(int64(c.pieceLinks) * bytesALink); err != nil {
 		return 0, err
 	}
+	if packed, ok := graph.(packedGraph); ok && c.binary && !c.asked.asURLs {
+		return c.packedUpTo(out, packed, pages)
+	}
 	lists, err := graph.LinksUpTo(c.ctx, c.asked.direction, pages, c.pieceLinks)
 	if err == nil && lists.Len() > len(pages) {
 		err = answered("lists", lists.Len(), len(pages))
@@ -142,6 +154,31 @@ func (c *linksCall) pieceUpTo(out linksAnswer, graph boundedGraph, pages []uid.U
 		return 0, err
 	}
 	return lists.Len(), c.writeLists(out, lists)
+}
+
+// packedUpTo is pieceUpTo where lists need not be taken apart.
+func (c *linksCall) packedUpTo(out linksAnswer, graph packedGraph, pages []uid.UID) (n int, err error) {
+	w, ok := out.(*wire.Writer)
+	if !ok {
+		return 0, fmt.Errorf("%T is no answer of the binary form", out)
+	}
+	lengths, lists, err := graph.PackedUpTo(c.ctx, c.asked.direction, pages, c.pieceLinks)
+	if err == nil && (lists.Len() > len(pages) || lists.Len() != len(lengths)) {
+		err = answered("lists", lists.Len(), len(pages))
+	}
+	if err == nil {
+		err = c.checkEpoch()
+	}
+	if err != nil {
+		return 0, err
+	}
+	count := 0
+	for i, n := range lengths {
+		w.PackedList(n, lists.At(i))
+		count += n
+	}
+	c.served(len(lengths), count)
+	return len(lengths), w.Err()
 }
 
 // bytesALink is what a link takes in a slice that grew.

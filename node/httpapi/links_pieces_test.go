@@ -2,12 +2,15 @@ package httpapi
 
 import (
 	"context"
+	"encoding/binary"
 	"fmt"
 	"testing"
 
 	"github.com/trefoildb/trefoil/links"
 	"github.com/trefoildb/trefoil/links/linkstest"
+	"github.com/trefoildb/trefoil/links/rank"
 	"github.com/trefoildb/trefoil/links/uid"
+	"github.com/trefoildb/trefoil/links/wire"
 )
 
 // boundedWeb is a graph that reads as many lists as there is room for, and counts what it
@@ -36,6 +39,44 @@ func (g *boundedWeb) LinksUpTo(ctx context.Context, d links.Direction, pages []u
 func (g *boundedWeb) Degrees(ctx context.Context, d links.Direction, pages []uid.UID) ([]int, error) {
 	g.degrees += len(pages)
 	return g.Graph.Degrees(ctx, d, pages)
+}
+
+// packedWeb is a graph that has lists packed.
+type packedWeb struct{ boundedWeb }
+
+func (g *packedWeb) PackedUpTo(ctx context.Context, d links.Direction, pages []uid.UID, most int) (lengths []int, packed rank.Lists[byte], err error) {
+	lists, err := g.LinksUpTo(ctx, d, pages, most)
+	for i := range lists.Len() {
+		lengths = append(lengths, len(lists.At(i)))
+		last := uid.UID(0)
+		for _, u := range lists.At(i) {
+			packed.Items = binary.AppendUvarint(packed.Items, uint64(u-last))
+			last = u
+		}
+		packed.End()
+	}
+	return lengths, packed, err
+}
+
+// TestLinksPacked: lists that are packed already are the same answers, in the binary form;
+// in others they are not asked for.
+func TestLinksPacked(t *testing.T) {
+	plain, urls := aWeb(t, seeded(t), 40)
+	packed := &packedWeb{boundedWeb{Graph: plain}}
+	one, other := serveLinks(t, plain, Options{}), serveLinks(t, packed, Options{})
+	for _, most := range []int{1, 5, 1 << 18} {
+		one.setPieces(most)
+		other.setPieces(most)
+		for _, more := range []string{"", `,"as":"urls"`, `,"direction":"backward"`} {
+			question := fmt.Sprintf(`{"urls":%s%s}`, quoted(urls), more)
+			for _, accept := range []string{wire.MediaType, typeJSON} {
+				want, got := one.do("POST", "/links/get", question, "Accept", accept), other.do("POST", "/links/get", question, "Accept", accept)
+				if want.status != got.status || want.body != got.body {
+					t.Errorf("%d links a piece%s, %s: %d %.200q\nwant %d %.200q", most, more, accept, got.status, got.body, want.status, want.body)
+				}
+			}
+		}
+	}
 }
 
 // TestLinksUpTo: a graph that reads as many lists as there is room for answers the same

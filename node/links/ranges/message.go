@@ -186,6 +186,9 @@ func (q *question) parseReplies(answer []byte) ([]reply, error) {
 		if q.want != wantDegrees {
 			r.packed = d.Bytes()
 		}
+		if q.want == wantLists && d.Err() == nil && packedDegree(r.packed) != r.degree {
+			return nil, fmt.Errorf("%w: a list of %d links that has %d", peer.ErrMessage, r.degree, packedDegree(r.packed))
+		}
 		if q.lists[i].part.Lo != nil {
 			r.ends = [2]string{d.String(), d.String()}
 		}

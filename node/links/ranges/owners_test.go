@@ -227,6 +227,10 @@ func TestOwnMessages(t *testing.T) {
 			t.Errorf("an answer about fewer lists: %v", err)
 		}
 	}
+	q := aQuestion(wantLists)
+	if _, err := q.parseReplies(q.encodeReplies([]reply{{state: repliedKnown, degree: 3, packed: []byte{1, 2}}, {}, {}})); !errors.Is(err, peer.ErrMessage) {
+		t.Errorf("a list of fewer links than it says: %v", err)
+	}
 	a, b := pageRange("http://example.org/a"), pageRange("http://example.org/b")
 	for name, change := range map[string]func(*question){
 		"direction":             func(q *question) { q.d = 2 },

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/trefoildb/trefoil/links"
+	"github.com/trefoildb/trefoil/links/rank"
 	"github.com/trefoildb/trefoil/links/sample"
 	"github.com/trefoildb/trefoil/links/uid"
 )
@@ -21,25 +22,53 @@ const (
 // LinksUpTo returns the links of the first of some pages: of as many, or fewer, as have no
 // more than most links together; of none where the first one alone may have more.
 func (g *Graph) LinksUpTo(ctx context.Context, d links.Direction, pages []uid.UID, most int) (l links.Lists, err error) {
-	pages = pages[:min(len(pages), upToPages)]
-	all := pages
-	err = g.readAgain(ctx, func(r *reader) error {
-		l, pages = links.Lists{}, all
-		for n := min(len(pages), firstPages); n > 0; {
-			a, some, err := r.upTo(ctx, d, pages[:n], most-len(l.Items))
-			if err != nil {
-				return err
+	err = g.linksUpTo(ctx, d, pages, most, func() { l = links.Lists{} }, func(a *asking, some int) error { return a.appendTo(&l, some) })
+	return l, err
+}
+
+// PackedUpTo is LinksUpTo with how long the lists are, and of each the differences of its
+// UIDs as uvarints, the first one's from 0.
+func (g *Graph) PackedUpTo(ctx context.Context, d links.Direction, pages []uid.UID, most int) (lengths []int, l rank.Lists[byte], err error) {
+	err = g.linksUpTo(ctx, d, pages, most, func() { lengths, l = nil, rank.Lists[byte]{} }, func(a *asking, some int) error {
+		lengths, l.Ends = slices.Grow(lengths, some), slices.Grow(l.Ends, some)
+		for i := range some {
+			lengths = append(lengths, a.length(i))
+			if a.lists[i] != nil {
+				l.Items = appendPacked(l.Items, a.lists[i])
+			} else {
+				l.Items = append(l.Items, a.replies[i].packed...)
 			}
-			if err := a.appendTo(&l, some); err != nil || some < n {
-				return err
-			}
-			pages = pages[n:]
-			average := len(l.Items)/l.Len() + 1
-			n = min(len(pages), (most-len(l.Items))/average)
+			l.End()
 		}
 		return nil
 	})
-	return l, err
+	return lengths, l, err
+}
+
+// linksUpTo calls take with the lists of the first pages, part by part; begin is called
+// before, and where it begins anew.
+func (g *Graph) linksUpTo(ctx context.Context, d links.Direction, pages []uid.UID, most int, begin func(), take func(a *asking, some int) error) error {
+	pages = pages[:min(len(pages), upToPages)]
+	return g.readAgain(ctx, func(r *reader) error {
+		begin()
+		rest, held := pages, 0
+		for n := min(len(rest), firstPages); n > 0; {
+			a, some, err := r.upTo(ctx, d, rest[:n], most-held)
+			if err != nil {
+				return err
+			}
+			for i := range some {
+				held += a.length(i)
+			}
+			if err := take(a, some); err != nil || some < n {
+				return err
+			}
+			rest = rest[n:]
+			average := held/(len(pages)-len(rest)) + 1
+			n = min(len(rest), (most-held)/average)
+		}
+		return nil
+	})
 }
 
 // upTo reads the lists of the first of some pages, of as many as have no more than most
