@@ -66,7 +66,8 @@ type Copies struct {
 
 	ctx     context.Context // ends with the copies
 	cancel  context.CancelCauseFunc
-	running sync.WaitGroup
+	running sync.WaitGroup // what Close waits for: nothing begins once ctx has ended
+	begins  sync.Mutex
 
 	epoch atomic.Uint64 // of the last round that went well
 
@@ -133,9 +134,23 @@ func Open(member Member, pull Pull, o Options) (*Copies, error) {
 	return c, nil
 }
 
-// Close ends the copies.
+// begin does something beside, which Close waits for; false says that the copies are
+// closed.
+func (c *Copies) begin(do func()) bool {
+	c.begins.Lock()
+	defer c.begins.Unlock()
+	if c.ctx.Err() != nil {
+		return false
+	}
+	c.running.Go(do)
+	return true
+}
+
+// Close ends the copies, and waits for all that is asked of the member.
 func (c *Copies) Close() error {
+	c.begins.Lock()
 	c.cancel(errClosed)
+	c.begins.Unlock()
 	c.running.Wait()
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -186,6 +186,7 @@ const maxChanges = 1 << 20
 func (c *Copies) gather(ctx context.Context, v *view.View, h *held, then func()) error {
 	ctx, cancel := context.WithTimeout(ctx, gatherTime)
 	defer cancel()
+	defer context.AfterFunc(c.ctx, cancel)()
 	c.follow(v)
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -216,10 +217,13 @@ func (c *Copies) gather(ctx context.Context, v *view.View, h *held, then func())
 			continue // it came later; what it got others have too
 		}
 		asked++
-		go func() {
+		begun := c.begin(func() { // it may take longer than this call
 			all, next, err := c.member.Journal(ctx, v.Epoch, id, mark)
 			answers <- answer{id, all, next, err}
-		}()
+		})
+		if !begun {
+			return errClosed
+		}
 	}
 	missing := members
 	most := max(fewest, 1) - 1
