@@ -8,7 +8,6 @@ import (
 	"github.com/trefoildb/trefoil/node"
 	"github.com/trefoildb/trefoil/node/peer"
 	"github.com/trefoildb/trefoil/trie"
-	"github.com/trefoildb/trefoil/triple"
 )
 
 // This file is how a node reads the journals of others: what has come to them of triples
@@ -58,6 +57,9 @@ func (n *Node) Journal(ctx context.Context, epoch uint64, of trie.MachineID, aft
 		if next == after {
 			until = end // what comes while it is read is not asked for
 		}
+		if upTo == next && upTo.Number < until {
+			return nil, node.JournalMark{}, fmt.Errorf("%w: the journal of machine %s does not get behind operation %d of %d", peer.ErrMessage, of, upTo.Number, until)
+		}
 		entries, next = append(entries, some...), upTo
 		if next.Number >= until {
 			return entries, next, nil
@@ -93,98 +95,61 @@ func (n *Node) MayAnswer(epoch uint64) error {
 }
 
 func (n *Node) askJournal(ctx context.Context, of trie.MachineID, epoch uint64, kind byte, after node.JournalMark) (entries []node.JournalEntry, mark node.JournalMark, end uint64, err error) {
-	e := peer.NewEncoder(32)
-	e.Uvarint(epoch)
-	e.Byte(kind)
-	e.Uvarint(after.Incarnation)
-	e.Uvarint(after.Number)
+	request := journalRequest{epoch: epoch, kind: kind, after: after}.encode()
 	var answer []byte
 	if of == n.self {
-		answer, err = n.handleJournal(ctx, peer.Header{}, e.Data())
+		answer, err = n.handleJournal(ctx, peer.Header{}, request)
 	} else {
-		answer, err = n.Call(ctx, of, methodJournal, e.Data())
+		answer, err = n.Call(ctx, of, methodJournal, request)
 	}
 	if err != nil {
 		return nil, mark, 0, err
 	}
-	d := peer.NewDecoder(answer)
-	mark = node.JournalMark{Incarnation: d.Uvarint(), Number: d.Uvarint()}
-	known := d.Bool()
-	end = d.Uvarint()
-	entries = make([]node.JournalEntry, d.Count(4))
-	for i := range entries {
-		key, flags := d.Bytes(), d.Byte()
-		stamp := triple.Stamp{Epoch: d.Uvarint(), Sequence: d.Uvarint()}
-		entries[i] = node.JournalEntry{Key: key, Deleted: flags&flagDeleted != 0, Stamp: stamp, Settled: flags&flagSettled != 0}
-	}
-	if err := d.End(); err != nil {
+	part, err := decodeJournalPart(answer)
+	if err != nil {
 		return nil, mark, 0, err
 	}
-	if !known {
+	if !part.known {
 		return nil, mark, 0, fmt.Errorf("machine %s: %w to operation %d", of, node.ErrJournal, after.Number)
 	}
-	return entries, mark, end, nil
+	return part.entries, part.mark, part.end, nil
 }
 
 func (n *Node) handleJournal(ctx context.Context, _ peer.Header, body []byte) ([]byte, error) {
-	d := peer.NewDecoder(body)
-	epoch, kind := d.Uvarint(), d.Byte()
-	after := node.JournalMark{Incarnation: d.Uvarint(), Number: d.Uvarint()}
-	if err := d.End(); err != nil {
+	request, err := decodeJournalRequest(body)
+	if err != nil {
 		return nil, err
 	}
-	leave, err := n.Enter(epoch)
+	leave, err := n.Enter(request.epoch)
 	if err != nil {
 		return nil, err
 	}
 	left := sync.OnceFunc(leave)
 	defer left()
-	var entries []node.JournalEntry
-	known := true
-	mark := node.JournalMark{Incarnation: n.incarnation}
-	switch kind {
+	// The end comes first: what is behind a mark goes that far, or some way.
+	part := journalPart{mark: node.JournalMark{Incarnation: n.incarnation}, known: true, end: n.store.JournalEnd()}
+	switch request.kind {
 	case journalEnd, journalSettled, journalChanges:
 		// An operation is in the list of what is not settled before it is in the journal.
-		if mark.Number = n.store.JournalEnd(); kind != journalEnd {
-			if mark.Number, known = n.store.JournalChanges(); !known {
-				return nil, refuse(peer.CodeUnavailable, epoch, "machine %s counts no changes, or takes in rows that it cannot count one by one", n.self)
+		if part.mark.Number = part.end; request.kind != journalEnd {
+			if part.mark.Number, part.known = n.store.JournalChanges(); !part.known {
+				return nil, refuse(peer.CodeUnavailable, request.epoch, "machine %s counts no changes, or takes in rows that it cannot count one by one", n.self)
 			}
 		}
-		if kind == journalChanges {
+		if request.kind == journalChanges {
 			break
 		}
 		batches := n.unsettledOrigins()
 		left() // what is settled may wait for another view
 		if err := n.writes.WaitSettled(ctx, batches); err != nil {
-			return nil, refuse(peer.CodeUnavailable, epoch, "%v", err)
+			return nil, refuse(peer.CodeUnavailable, request.epoch, "%v", err)
 		}
 	case journalBehind:
-		if known = after.Incarnation == n.incarnation; known {
-			entries, mark.Number, known = n.store.Journal(after.Number, journalAnswer)
+		if part.known = request.after.Incarnation == n.incarnation; part.known {
+			part.entries, part.mark.Number, part.known = n.store.Journal(request.after.Number, journalAnswer)
 		}
-	default:
-		return nil, fmt.Errorf("%w: kind %d", peer.ErrMessage, kind)
 	}
-	e := peer.NewEncoder(64)
-	e.Uvarint(mark.Incarnation)
-	e.Uvarint(mark.Number)
-	e.Bool(known)
-	e.Uvarint(n.store.JournalEnd())
-	e.Uvarint(uint64(len(entries)))
-	for _, entry := range entries {
-		flags := byte(0)
-		if entry.Deleted {
-			flags |= flagDeleted
-		}
-		if entry.Settled {
-			flags |= flagSettled
-		}
-		e.Bytes(entry.Key)
-		e.Byte(flags)
-		e.Uvarint(entry.Stamp.Epoch)
-		e.Uvarint(entry.Stamp.Sequence)
-	}
-	return e.Data(), nil
+	return part.encode(), nil
 }
 
 // unsettledOrigins returns what this machine's store does not know to be settled.
