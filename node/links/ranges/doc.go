@@ -8,14 +8,31 @@
 //	pages          POS  urn:trefoil:uid  from ..       in the order of UIDs
 //
 // So an answer is what the cluster's reads are: complete or an error, with all that was
-// acknowledged before the call, and from other orders while a machine is down. All that
-// is kept in memory is which URLs have which UIDs: that never changes. (Who deletes the
+// acknowledged before the call, and from other orders while a machine is down. What is
+// kept in memory is which URLs have which UIDs: that never changes. (Who deletes the
 // triple of a UID by hand takes it from a page for good; members that remember it do so
 // until they are started again.)
 //
 // While the machine that reads a range is dead or not heard of, lists, UIDs and URLs come
 // from machines that keep copies of them (package copies), and a call that was in vain is
 // repeated for some seconds, under the views that come.
+//
+// # Lists
+//
+// Lists are kept, too, by the machine that reads their rows, as long as its count of changes
+// of these rows is the same. It answers for the list, for its degree, and for samples of
+// it. A list of more than [Options.LongList] links is long: of that only its degree and a
+// sketch (package sample) are kept, which are made by reading its rows in parts, each
+// under the view and the lease like any rows, so that the list is never held.
+//
+// Where a list is cut, each machine answers for its part, and who asks adds the degrees
+// up and takes the smallest links of all samples. The rows of one link in several graphs
+// may be on both sides of a cut: so a part tells its first and its last link, and what
+// ends one part and begins the next one counts once. Random samples of such lists are
+// drawn by who asks, from the rows.
+//
+// Under one view a machine that was told the URL of a page is asked about that page by its
+// UID alone; it says so where it does not know it any more.
 //
 // # Giving UIDs
 //

@@ -90,6 +90,28 @@ func TestPacked(t *testing.T) {
 	}
 }
 
+// BenchmarkUnpack unpacks lists of 18 links of four hosts.
+func BenchmarkUnpack(b *testing.B) {
+	var all [][]byte
+	random := rand.New(rand.NewPCG(1, 0))
+	const lists, size = 1000, 18
+	for range lists {
+		var list []uid.UID
+		for range size {
+			list = append(list, uid.Make(uid.Slot(random.IntN(4)), 1, uint32(random.IntN(500))))
+		}
+		slices.Sort(list)
+		all = append(all, appendPacked(nil, slices.Compact(list)))
+	}
+	var list []uid.UID
+	for b.Loop() {
+		for _, packed := range all {
+			list, _ = unpack(list[:0], packed)
+		}
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*lists), "ns/list")
+}
+
 // TestPackedLists: a list is there, of its page and direction and part alone, and what is
 // kept is bounded, sketches too.
 func TestPackedLists(t *testing.T) {
