@@ -115,6 +115,7 @@ type Graph struct {
 	digesting chan struct{}
 	grants    grants
 	ranks     ranks
+	turns     turns
 	copies    *copies.Copies // nil where none are kept
 	away      away
 
@@ -133,6 +134,7 @@ func Open(store Store, o Options) (*Graph, error) {
 	}
 	g := &Graph{store: store, o: o.withDefaults()}
 	g.grants.giving = make(chan struct{}, 1)
+	g.turns.messages = make(chan struct{}, replacing)
 	g.known.init(g.o.KnownBytes)
 	g.packed.init(g.o.ListBytes)
 	g.hosts.most = rememberedHosts
@@ -167,6 +169,7 @@ func Open(store Store, o Options) (*Graph, error) {
 	}
 	store.Handle(methodName, g.handleName)
 	store.Handle(methodOwn, g.handleOwn)
+	store.Handle(methodReplace, g.handleReplace)
 	store.Handle(methodPull, g.handlePull)
 	store.Handle(methodCopied, g.handleCopied)
 	store.Handle(methodHere, handleHere)

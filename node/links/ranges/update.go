@@ -13,8 +13,11 @@ import (
 // changedLinks is about how many links are changed at a time.
 const changedLinks = 20_000
 
-// Update implements links.Graph. Two replacements of one page's list that are made at
-// the same time may leave links of both, as they go through two machines.
+// Update implements links.Graph. Replacements of a page's list that end without an error
+// leave one list, the last one's, whichever machines are asked for them; see
+// [Graph.replace]. Of lists that are long, or replaced while a machine has no graph of
+// links that is to do it, links of two may be left. Adds and deletes beside a replacement
+// count link by link.
 func (g *Graph) Update(ctx context.Context, changes []links.Change) (result links.UpdateResult, err error) {
 	for i := range changes {
 		if err := edits.Check(&changes[i]); err != nil {
@@ -22,7 +25,7 @@ func (g *Graph) Update(ctx context.Context, changes []links.Change) (result link
 		}
 	}
 	for len(changes) > 0 {
-		if len(changes[0].Targets) > changedLinks {
+		if isLong(&changes[0]) {
 			err := g.read(ctx, func(r *reader) error { return r.updateLong(ctx, &changes[0], &result) })
 			if err != nil {
 				return result, err
@@ -31,7 +34,7 @@ func (g *Graph) Update(ctx context.Context, changes []links.Change) (result link
 			continue
 		}
 		n, size := 1, len(changes[0].Targets)
-		for n < len(changes) && size+len(changes[n].Targets) <= changedLinks {
+		for n < len(changes) && size+len(changes[n].Targets) <= changedLinks && !isLong(&changes[n]) {
 			size += len(changes[n].Targets)
 			n++
 		}
@@ -101,11 +104,22 @@ func (r *reader) update(ctx context.Context, changes []links.Change, result *lin
 		}
 		result.Pages += int64(len(pages))
 	}
+	if changes, err = g.replace(ctx, changes, result); err != nil || len(changes) == 0 {
+		return err
+	}
 	plan, err := edits.Plan(ctx, g.o.Predicate, changes, r.eachTarget)
 	if err != nil {
 		return err
 	}
+	return g.carryOut(ctx, plan, result, func() error { return nil })
+}
+
+// carryOut does what was planned, part by part, while may returns nil.
+func (g *Graph) carryOut(ctx context.Context, plan edits.Edits, result *links.UpdateResult, may func() error) error {
 	for part := range slices.Chunk(plan.Delete, changedLinks) {
+		if err := may(); err != nil {
+			return err
+		}
 		done, err := g.store.Delete(ctx, part)
 		result.Deleted += done.Deleted
 		if err != nil {
@@ -113,6 +127,9 @@ func (r *reader) update(ctx context.Context, changes []links.Change, result *lin
 		}
 	}
 	for part := range slices.Chunk(plan.Add, changedLinks) {
+		if err := may(); err != nil {
+			return err
+		}
 		done, err := g.store.Add(ctx, part)
 		result.Added += done.Added
 		if err != nil {
