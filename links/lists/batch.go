@@ -12,7 +12,7 @@ const (
 	// BatchLen is the most lists that a [Batch] reads at once.
 	BatchLen = 64
 	// ShortList is the most targets, of both kinds together, of a list that a Batch reads.
-	ShortList = 64
+	ShortList = 128
 
 	// atOnce is how many ghosts are brought to their place at a time, whether there are so
 	// many or not: where a loop over a few numbers ends the processor guesses wrong.
