@@ -18,6 +18,7 @@ import (
 	"github.com/trefoildb/trefoil/links"
 	"github.com/trefoildb/trefoil/node"
 	"github.com/trefoildb/trefoil/node/cluster"
+	"github.com/trefoildb/trefoil/node/links/ranges"
 	"github.com/trefoildb/trefoil/recovery"
 )
 
@@ -32,6 +33,7 @@ type world struct {
 	look     time.Duration // that a look at the clock takes: work does not, in virtual time
 	looks    atomic.Int64
 	slept    atomic.Int64 // for how long all machines were suspended, in ns
+	fills    held         // keeps what was lost from being regenerated
 	log      *slog.Logger
 }
 
@@ -126,13 +128,13 @@ func (m *machine) run(others ...*machine) {
 func (m *machine) tryRun(ctx context.Context, others ...*machine) (err error) {
 	w := m.world
 	m.store, err = node.Open(dataDir, node.Options{
-		FS: m.disk, Member: true, MemTableBytes: 1 << 20, CacheBytes: 4 << 20, MinFreeBytes: -1, MaxSegmentBytes: 1 << 20, CountChanges: true, Journal: []string{links.DefaultPredicate, links.UIDPredicate}, Logger: w.log.With("machine", m.name),
+		FS: m.disk, Member: true, MemTableBytes: 1 << 20, CacheBytes: 4 << 20, MinFreeBytes: -1, MaxSegmentBytes: 1 << 20, CountChanges: true, Journal: ranges.Journal(links.DefaultPredicate), Logger: w.log.With("machine", m.name),
 	})
 	if err != nil {
 		return err
 	}
 	cfg := cluster.Config{
-		Store: m.store, Listen: m.address(), Advertise: m.advertise, Spare: m.spare, Closed: m.closed, Name: m.cluster, Lease: m.lease, Network: w.net.Host(m.name), FS: m.disk, Clock: w,
+		Store: m.store, Listen: m.address(), Advertise: m.advertise, Spare: m.spare, Closed: m.closed, Name: m.cluster, Lease: m.lease, Network: w.fills.network(w.net.Host(m.name)), FS: m.disk, Clock: w,
 		MinSegmentBytes: 8 << 10, MaxSegmentBytes: 64 << 10, LoadDir: m.loads, Logger: w.log.With("machine", m.name),
 	}
 	for _, o := range others {

@@ -392,6 +392,8 @@ const (
 	// links have changed a moment ago, beside what they take at other times; right bounds
 	// it otherwise.
 	soon, right = 10 * time.Second, time.Second
+	// written is how long it takes at most until the others write triples again.
+	written = 10 * time.Second
 )
 
 // TestLinksRightAfter loses one or two of five machines at once, in several ways: all
@@ -501,12 +503,18 @@ func (w *web) goOn(random *rand.Rand, left []*machine) {
 	other := rand.New(rand.NewPCG(random.Uint64(), 0))
 	go func() {
 		var err error
+		var slowest time.Duration
 		n := 0
 		for ; err == nil && ctx.Err() == nil; n++ {
+			begun := time.Now()
 			err = updaters[other.IntN(len(updaters))].update(other, "beside")
+			slowest = max(slowest, time.Since(begun))
 			pass(50 * time.Millisecond)
 		}
-		t.Logf("%d updates meanwhile", n)
+		t.Logf("%d updates meanwhile, the slowest took %s", n, slowest)
+		if slowest > written+soon {
+			t.Errorf("an update of new pages took %s", slowest)
+		}
 		updated <- err
 	}()
 	defer func() {
@@ -522,6 +530,9 @@ func (w *web) goOn(random *rand.Rand, left []*machine) {
 			t.Fatalf("in round %d, after %s: %v", rounds, time.Since(begun), err)
 		}
 		slowest = max(slowest, time.Since(begun))
+		if err := askers[rounds%len(askers)].checkAll(soon); err != nil {
+			t.Fatalf("in round %d, after %s: %v", rounds, time.Since(begun), err)
+		}
 		s, err := left[0].status()
 		if err == nil && len(s.Members) == len(left) && s.Phase == "idle" && s.Rebuilding == 0 && s.Waiting == "" { // four may vote
 			break
@@ -541,6 +552,42 @@ func (w *web) goOn(random *rand.Rand, left []*machine) {
 			t.Fatal(err)
 		}
 	}
+}
+
+// checkAll asks for all pages and for counts, within a time.
+func (a *asker) checkAll(within time.Duration) error {
+	w := a.w
+	w.t.Helper()
+	ctx, cancel := context.WithTimeout(w.t.Context(), within)
+	defer cancel()
+	met := map[uid.UID]bool{}
+	last := uid.UID(0)
+	for u, err := range a.client.Links().AllPages(ctx) {
+		if err != nil {
+			return fmt.Errorf("all pages: %w", err)
+		}
+		if u <= last {
+			w.t.Fatalf("machine %d: the page %s after %s", a.m.number, u, last)
+		}
+		met[u], last = true, u
+	}
+	for url, u := range w.uids {
+		if !met[u] {
+			w.t.Fatalf("machine %d: %s (%s) is not among %d pages", a.m.number, u, url, len(met))
+		}
+	}
+	links := int64(0)
+	for _, of := range w.links {
+		links += int64(len(of))
+	}
+	stats, err := a.client.Links().Stats(ctx)
+	if err != nil {
+		return fmt.Errorf("stats: %w", err)
+	}
+	if stats.Pages < int64(len(met)) || stats.Links < links { // others add some
+		w.t.Fatalf("machine %d: %d pages and %d links; there are %d and %d", a.m.number, stats.Pages, stats.Links, len(met), links)
+	}
+	return nil
 }
 
 // some returns some of the pages.

@@ -8,7 +8,6 @@ import (
 	"log/slog"
 	"path/filepath"
 
-	graph "github.com/trefoildb/trefoil/links"
 	"github.com/trefoildb/trefoil/node"
 	"github.com/trefoildb/trefoil/node/cluster"
 	"github.com/trefoildb/trefoil/node/links"
@@ -39,7 +38,7 @@ func (f *graphFlags) journal() (predicates []string, most int64) {
 	if f.NoLinks {
 		most = -1
 	}
-	return []string{f.LinkPredicate, graph.UIDPredicate}, most
+	return ranges.Journal(f.LinkPredicate), most
 }
 
 // graph returns the graph of the links in a store, which may be one machine's of a

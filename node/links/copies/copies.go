@@ -100,7 +100,8 @@ type held struct {
 	// moved is what this machine saw others read since; guarded by Copies.mu.
 	moved cover
 
-	mu sync.Mutex
+	// busy holds a token while somebody uses what follows, who may wait for others meanwhile.
+	busy chan struct{}
 	// marks are places in the journals: all that came before them is in the copies. They
 	// were made under the view of an epoch, in which so many bulk loads showed.
 	marks map[trie.MachineID]node.JournalMark
@@ -112,7 +113,24 @@ type held struct {
 	read    map[trie.MachineID]node.JournalMark
 	changed map[string]map[string]Change
 	changes int // how many there are
+	// gathered is which time the journals were read last, and enough of them, and gatheredIn
+	// under the view of which epoch; gathers is how many times that was begun.
+	gathered, gatheredIn uint64
+
+	gathers atomic.Uint64
 }
+
+// lock waits until nobody else uses what busy guards; unlock is to be called.
+func (h *held) lock(ctx context.Context) error {
+	select {
+	case h.busy <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+func (h *held) unlock() { <-h.busy }
 
 var errClosed = fmt.Errorf("the copies of links: %w", node.ErrClosed)
 

@@ -20,20 +20,20 @@ import (
 func TestAnswers(t *testing.T) {
 	random := seeded(t)
 	rounds := 5
-	var answered, refused, known int
+	var answered, refused, known, walked int
 	for range rounds {
 		seed := random.Uint64()
 		bubble.Test(t, func(t *testing.T) {
 			r := &run{world: newWorld(t, rand.New(rand.NewPCG(seed, 1)), 1+rand.New(rand.NewPCG(seed, 2)).IntN(7))}
 			r.all(t)
-			answered, refused, known = answered+r.answered, refused+r.refused, known+r.known
+			answered, refused, known, walked = answered+r.answered, refused+r.refused, known+r.known, walked+r.walked
 		})
 		if t.Failed() {
 			return
 		}
 	}
-	t.Logf("%d calls answered, of %d lists; %d refused", answered, known, refused)
-	if answered < refused/4 || known < answered {
+	t.Logf("%d calls answered, of %d lists; %d refused; %d parts of ranges were gone through", answered, known, refused, walked)
+	if answered < refused/4 || known < answered || walked < answered {
 		t.Error("hardly anything is answered")
 	}
 }
@@ -44,6 +44,7 @@ type run struct {
 	log                      []string
 	keepers                  []*keeper
 	answered, refused, known int
+	walked                   int // parts
 }
 
 func (r *run) all(t *testing.T) {
@@ -64,6 +65,12 @@ func (r *run) all(t *testing.T) {
 		for _, k := range r.keepers {
 			synctest.Wait() // a look-up that has enough journals does not wait for the others
 			n, err := k.check(r.random.IntN(2) == 0)
+			if err == nil {
+				synctest.Wait()
+				var walked int
+				walked, err = k.checkWalks()
+				r.walked += walked
+			}
 			switch {
 			case errors.Is(err, errWrong):
 				for _, line := range r.log {

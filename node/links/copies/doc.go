@@ -12,6 +12,7 @@
 //
 //	SPO  url linksTo         a part of a forward list
 //	SPO  url urn:trefoil:uid n    a UID of a page
+//	SPO  grant urn:trefoil:claimedBy name    a claim of a grant (package ranges)
 //	POS  linksTo url         a part of a backward list
 //	POS  urn:trefoil:uid n url    a page of a UID
 //
@@ -48,4 +49,10 @@
 // what belongs behind the cut may be in a row before it. So what lies behind a new
 // boundary is not covered until it is copied anew; and more than was asked for of a list
 // does no harm, as everything that was told of it is put right.
+//
+// # Going through a range
+//
+// [Copies.Walk] tells what a range has from its beginning on, up to a place between lists,
+// by the same rules. Journals are read before rows, as always, so where a part ends is found
+// by the changes first; the rows may end it earlier.
 package copies

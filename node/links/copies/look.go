@@ -41,11 +41,13 @@ type Change struct {
 // gatherTime bounds how long journals are waited for.
 const gatherTime = 2 * time.Second
 
-// begins returns the lower bound of all keys that begin with the two terms with which
-// those of a range do.
-func begins(r triple.Range) []byte {
-	pair, _ := triple.KeyPair(r.Lo)
-	return PairRange(pair).Lo
+// begins returns the lower bound of all keys that begin with the two terms of a key; a key
+// of less is returned.
+func begins(key []byte) []byte {
+	if pair, ok := triple.KeyPair(key); ok {
+		return PairRange(pair).Lo
+	}
+	return key
 }
 
 // Look returns what the copies have of ranges, which ascend and are each keys that begin
@@ -64,7 +66,7 @@ func (c *Copies) Look(ctx context.Context, epoch uint64, ranges []triple.Range) 
 	for h, pieces := range of {
 		err := c.gather(ctx, v, h, func() {
 			for _, p := range pieces {
-				for key, now := range h.changed[string(begins(ranges[p.item]))] {
+				for key, now := range h.changed[string(begins(ranges[p.item].Lo))] {
 					// What was stamped before the epoch of the marks may have come after what the
 					// copies have: driven again by another sequencer.
 					now.Settled = now.Settled && now.Stamp.Epoch >= h.epoch
@@ -152,13 +154,7 @@ func (c *Copies) read(ctx context.Context, of map[*held][]piece, found []Found) 
 				return fmt.Errorf("%w: copies are being put in order for another view", node.ErrUnavailable)
 			}
 			found[p.item].Known = true
-			// What is of this piece may be on the shelf before it, in a part of the list that
-			// begins further in front. What else is there is right, too.
-			ranges[i] = p.Range
-			covered, _ := h.covered.at(p.Lo)
-			if ranges[i].Lo = begins(p.Range); bytes.Compare(ranges[i].Lo, covered.Lo) < 0 {
-				ranges[i].Lo = covered.Lo
-			}
+			ranges[i] = h.covered.reaches(p.Range) // what else is there is right, too
 		}
 		err := c.shelf.read(ctx, h.id, ranges, func(i int, row Row) {
 			f := &found[pieces[i].item]
@@ -188,8 +184,11 @@ func (c *Copies) gather(ctx context.Context, v *view.View, h *held, then func())
 	defer cancel()
 	defer context.AfterFunc(c.ctx, cancel)()
 	c.follow(v)
-	h.mu.Lock()
-	defer h.mu.Unlock()
+	before := h.gathers.Load()
+	if err := h.lock(ctx); err != nil {
+		return fmt.Errorf("%w: journals are being read: %w", node.ErrUnavailable, err)
+	}
+	defer h.unlock()
 	h.views.Lock()
 	members, fewest, broken := len(h.members), h.fewest, h.broken
 	h.views.Unlock()
@@ -201,6 +200,11 @@ func (c *Copies) gather(ctx context.Context, v *view.View, h *held, then func())
 	case h.changes > maxChanges:
 		return fmt.Errorf("%w: more than %d changes since copies were made", node.ErrUnavailable, maxChanges)
 	}
+	if h.gathered > before && h.gatheredIn == v.Epoch { // by somebody else, who began after the call
+		then()
+		return nil
+	}
+	number := h.gathers.Add(1)
 	type answer struct {
 		from trie.MachineID
 		all  []node.JournalEntry
@@ -252,6 +256,7 @@ func (c *Copies) gather(ctx context.Context, v *view.View, h *held, then func())
 	if missing > most {
 		return fmt.Errorf("%w: %d of %d journals cannot be read: %w", node.ErrUnavailable, missing, members, errors.Join(errs...))
 	}
+	h.gathered, h.gatheredIn = number, v.Epoch
 	then()
 	return nil
 }

@@ -645,6 +645,50 @@ func (k *keeper) check(pieces bool) (known int, err error) {
 	return known, nil
 }
 
+// checkWalks goes through all that machines read, in parts, and compares what is known. It
+// returns of how many parts that is.
+func (k *keeper) checkWalks() (parts int, err error) {
+	w := k.member.world
+	w.mu.Lock()
+	clear(w.changed)
+	epoch := w.view.Epoch
+	for _, o := range w.pending {
+		w.changed[o.key] = true
+	}
+	var pieces []triple.Range
+	for _, o := range triple.Orders[:2] {
+		whole := triple.OrderRange(o)
+		for s := range w.view.Joint().Reads().Trie.Range(whole.Lo, whole.Hi) {
+			pieces = append(pieces, whole.Intersect(triple.Range{Lo: s.Lo, Hi: s.Hi}))
+		}
+	}
+	most := 1 + w.random.IntN(6)
+	w.mu.Unlock()
+	for _, rest := range pieces {
+		for !rest.Empty() {
+			p, err := k.Walk(context.Background(), epoch, rest, most)
+			if err != nil {
+				return parts, err
+			}
+			if !p.Known {
+				break
+			}
+			if bytes.Compare(p.UpTo, rest.Lo) <= 0 || bytes.Compare(p.UpTo, rest.Hi) > 0 {
+				return parts, fmt.Errorf("%w: a part of %q goes up to %q", errWrong, rest, p.UpTo)
+			}
+			parts++
+			w.mu.Lock()
+			err = w.compare(triple.Range{Lo: rest.Lo, Hi: p.UpTo}, p.Found)
+			w.mu.Unlock()
+			if err != nil {
+				return parts, err
+			}
+			rest.Lo = p.UpTo
+		}
+	}
+	return parts, nil
+}
+
 var errWrong = errors.New("wrong")
 
 // compare compares what was found with the truth, but for what has changed meanwhile.

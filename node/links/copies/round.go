@@ -112,7 +112,7 @@ func (c *Copies) update(ctx context.Context, v *view.View, owner trie.MachineID,
 	}
 	if h == nil {
 		c.last++
-		h = &held{owner: owner, id: c.last, members: map[trie.MachineID]bool{}}
+		h = &held{owner: owner, id: c.last, busy: make(chan struct{}, 1), members: map[trie.MachineID]bool{}}
 		h.restart(v, c.member.View(), marks)
 		c.mu.Lock()
 		if c.seen == v.Epoch {
@@ -136,10 +136,10 @@ func (c *Copies) update(ctx context.Context, v *view.View, owner trie.MachineID,
 // restart has copies begin at marks that were made under a view; now is the one that is
 // adopted meanwhile.
 func (h *held) restart(v, now *view.View, marks map[trie.MachineID]node.JournalMark) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
+	_ = h.lock(context.Background())
+	defer h.unlock()
 	h.marks, h.read, h.changed, h.changes = marks, maps.Clone(marks), map[string]map[string]Change{}, 0
-	h.epoch, h.shown = v.Epoch, v.Shown()
+	h.epoch, h.shown, h.gathered = v.Epoch, v.Shown(), 0
 	h.views.Lock()
 	defer h.views.Unlock()
 	h.members, h.fewest = map[trie.MachineID]bool{}, holders

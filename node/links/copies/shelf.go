@@ -108,5 +108,25 @@ func (s *shelf) read(ctx context.Context, id uint64, ranges []triple.Range, each
 	return nil
 }
 
+// walk calls each with the rows of a range until it returns false. Rows are valid during
+// the call.
+func (s *shelf) walk(ctx context.Context, id uint64, r triple.Range, each func(row Row) bool) (err error) {
+	it, err := s.db.NewIterWithContext(ctx, &pebble.IterOptions{LowerBound: shelfKey(id, r.Lo), UpperBound: shelfKey(id, r.Hi)})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, it.Close()) }()
+	for valid := it.First(); valid; valid = it.Next() {
+		value, err := it.ValueAndErr()
+		if err != nil {
+			return err
+		}
+		if !each(Row{it.Key()[8:], value}) {
+			return nil
+		}
+	}
+	return it.Error()
+}
+
 // checkedRanges is after how many ranges a read looks whether it is still wanted.
 const checkedRanges = 1 << 8

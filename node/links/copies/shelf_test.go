@@ -151,7 +151,7 @@ func TestAffected(t *testing.T) {
 					if !bytes.Equal(got[i].Lo, want.Lo) || !bytes.Equal(got[i].Hi, want.Hi) {
 						t.Errorf("%.60v: range %d is %q, want %q", tr, i, got[i], want)
 					}
-					if b := begins(got[i]); !bytes.Equal(b, want.Lo) {
+					if b := begins(got[i].Lo); !bytes.Equal(b, want.Lo) {
 						t.Errorf("%.60v: range %d begins with %q", tr, i, b)
 					}
 				}

@@ -3,6 +3,7 @@
 package copies
 
 import (
+	"context"
 	"maps"
 	"slices"
 	"time"
@@ -212,8 +213,8 @@ func (c *Copies) discard(h *held) error {
 
 // part returns copies of a part of what is covered, as they are.
 func (h *held) part(of cover, until time.Time) *held {
-	h.mu.Lock()
-	defer h.mu.Unlock()
+	_ = h.lock(context.Background())
+	defer h.unlock()
 	h.views.Lock()
 	defer h.views.Unlock()
 	changed := map[string]map[string]Change{}
@@ -221,7 +222,7 @@ func (h *held) part(of cover, until time.Time) *held {
 		changed[lo] = maps.Clone(keys)
 	}
 	return &held{
-		owner: h.owner, id: h.id, covered: of, until: until,
+		owner: h.owner, id: h.id, covered: of, until: until, busy: make(chan struct{}, 1),
 		marks: h.marks, epoch: h.epoch, shown: h.shown, members: maps.Clone(h.members), fewest: h.fewest, broken: h.broken,
 		read: maps.Clone(h.read), changed: changed, changes: h.changes,
 	}

@@ -209,3 +209,23 @@ func (g *Graph) probe(ctx context.Context, v *view.View, all []wanted, known map
 	asking.Wait()
 	return found.Load()
 }
+
+// lookWatched looks ranges up, as [Graph.watched] does.
+func (g *Graph) lookWatched(ctx context.Context, r *reader, v *view.View, all []wanted, known map[trie.MachineID]bool, row func(item int, row *row) error) (looked bool, err error) {
+	return g.watched(ctx, v, all, known, func(ctx context.Context) error { return r.look(ctx, all, row) })
+}
+
+// watched calls do, which reads ranges. It gives up, not looked, where somebody turns out
+// to be away who is not among those that are known to be.
+func (g *Graph) watched(ctx context.Context, v *view.View, all []wanted, known map[trie.MachineID]bool, do func(ctx context.Context) error) (looked bool, err error) {
+	looking, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	timer := time.AfterFunc(lookTime, func() {
+		if g.probe(looking, v, all, known) {
+			cancel(errAway)
+		}
+	})
+	defer timer.Stop()
+	err = do(looking)
+	return err == nil || ctx.Err() != nil || !errors.Is(context.Cause(looking), errAway), err
+}

@@ -26,8 +26,12 @@ import (
 //	answer:  n uvarint; of each 0 where it has no copies, 2 where it cannot be told now, or 1 and
 //
 //	kind 0, a list     packed list
-//	kind 1, UIDs       n uvarint, n times UID, epoch and sequence
+//	kind 1, UIDs       n uvarint, n claims
 //	kind 2, a URL      n uvarint, n URLs
+//	kind 3, grants     n uvarint, n claims
+//
+// A claim is its UID or 0, epoch and sequence, length and bytes of a name, and 1 where the
+// copy has it from a journal.
 const methodCopied = "links/copied"
 
 // What is known of a range.
@@ -42,6 +46,7 @@ const (
 	copiedList byte = iota
 	copiedUIDs
 	copiedURLs
+	copiedGrants
 )
 
 const (
@@ -82,6 +87,13 @@ func (r *reader) again(ctx context.Context) bool {
 	case <-ctx.Done():
 		return false
 	}
+}
+
+// further tells that a reader's call has got further, so that it may try as long again.
+func (r *reader) further() {
+	r.trying.Lock()
+	defer r.trying.Unlock()
+	r.until, r.pause = time.Time{}, 0
 }
 
 // readAgain calls do with a reader, and if that was in vain since a machine is away, again:
@@ -236,7 +248,7 @@ func parseCopied(body []byte) (epoch uint64, kind byte, ranges []triple.Range, e
 	if err := d.End(); err != nil {
 		return 0, 0, nil, err
 	}
-	if kind > copiedURLs {
+	if kind > copiedGrants {
 		return 0, 0, nil, fmt.Errorf("%w: kind %d", peer.ErrMessage, kind)
 	}
 	if !slices.IsSortedFunc(ranges, func(a, b triple.Range) int { return bytes.Compare(a.Lo, b.Lo) }) {
@@ -288,8 +300,8 @@ func (g *Graph) handleCopied(ctx context.Context, _ peer.Header, body []byte) ([
 		case !known:
 		case kind == copiedList:
 			known = all[i].appendList(one, now)
-		case kind == copiedUIDs:
-			known = all[i].appendClaims(one, now)
+		case kind == copiedUIDs || kind == copiedGrants:
+			known = all[i].appendClaims(one, kind, now)
 		case kind == copiedURLs:
 			known = all[i].appendURLs(one, now)
 		}
@@ -340,21 +352,6 @@ func (r *reader) lookEither(ctx context.Context, kind byte, all []wanted, row fu
 			return fmt.Errorf("%w: %w", node.ErrUnavailable, errAway)
 		}
 	}
-}
-
-// lookWatched looks ranges up. It gives up, not looked, where somebody turns out to be
-// away who is not among those that are known to be.
-func (g *Graph) lookWatched(ctx context.Context, r *reader, v *view.View, all []wanted, known map[trie.MachineID]bool, row func(item int, row *row) error) (looked bool, err error) {
-	looking, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	timer := time.AfterFunc(lookTime, func() {
-		if g.probe(looking, v, all, known) {
-			cancel(errAway)
-		}
-	})
-	defer timer.Stop()
-	err = r.look(looking, all, row)
-	return err == nil || ctx.Err() != nil || !errors.Is(context.Cause(looking), errAway), err
 }
 
 // lookOnce looks ranges up. A call that is repeated does not wait for who is away.

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/trefoildb/trefoil/links"
+	"github.com/trefoildb/trefoil/links/uid"
 	"github.com/trefoildb/trefoil/node/links/copies"
 	"github.com/trefoildb/trefoil/node/peer"
 	"github.com/trefoildb/trefoil/triple"
@@ -59,8 +60,60 @@ func TestCopiesRequests(t *testing.T) {
 			t.Errorf("copied %s: epoch %d, %v, %v", c.name, epoch, ranges, err)
 		}
 	}
-	if _, _, _, err := parseCopied(request(7, []byte{copiedURLs + 1}, a)); !errors.Is(err, peer.ErrMessage) {
+	if _, _, _, err := parseCopied(request(7, []byte{copiedGrants + 1}, a)); !errors.Is(err, peer.ErrMessage) {
 		t.Errorf("a kind that there is not: %v", err)
+	}
+}
+
+func TestWalkRequests(t *testing.T) {
+	whole := triple.OrderRange(triple.POS)
+	encode := func(kind byte, most uint64, r triple.Range) []byte {
+		e := peer.NewEncoder(64)
+		e.Uvarint(7)
+		e.Byte(kind)
+		e.Uvarint(most)
+		e.Bytes(r.Lo)
+		e.Bytes(r.Hi)
+		return e.Data()
+	}
+	for _, c := range []struct {
+		name string
+		body []byte
+		most int // 0 is an error
+	}{
+		{"all", encode(walkedPages, 5, whole), 5},
+		{"links", encode(walkedLinks, 5, whole), 5},
+		{"none", encode(walkedPages, 0, whole), 1},
+		{"too many", encode(walkedPages, 1<<63, whole), walkedMost},
+		{"a kind that there is not", encode(walkedLinks+1, 5, whole), 0},
+		{"another order", encode(walkedPages, 5, triple.OrderRange(triple.SPO)), 0},
+		{"behind the order", encode(walkedPages, 5, triple.Range{Lo: whole.Lo, Hi: triple.OrderRange(triple.OSP).Hi}), 0},
+		{"no end", encode(walkedPages, 5, triple.Range{Lo: whole.Lo}), 0},
+		{"nothing in it", encode(walkedPages, 5, triple.Range{Lo: whole.Hi, Hi: whole.Lo}), 0},
+		{"cut", encode(walkedPages, 5, whole)[:5], 0},
+	} {
+		epoch, kind, most, r, err := parseWalk(c.body)
+		if (err == nil) != (c.most > 0) || err == nil && (epoch != 7 || kind != c.body[1] || most != c.most || string(r.Hi) != string(whole.Hi)) {
+			t.Errorf("%s: epoch %d, kind %d, %d of %v, %v", c.name, epoch, kind, most, r, err)
+		}
+	}
+	r := triple.Range{Lo: []byte("b"), Hi: []byte("d")}
+	for upTo, ok := range map[string]bool{"a": false, "b": false, "c": true, "d": true, "e": false} {
+		e := peer.NewEncoder(8)
+		e.Byte(copiedKnown)
+		e.String(upTo)
+		if got, _, err := parseWalked(e.Data(), r); (err == nil) != ok || ok && string(got) != upTo {
+			t.Errorf("a part up to %q of %q to %q: %q, %v", upTo, r.Lo, r.Hi, got, err)
+		}
+	}
+}
+
+func TestPackedLen(t *testing.T) {
+	list := []uid.UID{1, 2, 127, 128, 255, 1 << 20, 1<<64 - 1}
+	for n := range len(list) + 1 {
+		if got := packedLen(appendPacked(nil, list[:n])); got != n {
+			t.Errorf("%d of %d UIDs", got, n)
+		}
 	}
 }
 
@@ -84,6 +137,16 @@ func FuzzCopiesMessages(f *testing.F) {
 					t.Errorf("%v", r)
 				}
 			}
+		}
+		if _, _, most, r, err := parseWalk(b); err == nil && (most < 1 || most > walkedMost || r.Empty()) {
+			t.Errorf("%d of %v", most, r)
+		}
+		whole := triple.OrderRange(triple.POS)
+		if upTo, _, err := parseWalked(b, whole); err == nil && (string(upTo) <= string(whole.Lo) || string(upTo) > string(whole.Hi)) {
+			t.Errorf("up to %q", upTo)
+		}
+		if claims, err := readClaims(peer.NewDecoder(b)); err == nil && len(claims) > len(b) {
+			t.Errorf("%d claims", len(claims))
 		}
 		if rows, done, _, err := parsePulled(b, 3); err == nil && (done > 3 || len(rows) > len(b)) {
 			t.Errorf("%d rows, %d ranges", len(rows), done)

@@ -13,9 +13,11 @@
 // triple of a UID by hand takes it from a page for good; members that remember it do so
 // until they are started again.)
 //
-// While the machine that reads a range is dead or not heard of, lists, UIDs and URLs come
-// from machines that keep copies of them (package copies), and a call that was in vain is
-// repeated for some seconds, under the views that come.
+// While the machine that reads a range is dead or not heard of, lists, UIDs, URLs, pages in
+// their order and counts come from machines that keep copies of them (package copies), and
+// a call that was in vain is repeated for some seconds, under the views that come. Updates
+// need no more than that a triple can be written: which links a list has that is replaced is
+// told by copies, too.
 //
 // # Lists
 //
@@ -56,6 +58,32 @@
 // settled, once for each. (A cut between two such triples makes them two sequencers'.
 // It is made at a row that is there, in an epoch of its own, so that the triple that was
 // there has the lower stamp.) Who was not the first deletes his own triple again.
+//
+// # Who was first, while the machine that reads it is away
+//
+// Copies and other orders tell all that is acknowledged, and that is not enough: a claim
+// may be settled while one with a lower stamp is on its way still. So the first claim that
+// is found counts at once only if
+//
+//   - it was read in SPO by the machine that reads it there, or is a row of a copy, which
+//     was made of such a read: what was stamped before it in its epoch was there, too; or
+//   - it is of an epoch of which all was settled when the read began.
+//
+// Any other one comes from a journal or another order, and was stamped in this epoch by the
+// machine that is the sequencer of its range under this view. As the claim is settled, that
+// machine has it, and has all that it stamped before: these came to it in the order of
+// their stamps. So it is asked for the end of its journal, which it tells when all that it
+// has is settled, and the claims are read again. What is then the first one has no lower
+// stamp than the claim that was seen, so that all that could be before it was on that
+// machine, is settled, and shows. If the view changes meanwhile, the claim is of an earlier
+// epoch, and waits until all of that is settled. Where the sequencer itself is away, nobody
+// knows what it has stamped: the call waits until it is excluded, and what it stamped is of
+// an earlier epoch then. That is needed for pages only that got their UIDs in the last
+// moments before, as copies have the others in rows.
+//
+// Whoever gives a number tells it after such a read, and so does whoever reads one. A copy
+// that lags behind has claims in journals instead of rows: they cost the question, and are
+// right.
 //
 // Grants below 32768 are those of a node that is alone.
 package ranges

@@ -8,11 +8,13 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
-	"strings"
 
+	"github.com/trefoildb/trefoil/links"
 	"github.com/trefoildb/trefoil/links/uid"
 	"github.com/trefoildb/trefoil/node"
+	"github.com/trefoildb/trefoil/node/peer"
 	"github.com/trefoildb/trefoil/triple"
 )
 
@@ -24,6 +26,12 @@ const (
 	grantPrefix    = "urn:trefoil:grant:"
 	claimPredicate = "urn:trefoil:claimedBy"
 )
+
+// Journal returns the predicates that the journals of members have to tell of
+// (node.Options.Journal), where links have the given one.
+func Journal(predicate string) []string {
+	return []string{predicate, links.UIDPredicate, claimPredicate}
+}
 
 // grants are the numbers that this graph may give.
 type grants struct {
@@ -127,64 +135,60 @@ func (g *Graph) newClaim(grant uid.Grant) (name string, t triple.Triple) {
 	_, _ = rand.Read(random[:]) // never fails
 	name = g.store.MachineID().String() + "/" + hex.EncodeToString(random[:])
 	return name, triple.Triple{
-		Subject:   triple.NewIRI(grantPrefix + strconv.Itoa(int(grant))),
+		Subject:   grantTerm(grant),
 		Predicate: triple.NewIRI(claimPredicate),
 		Object:    triple.NewString(name),
 	}
 }
 
-// nextGrant returns a grant that nobody is known to have claimed, nor any behind it.
+// lookedGrants is how many grants are looked up at a time.
+const lookedGrants = 1 << 8
+
+// nextGrant returns the first grant that nobody is known to have claimed; 0 where there is
+// none. Who claims it finds out whether that is so.
 func (r *reader) nextGrant(ctx context.Context) (uid.Grant, error) {
-	keys, err := predicateRange(claimPredicate)
-	if err != nil {
-		return 0, err
-	}
-	next := uid.Grant(firstGrant)
-	err = r.look(ctx, []wanted{{keys, 0}}, func(_ int, row *row) error {
-		subject, _ := row.iri(triple.Subject)
-		digits, ok := strings.CutPrefix(string(subject), grantPrefix)
-		n, err := strconv.ParseUint(digits, 10, 16)
-		if ok && err == nil && uid.Grant(n) >= next {
-			next = uid.Grant(n) + 1
+	for from := firstGrant; from < uid.NumGrants; from += lookedGrants {
+		claimed := make([]bool, min(lookedGrants, uid.NumGrants-from))
+		all := make([]wanted, len(claimed))
+		for i := range all {
+			keys, err := rangeOf(triple.SPO, triple.Pattern{Subject: grantTerm(uid.Grant(from + i)), Predicate: triple.NewIRI(claimPredicate)})
+			if err != nil {
+				return 0, err
+			}
+			all[i] = wanted{keys, i}
 		}
-		return nil
-	})
-	return next, err
+		err := r.lookEither(ctx, copiedGrants, all, func(i int, _ *row) error {
+			claimed[i] = true
+			return nil
+		}, func(i int, d *peer.Decoder) error {
+			claims, err := readClaims(d)
+			claimed[i] = claimed[i] || len(claims) > 0
+			return err
+		})
+		if err != nil {
+			return 0, err
+		}
+		if i := slices.Index(claimed, false); i >= 0 {
+			return uid.Grant(from + i), nil
+		}
+	}
+	return 0, nil
 }
 
-// claimant returns who claimed a grant first. It is asked in SPO: what the triples'
-// sequencer had stamped before a claim that is settled has come to the same machine
-// there before it.
+// grantTerm returns the subject of the claims of a grant.
+func grantTerm(grant uid.Grant) triple.Term {
+	return triple.NewIRI(grantPrefix + strconv.Itoa(int(grant)))
+}
+
+// claimant returns who claimed a grant first.
 func (r *reader) claimant(ctx context.Context, grant triple.Term) (name string, err error) {
 	keys, err := rangeOf(triple.SPO, triple.Pattern{Subject: grant, Predicate: triple.NewIRI(claimPredicate)})
 	if err != nil {
 		return "", err
 	}
-	for {
-		before := r.graph.settled.Load()
-		name = ""
-		var first triple.Stamp
-		newest := uint64(0)
-		err := r.look(ctx, []wanted{{keys, 0}}, func(_ int, row *row) error {
-			object, err := triple.DecodeTerm(row.terms[triple.Object])
-			if err != nil {
-				return err
-			}
-			stamp, err := row.stamp()
-			if err != nil {
-				return err
-			}
-			newest = max(newest, stamp.Epoch)
-			if len(row.terms[triple.Graph]) == 0 && (name == "" || stamp.Less(first)) {
-				name, first = object.Value(), stamp
-			}
-			return nil
-		})
-		if err != nil {
-			return "", err
-		}
-		if settled, err := r.graph.settledFor(ctx, newest, before); err != nil || settled {
-			return name, err
-		}
+	first, err := r.firsts(ctx, copiedGrants, []wanted{{keys, 0}}, 1, func(int, *row) bool { return true })
+	if err != nil {
+		return "", err
 	}
+	return first[0].name, nil
 }

@@ -102,6 +102,7 @@ type Graph struct {
 	predicate     triple.Term
 	predicateTerm []byte       // encoded
 	uidTerm       []byte       // likewise, that of UIDs
+	claimTerm     []byte       // likewise, that of claims of grants
 	pages         triple.Range // of POS: all UIDs
 	linked        triple.Range // of POS: all links
 
@@ -142,6 +143,7 @@ func Open(store Store, o Options) (*Graph, error) {
 	g.predicate = triple.NewIRI(g.o.Predicate)
 	g.predicateTerm, _ = triple.AppendTerm(nil, g.predicate)
 	g.uidTerm, _ = triple.AppendTerm(nil, triple.NewIRI(links.UIDPredicate))
+	g.claimTerm, _ = triple.AppendTerm(nil, triple.NewIRI(claimPredicate))
 	var err, other error
 	g.pages, err = predicateRange(links.UIDPredicate)
 	g.linked, other = predicateRange(g.o.Predicate)
@@ -172,6 +174,7 @@ func Open(store Store, o Options) (*Graph, error) {
 	store.Handle(methodReplace, g.handleReplace)
 	store.Handle(methodPull, g.handlePull)
 	store.Handle(methodCopied, g.handleCopied)
+	store.Handle(methodWalk, g.handleWalk)
 	store.Handle(methodHere, handleHere)
 	g.running.Go(g.lookThrough)
 	return g, nil

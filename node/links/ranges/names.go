@@ -55,7 +55,7 @@ func (g *Graph) name(ctx context.Context, urls []string) ([]uid.UID, error) {
 			if owner != g.store.MachineID() && g.nameThere(ctx, owner, pages, given) == nil {
 				continue
 			}
-			if err := g.nameHere(ctx, pages, given); err != nil {
+			if err := g.nameAgain(ctx, pages, given); err != nil {
 				return nil, fmt.Errorf("give UIDs to %d pages: %w", len(pages), err)
 			}
 		}
@@ -63,16 +63,31 @@ func (g *Graph) name(ctx context.Context, urls []string) ([]uid.UID, error) {
 	return given, nil
 }
 
+// nameAgain is nameHere, and that again where it is in vain since a machine is away.
+func (g *Graph) nameAgain(ctx context.Context, pages []page, given []uid.UID) error {
+	trying := reader{graph: g}
+	for {
+		err := g.nameHere(ctx, pages, given)
+		if !errors.Is(err, node.ErrUnavailable) || !trying.again(ctx) {
+			return err
+		}
+	}
+}
+
 // giver returns the machine that gives the UIDs of a slot: the one that reads where they
-// begin.
+// begin, or will while that one is dead.
 func (g *Graph) giver(slot uid.Slot) trie.MachineID {
 	v := g.store.View()
 	keys, err := uidRange(uid.Slots{First: slot, Last: slot}.Range())
 	if v == nil || err != nil {
 		return g.store.MachineID()
 	}
-	owner, live := v.Joint().Reader(keys.Lo)
+	joint := v.Joint()
+	owner, live := joint.Reader(keys.Lo)
 	if !live {
+		owner = joint.Target.Placement.Owner(joint.Target.Trie.Lookup(keys.Lo))
+	}
+	if v.Find(owner) == nil || g.isAway(owner) {
 		return g.store.MachineID()
 	}
 	return owner
@@ -89,7 +104,7 @@ func (g *Graph) nameThere(ctx context.Context, to trie.MachineID, pages []page, 
 	for _, p := range pages {
 		e.String(p.url)
 	}
-	answer, err := g.store.Call(ctx, to, methodName, e.Data())
+	answer, err := g.callOwner(ctx, to, methodName, e.Data())
 	if err != nil {
 		return err
 	}

@@ -22,7 +22,7 @@ const factsTime = time.Second
 type fact struct {
 	there           bool
 	subject, object string // of one that is there, where they are IRIs
-	claim           claim  // of a UID in the default graph
+	claim           claim  // in the default graph, where what was asked for are claims
 }
 
 // present is how triples are that have changed.
@@ -138,7 +138,7 @@ func (r *reader) now(ctx context.Context, v *view.View, kind byte, all []copied)
 	if len(unclear) == 0 {
 		return p, nil
 	}
-	if err := r.factsOf(ctx, v, unclear, p.facts); err != nil || kind != copiedList {
+	if err := r.factsOf(ctx, v, kind, unclear, p.facts); err != nil || kind != copiedList {
 		return p, err
 	}
 	var urls []string
@@ -201,7 +201,7 @@ func (c *copied) clear(p *present, kind byte, one *change) bool {
 
 // factsOf looks triples up in an order whose reader is there. Those that no order can tell
 // are left out.
-func (r *reader) factsOf(ctx context.Context, v *view.View, all []change, facts map[string]fact) error {
+func (r *reader) factsOf(ctx context.Context, v *view.View, kind byte, all []change, facts map[string]fact) error {
 	var everywhere []wanted
 	for i := range all {
 		for _, o := range triple.Orders[:3] {
@@ -225,7 +225,7 @@ func (r *reader) factsOf(ctx context.Context, v *view.View, all []change, facts 
 			continue
 		}
 		found := map[int]fact{}
-		if err := r.lookForFacts(ctx, some, found); err != nil {
+		if err := r.lookForFacts(ctx, kind, some, found); err != nil {
 			if ctx.Err() != nil {
 				return context.Cause(ctx)
 			}
@@ -238,7 +238,7 @@ func (r *reader) factsOf(ctx context.Context, v *view.View, all []change, facts 
 	return nil
 }
 
-func (r *reader) lookForFacts(ctx context.Context, some []wanted, found map[int]fact) error {
+func (r *reader) lookForFacts(ctx context.Context, kind byte, some []wanted, found map[int]fact) error {
 	ctx, cancel := context.WithTimeout(ctx, factsTime)
 	defer cancel()
 	return r.look(ctx, slices.Clone(some), func(i int, row *row) error {
@@ -252,12 +252,12 @@ func (r *reader) lookForFacts(ctx context.Context, some []wanted, found map[int]
 		if object, ok := row.iri(triple.Object); ok {
 			f.object = string(object)
 		}
-		if u, ok := row.uid(); ok {
-			stamp, err := row.stamp()
-			if err != nil {
+		if c, ok := claimOf(kind, row); ok && kind != copiedList {
+			var err error
+			if c.stamp, err = row.stamp(); err != nil {
 				return err
 			}
-			f.claim = claim{u, stamp}
+			f.claim = c
 		}
 		found[i] = f
 		return nil
@@ -295,34 +295,33 @@ func (c *copied) appendList(e *peer.Encoder, p *present) bool {
 	return true
 }
 
-// changed returns what is known of UID triples that have changed: those that are there,
-// and the keys of all in an order.
-func (c *copied) changed(p *present, o triple.Order) (there []change, claims []claim, keys map[string]bool, ok bool) {
+// changed returns what is known of claims that have changed: those that are there, and
+// the keys of all in an order.
+func (c *copied) changed(kind byte, p *present, o triple.Order) (there []change, claims []claim, keys map[string]bool, ok bool) {
 	keys = map[string]bool{}
 	for _, one := range c.changes {
 		t := &one.terms
 		keys[string(triple.AppendKeyOf(nil, o, t[triple.Subject], t[triple.Predicate], t[triple.Object], nil))] = true
-		now := claim{stamp: one.Stamp}
+		var now claim
 		if f, ok := p.facts[one.plain]; ok {
 			now = f.claim
-		} else if one.told() {
-			row := row{terms: one.terms}
-			if u, ok := row.uid(); ok && !one.Deleted {
-				now.uid = u
-			}
-		} else {
+		} else if !one.told() {
 			return nil, nil, nil, false
+		} else if !one.Deleted {
+			now, _ = claimOf(kind, &row{terms: one.terms})
+			now.stamp = one.Stamp
 		}
-		if now.uid != 0 {
+		if !now.none() {
+			now.late = true
 			there, claims = append(there, one), append(claims, now)
 		}
 	}
 	return there, claims, keys, true
 }
 
-// appendClaims appends the UIDs of a page as they are now.
-func (c *copied) appendClaims(e *peer.Encoder, p *present) bool {
-	_, claims, changed, ok := c.changed(p, triple.SPO)
+// appendClaims appends the UIDs of a page, or the claims of a grant, as they are now.
+func (c *copied) appendClaims(e *peer.Encoder, kind byte, p *present) bool {
+	_, claims, changed, ok := c.changed(kind, p, triple.SPO)
 	if !ok {
 		return false
 	}
@@ -332,17 +331,16 @@ func (c *copied) appendClaims(e *peer.Encoder, p *present) bool {
 		}
 	}
 	e.Uvarint(uint64(len(claims)))
-	for _, one := range claims {
-		e.Uvarint(uint64(one.uid))
-		e.Uvarint(one.stamp.Epoch)
-		e.Uvarint(one.stamp.Sequence)
+	for i := range claims {
+		claims[i].encode(e)
+		e.Bool(claims[i].late)
 	}
 	return true
 }
 
 // appendURLs appends the pages of a UID as they are now.
 func (c *copied) appendURLs(e *peer.Encoder, p *present) bool {
-	there, _, changed, ok := c.changed(p, triple.POS)
+	there, _, changed, ok := c.changed(copiedURLs, p, triple.POS)
 	if !ok {
 		return false
 	}

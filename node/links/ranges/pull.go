@@ -5,7 +5,6 @@ package ranges
 import (
 	"bytes"
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"slices"
@@ -28,8 +27,9 @@ import (
 //
 //	a part of a list      length uvarint, a packed list, and another one: of those of its
 //	                      links that are in named graphs
-//	a UID, in SPO         UID, epoch and sequence of its stamp, each as a uvarint
+//	a UID, in SPO         UID, epoch and sequence of its stamp, each as a uvarint, and 0
 //	a UID, in POS         the page's URL
+//	a claim of a grant    0, epoch and sequence, and the length and bytes of the name
 const methodPull = "links/pull"
 
 // pullTime bounds how long an owner is waited for.
@@ -188,7 +188,10 @@ func (m *made) add(i int, key, value []byte) error {
 		return m.link(key, value)
 	case bytes.Equal(predicate, m.graph.uidTerm):
 		m.list = m.list[:0] // each row is one of its own
-		return m.uid(order, key, value)
+		return m.claim(copiedUIDs, order, key, value)
+	case bytes.Equal(predicate, m.graph.claimTerm):
+		m.list = m.list[:0]
+		return m.claim(copiedGrants, order, key, value)
 	}
 	m.list = m.list[:0]
 	return nil
@@ -241,13 +244,13 @@ func (m *made) link(key, value []byte) error {
 	return nil
 }
 
-// uid adds a row for a UID.
-func (m *made) uid(order triple.Order, key, value []byte) error {
+// claim adds a row for a UID, or for who claims a grant.
+func (m *made) claim(kind byte, order triple.Order, key, value []byte) error {
 	row, err := rowOf(key, value)
 	if err != nil {
 		return err
 	}
-	u, ok := row.uid()
+	c, ok := claimOf(kind, &row)
 	url, isIRI := row.iri(triple.Subject)
 	if !ok || !isIRI {
 		return nil // somebody else's triple
@@ -259,11 +262,12 @@ func (m *made) uid(order triple.Order, key, value []byte) error {
 		m.bytes += len(url)
 		return nil
 	}
-	stamp, err := row.stamp()
-	if err != nil {
+	if c.stamp, err = row.stamp(); err != nil {
 		return err
 	}
-	last.Value = appendClaim(nil, claim{u, stamp})
+	e := peer.NewEncoder(24 + len(c.name))
+	c.encode(e)
+	last.Value = e.Data()
 	return nil
 }
 
@@ -297,15 +301,4 @@ func (m *made) pack(ctx context.Context) error {
 		m.bytes += len(m.rows[i].Value)
 	}
 	return nil
-}
-
-// appendClaim appends a UID of a page as copies have it.
-func appendClaim(dst []byte, c claim) []byte {
-	dst = binary.AppendUvarint(dst, uint64(c.uid))
-	dst = binary.AppendUvarint(dst, c.stamp.Epoch)
-	return binary.AppendUvarint(dst, c.stamp.Sequence)
-}
-
-func readClaim(d *peer.Decoder) claim {
-	return claim{uid.UID(d.Uvarint()), triple.Stamp{Epoch: d.Uvarint(), Sequence: d.Uvarint()}}
 }

@@ -188,22 +188,3 @@ func atOnce(ctx context.Context, n, most int, do func(ctx context.Context, i int
 	running.Wait()
 	return context.Cause(ctx)
 }
-
-// Pages implements links.Graph.
-func (g *Graph) Pages(ctx context.Context, after uid.UID, n int) (pages []uid.UID, err error) {
-	return pages, g.read(ctx, func(r *reader) error {
-		if n <= 0 || after == ^uid.UID(0) {
-			return nil
-		}
-		keys, err := uidRange(uid.Range{First: max(after+1, 1), Last: ^uid.UID(0)})
-		if err != nil {
-			return err
-		}
-		return r.pages(ctx, keys, false, func(u uid.UID, _ []byte) bool {
-			if len(pages) == 0 || pages[len(pages)-1] != u {
-				pages = append(pages, u)
-			}
-			return len(pages) < n
-		})
-	})
-}

@@ -41,6 +41,11 @@ func (r *reader) degraded() bool {
 	if r.copied.Load() {
 		return true
 	}
+	return r.fromOtherOrders()
+}
+
+// fromOtherOrders tells whether rows came from other orders than the one that was asked.
+func (r *reader) fromOtherOrders() bool {
 	d, ok := r.snapshot.(interface{ Degraded() bool })
 	return ok && d.Degraded()
 }
@@ -71,13 +76,6 @@ func (r *reader) look(ctx context.Context, all []wanted, each func(item int, row
 	return nil
 }
 
-// claim is one of several objects of a subject and a predicate; the one that was written
-// first counts.
-type claim struct {
-	uid   uid.UID
-	stamp triple.Stamp
-}
-
 // uids returns the UIDs of pages; 0 for those that have none.
 func (r *reader) uids(ctx context.Context, urls []string) ([]uid.UID, error) {
 	predicate := triple.NewIRI(links.UIDPredicate)
@@ -103,52 +101,22 @@ func (r *reader) uids(ctx context.Context, urls []string) ([]uid.UID, error) {
 		}
 		of[i] = first
 	}
-	for len(all) > 0 {
-		before := r.graph.settled.Load()
-		claims := make([]claim, len(urls))
-		newest := uint64(0)
-		add := func(i int, c claim) {
-			newest = max(newest, c.stamp.Epoch)
-			if before := &claims[i]; before.uid == 0 || c.stamp.Less(before.stamp) {
-				*before = c
+	if len(all) == 0 {
+		return found, nil
+	}
+	claims, err := r.firsts(ctx, copiedUIDs, all, len(urls), func(i int, row *row) bool {
+		url, ok := row.iri(triple.Subject)
+		return ok && string(url) == urls[i] // not another long one
+	})
+	if err != nil {
+		return nil, fmt.Errorf("look UIDs up: %w", err)
+	}
+	for i, url := range urls {
+		if found[i] == 0 {
+			if found[i] = claims[of[i]].uid; found[i] != 0 && of[i] == i {
+				r.graph.known.put(url, found[i])
 			}
 		}
-		err := r.lookEither(ctx, copiedUIDs, all, func(i int, row *row) error {
-			if url, ok := row.iri(triple.Subject); !ok || string(url) != urls[i] {
-				return nil // another long one
-			}
-			u, ok := row.uid()
-			if !ok {
-				return nil
-			}
-			stamp, err := row.stamp()
-			if err != nil {
-				return err
-			}
-			add(i, claim{u, stamp})
-			return nil
-		}, func(i int, d *peer.Decoder) error {
-			for range d.Count(3) {
-				add(i, readClaim(d))
-			}
-			return nil
-		})
-		if err != nil {
-			return nil, fmt.Errorf("look UIDs up: %w", err)
-		}
-		if settled, err := r.graph.settledFor(ctx, newest, before); err != nil {
-			return nil, err
-		} else if !settled {
-			continue // an earlier claim may have turned up
-		}
-		for i, url := range urls {
-			if found[i] == 0 {
-				if found[i] = claims[of[i]].uid; found[i] != 0 && of[i] == i && !r.degraded() {
-					r.graph.known.put(url, found[i])
-				}
-			}
-		}
-		break
 	}
 	return found, nil
 }

@@ -1,10 +1,17 @@
 package ranges
 
 import (
+	"bytes"
 	"context"
+	"errors"
+	"fmt"
+	"slices"
 
 	"github.com/trefoildb/trefoil/links"
 	"github.com/trefoildb/trefoil/links/uid"
+	"github.com/trefoildb/trefoil/node"
+	"github.com/trefoildb/trefoil/node/links/copies"
+	"github.com/trefoildb/trefoil/node/peer"
 	"github.com/trefoildb/trefoil/trie"
 	"github.com/trefoildb/trefoil/triple"
 )
@@ -57,7 +64,7 @@ func (g *Graph) machines() []machine {
 		all = append(all, machine{id: m.ID, address: m.Address})
 	}
 	joint := v.Joint()
-	read := func(keys triple.Range, do func(m *machine, part triple.Range)) {
+	read := func(keys triple.Range, of func(m *machine) *[]triple.Range) {
 		for s := range joint.Reads().Trie.Range(keys.Lo, keys.Hi) {
 			owner, live := joint.ReaderOf(s)
 			if !live {
@@ -67,11 +74,17 @@ func (g *Graph) machines() []machine {
 				place[owner] = len(all)
 				all = append(all, machine{id: owner})
 			}
-			do(&all[place[owner]], keys.Intersect(triple.Range{Lo: s.Lo, Hi: s.Hi}))
+			parts := of(&all[place[owner]])
+			part := keys.Intersect(triple.Range{Lo: s.Lo, Hi: s.Hi})
+			if n := len(*parts); n > 0 && bytes.Equal((*parts)[n-1].Hi, part.Lo) {
+				(*parts)[n-1].Hi = part.Hi
+			} else {
+				*parts = append(*parts, part)
+			}
 		}
 	}
-	read(g.pages, func(m *machine, part triple.Range) { m.pages = append(m.pages, part) })
-	read(g.linked, func(m *machine, part triple.Range) { m.linking = append(m.linking, part) })
+	read(g.pages, func(m *machine) *[]triple.Range { return &m.pages })
+	read(g.linked, func(m *machine) *[]triple.Range { return &m.linking })
 	return all
 }
 
@@ -82,34 +95,130 @@ func (r *reader) stats(ctx context.Context, m machine) (one links.ServerStats, e
 		one.ID = m.id.String()
 	}
 	for _, part := range m.pages {
-		n, err := r.source.Count(ctx, part)
-		if err != nil {
-			return one, err
-		}
-		if n == 0 {
-			continue
-		}
-		one.Pages += n
-		for _, reverse := range []bool{false, true} {
-			err := r.pages(ctx, part, reverse, func(u uid.UID, _ []byte) bool {
-				if one.MinUID == 0 {
-					one.MinUID = u
-				}
-				one.MinUID, one.MaxUID = min(one.MinUID, u), max(one.MaxUID, u)
-				return false
-			})
-			if err != nil {
-				return one, err
-			}
+		if err := r.countPages(ctx, part, &one); err != nil {
+			return one, fmt.Errorf("count pages: %w", err)
 		}
 	}
 	for _, part := range m.linking {
-		n, err := r.source.Count(ctx, part)
+		n, err := r.countLinks(ctx, part)
 		if err != nil {
-			return one, err
+			return one, fmt.Errorf("count links: %w", err)
 		}
 		one.Links += n
 		one.Linked += n
 	}
 	return one, nil
+}
+
+// countPages counts the pages in a range of UIDs' keys, and tells the least and the
+// greatest UID.
+func (r *reader) countPages(ctx context.Context, part triple.Range, one *links.ServerStats) error {
+	met := func(u uid.UID) {
+		if one.MinUID == 0 {
+			one.MinUID = u
+		}
+		one.MinUID, one.MaxUID = min(one.MinUID, u), max(one.MaxUID, u)
+	}
+	var last uid.UID // of those that came from copies
+	return r.eachPiece(ctx, part, func(ctx context.Context, piece triple.Range) (bool, error) {
+		n, err := r.source.Count(ctx, piece)
+		if err != nil || n == 0 {
+			return true, err
+		}
+		for _, reverse := range []bool{false, true} {
+			err := r.pages(ctx, piece, reverse, func(u uid.UID, _ []byte) bool {
+				met(u)
+				return false
+			})
+			if err != nil {
+				return false, err
+			}
+		}
+		one.Pages += n
+		return true, nil
+	}, func(away walked) ([]byte, error) {
+		upTo, list, err := r.copiedPages(ctx, away, walkedMost)
+		for _, u := range list {
+			if u > last {
+				last = u
+				one.Pages++
+				met(u)
+			}
+		}
+		return upTo, err
+	})
+}
+
+// countLinks counts the links in a range of their keys by target. Where they come from
+// copies, one that is in several graphs counts once.
+func (r *reader) countLinks(ctx context.Context, part triple.Range) (total int64, err error) {
+	err = r.eachPiece(ctx, part, func(ctx context.Context, piece triple.Range) (bool, error) {
+		n, err := r.source.Count(ctx, piece)
+		total += n
+		return true, err
+	}, func(away walked) ([]byte, error) {
+		n, upTo, err := r.copiedLinks(ctx, away)
+		total += n
+		return upTo, err
+	})
+	return total, err
+}
+
+// copiedLinks counts the links in the beginning of a range. A list of which other machines
+// read a part is counted link by link, as copies may have more of it than is asked for.
+func (r *reader) copiedLinks(ctx context.Context, away walked) (n int64, upTo []byte, err error) {
+	if pair, ok := triple.KeyPair(away.Lo); ok {
+		if list := copies.PairRange(pair); bytes.Compare(list.Lo, away.Lo) < 0 || bytes.Compare(away.Hi, list.Hi) < 0 {
+			piece := list.Intersect(away.Range)
+			n, err = r.countPiece(ctx, away, piece)
+			return n, piece.Hi, err
+		}
+	}
+	if pair, ok := triple.KeyPair(away.Hi); ok { // the last list comes by itself
+		if list := copies.PairRange(pair); bytes.Compare(list.Lo, away.Hi) < 0 {
+			away.Hi = list.Lo
+		}
+	}
+	away.kind, away.most = walkedLinks, walkedMost
+	upTo, d, err := r.walkCopies(ctx, away)
+	if pair, ok := triple.KeyPair(away.Lo); errors.Is(err, node.ErrUnavailable) && ok { // several have it in parts
+		piece := copies.PairRange(pair).Intersect(away.Range)
+		n, err = r.countPiece(ctx, away, piece)
+		return n, piece.Hi, err
+	}
+	if err != nil {
+		return 0, nil, err
+	}
+	n = int64(d.Uvarint())
+	return n, upTo, d.End()
+}
+
+// countPiece counts the links in a piece of one backward list.
+func (r *reader) countPiece(ctx context.Context, away walked, piece triple.Range) (n int64, err error) {
+	var list []uid.UID
+	answered, _, err := r.fromCopies(ctx, away.view, copiedList, []copiedRange{{piece, away.owner, 0}}, func(_ int, d *peer.Decoder) (err error) {
+		list, err = unpack(nil, d.Bytes())
+		return err
+	})
+	if err == nil && !answered[0] {
+		err = fmt.Errorf("%w: %w", node.ErrUnavailable, errAway)
+	}
+	if err != nil {
+		return 0, err
+	}
+	pair, _ := triple.KeyPair(piece.Lo)
+	key := copies.PairRange(pair).Lo
+	front := len(key)
+	for some := range slices.Chunk(list, pendingEnds) {
+		urls, err := r.urls(ctx, some)
+		if err != nil {
+			return 0, err
+		}
+		for _, url := range urls {
+			if key, _ = triple.AppendTerm(key[:front], triple.NewIRI(url)); url != "" && piece.Contains(key) {
+				n++
+			}
+		}
+	}
+	return n, nil
 }

@@ -140,19 +140,3 @@ func (g *Graph) carryOut(ctx context.Context, plan edits.Edits, result *links.Up
 		return g.store.Annotate(ctx, link, links.Application, label)
 	})
 }
-
-// eachTarget is edits.Targets: links of the default graph only, which is what updates
-// change.
-func (r *reader) eachTarget(ctx context.Context, src string, do func(dst string)) error {
-	keys, err := rangeOf(triple.SPO, triple.Pattern{Subject: triple.NewIRI(src), Predicate: r.graph.predicate})
-	if err != nil {
-		return err
-	}
-	return r.scan(ctx, keys, false, func(row *row) (bool, error) {
-		page, _ := row.iri(triple.Subject)
-		if end, ok := row.iri(triple.Object); ok && len(row.terms[triple.Graph]) == 0 && string(page) == src {
-			do(string(end))
-		}
-		return true, nil
-	})
-}
