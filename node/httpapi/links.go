@@ -236,7 +236,11 @@ func (c *linksCall) beginEpoch(whichever bool) (err error) {
 	if now != 0 {
 		c.w.Header().Set(epochHeader, strconv.FormatUint(now, 10))
 	}
-	return c.isOf(now)
+	err = c.isOf(now)
+	if c.dear && c.asked != nil && len(c.asked.uids)+len(c.asked.urls) == 0 {
+		c.pinned = false // there is nothing that would be read at another one
+	}
+	return err
 }
 
 // early tells whether the epoch is asked for before a read, too: where nobody may have been

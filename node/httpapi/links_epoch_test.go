@@ -13,13 +13,14 @@ import (
 	"github.com/trefoildb/trefoil/links/rank"
 	"github.com/trefoildb/trefoil/links/sample"
 	"github.com/trefoildb/trefoil/links/uid"
+	"github.com/trefoildb/trefoil/links/wire"
 	"github.com/trefoildb/trefoil/node"
 )
 
 // spreadWeb is a graph as that of a cluster: its epoch has to be asked for, and is another
 // one after some read.
 type spreadWeb struct {
-	boundedWeb
+	packedWeb
 	mu     sync.Mutex
 	epoch  uint64
 	asked  int   // for the epoch
@@ -48,47 +49,52 @@ func (g *spreadWeb) read() {
 
 func (g *spreadWeb) UIDs(ctx context.Context, urls []string) ([]uid.UID, error) {
 	defer g.read()
-	return g.boundedWeb.UIDs(ctx, urls)
+	return g.packedWeb.UIDs(ctx, urls)
 }
 
 func (g *spreadWeb) URLs(ctx context.Context, pages []uid.UID) ([]string, error) {
 	defer g.read()
-	return g.boundedWeb.URLs(ctx, pages)
+	return g.packedWeb.URLs(ctx, pages)
 }
 
 func (g *spreadWeb) Links(ctx context.Context, d links.Direction, pages []uid.UID) (links.Lists, error) {
 	defer g.read()
-	return g.boundedWeb.Links(ctx, d, pages)
+	return g.packedWeb.Links(ctx, d, pages)
 }
 
 func (g *spreadWeb) LinksUpTo(ctx context.Context, d links.Direction, pages []uid.UID, most int) (links.Lists, error) {
 	defer g.read()
-	return g.boundedWeb.LinksUpTo(ctx, d, pages, most)
+	return g.packedWeb.LinksUpTo(ctx, d, pages, most)
+}
+
+func (g *spreadWeb) PackedUpTo(ctx context.Context, d links.Direction, pages []uid.UID, most int) ([]int, rank.Lists[byte], error) {
+	defer g.read()
+	return g.packedWeb.PackedUpTo(ctx, d, pages, most)
 }
 
 func (g *spreadWeb) Labels(ctx context.Context, pages []uid.UID) (rank.Lists[links.Label], error) {
 	defer g.read()
-	return g.boundedWeb.Labels(ctx, pages)
+	return g.packedWeb.Labels(ctx, pages)
 }
 
 func (g *spreadWeb) SampleLinks(ctx context.Context, d links.Direction, pages []uid.UID, s sample.Spec) (links.Lists, error) {
 	defer g.read()
-	return g.boundedWeb.SampleLinks(ctx, d, pages, s)
+	return g.packedWeb.SampleLinks(ctx, d, pages, s)
 }
 
 func (g *spreadWeb) Degrees(ctx context.Context, d links.Direction, pages []uid.UID) ([]int, error) {
 	defer g.read()
-	return g.boundedWeb.Degrees(ctx, d, pages)
+	return g.packedWeb.Degrees(ctx, d, pages)
 }
 
 func (g *spreadWeb) Pages(ctx context.Context, after uid.UID, n int) ([]uid.UID, error) {
 	defer g.read()
-	return g.boundedWeb.Pages(ctx, after, n)
+	return g.packedWeb.Pages(ctx, after, n)
 }
 
 func (g *spreadWeb) Rank(ctx context.Context, r links.RankRequest) (links.Ranking, error) {
 	defer g.read()
-	return g.boundedWeb.Rank(ctx, r)
+	return g.packedWeb.Rank(ctx, r)
 }
 
 // begin has the graph be of an epoch, and forget what it was asked.
@@ -102,7 +108,7 @@ func (g *spreadWeb) begin(change int) {
 // for the epoch; whenever the graph changes after a read that is part of it, there is none.
 func TestLinksSpreadEpoch(t *testing.T) {
 	plain, urls := aWeb(t, seeded(t), 9)
-	g := &spreadWeb{boundedWeb: boundedWeb{Graph: plain}}
+	g := &spreadWeb{packedWeb: packedWeb{boundedWeb{Graph: plain}}}
 	s := serveLinks(t, g, Options{})
 	uids := must(plain.UIDs(t.Context(), urls))
 	const epoch = links.MinClusterEpoch + 5
@@ -117,29 +123,36 @@ func TestLinksSpreadEpoch(t *testing.T) {
 		for _, q := range []struct {
 			method, target, body string
 			costs                int // questions for the epoch, of an answer in one piece
+			binary               bool
 		}{
-			{"POST", "/links/uids", `{"urls":` + quoted(urls) + `}`, 1},
-			{"POST", "/links/urls", `{"uids":` + quoted(texts(uids)) + `}`, 1},
-			{"POST", "/links/get", `{"uids":` + quoted(texts(uids)) + `}`, 1},
-			{"POST", "/links/get", `{"urls":` + quoted(urls) + `,"direction":"backward"}`, 1},
-			{"POST", "/links/get", `{"urls":` + quoted(urls) + `,"as":"urls"}`, 2},
-			{"POST", "/links/get", `{"urls":` + quoted(urls) + `,"labels":true}`, 2},
-			{"POST", "/links/sample", `{"urls":` + quoted(urls) + `,"n":3,"mode":"consistent"}`, 1},
-			{"POST", "/links/sample", `{"urls":` + quoted(urls) + `,"n":300,"mode":"consistent"}`, 2},
-			{"POST", "/links/degrees", `{"urls":` + quoted(urls) + `}`, 1},
-			{"POST", "/links/rank", `{"urls":` + quoted(urls[:5]) + `,"as":"uids"}`, 2},
-			{"POST", "/links/rank", `{"urls":` + quoted(urls[:5]) + `}`, 4},
-			{"GET", "/links/pages?limit=30", "", 1},
+			{"POST", "/links/uids", `{"urls":` + quoted(urls) + `}`, 1, false},
+			{"POST", "/links/urls", `{"uids":` + quoted(texts(uids)) + `}`, 1, false},
+			{"POST", "/links/get", `{"uids":` + quoted(texts(uids)) + `}`, 1, false},
+			{"POST", "/links/get", `{"uids":` + quoted(texts(uids)) + `}`, 1, true},
+			{"POST", "/links/get", `{"urls":` + quoted(urls) + `,"direction":"backward"}`, 1, false},
+			{"POST", "/links/get", `{"urls":` + quoted(urls) + `,"as":"urls"}`, 2, false},
+			{"POST", "/links/get", `{"urls":` + quoted(urls) + `,"labels":true}`, 2, false},
+			{"POST", "/links/get", `{"urls":` + quoted(urls) + `,"labels":true}`, 2, true},
+			{"POST", "/links/sample", `{"urls":` + quoted(urls) + `,"n":3,"mode":"consistent"}`, 1, false},
+			{"POST", "/links/sample", `{"urls":` + quoted(urls) + `,"n":300,"mode":"consistent"}`, 2, false},
+			{"POST", "/links/degrees", `{"urls":` + quoted(urls) + `}`, 1, false},
+			{"POST", "/links/rank", `{"urls":` + quoted(urls[:5]) + `,"as":"uids"}`, 2, false},
+			{"POST", "/links/rank", `{"urls":` + quoted(urls[:5]) + `}`, 4, false},
+			{"GET", "/links/pages?limit=30", "", 1, false},
 		} {
+			var headers []string
+			if q.binary {
+				headers = []string{"Accept", wire.MediaType}
+			}
 			g.begin(0)
-			want := s.do(q.method, q.target, q.body)
+			want := s.do(q.method, q.target, q.body, headers...)
 			if want.status != 200 || want.header.Get(epochHeader) != "" || g.asked != 0 {
 				t.Fatalf("%s: %d %.200s; epoch %q, asked for %d times", q.target, want.status, want.body, want.header.Get(epochHeader), g.asked)
 			}
 			reads := g.reads
 			for _, which := range []string{strconv.Itoa(epoch), "now"} {
 				g.begin(0)
-				got := s.do(q.method, at(q.target, which), q.body)
+				got := s.do(q.method, at(q.target, which), q.body, headers...)
 				if got.status != 200 || got.body != want.body || got.header.Get(epochHeader) != strconv.Itoa(epoch) {
 					t.Fatalf("%s at %s: %d %v %.200s\nwant %.200s", q.target, which, got.status, got.header, got.body, want.body)
 				}
@@ -152,7 +165,7 @@ func TestLinksSpreadEpoch(t *testing.T) {
 				}
 				for after := 1; after <= reads; after++ {
 					g.begin(after)
-					got := s.do(q.method, at(q.target, which), q.body)
+					got := s.do(q.method, at(q.target, which), q.body, headers...)
 					if got.status == 200 && got.err == nil {
 						t.Errorf("%s %.20s at %s, which changes after read %d of %d: %.200s", q.target, q.body, which, after, reads, got.body)
 					}
@@ -162,7 +175,7 @@ func TestLinksSpreadEpoch(t *testing.T) {
 				}
 			}
 			g.begin(0)
-			got := s.do(q.method, at(q.target, epoch-1), q.body)
+			got := s.do(q.method, at(q.target, epoch-1), q.body, headers...)
 			got.wantError(t, http.StatusConflict, KindEpoch, "epoch", fmt.Sprintf("at epoch %d, not %d", epoch, epoch-1))
 		}
 	}
@@ -172,7 +185,7 @@ func TestLinksSpreadEpoch(t *testing.T) {
 // cannot tell the epoch says so.
 func TestLinksSpreadEpochEarly(t *testing.T) {
 	plain, urls := aWeb(t, seeded(t), 10)
-	g := &spreadWeb{boundedWeb: boundedWeb{Graph: plain}}
+	g := &spreadWeb{packedWeb: packedWeb{boundedWeb{Graph: plain}}}
 	s := serveLinks(t, g, Options{})
 	many := make([]string, earlyPages)
 	for i := range many {
@@ -192,8 +205,11 @@ func TestLinksSpreadEpochEarly(t *testing.T) {
 		}
 	}
 	g.begin(0)
-	if got := s.do("POST", "/links/uids?epoch=4503599627370501", `{"urls":[]}`); got.status != 200 {
-		t.Errorf("%d %s", got.status, got.body)
+	for _, which := range []string{"now", "4503599627370501"} {
+		g.begin(0)
+		if got := s.do("POST", "/links/uids?epoch="+which, `{"urls":[]}`); got.status != 200 || got.header.Get(epochHeader) != "4503599627370501" || g.asked != 1 {
+			t.Errorf("the epoch alone, %s: %d %v %s; %d questions for it", which, got.status, got.header, got.body, g.asked)
+		}
 	}
 	s.do("POST", "/links/uids?epoch=later", `{"urls":[]}`).wantError(t, http.StatusBadRequest, KindBadParameter, "epoch", "not now")
 	g.epoch = 0

@@ -3,6 +3,7 @@
 package ranges
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -18,8 +19,9 @@ import (
 )
 
 const (
-	// epochTime bounds how long members are waited for.
-	epochTime = 2 * time.Second
+	// epochTime bounds how long members are waited for, silentTime one that is not heard of.
+	epochTime  = 2 * time.Second
+	silentTime = 300 * time.Millisecond
 	// epochPatience is for how long it is tried again, where members have different views
 	// for a moment, and epochPause how long it is waited between.
 	epochPatience = 3 * time.Second
@@ -84,16 +86,16 @@ var errSlow = fmt.Errorf("not all members have answered within %s", epochTime)
 func (g *Graph) epochIn(ctx context.Context, v *view.View, settled bool) (uint64, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, epochTime, errSlow)
 	defer cancel()
-	for i := range v.Members {
-		if id := v.Members[i].ID; id != g.store.MachineID() && !g.store.Hears(id) {
-			return 0, fmt.Errorf("machine %s: %w", id, errSilent)
-		}
-	}
 	marks := make([]node.JournalMark, len(v.Members))
 	err := atOnce(ctx, len(marks), max(1, len(marks)), func(ctx context.Context, i int) (err error) {
 		id := v.Members[i].ID
+		if id != g.store.MachineID() && !g.store.Hears(id) { // it is dead, or has just begun again
+			var cancel context.CancelFunc
+			ctx, cancel = context.WithTimeoutCause(ctx, silentTime, errSilent)
+			defer cancel()
+		}
 		if marks[i], err = g.store.JournalChanges(ctx, v.Epoch, id, settled); err != nil {
-			return fmt.Errorf("machine %s: %w", id, err)
+			return fmt.Errorf("machine %s: %w", id, cmp.Or(context.Cause(ctx), err))
 		}
 		return nil
 	})

@@ -161,7 +161,17 @@ func TestCurrentEpochFails(t *testing.T) {
 			}
 		}
 		s.silent = 2
-		fails("a machine that is not heard of", 0, 0)
+		if now, err := g.CurrentEpoch(t.Context(), 0); err != nil || now == 0 {
+			t.Errorf("a machine that is not heard of, and answers: %d, %v", now, err)
+		}
+		s.answer = func(ctx context.Context, _ uint64, of trie.MachineID) error {
+			if of == 2 {
+				<-ctx.Done()
+				return ctx.Err()
+			}
+			return nil
+		}
+		fails("a machine that is not heard of", silentTime, 12)
 		s.silent = 0
 		s.answer = func(_ context.Context, _ uint64, of trie.MachineID) error {
 			if of == 3 {
