@@ -108,17 +108,9 @@ func (g *Graph) nameThere(ctx context.Context, to trie.MachineID, pages []page, 
 	if err != nil {
 		return err
 	}
-	d := peer.NewDecoder(answer)
-	n := d.Count(1)
-	uids := make([]uid.UID, 0, n)
-	for range n {
-		uids = append(uids, uid.UID(d.Uvarint()))
-	}
-	if err := d.End(); err != nil {
+	uids, err := parseNamed(answer, len(pages))
+	if err != nil {
 		return err
-	}
-	if len(uids) != len(pages) {
-		return fmt.Errorf("%w: %d UIDs for %d pages", peer.ErrMessage, len(uids), len(pages))
 	}
 	for i, p := range pages {
 		given[p.index] = uids[i]
@@ -127,19 +119,15 @@ func (g *Graph) nameThere(ctx context.Context, to trie.MachineID, pages []page, 
 }
 
 func (g *Graph) handleName(ctx context.Context, _ peer.Header, body []byte) ([]byte, error) {
-	d := peer.NewDecoder(body)
-	n := d.Count(1)
+	urls, err := parseNames(body)
+	if err != nil {
+		return nil, err
+	}
+	n := len(urls)
 	pages := make([]page, 0, n)
-	for i := range n {
-		url := d.String()
-		if _, ok := iri(url); !ok && d.Err() == nil {
-			return nil, fmt.Errorf("%w: %q is no IRI", peer.ErrMessage, url)
-		}
+	for i, url := range urls {
 		host := weburl.HostKey(url)
 		pages = append(pages, page{uid.SlotOf(host), host, url, i})
-	}
-	if err := d.End(); err != nil {
-		return nil, err
 	}
 	given := make([]uid.UID, n)
 	if err := g.nameHere(ctx, pages, given); err != nil {

@@ -216,12 +216,11 @@ func (r *reader) urls(ctx context.Context, pages []uid.UID) ([]string, error) {
 		}
 		return nil
 	}, func(i int, d *peer.Decoder) error {
-		for range d.Count(1) {
-			if url := d.String(); found[i] == "" {
-				found[i] = url
-			}
+		all, err := parseURLs(d)
+		if err == nil && len(all) > 0 && found[i] == "" {
+			found[i] = all[0]
 		}
-		return nil
+		return err
 	})
 	if err != nil {
 		return nil, fmt.Errorf("look URLs up: %w", err)
