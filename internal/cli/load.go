@@ -174,6 +174,8 @@ func (c *loadCmd) explain(err error, sources []input.Source) error {
 		return hinted{err, unchanged + "Make room first. " + resume}
 	case errors.Is(err, rdfload.ErrRejected) && !c.KeepGoing:
 		return hinted{err, unchanged + "--keep-going loads the rest, --rejects F writes down what it leaves out."}
+	case errors.Is(err, input.ErrTruncated):
+		return hinted{err, unchanged + "Get the file whole, or unpack what there is of it (gzip -dc and the like) and load that."}
 	case errors.Is(err, rdfload.ErrChanged):
 		return hinted{err, unchanged + "Load without --resume to start over."}
 	case errors.Is(err, node.ErrLocked):

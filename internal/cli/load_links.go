@@ -89,7 +89,7 @@ func (c *loadCmd) loadLinks(e *env, local bool, listed []input.Source) error {
 	}
 	formats, err := formatsOf(e.ctx, l.sources, l.reading)
 	if err != nil {
-		return err
+		return c.explain(err, listed)
 	}
 	l.replacing = slices.ContainsFunc(formats, replaces)
 	l.mixed = l.replacing && slices.ContainsFunc(formats, func(f linkfile.Format) bool { return !replaces(f) })

@@ -77,3 +77,21 @@ func TestLoadLinksDirectory(t *testing.T) {
 		t.Error(stderr)
 	}
 }
+
+// A compressed file that is cut off is told in one line, with what to do.
+func TestLoadLinksTruncated(t *testing.T) {
+	dir := t.TempDir()
+	whole := newFile(t, dir, "a.edges.gz", strings.Repeat("x:a\tx:b\nx:c\tx:d\n", 1000))
+	data, err := os.ReadFile(whole)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cut := filepath.Join(dir, "cut.edges.gz")
+	if err := os.WriteFile(cut, data[:len(data)-10], 0o644); err != nil {
+		t.Fatal(err)
+	}
+	_, stderr := loadLinks(t, exitFailed, "", filepath.Join(dir, "store"), cut)
+	if strings.Count(stderr, "\n") != 2 || !strings.Contains(stderr, "ends too soon") || !strings.Contains(stderr, "Nothing of this load is in the store. Get the file whole") {
+		t.Errorf("%q", stderr)
+	}
+}

@@ -79,7 +79,7 @@ func decompress(c Compression, r *bufio.Reader) (io.Reader, func() error, error)
 		if err != nil {
 			return nil, nil, err
 		}
-		return z, z.Close, nil
+		return z, func() error { z.Close(); return nil }, nil // it tells again what Read has told
 	case Bzip2:
 		return bzip2.NewReader(r), nil, nil
 	case Zstd:

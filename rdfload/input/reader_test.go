@@ -271,3 +271,29 @@ func FuzzReader(f *testing.F) {
 		}
 	})
 }
+
+// What ends a document is told once, and what is wrong behind one as that.
+func TestGzipEnds(t *testing.T) {
+	data := string(members(t)[Gzip])
+	for _, test := range []struct {
+		data string
+		want string
+	}{
+		{data, ""},
+		{data + "something else", "what follows the gzip's data"},
+		{data + strings.Repeat("\x00", 100), "what follows the gzip's data"},
+		{data[:len(data)-4], "ends too soon"},
+	} {
+		r, err := NewReader(strings.NewReader(test.data), "a.gz", Limits{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = io.ReadAll(r)
+		if test.want == "" && err != nil || test.want != "" && (err == nil || !strings.Contains(err.Error(), test.want) || !strings.Contains(err.Error(), "a.gz")) {
+			t.Errorf("%d bytes: %v, want %q", len(test.data), err, test.want)
+		}
+		if err := r.Close(); err != nil {
+			t.Errorf("%d bytes: closed with %v", len(test.data), err)
+		}
+	}
+}
