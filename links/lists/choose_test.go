@@ -50,7 +50,14 @@ func TestChoose(t *testing.T) {
 		}(), Options{Codec: Auto, LocalOnly: true}, Reference},
 		{"little in common", menus(rng, 3000, 3, 30), Options{Codec: Auto}, StreamVByte},
 		{"nothing in common", unlike(rng, 3000, 30), Options{Codec: Auto}, StreamVByte},
-		{"few", menus(rng, 200, 30, 5), Options{Codec: Auto}, StreamVByte},
+		{"few", func() []links {
+			graph := make([]links, 200)
+			shared := ascending(rng, 30, 1<<20)
+			for i := range graph {
+				graph[i].ghosts = shared
+			}
+			return graph
+		}(), Options{Codec: Auto}, StreamVByte},
 		{"none", nil, Options{Codec: Auto}, StreamVByte},
 		{"a stride", menus(rng, 3000, 30, 5), Options{Codec: Auto, Stride: 4}, StreamVByte},
 		{"menus behind what is unlike", slices.Concat(unlike(rng, 1000, 30), menus(rng, 4000, 40, 3)), Options{Codec: Auto}, Reference},
