@@ -161,3 +161,38 @@ func TestStoredDifferences(t *testing.T) {
 		}
 	}
 }
+
+// TestPaperExample is the cell that the paper draws (HT 2009, Figure 3): five pages from
+// the UID 3072 on, the first one of partition 3 of four. It is the same whichever machines
+// have failed.
+func TestPaperExample(t *testing.T) {
+	const site = "http://www.letters.org/"
+	urls := []string{site, site + "alep", site + "aleph", site + "alif", site + "alpha"}
+	want := [][]UID{{3073}, {3072}, {3072, 3073}, {3072, 3073}, {3072, 3074}}
+	graph := map[string][]string{}
+	for i, targets := range want {
+		for _, u := range targets {
+			graph[urls[i]] = append(graph[urls[i]], urls[u-3072])
+		}
+	}
+	policy := Policy{Machines: 4, Failures: 3}
+	s := build(t, graph, Options{Policy: policy, Layout: Layout{PrimaryBits: 2, RelativeBits: 10}, PrimaryOf: func(string) int { return 3 }})
+	for _, failed := range failedSets(policy) {
+		c, err := s.Clerk(failed)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, url := range urls {
+			u, err := c.UrlToUid(url)
+			if err != nil || u != UID(3072+i) {
+				t.Errorf("%s failed: %s is %d, %v", failed, url, u, err)
+			}
+			if back, err := c.UidToUrl(u); err != nil || back != url {
+				t.Errorf("%s failed: %d is %s, %v", failed, u, back, err)
+			}
+			if targets, err := c.GetLinks(Forward, u); err != nil || !slices.Equal(targets, want[i]) {
+				t.Errorf("%s failed: %d links to %d, %v; want %d", failed, u, targets, err, want[i])
+			}
+		}
+	}
+}
