@@ -108,7 +108,7 @@ func (g *spreadWeb) begin(change int) {
 // for the epoch; whenever the graph changes after a read that is part of it, there is none.
 func TestLinksSpreadEpoch(t *testing.T) {
 	plain, urls := aWeb(t, seeded(t), 9)
-	g := &spreadWeb{packedWeb: packedWeb{boundedWeb{Graph: plain}}}
+	g := &spreadWeb{packedWeb: packedWeb{boundedWeb: boundedWeb{Graph: plain}}}
 	s := serveLinks(t, g, Options{})
 	uids := must(plain.UIDs(t.Context(), urls))
 	const epoch = links.MinClusterEpoch + 5
@@ -185,7 +185,7 @@ func TestLinksSpreadEpoch(t *testing.T) {
 // cannot tell the epoch says so.
 func TestLinksSpreadEpochEarly(t *testing.T) {
 	plain, urls := aWeb(t, seeded(t), 10)
-	g := &spreadWeb{packedWeb: packedWeb{boundedWeb{Graph: plain}}}
+	g := &spreadWeb{packedWeb: packedWeb{boundedWeb: boundedWeb{Graph: plain}}}
 	s := serveLinks(t, g, Options{})
 	many := make([]string, earlyPages)
 	for i := range many {

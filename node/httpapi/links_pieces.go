@@ -4,6 +4,7 @@ package httpapi
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/trefoildb/trefoil/links"
@@ -91,7 +92,8 @@ type boundedGraph interface {
 // packedGraph is a boundedGraph that has lists as answers in the binary form do.
 type packedGraph interface {
 	// PackedUpTo is LinksUpTo with how long the lists are, and of each the differences of
-	// its UIDs as uvarints, the first one's from 0.
+	// its UIDs as uvarints, the first one's from 0. The error is errors.ErrUnsupported where
+	// it has not, for now.
 	PackedUpTo(ctx context.Context, d links.Direction, pages []uid.UID, most int) (lengths []int, lists rank.Lists[byte], err error)
 }
 
@@ -141,7 +143,10 @@ func (c *linksCall) pieceUpTo(out linksAnswer, graph boundedGraph, pages []uid.U
 		return 0, err
 	}
 	if packed, ok := graph.(packedGraph); ok && c.binary && !c.asked.asURLs {
-		return c.packedUpTo(out, packed, pages)
+		n, err := c.packedUpTo(out, packed, pages)
+		if !errors.Is(err, errors.ErrUnsupported) {
+			return n, err
+		}
 	}
 	lists, err := graph.LinksUpTo(c.ctx, c.asked.direction, pages, c.pieceLinks)
 	if err == nil && lists.Len() > len(pages) {

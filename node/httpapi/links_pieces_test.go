@@ -3,6 +3,7 @@ package httpapi
 import (
 	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"testing"
 
@@ -41,10 +42,16 @@ func (g *boundedWeb) Degrees(ctx context.Context, d links.Direction, pages []uid
 	return g.Graph.Degrees(ctx, d, pages)
 }
 
-// packedWeb is a graph that has lists packed.
-type packedWeb struct{ boundedWeb }
+// packedWeb is a graph that has lists packed, unless it is bare.
+type packedWeb struct {
+	boundedWeb
+	bare bool
+}
 
 func (g *packedWeb) PackedUpTo(ctx context.Context, d links.Direction, pages []uid.UID, most int) (lengths []int, packed rank.Lists[byte], err error) {
+	if g.bare {
+		return nil, packed, errors.ErrUnsupported
+	}
 	lists, err := g.LinksUpTo(ctx, d, pages, most)
 	for i := range lists.Len() {
 		lengths = append(lengths, len(lists.At(i)))
@@ -62,11 +69,12 @@ func (g *packedWeb) PackedUpTo(ctx context.Context, d links.Direction, pages []u
 // in others they are not asked for.
 func TestLinksPacked(t *testing.T) {
 	plain, urls := aWeb(t, seeded(t), 40)
-	packed := &packedWeb{boundedWeb{Graph: plain}}
+	packed := &packedWeb{boundedWeb: boundedWeb{Graph: plain}}
 	one, other := serveLinks(t, plain, Options{}), serveLinks(t, packed, Options{})
-	for _, most := range []int{1, 5, 1 << 18} {
+	for _, most := range []int{1, 5, 1 << 18, 1 << 19} {
 		one.setPieces(most)
 		other.setPieces(most)
+		packed.bare = most == 1<<19
 		for _, more := range []string{"", `,"as":"urls"`, `,"direction":"backward"`} {
 			question := fmt.Sprintf(`{"urls":%s%s}`, quoted(urls), more)
 			for _, accept := range []string{wire.MediaType, typeJSON} {

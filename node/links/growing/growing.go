@@ -146,6 +146,25 @@ func (g *Graph) LinksUpTo(ctx context.Context, d links.Direction, pages []uid.UI
 	})
 }
 
+// packed is a graph that has lists as answers in the binary form do.
+type packed interface {
+	PackedUpTo(ctx context.Context, d links.Direction, pages []uid.UID, most int) (lengths []int, lists rank.Lists[byte], err error)
+}
+
+// PackedUpTo is that of the graph which counts; the error is errors.ErrUnsupported where that
+// has none, as a node alone decodes its cells.
+func (g *Graph) PackedUpTo(ctx context.Context, d links.Direction, pages []uid.UID, most int) (lengths []int, lists rank.Lists[byte], err error) {
+	lists, err = do(g, func(graph links.Graph) (l rank.Lists[byte], err error) {
+		p, ok := graph.(packed)
+		if !ok {
+			return l, errors.ErrUnsupported
+		}
+		lengths, l, err = p.PackedUpTo(ctx, d, pages, most)
+		return l, err
+	})
+	return lengths, lists, err
+}
+
 // Labels implements links.Graph.
 func (g *Graph) Labels(ctx context.Context, pages []uid.UID) (rank.Lists[links.Label], error) {
 	return do(g, func(graph links.Graph) (rank.Lists[links.Label], error) { return graph.Labels(ctx, pages) })

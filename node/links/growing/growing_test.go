@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/trefoildb/trefoil/links"
 	"github.com/trefoildb/trefoil/links/linkstest"
+	"github.com/trefoildb/trefoil/links/rank"
 	"github.com/trefoildb/trefoil/links/uid"
 	"github.com/trefoildb/trefoil/node"
 )
@@ -216,6 +218,30 @@ func TestLinksUpTo(t *testing.T) {
 	g = New(nil, alone.Graph, func() bool { return false })
 	if l, err := g.LinksUpTo(t.Context(), links.Forward, pages, 1); err != nil || l.Len() != 0 {
 		t.Errorf("%d lists of a graph that knows no bound, %v", l.Len(), err)
+	}
+}
+
+// packing is a graph that has lists packed.
+type packing struct{ *fake }
+
+func (p packing) PackedUpTo(context.Context, links.Direction, []uid.UID, int) ([]int, rank.Lists[byte], error) {
+	return []int{1}, rank.Lists[byte]{Items: []byte{7}, Ends: []int{1}}, nil
+}
+
+// TestPackedUpTo asks a graph that has lists packed, and one that has not.
+func TestPackedUpTo(t *testing.T) {
+	member := false
+	g := New(newGraph(t, "alone"), packing{newGraph(t, "together")}, func() bool { return member })
+	if _, _, err := g.PackedUpTo(t.Context(), links.Forward, nil, 1); !errors.Is(err, errors.ErrUnsupported) {
+		t.Errorf("of a node alone: %v", err)
+	}
+	member = true
+	lengths, lists, err := g.PackedUpTo(t.Context(), links.Forward, nil, 1)
+	if err != nil || !slices.Equal(lengths, []int{1}) || string(lists.At(0)) != "\x07" {
+		t.Errorf("%v, %v, %v", lengths, lists, err)
+	}
+	if err := g.Close(); err != nil {
+		t.Error(err)
 	}
 }
 
