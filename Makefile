@@ -30,10 +30,11 @@ demo-cluster: build ## five nodes on this machine, of which two are killed while
 test: lint ## everything that CI asks: lint, all suites, the race detector
 	@GO="$(GO)" RACE="$(RACE)" scripts/test.sh
 
+# Compilers that collect their garbage less often are a tenth faster.
 lint: ## gofmt, go vet and staticcheck
 	@unformatted=$$(gofmt -l .); test -z "$$unformatted" || { echo "make fmt would change:"; echo "$$unformatted"; exit 1; }
-	$(GO) vet ./...
-	$(GO) run $(STATICCHECK) ./...
+	GOGC=400 $(GO) vet ./...
+	GOGC=400 $(GO) run $(STATICCHECK) ./...
 
 fuzz: ## each fuzz target for FUZZTIME (1m)
 	@GO="$(GO)" scripts/fuzz.sh $(FUZZTIME)

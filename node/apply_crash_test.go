@@ -105,6 +105,7 @@ func TestApplyCrashes(t *testing.T) {
 // Writes that fail, one after the other, while changes are made: whatever is
 // there after a restart is the state that one of the changes left.
 func TestApplyWriteErrors(t *testing.T) {
+	lone(t)
 	rng := random(t)
 	for stop := 0; stop < 120; stop += 120 / fewer(40) {
 		t.Run(fmt.Sprint(stop), func(t *testing.T) {

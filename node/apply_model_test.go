@@ -75,6 +75,7 @@ func (m model) apply(c Changes) ApplyResult {
 
 // Changes of random kinds beside a model, with all other writes between them.
 func TestApplyModel(t *testing.T) {
+	lone(t)
 	rng := random(t)
 	for range fewer(10) {
 		fs := vfs.NewMem()

@@ -307,6 +307,7 @@ func TestApplyBesideSnapshot(t *testing.T) {
 
 // Estimates do not count for long what a range deletion has removed.
 func TestEstimateAfterClear(t *testing.T) {
+	lone(t)
 	s := openMem(t, Options{})
 	loadTriples(t, s, "load", students(0, 60_000))
 	whole := triple.OrderRange(triple.SPO)

@@ -269,6 +269,7 @@ func TestRestoreRefuses(t *testing.T) {
 // A restore that is cut off at any write leaves what Open refuses, or all of it,
 // and what another restore makes whole.
 func TestRestoreInterrupted(t *testing.T) {
+	lone(t)
 	rng := random(t)
 	s := openMem(t, Options{})
 	add(t, s, students(0, 100)...)
@@ -301,6 +302,7 @@ func TestRestoreInterrupted(t *testing.T) {
 
 // Check finds what is wrong, and names it.
 func TestCheckFinds(t *testing.T) {
+	lone(t)
 	key := func(o triple.Order, tr triple.Triple) []byte {
 		k, _ := triple.AppendKey([]byte{tableStorage}, o, tr)
 		return k
@@ -367,6 +369,7 @@ func TestCheckFinds(t *testing.T) {
 
 // A whole order that is gone is a bounded list of problems.
 func TestCheckBounded(t *testing.T) {
+	lone(t)
 	s := openMem(t, Options{})
 	loadTriples(t, s, "load", students(0, 3000))
 	lower, upper := storageBounds(triple.OrderRange(triple.OSP))

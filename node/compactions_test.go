@@ -14,6 +14,7 @@ import (
 // A table of level 0 that is damaged is not compacted again and again without a
 // pause.
 func TestCompactionsRestAfterDamage(t *testing.T) {
+	lone(t)
 	bubble.Test(t, func(t *testing.T) {
 		fs := vfs.NewMem()
 		s, err := Open("data", Options{FS: fs})

@@ -60,6 +60,7 @@ func storeFiles(t testing.TB, fs vfs.FS, match func(string) bool) []string {
 // A flipped bit anywhere in a table is found when it is read, and is an error
 // that names the file; an answer is never wrong.
 func TestFlippedBitsInTables(t *testing.T) {
+	lone(t)
 	rng := random(t)
 	fs := vfs.NewMem()
 	s, err := Open("data", Options{FS: fs})
@@ -171,6 +172,7 @@ func readAll(t *testing.T, fs vfs.FS, want int) error {
 // Flipped bits in the log. What stands before a later sync is found; what cannot
 // be told from a write that a crash cut off is measured.
 func TestFlippedBitsInLog(t *testing.T) {
+	lone(t)
 	rng := random(t)
 	fs := vfs.NewCrashableMem()
 	s, err := Open("data", Options{FS: fs})
@@ -234,6 +236,7 @@ func TestFlippedBitsInLog(t *testing.T) {
 // Flipped bits in the files that say which tables there are: refused, or without
 // effect.
 func TestFlippedBitsInManifest(t *testing.T) {
+	lone(t)
 	rng := random(t)
 	fs := vfs.NewMem()
 	s, err := Open("data", Options{FS: fs})

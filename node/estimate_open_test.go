@@ -14,6 +14,7 @@ import (
 // Estimates are right from the first moment: Pebble reads the statistics of its
 // tables some time after it opened them. Loading the same once more changes none.
 func TestEstimateAfterOpen(t *testing.T) {
+	lone(t)
 	const n = 20_000
 	var doc strings.Builder
 	for i := range n {

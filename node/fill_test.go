@@ -250,6 +250,7 @@ func TestSyncFills(t *testing.T) {
 // A member that has few rows of SPO estimates those of other orders by what its
 // tables hold.
 func TestEstimateMember(t *testing.T) {
+	lone(t)
 	s := openMem(t, Options{})
 	if err := s.SetIdentity(Identity{Cluster: "c", ClusterID: "1"}); err != nil {
 		t.Fatal(err)

@@ -151,6 +151,15 @@ func checked(t testing.TB, s *Store) CheckReport {
 	return report
 }
 
+// lone skips a test whose goroutines those of other tests are, too: the race detector finds
+// nothing more in it, and takes ten times as long.
+func lone(t *testing.T) {
+	t.Helper()
+	if raced {
+		t.Skip("not under the race detector: its goroutines are those of other tests")
+	}
+}
+
 // fewer returns n, or a fifth of it under the race detector.
 func fewer(n int) int {
 	if raced {

@@ -129,6 +129,7 @@ func afterCrash(t *testing.T, fs vfs.FS, answered, during, mark uint64, size int
 // Writes that fail, one after the other: what was answered is there after a
 // restart, and nothing hangs.
 func TestDeliverWriteErrors(t *testing.T) {
+	lone(t)
 	rng := random(t)
 	for stop := 0; stop < 100; stop += 100 / fewer(25) {
 		t.Run(fmt.Sprint(stop), func(t *testing.T) {

@@ -205,6 +205,7 @@ func TestOpenRefuses(t *testing.T) {
 
 // An Open that is cut off at any write or sync leaves what the next one opens.
 func TestOpenInterrupted(t *testing.T) {
+	lone(t)
 	rng := random(t)
 	for stop := range fewer(60) {
 		fs := vfs.NewCrashableMem()

@@ -75,6 +75,7 @@ func second[T any](_ T, err error) error { return err }
 
 // A long list is several requests, and a list of very long terms is too.
 func TestAddMuch(t *testing.T) {
+	lone(t)
 	s := openMem(t, Options{QueueBytes: 1 << 20})
 	long := strings.Repeat("x", 1<<20)
 	var triples []triple.Triple

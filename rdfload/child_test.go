@@ -212,7 +212,7 @@ func TestMemory(t *testing.T) {
 	for name, test := range map[string]struct {
 		kind string
 		n    int64
-	}{"lubm": {"lubm", 3_000_000}, "texts": {"texts", 300_000}} {
+	}{"lubm": {"lubm", 2_000_000}, "texts": {"texts", 200_000}} {
 		t.Run(name, func(t *testing.T) {
 			g, err := workload.New(test.kind, 1, test.n)
 			if err != nil {

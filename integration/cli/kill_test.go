@@ -1,7 +1,7 @@
 package cli
 
 // This file kills trefoil as a power cut would: in every phase of a load, and
-// in the middle of adds and deletes. TREFOIL_KILLS says how often (10, loads 5);
+// in the middle of adds and deletes. TREFOIL_KILLS says how often (10, loads 3);
 // TREFOIL_SEED repeats a run's random choices.
 
 import (
@@ -105,7 +105,7 @@ func TestKillLoad(t *testing.T) {
 	met := make(map[string]int)
 	wanted := kills(t)
 	if os.Getenv("TREFOIL_KILLS") == "" {
-		wanted /= 2 // each takes seconds
+		wanted = 3 // each takes seconds
 	}
 	for kill := 0; kill < wanted; {
 		load := small

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -119,6 +120,9 @@ func (w *world) watched(want map[string]bool) *background {
 func TestFlippedBits(t *testing.T) {
 	for _, found := range []string{"by reads", "by the walk after a death", "by the walk after the death of the leader", "by a scrub"} {
 		for _, machines := range []int{3, 5} {
+			if machines == 5 && found != "by the walk after the death of the leader" && os.Getenv("TREFOIL_TORTURE") == "" {
+				continue
+			}
 			t.Run(fmt.Sprintf("%s, %d machines", found, machines), func(t *testing.T) {
 				simulate(t, machines, func(t *testing.T, w *world) { flippedBits(t, w, found) })
 			})

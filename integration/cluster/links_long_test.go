@@ -29,8 +29,9 @@ import (
 // counted.
 type watched struct {
 	ranges.Store
-	page string
-	read *atomic.Int64
+	page    string
+	read    *atomic.Int64
+	counted *atomic.Int64 // ranges whose rows were counted
 }
 
 func (s watched) count(asked []triple.Range) {
@@ -68,13 +69,19 @@ func (s watchedSource) Lookup(ctx context.Context, asked []triple.Range, each fu
 	return s.Source.Lookup(ctx, asked, each)
 }
 
+func (s watchedSource) Count(ctx context.Context, r triple.Range) (int64, error) {
+	s.store.counted.Add(1)
+	return s.Source.Count(ctx, r)
+}
+
 // longWeb is a graph of links of a few pages, some with very many links, in plain maps.
 type longWeb struct {
 	*world
-	graphs []*ranges.Graph
-	read   atomic.Int64 // of rows of the hub's links
-	links  map[string]map[string]bool
-	uids   map[string]uid.UID
+	graphs  []*ranges.Graph
+	read    atomic.Int64 // of rows of the hub's links
+	counted atomic.Int64 // ranges whose rows were counted
+	links   map[string]map[string]bool
+	uids    map[string]uid.UID
 }
 
 const hub = "http://hub.example.org/hub"
@@ -86,7 +93,7 @@ func newLongWeb(w *world, o ranges.Options) *longWeb {
 		if o.Copies > 0 {
 			o.FS, o.Dir = m.disk, "copies"
 		}
-		g, err := ranges.Open(watched{ranges.StoreOf[cluster.Snapshot](m.node), hub, &web.read}, o)
+		g, err := ranges.Open(watched{ranges.StoreOf[cluster.Snapshot](m.node), hub, &web.read, &web.counted}, o)
 		if err != nil {
 			w.t.Fatal(err)
 		}
@@ -393,6 +400,44 @@ func TestLinksLongKept(t *testing.T) {
 			t.Error("the list has changed, and nobody has read it")
 		}
 		web.check(web.graphs[1], []string{hub})
+	})
+}
+
+// TestLinksCountedOnce: what there is is counted anew after a change, and not otherwise.
+func TestLinksCountedOnce(t *testing.T) {
+	simulate(t, 3, func(t *testing.T, w *world) {
+		w.form()
+		web := newLongWeb(w, ranges.Options{})
+		defer web.end()
+		g := web.some()
+		counted := func() (links.Stats, bool) {
+			t.Helper()
+			before := web.counted.Load()
+			stats, err := g.Stats(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			return stats, web.counted.Load() > before
+		}
+		for n := range int64(3) {
+			change := links.Change{Source: hub, Targets: []string{fmt.Sprintf("http://www.example.org/%d", n)}}
+			if _, err := web.some().Update(t.Context(), []links.Change{change}); err != nil {
+				t.Fatal(err)
+			}
+			stats, anew := counted()
+			if stats.Links != n+1 || !anew {
+				t.Fatalf("%+v, counted: %v, after %d links", stats, anew, n+1)
+			}
+			// Members name pages, and look through their links.
+			w.until("nothing is counted any more", func() bool {
+				again, anew := counted()
+				if again.Links != stats.Links || again.Pages < stats.Pages || len(again.Servers) != len(stats.Servers) {
+					t.Fatalf("%+v, and before %+v", again, stats)
+				}
+				stats = again
+				return !anew && again.Pages == n+2
+			})
+		}
 	})
 }
 

@@ -41,7 +41,7 @@ func setting(t *testing.T, name string, otherwise int) int {
 // TestQueries compares random queries over random data, each with three datasets. TREFOIL_SEED repeats a
 // run or begins another, TREFOIL_QUERIES says how many.
 func TestQueries(t *testing.T) {
-	seed, queries := setting(t, "TREFOIL_SEED", 1), setting(t, "TREFOIL_QUERIES", 400)
+	seed, queries := setting(t, "TREFOIL_SEED", 1), setting(t, "TREFOIL_QUERIES", 250)
 	if testing.Short() {
 		queries = min(queries, 70)
 	}

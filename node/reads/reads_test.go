@@ -140,6 +140,9 @@ func bounds(rng *rand.Rand, t triple.Triple) triple.Bounds {
 // What a cluster answers is what a lone store with the same triples does.
 func TestAnswers(t *testing.T) {
 	for _, machines := range []int{1, 2, 3, 5} {
+		if raced && machines != 3 {
+			continue // the same goroutines
+		}
 		t.Run(fmt.Sprint(machines), func(t *testing.T) {
 			rng := random(t)
 			w := newWorld(t, machines, Options{Ahead: 1 << 16})

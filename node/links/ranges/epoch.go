@@ -68,12 +68,12 @@ func (g *Graph) CurrentEpoch(ctx context.Context, told uint64) (uint64, error) {
 	}
 }
 
-// toldEpoch returns the epoch for an answer that can do without: 0 where it is not to be
-// had at once.
-func (g *Graph) toldEpoch(ctx context.Context) uint64 {
+// toldEpoch is CurrentEpoch for an answer that can do without: 0 where it is not to be had
+// at once.
+func (g *Graph) toldEpoch(ctx context.Context, told uint64) uint64 {
 	ctx, cancel := context.WithTimeout(ctx, toldTime)
 	defer cancel()
-	now, err := g.CurrentEpoch(ctx, 0)
+	now, err := g.CurrentEpoch(ctx, told)
 	if err != nil {
 		return 0
 	}

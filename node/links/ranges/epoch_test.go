@@ -152,7 +152,7 @@ func TestCurrentEpochFails(t *testing.T) {
 				if errors.Is(err, context.DeadlineExceeded) {
 					t.Errorf("%s: %v: the caller did not give up", what, err)
 				}
-				if g.toldEpoch(t.Context()) != 0 {
+				if g.toldEpoch(t.Context(), 0) != 0 {
 					t.Errorf("%s: an epoch is told", what)
 				}
 			}

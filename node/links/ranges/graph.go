@@ -116,6 +116,7 @@ type Graph struct {
 	digesting chan struct{}
 	grants    grants
 	ranks     ranks
+	counts    counts
 	turns     turns
 	copies    *copies.Copies // nil where none are kept
 	away      away

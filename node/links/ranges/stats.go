@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 
 	"github.com/trefoildb/trefoil/links"
 	"github.com/trefoildb/trefoil/links/uid"
@@ -16,31 +17,83 @@ import (
 	"github.com/trefoildb/trefoil/triple"
 )
 
+// counts are the last stats of a whole graph of one epoch: to go through all keys takes
+// long, and the epoch tells that nothing has changed.
+type counts struct {
+	mu   sync.Mutex
+	last links.Stats // Epoch is 0 where there are none
+}
+
+// of returns the stats of an epoch, if they are these.
+func (c *counts) of(epoch uint64) (links.Stats, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if epoch == 0 || c.last.Epoch != epoch {
+		return links.Stats{}, false
+	}
+	last := c.last
+	last.Servers = slices.Clone(last.Servers)
+	return last, true
+}
+
+func (c *counts) epoch() uint64 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.last.Epoch
+}
+
+func (c *counts) keep(s links.Stats) {
+	s.Servers = slices.Clone(s.Servers)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.last = s
+}
+
 // Stats implements links.Graph. A machine's pages are those whose UIDs it reads, its
-// links those that it reads by their targets. It goes through all keys of both.
-func (g *Graph) Stats(ctx context.Context) (all links.Stats, err error) {
-	all.Epoch = g.toldEpoch(ctx)
-	return all, g.read(ctx, func(r *reader) error {
-		for _, machine := range g.machines() {
-			one, err := r.stats(ctx, machine)
-			if err != nil {
+// links those that it reads by their targets. It goes through all keys of both, unless the
+// epoch is still that of the last time.
+func (g *Graph) Stats(ctx context.Context) (links.Stats, error) {
+	epoch := g.toldEpoch(ctx, g.counts.epoch())
+	all, ok := g.counts.of(epoch)
+	if !ok {
+		all.Epoch = epoch
+		err := g.read(ctx, func(r *reader) error {
+			if err := r.allStats(ctx, &all); err != nil || epoch == 0 || r.degraded() {
 				return err
 			}
-			if all.MinUID == 0 {
-				all.MinUID = one.MinUID
+			if g.toldEpoch(ctx, epoch) == epoch {
+				g.counts.keep(all)
 			}
-			all.MaxUID = max(all.MaxUID, one.MaxUID)
-			if one.MinUID != 0 {
-				all.MinUID = min(all.MinUID, one.MinUID)
-			}
-			all.Pages += one.Pages
-			all.Links += one.Links
-			all.Linked += one.Linked
-			all.Servers = append(all.Servers, one)
+			return nil
+		})
+		if err != nil {
+			return all, err
 		}
-		all.MaxOut, all.MaxIn = g.ranks.degrees()
-		return nil
-	})
+	}
+	all.MaxOut, all.MaxIn = g.ranks.degrees()
+	return all, nil
+}
+
+// allStats counts all pages and links.
+func (r *reader) allStats(ctx context.Context, all *links.Stats) error {
+	for _, machine := range r.graph.machines() {
+		one, err := r.stats(ctx, machine)
+		if err != nil {
+			return err
+		}
+		if all.MinUID == 0 {
+			all.MinUID = one.MinUID
+		}
+		all.MaxUID = max(all.MaxUID, one.MaxUID)
+		if one.MinUID != 0 {
+			all.MinUID = min(all.MinUID, one.MinUID)
+		}
+		all.Pages += one.Pages
+		all.Links += one.Links
+		all.Linked += one.Linked
+		all.Servers = append(all.Servers, one)
+	}
+	return nil
 }
 
 // machine is a member, and the parts of a range that it reads.

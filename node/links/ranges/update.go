@@ -44,7 +44,7 @@ func (g *Graph) Update(ctx context.Context, changes []links.Change) (result link
 		}
 		changes = changes[n:]
 	}
-	result.Epoch = g.toldEpoch(ctx)
+	result.Epoch = g.toldEpoch(ctx, 0)
 	return result, nil
 }
 
