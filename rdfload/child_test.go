@@ -241,7 +241,7 @@ func TestMemoryShapes(t *testing.T) {
 		reads bool
 		slack int64
 	}{
-		"tiny terms":        {"a.nt", func(i int) string { return fmt.Sprintf("<a:%x> <b:%x> <c:%x>.\n", i, i, i) }, 500_000, true, slack},
+		"tiny terms":        {"a.nt", func(i int) string { return fmt.Sprintf("<a:%x> <b:%x> <c:%x>.\n", i, i, i) }, 300_000, true, slack},
 		"long terms":        {"a.nt", func(i int) string { return fmt.Sprintf("<a:a> <a:b> \"%d%s\".\n", i, strings.Repeat("x", 100<<10)) }, 1500, true, slack},
 		"long in turtle":    {"a.ttl", func(i int) string { return fmt.Sprintf("<a:a> <a:b> \"%d%s\".\n", i, strings.Repeat("x", 100<<10)) }, 1500, true, slack},
 		"16 MiB terms":      {"a.nt", func(i int) string { return fmt.Sprintf("<a:a> <a:b> \"%04d%s\".\n", i, strings.Repeat("x", 16<<20-4)) }, 12, true, 2 * slack},

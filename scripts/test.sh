@@ -16,7 +16,7 @@ export TREFOIL_BINARY=$work/trefoil
 # What takes longest begins first: at the end, then, no core waits for another.
 long=(./integration/cluster ./integration/cli ./integration/processes ./rdfload ./node ./integration/rdflib ./triple
   ./integration/model ./integration/benchcluster)
-long_race=(./node ./internal/cli ./node/links ./node/reads ./node/httpapi ./rdfload)
+long_race=(./node ./node/links ./node/reads ./node/httpapi ./rdfload)
 
 # named writes the packages of its arguments, the first ones first, one a line.
 named() { "$go" list -f '{{if or .TestGoFiles .XTestGoFiles}}{{.ImportPath}} {{.Dir}}{{end}}' "$@"; }

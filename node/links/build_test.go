@@ -90,7 +90,11 @@ func TestBuild(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			rng := random(t)
 			w := newWorld(t, o)
-			w.load(w.manyLinks(rng, 2000))
+			most := 2000
+			if testing.Short() {
+				most = 600
+			}
+			w.load(w.manyLinks(rng, most))
 			w.compare()
 			w.load(w.manyLinks(rng, 200)) // beside UIDs that are there
 			w.compare()
@@ -296,6 +300,9 @@ func TestUIDReader(t *testing.T) {
 
 // Parts of links follow one another, have all of them, and none of a few has most.
 func TestParts(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one goroutine reads many links")
+	}
 	dir := t.TempDir()
 	n := loadWorld(t, dir, 12_000)
 	store := openStore(t, dir)

@@ -123,6 +123,9 @@ func TestUIDsAfterClear(t *testing.T) {
 // Files are written before the feed has more than it keeps, also where the changes are
 // small beside their entries.
 func TestSavedBeforeFeedIsFull(t *testing.T) {
+	if testing.Short() {
+		t.Skip("many links, of one goroutine at a time")
+	}
 	w := newWorld(t, Options{})
 	page := func(i int) string { return pageURL(1, i) + "/" + strings.Repeat("long/", 180) + fmt.Sprint(i) }
 	var all []string
