@@ -41,7 +41,9 @@ func (g *Graph) handleReplace(ctx context.Context, _ peer.Header, body []byte) (
 		return nil, &peer.Refusal{Code: peer.CodeBusy, Epoch: epoch, Message: "the lists of many pages are being replaced"}
 	}
 	done, err := g.replaceHere(ctx, epoch, changes)
-	if refusal, ok := err.(*peer.Refusal); ok { // not errors.As: see there
+	// Only replaceHere's own says that nothing was done: one that is wrapped came from another
+	// machine, in the middle of the work.
+	if refusal, ok := err.(*peer.Refusal); ok {
 		return nil, refusal
 	}
 	return encodeReplaced(done, err), nil
