@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/trefoildb/trefoil/internal/memory"
 )
 
 // Options are the parameters of [Open]. The zero value is ready to use.
@@ -20,16 +22,17 @@ type Options struct {
 	// 256 MiB.
 	MaxSegmentBytes int64
 	// CacheBytes is the size of the cache of table blocks; 0 is an eighth of
-	// memory, from 64 MiB to 4 GiB.
+	// memory, from 16 MiB to 4 GiB.
 	CacheBytes int64
 	// MemTableBytes is the size at which rows in memory are written to a table;
-	// 0 is 64 MiB. Up to four are in memory at a time.
+	// 0 is a 32nd of memory, from 4 to 64 MiB. Up to four are in memory at a time.
 	MemTableBytes int64
 	// MinFreeBytes is the watermark of free space on the disk, below which writes
 	// are refused; 0 is a fiftieth of the disk, from 64 MiB to 2 GiB, and a
 	// negative value is none.
 	MinFreeBytes int64
-	// QueueBytes bounds the writes that wait for the committer; 0 is 64 MiB.
+	// QueueBytes bounds the writes that wait for the committer; 0 is a 32nd of
+	// memory, from 8 to 64 MiB.
 	QueueBytes int64
 	// WriteTimeout bounds how long a write that has begun waits for the disk
 	// before it is [ErrUnknown]; 0 is a minute.
@@ -61,9 +64,7 @@ type Options struct {
 const (
 	minMemTableBytes   = 64 << 10
 	maxMemTableBytes   = 1 << 30
-	defaultMemTable    = 64 << 20
 	defaultSegment     = 256 << 20
-	defaultQueue       = 64 << 20
 	defaultWriteExpiry = time.Minute
 )
 
@@ -90,14 +91,15 @@ func (o Options) withDefaults() Options {
 	if o.MaxSegmentBytes == 0 {
 		o.MaxSegmentBytes = defaultSegment
 	}
+	shares := memory.Divide(memory.Available())
 	if o.CacheBytes == 0 {
-		o.CacheBytes = min(max(memoryBytes()/8, 64<<20), 4<<30)
+		o.CacheBytes = shares.Cache
 	}
 	if o.MemTableBytes == 0 {
-		o.MemTableBytes = defaultMemTable
+		o.MemTableBytes = shares.MemTable
 	}
 	if o.QueueBytes == 0 {
-		o.QueueBytes = defaultQueue
+		o.QueueBytes = shares.Queue
 	}
 	if o.WriteTimeout == 0 {
 		o.WriteTimeout = defaultWriteExpiry

@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/trefoildb/trefoil/internal/memory"
 	"github.com/trefoildb/trefoil/triple"
 )
 
@@ -69,7 +70,7 @@ func Load(ctx context.Context, sink Sink, sources []Source, opts Options) (Summa
 	if err != nil {
 		return Summary{}, l.explain(err)
 	}
-	s := Summary{Record: *record, Bytes: l.text.Load(), Duration: time.Since(begun), PeakMemory: peakMemory(), Runs: l.manifest.RunsMade, Skipped: l.skipped.Load(), Labelled: l.labelled.Load(), Resumed: resumed}
+	s := Summary{Record: *record, Bytes: l.text.Load(), Duration: time.Since(begun), PeakMemory: memory.Peak(), Runs: l.manifest.RunsMade, Skipped: l.skipped.Load(), Labelled: l.labelled.Load(), Resumed: resumed}
 	s.Rate = float64(s.Read) / max(s.Duration.Seconds(), 1e-9)
 	return s, nil
 }

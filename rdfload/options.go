@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"time"
 
+	"github.com/trefoildb/trefoil/internal/memory"
 	"github.com/trefoildb/trefoil/rdfload/input"
 	"github.com/trefoildb/trefoil/rdfload/syntax"
 	"github.com/trefoildb/trefoil/triple"
@@ -160,7 +161,7 @@ func (o *Options) parsing(name, prefix string) syntax.Options {
 // withDefaults fills in what is zero.
 func (o Options) withDefaults() Options {
 	if o.Memory == 0 {
-		o.Memory = max(physicalMemory()/4, MinMemory)
+		o.Memory = max(memory.Available()/4, MinMemory)
 	}
 	if o.Workers == 0 {
 		o.Workers = min(runtime.GOMAXPROCS(0), 60)

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"os"
 	"time"
 
+	"github.com/trefoildb/trefoil/internal/memory"
 	"github.com/trefoildb/trefoil/node"
 	"github.com/trefoildb/trefoil/node/cluster"
 	"github.com/trefoildb/trefoil/node/engine"
@@ -17,13 +19,14 @@ import (
 
 // serveCmd serves a store over HTTP until it is told to end.
 type serveCmd struct {
-	Data      string   `required:"" placeholder:"DIR" help:"The data directory; made where it is absent."`
-	Listen    string   `default:"127.0.0.1:7333" placeholder:"ADDR" help:"Where to listen, ${default} by default; port 0 takes any free one. Other than loopback only with a token, or --insecure."`
-	ReadOnly  bool     `help:"Take no changes."`
-	TokenFile string   `placeholder:"F" help:"File with the token that clients must send (Authorization: Bearer)."`
-	Insecure  bool     `help:"Listen beyond loopback without a token: whoever reaches the port may read and change everything."`
-	CORS      []string `name:"cors" placeholder:"ORIGIN" help:"Origins whose web pages may read answers and change data, such as https://app.example.org; * lets all pages read, and those named change."`
-	PublicURL string   `placeholder:"URL" help:"Where clients reach the node, such as https://data.example.org: links and graph IRIs begin with it. What the Host header says by default."`
+	Data      string    `required:"" placeholder:"DIR" help:"The data directory; made where it is absent."`
+	Listen    string    `default:"127.0.0.1:7333" placeholder:"ADDR" help:"Where to listen, ${default} by default; port 0 takes any free one. Other than loopback only with a token, or --insecure."`
+	ReadOnly  bool      `help:"Take no changes."`
+	TokenFile string    `placeholder:"F" help:"File with the token that clients must send (Authorization: Bearer)."`
+	Insecure  bool      `help:"Listen beyond loopback without a token: whoever reaches the port may read and change everything."`
+	CORS      []string  `name:"cors" placeholder:"ORIGIN" help:"Origins whose web pages may read answers and change data, such as https://app.example.org; * lets all pages read, and those named change."`
+	PublicURL string    `placeholder:"URL" help:"Where clients reach the node, such as https://data.example.org: links and graph IRIs begin with it. What the Host header says by default."`
+	Memory    *byteSize `placeholder:"SIZE" help:"Memory of the process, which all limits follow; by default that of the container, or of the machine."`
 	sparqlFlags
 	graphFlags
 	clusterFlags
@@ -32,9 +35,9 @@ type serveCmd struct {
 
 // sparqlFlags are the limits of queries and updates.
 type sparqlFlags struct {
-	QueryMemory       byteSize      `default:"256MiB" placeholder:"SIZE" help:"Memory of one query before it uses temporary files; ${default} by default."`
+	QueryMemory       *byteSize     `placeholder:"SIZE" help:"Memory of one query before it uses temporary files; 256 MiB by default, a sixteenth of --memory if that is less."`
 	QueryTimeout      time.Duration `default:"60s" placeholder:"D" help:"Longest run of a query or update, ${default} by default; 0 is no limit."`
-	UpdateMemory      byteSize      `default:"256MiB" placeholder:"SIZE" help:"The most that one update may change at once; ${default} by default."`
+	UpdateMemory      *byteSize     `placeholder:"SIZE" help:"The most that one update may change at once; as --query-memory by default."`
 	MaxQueries        int           `default:"16" placeholder:"N" help:"Queries and updates that run at a time, ${default} by default; more wait."`
 	SpillDir          string        `placeholder:"DIR" help:"Where queries make temporary files; DATA/tmp by default."`
 	UnionDefaultGraph bool          `help:"The default graph of queries is the merge of all graphs."`
@@ -42,16 +45,20 @@ type sparqlFlags struct {
 }
 
 // engine returns the engine that the flags describe.
-func (f *sparqlFlags) engine(data string, store engine.Store, readOnly bool, logger *slog.Logger) (*engine.Engine, error) {
-	for name, value := range map[string]int64{
-		"--query-memory": int64(f.QueryMemory), "--update-memory": int64(f.UpdateMemory), "--max-queries": int64(f.MaxQueries),
-	} {
-		if value <= 0 {
-			return nil, usagef("%s %d: it is more than 0", name, value)
-		}
+func (f *sparqlFlags) engine(data string, store engine.Store, readOnly bool, shares memory.Shares, logger *slog.Logger) (*engine.Engine, error) {
+	if f.MaxQueries <= 0 {
+		return nil, usagef("--max-queries %d: it is more than 0", f.MaxQueries)
+	}
+	query, err := sizeOr("--query-memory", f.QueryMemory, shares.Query)
+	if err != nil {
+		return nil, err
+	}
+	update, err := sizeOr("--update-memory", f.UpdateMemory, shares.Update)
+	if err != nil {
+		return nil, err
 	}
 	opts := engine.Options{
-		QueryMemory: int64(f.QueryMemory), UpdateMemory: int64(f.UpdateMemory), Timeout: f.QueryTimeout, MaxQueries: f.MaxQueries,
+		QueryMemory: query, UpdateMemory: update, Timeout: f.QueryTimeout, MaxQueries: f.MaxQueries,
 		SpillDir: f.SpillDir, UnionDefaultGraph: f.UnionDefaultGraph, AllowHosts: f.AllowHost, Logger: logger,
 	}
 	if opts.Timeout <= 0 {
@@ -68,6 +75,18 @@ func (f *sparqlFlags) engine(data string, store engine.Store, readOnly bool, log
 		return nil, usageError{err}
 	}
 	return engine.New(store, opts)
+}
+
+// sizeOr returns the value of a flag that is more than 0, or what it is without the
+// flag.
+func sizeOr(name string, flag *byteSize, otherwise int64) (int64, error) {
+	if flag == nil {
+		return otherwise, nil
+	}
+	if *flag <= 0 {
+		return 0, usagef("%s %d: it is more than 0", name, *flag)
+	}
+	return int64(*flag), nil
 }
 
 // drainTimeout bounds how long requests that run may take to end.
@@ -114,8 +133,16 @@ func (c *serveCmd) Run(e *env) (err error) {
 
 // run serves the data directory until a signal or a failure.
 func (c *serveCmd) run(e *env, config clusterConfig, token string, logger *slog.Logger) (members []string, err error) {
+	total, err := sizeOr("--memory", c.Memory, memory.Available())
+	if err != nil {
+		return nil, err
+	}
+	shares := memory.Divide(total)
+	shares.SetHeapLimit()
 	journal, journalBytes := c.journal()
+	journalBytes = cmp.Or(journalBytes, shares.Queue)
 	store, err := node.Open(c.Data, node.Options{ReadOnly: c.ReadOnly, Member: !c.ReadOnly, Feed: c.feed(), CountChanges: !c.ReadOnly && !c.NoLinks,
+		CacheBytes: shares.Cache, MemTableBytes: shares.MemTable, QueueBytes: shares.Queue,
 		Journal: journal, JournalBytes: journalBytes, Logger: logger, Version: thisVersion().Version})
 	if err != nil {
 		return nil, err
@@ -126,13 +153,13 @@ func (c *serveCmd) run(e *env, config clusterConfig, token string, logger *slog.
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, back.close()) }()
-	engine, err := c.engine(c.Data, back.queries, c.ReadOnly, logger)
+	engine, err := c.engine(c.Data, back.queries, c.ReadOnly, shares, logger)
 	if err != nil {
 		return nil, err
 	}
 	options := httpapi.Options{
 		Token: token, ReadOnly: c.ReadOnly, Logger: logger, Engine: engine, AllowOrigins: c.CORS, PublicURL: c.PublicURL,
-		Cluster: back.cluster,
+		Cluster: back.cluster, MemoryBytes: shares.Documents, LoadMemoryBytes: shares.Load,
 	}
 	if graph, err := c.graph(store, back.node, logger); err != nil {
 		return nil, err
