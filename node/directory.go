@@ -28,6 +28,9 @@ const (
 	tmpName        = "tmp"
 	asideName      = "aside"
 	rejoinName     = "REJOIN"
+	markerName     = "ASIDE" // while the directory is set aside
+	markerNewName  = "ASIDE.new"
+	lostFoundName  = "lost+found"
 )
 
 // uuid is a version 4 UUID of RFC 9562.
@@ -125,7 +128,7 @@ func checkUnversioned(fs vfs.FS, dir string) error {
 	}
 	for _, name := range names {
 		switch name {
-		case lockName, versionNewName, storeName, asideName, rejoinName, "lost+found":
+		case lockName, versionNewName, storeName, asideName, rejoinName, markerNewName, lostFoundName:
 		default:
 			return fmt.Errorf("%w: it is not empty and has no VERSION file, but %q", ErrVersion, name)
 		}

@@ -12,6 +12,7 @@
 //	tmp/      checkpoints being made; emptied when the store is opened
 //	aside/    what the machine had when its cluster went on without it, see SetAside
 //	REJOIN    whom a machine is to join whose data was set aside
+//	ASIDE     where what is here goes, while the data is set aside; the next Open completes it
 //	restore.partial/  left by an interrupted Restore: Open refuses it, Restore clears it
 //
 // VERSION is written and synced before anything enters the database, and never

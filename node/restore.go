@@ -106,7 +106,7 @@ func clearRestore(fs vfs.FS, dir, work string) error {
 	}
 	for _, name := range names {
 		switch {
-		case name == lockName, name == "lost+found":
+		case name == lockName, name == lostFoundName:
 		case interrupted && !versioned && (name == restoreName || name == storeName):
 		default:
 			return fmt.Errorf("%w: it is not empty: it holds %q", ErrInvalid, name)

@@ -135,6 +135,9 @@ func (s *Store) open() (err error) {
 			err = errors.Join(err, s.lock.Close())
 		}
 	}()
+	if err := s.checkAside(); err != nil {
+		return err
+	}
 	if err := s.openDatabase(); err != nil {
 		return err
 	}
