@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"strconv"
 )
 
 // Status is what a node says of itself, or of its cluster.
@@ -32,6 +33,8 @@ type Status struct {
 	Phase      string `json:"phase,omitempty"`   // "idle", "fill", "serve" or "ingest"
 	Leader     string `json:"leader,omitempty"`  // the ID of a machine; "" while there is none
 	Waiting    string `json:"waiting,omitempty"` // what the leader waits for, in words
+	Copies     int    `json:"copies,omitempty"`  // how many machines hold each triple, if there are so many
+	Bears      int    `json:"bears,omitempty"`   // how many more machines may fail at once without a loss of data
 	// Stale is how old the rest is, where the node reaches no leader.
 	Stale      float64     `json:"staleSeconds,omitempty"`
 	LostRanges []LostRange `json:"lostRanges,omitempty"`
@@ -118,11 +121,21 @@ func (c *Client) AcceptLoss(ctx context.Context) (Status, error) {
 	return c.changeMember(ctx, "accept-loss", "")
 }
 
-func (c *Client) changeMember(ctx context.Context, how, machine string) (s Status, err error) {
+// SetCopies changes how many machines hold each triple: 2 to 5. It returns when that
+// is decided, with the status of that moment.
+func (c *Client) SetCopies(ctx context.Context, n int) (Status, error) {
+	return c.changeCluster(ctx, "copies", url.Values{"copies": {strconv.Itoa(n)}})
+}
+
+func (c *Client) changeMember(ctx context.Context, how, machine string) (Status, error) {
 	query := url.Values{}
 	if machine != "" {
 		query.Set("machine", machine)
 	}
+	return c.changeCluster(ctx, how, query)
+}
+
+func (c *Client) changeCluster(ctx context.Context, how string, query url.Values) (s Status, err error) {
 	text, _, err := c.send(ctx, call{method: http.MethodPost, url: c.door("/cluster/"+how, query)}, maxJSONBytes)
 	if err == nil {
 		err = decodeJSON(text, &s)

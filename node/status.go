@@ -30,6 +30,10 @@ type Status struct {
 	Phase      string `json:"phase,omitempty"`   // of the view: "idle", "fill", "serve", "ingest"
 	Leader     string `json:"leader,omitempty"`  // the ID of a machine; "" while there is none
 	Waiting    string `json:"waiting,omitempty"` // what the leader waits for, in words
+	Copies     int    `json:"copies,omitempty"`  // how many machines hold each triple, if there are so many
+	// Bears is how many more machines may fail at once without a loss of data. With
+	// most voters gone there is no service meanwhile, but the data is safe.
+	Bears int `json:"bears,omitempty"`
 	// Stale is how old the rest is, where no leader is reached: what it said last. The
 	// epoch is this node's, and members are down that do not answer this node.
 	Stale      float64     `json:"staleSeconds,omitempty"`

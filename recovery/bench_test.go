@@ -54,7 +54,7 @@ func benchJoint(b *testing.B, machines, segments, rows int) (*Joint, [][]byte) {
 	}
 	slices.SortFunc(keys, slices.Compare[[]byte])
 	live := trie.NewRing(ids[1:]...)
-	return &Joint{Base: Layout{tr, base}, Target: Layout{tr, target}, Phase: Fill, Members: live, BaseLive: live}, keys
+	return &Joint{Base: Layout{Trie: tr, Placement: base}, Target: Layout{Trie: tr, Placement: target}, Phase: Fill, Members: live, BaseLive: live}, keys
 }
 
 // BenchmarkWalk resolves row after row, as a walk does, and asks what it owes.

@@ -38,7 +38,7 @@ func layoutAt(t *testing.T, ring ids, owners [4]trie.MachineID) Layout {
 			t.Fatalf("machine %s owns no partition", owner)
 		}
 	}
-	return Layout{tr, p}
+	return Layout{Trie: tr, Placement: p}
 }
 
 func keyIn(o triple.Order, named bool) []byte {

@@ -50,7 +50,7 @@ func (r *Resolver) Resolve(key []byte) error {
 	}
 	base, target := r.joint.Base, r.joint.Target
 	r.locate(&r.found[0], base.Trie, order)
-	r.base = r.appendSlots(r.base[:0], base.Placement, &r.found[0])
+	r.base = r.appendSlots(r.base[:0], base, &r.found[0])
 	r.target = r.base
 	if !r.joint.joint() || target == base {
 		return nil
@@ -60,7 +60,7 @@ func (r *Resolver) Resolve(key []byte) error {
 		found = &r.found[1]
 		r.locate(found, target.Trie, order)
 	}
-	r.other = r.appendSlots(r.other[:0], target.Placement, found)
+	r.other = r.appendSlots(r.other[:0], target, found)
 	r.target = r.other
 	return nil
 }
@@ -77,12 +77,12 @@ func (r *Resolver) locate(found *[len(triple.Orders)]position, t *trie.Trie, wal
 	}
 }
 
-// appendSlots appends the slots under a placement, as [Layout.Slots] has them.
-func (r *Resolver) appendSlots(dst []Slot, p *trie.Placement, found *[len(triple.Orders)]position) []Slot {
+// appendSlots appends the slots under a layout, in the order of [Layout.Slots].
+func (r *Resolver) appendSlots(dst []Slot, l Layout, found *[len(triple.Orders)]position) []Slot {
 	for i := range r.orders {
-		dst = append(dst, Slot{Machine: p.Owner(found[i].segment), Order: triple.Orders[i]})
+		dst = append(dst, Slot{Machine: l.Placement.Owner(found[i].segment), Order: triple.Orders[i]})
 	}
-	return appendExtras(dst, p.Machines())
+	return l.appendExtras(dst)
 }
 
 // Key returns the key of the triple in an order; nil where it has none: in GSPO,

@@ -55,7 +55,7 @@ func naiveSlots(l Layout, tr triple.Triple) (slots []Slot) {
 		return 1
 	})
 	for _, m := range others {
-		if len(owns) < min(3, len(ring)) && owns[m] == 0 {
+		if len(owns) < min(l.Copies, len(ring)) && owns[m] == 0 {
 			owns[m]++
 			slots = append(slots, Slot{Machine: m, Order: triple.SPO, Extra: true})
 		}
@@ -133,7 +133,7 @@ func jointOf(t *rapid.T) *Joint {
 	j.Base = layoutOn(t, subset(t, universe, 1, "base"))
 	j.Target = j.Base
 	if j.joint() {
-		j.Target = layoutOn(t, subset(t, universe, 1, "target"))
+		j.Target = layoutOn(t, subset(t, universe, 1, "target")) // of another number of copies, too
 		if rapid.Bool().Draw(t, "one trie") {
 			j.Target.Trie = j.Base.Trie
 		}

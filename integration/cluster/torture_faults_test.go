@@ -9,6 +9,7 @@ import (
 
 	"github.com/trefoildb/trefoil/node"
 	"github.com/trefoildb/trefoil/node/cluster"
+	"github.com/trefoildb/trefoil/recovery"
 )
 
 // kindOf names an error, for a summary.
@@ -28,9 +29,14 @@ func kindOf(err error) string {
 func (t *torture) round() {
 	hosts := t.wanted()
 	n := len(hosts)
-	// A machine that may be excluded counts as lost: min(3, members)-1 may be, and
-	// most of those that vote have to stay.
-	budget := min(min(3, n)-1, (min(n, 5)-1)/2)
+	// A machine that may be excluded counts as lost: one less than the copies may be,
+	// and most of those that vote have to stay.
+	wanted := t.copies
+	if t.random.IntN(3) == 0 {
+		wanted = t.setCopies()
+	}
+	t.copies = min(t.copies, wanted)
+	budget := min(min(t.copies, n)-1, (min(n, 5)-1)/2)
 	t.random.Shuffle(n, func(i, j int) { hosts[i], hosts[j] = hosts[j], hosts[i] })
 	if at := slices.IndexFunc(hosts, leads); at > 0 && t.random.IntN(3) == 0 {
 		hosts[0], hosts[at] = hosts[at], hosts[0]
@@ -79,7 +85,33 @@ func (t *torture) round() {
 	t.pause(6000)
 	t.mend()
 	t.whole()
+	t.untilCopies(wanted)
 	t.scrub()
+}
+
+// setCopies asks for another number of copies, and returns it: the faults that follow
+// strike while the copies are being made or deleted.
+func (t *torture) setCopies() int {
+	n := recovery.MinCopies + t.random.IntN(recovery.MaxCopies-recovery.MinCopies+1)
+	through := t.wanted()[t.random.IntN(len(t.wanted()))]
+	t.note("%d copies of each triple, asked of %s", n, through.name)
+	ctx, cancel := context.WithTimeout(t.t.Context(), time.Minute)
+	defer cancel()
+	if err := through.member().SetCopies(ctx, n); err != nil {
+		t.t.Fatalf("set the number of copies to %d: %v", n, err)
+	}
+	return n
+}
+
+// untilCopies waits until each triple has as many copies as were asked for.
+func (t *torture) untilCopies(n int) {
+	t.t.Helper()
+	t.world.until(fmt.Sprintf("each triple has %d copies", n), func() bool {
+		h := t.wanted()[0].member()
+		return h != nil && h.View() != nil && h.View().Base.Copies == n
+	})
+	t.copies = n
+	t.whole()
 }
 
 // scrub has all copies compared: who has a damaged disk is found out by it, and

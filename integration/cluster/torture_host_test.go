@@ -115,7 +115,7 @@ func (p *process) once() (again bool) {
 	}()
 	n, err := cluster.Start(ctx, cluster.Config{
 		Store: store, Listen: h.name + ":7000", Spare: h.spare, Network: t.world.net.Host(h.name), FS: p.fs, Clock: h.clock, Join: p.join,
-		MoveRate: t.moveRate, MinSegmentBytes: 4 << 10, MaxSegmentBytes: 64 << 10, LoadDir: p.loads, Logger: log,
+		MoveRate: t.moveRate, Copies: t.copies, MinSegmentBytes: 4 << 10, MaxSegmentBytes: 64 << 10, LoadDir: p.loads, Logger: log,
 	})
 	if err != nil {
 		p.replaceDisk()

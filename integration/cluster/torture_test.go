@@ -38,6 +38,7 @@ type torture struct {
 	excluded atomic.Int64
 	moveRate int64 // bytes a second, of planned moves
 	moves    atomic.Int64
+	copies   int // of each triple that may be counted on: the lesser one while it changes
 	loaded   atomic.Int64
 	epochs   uint64 // in the end
 
@@ -86,6 +87,8 @@ func tortureRun(t *testing.T, seed uint64, rounds int) {
 		moving := 30 + r.IntN(60)
 		to := &torture{t: t, world: w, random: r, universe: newUniverse(moving, moving+200+r.IntN(200), 1+r.IntN(4)), history: h, errors: map[string]int{}}
 		to.moveRate = 1 << (14 + r.IntN(12))
+		to.copies = recovery.MinCopies + r.IntN(recovery.MaxCopies-recovery.MinCopies+1)
+		to.note("%d copies of each triple", to.copies)
 		of = to
 		defer to.close()
 		to.begin()

@@ -51,6 +51,7 @@ type machine struct {
 	advertise string
 	cluster   string        // its name; "" is the default
 	lease     time.Duration // 0 is the default
+	copies    int           // of each triple, if it forms the cluster; 0 is the default
 	stopped   chan struct{} // closed when the process that was killed last is gone
 }
 
@@ -134,7 +135,7 @@ func (m *machine) tryRun(ctx context.Context, others ...*machine) (err error) {
 		return err
 	}
 	cfg := cluster.Config{
-		Store: m.store, Listen: m.address(), Advertise: m.advertise, Spare: m.spare, Closed: m.closed, Name: m.cluster, Lease: m.lease, Network: w.fills.network(w.net.Host(m.name)), FS: m.disk, Clock: w,
+		Store: m.store, Listen: m.address(), Advertise: m.advertise, Spare: m.spare, Closed: m.closed, Name: m.cluster, Lease: m.lease, Copies: m.copies, Network: w.fills.network(w.net.Host(m.name)), FS: m.disk, Clock: w,
 		MinSegmentBytes: 8 << 10, MaxSegmentBytes: 64 << 10, LoadDir: m.loads, Logger: w.log.With("machine", m.name),
 	}
 	for _, o := range others {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/trefoildb/trefoil/client"
+	"github.com/trefoildb/trefoil/node/view"
 )
 
 // clusterCmd asks a cluster how it is, and changes who is a member.
@@ -19,6 +20,7 @@ type clusterCmd struct {
 	Leave  clusterLeaveCmd  `cmd:"" help:"Have a machine hand over what it holds, and then be a member no more."`
 	Remove clusterRemoveCmd `cmd:"" help:"Give up a machine that will not come back: what it held is made anew from other copies."`
 
+	Set             clusterSetCmd     `cmd:"" help:"Change what a cluster has agreed on."`
 	AcceptLoss      clusterAcceptCmd  `cmd:"" help:"Read what is left of lost ranges as if it were all."`
 	RecoverMajority clusterRecoverCmd `cmd:"" help:"Go on without most of the voters, after they were lost for good."`
 }
@@ -153,6 +155,32 @@ func (c *clusterAcceptCmd) Run(e *env) error {
 	})
 }
 
+type clusterSetCmd struct {
+	Copies clusterCopiesCmd `cmd:"" help:"Change how many machines hold each triple."`
+}
+
+type clusterCopiesCmd struct {
+	server
+	Copies int `arg:"" name:"n" help:"How many machines hold each triple: 2 to 5."`
+}
+
+func (c *clusterCopiesCmd) Run(e *env) error {
+	if err := view.CheckCopies(c.Copies); err != nil {
+		return usagef("%v", err)
+	}
+	return c.changeMember(e, "", func(ctx context.Context, to *client.Client, _ client.Member) error {
+		s, err := to.SetCopies(ctx, c.Copies)
+		if err != nil {
+			return err
+		}
+		e.sayf("each triple gets %d copies; trefoil cluster status --watch shows how far they are", c.Copies)
+		if n := len(s.Members); n < c.Copies {
+			e.sayf("the cluster has %s: until it has %d, each triple is on all of them", plural(int64(n), "member"), c.Copies)
+		}
+		return nil
+	})
+}
+
 func orThis(m client.Member) string {
 	if m.ID == "" {
 		return "the node"
@@ -219,6 +247,9 @@ func printCluster(w io.Writer, s status) error {
 	row("epoch", "%s", strings.TrimRight(number(int64(s.Epoch))+", "+s.Phase, ", "))
 	if s.Waiting != "" {
 		row("waiting", "%s", s.Waiting)
+	}
+	if s.Copies > 0 {
+		row("copies", "%d of each triple; bears the loss of %s more", s.Copies, plural(int64(s.Bears), "machine"))
 	}
 	row("segments", "%s; %s rebuilding", number(int64(s.Segments)), number(int64(s.Rebuilding)))
 	row("lost", "%s", plural(int64(s.Lost), "range"))

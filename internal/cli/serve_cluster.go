@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/trefoildb/trefoil/node/view"
 )
 
 // clusterFlags say which cluster a node belongs to, and how its nodes know each
@@ -19,6 +21,7 @@ type clusterFlags struct {
 	Advertise      string        `placeholder:"HOST:PORT" help:"Where other nodes reach this one; where it listens by default."`
 	Join           []string      `placeholder:"HOST:PORT" help:"Members of the cluster to join, or to find again; repeatable, or with commas between."`
 	Spare          bool          `help:"Join as a spare, which holds nothing until another machine fails."`
+	Copies         int           `default:"3" placeholder:"N" help:"How many machines hold each triple, 2 to 5, ${default} by default. It counts at the first start of a cluster's first node; later trefoil cluster set copies changes it."`
 	Cluster        string        `default:"trefoil" placeholder:"NAME" help:"The cluster's name, the same on all its nodes; ${default} by default."`
 	CA             string        `name:"ca" placeholder:"F" help:"Certificates of the authority that signs those of nodes (trefoil cert)."`
 	Cert           string        `placeholder:"F" help:"This node's certificate."`
@@ -37,6 +40,7 @@ type clusterConfig struct {
 	Advertise string // "" is where the node listens
 	Join      []string
 	Spare     bool
+	Copies    int // of each triple
 	// CA, Cert and Key are files; all are "" where nodes talk in the clear.
 	CA, Cert, Key string
 	Secret        []byte // the gossip key; nil for none
@@ -70,6 +74,9 @@ func (f *clusterFlags) config(listen string, insecure bool) (c clusterConfig, er
 	case f.FailureTimeout < minFailureTimeout || f.FailureTimeout > maxFailureTimeout:
 		return c, usagef("--failure-timeout %s: it is %s to %s", f.FailureTimeout, minFailureTimeout, maxFailureTimeout)
 	}
+	if err := view.CheckCopies(f.Copies); err != nil {
+		return c, usagef("--copies: %v", err)
+	}
 	if f.RebuildShare < 1 || f.RebuildShare > 100 {
 		return c, usagef("--rebuild-share %d: it is 1 to 100 percent", f.RebuildShare)
 	}
@@ -86,7 +93,7 @@ func (f *clusterFlags) config(listen string, insecure bool) (c clusterConfig, er
 		return c, err
 	}
 	c = clusterConfig{
-		Name: f.Cluster, Advertise: f.Advertise, Join: f.Join, Spare: f.Spare, CA: f.CA, Cert: f.Cert, Key: f.Key,
+		Name: f.Cluster, Advertise: f.Advertise, Join: f.Join, Spare: f.Spare, Copies: f.Copies, CA: f.CA, Cert: f.Cert, Key: f.Key,
 		// After the last sign of a machine its lease has to run out, with some drift,
 		// before the time that the leader waits is over.
 		Lease: f.FailureTimeout * 2 / 3, Patience: f.FailureTimeout,

@@ -21,7 +21,7 @@ import (
 type graphFlags struct {
 	LinkPredicate string `default:"${linkpredicate}" placeholder:"IRI" help:"The predicate of links, ${default} by default. Its triples are kept in memory too, as a graph (trefoil links)."`
 	NoLinks       bool   `help:"Keep no graph of links."`
-	LinkCopies    int    `default:"2" placeholder:"N" help:"In a cluster, how many other machines keep copies of the lists of links that a machine reads, on their disks, 0 to 2: so many machines may be lost at once, and each list is still answered. ${default} by default."`
+	LinkCopies    int    `default:"-1" placeholder:"N" help:"In a cluster, how many other machines keep copies of the lists of links that a machine reads, on their disks, 0 to 4: so many machines may be lost at once, and each list is still answered. By default one less than the copies of a triple (--copies)."`
 }
 
 // feed returns the predicates whose changes the store is to tell.
@@ -51,7 +51,7 @@ func (f *graphFlags) graph(store *node.Store, member *cluster.Node, logger *slog
 	if f.NoLinks || member == nil {
 		return nil, nil
 	}
-	if f.LinkCopies < 0 || f.LinkCopies > copies.MaxCopies {
+	if f.LinkCopies < ranges.CopiesOfView || f.LinkCopies > copies.MaxCopies {
 		return nil, usagef("--link-copies: %d is not 0 to %d", f.LinkCopies, copies.MaxCopies)
 	}
 	together, err := ranges.Open(ranges.StoreOf[cluster.Snapshot](member), ranges.Options{

@@ -23,7 +23,7 @@ func (c *clusterConfig) scheme() string {
 // it joins a cluster, that takes until it is a member.
 func startNode(e *env, store *node.Store, listen string, c clusterConfig, logger *slog.Logger) (backend, error) {
 	config := cluster.Config{
-		Store: store, Listen: listen, Advertise: c.Advertise, Join: c.Join, Spare: c.Spare, Name: c.Name,
+		Store: store, Listen: listen, Advertise: c.Advertise, Join: c.Join, Spare: c.Spare, Copies: c.Copies, Name: c.Name,
 		Secret: c.Secret, Closed: c.Closed, Lease: c.Lease, Patience: c.Patience,
 		RebuildShare: c.RebuildShare, PurgeEvery: c.PurgeEvery, ScrubEvery: c.ScrubEvery, ScrubRate: c.ScrubRate, Logger: logger,
 	}

@@ -11,6 +11,8 @@ import (
 
 	"github.com/trefoildb/trefoil/node"
 	"github.com/trefoildb/trefoil/node/port"
+	"github.com/trefoildb/trefoil/node/view"
+	"github.com/trefoildb/trefoil/recovery"
 )
 
 // Config is what a member is started with. Store and Listen must be set.
@@ -27,6 +29,10 @@ type Config struct {
 	// Closed refuses machines that want to join: a node that anybody can reach, and
 	// that has no way to tell its own from strangers, must not let them in.
 	Closed bool
+	// Copies is how many machines hold each triple of a cluster that this node is the
+	// first machine of; 0 is recovery.DefaultCopies. A cluster that exists keeps its
+	// own number: see [Node.SetCopies].
+	Copies int
 	// Spare makes a joining machine one that holds nothing until another fails.
 	Spare bool
 	// Name is the cluster's, the same on all its machines; "" is "trefoil".
@@ -115,6 +121,11 @@ func (c Config) Validate() error {
 	if !(c.RebuildShare >= 0 && c.RebuildShare <= 1) {
 		return fmt.Errorf("cluster: the share of copies is above 0 and up to 1, not %g", c.RebuildShare)
 	}
+	if c.Copies != 0 {
+		if err := view.CheckCopies(c.Copies); err != nil {
+			return fmt.Errorf("cluster: %w", err)
+		}
+	}
 	return nil
 }
 
@@ -131,6 +142,9 @@ func (c Config) withDefaults() Config {
 	}
 	if c.Lease == 0 {
 		c.Lease = defaultLease
+	}
+	if c.Copies == 0 {
+		c.Copies = recovery.DefaultCopies
 	}
 	if c.Patience == 0 {
 		c.Patience = c.Lease * 3 / 2

@@ -66,6 +66,17 @@ type stream struct {
 }
 
 // lead makes this node the leader of a term, from now on.
+// figures returns what members have reported of their disks.
+func (g *grants) figures() map[trie.MachineID]view.Report {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	all := make(map[trie.MachineID]view.Report, len(g.heard))
+	for id, h := range g.heard {
+		all[id] = view.Report{Room: h.report.Store.Spare, Bytes: h.report.Store.Bytes}
+	}
+	return all
+}
+
 func (g *grants) lead(term uint64, now time.Duration) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -57,7 +57,42 @@ func (n *Node) accept(v *view.View, _ trie.MachineID) error {
 	return nil
 }
 
-// ask has the leader do something about a machine, or about all.
+// SetCopies changes how many machines hold each triple. It returns when a view has the
+// new number as its target; the status says how far the copies are.
+func (n *Node) SetCopies(ctx context.Context, copies int) error {
+	if err := view.CheckCopies(copies); err != nil {
+		return fmt.Errorf("%w: %w", node.ErrInvalid, err)
+	}
+	for {
+		changed := n.Changed()
+		if v := n.current.Load(); v != nil && v.Target.Copies == copies {
+			return nil
+		}
+		// A new leader has not heard of it, so it is asked again.
+		if err := n.ask(ctx, methodCopies, trie.MachineID(copies), n.setCopies); err != nil {
+			return err
+		}
+		select {
+		case <-changed:
+		case <-time.After(n.cfg.Lease):
+		case <-ctx.Done():
+			return fmt.Errorf("%w: the number of copies is not changed yet: %w", node.ErrUnknown, context.Cause(ctx))
+		}
+	}
+}
+
+// setCopies notes the operator's wish at the leader, or refuses it if a disk lacks room.
+func (n *Node) setCopies(v *view.View, copies trie.MachineID) error {
+	short := view.NoRoomForCopies(v, n.grants.figures(), int(copies))
+	if len(short) > 0 {
+		return fmt.Errorf("%w: %d copies of each triple need more room on the disk of machine %s", node.ErrDiskFull, int(copies), short[0])
+	}
+	n.wishes.wantCopies(int(copies))
+	n.wakeLeader()
+	return nil
+}
+
+// ask sends a request to the leader about a machine, or about all.
 func (n *Node) ask(ctx context.Context, method string, id trie.MachineID, do func(*view.View, trie.MachineID) error) error {
 	if n.parts.Load() == nil {
 		return fmt.Errorf("%w: this node is not part of a cluster", node.ErrInvalid)
@@ -112,6 +147,12 @@ func (n *Node) handleRemove(ctx context.Context, _ peer.Header, body []byte) ([]
 
 func (n *Node) handleAccept(ctx context.Context, _ peer.Header, body []byte) ([]byte, error) {
 	return nil, n.handleAsk(ctx, body, func(ctx context.Context, _ trie.MachineID) error { return n.AcceptLoss(ctx) })
+}
+
+func (n *Node) handleCopies(ctx context.Context, _ peer.Header, body []byte) ([]byte, error) {
+	return nil, n.handleAsk(ctx, body, func(_ context.Context, copies trie.MachineID) error {
+		return n.setCopies(n.agreement().View(), copies)
+	})
 }
 
 func (n *Node) handleAsk(ctx context.Context, body []byte, do func(context.Context, trie.MachineID) error) error {

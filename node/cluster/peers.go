@@ -24,6 +24,7 @@ const (
 	methodRemove = "cluster/remove"
 	methodWish   = "cluster/wish"
 	methodAccept = "cluster/accept-loss"
+	methodCopies = "cluster/copies"
 	methodWho    = "cluster/who" // answers with the machine's ID, also of one that is no member yet
 )
 
@@ -37,6 +38,7 @@ func (n *Node) register() {
 	n.server.Handle(methodLeave, n.member(n.handleLeave))
 	n.server.Handle(methodRemove, n.member(n.handleRemove))
 	n.server.Handle(methodAccept, n.member(n.handleAccept))
+	n.server.Handle(methodCopies, n.member(n.handleCopies))
 	n.server.Handle(methodWish, n.member(n.handleWish))
 	n.server.Handle(methodJournal, n.member(n.handleJournal))
 	n.writes.Register(n.server)

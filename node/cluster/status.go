@@ -71,6 +71,7 @@ func (n *Node) ownStatus() (s node.Status) {
 	s.Waiting = n.waiting
 	n.mu.Unlock()
 	s.Scrub = n.upkeep.status()
+	s.Copies, s.Bears = v.Target.Copies, v.Bears()
 	s.Lost = len(v.Lost)
 	for _, l := range v.Lost {
 		s.LostRanges = append(s.LostRanges, node.NewLostRange(triple.Range{Lo: l.Lo, Hi: l.Hi}, l.Epoch))

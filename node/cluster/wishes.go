@@ -20,6 +20,7 @@ type wishes struct {
 	leave  map[trie.MachineID]bool
 	remove map[trie.MachineID]bool
 	accept bool        // of what is lost
+	copies int         // of each triple; 0 leaves it
 	loads  view.Wishes // only what loads wish
 }
 
@@ -83,6 +84,12 @@ func (w *wishes) wantAcceptLoss() {
 	w.accept = true
 }
 
+func (w *wishes) wantCopies(n int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.copies = n
+}
+
 func (w *wishes) wantRemove(id trie.MachineID) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -111,6 +118,10 @@ func (w *wishes) open(v *view.View, now time.Duration) view.Wishes {
 	open.Leave = slices.Sorted(maps.Keys(w.leave))
 	w.accept = w.accept && len(v.Lost) > 0
 	open.AcceptLoss = w.accept
+	if w.copies == v.Target.Copies {
+		w.copies = 0
+	}
+	open.Copies = w.copies
 	open.Remove = slices.Sorted(maps.Keys(w.remove))
 	w.openLoads(v)
 	open.Begin, open.Publish, open.Drop = w.loads.Begin, w.loads.Publish, w.loads.Drop

@@ -1,14 +1,16 @@
 // The doors to the members of a cluster: /cluster/status, /cluster/leave,
-// /cluster/remove and /cluster/accept-loss.
+// /cluster/remove, /cluster/accept-loss and /cluster/copies.
 
 package httpapi
 
 import (
 	"context"
 	"net/http"
+	"strconv"
 	"strings"
 
 	"github.com/trefoildb/trefoil/node"
+	"github.com/trefoildb/trefoil/node/view"
 	"github.com/trefoildb/trefoil/trie"
 )
 
@@ -24,6 +26,9 @@ type Cluster interface {
 	Remove(ctx context.Context, id trie.MachineID) error
 	// AcceptLoss has what is there of lost ranges count as all.
 	AcceptLoss(ctx context.Context) error
+	// SetCopies changes how many machines hold each triple. It returns when that is
+	// decided; the status says how far it is.
+	SetCopies(ctx context.Context, n int) error
 }
 
 var machineParams = []string{"machine"}
@@ -38,6 +43,7 @@ func (a *API) clusterDoors() map[string]*door {
 		"/cluster/remove": post(machineParams, a.postRemove),
 
 		"/cluster/accept-loss": post(nil, a.postAcceptLoss),
+		"/cluster/copies":      post([]string{"copies"}, a.postCopies),
 	}
 }
 
@@ -62,6 +68,20 @@ func (a *API) postRemove(w http.ResponseWriter, r *request) error {
 
 func (a *API) postAcceptLoss(w http.ResponseWriter, r *request) error {
 	return a.changeMember(w, r, func(c Cluster, _ trie.MachineID) error { return c.AcceptLoss(r.Context()) })
+}
+
+// postCopies changes how many machines hold each triple.
+func (a *API) postCopies(w http.ResponseWriter, r *request) error {
+	return a.changeMember(w, r, func(c Cluster, _ trie.MachineID) error {
+		n, err := strconv.Atoi(r.params["copies"])
+		if err != nil {
+			return errorf(KindBadParameter, "copies", "%q is no number of copies", r.params["copies"])
+		}
+		if err := view.CheckCopies(n); err != nil {
+			return errorf(KindBadParameter, "copies", "%v", err)
+		}
+		return c.SetCopies(r.Context(), n)
+	})
 }
 
 // changeMember changes something about the machine that a request names, and

@@ -243,19 +243,24 @@ func (m *members) AcceptLoss(context.Context) error {
 	return m.err
 }
 
+func (m *members) SetCopies(_ context.Context, n int) error {
+	m.asked = append(m.asked, fmt.Sprintf("copies %d", n))
+	return m.err
+}
+
 func TestMembers(t *testing.T) {
 	store := newStore(t)
 	id := store.MachineID()
 	c := &members{self: id}
 	s := serveSpread(t, &spread{Store: store}, Options{Cluster: c})
-	for _, path := range []string{"/cluster/leave", "/cluster/leave?machine=" + id.String(), "/cluster/remove?machine=" + id.String(), "/cluster/accept-loss"} {
+	for _, path := range []string{"/cluster/leave", "/cluster/leave?machine=" + id.String(), "/cluster/remove?machine=" + id.String(), "/cluster/accept-loss", "/cluster/copies?copies=4"} {
 		got := s.do("POST", path, "")
 		var status node.Status
 		if err := json.Unmarshal([]byte(got.body), &status); err != nil || got.status != 200 || status.Cluster != "photos" {
 			t.Errorf("%s: %d %s", path, got.status, got.body)
 		}
 	}
-	if want := fmt.Sprintf("[leave %s leave %[1]s remove %[1]s accept-loss]", id); fmt.Sprint(c.asked) != want {
+	if want := fmt.Sprintf("[leave %s leave %[1]s remove %[1]s accept-loss copies 4]", id); fmt.Sprint(c.asked) != want {
 		t.Errorf("asked %v, want %s", c.asked, want)
 	}
 	c.asked = nil

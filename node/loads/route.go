@@ -14,15 +14,16 @@ import (
 // router says which machines of a view's base have a row. It is immutable; its
 // places of machines are those on the ring.
 type router struct {
-	ring   trie.Ring
-	bounds [][]byte // where ranges of one owner begin; the first is empty
-	owners []int    // of the ranges: places on the ring
+	layout recovery.Layout
+	ring   trie.Ring // of the layout
+	bounds [][]byte  // where ranges of one owner begin; the first is empty
+	owners []int     // of the ranges: places on the ring
 	// first is by order the range in which it begins, and the one after the last.
 	first map[triple.Order][2]int
 }
 
 func newRouter(v *view.View) *router {
-	r := &router{ring: v.Base.Placement.Machines(), first: map[triple.Order][2]int{}}
+	r := &router{layout: v.Base, ring: v.Base.Placement.Machines(), first: map[triple.Order][2]int{}}
 	for s := range v.Base.Trie.All() {
 		owner, _ := slices.BinarySearch(r.ring, v.Base.Placement.Owner(s))
 		if n := len(r.owners); n > 0 && r.owners[n-1] == owner {
@@ -100,7 +101,7 @@ func (c *cursor) replicas(key []byte, spo int) ([]int, error) {
 	owners[2] = c.owners[c.find(version(triple.OSP), c.osp[0], c.osp[1])]
 	out, ok := c.extras[owners]
 	if !ok {
-		for _, m := range recovery.Extras(c.ring[owners[0]], c.ring[owners[1]], c.ring[owners[2]], c.ring) {
+		for _, m := range c.layout.Extras(c.ring[owners[0]], c.ring[owners[1]], c.ring[owners[2]]) {
 			at, _ := slices.BinarySearch(c.ring, m)
 			out = append(out, at)
 		}

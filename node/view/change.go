@@ -1,6 +1,7 @@
 package view
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -15,6 +16,7 @@ import (
 // where l says.
 func First(cluster, clusterID string, m Member, l recovery.Layout, epoch uint64) *View {
 	m.State, m.Waits = Up, false
+	l.Copies = cmp.Or(l.Copies, recovery.DefaultCopies)
 	v := &View{
 		Cluster: cluster, ClusterID: clusterID, Generation: 1, Epoch: epoch,
 		Phase: recovery.Idle, Members: []Member{m}, Base: l, Target: l,
@@ -87,7 +89,7 @@ func (v *View) plannedTarget() error {
 	if err != nil {
 		return err
 	}
-	v.Target = recovery.Layout{Trie: segments, Placement: p}
+	v.Target = recovery.Layout{Trie: segments, Placement: p, Copies: v.Target.Copies}
 	return nil
 }
 

@@ -1,9 +1,11 @@
 package view
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 
+	"github.com/trefoildb/trefoil/recovery"
 	"github.com/trefoildb/trefoil/trie"
 )
 
@@ -17,11 +19,17 @@ type record struct {
 	BasePlacement   []byte `json:"basePlacement"`
 	TargetTrie      []byte `json:"targetTrie,omitempty"`
 	TargetPlacement []byte `json:"targetPlacement,omitempty"`
+	// BaseCopies is left out by versions whose number of copies was fixed: 3.
+	BaseCopies   int `json:"baseCopies,omitempty"`
+	TargetCopies int `json:"targetCopies,omitempty"`
 }
 
 // MarshalJSON implements json.Marshaler.
 func (v *View) MarshalJSON() ([]byte, error) {
-	r := record{plain: (*plain)(v)}
+	r := record{plain: (*plain)(v), BaseCopies: v.Base.Copies}
+	if v.Target.Copies != v.Base.Copies {
+		r.TargetCopies = v.Target.Copies
+	}
 	var err error
 	if r.BaseTrie, err = v.Base.Trie.AppendBinary(nil); err != nil {
 		return nil, err
@@ -57,7 +65,9 @@ func (v *View) UnmarshalJSON(b []byte) error {
 	if p.Base.Placement, err = trie.ParsePlacement(r.BasePlacement); err != nil {
 		return fmt.Errorf("view: base: %w", err)
 	}
+	p.Base.Copies = cmp.Or(r.BaseCopies, recovery.DefaultCopies)
 	p.Target = p.Base
+	p.Target.Copies = cmp.Or(r.TargetCopies, p.Base.Copies)
 	if r.TargetTrie != nil {
 		if p.Target.Trie, err = trie.Parse(r.TargetTrie); err != nil {
 			return fmt.Errorf("view: target: %w", err)

@@ -102,21 +102,14 @@ func (v *View) replace(dead []Member) error {
 	return err
 }
 
-// addLost adds to Lost what may be gone: every triple is on three machines of base
-// (on all, of fewer), so where as many are dead, some may have no holder left. Each
-// version of those is in a segment whose owner is dead.
+// addLost adds to Lost the ranges of which rows may be gone. Every triple is on at
+// least Required machines of base, so some may have no holder left only if so many
+// are dead. Each version of such a triple is in a segment whose owner is dead.
 func (v *View) addLost() {
-	machines, live := v.Base.Placement.Machines(), v.baseLive()
-	dead := 0
-	for _, id := range machines {
-		if !live.Contains(id) {
-			dead++
-		}
-	}
-	if dead < min(copies, len(machines)) {
+	if v.deadOfBase() < v.Base.Required() {
 		return
 	}
-	known := v.Lost
+	known, live := v.Lost, v.baseLive()
 	last := -1 // the range that the segment before has become a part of
 	for s := range v.Base.Trie.All() {
 		switch {
@@ -130,9 +123,6 @@ func (v *View) addLost() {
 		}
 	}
 }
-
-// copies is on how many machines a triple is, where there are as many.
-const copies = 3
 
 // baseLive returns the members that still have what they had of base.
 func (v *View) baseLive() (live trie.Ring) {

@@ -101,6 +101,9 @@ func (v *View) hashPlace() string {
 	for _, m := range v.Base.Placement.Machines() {
 		text = binary.BigEndian.AppendUint64(text, uint64(m))
 	}
+	if v.Base.Copies != recovery.DefaultCopies { // so that the hash of earlier versions stays
+		text = append(text, byte(v.Base.Copies))
+	}
 	last := trie.MachineID(0)
 	for s := range v.Base.Trie.All() {
 		if owner := v.Base.Placement.Owner(s); owner != last {

@@ -59,6 +59,8 @@ type Wishes struct {
 	Remove []trie.MachineID
 	// AcceptLoss: what is there of lost ranges is to count as all.
 	AcceptLoss bool
+	// Copies is how many machines are to hold each triple; 0 leaves it.
+	Copies int
 	// Rebalance: whatever share of the segments is misplaced.
 	Rebalance bool
 	// Splits are where segments are to be split, beside what members ask for.

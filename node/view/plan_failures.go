@@ -107,14 +107,11 @@ func (p *planner) spares(id trie.MachineID) bool {
 	if len(p.Members) < 2 {
 		return false
 	}
-	machines, live := p.Base.Placement.Machines(), p.baseLive()
-	dead := 0
-	for _, m := range machines {
-		if m == id || !live.Contains(m) {
-			dead++
-		}
+	dead := p.deadOfBase()
+	if p.baseLive().Contains(id) {
+		dead++
 	}
-	return dead < min(copies, len(machines))
+	return dead < p.Base.Required()
 }
 
 // returns gives a member that started again its place back.

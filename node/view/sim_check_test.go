@@ -72,9 +72,9 @@ func (s *sim) checkView() {
 				holders[slot.Machine] = true
 			}
 		}
-		up := len(v.Target.Placement.Machines())
-		if v.Phase == recovery.Idle && len(holders) != min(3, up) {
-			s.fail("invariant 3: sample %d on %d of %d machines", i, len(holders), up)
+		up, copies := len(v.Target.Placement.Machines()), v.Target.Copies
+		if n := len(holders); v.Phase == recovery.Idle && (n < min(copies, up) || n > min(max(3, copies), up)) {
+			s.fail("invariant 3: sample %d on %d of %d machines, of %d copies", i, n, up, copies)
 		}
 		for _, o := range triple.Orders {
 			if k := r.Key(o); k != nil && !lost {

@@ -88,7 +88,7 @@ func simLayout(t testing.TB, id trie.MachineID) recovery.Layout {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return recovery.Layout{Trie: trie.New(1, trie.HashPartition(1, 60)), Placement: p}
+	return recovery.Layout{Trie: trie.New(1, trie.HashPartition(1, 60)), Placement: p, Copies: recovery.DefaultCopies}
 }
 
 func (s *sim) newNode(spare bool) *simNode {
@@ -180,6 +180,10 @@ func (s *sim) act() {
 			for _, o := range nodes {
 				o.reported, o.mayHold = Report{}, true
 			}
+		}
+	case 16:
+		if s.random.IntN(3) == 0 {
+			s.wishes.Copies = recovery.MinCopies + s.random.IntN(recovery.MaxCopies-recovery.MinCopies+1)
 		}
 	default:
 		s.work(n)

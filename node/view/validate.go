@@ -69,6 +69,9 @@ func (v *View) validateLayout(l recovery.Layout) error {
 	if l.Trie == nil || l.Placement == nil {
 		return errors.New("it is missing")
 	}
+	if err := CheckCopies(l.Copies); err != nil {
+		return err
+	}
 	if err := l.Placement.CheckTrie(l.Trie); err != nil {
 		return err
 	}

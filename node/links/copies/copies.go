@@ -12,6 +12,7 @@ import (
 
 	"github.com/trefoildb/trefoil/node"
 	"github.com/trefoildb/trefoil/node/view"
+	"github.com/trefoildb/trefoil/recovery"
 	"github.com/trefoildb/trefoil/trie"
 	"github.com/trefoildb/trefoil/triple"
 )
@@ -40,7 +41,8 @@ type Options struct {
 	// FS and Dir are where copies are kept. What is in Dir is deleted.
 	FS  vfs.FS
 	Dir string
-	// Copies is how many machines copy what a machine reads.
+	// Copies is how many machines copy what a machine reads, up to MaxCopies. 0 follows
+	// the view: one less than the copies of a triple, so that both bear as many losses.
 	Copies int
 	// Ranges are what is copied of the ordered space.
 	Ranges []triple.Range
@@ -52,9 +54,9 @@ type Options struct {
 	Logger *slog.Logger
 }
 
-// MaxCopies is the greatest Options.Copies: more machines lost than two may have been all
-// that held a triple.
-const MaxCopies = 2
+// MaxCopies is the greatest Options.Copies. If more machines are lost, they may have been
+// all that held a triple.
+const MaxCopies = recovery.MaxCopies - 1
 
 const defaultEvery = time.Second
 
@@ -136,7 +138,7 @@ var errClosed = fmt.Errorf("the copies of links: %w", node.ErrClosed)
 
 // Open begins to keep copies; close them before the member.
 func Open(member Member, pull Pull, o Options) (*Copies, error) {
-	if o.Copies < 1 || o.Copies > MaxCopies || o.Every < 0 {
+	if o.Copies < 0 || o.Copies > MaxCopies || o.Every < 0 {
 		return nil, fmt.Errorf("%w: %d copies every %s", node.ErrInvalid, o.Copies, o.Every)
 	}
 	if o.Every == 0 {

@@ -89,7 +89,7 @@ func TestShelf(t *testing.T) {
 
 // TestOpenRefuses: options that are wrong.
 func TestOpenRefuses(t *testing.T) {
-	for _, o := range []Options{{}, {Copies: -1}, {Copies: MaxCopies + 1}, {Copies: 1, Every: -1}} {
+	for _, o := range []Options{{Copies: -1}, {Copies: MaxCopies + 1}, {Copies: 1, Every: -1}} {
 		if c, err := Open(nil, nil, o); !errors.Is(err, node.ErrInvalid) {
 			t.Errorf("%+v: %v, %v", o, c, err)
 		}

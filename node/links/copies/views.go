@@ -27,7 +27,7 @@ func (c *Copies) wanted(v *view.View) map[trie.MachineID]cover {
 				continue
 			}
 			if _, ok := mine[owner]; !ok {
-				mine[owner] = slices.Contains(Holders(v, owner, c.o.Copies), self)
+				mine[owner] = slices.Contains(Holders(v, owner, c.count(v)), self)
 			}
 			if mine[owner] {
 				parts[owner] = append(parts[owner], asked.Intersect(triple.Range{Lo: s.Lo, Hi: s.Hi}))
@@ -39,6 +39,15 @@ func (c *Copies) wanted(v *view.View) map[trie.MachineID]cover {
 		wanted[owner] = newCover(ranges)
 	}
 	return wanted
+}
+
+// count returns how many machines copy what another one reads: as many losses are borne
+// as those of triples, unless the options say otherwise.
+func (c *Copies) count(v *view.View) int {
+	if c.o.Copies == 0 {
+		return max(v.Base.Copies, v.Target.Copies) - 1
+	}
+	return c.o.Copies
 }
 
 // Holders returns the members that copy what a machine reads, or read while it was a

@@ -60,7 +60,7 @@ func (a *away) has(id trie.MachineID) bool {
 
 // isAway tells whether a machine is not to be asked, if there is another way.
 func (g *Graph) isAway(id trie.MachineID) bool {
-	return g.o.Copies > 0 && id != g.store.MachineID() && (g.away.has(id) || !g.store.Hears(id))
+	return g.o.Copies != 0 && id != g.store.MachineID() && (g.away.has(id) || !g.store.Hears(id))
 }
 
 var (

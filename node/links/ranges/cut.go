@@ -96,7 +96,7 @@ func (r *reader) cutLists(ctx context.Context, v *view.View, a *asking, items []
 // are away, as [reader.targets] does, and returns which pages are left.
 func (r *reader) copiedTargets(ctx context.Context, d links.Direction, urls []string, each func(item int, end []byte) error) (left []int, err error) {
 	var now *standing
-	if v := r.graph.store.View(); v != nil && r.repeated && r.graph.o.Copies > 0 {
+	if v := r.graph.store.View(); v != nil && r.repeated && r.graph.o.Copies != 0 {
 		now = r.graph.standing(v)
 	}
 	var items []int

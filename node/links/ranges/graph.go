@@ -36,14 +36,18 @@ type Options struct {
 	// RankBytes is how much memory a job of PageRank may take; 0 is 4 GiB.
 	RankBytes int64
 	// Copies is how many other machines keep copies of what a machine reads, to answer
-	// while it is away; 0 is none, [copies.MaxCopies] are the most. They are kept in Dir of
-	// FS, whose contents are deleted.
+	// while it is down: up to [copies.MaxCopies], or CopiesOfView. 0 is none. They are
+	// kept in Dir of FS. Its contents are deleted at the start.
 	Copies int
 	FS     vfs.FS
 	Dir    string
 	// Logger takes what there is to say; nil is nobody.
 	Logger *slog.Logger
 }
+
+// CopiesOfView is the value of Options.Copies that follows the cluster's number of
+// copies: lists bear the loss of as many machines as triples do.
+const CopiesOfView = -1
 
 const (
 	defaultKnownBytes = 256 << 20
@@ -54,7 +58,7 @@ const (
 
 // Validate says what is wrong with the options.
 func (o Options) Validate() error {
-	if o.Copies < 0 || o.Copies > copies.MaxCopies || o.Copies > 0 && o.Dir == "" {
+	if o.Copies < CopiesOfView || o.Copies > copies.MaxCopies || o.Copies != 0 && o.Dir == "" {
 		return fmt.Errorf("%w: %d copies in the directory %q", links.ErrInvalid, o.Copies, o.Dir)
 	}
 	if o.RankBytes < 0 || o.KnownBytes < 0 || o.ListBytes < 0 || o.LongList < 0 || o.HeldBytes < 0 {
@@ -152,9 +156,9 @@ func Open(store Store, o Options) (*Graph, error) {
 		return nil, fmt.Errorf("open the link graph: %w", err)
 	}
 	g.ctx, g.cancel = context.WithCancelCause(context.Background())
-	if g.o.Copies > 0 {
+	if g.o.Copies != 0 {
 		g.copies, err = copies.Open(store, g.pull, copies.Options{
-			FS: g.o.FS, Dir: g.o.Dir, Copies: g.o.Copies, Empty: g.empty, Logger: g.o.Logger,
+			FS: g.o.FS, Dir: g.o.Dir, Copies: max(0, g.o.Copies), Empty: g.empty, Logger: g.o.Logger,
 			Ranges: []triple.Range{triple.OrderRange(triple.SPO), g.pages, g.linked},
 		})
 		if err != nil {

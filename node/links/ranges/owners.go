@@ -289,7 +289,7 @@ func (r *reader) fromOwnersIn(ctx context.Context, v *view.View, a *asking, item
 				rest = append(rest, item)
 			case g.isAway(s.shares[i].owner):
 				away = append(away, copiedRange{g.listRange(a.d, a.urls[item]), s.shares[i].owner, item})
-			case g.o.Copies > 0: // another view, maybe
+			case g.o.Copies != 0: // another view, maybe
 				unsure = append(unsure, item)
 			default:
 				rest = append(rest, item)
