@@ -24,6 +24,7 @@ type stamped struct {
 	durable  bool   // to be synced before it is answered
 	delivery Origin // zero where it is none
 	settled  uint64
+	open     []uint64
 	acks     map[trie.MachineID]uint64
 
 	counts bool   // the fills before it, as SyncFills does
@@ -101,29 +102,60 @@ func (s *Store) newDelivery(d *Delivery, j *recovery.Joint) (*request, error) {
 		return nil, fmt.Errorf("%w: a delivery without an origin", ErrInvalid)
 	}
 	r := newStamped()
-	r.durable, r.delivery, r.settled, r.acks = true, d.Origin, d.Settled, d.Acks
-	encoded := appendOperations(nil, d.Operations)
-	own, err := parseOperations(encoded, len(d.Operations))
-	if err != nil {
-		return nil, fmt.Errorf("%w: %v", ErrInvalid, err)
+	r.durable, r.delivery, r.settled, r.open, r.acks = true, d.Origin, d.Settled, d.Open, d.Acks
+	r.size = itemBytes
+	parts := d.Parts
+	if parts == nil {
+		parts = []Part{{d.Origin.Batch, len(d.Operations)}}
 	}
-	r.size = int64(len(encoded)) + itemBytes
+	if err := checkParts(d, parts); err != nil {
+		return nil, err
+	}
 	var space arena
 	resolver := j.Resolver()
-	r.rows = make([]stampedRow, 0, orderCount*len(own))
-	floors, fresh := s.currentFloors(), own[:0]
-	for i := range own {
-		late, err := r.addOperation(&own[i], resolver, floors, s.MachineID(), &space)
+	r.rows = make([]stampedRow, 0, orderCount*len(d.Operations))
+	floors, at := s.currentFloors(), 0
+	for _, p := range parts {
+		// The operations of each batch have memory of their own: one may stay for long.
+		encoded := appendOperations(nil, d.Operations[at:at+p.Operations])
+		own, err := parseOperations(encoded, p.Operations)
 		if err != nil {
-			return nil, fmt.Errorf("%w: operation %d: %v", ErrInvalid, i, err)
+			return nil, fmt.Errorf("%w: %v", ErrInvalid, err)
 		}
-		if !late {
-			fresh = append(fresh, own[i])
+		r.size += int64(len(encoded))
+		fresh := own[:0]
+		for i := range own {
+			late, err := r.addOperation(&own[i], resolver, floors, s.MachineID(), &space)
+			if err != nil {
+				return nil, fmt.Errorf("%w: operation %d: %v", ErrInvalid, at+i, err)
+			}
+			if !late {
+				fresh = append(fresh, own[i])
+			}
 		}
+		origin := d.Origin
+		origin.Batch = p.Batch
+		r.entries = append(r.entries, UnsettledBatch{origin, fresh})
+		at += p.Operations
 	}
-	r.entries = []UnsettledBatch{{d.Origin, fresh}}
 	r.seal()
 	return r, nil
+}
+
+// checkParts checks that the parts of a delivery ascend to its last batch and have
+// all of its operations, and that Open ascends.
+func checkParts(d *Delivery, parts []Part) error {
+	last, left := uint64(0), len(d.Operations)
+	for _, p := range parts {
+		if p.Batch <= last || p.Operations < 0 || p.Operations > left {
+			return fmt.Errorf("%w: a delivery whose batches do not ascend or have more operations than it", ErrInvalid)
+		}
+		last, left = p.Batch, left-p.Operations
+	}
+	if last != d.Origin.Batch || left != 0 || !slices.IsSorted(d.Open) {
+		return fmt.Errorf("%w: the batches of a delivery are not the delivery", ErrInvalid)
+	}
+	return nil
 }
 
 // addOperation appends the rows that an operation has on a machine. One that is late
@@ -232,18 +264,19 @@ func (a *arena) take(encode func(dst []byte) []byte) []byte {
 	return whole[from:len(whole):len(whole)]
 }
 
-// Settle takes a watermark, o.Batch, and acks that came without operations; nil
-// acks say nothing. It does not wait for the disk.
-func (s *Store) Settle(o Origin, acks map[trie.MachineID]uint64) {
+// Settle takes what a sequencer reports without operations: its batches up to
+// o.Batch are settled, except those in open, which ascend. Nil acks say nothing. It
+// does not wait for the disk.
+func (s *Store) Settle(o Origin, open []uint64, acks map[trie.MachineID]uint64) {
 	if o.Sequencer != 0 {
-		s.unsettled.settle(o.stream(), o.Batch, acks)
+		s.unsettled.settle(o.stream(), o.Batch, open, acks)
 	}
 }
 
-// Unsettled returns, for each incarnation of a sequencer, the greatest batch that
-// is not known to be settled and has an operation on a row in r, in whatever
-// slot that is. Call it after the snapshot that is read was taken: a batch is in
-// the list before its rows can be seen.
+// Unsettled returns the batches that are not known to be settled and have an
+// operation on a row in r, in whatever slot that is, ascending by origin. Call it
+// after the snapshot that is read was taken: a batch is in the list before its
+// rows can be seen.
 func (s *Store) Unsettled(r triple.Range) []Origin { return s.unsettled.in(r) }
 
 // UnsettledBatches returns all that is not known to be settled, ascending by

@@ -80,7 +80,7 @@ func BenchmarkUnsettled(b *testing.B) {
 				if test.moving && i%test.size == 0 {
 					b.StopTimer()
 					next()
-					u.settle(stream{7, 1}, batch-uint64(test.operations/test.size), nil)
+					u.settle(stream{7, 1}, batch-uint64(test.operations/test.size), nil, nil)
 					b.StartTimer()
 				}
 				u.in(ranges[i%len(ranges)])

@@ -40,7 +40,7 @@ func (s *Store) commitStamped(group []*request) (err error) {
 	defer c.batch.Close()
 	for _, r := range group {
 		if r.delivery != (Origin{}) {
-			s.unsettled.settle(r.delivery.stream(), r.settled, r.acks)
+			s.unsettled.settle(r.delivery.stream(), r.settled, r.open, r.acks)
 		}
 	}
 	var all []entered

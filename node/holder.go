@@ -89,15 +89,25 @@ func (n *Note) Check() error {
 	return nil
 }
 
-// Delivery is a batch of operations on its way from a sequencer to a holder.
+// Delivery is batches of operations on their way from a sequencer to a holder.
 type Delivery struct {
-	Origin Origin
-	// Settled is the watermark of the sequencer's incarnation: its batches up to
-	// this one are settled.
+	Origin Origin // of the last batch
+	// Settled and Open are what is settled of the sequencer's incarnation: its
+	// batches up to Settled, except those in Open, which ascend.
 	Settled uint64
+	Open    []uint64
+	// Parts are the batches, ascending; nil is one batch with all operations.
+	Parts []Part
 	// Acks is the last batch that each holder has answered; nil says nothing.
 	Acks       map[trie.MachineID]uint64
 	Operations []Operation
+}
+
+// Part is one batch of a delivery: its number, and how many of the operations are
+// its own.
+type Part struct {
+	Batch      uint64
+	Operations int
 }
 
 // UnsettledBatch is operations of a batch that are not known to be settled.

@@ -51,7 +51,7 @@ func TestJournalChanges(t *testing.T) {
 			{"one that is removed", come(noteOn(link, "a", 6, nil)), 1, 0},
 			{"a batch", come(noteOn(link, "b", 7, []byte("z")), operation(OperationAdd, journalLink(2), 2, 8), operation(OperationDelete, link, 2, 9)), 3, 2},
 			{"the same again", func() { batch--; come(operation(OperationDelete, link, 2, 9))() }, 0, 0},
-			{"what settles", func() { s.Settle(origin(7, 1, batch), nil) }, 0, 0},
+			{"what settles", func() { s.Settle(origin(7, 1, batch), nil, nil) }, 0, 0},
 			{"a bulk load", func() {
 				if err := s.TakeIn(ctx, "load", 5, "p"); err != nil {
 					t.Fatal(err)

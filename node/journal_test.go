@@ -79,7 +79,7 @@ func TestJournal(t *testing.T) {
 		}
 	}
 	check(0)
-	s.Settle(origin(7, 1, 1), map[trie.MachineID]uint64{7: 1})
+	s.Settle(origin(7, 1, 1), nil, map[trie.MachineID]uint64{7: 1})
 	check(4)
 	if err := s.Forget(ctx, []UnsettledBatch{entryOf(s, origin(7, 1, 2))}); err != nil {
 		t.Fatal(err)

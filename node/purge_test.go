@@ -162,7 +162,7 @@ func TestSyncSettled(t *testing.T) {
 	s := openMem(t, Options{FS: fs})
 	j := idle(layoutOf(t, s, 0))
 	deliver(t, s, j, Delivery{Origin: origin(7, 1, 1), Operations: operations(OperationAdd, 2, 1, students(0, 5)...)})
-	s.Settle(origin(7, 1, 1), nil)
+	s.Settle(origin(7, 1, 1), nil, nil)
 	if err := s.SyncSettled(ctx); err != nil {
 		t.Fatal(err)
 	}

@@ -141,27 +141,39 @@ func (u *unsettled) removed(e *unsettledEntry) {
 	u.index.remove(e, int(left))
 }
 
-// settle takes a watermark and acks.
-func (u *unsettled) settle(id stream, settled uint64, acks map[trie.MachineID]uint64) {
+// settle takes that the batches up to a number are settled, except those that are
+// open, and acks. The greatest number with nothing open below is the watermark,
+// which the stream's row keeps; entries behind it go one by one.
+func (u *unsettled) settle(id stream, upTo uint64, open []uint64, acks map[trie.MachineID]uint64) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
+	watermark := upTo
+	if len(open) > 0 {
+		watermark = min(upTo, open[0]-1)
+	}
 	q := u.stream(id)
-	changed := q.acknowledge(settled, acks)
-	if settled > q.heard.Settled {
-		q.heard.Settled = settled
+	changed := q.acknowledge(watermark, acks)
+	if watermark > q.heard.Settled {
+		q.heard.Settled = watermark
 		changed = true
-		at, ok := q.find(settled)
-		if ok {
-			at++
-		}
-		for _, e := range q.entries[:at] {
-			u.removed(e)
-			u.stale = append(u.stale, e.origin)
-		}
-		q.entries = append([]*unsettledEntry(nil), q.entries[at:]...)
 	}
 	if changed {
 		u.dirty[id] = true
+	}
+	end, ok := q.find(upTo)
+	if ok {
+		end++
+	}
+	left := slices.DeleteFunc(slices.Clone(q.entries[:end]), func(e *unsettledEntry) bool {
+		if _, isOpen := slices.BinarySearch(open, e.origin.Batch); isOpen {
+			return false
+		}
+		u.removed(e)
+		u.stale = append(u.stale, e.origin)
+		return true
+	})
+	if len(left) < end {
+		q.entries = append(left, q.entries[end:]...)
 	}
 }
 

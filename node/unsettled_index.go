@@ -87,13 +87,15 @@ func (x *unsettledIndex) settleDown(i int) {
 	x.waiting[i] = nil
 }
 
-// in returns the greatest batch of each sequencer that has an operation in r.
+// in returns the batches that have an operation in r, ascending by origin.
 func (u *unsettled) in(r triple.Range) []Origin {
 	if u.count.Load() == 0 {
 		return nil
 	}
 	u.mu.Lock()
 	defer u.mu.Unlock()
+	all := int(u.count.Load())
+	seen := map[*unsettledEntry]struct{}{}
 	var found []Origin
 	for i, o := range triple.Orders {
 		part := r.Intersect(triple.OrderRange(o))
@@ -102,28 +104,13 @@ func (u *unsettled) in(r triple.Range) []Origin {
 		}
 		u.index.settleDown(i)
 		hi := string(part.Hi)
-		open := 0 // sequencers of which a greater batch may be found
-		for _, q := range u.streams {
-			if len(q.entries) > 0 && !slices.Contains(found, q.entries[len(q.entries)-1].origin) {
-				open++
-			}
-		}
 		u.index.trees[i].Ascend(indexed{key: string(part.Lo)}, func(at indexed) bool {
-			if at.key >= hi || open == 0 {
+			if at.key >= hi || len(found) == all {
 				return false
 			}
-			origin := at.entry.origin
-			n := slices.IndexFunc(found, func(f Origin) bool { return f.stream() == origin.stream() })
-			if n < 0 {
-				n = len(found)
-				found = append(found, Origin{Sequencer: origin.Sequencer, Incarnation: origin.Incarnation})
-			}
-			if origin.Batch > found[n].Batch {
-				found[n] = origin
-				entries := u.streams[origin.stream()].entries
-				if entries[len(entries)-1].origin.Batch == origin.Batch {
-					open--
-				}
+			if _, ok := seen[at.entry]; !ok {
+				seen[at.entry] = struct{}{}
+				found = append(found, at.entry.origin)
 			}
 			return true
 		})

@@ -80,13 +80,13 @@ func TestUnsettled(t *testing.T) {
 		t.Helper()
 		for _, o := range []triple.Order{triple.SPO, triple.POS, triple.OSP} {
 			unsettledIn(t, s, exact(t, o, student(1)), origin(7, 1, 1))
-			unsettledIn(t, s, exact(t, o, student(2)), origin(7, 1, 2), origin(9, 4, 1))
+			unsettledIn(t, s, exact(t, o, student(2)), origin(7, 1, 1), origin(7, 1, 2), origin(9, 4, 1))
 			unsettledIn(t, s, exact(t, o, student(3)), origin(9, 4, 1))
 			unsettledIn(t, s, exact(t, o, student(4)))
-			unsettledIn(t, s, triple.OrderRange(o), origin(7, 1, 2), origin(9, 4, 1))
+			unsettledIn(t, s, triple.OrderRange(o), origin(7, 1, 1), origin(7, 1, 2), origin(9, 4, 1))
 		}
 		unsettledIn(t, s, triple.OrderRange(triple.GSPO), origin(7, 1, 2))
-		unsettledIn(t, s, triple.Range{}, origin(7, 1, 2), origin(9, 4, 1))
+		unsettledIn(t, s, triple.Range{}, origin(7, 1, 1), origin(7, 1, 2), origin(9, 4, 1))
 	}
 	see()
 	reopen := func() {
@@ -98,7 +98,7 @@ func TestUnsettled(t *testing.T) {
 	}
 	reopen()
 	see()
-	s.Settle(origin(7, 1, 1), map[trie.MachineID]uint64{7: 1, 9: 1})
+	s.Settle(origin(7, 1, 1), nil, map[trie.MachineID]uint64{7: 1, 9: 1})
 	unsettledIn(t, s, exact(t, triple.SPO, student(1)))
 	unsettledIn(t, s, exact(t, triple.SPO, student(2)), origin(7, 1, 2), origin(9, 4, 1))
 	if err := s.Forget(ctx, []UnsettledBatch{{Origin: origin(9, 4, 77)}, {Origin: origin(1, 1, 1)}, entryOf(s, origin(9, 4, 1))}); err != nil {
@@ -171,7 +171,7 @@ func TestAcks(t *testing.T) {
 		{1, acks{1: 9}, acks{1: 5, 2: 7}},
 		{3, acks{2: 8}, acks{2: 8}},
 	} {
-		s.Settle(origin(7, 1, step.settled), step.acks)
+		s.Settle(origin(7, 1, step.settled), nil, step.acks)
 		if h := s.Heard(); !maps.Equal(h[0].Acks, step.want) {
 			t.Fatalf("%+v: %v", step, h)
 		}
@@ -187,7 +187,7 @@ func TestHeardIsBounded(t *testing.T) {
 	for n := range uint64(20) {
 		deliver(t, s, j, Delivery{Origin: origin(7, n+1, 1), Operations: operations(OperationAdd, n+2, 1, student(int(n)))})
 		if n != 2 {
-			s.Settle(origin(7, n+1, 1), nil)
+			s.Settle(origin(7, n+1, 1), nil, nil)
 		}
 	}
 	deliver(t, s, j, Delivery{Origin: origin(7, 20, 2)})
@@ -253,7 +253,7 @@ func TestDeliverUndone(t *testing.T) {
 	if err := s.db.Set(damaged, []byte{0}, nil); err != nil {
 		t.Fatal(err)
 	}
-	s.Settle(origin(7, 1, 1), nil)
+	s.Settle(origin(7, 1, 1), nil, nil)
 	for _, batch := range []uint64{2, 3} {
 		d := Delivery{Origin: origin(7, 1, batch), Operations: operations(OperationAdd, 9, 1, student(3), student(4))}
 		if err := s.Deliver(ctx, &d, j); !errors.Is(err, ErrCorrupt) {

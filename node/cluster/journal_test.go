@@ -124,7 +124,7 @@ func TestJournalChanges(t *testing.T) {
 		if mark, err := of.JournalChanges(ctx, epoch, of.self, true); err == nil {
 			t.Errorf("%+v is told, and is not settled", mark)
 		}
-		of.store.Settle(o, nil)
+		of.store.Settle(o, nil, nil)
 		if now := counts(true); now[0].Number != after[0].Number+1 {
 			t.Errorf("%v, after %v", now, after)
 		}

@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/trefoildb/trefoil/node"
@@ -89,26 +88,16 @@ func (h *held) settle(ctx context.Context, ranges []triple.Range) error {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		return refuse(peer.CodeUnavailable, h.epoch, fmt.Sprintf("operations of %d sequencers are not settled: %v", len(batches), err))
+		return refuse(peer.CodeUnavailable, h.epoch, fmt.Sprintf("%d batches of operations are not settled: %v", len(batches), err))
 	}
 	return h.check()
 }
 
-// unsettled returns, for each incarnation of a sequencer, the last batch with
-// operations in ranges that may not be settled.
-func (h *held) unsettled(ranges []triple.Range) []node.Origin {
-	var all []node.Origin
+// unsettled returns the batches with operations in ranges that may not be settled.
+// One may be there for each range.
+func (h *held) unsettled(ranges []triple.Range) (all []node.Origin) {
 	for _, asked := range ranges {
-		for _, o := range h.reads.store.Unsettled(asked) {
-			i := slices.IndexFunc(all, func(other node.Origin) bool {
-				return other.Sequencer == o.Sequencer && other.Incarnation == o.Incarnation
-			})
-			if i < 0 {
-				all = append(all, o)
-			} else {
-				all[i].Batch = max(all[i].Batch, o.Batch)
-			}
-		}
+		all = append(all, h.reads.store.Unsettled(asked)...)
 	}
 	return all
 }

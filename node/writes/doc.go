@@ -13,16 +13,18 @@
 // the batch is settled, and so is the client.
 //
 // Batches of one incarnation of a sequencer are numbered 1, 2, 3 and so on. The
-// watermark is the greatest number up to which all are settled. It goes along
-// with each delivery, with up to where each holder has answered, and by itself
-// where no delivery follows. A reader that meets a row of a batch that is not
-// known to be settled waits for the watermark ([Writes.WaitSettled]).
+// watermark is the greatest number up to which all are settled. With each delivery,
+// and by itself if no delivery follows, goes what is settled: a number, the batches
+// below it that are still open, and up to where each holder has answered. A reader
+// that meets rows of batches that are not known to be settled asks their sequencers
+// about these batches and no others ([Writes.WaitSettled]): one holder that does not
+// answer must not stop reads of what other holders have acknowledged.
 //
 // # Streams
 //
 // A stream has one message on its way at a time. Batches that wait become one
-// message, and that is one delivery: it has the operations of all of them and
-// the number of the last. So numbers ascend at a holder, each message takes one
+// message, and that is one delivery: it has the operations of all of them, each
+// batch with its number. So numbers ascend at a holder, each message takes one
 // sync, and "the last batch from this sequencer" says that all before it are
 // there. A message that fails is sent again as it was: a holder passes over what
 // it has. It carries the epoch of the view that it was addressed under, and is

@@ -2,6 +2,7 @@ package writes
 
 import (
 	"maps"
+	"slices"
 	"time"
 
 	"github.com/trefoildb/trefoil/node"
@@ -110,6 +111,7 @@ func (w *Writes) send(b *batch, parts map[trie.MachineID][]node.Operation) {
 	b.number = w.last
 	b.numbers = append(b.numbers, b.number)
 	w.open[b.number] = b
+	w.numbers = append(w.numbers, b.number)
 	b.missing = make(map[trie.MachineID]struct{}, len(parts))
 	for m, operations := range parts {
 		b.missing[m] = struct{}{}
@@ -127,7 +129,7 @@ func (w *Writes) answered(s *stream, parts []part) {
 		w.mu.Unlock()
 		return
 	}
-	before := w.settled
+	before := w.changes
 	w.acks[holder] = max(w.acks[holder], parts[len(parts)-1].number)
 	for _, p := range parts {
 		delete(p.batch.missing, holder)
@@ -135,9 +137,7 @@ func (w *Writes) answered(s *stream, parts []part) {
 			free += w.settle(p.batch)
 		}
 	}
-	if w.settled != before {
-		close(w.moved)
-		w.moved = make(chan struct{})
+	if w.changes != before {
 		for _, s := range w.era.streams {
 			signal(s.wake)
 		}
@@ -151,10 +151,14 @@ func (w *Writes) answered(s *stream, parts []part) {
 func (w *Writes) settle(b *batch) int64 {
 	for _, n := range b.numbers {
 		delete(w.open, n)
+		switch at, _ := slices.BinarySearch(w.numbers, n); at {
+		case 0:
+			w.numbers = w.numbers[1:]
+		default:
+			w.numbers = slices.Delete(w.numbers, at, at+1)
+		}
 	}
-	for w.settled < w.last && w.open[w.settled+1] == nil {
-		w.settled++
-	}
+	w.changes++
 	w.untrack(b)
 	b.missing = nil
 	close(b.settled)
@@ -164,10 +168,29 @@ func (w *Writes) settle(b *batch) int64 {
 	return b.size
 }
 
-// watermark returns the watermark of this incarnation, and up to where each
-// holder has answered by then. The caller holds mu.
-func (w *Writes) watermark() (node.Origin, map[trie.MachineID]uint64) {
-	return node.Origin{Sequencer: w.self, Incarnation: w.incarnation, Batch: w.settled}, maps.Clone(w.acks)
+// maxOpen bounds the open batches that a message names.
+const maxOpen = 1024
+
+// settlement is what a sequencer reports of its batches: those up to upTo.Batch are
+// settled, except the open ones, which ascend.
+type settlement struct {
+	upTo    node.Origin
+	open    []uint64
+	acks    map[trie.MachineID]uint64 // up to where each holder has answered by then
+	changes uint64                    // how many batches had been settled
+}
+
+// settlement returns what is settled now. If more than maxOpen batches are open, it
+// ends before the first that it would not name. The caller holds mu.
+func (w *Writes) settlement() settlement {
+	s := settlement{upTo: node.Origin{Sequencer: w.self, Incarnation: w.incarnation, Batch: w.last}, acks: maps.Clone(w.acks), changes: w.changes}
+	open := w.numbers
+	if len(open) > maxOpen {
+		s.upTo.Batch = open[maxOpen] - 1
+		open = open[:maxOpen]
+	}
+	s.open = slices.Clone(open)
+	return s
 }
 
 // Acked returns the number of the last batch of this incarnation that each holder

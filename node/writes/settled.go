@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -25,22 +26,24 @@ type source struct {
 }
 
 // WaitSettled waits until batches, as the store lists them, are settled, or ctx
-// ends. The store knows it then, so that it lists them no more.
+// ends. It does not wait for other batches of their sequencers, so that one holder
+// that does not answer keeps only readers of its own triples waiting.
 func (w *Writes) WaitSettled(ctx context.Context, origins []node.Origin) error {
-	last := map[source]uint64{}
+	batches := map[source][]uint64{}
 	for _, o := range origins {
 		s := source{o.Sequencer, o.Incarnation}
-		last[s] = max(last[s], o.Batch)
+		batches[s] = append(batches[s], o.Batch)
 	}
-	if len(last) == 0 {
+	if len(batches) == 0 {
 		return nil
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	var running sync.WaitGroup
-	for s, batch := range last {
+	for s, numbers := range batches {
+		slices.Sort(numbers)
 		running.Go(func() {
-			if err := w.waitFor(ctx, node.Origin{Sequencer: s.machine, Incarnation: s.incarnation, Batch: batch}); err != nil {
+			if err := w.waitFor(ctx, s, slices.Compact(numbers)); err != nil {
 				cancel(err)
 			}
 		})
@@ -52,10 +55,11 @@ func (w *Writes) WaitSettled(ctx context.Context, origins []node.Origin) error {
 	return nil
 }
 
-// waitFor waits for one batch.
-func (w *Writes) waitFor(ctx context.Context, o node.Origin) error {
+// waitFor waits for batches of one source, whose numbers ascend.
+func (w *Writes) waitFor(ctx context.Context, s source, batches []uint64) error {
+	o := node.Origin{Sequencer: s.machine, Incarnation: s.incarnation}
 	if w.mine(o) {
-		return w.waitOwn(ctx, o.Batch)
+		return w.waitOwn(ctx, batches)
 	}
 	pause := firstPause
 	for {
@@ -76,16 +80,16 @@ func (w *Writes) waitFor(ctx context.Context, o node.Origin) error {
 			}
 			continue
 		}
-		settled, err := w.ask(ctx, e, o)
+		open, err := w.ask(ctx, e, s, batches)
 		switch {
-		case err == nil && settled:
+		case err == nil && len(open) == 0:
 			return nil
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
 		case w.ctx.Err() != nil:
 			return node.ErrClosed
 		case err == nil:
-			pause = firstPause
+			batches, pause = open, firstPause
 			continue
 		}
 		w.pauseOr(ctx, jitter(pause), changed)
@@ -118,86 +122,118 @@ func (w *Writes) pauseOr(ctx context.Context, pause time.Duration, first <-chan 
 	}
 }
 
-// ask asks the sequencer of a batch whether that is settled, and tells the store
-// what it answers. The question ends with the era: the next view may be without
+// ask asks the sequencer of batches which of them are open, and passes what else it
+// answers to the store. The question ends with the era: the next view may be without
 // the sequencer.
-func (w *Writes) ask(ctx context.Context, e *era, o node.Origin) (settled bool, err error) {
+func (w *Writes) ask(ctx context.Context, e *era, s source, batches []uint64) (open []uint64, err error) {
 	ctx, cancel := context.WithTimeout(ctx, askWait+w.options.Attempt)
 	defer cancel()
 	defer context.AfterFunc(e.ctx, cancel)()
-	m := peer.NewEncoder(20)
-	m.Uvarint(o.Incarnation)
-	m.Uvarint(o.Batch)
-	body, err := w.cluster.Call(ctx, o.Sequencer, methodSettled, m.Data())
-	if err != nil {
-		return false, err
-	}
-	d := peer.NewDecoder(body)
-	watermark, acks := d.Uvarint(), decodeAcks(d)
-	if err := d.End(); err != nil {
-		return false, err
-	}
-	w.store.Settle(node.Origin{Sequencer: o.Sequencer, Incarnation: o.Incarnation, Batch: watermark}, acks)
-	return watermark >= o.Batch, nil
-}
-
-func (w *Writes) handleSettled(ctx context.Context, body []byte) ([]byte, error) {
-	finished, err := w.wait(waitSettled)
+	m := peer.NewEncoder(20 + 3*len(batches))
+	m.Uvarint(s.incarnation)
+	encodeNumbers(m, batches)
+	body, err := w.cluster.Call(ctx, s.machine, methodSettled, m.Data())
 	if err != nil {
 		return nil, err
 	}
-	defer finished()
 	d := peer.NewDecoder(body)
-	incarnation, batch := d.Uvarint(), d.Uvarint()
+	settled := decodeSettlement(d)
+	open = decodeNumbers(d)
+	if err := d.End(); err != nil {
+		return nil, err
+	}
+	settled.upTo.Sequencer, settled.upTo.Incarnation = s.machine, s.incarnation
+	w.store.Settle(settled.upTo, settled.open, settled.acks)
+	return open, nil
+}
+
+func (w *Writes) handleSettled(ctx context.Context, body []byte) ([]byte, error) {
+	d := peer.NewDecoder(body)
+	incarnation, batches := d.Uvarint(), decodeNumbers(d)
 	if err := d.End(); err != nil {
 		return nil, malformed(err)
 	}
 	if incarnation != w.incarnation {
 		return nil, refuse(peer.CodeStranger, 0, "machine %s runs in incarnation %d, not %d", w.self, w.incarnation, incarnation)
 	}
-	waiting, cancel := context.WithTimeoutCause(ctx, askWait, errNotYet)
-	defer cancel()
-	if err := w.reach(waiting, batch); err != nil && !errors.Is(err, errNotYet) {
-		return nil, err
+	// 1. Wait for the first that is open. Those that wait are few: readers of what
+	// is settled must not queue behind readers of what is not.
+	open := w.stillOpen(batches)
+	if len(open) == len(batches) && len(open) > 0 {
+		finished, err := w.wait(waitSettled)
+		if err != nil {
+			return nil, err
+		}
+		defer finished()
+		waiting, cancel := context.WithTimeoutCause(ctx, askWait, errNotYet)
+		defer cancel()
+		if err := w.reach(waiting, batches[:1]); err != nil && !errors.Is(err, errNotYet) {
+			return nil, err
+		}
 	}
+	// 2. Answer with what is settled by now.
 	w.mu.Lock()
-	watermark, acks := w.watermark()
+	settled := w.settlement()
+	open = w.openOf(batches)
 	w.mu.Unlock()
-	e := peer.NewEncoder(16 + 20*len(acks))
-	e.Uvarint(watermark.Batch)
-	encodeAcks(e, acks)
+	e := peer.NewEncoder(32 + 20*len(settled.acks) + 4*(len(settled.open)+len(open)))
+	encodeSettlement(e, settled)
+	encodeNumbers(e, open)
 	return e.Data(), nil
 }
 
 var errNotYet = errors.New("not settled yet")
 
-// reach waits until the watermark of this incarnation is batch or greater.
-func (w *Writes) reach(ctx context.Context, batch uint64) error {
-	for {
+// stillOpen returns those of some batches of this incarnation that are not settled.
+func (w *Writes) stillOpen(batches []uint64) []uint64 {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.openOf(batches)
+}
+
+// openOf is stillOpen for a caller that holds mu.
+func (w *Writes) openOf(batches []uint64) (open []uint64) {
+	for _, n := range batches {
+		if n > w.last || w.open[n] != nil {
+			open = append(open, n)
+		}
+	}
+	return open
+}
+
+// reach waits until batches of this incarnation are settled.
+func (w *Writes) reach(ctx context.Context, batches []uint64) error {
+	for _, n := range batches {
 		w.mu.Lock()
-		settled, moved := w.settled, w.moved
+		var settled chan struct{} // of a number that was not given yet: none
+		b := w.open[n]
+		if b != nil {
+			settled = b.settled
+		}
+		known := n <= w.last
 		w.mu.Unlock()
-		if settled >= batch {
-			return nil
+		if known && b == nil {
+			continue
 		}
 		select {
-		case <-moved:
+		case <-settled:
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		case <-w.ctx.Done():
 			return node.ErrClosed
 		}
 	}
+	return nil
 }
 
 // waitOwn is reach for readers of this machine: its store learns of it.
-func (w *Writes) waitOwn(ctx context.Context, batch uint64) error {
-	if err := w.reach(ctx, batch); err != nil {
+func (w *Writes) waitOwn(ctx context.Context, batches []uint64) error {
+	if err := w.reach(ctx, batches); err != nil {
 		return err
 	}
 	w.mu.Lock()
-	watermark, acks := w.watermark()
+	settled := w.settlement()
 	w.mu.Unlock()
-	w.store.Settle(watermark, acks)
+	w.store.Settle(settled.upTo, settled.open, settled.acks)
 	return nil
 }

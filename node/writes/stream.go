@@ -30,7 +30,7 @@ type stream struct {
 
 	// Guarded by Writes.mu.
 	parts []part
-	told  uint64    // the last watermark that the holder has
+	told  uint64    // Writes.changes when the last message that the holder has was made
 	full  bool      // its disk is
 	since time.Time // when the message on its way was first sent; zero is none
 }
@@ -78,7 +78,7 @@ func (s *stream) next() (message, bool) {
 			w.mu.Unlock()
 			return m, true
 		}
-		untold := s.told < w.settled
+		untold := s.told < w.changes
 		w.mu.Unlock()
 		if untold && due == nil {
 			timer := time.NewTimer(w.options.Heartbeat)
@@ -155,24 +155,23 @@ func (s *stream) send(m message) bool {
 	}
 }
 
-// try sends m once. It returns the watermark that went along.
+// try sends m once. It returns how many batches had been settled when it was made.
 func (s *stream) try(m message) (told uint64, err error) {
 	w := s.writes
 	w.mu.Lock()
-	origin, acks := w.watermark()
+	settled := w.settlement()
 	w.mu.Unlock()
-	told = origin.Batch
+	told = settled.changes
 	local := s.to == w.self
 	if len(m.parts) == 0 && local {
-		w.store.Settle(origin, acks)
+		w.store.Settle(settled.upTo, settled.open, settled.acks)
 		return told, nil
 	}
 	ctx, cancel := context.WithTimeout(s.era.ctx, w.options.Attempt)
 	defer cancel()
 	if len(m.parts) == 0 {
-		e := peer.NewEncoder(64 + 20*len(acks))
-		encodeOrigin(e, origin)
-		encodeAcks(e, acks)
+		e := peer.NewEncoder(64 + 20*len(settled.acks) + 4*len(settled.open))
+		encodeSettlement(e, settled)
 		body, err := w.cluster.Call(ctx, s.to, methodWatermark, e.Data())
 		if err != nil {
 			return 0, err
@@ -185,8 +184,11 @@ func (s *stream) try(m message) (told uint64, err error) {
 		w.setRoom(s.to, room)
 		return told, nil
 	}
-	d := &node.Delivery{Origin: origin, Settled: told, Acks: acks, Operations: m.operations}
+	d := &node.Delivery{Origin: settled.upTo, Settled: settled.upTo.Batch, Open: settled.open, Acks: settled.acks, Operations: m.operations}
 	d.Origin.Batch = m.parts[len(m.parts)-1].number
+	for _, p := range m.parts {
+		d.Parts = append(d.Parts, node.Part{Batch: p.number, Operations: len(p.operations)})
+	}
 	if local {
 		return told, w.deliver(ctx, s.era.view.Epoch, d)
 	}
@@ -208,14 +210,14 @@ func (s *stream) try(m message) (told uint64, err error) {
 
 func (w *Writes) handleWatermark(_ context.Context, body []byte) ([]byte, error) {
 	d := peer.NewDecoder(body)
-	origin, acks := decodeOrigin(d), decodeAcks(d)
+	s := decodeSettlement(d)
 	if err := d.End(); err != nil {
 		return nil, malformed(err)
 	}
-	if v := w.cluster.View(); v == nil || !alive(v, origin) {
-		return nil, refuse(peer.CodeStranger, 0, "machine %s is no member in incarnation %d", origin.Sequencer, origin.Incarnation)
+	if v := w.cluster.View(); v == nil || !alive(v, s.upTo) {
+		return nil, refuse(peer.CodeStranger, 0, "machine %s is no member in incarnation %d", s.upTo.Sequencer, s.upTo.Incarnation)
 	}
-	w.store.Settle(origin, acks)
+	w.store.Settle(s.upTo, s.open, s.acks)
 	return []byte{byte(w.store.Room())}, nil
 }
 

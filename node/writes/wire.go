@@ -22,10 +22,15 @@ import (
 //
 //	submit       operations, or one annotation -> outcome, changed, unchanged,
 //	             machine whose disk is full
-//	deliver      epoch, sequencer in 8 bytes, incarnation, batch, settled, acks,
-//	             stamped -> outcome, room
-//	settled      incarnation, batch -> settled, acks
-//	watermark    sequencer in 8 bytes, incarnation, settled, acks -> room
+//	numbers      count, then for each: how much greater it is than the one before
+//	parts        count, then for each: batch, count of operations
+//	settlement   sequencer in 8 bytes, incarnation, batch up to which all are settled
+//	             but the open ones, numbers of these, acks
+//
+//	deliver      epoch, settlement, parts, stamped -> outcome, room
+//	settled      incarnation, numbers of batches -> settlement, numbers of those that
+//	             are open
+//	watermark    settlement -> room
 //	handover     epoch, stamped -> nothing
 
 // outcome is how a submission or a delivery ended, where it is no refusal.
@@ -42,6 +47,8 @@ const (
 const (
 	minOperation = 3
 	minAck       = 9
+	minNumber    = 1
+	minPart      = 2
 )
 
 func encodeOperations(e *peer.Encoder, operations []node.Operation, stamped bool) {
@@ -135,15 +142,24 @@ func decodeAcks(d *peer.Decoder) map[trie.MachineID]uint64 {
 }
 
 func encodeDelivery(epoch uint64, d *node.Delivery) []byte {
-	capacity := 64 + 20*len(d.Acks)
+	capacity := 64 + 20*len(d.Acks) + 4*len(d.Open) + 12*len(d.Parts)
 	for i := range d.Operations {
 		capacity += bytesOf(&d.Operations[i]) + 24
 	}
 	e := peer.NewEncoder(capacity)
 	e.Uvarint(epoch)
-	encodeOrigin(e, d.Origin)
-	e.Uvarint(d.Settled)
-	encodeAcks(e, d.Acks)
+	s := settlement{upTo: d.Origin, open: d.Open, acks: d.Acks}
+	s.upTo.Batch = d.Settled
+	encodeSettlement(e, s)
+	parts := d.Parts
+	if parts == nil {
+		parts = []node.Part{{Batch: d.Origin.Batch, Operations: len(d.Operations)}}
+	}
+	e.Uvarint(uint64(len(parts)))
+	for _, p := range parts {
+		e.Uvarint(p.Batch)
+		e.Uvarint(uint64(p.Operations))
+	}
 	encodeOperations(e, d.Operations, true)
 	return e.Data()
 }
@@ -151,11 +167,51 @@ func encodeDelivery(epoch uint64, d *node.Delivery) []byte {
 func decodeDelivery(body []byte) (epoch uint64, _ *node.Delivery, err error) {
 	d := peer.NewDecoder(body)
 	epoch = d.Uvarint()
-	delivery := &node.Delivery{Origin: decodeOrigin(d), Settled: d.Uvarint(), Acks: decodeAcks(d)}
+	s := decodeSettlement(d)
+	delivery := &node.Delivery{Origin: s.upTo, Settled: s.upTo.Batch, Open: s.open, Acks: s.acks}
+	delivery.Origin.Batch = 0
+	for range d.Count(minPart) {
+		p := node.Part{Batch: d.Uvarint(), Operations: int(min(d.Uvarint(), maxPartOperations))}
+		delivery.Parts = append(delivery.Parts, p)
+		delivery.Origin.Batch = p.Batch
+	}
 	if delivery.Operations, err = decodeOperations(d, true); err == nil {
 		err = d.End()
 	}
 	return epoch, delivery, err
+}
+
+// maxPartOperations is more than any message has, so that a count that is too large
+// stays so as an int.
+const maxPartOperations = 1 << 30
+
+func encodeSettlement(e *peer.Encoder, s settlement) {
+	encodeOrigin(e, s.upTo)
+	encodeNumbers(e, s.open)
+	encodeAcks(e, s.acks)
+}
+
+func decodeSettlement(d *peer.Decoder) settlement {
+	return settlement{upTo: decodeOrigin(d), open: decodeNumbers(d), acks: decodeAcks(d)}
+}
+
+// encodeNumbers writes numbers, which ascend.
+func encodeNumbers(e *peer.Encoder, numbers []uint64) {
+	e.Uvarint(uint64(len(numbers)))
+	before := uint64(0)
+	for _, n := range numbers {
+		e.Uvarint(n - before)
+		before = n
+	}
+}
+
+func decodeNumbers(d *peer.Decoder) (numbers []uint64) {
+	before := uint64(0)
+	for range d.Count(minNumber) {
+		before += d.Uvarint()
+		numbers = append(numbers, before)
+	}
+	return numbers
 }
 
 func encodeOrigin(e *peer.Encoder, o node.Origin) {

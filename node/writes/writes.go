@@ -38,7 +38,7 @@ type Store interface {
 	Deliver(ctx context.Context, d *node.Delivery, j *recovery.Joint) error
 	// Drain waits until all that was begun has ended.
 	Drain(ctx context.Context) error
-	Settle(watermark node.Origin, acks map[trie.MachineID]uint64)
+	Settle(upTo node.Origin, open []uint64, acks map[trie.MachineID]uint64)
 	UnsettledBatches() []node.UnsettledBatch
 	Forget(ctx context.Context, batches []node.UnsettledBatch) error
 	States(ctx context.Context, spoKeys [][]byte) ([]node.RowState, error)
@@ -98,19 +98,19 @@ type Writes struct {
 	mu     sync.Mutex
 	closed bool
 	era    *era // nil before the first view
-	// last is the number of the last batch of this incarnation. All batches up to
-	// settled, the watermark, are settled; open has the others by their numbers.
+	// last is the number of the last batch of this incarnation. open has the batches
+	// that are not settled by their numbers, and numbers has these numbers, ascending.
 	//
-	// Invariant: settled < n <= last for each n in open; settled+1 is in open, or
-	// settled == last.
-	last, settled uint64
-	open          map[uint64]*batch
-	olds          int                  // batches not settled that are of older epochs, or were handed over
-	keys          map[string]*keyState // by SPO key, of operations that are not settled
-	acks          map[trie.MachineID]uint64
-	rooms         map[trie.MachineID]node.Room // of members that have not enough for everything
-	moved         chan struct{}                // closed and made anew when the watermark moves
-	forgot        chan struct{}                // closed and made anew when entries are forgotten
+	// Invariant: numbers are the keys of open; n <= last for each of them.
+	last    uint64
+	open    map[uint64]*batch
+	numbers []uint64
+	changes uint64               // how many batches have been settled
+	olds    int                  // batches not settled that are of older epochs, or were handed over
+	keys    map[string]*keyState // by SPO key, of operations that are not settled
+	acks    map[trie.MachineID]uint64
+	rooms   map[trie.MachineID]node.Room // of members that have not enough for everything
+	forgot  chan struct{}                // closed and made anew when entries are forgotten
 }
 
 // Requests of other nodes that wait here are of these kinds; each is bounded, so
@@ -130,10 +130,10 @@ func New(store Store, c Cluster, opts Options) *Writes {
 	w := &Writes{
 		store: store, cluster: c, options: opts.withDefaults(),
 		self: c.Self(), incarnation: c.Incarnation(),
-		open:  map[uint64]*batch{},
-		keys:  map[string]*keyState{},
-		acks:  map[trie.MachineID]uint64{},
-		moved: make(chan struct{}), forgot: make(chan struct{}),
+		open:   map[uint64]*batch{},
+		keys:   map[string]*keyState{},
+		acks:   map[trie.MachineID]uint64{},
+		forgot: make(chan struct{}),
 	}
 	w.ctx, w.stop = context.WithCancel(context.Background())
 	w.room.init(w.options.MaxInFlight)

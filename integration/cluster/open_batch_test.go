@@ -1,0 +1,148 @@
+// Reads of acknowledged triples while a holder of another triple does not answer.
+
+package cluster
+
+import (
+	"context"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/trefoildb/trefoil/node"
+	"github.com/trefoildb/trefoil/node/cluster"
+	"github.com/trefoildb/trefoil/node/engine"
+	"github.com/trefoildb/trefoil/triple"
+)
+
+// A write that waits for one of its holders keeps only readers of its own triple
+// waiting, whether the holder is cut off from the sequencer, has crashed, or has a
+// full disk.
+func TestOpenBatchKeepsNoOtherReader(t *testing.T) {
+	for _, test := range []struct {
+		name   string
+		strike func(w *world, sequencer, holder *machine)
+	}{
+		{"the holder is cut off from the sequencer", func(w *world, sequencer, holder *machine) { w.net.Cut(sequencer.name, holder.name) }},
+		{"the holder has crashed", func(_ *world, _, holder *machine) { holder.kill() }},
+		{"the disk of the holder is full", func(w *world, _, holder *machine) {
+			holder.free(keptFree / 8)
+			w.until("the holder has no room", func() bool { return holder.store.Room() == node.RoomForNone })
+		}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			simulate(t, 5, func(t *testing.T, w *world) {
+				w.form()
+				w.spread()
+				stuck, free, sequencer, holder := w.sameSequencer(fresh()[:300])
+				holder.stop()
+				holder.runWithin()
+				w.settle()
+				test.strike(w, sequencer, holder)
+				pending := sequencer.add(stuck)
+				w.until("the write waits", func() bool { return sequencer.pends(stuck) })
+				// All that follows takes less than it takes to exclude the holder.
+				ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+				defer cancel()
+				if _, err := sequencer.node.Add(ctx, []triple.Triple{free}); err != nil {
+					t.Fatalf("add another triple: %v", err)
+				}
+				for _, m := range w.others(holder) {
+					for i, p := range looks(free) {
+						if there, err := m.sees(free, p); err != nil || !there {
+							t.Errorf("order %d through %s: %t, %v", i, m.name, there, err)
+						}
+					}
+					if there, err := m.asks(free); err != nil || !there {
+						t.Errorf("by SPARQL through %s: %t, %v", m.name, there, err)
+					}
+				}
+				// Links are read on their owners.
+				key, _ := triple.AppendKey(nil, triple.SPO, free)
+				own := []triple.Range{{Lo: key, Hi: append(slices.Clip(key), 0)}}
+				if err := sequencer.node.ReadOwn(ctx, sequencer.node.View().Epoch, own, func(context.Context, *node.Snapshot) error { return nil }); err != nil {
+					t.Errorf("on its owner: %v", err)
+				}
+				if _, err := sequencer.sees(stuck, looks(stuck)[0]); err == nil {
+					t.Error("a write that waits is read")
+				}
+				w.net.Heal()
+				if holder.node != nil {
+					holder.free(10 << 30)
+				}
+				if err := <-pending; err != nil {
+					t.Errorf("the write that waited: %v", err)
+				}
+				for _, p := range looks(stuck) {
+					if there, err := sequencer.sees(stuck, p); err != nil || !there {
+						t.Errorf("what has waited: %t, %v", there, err)
+					}
+				}
+			})
+		})
+	}
+}
+
+// sameSequencer returns two triples with one sequencer, which is not the holder: the
+// first has a version on the holder, the second has nothing there.
+func (w *world) sameSequencer(list []triple.Triple) (on, off triple.Triple, sequencer, holder *machine) {
+	w.t.Helper()
+	of := func(tr triple.Triple) (all []*machine) {
+		spo, _ := triple.AppendKey(nil, triple.SPO, tr)
+		slots, err := w.up()[0].node.View().Base.Slots(spo)
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		for _, s := range slots {
+			all = append(all, w.machineOf(s.Machine))
+		}
+		// Nor does it own what a look at the triple reads beside it.
+		base := w.up()[0].node.View().Base
+		for i, p := range looks(tr) {
+			scan, err := p.Scan(triple.Orders[i])
+			if err != nil {
+				w.t.Fatal(err)
+			}
+			for segment := range base.Trie.Range(scan.Range.Lo, scan.Range.Hi) {
+				all = append(all, w.machineOf(base.Placement.Owner(segment)))
+			}
+		}
+		return all
+	}
+	leader := w.leader() // leases go on
+	for _, a := range list {
+		for _, h := range of(a)[1:3] {
+			if h == leader || of(a)[0] == leader {
+				continue
+			}
+			i := slices.IndexFunc(list, func(b triple.Triple) bool {
+				holders := of(b)
+				return holders[0] == of(a)[0] && h != holders[0] && !slices.Contains(holders, h)
+			})
+			if i >= 0 {
+				return a, list[i], of(a)[0], h
+			}
+		}
+	}
+	w.t.Fatal("no two triples are placed so")
+	return on, off, nil, nil
+}
+
+// asks tells whether a triple is there as a machine answers by SPARQL, within a second.
+func (m *machine) asks(tr triple.Triple) (bool, error) {
+	ctx, cancel := context.WithTimeout(m.world.t.Context(), time.Second)
+	defer cancel()
+	e, err := engine.New(engine.StoreOf[cluster.Snapshot](m.node), engine.Options{})
+	if err != nil {
+		return false, err
+	}
+	q, err := e.Prepare("ASK { "+tr.Subject.String()+" "+tr.Predicate.String()+" "+tr.Object.String()+" }", engine.Params{})
+	if err != nil {
+		return false, err
+	}
+	answer, err := q.Run(ctx)
+	if err != nil {
+		return false, err
+	}
+	defer answer.Close()
+	return answer.Boolean()
+}
