@@ -16,14 +16,16 @@
 //
 // # What is retried
 //
-// Reads and, because they have the same effect when they are done twice, Add,
-// Delete, DeleteMatch, Leave and Remove: where the connection fails, where the node
-// says 429, 502, 503 (but not that rows are lost) or 504, after a pause that doubles from time to time, or the one that
-// the node asks for by Retry-After. A retried Add may have been done before: what it
-// added then counts as existing in its result, and what a retried Delete deleted
-// then counts as missing. An Update is sent again only where the node was too busy
-// to begin it, a query only before its first solution. Load and Backup are never
-// retried.
+// Reads, Leave and Remove are sent again after a pause that doubles from time to
+// time, or the one that the node asks for by Retry-After: if the connection fails, and
+// if the node says 429, 502, 503 (but not that rows are lost) or 504. A query is sent
+// again only before its first solution.
+//
+// A change is sent again only if nothing of it was done: no connection was made, or
+// the node refused it and says so. If the outcome is unknown, the change returns
+// [ErrUnknownOutcome] and is not sent again, because between two tries another client
+// may have changed the same triples: an add that is sent twice could bring back what
+// was deleted since. Load and Backup are never sent again.
 //
 // Match and Range read page by page. A page is yielded when all of it has come,
 // and a broken one is asked for again, so that every triple that is in the store

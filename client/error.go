@@ -75,6 +75,8 @@ type Error struct {
 	// Done is how many triples were changed before the error, of what a node does in
 	// several steps; they stay changed.
 	Done int64
+	// Begun says that a part of a change was written or found as it should be.
+	Begun bool
 
 	retryAfter time.Duration
 }
@@ -106,11 +108,12 @@ func errorOf(answer *http.Response) *Error {
 			Kind, Message, Where string
 			Line, Column         int
 			Done                 int64
+			Begun                bool
 		}
 	}
 	if json.Unmarshal(text, &wire) == nil && wire.Error.Kind != "" {
 		e.Kind, e.Message, e.Where = wire.Error.Kind, wire.Error.Message, wire.Error.Where
-		e.Line, e.Column, e.Done = wire.Error.Line, wire.Error.Column, wire.Error.Done
+		e.Line, e.Column, e.Done, e.Begun = wire.Error.Line, wire.Error.Column, wire.Error.Done, wire.Error.Begun
 		return e
 	}
 	e.Message = strings.ToValidUTF8(strings.TrimSpace(string(text[:min(len(text), 200)])), "\uFFFD")

@@ -89,6 +89,7 @@ type network struct {
 type fate struct {
 	refuse  bool           // the request never arrives
 	lose    bool           // it arrives, its answer does not
+	done    func()         // called when the answer is lost
 	cut     int64          // the answer breaks off after so many bytes; 0: it does not
 	instead *http.Response // a stranger answers
 }
@@ -119,6 +120,9 @@ func (w *network) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	if f.lose {
 		_, err := io.Copy(io.Discard, answer.Body)
+		if f.done != nil {
+			f.done()
+		}
 		return nil, errors.Join(errNetwork, err, answer.Body.Close())
 	}
 	if f.cut > 0 {

@@ -37,7 +37,8 @@ var changeNames = map[links.ChangeKind]string{links.AddLinks: "add", links.Delet
 
 // Update makes changes, durable when it returns; see [links.Graph]. Beside an error the
 // result counts what was done by requests before the one that failed; they are of some
-// 4 MiB. All may be sent again: it has the same effect.
+// 4 MiB. A request is sent again only if nothing of it was done; [ErrUnknownOutcome] says
+// that this is not known.
 func (l *Links) Update(ctx context.Context, changes []links.Change) (links.UpdateResult, error) {
 	return l.UpdateAll(ctx, func(yield func(links.Change, error) bool) {
 		for _, c := range changes {
@@ -90,8 +91,8 @@ func (l *Links) UpdateAll(ctx context.Context, changes iter.Seq2[links.Change, e
 }
 
 func (l *Links) sendChanges(ctx context.Context, lines []byte) (result links.UpdateResult, err error) {
-	text, _, err := l.c.send(ctx, call{method: http.MethodPost, url: l.c.door("/links/update", nil), body: lines,
-		header: http.Header{"Content-Type": {"application/x-ndjson"}}}, maxJSONBytes)
+	text, err := l.c.change(ctx, call{method: http.MethodPost, url: l.c.door("/links/update", nil), body: lines,
+		header: http.Header{"Content-Type": {"application/x-ndjson"}}}, false)
 	if err == nil {
 		err = decodeJSON(text, &result)
 	}

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"time"
 )
@@ -37,6 +38,48 @@ func (c *Client) send(ctx context.Context, what call, limit int64) ([]byte, http
 	})
 	return text, header, err
 }
+
+// change sends a call that changes something and returns its whole answer. The call
+// is sent again only if nothing of it was done: a second try after an unknown outcome
+// could undo what others have changed since. If again is false, an error that says
+// that the node is unavailable counts as unknown, too.
+func (c *Client) change(ctx context.Context, what call, again bool) ([]byte, error) {
+	var text []byte
+	err := c.retry(ctx, func() error {
+		answer, err := c.try(ctx, what, bytes.NewReader(what.body))
+		if err != nil {
+			return changeError(err, again)
+		}
+		defer answer.Body.Close()
+		if text, err = readAll(answer, maxJSONBytes); err != nil {
+			return &permanent{unknownOutcome(err)}
+		}
+		return nil
+	})
+	return text, err
+}
+
+// changeError marks the error of a change as permanent unless nothing was done.
+func changeError(err error, again bool) error {
+	var dial *net.OpError
+	var e *Error
+	var p *permanent
+	switch {
+	case errors.As(err, &p), errors.As(err, &dial) && dial.Op == "dial":
+		return err
+	case !errors.As(err, &e):
+		return &permanent{unknownOutcome(err)}
+	case e.Begun || e.Done > 0:
+		return &permanent{err}
+	case e.Kind == "busy", e.Kind == "loading", e.Status == http.StatusTooManyRequests, e.Kind == "unavailable" && again:
+		return err
+	case e.Kind == "" && e.Status >= http.StatusInternalServerError: // of a proxy, say
+		return &permanent{unknownOutcome(err)}
+	}
+	return &permanent{err}
+}
+
+func unknownOutcome(err error) error { return fmt.Errorf("%w: %w", ErrUnknownOutcome, err) }
 
 // readAll reads an answer. A length that the header announced is checked by
 // net/http: a broken answer is an error.

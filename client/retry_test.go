@@ -13,6 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/trefoildb/trefoil/client"
+	"github.com/trefoildb/trefoil/links"
 	"github.com/trefoildb/trefoil/node/httpapi"
 	"github.com/trefoildb/trefoil/triple"
 )
@@ -68,6 +69,7 @@ func TestRetries(t *testing.T) {
 			}}), w
 	}
 	one := numbered(1)
+	once := map[string]int{"add": 1, "delete": 1, "delete match": 1, "update": 1, "links": 1}
 
 	t.Run("backoff", func(t *testing.T) {
 		c, w := new(func(int, *http.Request) fate { return fate{refuse: true} })
@@ -115,16 +117,79 @@ func TestRetries(t *testing.T) {
 		}
 	})
 	t.Run("a lost answer to an add", func(t *testing.T) {
-		c, _ := new(func(n int, _ *http.Request) fate { return fate{lose: n == 0} })
-		if got, err := c.Add(ctx, one); err != nil || got != (client.AddResult{Existing: 1}) {
-			t.Error(got, err)
+		other := newClient(t, url, client.Options{})
+		c, w := new(func(n int, r *http.Request) fate {
+			if n > 0 {
+				return fate{}
+			}
+			return fate{lose: true, done: func() { // another client has seen it, and deletes it
+				if got, err := other.Delete(ctx, one); err != nil || got != (client.DeleteResult{Deleted: 1}) {
+					t.Error(got, err)
+				}
+			}}
+		})
+		if got, err := c.Add(ctx, one); !errors.Is(err, client.ErrUnknownOutcome) || !errors.Is(err, errNetwork) || got != (client.AddResult{}) || w.requests() != 1 {
+			t.Error(got, err, w.requests())
 		}
-		c, _ = new(func(n int, _ *http.Request) fate { return fate{lose: n == 0} })
-		if got, err := c.Delete(ctx, one); err != nil || got != (client.DeleteResult{Missing: 1}) {
-			t.Error(got, err)
+		if n, err := other.Count(ctx, triple.Pattern{}); n != 0 || err != nil {
+			t.Errorf("%d triples: an acknowledged delete is undone by another try (%v)", n, err)
 		}
-		if n, err := c.Count(ctx, triple.Pattern{}); n != 0 || err != nil {
-			t.Error(n, err)
+	})
+	t.Run("changes", func(t *testing.T) {
+		refusal := func(status int, body string) fate {
+			f := answer(status, "")
+			f.instead.Body = io.NopCloser(strings.NewReader(body))
+			return f
+		}
+		changes := map[string]func(*client.Client) error{
+			"add":    func(c *client.Client) error { _, err := c.Add(ctx, one); return err },
+			"delete": func(c *client.Client) error { _, err := c.Delete(ctx, one); return err },
+			"delete match": func(c *client.Client) error {
+				_, err := c.DeleteMatch(ctx, triple.Pattern{Subject: one[0].Subject})
+				return err
+			},
+			"update": func(c *client.Client) error { _, err := c.Update(ctx, "CLEAR ALL", client.UpdateOptions{}); return err },
+			"links": func(c *client.Client) error {
+				_, err := c.Links().Update(ctx, []links.Change{{Source: "http://a/", Targets: []string{"http://b/"}}})
+				return err
+			},
+		}
+		for _, test := range []struct {
+			name    string
+			fate    func() fate
+			tries   map[string]int // 4 is the default
+			unknown bool
+		}{
+			{"busy", func() fate { return refusal(503, `{"error":{"kind":"busy"}}`) }, nil, false},
+			{"unavailable", func() fate { return refusal(503, `{"error":{"kind":"unavailable"}}`) }, map[string]int{"update": 1, "links": 1}, false},
+			{"done in part", func() fate { return refusal(503, `{"error":{"kind":"unavailable","done":3,"begun":true}}`) }, once, false},
+			{"found in part", func() fate { return refusal(503, `{"error":{"kind":"unavailable","begun":true}}`) }, once, false},
+			{"unknown", func() fate { return refusal(504, `{"error":{"kind":"unknown-outcome"}}`) }, once, true},
+			{"a proxy's 502", func() fate { return answer(502, "") }, once, true},
+			{"a proxy's 503", func() fate { return answer(503, "") }, once, true},
+			{"a broken connection", func() fate { return fate{refuse: true} }, once, true},
+			{"a broken answer", func() fate { return fate{cut: 3} }, once, true},
+		} {
+			for name, do := range changes {
+				if name == "links" && test.name == "a broken answer" {
+					continue // this node has no links to answer for
+				}
+				c, w := new(func(int, *http.Request) fate { return test.fate() })
+				tries := test.tries[name]
+				if tries == 0 {
+					tries = 4
+				}
+				err := do(c)
+				if err == nil || w.requests() != tries || errors.Is(err, client.ErrUnknownOutcome) != test.unknown {
+					t.Errorf("%s, %s: %d tries, not %d: %v", test.name, name, w.requests(), tries, err)
+				}
+			}
+		}
+		// No connection, no change.
+		c := newClient(t, "http://127.0.0.1:1", client.Options{Retries: 1, Sleep: func(context.Context, time.Duration) error { pauses = append(pauses, 0); return nil }})
+		pauses = nil
+		if _, err := c.Add(ctx, one); err == nil || errors.Is(err, client.ErrUnknownOutcome) || len(pauses) != 1 {
+			t.Error(err, pauses)
 		}
 	})
 	t.Run("loads and backups", func(t *testing.T) {

@@ -4,11 +4,9 @@ package client
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
-	"strings"
 	"time"
 
 	"github.com/trefoildb/trefoil/sparql/parser"
@@ -31,8 +29,8 @@ type UpdateOptions struct {
 type UpdateResult struct{ Added, Deleted int64 }
 
 // Update carries out a SPARQL update: all of it, durably when Update returns, or
-// nothing. It is sent again only where the node said that it was too busy to
-// begin; where the connection breaks, nobody knows whether it was done.
+// nothing. It is sent again only if the node was too busy to begin; if the
+// connection breaks, the error is [ErrUnknownOutcome].
 func (c *Client) Update(ctx context.Context, update string, o UpdateOptions) (UpdateResult, error) {
 	result, err := c.update(ctx, update, o)
 	if err != nil {
@@ -56,22 +54,10 @@ func (c *Client) update(ctx context.Context, update string, o UpdateOptions) (re
 	setOperation(params, "using-graph-uri", o.UsingGraphs, "using-named-graph-uri", o.UsingNamedGraphs, o.Timeout)
 	what := call{method: http.MethodPost, url: c.door("/sparql", params),
 		header: http.Header{"Content-Type": {"application/sparql-update"}, "Accept": {"application/json"}}}
-	err = c.retry(ctx, func() error {
-		answer, err := c.try(ctx, what, strings.NewReader(update))
-		if errors.Is(err, ErrBusy) {
-			return err
-		} else if err != nil {
-			return &permanent{err}
-		}
-		defer answer.Body.Close()
-		text, err := readAll(answer, maxJSONBytes)
-		if err == nil {
-			err = decodeJSON(text, &result)
-		}
-		if err != nil {
-			return &permanent{err}
-		}
-		return nil
-	})
+	what.body = []byte(update)
+	text, err := c.change(ctx, what, false)
+	if err == nil {
+		err = decodeJSON(text, &result)
+	}
 	return result, err
 }

@@ -30,7 +30,7 @@ const batchBytes = 8 << 20
 // on retries.
 func (c *Client) Add(ctx context.Context, triples []triple.Triple) (AddResult, error) {
 	var total AddResult
-	err := c.change(ctx, http.MethodPost, url.Values{"blank": {"keep"}}, triples, func(text []byte) error {
+	err := c.sendAll(ctx, http.MethodPost, url.Values{"blank": {"keep"}}, triples, func(text []byte) error {
 		var answer AddResult
 		err := decodeJSON(text, &answer)
 		total.Added += answer.Added
@@ -47,7 +47,7 @@ func (c *Client) Add(ctx context.Context, triples []triple.Triple) (AddResult, e
 // of the default graph. For the rest see [Client.Add].
 func (c *Client) Delete(ctx context.Context, triples []triple.Triple) (DeleteResult, error) {
 	var total DeleteResult
-	err := c.change(ctx, http.MethodDelete, url.Values{}, triples, func(text []byte) error {
+	err := c.sendAll(ctx, http.MethodDelete, url.Values{}, triples, func(text []byte) error {
 		var answer DeleteResult
 		err := decodeJSON(text, &answer)
 		total.Deleted += answer.Deleted
@@ -64,7 +64,7 @@ func (c *Client) Delete(ctx context.Context, triples []triple.Triple) (DeleteRes
 // the default graph.
 func (c *Client) DeleteMatch(ctx context.Context, p triple.Pattern) (DeleteResult, error) {
 	var answer DeleteResult
-	text, _, err := c.send(ctx, call{method: http.MethodDelete, url: c.door("/triples", patternQuery(p))}, maxJSONBytes)
+	text, err := c.change(ctx, call{method: http.MethodDelete, url: c.door("/triples", patternQuery(p))}, true)
 	if err == nil {
 		err = decodeJSON(text, &answer)
 	}
@@ -74,8 +74,8 @@ func (c *Client) DeleteMatch(ctx context.Context, p triple.Pattern) (DeleteResul
 	return answer, nil
 }
 
-// change sends triples as N-Quads documents of about batchBytes.
-func (c *Client) change(ctx context.Context, method string, query url.Values, triples []triple.Triple, answered func([]byte) error) error {
+// sendAll sends triples as N-Quads documents of about batchBytes.
+func (c *Client) sendAll(ctx context.Context, method string, query url.Values, triples []triple.Triple, answered func([]byte) error) error {
 	// All are checked before any is sent: a term with a line end in it, say, would
 	// be read as something else.
 	for i, t := range triples {
@@ -86,7 +86,7 @@ func (c *Client) change(ctx context.Context, method string, query url.Values, tr
 	what := call{method: method, url: c.door("/triples", query), header: http.Header{"Content-Type": {"application/n-quads"}}}
 	send := func(document []byte) error {
 		what.body = document
-		text, _, err := c.send(ctx, what, maxJSONBytes)
+		text, err := c.change(ctx, what, true)
 		if err != nil {
 			return err
 		}

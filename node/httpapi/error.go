@@ -97,6 +97,9 @@ type Error struct {
 	// Done is how many triples were changed before the error, of what is done in
 	// several steps; they stay changed.
 	Done int64 `json:"done,omitempty"`
+	// Begun says that a part of a change was written or found as it should be: the
+	// request must not be sent again as if nothing was done.
+	Begun bool `json:"begun,omitempty"`
 
 	cause      error    // what to log; may be nil
 	allow      []string // the methods of a 405

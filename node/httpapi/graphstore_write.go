@@ -178,7 +178,7 @@ func (a *API) apply(ctx context.Context, c condition, t graphTarget, changes nod
 	a.metrics.rowsWritten.WithLabelValues("added").Add(float64(result.Added))
 	a.metrics.rowsWritten.WithLabelValues("deleted").Add(float64(result.Deleted))
 	if err != nil {
-		err = partly(err, result.Added+result.Deleted, "changed")
+		err = partly(err, result.Added+result.Deleted, 0, "changed")
 	}
 	return result, err
 }

@@ -96,7 +96,7 @@ func (a *API) update(w http.ResponseWriter, r *request, op *operation) error {
 	a.metrics.rowsWritten.WithLabelValues("added").Add(float64(result.Added))
 	a.metrics.rowsWritten.WithLabelValues("deleted").Add(float64(result.Deleted))
 	if err != nil {
-		return partly(textError(err, "update"), result.Added+result.Deleted, "changed")
+		return partly(textError(err, "update"), result.Added+result.Deleted, 0, "changed")
 	}
 	return writeJSON(w, updated{result.Added, result.Deleted})
 }

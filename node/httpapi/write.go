@@ -3,8 +3,11 @@
 package httpapi
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
+
+	"github.com/trefoildb/trefoil/node"
 )
 
 var (
@@ -36,7 +39,7 @@ func (a *API) postTriples(w http.ResponseWriter, r *request) error {
 	result, err := a.store.Add(r.Context(), triples)
 	a.metrics.rowsWritten.WithLabelValues("added").Add(float64(result.Added))
 	if err != nil {
-		return partly(err, result.Added, "added")
+		return partly(err, result.Added, result.Existing, "added")
 	}
 	return writeJSON(w, added{result.Added, result.Existing})
 }
@@ -85,19 +88,23 @@ func (a *API) deletePattern(w http.ResponseWriter, r *request) error {
 func (a *API) answerDeleted(w http.ResponseWriter, result deleted, err error) error {
 	a.metrics.rowsWritten.WithLabelValues("deleted").Add(float64(result.Deleted))
 	if err != nil {
-		return partly(err, result.Deleted, "deleted")
+		return partly(err, result.Deleted, result.Missing, "deleted")
 	}
 	return writeJSON(w, result)
 }
 
-// partly adds to an error what was done before it: the store takes large changes
-// in several steps.
-func partly(err error, n int64, done string) error {
-	if n == 0 {
+// partly adds to the error of a change what was done before it: the store takes
+// large changes in several steps. same is how many triples were found as the change
+// wants them; they may have been written too.
+func partly(err error, n, same int64, done string) error {
+	if errors.Is(err, node.ErrFailed) { // of this change or of one before
+		err = fmt.Errorf("%w: %w", node.ErrUnknown, err)
+	}
+	if n == 0 && same == 0 {
 		return err
 	}
 	e := *asError(err)
-	e.Done = n
+	e.Done, e.Begun = n, true
 	if e.Kind == KindBusy {
 		e.Kind = KindUnavailable // by busy clients know that nothing was done
 	}
