@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"github.com/trefoildb/trefoil/node"
-	"github.com/trefoildb/trefoil/node/view"
+	"github.com/trefoildb/trefoil/recovery"
 	"github.com/trefoildb/trefoil/trie"
 )
 
@@ -77,8 +77,8 @@ func (a *API) postCopies(w http.ResponseWriter, r *request) error {
 		if err != nil {
 			return errorf(KindBadParameter, "copies", "%q is no number of copies", r.params["copies"])
 		}
-		if err := view.CheckCopies(n); err != nil {
-			return errorf(KindBadParameter, "copies", "%v", err)
+		if n < recovery.MinCopies || n > recovery.MaxCopies {
+			return errorf(KindBadParameter, "copies", "%d copies of each triple: it is %d to %d", n, recovery.MinCopies, recovery.MaxCopies)
 		}
 		return c.SetCopies(r.Context(), n)
 	})
