@@ -14,7 +14,7 @@ STATICCHECK  = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 RACE = ./node/... ./rdfload ./client/...
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo demo-cluster test lint fuzz bench bench-cluster bench-links torture torture-kills torture-model torture-cluster torture-processes torture-links fmt clean
+.PHONY: help build demo demo-cluster test lint fuzz bench bench-cluster bench-links torture torture-kills torture-model torture-cluster torture-processes torture-links torture-race fmt clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -49,7 +49,7 @@ bench-cluster: build ## the figures of a cluster in docs/BENCHMARKS.md; BENCHFLA
 bench-links: build ## the figures of docs/LINKS.md; BENCHFLAGS="-pages 100k -hosts 5k" for less, and files of links for more
 	$(GO) run ./integration/benchlinks -trefoil bin/trefoil $(BENCHFLAGS)
 
-torture: torture-kills torture-model torture-cluster torture-processes torture-links ## the five below: about an hour and a half; each prints the seeds that repeat it
+torture: torture-kills torture-model torture-cluster torture-processes torture-links torture-race ## the six below: about two hours; each prints its seeds
 
 torture-kills: ## KILLS (1000) random kills of servers, updates and loads on one node
 	TREFOIL_KILLS=$(KILLS) $(GO) test -count 1 -v -timeout 0 -run 'Kill' ./integration/cli
@@ -65,6 +65,9 @@ torture-processes: ## TORTURETIME (10m) of random faults for clusters of real pr
 
 torture-links: ## links as nobody should have them: 10 million of one page, kills in a merge, dirty files; 8 GiB of memory
 	TREFOIL_ABUSE=1 $(GO) test -count 1 -v -p 1 -timeout 0 -run 'Abuse' ./links/... ./node/links ./internal/cli ./integration/cli ./integration/cluster
+
+torture-race: ## the clusters in one process under the race detector
+	$(GO) test -race -tags pebblegozstd -count 1 -short -timeout 0 ./integration/cluster
 
 fmt: ## gofmt all files
 	gofmt -w .

@@ -161,7 +161,7 @@ func (w *world) find(m *machine, found string) {
 		w.others(m, w.leader())[0].kill()
 	case "by the walk after the death of the leader": // the next one may be the machine itself
 		if m == w.leader() {
-			w.t.Skip("not a test: the machine leads already")
+			w.notATest("the machine leads already")
 		}
 		w.leader().kill()
 	case "by a scrub":
@@ -216,10 +216,10 @@ func TestFlippedBitsOfTheLastCopy(t *testing.T) {
 		all := w.spread()
 		m := w.machines[0]
 		if !m.decay() {
-			t.Skip("not a test: the damage is met when the store is opened")
+			w.notATest("the damage is met when the store is opened")
 		}
 		if !w.settleUnless(m, m.node.MachineID()) {
-			t.Skip("not a test: the damage is met while the other machine is there")
+			w.notATest("the damage is met while the other machine is there")
 		}
 		reader := w.watched(setOf(all))
 		other := w.machines[1]

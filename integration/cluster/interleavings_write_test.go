@@ -47,7 +47,7 @@ func readsOfAHalfDoneWrite(t *testing.T, w *world) {
 		t.Error("nobody waits for the write")
 	}
 	if o.pos.pends(tr) {
-		t.Error("not a test: the write is done")
+		w.notATest("the write is done")
 	}
 	w.net.Heal()
 	if err := <-added; err != nil {
@@ -152,7 +152,7 @@ func (w *world) answersAfter(old *machine, tr triple.Triple, fault func()) {
 	watcher.end()
 	reader.end()
 	if alone.Load() == 0 {
-		t.Error("not a test: it did not answer on its lease")
+		w.notATest("it did not answer on its lease")
 	}
 	w.net.Heal()
 	old.mustBeExcluded()
@@ -208,7 +208,7 @@ func holderSleepsInItsApply(t *testing.T, w *world) {
 	joiner.run(leader)
 	w.until("the view has changed", func() bool { return o.spo.node.View().Epoch > epoch && o.pos.node.View().Epoch > epoch })
 	if o.pos.pends(tr) || len(added) > 0 {
-		t.Error("not a test: the write is done")
+		w.notATest("the write is done")
 	}
 	w.net.Heal()
 	if err := <-added; err != nil {
@@ -237,7 +237,7 @@ func deleteThenPublication(t *testing.T, w *world) {
 	w.mustDelete(other, all[:100]...)
 	early := other.node.View()
 	if len(early.Loads) == 0 || early.Loads[0].Epoch != 0 {
-		t.Skip("not a test: the load was published before the delete was done")
+		w.notATest("the load was published before the delete was done")
 	}
 	if err := <-done; err != nil {
 		t.Fatal(err)

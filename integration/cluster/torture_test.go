@@ -3,7 +3,6 @@ package cluster
 import (
 	"context"
 	"fmt"
-	"log/slog"
 	"math/rand/v2"
 	"os"
 	"runtime"
@@ -16,7 +15,6 @@ import (
 
 	"github.com/anishathalye/porcupine"
 
-	"github.com/trefoildb/trefoil/integration/memnet"
 	"github.com/trefoildb/trefoil/internal/bubble"
 	"github.com/trefoildb/trefoil/node"
 	"github.com/trefoildb/trefoil/node/view"
@@ -79,10 +77,7 @@ func tortureRun(t *testing.T, seed uint64, rounds int) {
 	began := time.Now()
 	var of *torture
 	bubble.Test(t, func(t *testing.T) {
-		w := &world{t: t, seed: seed, random: rand.New(rand.NewPCG(seed, 1)), net: memnet.New(seed), start: time.Now(), log: slog.New(slog.DiscardHandler)}
-		if os.Getenv("TREFOIL_LOG") != "" {
-			w.log = slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelDebug}))
-		}
+		w := newWorld(t, seed)
 		r := rand.New(rand.NewPCG(seed, 2))
 		moving := 30 + r.IntN(60)
 		to := &torture{t: t, world: w, random: r, universe: newUniverse(moving, moving+200+r.IntN(200), 1+r.IntN(4)), history: h, errors: map[string]int{}}

@@ -35,6 +35,7 @@ type world struct {
 	slept    atomic.Int64 // for how long all machines were suspended, in ns
 	fills    held         // keeps what was lost from being regenerated
 	log      *slog.Logger
+	unfit    string // why this seed is not a test; "" if it is one
 }
 
 // machine is one host with a disk, and the node that runs on it, if one does.
@@ -72,23 +73,56 @@ func seedOf(t *testing.T) uint64 {
 	return seed
 }
 
+// mostTries is the maximum of seeds that a test may try. In the least likely situation
+// half of the seeds are not a test, so none is expected to reach the maximum.
+const mostTries = 40
+
 // simulate runs f in virtual time, with a world of so many machines that nothing
-// runs on yet. What runs at the end is closed.
+// runs on yet. What runs at the end is closed. If f calls notATest, the next seed
+// is tried; a test that never becomes one fails.
 func simulate(t *testing.T, machines int, f func(t *testing.T, w *world)) {
 	t.Helper()
 	seed := seedOf(t)
-	bubble.Test(t, func(t *testing.T) {
-		w := &world{t: t, seed: seed, random: rand.New(rand.NewPCG(seed, 1)), net: memnet.New(seed), start: time.Now()}
-		w.log = slog.New(slog.DiscardHandler)
-		if os.Getenv("TREFOIL_LOG") != "" {
-			w.log = slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	var why string
+	for range mostTries {
+		if why = simulateSeed(t, seed, machines, f); why == "" || t.Failed() {
+			return
 		}
+		t.Logf("TREFOIL_SEED=%d is not a test: %s", seed, why)
+		seed++
+	}
+	t.Errorf("%d seeds are not a test, the last one because %s", mostTries, why)
+}
+
+// simulateSeed runs f in a world of one seed, and returns why it was not a test.
+func simulateSeed(t *testing.T, seed uint64, machines int, f func(t *testing.T, w *world)) (unfit string) {
+	t.Helper()
+	bubble.Test(t, func(t *testing.T) {
+		w := newWorld(t, seed)
 		for range machines {
 			w.add()
 		}
+		defer func() { unfit = w.unfit }()
 		defer w.close()
 		f(t, w)
 	})
+	return unfit
+}
+
+// newWorld returns a world without machines. It belongs to the bubble of its caller.
+func newWorld(t *testing.T, seed uint64) *world {
+	w := &world{t: t, seed: seed, random: rand.New(rand.NewPCG(seed, 1)), net: memnet.New(seed), start: time.Now(), log: slog.New(slog.DiscardHandler)}
+	if os.Getenv("TREFOIL_LOG") != "" {
+		w.log = slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	}
+	return w
+}
+
+// notATest ends the run of this seed, because the situation that the test is about
+// did not come about. It must be called by the test's own goroutine.
+func (w *world) notATest(format string, args ...any) {
+	w.unfit = fmt.Sprintf(format, args...)
+	w.t.SkipNow() // ends the goroutine; simulate decides what it means
 }
 
 // add makes another machine, with an empty disk.
