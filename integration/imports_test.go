@@ -56,7 +56,7 @@ var withinNode = map[string][]string{
 	"node/links/copies":  {"node", "node/view", "node/peer"},
 	"node/links/ranges":  {"node", "node/view", "node/peer", "node/links/edits", "node/links/ranking", "node/links/copies"},
 	"node/links/growing": {"node"},
-	"node/httpapi":       {"node", "node/engine"},
+	"node/httpapi":       {"node", "node/engine", "node/view"},
 }
 
 // below are the packages of internal that others may know, and who: they know none.
