@@ -59,7 +59,8 @@ func TestChangeOutlastsTimeout(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			var q queue
 			q.init(1 << 20)
-			h := newHealth(Options{}.withDefaults())
+			var h health
+			h.init(Options{}.withDefaults())
 			r := newRequest(kindApply, 0)
 			taken := make(chan struct{})
 			go func() {

@@ -18,6 +18,7 @@ type compactions struct {
 
 	mu      sync.Mutex
 	running int
+	allowed bool // since the store is open
 	started bool // by Register
 	closed  bool
 	rest    time.Time // none before
@@ -37,6 +38,15 @@ func (c *compactions) damaged() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.rest = time.Now().Add(damagedPause)
+}
+
+// allow lets compactions begin. While the store is opened none runs, because Pebble does
+// not wait for it if opening fails.
+func (c *compactions) allow() {
+	c.mu.Lock()
+	c.allowed = true
+	c.mu.Unlock()
+	c.wake()
 }
 
 // Register implements [pebble.CompactionScheduler].
@@ -74,7 +84,7 @@ func (c *compactions) TrySchedule() (bool, pebble.CompactionGrantHandle) {
 func (c *compactions) begin() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.closed || time.Now().Before(c.rest) || c.running >= c.db.GetAllowedWithoutPermission() {
+	if c.closed || !c.allowed || time.Now().Before(c.rest) || c.running >= c.db.GetAllowedWithoutPermission() {
 		return false
 	}
 	c.running++

@@ -30,6 +30,17 @@ func (d *disk) init(fs vfs.FS, dir string, minFree int64) {
 	d.fs, d.dir, d.minFree = fs, dir, minFree
 }
 
+// memTableBytes returns how large memtables may be for the disk: up to four wait for their flush, and
+// what they hold must fit on the disk although it is below its watermark. The same
+// bounds the write-ahead log, of which Pebble keeps up to five files more for later use.
+func (d *disk) memTableBytes() int64 {
+	usage, err := d.look()
+	if err != nil || d.minFree < 0 {
+		return maxMemTableBytes
+	}
+	return max(d.watermark(usage)/16, smallMemTable)
+}
+
 // room returns an error that is [ErrDiskFull] where writing so many bytes would
 // take free space below the watermark.
 func (d *disk) room(bytes int64) error { return d.roomAbove(bytes, 4) }

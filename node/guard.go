@@ -130,6 +130,11 @@ func (g guardedFS) openLog(name string, open func() (vfs.File, error)) (vfs.File
 	return &guardedFile{File: f, name: name, health: g.health, log: true}, err
 }
 
+// logAhead is how much of a write-ahead log is allocated before it is written, so that
+// a sync seldom has to write metadata, and the small writes by which a member of a
+// cluster keeps its lease go on for hours on a disk that is full.
+const logAhead = 1 << 20
+
 func (g guardedFS) guard(f vfs.File, name string, err error) (vfs.File, error) {
 	if err != nil {
 		return nil, err
@@ -204,12 +209,30 @@ type guardedFile struct {
 	name   string
 	health *health
 	log    bool
+
+	// Of a log: what was written, and up to where it is allocated. A log has one writer.
+	written, allocated int64
+}
+
+// allocate allocates a log ahead of a write of so many bytes. The disk may refuse: then
+// the write finds out if there is room.
+func (f *guardedFile) allocate(bytes int64) {
+	f.written += bytes
+	if f.written+logAhead/2 <= f.allocated || !strings.HasSuffix(f.name, ".log") || f.File.Fd() == vfs.InvalidFd {
+		return
+	}
+	until := f.written + logAhead
+	_ = f.File.Preallocate(f.allocated, until-f.allocated)
+	f.allocated = until
 }
 
 // Write implements [vfs.File].
 func (f *guardedFile) Write(b []byte) (int, error) {
 	err := f.health.err()
 	if err == nil {
+		if f.log {
+			f.allocate(int64(len(b)))
+		}
 		var n int
 		n, err = f.File.Write(b)
 		if err == nil {
@@ -258,9 +281,10 @@ func (f *guardedFile) SyncTo(length int64) (fullSync bool, err error) {
 	return fullSync, f.sync(err)
 }
 
-// Preallocate implements [vfs.File].
+// Preallocate implements [vfs.File]. Pebble would allocate as much for each log as a
+// memtable of the full size may need.
 func (f *guardedFile) Preallocate(offset, length int64) error {
-	if f.health.err() != nil {
+	if f.log || f.health.err() != nil {
 		return nil
 	}
 	return f.File.Preallocate(offset, length)

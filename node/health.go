@@ -7,6 +7,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"syscall"
+	"time"
 )
 
 // health is what is known of the disk under a store. Its zero value is healthy
@@ -15,29 +16,42 @@ type health struct {
 	log     *slog.Logger
 	onFatal func(error)
 	closing chan struct{} // closed when the store closes
+	opening atomic.Bool   // Open has not returned
 
 	failOnce sync.Once
 	failure  atomic.Pointer[error] // the first error after which nothing may be written
 	failed   chan struct{}         // closed with it
 
-	full        atomic.Bool // the last flush or compaction found the disk full
-	retrying    atomic.Bool // the last flush or compaction failed
+	full        atomic.Bool  // the last flush or compaction found the disk full
+	retrying    atomic.Bool  // the last flush or compaction failed
+	reported    atomic.Int64 // when an error of a flush or compaction was last logged, in Unix nanoseconds
 	corruptions atomic.Int64
 }
 
-func newHealth(o Options) health {
-	return health{log: o.Logger, onFatal: o.OnFatal, closing: make(chan struct{}), failed: make(chan struct{})}
+// backgroundReport is how often errors of flushes and compactions are logged, because
+// Pebble repeats what failed.
+const backgroundReport = time.Minute
+
+func (h *health) init(o Options) {
+	h.log, h.onFatal, h.closing, h.failed = o.Logger, o.OnFatal, make(chan struct{}), make(chan struct{})
+	h.opening.Store(true)
 }
 
 // fail records an error after which it is not known what the disk holds.
 func (h *health) fail(err error) {
 	h.failOnce.Do(func() {
-		if isFull(err) {
-			err = fmt.Errorf("%w: %w", ErrDiskFull, err)
+		opening := h.opening.Load()
+		if !opening || !isFull(err) { // Open describes a full disk
+			if isFull(err) {
+				err = fmt.Errorf("%w: %w", ErrDiskFull, err)
+			}
+			err = fmt.Errorf("%w: %w", ErrFailed, err)
 		}
-		err = fmt.Errorf("%w: %w", ErrFailed, err)
 		h.failure.Store(&err)
 		close(h.failed)
+		if opening {
+			return // Open returns the error
+		}
 		h.log.Error("the store takes no more writes", "error", err)
 		if h.onFatal != nil && !h.isClosing() {
 			go h.onFatal(err)
@@ -62,19 +76,29 @@ func (h *health) err() error {
 	return nil
 }
 
-// backgroundError takes the error of a flush or compaction, which Pebble tries
-// again and again.
+// backgroundError takes the error of a flush or compaction, which Pebble repeats for
+// ever. Open waits for the flush of what the log has, so that a full disk ends Open.
 func (h *health) backgroundError(err error) {
+	if isFull(err) && h.opening.Load() {
+		h.fail(err)
+		return
+	}
 	h.retrying.Store(true)
 	if isFull(err) {
 		h.full.Store(true)
 	}
-	h.log.Error("background error", "error", err)
+	last, now := h.reported.Load(), time.Now().UnixNano()
+	if now-last >= int64(backgroundReport) && h.reported.CompareAndSwap(last, now) {
+		h.log.Error("a flush or compaction failed; it is repeated until it succeeds", "error", err.Error())
+	}
 }
 
 // recovered takes that a flush or compaction has succeeded.
 func (h *health) recovered() {
-	h.retrying.Store(false)
+	if h.retrying.Swap(false) {
+		h.reported.Store(0)
+		h.log.Info("flushes and compactions succeed again")
+	}
 	h.full.Store(false)
 }
 

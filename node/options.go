@@ -25,7 +25,8 @@ type Options struct {
 	// memory, from 16 MiB to 4 GiB.
 	CacheBytes int64
 	// MemTableBytes is the size at which rows in memory are written to a table;
-	// 0 is a 32nd of memory, from 4 to 64 MiB. Up to four are in memory at a time.
+	// 0 is a 32nd of memory, from 4 to 64 MiB. Up to four are in memory at a time. It is no
+	// more than a sixteenth of the disk's watermark, or 4 MiB.
 	MemTableBytes int64
 	// MinFreeBytes is the watermark of free space on the disk, below which writes
 	// are refused; 0 is a fiftieth of the disk, from 64 MiB to 2 GiB, and a
@@ -64,6 +65,7 @@ type Options struct {
 const (
 	minMemTableBytes   = 64 << 10
 	maxMemTableBytes   = 1 << 30
+	smallMemTable      = 4 << 20
 	defaultSegment     = 256 << 20
 	defaultWriteExpiry = time.Minute
 )

@@ -91,10 +91,10 @@ func Open(dir string, opts Options) (*Store, error) {
 	s := &Store{
 		dir:          dir,
 		options:      opts,
-		health:       newHealth(opts),
 		compactions:  newCompactions(),
 		closeTimeout: defaultCloseTimeout,
 	}
+	s.health.init(opts)
 	s.upkeep.wake = make(chan struct{}, 1)
 	s.byTables = opts.MaxSegmentBytes >= smallSegment
 	s.queue.init(opts.QueueBytes)
@@ -104,6 +104,9 @@ func Open(dir string, opts Options) (*Store, error) {
 	s.unsettled.init()
 	s.disk.init(opts.FS, dir, opts.MinFreeBytes)
 	if err := s.open(); err != nil {
+		if !opts.ReadOnly && IsDiskFull(err) {
+			err = newNoRoomError(opts.FS, dir, err)
+		}
 		return nil, wrap("open store "+dir, err)
 	}
 	if !opts.ReadOnly {
@@ -126,6 +129,7 @@ func (s *Store) open() (err error) {
 	if s.lock, err = lockDirectory(fs, s.dir); err != nil {
 		return err
 	}
+	s.options.MemTableBytes = min(s.options.MemTableBytes, s.disk.memTableBytes())
 	defer func() {
 		if err != nil {
 			if s.db != nil {
@@ -153,7 +157,12 @@ func (s *Store) open() (err error) {
 			}
 		}
 	}
-	return s.readState()
+	if err := s.readState(); err != nil {
+		return err
+	}
+	s.health.opening.Store(false)
+	s.compactions.allow()
+	return s.health.err() // of the background
 }
 
 // openDatabase opens the database, or makes it and then the VERSION file, the
@@ -184,11 +193,11 @@ func (s *Store) openDatabase() error {
 	if errors.Is(err, pebble.ErrDBNotPristine) {
 		return fmt.Errorf("%w: it holds a database and no VERSION file", ErrVersion)
 	}
+	if failure := s.health.err(); failure != nil { // of a log or flush, which Pebble does not return
+		return failure
+	}
 	if err != nil {
 		return s.nameLog(err)
-	}
-	if err := s.health.err(); err != nil { // of a log, which Pebble does not return
-		return err
 	}
 	if isNew {
 		s.id = newUUID()

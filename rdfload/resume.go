@@ -71,6 +71,9 @@ func (l *loader) prepare() (resumed bool, err error) {
 }
 
 func (l *loader) makeDirectory() error {
+	if err := l.sink.Room(0); err != nil {
+		return err
+	}
 	if err := os.MkdirAll(l.dir, 0o755); err != nil {
 		return err
 	}

@@ -170,7 +170,7 @@ func (c *loadCmd) explain(err error, sources []input.Source) error {
 	switch {
 	case errors.Is(err, context.Canceled):
 		return hinted{err, unchanged + resume}
-	case errors.Is(err, node.ErrDiskFull):
+	case node.IsDiskFull(err):
 		return hinted{err, unchanged + "Make room first. " + resume}
 	case errors.Is(err, rdfload.ErrRejected) && !c.KeepGoing:
 		return hinted{err, unchanged + "--keep-going loads the rest, --rejects F writes down what it leaves out."}

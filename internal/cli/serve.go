@@ -120,6 +120,10 @@ func (c *serveCmd) Run(e *env) (err error) {
 	logger := slog.New(slog.NewTextHandler(e.stderr, &slog.HandlerOptions{Level: level}))
 	for {
 		members, err := c.run(e, config, token, logger)
+		if errors.Is(err, errRoom) {
+			e.sayf("the disk has room again: the store is opened to write")
+			continue
+		}
 		if err != nil || members == nil {
 			return err
 		}
@@ -131,6 +135,37 @@ func (c *serveCmd) Run(e *env) (err error) {
 	}
 }
 
+// open opens the store. If the disk has no room to recover it, full is set and the store
+// is open to read only. A member of a cluster cannot serve so, because its lease needs
+// durable writes: it waits for room.
+func (c *serveCmd) open(e *env, shares memory.Shares, logger *slog.Logger) (store *node.Store, full *node.NoRoomError, err error) {
+	journal, journalBytes := c.journal()
+	journalBytes = cmp.Or(journalBytes, shares.Queue)
+	options := node.Options{ReadOnly: c.ReadOnly, Member: !c.ReadOnly, Feed: c.feed(), CountChanges: !c.ReadOnly && !c.NoLinks,
+		CacheBytes: shares.Cache, MemTableBytes: shares.MemTable, QueueBytes: shares.Queue,
+		Journal: journal, JournalBytes: journalBytes, Logger: logger, Version: thisVersion().Version}
+	for {
+		store, err = node.Open(c.Data, options)
+		if err == nil || !errors.As(err, &full) {
+			return store, nil, err
+		}
+		readOnly := node.Options{ReadOnly: true, CacheBytes: shares.Cache, MemTableBytes: shares.MemTable, Logger: logger, Version: options.Version}
+		store, readErr := node.Open(c.Data, readOnly)
+		if readErr == nil {
+			return store, full, nil
+		}
+		if !errors.Is(readErr, node.ErrMember) {
+			return nil, nil, err
+		}
+		if full.Wait(e.ctx, logger) != nil {
+			return nil, nil, err
+		}
+	}
+}
+
+// errRoom ends a run in which the disk had no room, because now it has.
+var errRoom = errors.New("the disk has room again")
+
 // run serves the data directory until a signal or a failure.
 func (c *serveCmd) run(e *env, config clusterConfig, token string, logger *slog.Logger) (members []string, err error) {
 	total, err := sizeOr("--memory", c.Memory, memory.Available())
@@ -139,15 +174,17 @@ func (c *serveCmd) run(e *env, config clusterConfig, token string, logger *slog.
 	}
 	shares := memory.Divide(total)
 	shares.SetHeapLimit()
-	journal, journalBytes := c.journal()
-	journalBytes = cmp.Or(journalBytes, shares.Queue)
-	store, err := node.Open(c.Data, node.Options{ReadOnly: c.ReadOnly, Member: !c.ReadOnly, Feed: c.feed(), CountChanges: !c.ReadOnly && !c.NoLinks,
-		CacheBytes: shares.Cache, MemTableBytes: shares.MemTable, QueueBytes: shares.Queue,
-		Journal: journal, JournalBytes: journalBytes, Logger: logger, Version: thisVersion().Version})
+	store, full, err := c.open(e, shares, logger)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, store.Close()) }()
+	serving := c
+	if full != nil {
+		readOnly := *c
+		readOnly.ReadOnly = true
+		c = &readOnly
+	}
 	back, err := c.back(e, store, config, logger)
 	if err != nil {
 		return nil, err
@@ -158,8 +195,11 @@ func (c *serveCmd) run(e *env, config clusterConfig, token string, logger *slog.
 		return nil, err
 	}
 	options := httpapi.Options{
-		Token: token, ReadOnly: c.ReadOnly, Logger: logger, Engine: engine, AllowOrigins: c.CORS, PublicURL: c.PublicURL,
+		Token: token, ReadOnly: c.ReadOnly && full == nil, Logger: logger, Engine: engine, AllowOrigins: c.CORS, PublicURL: c.PublicURL,
 		Cluster: back.cluster, MemoryBytes: shares.Documents, LoadMemoryBytes: shares.Load,
+	}
+	if full != nil {
+		options.Full = full
 	}
 	if graph, err := c.graph(store, back.node, logger); err != nil {
 		return nil, err
@@ -175,8 +215,12 @@ func (c *serveCmd) run(e *env, config clusterConfig, token string, logger *slog.
 	if err != nil {
 		return nil, err
 	}
+	if full != nil {
+		e.sayf("reads are answered, changes are refused until there is room")
+		serving.Listen = back.listener.Addr().String() // clients find it there again
+	}
 	e.sayf("serving %s at %s://%s", c.Data, config.scheme(), back.listener.Addr())
-	err = c.serve(e, server, back)
+	err = c.serve(e, server, back, full, logger)
 	switch {
 	case errors.Is(err, cluster.ErrLeft):
 		e.sayf("this machine has left the cluster, which has all that it held; the directory is not needed any more")
@@ -185,6 +229,21 @@ func (c *serveCmd) run(e *env, config clusterConfig, token string, logger *slog.
 		return back.members(), nil
 	}
 	return nil, err
+}
+
+// roomMade returns a channel that is closed when there is room to open a store that the
+// disk was too full for; nil if it was not.
+func roomMade(ctx context.Context, full *node.NoRoomError, logger *slog.Logger) <-chan struct{} {
+	if full == nil {
+		return nil
+	}
+	made := make(chan struct{})
+	go func() {
+		if full.Wait(ctx, logger) == nil {
+			close(made)
+		}
+	}()
+	return made
 }
 
 // backend is what the doors open to.
@@ -212,8 +271,11 @@ func (c *serveCmd) back(e *env, store *node.Store, config clusterConfig, logger 
 	return startNode(e, store, c.Listen, config, logger)
 }
 
-// serve answers requests until a signal, or until the store fails for good.
-func (c *serveCmd) serve(e *env, server *httpapi.Server, back backend) error {
+// serve answers requests until a signal, until the store fails for good, or until the
+// disk has room for a store that it was too full for.
+func (c *serveCmd) serve(e *env, server *httpapi.Server, back backend, full *node.NoRoomError, logger *slog.Logger) error {
+	ctx, stop := context.WithCancel(e.ctx)
+	defer stop()
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(back.listener) }()
 	var why error
@@ -224,12 +286,14 @@ func (c *serveCmd) serve(e *env, server *httpapi.Server, back backend) error {
 	case <-back.failed:
 		drain = failedTimeout
 		why = back.err() // what the disk holds is known only when it is opened anew
+	case <-roomMade(ctx, full, logger):
+		why = errRoom
 	case why = <-served:
 		served <- nil
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), drain)
+	limited, cancel := context.WithTimeout(context.Background(), drain)
 	defer cancel()
-	err := server.Shutdown(ctx)
+	err := server.Shutdown(limited)
 	if errors.Is(err, context.DeadlineExceeded) {
 		e.sayf("requests that did not end within %s were cut off", drain)
 		err = nil

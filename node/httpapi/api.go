@@ -172,7 +172,11 @@ func (a *API) finish(w *response, r *http.Request, err error) (status int, abort
 		if e.cause != nil {
 			err = e.cause
 		}
-		a.options.Logger.Error("request failed", "method", r.Method, "path", r.URL.Path, "sent", w.status != 0, "err", err)
+		level := slog.LevelError
+		if e.Kind == KindDiskFull && w.status == 0 {
+			level = slog.LevelDebug // the log may be on that disk; status and metrics show it
+		}
+		a.options.Logger.Log(r.Context(), level, "request failed", "method", r.Method, "path", r.URL.Path, "sent", w.status != 0, "err", err)
 	}
 	if w.status != 0 {
 		return e.Status(), true
@@ -250,6 +254,9 @@ func (a *API) serve(w *response, hr *http.Request) (err error) {
 func (a *API) mayWrite(r *http.Request) error {
 	if err := checkOrigin(a.crossOrigin, r); err != nil {
 		return err
+	}
+	if a.options.Full != nil {
+		return a.options.Full
 	}
 	if a.options.ReadOnly {
 		return errorf(KindReadOnly, "", "this node takes no changes: it serves read-only")

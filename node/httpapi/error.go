@@ -164,7 +164,7 @@ func asError(err error) *Error {
 		e.Kind, e.Message = kindGone, "the request was cancelled"
 	case errors.Is(err, node.ErrReadOnly):
 		e.Kind = KindReadOnly
-	case errors.Is(err, node.ErrDiskFull):
+	case node.IsDiskFull(err):
 		e.Kind = KindDiskFull
 	case errors.Is(err, node.ErrUnknown): // whatever led to it
 		e.Kind = KindUnknownOutcome

@@ -39,6 +39,8 @@ type Options struct {
 	PublicURL string
 	// ReadOnly refuses every change.
 	ReadOnly bool
+	// Full, if set, refuses every change with this error: the disk has no room for any.
+	Full error
 	// MaxBodyBytes is the greatest document, decompressed, that POST and DELETE
 	// /triples take; 0 is 64 MiB.
 	MaxBodyBytes int64

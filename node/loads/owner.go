@@ -71,7 +71,7 @@ func (l *Loads) handleRows(_ context.Context, h peer.Header, body []byte) ([]byt
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	answer, err := in.take(&m, load.Number, rows)
-	if errors.Is(err, node.ErrDiskFull) {
+	if node.IsDiskFull(err) {
 		return []byte{statusFull}, nil
 	}
 	return answer, err
@@ -125,7 +125,7 @@ func (l *Loads) find(m *rowsMessage, h peer.Header) (*incoming, byte, error) {
 	var err error
 	if in.table, err = l.store.StageTable(m.load, m.place, m.name, m.prefix); err != nil {
 		in.over = true
-		if errors.Is(err, node.ErrDiskFull) {
+		if node.IsDiskFull(err) {
 			return nil, statusFull, nil
 		}
 		return nil, statusGone, err
