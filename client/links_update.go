@@ -37,8 +37,7 @@ var changeNames = map[links.ChangeKind]string{links.AddLinks: "add", links.Delet
 
 // Update makes changes, durable when it returns; see [links.Graph]. Beside an error the
 // result counts what was done by requests before the one that failed; they are of some
-// 4 MiB. A request is sent again only if nothing of it was done; [ErrUnknownOutcome] says
-// that this is not known.
+// 4 MiB. A request is sent again as the package says.
 func (l *Links) Update(ctx context.Context, changes []links.Change) (links.UpdateResult, error) {
 	return l.UpdateAll(ctx, func(yield func(links.Change, error) bool) {
 		for _, c := range changes {

@@ -5,6 +5,7 @@ package client
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -39,27 +40,62 @@ func (c *Client) send(ctx context.Context, what call, limit int64) ([]byte, http
 	return text, header, err
 }
 
-// change sends a call that changes something and returns its whole answer. The call
-// is sent again only if nothing of it was done: a second try after an unknown outcome
-// could undo what others have changed since. If again is false, an error that says
-// that the node is unavailable counts as unknown, too.
+// Headers of a change, see docs/API.md. The key's is written in lower case because
+// net/http sends requests with "Idempotency-Key" again by itself, and would not say so.
+const (
+	keyHeader    = "idempotency-key"
+	repeatHeader = "Trefoil-Repeat"
+)
+
+// change sends a call that changes something and returns its whole answer. It has a
+// key, by which the node does it once: if an answer is lost, the call is sent again
+// and marked as a repeat, which a node refuses that does not remember the first try.
+// If again is false, a call is not sent again if the node says that it is unavailable.
 func (c *Client) change(ctx context.Context, what call, again bool) ([]byte, error) {
+	what.header = what.header.Clone()
+	if what.header == nil {
+		what.header = http.Header{}
+	}
+	what.header[keyHeader] = []string{rand.Text()}
 	var text []byte
+	var unknown error // of a try whose outcome is unknown
 	err := c.retry(ctx, func() error {
-		answer, err := c.try(ctx, what, bytes.NewReader(what.body))
-		if err != nil {
-			return changeError(err, again)
+		err := c.changeOnce(ctx, what, again, &text)
+		var p *permanent
+		var e *Error
+		switch {
+		case err == nil:
+			return nil
+		case errors.As(err, &e) && e.Kind == "under-way":
+			return err
+		case errors.Is(err, ErrUnknownOutcome):
+			unknown = err
+			what.header.Set(repeatHeader, "true")
+		case errors.As(err, &p) && unknown != nil:
+			return &permanent{errors.Join(err, unknown)}
 		}
-		defer answer.Body.Close()
-		if text, err = readAll(answer, maxJSONBytes); err != nil {
-			return &permanent{unknownOutcome(err)}
-		}
-		return nil
+		return err
 	})
+	if err != nil && unknown != nil && !errors.Is(err, ErrUnknownOutcome) {
+		err = unknownOutcome(err)
+	}
 	return text, err
 }
 
-// changeError marks the error of a change as permanent unless nothing was done.
+func (c *Client) changeOnce(ctx context.Context, what call, again bool, text *[]byte) error {
+	answer, err := c.try(ctx, what, bytes.NewReader(what.body))
+	if err != nil {
+		return changeError(err, again)
+	}
+	defer answer.Body.Close()
+	if *text, err = readAll(answer, maxJSONBytes); err != nil {
+		return unknownOutcome(err)
+	}
+	return nil
+}
+
+// changeError tells the errors of a change apart: permanent ones, those that say that
+// nothing was done, and ErrUnknownOutcome, after which a repeat may get the answer.
 func changeError(err error, again bool) error {
 	var dial *net.OpError
 	var e *Error
@@ -68,13 +104,15 @@ func changeError(err error, again bool) error {
 	case errors.As(err, &p), errors.As(err, &dial) && dial.Op == "dial":
 		return err
 	case !errors.As(err, &e):
-		return &permanent{unknownOutcome(err)}
+		return unknownOutcome(err)
 	case e.Begun || e.Done > 0:
 		return &permanent{err}
 	case e.Kind == "busy", e.Kind == "loading", e.Status == http.StatusTooManyRequests, e.Kind == "unavailable" && again:
 		return err
 	case e.Kind == "" && e.Status >= http.StatusInternalServerError: // of a proxy, say
-		return &permanent{unknownOutcome(err)}
+		return unknownOutcome(err)
+	case e.Kind == "under-way":
+		return err
 	}
 	return &permanent{err}
 }
@@ -190,6 +228,12 @@ func mayPass(err error) bool {
 	}
 	var e *Error
 	if errors.As(err, &e) {
+		if e.Kind == "under-way" {
+			return true
+		}
+		if e.Kind == "" && errors.Is(err, ErrUnknownOutcome) {
+			return true
+		}
 		switch e.Status {
 		case http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
 			return true

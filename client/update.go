@@ -29,8 +29,8 @@ type UpdateOptions struct {
 type UpdateResult struct{ Added, Deleted int64 }
 
 // Update carries out a SPARQL update: all of it, durably when Update returns, or
-// nothing. It is sent again only if the node was too busy to begin; if the
-// connection breaks, the error is [ErrUnknownOutcome].
+// nothing. It is sent again as the package says: if the node was too busy to begin,
+// or its answer was lost.
 func (c *Client) Update(ctx context.Context, update string, o UpdateOptions) (UpdateResult, error) {
 	result, err := c.update(ctx, update, o)
 	if err != nil {

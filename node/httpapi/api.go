@@ -3,6 +3,7 @@
 package httpapi
 
 import (
+	"context"
 	"fmt"
 	"log/slog"
 	"maps"
@@ -34,6 +35,9 @@ type API struct {
 	metrics     *metrics
 	links       *linksDoors // nil without a graph of links
 	draining    atomic.Bool // a shutdown has begun
+	keys        *keys
+	ending      context.Context // ends when a shutdown waits no longer
+	end         context.CancelFunc
 }
 
 // door is one path.
@@ -57,6 +61,7 @@ type method struct {
 type request struct {
 	*http.Request
 	params params
+	digest *digestBody // the body of a change with a key; nil without one
 }
 
 // New returns the doors of a store.
@@ -76,6 +81,8 @@ func New(store Store, options Options) (*API, error) {
 		backups:     make(chan struct{}, options.MaxBackups),
 		checks:      make(chan struct{}, 1),
 	}
+	a.keys = newKeys()
+	a.ending, a.end = context.WithCancel(context.Background())
 	if err := a.cors.trust(a.crossOrigin); err != nil {
 		return nil, err
 	}
@@ -138,7 +145,7 @@ func (a *API) ServeHTTP(hw http.ResponseWriter, hr *http.Request) {
 	}
 	a.metrics.inFlight.Inc()
 	defer a.metrics.inFlight.Dec()
-	err := a.serve(w, hr)
+	err := recovered(func() error { return a.serve(w, hr) })
 	status, abort := a.finish(w, hr, err)
 	name, method := a.labels(hr)
 	a.metrics.observe(name, method, status, time.Since(start))
@@ -198,8 +205,8 @@ func (a *API) labels(r *http.Request) (name, method string) {
 	return name, r.Method
 }
 
-// serve leads a request through its door. A panic on the way becomes an error.
-func (a *API) serve(w *response, hr *http.Request) (err error) {
+// recovered calls do. A panic becomes an error.
+func recovered(do func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			if p == http.ErrAbortHandler {
@@ -209,6 +216,11 @@ func (a *API) serve(w *response, hr *http.Request) (err error) {
 				cause: fmt.Errorf("panic: %v\n%s", p, debug.Stack())}
 		}
 	}()
+	return do()
+}
+
+// serve leads a request through its door.
+func (a *API) serve(w *response, hr *http.Request) error {
 	_, d := a.door(hr.URL.Path)
 	if d != nil && hr.Method == http.MethodOptions {
 		a.cors.answerOptions(w, hr, d.allowed()) // without a token: a browser's preflight has none
@@ -243,11 +255,20 @@ func (a *API) serve(w *response, hr *http.Request) (err error) {
 	}
 	var params params
 	if !m.ownParams {
+		var err error
 		if params, err = parseParams(hr.URL.RawQuery, m.params); err != nil {
 			return err
 		}
 	}
-	return m.handle(w, &request{Request: hr, params: params})
+	r := &request{Request: hr, params: params}
+	if _, ok := hr.Header[keyHeader]; ok && name != http.MethodGet {
+		r.digest = newDigestBody(hr)
+		hr.Body = r.digest
+	}
+	if m.writes {
+		return a.once(w, r, m.handle)
+	}
+	return m.handle(w, r)
 }
 
 // mayWrite returns why a request may change nothing; nil where it may.

@@ -33,6 +33,8 @@ const (
 	KindTimeout          Kind = "timeout"                // 408: the body came too slowly
 	KindEpoch            Kind = "other-epoch"            // 409: the graph of links is not of the epoch that was asked for
 	KindConflict         Kind = "conflict"               // 409: CREATE of a graph that exists, DROP of one that does not; not for a member, or only for one
+	KindUnderWay         Kind = "under-way"              // 409: a request with this Idempotency-Key has no answer yet
+	KindKeyReused        Kind = "key-reused"             // 422: the Idempotency-Key is of another request
 	KindPrecondition     Kind = "precondition-failed"    // 412: If-Match or If-None-Match of a change is not met
 	KindTooLarge         Kind = "too-large"              // 413
 	KindUnsupportedMedia Kind = "unsupported-media-type" // 415: syntax or compression
@@ -67,6 +69,8 @@ var statusOf = map[Kind]int{
 	KindTimeout:          http.StatusRequestTimeout,
 	KindEpoch:            http.StatusConflict,
 	KindConflict:         http.StatusConflict,
+	KindUnderWay:         http.StatusConflict,
+	KindKeyReused:        http.StatusUnprocessableEntity,
 	KindPrecondition:     http.StatusPreconditionFailed,
 	KindTooLarge:         http.StatusRequestEntityTooLarge,
 	KindUnsupportedMedia: http.StatusUnsupportedMediaType,

@@ -107,6 +107,7 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	s.api.draining.Store(true)
 	err := s.http.Shutdown(ctx)
 	s.cancel()
+	s.api.end()
 	idle := s.running.close()
 	if err != nil {
 		timer := time.NewTimer(cutShort)

@@ -54,7 +54,7 @@ func (a *API) operate(w http.ResponseWriter, r *request, op *operation) error {
 	case err != nil:
 	case op.isUpdate():
 		done.form = "update"
-		err = a.update(w, r, op)
+		err = a.once(w, r, func(w http.ResponseWriter, r *request) error { return a.update(w, r, op) })
 	default:
 		done, err = a.query(w, r, op)
 	}

@@ -1,0 +1,258 @@
+package httpapi
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/trefoildb/trefoil/node"
+	"github.com/trefoildb/trefoil/triple"
+)
+
+// keyedRequest sends a change with a key and returns status and body of the answer.
+func (s *testServer) keyedRequest(method, path, contentType, key, body string, repeat bool) (int, string) {
+	s.t.Helper()
+	r, err := http.NewRequest(method, s.url+path, strings.NewReader(body))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	r.Header["idempotency-key"] = []string{key}
+	if repeat {
+		r.Header.Set(repeatHeader, "true")
+	}
+	if contentType != "" {
+		r.Header.Set("Content-Type", contentType)
+	}
+	answer, err := s.client.Do(r)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	text, err := io.ReadAll(answer.Body)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return answer.StatusCode, string(text)
+}
+
+// Every form of change is made once, whatever happens between two tries, and both
+// tries have the same answer.
+func TestChangeWithKeyIsMadeOnce(t *testing.T) {
+	const spo = "<http://e.x/s> <http://e.x/p> <http://e.x/o> .\n"
+	for _, test := range []struct{ name, method, path, contentType, body string }{
+		{"add", "POST", "/triples", "application/n-triples", spo},
+		{"delete", "DELETE", "/triples", "application/n-triples", spo},
+		{"delete by pattern", "DELETE", "/triples?p=%3Chttp://e.x/p%3E", "", ""},
+		{"update", "POST", "/sparql", "application/sparql-update", "DELETE WHERE { ?s <http://e.x/p> ?o } ; INSERT DATA { <http://e.x/n> <http://e.x/q> 1 }"},
+		{"put", "PUT", "/data?default", "text/turtle", spo},
+		{"post", "POST", "/data?default", "text/turtle", spo},
+		{"delete a graph", "DELETE", "/data?default", "", ""},
+		{"load", "POST", "/load", "application/n-triples", spo},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			store := newStore(t)
+			s := serve(t, NodeStore(store), Options{}, ServerOptions{})
+			tr := triple.Triple{Subject: triple.NewIRI("http://e.x/s"), Predicate: triple.NewIRI("http://e.x/p"), Object: triple.NewIRI("http://e.x/o")}
+			adds := test.method != "DELETE" && test.name != "update"
+			if !adds {
+				if _, err := store.Add(t.Context(), []triple.Triple{tr}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			status, first := s.keyedRequest(test.method, test.path, test.contentType, "k", test.body, false)
+			if status/100 != 2 {
+				t.Fatal(status, first)
+			}
+			// Another client undoes it.
+			var err error
+			if adds {
+				_, err = store.Delete(t.Context(), []triple.Triple{tr})
+			} else {
+				_, err = store.Add(t.Context(), []triple.Triple{tr})
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			before := store.Status().Triples
+			for _, repeat := range []bool{false, true} {
+				again, text := s.keyedRequest(test.method, test.path, test.contentType, "k", test.body, repeat)
+				if again != status || text != first {
+					t.Errorf("the repeat is answered by %d %q, the first was %d %q", again, text, status, first)
+				}
+			}
+			if after := store.Status().Triples; after != before {
+				t.Errorf("%d triples, %d after the repeats", before, after)
+			}
+			other := "POST"
+			if test.body == "" {
+				if got, text := s.keyedRequest("DELETE", "/triples?s=%3Chttp://other/%3E", "", "k", "", false); got != 422 {
+					t.Errorf("the key of another request: %d %s", got, text)
+				}
+			} else if got, text := s.keyedRequest(other, "/triples", "application/n-triples", "k", spo+spo, false); got != 422 {
+				t.Errorf("the key of another request: %d %s", got, text)
+			}
+		})
+	}
+}
+
+// A repeat that the node does not remember is refused, and so is the first try if it
+// comes after that; what was refused before anything was done may be sent again.
+func TestKeysThatAreNotRemembered(t *testing.T) {
+	store := newStore(t)
+	s := serve(t, NodeStore(store), Options{}, ServerOptions{})
+	const spo = "<http://e.x/s> <http://e.x/p> <http://e.x/o> .\n"
+	add := func(key, body string, repeat bool) (int, string) {
+		return s.keyedRequest("POST", "/triples", "application/n-triples", key, body, repeat)
+	}
+	if status, text := add("lost", spo, true); status != 504 || !strings.Contains(text, string(KindUnknownOutcome)) {
+		t.Error(status, text)
+	}
+	if status, text := add("lost", spo, false); status != 504 {
+		t.Error(status, text)
+	}
+	if status, text := add("wrong", "no triple", false); status != 400 {
+		t.Error(status, text)
+	}
+	if status, text := add("wrong", spo, false); status != 200 || !strings.Contains(text, `"added":1`) {
+		t.Error(status, text)
+	}
+	for _, key := range []string{"", strings.Repeat("k", maxKeyBytes+1)} {
+		if status, text := add(key, spo, false); status != 400 {
+			t.Error(status, text)
+		}
+	}
+}
+
+// slowStore is a store whose adds wait.
+type slowStore struct {
+	Store
+	begun, end chan struct{}
+}
+
+func (s slowStore) Add(ctx context.Context, triples []triple.Triple) (node.AddResult, error) {
+	close(s.begun)
+	select {
+	case <-s.end:
+		return s.Store.Add(ctx, triples)
+	case <-ctx.Done():
+		return node.AddResult{}, fmt.Errorf("%w: %w", node.ErrUnknown, ctx.Err())
+	}
+}
+
+// A change with a key goes on when its client has gone; meanwhile a repeat is told so,
+// and then gets the answer.
+func TestChangeWithKeyOutlivesItsClient(t *testing.T) {
+	store := slowStore{NodeStore(newStore(t)), make(chan struct{}), make(chan struct{})}
+	s := serve(t, store, Options{}, ServerOptions{})
+	ctx, cancel := context.WithCancel(t.Context())
+	r, err := http.NewRequestWithContext(ctx, "POST", s.url+"/triples", strings.NewReader("<http://e.x/s> <http://e.x/p> <http://e.x/o> .\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header["idempotency-key"] = []string{"k"}
+	r.Header.Set("Content-Type", "application/n-triples")
+	gone := make(chan struct{})
+	go func() {
+		defer close(gone)
+		if answer, err := s.client.Do(r); err == nil {
+			answer.Body.Close()
+		}
+	}()
+	<-store.begun
+	cancel()
+	<-gone
+	again := func() (int, string) {
+		return s.keyedRequest("POST", "/triples", "application/n-triples", "k", "<http://e.x/s> <http://e.x/p> <http://e.x/o> .\n", true)
+	}
+	if status, text := again(); status != 409 || !strings.Contains(text, string(KindUnderWay)) {
+		t.Error(status, text)
+	}
+	close(store.end)
+	eventually(t, "the answer", func() bool {
+		status, text := again()
+		return status == 200 && strings.Contains(text, `"added":1`)
+	})
+}
+
+// Clients add and delete triples, and repeat any of their last changes at any time after;
+// each change is made exactly once, as the counts of the next ones show.
+func TestRepeatsAtAnyTime(t *testing.T) {
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	store := newStore(t)
+	s := serve(t, NodeStore(store), Options{}, ServerOptions{})
+	const clients, changes = 8, 40
+	var wait sync.WaitGroup
+	for c := range clients {
+		wait.Go(func() {
+			random := rand.New(rand.NewPCG(seed, uint64(c)))
+			there := false
+			var methods []string
+			for i := range changes {
+				method := [2]string{"POST", "DELETE"}[random.IntN(2)]
+				body := fmt.Sprintf("<http://e.x/s%d> <http://e.x/p> <http://e.x/o> .\n", c)
+				key := fmt.Sprintf("%d/%d", c, i)
+				status, text := s.keyedRequest(method, "/triples", "application/n-triples", key, body, false)
+				want := map[bool]string{true: `":1,`, false: `":0,`}[there != (method == "POST")]
+				if status != 200 || !strings.Contains(text, want) {
+					t.Errorf("%s while it is there: %t: %d %s", method, there, status, text)
+				}
+				there = method == "POST"
+				methods = append(methods, method)
+				for range random.IntN(3) {
+					at := max(0, i-random.IntN(4))
+					if status, text := s.keyedRequest(methods[at], "/triples", "application/n-triples", fmt.Sprintf("%d/%d", c, at), body, random.IntN(2) == 0); status != 200 {
+						t.Errorf("a repeat: %d %s", status, text)
+					}
+				}
+			}
+		})
+	}
+	wait.Wait()
+}
+
+// Answers are kept for some time, and so many; those under way always.
+func TestKeysAreBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		k := newKeys()
+		running, _ := k.begin("running")
+		r, err := http.NewRequest("DELETE", "http://e.x/triples", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		made := func(key string, body int) {
+			entry, fresh := k.begin(key)
+			if !fresh {
+				t.Fatalf("%s is known", key)
+			}
+			k.end(entry, &recording{status: 200, body: make([]byte, body)}, newDigestBody(r))
+		}
+		made("first", 10)
+		for i := range 40 {
+			made(fmt.Sprint(i), 1<<20)
+		}
+		if k.bytes > maxAnswerBytes+2<<20 {
+			t.Errorf("%d bytes are kept", k.bytes)
+		}
+		if _, fresh := k.begin("first"); !fresh {
+			t.Error("the oldest is kept")
+		}
+		if _, fresh := k.begin("39"); fresh {
+			t.Error("the newest is forgotten")
+		}
+		time.Sleep(keyWindow)
+		if _, fresh := k.begin("39"); !fresh {
+			t.Error("an answer is kept for too long")
+		}
+		if entry, fresh := k.begin("running"); fresh || entry != running {
+			t.Error("what is under way is forgotten")
+		}
+	})
+}
