@@ -259,7 +259,7 @@ func TestStoreErrors(t *testing.T) {
 	}{
 		{node.ErrDiskFull, 507, KindDiskFull},
 		{node.ErrClosed, 503, KindUnavailable},
-		{node.ErrFailed, 503, KindUnavailable},
+		{node.ErrFailed, 504, KindUnknownOutcome}, // of this change, maybe
 		{node.ErrUnknown, 504, KindUnknownOutcome},
 		{node.ErrReadOnly, 403, KindReadOnly},
 		{node.ErrCorrupt, 500, KindCorrupt},
