@@ -15,18 +15,21 @@ import (
 	"github.com/trefoildb/trefoil/node/cluster"
 	"github.com/trefoildb/trefoil/node/engine"
 	"github.com/trefoildb/trefoil/node/httpapi"
+	"github.com/trefoildb/trefoil/node/port"
 )
 
 // serveCmd serves a store over HTTP until it is told to end.
 type serveCmd struct {
-	Data      string    `required:"" placeholder:"DIR" help:"The data directory; made where it is absent."`
-	Listen    string    `default:"127.0.0.1:7333" placeholder:"ADDR" help:"Where to listen, ${default} by default; port 0 takes any free one. Other than loopback only with a token, or --insecure."`
-	ReadOnly  bool      `help:"Take no changes."`
-	TokenFile string    `placeholder:"F" help:"File with the token that clients must send (Authorization: Bearer)."`
-	Insecure  bool      `help:"Listen beyond loopback without a token: whoever reaches the port may read and change everything."`
-	CORS      []string  `name:"cors" placeholder:"ORIGIN" help:"Origins whose web pages may read answers and change data, such as https://app.example.org; * lets all pages read, and those named change."`
-	PublicURL string    `placeholder:"URL" help:"Where clients reach the node, such as https://data.example.org: links and graph IRIs begin with it. What the Host header says by default."`
-	Memory    *byteSize `placeholder:"SIZE" help:"Memory of the process, which all limits follow; by default that of the container, or of the machine."`
+	Data              string    `required:"" placeholder:"DIR" help:"The data directory; made where it is absent."`
+	Listen            string    `default:"127.0.0.1:7333" placeholder:"ADDR" help:"Where to listen, ${default} by default; port 0 takes any free one. Other than loopback only with a token, or --insecure."`
+	ReadOnly          bool      `help:"Take no changes."`
+	TokenFile         string    `placeholder:"F" help:"File with the token that clients must send (Authorization: Bearer)."`
+	OperatorTokenFile string    `placeholder:"F" help:"File with the token of operators: only with it machines leave, are removed and losses accepted. Nodes without certificates know each other by it, instead of by that of --token-file."`
+	Insecure          bool      `help:"Listen beyond loopback without a token: whoever reaches the port may read and change everything."`
+	CORS              []string  `name:"cors" placeholder:"ORIGIN" help:"Origins whose web pages may read answers and change data, such as https://app.example.org; * lets all pages read, and those named change."`
+	PublicURL         string    `placeholder:"URL" help:"Where clients reach the node, such as https://data.example.org: links and graph IRIs begin with it. What the Host header says by default."`
+	AcceptHost        []string  `placeholder:"HOST" help:"A name that requests to loopback may have in Host, beside localhost, addresses, this machine's name and that of --public-url; repeatable."`
+	Memory            *byteSize `placeholder:"SIZE" help:"Memory of the process, which all limits follow; by default that of the container, or of the machine."`
 	sparqlFlags
 	graphFlags
 	clusterFlags
@@ -97,19 +100,17 @@ const drainTimeout = 20 * time.Second
 const failedTimeout = time.Second
 
 func (c *serveCmd) Run(e *env) (err error) {
-	token := ""
-	if c.TokenFile != "" {
-		if token, err = readToken(c.TokenFile); err != nil {
-			return err
-		}
+	var tokens serveTokens
+	if tokens, err = c.tokens(); err != nil {
+		return err
 	}
-	if err := (httpapi.Options{AllowOrigins: c.CORS, PublicURL: c.PublicURL}).Validate(); err != nil {
+	if err := (httpapi.Options{AllowOrigins: c.CORS, PublicURL: c.PublicURL, AcceptHosts: c.AcceptHost}).Validate(); err != nil {
 		return usageError{err}
 	}
-	if err := httpapi.CheckListen(c.Listen, token != "", c.Insecure); err != nil {
+	if err := httpapi.CheckListen(c.Listen, tokens.client != "", c.Insecure); err != nil {
 		return usageError{err}
 	}
-	config, err := c.clusterFlags.config(c.Listen, c.Insecure)
+	config, err := c.clusterFlags.config(c.Listen, tokens.node(), c.Insecure)
 	if err != nil {
 		return err
 	}
@@ -119,7 +120,7 @@ func (c *serveCmd) Run(e *env) (err error) {
 	}
 	logger := slog.New(slog.NewTextHandler(e.stderr, &slog.HandlerOptions{Level: level}))
 	for {
-		members, err := c.run(e, config, token, logger)
+		members, err := c.run(e, config, tokens, logger)
 		if errors.Is(err, errRoom) {
 			e.sayf("the disk has room again: the store is opened to write")
 			continue
@@ -166,8 +167,32 @@ func (c *serveCmd) open(e *env, shares memory.Shares, logger *slog.Logger) (stor
 // errRoom ends a run in which the disk had no room, because now it has.
 var errRoom = errors.New("the disk has room again")
 
+// serveTokens are the tokens that a node asks for; "" is none.
+type serveTokens struct{ client, operator string }
+
+// node returns the token that nodes know each other by: the operators', if they have
+// one of their own, so that a client's makes no node.
+func (t serveTokens) node() string {
+	if t.operator != "" {
+		return t.operator
+	}
+	return t.client
+}
+
+func (c *serveCmd) tokens() (t serveTokens, err error) {
+	if c.TokenFile != "" {
+		if t.client, err = readToken(c.TokenFile); err != nil {
+			return t, err
+		}
+	}
+	if c.OperatorTokenFile != "" {
+		t.operator, err = readToken(c.OperatorTokenFile)
+	}
+	return t, err
+}
+
 // run serves the data directory until a signal or a failure.
-func (c *serveCmd) run(e *env, config clusterConfig, token string, logger *slog.Logger) (members []string, err error) {
+func (c *serveCmd) run(e *env, config clusterConfig, tokens serveTokens, logger *slog.Logger) (members []string, err error) {
 	total, err := sizeOr("--memory", c.Memory, memory.Available())
 	if err != nil {
 		return nil, err
@@ -195,8 +220,8 @@ func (c *serveCmd) run(e *env, config clusterConfig, token string, logger *slog.
 		return nil, err
 	}
 	options := httpapi.Options{
-		Token: token, ReadOnly: c.ReadOnly && full == nil, Logger: logger, Engine: engine, AllowOrigins: c.CORS, PublicURL: c.PublicURL,
-		Cluster: back.cluster, MemoryBytes: shares.Documents, LoadMemoryBytes: shares.Load,
+		Token: tokens.client, OperatorToken: tokens.operator, ReadOnly: c.ReadOnly && full == nil, Logger: logger, Engine: engine, AllowOrigins: c.CORS, PublicURL: c.PublicURL,
+		AcceptHosts: c.AcceptHost, Cluster: back.cluster, MemoryBytes: shares.Documents, LoadMemoryBytes: shares.Load,
 	}
 	if full != nil {
 		options.Full = full
@@ -264,11 +289,23 @@ type backend struct {
 func (c *serveCmd) back(e *env, store *node.Store, config clusterConfig, logger *slog.Logger) (b backend, err error) {
 	if c.ReadOnly {
 		b = backend{doors: httpapi.NodeStore(store), queries: engine.StoreOf(store), failed: store.Failed(), err: store.Err}
-		b.close = func() error { return nil }
-		b.listener, err = (&net.ListenConfig{}).Listen(e.ctx, "tcp", c.Listen)
+		err = b.listen(e.ctx, c.Listen, config.tls(), logger)
 		return b, err
 	}
 	return startNode(e, store, c.Listen, config, logger)
+}
+
+// listen opens the port of a store that no other node talks to.
+func (b *backend) listen(ctx context.Context, address string, tls *port.TLS, logger *slog.Logger) error {
+	p, err := port.Listen(ctx, port.Options{Listen: address, Closed: true, TLS: tls, Logger: logger})
+	if err != nil {
+		return err
+	}
+	served := make(chan error, 1)
+	go func() { served <- p.Serve() }()
+	b.listener = p.HTTP()
+	b.close = func() error { return errors.Join(p.Close(), <-served) }
+	return nil
 }
 
 // serve answers requests until a signal, until the store fails for good, or until the

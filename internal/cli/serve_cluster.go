@@ -3,7 +3,10 @@ package cli
 // This file holds the flags of serve that make a node one of a cluster.
 
 import (
+	"crypto/hkdf"
+	"crypto/sha256"
 	"encoding/base64"
+	"encoding/binary"
 	"fmt"
 	"net"
 	"os"
@@ -26,7 +29,7 @@ type clusterFlags struct {
 	CA             string        `name:"ca" placeholder:"F" help:"Certificates of the authority that signs those of nodes (trefoil cert)."`
 	Cert           string        `placeholder:"F" help:"This node's certificate."`
 	Key            string        `placeholder:"F" help:"The key of the certificate."`
-	GossipKeyFile  string        `placeholder:"F" help:"File with the key that gossip is encrypted by, the same on all nodes (trefoil cert gossip-key)."`
+	GossipKeyFile  string        `placeholder:"F" help:"File with the key that nodes know each other by and that gossip is encrypted with, the same on all nodes (trefoil cert gossip-key)."`
 	FailureTimeout time.Duration `default:"3s" placeholder:"D" help:"How long a machine may be silent until the others go on without it, ${default} by default; the same on all nodes."`
 	RebuildShare   int           `default:"10" placeholder:"PERCENT" help:"The share of its time that a node gives to copies, lost or moved, while it answers requests, 1 to 100; ${default} by default."`
 	PurgeEvery     time.Duration `default:"10m" placeholder:"D" help:"How long marks of deleted triples wait for the next purge where they are few, ${default} by default; 0 is for ever."`
@@ -43,8 +46,8 @@ type clusterConfig struct {
 	Copies    int // of each triple
 	// CA, Cert and Key are files; all are "" where nodes talk in the clear.
 	CA, Cert, Key string
-	Secret        []byte // the gossip key; nil for none
-	Closed        bool   // nobody may join
+	Secret        []byte // what nodes prove to each other to have; nil for none
+	Closed        bool   // the node talks to no other node
 	// Lease is how long a member may answer on the leader's word, Patience how long
 	// the leader does without a sign of it.
 	Lease, Patience time.Duration
@@ -63,9 +66,9 @@ const (
 
 var clusterName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
 
-// config returns what the flags say of a node that listens at an address. Insecure
-// lets nodes talk in the clear beyond loopback.
-func (f *clusterFlags) config(listen string, insecure bool) (c clusterConfig, err error) {
+// config returns what the flags say of a node that listens at an address and has a
+// token, "" for none. Insecure lets nodes talk in the clear beyond loopback.
+func (f *clusterFlags) config(listen, token string, insecure bool) (c clusterConfig, err error) {
 	switch {
 	case !clusterName.MatchString(f.Cluster):
 		return c, usagef("--cluster %q: a name of up to 64 letters, digits, '.', '_' and '-'", f.Cluster)
@@ -105,13 +108,33 @@ func (f *clusterFlags) config(listen string, insecure bool) (c clusterConfig, er
 	if c.ScrubEvery == 0 {
 		c.ScrubEvery = -1
 	}
+	var key []byte
 	if f.GossipKeyFile != "" {
-		c.Secret, err = readGossipKey(f.GossipKeyFile)
+		if key, err = readGossipKey(f.GossipKeyFile); err != nil {
+			return c, err
+		}
 	}
-	// Where strangers reach the port, only certificates or a key tell machines of
-	// the cluster from theirs.
-	c.Closed = c.Cert == "" && c.Secret == nil && !insecure && !isLoopback(listen)
+	// Beyond loopback a token alone is no reason to let nodes in: it would be sent,
+	// and so would all data, in the clear.
+	c.Closed = c.Cert == "" && key == nil && !insecure && !isLoopback(listen)
+	c.Secret, err = f.secret(key, token)
 	return c, err
+}
+
+// secret returns what nodes prove to each other to have. Nodes with certificates know
+// each other by those, and by the gossip key if there is one. Without certificates a
+// token is part of it: a process that does not have the token is no node.
+func (f *clusterFlags) secret(key []byte, token string) ([]byte, error) {
+	if f.Cert != "" || token == "" {
+		return key, nil
+	}
+	const keyBytes = 32
+	material := append(binary.AppendUvarint(nil, uint64(len(key))), key...)
+	secret, err := hkdf.Key(sha256.New, append(material, token...), nil, "trefoil secret of nodes", keyBytes)
+	if err != nil {
+		return nil, fmt.Errorf("the secret of nodes: %w", err)
+	}
+	return secret, nil
 }
 
 func (f *clusterFlags) checkAddresses(listen string) error {

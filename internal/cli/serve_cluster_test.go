@@ -70,7 +70,7 @@ func TestClusterFlags(t *testing.T) {
 		{loopback, false, []string{"--failure-timeout", "100ms"}, "--failure-timeout"},
 		{loopback, false, []string{"--failure-timeout", "1h"}, "--failure-timeout"},
 	} {
-		_, err := parseClusterFlags(t, test.args...).config(test.listen, test.insecure)
+		_, err := parseClusterFlags(t, test.args...).config(test.listen, "", test.insecure)
 		var usage usageError
 		if test.says == "" && err != nil || test.says != "" && (!errors.As(err, &usage) || !strings.Contains(err.Error(), test.says)) {
 			t.Errorf("listening at %s, %q: %v, want %q", test.listen, test.args, err, test.says)
@@ -85,7 +85,7 @@ func TestClusterConfig(t *testing.T) {
 		t.Fatal(err)
 	}
 	c, err := parseClusterFlags(t, "--join", "a:1,b:2", "--join", "c:3", "--advertise", "d:4", "--spare", "--ca", "1", "--cert", "2", "--key", "3",
-		"--gossip-key-file", file).config("0.0.0.0:1", false)
+		"--gossip-key-file", file).config("0.0.0.0:1", "token", false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -96,18 +96,18 @@ func TestClusterConfig(t *testing.T) {
 	if c.PurgeEvery != 10*time.Minute {
 		t.Errorf("purges every %s", c.PurgeEvery)
 	}
-	if c, err := parseClusterFlags(t, "--purge-every", "0s").config("127.0.0.1:1", false); err != nil || c.PurgeEvery >= 0 {
+	if c, err := parseClusterFlags(t, "--purge-every", "0s").config("127.0.0.1:1", "", false); err != nil || c.PurgeEvery >= 0 {
 		t.Errorf("no purges: %s, %v", c.PurgeEvery, err)
 	}
 	for _, text := range []string{"", "short", base64.StdEncoding.EncodeToString(key[:20]), strings.Repeat("!", 44)} {
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := parseClusterFlags(t, "--gossip-key-file", file).config("127.0.0.1:1", false); err == nil || !strings.Contains(err.Error(), "base64") {
+		if _, err := parseClusterFlags(t, "--gossip-key-file", file).config("127.0.0.1:1", "", false); err == nil || !strings.Contains(err.Error(), "base64") {
 			t.Errorf("a key of %q: %v", text, err)
 		}
 	}
-	if _, err := parseClusterFlags(t, "--gossip-key-file", file+"x").config("127.0.0.1:1", false); !errors.Is(err, os.ErrNotExist) {
+	if _, err := parseClusterFlags(t, "--gossip-key-file", file+"x").config("127.0.0.1:1", "", false); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("got %v", err)
 	}
 }
@@ -132,9 +132,42 @@ func TestClosed(t *testing.T) {
 		{"0.0.0.0:1", false, []string{"--gossip-key-file", file}, false},
 		{"0.0.0.0:1", false, []string{"--ca", "1", "--cert", "2", "--key", "3"}, false},
 	} {
-		c, err := parseClusterFlags(t, test.args...).config(test.listen, test.insecure)
+		c, err := parseClusterFlags(t, test.args...).config(test.listen, "", test.insecure)
 		if err != nil || c.Closed != test.closed {
 			t.Errorf("%s, %v, %q: closed %v, %v", test.listen, test.insecure, test.args, c.Closed, err)
 		}
+	}
+}
+
+// What nodes prove to have follows from the gossip key and the token; with certificates
+// from the gossip key alone.
+func TestSecretOfNodes(t *testing.T) {
+	key, other := bytes.Repeat([]byte{7}, 32), bytes.Repeat([]byte{8}, 32)
+	tls := &clusterFlags{CA: "ca", Cert: "c", Key: "k"}
+	secret := func(f *clusterFlags, key []byte, token string) string {
+		t.Helper()
+		s, err := f.secret(key, token)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(s)
+	}
+	plain := &clusterFlags{}
+	seen := map[string]string{}
+	for name, s := range map[string]string{
+		"key": secret(plain, key, ""), "token": secret(plain, nil, "t"), "another token": secret(plain, nil, "u"),
+		"key and token": secret(plain, key, "t"), "another key and token": secret(plain, other, "t"), "key and another token": secret(plain, key, "u"),
+		"a token that begins with the key": secret(plain, nil, string(key)+"t"),
+	} {
+		if was, ok := seen[s]; ok || len(s) != 32 {
+			t.Errorf("the secret of %s is that of %q, or %d bytes", name, was, len(s))
+		}
+		seen[s] = name
+	}
+	if secret(plain, nil, "") != "" || secret(tls, nil, "t") != "" || secret(tls, key, "t") != string(key) {
+		t.Error("a secret without a token, or a token beside certificates")
+	}
+	if got := (serveTokens{"c", "o"}).node() + (serveTokens{client: "c"}).node() + (serveTokens{operator: "o"}).node(); got != "oco" {
+		t.Errorf("nodes have the tokens %s", got)
 	}
 }

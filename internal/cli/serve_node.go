@@ -19,16 +19,21 @@ func (c *clusterConfig) scheme() string {
 	return "http"
 }
 
+// tls returns the files of the node's certificate, nil if it has none.
+func (c *clusterConfig) tls() *port.TLS {
+	if c.Cert == "" {
+		return nil
+	}
+	return &port.TLS{CA: c.CA, Cert: c.Cert, Key: c.Key}
+}
+
 // startNode starts the node of a store and returns what its doors open to. Where
 // it joins a cluster, that takes until it is a member.
 func startNode(e *env, store *node.Store, listen string, c clusterConfig, logger *slog.Logger) (backend, error) {
 	config := cluster.Config{
 		Store: store, Listen: listen, Advertise: c.Advertise, Join: c.Join, Spare: c.Spare, Copies: c.Copies, Name: c.Name,
-		Secret: c.Secret, Closed: c.Closed, Lease: c.Lease, Patience: c.Patience,
+		TLS: c.tls(), Secret: c.Secret, Closed: c.Closed, Lease: c.Lease, Patience: c.Patience,
 		RebuildShare: c.RebuildShare, PurgeEvery: c.PurgeEvery, ScrubEvery: c.ScrubEvery, ScrubRate: c.ScrubRate, Logger: logger,
-	}
-	if c.Cert != "" {
-		config.TLS = &port.TLS{CA: c.CA, Cert: c.Cert, Key: c.Key}
 	}
 	if _, member := store.Identity(); !member && len(c.Join) > 0 {
 		e.sayf("joining cluster %s at %s", c.Name, c.Join)

@@ -26,8 +26,9 @@ type Config struct {
 	// Join are addresses of members. Where the directory belongs to no cluster yet,
 	// the node joins theirs; otherwise they are where it looks for the others.
 	Join []string
-	// Closed refuses machines that want to join: a node that anybody can reach, and
-	// that has no way to tell its own from strangers, must not let them in.
+	// Closed refuses all connections between nodes: a node that anybody can reach, and
+	// that cannot tell its own nodes from strangers, must not let them in. Start fails
+	// if the directory is that of one of several members.
 	Closed bool
 	// Copies is how many machines hold each triple of a cluster that this node is the
 	// first machine of; 0 is recovery.DefaultCopies. A cluster that exists keeps its

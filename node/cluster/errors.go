@@ -27,6 +27,11 @@ var ErrForgotten = errors.New("the cluster has forgotten what it agreed on: the 
 // ErrNotEmpty: a directory with data of its own cannot join a cluster.
 var ErrNotEmpty = errors.New("the data directory is not empty")
 
+// ErrOpenMember is returned for a member that would talk to the others where
+// strangers are, without a way to tell them apart.
+var ErrOpenMember = errors.New("a member of a cluster does not listen beyond loopback with neither certificates nor a gossip key: " +
+	"start it with --ca, --cert and --key, or with --gossip-key-file, as the other members; or with --insecure where the network is trusted")
+
 // ErrWrongCluster: the nodes are of different clusters.
 var ErrWrongCluster = errors.New("another cluster")
 

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/trefoildb/trefoil/node"
@@ -28,31 +29,66 @@ func (n *Node) openParts() (*parts, error) {
 		return nil, err
 	}
 	p := &parts{agreement: ag}
-	p.gossip, err = gossip.Start(gossip.Config{
-		ID: n.self, Incarnation: n.incarnation, Address: n.address, Label: n.cfg.Name, Key: gossipKey(n.cfg.Secret),
-		Listener: n.port.Gossip(), Packets: n.port.Packets(), Dial: n.dial(port.Gossip), Logger: n.log,
-	})
-	if err != nil {
-		return nil, errors.Join(err, ag.Close())
+	if key, known := n.gossipKey(); known {
+		if p.gossip, err = n.startGossip(key); err != nil {
+			return nil, errors.Join(err, ag.Close())
+		}
 	}
-	p.gossip.SetPeers(n.others())
 	n.parts.Store(p)
 	n.run(func() { n.follow(n.ctx, ag) })
 	n.run(func() { n.renew(n.ctx) })
 	n.run(func() { n.lead(n.ctx) })
 	n.run(func() { n.watchLeader(n.ctx) })
 	n.run(func() { n.lookAfter(n.ctx) })
-	n.run(func() { n.wakeOnGossip(n.ctx, p.gossip) })
 	return p, nil
 }
 
-// gossipKey makes a key of the length that gossip's cipher needs; none of none.
-func gossipKey(secret []byte) []byte {
-	if len(secret) == 0 {
-		return nil
+func (n *Node) startGossip(key []byte) (*gossip.Gossip, error) {
+	g, err := gossip.Start(gossip.Config{
+		ID: n.self, Incarnation: n.incarnation, Address: n.address, Label: n.cfg.Name, Key: key,
+		Listener: n.port.Gossip(), Packets: n.port.Packets(), Dial: n.dial(port.Gossip), Logger: n.log,
+	})
+	if err != nil {
+		return nil, err
 	}
+	g.SetPeers(n.others())
+	n.run(func() { n.wakeOnGossip(n.ctx, g) })
+	return g, nil
+}
+
+// gossipKey returns the key of gossip, of the length that its cipher needs: nil if
+// nodes do not authenticate each other at all. With certificates and no secret it
+// follows from the cluster's ID, which only nodes have; known is false on a machine
+// that is about to join and has not got the ID yet.
+func (n *Node) gossipKey() (key []byte, known bool) {
+	if len(n.cfg.Secret) > 0 {
+		return keyOf(n.cfg.Secret), true
+	}
+	if n.cfg.TLS == nil {
+		return nil, true
+	}
+	identity, ok := n.store.Identity()
+	return keyOf([]byte("trefoil gossip of cluster " + identity.ClusterID)), ok
+}
+
+func keyOf(secret []byte) []byte {
 	key := sha256.Sum256(secret)
 	return key[:]
+}
+
+// gossipAs starts gossip on a machine that has just got the ID of its cluster. It
+// is called by the goroutine of Start only.
+func (n *Node) gossipAs(clusterID string) error {
+	p := n.parts.Load()
+	if p.gossip != nil {
+		return nil
+	}
+	g, err := n.startGossip(keyOf([]byte("trefoil gossip of cluster " + clusterID)))
+	if err != nil {
+		return err
+	}
+	n.parts.Store(&parts{agreement: p.agreement, gossip: g})
+	return nil
 }
 
 func (n *Node) agreementConfig() agreement.Config {
@@ -89,6 +125,9 @@ func (n *Node) resume(identity node.Identity) error {
 		for _, m := range stored.Members {
 			n.seeds = append(n.seeds, m.Address)
 		}
+	}
+	if others := n.others(); n.cfg.Closed && len(others) > 0 {
+		return fmt.Errorf("%w: %s is that of a member of %q, as are the machines at %s", ErrOpenMember, n.store.Dir(), identity.Cluster, strings.Join(others, ", "))
 	}
 	p, err := n.openParts()
 	if err != nil {
@@ -162,8 +201,7 @@ func (n *Node) join(ctx context.Context) error {
 	if n.store.Status().Triples > 0 {
 		return fmt.Errorf("%w: %s: only the first machine of a cluster brings data; load it through the cluster instead", ErrNotEmpty, n.store.Dir())
 	}
-	p, err := n.openParts()
-	if err != nil {
+	if _, err := n.openParts(); err != nil {
 		return err
 	}
 	m := view.Member{ID: n.self, Incarnation: n.incarnation, Address: n.address, State: view.Up}
@@ -179,7 +217,7 @@ func (n *Node) join(ctx context.Context) error {
 	for said := ""; ; {
 		changed := n.Changed()
 		if v := n.current.Load(); v != nil && v.Has(n.self, n.incarnation) {
-			return nil
+			return n.gossipAs(v.ClusterID)
 		}
 		select {
 		case <-ctx.Done():
@@ -191,7 +229,8 @@ func (n *Node) join(ctx context.Context) error {
 		case <-timer.C:
 		}
 		timer.Reset(joinRetry)
-		if err := n.askToJoin(ctx, body); err != nil {
+		id, err := n.askToJoin(ctx, body)
+		if err != nil {
 			if errors.Is(err, ErrWrongCluster) || errors.Is(err, errOnlySelf) {
 				return err
 			}
@@ -201,14 +240,19 @@ func (n *Node) join(ctx context.Context) error {
 			}
 			continue
 		}
-		p.gossip.SetPeers(n.others())
+		if err := n.gossipAs(id); err != nil {
+			return err
+		}
+		n.parts.Load().gossip.SetPeers(n.others())
 	}
 }
 
 // errOnlySelf: there is nobody to ask.
 var errOnlySelf = errors.New("this node is to join itself alone: name a member of the cluster")
 
-func (n *Node) askToJoin(ctx context.Context, body []byte) (err error) {
+// askToJoin asks the addresses of Join, one after the other, and returns the
+// cluster's ID.
+func (n *Node) askToJoin(ctx context.Context, body []byte) (id string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, 2*n.cfg.Lease)
 	defer cancel()
 	err = errOnlySelf
@@ -219,16 +263,20 @@ func (n *Node) askToJoin(ctx context.Context, body []byte) (err error) {
 		var b []byte
 		if b, err = n.client.Call(ctx, address, methodJoin, body); err == nil {
 			var j joined
-			return json.Unmarshal(b, &j)
+			err := json.Unmarshal(b, &j)
+			return j.ClusterID, err
 		}
 		if r := (*peer.Refusal)(nil); errors.As(err, &r) && r.Code == peer.CodeStranger {
-			return fmt.Errorf("%w: %s: %s", ErrWrongCluster, address, r.Message)
+			return "", fmt.Errorf("%w: %s: %s", ErrWrongCluster, address, r.Message)
 		}
 		if errors.Is(err, port.ErrCluster) {
-			return fmt.Errorf("%w: %w; --cluster says which one to join", ErrWrongCluster, err)
+			return "", fmt.Errorf("%w: %w; --cluster says which one to join", ErrWrongCluster, err)
+		}
+		if errors.Is(err, port.ErrClosed) {
+			return "", fmt.Errorf("%w: %w", ErrWrongCluster, err)
 		}
 	}
-	return err
+	return "", err
 }
 
 // handleJoin takes a machine's wish to be a member. A node that is alone forms a
@@ -252,9 +300,6 @@ func (n *Node) handleJoin(ctx context.Context, _ peer.Header, body []byte) ([]by
 	if j.Lease != agreed {
 		return nil, refuse(peer.CodeStranger, 0, "its failure timeout is %s, not %s: all nodes of a cluster have the same (--failure-timeout)",
 			failureTimeout(agreed), failureTimeout(j.Lease))
-	}
-	if n.cfg.Closed {
-		return nil, refuse(peer.CodeStranger, 0, "this node lets no machine join: it has neither certificates (--ca, --cert, --key) nor a gossip key")
 	}
 	if n.parts.Load() == nil {
 		if len(n.cfg.Join) > 0 {

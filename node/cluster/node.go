@@ -149,8 +149,8 @@ func (c *Config) maxReads() int { return c.maxRequests / 2 }
 // listen opens the port and answers other nodes on it.
 func (n *Node) listen(ctx context.Context) (err error) {
 	n.port, err = port.Listen(ctx, port.Options{
-		Network: n.cfg.Network, Listen: n.cfg.Listen, Cluster: func() string { return n.cfg.Name }, TLS: n.cfg.TLS, Secret: n.cfg.Secret,
-		MaxConnections: n.cfg.MaxConnections, Logger: n.log,
+		Network: n.cfg.Network, Listen: n.cfg.Listen, Cluster: func() string { return n.cfg.Name }, ClusterID: n.clusterID,
+		Closed: n.cfg.Closed, TLS: n.cfg.TLS, Secret: n.cfg.Secret, MaxConnections: n.cfg.MaxConnections, Logger: n.log,
 	})
 	if err != nil {
 		return err
@@ -173,6 +173,13 @@ func (n *Node) listen(ctx context.Context) (err error) {
 	n.run(func() { n.fail(n.port.Serve()) })
 	n.run(func() { n.fail(n.server.Serve(n.port.Peer())) })
 	return nil
+}
+
+// clusterID returns the ID of the cluster that the directory belongs to, "" if it
+// belongs to none.
+func (n *Node) clusterID() string {
+	identity, _ := n.store.Identity()
+	return identity.ClusterID
 }
 
 // run starts a task that Close waits for.

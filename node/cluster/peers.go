@@ -46,6 +46,9 @@ func (n *Node) register() {
 	n.reads.Register(n.server)
 }
 
+// Methods returns the names of all that other nodes can call here, sorted.
+func (n *Node) Methods() []string { return n.server.Methods() }
+
 // watch counts what others ask for their clients, which work on copies gives way to.
 func (n *Node) watch(method string) (answered func()) {
 	switch method {

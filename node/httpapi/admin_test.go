@@ -73,7 +73,7 @@ func TestOptions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := NewServer(api, ServerOptions{MaxConnections: -1}); err == nil {
+	if _, err := NewServer(api, ServerOptions{MaxHeaderBytes: -1}); err == nil {
 		t.Error("a negative limit is taken")
 	}
 }

@@ -24,9 +24,10 @@ type API struct {
 	options     Options
 	doors       map[string]*door
 	paths       []string // of doors, sorted
-	token       token
+	tokens      tokens
 	crossOrigin *http.CrossOriginProtection
 	cors        cors
+	hosts       hosts
 	memory      budget
 	pageBytes   int           // maxPageBytes, but for tests
 	loads       chan struct{} // has an element for each load that runs
@@ -42,9 +43,11 @@ type API struct {
 
 // door is one path.
 type door struct {
-	open    bool // needs no token
-	below   bool // answers the paths below its own too
-	methods map[string]*method
+	open     bool // needs no token
+	health   bool // answers on connections beyond the room
+	operator bool // needs the token of operators, if there is one
+	below    bool // answers the paths below its own too
+	methods  map[string]*method
 }
 
 // method is what a door does for one HTTP method. GET answers HEAD too.
@@ -72,9 +75,10 @@ func New(store Store, options Options) (*API, error) {
 	options = options.withDefaults()
 	a := &API{
 		store: store, options: options,
-		token:       newToken(options.Token),
+		tokens:      newTokens(options.Token, options.OperatorToken),
 		crossOrigin: http.NewCrossOriginProtection(),
 		cors:        newCORS(options.AllowOrigins),
+		hosts:       newHosts(options.PublicURL, options.AcceptHosts),
 		memory:      budget{max: options.MemoryBytes},
 		pageBytes:   maxPageBytes,
 		loads:       make(chan struct{}, 1),
@@ -119,9 +123,6 @@ func New(store Store, options Options) (*API, error) {
 	return a, nil
 }
 
-// leftoverTimeout is how long a body may go on coming that nobody reads any more.
-var leftoverTimeout = time.Second // a variable for tests
-
 // ServeHTTP answers one request.
 func (a *API) ServeHTTP(hw http.ResponseWriter, hr *http.Request) {
 	start := time.Now()
@@ -132,16 +133,11 @@ func (a *API) ServeHTTP(hw http.ResponseWriter, hr *http.Request) {
 	w := &response{ResponseWriter: hw, rc: rc, patience: patience}
 	_ = rc.SetWriteDeadline(start.Add(a.options.StallTimeout)) // a 100 Continue is written too
 	if hr.Body != nil && hr.Body != http.NoBody {
-		body := &patientBody{ReadCloser: hr.Body, rc: rc, patience: patience}
-		hr.Body = body
-		// Before it sends a header, net/http reads some of what is left of a body, and
-		// would wait for it.
-		defer func() {
-			if !body.ended {
-				_ = rc.SetReadDeadline(time.Now().Add(leftoverTimeout))
-				_ = rc.SetWriteDeadline(time.Now().Add(2*leftoverTimeout + a.options.StallTimeout))
-			}
-		}()
+		w.body = &patientBody{ReadCloser: hr.Body, rc: rc, patience: patience}
+		hr.Body = w.body
+	}
+	if isCrowded(hr) {
+		w.Header().Set("Connection", "close")
 	}
 	a.metrics.inFlight.Inc()
 	defer a.metrics.inFlight.Dec()
@@ -155,6 +151,7 @@ func (a *API) ServeHTTP(hw http.ResponseWriter, hr *http.Request) {
 	if abort {
 		panic(http.ErrAbortHandler) // closes the connection in the middle of the answer
 	}
+	w.body.linger(w, hr, a.draining.Load())
 }
 
 // finish answers with the error, if there is one and nothing was sent, and
@@ -188,6 +185,7 @@ func (a *API) finish(w *response, r *http.Request, err error) (status int, abort
 	if w.status != 0 {
 		return e.Status(), true
 	}
+	w.body.mustLinger(w.Header(), r)
 	e.send(w)
 	return w.status, false
 }
@@ -221,7 +219,13 @@ func recovered(do func() error) (err error) {
 
 // serve leads a request through its door.
 func (a *API) serve(w *response, hr *http.Request) error {
+	if err := checkHostSyntax(hr.Host); err != nil {
+		return err
+	}
 	_, d := a.door(hr.URL.Path)
+	if isCrowded(hr) && (d == nil || !d.health) {
+		return errCrowded()
+	}
 	if d != nil && hr.Method == http.MethodOptions {
 		a.cors.answerOptions(w, hr, d.allowed()) // without a token: a browser's preflight has none
 		return nil
@@ -230,7 +234,7 @@ func (a *API) serve(w *response, hr *http.Request) error {
 		if err := a.checkHost(hr); err != nil {
 			return err
 		}
-		if err := a.token.check(hr); err != nil {
+		if err := a.tokens.check(hr, d != nil && d.operator); err != nil {
 			return err
 		}
 	}

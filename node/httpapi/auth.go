@@ -9,31 +9,56 @@ import (
 	"strings"
 )
 
-// token is what a request must bring; the zero token is none.
-type token struct {
-	required bool
-	sum      [sha256.Size]byte
+// tokens are what requests must bring. operators holds those that may also change the
+// members of a cluster; clients holds all. An empty list asks for none.
+type tokens struct{ clients, operators []tokenSum }
+
+type tokenSum [sha256.Size]byte
+
+func newTokens(client, operator string) (t tokens) {
+	if operator != "" {
+		t.operators = []tokenSum{sha256.Sum256([]byte(operator))}
+	}
+	if client != "" {
+		t.clients = append([]tokenSum{sha256.Sum256([]byte(client))}, t.operators...)
+		if operator == "" {
+			t.operators = t.clients
+		}
+	}
+	return t
 }
 
-func newToken(text string) token {
-	return token{required: text != "", sum: sha256.Sum256([]byte(text))}
-}
-
-// check compares in constant time, whatever the lengths.
-func (t token) check(r *http.Request) error {
-	if !t.required {
+// check rejects a request without a token that does. It compares in constant time,
+// whatever the lengths.
+func (t tokens) check(r *http.Request, operator bool) error {
+	all := t.clients
+	if operator {
+		all = t.operators
+	}
+	if len(all) == 0 {
 		return nil
 	}
 	header := r.Header.Get("Authorization")
 	scheme, given, _ := strings.Cut(header, " ")
 	sum := sha256.Sum256([]byte(strings.TrimSpace(given)))
-	if subtle.ConstantTimeCompare(sum[:], t.sum[:]) == 1 && strings.EqualFold(scheme, "Bearer") {
+	if strings.EqualFold(scheme, "Bearer") && among(all, sum) {
 		return nil
 	}
-	if header == "" {
+	switch {
+	case header == "":
 		return errorf(KindUnauthorized, "Authorization", "this node wants a token: Authorization: Bearer TOKEN")
+	case operator && among(t.clients, sum):
+		return errorf(KindUnauthorized, "Authorization", "this changes the members of the cluster, and needs the token of --operator-token-file")
 	}
 	return errorf(KindUnauthorized, "Authorization", "the token is not this node's")
+}
+
+func among(all []tokenSum, sum tokenSum) bool {
+	found := 0
+	for _, t := range all {
+		found |= subtle.ConstantTimeCompare(sum[:], t[:])
+	}
+	return found == 1
 }
 
 // checkOrigin refuses changes that a browser sends for a page of another origin.

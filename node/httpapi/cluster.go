@@ -35,7 +35,7 @@ var machineParams = []string{"machine"}
 
 func (a *API) clusterDoors() map[string]*door {
 	post := func(params []string, handle func(http.ResponseWriter, *request) error) *door {
-		return &door{methods: map[string]*method{http.MethodPost: {params: params, writes: true, handle: handle}}}
+		return &door{operator: true, methods: map[string]*method{http.MethodPost: {params: params, writes: true, handle: handle}}}
 	}
 	return map[string]*door{
 		"/cluster/status": {methods: map[string]*method{http.MethodGet: {handle: a.getStatus}}},

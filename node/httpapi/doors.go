@@ -3,6 +3,7 @@
 package httpapi
 
 import (
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -17,6 +18,7 @@ func (a *API) storeDoors() map[string]*door {
 	}
 	healthz, readyz := get(a.getHealth), get(a.getReady)
 	healthz.open, readyz.open = true, true
+	healthz.health, readyz.health = true, true
 	page := get(getPage)
 	page.open = true // it holds no data, and asks for the token
 	triples := get(a.getTriples, triplesParams...)
@@ -36,6 +38,23 @@ func (a *API) storeDoors() map[string]*door {
 		"/healthz": healthz,
 		"/readyz":  readyz,
 	}
+}
+
+// Endpoint is one method of one path of an API.
+type Endpoint struct {
+	Method, Path string
+	Open         bool // it needs no token
+}
+
+// Endpoints returns all that the API answers, sorted by path and method.
+func (a *API) Endpoints() []Endpoint {
+	var all []Endpoint
+	for _, path := range a.paths {
+		for _, method := range slices.Sorted(maps.Keys(a.doors[path].methods)) {
+			all = append(all, Endpoint{method, path, a.doors[path].open})
+		}
+	}
+	return all
 }
 
 func getPage(w http.ResponseWriter, r *request) error { return querypage.Serve(w, r.Request) }

@@ -20,6 +20,9 @@ type Options struct {
 	// Token, where set, is what clients must send as Authorization: Bearer. Only
 	// /healthz and /readyz go without.
 	Token string
+	// OperatorToken, if set, is what requests that change the members of the cluster
+	// must send instead; it is good for all others too.
+	OperatorToken string
 	// Engine answers SPARQL; nil leaves its doors out.
 	Engine *engine.Engine
 	// Links is the graph of links behind /links; nil leaves its doors out. Where it has
@@ -37,6 +40,10 @@ type Options struct {
 	// graphs below /data and the links of /fragments begin with it. "" is http or
 	// https and the Host header of each request.
 	PublicURL string
+	// AcceptHosts are names of hosts, without a port, that requests to a loopback
+	// address may have in Host if no token is needed: beside localhost, addresses,
+	// this machine's name and the host of PublicURL.
+	AcceptHosts []string
 	// ReadOnly refuses every change.
 	ReadOnly bool
 	// Full, if set, refuses every change with this error: the disk has no room for any.
@@ -87,6 +94,9 @@ func (o Options) Validate() error {
 		}
 	}
 	if err := checkPublicURL(o.PublicURL); err != nil {
+		return err
+	}
+	if err := checkHosts(o.AcceptHosts); err != nil {
 		return err
 	}
 	return checkOrigins(o.AllowOrigins)

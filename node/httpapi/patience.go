@@ -37,7 +37,10 @@ type patientBody struct {
 	io.ReadCloser
 	rc       *http.ResponseController
 	patience patience
+	begun    bool // it was read
 	ended    bool
+	slow     bool // reading it ran into its deadline
+	early    bool // the answer was sent before its end
 }
 
 func (b *patientBody) Read(p []byte) (int, error) {
@@ -47,12 +50,14 @@ func (b *patientBody) Read(p []byte) (int, error) {
 	if b.ended {
 		return b.ReadCloser.Read(p)
 	}
+	b.begun = true
 	start := time.Now()
 	_ = b.rc.SetReadDeadline(start.Add(b.patience.next())) // a recorder in a test has none
 	n, err := b.ReadCloser.Read(p)
 	b.patience.done(n, time.Since(start))
 	switch {
 	case errors.Is(err, os.ErrDeadlineExceeded):
+		b.slow = true
 		return n, slowBody(err)
 	case err != nil:
 		// From here on the server only watches for the client's going away, and a
@@ -74,8 +79,9 @@ type response struct {
 	http.ResponseWriter
 	rc       *http.ResponseController
 	patience patience
-	status   int        // 0: nothing was sent
-	source   degradable // what the answer is read from; nil where that is never degraded
+	status   int          // 0: nothing was sent
+	body     *patientBody // of the request; nil if it has none
+	source   degradable   // what the answer is read from; nil where that is never degraded
 }
 
 // Unwrap is for http.ResponseController.

@@ -15,9 +15,6 @@ import (
 
 // ServerOptions are the parameters of [NewServer]. The zero value is ready to use.
 type ServerOptions struct {
-	// MaxConnections is how many connections are open at a time; more wait to be
-	// accepted. 0 is 4096.
-	MaxConnections int
 	// MaxHeaderBytes bounds a request's line and headers; 0 is 256 KiB, room for a
 	// cursor beside four terms of some size.
 	MaxHeaderBytes int
@@ -31,14 +28,13 @@ type ServerOptions struct {
 
 // Validate says what is wrong with the options.
 func (o ServerOptions) Validate() error {
-	if o.MaxConnections < 0 || o.MaxHeaderBytes < 0 || o.ReadHeaderTimeout < 0 || o.IdleTimeout < 0 {
+	if o.MaxHeaderBytes < 0 || o.ReadHeaderTimeout < 0 || o.IdleTimeout < 0 {
 		return fmt.Errorf("http server: a limit is negative: %+v", o)
 	}
 	return nil
 }
 
 func (o ServerOptions) withDefaults() ServerOptions {
-	setDefault(&o.MaxConnections, 4096)
 	setDefault(&o.MaxHeaderBytes, 256<<10)
 	setDefault(&o.ReadHeaderTimeout, 10*time.Second)
 	setDefault(&o.IdleTimeout, 2*time.Minute)
@@ -72,6 +68,8 @@ func NewServer(api *API, options ServerOptions) (*Server, error) {
 		ReadHeaderTimeout: options.ReadHeaderTimeout,
 		IdleTimeout:       options.IdleTimeout,
 		BaseContext:       func(net.Listener) context.Context { return base },
+		ConnContext:       withCrowded,
+		ConnState:         tellState,
 		ErrorLog:          slog.NewLogLogger(options.Logger.Handler(), slog.LevelDebug),
 	}
 	return s, nil
@@ -88,9 +86,10 @@ func (s *Server) handle(w http.ResponseWriter, r *http.Request) {
 }
 
 // Serve accepts connections from ln and answers them until Shutdown, when it
-// returns nil: Shutdown tells when all is done. It closes ln.
+// returns nil: Shutdown tells when all is done. It closes ln. How many connections
+// are open at a time is ln's to bound; see [Busy] and [Crowded].
 func (s *Server) Serve(ln net.Listener) error {
-	err := s.http.Serve(limitConnections(ln, s.options.MaxConnections))
+	err := s.http.Serve(ln)
 	if errors.Is(err, http.ErrServerClosed) {
 		return nil
 	}

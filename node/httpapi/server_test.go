@@ -1,7 +1,6 @@
 package httpapi
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"crypto/tls"
@@ -13,6 +12,7 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -57,48 +57,71 @@ func TestSecure(t *testing.T) {
 	}
 }
 
-// TestConnections: beyond the cap a connection waits until one closes.
-func TestConnections(t *testing.T) {
-	s := serve(t, NodeStore(newStore(t)), Options{}, ServerOptions{MaxConnections: 2})
-	dial := func() net.Conn {
-		conn, err := net.Dial("tcp", s.addr)
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { conn.Close() })
-		return conn
-	}
-	ask := func(conn net.Conn) {
-		fmt.Fprintf(conn, "GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
-	}
-	hear := func(conn net.Conn) error {
-		line, err := bufio.NewReader(conn).ReadString('\n')
-		if err == nil && !strings.Contains(line, "200") {
-			err = errors.New(line)
-		}
-		return err
-	}
-	first, second := dial(), dial()
-	for _, conn := range []net.Conn{first, second} {
-		ask(conn)
-		if err := hear(conn); err != nil {
-			t.Fatal(err)
-		}
-	}
-	third := dial()
-	ask(third)
-	if err := third.SetReadDeadline(time.Now().Add(50 * time.Millisecond)); err != nil {
+// crowdedListener's connections are beyond its room while crowded is set; busy has
+// what their server says of them.
+type crowdedListener struct {
+	net.Listener
+	crowded *atomic.Bool
+	busy    chan bool
+}
+
+func (l crowdedListener) Accept() (net.Conn, error) {
+	conn, err := l.Listener.Accept()
+	return crowdedConn{conn, l}, err
+}
+
+type crowdedConn struct {
+	net.Conn
+	l crowdedListener
+}
+
+func (c crowdedConn) Crowded() bool     { return c.l.crowded.Load() }
+func (c crowdedConn) SetBusy(busy bool) { c.l.busy <- busy }
+
+// A connection beyond the room gets an answer to a health check, and to anything else
+// that there is no room; and then it is closed.
+func TestCrowded(t *testing.T) {
+	s := serve(t, NodeStore(newStore(t)), Options{}, ServerOptions{})
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
 		t.Fatal(err)
 	}
-	if err := hear(third); err == nil {
-		t.Fatal("three connections are served where two may be")
+	var crowded atomic.Bool
+	busy := make(chan bool, 100)
+	served := make(chan error, 1)
+	go func() { served <- s.server.Serve(crowdedListener{ln, &crowded, busy}) }()
+	t.Cleanup(func() {
+		ln.Close()
+		<-served
+	})
+	s.url = "http://" + ln.Addr().String()
+	if got := s.get("/count"); got.status != 200 || got.header.Get("Connection") == "close" {
+		t.Errorf("within the room: %+v", got)
 	}
-	first.Close()
-	if err := third.SetReadDeadline(time.Time{}); err != nil {
+	for i, want := range []bool{false, true, false} { // new, in a request, between two
+		if got := <-busy; got != want {
+			t.Errorf("state %d: busy %v", i, got)
+		}
+	}
+	s.client.CloseIdleConnections()
+	crowded.Store(true)
+	for _, path := range []string{"/healthz", "/readyz"} {
+		if got := s.get(path); got.status != 200 {
+			t.Errorf("%s: %+v", path, got)
+		}
+	}
+	for _, path := range []string{"/count", "/", "/nowhere"} {
+		s.get(path).wantError(t, 503, KindBusy, "", "no room for another connection")
+	}
+	s.do("POST", "/triples", "<http://a> <http://b> <http://c> .", "Content-Type", typeNTriples).wantError(t, 503, KindBusy, "", "no room")
+	conn, err := net.Dial("tcp", ln.Addr().String())
+	if err != nil {
 		t.Fatal(err)
 	}
-	if err := hear(third); err != nil {
-		t.Error(err)
+	defer conn.Close()
+	fmt.Fprintf(conn, "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
+	if text, err := io.ReadAll(conn); err != nil || !strings.Contains(string(text), "Connection: close") {
+		t.Errorf("it is not closed: %q, %v", text, err)
 	}
 }
 
@@ -106,7 +129,7 @@ func TestConnections(t *testing.T) {
 func TestHeaders(t *testing.T) {
 	store := newStore(t)
 	s := serve(t, NodeStore(store), Options{}, ServerOptions{ReadHeaderTimeout: 50 * time.Millisecond, IdleTimeout: 50 * time.Millisecond})
-	for _, start := range []string{"", "GET /hea", "GET /healthz HTTP/1.1\r\nHost: x\r\nX-"} {
+	for _, start := range []string{"", "GET /hea", "GET /healthz HTTP/1.1\r\nHost: localhost\r\nX-"} {
 		conn, err := net.Dial("tcp", s.addr)
 		if err != nil {
 			t.Fatal(err)

@@ -174,7 +174,7 @@ func TestStalledReader(t *testing.T) {
 		if err := conn.(*net.TCPConn).SetReadBuffer(4 << 10); err != nil {
 			t.Fatal(err)
 		}
-		fmt.Fprintf(conn, "GET /range?order=spo HTTP/1.1\r\nHost: x\r\n\r\n")
+		fmt.Fprintf(conn, "GET /range?order=spo HTTP/1.1\r\nHost: localhost\r\n\r\n")
 		line, err := bufio.NewReaderSize(conn, 16).ReadString('\n')
 		return err == nil && strings.Contains(line, "200")
 	})
@@ -239,8 +239,8 @@ func TestPatience(t *testing.T) {
 // them and on doors that do not.
 func TestSlowBodies(t *testing.T) {
 	store := newStore(t)
-	leftoverTimeout = 50 * time.Millisecond // before the server starts
-	t.Cleanup(func() { leftoverTimeout = time.Second })
+	leftoverTimeout, lingerTimeout = 50*time.Millisecond, 100*time.Millisecond // before the server starts
+	t.Cleanup(func() { leftoverTimeout, lingerTimeout = time.Second, 10*time.Second })
 	s := serve(t, NodeStore(store), Options{StallTimeout: 500 * time.Millisecond, MinBytesPerSecond: 1 << 20}, ServerOptions{})
 	for _, test := range []struct{ head, status string }{
 		{"POST /triples HTTP/1.1\r\nContent-Type: text/turtle\r\nContent-Length: 1000", "408"},
@@ -254,7 +254,7 @@ func TestSlowBodies(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		fmt.Fprintf(conn, "%s\r\nHost: x\r\n\r\n", test.head)
+		fmt.Fprintf(conn, "%s\r\nHost: localhost\r\n\r\n", test.head)
 		stop := make(chan struct{})
 		stopped := make(chan struct{})
 		go func() { // trickles as long as the server takes it
@@ -301,7 +301,7 @@ func TestBodyBreaksOff(t *testing.T) {
 		if strings.Contains(head, "chunked") {
 			body = fmt.Sprintf("%x\r\n%s\r\n", len(body), body)
 		}
-		fmt.Fprintf(conn, "%s\r\nHost: x\r\n\r\n%s", head, body)
+		fmt.Fprintf(conn, "%s\r\nHost: localhost\r\n\r\n%s", head, body)
 		if err := conn.(*net.TCPConn).CloseWrite(); err != nil {
 			t.Fatal(err)
 		}

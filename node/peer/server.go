@@ -7,8 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -127,6 +129,15 @@ func (s *Server) mustBeNew(method string) {
 	if s.calls[method] != nil || s.streams[method] != nil {
 		panic("peer: two handlers of " + method)
 	}
+}
+
+// Methods returns the names of all methods that have a handler, sorted.
+func (s *Server) Methods() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	methods := slices.AppendSeq(slices.Collect(maps.Keys(s.calls)), maps.Keys(s.streams))
+	slices.Sort(methods)
+	return methods
 }
 
 // Serve answers what comes in by l until Close, after which it returns nil, or

@@ -1,78 +1,214 @@
-// The connections that are open: their caps, and closing them all.
+// The connections that are open: the room that each class has, and which of them
+// makes room for another one.
 
 package port
 
 import (
-	"crypto/tls"
+	"container/list"
 	"errors"
 	"net"
+	"net/netip"
 	"sync"
-	"time"
 )
 
 // class is what a connection is counted as.
 type class int
 
 const (
-	unknown class = iota // its first bytes are awaited
-	web
-	stream
-	dialed // by this node: no cap
+	unknown class = iota // its first bytes, or its proof, are awaited
+	web                  // HTTP
+	crowded              // HTTP beyond the room: for health checks
+	stream               // between nodes, after the hello
+	dialed               // by this node: no bound
 	classes
 )
 
-// conns are the open connections of a port.
+// crowdedRoom is how many connections are taken in beyond the room of clients, so
+// that a node can show what it is and a health check gets its answer.
+const crowdedRoom = 64
+
+// conns are the open connections of a port. clients is the room of those that are
+// HTTP, share what one address may have of it, streams the room between nodes.
 //
-// Invariant: the counts are those of open; count[unknown] + count[web] +
-// count[stream] <= max, count[stream] <= streams, count[web] <= max - streams.
+// Invariant: the counts are those of open; count[web] <= clients, count[stream] <=
+// streams, count[unknown] + count[web] + count[crowded] <= clients + crowdedRoom;
+// web[a] <= share for every address a. idle holds the connections that may be closed
+// to make room, the one that has waited longest first: those of class unknown, and
+// HTTP between two requests.
 type conns struct {
-	max, streams int
+	clients, share, streams int
 
 	mu     sync.Mutex
 	closed bool
 	open   map[*conn]struct{}
 	count  [classes]int
+	web    map[netip.Prefix]int
+	idle   list.List // of *conn
 }
 
-// conn is an open connection, below TLS where there is TLS.
+// conn is an open connection, below TLS if there is TLS.
 type conn struct {
 	net.Conn
-	all   *conns
-	class class // guarded by all.mu
+	all  *conns
+	from netip.Prefix
+
+	// guarded by all.mu
+	class  class
+	place  *list.Element // in all.idle; nil while it is busy
+	pushed bool          // closed to make room
 }
 
-// add takes a connection in, or closes it and returns nil where there is no room.
+// newConns returns the bounds of a port that has most connections of others, of
+// which streams are kept for nodes. One address may have three quarters of what is
+// left for clients: the others find room, and so does a proxy.
+func newConns(most, streams int) conns {
+	clients := most - streams
+	return conns{clients: clients, share: clients - clients/4, streams: streams, open: map[*conn]struct{}{}, web: map[netip.Prefix]int{}}
+}
+
+// add takes a connection in. If there is no room it closes the one that is idle for
+// longest; if none is idle it closes the new one and returns nil.
 func (s *conns) add(raw net.Conn, as class) *conn {
-	c := &conn{Conn: raw, all: s, class: as}
+	c := &conn{Conn: raw, all: s, class: as, from: addressOf(raw)}
 	s.mu.Lock()
-	full := as != dialed && s.count[unknown]+s.count[web]+s.count[stream] >= s.max
-	if s.closed || full {
+	full := as != dialed && s.count[unknown]+s.count[web]+s.count[crowded] >= s.clients+crowdedRoom
+	var out *conn
+	if full {
+		out = s.push(nil)
+	}
+	if s.closed || full && out == nil {
 		s.mu.Unlock()
 		raw.Close()
 		return nil
 	}
 	s.open[c] = struct{}{}
 	s.count[as]++
+	if as == unknown {
+		c.place = s.idle.PushBack(c)
+	}
 	s.mu.Unlock()
+	out.end()
 	return c
 }
 
-// become counts a connection as what it has turned out to be; false where there
-// is no room for another one, or where it was closed.
-func (s *conns) become(c *conn, as class) bool {
-	room := s.streams
-	if as == web {
-		room = s.max - s.streams
+// push takes the connection out that is idle for longest, of those that fit; nil is
+// all. The caller ends it without the lock.
+func (s *conns) push(fit func(*conn) bool) *conn {
+	for e := s.idle.Front(); e != nil; e = e.Next() {
+		if c := e.Value.(*conn); fit == nil || fit(c) {
+			c.pushed = true
+			s.remove(c)
+			return c
+		}
 	}
+	return nil
+}
+
+// remove takes a connection out of the counts. The lock is held.
+func (s *conns) remove(c *conn) {
+	if _, ok := s.open[c]; !ok {
+		return
+	}
+	delete(s.open, c)
+	s.leave(c)
+	s.setBusy(c, true)
+}
+
+// leave takes a connection out of its class, enter puts it into one. The lock is held.
+func (s *conns) leave(c *conn) {
+	s.count[c.class]--
+	if c.class == web {
+		if s.web[c.from]--; s.web[c.from] == 0 {
+			delete(s.web, c.from)
+		}
+	}
+}
+
+func (s *conns) enter(c *conn, as class) {
+	c.class = as
+	s.count[as]++
+	if as == web {
+		s.web[c.from]++
+	}
+}
+
+// setBusy keeps a connection from being closed to make room, or not any more. The
+// lock is held.
+func (s *conns) setBusy(c *conn, busy bool) {
+	switch {
+	case busy && c.place != nil:
+		s.idle.Remove(c.place)
+		c.place = nil
+	case !busy && c.place == nil:
+		c.place = s.idle.PushBack(c)
+	}
+}
+
+// becomeStream counts a connection as one between nodes; false if there is no room
+// for another one, or if it was closed.
+func (s *conns) becomeStream(c *conn) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if _, ok := s.open[c]; !ok || s.count[as] >= room {
+	if _, ok := s.open[c]; !ok || s.count[stream] >= s.streams {
 		return false
 	}
-	s.count[c.class]--
-	s.count[as]++
-	c.class = as
+	s.leave(c)
+	s.enter(c, stream)
+	s.setBusy(c, true)
 	return true
+}
+
+// becomeWeb counts a connection as HTTP: within the room if there is some, or if
+// another idle one can be closed for it, else as crowded. It returns false if the
+// connection was closed.
+func (s *conns) becomeWeb(c *conn) bool {
+	s.mu.Lock()
+	if _, ok := s.open[c]; !ok {
+		s.mu.Unlock()
+		return false
+	}
+	as, out := web, (*conn)(nil)
+	switch {
+	case s.web[c.from] >= s.share:
+		out = s.push(func(o *conn) bool { return o.class == web && o.from == c.from })
+		if out == nil {
+			as = crowded
+		}
+	case s.count[web] >= s.clients:
+		out = s.push(func(o *conn) bool { return o.class == web })
+		if out == nil {
+			as = crowded
+		}
+	}
+	s.leave(c)
+	s.enter(c, as)
+	s.mu.Unlock()
+	out.end()
+	return true
+}
+
+// becomeBusy says whether a request runs on an HTTP connection.
+func (s *conns) becomeBusy(c *conn, busy bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if _, ok := s.open[c]; ok {
+		s.setBusy(c, busy)
+	}
+}
+
+// pushIdle closes the connection that is idle for longest.
+func (s *conns) pushIdle() {
+	s.mu.Lock()
+	out := s.push(nil)
+	s.mu.Unlock()
+	out.end()
+}
+
+// classOf returns the class of a connection, and whether it was closed to make room.
+func (s *conns) classOf(c *conn) (as class, pushed bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return c.class, c.pushed
 }
 
 // closeAll closes the connections and lets no more in.
@@ -89,17 +225,21 @@ func (s *conns) closeAll() {
 	}
 }
 
+// end closes a connection that push has taken out.
+func (c *conn) end() {
+	if c != nil {
+		c.Conn.Close()
+	}
+}
+
 func (c *conn) Close() error {
 	c.all.mu.Lock()
-	if _, ok := c.all.open[c]; ok {
-		delete(c.all.open, c)
-		c.all.count[c.class]--
-	}
+	c.all.remove(c)
 	c.all.mu.Unlock()
 	return c.Conn.Close()
 }
 
-// CloseWrite ends what this side sends, where the network knows such a thing.
+// CloseWrite ends what this side sends, if the network knows such a thing.
 func (c *conn) CloseWrite() error { return closeWrite(c.Conn) }
 
 func closeWrite(c net.Conn) error {
@@ -109,52 +249,18 @@ func closeWrite(c net.Conn) error {
 	return errors.ErrUnsupported
 }
 
-// root accepts for the multiplexer: with caps, and with TLS in front.
-type root struct {
-	net.Listener
-	port *Port
-}
-
-// Accept fails only when the port is closed: whatever else fails, such as having
-// too many open files, is tried again.
-func (r root) Accept() (net.Conn, error) {
-	const most = time.Second
-	wait := 5 * time.Millisecond
-	for {
-		raw, err := r.Listener.Accept()
-		switch {
-		case r.port.isClosed():
-			if err == nil {
-				raw.Close()
-			}
-			return nil, net.ErrClosed
-		case err != nil:
-			r.port.log.Error("accepting a connection failed", "error", err, "again", wait)
-			select {
-			case <-time.After(wait):
-			case <-r.port.done:
-			}
-			wait = min(2*wait, most)
-			continue
-		}
-		if c := r.take(raw); c != nil {
-			return c, nil
-		}
-		wait = 5 * time.Millisecond
+// addressOf returns whose connection one is: an IPv4 address, or the 64 bits of an
+// IPv6 address that one customer has. The zero prefix is an unknown address.
+func addressOf(c net.Conn) netip.Prefix {
+	from, err := netip.ParseAddrPort(c.RemoteAddr().String())
+	if err != nil {
+		return netip.Prefix{}
 	}
-}
-
-// take returns an accepted connection with a deadline for all that comes before
-// its kind is known: the multiplexer's is for reading only.
-func (r root) take(raw net.Conn) net.Conn {
-	c := r.port.conns.add(raw, unknown)
-	if c == nil {
-		r.port.reject(raw, errFull)
-		return nil
+	bits := 64
+	a := from.Addr().Unmap().WithZone("")
+	if a.Is4() || a.IsLoopback() {
+		bits = a.BitLen()
 	}
-	c.SetWriteDeadline(time.Now().Add(r.port.timeout))
-	if r.port.credentials == nil {
-		return c
-	}
-	return tls.Server(c, r.port.credentials.server())
+	p, _ := a.Prefix(bits) // the bits fit the address
+	return p
 }

@@ -12,7 +12,8 @@ import (
 
 // Dial connects to the node at host:port and returns when it is welcome there.
 // It takes no longer than ReadTimeout. Whatever its error, the other node has
-// acted on nothing. Where that node said why, the error is ErrCluster or ErrBusy.
+// acted on nothing. If that node said why, the error is ErrCluster, ErrBusy,
+// ErrSecret or ErrClosed.
 func (p *Port) Dial(ctx context.Context, kind Kind, addr string) (net.Conn, error) {
 	conn, err := p.dial(ctx, kind, addr)
 	if err != nil {
@@ -22,11 +23,14 @@ func (p *Port) Dial(ctx context.Context, kind Kind, addr string) (net.Conn, erro
 }
 
 func (p *Port) dial(ctx context.Context, kind Kind, addr string) (_ net.Conn, err error) {
+	if p.closed {
+		return nil, errClosedHere
+	}
 	host, _, err := net.SplitHostPort(addr)
 	if err != nil {
 		return nil, err
 	}
-	h := &hello{kind: kind, cluster: p.cluster(), secret: p.secret}
+	h := &hello{kind: kind, cluster: p.cluster(), tag: tagOf(p.clusterID()), secret: p.secret}
 	if len(h.cluster) > maxCluster {
 		return nil, fmt.Errorf("the cluster's name has %d bytes, at most %d are allowed", len(h.cluster), maxCluster)
 	}

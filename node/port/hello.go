@@ -34,35 +34,62 @@ func (k Kind) String() string {
 
 const (
 	magic       = "TREFOIL"
-	version     = 1
+	version     = 2
 	maxCluster  = 255 // bytes of a cluster's name
+	tagBytes    = 16  // of what stands for a cluster's ID
 	nonceBytes  = 32
 	proofBytes  = sha256.Size
 	dialerSays  = "trefoil dialer"
 	acceptsSays = "trefoil acceptor"
 )
 
-// What an acceptor says.
+// flagSecret is the flag of a dialer that has a secret.
+const flagSecret byte = 1
+
+// The answers of an acceptor.
 const (
-	sayWelcome byte = 0
-	sayProve   byte = 1
-	sayCluster byte = 2
-	sayBusy    byte = 3
+	sayWelcome    byte = 0
+	sayProve      byte = 1
+	sayCluster    byte = 2
+	sayBusy       byte = 3
+	sayNeedSecret byte = 4
+	sayNoSecret   byte = 5
+	sayWrong      byte = 6
+	sayClosed     byte = 7
 )
 
-// Why a dialed node did not let us in.
+// Errors of Dial that the other node has answered with.
 var (
 	ErrCluster = errors.New("the node there belongs to another cluster")
 	ErrBusy    = errors.New("the node there takes no connections of this kind now")
+	// ErrClosed says that the node there lets no other node in.
+	ErrClosed = errors.New("the node there lets no node in: it listens beyond loopback and has neither certificates nor a gossip key; " +
+		"start it with --ca, --cert and --key, or with --gossip-key-file")
+	// ErrSecret says that the two nodes have different secrets.
+	ErrSecret = errors.New("the secrets of the two nodes differ")
 )
+
+// sameSecret is what an operator does about ErrSecret.
+const sameSecret = "start all nodes of a cluster with the same --gossip-key-file and, unless they have certificates, the same --token-file (or --operator-token-file)"
 
 // hello is what a connection is known by, and what both sides prove with.
 type hello struct {
 	kind     Kind
 	cluster  string
-	secret   []byte // nil asks for no proof
+	tag      [tagBytes]byte // of the dialer's cluster; zero if it has no cluster yet
+	secret   []byte         // nil asks for no proof
 	acceptor [nonceBytes]byte
 	dialer   [nonceBytes]byte
+}
+
+// tagOf returns what stands for a cluster's ID in a hello. The ID itself is not
+// sent: the key of gossip may depend on it.
+func tagOf(id string) (tag [tagBytes]byte) {
+	if id != "" {
+		sum := sha256.Sum256([]byte("trefoil cluster " + id))
+		copy(tag[:], sum[:])
+	}
+	return tag
 }
 
 func (h *hello) proof(who string) []byte {
@@ -72,35 +99,59 @@ func (h *hello) proof(who string) []byte {
 	mac.Write(h.dialer[:])
 	mac.Write([]byte{byte(h.kind), byte(len(h.cluster))})
 	io.WriteString(mac, h.cluster)
+	mac.Write(h.tag[:])
 	return mac.Sum(nil)
+}
+
+// house is what an acceptor compares a hello with.
+type house struct {
+	closed      bool
+	cluster, id string // the ID is "" while the node has no cluster
+	secret      []byte
 }
 
 // receive reads a hello from behind the magic and lets the dialer prove itself.
 // The caller then answers with welcome or refuse.
-func receive(conn io.ReadWriter, cluster string, secret []byte) (*hello, error) {
-	var head [3]byte
-	if _, err := io.ReadFull(conn, head[:]); err != nil {
+func (own house) receive(conn io.ReadWriter) (*hello, error) {
+	// 1. Read what the dialer claims.
+	var head [4]byte
+	if _, err := io.ReadFull(conn, head[:1]); err != nil {
 		return nil, fmt.Errorf("read the hello: %w", err)
 	}
 	if head[0] != version {
 		return nil, fmt.Errorf("its hello has version %d, this node's %d: they run different releases", head[0], version)
 	}
-	h := &hello{kind: Kind(head[1]), secret: secret}
-	if h.kind < Raft || h.kind > Peer {
-		return nil, fmt.Errorf("its hello names an unknown %s", h.kind)
-	}
-	name := make([]byte, head[2])
-	if _, err := io.ReadFull(conn, name); err != nil {
+	if _, err := io.ReadFull(conn, head[1:]); err != nil {
 		return nil, fmt.Errorf("read the hello: %w", err)
 	}
-	h.cluster = string(name)
-	if len(secret) > 0 {
+	h := &hello{kind: Kind(head[1]), secret: own.secret}
+	if h.kind < Raft || h.kind > Peer || head[2]&^flagSecret != 0 {
+		return nil, fmt.Errorf("its hello names an unknown %s, flags %#x", h.kind, head[2])
+	}
+	rest := make([]byte, int(head[3])+tagBytes)
+	if _, err := io.ReadFull(conn, rest); err != nil {
+		return nil, fmt.Errorf("read the hello: %w", err)
+	}
+	h.cluster = string(rest[:head[3]])
+	copy(h.tag[:], rest[head[3]:])
+	// 2. Let it prove that it has the secret.
+	switch has := head[2]&flagSecret != 0; {
+	case own.closed:
+		return nil, errors.Join(errClosedHere, refuse(conn, sayClosed))
+	case has && len(own.secret) == 0:
+		err := fmt.Errorf("%w: it has one, this node has none: %s", ErrSecret, sameSecret)
+		return nil, errors.Join(err, refuse(conn, sayNoSecret))
+	case !has && len(own.secret) > 0:
+		err := fmt.Errorf("%w: it has none, this node has one: %s", ErrSecret, sameSecret)
+		return nil, errors.Join(err, refuse(conn, sayNeedSecret))
+	case has:
 		if err := h.demand(conn); err != nil {
 			return nil, err
 		}
 	}
-	if !h.fits(cluster) {
-		err := fmt.Errorf("it belongs to cluster %q, this node to %q", h.cluster, cluster)
+	// 3. Compare the clusters, which the proof covers.
+	if !h.fits(own.cluster, tagOf(own.id)) {
+		err := fmt.Errorf("it belongs to cluster %q, this node to %q (clusters of one name differ by their IDs)", h.cluster, own.cluster)
 		return nil, errors.Join(err, refuse(conn, sayCluster))
 	}
 	return h, nil
@@ -118,13 +169,17 @@ func (h *hello) demand(conn io.ReadWriter) error {
 	}
 	copy(h.dialer[:], answer[:])
 	if !hmac.Equal(answer[nonceBytes:], h.proof(dialerSays)) {
-		return errors.New("its key is another one: all nodes of a cluster have the same gossip key")
+		return errors.Join(fmt.Errorf("%w: %s", ErrSecret, sameSecret), refuse(conn, sayWrong))
 	}
 	return nil
 }
 
-// fits tells whether a dialer may come in to a node of the cluster.
-func (h *hello) fits(cluster string) bool {
+// fits reports whether a dialer may come in to a node of the cluster with the
+// name and the tag. A side without a tag has no cluster yet.
+func (h *hello) fits(cluster string, tag [tagBytes]byte) bool {
+	if none := ([tagBytes]byte{}); h.tag != none && tag != none && h.tag != tag {
+		return false
+	}
 	return h.cluster == cluster || cluster == "" || h.cluster == "" && h.kind == Peer
 }
 
@@ -145,14 +200,21 @@ func refuse(conn io.Writer, why byte) error {
 
 // send says hello on a dialed connection and waits until it is welcome.
 func (h *hello) send(conn io.ReadWriter) error {
-	first := append([]byte(magic), version, byte(h.kind), byte(len(h.cluster)))
-	if _, err := conn.Write(append(first, h.cluster...)); err != nil {
+	// 1. Say who dials, and read whether the other side wants a proof.
+	var flags byte
+	if len(h.secret) > 0 {
+		flags = flagSecret
+	}
+	first := append([]byte(magic), version, byte(h.kind), flags, byte(len(h.cluster)))
+	first = append(append(first, h.cluster...), h.tag[:]...)
+	if _, err := conn.Write(first); err != nil {
 		return err
 	}
 	said, err := h.hear(conn)
 	if err != nil {
 		return err
 	}
+	// 2. Prove. Without a proof asked for, the other side proves nothing either.
 	proved := said == sayProve
 	if proved {
 		if err := h.prove(conn); err != nil {
@@ -162,29 +224,42 @@ func (h *hello) send(conn io.ReadWriter) error {
 			return err
 		}
 	}
-	switch said {
-	case sayWelcome:
-	case sayCluster:
-		return fmt.Errorf("%w, not to %q", ErrCluster, h.cluster)
-	case sayBusy:
-		return ErrBusy
-	default:
-		return fmt.Errorf("the answer begins with %#02x: no trefoil node answers there", said)
+	if err := h.understand(said); err != nil || len(h.secret) == 0 {
+		return err
 	}
-	if len(h.secret) == 0 {
-		return nil
-	}
+	// 3. Verify the proof of the other side.
 	if !proved {
-		return errors.New("the node there has no gossip key, this one has: give all nodes the same")
+		return fmt.Errorf("%w: this node has one, the node there asks for none: %s", ErrSecret, sameSecret)
 	}
 	var proof [proofBytes]byte
 	if _, err := io.ReadFull(conn, proof[:]); err != nil {
 		return fmt.Errorf("read the proof of the node there: %w", err)
 	}
 	if !hmac.Equal(proof[:], h.proof(acceptsSays)) {
-		return errors.New("the node there has another gossip key: give all nodes the same")
+		return fmt.Errorf("%w: the node there has another one: %s", ErrSecret, sameSecret)
 	}
 	return nil
+}
+
+// understand returns the error that an answer stands for, nil if it is a welcome.
+func (h *hello) understand(said byte) error {
+	switch said {
+	case sayWelcome:
+		return nil
+	case sayCluster:
+		return fmt.Errorf("%w, not to %q", ErrCluster, h.cluster)
+	case sayBusy:
+		return ErrBusy
+	case sayNeedSecret:
+		return fmt.Errorf("%w: the node there has one, this node has none: %s", ErrSecret, sameSecret)
+	case sayNoSecret:
+		return fmt.Errorf("%w: this node has one, the node there has none: %s", ErrSecret, sameSecret)
+	case sayWrong:
+		return fmt.Errorf("%w: %s", ErrSecret, sameSecret)
+	case sayClosed:
+		return ErrClosed
+	}
+	return fmt.Errorf("the answer begins with %#02x: no trefoil node answers there", said)
 }
 
 // hear reads one word of the acceptor.
@@ -192,18 +267,18 @@ func (h *hello) hear(conn io.Reader) (byte, error) {
 	var said [1]byte
 	_, err := io.ReadFull(conn, said[:])
 	if errors.Is(err, io.EOF) {
-		err = errors.New("the node there hung up: its TLS, gossip key or release differs from this one's, or it has too many connections")
+		err = errors.New("the node there hung up: its TLS or release differs from this one's, or it has too many connections")
 	}
 	return said[0], err
 }
 
 // prove answers the acceptor's demand.
 func (h *hello) prove(conn io.ReadWriter) error {
+	if len(h.secret) == 0 {
+		return fmt.Errorf("%w: the node there asks for one, this node has none: %s", ErrSecret, sameSecret)
+	}
 	if _, err := io.ReadFull(conn, h.acceptor[:]); err != nil {
 		return fmt.Errorf("read the nonce of the node there: %w", err)
-	}
-	if len(h.secret) == 0 {
-		return errors.New("the node there asks for the gossip key, this one has none: give all nodes the same")
 	}
 	rand.Read(h.dialer[:])
 	_, err := conn.Write(append(h.dialer[:len(h.dialer):len(h.dialer)], h.proof(dialerSays)...))

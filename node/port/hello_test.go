@@ -22,16 +22,17 @@ func TestHelloGolden(t *testing.T) {
 	if err := (&hello{kind: Gossip, cluster: "db"}).send(s); err != nil {
 		t.Fatal(err)
 	}
-	if got, want := s.said.String(), "TREFOIL\x01\x02\x02db"; got != want {
+	if got, want := s.said.String(), "TREFOIL\x02\x02\x00\x02db"+strings.Repeat("\x00", tagBytes); got != want {
 		t.Errorf("a hello is %q, want %q", got, want)
 	}
-	h := &hello{kind: Peer, cluster: "db", secret: []byte("secret")}
+	// Computed by another implementation of HMAC from the drawing.
+	h := &hello{kind: Peer, cluster: "db", tag: tagOf("id"), secret: []byte("secret")}
 	for i := range nonceBytes {
 		h.acceptor[i], h.dialer[i] = byte(i), byte(0xff-i)
 	}
 	for who, want := range map[string]string{
-		dialerSays:  "beaaa5398e566c48f5da2366794dd7aed87f6d6c9c2767604019a7defd4cfc41",
-		acceptsSays: "31b3aac4f82758c42c95c97bcef36fd891ba6c4ee57e4436c02838e04ee8598a",
+		dialerSays:  "378ce5ffd1692d9ea884e25cce3027059eb27a18610c55e8b8818dd67d835455",
+		acceptsSays: "15a1af1903ca605666072e34774770f7fd1c7f3e91ca592cf9d1a0b2c9f9187b",
 	} {
 		if got := hex.EncodeToString(h.proof(who)); got != want {
 			t.Errorf("%s: the proof is %s, want %s", who, got, want)
@@ -47,10 +48,15 @@ func TestSendErrors(t *testing.T) {
 		"\x01short":                     "nonce",
 		"\x02":                          ErrCluster.Error(),
 		"\x03":                          ErrBusy.Error(),
-		"\x00":                          "no gossip key",
+		"\x04":                          "this node has none",
+		"\x05":                          "the node there has none",
+		"\x06":                          ErrSecret.Error(),
+		"\x07":                          ErrClosed.Error(),
+		"\x00":                          "asks for none",
 		"\x01" + nonce:                  "hung up",
 		"\x01" + nonce + "1":            "no trefoil node",
-		"\x01" + nonce + "\x00" + nonce: "another gossip key",
+		"\x01" + nonce + "\x06":         ErrSecret.Error(),
+		"\x01" + nonce + "\x00" + nonce: "the node there has another one",
 	} {
 		h := &hello{kind: Raft, cluster: "c", secret: []byte("s")}
 		err := h.send(&script{Reader: strings.NewReader(answer)})
@@ -60,12 +66,13 @@ func TestSendErrors(t *testing.T) {
 	}
 }
 
-const nonce = "0123456789abcdef0123456789abcdef"
+const nonce = "0123456789abcdef0123456789abcdef" // 32 bytes
 
 // Whatever a stranger sends, receive ends, says little, and takes no wrong proof.
 func FuzzReceive(f *testing.F) {
-	f.Add([]byte("\x01\x03\x01c"), false)
-	f.Add([]byte("\x01\x03\x01c"+"0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"), true)
+	f.Add([]byte("\x02\x03\x00\x01c0123456789abcdef"), false)
+	f.Add([]byte("\x02\x03\x01\x01c0123456789abcdef"+nonce+nonce), true)
+	f.Add([]byte("\x01\x03\x01c"), true)
 	f.Add([]byte("\x02\x00\xff"), true)
 	f.Fuzz(func(t *testing.T, text []byte, guarded bool) {
 		var secret []byte
@@ -73,11 +80,11 @@ func FuzzReceive(f *testing.F) {
 			secret = []byte("secret")
 		}
 		s := &script{Reader: bytes.NewReader(text)}
-		h, err := receive(s, "c", secret)
-		if err == nil && (guarded || h.kind < Raft || h.kind > Peer || len(text) < 3 || text[0] != version) {
+		h, err := house{cluster: "c", secret: secret}.receive(s)
+		if err == nil && (guarded || h.kind < Raft || h.kind > Peer || len(text) < 4+tagBytes || text[0] != version) {
 			t.Errorf("%x was let in", text)
 		}
-		if s.said.Len() > 1+nonceBytes {
+		if s.said.Len() > 1+nonceBytes+1 {
 			t.Errorf("a stranger was told %d bytes", s.said.Len())
 		}
 	})

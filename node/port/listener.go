@@ -90,6 +90,18 @@ func (l *listener) offer(c net.Conn, timeout time.Duration) bool {
 type webConn struct {
 	net.Conn
 	below net.Conn // without the multiplexer's buffer
+	raw   *conn
+}
+
+// SetBusy says whether a request runs on the connection: one between two requests
+// may be closed to make room for others.
+func (c *webConn) SetBusy(busy bool) { c.raw.all.becomeBusy(c.raw, busy) }
+
+// Crowded reports whether the connection is beyond the room: it is for a health
+// check, or to be told so.
+func (c *webConn) Crowded() bool {
+	as, _ := c.raw.all.classOf(c.raw)
+	return as == crowded
 }
 
 // CloseWrite lets net/http end an answer before it has read the whole request.

@@ -23,15 +23,22 @@ type Options struct {
 	// Cluster returns the name of this node's cluster, 255 bytes at most; "" or
 	// nil is none yet. It is asked at every hello.
 	Cluster func() string
+	// ClusterID returns the ID of the cluster, which tells clusters of one name
+	// apart; "" or nil is none yet. It is asked at every hello.
+	ClusterID func() string
+	// Closed refuses all connections between nodes, in both directions.
+	Closed bool
 	// TLS is for all connections, HTTP too; nil is none.
 	TLS *TLS
 	// Secret is what nodes prove to each other to have; empty asks for no proof.
 	Secret []byte
-	// MaxConnections is the most connections that others have open here: 4096
-	// where 0. What comes beyond is closed at once.
+	// MaxConnections is the most connections that others have open here: 4096 if 0.
+	// Beyond it the one that is idle for longest is closed. One address (the first
+	// 64 bits of an IPv6 address) has at most three quarters of those for HTTP. If
+	// none is idle, up to 64 more are taken, which are Crowded.
 	MaxConnections int
 	// MaxStreams is the most of them that are between nodes, and what is kept for
-	// those from HTTP: 1024, or half of MaxConnections, where 0.
+	// those from HTTP: 1024, or half of MaxConnections, if 0.
 	MaxStreams int
 	// ReadTimeout is how long a connection may take to show what it is, TLS and
 	// hello included, and how long it waits to be accepted; Dial has as long for
@@ -68,6 +75,8 @@ func (o Options) Validate() error {
 type Port struct {
 	network     Network
 	cluster     func() string
+	clusterID   func() string
+	closed      bool
 	secret      []byte
 	credentials *credentials // nil is no TLS
 	timeout     time.Duration
@@ -95,7 +104,7 @@ func Listen(ctx context.Context, o Options) (*Port, error) {
 		return nil, err
 	}
 	p := &Port{
-		network: o.Network, cluster: o.Cluster, secret: bytes.Clone(o.Secret), timeout: o.ReadTimeout, log: o.Logger,
+		network: o.Network, cluster: o.Cluster, clusterID: o.ClusterID, closed: o.Closed, secret: bytes.Clone(o.Secret), timeout: o.ReadTimeout, log: o.Logger,
 		kinds: map[Kind]*listener{}, done: make(chan struct{}),
 	}
 	if p.network == nil {
@@ -104,19 +113,23 @@ func Listen(ctx context.Context, o Options) (*Port, error) {
 	if p.cluster == nil {
 		p.cluster = func() string { return "" }
 	}
+	if p.clusterID == nil {
+		p.clusterID = func() string { return "" }
+	}
 	if p.timeout == 0 {
 		p.timeout = defaultTimeout
 	}
 	if p.log == nil {
 		p.log = slog.Default()
 	}
-	p.conns = conns{max: o.MaxConnections, streams: o.MaxStreams, open: map[*conn]struct{}{}}
-	if p.conns.max == 0 {
-		p.conns.max = defaultConnections
+	most, streams := o.MaxConnections, o.MaxStreams
+	if most == 0 {
+		most = defaultConnections
 	}
-	if p.conns.streams == 0 {
-		p.conns.streams = min(defaultStreams, p.conns.max/2)
+	if streams == 0 {
+		streams = min(defaultStreams, most/2)
 	}
+	p.conns = newConns(most, streams)
 	p.http = newListener(p)
 	for _, k := range []Kind{Raft, Gossip, Peer} {
 		p.kinds[k] = newListener(p)

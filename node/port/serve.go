@@ -80,7 +80,7 @@ func begins(r io.Reader) (is, shown bool) {
 }
 
 // each hands the connections of a multiplexer's listener on, each in a goroutine
-// of its own; the caps bound them.
+// of its own; their number is bounded.
 func (p *Port) each(l net.Listener, handle func(*cmux.MuxConn)) {
 	for {
 		c, err := l.Accept()
@@ -93,7 +93,11 @@ func (p *Port) each(l net.Listener, handle func(*cmux.MuxConn)) {
 
 var (
 	errFull     = errors.New("too many connections")
+	errPushed   = errors.New("it was the one that had been idle for longest when there was no room for another")
 	errUnserved = errors.New("nobody takes connections of this kind now")
+
+	errClosedHere = errors.New("this node takes part in no cluster: it listens beyond loopback and has neither certificates nor a gossip key; " +
+		"start it with --ca, --cert and --key, or with --gossip-key-file")
 )
 
 // below returns the connection under TLS, and TLS where there is TLS.
@@ -107,7 +111,7 @@ func below(c *cmux.MuxConn) (*conn, *tls.Conn) {
 // serveHTTP hands a connection to HTTP's listener.
 func (p *Port) serveHTTP(c *cmux.MuxConn) {
 	raw, secure := below(c)
-	if !p.conns.become(raw, web) {
+	if !p.conns.becomeWeb(raw) {
 		p.drop(c, errFull)
 		return
 	}
@@ -116,9 +120,9 @@ func (p *Port) serveHTTP(c *cmux.MuxConn) {
 		return
 	}
 	raw.SetDeadline(time.Time{})
-	var out net.Conn = &webConn{c, c.Conn}
+	var out net.Conn = &webConn{c, c.Conn, raw}
 	if secure != nil {
-		out = &secureConn{webConn{c, c.Conn}, secure}
+		out = &secureConn{webConn{c, c.Conn, raw}, secure}
 	}
 	if !p.http.offer(out, p.timeout) {
 		p.drop(c, errUnserved)
@@ -129,10 +133,6 @@ func (p *Port) serveHTTP(c *cmux.MuxConn) {
 // multiplexer has read the magic and no more, so its buffer is left behind.
 func (p *Port) greet(c *cmux.MuxConn) {
 	raw, secure := below(c)
-	if !p.conns.become(raw, stream) {
-		p.drop(c, errFull)
-		return
-	}
 	raw.SetDeadline(time.Now().Add(p.timeout))
 	if secure != nil {
 		if err := checkNode(secure.ConnectionState()); err != nil {
@@ -140,12 +140,16 @@ func (p *Port) greet(c *cmux.MuxConn) {
 			return
 		}
 	}
-	h, err := receive(c.Conn, p.cluster(), p.secret)
+	h, err := house{p.closed, p.cluster(), p.clusterID(), p.secret}.receive(c.Conn)
 	if err != nil {
 		p.drop(c, err)
 		return
 	}
 	to := p.kinds[h.kind]
+	if !p.conns.becomeStream(raw) {
+		p.drop(c, errors.Join(fmt.Errorf("%s: %w", h.kind, errFull), refuse(c.Conn, sayBusy)))
+		return
+	}
 	if !to.reserve() {
 		p.drop(c, errors.Join(fmt.Errorf("%s: %w", h.kind, errUnserved), refuse(c.Conn, sayBusy)))
 		return
@@ -164,6 +168,9 @@ func (p *Port) greet(c *cmux.MuxConn) {
 // drop closes a connection and counts it.
 func (p *Port) drop(c *cmux.MuxConn, why error) {
 	raw, _ := below(c)
+	if _, pushed := p.conns.classOf(raw); pushed {
+		why = errPushed
+	}
 	raw.Close()
 	p.reject(raw, why)
 }

@@ -46,27 +46,32 @@ func probe(t *testing.T, dial func() (net.Conn, error), text string, slow time.D
 
 // A stranger on the port gets nothing, and is cut off in time.
 func TestStrangers(t *testing.T) {
-	const hello = "TREFOIL\x01\x03\x01c"
+	tag := strings.Repeat("\x00", 16)
+	hello := "TREFOIL\x02\x03\x00\x01c" + tag
+	secret := "TREFOIL\x02\x03\x01\x01c" + tag
 	for _, c := range []struct {
 		name, guard, text string
 		slow              time.Duration
-		got               string // "nonce" is a demand of a proof
+		got               string // "nonce" is a demand of a proof, "wrong" the same and a refusal
 		within            time.Duration
 	}{
 		{"says nothing", "plain", "", 0, "", timeout},
 		{"stops in the magic", "plain", "TREF", 0, "", timeout},
 		{"stops after the magic", "plain", "TREFOIL", 0, "", timeout},
-		{"stops in the hello", "plain", "TREFOIL\x01\x03\xffc", 0, "", timeout},
+		{"stops in the hello", "plain", "TREFOIL\x02\x03\x00\xffc", 0, "", timeout},
 		{"a slow magic", "plain", hello, 3 * time.Second, "", timeout},
-		{"a slow hello", "plain", "TREFOIL\x01\x03\xff" + strings.Repeat("c", 255), time.Second, "", 2 * timeout},
-		{"another version", "plain", "TREFOIL\x02\x03\x01c", 0, "", 0},
-		{"another kind", "plain", "TREFOIL\x01\x04\x01c", 0, "", 0},
-		{"another cluster", "plain", "TREFOIL\x01\x03\x01d", 0, "\x02", 0},
-		{"no cluster for Raft", "plain", "TREFOIL\x01\x01\x00", 0, "\x02", 0},
+		{"a slow hello", "plain", "TREFOIL\x02\x03\x00\xff" + strings.Repeat("c", 255), time.Second, "", 2 * timeout},
+		{"another version", "plain", "TREFOIL\x01\x03\x01c", 0, "", 0},
+		{"another kind", "plain", "TREFOIL\x02\x04\x00\x01c" + tag, 0, "", 0},
+		{"unknown flags", "plain", "TREFOIL\x02\x03\x02\x01c" + tag, 0, "", 0},
+		{"another cluster", "plain", "TREFOIL\x02\x03\x00\x01d" + tag, 0, "\x02", 0},
+		{"no cluster for Raft", "plain", "TREFOIL\x02\x01\x00\x00" + tag, 0, "\x02", 0},
 		{"garbage", "plain", "\x00\xff\x17garbage\r\n\r\n", 0, "HTTP/1.1 400 Bad Request", 0},
-		{"no proof", "secret", hello, 0, "nonce", timeout},
-		{"a wrong proof", "secret", hello + strings.Repeat("x", 64), 0, "nonce", 0},
-		{"another cluster and no proof", "secret", "TREFOIL\x01\x03\x01d" + strings.Repeat("x", 64), 0, "nonce", 0},
+		{"no secret", "secret", hello, 0, "\x04", 0},
+		{"a secret", "plain", secret, 0, "\x05", 0},
+		{"no proof", "secret", secret, 0, "nonce", timeout},
+		{"a wrong proof", "secret", secret + strings.Repeat("x", 64), 0, "wrong", 0},
+		{"another cluster and no proof", "secret", "TREFOIL\x02\x03\x01\x01d" + tag + strings.Repeat("x", 64), 0, "wrong", 0},
 		{"says nothing to TLS", "TLS", "", 0, "", timeout},
 		{"stops in the handshake", "TLS", "\x16\x03\x01\x02\x00\x01\x00\x01", 0, "", timeout},
 		{"no TLS", "TLS", hello, 0, "", 0},
@@ -80,6 +85,10 @@ func TestStrangers(t *testing.T) {
 				web(t, b)
 				got, after := probe(t, func() (net.Conn, error) { return n.Host(stranger).Dial(t.Context(), addrB) }, c.text, c.slow)
 				switch {
+				case c.got == "wrong":
+					if len(got) != 34 || got[0] != 1 || got[33] != 6 {
+						t.Errorf("got %q, want a nonce and a refusal", got)
+					}
 				case c.got == "nonce" && (len(got) != 33 || got[0] != 1):
 					t.Errorf("got %q, want a nonce", got)
 				case strings.HasPrefix(c.got, "HTTP"):
@@ -136,7 +145,7 @@ func TestCertificates(t *testing.T) {
 				t.Fatal(err)
 			}
 			conn := tls.Client(raw, config)
-			io.WriteString(conn, "TREFOIL\x01\x03\x01c")
+			io.WriteString(conn, "TREFOIL\x02\x03\x00\x01c"+strings.Repeat("\x00", 16))
 			first := make([]byte, 5)
 			k, err := io.ReadFull(conn, first)
 			if c.node != (string(first[:k]) == "\x00peer") {
@@ -165,9 +174,12 @@ func TestDialErrors(t *testing.T) {
 		says     string
 	}{
 		{name: "another cluster", to: func(_ *testing.T, _ string, o *port.Options) { o.Cluster = cluster("d") }, is: port.ErrCluster},
-		{name: "another key", from: secret("a"), to: secret("b"), says: "hung up"},
-		{name: "no key here", to: secret("b"), says: "asks for the gossip key"},
-		{name: "no key there", from: secret("a"), says: "has no gossip key"},
+		{name: "another key", from: secret("a"), to: secret("b"), is: port.ErrSecret, says: "--token-file"},
+		{name: "no key here", to: secret("b"), is: port.ErrSecret, says: "this node has none"},
+		{name: "no key there", from: secret("a"), is: port.ErrSecret, says: "the node there has none"},
+		{name: "another cluster of the name", from: clusterID("1"), to: clusterID("2"), is: port.ErrCluster},
+		{name: "closed there", to: closed, is: port.ErrClosed, says: "--gossip-key-file"},
+		{name: "closed here", from: closed, says: "this node takes part in no cluster"},
 		{name: "no TLS here", to: secure("node"), says: "hung up: its TLS"},
 		{name: "no TLS there", from: secure("node"), says: "does not look like a TLS handshake"},
 		{name: "a certificate for another host", from: secure("node"), to: secure("elsewhere"), says: "not " + hostB},
@@ -206,6 +218,12 @@ func TestDialErrors(t *testing.T) {
 func secret(s string) func(*testing.T, string, *port.Options) {
 	return func(_ *testing.T, _ string, o *port.Options) { o.Secret = []byte(s) }
 }
+
+func clusterID(id string) func(*testing.T, string, *port.Options) {
+	return func(_ *testing.T, _ string, o *port.Options) { o.ClusterID = cluster(id) }
+}
+
+func closed(_ *testing.T, _ string, o *port.Options) { o.Closed = true }
 
 func secure(name string) func(*testing.T, string, *port.Options) {
 	return func(_ *testing.T, dir string, o *port.Options) { o.TLS = files(dir, name) }
@@ -290,14 +308,14 @@ func TestProofBack(t *testing.T) {
 				return
 			}
 			defer c.Close()
-			hello := make([]byte, len("TREFOIL")+3)
+			hello := make([]byte, len("TREFOIL")+4+16)
 			answer := make([]byte, 64)
 			io.ReadFull(c, hello)
 			c.Write(append([]byte{1}, make([]byte, 32)...))
 			io.ReadFull(c, answer)
 			c.Write(append([]byte{0}, answer[32:]...)) // the dialer's own proof
 		}()
-		if _, err := a.Dial(t.Context(), port.Peer, addrB); err == nil || !strings.Contains(err.Error(), "another gossip key") {
+		if _, err := a.Dial(t.Context(), port.Peer, addrB); err == nil || !strings.Contains(err.Error(), "the node there has another one") {
 			t.Errorf("dial: %v", err)
 		}
 	})
