@@ -11,19 +11,21 @@ import (
 	"time"
 )
 
-// backlog is how many connections of a kind wait until somebody accepts them.
+// backlog is how many connections of a kind between nodes wait until somebody accepts
+// them. Those with HTTP are bounded by their room.
 const backlog = 128
 
 type listener struct {
 	port    *Port
+	backlog int64
 	conns   chan net.Conn
 	waiting atomic.Int64 // reserved, and not accepted yet
 	done    chan struct{}
 	once    sync.Once
 }
 
-func newListener(p *Port) *listener {
-	return &listener{port: p, conns: make(chan net.Conn), done: make(chan struct{})}
+func newListener(p *Port, backlog int) *listener {
+	return &listener{port: p, backlog: int64(backlog), conns: make(chan net.Conn), done: make(chan struct{})}
 }
 
 func (l *listener) Accept() (net.Conn, error) {
@@ -64,7 +66,7 @@ func (l *listener) reserve() bool {
 	if !l.isOpen() {
 		return false
 	}
-	if l.waiting.Add(1) > backlog {
+	if l.waiting.Add(1) > l.backlog {
 		l.waiting.Add(-1)
 		return false
 	}

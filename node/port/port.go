@@ -130,9 +130,9 @@ func Listen(ctx context.Context, o Options) (*Port, error) {
 		streams = min(defaultStreams, most/2)
 	}
 	p.conns = newConns(most, streams)
-	p.http = newListener(p)
+	p.http = newListener(p, most)
 	for _, k := range []Kind{Raft, Gossip, Peer} {
-		p.kinds[k] = newListener(p)
+		p.kinds[k] = newListener(p, backlog)
 	}
 	var err error
 	if o.TLS != nil {
