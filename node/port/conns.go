@@ -71,7 +71,7 @@ func newConns(most, streams int) conns {
 func (s *conns) add(raw net.Conn, as class) *conn {
 	c := &conn{Conn: raw, all: s, class: as, from: addressOf(raw)}
 	s.mu.Lock()
-	full := as != dialed && s.count[unknown]+s.count[web]+s.count[crowded] >= s.clients+crowdedRoom
+	full := !s.closed && as != dialed && s.count[unknown]+s.count[web]+s.count[crowded] >= s.clients+crowdedRoom
 	var out *conn
 	if full {
 		out = s.push(nil)
