@@ -23,6 +23,8 @@ type Status struct {
 	Annotations int64  `json:"annotations"`
 	Bytes       int64  `json:"bytes"`     // of tables on the disk
 	FreeBytes   int64  `json:"freeBytes"` // of the disk; -1 where that is not known
+	Reclaimed   int64  `json:"reclaimed"` // of a lone node: bytes of tables given back in quiet times
+	Merges      int64  `json:"merges"`    // of a lone node: segments that shrank and were merged
 	Corruptions int64  `json:"corruptions"`
 	ReadOnly    bool   `json:"readOnly"`
 	Error       string `json:"error,omitempty"` // why the node takes no writes

@@ -74,6 +74,26 @@ func (s *Store) Oversized(maxBytes int64) []Split {
 	return splits
 }
 
+// Undersized returns the segments of this machine that have at most so many bytes, as many
+// as most. A segment that cannot be measured is left out.
+func (s *Store) Undersized(maxBytes int64, most int) (small []uint64) {
+	if err := s.uses.begin(); err != nil {
+		return nil // closing
+	}
+	defer s.uses.end()
+	l := s.layout.Load()
+	for segment := range l.trie.All() {
+		if len(small) == most || l.placement.Owner(segment) != s.MachineID() {
+			continue
+		}
+		lower, upper := segmentBounds(segment)
+		if bytes, err := s.segmentBytes(lower, upper, s.byTables && maxBytes >= smallSegment); err == nil && bytes <= maxBytes {
+			small = append(small, segment.ID)
+		}
+	}
+	return small
+}
+
 // afterAnnotations returns a key that separates what at does, or a little more on
 // its left: annotations stay with their version. It is nil where nothing is left
 // on the right.

@@ -3,6 +3,7 @@ package node
 import (
 	"bytes"
 	"fmt"
+	"sync"
 	"sync/atomic"
 
 	"github.com/cockroachdb/pebble/v2"
@@ -16,6 +17,7 @@ type upkeep struct {
 	wake     chan struct{} // holds a token where there may be work
 	unseen   atomic.Int64  // bytes written since the segments were measured
 	measured atomic.Int64  // bytes of all rows then, where rows are added up
+	changing sync.Mutex    // held by who splits or merges segments of a lone store
 }
 
 // wrote tells the maintenance of so many bytes of writes. It measures again after
@@ -60,6 +62,8 @@ func (s *Store) splitSegments() error {
 		return nil // closing
 	}
 	defer s.uses.end()
+	s.upkeep.changing.Lock()
+	defer s.upkeep.changing.Unlock()
 	// The trie of now: a split makes a new one, and looks after its halves itself.
 	for segment := range s.Trie().All() {
 		if err := s.splitSegment(segment.ID); err != nil {

@@ -19,7 +19,14 @@ type metrics struct {
 	nanos    atomic.Int64
 	stalls   atomic.Int64
 	splits   atomic.Int64
+	purged   atomic.Int64 // rows of tombstones
+	swept    atomic.Int64 // rows that other machines own, and ranges of them
+
+	merges, reclaims, reclaimed atomic.Int64 // see Tidy
 }
+
+// removed returns how many rows were removed, about, since the store was opened.
+func (m *metrics) removed() int64 { return m.deleted.Load() + m.purged.Load() + m.swept.Load() }
 
 // committed counts a group.
 func (m *metrics) committed(group []*request, size int64, took time.Duration) {
@@ -92,6 +99,9 @@ func newCollector(s *Store) *collector {
 	counter("writes_refused_total", "Writes answered with an error.", &m.refused)
 	counter("write_stalls_total", "Times that writes waited for flushes or compactions.", &m.stalls)
 	counter("segment_splits_total", "Segments split.", &m.splits)
+	counter("segment_merges_total", "Neighbouring segments merged because they shrank.", &m.merges)
+	counter("reclaims_total", "Ranges of tables compacted in quiet times because of deleted rows.", &m.reclaims)
+	counter("reclaimed_bytes_total", "Bytes of tables that these compactions gave back.", &m.reclaimed)
 	counter("corruptions_total", "Reads that met a damaged table.", &s.health.corruptions)
 	add("commit_seconds_total", "Time spent in commits.", prometheus.CounterValue,
 		func(reading) float64 { return time.Duration(m.nanos.Load()).Seconds() })

@@ -270,5 +270,6 @@ func (s *Store) commitPurge(r *request) error {
 		return err
 	}
 	p.purged = purged
+	s.metrics.purged.Add(purged)
 	return nil
 }

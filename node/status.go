@@ -20,6 +20,8 @@ type Status struct {
 	Annotations int64  `json:"annotations"`
 	Bytes       int64  `json:"bytes"`     // of tables
 	FreeBytes   int64  `json:"freeBytes"` // of the disk; -1 where that is not known
+	Reclaimed   int64  `json:"reclaimed"` // bytes of tables given back in quiet times since the start
+	Merges      int64  `json:"merges"`    // of segments that shrank, since the start
 	Corruptions int64  `json:"corruptions"`
 	ReadOnly    bool   `json:"readOnly"`
 	Error       string `json:"error,omitempty"` // why there are no writes
@@ -133,6 +135,8 @@ func (s *Store) Status() Status {
 		Segments:    s.Trie().Len(),
 		Members:     []Member{{ID: s.MachineID().String(), State: "up"}},
 		Corruptions: s.health.corruptions.Load(),
+		Reclaimed:   s.metrics.reclaimed.Load(),
+		Merges:      s.metrics.merges.Load(),
 		ReadOnly:    s.options.ReadOnly,
 		FreeBytes:   -1,
 	}

@@ -61,6 +61,8 @@ type Store struct {
 	managed      atomic.Bool // the cluster splits segments, not this store
 	byTables     bool        // segments are measured by the bytes of tables, not by rows
 	upkeep       upkeep
+	flushed      atomic.Int64 // how many rows had been removed at the last flush of Tidy
+	merged       atomic.Int64 // and when it last found nothing to merge
 	copies       atomic.Int64 // backups begun and tables of records written, for their names
 	density      density
 	closeTimeout time.Duration

@@ -260,5 +260,6 @@ func (s *Store) commitSweep(r *request) error {
 		return err
 	}
 	s.counted = counted
+	s.metrics.swept.Add(int64(len(r.deletes) + reclaimRows*len(r.spans)))
 	return nil
 }

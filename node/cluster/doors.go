@@ -37,6 +37,8 @@ func (n *Node) onLone(f func() error) (done bool, err error) {
 	if n.parts.Load() != nil {
 		return false, nil
 	}
+	n.pace.begin()
+	defer n.pace.end()
 	return true, f()
 }
 
@@ -51,7 +53,8 @@ func (n *Node) Snapshot() (Snapshot, error) {
 		return nil, err
 	}
 	if lone {
-		return sn, nil
+		n.pace.begin()
+		return &loneRequest{Snapshot: sn, pace: n.pace}, nil
 	}
 	all, err := n.reads.Snapshot()
 	if err != nil {
@@ -59,6 +62,21 @@ func (n *Node) Snapshot() (Snapshot, error) {
 	}
 	n.pace.begin()
 	return &request{Snapshot: all, pace: n.pace}, nil
+}
+
+// loneRequest is a client's read of a lone store, which work of quiet times gives way to
+// until it is closed.
+type loneRequest struct {
+	*node.Snapshot
+	pace   *pace
+	closed atomic.Bool
+}
+
+func (r *loneRequest) Close() error {
+	if !r.closed.Swap(true) {
+		r.pace.end()
+	}
+	return r.Snapshot.Close()
 }
 
 // request is a read of the cluster for a client, which work on copies gives way to

@@ -116,7 +116,7 @@ func (n *Node) plan(v *view.View) (next *view.View, reason, wait string) {
 			r.Incarnation, r.Address = h.report.Incarnation, h.report.Address
 			r.Epoch, r.Walked, r.Swept, r.Reconciled = h.report.Epoch, h.report.Walked, h.report.Swept, h.report.Reconciled
 			r.Ingested, r.Staging = h.report.Ingested, h.report.Staging
-			r.Mark, r.Splits, r.Damaged = g.markOf(m.ID), h.report.Splits, h.report.Damaged
+			r.Mark, r.Splits, r.Small, r.Damaged = g.markOf(m.ID), h.report.Splits, h.report.Small, h.report.Damaged
 			r.Accuses, r.Room = h.report.Slow, h.report.Store.Spare
 			// What the disk of one that came back must show is known with its second
 			// report, and before it may answer again it is held against what all know,

@@ -172,6 +172,7 @@ func (n *Node) listen(ctx context.Context) (err error) {
 	n.registerUpkeep()
 	n.run(func() { n.fail(n.port.Serve()) })
 	n.run(func() { n.fail(n.server.Serve(n.port.Peer())) })
+	n.run(func() { n.useQuietTimes(n.ctx) })
 	return nil
 }
 

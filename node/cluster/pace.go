@@ -25,6 +25,7 @@ type pace struct {
 	running int           // requests
 	load    float64       // their mean number lately
 	at      time.Duration // that load is of
+	busy    time.Duration // when requests last were a load
 	free    time.Duration // when the pauses of all work so far are over
 	paused  time.Duration // all of them
 }
@@ -47,7 +48,7 @@ const (
 )
 
 func newPace(clock Clock, share float64) *pace {
-	return &pace{clock: clock, share: share, cores: float64(runtime.GOMAXPROCS(0)), at: clock.Now()}
+	return &pace{clock: clock, share: share, cores: float64(runtime.GOMAXPROCS(0)), at: clock.Now(), busy: clock.Now()}
 }
 
 // begin and end are around each request.
@@ -58,7 +59,22 @@ func (p *pace) count(n int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.settle(p.clock.Now())
+	if p.load >= paceQuiet {
+		p.busy = p.at
+	}
 	p.running += n
+}
+
+// quiet reports whether requests have been no load for so long.
+func (p *pace) quiet(since time.Duration) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	now := p.clock.Now()
+	p.settle(now)
+	if p.load >= paceQuiet {
+		p.busy = now
+	}
+	return now-p.busy >= since
 }
 
 // settle brings load up to now: it comes ever nearer to the number of requests

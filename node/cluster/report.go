@@ -51,7 +51,9 @@ type report struct {
 	Slow []trie.MachineID `json:"slow,omitempty"`
 
 	Splits []view.SplitAt `json:"splits,omitempty"`
-	Walk   *walkProgress  `json:"walk,omitempty"`
+	// Small are segments of its own that have shrunk.
+	Small []uint64      `json:"small,omitempty"`
+	Walk  *walkProgress `json:"walk,omitempty"`
 	// Damaged: its disk has returned other bytes than were written to it.
 	Damaged bool         `json:"damaged,omitempty"`
 	Store   storeFigures `json:"store"`
@@ -135,7 +137,7 @@ func (n *Node) makeReport() report {
 	if n.work.epoch == v.Epoch {
 		r.Walked, r.Swept = n.work.walked, n.work.swept
 		r.Marks = maps.Clone(n.work.marks)
-		r.Splits = n.work.splits
+		r.Splits, r.Small = n.work.splits, n.work.small
 		r.Walk = n.work.progress()
 	}
 	return r

@@ -23,6 +23,7 @@ type work struct {
 	walked, swept bool
 	marks         map[trie.MachineID]uint64
 	splits        []view.SplitAt
+	small         []uint64
 	walk          *walk
 	clean         *view.View // the last one of which this machine had swept
 }
@@ -39,7 +40,7 @@ func (n *Node) startWork(v *view.View) {
 	ended := make(chan struct{})
 	w.cancel, w.ended = cancel, ended
 	w.mu.Lock()
-	w.epoch, w.walked, w.swept, w.marks, w.splits, w.walk = v.Epoch, false, false, nil, nil, nil
+	w.epoch, w.walked, w.swept, w.marks, w.splits, w.small, w.walk = v.Epoch, false, false, nil, nil, nil, nil
 	w.mu.Unlock()
 	n.run(func() {
 		defer close(ended)
@@ -124,15 +125,26 @@ const (
 	// sizesShare: it gives one part in so many of its time to that. Small segments
 	// are measured by their rows, which takes a second for some 100 MB of them.
 	sizesShare = 50
+	// smallShare: a segment has shrunk if it has at most one part in so many of the size
+	// beyond which segments are split. Two such are merged.
+	smallShare = 8
+	// maxSmall bounds the shrunk segments of a report.
+	maxSmall = 256
 )
 
-// watchSizes reports segments that should be split, until ctx ends.
+// watchSizes reports segments that should be split and, in quiet times, those that have
+// shrunk, until ctx ends.
 func (n *Node) watchSizes(ctx context.Context) {
 	// In a new view too: each split makes one.
 	wait(ctx, time.Until(n.work.sizesNext))
 	for ctx.Err() == nil {
 		begun := time.Now()
-		splits := n.store.Oversized(n.segmentLimit())
+		limit := n.segmentLimit()
+		splits := n.store.Oversized(limit)
+		var small []uint64
+		if len(splits) == 0 && n.pace.quiet(quietBefore) {
+			small = n.store.Undersized(limit/smallShare, maxSmall)
+		}
 		rest := sizesShare * time.Since(begun)
 		n.work.sizesNext = time.Now().Add(rest)
 		var asked []view.SplitAt
@@ -141,10 +153,10 @@ func (n *Node) watchSizes(ctx context.Context) {
 		}
 		n.work.mu.Lock()
 		if ctx.Err() == nil {
-			n.work.splits = asked
+			n.work.splits, n.work.small = asked, small
 		}
 		n.work.mu.Unlock()
-		if len(asked) > 0 {
+		if len(asked)+len(small) > 0 {
 			wake(n.wakeLease)
 		}
 		wait(ctx, max(sizesEvery, rest))

@@ -43,6 +43,9 @@ type Report struct {
 	Bytes int64
 	// Splits are where it asks for its segments to be split.
 	Splits []SplitAt
+	// Small are segments of its own that have shrunk, so that two of them are far from a
+	// split. It reports them in quiet times.
+	Small []uint64
 	// Ingested: it has taken in the load of the epoch, durably.
 	Ingested bool
 	// Staging are the loads of which it makes tables.

@@ -24,7 +24,7 @@ func (p *planner) planned() {
 		return
 	}
 	for _, step := range []func(*planner){
-		(*planner).acceptLoss, (*planner).publish, (*planner).dropLoads, (*planner).beginLoads, (*planner).removals, (*planner).leaves, (*planner).joins, (*planner).copies, (*planner).splits, (*planner).rebalance,
+		(*planner).acceptLoss, (*planner).publish, (*planner).dropLoads, (*planner).beginLoads, (*planner).removals, (*planner).leaves, (*planner).joins, (*planner).copies, (*planner).splits, (*planner).rebalance, (*planner).merges,
 	} {
 		if step(p); p.next != nil {
 			return
