@@ -46,17 +46,18 @@ var withinNode = map[string][]string{
 	"node/gossip":        {},
 	"node/agreement":     {"node/view", "node/manifest"},
 	"node/writes":        {"node", "node/view", "node/peer"},
-	"node/reads":         {"node", "node/view", "node/peer"},
+	"node/reads":         {"node", "node/view", "node/peer", "node/turns"},
 	"node/loads":         {"node", "node/view", "node/peer"},
 	"node/cluster":       {"node", "node/view", "node/port", "node/peer", "node/gossip", "node/agreement", "node/writes", "node/reads", "node/loads"},
-	"node/engine":        {"node"},
+	"node/turns":         {},
+	"node/engine":        {"node", "node/turns"},
 	"node/links":         {"node", "node/links/edits", "node/links/ranking"},
 	"node/links/edits":   {},
 	"node/links/ranking": {},
 	"node/links/copies":  {"node", "node/view", "node/peer"},
 	"node/links/ranges":  {"node", "node/view", "node/peer", "node/links/edits", "node/links/ranking", "node/links/copies"},
 	"node/links/growing": {"node"},
-	"node/httpapi":       {"node", "node/engine", "node/view"},
+	"node/httpapi":       {"node", "node/engine", "node/turns", "node/view"},
 }
 
 // below are the packages of internal that others may know, and who: they know none.

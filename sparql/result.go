@@ -64,7 +64,7 @@ func (r *Result) Triples() iter.Seq2[triple.Triple, error] {
 	return func(yield func(triple.Triple, error) bool) {
 		defer r.Close()
 		w := &tripleWriter{
-			check: r.ctx.Err, yield: yield, seen: map[triple.Triple]struct{}{}, held: r.run.Hold("triples of the result"),
+			check: r.run.Check, yield: yield, seen: map[triple.Triple]struct{}{}, held: r.run.Hold("triples of the result"),
 		}
 		defer w.held.Free()
 		var err error
@@ -216,7 +216,7 @@ func (d *describer) queue(t triple.Term) error {
 
 // triples gives the triples of a subject.
 func (d *describer) triples(t triple.Term) (bool, error) {
-	if err := d.result.ctx.Err(); err != nil {
+	if err := d.result.run.Check(); err != nil {
 		return false, err
 	}
 	scan, err := triple.Pattern{Subject: t}.Scan(triple.SPO)

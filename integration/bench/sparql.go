@@ -78,7 +78,7 @@ func (q *benchQuery) mostReads(o outcome) int64 {
 func runQuery(ctx context.Context, e *engine.Engine, text string) (outcome, error) {
 	var o outcome
 	begun := time.Now()
-	q, err := e.Prepare(queryPrefixes+text, engine.Params{})
+	q, err := e.Prepare(ctx, queryPrefixes+text, engine.Params{})
 	if err != nil {
 		return o, err
 	}

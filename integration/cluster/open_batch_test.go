@@ -135,7 +135,7 @@ func (m *machine) asks(tr triple.Triple) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	q, err := e.Prepare("ASK { "+tr.Subject.String()+" "+tr.Predicate.String()+" "+tr.Object.String()+" }", engine.Params{})
+	q, err := e.Prepare(ctx, "ASK { "+tr.Subject.String()+" "+tr.Predicate.String()+" "+tr.Object.String()+" }", engine.Params{})
 	if err != nil {
 		return false, err
 	}

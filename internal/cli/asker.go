@@ -60,7 +60,7 @@ func openLocalAsker(c *queryCmd) (asker, error) {
 }
 
 func (l localAsker) prepare(q question) (*engine.Query, error) {
-	return l.Prepare(q.text, engine.Params{
+	return l.Prepare(q.env.ctx, q.text, engine.Params{
 		DefaultGraphs: q.opts.DefaultGraphs, NamedGraphs: q.opts.NamedGraphs, Timeout: q.opts.Timeout})
 }
 

@@ -41,7 +41,7 @@ type sparqlFlags struct {
 	QueryMemory       *byteSize     `placeholder:"SIZE" help:"Memory of one query before it uses temporary files; 256 MiB by default, a sixteenth of --memory if that is less."`
 	QueryTimeout      time.Duration `default:"60s" placeholder:"D" help:"Longest run of a query or update, ${default} by default; 0 is no limit."`
 	UpdateMemory      *byteSize     `placeholder:"SIZE" help:"The most that one update may change at once; as --query-memory by default."`
-	MaxQueries        int           `default:"16" placeholder:"N" help:"Queries and updates that run at a time, ${default} by default; more wait."`
+	MaxQueries        int           `default:"16" placeholder:"N" help:"Queries that hold more than 2 MiB at a time, ${default} by default; more wait. Others take turns beside them."`
 	SpillDir          string        `placeholder:"DIR" help:"Where queries make temporary files; DATA/tmp by default."`
 	UnionDefaultGraph bool          `help:"The default graph of queries is the merge of all graphs."`
 	AllowHost         []string      `placeholder:"HOST" help:"A host that SERVICE and LOAD may ask: example.org, example.org:8890, *.example.org, 10.0.0.0/8; repeatable. Both are off without one."`
@@ -61,7 +61,7 @@ func (f *sparqlFlags) engine(data string, store engine.Store, readOnly bool, sha
 		return nil, err
 	}
 	opts := engine.Options{
-		QueryMemory: query, UpdateMemory: update, Timeout: f.QueryTimeout, MaxQueries: f.MaxQueries,
+		QueryMemory: query, UpdateMemory: update, Memory: max(shares.Queries, query), Timeout: f.QueryTimeout, MaxQueries: f.MaxQueries,
 		SpillDir: f.SpillDir, UnionDefaultGraph: f.UnionDefaultGraph, AllowHosts: f.AllowHost, Logger: logger,
 	}
 	if opts.Timeout <= 0 {

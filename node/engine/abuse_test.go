@@ -56,7 +56,7 @@ func bomb(t *testing.T, e *Engine, text string, timeout time.Duration, memory in
 	start := time.Now()
 	grown := peak(func() {
 		var q *Query
-		if q, err = e.Prepare(text, Params{Timeout: timeout}); err != nil {
+		if q, err = e.Prepare(t.Context(), text, Params{Timeout: timeout}); err != nil {
 			return
 		}
 		var answer *Answer
@@ -223,7 +223,7 @@ func TestDeepNesting(t *testing.T) {
 		"subqueries":  "SELECT * {\n" + strings.Repeat("{ SELECT * {", 100_000),
 		"inverse":     "SELECT * {\n?s " + strings.Repeat("^", 1_000_000) + "<x:p> ?o }",
 	} {
-		_, err := e.Prepare(text, Params{})
+		_, err := e.Prepare(t.Context(), text, Params{})
 		var syntax *triple.SyntaxError
 		if !errors.As(err, &syntax) || syntax.Line != 2 || syntax.Column < 2 {
 			t.Errorf("%s: %v", name, err)
@@ -300,7 +300,7 @@ func TestCancelled(t *testing.T) {
 // abandon reads some rows, and then cancels the query or closes its answer.
 func abandon(t *testing.T, e *Engine, ctx context.Context, cancel func(), text string, rows int, closes bool) {
 	t.Helper()
-	q, err := e.Prepare(text, Params{})
+	q, err := e.Prepare(t.Context(), text, Params{})
 	if err != nil {
 		t.Fatal(err)
 	}

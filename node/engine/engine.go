@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"github.com/trefoildb/trefoil/node/turns"
 	"github.com/trefoildb/trefoil/sparql"
 	"github.com/trefoildb/trefoil/sparql/exec"
 	"github.com/trefoildb/trefoil/sparql/parser"
@@ -23,7 +24,8 @@ type Engine struct {
 	store Store
 	opts  Options
 	start time.Time
-	turns chan struct{} // holds an element for each query that runs
+	turns *turns.Turns
+	pool  *pool
 
 	readOnly bool
 	hosts    *hosts // nil where SERVICE and LOAD are off
@@ -37,11 +39,14 @@ func New(store Store, opts Options) (*Engine, error) {
 	}
 	opts = opts.withDefaults()
 	e := &Engine{
-		store: store, opts: opts, start: time.Now(), turns: make(chan struct{}, opts.MaxQueries), patience: defaultPatience,
+		store: store, opts: opts, start: time.Now(), pool: newPool(opts.Memory, opts.MaxQueries), patience: defaultPatience,
 		readOnly: store.Status().ReadOnly,
 	}
+	var err error
+	if e.turns, err = turns.New(turns.Options{Seats: opts.MaxQueries}); err != nil {
+		return nil, err
+	}
 	if len(opts.AllowHosts) > 0 {
-		var err error
 		if e.hosts, err = parseHosts(opts.AllowHosts); err != nil {
 			return nil, err
 		}
@@ -58,13 +63,14 @@ type Params struct {
 	DefaultGraphs, NamedGraphs []string
 	// Timeout shortens that of the engine; 0 leaves it.
 	Timeout time.Duration
+	// Client names who asks: clients have equal shares of the processors.
+	Client string
 }
 
-// options returns what package sparql needs for one request; network is nil where
+// options returns what package sparql needs to run one request; network is nil where
 // SERVICE and LOAD are off.
-func (e *Engine) options(p Params, network *network) sparql.Options {
+func (e *Engine) options(p Params, network *network, turn *turns.Turn, memory *reservation) sparql.Options {
 	opts := sparql.Options{
-		Parser:       parser.Options{Base: p.Base},
 		UpdateMemory: e.opts.UpdateMemory,
 		Options: exec.Options{
 			Memory:            e.opts.QueryMemory,
@@ -74,6 +80,7 @@ func (e *Engine) options(p Params, network *network) sparql.Options {
 			Nanos:  func() int64 { return int64(time.Since(e.start)) },
 			Uint64: rand.Uint64,
 			Spill:  spill{dir: e.opts.SpillDir},
+			Check:  turn.Check, Reserve: memory.reserve,
 		},
 	}
 	if network != nil {
@@ -103,31 +110,49 @@ func (e *Engine) limit(ctx context.Context, p Params) (context.Context, context.
 	return context.WithTimeoutCause(ctx, timeout, fmt.Errorf("%w: its limit is %s", ErrTimeout, timeout))
 }
 
-// takeTurn waits until fewer than MaxQueries run; release gives the turn back.
-func (e *Engine) takeTurn(ctx context.Context) (release func(), err error) {
-	select {
-	case e.turns <- struct{}{}:
-		return func() { <-e.turns }, nil
-	default:
+// smallText is how long a text is that is parsed without a turn: it takes less than
+// a tenth of a millisecond.
+const smallText = 4 << 10
+
+// parse calls do, which parses a text, with a turn if the text is not small. check is
+// for [parser.Options].Check.
+func (e *Engine) parse(ctx context.Context, text string, p Params, do func(parser.Options) error) error {
+	opts := parser.Options{Base: p.Base}
+	if len(text) <= smallText {
+		return do(opts)
 	}
-	select {
-	case e.turns <- struct{}{}:
-		return func() { <-e.turns }, nil
-	case <-ctx.Done():
-		if errors.Is(context.Cause(ctx), ErrTimeout) {
-			return nil, fmt.Errorf("%w: %d, which is the limit", ErrBusy, e.opts.MaxQueries)
-		}
-		return nil, ctx.Err()
+	ctx, cancel := e.limit(ctx, p)
+	defer cancel()
+	turn, err := e.turns.Begin(ctx, p.Client)
+	if err != nil {
+		return e.cause(ctx, err)
 	}
+	defer turn.End()
+	opts.Check = turn.Check
+	return e.cause(ctx, do(opts))
 }
 
 // cause says why a request ended that its context ended.
-func cause(ctx context.Context, err error) error {
-	if err == nil || !errors.Is(err, context.DeadlineExceeded) {
-		return err
-	}
-	if why := context.Cause(ctx); why != nil && errors.Is(why, ErrTimeout) {
+func (e *Engine) cause(ctx context.Context, err error) error {
+	why := context.Cause(ctx)
+	switch {
+	case err == nil || why == nil || !errors.Is(why, ErrTimeout):
+	case errors.Is(err, turns.ErrSeat):
+		return fmt.Errorf("%w: %d hold much memory, which is the limit, and none ended in time", ErrBusy, e.opts.MaxQueries)
+	case errors.Is(err, context.DeadlineExceeded):
 		return why
 	}
 	return err
 }
+
+// Running returns how many queries and updates run or wait for their turn.
+func (e *Engine) Running() int {
+	live, _ := e.turns.Live()
+	return live
+}
+
+// Held returns the bytes that queries and updates hold.
+func (e *Engine) Held() int64 { return e.pool.held.Load() }
+
+// Turns returns how the queries share the processors.
+func (e *Engine) Turns() *turns.Turns { return e.turns }

@@ -58,7 +58,7 @@ func serveNode(t *testing.T, e *engine.Engine, store *node.Store) string {
 }
 
 func ask(ctx context.Context, e *engine.Engine, text string, p engine.Params) (lines []string, err error) {
-	q, err := e.Prepare(text, p)
+	q, err := e.Prepare(ctx, text, p)
 	if err != nil {
 		return nil, err
 	}

@@ -3,7 +3,4 @@ package engine
 import "github.com/trefoildb/trefoil/sparql/ast"
 
 // Prologue returns the base and the prefixes that the query declares.
-func (q *Query) Prologue() ast.Prologue { return q.prepared.Prologue() }
-
-// Running returns how many queries and updates run.
-func (e *Engine) Running() int { return len(e.turns) }
+func (q *Query) Prologue() ast.Prologue { return q.tree.Prologue }

@@ -51,7 +51,7 @@ func rows(t *testing.T, e *Engine, text string) [][]triple.Term {
 
 func tryRows(t *testing.T, e *Engine, text string, p Params) (all [][]triple.Term, err error) {
 	t.Helper()
-	q, err := e.Prepare(text, p)
+	q, err := e.Prepare(t.Context(), text, p)
 	if err != nil {
 		return nil, err
 	}

@@ -13,11 +13,14 @@ type Options struct {
 	QueryMemory int64
 	// UpdateMemory bounds, in bytes, what one update may change; 0 is 256 MiB.
 	UpdateMemory int64
+	// Memory is how many bytes all queries and updates may hold together; 0 is
+	// QueryMemory for a quarter of MaxQueries, and for one at least.
+	Memory int64
 	// Timeout bounds a query from its beginning to its last row, and an update; 0
 	// is a minute, a negative value is no limit.
 	Timeout time.Duration
-	// MaxQueries is how many queries and updates run at a time; more wait for their
-	// turn, within their timeout. 0 is 16.
+	// MaxQueries is how many queries may hold more than 2 MiB at a time; more wait for
+	// their turn, within their timeout. 0 is 16.
 	MaxQueries int
 	// SpillDir is where temporary files are made; "" is the system's directory for
 	// them.
@@ -44,9 +47,9 @@ type Options struct {
 
 // Validate says what is wrong with the options.
 func (o Options) Validate() error {
-	if o.QueryMemory < 0 || o.UpdateMemory < 0 || o.MaxQueries < 0 {
-		return fmt.Errorf("engine: a limit is negative: query memory %d, update memory %d, queries %d",
-			o.QueryMemory, o.UpdateMemory, o.MaxQueries)
+	if o.QueryMemory < 0 || o.UpdateMemory < 0 || o.Memory < 0 || o.MaxQueries < 0 {
+		return fmt.Errorf("engine: a limit is negative: query memory %d, update memory %d, memory of all %d, queries %d",
+			o.QueryMemory, o.UpdateMemory, o.Memory, o.MaxQueries)
 	}
 	if _, err := parseHosts(o.AllowHosts); err != nil {
 		return fmt.Errorf("engine: %w", err)
@@ -66,6 +69,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.MaxQueries == 0 {
 		o.MaxQueries = 16
+	}
+	if o.Memory == 0 {
+		o.Memory = o.QueryMemory * int64(max(o.MaxQueries/4, 1))
 	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)

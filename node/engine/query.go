@@ -4,32 +4,37 @@ import (
 	"context"
 	"iter"
 
+	"github.com/trefoildb/trefoil/node/turns"
 	"github.com/trefoildb/trefoil/sparql"
 	"github.com/trefoildb/trefoil/sparql/ast"
 	"github.com/trefoildb/trefoil/sparql/exec"
+	"github.com/trefoildb/trefoil/sparql/parser"
 	"github.com/trefoildb/trefoil/triple"
 )
 
 // Query is a query that was parsed.
 type Query struct {
-	engine   *Engine
-	prepared *sparql.Prepared
-	params   Params
-	network  *network
+	engine *Engine
+	tree   *ast.Query
+	params Params
 }
 
-// Prepare parses a query. An error of the text is a *[triple.SyntaxError].
-func (e *Engine) Prepare(text string, p Params) (*Query, error) {
-	network := e.network()
-	prepared, err := sparql.Prepare(text, e.options(p, network))
+// Prepare parses a query. An error of the text is a *[triple.SyntaxError]. A long text
+// waits for its turn, as Run does.
+func (e *Engine) Prepare(ctx context.Context, text string, p Params) (*Query, error) {
+	q := &Query{engine: e, params: p}
+	err := e.parse(ctx, text, p, func(opts parser.Options) (err error) {
+		q.tree, err = parser.ParseQuery(text, opts)
+		return err
+	})
 	if err != nil {
 		return nil, err
 	}
-	return &Query{e, prepared, p, network}, nil
+	return q, nil
 }
 
 // Form returns the form of the query.
-func (q *Query) Form() ast.Form { return q.prepared.Form() }
+func (q *Query) Form() ast.Form { return q.tree.Form }
 
 // Answer is the result of a query over a snapshot of the store. It belongs to one
 // goroutine; close it.
@@ -37,61 +42,85 @@ type Answer struct {
 	Form ast.Form
 	Vars []string // of SELECT
 
-	ctx      context.Context
-	result   *sparql.Result
-	snapshot Snapshot
-	release  func()
+	run    *run
+	result *sparql.Result
+	closed bool
 }
 
-// Run begins to execute the query on the store as it is now.
+// run is what an execution has: a turn, a snapshot and the way to the network.
+type run struct {
+	engine   *Engine
+	ctx      context.Context
+	cancel   context.CancelFunc
+	turn     *turns.Turn
+	memory   reservation
+	network  *network
+	snapshot Snapshot
+}
+
+// Run begins to execute the query on the store as it is now. It computes in turns with
+// other queries (see package turns).
 func (q *Query) Run(ctx context.Context) (*Answer, error) {
-	ctx, snapshot, release, err := q.begin(ctx)
+	r, prepared, err := q.begin(ctx)
 	if err != nil {
 		return nil, err
 	}
-	result, err := q.prepared.Run(ctx, snapshot.Source())
+	result, err := prepared.Run(r.ctx, r.snapshot.Source())
 	if err != nil {
-		release()
-		return nil, cause(ctx, err)
+		r.end()
+		return nil, r.cause(err)
 	}
-	return &Answer{Form: result.Form, Vars: result.Vars, ctx: ctx, result: result, snapshot: snapshot, release: release}, nil
+	return &Answer{Form: result.Form, Vars: result.Vars, run: r, result: result}, nil
 }
 
 // Explain returns the plan of the query, which is not run.
 func (q *Query) Explain(ctx context.Context) (*exec.Plan, error) {
-	ctx, snapshot, release, err := q.begin(ctx)
+	r, prepared, err := q.begin(ctx)
 	if err != nil {
 		return nil, err
 	}
-	defer release()
-	plan, err := q.prepared.Explain(ctx, snapshot.Source())
-	return plan, cause(ctx, err)
+	defer r.end()
+	plan, err := prepared.Explain(r.ctx, r.snapshot.Source())
+	return plan, r.cause(err)
 }
 
-// begin takes a turn and a snapshot, which release gives back.
-func (q *Query) begin(ctx context.Context) (_ context.Context, _ Snapshot, release func(), err error) {
-	ctx, cancel := q.engine.limit(ctx, q.params)
-	turn, err := q.engine.takeTurn(ctx)
-	if err != nil {
-		cancel()
-		return nil, nil, nil, err
-	}
-	var snapshot Snapshot
-	release = func() {
-		if snapshot != nil {
-			if err := snapshot.Close(); err != nil {
-				q.engine.opts.Logger.Error("close the snapshot of a query", "err", err)
-			}
+// begin takes a turn and a snapshot, and translates the query.
+func (q *Query) begin(ctx context.Context) (*run, *sparql.Prepared, error) {
+	e := q.engine
+	r := &run{engine: e, network: e.network()}
+	r.ctx, r.cancel = e.limit(ctx, q.params)
+	var prepared *sparql.Prepared
+	var err error
+	if r.turn, err = e.turns.Begin(r.ctx, q.params.Client); err == nil {
+		r.ctx = turns.NewContext(r.ctx, r.turn)
+		r.memory = reservation{pool: e.pool, turn: r.turn}
+		if prepared, err = sparql.PrepareTree(q.tree, e.options(q.params, r.network, r.turn, &r.memory)); err == nil {
+			r.snapshot, err = e.store.Snapshot()
 		}
-		q.network.close()
-		turn()
-		cancel()
 	}
-	if snapshot, err = q.engine.store.Snapshot(); err != nil {
-		release()
-		return nil, nil, nil, err
+	if err != nil {
+		r.end()
+		return nil, nil, r.cause(err)
 	}
-	return ctx, snapshot, release, nil
+	return r, prepared, nil
+}
+
+// cause says why the run ended that its context ended.
+func (r *run) cause(err error) error { return r.engine.cause(r.ctx, err) }
+
+// end gives back what the run has.
+func (r *run) end() {
+	if r.snapshot != nil {
+		if err := r.snapshot.Close(); err != nil {
+			r.engine.opts.Logger.Error("close the snapshot of a query", "err", err)
+		}
+	}
+	r.network.close()
+	if r.turn != nil {
+		r.memory.end()
+		r.turn.End()
+	}
+	r.cancel()
 }
 
 // Rows returns the solutions of a SELECT: a term for each variable, zero where it
@@ -99,7 +128,7 @@ func (q *Query) begin(ctx context.Context) (_ context.Context, _ Snapshot, relea
 func (a *Answer) Rows() iter.Seq2[[]triple.Term, error] {
 	return func(yield func([]triple.Term, error) bool) {
 		for row, err := range a.result.Rows() {
-			if !yield(row, cause(a.ctx, err)) {
+			if !yield(row, a.run.cause(err)) {
 				return
 			}
 		}
@@ -111,7 +140,7 @@ func (a *Answer) Rows() iter.Seq2[[]triple.Term, error] {
 func (a *Answer) Triples() iter.Seq2[triple.Triple, error] {
 	return func(yield func(triple.Triple, error) bool) {
 		for t, err := range a.result.Triples() {
-			if !yield(t, cause(a.ctx, err)) {
+			if !yield(t, a.run.cause(err)) {
 				return
 			}
 		}
@@ -121,26 +150,30 @@ func (a *Answer) Triples() iter.Seq2[triple.Triple, error] {
 // Boolean returns the result of an ASK.
 func (a *Answer) Boolean() (bool, error) {
 	ok, err := a.result.Boolean()
-	return ok, cause(a.ctx, err)
+	return ok, a.run.cause(err)
 }
 
 // Degraded tells whether something that was read so far came from other orders
 // than it would, because machines that own it are away. The answer is complete all
 // the same. It may be asked once Run has returned, and is final after the last row.
 func (a *Answer) Degraded() bool {
-	d, ok := a.snapshot.(interface{ Degraded() bool })
+	d, ok := a.run.snapshot.(interface{ Degraded() bool })
 	return ok && d.Degraded()
 }
 
 // Plan returns the plan with what the run did so far.
 func (a *Answer) Plan() *exec.Plan { return a.result.Plan() }
 
+// Wait calls do, which waits for something else than a processor, such as the client
+// that takes the answer: others compute meanwhile. It returns do's error.
+func (a *Answer) Wait(do func() error) error { return a.run.turn.Wait(do) }
+
 // Close ends the execution and gives back what it holds. It may be called again.
 func (a *Answer) Close() {
-	if a.release == nil {
+	if a.closed {
 		return
 	}
+	a.closed = true
 	a.result.Close()
-	a.release()
-	a.release = nil
+	a.run.end()
 }

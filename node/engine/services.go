@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/url"
 
+	"github.com/trefoildb/trefoil/node/turns"
 	"github.com/trefoildb/trefoil/rdfload/input"
 	"github.com/trefoildb/trefoil/sparql/results"
 )
@@ -32,7 +33,11 @@ func (s services) Select(ctx context.Context, endpoint, query string) (contentTy
 		"Accept":       {resultTypes},
 	}
 	form := url.Values{"query": {query}}
-	a, err := s.network.do(ctx, http.MethodPost, endpoint, header, form.Encode())
+	var a *answer
+	err = turns.Wait(ctx, func() (err error) {
+		a, err = s.network.do(ctx, http.MethodPost, endpoint, header, form.Encode())
+		return err
+	})
 	if err != nil {
 		return "", nil, err
 	}
@@ -42,11 +47,28 @@ func (s services) Select(ctx context.Context, endpoint, query string) (contentTy
 		return "", nil, fmt.Errorf("%w: the content type of its answer is %q, which is none of results",
 			ErrNetwork, printable(contentType))
 	}
-	body, err = decoded(a, "the answer", s.limit)
+	err = turns.Wait(ctx, func() (err error) {
+		body, err = decoded(a, "the answer", s.limit)
+		return err
+	})
 	if err != nil {
 		return "", nil, err
 	}
-	return contentType, body, nil
+	return contentType, waiting{ctx, body}, nil
+}
+
+// waiting is a body whose reader computes in turns.
+type waiting struct {
+	ctx context.Context
+	io.ReadCloser
+}
+
+func (w waiting) Read(p []byte) (n int, err error) {
+	err = turns.Wait(w.ctx, func() (err error) {
+		n, err = w.ReadCloser.Read(p)
+		return err
+	})
+	return n, err
 }
 
 // decoded returns the body of an answer without its content coding. It closes the

@@ -58,7 +58,7 @@ func TestAnyStore(t *testing.T) {
 		engine   *Engine
 		degraded bool
 	}{"partial": {e, true}, "alone": {newEngine(t, lone, Options{}), false}} {
-		q, err := test.engine.Prepare(`SELECT ?o { <x:a> <x:b> ?o }`, Params{})
+		q, err := test.engine.Prepare(t.Context(), `SELECT ?o { <x:a> <x:b> ?o }`, Params{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -85,7 +85,7 @@ func TestNoSnapshot(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	q, err := e.Prepare(`ASK {}`, Params{})
+	q, err := e.Prepare(t.Context(), `ASK {}`, Params{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 
 	"github.com/trefoildb/trefoil/node"
+	"github.com/trefoildb/trefoil/node/turns"
 	"github.com/trefoildb/trefoil/sparql"
 	"github.com/trefoildb/trefoil/sparql/ast"
 	"github.com/trefoildb/trefoil/sparql/parser"
@@ -37,50 +38,67 @@ func (e *Engine) Update(ctx context.Context, text string, p Params) (UpdateResul
 	if e.readOnly {
 		return UpdateResult{}, fmt.Errorf("update: %w", node.ErrReadOnly)
 	}
-	tree, err := parser.ParseUpdate(text, parser.Options{Base: p.Base})
+	var tree *ast.Update
+	err := e.parse(ctx, text, p, func(opts parser.Options) (err error) {
+		tree, err = parser.ParseUpdate(text, opts)
+		return err
+	})
 	if err != nil {
 		return UpdateResult{}, err
 	}
 	network := e.network()
 	defer network.close()
-	opts := e.options(p, network)
 	documents := e.documents(network)
 	if documents != nil {
-		opts.Documents = documents
 		defer e.closeDocuments(documents)
-	}
-	prepared, err := sparql.PrepareUpdateTree(tree, opts)
-	if err != nil {
-		return UpdateResult{}, err
 	}
 
 	ctx, cancel := e.limit(ctx, p)
 	defer cancel()
-	release, err := e.takeTurn(ctx)
-	if err != nil {
-		return UpdateResult{}, err
-	}
-	defer release()
 	if documents != nil {
 		if err := documents.fetch(ctx, loads(tree)); err != nil {
-			return UpdateResult{}, cause(ctx, err)
+			return UpdateResult{}, e.cause(ctx, err)
 		}
 	}
 	result, err := e.store.Update(ctx, func(snapshot Snapshot) (node.Changes, error) {
-		changes, err := prepared.Run(ctx, snapshot.Source())
-		if err != nil {
-			return node.Changes{}, err
-		}
-		return node.Changes{
-			ClearAll: changes.ClearAll, ClearDefault: changes.ClearDefault, ClearGraphs: changes.ClearGraphs,
-			Delete: changes.Deletes(), Add: changes.Adds(),
-			MaxBytes: min(e.opts.UpdateMemory, maxChangeBytes),
-		}, nil
+		return e.changes(ctx, tree, p, network, documents, snapshot)
 	})
 	if errors.Is(err, node.ErrTooLarge) {
 		err = fmt.Errorf("%w: %w; nothing was changed", ErrUpdateMemory, err)
 	}
-	return UpdateResult{Added: result.Added, Deleted: result.Deleted}, cause(ctx, err)
+	return UpdateResult{Added: result.Added, Deleted: result.Deleted}, e.cause(ctx, err)
+}
+
+// updaters is the client that all updates are of: others wait for the one that is
+// carried out, so that it is not to fall behind with the queries of who sent it.
+const updaters = "updates"
+
+// changes carries out an update on a snapshot, and returns what is to be done.
+func (e *Engine) changes(ctx context.Context, tree *ast.Update, p Params, network *network, documents *documents, snapshot Snapshot) (node.Changes, error) {
+	turn, err := e.turns.BeginExclusive(ctx, updaters)
+	if err != nil {
+		return node.Changes{}, err
+	}
+	defer turn.End()
+	memory := reservation{pool: e.pool, turn: turn}
+	defer memory.end()
+	opts := e.options(p, network, turn, &memory)
+	if documents != nil {
+		opts.Documents = documents
+	}
+	prepared, err := sparql.PrepareUpdateTree(tree, opts)
+	if err != nil {
+		return node.Changes{}, err
+	}
+	changes, err := prepared.Run(turns.NewContext(ctx, turn), snapshot.Source())
+	if err != nil {
+		return node.Changes{}, err
+	}
+	return node.Changes{
+		ClearAll: changes.ClearAll, ClearDefault: changes.ClearDefault, ClearGraphs: changes.ClearGraphs,
+		Delete: changes.Deletes(), Add: changes.Adds(),
+		MaxBytes: min(e.opts.UpdateMemory, maxChangeBytes),
+	}, nil
 }
 
 // documents returns what LOAD asks; nil where it is off.

@@ -50,6 +50,7 @@ func (a *API) operate(w http.ResponseWriter, r *request, op *operation) error {
 	start := time.Now()
 	done := sparqlDone{form: "none"}
 	err := op.check()
+	op.params.Client = clientOf(r.Request)
 	switch {
 	case err != nil:
 	case op.isUpdate():
@@ -65,7 +66,7 @@ func (a *API) operate(w http.ResponseWriter, r *request, op *operation) error {
 // query runs a query, or explains it.
 func (a *API) query(w http.ResponseWriter, r *request, op *operation) (done sparqlDone, err error) {
 	done.form = "none"
-	q, err := a.options.Engine.Prepare(op.text, op.params)
+	q, err := a.options.Engine.Prepare(r.Context(), op.text, op.params)
 	if err != nil {
 		return done, textError(err, "query")
 	}

@@ -33,6 +33,7 @@ func (a *API) answerQuery(w http.ResponseWriter, r *request, op *operation, q *e
 	readsFrom(w, answer)
 	defer func() { done.read = readsOf(answer.Plan()) }()
 	out := newGradual(w, r, f.contentType)
+	out.wait = answer.Wait
 	defer out.release()
 	switch answer.Form {
 	case ast.Ask:
@@ -126,7 +127,8 @@ type gradual struct {
 	w           http.ResponseWriter
 	r           *request
 	contentType string
-	chunk       *[]byte // of the pool
+	wait        func(do func() error) error // calls do, which waits for the client
+	chunk       *[]byte                     // of the pool
 	buf         []byte
 	sent        bool
 }
@@ -150,7 +152,7 @@ func (g *gradual) Write(p []byte) (int, error) {
 		g.sent = true
 	}
 	if len(g.buf) > 0 {
-		if _, err := g.w.Write(g.buf); err != nil {
+		if err := g.send(g.buf); err != nil {
 			return 0, err
 		}
 		g.buf = g.buf[:0]
@@ -159,7 +161,14 @@ func (g *gradual) Write(p []byte) (int, error) {
 		g.buf = append(g.buf, p...)
 		return len(p), nil
 	}
-	return g.w.Write(p)
+	return len(p), g.send(p)
+}
+
+func (g *gradual) send(p []byte) error {
+	return g.wait(func() error {
+		_, err := g.w.Write(p)
+		return err
+	})
 }
 
 // end sends what is left.
@@ -169,8 +178,7 @@ func (g *gradual) end() error {
 		h.Set("Content-Type", g.contentType)
 		h.Set("Content-Length", strconv.Itoa(len(g.buf)))
 	}
-	_, err := g.w.Write(g.buf)
-	return err
+	return g.send(g.buf)
 }
 
 func (g *gradual) release() {

@@ -22,6 +22,7 @@ var sparqlKinds = []struct {
 	{engine.ErrTimeout, KindQueryTimeout},
 	{engine.ErrBusy, KindBusy},
 	{engine.ErrUpdateMemory, KindTooLarge},
+	{engine.ErrMemory, KindBusy}, // before the next, which it is too
 	{sparql.ErrMemory, KindQueryLimit},
 	{sparql.ErrTooDeep, KindQueryLimit},
 	{expr.ErrLimit, KindQueryLimit},

@@ -9,6 +9,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/trefoildb/trefoil/node/engine"
+	"github.com/trefoildb/trefoil/node/turns"
 	"github.com/trefoildb/trefoil/sparql/ast"
 )
 
@@ -45,7 +46,7 @@ func newSPARQLMetrics(registry *prometheus.Registry, e *engine.Engine) (*sparqlM
 		}),
 	}
 	running := prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-		Name: "trefoil_sparql_running", Help: "Queries and updates that run.",
+		Name: "trefoil_sparql_running", Help: "Queries and updates that run or wait for their turn.",
 	}, func() float64 {
 		if e == nil {
 			return 0
@@ -53,10 +54,39 @@ func newSPARQLMetrics(registry *prometheus.Registry, e *engine.Engine) (*sparqlM
 		return float64(e.Running())
 	})
 	var errs []error
-	for _, c := range []prometheus.Collector{m.operations, m.seconds, m.rows, m.read, running} {
+	for _, c := range append([]prometheus.Collector{m.operations, m.seconds, m.rows, m.read, running}, turnMetrics(e)...) {
 		errs = append(errs, registry.Register(c))
 	}
 	return m, errors.Join(errs...)
+}
+
+// turnMetrics are those of how queries and updates wait for a processor.
+func turnMetrics(e *engine.Engine) []prometheus.Collector {
+	if e == nil {
+		return nil
+	}
+	seats := prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "trefoil_sparql_seats", Help: "Queries that hold much memory: each has one of the places of --max-queries.",
+	}, func() float64 { _, seated := e.Turns().Live(); return float64(seated) })
+	held := prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "trefoil_sparql_bytes", Help: "Memory that queries and updates hold.",
+	}, func() float64 { return float64(e.Held()) })
+	all := []prometheus.Collector{seats, held}
+	for _, kind := range []turns.Kind{turns.Short, turns.Long, turns.Seat} {
+		labels := prometheus.Labels{"for": kind.String()}
+		all = append(all,
+			prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+				Name: "trefoil_sparql_waiting", ConstLabels: labels,
+				Help: "Queries and updates that wait: for a processor as short or long ones, or for one of the places of --max-queries.",
+			}, func() float64 { return float64(e.Turns().Stats(kind).Waiting) }),
+			prometheus.NewCounterFunc(prometheus.CounterOpts{
+				Name: "trefoil_sparql_waits_total", Help: "Waits that have ended.", ConstLabels: labels,
+			}, func() float64 { return float64(e.Turns().Stats(kind).Waits) }),
+			prometheus.NewCounterFunc(prometheus.CounterOpts{
+				Name: "trefoil_sparql_wait_seconds_total", Help: "Time of these waits.", ConstLabels: labels,
+			}, func() float64 { return e.Turns().Stats(kind).Waited.Seconds() }))
+	}
+	return all
 }
 
 func (m *sparqlMetrics) observe(done sparqlDone, outcome string, took time.Duration) {

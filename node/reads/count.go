@@ -12,6 +12,7 @@ import (
 
 	"github.com/trefoildb/trefoil/node"
 	"github.com/trefoildb/trefoil/node/peer"
+	"github.com/trefoildb/trefoil/node/turns"
 	"github.com/trefoildb/trefoil/node/view"
 	"github.com/trefoildb/trefoil/trie"
 	"github.com/trefoildb/trefoil/triple"
@@ -65,11 +66,18 @@ func (sn *Snapshot) total(ctx context.Context, r triple.Range, ask func(context.
 // did not answer, and why the first one did not, of one that cannot if there is such.
 func askAll(ctx context.Context, v *view.View, groups []*group, ask func(context.Context, *view.View, *group) (tally, error)) (sum tally, rest []triple.Range, err error) {
 	answers, failures := make([]tally, len(groups)), make([]error, len(groups))
-	var wait sync.WaitGroup
-	for i, g := range groups {
-		wait.Go(func() { answers[i], failures[i] = ask(ctx, v, g) })
+	if len(groups) == 1 {
+		answers[0], failures[0] = ask(ctx, v, groups[0])
+	} else if err := turns.Wait(ctx, func() error {
+		var wait sync.WaitGroup
+		for i, g := range groups {
+			wait.Go(func() { answers[i], failures[i] = ask(turns.Detach(ctx), v, g) })
+		}
+		wait.Wait()
+		return nil
+	}); err != nil {
+		return sum, nil, err
 	}
-	wait.Wait()
 	sum.exact = true
 	for i, g := range groups {
 		if failures[i] == nil {
@@ -100,7 +108,11 @@ func (sn *Snapshot) count(ctx context.Context, r triple.Range, f *filter) (int64
 			n, err := sn.reads.countHere(ctx, q)
 			return tally{rows: n, exact: true}, err
 		}
-		n, err := sn.reads.countThere(ctx, q, g.owner)
+		n := int64(0)
+		err := turns.Wait(ctx, func() (err error) {
+			n, err = sn.reads.countThere(turns.Detach(ctx), q, g.owner)
+			return err
+		})
 		return tally{rows: n, exact: true}, err
 	})
 	return sum.rows, err

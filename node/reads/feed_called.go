@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/trefoildb/trefoil/node/peer"
+	"github.com/trefoildb/trefoil/node/turns"
 	"github.com/trefoildb/trefoil/trie"
 	"github.com/trefoildb/trefoil/triple"
 )
@@ -35,6 +36,7 @@ type calledFeed struct {
 	begun   sync.WaitGroup     // begin's
 	cancel  context.CancelFunc // of begin's; nil where it was not called
 	asked   bool
+	arrived bool // next has waited for the answer
 	err     error
 	current unpacker
 	given   int            // rows
@@ -51,6 +53,16 @@ func (f *calledFeed) begin() {
 }
 
 func (f *calledFeed) ask() { f.err = f.tryAsk() }
+
+// await waits for the answer, which it asks for if begin did not.
+func (f *calledFeed) await() error {
+	if !f.asked {
+		f.asked = true
+		f.ask()
+	}
+	f.begun.Wait()
+	return nil
+}
 
 func (f *calledFeed) tryAsk() error {
 	q := *f.q
@@ -84,11 +96,12 @@ func restOf(ranges []triple.Range, index int, key []byte, reverse bool) ([]tripl
 }
 
 func (f *calledFeed) next() (row, bool, error) {
-	if !f.asked {
-		f.asked = true
-		f.ask()
+	if !f.arrived {
+		f.arrived = true
+		if err := turns.Wait(f.ctx, f.await); err != nil {
+			return row{}, false, err
+		}
 	}
-	f.begun.Wait()
 	if f.err != nil {
 		return row{}, false, f.err
 	}

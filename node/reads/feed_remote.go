@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/trefoildb/trefoil/node/peer"
+	"github.com/trefoildb/trefoil/node/turns"
 	"github.com/trefoildb/trefoil/trie"
 	"github.com/trefoildb/trefoil/triple"
 )
@@ -223,7 +224,7 @@ func (f *remoteFeed) next() (row, bool, error) {
 		if r, ok, err := f.unpack(); ok || err != nil {
 			return r, ok, err
 		}
-		a, ok := <-f.arrivals
+		a, ok := turns.Receive(f.ctx, f.arrivals)
 		if !ok {
 			return row{}, false, f.end()
 		}

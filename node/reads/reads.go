@@ -8,6 +8,7 @@ import (
 
 	"github.com/trefoildb/trefoil/node"
 	"github.com/trefoildb/trefoil/node/peer"
+	"github.com/trefoildb/trefoil/node/turns"
 	"github.com/trefoildb/trefoil/node/view"
 	"github.com/trefoildb/trefoil/trie"
 	"github.com/trefoildb/trefoil/triple"
@@ -192,7 +193,11 @@ func (t *trial) again(ctx context.Context, epoch uint64, err error) error {
 	}
 	wait, cancel := context.WithTimeout(ctx, min(t.pause, left))
 	defer cancel()
-	if closed := t.reads.cluster.Newer(wait, epoch); closed != nil && wait.Err() == nil {
+	var closed error
+	if err := turns.Wait(ctx, func() error { closed = t.reads.cluster.Newer(wait, epoch); return nil }); err != nil {
+		return err
+	}
+	if closed != nil && wait.Err() == nil {
 		return fmt.Errorf("%w: %w", closed, err) // it will not wait any more
 	}
 	return ctx.Err() // with or without a newer view it is tried again

@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/trefoildb/trefoil/node/peer"
+	"github.com/trefoildb/trefoil/node/turns"
 	"github.com/trefoildb/trefoil/node/view"
 	"github.com/trefoildb/trefoil/sparql/exec"
 	"github.com/trefoildb/trefoil/trie"
@@ -63,7 +64,8 @@ func (sn *Snapshot) surveySome(ctx context.Context, asked []exec.Question, f *fi
 		}
 		if err == nil {
 			p := newPoll(v, asked)
-			if err = p.ask(ctx, sn.reads, f, most); err == nil {
+			err = turns.Wait(ctx, func() error { return p.ask(turns.Detach(ctx), sn.reads, f, most) })
+			if err == nil {
 				return p.findings(asked), nil
 			}
 		}

@@ -22,6 +22,34 @@ type account struct {
 	sharers     int64
 	share       int64
 	unused      int64 // of the shares
+
+	reserve  func(bytes int64) error // nil: nobody is to know
+	reserved int64                   // that reserve was called for
+}
+
+// reserveGrain is how many bytes are reserved at a time, at least.
+const reserveGrain = 256 << 10
+
+// ensure reserves what bytes more need.
+func (a *account) ensure(bytes int64) error {
+	more := a.used + bytes - a.reserved
+	if a.reserve == nil || more <= 0 {
+		return nil
+	}
+	more = max(more, reserveGrain)
+	if err := a.reserve(more); err != nil {
+		return err
+	}
+	a.reserved += more
+	return nil
+}
+
+// settle gives back what is reserved and not used, but for a few grains.
+func (a *account) settle() {
+	if spare := a.reserved - a.used; a.reserve != nil && (spare > 16*reserveGrain || a.used == 0) && spare > 0 {
+		a.reserved -= spare
+		_ = a.reserve(-spare) // which does not fail
+	}
 }
 
 // divide makes the shares, once all operators are there.
@@ -54,6 +82,9 @@ func (h *holder) grow(bytes int) error {
 	if !h.fits(bytes) {
 		return fmt.Errorf("%w: %s would take it beyond its limit of %d bytes", ErrMemory, h.name, h.account.limit)
 	}
+	if err := h.account.ensure(int64(bytes)); err != nil {
+		return fmt.Errorf("%s: %w", h.name, err)
+	}
 	h.take(bytes)
 	return nil
 }
@@ -79,6 +110,9 @@ func (h *holder) set(held int64) {
 		h.account.unused += h.unusedAt(held) - h.unusedAt(h.held)
 	}
 	h.account.used += held - h.held
+	if held < h.held {
+		h.account.settle()
+	}
 	h.held = held
 	if h.plan != nil {
 		h.plan.Memory = max(h.plan.Memory, held)

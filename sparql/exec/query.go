@@ -17,6 +17,10 @@ type Options struct {
 	// Memory is how many bytes the operators of the query may hold; 0 means
 	// [DefaultMemory].
 	Memory int64
+	// Reserve, if not nil, is called before the query holds more bytes, and with a
+	// negative number when it holds less. It may wait. An error wraps [ErrMemory] if
+	// there is no room for them at present: operators then use temporary files.
+	Reserve func(bytes int64) error
 	// UnionDefaultGraph makes the default graph the merge of all graphs, where
 	// neither the query nor these options name a dataset.
 	UnionDefaultGraph bool
@@ -31,6 +35,10 @@ type Options struct {
 	Nanos func() int64
 	// Uint64 returns random numbers.
 	Uint64 func() uint64
+
+	// Check is called at checkpoints, often. It may wait, and its error ends the query;
+	// nil is the context's Err.
+	Check func() error
 
 	// Spill makes temporary files; nil for none: what does not fit in Memory then
 	// ends the query.
@@ -81,7 +89,12 @@ type query struct {
 	surveyed surveyed
 }
 
-func (q *query) check() error { return q.ctx.Err() }
+func (q *query) check() error {
+	if q.opts.Check != nil {
+		return q.opts.Check()
+	}
+	return q.ctx.Err()
+}
 
 // tick is check, now and then: for each row that expressions are evaluated for,
 // which with large terms may take milliseconds.
@@ -140,7 +153,7 @@ func Start(ctx context.Context, src Source, body *algebra.Body, dataset Dataset,
 		opts.Memory = DefaultMemory
 	}
 	q := &query{ctx: ctx, src: src, opts: opts, width: body.Scope.Len(), arena: &arena{}}
-	q.account.limit = opts.Memory
+	q.account.limit, q.account.reserve = opts.Memory, opts.Reserve
 	q.scratch = newScratch(opts, &q.account, q.check)
 	q.blanks = &blanks{prefix: "q"}
 	if opts.Uint64 != nil {
@@ -175,6 +188,9 @@ func (r *Run) Next() bool {
 	return true
 }
 
+// Check is a checkpoint of who reads the run (see [Options.Check]).
+func (r *Run) Check() error { return r.query.check() }
+
 // Err returns what ended Next, nil at the end of the solutions.
 func (r *Run) Err() error { return r.err }
 
@@ -201,6 +217,7 @@ func (r *Run) Close() {
 			op.close()
 		}
 		r.query.scratch.closeAll()
+		r.query.account.settle()
 	}
 	r.ended = true
 }

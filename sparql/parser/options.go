@@ -34,6 +34,10 @@ type Options struct {
 	// together; triples of data and rows of VALUES do not count. No branch of a
 	// tree is longer. 0 means DefaultMaxNodes.
 	MaxNodes int
+
+	// Check is called every few hundred tokens; it may wait, and its error ends the
+	// parse. nil is none.
+	Check func() error
 }
 
 // Validate returns nil where the options can be used.

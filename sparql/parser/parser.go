@@ -6,7 +6,7 @@ import (
 )
 
 // ParseQuery reads a query. An error is a *[triple.SyntaxError], or that of
-// [Options.Validate]. Strings of the tree may be parts of the text.
+// [Options.Validate] or [Options.Check]. Strings of the tree may be parts of the text.
 func ParseQuery(text string, opts Options) (*ast.Query, error) {
 	p, err := newParser(text, opts)
 	if err != nil {
@@ -14,8 +14,8 @@ func ParseQuery(text string, opts Options) (*ast.Query, error) {
 	}
 	q := p.query()
 	p.end()
-	if p.err != nil {
-		return nil, p.err
+	if err := p.failed(); err != nil {
+		return nil, err
 	}
 	return q, nil
 }
@@ -29,8 +29,8 @@ func ParseUpdate(text string, opts Options) (*ast.Update, error) {
 	}
 	u := p.update()
 	p.end()
-	if p.err != nil {
-		return nil, p.err
+	if err := p.failed(); err != nil {
+		return nil, err
 	}
 	return u, nil
 }
@@ -55,8 +55,8 @@ func ParsePattern(text string, opts Options) (*ast.Group, error) {
 		group.Elements = []ast.Pattern{triples}
 	}
 	p.end()
-	if p.err != nil {
-		return nil, p.err
+	if err := p.failed(); err != nil {
+		return nil, err
 	}
 	return group, nil
 }
@@ -71,6 +71,7 @@ type parser struct {
 	opts Options
 	tok  token // the next one
 	err  *triple.SyntaxError
+	halt error // of Options.Check; err is set too then
 
 	depth, nodes int
 	names        names
@@ -102,9 +103,30 @@ func (p *parser) advance() {
 	if p.err != nil {
 		return
 	}
+	if p.opts.Check != nil && p.lx.tokens%checkTokens == checkTokens-1 {
+		if p.halt = p.opts.Check(); p.halt != nil {
+			p.fail(p.tok.pos, "%v", p.halt)
+			return
+		}
+	}
 	if err := p.lx.next(&p.tok); err != nil {
 		p.stop(err)
 	}
+}
+
+// checkTokens is how many tokens lie between two calls of Options.Check: they take
+// about 50 us.
+const checkTokens = 256
+
+// failed returns what ended the parse, nil if nothing did.
+func (p *parser) failed() error {
+	switch {
+	case p.halt != nil:
+		return p.halt
+	case p.err != nil:
+		return p.err
+	}
+	return nil
 }
 
 // stop ends the parse.

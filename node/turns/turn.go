@@ -1,0 +1,316 @@
+// One computation's turn: what it holds, and how it waits.
+
+package turns
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+)
+
+// ErrSeat: no seat became free while the context lasted.
+var ErrSeat = errors.New("no seat became free in time")
+
+// Turn is one computation's. It belongs to one goroutine.
+type Turn struct {
+	turns  *Turns
+	ctx    context.Context
+	name   string
+	client *client
+
+	long   bool // in the long lane
+	seated bool
+	exempt bool // needs no seat
+	slot   bool // it holds one of its lane
+	idle   int  // calls of Wait under way
+	since  time.Time
+	used   time.Duration // of slots, up to since
+	ended  bool
+
+	// Of its wait:
+	number   uint64
+	deadline time.Time
+	granted  chan struct{} // closed when it has what it waits for
+}
+
+// Begin waits for a slot of the short lane. The turn ends with End. Its waits end with
+// ctx, whose cause they return.
+func (s *Turns) Begin(ctx context.Context, client string) (*Turn, error) {
+	s.mu.Lock()
+	t := &Turn{turns: s, ctx: ctx, name: client, client: s.join(client)}
+	s.live++
+	s.mu.Unlock()
+	if err := t.take(); err != nil {
+		t.End()
+		return nil, err
+	}
+	return t, nil
+}
+
+// BeginExclusive is Begin for a computation that others wait for, one at a time: it
+// needs no seat, because it could get none while they hold all.
+func (s *Turns) BeginExclusive(ctx context.Context, client string) (*Turn, error) {
+	t, err := s.Begin(ctx, client)
+	if err == nil {
+		t.exempt = true
+	}
+	return t, err
+}
+
+func (t *Turn) lane() Kind {
+	if t.long {
+		return Long
+	}
+	return Short
+}
+
+// Check is a checkpoint: the computation calls it often, a few times in a millisecond
+// if it can, and ends with its error. It may wait.
+func (t *Turn) Check() error {
+	if err := t.ctx.Err(); err != nil {
+		return err
+	}
+	if !t.slot {
+		return nil // within Wait
+	}
+	now := time.Now()
+	ran := now.Sub(t.since)
+	slice := t.turns.opts.Slice
+	if !t.long {
+		slice = shortSlice
+	}
+	if ran < slice || !t.yield(now) {
+		return nil
+	}
+	if err := t.await(Long); err != nil {
+		return err
+	}
+	t.slot, t.since = true, time.Now()
+	return nil
+}
+
+// Sit waits for a seat, unless the turn has one.
+func (t *Turn) Sit() error {
+	if t.seated || t.exempt {
+		return nil
+	}
+	slot := t.slot
+	t.giveBack()
+	if err := t.acquire(Seat); err != nil {
+		return err
+	}
+	t.seated = true
+	if slot {
+		return t.take()
+	}
+	return nil
+}
+
+// Seated tells whether the turn has a seat, or needs none.
+func (t *Turn) Seated() bool { return t.seated || t.exempt }
+
+// take waits for a slot of the lane.
+func (t *Turn) take() error {
+	if err := t.acquire(t.lane()); err != nil {
+		return err
+	}
+	t.slot, t.since = true, time.Now()
+	return nil
+}
+
+// acquire waits for one of a kind.
+func (t *Turn) acquire(k Kind) error {
+	s := t.turns
+	s.mu.Lock()
+	if k != Seat {
+		t.client.had[k] = max(t.client.had[k], s.kinds[k].floor)
+	}
+	if len(s.kinds[k].waiting) == 0 && s.kinds[k].free > 0 && s.may(k, t) {
+		s.give(k, t)
+		s.mu.Unlock()
+		return nil
+	}
+	t.enqueue(k)
+	s.grant(k) // those that wait may be others that may not have it
+	s.mu.Unlock()
+	return t.await(k)
+}
+
+func (t *Turn) enqueue(k Kind) {
+	s := t.turns
+	t.number, t.granted = s.number, make(chan struct{})
+	t.deadline = time.Now().Add(min(deadlineFactor*t.used, maxDeadline))
+	s.number++
+	s.kinds[k].waiting = append(s.kinds[k].waiting, t)
+}
+
+// await waits until what the turn is enqueued for is granted.
+func (t *Turn) await(k Kind) error {
+	begun := time.Now()
+	select {
+	case <-t.granted:
+	case <-t.ctx.Done():
+	}
+	s := t.turns
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	r := &s.kinds[k]
+	took := time.Since(begun)
+	r.waits, r.waited, r.longest = r.waits+1, r.waited+took, max(r.longest, took)
+	if t.ctx.Err() == nil {
+		return nil
+	}
+	if i := slices.Index(r.waiting, t); i >= 0 {
+		r.waiting = slices.Delete(r.waiting, i, i+1)
+	} else { // granted all the same
+		s.giveBack(k, t.client)
+	}
+	if k == Seat {
+		return fmt.Errorf("%w: %w", ErrSeat, context.Cause(t.ctx))
+	}
+	return context.Cause(t.ctx)
+}
+
+// giveBack makes one of a kind free. s.mu is held.
+func (s *Turns) giveBack(k Kind, c *client) {
+	s.kinds[k].free++
+	if k == Seat {
+		c.seats--
+	}
+	s.grant(k)
+}
+
+// yield gives the slot back if the turn is to wait for the long lane, and enqueues it
+// there. Otherwise another slice begins.
+func (t *Turn) yield(now time.Time) bool {
+	s, k := t.turns, t.lane()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	t.charge(now)
+	if len(s.kinds[k].waiting) == 0 && (t.long || t.used < s.opts.Short) {
+		return false
+	}
+	if !t.long {
+		t.long = true
+		t.client.had[Long] = max(t.client.had[Long], s.kinds[Long].floor)
+	}
+	t.slot = false
+	t.enqueue(Long)
+	s.giveBack(k, t.client)
+	s.grant(Long)
+	return true
+}
+
+// charge counts the time since the slot was got. s.mu is held.
+func (t *Turn) charge(now time.Time) {
+	ran := now.Sub(t.since)
+	t.used += ran
+	t.client.had[t.lane()] += ran
+	t.since = now
+}
+
+// giveBack gives the slot back, if the turn holds one.
+func (t *Turn) giveBack() {
+	if !t.slot {
+		return
+	}
+	s := t.turns
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	t.charge(time.Now())
+	t.slot = false
+	s.giveBack(t.lane(), t.client)
+}
+
+// Wait calls do, which waits for something else than a processor, without a slot.
+func (t *Turn) Wait(do func() error) error {
+	t.giveBack()
+	t.idle++
+	err := do()
+	if t.idle--; t.idle > 0 || t.ended {
+		return err
+	}
+	if e := t.take(); err == nil {
+		err = e
+	}
+	return err
+}
+
+// Used returns how long the computation has computed.
+func (t *Turn) Used() time.Duration {
+	if t.slot {
+		return t.used + time.Since(t.since)
+	}
+	return t.used
+}
+
+// End gives back all that the turn has. It may be called again.
+func (t *Turn) End() {
+	if t.ended {
+		return
+	}
+	t.giveBack()
+	t.ended = true
+	s := t.turns
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if t.seated {
+		s.giveBack(Seat, t.client)
+	}
+	s.leave(t.name, t.client)
+	s.live--
+}
+
+// Receive receives from a channel on which another machine's work arrives. A long
+// computation keeps its slot for a slice meanwhile, so that what the computations of
+// all machines have others do is bounded by the slots of all; then, and as a short one
+// at once, it waits without.
+func Receive[T any](ctx context.Context, from <-chan T) (got T, ok bool) {
+	select {
+	case got, ok = <-from:
+		return got, ok
+	default:
+	}
+	t, _ := ctx.Value(key{}).(*Turn)
+	if t == nil {
+		got, ok = <-from
+		return got, ok
+	}
+	if t.long && t.slot {
+		timer := time.NewTimer(t.turns.opts.Slice)
+		defer timer.Stop()
+		select {
+		case got, ok = <-from:
+			return got, ok
+		case <-timer.C:
+		}
+	}
+	_ = t.Wait(func() error { // its error is that of the context, which the next checkpoint meets
+		got, ok = <-from
+		return nil
+	})
+	return got, ok
+}
+
+type key struct{}
+
+// NewContext returns ctx with a turn, for Wait.
+func NewContext(ctx context.Context, t *Turn) context.Context {
+	return context.WithValue(ctx, key{}, t)
+}
+
+// Detach returns ctx without its turn, for other goroutines.
+func Detach(ctx context.Context) context.Context {
+	return context.WithValue(ctx, key{}, (*Turn)(nil))
+}
+
+// Wait calls do without the slot of the turn of ctx, if there is one (see
+// [Turn.Wait]). It is called in the turn's goroutine.
+func Wait(ctx context.Context, do func() error) error {
+	if t, _ := ctx.Value(key{}).(*Turn); t != nil {
+		return t.Wait(do)
+	}
+	return do()
+}
