@@ -18,6 +18,7 @@ type Rows struct {
 	ctx   context.Context
 	store *Store
 	it    *pebble.Iterator
+	table byte
 	key   []byte // of a seek, table byte first
 	value []byte
 	moves uint
@@ -31,13 +32,26 @@ func (sn *Snapshot) Rows(ctx context.Context, r triple.Range) (*Rows, error) {
 	if err := sn.begin(ctx); err != nil {
 		return nil, err
 	}
-	lower, upper := storageBounds(r)
+	return sn.rowsOf(ctx, tableStorage, r)
+}
+
+// Replicas is [Snapshot.Rows] for the extra replicas, whose keys are those of SPO.
+func (sn *Snapshot) Replicas(ctx context.Context, r triple.Range) (*Rows, error) {
+	if err := sn.begin(ctx); err != nil {
+		return nil, err
+	}
+	return sn.rowsOf(ctx, tableReplica, r)
+}
+
+// rowsOf returns the rows of a table. The snapshot is in use.
+func (sn *Snapshot) rowsOf(ctx context.Context, table byte, r triple.Range) (*Rows, error) {
+	lower, upper := tableBounds(table, r)
 	it, err := sn.pebble.NewIter(&pebble.IterOptions{LowerBound: lower, UpperBound: upper})
 	if err != nil {
 		sn.store.uses.end()
 		return nil, wrap("iterate", err)
 	}
-	return &Rows{ctx: ctx, store: sn.store, it: it}, nil
+	return &Rows{ctx: ctx, store: sn.store, it: it, table: table}, nil
 }
 
 // First moves to the first row.
@@ -69,7 +83,7 @@ func (r *Rows) Prev() bool {
 }
 
 func (r *Rows) seek(key []byte) []byte {
-	r.key = append(append(r.key[:0], tableStorage), key...)
+	r.key = append(append(r.key[:0], r.table), key...)
 	return r.key
 }
 

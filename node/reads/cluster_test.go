@@ -317,11 +317,18 @@ func (w *world) fill(rng *rand.Rand, segments int, triples []triple.Triple) {
 	value := []byte(nil)
 	for i, t := range triples {
 		value = triple.AppendValue(nil, triple.Stamp{Epoch: 1, Sequence: uint64(i + 1)}, t)
-		for _, o := range triple.Orders {
-			if key, _ := triple.AppendKey(nil, o, t); len(key) > 0 {
-				owner := w.layout.Placement.Owner(w.layout.Trie.Lookup(key))
-				rows[owner] = append(rows[owner], node.FillRow{Table: node.TableStorage, Key: key, Value: value})
+		spo, _ := triple.AppendKey(nil, triple.SPO, t)
+		slots, err := w.layout.Slots(spo)
+		if err != nil {
+			w.Fatal(err)
+		}
+		for _, s := range slots {
+			key, _ := triple.AppendKey(nil, s.Order, t)
+			table := node.TableStorage
+			if s.Extra {
+				table = node.TableReplica
 			}
+			rows[s.Machine] = append(rows[s.Machine], node.FillRow{Table: table, Key: key, Value: value})
 		}
 	}
 	for _, m := range w.machines {

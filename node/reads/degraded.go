@@ -4,14 +4,14 @@
 // for in a range has some terms in common, an order that begins with one or more
 // of these terms holds the same triples in one range of it, among others; and if
 // the owners of that range live, it answers: its rows are filtered, get the key
-// that they have in the order that is asked, and are sorted. An order of which
-// all would have to be read is not used.
+// that they have in the order that is asked, and are sorted.
 //
 //	asked     answered by
 //	s p ?     POS, by p          s p o   any
 //	? p o     OSP, by o          g s ?   SPO, by s
 //	s ? o     SPO, by s          g ...   as without g, filtered
-//	s, p, o, g or nothing        none
+//	s, p, o or g                 all that live machines have, see gather.go
+//	nothing                      none
 
 package reads
 
@@ -37,7 +37,7 @@ func (sn *Snapshot) degrade(ctx context.Context, v *view.View, q *request) (feed
 	err := sn.visit(ctx, v, q, func(index int, key, value []byte) error {
 		used += int64(len(key)+len(value)) + rowBytes
 		if used > limit {
-			return fmt.Errorf("%w: the machine that has a part of what is asked for is dead; what other orders tell of it takes more than %d bytes, ask for less", node.ErrUnavailable, limit)
+			return errTooMuch(limit)
 		}
 		m.rows = append(m.rows, row{index, bytes.Clone(key), bytes.Clone(value)})
 		return nil
@@ -71,6 +71,7 @@ type indexed struct {
 // order, each row once.
 func (sn *Snapshot) visit(ctx context.Context, v *view.View, q *request, each func(index int, key, value []byte) error) error {
 	var substitutes [triple.GSPO + 1]substitute
+	var wide [triple.GSPO + 1][]indexed // that no live range has
 	f := q.filter
 	for i, dead := range q.ranges {
 		if !oneOrder(dead) {
@@ -79,7 +80,11 @@ func (sn *Snapshot) visit(ctx context.Context, v *view.View, q *request, each fu
 		known := q.filter.with(shared(dead))
 		by, r, ok := sn.otherOrder(v, known, dead)
 		if !ok {
-			return errNoOrder
+			if !known.binds() {
+				return errNoOrder
+			}
+			wide[dead.Lo[0]] = append(wide[dead.Lo[0]], indexed{dead, i})
+			continue
 		}
 		if len(q.ranges) == 1 {
 			f = known
@@ -87,6 +92,13 @@ func (sn *Snapshot) visit(ctx context.Context, v *view.View, q *request, each fu
 		s := &substitutes[by]
 		s.ranges = append(s.ranges, r)
 		s.asked[dead.Lo[0]] = append(s.asked[dead.Lo[0]], indexed{dead, i})
+	}
+	for _, dead := range wide {
+		if len(dead) > 0 {
+			if err := sn.gather(ctx, v, q.filter, dead, each); err != nil {
+				return err
+			}
+		}
 	}
 	for i := range substitutes {
 		s := &substitutes[i]

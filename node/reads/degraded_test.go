@@ -72,34 +72,25 @@ func TestDegraded(t *testing.T) {
 				checkHas(t, w, sn, rng)
 				w.net.Heal()
 			}
-			if answered == 0 || degraded == 0 || refused == 0 {
+			if answered == 0 || degraded == 0 || machines == 5 && refused == 0 {
 				t.Errorf("%d answered, %d of them degraded, %d refused: the test tests nothing", answered, degraded, refused)
 			}
 		})
 	}
 }
 
-// checkHas asks for single triples: whichever order lives tells.
+// checkHas asks for single triples: whichever order or extra replica lives tells.
 func checkHas(t *testing.T, w *world, sn *Snapshot, rng *rand.Rand) {
 	t.Helper()
-	joint := sn.reads.cluster.View().Joint()
 	for range 30 {
 		some := w.triples[rng.IntN(len(w.triples))]
 		if rng.IntN(2) == 0 {
 			some = draw(rng)
 		}
-		alive := false
-		for _, o := range triple.Orders {
-			if key, _ := triple.AppendKey(nil, o, some); len(key) > 0 {
-				_, ok := joint.Reader(key)
-				alive = alive || ok
-			}
-		}
 		want, _ := w.truth().Has(ctx, some)
 		have, err := sn.Has(ctx, some)
-		// One of its orders lives, but the range of it may end in another segment.
-		if err == nil && have != want || err != nil && !isError(err, node.ErrUnavailable) || err == nil && !alive {
-			t.Fatalf("has %s: %v, %v, want %v (an order lives: %v)", some, have, err, want, alive)
+		if err == nil && have != want || err != nil && !isError(err, node.ErrUnavailable) {
+			t.Fatalf("has %s: %v, %v, want %v", some, have, err, want)
 		}
 	}
 }
@@ -160,11 +151,7 @@ func TestDegradedShapes(t *testing.T) {
 		for _, p := range patterns(named) {
 			want, _ := got(truth.Match(ctx, p, node.ReadOptions{}))
 			have, err := got(sn.Match(ctx, p, node.ReadOptions{}))
-			able := p.Best() != dead
-			for _, o := range triple.Orders {
-				_, n := filterOf(p).prefix(o)
-				able = able || o != dead && n > 0 && (o != triple.GSPO || !p.Graph.IsZero())
-			}
+			able := p.Best() != dead || filterOf(p).binds() // one live machine has all
 			if able != (err == nil) || err != nil && !isError(err, node.ErrUnavailable) {
 				t.Fatalf("%s dead, %+v: %v", dead, p, err)
 			}

@@ -47,7 +47,7 @@ type localFeed struct {
 }
 
 func (r *Reads) openLocal(ctx context.Context, q *request) (feed, error) {
-	h, err := r.hold(ctx, q.epoch, q.ranges, true)
+	h, err := r.holdTable(ctx, q.epoch, q.ranges, q.replicas, true)
 	if err != nil {
 		return nil, err
 	}

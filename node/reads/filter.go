@@ -5,6 +5,7 @@ package reads
 
 import (
 	"bytes"
+	"slices"
 
 	"github.com/trefoildb/trefoil/triple"
 )
@@ -24,6 +25,11 @@ func filterOf(p triple.Pattern) *filter {
 		}
 	}
 	return f
+}
+
+// binds reports whether a term is bound.
+func (f *filter) binds() bool {
+	return slices.ContainsFunc(f.terms[:], func(t []byte) bool { return t != nil })
 }
 
 // match tells whether the triple of a key, of any order, passes.

@@ -5,8 +5,10 @@ package reads
 import (
 	"bytes"
 	"context"
+	"slices"
 
 	"github.com/trefoildb/trefoil/node"
+	"github.com/trefoildb/trefoil/recovery"
 	"github.com/trefoildb/trefoil/triple"
 )
 
@@ -31,11 +33,25 @@ const (
 // rows returns the rows of a request, without its filter.
 func (h *held) rows(ctx context.Context, q *request) (*localRows, error) {
 	hull := triple.Range{Lo: q.ranges[0].Lo, Hi: q.ranges[len(q.ranges)-1].Hi}
-	rows, err := h.snapshot.Rows(ctx, hull)
+	read := h.snapshot.Rows
+	if q.replicas {
+		read, q.kept = h.snapshot.Replicas, h.reads.keeps()
+	}
+	rows, err := read(ctx, hull)
 	if err != nil {
 		return nil, err
 	}
 	return &localRows{rows: rows, ranges: q.ranges, reverse: q.reverse, near: nearRows}, nil
+}
+
+// keeps returns what tells of a replica, by its key, if base says that this machine keeps it.
+// One goroutine at a time may call that.
+func (r *Reads) keeps() func(key []byte) (bool, error) {
+	resolver, self := r.cluster.View().Joint().Resolver(), r.cluster.Self()
+	return func(key []byte) (bool, error) {
+		err := resolver.Resolve(key)
+		return slices.Contains(resolver.Base(), recovery.Slot{Machine: self, Order: triple.SPO, Extra: true}), err
+	}
 }
 
 // next moves to the next row; at first, to the first one.

@@ -33,7 +33,12 @@ type held struct {
 // without this machine before the snapshot was taken. Unsettled is asked after it
 // too: batches enter that list before their rows can be seen.
 func (r *Reads) hold(ctx context.Context, epoch uint64, ranges []triple.Range, settle bool) (*held, error) {
-	h, err := r.enter(epoch, ranges)
+	return r.holdTable(ctx, epoch, ranges, false, settle)
+}
+
+// holdTable is hold, or, with replicas, holds the extra replicas of this machine.
+func (r *Reads) holdTable(ctx context.Context, epoch uint64, ranges []triple.Range, replicas, settle bool) (*held, error) {
+	h, err := r.enter(epoch, ranges, replicas)
 	if err != nil {
 		return nil, err
 	}
@@ -45,7 +50,7 @@ func (r *Reads) hold(ctx context.Context, epoch uint64, ranges []triple.Range, s
 	return h, nil
 }
 
-func (r *Reads) enter(epoch uint64, ranges []triple.Range) (*held, error) {
+func (r *Reads) enter(epoch uint64, ranges []triple.Range, replicas bool) (*held, error) {
 	leave, err := r.cluster.Enter(epoch)
 	if err != nil {
 		return nil, err
@@ -54,6 +59,11 @@ func (r *Reads) enter(epoch uint64, ranges []triple.Range) (*held, error) {
 	v := r.cluster.View()
 	if v.Phase == recovery.Ingest {
 		return nil, refuse(peer.CodeUnavailable, epoch, "a bulk load is being taken in")
+	}
+	if j := v.Joint(); replicas && (j.Phase == recovery.Serve || !j.BaseLive.Contains(r.cluster.Self())) {
+		return nil, refuse(peer.CodeNotOwner, epoch, "this machine's extra replicas are not to be read")
+	} else if replicas {
+		ranges = nil
 	}
 	for _, asked := range ranges {
 		for s := range v.Joint().Reads().Trie.Range(asked.Lo, asked.Hi) {
@@ -157,7 +167,7 @@ func (r *Reads) guard(ctx context.Context, epoch uint64, do func(context.Context
 }
 
 func (r *Reads) serveHeld(ctx context.Context, q *request, settle bool, do func(context.Context, *request, *held) error) (err error) {
-	h, err := r.hold(ctx, q.epoch, q.ranges, settle)
+	h, err := r.holdTable(ctx, q.epoch, q.ranges, q.replicas, settle)
 	if err != nil {
 		return err
 	}
@@ -261,6 +271,11 @@ func (h *held) end(p *packer, last []byte) error {
 
 // pass tells whether a row is one of those asked for.
 func (q *request) pass(key []byte) (bool, error) {
+	if q.kept != nil {
+		if kept, err := q.kept(key); err != nil || !kept {
+			return false, err
+		}
+	}
 	if q.filter == nil {
 		return true, nil
 	}

@@ -91,14 +91,20 @@ type Reads struct {
 	store   Store
 	cluster Cluster
 	options Options
+	// gathering holds a token for each read of this machine that gathers what a dead one
+	// had from all that live.
+	gathering chan struct{}
 }
+
+// maxGathering is how many such reads run at a time, because each may read a whole order.
+const maxGathering = 2
 
 // New returns the reads of a member.
 func New(store Store, c Cluster, o Options) (*Reads, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
 	}
-	return &Reads{store, c, o.withDefaults()}, nil
+	return &Reads{store, c, o.withDefaults(), make(chan struct{}, maxGathering)}, nil
 }
 
 // Methods of this package between nodes. Those that read rows are known outside.

@@ -21,7 +21,10 @@ type request struct {
 	filter  *filter // nil: all pass
 	limit   int64   // rows; 0 is none
 	budget  int64   // bytes of frames, about; 0 is none
-	ranges  []triple.Range
+	// replicas asks for the extra replicas that the machine keeps under base.
+	replicas bool
+	kept     func(key []byte) (bool, error) // of an owner's: whether base says that it keeps a replica
+	ranges   []triple.Range
 }
 
 // Limits of a request: what a coordinator puts into one, and what an owner takes,
@@ -35,6 +38,7 @@ const (
 const (
 	flagReverse = 1 << 0
 	flagFilter  = 1 << 1
+	flagReplica = 1 << 2
 
 	filterDefaultGraph = 1 << 4
 )
@@ -48,6 +52,9 @@ func (q *request) encode() []byte {
 	}
 	if q.filter != nil {
 		flags |= flagFilter
+	}
+	if q.replicas {
+		flags |= flagReplica
 	}
 	e.Byte(flags)
 	e.Uvarint(uint64(q.limit))
@@ -101,6 +108,7 @@ func parseRequest(b []byte) (*request, error) {
 	q := &request{epoch: d.Uvarint()}
 	flags := d.Byte()
 	q.reverse = flags&flagReverse != 0
+	q.replicas = flags&flagReplica != 0
 	q.limit = int64(min(d.Uvarint(), math.MaxInt64))
 	q.budget = int64(min(d.Uvarint(), math.MaxInt64))
 	if flags&flagFilter != 0 {

@@ -1,0 +1,192 @@
+// Reads of what a dead machine had when no other order has it in one live range.
+//
+// A triple is on Required distinct machines of base. If fewer of base's machines are
+// dead, each triple has a version or an extra replica on a live one. So these have all
+// that a dead range had:
+//
+//   - the other orders, in what live machines own of them, and
+//   - the extra replicas of all live machines, which are sorted as SPO.
+//
+// Of d dead machines, Required-d live ones hold a triple at least. An order has it on
+// one of them. So Required-d-1 of the orders may be left out: with three copies and one
+// dead machine one of two, with five copies both.
+//
+// A machine gives only those replicas of which base says that it keeps them: others may be
+// left from an earlier layout, and nothing that came later is in them.
+
+package reads
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/trefoildb/trefoil/node"
+	"github.com/trefoildb/trefoil/node/view"
+	"github.com/trefoildb/trefoil/recovery"
+	"github.com/trefoildb/trefoil/trie"
+	"github.com/trefoildb/trefoil/triple"
+)
+
+// maxWide is how many ranges are gathered at a time: for more than one, all of the orders
+// travels, since one filter does not fit.
+const maxWide = 64
+
+// gather calls each for the rows of dead ranges of one order, each row once, from whatever
+// live machines have of them. The filter is that of the request.
+func (sn *Snapshot) gather(ctx context.Context, v *view.View, f *filter, dead []indexed, each func(index int, key, value []byte) error) error {
+	j := v.Joint()
+	spare, ok := spareOrders(v)
+	if !ok || len(dead) > maxWide {
+		return errNoOrder
+	}
+	if len(dead) == 1 {
+		f = f.with(shared(dead[0].Range))
+	}
+	order := triple.Order(dead[0].Lo[0])
+	var s substitute
+	s.asked[order] = dead
+	seen := map[string]struct{}{}
+	used, limit := int64(0), sn.reads.options.DegradedMemory
+	once := func(index int, key, value []byte) error {
+		if _, again := seen[string(key)]; again {
+			return nil
+		}
+		if used += int64(len(key)) + rowBytes; used > limit {
+			return errTooMuch(limit)
+		}
+		seen[string(key)] = struct{}{}
+		return each(index, key, value)
+	}
+	match := func(r row) error { return s.match(r, once) }
+	// 1. One call after the other: these reads are long, and few should run.
+	select {
+	case sn.reads.gathering <- struct{}{}:
+		defer func() { <-sn.reads.gathering }()
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	// 2. The other orders, the narrowest ranges first.
+	orders := otherOrders(order, f, dead)
+	for _, ranges := range orders[min(spare, len(orders)):] {
+		var live []triple.Range
+		for _, r := range ranges {
+			for _, p := range pieces(j, r) {
+				if p.live {
+					live = append(live, p.Range)
+				}
+			}
+		}
+		if len(live) > 0 {
+			if err := sn.lookupUnder(ctx, v, live, f, false, match); err != nil {
+				return err
+			}
+		}
+	}
+	// 3. The extra replicas.
+	var replicas []triple.Range
+	for _, d := range dead {
+		r := d.Range
+		if order != triple.SPO {
+			r, _ = f.with(shared(r)).prefix(triple.SPO)
+		}
+		replicas = append(replicas, r)
+	}
+	replicas = union(replicas)
+	for _, machine := range j.BaseLive {
+		q := &request{epoch: v.Epoch, replicas: true, filter: f, ranges: replicas}
+		if err := sn.eachOf(ctx, q, machine, match); err != nil {
+			return err
+		}
+	}
+	sn.degraded.Store(true)
+	return nil
+}
+
+// eachOf calls each for the rows of a request to one machine.
+func (sn *Snapshot) eachOf(ctx context.Context, q *request, machine trie.MachineID, each func(row) error) error {
+	f, err := sn.reads.open(ctx, q, machine, firstBudget, sn.reads.options.Ahead, false)
+	if err != nil {
+		return err
+	}
+	defer f.close()
+	for {
+		r, ok, err := f.next()
+		if err != nil || !ok {
+			return err
+		}
+		if err := each(r); err != nil {
+			return err
+		}
+	}
+}
+
+// spareOrders returns how many of the two other orders need not be read; ok is false if
+// live machines may not have all triples, or target is read.
+func spareOrders(v *view.View) (orders int, ok bool) {
+	j := v.Joint()
+	machines := j.Base.Placement.Machines()
+	dead := 0
+	for _, m := range machines {
+		if !j.BaseLive.Contains(m) {
+			dead++
+		}
+	}
+	spare := j.Base.Required() - dead - 1
+	return min(spare, 2), spare >= 0 && j.Phase != recovery.Serve && len(v.Lost) == 0
+}
+
+// otherOrders returns, for each other order but GSPO, the ranges in which all triples of
+// dead ranges are. The orders with the fewest leading terms come first, because they are
+// best left out.
+func otherOrders(order triple.Order, f *filter, dead []indexed) [][]triple.Range {
+	type choice struct {
+		ranges []triple.Range
+		terms  int
+	}
+	var all []choice
+	for _, o := range triple.Orders {
+		if o == triple.GSPO || o == order {
+			continue
+		}
+		var c choice
+		for _, d := range dead {
+			known := f.with(shared(d.Range))
+			r, n := known.prefix(o)
+			if predicate := known.terms[triple.Predicate]; o == triple.OSP && order == triple.POS && n == 0 && predicate != nil {
+				r, n = objectsOf(predicate, d.Range), 1
+			}
+			c.ranges = append(c.ranges, r)
+			c.terms += n
+		}
+		c.ranges = union(c.ranges)
+		all = append(all, c)
+	}
+	slices.SortStableFunc(all, func(a, b choice) int { return cmp.Compare(a.terms, b.terms) })
+	ranges := make([][]triple.Range, len(all))
+	for i, c := range all {
+		ranges[i] = c.ranges
+	}
+	return ranges
+}
+
+// objectsOf returns the range of OSP with the objects of a range of POS, whose keys have
+// one predicate.
+func objectsOf(predicate []byte, dead triple.Range) triple.Range {
+	before := append(append([]byte{byte(triple.POS)}, predicate...), 0, 1)
+	r := triple.OrderRange(triple.OSP)
+	if rest, ok := bytes.CutPrefix(dead.Lo, before); ok {
+		r.Lo = append([]byte{byte(triple.OSP)}, rest[:termEnd(rest)]...)
+	}
+	if rest, ok := bytes.CutPrefix(dead.Hi, before); ok {
+		r.Hi = append(append([]byte{byte(triple.OSP)}, rest[:termEnd(rest)]...), 0, 2)
+	}
+	return r
+}
+
+// errTooMuch is returned if what is collected takes more memory than it may.
+func errTooMuch(limit int64) error {
+	return fmt.Errorf("%w: the machine that has a part of what is asked for is dead; what other orders tell of it takes more than %d bytes, ask for less", node.ErrUnavailable, limit)
+}
