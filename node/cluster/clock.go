@@ -1,9 +1,20 @@
+// The clock of leases.
+
 package cluster
 
-import "time"
+import (
+	"time"
 
-// Clock tells how much time has passed since some moment. Leases need one in
-// which the time that a machine sleeps counts: Go's own clock stands still then.
+	"github.com/trefoildb/trefoil/node/cluster/bootclock"
+)
+
+// Clock returns how much time has passed since some moment. It must be monotonic and go
+// on while the machine is suspended: leases end in real time. See package bootclock.
 type Clock interface {
 	Now() time.Duration
 }
+
+// bootClock is the clock of the machine.
+type bootClock struct{}
+
+func (bootClock) Now() time.Duration { return bootclock.Now() }

@@ -10,6 +10,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/trefoildb/trefoil/node"
+	"github.com/trefoildb/trefoil/node/cluster/bootclock"
 	"github.com/trefoildb/trefoil/node/port"
 	"github.com/trefoildb/trefoil/node/view"
 	"github.com/trefoildb/trefoil/recovery"
@@ -79,7 +80,8 @@ type Config struct {
 	Clock   Clock
 	Logger  *slog.Logger
 
-	maxRequests int // tests have less
+	maxRequests int   // tests have less
+	noClock     error // why the machine's clock is not fit for leases
 }
 
 // DefaultName is the name of a cluster that was given none.
@@ -184,7 +186,7 @@ func (c Config) withDefaults() Config {
 		c.FS = vfs.Default
 	}
 	if c.Clock == nil {
-		c.Clock = systemClock()
+		c.Clock, c.noClock = bootClock{}, bootclock.Supported()
 	}
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)

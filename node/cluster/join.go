@@ -24,6 +24,9 @@ const raftDir = "raft"
 
 // openParts starts what only members have.
 func (n *Node) openParts() (*parts, error) {
+	if n.cfg.noClock != nil {
+		return nil, n.cfg.noClock
+	}
 	ag, err := agreement.Open(n.agreementConfig())
 	if err != nil {
 		return nil, err
@@ -300,6 +303,9 @@ func (n *Node) handleJoin(ctx context.Context, _ peer.Header, body []byte) ([]by
 	if j.Lease != agreed {
 		return nil, refuse(peer.CodeStranger, 0, "its failure timeout is %s, not %s: all nodes of a cluster have the same (--failure-timeout)",
 			failureTimeout(agreed), failureTimeout(j.Lease))
+	}
+	if n.cfg.noClock != nil {
+		return nil, refuse(peer.CodeStranger, 0, "%s", n.cfg.noClock)
 	}
 	if n.parts.Load() == nil {
 		if len(n.cfg.Join) > 0 {
