@@ -60,15 +60,17 @@ type Member struct {
 	Lease       float64 `json:"leaseSeconds,omitempty"` // that its lease lasts; 0 where it has none
 	Walk        *Walk   `json:"walk,omitempty"`         // nil where it walks no more
 	Slow        int     `json:"slow,omitempty"`         // how many members wait for it for too long
+	Damaged     bool    `json:"damaged,omitempty"`      // its disk has returned damaged tables or rows
 	Error       string  `json:"error,omitempty"`        // why it takes no writes
 }
 
 // Walk is how far a member is with its part of a rebuild or move.
 type Walk struct {
-	Rows     int64   `json:"rows"`       // looked at
-	Repaired int64   `json:"repaired"`   // written or sent, because they were missing
-	Left     int64   `json:"left"`       // still to be looked at, an estimate
-	ETA      float64 `json:"etaSeconds"` // that it still takes; 0 where that is not known
+	Rows     int64   `json:"rows"`              // looked at
+	Repaired int64   `json:"repaired"`          // written or sent, because they were missing
+	Left     int64   `json:"left"`              // still to be looked at, an estimate
+	Damaged  int64   `json:"damaged,omitempty"` // that cannot be decoded, and are passed over
+	ETA      float64 `json:"etaSeconds"`        // that it still takes; 0 where that is not known
 }
 
 // Scrub is what scrubs have found that the leader has led: comparisons of all copies.

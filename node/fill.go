@@ -93,6 +93,14 @@ func (s *Store) stamped(row *FillRow, space *arena) (out stampedRow, err error) 
 	return out, nil
 }
 
+// CheckFill returns an error if [Store.Fill] of any machine would refuse the row. The
+// error says why the row is damaged.
+func (s *Store) CheckFill(row *FillRow) error {
+	var space arena
+	_, err := s.stamped(row, &space)
+	return err
+}
+
 // SyncFills makes all fills that have been answered durable, and counts them as
 // one more in the mark, which it returns.
 func (s *Store) SyncFills(ctx context.Context) (mark uint64, err error) {

@@ -76,6 +76,10 @@ func (h *health) err() error {
 	return nil
 }
 
+// NoteDamage counts a row that cannot be decoded, as it does a table that is corrupt: the
+// store is damaged from then on. See Status.Corruptions.
+func (s *Store) NoteDamage() { s.health.corruptions.Add(1) }
+
 // backgroundError takes the error of a flush or compaction, which Pebble repeats for
 // ever. Open waits for the flush of what the log has, so that a full disk ends Open.
 func (h *health) backgroundError(err error) {

@@ -102,7 +102,7 @@ func newCollector(s *Store) *collector {
 	counter("segment_merges_total", "Neighbouring segments merged because they shrank.", &m.merges)
 	counter("reclaims_total", "Ranges of tables compacted in quiet times because of deleted rows.", &m.reclaims)
 	counter("reclaimed_bytes_total", "Bytes of tables that these compactions gave back.", &m.reclaimed)
-	counter("corruptions_total", "Reads that met a damaged table.", &s.health.corruptions)
+	counter("corruptions_total", "Reads that met a damaged table or row.", &s.health.corruptions)
 	add("commit_seconds_total", "Time spent in commits.", prometheus.CounterValue,
 		func(reading) float64 { return time.Duration(m.nanos.Load()).Seconds() })
 	gauge("triples", "Triples in the store.", func(r reading) float64 { return float64(r.status.Triples) })

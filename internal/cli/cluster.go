@@ -323,6 +323,9 @@ func remarks(m client.Member) string {
 	if m.Slow > 0 {
 		all = append(all, "does not answer "+plural(int64(m.Slow), "member"))
 	}
+	if m.Damaged {
+		all = append(all, "its disk is damaged")
+	}
 	if m.Error != "" {
 		all = append(all, m.Error)
 	}
@@ -335,6 +338,9 @@ func walkText(w client.Walk) string {
 		text = fmt.Sprintf("%d%% of %s walked", w.Rows*100/all, plural(all, "row"))
 	}
 	text += ", " + number(w.Repaired) + " repaired"
+	if w.Damaged > 0 {
+		text += ", " + number(w.Damaged) + " damaged"
+	}
 	if w.ETA > 0 {
 		text += ", " + seconds(time.Duration(w.ETA*float64(time.Second))) + " left"
 	}

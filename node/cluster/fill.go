@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -22,15 +23,18 @@ type outbox struct {
 	bytes int
 	room  chan struct{} // holds a token for each message on its way
 
-	group sync.WaitGroup
-	mu    sync.Mutex
-	err   error
+	group   sync.WaitGroup
+	mu      sync.Mutex
+	err     error
+	calls   int       // that wait for an answer
+	silence time.Time // since when the machine has answered none of them
 }
 
 const (
 	fillBytes    = 128 << 10 // of one message: short, since writes wait while it is taken in
 	fillMessages = 3         // on their way to one machine at a time
-	fillRetries  = 5
+	fillAttempt  = 30 * time.Second
+	fillPause    = 2 * time.Second // at most, between two tries
 )
 
 // send hands a row to the outbox of a machine, and waits while too much is on its
@@ -39,7 +43,9 @@ func (w *walk) send(ctx context.Context, to trie.MachineID, row node.FillRow) er
 	box := w.out[to]
 	if box == nil {
 		box = &outbox{walk: w, to: to, room: make(chan struct{}, fillMessages)}
+		w.mu.Lock()
 		w.out[to] = box
+		w.mu.Unlock()
 	}
 	box.rows = append(box.rows, row)
 	box.bytes += len(row.Key) + len(row.Value)
@@ -94,28 +100,109 @@ func (b *outbox) failed() error {
 	return b.err
 }
 
-// deliver sends one message until it has arrived: rows may arrive twice. It returns
-// how long the machine wants to be left alone then.
+// deliver sends one message until it has arrived or ctx ends: rows may arrive twice. It
+// returns how long the machine wants to be left alone then. Rows that no machine can take
+// are dropped: they are damaged. All other refusals pass, as a full disk does.
 func (b *outbox) deliver(ctx context.Context, rows []node.FillRow) (pause time.Duration, err error) {
 	n := b.walk.node
-	if b.to == n.self {
+	for rest := workRetry; ; rest = min(2*rest, fillPause) {
+		if pause, err = b.offer(ctx, rows); err == nil || ctx.Err() != nil {
+			return pause, err
+		}
+		whole := len(rows)
+		rows = slices.DeleteFunc(rows, func(r node.FillRow) bool {
+			err := n.store.CheckFill(&r)
+			if err != nil {
+				b.walk.damage(r.Table, r.Key, err)
+			}
+			return err != nil
+		})
+		if len(rows) < whole {
+			continue
+		}
+		if rest == workRetry {
+			n.log.Warn("a machine does not take rows of a backfill, trying again", "machine", b.to, "epoch", b.walk.view.Epoch, "error", err)
+		}
+		wait(ctx, rest)
+	}
+}
+
+// offer sends one message once.
+func (b *outbox) offer(ctx context.Context, rows []node.FillRow) (pause time.Duration, err error) {
+	if n := b.walk.node; b.to == n.self {
 		return n.fillHere(ctx, b.walk.view.Epoch, rows)
 	}
-	body := encodeFill(rows)
-	for try := range fillRetries {
-		if try > 0 {
-			wait(ctx, workRetry)
+	answer, err := b.call(ctx, methodFill, encodeFill(rows))
+	if err != nil {
+		return 0, err
+	}
+	return parsePause(answer)
+}
+
+// call sends a message until the machine answers or ctx ends. The next view ends ctx, so
+// a machine that is gone is not tried for ever. The error is ctx's, or that of the
+// machine, which has then answered.
+func (b *outbox) call(ctx context.Context, method string, body []byte) ([]byte, error) {
+	n := b.walk.node
+	b.begin()
+	defer b.end()
+	for pause := workRetry; ; pause = min(2*pause, fillPause) {
+		timed, cancel := context.WithTimeout(peer.WithEpoch(ctx, b.walk.view.Epoch), fillAttempt)
+		answer, err := n.Call(timed, b.to, method, body)
+		cancel()
+		refusal, failure := (*peer.Refusal)(nil), (*peer.RemoteError)(nil)
+		switch {
+		case err == nil, errors.As(err, &refusal), errors.As(err, &failure):
+			b.answered()
+			return answer, err
+		case ctx.Err() != nil:
+			return nil, err
 		}
-		var answer []byte
-		answer, err = n.Call(peer.WithEpoch(ctx, b.walk.view.Epoch), b.to, methodFill, body)
-		if err == nil {
-			return parsePause(answer)
+		if pause == workRetry {
+			n.log.Warn("a machine does not answer a backfill, trying again", "machine", b.to, "epoch", b.walk.view.Epoch, "error", err)
 		}
-		if ctx.Err() != nil {
-			return 0, err
+		wait(ctx, pause)
+	}
+}
+
+func (b *outbox) begin() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.calls == 0 {
+		b.silence = time.Now()
+	}
+	b.calls++
+}
+
+func (b *outbox) end() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.calls--
+}
+
+func (b *outbox) answered() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.silence = time.Now()
+}
+
+// owes tells whether the machine has owed answers for so long.
+func (b *outbox) owes(after time.Duration) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.calls > 0 && time.Since(b.silence) >= after
+}
+
+// slow returns the machines that have owed answers to the backfill for so long.
+func (w *walk) slow(after time.Duration) (slow []trie.MachineID) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for to, box := range w.out {
+		if box.owes(after) {
+			slow = append(slow, to)
 		}
 	}
-	return 0, fmt.Errorf("fill machine %s: %w", b.to, err)
+	return slow
 }
 
 // finish waits until all has arrived and has the machine make it durable; it returns
@@ -129,7 +216,7 @@ func (b *outbox) finish(ctx context.Context) (mark uint64, err error) {
 	if b.to == n.self {
 		return n.store.SyncFills(ctx)
 	}
-	answer, err := n.Call(peer.WithEpoch(ctx, b.walk.view.Epoch), b.to, methodSync, nil)
+	answer, err := b.call(ctx, methodSync, nil)
 	if err != nil {
 		return 0, fmt.Errorf("fill machine %s: %w", b.to, err)
 	}

@@ -37,6 +37,8 @@ type grants struct {
 	// denied is the member that is too slow, 0 for none: it gets no lease as long as it
 	// is.
 	denied trie.MachineID
+	// crowded is the member that has no room for its backfill, likewise.
+	crowded trie.MachineID
 	// slow tells when members were excluded for that, by address: they come back as
 	// other machines.
 	slow map[string]time.Duration
@@ -92,7 +94,7 @@ func (g *grants) lead(term uint64, now time.Duration) {
 	g.behind = map[trie.MachineID]behind{}
 	g.newly, g.damaged = nil, 0
 	g.forgotten = ""
-	g.denied, g.slow = 0, map[string]time.Duration{}
+	g.denied, g.crowded, g.slow = 0, 0, map[string]time.Duration{}
 }
 
 // resign: the node leads no more.
@@ -201,7 +203,7 @@ func (g *grants) grant(v *view.View, r *report, term uint64, length, now time.Du
 	if g.forgotten != "" || g.term == 0 || g.term != term || r.Epoch != v.Epoch || !v.Has(r.ID, r.Incarnation) || v.Find(r.ID).Waits {
 		return false
 	}
-	if epoch, ok := g.barred[r.ID]; ok && v.Epoch <= epoch || r.ID == g.denied || r.ID == g.damaged || g.heard[r.ID].report.Incarnation > r.Incarnation {
+	if epoch, ok := g.barred[r.ID]; ok && v.Epoch <= epoch || r.ID == g.denied || r.ID == g.crowded || r.ID == g.damaged || g.heard[r.ID].report.Incarnation > r.Incarnation {
 		return false
 	}
 	g.granted[r.ID] = granted{now, length}

@@ -188,11 +188,15 @@ type joining struct {
 	Cluster string        `json:"cluster"`
 	Member  view.Member   `json:"member"`
 	Lease   time.Duration `json:"lease"`
+	// Room is how many bytes it has free above its watermark.
+	Room int64 `json:"room"`
 }
 
 type joined struct {
 	ClusterID  string `json:"clusterId"`
 	Generation uint64 `json:"generation"`
+	// Waits says why it is not a member yet, and what is to be done about it.
+	Waits string `json:"waits,omitempty"`
 }
 
 // joinRetry is how long a machine waits before it asks to join again.
@@ -211,10 +215,6 @@ func (n *Node) join(ctx context.Context) error {
 	if n.cfg.Spare {
 		m.State = view.Spare
 	}
-	body, err := json.Marshal(joining{n.cfg.Name, m, n.cfg.Lease})
-	if err != nil {
-		return err
-	}
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for said := ""; ; {
@@ -232,6 +232,10 @@ func (n *Node) join(ctx context.Context) error {
 		case <-timer.C:
 		}
 		timer.Reset(joinRetry)
+		body, err := json.Marshal(joining{n.cfg.Name, m, n.cfg.Lease, n.store.Spare()})
+		if err != nil {
+			return err
+		}
 		id, err := n.askToJoin(ctx, body)
 		if err != nil {
 			if errors.Is(err, ErrWrongCluster) || errors.Is(err, errOnlySelf) {
@@ -266,8 +270,13 @@ func (n *Node) askToJoin(ctx context.Context, body []byte) (id string, err error
 		var b []byte
 		if b, err = n.client.Call(ctx, address, methodJoin, body); err == nil {
 			var j joined
-			err := json.Unmarshal(b, &j)
-			return j.ClusterID, err
+			if err := json.Unmarshal(b, &j); err != nil {
+				return "", err
+			}
+			if j.Waits != "" {
+				return "", errors.New(j.Waits)
+			}
+			return j.ClusterID, nil
 		}
 		if r := (*peer.Refusal)(nil); errors.As(err, &r) && r.Code == peer.CodeStranger {
 			return "", fmt.Errorf("%w: %s: %s", ErrWrongCluster, address, r.Message)
@@ -336,12 +345,12 @@ func (n *Node) handleJoin(ctx context.Context, _ peer.Header, body []byte) ([]by
 		if err := n.mustReach(ctx, j.Member); err != nil {
 			return nil, err
 		}
-		if err := n.wishes.wantJoin(v, j.Member, n.cfg.Clock.Now()); err != nil {
+		if err := n.wishes.wantJoin(v, j.Member, j.Room, n.cfg.Clock.Now()); err != nil {
 			return nil, err
 		}
 		n.wakeLeader()
 	}
-	return json.Marshal(joined{v.ClusterID, v.Generation})
+	return json.Marshal(joined{v.ClusterID, v.Generation, n.grants.lacksRoom(v, &j.Member, j.Room)})
 }
 
 // mustReach refuses a machine that does not answer at the address that it gives. As a

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/trefoildb/trefoil/node"
 	"github.com/trefoildb/trefoil/node/agreement"
 	"github.com/trefoildb/trefoil/node/view"
 	"github.com/trefoildb/trefoil/recovery"
@@ -66,7 +67,7 @@ func (n *Node) knowsAll(ctx context.Context, ag *agreement.Agreement) error {
 func (n *Node) proposeNext(ctx context.Context, ag *agreement.Agreement, v *view.View) {
 	next, reason, wait := n.plan(v)
 	n.setWaiting(wait)
-	if wait == waitsForAnother || wait == waitsToHandOn || wait == waitsToAdopt {
+	if slices.Contains([]string{waitsForAnother, waitsToHandOn, waitsToAdopt, waitsForRoom}, wait) {
 		timed, cancel := context.WithTimeout(ctx, n.cfg.Lease)
 		defer cancel()
 		if err := ag.TransferLeadership(timed); err != nil && ctx.Err() == nil {
@@ -99,6 +100,7 @@ func (n *Node) plan(v *view.View) (next *view.View, reason, wait string) {
 	now := n.cfg.Clock.Now()
 	peers := n.gossiped()
 	open := n.wishes.open(v, now)
+	voters := n.voters()
 	g := &n.grants
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -117,7 +119,7 @@ func (n *Node) plan(v *view.View) (next *view.View, reason, wait string) {
 			r.Epoch, r.Walked, r.Swept, r.Reconciled = h.report.Epoch, h.report.Walked, h.report.Swept, h.report.Reconciled
 			r.Ingested, r.Staging = h.report.Ingested, h.report.Staging
 			r.Mark, r.Splits, r.Small, r.Damaged = g.markOf(m.ID), h.report.Splits, h.report.Small, h.report.Damaged
-			r.Accuses, r.Room = h.report.Slow, h.report.Store.Spare
+			r.Accuses, r.Room, r.Full = h.report.Slow, h.report.Store.Spare, h.report.Store.Room != node.RoomForAll
 			// What the disk of one that came back must show is known with its second
 			// report, and before it may answer again it is held against what all know,
 			// who are left when the dead are excluded.
@@ -132,19 +134,23 @@ func (n *Node) plan(v *view.View) (next *view.View, reason, wait string) {
 		r.Stuck = ok && r.Incarnation == m.Incarnation && g.stuck(m.ID, r.Epoch, v.Epoch, now, n.cfg.stuckAfter())
 		reports[m.ID] = r
 	}
-	options := view.PlanOptions{Self: n.self, Tolerant: g.tolerant(now, n.cfg.slowRest())}
+	options := view.PlanOptions{Self: n.self, Voters: voters, Tolerant: g.tolerant(now, n.cfg.slowRest())}
 	if g.damaged = view.Damaged(v, reports, options); g.damaged == n.self {
 		return nil, "", waitsForAnother
 	}
 	if g.denied = view.Slow(v, reports, options); g.denied == n.self {
 		return nil, "", waitsToHandOn
 	}
+	if g.crowded = view.Crowded(v, reports, options); g.crowded == n.self {
+		return nil, "", waitsForRoom
+	}
 	stuck := view.Stuck(v, reports, options)
 	if stuck == n.self {
 		return nil, "", waitsToAdopt
 	}
-	var resting string
+	var resting, crowded string
 	open.Join, resting = g.rested(open.Join, now, n.cfg.slowRest())
+	open.Join, crowded = g.withRoom(v, open.Join, n.wishes.room)
 	next, reason, wait = view.Plan(v, reports, open, options)
 	differ := ""
 	if next == nil && wait == "" && v.Phase == recovery.Idle {
@@ -154,7 +160,7 @@ func (n *Node) plan(v *view.View) (next *view.View, reason, wait string) {
 		g.bar(v, next)
 		g.excludedSlow(v, next, stuck, now)
 	}
-	return next, reason, strings.Join(slices.DeleteFunc([]string{wait, resting, differ}, func(s string) bool { return s == "" }), "; ")
+	return next, reason, strings.Join(slices.DeleteFunc([]string{wait, resting, crowded, differ}, func(s string) bool { return s == "" }), "; ")
 }
 
 // markOf returns how many fills of a member others and itself count on. The lock
@@ -169,9 +175,17 @@ func (g *grants) markOf(id trie.MachineID) (mark uint64) {
 	return mark
 }
 
-// maxVoters is how many machines agree on views; the others learn of them. Five
-// survive the loss of two.
-const maxVoters = 5
+// voters returns the machines that agree on views.
+func (n *Node) voters() []trie.MachineID {
+	voters, _ := n.agreement().Configuration()
+	return slices.Collect(maps.Keys(voters))
+}
+
+// maxVoters is how many machines agree on views; the others learn of them. With nine, all
+// members of a cluster of ordinary size vote, but for one of an even number: so the side
+// of a cut that has most voters has most members, too, or half of them. See failures in
+// package view.
+const maxVoters = 9
 
 // arrangeVoters makes Raft's members those of the view, so many of them voters.
 func (n *Node) arrangeVoters(ctx context.Context, ag *agreement.Agreement, v *view.View) {

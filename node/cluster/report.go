@@ -132,6 +132,9 @@ func (n *Node) makeReport() report {
 	r.Answered = ofMembers(r.Answered, v)
 	r.Ingested, r.Staging = n.ingested(v), n.loads.Staging()
 	r.Reconciled, r.Slow = n.writes.Reconciled(), n.writes.Slow(n.cfg.slowAfter())
+	r.Slow = append(r.Slow, n.work.slow(n.cfg.slowAfter())...)
+	slices.Sort(r.Slow)
+	r.Slow = slices.Compact(r.Slow)
 	n.work.mu.Lock()
 	defer n.work.mu.Unlock()
 	if n.work.epoch == v.Epoch {

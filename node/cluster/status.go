@@ -130,9 +130,9 @@ func (g *grants) member(m *view.Member, v *view.View, now, patience time.Duratio
 	if l, ok := g.granted[m.ID]; ok {
 		s.Lease = max(0, (l.at + l.length - now).Seconds())
 	}
-	s.Slow = g.waiters(m.ID)
+	s.Slow, s.Damaged = g.waiters(m.ID), r.Damaged
 	if w := r.Walk; w != nil && v.Phase == recovery.Fill && r.Epoch == v.Epoch && !r.Walked {
-		s.Walk = &node.Walk{Rows: w.Rows, Repaired: w.Repaired, Left: w.Left, ETA: w.ETA}
+		s.Walk = &node.Walk{Rows: w.Rows, Repaired: w.Repaired, Left: w.Left, Damaged: w.Damaged, ETA: w.ETA}
 	}
 	return s
 }

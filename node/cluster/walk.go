@@ -24,11 +24,13 @@ type walk struct {
 	total    int64 // rows that there were about at the start
 	rows     atomic.Int64
 	repaired atomic.Int64 // rows sent, and made here
+	damaged  atomic.Int64 // rows that cannot be decoded, and are passed over
 	resolver *recovery.Resolver
 	// unsettled has, by the keys of their rows in SPO, the operations that are not
 	// settled: whoever gets these rows must know that.
 	unsettled map[string]pending
 	key       []byte
+	mu        sync.Mutex // guards out against those who are not the walk itself
 	out       map[trie.MachineID]*outbox
 	shift     *shift
 }
@@ -43,12 +45,13 @@ type walkProgress struct {
 	Rows     int64   `json:"rows"`
 	Repaired int64   `json:"repaired"`
 	Left     int64   `json:"left"`
+	Damaged  int64   `json:"damaged,omitempty"`
 	Seconds  float64 `json:"seconds"`
 	ETA      float64 `json:"etaSeconds"`
 }
 
 func (w *walk) progress() *walkProgress {
-	p := &walkProgress{Rows: w.rows.Load(), Repaired: w.repaired.Load(), Seconds: time.Since(w.start).Seconds()}
+	p := &walkProgress{Rows: w.rows.Load(), Repaired: w.repaired.Load(), Damaged: w.damaged.Load(), Seconds: time.Since(w.start).Seconds()}
 	p.Left = max(w.total-p.Rows, 0)
 	if p.Rows > 0 {
 		p.ETA = p.Seconds / float64(p.Rows) * float64(p.Left)
@@ -113,7 +116,7 @@ func (n *Node) doWalk(ctx context.Context, v *view.View) error {
 	if n.work.epoch == v.Epoch {
 		n.work.walked, n.work.marks = true, marks
 	}
-	n.log.Info("walked", "epoch", v.Epoch, "rows", w.rows.Load(), "repaired", w.repaired.Load())
+	n.log.Info("walked", "epoch", v.Epoch, "rows", w.rows.Load(), "repaired", w.repaired.Load(), "damaged", w.damaged.Load())
 	return nil
 }
 
@@ -165,6 +168,19 @@ func (w *walk) all(ctx context.Context, snapshot *node.Snapshot) error {
 	return nil
 }
 
+// maxDamageLogged is how many damaged rows the log names, of one backfill.
+const maxDamageLogged = 16
+
+// damage notes a row that cannot be decoded. The backfill goes on without it: the leader
+// hears that the disk is damaged and excludes this machine if the others have what it
+// has, and they regenerate the row.
+func (w *walk) damage(table byte, key []byte, err error) {
+	w.node.store.NoteDamage()
+	if w.damaged.Add(1) <= maxDamageLogged {
+		w.node.log.Error("a damaged row is passed over in a backfill", "epoch", w.view.Epoch, "table", table, "key", fmt.Sprintf("%X", key), "error", err)
+	}
+}
+
 // row sends what one row can make up for. Of the versions of a triple that are
 // here only the first does it.
 func (w *walk) row(ctx context.Context, table byte, key, value []byte) error {
@@ -172,13 +188,15 @@ func (w *walk) row(ctx context.Context, table byte, key, value []byte) error {
 	if triple.IsAnnotation(value) {
 		v, _, ok := triple.CutAnnotation(key)
 		if !ok {
-			return fmt.Errorf("%w: an annotation's key: % X", node.ErrCorrupt, key)
+			w.damage(table, key, fmt.Errorf("%w: an annotation's key", node.ErrCorrupt))
+			return nil
 		}
 		version, suffix = v, key[len(v):]
 	}
 	r := w.resolver
 	if err := r.Resolve(version); err != nil {
-		return err
+		w.damage(table, key, err)
+		return nil
 	}
 	if !w.first(table, version[0]) {
 		return nil

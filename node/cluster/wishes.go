@@ -24,10 +24,12 @@ type wishes struct {
 	loads  view.Wishes // only what loads wish
 }
 
-// joiner is a machine that wants to be a member, and when it last said so.
+// joiner is a machine that wants to be a member, when it last said so, and how many bytes
+// it had free then.
 type joiner struct {
 	member view.Member
 	asked  time.Duration
+	room   int64
 }
 
 const (
@@ -39,7 +41,7 @@ const (
 )
 
 // wantJoin notes that a machine wants to be a member of v, or refuses.
-func (w *wishes) wantJoin(v *view.View, m view.Member, now time.Duration) error {
+func (w *wishes) wantJoin(v *view.View, m view.Member, room int64, now time.Duration) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.forgetJoiners(now)
@@ -53,7 +55,7 @@ func (w *wishes) wantJoin(v *view.View, m view.Member, now time.Duration) error 
 	if w.join == nil {
 		w.join = map[trie.MachineID]joiner{}
 	}
-	w.join[m.ID] = joiner{m, now}
+	w.join[m.ID] = joiner{m, now, room}
 	return nil
 }
 
@@ -67,6 +69,13 @@ func (w *wishes) joining(id trie.MachineID) bool {
 	defer w.mu.Unlock()
 	_, ok := w.join[id]
 	return ok
+}
+
+// room returns how many bytes a machine has free that wants to join.
+func (w *wishes) room(id trie.MachineID) int64 {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.join[id].room
 }
 
 func (w *wishes) wantLeave(id trie.MachineID) {

@@ -15,7 +15,7 @@ func TestJoiners(t *testing.T) {
 	v := &view.View{Epoch: 3, Members: []view.Member{{ID: 1}}}
 	var w wishes
 	want := func(id trie.MachineID, now time.Duration) peer.Code {
-		err := w.wantJoin(v, view.Member{ID: id, Address: "a:1"}, now)
+		err := w.wantJoin(v, view.Member{ID: id, Address: "a:1"}, 0, now)
 		var r *peer.Refusal
 		errors.As(err, &r)
 		if r == nil {

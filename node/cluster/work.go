@@ -190,3 +190,14 @@ func (w *work) progress() *walkProgress {
 	}
 	return w.walk.progress()
 }
+
+// slow returns the machines that have owed answers to the backfill for so long.
+func (w *work) slow(after time.Duration) []trie.MachineID {
+	w.mu.Lock()
+	walk := w.walk
+	w.mu.Unlock()
+	if walk == nil {
+		return nil
+	}
+	return walk.slow(after)
+}

@@ -29,8 +29,9 @@ type Report struct {
 	Stuck bool
 	// Accuses are holders, maybe itself, that owe it an answer for too long.
 	Accuses []trie.MachineID
-	// Room is how many bytes it has free above its watermark.
+	// Room is how many bytes it has free above its watermark. Full: it takes no adds.
 	Room int64
+	Full bool
 	// Damaged: its disk has returned other bytes than were written to it.
 	Damaged bool
 	// DiskShows: its disk has all that others know it to have had. It counts for who
@@ -82,6 +83,8 @@ type PlanOptions struct {
 	// Misplaced is from which share of misplaced segments on they are moved. A walk
 	// reads everything, so it should be worth it. Zero is an eighth.
 	Misplaced float64
+	// Voters are the machines that agree on views.
+	Voters []trie.MachineID
 	// Tolerant: nobody who has data is excluded for being slow, since another one was
 	// not long ago.
 	Tolerant bool
@@ -213,11 +216,11 @@ func (p *planner) phase() {
 		missing := p.missing(func(r Report) bool { return r.Walked && r.Reconciled })
 		if missing == "" && !p.waiting() {
 			next, err := p.ToServe(p.marks())
-			p.propose(next, err, "all walks are done")
+			p.propose(next, err, "all backfills are done")
 			return
 		}
 		if missing != "" {
-			p.wait("the walks of %s", missing)
+			p.wait("the backfills of %s", missing)
 		}
 	case recovery.Serve:
 		if missing := p.missing(func(Report) bool { return true }); missing != "" {

@@ -7,9 +7,10 @@ import (
 	"github.com/trefoildb/trefoil/trie"
 )
 
-// failures excludes who is dead: all of them at once, as each exclusion begins the
-// walks anew. Nobody is excluded while a lease of theirs may last, and only where
-// most members run, with whatever disk, but for those whom the operator gave up.
+// failures excludes the dead: all of them at once, because each exclusion begins a
+// backfill. Nobody is excluded while its lease may last. Most members must run, with
+// whatever disk; or most voters run and the others have all that the dead had. Members
+// that the operator gave up need neither.
 func (p *planner) failures() {
 	var gone, given []trie.MachineID
 	there := 0
@@ -32,10 +33,12 @@ func (p *planner) failures() {
 			gone = append(gone, m.ID)
 		}
 	}
-	if len(gone) > 0 && 2*there <= len(p.Members) {
-		p.wait("most members to run, before %s can be excluded", names(gone))
+	if len(gone) > 0 && 2*there <= len(p.Members) && !(p.quorum() && p.spares(gone...)) {
+		p.wait("most members to run, before %s can be excluded: %d of %d run, and the others may have the only copies of some triples. "+
+			"Start them, or give them up (trefoil cluster remove)", names(gone), there, len(p.Members))
 		gone = nil
 	}
+	p.explainSlow()
 	out := append(gone, given...)
 	switch {
 	case len(out) == 0:
@@ -48,6 +51,18 @@ func (p *planner) failures() {
 		next, err := p.Exclude(out...)
 		p.propose(next, err, "excluded: %s", names(out))
 	}
+}
+
+// quorum tells whether most voters run.
+func (p *planner) quorum() bool {
+	there := 0
+	for _, id := range p.options.Voters {
+		m := p.Find(id)
+		if m != nil && !p.suspect(m) && (p.reports[id].Incarnation != 0 || id == p.options.Self) {
+			there++
+		}
+	}
+	return 2*there > len(p.options.Voters)
 }
 
 // givenUp tells whether the operator wants a member removed that may hold data; who
@@ -71,6 +86,8 @@ func (p *planner) failure(m *Member) string {
 		return "which does not adopt the view"
 	case m.ID == p.slow() && m.ID != p.options.Self:
 		return "which the others wait for"
+	case m.ID == p.crowded() && m.ID != p.options.Self:
+		return "whose disk has no room for its backfill"
 	case m.ID == p.damaged() && m.ID != p.options.Self:
 		return "whose disk is damaged"
 	}
@@ -102,16 +119,42 @@ func (p *planner) damaged() (id trie.MachineID) {
 	return id
 }
 
-// spares tells whether all that a member has is on others too, as far as base goes.
-func (p *planner) spares(id trie.MachineID) bool {
-	if len(p.Members) < 2 {
+// spares tells whether all that some members have is on others too, as far as base
+// goes.
+func (p *planner) spares(ids ...trie.MachineID) bool {
+	if len(p.Members) <= len(ids) {
 		return false
 	}
-	dead := p.deadOfBase()
-	if p.baseLive().Contains(id) {
-		dead++
+	dead, live := p.deadOfBase(), p.baseLive()
+	for _, id := range ids {
+		if live.Contains(id) {
+			dead++
+		}
 	}
 	return dead < p.Base.Required()
+}
+
+// Crowded returns the member that is to be excluded because its disk has no room for
+// its backfill, 0 if there is none. The leader does not exclude itself.
+func Crowded(v *View, reports map[trie.MachineID]Report, o PlanOptions) trie.MachineID {
+	return (&planner{View: v, reports: reports, options: o}).crowded()
+}
+
+// crowded returns a member that has no data that counts yet and whose disk is full. While
+// it stays, the backfill does not end, and all adds are refused that it is to hold, too.
+// It may join again when there is room.
+func (p *planner) crowded() trie.MachineID {
+	if p.Phase != recovery.Fill {
+		return 0
+	}
+	for i := range p.Members {
+		m := &p.Members[i]
+		r := p.reports[m.ID]
+		if r.Full && r.Incarnation == m.Incarnation && p.Target.Placement.Machines().Contains(m.ID) && !p.Base.Placement.Machines().Contains(m.ID) {
+			return m.ID
+		}
+	}
+	return 0
 }
 
 // returns gives a member that started again its place back.

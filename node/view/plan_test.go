@@ -62,11 +62,13 @@ func unwalked(r *Report) {
 func unswept(r *Report)      { r.Swept = false }
 func unreconciled(r *Report) { r.Reconciled = false }
 func unknown(r *Report)      { *r = Report{MayHoldLease: true} }
+func full(r *Report)         { r.Full = true }
 func denied(r *Report)       { r.MayHoldLease = false }
 func damaged(r *Report)      { r.Damaged, r.MayHoldLease = true, false }
 
 func TestPlan(t *testing.T) {
 	five := idle(t, 1, 2, 3, 4, 5)
+	two, four, six := idle(t, 1, 2), idle(t, 1, 2, 3, 4), idle(t, 1, 2, 3, 4, 5, 6)
 	filling := must(t)(five.Join(up(6)))
 	serving := must(t)(filling.ToServe(nil))
 	waiting := must(t)(five.Readmit(2, 2, "h:2"))
@@ -105,6 +107,23 @@ func TestPlan(t *testing.T) {
 		{"the leader is not suspected by itself", five, func(p *planning) { p.set(1, suspect) }, "", ""},
 		{"two at once", five, func(p *planning) { p.set(2, dead); p.set(4, dead) }, "excluded: 0000000000000002, 0000000000000004", ""},
 		{"most are gone", five, func(p *planning) { p.set(2, dead); p.set(4, dead); p.set(5, dead) }, "", "most members to run"},
+		{"half are gone, and most voters", six, func(p *planning) {
+			p.set(4, dead)
+			p.set(5, dead)
+			p.set(6, dead)
+			p.options.Voters = []trie.MachineID{1, 2, 3, 4, 5}
+		}, "", "the only copies of some triples"},
+		{"half are gone, and the others have all", four, func(p *planning) {
+			p.set(3, dead)
+			p.set(4, dead)
+			p.options.Voters = []trie.MachineID{1, 2, 3}
+		}, "excluded: 0000000000000003, 0000000000000004", ""},
+		{"half are gone, with most voters", four, func(p *planning) {
+			p.set(3, dead)
+			p.set(4, dead)
+			p.options.Voters = []trie.MachineID{1, 3, 4}
+		}, "", "most members to run"},
+		{"one of two is gone", two, func(p *planning) { p.set(2, dead); p.options.Voters = []trie.MachineID{1, 2} }, "", "most members to run"},
 		{"most are gone, and the operator knows", five, func(p *planning) {
 			p.set(2, dead)
 			p.set(4, dead)
@@ -115,7 +134,20 @@ func TestPlan(t *testing.T) {
 		{"a slow one", five, func(p *planning) { p.accuse(2, 3); p.set(2, denied) }, "excluded: 0000000000000002", ""},
 		{"a slow one, with a lease", five, func(p *planning) { p.accuse(2, 3) }, "", "the lease of machine 0000000000000002 to end, which the others wait for"},
 		{"a slow one and a death", five, func(p *planning) { p.accuse(2, 4); p.set(2, denied); p.set(3, dead) }, "excluded: 0000000000000003", ""},
-		{"a slow one in fill", filling, func(p *planning) { p.accuse(2, 4); p.set(2, denied); p.set(3, unwalked) }, "", "the walks of 0000000000000003"},
+		{"a slow one in fill", filling, func(p *planning) { p.accuse(2, 4); p.set(2, denied); p.set(3, unwalked) }, "excluded: 0000000000000002", ""},
+		{"two in fill that do not reach each other", must(t)(five.Exclude(5)), func(p *planning) {
+			p.accuse(2, 4)
+			p.accuse(4, 2)
+			p.set(2, unwalked)
+			p.set(4, unwalked)
+			p.set(4, denied)
+		}, "excluded: 0000000000000004", ""},
+		{"the last copy, in fill", must(t)(five.Exclude(4, 5)), func(p *planning) { p.accuse(2, 3); p.set(3, unwalked) }, "", "machine 0000000000000002 to answer the others; it is not excluded, because it may have the only copy"},
+		{"two that others wait for", five, func(p *planning) { p.accuse(2, 4); p.accuse(3, 5) }, "", "machines 0000000000000002, 0000000000000003 to answer the others; none is excluded"},
+		{"a joiner without room", filling, func(p *planning) { p.set(6, full); p.set(6, denied); p.set(3, unwalked) }, "excluded: 0000000000000006", ""},
+		{"a joiner without room, with a lease", filling, func(p *planning) { p.set(6, full); p.set(3, unwalked) }, "", "the lease of machine 0000000000000006 to end, whose disk has no room for its backfill"},
+		{"a joiner without room, that serves", serving, func(p *planning) { p.set(6, full); p.set(6, denied) }, "all members read the new owners", ""},
+		{"no room, and its data counts", filling, func(p *planning) { p.set(2, full); p.set(2, denied); p.set(3, unwalked) }, "", "the backfills of 0000000000000003"},
 		{"damage", five, func(p *planning) { p.set(2, damaged) }, "excluded: 0000000000000002", ""},
 		{"damage, with a lease", five, func(p *planning) { p.set(2, func(r *Report) { r.Damaged = true }) }, "", "the lease of machine 0000000000000002 to end, whose disk is damaged"},
 		{"damage of two", five, func(p *planning) { p.set(2, damaged); p.set(3, damaged) }, "excluded: 0000000000000002", ""},
@@ -125,7 +157,7 @@ func TestPlan(t *testing.T) {
 		{"damage and one behind", five, func(p *planning) { p.set(2, damaged); p.set(3, behind); p.set(3, denied) }, "", "the sweeps of 0000000000000003"},
 		{"damage in fill", filling, func(p *planning) { p.set(2, damaged); p.set(2, unwalked) }, "excluded: 0000000000000002", ""},
 		{"damage after a death", must(t)(five.Exclude(5)), func(p *planning) { p.set(2, damaged) }, "excluded: 0000000000000002", ""},
-		{"damage of the last copy", must(t)(five.Exclude(4, 5)), func(p *planning) { p.set(2, damaged); p.set(2, unwalked) }, "", "the walks of 0000000000000002"},
+		{"damage of the last copy", must(t)(five.Exclude(4, 5)), func(p *planning) { p.set(2, damaged); p.set(2, unwalked) }, "", "the backfills of 0000000000000002"},
 		{"damage in serve", serving, func(p *planning) { p.set(2, damaged) }, "all members read the new owners", ""},
 		{"a slow one that fills", filling, func(p *planning) { p.accuse(6, 4); p.set(6, denied) }, "excluded: 0000000000000006", ""},
 
@@ -168,13 +200,13 @@ func TestPlan(t *testing.T) {
 		{"no serve while one waits", waitingFill, func(p *planning) { p.set(4, func(r *Report) { r.Epoch, r.MayHoldLease = 0, false }) }, "", "the reconciliation"},
 		{"no serve while a disk is in doubt", waitingFill, func(p *planning) { p.set(2, func(r *Report) { r.DiskShows, r.MayHoldLease = false, true }) }, "", "the lease of machine 0000000000000002"},
 
-		{"walked", filling, func(*planning) {}, "all walks are done", ""},
-		{"not yet walked", filling, func(p *planning) { p.set(3, unwalked) }, "", "the walks of 0000000000000003"},
-		{"walked, not settled", filling, func(p *planning) { p.set(3, unreconciled) }, "", "the walks of 0000000000000003"},
-		{"walked, not there", filling, func(p *planning) { p.set(3, suspect) }, "", "the walks of 0000000000000003"},
+		{"walked", filling, func(*planning) {}, "all backfills are done", ""},
+		{"not yet walked", filling, func(p *planning) { p.set(3, unwalked) }, "", "the backfills of 0000000000000003"},
+		{"walked, not settled", filling, func(p *planning) { p.set(3, unreconciled) }, "", "the backfills of 0000000000000003"},
+		{"walked, not there", filling, func(p *planning) { p.set(3, suspect) }, "", "the backfills of 0000000000000003"},
 		{"a join in fill", filling, func(p *planning) { p.set(3, unwalked); p.wishes.Join = []Member{up(9), up(10)} }, "joining: 0000000000000009, 000000000000000a", ""},
-		{"serve before a join", filling, func(p *planning) { p.wishes.Join = []Member{up(9)} }, "all walks are done", ""},
-		{"no spare in fill", filling, func(p *planning) { p.set(3, unwalked); p.wishes.Join = []Member{spare(9)} }, "", "the walks"},
+		{"serve before a join", filling, func(p *planning) { p.wishes.Join = []Member{up(9)} }, "all backfills are done", ""},
+		{"no spare in fill", filling, func(p *planning) { p.set(3, unwalked); p.wishes.Join = []Member{spare(9)} }, "", "the backfills"},
 		{"no join before an exclusion", filling, func(p *planning) { p.set(3, suspect); p.wishes.Join = []Member{up(9)} }, "", "the lease"},
 		{"served", serving, func(*planning) {}, "new owners", ""},
 		{"not all serve", serving, func(p *planning) { p.set(3, behind); p.set(3, func(r *Report) { r.MayHoldLease = false }) }, "", "to be adopted by 0000000000000003"},
@@ -183,7 +215,7 @@ func TestPlan(t *testing.T) {
 		{"a leaver who has left", left, func(p *planning) { p.wishes.Join = []Member{up(9)} }, "removed: 0000000000000005", ""},
 		{"a leaver who has not swept", left, func(p *planning) { p.set(5, unswept) }, "", "the sweeps of 0000000000000005"},
 		{"a leave, before a join", five, func(p *planning) { p.wishes = Wishes{Leave: []trie.MachineID{2, 3}, Join: []Member{up(9)}} }, "leaving: 0000000000000002, 0000000000000003", ""},
-		{"no leave in fill", filling, func(p *planning) { p.set(3, unwalked); p.wishes.Leave = []trie.MachineID{2} }, "", "the walks"},
+		{"no leave in fill", filling, func(p *planning) { p.set(3, unwalked); p.wishes.Leave = []trie.MachineID{2} }, "", "the backfills"},
 		{"all want to leave", idle(t, 1, 2), func(p *planning) { p.wishes.Leave = []trie.MachineID{1, 2} }, "", "cannot leave"},
 		{"a spare leaves", spared, func(p *planning) { p.wishes.Leave = []trie.MachineID{9} }, "removed: 0000000000000009", ""},
 		{"a spare is removed", spared, func(p *planning) { p.wishes.Remove = []trie.MachineID{9} }, "removed: 0000000000000009", ""},

@@ -1,6 +1,9 @@
 package view
 
 import (
+	"fmt"
+	"slices"
+
 	"github.com/trefoildb/trefoil/recovery"
 	"github.com/trefoildb/trefoil/trie"
 )
@@ -16,8 +19,9 @@ import (
 // It is the one that most members accuse, and only if without it nobody accuses
 // anybody: where that would not help, as when all disks are slow, nobody is excluded.
 // Of two that accuse each other, the leader stays, then who has more. One that has
-// data is excluded in idle only, when all others are there, two of them at least, and
-// have room for what it has.
+// data is excluded in idle, or in a backfill, which waits for all members and so would
+// not end. All others must be there, two of them at least, with room for what it has,
+// and the live ones must have all of it.
 func Slow(v *View, reports map[trie.MachineID]Report, o PlanOptions) trie.MachineID {
 	return (&planner{View: v, reports: reports, options: o}).slow()
 }
@@ -25,12 +29,33 @@ func Slow(v *View, reports map[trie.MachineID]Report, o PlanOptions) trie.Machin
 func (p *planner) slow() trie.MachineID {
 	if p.slowest == nil {
 		id := p.accused()
-		if id != 0 && !p.without(id) {
+		if id != 0 && p.keeps(id) != "" {
 			id = 0
 		}
 		p.slowest = &id
 	}
 	return *p.slowest
+}
+
+// explainSlow says why a member stays that the others wait for.
+func (p *planner) explainSlow() {
+	if id := p.accused(); id != 0 {
+		if why := p.keeps(id); why != "" {
+			p.wait("machine %s to answer the others; it is not excluded, because %s", id, why)
+		}
+		return
+	}
+	var ids []trie.MachineID
+	for i := range p.Members {
+		for _, id := range p.reports[p.Members[i].ID].Accuses {
+			if p.Find(id) != nil && !slices.Contains(ids, id) {
+				ids = append(ids, id)
+			}
+		}
+	}
+	if slices.Sort(ids); len(ids) > 0 {
+		p.wait("machines %s to answer the others; none is excluded, because one fewer would not be enough", names(ids))
+	}
 }
 
 // accused returns the member that all accusations are about, once it is gone.
@@ -74,9 +99,9 @@ func (p *planner) sooner(a, b trie.MachineID) bool {
 	return a > b
 }
 
-// without tells whether the others can do without a member, and nothing is under way
-// that counts on it.
-func (p *planner) without(id trie.MachineID) bool {
+// keeps says why a member is not excluded that the others wait for, "" if they can do
+// without it and nothing is under way that counts on it.
+func (p *planner) keeps(id trie.MachineID) string {
 	stay, room, spare := 0, int64(0), int64(-1)
 	for i := range p.Members {
 		m := &p.Members[i]
@@ -84,7 +109,7 @@ func (p *planner) without(id trie.MachineID) bool {
 			continue
 		}
 		if p.suspect(m) || !p.adopted(m) {
-			return false
+			return fmt.Sprintf("machine %s is not there in epoch %d", m.ID, p.Epoch)
 		}
 		r := p.reports[m.ID]
 		switch {
@@ -96,11 +121,23 @@ func (p *planner) without(id trie.MachineID) bool {
 			spare = max(0, r.Room)
 		}
 	}
-	if !p.Base.Placement.Machines().Contains(id) {
-		return p.Phase == recovery.Idle || p.Phase == recovery.Fill
-	}
 	if spare >= 0 {
 		room = spare
 	}
-	return p.Phase == recovery.Idle && !p.options.Tolerant && stay >= 2 && room >= p.reports[id].Bytes
+	has := p.reports[id].Bytes
+	switch counts := p.Base.Placement.Machines().Contains(id); {
+	case p.Phase != recovery.Idle && p.Phase != recovery.Fill:
+		return fmt.Sprintf("the phase %s ends first", p.Phase)
+	case !counts:
+		return ""
+	case !p.spares(id):
+		return "it may have the only copy of some triples"
+	case p.options.Tolerant:
+		return "another one was excluded for that some minutes ago"
+	case stay < 2:
+		return "only one machine would be left"
+	case room < has:
+		return fmt.Sprintf("it has %d MiB, and the others have room for %d", has>>20, room>>20)
+	}
+	return ""
 }

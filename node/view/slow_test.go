@@ -75,10 +75,14 @@ func TestSlow(t *testing.T) {
 		}, 0},
 		{"the spare", spared, func(p *planning) { p.accuse(9, 3) }, 9},
 		{"one with a spare", spared, func(p *planning) { p.accuse(2, 3) }, 2},
-		{"one in fill", filling, func(p *planning) { p.accuse(2, 3) }, 0},
+		{"one in fill", filling, func(p *planning) { p.accuse(2, 3) }, 2},
+		{"one in serve", serving, func(p *planning) { p.accuse(2, 3) }, 0},
+		{"one in fill, and another was not long ago", filling, func(p *planning) { p.accuse(2, 3); p.options.Tolerant = true }, 0},
+		{"one of two copies", must(t)(five.Exclude(5)), func(p *planning) { p.accuse(2, 3) }, 2},
+		{"the last copy", must(t)(five.Exclude(4, 5)), func(p *planning) { p.accuse(2, 3) }, 0},
 		{"one that joins", filling, func(p *planning) { p.accuse(4, 1, 2); p.options.Tolerant = true }, 4},
 		{"one that joins, in serve", serving, func(p *planning) { p.accuse(4, 1, 2) }, 0},
-		{"one that leaves", leaving, func(p *planning) { p.accuse(5, 1) }, 0},
+		{"one that leaves", leaving, func(p *planning) { p.accuse(5, 1) }, 5},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			p := ask(t, c.v)
