@@ -36,7 +36,7 @@ lint: ## gofmt, go vet and staticcheck; the clock of leases compiles on every sy
 	@unformatted=$$(gofmt -l .); test -z "$$unformatted" || { echo "make fmt would change:"; echo "$$unformatted"; exit 1; }
 	GOGC=400 $(GO) vet ./...
 	GOGC=400 $(GO) run $(STATICCHECK) ./...
-	@for os in darwin windows freebsd openbsd; do GOOS=$$os CGO_ENABLED=0 $(GO) build ./node/cluster/bootclock || exit 1; done
+	@for os in darwin windows freebsd openbsd; do GOOS=$$os CGO_ENABLED=0 $(GO) build ./internal/bootclock || exit 1; done
 
 fuzz: ## each fuzz target for FUZZTIME (1m)
 	@GO="$(GO)" scripts/fuzz.sh $(FUZZTIME)

@@ -5,7 +5,7 @@ package cluster
 import (
 	"time"
 
-	"github.com/trefoildb/trefoil/node/cluster/bootclock"
+	"github.com/trefoildb/trefoil/internal/bootclock"
 )
 
 // Clock returns how much time has passed since some moment. It must be monotonic and go

@@ -9,8 +9,8 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"github.com/trefoildb/trefoil/internal/bootclock"
 	"github.com/trefoildb/trefoil/node"
-	"github.com/trefoildb/trefoil/node/cluster/bootclock"
 	"github.com/trefoildb/trefoil/node/port"
 	"github.com/trefoildb/trefoil/node/view"
 	"github.com/trefoildb/trefoil/recovery"
