@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"slices"
 	"sync"
 	"time"
 
@@ -42,6 +43,11 @@ type grants struct {
 	// slow tells when members were excluded for that, by address: they come back as
 	// other machines.
 	slow map[string]time.Duration
+	// marks is how many fills of each machine it itself and others count on.
+	marks map[trie.MachineID]uint64
+	// back are members that were coming back when they were heard last, short those whose
+	// disks had not room for everything. Who is neither any more may be in them, too.
+	back, short map[trie.MachineID]struct{}
 }
 
 // granted is the last lease of a member: when it was granted, and for how long.
@@ -56,9 +62,11 @@ type heard struct {
 	// with a process's first report to this leader. What a disk shows is held
 	// against due, since the report may be older than what others say.
 	known, due map[stream]uint64
-	// knownAll and dueAll tell whether all members had been heard by then, in the
-	// newest view.
-	knownAll, dueAll bool
+	// knownAll and dueAll tell whether all members had said by then what they know of it,
+	// in the newest view; knownLive and dueLive, whether all had that were heard of late.
+	knownAll, dueAll, knownLive, dueLive bool
+	// answered is what the report says of the answers of machines, by machine.
+	answered map[trie.MachineID][]answered
 }
 
 // stream is what a sequencer sends in one incarnation.
@@ -95,6 +103,8 @@ func (g *grants) lead(term uint64, now time.Duration) {
 	g.newly, g.damaged = nil, 0
 	g.forgotten = ""
 	g.denied, g.crowded, g.slow = 0, 0, map[string]time.Duration{}
+	g.marks = map[trie.MachineID]uint64{}
+	g.back, g.short = map[trie.MachineID]struct{}{}, map[trie.MachineID]struct{}{}
 }
 
 // resign: the node leads no more.
@@ -104,15 +114,16 @@ func (g *grants) resign() {
 	g.term = 0
 }
 
-// report notes what a member said; false where this node does not lead. Where it has
+// report notes what a member said; ok is false where this node does not lead. There is news
+// if the leader may have something to do for it. Where it has
 // heard nobody, itself included, for longer than standstill, it was not they who were
 // silent: the machine was suspended, or its disk has held up the agreement. The first
 // who are heard then must not exclude those who would have been the next.
-func (g *grants) report(v *view.View, r report, now, standstill time.Duration) bool {
+func (g *grants) report(v *view.View, r report, now, standstill, late time.Duration) (ok, news bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.term == 0 {
-		return false
+		return false, false
 	}
 	if now-g.last > standstill {
 		for _, m := range v.Members {
@@ -123,22 +134,107 @@ func (g *grants) report(v *view.View, r report, now, standstill time.Duration) b
 	g.last = now
 	// A disk that was made an older one is told from a directory that was copied by
 	// who else is heard: see superseded.
-	if m := v.Find(r.ID); m != nil && r.Incarnation < m.Incarnation && now-g.since < 2*standstill {
-		return true
+	m := v.Find(r.ID)
+	if m != nil && r.Incarnation < m.Incarnation && now-g.since < 2*standstill {
+		return true, true
 	}
-	old, ok := g.heard[r.ID]
-	if ok && (old.report.Incarnation > r.Incarnation || old.report.Incarnation == r.Incarnation && old.report.Number >= r.Number) {
-		return true
+	old, known := g.heard[r.ID]
+	if known && (old.report.Incarnation > r.Incarnation || old.report.Incarnation == r.Incarnation && old.report.Number >= r.Number) {
+		return true, false
 	}
-	h := heard{report: r, at: now, known: g.answered(r.ID), knownAll: true}
-	for _, m := range v.Members {
-		h.knownAll = h.knownAll && (m.ID == r.ID || g.heard[m.ID].report.Epoch == v.Epoch)
+	same := known && old.report.Incarnation == r.Incarnation
+	g.mark(&old.report, &r, same)
+	h := heard{report: r, at: now}
+	if len(r.Answered) > 0 {
+		h.answered = map[trie.MachineID][]answered{}
+		for _, a := range r.Answered {
+			h.answered[a.Holder] = append(h.answered[a.Holder], a)
+		}
 	}
-	if ok && old.report.Incarnation == r.Incarnation {
-		h.due, h.dueAll = old.known, old.knownAll
+	back := m != nil && comesBack(m, &r)
+	put(g.back, r.ID, back)
+	put(g.short, r.ID, r.Store.Room != node.RoomForAll)
+	if back {
+		h.known = g.answered(r.ID)
+		h.knownLive, h.knownAll = g.toldOf(v, r.ID, now-late)
+	}
+	if same {
+		h.due, h.dueAll, h.dueLive = old.known, old.knownAll, old.knownLive
 	}
 	g.heard[r.ID] = h
-	return true
+	return true, back || !same || differs(&old.report, &r)
+}
+
+// put makes id an element of a set, or makes it none.
+func put(set map[trie.MachineID]struct{}, id trie.MachineID, in bool) {
+	if in {
+		set[id] = struct{}{}
+	} else {
+		delete(set, id)
+	}
+}
+
+// comesBack tells whether a member has to show what its disk has: it started again, and
+// was not given its place back, or waits for its first lease since.
+func comesBack(m *view.Member, r *report) bool {
+	return r.Incarnation > m.Incarnation || m.Waits && r.Incarnation == m.Incarnation
+}
+
+// asks returns the members that are coming back, about which all others are asked, and the
+// epoch of the marks that are known of one, 0 for none.
+func (g *grants) asks(v *view.View, id trie.MachineID) (about []trie.MachineID, marked uint64) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for other := range g.back {
+		h := g.heard[other]
+		if m := v.Find(other); m != nil && other != id && comesBack(m, &h.report) {
+			about = append(about, other)
+		}
+	}
+	slices.Sort(about)
+	if r := g.heard[id].report; r.Marked {
+		marked = r.Epoch
+	}
+	return about, marked
+}
+
+// toldOf tells whether the others have said what they know of the answers of a member: all
+// that were heard since a moment, and all, in the newest view. The lock is held.
+func (g *grants) toldOf(v *view.View, id trie.MachineID, since time.Duration) (live, all bool) {
+	live, all = true, true
+	for i := range v.Members {
+		m := v.Members[i].ID
+		if m == id {
+			continue
+		}
+		h, ok := g.heard[m]
+		told := ok && slices.Contains(h.report.About, id)
+		all = all && told && h.report.Epoch == v.Epoch
+		live = live && (told || !ok || h.at < since)
+	}
+	return live, all
+}
+
+// mark counts on the fills that a report names. A member has walked when they are known:
+// it names them until this leader has them. The lock is held.
+func (g *grants) mark(old, r *report, same bool) {
+	if r.Walked && !r.Marked {
+		r.Marked = same && old.Marked && old.Epoch == r.Epoch
+		r.Walked = r.Marked
+	}
+	g.marks[r.ID] = max(g.marks[r.ID], r.Mark)
+	for id, mark := range r.Marks {
+		g.marks[id] = max(g.marks[id], mark)
+	}
+	r.Marks = nil
+}
+
+// differs tells whether a report says something else than the one before it on which the
+// next view may depend. What only passes with time the leader sees by itself.
+func differs(old, r *report) bool {
+	return old.Epoch != r.Epoch || old.Walked != r.Walked || old.Swept != r.Swept || old.Reconciled != r.Reconciled || old.Ingested != r.Ingested ||
+		old.Damaged != r.Damaged || old.Store.Room != r.Store.Room || old.Lease != r.Lease || old.Address != r.Address || len(old.Splits) != len(r.Splits) ||
+		!slices.Equal(old.Slow, r.Slow) || !slices.Equal(old.Staging, r.Staging)
 }
 
 // answered returns up to where a holder has answered, as others say. The lock is
@@ -149,10 +245,9 @@ func (g *grants) answered(holder trie.MachineID) map[stream]uint64 {
 		if other == holder {
 			continue
 		}
-		for _, a := range h.report.Answered {
-			if s := (stream{a.Sequencer, a.Incarnation}); a.Holder == holder {
-				known[s] = max(known[s], a.Batch)
-			}
+		for _, a := range h.answered[holder] {
+			s := stream{a.Sequencer, a.Incarnation}
+			known[s] = max(known[s], a.Batch)
 		}
 	}
 	return known

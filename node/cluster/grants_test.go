@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -14,10 +15,10 @@ import (
 func TestReportsThatOvertakeEachOther(t *testing.T) {
 	var g grants
 	g.lead(1, 0)
-	v := &view.View{Epoch: 3, Members: []view.Member{{ID: 1, Incarnation: 1}, {ID: 2, Incarnation: 1}}}
+	v := &view.View{Epoch: 3, Members: []view.Member{{ID: 1, Incarnation: 1, Waits: true}, {ID: 2, Incarnation: 1}}}
 	say := func(r report) {
 		r.Incarnation, r.Epoch = 1, 3
-		if !g.report(v, r, 0, time.Second) {
+		if ok, _ := g.report(v, r, 0, time.Second, time.Second); !ok {
 			t.Fatal("it does not lead")
 		}
 	}
@@ -25,11 +26,11 @@ func TestReportsThatOvertakeEachOther(t *testing.T) {
 		say(report{ID: 1, Number: number, Heard: []heardOf{{Sequencer: 2, Incarnation: 1, Last: last}}})
 	}
 	show(1, 4)
-	say(report{ID: 2, Number: 1, Answered: []answered{{Holder: 1, Sequencer: 2, Incarnation: 1, Batch: 9}}})
+	say(report{ID: 2, Number: 1, About: []trie.MachineID{1}, Answered: []answered{{Holder: 1, Sequencer: 2, Incarnation: 1, Batch: 9}}})
 	show(3, 9)
 	show(2, 5) // made before the answer to batch 9
 	h := g.heard[1]
-	if !h.diskShows(&v.Members[0]) || h.report.Number != 3 {
+	if !h.diskShows(&v.Members[0]) || h.report.Number != 3 || h.due == nil {
 		t.Errorf("report %d counts, and shows %v", h.report.Number, h.report.Heard)
 	}
 }
@@ -40,7 +41,7 @@ func TestLeaderThatStoodStill(t *testing.T) {
 	g.lead(1, 0)
 	v := &view.View{Epoch: 3, Members: []view.Member{{ID: 1, Incarnation: 1}, {ID: 2, Incarnation: 1}}}
 	say := func(number uint64, id trie.MachineID, now time.Duration) {
-		if !g.report(v, report{ID: id, Incarnation: 1, Epoch: 3, Number: number}, now, time.Second) {
+		if ok, _ := g.report(v, report{ID: id, Incarnation: 1, Epoch: 3, Number: number}, now, time.Second, time.Second); !ok {
 			t.Fatal("it does not lead")
 		}
 	}
@@ -104,12 +105,74 @@ func TestUnbarred(t *testing.T) {
 	}
 }
 
-// A report tells of the answers of members, whoever has sent them what they answered.
-func TestAnswersOfMembers(t *testing.T) {
-	v := &view.View{Members: []view.Member{{ID: 1}, {ID: 3}}}
-	all := []answered{{Holder: 1, Sequencer: 3, Batch: 1}, {Holder: 2, Sequencer: 3, Batch: 2}, {Holder: 3, Sequencer: 2, Batch: 3}}
-	got := ofMembers(all, v)
-	if len(got) != 2 || got[0].Batch != 1 || got[1].Batch != 3 {
-		t.Errorf("%+v", got)
+// What a machine that came back must show is known when the others have said what they know
+// of it, after they were asked: all that are heard for its place, all for its first lease.
+func TestAskedAboutReturn(t *testing.T) {
+	var g grants
+	g.lead(1, 0)
+	v := &view.View{Epoch: 3, Members: []view.Member{{ID: 1, Incarnation: 1}, {ID: 2, Incarnation: 1}, {ID: 3, Incarnation: 1}}}
+	now, number := time.Minute, uint64(0)
+	say := func(r report) {
+		t.Helper()
+		number++
+		r.Number = number
+		if ok, _ := g.report(v, r, now, time.Hour, 2*time.Second); !ok {
+			t.Fatal("it does not lead")
+		}
+	}
+	about := []trie.MachineID{2}
+	for id := range trie.MachineID(3) {
+		say(report{ID: id + 1, Incarnation: 1, Epoch: 3})
+	}
+	if asked, _ := g.asks(v, 1); asked != nil {
+		t.Errorf("all are asked about %v", asked)
+	}
+	back := report{ID: 2, Incarnation: 2, Shows: true, Heard: []heardOf{{Sequencer: 1, Incarnation: 1, Last: 4}}}
+	said := func(live, all, shows bool) {
+		t.Helper()
+		say(back)
+		say(back) // what it shows is held against what was known before
+		if h := g.heard[2]; h.dueLive != live || h.dueAll != all || h.diskShows(&v.Members[1]) != shows {
+			t.Errorf("known of those that live %t, of all %t, shows %t; want %t, %t, %t", h.dueLive, h.dueAll, h.diskShows(&v.Members[1]), live, all, shows)
+		}
+	}
+	said(false, false, true)
+	if asked, _ := g.asks(v, 1); !slices.Equal(asked, about) {
+		t.Errorf("all are asked about %v", asked)
+	}
+	say(report{ID: 1, Incarnation: 1, Epoch: 3, About: about, Answered: []answered{{2, 1, 1, 5}, {3, 1, 1, 9}}})
+	said(false, false, false)
+	now += 3 * time.Second // 3 is not heard any more
+	say(report{ID: 1, Incarnation: 1, Epoch: 3, About: about, Answered: []answered{{2, 1, 1, 4}}})
+	said(true, false, true)
+	say(report{ID: 3, Incarnation: 1, Epoch: 3, About: about, Answered: []answered{{2, 3, 1, 1}}})
+	said(true, true, false)
+}
+
+// A member has walked when it is known which fills it counts on, also for a new leader.
+func TestMarksAreSentOnce(t *testing.T) {
+	var g grants
+	g.lead(1, 0)
+	v := &view.View{Epoch: 3, Members: []view.Member{{ID: 1, Incarnation: 1}, {ID: 2, Incarnation: 1}}}
+	walked := func(number uint64, marked bool) (bool, uint64) {
+		r := report{ID: 2, Incarnation: 1, Epoch: 3, Number: number, Walked: true, Marked: marked}
+		if marked {
+			r.Marks = map[trie.MachineID]uint64{1: 7}
+		}
+		g.report(v, r, 0, time.Second, time.Second)
+		_, has := g.asks(v, 2)
+		return g.heard[2].report.Walked, has
+	}
+	for _, term := range []uint64{1, 2} {
+		g.lead(term, 0)
+		if ok, has := walked(1, false); ok || has != 0 {
+			t.Errorf("term %d: walked without marks", term)
+		}
+		if ok, has := walked(2, true); !ok || has != 3 {
+			t.Errorf("term %d: not walked with marks", term)
+		}
+		if ok, has := walked(3, false); !ok || has != 3 || g.marks[1] != 7 {
+			t.Errorf("term %d: marks forgotten: %v", term, g.marks)
+		}
 	}
 }

@@ -118,13 +118,13 @@ func (n *Node) plan(v *view.View) (next *view.View, reason, wait string) {
 			r.Incarnation, r.Address = h.report.Incarnation, h.report.Address
 			r.Epoch, r.Walked, r.Swept, r.Reconciled = h.report.Epoch, h.report.Walked, h.report.Swept, h.report.Reconciled
 			r.Ingested, r.Staging = h.report.Ingested, h.report.Staging
-			r.Mark, r.Splits, r.Small, r.Damaged = g.markOf(m.ID), h.report.Splits, h.report.Small, h.report.Damaged
+			r.Mark, r.Splits, r.Small, r.Damaged = g.marks[m.ID], h.report.Splits, h.report.Small, h.report.Damaged
 			r.Accuses, r.Room, r.Full = h.report.Slow, h.report.Store.Spare, h.report.Store.Room != node.RoomForAll
 			// What the disk of one that came back must show is known with its second
 			// report, and before it may answer again it is held against what all know,
 			// who are left when the dead are excluded.
 			back := h.report.Incarnation != m.Incarnation
-			r.Unproven = back && h.due == nil || m.Waits && !h.dueAll
+			r.Unproven = back && !h.dueLive || m.Waits && !h.dueAll || !h.report.Shows && (back || m.Waits)
 			r.DiskShows, r.Bytes = !r.Unproven && h.diskShows(&m), h.report.Store.Bytes
 		}
 		p, known := peers[m.ID]
@@ -161,18 +161,6 @@ func (n *Node) plan(v *view.View) (next *view.View, reason, wait string) {
 		g.excludedSlow(v, next, stuck, now)
 	}
 	return next, reason, strings.Join(slices.DeleteFunc([]string{wait, resting, crowded, differ}, func(s string) bool { return s == "" }), "; ")
-}
-
-// markOf returns how many fills of a member others and itself count on. The lock
-// is held.
-func (g *grants) markOf(id trie.MachineID) (mark uint64) {
-	for other, h := range g.heard {
-		if other == id {
-			mark = max(mark, h.report.Mark)
-		}
-		mark = max(mark, h.report.Marks[id])
-	}
-	return mark
 }
 
 // voters returns the machines that agree on views.

@@ -23,7 +23,7 @@ func TestCandidates(t *testing.T) {
 		n.grants.lead(5, 10*time.Second)
 		for _, i := range reported {
 			id := v.Members[i].ID
-			n.grants.report(v, report{ID: id, Epoch: v.Epoch}, now, time.Hour)
+			n.grants.report(v, report{ID: id, Epoch: v.Epoch}, now, time.Hour, time.Hour)
 		}
 		all, known := n.candidates(v, func(trie.MachineID) bool { return false })
 		for _, c := range all {
@@ -52,9 +52,9 @@ func TestVoterInBetween(t *testing.T) {
 	const now = 20 * time.Second
 	n := &Node{self: 1, cfg: Config{Clock: stoppedClock(now), Patience: 3 * time.Second, Lease: 2 * time.Second}}
 	n.grants.lead(5, 10*time.Second)
-	n.grants.report(v, report{ID: 2, Epoch: 6}, now-100*time.Millisecond, time.Hour) // a voter
-	n.grants.report(v, report{ID: 3, Epoch: 6}, now-100*time.Millisecond, time.Hour) // none
-	n.grants.report(v, report{ID: 4, Epoch: 6}, now-1500*time.Millisecond, time.Hour)
+	n.grants.report(v, report{ID: 2, Epoch: 6}, now-100*time.Millisecond, time.Hour, time.Hour) // a voter
+	n.grants.report(v, report{ID: 3, Epoch: 6}, now-100*time.Millisecond, time.Hour, time.Hour) // none
+	n.grants.report(v, report{ID: 4, Epoch: 6}, now-1500*time.Millisecond, time.Hour, time.Hour)
 	all, known := n.candidates(v, func(id trie.MachineID) bool { return id != 3 })
 	want := []bool{true, true, false, false}
 	for i, c := range all {
@@ -116,7 +116,7 @@ func TestStuckMember(t *testing.T) {
 	if at(9, 9, 3*time.Minute) || at(9, 10, 4*time.Minute) {
 		t.Error("it was not behind")
 	}
-	g.report(v, report{ID: 2, Epoch: 9, Number: 1}, time.Hour, time.Second)
+	g.report(v, report{ID: 2, Epoch: 9, Number: 1}, time.Hour, time.Second, time.Second)
 	if at(9, 10, time.Hour) {
 		t.Error("the leader stood still")
 	}

@@ -48,6 +48,7 @@ type Node struct {
 	reports atomic.Uint64             // that were made
 	leaving atomic.Bool               // this machine was, in the last view that had it
 	lease   lease
+	asked   asked
 	cut     cut
 	stale   stale
 

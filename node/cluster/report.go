@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/trefoildb/trefoil/node"
@@ -39,13 +40,18 @@ type report struct {
 	Generation uint64 `json:"generation,omitempty"`
 	Seen       uint64 `json:"seen,omitempty"`
 	// Mark counts the fills that it has durably; Marks are those of others that its
-	// walk relies on.
-	Mark  uint64                    `json:"mark"`
-	Marks map[trie.MachineID]uint64 `json:"marks,omitempty"`
-	// Heard is what its disk shows of sequencers, Answered up to where it knows
-	// others to have answered: a disk that shows less has lost something.
-	Heard    []heardOf  `json:"heard,omitempty"`
-	Answered []answered `json:"answered,omitempty"`
+	// backfill relies on. Marked: Marks is given. It is until the leader has it.
+	Mark   uint64                    `json:"mark"`
+	Marks  map[trie.MachineID]uint64 `json:"marks,omitempty"`
+	Marked bool                      `json:"marked,omitempty"`
+	// Heard is what its disk shows of sequencers. Shows: Heard is given. It is while the
+	// machine is coming back: before it is a member that waits for nothing.
+	Heard []heardOf `json:"heard,omitempty"`
+	Shows bool      `json:"shows,omitempty"`
+	// Answered is up to where it knows the machines of About to have answered: a disk that
+	// shows less has lost something. About are those that the leader has asked about.
+	About    []trie.MachineID `json:"about,omitempty"`
+	Answered []answered       `json:"answered,omitempty"`
 
 	// Slow are holders that owe it an answer for too long.
 	Slow []trie.MachineID `json:"slow,omitempty"`
@@ -94,6 +100,29 @@ type answer struct {
 	Epoch   uint64        `json:"epoch"`
 	// Rooms are of the members whose disks have not enough room for everything.
 	Rooms map[trie.MachineID]node.Room `json:"rooms,omitempty"`
+	// About are the members that are coming back: up to where they have answered is to be
+	// reported. Marked is the epoch of whose backfill the leader has the marks.
+	About  []trie.MachineID `json:"about,omitempty"`
+	Marked uint64           `json:"marked,omitempty"`
+}
+
+// asked is what the last answer of a leader asks for in the next report.
+type asked struct {
+	mu     sync.Mutex
+	about  []trie.MachineID
+	marked uint64
+}
+
+func (a *asked) take(from *answer) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.about, a.marked = from.About, from.Marked
+}
+
+func (a *asked) get() (about []trie.MachineID, marked uint64) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.about, a.marked
 }
 
 // makeReport says how this member is.
@@ -111,16 +140,10 @@ func (n *Node) makeReport() report {
 			Spare: n.store.Spare(), Room: n.store.Room(),
 		},
 	}
-	for _, h := range n.store.Heard() {
-		r.Heard = append(r.Heard, heardOf{h.Sequencer, h.Incarnation, h.Last})
-		for holder, batch := range h.Acks {
-			r.Answered = append(r.Answered, answered{holder, h.Sequencer, h.Incarnation, batch})
-		}
-	}
-	for holder, batch := range n.writes.Acked() {
-		r.Answered = append(r.Answered, answered{holder, n.self, n.incarnation, batch})
-	}
 	v := n.current.Load()
+	var marked uint64
+	r.About, marked = n.asked.get()
+	n.reportStreams(&r, v)
 	r.Generation, r.Seen = n.seen.generation, n.seen.epoch
 	if v != nil && (v.Generation > r.Generation || v.Generation == r.Generation && v.Epoch > r.Seen) {
 		r.Generation, r.Seen = v.Generation, v.Epoch
@@ -129,7 +152,6 @@ func (n *Node) makeReport() report {
 		return r
 	}
 	r.Epoch = v.Epoch
-	r.Answered = ofMembers(r.Answered, v)
 	r.Ingested, r.Staging = n.ingested(v), n.loads.Staging()
 	r.Reconciled, r.Slow = n.writes.Reconciled(), n.writes.Slow(n.cfg.slowAfter())
 	r.Slow = append(r.Slow, n.work.slow(n.cfg.slowAfter())...)
@@ -139,18 +161,39 @@ func (n *Node) makeReport() report {
 	defer n.work.mu.Unlock()
 	if n.work.epoch == v.Epoch {
 		r.Walked, r.Swept = n.work.walked, n.work.swept
-		r.Marks = maps.Clone(n.work.marks)
+		if r.Walked && marked != v.Epoch {
+			r.Marks, r.Marked = maps.Clone(n.work.marks), true
+		}
 		r.Splits, r.Small = n.work.splits, n.work.small
 		r.Walk = n.work.progress()
 	}
 	return r
 }
 
-// ofMembers returns the answers of holders that are members: who is none any more comes
-// back as another machine, if at all, and has nothing to show. Sequencers that are no
-// more stay: what they sent is to be on the disks of those who answered.
-func ofMembers(all []answered, v *view.View) []answered {
-	return slices.DeleteFunc(all, func(a answered) bool { return v.Find(a.Holder) == nil })
+// reportStreams adds what is known of the sequencers' batches, as far as somebody needs
+// it: what this disk shows while the machine is coming back, and what the machines have
+// answered that the leader asks about. All of it would grow with the square of the members.
+func (n *Node) reportStreams(r *report, v *view.View) {
+	r.Shows = v == nil || !v.Has(n.self, n.incarnation) || v.Find(n.self).Waits
+	if !r.Shows && len(r.About) == 0 {
+		return
+	}
+	streams, own := n.store.Heard(), n.writes.Acked()
+	if r.Shows {
+		for _, h := range streams {
+			r.Heard = append(r.Heard, heardOf{h.Sequencer, h.Incarnation, h.Last})
+		}
+	}
+	for _, holder := range r.About {
+		for _, h := range streams {
+			if batch, ok := h.Acks[holder]; ok {
+				r.Answered = append(r.Answered, answered{holder, h.Sequencer, h.Incarnation, batch})
+			}
+		}
+		if batch, ok := own[holder]; ok {
+			r.Answered = append(r.Answered, answered{holder, n.self, n.incarnation, batch})
+		}
+	}
 }
 
 // renew asks for a lease until ctx ends: some times a lease, and at once after
@@ -205,6 +248,7 @@ func (n *Node) renewOnce(ctx context.Context) error {
 	if n.lease.said(a.Lease); n.lease.pace(n.cfg.Lease) < before {
 		wake(n.wakeLease)
 	}
+	n.asked.take(&a)
 	n.writes.SetRooms(a.Rooms)
 	n.refreshStatus(ctx)
 	if a.Granted {
@@ -312,11 +356,15 @@ func (n *Node) hear(ctx context.Context, r report) (a answer, err error) {
 	if by, ok := n.grants.superseded(&r, n.cfg.Clock.Now()); ok {
 		return a, refuse(peer.CodeSuperseded, v.Epoch, "machine %s started later at %s", r.ID, by)
 	}
-	if !n.grants.report(v, r, n.cfg.Clock.Now(), n.cfg.Patience/2) {
+	ok, news := n.grants.report(v, r, n.cfg.Clock.Now(), n.cfg.Patience/2, n.cfg.Lease)
+	if !ok {
 		return a, refuse(peer.CodeUnavailable, v.Epoch, "this node does not lead yet")
 	}
 	a = answer{Epoch: v.Epoch, Lease: n.leaseIn(v), Rooms: n.grants.rooms(v)}
 	a.Granted = n.grants.grant(v, &r, term, a.Lease, n.cfg.Clock.Now())
-	n.wakeLeader()
+	a.About, a.Marked = n.grants.asks(v, r.ID)
+	if news {
+		n.wakeLeader()
+	}
 	return a, nil
 }

@@ -107,13 +107,14 @@ func (g *grants) rooms(v *view.View) map[trie.MachineID]node.Room {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	var rooms map[trie.MachineID]node.Room
-	for _, m := range v.Members {
-		if r := g.heard[m.ID].report.Store.Room; r != node.RoomForAll {
-			if rooms == nil {
-				rooms = map[trie.MachineID]node.Room{}
-			}
-			rooms[m.ID] = r
+	for id := range g.short {
+		if v.Find(id) == nil {
+			continue
 		}
+		if rooms == nil {
+			rooms = map[trie.MachineID]node.Room{}
+		}
+		rooms[id] = g.heard[id].report.Store.Room
 	}
 	return rooms
 }

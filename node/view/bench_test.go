@@ -1,6 +1,7 @@
 package view
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/trefoildb/trefoil/trie"
@@ -32,5 +33,29 @@ func BenchmarkPlan(b *testing.B) {
 		if next, _, wait := Plan(v, reports, Wishes{}, PlanOptions{}); next != nil || wait != "" {
 			b.Fatal(wait)
 		}
+	}
+}
+
+// BenchmarkPlanMembers is a tick of the leader of many members when all is well.
+func BenchmarkPlanMembers(b *testing.B) {
+	for _, n := range []int{64, 256} {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			l, _ := spread(b, machineOf(0), 10_000, 1)
+			v := First("test", "id", up(machineOf(0)), l, 1)
+			var ms []Member
+			for i := 1; i < n; i++ {
+				ms = append(ms, up(machineOf(i)))
+			}
+			v = must(b)(v.Join(ms...))
+			reports := map[trie.MachineID]Report{}
+			for _, m := range v.Members {
+				reports[m.ID] = Report{Incarnation: 1, Epoch: v.Epoch}
+			}
+			for b.Loop() {
+				if next, _, _ := Plan(v, reports, Wishes{}, PlanOptions{Self: machineOf(0)}); next != nil {
+					b.Fatal("it proposes a view")
+				}
+			}
+		})
 	}
 }

@@ -123,11 +123,22 @@ type planner struct {
 	reports map[trie.MachineID]Report
 	wishes  Wishes
 
-	next    *View
-	reason  string
-	waits   []string
-	halt    bool            // no later step
-	slowest *trie.MachineID // see slow; nil before it was asked for
+	next   *View
+	reason string
+	waits  []string
+	halt   bool // no later step
+	// Who is to be excluded; nil before it was asked for.
+	slowest, stuckest, fullest, worst *trie.MachineID
+}
+
+// once returns what find returns, and calls it once: each asks about all members, for each
+// member.
+func once(memo **trie.MachineID, find func() trie.MachineID) trie.MachineID {
+	if *memo == nil {
+		id := find()
+		*memo = &id
+	}
+	return **memo
 }
 
 // propose ends the planning with a view; a change that fails is said, and the

@@ -103,7 +103,9 @@ func Damaged(v *View, reports map[trie.MachineID]Report, o PlanOptions) trie.Mac
 
 // damaged: one at a time, when all others are there, and only if others have all
 // that it has. It is not waited for in fill, as walks go through all rows.
-func (p *planner) damaged() (id trie.MachineID) {
+func (p *planner) damaged() trie.MachineID { return once(&p.worst, p.findDamaged) }
+
+func (p *planner) findDamaged() (id trie.MachineID) {
 	if p.Phase != recovery.Idle && p.Phase != recovery.Fill || p.slow() != 0 {
 		return 0
 	}
@@ -143,7 +145,9 @@ func Crowded(v *View, reports map[trie.MachineID]Report, o PlanOptions) trie.Mac
 // crowded returns a member that has no data that counts yet and whose disk is full. While
 // it stays, the backfill does not end, and all adds are refused that it is to hold, too.
 // It may join again when there is room.
-func (p *planner) crowded() trie.MachineID {
+func (p *planner) crowded() trie.MachineID { return once(&p.fullest, p.findCrowded) }
+
+func (p *planner) findCrowded() trie.MachineID {
 	if p.Phase != recovery.Fill {
 		return 0
 	}

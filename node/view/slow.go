@@ -27,14 +27,13 @@ func Slow(v *View, reports map[trie.MachineID]Report, o PlanOptions) trie.Machin
 }
 
 func (p *planner) slow() trie.MachineID {
-	if p.slowest == nil {
+	return once(&p.slowest, func() trie.MachineID {
 		id := p.accused()
 		if id != 0 && p.keeps(id) != "" {
 			id = 0
 		}
-		p.slowest = &id
-	}
-	return *p.slowest
+		return id
+	})
 }
 
 // explainSlow says why a member stays that the others wait for.

@@ -14,7 +14,9 @@ func Stuck(v *View, reports map[trie.MachineID]Report, o PlanOptions) trie.Machi
 	return (&planner{View: v, reports: reports, options: o}).stuck()
 }
 
-func (p *planner) stuck() (id trie.MachineID) {
+func (p *planner) stuck() trie.MachineID { return once(&p.stuckest, p.findStuck) }
+
+func (p *planner) findStuck() (id trie.MachineID) {
 	adopted := 0
 	for i := range p.Members {
 		m := &p.Members[i]

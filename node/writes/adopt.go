@@ -57,7 +57,7 @@ func (w *Writes) Adopted(_, adopted *view.View) {
 		return
 	}
 	for _, m := range adopted.Members {
-		s := &stream{writes: w, era: e, to: m.ID, wake: make(chan struct{}, 1)}
+		s := &stream{writes: w, era: e, to: m.ID, wake: make(chan struct{}, 1), witness: isWitness(adopted, w.self, m.ID)}
 		e.streams[m.ID] = s
 		w.running.Go(s.run)
 	}

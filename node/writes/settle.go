@@ -1,11 +1,13 @@
 package writes
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"time"
 
 	"github.com/trefoildb/trefoil/node"
+	"github.com/trefoildb/trefoil/node/view"
 	"github.com/trefoildb/trefoil/recovery"
 	"github.com/trefoildb/trefoil/trie"
 	"github.com/trefoildb/trefoil/triple"
@@ -180,10 +182,14 @@ type settlement struct {
 	changes uint64                    // how many batches had been settled
 }
 
-// settlement returns what is settled now. If more than maxOpen batches are open, it
+// settlement returns what is settled now, for a witness with up to where each holder has
+// answered by then. If more than maxOpen batches are open, it
 // ends before the first that it would not name. The caller holds mu.
-func (w *Writes) settlement() settlement {
-	s := settlement{upTo: node.Origin{Sequencer: w.self, Incarnation: w.incarnation, Batch: w.last}, acks: maps.Clone(w.acks), changes: w.changes}
+func (w *Writes) settlement(witness bool) settlement {
+	s := settlement{upTo: node.Origin{Sequencer: w.self, Incarnation: w.incarnation, Batch: w.last}, changes: w.changes}
+	if witness {
+		s.acks = maps.Clone(w.acks)
+	}
 	open := w.numbers
 	if len(open) > maxOpen {
 		s.upTo.Batch = open[maxOpen] - 1
@@ -191,6 +197,24 @@ func (w *Writes) settlement() settlement {
 	}
 	s.open = slices.Clone(open)
 	return s
+}
+
+// witnesses is how many machines, beside the sequencer, remember what each holder has
+// answered it: those that follow clockwise. If it dies, they tell what the disk of a
+// holder must show that comes back. As many may die with it as copies may without loss,
+// with at most five copies. All members would be the square of them in each interval.
+const witnesses = 4
+
+// isWitness tells whether a member of v remembers the answers to a sequencer, itself one.
+func isWitness(v *view.View, sequencer, m trie.MachineID) bool {
+	n := len(v.Members)
+	at, _ := slices.BinarySearchFunc(v.Members, sequencer, func(m view.Member, id trie.MachineID) int { return cmp.Compare(m.ID, id) })
+	for i := range min(witnesses+1, n) {
+		if v.Members[(at+i)%n].ID == m {
+			return true
+		}
+	}
+	return false
 }
 
 // Acked returns the number of the last batch of this incarnation that each holder

@@ -173,7 +173,7 @@ func (w *Writes) handleSettled(ctx context.Context, body []byte) ([]byte, error)
 	}
 	// 2. Answer with what is settled by now.
 	w.mu.Lock()
-	settled := w.settlement()
+	settled := w.settlement(false)
 	open = w.openOf(batches)
 	w.mu.Unlock()
 	e := peer.NewEncoder(32 + 20*len(settled.acks) + 4*(len(settled.open)+len(open)))
@@ -232,7 +232,7 @@ func (w *Writes) waitOwn(ctx context.Context, batches []uint64) error {
 		return err
 	}
 	w.mu.Lock()
-	settled := w.settlement()
+	settled := w.settlement(true)
 	w.mu.Unlock()
 	w.store.Settle(settled.upTo, settled.open, settled.acks)
 	return nil

@@ -27,6 +27,8 @@ type stream struct {
 	era    *era
 	to     trie.MachineID
 	wake   chan struct{} // holds a token where there may be something to do
+	// witness: the holder is sent up to where all holders have answered.
+	witness bool
 
 	// Guarded by Writes.mu.
 	parts []part
@@ -159,7 +161,7 @@ func (s *stream) send(m message) bool {
 func (s *stream) try(m message) (told uint64, err error) {
 	w := s.writes
 	w.mu.Lock()
-	settled := w.settlement()
+	settled := w.settlement(s.witness)
 	w.mu.Unlock()
 	told = settled.changes
 	local := s.to == w.self

@@ -132,9 +132,12 @@ func encodeAcks(e *peer.Encoder, acks map[trie.MachineID]uint64) {
 	}
 }
 
-func decodeAcks(d *peer.Decoder) map[trie.MachineID]uint64 {
-	acks := map[trie.MachineID]uint64{}
+// decodeAcks returns nil, which says nothing, if there are none.
+func decodeAcks(d *peer.Decoder) (acks map[trie.MachineID]uint64) {
 	for range d.Count(minAck) {
+		if acks == nil {
+			acks = map[trie.MachineID]uint64{}
+		}
 		m := trie.MachineID(d.Uint64())
 		acks[m] = d.Uvarint()
 	}
