@@ -70,6 +70,7 @@ type Walk struct {
 	Repaired int64   `json:"repaired"`          // written or sent, because they were missing
 	Left     int64   `json:"left"`              // still to be looked at, an estimate
 	Damaged  int64   `json:"damaged,omitempty"` // that cannot be decoded, and are passed over
+	Resumed  int64   `json:"resumed,omitempty"` // not sent again: a backfill of an earlier epoch has sent them
 	ETA      float64 `json:"etaSeconds"`        // that it still takes; 0 where that is not known
 }
 

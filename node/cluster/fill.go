@@ -20,11 +20,13 @@ type outbox struct {
 	walk  *walk
 	to    trie.MachineID
 	rows  []node.FillRow
+	first position // of rows
 	bytes int
 	room  chan struct{} // holds a token for each message on its way
 
 	group   sync.WaitGroup
 	mu      sync.Mutex
+	flights []*flight // from the first that has not arrived
 	err     error
 	calls   int       // that wait for an answer
 	silence time.Time // since when the machine has answered none of them
@@ -40,12 +42,9 @@ const (
 // send hands a row to the outbox of a machine, and waits while too much is on its
 // way to it.
 func (w *walk) send(ctx context.Context, to trie.MachineID, row node.FillRow) error {
-	box := w.out[to]
-	if box == nil {
-		box = &outbox{walk: w, to: to, room: make(chan struct{}, fillMessages)}
-		w.mu.Lock()
-		w.out[to] = box
-		w.mu.Unlock()
+	box := w.box(to)
+	if len(box.rows) == 0 {
+		box.first = w.at.clone()
 	}
 	box.rows = append(box.rows, row)
 	box.bytes += len(row.Key) + len(row.Value)
@@ -56,13 +55,29 @@ func (w *walk) send(ctx context.Context, to trie.MachineID, row node.FillRow) er
 	return box.flush(ctx)
 }
 
+// box returns the outbox of a machine.
+func (w *walk) box(to trie.MachineID) *outbox {
+	box := w.out[to]
+	if box == nil {
+		box = &outbox{walk: w, to: to, room: make(chan struct{}, fillMessages)}
+		w.mu.Lock()
+		w.out[to] = box
+		w.mu.Unlock()
+	}
+	return box
+}
+
 // flush sends what there is, and returns before it has arrived.
 func (b *outbox) flush(ctx context.Context) error {
 	rows, size := b.rows, b.bytes
-	b.rows, b.bytes = nil, 0
 	if len(rows) == 0 {
 		return nil
 	}
+	f := &flight{first: b.first}
+	b.mu.Lock()
+	b.rows, b.bytes = nil, 0
+	b.flights = append(b.flights, f)
+	b.mu.Unlock()
 	b.walk.shift.idle(func() {
 		select {
 		case b.room <- struct{}{}:
@@ -85,6 +100,7 @@ func (b *outbox) flush(ctx context.Context) error {
 			b.err = errors.Join(b.err, err)
 			return
 		}
+		b.land(f)
 		wait(ctx, pause)
 	})
 	if b.walk.planned { // what nobody waits for leaves room for what somebody does

@@ -132,7 +132,7 @@ func (g *grants) member(m *view.Member, v *view.View, now, patience time.Duratio
 	}
 	s.Slow, s.Damaged = g.waiters(m.ID), r.Damaged
 	if w := r.Walk; w != nil && v.Phase == recovery.Fill && r.Epoch == v.Epoch && !r.Walked {
-		s.Walk = &node.Walk{Rows: w.Rows, Repaired: w.Repaired, Left: w.Left, Damaged: w.Damaged, ETA: w.ETA}
+		s.Walk = &node.Walk{Rows: w.Rows, Repaired: w.Repaired, Left: w.Left, Damaged: w.Damaged, Resumed: w.Resumed, ETA: w.ETA}
 	}
 	return s
 }

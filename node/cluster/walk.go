@@ -25,6 +25,9 @@ type walk struct {
 	rows     atomic.Int64
 	repaired atomic.Int64 // rows sent, and made here
 	damaged  atomic.Int64 // rows that cannot be decoded, and are passed over
+	resumed  atomic.Int64 // rows that are not sent again: see earlier
+	at       position     // of the row that is looked at
+	earlier  *earlier
 	resolver *recovery.Resolver
 	// unsettled has, by the keys of their rows in SPO, the operations that are not
 	// settled: whoever gets these rows must know that.
@@ -46,12 +49,13 @@ type walkProgress struct {
 	Repaired int64   `json:"repaired"`
 	Left     int64   `json:"left"`
 	Damaged  int64   `json:"damaged,omitempty"`
+	Resumed  int64   `json:"resumed,omitempty"`
 	Seconds  float64 `json:"seconds"`
 	ETA      float64 `json:"etaSeconds"`
 }
 
 func (w *walk) progress() *walkProgress {
-	p := &walkProgress{Rows: w.rows.Load(), Repaired: w.repaired.Load(), Damaged: w.damaged.Load(), Seconds: time.Since(w.start).Seconds()}
+	p := &walkProgress{Rows: w.rows.Load(), Repaired: w.repaired.Load(), Damaged: w.damaged.Load(), Resumed: w.resumed.Load(), Seconds: time.Since(w.start).Seconds()}
 	p.Left = max(w.total-p.Rows, 0)
 	if p.Rows > 0 {
 		p.ETA = p.Seconds / float64(p.Rows) * float64(p.Left)
@@ -82,6 +86,7 @@ func (n *Node) doWalk(ctx context.Context, v *view.View) error {
 	if n.work.epoch == v.Epoch {
 		n.work.walk = w
 	}
+	w.earlier = newEarlier(n.self, v, n.work.history)
 	n.work.mu.Unlock()
 	w.shift = n.pace.shift()
 	sending, cancel := context.WithCancel(ctx)
@@ -105,6 +110,9 @@ func (n *Node) doWalk(ctx context.Context, v *view.View) error {
 		})
 	}
 	group.Wait()
+	n.work.mu.Lock()
+	n.work.history = n.work.history.note(w.stretch())
+	n.work.mu.Unlock()
 	close(errs)
 	for err := range errs {
 		if err != nil {
@@ -116,7 +124,7 @@ func (n *Node) doWalk(ctx context.Context, v *view.View) error {
 	if n.work.epoch == v.Epoch {
 		n.work.walked, n.work.marks = true, marks
 	}
-	n.log.Info("walked", "epoch", v.Epoch, "rows", w.rows.Load(), "repaired", w.repaired.Load(), "damaged", w.damaged.Load())
+	n.log.Info("walked", "epoch", v.Epoch, "rows", w.rows.Load(), "repaired", w.repaired.Load(), "resumed", w.resumed.Load(), "damaged", w.damaged.Load())
 	return nil
 }
 
@@ -148,18 +156,22 @@ func (w *walk) estimate(ctx context.Context, snapshot *node.Snapshot) (total int
 // all goes through the storage table, then through the replica table, and sends what
 // there is to send.
 func (w *walk) all(ctx context.Context, snapshot *node.Snapshot) error {
+	var place []byte
 	for _, table := range []byte{node.TableStorage, node.TableReplica} {
 		for row, err := range snapshot.Raw(ctx, table, triple.Range{}) {
 			if err != nil {
 				return err
 			}
 			w.rows.Add(1)
+			place = append(place[:0], row.Key...)
+			w.at = positionOf(table, place)
 			if err := w.row(ctx, table, row.Key, row.Value); err != nil {
 				return err
 			}
 			w.shift.row(ctx)
 		}
 	}
+	w.at = position{table: 2}
 	for _, box := range w.out {
 		if err := box.flush(ctx); err != nil {
 			return err
@@ -201,21 +213,39 @@ func (w *walk) row(ctx context.Context, table byte, key, value []byte) error {
 	if !w.first(table, version[0]) {
 		return nil
 	}
+	half := w.pending(suffix)
+	w.earlier.next()
 	for _, slot := range r.Owes(w.node.self) {
+		// Of an operation that is not settled it is not known who has it.
+		if half == nil && w.earlier.arrived(w.at, version, r.Base(), slot) {
+			w.box(slot.Machine) // which is synced in the end, and counted on
+			w.resumed.Add(1)
+			continue
+		}
 		to := node.TableStorage
 		if slot.Extra {
 			to = node.TableReplica
 		}
 		row := node.FillRow{Table: to, Key: append(append([]byte(nil), r.Key(slot.Order)...), suffix...), Value: append([]byte(nil), value...)}
-		if len(w.unsettled) > 0 {
-			w.key = append(append(w.key[:0], r.Key(triple.SPO)...), suffix...)
-			if p, ok := w.unsettled[string(w.key)]; ok {
-				row.Unsettled, row.Operation = p.origin, &p.operation
-			}
+		if half != nil {
+			row.Unsettled, row.Operation = half.origin, &half.operation
 		}
 		if err := w.send(ctx, slot.Machine, row); err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+// pending returns the operation that is not settled of the row that is resolved, or of its
+// annotation, whose key has a suffix; nil if there is none.
+func (w *walk) pending(suffix []byte) *pending {
+	if len(w.unsettled) == 0 {
+		return nil
+	}
+	w.key = append(append(w.key[:0], w.resolver.Key(triple.SPO)...), suffix...)
+	if p, ok := w.unsettled[string(w.key)]; ok {
+		return &p
 	}
 	return nil
 }

@@ -26,6 +26,7 @@ type work struct {
 	small         []uint64
 	walk          *walk
 	clean         *view.View // the last one of which this machine had swept
+	history       history    // of backfills
 }
 
 // workRetry is how long a failed walk or sweep waits before it starts again.
@@ -48,7 +49,13 @@ func (n *Node) startWork(v *view.View) {
 		if before != nil {
 			<-before
 		}
-		if v.Has(n.self, n.incarnation) {
+		member := v.Has(n.self, n.incarnation)
+		w.mu.Lock()
+		if w.history = w.history.enter(v); !member {
+			w.history = nil
+		}
+		w.mu.Unlock()
+		if member {
 			n.doWork(ctx, v)
 		}
 	})

@@ -1,0 +1,235 @@
+// How far backfills of earlier epochs came, so that the next one does not begin anew.
+
+package cluster
+
+import (
+	"bytes"
+	"cmp"
+	"slices"
+
+	"github.com/trefoildb/trefoil/node"
+	"github.com/trefoildb/trefoil/node/view"
+	"github.com/trefoildb/trefoil/recovery"
+	"github.com/trefoildb/trefoil/trie"
+)
+
+// position is a place in a backfill: before a row, in the order in which it goes through
+// them. The zero position is before all of them.
+type position struct {
+	table int // 0: storage, 1: replica, 2: behind the last row
+	key   []byte
+}
+
+func (p position) clone() position { return position{p.table, bytes.Clone(p.key)} }
+
+func compare(a, b position) int {
+	return cmp.Or(cmp.Compare(a.table, b.table), bytes.Compare(a.key, b.key))
+}
+
+func positionOf(table byte, key []byte) position {
+	if table == node.TableReplica {
+		return position{1, key}
+	}
+	return position{0, key}
+}
+
+// stretch is how far the backfill of one view came: every row before until, or before rest
+// for a machine that is not named there, has arrived at the machines that it was owed to.
+type stretch struct {
+	view  *view.View
+	until map[trie.MachineID]position
+	rest  position
+}
+
+func (s *stretch) to(m trie.MachineID) position {
+	if p, ok := s.until[m]; ok {
+		return p
+	}
+	return s.rest
+}
+
+// covers tells whether s came as far as o for every machine.
+func (s *stretch) covers(o *stretch) bool {
+	for id := range s.until {
+		if compare(s.to(id), o.to(id)) < 0 {
+			return false
+		}
+	}
+	for id := range o.until {
+		if compare(s.to(id), o.to(id)) < 0 {
+			return false
+		}
+	}
+	return compare(s.rest, o.rest) >= 0
+}
+
+// merge adds what another backfill of the same view has done.
+func (s *stretch) merge(o *stretch) {
+	until := map[trie.MachineID]position{}
+	for _, ids := range []map[trie.MachineID]position{s.until, o.until} {
+		for id := range ids {
+			until[id] = further(s.to(id), o.to(id))
+		}
+	}
+	s.until, s.rest = until, further(s.rest, o.rest)
+}
+
+func further(a, b position) position {
+	if compare(a, b) < 0 {
+		return b
+	}
+	return a
+}
+
+// maxStretches bounds how many epochs are looked back: each costs time for each row.
+const maxStretches = 16
+
+// history is the stretches of consecutive epochs, all of phase fill, of which this machine
+// is a member, the newest last. It is that of one process: only its memory knows what has
+// arrived.
+type history []stretch
+
+// enter returns the history with v as the newest view, in which nothing has been done yet.
+// What came before an epoch that is missing says nothing: a machine may have deleted in
+// idle what it was sent, or have missed what was written while it held no place.
+func (h history) enter(v *view.View) history {
+	if v.Phase != recovery.Fill {
+		return nil
+	}
+	if n := len(h); n > 0 {
+		last := h[n-1].view
+		if last.Generation != v.Generation || last.Epoch+1 != v.Epoch {
+			h = nil
+		}
+	}
+	h = append(slices.Clip(h), stretch{view: v})
+	return h[max(0, len(h)-maxStretches):]
+}
+
+// note returns the history with what was done in the newest view.
+func (h history) note(s stretch) history {
+	n := len(h)
+	if n == 0 || h[n-1].view != s.view {
+		return h
+	}
+	s.merge(&h[n-1]) // of a backfill of the same view that failed
+	out := history{}
+	for _, o := range h[:n-1] {
+		if len(out) > 0 || !s.covers(&o) { // those between must stay: see arrived
+			out = append(out, o)
+		}
+	}
+	return append(out, s)
+}
+
+// earlier answers what earlier backfills have done, one row after the other.
+type earlier struct {
+	self      trie.MachineID
+	now       *view.View
+	history   history
+	resolvers []*recovery.Resolver
+	resolved  bool // for the row that is asked about
+}
+
+func newEarlier(self trie.MachineID, now *view.View, h history) *earlier {
+	e := &earlier{self: self, now: now, history: h}
+	for i := range h {
+		e.resolvers = append(e.resolvers, h[i].view.Joint().Resolver())
+	}
+	return e
+}
+
+// next begins with another row.
+func (e *earlier) next() { e.resolved = false }
+
+// arrived tells whether a place has the row at a position, which is of a version: this
+// process has sent it there in an earlier epoch; the machine has run since; and in every
+// epoch since then the place was a target, so that it got what was written to the triple
+// and is settled.
+// Durable it is when the machine has synced, as at the end of each backfill. base are the
+// places of the triple in base: as long as they are the same, the same row stands for it.
+func (e *earlier) arrived(at position, version []byte, base []recovery.Slot, s recovery.Slot) bool {
+	for i := range e.history {
+		h := &e.history[i]
+		if compare(at, h.to(s.Machine)) >= 0 {
+			continue
+		}
+		if !e.resolve(version) {
+			return false
+		}
+		if !slices.Equal(e.resolvers[i].Base(), base) || !slices.Contains(e.resolvers[i].Owes(e.self), s) {
+			continue
+		}
+		if e.stayed(i, s) {
+			return true
+		}
+	}
+	return false
+}
+
+// stayed tells whether a place was a target in all epochs from one on, of one process.
+func (e *earlier) stayed(from int, s recovery.Slot) bool {
+	is := e.now.Find(s.Machine)
+	for i := from; i < len(e.history); i++ {
+		was := e.history[i].view.Find(s.Machine)
+		if is == nil || was == nil || was.Incarnation != is.Incarnation || !slices.Contains(e.resolvers[i].Target(), s) {
+			return false
+		}
+	}
+	return true
+}
+
+func (e *earlier) resolve(version []byte) bool {
+	if e.resolved {
+		return true
+	}
+	for _, r := range e.resolvers {
+		if r.Resolve(version) != nil {
+			return false
+		}
+	}
+	e.resolved = true
+	return true
+}
+
+// flight is a message of a backfill.
+type flight struct {
+	first   position // of its rows
+	arrived bool
+}
+
+// until returns up to where what the machine is owed has arrived, when the backfill has
+// come to a position and no message is on its way.
+func (b *outbox) until(at position) position {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, f := range b.flights {
+		if !f.arrived {
+			return f.first
+		}
+	}
+	if len(b.rows) > 0 {
+		return b.first
+	}
+	return at
+}
+
+// land notes that a message has arrived, and forgets those before the first that has not.
+func (b *outbox) land(f *flight) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	f.arrived = true
+	for len(b.flights) > 0 && b.flights[0].arrived {
+		b.flights = b.flights[1:]
+	}
+}
+
+// stretch returns how far the backfill came. Nothing of it runs any more.
+func (w *walk) stretch() stretch {
+	at := w.at.clone()
+	s := stretch{view: w.view, until: map[trie.MachineID]position{}, rest: at}
+	for to, box := range w.out {
+		s.until[to] = box.until(at)
+	}
+	return s
+}
