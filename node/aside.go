@@ -30,9 +30,15 @@ func SetAside(fs vfs.FS, dir string, addresses []string) (kept string, err error
 		return "", err
 	}
 	defer func() { err = errors.Join(err, lock.Close()) }()
-	// An earlier one may have been interrupted: what it moves belongs together.
-	if err := finishAside(fs, dir); err != nil {
-		return "", err
+	// An earlier one may have been interrupted. Then it is completed, and that is all.
+	if m, ok, err := readMarker(fs, dir); err != nil || ok {
+		if err == nil {
+			err = finishAside(fs, dir)
+		}
+		return fs.PathJoin(dir, asideName, m.target), err
+	}
+	if _, err := fs.Stat(fs.PathJoin(dir, versionName)); err != nil {
+		return "", fmt.Errorf("%w: %s has no VERSION file: %w", ErrVersion, dir, err)
 	}
 	target, err := newAside(fs, dir)
 	if err != nil {

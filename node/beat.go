@@ -12,35 +12,48 @@ import (
 // rowBeat changes with every beat; what it holds does not matter.
 var rowBeat = localKey("beat")
 
-// rowSeen holds what was given to Saw: generation and epoch as uvarints.
+// rowSeen holds what was given to Saw: generation, epoch and digest as uvarints. Rows of
+// earlier releases have no digest.
 var rowSeen = localKey("seen")
 
+// Seen names a view that a machine has adopted.
+type Seen struct {
+	Generation, Epoch uint64
+	// Digest is the view's; 0 if it is not known.
+	Digest uint64
+}
+
 // Saw has every beat from now on write which view this machine has adopted.
-func (s *Store) Saw(generation, epoch uint64) {
-	row := binary.AppendUvarint(binary.AppendUvarint(nil, generation), epoch)
+func (s *Store) Saw(v Seen) {
+	row := binary.AppendUvarint(binary.AppendUvarint(nil, v.Generation), v.Epoch)
+	row = binary.AppendUvarint(row, v.Digest)
 	s.saw.Store(&row)
 }
 
 // Seen returns what the last beat with it wrote, by whatever process; zero before the
 // first.
-func (s *Store) Seen() (generation, epoch uint64, err error) {
+func (s *Store) Seen() (v Seen, err error) {
 	if err := s.uses.begin(); err != nil {
-		return 0, 0, err
+		return v, err
 	}
 	defer s.uses.end()
 	row, closer, err := s.db.Get(rowSeen)
 	if errors.Is(err, pebble.ErrNotFound) {
-		return 0, 0, nil
+		return v, nil
 	}
 	if err != nil {
-		return 0, 0, wrap("read the last view", err)
+		return v, wrap("read the last view", err)
 	}
-	generation, n := binary.Uvarint(row)
-	epoch, m := binary.Uvarint(row[max(n, 0):])
-	if n <= 0 || m <= 0 {
-		err = fmt.Errorf("read the last view: %w: %x", ErrCorrupt, row)
+	rest := row
+	for _, to := range []*uint64{&v.Generation, &v.Epoch, &v.Digest} {
+		n, size := binary.Uvarint(rest)
+		if size <= 0 && (to != &v.Digest || len(rest) > 0) {
+			err = fmt.Errorf("read the last view: %w: %x", ErrCorrupt, row)
+			break
+		}
+		*to, rest = n, rest[max(size, 0):]
 	}
-	return generation, epoch, errors.Join(err, closer.Close())
+	return v, errors.Join(err, closer.Close())
 }
 
 // Beat writes something durably and returns when the disk has it: proof that the

@@ -16,15 +16,15 @@ func TestBeat(t *testing.T) {
 	if err := s.Beat(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if generation, epoch, err := s.Seen(); generation != 0 || epoch != 0 || err != nil {
-		t.Errorf("nothing was seen: %d, %d, %v", generation, epoch, err)
+	if v, err := s.Seen(); v != (Seen{}) || err != nil {
+		t.Errorf("nothing was seen: %+v, %v", v, err)
 	}
-	s.Saw(2, 300)
+	s.Saw(Seen{2, 300, 1<<63 + 5})
 	if err := s.Beat(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if generation, epoch, err := s.Seen(); generation != 2 || epoch != 300 || err != nil {
-		t.Errorf("seen: %d, %d, %v", generation, epoch, err)
+	if v, err := s.Seen(); v != (Seen{2, 300, 1<<63 + 5}) || err != nil {
+		t.Errorf("seen: %+v, %v", v, err)
 	}
 	// A beat that the disk holds up holds up the next one, until that gives up.
 	s.beating <- struct{}{}

@@ -15,6 +15,13 @@ type Identity struct {
 	Cluster    string `json:"cluster"`
 	ClusterID  string `json:"clusterId"`
 	Generation uint64 `json:"generation"`
+	// Lineage is that of the views which the machine adopts (see package view).
+	Lineage string `json:"lineage,omitempty"`
+	// Followed is what the machine had adopted of the generation before when it was kept
+	// for this one, if that is newer than what this one began from.
+	Followed *Seen `json:"followed,omitempty"`
+	// Forming: the cluster's first view is being made. It is over when that is adopted.
+	Forming bool `json:"forming,omitempty"`
 }
 
 // Identity returns the cluster that the directory belongs to; ok is false where

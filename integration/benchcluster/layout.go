@@ -79,7 +79,8 @@ func (c *cluster) storedView() (*view.View, error) {
 			return nil, err
 		}
 	}
-	return agreement.Stored(agreement.Config{ID: 1, Address: "stopped:0", Dir: to})
+	v, _, err := agreement.Stored(agreement.Config{ID: 1, Address: "stopped:0", Dir: to})
+	return v, err
 }
 
 func copyFile(to, from string) (err error) {

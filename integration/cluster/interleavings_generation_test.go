@@ -1,16 +1,15 @@
 package cluster
 
 import (
+	"slices"
+	"strings"
 	"testing"
 	"time"
-
-	"github.com/trefoildb/trefoil/node/cluster"
-	"github.com/trefoildb/trefoil/trie"
 )
 
 // The others serve on while the operator believes that they are gone. The two
-// generations have nothing to do with each other; one that is started again among
-// machines of the new one is refused, ends, and joins it as a new machine.
+// generations have nothing to do with each other, and machines of the old one keep what
+// they have, whoever is started when.
 func othersOnlySeemedDead(t *testing.T, w *world) {
 	w.form()
 	all := w.spread()
@@ -20,15 +19,9 @@ func othersOnlySeemedDead(t *testing.T, w *world) {
 			w.net.Cut(a.name, b.name)
 		}
 	}
-	keep := []trie.MachineID{few[1].node.MachineID()}
 	few[0].kill()
 	few[1].kill()
-	if _, err := cluster.RecoverMajority(few[0].disk, dataDir, keep, w.log); err != nil {
-		t.Fatal(err)
-	}
-	if err := cluster.Follow(few[1].disk, dataDir, []string{few[0].address()}, w.log); err != nil {
-		t.Fatal(err)
-	}
+	w.recover(few[0], false, few[1])
 	few[0].run()
 	few[1].run()
 	w.until("both generations serve", func() bool {
@@ -56,11 +49,49 @@ func othersOnlySeemedDead(t *testing.T, w *world) {
 		t.Fatalf("generation %d has %d members, %d has %d", old.Generation, len(old.Members), young.Generation, len(young.Members))
 	}
 	t.Logf("epochs of the old and the new generation: %d, %d", old.Epoch, young.Epoch)
+	// 1. One of them is restarted while the others serve: it is a member again.
+	many[0].stop()
+	many[0].run(few...)
+	w.until("the old generation is whole", func() bool {
+		return !slices.ContainsFunc(many, func(m *machine) bool { return m.node.Lease() != nil || len(m.node.View().Members) != 3 })
+	})
+	// 2. All are restarted and meet the new generation: they do not serve, and keep what
+	// they have until an operator gives it up.
 	for _, m := range many {
 		m.stop()
 	}
 	for _, m := range many {
-		w.mustJoinAnew(m)
+		m.run(few...)
+	}
+	time.Sleep(time.Minute) // of virtual time
+	for _, m := range many {
+		if err := m.node.Err(); err != nil || m.node.Lease() == nil {
+			t.Errorf("%s: ended with %v, serves: %v", m.name, err, m.node.Lease() == nil)
+		}
+		if waiting := m.node.Status().Waiting; !strings.Contains(waiting, "generation 2") {
+			t.Errorf("%s waits for %q", m.name, waiting)
+		}
+		if _, err := m.disk.Stat(dataDir + "/aside"); err == nil {
+			t.Errorf("%s has set its data aside", m.name)
+		}
+	}
+	// 3. The new one ends: the old one serves again, with all that it had.
+	few[0].stop()
+	few[1].stop()
+	w.until("the old generation serves", func() bool {
+		return !slices.ContainsFunc(many, func(m *machine) bool { return m.node.Lease() != nil })
+	})
+	w.mustHave(setOf(all, forgotten))
+	for _, m := range many {
+		m.stop()
+	}
+	// 4. The operator gives it up.
+	few[0].run()
+	few[1].run()
+	w.settle()
+	for _, m := range many {
+		m.run()
+		m.giveUp(few...)
 	}
 	w.settle()
 	if v := w.machines[4].node.View(); v.Generation != 2 {

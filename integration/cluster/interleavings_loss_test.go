@@ -53,7 +53,8 @@ func threeCopies(t *testing.T, w *world) {
 	for _, m := range w.up() {
 		m.kill()
 	}
-	if _, err := cluster.RecoverMajority(third.disk, dataDir, nil, w.log); err != nil {
+	r := cluster.Recovery{FS: third.disk, Dir: dataDir, NoneNewer: true, Network: w.net.Host(third.name), Logger: w.log}
+	if _, err := cluster.RecoverMajority(t.Context(), r); err != nil {
 		t.Fatal(err)
 	}
 	third.run()

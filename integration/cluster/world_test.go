@@ -19,6 +19,7 @@ import (
 	"github.com/trefoildb/trefoil/node"
 	"github.com/trefoildb/trefoil/node/cluster"
 	"github.com/trefoildb/trefoil/node/links/ranges"
+	"github.com/trefoildb/trefoil/node/view"
 	"github.com/trefoildb/trefoil/recovery"
 )
 
@@ -53,6 +54,7 @@ type machine struct {
 	cluster   string        // its name; "" is the default
 	lease     time.Duration // 0 is the default
 	copies    int           // of each triple, if it forms the cluster; 0 is the default
+	refused   error         // why its last start failed
 	stopped   chan struct{} // closed when the process that was killed last is gone
 }
 
@@ -211,6 +213,52 @@ func (m *machine) kill() {
 		n.Close()
 		s.Close()
 	}()
+}
+
+// recover begins a new generation on a machine that is down, which keeps others that
+// are; these follow it.
+func (w *world) recover(first *machine, noneNewer bool, keep ...*machine) *view.View {
+	w.t.Helper()
+	r := cluster.Recovery{FS: first.disk, Dir: dataDir, NoneNewer: noneNewer, Network: w.net.Host(first.name), Logger: w.log}
+	for _, m := range keep {
+		r.Keep = append(r.Keep, w.position(m))
+	}
+	v, err := cluster.RecoverMajority(w.t.Context(), r)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	for _, m := range keep {
+		f := cluster.Following{FS: m.disk, Dir: dataDir, Addresses: []string{first.address()}, Ticket: cluster.TicketOf(v), Logger: w.log}
+		if err := cluster.Follow(f); err != nil {
+			w.t.Fatal(err)
+		}
+	}
+	return v
+}
+
+// position returns how far a machine is that is down.
+func (w *world) position(m *machine) cluster.Position {
+	w.t.Helper()
+	s, err := cluster.Inspect(m.disk, dataDir, w.log)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return s.Position
+}
+
+// giveUp sets the data of a machine aside that runs, as an operator does, and has it
+// join those that others are.
+func (m *machine) giveUp(others ...*machine) {
+	m.world.t.Helper()
+	m.stop()
+	var addresses []string
+	for _, o := range others {
+		addresses = append(addresses, o.address())
+	}
+	if _, err := node.SetAside(m.disk, dataDir, addresses); err != nil {
+		m.world.t.Fatalf("set aside %s: %v", m.name, err)
+	}
+	m.run()
 }
 
 // rejoin starts a machine that was excluded as a new one.

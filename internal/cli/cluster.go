@@ -22,6 +22,7 @@ type clusterCmd struct {
 
 	Set             clusterSetCmd     `cmd:"" help:"Change what a cluster has agreed on."`
 	AcceptLoss      clusterAcceptCmd  `cmd:"" help:"Read what is left of lost ranges as if it were all."`
+	SetAside        clusterAsideCmd   `cmd:"" help:"Give up what a stopped machine has, and have it join as a new one."`
 	RecoverMajority clusterRecoverCmd `cmd:"" help:"Go on without most of the voters, after they were lost for good."`
 }
 

@@ -1,62 +1,158 @@
+// The commands for stopped directories of members: recover-majority and set-aside.
+
 package cli
 
 import (
+	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
+	"text/tabwriter"
 
+	"github.com/trefoildb/trefoil/node"
 	"github.com/trefoildb/trefoil/node/cluster"
 	"github.com/trefoildb/trefoil/trie"
 )
 
 // clusterRecoverCmd restores a cluster that has lost the majority of its voters for
-// good, from the directory of a stopped node.
+// good, from the directories of stopped nodes.
 type clusterRecoverCmd struct {
 	Data   string   `required:"" placeholder:"DIR" help:"The data directory of a node that is not running."`
-	Keep   []string `placeholder:"MACHINE" help:"IDs of other machines whose data is kept; run the command with --follow on each of them."`
+	Show   bool     `help:"Change nothing: show how far this machine was, and who answers."`
+	Keep   []string `placeholder:"ID@GENERATION.EPOCH.TERM" help:"Other machines whose data is kept, as --show on each of them says; repeatable."`
 	Follow []string `placeholder:"HOST:PORT" help:"This machine is kept by a recovery on another one, which serves there."`
+	Ticket string   `placeholder:"T" help:"With --follow: what the recovery on the other machine has printed."`
 	Force  bool     `help:"Do it. All machines that are not kept must be off, and must never be started together again."`
+
+	NoneNewer          bool `help:"The machines that are given up acknowledged nothing after this one was cut off or ended. Without it all ranges count as lost if they were a majority."`
+	AlthoughTheyAnswer bool `help:"Go on although something answers at the addresses of most members."`
+	Overrule           bool `help:"With --follow: although this machine is newer than where the new generation began. All ranges count as lost then."`
 }
 
 func (c *clusterRecoverCmd) Run(e *env) error {
-	if len(c.Keep) > 0 && len(c.Follow) > 0 {
-		return usagef("--keep is for the machine that begins the new generation, --follow for the others")
-	}
-	if !c.Force {
-		return usagef("this gives up all machines that are not kept, with what only they held: " +
-			"make sure that they are off and stay off, then say --force")
-	}
 	logger := slog.New(slog.NewTextHandler(e.stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
-	if len(c.Follow) > 0 {
-		for _, address := range c.Follow {
-			if err := checkHostPort("--follow", address); err != nil {
-				return err
-			}
-		}
-		if err := cluster.Follow(nil, c.Data, c.Follow, logger); err != nil {
-			return err
-		}
-		e.sayf("%s follows the new generation: start its node as before", c.Data)
-		return nil
+	switch {
+	case c.Show:
+		return c.show(e, logger)
+	case len(c.Keep) > 0 && len(c.Follow) > 0:
+		return usagef("--keep is for the machine that begins the new generation, --follow for the others")
+	case !c.Force:
+		return usagef("this gives up all machines that are not kept, with what only they held: " +
+			"make sure that they are off and stay off, run it with --show on each machine that is left, and on the newest of them with --force")
+	case len(c.Follow) > 0:
+		return c.follow(e, logger)
 	}
-	var keep []trie.MachineID
-	for _, text := range c.Keep {
-		id, err := trie.ParseMachineID(text)
-		if err != nil {
-			return usagef("--keep %q: it is the ID of a machine, as trefoil cluster status shows it", text)
-		}
-		keep = append(keep, id)
-	}
-	v, err := cluster.RecoverMajority(nil, c.Data, keep, logger)
+	return c.recover(e, logger)
+}
+
+// show prints how far the machine was, and what to do next.
+func (c *clusterRecoverCmd) show(e *env, logger *slog.Logger) error {
+	s, err := cluster.Inspect(nil, c.Data, logger)
 	if err != nil {
 		return err
 	}
-	var members []string
+	out := tabwriter.NewWriter(e.stdout, 0, 0, 2, ' ', 0)
+	fmt.Fprintf(out, "machine\t%s of cluster %s\n", s.ID, s.Identity.Cluster)
+	fmt.Fprintf(out, "newest view\tgeneration %d, epoch %d, term %d\n", s.Generation, s.Epoch, s.Term)
+	fmt.Fprintf(out, "adopted\tgeneration %d, epoch %d\n", s.Seen.Generation, s.Seen.Epoch)
+	fmt.Fprintf(out, "to keep it\t--keep %s\n", s.Position)
+	if s.View == nil {
+		fmt.Fprintf(out, "log\tits raft/ is missing or too old: another machine must begin the new generation, and may keep this one\n")
+		return out.Flush()
+	}
+	answering := cluster.Answering(e.ctx, nil, s)
+	fmt.Fprintln(out, "\nMEMBER\tADDRESS\tSTATE\tNOW")
+	for _, m := range s.View.Members {
+		now := "does not answer"
+		switch {
+		case m.ID == s.ID:
+			now = "this one"
+		case slices.Contains(answering, m):
+			now = "something answers there"
+		}
+		fmt.Fprintf(out, "%s\t%s\t%s\t%s\n", m.ID, m.Address, m.State, now)
+	}
+	return out.Flush()
+}
+
+func (c *clusterRecoverCmd) follow(e *env, logger *slog.Logger) error {
+	for _, address := range c.Follow {
+		if err := checkHostPort("--follow", address); err != nil {
+			return err
+		}
+	}
+	ticket, err := cluster.ParseTicket(c.Ticket)
+	if err != nil {
+		return usagef("--ticket: %v; the recovery on the other machine has printed it", err)
+	}
+	if err := cluster.Follow(cluster.Following{Dir: c.Data, Addresses: c.Follow, Ticket: ticket, Overrule: c.Overrule, Logger: logger}); err != nil {
+		return err
+	}
+	e.sayf("%s follows generation %d: start its node as before", c.Data, ticket.Generation)
+	return nil
+}
+
+func (c *clusterRecoverCmd) recover(e *env, logger *slog.Logger) error {
+	r := cluster.Recovery{Dir: c.Data, NoneNewer: c.NoneNewer, AlthoughTheyAnswer: c.AlthoughTheyAnswer, Logger: logger}
+	for _, text := range c.Keep {
+		p, err := cluster.ParsePosition(text)
+		if err != nil {
+			return usagef("--keep: %v; trefoil cluster recover-majority --show on that machine says it", err)
+		}
+		r.Keep = append(r.Keep, p)
+	}
+	s, err := cluster.Inspect(nil, c.Data, logger)
+	if err != nil {
+		return err
+	}
+	for _, p := range append([]cluster.Position{s.Position}, r.Keep...) {
+		e.sayf("kept: machine %s, generation %d, epoch %d (term %d)", p.ID, p.Generation, p.Epoch, p.Term)
+	}
+	v, err := cluster.RecoverMajority(e.ctx, r)
+	if err != nil {
+		return err
+	}
+	self := trie.MachineID(0)
 	for _, m := range v.Members {
-		members = append(members, m.ID.String()+" at "+m.Address)
+		if m.ID == s.ID {
+			self = m.ID
+			e.sayf("generation %d of cluster %s begins at machine %s: start its node as before, at %s", v.Generation, v.Cluster, m.ID, m.Address)
+		}
 	}
-	e.sayf("generation %d of cluster %s has %s: start the node as before", v.Generation, v.Cluster, strings.Join(members, ", "))
+	for _, m := range v.Members {
+		if m.ID != self {
+			e.sayf("on the machine %s, with its data directory:\n  trefoil cluster recover-majority --data DIR --follow %s --ticket %s --force",
+				m.ID, v.Find(self).Address, cluster.TicketOf(v))
+		}
+	}
 	if len(v.Lost) > 0 {
-		e.sayf("%d ranges may lack rows that only the other machines had: see trefoil cluster status", len(v.Lost))
+		e.sayf("%s may lack rows that only the other machines had, and are lost: see trefoil cluster status, and \"Ranges are lost\" in OPERATIONS.md",
+			plural(int64(len(v.Lost)), "range"))
 	}
+	return nil
+}
+
+// clusterAsideCmd makes a stopped member's directory that of a new machine.
+type clusterAsideCmd struct {
+	Data  string   `required:"" placeholder:"DIR" help:"The data directory of a node that is not running."`
+	Join  []string `required:"" placeholder:"HOST:PORT" help:"Members of the cluster that it is to join then; repeatable."`
+	Force bool     `help:"Do it: what the directory holds does not count in the cluster any more."`
+}
+
+func (c *clusterAsideCmd) Run(e *env) error {
+	for _, address := range c.Join {
+		if err := checkHostPort("--join", address); err != nil {
+			return err
+		}
+	}
+	if !c.Force {
+		return usagef("this gives up what %s holds, as far as the cluster is concerned: make sure that other machines have it "+
+			"(trefoil cluster status: idle, no ranges lost), then say --force", c.Data)
+	}
+	kept, err := node.SetAside(nil, c.Data, c.Join)
+	if err != nil {
+		return err
+	}
+	e.sayf("what the machine had is in %s; when its node is started it joins %s as a new one", kept, strings.Join(c.Join, ", "))
 	return nil
 }

@@ -24,25 +24,32 @@ func TestServerAddress(t *testing.T) {
 }
 
 // What is meant for another machine is not read: one that came back blank at the
-// address of another must not vote for it.
+// address of another must not vote for it. Nor is what comes from another lineage.
 func TestMeantForAnother(t *testing.T) {
 	const self = trie.MachineID(7)
-	for _, to := range []trie.MachineID{self, 8} {
+	for _, tt := range []struct {
+		to        trie.MachineID
+		own, from string
+		want      error
+	}{
+		{self, "a", "a", nil},
+		{self, "", "a", nil}, // it belongs to none yet
+		{self, "a", "b", errLineage},
+		{self, "a", "", errLineage},
+		{8, "a", "a", errMeant},
+	} {
 		here, there := net.Pipe()
-		s := &streams{self: self, conns: map[*tracked]struct{}{}}
+		s := &streams{self: self, lineage: func() string { return tt.own }, conns: map[*tracked]struct{}{}}
 		c := s.track(here, true)
 		go func() {
-			if greet(there, to) == nil {
+			if greet(there, tt.to, tt.from) == nil {
 				_, _ = io.WriteString(there, "vote")
 			}
 			there.Close()
 		}()
 		got, err := io.ReadAll(c)
-		if to == self && (err != nil || string(got) != "vote") {
-			t.Errorf("for this machine: %q, %v", got, err)
-		}
-		if to != self && (!errors.Is(err, errMeant) || len(got) > 0) {
-			t.Errorf("for another: %q, %v", got, err)
+		if !errors.Is(err, tt.want) || tt.want == nil && string(got) != "vote" || tt.want != nil && len(got) > 0 {
+			t.Errorf("%+v: %q, %v", tt, got, err)
 		}
 		c.Close()
 	}

@@ -56,6 +56,9 @@ type Config struct {
 	ID trie.MachineID
 	// Address is host:port at which others reach this node.
 	Address string
+	// Lineage names the history in which this node agrees, "" while it is of none yet;
+	// nil is "". Connections of nodes of another one are closed. It is asked at each.
+	Lineage func() string
 	// Dir is where the database is, in FS; nil is the disk.
 	Dir string
 	FS  vfs.FS
@@ -97,6 +100,9 @@ func (c Config) withDefaults() Config {
 	}
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	if c.Lineage == nil {
+		c.Lineage = func() string { return "" }
 	}
 	if c.trailing == 0 {
 		c.trailing = trailingEntries

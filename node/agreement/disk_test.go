@@ -94,7 +94,7 @@ func TestRecoverMajority(t *testing.T) {
 			c.stop(id)
 		}
 		cfg := c.config(1)
-		last, err := Stored(cfg)
+		last, _, err := Stored(cfg)
 		if err != nil || last == nil || last.Epoch != 2 {
 			t.Fatalf("Stored: %+v, %v", last, err)
 		}
@@ -117,7 +117,7 @@ func TestRecoverMajority(t *testing.T) {
 		if err := a.Propose(soon(t), after(a.View())); err != nil {
 			t.Fatal(err)
 		}
-		if last, err := Stored(Config{ID: 9, Address: "x:1", Dir: "new", FS: vfs.NewMem()}); last != nil || err != nil {
+		if last, _, err := Stored(Config{ID: 9, Address: "x:1", Dir: "new", FS: vfs.NewMem()}); last != nil || err != nil {
 			t.Errorf("Stored without anything: %v, %v", last, err)
 		}
 		if err := RecoverMajority(Config{ID: 9, Address: "x:1", Dir: "new", FS: vfs.NewMem()}, next); err == nil {

@@ -81,7 +81,7 @@ func (c *codec) decode(b []byte) (*view.View, error) {
 
 // machine is the replicated state: the newest view that was agreed on.
 //
-// Invariant: within a cluster and a generation, epochs grow by one.
+// Invariant: within a cluster and a generation, epochs grow by one and the lineage is the same.
 type machine struct {
 	codec *codec
 
@@ -119,7 +119,7 @@ func follows(current, next *view.View) error {
 	switch {
 	case current == nil:
 		return nil
-	case next.ClusterID != current.ClusterID || next.Cluster != current.Cluster:
+	case next.ClusterID != current.ClusterID || next.Cluster != current.Cluster || next.Lineage != current.Lineage:
 		return fmt.Errorf("%w: it is of another cluster", ErrConflict)
 	case next.Generation != current.Generation:
 		return fmt.Errorf("%w: generation %d after %d", ErrConflict, next.Generation, current.Generation)

@@ -4,15 +4,23 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/cockroachdb/errors/oserror"
 	"github.com/hashicorp/raft"
 
 	"github.com/trefoildb/trefoil/node/view"
 )
 
 // Stored returns the newest view in cfg.Dir, whether it was agreed on or not, and
-// nil if there is none. Only while no Agreement is open there. Of cfg, ID,
-// Address, Dir, FS and Logger count.
-func Stored(cfg Config) (v *view.View, err error) {
+// nil if there is none, or no such directory. Only while no Agreement is open there.
+// Of cfg, ID, Address, Dir, FS and Logger count.
+//
+// The term is that in which it was proposed, or a later one if it is in a snapshot. Of
+// machines that have agreed with each other the one whose view has the greatest term,
+// and of those the greatest epoch, has all views that were agreed on and are on any.
+func Stored(cfg Config) (v *view.View, term uint64, err error) {
+	if _, err := cfg.withDefaults().FS.Stat(cfg.Dir); oserror.IsNotExist(err) {
+		return nil, 0, nil
+	}
 	err = offline(cfg, func(s *store, c *codec) error {
 		m := newMachine(c)
 		snapshots, err := s.List()
@@ -31,7 +39,7 @@ func Stored(cfg Config) (v *view.View, err error) {
 			if err := m.Restore(contents); err != nil {
 				return err
 			}
-			first = max(first, snapshots[0].Index+1)
+			first, term = max(first, snapshots[0].Index+1), snapshots[0].Term
 		}
 		for i := max(first, 1); i <= s.last; i++ {
 			var l raft.Log
@@ -39,13 +47,15 @@ func Stored(cfg Config) (v *view.View, err error) {
 				return err
 			}
 			if l.Type == raft.LogCommand {
-				_ = m.Apply(&l) // what is refused changes nothing
+				if m.Apply(&l) == nil { // what is refused changes nothing
+					term = l.Term
+				}
 			}
 		}
 		v = m.view()
 		return nil
 	})
-	return v, err
+	return v, term, err
 }
 
 // RecoverMajority makes this node the only voter, and v its view, when the

@@ -24,6 +24,7 @@ type streams struct {
 	net.Listener
 	self    trie.MachineID
 	address string // advertised
+	lineage func() string
 	dial    func(ctx context.Context, address string) (net.Conn, error)
 	ctx     context.Context // ends with close
 	cancel  context.CancelFunc
@@ -39,7 +40,7 @@ var _ raft.StreamLayer = (*streams)(nil)
 func newStreams(cfg Config) *streams {
 	ctx, cancel := context.WithCancel(context.Background())
 	return &streams{
-		Listener: cfg.Listener, self: cfg.ID, address: cfg.Address, dial: cfg.Dial,
+		Listener: cfg.Listener, self: cfg.ID, address: cfg.Address, lineage: cfg.Lineage, dial: cfg.Dial,
 		ctx: ctx, cancel: cancel, conns: map[*tracked]struct{}{},
 	}
 }
@@ -71,7 +72,7 @@ func (s *streams) Dial(address raft.ServerAddress, timeout time.Duration) (net.C
 		return nil, err
 	}
 	deadline, _ := ctx.Deadline()
-	if err := errors.Join(c.SetWriteDeadline(deadline), greet(c, id), c.SetWriteDeadline(time.Time{})); err != nil {
+	if err := errors.Join(c.SetWriteDeadline(deadline), greet(c, id, s.lineage()), c.SetWriteDeadline(time.Time{})); err != nil {
 		return nil, errors.Join(err, c.Close())
 	}
 	if t := s.track(c, false); t != nil {
@@ -127,7 +128,7 @@ func (t *tracked) Read(b []byte) (int, error) {
 		if err := t.Conn.SetReadDeadline(time.Now().Add(helloTimeout)); err != nil {
 			return 0, err
 		}
-		if err := meant(t.Conn, t.of.self); err != nil {
+		if err := meant(t.Conn, t.of.self, t.of.lineage()); err != nil {
 			return 0, err
 		}
 		if err := t.Conn.SetReadDeadline(time.Time{}); err != nil {

@@ -34,9 +34,15 @@ func (n *Node) adopt(v *view.View) {
 	old := n.current.Load()
 	if old != nil && (old.Generation > v.Generation || old.Generation == v.Generation && old.Epoch >= v.Epoch) {
 		n.gate.Unlock()
-		if old.Generation == v.Generation && old.Epoch == v.Epoch && !sameView(old, v) {
+		if old.Generation == v.Generation && old.Epoch == v.Epoch && old.Digest() != v.Digest() {
 			n.fail(fmt.Errorf("%w: another view has the epoch %d", ErrForgotten, v.Epoch))
 		}
+		return
+	}
+	identity, member := n.store.Identity()
+	if member && (identity.ClusterID != v.ClusterID || identity.Lineage != v.Lineage) {
+		n.gate.Unlock()
+		n.fail(fmt.Errorf("%w: the view of epoch %d is of lineage %q, the directory of %q", ErrWrongCluster, v.Epoch, v.Lineage, identity.Lineage))
 		return
 	}
 	n.work.stop() // a sweep must not meet what the next epoch fills
@@ -49,8 +55,17 @@ func (n *Node) adopt(v *view.View) {
 		n.log.Warn("a view is not adopted", "epoch", v.Epoch, "error", err)
 		return
 	}
+	// Before the first lease: a machine that is a member must not form a cluster any more.
+	if identity.Forming || !member || identity.Generation != v.Generation {
+		identity = node.Identity{Cluster: v.Cluster, ClusterID: v.ClusterID, Generation: v.Generation, Lineage: v.Lineage, Followed: identity.Followed}
+		if err := n.store.SetIdentity(identity); err != nil {
+			n.gate.Unlock()
+			n.fail(err)
+			return
+		}
+	}
 	n.current.Store(v)
-	n.store.Saw(v.Generation, v.Epoch)
+	n.store.Saw(seenOf(v))
 	if m := v.Find(n.self); m != nil {
 		n.leaving.Store(m.State == view.Leaving)
 	}
@@ -63,13 +78,6 @@ func (n *Node) adopt(v *view.View) {
 	n.mu.Unlock()
 	n.warnOfLease(old, v)
 	n.log.Info("adopted a view", "epoch", v.Epoch, "phase", v.Phase, "members", len(v.Members))
-	if identity, ok := n.store.Identity(); !ok || identity.Generation != v.Generation {
-		identity = node.Identity{Cluster: v.Cluster, ClusterID: v.ClusterID, Generation: v.Generation}
-		if err := n.store.SetIdentity(identity); err != nil {
-			n.fail(err)
-			return
-		}
-	}
 	if v.Has(n.self, n.incarnation) {
 		if err := node.Joined(n.cfg.FS, n.store.Dir()); err != nil {
 			n.fail(err)

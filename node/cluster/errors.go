@@ -16,6 +16,11 @@ var ErrExcluded = errors.New("the cluster has excluded this machine")
 var ErrSuperseded = errors.New("another process runs as this machine, with a copy of its data directory, and the cluster goes on with that one: " +
 	"keep one of the two directories, and empty the other before it is started again with --join")
 
+// ErrLogLost: the directory is a member's and lacks the log of the views that were
+// agreed on, or has an older one than it had. A machine that started without it could
+// found a second cluster, or forget what was agreed on.
+var ErrLogLost = errors.New("the log of the cluster's views is missing")
+
 // ErrLeft: this machine has left the cluster as it was asked to; the others have
 // all that it held.
 var ErrLeft = fmt.Errorf("%w: it has left, as it was asked to", ErrExcluded)

@@ -21,7 +21,7 @@ func (n *Node) firstView(identity node.Identity) (*view.View, error) {
 	m := view.Member{ID: n.self, Incarnation: n.incarnation, Address: n.address, State: view.Up}
 	layout := recovery.Layout{Trie: segments, Placement: placement, Copies: n.cfg.Copies}
 	v := view.First(identity.Cluster, identity.ClusterID, m, layout, n.store.Status().Epoch+1)
-	v.Lease = n.cfg.Lease
+	v.Lineage, v.Lease = identity.Lineage, n.cfg.Lease
 	return v, nil
 }
 

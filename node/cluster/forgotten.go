@@ -1,11 +1,10 @@
 package cluster
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 
+	"github.com/trefoildb/trefoil/node"
 	"github.com/trefoildb/trefoil/node/view"
 )
 
@@ -14,8 +13,20 @@ import (
 // nothing. With the leader away, such a voter and one that is behind can elect another,
 // and a view that was agreed on is gone. Who has adopted it still knows.
 
-// seen is the newest view that the disk had adopted when the process began.
-type seen struct{ generation, epoch uint64 }
+// seenOf names a view.
+func seenOf(v *view.View) node.Seen {
+	return node.Seen{Generation: v.Generation, Epoch: v.Epoch, Digest: v.Digest()}
+}
+
+// newestSeen names the newest view that this machine has adopted, as its disk or this
+// process has it.
+func (n *Node) newestSeen() node.Seen {
+	v := n.current.Load()
+	if v == nil || v.Generation < n.seen.Generation || v.Generation == n.seen.Generation && v.Epoch < n.seen.Epoch {
+		return n.seen
+	}
+	return seenOf(v)
+}
 
 // remembers returns [ErrForgotten] where a member has adopted a view that this leader
 // does not know. From then on nobody gets a lease, and nothing is changed.
@@ -41,14 +52,4 @@ func (n *Node) remembers(ctx context.Context, r *report) error {
 	}
 	n.grants.forgotten = err.Error()
 	return err
-}
-
-// sameView tells whether two views are one.
-func sameView(a, b *view.View) bool {
-	if a == b {
-		return true
-	}
-	x, errX := json.Marshal(a)
-	y, errY := json.Marshal(b)
-	return errX == nil && errY == nil && bytes.Equal(x, y)
 }

@@ -97,9 +97,18 @@ func (n *Node) gossipAs(clusterID string) error {
 func (n *Node) agreementConfig() agreement.Config {
 	return agreement.Config{
 		ID: n.self, Address: n.address, Dir: filepath.Join(n.store.Dir(), raftDir), FS: n.cfg.FS,
-		Listener: n.port.Raft(), Dial: n.dial(port.Raft), Logger: n.log, OnFatal: n.end,
+		Lineage: n.lineage, Listener: n.port.Raft(), Dial: n.dial(port.Raft), Logger: n.log, OnFatal: n.end,
 		Heartbeat: n.cfg.Lease / 4,
 	}
+}
+
+// lineage names the history that this machine belongs to, "" if to none yet.
+func (n *Node) lineage() string {
+	identity, ok := n.store.Identity()
+	if !ok {
+		return ""
+	}
+	return fmt.Sprintf("%s/%s/%d", identity.ClusterID, identity.Lineage, identity.Generation)
 }
 
 // wakeOnGossip has the leader look as soon as somebody is suspected.
@@ -116,10 +125,21 @@ func (n *Node) wakeOnGossip(ctx context.Context, g *gossip.Gossip) {
 }
 
 // resume is the start of a machine that is a member already.
-func (n *Node) resume(identity node.Identity) error {
-	// Until a leader is heard of there is no view. Where the cluster went on without
-	// this machine none ever comes, and others have to be asked.
-	stored, err := agreement.Stored(n.agreementConfig())
+func (n *Node) resume(ctx context.Context, identity node.Identity) error {
+	// 1. What was agreed on by its disk. Until a leader answers there is no view. If the
+	// cluster went on without this machine none ever comes, and others have to be asked.
+	stored, _, err := agreement.Stored(n.agreementConfig())
+	if err != nil {
+		return err
+	}
+	if stored != nil && view.Begets(identity.Lineage, stored.Lineage) {
+		// A recovery of the majority was interrupted before its last step.
+		identity.Lineage, identity.Generation = stored.Lineage, stored.Generation
+		if err := n.store.SetIdentity(identity); err != nil {
+			return err
+		}
+	}
+	forms, err := n.checkLog(stored, identity)
 	if err != nil {
 		return err
 	}
@@ -128,20 +148,57 @@ func (n *Node) resume(identity node.Identity) error {
 		for _, m := range stored.Members {
 			n.seeds = append(n.seeds, m.Address)
 		}
+		// Releases without digests have left none on the disk.
+		if seen := seenOf(stored); n.seen.Digest == 0 && n.seen.Generation == seen.Generation && n.seen.Epoch == seen.Epoch {
+			n.seen = seen
+		}
+	}
+	// 2. The cluster was being formed when the process ended: nobody has adopted a view of
+	// it, and it begins anew.
+	if forms {
+		identity.Lineage, identity.Forming = newLineage(), true
+		if err := n.store.SetIdentity(identity); err != nil {
+			return err
+		}
 	}
 	if others := n.others(); n.cfg.Closed && len(others) > 0 {
 		return fmt.Errorf("%w: %s is that of a member of %q, as are the machines at %s", ErrOpenMember, n.store.Dir(), identity.Cluster, strings.Join(others, ", "))
 	}
 	p, err := n.openParts()
-	if err != nil {
+	if err != nil || !forms {
 		return err
 	}
-	if has, err := p.agreement.HasState(); err != nil || has || n.follows {
-		return err
-	}
-	// The cluster was being formed when the process ended.
-	return n.bootstrap(n.ctx, p, identity)
+	return n.bootstrap(ctx, p, identity)
 }
+
+// checkLog tells whether a member without a stored view is to form its cluster, which
+// only one may do that was forming it. It returns [ErrLogLost] if the views that its
+// machine has adopted are not in its log.
+func (n *Node) checkLog(stored *view.View, identity node.Identity) (forms bool, err error) {
+	if n.follows {
+		return false, nil
+	}
+	if stored == nil && (identity.Forming || identity.Lineage == "" && n.seen == node.Seen{}) {
+		return true, nil
+	}
+	raft, lacks := filepath.Join(n.store.Dir(), raftDir), "is missing or empty"
+	if stored != nil {
+		if stored.Generation > n.seen.Generation || stored.Generation == n.seen.Generation && stored.Epoch >= n.seen.Epoch {
+			return false, nil
+		}
+		lacks = fmt.Sprintf("is an older one, which ends with generation %d, epoch %d", stored.Generation, stored.Epoch)
+	}
+	return false, fmt.Errorf("%w: %s %s: this directory is of machine %s, a member of cluster %q, which has adopted generation %d, epoch %d, "+
+		"and it must not start without what was agreed on. Either put %s back as it was when the process ended last, "+
+		"such as by mounting its disk. Or give up what this machine has, which the others have, too: "+
+		"trefoil cluster set-aside --data %s --join HOST:PORT --force, with the address of another member; then start it again. "+
+		"If most machines are lost, first read \"The directory raft/ is lost\" in OPERATIONS.md",
+		ErrLogLost, raft, lacks, n.self, identity.Cluster, max(n.seen.Generation, identity.Generation), n.seen.Epoch,
+		raft, n.store.Dir())
+}
+
+// newLineage returns a name for a history that begins, that no other has.
+func newLineage() string { return rand.Text()[:16] }
 
 // bootstrap makes the first view of a cluster of one.
 func (n *Node) bootstrap(ctx context.Context, p *parts, identity node.Identity) error {
@@ -166,7 +223,7 @@ func (n *Node) form(ctx context.Context) error {
 	}
 	n.alone.Lock()
 	defer n.alone.Unlock()
-	identity := node.Identity{Cluster: n.cfg.Name, ClusterID: rand.Text(), Generation: 1}
+	identity := node.Identity{Cluster: n.cfg.Name, ClusterID: rand.Text(), Generation: 1, Lineage: newLineage(), Forming: true}
 	if err := n.store.SetIdentity(identity); err != nil {
 		return err
 	}

@@ -119,6 +119,7 @@ func (n *Node) plan(v *view.View) (next *view.View, reason, wait string) {
 			r.Epoch, r.Walked, r.Swept, r.Reconciled = h.report.Epoch, h.report.Walked, h.report.Swept, h.report.Reconciled
 			r.Ingested, r.Staging = h.report.Ingested, h.report.Staging
 			r.Mark, r.Splits, r.Small, r.Damaged = g.marks[m.ID], h.report.Splits, h.report.Small, h.report.Damaged
+			r.Followed = h.report.Followed
 			r.Accuses, r.Room, r.Full = h.report.Slow, h.report.Store.Spare, h.report.Store.Room != node.RoomForAll
 			// What the disk of one that came back must show is known with its second
 			// report, and before it may answer again it is held against what all know,

@@ -29,10 +29,10 @@ type Node struct {
 	store       *node.Store
 	self        trie.MachineID
 	incarnation uint64
-	address     string // that others reach it at
-	seen        seen
-	follows     bool     // it is a member of a generation that began elsewhere
-	seeds       []string // where members were when the process ended; set before all tasks
+	address     string    // that others reach it at
+	seen        node.Seen // the newest view that the disk had adopted when the process began
+	follows     bool      // it is a member of a generation that began elsewhere
+	seeds       []string  // where members were when the process ended; set before all tasks
 
 	port   *port.Port
 	client *peer.Client
@@ -51,6 +51,7 @@ type Node struct {
 	asked   asked
 	cut     cut
 	stale   stale
+	apart   apart
 
 	// alone excludes the change from a node alone to a cluster of one: operations on
 	// the lone store hold it for reading.
@@ -113,7 +114,7 @@ func Start(ctx context.Context, cfg Config) (_ *Node, err error) {
 	if err := n.listen(ctx); err != nil {
 		return nil, err
 	}
-	if n.seen.generation, n.seen.epoch, err = n.store.Seen(); err != nil {
+	if n.seen, err = n.store.Seen(); err != nil {
 		return nil, err
 	}
 	identity, member := n.store.Identity()
@@ -132,7 +133,7 @@ func Start(ctx context.Context, cfg Config) (_ *Node, err error) {
 	case member && identity.Cluster != cfg.Name:
 		return nil, fmt.Errorf("%w: the directory belongs to %q, not to %q: say --cluster %s", ErrWrongCluster, identity.Cluster, cfg.Name, identity.Cluster)
 	case member:
-		err = n.resume(identity)
+		err = n.resume(ctx, identity)
 	case len(n.cfg.Join) > 0:
 		err = n.join(ctx)
 	}

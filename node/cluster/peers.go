@@ -9,6 +9,7 @@ import (
 	"github.com/trefoildb/trefoil/node/peer"
 	"github.com/trefoildb/trefoil/node/port"
 	"github.com/trefoildb/trefoil/node/reads"
+	"github.com/trefoildb/trefoil/node/view"
 	"github.com/trefoildb/trefoil/node/writes"
 	"github.com/trefoildb/trefoil/trie"
 )
@@ -83,7 +84,7 @@ func (n *Node) dialPeer(ctx context.Context, address string) (net.Conn, error) {
 func (n *Node) header() peer.Header {
 	h := peer.Header{Cluster: n.cfg.Name, From: n.self, Incarnation: n.incarnation}
 	if identity, ok := n.store.Identity(); ok {
-		h.ClusterID = identity.ClusterID
+		h.ClusterID, h.Lineage = identity.ClusterID, identity.Lineage
 	}
 	if v := n.current.Load(); v != nil {
 		h.Generation, h.Epoch = v.Generation, v.Epoch
@@ -91,19 +92,29 @@ func (n *Node) header() peer.Header {
 	return h
 }
 
-// checkHeader refuses messages of other clusters and generations. An address may have
-// become that of a machine of another cluster, which may have the same name: what that
-// says is no word of this one's leader, and so it names no epoch. One that has no
-// generation is of a machine that has no view yet, and may ask to join and for
-// nothing that needs an epoch.
+// checkHeader refuses messages of other clusters, histories and generations. An address
+// may have become that of a machine of another cluster, which may have the same name, or
+// the same ID and another lineage: its refusal is not that of this cluster's leader, and
+// so it has no epoch. A message without a generation is of a machine that has no view
+// yet, which may ask to join, report, and nothing that needs an epoch.
 func (n *Node) checkHeader(h peer.Header) *peer.Refusal {
 	if h.Cluster != n.cfg.Name {
 		return refuse(peer.CodeStranger, 0, "this is cluster %q, not %q", n.cfg.Name, h.Cluster)
 	}
-	if identity, ok := n.store.Identity(); ok && h.ClusterID != "" && h.ClusterID != identity.ClusterID {
-		return refuse(peer.CodeStranger, 0, "this is another cluster that is called %q, too", h.Cluster)
-	}
 	v := n.current.Load()
+	if identity, ok := n.store.Identity(); ok && h.ClusterID != "" {
+		switch {
+		case h.ClusterID != identity.ClusterID:
+			return refuse(peer.CodeStranger, 0, "this is another cluster that is called %q, too", h.Cluster)
+		case h.Lineage == identity.Lineage:
+		case view.Begets(h.Lineage, identity.Lineage):
+			return refuse(peer.CodeGeneration, max(h.Epoch, 1), "an operator has begun generation %d of the cluster here, after a lost majority", identity.Generation)
+		case view.Begets(identity.Lineage, h.Lineage):
+			return refuse(peer.CodeUnavailable, 0, "this machine is of generation %d of the cluster, an earlier one", identity.Generation)
+		default:
+			return refuse(peer.CodeStranger, 0, "this cluster %q has the same ID and another history (lineage %q, not %q)", h.Cluster, identity.Lineage, h.Lineage)
+		}
+	}
 	if v == nil || h.Generation == 0 || h.Generation == v.Generation {
 		return nil
 	}

@@ -36,9 +36,13 @@ type report struct {
 	// Staging are the bulk loads that it makes.
 	Staging []string `json:"staging,omitempty"`
 	// Seen is the greatest epoch of Generation that the machine has ever adopted, as its
-	// disk tells.
+	// disk shows, and Digest that view's; 0 if it is not known.
 	Generation uint64 `json:"generation,omitempty"`
 	Seen       uint64 `json:"seen,omitempty"`
+	Digest     uint64 `json:"digest,omitempty"`
+	// Followed is the epoch of the generation before that the machine had adopted when it
+	// was kept for this one, if that is newer than what this one began from.
+	Followed uint64 `json:"followed,omitempty"`
 	// Mark counts the fills that it has durably; Marks are those of others that its
 	// backfill relies on. Marked: Marks is given. It is until the leader has it.
 	Mark   uint64                    `json:"mark"`
@@ -144,10 +148,11 @@ func (n *Node) makeReport() report {
 	var marked uint64
 	r.About, marked = n.asked.get()
 	n.reportStreams(&r, v)
-	r.Generation, r.Seen = n.seen.generation, n.seen.epoch
-	if v != nil && (v.Generation > r.Generation || v.Generation == r.Generation && v.Epoch > r.Seen) {
-		r.Generation, r.Seen = v.Generation, v.Epoch
+	if identity, ok := n.store.Identity(); ok && identity.Followed != nil {
+		r.Followed = identity.Followed.Epoch
 	}
+	seen := n.newestSeen()
+	r.Generation, r.Seen, r.Digest = seen.Generation, seen.Epoch, seen.Digest
 	if v == nil || !v.Has(n.self, n.incarnation) {
 		return r
 	}
@@ -236,6 +241,7 @@ func (n *Node) renewOnce(ctx context.Context) error {
 		return fmt.Errorf("%w (%w)", ErrSuperseded, err)
 	}
 	if n.excluded(err) {
+		// The leader has shown that its view descends from the one adopted here.
 		if n.leaving.Load() {
 			return ErrLeft
 		}
@@ -257,18 +263,16 @@ func (n *Node) renewOnce(ctx context.Context) error {
 	return nil
 }
 
-// excluded tells whether an error is the word of the leader that this machine,
-// whose directory is a member's, is none any more. It may have adopted the very
-// view that goes on without it.
+// excluded tells whether an error is the answer of a leader that this machine, whose
+// directory is a member's, is none any more. A leader answers so only if its view
+// descends from the one that this machine has adopted (see hear). That may be the very
+// view that goes on without it. A later generation excludes nobody: see apart.
 func (n *Node) excluded(err error) bool {
 	r := (*peer.Refusal)(nil)
 	if !errors.As(err, &r) {
 		return false
 	}
 	_, member := n.store.Identity()
-	if r.Code == peer.CodeGeneration {
-		return member
-	}
 	if r.Code != peer.CodeStranger || r.Epoch == 0 {
 		return false
 	}
@@ -292,22 +296,30 @@ func (n *Node) tellLeader(ctx context.Context, r report) (a answer, err error) {
 	return a, json.Unmarshal(b, &a)
 }
 
+func isRefusal(err error) bool { return errors.As(err, new(*peer.Refusal)) }
+
 // callLeader sends a message to whoever leads; where that is not known, to any
 // member, who may know.
 func (n *Node) callLeader(ctx context.Context, method string, body []byte) ([]byte, error) {
 	if id, address, ok := n.agreement().Leader(); ok && id != n.self {
 		return n.client.Call(ctx, address, method, body)
 	}
-	err := error(node.ErrUnavailable)
+	err, told := error(node.ErrUnavailable), error(nil)
 	for _, address := range n.others() {
 		var b []byte
 		if b, err = n.client.Call(ctx, address, method, body); err == nil {
 			return b, nil
 		}
-		// A stranger's word names no epoch.
-		if r := (*peer.Refusal)(nil); errors.As(err, &r) && r.Epoch != 0 && (r.Code == peer.CodeStranger || r.Code == peer.CodeGeneration || r.Code == peer.CodeSuperseded) {
+		// A stranger's answer has no epoch.
+		if r := (*peer.Refusal)(nil); errors.As(err, &r) && r.Epoch != 0 && (r.Code == peer.CodeStranger || r.Code == peer.CodeSuperseded) {
 			return nil, err
 		}
+		if n.noteApart(address, err) || told == nil && isRefusal(err) {
+			told = err // more than that the next one is not reached
+		}
+	}
+	if told != nil {
+		err = told
 	}
 	return nil, fmt.Errorf("no leader of the cluster is reached: %w", err)
 }
@@ -351,6 +363,11 @@ func (n *Node) hear(ctx context.Context, r report) (a answer, err error) {
 		return a, refuse(peer.CodeUnavailable, v.Epoch, "%s", err)
 	}
 	if v.Find(r.ID) == nil && !n.wishes.joining(r.ID) {
+		if !v.Descends(r.Generation, r.Seen, r.Digest) {
+			return a, refuse(peer.CodeStranger, 0, "machine %s is not a member, and the view that it has adopted (generation %d, epoch %d) "+
+				"is not in the history of this cluster (generation %d, epoch %d), or too old: its data is kept; see \"A machine is not taken back\" in OPERATIONS.md",
+				r.ID, r.Generation, r.Seen, v.Generation, v.Epoch)
+		}
 		return a, refuse(peer.CodeStranger, v.Epoch, "machine %s is not a member", r.ID)
 	}
 	if by, ok := n.grants.superseded(&r, n.cfg.Clock.Now()); ok {

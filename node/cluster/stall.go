@@ -16,6 +16,16 @@ type stall struct {
 	mu      sync.Mutex
 	waiting bool
 	since   time.Duration // when the first write began of those that have not ended well
+	gaveWay bool          // to another leader
+}
+
+// noteWay notes whether this machine makes way, and tells whether it did otherwise.
+func (s *stall) noteWay(gives bool) (changed bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	changed = s.gaveWay != gives
+	s.gaveWay = gives
+	return changed
 }
 
 func (s *stall) begin(now time.Duration) {
@@ -39,6 +49,12 @@ func (s *stall) stands(now, atMost time.Duration) (since time.Duration, ok bool)
 	return s.since, s.waiting && now-s.since > atMost
 }
 
+func (s *stall) givesWay() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.gaveWay
+}
+
 // waitsForDisk is what a leader waits for whose disk stands still.
 const waitsForDisk = "another leader: the disk of this machine stands still"
 
@@ -48,17 +64,14 @@ const waitsForDisk = "another leader: the disk of this machine stands still"
 // the disk writes again.
 func (n *Node) makeWay(ag *agreement.Agreement) (silent bool) {
 	since, stands := n.disk.stands(n.cfg.Clock.Now(), n.cfg.Patience)
-	if stands && !ag.Silent() {
+	if stands && !n.disk.givesWay() {
 		voters, _ := ag.Configuration()
 		stands = n.grants.othersSuffice(n.self, voters, since-n.cfg.Lease)
 	}
-	switch {
-	case stands && !ag.Silent():
-		n.log.Warn("the disk stands still: another machine is to lead", "for", n.cfg.Clock.Now()-since)
-	case !stands && ag.Silent():
-		n.log.Info("the disk writes again")
+	if n.disk.noteWay(stands) {
+		n.log.Warn("whether the disk stands still has changed", "another machine is to lead", stands, "since", since)
 	}
-	ag.Silence(stands)
+	ag.Silence(stands || n.standsBack())
 	return stands
 }
 

@@ -15,6 +15,7 @@ import (
 type Header struct {
 	Cluster     string // its name
 	ClusterID   string // tells clusters of one name apart; "" where the sender is of none yet
+	Lineage     string // the history of views that the sender belongs to
 	Generation  uint64
 	Epoch       uint64 // of the view that the sender has adopted
 	From        trie.MachineID
@@ -25,6 +26,7 @@ type Header struct {
 const (
 	fieldCluster     = "Trefoil-Cluster"
 	fieldClusterID   = "Trefoil-Clusterid"
+	fieldLineage     = "Trefoil-Lineage"
 	fieldGeneration  = "Trefoil-Generation"
 	fieldEpoch       = "Trefoil-Epoch"
 	fieldFrom        = "Trefoil-From"
@@ -35,6 +37,7 @@ func (h Header) fields() http.Header {
 	return http.Header{
 		fieldCluster:     {url.QueryEscape(h.Cluster)},
 		fieldClusterID:   {url.QueryEscape(h.ClusterID)},
+		fieldLineage:     {url.QueryEscape(h.Lineage)},
 		fieldGeneration:  {strconv.FormatUint(h.Generation, 10)},
 		fieldEpoch:       {strconv.FormatUint(h.Epoch, 10)},
 		fieldFrom:        {h.From.String()},
@@ -49,6 +52,9 @@ func parseHeader(f http.Header) (h Header, err error) {
 	}
 	if h.ClusterID, err = url.QueryUnescape(f.Get(fieldClusterID)); err != nil {
 		return h, fmt.Errorf("header %s: %w", fieldClusterID, err)
+	}
+	if h.Lineage, err = url.QueryUnescape(f.Get(fieldLineage)); err != nil {
+		return h, fmt.Errorf("header %s: %w", fieldLineage, err)
 	}
 	for _, n := range []struct {
 		name string

@@ -36,6 +36,7 @@ var errIngest = errors.New("view: a bulk load is being published: wait until it 
 func (v *View) next() *View {
 	n := *v
 	n.Epoch++
+	n.History = v.extendHistory()
 	n.Members = slices.Clone(v.Members)
 	n.BaseIncarnations = maps.Clone(v.BaseIncarnations)
 	n.Lost = slices.Clip(v.Lost)

@@ -3,7 +3,6 @@ package view
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"slices"
 
 	"github.com/trefoildb/trefoil/trie"
@@ -48,28 +47,6 @@ func (v *View) exclude(marks map[trie.MachineID]uint64, ids []trie.MachineID) (*
 	n.addLost()
 	n.countOn(marks)
 	return n.finish()
-}
-
-// Recover is Exclude of all members but those named, in a new generation: what an
-// operator does where a majority is lost for good.
-func (v *View) Recover(keep ...trie.MachineID) (*View, error) {
-	var out []trie.MachineID
-	for _, m := range v.Members {
-		if !slices.Contains(keep, m.ID) {
-			out = append(out, m.ID)
-		}
-	}
-	for _, id := range keep {
-		if v.Find(id) == nil {
-			return nil, fmt.Errorf("view: machine %s is not a member", id)
-		}
-	}
-	n, err := v.Exclude(out...)
-	if err != nil {
-		return nil, err
-	}
-	n.Generation++
-	return n, nil
 }
 
 // replace makes a target without the dead that it counted on.

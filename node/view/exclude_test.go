@@ -188,12 +188,12 @@ func checkLost(t *testing.T, name string, v *View) {
 
 func TestRecover(t *testing.T) {
 	v := idle(t, 1, 2, 3, 4, 5)
-	next := must(t)(v.Recover(2, 5))
+	next := must(t)(v.Recover(Recovery{Keep: []trie.MachineID{2, 5}, Name: "n"}))
 	if next.Generation != 2 || len(next.Members) != 2 || next.Phase != recovery.Fill || len(next.Lost) == 0 {
 		t.Errorf("generation %d, members %+v, lost %v", next.Generation, next.Members, next.Lost)
 	}
 	for name, keep := range map[string][]trie.MachineID{"nobody": nil, "a stranger": {2, 77}} {
-		if _, err := v.Recover(keep...); err == nil {
+		if _, err := v.Recover(Recovery{Keep: keep, Name: "n"}); err == nil {
 			t.Errorf("%s recovers", name)
 		}
 	}

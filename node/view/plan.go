@@ -40,6 +40,9 @@ type Report struct {
 	DiskShows, Unproven bool
 	// Mark is how many batches of fills and tables it is counted on to have.
 	Mark uint64
+	// Followed is the epoch of the parent generation that it had adopted when it was kept
+	// for this one.
+	Followed uint64
 	// Bytes is about how much it holds.
 	Bytes int64
 	// Splits are where it asks for its segments to be split.
@@ -107,7 +110,7 @@ func Plan(v *View, reports map[trie.MachineID]Report, wishes Wishes, o PlanOptio
 	}
 	p := &planner{View: v, reports: reports, wishes: wishes, options: o}
 	for _, step := range []func(*planner){
-		(*planner).gate, (*planner).failures, (*planner).returns, (*planner).reconcile, (*planner).phase, (*planner).planned,
+		(*planner).gate, (*planner).overrule, (*planner).failures, (*planner).returns, (*planner).reconcile, (*planner).phase, (*planner).planned,
 	} {
 		if step(p); p.next != nil || p.halt {
 			break

@@ -7,6 +7,22 @@ import (
 	"github.com/trefoildb/trefoil/trie"
 )
 
+// overrule marks what may be lost because a kept machine was further than the view that
+// the generation began from. It comes before that machine may count.
+func (p *planner) overrule() {
+	if p.Parent == nil {
+		return
+	}
+	for _, m := range p.Members {
+		if epoch := p.reports[m.ID].Followed; epoch > p.Parent.Newest {
+			next, err := p.Overrule(epoch)
+			p.propose(next, err, "machine %s had adopted epoch %d of generation %d, and this generation began from epoch %d: all ranges are lost",
+				m.ID, epoch, p.Parent.Generation, p.Parent.Epoch)
+			return
+		}
+	}
+}
+
 // failures excludes the dead: all of them at once, because each exclusion begins a
 // backfill. Nobody is excluded while its lease may last. Most members must run, with
 // whatever disk; or most voters run and the others have all that the dead had. Members

@@ -54,8 +54,18 @@ type View struct {
 	// one name apart.
 	Cluster   string `json:"cluster"`
 	ClusterID string `json:"clusterId"`
-	// Generation grows when an operator restores a cluster that lost its majority.
-	Generation uint64 `json:"generation"`
+	// Lineage tells histories of one ClusterID apart: a random name for the bootstrap,
+	// and behind it, each after a slash, one for each recovery of a lost majority. A
+	// cluster that began before there were lineages has none for its bootstrap.
+	Lineage string `json:"lineage,omitempty"`
+	// History holds the digests of the views before this one in its generation, the
+	// last 512 at most, 8 bytes each, that of the preceding epoch last.
+	History []byte `json:"history,omitempty"`
+	// Generation grows when an operator restores a cluster that lost its majority. Parent
+	// is the view that it began from; nil for the first one, and for those that earlier
+	// releases began.
+	Generation uint64  `json:"generation"`
+	Parent     *Parent `json:"parent,omitempty"`
 	// Epoch is the view's number. Every message between nodes carries it.
 	Epoch   uint64         `json:"epoch"`
 	Phase   recovery.Phase `json:"phase"`
@@ -79,6 +89,7 @@ type View struct {
 	joint     func() *recovery.Joint
 	place     func() string
 	misplaced func() float64
+	digest    func() uint64
 }
 
 // Find returns the member with an ID, or nil. It must not be modified.
@@ -112,4 +123,5 @@ func (v *View) prepare() {
 	})
 	v.misplaced = sync.OnceValue(v.countMisplaced)
 	v.place = sync.OnceValue(v.hashPlace)
+	v.digest = sync.OnceValue(v.hash)
 }

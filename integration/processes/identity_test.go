@@ -1,0 +1,142 @@
+package processes
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// run runs a command of the binary to its end and returns what it printed.
+func (c *cluster) run(words ...string) (said string, err error) {
+	c.t.Helper()
+	b, err := command(context.Background(), append([]string{binary}, words...)...).CombinedOutput()
+	return string(b), err
+}
+
+// TestLogLost: all processes are killed, and the raft/ directory of one machine is
+// gone. It does not start, before the others, with them or after them, and says what to
+// do; the others have all that was acknowledged.
+func TestLogLost(t *testing.T) {
+	t.Parallel()
+	for _, when := range []string{"before the others", "with the others", "after the others"} {
+		t.Run(when, func(t *testing.T) {
+			t.Parallel()
+			c := form(t, 3, patiently)
+			h := &history{}
+			c.fill(h, 2000)
+			c.whole(3)
+			c.fill(h, 200) // in the last epoch
+			c.killAll()
+			one, others := c.machines[2], c.machines[:2]
+			if err := os.RemoveAll(filepath.Join(one.dir, "raft")); err != nil {
+				t.Fatal(err)
+			}
+			start := func(all ...*machine) {
+				for _, m := range all {
+					m.start()
+				}
+			}
+			switch when {
+			case "before the others":
+				start(one)
+				one.mustRefuse()
+				start(others...)
+			case "with the others":
+				start(c.machines...)
+				one.mustRefuse()
+			default:
+				start(others...)
+				for _, m := range others {
+					m.ready()
+				}
+				start(one)
+				one.mustRefuse()
+			}
+			for _, m := range others {
+				m.ready()
+			}
+			c.whole(2)
+			for _, m := range c.machines {
+				if _, err := os.Stat(filepath.Join(m.dir, "aside")); err == nil {
+					t.Errorf("machine %d has set its data aside", m.number)
+				}
+			}
+			c.mustHold(h)
+			if said, err := c.run("cluster", "set-aside", "--data", one.dir, "--join", others[0].address, "--force"); err != nil {
+				t.Fatalf("%v: %s", err, said)
+			}
+			one.start()
+			one.ready()
+			c.whole(3)
+			c.mustHold(h)
+		})
+	}
+}
+
+// mustRefuse waits until the machine's process has ended because its log is missing.
+func (m *machine) mustRefuse() {
+	t := m.c.t
+	t.Helper()
+	if code := m.process.wait(t); code == 0 {
+		t.Errorf("machine %d ended with code 0", m.number)
+	}
+	said := m.process.said()
+	for _, part := range []string{filepath.Join(m.dir, "raft") + " is missing or empty", "trefoil cluster set-aside --data " + m.dir, "OPERATIONS.md"} {
+		if !strings.Contains(said, part) {
+			t.Errorf("machine %d does not say %q:\n%s", m.number, part, said)
+		}
+	}
+}
+
+// TestRecoverMajority: one of three was stopped early, and another one is lost. The
+// operator goes by what the commands print, and loses nothing.
+func TestRecoverMajority(t *testing.T) {
+	t.Parallel()
+	c := form(t, 3)
+	h := &history{}
+	c.fill(h, 1000)
+	c.whole(3)
+	stale, lost, left := c.machines[2], c.machines[1], c.machines[0]
+	stale.process.signal(t, syscall.SIGKILL)
+	stale.process.wait(t)
+	c.whole(2)
+	c.fill(h, 500) // the stale one has not these
+	if said, err := c.run("cluster", "recover-majority", "--data", stale.dir, "--force"); err == nil || !strings.Contains(said, "most members answer") {
+		t.Fatalf("while most run: %v, %s", err, said)
+	}
+	lost.kill()
+	left.stop()
+	c.machines = []*machine{left, stale}
+	keep := map[*machine]string{}
+	for _, m := range c.machines {
+		said, err := c.run("cluster", "recover-majority", "--data", m.dir, "--show")
+		found := regexp.MustCompile(`--keep (\S+)`).FindStringSubmatch(said)
+		if err != nil || found == nil {
+			t.Fatalf("--show: %v, %s", err, said)
+		}
+		keep[m] = found[1]
+	}
+	if said, err := c.run("cluster", "recover-majority", "--data", stale.dir, "--keep", keep[left], "--force"); err == nil || !strings.Contains(said, "Run this on") {
+		t.Fatalf("on the stale one: %v, %s", err, said)
+	}
+	said, err := c.run("cluster", "recover-majority", "--data", left.dir, "--force")
+	if err != nil || !strings.Contains(said, "generation 2") || strings.Contains(said, "lost") {
+		t.Fatalf("on the newer one: %v, %s", err, said)
+	}
+	left.start()
+	left.ready()
+	stale.start()
+	stale.process.waitFor(t, `a later generation of the cluster (runs)`)
+	stale.stop()
+	if said, err := c.run("cluster", "set-aside", "--data", stale.dir, "--join", left.address, "--force"); err != nil {
+		t.Fatalf("%v: %s", err, said)
+	}
+	stale.start()
+	stale.ready()
+	c.whole(2)
+	c.mustHold(h)
+}
