@@ -240,7 +240,7 @@ func newView(t *testing.T, members ...trie.MachineID) *view.View {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l := recovery.Layout{Trie: trie.New(1, trie.HashPartition(1, p.Partitions())), Placement: p}
+	l := recovery.Layout{Trie: trie.New(1, trie.HashPartition(1, p.Partitions())), Placement: p, Copies: recovery.DefaultCopies}
 	v := &view.View{Cluster: "test", ClusterID: "c1", Generation: 1, Epoch: 1, Base: l, Target: l, NextSegment: 2}
 	for _, id := range members {
 		v.Members = append(v.Members, view.Member{ID: id, Incarnation: 1, Address: addressOf(id), State: view.Up})
