@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"maps"
+	"net/netip"
 	"slices"
 	"strings"
 	"time"
@@ -111,8 +112,8 @@ func (n *Node) plan(v *view.View) (next *view.View, reason, wait string) {
 	for _, m := range v.Members {
 		r := view.Report{MayHoldLease: g.mayHold(m.ID, now, v.Lease)}
 		h, ok := g.heard[m.ID]
-		if h.report.Incarnation > m.Incarnation && h.report.Address == m.Address { // the process that had the lease is gone
-			r.MayHoldLease = false
+		if h.report.Incarnation > m.Incarnation && h.report.Address == m.Address && bindsOnce(m.Address) {
+			r.MayHoldLease = false // the process that had the lease is gone
 		}
 		if ok {
 			r.Incarnation, r.Address = h.report.Incarnation, h.report.Address
@@ -168,6 +169,14 @@ func (n *Node) plan(v *view.View) (next *view.View, reason, wait string) {
 func (n *Node) voters() []trie.MachineID {
 	voters, _ := n.agreement().Configuration()
 	return slices.Collect(maps.Keys(voters))
+}
+
+// bindsOnce tells whether two processes cannot listen at an address at the same time. A
+// name may lead to another host by now, where the process that began later runs, while
+// the earlier one still answers by its lease.
+func bindsOnce(address string) bool {
+	at, err := netip.ParseAddrPort(address)
+	return err == nil && at.IsValid()
 }
 
 // maxVoters is how many machines agree on views; the others learn of them. With nine, all

@@ -121,3 +121,15 @@ func TestStuckMember(t *testing.T) {
 		t.Error("the leader stood still")
 	}
 }
+
+// A process that started later ends the lease of the earlier one at the same address
+// only if that address is bound by one process at a time.
+func TestBindsOnce(t *testing.T) {
+	for address, want := range map[string]bool{
+		"10.0.0.1:7333": true, "[::1]:7333": true, "a.example.org:7333": false, "localhost:7333": false, "": false,
+	} {
+		if got := bindsOnce(address); got != want {
+			t.Errorf("%q: %v", address, got)
+		}
+	}
+}
