@@ -26,10 +26,12 @@ import (
 
 	"github.com/trefoildb/trefoil/internal/cert"
 	"github.com/trefoildb/trefoil/node"
+	"github.com/trefoildb/trefoil/node/cluster"
 	"github.com/trefoildb/trefoil/node/engine"
 	"github.com/trefoildb/trefoil/node/httpapi"
 	"github.com/trefoildb/trefoil/node/peer"
 	"github.com/trefoildb/trefoil/node/port"
+	"github.com/trefoildb/trefoil/trie"
 )
 
 // messages is what a command writes to standard error; it may be read meanwhile.
@@ -408,6 +410,52 @@ func TestStrangers(t *testing.T) {
 				t.Errorf("a node gets through to %s only", through)
 			}
 		})
+	}
+}
+
+// A directory of several members is not started where strangers are, with a token and
+// nothing else; one of a single member is, and lets no node in, as a fresh one.
+func TestClosedMember(t *testing.T) {
+	k := newKeys(t)
+	token := []string{"--token-file", k.file("own.token")}
+	dir, ctx := filepath.Join(t.TempDir(), "d"), t.Context()
+	serve := func(ctx context.Context, said io.Writer, listen string) int {
+		return Run(ctx, append([]string{"serve", "--data", dir, "--listen", listen}, token...), strings.NewReader(""), io.Discard, said)
+	}
+	// 1. It becomes a member beside another one.
+	first, _ := serveNode(t, token...)
+	until := func(listen string, more ...string) (code int, said *messages) {
+		t.Helper()
+		ctx, cancel := context.WithCancel(ctx)
+		defer cancel()
+		said = &messages{more: make(chan struct{}, 1)}
+		ended := make(chan int, 1)
+		args := append(append([]string{"serve", "--data", dir, "--listen", listen}, token...), more...)
+		go func() { ended <- Run(ctx, args, strings.NewReader(""), io.Discard, said) }()
+		said.wait(t, "serving ")
+		cancel()
+		return <-ended, said
+	}
+	until("127.0.0.1:0", "--join", first)
+	// 2. It does not start beyond loopback.
+	said := &messages{more: make(chan struct{}, 1)}
+	if code := serve(ctx, said, "0.0.0.0:0"); code != exitFailed || !strings.Contains(said.text.String(), "--gossip-key-file") {
+		t.Errorf("code %d: %s", code, said.text.String())
+	}
+	// 3. The only member of a cluster starts.
+	store, err := node.Open(dir, node.Options{Member: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	id := store.MachineID()
+	if err := store.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := cluster.RecoverMajority(nil, dir, []trie.MachineID{id}, slog.New(slog.DiscardHandler)); err != nil {
+		t.Fatal(err)
+	}
+	if code, said := until("0.0.0.0:0"); code != exitDone {
+		t.Errorf("code %d: %s", code, said.text.String())
 	}
 }
 

@@ -146,7 +146,9 @@ func (n *Node) resume(ctx context.Context, identity node.Identity) error {
 	if stored != nil {
 		n.lease.said(stored.Lease)
 		for _, m := range stored.Members {
-			n.seeds = append(n.seeds, m.Address)
+			if m.ID != n.self { // it may listen elsewhere now
+				n.seeds = append(n.seeds, m.Address)
+			}
 		}
 		// Releases without digests have left none on the disk.
 		if seen := seenOf(stored); n.seen.Digest == 0 && n.seen.Generation == seen.Generation && n.seen.Epoch == seen.Epoch {
