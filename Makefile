@@ -6,6 +6,8 @@ BENCHFLAGS  ?=
 KILLS       ?= 1000
 MODELTIME   ?= 600
 CLUSTERTIME ?= 30m
+SEEDS       ?= 1-1000
+JOBS        ?= 2
 TORTURETIME ?= 10m
 STATICCHECK  = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
@@ -14,7 +16,7 @@ STATICCHECK  = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 RACE = ./node/... ./rdfload ./client/...
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo demo-cluster test lint fuzz bench bench-cluster bench-links torture torture-kills torture-model torture-cluster torture-processes torture-links torture-race fmt clean
+.PHONY: help build demo demo-cluster test lint fuzz bench bench-cluster bench-links torture torture-kills torture-model torture-cluster torture-processes torture-links torture-race torture-seeds fmt clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -50,7 +52,7 @@ bench-cluster: build ## the figures of a cluster in docs/BENCHMARKS.md; BENCHFLA
 bench-links: build ## the figures of docs/LINKS.md; BENCHFLAGS="-pages 100k -hosts 5k" for less, and files of links for more
 	$(GO) run ./integration/benchlinks -trefoil bin/trefoil $(BENCHFLAGS)
 
-torture: torture-kills torture-model torture-cluster torture-processes torture-links torture-race ## the six below: about two hours; each prints its seeds
+torture: torture-kills torture-model torture-cluster torture-processes torture-links torture-race torture-seeds ## the seven below: some hours; each prints its seeds
 
 torture-kills: ## KILLS (1000) random kills of servers, updates and loads on one node
 	TREFOIL_KILLS=$(KILLS) $(GO) test -count 1 -v -timeout 0 -run 'Kill' ./integration/cli
@@ -59,7 +61,7 @@ torture-model: ## MODELTIME seconds (600) of the model of the cluster's protocol
 	TREFOIL_MODEL_SECONDS=$(MODELTIME) $(GO) test -count 1 -timeout 0 ./integration/model
 
 torture-cluster: ## CLUSTERTIME (30m) of random faults for clusters in one process; TREFOIL_SEED is the first seed
-	TREFOIL_TORTURE=$(CLUSTERTIME) $(GO) test -count 1 -v -timeout 0 -run 'TestTorture$$' ./integration/cluster
+	TREFOIL_ODD=1 TREFOIL_TORTURE=$(CLUSTERTIME) $(GO) test -count 1 -v -timeout 0 -run 'TestTorture$$' ./integration/cluster
 
 torture-processes: ## TORTURETIME (10m) of random faults for clusters of real processes; as root with partitions, too
 	TREFOIL_TORTURE=$(TORTURETIME) $(GO) test -count 1 -v -timeout 0 -run 'Torture|Partition|PacketLoss' ./integration/processes
@@ -69,6 +71,9 @@ torture-links: ## links as nobody should have them: 10 million of one page, kill
 
 torture-race: ## the clusters in one process under the race detector
 	$(GO) test -race -tags pebblegozstd -count 1 -short -timeout 0 ./integration/cluster
+
+torture-seeds: ## SEEDS (1-1000) of random faults for clusters in one process; integration/replay repeats them; JOBS (2) at once
+	$(GO) run ./integration/replay -odd -seeds $(SEEDS) -jobs $(JOBS)
 
 fmt: ## gofmt all files
 	gofmt -w .

@@ -29,7 +29,7 @@ func TestClocks(t *testing.T) {
 				if rate == 1 {
 					m.runAs(jumpy)
 				} else {
-					m.runAs(&clock{w.start, rate})
+					m.runAs(&clock{start: w.start, rate: rate})
 				}
 				w.settle()
 				id := m.node.MachineID()

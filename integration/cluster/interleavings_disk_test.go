@@ -23,7 +23,7 @@ import (
 func (m *machine) runAs(clock cluster.Clock) *shakyFS {
 	w := m.world
 	w.t.Helper()
-	disk := &shakyFS{FS: m.disk}
+	disk := &shakyFS{FS: m.world.events.disk(m.name, m.disk)}
 	var err error
 	m.store, err = node.Open(dataDir, node.Options{
 		FS: disk, Member: true, MemTableBytes: 1 << 20, CacheBytes: 4 << 20, MinFreeBytes: -1, MaxSegmentBytes: 1 << 20, Logger: w.log.With("machine", m.name),

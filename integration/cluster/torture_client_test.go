@@ -16,8 +16,12 @@ import (
 	"github.com/trefoildb/trefoil/triple"
 )
 
+// megabyte is a value of that size.
+var megabyte = strings.Repeat("0123456789abcdef", 1<<16)
+
 // fact is a triple of those that clients know. They share their terms, so that one
-// answer tells of many; some have long terms, and some are in named graphs.
+// answer tells of many; some have long terms, one has a megabyte, and some are in named
+// graphs.
 func fact(i int) triple.Triple {
 	t := triple.Triple{
 		Subject:   triple.NewIRI(fmt.Sprintf("http://e.x/s%d", i%19)),
@@ -26,6 +30,9 @@ func fact(i int) triple.Triple {
 	}
 	if i%11 == 0 {
 		t.Object = triple.NewTyped(strings.Repeat(fmt.Sprintf("long %d ", i%23), 200), triple.XSDString)
+	}
+	if i == 7 {
+		t.Object = triple.NewTyped(megabyte, triple.XSDString)
 	}
 	if i%5 == 0 {
 		t.Graph = triple.NewIRI(fmt.Sprintf("http://e.x/g%d", i%3))
@@ -83,7 +90,9 @@ func (c *client) run(ctx context.Context) {
 		p := c.torture.anyProcess(c.random)
 		if p != nil {
 			timed, cancel := context.WithTimeout(ctx, time.Duration(200+c.random.IntN(8000))*time.Millisecond)
-			switch c.random.IntN(10) {
+			switch c.random.IntN(11) {
+			case 10:
+				c.update(timed, p)
 			case 0, 1, 2, 3:
 				c.write(timed, p)
 			case 4, 5:
@@ -121,6 +130,7 @@ func (c *client) write(ctx context.Context, p *process) {
 		return
 	}
 	adds := c.random.IntN(2) == 0
+	p.await()
 	call := c.torture.history.tick()
 	var err error
 	var done int64
@@ -133,16 +143,19 @@ func (c *client) write(ctx context.Context, p *process) {
 		r, err = n.Delete(ctx, ts)
 		done = r.Deleted + r.Missing
 	}
+	p.await() // its answer waits as well
 	dead := p.dead.Load()
 	known := err == nil && !dead
 	if !known && !dead && !errors.Is(err, node.ErrUnknown) && done == 0 {
 		c.torture.saw(err)
+		c.torture.answered(aWrite, false)
 		return // nothing was done
 	}
 	of := fmt.Sprintf("%s through %s: %v", c.name, p.host.name, err)
 	for _, i := range which {
 		c.torture.history.wrote(i, adds, call, known, of)
 	}
+	c.torture.answered(aWrite, known)
 	if err == nil && done != int64(len(ts)) && !dead {
 		c.torture.fail("%d of %d triples are written, and no error", done, len(ts))
 	}
@@ -233,12 +246,14 @@ type seen struct {
 
 func (c *client) read(rows iter.Seq2[node.Row, error], call int64, p *process) (a answer) {
 	for row, err := range rows {
+		p.await()
 		if err != nil {
 			a.err = err
 			break
 		}
 		a.rows = append(a.rows, seen{bytes.Clone(row.Key), c.torture.history.tick()})
 	}
+	p.await()
 	a.back = c.torture.history.tick()
 	if p.dead.Load() { // its answers reach nobody
 		return answer{err: node.ErrClosed, back: a.back}
@@ -300,6 +315,7 @@ func (c *client) observe(p *process, a answer, o triple.Order, call int64, what 
 	t.history.mu.Lock()
 	t.history.answers++
 	t.history.mu.Unlock()
+	t.answered(aRead, a.err == nil)
 	if a.err != nil {
 		t.saw(a.err)
 	}

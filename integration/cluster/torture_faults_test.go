@@ -46,6 +46,7 @@ func (t *torture) round() {
 		victims = victims[:1]
 	}
 	t.weather()
+	t.struck++
 	switch t.random.IntN(14) {
 	case 12: // all of it may come back while the first is being rebuilt
 		t.strike(victims[:1])
@@ -167,12 +168,23 @@ func (t *torture) weather() {
 		t.world.net.Loss(30)
 		t.note("loss of packets")
 	}
+	if t.random.IntN(4) == 0 {
+		t.world.net.Duplicate(30)
+		t.note("packets come twice")
+	}
 }
 
 // strike does something bad to hosts.
 func (t *torture) strike(hosts []*host) {
 	for _, h := range hosts {
-		switch t.random.IntN(18) {
+		t.struck++
+		kinds := 18
+		if odd {
+			kinds = 27
+		}
+		switch t.random.IntN(kinds) {
+		case 18, 19, 20, 21, 22, 23, 24, 25, 26:
+			t.strikeOddly(h)
 		case 17:
 			by := time.Duration(1+t.random.IntN(1<<(5+t.random.IntN(8)))) * time.Millisecond
 			t.note("%s is slow by %s", h.name, by)
@@ -281,11 +293,13 @@ func (t *torture) mend() {
 	t.note("mend all")
 	t.world.net.Heal()
 	t.world.net.Loss(0)
+	t.world.net.Duplicate(0)
 	if t.random.IntN(2) == 0 {
 		t.world.net.Delay(0, 0)
 	}
 	for _, h := range t.wanted() {
 		h.fill(0)
+		h.onDisk(func(f *shakyFS) { f.takes.Store(0); f.errors.Store(0); f.lies.Store(false) })
 		t.world.net.Slow(h.name, 0)
 		h.start(t.addresses(h)...)
 	}

@@ -15,15 +15,18 @@ import (
 // bulk load, as a whole.
 type history struct {
 	now atomic.Int64 // orders calls and returns
+	log *events
 
 	mu      sync.Mutex
 	events  map[int][]porcupine.Operation // by triple, or register of a load
 	unknown map[int]int
 	writes  int64
-	reads   int64 // of single triples
-	answers int64
-	notes   int64
-	looks   int64 // at what is noted
+	// acknowledged are those of the writes and notes whose outcome clients were told.
+	acknowledged int64
+	reads        int64 // of single triples
+	answers      int64
+	notes        int64
+	looks        int64 // at what is noted
 }
 
 // access is the input of an operation on a register. of says by whom, for messages.
@@ -62,6 +65,10 @@ func (h *history) wrote(i int, live bool, call int64, known bool, of string) {
 	}
 	h.events[i] = append(h.events[i], e)
 	h.writes++
+	if known {
+		h.acknowledged++
+	}
+	h.log.add("wrote %d %t %t %d (%s)", i, live, known, call, of)
 }
 
 func (h *history) saw(i int, live bool, call, back int64, of string) {
@@ -69,6 +76,7 @@ func (h *history) saw(i int, live bool, call, back int64, of string) {
 	defer h.mu.Unlock()
 	h.events[i] = append(h.events[i], porcupine.Operation{Input: access{of: of}, Output: live, Call: call, Return: back})
 	h.reads++
+	h.log.add("saw %d %t %d-%d (%s)", i, live, call, back, of)
 }
 
 // noted notes that a number was noted, or what came of it instead.
@@ -82,6 +90,10 @@ func (h *history) noted(i int, note uint64, call int64, out noting, of string) {
 	}
 	h.events[i] = append(h.events[i], e)
 	h.notes++
+	if out == noted {
+		h.acknowledged++
+	}
+	h.log.add("noted %d %d %v %d (%s)", i, note, out, call, of)
 }
 
 func (h *history) sawNote(i int, note uint64, call, back int64, of string) {
@@ -89,6 +101,7 @@ func (h *history) sawNote(i int, note uint64, call, back int64, of string) {
 	defer h.mu.Unlock()
 	h.events[i] = append(h.events[i], porcupine.Operation{Input: access{notes: true, of: of}, Output: note, Call: call, Return: back})
 	h.looks++
+	h.log.add("saw note %d %d %d-%d (%s)", i, note, call, back, of)
 }
 
 // doubtful tells whether so many operations on a triple are unknown that one more

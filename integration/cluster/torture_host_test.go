@@ -28,15 +28,22 @@ type host struct {
 	process *process // nil where it is not to run
 	left    bool     // it was asked to leave, and is not to come back
 	flipped bool     // a bit of its disk
+	// anywhere, where a bit is flipped that is not of a table: however the process
+	// ends then, its disk is replaced.
+	anywhere bool
+	frozen   atomic.Bool // its process is stopped for a while
 }
 
 // clock goes at a rate of its own, a few in a hundred off.
 type clock struct {
 	start time.Time
 	rate  float64
+	ahead atomic.Int64 // by jumps
 }
 
-func (c *clock) Now() time.Duration { return time.Duration(float64(time.Since(c.start)) * c.rate) }
+func (c *clock) Now() time.Duration {
+	return time.Duration(float64(time.Since(c.start))*c.rate) + time.Duration(c.ahead.Load())
+}
 
 // process is one start of a host's process, with all that follow until it is
 // ended from outside.
@@ -77,7 +84,7 @@ func (h *host) start(join ...string) {
 	if h.process != nil || h.left {
 		return
 	}
-	p := &process{host: h, disk: h.disk, fs: &shakyFS{FS: h.disk}, join: join, loads: h.torture.t.TempDir(), end: make(chan struct{}), gone: make(chan struct{})}
+	p := &process{host: h, disk: h.disk, fs: &shakyFS{FS: h.torture.world.events.disk(h.name, h.disk)}, join: join, loads: h.torture.t.TempDir(), end: make(chan struct{}), gone: make(chan struct{})}
 	h.process = p
 	go func() {
 		defer close(p.gone)
@@ -99,7 +106,11 @@ func (p *process) once() (again bool) {
 		FS: p.fs, Member: true, MemTableBytes: 1 << 20, CacheBytes: 4 << 20, MinFreeBytes: watermark, MaxSegmentBytes: 1 << 20, Logger: log,
 	})
 	if err != nil {
-		if !p.replaceDisk() && !p.giveUpDisk(err) && !p.dead.Load() {
+		switch {
+		case p.replaceDisk() || p.giveUpDisk(err) || p.dead.Load():
+		case p.fs.erred.Load():
+			return true
+		default:
 			t.fail("%s: open: %v", h.name, err)
 		}
 		return false
@@ -148,6 +159,11 @@ func (p *process) once() (again bool) {
 	switch {
 	case h.process != p || why == nil || h.left:
 		return false
+	case !errors.Is(why, cluster.ErrExcluded) && h.anywhere:
+		go p.giveUpDisk(why) // it takes the lock
+		return false
+	case !errors.Is(why, cluster.ErrExcluded) && p.fs.erred.Load():
+		return true
 	case !errors.Is(why, cluster.ErrExcluded):
 		t.fail("%s ended: %v", h.name, why)
 		return false
@@ -191,12 +207,61 @@ func (h *host) flip() string {
 	return "none, it has no tables"
 }
 
+// flipFile flips a bit of a file of any kind while the process does not run, and
+// returns which one.
+func (h *host) flipFile() string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	r := h.torture.random
+	files, err := filesOf(h.disk, dataDir)
+	if err == nil && len(files) > 0 {
+		var kinds []string
+		for _, f := range files {
+			if k := kindOfFile(f); !slices.Contains(kinds, k) {
+				kinds = append(kinds, k)
+			}
+		}
+		kind := kinds[r.IntN(len(kinds))]
+		files = slices.DeleteFunc(files, func(f string) bool { return kindOfFile(f) != kind })
+		path := files[r.IntN(len(files))]
+		h.flipped, h.anywhere = true, true
+		if err = flipAnywhere(h.disk, path, r); err == nil {
+			return path
+		}
+	}
+	if err != nil {
+		h.torture.fail("%s: flip a bit of a file: %v", h.name, err)
+	}
+	return "none"
+}
+
+// freeze stops the process for some time, as SIGSTOP or a pause of its virtual
+// machine does: it neither receives nor sends, and whoever asked it waits.
+func (h *host) freeze(by time.Duration) {
+	h.frozen.Store(true)
+	h.torture.world.net.Freeze(h.name)
+	time.Sleep(by)
+	h.thaw()
+}
+
+func (h *host) thaw() {
+	h.torture.world.net.Thaw(h.name)
+	h.frozen.Store(false)
+}
+
+// await returns when the process is not stopped.
+func (p *process) await() {
+	for p.host.frozen.Load() && !p.dead.Load() {
+		time.Sleep(5 * time.Millisecond) // of virtual time
+	}
+}
+
 // giveUpDisk starts the machine with an empty disk where the process did not start
 // since a bit is flipped. It tells whether it has.
 func (p *process) giveUpDisk(err error) bool {
 	h := p.host
 	h.mu.Lock()
-	mine := h.process == p && h.flipped && errors.Is(err, node.ErrCorrupt)
+	mine := h.process == p && h.flipped && (h.anywhere || errors.Is(err, node.ErrCorrupt))
 	h.mu.Unlock()
 	if mine {
 		h.kill(true)
@@ -217,11 +282,16 @@ func (h *host) killBy(r *rand.Rand, blank bool) {
 	}
 	h.process = nil
 	p.dead.Store(true)
+	h.frozen.Store(false)
 	h.torture.world.net.Kill(h.name)
 	if blank {
-		h.disk, h.flipped = vfs.NewCrashableMem(), false
+		h.disk, h.flipped, h.anywhere = vfs.NewCrashableMem(), false, false
 	} else {
-		h.disk = p.disk.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: r.IntN(101), RNG: r})
+		kept := r.IntN(101)
+		if p.fs.lies.Load() {
+			kept = 0
+		}
+		h.disk = p.disk.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: kept, RNG: r})
 	}
 	close(p.end)
 	h.torture.mu.Lock()
@@ -247,6 +317,13 @@ func (h *host) failAtSync(n int) {
 	}
 	p.fs.do = func() { p.fs.broken.Store(true) }
 	p.fs.left.Store(int64(n))
+}
+
+// onDisk does something to the disk of the process.
+func (h *host) onDisk(do func(f *shakyFS)) {
+	if p := h.up(); p != nil {
+		do(p.fs)
+	}
 }
 
 // fill takes so many quarters of the disk's watermark, 0 none.

@@ -26,6 +26,7 @@ func (c *client) note(ctx context.Context, p *process) {
 		number, data = 0, nil
 	}
 	err := n.Annotate(ctx, fact(i), app, data)
+	p.await()
 	of := fmt.Sprintf("%s through %s: %v", c.name, p.host.name, err)
 	switch dead := p.dead.Load(); {
 	case dead || errors.Is(err, node.ErrUnknown):
@@ -57,6 +58,7 @@ func (c *client) look(ctx context.Context, p *process) {
 	}
 	defer sn.Close()
 	data, err := sn.Annotation(ctx, fact(i), app)
+	p.await()
 	back := h.tick()
 	if err != nil {
 		c.torture.saw(err)

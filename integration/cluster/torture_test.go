@@ -44,6 +44,10 @@ type torture struct {
 	targets  []*host // that clients use
 	failures int
 	errors   map[string]int // what clients were told
+	struck   int            // faults, without what mends them
+	acked    [2]time.Time   // the last read and the last write that was answered
+	gaps     [2]time.Duration
+	lasted   time.Duration // in virtual time
 	faults   []string
 }
 
@@ -81,6 +85,7 @@ func tortureRun(t *testing.T, seed uint64, rounds int) {
 		r := rand.New(rand.NewPCG(seed, 2))
 		moving := 30 + r.IntN(60)
 		to := &torture{t: t, world: w, random: r, universe: newUniverse(moving, moving+200+r.IntN(200), 1+r.IntN(4)), history: h, errors: map[string]int{}}
+		h.log = w.events
 		to.moveRate = 1 << (14 + r.IntN(12))
 		to.copies = recovery.MinCopies + r.IntN(recovery.MaxCopies-recovery.MinCopies+1)
 		to.note("%d copies of each triple", to.copies)
@@ -104,16 +109,20 @@ func tortureRun(t *testing.T, seed uint64, rounds int) {
 			to.whole()
 		}
 		time.Sleep(2 * time.Second) // of virtual time
+		to.mustBeAvailable()
 		cancel()
 		clients.Wait()
 		to.rest()
 		to.end()
+		to.lasted = time.Since(w.start)
 	})
 	if !t.Failed() {
 		h.judge(t, of.universe)
 	}
-	t.Logf("seed %d: %d hosts, %d writes, %d answers, %d reads of triples, %d notes, %d looks at them, %d of %d loads, %d moves, %d epochs, %d exclusions, %s; faults: %q; told: %v",
-		seed, len(of.hosts), h.writes, h.answers, h.reads, h.notes, h.looks, of.loaded.Load(), of.universe.loads, of.moves.Load(), of.epochs, of.excluded.Load(), time.Since(began).Round(time.Millisecond), of.faults, of.errors)
+	t.Logf("totals: clusters=1 acknowledged-writes=%d answers=%d reads-of-triples=%d faults=%d epochs=%d exclusions=%d virtual-seconds=%d",
+		h.acknowledged, h.answers, h.reads, of.struck, of.epochs, of.excluded.Load(), of.lasted/time.Second)
+	t.Logf("seed %d: %d hosts, %d writes, %d answers, %d reads of triples, %d notes, %d looks at them, %d of %d loads, %d moves, %d epochs, %d exclusions, %s; nobody read for %s, nobody wrote for %s; faults: %q; told: %v",
+		seed, len(of.hosts), h.writes, h.answers, h.reads, h.notes, h.looks, of.loaded.Load(), of.universe.loads, of.moves.Load(), of.epochs, of.excluded.Load(), time.Since(began).Round(time.Millisecond), of.gaps[aRead], of.gaps[aWrite], of.faults, of.errors)
 }
 
 // begin forms a cluster and gives it what is there throughout.
@@ -141,7 +150,7 @@ func (t *torture) begin() {
 
 func (t *torture) addHost(spare bool) *host {
 	m := t.world.add()
-	h := &host{torture: t, name: m.name, disk: m.disk, spare: spare, clock: &clock{t.world.start, 0.98 + 0.04*t.random.Float64()}}
+	h := &host{torture: t, name: m.name, disk: m.disk, spare: spare, clock: &clock{start: t.world.start, rate: 0.98 + 0.04*t.random.Float64()}}
 	t.hosts = append(t.hosts, h)
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -161,6 +170,36 @@ func (t *torture) fail(format string, args ...any) {
 	defer t.mu.Unlock()
 	if t.failures++; t.failures <= 10 {
 		t.t.Errorf("at %s: %s", time.Since(t.world.start).Round(time.Millisecond), fmt.Sprintf(format, args...))
+	}
+}
+
+// longestOutage is for how long, in virtual time, all clients may ask in vain to read,
+// or to write, whichever machine they ask: all the faults together, a power loss of all
+// machines among them, and what the cluster needs to make them good.
+const longestOutage = 2 * time.Minute
+
+const (
+	aRead = iota
+	aWrite
+)
+
+// answered notes that a client got an answer, or asked in vain.
+func (t *torture) answered(kind int, ok bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	now := time.Now()
+	if ok || t.acked[kind].IsZero() {
+		t.acked[kind] = now
+	}
+	t.gaps[kind] = max(t.gaps[kind], now.Sub(t.acked[kind]))
+}
+
+// mustBeAvailable fails the test if everybody has asked in vain for too long.
+func (t *torture) mustBeAvailable() {
+	for kind, what := range []string{"reads", "writes"} {
+		if t.gaps[kind] > longestOutage {
+			t.fail("no answers to %s for %s; faults: %q", what, t.gaps[kind], t.faults)
+		}
 	}
 }
 
@@ -281,6 +320,7 @@ func (t *torture) close() {
 	}
 	t.world.machines = nil
 	time.Sleep(time.Minute) // of virtual time: memberlist does not wait for its last probes
+	t.world.events.close()
 }
 
 // owns tells whether a machine has keys in a view. One that has none can do nothing

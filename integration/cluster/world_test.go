@@ -36,6 +36,7 @@ type world struct {
 	slept    atomic.Int64 // for how long all machines were suspended, in ns
 	fills    held         // keeps what was lost from being regenerated
 	log      *slog.Logger
+	events   *events
 	unfit    string // why this seed is not a test; "" if it is one
 }
 
@@ -117,6 +118,11 @@ func newWorld(t *testing.T, seed uint64) *world {
 	if os.Getenv("TREFOIL_LOG") != "" {
 		w.log = slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	}
+	if w.events = newEvents(t); w.events != nil {
+		w.log = slog.New(slog.NewTextHandler(w.events, &slog.HandlerOptions{Level: slog.LevelDebug}))
+		w.net.Watch(w.events.sent)
+		w.events.add("seed %d", seed)
+	}
 	return w
 }
 
@@ -144,6 +150,7 @@ func (w *world) close() {
 		}
 	}
 	time.Sleep(time.Minute) // of virtual time: memberlist does not wait for its last probes
+	w.events.close()
 }
 
 // Now makes the world the clock of its machines.
@@ -165,13 +172,13 @@ func (m *machine) run(others ...*machine) {
 func (m *machine) tryRun(ctx context.Context, others ...*machine) (err error) {
 	w := m.world
 	m.store, err = node.Open(dataDir, node.Options{
-		FS: m.disk, Member: true, MemTableBytes: 1 << 20, CacheBytes: 4 << 20, MinFreeBytes: -1, MaxSegmentBytes: 1 << 20, CountChanges: true, Journal: ranges.Journal(links.DefaultPredicate), Logger: w.log.With("machine", m.name),
+		FS: w.events.disk(m.name, m.disk), Member: true, MemTableBytes: 1 << 20, CacheBytes: 4 << 20, MinFreeBytes: -1, MaxSegmentBytes: 1 << 20, CountChanges: true, Journal: ranges.Journal(links.DefaultPredicate), Logger: w.log.With("machine", m.name),
 	})
 	if err != nil {
 		return err
 	}
 	cfg := cluster.Config{
-		Store: m.store, Listen: m.address(), Advertise: m.advertise, Spare: m.spare, Closed: m.closed, Name: m.cluster, Lease: m.lease, Copies: m.copies, Network: w.fills.network(w.net.Host(m.name)), FS: m.disk, Clock: w,
+		Store: m.store, Listen: m.address(), Advertise: m.advertise, Spare: m.spare, Closed: m.closed, Name: m.cluster, Lease: m.lease, Copies: m.copies, Network: w.fills.network(w.net.Host(m.name)), FS: w.events.disk(m.name, m.disk), Clock: w,
 		MinSegmentBytes: 8 << 10, MaxSegmentBytes: 64 << 10, LoadDir: m.loads, Logger: w.log.With("machine", m.name),
 	}
 	for _, o := range others {

@@ -11,6 +11,9 @@
 // behind a cut looks like one that is slow. Datagrams are lost by chance, in cuts,
 // and where nobody reads them; with a delay that varies they overtake each other.
 //
+// A frozen host is one whose processes are stopped: it neither reads nor writes, and
+// nobody is told.
+//
 // What chance decides, loss and delay, is drawn for each way by itself, from the
 // network's seed: the nth datagram from one host to another has the same fate in
 // every run, whatever happens between other hosts.

@@ -201,6 +201,7 @@ func (n *Net) connect(h *Host, to netip.AddrPort) (net.Conn, <-chan struct{}, er
 	}
 	s := newStream(n, h, there, netip.AddrPortFrom(h.addr, h.free()), to)
 	n.streams[s] = struct{}{}
+	n.sent(s.ends[0].addr, to, "dial", nil)
 	l.conns <- &conn{s, 1}
 	return &conn{s, 0}, nil, nil
 }

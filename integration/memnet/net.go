@@ -15,6 +15,8 @@ import (
 // Net is a network. Its methods may be called at any time.
 type Net struct {
 	seed uint64
+	// watch, if set before the first host is used, is called with all that is sent.
+	watch func(from, to netip.AddrPort, kind string, text []byte)
 
 	mu       sync.Mutex
 	hosts    map[netip.Addr]*Host // that live
@@ -23,7 +25,9 @@ type Net struct {
 	isolated map[netip.Addr]bool
 	min, max time.Duration // delay
 	slow     map[netip.Addr]time.Duration
-	loss     int           // percent of datagrams
+	loss     int // percent of datagrams
+	twice    int // percent of datagrams
+	frozen   map[netip.Addr]bool
 	changed  chan struct{} // closed and replaced when anything above changes
 	streams  map[*stream]struct{}
 }
@@ -35,7 +39,18 @@ type way struct{ from, to netip.Addr }
 func New(seed uint64) *Net {
 	return &Net{
 		seed: seed, hosts: map[netip.Addr]*Host{}, chances: map[string]*rand.Rand{}, cut: map[way]bool{},
-		isolated: map[netip.Addr]bool{}, slow: map[netip.Addr]time.Duration{}, changed: make(chan struct{}), streams: map[*stream]struct{}{},
+		isolated: map[netip.Addr]bool{}, slow: map[netip.Addr]time.Duration{}, changed: make(chan struct{}), streams: map[*stream]struct{}{}, frozen: map[netip.Addr]bool{},
+	}
+}
+
+// Watch has do called with everything that hosts send, in order: kind is "stream",
+// "packet" or, for a connection, "dial". do must neither keep text nor call the
+// network. It must be set before the first host is used.
+func (n *Net) Watch(do func(from, to netip.AddrPort, kind string, text []byte)) { n.watch = do }
+
+func (n *Net) sent(from, to netip.AddrPort, kind string, text []byte) {
+	if n.watch != nil {
+		n.watch(from, to, kind, text)
 	}
 }
 
@@ -111,6 +126,28 @@ func (n *Net) Slow(ip string, by time.Duration) {
 // Loss is how many in a hundred datagrams are lost between hosts.
 func (n *Net) Loss(percent int) { n.change(func() { n.loss = percent }) }
 
+// Duplicate is how many in a hundred datagrams arrive twice between hosts.
+func (n *Net) Duplicate(percent int) { n.change(func() { n.twice = percent }) }
+
+// Freeze stops what a host reads and writes, as if its processes were stopped. What
+// others send to it waits; datagrams that it sends are lost. Deadlines still pass.
+func (n *Net) Freeze(ip string) { n.setFrozen(ip, true) }
+
+// Thaw ends Freeze.
+func (n *Net) Thaw(ip string) { n.setFrozen(ip, false) }
+
+func (n *Net) setFrozen(ip string, frozen bool) {
+	n.change(func() {
+		addr := parse(ip)
+		n.frozen[addr] = frozen
+		if h := n.hosts[addr]; h != nil {
+			for _, p := range h.packets {
+				p.setFrozen(frozen)
+			}
+		}
+	})
+}
+
 // change changes the network and lets the streams know which ways are open.
 func (n *Net) change(do func()) {
 	n.mu.Lock()
@@ -119,7 +156,7 @@ func (n *Net) change(do func()) {
 	close(n.changed)
 	n.changed = make(chan struct{})
 	for s := range n.streams {
-		s.setOpen(n.open(s.way(0)), n.open(s.way(1)))
+		s.set(n.open(s.way(0)), n.open(s.way(1)), n.frozen[s.ends[0].addr.Addr()], n.frozen[s.ends[1].addr.Addr()])
 	}
 }
 
@@ -190,6 +227,7 @@ func (n *Net) Kill(ip string) {
 		return
 	}
 	delete(n.hosts, h.addr)
+	delete(n.frozen, h.addr)
 	close(h.dead)
 	for s := range n.streams {
 		for i := range s.ends {

@@ -25,7 +25,16 @@ type packetConn struct {
 	cond   *sync.Cond
 	queue  []datagram
 	closed bool
+	frozen bool
 	read   deadline
+}
+
+// setFrozen stops or continues reading. Net.mu is held.
+func (p *packetConn) setFrozen(frozen bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.frozen = frozen
+	p.cond.Broadcast()
 }
 
 type datagram struct {
@@ -51,7 +60,7 @@ func (p *packetConn) ReadFrom(b []byte) (int, net.Addr, error) {
 			return 0, nil, p.wrap("read", net.ErrClosed)
 		case p.read.passed:
 			return 0, nil, p.wrap("read", os.ErrDeadlineExceeded)
-		case len(p.queue) > 0:
+		case len(p.queue) > 0 && !p.frozen:
 			d := p.queue[0]
 			p.queue = p.queue[1:]
 			return copy(b, d.text), net.UDPAddrFromAddrPort(d.from), nil
@@ -83,22 +92,29 @@ func (p *packetConn) WriteTo(b []byte, addr net.Addr) (int, error) {
 // send puts a datagram under way. It draws for each the same number of times, so
 // that the fate of one does not hang on the faults before it.
 func (n *Net) send(d datagram, to netip.AddrPort) {
+	n.sent(d.from, to, "packet", d.text)
 	w := way{d.from.Addr(), to.Addr()}
-	delay, lost := time.Duration(0), false
+	delay, lost, copies := time.Duration(0), false, 1
 	n.mu.Lock()
 	if w.from != w.to {
 		chance := n.chance(w, "packets")
 		lost = chance.Float64()*100 < float64(n.loss)
 		delay = n.slow[w.from] + n.between(chance.Float64())
+		if chance.Float64()*100 < float64(n.twice) {
+			copies = 2
+		}
 	}
-	lost = lost || !n.open(w)
+	lost = lost || !n.open(w) || n.frozen[w.from]
 	n.mu.Unlock()
-	switch {
-	case lost:
-	case delay > 0:
-		time.AfterFunc(delay, func() { n.arrive(d, to) })
-	default:
-		n.arrive(d, to)
+	if lost {
+		return
+	}
+	for range copies {
+		if delay > 0 {
+			time.AfterFunc(delay, func() { n.arrive(d, to) })
+		} else {
+			n.arrive(d, to)
+		}
 	}
 }
 

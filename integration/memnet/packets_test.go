@@ -165,3 +165,75 @@ func TestSeed(t *testing.T) {
 		t.Error("one came twice")
 	}
 }
+
+// A frozen host neither reads nor sends; what it sent is lost, what was sent to it waits.
+func TestFreeze(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := New(1)
+		a, b := packetPair(t, n)
+		first, second := join2(t, n)
+		n.Freeze(hostB)
+		n.Freeze(hostA)
+		n.Thaw(hostA)
+		if _, err := a.WriteTo([]byte("x"), b.LocalAddr()); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := b.WriteTo([]byte("y"), a.LocalAddr()); err != nil {
+			t.Fatal(err)
+		}
+		send(t, first, "hello")
+		silent(t, second)
+		if got := drain(t, b); len(got) > 0 {
+			t.Errorf("a frozen host reads %q", got)
+		}
+		written := make(chan error, 1)
+		go func() {
+			_, err := second.Write([]byte("back"))
+			written <- err
+		}()
+		silent(t, first)
+		n.Thaw(hostB)
+		if err := <-written; err != nil {
+			t.Error(err)
+		}
+		second.SetReadDeadline(time.Time{})
+		first.SetReadDeadline(time.Time{})
+		expect(t, second, "hello")
+		expect(t, first, "back")
+		if got := string(drain(t, b)); got != "x" {
+			t.Errorf("thawed, it reads %q", got)
+		}
+		if got := drain(t, a); len(got) > 0 {
+			t.Errorf("a frozen host has sent %q", got)
+		}
+	})
+}
+
+// Datagrams may arrive twice.
+func TestDuplicates(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := New(1)
+		a, b := packetPair(t, n)
+		n.Duplicate(50)
+		for i := range 100 {
+			if _, err := a.WriteTo([]byte{byte(i)}, b.LocalAddr()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		got := drain(t, b)
+		if len(got) < 120 || len(got) > 180 {
+			t.Errorf("%d datagrams of 100 arrive", len(got))
+		}
+		if slices.Sort(got); len(slices.Compact(got)) != 100 {
+			t.Error("some do not arrive")
+		}
+	})
+}
+
+// join2 is a connection beside what packetPair has taken.
+func join2(t *testing.T, n *Net) (net.Conn, net.Conn) {
+	t.Helper()
+	a, b := join(t, n)
+	t.Cleanup(func() { a.Close(); b.Close() })
+	return a, b
+}

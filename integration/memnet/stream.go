@@ -35,6 +35,7 @@ type end struct {
 	addr        netip.AddrPort
 	closed      bool
 	broken      bool // reset, and it knows
+	frozen      bool // its host is; see Net.Freeze
 	read, write deadline
 }
 
@@ -63,16 +64,18 @@ func newStream(n *Net, from, to *Host, here, there netip.AddrPort) *stream {
 	s.cond = sync.NewCond(&s.mu)
 	for i := range s.dirs {
 		s.dirs[i].open = n.open(s.way(i))
+		s.ends[i].frozen = n.frozen[s.ends[i].addr.Addr()]
 	}
 	return s
 }
 
 func (s *stream) way(i int) way { return way{s.ends[i].addr.Addr(), s.ends[1-i].addr.Addr()} }
 
-// setOpen opens and cuts the directions.
-func (s *stream) setOpen(there, back bool) {
+// set opens and cuts the directions, and freezes and thaws the ends.
+func (s *stream) set(there, back, first, second bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.ends[0].frozen, s.ends[1].frozen = first, second
 	now := time.Now()
 	for i, open := range [2]bool{there, back} {
 		d := &s.dirs[i]
@@ -136,6 +139,10 @@ func (s *stream) read(i int, b []byte) (int, error) {
 		if err := s.dead(i, &s.ends[i].read); err != nil {
 			return 0, err
 		}
+		if s.ends[i].frozen {
+			s.cond.Wait()
+			continue
+		}
 		if len(b) == 0 {
 			return 0, nil
 		}
@@ -181,6 +188,10 @@ func (s *stream) writeSome(i int, b []byte, delay time.Duration) (int, error) {
 		if err := s.dead(i, &s.ends[i].write); err != nil {
 			return 0, err
 		}
+		if s.ends[i].frozen {
+			s.cond.Wait()
+			continue
+		}
 		if out.ended || in.gone && in.endArrived() {
 			return 0, os.NewSyscallError("write", syscall.EPIPE)
 		}
@@ -189,6 +200,7 @@ func (s *stream) writeSome(i int, b []byte, delay time.Duration) (int, error) {
 		}
 		if room := streamBytes - out.bytes; room > 0 {
 			k := min(room, len(b))
+			s.net.sent(s.ends[i].addr, s.ends[1-i].addr, "stream", b[:k])
 			s.put(i, part{text: append([]byte(nil), b[:k]...)}, delay)
 			return k, nil
 		}

@@ -1,0 +1,8 @@
+//go:build !faketime
+
+// The runtime of the toolchain.
+
+package cluster
+
+// replayed tells whether this is the runtime of integration/replay.
+const replayed = false

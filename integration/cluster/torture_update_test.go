@@ -1,0 +1,65 @@
+// SPARQL updates of a torture's clients.
+
+package cluster
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/trefoildb/trefoil/node/cluster"
+	"github.com/trefoildb/trefoil/node/engine"
+)
+
+// update adds and deletes some triples by one request of SPARQL. A cluster does not
+// make it atomic: to a history each of its triples is a write of its own.
+func (c *client) update(ctx context.Context, p *process) {
+	n, _ := p.running()
+	if n == nil {
+		return
+	}
+	e, err := engine.New(engine.StoreOf[cluster.Snapshot](n), engine.Options{})
+	if err != nil {
+		c.torture.saw(err)
+		return
+	}
+	// 1. The request: each triple once.
+	live := map[int]bool{}
+	var which []int
+	var request strings.Builder
+	for range 1 + c.random.IntN(4) {
+		i, add := c.random.IntN(c.torture.universe.moving), c.random.IntN(2) == 0
+		if _, again := live[i]; again || c.torture.history.doubtful(i) {
+			continue
+		}
+		live[i] = add
+		which = append(which, i)
+		tr := fact(i)
+		data := fmt.Sprintf("%s %s %s", tr.Subject, tr.Predicate, tr.Object)
+		if !tr.Graph.IsZero() {
+			data = fmt.Sprintf("GRAPH %s { %s }", tr.Graph, data)
+		}
+		verb := "DELETE"
+		if add {
+			verb = "INSERT"
+		}
+		fmt.Fprintf(&request, "%s DATA { %s };\n", verb, data)
+	}
+	if len(which) == 0 {
+		return
+	}
+
+	// 2. An error leaves open what was done.
+	p.await()
+	call := c.torture.history.tick()
+	_, err = e.Update(ctx, request.String(), engine.Params{})
+	p.await()
+	known := err == nil && !p.dead.Load()
+	for _, i := range which {
+		c.torture.history.wrote(i, live[i], call, known, fmt.Sprintf("%s by SPARQL through %s: %v", c.name, p.host.name, err))
+	}
+	c.torture.answered(aWrite, known)
+	if err != nil {
+		c.torture.saw(err)
+	}
+}
