@@ -37,17 +37,18 @@ type LoadOptions struct {
 
 // LoadSummary says what a load did.
 type LoadSummary struct {
-	ID         string        `json:"id"`
-	Read       int64         `json:"read"`       // statements, rejected ones not counted
-	New        int64         `json:"new"`        // distinct triples that the store did not hold
-	Duplicates int64         `json:"duplicates"` // the others
-	Rejected   int64         `json:"rejected"`   // malformed statements left out
-	Bytes      int64         `json:"bytes"`      // read, decompressed
-	Duration   time.Duration `json:"duration_ns"`
-	Rate       float64       `json:"triples_per_second"`
-	PeakMemory int64         `json:"peak_memory"` // of the node's process, in bytes
-	Runs       int           `json:"runs"`        // sorted parts that went to disk
-	Rejects    []Reject      `json:"rejects"`     // the first of those left out
+	ID          string        `json:"id"`
+	Read        int64         `json:"read"`        // statements, rejected ones not counted
+	New         int64         `json:"new"`         // distinct triples that the store did not hold
+	Duplicates  int64         `json:"duplicates"`  // the others
+	Rejected    int64         `json:"rejected"`    // malformed statements left out
+	Annotations int64         `json:"annotations"` // of the triples
+	Bytes       int64         `json:"bytes"`       // read, decompressed
+	Duration    time.Duration `json:"duration_ns"`
+	Rate        float64       `json:"triples_per_second"`
+	PeakMemory  int64         `json:"peak_memory"` // of the node's process, in bytes
+	Runs        int           `json:"runs"`        // sorted parts that went to disk
+	Rejects     []Reject      `json:"rejects"`     // the first of those left out
 }
 
 // Reject is a statement that a load left out.

@@ -19,7 +19,9 @@ import (
 // Page is a part of an answer.
 type Page struct {
 	Triples []triple.Triple
-	Next    string // the cursor of the page that follows; "" where there is none
+	// Annotations are those of Triples, one list for each, if PageOptions ask for them.
+	Annotations [][]triple.ApplicationData
+	Next        string // the cursor of the page that follows; "" where there is none
 	// Degraded: see [Options].
 	Degraded bool
 }
@@ -29,6 +31,8 @@ type PageOptions struct {
 	Limit   int    // most triples; 0 is the client's page size
 	Cursor  string // Next of the page before; "" is the beginning
 	Reverse bool   // from the end to the beginning; ranges only
+	// Annotations asks for the annotations of the triples, too; patterns only.
+	Annotations bool
 }
 
 // RangeOptions say how to go through a range.
@@ -53,12 +57,19 @@ func (c *Client) MatchPage(ctx context.Context, p triple.Pattern, o PageOptions)
 	if o.Reverse {
 		return Page{}, fmt.Errorf("client: a pattern has no direction; ask for a range")
 	}
-	return c.page(ctx, "/triples", patternQuery(p), o)
+	query := patternQuery(p)
+	if o.Annotations {
+		query.Set("annotations", "true")
+	}
+	return c.page(ctx, "/triples", query, o)
 }
 
 // RangePage returns a part of what Range yields. A page may hold less than its
 // limit although others follow.
 func (c *Client) RangePage(ctx context.Context, b triple.Bounds, o PageOptions) (Page, error) {
+	if o.Annotations {
+		return Page{}, fmt.Errorf("client: a range comes without annotations; ask for a pattern")
+	}
 	return c.page(ctx, "/range", boundsQuery(b, o.Reverse), o)
 }
 
@@ -96,7 +107,7 @@ func (c *Client) all(ctx context.Context, path string, query url.Values, from st
 				yield(triple.Triple{}, err)
 				return
 			}
-			for t, err := range parsePage(page.text) {
+			for t, err := range parsePage(page.text, nil) {
 				if !yield(t, err) || err != nil {
 					return
 				}
@@ -121,11 +132,20 @@ func (c *Client) page(ctx context.Context, path string, query url.Values, o Page
 	if err != nil {
 		return p, err
 	}
-	for t, err := range parsePage(got.text) {
+	var annotations []triple.ApplicationData
+	for t, err := range parsePage(got.text, &annotations) {
 		if err != nil {
 			return Page{}, err
 		}
+		// A triple with very long annotations stands on several lines.
+		if last := len(p.Triples) - 1; o.Annotations && last >= 0 && p.Triples[last] == t {
+			p.Annotations[last] = append(p.Annotations[last], annotations...)
+			continue
+		}
 		p.Triples = append(p.Triples, t)
+		if o.Annotations {
+			p.Annotations = append(p.Annotations, annotations)
+		}
 	}
 	p.Next, p.Degraded = got.next, got.degraded
 	return p, nil
@@ -184,10 +204,14 @@ func nextCursor(header http.Header) (string, error) {
 }
 
 // parsePage yields the triples of N-Quads text. They share no memory with it.
-func parsePage(text []byte) iter.Seq2[triple.Triple, error] {
+// annotations, if not nil, is set to those of the triple.
+func parsePage(text []byte, annotations *[]triple.ApplicationData) iter.Seq2[triple.Triple, error] {
 	return func(yield func(triple.Triple, error) bool) {
 		sc := triple.NewScanner(bytes.NewReader(text), triple.ScanOptions{Source: "answer", Quads: true, MaxLine: maxPageBytes})
 		for sc.Scan() {
+			if annotations != nil {
+				*annotations = sc.Annotations()
+			}
 			if !yield(sc.Triple().Clone(), nil) {
 				return
 			}

@@ -3,7 +3,6 @@
 package client
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"net/http"
@@ -30,7 +29,35 @@ const batchBytes = 8 << 20
 // on retries.
 func (c *Client) Add(ctx context.Context, triples []triple.Triple) (AddResult, error) {
 	var total AddResult
-	err := c.sendAll(ctx, http.MethodPost, url.Values{"blank": {"keep"}}, triples, func(text []byte) error {
+	err := c.sendAll(ctx, http.MethodPost, url.Values{"blank": {"keep"}}, triples, nil, func(text []byte) error {
+		var answer AddResult
+		err := decodeJSON(text, &answer)
+		total.Added += answer.Added
+		total.Existing += answer.Existing
+		return err
+	})
+	if err != nil {
+		return total, fmt.Errorf("add: %w", err)
+	}
+	return total, nil
+}
+
+// AddAnnotated is [Client.Add] for triples with annotations, one list for each triple.
+// The annotations of a request are set after its triples, each durably by itself: after
+// an error some may be set, and all can be sent again.
+func (c *Client) AddAnnotated(ctx context.Context, triples []triple.Triple, annotations [][]triple.ApplicationData) (AddResult, error) {
+	var total AddResult
+	if len(annotations) != len(triples) {
+		return total, fmt.Errorf("add: %d lists of annotations for %d triples", len(annotations), len(triples))
+	}
+	for i := range annotations {
+		for j := range annotations[i] {
+			if err := annotations[i][j].Check(); err != nil {
+				return total, fmt.Errorf("add: triple %d: %w", i, err)
+			}
+		}
+	}
+	err := c.sendAll(ctx, http.MethodPost, url.Values{"blank": {"keep"}}, triples, annotations, func(text []byte) error {
 		var answer AddResult
 		err := decodeJSON(text, &answer)
 		total.Added += answer.Added
@@ -47,7 +74,7 @@ func (c *Client) Add(ctx context.Context, triples []triple.Triple) (AddResult, e
 // of the default graph. For the rest see [Client.Add].
 func (c *Client) Delete(ctx context.Context, triples []triple.Triple) (DeleteResult, error) {
 	var total DeleteResult
-	err := c.sendAll(ctx, http.MethodDelete, url.Values{}, triples, func(text []byte) error {
+	err := c.sendAll(ctx, http.MethodDelete, url.Values{}, triples, nil, func(text []byte) error {
 		var answer DeleteResult
 		err := decodeJSON(text, &answer)
 		total.Deleted += answer.Deleted
@@ -74,8 +101,9 @@ func (c *Client) DeleteMatch(ctx context.Context, p triple.Pattern) (DeleteResul
 	return answer, nil
 }
 
-// sendAll sends triples as N-Quads documents of about batchBytes.
-func (c *Client) sendAll(ctx context.Context, method string, query url.Values, triples []triple.Triple, answered func([]byte) error) error {
+// sendAll sends triples as N-Quads documents of about batchBytes, with annotations
+// unless that is nil.
+func (c *Client) sendAll(ctx context.Context, method string, query url.Values, triples []triple.Triple, annotations [][]triple.ApplicationData, answered func([]byte) error) error {
 	// All are checked before any is sent: a term with a line end in it, say, would
 	// be read as something else.
 	for i, t := range triples {
@@ -92,19 +120,27 @@ func (c *Client) sendAll(ctx context.Context, method string, query url.Values, t
 		}
 		return answered(text)
 	}
-	var document []byte
-	for _, t := range triples {
+	var head string
+	if annotations != nil {
+		head = triple.AnnotationsHeader + "\n"
+	}
+	document := []byte(head)
+	for i, t := range triples {
 		before := len(document)
-		document = triple.AppendNQuad(document, t)
-		if before == 0 || len(document) <= batchBytes {
+		if annotations != nil {
+			document = triple.AppendAnnotated(document, triple.AppendNQuad(nil, t), annotations[i])
+		} else {
+			document = triple.AppendNQuad(document, t)
+		}
+		if before == len(head) || len(document) <= batchBytes {
 			continue
 		}
 		if err := send(document[:before:before]); err != nil {
 			return err
 		}
-		document = bytes.Clone(document[before:]) // a transport may still read the old one
+		document = append([]byte(head), document[before:]...) // a transport may still read the old one
 	}
-	if len(document) == 0 {
+	if len(document) == len(head) {
 		return nil
 	}
 	return send(document)

@@ -94,26 +94,23 @@ func (s *Store) Undersized(maxBytes int64, most int) (small []uint64) {
 	return small
 }
 
-// afterAnnotations returns a key that separates what at does, or a little more on
-// its left: annotations stay with their version. It is nil where nothing is left
-// on the right.
-func (s *Store) afterAnnotations(at, upper []byte) ([]byte, error) {
-	it, err := s.db.NewIter(&pebble.IterOptions{LowerBound: append([]byte{tableStorage}, at...), UpperBound: upper})
+// splitBound returns a key that separates about what at does, and no annotation from
+// its version. It is nil where nothing is left on one of the sides.
+func (s *Store) splitBound(lower, at, upper []byte) ([]byte, error) {
+	whole := triple.SplitBound(at)
+	if bytes.Compare(append([]byte{tableStorage}, whole...), lower) <= 0 {
+		if len(whole) == len(at) {
+			return nil, nil
+		}
+		_, whole = triple.AnnotationBounds(whole) // behind all that stays together
+	}
+	it, err := s.db.NewIter(&pebble.IterOptions{LowerBound: lower, UpperBound: upper})
 	if err != nil {
 		return nil, err
 	}
 	defer it.Close()
-	for valid := it.First(); valid; {
-		value, err := it.ValueAndErr()
-		if err != nil {
-			return nil, err
-		}
-		version, _, _ := triple.CutAnnotation(it.Key()[1:])
-		if !triple.IsAnnotation(value) || bytes.Compare(version, at) >= 0 {
-			return at, nil
-		}
-		_, at = triple.AnnotationBounds(version)
-		valid = it.SeekGE(append([]byte{tableStorage}, at...))
+	if !it.SeekGE(append([]byte{tableStorage}, whole...)) || !it.Prev() {
+		return nil, it.Error()
 	}
-	return nil, it.Error()
+	return whole, it.Error()
 }

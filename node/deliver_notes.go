@@ -30,7 +30,7 @@ func (c *stampedCommit) removeNotes(version []byte, deleted triple.Stamp) error 
 		if err != nil {
 			return err
 		}
-		a, err := triple.DecodeAnnotation(value)
+		a, err := c.store.annotationOf(value)
 		if err != nil {
 			return err
 		}
@@ -55,7 +55,7 @@ func (c *stampedCommit) writeAnnotation(row *stampedRow) error {
 	if err != nil || row.on.Less(deleted) {
 		return err
 	}
-	a, err := triple.DecodeAnnotation(row.value)
+	a, err := c.store.annotationOf(row.value)
 	if err != nil {
 		return err
 	}
@@ -65,7 +65,7 @@ func (c *stampedCommit) writeAnnotation(row *stampedRow) error {
 	}
 	was := false
 	if held != nil {
-		h, err := triple.DecodeAnnotation(held)
+		h, err := c.store.annotationOf(held)
 		if err != nil {
 			return err
 		}

@@ -65,7 +65,7 @@ func (s *Store) stamped(row *FillRow, space *arena) (out stampedRow, err error) 
 		if version, _, ok = triple.CutAnnotation(row.Key); !ok {
 			return out, fmt.Errorf("an annotation's value under a version's key")
 		}
-		a, err := triple.DecodeAnnotation(row.Value)
+		a, err := s.annotationOf(row.Value)
 		if err != nil {
 			return out, err
 		}

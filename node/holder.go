@@ -79,8 +79,8 @@ type Note struct {
 // Check tells what is wrong with a note.
 func (n *Note) Check() error {
 	switch {
-	case len(n.ApplicationID) == 0 || len(n.ApplicationID) > maxApplicationID:
-		return fmt.Errorf("%w: the application id has %d bytes, not 1 to %d", ErrInvalid, len(n.ApplicationID), maxApplicationID)
+	case len(n.ApplicationID) == 0 || len(n.ApplicationID) > triple.MaxApplicationID:
+		return fmt.Errorf("%w: the application id has %d bytes, not 1 to %d", ErrInvalid, len(n.ApplicationID), triple.MaxApplicationID)
 	case len(n.Data) > MaxAnnotationBytes:
 		return fmt.Errorf("%w: %d bytes of data, at most %d", ErrInvalid, len(n.Data), MaxAnnotationBytes)
 	case n.Removed && len(n.Data) > 0:

@@ -78,8 +78,27 @@ func (s *Store) readLoads() error {
 // is compared.
 func (s *Store) stampOf(value []byte) (triple.Stamp, error) {
 	stamp, err := rowStamp(value)
-	if err != nil || stamp.Epoch != 0 || stamp.Sequence == 0 {
+	if err != nil {
 		return stamp, err
+	}
+	return s.resolve(stamp)
+}
+
+// annotationOf decodes an annotation, with the stamps by which it is compared.
+func (s *Store) annotationOf(value []byte) (a triple.Annotation, err error) {
+	if a, err = triple.DecodeAnnotation(value); err != nil {
+		return a, err
+	}
+	if a.Stamp, err = s.resolve(a.Stamp); err == nil {
+		a.On, err = s.resolve(a.On)
+	}
+	return a, err
+}
+
+// resolve returns the stamp by which one that a row carries is compared.
+func (s *Store) resolve(stamp triple.Stamp) (triple.Stamp, error) {
+	if stamp.Epoch != 0 || stamp.Sequence == 0 {
+		return stamp, nil
 	}
 	epoch, ok := (*s.loads.Load())[stamp.Sequence]
 	if !ok {

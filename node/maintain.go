@@ -126,7 +126,7 @@ func (s *Store) splitPoint(segment trie.Segment, maxBytes int64) (at []byte, siz
 	if err != nil || at == nil {
 		return nil, size, err
 	}
-	at, err = s.afterAnnotations(at, upper)
+	at, err = s.splitBound(lower, at, upper)
 	return at, size, err
 }
 
@@ -147,7 +147,7 @@ func (s *Store) splitPoints(segment trie.Segment, maxBytes int64) (cuts [][]byte
 	}
 	keys, err := s.cutsByRows(lower, upper, size, 1+size/max(maxBytes*2/3, 1))
 	for _, key := range keys {
-		if key, err = s.afterAnnotations(key, upper); err != nil {
+		if key, err = s.splitBound(lower, key, upper); err != nil {
 			return nil, size, err
 		}
 		if key != nil && (len(cuts) == 0 || bytes.Compare(cuts[len(cuts)-1], key) < 0) {

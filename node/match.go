@@ -18,10 +18,18 @@ type ReadOptions struct {
 	// After is the key to go on behind, exclusive: the last one of an answer that
 	// was not read to its end. All rows that are there throughout come exactly once.
 	After []byte
+	// Annotations says that rows come with their annotations.
+	Annotations bool
 }
 
-// Row is one version. Its slices are valid until the next step.
-type Row struct{ Key, Value []byte }
+// Row is one version. Key and Value are valid until the next step.
+type Row struct {
+	Key, Value []byte
+	// Annotations are those of the triple, by application id, if ReadOptions ask for
+	// them: as they were at one moment at which the triple was there. The caller owns
+	// them.
+	Annotations []Annotation
+}
 
 // Triple decodes the row. The triple shares no memory with it.
 func (r Row) Triple() (triple.Triple, error) {
@@ -97,6 +105,14 @@ func (sn *Snapshot) read(ctx context.Context, r triple.Range, o ReadOptions, pas
 		return
 	}
 	defer rows.Close()
+	var notes *annotatedReader
+	if o.Annotations {
+		if notes, err = sn.newAnnotatedReader(); err != nil {
+			yield(Row{}, err)
+			return
+		}
+		defer notes.close()
+	}
 	valid, step := false, rows.Next
 	if o.Reverse {
 		valid, step = rows.Last(), rows.Prev
@@ -104,7 +120,7 @@ func (sn *Snapshot) read(ctx context.Context, r triple.Range, o ReadOptions, pas
 		valid = rows.First()
 	}
 	for left := o.Limit; valid; valid = step() {
-		row := Row{rows.Key(), rows.Value()}
+		row := Row{Key: rows.Key(), Value: rows.Value()}
 		if pass != nil {
 			ok, err := pass(row.Key, row.Value)
 			if err != nil {
@@ -113,6 +129,12 @@ func (sn *Snapshot) read(ctx context.Context, r triple.Range, o ReadOptions, pas
 			}
 			if !ok {
 				continue
+			}
+		}
+		if notes != nil {
+			if row.Annotations, err = notes.annotations(ctx, row.Key); err != nil {
+				yield(Row{}, err)
+				return
 			}
 		}
 		if !yield(row, nil) {

@@ -30,7 +30,7 @@ func (sn *Snapshot) Noted(ctx context.Context, key []byte, after string, most in
 			return false
 		}
 		most -= len(row.id) + len(a.Data)
-		n.Annotations = append(n.Annotations, Annotation{string(row.id), append([]byte{}, a.Data...)})
+		n.Annotations = append(n.Annotations, Annotation{ApplicationID: string(row.id), Data: append([]byte{}, a.Data...)})
 		return true
 	}, after)
 	return n, wrap("look up annotations", err)
@@ -40,7 +40,7 @@ func (sn *Snapshot) Noted(ctx context.Context, key []byte, after string, most in
 func (sn *Snapshot) NotedOne(ctx context.Context, key []byte, applicationID string) (n Noted, err error) {
 	err = sn.noted(ctx, key, &n, func(row annotationRow, a *triple.Annotation) bool {
 		if string(row.id) == applicationID {
-			n.Annotations = []Annotation{{applicationID, append([]byte{}, a.Data...)}}
+			n.Annotations = []Annotation{{ApplicationID: applicationID, Data: append([]byte{}, a.Data...)}}
 		}
 		return false
 	}, applicationID)

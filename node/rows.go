@@ -23,7 +23,9 @@ type Rows struct {
 	value []byte
 	moves uint
 	begun bool
-	err   error
+	// annotated: annotations are rows, too.
+	annotated bool
+	err       error
 }
 
 // Rows returns an iterator over the versions of the snapshot in r. It looks at
@@ -145,7 +147,7 @@ func (r *Rows) load() bool {
 		return false
 	}
 	r.value = value
-	return !triple.IsAnnotation(value) && !triple.IsTombstone(value)
+	return (r.annotated || !triple.IsAnnotation(value)) && !triple.IsTombstone(value)
 }
 
 func (r *Rows) ended() bool {

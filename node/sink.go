@@ -131,6 +131,7 @@ func (e existing) Keys() (rdfload.Keys, error) {
 	if err != nil {
 		return nil, err
 	}
+	rows.annotated = true
 	return rows, nil
 }
 
@@ -205,6 +206,7 @@ func (s sink) publish(ctx context.Context, record rdfload.Record, tables []strin
 	}
 	after := s.counted
 	after.triples += record.New
+	after.annotations += record.NewAnnotations
 	entry, noted := s.feed.any()
 	path, err := s.writeRecord(record, after, entry)
 	if err != nil {

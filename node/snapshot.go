@@ -92,10 +92,7 @@ func (sn *Snapshot) Annotation(ctx context.Context, t triple.Triple, application
 }
 
 // Annotation is what one application noted on a triple.
-type Annotation struct {
-	ApplicationID string
-	Data          []byte
-}
+type Annotation = triple.ApplicationData
 
 // Annotations returns what applications noted on t, by application id.
 func (sn *Snapshot) Annotations(ctx context.Context, t triple.Triple) iter.Seq2[Annotation, error] {
@@ -118,7 +115,7 @@ func (sn *Snapshot) Annotations(ctx context.Context, t triple.Triple) iter.Seq2[
 				yield(Annotation{}, wrap("read annotations", err))
 				return
 			}
-			if !a.Removed && !yield(Annotation{string(row.id), append([]byte{}, a.Data...)}, nil) {
+			if !a.Removed && !yield(Annotation{ApplicationID: string(row.id), Data: append([]byte{}, a.Data...)}, nil) {
 				return
 			}
 		}

@@ -52,6 +52,10 @@ type StagedFile struct {
 	// New is how many of the rows are versions of SPO that the store did not hold
 	// when they were written.
 	New int64 `json:"new"`
+	// Annotated: there are annotations among the rows. NewAnnotations is how many of
+	// those in SPO the store did not hold.
+	Annotated      bool  `json:"annotated,omitempty"`
+	NewAnnotations int64 `json:"new_annotations,omitempty"`
 }
 
 // Seal says which tables are all that this machine takes in for a load.
@@ -112,22 +116,32 @@ func (t *StagedTable) Set(key, value []byte) error {
 		return err
 	}
 	t.file.Rows++
-	if isSPO(t.key) {
-		return t.count()
+	annotation := triple.IsAnnotation(value)
+	t.file.Annotated = t.file.Annotated || annotation
+	if !isSPO(t.key) {
+		return nil
 	}
-	return nil
+	fresh, err := t.isNew()
+	switch {
+	case !fresh:
+	case annotation:
+		t.file.NewAnnotations++
+	default:
+		t.file.New++
+	}
+	return err
 }
 
 // nearSteps is how many steps forward are taken before a seek.
 const nearSteps = 8
 
-// count counts the row in New, where the store does not hold it.
-func (t *StagedTable) count() (err error) {
+// isNew tells whether the store does not hold the row.
+func (t *StagedTable) isNew() (_ bool, err error) {
 	if !t.begun {
 		t.begun = true
 		lower, upper := storageBounds(triple.OrderRange(triple.SPO))
 		if t.held, err = t.store.db.NewIter(&pebble.IterOptions{LowerBound: lower, UpperBound: upper}); err != nil {
-			return err
+			return false, err
 		}
 		t.valid = t.held.SeekGE(t.key)
 	}
@@ -139,17 +153,15 @@ func (t *StagedTable) count() (err error) {
 		t.valid = t.held.Next()
 	}
 	if !t.valid {
-		t.file.New++
-		return t.held.Error()
+		return true, t.held.Error()
 	}
 	if bytes.Equal(t.held.Key(), t.key) {
 		value, err := t.held.ValueAndErr()
 		if err != nil || !triple.IsTombstone(value) {
-			return err
+			return false, err
 		}
 	}
-	t.file.New++
-	return nil
+	return true, nil
 }
 
 // Close completes the table, durably.

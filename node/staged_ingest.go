@@ -55,11 +55,14 @@ func (s *Store) takeIn(ctx context.Context, load string, number uint64, place st
 	}
 	after, mark := s.counted, s.mark.Load()+1
 	var paths []string
+	annotated := false
 	for _, f := range seal.Files {
 		paths = append(paths, s.path(stagedName, load, seal.Place, f.Name+".sst"))
 		after.triples += f.New
+		after.annotations += f.NewAnnotations
+		annotated = annotated || f.Annotated
 	}
-	path, err := s.writeTaken(number, after, mark)
+	path, err := s.writeTaken(number, after, mark, annotated)
 	if err != nil {
 		return err
 	}
@@ -73,20 +76,24 @@ func (s *Store) takeIn(ctx context.Context, load string, number uint64, place st
 	}
 	s.metrics.loaded.Add(after.triples - s.counted.triples)
 	s.counted = after
+	s.annotated = s.annotated || annotated
 	s.mark.Store(mark)
 	return nil
 }
 
 // writeTaken writes the table that says that a load is taken in, and returns its
 // path.
-func (s *Store) writeTaken(number uint64, after counters, mark uint64) (string, error) {
+func (s *Store) writeTaken(number uint64, after counters, mark uint64, annotated bool) (string, error) {
 	path := s.path(tmpName, fmt.Sprintf("record-%d.sst", s.copies.Add(1)))
 	w, err := s.tableWriter(path)
 	if err != nil {
 		return "", err
 	}
 	// In the order of the keys.
-	err = errors.Join(
+	if annotated {
+		err = w.Set(rowAnnotated, []byte{})
+	}
+	err = errors.Join(err,
 		w.Set(rowCounters, after.append(nil)),
 		w.Set(takenKey(number), []byte{}),
 		w.Set(rowMark, binary.AppendUvarint(nil, mark)),

@@ -15,10 +15,7 @@ type AddResult struct{ Added, Existing int64 }
 type DeleteResult struct{ Deleted, Missing int64 }
 
 // MaxAnnotationBytes is the greatest size of the data of one annotation.
-const MaxAnnotationBytes = 1 << 20
-
-// maxApplicationID is the greatest length of an application id.
-const maxApplicationID = 255
+const MaxAnnotationBytes = triple.MaxAnnotationBytes
 
 // Add adds triples, durably when it returns. Labels of blank nodes are taken as
 // they are. A list of up to 8 MiB is added as one, all or nothing; of a longer

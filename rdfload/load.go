@@ -43,6 +43,8 @@ type loader struct {
 	text     atomic.Int64 // decompressed
 	watched  watchList
 	fresh    atomic.Int64
+
+	annotations, freshAnnotations int64 // set by merge
 }
 
 // Load loads the sources into the sink: all of their triples become visible at
@@ -161,7 +163,8 @@ func (l *loader) publish(ctx context.Context, tables []string) (*Record, error) 
 	}
 	l.stage.enter(Publishing, 0)
 	read, fresh := l.read.Load(), l.fresh.Load()
-	record := &Record{ID: l.manifest.ID, Read: read, New: fresh, Duplicates: read - fresh, Rejected: l.rejected.Load()}
+	record := &Record{ID: l.manifest.ID, Read: read, New: fresh, Duplicates: read - fresh, Rejected: l.rejected.Load(),
+		Annotations: l.annotations, NewAnnotations: l.freshAnnotations}
 	if err := l.sink.Publish(ctx, *record, tables); err != nil {
 		return nil, err
 	}
@@ -201,7 +204,7 @@ func (l *loader) makeTables(ctx context.Context) ([]string, error) {
 	if err := l.readInputs(ctx); err != nil {
 		return nil, err
 	}
-	if len(l.manifest.Runs) == 0 {
+	if len(l.manifest.Runs) == 0 && !l.space.annotated() {
 		return l.writeTables(ctx) // all of it is in memory: no need for run files
 	}
 	if err := l.spillLast(ctx); err != nil {

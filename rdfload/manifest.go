@@ -53,6 +53,8 @@ type manifestInput struct {
 	Offset  int64     `json:"offset"`           // N-Triples, N-Quads, link files: bytes of text in them
 	Line    int       `json:"line"`             // and the line that comes next
 	Skip    int64     `json:"skip,omitempty"`   // link files: what of that is in them too
+	// Annotated: N-Triples and N-Quads with triple.AnnotationsHeader.
+	Annotated bool `json:"annotated,omitempty"`
 }
 
 // manifestSettings are the options that a load must not change midway.
@@ -70,13 +72,19 @@ type manifestRun struct {
 	Name  string              `json:"name"`
 	Level int                 `json:"level"` // how often its rows were merged
 	Files map[string][]string `json:"files"`
+	// Annotations: the rows are those of annotations alone.
+	Annotations bool `json:"annotations,omitempty"`
 }
 
 // merged is a part of the merge that is done.
 type merged struct {
 	Tables []string `json:"tables"`
-	Fresh  int64    `json:"fresh"` // rows that the store did not hold, in order SPO
+	Fresh  int64    `json:"fresh"` // triples that the store did not hold, in order SPO
 	Rows   int64    `json:"rows"`
+	// Annotations and FreshAnnotations are those in order SPO, and of them those that
+	// the store did not hold.
+	Annotations      int64 `json:"annotations,omitempty"`
+	FreshAnnotations int64 `json:"fresh_annotations,omitempty"`
 }
 
 func settingsOf(o *Options) manifestSettings {

@@ -68,8 +68,8 @@ func (h *mergeHeap) Pop() any {
 
 // mergeRuns calls each with the distinct rows of all runs with lo <= key < hi in
 // ascending order; a nil bound is none. Rows of one key are equal in all runs of
-// a load; common is the value of those that have none. Both slices are valid
-// until each returns.
+// a load, but for annotations: see lastAnnotation. common is the value of those that
+// have none. Both slices are valid until each returns.
 func mergeRuns(runs [][]runPiece, lo, hi, common []byte, each func(key, value []byte) error) (err error) {
 	sources := make(mergeHeap, 0, len(runs))
 	all := make([]*mergeSource, 0, len(runs))
@@ -93,14 +93,15 @@ func mergeRuns(runs [][]runPiece, lo, hi, common []byte, each func(key, value []
 		}
 	}
 	heap.Init(&sources)
+	to := lastAnnotation{each: each}
 	var last []byte
 	var far farBuffer
 	for len(sources) > 0 {
 		r := sources[0].reader
 		if hi != nil && bytes.Compare(r.key, hi) >= 0 {
-			return nil
+			break
 		}
-		if last == nil || !bytes.Equal(last, r.key) {
+		if last == nil || to.waits || !bytes.Equal(last, r.key) {
 			value, err := r.wholeValue(&far)
 			if err != nil {
 				return err
@@ -108,7 +109,7 @@ func mergeRuns(runs [][]runPiece, lo, hi, common []byte, each func(key, value []
 			if value == nil {
 				value = common
 			}
-			if err := each(r.key, value); err != nil {
+			if err := to.row(r.key, value); err != nil {
 				return err
 			}
 			last = append(last[:0], r.key...)
@@ -123,7 +124,7 @@ func mergeRuns(runs [][]runPiece, lo, hi, common []byte, each func(key, value []
 			heap.Pop(&sources)
 		}
 	}
-	return nil
+	return to.flush()
 }
 
 // piecesFrom leaves out the pieces that end before lo.

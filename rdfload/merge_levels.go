@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/trefoildb/trefoil/triple"
 )
@@ -63,6 +64,7 @@ func (l *loader) mergeGroup(ctx context.Context, group []manifestRun) (manifestR
 		return manifestRun{}, err
 	}
 	made := l.newRun(group[0].Level + 1)
+	made.Annotations = !slices.ContainsFunc(group, func(r manifestRun) bool { return !r.Annotations })
 	for _, o := range triple.Orders {
 		if len(runs[o]) == 0 {
 			continue

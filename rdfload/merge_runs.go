@@ -68,9 +68,12 @@ func (l *loader) merge(ctx context.Context) ([]string, error) {
 	}
 	var tables []string
 	fresh := int64(0)
+	l.annotations, l.freshAnnotations = 0, 0
 	for _, t := range tasks {
 		part := l.manifest.Merged[t.name]
 		fresh += part.Fresh
+		l.annotations += part.Annotations
+		l.freshAnnotations += part.FreshAnnotations
 		for _, name := range part.Tables {
 			tables = append(tables, filepath.Join(l.dir, name))
 		}
@@ -160,11 +163,15 @@ func (l *loader) mergeRange(ctx context.Context, t mergeTask, runs [][]runPiece)
 	err = mergeRuns(runs, t.lo, t.hi, l.common, func(key, value []byte) error {
 		part.Rows++
 		if t.order == triple.SPO {
-			if err := counter.count(key); err != nil {
+			annotation := triple.IsAnnotation(value)
+			if annotation {
+				part.Annotations++
+			}
+			if err := counter.count(key, annotation); err != nil {
 				return err
 			}
 		}
-		return w.Set(key, value)
+		return w.Set(key, withoutPlace(value))
 	})
 	if err != nil {
 		err = errors.Join(err, w.abort())
@@ -174,9 +181,9 @@ func (l *loader) mergeRange(ctx context.Context, t mergeTask, runs [][]runPiece)
 	err = errors.Join(err, counter.close())
 	switch {
 	case w.tells:
-		part.Fresh = w.fresh
+		part.Fresh, part.FreshAnnotations = w.fresh, w.notes
 	case t.order == triple.SPO:
-		part.Fresh = counter.fresh
+		part.Fresh, part.FreshAnnotations = counter.fresh, counter.annotations
 	}
 	for _, path := range w.paths {
 		part.Tables = append(part.Tables, filepath.Base(path))

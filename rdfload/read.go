@@ -86,7 +86,7 @@ func (l *loader) inputState(i int) manifestInput {
 
 // work turns units into quads until there are no more.
 func (l *loader) work(ctx context.Context, i int, units <-chan unit) {
-	w := &worker{dictionary: l.space.dictionaries[i], quads: l.space.writers[i], graph: l.opts.Graph, keepGoing: l.opts.KeepGoing}
+	w := &worker{dictionary: l.space.dictionaries[i], quads: l.space.writers[i], notes: l.space.annotations[i], graph: l.opts.Graph, keepGoing: l.opts.KeepGoing}
 	if l.opts.Links != nil {
 		w.predicate = l.opts.Links.predicate()
 	}
@@ -116,7 +116,7 @@ func (l *loader) workOne(w *worker, units <-chan unit) (more, full bool) {
 	var n tally
 	var err error
 	if u.block != nil {
-		n, err = w.block(u.block, u.prefix, l.rejects.add)
+		n, err = w.block(u.block, u.source, u.prefix, l.rejects.add)
 	} else {
 		for _, r := range u.rejects {
 			l.rejects.add(r)
@@ -143,6 +143,7 @@ func (l *loader) workOne(w *worker, units <-chan unit) (more, full bool) {
 	// Units of one input are taken in order, but may be done out of it.
 	if in := &l.manifest.Inputs[u.source]; u.number >= in.Units {
 		in.Units, in.Offset, in.Line, in.Skip, in.Done = u.number+1, u.offset, u.line, u.skip, u.last
+		in.Annotated = in.Annotated || u.block != nil && u.block.Annotated()
 	}
 	return true, l.full()
 }

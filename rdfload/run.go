@@ -25,6 +25,7 @@ type runSpace struct {
 	workers      int
 	dictionaries []*dictionary
 	writers      []*quadWriter
+	annotations  []*annotationBuffer // by worker
 	quads        *quadStore
 	items        *arena[termItem]
 	ranks        []*arena[uint32] // by worker: id -> rank
@@ -53,6 +54,7 @@ func newRunSpace(workers int, budget int64) (_ *runSpace, err error) {
 			return nil, err
 		}
 		s.ranks = append(s.ranks, ranks)
+		s.annotations = append(s.annotations, new(annotationBuffer))
 	}
 	if s.quads, err = newQuadStore(budget); err != nil {
 		return nil, err
@@ -93,6 +95,7 @@ func (s *runSpace) reset() error {
 	for i, d := range s.dictionaries {
 		d.reset()
 		s.writers[i].reset()
+		s.annotations[i].reset()
 		resident += d.resident() + s.ranks[i].resident()
 	}
 	s.quads.reset()
@@ -121,6 +124,9 @@ func (s *runSpace) takes() int64 {
 	for _, d := range s.dictionaries {
 		total += d.published.Load()
 	}
+	for _, b := range s.annotations {
+		total += b.size.Load()
+	}
 	return total
 }
 
@@ -133,7 +139,10 @@ func (s *runSpace) empty() bool { return s.quads.next.Load() == 0 }
 func (s *runSpace) seal() *run {
 	r := &run{space: s, longs: make(map[uint32][]byte)}
 	r.rankTerms()
-	parallel(len(s.writers), func(w int) { s.toRanks(w) })
+	parallel(len(s.writers), func(w int) {
+		s.toRanks(w)
+		s.annotationsToRanks(w)
+	})
 	r.quads = s.quads.compact(s.writers)
 	r.other = s.quads.spare.data[:len(r.quads)]
 	if r.countNamed() > 0 {
@@ -214,15 +223,18 @@ func (s *runSpace) toRanks(w int) {
 	ranks := s.ranks[w].data
 	s.writers[w].eachBlock(func(quads []quad) {
 		for i := range quads {
-			q := &quads[i]
-			q[triple.Subject] = ranks[q[triple.Subject]]
-			q[triple.Predicate] = ranks[q[triple.Predicate]]
-			q[triple.Object] = ranks[q[triple.Object]]
-			if q[triple.Graph] != noGraph {
-				q[triple.Graph] = ranks[q[triple.Graph]-1] + 1
-			}
+			toRanks(&quads[i], ranks)
 		}
 	})
+}
+
+func toRanks(q *quad, ranks []uint32) {
+	q[triple.Subject] = ranks[q[triple.Subject]]
+	q[triple.Predicate] = ranks[q[triple.Predicate]]
+	q[triple.Object] = ranks[q[triple.Object]]
+	if q[triple.Graph] != noGraph {
+		q[triple.Graph] = ranks[q[triple.Graph]-1] + 1
+	}
 }
 
 // sortSequence lists the orders as eachOrder makes them.

@@ -192,7 +192,7 @@ func TestWorkerBlankNodes(t *testing.T) {
 	w := &worker{dictionary: s.dictionaries[0], quads: s.writers[0], graph: triple.NewIRI("x:g")}
 	for _, prefix := range []string{"d1", "d2", "d1"} {
 		b := triple.NewBlock("", []byte("_:a <x:p> _:a .\n_:a <x:q> _:b .\n"), false, 0)
-		if n, err := w.block(b, prefix, nil); err != nil || n.read != 2 {
+		if n, err := w.block(b, 0, prefix, nil); err != nil || n.read != 2 {
 			t.Fatal(n, err)
 		}
 	}
@@ -228,7 +228,7 @@ func TestUnitGrowth(t *testing.T) {
 	}
 	w := &worker{dictionary: s.dictionaries[0], quads: s.writers[0]}
 	before := s.takes()
-	if n, err := w.block(triple.NewBlock("", text, false, 0), "x", nil); err != nil || n.read != 6000 {
+	if n, err := w.block(triple.NewBlock("", text, false, 0), 0, "x", nil); err != nil || n.read != 6000 {
 		t.Fatal(n, err)
 	}
 	s.dictionaries[0].publish()

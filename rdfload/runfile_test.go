@@ -304,7 +304,7 @@ func TestNewCounter(t *testing.T) {
 		c := &newCounter{keys: &sliceKeys{keys: held}}
 		want := int64(0)
 		for _, k := range loaded {
-			if err := c.count([]byte(k)); err != nil {
+			if err := c.count([]byte(k), false); err != nil {
 				t.Fatal(err)
 			}
 			if _, ok := slices.BinarySearch(held, k); !ok {
@@ -326,14 +326,14 @@ func TestNewCounterFails(t *testing.T) {
 		c := &newCounter{keys: &sliceKeys{keys: held, errs: after}}
 		var err error
 		for i := 0; i < 100 && err == nil; i += 1 + i%20 {
-			err = c.count(fmt.Appendf(nil, "%04d", i))
+			err = c.count(fmt.Appendf(nil, "%04d", i), false)
 		}
 		if err = errors.Join(err, c.close()); !errors.Is(err, errKeys) {
 			t.Fatalf("an error at move %d is lost: %v", after, err)
 		}
 	}
 	c, err := newCounterOf(nil)
-	if err != nil || c.count([]byte("x")) != nil || c.fresh != 1 || c.close() != nil {
+	if err != nil || c.count([]byte("x"), false) != nil || c.fresh != 1 || c.close() != nil {
 		t.Errorf("an empty store: %+v, %v", c, err)
 	}
 }

@@ -37,9 +37,9 @@ type Sink interface {
 // place that were completed before then still count.
 //
 // A table may have a method Abort() error, which is called instead of Close where
-// it will not be completed, and New() int64, which after Close tells how many of
-// its rows are triples that the store did not hold: Start.Existing need not be
-// there then.
+// it will not be completed, and New() (triples, annotations int64), which after Close
+// tells how many of its rows in SPO the store did not hold: Start.Existing need not
+// be there then.
 type Spread interface {
 	Sink
 	// Place waits until tables can be made, and names what they are made for.
@@ -81,8 +81,8 @@ type Snapshot interface {
 	Close() error
 }
 
-// Keys iterates over the version keys of a snapshot in ascending order,
-// annotations left out. A key is valid until the next call.
+// Keys iterates over the keys of a snapshot's versions and annotations in ascending
+// order. A key is valid until the next call.
 type Keys interface {
 	SeekGE(key []byte) bool
 	Next() bool
@@ -108,4 +108,8 @@ type Record struct {
 	New        int64  `json:"new"`        // distinct triples that the store did not hold
 	Duplicates int64  `json:"duplicates"` // the others: held already, or read before
 	Rejected   int64  `json:"rejected"`   // malformed statements left out
+	// Annotations are those that were loaded, NewAnnotations those of them that the
+	// store did not hold: of another application or on another triple.
+	Annotations    int64 `json:"annotations,omitempty"`
+	NewAnnotations int64 `json:"new_annotations,omitempty"`
 }

@@ -77,7 +77,9 @@ func (l *loader) tryPlace(ctx context.Context, spread Spread, sample Sample) (*R
 
 // sample returns what the indexes of the runs tell of the rows.
 func (l *loader) sample() (s Sample, err error) {
-	runs, err := l.openRuns(l.manifest.Runs)
+	// Without annotations, which stay with their versions wherever space is split.
+	versions := slices.DeleteFunc(slices.Clone(l.manifest.Runs), func(r manifestRun) bool { return r.Annotations })
+	runs, err := l.openRuns(versions)
 	if err != nil {
 		return s, err
 	}

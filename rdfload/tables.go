@@ -33,8 +33,9 @@ type tableWriter struct {
 	limit uint64 // bytes of a table
 	table Table
 	paths []string
-	fresh int64 // rows that the tables themselves say to be new
-	tells bool  // they do
+	tells bool  // the tables themselves say what is new
+	fresh int64 // triples of it
+	notes int64 // annotations of it
 	since int   // rows and, in units of rows, bytes since the last check
 
 	predicate []byte // how the keys of the last row's predicate begin, in POS
@@ -98,9 +99,11 @@ func (w *tableWriter) closeTable() error {
 	if err := table.Close(); err != nil {
 		return err
 	}
-	if t, ok := table.(interface{ New() int64 }); ok {
+	if t, ok := table.(interface{ New() (int64, int64) }); ok {
+		triples, annotations := t.New()
 		w.tells = true
-		w.fresh += t.New()
+		w.fresh += triples
+		w.notes += annotations
 	}
 	return nil
 }
@@ -124,10 +127,11 @@ func (w *tableWriter) Close() error {
 
 // newCounter counts the keys of ascending order that a snapshot does not hold.
 type newCounter struct {
-	keys  Keys // nil: the store was empty
-	valid bool
-	begun bool
-	fresh int64
+	keys        Keys // nil: the store was empty
+	valid       bool
+	begun       bool
+	fresh       int64 // versions
+	annotations int64
 }
 
 func newCounterOf(snapshot Snapshot) (*newCounter, error) {
@@ -144,10 +148,21 @@ func newCounterOf(snapshot Snapshot) (*newCounter, error) {
 // the store's keys steps, one among many more of them seeks.
 const nearSteps = 8
 
-func (c *newCounter) count(key []byte) error {
-	if c.keys == nil {
+func (c *newCounter) count(key []byte, annotation bool) error {
+	fresh, err := c.isNew(key)
+	switch {
+	case !fresh:
+	case annotation:
+		c.annotations++
+	default:
 		c.fresh++
-		return nil
+	}
+	return err
+}
+
+func (c *newCounter) isNew(key []byte) (bool, error) {
+	if c.keys == nil {
+		return true, nil
 	}
 	if !c.begun {
 		c.begun = true
@@ -162,15 +177,11 @@ func (c *newCounter) count(key []byte) error {
 	}
 	if !c.valid {
 		if err := c.keys.Err(); err != nil {
-			return fmt.Errorf("read the store's triples: %w", err)
+			return false, fmt.Errorf("read the store's triples: %w", err)
 		}
-		c.fresh++
-		return nil
+		return true, nil
 	}
-	if !bytes.Equal(c.keys.Key(), key) {
-		c.fresh++
-	}
-	return nil
+	return !bytes.Equal(c.keys.Key(), key), nil
 }
 
 func (c *newCounter) close() error {

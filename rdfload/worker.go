@@ -13,6 +13,7 @@ func newSeed() maphash.Seed { return maphash.MakeSeed() }
 type worker struct {
 	dictionary *dictionary
 	quads      *quadWriter
+	notes      *annotationBuffer
 	graph      triple.Term // for statements that name none; zero: the default graph
 	keepGoing  bool
 	predicate  string // of links
@@ -45,7 +46,7 @@ func (w *worker) begin() { w.subjectKnown, w.graphKnown = false, false }
 // block adds the statements of a block of N-Triples or N-Quads. prefix is what
 // its blank nodes' labels get. A malformed statement goes to reject; without
 // keepGoing it ends the block.
-func (w *worker) block(b *triple.Block, prefix string, reject func(Reject)) (tally, error) {
+func (w *worker) block(b *triple.Block, source int, prefix string, reject func(Reject)) (tally, error) {
 	w.begin()
 	var st triple.RawStatement
 	var n tally
@@ -56,13 +57,20 @@ func (w *worker) block(b *triple.Block, prefix string, reject func(Reject)) (tal
 				return n, nil
 			}
 			var q quad
+			var annotations []triple.ApplicationData
 			var err error
 			if q, syntax, err = w.statement(b, &st, prefix); err != nil {
 				return n, err
 			}
 			if syntax == nil {
+				annotations, syntax = b.Annotations(&st)
+			}
+			if syntax == nil {
 				if err := w.quads.add(q); err != nil {
 					return n, err
+				}
+				for i := range annotations {
+					w.notes.add(q, source, b.StatementOffset(), &annotations[i], st.Len())
 				}
 				n.read++
 				continue

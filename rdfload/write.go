@@ -52,7 +52,7 @@ func (l *loader) writeRows(w rowSink, maker *rowMaker, quads []quad, counter *ne
 	for i, q := range quads {
 		key, value := maker.row(q)
 		if counter != nil {
-			if err := counter.count(key); err != nil {
+			if err := counter.count(key, false); err != nil {
 				return errors.Join(err, w.Close())
 			}
 		}
@@ -138,11 +138,13 @@ func (l *loader) spillRun() error {
 	if err != nil {
 		return err
 	}
-	if err := syncDir(l.dir); err != nil {
-		return err
-	}
 	l.manifest.Runs = append(l.manifest.Runs, made)
-	return nil
+	if l.space.annotated() {
+		if err := l.spillAnnotations(run); err != nil {
+			return err
+		}
+	}
+	return syncDir(l.dir)
 }
 
 // newRun names a new run.

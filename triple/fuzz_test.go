@@ -3,6 +3,9 @@ package triple
 import (
 	"bytes"
 	"errors"
+	"reflect"
+	"slices"
+	"strings"
 	"testing"
 )
 
@@ -178,6 +181,45 @@ func FuzzScanner(f *testing.F) {
 			return // the cuts of one byte take long
 		}
 		checkScan(t, doc, quads, int(maxLine), 1+int(blockBytes))
+	})
+}
+
+// FuzzAnnotations: what annotations and errors a document has does not depend on
+// where it is cut into blocks, and what was read can be written and read again.
+func FuzzAnnotations(f *testing.F) {
+	f.Add([]byte("<a:s> <a:p> <a:o> . #@ a%20=AQID b=\n <a:s> <a:p> <a:o> . #@ c\n\t<a:s> <a:p> <a:o> .#@ c=Q\n"+AnnotationsHeader), uint8(7))
+	f.Add([]byte("_:a <a:p> \"x\" <a:g> . #@ x=AQ==\r\n#@ y=\n<a:s> <a:p> <a:o> . # #@ z="), uint8(0))
+	f.Fuzz(func(t *testing.T, rest []byte, blockBytes uint8) {
+		if len(rest) > 4<<10 {
+			return // the cuts of one byte take long
+		}
+		doc := append([]byte(AnnotationsHeader+"\n"), rest...)
+		read := func(sc *Scanner) (events []string) {
+			for {
+				for sc.Scan() {
+					line := string(AppendAnnotated(nil, []byte(sc.Triple().String()), sc.Annotations()))
+					events = append(events, line)
+					again := NewScanner(strings.NewReader(AnnotationsHeader+"\n"+line), ScanOptions{Quads: true})
+					if !again.Scan() || again.Triple() != sc.Triple() || !reflect.DeepEqual(again.Annotations(), sc.Annotations()) {
+						t.Fatalf("%q is read as %v %q, %v", line, again.Triple(), again.Annotations(), again.Err())
+					}
+				}
+				if sc.Err() == nil {
+					return events
+				}
+				events = append(events, sc.Err().Error())
+				text, ok := sc.Recover()
+				if !ok {
+					t.Fatal(sc.Err())
+				}
+				events = append(events, string(text))
+			}
+		}
+		whole := read(NewScanner(bytes.NewReader(doc), ScanOptions{Quads: true}))
+		cut := read(NewScanner(bytes.NewReader(doc), ScanOptions{Quads: true, BlockBytes: 1 + int(blockBytes)}))
+		if !slices.Equal(whole, cut) {
+			t.Fatalf("in one block %q\nin several %q", whole, cut)
+		}
 	})
 }
 

@@ -131,6 +131,31 @@ func AnnotationBounds(key []byte) (lo, hi []byte) {
 	return lo, hi
 }
 
+// SplitBound returns the greatest bound that is not above at and separates no version
+// from its annotations: between those of a triple of the default graph and its version
+// stand the same triple's versions in named graphs. It is a prefix of at.
+func SplitBound(at []byte) []byte {
+	terms := 3
+	if len(at) > 0 && Order(at[0]) == GSPO {
+		terms = 4
+	}
+	for i := 0; i < len(at); i++ {
+		if at[i] != 0 {
+			continue
+		}
+		if i+1 == len(at) || at[i+1] == markAnnotation {
+			return at[:i:i]
+		}
+		if at[i+1] == markTermEnd {
+			if terms--; terms == 0 {
+				return at[:i:i]
+			}
+		}
+		i++
+	}
+	return at
+}
+
 // CutAnnotation splits an annotation row's key into the version's key and the
 // application id; ok is false for a version's own key.
 func CutAnnotation(key []byte) (version []byte, applicationID []byte, ok bool) {

@@ -19,8 +19,9 @@ type Block struct {
 	Offset int64  // bytes of the document before Data
 	Data   []byte
 
-	quads   bool
-	maxLine int // 0: no limit
+	quads     bool
+	annotated bool // the document begins with AnnotationsHeader
+	maxLine   int  // 0: no limit
 
 	// Data[:pos] is read, lines of its lines; lineStart and startLine are the same
 	// for the line that was read last, which the statement stands on.
@@ -38,12 +39,12 @@ func NewBlock(source string, data []byte, quads bool, maxLine int) *Block {
 	offset := int64(len(data))
 	data = bytes.TrimPrefix(data, byteOrderMark)
 	offset -= int64(len(data))
-	return newBlock(data, 1, offset, ScanOptions{Source: source, Quads: quads, MaxLine: maxLine})
+	return newBlock(data, 1, offset, ScanOptions{Source: source, Quads: quads, MaxLine: maxLine, Annotated: beginsAnnotated(data)})
 }
 
 func newBlock(data []byte, line int, offset int64, opts ScanOptions) *Block {
 	return &Block{Source: opts.Source, Line: line, Offset: offset, Data: data,
-		quads: opts.Quads, maxLine: opts.MaxLine, nextCR: -1}
+		quads: opts.Quads, annotated: opts.Annotated, maxLine: opts.MaxLine, nextCR: -1}
 }
 
 // byteOrderMark may stand before a document, though the grammar has it not.
@@ -69,7 +70,13 @@ func (b *Block) Next(st *RawStatement) (bool, *SyntaxError) {
 		b.lines++
 		line := b.Data[:end]
 		start := skipSpace(line, b.lineStart)
-		if start == end || line[start] == '#' {
+		if start == end {
+			continue
+		}
+		if line[start] == '#' {
+			if err := checkHeader(line, start, b.annotated); err != nil {
+				return true, b.reject(err)
+			}
 			continue
 		}
 		if err := scanStatement(line, start, b.quads, st); err != nil {
@@ -112,8 +119,8 @@ func (b *Block) Decode(st *RawStatement, position int, scratch []byte) (Term, []
 	return t, scratch, nil
 }
 
-// nextTriple is Next and Decode of a whole statement.
-func (b *Block) nextTriple(st *RawStatement, t *Triple, scratch []byte) (bool, []byte, *SyntaxError) {
+// nextTriple is Next, Decode and Annotations of a whole statement.
+func (b *Block) nextTriple(st *RawStatement, t *Triple, annotations *[]ApplicationData, scratch []byte) (bool, []byte, *SyntaxError) {
 	more, err := b.Next(st)
 	if !more || err != nil {
 		return more, scratch, err
@@ -127,8 +134,16 @@ func (b *Block) nextTriple(st *RawStatement, t *Triple, scratch []byte) (bool, [
 			return true, scratch, err
 		}
 	}
-	return true, scratch, nil
+	*annotations, err = b.Annotations(st)
+	return true, scratch, err
 }
+
+// StatementOffset returns where the line of the statement that Next found last
+// begins, in bytes from the document's start.
+func (b *Block) StatementOffset() int64 { return b.Offset + int64(b.lineStart) }
+
+// Annotated tells whether the document begins with [AnnotationsHeader].
+func (b *Block) Annotated() bool { return b.annotated }
 
 // Oversized tells whether the block holds but the beginning of a statement that
 // is longer than MaxLine: [Block.Next] rejects it.
@@ -186,6 +201,17 @@ func (b *Block) line(i int) (end, next int) {
 func startsStatement(b []byte) bool {
 	return len(b) > 0 && (b[0] == '<' || b[0] == '#' || b[0] == '_' && len(b) > 1 && b[1] == ':')
 }
+
+// beginsAnnotated tells whether a document that begins so has annotations.
+func beginsAnnotated(text []byte) bool {
+	if n := bytes.IndexAny(text[:min(len(text), headerWindow)], "\r\n"); n >= 0 {
+		text = text[:n]
+	}
+	return isKnownHeader(text)
+}
+
+// headerWindow is how much of a document tells whether it begins with a header.
+const headerWindow = 256
 
 // countLines returns how many lines end in b (LF, CR LF or a bare CR).
 func countLines(b []byte) int {

@@ -48,7 +48,7 @@ func scanBlock(doc []byte, opts ScanOptions) (events []event) {
 	for {
 		var more bool
 		var err *SyntaxError
-		more, scratch, err = b.nextTriple(&st, &t, scratch[:0])
+		more, scratch, err = b.nextTriple(&st, &t, new([]ApplicationData), scratch[:0])
 		switch {
 		case err != nil:
 			events = append(events, event{string(b.Rejected()), err.Msg, err.Line, err.Column, err.Offset})

@@ -23,6 +23,9 @@ type ScanOptions struct {
 	// that goes on where [BlockReader.Position] once was; 0 and 0: at the start.
 	Offset int64
 	Line   int
+	// Annotated says that the document begins with AnnotationsHeader, for a reader
+	// that begins behind it; at the start of a document the reader finds out.
+	Annotated bool
 }
 
 // BlockReader cuts a document into blocks of whole statements: a cut comes
@@ -76,7 +79,7 @@ func (br *BlockReader) skipPending() {
 func (br *BlockReader) Next() (*Block, error) {
 	br.skipPending()
 	if br.offset == 0 {
-		br.skipByteOrderMark()
+		br.begin()
 	}
 	// A line and its end fit in greatest bytes, so that a window of that size
 	// without a place to cut holds a line, or a rejected statement, over MaxLine.
@@ -98,12 +101,15 @@ func (br *BlockReader) Next() (*Block, error) {
 	}
 }
 
-func (br *BlockReader) skipByteOrderMark() {
-	br.fill(len(byteOrderMark))
+// begin passes over a byte order mark and finds out whether the document has
+// annotations.
+func (br *BlockReader) begin() {
+	br.fill(len(byteOrderMark) + headerWindow)
 	if bytes.HasPrefix(br.buf, byteOrderMark) {
 		br.buf = br.buf[len(byteOrderMark):]
 		br.offset = int64(len(byteOrderMark))
 	}
+	br.opts.Annotated = beginsAnnotated(br.buf)
 }
 
 // maxEmptyReads is how often a reader may return neither bytes nor an error.
@@ -164,11 +170,12 @@ func (br *BlockReader) afterWholeLines(window []byte) int {
 	b := newBlock(window, 0, 0, br.opts)
 	var st RawStatement
 	var t Triple
+	var annotations []ApplicationData
 	var scratch []byte
 	for {
 		var more bool
 		var err *SyntaxError
-		if more, scratch, err = b.nextTriple(&st, &t, scratch[:0]); err != nil {
+		if more, scratch, err = b.nextTriple(&st, &t, &annotations, scratch[:0]); err != nil {
 			return b.lineStart
 		}
 		if !more {
@@ -198,7 +205,8 @@ func (br *BlockReader) oversized(window []byte) *Block {
 	text := newBlock(window, br.line, br.offset, br.opts)
 	var st RawStatement
 	var t Triple
-	_, _, err := text.nextTriple(&st, &t, nil)
+	var annotations []ApplicationData
+	_, _, err := text.nextTriple(&st, &t, &annotations, nil)
 	b := newBlock(bytes.Clone(text.rejected), br.line, br.offset, br.opts)
 	b.oversized = err
 	br.pending = true

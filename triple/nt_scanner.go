@@ -21,6 +21,8 @@ type Scanner struct {
 	scratch []byte
 	triple  Triple
 	err     error
+
+	annotations []ApplicationData // of triple
 }
 
 // NewScanner returns a scanner of the document r.
@@ -37,7 +39,7 @@ func (s *Scanner) Scan() bool {
 		if s.block != nil {
 			var more bool
 			var err *SyntaxError
-			more, s.scratch, err = s.block.nextTriple(&s.st, &s.triple, s.scratch[:0])
+			more, s.scratch, err = s.block.nextTriple(&s.st, &s.triple, &s.annotations, s.scratch[:0])
 			if err != nil {
 				s.err = err
 				return false
@@ -58,6 +60,10 @@ func (s *Scanner) Scan() bool {
 // Triple returns the triple that Scan read. Its strings are valid until the next
 // Scan; Clone it to keep it.
 func (s *Scanner) Triple() Triple { return s.triple }
+
+// Annotations returns the annotations that stand on the triple's line, in a document
+// that begins with [AnnotationsHeader]; the caller owns them.
+func (s *Scanner) Annotations() []ApplicationData { return s.annotations }
 
 // Err returns the error that ended Scan: a [*SyntaxError], or the error of the
 // document's reader; nil at the document's end.

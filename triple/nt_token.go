@@ -25,6 +25,17 @@ func tokenErrorf(at int, format string, args ...any) *tokenError {
 type RawStatement struct {
 	Tokens [4][]byte
 	at     [4]int // where each begins in the block
+	// comment is what stands behind '.', from '#' on; empty where nothing does.
+	comment   []byte
+	commentAt int // where it begins in the block
+}
+
+// Len returns how long the tokens are together.
+func (st *RawStatement) Len() (n int) {
+	for _, token := range st.Tokens {
+		n += len(token)
+	}
+	return n
 }
 
 func (st *RawStatement) set(position int, b []byte, start, end int) {
@@ -71,7 +82,7 @@ func scanStatement(line []byte, i int, quads bool, st *RawStatement) *tokenError
 		st.set(Graph, line, i, end)
 		i = skipSpace(line, end)
 	}
-	return scanStatementEnd(line, i, quads)
+	return scanStatementEnd(line, i, quads, st)
 }
 
 func misplaced(position int, c byte) string {
@@ -85,7 +96,7 @@ func misplaced(position int, c byte) string {
 }
 
 // scanStatementEnd reads '.' and an optional comment to the line's end.
-func scanStatementEnd(line []byte, i int, quads bool) *tokenError {
+func scanStatementEnd(line []byte, i int, quads bool, st *RawStatement) *tokenError {
 	switch {
 	case i < len(line) && line[i] == '.':
 	case i < len(line) && !quads && (line[i] == '<' || line[i] == '_'):
@@ -99,6 +110,7 @@ func scanStatementEnd(line []byte, i int, quads bool) *tokenError {
 	if i < len(line) && line[i] != '#' {
 		return tokenErrorf(i, "expected the line's end after '.'%s", found(line, i))
 	}
+	st.comment, st.commentAt = line[i:], i
 	return nil
 }
 

@@ -5,14 +5,12 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-
-	"github.com/trefoildb/trefoil/triple"
 )
 
 // batchTriples is how many triples one add or delete takes: one fsync each.
 const batchTriples = 10_000
 
-// addCmd adds the triples of files.
+// addCmd adds the triples of files, with their annotations.
 type addCmd struct {
 	door
 	documents
@@ -31,7 +29,7 @@ func (c *addCmd) Run(e *env) (err error) {
 	}
 	defer func() { err = errors.Join(err, w.Close()) }()
 	var added, existing int64
-	err = c.eachBatch(e, prefix, func(ctx context.Context, batch []triple.Triple) error {
+	err = c.eachBatch(e, prefix, func(ctx context.Context, batch []statement) error {
 		a, x, err := w.add(ctx, batch)
 		added, existing = added+a, existing+x
 		return err

@@ -33,13 +33,14 @@ func TestPrintCluster(t *testing.T) {
 	if err := printCluster(&out, five); err != nil {
 		t.Fatal(err)
 	}
-	want := `cluster   photos, generation 2
-epoch     1,017, fill
-waiting   the walk of 00b2
-segments  1,024; 12 rebuilding
-lost      1 range
-triples   about 1,280,723
-          pos from its beginning until <x:p> "7"^^<x:d> <x:s>, since epoch 1001
+	want := `cluster    photos, generation 2
+isolation  each triple is linearizable; updates are not atomic, and a query sees no one state
+epoch      1,017, fill
+waiting    the walk of 00b2
+segments   1,024; 12 rebuilding
+lost       1 range
+triples    about 1,280,723
+           pos from its beginning until <x:p> "7"^^<x:d> <x:s>, since epoch 1001
 
 MACHINE  ADDRESS        STATE    ROLE    SEGMENTS  TRIPLES  TABLES
 00a1     10.0.0.1:7333  up       leader  400       600,000  3.0 MiB

@@ -38,19 +38,23 @@ func (c *convertCmd) Run(e *env) error {
 
 func (c *convertCmd) convert(e *env, out *bufio.Writer, source input.Source, prefix string) error {
 	var line []byte
-	n := 0
+	n, annotations := 0, int64(0)
 	for t, err := range c.parse(e, source, prefix) {
 		if err != nil {
 			return err
 		}
 		n++
 		if c.Output == "nt" && !t.Graph.IsZero() {
-			return fmt.Errorf("%s: statement %d: %w", source.Name, n, errNamedGraph(t))
+			return fmt.Errorf("%s: statement %d: %w", source.Name, n, errNamedGraph(t.Triple))
 		}
-		line = triple.AppendNQuad(line[:0], t)
+		annotations += int64(len(t.annotations))
+		line = triple.AppendNQuad(line[:0], t.Triple)
 		if _, err := out.Write(line); err != nil {
 			return err
 		}
+	}
+	if annotations > 0 {
+		e.sayf("%s: %s left out: convert writes triples alone", source.Name, plural(annotations, "annotation"))
 	}
 	return nil
 }

@@ -35,8 +35,8 @@ func (c *deleteCmd) Run(e *env) (err error) {
 	if c.Pattern != "" {
 		deleted, err = w.deleteMatch(e.ctx, p)
 	} else {
-		err = c.eachBatch(e, "", func(ctx context.Context, batch []triple.Triple) error {
-			d, m, err := w.delete(ctx, batch)
+		err = c.eachBatch(e, "", func(ctx context.Context, batch []statement) error {
+			d, m, err := w.delete(ctx, triplesOf(batch))
 			deleted, missing = deleted+d, missing+m
 			return err
 		})

@@ -59,12 +59,26 @@ func (d *documents) check() error {
 	return nil
 }
 
-// parse yields the triples of a document, its blank nodes named with prefix.
-func (d *documents) parse(e *env, source input.Source, prefix string) iter.Seq2[triple.Triple, error] {
-	return func(yield func(triple.Triple, error) bool) {
+// statement is a triple with what is annotated on it.
+type statement struct {
+	triple.Triple
+	annotations []triple.ApplicationData
+}
+
+func triplesOf(batch []statement) []triple.Triple {
+	triples := make([]triple.Triple, len(batch))
+	for i := range batch {
+		triples[i] = batch[i].Triple
+	}
+	return triples
+}
+
+// parse yields the statements of a document, its blank nodes named with prefix.
+func (d *documents) parse(e *env, source input.Source, prefix string) iter.Seq2[statement, error] {
+	return func(yield func(statement, error) bool) {
 		in, err := e.open(source)
 		if err != nil {
-			yield(triple.Triple{}, err)
+			yield(statement{}, err)
 			return
 		}
 		defer in.Close()
@@ -73,14 +87,17 @@ func (d *documents) parse(e *env, source input.Source, prefix string) iter.Seq2[
 			s, err = in.Syntax(source.Name)
 		}
 		if err != nil {
-			yield(triple.Triple{}, err)
+			yield(statement{}, err)
 			return
 		}
-		opts := syntax.Options{Source: source.Name, Base: d.Base, BlankPrefix: prefix, MaxLine: int(d.MaxLine)}
+		var annotations []triple.ApplicationData
+		opts := syntax.Options{Source: source.Name, Base: d.Base, BlankPrefix: prefix, MaxLine: int(d.MaxLine),
+			Annotated: func(all []triple.ApplicationData) { annotations = all }}
 		for t, err := range syntax.Parse(e.ctx, in, s, opts) {
-			if !yield(t, err) || err != nil {
+			if !yield(statement{t, annotations}, err) || err != nil {
 				return
 			}
+			annotations = nil
 		}
 	}
 }
@@ -96,7 +113,7 @@ func (e *env) open(source input.Source) (*input.Reader, error) {
 // eachBatch calls do with the triples of all documents, in batches. It reads the
 // documents twice where they make more than one batch: a malformed statement is
 // found before the first call.
-func (d *documents) eachBatch(e *env, prefix string, do func(context.Context, []triple.Triple) error) error {
+func (d *documents) eachBatch(e *env, prefix string, do func(context.Context, []statement) error) error {
 	sources, err := d.list()
 	if err != nil {
 		return err
@@ -107,7 +124,7 @@ func (d *documents) eachBatch(e *env, prefix string, do func(context.Context, []
 	}
 	defer cleanup()
 
-	var batch []triple.Triple
+	var batch []statement
 	total := 0
 	for t, err := range d.all(e, sources, prefix) {
 		if err != nil {
@@ -141,9 +158,9 @@ func (d *documents) eachBatch(e *env, prefix string, do func(context.Context, []
 	return do(e.ctx, batch)
 }
 
-// all yields the triples of all documents.
-func (d *documents) all(e *env, sources []input.Source, prefix string) iter.Seq2[triple.Triple, error] {
-	return func(yield func(triple.Triple, error) bool) {
+// all yields the statements of all documents.
+func (d *documents) all(e *env, sources []input.Source, prefix string) iter.Seq2[statement, error] {
+	return func(yield func(statement, error) bool) {
 		for i, source := range sources {
 			for t, err := range d.parse(e, source, documentPrefix(prefix, i)) {
 				if !yield(t, err) || err != nil {

@@ -31,7 +31,8 @@ type reader interface {
 
 // writer is what changing commands need of a store, wherever it is.
 type writer interface {
-	add(context.Context, []triple.Triple) (added, existing int64, err error)
+	// add adds triples and then sets their annotations.
+	add(context.Context, []statement) (added, existing int64, err error)
 	delete(context.Context, []triple.Triple) (deleted, missing int64, err error)
 	deleteMatch(context.Context, triple.Pattern) (deleted int64, err error)
 	Close() error

@@ -6,13 +6,14 @@ package cli
 import (
 	"bytes"
 	"errors"
+	"io"
 
 	"github.com/trefoildb/trefoil/node"
 	"github.com/trefoildb/trefoil/triple"
 )
 
 // dumpPart writes each triple that any order or extra replica in the directory has.
-func (c *dumpCmd) dumpPart(e *env, write func([]byte, item) ([]byte, error)) (err error) {
+func (c *dumpCmd) dumpPart(e *env, header string, write func([]byte, item) ([]byte, error)) (err error) {
 	store, err := openStore(c.Data, node.Options{ReadOnly: true, Member: true})
 	if err != nil {
 		return err
@@ -23,7 +24,10 @@ func (c *dumpCmd) dumpPart(e *env, write func([]byte, item) ([]byte, error)) (er
 		return err
 	}
 	defer func() { err = errors.Join(err, snapshot.Close()) }()
-	p := &part{e: e, snapshot: snapshot}
+	if _, err := io.WriteString(e.stdout, header); err != nil {
+		return err
+	}
+	p := &part{e: e, snapshot: snapshot, annotations: c.Annotations}
 	return writeItems(e, &listing{items: p.items}, write)
 }
 
@@ -31,6 +35,8 @@ func (c *dumpCmd) dumpPart(e *env, write func([]byte, item) ([]byte, error)) (er
 type part struct {
 	e        *env
 	snapshot *node.Snapshot
+
+	annotations bool
 }
 
 // items yields the triples of one order after the other, and then of the extra
@@ -62,11 +68,33 @@ func (p *part) rows(table byte, order triple.Order, before []triple.Order, yield
 		if err == nil && known {
 			continue
 		}
-		if !yield(remoteItem(t), err) || err != nil {
+		it := remoteItem{Triple: t}
+		if err == nil && p.annotations {
+			it.noted, err = p.annotationsOf(table, row.Key)
+		}
+		if !yield(it, err) || err != nil {
 			return false
 		}
 	}
 	return true
+}
+
+// annotationsOf returns the annotations beside a version.
+func (p *part) annotationsOf(table byte, version []byte) (all []triple.ApplicationData, err error) {
+	lower, upper := triple.AnnotationBounds(version)
+	for row, err := range p.snapshot.Raw(p.e.ctx, table, triple.Range{Lo: lower, Hi: upper}) {
+		if err != nil {
+			return nil, err
+		}
+		a, err := triple.DecodeAnnotation(row.Value)
+		if err != nil {
+			return nil, err
+		}
+		if !a.Removed {
+			all = append(all, triple.ApplicationData{ApplicationID: string(row.Key[len(lower):]), Data: bytes.Clone(a.Data)})
+		}
+	}
+	return all, nil
 }
 
 // has tells whether one of the orders has a row of a triple.

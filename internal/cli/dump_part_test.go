@@ -32,6 +32,10 @@ func TestDumpPart(t *testing.T) {
 		key, _ := triple.AppendKey(nil, o, s)
 		return node.FillRow{Table: table, Key: key, Value: triple.AppendValue(nil, triple.Stamp{Epoch: 1, Sequence: 1}, s)}
 	}
+	annotation := func(table byte, o triple.Order, s triple.Triple) node.FillRow {
+		r := row(table, o, s)
+		return node.FillRow{Table: table, Key: triple.AppendAnnotationKey(nil, r.Key, "app"), Value: triple.AppendAnnotation(nil, triple.Stamp{Epoch: 1, Sequence: 2}, []byte("data"))}
+	}
 	onlyPOS, onlyOSP, replica := statement("c", triple.Term{}), statement("d", triple.Term{}), statement("e", triple.Term{})
 	deleted := row(node.TableStorage, triple.SPO, statement("f", triple.Term{}))
 	value, err := triple.DecodeValue(deleted.Value)
@@ -41,6 +45,7 @@ func TestDumpPart(t *testing.T) {
 	value.Stamp, value.Tombstone = triple.Stamp{Epoch: 2, Sequence: 1}, true
 	deleted.Value = value.Append(nil)
 	rows := []node.FillRow{row(node.TableStorage, triple.POS, onlyPOS), row(node.TableStorage, triple.OSP, onlyPOS), row(node.TableStorage, triple.OSP, onlyOSP),
+		annotation(node.TableStorage, triple.POS, onlyPOS), annotation(node.TableReplica, triple.SPO, replica),
 		row(node.TableReplica, triple.SPO, replica), row(node.TableReplica, triple.SPO, whole[0]),
 		deleted, row(node.TableStorage, triple.POS, statement("f", triple.Term{}))}
 	if err := store.Fill(t.Context(), rows); err != nil {
@@ -56,9 +61,13 @@ func TestDumpPart(t *testing.T) {
 	if code, _, stderr := run(t, "", "dump", "--part"); code != exitUsage || !strings.Contains(stderr, "--data") {
 		t.Errorf("%d, %s", code, stderr)
 	}
-	var want []string
+	want := []string{triple.AnnotationsHeader + "\n"}
 	for _, s := range append(whole, onlyPOS, onlyOSP, replica) {
-		want = append(want, string(triple.AppendNQuad(nil, s)))
+		var annotations []triple.ApplicationData
+		if s == onlyPOS || s == replica {
+			annotations = []triple.ApplicationData{{ApplicationID: "app", Data: []byte("data")}}
+		}
+		want = append(want, string(triple.AppendAnnotated(nil, triple.AppendNQuad(nil, s), annotations)))
 	}
 	code, stdout, stderr := run(t, "", "dump", "--part", "--data", dir)
 	got := slices.Sorted(strings.Lines(stdout))

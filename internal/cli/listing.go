@@ -15,6 +15,8 @@ type page struct {
 	limit   int64 // 0: all
 	cursor  string
 	reverse bool
+	// annotations says that items come with theirs.
+	annotations bool
 }
 
 // more returns the limit of a read that tells whether something follows.
@@ -29,6 +31,8 @@ func (p page) more() int64 {
 type item interface {
 	appendNQuad(dst []byte) ([]byte, error)
 	triple() (triple.Triple, error)
+	// annotations are the triple's, if they were asked for.
+	annotations() []triple.ApplicationData
 }
 
 // listing is an answer. next, where something follows a limited page, is the
@@ -85,6 +89,22 @@ func writeItems(e *env, list *listing, write func([]byte, item) ([]byte, error))
 }
 
 func writeNQuad(dst []byte, it item) ([]byte, error) { return it.appendNQuad(dst) }
+
+// withAnnotations returns what writes an item's annotations on its line.
+func withAnnotations(write func([]byte, item) ([]byte, error)) func([]byte, item) ([]byte, error) {
+	var statement []byte
+	return func(dst []byte, it item) ([]byte, error) {
+		annotations := it.annotations()
+		if len(annotations) == 0 {
+			return write(dst, it)
+		}
+		var err error
+		if statement, err = write(statement[:0], it); err != nil {
+			return dst, err
+		}
+		return triple.AppendAnnotated(dst, statement, annotations), nil
+	}
+}
 
 func writeJSON(dst []byte, it item) ([]byte, error) {
 	t, err := it.triple()

@@ -212,6 +212,9 @@ func (c *loadCmd) tellRejected(e *env, rejected int64) error {
 func printSummary(w io.Writer, s rdfload.Summary) error {
 	text := fmt.Sprintf("read       %s\nnew        %s\nduplicate  %s\nrejected   %s\nbytes      %s\ntime       %s (%s triples/s)\n",
 		number(s.Read), number(s.New), number(s.Duplicates), number(s.Rejected), size(s.Bytes), seconds(s.Duration), number(int64(s.Rate)))
+	if s.Annotations > 0 {
+		text += "annotated  " + number(s.Annotations) + "\n"
+	}
 	if s.PeakMemory > 0 {
 		text += "memory     " + size(s.PeakMemory) + " at the peak\n"
 	}

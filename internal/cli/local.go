@@ -53,7 +53,7 @@ func (l *local) match(ctx context.Context, p triple.Pattern, page page) *listing
 	if err != nil {
 		return failed(err)
 	}
-	return l.list(l.snapshot.Match(ctx, p, node.ReadOptions{Limit: page.more(), After: after}), page)
+	return l.list(l.snapshot.Match(ctx, p, node.ReadOptions{Limit: page.more(), After: after, Annotations: page.annotations}), page)
 }
 
 func (l *local) bounded(ctx context.Context, b triple.Bounds, page page) *listing {
@@ -106,6 +106,8 @@ func (i *localItem) appendNQuad(dst []byte) ([]byte, error) {
 	return triple.AppendKeyNQuad(dst, i.row.Key, i.row.Value)
 }
 
+func (i *localItem) annotations() []triple.ApplicationData { return i.row.Annotations }
+
 func (i *localItem) triple() (triple.Triple, error) { return i.row.Triple() }
 
 func (l *local) count(ctx context.Context, p triple.Pattern, estimate bool) (int64, bool, error) {
@@ -149,8 +151,15 @@ type localWriter struct{ store *node.Store }
 
 func (l localWriter) Close() error { return l.store.Close() }
 
-func (l localWriter) add(ctx context.Context, triples []triple.Triple) (added, existing int64, err error) {
-	r, err := l.store.Add(ctx, triples)
+func (l localWriter) add(ctx context.Context, batch []statement) (added, existing int64, err error) {
+	r, err := l.store.Add(ctx, triplesOf(batch))
+	if err == nil {
+		var annotated []node.Annotated
+		for _, s := range batch {
+			annotated = append(annotated, node.Annotated{Triple: s.Triple, Annotations: s.annotations})
+		}
+		err = node.AnnotateAll(ctx, annotated, l.store.Annotate)
+	}
 	return r.Added, r.Existing, err
 }
 

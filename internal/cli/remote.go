@@ -65,7 +65,7 @@ func pages(page page, fetch func(client.PageOptions) (client.Page, error)) *list
 			if page.limit > 0 {
 				limit = int(page.limit - given)
 			}
-			got, err := fetch(client.PageOptions{Limit: limit, Cursor: cursor, Reverse: page.reverse})
+			got, err := fetch(client.PageOptions{Limit: limit, Cursor: cursor, Reverse: page.reverse, Annotations: page.annotations})
 			if err != nil {
 				if errors.Is(err, client.ErrBadCursor) && cursor == page.cursor {
 					err = usagef("--cursor: %w", err)
@@ -73,8 +73,12 @@ func pages(page page, fetch func(client.PageOptions) (client.Page, error)) *list
 				yield(nil, err)
 				return
 			}
-			for _, t := range got.Triples {
-				if !yield(remoteItem(t), nil) {
+			for i, t := range got.Triples {
+				it := remoteItem{Triple: t}
+				if page.annotations {
+					it.noted = got.Annotations[i]
+				}
+				if !yield(it, nil) {
 					return
 				}
 			}
@@ -92,13 +96,18 @@ func pages(page page, fetch func(client.PageOptions) (client.Page, error)) *list
 }
 
 // remoteItem is a triple that a server gave.
-type remoteItem triple.Triple
-
-func (i remoteItem) appendNQuad(dst []byte) ([]byte, error) {
-	return triple.AppendNQuad(dst, triple.Triple(i)), nil
+type remoteItem struct {
+	triple.Triple
+	noted []triple.ApplicationData
 }
 
-func (i remoteItem) triple() (triple.Triple, error) { return triple.Triple(i), nil }
+func (i remoteItem) appendNQuad(dst []byte) ([]byte, error) {
+	return triple.AppendNQuad(dst, i.Triple), nil
+}
+
+func (i remoteItem) annotations() []triple.ApplicationData { return i.noted }
+
+func (i remoteItem) triple() (triple.Triple, error) { return i.Triple, nil }
 
 func (r *remote) count(ctx context.Context, p triple.Pattern, estimate bool) (int64, bool, error) {
 	if estimate {
@@ -110,8 +119,18 @@ func (r *remote) count(ctx context.Context, p triple.Pattern, estimate bool) (in
 
 func (r *remote) status(ctx context.Context) (status, error) { return r.client.Status(ctx) }
 
-func (r *remote) add(ctx context.Context, triples []triple.Triple) (added, existing int64, err error) {
-	result, err := r.client.Add(ctx, triples)
+func (r *remote) add(ctx context.Context, batch []statement) (added, existing int64, err error) {
+	annotations, some := make([][]triple.ApplicationData, len(batch)), false
+	for i, s := range batch {
+		annotations[i] = s.annotations
+		some = some || len(s.annotations) > 0
+	}
+	var result client.AddResult
+	if some {
+		result, err = r.client.AddAnnotated(ctx, triplesOf(batch), annotations)
+	} else {
+		result, err = r.client.Add(ctx, triplesOf(batch))
+	}
 	return result.Added, result.Existing, err
 }
 

@@ -164,6 +164,7 @@ func addSummary(total *rdfload.Summary, s client.LoadSummary) {
 	total.New += s.New
 	total.Duplicates += s.Duplicates
 	total.Rejected += s.Rejected
+	total.Annotations += s.Annotations
 	total.Bytes += s.Bytes
 	total.Duration += s.Duration
 	total.Runs += s.Runs

@@ -47,7 +47,7 @@ func (c *updateCmd) Run(e *env) error {
 	}
 	result, err := c.update(e, send)
 	if err != nil && mayBeDone(err) {
-		return hinted{err, "The update may be done, as a whole: look at the data before you repeat it."}
+		return hinted{err, "The update may be done, in a cluster also a part of it: look at the data before you repeat it."}
 	}
 	if err != nil {
 		return shown(err, name, text)

@@ -7,7 +7,8 @@ import (
 	"github.com/trefoildb/trefoil/sparql"
 )
 
-// Snapshot is a consistent state of a store. One that is put together without some
+// Snapshot is what a query reads: of a node alone one consistent state, of a cluster no
+// state of one moment (see package reads). One that is put together without some
 // of its owners may have a method Degraded() bool, see [Answer.Degraded].
 type Snapshot interface {
 	// Source is what queries read. It is valid until the snapshot is closed.

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"strings"
 
+	"github.com/trefoildb/trefoil/node"
 	"github.com/trefoildb/trefoil/rdfload/syntax"
 	"github.com/trefoildb/trefoil/triple"
 )
@@ -25,8 +26,9 @@ const (
 
 // readDocument reads the triples of a request's document. Where keepLabels is
 // set, blank nodes have the labels that are written, otherwise fresh ones;
-// anonymous nodes are always fresh. The triples are counted in the account.
-func (a *API) readDocument(r *request, account *account, keepLabels bool) (_ []triple.Triple, err error) {
+// anonymous nodes are always fresh. The triples are counted in the account. Their
+// annotations are appended to notes; nil refuses a document that has any.
+func (a *API) readDocument(r *request, account *account, keepLabels bool, notes *[]node.Annotated) (_ []triple.Triple, err error) {
 	s, err := syntaxOf(r)
 	if err != nil {
 		return nil, err
@@ -51,10 +53,15 @@ func (a *API) readDocument(r *request, account *account, keepLabels bool) (_ []t
 	most := min(unfold*a.options.MaxBodyBytes, a.options.MemoryBytes)
 	prefix := freshPrefix()
 	options := syntax.Options{Source: bodyName, Base: strings.Trim(r.params["base"], "<>"), BlankPrefix: prefix, MaxDocument: a.options.MaxBodyBytes}
+	var annotations []triple.ApplicationData
+	options.Annotated = func(all []triple.ApplicationData) { annotations = all }
 	var triples []triple.Triple
 	for t, err := range syntax.Parse(r.Context(), in, s, options) {
 		if err == nil {
-			err = account.grow(sizeOf(&t))
+			err = account.grow(sizeOf(&t) + sizeOfAnnotations(annotations))
+		}
+		if err == nil && annotations != nil && notes == nil {
+			err = errorf(KindBadRequest, bodyName, "annotations are not taken here: send the document to /triples or /load, or leave them out")
 		}
 		if err == nil && account.used > most {
 			err = errorf(KindTooLarge, "", "the document unfolds to more than %d bytes in memory; %s", most, whatTakesMore)
@@ -69,6 +76,10 @@ func (a *API) readDocument(r *request, account *account, keepLabels bool) (_ []t
 			restoreLabels(&t, prefix)
 		}
 		triples = append(triples, t)
+		if annotations != nil {
+			*notes = append(*notes, node.Annotated{Triple: t, Annotations: annotations})
+			annotations = nil
+		}
 	}
 	return triples, in.failed()
 }
@@ -93,6 +104,13 @@ func sizeOf(t *triple.Triple) int64 {
 		n += len(term.Value()) + len(term.Lang()) + len(term.Datatype())
 	}
 	return int64(n)
+}
+
+func sizeOfAnnotations(all []triple.ApplicationData) (n int64) {
+	for _, a := range all {
+		n += int64(tripleBytes + len(a.ApplicationID) + len(a.Data))
+	}
+	return n
 }
 
 // freshPrefix returns a prefix of blank node labels (see package blank) that no

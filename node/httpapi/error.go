@@ -47,7 +47,7 @@ const (
 	KindLoading          Kind = "loading"                // 503: the graph of links is being built: try again
 	KindLost             Kind = "lost"                   // 503: rows of what was asked may be gone for good
 	KindUnknownOutcome   Kind = "unknown-outcome"        // 504: a write may be done, or be done later
-	KindQueryTimeout     Kind = "query-timeout"          // 504: a query or update did not end in time; nothing was changed
+	KindQueryTimeout     Kind = "query-timeout"          // 504: a query or update did not end in time; on a node alone nothing was changed
 	KindVersion          Kind = "http-version"           // 505: HTTP/1.0 where it will not do
 	KindDiskFull         Kind = "disk-full"              // 507
 

@@ -39,12 +39,22 @@ var formats = []format{
 	{mediaType: typeJSON, appendRow: appendJSONRow, appendEnd: appendJSONEnd, begin: `{"triples":[`, between: ","},
 }
 
+// annotatedFormats are those that have a place for annotations.
+var annotatedFormats = []format{
+	{mediaType: typeNQuads, appendRow: appendAnnotatedRow, appendEnd: appendNothing, begin: triple.AnnotationsHeader + "\n"},
+	{mediaType: typeNTriples, appendRow: appendAnnotatedRow, appendEnd: appendNothing, begin: triple.AnnotationsHeader + "\n", defaultGraph: true},
+}
+
 // formatFor returns the format of the answer to q that a request prefers.
 func formatFor(r *http.Request, q *query) (*format, error) {
-	offers := make([]string, 0, len(formats))
-	chosen := make([]*format, 0, len(formats))
-	for i := range formats {
-		f := &formats[i]
+	all := formats
+	if q.annotations {
+		all = annotatedFormats
+	}
+	offers := make([]string, 0, len(all))
+	chosen := make([]*format, 0, len(all))
+	for i := range all {
+		f := &all[i]
 		if f.defaultGraph && q.named() {
 			continue // it could show nothing of the answer
 		}
@@ -74,6 +84,17 @@ func appendNothing(dst []byte, _ string) []byte { return dst }
 
 func appendNQuadRow(dst []byte, row node.Row) ([]byte, error) {
 	return triple.AppendKeyNQuad(dst, row.Key, row.Value)
+}
+
+func appendAnnotatedRow(dst []byte, row node.Row) ([]byte, error) {
+	if len(row.Annotations) == 0 {
+		return appendNQuadRow(dst, row)
+	}
+	statement, err := appendNQuadRow(nil, row)
+	if err != nil {
+		return dst, err
+	}
+	return triple.AppendAnnotated(dst, statement, row.Annotations), nil
 }
 
 func appendNDJSONRow(dst []byte, row node.Row) ([]byte, error) {

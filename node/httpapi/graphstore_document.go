@@ -42,7 +42,7 @@ func (a *API) readPart(r *request, t graphTarget, account *account, contentType 
 	part.Body = body
 	part.Header = r.Header.Clone()
 	part.Header.Set("Content-Type", contentType)
-	triples, err := a.readDocument(part, account, false)
+	triples, err := a.readDocument(part, account, false, nil)
 	if err != nil {
 		return nil, err
 	}

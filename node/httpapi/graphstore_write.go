@@ -1,5 +1,5 @@
 // Changing graphs by the Graph Store Protocol: PUT, POST and DELETE (sections
-// 5.3 to 5.5), each one change of the store, all or nothing.
+// 5.3 to 5.5), each one change of the store: on a node alone all or nothing.
 
 package httpapi
 
@@ -96,7 +96,7 @@ func (a *API) postGraph(w http.ResponseWriter, r *request) error {
 	if location != "" {
 		w.Header().Set("Location", location)
 	}
-	return writeJSONStatus(w, status, added{result.Added, int64(len(triples)) - result.Added})
+	return writeJSONStatus(w, status, added{Added: result.Added, Existing: int64(len(triples)) - result.Added})
 }
 
 // dropped is the answer of DELETE /data.

@@ -31,11 +31,14 @@ type query struct {
 	// defaultGraph leaves out the triples of named graphs, because the format
 	// has no place for their names. It is not part of the fingerprint.
 	defaultGraph bool
+
+	// annotations has the annotations of the triples written with them.
+	annotations bool
 }
 
 var (
 	patternParams = []string{"s", "p", "o", "g"}
-	triplesParams = []string{"s", "p", "o", "g", "limit", "cursor"}
+	triplesParams = []string{"s", "p", "o", "g", "limit", "cursor", "annotations"}
 	rangeParams   = []string{"order", "prefix", "ge", "gt", "le", "lt", "starts", "from", "until", "reverse", "limit", "cursor"}
 )
 
@@ -102,6 +105,9 @@ func triplesQuery(p params) (*query, error) {
 		return nil, err
 	}
 	q := &query{pattern: pattern, keys: scan.Range}
+	if q.annotations, err = p.flag("annotations"); err != nil {
+		return nil, err
+	}
 	return q, q.readPaging(p)
 }
 
@@ -184,7 +190,7 @@ func (q *query) named() bool {
 // rows returns the rows of the answer. With a limit it gives up to one more, which
 // tells that there is a next page.
 func (q *query) rows(ctx context.Context, sn Snapshot) iter.Seq2[node.Row, error] {
-	o := node.ReadOptions{Reverse: q.reverse, After: q.after}
+	o := node.ReadOptions{Reverse: q.reverse, After: q.after, Annotations: q.annotations}
 	if q.limit > 0 && !(q.byRange && q.defaultGraph) {
 		o.Limit = int64(q.limit) + 1
 	}

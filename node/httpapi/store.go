@@ -14,7 +14,8 @@ import (
 	"github.com/trefoildb/trefoil/triple"
 )
 
-// Snapshot is a consistent state of a store. One that is put together without some
+// Snapshot is what a request reads: of a node alone one consistent state, of a cluster
+// no state of one moment (see package reads). One that is put together without some
 // of its owners may have a method Degraded() bool; see degraded.go.
 type Snapshot interface {
 	Match(ctx context.Context, p triple.Pattern, o node.ReadOptions) iter.Seq2[node.Row, error]
@@ -27,6 +28,8 @@ type Snapshot interface {
 // Writer changes a store.
 type Writer interface {
 	Add(ctx context.Context, triples []triple.Triple) (node.AddResult, error)
+	// Annotate sets what an application notes on a triple, durably when it returns.
+	Annotate(ctx context.Context, t triple.Triple, applicationID string, data []byte) error
 	Delete(ctx context.Context, triples []triple.Triple) (node.DeleteResult, error)
 	DeleteMatch(ctx context.Context, p triple.Pattern) (node.DeleteResult, error)
 	Apply(ctx context.Context, changes node.Changes) (node.ApplyResult, error)
@@ -50,6 +53,7 @@ type Store interface {
 // storeOf is a store whose methods name the type of its snapshots.
 type storeOf[S Snapshot] interface {
 	Add(ctx context.Context, triples []triple.Triple) (node.AddResult, error)
+	Annotate(ctx context.Context, t triple.Triple, applicationID string, data []byte) error
 	Delete(ctx context.Context, triples []triple.Triple) (node.DeleteResult, error)
 	DeleteMatch(ctx context.Context, p triple.Pattern) (node.DeleteResult, error)
 	Apply(ctx context.Context, changes node.Changes) (node.ApplyResult, error)

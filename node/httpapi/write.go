@@ -19,6 +19,27 @@ var (
 type added struct {
 	Added    int64 `json:"added"`
 	Existing int64 `json:"existing"`
+	// Annotations is how many were set.
+	Annotations int64 `json:"annotations,omitempty"`
+}
+
+func annotationsOf(notes []node.Annotated) (n int64) {
+	for i := range notes {
+		n += int64(len(notes[i].Annotations))
+	}
+	return n
+}
+
+// annotating says that the triples of a document are added, and not all of its
+// annotations.
+func annotating(err error, n int64) error {
+	e := *asError(err)
+	e.Done, e.Begun = n, true
+	if e.Kind == KindBusy {
+		e.Kind = KindUnavailable // by busy clients know that nothing was done
+	}
+	e.Message += " (all triples of the document are there, and some of its annotations; send it again)"
+	return &e
 }
 
 func (a *API) postTriples(w http.ResponseWriter, r *request) error {
@@ -32,7 +53,8 @@ func (a *API) postTriples(w http.ResponseWriter, r *request) error {
 	}
 	account := &account{budget: &a.memory}
 	defer account.release()
-	triples, err := a.readDocument(r, account, keepLabels)
+	notes := []node.Annotated{}
+	triples, err := a.readDocument(r, account, keepLabels, &notes)
 	if err != nil {
 		return err
 	}
@@ -41,7 +63,10 @@ func (a *API) postTriples(w http.ResponseWriter, r *request) error {
 	if err != nil {
 		return partly(err, result.Added, result.Existing, "added")
 	}
-	return writeJSON(w, added{result.Added, result.Existing})
+	if err := node.AnnotateAll(r.Context(), notes, a.store.Annotate); err != nil {
+		return annotating(err, result.Added)
+	}
+	return writeJSON(w, added{result.Added, result.Existing, annotationsOf(notes)})
 }
 
 // deleted is the answer of DELETE /triples.
@@ -68,7 +93,8 @@ func (a *API) deleteTriples(w http.ResponseWriter, r *request) error {
 	}
 	account := &account{budget: &a.memory}
 	defer account.release()
-	triples, err := a.readDocument(r, account, true)
+	notes := []node.Annotated{} // go with their triples
+	triples, err := a.readDocument(r, account, true, &notes)
 	if err != nil {
 		return err
 	}

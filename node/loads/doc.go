@@ -31,7 +31,8 @@
 //	    length uvarint, value               where it is not the load's common one
 //
 // The answer is a status, and then how many bytes the table has; to the last one
-// the bytes, rows and new rows of the file, all uvarints. Strings and byte strings
+// the bytes, rows and new triples of the file, all uvarints, a byte, 1 where it has
+// annotations, the new ones of them, uvarint, and the file's name. Strings and byte strings
 // are as package peer has them. loads/seal has the JSON of a node.Seal; its answer
 // is a status.
 package loads

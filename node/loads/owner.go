@@ -164,6 +164,8 @@ func (in *incoming) take(m *rowsMessage, number uint64, rows []byte) ([]byte, er
 	e.Uvarint(uint64(file.Bytes))
 	e.Uvarint(uint64(file.Rows))
 	e.Uvarint(uint64(file.New))
+	e.Bool(file.Annotated)
+	e.Uvarint(uint64(file.NewAnnotations))
 	e.String(file.Name)
 	in.answer = e.Data()
 	return in.answer, nil

@@ -8,6 +8,7 @@ import (
 	"github.com/trefoildb/trefoil/rdfload"
 	"github.com/trefoildb/trefoil/recovery"
 	"github.com/trefoildb/trefoil/trie"
+	"github.com/trefoildb/trefoil/triple"
 )
 
 const (
@@ -56,7 +57,7 @@ func cuts(sample rdfload.Sample, machines int, o Options) (bounds [][]byte) {
 	n := int(min(sample.Bytes/limit, maxSegments, int64(len(sample.Keys))))
 	for i := 1; i < n; i++ {
 		at := i * len(sample.Keys) / n
-		bound := trie.Separator(sample.Keys[at-1], sample.Keys[at])
+		bound := triple.SplitBound(trie.Separator(sample.Keys[at-1], sample.Keys[at]))
 		if len(bound) == 0 || len(bound) > trie.MaxBoundLen || len(bounds) > 0 && bytes.Compare(bounds[len(bounds)-1], bound) >= 0 {
 			continue
 		}

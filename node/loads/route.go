@@ -82,6 +82,10 @@ func (c *cursor) owner(key []byte) int {
 	return c.owners[c.at]
 }
 
+// ownerOf is owner for a key of any place in the order: an annotation's version may be
+// before the last row.
+func (c *cursor) ownerOf(key []byte) int { return c.owners[c.find(key, 0, len(c.bounds))] }
+
 // replicas returns the machines that keep an extra replica of a row of SPO, of
 // which spo is the owner. The slice must not be modified.
 func (c *cursor) replicas(key []byte, spo int) ([]int, error) {

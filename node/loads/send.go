@@ -133,7 +133,8 @@ func (p *remotePart) close() (file node.StagedFile, err error) {
 	}
 	d := peer.NewDecoder(s.answer)
 	d.Byte()
-	file = node.StagedFile{Bytes: int64(d.Uvarint()), Rows: int64(d.Uvarint()), New: int64(d.Uvarint()), Name: d.String()}
+	file = node.StagedFile{Bytes: int64(d.Uvarint()), Rows: int64(d.Uvarint()), New: int64(d.Uvarint()),
+		Annotated: d.Bool(), NewAnnotations: int64(d.Uvarint()), Name: d.String()}
 	return file, d.End()
 }
 

@@ -27,7 +27,8 @@ type table struct {
 	// was.
 	storage, replicas []part
 	rows              int
-	fresh             int64
+
+	fresh, freshAnnotations int64
 }
 
 // part is the rows of a table that are one machine's, in one of its tables.
@@ -76,14 +77,22 @@ func (t *table) Set(key, value []byte) error {
 			return err
 		}
 	}
-	owner := t.cursor.owner(key)
+	if triple.IsAnnotation(value) {
+		return t.addAnnotation(key, value)
+	}
+	return t.addTo(t.cursor.owner(key), key, key, value)
+}
+
+// addTo adds a row to the owner of its version, and one of SPO to the machines that
+// keep an extra replica of it.
+func (t *table) addTo(owner int, version, key, value []byte) error {
 	if err := t.add(t.storage, owner, node.TableStorage, key, value); err != nil {
 		return err
 	}
 	if triple.Order(key[0]) != triple.SPO {
 		return nil
 	}
-	extras, err := t.cursor.replicas(key, owner)
+	extras, err := t.cursor.replicas(version, owner)
 	if err != nil {
 		return err
 	}
@@ -93,6 +102,16 @@ func (t *table) Set(key, value []byte) error {
 		}
 	}
 	return nil
+}
+
+// addAnnotation adds the row of an annotation to all machines that have a copy of
+// its version.
+func (t *table) addAnnotation(key, value []byte) error {
+	version, _, ok := triple.CutAnnotation(key)
+	if !ok {
+		return fmt.Errorf("%w: an annotation's value under a version's key", triple.ErrCorrupt)
+	}
+	return t.addTo(t.cursor.ownerOf(version), version, key, value)
 }
 
 // err returns why the load must end, nil where it goes on.
@@ -163,6 +182,7 @@ func (t *table) Close() error {
 			}
 			files = append(files, partOf{t.sink.router.ring[machine], file})
 			t.fresh += file.New
+			t.freshAnnotations += file.NewAnnotations
 		})
 	})
 	group.Wait()
@@ -172,8 +192,8 @@ func (t *table) Close() error {
 	return writeParts(t.path, files)
 }
 
-// New returns how many rows the cluster did not hold, after Close.
-func (t *table) New() int64 { return t.fresh }
+// New returns how many triples and annotations the cluster did not hold, after Close.
+func (t *table) New() (triples, annotations int64) { return t.fresh, t.freshAnnotations }
 
 // Abort gives the table up.
 func (t *table) Abort() (err error) {

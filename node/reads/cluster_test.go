@@ -261,6 +261,7 @@ func (w *world) newMachine(i int, o Options) *machine {
 	m.server.HandleStream(MethodCount, m.stream(m.reads.serveCount))
 	m.server.Handle(MethodRows, m.call(m.reads.serveRows))
 	m.server.Handle(methodNotes, m.reads.serveNotes)
+	m.server.Handle(methodAnnotations, m.reads.serveAnnotations)
 	m.server.Handle(methodSurvey, m.reads.serveSurvey)
 	var serving sync.WaitGroup
 	serving.Go(func() { _ = m.server.Serve(listener) })

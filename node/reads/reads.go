@@ -114,6 +114,8 @@ const (
 	MethodCount  = "reads/count"
 	methodSurvey = "reads/survey"
 	methodNotes  = "reads/notes"
+
+	methodAnnotations = "reads/annotations"
 )
 
 // Register makes a server answer what owners are asked.
@@ -123,6 +125,7 @@ func (r *Reads) Register(s *peer.Server) {
 	s.Handle(MethodRows, r.serveRows)
 	s.Handle(methodSurvey, r.serveSurvey)
 	s.Handle(methodNotes, r.serveNotes)
+	s.Handle(methodAnnotations, r.serveAnnotations)
 }
 
 // errMoved: the view under which rows were asked for is not the adopted one any more.

@@ -132,6 +132,23 @@ func (sn *Snapshot) read(ctx context.Context, r triple.Range, o node.ReadOptions
 	if o.After != nil {
 		r = behind(r, o.After, o.Reverse)
 	}
+	if o.Annotations {
+		a := &annotator{snapshot: sn, yield: yield, limit: o.Limit}
+		o.Annotations, o.Limit = false, 0 // rows of triples that are deleted meanwhile do not count
+		ended := false
+		sn.read(ctx, r, o, f, accept, func(row node.Row, err error) bool {
+			if err == nil {
+				ended = !a.add(ctx, row)
+			} else if ended = true; a.flush(ctx) {
+				yield(node.Row{}, err)
+			}
+			return !ended
+		})
+		if !ended {
+			a.flush(ctx)
+		}
+		return
+	}
 	limit := o.Limit
 	if accept != nil {
 		limit = 0

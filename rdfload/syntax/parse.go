@@ -44,6 +44,9 @@ type Options struct {
 	// Contexts are the JSON-LD contexts that a document may refer to, by IRI.
 	// None is ever fetched.
 	Contexts map[string][]byte
+	// Annotated, if not nil, is called with the annotations of a triple right before it
+	// is yielded, if it has any: see triple.AnnotationsHeader. It may keep them.
+	Annotated func([]triple.ApplicationData)
 }
 
 // Parse reads a document from r and yields its triples in order. The terms are
@@ -114,6 +117,9 @@ func parseLines(r io.Reader, quads bool, opts Options) iter.Seq2[triple.Triple, 
 				t := sc.Triple().Clone()
 				if opts.BlankPrefix != "" {
 					prefixBlanks(&t, opts.BlankPrefix)
+				}
+				if all := sc.Annotations(); all != nil && opts.Annotated != nil {
+					opts.Annotated(all)
 				}
 				if !yield(t, nil) {
 					return
