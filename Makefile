@@ -9,6 +9,8 @@ CLUSTERTIME ?= 30m
 SEEDS       ?= 1-1000
 JOBS        ?= 2
 TORTURETIME ?= 10m
+ABUSETIME   ?= 1h
+ABUSECLIENTS ?= 200
 STATICCHECK  = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
 # The packages with goroutines that share memory: there the race detector pays. (What the
@@ -16,7 +18,7 @@ STATICCHECK  = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 RACE = ./node/... ./rdfload ./client/...
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo demo-cluster test lint fuzz bench bench-cluster bench-links torture torture-kills torture-model torture-cluster torture-processes torture-links torture-race torture-seeds fmt clean
+.PHONY: help build demo demo-cluster test lint fuzz bench bench-cluster bench-links torture torture-kills torture-model torture-cluster torture-processes torture-links torture-abuse torture-race torture-seeds fmt clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -74,6 +76,9 @@ torture-race: ## the clusters in one process under the race detector
 
 torture-seeds: ## SEEDS (1-1000) of random faults for clusters in one process; integration/replay repeats them; JOBS (2) at once
 	$(GO) run ./integration/replay -odd -seeds $(SEEDS) -jobs $(JOBS)
+
+torture-abuse: ## ABUSETIME (1h) of ABUSECLIENTS (200) hostile clients; TREFOIL_MEMORY=2GiB for less than all memory
+	TREFOIL_TORTURE=$(ABUSETIME) TREFOIL_CLIENTS=$(ABUSECLIENTS) $(GO) test -count 1 -v -timeout 0 -run 'TortureAbuse' ./integration/abuse
 
 fmt: ## gofmt all files
 	gofmt -w .

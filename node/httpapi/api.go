@@ -29,6 +29,7 @@ type API struct {
 	cors        cors
 	hosts       hosts
 	memory      budget
+	texts       budget        // of queries and updates until they are answered
 	pageBytes   int           // maxPageBytes, but for tests
 	loads       chan struct{} // has an element for each load that runs
 	backups     chan struct{} // the same for backups
@@ -80,6 +81,7 @@ func New(store Store, options Options) (*API, error) {
 		cors:        newCORS(options.AllowOrigins),
 		hosts:       newHosts(options.PublicURL, options.AcceptHosts),
 		memory:      budget{max: options.MemoryBytes},
+		texts:       budget{max: max(options.MemoryBytes/2, minTextsBytes)},
 		pageBytes:   maxPageBytes,
 		loads:       make(chan struct{}, 1),
 		backups:     make(chan struct{}, options.MaxBackups),

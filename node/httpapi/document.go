@@ -18,6 +18,8 @@ const (
 	// tripleBytes is what a triple takes without its strings: four terms of a kind
 	// and three strings.
 	tripleBytes = 4 * (8 + 3*16)
+	// stringBytes is what a string takes besides its bytes, as the allocator rounds.
+	stringBytes = 16
 	// unfold is how many times its greatest size a document may take in memory.
 	unfold = 4
 	// treeWeight is what a byte takes of a document whose parser builds a tree.
@@ -50,21 +52,21 @@ func (a *API) readDocument(r *request, account *account, keepLabels bool, notes 
 	if s == syntax.RDFXML || s == syntax.JSONLD {
 		in.account, in.weight = account, treeWeight
 	}
-	most := min(unfold*a.options.MaxBodyBytes, a.options.MemoryBytes)
+	account.most = min(unfold*a.options.MaxBodyBytes, a.options.MemoryBytes*2/3) // what one client may have
 	prefix := freshPrefix()
 	options := syntax.Options{Source: bodyName, Base: strings.Trim(r.params["base"], "<>"), BlankPrefix: prefix, MaxDocument: a.options.MaxBodyBytes}
 	var annotations []triple.ApplicationData
 	options.Annotated = func(all []triple.ApplicationData) { annotations = all }
-	var triples []triple.Triple
+	triples := growing{account: account}
 	for t, err := range syntax.Parse(r.Context(), in, s, options) {
 		if err == nil {
-			err = account.grow(sizeOf(&t) + sizeOfAnnotations(annotations))
+			err = account.grow(stringsOf(&t) + sizeOfAnnotations(annotations))
 		}
 		if err == nil && annotations != nil && notes == nil {
 			err = errorf(KindBadRequest, bodyName, "annotations are not taken here: send the document to /triples or /load, or leave them out")
 		}
-		if err == nil && account.used > most {
-			err = errorf(KindTooLarge, "", "the document unfolds to more than %d bytes in memory; %s", most, whatTakesMore)
+		if err == nil {
+			err = triples.room()
 		}
 		if err != nil {
 			return nil, documentError(err, in)
@@ -75,13 +77,13 @@ func (a *API) readDocument(r *request, account *account, keepLabels bool, notes 
 		if keepLabels {
 			restoreLabels(&t, prefix)
 		}
-		triples = append(triples, t)
+		triples.list = append(triples.list, t)
 		if annotations != nil {
 			*notes = append(*notes, node.Annotated{Triple: t, Annotations: annotations})
 			annotations = nil
 		}
 	}
-	return triples, in.failed()
+	return triples.list, in.failed()
 }
 
 // documentError returns the error of a document's parser as clients get it. What
@@ -98,10 +100,42 @@ func documentError(err error, in *body) error {
 	return &Error{Kind: KindBadRequest, Where: bodyName, Message: err.Error(), cause: err}
 }
 
-func sizeOf(t *triple.Triple) int64 {
-	n := tripleBytes
+// growing is a list of triples whose account pays for its capacity, and while it
+// grows for the one before as well.
+type growing struct {
+	list    []triple.Triple
+	account *account
+}
+
+// room makes room for one triple more.
+func (g *growing) room() error {
+	before := cap(g.list)
+	if len(g.list) < before {
+		return nil
+	}
+	after := max(before+before/4, 64)
+	if err := g.account.grow(int64(after) * tripleBytes); err != nil {
+		return err
+	}
+	list := make([]triple.Triple, len(g.list), after)
+	copy(list, g.list)
+	g.list = list
+	g.account.shrink(int64(before) * tripleBytes)
+	return nil
+}
+
+// sizeOf returns what a triple takes in a list, which may have room for a quarter more.
+func sizeOf(t *triple.Triple) int64 { return tripleBytes*5/4 + stringsOf(t) }
+
+// stringsOf returns what the strings of a triple take.
+func stringsOf(t *triple.Triple) int64 {
+	n := 0
 	for _, term := range [...]*triple.Term{&t.Subject, &t.Predicate, &t.Object, &t.Graph} {
-		n += len(term.Value()) + len(term.Lang()) + len(term.Datatype())
+		for _, text := range [...]string{term.Value(), term.Lang(), term.Datatype()} {
+			if text != "" {
+				n += len(text) + stringBytes
+			}
+		}
 	}
 	return int64(n)
 }

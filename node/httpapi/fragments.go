@@ -62,7 +62,7 @@ func (a *API) getFragment(w http.ResponseWriter, r *request) error {
 		return err
 	}
 	f.merged = !s.HasGraphs() && f.query.pattern.Graph.IsZero()
-	body := &page{account: account{budget: &a.memory}}
+	body := &page{account: account{budget: &a.memory, client: clientOf(r.Request)}}
 	defer body.release()
 	if err := a.readFragment(w, r, f, &body.account); err != nil {
 		return err

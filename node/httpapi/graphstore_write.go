@@ -28,7 +28,7 @@ func (a *API) putGraph(w http.ResponseWriter, r *request) error {
 	if err != nil {
 		return err
 	}
-	account := &account{budget: &a.memory}
+	account := &account{budget: &a.memory, client: clientOf(r.Request)}
 	defer account.release()
 	triples, err := a.readGraph(r, t, account)
 	if err != nil {
@@ -69,7 +69,7 @@ func (a *API) postGraph(w http.ResponseWriter, r *request) error {
 		location = base + graphStorePath + "/" + freshPrefix()
 		t = graphTarget{graph: triple.NewIRI(location), base: location}
 	}
-	account := &account{budget: &a.memory}
+	account := &account{budget: &a.memory, client: clientOf(r.Request)}
 	defer account.release()
 	var triples []triple.Triple
 	if r.ContentLength != 0 {

@@ -181,7 +181,7 @@ type linksCall struct {
 // beginCall reads a request: its body, where it has one, by Content-Type, the form of
 // its answer by Accept, and the epoch. The caller must end the call.
 func (l *linksDoors) beginCall(w http.ResponseWriter, r *request, door string, takes *takes) (_ *linksCall, err error) {
-	c := &linksCall{linksDoors: l, ctx: r.Context(), w: w, r: r, door: door, account: account{budget: &l.memory}}
+	c := &linksCall{linksDoors: l, ctx: r.Context(), w: w, r: r, door: door, account: account{budget: &l.memory, client: clientOf(r.Request)}}
 	defer func() {
 		if err != nil {
 			c.end()

@@ -110,7 +110,7 @@ func TestLinksMemory(t *testing.T) {
 	}
 	s.do("POST", "/links/rank", lists(`,"a":1000`)).wantError(t, 413, KindTooLarge, "", "ask for less")
 	// Others hold it.
-	s.api.memory.take(memory - 2*accountGrain)
+	s.api.memory.take("others", memory-2*accountGrain, true)
 	s.do("POST", "/links/get", lists("")).wantError(t, 503, KindBusy, "", "try again")
 	if got := s.do("POST", "/links/degrees", lists("")); got.body != "{\"degrees\":[5000]}\n" {
 		t.Error(got.body)
@@ -364,7 +364,7 @@ func TestLinksUpdateErrors(t *testing.T) {
 	s.do("POST", "/links/update", good, "Accept", "text/csv").wantError(t, 406, KindNotAcceptable, "Accept", typeJSON)
 	cramped := serveLinks(t, linkstest.New(), Options{MemoryBytes: 1 << 20})
 	cramped.do("POST", "/links/update", `{"op":"add","src":"urn:`+strings.Repeat("x", 1<<20)+`","dst":[]}`).wantError(t, 413, KindTooLarge, "body:1", "in several lines")
-	cramped.api.memory.take(1<<20 - accountGrain)
+	cramped.api.memory.take("others", 1<<20-accountGrain, true)
 	cramped.do("POST", "/links/update", `{"op":"add","src":"urn:`+strings.Repeat("x", 10<<10)+`","dst":[]}`, "Content-Type", "application/x-ndjson; charset=utf-8").
 		wantError(t, 503, KindBusy, "", "try again")
 }

@@ -48,7 +48,7 @@ func (c *linksCall) streamLists(pages []uid.UID, bounds []int, read func([]uid.U
 
 // listPiece answers with the lists of some pages, which have about count links.
 func (c *linksCall) listPiece(out linksAnswer, pages []uid.UID, count int, read func([]uid.UID) (links.Lists, error)) error {
-	held := account{budget: &c.memory}
+	held := account{budget: &c.memory, client: clientOf(c.r.Request)}
 	defer held.release()
 	if err := c.hold(&held, count, bytesALink); err != nil {
 		return err
@@ -137,7 +137,7 @@ func (c *linksCall) streamUpTo(graph boundedGraph) error {
 
 // pieceUpTo answers with the lists of the first of some pages, and returns of how many.
 func (c *linksCall) pieceUpTo(out linksAnswer, graph boundedGraph, pages []uid.UID) (n int, err error) {
-	held := account{budget: &c.memory}
+	held := account{budget: &c.memory, client: clientOf(c.r.Request)}
 	defer held.release()
 	if err := held.grow(int64(c.pieceLinks) * bytesALink); err != nil {
 		return 0, err

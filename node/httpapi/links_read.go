@@ -202,7 +202,7 @@ const maxLabelTries = 20
 // labelledPiece answers with the lists and labels of some pages. done is false where
 // they changed between the reads: nothing was answered then.
 func (c *linksCall) labelledPiece(out linksAnswer, pages []uid.UID, count int) (done bool, err error) {
-	held := account{budget: &c.memory}
+	held := account{budget: &c.memory, client: clientOf(c.r.Request)}
 	defer held.release()
 	if err := c.hold(&held, count, bytesALabel); err != nil {
 		return false, err
@@ -292,7 +292,7 @@ const (
 )
 
 func (c *linksCall) urlsOf(pages []uid.UID) *urlCursor {
-	return &urlCursor{c: c, pages: pages, batch: 4 * minURLBatch, account: account{budget: &c.memory}}
+	return &urlCursor{c: c, pages: pages, batch: 4 * minURLBatch, account: account{budget: &c.memory, client: clientOf(c.r.Request)}}
 }
 
 // next returns the next page's URL.

@@ -65,7 +65,7 @@ func (l *linksDoors) postUpdate(w http.ResponseWriter, r *request) error {
 		return err
 	}
 	defer in.Close()
-	u := &linksUpdate{doors: l, r: r, in: bufio.NewReaderSize(in, chunkBytes), account: account{budget: &l.memory}}
+	u := &linksUpdate{doors: l, r: r, in: bufio.NewReaderSize(in, chunkBytes), account: account{budget: &l.memory, client: clientOf(r.Request)}}
 	defer u.account.release()
 	if err := u.run(); err != nil {
 		return u.partly(linksError(err))

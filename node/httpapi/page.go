@@ -86,7 +86,7 @@ func (p *page) release() {
 
 // answerPage answers q, which has a limit, with a page.
 func (a *API) answerPage(w http.ResponseWriter, r *request, q *query, f *format) error {
-	p := &page{format: f, most: a.pageBytes, account: account{budget: &a.memory}}
+	p := &page{format: f, most: a.pageBytes, account: account{budget: &a.memory, client: clientOf(r.Request)}}
 	defer p.release()
 	next, err := a.readPage(w, r, q, p)
 	if err != nil {

@@ -36,7 +36,7 @@ func (a *API) getSPARQL(w http.ResponseWriter, r *request) error {
 }
 
 func (a *API) postSPARQL(w http.ResponseWriter, r *request) error {
-	account := &account{budget: &a.memory}
+	account := &account{budget: &a.texts, client: clientOf(r.Request)}
 	defer account.release()
 	op, err := a.readOperation(r, account)
 	if err != nil {

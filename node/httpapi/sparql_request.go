@@ -38,6 +38,8 @@ const (
 	// textWeight is what a byte of a text costs until it is answered: itself and the
 	// tree that it makes.
 	textWeight = 4
+	// minTextsBytes is the least budget of texts.
+	minTextsBytes = 4 << 20
 )
 
 // Where parameters stand; the protocol has all of them in one of the two.
@@ -220,7 +222,7 @@ func (a *API) readOperation(r *request, account *account) (*operation, error) {
 	if mediaType != typeForm && (op.has("query") || op.has("update")) {
 		return nil, errorf(KindBadRequest, "", "a query or update in the URL, and one in the body; give one")
 	}
-	text, err := readText(r, most, account)
+	text, err := readText(r, min(most, a.texts.max*2/3/textWeight), account)
 	if err != nil {
 		return nil, err
 	}

@@ -51,7 +51,7 @@ func (a *API) postTriples(w http.ResponseWriter, r *request) error {
 	default:
 		return errorf(KindBadParameter, "blank", "%q is neither keep nor fresh", clip(blank))
 	}
-	account := &account{budget: &a.memory}
+	account := &account{budget: &a.memory, client: clientOf(r.Request)}
 	defer account.release()
 	notes := []node.Annotated{}
 	triples, err := a.readDocument(r, account, keepLabels, &notes)
@@ -91,7 +91,7 @@ func (a *API) deleteTriples(w http.ResponseWriter, r *request) error {
 	case !byDocument:
 		return errorf(KindBadRequest, "", "say what to delete: a document, or at least one of s, p, o and g")
 	}
-	account := &account{budget: &a.memory}
+	account := &account{budget: &a.memory, client: clientOf(r.Request)}
 	defer account.release()
 	notes := []node.Annotated{} // go with their triples
 	triples, err := a.readDocument(r, account, true, &notes)

@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"bytes"
+
 	"context"
 	"fmt"
 	"io"
@@ -217,15 +218,63 @@ func TestBodyCaps(t *testing.T) {
 // TestMemoryOfDocuments: documents together may not hold more than the budget.
 func TestMemoryOfDocuments(t *testing.T) {
 	s, _ := serveTriples(t, "", Options{MemoryBytes: 1 << 20})
-	if !s.api.memory.take(1 << 20) {
+	if !s.api.memory.take("another", 1<<20, true) {
 		t.Fatal("no budget")
 	}
 	got := s.do("POST", "/triples", "<http://a> <http://b> <http://c> .", "Content-Type", "text/turtle")
 	got.wantError(t, 503, KindBusy, "", "try again")
-	s.api.memory.held.Store(0)
+	s.api.memory.give("another", 1<<20)
 	if got := s.do("POST", "/triples", "<http://a> <http://b> <http://c> .", "Content-Type", "text/turtle"); got.status != 200 {
 		t.Errorf("%d %s", got.status, got.body)
 	}
+}
+
+// TestBombs: what unfolds to more than its size says is refused before it takes much
+// memory, and what one client holds leaves room for the documents of others, and for
+// small ones of its own.
+func TestBombs(t *testing.T) {
+	s, _ := serveTriples(t, "", Options{MemoryBytes: 256 << 20})
+	var bomb bytes.Buffer
+	z := gzip.NewWriter(&bomb)
+	for range 20 << 20 / 40 {
+		io.WriteString(z, "<http://x/a> <http://x/b> <http://x/c> .\n")
+	}
+	z.Close()
+	got := s.do("POST", "/triples", bomb.String(), "Content-Type", "application/n-triples", "Content-Encoding", "gzip")
+	got.wantError(t, 413, KindTooLarge, "", "decompression bomb")
+	if held := s.api.memory.held.Load(); held != 0 {
+		t.Errorf("%d bytes are held", held)
+	}
+
+	b := &budget{max: 12 << 20}
+	large := account{budget: b, client: "a"}
+	for large.grow(1<<20) == nil {
+	}
+	if b.held.Load() != 8<<20 {
+		t.Errorf("one client got %d of %d bytes", b.held.Load(), b.max)
+	}
+	small, other := account{budget: b, client: "a"}, account{budget: b, client: "b"}
+	if small.grow(100<<10) != nil || small.grow(1<<20) == nil || other.grow(2<<20) != nil {
+		t.Error("no room for a small request of the same client, or for another's; or too much")
+	}
+	large.release()
+	small.release()
+	other.release()
+	if b.held.Load() != 0 || len(b.clients) != 0 {
+		t.Errorf("%d bytes are held by %d clients", b.held.Load(), len(b.clients))
+	}
+}
+
+// TestTextsApart: texts of queries that wait do not take the memory of documents.
+func TestTextsApart(t *testing.T) {
+	s, _ := serveTriples(t, "", Options{MemoryBytes: 1 << 20})
+	if !s.api.texts.take("another", s.api.texts.max, true) {
+		t.Fatal("no budget")
+	}
+	if got := s.do("POST", "/triples", "<http://a> <http://b> <http://c> .", "Content-Type", "text/turtle"); got.status != 200 {
+		t.Errorf("%d %s", got.status, got.body)
+	}
+	s.do("POST", "/sparql", "ASK {}", "Content-Type", "application/sparql-query").wantError(t, 503, KindBusy, "", "try again")
 }
 
 func TestReadOnly(t *testing.T) {

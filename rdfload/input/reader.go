@@ -23,8 +23,10 @@ var (
 // Limits bound what is read. The zero value means the defaults.
 type Limits struct {
 	// MaxRatio is the greatest number of bytes that come out of one compressed
-	// byte; 0 means 2000. It is looked at behind the first 64 MiB.
+	// byte; 0 means 2000.
 	MaxRatio int64
+	// RatioFrom is how many bytes come out before MaxRatio counts; 0 means 64 MiB.
+	RatioFrom int64
 	// MaxBytes is the greatest size of a document, decompressed; 0 means any.
 	MaxBytes int64
 }
@@ -72,6 +74,9 @@ func Open(source Source, limits Limits) (*Reader, error) {
 func NewReader(in io.Reader, name string, limits Limits) (*Reader, error) {
 	if limits.MaxRatio <= 0 {
 		limits.MaxRatio = defaultMaxRatio
+	}
+	if limits.RatioFrom <= 0 {
+		limits.RatioFrom = ratioFrom
 	}
 	r := &Reader{name: name, limits: limits, in: &countingReader{r: in}}
 	buffered := bufio.NewReaderSize(r.in, 64<<10)
@@ -152,7 +157,7 @@ func (r *Reader) readCounted(p []byte) (n int, err error) {
 	case r.limits.MaxBytes > 0 && out > r.limits.MaxBytes:
 		n = max(n-int(out-r.limits.MaxBytes), 0)
 		r.err = fmt.Errorf("read %s: the document is larger than %d bytes", r.name, r.limits.MaxBytes)
-	case r.kind != Plain && out > ratioFrom && out/r.limits.MaxRatio > r.BytesIn():
+	case r.kind != Plain && out > r.limits.RatioFrom && out/r.limits.MaxRatio > r.BytesIn():
 		r.err = fmt.Errorf("read %s: %w: %d bytes came out of %d", r.name, ErrBomb, out, r.BytesIn())
 	case err != nil && err != io.EOF:
 		r.err = r.explain(err)

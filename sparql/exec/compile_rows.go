@@ -57,7 +57,7 @@ func (c *compiler) filter(n *algebra.Filter, in stream, g graphs, depth int) (st
 // extend compiles neighbouring Extends to one operator: those of one SELECT
 // share blank nodes.
 func (c *compiler) extend(n *algebra.Extend, in stream, g graphs, depth int) (stream, error) {
-	e := &extend{q: c.query}
+	e := &extend{q: c.query, large: holder{account: &c.query.account, name: "extend"}}
 	var list []*algebra.Extend
 	var input algebra.Node = n
 	for {

@@ -116,9 +116,11 @@ type extend struct {
 	buf   []byte
 	rest  *batch // rows that had no room in a batch, as values are large
 	at    int
+	large holder // of the large values that the last batch was given
 }
 
 func (e *extend) next(out *batch) error {
+	e.large.free()
 	if e.rest == nil || e.at >= e.rest.n {
 		if err := e.q.check(); err != nil {
 			return err
@@ -176,13 +178,32 @@ func (e *extend) bind(out *batch, i int) error {
 			e.buf = triple.AppendWholeTerm(e.buf[:0], v.Term())
 			row[slot] = e.q.arena.keep(e.buf)
 			out.weigh(row[slot])
+			if err := e.hold(len(row[slot])); err != nil {
+				return err
+			}
+			if cap(e.buf) > maxWeight {
+				e.buf = nil // of one huge value
+			}
 		}
 	}
 	return nil
 }
 
-func (e *extend) reset() { e.rest, e.at = nil, 0; e.in.reset() }
-func (e *extend) close() { e.in.close() }
+// hold counts a value of so many bytes. Only one that is huge is asked for: a batch has
+// few bytes of others.
+func (e *extend) hold(bytes int) error {
+	switch {
+	case bytes < bigCell:
+	case bytes < maxWeight/4:
+		e.large.take(bytes)
+	default:
+		return e.large.grow(2 * bytes) // itself, and what it is made of
+	}
+	return nil
+}
+
+func (e *extend) reset() { e.rest, e.at = nil, 0; e.large.free(); e.in.reset() }
+func (e *extend) close() { e.large.free(); e.in.close() }
 
 // concat gives the rows of its inputs one after the other.
 type concat struct {
