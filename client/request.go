@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/rand"
+	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -171,6 +172,9 @@ func (c *Client) try(ctx context.Context, what call, body io.Reader) (*http.Resp
 		r.Header.Set("Authorization", "Bearer "+c.options.Token)
 	}
 	answer, err := c.options.HTTPClient.Do(r)
+	if untrusted := (*tls.CertificateVerificationError)(nil); errors.As(err, &untrusted) {
+		return nil, &permanent{err} // the request was not sent
+	}
 	if err != nil {
 		return nil, err
 	}
