@@ -31,7 +31,6 @@ import (
 	"github.com/trefoildb/trefoil/node/httpapi"
 	"github.com/trefoildb/trefoil/node/peer"
 	"github.com/trefoildb/trefoil/node/port"
-	"github.com/trefoildb/trefoil/trie"
 )
 
 // messages is what a command writes to standard error; it may be read meanwhile.
@@ -447,11 +446,10 @@ func TestClosedMember(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	id := store.MachineID()
 	if err := store.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := cluster.RecoverMajority(nil, dir, []trie.MachineID{id}, slog.New(slog.DiscardHandler)); err != nil {
+	if _, err := cluster.RecoverMajority(ctx, cluster.Recovery{Dir: dir, NoneNewer: true, AlthoughTheyAnswer: true, Logger: slog.New(slog.DiscardHandler)}); err != nil {
 		t.Fatal(err)
 	}
 	if code, said := until("0.0.0.0:0"); code != exitDone {
