@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"io"
 	"os"
 	"strings"
@@ -57,10 +58,39 @@ func parseUUID(s string) (uuid, error) {
 	return uuid(b), nil
 }
 
-const versionFormat = "trefoil data directory\nformat %d\nuuid %s\n"
+const (
+	versionFormat = "trefoil data directory\nformat %d\nuuid %s\n"
+	// checksumFormat is the last line: the CRC-32C of the lines before it.
+	checksumFormat = "crc32c %08x\n"
+)
 
-// parseVersion reads the text of a VERSION file.
-func parseVersion(text string) (uuid, error) {
+// versionText returns the text of a VERSION file.
+func versionText(id uuid) string {
+	text := fmt.Sprintf(versionFormat, formatVersion, id)
+	return text + checksumLine(text)
+}
+
+func checksumLine(text string) string {
+	return fmt.Sprintf(checksumFormat, crc32.Checksum([]byte(text), crc32.MakeTable(crc32.Castagnoli)))
+}
+
+// parseVersion reads the text of a VERSION file. Files that earlier versions wrote have
+// no checksum.
+func parseVersion(text string) (id uuid, hasChecksum bool, err error) {
+	lines := text
+	if at := strings.LastIndex(text, "crc32c "); at >= 0 {
+		lines, hasChecksum = text[:at], true
+		if text[at:] != checksumLine(lines) {
+			return uuid{}, true, fmt.Errorf("%w: the VERSION file fails its checksum, so the UUID in it may be another machine's: "+
+				"put back the file from a copy of this directory, restore a backup, or, in a cluster, let the machine join anew: %q", ErrCorrupt, text)
+		}
+	}
+	id, err = parseLines(lines)
+	return id, hasChecksum, err
+}
+
+// parseLines reads the lines of a VERSION file before the checksum.
+func parseLines(text string) (uuid, error) {
 	var format int
 	var id string
 	if n, _ := fmt.Sscanf(text, versionFormat, &format, &id); n == 0 {
@@ -91,24 +121,24 @@ func lockDirectory(fs vfs.FS, dir string) (io.Closer, error) {
 	return nil, fmt.Errorf("lock %s: %w", dir, err)
 }
 
-// readVersion returns the UUID of the data directory dir; an error that is
-// [os.ErrNotExist] where dir has no VERSION file.
-func readVersion(fs vfs.FS, dir string) (uuid, error) {
+// readVersion returns the UUID of the data directory dir, and whether a checksum vouches
+// for it; an error that is [os.ErrNotExist] if dir has no VERSION file.
+func readVersion(fs vfs.FS, dir string) (id uuid, hasChecksum bool, err error) {
 	f, err := fs.Open(fs.PathJoin(dir, versionName))
 	if err != nil {
-		return uuid{}, err
+		return uuid{}, false, err
 	}
 	defer f.Close()
 	text, err := io.ReadAll(io.LimitReader(f, 4<<10))
 	if err != nil {
-		return uuid{}, err
+		return uuid{}, false, err
 	}
 	return parseVersion(string(text))
 }
 
 // writeVersion writes dir's VERSION file, whole or not at all.
 func writeVersion(fs vfs.FS, dir string, id uuid) error {
-	text := fmt.Sprintf(versionFormat, formatVersion, id)
+	text := versionText(id)
 	newPath := fs.PathJoin(dir, versionNewName)
 	if err := writeFile(fs, newPath, []byte(text)); err != nil {
 		return err
@@ -167,7 +197,7 @@ func NewIdentity(dir string) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, lock.Close()) }()
-	if _, err := readVersion(fs, dir); err != nil {
+	if _, _, err := readVersion(fs, dir); err != nil {
 		if errors.Is(err, os.ErrNotExist) {
 			return fmt.Errorf("%w: %s has no VERSION file", ErrVersion, dir)
 		}

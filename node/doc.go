@@ -21,6 +21,10 @@
 //	trefoil data directory
 //	format 1
 //	uuid 6ba7b810-9dad-41d1-80b4-00c04fd430c8
+//	crc32c 1df71c07
+//
+// The last line is the CRC-32C, in lower-case hexadecimal, of the bytes before it. A file
+// without it, of an earlier version, is read too; Open adds the line.
 //
 // # Rows
 //

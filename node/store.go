@@ -173,7 +173,8 @@ func (s *Store) openDatabase() error {
 	fs := s.options.FS
 	options := s.pebbleOptions()
 	var err error
-	s.id, err = readVersion(fs, s.dir)
+	var hasChecksum bool
+	s.id, hasChecksum, err = readVersion(fs, s.dir)
 	isNew := errors.Is(err, os.ErrNotExist)
 	switch {
 	case isNew && s.options.ReadOnly:
@@ -200,6 +201,11 @@ func (s *Store) openDatabase() error {
 	}
 	if err != nil {
 		return s.nameLog(err)
+	}
+	if !isNew && !hasChecksum && !s.options.ReadOnly { // an earlier version made it
+		if err := writeVersion(fs, s.dir, s.id); err != nil {
+			return err
+		}
 	}
 	if isNew {
 		s.id = newUUID()
