@@ -183,12 +183,14 @@ func TestCount(t *testing.T) {
 
 func TestDump(t *testing.T) {
 	eachDoor(t, func(t *testing.T, door ...string) {
-		out := trefoil(t, with(door, "dump")...).mustCode(t, done)
+		out := trefoil(t, with(door, "dump", "--no-annotations")...).mustCode(t, done)
 		if sorted(out.stdout) != sorted(people) {
 			t.Errorf("dump:\n%s", out.stdout)
 		}
 		trefoil(t, with(door, "range", "--order", "spo")...).mustCode(t, done).mustPrint(t, out.stdout)
 		trefoil(t, with(door, "dump", "--output", "nt")...).mustCode(t, failed).mustSay(t, "<http://e.x/secrets>")
+		// By default there is one line more, a comment that says that annotations may follow.
+		trefoil(t, with(door, "dump")...).mustCode(t, done).mustPrint(t, "#@trefoil-annotations 1\n"+out.stdout)
 		// A dump is a document like any other.
 		trefoilWith(t, strings.NewReader(out.stdout), "convert", "-").mustCode(t, done).mustPrint(t, out.stdout)
 	})

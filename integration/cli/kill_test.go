@@ -184,7 +184,7 @@ func TestKillServer(t *testing.T) {
 		}
 		trefoil(t, "check", "--data", data).mustCode(t, done)
 		held := make(map[string]bool)
-		for _, line := range trefoil(t, "dump", "--data", data).mustCode(t, done).lines() {
+		for _, line := range trefoil(t, "dump", "--no-annotations", "--data", data).mustCode(t, done).lines() {
 			held[line] = true
 		}
 		acknowledged += expected.compare(t, kill, held)
