@@ -1,0 +1,267 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/trefoildb/trefoil/integration/workload"
+	"github.com/trefoildb/trefoil/node"
+	"github.com/trefoildb/trefoil/node/cluster"
+	"github.com/trefoildb/trefoil/triple"
+)
+
+// What docs/API.md promises under "What holds" is checked here: on a node alone updates
+// are atomic and a snapshot is one state; in a cluster each triple is linearizable, and
+// the rest is right when all is quiet.
+
+var balanceOf = triple.NewIRI("http://e.x/balance")
+
+func balance(account int, amount int64) triple.Triple {
+	return triple.Triple{Subject: triple.NewIRI(fmt.Sprintf("http://e.x/account%d", account)), Predicate: balanceOf,
+		Object: triple.NewTyped(strconv.FormatInt(amount, 10), triple.XSDInteger)}
+}
+
+// balances reads all balances of a snapshot.
+func balances(ctx context.Context, sn cluster.Snapshot) (map[int][]int64, error) {
+	all := map[int][]int64{}
+	for row, err := range sn.Match(ctx, triple.Pattern{Predicate: balanceOf}, node.ReadOptions{}) {
+		if err != nil {
+			return nil, err
+		}
+		t, err := row.Triple()
+		if err != nil {
+			return nil, err
+		}
+		account, err := strconv.Atoi(strings.TrimPrefix(t.Subject.Value(), "http://e.x/account"))
+		if err != nil {
+			return nil, err
+		}
+		amount, err := strconv.ParseInt(t.Object.Value(), 10, 64)
+		if err != nil {
+			return nil, err
+		}
+		all[account] = append(all[account], amount)
+	}
+	return all, nil
+}
+
+// transfer moves an amount between two accounts by one update.
+func transfer(ctx context.Context, n *cluster.Node, from, to int, amount int64) error {
+	_, err := n.Update(ctx, func(sn cluster.Snapshot) (node.Changes, error) {
+		all, err := balances(ctx, sn)
+		if err != nil {
+			return node.Changes{}, err
+		}
+		if len(all[from]) != 1 || len(all[to]) != 1 {
+			return node.Changes{}, fmt.Errorf("an update sees balances %v and %v", all[from], all[to])
+		}
+		return node.Changes{
+			Delete: slices.Values([]triple.Triple{balance(from, all[from][0]), balance(to, all[to][0])}),
+			Add:    slices.Values([]triple.Triple{balance(from, all[from][0]-amount), balance(to, all[to][0]+amount)}),
+		}, nil
+	})
+	return err
+}
+
+// TestBankTransfers moves money through one node while others look. On a node alone all
+// states that are seen are right. In a cluster they may be torn, which is counted; the
+// updates of one node see each other, and in the end all nodes agree on the right sum.
+func TestBankTransfers(t *testing.T) {
+	for _, machines := range []int{1, 3} {
+		t.Run(fmt.Sprint(machines), func(t *testing.T) {
+			simulate(t, machines, func(t *testing.T, w *world) {
+				if machines == 1 {
+					w.machines[0].run()
+				} else {
+					w.form()
+				}
+				bank := workload.Bank{Accounts: 6, Total: 600}
+				for account := range bank.Accounts {
+					w.mustAdd(w.any(), balance(account, 100))
+				}
+				through := w.any()
+				var tellers, auditors sync.WaitGroup
+				for range 3 {
+					random := rand.New(rand.NewPCG(w.random.Uint64(), 0))
+					tellers.Go(func() {
+						for range 25 {
+							from, to := random.IntN(bank.Accounts), random.IntN(bank.Accounts-1)
+							if to >= from {
+								to++
+							}
+							if err := transfer(t.Context(), through.node, from, to, 1+random.Int64N(20)); err != nil {
+								t.Errorf("transfer: %v", err)
+								return
+							}
+						}
+					})
+				}
+				ended := make(chan struct{})
+				torn, looks := 0, 0
+				var mu sync.Mutex
+				for _, m := range w.up() {
+					auditors.Go(func() {
+						for {
+							select {
+							case <-ended:
+								return
+							default:
+							}
+							all, err := look(t.Context(), m.node)
+							if err != nil {
+								t.Errorf("%s: %v", m.name, err)
+								return
+							}
+							mu.Lock()
+							looks++
+							if err := bank.Check(all); err != nil {
+								torn++
+								if machines == 1 {
+									t.Errorf("a node alone shows a state that never was: %v", err)
+								}
+							}
+							mu.Unlock()
+						}
+					})
+				}
+				tellers.Wait()
+				close(ended)
+				auditors.Wait()
+				t.Logf("%d of %d looks were torn", torn, looks)
+				for _, m := range w.up() {
+					all, err := look(t.Context(), m.node)
+					if err == nil {
+						err = bank.Check(all)
+					}
+					if err != nil {
+						t.Errorf("%s, when all is quiet: %v", m.name, err)
+					}
+				}
+			})
+		})
+	}
+}
+
+func look(ctx context.Context, n *cluster.Node) (map[int][]int64, error) {
+	sn, err := n.Snapshot()
+	if err != nil {
+		return nil, err
+	}
+	defer sn.Close()
+	return balances(ctx, sn)
+}
+
+// TestGrowingSet adds elements under several subjects through all nodes while all of them
+// are read: acknowledged ones are never missing, what was seen stays, and on a node alone
+// reads are of one order of states. In a cluster a machine is lost meanwhile.
+func TestGrowingSet(t *testing.T) {
+	for _, machines := range []int{1, 4} {
+		t.Run(fmt.Sprint(machines), func(t *testing.T) {
+			simulate(t, machines, func(t *testing.T, w *world) {
+				if machines == 1 {
+					w.machines[0].run()
+				} else {
+					w.form()
+				}
+				history := new(workload.GrowingSet)
+				lost := w.any()
+				var nodes []*cluster.Node
+				for _, m := range w.up() {
+					if m != lost || machines == 1 {
+						nodes = append(nodes, m.node)
+					}
+				}
+				var writers, readers sync.WaitGroup
+				for i := range 4 {
+					n := nodes[i%len(nodes)]
+					writers.Go(func() {
+						for j := range 30 {
+							element := fmt.Sprintf("http://e.x/element%d-%d", i, j)
+							history.Invoke(element)
+							_, err := n.Add(t.Context(), []triple.Triple{member(element)})
+							switch {
+							case err == nil:
+								history.Acknowledge(element)
+							case machines == 1 || !errors.Is(err, node.ErrUnknown) && !errors.Is(err, node.ErrUnavailable):
+								t.Errorf("add: %v", err)
+								return
+							}
+						}
+					})
+				}
+				ended := make(chan struct{})
+				for _, n := range nodes {
+					readers.Go(func() {
+						for range 60 {
+							select {
+							case <-ended:
+								return
+							default:
+							}
+							began := history.Begin()
+							seen, err := members(t.Context(), n)
+							if err == nil {
+								history.Read(began, seen)
+							} else if machines == 1 || !errors.Is(err, node.ErrUnavailable) {
+								t.Errorf("read: %v", err)
+							}
+						}
+					})
+				}
+				if machines > 1 {
+					lost.kill()
+				}
+				writers.Wait()
+				close(ended)
+				readers.Wait()
+				if machines > 1 {
+					w.settle()
+				}
+				for _, n := range nodes {
+					began := history.Begin()
+					seen, err := members(t.Context(), n)
+					if err != nil {
+						t.Fatal(err)
+					}
+					history.Read(began, seen)
+				}
+				if err := history.Check(machines == 1); err != nil {
+					t.Error(err)
+				}
+			})
+		})
+	}
+}
+
+var has = triple.NewIRI("http://e.x/has")
+
+// member returns the triple of an element, whose subject, and so its place, follows from it.
+func member(element string) triple.Triple {
+	return triple.Triple{Subject: triple.NewIRI(element), Predicate: has, Object: triple.NewString("x")}
+}
+
+func members(ctx context.Context, n *cluster.Node) (all []string, err error) {
+	sn, err := n.Snapshot()
+	if err != nil {
+		return nil, err
+	}
+	defer sn.Close()
+	for row, err := range sn.Match(ctx, triple.Pattern{Predicate: has}, node.ReadOptions{}) {
+		if err != nil {
+			return nil, err
+		}
+		t, err := row.Triple()
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, t.Subject.Value())
+	}
+	return all, nil
+}
