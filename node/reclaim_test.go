@@ -28,7 +28,7 @@ func TestTidyReclaimsSpace(t *testing.T) {
 		t.Skip("open defect: in some runs Tidy finds nothing to reclaim; TREFOIL_TIDY=1 runs this test")
 	}
 	s := openMem(t, Options{FS: vfs.NewMem()})
-	const rows, kept = 200_000, 50_000
+	const rows, kept = 40_000, 10_000
 	loadTriples(t, s, "a", students(0, rows))
 	before := s.Status().Bytes
 	for i := kept; i < rows; i += 5000 {
@@ -36,13 +36,16 @@ func TestTidyReclaimsSpace(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	if now := s.Status().Bytes; now < before {
+		t.Errorf("%d bytes before, %d without tidying", before, now)
+	}
 	if err := s.db.Flush(); err != nil { // tidying sees the deletes that are in tables
 		t.Fatal(err)
 	}
 	tidyUntil(t, s, "the space is given back", func() bool { return s.Status().Bytes < before/2 })
 	t.Logf("%d bytes of tables, then %d, after %d compactions", before, s.Status().Bytes, s.metrics.reclaims.Load())
-	if s.Status().Reclaimed == 0 {
-		t.Error("the status says nothing of it")
+	if s.Status().Reclaimed < before/2 {
+		t.Errorf("the status says %d bytes", s.Status().Reclaimed)
 	}
 	if r := checked(t, s); r.Triples != kept {
 		t.Errorf("%d triples", r.Triples)
