@@ -9,6 +9,8 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/trefoildb/trefoil/rdfload"
+	"github.com/trefoildb/trefoil/recovery"
+	"github.com/trefoildb/trefoil/trie"
 	"github.com/trefoildb/trefoil/triple"
 )
 
@@ -169,10 +171,29 @@ func TestBackupMember(t *testing.T) {
 	sameRows(t, heldRows(t, restored), heldRows(t, s))
 }
 
+// ownFirst returns the layout's trie, with its first segment on the store's own machine:
+// machines have random IDs, so that it might own none.
+func ownFirst(t *testing.T, s *Store, l recovery.Layout) *trie.Trie {
+	t.Helper()
+	first := l.Trie.Lookup(nil).ID
+	for partition := range uint32(l.Placement.Partitions()) {
+		assigned, err := l.Trie.Assign(first, partition)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if l.Placement.Owner(assigned.Lookup(nil)) == s.MachineID() {
+			return assigned
+		}
+	}
+	t.Fatal("no partition is the machine's own")
+	return nil
+}
+
 // From SetLayout on the cluster splits segments, and is told which and where.
 func TestSetLayout(t *testing.T) {
 	s := openMem(t, Options{MaxSegmentBytes: 8 << 10})
 	l := layoutOf(t, s, 1, student(200), student(400))
+	l.Trie = ownFirst(t, s, l)
 	if err := s.SetLayout(l); err != nil {
 		t.Fatal(err)
 	}

@@ -12,16 +12,18 @@ import (
 	"github.com/trefoildb/trefoil/triple"
 )
 
-// someRanges returns ranges that ascend.
+// someRanges returns at least one and at most 2n ranges that ascend.
 func someRanges(rng *rand.Rand, n int) (ranges []triple.Range) {
 	var cuts [][]byte
-	for range 2 * n {
-		o := triple.Orders[rng.IntN(3)]
-		key, _ := triple.AppendKey(nil, o, draw(rng))
-		cuts = append(cuts, key[:1+rng.IntN(len(key))])
+	for len(cuts) < 2 { // equal cuts count once
+		for range 2 * n {
+			o := triple.Orders[rng.IntN(3)]
+			key, _ := triple.AppendKey(nil, o, draw(rng))
+			cuts = append(cuts, key[:1+rng.IntN(len(key))])
+		}
+		slices.SortFunc(cuts, bytes.Compare)
+		cuts = slices.CompactFunc(cuts, bytes.Equal)
 	}
-	slices.SortFunc(cuts, bytes.Compare)
-	cuts = slices.CompactFunc(cuts, bytes.Equal)
 	for i := 0; i+1 < len(cuts); i += 1 + rng.IntN(2) {
 		ranges = append(ranges, triple.Range{Lo: cuts[i], Hi: cuts[i+1]})
 	}
