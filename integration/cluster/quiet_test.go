@@ -36,8 +36,9 @@ func TestQuietTimes(t *testing.T) {
 		w.until("segments are split", func() bool { return w.segments() > 40 })
 		w.settle()
 		many, full := w.segments(), w.tableBytes()
-		kept := all[:200]
-		w.mustDelete(w.any(), all[200:]...)
+		// Segments of more than 1 KiB are not merged: what is kept has about 15 KB of rows.
+		kept := all[:60]
+		w.mustDelete(w.any(), all[60:]...)
 		w.purge()
 		for range 40 {
 			time.Sleep(time.Minute) // of virtual time
