@@ -242,9 +242,10 @@ type Candidate struct {
 // two, one less (it survives no fewer losses). Two members both vote, so that
 // what is agreed on is on two disks.
 //
-// It is stable: a voter that is up remains one. A voter that is down loses its
-// vote only to a learner that is up; without one it keeps it, and may come back.
-func ChooseVoters(members []Candidate, current []trie.MachineID, max int) []trie.MachineID {
+// It is stable: a voter that is up remains one, unless there are too many; then self, which
+// leads, stays. A voter that is down loses its vote only to a learner that is up; without
+// one it keeps it, and may come back.
+func ChooseVoters(members []Candidate, current []trie.MachineID, self trie.MachineID, max int) []trie.MachineID {
 	target := min(max, len(members))
 	if target > 2 && target%2 == 0 {
 		target--
@@ -258,7 +259,8 @@ func ChooseVoters(members []Candidate, current []trie.MachineID, max int) []trie
 		}
 	}
 	isVoter := func(c Candidate) bool { return slices.Contains(current, c.ID) }
-	add(max, func(c Candidate) bool { return isVoter(c) && c.Up })
+	add(1, func(c Candidate) bool { return c.ID == self && isVoter(c) && c.Up })
+	add(target, func(c Candidate) bool { return isVoter(c) && c.Up })
 	add(target, func(c Candidate) bool { return c.Up })
 	add(target, isVoter)
 	return slices.Sorted(maps.Keys(votes))

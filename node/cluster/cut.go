@@ -66,13 +66,20 @@ func (n *Node) watchLeader(ctx context.Context) {
 			return
 		case <-ticker.C:
 		}
-		_, _, led := n.agreement().Leader()
-		end := max(n.lease.end(), began+n.cfg.Lease)
-		off := !led && n.cfg.Clock.Now() >= end+n.cfg.cutAfter()
-		if n.cut.set(off) {
-			n.log.Warn("the way to a leader of the cluster has changed", "cut off", off)
-		}
+		n.lookForLeader(began)
 	}
+}
+
+// lookForLeader notes and returns whether this member, which began to look at a time of
+// its clock, is cut off.
+func (n *Node) lookForLeader(began time.Duration) (off bool) {
+	_, _, led := n.agreement().Leader()
+	end := max(n.lease.end(), began+n.cfg.Lease)
+	off = !led && n.cfg.Clock.Now() >= end+n.cfg.cutAfter()
+	if n.cut.set(off) {
+		n.log.Warn("the way to a leader of the cluster has changed", "cut off", off)
+	}
+	return off
 }
 
 // newerOrCut is Newer, which ends with [node.ErrUnavailable] where this member is cut
@@ -86,6 +93,9 @@ func (n *Node) newerOrCut(ctx context.Context, epoch uint64) error {
 		select {
 		case <-changed:
 		case <-n.cut.done():
+			if !n.lookForLeader(0) {
+				continue // since the last tick, as when it has just become a member
+			}
 			return fmt.Errorf("%w: machine %s hears of no leader of the cluster: it is cut off, or most of the machines that vote are down", node.ErrUnavailable, n.self)
 		case <-ctx.Done():
 			return context.Cause(ctx)

@@ -195,7 +195,7 @@ func (n *Node) arrangeVoters(ctx context.Context, ag *agreement.Agreement, v *vi
 	if !known {
 		return
 	}
-	chosen := agreement.ChooseVoters(candidates, slices.Collect(maps.Keys(voters)), maxVoters)
+	chosen := agreement.ChooseVoters(candidates, slices.Collect(maps.Keys(voters)), n.self, maxVoters)
 	wantVoters, wantLearners := map[trie.MachineID]string{}, map[trie.MachineID]string{}
 	for _, m := range v.Members {
 		if slices.Contains(chosen, m.ID) {
@@ -229,7 +229,9 @@ func (n *Node) candidates(v *view.View, votes func(trie.MachineID) bool) (all []
 		if !ok && m.ID != n.self && now-n.grants.since < n.cfg.Patience {
 			return nil, false
 		}
-		up := m.ID == n.self || ok && now-h.at < n.cfg.Lease/2 && (votes(m.ID) || h.report.Epoch == v.Epoch)
+		// If a cut silences a voter and a learner at once, the learner counts as down first.
+		// Else it would get a vote, and the voters that are left would be no majority.
+		up := m.ID == n.self || ok && (votes(m.ID) && now-h.at < n.cfg.Lease || now-h.at < n.cfg.Lease/2 && h.report.Epoch == v.Epoch)
 		all = append(all, agreement.Candidate{ID: m.ID, Up: up && m.State != view.Leaving})
 	}
 	return all, true
