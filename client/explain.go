@@ -20,6 +20,9 @@ type Explanation struct {
 	Rows     int64   `json:"rows"`
 	RowsRead int64   `json:"rowsRead"`
 	Seconds  float64 `json:"seconds"`
+	// Isolation is what queries see of updates on the server: "snapshot" or "triple", as
+	// docs/API.md says.
+	Isolation string `json:"isolation"`
 }
 
 // Explain returns the plan of a query. With run the node runs the query to its end
@@ -35,6 +38,7 @@ func (c *Client) Explain(ctx context.Context, query string, run bool, o QueryOpt
 		Plan           *wirePlan
 		Rows, RowsRead int64
 		Seconds        float64
+		Isolation      string
 	}
 	answer, err := c.query(ctx, query, o, url.Values{"explain": {mode}}, "application/json")
 	if err == nil {
@@ -47,7 +51,7 @@ func (c *Client) Explain(ctx context.Context, query string, run bool, o QueryOpt
 	if err != nil {
 		return Explanation{}, fmt.Errorf("explain: %w", unwrapPermanent(err))
 	}
-	return Explanation{Form: wire.Form, Plan: wire.Plan.plan(), Ran: wire.Ran, Rows: wire.Rows, RowsRead: wire.RowsRead, Seconds: wire.Seconds}, nil
+	return Explanation{Form: wire.Form, Plan: wire.Plan.plan(), Ran: wire.Ran, Rows: wire.Rows, RowsRead: wire.RowsRead, Seconds: wire.Seconds, Isolation: wire.Isolation}, nil
 }
 
 // wirePlan is a plan as JSON.

@@ -100,10 +100,10 @@ func TestUpdate(t *testing.T) {
 		o      client.UpdateOptions
 		want   client.UpdateResult
 	}{
-		{`INSERT DATA { <e:a> <e:p> 1, 2 . GRAPH <e:g> { <e:a> <e:p> 3 } }`, client.UpdateOptions{}, client.UpdateResult{Added: 3}},
-		{`INSERT { ?s <e:q> ?o } WHERE { ?s <e:p> ?o }`, client.UpdateOptions{UsingGraphs: []string{"e:g"}}, client.UpdateResult{Added: 1}},
+		{`INSERT DATA { <e:a> <e:p> 1, 2 . GRAPH <e:g> { <e:a> <e:p> 3 } }`, client.UpdateOptions{}, client.UpdateResult{Added: 3, Isolation: "snapshot"}},
+		{`INSERT { ?s <e:q> ?o } WHERE { ?s <e:p> ?o }`, client.UpdateOptions{UsingGraphs: []string{"e:g"}}, client.UpdateResult{Added: 1, Isolation: "snapshot"}},
 		{`DELETE WHERE { ?s <e:p> ?o }`, client.UpdateOptions{Bind: map[string]triple.Term{"o": triple.NewTyped("2", triple.XSDInteger)}},
-			client.UpdateResult{Deleted: 1}},
+			client.UpdateResult{Deleted: 1, Isolation: "snapshot"}},
 	} {
 		got, err := c.Update(ctx, step.update, step.o)
 		if err != nil || got != step.want {
@@ -150,7 +150,7 @@ func TestBind(t *testing.T) {
 			}
 		}
 		result, err := c.Update(ctx, `DELETE { ?s ?p ?v } INSERT { ?s <`+ex+`q> ?v } WHERE { ?s ?p ?v }`, client.UpdateOptions{Bind: o.Bind})
-		if err != nil || result != (client.UpdateResult{Added: 1, Deleted: 1}) {
+		if err != nil || result != (client.UpdateResult{Added: 1, Deleted: 1, Isolation: "snapshot"}) {
 			t.Fatalf("%q: %+v %v", v, result, err)
 		}
 	}

@@ -24,12 +24,16 @@ type UpdateOptions struct {
 	Timeout time.Duration
 }
 
-// UpdateResult says how many triples an update added that were not there, and how
-// many it deleted that were.
-type UpdateResult struct{ Added, Deleted int64 }
+// UpdateResult is what an update did.
+type UpdateResult struct {
+	Added     int64  // triples that were not there
+	Deleted   int64  // triples that were
+	Isolation string // that the update had: "snapshot" or "triple"; see docs/API.md
+}
 
-// Update carries out a SPARQL update: all of it, durably when Update returns, or
-// nothing. It is sent again as the package says: if the node was too busy to begin,
+// Update carries out a SPARQL update, durably when it returns. On a node alone all of it is
+// done or nothing; in a cluster an update is not atomic (see UpdateResult.Isolation), and
+// after an error a part of it may be done. It is sent again as the package says: if the node was too busy to begin,
 // or its answer was lost.
 func (c *Client) Update(ctx context.Context, update string, o UpdateOptions) (UpdateResult, error) {
 	result, err := c.update(ctx, update, o)

@@ -82,6 +82,11 @@ func TestBankTransfers(t *testing.T) {
 				} else {
 					w.form()
 				}
+				for _, m := range w.up() {
+					if got, want := m.node.Isolation(), map[bool]node.Isolation{true: node.IsolationSnapshot, false: node.IsolationTriple}[machines == 1]; got != want {
+						t.Errorf("%s says %q, not %q", m.name, got, want)
+					}
+				}
 				bank := workload.Bank{Accounts: 6, Total: 600}
 				for account := range bank.Accounts {
 					w.mustAdd(w.any(), balance(account, 100))

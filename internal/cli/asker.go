@@ -127,7 +127,7 @@ func (l localAsker) explain(q question, run bool) (x client.Explanation, err err
 	if err != nil {
 		return x, err
 	}
-	x.Form, x.Ran = prepared.Form().String(), run
+	x.Form, x.Ran, x.Isolation = prepared.Form().String(), run, string(l.Isolation())
 	if !run {
 		x.Plan, err = prepared.Explain(q.env.ctx)
 		return x, err

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/trefoildb/trefoil/client"
+	"github.com/trefoildb/trefoil/node"
 	"github.com/trefoildb/trefoil/node/view"
 )
 
@@ -244,7 +245,7 @@ func printCluster(w io.Writer, s status) error {
 		row("cluster", "none: the node is alone")
 	} else {
 		row("cluster", "%s, generation %d", s.Cluster, s.Generation)
-		row("isolation", "each triple is linearizable; updates are not atomic, and a query sees no one state")
+		row("isolation", "%s", node.IsolationTriple.Explain())
 	}
 	row("epoch", "%s", strings.TrimRight(number(int64(s.Epoch))+", "+s.Phase, ", "))
 	if s.Waiting != "" {

@@ -10,6 +10,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/trefoildb/trefoil/client"
+	"github.com/trefoildb/trefoil/node"
 	"github.com/trefoildb/trefoil/rdfload/syntax"
 	"github.com/trefoildb/trefoil/sparql/ast"
 	"github.com/trefoildb/trefoil/sparql/parser"
@@ -242,6 +243,7 @@ func writePlan(a asker, q question, run bool, format string) error {
 	if x.Ran {
 		text += fmt.Sprintf("%s, %s read, %.3f ms\n", plural(x.Rows, "row"), number(x.RowsRead), x.Seconds*1e3)
 	}
+	text += fmt.Sprintf("isolation %s: %s\n", x.Isolation, node.Isolation(x.Isolation).Explain())
 	_, err = io.WriteString(q.env.stdout, text)
 	return err
 }

@@ -118,7 +118,7 @@ func TestQueryCommand(t *testing.T) {
 			}
 		}
 		_, plan, _ := run(t, "", append([]string{"query", "--explain", "-e", names}, door...)...)
-		if !strings.Contains(plan, "about") || strings.Contains(plan, "rows, ") {
+		if !strings.Contains(plan, "about") || strings.Contains(plan, "rows, ") || !strings.Contains(plan, "\nisolation snapshot: ") {
 			t.Errorf("plan:\n%s", plan)
 		}
 		_, plan, _ = run(t, "", append([]string{"query", "--explain", "--format", "json", file}, door...)...)
@@ -140,7 +140,7 @@ func TestUpdateCommand(t *testing.T) {
 			stdout, stderr string
 		}{
 			{[]string{"-e", `INSERT DATA { <http://ex/a> <http://ex/p> 1, 2 }`}, exitDone, "", "added 2 triples, deleted 0"},
-			{[]string{"-e", `DELETE WHERE { ?s <http://ex/p> ?o }`, "--bind", "o=1", "--json"}, exitDone, "{\"added\":0,\"deleted\":1}\n", ""},
+			{[]string{"-e", `DELETE WHERE { ?s <http://ex/p> ?o }`, "--bind", "o=1", "--json"}, exitDone, "{\"added\":0,\"deleted\":1,\"isolation\":\"snapshot\"}\n", ""},
 			{[]string{"-e", "ASK {}"}, exitFailed, "", "found ASK\n  ASK {}\n  ^\n  It is a query: trefoil query runs it.\n"},
 			{[]string{"-e", "CLEAR\nGRAPH"}, exitFailed, "", "-e:2:6: "},
 			{[]string{"-e", `CREATE GRAPH <http://ex/g> ; CREATE GRAPH`}, exitFailed, "", "-e:1:42: "},

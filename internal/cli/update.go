@@ -54,11 +54,15 @@ func (c *updateCmd) Run(e *env) error {
 	}
 	if c.JSON {
 		return e.printJSON(struct {
-			Added   int64 `json:"added"`
-			Deleted int64 `json:"deleted"`
-		}{result.Added, result.Deleted})
+			Added     int64  `json:"added"`
+			Deleted   int64  `json:"deleted"`
+			Isolation string `json:"isolation"`
+		}{result.Added, result.Deleted, result.Isolation})
 	}
 	e.sayf("added %s, deleted %s", plural(result.Added, "triple"), number(result.Deleted))
+	if of := node.Isolation(result.Isolation); of == node.IsolationTriple {
+		e.sayf("isolation: %s", of.Explain())
+	}
 	return nil
 }
 
@@ -89,7 +93,7 @@ func (c *updateCmd) update(e *env, text string) (result client.UpdateResult, err
 	}
 	defer func() { err = errors.Join(err, l.Close()) }()
 	done, err := l.Update(e.ctx, text, engine.Params{Timeout: c.Timeout})
-	return client.UpdateResult(done), err
+	return client.UpdateResult{Added: done.Added, Deleted: done.Deleted, Isolation: string(l.Isolation())}, err
 }
 
 // mayBeDone tells whether an update that failed may have been carried out.

@@ -136,3 +136,11 @@ func (g *grants) member(m *view.Member, v *view.View, now, patience time.Duratio
 	}
 	return s
 }
+
+// Isolation returns what holds now: a node that is alone has the isolation of its store.
+func (n *Node) Isolation() node.Isolation {
+	if n.parts.Load() == nil {
+		return n.store.Isolation()
+	}
+	return node.IsolationTriple
+}

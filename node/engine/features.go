@@ -1,5 +1,10 @@
 package engine
 
+import "github.com/trefoildb/trefoil/node"
+
+// Isolation returns what queries and updates see of each other now.
+func (e *Engine) Isolation() node.Isolation { return e.store.Isolation() }
+
 // Features are what an engine offers of what not all do, for a service
 // description.
 type Features struct {

@@ -25,6 +25,8 @@ type Store interface {
 	Update(ctx context.Context, f func(Snapshot) (node.Changes, error)) (node.ApplyResult, error)
 	// Status tells whether the store takes changes; it is asked once.
 	Status() node.Status
+	// Isolation is what queries and updates have now.
+	Isolation() node.Isolation
 }
 
 // storeOf is a [Store] whose methods name the type of its snapshots.
@@ -32,6 +34,7 @@ type storeOf[S Snapshot] interface {
 	Snapshot() (S, error)
 	Update(ctx context.Context, f func(S) (node.Changes, error)) (node.ApplyResult, error)
 	Status() node.Status
+	Isolation() node.Isolation
 }
 
 // StoreOf returns a store as an engine takes it, such as a [*node.Store].

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/trefoildb/trefoil/node"
 	"github.com/trefoildb/trefoil/sparql/update"
 )
 
@@ -99,11 +100,13 @@ func (a *API) update(w http.ResponseWriter, r *request, op *operation) error {
 	if err != nil {
 		return partly(textError(err, "update"), result.Added+result.Deleted, 0, "changed")
 	}
-	return writeJSON(w, updated{result.Added, result.Deleted})
+	return writeJSON(w, updated{result.Added, result.Deleted, a.options.Engine.Isolation()})
 }
 
 // updated is the answer to an update.
 type updated struct {
 	Added   int64 `json:"added"`
 	Deleted int64 `json:"deleted"`
+	// Isolation is what the update had.
+	Isolation node.Isolation `json:"isolation"`
 }

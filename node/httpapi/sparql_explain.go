@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/trefoildb/trefoil/node"
 	"github.com/trefoildb/trefoil/node/engine"
 	"github.com/trefoildb/trefoil/sparql/ast"
 	"github.com/trefoildb/trefoil/sparql/exec"
@@ -21,6 +22,8 @@ type explanation struct {
 	Rows    int64   `json:"rows"`     // of the result: solutions, triples, 1 for ASK
 	Read    int64   `json:"rowsRead"` // of the store
 	Seconds float64 `json:"seconds"`
+	// Isolation is what the query has: see docs/API.md, "What holds".
+	Isolation node.Isolation `json:"isolation"`
 }
 
 // explain sends the plan of a query. With explain=run the query runs to its end
@@ -35,7 +38,7 @@ func (a *API) explain(w http.ResponseWriter, r *request, op *operation, q *engin
 		w.Header().Set("Content-Type", f.contentType)
 		return nil
 	}
-	e := explanation{Form: q.Form().String(), Ran: op.explain == explainRun}
+	e := explanation{Form: q.Form().String(), Ran: op.explain == explainRun, Isolation: a.options.Engine.Isolation()}
 	if e.Ran {
 		start := time.Now()
 		answer, err := q.Run(r.Context())
@@ -64,6 +67,7 @@ func (a *API) explain(w http.ResponseWriter, r *request, op *operation, q *engin
 	if e.Ran {
 		text += fmt.Sprintf("%d rows, %d read, %.3f ms\n", e.Rows, e.Read, e.Seconds*1e3)
 	}
+	text += fmt.Sprintf("isolation %s: %s\n", e.Isolation, e.Isolation.Explain())
 	return writeWhole(w, f.contentType, []byte(text))
 }
 

@@ -89,7 +89,7 @@ func TestProtocol(t *testing.T) {
 		"byte order mark":           {"POST", "/sparql", "\uFEFF" + ask, typeQuery, 200, boolean},
 		"byte order mark of update": {"POST", "/sparql", "\uFEFF" + insert, typeUpdate, 200, `"added":`},
 
-		"empty update": {"POST", "/sparql", "", typeUpdate, 200, `{"added":0,"deleted":0}`},
+		"empty update": {"POST", "/sparql", "", typeUpdate, 200, `{"added":0,"deleted":0,"isolation":"snapshot"}`},
 
 		"no query":               {"GET", target("/sparql", "format", "json"), "", "", 400, `"where":"query"`},
 		"empty form":             {"POST", "/sparql", "", typeForm, 400, `"where":"query"`},
@@ -155,9 +155,9 @@ func TestProtocol(t *testing.T) {
 func TestUpdate(t *testing.T) {
 	s, _ := serveTriples(t, people, Options{})
 	for _, step := range []struct{ update, want, count string }{
-		{`INSERT DATA { <http://ex/a> <http://ex/p> 1, 2 . GRAPH <http://ex/g3> { <http://ex/a> <http://ex/p> 3 } }`, `{"added":3,"deleted":0}`, "6"},
-		{`DELETE { ?s <http://ex/p> ?o } INSERT { ?s <http://ex/q> ?o } WHERE { ?s <http://ex/p> ?o }`, `{"added":2,"deleted":2}`, "6"},
-		{`DELETE WHERE { ?s <http://ex/q> ?o } ; CLEAR SILENT GRAPH <http://ex/g3>`, `{"added":0,"deleted":3}`, "4"},
+		{`INSERT DATA { <http://ex/a> <http://ex/p> 1, 2 . GRAPH <http://ex/g3> { <http://ex/a> <http://ex/p> 3 } }`, `{"added":3,"deleted":0,"isolation":"snapshot"}`, "6"},
+		{`DELETE { ?s <http://ex/p> ?o } INSERT { ?s <http://ex/q> ?o } WHERE { ?s <http://ex/p> ?o }`, `{"added":2,"deleted":2,"isolation":"snapshot"}`, "6"},
+		{`DELETE WHERE { ?s <http://ex/q> ?o } ; CLEAR SILENT GRAPH <http://ex/g3>`, `{"added":0,"deleted":3,"isolation":"snapshot"}`, "4"},
 	} {
 		got := s.do("POST", "/sparql", step.update, "Content-Type", typeUpdate)
 		if got.status != 200 || strings.TrimSpace(got.body) != step.want {
@@ -324,7 +324,7 @@ func TestExplain(t *testing.T) {
 	s, _ := serveTriples(t, people, Options{})
 	before := s.get("/metrics").body
 	got := s.ask(names, "explain", "true")
-	for _, holds := range []string{`"form":"SELECT"`, `"ran":false`, `"plan":{`} {
+	for _, holds := range []string{`"form":"SELECT"`, `"ran":false`, `"plan":{`, `"isolation":"snapshot"`} {
 		if got.status != 200 || !strings.Contains(got.body, holds) {
 			t.Fatalf("%d %s\nwithout %s", got.status, got.body, holds)
 		}
