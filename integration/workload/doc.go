@@ -7,7 +7,8 @@
 //   - [Texts]: products whose descriptions and reviews are long texts;
 //   - [Photos] and [Library]: two small applications, each an initial data set
 //     and an endless stream of adds, deletes and searches. [Model] computes
-//     what each search must answer.
+//     what each search must answer, and [Oracle] judges the answers of a store that
+//     several clients use at once and that may fail. Package drive runs them.
 //
 // # What is promised
 //

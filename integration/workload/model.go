@@ -5,6 +5,7 @@ package workload
 
 import (
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 )
@@ -96,6 +97,12 @@ func (m *Model) remove(e *entry) bool {
 	return true
 }
 
+// has reports whether an entry's statement is in m.
+func (m *Model) has(e *entry) bool {
+	_, found := m.position(spo, e)
+	return found
+}
+
 func (m *Model) position(order int, e *entry) (int, bool) {
 	return slices.BinarySearchFunc(m.orders[order], e, func(a, b *entry) int {
 		return comparePrefix(order, a, &b.terms, 4)
@@ -147,10 +154,7 @@ func (m *Model) term(s string) (*term, error) {
 // else a set, which is sorted in the order that suits the pattern. The slice is
 // the caller's.
 func (m *Model) Answer(s Search) ([]Statement, error) {
-	if s.Order != "" {
-		return m.answerRange(s)
-	}
-	answer, err := m.answerPattern(s.Pattern)
+	answer, err := m.answer(s)
 	for _, property := range s.Follow {
 		var next []Statement
 		seen := make(map[string]bool)
@@ -160,7 +164,7 @@ func (m *Model) Answer(s Search) ([]Statement, error) {
 			}
 			seen[from.S] = true
 			var some []Statement
-			some, err = m.answerPattern(Statement{P: property, O: from.S})
+			some, err = m.answer(Search{Pattern: Statement{P: property, O: from.S}})
 			next = append(next, some...)
 		}
 		answer = next
@@ -168,45 +172,105 @@ func (m *Model) Answer(s Search) ([]Statement, error) {
 	return answer, err
 }
 
-func (m *Model) answerPattern(p Statement) ([]Statement, error) {
-	order := spo
-	switch {
-	case p.G != "" && p.G != DefaultGraph && p.P == "" && p.O == "":
-		order = gspo
-	case p.S == "" && p.P != "":
-		order = pos
-	case p.O != "" && p.P == "":
-		order = osp
-	}
-	var terms [4]*term
-	for i, text := range [4]string{p.S, p.P, p.O, p.G} {
-		if text == "" {
-			continue
-		}
-		t := &term{class: absentClass}
-		if i < 3 || text != DefaultGraph {
-			var err error
-			if t, err = m.term(text); err != nil {
-				return nil, err
-			}
-		}
-		terms[i] = t
-	}
-	n := 0
-	for n < 4 && terms[orderTerms[order][n]] != nil {
-		n++
+// answer returns the statements of a search without Follow.
+func (m *Model) answer(s Search) ([]Statement, error) {
+	all, err := m.each(s)
+	if err != nil {
+		return nil, err
 	}
 	var answer []Statement
-next:
-	for _, e := range m.prefixed(order, &terms, n) {
-		for i, t := range terms {
-			if t != nil && compare(t, e.terms[i]) != 0 {
-				continue next
-			}
+	for e := range all {
+		if s.Limit > 0 && len(answer) == s.Limit {
+			break
 		}
 		answer = append(answer, e.statement)
 	}
 	return answer, nil
+}
+
+// each returns the entries of a search without Follow, in its order and without
+// regard to its limit.
+func (m *Model) each(s Search) (iter.Seq[*entry], error) {
+	order, fixed, matches, err := m.compile(s)
+	if err != nil {
+		return nil, err
+	}
+	n := 0
+	for n < 4 && fixed[orderTerms[order][n]] != nil {
+		n++
+	}
+	all := m.prefixed(order, &fixed, n)
+	return func(yield func(*entry) bool) {
+		for i := range all {
+			if s.Reverse {
+				i = len(all) - 1 - i
+			}
+			if matches(all[i]) && !yield(all[i]) {
+				return
+			}
+		}
+	}, nil
+}
+
+// compile returns the order to look for a search in, the terms that it fixes, in the
+// order S, P, O, G, and the test of an entry.
+func (m *Model) compile(s Search) (order int, fixed [4]*term, matches func(*entry) bool, err error) {
+	// 1. The terms that are fixed.
+	pattern := s.Pattern
+	if s.Order != "" {
+		if order = slices.Index(orderNames[:], s.Order); order < 0 || len(s.Prefix) > 4 {
+			return 0, fixed, nil, fmt.Errorf("workload: no order %q with a prefix of %d terms", s.Order, len(s.Prefix))
+		}
+		pattern = Statement{}
+		positions := [4]*string{&pattern.S, &pattern.P, &pattern.O, &pattern.G}
+		for i, text := range s.Prefix {
+			*positions[orderTerms[order][i]] = text
+		}
+	} else {
+		order = bestOrder(pattern)
+	}
+	for i, text := range [4]string{pattern.S, pattern.P, pattern.O, pattern.G} {
+		switch {
+		case text == "":
+		case i == 3 && text == DefaultGraph:
+			fixed[i] = &term{class: absentClass}
+		default:
+			if fixed[i], err = m.term(text); err != nil {
+				return 0, fixed, nil, err
+			}
+		}
+	}
+
+	// 2. The bounds of the next term of a range.
+	within, err := s.bounds()
+	return order, fixed, func(e *entry) bool {
+		for i, t := range fixed {
+			if t != nil && compare(t, e.terms[i]) != 0 {
+				return false
+			}
+		}
+		if s.Order == "" {
+			return true
+		}
+		next := &term{}
+		if len(s.Prefix) < 4 {
+			next = e.terms[orderTerms[order][len(s.Prefix)]]
+		}
+		return (order != gspo || e.statement.G != "") && within(next)
+	}, err
+}
+
+// bestOrder returns the order with the longest prefix that a pattern fixes.
+func bestOrder(p Statement) int {
+	switch {
+	case p.G != "" && p.G != DefaultGraph && p.P == "" && p.O == "":
+		return gspo
+	case p.S == "" && p.P != "":
+		return pos
+	case p.O != "" && p.P == "":
+		return osp
+	}
+	return spo
 }
 
 // prefixed returns the statements whose first n positions are terms'.
@@ -222,42 +286,6 @@ func (m *Model) prefixed(order int, terms *[4]*term, n int) []*entry {
 		return i
 	}
 	return all[bound(0):bound(1)]
-}
-
-func (m *Model) answerRange(s Search) ([]Statement, error) {
-	order := slices.Index(orderNames[:], s.Order)
-	if order < 0 || len(s.Prefix) > 4 {
-		return nil, fmt.Errorf("workload: no order %q with a prefix of %d terms", s.Order, len(s.Prefix))
-	}
-	var terms [4]*term
-	for i, text := range s.Prefix {
-		t, err := m.term(text)
-		if err != nil {
-			return nil, err
-		}
-		terms[orderTerms[order][i]] = t
-	}
-	within, err := s.bounds()
-	if err != nil {
-		return nil, err
-	}
-	var answer []Statement
-	for _, e := range m.prefixed(order, &terms, len(s.Prefix)) {
-		next := &term{}
-		if len(s.Prefix) < 4 {
-			next = e.terms[orderTerms[order][len(s.Prefix)]]
-		}
-		if within(next) {
-			answer = append(answer, e.statement)
-		}
-	}
-	if s.Reverse {
-		slices.Reverse(answer)
-	}
-	if s.Limit > 0 && len(answer) > s.Limit {
-		answer = slices.Clip(answer[:s.Limit])
-	}
-	return answer, nil
 }
 
 // bounds returns the test of a range's next term.
