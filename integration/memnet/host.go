@@ -200,7 +200,7 @@ func (n *Net) connect(h *Host, to netip.AddrPort) (net.Conn, <-chan struct{}, er
 		return nil, l.room, nil
 	}
 	s := newStream(n, h, there, netip.AddrPortFrom(h.addr, h.free()), to)
-	n.streams[s] = struct{}{}
+	n.streams = append(n.streams, s)
 	n.sent(s.ends[0].addr, to, "dial", nil)
 	l.conns <- &conn{s, 1}
 	return &conn{s, 0}, nil, nil
@@ -267,7 +267,7 @@ func (l *listener) close() {
 			select {
 			case c := <-l.conns:
 				if c.stream.abort(c.end) {
-					delete(n.streams, c.stream)
+					n.remove(c.stream)
 				}
 			default:
 				return

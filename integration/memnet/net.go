@@ -8,6 +8,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"net/netip"
+	"slices"
 	"sync"
 	"time"
 )
@@ -29,7 +30,7 @@ type Net struct {
 	twice    int // percent of datagrams
 	frozen   map[netip.Addr]bool
 	changed  chan struct{} // closed and replaced when anything above changes
-	streams  map[*stream]struct{}
+	streams  []*stream     // in the order of their dials, so that a seed repeats
 }
 
 // way is one direction between two hosts.
@@ -39,7 +40,7 @@ type way struct{ from, to netip.Addr }
 func New(seed uint64) *Net {
 	return &Net{
 		seed: seed, hosts: map[netip.Addr]*Host{}, chances: map[string]*rand.Rand{}, cut: map[way]bool{},
-		isolated: map[netip.Addr]bool{}, slow: map[netip.Addr]time.Duration{}, changed: make(chan struct{}), streams: map[*stream]struct{}{}, frozen: map[netip.Addr]bool{},
+		isolated: map[netip.Addr]bool{}, slow: map[netip.Addr]time.Duration{}, changed: make(chan struct{}), frozen: map[netip.Addr]bool{},
 	}
 }
 
@@ -155,7 +156,7 @@ func (n *Net) change(do func()) {
 	do()
 	close(n.changed)
 	n.changed = make(chan struct{})
-	for s := range n.streams {
+	for _, s := range n.streams {
 		s.set(n.open(s.way(0)), n.open(s.way(1)), n.frozen[s.ends[0].addr.Addr()], n.frozen[s.ends[1].addr.Addr()])
 	}
 }
@@ -201,18 +202,25 @@ func (n *Net) Reset(a, b string) {
 	from, to := parse(a), parse(b)
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	for s := range n.streams {
-		if w := s.way(0); w == (way{from, to}) || w == (way{to, from}) {
-			s.breakNow()
-			delete(n.streams, s)
+	n.streams = slices.DeleteFunc(n.streams, func(s *stream) bool {
+		w := s.way(0)
+		if w != (way{from, to}) && w != (way{to, from}) {
+			return false
 		}
-	}
+		s.breakNow()
+		return true
+	})
 }
 
 func (n *Net) forget(s *stream) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	delete(n.streams, s)
+	n.remove(s)
+}
+
+// remove forgets a stream. n.mu is held.
+func (n *Net) remove(s *stream) {
+	n.streams = slices.DeleteFunc(n.streams, func(o *stream) bool { return o == s })
 }
 
 // Kill ends a host as a crash of its only process does: its listeners are closed
@@ -229,13 +237,13 @@ func (n *Net) Kill(ip string) {
 	delete(n.hosts, h.addr)
 	delete(n.frozen, h.addr)
 	close(h.dead)
-	for s := range n.streams {
+	n.streams = slices.DeleteFunc(n.streams, func(s *stream) bool {
+		over := false
 		for i := range s.ends {
-			if s.ends[i].host == h && s.abort(i) {
-				delete(n.streams, s)
-			}
+			over = s.ends[i].host == h && s.abort(i) || over
 		}
-	}
+		return over
+	})
 	listeners, packets := h.listeners, h.packets
 	h.listeners, h.packets = nil, nil
 	n.mu.Unlock()

@@ -22,6 +22,14 @@ var edits = []edit{
 	// orders of maps, select, math/rand and crypto/rand.
 	{"runtime/rand.go", "\tseed := &globalRand.seed\n", "\tseed := &globalRand.seed\n\tstartupRand = replaySeed()\n"},
 	{"runtime/rand.go", "var readRandomFailed bool\n", seedFunction},
+	// One stream serves all threads: which thread runs a goroutine is up to the
+	// operating system. The scheduler keeps its own numbers, one stream a thread,
+	// because threads that wait draw from them as often as they wake.
+	{"runtime/rand.go", "\tc := &mp.chacha8\n", "\tc := &replayState\n"},
+	{"runtime/rand.go", "\tmp.chacha8.Init64(seed)\n", "\tif !replayReady {\n\t\treplayReady = true\n\t\treplayState.Init64(seed)\n\t}\n"},
+	{"runtime/rand.go", "\tmp.cheaprand = rand()\n", "\tmp.cheaprand = bootstrapRand()\n"},
+	{"runtime/select.go", "j := cheaprandn(uint32(norder + 1))", "j := randn(uint32(norder + 1))"},
+	{"runtime/time.go", "t.rand = cheaprand()", "t.rand = rand32()"},
 	{"crypto/internal/sysrand/rand.go", "func Read(b []byte) {\n", readFunction},
 
 	// 2. One goroutine runs at a time and gives way by itself: there is one
@@ -46,6 +54,10 @@ var edits = []edit{
 const seedFunction = `var readRandomFailed bool
 
 var replayRand [16]byte
+
+var replayState chacha8rand.State
+
+var replayReady bool
 
 // replaySeed returns bytes that follow from the environment's TREFOIL_SEED.
 func replaySeed() []byte {
