@@ -127,6 +127,18 @@ func tortureRun(t *testing.T, seed uint64, rounds int) {
 
 // begin forms a cluster and gives it what is there throughout.
 func (t *torture) begin() {
+	t.form()
+	var static []triple.Triple
+	for i := t.universe.moving; i < t.universe.all; i++ {
+		static = append(static, fact(i))
+	}
+	if r, err := t.hosts[0].member().Add(t.t.Context(), static); err != nil || r.Added != int64(len(static)) {
+		t.t.Fatalf("%+v, %v", r, err)
+	}
+}
+
+// form forms a cluster.
+func (t *torture) form() {
 	for range 3 + t.random.IntN(3) {
 		t.addHost(false)
 	}
@@ -139,13 +151,6 @@ func (t *torture) begin() {
 		h.start(t.hosts[0].name + ":7000")
 	}
 	t.whole()
-	var static []triple.Triple
-	for i := t.universe.moving; i < t.universe.all; i++ {
-		static = append(static, fact(i))
-	}
-	if r, err := t.hosts[0].member().Add(t.t.Context(), static); err != nil || r.Added != int64(len(static)) {
-		t.t.Fatalf("%+v, %v", r, err)
-	}
 }
 
 func (t *torture) addHost(spare bool) *host {
@@ -270,8 +275,8 @@ func (t *torture) whole() {
 	}
 }
 
-// end checks what is left when all is over.
-func (t *torture) end() {
+// machines makes the processes that run the machines of the world, for its checks.
+func (t *torture) machines() {
 	t.world.machines = nil
 	for _, h := range t.wanted() {
 		p := h.up()
@@ -279,6 +284,24 @@ func (t *torture) end() {
 		m.node, m.store = p.running()
 		t.world.machines = append(t.world.machines, m)
 	}
+}
+
+// settled waits until no machine has writes that are not settled.
+func (t *torture) settled() {
+	t.t.Helper()
+	t.world.until("nothing is unsettled", func() bool {
+		for _, m := range t.world.machines {
+			if len(m.store.UnsettledBatches()) > 0 {
+				return false
+			}
+		}
+		return true
+	})
+}
+
+// end checks what is left when all is over.
+func (t *torture) end() {
+	t.machines()
 	c := &client{t, "end", t.random}
 	for _, h := range t.wanted() {
 		n, p := h.member(), h.up()
@@ -296,14 +319,7 @@ func (t *torture) end() {
 			c.observe(p, a, o, call, "all of "+o.String(), func(i int) bool { return o != triple.GSPO || !fact(i).Graph.IsZero() })
 		}
 	}
-	t.world.until("nothing is unsettled", func() bool {
-		for _, m := range t.world.machines {
-			if len(m.store.UnsettledBatches()) > 0 {
-				return false
-			}
-		}
-		return true
-	})
+	t.settled()
 	t.world.checkDisks()
 	t.world.checkNotes()
 	t.epochs = t.world.machines[0].node.View().Epoch
