@@ -37,7 +37,7 @@ func main() {
 	flag.Int64Var(&b.triples, "triples", 10_000_000, "size of the LUBM-like data")
 	flag.Int64Var(&b.texts, "texts", 1_000_000, "size of the text-heavy data")
 	flag.Uint64Var(&b.seed, "seed", 1, "seed of the data and of the questions")
-	parts := flag.String("parts", "load,read,http,sparql,write,text", "which parts to run")
+	parts := flag.String("parts", "load,read,http,sparql,write,text,workload", "which parts to run")
 	flag.Parse()
 	if err := b.run(context.Background(), strings.Split(*parts, ",")); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
@@ -55,6 +55,7 @@ func (b *bench) run(ctx context.Context, parts []string) error {
 	for _, part := range parts {
 		f, ok := map[string]func(context.Context) error{
 			"load": b.load, "read": b.read, "http": b.http, "sparql": b.sparql, "write": b.write, "text": b.text,
+			"workload": b.workload,
 		}[part]
 		if !ok {
 			return fmt.Errorf("no part %q", part)

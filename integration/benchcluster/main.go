@@ -57,6 +57,8 @@ type sizes struct {
 	machines    string        // of the simulation
 	simulated   int64         // triples
 	probedCount int64         // triples that are there while probes run
+	workload    int64         // triples that an application begins with
+	workloadFor time.Duration // an application is measured
 }
 
 func fullSizes() sizes {
@@ -66,12 +68,13 @@ func fullSizes() sizes {
 		rebuilt: []int{3, 5, 9, 16}, perMachine: 200_000, inTotal: 1_000_000, growFrom: 5,
 		available: 5, kills: 5, probedFor: 15 * time.Second, watchedFor: 5 * time.Second,
 		machines: "10,100,1000", simulated: 300_000, probedCount: 100_000,
+		workload: 50_000, workloadFor: 15 * time.Second,
 	}
 }
 
 // scaled multiplies what grows with data; times and numbers of nodes stay.
 func (s sizes) scaled(by float64) sizes {
-	for _, n := range []*int64{&s.triples, &s.perMachine, &s.inTotal, &s.simulated, &s.probedCount} {
+	for _, n := range []*int64{&s.triples, &s.perMachine, &s.inTotal, &s.simulated, &s.probedCount, &s.workload} {
 		*n = max(int64(float64(*n)*by), 1000)
 	}
 	s.batches = max(int(float64(s.batches)*by), 32)
@@ -91,7 +94,7 @@ func main() {
 	scale := flag.Float64("scale", 1, "by what the sizes are multiplied: 0.01 for a short run")
 	rebuilt := flag.String("nodes", "", "numbers of nodes of the rebuilds; 3,5,9,16 by default")
 	lines := flag.String("json", "", "file that each figure is appended to as a line of JSON")
-	parts := flag.String("parts", "writes,load,reads,rebuild,meanwhile,growth,availability,simulation", "which parts to run")
+	parts := flag.String("parts", "writes,load,reads,workload,rebuild,meanwhile,growth,availability,simulation", "which parts to run")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -160,7 +163,7 @@ func (b *bench) run(ctx context.Context, parts []string) error {
 	fmt.Fprintf(b.report.table, "%s, %d processors, %s; seed %d\n", cpuName(), runtime.NumCPU(), runtime.Version(), b.seed)
 	for _, name := range parts {
 		part, ok := map[string]func(context.Context) error{
-			"writes": b.writes, "load": b.load, "reads": b.reads, "rebuild": b.rebuild, "meanwhile": b.readsMeanwhile,
+			"writes": b.writes, "load": b.load, "reads": b.reads, "workload": b.workload, "rebuild": b.rebuild, "meanwhile": b.readsMeanwhile,
 			"growth": b.growth, "availability": b.availability, "simulation": b.simulation,
 		}[name]
 		if !ok {

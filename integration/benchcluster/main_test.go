@@ -50,7 +50,7 @@ func tiny() sizes {
 		loadNodes: []int{1, 3}, triples: 2000, readNodes: []int{1, 3}, questions: 20,
 		rebuilt: []int{3}, perMachine: 1000, inTotal: 2000, growFrom: 3,
 		available: 3, kills: 1, probedFor: 3 * time.Second, watchedFor: 200 * time.Millisecond,
-		machines: "10", simulated: 1000, probedCount: 1000,
+		machines: "10", simulated: 1000, probedCount: 1000, workload: 1000, workloadFor: 500 * time.Millisecond,
 	}
 }
 
@@ -64,6 +64,7 @@ func TestParts(t *testing.T) {
 		{"writes", []string{"to one node", "to all nodes"}},
 		{"load", []string{"without a server", "through a node", "tables on all disks"}},
 		{"reads", []string{"from its owner", "from another node", "ordered scan", "count of everything", "LUBM 9"}},
+		{"workload", []string{"photo site, 1000 triples, 8 clients", "photo site, find", "library, 1000 triples, 8 clients", "library, add"}},
 		{"rebuild", []string{"until it is excluded", "until all copies are there", "rows walked for each core"}},
 		{"meanwhile", []string{"rows walked while clients read", "reads of what survivors own, 4 clients, after"}},
 		{"growth", []string{"until it has its part", "reads by subject, 4 clients, before", "adds in batches"}},

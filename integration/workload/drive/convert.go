@@ -29,6 +29,17 @@ func tripleOf(s workload.Statement) (t triple.Triple, err error) {
 	return t, err
 }
 
+// triplesOf returns the statements of a change as triples.
+func triplesOf(op workload.Op) (triples []triple.Triple, err error) {
+	triples = make([]triple.Triple, len(op.Statements))
+	for i, s := range op.Statements {
+		if triples[i], err = tripleOf(s); err != nil {
+			return nil, err
+		}
+	}
+	return triples, nil
+}
+
 // parse reads a term if there is one.
 func parse(term *triple.Term, text string) (err error) {
 	if text != "" {

@@ -54,12 +54,9 @@ func (d *Driver) Do(ctx context.Context, store Store, op workload.Op) error {
 }
 
 func (d *Driver) change(ctx context.Context, store Store, op workload.Op) error {
-	triples := make([]triple.Triple, len(op.Statements))
-	for i, s := range op.Statements {
-		var err error
-		if triples[i], err = tripleOf(s); err != nil {
-			return err
-		}
+	triples, err := triplesOf(op)
+	if err != nil {
+		return err
 	}
 	c, err := d.Oracle.Begin(op)
 	if err != nil {
@@ -78,11 +75,15 @@ func (d *Driver) change(ctx context.Context, store Store, op workload.Op) error 
 	return errors.Join(err, d.Oracle.End(c, outcome))
 }
 
-// find searches, and follows what the search says step by step.
 func (d *Driver) find(ctx context.Context, store Store, s workload.Search) error {
+	return steps(s, func(s workload.Search) ([]workload.Statement, error) { return d.search(ctx, store, s) })
+}
+
+// steps makes a search, and those that follow from its answer.
+func steps(s workload.Search, search func(workload.Search) ([]workload.Statement, error)) error {
 	follow := s.Follow
 	s.Follow = nil
-	answer, err := d.search(ctx, store, s)
+	answer, err := search(s)
 	for _, property := range follow {
 		if err != nil {
 			break
@@ -94,7 +95,7 @@ func (d *Driver) find(ctx context.Context, store Store, s workload.Search) error
 				continue
 			}
 			seen[from.S] = true
-			some, err := d.search(ctx, store, workload.Search{Pattern: workload.Statement{P: property, O: from.S}})
+			some, err := search(workload.Search{Pattern: workload.Statement{P: property, O: from.S}})
 			if err != nil {
 				return err
 			}

@@ -222,3 +222,24 @@ func TestWrongAnswersAreNoticed(t *testing.T) {
 		})
 	}
 }
+
+// What is measured is checked afterwards, and changes that were lost are noticed.
+func TestMeasure(t *testing.T) {
+	seed := seedOf(t)
+	for _, loses := range []bool{false, true} {
+		app := applications(seed)["photos"]
+		store, d := serve(t), new(drive.Driver)
+		if err := d.Load(t.Context(), store, app); err != nil {
+			t.Fatal(err)
+		}
+		changes := 0
+		measured := faulty{Store: store, forget: func() bool { changes++; return loses }}
+		m, err := drive.Measure(t.Context(), []drive.Store{measured}, app, 1, 300*time.Millisecond)
+		if err != nil || m.Operations() == 0 || len(m.Took[workload.Find]) == 0 || changes == 0 {
+			t.Fatalf("%d operations, %d changes: %v", m.Operations(), changes, err)
+		}
+		if err := d.Verify(t.Context(), store, app, m, 50); errors.Is(err, drive.ErrWrong) != loses {
+			t.Errorf("loses %t: %v", loses, err)
+		}
+	}
+}
