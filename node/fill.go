@@ -3,6 +3,7 @@ package node
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 
@@ -164,40 +165,60 @@ func (s *Store) states(ctx context.Context, spoKeys [][]byte) ([]RowState, error
 // and annotations, in the order of their keys. An error ends it.
 func (sn *Snapshot) Raw(ctx context.Context, table byte, r triple.Range) iter.Seq2[RawRow, error] {
 	return func(yield func(RawRow, error) bool) {
-		if table != TableStorage && table != TableReplica {
-			yield(RawRow{}, fmt.Errorf("read rows: %w: there is no table %d", ErrInvalid, table))
-			return
-		}
-		if err := sn.begin(ctx); err != nil {
-			yield(RawRow{}, wrap("read rows", err))
-			return
-		}
-		defer sn.store.uses.end()
-		lower, upper := tableBounds(table, r)
-		it, err := sn.pebble.NewIter(&pebble.IterOptions{LowerBound: lower, UpperBound: upper})
-		if err != nil {
-			yield(RawRow{}, wrap("read rows", err))
-			return
-		}
-		defer it.Close()
-		moves := 0
-		for valid := it.First(); valid; valid = it.Next() {
-			value, err := it.ValueAndErr()
-			if moves++; err == nil && moves%checkMoves == 0 {
-				if err = ctx.Err(); err == nil && sn.store.uses.closing.Load() {
-					err = ErrClosed
-				}
+		more := true
+		err := sn.EachRaw(ctx, table, r, func(row RawRow) ([]byte, error) {
+			if more = yield(row, nil); !more {
+				return nil, errStopped
 			}
-			if err != nil {
-				yield(RawRow{}, wrap("read rows", err))
-				return
-			}
-			if !yield(RawRow{it.Key()[1:], value}, nil) {
-				return
-			}
-		}
-		if err := it.Error(); err != nil {
-			yield(RawRow{}, wrap("read rows", err))
+			return nil, nil
+		})
+		if err != nil && more {
+			yield(RawRow{}, err)
 		}
 	}
+}
+
+// errStopped ends [Snapshot.EachRaw] and is returned to nobody.
+var errStopped = errors.New("stopped")
+
+// EachRaw calls visit for the rows of a table in r as they are stored, in the order of
+// their keys. Before the key that visit returns all rows are passed over; nil is none. An
+// error of visit ends it and is returned as it is.
+func (sn *Snapshot) EachRaw(ctx context.Context, table byte, r triple.Range, visit func(RawRow) (seek []byte, err error)) error {
+	if table != TableStorage && table != TableReplica {
+		return fmt.Errorf("read rows: %w: there is no table %d", ErrInvalid, table)
+	}
+	if err := sn.begin(ctx); err != nil {
+		return wrap("read rows", err)
+	}
+	defer sn.store.uses.end()
+	lower, upper := tableBounds(table, r)
+	it, err := sn.pebble.NewIter(&pebble.IterOptions{LowerBound: lower, UpperBound: upper})
+	if err != nil {
+		return wrap("read rows", err)
+	}
+	defer it.Close()
+	moves, key := 0, []byte(nil)
+	for valid := it.First(); valid; {
+		value, err := it.ValueAndErr()
+		if moves++; err == nil && moves%checkMoves == 0 {
+			if err = ctx.Err(); err == nil && sn.store.uses.closing.Load() {
+				err = ErrClosed
+			}
+		}
+		if err != nil {
+			return wrap("read rows", err)
+		}
+		seek, err := visit(RawRow{it.Key()[1:], value})
+		switch {
+		case err != nil:
+			return err
+		case seek != nil:
+			key = append(append(key[:0], table), seek...)
+			valid = it.SeekGE(key)
+		default:
+			valid = it.Next()
+		}
+	}
+	return wrap("read rows", it.Error())
 }

@@ -12,7 +12,7 @@ import (
 
 // benchJoint is a fill after the loss of one machine of several, over so many
 // segments, and keys of triples in all orders, sorted as a walk meets them.
-func benchJoint(b *testing.B, machines, segments, rows int) (*Joint, [][]byte) {
+func benchJoint(b testing.TB, machines, segments, rows int) (*Joint, [][]byte) {
 	random := rand.New(rand.NewPCG(1, 2))
 	var keys [][]byte
 	for range rows {
@@ -57,7 +57,7 @@ func benchJoint(b *testing.B, machines, segments, rows int) (*Joint, [][]byte) {
 	return &Joint{Base: Layout{Trie: tr, Placement: base}, Target: Layout{Trie: tr, Placement: target}, Phase: Fill, Members: live, BaseLive: live}, keys
 }
 
-// BenchmarkWalk resolves row after row, as a walk does, and asks what it owes.
+// BenchmarkWalk resolves row after row, as a backfill does, and asks what each fills.
 func BenchmarkWalk(b *testing.B) {
 	for _, machines := range []int{3, 5, 100} {
 		b.Run(fmt.Sprintf("machines=%d", machines), func(b *testing.B) {
@@ -66,12 +66,30 @@ func BenchmarkWalk(b *testing.B) {
 			b.ReportAllocs()
 			owed := 0
 			for i := 0; b.Loop(); i++ {
-				if err := r.Resolve(keys[i%len(keys)]); err != nil {
+				key := keys[i%len(keys)]
+				if err := r.Resolve(key); err != nil {
 					b.Fatal(err)
 				}
-				owed += len(r.Owes(from))
+				owed += len(r.Fills(Slot{Machine: from, Order: triple.Order(key[0])}))
 			}
 			b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "rows/s")
+		})
+	}
+}
+
+// BenchmarkBackfill finds what a machine must read after a loss.
+func BenchmarkBackfill(b *testing.B) {
+	for _, machines := range []int{5, 16, 64, 128} {
+		b.Run(fmt.Sprintf("machines=%d", machines), func(b *testing.B) {
+			j, _ := benchJoint(b, machines, 10_000, 20_000)
+			j.Target = j.Base // what is lost goes to all others
+			var err error
+			if j.Target.Placement, err = j.Base.Placement.Adapt(j.Members, trie.PlacementOptions{}); err != nil {
+				b.Fatal(err)
+			}
+			for b.Loop() {
+				j.Backfill(j.Members[1])
+			}
 		})
 	}
 }

@@ -68,5 +68,19 @@ func (j *Joint) Reads() Layout {
 // joint tells whether base and target may differ.
 func (j *Joint) joint() bool { return j.Phase == Fill || j.Phase == Serve }
 
+// extrasFirst reports whether extra replicas repair before versions do: every machine
+// of base lives, and the number of copies stays.
+func (j *Joint) extrasFirst() bool {
+	if !j.joint() || j.Base.Copies != j.Target.Copies {
+		return false
+	}
+	for _, m := range j.Base.Placement.Machines() {
+		if !j.BaseLive.Contains(m) {
+			return false
+		}
+	}
+	return true
+}
+
 // Resolver returns a resolver for j.
-func (j *Joint) Resolver() *Resolver { return &Resolver{joint: j} }
+func (j *Joint) Resolver() *Resolver { return &Resolver{joint: j, extrasFirst: j.extrasFirst()} }

@@ -75,65 +75,65 @@ func TestJoint(t *testing.T) {
 			baseRing: ids{1, 2, 3}, ring: ids{1, 2, 3}, base: [4]trie.MachineID{1, 2, 3, 3}, target: [4]trie.MachineID{1, 2, 3, 3},
 			members: ids{1, 2, 3}, baseLive: ids{1, 2, 3},
 			writes:    []Slot{version(1, spo), version(2, pos), version(3, osp)},
-			sequencer: 1, readers: [4]trie.MachineID{1, 2, 3, 3}, repairer: 1,
+			sequencer: 1, readers: [4]trie.MachineID{1, 2, 3, 3}, repairer: 3,
 		},
 		{
 			name:     "a named graph has one more version, which is no copy",
 			baseRing: ids{1, 2, 3}, ring: ids{1, 2, 3}, base: [4]trie.MachineID{1, 1, 2, 3}, target: [4]trie.MachineID{1, 1, 2, 3}, named: true,
 			members: ids{1, 2, 3}, baseLive: ids{1, 2, 3},
 			writes:    []Slot{version(1, spo), version(1, pos), version(2, osp), version(3, gspo), extra(3)},
-			sequencer: 1, readers: [4]trie.MachineID{1, 1, 2, 3}, repairer: 1,
+			sequencer: 1, readers: [4]trie.MachineID{1, 1, 2, 3}, repairer: 2,
 		},
 		{
-			name:     "three machines, one dies: who has the triple rebuilds the lost order all the same",
+			name:     "three machines, one dies: the lost order is rebuilt although all have the triple",
 			baseRing: ids{1, 2, 3}, ring: ids{2, 3}, base: [4]trie.MachineID{1, 2, 3, 3}, target: [4]trie.MachineID{2, 2, 3, 3}, phase: Fill,
 			members: ids{2, 3}, baseLive: ids{2, 3},
 			writes:    []Slot{version(2, pos), version(3, osp), version(2, spo)},
-			sequencer: 2, readers: [4]trie.MachineID{none, 2, 3, 3}, repairer: 2,
-			owes: map[trie.MachineID][]Slot{2: {version(2, spo)}},
+			sequencer: 2, readers: [4]trie.MachineID{none, 2, 3, 3}, repairer: 3,
+			owes: map[trie.MachineID][]Slot{3: {version(2, spo)}},
 		},
 		{
-			name:     "owners (1,1,3), 1 dies: the extra becomes a version, and nothing is sent",
+			name:     "owners (1,1,3), 1 dies: the extra becomes a version",
 			baseRing: ids{1, 2, 3}, ring: ids{2, 3}, base: [4]trie.MachineID{1, 1, 3, 3}, target: [4]trie.MachineID{2, 3, 3, 3}, phase: Fill,
 			members: ids{2, 3}, baseLive: ids{2, 3},
 			writes:    []Slot{version(3, osp), extra(2), version(2, spo), version(3, pos)},
-			sequencer: 2, readers: [4]trie.MachineID{none, none, 3, 3}, repairer: 2,
-			owes: map[trie.MachineID][]Slot{2: {version(2, spo)}, 3: {version(3, pos)}},
+			sequencer: 2, readers: [4]trie.MachineID{none, none, 3, 3}, repairer: 3,
+			owes: map[trie.MachineID][]Slot{3: {version(2, spo), version(3, pos)}},
 		},
 		{
 			name:     "a joiner gets its version from the owner, and its extra from the repairer",
 			baseRing: ids{1, 2}, ring: ids{1, 2, 4}, base: [4]trie.MachineID{2, 1, 1, 1}, target: [4]trie.MachineID{2, 1, 1, 1}, phase: Fill,
 			members: ids{1, 2, 4}, baseLive: ids{1, 2},
 			writes:    []Slot{version(2, spo), version(1, pos), version(1, osp), extra(4)},
-			sequencer: 2, readers: [4]trie.MachineID{2, 1, 1, 1}, repairer: 2,
-			owes: map[trie.MachineID][]Slot{2: {extra(4)}},
+			sequencer: 2, readers: [4]trie.MachineID{2, 1, 1, 1}, repairer: 1,
+			owes: map[trie.MachineID][]Slot{1: {extra(4)}},
 		},
 		{
 			name:     "a joiner takes an order over: its owner sends it",
 			baseRing: ids{1, 2, 3}, ring: ids{1, 2, 3, 4}, base: [4]trie.MachineID{1, 2, 3, 3}, target: [4]trie.MachineID{1, 4, 3, 3}, phase: Fill,
 			members: ids{1, 2, 3, 4}, baseLive: ids{1, 2, 3},
 			writes:    []Slot{version(1, spo), version(2, pos), version(3, osp), version(4, pos)},
-			sequencer: 1, readers: [4]trie.MachineID{1, 2, 3, 3}, repairer: 1,
+			sequencer: 1, readers: [4]trie.MachineID{1, 2, 3, 3}, repairer: 2,
 			owes: map[trie.MachineID][]Slot{2: {version(4, pos)}},
 		},
 		{
-			name:     "who is no holder sends nothing and regenerates nothing, whatever is left on its disk",
+			name:     "a machine that is no holder sends nothing and regenerates nothing, whatever is left on its disk",
 			baseRing: ids{1, 2, 3, 4}, ring: ids{2, 3, 4}, base: [4]trie.MachineID{1, 2, 3, 3}, target: [4]trie.MachineID{4, 2, 3, 3}, phase: Fill,
 			members: ids{2, 3, 4}, baseLive: ids{2, 3, 4},
 			writes:    []Slot{version(2, pos), version(3, osp), version(4, spo)},
-			sequencer: 4, readers: [4]trie.MachineID{none, 2, 3, 3}, repairer: 2,
-			owes: map[trie.MachineID][]Slot{2: {version(4, spo)}},
+			sequencer: 4, readers: [4]trie.MachineID{none, 2, 3, 3}, repairer: 3,
+			owes: map[trie.MachineID][]Slot{3: {version(4, spo)}},
 		},
 		{
 			name:     "back with an empty disk: a member that base does not count on",
 			baseRing: ids{1, 2, 3}, ring: ids{1, 2, 3}, base: [4]trie.MachineID{1, 2, 3, 3}, target: [4]trie.MachineID{1, 2, 3, 3}, phase: Fill,
 			members: ids{1, 2, 3}, baseLive: ids{1, 3},
 			writes:    []Slot{version(1, spo), version(3, osp), version(2, pos)},
-			sequencer: 1, readers: [4]trie.MachineID{1, none, 3, 3}, repairer: 1,
-			owes: map[trie.MachineID][]Slot{1: {version(2, pos)}},
+			sequencer: 1, readers: [4]trie.MachineID{1, none, 3, 3}, repairer: 3,
+			owes: map[trie.MachineID][]Slot{3: {version(2, pos)}},
 		},
 		{
-			name:     "the repairer is counted from the owner of SPO, across the greatest ID",
+			name:     "the owner of OSP repairs",
 			baseRing: ids{1, 2, 3, 4}, ring: ids{1, 2, 4}, base: [4]trie.MachineID{3, 1, 4, 4}, target: [4]trie.MachineID{2, 1, 4, 4}, phase: Fill,
 			members: ids{1, 2, 4}, baseLive: ids{1, 2, 4},
 			writes:    []Slot{version(1, pos), version(4, osp), version(2, spo)},
@@ -160,7 +160,7 @@ func TestJoint(t *testing.T) {
 			baseRing: ids{1, 2}, ring: ids{1, 2}, base: [4]trie.MachineID{1, 2, 2, 2}, target: [4]trie.MachineID{1, 2, 2, 2}, phase: Ingest,
 			members: ids{1, 2}, baseLive: ids{1, 2},
 			writes:    []Slot{version(1, spo), version(2, pos), version(2, osp)},
-			sequencer: 1, readers: [4]trie.MachineID{1, 2, 2, 2}, repairer: 1,
+			sequencer: 1, readers: [4]trie.MachineID{1, 2, 2, 2}, repairer: 2,
 		},
 	}
 	for _, test := range tests {
@@ -180,8 +180,8 @@ func TestJoint(t *testing.T) {
 			if m, ok := r.Sequencer(); m != test.sequencer || ok != (test.sequencer != none) {
 				t.Errorf("sequencer %s, %v, want %s", m, ok, test.sequencer)
 			}
-			if m, ok := r.Repairer(); m != test.repairer || ok != (test.repairer != none) {
-				t.Errorf("repairer %s, %v, want %s", m, ok, test.repairer)
+			if m, ok := r.Repairer(); m.Machine != test.repairer || ok != (test.repairer != none) {
+				t.Errorf("repairer %v, %v, want %s", m, ok, test.repairer)
 			}
 			for i, o := range triple.Orders {
 				m, ok := j.Reader(keyIn(o, true))

@@ -10,10 +10,11 @@ import (
 
 // Resolver answers what a [Joint] says of one triple after the other. It keeps
 // its memory between them; one goroutine at a time may use it. What its methods
-// return is valid until the next call of Resolve, and what Writes and Owes return
-// until the next call of either.
+// return is valid until the next call of Resolve, and what Writes, Owes and Fills
+// return until the next call of one of them.
 type Resolver struct {
 	joint        *Joint
+	extrasFirst  bool // see Joint.extrasFirst
 	keys         [len(triple.Orders)][]byte
 	orders       int                             // how many keys there are: GSPO is last, for named graphs only
 	found        [2][len(triple.Orders)]position // of the keys in base's trie and in target's
@@ -125,61 +126,95 @@ func (r *Resolver) Sequencer() (machine trie.MachineID, ok bool) {
 	return m, r.joint.Members.Contains(m)
 }
 
-// Repairer returns the lowest live holder of the triple in base, counted
-// clockwise from the owner of its SPO version, so that repairs spread; ok is
-// false where none lives: the triple is lost.
-func (r *Resolver) Repairer() (machine trie.MachineID, ok bool) {
-	from, best := r.base[0].Machine, uint64(0)
-	for _, s := range r.base {
-		if d := from.Distance(s.Machine); r.joint.BaseLive.Contains(s.Machine) && (!ok || d < best) {
-			machine, best, ok = s.Machine, d, true
-		}
-	}
-	return machine, ok
-}
-
-// Owes returns the slots of target that the walk of machine from fills for this
-// triple: those that are not there in base, or not any more. A live holder fills
-// its own slots by itself; a version comes from its live owner in base, all else
-// from the repairer.
+// Owes returns the slots of target that the backfill of machine from fills for this
+// triple: those that its rows fill, see [Resolver.Fills].
 func (r *Resolver) Owes(from trie.MachineID) []Slot {
 	r.slots = r.slots[:0]
-	if !r.joint.BaseLive.Contains(from) || !holds(r.base, from) {
-		return nil
-	}
 	for _, s := range r.target {
-		if sender, ok := r.sender(s); ok && sender == from {
+		if source, ok := r.source(s); ok && source.Machine == from {
 			r.slots = append(r.slots, s)
 		}
 	}
 	return r.slots
 }
 
-// sender returns who fills a slot of target; ok is false where that needs no
-// filling, or nobody can.
-func (r *Resolver) sender(s Slot) (machine trie.MachineID, ok bool) {
-	if !r.joint.Members.Contains(s.Machine) {
-		return 0, false
+// Fills returns the slots of target that are filled with the row in slot from: each
+// slot that is not live in base is filled from exactly one live slot of base, if one
+// is left. The row of any other slot, such as one that a machine has left over from
+// an earlier target, fills nothing.
+func (r *Resolver) Fills(from Slot) []Slot {
+	r.slots = r.slots[:0]
+	for _, s := range r.target {
+		if source, ok := r.source(s); ok && source == from {
+			r.slots = append(r.slots, s)
+		}
 	}
-	if r.joint.BaseLive.Contains(s.Machine) {
-		if slices.Contains(r.base, s) {
-			return 0, false
-		}
-		if holds(r.base, s.Machine) {
-			return s.Machine, true
-		}
+	return r.slots
+}
+
+// source returns the live slot of base that fills a slot of target; ok is false if
+// that needs no filling, or no slot of base lives. A version comes from the live
+// owner of its order. Everything else comes from [Resolver.Repairer].
+func (r *Resolver) source(s Slot) (from Slot, ok bool) {
+	j := r.joint
+	if !j.Members.Contains(s.Machine) || j.BaseLive.Contains(s.Machine) && slices.Contains(r.base, s) {
+		return Slot{}, false
 	}
 	if !s.Extra {
 		i := slices.IndexFunc(r.base, func(b Slot) bool { return b.Order == s.Order && !b.Extra })
-		if i >= 0 && r.joint.BaseLive.Contains(r.base[i].Machine) {
-			return r.base[i].Machine, true
+		if i >= 0 && j.BaseLive.Contains(r.base[i].Machine) {
+			return r.base[i], true
 		}
 	}
 	return r.Repairer()
 }
 
-func holds(slots []Slot, m trie.MachineID) bool {
-	return slices.ContainsFunc(slots, func(s Slot) bool { return s.Machine == m })
+// Repairer returns the slot of base whose row makes up for the slots of target that
+// have no live owner in base; ok is false if no slot of base lives: the triple is lost.
+//
+// The choice keeps down what [Joint.Backfill] must read. A version that moves is read
+// in any case. If machines are dead, OSP is read as a whole, because it finds the lost
+// rows of SPO and of POS; rows of POS then make up for the lost ranges of OSP alone,
+// which are ranges of each predicate. If only the ring has changed, extra replicas come
+// first, because those that change lie on a few machines.
+func (r *Resolver) Repairer() (from Slot, ok bool) {
+	live := &r.joint.BaseLive
+	for _, i := range repairers {
+		if b := r.base[i]; live.Contains(b.Machine) && r.target[i].Machine != b.Machine {
+			return b, true
+		}
+	}
+	if r.extrasFirst {
+		if from, ok = r.liveExtra(); ok {
+			return from, true
+		}
+	}
+	for _, i := range repairers[:2] {
+		if live.Contains(r.base[i].Machine) {
+			return r.base[i], true
+		}
+	}
+	if from, ok = r.liveExtra(); ok {
+		return from, true
+	}
+	for i := range r.base { // SPO, and GSPO, which is no copy but may be the last one left
+		if live.Contains(r.base[i].Machine) {
+			return r.base[i], true
+		}
+	}
+	return Slot{}, false
+}
+
+// repairers are the places of OSP, POS and SPO in the slots of a triple.
+var repairers = [versions]int{2, 1, 0}
+
+func (r *Resolver) liveExtra() (Slot, bool) {
+	for _, b := range r.base {
+		if b.Extra && r.joint.BaseLive.Contains(b.Machine) {
+			return b, true
+		}
+	}
+	return Slot{}, false
 }
 
 // Base and Target return the triple's slots in either layout.

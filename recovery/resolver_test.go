@@ -77,29 +77,45 @@ func (n *naive) writes() (slots []Slot) {
 	return slots
 }
 
-func (n *naive) repairer() (best trie.MachineID, ok bool) {
-	spo := n.base[0].Machine
-	for _, s := range n.base {
-		if n.live(s.Machine) && (!ok || uint64(s.Machine-spo) < uint64(best-spo)) {
-			best, ok = s.Machine, true
+// repairer returns the slot of base that makes up for those without a live owner.
+func (n *naive) repairer() (Slot, bool) {
+	moved := func(b Slot) bool {
+		return n.live(b.Machine) && slices.IndexFunc(n.target, func(s Slot) bool { return !s.Extra && s.Order == b.Order && s.Machine == b.Machine }) < 0
+	}
+	alive := func(b Slot) bool { return n.live(b.Machine) }
+	extrasFirst := n.joint() && n.j.Base.Copies == n.j.Target.Copies
+	for _, m := range n.j.Base.Placement.Machines() {
+		extrasFirst = extrasFirst && n.live(m)
+	}
+	type choice struct {
+		order triple.Order
+		extra bool
+		may   func(Slot) bool
+	}
+	choices := []choice{{triple.OSP, false, moved}, {triple.POS, false, moved}, {triple.SPO, false, moved}}
+	if extrasFirst {
+		choices = append(choices, choice{triple.SPO, true, alive})
+	}
+	choices = append(choices, choice{triple.OSP, false, alive}, choice{triple.POS, false, alive}, choice{triple.SPO, true, alive},
+		choice{triple.SPO, false, alive}, choice{triple.GSPO, false, alive})
+	for _, c := range choices {
+		for _, b := range n.base {
+			if b.Order == c.order && b.Extra == c.extra && c.may(b) {
+				return b, true
+			}
 		}
 	}
-	return best, ok
+	return Slot{}, false
 }
 
-// sender tells who fills a slot of target.
-func (n *naive) sender(s Slot) (trie.MachineID, bool) {
-	inBase := slices.Index(n.base, s) >= 0
-	holder := slices.IndexFunc(n.base, func(b Slot) bool { return b.Machine == s.Machine }) >= 0
-	switch {
-	case !n.member(s.Machine), n.live(s.Machine) && inBase:
-		return 0, false
-	case n.live(s.Machine) && holder:
-		return s.Machine, true
+// source returns the slot of base that fills a slot of target.
+func (n *naive) source(s Slot) (Slot, bool) {
+	if !n.member(s.Machine) || n.live(s.Machine) && slices.Index(n.base, s) >= 0 {
+		return Slot{}, false
 	}
 	for _, b := range n.base {
 		if !s.Extra && !b.Extra && b.Order == s.Order && n.live(b.Machine) {
-			return b.Machine, true
+			return b, true
 		}
 	}
 	return n.repairer()
@@ -227,36 +243,46 @@ func compareRoles(t *rapid.T, r *Resolver, n *naive) {
 	}
 	repairer, ok := n.repairer()
 	if m, found := r.Repairer(); found != ok || ok && m != repairer {
-		t.Fatalf("repairer %s, %v, want %s, %v", m, found, repairer, ok)
+		t.Fatalf("repairer %v, %v, want %v, %v", m, found, repairer, ok)
 	}
 }
 
-// compareOwes: each slot of target that is empty is owed by one machine, by the
-// naive rules, wherever some holder lives.
+// compareOwes: each slot of target that is empty is filled from one live slot of base, by
+// the naive rules, if some holder lives.
 func compareOwes(t *rapid.T, r *Resolver, n *naive) {
+	filled := map[Slot]Slot{}
+	for _, from := range slices.Clone(r.Base()) {
+		for _, s := range r.Fills(from) {
+			if other, twice := filled[s]; twice {
+				t.Fatalf("%v is filled from %v and %v", s, other, from)
+			}
+			filled[s] = from
+		}
+	}
 	owed := map[Slot]trie.MachineID{}
 	for _, m := range trie.NewRing(append(slices.Clone(n.j.Members), 0, 7)...) {
 		for _, s := range r.Owes(m) {
-			if other, twice := owed[s]; twice {
-				t.Fatalf("%v is owed by %s and %s", s, other, m)
-			}
 			owed[s] = m
 		}
 	}
 	_, source := n.repairer()
 	for _, s := range n.target {
-		want, ok := n.sender(s)
-		if got, found := owed[s]; found != ok || got != want {
-			t.Fatalf("%v is owed by %s, %v, want %s, %v", s, got, found, want, ok)
+		want, ok := n.source(s)
+		if got, found := filled[s]; found != ok || got != want {
+			t.Fatalf("%v is filled from %v, %v, want %v, %v", s, got, found, want, ok)
+		}
+		if got, found := owed[s]; found != ok || got != want.Machine {
+			t.Fatalf("%v is owed by %s, %v, want %v, %v", s, got, found, want, ok)
 		}
 		empty := n.member(s.Machine) && (!n.live(s.Machine) || slices.Index(n.base, s) < 0)
 		if empty != ok && source {
-			t.Fatalf("%v is empty: %v, has a sender: %v", s, empty, ok)
+			t.Fatalf("%v is empty: %v, has a source: %v", s, empty, ok)
 		}
+		delete(filled, s)
 		delete(owed, s)
 	}
-	if len(owed) > 0 {
-		t.Fatalf("slots that target has not: %v", owed)
+	if len(filled)+len(owed) > 0 {
+		t.Fatalf("slots that target has not: %v, %v", filled, owed)
 	}
 }
 
@@ -280,6 +306,7 @@ func TestResolverAllocatesNothing(t *testing.T) {
 		if err := r.Resolve(key); err != nil {
 			t.Fatal(err)
 		}
+		r.Fills(Slot{Machine: 2, Order: triple.POS})
 		r.Owes(2)
 		r.Writes()
 		r.Sequencer()

@@ -264,3 +264,25 @@ func (o Order) Compare(a, b Triple) int {
 	}
 	return 0
 }
+
+// AppendTwinBound appends a key of POS that is not above the key of any triple with the
+// predicate of pos, a key of POS, whose key in OSP is at least osp, a key of OSP or the
+// beginning of one. If osp is empty it is above the keys of all triples with the predicate.
+//
+// In both orders the object and the subject stand together, so that a range of OSP is one
+// range of each predicate.
+func AppendTwinBound(dst, pos, osp []byte) []byte {
+	predicate := 1 + termEnd(pos[1:])
+	dst = append(dst, pos[:predicate]...)
+	if len(osp) == 0 {
+		return append(dst, 0, markTermEnd+1)
+	}
+	dst = append(dst, 0, markTermEnd)
+	// Of the bound the object and the subject count. A prefix is never above it.
+	both := osp[1:]
+	if object := termEnd(both); object < len(both) {
+		subject := object + 2
+		both = both[:subject+termEnd(both[subject:])]
+	}
+	return append(dst, bytes.TrimRight(both, "\x00")...)
+}

@@ -206,8 +206,8 @@ func TestDamagedRowInBackfill(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var key []byte // of a segment of this machine
-		for row, err := range sn.Raw(t.Context(), node.TableStorage, triple.OrderRange(triple.POS)) {
+		var key []byte // of a segment of this machine, in the order that a backfill reads after a loss
+		for row, err := range sn.Raw(t.Context(), node.TableStorage, triple.OrderRange(triple.OSP)) {
 			if err != nil {
 				t.Fatal(err)
 			}

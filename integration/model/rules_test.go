@@ -11,7 +11,7 @@ var others = []interleaving{
 		name: "a walk says which rows are unsettled",
 		scene: &scene{make: func(r Rules) *setting {
 			s := newSetting(ring4to3(r), r, setOf(0, 1, 2, 3), 0, budget{crashes: 1, excludes: 1, writes: anAdd})
-			return after(s, "M4 stamps operation 1: add of t0", "operation 1 is stored on M1", "M4 crashes")
+			return after(s, "M4 stamps operation 1: add of t0", "operation 1 is stored on M2", "M4 crashes")
 		}},
 		without: func(r *Rules) { r.FillsAreSettled = true },
 		breaks:  "invariant 9:",

@@ -91,11 +91,8 @@ func (w *world) sender(v *view, x, m, k int, rules *Rules) int {
 	if live && base.slots[x][m]>>k&1 == 1 {
 		return -1 // not empty
 	}
-	if live && base.slots[x][m] != 0 {
-		if rules.RepairMissingTriples {
-			return -1 // it has the triple
-		}
-		return m // regenerates it
+	if live && base.slots[x][m] != 0 && rules.RepairMissingTriples {
+		return -1 // it has the triple
 	}
 	if k != extra {
 		if from := base.owner[x][k]; w.baseLive(v, from, rules) && !rules.RepairerByTarget {
@@ -105,22 +102,63 @@ func (w *world) sender(v *view, x, m, k int, rules *Rules) int {
 	return w.repairer(v, x, rules)
 }
 
-// repairer returns the lowest live holder of x, clockwise from its SPO owner.
+// repairer returns the machine that makes up for slots of x without a live owner, by the
+// rule of recovery.Resolver.Repairer; -1 if none lives.
 func (w *world) repairer(v *view, x int, rules *Rules) int {
-	from := &w.layouts[v.base]
+	base, target := &w.layouts[v.base], &w.layouts[v.target]
 	if rules.RepairerByTarget {
-		from = &w.layouts[v.target]
+		for i := range w.machines {
+			h := (target.owner[x][spo] + i) % w.machines
+			if target.slots[x][h] != 0 && (w.baseLive(v, h, rules) || v.members.has(h)) {
+				return h
+			}
+		}
+		return -1
+	}
+	for _, k := range []int{osp, pos, spo} { // what moves
+		if m := base.owner[x][k]; w.baseLive(v, m, rules) && target.owner[x][k] != m {
+			return m
+		}
+	}
+	extras := w.liveExtra(v, x, rules)
+	if extras >= 0 && w.allLive(v, rules) {
+		return extras
+	}
+	for _, k := range []int{osp, pos} {
+		if m := base.owner[x][k]; w.baseLive(v, m, rules) {
+			return m
+		}
+	}
+	if m := base.owner[x][spo]; extras < 0 && w.baseLive(v, m, rules) {
+		return m
+	}
+	return extras
+}
+
+// liveExtra returns the first live machine that has an extra replica of x in base; -1 if
+// there is none.
+func (w *world) liveExtra(v *view, x int, rules *Rules) int {
+	base := &w.layouts[v.base]
+	from := base.owner[x][spo]
+	if base.owner[x][pos] == base.owner[x][osp] {
+		from = base.owner[x][pos]
 	}
 	for i := range w.machines {
-		h := (from.owner[x][spo] + i) % w.machines
-		if from.slots[x][h] == 0 {
-			continue
-		}
-		if w.baseLive(v, h, rules) || rules.RepairerByTarget && v.members.has(h) {
-			return h
+		if m := (from + i) % w.machines; base.slots[x][m]>>extra&1 == 1 && w.baseLive(v, m, rules) {
+			return m
 		}
 	}
 	return -1
+}
+
+// allLive reports whether every machine of base lives.
+func (w *world) allLive(v *view, rules *Rules) bool {
+	for m := range w.machines {
+		if w.layouts[v.base].holders.has(m) && !w.baseLive(v, m, rules) {
+			return false
+		}
+	}
+	return true
 }
 
 // owes returns the kinds of rows of x that the walk of machine from sends to m.

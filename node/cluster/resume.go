@@ -11,6 +11,7 @@ import (
 	"github.com/trefoildb/trefoil/node/view"
 	"github.com/trefoildb/trefoil/recovery"
 	"github.com/trefoildb/trefoil/trie"
+	"github.com/trefoildb/trefoil/triple"
 )
 
 // position is a place in a backfill: before a row, in the order in which it goes through
@@ -142,22 +143,22 @@ func newEarlier(self trie.MachineID, now *view.View, h history) *earlier {
 // next begins with another row.
 func (e *earlier) next() { e.resolved = false }
 
-// arrived tells whether a place has the row at a position, which is of a version: this
-// process has sent it there in an earlier epoch; the machine has run since; and in every
-// epoch since then the place was a target, so that it got what was written to the triple
-// and is settled.
-// Durable it is when the machine has synced, as at the end of each backfill. base are the
-// places of the triple in base: as long as they are the same, the same row stands for it.
-func (e *earlier) arrived(at position, version []byte, base []recovery.Slot, s recovery.Slot) bool {
+// arrived reports whether a slot of target has the row at a position, which is that of
+// the resolved triple in slot from: this process has sent it there in an earlier epoch;
+// the machine has run since; and in every epoch since then the slot was a target, so that
+// it got what was written to the triple and is settled.
+// It is durable when the machine has synced, as at the end of each backfill. The earlier
+// backfill must have filled the slot from the same row, because positions are of rows.
+func (e *earlier) arrived(at position, r *recovery.Resolver, from, s recovery.Slot) bool {
 	for i := range e.history {
 		h := &e.history[i]
 		if compare(at, h.to(s.Machine)) >= 0 {
 			continue
 		}
-		if !e.resolve(version) {
+		if !e.resolve(r.Key(triple.SPO)) {
 			return false
 		}
-		if !slices.Equal(e.resolvers[i].Base(), base) || !slices.Contains(e.resolvers[i].Owes(e.self), s) {
+		if !slices.Equal(e.resolvers[i].Base(), r.Base()) || !slices.Contains(e.resolvers[i].Fills(from), s) {
 			continue
 		}
 		if e.stayed(i, s) {

@@ -122,15 +122,16 @@ func (f *fills) walk(self trie.MachineID, whole bool) {
 	var rows []row
 	for i := range f.triples {
 		r := f.resolve(i)
-		at := slices.IndexFunc(r.Base(), func(s recovery.Slot) bool { return s.Machine == self })
-		if at < 0 {
-			continue
+		for _, s := range r.Base() {
+			if s.Machine != self {
+				continue
+			}
+			table := node.TableStorage
+			if s.Extra {
+				table = node.TableReplica
+			}
+			rows = append(rows, row{positionOf(table, slices.Clone(r.Key(s.Order))), i, s})
 		}
-		s, table := r.Base()[at], node.TableStorage
-		if s.Extra {
-			table = node.TableReplica
-		}
-		rows = append(rows, row{positionOf(table, slices.Clone(r.Key(s.Order))), i, s})
 	}
 	slices.SortFunc(rows, func(a, b row) int { return compare(a.at, b.at) })
 	done := stretch{view: f.view, until: map[trie.MachineID]position{}, rest: position{table: 2}}
@@ -146,11 +147,11 @@ func (f *fills) walk(self trie.MachineID, whole bool) {
 	for _, row := range rows {
 		e.next()
 		r := f.resolve(row.triple)
-		for _, s := range slices.Clone(r.Owes(self)) {
+		for _, s := range slices.Clone(r.Fills(row.slot)) {
 			if compare(row.at, done.to(s.Machine)) >= 0 {
 				continue
 			}
-			if e.arrived(row.at, f.triples[row.triple], r.Base(), s) {
+			if e.arrived(row.at, r, row.slot, s) {
 				f.resumed++
 				continue
 			}

@@ -14,8 +14,8 @@ import (
 	"github.com/trefoildb/trefoil/triple"
 )
 
-// walk goes through the rows of this machine once and sends what the slots of
-// target lack, as far as this machine is the one to send it.
+// walk goes once through those rows of this machine that may fill a slot of target, and
+// sends what the slots lack.
 type walk struct {
 	node     *Node
 	view     *view.View
@@ -29,6 +29,8 @@ type walk struct {
 	at       position     // of the row that is looked at
 	earlier  *earlier
 	resolver *recovery.Resolver
+	backfill *recovery.Backfill // which rows are read
+	seek     []byte
 	// unsettled has, by the keys of their rows in SPO, the operations that are not
 	// settled: whoever gets these rows must know that.
 	unsettled map[string]pending
@@ -74,7 +76,7 @@ func (n *Node) doWalk(ctx context.Context, v *view.View) error {
 	j := v.Joint()
 	w := &walk{
 		node: n, view: v, planned: len(j.BaseLive) == len(v.BaseIncarnations), start: time.Now(),
-		resolver: j.Resolver(), unsettled: map[string]pending{}, out: map[trie.MachineID]*outbox{},
+		resolver: j.Resolver(), backfill: j.Backfill(n.self), unsettled: map[string]pending{}, out: map[trie.MachineID]*outbox{},
 	}
 	for _, b := range n.store.UnsettledBatches() { // after the snapshot: what it shows and is not here, is settled
 		w.note(b)
@@ -142,33 +144,44 @@ func (w *walk) note(b node.UnsettledBatch) {
 	}
 }
 
+// estimate returns about how many rows are read, without replicas.
 func (w *walk) estimate(ctx context.Context, snapshot *node.Snapshot) (total int64, err error) {
-	for _, o := range triple.Orders {
+	for i, o := range triple.Orders {
 		rows, _, err := snapshot.EstimateRange(triple.OrderRange(o))
 		if err != nil {
 			return 0, err
 		}
-		total += rows
+		total += int64(float64(rows) * w.backfill.Shares[i])
 	}
 	return total, ctx.Err()
 }
 
-// all goes through the storage table, then through the replica table, and sends what
-// there is to send.
+// all goes through the ranges of the backfill, and sends what there is to send.
 func (w *walk) all(ctx context.Context, snapshot *node.Snapshot) error {
 	var place []byte
-	for _, table := range []byte{node.TableStorage, node.TableReplica} {
-		for row, err := range snapshot.Raw(ctx, table, triple.Range{}) {
-			if err != nil {
-				return err
-			}
+	for _, span := range w.backfill.Ranges {
+		table := node.TableStorage
+		if span.Replica {
+			table = node.TableReplica
+		}
+		err := snapshot.EachRaw(ctx, table, span.Range, func(row node.RawRow) (seek []byte, err error) {
 			w.rows.Add(1)
 			place = append(place[:0], row.Key...)
 			w.at = positionOf(table, place)
-			if err := w.row(ctx, table, row.Key, row.Value); err != nil {
-				return err
+			suffix, ok := w.resolve(table, row.Key, row.Value)
+			if ok {
+				err = w.row(ctx, recovery.Slot{Machine: w.node.self, Order: triple.Order(row.Key[0]), Extra: span.Replica}, suffix, row.Value)
 			}
 			w.shift.row(ctx)
+			if ok && err == nil && span.Sparse {
+				if seek = w.backfill.Skip(w.seek, row.Key, w.resolver.Key(triple.OSP)); seek != nil {
+					w.seek = seek
+				}
+			}
+			return seek, err
+		})
+		if err != nil {
+			return err
 		}
 	}
 	w.at = position{table: 2}
@@ -193,31 +206,37 @@ func (w *walk) damage(table byte, key []byte, err error) {
 	}
 }
 
-// row sends what one row can make up for. Of the versions of a triple that are
-// here only the first does it.
-func (w *walk) row(ctx context.Context, table byte, key, value []byte) error {
-	version, suffix := key, []byte(nil)
+// resolve makes the resolver answer for the triple of a row. suffix is what an
+// annotation's key has behind that of its version. ok is false if the row is damaged.
+func (w *walk) resolve(table byte, key, value []byte) (suffix []byte, ok bool) {
+	version := key
 	if triple.IsAnnotation(value) {
 		v, _, ok := triple.CutAnnotation(key)
 		if !ok {
 			w.damage(table, key, fmt.Errorf("%w: an annotation's key", node.ErrCorrupt))
-			return nil
+			return nil, false
 		}
 		version, suffix = v, key[len(v):]
 	}
-	r := w.resolver
-	if err := r.Resolve(version); err != nil {
+	if err := w.resolver.Resolve(version); err != nil {
 		w.damage(table, key, err)
-		return nil
+		return nil, false
 	}
-	if !w.first(table, version[0]) {
+	return suffix, true
+}
+
+// row sends what the resolved row, in one slot of this machine, fills.
+func (w *walk) row(ctx context.Context, from recovery.Slot, suffix, value []byte) error {
+	r := w.resolver
+	fills := r.Fills(from)
+	if len(fills) == 0 {
 		return nil
 	}
 	half := w.pending(suffix)
 	w.earlier.next()
-	for _, slot := range r.Owes(w.node.self) {
+	for _, slot := range fills {
 		// Of an operation that is not settled it is not known who has it.
-		if half == nil && w.earlier.arrived(w.at, version, r.Base(), slot) {
+		if half == nil && w.earlier.arrived(w.at, r, from, slot) {
 			w.box(slot.Machine) // which is synced in the end, and counted on
 			w.resumed.Add(1)
 			continue
@@ -248,15 +267,4 @@ func (w *walk) pending(suffix []byte) *pending {
 		return &p
 	}
 	return nil
-}
-
-// first tells whether a row is the one of the triple's rows on this machine that
-// stands for all: that of its first slot in base.
-func (w *walk) first(table, order byte) bool {
-	for _, s := range w.resolver.Base() {
-		if s.Machine == w.node.self {
-			return s.Extra == (table == node.TableReplica) && byte(s.Order) == order
-		}
-	}
-	return false
 }

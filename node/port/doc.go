@@ -16,7 +16,7 @@
 //	          | 6 wrong 1 |     the proof is of another secret
 //	          | 7 closed 1 |    this node lets no node in
 //
-// The version is 2. Bit 0 of the flags says that the dialer has a secret. The tag
+// The version is 3. Bit 0 of the flags says that the dialer has a secret. The tag
 // is the first 16 bytes of SHA-256 of "trefoil cluster " and the cluster's ID;
 // zeros if the dialer has no cluster yet. The HMAC is SHA-256 with the secret as
 // its key over

@@ -34,7 +34,7 @@ func (k Kind) String() string {
 
 const (
 	magic       = "TREFOIL"
-	version     = 2
+	version     = 3
 	maxCluster  = 255 // bytes of a cluster's name
 	tagBytes    = 16  // of what stands for a cluster's ID
 	nonceBytes  = 32

@@ -22,7 +22,7 @@ func TestHelloGolden(t *testing.T) {
 	if err := (&hello{kind: Gossip, cluster: "db"}).send(s); err != nil {
 		t.Fatal(err)
 	}
-	if got, want := s.said.String(), "TREFOIL\x02\x02\x00\x02db"+strings.Repeat("\x00", tagBytes); got != want {
+	if got, want := s.said.String(), "TREFOIL\x03\x02\x00\x02db"+strings.Repeat("\x00", tagBytes); got != want {
 		t.Errorf("a hello is %q, want %q", got, want)
 	}
 	// Computed by another implementation of HMAC from the drawing.
@@ -70,10 +70,10 @@ const nonce = "0123456789abcdef0123456789abcdef" // 32 bytes
 
 // Whatever a stranger sends, receive ends, says little, and takes no wrong proof.
 func FuzzReceive(f *testing.F) {
-	f.Add([]byte("\x02\x03\x00\x01c0123456789abcdef"), false)
-	f.Add([]byte("\x02\x03\x01\x01c0123456789abcdef"+nonce+nonce), true)
+	f.Add([]byte("\x03\x03\x00\x01c0123456789abcdef"), false)
+	f.Add([]byte("\x03\x03\x01\x01c0123456789abcdef"+nonce+nonce), true)
 	f.Add([]byte("\x01\x03\x01c"), true)
-	f.Add([]byte("\x02\x00\xff"), true)
+	f.Add([]byte("\x03\x00\xff"), true)
 	f.Fuzz(func(t *testing.T, text []byte, guarded bool) {
 		var secret []byte
 		if guarded {

@@ -132,7 +132,7 @@ func TestIdleMakesRoom(t *testing.T) {
 // Connections that say nothing, or that stop in the midst of the hello, keep neither
 // clients nor nodes out.
 func TestSilentMakesRoom(t *testing.T) {
-	for _, text := range []string{"", "TREF", "TREFOIL", "TREFOIL\x02\x03\x01\x01c", "TREFOIL\x02\x03\x01\x00" + strings.Repeat("\x00", 16)} {
+	for _, text := range []string{"", "TREF", "TREFOIL", "TREFOIL\x03\x03\x01\x01c", "TREFOIL\x03\x03\x01\x00" + strings.Repeat("\x00", 16)} {
 		synctest.Test(t, func(t *testing.T) {
 			n := memnet.New(1)
 			a, b := roomy(t, n, 12, 4)

@@ -1,0 +1,316 @@
+// Which rows a machine must read in a backfill, as far as the layouts show it.
+
+package recovery
+
+import (
+	"bytes"
+	"slices"
+	"sort"
+
+	"github.com/trefoildb/trefoil/trie"
+	"github.com/trefoildb/trefoil/triple"
+)
+
+// Backfill says which rows of a machine may fill a slot of target. All other rows need
+// not be read, because [Resolver.Fills] returns nothing for them. It is immutable.
+type Backfill struct {
+	// Ranges are disjoint and ascend, those of the storage table first.
+	Ranges []BackfillRange
+	// Shares is about what part of the machine's rows of each order is read, by the
+	// number of pieces; orders are as in [triple.Orders].
+	Shares [len(triple.Orders)]float64
+	// lost are the ranges of OSP that have no live owner in base.
+	lost []triple.Range
+}
+
+// BackfillRange is a range of rows that is read.
+type BackfillRange struct {
+	triple.Range
+	// Replica is the table: replicas or storage.
+	Replica bool
+	// Sparse is a range of POS of which only the triples are needed that have no live
+	// owner of OSP. [Backfill.Skip] returns the key at which reading goes on.
+	Sparse bool
+}
+
+// maxCombinations bounds the work of [Joint.Backfill]: some 200 machines. Beyond it
+// everything is read.
+const maxCombinations = 64 << 20
+
+// Backfill returns what machine self must read. A triple's slots follow from the owners
+// of its keys in base and in target. Each order has only few pairs of owners, whatever the
+// number of its segments. So all combinations of pairs are tried, with the rule that is
+// applied to rows later, and the pieces of each pair that fills something are read.
+func (j *Joint) Backfill(self trie.MachineID) *Backfill {
+	return j.backfill(self, maxCombinations)
+}
+
+func (j *Joint) backfill(self trie.MachineID, most int) *Backfill {
+	if !j.joint() || !j.BaseLive.Contains(self) {
+		return &Backfill{}
+	}
+	p := &planner{self: self, resolver: j.Resolver()}
+	for i, o := range triple.Orders {
+		p.divide(i, o)
+	}
+	if len(p.pairs[0])*len(p.pairs[1])*len(p.pairs[2]) > most {
+		return everything()
+	}
+	p.near = j.Base.before(self)
+	p.try()
+	return p.backfill()
+}
+
+func everything() *Backfill {
+	b := &Backfill{}
+	for i, o := range triple.Orders {
+		b.Ranges = append(b.Ranges, BackfillRange{Range: triple.OrderRange(o)})
+		b.Shares[i] = 1
+	}
+	b.Ranges = append(b.Ranges, BackfillRange{Range: triple.OrderRange(triple.SPO), Replica: true})
+	return b
+}
+
+// before returns the machines whose followers may keep an extra replica on machine self:
+// of Required copies, the last is at most Required - 1 machines behind the first owner.
+func (l Layout) before(self trie.MachineID) (near trie.Ring) {
+	for _, from := range l.Placement.Machines() {
+		steps := 1
+		for m := range l.Placement.Machines().After(from) {
+			if m == self && steps < l.Required() {
+				near = append(near, from)
+			}
+			steps++
+		}
+	}
+	return near
+}
+
+// pair is who owns a key in base, and who in target.
+type pair struct{ base, target trie.MachineID }
+
+// piece is a range of keys of one order that have the same owners.
+type piece struct {
+	triple.Range
+	pair int // in planner.pairs
+}
+
+// planner finds which pieces of a machine are read. Its arrays are by order, as in
+// triple.Orders.
+type planner struct {
+	self     trie.MachineID
+	near     trie.Ring
+	resolver *Resolver
+	pairs    [len(triple.Orders)][]pair
+	pieces   [len(triple.Orders)][]piece
+	// read and readReplica are by pair: whether rows with it fill a slot. Replicas are
+	// rows of SPO.
+	read        [len(triple.Orders)][]bool
+	readReplica []bool
+}
+
+// divide finds the pieces of an order, and their pairs of owners.
+func (p *planner) divide(i int, o triple.Order) {
+	base, target := p.resolver.joint.Base, p.resolver.joint.Target
+	whole, known := triple.OrderRange(o), map[pair]int{}
+	for b := range base.Trie.Range(whole.Lo, whole.Hi) {
+		within := whole.Intersect(triple.Range{Lo: b.Lo, Hi: b.Hi})
+		for t := range target.Trie.Range(within.Lo, within.Hi) {
+			owners := pair{base.Placement.Owner(b), target.Placement.Owner(t)}
+			at, ok := known[owners]
+			if !ok {
+				at = len(p.pairs[i])
+				known[owners] = at
+				p.pairs[i] = append(p.pairs[i], owners)
+			}
+			p.pieces[i] = append(p.pieces[i], piece{within.Intersect(triple.Range{Lo: t.Lo, Hi: t.Hi}), at})
+		}
+	}
+	p.read[i] = make([]bool, len(p.pairs[i]))
+	if i == 0 {
+		p.readReplica = make([]bool, len(p.pairs[i]))
+	}
+}
+
+// try tries all combinations of owners with which a row of this machine may fill
+// something.
+func (p *planner) try() {
+	graphs, last := p.graphs()
+	live := p.resolver.joint.BaseLive
+	for s, spo := range p.pairs[0] {
+		for q, pos := range p.pairs[1] {
+			for o, osp := range p.pairs[2] {
+				from := spo.base
+				if pos.base == osp.base {
+					from = pos.base
+				}
+				at := [len(triple.Orders)]int{s, q, o, -1}
+				if spo.base == p.self || pos.base == p.self || osp.base == p.self || p.near.Contains(from) {
+					for _, at[3] = range graphs {
+						p.combine(at)
+					}
+				}
+				if len(last) > 0 && !live.Contains(spo.base) && !live.Contains(pos.base) && !live.Contains(osp.base) {
+					for _, at[3] = range last {
+						p.combine(at)
+					}
+				}
+			}
+		}
+	}
+}
+
+// graphs returns the pairs of GSPO to try if the machine has another row of the triple,
+// -1 for the default graph among them, and those to try if all other owners are dead. All
+// dead owners that are replaced are alike. A row of GSPO that moves fills its new place.
+func (p *planner) graphs() (graphs, last []int) {
+	j := p.resolver.joint
+	graphs = []int{-1}
+	for g, owners := range p.pairs[3] {
+		switch {
+		case owners.base == p.self:
+			last = append(last, g)
+			p.read[3][g] = owners.target != p.self && j.Members.Contains(owners.target)
+		case len(graphs) == 1 && !j.BaseLive.Contains(owners.base) && j.Members.Contains(owners.target):
+			graphs = append(graphs, g)
+		}
+	}
+	return graphs, last
+}
+
+// combine notes which rows of this machine a triple with these owners is filled from.
+func (p *planner) combine(at [len(triple.Orders)]int) {
+	r := p.resolver
+	r.base, r.other = r.base[:0], r.other[:0]
+	for i, pair := range at {
+		if pair >= 0 {
+			r.base = append(r.base, Slot{Machine: p.pairs[i][pair].base, Order: triple.Orders[i]})
+			r.other = append(r.other, Slot{Machine: p.pairs[i][pair].target, Order: triple.Orders[i]})
+		}
+	}
+	r.base = r.joint.Base.appendExtras(r.base)
+	r.other = r.joint.Target.appendExtras(r.other)
+	r.target = r.other
+	for _, s := range r.target {
+		from, ok := r.source(s)
+		if !ok || from.Machine != p.self {
+			continue
+		}
+		if i := slices.Index(triple.Orders[:], from.Order); from.Extra {
+			p.readReplica[at[i]] = true
+		} else {
+			p.read[i][at[i]] = true
+		}
+	}
+}
+
+// backfill collects the pieces that are read.
+func (p *planner) backfill() *Backfill {
+	b := &Backfill{}
+	// 1. What is lost of OSP: the triples that sparse ranges are read for.
+	for _, piece := range p.pieces[2] {
+		if !p.resolver.joint.BaseLive.Contains(p.pairs[2][piece.pair].base) {
+			b.lost = append(b.lost, whole(piece.Range))
+		}
+	}
+	lost := float64(len(b.lost)) / float64(len(p.pieces[2]))
+	b.lost = union(b.lost)
+	// 2. The pieces of the storage table.
+	for i := range p.pieces {
+		var full, sparse []triple.Range
+		mine := 0
+		for _, piece := range p.pieces[i] {
+			owners := p.pairs[i][piece.pair]
+			switch {
+			case owners.base != p.self:
+				continue
+			case !p.read[i][piece.pair]:
+			case triple.Orders[i] == triple.POS && owners.target == p.self:
+				// A row of POS that stays repairs only if the owner of OSP is dead.
+				sparse = append(sparse, whole(piece.Range))
+			default:
+				full = append(full, whole(piece.Range))
+			}
+			mine++
+		}
+		b.Shares[i] = (float64(len(full)) + float64(len(sparse))*lost) / float64(max(mine, 1))
+		b.add(union(full), union(sparse))
+	}
+	// 3. The replica table, by pieces of SPO.
+	var replicas []triple.Range
+	for _, piece := range p.pieces[0] {
+		if p.readReplica[piece.pair] {
+			replicas = append(replicas, whole(piece.Range))
+		}
+	}
+	for _, r := range union(replicas) {
+		b.Ranges = append(b.Ranges, BackfillRange{Range: r, Replica: true})
+	}
+	return b
+}
+
+// add adds the ranges of one order. What is in both is read in full.
+func (b *Backfill) add(full, sparse []triple.Range) {
+	first := len(b.Ranges)
+	for _, r := range full {
+		b.Ranges = append(b.Ranges, BackfillRange{Range: r})
+	}
+	for _, rest := range sparse {
+		for _, f := range full {
+			if rest.Intersect(f).Empty() {
+				continue
+			}
+			if left := (triple.Range{Lo: rest.Lo, Hi: f.Lo}); bytes.Compare(left.Lo, left.Hi) < 0 {
+				b.Ranges = append(b.Ranges, BackfillRange{Range: left, Sparse: true})
+			}
+			rest.Lo = f.Hi
+		}
+		if !rest.Empty() {
+			b.Ranges = append(b.Ranges, BackfillRange{Range: rest, Sparse: true})
+		}
+	}
+	slices.SortFunc(b.Ranges[first:], func(x, y BackfillRange) int { return bytes.Compare(x.Lo, y.Lo) })
+}
+
+// whole returns the range with the annotations of its last version: a bound of segments
+// that an earlier release made may stand between the two.
+func whole(r triple.Range) triple.Range {
+	if at := triple.SplitBound(r.Hi); len(at) < len(r.Hi) {
+		_, r.Hi = triple.AnnotationBounds(at)
+	}
+	return r
+}
+
+// union returns ranges that ascend and do not meet, with the same keys. Those given
+// ascend by their lower bounds.
+func union(ranges []triple.Range) (united []triple.Range) {
+	for _, r := range ranges {
+		if n := len(united); n > 0 && bytes.Compare(r.Lo, united[n-1].Hi) <= 0 {
+			if bytes.Compare(r.Hi, united[n-1].Hi) > 0 {
+				united[n-1].Hi = r.Hi
+			}
+			continue
+		}
+		united = append(united, r)
+	}
+	return united
+}
+
+// Skip returns where reading goes on in a sparse range, after a row of POS whose triple
+// has the key osp in OSP: a key that is greater than the row's, and not above the key of
+// any triple behind it that is needed. It is nil if the next row must be looked at. The
+// result is in dst's memory.
+func (b *Backfill) Skip(dst, row, osp []byte) []byte {
+	i := sort.Search(len(b.lost), func(i int) bool { return bytes.Compare(osp, b.lost[i].Hi) < 0 })
+	var from []byte
+	if i < len(b.lost) {
+		if b.lost[i].Contains(osp) {
+			return nil
+		}
+		from = b.lost[i].Lo
+	}
+	if dst = triple.AppendTwinBound(dst[:0], row, from); bytes.Compare(dst, row) <= 0 {
+		return nil
+	}
+	return dst
+}
