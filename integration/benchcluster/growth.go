@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/trefoildb/trefoil/client"
+	"github.com/trefoildb/trefoil/triple"
 )
 
 // growth adds a node to a cluster: first with nothing else going on, to measure
@@ -32,7 +33,11 @@ func (b *bench) grow(ctx context.Context, n int, busy bool) error {
 		if err != nil {
 			return err
 		}
-		b.reportGrowth(n, g)
+		rows, err := b.rowsOf(ctx, c, file)
+		if err != nil {
+			return err
+		}
+		b.reportGrowth(n, g, rows)
 		return nil
 	}
 	asked, err := sample(file, b.sizes.questions, rand.New(rand.NewPCG(b.seed, 4)))
@@ -79,12 +84,35 @@ func (b *bench) grow(ctx context.Context, n int, busy bool) error {
 	return nil
 }
 
-func (b *bench) reportGrowth(n int, g grown) {
-	share := ratio(float64(g.walks.repaired), float64(g.walks.rows))
+// rowsOf returns about how many rows, versions and extra replicas, a cluster has of the
+// triples in a file: by the places of a sample of them.
+func (b *bench) rowsOf(ctx context.Context, c *cluster, file string) (float64, error) {
+	l, err := c.layout(ctx)
+	if err != nil {
+		return 0, err
+	}
+	triples, err := sample(file, 10*b.sizes.questions, rand.New(rand.NewPCG(b.seed, 7)))
+	if err != nil {
+		return 0, err
+	}
+	rows := 0
+	for _, t := range triples {
+		key, _ := triple.AppendKey(nil, triple.SPO, t)
+		slots, err := l.joint.Base.Slots(key)
+		if err != nil {
+			return 0, err
+		}
+		rows += len(slots)
+	}
+	return ratio(float64(rows), float64(len(triples))) * float64(b.sizes.inTotal), nil
+}
+
+func (b *bench) reportGrowth(n int, g grown, rows float64) {
+	share := ratio(float64(g.walks.repaired), rows)
 	ideal := 1 / float64(n+1)
 	what := fmt.Sprintf("a node joins %d that have %s triples: ", n, thousands(float64(b.sizes.inTotal)))
 	b.report.add(figure{What: what + "share of rows that move, of 1/" + fmt.Sprint(n+1), Nodes: n + 1, Value: ratio(share, ideal), Unit: "x", Asked: "1.3x",
-		Detail: fmt.Sprintf("%s of %s rows", thousands(float64(g.walks.repaired)), thousands(float64(g.walks.rows)))})
+		Detail: fmt.Sprintf("%s of about %s rows", thousands(float64(g.walks.repaired)), thousands(rows))})
 	b.report.add(figure{What: what + "until it has its part", Nodes: n + 1, Value: g.wholeAt.Sub(g.fillAt).Seconds(), Unit: "s",
 		Detail: fmt.Sprintf("%.2f s with the start of its process; moves are held to 64 MiB/s a node", g.wholeAt.Sub(g.begun).Seconds())})
 }

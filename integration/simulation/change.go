@@ -61,14 +61,7 @@ type traffic struct {
 // machines of base send nothing.
 func (s *sample) change(base, target recovery.Layout, dead ...trie.MachineID) (t traffic, err error) {
 	t = traffic{load{}, load{}, load{}}
-	j := &recovery.Joint{Base: base, Target: target, Phase: recovery.Fill}
-	j.Members = target.Placement.Machines()
-	gone := trie.NewRing(dead...)
-	for _, m := range base.Placement.Machines() {
-		if !gone.Contains(m) {
-			j.BaseLive = append(j.BaseLive, m)
-		}
-	}
+	j := jointOf(base, target, dead)
 	r := j.Resolver()
 	for _, key := range s.keys {
 		if err := r.Resolve(key); err != nil {
@@ -91,4 +84,17 @@ func (s *sample) change(base, target recovery.Layout, dead ...trie.MachineID) (t
 		}
 	}
 	return t, nil
+}
+
+// jointOf returns the view in which a cluster goes from one placement to another.
+func jointOf(base, target recovery.Layout, dead []trie.MachineID) *recovery.Joint {
+	j := &recovery.Joint{Base: base, Target: target, Phase: recovery.Fill}
+	j.Members = target.Placement.Machines()
+	gone := trie.NewRing(dead...)
+	for _, m := range base.Placement.Machines() {
+		if !gone.Contains(m) {
+			j.BaseLive = append(j.BaseLive, m)
+		}
+	}
+	return j
 }

@@ -57,14 +57,14 @@ func run(w io.Writer, o options) error {
 	fmt.Fprintf(w, "%d triples of the shape of LUBM, seed %d; each machine holds %.3g bytes and has a network of %.3g bit/s\n\n",
 		len(s.keys), o.seed, float64(o.held), float64(o.network))
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(table, "machines\tsegments\tversions max/mean\textras/triple\textras max/mean\tloss: bytes sent\tsenders max/mean\tseconds\tgrowth: moved x n\tseconds\t")
+	fmt.Fprintln(table, "machines\tsegments\tversions max/mean\textras/triple\textras max/mean\tloss: bytes sent\tsenders max/mean\tseconds\tread/filled\theld/filled\tgrowth: moved x n\tseconds\tread/filled\theld/filled\t")
 	for _, n := range o.machines {
 		r, err := s.simulate(n, o)
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(table, "%d\t%d\t%.2f\t%.3f\t%.2f\t%.3g\t%.2f\t%.0f\t%.2f\t%.0f\t\n", n, r.segments, r.versions, r.extras, r.extraSpread,
-			r.lossBytes, r.lossSpread, r.lossSeconds, r.growthShare, r.growthSeconds)
+		fmt.Fprintf(table, "%d\t%d\t%.2f\t%.3f\t%.2f\t%.3g\t%.2f\t%.0f\t%.2f\t%.1f\t%.2f\t%.0f\t%.2f\t%.1f\t\n", n, r.segments, r.versions, r.extras, r.extraSpread,
+			r.lossBytes, r.lossSpread, r.lossSeconds, r.lossRead, r.lossHeld, r.growthShare, r.growthSeconds, r.growthRead, r.growthHeld)
 	}
 	return table.Flush()
 }
@@ -75,6 +75,9 @@ type result struct {
 	versions, extras, extraSpread      float64
 	lossBytes, lossSpread, lossSeconds float64
 	growthShare, growthSeconds         float64
+	// Rows that backfills read, and rows that their machines have, for each row that is
+	// filled.
+	lossRead, lossHeld, growthRead, growthHeld float64
 }
 
 func (s *sample) simulate(n int, o options) (r result, err error) {
@@ -127,7 +130,19 @@ func (s *sample) simulate(n int, o options) (r result, err error) {
 	}
 	r.growthShare = float64(growth.sent.total()+growth.local.total()) / float64(b.versions.total()+b.extras.total()) * float64(n+1)
 	r.growthSeconds = growth.seconds(each, o.network)
-	return r, nil
+	if r.lossRead, r.lossHeld, err = s.perFilled(loss, now, smaller, machines[0]); err != nil {
+		return r, err
+	}
+	r.growthRead, r.growthHeld, err = s.perFilled(growth, now, larger)
+	return r, err
+}
+
+// perFilled returns how many rows are read in a change, and how many the machines that
+// read have, for each row that is filled.
+func (s *sample) perFilled(t traffic, base, target recovery.Layout, dead ...trie.MachineID) (read, held float64, err error) {
+	x, err := s.reading(base, target, dead...)
+	filled := float64(t.sent.total() + t.local.total())
+	return float64(x.read) / filled, float64(x.held) / filled, err
 }
 
 // seconds is how long the machine takes that sends or gets most.
