@@ -90,7 +90,9 @@ func (c *client) run(ctx context.Context) {
 		p := c.torture.anyProcess(c.random)
 		if p != nil {
 			timed, cancel := context.WithTimeout(ctx, time.Duration(200+c.random.IntN(8000))*time.Millisecond)
-			switch c.random.IntN(11) {
+			switch c.random.IntN(12) {
+			case 11:
+				c.deleteMatch(timed, p)
 			case 10:
 				c.update(timed, p)
 			case 0, 1, 2, 3:

@@ -180,11 +180,13 @@ func (t *torture) strike(hosts []*host) {
 		t.struck++
 		kinds := 18
 		if odd {
-			kinds = 27
+			kinds = 32
 		}
 		switch t.random.IntN(kinds) {
 		case 18, 19, 20, 21, 22, 23, 24, 25, 26:
 			t.strikeOddly(h)
+		case 27, 28, 29, 30, 31:
+			t.strikeAsOperator(h, t.random.IntN(operatorKinds))
 		case 17:
 			by := time.Duration(1+t.random.IntN(1<<(5+t.random.IntN(8)))) * time.Millisecond
 			t.note("%s is slow by %s", h.name, by)

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// odd tells whether strikeOddly is among the faults.
+// odd reports whether strikeOddly and strikeAsOperator are among the faults.
 var odd = os.Getenv("TREFOIL_ODD") == "1"
 
 // strikeOddly does something bad to a host that leaves its process running, or its

@@ -90,6 +90,11 @@ func tortureRun(t *testing.T, seed uint64, rounds int) {
 		to.copies = recovery.MinCopies + r.IntN(recovery.MaxCopies-recovery.MinCopies+1)
 		to.note("%d copies of each triple", to.copies)
 		of = to
+		defer func() {
+			if t.Failed() {
+				t.Logf("faults: %q", to.faults)
+			}
+		}()
 		defer to.close()
 		to.begin()
 		ctx, cancel := context.WithCancel(t.Context())

@@ -1,4 +1,4 @@
-// SPARQL updates of a torture's clients.
+// SPARQL updates and deletes of patterns of a torture's clients.
 
 package cluster
 
@@ -9,6 +9,7 @@ import (
 
 	"github.com/trefoildb/trefoil/node/cluster"
 	"github.com/trefoildb/trefoil/node/engine"
+	"github.com/trefoildb/trefoil/triple"
 )
 
 // update adds and deletes some triples by one request of SPARQL. A cluster does not
@@ -57,6 +58,53 @@ func (c *client) update(ctx context.Context, p *process) {
 	known := err == nil && !p.dead.Load()
 	for _, i := range which {
 		c.torture.history.wrote(i, live[i], call, known, fmt.Sprintf("%s by SPARQL through %s: %v", c.name, p.host.name, err))
+	}
+	c.torture.answered(aWrite, known)
+	if err != nil {
+		c.torture.saw(err)
+	}
+}
+
+// deleteMatch deletes the triples of a pattern. To a history it deletes each triple
+// that matches, because a delete of one that is not there changes nothing.
+func (c *client) deleteMatch(ctx context.Context, p *process) {
+	n, _ := p.running()
+	if n == nil {
+		return
+	}
+	// 1. A pattern that matches nothing that is to stay.
+	t, u := fact(c.random.IntN(c.torture.universe.moving)), c.torture.universe
+	pattern := triple.Pattern{Subject: t.Subject}
+	if c.random.IntN(2) == 0 {
+		pattern.Predicate = t.Predicate
+	} else {
+		pattern.Object = t.Object
+	}
+	var which []int
+	for i := range u.extent() {
+		switch {
+		case !pattern.Match(fact(i)):
+		case i < u.moving && !c.torture.history.doubtful(i):
+			which = append(which, i)
+		case pattern.Predicate.IsZero() || pattern.Object.IsZero():
+			pattern, which = triple.Exact(t), nil
+		}
+	}
+	if len(which) == 0 {
+		return
+	}
+
+	// 2. An error leaves open what was done.
+	p.await()
+	call := c.torture.history.tick()
+	r, err := n.DeleteMatch(ctx, pattern)
+	p.await()
+	known := err == nil && !p.dead.Load()
+	for _, i := range which {
+		c.torture.history.wrote(i, false, call, known, fmt.Sprintf("%s by the pattern %v through %s: %v", c.name, pattern, p.host.name, err))
+	}
+	if known && r.Deleted > int64(len(which)) {
+		c.torture.fail("%d triples of %v are deleted, and %d match", r.Deleted, pattern, len(which))
 	}
 	c.torture.answered(aWrite, known)
 	if err != nil {

@@ -114,7 +114,14 @@ func TestTortureWorkload(t *testing.T) {
 		"library": workload.Library{Seed: seed, Triples: 600},
 	} {
 		t.Run(name, func(t *testing.T) {
-			bubble.Test(t, func(t *testing.T) { tortureWorkload(t, seed, rounds, app) })
+			bubble.Test(t, func(t *testing.T) {
+				tortureWorkload(t, seed, app, func(to *torture) {
+					for range rounds {
+						to.round()
+						to.whole()
+					}
+				})
+			})
 		})
 	}
 }
@@ -132,8 +139,9 @@ type workloadTorture struct {
 	tally map[string]int64
 }
 
-// tortureWorkload runs one application on one cluster.
-func tortureWorkload(t *testing.T, seed uint64, rounds int, app workload.Application) {
+// tortureWorkload runs one application on one cluster while strike brings faults, and
+// makes them good.
+func tortureWorkload(t *testing.T, seed uint64, app workload.Application, strike func(*torture)) {
 	// 1. A cluster with the initial data.
 	r := rand.New(rand.NewPCG(seed, 5))
 	to := &torture{t: t, world: newWorld(t, seed), random: r, universe: newUniverse(0, 0, 0), errors: map[string]int{},
@@ -142,6 +150,7 @@ func tortureWorkload(t *testing.T, seed uint64, rounds int, app workload.Applica
 	to.copies = recovery.MinCopies + r.IntN(recovery.MaxCopies-recovery.MinCopies+1)
 	w := &workloadTorture{torture: to, app: app, tally: map[string]int64{}}
 	defer to.close()
+	defer func() { t.Logf("errors: %v; faults: %q", to.errors, to.faults) }()
 	to.form()
 	if err := w.driver.Load(t.Context(), processStore{to.hosts[0].up()}, app); err != nil {
 		t.Fatal(err)
@@ -155,10 +164,7 @@ func tortureWorkload(t *testing.T, seed uint64, rounds int, app workload.Applica
 	for i := range workloadClients {
 		clients.Go(func() { w.client(ctx, i) })
 	}
-	for range rounds {
-		to.round()
-		to.whole()
-	}
+	strike(to)
 	time.Sleep(2 * time.Second) // of virtual time
 	cancel()
 	clients.Wait()
@@ -176,7 +182,7 @@ func tortureWorkload(t *testing.T, seed uint64, rounds int, app workload.Applica
 	to.world.checkDisks()
 	tally := w.driver.Oracle.Tally()
 	t.Logf("totals: clusters=1 acknowledged-writes=%d answers=%d faults=%d", w.tally["changes"], tally.Checked, to.struck)
-	t.Logf("%d statements, %d changes of unknown outcome; errors: %v; faults: %q", tally.Certain, tally.Unknown, to.errors, to.faults)
+	t.Logf("%d statements, %d changes of unknown outcome", tally.Certain, tally.Unknown)
 }
 
 // client carries out the operations of one client, each through some machine.
