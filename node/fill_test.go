@@ -1,6 +1,7 @@
 package node
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"slices"
@@ -227,6 +228,39 @@ func TestRaw(t *testing.T) {
 }
 
 // Fills that are synced and counted are there after a crash.
+// TestEachRawSeeks: rows before the key that is returned are passed over, and no others.
+func TestEachRawSeeks(t *testing.T) {
+	s := openMem(t, Options{})
+	add(t, s, students(0, 500)...)
+	sn, in := snapshot(t, s), triple.OrderRange(triple.OSP)
+	var keys [][]byte
+	for row, err := range sn.Raw(ctx, TableStorage, in) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		keys = append(keys, bytes.Clone(row.Key))
+	}
+	for _, step := range []int{1, 2, 7, 499, 1000} {
+		at := 0
+		err := sn.EachRaw(ctx, TableStorage, in, func(row RawRow) (seek []byte, err error) {
+			if at >= len(keys) || !bytes.Equal(row.Key, keys[at]) {
+				t.Fatalf("step %d: %q after %d rows", step, row.Key, at)
+			}
+			if at += step; at < len(keys) {
+				return keys[at], nil
+			}
+			return in.Hi, nil
+		})
+		if err != nil || at < len(keys) {
+			t.Errorf("step %d: %d of %d rows, %v", step, at, len(keys), err)
+		}
+	}
+	stop := errors.New("enough")
+	if err := sn.EachRaw(ctx, TableStorage, in, func(RawRow) ([]byte, error) { return nil, stop }); err != stop {
+		t.Errorf("an error of the visitor becomes %v", err)
+	}
+}
+
 func TestSyncFills(t *testing.T) {
 	fs := vfs.NewCrashableMem()
 	s := openMem(t, Options{FS: fs})

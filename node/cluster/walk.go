@@ -1,3 +1,5 @@
+// The backfill of a view: which rows are read, and what is sent to fill slots of target.
+
 package cluster
 
 import (
