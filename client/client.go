@@ -21,12 +21,14 @@
 // if the node says 429, 502, 503 (but not that rows are lost) or 504. A query is sent
 // again only before its first solution.
 //
-// Each change has a key of its own (Idempotency-Key), by which a node makes it once,
-// even if it is sent several times: otherwise an add that is sent twice could bring
-// back what another client has deleted in between. It is sent again if nothing of it
-// was done, and if its answer was lost. The node that had it then answers as the first
-// time; any other, and that one after a restart, refuses, and the change returns
-// [ErrUnknownOutcome]. Load has no key; Load and Backup are never sent again.
+// Each change has a key of its own (Idempotency-Key), by which it is made once, even if
+// it is sent several times, through other nodes of a cluster and after restarts:
+// otherwise an add that is sent twice could bring back what another client has deleted in
+// between. It is sent again if nothing of it was done, and if its outcome is unknown. Of
+// Add and Delete the rest is then done; their results count what the last try did, and
+// all that an earlier one did as existing or missing. Other changes that had begun return
+// [ErrUnknownOutcome], unless the node that had them remembers its answer. Load has no
+// key; Load and Backup are never sent again.
 //
 // Match and Range read page by page. A page is yielded when all of it has come,
 // and a broken one is asked for again, so that every triple that is in the store

@@ -254,7 +254,7 @@ func TestSPARQLRetries(t *testing.T) {
 			}
 			return fate{}
 		}, true, 3, true},
-		{"update refused", func(n int) fate { return fate{refuse: n < 1} }, true, 2, false}, // nobody knows whether it has come
+		{"update refused", func(n int) fate { return fate{refuse: n < 1} }, true, 2, true},
 		{"update lost", func(n int) fate { return fate{lose: n < 1} }, true, 2, true},
 		{"update unavailable", func(int) fate {
 			return fate{instead: stranger(503, `{"error":{"kind":"unavailable","message":"ending","where":""}}`)}

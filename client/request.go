@@ -22,6 +22,8 @@ type call struct {
 	url    string
 	header http.Header
 	body   []byte // sent again with each try
+	// byTriple: it is done triple by triple, so that the rest is done if it is sent again.
+	byTriple bool
 }
 
 // send sends a call and gives its whole answer, of at most limit bytes.
@@ -49,19 +51,22 @@ const (
 )
 
 // change sends a call that changes something and returns its whole answer. It has a
-// key, by which the node does it once: if an answer is lost, the call is sent again
-// and marked as a repeat, which a node refuses that does not remember the first try.
-// If again is false, a call is not sent again if the node says that it is unavailable.
+// key, by which it is done once: if its outcome is unknown, the call is sent again. What
+// was not done then, triple by triple, is done; a change of another kind that had begun
+// stays unknown. If again is false, a call is not sent again if the node says that it is
+// unavailable.
 func (c *Client) change(ctx context.Context, what call, again bool) ([]byte, error) {
 	what.header = what.header.Clone()
 	if what.header == nil {
 		what.header = http.Header{}
 	}
 	what.header[keyHeader] = []string{rand.Text()}
+	what.header.Set(repeatHeader, "false")
 	var text []byte
 	var unknown error // of a try whose outcome is unknown
 	err := c.retry(ctx, func() error {
 		err := c.changeOnce(ctx, what, again, &text)
+		what.header.Del(repeatHeader)
 		var p *permanent
 		var e *Error
 		switch {
@@ -71,7 +76,6 @@ func (c *Client) change(ctx context.Context, what call, again bool) ([]byte, err
 			return err
 		case errors.Is(err, ErrUnknownOutcome):
 			unknown = err
-			what.header.Set(repeatHeader, "true")
 		case errors.As(err, &p) && unknown != nil:
 			return &permanent{errors.Join(err, unknown)}
 		}
@@ -86,7 +90,7 @@ func (c *Client) change(ctx context.Context, what call, again bool) ([]byte, err
 func (c *Client) changeOnce(ctx context.Context, what call, again bool, text *[]byte) error {
 	answer, err := c.try(ctx, what, bytes.NewReader(what.body))
 	if err != nil {
-		return changeError(err, again)
+		return changeError(err, again, what.byTriple)
 	}
 	defer answer.Body.Close()
 	if *text, err = readAll(answer, maxJSONBytes); err != nil {
@@ -97,7 +101,7 @@ func (c *Client) changeOnce(ctx context.Context, what call, again bool, text *[]
 
 // changeError tells the errors of a change apart: permanent ones, those that say that
 // nothing was done, and ErrUnknownOutcome, after which a repeat may get the answer.
-func changeError(err error, again bool) error {
+func changeError(err error, again, byTriple bool) error {
 	var dial *net.OpError
 	var e *Error
 	var p *permanent
@@ -106,6 +110,8 @@ func changeError(err error, again bool) error {
 		return err
 	case !errors.As(err, &e):
 		return unknownOutcome(err)
+	case byTriple && (e.Begun || e.Done > 0 || e.Kind == "unknown-outcome"):
+		return err
 	case e.Begun || e.Done > 0:
 		return &permanent{err}
 	case e.Kind == "busy", e.Kind == "loading", e.Status == http.StatusTooManyRequests, e.Kind == "unavailable" && again:

@@ -62,7 +62,8 @@ type ApplyResult struct{ Added, Deleted int64 }
 // writes wait meanwhile.
 //
 // A context that ends before writing begins takes the change back; [ErrUnknown]
-// leaves open whether it was done. A change that only clears and deletes may
+// leaves open whether it was done. If a change was done before under the key of ctx
+// ([WithRequestKey]), nothing is, and the result has no counts. A change that only clears and deletes may
 // use half of the disk space that is kept free.
 func (s *Store) Apply(ctx context.Context, changes Changes) (ApplyResult, error) {
 	r, err := s.newChange(ctx, changes)
@@ -81,6 +82,7 @@ type change struct {
 	clear clearing
 	parts []*request // of kindDelete, then of kindAdd; the committer takes them from here
 	limit int64      // of the batch, in bytes
+	token Token      // of the request, if it has a key
 
 	removed int64 // how many triples were cleared or deleted
 }
@@ -97,7 +99,7 @@ func (s *Store) newChange(ctx context.Context, changes Changes) (*request, error
 		return nil, fmt.Errorf("%w: MaxBytes is %d, not 0 to %d", ErrInvalid, changes.MaxBytes, maxChangeBytes)
 	}
 	r := newRequest(kindApply, 0)
-	r.change = &change{ctx: ctx, limit: changes.MaxBytes}
+	r.change = &change{ctx: ctx, limit: changes.MaxBytes, token: RequestKeyOf(ctx).Token(OperationClaim, nil)}
 	if r.limit == 0 {
 		r.limit = defaultChangeBytes
 	}
@@ -189,7 +191,7 @@ func (r *request) reserved() bool {
 		return r.data == nil
 	case kindStamped:
 		return !r.stamped.adds || r.delivery != (Origin{})
-	case kindSweep, kindPurge:
+	case kindSweep, kindPurge, kindClaim:
 		return true
 	case kindApply, kindEdit:
 		return len(r.parts) == 0 || r.parts[len(r.parts)-1].kind == kindDelete

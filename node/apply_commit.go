@@ -10,6 +10,9 @@ import (
 // as if they were a group of requests.
 func (c *commit) commitChange(r *request) error {
 	c.request = r
+	if done, err := c.begin(r.token); done || err != nil {
+		return err
+	}
 	parts := r.parts
 	if err := c.lookUp(parts); err != nil {
 		return err

@@ -90,7 +90,7 @@ func TestChangesInGroup(t *testing.T) {
 	add(t, s, students(0, 3)...)
 	plain := func(kind kind, triples ...triple.Triple) *request {
 		t.Helper()
-		all, err := newRequests(kind, triples)
+		all, err := newRequests(kind, triples, nil)
 		if err != nil || len(all) != 1 {
 			t.Fatal(err)
 		}

@@ -3,6 +3,7 @@ package node
 import (
 	"bytes"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -106,10 +107,11 @@ type commit struct {
 	counted counters  // as they will be
 	scratch []byte
 
-	request *request // a change, which is alone in its group
-	moves   uint     // rows looked at for it
-	adds    bool     // it has added
-	cleared bool     // it has cleared graphs
+	taken   map[Token]bool // what the batch has of tokens
+	request *request       // a change, which is alone in its group
+	moves   uint           // rows looked at for it
+	adds    bool           // it has added
+	cleared bool           // it has cleared graphs
 }
 
 // ref is a triple of a request.
@@ -163,6 +165,9 @@ func (s *Store) commitRows(group []*request) (err error) {
 	if err != nil {
 		return err
 	}
+	if err := s.writeTokens(c.batch, slices.Collect(maps.Keys(c.taken))); err != nil {
+		return err
+	}
 	if c.batch.Empty() {
 		return nil
 	}
@@ -212,7 +217,14 @@ func (c *commit) commitGroup(group []*request) error {
 			continue
 		}
 		r.undo()
+		done, err := c.begin(r.token)
+		if err != nil {
+			return err
+		}
 		for i, part := range r.parts {
+			if done {
+				break
+			}
 			if err := c.doPart(r, part, slotOf[i], &stamp); err != nil {
 				return err
 			}
@@ -295,6 +307,9 @@ func (c *commit) lookUp(group []*request) error {
 // when it is first needed.
 func (c *commit) do(r *request, slots []int32, stamp *triple.Stamp) error {
 	r.changed, r.unchanged = 0, 0
+	if r.kind == kindClaim {
+		return c.claim(r)
+	}
 	var plain []byte // the value of a version without long terms
 	var added []bool // by item, where they are many
 	if r.kind == kindAdd && r.sorted[0] != nil {
@@ -305,6 +320,16 @@ func (c *commit) do(r *request, slots []int32, stamp *triple.Stamp) error {
 		if r.kind == kindAnnotate && !slot.exists {
 			r.err = ErrNotFound
 			return nil
+		}
+		if r.tokens != nil && r.kind != kindAnnotate {
+			done, err := c.doneBefore(r.tokens[i])
+			if err != nil {
+				return err
+			}
+			if done {
+				r.unchanged++
+				continue
+			}
 		}
 		if r.kind == kindAdd && slot.exists || r.kind == kindDelete && !slot.exists {
 			r.unchanged++
@@ -334,6 +359,9 @@ func (c *commit) do(r *request, slots []int32, stamp *triple.Stamp) error {
 		if err != nil {
 			return err
 		}
+		if r.tokens != nil {
+			c.take(r.tokens[i])
+		}
 		r.changed++
 		if err := c.goOn(); err != nil {
 			return err
@@ -343,6 +371,42 @@ func (c *commit) do(r *request, slots []int32, stamp *triple.Stamp) error {
 		return c.addSorted(r, added, plain, *stamp)
 	}
 	return nil
+}
+
+// claim takes the token of a request, if nobody has it.
+func (c *commit) claim(r *request) error {
+	done, err := c.begin(r.tokens[0])
+	if done {
+		r.unchanged = 1
+	}
+	return err
+}
+
+// begin takes the token of a change, or reports that it was done before.
+func (c *commit) begin(token Token) (done bool, err error) {
+	if token == (Token{}) {
+		return false, nil
+	}
+	if done, err = c.doneBefore(token); !done && err == nil {
+		c.take(token)
+	}
+	return done, err
+}
+
+// doneBefore reports whether the operation with a token was done, by this commit or
+// lately.
+func (c *commit) doneBefore(token Token) (bool, error) {
+	if c.taken[token] {
+		return true, nil
+	}
+	return c.store.hasToken(token)
+}
+
+func (c *commit) take(token Token) {
+	if c.taken == nil {
+		c.taken = map[Token]bool{}
+	}
+	c.taken[token] = true
 }
 
 // addSorted writes the rows of added items, in all orders but SPO.

@@ -172,6 +172,9 @@ func (r *stamped) addOperation(o *Operation, resolver *recovery.Resolver, floors
 			return true, nil
 		}
 	}
+	if o.Kind == OperationClaim {
+		return false, nil
+	}
 	row := stampedRow{stamp: o.Stamp}
 	if o.Note != nil {
 		if row.on = o.Note.On; row.on == (triple.Stamp{}) {

@@ -46,6 +46,7 @@ func (s *Store) commitStamped(group []*request) (err error) {
 	var all []entered
 	var come []arrived
 	var forgotten []Origin
+	var tokens []Token
 	stale, dirty := s.unsettled.take()
 	before := s.sequence
 	defer func() {
@@ -67,12 +68,20 @@ func (s *Store) commitStamped(group []*request) (err error) {
 			if now == nil {
 				continue
 			}
+			for i := range b.Operations {
+				if token := b.Operations[i].Token; token != (Token{}) {
+					tokens = append(tokens, token)
+				}
+			}
 			all = append(all, entered{before, now})
 			come = append(come, arrived{b, r.delivery == (Origin{})})
 			if err := c.batch.Set(originKey(b.Origin), appendOperations(nil, now.operations), nil); err != nil {
 				return err
 			}
 		}
+	}
+	if err := s.writeTokens(c.batch, tokens); err != nil {
+		return err
 	}
 	for _, r := range group {
 		for _, b := range r.forget {

@@ -48,7 +48,7 @@ func TestRequestSorted(t *testing.T) {
 	rng := random(t)
 	for range fewer(40) {
 		triples := mixedTriples(rng, 1+rng.IntN(200))
-		requests, err := newRequests(kindAdd, triples)
+		requests, err := newRequests(kindAdd, triples, nil)
 		if err != nil || len(requests) != 1 {
 			t.Fatalf("%d requests, %v", len(requests), err)
 		}

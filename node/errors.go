@@ -32,6 +32,9 @@ var (
 	// ErrUnknown: a write was begun and did not end in time. It may be done, or be
 	// done later.
 	ErrUnknown = errors.New("the outcome of the write is unknown")
+	// ErrBegun: a request with the same idempotency key has begun before, and is not one
+	// whose rest can be done. It is an [ErrUnknown].
+	ErrBegun = fmt.Errorf("%w: a request with this key has begun before", ErrUnknown)
 	// ErrTooLarge: a change is larger than its limit. Nothing of it was written.
 	ErrTooLarge = errors.New("the change is too large")
 	// ErrMember: the data directory belongs to a member of a cluster, whose other

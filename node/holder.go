@@ -49,10 +49,11 @@ const (
 	OperationAdd OperationKind = iota + 1
 	OperationDelete
 	OperationAnnotate
+	OperationClaim // changes nothing: its token is remembered
 )
 
 // Valid tells whether there is such a kind.
-func (k OperationKind) Valid() bool { return k >= OperationAdd && k <= OperationAnnotate }
+func (k OperationKind) Valid() bool { return k >= OperationAdd && k <= OperationClaim }
 
 // Operation is an add or a delete of a triple, or what an application notes on it,
 // that has its stamp.
@@ -64,6 +65,8 @@ type Operation struct {
 	// it has long terms and is added; nil otherwise.
 	Long []byte
 	Note *Note // of OperationAnnotate; nil otherwise
+	// Token names the operation if its request has an idempotency key.
+	Token Token
 }
 
 // Note is what an application notes on a triple.

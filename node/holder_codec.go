@@ -47,14 +47,21 @@ func errLocal(b []byte) error {
 	return fmt.Errorf("%w: a row of local state: % X", ErrCorrupt, clip(b))
 }
 
+// tokenFlag is set in the byte of the kind of an operation that has a token.
+const tokenFlag = 0x80
+
 // appendOperations appends the encoded form of operations, one after the other:
-// kind, uvarint epoch, uvarint sequence, uvarint length and key, uvarint length
+// kind, with tokenFlag the 16 bytes of the token, uvarint epoch, uvarint sequence, uvarint length and key, uvarint length
 // and long terms; of an annotation also uvarint length and application id, uvarints
 // epoch and sequence of the version, a byte (1: removed), uvarint length and data.
 func appendOperations(dst []byte, operations []Operation) []byte {
 	for i := range operations {
 		o := &operations[i]
-		dst = append(dst, byte(o.Kind))
+		if o.Token == (Token{}) {
+			dst = append(dst, byte(o.Kind))
+		} else {
+			dst = append(append(dst, byte(o.Kind)|tokenFlag), o.Token[:]...)
+		}
 		dst = appendStamp(dst, o.Stamp)
 		dst = appendField(appendField(dst, o.Key), o.Long)
 		if n := o.Note; n != nil {
@@ -77,7 +84,12 @@ func appendField(dst, field []byte) []byte {
 func parseOperations(b []byte, count int) ([]Operation, error) {
 	operations := make([]Operation, 0, count)
 	for r := (cutter{rest: b}); len(r.rest) > 0 && !r.bad; {
-		o := Operation{Kind: OperationKind(r.byte()), Stamp: r.stamp(), Key: r.field(), Long: r.field()}
+		var o Operation
+		kind := r.byte()
+		if o.Kind = OperationKind(kind &^ tokenFlag); kind&tokenFlag != 0 {
+			copy(o.Token[:], r.bytes(len(o.Token)))
+		}
+		o.Stamp, o.Key, o.Long = r.stamp(), r.field(), r.field()
 		if o.Kind == OperationAnnotate {
 			o.Note = &Note{ApplicationID: string(r.field()), On: r.stamp(), Removed: r.byte() != 0, Data: r.field()}
 			r.bad = r.bad || o.Note.Check() != nil
@@ -127,12 +139,21 @@ func (c *cutter) field() []byte {
 		c.bad = true
 		return nil
 	}
-	var field []byte
-	if n > 0 {
-		field = c.rest[:n:n]
+	if n == 0 {
+		return nil
 	}
+	return c.bytes(int(n))
+}
+
+// bytes returns so many bytes, nil if there are fewer.
+func (c *cutter) bytes(n int) []byte {
+	if c.bad || n > len(c.rest) {
+		c.bad = true
+		return nil
+	}
+	b := c.rest[:n:n]
 	c.rest = c.rest[n:]
-	return field
+	return b
 }
 
 // append appends the value of a row of heardPrefix: uvarints last, settled and

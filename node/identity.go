@@ -165,6 +165,9 @@ func (s *Store) readMembership() error {
 	if err := s.readLoads(); err != nil {
 		return err
 	}
+	if err := s.readTokens(); err != nil {
+		return err
+	}
 	return s.readUnsettled()
 }
 

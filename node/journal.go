@@ -97,6 +97,9 @@ func (j *journal) add(origin Origin, operations []Operation, filled bool) {
 		case j.most == 0:
 			j.first++
 		default:
+			if o.Kind == OperationClaim {
+				continue
+			}
 			j.all = append(j.all, journaled{bytes.Clone(o.Key), o.Kind == OperationDelete, o.Stamp, origin, filled})
 			j.bytes += int64(len(o.Key)) + journaledBytes
 		}

@@ -38,6 +38,7 @@ const (
 	loadBegin       = "load/begin/"
 	loadDone        = "load/done/"
 	loadTaken       = "load/taken/"
+	tokenPrefix     = "token/"
 	unsettledPrefix = "unsettled/"
 )
 

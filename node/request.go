@@ -16,6 +16,7 @@ const (
 	kindAnnotate
 	kindApply
 	kindEdit // a kindApply that clears nothing and is small: it is done beside others
+	kindClaim
 	kindStamped
 	kindSweep
 	kindPurge
@@ -44,6 +45,7 @@ type request struct {
 	sorted       [len(triple.Orders) - 1][]int32
 	onePredicate bool // all items have one predicate and one graph
 
+	tokens        []Token // by item, or the one of a kindClaim; nil if the request has no key
 	absentSince   uint64
 	applicationID string // of kindAnnotate, which has one item
 	data          []byte // nil removes
@@ -115,7 +117,7 @@ func (r *request) add(e *encoder, t triple.Triple) {
 
 // newRequests returns the requests for a list of triples, most often one. The
 // error names the first triple that is not well-formed.
-func newRequests(kind kind, triples []triple.Triple) ([]*request, error) {
+func newRequests(kind kind, triples []triple.Triple, key *RequestKey) ([]*request, error) {
 	var e encoder
 	for i := range triples {
 		if err := e.check(&triples[i]); err != nil {
@@ -133,8 +135,24 @@ func newRequests(kind kind, triples []triple.Triple) ([]*request, error) {
 	}
 	for _, r := range requests {
 		r.sort()
+		r.name(key)
 	}
 	return requests, nil
+}
+
+// name gives each item its token, if the request has a key.
+func (r *request) name(key *RequestKey) {
+	if key == nil {
+		return
+	}
+	operation := OperationAdd
+	if r.kind == kindDelete {
+		operation = OperationDelete
+	}
+	r.tokens = make([]Token, len(r.items))
+	for i := range r.items {
+		r.tokens[i] = key.Token(operation, r.key(&r.items[i], 0)[1:])
+	}
 }
 
 func newRequest(kind kind, items int) *request {

@@ -51,6 +51,7 @@ type Store struct {
 	loads     atomic.Pointer[map[uint64]uint64] // see SetLoads
 
 	unsettled  unsettled
+	tokens     tokens
 	floors     atomic.Pointer[Floors] // see SetFloors
 	tombstones tombstones
 	identity   atomic.Pointer[Identity]

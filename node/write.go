@@ -23,7 +23,8 @@ const MaxAnnotationBytes = triple.MaxAnnotationBytes
 // nothing of triples.
 //
 // A context that ends before the write has begun takes it back; the error
-// [ErrUnknown] leaves open whether it was done.
+// [ErrUnknown] leaves open whether it was done. What was done before under the key of
+// ctx ([WithRequestKey]) is not done again, and counts as existing.
 func (s *Store) Add(ctx context.Context, triples []triple.Triple) (AddResult, error) {
 	changed, unchanged, err := s.write(ctx, kindAdd, triples)
 	if err != nil {
@@ -49,7 +50,7 @@ func (s *Store) write(ctx context.Context, kind kind, triples []triple.Triple) (
 	if err := s.alone(); err != nil {
 		return 0, 0, err
 	}
-	requests, err := newRequests(kind, triples)
+	requests, err := newRequests(kind, triples, RequestKeyOf(ctx))
 	if err != nil {
 		return 0, 0, err
 	}
@@ -67,7 +68,8 @@ func (s *Store) write(ctx context.Context, kind kind, triples []triple.Triple) (
 const deleteBatch = 10_000
 
 // DeleteMatch deletes the triples that match p and are there when it is called,
-// in batches: where it fails, the result says how many are gone.
+// in batches: where it fails, the result says how many are gone. If it has begun before
+// under the key of ctx ([WithRequestKey]), it returns [ErrBegun].
 func (s *Store) DeleteMatch(ctx context.Context, p triple.Pattern) (DeleteResult, error) {
 	var total DeleteResult
 	if s.options.ReadOnly {
@@ -76,6 +78,10 @@ func (s *Store) DeleteMatch(ctx context.Context, p triple.Pattern) (DeleteResult
 	if err := s.alone(); err != nil {
 		return total, wrap("delete matches", err)
 	}
+	if err := s.Claim(ctx); err != nil {
+		return total, err
+	}
+	ctx = WithRequestKey(ctx, "", true)
 	sn, err := s.Snapshot()
 	if err != nil {
 		return total, err

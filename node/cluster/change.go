@@ -76,7 +76,13 @@ func readChange(c node.Changes) (r change, err error) {
 
 // applyAll does the steps of a change: graphs are cleared, then triples deleted,
 // then added.
+//
+// If they have begun before under the key of ctx, it returns [node.ErrBegun].
 func (n *Node) applyAll(ctx context.Context, c change) (result node.ApplyResult, err error) {
+	if err := n.writes.Claim(ctx); err != nil {
+		return result, err
+	}
+	ctx = node.WithRequestKey(ctx, "", true)
 	for _, p := range c.clear {
 		r, err := n.DeleteMatch(ctx, p)
 		result.Deleted += r.Deleted

@@ -130,8 +130,18 @@ func (n *Node) Delete(ctx context.Context, triples []triple.Triple) (result node
 // changeBatch is how many triples of a longer change are on their way at a time.
 const changeBatch = 5000
 
+// Claim notes durably that the request of ctx begins, unless it has no key. It returns
+// [node.ErrBegun] if it began before.
+func (n *Node) Claim(ctx context.Context) error {
+	lone, err := n.onLone(func() error { return n.store.Claim(ctx) })
+	if !lone {
+		err = n.writes.Claim(ctx)
+	}
+	return err
+}
+
 // DeleteMatch deletes the triples that match p; where it fails, the result says how
-// many are gone.
+// many are gone. If it has begun before under the key of ctx, it returns [node.ErrBegun].
 func (n *Node) DeleteMatch(ctx context.Context, p triple.Pattern) (result node.DeleteResult, err error) {
 	lone, err := n.onLone(func() (err error) {
 		result, err = n.store.DeleteMatch(ctx, p)
@@ -140,6 +150,10 @@ func (n *Node) DeleteMatch(ctx context.Context, p triple.Pattern) (result node.D
 	if lone {
 		return result, err
 	}
+	if err := n.writes.Claim(ctx); err != nil {
+		return result, err
+	}
+	ctx = node.WithRequestKey(ctx, "", true)
 	sn, err := n.reads.Snapshot()
 	if err != nil {
 		return result, err

@@ -5,6 +5,7 @@ package httpapi
 
 import (
 	"crypto/rand"
+	"crypto/sha256"
 	"encoding/base32"
 	"errors"
 	"strings"
@@ -53,7 +54,7 @@ func (a *API) readDocument(r *request, account *account, keepLabels bool, notes 
 		in.account, in.weight = account, treeWeight
 	}
 	account.most = min(unfold*a.options.MaxBodyBytes, a.options.MemoryBytes*2/3) // what one client may have
-	prefix := freshPrefix()
+	prefix := freshPrefix(r.Header.Get(keyHeader))
 	options := syntax.Options{Source: bodyName, Base: strings.Trim(r.params["base"], "<>"), BlankPrefix: prefix, MaxDocument: a.options.MaxBodyBytes}
 	var annotations []triple.ApplicationData
 	options.Annotated = func(all []triple.ApplicationData) { annotations = all }
@@ -148,10 +149,16 @@ func sizeOfAnnotations(all []triple.ApplicationData) (n int64) {
 }
 
 // freshPrefix returns a prefix of blank node labels (see package blank) that no
-// other document has: 80 random bits.
-func freshPrefix() string {
+// other document has: 80 random bits, or of a hash of the request's idempotency key, so
+// that the request means the same triples when it is sent again.
+func freshPrefix(key string) string {
 	var random [10]byte
-	_, _ = rand.Read(random[:]) // never fails
+	if key != "" {
+		sum := sha256.Sum256([]byte("blank nodes of " + key))
+		copy(random[:], sum[:])
+	} else {
+		_, _ = rand.Read(random[:]) // never fails
+	}
 	return "r" + strings.ToLower(base32.StdEncoding.EncodeToString(random[:]))
 }
 

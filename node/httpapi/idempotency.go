@@ -6,7 +6,6 @@ import (
 	"container/list"
 	"context"
 	"crypto/sha256"
-	"errors"
 	"fmt"
 	"hash"
 	"io"
@@ -20,8 +19,8 @@ import (
 const (
 	// keyHeader names a request; one with the same key is the same request.
 	keyHeader = "Idempotency-Key"
-	// repeatHeader says that the request may have been sent before. Without it a key
-	// that the node does not remember is taken to be new.
+	// repeatHeader with the value false says that the request was not sent before, so that
+	// the other machines need not be asked.
 	repeatHeader = "Trefoil-Repeat"
 
 	maxKeyBytes = 255
@@ -35,7 +34,7 @@ const (
 	abandonedTime = 30 * time.Second
 )
 
-// keys remembers what became of requests with keys, in memory.
+// keys remembers the answers to requests with keys, in memory.
 type keys struct {
 	now func() time.Time
 
@@ -165,8 +164,9 @@ func (r *recording) send(w http.ResponseWriter) error {
 	return err
 }
 
-// once makes a change, if the request has a key only if it was not made before. With
-// a key the change does not end with its connection, so that a client whose
+// once makes a change. If the request has a key, what was made of it before is not made
+// again: this node remembers the answer for some time, and the store what it did, with
+// the machines of its cluster, for [node.TokenTime]. With a key the change does not end with its connection, so that a client whose
 // connection broke gets its answer by a second try.
 func (a *API) once(w http.ResponseWriter, r *request, do func(http.ResponseWriter, *request) error) error {
 	if r.digest == nil {
@@ -180,20 +180,15 @@ func (a *API) once(w http.ResponseWriter, r *request, do func(http.ResponseWrite
 	if !fresh {
 		return a.repeat(w, r, entry)
 	}
-	var answer *recording // nil: nothing was done, and the key may be used again
+	var answer *recording // nil: the rest may be done, which the store knows
 	defer func() { a.keys.end(entry, answer, r.digest) }()
-	if r.Header.Get(repeatHeader) == "true" {
-		e := errorf(KindUnknownOutcome, keyHeader, "this node does not remember the request: it has begun since, another node had it, or too much came in between. What it did, if anything, stays")
-		answer = recordOf(e)
-		return e
-	}
 	// 1. Make the change, whether the client waits or not.
 	ctx, cancel := a.detached(r.Context())
 	defer cancel(nil)
-	r.Request = r.WithContext(ctx)
+	r.Request = r.WithContext(node.WithRequestKey(ctx, key, r.Header.Get(repeatHeader) == "false"))
 	made := &recording{header: http.Header{}}
 	err := recovered(func() error { return do(made, r) })
-	// 2. Keep what cannot be done once more.
+	// 2. Keep the answer.
 	if err == nil {
 		answer = made
 		return made.send(w)
@@ -201,9 +196,6 @@ func (a *API) once(w http.ResponseWriter, r *request, do func(http.ResponseWrite
 	e := asError(err)
 	if e.Kind == kindGone {
 		e = &Error{Kind: KindUnknownOutcome, Message: "the change was cut short: it may be done in part", cause: err}
-	}
-	if mayHaveDone(e) {
-		answer = recordOf(e)
 	}
 	return e
 }
@@ -237,20 +229,4 @@ func (a *API) detached(of context.Context) (context.Context, context.CancelCause
 	})
 	context.AfterFunc(ctx, func() { atEnd(); atLoss() })
 	return ctx, cancel
-}
-
-// mayHaveDone tells whether something may have been done before an error.
-func mayHaveDone(e *Error) bool {
-	switch e.Kind {
-	case KindUnknownOutcome, KindInternal, KindCorrupt:
-		return true
-	}
-	return e.Begun || e.Done > 0 || errors.Is(e, node.ErrFailed)
-}
-
-// recordOf returns an error as the answer that it is.
-func recordOf(e *Error) *recording {
-	r := &recording{header: http.Header{}}
-	e.send(r)
-	return r
 }

@@ -17,15 +17,15 @@ import (
 )
 
 // keyedRequest sends a change with a key and returns status and body of the answer.
-func (s *testServer) keyedRequest(method, path, contentType, key, body string, repeat bool) (int, string) {
+func (s *testServer) keyedRequest(method, path, contentType, key, body string, first bool) (int, string) {
 	s.t.Helper()
 	r, err := http.NewRequest(method, s.url+path, strings.NewReader(body))
 	if err != nil {
 		s.t.Fatal(err)
 	}
 	r.Header["idempotency-key"] = []string{key}
-	if repeat {
-		r.Header.Set(repeatHeader, "true")
+	if first {
+		r.Header.Set(repeatHeader, "false")
 	}
 	if contentType != "" {
 		r.Header.Set("Content-Type", contentType)
@@ -102,31 +102,46 @@ func TestChangeWithKeyIsMadeOnce(t *testing.T) {
 	}
 }
 
-// A repeat that the node does not remember is refused, and so is the first try if it
-// comes after that; what was refused before anything was done may be sent again.
-func TestKeysThatAreNotRemembered(t *testing.T) {
+// A node that does not remember the answer, as after a restart, does what was not done,
+// and nothing twice. What was refused before anything was done may be sent again.
+func TestKeysAfterARestart(t *testing.T) {
 	store := newStore(t)
-	s := serve(t, NodeStore(store), Options{}, ServerOptions{})
-	const spo = "<http://e.x/s> <http://e.x/p> <http://e.x/o> .\n"
-	add := func(key, body string, repeat bool) (int, string) {
-		return s.keyedRequest("POST", "/triples", "application/n-triples", key, body, repeat)
+	const spo, other = "<http://e.x/s> <http://e.x/p> <http://e.x/o> .\n", "<http://e.x/s> <http://e.x/p> <http://e.x/other> .\n"
+	var s *testServer
+	restart := func() { s = serve(t, NodeStore(store), Options{}, ServerOptions{}) }
+	send := func(method, path, contentType, key, body string) (int, string) {
+		return s.keyedRequest(method, path, contentType, key, body, false)
 	}
-	if status, text := add("lost", spo, true); status != 504 || !strings.Contains(text, string(KindUnknownOutcome)) {
-		t.Error(status, text)
-	}
-	if status, text := add("lost", spo, false); status != 504 {
-		t.Error(status, text)
-	}
-	if status, text := add("wrong", "no triple", false); status != 400 {
-		t.Error(status, text)
-	}
-	if status, text := add("wrong", spo, false); status != 200 || !strings.Contains(text, `"added":1`) {
-		t.Error(status, text)
-	}
-	for _, key := range []string{"", strings.Repeat("k", maxKeyBytes+1)} {
-		if status, text := add(key, spo, false); status != 400 {
-			t.Error(status, text)
+	must := func(status int, text string, wantStatus int, want string) {
+		t.Helper()
+		if status != wantStatus || !strings.Contains(text, want) {
+			t.Errorf("%d %s, not %d with %s", status, text, wantStatus, want)
 		}
+	}
+	step := func(method, path, contentType, key, body string, status int, want string) {
+		t.Helper()
+		got, text := send(method, path, contentType, key, body)
+		must(got, text, status, want)
+	}
+	restart()
+	step("POST", "/triples", "application/n-triples", "add", spo, 200, `"added":1`)
+	step("DELETE", "/triples", "application/n-triples", "delete", spo, 200, `"deleted":1`)
+	step("POST", "/triples", "application/n-triples", "blank", "_:b <http://e.x/p> _:c .\n", 200, `"added":1`)
+	step("POST", "/sparql", "application/sparql-update", "update", "INSERT DATA { <http://e.x/s> <http://e.x/q> 1 }", 200, `"added":1`)
+	step("DELETE", "/triples?p=%3Chttp://e.x/q%3E", "", "pattern", "", 200, `"deleted":1`)
+	restart()
+	step("POST", "/triples", "application/n-triples", "add", spo, 200, `"added":0`)
+	step("POST", "/triples", "application/n-triples", "blank", "_:b <http://e.x/p> _:c .\n", 200, `"added":0`)
+	step("POST", "/sparql", "application/sparql-update", "update", "INSERT DATA { <http://e.x/s> <http://e.x/q> 1 }", 200, `"added":0`)
+	step("DELETE", "/triples?p=%3Chttp://e.x/q%3E", "", "pattern", "", 504, string(KindUnknownOutcome))
+	if n := store.Status().Triples; n != 1 {
+		t.Errorf("%d triples", n)
+	}
+	// Nothing was done: the key is free.
+	step("POST", "/triples", "application/n-triples", "wrong", "no triple", 400, "")
+	step("POST", "/triples", "application/n-triples", "wrong", other, 200, `"added":1`)
+	for _, key := range []string{"", strings.Repeat("k", maxKeyBytes+1)} {
+		step("POST", "/triples", "application/n-triples", key, spo, 400, keyHeader)
 	}
 }
 

@@ -16,6 +16,7 @@ import (
 
 	"github.com/trefoildb/trefoil/links"
 	"github.com/trefoildb/trefoil/links/cell"
+	"github.com/trefoildb/trefoil/node"
 	"github.com/trefoildb/trefoil/triple"
 )
 
@@ -227,6 +228,9 @@ func (u *linksUpdate) flush() error {
 	if len(u.batch) == 0 {
 		return nil
 	}
+	if err := u.claim(); err != nil {
+		return err
+	}
 	result, err := u.doors.graph.Update(u.r.Context(), u.batch)
 	u.done.Added += result.Added
 	u.done.Deleted += result.Deleted
@@ -242,6 +246,25 @@ func (u *linksUpdate) flush() error {
 	clear(u.batch[:cap(u.batch)])
 	u.account.release()
 	return nil
+}
+
+// claim notes that the request begins, if it has a key: a change of links depends on what
+// is there, so that it is not done triple by triple. A graph that is being built has done
+// nothing.
+func (u *linksUpdate) claim() error {
+	ctx := u.r.Context()
+	if node.RequestKeyOf(ctx) == nil {
+		return nil
+	}
+	stats, err := u.doors.graph.Stats(ctx)
+	if err == nil && stats.Loading {
+		err = links.ErrLoading
+	}
+	if err == nil {
+		err = u.doors.store.Claim(ctx)
+	}
+	u.r.Request = u.r.WithContext(node.WithRequestKey(ctx, "", true))
+	return err
 }
 
 // partly adds to an error what was done before it.

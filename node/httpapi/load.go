@@ -60,6 +60,9 @@ func (a *API) postLoad(w http.ResponseWriter, r *request) error {
 	case <-wait.Done():
 		return busyf("another bulk load is running; try again when it has ended")
 	}
+	if err := a.store.Claim(r.Context()); err != nil {
+		return err
+	}
 	in, err := openBody(r, a.options.MaxLoadBytes)
 	if err != nil {
 		return err

@@ -34,6 +34,8 @@ type Writer interface {
 	DeleteMatch(ctx context.Context, p triple.Pattern) (node.DeleteResult, error)
 	Apply(ctx context.Context, changes node.Changes) (node.ApplyResult, error)
 	Update(ctx context.Context, f func(Snapshot) (node.Changes, error)) (node.ApplyResult, error)
+	// Claim notes durably that the request of ctx begins; [node.ErrBegun] if it began before.
+	Claim(ctx context.Context) error
 	// Load loads documents of any size: all of them or, with an error, nothing.
 	Load(ctx context.Context, sources []rdfload.Source, o rdfload.Options) (rdfload.Summary, error)
 }
@@ -58,6 +60,7 @@ type storeOf[S Snapshot] interface {
 	DeleteMatch(ctx context.Context, p triple.Pattern) (node.DeleteResult, error)
 	Apply(ctx context.Context, changes node.Changes) (node.ApplyResult, error)
 	Update(ctx context.Context, f func(S) (node.Changes, error)) (node.ApplyResult, error)
+	Claim(ctx context.Context) error
 	// Sink is where bulk loads go.
 	Sink() rdfload.Sink
 	Snapshot() (S, error)

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"time"
 
 	"github.com/trefoildb/trefoil/node/view"
 	"github.com/trefoildb/trefoil/trie"
@@ -17,6 +18,7 @@ type era struct {
 	end     context.CancelFunc
 	streams map[trie.MachineID]*stream // to all members; empty where this process is none
 	strays  chan struct{}              // holds a token where there may be entries to hand over
+	began   time.Time
 
 	// Guarded by Writes.mu.
 	sequence uint64       // of the last stamp
@@ -32,7 +34,7 @@ func (w *Writes) Adopted(_, adopted *view.View) {
 	if w.closed {
 		return
 	}
-	e := &era{view: adopted, streams: map[trie.MachineID]*stream{}, strays: make(chan struct{}, 1)}
+	e := &era{view: adopted, streams: map[trie.MachineID]*stream{}, strays: make(chan struct{}, 1), began: time.Now()}
 	e.ctx, e.end = context.WithCancel(w.ctx)
 	before := w.era
 	w.era = e

@@ -25,14 +25,15 @@ import (
 // [node.ErrUnknown]: of the others each may be done, or be done later.
 // [node.ErrUnavailable] and [node.ErrDiskFull]: none of the others is. Nothing is
 // sent a second time unless it was refused; it is then tried again for
-// Options.Patience.
+// Options.Patience. What was done before under the key of ctx ([node.WithRequestKey]) is
+// not done again, and counts as unchanged.
 func (w *Writes) Write(ctx context.Context, kind node.OperationKind, triples []triple.Triple) (changed, unchanged int64, err error) {
 	for i := range triples {
 		if err := triples[i].Check(); err != nil {
 			return 0, 0, fmt.Errorf("triple %d: %w", i, err)
 		}
 	}
-	x := &writing{writes: w, ctx: ctx, total: len(triples), places: make(chan struct{}, parallel)}
+	x := &writing{writes: w, ctx: ctx, key: node.RequestKeyOf(ctx), total: len(triples), places: make(chan struct{}, parallel)}
 	x.run(kind, triples)
 	x.running.Wait()
 	w.stats.coordinated.Add(x.changed + x.unchanged)
@@ -43,6 +44,7 @@ func (w *Writes) Write(ctx context.Context, kind node.OperationKind, triples []t
 type writing struct {
 	writes  *Writes
 	ctx     context.Context
+	key     *node.RequestKey // nil if the request has none
 	total   int
 	places  chan struct{} // one for each request on its way
 	running sync.WaitGroup
@@ -65,6 +67,7 @@ func (x *writing) run(kind node.OperationKind, triples []triple.Triple) {
 		var long bool
 		key, long = triple.AppendKey(key[:0], triple.SPO, triples[i])
 		o.Key = bytes.Clone(key)
+		o.Token = x.key.Token(kind, key)
 		if long && kind == node.OperationAdd {
 			o.Long = triple.AppendValue(nil, triple.Stamp{}, triples[i])
 		}
@@ -124,7 +127,7 @@ func (x *writing) send(c *chunk) {
 		}
 		var a answer
 		if err == nil {
-			a, err = x.writes.submitTo(x.ctx, v, parts[0])
+			a, err = x.writes.submitTo(x.ctx, v, parts[0], x.key == nil || x.key.First)
 		}
 		switch {
 		case err == nil && a.outcome == diskFull:
@@ -177,9 +180,9 @@ func regroup(v *view.View, c *chunk) ([]*chunk, error) {
 
 // submitTo submits a chunk to its machine. It does not wait for a machine that is
 // no member any more.
-func (w *Writes) submitTo(ctx context.Context, v *view.View, c *chunk) (answer, error) {
+func (w *Writes) submitTo(ctx context.Context, v *view.View, c *chunk, first bool) (answer, error) {
 	if c.machine == w.self {
-		return w.submit(ctx, c.operations)
+		return w.submit(ctx, c.operations, first)
 	}
 	m := v.Find(c.machine)
 	if m == nil {
@@ -191,6 +194,7 @@ func (w *Writes) submitTo(ctx context.Context, v *view.View, c *chunk) (answer, 
 	defer cancel(nil)
 	watch.Go(func() { w.watch(ctx, cancel, node.Origin{Sequencer: m.ID, Incarnation: m.Incarnation}) })
 	e := peer.NewEncoder(int(c.size))
+	e.Bool(first)
 	encodeOperations(e, c.operations, false)
 	body, err := w.cluster.Call(ctx, c.machine, MethodSubmit, e.Data())
 	if err != nil {

@@ -3,6 +3,7 @@ package writes
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"slices"
 
 	"github.com/trefoildb/trefoil/node"
@@ -68,6 +69,10 @@ func (w *Writes) stampGroup(group []*request) {
 		w.refuseAll(group, refuse(peer.CodeUnavailable, v.Epoch, "look-up: %v", err))
 		return
 	}
+	if err := w.remember(g); err != nil {
+		w.refuseAll(group, refuse(peer.CodeUnavailable, v.Epoch, "%v", err))
+		return
+	}
 	// What was found is what there is only if nobody else could have stamped by
 	// the time of the look-up.
 	if err := w.cluster.Lease(); err != nil {
@@ -107,6 +112,9 @@ func (w *Writes) drop(r *request, err error) {
 // admit checks that a request is for this machine, and notes in it whose disk is
 // full.
 func (w *Writes) admit(v *view.View, r *request) error {
+	if r.route.view != v && r.known != nil {
+		return wrongEpoch(v) // others may remember more by now
+	}
 	if r.route.view != v {
 		route, err := newRoute(v, w.self, r.operations)
 		if err != nil {
@@ -135,6 +143,7 @@ type grouped struct {
 	view     *view.View
 	requests []*request
 	findings []finding
+	done     []bool  // operation i was done before; nil if none has a token
 	of       []int32 // operation i, of all requests in a row, has findings[of[i]]
 }
 
@@ -193,6 +202,58 @@ func (w *Writes) lookUp(v *view.View, group []*request) (*grouped, error) {
 	return g, nil
 }
 
+// remember finds which operations of a group were done before under their tokens. What
+// another sequencer left unsettled is not known to be done yet: then it is an error.
+func (w *Writes) remember(g *grouped) error {
+	var tokens []node.Token
+	named := false
+	for _, r := range g.requests {
+		for i := range r.operations {
+			tokens = append(tokens, r.operations[i].Token)
+			named = named || r.operations[i].Token != (node.Token{})
+		}
+	}
+	if !named {
+		return nil
+	}
+	var err error
+	if g.done, err = w.store.HasTokens(tokens); err != nil {
+		return err
+	}
+	left := w.foreignTokens()
+	at := 0
+	for _, r := range g.requests {
+		for i := range r.operations {
+			if left[tokens[at]] {
+				return fmt.Errorf("what an earlier try of a request has left is being taken over")
+			}
+			g.done[at] = g.done[at] || r.known != nil && r.known[i]
+			at++
+		}
+	}
+	return nil
+}
+
+// foreignTokens returns the tokens of operations in this machine's list of what is not
+// settled that others have stamped.
+func (w *Writes) foreignTokens() map[node.Token]bool {
+	var tokens map[node.Token]bool
+	for _, b := range w.store.UnsettledBatches() {
+		if w.mine(b.Origin) {
+			continue
+		}
+		for i := range b.Operations {
+			if t := b.Operations[i].Token; t != (node.Token{}) {
+				if tokens == nil {
+					tokens = map[node.Token]bool{}
+				}
+				tokens[t] = true
+			}
+		}
+	}
+	return tokens
+}
+
 // foreign returns the keys of operations in this machine's list of what is not
 // settled that others have stamped before this epoch. In this epoch only this
 // machine stamps what it is the sequencer of. Call it after the look-up: a batch
@@ -231,7 +292,17 @@ func (w *Writes) stamp(g *grouped) (free int64) {
 		for i := range r.operations {
 			o := r.operations[i]
 			f := &g.findings[g.of[at]]
+			before := g.done != nil && g.done[at]
 			at++
+			if on := w.tokens[o.Token]; on != nil {
+				r.await(on)
+				before = true
+			}
+			if before {
+				r.unchanged++
+				free += size(&o)
+				continue
+			}
 			adds := o.Kind == node.OperationAdd
 			switch {
 			case o.Note != nil:
@@ -240,12 +311,14 @@ func (w *Writes) stamp(g *grouped) (free int64) {
 					continue
 				}
 				b.unsure = b.unsure || !f.certain
+			case o.Kind == node.OperationClaim:
+				r.changed++
 			case f.live == adds:
 				r.unchanged++
 			default:
 				r.changed++
 			}
-			if o.Note == nil && f.live == adds && f.certain {
+			if o.Note == nil && o.Kind != node.OperationClaim && f.live == adds && f.certain {
 				if f.rests != nil {
 					r.await(f.rests)
 				}
@@ -265,7 +338,10 @@ func (w *Writes) stamp(g *grouped) (free int64) {
 				sets = append(sets, set)
 			}
 			of = append(of, n)
-			if o.Note == nil {
+			if o.Token != (node.Token{}) {
+				w.tokens[o.Token] = b
+			}
+			if o.Note == nil && o.Kind != node.OperationClaim {
 				*f = finding{live: adds, stamp: o.Stamp, certain: true, rests: b}
 			}
 			r.await(b)

@@ -55,6 +55,12 @@ type handed struct {
 func (w *Writes) track(b *batch) {
 	for i := range b.operations {
 		o := &b.operations[i]
+		if o.Token != (node.Token{}) {
+			w.tokens[o.Token] = b
+		}
+		if o.Kind == node.OperationClaim {
+			continue
+		}
 		if o.Note != nil && !b.handed {
 			continue // it does not change whether the triple is there
 		}
@@ -80,6 +86,9 @@ func (w *Writes) track(b *batch) {
 // untrack is the end of track.
 func (w *Writes) untrack(b *batch) {
 	for i := range b.operations {
+		if token := b.operations[i].Token; token != (node.Token{}) && w.tokens[token] == b {
+			delete(w.tokens, token)
+		}
 		key := b.operations[i].Key
 		s := w.keys[string(key)]
 		if s == nil {

@@ -18,8 +18,11 @@ type request struct {
 	operations []node.Operation
 	size       int64
 	route      *route
-	state      atomic.Int32
-	done       chan struct{} // closed when what follows is set
+	// known says which operations were done before, as other machines remember; they were
+	// asked in the view of route, and nil says that nobody need be asked.
+	known []bool
+	state atomic.Int32
+	done  chan struct{} // closed when what follows is set
 
 	changed, unchanged int64
 	batches            []*batch       // all have to be settled before the answer counts
@@ -58,7 +61,9 @@ type answer struct {
 // submit has this machine stamp operations and waits until they are settled, and
 // all that the answer rests on. An error that is a *peer.Refusal says that
 // nothing was done; every other one leaves open what was.
-func (w *Writes) submit(ctx context.Context, operations []node.Operation) (answer, error) {
+// What was done before under its token is not done again; first says that there was no
+// try before.
+func (w *Writes) submit(ctx context.Context, operations []node.Operation, first bool) (answer, error) {
 	if w.ctx.Err() != nil {
 		return answer{}, errClosing()
 	}
@@ -71,6 +76,11 @@ func (w *Writes) submit(ctx context.Context, operations []node.Operation) (answe
 		return answer{}, malformed(err)
 	}
 	r := &request{operations: operations, size: sizeOf(operations), route: route, done: make(chan struct{})}
+	if !first {
+		if r.known, err = w.askTokens(ctx, v, operations); err != nil {
+			return answer{}, err
+		}
+	}
 	if err := w.room.take(ctx, r.size); err != nil {
 		return answer{}, refuse(peer.CodeUnavailable, v.Epoch, "no room for the operations: %v", err)
 	}
@@ -114,6 +124,7 @@ func (w *Writes) handleSubmit(ctx context.Context, body []byte) ([]byte, error) 
 	}
 	defer finished()
 	d := peer.NewDecoder(body)
+	first := d.Bool()
 	operations, err := decodeOperations(d, false)
 	if err == nil {
 		err = d.End()
@@ -124,7 +135,7 @@ func (w *Writes) handleSubmit(ctx context.Context, body []byte) ([]byte, error) 
 	if err != nil {
 		return nil, malformed(err)
 	}
-	a, err := w.submit(ctx, operations)
+	a, err := w.submit(ctx, operations, first)
 	if err != nil {
 		return nil, err
 	}

@@ -2,6 +2,7 @@ package writes
 
 import (
 	"cmp"
+	"encoding/binary"
 	"fmt"
 	"maps"
 	"slices"
@@ -14,13 +15,13 @@ import (
 
 // The messages, of what peer.Encoder writes:
 //
-//	operation    kind byte, key, long terms, and of an annotation: application id,
+//	operation    kind byte (with tokenFlag a token of 16 bytes behind it), key, long terms, and of an annotation: application id,
 //	             epoch and sequence of the version, bool removed, data
 //	operations   count, then each operation
 //	stamped      count, then each operation with epoch and sequence behind the kind
 //	acks         count, then for each: machine in 8 bytes, batch
 //
-//	submit       operations, or one annotation -> outcome, changed, unchanged,
+//	submit       bool first (the request was not sent before), operations, or one annotation -> outcome, changed, unchanged,
 //	             machine whose disk is full
 //	numbers      count, then for each: how much greater it is than the one before
 //	parts        count, then for each: batch, count of operations
@@ -32,6 +33,7 @@ import (
 //	             are open
 //	watermark    settlement -> room
 //	handover     epoch, stamped -> nothing
+//	tokens       epoch, count, then each token -> for each a remembrance byte
 
 // outcome is how a submission or a delivery ended, where it is no refusal.
 type outcome byte
@@ -61,8 +63,16 @@ func encodeOperations(e *peer.Encoder, operations []node.Operation, stamped bool
 // EncodeOperation writes an operation with its stamp.
 func EncodeOperation(e *peer.Encoder, o *node.Operation) { encodeOperation(e, o, true) }
 
+// tokenFlag is set in the byte of the kind of an operation that has a token.
+const tokenFlag = 0x80
+
 func encodeOperation(e *peer.Encoder, o *node.Operation, stamped bool) {
-	e.Byte(byte(o.Kind))
+	if o.Token == (node.Token{}) {
+		e.Byte(byte(o.Kind))
+	} else {
+		e.Byte(byte(o.Kind) | tokenFlag)
+		encodeToken(e, o.Token)
+	}
 	if stamped {
 		e.Uvarint(o.Stamp.Epoch)
 		e.Uvarint(o.Stamp.Sequence)
@@ -96,7 +106,10 @@ func decodeOperations(d *peer.Decoder, stamped bool) ([]node.Operation, error) {
 func DecodeOperation(d *peer.Decoder) (node.Operation, error) { return decodeOperation(d, true) }
 
 func decodeOperation(d *peer.Decoder, stamped bool) (o node.Operation, err error) {
-	o.Kind = node.OperationKind(d.Byte())
+	kind := d.Byte()
+	if o.Kind = node.OperationKind(kind &^ tokenFlag); kind&tokenFlag != 0 {
+		o.Token = decodeToken(d)
+	}
 	if stamped {
 		o.Stamp = decodeStamp(d)
 	}
@@ -118,6 +131,17 @@ func decodeOperation(d *peer.Decoder, stamped bool) (o node.Operation, err error
 		return o, fmt.Errorf("%w: %v", peer.ErrMessage, o.Note.Check())
 	}
 	return o, nil
+}
+
+func encodeToken(e *peer.Encoder, t node.Token) {
+	e.Uint64(binary.BigEndian.Uint64(t[:8]))
+	e.Uint64(binary.BigEndian.Uint64(t[8:]))
+}
+
+func decodeToken(d *peer.Decoder) (t node.Token) {
+	binary.BigEndian.PutUint64(t[:8], d.Uint64())
+	binary.BigEndian.PutUint64(t[8:], d.Uint64())
+	return t
 }
 
 func decodeStamp(d *peer.Decoder) triple.Stamp {

@@ -43,6 +43,7 @@ type Store interface {
 	Forget(ctx context.Context, batches []node.UnsettledBatch) error
 	States(ctx context.Context, spoKeys [][]byte) ([]node.RowState, error)
 	SetFloors(f node.Floors)
+	HasTokens(tokens []node.Token) ([]bool, error)
 	Room() node.Room
 }
 
@@ -105,9 +106,10 @@ type Writes struct {
 	last    uint64
 	open    map[uint64]*batch
 	numbers []uint64
-	changes uint64               // how many batches have been settled
-	olds    int                  // batches not settled that are of older epochs, or were handed over
-	keys    map[string]*keyState // by SPO key, of operations that are not settled
+	changes uint64                // how many batches have been settled
+	olds    int                   // batches not settled that are of older epochs, or were handed over
+	keys    map[string]*keyState  // by SPO key, of operations that are not settled
+	tokens  map[node.Token]*batch // of operations that are not settled
 	acks    map[trie.MachineID]uint64
 	rooms   map[trie.MachineID]node.Room // of members that have not enough for everything
 	forgot  chan struct{}                // closed and made anew when entries are forgotten
@@ -132,6 +134,7 @@ func New(store Store, c Cluster, opts Options) *Writes {
 		self: c.Self(), incarnation: c.Incarnation(),
 		open:   map[uint64]*batch{},
 		keys:   map[string]*keyState{},
+		tokens: map[node.Token]*batch{},
 		acks:   map[trie.MachineID]uint64{},
 		forgot: make(chan struct{}),
 	}
@@ -166,6 +169,7 @@ const (
 	methodSettled   = "writes/settled"
 	methodWatermark = "writes/watermark"
 	methodHandover  = "writes/handover"
+	methodTokens    = "writes/tokens"
 )
 
 // Register makes s answer what other nodes ask of this one.
@@ -184,6 +188,7 @@ func (w *Writes) handlers() map[string]func(context.Context, []byte) ([]byte, er
 		methodSettled:   w.handleSettled,
 		methodWatermark: w.handleWatermark,
 		methodHandover:  w.handleHandover,
+		methodTokens:    w.handleTokens,
 	}
 }
 

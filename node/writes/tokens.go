@@ -1,0 +1,169 @@
+// This file lets a request that is sent again, through whatever node and after whatever
+// failures, be done once: sequencers remember the tokens of operations, and ask the others
+// while those may know more.
+
+package writes
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/trefoildb/trefoil/node"
+	"github.com/trefoildb/trefoil/node/peer"
+	"github.com/trefoildb/trefoil/node/view"
+	"github.com/trefoildb/trefoil/trie"
+	"github.com/trefoildb/trefoil/triple"
+)
+
+// A holder keeps the tokens of operations beside their rows (node.TokenTime). So an
+// operation that is on some machine has its token there, and its sequencer has the tokens
+// of all that it has stamped. Where the sequencer of a triple has become another one since,
+// the new one asks all members. It can miss an operation only if all machines that held it
+// then are excluded by now, which takes as many losses as there are copies within TokenTime.
+
+// remembrance is what a machine knows of a token.
+type remembrance byte
+
+const (
+	unheard remembrance = iota
+	settled             // its operation was done
+	pending             // its operation is under way
+)
+
+// maxTokens bounds the tokens of one message.
+const maxTokens = 1 << 20
+
+// Claim notes durably, on the machines of a triple that is never there, that the request
+// of ctx begins, unless it has no key. It returns [node.ErrBegun] if it began before.
+func (w *Writes) Claim(ctx context.Context) error {
+	key := node.RequestKeyOf(ctx)
+	if key == nil {
+		return nil
+	}
+	token := key.Token(node.OperationClaim, nil)
+	t := triple.Triple{
+		Subject:   triple.NewIRI(fmt.Sprintf("urn:trefoil:request:%x", token[:])),
+		Predicate: triple.NewIRI("urn:trefoil:claim"),
+		Object:    triple.NewString(""),
+	}
+	x := &writing{writes: w, ctx: ctx, key: key, total: 1, places: make(chan struct{}, 1)}
+	x.run(node.OperationClaim, []triple.Triple{t})
+	x.running.Wait()
+	if err := x.result(); err != nil {
+		return err
+	}
+	if x.unchanged > 0 {
+		return node.ErrBegun
+	}
+	return nil
+}
+
+// askTokens asks the other members which operations were done before; nil says that there
+// is nothing to ask. An error says that nothing was done.
+func (w *Writes) askTokens(ctx context.Context, v *view.View, operations []node.Operation) (known []bool, err error) {
+	e := peer.NewEncoder(16 + 16*len(operations))
+	e.Uvarint(v.Epoch)
+	e.Uvarint(uint64(len(operations)))
+	named := false
+	for i := range operations {
+		named = named || operations[i].Token != (node.Token{})
+		encodeToken(e, operations[i].Token)
+	}
+	w.mu.Lock()
+	recent := w.era != nil && time.Since(w.era.began) < node.TokenTime
+	w.mu.Unlock()
+	if !named || !recent {
+		return nil, nil
+	}
+	known = make([]bool, len(operations))
+	var mu sync.Mutex
+	var asking sync.WaitGroup
+	for _, m := range v.Members {
+		if m.ID == w.self {
+			continue
+		}
+		asking.Go(func() {
+			found, failed := w.askMember(ctx, m.ID, e.Data(), len(operations))
+			mu.Lock()
+			defer mu.Unlock()
+			if failed != nil && err == nil {
+				err = refuse(peer.CodeUnavailable, v.Epoch, "machine %s does not say whether the request was done before: %v", m.ID, failed)
+			}
+			for i, f := range found {
+				switch {
+				case f == pending && err == nil:
+					err = refuse(peer.CodeUnavailable, v.Epoch, "an earlier try of the request is under way on machine %s", m.ID)
+				case f == settled:
+					known[i] = true
+				}
+			}
+		})
+	}
+	asking.Wait()
+	return known, err
+}
+
+func (w *Writes) askMember(ctx context.Context, m trie.MachineID, body []byte, count int) ([]remembrance, error) {
+	ctx, cancel := context.WithTimeout(ctx, w.options.Attempt)
+	defer cancel()
+	body, err := w.cluster.Call(ctx, m, methodTokens, body)
+	if err != nil {
+		return nil, err
+	}
+	if len(body) != count {
+		return nil, fmt.Errorf("%w: %d answers for %d tokens", peer.ErrMessage, len(body), count)
+	}
+	found := make([]remembrance, count)
+	for i, b := range body {
+		if found[i] = remembrance(b); found[i] > pending {
+			return nil, fmt.Errorf("%w: remembrance %d", peer.ErrMessage, b)
+		}
+	}
+	return found, nil
+}
+
+// handleTokens answers within the gate, so that all that was addressed under older views
+// is in the store, or never will be.
+func (w *Writes) handleTokens(_ context.Context, body []byte) ([]byte, error) {
+	d := peer.NewDecoder(body)
+	epoch := d.Uvarint()
+	tokens := make([]node.Token, min(d.Count(16), maxTokens))
+	for i := range tokens {
+		tokens[i] = decodeToken(d)
+	}
+	if err := d.End(); err != nil {
+		return nil, malformed(err)
+	}
+	leave, err := w.cluster.Enter(epoch)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
+	return w.recall(tokens)
+}
+
+// recall returns what this machine knows of tokens, a remembrance for each.
+func (w *Writes) recall(tokens []node.Token) ([]byte, error) {
+	out := make([]byte, len(tokens))
+	// First what is under way, then what is stored: what is settled meanwhile is there.
+	left := w.foreignTokens()
+	w.mu.Lock()
+	for i, t := range tokens {
+		if left[t] || w.tokens[t] != nil {
+			out[i] = byte(pending)
+		}
+	}
+	w.mu.Unlock()
+	done, err := w.store.HasTokens(tokens)
+	if err != nil {
+		return nil, refuse(peer.CodeUnavailable, 0, "look up tokens: %v", err)
+	}
+	for i := range done {
+		if done[i] && out[i] != byte(pending) {
+			out[i] = byte(settled)
+		}
+	}
+	return out, nil
+}
