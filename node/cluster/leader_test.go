@@ -48,15 +48,17 @@ func TestCandidates(t *testing.T) {
 // of five were cut off and the view without the one had just been agreed on, a machine
 // that was well lost its vote to the other one, and with it went the majority.
 func TestVoterInBetween(t *testing.T) {
-	v := &view.View{Epoch: 7, Members: []view.Member{{ID: 1}, {ID: 2}, {ID: 3}, {ID: 4}}}
+	v := &view.View{Epoch: 7, Members: []view.Member{{ID: 1}, {ID: 2}, {ID: 3}, {ID: 4}, {ID: 5}, {ID: 6}}}
 	const now = 20 * time.Second
 	n := &Node{self: 1, cfg: Config{Clock: stoppedClock(now), Patience: 3 * time.Second, Lease: 2 * time.Second}}
 	n.grants.lead(5, 10*time.Second)
-	n.grants.report(v, report{ID: 2, Epoch: 6}, now-100*time.Millisecond, time.Hour, time.Hour) // a voter
-	n.grants.report(v, report{ID: 3, Epoch: 6}, now-100*time.Millisecond, time.Hour, time.Hour) // none
-	n.grants.report(v, report{ID: 4, Epoch: 6}, now-1500*time.Millisecond, time.Hour, time.Hour)
-	all, known := n.candidates(v, func(id trie.MachineID) bool { return id != 3 })
-	want := []bool{true, true, false, false}
+	n.grants.report(v, report{ID: 2, Epoch: 6}, now-100*time.Millisecond, time.Hour, time.Hour)  // a voter
+	n.grants.report(v, report{ID: 3, Epoch: 6}, now-100*time.Millisecond, time.Hour, time.Hour)  // none
+	n.grants.report(v, report{ID: 4, Epoch: 7}, now-1500*time.Millisecond, time.Hour, time.Hour) // a voter
+	n.grants.report(v, report{ID: 5, Epoch: 7}, now-1500*time.Millisecond, time.Hour, time.Hour) // none: it counts as down first
+	n.grants.report(v, report{ID: 6, Epoch: 7}, now-2500*time.Millisecond, time.Hour, time.Hour) // a voter
+	all, known := n.candidates(v, func(id trie.MachineID) bool { return id != 3 && id != 5 })
+	want := []bool{true, true, false, true, false, false}
 	for i, c := range all {
 		if c.Up != want[i] {
 			t.Errorf("machine %s: up %v", c.ID, c.Up)
