@@ -36,6 +36,11 @@ var edits = []edit{
 	// processor, and no thread that preempts.
 	{"runtime/proc.go", `strconv.ParseInt(gogetenv("GOMAXPROCS"), 10, 32)`, `strconv.ParseInt("1", 10, 32)`},
 	{"runtime/proc.go", `const haveSysmon = GOARCH != "wasm"`, `const haveSysmon = false`},
+	// No goroutine is locked to a thread while packages are initialized: otherwise a
+	// race of threads decides how many of them there are. Their memory is in the heap,
+	// and moves what comes after it.
+	{"runtime/proc.go", "\tgetg().m.lockedInt++\n\tdolockOSThread()\n", ""},
+	{"runtime/proc.go", "\t\tsystemstack(badunlockosthread)\n\t}\n\tgp.m.lockedInt--\n", "\t\treturn\n\t}\n\tgp.m.lockedInt--\n"},
 
 	// 3. Garbage is collected as a whole while the world is stopped. The collector's
 	// own goroutines are not scheduled by the time that they take.
