@@ -8,6 +8,8 @@ import (
 	"math/rand/v2"
 
 	"github.com/cockroachdb/pebble/v2"
+
+	"github.com/trefoildb/trefoil/internal/protocol"
 )
 
 // Identity says which cluster a data directory belongs to.
@@ -22,6 +24,9 @@ type Identity struct {
 	Followed *Seen `json:"followed,omitempty"`
 	// Forming: the cluster's first view is being made. It is over when that is adopted.
 	Forming bool `json:"forming,omitempty"`
+	// Minor is the greatest that the cluster has agreed on: what a build with a smaller one
+	// would not know may be in the directory (see package protocol).
+	Minor uint64 `json:"minor,omitempty"`
 }
 
 // Identity returns the cluster that the directory belongs to; ok is false where
@@ -146,6 +151,10 @@ func (s *Store) readMembership() error {
 		id := new(Identity)
 		if err := json.Unmarshal(value, id); err != nil {
 			return fmt.Errorf("%w: identity: %w", ErrCorrupt, err)
+		}
+		if id.Minor > protocol.Minor {
+			return fmt.Errorf("%w: its cluster has agreed on protocol %s, this program has %s: use the release of the other nodes of cluster %q",
+				ErrVersion, protocol.Name(id.Minor), protocol.Name(protocol.Minor), id.Cluster)
 		}
 		if !s.options.Member {
 			return fmt.Errorf("%w: that of %q: ask a running node with --to", ErrMember, id.Cluster)

@@ -4,10 +4,12 @@ import (
 	"bytes"
 	"errors"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"github.com/trefoildb/trefoil/internal/protocol"
 	"github.com/trefoildb/trefoil/rdfload"
 	"github.com/trefoildb/trefoil/recovery"
 	"github.com/trefoildb/trefoil/trie"
@@ -272,6 +274,36 @@ func TestSplitBesideAnnotations(t *testing.T) {
 		}
 		if version, _, ok := triple.CutAnnotation(row.Key); ok && l.trie.Lookup(version).ID != l.trie.Lookup(row.Key).ID {
 			t.Errorf("%q is apart from its version", row.Key)
+		}
+	}
+}
+
+// TestLaterMinor: a directory whose cluster has agreed on a later minor of the protocol
+// is not opened, and is left as it is.
+func TestLaterMinor(t *testing.T) {
+	fs := vfs.NewCrashableMem()
+	s := openMem(t, Options{FS: fs})
+	for _, minor := range []uint64{protocol.Minor, protocol.Minor + 1} {
+		id := Identity{Cluster: "plants", ClusterID: "17", Generation: 3, Minor: minor}
+		if err := s.SetIdentity(id); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+		var err error
+		if s, err = Open("data", Options{FS: fs, Member: true}); minor == protocol.Minor {
+			if err != nil {
+				t.Fatal(err)
+			}
+			continue
+		}
+		for range 2 {
+			want := "agreed on protocol " + protocol.Name(minor) + ", this program has " + protocol.Name(protocol.Minor)
+			if !errors.Is(err, ErrVersion) || !strings.Contains(err.Error(), want) {
+				t.Errorf("%v, want %q", err, want)
+			}
+			_, err = Open("data", Options{FS: fs, Member: true, ReadOnly: true})
 		}
 	}
 }

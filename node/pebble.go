@@ -27,9 +27,10 @@ func (s *Store) pebbleOptions() *pebble.Options {
 		L0StopWritesThreshold:       64,
 		CompactionConcurrencyRange:  func() (int, int) { return 1, max(2, runtime.GOMAXPROCS(0)/2) },
 		MaxOpenFiles:                4096,
-		// Without the newest format, flipped bits in the log's tail can pass for the
-		// end of a log that was cut short by a crash, and take what follows with them.
-		FormatMajorVersion: pebble.FormatNewest,
+		// With an old format, flipped bits in the log's tail can pass for the end of a log
+		// that was cut short by a crash, and take what follows with them. It is not the
+		// newest of whatever Pebble is linked: an older release could not open it any more.
+		FormatMajorVersion: pebble.FormatValueSeparation,
 		Logger:             pebbleLogger{s.options.Logger, &s.health},
 		EventListener:      s.events(),
 	}

@@ -29,10 +29,11 @@ type Status struct {
 	// The rest is of clusters. A node that is alone leaves it out.
 	Cluster    string `json:"cluster,omitempty"` // its name
 	Generation uint64 `json:"generation,omitempty"`
-	Phase      string `json:"phase,omitempty"`   // of the view: "idle", "fill", "serve", "ingest"
-	Leader     string `json:"leader,omitempty"`  // the ID of a machine; "" while there is none
-	Waiting    string `json:"waiting,omitempty"` // what the leader waits for, in words
-	Copies     int    `json:"copies,omitempty"`  // how many machines hold each triple, if there are so many
+	Phase      string `json:"phase,omitempty"`    // of the view: "idle", "fill", "serve", "ingest"
+	Leader     string `json:"leader,omitempty"`   // the ID of a machine; "" while there is none
+	Waiting    string `json:"waiting,omitempty"`  // what the leader waits for, in words
+	Protocol   string `json:"protocol,omitempty"` // the version that all members have, such as "3.0"
+	Copies     int    `json:"copies,omitempty"`   // how many machines hold each triple, if there are so many
 	// Bears is how many more machines may fail at once without a loss of data. With
 	// most voters gone there is no service meanwhile, but the data is safe.
 	Bears int `json:"bears,omitempty"`
@@ -52,6 +53,8 @@ type Member struct {
 	// The rest is of clusters.
 	Voter       bool    `json:"voter,omitempty"` // it votes on views
 	Incarnation uint64  `json:"incarnation,omitempty"`
+	Version     string  `json:"version,omitempty"`  // of its release; "" where it is not known
+	Protocol    string  `json:"protocol,omitempty"` // the version that it has had since it started last
 	Segments    int     `json:"segments,omitempty"` // that it answers for
 	Triples     int64   `json:"triples,omitempty"`  // rows of order SPO, an estimate
 	Bytes       int64   `json:"bytes,omitempty"`    // of tables

@@ -1,6 +1,7 @@
 package processes
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"fmt"
@@ -38,6 +39,7 @@ type machine struct {
 	address string
 	args    []string // beside those that all have
 	wrap    []string // the command that the binary is run by; none
+	binary  string   // the release that it runs; "" is the one that is tested
 	process *process
 	client  *client.Client
 }
@@ -122,7 +124,7 @@ func (m *machine) start() {
 	if m.address == "" {
 		m.address = freeAddress(t)
 	}
-	words := append(slices.Clone(m.wrap), binary, "serve", "--data", m.dir, "--listen", m.address, "--failure-timeout", failureTimeout.String())
+	words := append(slices.Clone(m.wrap), cmp.Or(m.binary, binary), "serve", "--data", m.dir, "--listen", m.address, "--failure-timeout", failureTimeout.String())
 	words = append(words, m.args...)
 	if os.Getenv("TREFOIL_LOG") == "debug" {
 		words = append(words, "--verbose")

@@ -33,6 +33,8 @@ func buildAndRun(m *testing.M) int {
 		return 1
 	}
 	defer remove()
+	defer newer.clean()
+	defer major.clean()
 	binary = path
 	flag.Parse()
 	if f := flag.Lookup("test.parallel"); f != nil && f.Value.String() == f.DefValue {

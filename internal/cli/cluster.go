@@ -248,6 +248,9 @@ func printCluster(w io.Writer, s status) error {
 		row("isolation", "%s", node.IsolationTriple.Explain())
 	}
 	row("epoch", "%s", strings.TrimRight(number(int64(s.Epoch))+", "+s.Phase, ", "))
+	if s.Protocol != "" {
+		row("protocol", "%s", protocolText(s))
+	}
 	if s.Waiting != "" {
 		row("waiting", "%s", s.Waiting)
 	}
@@ -274,12 +277,34 @@ func printCluster(w io.Writer, s status) error {
 		return err
 	}
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, "\nMACHINE\tADDRESS\tSTATE\tROLE\tSEGMENTS\tTRIPLES\tTABLES\t")
+	fmt.Fprintln(table, "\nMACHINE\tADDRESS\tSTATE\tROLE\tSEGMENTS\tTRIPLES\tTABLES\tVERSION\t")
 	for _, m := range s.Members {
-		cells := []string{m.ID, m.Address, m.State, role(m, s.Leader), number(int64(m.Segments)), number(m.Triples), size(m.Bytes), remarks(m)}
+		cells := []string{m.ID, m.Address, m.State, role(m, s.Leader), number(int64(m.Segments)), number(m.Triples), size(m.Bytes), versionText(m), remarks(m)}
 		fmt.Fprintln(table, strings.Join(cells, "\t"))
 	}
 	return table.Flush()
+}
+
+// protocolText says which version of the protocol the cluster has agreed on, and how many
+// members have a greater one.
+func protocolText(s status) string {
+	newer := 0
+	for _, m := range s.Members {
+		if m.Protocol != s.Protocol {
+			newer++
+		}
+	}
+	if newer == 0 {
+		return s.Protocol
+	}
+	return fmt.Sprintf("%s; %d of %s have a newer one", s.Protocol, newer, plural(int64(len(s.Members)), "member"))
+}
+
+func versionText(m client.Member) string {
+	if m.Protocol == "" {
+		return "-"
+	}
+	return strings.TrimLeft(m.Version+", protocol "+m.Protocol, ", ")
 }
 
 func scrubText(s client.Scrub) string {

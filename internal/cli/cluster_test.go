@@ -16,15 +16,15 @@ import (
 
 // five is a cluster of five in which much is going on.
 var five = client.Status{
-	Cluster: "photos", Generation: 2, Epoch: 1017, Phase: "fill", Leader: "00a1", Waiting: "the walk of 00b2",
+	Cluster: "photos", Generation: 2, Epoch: 1017, Phase: "fill", Leader: "00a1", Waiting: "the walk of 00b2", Protocol: "2.0",
 	Segments: 1024, Rebuilding: 12, Lost: 1, Triples: 1_280_723,
 	LostRanges: []client.LostRange{{Order: "pos", Until: `<x:p> "7"^^<x:d> <x:s>`, Epoch: 1001}},
 	Members: []client.Member{
-		{ID: "00a1", Address: "10.0.0.1:7333", State: "up", Voter: true, Segments: 400, Triples: 600_000, Bytes: 3 << 20},
-		{ID: "00a2", Address: "10.0.0.2:7333", State: "down", Voter: true, Lag: 1},
-		{ID: "00b2", Address: "10.0.0.3:7333", State: "leaving", Segments: 300, Walk: &client.Walk{Rows: 30, Repaired: 7, Left: 70, ETA: 80}},
-		{ID: "00b3", Address: "10.0.0.4:7333", State: "up", Segments: 324, Walk: &client.Walk{Rows: 10, Left: 0}, Error: "the disk is full"},
-		{ID: "00c4", Address: "10.0.0.5:7333", State: "spare"},
+		{ID: "00a1", Address: "10.0.0.1:7333", State: "up", Voter: true, Segments: 400, Triples: 600_000, Bytes: 3 << 20, Version: "1.4.0", Protocol: "2.1"},
+		{ID: "00a2", Address: "10.0.0.2:7333", State: "down", Voter: true, Lag: 1, Protocol: "2.0"},
+		{ID: "00b2", Address: "10.0.0.3:7333", State: "leaving", Segments: 300, Protocol: "2.0", Walk: &client.Walk{Rows: 30, Repaired: 7, Left: 70, ETA: 80}},
+		{ID: "00b3", Address: "10.0.0.4:7333", State: "up", Segments: 324, Protocol: "2.0", Walk: &client.Walk{Rows: 10, Left: 0}, Error: "the disk is full"},
+		{ID: "00c4", Address: "10.0.0.5:7333", State: "spare", Protocol: "2.0"},
 	},
 }
 
@@ -36,18 +36,19 @@ func TestPrintCluster(t *testing.T) {
 	want := `cluster    photos, generation 2
 isolation  each triple is linearizable; updates are not atomic, and a query sees no one state
 epoch      1,017, fill
+protocol   2.0; 1 of 5 members have a newer one
 waiting    the walk of 00b2
 segments   1,024; 12 rebuilding
 lost       1 range
 triples    about 1,280,723
            pos from its beginning until <x:p> "7"^^<x:d> <x:s>, since epoch 1001
 
-MACHINE  ADDRESS        STATE    ROLE    SEGMENTS  TRIPLES  TABLES
-00a1     10.0.0.1:7333  up       leader  400       600,000  3.0 MiB
-00a2     10.0.0.2:7333  down     voter   0         0        0 B      1 epoch behind
-00b2     10.0.0.3:7333  leaving  -       300       0        0 B      30% of 100 rows walked, 7 repaired, 1m20s left
-00b3     10.0.0.4:7333  up       -       324       0        0 B      10 rows walked, 0 repaired; the disk is full
-00c4     10.0.0.5:7333  spare    -       0         0        0 B
+MACHINE  ADDRESS        STATE    ROLE    SEGMENTS  TRIPLES  TABLES   VERSION
+00a1     10.0.0.1:7333  up       leader  400       600,000  3.0 MiB  1.4.0, protocol 2.1
+00a2     10.0.0.2:7333  down     voter   0         0        0 B      protocol 2.0         1 epoch behind
+00b2     10.0.0.3:7333  leaving  -       300       0        0 B      protocol 2.0         30% of 100 rows walked, 7 repaired, 1m20s left
+00b3     10.0.0.4:7333  up       -       324       0        0 B      protocol 2.0         10 rows walked, 0 repaired; the disk is full
+00c4     10.0.0.5:7333  spare    -       0         0        0 B      protocol 2.0
 `
 	if got := trimLines(out.String()); got != want {
 		t.Errorf("printed\n%s\nwant\n%s", got, want)

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"runtime"
 	"runtime/debug"
+
+	"github.com/trefoildb/trefoil/internal/protocol"
 )
 
 // release names the release; -ldflags "-X .../internal/cli.release=v1.2.3" sets it.
@@ -17,6 +19,7 @@ type versionCmd struct {
 // programVersion is what trefoil version --json prints.
 type programVersion struct {
 	Version  string `json:"version"`
+	Protocol string `json:"protocol"`           // between nodes
 	Revision string `json:"revision,omitempty"` // the commit it was built from
 	Modified bool   `json:"modified,omitempty"` // the tree had changes beyond the commit
 	Go       string `json:"go"`
@@ -35,14 +38,14 @@ func (c *versionCmd) Run(e *env) error {
 	if v.Modified {
 		text += " (modified)"
 	}
-	_, err := fmt.Fprintf(e.stdout, "%s, %s, %s\n", text, v.Go, v.Platform)
+	_, err := fmt.Fprintf(e.stdout, "%s, protocol %s, %s, %s\n", text, v.Protocol, v.Go, v.Platform)
 	return err
 }
 
 // thisVersion returns the running program's version: that of the linker's flag,
 // or else of the module as it was built.
 func thisVersion() programVersion {
-	v := programVersion{Version: release, Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
+	v := programVersion{Version: release, Protocol: protocol.Name(protocol.Minor), Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
 	if info, ok := debug.ReadBuildInfo(); ok {
 		if v.Version == "" {
 			v.Version = info.Main.Version

@@ -2,10 +2,12 @@
 package testbinary
 
 import (
+	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 )
 
 // Variable names the environment variable with the absolute path of a trefoil that is
@@ -24,16 +26,70 @@ func Trefoil(root string) (path string, remove func(), err error) {
 		}
 		return path, func() {}, nil
 	}
+	return Changed(root, nil)
+}
+
+// Edit replaces Old, which occurs once in the source file at a path below the
+// repository's directory.
+type Edit struct{ Path, Old, New string }
+
+// Changed builds a trefoil of another release from root, the repository's directory:
+// one whose source has been edited. The source itself stays as it is. remove deletes
+// what was built.
+func Changed(root string, edits []Edit) (path string, remove func(), err error) {
 	dir, err := os.MkdirTemp("", "trefoil-binary-")
 	if err != nil {
 		return "", nil, err
 	}
+	defer func() {
+		if err != nil {
+			os.RemoveAll(dir)
+		}
+	}()
+	overlay, err := writeOverlay(root, dir, edits)
+	if err != nil {
+		return "", nil, err
+	}
 	path = filepath.Join(dir, "trefoil")
-	build := exec.Command("go", "build", "-o", path, ".")
+	build := exec.Command("go", "build", "-overlay", overlay, "-o", path, ".")
 	build.Dir = root
 	if out, err := build.CombinedOutput(); err != nil {
-		os.RemoveAll(dir)
 		return "", nil, fmt.Errorf("build trefoil: %w\n%s", err, out)
 	}
 	return path, func() { os.RemoveAll(dir) }, nil
+}
+
+// writeOverlay writes the edited files to dir, and the file that go build finds them by.
+func writeOverlay(root, dir string, edits []Edit) (path string, err error) {
+	if root, err = filepath.Abs(root); err != nil {
+		return "", err
+	}
+	edited := map[string]string{} // by where the source is
+	for _, e := range edits {
+		source := filepath.Join(root, e.Path)
+		if _, ok := edited[source]; !ok {
+			text, err := os.ReadFile(source)
+			if err != nil {
+				return "", err
+			}
+			edited[source] = string(text)
+		}
+		if n := strings.Count(edited[source], e.Old); n != 1 {
+			return "", fmt.Errorf("%s has %q %d times, want once", e.Path, e.Old, n)
+		}
+		edited[source] = strings.Replace(edited[source], e.Old, e.New, 1)
+	}
+	replace := map[string]string{}
+	for source, text := range edited {
+		replace[source] = filepath.Join(dir, fmt.Sprintf("%d.go", len(replace)))
+		if err := os.WriteFile(replace[source], []byte(text), 0o600); err != nil {
+			return "", err
+		}
+	}
+	overlay, err := json.Marshal(map[string]any{"Replace": replace})
+	if err != nil {
+		return "", err
+	}
+	path = filepath.Join(dir, "overlay.json")
+	return path, os.WriteFile(path, overlay, 0o600)
 }

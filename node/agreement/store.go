@@ -67,7 +67,7 @@ func openStore(fs vfs.FS, dir string, log *slog.Logger, onFatal func(error)) (*s
 		MemTableSize:               memTableBytes,
 		CompactionConcurrencyRange: func() (int, int) { return 1, 1 },
 		MaxOpenFiles:               64,
-		FormatMajorVersion:         pebble.FormatNewest,
+		FormatMajorVersion:         pebble.FormatValueSeparation, // not the newest: see package node
 		Logger:                     pebbleLogger{s},
 		EventListener: &pebble.EventListener{
 			BackgroundError: func(err error) { log.Error("the agreement's log cannot be maintained", "error", err) },

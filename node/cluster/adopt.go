@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/trefoildb/trefoil/internal/protocol"
 	"github.com/trefoildb/trefoil/node"
 	"github.com/trefoildb/trefoil/node/agreement"
 	"github.com/trefoildb/trefoil/node/peer"
@@ -45,6 +46,11 @@ func (n *Node) adopt(v *view.View) {
 		n.fail(fmt.Errorf("%w: the view of epoch %d is of lineage %q, the directory of %q", ErrWrongCluster, v.Epoch, v.Lineage, identity.Lineage))
 		return
 	}
+	if v.Minor > protocol.Minor {
+		n.gate.Unlock()
+		n.fail(fmt.Errorf("%w: %s", ErrProtocol, outdated(protocol.Minor, v.Minor)))
+		return
+	}
 	n.work.stop() // a sweep must not meet what the next epoch fills
 	if err := n.loads.Adopt(v); err != nil {
 		n.gate.Unlock()
@@ -56,8 +62,10 @@ func (n *Node) adopt(v *view.View) {
 		return
 	}
 	// Before the first lease: a machine that is a member must not form a cluster any more.
-	if identity.Forming || !member || identity.Generation != v.Generation {
-		identity = node.Identity{Cluster: v.Cluster, ClusterID: v.ClusterID, Generation: v.Generation, Lineage: v.Lineage, Followed: identity.Followed}
+	// Before anything of a minor is written: a release without it must not open the directory.
+	if identity.Forming || !member || identity.Generation != v.Generation || identity.Minor < v.Minor {
+		identity = node.Identity{Cluster: v.Cluster, ClusterID: v.ClusterID, Generation: v.Generation, Lineage: v.Lineage,
+			Followed: identity.Followed, Minor: max(identity.Minor, v.Minor)}
 		if err := n.store.SetIdentity(identity); err != nil {
 			n.gate.Unlock()
 			n.fail(err)

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/trefoildb/trefoil/internal/protocol"
 	"github.com/trefoildb/trefoil/node/peer"
 )
 
@@ -39,6 +40,15 @@ var ErrOpenMember = errors.New("a member of a cluster does not listen beyond loo
 
 // ErrWrongCluster: the nodes are of different clusters.
 var ErrWrongCluster = errors.New("another cluster")
+
+// ErrProtocol: the cluster has agreed on a minor of the protocol that this build lacks.
+var ErrProtocol = errors.New("this release is too old for the cluster")
+
+// outdated says that a machine has a smaller minor than its cluster.
+func outdated(minor, agreed uint64) string {
+	return fmt.Sprintf("its release has protocol %s, and the cluster has agreed on %s, which never falls: start it with the release of the other nodes",
+		protocol.Name(minor), protocol.Name(agreed))
+}
 
 // refuse returns the definite answer that nothing was done.
 func refuse(code peer.Code, epoch uint64, format string, args ...any) *peer.Refusal {

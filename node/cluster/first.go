@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"github.com/trefoildb/trefoil/internal/protocol"
 	"github.com/trefoildb/trefoil/node"
 	"github.com/trefoildb/trefoil/node/view"
 	"github.com/trefoildb/trefoil/recovery"
@@ -18,7 +19,7 @@ func (n *Node) firstView(identity node.Identity) (*view.View, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := view.Member{ID: n.self, Incarnation: n.incarnation, Address: n.address, State: view.Up}
+	m := view.Member{ID: n.self, Incarnation: n.incarnation, Address: n.address, State: view.Up, Minor: protocol.Minor}
 	layout := recovery.Layout{Trie: segments, Placement: placement, Copies: n.cfg.Copies}
 	v := view.First(identity.Cluster, identity.ClusterID, m, layout, n.store.Status().Epoch+1)
 	v.Lineage, v.Lease = identity.Lineage, n.cfg.Lease

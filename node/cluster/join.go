@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/trefoildb/trefoil/internal/protocol"
 	"github.com/trefoildb/trefoil/node"
 	"github.com/trefoildb/trefoil/node/agreement"
 	"github.com/trefoildb/trefoil/node/gossip"
@@ -270,7 +271,7 @@ func (n *Node) join(ctx context.Context) error {
 	if _, err := n.openParts(); err != nil {
 		return err
 	}
-	m := view.Member{ID: n.self, Incarnation: n.incarnation, Address: n.address, State: view.Up}
+	m := view.Member{ID: n.self, Incarnation: n.incarnation, Address: n.address, State: view.Up, Minor: protocol.Minor}
 	if n.cfg.Spare {
 		m.State = view.Spare
 	}
@@ -340,6 +341,9 @@ func (n *Node) askToJoin(ctx context.Context, body []byte) (id string, err error
 		if r := (*peer.Refusal)(nil); errors.As(err, &r) && r.Code == peer.CodeStranger {
 			return "", fmt.Errorf("%w: %s: %s", ErrWrongCluster, address, r.Message)
 		}
+		if errors.Is(err, port.ErrProtocol) {
+			return "", fmt.Errorf("%w: %w", ErrWrongCluster, err)
+		}
 		if errors.Is(err, port.ErrCluster) {
 			return "", fmt.Errorf("%w: %w; --cluster says which one to join", ErrWrongCluster, err)
 		}
@@ -367,6 +371,9 @@ func (n *Node) handleJoin(ctx context.Context, _ peer.Header, body []byte) ([]by
 	agreed := n.cfg.Lease
 	if v := n.current.Load(); v != nil {
 		agreed = v.Lease
+		if j.Member.Minor < v.Minor {
+			return nil, refuse(peer.CodeStranger, 0, "%s", outdated(j.Member.Minor, v.Minor))
+		}
 	}
 	if j.Lease != agreed {
 		return nil, refuse(peer.CodeStranger, 0, "its failure timeout is %s, not %s: all nodes of a cluster have the same (--failure-timeout)",

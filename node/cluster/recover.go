@@ -154,7 +154,7 @@ func majorityOf(members int) int {
 }
 
 func recoveredIdentity(v *view.View) node.Identity {
-	return node.Identity{Cluster: v.Cluster, ClusterID: v.ClusterID, Generation: v.Generation, Lineage: v.Lineage}
+	return node.Identity{Cluster: v.Cluster, ClusterID: v.ClusterID, Generation: v.Generation, Lineage: v.Lineage, Minor: v.Minor}
 }
 
 // askOthers returns [ErrMajorityAnswers] if the members that answer, with this machine,

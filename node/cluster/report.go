@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/trefoildb/trefoil/internal/protocol"
 	"github.com/trefoildb/trefoil/node"
 	"github.com/trefoildb/trefoil/node/peer"
 	"github.com/trefoildb/trefoil/node/view"
@@ -25,6 +26,9 @@ type report struct {
 	Number  uint64 `json:"number"`
 	Address string `json:"address"`
 	Spare   bool   `json:"spare,omitempty"`
+	// Version is that of the release, Minor that of its protocol.
+	Version string `json:"version,omitempty"`
+	Minor   uint64 `json:"minor,omitempty"`
 	// Lease is how long leases are by the member's configuration.
 	Lease time.Duration `json:"lease"`
 	// Epoch is that of the view which it has adopted; the next four are of it.
@@ -138,6 +142,7 @@ func (n *Node) makeReport() report {
 	}
 	r := report{
 		ID: n.self, Incarnation: n.incarnation, Number: n.reports.Add(1), Address: n.address, Spare: n.cfg.Spare, Lease: n.cfg.Lease, Mark: n.store.Mark(),
+		Version: status.Version, Minor: protocol.Minor,
 		Damaged: status.Corruptions > 0,
 		Store: storeFigures{
 			Triples: status.Triples, Bytes: status.Bytes, FreeBytes: status.FreeBytes, Tombstones: tombstones, Error: status.Error,
@@ -369,6 +374,9 @@ func (n *Node) hear(ctx context.Context, r report) (a answer, err error) {
 				r.ID, r.Generation, r.Seen, v.Generation, v.Epoch)
 		}
 		return a, refuse(peer.CodeStranger, v.Epoch, "machine %s is not a member", r.ID)
+	}
+	if r.Minor < v.Minor {
+		return a, refuse(peer.CodeUnavailable, v.Epoch, "machine %s: %s", r.ID, outdated(r.Minor, v.Minor))
 	}
 	if by, ok := n.grants.superseded(&r, n.cfg.Clock.Now()); ok {
 		return a, refuse(peer.CodeSuperseded, v.Epoch, "machine %s started later at %s", r.ID, by)

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"time"
 
+	"github.com/trefoildb/trefoil/internal/protocol"
 	"github.com/trefoildb/trefoil/node"
 	"github.com/trefoildb/trefoil/node/peer"
 	"github.com/trefoildb/trefoil/node/view"
@@ -64,6 +65,7 @@ func (n *Node) ownStatus() (s node.Status) {
 		return s
 	}
 	s.Cluster, s.Generation, s.Epoch, s.Phase = v.Cluster, v.Generation, v.Epoch, v.Phase.String()
+	s.Protocol = protocol.Name(v.Minor)
 	if leader, _, ok := n.agreement().Leader(); ok {
 		s.Leader = leader.String()
 	}
@@ -111,7 +113,7 @@ func (n *Node) rebuilds(j *recovery.Joint, s trie.Segment) bool {
 
 // member describes a member. The lock is held.
 func (g *grants) member(m *view.Member, v *view.View, now, patience time.Duration) node.Member {
-	s := node.Member{ID: m.ID.String(), Address: m.Address, State: string(m.State), Incarnation: m.Incarnation}
+	s := node.Member{ID: m.ID.String(), Address: m.Address, State: string(m.State), Incarnation: m.Incarnation, Protocol: protocol.Name(m.Minor)}
 	if g.term == 0 {
 		return s
 	}
@@ -123,6 +125,7 @@ func (g *grants) member(m *view.Member, v *view.View, now, patience time.Duratio
 		return s
 	}
 	r := &h.report
+	s.Version = r.Version
 	s.Triples, s.Bytes, s.FreeBytes, s.Error = r.Store.Triples, r.Store.Bytes, r.Store.FreeBytes, r.Store.Error
 	if r.Epoch < v.Epoch {
 		s.Lag = v.Epoch - r.Epoch

@@ -13,7 +13,7 @@ import (
 // Dial connects to the node at host:port and returns when it is welcome there.
 // It takes no longer than ReadTimeout. Whatever its error, the other node has
 // acted on nothing. If that node said why, the error is ErrCluster, ErrBusy,
-// ErrSecret or ErrClosed.
+// ErrSecret, ErrProtocol or ErrClosed.
 func (p *Port) Dial(ctx context.Context, kind Kind, addr string) (net.Conn, error) {
 	conn, err := p.dial(ctx, kind, addr)
 	if err != nil {

@@ -5,7 +5,7 @@
 // A connection between nodes begins with a hello; whatever begins otherwise is
 // HTTP. With TLS the hello is inside of it.
 //
-//	dialer    | "TREFOIL" 7 | version 1 | kind 1 | flags 1 | length n 1 | cluster n | tag 16 |
+//	dialer    | "TREFOIL" 7 | major 1 | kind 1 | flags 1 | length n 1 | cluster n | tag 16 |
 //	acceptor  | 1 prove 1 | nonce 32 |                 if both have a secret
 //	dialer    | nonce 32 | HMAC 32 |                   if it was asked
 //	acceptor  | 0 welcome 1 | HMAC 32, if both have a secret |
@@ -15,8 +15,10 @@
 //	          | 5 none 1 |      the dialer has a secret, this node none
 //	          | 6 wrong 1 |     the proof is of another secret
 //	          | 7 closed 1 |    this node lets no node in
+//	          | 8 major 1 | 1 | another major of the protocol, and this node's: refused
 //
-// The version is 3. Bit 0 of the flags says that the dialer has a secret. The tag
+// The major is 3 (see package protocol); it and the answer 8 stay where they are in
+// every major. Bit 0 of the flags says that the dialer has a secret. The tag
 // is the first 16 bytes of SHA-256 of "trefoil cluster " and the cluster's ID;
 // zeros if the dialer has no cluster yet. The HMAC is SHA-256 with the secret as
 // its key over

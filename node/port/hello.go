@@ -9,6 +9,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+
+	"github.com/trefoildb/trefoil/internal/protocol"
 )
 
 // Kind is what a connection between nodes is for.
@@ -34,7 +36,6 @@ func (k Kind) String() string {
 
 const (
 	magic       = "TREFOIL"
-	version     = 3
 	maxCluster  = 255 // bytes of a cluster's name
 	tagBytes    = 16  // of what stands for a cluster's ID
 	nonceBytes  = 32
@@ -56,6 +57,7 @@ const (
 	sayNoSecret   byte = 5
 	sayWrong      byte = 6
 	sayClosed     byte = 7
+	sayMajor      byte = 8
 )
 
 // Errors of Dial that the other node has answered with.
@@ -65,6 +67,8 @@ var (
 	// ErrClosed says that the node there lets no other node in.
 	ErrClosed = errors.New("the node there lets no node in: it listens beyond loopback and has neither certificates nor a gossip key; " +
 		"start it with --ca, --cert and --key, or with --gossip-key-file")
+	// ErrProtocol says that the two nodes have different majors of the protocol.
+	ErrProtocol = errors.New("the releases of the two nodes cannot be in one cluster: stop all nodes of the cluster, then start all with one release")
 	// ErrSecret says that the two nodes have different secrets.
 	ErrSecret = errors.New("the secrets of the two nodes differ")
 )
@@ -118,8 +122,9 @@ func (own house) receive(conn io.ReadWriter) (*hello, error) {
 	if _, err := io.ReadFull(conn, head[:1]); err != nil {
 		return nil, fmt.Errorf("read the hello: %w", err)
 	}
-	if head[0] != version {
-		return nil, fmt.Errorf("its hello has version %d, this node's %d: they run different releases", head[0], version)
+	if head[0] != protocol.Major {
+		_, err := conn.Write([]byte{sayMajor, protocol.Major})
+		return nil, errors.Join(fmt.Errorf("it has protocol %d, this node %d: %w", head[0], protocol.Major, ErrProtocol), err)
 	}
 	if _, err := io.ReadFull(conn, head[1:]); err != nil {
 		return nil, fmt.Errorf("read the hello: %w", err)
@@ -205,7 +210,7 @@ func (h *hello) send(conn io.ReadWriter) error {
 	if len(h.secret) > 0 {
 		flags = flagSecret
 	}
-	first := append([]byte(magic), version, byte(h.kind), flags, byte(len(h.cluster)))
+	first := append([]byte(magic), protocol.Major, byte(h.kind), flags, byte(len(h.cluster)))
 	first = append(append(first, h.cluster...), h.tag[:]...)
 	if _, err := conn.Write(first); err != nil {
 		return err
@@ -262,14 +267,20 @@ func (h *hello) understand(said byte) error {
 	return fmt.Errorf("the answer begins with %#02x: no trefoil node answers there", said)
 }
 
-// hear reads one word of the acceptor.
+// hear reads one word of the acceptor. It is an error if that has another major.
 func (h *hello) hear(conn io.Reader) (byte, error) {
 	var said [1]byte
 	_, err := io.ReadFull(conn, said[:])
 	if errors.Is(err, io.EOF) {
 		err = errors.New("the node there hung up: its TLS or release differs from this one's, or it has too many connections")
 	}
-	return said[0], err
+	if err != nil || said[0] != sayMajor {
+		return said[0], err
+	}
+	if _, err := io.ReadFull(conn, said[:]); err != nil {
+		return 0, fmt.Errorf("read the protocol of the node there: %w", err)
+	}
+	return 0, fmt.Errorf("the node there has protocol %d, this node %d: %w", said[0], protocol.Major, ErrProtocol)
 }
 
 // prove answers the acceptor's demand.

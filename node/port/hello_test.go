@@ -6,6 +6,8 @@ import (
 	"io"
 	"strings"
 	"testing"
+
+	"github.com/trefoildb/trefoil/internal/protocol"
 )
 
 // script is a connection whose other side says what was written down.
@@ -52,6 +54,9 @@ func TestSendErrors(t *testing.T) {
 		"\x05":                          "the node there has none",
 		"\x06":                          ErrSecret.Error(),
 		"\x07":                          ErrClosed.Error(),
+		"\x08\x07":                      "the node there has protocol 7, this node 3: the releases of the two nodes cannot be in one cluster",
+		"\x08":                          "read the protocol",
+		"\x01" + nonce + "\x08\x03":     ErrProtocol.Error(),
 		"\x00":                          "asks for none",
 		"\x01" + nonce:                  "hung up",
 		"\x01" + nonce + "1":            "no trefoil node",
@@ -81,7 +86,7 @@ func FuzzReceive(f *testing.F) {
 		}
 		s := &script{Reader: bytes.NewReader(text)}
 		h, err := house{cluster: "c", secret: secret}.receive(s)
-		if err == nil && (guarded || h.kind < Raft || h.kind > Peer || len(text) < 4+tagBytes || text[0] != version) {
+		if err == nil && (guarded || h.kind < Raft || h.kind > Peer || len(text) < 4+tagBytes || text[0] != protocol.Major) {
 			t.Errorf("%x was let in", text)
 		}
 		if s.said.Len() > 1+nonceBytes+1 {

@@ -61,7 +61,7 @@ func TestStrangers(t *testing.T) {
 		{"stops in the hello", "plain", "TREFOIL\x03\x03\x00\xffc", 0, "", timeout},
 		{"a slow magic", "plain", hello, 3 * time.Second, "", timeout},
 		{"a slow hello", "plain", "TREFOIL\x03\x03\x00\xff" + strings.Repeat("c", 255), time.Second, "", 2 * timeout},
-		{"another version", "plain", "TREFOIL\x01\x03\x01c", 0, "", 0},
+		{"another version", "plain", "TREFOIL\x01\x03\x01c", 0, "\x08\x03", 0},
 		{"another kind", "plain", "TREFOIL\x03\x04\x00\x01c" + tag, 0, "", 0},
 		{"unknown flags", "plain", "TREFOIL\x03\x03\x02\x01c" + tag, 0, "", 0},
 		{"another cluster", "plain", "TREFOIL\x03\x03\x00\x01d" + tag, 0, "\x02", 0},

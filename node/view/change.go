@@ -25,6 +25,7 @@ func First(cluster, clusterID string, m Member, l recovery.Layout, epoch uint64)
 	for s := range l.Trie.All() {
 		v.NextSegment = max(v.NextSegment, s.ID+1)
 	}
+	v.raiseMinor()
 	v.prepare()
 	return v
 }
@@ -35,6 +36,7 @@ var errIngest = errors.New("view: a bulk load is being published: wait until it 
 // next returns a copy of the next epoch, whose members may be changed.
 func (v *View) next() *View {
 	n := *v
+	n.encoded, n.decoded = nil, nil
 	n.Epoch++
 	n.History = v.extendHistory()
 	n.Members = slices.Clone(v.Members)
@@ -45,11 +47,21 @@ func (v *View) next() *View {
 
 // finish ends a change: what it made is valid, or nobody sees it.
 func (v *View) finish() (*View, error) {
+	v.raiseMinor()
 	v.prepare()
 	if err := v.Validate(); err != nil {
 		return nil, err
 	}
 	return v, nil
+}
+
+// raiseMinor makes the view's minor the least that its members have, if that is greater.
+func (v *View) raiseMinor() {
+	if len(v.Members) == 0 {
+		return
+	}
+	least := slices.MinFunc(v.Members, func(a, b Member) int { return cmp.Compare(a.Minor, b.Minor) })
+	v.Minor = max(v.Minor, least.Minor)
 }
 
 // member returns the member with an ID, for a change of it.
@@ -108,8 +120,8 @@ func (v *View) placement() (*trie.Placement, error) {
 
 // Join makes machines members. Those that are no spares get their part of the
 // data: a new target, of the same base, or of the target before where that serves
-// already. A spare changes nothing for the others. Of a Member, ID, Incarnation,
-// Address and State count; no State is [Up].
+// already. A spare changes nothing for the others. Of a Member, all but
+// Waits and Mark counts; no State is [Up].
 func (v *View) Join(ms ...Member) (*View, error) {
 	if v.Phase == recovery.Ingest {
 		return nil, errIngest

@@ -1,8 +1,8 @@
 package view
 
 import (
+	"bytes"
 	"cmp"
-	"encoding/json"
 	"fmt"
 
 	"github.com/trefoildb/trefoil/recovery"
@@ -26,6 +26,9 @@ type record struct {
 
 // MarshalJSON implements json.Marshaler.
 func (v *View) MarshalJSON() ([]byte, error) {
+	if v.decoded == v {
+		return v.encoded, nil
+	}
 	r := record{plain: (*plain)(v), BaseCopies: v.Base.Copies}
 	if v.Target.Copies != v.Base.Copies {
 		r.TargetCopies = v.Target.Copies
@@ -47,7 +50,7 @@ func (v *View) MarshalJSON() ([]byte, error) {
 			return nil, err
 		}
 	}
-	return json.Marshal(r)
+	return encodeWith(v.unknown, r)
 }
 
 // UnmarshalJSON implements json.Unmarshaler. A view that breaks an invariant is
@@ -55,10 +58,10 @@ func (v *View) MarshalJSON() ([]byte, error) {
 func (v *View) UnmarshalJSON(b []byte) error {
 	var p plain
 	r := record{plain: &p}
-	if err := json.Unmarshal(b, &r); err != nil {
+	var err error
+	if p.unknown, err = decodeKnown(b, &r); err != nil {
 		return fmt.Errorf("view: %w", err)
 	}
-	var err error
 	if p.Base.Trie, err = trie.Parse(r.BaseTrie); err != nil {
 		return fmt.Errorf("view: base: %w", err)
 	}
@@ -83,5 +86,10 @@ func (v *View) UnmarshalJSON(b []byte) error {
 	}
 	*v = View(p)
 	v.prepare()
-	return nil
+	// Views without a number of copies have always been encoded anew.
+	own, err := v.MarshalJSON()
+	if err == nil && r.BaseCopies != 0 && !bytes.Equal(own, b) {
+		v.encoded, v.decoded = bytes.Clone(b), v
+	}
+	return err
 }

@@ -19,6 +19,7 @@ const (
 
 // Digest returns a hash of the view with its history, which is not 0: two views of the
 // same epoch that differ, or that descend from different ones, have different digests.
+// It is that of the JSON which was agreed on, so that all releases return the same one.
 func (v *View) Digest() uint64 { return v.digest() }
 
 func (v *View) hash() uint64 {

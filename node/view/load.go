@@ -37,6 +37,8 @@ type Load struct {
 	Read     int64 `json:"read,omitempty"`
 	New      int64 `json:"new,omitempty"`
 	Rejected int64 `json:"rejected,omitempty"`
+
+	unknown string // fields of a later minor, as a JSON object; "" if there are none
 }
 
 // MaxLoads bounds the loads that a cluster can ever have: rows carry their number for

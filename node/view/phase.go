@@ -43,7 +43,7 @@ func (v *View) AcceptLoss() (*View, error) {
 
 // Readmit gives a member whose process started again, with its disk, its place
 // back. It gets no lease until [View.Unwait].
-func (v *View) Readmit(id trie.MachineID, incarnation uint64, address string) (*View, error) {
+func (v *View) Readmit(id trie.MachineID, incarnation uint64, address string, minor uint64) (*View, error) {
 	n := v.next()
 	m, err := n.member(id)
 	if err != nil {
@@ -55,7 +55,7 @@ func (v *View) Readmit(id trie.MachineID, incarnation uint64, address string) (*
 	if filled, ok := n.BaseIncarnations[id]; ok && filled == m.Incarnation {
 		n.BaseIncarnations[id] = incarnation
 	}
-	m.Incarnation, m.Address, m.Waits = incarnation, address, true
+	m.Incarnation, m.Address, m.Minor, m.Waits = incarnation, address, minor, true
 	return n.finish()
 }
 

@@ -15,6 +15,7 @@ type Report struct {
 	// says of itself counts only where this is the view's.
 	Incarnation uint64
 	Address     string
+	Minor       uint64 // of the protocol
 	// Epoch is that of the view which it has adopted. Walked, Swept and Reconciled
 	// are of that epoch: its walk is done and all that it sent is durable; nothing
 	// outside of its slots is left; nothing on it waits for a sequencer that is no

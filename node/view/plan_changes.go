@@ -74,7 +74,7 @@ func (p *planner) joins() {
 	var ids []trie.MachineID
 	grows := false
 	for _, m := range p.wishes.Join {
-		if m.ID == 0 || m.Address == "" || p.Find(m.ID) != nil || slices.Contains(ids, m.ID) {
+		if m.ID == 0 || m.Address == "" || m.Minor < p.Minor || p.Find(m.ID) != nil || slices.Contains(ids, m.ID) {
 			continue
 		}
 		if len(p.Members)+len(in) == trie.MaxMachines {

@@ -192,7 +192,7 @@ func (p *planner) returns() {
 		if r.Address == "" {
 			r.Address = m.Address
 		}
-		next, err := p.Readmit(m.ID, r.Incarnation, r.Address)
+		next, err := p.Readmit(m.ID, r.Incarnation, r.Address, r.Minor)
 		p.propose(next, err, "machine %s is back", m.ID)
 		return
 	}

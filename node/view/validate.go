@@ -61,6 +61,9 @@ func (v *View) validateMembers() error {
 		if m.State != Up && m.State != Spare && m.State != Leaving {
 			return fmt.Errorf("view: member %s is %q", m.ID, m.State)
 		}
+		if m.Minor < v.Minor {
+			return fmt.Errorf("view: member %s has minor %d of the protocol, the view has %d", m.ID, m.Minor, v.Minor)
+		}
 	}
 	return nil
 }

@@ -37,6 +37,10 @@ type Member struct {
 	// Mark is how many batches of fills and tables it is counted on to have
 	// durably: a disk that shows less is not the one that it was.
 	Mark uint64 `json:"mark,omitempty"`
+	// Minor is that of the protocol which its process has (see package protocol).
+	Minor uint64 `json:"minor,omitempty"`
+
+	unknown string // fields of a later minor, as a JSON object; "" if there are none
 }
 
 // Lost is a range of keys of which some rows may be gone for good, since all
@@ -85,6 +89,15 @@ type View struct {
 	// Lease is the longest lease that a leader may grant, and that a new one takes it
 	// that those before it have granted. 0 is that none is granted.
 	Lease time.Duration `json:"lease,omitempty"`
+	// Minor is that of the protocol which all members have had at once. It never falls.
+	Minor uint64 `json:"minor,omitempty"`
+
+	unknown string // fields of a later minor, as a JSON object; "" if there are none
+	// encoded is the JSON that the view decoded was decoded from, if this release would
+	// encode it otherwise, as with fields in another place: the digest is of what was
+	// agreed on. In a copy, which may become another view, decoded is not itself.
+	encoded []byte
+	decoded *View
 
 	joint     func() *recovery.Joint
 	place     func() string

@@ -245,7 +245,7 @@ func TestAcksOfMachinesThatAreNoMore(t *testing.T) {
 	add(t, ms[0], fact(1))
 	v := ms[0].View()
 	again := ms[1].restart(Options{})
-	back, err := v.Readmit(again.id, again.incarnation, "mem:again")
+	back, err := v.Readmit(again.id, again.incarnation, "mem:again", 0)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,80 @@
+// Fields that a later minor of the protocol has added to a view: they are kept.
+
+package view
+
+import (
+	"bytes"
+	"encoding/json"
+	"reflect"
+	"strings"
+)
+
+// decodeKnown decodes the JSON object b into the struct that to points to. It returns
+// the fields that the struct does not have as an object, "" if there are none.
+func decodeKnown(b []byte, to any) (unknown string, err error) {
+	strict := json.NewDecoder(bytes.NewReader(b))
+	strict.DisallowUnknownFields()
+	if strict.Decode(to) == nil {
+		return "", nil
+	}
+	if err := json.Unmarshal(b, to); err != nil {
+		return "", err
+	}
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal(b, &fields); err != nil {
+		return "", err
+	}
+	for _, f := range reflect.VisibleFields(reflect.TypeOf(to).Elem()) {
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		delete(fields, name)
+	}
+	if len(fields) == 0 {
+		return "", nil
+	}
+	rest, err := json.Marshal(fields)
+	return string(rest), err
+}
+
+// encodeWith encodes a struct, which has a field at least, with the fields that
+// decodeKnown returned.
+func encodeWith(unknown string, of any) ([]byte, error) {
+	b, err := json.Marshal(of)
+	if err != nil || unknown == "" {
+		return b, err
+	}
+	return append(append(b[:len(b)-1], ','), unknown[1:]...), nil
+}
+
+// plainMember and plainLoad are without their methods, for the codec.
+type (
+	plainMember Member
+	plainLoad   Load
+)
+
+// MarshalJSON implements json.Marshaler.
+func (m Member) MarshalJSON() ([]byte, error) { return encodeWith(m.unknown, plainMember(m)) }
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (m *Member) UnmarshalJSON(b []byte) error {
+	var p plainMember
+	var err error
+	if p.unknown, err = decodeKnown(b, &p); err != nil {
+		return err
+	}
+	*m = Member(p)
+	return nil
+}
+
+// MarshalJSON implements json.Marshaler.
+func (l Load) MarshalJSON() ([]byte, error) { return encodeWith(l.unknown, plainLoad(l)) }
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (l *Load) UnmarshalJSON(b []byte) error {
+	var p plainLoad
+	var err error
+	if p.unknown, err = decodeKnown(b, &p); err != nil {
+		return err
+	}
+	*l = Load(p)
+	return nil
+}
