@@ -92,7 +92,7 @@ func (e *Error) Error() string {
 	return e.Message
 }
 
-// Is tells whether e is of the kind of one of the package's errors.
+// Is reports whether e is of the kind of one of the package's errors.
 func (e *Error) Is(target error) bool { return target != nil && sentinels[e.Kind] == target }
 
 // maxErrorBytes bounds what is read of an error's body.

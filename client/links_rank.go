@@ -89,7 +89,7 @@ func scores(texts []scoredText) ([]rank.Scored, error) {
 }
 
 // StartPageRank begins a job. It is sent again only where the node said that it did
-// not begin; where the connection breaks, PageRank tells whether a job runs.
+// not begin; where the connection breaks, PageRank reports whether a job runs.
 func (l *Links) StartPageRank(ctx context.Context, o links.PageRankOptions) error {
 	body, err := json.Marshal(o)
 	if err != nil {

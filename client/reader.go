@@ -1,4 +1,4 @@
-// A reader that tells whether it failed.
+// A reader that reports whether it failed.
 
 package client
 

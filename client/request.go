@@ -193,7 +193,7 @@ func (c *Client) try(ctx context.Context, what call, body io.Reader) (*http.Resp
 	return answer, nil
 }
 
-// isDegraded tells whether an answer says that machines are away which own some of
+// isDegraded reports whether an answer says that machines are away which own some of
 // what it holds. It is complete all the same.
 func isDegraded(header http.Header) bool { return header.Get("Trefoil-Degraded") == "true" }
 
@@ -230,7 +230,7 @@ func unwrapPermanent(err error) error {
 	return err
 }
 
-// mayPass tells whether an error may be gone at the next try.
+// mayPass reports whether an error may be gone at the next try.
 func mayPass(err error) bool {
 	var p *permanent
 	if errors.As(err, &p) || errors.Is(err, ErrQueryTimeout) || errors.Is(err, ErrRemote) || errors.Is(err, ErrLost) {

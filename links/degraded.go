@@ -8,11 +8,11 @@ import (
 // degradedKey is the key of a *Degraded in a context.
 type degradedKey struct{}
 
-// Degraded tells whether something of an answer came from other orders than it would,
+// Degraded reports whether something of an answer came from other orders than it would,
 // since a machine is dead. It is complete all the same.
 type Degraded struct{ is atomic.Bool }
 
-// Degraded tells whether it was.
+// Degraded reports whether it was.
 func (d *Degraded) Degraded() bool { return d.is.Load() }
 
 // WatchDegraded returns a context with which calls of a [Graph] tell what they were.

@@ -146,7 +146,7 @@ func TestApplyWriteErrors(t *testing.T) {
 	}
 }
 
-// same tells whether a store has just the triples of the model.
+// same reports whether a store has just the triples of the model.
 func (m model) same(t *testing.T, s *Store) bool {
 	t.Helper()
 	sn := snapshot(t, s)

@@ -47,7 +47,7 @@ func newClearing(changes Changes) (clearing, error) {
 
 func (k *clearing) none() bool { return !k.all && !k.defaultGraph && len(k.graphs) == 0 }
 
-// covers tells whether triples of a graph, an encoded term, are cleared.
+// covers reports whether triples of a graph, an encoded term, are cleared.
 func (k *clearing) covers(graph []byte) bool {
 	return k.all || len(graph) == 0 && k.defaultGraph || len(graph) > 0 && k.graphs[string(graph)]
 }
@@ -84,7 +84,7 @@ func (c *commit) clear(k *clearing) error {
 	return c.clearGraphs(k)
 }
 
-// any tells whether a range has a row.
+// any reports whether a range has a row.
 func (c *commit) any(r triple.Range) (bool, error) {
 	it, err := c.iterate(r)
 	if err != nil {

@@ -73,7 +73,7 @@ func (c *stampedCommit) lookUp(key []byte) ([]byte, error) {
 	return c.it.ValueAndErr()
 }
 
-// wins tells whether a row replaces what is there under its key.
+// wins reports whether a row replaces what is there under its key.
 func (c *stampedCommit) wins(row *stampedRow, held []byte) (bool, error) {
 	if held == nil {
 		return true, nil
@@ -82,7 +82,7 @@ func (c *stampedCommit) wins(row *stampedRow, held []byte) (bool, error) {
 	return err == nil && stamp.Less(row.stamp), err
 }
 
-// isSPO tells whether the rows with a Pebble key are counted.
+// isSPO reports whether the rows with a Pebble key are counted.
 func isSPO(key []byte) bool { return key[0] == tableStorage && triple.Order(key[1]) == triple.SPO }
 
 // writeVersion writes a version or a tombstone: of rows of one key, the newest first,

@@ -37,7 +37,7 @@ func (e *encoder) check(t *triple.Triple) error {
 	return err
 }
 
-// encode makes terms those of t, and tells whether one of them is long.
+// encode makes terms those of t, and reports whether one of them is long.
 func (e *encoder) encode(t *triple.Triple) (anyLong bool) {
 	for position, both := range [4][2]*triple.Term{
 		triple.Subject: {&t.Subject, &e.last.Subject}, triple.Predicate: {&t.Predicate, &e.last.Predicate},

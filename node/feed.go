@@ -142,7 +142,7 @@ func feedNumber(key []byte) (uint64, bool) {
 	return binary.BigEndian.Uint64(name), true
 }
 
-// watches tells whether a Pebble key is of a triple with one of the predicates.
+// watches reports whether a Pebble key is of a triple with one of the predicates.
 func (f *feed) watches(key []byte) bool {
 	for _, p := range f.prefixes {
 		if bytes.HasPrefix(key, p) {
@@ -152,7 +152,7 @@ func (f *feed) watches(key []byte) bool {
 	return false
 }
 
-// overlaps tells whether some of the keys from lower up to upper may be of such
+// overlaps reports whether some of the keys from lower up to upper may be of such
 // triples.
 func (f *feed) overlaps(lower, upper []byte) bool {
 	for _, p := range f.prefixes {

@@ -52,7 +52,7 @@ const (
 	OperationClaim // changes nothing: its token is remembered
 )
 
-// Valid tells whether there is such a kind.
+// Valid reports whether there is such a kind.
 func (k OperationKind) Valid() bool { return k >= OperationAdd && k <= OperationClaim }
 
 // Operation is an add or a delete of a triple, or what an application notes on it,

@@ -208,7 +208,7 @@ func (j *journal) behind(after uint64, most int) ([]journaled, bool) {
 	return slices.Clone(rest[:n]), true
 }
 
-// isSettled tells whether a batch that has come is known to be settled.
+// isSettled reports whether a batch that has come is known to be settled.
 func (u *unsettled) isSettled(origin Origin) bool {
 	if u.count.Load() == 0 {
 		return true

@@ -63,7 +63,7 @@ func (sn *Snapshot) Range(ctx context.Context, b triple.Bounds, o ReadOptions) i
 	}
 }
 
-// filter tells whether a row belongs to an answer; a nil filter lets all pass.
+// filter reports whether a row belongs to an answer; a nil filter lets all pass.
 type filter func(key, value []byte) (bool, error)
 
 func matches(scan *triple.Scan) filter {

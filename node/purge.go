@@ -21,7 +21,7 @@ import (
 // Floors are stamps by the sequencer that the triples have now.
 type Floors map[trie.MachineID]triple.Stamp
 
-// below tells whether a stamp is below the floor of a sequencer.
+// below reports whether a stamp is below the floor of a sequencer.
 func (f Floors) below(sequencer trie.MachineID, stamp triple.Stamp) bool {
 	floor, ok := f[sequencer]
 	return ok && stamp.Less(floor)

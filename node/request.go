@@ -28,7 +28,7 @@ func (k kind) alone() bool { return k == kindApply || k == kindSweep || k == kin
 // changes tells that a request has parts.
 func (k kind) changes() bool { return k == kindApply || k == kindEdit }
 
-// beside tells whether requests of two kinds may be in one group.
+// beside reports whether requests of two kinds may be in one group.
 func (k kind) beside(other kind) bool {
 	return !k.alone() && !other.alone() && (k == kindStamped) == (other == kindStamped)
 }

@@ -208,7 +208,7 @@ func (u *unpacker) decode(v any) error {
 	return nil
 }
 
-// backupPath tells whether a name is one that a backup has: VERSION, or a file
+// backupPath reports whether a name is one that a backup has: VERSION, or a file
 // right under store.
 func backupPath(name string) bool {
 	if name == versionName {

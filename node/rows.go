@@ -12,7 +12,7 @@ import (
 // both directions; annotations and tombstones are passed over. It starts before
 // the first row. One goroutine at a time may use it; close it.
 //
-// After a move that returns false there is no row, and Err tells whether that is
+// After a move that returns false there is no row, and Err reports whether that is
 // the end of the range or a failure. First, Last and the seeks start anew.
 type Rows struct {
 	ctx   context.Context
@@ -95,7 +95,7 @@ func (r *Rows) start() bool {
 	return !r.interrupted()
 }
 
-// interrupted tells whether the iteration must end, and then sets err.
+// interrupted reports whether the iteration must end, and then sets err.
 func (r *Rows) interrupted() bool {
 	if r.err = r.ctx.Err(); r.err == nil && r.store.uses.closing.Load() {
 		r.err = wrap("iterate", ErrClosed)
@@ -138,7 +138,7 @@ func (r *Rows) backward(valid bool) bool {
 	return r.ended()
 }
 
-// load reads the value of the row that the iterator is at and tells whether it
+// load reads the value of the row that the iterator is at and reports whether it
 // is a live version.
 func (r *Rows) load() bool {
 	value, err := r.it.ValueAndErr()

@@ -124,7 +124,7 @@ func TestLoadCrashes(t *testing.T) {
 	}
 }
 
-// tryLoad runs a load on a file system that fails, and tells whether it was
+// tryLoad runs a load on a file system that fails, and reports whether it was
 // acknowledged.
 func tryLoad(t *testing.T, fs vfs.FS) (published bool) {
 	s, err := Open("data", Options{FS: fs})

@@ -280,7 +280,7 @@ func (s *slotScanner) look(r *slotRow) (bool, error) {
 	return ok && s.how.Floors.below(sequencer, stamp), nil
 }
 
-// owns tells whether a key is in a segment of this machine.
+// owns reports whether a key is in a segment of this machine.
 func (s *slotScanner) owns(key []byte) bool {
 	if !s.known || !s.segment.Contains(key) {
 		s.segment, s.known = s.how.Joint.Base.Trie.Lookup(key), true

@@ -57,7 +57,7 @@ func (sn *Snapshot) get(key []byte) ([]byte, error) {
 	return value, closer.Close()
 }
 
-// Has tells whether the snapshot holds t, in its graph.
+// Has reports whether the snapshot holds t, in its graph.
 func (sn *Snapshot) Has(ctx context.Context, t triple.Triple) (bool, error) {
 	if err := ctx.Err(); err != nil {
 		return false, err

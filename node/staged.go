@@ -135,7 +135,7 @@ func (t *StagedTable) Set(key, value []byte) error {
 // nearSteps is how many steps forward are taken before a seek.
 const nearSteps = 8
 
-// isNew tells whether the store does not hold the row.
+// isNew reports whether the store does not hold the row.
 func (t *StagedTable) isNew() (_ bool, err error) {
 	if !t.begun {
 		t.begun = true

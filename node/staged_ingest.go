@@ -7,7 +7,7 @@ import (
 	"fmt"
 )
 
-// TakenIn tells whether this machine has taken in a load, by its number.
+// TakenIn reports whether this machine has taken in a load, by its number.
 func (s *Store) TakenIn(number uint64) (bool, error) {
 	value, err := s.get(takenKey(number))
 	return value != nil, wrap("look up a load", err)

@@ -193,7 +193,7 @@ func (q *sequencer) acknowledge(settled uint64, acks map[trie.MachineID]uint64) 
 	return changed
 }
 
-// covered tells whether the entry of a batch has no operations but those that it had
+// covered reports whether the entry of a batch has no operations but those that it had
 // when batches returned it as b: they only become more.
 func (u *unsettled) covered(b UnsettledBatch) bool {
 	u.mu.Lock()

@@ -58,7 +58,7 @@ func (b *annotationBuffer) reset() {
 	b.size.Store(0)
 }
 
-// annotated tells whether the run under construction has annotations.
+// annotated reports whether the run under construction has annotations.
 func (s *runSpace) annotated() bool {
 	return slices.ContainsFunc(s.annotations, func(b *annotationBuffer) bool { return b.size.Load() > 0 })
 }

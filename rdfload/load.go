@@ -258,7 +258,7 @@ func (f *failure) get() error {
 	return f.err
 }
 
-// interrupted tells whether err says no more than that a context has ended.
+// interrupted reports whether err says no more than that a context has ended.
 func interrupted(err error) bool {
 	return errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
 }

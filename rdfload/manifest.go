@@ -141,12 +141,12 @@ func readManifest(dir string) (*manifest, error) {
 	return m, nil
 }
 
-// sameInputs tells whether the manifest is of a load of these inputs by name.
+// sameInputs reports whether the manifest is of a load of these inputs by name.
 func (m *manifest) sameInputs(inputs []manifestInput) bool {
 	return slices.EqualFunc(m.Inputs, inputs, func(a, b manifestInput) bool { return a.Name == b.Name })
 }
 
-// resumable tells whether a later load can know the inputs to be the same.
+// resumable reports whether a later load can know the inputs to be the same.
 func (m *manifest) resumable() bool {
 	return !slices.ContainsFunc(m.Inputs, func(in manifestInput) bool { return in.ModTime.IsZero() })
 }

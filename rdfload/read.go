@@ -148,7 +148,7 @@ func (l *loader) workOne(w *worker, units <-chan unit) (more, full bool) {
 	return true, l.full()
 }
 
-// full tells whether the run under construction should be sealed. The caller
+// full reports whether the run under construction should be sealed. The caller
 // holds the gate.
 func (l *loader) full() bool {
 	return l.space.quads.next.Load()*quadBlock >= l.opts.runLimit(len(l.manifest.Runs)) ||

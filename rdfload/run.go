@@ -130,7 +130,7 @@ func (s *runSpace) takes() int64 {
 	return total
 }
 
-// empty tells whether there are no quads. There may be terms, of statements that
+// empty reports whether there are no quads. There may be terms, of statements that
 // were rejected.
 func (s *runSpace) empty() bool { return s.quads.next.Load() == 0 }
 

@@ -107,7 +107,7 @@ func (s *termSorter) part(items []termItem, depth int) {
 	s.sort(items, depth)
 }
 
-// allEnd tells whether every term ends within the window at depth.
+// allEnd reports whether every term ends within the window at depth.
 func (s *termSorter) allEnd(items []termItem, depth int) bool {
 	for i := range items {
 		if len(s.term(items[i].ref)) > depth+8 {

@@ -65,7 +65,7 @@ func (j *Joint) Reads() Layout {
 	return j.Base
 }
 
-// joint tells whether base and target may differ.
+// joint reports whether base and target may differ.
 func (j *Joint) joint() bool { return j.Phase == Fill || j.Phase == Serve }
 
 // extrasFirst reports whether extra replicas repair before versions do: every machine

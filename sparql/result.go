@@ -93,7 +93,7 @@ type tripleWriter struct {
 // maxSeen is how many bytes of triples a tripleWriter remembers, where it may.
 const maxSeen = 8 << 20
 
-// write tells whether to go on.
+// write reports whether to go on.
 func (w *tripleWriter) write(t triple.Triple) (bool, error) {
 	if w.count++; w.count%1024 == 0 {
 		if err := w.check(); err != nil {
@@ -184,7 +184,7 @@ type describer struct {
 	todo   []triple.Term
 }
 
-// describe tells whether to go on.
+// describe reports whether to go on.
 func (d *describer) describe(t triple.Term) (bool, error) {
 	if err := d.queue(t); err != nil {
 		return false, err

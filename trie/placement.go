@@ -193,7 +193,7 @@ func (p *Placement) PartitionOwner(partition uint32) MachineID {
 	return p.machines[p.owners[partition]]
 }
 
-// Equal tells whether q maps every partition to the machine that p maps it to.
+// Equal reports whether q maps every partition to the machine that p maps it to.
 func (p *Placement) Equal(q *Placement) bool {
 	return p == q || slices.Equal(p.machines, q.machines) && slices.Equal(p.owners, q.owners)
 }

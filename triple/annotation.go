@@ -66,7 +66,7 @@ func DecodeAnnotation(b []byte) (a Annotation, err error) {
 	return a, nil
 }
 
-// Before tells whether b replaces a under one key: it was noted on a newer version,
+// Before reports whether b replaces a under one key: it was noted on a newer version,
 // or on the same one later.
 func (a *Annotation) Before(b *Annotation) bool {
 	if a.On != b.On {
@@ -75,6 +75,6 @@ func (a *Annotation) Before(b *Annotation) bool {
 	return a.Stamp.Less(b.Stamp)
 }
 
-// SameRow tells whether the values of two rows of one key are the same, but for what
+// SameRow reports whether the values of two rows of one key are the same, but for what
 // may differ from machine to machine.
 func SameRow(a, b []byte) bool { return bytes.Equal(Bare(a), Bare(b)) }

@@ -99,19 +99,19 @@ func appendID(dst []byte, id string) []byte {
 	return dst
 }
 
-// isIDByte tells whether a byte of an id stands for itself: the unreserved ones of
+// isIDByte reports whether a byte of an id stands for itself: the unreserved ones of
 // RFC 3986.
 func isIDByte(c byte) bool {
 	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '-' || c == '.' || c == '_' || c == '~'
 }
 
-// isHeader tells whether a line is a header, of whatever version.
+// isHeader reports whether a line is a header, of whatever version.
 func isHeader(line []byte) bool {
 	rest, ok := bytes.CutPrefix(line, []byte(headerBegin))
 	return ok && (len(rest) == 0 || rest[0] == ' ' || rest[0] == '\t')
 }
 
-// isKnownHeader tells whether a line is [AnnotationsHeader].
+// isKnownHeader reports whether a line is [AnnotationsHeader].
 func isKnownHeader(line []byte) bool {
 	return string(bytes.TrimRight(line, " \t")) == AnnotationsHeader
 }

@@ -292,10 +292,10 @@ func (s Starts) narrow(kr *KeyRange, base []byte) error {
 	return nil
 }
 
-// Exact tells whether every version in the range belongs to the answer.
+// Exact reports whether every version in the range belongs to the answer.
 func (kr *KeyRange) Exact() bool { return kr.check == nil }
 
-// Accept tells whether a version of the range belongs to the answer. Annotation
+// Accept reports whether a version of the range belongs to the answer. Annotation
 // rows, which stand in some ranges, are not for it: skip them first. The error
 // wraps [ErrCorrupt].
 func (kr *KeyRange) Accept(terms KeyTerms, value []byte) (bool, error) {

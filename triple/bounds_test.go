@@ -59,7 +59,7 @@ func selectRows(t *rapid.T, rows []row, r Range, accept func(KeyTerms, []byte) b
 	return got
 }
 
-// sameTriples tells whether got is want, which is in no order.
+// sameTriples reports whether got is want, which is in no order.
 func sameTriples(o Order, got, want []Triple) bool {
 	want = slices.Clone(want)
 	slices.SortFunc(want, func(a, b Triple) int { return oracleCompareTriples(o, a, b) })

@@ -135,7 +135,7 @@ func scanBlankLabel(s string) int {
 	return end
 }
 
-// IsNameStart tells whether a rune above ASCII may start a name: PN_CHARS_BASE of
+// IsNameStart reports whether a rune above ASCII may start a name: PN_CHARS_BASE of
 // Turtle, N-Triples and SPARQL, NameStartChar of XML 1.0 (fifth edition).
 func IsNameStart(r rune) bool {
 	switch {
@@ -163,7 +163,7 @@ func IsNameStart(r rune) bool {
 	return r >= 0x10000 && r <= 0xEFFFF
 }
 
-// IsNamePart tells whether a rune above ASCII may stand in a name: PN_CHARS, and
+// IsNamePart reports whether a rune above ASCII may stand in a name: PN_CHARS, and
 // NameChar of XML.
 func IsNamePart(r rune) bool {
 	return IsNameStart(r) || r == 0xB7 || r >= 0x300 && r <= 0x36F || r == 0x203F || r == 0x2040

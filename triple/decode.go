@@ -18,7 +18,7 @@ var (
 	ErrLongTerm = errors.New("long term: only its prefix and hash are here")
 )
 
-// IsLongTerm tells whether a term's form in a key is that of a long term.
+// IsLongTerm reports whether a term's form in a key is that of a long term.
 func IsLongTerm(b []byte) bool {
 	return len(b) > longPrefix && bytes.Contains(b, []byte{0, markHash})
 }
@@ -109,7 +109,7 @@ func decodeLangString(body []byte) (Term, error) {
 	return NewLang(value, tag), nil
 }
 
-// isLower tells whether lower is tag in lower case, without allocating for tags
+// isLower reports whether lower is tag in lower case, without allocating for tags
 // of ASCII.
 func isLower(tag, lower string) bool {
 	if len(tag) != len(lower) {

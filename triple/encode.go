@@ -171,7 +171,7 @@ func appendEscapedBytes(dst, b []byte) []byte {
 	}
 }
 
-// isLong tells whether a whole written term is long.
+// isLong reports whether a whole written term is long.
 func isLong(whole []byte) bool {
 	if len(whole)-1 <= longBody {
 		return false

@@ -142,10 +142,10 @@ func (b *Block) nextTriple(st *RawStatement, t *Triple, annotations *[]Applicati
 // begins, in bytes from the document's start.
 func (b *Block) StatementOffset() int64 { return b.Offset + int64(b.lineStart) }
 
-// Annotated tells whether the document begins with [AnnotationsHeader].
+// Annotated reports whether the document begins with [AnnotationsHeader].
 func (b *Block) Annotated() bool { return b.annotated }
 
-// Oversized tells whether the block holds but the beginning of a statement that
+// Oversized reports whether the block holds but the beginning of a statement that
 // is longer than MaxLine: [Block.Next] rejects it.
 func (b *Block) Oversized() bool { return b.oversized != nil }
 
@@ -197,12 +197,12 @@ func (b *Block) line(i int) (end, next int) {
 	return b.nextCR, min(b.nextCR+1, len(b.Data))
 }
 
-// startsStatement tells whether a line that begins so ends a rejected statement.
+// startsStatement reports whether a line that begins so ends a rejected statement.
 func startsStatement(b []byte) bool {
 	return len(b) > 0 && (b[0] == '<' || b[0] == '#' || b[0] == '_' && len(b) > 1 && b[1] == ':')
 }
 
-// beginsAnnotated tells whether a document that begins so has annotations.
+// beginsAnnotated reports whether a document that begins so has annotations.
 func beginsAnnotated(text []byte) bool {
 	if n := bytes.IndexAny(text[:min(len(text), headerWindow)], "\r\n"); n >= 0 {
 		text = text[:n]
@@ -210,7 +210,7 @@ func beginsAnnotated(text []byte) bool {
 	return isKnownHeader(text)
 }
 
-// headerWindow is how much of a document tells whether it begins with a header.
+// headerWindow is how much of a document reports whether it begins with a header.
 const headerWindow = 256
 
 // countLines returns how many lines end in b (LF, CR LF or a bare CR).

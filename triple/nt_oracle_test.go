@@ -113,7 +113,7 @@ func oracleUnescape(s string) (_ string, ok bool) {
 	return s, ok
 }
 
-// oracleGoodLine tells whether a line is a statement of the grammar.
+// oracleGoodLine reports whether a line is a statement of the grammar.
 func oracleGoodLine(line string, quads bool) bool {
 	// Comments may hold anything.
 	m := oracleStatement.FindStringSubmatchIndex(line)

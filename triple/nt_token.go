@@ -52,7 +52,7 @@ func skipSpace(b []byte, i int) int {
 	return i
 }
 
-// isLineEnd tells whether c ends a line: EOL is [\r\n]+.
+// isLineEnd reports whether c ends a line: EOL is [\r\n]+.
 func isLineEnd(c byte) bool { return c == '\n' || c == '\r' }
 
 // scanStatement finds the tokens of the statement that begins at line[i], which

@@ -173,7 +173,7 @@ var integerRanges = [...]struct{ below, above string }{
 	16: {"", "65535"},
 }
 
-// inIntegerRange tells whether the integer with these significant digits ("" is
+// inIntegerRange reports whether the integer with these significant digits ("" is
 // zero) is in the value space of a derived integer type.
 func inIntegerRange(code byte, negative bool, digits string) bool {
 	if digits == "" {

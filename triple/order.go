@@ -39,7 +39,7 @@ var positions = [...][4]int{
 // Positions returns which term of a triple stands at each place of a key.
 func (o Order) Positions() [4]int { return positions[o] }
 
-// Valid tells whether o is one of [Orders].
+// Valid reports whether o is one of [Orders].
 func (o Order) Valid() bool { return o >= SPO && o <= GSPO }
 
 // String returns "spo", "pos", "osp" or "gspo".

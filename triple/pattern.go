@@ -14,7 +14,7 @@ type Pattern struct {
 	DefaultGraph               bool
 }
 
-// Match tells whether t matches p.
+// Match reports whether t matches p.
 func (p Pattern) Match(t Triple) bool {
 	return (p.Subject.IsZero() || p.Subject == t.Subject) &&
 		(p.Predicate.IsZero() || p.Predicate == t.Predicate) &&
@@ -44,10 +44,10 @@ type Scan struct {
 // space.
 type Range struct{ Lo, Hi []byte }
 
-// Empty tells whether no key can be in r.
+// Empty reports whether no key can be in r.
 func (r Range) Empty() bool { return r.Hi != nil && bytes.Compare(r.Lo, r.Hi) >= 0 }
 
-// Contains tells whether key is in r.
+// Contains reports whether key is in r.
 func (r Range) Contains(key []byte) bool {
 	return bytes.Compare(r.Lo, key) <= 0 && (r.Hi == nil || bytes.Compare(key, r.Hi) < 0)
 }
@@ -158,7 +158,7 @@ func prefixRange(lo []byte, o Order, n int) Range {
 	return Range{lo, append(lo[:len(lo):len(lo)], 0, markTermEnd+1)}
 }
 
-// Filter tells whether a key of the scan's range matches the pattern. Long
+// Filter reports whether a key of the scan's range matches the pattern. Long
 // terms match by prefix and hash.
 func (s *Scan) Filter(terms KeyTerms) bool {
 	if s.Exact {

@@ -84,7 +84,7 @@ func NewLang(lexical, tag string) Term {
 // Kind returns the term's kind.
 func (t Term) Kind() Kind { return t.kind }
 
-// IsZero tells whether t is no term at all.
+// IsZero reports whether t is no term at all.
 func (t Term) IsZero() bool { return t.kind == None }
 
 // Value returns a blank node's label (without "_:"), an IRI (without brackets)

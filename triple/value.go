@@ -13,7 +13,7 @@ type Stamp struct {
 	Sequence uint64
 }
 
-// Less tells whether s is older than other.
+// Less reports whether s is older than other.
 func (s Stamp) Less(other Stamp) bool {
 	if s.Epoch != other.Epoch {
 		return s.Epoch < other.Epoch
@@ -158,10 +158,10 @@ func cutStamp(b []byte) (s Stamp, rest []byte, ok bool) {
 	return s, b, true
 }
 
-// IsAnnotation tells whether a row's value is an annotation's.
+// IsAnnotation reports whether a row's value is an annotation's.
 func IsAnnotation(value []byte) bool { return len(value) > 0 && value[0]&flagAnnotation != 0 }
 
-// IsTombstone tells whether a row's value is a tombstone, of a version or of an
+// IsTombstone reports whether a row's value is a tombstone, of a version or of an
 // annotation.
 func IsTombstone(value []byte) bool { return len(value) > 0 && value[0]&flagTombstone != 0 }
 

@@ -105,7 +105,7 @@ func (l *layout) owner(o triple.Order, t triple.Triple) *machine {
 	return l.machines[id]
 }
 
-// answers tells whether a machine answers for any of what there is of a triple's
+// answers reports whether a machine answers for any of what there is of a triple's
 // subject, which may lie in several segments.
 func (l *layout) answers(m *machine, t triple.Triple) (bool, error) {
 	scan, err := triple.Pattern{Subject: t.Subject}.Scan(triple.SPO)
@@ -147,7 +147,7 @@ func (l *layout) spare(leader *machine, asked []triple.Triple) (victim *machine,
 	return victim, untouched, err
 }
 
-// needs tells whether a write of the triple needs a machine: as a holder, or to
+// needs reports whether a write of the triple needs a machine: as a holder, or to
 // stamp it.
 func (l *layout) needs(m *machine, t triple.Triple) (bool, error) {
 	key, _ := triple.AppendKey(nil, triple.SPO, t)

@@ -228,7 +228,7 @@ func TestDamagedRowInBackfill(t *testing.T) {
 	})
 }
 
-// The side of a cut that has most of the members goes on, whoever votes. Where it is half
+// The side of a cut that has most of the members goes on, with any voters. Where it is half
 // of them, the side with most voters goes on if it has a copy of all, and else says why not.
 func TestCutOfManyMembers(t *testing.T) {
 	for _, c := range []struct{ members, cut, left int }{{6, 2, 4}, {6, 3, 0}, {7, 3, 4}, {9, 4, 5}, {4, 2, 2}} {

@@ -66,7 +66,7 @@ func flipBit(disk *vfs.MemFS, path string, random *rand.Rand) error {
 }
 
 // decay stops a machine, flips a bit in its largest table, and starts it again. It
-// tells whether the machine runs: the store that reads what is damaged when it is
+// reports whether the machine runs: the store that reads what is damaged when it is
 // opened says so, and stays closed.
 func (m *machine) decay() (runs bool) {
 	w := m.world
@@ -171,13 +171,13 @@ func (w *world) find(m *machine, found string) {
 	}
 }
 
-// excluded tells whether no other machine counts m, whose ID this is, any more.
+// excluded reports whether no other machine counts m, whose ID this is, any more.
 func (w *world) excluded(m *machine, id trie.MachineID) bool {
 	return !slices.ContainsFunc(w.others(m), func(o *machine) bool { return o.node.View().Find(id) != nil })
 }
 
 // settleUnless is settle, but ends where the machine is excluded before: what was
-// damaged was read on the way. It tells whether it is a member.
+// damaged was read on the way. It reports whether it is a member.
 func (w *world) settleUnless(m *machine, id trie.MachineID) bool {
 	w.t.Helper()
 	w.until("the machine is a member like all others, or excluded", func() bool { return w.excluded(m, id) || settled(w.up()) })

@@ -9,7 +9,7 @@ import (
 
 // The others serve on while the operator believes that they are gone. The two
 // generations have nothing to do with each other, and machines of the old one keep what
-// they have, whoever is started when.
+// they have, in any order of starts.
 func othersOnlySeemedDead(t *testing.T, w *world) {
 	w.form()
 	all := w.spread()

@@ -216,7 +216,7 @@ func joinDeleteLeave(t *testing.T, w *world) {
 	w.mustHave(setOf(all[1000:]))
 }
 
-// extrasMove tells whether a machine that has an extra replica of a triple in one
+// extrasMove reports whether a machine that has an extra replica of a triple in one
 // layout has nothing of it in another.
 func extrasMove(t *testing.T, before, after recovery.Layout, tr triple.Triple) bool {
 	spo, _ := triple.AppendKey(nil, triple.SPO, tr)
@@ -323,7 +323,7 @@ func bothOwnersOfAPlanDead(t *testing.T, w *world) {
 	w.mustHave(setOf(all))
 }
 
-// holdsRow tells whether a machine has the row of a triple in an order.
+// holdsRow reports whether a machine has the row of a triple in an order.
 func (m *machine) holdsRow(o triple.Order, tr triple.Triple) bool {
 	t := m.world.t
 	t.Helper()

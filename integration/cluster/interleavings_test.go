@@ -116,7 +116,7 @@ func looks(tr triple.Triple) []triple.Pattern {
 	}
 }
 
-// sees tells whether a triple is there as a machine finds it, within a second.
+// sees reports whether a triple is there as a machine finds it, within a second.
 func (m *machine) sees(tr triple.Triple, p triple.Pattern) (there bool, err error) {
 	ctx, cancel := context.WithTimeout(m.world.t.Context(), time.Second)
 	defer cancel()
@@ -156,7 +156,7 @@ func (m *machine) add(ts ...triple.Triple) <-chan error {
 	return done
 }
 
-// pends tells whether a machine has an operation on a triple that is not settled as
+// pends reports whether a machine has an operation on a triple that is not settled as
 // far as it knows.
 func (m *machine) pends(tr triple.Triple) bool {
 	spo, _ := triple.AppendKey(nil, triple.SPO, tr)

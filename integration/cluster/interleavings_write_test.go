@@ -14,7 +14,7 @@ import (
 
 // The interleavings of writes, reads, leases and upkeep.
 
-// isTryAgain tells whether an error says that an answer may come later.
+// isTryAgain reports whether an error says that an answer may come later.
 func isTryAgain(err error) bool {
 	return errors.Is(err, node.ErrUnavailable) || errors.Is(err, context.DeadlineExceeded)
 }

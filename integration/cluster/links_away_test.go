@@ -47,7 +47,7 @@ func (w *web) lose(n int) (regenerate func()) {
 	return regenerate
 }
 
-// awaiting tells whether nothing is regenerated yet.
+// awaiting reports whether nothing is regenerated yet.
 func (w *web) awaiting() bool {
 	return !slices.ContainsFunc(w.up(), func(m *machine) bool { return m.node.View().Phase != recovery.Fill })
 }

@@ -113,7 +113,7 @@ func (r *replacing) clients(machines []*machine, each int, enough func() bool) *
 	return &all
 }
 
-// allReplaced tells whether every page's list was replaced since ended was called.
+// allReplaced reports whether every page's list was replaced since ended was called.
 func (r *replacing) allReplaced() bool {
 	r.history.Lock()
 	defer r.history.Unlock()
@@ -241,7 +241,7 @@ func TestLinksReplacedAtOnce(t *testing.T) {
 	})
 }
 
-// closed tells whether a channel is.
+// closed reports whether a channel is.
 func closed(c <-chan struct{}) bool {
 	select {
 	case <-c:

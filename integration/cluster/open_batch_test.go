@@ -127,7 +127,7 @@ func (w *world) sameSequencer(list []triple.Triple) (on, off triple.Triple, sequ
 	return on, off, nil, nil
 }
 
-// asks tells whether a triple is there as a machine answers by SPARQL, within a second.
+// asks reports whether a triple is there as a machine answers by SPARQL, within a second.
 func (m *machine) asks(tr triple.Triple) (bool, error) {
 	ctx, cancel := context.WithTimeout(m.world.t.Context(), time.Second)
 	defer cancel()

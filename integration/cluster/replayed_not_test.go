@@ -4,5 +4,5 @@
 
 package cluster
 
-// replayed tells whether this is the runtime of integration/replay.
+// replayed reports whether this is the runtime of integration/replay.
 const replayed = false

@@ -4,7 +4,7 @@
 
 package cluster
 
-// replayed tells whether this is the runtime of integration/replay. Only there does
+// replayed reports whether this is the runtime of integration/replay. Only there does
 // virtual time go on while somebody waits for a mutex whose holder sleeps, so that
 // disks can take time.
 const replayed = true

@@ -138,7 +138,7 @@ func (t *torture) scrub() {
 	t.t.Fatalf("no scrub in %s: %v; faults: %q", patience, err, t.faults)
 }
 
-// leads tells whether a host's node says that it leads.
+// leads reports whether a host's node says that it leads.
 func leads(h *host) bool {
 	n := h.member()
 	return n != nil && n.Status().Leader == n.MachineID().String()

@@ -104,7 +104,7 @@ func (h *history) sawNote(i int, note uint64, call, back int64, of string) {
 	h.log.add("saw note %d %d %d-%d (%s)", i, note, call, back, of)
 }
 
-// doubtful tells whether so many operations on a triple are unknown that one more
+// doubtful reports whether so many operations on a triple are unknown that one more
 // would make the history hard to judge.
 func (h *history) doubtful(i int) bool {
 	h.mu.Lock()

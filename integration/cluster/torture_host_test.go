@@ -98,7 +98,7 @@ func (h *host) start(join ...string) {
 	}()
 }
 
-// once runs a node until it ends; it tells whether to start another one.
+// once runs a node until it ends; it reports whether to start another one.
 func (p *process) once() (again bool) {
 	h, t := p.host, p.host.torture
 	log := t.world.log.With("machine", h.name)
@@ -177,7 +177,7 @@ func (p *process) once() (again bool) {
 }
 
 // replaceDisk starts the machine again where a sync has failed: what was not
-// synced is lost, as in a power cut. It tells whether one has.
+// synced is lost, as in a power cut. It reports whether one has.
 func (p *process) replaceDisk() bool {
 	if !p.fs.broken.Load() {
 		return false
@@ -236,7 +236,7 @@ func (h *host) flipFile() string {
 }
 
 // freeze stops the process for some time, as SIGSTOP or a pause of its virtual
-// machine does: it neither receives nor sends, and whoever asked it waits.
+// machine does: it neither receives nor sends, and those that asked it wait.
 func (h *host) freeze(by time.Duration) {
 	h.frozen.Store(true)
 	h.torture.world.net.Freeze(h.name)
@@ -257,7 +257,7 @@ func (p *process) await() {
 }
 
 // giveUpDisk starts the machine with an empty disk where the process did not start
-// since a bit is flipped. It tells whether it has.
+// since a bit is flipped. It reports whether it has.
 func (p *process) giveUpDisk(err error) bool {
 	h := p.host
 	h.mu.Lock()

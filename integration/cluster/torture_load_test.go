@@ -47,7 +47,7 @@ func (l *loader) run(ctx context.Context) {
 	}
 }
 
-// load tells whether the load is acknowledged.
+// load reports whether the load is acknowledged.
 func (l *loader) load(ctx context.Context, k int, source rdfload.Source) bool {
 	t := l.torture
 	p := t.anyProcess(l.random)

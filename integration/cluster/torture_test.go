@@ -229,7 +229,7 @@ func (t *torture) wanted() (all []*host) {
 	return all
 }
 
-// isWhole tells whether all hosts that should be are members of one idle view and
+// isWhole reports whether all hosts that should be are members of one idle view and
 // hold leases; otherwise why not.
 func (t *torture) isWhole() (ok bool, why string) {
 	hosts := t.wanted()
@@ -344,7 +344,7 @@ func (t *torture) close() {
 	t.world.events.close()
 }
 
-// owns tells whether a machine has keys in a view. One that has none can do nothing
+// owns reports whether a machine has keys in a view. One that has none can do nothing
 // with a lease, and is removed without regard to it.
 func owns(v *view.View, id trie.MachineID) bool {
 	return v.Base.Placement.Machines().Contains(id) || v.Target.Placement.Machines().Contains(id)

@@ -325,7 +325,7 @@ func (w *world) settle() {
 	w.until(fmt.Sprintf("%d machines agree on an idle view", len(up)), func() bool { return settled(up) })
 }
 
-// settled tells whether these machines are the members of one idle view, and hold
+// settled reports whether these machines are the members of one idle view, and hold
 // leases.
 func settled(up []*machine) bool {
 	for _, m := range up {

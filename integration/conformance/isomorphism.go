@@ -16,7 +16,7 @@ var ErrUndecided = errors.New("isomorphism is undecided: too many refinements")
 // maxRefinements bounds the search of [Isomorphic].
 const maxRefinements = 20000
 
-// Isomorphic tells whether two RDF datasets are equal but for the names of their
+// Isomorphic reports whether two RDF datasets are equal but for the names of their
 // blank nodes (RDF 1.1 Concepts, section 4.1 with blank graph names). A triple
 // that is there twice counts once.
 //
@@ -189,7 +189,7 @@ func (s *search) match(a, b colouring) bool {
 	return false
 }
 
-// verify tells whether the mapping of the only node of each colour maps left's
+// verify reports whether the mapping of the only node of each colour maps left's
 // triples onto right's.
 func (s *search) verify(a, b map[uint64][]string) bool {
 	mapping := make(map[string]triple.Term, len(a))

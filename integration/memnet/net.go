@@ -161,7 +161,7 @@ func (n *Net) change(do func()) {
 	}
 }
 
-// open tells whether a way is open. n.mu is held.
+// open reports whether a way is open. n.mu is held.
 func (n *Net) open(w way) bool {
 	return w.from == w.to || !n.cut[w] && !n.isolated[w.from] && !n.isolated[w.to]
 }

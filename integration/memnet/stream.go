@@ -257,7 +257,7 @@ func (s *stream) finish(i int, wholly bool) error {
 	return nil
 }
 
-// isOver tells whether nothing can reach either end any more.
+// isOver reports whether nothing can reach either end any more.
 func (s *stream) isOver() bool {
 	a, b := &s.ends[0], &s.ends[1]
 	return (a.closed || a.broken) && (b.closed || b.broken)

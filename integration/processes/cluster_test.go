@@ -185,7 +185,7 @@ func (m *machine) newClient() *client.Client {
 	return c
 }
 
-// runs tells whether its process does.
+// runs reports whether its process does.
 func (m *machine) runs() bool { return m.process != nil && !m.process.over() }
 
 // kill ends the process as a power cut would.

@@ -54,7 +54,7 @@ func added(e *entry, now int64)    { e.added = now }
 func deleting(e *entry, now int64) { e.deleting = now }
 func deleted(e *entry, now int64)  { e.deleted = now }
 
-// must tells whether a read has to show the triple, and may whether it can.
+// must reports whether a read has to show the triple, and may whether it can.
 func (e *entry) must(begun, ended int64) bool {
 	return e.added != 0 && e.added < begun && (e.deleting == 0 || e.deleting > ended)
 }

@@ -167,7 +167,7 @@ func (c *comparison) answer(t *testing.T, q query, sources map[string]sparql.Sou
 	return "", nil
 }
 
-// full tells whether there is anything in a result.
+// full reports whether there is anything in a result.
 func (r result) full() bool {
 	return len(r.rows) > 0 || len(r.graph) > 0 || r.boolean != nil && *r.boolean
 }

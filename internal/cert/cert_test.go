@@ -27,7 +27,7 @@ func load(t *testing.T, dir, name string) *x509.Certificate {
 	return pair.Leaf
 }
 
-// about tells whether two times are the same but for a test's run.
+// about reports whether two times are the same but for a test's run.
 func about(a, b time.Time) bool { return a.Sub(b).Abs() < 10*time.Minute }
 
 func TestMake(t *testing.T) {

@@ -51,7 +51,7 @@ type server struct {
 	CA        string `name:"ca" placeholder:"F" help:"File with the certificates to know an https server by: $$TREFOIL_CA, or else those of the system."`
 }
 
-// local tells whether the directory was chosen.
+// local reports whether the directory was chosen.
 func (d *door) local() (bool, error) {
 	switch {
 	case d.Data != "" && d.To != "":

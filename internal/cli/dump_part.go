@@ -97,7 +97,7 @@ func (p *part) annotationsOf(table byte, version []byte) (all []triple.Applicati
 	return all, nil
 }
 
-// has tells whether one of the orders has a row of a triple.
+// has reports whether one of the orders has a row of a triple.
 func (p *part) has(t triple.Triple, orders []triple.Order) (bool, error) {
 	for _, o := range orders {
 		if o == triple.GSPO && t.Graph.IsZero() {

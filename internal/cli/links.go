@@ -115,7 +115,7 @@ func (p *pageArgs) each(e *env, do func(names []string) error) error {
 	return do(batch)
 }
 
-// isUID tells whether a page is named by its UID.
+// isUID reports whether a page is named by its UID.
 func isUID(name string) bool {
 	_, err := strconv.ParseUint(name, 10, 64)
 	return err == nil

@@ -39,7 +39,7 @@ func (f *linkFlags) list(args []string) ([]input.Source, error) {
 	}})
 }
 
-// given tells whether one of the flags is set.
+// given reports whether one of the flags is set.
 func (f *linkFlags) given() bool { return *f != linkFlags{} }
 
 // reading returns the options of readers. predicate is that of links in N-Triples
@@ -69,7 +69,7 @@ func withoutBrackets(iri string) string {
 	return strings.TrimSuffix(strings.TrimPrefix(iri, "<"), ">")
 }
 
-// replaces tells whether files of a format have pages with their whole lists.
+// replaces reports whether files of a format have pages with their whole lists.
 func replaces(f linkfile.Format) bool { return f == linkfile.Pages || f == linkfile.WAT }
 
 // formatsOf returns the formats of link files, told by their beginnings.
@@ -211,14 +211,14 @@ func (c *changeReader) one(source int, from linkfile.Position, do func([]links.C
 	}
 }
 
-// clashes tells whether a page is in the batch already, and what is to be done now
+// clashes reports whether a page is in the batch already, and what is to be done now
 // has to come behind that.
 func (c *changeReader) clashes(p *linkfile.Page) bool {
 	kind, ok := c.kinds[string(p.Source)]
 	return ok && !c.continues(p) && (p.Replace || kind == links.ReplaceLinks)
 }
 
-// continues tells whether p goes on with the list of the page that was read last.
+// continues reports whether p goes on with the list of the page that was read last.
 func (c *changeReader) continues(p *linkfile.Page) bool {
 	return !p.Replace && c.lastOne != "" && c.lastOne == string(p.Source)
 }

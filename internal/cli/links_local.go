@@ -120,7 +120,7 @@ func linkPattern(predicate string) triple.Pattern {
 	return triple.Pattern{Predicate: triple.NewIRI(predicate), DefaultGraph: true}
 }
 
-// hasLinks tells whether there is any.
+// hasLinks reports whether there is any.
 func (l *localLinks) hasLinks(ctx context.Context) (bool, error) {
 	sn, err := l.store.Snapshot()
 	if err != nil {

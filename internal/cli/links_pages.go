@@ -38,7 +38,7 @@ type lastPages struct {
 	last map[uint64]listPlace // by the page's hash
 }
 
-// superseded tells whether a list is followed by another one of its page. It may be
+// superseded reports whether a list is followed by another one of its page. It may be
 // asked by several goroutines.
 func (l *lastPages) superseded(source int, at int64, page []byte) bool {
 	if l == nil {
@@ -163,7 +163,7 @@ func (f *lastFinder) add(at listPlace, page []byte) error {
 	return nil
 }
 
-// seen puts a hash into the filter and tells whether it may have been there: four
+// seen puts a hash into the filter and reports whether it may have been there: four
 // bits, at distances that are the hash's upper half (A. Kirsch and M. Mitzenmacher,
 // Less hashing, same performance, 2006).
 func (f *lastFinder) seen(hash uint64) bool {

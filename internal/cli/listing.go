@@ -19,7 +19,7 @@ type page struct {
 	annotations bool
 }
 
-// more returns the limit of a read that tells whether something follows.
+// more returns the limit of a read that reports whether something follows.
 func (p page) more() int64 {
 	if p.limit == 0 {
 		return 0

@@ -25,7 +25,7 @@ type serveCmd struct {
 	ReadOnly          bool      `help:"Take no changes."`
 	TokenFile         string    `placeholder:"F" help:"File with the token that clients must send (Authorization: Bearer)."`
 	OperatorTokenFile string    `placeholder:"F" help:"File with the token of operators: only with it machines leave, are removed and losses accepted. Nodes without certificates know each other by it, instead of by that of --token-file."`
-	Insecure          bool      `help:"Listen beyond loopback without a token: whoever reaches the port may read and change everything."`
+	Insecure          bool      `help:"Listen beyond loopback without a token: everyone who reaches the port may read and change everything."`
 	CORS              []string  `name:"cors" placeholder:"ORIGIN" help:"Origins whose web pages may read answers and change data, such as https://app.example.org; * lets all pages read, and those named change."`
 	PublicURL         string    `placeholder:"URL" help:"Where clients reach the node, such as https://data.example.org: links and graph IRIs begin with it. What the Host header says by default."`
 	AcceptHost        []string  `placeholder:"HOST" help:"A name that requests to loopback may have in Host, beside localhost, addresses, this machine's name and that of --public-url; repeatable."`

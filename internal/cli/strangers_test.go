@@ -336,7 +336,7 @@ func gossips(t *testing.T, address, label string) bool {
 	return err == nil && n > 0
 }
 
-// Whoever has not what the nodes have is no node: it calls none of their methods and
+// A process without what the nodes have is no node: it calls none of their methods and
 // opens no connection of theirs. Who has no token gets nothing by HTTP either.
 func TestStrangers(t *testing.T) {
 	methods, endpoints := registered(t)

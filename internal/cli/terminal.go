@@ -14,7 +14,7 @@ import (
 	"github.com/mattn/go-isatty"
 )
 
-// isTerminal tells whether w is a terminal that can redraw a line.
+// isTerminal reports whether w is a terminal that can redraw a line.
 func isTerminal(w io.Writer) bool {
 	f, ok := w.(*os.File)
 	return ok && isatty.IsTerminal(f.Fd()) && os.Getenv("TERM") != "dumb"

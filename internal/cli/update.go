@@ -96,7 +96,7 @@ func (c *updateCmd) update(e *env, text string) (result client.UpdateResult, err
 	return client.UpdateResult{Added: done.Added, Deleted: done.Deleted, Isolation: string(l.Isolation())}, err
 }
 
-// mayBeDone tells whether an update that failed may have been carried out.
+// mayBeDone reports whether an update that failed may have been carried out.
 func mayBeDone(err error) bool {
 	var answered *client.Error
 	var broken *url.Error

@@ -179,7 +179,7 @@ func appendUTF8(dst, text []byte) []byte {
 	return dst
 }
 
-// isNumber tells whether text is a number as xsd:integer, xsd:decimal or
+// isNumber reports whether text is a number as xsd:integer, xsd:decimal or
 // xsd:double have it: a sign, digits with a point among them, an exponent.
 func isNumber(text []byte) bool {
 	if len(text) > 0 && (text[0] == '+' || text[0] == '-') {

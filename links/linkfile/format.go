@@ -155,7 +155,7 @@ func lineFormat(line []byte) Format {
 	return 0
 }
 
-// isHostLine tells whether a line is year|host|host TAB count.
+// isHostLine reports whether a line is year|host|host TAB count.
 func isHostLine(line []byte) bool {
 	fields := bytes.Split(line, []byte("|"))
 	if len(fields) != 3 || len(fields[0]) != 4 {

@@ -38,7 +38,7 @@ var byteClass = func() (table [256]uint8) {
 }()
 
 // appendEncoded appends text and percent-encodes what an IRI may not have. It
-// tells whether that changed anything.
+// reports whether that changed anything.
 func appendEncoded(dst, text []byte) (_ []byte, changed bool) {
 	class := uint8(0)
 	for _, c := range text {
@@ -126,7 +126,7 @@ func (n *naming) append(dst, field []byte) ([]byte, error) {
 	return dst, nil
 }
 
-// isBareHost tells whether a field, which begins with a scheme of so many bytes,
+// isBareHost reports whether a field, which begins with a scheme of so many bytes,
 // is a host name: labels of letters, digits, '-', '_' and characters above ASCII
 // with dots between them, not of digits only where there is no dot, or a bracketed
 // address. A port, path, query or fragment may follow. A name with a dot, or
@@ -168,7 +168,7 @@ func isBareHost(field []byte, scheme int) bool {
 	return len(host) > 0 && (labels > 1 || !digits)
 }
 
-// isPort tells whether text is empty or a colon and at most five digits.
+// isPort reports whether text is empty or a colon and at most five digits.
 func isPort(text []byte) bool {
 	if len(text) == 0 {
 		return true

@@ -279,7 +279,7 @@ func unescaped(c byte) byte {
 	return c
 }
 
-// is tells whether s means text.
+// is reports whether s means text.
 func (s jsonString) is(text string) bool {
 	if bytes.IndexByte(s, '\\') < 0 {
 		return string(s) == text

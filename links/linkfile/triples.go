@@ -176,7 +176,7 @@ func (p *tripleParser) use() {
 	p.done++
 }
 
-// isLink tells whether st is between IRIs and of the predicate, which may be
+// isLink reports whether st is between IRIs and of the predicate, which may be
 // written with escapes.
 func (p *tripleParser) isLink() (bool, *triple.SyntaxError) {
 	if p.st.Tokens[triple.Subject][0] != '<' || p.st.Tokens[triple.Object][0] != '<' {

@@ -287,13 +287,13 @@ func (p *watParser) link() (l Link, ok bool, err error) {
 	return l, true, nil
 }
 
-// wanted tells whether a path is that of hyperlinks.
+// wanted reports whether a path is that of hyperlinks.
 func (p *watParser) wanted(path jsonString) bool {
 	return path.is("A@/href") || path.is("AREA@/href") ||
 		p.options.Frames && (path.is("FRAME@/src") || path.is("IFRAME@/src"))
 }
 
-// followed tells whether a reference is of a scheme that is wanted.
+// followed reports whether a reference is of a scheme that is wanted.
 func (p *watParser) followed(ref []byte) bool {
 	n := schemeLen(ref)
 	switch {
@@ -305,13 +305,13 @@ func (p *watParser) followed(ref []byte) bool {
 	return p.options.AllSchemes
 }
 
-// isHTTP tells whether text begins with the scheme http or https.
+// isHTTP reports whether text begins with the scheme http or https.
 func isHTTP(text []byte) bool {
 	return len(text) >= 5 && bytes.EqualFold(text[:5], []byte("http:")) ||
 		len(text) >= 6 && bytes.EqualFold(text[:6], []byte("https:"))
 }
 
-// hasWord tells whether word is one of the words of s, in letters of either case.
+// hasWord reports whether word is one of the words of s, in letters of either case.
 func hasWord(s jsonString, word string) bool {
 	if len(s) < len(word) {
 		return false

@@ -223,7 +223,7 @@ func trimSpaces(field []byte) []byte {
 	return field
 }
 
-// meansNothing tells whether a line is a comment or blank.
+// meansNothing reports whether a line is a comment or blank.
 func meansNothing(line []byte) bool {
 	if len(line) > 0 && line[0] == '#' {
 		return true

@@ -64,7 +64,7 @@ func (g *Graph) Epoch() uint64 {
 	return g.epoch
 }
 
-// Loaded tells whether Request was called since Relinquish.
+// Loaded reports whether Request was called since Relinquish.
 func (g *Graph) Loaded() bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -50,7 +50,7 @@ func (t *trial) add(key uint32, locals, ghosts []uint32, plain uint64) {
 	}
 }
 
-// pays tells whether Reference is to be chosen.
+// pays reports whether Reference is to be chosen.
 func (t *trial) pays() bool { return 8*t.plain > 7*t.links && 10*t.copied <= 7*t.plain }
 
 // Choose returns the table's codec. With the codec Auto it is chosen then, by the

@@ -62,7 +62,7 @@ func DecodeLabel(b []byte) (Label, error) {
 // maxInteger is the greatest weight that is kept as an integer.
 const maxInteger = 1 << 53
 
-// integral tells whether a weight is kept as an integer. Minus zero is not.
+// integral reports whether a weight is kept as an integer. Minus zero is not.
 func integral(w float64) bool {
 	return w >= 0 && w <= maxInteger && w == math.Trunc(w) && !math.Signbit(w)
 }

@@ -16,7 +16,7 @@ import (
 
 var weights = []float64{0, 1, 2, 63, 64, 1e6, 1 << 53, 1<<53 + 2, math.Copysign(0, -1), -1, 0.5, math.Pi, math.Inf(1), math.Inf(-1), math.NaN(), math.MaxFloat64, 5e-324}
 
-// same tells whether two labels are one to the bit.
+// same reports whether two labels are one to the bit.
 func same(a, b Label) bool {
 	return math.Float64bits(a.Weight) == math.Float64bits(b.Weight) && a.Anchor == b.Anchor
 }

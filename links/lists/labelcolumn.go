@@ -104,7 +104,7 @@ func (c *LabelColumn) NumLabels() uint64 { return c.labels }
 // NumKeys returns the number of keys with labels.
 func (c *LabelColumn) NumKeys() int { return c.keys.Len() }
 
-// Has tells whether a key has labels.
+// Has reports whether a key has labels.
 func (c *LabelColumn) Has(key uint32) bool {
 	_, _, ok := c.find(key)
 	return ok

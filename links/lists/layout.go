@@ -21,7 +21,7 @@ var wideLengths = lengths{0, 2, 4, 8}
 // a byte are in one load.
 const maxLength = 7
 
-// valid tells whether a table may have these lengths.
+// valid reports whether a table may have these lengths.
 func (l lengths) valid() bool {
 	return l[0] < l[1] && l[1] < l[2] && l[2] < l[3] && l[3] <= maxLength
 }

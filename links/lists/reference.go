@@ -14,7 +14,7 @@ const (
 	refWindow = 7
 	// refChain is how many lists one reads behind a list, at most.
 	refChain = 3
-	// refLeast is the least length of a list that tells whether it copies.
+	// refLeast is the least length of a list that reports whether it copies.
 	refLeast = 4
 	// refMask is the count of mask bytes from which on more of it follows.
 	refMask = 31

@@ -239,7 +239,7 @@ func (a *Agreement) progress(id raft.ServerID, index uint64) {
 	}
 }
 
-// HasState tells whether this node was ever bootstrapped or made a member.
+// HasState reports whether this node was ever bootstrapped or made a member.
 func (a *Agreement) HasState() (bool, error) {
 	has, err := raft.HasExistingState(a.store, a.store, a.store)
 	if err != nil {
@@ -262,7 +262,7 @@ func (a *Agreement) Leader() (id trie.MachineID, address string, ok bool) {
 	return id, address, err == nil
 }
 
-// IsLeader tells whether this node thinks that it is the leader; Verify makes sure.
+// IsLeader reports whether this node thinks that it is the leader; Verify makes sure.
 func (a *Agreement) IsLeader() bool {
 	return a.store.err() == nil && a.raft.State() == raft.Leader
 }

@@ -126,7 +126,7 @@ func (a *Agreement) settle(ctx context.Context, voters map[trie.MachineID]string
 	}
 }
 
-// answers tells whether a server answered the leader's last heartbeat.
+// answers reports whether a server answered the leader's last heartbeat.
 func (a *Agreement) answers(id trie.MachineID) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -132,7 +132,7 @@ func (a *Agreement) TransferLeadership(ctx context.Context) error {
 // still, which Raft may be waiting for.
 func (a *Agreement) Silence(on bool) { a.mute.Store(on) }
 
-// Silent tells whether this node is silent.
+// Silent reports whether this node is silent.
 func (a *Agreement) Silent() bool { return a.mute.Load() }
 
 // wait starts something and waits for it, for the context or for the end.

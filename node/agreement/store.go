@@ -140,7 +140,7 @@ func (s *store) commit(b *pebble.Batch) error {
 }
 
 // get calls f with the value of a key, which is valid until it returns, and
-// tells whether there is one.
+// reports whether there is one.
 func (s *store) get(key []byte, f func(value []byte) error) (bool, error) {
 	v, closer, err := s.db.Get(key)
 	if errors.Is(err, pebble.ErrNotFound) {

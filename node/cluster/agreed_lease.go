@@ -25,7 +25,7 @@ func drift(lease time.Duration) time.Duration { return lease / 10 }
 // leaseIn returns for how long this node grants leases in a view.
 func (n *Node) leaseIn(v *view.View) time.Duration { return min(n.cfg.Lease, v.Lease) }
 
-// mayHold tells whether a member may hold a lease now, granted by this leader or by
+// mayHold reports whether a member may hold a lease now, granted by this leader or by
 // one before it, which has granted none for longer than longest. The lock is held.
 func (g *grants) mayHold(id trie.MachineID, now, longest time.Duration) bool {
 	l := g.granted[id]

@@ -23,7 +23,7 @@ type apart struct {
 	logged string
 }
 
-// note notes the answer of a machine of a later generation, and tells whether it is
+// note notes the answer of a machine of a later generation, and reports whether it is
 // another one than the last.
 func (a *apart) note(answer string, now time.Duration) (changed bool) {
 	a.mu.Lock()
@@ -34,7 +34,7 @@ func (a *apart) note(answer string, now time.Duration) (changed bool) {
 	return changed
 }
 
-// since tells whether a later generation has answered at or after a moment.
+// since reports whether a later generation has answered at or after a moment.
 func (a *apart) since(at time.Duration) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -54,7 +54,7 @@ func (n *Node) noteApart(address string, err error) bool {
 	return true
 }
 
-// standsBack tells whether this machine stands for no election, because a later
+// standsBack reports whether this machine stands for no election, because a later
 // generation answers and no leader of its own generation has granted this process a
 // lease. So machines that were given up do not serve each other when they are started
 // again, and a majority that serves goes on.

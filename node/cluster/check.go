@@ -72,7 +72,7 @@ func (n *Node) Check(ctx context.Context) (node.CheckReport, error) {
 	return report, nil
 }
 
-// isDamage tells whether a machine says that it cannot read its files.
+// isDamage reports whether a machine says that it cannot read its files.
 func isDamage(err error) bool {
 	r := (*peer.RemoteError)(nil)
 	return errors.Is(err, node.ErrCorrupt) || errors.As(err, &r)

@@ -13,7 +13,7 @@ type older struct {
 	at          time.Duration
 }
 
-// superseded tells whether a report is of a process while a later one of the same
+// superseded reports whether a report is of a process while a later one of the same
 // machine runs, and where that is. It is so only where the later one was heard between
 // two reports: otherwise it may be gone, and its disk an older one now.
 func (g *grants) superseded(r *report, now time.Duration) (by string, ok bool) {

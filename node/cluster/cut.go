@@ -15,14 +15,14 @@ import (
 // cutAfter is for how long a member without lease and leader still waits for them.
 func (c *Config) cutAfter() time.Duration { return c.Lease / 2 }
 
-// cut tells whether a member is cut off.
+// cut reports whether a member is cut off.
 type cut struct {
 	mu  sync.Mutex
 	off bool
 	c   chan struct{} // closed while it is
 }
 
-// set changes it, and tells whether it was otherwise before.
+// set changes it, and reports whether it was otherwise before.
 func (c *cut) set(off bool) (changed bool) {
 	done := c.done()
 	c.mu.Lock()

@@ -202,7 +202,7 @@ func (b *outbox) answered() {
 	b.silence = time.Now()
 }
 
-// owes tells whether the machine has owed answers for so long.
+// owes reports whether the machine has owed answers for so long.
 func (b *outbox) owes(after time.Duration) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -174,7 +174,7 @@ func put(set map[trie.MachineID]struct{}, id trie.MachineID, in bool) {
 	}
 }
 
-// comesBack tells whether a member has to show what its disk has: it started again, and
+// comesBack reports whether a member has to show what its disk has: it started again, and
 // was not given its place back, or waits for its first lease since.
 func comesBack(m *view.Member, r *report) bool {
 	return r.Incarnation > m.Incarnation || m.Waits && r.Incarnation == m.Incarnation
@@ -198,7 +198,7 @@ func (g *grants) asks(v *view.View, id trie.MachineID) (about []trie.MachineID, 
 	return about, marked
 }
 
-// toldOf tells whether the others have said what they know of the answers of a member: all
+// toldOf reports whether the others have said what they know of the answers of a member: all
 // that were heard since a moment, and all, in the newest view. The lock is held.
 func (g *grants) toldOf(v *view.View, id trie.MachineID, since time.Duration) (live, all bool) {
 	live, all = true, true
@@ -229,7 +229,7 @@ func (g *grants) mark(old, r *report, same bool) {
 	r.Marks = nil
 }
 
-// differs tells whether a report says something else than the one before it on which the
+// differs reports whether a report says something else than the one before it on which the
 // next view may depend. What only passes with time the leader sees by itself.
 func differs(old, r *report) bool {
 	return old.Epoch != r.Epoch || old.Walked != r.Walked || old.Swept != r.Swept || old.Reconciled != r.Reconciled || old.Ingested != r.Ingested ||
@@ -253,7 +253,7 @@ func (g *grants) answered(holder trie.MachineID) map[stream]uint64 {
 	return known
 }
 
-// diskShows tells whether a member's disk has all that it is known to have had:
+// diskShows reports whether a member's disk has all that it is known to have had:
 // the fills that it was counted on for, and of every sequencer what it has
 // answered.
 func (h *heard) diskShows(m *view.Member) bool {
@@ -272,7 +272,7 @@ func (h *heard) diskShows(m *view.Member) bool {
 	return true
 }
 
-// forgot tells whether the machine need not know of a stream any more: it knows of so
+// forgot reports whether the machine need not know of a stream any more: it knows of so
 // many later ones of the sequencer.
 func (h *heard) forgot(s stream) bool {
 	later := 0

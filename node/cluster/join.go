@@ -174,7 +174,7 @@ func (n *Node) resume(ctx context.Context, identity node.Identity) error {
 	return n.bootstrap(ctx, p, identity)
 }
 
-// checkLog tells whether a member without a stored view is to form its cluster, which
+// checkLog reports whether a member without a stored view is to form its cluster, which
 // only one may do that was forming it. It returns [ErrLogLost] if the views that its
 // machine has adopted are not in its log.
 func (n *Node) checkLog(stored *view.View, identity node.Identity) (forms bool, err error) {

@@ -160,7 +160,7 @@ func (n *Node) unsettledOrigins() (batches []node.Origin) {
 	return batches
 }
 
-// Hears tells whether a member is heard of: false says that it has been silent for some
+// Hears reports whether a member is heard of: false says that it has been silent for some
 // time and may be dead, though it is still a member.
 func (n *Node) Hears(id trie.MachineID) bool {
 	parts := n.parts.Load()

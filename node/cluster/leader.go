@@ -171,7 +171,7 @@ func (n *Node) voters() []trie.MachineID {
 	return slices.Collect(maps.Keys(voters))
 }
 
-// bindsOnce tells whether two processes cannot listen at an address at the same time. A
+// bindsOnce reports whether two processes cannot listen at an address at the same time. A
 // name may lead to another host by now, where the process that began later runs, while
 // the earlier one still answers by its lease.
 func bindsOnce(address string) bool {

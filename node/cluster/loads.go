@@ -74,6 +74,6 @@ func (n *Node) Sink() rdfload.Sink {
 	return n.loads.Sink()
 }
 
-// ingested tells whether the load of a view in phase ingest is taken in: a view is
+// ingested reports whether the load of a view in phase ingest is taken in: a view is
 // adopted only after that.
 func (n *Node) ingested(v *view.View) bool { return v.Ingesting() != nil }

@@ -49,7 +49,7 @@ func ParsePosition(text string) (p Position, err error) {
 	return p, nil
 }
 
-// Newer tells whether p's machine may have views that were agreed on and that q's has
+// Newer reports whether p's machine may have views that were agreed on and that q's has
 // not. Terms come first, as in Raft: an epoch of an earlier term may never have been
 // agreed on.
 func (p Position) Newer(q Position) bool {

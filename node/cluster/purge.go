@@ -36,7 +36,7 @@ type purgeFacts struct {
 // manyTombstones is how many are worth a purge before its time.
 const manyTombstones = 10_000
 
-// due tells whether to purge: where there are tombstones and it is time, or there
+// due reports whether to purge: where there are tombstones and it is time, or there
 // are many of them, and the last purge was a while ago.
 func (f purgeFacts) due() bool {
 	if f.every <= 0 || !f.idle || !f.quiet || f.tombstones == 0 {

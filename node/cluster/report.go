@@ -268,7 +268,7 @@ func (n *Node) renewOnce(ctx context.Context) error {
 	return nil
 }
 
-// excluded tells whether an error is the answer of a leader that this machine, whose
+// excluded reports whether an error is the answer of a leader that this machine, whose
 // directory is a member's, is none any more. A leader answers so only if its view
 // descends from the one that this machine has adopted (see hear). That may be the very
 // view that goes on without it. A later generation excludes nobody: see apart.

@@ -49,7 +49,7 @@ func (s *stretch) to(m trie.MachineID) position {
 	return s.rest
 }
 
-// covers tells whether s came as far as o for every machine.
+// covers reports whether s came as far as o for every machine.
 func (s *stretch) covers(o *stretch) bool {
 	for id := range s.until {
 		if compare(s.to(id), o.to(id)) < 0 {
@@ -168,7 +168,7 @@ func (e *earlier) arrived(at position, r *recovery.Resolver, from, s recovery.Sl
 	return false
 }
 
-// stayed tells whether a place was a target in all epochs from one on, of one process.
+// stayed reports whether a place was a target in all epochs from one on, of one process.
 func (e *earlier) stayed(from int, s recovery.Slot) bool {
 	is := e.now.Find(s.Machine)
 	for i := from; i < len(e.history); i++ {

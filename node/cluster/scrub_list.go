@@ -86,7 +86,7 @@ func (l *listing) suspects() (all []suspect, err error) {
 	return append(all, notes...), nil
 }
 
-// full tells whether a row is in all of its slots that are in the buckets.
+// full reports whether a row is in all of its slots that are in the buckets.
 func (l *listing) full(e *listed, slots []recovery.Slot) bool {
 	ordered := len(l.sets[0]) > 0 && l.sets[0][l.hasher.Bucket(e.first)]
 	for _, slot := range slots {

@@ -112,7 +112,7 @@ func (s *slotState) live() bool {
 	return s.value != nil && !triple.IsTombstone(s.value)
 }
 
-// same tells whether all slots say the same: no row and a tombstone are the same.
+// same reports whether all slots say the same: no row and a tombstone are the same.
 func same(states []slotState) bool {
 	for i := range states {
 		a, b := &states[0], &states[i]
@@ -123,7 +123,7 @@ func same(states []slotState) bool {
 	return true
 }
 
-// steady tells whether slots were the same before, and nothing was on its way.
+// steady reports whether slots were the same before, and nothing was on its way.
 func steady(before, now []slotState) bool {
 	for i := range now {
 		if before[i].unsettled || !bytes.Equal(before[i].value, now[i].value) || (before[i].value == nil) != (now[i].value == nil) {

@@ -33,7 +33,7 @@ type behind struct {
 	since time.Duration
 }
 
-// stuck tells whether a member that says to be in an epoch has been there for too long
+// stuck reports whether a member that says to be in an epoch has been there for too long
 // while there is a newer one. The lock is held.
 func (g *grants) stuck(id trie.MachineID, epoch, newest uint64, now, atMost time.Duration) bool {
 	if epoch >= newest {
@@ -54,7 +54,7 @@ const waitsToAdopt = "another leader: this machine does not adopt the newest vie
 // waitsToHandOn is what a leader waits for that is too slow itself.
 const waitsToHandOn = "another leader: the others wait for this machine to answer"
 
-// tolerant tells whether a member was excluded lately for being slow. The lock is held.
+// tolerant reports whether a member was excluded lately for being slow. The lock is held.
 func (g *grants) tolerant(now, rest time.Duration) bool {
 	for _, at := range g.slow {
 		if now < at+rest {

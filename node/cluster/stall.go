@@ -19,7 +19,7 @@ type stall struct {
 	gaveWay bool          // to another leader
 }
 
-// noteWay notes whether this machine makes way, and tells whether it did otherwise.
+// noteWay notes whether this machine makes way, and reports whether it did otherwise.
 func (s *stall) noteWay(gives bool) (changed bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -75,7 +75,7 @@ func (n *Node) makeWay(ag *agreement.Agreement) (silent bool) {
 	return stands
 }
 
-// othersSuffice tells whether most voters are others than the leader and were heard
+// othersSuffice reports whether most voters are others than the leader and were heard
 // since a moment, so that their disks write.
 func (g *grants) othersSuffice(self trie.MachineID, voters map[trie.MachineID]string, since time.Duration) bool {
 	g.mu.Lock()

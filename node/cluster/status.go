@@ -105,7 +105,7 @@ func (n *Node) ownStatus() (s node.Status) {
 	return s
 }
 
-// rebuilds tells whether a segment's place is another one in target.
+// rebuilds reports whether a segment's place is another one in target.
 func (n *Node) rebuilds(j *recovery.Joint, s trie.Segment) bool {
 	target := j.Target.Trie.Lookup(s.Lo)
 	return j.Target.Placement.Owner(target) != j.Base.Placement.Owner(s)

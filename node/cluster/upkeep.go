@@ -141,7 +141,7 @@ func (n *Node) purgeNow(ctx context.Context) {
 // its end, as when the view changed: soon, and not so soon that it never ends.
 const scrubRetry = 50
 
-// scrubNow tells whether the scrub came to its end.
+// scrubNow reports whether the scrub came to its end.
 func (n *Node) scrubNow(ctx context.Context) bool {
 	r, err := n.Scrub(ctx)
 	if err != nil {

@@ -170,7 +170,7 @@ func (n *Node) watchSizes(ctx context.Context) {
 	}
 }
 
-// Swept tells whether the view is idle and this machine holds nothing that is not
+// Swept reports whether the view is idle and this machine holds nothing that is not
 // of its slots in it.
 func (n *Node) Swept() bool {
 	v := n.current.Load()

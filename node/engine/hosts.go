@@ -209,7 +209,7 @@ func (h *hosts) checkAddress(address netip.AddrPort) error {
 	return fmt.Errorf("%w: the host has an address that is not public; the operator can allow that address beside the host's name", ErrHost)
 }
 
-// isPublic tells whether an address is one of the public internet: not of this
+// isPublic reports whether an address is one of the public internet: not of this
 // machine, a private network, a link, a group or a reserved range (RFC 6890 and
 // the registries it names).
 func isPublic(ip netip.Addr) bool {

@@ -30,7 +30,7 @@ func newPool(total int64, seats int) *pool {
 	return p
 }
 
-// take takes bytes of the half for all, and tells whether it had them.
+// take takes bytes of the half for all, and reports whether it had them.
 func (p *pool) take(bytes int64) bool {
 	if p.free.Add(-bytes) >= 0 {
 		return true

@@ -153,7 +153,7 @@ func (a *Answer) Boolean() (bool, error) {
 	return ok, a.run.cause(err)
 }
 
-// Degraded tells whether something that was read so far came from other orders
+// Degraded reports whether something that was read so far came from other orders
 // than it would, because machines that own it are away. The answer is complete all
 // the same. It may be asked once Run has returned, and is final after the last row.
 func (a *Answer) Degraded() bool {

@@ -23,7 +23,7 @@ type Store interface {
 	Snapshot() (Snapshot, error)
 	// Update makes a change that f finds by a snapshot; see [node.Store.Update].
 	Update(ctx context.Context, f func(Snapshot) (node.Changes, error)) (node.ApplyResult, error)
-	// Status tells whether the store takes changes; it is asked once.
+	// Status reports whether the store takes changes; it is asked once.
 	Status() node.Status
 	// Isolation is what queries and updates have now.
 	Isolation() node.Isolation

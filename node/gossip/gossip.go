@@ -7,7 +7,7 @@
 // Here the greatest incarnation of a machine is the machine, from the moment at
 // which it is heard of; what is said of earlier ones does not count any more.
 //
-// Whoever has the key is believed: a member may say of another that it is dead, or has a
+// A process that has the key is believed: a member may say of another that it is dead, or has a
 // greater incarnation. So Key must be set wherever strangers can reach the port; without
 // it they can say so too. What follows costs availability, never data.
 //

@@ -98,7 +98,7 @@ func (c cors) answerOptions(w http.ResponseWriter, r *http.Request, methods []st
 	w.WriteHeader(http.StatusNoContent)
 }
 
-// areFieldNames tells whether text is a list of names of headers.
+// areFieldNames reports whether text is a list of names of headers.
 func areFieldNames(text string) bool {
 	if text == "" || len(text) > maxPreflightHeaders {
 		return false

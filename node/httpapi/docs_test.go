@@ -51,7 +51,7 @@ func TestDocs(t *testing.T) {
 	}
 }
 
-// matches tells whether got is what is shown, where "..." is anything.
+// matches reports whether got is what is shown, where "..." is anything.
 func matches(shown, got string) bool {
 	parts := strings.Split(shown, "...")
 	for i := range parts {

@@ -129,7 +129,7 @@ func (e *Error) Status() int {
 	return http.StatusInternalServerError
 }
 
-// isFailure tells whether the node's operator should hear of an error.
+// isFailure reports whether the node's operator should hear of an error.
 func (k Kind) isFailure() bool {
 	switch k {
 	case KindBusy, KindUnavailable, KindLoading, KindLost, KindQueryTimeout, KindRemote:

@@ -117,7 +117,7 @@ func sendFragment(w http.ResponseWriter, r *request, s syntax.Syntax, p *page) e
 	return nil
 }
 
-// hasTag tells whether an If-None-Match header names a tag (RFC 9110, section
+// hasTag reports whether an If-None-Match header names a tag (RFC 9110, section
 // 13.1.2).
 func hasTag(headers []string, tag string) bool {
 	for one := range strings.SplitSeq(strings.Join(headers, ","), ",") {

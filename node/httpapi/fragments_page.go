@@ -63,7 +63,7 @@ func (f *fragment) read(ctx context.Context, sn Snapshot, account *account) erro
 	return f.estimate(ctx, sn)
 }
 
-// again tells whether a row is to be left out: its triple was there in another
+// again reports whether a row is to be left out: its triple was there in another
 // graph. Equal triples are neighbours, since all orders that answer a pattern
 // without a graph have the graph last.
 func (f *fragment) again(last, key []byte) (bool, error) {

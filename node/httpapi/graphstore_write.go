@@ -134,7 +134,7 @@ func (t graphTarget) clear() node.Changes {
 	return node.Changes{ClearGraphs: []triple.Term{t.graph}}
 }
 
-// hasGraph tells whether a graph is there now.
+// hasGraph reports whether a graph is there now.
 func (a *API) hasGraph(ctx context.Context, t graphTarget) (bool, error) {
 	sn, err := a.store.Snapshot()
 	if err != nil {
@@ -144,7 +144,7 @@ func (a *API) hasGraph(ctx context.Context, t graphTarget) (bool, error) {
 	return hasGraph(ctx, sn, t)
 }
 
-// hasGraph tells whether a graph is there: the default graph always.
+// hasGraph reports whether a graph is there: the default graph always.
 func hasGraph(ctx context.Context, sn Snapshot, t graphTarget) (bool, error) {
 	if t.graph.IsZero() {
 		return true, nil

@@ -107,7 +107,7 @@ func splitHost(host string) (name string, ok bool) {
 	return canonicalHost(name), true
 }
 
-// isHostByte tells whether a byte may be in a registered name: unreserved ones,
+// isHostByte reports whether a byte may be in a registered name: unreserved ones,
 // sub-delims and the percent sign of RFC 3986, and bytes of UTF-8.
 func isHostByte(c byte) bool {
 	return c|0x20 >= 'a' && c|0x20 <= 'z' || c >= '0' && c <= '9' || c >= 0x80 || strings.IndexByte("-._~%!$&'()*+,;=", c) >= 0

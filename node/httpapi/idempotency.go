@@ -97,7 +97,7 @@ func (k *keys) end(entry *keyed, answer *recording, body *digestBody) {
 
 func (e *keyed) size() int64 { return answerBytes + int64(len(e.answer.body)) }
 
-// underWay tells whether a request has no answer yet.
+// underWay reports whether a request has no answer yet.
 func (k *keys) underWay(entry *keyed) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -243,7 +243,7 @@ func (c *linksCall) beginEpoch(whichever bool) (err error) {
 	return err
 }
 
-// early tells whether the epoch is asked for before a read, too: where nobody may have been
+// early reports whether the epoch is asked for before a read, too: where nobody may have been
 // told it, as that of a node alone can be guessed, and where the read takes long, or there
 // is none.
 func (c *linksCall) early() bool {

@@ -179,7 +179,7 @@ func (q *query) fingerprint() uint64 {
 	return xxhash.Sum64(b)
 }
 
-// named tells whether all triples that q asks for are of named graphs.
+// named reports whether all triples that q asks for are of named graphs.
 func (q *query) named() bool {
 	if q.byRange {
 		return q.bounds.Order == triple.GSPO

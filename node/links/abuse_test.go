@@ -20,7 +20,7 @@ import (
 	"github.com/trefoildb/trefoil/triple"
 )
 
-// fullAbuse tells whether the long tests run: TREFOIL_ABUSE is set.
+// fullAbuse reports whether the long tests run: TREFOIL_ABUSE is set.
 func fullAbuse() bool { return os.Getenv("TREFOIL_ABUSE") != "" }
 
 // settle builds all cells anew that have changes.

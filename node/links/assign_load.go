@@ -58,7 +58,7 @@ func (s newSink) Begin(ctx context.Context, id string) (rdfload.Start, error) {
 	return start, err
 }
 
-// anyUIDs tells whether there is a triple of a page's UID or of an extent's host.
+// anyUIDs reports whether there is a triple of a page's UID or of an extent's host.
 func (s newSink) anyUIDs(ctx context.Context) (any bool, err error) {
 	sn, err := s.store.Snapshot()
 	if err != nil {

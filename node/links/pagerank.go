@@ -189,7 +189,7 @@ func (r *pageRankRun) close() {
 	}
 }
 
-// atRounds notes whether the job is at its rounds, and tells whether the graph is being
+// atRounds notes whether the job is at its rounds, and reports whether the graph is being
 // closed.
 func (r *pageRankRun) atRounds(are bool) (closing bool) {
 	r.mu.Lock()

@@ -310,7 +310,7 @@ func (g *Graph) readScores() (*savedJob, *scores) {
 	return j, found
 }
 
-// own tells whether a file is of this store and predicate.
+// own reports whether a file is of this store and predicate.
 func (g *Graph) own(j *savedJob) bool {
 	return j.Store == g.store.MachineID().String() && j.Predicate == g.o.Predicate
 }

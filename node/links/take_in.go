@@ -281,7 +281,7 @@ func (g *Graph) resolve(ctx context.Context, unknown []string, ends map[string]u
 	return given, err
 }
 
-// has tells whether a link is in the store, in any graph.
+// has reports whether a link is in the store, in any graph.
 func (k *keeper) has(ctx context.Context, sn *node.Snapshot, t triple.Triple) (bool, error) {
 	p := triple.Pattern{Subject: t.Subject, Predicate: t.Predicate, Object: t.Object}
 	for _, err := range sn.Match(ctx, p, node.ReadOptions{Limit: 1}) {

@@ -183,7 +183,7 @@ func (l *Loads) Staging() []string {
 	return slices.Sorted(maps.Keys(l.local))
 }
 
-// runs tells whether a load is being made by this process.
+// runs reports whether a load is being made by this process.
 func (l *Loads) runs(id string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()

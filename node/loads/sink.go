@@ -124,7 +124,7 @@ func (s *sink) Place(ctx context.Context, sample rdfload.Sample) (string, error)
 	return s.tables, nil
 }
 
-// moved tells whether tables that are made now do not count any more.
+// moved reports whether tables that are made now do not count any more.
 func (s *sink) moved() bool {
 	v := s.loads.cluster.View()
 	return v.Phase != recovery.Idle || v.Place() != s.place

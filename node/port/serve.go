@@ -58,7 +58,7 @@ func (p *Port) start() error {
 	return nil
 }
 
-// isNode tells whether a connection begins with the magic, and isOther whether
+// isNode reports whether a connection begins with the magic, and isOther whether
 // it does not. They read no more than it takes, and both say no to one that does
 // not show in time.
 func isNode(r io.Reader) bool  { is, shown := begins(r); return shown && is }

@@ -113,7 +113,7 @@ func (sn *Snapshot) visit(ctx context.Context, v *view.View, q *request, each fu
 	return nil
 }
 
-// oneOrder tells whether all of a range is of one order.
+// oneOrder reports whether all of a range is of one order.
 func oneOrder(r triple.Range) bool {
 	if len(r.Lo) == 0 || r.Hi == nil || !triple.Order(r.Lo[0]).Valid() {
 		return false

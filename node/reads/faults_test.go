@@ -336,7 +336,7 @@ func TestNoLease(t *testing.T) {
 	}
 }
 
-// reads tells whether a machine is asked about a range.
+// reads reports whether a machine is asked about a range.
 func (w *world) reads(m *machine, r triple.Range) bool {
 	return slices.ContainsFunc(pieces(m.View().Joint(), r), func(p piece) bool { return p.owner == m.Self() })
 }

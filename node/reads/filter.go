@@ -32,7 +32,7 @@ func (f *filter) binds() bool {
 	return slices.ContainsFunc(f.terms[:], func(t []byte) bool { return t != nil })
 }
 
-// match tells whether the triple of a key, of any order, passes.
+// match reports whether the triple of a key, of any order, passes.
 func (f *filter) match(key []byte) (bool, error) {
 	_, terms, err := triple.SplitKey(key)
 	if err != nil {

@@ -269,7 +269,7 @@ func (h *held) end(p *packer, last []byte) error {
 	return p.write(last)
 }
 
-// pass tells whether a row is one of those asked for.
+// pass reports whether a row is one of those asked for.
 func (q *request) pass(key []byte) (bool, error) {
 	if q.kept != nil {
 		if kept, err := q.kept(key); err != nil || !kept {

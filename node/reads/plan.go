@@ -36,7 +36,7 @@ func nextPiece(j *recovery.Joint, r triple.Range) piece {
 	return p
 }
 
-// joins tells whether the next segment, of an owner, belongs to the piece. Dead
+// joins reports whether the next segment, of an owner, belongs to the piece. Dead
 // owners are one: it is not they who answer.
 func (p *piece) joins(owner trie.MachineID, live bool) bool {
 	return live == p.live && (owner == p.owner || !live)

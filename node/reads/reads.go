@@ -147,7 +147,7 @@ type remoteError struct {
 func (e *remoteError) Error() string { return fmt.Sprintf("machine %s: %v", e.machine, e.err) }
 func (e *remoteError) Unwrap() error { return e.err }
 
-// passing tells whether a read may go well if it is tried again.
+// passing reports whether a read may go well if it is tried again.
 func passing(err error) bool {
 	var refusal *peer.Refusal
 	if errors.As(err, &refusal) {

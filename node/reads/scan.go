@@ -185,7 +185,7 @@ func (s *scan) skip(key []byte, target triple.Range) bool {
 	return done
 }
 
-// isBehind tells whether a key lies behind all of a piece, in the direction of
+// isBehind reports whether a key lies behind all of a piece, in the direction of
 // the read.
 func (s *scan) isBehind(key []byte, r triple.Range) bool {
 	if s.reverse {

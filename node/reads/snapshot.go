@@ -43,7 +43,7 @@ func (sn *Snapshot) IncludeLost() *Snapshot {
 	return &all
 }
 
-// Degraded tells whether something that was read came from other orders than the
+// Degraded reports whether something that was read came from other orders than the
 // one that was asked, since the machine that has it is dead. It is complete all
 // the same.
 func (sn *Snapshot) Degraded() bool { return sn.degraded.Load() }
@@ -230,7 +230,7 @@ func (sn *Snapshot) estimate(ctx context.Context, r triple.Range, f *filter, mos
 	return found[0].Rows, found[0].Exact, nil
 }
 
-// Has tells whether t is there, in its graph.
+// Has reports whether t is there, in its graph.
 func (sn *Snapshot) Has(ctx context.Context, t triple.Triple) (bool, error) {
 	key, _ := triple.AppendKey(nil, triple.SPO, t)
 	one := triple.Range{Lo: key, Hi: append(key[:len(key):len(key)], 0)}

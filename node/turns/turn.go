@@ -108,7 +108,7 @@ func (t *Turn) Sit() error {
 	return nil
 }
 
-// Seated tells whether the turn has a seat, or needs none.
+// Seated reports whether the turn has a seat, or needs none.
 func (t *Turn) Seated() bool { return t.seated || t.exempt }
 
 // take waits for a slot of the lane.

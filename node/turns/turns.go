@@ -158,12 +158,12 @@ func (s *Turns) give(k Kind, t *Turn) {
 	r.floor = max(r.floor, t.client.had[k])
 }
 
-// may tells whether a turn may have one of a kind that is free.
+// may reports whether a turn may have one of a kind that is free.
 func (s *Turns) may(k Kind, t *Turn) bool {
 	return k != Seat || t.client.seats < 2*s.kinds[Seat].free
 }
 
-// before tells whether a goes before b.
+// before reports whether a goes before b.
 func (s *Turns) before(k Kind, a, b *Turn) bool {
 	var c int
 	switch k {

@@ -228,7 +228,7 @@ func TestWaitEnds(t *testing.T) {
 	})
 }
 
-// checkFree tells whether all is given back.
+// checkFree reports whether all is given back.
 func checkFree(t *testing.T, s *Turns) {
 	t.Helper()
 	s.mu.Lock()

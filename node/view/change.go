@@ -212,7 +212,7 @@ func (v *View) MoveTo(p *trie.Placement) (*View, error) {
 	return n.finish()
 }
 
-// holds tells whether a machine is in one of the layouts.
+// holds reports whether a machine is in one of the layouts.
 func (v *View) holds(id trie.MachineID) bool {
 	return v.Base.Placement.Machines().Contains(id) || v.Target.Placement.Machines().Contains(id)
 }

@@ -111,7 +111,7 @@ func (v *View) baseLive() (live trie.Ring) {
 	return live
 }
 
-// isLost tells whether one lost range has all of a range of keys.
+// isLost reports whether one lost range has all of a range of keys.
 func isLost(lost []Lost, lo, hi []byte) bool {
 	return slices.ContainsFunc(lost, func(l Lost) bool {
 		return bytes.Compare(l.Lo, lo) <= 0 && (l.Hi == nil || hi != nil && bytes.Compare(hi, l.Hi) <= 0)

@@ -30,7 +30,7 @@ func (v *View) hash() uint64 {
 	return max(xxhash.Sum64(b), 1)
 }
 
-// Descends tells whether a view that somebody has adopted, in this view's lineage, is
+// Descends reports whether a view that somebody has adopted, in this view's lineage, is
 // this view or one before it. It is false as well if that is not known: the history
 // goes back for 512 epochs, and no further than the generation. A digest of 0 is that
 // of no view.
@@ -61,7 +61,7 @@ func (v *View) extendHistory() []byte {
 // lineageSeparator stands between the names of a lineage.
 const lineageSeparator = "/"
 
-// Begets tells whether a lineage is that of a generation which began, by however many
+// Begets reports whether a lineage is that of a generation which began, by however many
 // recoveries, in another lineage.
 func Begets(lineage, later string) bool {
 	return strings.HasPrefix(later, lineage+lineageSeparator)

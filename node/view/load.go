@@ -67,7 +67,7 @@ func (v *View) Ingesting() (l *Load) {
 	return l
 }
 
-// Published tells whether the rows of a load show.
+// Published reports whether the rows of a load show.
 func (v *View) Published(l *Load) bool { return l.Epoch != 0 && l != v.Ingesting() }
 
 // Shown returns how many loads show.

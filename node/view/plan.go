@@ -168,7 +168,7 @@ func (p *planner) stop(what string, args ...any) {
 
 func (p *planner) suspect(m *Member) bool { return m.ID != p.options.Self && p.reports[m.ID].Suspect }
 
-// adopted tells whether a member, as it runs, has the newest view.
+// adopted reports whether a member, as it runs, has the newest view.
 func (p *planner) adopted(m *Member) bool {
 	r := p.reports[m.ID]
 	return r.Incarnation == m.Incarnation && r.Epoch == p.Epoch

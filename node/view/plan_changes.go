@@ -108,7 +108,7 @@ const (
 	balancedBytes  = 16 << 20
 )
 
-// balanced tells whether the members hold about as much each: then segments that
+// balanced reports whether the members hold about as much each: then segments that
 // are not where they hash to do no harm, and to move them would be for nothing.
 func (p *planner) balanced() bool {
 	total, most, up := int64(0), int64(0), int64(0)

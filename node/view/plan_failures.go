@@ -69,7 +69,7 @@ func (p *planner) failures() {
 	}
 }
 
-// quorum tells whether most voters run.
+// quorum reports whether most voters run.
 func (p *planner) quorum() bool {
 	there := 0
 	for _, id := range p.options.Voters {
@@ -81,7 +81,7 @@ func (p *planner) quorum() bool {
 	return 2*there > len(p.options.Voters)
 }
 
-// givenUp tells whether the operator wants a member removed that may hold data; who
+// givenUp reports whether the operator wants a member removed that may hold data; who
 // holds none is removed in idle.
 func (p *planner) givenUp(m *Member) bool {
 	return slices.Contains(p.wishes.Remove, m.ID) && (p.holds(m.ID) || p.suspect(m))
@@ -137,7 +137,7 @@ func (p *planner) findDamaged() (id trie.MachineID) {
 	return id
 }
 
-// spares tells whether all that some members have is on others too, as far as base
+// spares reports whether all that some members have is on others too, as far as base
 // goes.
 func (p *planner) spares(ids ...trie.MachineID) bool {
 	if len(p.Members) <= len(ids) {

@@ -37,7 +37,7 @@ func (p *planner) marks() map[trie.MachineID]uint64 {
 	return marks
 }
 
-// allIngested tells whether all members but some have taken the load in.
+// allIngested reports whether all members but some have taken the load in.
 func (p *planner) allIngested(but []trie.MachineID) bool {
 	for i := range p.Members {
 		m := &p.Members[i]
@@ -101,7 +101,7 @@ func (p *planner) dropLoads() {
 	}
 }
 
-// staging tells whether tables are being made for the placement as it is.
+// staging reports whether tables are being made for the placement as it is.
 func (p *planner) staging() bool {
 	return p.Phase == recovery.Idle && slices.ContainsFunc(p.Loads, func(l Load) bool {
 		return l.Epoch == 0 && p.Has(l.Coordinator, l.Incarnation) && slices.Contains(p.reports[l.Coordinator].Staging, l.ID)

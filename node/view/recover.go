@@ -94,5 +94,5 @@ func (v *View) loseAll() {
 	}
 }
 
-// sameOrder tells whether two keys begin with the same byte, which names their order.
+// sameOrder reports whether two keys begin with the same byte, which names their order.
 func sameOrder(a, b []byte) bool { return len(a) > 0 && len(b) > 0 && a[0] == b[0] }

@@ -88,7 +88,7 @@ func (s *sim) checkView() {
 	s.checkCodec()
 }
 
-// lost tells whether all versions of the resolved triple are in ranges of Lost.
+// lost reports whether all versions of the resolved triple are in ranges of Lost.
 func (s *sim) lost(r *recovery.Resolver) bool {
 	for _, o := range triple.Orders {
 		if k := r.Key(o); k != nil && !isLost(s.v.Lost, k, append(slices.Clone(k), 0)) {

@@ -105,7 +105,7 @@ func (n *simNode) member() Member {
 	return m
 }
 
-// current tells whether a node, as it runs, is a member that has the newest view.
+// current reports whether a node, as it runs, is a member that has the newest view.
 func (s *sim) current(n *simNode) bool {
 	return n.up && s.v.Has(n.id, n.inc) && n.epoch == s.v.Epoch
 }
@@ -209,7 +209,7 @@ func (s *sim) restart(n *simNode) {
 	s.note("%s starts as %d", n.id, n.inc)
 }
 
-// mayLoseDisk tells whether most members would still have theirs: where they have
+// mayLoseDisk reports whether most members would still have theirs: where they have
 // not, it is for the operator to say what is to become of it.
 func (s *sim) mayLoseDisk() bool {
 	bad := 0

@@ -116,7 +116,7 @@ func (v *View) Find(id trie.MachineID) *Member {
 
 func compareID(m Member, id trie.MachineID) int { return cmp.Compare(m.ID, id) }
 
-// Has tells whether a machine is a member as it runs now.
+// Has reports whether a machine is a member as it runs now.
 func (v *View) Has(id trie.MachineID, incarnation uint64) bool {
 	m := v.Find(id)
 	return m != nil && m.Incarnation == incarnation

@@ -101,7 +101,7 @@ func (w *Writes) forgetAcks(before, adopted *view.View) {
 	}
 }
 
-// Reconciled tells whether nothing on this machine is left of sequencers that are
+// Reconciled reports whether nothing on this machine is left of sequencers that are
 // no more, and all that this one had stamped before the adopted epoch, or was
 // handed, is settled.
 func (w *Writes) Reconciled() bool {

@@ -73,7 +73,7 @@ func (w *Writes) annotateOnce(ctx context.Context, key []byte, note node.Note) (
 	return w.submitTo(ctx, v, chunks[0], true)
 }
 
-// found tells whether the triple of an annotation is there, so that it may be
+// found reports whether the triple of an annotation is there, so that it may be
 // stamped, and notes in it the stamp of the version that it is on. Otherwise it
 // notes in the request why not.
 //

@@ -14,13 +14,13 @@ import (
 // This file is what sequencers left that are no more: who has it hands it over to
 // the new sequencer of each triple.
 
-// hasStrays tells whether this machine has unsettled entries of sequencers that
+// hasStrays reports whether this machine has unsettled entries of sequencers that
 // are not alive in v.
 func (w *Writes) hasStrays(v *view.View) bool {
 	return w.holds(func(o node.Origin) bool { return !alive(v, o) })
 }
 
-// holds tells whether this machine has an unsettled entry of some kind.
+// holds reports whether this machine has an unsettled entry of some kind.
 func (w *Writes) holds(kind func(node.Origin) bool) bool {
 	return slices.ContainsFunc(w.store.UnsettledBatches(), func(b node.UnsettledBatch) bool { return kind(b.Origin) })
 }

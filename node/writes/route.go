@@ -55,7 +55,7 @@ func newRoute(v *view.View, self trie.MachineID, operations []node.Operation) (*
 	return t, nil
 }
 
-// full tells whether the SPO slot of the triple on self is full, and what it
+// full reports whether the SPO slot of the triple on self is full, and what it
 // holds can be seen by readers.
 func full(j *recovery.Joint, r *recovery.Resolver, self trie.MachineID) bool {
 	switch j.Phase {

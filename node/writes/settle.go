@@ -36,7 +36,7 @@ func newBatch() *batch {
 // keyState is what is on its way to a triple.
 type keyState struct {
 	// newest is the batch of the newest add or delete that this machine stamped; live
-	// tells whether it is an add. It is nil where that is settled.
+	// reports whether it is an add. It is nil where that is settled.
 	newest *batch
 	stamp  triple.Stamp
 	live   bool
@@ -214,7 +214,7 @@ func (w *Writes) settlement(witness bool) settlement {
 // with at most five copies. All members would be the square of them in each interval.
 const witnesses = 4
 
-// isWitness tells whether a member of v remembers the answers to a sequencer, itself one.
+// isWitness reports whether a member of v remembers the answers to a sequencer, itself one.
 func isWitness(v *view.View, sequencer, m trie.MachineID) bool {
 	n := len(v.Members)
 	at, _ := slices.BinarySearchFunc(v.Members, sequencer, func(m view.Member, id trie.MachineID) int { return cmp.Compare(m.ID, id) })

@@ -207,5 +207,5 @@ func refuse(code peer.Code, epoch uint64, format string, args ...any) *peer.Refu
 	return &peer.Refusal{Code: code, Epoch: epoch, Message: fmt.Sprintf(format, args...)}
 }
 
-// alive tells whether a batch's sequencer runs as what it was.
+// alive reports whether a batch's sequencer runs as what it was.
 func alive(v *view.View, o node.Origin) bool { return v.Has(o.Sequencer, o.Incarnation) }

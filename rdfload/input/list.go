@@ -24,7 +24,7 @@ type Source struct {
 	ModTime time.Time // zero where it is not known
 }
 
-// IsStdin tells whether the source is standard input.
+// IsStdin reports whether the source is standard input.
 func (s Source) IsStdin() bool { return s.Path == "" }
 
 // Names tells which files of a directory are meant.

@@ -161,7 +161,7 @@ func (t *tokens) start(tag xml.StartElement) (any, error) {
 	return e, nil
 }
 
-// declares tells whether an attribute declares a namespace, and for which prefix.
+// declares reports whether an attribute declares a namespace, and for which prefix.
 func declares(n xml.Name) (prefix string, ok bool) {
 	if n.Space == "xmlns" {
 		return n.Local, true

@@ -72,7 +72,7 @@ func (s Syntax) MediaType() string {
 	return descriptions[s].mediaTypes[0]
 }
 
-// HasGraphs tells whether a document of the syntax can name graphs.
+// HasGraphs reports whether a document of the syntax can name graphs.
 func (s Syntax) HasGraphs() bool { return s.known() && descriptions[s].graphs }
 
 // Names lists the names for a message: "nt, nq, ttl, trig, rdf or jsonld".

@@ -112,7 +112,7 @@ func (s *skipper) skipOutside() {
 	s.note(c)
 }
 
-// endsStatement tells whether the '.' at pos ends a statement.
+// endsStatement reports whether the '.' at pos ends a statement.
 func (s *skipper) endsStatement() bool {
 	n := 1
 	if s.dotEndsLine {

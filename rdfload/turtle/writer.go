@@ -194,7 +194,7 @@ func isSimpleLocal(local string) bool {
 	return true
 }
 
-// hasShortForm tells whether a literal of the datatype is written without quotes.
+// hasShortForm reports whether a literal of the datatype is written without quotes.
 func hasShortForm(lexical, datatype string) bool {
 	switch datatype {
 	case triple.XSDBoolean:

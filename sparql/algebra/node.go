@@ -21,7 +21,7 @@ type VarOrTerm struct {
 	Term triple.Term
 }
 
-// IsVar tells whether v is a variable.
+// IsVar reports whether v is a variable.
 func (v VarOrTerm) IsVar() bool { return v.Slot >= 0 }
 
 // Unit is one solution that binds nothing: the identity of Join.

@@ -45,7 +45,7 @@ func (s *Scope) add(name string) int {
 // Set is a set of slots. The zero Set is empty.
 type Set []uint64
 
-// Has tells whether the slot is in s.
+// Has reports whether the slot is in s.
 func (s Set) Has(slot int) bool {
 	return slot/64 < len(s) && s[slot/64]&(1<<(slot%64)) != 0
 }
@@ -77,7 +77,7 @@ func (s Set) Intersect(other Set) Set {
 	return both
 }
 
-// ContainsAll tells whether every slot of other is in s.
+// ContainsAll reports whether every slot of other is in s.
 func (s Set) ContainsAll(other Set) bool {
 	for i, word := range other {
 		if i >= len(s) {

@@ -73,7 +73,7 @@ func (t *translator) query(q *ast.Query) Node {
 	return n
 }
 
-// namesAlias tells whether HAVING has a variable that SELECT makes.
+// namesAlias reports whether HAVING has a variable that SELECT makes.
 func (t *translator) namesAlias(q *ast.Query) bool {
 	if len(q.Having) == 0 {
 		return false
@@ -168,7 +168,7 @@ func (g *grouping) aggregate(a *ast.Aggregate) ast.Expr {
 	return v
 }
 
-// isVolatile tells whether an expression may have another value each time.
+// isVolatile reports whether an expression may have another value each time.
 func isVolatile(e ast.Expr) bool {
 	return ast.AnyExpr(e, func(x ast.Expr) bool {
 		switch x := x.(type) {

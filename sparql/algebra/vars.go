@@ -92,7 +92,7 @@ func union(a, b Set) Set {
 	return out
 }
 
-// isCertain tells whether e has a value wherever the certain variables have.
+// isCertain reports whether e has a value wherever the certain variables have.
 func isCertain(e ast.Expr, certain Set) bool {
 	switch e := e.(type) {
 	case *ast.Constant:

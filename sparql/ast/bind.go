@@ -173,7 +173,7 @@ func (b *binder) bindSub(q *Query) {
 	}
 }
 
-// selects tells whether a subquery gives a variable of its pattern.
+// selects reports whether a subquery gives a variable of its pattern.
 func selects(q *Query, name string) bool {
 	return q.Star || slices.ContainsFunc(q.Items, func(item SelectItem) bool { return item.Var.Var == name })
 }

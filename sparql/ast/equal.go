@@ -2,7 +2,7 @@ package ast
 
 import "reflect"
 
-// Equal tells whether two trees, *[Query]s or *[Update]s or parts of them, are
+// Equal reports whether two trees, *[Query]s or *[Update]s or parts of them, are
 // equal but for positions.
 func Equal(a, b any) bool {
 	return equal(reflect.ValueOf(a), reflect.ValueOf(b))

@@ -15,10 +15,10 @@ type Node struct {
 	Term triple.Term
 }
 
-// IsVar tells whether n is a variable.
+// IsVar reports whether n is a variable.
 func (n Node) IsVar() bool { return n.Var != "" }
 
-// IsZero tells whether n is neither a variable nor a term.
+// IsZero reports whether n is neither a variable nor a term.
 func (n Node) IsZero() bool { return n.Var == "" && n.Term.IsZero() }
 
 // TriplePattern is a triple pattern, or a property path pattern: Path is set in

@@ -34,10 +34,10 @@ func (o Op) String() string {
 	return fmt.Sprintf("operator %d", uint8(o))
 }
 
-// IsComparison tells whether o is one of = != < > <= >=.
+// IsComparison reports whether o is one of = != < > <= >=.
 func (o Op) IsComparison() bool { return o >= OpEqual && o <= OpGreatEq }
 
-// IsArithmetic tells whether o is one of + - * / of two operands.
+// IsArithmetic reports whether o is one of + - * / of two operands.
 func (o Op) IsArithmetic() bool { return o >= OpAdd && o <= OpDivide }
 
 // AggregateFunc is a set function.

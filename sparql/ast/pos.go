@@ -13,7 +13,7 @@ type Pos struct {
 // Position returns p. Nodes that embed a Pos have their place so.
 func (p Pos) Position() Pos { return p }
 
-// IsZero tells whether p is no place.
+// IsZero reports whether p is no place.
 func (p Pos) IsZero() bool { return p.Line == 0 }
 
 // String returns "line:column", "-" for no place.

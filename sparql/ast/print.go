@@ -187,7 +187,7 @@ func (p *printer) string(s string) {
 	p.text(s, `"`)
 }
 
-// isShorthand tells whether a literal's lexical form is a token of the grammar
+// isShorthand reports whether a literal's lexical form is a token of the grammar
 // that means the literal.
 func isShorthand(t triple.Term) bool {
 	s := t.Value()
@@ -222,7 +222,7 @@ func isShorthand(t triple.Term) bool {
 	return hasExponent && exponent != "" && (whole != "" || fraction != "")
 }
 
-// isDigits tells whether s has digits only; it may have none.
+// isDigits reports whether s has digits only; it may have none.
 func isDigits(s string) bool {
 	for i := range len(s) {
 		if s[i] < '0' || s[i] > '9' {

@@ -84,7 +84,7 @@ type DatasetClause struct {
 	IRI   string
 }
 
-// Aggregates tells whether q groups its solutions: it has GROUP BY, or an
+// Aggregates reports whether q groups its solutions: it has GROUP BY, or an
 // aggregate in SELECT, HAVING or ORDER BY.
 func (q *Query) Aggregates() bool {
 	if len(q.GroupBy) > 0 || len(q.Having) > 0 {

@@ -30,7 +30,7 @@ func Operands(e Expr, visit func(Expr)) {
 }
 
 // AnyExpr calls test for e and all below it, without the patterns of EXISTS, until
-// it returns true, and tells whether it did. A nil e has nothing.
+// it returns true, and reports whether it did. A nil e has nothing.
 func AnyExpr(e Expr, test func(Expr) bool) bool {
 	if e == nil {
 		return false
@@ -43,7 +43,7 @@ func AnyExpr(e Expr, test func(Expr) bool) bool {
 	return found
 }
 
-// HasAggregate tells whether e has an aggregate. A nil e has none.
+// HasAggregate reports whether e has an aggregate. A nil e has none.
 func HasAggregate(e Expr) bool {
 	return AnyExpr(e, func(x Expr) bool {
 		_, ok := x.(*Aggregate)

@@ -207,7 +207,7 @@ func (c *compiler) vars(n algebra.Node) (certain, possible algebra.Set) {
 	return k.certain, k.possible
 }
 
-// structural tells whether n may start from rows at all, whatever it sees.
+// structural reports whether n may start from rows at all, whatever it sees.
 func structural(n algebra.Node) bool {
 	switch n := n.(type) {
 	case *algebra.Unit, *algebra.BGP, *algebra.Path, *algebra.Table, *algebra.Service:
@@ -225,7 +225,7 @@ func structural(n algebra.Node) bool {
 	return false
 }
 
-// mayStart tells whether n may start from rows that may bind outer. Bindings that
+// mayStart reports whether n may start from rows that may bind outer. Bindings that
 // replace variables are seen everywhere.
 func (c *compiler) mayStart(n algebra.Node, outer algebra.Set) bool {
 	if !structural(n) {
@@ -240,7 +240,7 @@ func (c *compiler) mayStart(n algebra.Node, outer algebra.Set) bool {
 	return c.lateral(n, outer)
 }
 
-// lateral tells whether n may start from rows that may bind outer: whether each
+// lateral reports whether n may start from rows that may bind outer: whether each
 // gives what the join with n on its own would.
 func (c *compiler) lateral(n algebra.Node, outer algebra.Set) bool {
 	if !structural(n) {

@@ -195,7 +195,7 @@ func (c *compiler) sequenceOrder(pat *pattern) triple.Order {
 	return 0
 }
 
-// bound tells whether a position behind a place of the order is bound, other
+// bound reports whether a position behind a place of the order is bound, other
 // than the graph: a scan would read rows in vain.
 func bound(mask uint8, o triple.Order, place int) bool {
 	positions := o.Positions()

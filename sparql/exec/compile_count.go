@@ -19,7 +19,7 @@ func (c *compiler) alonePattern(n algebra.Node, g graphs) (algebra.TriplePattern
 	return p, c.alone().newPattern(p.Subject, p.Predicate, p.Object, g), true
 }
 
-// plainCounts tells whether all aggregates count all rows of a pattern.
+// plainCounts reports whether all aggregates count all rows of a pattern.
 func plainCounts(aggregates []algebra.Aggregate, vars algebra.Set) bool {
 	for _, a := range aggregates {
 		v, isVar := a.Agg.Arg.(*ast.Var)
@@ -30,7 +30,7 @@ func plainCounts(aggregates []algebra.Aggregate, vars algebra.Set) bool {
 	return len(aggregates) > 0
 }
 
-// oneToOne tells whether every row in the ranges of a pattern is one solution.
+// oneToOne reports whether every row in the ranges of a pattern is one solution.
 func (c *compiler) oneToOne(pat *pattern, a *access) (bool, error) {
 	if len(a.consts) > 0 || len(a.same) > 0 || pat.graphs.mode == someGraphs || pat.graphs.mode == eachGraph {
 		return false, nil

@@ -6,7 +6,7 @@ import (
 	"github.com/trefoildb/trefoil/triple"
 )
 
-// pushable tells whether GRAPH ?g over n may be answered by patterns that have
+// pushable reports whether GRAPH ?g over n may be answered by patterns that have
 // the graph for a fourth variable: every solution binds it, and nothing between
 // looks at it.
 func pushable(n algebra.Node, slot int) bool {
@@ -35,7 +35,7 @@ func pushable(n algebra.Node, slot int) bool {
 	return false
 }
 
-// matches tells whether n has a pattern, which an empty graph does not match.
+// matches reports whether n has a pattern, which an empty graph does not match.
 func matches(n algebra.Node) bool {
 	switch n := n.(type) {
 	case *algebra.BGP:

@@ -81,7 +81,7 @@ func (c *compiler) group(n *algebra.Group, in stream, g graphs, depth int) (stre
 	return c.traced(result, op, "group", strings.Join(keys, ", "), append([]*Plan{out.plan}, plans...)...), nil
 }
 
-// distinctOf tells whether all aggregates are DISTINCT of one variable, or of the
+// distinctOf reports whether all aggregates are DISTINCT of one variable, or of the
 // whole solution, and all keys variables. Then each solution needs to be seen once
 // only by these slots, which a [distinct] below does: it can go to files even where
 // one group holds more than the memory.
@@ -207,7 +207,7 @@ func (c *compiler) distinct(input algebra.Node, in stream, g graphs, depth int) 
 	return c.traced(out, d, "distinct", "", out.plan), nil
 }
 
-// sorted tells whether the rows of n come in an order that was asked for.
+// sorted reports whether the rows of n come in an order that was asked for.
 func sorts(n algebra.Node) bool {
 	switch n := n.(type) {
 	case *algebra.OrderBy:

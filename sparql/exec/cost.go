@@ -46,7 +46,7 @@ func (one *candidate) fan(distinct []float64) float64 {
 	return f
 }
 
-// repeated tells whether a position's variable stands at an earlier one too.
+// repeated reports whether a position's variable stands at an earlier one too.
 func (one *candidate) repeated(position int) bool {
 	if !one.same {
 		return false

@@ -101,7 +101,7 @@ func (d *distinct) pass(out *batch) error {
 	return nil
 }
 
-// fresh tells whether a row was not seen. One that the set has no room for goes to
+// fresh reports whether a row was not seen. One that the set has no room for goes to
 // a file, with its number and its ord.
 func (d *distinct) fresh(number, ord uint64, row []string) (bool, error) {
 	d.key = d.key[:0]

@@ -57,7 +57,7 @@ func (f *finder) ask(r *reader, a *access, row []string, group uint8) {
 	}
 }
 
-// repeats tells whether the last range asked for is that before it.
+// repeats reports whether the last range asked for is that before it.
 func (f *finder) repeats() bool {
 	n := len(f.asked)
 	return n > 1 && same(&f.asked[n-1], &f.asked[n-2])

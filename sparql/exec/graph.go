@@ -27,7 +27,7 @@ type graphs struct {
 	slot int             // of eachGraph
 }
 
-// accept tells whether a row's graph is one of g, before variables are looked at.
+// accept reports whether a row's graph is one of g, before variables are looked at.
 func (g *graphs) accept(graph []byte) bool {
 	switch g.mode {
 	case defaultGraph:
@@ -42,7 +42,7 @@ func (g *graphs) accept(graph []byte) bool {
 	return true
 }
 
-// merged tells whether a triple that is in several graphs is to come once.
+// merged reports whether a triple that is in several graphs is to come once.
 func (g *graphs) merged() bool { return g.mode == anyGraph || g.mode == someGraphs }
 
 // named calls each with the names of the graphs of the store, whole, until it
@@ -166,14 +166,14 @@ func (g *graphLoop) close() {
 
 var errFound = errors.New("found")
 
-// hasGraph tells whether the store has a named graph; name is its key form.
+// hasGraph reports whether the store has a named graph; name is its key form.
 func (q *query) hasGraph(name string) (bool, error) {
 	lo := append([]byte{byte(triple.GSPO)}, name...)
 	r := triple.Range{Lo: append(bytes.Clone(lo), 0, 1), Hi: append(lo, 0, 2)}
 	return q.any(r, nil)
 }
 
-// any tells whether a range has a row that accept accepts.
+// any reports whether a range has a row that accept accepts.
 func (q *query) any(r triple.Range, accept func(triple.KeyTerms) bool) (bool, error) {
 	err := q.src.Lookup(q.ctx, []triple.Range{r}, func(_ int, key, _ []byte) error {
 		if accept != nil {

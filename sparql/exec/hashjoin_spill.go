@@ -332,7 +332,7 @@ func (g *grace) load() error {
 	return nil
 }
 
-// wasMatched tells whether a row of the input had a match in an earlier pass.
+// wasMatched reports whether a row of the input had a match in an earlier pass.
 func (g *grace) wasMatched(at int) bool {
 	if g.matched == nil {
 		return false

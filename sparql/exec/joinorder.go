@@ -99,7 +99,7 @@ func (p *planner) begin() joinState {
 	return s
 }
 
-// linked tells whether a pattern shares a variable with a state, or has none.
+// linked reports whether a pattern shares a variable with a state, or has none.
 func (p *planner) linked(s *joinState, one *candidate) bool {
 	vars := false
 	for _, v := range one.local {
@@ -142,7 +142,7 @@ func (p *planner) join(s *joinState, i int, method joinMethod) (joinState, bool)
 	return to, true
 }
 
-// shares tells whether all rows of a state bind a variable of a pattern.
+// shares reports whether all rows of a state bind a variable of a pattern.
 func (p *planner) shares(s *joinState, one *candidate) bool {
 	for _, v := range one.local {
 		if v >= 0 && s.distinct[v] > 0 {

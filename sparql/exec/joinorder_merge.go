@@ -46,7 +46,7 @@ func (p *planner) merges(states []joinState, steps map[int]joinStep) {
 	}
 }
 
-// apart tells whether a pattern shares no variable with others but v.
+// apart reports whether a pattern shares no variable with others but v.
 func (p *planner) apart(others []int, i, v int) bool {
 	for _, other := range others {
 		for _, a := range p.list[other].local {

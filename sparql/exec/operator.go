@@ -89,7 +89,7 @@ func union(a, b algebra.Set) algebra.Set {
 	return out
 }
 
-// compatible tells whether two rows agree wherever both are bound.
+// compatible reports whether two rows agree wherever both are bound.
 func compatible(a, b []string, slots []int) bool {
 	for _, s := range slots {
 		if a[s] != b[s] && a[s] != "" && b[s] != "" {

@@ -258,7 +258,7 @@ func (o *order) keep(one *sorted) {
 // ORDER BY: durations stand among them.
 const tagOther = 0x37
 
-// passed tells whether all rows that follow one come behind the rows that the
+// passed reports whether all rows that follow one come behind the rows that the
 // full heap has.
 //
 // The order of keys is that of ORDER BY but for terms of tagOther, and for long

@@ -346,7 +346,7 @@ func (p *path) pair(out *batch, t *pathTask, end int32) {
 	}
 }
 
-// counts tells whether a task's start may be connected with itself by no edge. A
+// counts reports whether a task's start may be connected with itself by no edge. A
 // variable's term must be a node of the graph for that; a term of the query need
 // not. What is no node has no edge either.
 func (p *path) counts(t *pathTask) (bool, error) {

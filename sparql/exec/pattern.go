@@ -189,7 +189,7 @@ func (p *pattern) appendKey(dst []byte, position int, row []string) []byte {
 	return appendKeyForm(dst, row[at.slot])
 }
 
-// accept tells whether a row of the store matches, but for positions that are
+// accept reports whether a row of the store matches, but for positions that are
 // bound by variables.
 func (p *pattern) accept(a *access, terms *triple.KeyTerms) bool {
 	if !p.graphs.accept(terms[triple.Graph]) {

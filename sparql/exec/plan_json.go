@@ -62,7 +62,7 @@ func appendField(dst []byte, name, value string) ([]byte, error) {
 	return append(append(append(append(dst, '"'), name...), `":`...), text...), err
 }
 
-// known tells whether there is an estimate.
+// known reports whether there is an estimate.
 func (p *Plan) known() bool {
 	return p.Estimate >= 0 && !math.IsInf(p.Estimate, 0) && !math.IsNaN(p.Estimate)
 }

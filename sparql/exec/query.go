@@ -105,7 +105,7 @@ func (q *query) tick() error {
 	return nil
 }
 
-// spills tells whether operators may go on in temporary files.
+// spills reports whether operators may go on in temporary files.
 func (q *query) spills() bool { return q.scratch.spill != nil }
 
 // attach tells an operator its plan, and gives it a share of the memory if it can
@@ -194,7 +194,7 @@ func (r *Run) Check() error { return r.query.check() }
 // Err returns what ended Next, nil at the end of the solutions.
 func (r *Run) Err() error { return r.err }
 
-// Bound tells whether the solution binds a variable.
+// Bound reports whether the solution binds a variable.
 func (r *Run) Bound(slot int) bool { return r.batch.row(r.at)[slot] != "" }
 
 // Binding returns the whole encoded term of a variable, "" where it is unbound.

@@ -14,7 +14,7 @@ const (
 	sampleFound  = 50 // rows of the subjects that were met
 )
 
-// sampled tells whether a pattern that is all rows of a predicate is worth a
+// sampled reports whether a pattern that is all rows of a predicate is worth a
 // look at a few places, for how many rows an object has, and a subject: its
 // samples are of POS.
 func (one *candidate) sampled() bool {

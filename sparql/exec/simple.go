@@ -43,10 +43,10 @@ func (v *rowView) Value(slot int) expr.Value {
 	return c.value
 }
 
-// Bound tells whether a slot is bound.
+// Bound reports whether a slot is bound.
 func (v *rowView) Bound(slot int) bool { return v.row[slot] != "" }
 
-// test tells whether all conditions hold.
+// test reports whether all conditions hold.
 func test(env *expr.Env, conds []*expr.Expr, row *rowView) (bool, error) {
 	env.NextSolution()
 	for _, cond := range conds {

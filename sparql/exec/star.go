@@ -130,7 +130,7 @@ func (s *star) emit(out *batch) {
 	}
 }
 
-// begin tells whether every pattern has something for the row.
+// begin reports whether every pattern has something for the row.
 func (s *star) begin() bool {
 	first := int(s.refs[s.ref])
 	for k := range s.parts {

@@ -102,7 +102,7 @@ func (s *search) put(i int, node int32) (bool, error) {
 	return true, nil
 }
 
-// has tells whether the i-th start reached a node.
+// has reports whether the i-th start reached a node.
 func (s *search) has(i int, node int32) bool {
 	_, ok := s.seen[uint64(i)<<32|uint64(node)]
 	return ok
@@ -302,7 +302,7 @@ func (w *walker) negated(from []int32, p *ast.PathNegated, forward bool) ([][]in
 	return to, nil
 }
 
-// empty tells whether a path connects every node with itself by no edge.
+// empty reports whether a path connects every node with itself by no edge.
 func empty(p ast.Path) bool {
 	switch p := p.(type) {
 	case *ast.PathInverse:

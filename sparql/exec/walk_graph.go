@@ -82,7 +82,7 @@ func (w *walker) nodes() ([]int32, error) {
 	}
 }
 
-// isNode tells whether a term is a subject or an object of the active graph.
+// isNode reports whether a term is a subject or an object of the active graph.
 func (w *walker) isNode(term string) (bool, error) {
 	for _, position := range []int{triple.Subject, triple.Object} {
 		pat := &pattern{graphs: *w.graphs}

@@ -164,7 +164,7 @@ func (acc *Accumulator) account(bytes int) error {
 // entryBytes is about what an entry of a set takes besides its key.
 const entryBytes = 72
 
-// isNew tells whether acc.key was not seen yet, and remembers it.
+// isNew reports whether acc.key was not seen yet, and remembers it.
 func (acc *Accumulator) isNew() (bool, error) {
 	if _, ok := acc.seen[string(acc.key)]; ok {
 		return false, nil

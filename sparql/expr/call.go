@@ -63,7 +63,7 @@ var callables = [ast.NumFunctions]function{
 	ast.FuncSHA512:       hashSHA512,
 }
 
-// needsEnv tells whether a function's value is not of its arguments alone.
+// needsEnv reports whether a function's value is not of its arguments alone.
 func needsEnv(f ast.Function) bool {
 	switch f {
 	case ast.FuncBNode, ast.FuncUUID, ast.FuncStrUUID, ast.FuncRand, ast.FuncNow:

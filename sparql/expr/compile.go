@@ -14,7 +14,7 @@ import (
 type Row interface {
 	// Value returns the value in a slot, the zero Value where it is unbound.
 	Value(slot int) Value
-	// Bound tells whether a slot is bound, without decoding.
+	// Bound reports whether a slot is bound, without decoding.
 	Bound(slot int) bool
 }
 
@@ -24,7 +24,7 @@ type Terms []triple.Term
 // Value returns the value in a slot.
 func (t Terms) Value(slot int) Value { return FromTerm(t[slot]) }
 
-// Bound tells whether a slot is bound.
+// Bound reports whether a slot is bound.
 func (t Terms) Bound(slot int) bool { return !t[slot].IsZero() }
 
 // Scope is what an expression is compiled in. The zero Scope is usable.
@@ -68,7 +68,7 @@ func (x *Expr) Eval(env *Env, row Row) Value {
 	return x.node.eval(env, row)
 }
 
-// Test tells whether x is true in a row, as FILTER and HAVING ask: its effective
+// Test reports whether x is true in a row, as FILTER and HAVING ask: its effective
 // boolean value is true and no error.
 func (x *Expr) Test(env *Env, row Row) bool {
 	v := x.Eval(env, row)

@@ -20,7 +20,7 @@ type Env struct {
 	Uint64 func() uint64
 	// NewBlank returns a blank node that is in no graph and no solution, for BNODE.
 	NewBlank func() triple.Term
-	// Exists tells whether the pattern of e has a solution that goes together
+	// Exists reports whether the pattern of e has a solution that goes together
 	// with row. Its error, as that of a store that fails or a query that is
 	// cancelled, ends up in Err.
 	Exists func(e *ast.Exists, row Row) (bool, error)

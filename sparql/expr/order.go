@@ -85,7 +85,7 @@ func appendSortKey(dst []byte, v Value, limit int) (_ []byte, exact bool) {
 	return append(dst, 0, sortEnd), true
 }
 
-// splitsEscape tells whether b ends with the first byte of an escape.
+// splitsEscape reports whether b ends with the first byte of an escape.
 func splitsEscape(b []byte) bool {
 	i := 0
 	for i < len(b) {

@@ -177,7 +177,7 @@ func (v *Value) parseFloat(s string, kind Kind) bool {
 	return ok
 }
 
-// isFloatForm tells whether s is digits with a point and an exponent or not.
+// isFloatForm reports whether s is digits with a point and an exponent or not.
 func isFloatForm(s string) bool {
 	i, digits := 0, 0
 	if i < len(s) && (s[i] == '+' || s[i] == '-') {
@@ -243,7 +243,7 @@ func integerLimits(datatype string) (limits, bool) {
 
 var maxUnsignedLong = FromInt(math.MaxInt64).add(FromInt(math.MaxInt64)).add(FromInt(1))
 
-// inLimits tells whether the Integer v is in the value space of its datatype.
+// inLimits reports whether the Integer v is in the value space of its datatype.
 func (v Value) inLimits(datatype string) bool {
 	l, _ := integerLimits(datatype)
 	if l.least != nil && compareExact(v, FromInt(*l.least)) < 0 {

@@ -47,7 +47,7 @@ const (
 
 var errWork = limitValue("a long regular expression on a long string")
 
-// mayMatch tells whether a text is not too long.
+// mayMatch reports whether a text is not too long.
 func (p *pattern) mayMatch(text string) bool {
 	return (int64(p.steps)+stepsAlways)*int64(len(text)) <= maxWork
 }

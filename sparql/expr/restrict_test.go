@@ -9,7 +9,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// holds tells whether a term is among those of a restriction, as a store reads
+// holds reports whether a term is among those of a restriction, as a store reads
 // them: as the object of a key of SPO.
 func (r Restriction) holds(t interface{ Fatalf(string, ...any) }, term triple.Term) bool {
 	if slices.Contains(r.Terms, term) {

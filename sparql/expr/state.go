@@ -96,7 +96,7 @@ func (acc *Accumulator) Merge(state string) error {
 	return nil
 }
 
-// keepsAll tells whether what a was given is among its state, each value once.
+// keepsAll reports whether what a was given is among its state, each value once.
 func (a *Aggregate) keepsAll() bool {
 	switch a.function {
 	case ast.AggMin, ast.AggMax, ast.AggSample:

@@ -21,7 +21,7 @@ var (
 // asSimple returns the text of an xsd:string.
 func asSimple(v Value) (string, bool) { return v.term.Value(), v.kind == String }
 
-// compatible tells whether b goes together with a (section 17.4.3.1.2).
+// compatible reports whether b goes together with a (section 17.4.3.1.2).
 func compatible(a, b Value) Value {
 	switch {
 	case !a.isString() || !b.isString():

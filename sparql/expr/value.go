@@ -105,7 +105,7 @@ func (v Value) Parsed() Value {
 // Kind returns what v is.
 func (v Value) Kind() Kind { return v.Parsed().kind }
 
-// IsBound tells whether v is a term: neither unbound nor an error.
+// IsBound reports whether v is a term: neither unbound nor an error.
 func (v Value) IsBound() bool { return v.kind > Error }
 
 // ErrEvaluation is what all errors of expressions wrap.

@@ -6,7 +6,7 @@ import (
 	"github.com/trefoildb/trefoil/sparql/ast"
 )
 
-// startsCall tells whether a BuiltInCall is next.
+// startsCall reports whether a BuiltInCall is next.
 func (p *parser) startsCall() bool {
 	switch p.tok.word {
 	case "":

@@ -9,7 +9,7 @@ type groupScope struct {
 	vars map[string]bool
 }
 
-// has tells whether a variable is in scope behind g's elements.
+// has reports whether a variable is in scope behind g's elements.
 func (s *groupScope) has(g *ast.Group, name string) bool {
 	if s.vars == nil {
 		s.vars = map[string]bool{}

@@ -5,7 +5,7 @@ import (
 	"github.com/trefoildb/trefoil/triple"
 )
 
-// aggregateRule tells whether an aggregate may stand here.
+// aggregateRule reports whether an aggregate may stand here.
 type aggregateRule uint8
 
 const (
@@ -178,7 +178,7 @@ func (p *parser) primary() ast.Expr {
 	return &ast.Constant{Pos: pos}
 }
 
-// startsConstraint tells whether a Constraint is next.
+// startsConstraint reports whether a Constraint is next.
 func (p *parser) startsConstraint() bool {
 	return p.tok.is("(") || p.tok.kind == tokIRI || p.tok.kind == tokName || p.startsCall()
 }

@@ -144,7 +144,7 @@ func unescapeLocal(local string) string {
 	return b.String()
 }
 
-// hasScheme tells whether an IRI reference is an absolute IRI.
+// hasScheme reports whether an IRI reference is an absolute IRI.
 func hasScheme(ref string) bool {
 	for i := 0; i < len(ref); i++ {
 		c := ref[i]

@@ -163,7 +163,7 @@ func (p *parser) end() {
 	}
 }
 
-// take skips the mark m where it is next, and tells whether it was.
+// take skips the mark m where it is next, and reports whether it was.
 func (p *parser) take(m string) bool {
 	if !p.tok.is(m) {
 		return false
@@ -179,7 +179,7 @@ func (p *parser) expect(m string) {
 	}
 }
 
-// takeWord skips a keyword where it is next, and tells whether it was.
+// takeWord skips a keyword where it is next, and reports whether it was.
 func (p *parser) takeWord(word string) bool {
 	if p.tok.word != word {
 		return false

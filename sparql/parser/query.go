@@ -194,7 +194,7 @@ func (p *parser) modifiers(q *ast.Query) {
 	p.limitOffset(q)
 }
 
-// groupKey parses GroupCondition; ok tells whether there is one.
+// groupKey parses GroupCondition; ok reports whether there is one.
 func (p *parser) groupKey() (key ast.GroupKey, ok bool) {
 	switch {
 	case p.tok.kind == tokVar:
@@ -214,7 +214,7 @@ func (p *parser) groupKey() (key ast.GroupKey, ok bool) {
 	return key, false
 }
 
-// orderKey parses OrderCondition; ok tells whether there is one.
+// orderKey parses OrderCondition; ok reports whether there is one.
 func (p *parser) orderKey() (key ast.OrderKey, ok bool) {
 	switch {
 	case p.tok.word == "ASC" || p.tok.word == "DESC":

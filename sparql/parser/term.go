@@ -25,7 +25,7 @@ func (p *parser) varOrIRI(what string) ast.Node {
 	return ast.Node{Pos: pos, Term: triple.NewIRI(p.iri(what))}
 }
 
-// startsLiteral tells whether a literal is next.
+// startsLiteral reports whether a literal is next.
 func (p *parser) startsLiteral() bool {
 	switch p.tok.kind {
 	case tokString, tokInteger, tokDecimal, tokDouble:

@@ -36,7 +36,7 @@ type token struct {
 	pos  ast.Pos
 }
 
-// is tells whether t is the mark m.
+// is reports whether t is the mark m.
 func (t *token) is(m string) bool { return t.kind == tokPunct && t.value == m }
 
 // String names the token for a message.

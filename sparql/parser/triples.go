@@ -38,7 +38,7 @@ func (p *parser) templateTriples() []ast.TriplePattern {
 	return nil
 }
 
-// startsTriples tells whether a subject is next.
+// startsTriples reports whether a subject is next.
 func (p *parser) startsTriples() bool {
 	switch p.tok.kind {
 	case tokVar, tokIRI, tokName, tokBlank:
@@ -73,7 +73,7 @@ func (t *triplesParser) sameSubject() {
 	}
 }
 
-// startsVerb tells whether a predicate is next.
+// startsVerb reports whether a predicate is next.
 func (t *triplesParser) startsVerb() bool {
 	switch t.tok.kind {
 	case tokVar, tokIRI, tokName:

@@ -189,7 +189,7 @@ func isJSONNumber(s string) bool {
 	return numberType(s) != "" && last != '.' && !hasPointBeforeE(s)
 }
 
-// hasPointBeforeE tells whether no digit follows the point.
+// hasPointBeforeE reports whether no digit follows the point.
 func hasPointBeforeE(s string) bool {
 	for i := range len(s) - 1 {
 		if s[i] == '.' && (s[i+1] == 'e' || s[i+1] == 'E') {

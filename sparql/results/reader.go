@@ -174,5 +174,5 @@ func blank(label string) triple.Term {
 	return t
 }
 
-// isEnd tells whether err is that of a document that ended.
+// isEnd reports whether err is that of a document that ended.
 func isEnd(err error) bool { return errors.Is(err, io.ErrUnexpectedEOF) }

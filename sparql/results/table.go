@@ -116,7 +116,7 @@ func tableCell(t triple.Term) string {
 	return b.String()
 }
 
-// hidden tells whether r moves a cursor or changes how other characters look.
+// hidden reports whether r moves a cursor or changes how other characters look.
 func hidden(r rune) bool {
 	return unicode.IsControl(r) || r == '\u2028' || r == '\u2029' || r >= '\u202A' && r <= '\u202E' || r >= '\u2066' && r <= '\u2069'
 }

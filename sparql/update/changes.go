@@ -24,7 +24,7 @@ type Changes struct {
 	delta *delta
 }
 
-// Empty tells whether nothing is changed.
+// Empty reports whether nothing is changed.
 func (c *Changes) Empty() bool {
 	return !c.ClearAll && !c.ClearDefault && len(c.ClearGraphs) == 0 && c.delta.adds+c.delta.deletes == 0
 }

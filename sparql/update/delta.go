@@ -64,7 +64,7 @@ type clearing struct {
 func (c *clearing) any() bool { return c.unnamed || c.named || len(c.graphs) > 0 }
 func (c *clearing) all() bool { return c.unnamed && c.named }
 
-// hides tells whether a graph, by its form in keys, is cleared.
+// hides reports whether a graph, by its form in keys, is cleared.
 func (c *clearing) hides(graph []byte) bool {
 	if len(graph) == 0 {
 		return c.unnamed

@@ -42,7 +42,7 @@ func create(op *ast.Create) func(*run) error {
 	}
 }
 
-// exists tells whether a graph has triples; the default graph always exists.
+// exists reports whether a graph has triples; the default graph always exists.
 func (r *run) exists(graph triple.Term) (bool, error) {
 	if graph.IsZero() {
 		return true, nil

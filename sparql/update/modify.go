@@ -63,7 +63,7 @@ func (r *Request) modify(op *ast.Modify) (func(*run) error, error) {
 	return m.run, nil
 }
 
-// computes tells whether solutions of n may have terms that stand in no row: those
+// computes reports whether solutions of n may have terms that stand in no row: those
 // are checked, as one that is not RDF's would make a store refuse the request.
 func computes(n algebra.Node) bool {
 	switch n.(type) {

@@ -22,7 +22,7 @@ type overlay struct {
 	adds, deletes int // triples in rows
 }
 
-// hides tells whether a row of the base is one of a cleared graph.
+// hides reports whether a row of the base is one of a cleared graph.
 func (o *overlay) hides(key []byte) (bool, error) {
 	if !o.cleared.any() {
 		return false, nil

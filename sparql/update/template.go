@@ -43,7 +43,7 @@ func boundOf(t triple.Term) bound {
 	return b
 }
 
-// fits tells whether the term may stand at a position (RDF 1.1, section 3.1).
+// fits reports whether the term may stand at a position (RDF 1.1, section 3.1).
 func (b *bound) fits(position int) bool {
 	switch b.kind {
 	case triple.IRI:

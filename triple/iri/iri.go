@@ -29,7 +29,7 @@ type Base struct {
 	scheme string // scheme with its ':'
 	path   string
 	query  string // with its '?'; "" where there is none
-	// authority tells whether prefix has an authority (it may be empty, as in file:///).
+	// authority reports whether prefix has an authority (it may be empty, as in file:///).
 	authority bool
 }
 
@@ -46,7 +46,7 @@ func NewBase(iri string) (Base, error) {
 	return b, nil
 }
 
-// IsZero tells whether b is no base at all.
+// IsZero reports whether b is no base at all.
 func (b Base) IsZero() bool { return b.scheme == "" }
 
 // String returns the base IRI, without a fragment; "" for the zero Base.
@@ -85,7 +85,7 @@ func (b Base) merge(path string) string {
 	return b.path[:strings.LastIndexByte(b.path, '/')+1] + path
 }
 
-// HasScheme tells whether ref starts with a scheme and a colon, that is, whether
+// HasScheme reports whether ref starts with a scheme and a colon, that is, whether
 // it is an absolute IRI and not a relative reference.
 func HasScheme(ref string) bool { return schemeLen(ref) > 0 }
 

@@ -46,7 +46,7 @@ type Options struct {
 	Copies int
 	// Ranges are what is copied of the ordered space.
 	Ranges []triple.Range
-	// Empty tells whether there is nothing to be copied at all; nil is no.
+	// Empty reports whether there is nothing to be copied at all; nil is no.
 	Empty func(ctx context.Context) (bool, error)
 	// Every is how often copies take in what has changed; 0 is a second.
 	Every time.Duration

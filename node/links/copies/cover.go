@@ -29,7 +29,7 @@ func newCover(ranges []triple.Range) cover {
 	return c
 }
 
-// has tells whether all keys of a range are in c.
+// has reports whether all keys of a range are in c.
 func (c cover) has(r triple.Range) bool {
 	at, found := slices.BinarySearchFunc(c, r.Lo, func(part triple.Range, lo []byte) int { return bytes.Compare(part.Lo, lo) })
 	if !found {

@@ -18,7 +18,7 @@ import (
 
 // Found is what the copies have of a range.
 type Found struct {
-	// Known tells whether the range is copied at all.
+	// Known reports whether the range is copied at all.
 	Known bool
 	// Later says that there was no room for the rows: ask again for fewer ranges.
 	Later bool

@@ -261,7 +261,7 @@ func (w *world) deliver(m *machine, o *operation) {
 	m.journal = append(m.journal, o)
 }
 
-// drive brings an operation to all that must have it, and tells whether it is settled.
+// drive brings an operation to all that must have it, and reports whether it is settled.
 func (w *world) drive(o *operation) bool {
 	if o.settled {
 		return true

@@ -12,7 +12,7 @@ import (
 
 // Part is what the copies have of the beginning of a range.
 type Part struct {
-	// Known tells whether the beginning is copied at all.
+	// Known reports whether the beginning is copied at all.
 	Known bool
 	// UpTo is where the part ends: where the range does, or between keys of two terms.
 	UpTo []byte

@@ -58,7 +58,7 @@ func (a *away) has(id trie.MachineID) bool {
 	return ok
 }
 
-// isAway tells whether a machine is not to be asked, if there is another way.
+// isAway reports whether a machine is not to be asked, if there is another way.
 func (g *Graph) isAway(id trie.MachineID) bool {
 	return g.o.Copies != 0 && id != g.store.MachineID() && (g.away.has(id) || !g.store.Hears(id))
 }
@@ -93,7 +93,7 @@ func (g *Graph) callOwner(ctx context.Context, to trie.MachineID, method string,
 	return answer, err
 }
 
-// unreachable tells whether a call failed since nobody answered it.
+// unreachable reports whether a call failed since nobody answered it.
 func unreachable(err error) bool {
 	var refusal *peer.Refusal
 	var failed *peer.RemoteError
@@ -137,7 +137,7 @@ func withMachine(set map[trie.MachineID]bool, m trie.MachineID) map[trie.Machine
 }
 
 // readerOf returns the machine that reads all of a range, or read it before it was away;
-// ok is false where there is no such one. live tells whether it is to be asked.
+// ok is false where there is no such one. live reports whether it is to be asked.
 func (s *standing) readerOf(keys triple.Range) (owner trie.MachineID, live, ok bool) {
 	for part := range s.joint.Reads().Trie.Range(keys.Lo, keys.Hi) {
 		of, lives := s.joint.ReaderOf(part)
@@ -149,7 +149,7 @@ func (s *standing) readerOf(keys triple.Range) (owner trie.MachineID, live, ok b
 	return owner, live && !s.away[owner], ok
 }
 
-// there tells whether all who read a range are to be asked.
+// there reports whether all who read a range are to be asked.
 func (s *standing) there(keys triple.Range) bool {
 	if s.whole {
 		return true
@@ -177,7 +177,7 @@ func (s *standing) pieces(keys triple.Range, item int) (pieces []copiedRange, li
 	return pieces, live
 }
 
-// probe asks who reads some ranges whether they are there, and tells whether somebody is
+// probe asks who reads some ranges whether they are there, and reports whether somebody is
 // away who is not among those that are known to be.
 func (g *Graph) probe(ctx context.Context, v *view.View, all []wanted, known map[trie.MachineID]bool) bool {
 	owners := map[trie.MachineID]bool{}

@@ -66,7 +66,7 @@ func readClaims(d *peer.Decoder) ([]claim, error) {
 }
 
 // firsts returns the first claims of some items, whose ranges are all keys of SPO with two
-// terms; none where there is none. is tells whether a row is of an item. What it returns is
+// terms; none where there is none. is reports whether a row is of an item. What it returns is
 // first for good; see the package comment.
 func (r *reader) firsts(ctx context.Context, kind byte, all []wanted, items int, is func(item int, row *row) bool) ([]claim, error) {
 	g := r.graph

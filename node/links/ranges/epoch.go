@@ -105,7 +105,7 @@ func (g *Graph) epochIn(ctx context.Context, v *view.View, settled bool) (uint64
 	return epochOf(v, marks), nil
 }
 
-// refused tells whether a machine has answered and refused it.
+// refused reports whether a machine has answered and refused it.
 func refused(err error) bool {
 	var refusal *peer.Refusal
 	return errors.As(err, &refusal)

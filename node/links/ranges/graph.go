@@ -204,7 +204,7 @@ func (g *Graph) Close() error {
 	return nil
 }
 
-// empty tells whether there are neither links nor pages.
+// empty reports whether there are neither links nor pages.
 func (g *Graph) empty(ctx context.Context) (none bool, err error) {
 	none = true
 	err = g.read(ctx, func(r *reader) error {

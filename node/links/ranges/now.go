@@ -56,7 +56,7 @@ func (c *change) keys(o triple.Order) triple.Range {
 	return triple.Range{Lo: lo, Hi: append(slices.Clip(lo), 0, 2)}
 }
 
-// told tells whether a change by itself says how the triple is, for a link that is not in
+// told reports whether a change by itself says how the triple is, for a link that is not in
 // named graphs too.
 func (c *change) told() bool {
 	return c.Settled && len(c.terms[triple.Graph]) == 0 && !triple.IsLongTerm(c.terms[triple.Subject]) && !triple.IsLongTerm(c.terms[triple.Object])
@@ -187,7 +187,7 @@ func (r *reader) namesOf(ctx context.Context, all []copied, p *present) error {
 	return nil
 }
 
-// clear tells whether a change says how its triple is.
+// clear reports whether a change says how its triple is.
 func (c *copied) clear(p *present, kind byte, one *change) bool {
 	if !one.told() {
 		return false

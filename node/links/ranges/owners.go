@@ -334,7 +334,7 @@ func (r *reader) fromThoseAway(ctx context.Context, v *view.View, a *asking, awa
 	return append(rest, more...), append(unsure, moreUnsure...), err
 }
 
-// passing tells whether what an owner refused it may grant a moment later, under another
+// passing reports whether what an owner refused it may grant a moment later, under another
 // view maybe.
 func passing(err error) bool {
 	if unreachable(err) {

@@ -92,7 +92,7 @@ type keptList struct {
 	checked atomic.Uint64
 }
 
-// long tells whether the list itself is not kept.
+// long reports whether the list itself is not kept.
 func (l *keptList) long() bool { return l.packed == nil }
 
 // bytes is about what is taken for a list.

@@ -35,7 +35,7 @@ type reader struct {
 
 func (r *reader) close() { _ = r.snapshot.Close() } // it holds nothing
 
-// degraded tells whether something came from other orders or from copies, since a
+// degraded reports whether something came from other orders or from copies, since a
 // machine is dead.
 func (r *reader) degraded() bool {
 	if r.copied.Load() {
@@ -44,7 +44,7 @@ func (r *reader) degraded() bool {
 	return r.fromOtherOrders()
 }
 
-// fromOtherOrders tells whether rows came from other orders than the one that was asked.
+// fromOtherOrders reports whether rows came from other orders than the one that was asked.
 func (r *reader) fromOtherOrders() bool {
 	d, ok := r.snapshot.(interface{ Degraded() bool })
 	return ok && d.Degraded()
@@ -130,7 +130,7 @@ func (r *reader) knownUID(url []byte) uid.UID {
 	return u
 }
 
-// settledFor tells whether no earlier stamp can turn up than those that were read, of
+// settledFor reports whether no earlier stamp can turn up than those that were read, of
 // which newest is the newest epoch; before is up to where all was settled when the read
 // began. If not, it waits until that is so: then it is to be read again.
 func (g *Graph) settledFor(ctx context.Context, newest, before uint64) (bool, error) {

@@ -72,7 +72,7 @@ func changeBytes(c *links.Change) int {
 // replaceHead is no less than what a message takes beside its changes.
 const replaceHead = 32
 
-// isLong tells whether a change is made in parts.
+// isLong reports whether a change is made in parts.
 func isLong(c *links.Change) bool {
 	return len(c.Targets) > changedLinks || changeBytes(c) > replaceBytes-replaceHead
 }

@@ -44,7 +44,7 @@ type Member interface {
 	// JournalChanges returns the count of a member's changes of links, their labels and
 	// UIDs; see cluster.Node.
 	JournalChanges(ctx context.Context, epoch uint64, of trie.MachineID, settled bool) (node.JournalMark, error)
-	// Hears tells whether a member is heard of.
+	// Hears reports whether a member is heard of.
 	Hears(id trie.MachineID) bool
 	// Handle makes h answer a method, once.
 	Handle(method string, h peer.Handler)

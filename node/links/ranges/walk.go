@@ -49,7 +49,7 @@ type walked struct {
 
 // eachPiece goes through a range by pieces: rows is called with those whose readers are
 // there, away with the beginning of others, of which it returns where it ended, nil for
-// enough. rows tells whether it wants more. What is in vain is tried again for a while,
+// enough. rows reports whether it wants more. What is in vain is tried again for a while,
 // from the beginning of its piece.
 func (r *reader) eachPiece(ctx context.Context, keys triple.Range, rows func(ctx context.Context, piece triple.Range) (more bool, err error), away func(away walked) (upTo []byte, err error)) error {
 	g := r.graph

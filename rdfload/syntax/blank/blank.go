@@ -80,7 +80,7 @@ func (n *Nodes) Anonymous() triple.Term {
 	return triple.NewBlank(prefix + "_" + strconv.FormatUint(number, 10))
 }
 
-// looksAnonymous tells whether label is "genid", one or more '_', and then digits
+// looksAnonymous reports whether label is "genid", one or more '_', and then digits
 // or 'x' and lower-case hexadecimal digits.
 func looksAnonymous(label []byte) bool {
 	rest, ok := bytes.CutPrefix(label, []byte(anonymous+"_"))

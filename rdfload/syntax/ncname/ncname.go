@@ -7,7 +7,7 @@ import (
 	"github.com/trefoildb/trefoil/triple"
 )
 
-// Is tells whether s is an NCName.
+// Is reports whether s is an NCName.
 func Is(s string) bool {
 	for i, r := range s {
 		switch {
