@@ -50,6 +50,14 @@ func newBackfills(t *testing.T, random *rand.Rand) *backfills {
 		if kind == "o" && random.IntN(3) == 0 {
 			return triple.NewString(string(bytes.Repeat([]byte{0, byte(random.IntN(3))}, random.IntN(3))))
 		}
+		if kind == "s" && random.IntN(4) == 0 {
+			// The key of the long one is between the version of the other and its annotations.
+			text = "urn:s" + string(bytes.Repeat([]byte("x"), 251))
+			if random.IntN(2) == 0 {
+				text += string(bytes.Repeat([]byte("x"), 900))
+			}
+			return triple.NewIRI(text)
+		}
 		if random.IntN(40) == 0 {
 			text += string(bytes.Repeat([]byte("x"), 1100)) // in keys it is a hash
 		}

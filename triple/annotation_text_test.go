@@ -190,7 +190,10 @@ func TestSplitBound(t *testing.T) {
 		version, _ := AppendKey(nil, order, x)
 		other, _ := AppendKey(nil, order, twin)
 		annotation := AppendAnnotationKey(nil, version, "a")
-		of := rapid.SampledFrom([][]byte{version, other, annotation}).Draw(t, "of")
+		// A long last term that begins with this one sorts between the two.
+		longer := append(bytes.Clone(version), 0, markHash)
+		longer = append(longer, bytes.Repeat([]byte{7}, 16)...)
+		of := rapid.SampledFrom([][]byte{version, other, annotation, longer}).Draw(t, "of")
 		at := of[:rapid.IntRange(1, len(of)).Draw(t, "length")]
 		bound := SplitBound(at)
 		if (bytes.Compare(version, bound) < 0) != (bytes.Compare(annotation, bound) < 0) {

@@ -133,7 +133,8 @@ func AnnotationBounds(key []byte) (lo, hi []byte) {
 
 // SplitBound returns the greatest bound that is not above at and separates no version
 // from its annotations: between those of a triple of the default graph and its version
-// stand the same triple's versions in named graphs. It is a prefix of at.
+// stand the same triple's versions in named graphs, and triples whose last term is long
+// and begins with this one's. It is a prefix of at.
 func SplitBound(at []byte) []byte {
 	terms := 3
 	if len(at) > 0 && Order(at[0]) == GSPO {
@@ -146,6 +147,9 @@ func SplitBound(at []byte) []byte {
 		if i+1 == len(at) || at[i+1] == markAnnotation {
 			return at[:i:i]
 		}
+		if at[i+1] == markHash && terms == 1 {
+			return at[:i:i] // the last term may be short in another triple, with annotations behind at
+		}
 		if at[i+1] == markTermEnd {
 			if terms--; terms == 0 {
 				return at[:i:i]
@@ -155,6 +159,10 @@ func SplitBound(at []byte) []byte {
 	}
 	return at
 }
+
+// HasLong reports whether a term of a key may be long: in the key it is its beginning and
+// a hash.
+func HasLong(key []byte) bool { return bytes.Contains(key, []byte{0, markHash}) }
 
 // CutAnnotation splits an annotation row's key into the version's key and the
 // application id; ok is false for a version's own key.
