@@ -368,12 +368,12 @@ func (n *Node) handleJoin(ctx context.Context, _ peer.Header, body []byte) ([]by
 		return nil, refuse(peer.CodeStranger, 0, "machine %s cannot join itself: name another one; "+
 			"or its directory is a copy of this one's, and needs an identity of its own", j.Member.ID)
 	}
-	agreed := n.cfg.Lease
+	agreed, minor := n.cfg.Lease, uint64(protocol.Minor) // a lone node would form a cluster of its own minor
 	if v := n.current.Load(); v != nil {
-		agreed = v.Lease
-		if j.Member.Minor < v.Minor {
-			return nil, refuse(peer.CodeStranger, 0, "%s", outdated(j.Member.Minor, v.Minor))
-		}
+		agreed, minor = v.Lease, v.Minor
+	}
+	if j.Member.Minor < minor {
+		return nil, refuse(peer.CodeStranger, 0, "%s", outdated(j.Member.Minor, minor))
 	}
 	if j.Lease != agreed {
 		return nil, refuse(peer.CodeStranger, 0, "its failure timeout is %s, not %s: all nodes of a cluster have the same (--failure-timeout)",

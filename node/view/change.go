@@ -47,7 +47,6 @@ func (v *View) next() *View {
 
 // finish ends a change: what it made is valid, or nobody sees it.
 func (v *View) finish() (*View, error) {
-	v.raiseMinor()
 	v.prepare()
 	if err := v.Validate(); err != nil {
 		return nil, err
@@ -56,6 +55,8 @@ func (v *View) finish() (*View, error) {
 }
 
 // raiseMinor makes the view's minor the least that its members have, if that is greater.
+// That happens when a machine starts or joins. The loss of the last machine of an older
+// release does not raise it, because that machine may come back.
 func (v *View) raiseMinor() {
 	if len(v.Members) == 0 {
 		return
@@ -138,6 +139,7 @@ func (v *View) Join(ms ...Member) (*View, error) {
 		at, _ := slices.BinarySearchFunc(n.Members, m.ID, compareID)
 		n.Members = slices.Insert(n.Members, at, m)
 	}
+	n.raiseMinor()
 	if !grows {
 		return n.finish()
 	}

@@ -56,6 +56,7 @@ func (v *View) Readmit(id trie.MachineID, incarnation uint64, address string, mi
 		n.BaseIncarnations[id] = incarnation
 	}
 	m.Incarnation, m.Address, m.Minor, m.Waits = incarnation, address, minor, true
+	n.raiseMinor()
 	return n.finish()
 }
 

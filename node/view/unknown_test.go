@@ -117,10 +117,15 @@ func TestMinor(t *testing.T) {
 		t.Error("a member cannot go back before all have gone on")
 	}
 	all := must(t)(v.Readmit(3, 2, "h:3", 2))
+	// The loss of the last one of the first does not lock it out.
 	without := must(t)(v.Exclude(3))
+	if without.Minor != 0 {
+		t.Errorf("minor %d after a loss", without.Minor)
+	}
+	without = must(t)(without.Readmit(1, 3, "h:1", 1))
 	for _, v = range []*View{all, without} {
 		minor("all of the second", 1)
-		if next, err := v.Readmit(1, 3, "h:1", 0); err == nil {
+		if next, err := v.Readmit(1, 4, "h:1", 0); err == nil {
 			t.Errorf("a member went back: minor %d", next.Minor)
 		}
 		if next, err := v.Join(up(9)); err == nil {
