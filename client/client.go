@@ -25,7 +25,7 @@
 // it is sent several times, through other nodes of a cluster and after restarts:
 // otherwise an add that is sent twice could bring back what another client has deleted in
 // between. It is sent again if nothing of it was done, and if its outcome is unknown. Of
-// Add and Delete the rest is then done; their results count what the last try did, and
+// Add and Delete, without annotations, the rest is then done; their results count what the last try did, and
 // all that an earlier one did as existing or missing. Other changes that had begun return
 // [ErrUnknownOutcome], unless the node that had them remembers its answer. Load has no
 // key; Load and Backup are never sent again.

@@ -64,6 +64,7 @@ func (c *Client) change(ctx context.Context, what call, again bool) ([]byte, err
 	what.header.Set(repeatHeader, "false")
 	var text []byte
 	var unknown error // of a try whose outcome is unknown
+	var partial error // of a try that was done in part
 	err := c.retry(ctx, func() error {
 		err := c.changeOnce(ctx, what, again, &text)
 		what.header.Del(repeatHeader)
@@ -76,11 +77,19 @@ func (c *Client) change(ctx context.Context, what call, again bool) ([]byte, err
 			return err
 		case errors.Is(err, ErrUnknownOutcome):
 			unknown = err
+		case errors.As(err, &e) && (e.Begun || e.Done > 0):
+			partial = err
+			return err
 		case errors.As(err, &p) && unknown != nil:
 			return &permanent{errors.Join(err, unknown)}
 		}
 		return err
 	})
+	var last *Error
+	if partial != nil && err != nil && !(errors.As(err, &last) && (last.Begun || last.Done > 0)) {
+		unknown = partial
+		err = errors.Join(err, partial)
+	}
 	if err != nil && unknown != nil && !errors.Is(err, ErrUnknownOutcome) {
 		err = unknownOutcome(err)
 	}

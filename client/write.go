@@ -111,7 +111,7 @@ func (c *Client) sendAll(ctx context.Context, method string, query url.Values, t
 			return fmt.Errorf("triple %d: %w", i, err)
 		}
 	}
-	what := call{method: method, url: c.door("/triples", query), header: http.Header{"Content-Type": {"application/n-quads"}}, byTriple: true}
+	what := call{method: method, url: c.door("/triples", query), header: http.Header{"Content-Type": {"application/n-quads"}}, byTriple: annotations == nil}
 	send := func(document []byte) error {
 		what.body = document
 		text, err := c.change(ctx, what, true)

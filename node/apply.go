@@ -62,8 +62,8 @@ type ApplyResult struct{ Added, Deleted int64 }
 // writes wait meanwhile.
 //
 // A context that ends before writing begins takes the change back; [ErrUnknown]
-// leaves open whether it was done. If a change was done before under the key of ctx
-// ([WithRequestKey]), nothing is, and the result has no counts. A change that only clears and deletes may
+// leaves open whether it was done, [ErrDone] says that it was done before under the
+// key of ctx ([WithRequestKey]). A change that only clears and deletes may
 // use half of the disk space that is kept free.
 func (s *Store) Apply(ctx context.Context, changes Changes) (ApplyResult, error) {
 	r, err := s.newChange(ctx, changes)
@@ -99,7 +99,7 @@ func (s *Store) newChange(ctx context.Context, changes Changes) (*request, error
 		return nil, fmt.Errorf("%w: MaxBytes is %d, not 0 to %d", ErrInvalid, changes.MaxBytes, maxChangeBytes)
 	}
 	r := newRequest(kindApply, 0)
-	r.change = &change{ctx: ctx, limit: changes.MaxBytes, token: RequestKeyOf(ctx).Token(OperationClaim, nil)}
+	r.change = &change{ctx: ctx, limit: changes.MaxBytes, token: RequestKeyOf(ctx).Claim()}
 	if r.limit == 0 {
 		r.limit = defaultChangeBytes
 	}

@@ -1,6 +1,7 @@
 package node
 
 import (
+	"cmp"
 	"context"
 
 	"github.com/trefoildb/trefoil/triple"
@@ -11,7 +12,7 @@ import (
 func (c *commit) commitChange(r *request) error {
 	c.request = r
 	if done, err := c.begin(r.token); done || err != nil {
-		return err
+		return cmp.Or(err, ErrDone)
 	}
 	parts := r.parts
 	if err := c.lookUp(parts); err != nil {

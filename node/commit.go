@@ -221,10 +221,12 @@ func (c *commit) commitGroup(group []*request) error {
 		if err != nil {
 			return err
 		}
+		if done {
+			r.err = ErrDone
+			slotOf = slotOf[len(r.parts):]
+			continue
+		}
 		for i, part := range r.parts {
-			if done {
-				break
-			}
 			if err := c.doPart(r, part, slotOf[i], &stamp); err != nil {
 				return err
 			}

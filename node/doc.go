@@ -62,9 +62,12 @@
 //	mark              uvarint: see Store.Mark
 //	placement         trie.Placement
 //	sequence          uvarint epoch, uvarint sequence: greater than all in use
+//	token/PT          an operation with token T, 16 bytes, was done in period P, 4
+//	                  bytes: Unix time in units of TokenTime; empty
 //	trie              trie.Trie
-//	unsettled/SIB     operations of a batch, one after the other: kind 01 add or 02
-//	                  delete, uvarint epoch, uvarint sequence, uvarint length and
+//	unsettled/SIB     operations of a batch, one after the other: kind 01 add, 02
+//	                  delete, 03 annotation or 04 claim (with 80 set: then a token
+//	                  follows), uvarint epoch, uvarint sequence, uvarint length and
 //	                  key in SPO, uvarint length and value with a zero stamp
 //
 // S is a machine, I its incarnation, B a batch's number: 8 bytes each, big-endian.

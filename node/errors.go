@@ -35,6 +35,8 @@ var (
 	// ErrBegun: a request with the same idempotency key has begun before, and is not one
 	// whose rest can be done. It is an [ErrUnknown].
 	ErrBegun = fmt.Errorf("%w: a request with this key has begun before", ErrUnknown)
+	// ErrDone: the change was done before, under the same idempotency key.
+	ErrDone = errors.New("the change was done before")
 	// ErrTooLarge: a change is larger than its limit. Nothing of it was written.
 	ErrTooLarge = errors.New("the change is too large")
 	// ErrMember: the data directory belongs to a member of a cluster, whose other

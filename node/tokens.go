@@ -22,8 +22,8 @@ type Token [16]byte
 // RequestKey names a client's request by its idempotency key.
 type RequestKey struct {
 	sum [sha256.Size]byte
-	// First says that the request was not sent before, so that nobody need be asked
-	// whether it was done.
+	// First says that the request was not sent before, so that other machines need not be
+	// asked for it.
 	First bool
 }
 
@@ -59,7 +59,10 @@ func (k *RequestKey) Token(kind OperationKind, key []byte) (t Token) {
 	return t
 }
 
-// TokenTime is for how long tokens are remembered at least.
+// Claim returns the token by which the request as a whole is claimed.
+func (k *RequestKey) Claim() Token { return k.Token(OperationClaim, nil) }
+
+// TokenTime is for how long tokens are remembered at least, by the clock of the system.
 const TokenTime = 10 * time.Minute
 
 // tokens knows which rows of tokenPrefix there are. A row is the prefix, the period in
@@ -194,7 +197,7 @@ func (s *Store) Claim(ctx context.Context) error {
 		return wrap("claim", err)
 	}
 	r := newRequest(kindClaim, 0)
-	r.tokens, r.size = []Token{key.Token(OperationClaim, nil)}, itemBytes
+	r.tokens, r.size = []Token{key.Claim()}, itemBytes
 	if err := s.queue.do(ctx, r, &s.health, s.options.WriteTimeout); err != nil {
 		return wrap("claim", err)
 	}

@@ -1,6 +1,7 @@
 package node
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -39,6 +40,10 @@ func (s *Store) Update(ctx context.Context, f func(*Snapshot) (Changes, error)) 
 		return ApplyResult{}, wrap("update", err)
 	}
 	defer func() { s.updates.turn <- struct{}{} }()
+	// What f finds may be what the change has left.
+	if done, err := s.hasToken(RequestKeyOf(ctx).Claim()); done || err != nil {
+		return ApplyResult{}, wrap("update", cmp.Or(err, ErrDone))
+	}
 	sn, err := s.Snapshot()
 	if err != nil {
 		return ApplyResult{}, wrap("update", err)

@@ -3,6 +3,7 @@ package node
 import (
 	"context"
 	"fmt"
+	"sync"
 
 	"github.com/trefoildb/trefoil/triple"
 )
@@ -78,18 +79,18 @@ func (s *Store) DeleteMatch(ctx context.Context, p triple.Pattern) (DeleteResult
 	if err := s.alone(); err != nil {
 		return total, wrap("delete matches", err)
 	}
-	if err := s.Claim(ctx); err != nil {
-		return total, err
-	}
-	ctx = WithRequestKey(ctx, "", true)
 	sn, err := s.Snapshot()
 	if err != nil {
 		return total, err
 	}
 	defer sn.Close()
 	batch := make([]triple.Triple, 0, deleteBatch)
+	claim := sync.OnceValue(func() error { return s.Claim(ctx) })
 	flush := func() error {
-		r, err := s.Delete(ctx, batch)
+		if err := claim(); err != nil { // right before it writes
+			return err
+		}
+		r, err := s.Delete(WithRequestKey(ctx, "", true), batch)
 		total.Deleted += r.Deleted
 		total.Missing += r.Missing
 		batch = batch[:0]

@@ -79,16 +79,17 @@ func readChange(c node.Changes) (r change, err error) {
 //
 // If they have begun before under the key of ctx, it returns [node.ErrBegun].
 func (n *Node) applyAll(ctx context.Context, c change) (result node.ApplyResult, err error) {
-	if err := n.writes.Claim(ctx); err != nil {
-		return result, err
-	}
+	claim := n.claimOnce(ctx)
 	ctx = node.WithRequestKey(ctx, "", true)
 	for _, p := range c.clear {
-		r, err := n.DeleteMatch(ctx, p)
+		r, err := n.deleteMatch(ctx, p, claim)
 		result.Deleted += r.Deleted
 		if err != nil {
 			return result, err
 		}
+	}
+	if err := claim(); err != nil {
+		return result, err
 	}
 	for batch := range slices.Chunk(c.delete, changeBatch) {
 		r, err := n.Delete(ctx, batch)

@@ -17,9 +17,10 @@ func (c *Config) cutAfter() time.Duration { return c.Lease / 2 }
 
 // cut reports whether a member is cut off.
 type cut struct {
-	mu  sync.Mutex
-	off bool
-	c   chan struct{} // closed while it is
+	mu    sync.Mutex
+	off   bool
+	c     chan struct{} // closed while it is
+	began time.Duration // since when this member looks for a leader
 }
 
 // set changes it, and reports whether it was otherwise before.
@@ -59,20 +60,24 @@ func (c *cut) done() chan struct{} {
 func (n *Node) watchLeader(ctx context.Context) {
 	ticker := time.NewTicker(leaderTick)
 	defer ticker.Stop()
-	began := n.cfg.Clock.Now()
+	n.cut.mu.Lock()
+	n.cut.began = n.cfg.Clock.Now()
+	n.cut.mu.Unlock()
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-ticker.C:
 		}
-		n.lookForLeader(began)
+		n.lookForLeader()
 	}
 }
 
-// lookForLeader notes and returns whether this member, which began to look at a time of
-// its clock, is cut off.
-func (n *Node) lookForLeader(began time.Duration) (off bool) {
+// lookForLeader notes and returns whether this member is cut off.
+func (n *Node) lookForLeader() (off bool) {
+	n.cut.mu.Lock()
+	began := n.cut.began
+	n.cut.mu.Unlock()
 	_, _, led := n.agreement().Leader()
 	end := max(n.lease.end(), began+n.cfg.Lease)
 	off = !led && n.cfg.Clock.Now() >= end+n.cfg.cutAfter()
@@ -93,7 +98,7 @@ func (n *Node) newerOrCut(ctx context.Context, epoch uint64) error {
 		select {
 		case <-changed:
 		case <-n.cut.done():
-			if !n.lookForLeader(0) {
+			if !n.lookForLeader() {
 				continue // since the last tick, as when it has just become a member
 			}
 			return fmt.Errorf("%w: machine %s hears of no leader of the cluster: it is cut off, or most of the machines that vote are down", node.ErrUnavailable, n.self)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"sync"
 	"sync/atomic"
 
 	"github.com/trefoildb/trefoil/node"
@@ -150,10 +151,16 @@ func (n *Node) DeleteMatch(ctx context.Context, p triple.Pattern) (result node.D
 	if lone {
 		return result, err
 	}
-	if err := n.writes.Claim(ctx); err != nil {
-		return result, err
-	}
-	ctx = node.WithRequestKey(ctx, "", true)
+	return n.deleteMatch(node.WithRequestKey(ctx, "", true), p, n.claimOnce(ctx))
+}
+
+// claimOnce returns a function that claims the key of the request of ctx. Changes call it
+// right before they write, because what was refused before that may be sent again.
+func (n *Node) claimOnce(ctx context.Context) func() error {
+	return sync.OnceValue(func() error { return n.writes.Claim(ctx) })
+}
+
+func (n *Node) deleteMatch(ctx context.Context, p triple.Pattern, claim func() error) (result node.DeleteResult, err error) {
 	sn, err := n.reads.Snapshot()
 	if err != nil {
 		return result, err
@@ -161,6 +168,9 @@ func (n *Node) DeleteMatch(ctx context.Context, p triple.Pattern) (result node.D
 	defer sn.Close()
 	var batch []triple.Triple
 	flush := func() error {
+		if err := claim(); err != nil {
+			return err
+		}
 		r, err := n.Delete(ctx, batch)
 		result.Deleted += r.Deleted
 		result.Missing += r.Missing
@@ -225,6 +235,12 @@ func (n *Node) Update(ctx context.Context, f func(Snapshot) (node.Changes, error
 	defer sn.Close()
 	changes, err := f(sn)
 	if err != nil {
+		// What f found may be what an earlier try has left.
+		if begun, failed := n.writes.Begun(ctx); failed != nil {
+			return result, fmt.Errorf("%w: %w", node.ErrUnavailable, failed)
+		} else if begun {
+			return result, node.ErrBegun
+		}
 		return result, err
 	}
 	c, err := readChange(changes)

@@ -6,6 +6,7 @@ import (
 	"container/list"
 	"context"
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"hash"
 	"io"
@@ -164,9 +165,9 @@ func (r *recording) send(w http.ResponseWriter) error {
 	return err
 }
 
-// once makes a change. If the request has a key, what was made of it before is not made
-// again: this node remembers the answer for some time, and the store what it did, with
-// the machines of its cluster, for [node.TokenTime]. With a key the change does not end with its connection, so that a client whose
+// once makes a change. If the request has a key, the change is made once: this node
+// remembers the answer for some time, and the store remembers what was done, for
+// [node.TokenTime]. With a key the change does not end with its connection, so that a client whose
 // connection broke gets its answer by a second try.
 func (a *API) once(w http.ResponseWriter, r *request, do func(http.ResponseWriter, *request) error) error {
 	if r.digest == nil {
@@ -193,11 +194,19 @@ func (a *API) once(w http.ResponseWriter, r *request, do func(http.ResponseWrite
 		answer = made
 		return made.send(w)
 	}
+	if errors.Is(err, node.ErrDone) {
+		return writeJSON(w, repeated{true})
+	}
 	e := asError(err)
 	if e.Kind == kindGone {
 		e = &Error{Kind: KindUnknownOutcome, Message: "the change was cut short: it may be done in part", cause: err}
 	}
 	return e
+}
+
+// repeated is the answer to a change that was done before, whose answer is not remembered.
+type repeated struct {
+	Repeated bool `json:"repeated"`
 }
 
 // repeat answers a request whose key is known.

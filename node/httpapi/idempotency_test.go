@@ -129,10 +129,14 @@ func TestKeysAfterARestart(t *testing.T) {
 	step("POST", "/triples", "application/n-triples", "blank", "_:b <http://e.x/p> _:c .\n", 200, `"added":1`)
 	step("POST", "/sparql", "application/sparql-update", "update", "INSERT DATA { <http://e.x/s> <http://e.x/q> 1 }", 200, `"added":1`)
 	step("DELETE", "/triples?p=%3Chttp://e.x/q%3E", "", "pattern", "", 200, `"deleted":1`)
+	const create = "CREATE GRAPH <http://e.x/g> ; INSERT DATA { GRAPH <http://e.x/g> { <http://e.x/s> <http://e.x/p> 2 } }"
+	step("POST", "/sparql", "application/sparql-update", "create", create, 200, `"added":1`)
 	restart()
+	step("POST", "/sparql", "application/sparql-update", "create", create, 200, `"repeated":true`) // no conflict with itself
+	step("DELETE", "/data?graph=http://e.x/g", "", "clear", "", 200, `"deleted":1`)
 	step("POST", "/triples", "application/n-triples", "add", spo, 200, `"added":0`)
 	step("POST", "/triples", "application/n-triples", "blank", "_:b <http://e.x/p> _:c .\n", 200, `"added":0`)
-	step("POST", "/sparql", "application/sparql-update", "update", "INSERT DATA { <http://e.x/s> <http://e.x/q> 1 }", 200, `"added":0`)
+	step("POST", "/sparql", "application/sparql-update", "update", "INSERT DATA { <http://e.x/s> <http://e.x/q> 1 }", 200, `"repeated":true`)
 	step("DELETE", "/triples?p=%3Chttp://e.x/q%3E", "", "pattern", "", 504, string(KindUnknownOutcome))
 	if n := store.Status().Triples; n != 1 {
 		t.Errorf("%d triples", n)

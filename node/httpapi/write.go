@@ -58,6 +58,12 @@ func (a *API) postTriples(w http.ResponseWriter, r *request) error {
 	if err != nil {
 		return err
 	}
+	if len(notes) > 0 { // a second try would take back what was noted since
+		if err := a.store.Claim(r.Context()); err != nil {
+			return err
+		}
+		r.Request = r.WithContext(node.WithRequestKey(r.Context(), "", true))
+	}
 	result, err := a.store.Add(r.Context(), triples)
 	a.metrics.rowsWritten.WithLabelValues("added").Add(float64(result.Added))
 	if err != nil {

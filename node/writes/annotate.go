@@ -70,7 +70,7 @@ func (w *Writes) annotateOnce(ctx context.Context, key []byte, note node.Note) (
 	if err != nil {
 		return answer{}, err
 	}
-	return w.submitTo(ctx, v, chunks[0], true)
+	return w.submitTo(ctx, v, chunks[0], 0)
 }
 
 // found reports whether the triple of an annotation is there, so that it may be

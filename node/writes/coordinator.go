@@ -33,7 +33,7 @@ func (w *Writes) Write(ctx context.Context, kind node.OperationKind, triples []t
 			return 0, 0, fmt.Errorf("triple %d: %w", i, err)
 		}
 	}
-	x := &writing{writes: w, ctx: ctx, key: node.RequestKeyOf(ctx), total: len(triples), places: make(chan struct{}, parallel)}
+	x := w.newWriting(ctx, len(triples))
 	x.run(kind, triples)
 	x.running.Wait()
 	w.stats.coordinated.Add(x.changed + x.unchanged)
@@ -45,6 +45,7 @@ type writing struct {
 	writes  *Writes
 	ctx     context.Context
 	key     *node.RequestKey // nil if the request has none
+	first   uint64           // the epoch in which it came, if it was not sent before
 	total   int
 	places  chan struct{} // one for each request on its way
 	running sync.WaitGroup
@@ -52,6 +53,14 @@ type writing struct {
 	mu                 sync.Mutex
 	changed, unchanged int64
 	unknown, failed    error // the first of either kind
+}
+
+func (w *Writes) newWriting(ctx context.Context, total int) *writing {
+	x := &writing{writes: w, ctx: ctx, key: node.RequestKeyOf(ctx), total: total, places: make(chan struct{}, parallel)}
+	if v := w.cluster.View(); v != nil && x.key != nil && x.key.First {
+		x.first = v.Epoch
+	}
+	return x
 }
 
 // run sends the triples in requests of some size, until one fails.
@@ -67,7 +76,9 @@ func (x *writing) run(kind node.OperationKind, triples []triple.Triple) {
 		var long bool
 		key, long = triple.AppendKey(key[:0], triple.SPO, triples[i])
 		o.Key = bytes.Clone(key)
-		o.Token = x.key.Token(kind, key)
+		if o.Token = x.key.Token(kind, key); kind == node.OperationClaim {
+			o.Token = x.key.Claim()
+		}
 		if long && kind == node.OperationAdd {
 			o.Long = triple.AppendValue(nil, triple.Stamp{}, triples[i])
 		}
@@ -127,7 +138,7 @@ func (x *writing) send(c *chunk) {
 		}
 		var a answer
 		if err == nil {
-			a, err = x.writes.submitTo(x.ctx, v, parts[0], x.key == nil || x.key.First)
+			a, err = x.writes.submitTo(x.ctx, v, parts[0], x.first)
 		}
 		switch {
 		case err == nil && a.outcome == diskFull:
@@ -180,7 +191,7 @@ func regroup(v *view.View, c *chunk) ([]*chunk, error) {
 
 // submitTo submits a chunk to its machine. It does not wait for a machine that is
 // no member any more.
-func (w *Writes) submitTo(ctx context.Context, v *view.View, c *chunk, first bool) (answer, error) {
+func (w *Writes) submitTo(ctx context.Context, v *view.View, c *chunk, first uint64) (answer, error) {
 	if c.machine == w.self {
 		return w.submit(ctx, c.operations, first)
 	}
@@ -194,7 +205,7 @@ func (w *Writes) submitTo(ctx context.Context, v *view.View, c *chunk, first boo
 	defer cancel(nil)
 	watch.Go(func() { w.watch(ctx, cancel, node.Origin{Sequencer: m.ID, Incarnation: m.Incarnation}) })
 	e := peer.NewEncoder(int(c.size))
-	e.Bool(first)
+	e.Uvarint(first)
 	encodeOperations(e, c.operations, false)
 	body, err := w.cluster.Call(ctx, c.machine, MethodSubmit, e.Data())
 	if err != nil {

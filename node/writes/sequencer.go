@@ -3,7 +3,6 @@ package writes
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"slices"
 
 	"github.com/trefoildb/trefoil/node"
@@ -70,9 +69,13 @@ func (w *Writes) stampGroup(group []*request) {
 		return
 	}
 	if err := w.remember(g); err != nil {
-		w.refuseAll(group, refuse(peer.CodeUnavailable, v.Epoch, "%v", err))
+		w.refuseAll(group, refuse(peer.CodeUnavailable, v.Epoch, "look up tokens: %v", err))
 		return
 	}
+	if g = w.withdraw(g); len(g.requests) == 0 {
+		return
+	}
+	group = g.requests
 	// What was found is what there is only if nobody else could have stamped by
 	// the time of the look-up.
 	if err := w.cluster.Lease(); err != nil {
@@ -112,8 +115,8 @@ func (w *Writes) drop(r *request, err error) {
 // admit checks that a request is for this machine, and notes in it whose disk is
 // full.
 func (w *Writes) admit(v *view.View, r *request) error {
-	if r.route.view != v && r.known != nil {
-		return wrongEpoch(v) // others may remember more by now
+	if r.route.view != v && named(r.operations) {
+		return wrongEpoch(v) // other machines may remember more than was asked
 	}
 	if r.route.view != v {
 		route, err := newRoute(v, w.self, r.operations)
@@ -144,6 +147,7 @@ type grouped struct {
 	requests []*request
 	findings []finding
 	done     []bool  // operation i was done before; nil if none has a token
+	pending  []bool  // operation i was left unsettled by another sequencer
 	of       []int32 // operation i, of all requests in a row, has findings[of[i]]
 }
 
@@ -202,36 +206,61 @@ func (w *Writes) lookUp(v *view.View, group []*request) (*grouped, error) {
 	return g, nil
 }
 
-// remember finds which operations of a group were done before under their tokens. What
-// another sequencer left unsettled is not known to be done yet: then it is an error.
+// remember finds which operations of a group were done before under their tokens. It
+// drops requests of which another sequencer has left something unsettled: that is not
+// known to be done yet.
 func (w *Writes) remember(g *grouped) error {
 	var tokens []node.Token
-	named := false
 	for _, r := range g.requests {
 		for i := range r.operations {
 			tokens = append(tokens, r.operations[i].Token)
-			named = named || r.operations[i].Token != (node.Token{})
 		}
 	}
-	if !named {
+	if !slices.ContainsFunc(tokens, func(t node.Token) bool { return t != node.Token{} }) {
 		return nil
 	}
-	var err error
-	if g.done, err = w.store.HasTokens(tokens); err != nil {
+	// First what is in flight, then what is stored: what is settled meanwhile is there.
+	g.done = make([]bool, len(tokens))
+	w.mu.Lock()
+	for at, t := range tokens {
+		g.done[at] = w.tokens[t] != nil
+	}
+	w.mu.Unlock()
+	stored, err := w.store.HasTokens(tokens)
+	if err != nil {
 		return err
 	}
-	left := w.foreignTokens()
+	foreign := w.foreignTokens()
 	at := 0
 	for _, r := range g.requests {
 		for i := range r.operations {
-			if left[tokens[at]] {
-				return fmt.Errorf("what an earlier try of a request has left is being taken over")
-			}
-			g.done[at] = g.done[at] || r.known != nil && r.known[i]
+			g.pending = append(g.pending, foreign[tokens[at]])
+			g.done[at] = g.done[at] || stored[at] || r.known != nil && r.known[i]
 			at++
 		}
 	}
 	return nil
+}
+
+// withdraw drops the requests of which something is pending, and returns the others.
+func (w *Writes) withdraw(g *grouped) *grouped {
+	if !slices.Contains(g.pending, true) {
+		return g
+	}
+	kept := &grouped{view: g.view, findings: g.findings}
+	at := 0
+	for _, r := range g.requests {
+		n := at + len(r.operations)
+		if slices.Contains(g.pending[at:n], true) {
+			w.drop(r, refuse(peer.CodeUnavailable, g.view.Epoch, "what an earlier try of the request has left is being taken over"))
+		} else {
+			kept.requests = append(kept.requests, r)
+			kept.done = append(kept.done, g.done[at:n]...)
+			kept.of = append(kept.of, g.of[at:n]...)
+		}
+		at = n
+	}
+	return kept
 }
 
 // foreignTokens returns the tokens of operations in this machine's list of what is not

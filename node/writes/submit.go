@@ -18,8 +18,8 @@ type request struct {
 	operations []node.Operation
 	size       int64
 	route      *route
-	// known says which operations were done before, as other machines remember; they were
-	// asked in the view of route, and nil says that nobody need be asked.
+	// known says which operations were done before, as other machines answered in the view
+	// of route; nil if they need not be asked.
 	known []bool
 	state atomic.Int32
 	done  chan struct{} // closed when what follows is set
@@ -61,9 +61,9 @@ type answer struct {
 // submit has this machine stamp operations and waits until they are settled, and
 // all that the answer rests on. An error that is a *peer.Refusal says that
 // nothing was done; every other one leaves open what was.
-// What was done before under its token is not done again; first says that there was no
-// try before.
-func (w *Writes) submit(ctx context.Context, operations []node.Operation, first bool) (answer, error) {
+// What was done before under its token is not done again. first is the epoch in which the
+// request came, if there was no try before; 0 is not known.
+func (w *Writes) submit(ctx context.Context, operations []node.Operation, first uint64) (answer, error) {
 	if w.ctx.Err() != nil {
 		return answer{}, errClosing()
 	}
@@ -76,7 +76,7 @@ func (w *Writes) submit(ctx context.Context, operations []node.Operation, first 
 		return answer{}, malformed(err)
 	}
 	r := &request{operations: operations, size: sizeOf(operations), route: route, done: make(chan struct{})}
-	if !first {
+	if first != v.Epoch {
 		if r.known, err = w.askTokens(ctx, v, operations); err != nil {
 			return answer{}, err
 		}
@@ -124,7 +124,7 @@ func (w *Writes) handleSubmit(ctx context.Context, body []byte) ([]byte, error) 
 	}
 	defer finished()
 	d := peer.NewDecoder(body)
-	first := d.Bool()
+	first := d.Uvarint()
 	operations, err := decodeOperations(d, false)
 	if err == nil {
 		err = d.End()

@@ -7,6 +7,7 @@ package writes
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -42,13 +43,13 @@ func (w *Writes) Claim(ctx context.Context) error {
 	if key == nil {
 		return nil
 	}
-	token := key.Token(node.OperationClaim, nil)
+	token := key.Claim()
 	t := triple.Triple{
 		Subject:   triple.NewIRI(fmt.Sprintf("urn:trefoil:request:%x", token[:])),
 		Predicate: triple.NewIRI("urn:trefoil:claim"),
 		Object:    triple.NewString(""),
 	}
-	x := &writing{writes: w, ctx: ctx, key: key, total: 1, places: make(chan struct{}, 1)}
+	x := w.newWriting(ctx, 1)
 	x.run(node.OperationClaim, []triple.Triple{t})
 	x.running.Wait()
 	if err := x.result(); err != nil {
@@ -60,22 +61,53 @@ func (w *Writes) Claim(ctx context.Context) error {
 	return nil
 }
 
+// named reports whether an operation has a token.
+func named(operations []node.Operation) bool {
+	return slices.ContainsFunc(operations, func(o node.Operation) bool { return o.Token != node.Token{} })
+}
+
+// Begun reports whether the request of ctx has claimed its key, as far as any member
+// remembers. An error says that some cannot be asked.
+func (w *Writes) Begun(ctx context.Context) (bool, error) {
+	key, v := node.RequestKeyOf(ctx), w.cluster.View()
+	if key == nil || v == nil {
+		return false, nil
+	}
+	token := key.Claim()
+	own, err := w.recall([]node.Token{token})
+	if err != nil || own[0] != byte(unheard) {
+		return err == nil, err
+	}
+	e := peer.NewEncoder(32)
+	e.Uvarint(v.Epoch)
+	e.Uvarint(1)
+	encodeToken(e, token)
+	for _, m := range v.Members {
+		if m.ID == w.self {
+			continue
+		}
+		found, err := w.askMember(ctx, m.ID, e.Data(), 1)
+		if err != nil || found[0] != unheard {
+			return err == nil, err
+		}
+	}
+	return false, nil
+}
+
 // askTokens asks the other members which operations were done before; nil says that there
 // is nothing to ask. An error says that nothing was done.
 func (w *Writes) askTokens(ctx context.Context, v *view.View, operations []node.Operation) (known []bool, err error) {
+	w.mu.Lock()
+	recent := w.era == nil || w.era.view != v || time.Since(w.era.began) < node.TokenTime
+	w.mu.Unlock()
+	if !recent || !named(operations) {
+		return nil, nil
+	}
 	e := peer.NewEncoder(16 + 16*len(operations))
 	e.Uvarint(v.Epoch)
 	e.Uvarint(uint64(len(operations)))
-	named := false
 	for i := range operations {
-		named = named || operations[i].Token != (node.Token{})
 		encodeToken(e, operations[i].Token)
-	}
-	w.mu.Lock()
-	recent := w.era != nil && time.Since(w.era.began) < node.TokenTime
-	w.mu.Unlock()
-	if !named || !recent {
-		return nil, nil
 	}
 	known = make([]bool, len(operations))
 	var mu sync.Mutex

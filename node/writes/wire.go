@@ -21,7 +21,7 @@ import (
 //	stamped      count, then each operation with epoch and sequence behind the kind
 //	acks         count, then for each: machine in 8 bytes, batch
 //
-//	submit       bool first (the request was not sent before), operations, or one annotation -> outcome, changed, unchanged,
+//	submit       epoch in which the request came if it is its first try, else 0; operations, or one annotation -> outcome, changed, unchanged,
 //	             machine whose disk is full
 //	numbers      count, then for each: how much greater it is than the one before
 //	parts        count, then for each: batch, count of operations
