@@ -103,8 +103,12 @@ func (p *planner) merges() {
 		return
 	}
 	room := int((p.options.Misplaced-p.Misplaced())*float64(p.Base.Trie.Len())) - 1
-	if most := min(len(apart), room, maxSplits); most > 0 {
+	switch most := min(len(apart), room, maxSplits); {
+	case most > 0:
 		next, err := p.Gather(apart[:most])
 		p.propose(next, err, "%d segments that shrank move to their neighbours", most)
+	case len(apart) > 0 && p.Misplaced() > 0: // by splits: not enough to be moved for themselves
+		next, err := p.Rebalance()
+		p.propose(next, err, "segments move to where they belong, so that %d that shrank can be merged", len(apart))
 	}
 }
