@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/trefoildb/trefoil/trie"
@@ -142,6 +143,7 @@ func TestLeaderIsLost(t *testing.T) {
 func TestVerifyAsLeaderWithoutMajority(t *testing.T) {
 	bubble(t, func(t *testing.T, c *cluster) {
 		a := c.grow(3)
+		synctest.Wait() // an answer on its way to a heartbeat would count
 		c.net.isolate(addressOf(1))
 		if !a.IsLeader() {
 			t.Fatal("it knows already")
