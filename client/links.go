@@ -343,7 +343,7 @@ func linksError(door string, err error) error {
 		case "conflict":
 			err = &graphError{err, links.ErrBusy}
 		case "not-found":
-			if e.Where == "" { // where there is no such door, it is named
+			if e.Where == "" { // if there is no such endpoint, it is named
 				err = &graphError{err, links.ErrNoJob}
 			}
 		}

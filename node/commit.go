@@ -375,7 +375,7 @@ func (c *commit) do(r *request, slots []int32, stamp *triple.Stamp) error {
 	return nil
 }
 
-// claim takes the token of a request, if nobody has it.
+// claim takes the token of a request, unless it is taken.
 func (c *commit) claim(r *request) error {
 	done, err := c.begin(r.tokens[0])
 	if done {

@@ -178,7 +178,7 @@ func (sn *Snapshot) Raw(ctx context.Context, table byte, r triple.Range) iter.Se
 	}
 }
 
-// errStopped ends [Snapshot.EachRaw] and is returned to nobody.
+// errStopped ends [Snapshot.EachRaw] and is not returned.
 var errStopped = errors.New("stopped")
 
 // EachRaw calls visit for the rows of a table in r as they are stored, in the order of

@@ -105,8 +105,8 @@ func (l *layout) owner(o triple.Order, t triple.Triple) *machine {
 	return l.machines[id]
 }
 
-// answers reports whether a machine answers for any of what there is of a triple's
-// subject, which may lie in several segments.
+// answers reports whether a machine owns some of the rows with the subject of a triple,
+// which may lie in several segments.
 func (l *layout) answers(m *machine, t triple.Triple) (bool, error) {
 	scan, err := triple.Pattern{Subject: t.Subject}.Scan(triple.SPO)
 	if err != nil {

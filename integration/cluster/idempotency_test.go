@@ -55,11 +55,11 @@ func (k *keyed) change(ctx context.Context, i int, t triple.Triple, add bool, ke
 			continue
 		}
 		// Half of the tries are given up before the answer can come.
-		patience := 3 * time.Second
+		limit := 3 * time.Second
 		if k.random.IntN(2) == 0 {
-			patience = 10 * time.Millisecond
+			limit = 10 * time.Millisecond
 		}
-		timed, cancel := context.WithTimeout(ctx, time.Duration(k.random.Int64N(int64(patience))))
+		timed, cancel := context.WithTimeout(ctx, time.Duration(k.random.Int64N(int64(limit))))
 		timed = node.WithRequestKey(timed, key, first)
 		var err error
 		if add {

@@ -241,7 +241,7 @@ func (a *API) serve(w *response, hr *http.Request) error {
 		}
 	}
 	if d == nil {
-		return errorf(KindNotFound, clip(hr.URL.Path), "there is no such door; there are %s", strings.Join(a.paths, ", "))
+		return errorf(KindNotFound, clip(hr.URL.Path), "there is no such endpoint; there are %s", strings.Join(a.paths, ", "))
 	}
 	name := hr.Method
 	if name == http.MethodHead {

@@ -106,7 +106,7 @@ func tooLarge(r *request, max int64) error {
 	if r.URL.Path == "/load" {
 		return errorf(KindTooLarge, "", "the body has %d bytes, this node takes up to %d", r.ContentLength, max)
 	}
-	return errorf(KindTooLarge, "", "the document has %d bytes, this door takes up to %d; %s", r.ContentLength, max, whatTakesMore)
+	return errorf(KindTooLarge, "", "the document has %d bytes, this endpoint takes up to %d; %s", r.ContentLength, max, whatTakesMore)
 }
 
 // bodyError returns an error of reading a body as clients get it.

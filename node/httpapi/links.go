@@ -243,9 +243,8 @@ func (c *linksCall) beginEpoch(whichever bool) (err error) {
 	return err
 }
 
-// early reports whether the epoch is asked for before a read, too: where nobody may have been
-// told it, as that of a node alone can be guessed, and where the read takes long, or there
-// is none.
+// early reports whether the epoch is checked before a read, too: if it is that of a node
+// alone, which a client can guess; if the read takes long; or if there is no read.
 func (c *linksCall) early() bool {
 	pages := 1
 	if c.asked != nil {

@@ -114,7 +114,7 @@ func decodeAsked(text []byte, t *takes) (*asked, error) {
 		name = "urls"
 	}
 	if !slices.Contains(t.fields, name) {
-		return nil, errorf(KindBadRequest, bodyName, "the pages are told by %s; this door takes %s", name, strings.Join(t.fields, ", "))
+		return nil, errorf(KindBadRequest, bodyName, "the pages are told by %s; this endpoint takes %s", name, strings.Join(t.fields, ", "))
 	}
 	return a, a.check()
 }
@@ -181,7 +181,7 @@ func (p *askedParser) object(fields []string) error {
 		name, _ := token.(string) // as keys are
 		switch {
 		case !slices.Contains(fields, name):
-			return errorf(KindBadParameter, clip(name), "unknown field; this door takes %s", strings.Join(fields, ", "))
+			return errorf(KindBadParameter, clip(name), "unknown field; this endpoint takes %s", strings.Join(fields, ", "))
 		case slices.Contains(p.seen, name):
 			return errorf(KindBadParameter, name, "given twice; give it once")
 		}

@@ -497,7 +497,7 @@ func TestLinksRefusals(t *testing.T) {
 		t.Errorf("%d bytes are still held", held)
 	}
 	without := serve(t, NodeStore(newStore(t)), Options{}, ServerOptions{})
-	without.do("POST", "/links/get", `{"uids":[]}`).wantError(t, 404, KindNotFound, "/links/get", "no such door")
+	without.do("POST", "/links/get", `{"uids":[]}`).wantError(t, 404, KindNotFound, "/links/get", "no such endpoint")
 }
 
 // TestLinksErrors: what a graph says has its status and kind.

@@ -40,9 +40,9 @@ func parseParams(rawQuery string, allowed []string) (params, error) {
 }
 
 func unknownParameter(name string, allowed []string) error {
-	takes := "this door takes none"
+	takes := "this endpoint takes none"
 	if len(allowed) > 0 {
-		takes = "this door takes " + strings.Join(allowed, ", ")
+		takes = "this endpoint takes " + strings.Join(allowed, ", ")
 	}
 	return errorf(KindBadParameter, clip(name), "unknown parameter; %s", takes)
 }

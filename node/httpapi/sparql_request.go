@@ -165,7 +165,7 @@ func (op *operation) check() error {
 	}
 	op.text = strings.TrimPrefix(op.given[name], "\uFEFF") // which editors put in front of files
 	if len(op.text) > maxSPARQLBytes {
-		return errorf(KindTooLarge, name, "the text has %d bytes, this door takes up to %d", len(op.text), maxSPARQLBytes)
+		return errorf(KindTooLarge, name, "the text has %d bytes, this endpoint takes up to %d", len(op.text), maxSPARQLBytes)
 	}
 	if !utf8.ValidString(op.text) {
 		return errorf(KindBadRequest, name, "the text is not UTF-8")
@@ -204,7 +204,7 @@ func (a *API) readOperation(r *request, account *account) (*operation, error) {
 	contentType := r.Header.Get("Content-Type")
 	mediaType, parameters, err := mime.ParseMediaType(contentType)
 	if err != nil || !slices.Contains([]string{typeForm, typeQuery, typeUpdate}, mediaType) {
-		return nil, errorf(KindUnsupportedMedia, "Content-Type", "%q; this door takes %s, %s and %s", clip(contentType), typeQuery, typeUpdate, typeForm)
+		return nil, errorf(KindUnsupportedMedia, "Content-Type", "%q; this endpoint takes %s, %s and %s", clip(contentType), typeQuery, typeUpdate, typeForm)
 	}
 	switch charset := strings.ToLower(parameters["charset"]); charset {
 	case "", "utf-8", "utf8", "us-ascii":

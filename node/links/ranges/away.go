@@ -93,7 +93,7 @@ func (g *Graph) callOwner(ctx context.Context, to trie.MachineID, method string,
 	return answer, err
 }
 
-// unreachable reports whether a call failed since nobody answered it.
+// unreachable reports whether a call failed because there was no answer.
 func unreachable(err error) bool {
 	var refusal *peer.Refusal
 	var failed *peer.RemoteError
@@ -177,8 +177,8 @@ func (s *standing) pieces(keys triple.Range, item int) (pieces []copiedRange, li
 	return pieces, live
 }
 
-// probe asks who reads some ranges whether they are there, and reports whether somebody is
-// away who is not among those that are known to be.
+// probe asks the owners of some ranges whether they run, and reports whether one is away
+// that was not known to be.
 func (g *Graph) probe(ctx context.Context, v *view.View, all []wanted, known map[trie.MachineID]bool) bool {
 	owners := map[trie.MachineID]bool{}
 	now := g.standing(v)
