@@ -204,6 +204,10 @@ func TestSplitBound(t *testing.T) {
 			first.Graph = Term{}
 		}
 		least, _ := AppendKey(nil, order, first)
+		last := bytes.LastIndex(least, []byte{0, markTermEnd})
+		if i := bytes.Index(least[last:], []byte{0, markHash}); i >= 0 {
+			least = least[:last+i] // of all whose last term begins like this long one
+		}
 		if !bytes.HasPrefix(at, bound) || bytes.Compare(bound, least) < 0 && bytes.Compare(least, at) < 0 {
 			t.Fatalf("% X becomes % X, and % X lies between", at, bound, least)
 		}
