@@ -152,6 +152,9 @@ type Agreement struct {
 	silent     map[raft.ServerID]bool
 	matched    map[raft.ServerID]uint64 // entries that others have, while this node leads
 	advanced   chan struct{}            // closed when matched or silent changes
+	sent       uint64                   // the number of the last request to another server
+	confirmed  map[raft.ServerID]confirmation
+	confirms   chan struct{} // closed when confirmed changes
 }
 
 // Open opens what is in cfg.Dir, or begins anew there. A node without state takes
@@ -172,8 +175,9 @@ func Open(cfg Config) (*Agreement, error) {
 	a := &Agreement{
 		cfg: cfg, store: s, codec: c, machine: newMachine(c), streams: newStreams(cfg),
 		members: make(chan struct{}, 1), closing: make(chan struct{}),
-		leadership: make(chan struct{}), advanced: make(chan struct{}),
-		silent: map[raft.ServerID]bool{}, matched: map[raft.ServerID]uint64{},
+		leadership: make(chan struct{}), advanced: make(chan struct{}), confirms: make(chan struct{}),
+		confirmed: map[raft.ServerID]confirmation{},
+		silent:    map[raft.ServerID]bool{}, matched: map[raft.ServerID]uint64{},
 	}
 	if err := a.start(); err != nil {
 		a.codec.close()
@@ -188,7 +192,7 @@ func (a *Agreement) start() error {
 		// No pipelines: every entry is seen by transport.AppendEntries, and Raft's
 		// pipelines read a peer's address while it is changed.
 		MaxRPCsInFlight: 1,
-	}), &a.mute, a.progress}
+	}), a}
 	err := a.store.guard(func() (err error) {
 		a.raft, err = raft.NewRaft(a.cfg.raft(), a.machine, a.store, a.store, a.store, transport)
 		return err
@@ -210,6 +214,7 @@ func (a *Agreement) observe(o *raft.Observation) bool {
 	case raft.RaftState, raft.LeaderObservation:
 		clear(a.silent)
 		clear(a.matched)
+		clear(a.confirmed)
 		close(a.leadership)
 		a.leadership = make(chan struct{})
 	case raft.FailedHeartbeatObservation:
@@ -219,6 +224,7 @@ func (a *Agreement) observe(o *raft.Observation) bool {
 	case raft.PeerObservation:
 		delete(a.silent, data.Peer.ID)
 		delete(a.matched, data.Peer.ID)
+		delete(a.confirmed, data.Peer.ID)
 	default:
 		return false
 	}

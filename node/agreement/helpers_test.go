@@ -27,10 +27,12 @@ type fabric struct {
 	listeners map[string]*listener
 	links     map[net.Conn][2]string
 	cut       map[string]bool
+	oneWay    map[[2]string]bool       // from and to that are cut
+	held      map[string]chan struct{} // closed when the answers that an address got are released
 }
 
 func newFabric() *fabric {
-	return &fabric{listeners: map[string]*listener{}, links: map[net.Conn][2]string{}, cut: map[string]bool{}}
+	return &fabric{listeners: map[string]*listener{}, links: map[net.Conn][2]string{}, cut: map[string]bool{}, oneWay: map[[2]string]bool{}, held: map[string]chan struct{}{}}
 }
 
 type listener struct {
@@ -65,7 +67,7 @@ func (f *fabric) dialer(from string) func(context.Context, string) (net.Conn, er
 	return func(ctx context.Context, to string) (net.Conn, error) {
 		f.mu.Lock()
 		l := f.listeners[to]
-		if l == nil || f.cut[from] || f.cut[to] {
+		if l == nil || f.cut[from] || f.cut[to] || f.oneWay[[2]string{from, to}] {
 			f.mu.Unlock()
 			return nil, errors.New("no route")
 		}
@@ -74,7 +76,7 @@ func (f *fabric) dialer(from string) func(context.Context, string) (net.Conn, er
 		f.mu.Unlock()
 		select {
 		case l.conns <- there:
-			return here, nil
+			return heldConn{here, f, from}, nil
 		case <-l.done:
 			return nil, errors.New("refused")
 		case <-ctx.Done():
@@ -100,6 +102,52 @@ func (f *fabric) heal(address string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	delete(f.cut, address)
+}
+
+// disconnect closes the connections that one address has opened to another, and opens no
+// further ones. Those of the other direction stay.
+func (f *fabric) disconnect(from, to string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.oneWay[[2]string{from, to}] = true
+	for c, ends := range f.links {
+		if ends == [2]string{from, to} {
+			c.Close()
+			delete(f.links, c)
+		}
+	}
+}
+
+// hold keeps the answers to an address on their way until release is called.
+func (f *fabric) hold(address string) (release func()) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	held := make(chan struct{})
+	f.held[address] = held
+	return func() {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		delete(f.held, address)
+		close(held)
+	}
+}
+
+// heldConn is the dialer's end of a connection.
+type heldConn struct {
+	net.Conn
+	of      *fabric
+	address string // of the dialer
+}
+
+func (c heldConn) Read(b []byte) (int, error) {
+	n, err := c.Conn.Read(b)
+	c.of.mu.Lock()
+	held := c.of.held[c.address]
+	c.of.mu.Unlock()
+	if held != nil {
+		<-held
+	}
+	return n, err
 }
 
 // cluster is some nodes on a fabric.

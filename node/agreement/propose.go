@@ -75,34 +75,6 @@ func (a *Agreement) Propose(ctx context.Context, next *view.View) error {
 	return nil
 }
 
-// Verify makes sure that this node is the leader now, with a majority, and that
-// View is no older than what any leader before it agreed on. Otherwise it is
-// ErrNotLeader, or the context's error.
-func (a *Agreement) Verify(ctx context.Context) error {
-	if !a.IsLeader() {
-		return ErrNotLeader
-	}
-	term := a.Term()
-	a.mu.Lock()
-	ready := a.readyTerm == term
-	a.mu.Unlock()
-	if !ready {
-		if err := a.wait(ctx, func() raft.Future { return a.raft.Barrier(remaining(ctx)) }); err != nil {
-			return verdict(err)
-		}
-	}
-	if err := a.wait(ctx, func() raft.Future { return a.raft.VerifyLeader() }); err != nil {
-		return verdict(err)
-	}
-	if a.Term() != term {
-		return ErrNotLeader
-	}
-	a.mu.Lock()
-	a.readyTerm = max(a.readyTerm, term)
-	a.mu.Unlock()
-	return nil
-}
-
 // Barrier waits until View is what was agreed on when it was called, or newer.
 func (a *Agreement) Barrier(ctx context.Context) error {
 	if !a.IsLeader() {

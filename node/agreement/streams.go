@@ -4,10 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/hashicorp/raft"
@@ -155,63 +153,3 @@ type address string
 
 func (address) Network() string  { return "tcp" }
 func (a address) String() string { return string(a) }
-
-// transport tells how far the other nodes are, which Raft keeps to itself.
-type transport struct {
-	*raft.NetworkTransport
-	mute     *atomic.Bool // see Agreement.Silence
-	progress func(id raft.ServerID, index uint64)
-}
-
-// errSilent is the error of what is not sent.
-var errSilent = errors.New("agreement: this node is silent")
-
-var (
-	_ raft.Transport   = (*transport)(nil)
-	_ raft.WithPreVote = (*transport)(nil)
-	_ raft.WithClose   = (*transport)(nil)
-)
-
-// AppendEntries implements raft.Transport.
-func (t *transport) AppendEntries(id raft.ServerID, to raft.ServerAddress, q *raft.AppendEntriesRequest, r *raft.AppendEntriesResponse) error {
-	if t.mute.Load() {
-		return errSilent
-	}
-	if err := t.NetworkTransport.AppendEntries(id, to, q, r); err != nil {
-		return err
-	}
-	if r.Success && r.Term == q.Term {
-		t.progress(id, q.PrevLogEntry+uint64(len(q.Entries)))
-	}
-	return nil
-}
-
-// InstallSnapshot implements raft.Transport.
-func (t *transport) InstallSnapshot(id raft.ServerID, to raft.ServerAddress, q *raft.InstallSnapshotRequest, r *raft.InstallSnapshotResponse, data io.Reader) error {
-	if t.mute.Load() {
-		return errSilent
-	}
-	if err := t.NetworkTransport.InstallSnapshot(id, to, q, r, data); err != nil {
-		return err
-	}
-	if r.Success && r.Term == q.Term {
-		t.progress(id, q.LastLogIndex)
-	}
-	return nil
-}
-
-// RequestVote implements raft.Transport.
-func (t *transport) RequestVote(id raft.ServerID, to raft.ServerAddress, q *raft.RequestVoteRequest, r *raft.RequestVoteResponse) error {
-	if t.mute.Load() {
-		return errSilent
-	}
-	return t.NetworkTransport.RequestVote(id, to, q, r)
-}
-
-// RequestPreVote implements raft.WithPreVote.
-func (t *transport) RequestPreVote(id raft.ServerID, to raft.ServerAddress, q *raft.RequestPreVoteRequest, r *raft.RequestPreVoteResponse) error {
-	if t.mute.Load() {
-		return errSilent
-	}
-	return t.NetworkTransport.RequestPreVote(id, to, q, r)
-}

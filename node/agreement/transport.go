@@ -1,0 +1,74 @@
+// Raft's requests to other servers, with what this package learns from their answers.
+
+package agreement
+
+import (
+	"errors"
+	"io"
+
+	"github.com/hashicorp/raft"
+)
+
+// transport reports to the agreement which servers have which entries, and which of them
+// have confirmed the leader. Raft keeps both to itself.
+type transport struct {
+	*raft.NetworkTransport
+	of *Agreement
+}
+
+// errSilent is the error of what is not sent.
+var errSilent = errors.New("agreement: this node is silent")
+
+var (
+	_ raft.Transport   = (*transport)(nil)
+	_ raft.WithPreVote = (*transport)(nil)
+	_ raft.WithClose   = (*transport)(nil)
+)
+
+// AppendEntries implements raft.Transport.
+func (t *transport) AppendEntries(id raft.ServerID, to raft.ServerAddress, q *raft.AppendEntriesRequest, r *raft.AppendEntriesResponse) error {
+	if t.of.mute.Load() {
+		return errSilent
+	}
+	number := t.of.sending()
+	if err := t.NetworkTransport.AppendEntries(id, to, q, r); err != nil {
+		return err
+	}
+	if r.Term == q.Term {
+		t.of.confirm(id, confirmation{r.Term, number})
+	}
+	if r.Success && r.Term == q.Term {
+		t.of.progress(id, q.PrevLogEntry+uint64(len(q.Entries)))
+	}
+	return nil
+}
+
+// InstallSnapshot implements raft.Transport.
+func (t *transport) InstallSnapshot(id raft.ServerID, to raft.ServerAddress, q *raft.InstallSnapshotRequest, r *raft.InstallSnapshotResponse, data io.Reader) error {
+	if t.of.mute.Load() {
+		return errSilent
+	}
+	if err := t.NetworkTransport.InstallSnapshot(id, to, q, r, data); err != nil {
+		return err
+	}
+	if r.Success && r.Term == q.Term {
+		t.of.progress(id, q.LastLogIndex)
+	}
+	return nil
+}
+
+// RequestVote implements raft.Transport.
+func (t *transport) RequestVote(id raft.ServerID, to raft.ServerAddress, q *raft.RequestVoteRequest, r *raft.RequestVoteResponse) error {
+	if t.of.mute.Load() {
+		return errSilent
+	}
+	return t.NetworkTransport.RequestVote(id, to, q, r)
+}
+
+// RequestPreVote implements raft.WithPreVote.
+func (t *transport) RequestPreVote(id raft.ServerID, to raft.ServerAddress, q *raft.RequestPreVoteRequest, r *raft.RequestPreVoteResponse) error {
+	if t.of.mute.Load() {
+		return errSilent
+	}
+	return t.NetworkTransport.RequestPreVote(id, to, q, r)
+}
