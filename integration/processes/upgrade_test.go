@@ -22,7 +22,8 @@ var oldName, newName = protocol.Name(protocol.Minor), protocol.Name(protocol.Min
 
 // nextMinor makes a release of the next minor. It adds fields to a member, a view and a
 // report. The view's zones are the epochs that a node of that release has proposed, a
-// member's zone says that one has joined, and gated is set when the cluster has the minor.
+// member's zone says that its process is of that release, and gated is set when the cluster
+// has the minor.
 var nextMinor = []testbinary.Edit{
 	{Path: "internal/protocol/protocol.go", Old: fmt.Sprintf("Minor = %d", protocol.Minor), New: fmt.Sprintf("Minor = %d", protocol.Minor+1)},
 	{Path: "node/view/view.go", Old: "\tState   State  `json:\"state\"`\n", New: "\tState State `json:\"state\"`\n\tZone string `json:\"zone,omitempty\"`\n"},
@@ -130,8 +131,12 @@ func TestRollingUpgrade(t *testing.T) {
 	before := c.whole(3)
 	restart := func(m *machine, binary, agreed string) {
 		m.stop()
-		if agreed == oldName && m.storedView().Gated {
-			t.Errorf("what a minor adds is used before all have it")
+		if agreed == oldName {
+			v := m.storedView()
+			if v.Gated {
+				t.Errorf("what a minor adds is used before all have it")
+			}
+			c.mustSay(v)
 		}
 		m.binary = binary
 		m.start()
@@ -175,6 +180,18 @@ func TestRollingUpgrade(t *testing.T) {
 	l.goOn(5)
 	l.stop()
 	c.mustHold(h)
+}
+
+// mustSay fails the test if a view lacks what newer releases have said of themselves, or
+// has it of an older one.
+func (c *cluster) mustSay(v later) {
+	c.t.Helper()
+	for _, m := range c.machines {
+		i := slices.IndexFunc(v.Members, func(o struct{ Address, Zone string }) bool { return o.Address == m.address })
+		if want := map[bool]string{true: "here"}[m.binary != ""]; i < 0 || v.Members[i].Zone != want {
+			c.t.Errorf("machine %d says of itself %q, the view: %+v", m.number, want, v)
+		}
+	}
 }
 
 // lead restarts machines until one of a release leads, and returns it.
@@ -238,11 +255,7 @@ func TestMixedReleases(t *testing.T) {
 		if first := v.Zones[0]; uint64(len(v.Zones)) > v.Epoch-first {
 			t.Errorf("the older release has proposed nothing between: %+v", v)
 		}
-		for _, of := range v.Members {
-			if want := map[bool]string{true: "here"}[of.Address == c.machines[2].address]; of.Zone != want {
-				t.Errorf("the zone of %s is %q, want %q", of.Address, of.Zone, want)
-			}
-		}
+		c.mustSay(v)
 	}
 }
 

@@ -262,6 +262,15 @@ type joined struct {
 // joinRetry is how long a machine waits before it asks to join again.
 const joinRetry = 500 * time.Millisecond
 
+// describe returns what this machine says of itself when it joins or comes back.
+func (n *Node) describe() view.Member {
+	m := view.Member{ID: n.self, Incarnation: n.incarnation, Address: n.address, State: view.Up, Minor: protocol.Minor}
+	if n.cfg.Spare {
+		m.State = view.Spare
+	}
+	return m
+}
+
 // join makes a machine without a cluster a member of one. It returns when a view
 // has it.
 func (n *Node) join(ctx context.Context) error {
@@ -271,10 +280,7 @@ func (n *Node) join(ctx context.Context) error {
 	if _, err := n.openParts(); err != nil {
 		return err
 	}
-	m := view.Member{ID: n.self, Incarnation: n.incarnation, Address: n.address, State: view.Up, Minor: protocol.Minor}
-	if n.cfg.Spare {
-		m.State = view.Spare
-	}
+	m := n.describe()
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for said := ""; ; {
@@ -378,6 +384,9 @@ func (n *Node) handleJoin(ctx context.Context, _ peer.Header, body []byte) ([]by
 	if j.Lease != agreed {
 		return nil, refuse(peer.CodeStranger, 0, "its failure timeout is %s, not %s: all nodes of a cluster have the same (--failure-timeout)",
 			failureTimeout(agreed), failureTimeout(j.Lease))
+	}
+	if err := j.Member.CheckUnknown(); err != nil {
+		return nil, refuse(peer.CodeStranger, 0, "%s", err)
 	}
 	if n.cfg.noClock != nil {
 		return nil, refuse(peer.CodeStranger, 0, "%s", n.cfg.noClock)

@@ -117,6 +117,7 @@ func (n *Node) plan(v *view.View) (next *view.View, reason, wait string) {
 		}
 		if ok {
 			r.Incarnation, r.Address, r.Minor = h.report.Incarnation, h.report.Address, h.report.Minor
+			r.Self = h.report.Self
 			r.Epoch, r.Walked, r.Swept, r.Reconciled = h.report.Epoch, h.report.Walked, h.report.Swept, h.report.Reconciled
 			r.Ingested, r.Staging = h.report.Ingested, h.report.Staging
 			r.Mark, r.Splits, r.Small, r.Damaged = g.marks[m.ID], h.report.Splits, h.report.Small, h.report.Damaged

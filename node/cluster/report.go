@@ -29,6 +29,9 @@ type report struct {
 	// Version is that of the release, Minor that of its protocol.
 	Version string `json:"version,omitempty"`
 	Minor   uint64 `json:"minor,omitempty"`
+	// Self is how it describes itself, while the view has another incarnation of it: it may
+	// have fields of a later minor.
+	Self *view.Member `json:"self,omitempty"`
 	// Lease is how long leases are by the member's configuration.
 	Lease time.Duration `json:"lease"`
 	// Epoch is that of the view which it has adopted; the next four are of it.
@@ -159,6 +162,8 @@ func (n *Node) makeReport() report {
 	seen := n.newestSeen()
 	r.Generation, r.Seen, r.Digest = seen.Generation, seen.Epoch, seen.Digest
 	if v == nil || !v.Has(n.self, n.incarnation) {
+		self := n.describe()
+		r.Self = &self
 		return r
 	}
 	r.Epoch = v.Epoch
@@ -377,6 +382,11 @@ func (n *Node) hear(ctx context.Context, r report) (a answer, err error) {
 	}
 	if r.Minor < v.Minor {
 		return a, refuse(peer.CodeUnavailable, v.Epoch, "machine %s: %s", r.ID, outdated(r.Minor, v.Minor))
+	}
+	if r.Self != nil {
+		if err := r.Self.CheckUnknown(); err != nil {
+			return a, refuse(peer.CodeUnavailable, v.Epoch, "%s", err)
+		}
 	}
 	if by, ok := n.grants.superseded(&r, n.cfg.Clock.Now()); ok {
 		return a, refuse(peer.CodeSuperseded, v.Epoch, "machine %s started later at %s", r.ID, by)

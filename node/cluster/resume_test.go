@@ -176,7 +176,7 @@ func (f *fills) change() {
 			f.has[m.ID][at] = version
 		}
 		f.histories[m.ID] = nil
-		f.take(v.Readmit(m.ID, m.Incarnation+1, m.Address, 0))
+		f.take(v.Readmit(view.Member{ID: m.ID, Incarnation: m.Incarnation + 1, Address: m.Address}))
 		f.take(f.view.Unwait(m.ID))
 	case 2: // it is excluded, if no data is lost by that
 		if next, err := v.Exclude(m.ID); err == nil && len(next.Lost) == 0 && len(next.Members) > 2 {

@@ -65,7 +65,7 @@ func TestPhaseStays(t *testing.T) {
 	serve := inServe(t)
 	changes := map[string]func(*View) (*View, error){
 		"a spare joins":      func(v *View) (*View, error) { return v.Join(spare(8)) },
-		"readmit":            func(v *View) (*View, error) { return v.Readmit(2, 5, "h:1", 0) },
+		"readmit":            func(v *View) (*View, error) { return v.Readmit(Member{ID: 2, Incarnation: 5, Address: "h:1"}) },
 		"unwait":             func(v *View) (*View, error) { return v.Unwait(2) },
 		"a spare is dropped": func(v *View) (*View, error) { return v.Remove(9) },
 		"a spare dies":       func(v *View) (*View, error) { return v.Exclude(9) },
@@ -136,20 +136,20 @@ func TestLeaveAndRemove(t *testing.T) {
 }
 
 func TestReturns(t *testing.T) {
-	v := must(t)(inServe(t).Readmit(4, 3, "h:1", 0))
+	v := must(t)(inServe(t).Readmit(Member{ID: 4, Incarnation: 3, Address: "h:1"}))
 	if want := (Member{ID: 4, Incarnation: 3, Address: "h:1", State: Up, Waits: true, Mark: 7}); *v.Find(4) != want {
 		t.Errorf("%+v, want %+v", *v.Find(4), want)
 	}
 	if v.Joint().BaseLive.Contains(4) {
 		t.Error("base counts on a machine that it did not have")
 	}
-	if v = must(t)(v.Readmit(2, 2, "h:2", 0)); !v.Joint().BaseLive.Contains(2) {
+	if v = must(t)(v.Readmit(Member{ID: 2, Incarnation: 2, Address: "h:2"})); !v.Joint().BaseLive.Contains(2) {
 		t.Error("base does not count on a machine that came back with its disk")
 	}
-	if _, err := v.Readmit(2, 2, "h:2", 0); err == nil {
+	if _, err := v.Readmit(Member{ID: 2, Incarnation: 2, Address: "h:2"}); err == nil {
 		t.Error("back in the same incarnation")
 	}
-	if _, err := v.Readmit(77, 2, "h:2", 0); err == nil {
+	if _, err := v.Readmit(Member{ID: 77, Incarnation: 2, Address: "h:2"}); err == nil {
 		t.Error("a stranger is back")
 	}
 	if v = must(t)(v.Unwait(4)); v.Find(4).Waits || !v.Find(2).Waits {

@@ -71,7 +71,7 @@ func TestPlace(t *testing.T) {
 	if split.Place() != v.Place() {
 		t.Error("a split is another place")
 	}
-	if read := must(t)(v.Readmit(2, 2, "h:2", 0)); read.Place() != v.Place() {
+	if read := must(t)(v.Readmit(Member{ID: 2, Incarnation: 2, Address: "h:2"})); read.Place() != v.Place() {
 		t.Error("a restart is another place")
 	}
 	four := through(t, must(t)(v.Join(up(4))))

@@ -42,20 +42,25 @@ func (v *View) AcceptLoss() (*View, error) {
 }
 
 // Readmit gives a member whose process started again, with its disk, its place
-// back. It gets no lease until [View.Unwait].
-func (v *View) Readmit(id trie.MachineID, incarnation uint64, address string, minor uint64) (*View, error) {
+// back. It gets no lease until [View.Unwait]. What back says of its process, fields of a
+// later minor too, replaces what the view has of the former one. Its state and mark stay.
+func (v *View) Readmit(back Member) (*View, error) {
 	n := v.next()
-	m, err := n.member(id)
+	m, err := n.member(back.ID)
 	if err != nil {
 		return nil, err
 	}
-	if incarnation <= m.Incarnation {
-		return nil, fmt.Errorf("view: machine %s comes back in incarnation %d, it had %d", id, incarnation, m.Incarnation)
+	if back.Incarnation <= m.Incarnation {
+		return nil, fmt.Errorf("view: machine %s comes back in incarnation %d, it had %d", back.ID, back.Incarnation, m.Incarnation)
 	}
-	if filled, ok := n.BaseIncarnations[id]; ok && filled == m.Incarnation {
-		n.BaseIncarnations[id] = incarnation
+	if err := back.CheckUnknown(); err != nil {
+		return nil, err
 	}
-	m.Incarnation, m.Address, m.Minor, m.Waits = incarnation, address, minor, true
+	if filled, ok := n.BaseIncarnations[back.ID]; ok && filled == m.Incarnation {
+		n.BaseIncarnations[back.ID] = back.Incarnation
+	}
+	back.State, back.Mark, back.Waits = m.State, m.Mark, true // what the cluster knows of it
+	*m = back
 	n.raiseMinor()
 	return n.finish()
 }

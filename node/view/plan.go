@@ -16,6 +16,9 @@ type Report struct {
 	Incarnation uint64
 	Address     string
 	Minor       uint64 // of the protocol
+	// Self is how it describes itself while it comes back; a release that does not know
+	// of this sends nil.
+	Self *Member
 	// Epoch is that of the view which it has adopted. Walked, Swept and Reconciled
 	// are of that epoch: its walk is done and all that it sent is durable; nothing
 	// outside of its slots is left; nothing on it waits for a sequencer that is no

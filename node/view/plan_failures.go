@@ -189,10 +189,15 @@ func (p *planner) returns() {
 			p.wait("the lease of machine %s to end, which started at another address", m.ID)
 			continue
 		}
-		if r.Address == "" {
-			r.Address = m.Address
+		var back Member
+		if r.Self != nil {
+			back = *r.Self
 		}
-		next, err := p.Readmit(m.ID, r.Incarnation, r.Address, r.Minor)
+		back.ID, back.Incarnation, back.Address, back.Minor = m.ID, r.Incarnation, r.Address, r.Minor
+		if back.Address == "" {
+			back.Address = m.Address
+		}
+		next, err := p.Readmit(back)
 		p.propose(next, err, "machine %s is back", m.ID)
 		return
 	}

@@ -5,8 +5,11 @@ package view
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"reflect"
 	"strings"
+
+	"github.com/trefoildb/trefoil/internal/protocol"
 )
 
 // decodeKnown decodes the JSON object b into the struct that to points to. It returns
@@ -26,7 +29,11 @@ func decodeKnown(b []byte, to any) (unknown string, err error) {
 	}
 	for _, f := range reflect.VisibleFields(reflect.TypeOf(to).Elem()) {
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-		delete(fields, name)
+		for field := range fields { // as encoding/json takes them
+			if strings.EqualFold(field, name) {
+				delete(fields, field)
+			}
+		}
 	}
 	if len(fields) == 0 {
 		return "", nil
@@ -43,6 +50,20 @@ func encodeWith(unknown string, of any) ([]byte, error) {
 		return b, err
 	}
 	return append(append(b[:len(b)-1], ','), unknown[1:]...), nil
+}
+
+// maxUnknown bounds the fields of a later minor that one machine brings into the view,
+// which every member keeps, and sends with each change of it.
+const maxUnknown = 4 << 10
+
+// CheckUnknown returns an error if a member has too many bytes of fields that this
+// release does not know.
+func (m *Member) CheckUnknown() error {
+	if len(m.unknown) > maxUnknown {
+		return fmt.Errorf("view: machine %s describes itself with %d bytes that this release (protocol %s) does not know: %d are allowed",
+			m.ID, len(m.unknown), protocol.Name(protocol.Minor), maxUnknown)
+	}
+	return nil
 }
 
 // plainMember and plainLoad are without their methods, for the codec.

@@ -61,7 +61,7 @@ func TestUnknown(t *testing.T) {
 		"nothing": func() (*View, error) { return v, nil },
 		"join":    func() (*View, error) { return v.Join(up(9)) },
 		"exclude": func() (*View, error) { return v.Exclude(3) },
-		"readmit": func() (*View, error) { return v.Readmit(1, 5, "h:1", 0) },
+		"readmit": func() (*View, error) { return v.Readmit(Member{ID: 2, Incarnation: 5, Address: "h:2"}) },
 		"recover": func() (*View, error) { return v.Recover(Recovery{Keep: []trie.MachineID{1, 2}, Name: "r"}) },
 	} {
 		next := must(t)(change())
@@ -98,6 +98,56 @@ func TestUnknownJoins(t *testing.T) {
 	}
 }
 
+// TestUnknownReadmit: a member that comes back has the fields of its new process, which may
+// be of another release, and none of its former one.
+func TestUnknownReadmit(t *testing.T) {
+	v := decode(t, later(t, must(t)(idle(t, 1, 2, 3).BeginLoad(LoadBegin{ID: "load", Coordinator: 1, Incarnation: 1}))))
+	if v.Find(1).unknown == "" {
+		t.Fatal("the former process said nothing that is unknown")
+	}
+	back := Member{ID: 1, Incarnation: 5, Address: "h:1"}
+	if m := must(t)(v.Readmit(back)).Find(1); m.unknown != "" {
+		t.Errorf("it kept %s of its former process", m.unknown)
+	}
+	self := new(Member)
+	if err := json.Unmarshal([]byte(`{"id":"0000000000000001","incarnation":5,"address":"h:1","state":"up","rack":3}`), self); err != nil {
+		t.Fatal(err)
+	}
+	p := ask(t, v)
+	p.reports[1] = Report{Incarnation: 5, Address: "h:1", DiskShows: true, Self: self}
+	next, _, wait := Plan(p.v, p.reports, p.wishes, p.options)
+	if next == nil || next.Find(1).unknown != `{"rack":3}` {
+		t.Fatalf("what it says of itself is not in the view: %+v, waiting: %s", next, wait)
+	}
+}
+
+// TestUnknownBounds: one machine adds some KiB to the view at most, and changes no field
+// that this release knows, in whatever case the field is written.
+func TestUnknownBounds(t *testing.T) {
+	member := func(fields string) (m Member) {
+		t.Helper()
+		if err := json.Unmarshal([]byte(`{"id":"0000000000000002","incarnation":7,"address":"h:2","state":"up",`+fields+`}`), &m); err != nil {
+			t.Fatal(err)
+		}
+		return m
+	}
+	v := idle(t, 1, 2, 3)
+	room := maxUnknown - len(`{"zone":""}`)
+	most, over := member(`"zone":"`+strings.Repeat("z", room)+`"`), member(`"zone":"`+strings.Repeat("z", room+1)+`"`)
+	if next := must(t)(v.Readmit(most)); next.Find(2).unknown != most.unknown {
+		t.Error("it is not kept")
+	}
+	if _, err := v.Readmit(over); err == nil {
+		t.Error("a member comes back with more than is allowed")
+	}
+	if over.ID = 9; over.CheckUnknown() == nil {
+		t.Error("no error for a machine that joins with more than is allowed")
+	}
+	if m := member(`"Incarnation":7,"WAITS":true,"waitſ":true`); m.unknown != "" {
+		t.Errorf("known fields are kept as unknown: %s", m.unknown)
+	}
+}
+
 // TestMinor: the minor of a view is the least of its members', and never falls.
 func TestMinor(t *testing.T) {
 	v := idle(t, 1, 2, 3)
@@ -109,23 +159,23 @@ func TestMinor(t *testing.T) {
 	}
 	minor("three of the first", 0)
 	for i := range trie.MachineID(2) {
-		v = must(t)(v.Readmit(i+1, 2, "h:1", 1))
+		v = must(t)(v.Readmit(Member{ID: i + 1, Incarnation: 2, Address: "h:1", Minor: 1}))
 		minor("some of the second", 0)
 	}
-	back := must(t)(v.Readmit(1, 3, "h:1", 0))
+	back := must(t)(v.Readmit(Member{ID: 1, Incarnation: 3, Address: "h:1"}))
 	if back.Minor != 0 || back.Find(1).Minor != 0 {
 		t.Error("a member cannot go back before all have gone on")
 	}
-	all := must(t)(v.Readmit(3, 2, "h:3", 2))
+	all := must(t)(v.Readmit(Member{ID: 3, Incarnation: 2, Address: "h:3", Minor: 2}))
 	// The loss of the last one of the first does not lock it out.
 	without := must(t)(v.Exclude(3))
 	if without.Minor != 0 {
 		t.Errorf("minor %d after a loss", without.Minor)
 	}
-	without = must(t)(without.Readmit(1, 3, "h:1", 1))
+	without = must(t)(without.Readmit(Member{ID: 1, Incarnation: 3, Address: "h:1", Minor: 1}))
 	for _, v = range []*View{all, without} {
 		minor("all of the second", 1)
-		if next, err := v.Readmit(1, 4, "h:1", 0); err == nil {
+		if next, err := v.Readmit(Member{ID: 1, Incarnation: 4, Address: "h:1"}); err == nil {
 			t.Errorf("a member went back: minor %d", next.Minor)
 		}
 		if next, err := v.Join(up(9)); err == nil {

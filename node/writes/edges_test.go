@@ -12,6 +12,7 @@ import (
 
 	"github.com/trefoildb/trefoil/node"
 	"github.com/trefoildb/trefoil/node/peer"
+	"github.com/trefoildb/trefoil/node/view"
 	"github.com/trefoildb/trefoil/recovery"
 	"github.com/trefoildb/trefoil/trie"
 	"github.com/trefoildb/trefoil/triple"
@@ -245,7 +246,7 @@ func TestAcksOfMachinesThatAreNoMore(t *testing.T) {
 	add(t, ms[0], fact(1))
 	v := ms[0].View()
 	again := ms[1].restart(Options{})
-	back, err := v.Readmit(again.id, again.incarnation, "mem:again", 0)
+	back, err := v.Readmit(view.Member{ID: again.id, Incarnation: again.incarnation, Address: "mem:again"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -312,7 +312,7 @@ func (x *run) step() {
 		m.lease.Store(false)
 		again := m.restart(x.options)
 		x.progress()
-		x.adopt(x.view.Readmit(m.id, again.incarnation, "mem:"+m.id.String(), 0))
+		x.adopt(x.view.Readmit(view.Member{ID: m.id, Incarnation: again.incarnation, Address: "mem:" + m.id.String()}))
 		x.reconciled()
 		x.adopt(x.view.Unwait(m.id))
 	case n == 2 && len(up) < 5:

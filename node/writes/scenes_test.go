@@ -155,7 +155,7 @@ func TestStateOfADeadSequencerIsNotReliedOn(t *testing.T) {
 	until(t, "POS has it", func() bool { return b.holds(triple.POS, tr) && a.holds(triple.SPO, tr) })
 	again := a.restart(Options{})
 	<-wrote
-	back, err := v.Readmit(a.id, again.incarnation, "mem:a", 0)
+	back, err := v.Readmit(view.Member{ID: a.id, Incarnation: again.incarnation, Address: "mem:a"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -204,7 +204,7 @@ func TestRestartHandsOverToItself(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	w.setFate(nil)
-	back, err := v.Readmit(a.id, again.incarnation, "mem:a", 0)
+	back, err := v.Readmit(view.Member{ID: a.id, Incarnation: again.incarnation, Address: "mem:a"})
 	if err != nil {
 		t.Fatal(err)
 	}

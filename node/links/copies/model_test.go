@@ -368,7 +368,7 @@ func (w *world) rest() {
 func (w *world) restart(m *machine) {
 	m.incarnation++
 	m.first, m.journal = 1, nil
-	w.next(w.view.Readmit(m.id, m.incarnation, m.id.String()+":1", 0))
+	w.next(w.view.Readmit(view.Member{ID: m.id, Incarnation: m.incarnation, Address: m.id.String() + ":1"}))
 	w.next(w.view.Unwait(m.id))
 }
 
