@@ -124,7 +124,7 @@ func (c *Client) Call(ctx context.Context, addr, method string, body []byte) ([]
 	if n > c.options.MaxAnswer {
 		return nil, fmt.Errorf("%s at %s: the answer has %d bytes, above the limit of %d", method, addr, n, c.options.MaxAnswer)
 	}
-	answer, err := readWhole(res.Body, nil, int(n), func() error { return nil })
+	answer, err := readWhole(res.Body, nil, int(n), func(int) error { return nil })
 	if err != nil {
 		return nil, fmt.Errorf("%s at %s: the answer broke off: %w", method, addr, because(ctx, err))
 	}

@@ -62,20 +62,24 @@ func readFrame(r *bufio.Reader, buf []byte) (kind byte, content []byte, err erro
 	if n > limit {
 		return 0, buf, fmt.Errorf("a frame of kind %q and %d bytes, above the limit of %d", kind, n, limit)
 	}
-	content, err = readWhole(r, buf[:0], int(n), func() error { return nil })
+	content, err = readWhole(r, buf[:0], int(n), func(int) error { return nil })
 	return kind, content, err
 }
 
+// firstPiece is how much memory is good for before any byte arrives.
+const firstPiece = 64 << 10
+
 // readWhole appends the next n bytes of r to buf and calls before ahead of every
-// piece. The error is never io.EOF.
-func readWhole(r io.Reader, buf []byte, n int, before func() error) ([]byte, error) {
+// piece, with its length. The error is never io.EOF.
+func readWhole(r io.Reader, buf []byte, n int, before func(length int) error) ([]byte, error) {
 	for n > 0 {
-		if err := before(); err != nil {
+		// A piece is no longer than all before it: memory follows what has arrived, not
+		// what was claimed.
+		have := len(buf)
+		take := min(n, piece, max(firstPiece, have, cap(buf)-have))
+		if err := before(take); err != nil {
 			return buf, err
 		}
-		take := min(n, piece)
-		have := len(buf)
-		// Grown by doubling: memory follows what has arrived, not what was claimed.
 		buf = slices.Grow(buf, take)[:have+take]
 		if _, err := io.ReadFull(r, buf[have:]); err != nil {
 			return buf[:have], noEOF(err)

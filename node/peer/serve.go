@@ -4,6 +4,7 @@ package peer
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -29,7 +30,15 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 		s.refuse(o, r, refusal)
 		return
 	}
-	defer s.leave(method, r.ContentLength)
+	var reserved int64 // bytes of the body
+	left := false
+	leave := func() {
+		if !left {
+			left = true
+			s.leave(method, reserved)
+		}
+	}
+	defer leave()
 
 	s.mu.Lock()
 	call, stream := s.calls[method], s.streams[method]
@@ -43,7 +52,17 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 			defer answered()
 		}
 	}
-	body, err := readWhole(r.Body, nil, int(r.ContentLength), func() error { return s.readDeadline(o) })
+	body, err := readWhole(r.Body, nil, int(r.ContentLength), func(length int) error {
+		if err := s.reserve(&reserved, length); err != nil {
+			return err
+		}
+		return s.readDeadline(o)
+	})
+	if errors.As(err, &refusal) {
+		leave() // what arrives from here on is not kept
+		s.refuse(o, r, refusal)
+		return
+	}
 	if err != nil || o.control.SetReadDeadline(time.Time{}) != nil {
 		panic(http.ErrAbortHandler)
 	}

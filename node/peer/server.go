@@ -23,8 +23,8 @@ type Options struct {
 	Check func(Header) *Refusal
 	// MaxBody is the greatest body of a request, in bytes; 0 is [MaxBody].
 	MaxBody int64
-	// MaxMemory bounds the bodies of all requests that run, in bytes; beyond it
-	// requests are refused. 0 is 256 MiB, and never less than MaxBody.
+	// MaxMemory bounds what has arrived of the bodies of all requests that run, in bytes;
+	// beyond it requests are refused. 0 is 256 MiB, and never less than MaxBody.
 	MaxMemory int64
 	// MaxConcurrent is how many handlers run at a time; beyond it requests are
 	// refused. 0 is 512.
@@ -76,7 +76,7 @@ type Server struct {
 	listeners []net.Listener
 	running   int            // handlers
 	shared    map[string]int // handlers of the groups that Shares names
-	memory    int64          // bytes of their bodies
+	memory    int64          // bytes reserved for their bodies
 	closing   bool
 	idle      chan struct{} // closed when closing and nothing runs
 }
@@ -200,7 +200,8 @@ func (s *Server) wake() {
 	}
 }
 
-// enter admits a request of method whose body has n bytes. The caller calls leave.
+// enter admits a request of method whose body has n bytes. The caller calls leave. No
+// memory is reserved: a body that is only claimed must not keep others out.
 func (s *Server) enter(method string, n int64) *Refusal {
 	group, _, _ := strings.Cut(method, "/")
 	share, bounded := s.options.Shares[group]
@@ -215,17 +216,28 @@ func (s *Server) enter(method string, n int64) *Refusal {
 		return &Refusal{Code: CodeBusy, Message: fmt.Sprintf("%d requests run already; try again", s.running)}
 	case bounded && s.shared[group] >= share:
 		return &Refusal{Code: CodeBusy, Message: fmt.Sprintf("%d requests of %s run already; try again", share, group)}
-	case n > s.options.MaxMemory-s.memory:
-		return &Refusal{Code: CodeBusy, Message: fmt.Sprintf("requests of %d bytes run already; try again", s.memory)}
 	}
 	s.running++
-	s.memory += n
 	if bounded {
 		s.shared[group]++
 	}
 	return nil
 }
 
+// reserve adds the next bytes of a body to what is reserved for it. The error is a
+// [Refusal] if there is no memory for them.
+func (s *Server) reserve(reserved *int64, bytes int) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if int64(bytes) > s.options.MaxMemory-s.memory {
+		return &Refusal{Code: CodeBusy, Message: fmt.Sprintf("requests of %d bytes run already; try again", s.memory)}
+	}
+	s.memory += int64(bytes)
+	*reserved += int64(bytes)
+	return nil
+}
+
+// leave ends a request of method, for whose body n bytes were reserved.
 func (s *Server) leave(method string, n int64) {
 	group, _, _ := strings.Cut(method, "/")
 	s.mu.Lock()

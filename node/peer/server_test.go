@@ -3,6 +3,7 @@ package peer
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"strings"
 	"sync"
@@ -127,6 +128,57 @@ func TestStalledSender(t *testing.T) {
 		}
 		if d := time.Since(begin); d < time.Minute || d > 2*time.Minute {
 			t.Errorf("cut off after %v", d)
+		}
+	})
+}
+
+// TestClaims has clients claim all the memory for bodies, and more, and send little of it:
+// others are served. What has arrived counts.
+func TestClaims(t *testing.T) {
+	const body = 4 << 20
+	synctest.Test(t, func(t *testing.T) {
+		s := NewServer(Options{MaxBody: body, MaxMemory: 2 * body})
+		s.Handle("echo", echo)
+		p := newPipes()
+		serveOn(t, s, p)
+		send := func(sent int) io.ReadCloser {
+			c, err := p.dial(t.Context(), "")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := fmt.Fprintf(c, "POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: %d\r\nTrefoil-Cluster:\r\nTrefoil-Generation: 1\r\n"+
+				"Trefoil-Epoch: 1\r\nTrefoil-From: 00000000000000a1\r\nTrefoil-Incarnation: 1\r\n\r\n%s", body, make([]byte, sent)); err != nil {
+				t.Fatal(err)
+			}
+			return c
+		}
+		var stalled []io.ReadCloser
+		for range 20 {
+			stalled = append(stalled, send(1000))
+		}
+		synctest.Wait()
+		c := NewClient(p.dial, func() Header { return sender }, ClientOptions{})
+		defer c.Close()
+		if got, err := c.Call(t.Context(), "a:1", "echo", make([]byte, body)); err != nil || len(got) != body {
+			t.Errorf("beside claims of %d bytes, of which %d have arrived: %d bytes, %v", 20*body, 20*1000, len(got), err)
+		}
+		// What arrives fills the memory, and then one more is refused.
+		for range 3 {
+			stalled = append(stalled, send(body/2+1))
+		}
+		synctest.Wait()
+		var r *Refusal
+		if _, err := c.Call(t.Context(), "a:1", "echo", make([]byte, body)); !errors.As(err, &r) || r.Code != CodeBusy {
+			t.Errorf("beside much that has arrived: %v", err)
+		}
+		for _, c := range stalled {
+			c.Close()
+		}
+		synctest.Wait()
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if s.memory != 0 || s.running != 0 {
+			t.Errorf("afterwards %d requests run, with %d bytes", s.running, s.memory)
 		}
 	})
 }
