@@ -11,6 +11,8 @@ JOBS        ?= 2
 TORTURETIME ?= 10m
 ABUSETIME   ?= 1h
 ABUSECLIENTS ?= 200
+MEMBERS     ?= 64
+TRIPLES     ?= 100000
 STATICCHECK  = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
 # The packages with goroutines that share memory: there the race detector pays. (What the
@@ -18,7 +20,7 @@ STATICCHECK  = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 RACE = ./node/... ./rdfload ./client/...
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo demo-cluster test lint fuzz bench bench-cluster bench-links torture torture-kills torture-model torture-cluster torture-processes torture-links torture-abuse torture-race torture-seeds fmt clean
+.PHONY: help build demo demo-cluster test lint fuzz bench bench-cluster bench-links bench-many torture torture-kills torture-model torture-cluster torture-processes torture-links torture-abuse torture-race torture-seeds fmt clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -53,6 +55,9 @@ bench-cluster: build ## the figures of a cluster in docs/BENCHMARKS.md; BENCHFLA
 
 bench-links: build ## the figures of docs/LINKS.md; BENCHFLAGS="-pages 100k -hosts 5k" for less, and files of links for more
 	$(GO) run ./integration/benchlinks -trefoil bin/trefoil $(BENCHFLAGS)
+
+bench-many: ## MEMBERS (64) machines of a cluster with TRIPLES (100000) in one process: traffic at rest, a loss, a join, restarts
+	TREFOIL_MEMBERS=$(MEMBERS) TREFOIL_TRIPLES=$(TRIPLES) $(GO) test -count 1 -v -timeout 0 -run 'TestManyMembers' ./integration/cluster
 
 torture: torture-kills torture-model torture-cluster torture-processes torture-links torture-race torture-seeds ## the seven below: some hours; each prints its seeds
 

@@ -38,6 +38,8 @@ type world struct {
 	log      *slog.Logger
 	events   *events
 	unfit    string // why this seed is not a test; "" if it is one
+	// adjust changes what each machine is started with; nil changes nothing.
+	adjust func(*node.Options, *cluster.Config)
 }
 
 // machine is one host with a disk, and the node that runs on it, if one does.
@@ -135,7 +137,7 @@ func (w *world) notATest(format string, args ...any) {
 
 // add makes another machine, with an empty disk.
 func (w *world) add() *machine {
-	m := &machine{world: w, name: fmt.Sprintf("10.0.0.%d", len(w.machines)+1), disk: vfs.NewCrashableMem(), loads: w.t.TempDir()}
+	m := &machine{world: w, name: fmt.Sprintf("10.0.%d.%d", (len(w.machines)+1)>>8, (len(w.machines)+1)&255), disk: vfs.NewCrashableMem(), loads: w.t.TempDir()}
 	w.machines = append(w.machines, m)
 	return m
 }
@@ -171,16 +173,20 @@ func (m *machine) run(others ...*machine) {
 
 func (m *machine) tryRun(ctx context.Context, others ...*machine) (err error) {
 	w := m.world
-	m.store, err = node.Open(dataDir, node.Options{
+	options := node.Options{
 		FS: w.events.disk(m.name, m.disk), Member: true, MemTableBytes: 1 << 20, CacheBytes: 4 << 20, MinFreeBytes: -1, MaxSegmentBytes: 1 << 20, CountChanges: true, Journal: ranges.Journal(links.DefaultPredicate), Logger: w.log.With("machine", m.name),
-	})
-	if err != nil {
-		return err
 	}
 	cfg := cluster.Config{
-		Store: m.store, Listen: m.address(), Advertise: m.advertise, Spare: m.spare, Closed: m.closed, Name: m.cluster, Lease: m.lease, Copies: m.copies, Network: w.fills.network(w.net.Host(m.name)), FS: w.events.disk(m.name, m.disk), Clock: w,
+		Listen: m.address(), Advertise: m.advertise, Spare: m.spare, Closed: m.closed, Name: m.cluster, Lease: m.lease, Copies: m.copies, Network: w.fills.network(w.net.Host(m.name)), FS: w.events.disk(m.name, m.disk), Clock: w,
 		MinSegmentBytes: 8 << 10, MaxSegmentBytes: 64 << 10, LoadDir: m.loads, Logger: w.log.With("machine", m.name),
 	}
+	if w.adjust != nil {
+		w.adjust(&options, &cfg)
+	}
+	if m.store, err = node.Open(dataDir, options); err != nil {
+		return err
+	}
+	cfg.Store = m.store
 	for _, o := range others {
 		cfg.Join = append(cfg.Join, o.address())
 	}

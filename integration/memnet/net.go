@@ -254,3 +254,10 @@ func (n *Net) Kill(ip string) {
 		p.close()
 	}
 }
+
+// Connections returns how many streams there are.
+func (n *Net) Connections() int {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return len(n.streams)
+}

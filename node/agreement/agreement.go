@@ -136,8 +136,10 @@ type Agreement struct {
 	codec   *codec
 	machine *machine
 	streams *streams
+	calm    *calm
 	raft    *raft.Raft
-	mute    atomic.Bool // see Silence
+	running atomic.Pointer[raft.Raft] // raft, for what it calls itself, maybe before raft is set
+	mute    atomic.Bool               // see Silence
 
 	members chan struct{} // held by who changes the members
 	closing chan struct{}
@@ -155,6 +157,8 @@ type Agreement struct {
 	sent       uint64                   // the number of the last request to another server
 	confirmed  map[raft.ServerID]confirmation
 	confirms   chan struct{} // closed when confirmed changes
+	nextRound  *round        // the proof that has not begun; nil if there is no call for it
+	proving    bool          // prove runs
 }
 
 // Open opens what is in cfg.Dir, or begins anew there. A node without state takes
@@ -173,7 +177,7 @@ func Open(cfg Config) (*Agreement, error) {
 		return nil, errors.Join(err, s.close())
 	}
 	a := &Agreement{
-		cfg: cfg, store: s, codec: c, machine: newMachine(c), streams: newStreams(cfg),
+		cfg: cfg, store: s, codec: c, machine: newMachine(c), streams: newStreams(cfg), calm: newCalm(cfg.Heartbeat),
 		members: make(chan struct{}, 1), closing: make(chan struct{}),
 		leadership: make(chan struct{}), advanced: make(chan struct{}), confirms: make(chan struct{}),
 		confirmed: map[raft.ServerID]confirmation{},
@@ -200,6 +204,7 @@ func (a *Agreement) start() error {
 	if a.raft == nil {
 		return errors.Join(fmt.Errorf("agreement: %s: %w", a.cfg.Dir, err), transport.Close())
 	}
+	a.running.Store(a.raft)
 	a.raft.RegisterObserver(raft.NewObserver(nil, false, a.observe))
 	a.store.opened.Store(true)
 	return nil

@@ -158,6 +158,8 @@ type cluster struct {
 	disks map[trie.MachineID]*vfs.MemFS
 	// trailing of all nodes opened from now on
 	trailing uint64
+	// dial, if set, is around the dialers of all nodes opened from now on
+	dial func(func(context.Context, string) (net.Conn, error)) func(context.Context, string) (net.Conn, error)
 }
 
 func addressOf(id trie.MachineID) string { return fmt.Sprintf("node%d:7000", id) }
@@ -189,9 +191,13 @@ func (c *cluster) open(id trie.MachineID) *Agreement {
 }
 
 func (c *cluster) config(id trie.MachineID) Config {
+	dial := c.net.dialer(addressOf(id))
+	if c.dial != nil {
+		dial = c.dial(dial)
+	}
 	return Config{
 		ID: id, Address: addressOf(id), Dir: "raft", FS: c.disks[id], trailing: c.trailing,
-		Listener: c.net.listen(addressOf(id)), Dial: c.net.dialer(addressOf(id)),
+		Listener: c.net.listen(addressOf(id)), Dial: dial,
 	}
 }
 

@@ -25,15 +25,24 @@ var (
 	_ raft.WithClose   = (*transport)(nil)
 )
 
-// AppendEntries implements raft.Transport.
+// AppendEntries implements raft.Transport. A message to a learner that has no news for it
+// is not sent, if it is one of many: the last answer stands for this one's. It confirms
+// nothing.
 func (t *transport) AppendEntries(id raft.ServerID, to raft.ServerAddress, q *raft.AppendEntriesRequest, r *raft.AppendEntriesResponse) error {
 	if t.of.mute.Load() {
 		return errSilent
 	}
+	if t.of.calm.needless(id, q, t.of.configured()) {
+		// The header stays as it is: Raft decodes the next answer into the bytes of this one.
+		r.Term, r.LastLog, r.Success, r.NoRetryBackoff = q.Term, q.PrevLogEntry, true, false
+		return nil
+	}
 	number := t.of.sending()
 	if err := t.NetworkTransport.AppendEntries(id, to, q, r); err != nil {
+		t.of.calm.note(id, q, nil)
 		return err
 	}
+	t.of.calm.note(id, q, r)
 	if r.Term == q.Term {
 		t.of.confirm(id, confirmation{r.Term, number})
 	}

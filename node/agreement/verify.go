@@ -33,11 +33,9 @@ import (
 // confirmation is the last request after which a server was in the leader's term.
 type confirmation struct{ term, number uint64 }
 
-// Verify makes sure that this node is the leader now, with a majority, and that
-// View is no older than what any leader before it agreed on. Otherwise it is
-// ErrNotLeader, or the context's error. A majority that answered before the call
+// verify is [Agreement.Verify] for the calls before it. A majority that answered before it
 // does not count.
-func (a *Agreement) Verify(ctx context.Context) error {
+func (a *Agreement) verify(ctx context.Context) error {
 	if !a.IsLeader() {
 		return ErrNotLeader
 	}

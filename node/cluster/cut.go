@@ -130,14 +130,20 @@ func (k *stale) last() (s node.Status, at time.Duration, ok bool) {
 	return k.status, k.at, k.kept
 }
 
-// statusEvery is how often a member asks for the leader's status, to have it when
-// there is no leader.
-func (c *Config) statusEvery() time.Duration { return 15 * c.Lease }
+// statusEvery is how often a member asks for the leader's status, to have it when there is
+// no leader. A status grows with the members, so a member of many asks seldom: what the
+// leader sends in all then grows with their number, not with its square.
+func (c *Config) statusEvery(members int) time.Duration {
+	return 15 * c.Lease * time.Duration(1+members/statusMembers)
+}
+
+// statusMembers is a number of members that ask as often as one.
+const statusMembers = 32
 
 // refreshStatus keeps the leader's status, where the last one is old.
 func (n *Node) refreshStatus(ctx context.Context) {
 	now := n.cfg.Clock.Now()
-	if _, at, ok := n.stale.last(); ok && now-at < n.cfg.statusEvery() {
+	if last, at, ok := n.stale.last(); ok && now-at < n.cfg.statusEvery(len(last.Members)) {
 		return
 	}
 	s, err := n.leadersStatus(ctx)

@@ -1,0 +1,83 @@
+// One proof of the leadership for all calls of Verify at a time.
+
+package agreement
+
+import (
+	"context"
+	"time"
+)
+
+const (
+	// roundRest is how long the leader rests after a proof, for each server: so the
+	// heartbeats of proofs are at most 10,000 a second, whatever the number of servers.
+	roundRest = 100 * time.Microsecond
+	// maxRoundRest bounds that rest, because leases wait for proofs.
+	maxRoundRest = 100 * time.Millisecond
+	// roundTimeout bounds one proof.
+	roundTimeout = 2 * time.Second
+)
+
+// round is one proof, for all calls of Verify before it began.
+type round struct {
+	done chan struct{}
+	err  error // set before done is closed
+}
+
+// Verify makes sure that this node is the leader now, with a majority, and that
+// View is no older than what any leader before it agreed on. Otherwise it is
+// ErrNotLeader, or the context's error. A majority that answered before the call
+// does not count. Calls at the same time share one proof, which begins after them:
+// Raft sends a heartbeat to every server for each.
+func (a *Agreement) Verify(ctx context.Context) error {
+	if !a.IsLeader() {
+		return ErrNotLeader
+	}
+	a.mu.Lock()
+	r := a.nextRound
+	if r == nil {
+		r = &round{done: make(chan struct{})}
+		a.nextRound = r
+	}
+	begins := !a.proving
+	a.proving = true
+	a.mu.Unlock()
+	if begins {
+		if !a.begin() {
+			return ErrClosed
+		}
+		go a.prove()
+	}
+	select {
+	case <-r.done:
+		return r.err
+	case <-ctx.Done():
+		return verdict(ctx.Err())
+	case <-a.closing:
+		return ErrClosed
+	}
+}
+
+// prove proves the leadership as long as there are calls of Verify. Close waits for it.
+func (a *Agreement) prove() {
+	defer a.end()
+	for {
+		a.mu.Lock()
+		r := a.nextRound
+		a.nextRound = nil
+		a.proving = r != nil
+		a.mu.Unlock()
+		if r == nil {
+			return
+		}
+		ctx, cancel := context.WithTimeout(context.Background(), roundTimeout)
+		r.err = a.verify(ctx)
+		cancel()
+		close(r.done)
+		rest := time.NewTimer(min(time.Duration(len(a.configured()))*roundRest, maxRoundRest))
+		select {
+		case <-rest.C:
+		case <-a.closing:
+			rest.Stop()
+		}
+	}
+}
