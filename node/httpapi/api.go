@@ -66,6 +66,7 @@ type request struct {
 	*http.Request
 	params params
 	digest *digestBody // the body of a change with a key; nil without one
+	part   int         // of a form, from 1; 0 is no form
 }
 
 // New returns the doors of a store.

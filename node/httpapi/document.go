@@ -8,6 +8,7 @@ import (
 	"crypto/sha256"
 	"encoding/base32"
 	"errors"
+	"fmt"
 	"strings"
 
 	"github.com/trefoildb/trefoil/node"
@@ -54,7 +55,7 @@ func (a *API) readDocument(r *request, account *account, keepLabels bool, notes 
 		in.account, in.weight = account, treeWeight
 	}
 	account.most = min(unfold*a.options.MaxBodyBytes, a.options.MemoryBytes*2/3) // what one client may have
-	prefix := freshPrefix(r.Header.Get(keyHeader))
+	prefix := freshPrefix(r.Header.Get(keyHeader), r.part)
 	options := syntax.Options{Source: bodyName, Base: strings.Trim(r.params["base"], "<>"), BlankPrefix: prefix, MaxDocument: a.options.MaxBodyBytes}
 	var annotations []triple.ApplicationData
 	options.Annotated = func(all []triple.ApplicationData) { annotations = all }
@@ -149,12 +150,17 @@ func sizeOfAnnotations(all []triple.ApplicationData) (n int64) {
 }
 
 // freshPrefix returns a prefix of blank node labels (see package blank) that no
-// other document has: 80 random bits, or of a hash of the request's idempotency key, so
-// that the request means the same triples when it is sent again.
-func freshPrefix(key string) string {
+// other document has: 80 random bits, or of a hash of the request's idempotency key and the
+// number of the document's part, so that the request means the same triples when it is sent
+// again.
+func freshPrefix(key string, part int) string {
 	var random [10]byte
 	if key != "" {
-		sum := sha256.Sum256([]byte("blank nodes of " + key))
+		name := "blank nodes of " + key
+		if part > 0 {
+			name = fmt.Sprintf("%s\n%d", name, part) // a header has no line break
+		}
+		sum := sha256.Sum256([]byte(name))
 		copy(random[:], sum[:])
 	} else {
 		_, _ = rand.Read(random[:]) // never fails

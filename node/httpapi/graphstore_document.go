@@ -35,7 +35,7 @@ func (a *API) readGraph(r *request, t graphTarget, account *account) ([]triple.T
 
 // readPart reads one document.
 func (a *API) readPart(r *request, t graphTarget, account *account, contentType string, body io.ReadCloser) ([]triple.Triple, error) {
-	part := &request{Request: r.WithContext(r.Context())}
+	part := &request{Request: r.WithContext(r.Context()), part: r.part}
 	if t.base != "" {
 		part.params = params{"base": t.base}
 	}
@@ -112,7 +112,7 @@ func (a *API) readParts(r *request, t graphTarget, account *account, boundary st
 		if contentType == "" {
 			return nil, errorf(KindBadRequest, fmt.Sprintf("part %d", n), "has neither a Content-Type nor a file name that tells its syntax")
 		}
-		triples, err := a.readFormPart(r, t, account, contentType, part)
+		triples, err := a.readFormPart(r, t, account, contentType, part, n)
 		if err != nil {
 			return nil, inPart(err, n)
 		}
@@ -120,8 +120,8 @@ func (a *API) readParts(r *request, t graphTarget, account *account, boundary st
 	}
 }
 
-func (a *API) readFormPart(r *request, t graphTarget, account *account, contentType string, part *multipart.Part) ([]triple.Triple, error) {
-	one := &request{Request: r.WithContext(r.Context())}
+func (a *API) readFormPart(r *request, t graphTarget, account *account, contentType string, part *multipart.Part, number int) ([]triple.Triple, error) {
+	one := &request{Request: r.WithContext(r.Context()), part: number}
 	one.ContentLength = -1
 	return a.readPart(one, t, account, contentType, part)
 }

@@ -66,7 +66,7 @@ func (a *API) postGraph(w http.ResponseWriter, r *request) error {
 		if err != nil {
 			return err
 		}
-		location = base + graphStorePath + "/" + freshPrefix(r.Header.Get(keyHeader))
+		location = base + graphStorePath + "/" + freshPrefix(r.Header.Get(keyHeader), 0)
 		t = graphTarget{graph: triple.NewIRI(location), base: location}
 	}
 	account := &account{budget: &a.memory, client: clientOf(r.Request)}

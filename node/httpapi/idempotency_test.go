@@ -275,3 +275,33 @@ func TestKeysAreBounded(t *testing.T) {
 		}
 	})
 }
+
+// Blank nodes of the documents of a form are their own, also under a key.
+func TestBlankNodesOfAFormWithKey(t *testing.T) {
+	store := newStore(t)
+	s := serve(t, NodeStore(store), Options{}, ServerOptions{})
+	part := "--x\r\nContent-Type: text/turtle\r\n\r\n_:b <http://e.x/p> %d . [] <http://e.x/q> %d .\r\n"
+	form := fmt.Sprintf(part+part+"--x--\r\n", 1, 1, 2, 2)
+	if status, text := s.keyedRequest("POST", "/data?default", "multipart/form-data; boundary=x", "form", form, false); status != 200 || !strings.Contains(text, `"added":4`) {
+		t.Fatal(status, text)
+	}
+	sn, err := store.Snapshot()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer sn.Close()
+	subjects := map[string]bool{}
+	for row, err := range sn.Match(t.Context(), triple.Pattern{}, node.ReadOptions{}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		tr, err := row.Triple()
+		if err != nil {
+			t.Fatal(err)
+		}
+		subjects[tr.Subject.Value()] = true
+	}
+	if len(subjects) != 4 {
+		t.Errorf("%d blank nodes, not 4: %v", len(subjects), subjects)
+	}
+}
