@@ -107,3 +107,27 @@ func TestTokens(t *testing.T) {
 		}
 	})
 }
+
+// An update under a key that comes while the store is closed, or later, is refused: what is
+// kept under keys is not read then.
+func TestUpdateWithKeyAfterClose(t *testing.T) {
+	s, err := Open("data", Options{FS: vfs.NewMem()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Add(WithRequestKey(ctx, "add", false), students(0, 1)); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for range 64 { // each of two channels that are ready may be chosen
+		_, err := s.Update(WithRequestKey(ctx, "update", false), func(*Snapshot) (Changes, error) {
+			t.Error("a snapshot of a closed store")
+			return Changes{}, nil
+		})
+		if !errors.Is(err, ErrClosed) {
+			t.Fatal(err)
+		}
+	}
+}

@@ -41,7 +41,7 @@ func (s *Store) Update(ctx context.Context, f func(*Snapshot) (Changes, error)) 
 	}
 	defer func() { s.updates.turn <- struct{}{} }()
 	// What f finds may be what the change has left.
-	if done, err := s.hasToken(RequestKeyOf(ctx).Claim()); done || err != nil {
+	if done, err := s.HasTokens([]Token{RequestKeyOf(ctx).Claim()}); err != nil || done[0] {
 		return ApplyResult{}, wrap("update", cmp.Or(err, ErrDone))
 	}
 	sn, err := s.Snapshot()
