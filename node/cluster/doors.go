@@ -237,7 +237,7 @@ func (n *Node) Update(ctx context.Context, f func(Snapshot) (node.Changes, error
 	if err != nil {
 		// What f found may be what an earlier try has left.
 		if begun, failed := n.writes.Begun(ctx); failed != nil {
-			return result, fmt.Errorf("%w: %w", node.ErrUnavailable, failed)
+			return result, fmt.Errorf("%w: %w; the change was refused now: %v", node.ErrUnavailable, failed, err)
 		} else if begun {
 			return result, node.ErrBegun
 		}

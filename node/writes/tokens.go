@@ -5,6 +5,7 @@
 package writes
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -14,6 +15,7 @@ import (
 	"github.com/trefoildb/trefoil/node"
 	"github.com/trefoildb/trefoil/node/peer"
 	"github.com/trefoildb/trefoil/node/view"
+	"github.com/trefoildb/trefoil/recovery"
 	"github.com/trefoildb/trefoil/trie"
 	"github.com/trefoildb/trefoil/triple"
 )
@@ -67,10 +69,12 @@ func named(operations []node.Operation) bool {
 }
 
 // Begun reports whether the request of ctx has claimed its key, as far as any member
-// remembers. An error says that some cannot be asked.
-func (w *Writes) Begun(ctx context.Context) (bool, error) {
+// remembers. It asks nobody if the request was not sent before. It returns an error if no
+// member that answers remembers the claim, and all machines that hold it may be among those
+// that do not answer.
+func (w *Writes) Begun(ctx context.Context) (begun bool, err error) {
 	key, v := node.RequestKeyOf(ctx), w.cluster.View()
-	if key == nil || v == nil {
+	if key == nil || key.First || v == nil {
 		return false, nil
 	}
 	token := key.Claim()
@@ -78,20 +82,43 @@ func (w *Writes) Begun(ctx context.Context) (bool, error) {
 	if err != nil || own[0] != byte(unheard) {
 		return err == nil, err
 	}
-	e := peer.NewEncoder(32)
+	silent := 0
+	w.askMembers(ctx, v, []node.Token{token}, func(m trie.MachineID, found []remembrance, failed error) {
+		begun = begun || failed == nil && found[0] != unheard
+		if failed != nil {
+			silent, err = silent+1, fmt.Errorf("machine %s: %w", m, failed)
+		}
+	})
+	copies := min(cmp.Or(v.Base.Copies, recovery.DefaultCopies), cmp.Or(v.Target.Copies, recovery.DefaultCopies))
+	if begun || silent < copies {
+		return begun, nil
+	}
+	return false, fmt.Errorf("%d machines do not say whether the request was begun before: %w", silent, err)
+}
+
+// askMembers asks the other members at once what they know of tokens. It calls each with
+// one answer after the other, and returns when all have answered or failed.
+func (w *Writes) askMembers(ctx context.Context, v *view.View, tokens []node.Token, each func(m trie.MachineID, found []remembrance, failed error)) {
+	e := peer.NewEncoder(16 + 16*len(tokens))
 	e.Uvarint(v.Epoch)
-	e.Uvarint(1)
-	encodeToken(e, token)
+	e.Uvarint(uint64(len(tokens)))
+	for _, t := range tokens {
+		encodeToken(e, t)
+	}
+	var mu sync.Mutex
+	var asking sync.WaitGroup
 	for _, m := range v.Members {
 		if m.ID == w.self {
 			continue
 		}
-		found, err := w.askMember(ctx, m.ID, e.Data(), 1)
-		if err != nil || found[0] != unheard {
-			return err == nil, err
-		}
+		asking.Go(func() {
+			found, failed := w.askMember(ctx, m.ID, e.Data(), len(tokens))
+			mu.Lock()
+			defer mu.Unlock()
+			each(m.ID, found, failed)
+		})
 	}
-	return false, nil
+	asking.Wait()
 }
 
 // askTokens asks the other members which operations were done before; nil says that there
@@ -103,37 +130,24 @@ func (w *Writes) askTokens(ctx context.Context, v *view.View, operations []node.
 	if !recent || !named(operations) {
 		return nil, nil
 	}
-	e := peer.NewEncoder(16 + 16*len(operations))
-	e.Uvarint(v.Epoch)
-	e.Uvarint(uint64(len(operations)))
+	tokens := make([]node.Token, len(operations))
 	for i := range operations {
-		encodeToken(e, operations[i].Token)
+		tokens[i] = operations[i].Token
 	}
 	known = make([]bool, len(operations))
-	var mu sync.Mutex
-	var asking sync.WaitGroup
-	for _, m := range v.Members {
-		if m.ID == w.self {
-			continue
+	w.askMembers(ctx, v, tokens, func(m trie.MachineID, found []remembrance, failed error) {
+		if failed != nil && err == nil {
+			err = refuse(peer.CodeUnavailable, v.Epoch, "machine %s does not say whether the request was done before: %v", m, failed)
 		}
-		asking.Go(func() {
-			found, failed := w.askMember(ctx, m.ID, e.Data(), len(operations))
-			mu.Lock()
-			defer mu.Unlock()
-			if failed != nil && err == nil {
-				err = refuse(peer.CodeUnavailable, v.Epoch, "machine %s does not say whether the request was done before: %v", m.ID, failed)
+		for i, f := range found {
+			switch {
+			case f == pending && err == nil:
+				err = refuse(peer.CodeUnavailable, v.Epoch, "an earlier try of the request is under way on machine %s", m)
+			case f == settled:
+				known[i] = true
 			}
-			for i, f := range found {
-				switch {
-				case f == pending && err == nil:
-					err = refuse(peer.CodeUnavailable, v.Epoch, "an earlier try of the request is under way on machine %s", m.ID)
-				case f == settled:
-					known[i] = true
-				}
-			}
-		})
-	}
-	asking.Wait()
+		}
+	})
 	return known, err
 }
 
