@@ -8,6 +8,7 @@ import (
 	"cmp"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"path/filepath"
 	"slices"
 	"sync/atomic"
@@ -149,7 +150,10 @@ type lastAnnotation struct {
 }
 
 func (a *lastAnnotation) row(key, value []byte) error {
-	if !triple.IsAnnotation(value) || len(value) < placeBytes {
+	if triple.IsAnnotation(value) && len(value) <= placeBytes {
+		return fmt.Errorf("%w: an annotation of %d bytes, which is no more than its place takes", errRunFile, len(value))
+	}
+	if !triple.IsAnnotation(value) {
 		if err := a.flush(); err != nil {
 			return err
 		}

@@ -1,0 +1,29 @@
+// Annotations in run files.
+
+package rdfload
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/trefoildb/trefoil/triple"
+)
+
+// An annotation too short for its place is damage of a run file: it is an error of the
+// merge, because a value cannot be cut from it.
+func TestShortAnnotation(t *testing.T) {
+	whole := append(triple.AppendAnnotation(nil, triple.Stamp{Sequence: 1}, []byte("x")), make([]byte, placeBytes)...)
+	for n := 1; n <= placeBytes; n++ {
+		merge := lastAnnotation{each: func(_, value []byte) error {
+			withoutPlace(value) // as the tables' writer does
+			return nil
+		}}
+		if err := errors.Join(merge.row([]byte("k"), whole[:n]), merge.flush()); !errors.Is(err, errRunFile) {
+			t.Errorf("%d bytes: %v", n, err)
+		}
+	}
+	merge := lastAnnotation{each: func(_, value []byte) error { return nil }}
+	if err := errors.Join(merge.row([]byte("k"), whole), merge.flush()); err != nil {
+		t.Error(err)
+	}
+}
