@@ -5,7 +5,7 @@
 // certificate for 2; both begin an hour ago, since clocks differ. Files are PEM:
 // NAME.crt has the certificate, NAME.key its key in PKCS #8, for its owner alone
 // (0600). A node's certificate is for both ends of a connection and has the node
-// mark among its names.
+// mark among its names, and that of its cluster if it is for one alone.
 package cert
 
 import (
@@ -65,9 +65,10 @@ func MakeCA(dir string, force bool) error {
 }
 
 // MakeNode writes NAME.crt and NAME.key for a node that is reached at the hosts:
-// names and IP addresses, without port. The authority of the same directory signs
+// names and IP addresses, without port. It is good for the named cluster alone, or for
+// any of the authority if cluster is "". The authority of the same directory signs
 // it. Without force the error is ErrExists where either file is there.
-func MakeNode(dir, name string, hosts []string, force bool) error {
+func MakeNode(dir, name, cluster string, hosts []string, force bool) error {
 	if err := checkName(name); err != nil {
 		return err
 	}
@@ -87,7 +88,7 @@ func MakeNode(dir, name string, hosts []string, force bool) error {
 	}
 	template.KeyUsage = x509.KeyUsageDigitalSignature
 	template.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth}
-	if err := addNames(template, hosts); err != nil {
+	if err := addNames(template, cluster, hosts); err != nil {
 		return err
 	}
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -130,13 +131,19 @@ func newTemplate(name string, years int) (*x509.Certificate, error) {
 	}, nil
 }
 
-// addNames gives a certificate the hosts and the node mark.
-func addNames(template *x509.Certificate, hosts []string) error {
-	mark, err := url.Parse(port.NodeMark)
-	if err != nil {
-		return err
+// addNames gives a certificate the hosts, the node mark and that of its cluster.
+func addNames(template *x509.Certificate, cluster string, hosts []string) error {
+	marks := []string{port.NodeMark}
+	if cluster != "" {
+		marks = append(marks, port.ClusterMark(cluster))
 	}
-	template.URIs = []*url.URL{mark}
+	for _, text := range marks {
+		mark, err := url.Parse(text)
+		if err != nil {
+			return err
+		}
+		template.URIs = append(template.URIs, mark)
+	}
 	for _, h := range hosts {
 		if ip := net.ParseIP(h); ip != nil {
 			template.IPAddresses = append(template.IPAddresses, ip)

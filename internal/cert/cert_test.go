@@ -36,7 +36,7 @@ func TestMake(t *testing.T) {
 		t.Fatal(err)
 	}
 	hosts := []string{"db1.example.org", "10.0.0.1", "::1"}
-	if err := MakeNode(dir, "db1", hosts, false); err != nil {
+	if err := MakeNode(dir, "db1", "", hosts, false); err != nil {
 		t.Fatal(err)
 	}
 	ca, node := load(t, dir, "ca"), load(t, dir, "db1")
@@ -84,7 +84,7 @@ func TestExisting(t *testing.T) {
 	if err := MakeCA(dir, false); err != nil {
 		t.Fatal(err)
 	}
-	make := func(force bool) error { return MakeNode(dir, "a", []string{"a"}, force) }
+	make := func(force bool) error { return MakeNode(dir, "a", "", []string{"a"}, force) }
 	if err := make(false); err != nil {
 		t.Fatal(err)
 	}
@@ -151,7 +151,7 @@ func same(a, b map[string]string) bool {
 
 func TestRefused(t *testing.T) {
 	dir := t.TempDir()
-	if err := MakeNode(dir, "a", []string{"a"}, false); err == nil {
+	if err := MakeNode(dir, "a", "", []string{"a"}, false); err == nil {
 		t.Error("a node's certificate without a CA")
 	}
 	if err := MakeCA(dir, false); err != nil {
@@ -164,7 +164,7 @@ func TestRefused(t *testing.T) {
 		{"", []string{"a"}}, {"ca", []string{"a"}}, {"../a", []string{"a"}}, {".a", []string{"a"}}, {"-a", []string{"a"}},
 		{"a", nil}, {"a", []string{""}}, {"a", []string{"a:7333"}}, {"a", []string{"http://a"}}, {"a", []string{"b c"}}, {"a", []string{"*.a"}},
 	} {
-		if err := MakeNode(dir, c.name, c.hosts, false); err == nil {
+		if err := MakeNode(dir, c.name, "", c.hosts, false); err == nil {
 			t.Errorf("%q for %q was made", c.name, c.hosts)
 		}
 	}

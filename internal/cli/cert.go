@@ -29,14 +29,15 @@ func (c *certCACmd) Run(e *env) error {
 }
 
 type certNodeCmd struct {
-	Host  []string `required:"" placeholder:"HOST" help:"The names and IP addresses that the node is reached at, without port; repeatable, or with commas between."`
-	Out   string   `default:"." placeholder:"DIR" help:"The directory with ca.crt and ca.key, which is written to; this one by default."`
-	Force bool     `help:"Replace a certificate that is there."`
-	Name  string   `arg:"" help:"The node's name: it becomes that of the files."`
+	Host    []string `required:"" placeholder:"HOST" help:"The names and IP addresses that the node is reached at, without port; repeatable, or with commas between."`
+	Cluster string   `placeholder:"NAME" help:"The name of the one cluster (serve --cluster) that the certificate is good for; without it, any whose nodes have this authority."`
+	Out     string   `default:"." placeholder:"DIR" help:"The directory with ca.crt and ca.key, which is written to; this one by default."`
+	Force   bool     `help:"Replace a certificate that is there."`
+	Name    string   `arg:"" help:"The node's name: it becomes that of the files."`
 }
 
 func (c *certNodeCmd) Run(e *env) error {
-	if err := cert.MakeNode(c.Out, c.Name, c.Host, c.Force); err != nil {
+	if err := cert.MakeNode(c.Out, c.Name, c.Cluster, c.Host, c.Force); err != nil {
 		return withForce(err)
 	}
 	e.sayf("wrote %s and %s.key", filepath.Join(c.Out, c.Name+".crt"), c.Name)

@@ -145,8 +145,10 @@ func newKeys(t *testing.T) *keys {
 		if err := cert.MakeCA(dir, false); err != nil {
 			t.Fatal(err)
 		}
-		if err := cert.MakeNode(dir, "node", []string{"127.0.0.1"}, false); err != nil {
-			t.Fatal(err)
+		for file, cluster := range map[string]string{"node": "", "bound": "trefoil", "elsewhere": "other"} {
+			if err := cert.MakeNode(dir, file, cluster, []string{"127.0.0.1"}, false); err != nil {
+				t.Fatal(err)
+			}
 		}
 		if err := cert.WriteGossipKey(k.file(name + ".key")); err != nil {
 			t.Fatal(err)
@@ -347,6 +349,7 @@ func TestStrangers(t *testing.T) {
 	token := []string{"--token-file", k.file("own.token")}
 	key := []string{"--gossip-key-file", k.file("own.key")}
 	certs := []string{"--ca", k.file("own/ca.crt"), "--cert", k.file("own/node.crt"), "--key", k.file("own/node.key")}
+	bound := []string{"--ca", k.file("own/ca.crt"), "--cert", k.file("own/bound.crt"), "--key", k.file("own/bound.key")}
 	for _, mode := range []struct {
 		name          string
 		flags         []string
@@ -358,6 +361,7 @@ func TestStrangers(t *testing.T) {
 		{"a key", key, false, false, k.secret("own.key", "")},
 		{"a token and a key", append(key, token...), false, true, k.secret("own.key", "own-token")},
 		{"certificates", certs, true, false, nil},
+		{"certificates of the cluster", bound, true, false, nil},
 		{"certificates and a token", append(certs, token...), true, true, nil},
 		{"all", append(append(certs, token...), key...), true, true, k.secret("own.key", "")},
 	} {
@@ -366,6 +370,9 @@ func TestStrangers(t *testing.T) {
 			address, _ := serveNode(t, append(mode.flags, "--join", first)...)
 			open := mode.name == "nothing"
 			own := k.pair("own", "node")
+			if mode.name == "certificates of the cluster" {
+				own = k.pair("own", "bound")
+			}
 			guests := []guest{
 				{"nobody", "trefoil", nil, nil, "", open},
 				{"one with the token", "trefoil", k.secret("", "own-token"), nil, "own-token", mode.name == "a token"},
@@ -378,6 +385,8 @@ func TestStrangers(t *testing.T) {
 				guests[1].node = false
 				guests[3].node = false
 				guests = append(guests,
+					guest{"one that claims the name, with another cluster's certificate", "trefoil", mode.secret, k.pair("own", "elsewhere"), "", false},
+					guest{"one with a certificate for any cluster", "trefoil", mode.secret, k.pair("own", "node"), "", mode.name != "certificates of the cluster"},
 					guest{"a client's certificate", "trefoil", mode.secret, k.client(), "", false},
 					guest{"a node of another authority", "trefoil", mode.secret, k.pair("other", "node"), "", false})
 			}

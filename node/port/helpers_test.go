@@ -171,7 +171,7 @@ func certs(t *testing.T) (string, *port.TLS) {
 
 func node(t *testing.T, dir, name string, hosts ...string) *port.TLS {
 	t.Helper()
-	if err := cert.MakeNode(dir, name, hosts, true); err != nil {
+	if err := cert.MakeNode(dir, name, "", hosts, true); err != nil {
 		t.Fatal(err)
 	}
 	return files(dir, name)

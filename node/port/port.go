@@ -136,7 +136,7 @@ func Listen(ctx context.Context, o Options) (*Port, error) {
 	}
 	var err error
 	if o.TLS != nil {
-		if p.credentials, err = newCredentials(*o.TLS, p.log); err != nil {
+		if p.credentials, err = newCredentials(*o.TLS, p.cluster, p.log); err != nil {
 			return nil, fmt.Errorf("TLS: %w", err)
 		}
 	}

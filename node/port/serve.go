@@ -135,7 +135,7 @@ func (p *Port) greet(c *cmux.MuxConn) {
 	raw, secure := below(c)
 	raw.SetDeadline(time.Now().Add(p.timeout))
 	if secure != nil {
-		if err := checkNode(secure.ConnectionState()); err != nil {
+		if err := p.credentials.current().checkNode(secure.ConnectionState(), p.cluster()); err != nil {
 			p.drop(c, err)
 			return
 		}

@@ -13,11 +13,19 @@ import (
 	"net/url"
 	"os"
 	"slices"
+	"strings"
 	"sync"
 )
 
 // NodeMark is the URI among a certificate's names that makes it a node's.
 const NodeMark = "trefoil:node"
+
+// clusterPrefix begins the URIs among a certificate's names that bind it to clusters.
+const clusterPrefix = "trefoil:cluster:"
+
+// ClusterMark returns the URI that binds a node's certificate to the cluster of a name. A
+// certificate may have several; one without any is good for every cluster of its authority.
+func ClusterMark(cluster string) string { return clusterPrefix + url.PathEscape(cluster) }
 
 // TLS names the PEM files of a node: the CA's certificates, and the node's own
 // certificate and key. They are read at each handshake, so new ones count from
@@ -29,8 +37,9 @@ type TLS struct {
 
 // credentials gives the TLS configurations of what the files hold now.
 type credentials struct {
-	files TLS
-	log   *slog.Logger
+	files   TLS
+	cluster func() string
+	log     *slog.Logger
 
 	mu      sync.Mutex
 	text    [3][]byte // of the files that made now
@@ -41,10 +50,11 @@ type credentials struct {
 // material is what one state of the files holds. It is immutable.
 type material struct {
 	accept, dial *tls.Config
+	own          *x509.Certificate
 }
 
-func newCredentials(files TLS, log *slog.Logger) (*credentials, error) {
-	c := &credentials{files: files, log: log}
+func newCredentials(files TLS, cluster func() string, log *slog.Logger) (*credentials, error) {
+	c := &credentials{files: files, cluster: cluster, log: log}
 	return c, c.read()
 }
 
@@ -80,6 +90,9 @@ func (c *credentials) read() error {
 	m, err := c.files.material(text)
 	if err != nil {
 		return err
+	}
+	if names := clusterMarks(m.own); len(names) > 0 && c.cluster() != "" && !slices.Contains(names, ClusterMark(c.cluster())) {
+		return fmt.Errorf("%s: it is for %s, and this node is of cluster %q: trefoil cert node --cluster makes one for it", c.files.Cert, names, c.cluster())
 	}
 	if c.now != nil {
 		c.log.Info("new certificates are in use", "cert", c.files.Cert)
@@ -118,11 +131,11 @@ func (t TLS) material(text [3][]byte) (*material, error) {
 			SessionTicketsDisabled: true,
 		},
 		dial: &tls.Config{
-			MinVersion:       tls.VersionTLS13,
-			Certificates:     []tls.Certificate{pair},
-			RootCAs:          pool,
-			VerifyConnection: checkNode,
+			MinVersion:   tls.VersionTLS13,
+			Certificates: []tls.Certificate{pair},
+			RootCAs:      pool,
 		},
+		own: pair.Leaf,
 	}, nil
 }
 
@@ -137,20 +150,37 @@ func (c *credentials) server() *tls.Config {
 
 // client returns the configuration for dialing a host.
 func (c *credentials) client(host string) *tls.Config {
-	config := c.current().dial.Clone()
+	m := c.current()
+	config := m.dial.Clone()
 	config.ServerName = host
+	config.VerifyConnection = func(state tls.ConnectionState) error { return m.checkNode(state, c.cluster()) }
 	return config
 }
 
 // errNoNode refuses a certificate that was verified, or that was not shown.
 var errNoNode = errors.New("it has shown no node's certificate")
 
-// checkNode demands that the other side's certificate was verified and is a node's.
-func checkNode(state tls.ConnectionState) error {
+// checkNode demands that the other side's certificate was verified and is a node's. If
+// that certificate or this node's own names clusters, it must name this one.
+func (m *material) checkNode(state tls.ConnectionState, cluster string) error {
 	if len(state.VerifiedChains) == 0 || !marked(state.PeerCertificates[0]) {
 		return errNoNode
 	}
-	return nil
+	names := clusterMarks(state.PeerCertificates[0])
+	if len(names) == 0 && len(clusterMarks(m.own)) == 0 || slices.Contains(names, ClusterMark(cluster)) {
+		return nil
+	}
+	return fmt.Errorf("its certificate is not for cluster %q, it names %s: trefoil cert node --cluster makes one that is", cluster, names)
+}
+
+// clusterMarks returns the URIs that bind a certificate to clusters.
+func clusterMarks(cert *x509.Certificate) (marks []string) {
+	for _, u := range cert.URIs {
+		if text := u.String(); strings.HasPrefix(text, clusterPrefix) {
+			marks = append(marks, text)
+		}
+	}
+	return marks
 }
 
 func marked(cert *x509.Certificate) bool {
