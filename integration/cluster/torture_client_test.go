@@ -28,6 +28,9 @@ func fact(i int) triple.Triple {
 		Predicate: triple.NewIRI(fmt.Sprintf("http://e.x/p%d", i%7)),
 		Object:    triple.NewTyped(fmt.Sprint(i%23), triple.XSDInteger),
 	}
+	if i < 30 && i%3 == 0 { // a subject of which all triples are written to
+		t.Subject = triple.NewIRI(fmt.Sprintf("http://e.x/m%d", i%2))
+	}
 	if i%11 == 0 {
 		t.Object = triple.NewTyped(strings.Repeat(fmt.Sprintf("long %d ", i%23), 200), triple.XSDString)
 	}

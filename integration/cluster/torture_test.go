@@ -34,7 +34,8 @@ type torture struct {
 	universe *universe
 	history  *history
 	excluded atomic.Int64
-	moveRate int64 // bytes a second, of planned moves
+	patterns atomic.Int64 // of which the triples were deleted
+	moveRate int64        // bytes a second, of planned moves
 	moves    atomic.Int64
 	copies   int // of each triple that may be counted on: the lesser one while it changes
 	loaded   atomic.Int64
@@ -123,11 +124,14 @@ func tortureRun(t *testing.T, seed uint64, rounds int) {
 	})
 	if !t.Failed() {
 		h.judge(t, of.universe)
+		if h.acknowledged > 1000 && of.patterns.Load() == 0 {
+			t.Errorf("none of %d acknowledged writes is a delete of a pattern", h.acknowledged)
+		}
 	}
 	t.Logf("totals: clusters=1 acknowledged-writes=%d answers=%d reads-of-triples=%d faults=%d epochs=%d exclusions=%d virtual-seconds=%d",
 		h.acknowledged, h.answers, h.reads, of.struck, of.epochs, of.excluded.Load(), of.lasted/time.Second)
-	t.Logf("seed %d: %d hosts, %d writes, %d answers, %d reads of triples, %d notes, %d looks at them, %d of %d loads, %d moves, %d epochs, %d exclusions, %s; nobody read for %s, nobody wrote for %s; faults: %q; told: %v",
-		seed, len(of.hosts), h.writes, h.answers, h.reads, h.notes, h.looks, of.loaded.Load(), of.universe.loads, of.moves.Load(), of.epochs, of.excluded.Load(), time.Since(began).Round(time.Millisecond), of.gaps[aRead], of.gaps[aWrite], of.faults, of.errors)
+	t.Logf("seed %d: %d hosts, %d writes, %d answers, %d reads of triples, %d patterns deleted, %d notes, %d looks at them, %d of %d loads, %d moves, %d epochs, %d exclusions, %s; nobody read for %s, nobody wrote for %s; faults: %q; told: %v",
+		seed, len(of.hosts), h.writes, h.answers, h.reads, of.patterns.Load(), h.notes, h.looks, of.loaded.Load(), of.universe.loads, of.moves.Load(), of.epochs, of.excluded.Load(), time.Since(began).Round(time.Millisecond), of.gaps[aRead], of.gaps[aWrite], of.faults, of.errors)
 }
 
 // begin forms a cluster and gives it what is there throughout.
@@ -206,9 +210,12 @@ func (t *torture) answered(kind int, ok bool) {
 
 // mustBeAvailable fails the test if everybody has asked in vain for too long.
 func (t *torture) mustBeAvailable() {
+	t.mu.Lock()
+	gaps := t.gaps
+	t.mu.Unlock()
 	for kind, what := range []string{"reads", "writes"} {
-		if t.gaps[kind] > longestOutage {
-			t.fail("no answers to %s for %s; faults: %q", what, t.gaps[kind], t.faults)
+		if gaps[kind] > longestOutage {
+			t.fail("no answers to %s for %s; faults: %q", what, gaps[kind], t.soFar())
 		}
 	}
 }

@@ -72,25 +72,21 @@ func (c *client) deleteMatch(ctx context.Context, p *process) {
 	if n == nil {
 		return
 	}
-	// 1. A pattern that matches nothing that is to stay.
-	t, u := fact(c.random.IntN(c.torture.universe.moving)), c.torture.universe
-	pattern := triple.Pattern{Subject: t.Subject}
-	if c.random.IntN(2) == 0 {
-		pattern.Predicate = t.Predicate
-	} else {
-		pattern.Object = t.Object
+	// 1. A pattern that matches nothing that is to stay: else the triple alone.
+	i := c.random.IntN(c.torture.universe.moving)
+	pattern := triple.Pattern{Subject: fact(i).Subject}
+	switch c.random.IntN(3) {
+	case 0:
+		pattern.Predicate = fact(i).Predicate
+	case 1:
+		pattern.Object = fact(i).Object
 	}
-	var which []int
-	for i := range u.extent() {
-		switch {
-		case !pattern.Match(fact(i)):
-		case i < u.moving && !c.torture.history.doubtful(i):
-			which = append(which, i)
-		case pattern.Predicate.IsZero() || pattern.Object.IsZero():
-			pattern, which = triple.Exact(t), nil
-		}
+	which, ok := c.deletable(pattern)
+	if !ok {
+		pattern = triple.Exact(fact(i))
+		which, ok = c.deletable(pattern)
 	}
-	if len(which) == 0 {
+	if !ok {
 		return
 	}
 
@@ -107,7 +103,26 @@ func (c *client) deleteMatch(ctx context.Context, p *process) {
 		c.torture.fail("%d triples of %v are deleted, and %d match", r.Deleted, pattern, len(which))
 	}
 	c.torture.answered(aWrite, known)
+	if known {
+		c.torture.patterns.Add(1)
+	}
 	if err != nil {
 		c.torture.saw(err)
 	}
+}
+
+// deletable returns the triples of the universe that match a pattern; ok is false if one
+// of them may not be written to.
+func (c *client) deletable(pattern triple.Pattern) (which []int, ok bool) {
+	u := c.torture.universe
+	for i := range u.extent() {
+		if !pattern.Match(fact(i)) {
+			continue
+		}
+		if i >= u.moving || c.torture.history.doubtful(i) {
+			return nil, false
+		}
+		which = append(which, i)
+	}
+	return which, len(which) > 0
 }
