@@ -140,7 +140,7 @@ func TestLoadAnnotations(t *testing.T) {
 				if machines > 1 {
 					w.checkNotes()
 					if t.Failed() {
-						t.Fatal("AFTER LOAD")
+						t.FailNow()
 					}
 				}
 				// Loaded ones can be changed, and go with their triples.

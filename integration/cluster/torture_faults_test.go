@@ -146,8 +146,17 @@ func leads(h *host) bool {
 
 func (t *torture) note(format string, args ...any) {
 	text := fmt.Sprintf("%s ", time.Since(t.world.start).Round(time.Millisecond)) + fmt.Sprintf(format, args...)
+	t.mu.Lock()
 	t.faults = append(t.faults, text)
+	t.mu.Unlock()
 	t.world.log.Info("FAULT " + text)
+}
+
+// soFar returns the faults of which the test took note. It may be called by clients.
+func (t *torture) soFar() []string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return slices.Clone(t.faults)
 }
 
 // pause waits for a random time, of most milliseconds.

@@ -108,7 +108,7 @@ func (p *process) once() (again bool) {
 	if err != nil {
 		switch {
 		case p.replaceDisk() || p.giveUpDisk(err) || p.dead.Load():
-		case p.fs.erred.Load():
+		case p.diskErred(err):
 			return true
 		default:
 			t.fail("%s: open: %v", h.name, err)
@@ -155,14 +155,16 @@ func (p *process) once() (again bool) {
 		t.fail("%s: close the store: %v", h.name, err)
 	}
 	h.mu.Lock()
+	if why != nil && !errors.Is(why, cluster.ErrExcluded) && h.anywhere && !h.left {
+		h.mu.Unlock()
+		p.giveUpDisk(why)
+		return false
+	}
 	defer h.mu.Unlock()
 	switch {
 	case h.process != p || why == nil || h.left:
 		return false
-	case !errors.Is(why, cluster.ErrExcluded) && h.anywhere:
-		go p.giveUpDisk(why) // it takes the lock
-		return false
-	case !errors.Is(why, cluster.ErrExcluded) && p.fs.erred.Load():
+	case !errors.Is(why, cluster.ErrExcluded) && p.diskErred(why):
 		return true
 	case !errors.Is(why, cluster.ErrExcluded):
 		t.fail("%s ended: %v", h.name, why)
@@ -174,6 +176,12 @@ func (p *process) once() (again bool) {
 		return false
 	}
 	return true
+}
+
+// diskErred reports whether why comes from a read of the disk that failed. The machine may
+// be started again then.
+func (p *process) diskErred(why error) bool {
+	return p.fs.erred.Load() && (errors.Is(why, errDisk) || errors.Is(why, node.ErrCorrupt))
 }
 
 // replaceDisk starts the machine again where a sync has failed: what was not

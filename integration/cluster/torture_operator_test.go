@@ -46,7 +46,7 @@ func (t *torture) strikeAsOperator(h *host, kind int) {
 		h.stop()
 		kept, err := node.SetAside(h.disk, dataDir, t.addresses(h))
 		t.note("the data of %s are set aside: %s, %v", h.name, kept, err)
-		if err != nil && !h.flipped {
+		if err != nil && !h.damaged() {
 			t.fail("%s: set aside: %v", h.name, err)
 		}
 	case 2:
@@ -102,6 +102,13 @@ func (t *torture) restorePartly(h *host) {
 		return err
 	})
 	t.note("%s has an older %s: %v", h.name, dir, err)
+}
+
+// damaged reports whether something was done to the disk of a host.
+func (h *host) damaged() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.flipped
 }
 
 // damage does something to the disk of a host whose process does not run. If the

@@ -201,7 +201,7 @@ func (w *workloadTorture) client(ctx context.Context, number int) {
 		cancel()
 		switch {
 		case errors.Is(err, drive.ErrWrong):
-			w.fail("client %d through %s: %v; faults: %q", number, p.host.name, err, w.faults)
+			w.fail("client %d through %s: %v; faults: %q", number, p.host.name, err, w.soFar())
 			return
 		case err != nil:
 			w.saw(err)
