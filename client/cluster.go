@@ -39,7 +39,10 @@ type Status struct {
 	Copies     int    `json:"copies,omitempty"`   // how many machines hold each triple, if there are so many
 	Bears      int    `json:"bears,omitempty"`    // how many more machines may fail at once without a loss of data
 	// Stale is how old the rest is, where the node reaches no leader.
-	Stale      float64     `json:"staleSeconds,omitempty"`
+	Stale float64 `json:"staleSeconds,omitempty"`
+	// NoMajority: the node, one of two members, answers reads though it does not reach the
+	// other one. Writes are refused.
+	NoMajority bool        `json:"noMajority,omitempty"`
 	LostRanges []LostRange `json:"lostRanges,omitempty"`
 	Scrub      *Scrub      `json:"scrub,omitempty"` // nil where none has ended
 }

@@ -18,11 +18,11 @@ type Noted struct {
 	More        bool         // there are more behind the last one
 }
 
-// Noted returns the version with a key, of any order, and the annotations beside it
+// Noted returns the version in a table with a key, of any order, and the annotations beside it
 // whose application ids are greater than after, as many as have about so many bytes,
 // one at least. The caller owns the result.
-func (sn *Snapshot) Noted(ctx context.Context, key []byte, after string, most int) (n Noted, err error) {
-	err = sn.noted(ctx, key, &n, func(row annotationRow, a *triple.Annotation) bool {
+func (sn *Snapshot) Noted(ctx context.Context, table byte, key []byte, after string, most int) (n Noted, err error) {
+	err = sn.noted(ctx, table, key, &n, func(row annotationRow, a *triple.Annotation) bool {
 		if string(row.id) == after {
 			return true
 		}
@@ -37,8 +37,8 @@ func (sn *Snapshot) Noted(ctx context.Context, key []byte, after string, most in
 }
 
 // NotedOne is [Snapshot.Noted] for the annotation of one application.
-func (sn *Snapshot) NotedOne(ctx context.Context, key []byte, applicationID string) (n Noted, err error) {
-	err = sn.noted(ctx, key, &n, func(row annotationRow, a *triple.Annotation) bool {
+func (sn *Snapshot) NotedOne(ctx context.Context, table byte, key []byte, applicationID string) (n Noted, err error) {
+	err = sn.noted(ctx, table, key, &n, func(row annotationRow, a *triple.Annotation) bool {
 		if string(row.id) == applicationID {
 			n.Annotations = []Annotation{{ApplicationID: applicationID, Data: append([]byte{}, a.Data...)}}
 		}
@@ -49,12 +49,12 @@ func (sn *Snapshot) NotedOne(ctx context.Context, key []byte, applicationID stri
 
 // noted reads the version and calls each for the annotations beside it from an
 // application id on, until that is false.
-func (sn *Snapshot) noted(ctx context.Context, key []byte, n *Noted, each func(annotationRow, *triple.Annotation) bool, from string) error {
+func (sn *Snapshot) noted(ctx context.Context, table byte, key []byte, n *Noted, each func(annotationRow, *triple.Annotation) bool, from string) error {
 	if err := sn.begin(ctx); err != nil {
 		return err
 	}
 	defer sn.store.uses.end()
-	version := append([]byte{tableStorage}, key...)
+	version := append([]byte{table}, key...)
 	value, err := sn.get(version)
 	if err != nil || value == nil || triple.IsTombstone(value) {
 		return err

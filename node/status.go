@@ -39,7 +39,10 @@ type Status struct {
 	Bears int `json:"bears,omitempty"`
 	// Stale is how old the rest is, where no leader is reached: what it said last. The
 	// epoch is this node's, and members are down that do not answer this node.
-	Stale      float64     `json:"staleSeconds,omitempty"`
+	Stale float64 `json:"staleSeconds,omitempty"`
+	// NoMajority: the node that was asked, one of two members, answers reads though it does not
+	// reach the other one. Writes are refused.
+	NoMajority bool        `json:"noMajority,omitempty"`
 	LostRanges []LostRange `json:"lostRanges,omitempty"`
 	Scrub      *Scrub      `json:"scrub,omitempty"` // nil where none has ended
 }

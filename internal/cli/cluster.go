@@ -254,6 +254,9 @@ func printCluster(w io.Writer, s status) error {
 	if s.Waiting != "" {
 		row("waiting", "%s", s.Waiting)
 	}
+	if s.NoMajority {
+		row("majority", "none: this node answers reads by itself, and no writes")
+	}
 	if s.Copies > 0 {
 		row("copies", "%d of each triple; bears the loss of %s more", s.Copies, plural(int64(s.Bears), "machine"))
 	}

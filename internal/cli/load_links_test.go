@@ -85,7 +85,7 @@ func storedLinks(t *testing.T, data, predicate string) map[edge]links.Label {
 			t.Fatal(err)
 		}
 		label := cell.NoLabel
-		noted, err := sn.NotedOne(t.Context(), slices.Clone(row.Key), links.Application)
+		noted, err := sn.NotedOne(t.Context(), node.TableStorage, slices.Clone(row.Key), links.Application)
 		if err == nil && len(noted.Annotations) > 0 {
 			label, err = lists.DecodeLabel(noted.Annotations[0].Data)
 		}

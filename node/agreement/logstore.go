@@ -106,6 +106,15 @@ func (s *store) GetLog(index uint64, l *raft.Log) error {
 	if err := s.err(); err != nil {
 		s.failHard(err)
 	}
+	err := s.entry(index, l)
+	if err != nil && err != raft.ErrLogNotFound {
+		s.failHard(err)
+	}
+	return err
+}
+
+// entry is GetLog for other goroutines than Raft's: it returns what fails.
+func (s *store) entry(index uint64, l *raft.Log) error {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	if index == 0 || index < s.first || index > s.last {
@@ -115,10 +124,7 @@ func (s *store) GetLog(index uint64, l *raft.Log) error {
 	if err == nil && !found {
 		err = fmt.Errorf("entry %d of the log is gone", index)
 	}
-	if err != nil {
-		s.failHard(err)
-	}
-	return nil
+	return err
 }
 
 // StoreLog implements raft.LogStore.

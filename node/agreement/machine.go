@@ -87,6 +87,8 @@ type machine struct {
 
 	mu      sync.Mutex
 	current *view.View
+	applied uint64    // index of the last command
+	pending []pending // of the last WithoutMajority
 	changed chan struct{}
 }
 
@@ -106,6 +108,7 @@ func (m *machine) Apply(l *raft.Log) any {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	m.applied = l.Index
 	if err := follows(m.current, next); err != nil {
 		return err
 	}
@@ -140,6 +143,13 @@ func (m *machine) view() *view.View {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.current
+}
+
+// at returns the view and the index of the last command that is in it.
+func (m *machine) at() (applied uint64, v *view.View) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.applied, m.current
 }
 
 func (m *machine) change() <-chan struct{} {

@@ -81,6 +81,7 @@ func (n *Node) lookForLeader() (off bool) {
 	_, _, led := n.agreement().Leader()
 	end := max(n.lease.end(), began+n.cfg.Lease)
 	off = !led && n.cfg.Clock.Now() >= end+n.cfg.cutAfter()
+	n.setNoMajority(off) // before whoever waits for a leader gives up
 	if n.cut.set(off) {
 		n.log.Warn("the way to a leader of the cluster has changed", "cut off", off)
 	}
@@ -101,7 +102,7 @@ func (n *Node) newerOrCut(ctx context.Context, epoch uint64) error {
 			if !n.lookForLeader() {
 				continue // since the last tick, as when it has just become a member
 			}
-			return fmt.Errorf("%w: machine %s hears of no leader of the cluster: it is cut off, or most of the machines that vote are down", node.ErrUnavailable, n.self)
+			return n.unreached()
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		case <-n.ctx.Done():

@@ -53,6 +53,8 @@ type Node struct {
 	stale   stale
 	apart   apart
 
+	noMajority noMajority
+
 	// alone excludes the change from a node alone to a cluster of one: operations on
 	// the lone store hold it for reading.
 	alone sync.RWMutex

@@ -3,7 +3,6 @@ package cluster
 import (
 	"context"
 
-	"github.com/trefoildb/trefoil/node"
 	"github.com/trefoildb/trefoil/node/reads"
 	"github.com/trefoildb/trefoil/node/writes"
 	"github.com/trefoildb/trefoil/trie"
@@ -32,13 +31,3 @@ var _ reads.Cluster = clusterOfReads{}
 
 // Self implements reads.Cluster.
 func (c clusterOfReads) Self() trie.MachineID { return c.self }
-
-// Newer implements reads.Cluster.
-func (c clusterOfReads) Newer(ctx context.Context, epoch uint64) error {
-	return c.newerOrCut(ctx, epoch)
-}
-
-// WaitSettled implements reads.Cluster.
-func (c clusterOfReads) WaitSettled(ctx context.Context, origins []node.Origin) error {
-	return c.writes.WaitSettled(ctx, origins)
-}

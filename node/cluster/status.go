@@ -33,6 +33,7 @@ func (n *Node) Status() node.Status {
 	} else {
 		n.stale.keep(s, n.cfg.Clock.Now())
 	}
+	s.NoMajority = n.NoMajority()
 	s.Version, s.ReadOnly = own.Version, own.ReadOnly
 	s.FreeBytes, s.Corruptions, s.Error = own.FreeBytes, own.Corruptions, own.Error
 	return s

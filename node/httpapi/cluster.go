@@ -29,6 +29,9 @@ type Cluster interface {
 	// SetCopies changes how many machines hold each triple. It returns when that is
 	// decided; the status says how far it is.
 	SetCopies(ctx context.Context, n int) error
+	// NoMajority reports whether this node answers reads though most of the members do not
+	// answer it.
+	NoMajority() bool
 }
 
 var machineParams = []string{"machine"}

@@ -224,6 +224,7 @@ type members struct {
 	self  trie.MachineID
 	asked []string
 	err   error
+	alone bool // it does not reach the other one of two
 }
 
 func (m *members) MachineID() trie.MachineID { return m.self }
@@ -246,6 +247,23 @@ func (m *members) AcceptLoss(context.Context) error {
 func (m *members) SetCopies(_ context.Context, n int) error {
 	m.asked = append(m.asked, fmt.Sprintf("copies %d", n))
 	return m.err
+}
+
+func (m *members) NoMajority() bool { return m.alone }
+
+// Answers of one of two members that does not reach the other one say so.
+func TestNoMajority(t *testing.T) {
+	c := &members{}
+	s := serveSpread(t, &spread{Store: newStore(t), after: -1}, Options{Cluster: c})
+	for _, alone := range []bool{false, true} {
+		c.alone = alone
+		want := map[bool]string{true: "none"}[alone]
+		for _, path := range []string{"/triples", "/count", "/range?order=spo", "/status"} {
+			if got := s.get(path); got.status != http.StatusOK || got.header.Get(majorityHeader) != want {
+				t.Errorf("%s: %d, %q, want %q", path, got.status, got.header.Get(majorityHeader), want)
+			}
+		}
+	}
 }
 
 func TestMembers(t *testing.T) {

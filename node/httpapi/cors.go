@@ -53,7 +53,7 @@ func (c cors) trust(protection *http.CrossOriginProtection) error {
 }
 
 // exposed are the headers that a page may read beside those that are always safe.
-const exposed = "Allow, Content-Length, ETag, Link, Location, Retry-After, Vary, WWW-Authenticate"
+const exposed = "Allow, Content-Length, ETag, Link, Location, Retry-After, Trefoil-Degraded, Trefoil-Majority, Vary, WWW-Authenticate"
 
 // allow tells the browser whether the page of a request may read its answer.
 func (c cors) allow(h http.Header, r *http.Request) {

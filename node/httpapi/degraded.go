@@ -32,9 +32,15 @@ func (a *API) snapshotFor(w http.ResponseWriter) (Snapshot, error) {
 	return sn, err
 }
 
-// tellDegraded sets the header, which is about to go out with a status, of an
+// majorityHeader is set to "none" if this node answers reads without a majority.
+const majorityHeader = "Trefoil-Majority"
+
+// tellDegraded sets the headers, which are about to go out with a status, of an
 // answer that is no error.
 func (w *response) tellDegraded(status int) {
+	if w.cluster != nil && status < http.StatusBadRequest && w.cluster.NoMajority() {
+		w.Header().Set(majorityHeader, "none")
+	}
 	if w.source != nil && status < http.StatusBadRequest && w.source.Degraded() {
 		w.Header().Set(degradedHeader, "true")
 	}

@@ -81,6 +81,7 @@ type response struct {
 	patience patience
 	status   int          // 0: nothing was sent
 	body     *patientBody // of the request; nil if it has none
+	cluster  Cluster      // that this node is a member of, or may be
 	source   degradable   // what the answer is read from; nil where that is never degraded
 }
 

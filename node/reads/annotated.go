@@ -125,7 +125,7 @@ func (sn *Snapshot) notedGroup(ctx context.Context, v *view.View, owner trie.Mac
 		answer, err = sn.reads.annotationsHere(ctx, q)
 	} else {
 		var text []byte
-		if text, err = sn.reads.call(ctx, v.Epoch, owner, methodAnnotations, q.encode()); err == nil {
+		if text, err = sn.reads.call(ctx, v, owner, methodAnnotations, q.encode()); err == nil {
 			answer, err = parseAnnotations(text, len(of))
 		}
 	}
@@ -260,7 +260,7 @@ func (r *Reads) annotationsHere(ctx context.Context, q *annotationsRequest) (ans
 		if left <= 0 {
 			break
 		}
-		n, err := h.snapshot.Noted(ctx, key, "", left)
+		n, err := h.snapshot.Noted(ctx, node.TableStorage, key, "", left)
 		if err != nil {
 			return nil, err
 		}

@@ -9,15 +9,16 @@ import (
 	"time"
 
 	"github.com/trefoildb/trefoil/node"
+	"github.com/trefoildb/trefoil/node/view"
 	"github.com/trefoildb/trefoil/trie"
 )
 
-// call sends a message that was made under the view of an epoch, and returns its
+// call sends a message that was made under a view, and returns its
 // answer. It ends where the view changes, where this member is cut off, and where
 // nothing comes for Options.Patience.
-func (r *Reads) call(ctx context.Context, epoch uint64, owner trie.MachineID, method string, body []byte) ([]byte, error) {
+func (r *Reads) call(ctx context.Context, under *view.View, owner trie.MachineID, method string, body []byte) ([]byte, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
-	defer r.watch(ctx, cancel, epoch)()
+	defer r.watch(ctx, cancel, under)()
 	defer cancel(nil)
 	answer, err := r.cluster.Call(ctx, owner, method, body)
 	if err == nil {
@@ -35,13 +36,13 @@ const watchAfter = 20 * time.Millisecond
 
 // watch ends the context of a call whose view is not the adopted one any more, whose
 // member is cut off, or that has no answer in time.
-func (r *Reads) watch(ctx context.Context, cancel context.CancelCauseFunc, epoch uint64) (stop func() bool) {
+func (r *Reads) watch(ctx context.Context, cancel context.CancelCauseFunc, under *view.View) (stop func() bool) {
 	end := time.Now().Add(r.options.Patience)
 	return time.AfterFunc(watchAfter, func() {
 		silent := fmt.Errorf("nothing came from it for %s", r.options.Patience)
 		wait, done := context.WithDeadlineCause(ctx, end, silent)
 		defer done()
-		err := r.cluster.Newer(wait, epoch)
+		err := r.cluster.Newer(wait, under)
 		if err == nil {
 			err = errMoved
 		}

@@ -94,12 +94,12 @@ func (m *machine) View() *view.View {
 	return m.view
 }
 
-func (m *machine) Newer(ctx context.Context, epoch uint64) error {
+func (m *machine) Newer(ctx context.Context, than *view.View) error {
 	for {
 		m.mu.Lock()
-		now, changed := m.view.Epoch, m.changed
+		now, changed := m.view, m.changed
 		m.mu.Unlock()
-		if now > epoch {
+		if now != than {
 			return nil
 		}
 		select {

@@ -56,7 +56,7 @@ func (sn *Snapshot) total(ctx context.Context, r triple.Range, ask func(context.
 		if err == nil {
 			return sum, ctx.Err()
 		}
-		if err := t.again(ctx, v.Epoch, err); err != nil {
+		if err := t.again(ctx, v, err); err != nil {
 			return tally{}, err
 		}
 	}
@@ -98,7 +98,7 @@ func askAll(ctx context.Context, v *view.View, groups []*group, ask func(context
 // count returns how many rows of r pass a filter; nil lets all pass.
 func (sn *Snapshot) count(ctx context.Context, r triple.Range, f *filter) (int64, error) {
 	sum, err := sn.total(ctx, r, func(ctx context.Context, v *view.View, g *group) (tally, error) {
-		q := &request{epoch: v.Epoch, filter: f, ranges: g.ranges}
+		q := &request{epoch: v.Epoch, view: v, filter: f, ranges: g.ranges}
 		switch {
 		case !g.live:
 			n := int64(0)
@@ -143,7 +143,7 @@ func (r *Reads) inParts(ctx context.Context, q *request, do func(context.Context
 	ctx, cancel := context.WithCancelCause(ctx)
 	var watch sync.WaitGroup
 	watch.Go(func() {
-		err := r.cluster.Newer(ctx, q.epoch)
+		err := r.cluster.Newer(ctx, q.view)
 		if err == nil {
 			err = errMoved
 		}

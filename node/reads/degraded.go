@@ -31,6 +31,9 @@ var errNoOrder = fmt.Errorf("%w: the machine that has a part of what is asked fo
 
 // degrade collects the rows of a request, whose ranges have dead owners.
 func (sn *Snapshot) degrade(ctx context.Context, v *view.View, q *request) (feed, error) {
+	if sn.reads.hasAll(v) {
+		return sn.openWhole(ctx, v, q), nil
+	}
 	m := &memoryFeed{reverse: q.reverse}
 	limit := sn.reads.options.DegradedMemory
 	used := int64(0)
@@ -70,6 +73,9 @@ type indexed struct {
 // visit calls each for the rows of a request whose ranges have dead owners, in no
 // order, each row once.
 func (sn *Snapshot) visit(ctx context.Context, v *view.View, q *request, each func(index int, key, value []byte) error) error {
+	if sn.reads.hasAll(v) {
+		return sn.visitWhole(ctx, v, q, each)
+	}
 	var substitutes [triple.GSPO + 1]substitute
 	var wide [triple.GSPO + 1][]indexed // that no live range has
 	f := q.filter

@@ -95,11 +95,11 @@ func checkHas(t *testing.T, w *world, sn *Snapshot, rng *rand.Rand) {
 	}
 }
 
-// dies makes a cluster in which the owner of one order is dead, and the only other
-// machine owns all others.
+// dies makes a cluster in which the owner of one order is dead, another machine owns all
+// others, and a third one nothing.
 func dies(t *testing.T, o Options, triples []triple.Triple, dead triple.Order) *world {
 	t.Helper()
-	w := newWorld(t, 2, o)
+	w := newWorld(t, 3, o)
 	w.fill(random(t), 1, triples)
 	w.machines[0].fillAll(w)
 	l := &w.layout

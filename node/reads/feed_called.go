@@ -67,7 +67,7 @@ func (f *calledFeed) await() error {
 func (f *calledFeed) tryAsk() error {
 	q := *f.q
 	q.budget = f.budget
-	answer, err := f.reads.call(f.ctx, q.epoch, f.owner, MethodRows, q.encode())
+	answer, err := f.reads.call(f.ctx, q.view, f.owner, MethodRows, q.encode())
 	if err != nil {
 		return err
 	}

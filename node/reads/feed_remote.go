@@ -63,7 +63,7 @@ func (r *Reads) openRemote(ctx context.Context, q *request, owner trie.MachineID
 		f.cancel(nil)
 	})
 	f.running.Go(func() {
-		err := r.cluster.Newer(f.ctx, q.epoch)
+		err := r.cluster.Newer(f.ctx, q.view)
 		if err == nil {
 			err = errMoved // what was asked for in the old view is refused now, or its owner is dead
 		}

@@ -96,7 +96,7 @@ func (sn *Snapshot) gather(ctx context.Context, v *view.View, f *filter, dead []
 	}
 	replicas = union(replicas)
 	for _, machine := range j.BaseLive {
-		q := &request{epoch: v.Epoch, replicas: true, filter: f, ranges: replicas}
+		q := &request{epoch: v.Epoch, view: v, replicas: true, filter: f, ranges: replicas}
 		if err := sn.eachOf(ctx, q, machine, match); err != nil {
 			return err
 		}

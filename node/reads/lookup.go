@@ -56,7 +56,7 @@ func (sn *Snapshot) lookup(ctx context.Context, ranges []triple.Range, f *filter
 			rest = append([]triple.Range{behind(ranges[first], key, false)}, ranges[first+1:]...)
 			moved = false
 		}
-		if err := t.again(ctx, v.Epoch, err); err != nil {
+		if err := t.again(ctx, v, err); err != nil {
 			return err
 		}
 	}
@@ -149,7 +149,7 @@ func (sn *Snapshot) openGroups(ctx context.Context, v *view.View, groups []*grou
 			if (!g.live || g.owner == self) != here {
 				continue
 			}
-			q := &request{epoch: v.Epoch, filter: f, ranges: g.ranges}
+			q := &request{epoch: v.Epoch, view: v, filter: f, ranges: g.ranges}
 			var err error
 			switch {
 			case g.live:

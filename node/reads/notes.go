@@ -110,17 +110,21 @@ func (r *Reads) notesHere(ctx context.Context, q *notesRequest) (n node.Noted, e
 		return n, err
 	}
 	defer func() { err = errors.Join(err, h.close()) }()
+	return h.noted(ctx, node.TableStorage, q)
+}
+
+func (h *held) noted(ctx context.Context, table byte, q *notesRequest) (n node.Noted, err error) {
 	if q.one {
-		n, err = h.snapshot.NotedOne(ctx, q.key, q.id)
+		n, err = h.snapshot.NotedOne(ctx, table, q.key, q.id)
 	} else {
-		n, err = h.snapshot.Noted(ctx, q.key, q.id, notesBytes)
+		n, err = h.snapshot.Noted(ctx, table, q.key, q.id, notesBytes)
 	}
 	return n, errors.Join(err, h.check())
 }
 
 // notesThere asks another machine.
-func (r *Reads) notesThere(ctx context.Context, q *notesRequest, owner trie.MachineID) (n node.Noted, err error) {
-	err = r.inParts(ctx, &request{epoch: q.epoch, ranges: []triple.Range{exactly(q.key)}}, func(ctx context.Context, _ *request) error {
+func (r *Reads) notesThere(ctx context.Context, v *view.View, q *notesRequest, owner trie.MachineID) (n node.Noted, err error) {
+	err = r.inParts(ctx, &request{epoch: q.epoch, view: v, ranges: []triple.Range{exactly(q.key)}}, func(ctx context.Context, _ *request) error {
 		ctx, cancel := context.WithCancelCause(ctx)
 		defer cancel(nil)
 		defer r.stall(cancel).Stop()
@@ -149,7 +153,7 @@ func (sn *Snapshot) noted(ctx context.Context, spo []byte, one bool, id string) 
 		if n, err = sn.notedUnder(ctx, v, spo, one, id); err == nil {
 			return n, ctx.Err()
 		}
-		if err := t.again(ctx, v.Epoch, err); err != nil {
+		if err := t.again(ctx, v, err); err != nil {
 			return n, err
 		}
 	}
@@ -177,14 +181,29 @@ func (sn *Snapshot) notedUnder(ctx context.Context, v *view.View, spo []byte, on
 		if owner == sn.reads.cluster.Self() {
 			n, err = sn.reads.notesHere(ctx, q)
 		} else {
-			n, err = sn.reads.notesThere(ctx, q, owner)
+			n, err = sn.reads.notesThere(ctx, v, q, owner)
 		}
 		if err == nil && o != triple.SPO {
 			sn.degraded.Store(true)
 		}
 		return n, err
 	}
+	if sn.reads.hasAll(v) && sn.readable(v, exactly(spo)) == nil {
+		return sn.notedReplica(ctx, v, spo, one, id)
+	}
 	return n, nobody
+}
+
+// notedReplica reads what is noted on a triple of which this machine has the only replica
+// left, and no version.
+func (sn *Snapshot) notedReplica(ctx context.Context, v *view.View, spo []byte, one bool, id string) (n node.Noted, err error) {
+	h, err := sn.reads.holdWhole(ctx, v, []triple.Range{exactly(spo)})
+	if err != nil {
+		return n, err
+	}
+	defer func() { err = errors.Join(err, h.close()) }()
+	sn.degraded.Store(true)
+	return h.noted(ctx, node.TableReplica, &notesRequest{v.Epoch, spo, one, id})
 }
 
 // Annotation returns what an application noted on t; nil where it noted nothing or

@@ -17,15 +17,16 @@ import (
 // Cluster is what reads need of the member that makes them.
 type Cluster interface {
 	Self() trie.MachineID
-	// View returns the adopted view.
+	// View returns the view that reads go by: the adopted one, or what is left of it if this
+	// member answers without others. That is of the same epoch.
 	View() *view.View
-	// Newer waits until a view of a greater epoch is adopted. Where none can be
+	// Newer waits until View returns another one. Where none can be
 	// expected, as this member is cut off, it returns node.ErrUnavailable at once.
-	Newer(ctx context.Context, epoch uint64) error
+	Newer(ctx context.Context, than *view.View) error
 	// Enter keeps the adopted view from changing until leave is called; a
 	// *peer.Refusal where it is not that of epoch.
 	Enter(epoch uint64) (leave func(), err error)
-	// Lease returns nil while this member holds a lease for the adopted view.
+	// Lease returns nil while this member holds a lease for the adopted view, or needs none.
 	Lease() error
 	Call(ctx context.Context, to trie.MachineID, method string, body []byte) ([]byte, error)
 	Stream(ctx context.Context, to trie.MachineID, method string, body []byte) (*peer.Stream, error)
@@ -177,7 +178,7 @@ func (t *trial) further() { t.since, t.pause = time.Time{}, 0 }
 
 // again waits before another try of a read that failed under a view; the error
 // is that of the read, where there is to be none. A newer view ends the wait.
-func (t *trial) again(ctx context.Context, epoch uint64, err error) error {
+func (t *trial) again(ctx context.Context, under *view.View, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
@@ -197,13 +198,13 @@ func (t *trial) again(ctx context.Context, epoch uint64, err error) error {
 	}
 	t.pause = min(max(2*t.pause, 5*time.Millisecond), 500*time.Millisecond)
 	var refusal *peer.Refusal
-	if errors.As(err, &refusal) && refusal.Code == peer.CodeEpoch && refusal.Epoch > epoch {
+	if errors.As(err, &refusal) && refusal.Code == peer.CodeEpoch && refusal.Epoch > under.Epoch {
 		t.pause = left // nothing helps but the newer view
 	}
 	wait, cancel := context.WithTimeout(ctx, min(t.pause, left))
 	defer cancel()
 	var closed error
-	if err := turns.Wait(ctx, func() error { closed = t.reads.cluster.Newer(wait, epoch); return nil }); err != nil {
+	if err := turns.Wait(ctx, func() error { closed = t.reads.cluster.Newer(wait, under); return nil }); err != nil {
 		return err
 	}
 	if closed != nil && wait.Err() == nil {

@@ -9,6 +9,7 @@ import (
 	"math/bits"
 
 	"github.com/trefoildb/trefoil/node/peer"
+	"github.com/trefoildb/trefoil/node/view"
 	"github.com/trefoildb/trefoil/trie"
 	"github.com/trefoildb/trefoil/triple"
 )
@@ -17,6 +18,7 @@ import (
 // do not overlap.
 type request struct {
 	epoch   uint64
+	view    *view.View // of a coordinator's: that of the epoch
 	reverse bool
 	filter  *filter // nil: all pass
 	limit   int64   // rows; 0 is none

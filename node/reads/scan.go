@@ -45,7 +45,7 @@ type scan struct {
 	rest   triple.Range // what the queue does not have
 	back   []piece      // of rest, in reverse
 	view   *view.View   // nil: nothing is planned
-	tried  uint64       // epoch of the last view, also of one under which nothing can be read
+	tried  *view.View   // the last view, also one under which nothing can be read
 	budget int64        // of the next piece's first request
 
 	rows  int // since the last seek
@@ -317,7 +317,7 @@ func (s *scan) plan() (bool, error) {
 	if s.view == nil {
 		v, err := s.snapshot.plannable(s.left)
 		if v != nil {
-			s.tried = v.Epoch
+			s.tried = v
 		}
 		if err != nil {
 			return false, err
@@ -347,7 +347,7 @@ func (s *scan) plan() (bool, error) {
 
 // open opens the feed of a piece, ahead of time or when its rows are wanted.
 func (s *scan) open(q *queued, ahead bool) (err error) {
-	asked := &request{epoch: s.view.Epoch, reverse: s.reverse, filter: s.filter, limit: s.limit, ranges: []triple.Range{q.Range}}
+	asked := &request{epoch: s.view.Epoch, view: s.view, reverse: s.reverse, filter: s.filter, limit: s.limit, ranges: []triple.Range{q.Range}}
 	if !q.live {
 		q.feed, err = s.snapshot.degrade(s.ctx, s.view, asked)
 		return err

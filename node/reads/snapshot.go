@@ -65,7 +65,7 @@ func (r *Reads) hasView(ctx context.Context) error {
 	}
 	wait, cancel := context.WithTimeout(ctx, r.options.Patience)
 	defer cancel()
-	if err := r.cluster.Newer(wait, 0); err != nil {
+	if err := r.cluster.Newer(wait, nil); err != nil {
 		return errors.Join(ctx.Err(), fmt.Errorf("%w: this machine has no view of the cluster yet: %w", node.ErrUnavailable, err))
 	}
 	return nil

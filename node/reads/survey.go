@@ -72,7 +72,7 @@ func (sn *Snapshot) surveySome(ctx context.Context, asked []exec.Question, f *fi
 		if v == nil {
 			return nil, err
 		}
-		if err := t.again(ctx, v.Epoch, err); err != nil {
+		if err := t.again(ctx, v, err); err != nil {
 			return nil, err
 		}
 	}
@@ -153,7 +153,7 @@ func (p *poll) share(questions int) {
 func (p *poll) ask(ctx context.Context, r *Reads, f *filter, most int64) (err error) {
 	var wait sync.WaitGroup
 	for i, o := range p.owners {
-		do := func() { o.findings, o.err = r.surveyOf(ctx, o, &survey{p.view.Epoch, f, most, o.questions}) }
+		do := func() { o.findings, o.err = r.surveyOf(ctx, p.view, o, &survey{p.view.Epoch, f, most, o.questions}) }
 		if i == len(p.owners)-1 {
 			do()
 			break
@@ -170,11 +170,11 @@ func (p *poll) ask(ctx context.Context, r *Reads, f *filter, most int64) (err er
 }
 
 // surveyOf asks one owner.
-func (r *Reads) surveyOf(ctx context.Context, o *polled, q *survey) ([]exec.Finding, error) {
+func (r *Reads) surveyOf(ctx context.Context, under *view.View, o *polled, q *survey) ([]exec.Finding, error) {
 	if o.machine == r.cluster.Self() {
 		return r.surveyHere(ctx, q)
 	}
-	answer, err := r.call(ctx, q.epoch, o.machine, methodSurvey, q.encode())
+	answer, err := r.call(ctx, under, o.machine, methodSurvey, q.encode())
 	if err != nil {
 		return nil, err
 	}

@@ -44,7 +44,7 @@ func (m *member) noted(ctx context.Context, key []byte) (n node.Noted, err error
 		return n, err
 	}
 	defer sn.Close()
-	if n, err = sn.Noted(ctx, key, "", 1<<20); err != nil {
+	if n, err = sn.Noted(ctx, node.TableStorage, key, "", 1<<20); err != nil {
 		return n, err
 	}
 	if err := m.Lease(); err != nil {

@@ -237,3 +237,15 @@ func (w *Writes) waitOwn(ctx context.Context, batches []uint64) error {
 	w.store.Settle(settled.upTo, settled.open, settled.acks)
 	return nil
 }
+
+// Stored reports whether this machine's own store has all that it has stamped.
+func (w *Writes) Stored() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, b := range w.open {
+		if _, missing := b.missing[w.self]; missing {
+			return false
+		}
+	}
+	return true
+}

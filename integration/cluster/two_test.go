@@ -1,0 +1,239 @@
+// Two members: reads go on through one that does not reach the other.
+
+package cluster
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/anishathalye/porcupine"
+
+	"github.com/trefoildb/trefoil/node"
+	"github.com/trefoildb/trefoil/triple"
+)
+
+// pair starts two machines and spreads triples and annotations over them.
+func (w *world) pair(copies int) (all []triple.Triple) {
+	w.t.Helper()
+	w.machines[0].copies = copies
+	w.form()
+	all = w.spread()
+	for _, tr := range all[:20] {
+		w.mustNote(w.any(), tr, "a", "noted")
+	}
+	w.stable()
+	sleep(w.t.Context(), 5*time.Second) // both know that all is settled
+	return all
+}
+
+// readsAlone fails unless a machine answers all kinds of reads, completely and soon.
+func (m *machine) readsAlone(all []triple.Triple) {
+	t := m.world.t
+	t.Helper()
+	began := time.Now()
+	got, err := m.contents(t.Context())
+	if err != nil {
+		t.Fatalf("%s: %v after %s", m.name, err, time.Since(began))
+	}
+	if diff := difference(got, setOf(all)); diff != "" {
+		t.Fatalf("%s: %s", m.name, diff)
+	}
+	sn, err := m.node.Snapshot()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer sn.Close()
+	for _, tr := range all[:20] {
+		for _, p := range append(looks(tr), triple.Pattern{Subject: tr.Subject}, triple.Pattern{Predicate: tr.Predicate}, triple.Pattern{}) {
+			want := 0
+			for _, other := range all {
+				if (p.Subject == (triple.Term{}) || p.Subject == other.Subject) && (p.Predicate == (triple.Term{}) || p.Predicate == other.Predicate) &&
+					(p.Object == (triple.Term{}) || p.Object == other.Object) {
+					want++
+				}
+			}
+			if n, err := sn.Count(t.Context(), p); err != nil || int(n) != want {
+				t.Errorf("count of %v: %d, %v, want %d", p, n, err, want)
+			}
+		}
+		if note, err := sn.Annotation(t.Context(), tr, "a"); err != nil || string(note) != "noted" {
+			t.Errorf("the annotation of %s: %q, %v", tr, note, err)
+		}
+	}
+	notes := 0
+	for row, err := range sn.Match(t.Context(), triple.Pattern{}, node.ReadOptions{Annotations: true}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		notes += len(row.Annotations)
+	}
+	if notes != 20 {
+		t.Errorf("%d annotations", notes)
+	}
+	if took := time.Since(began); took > 10*time.Second {
+		t.Errorf("the reads took %s", took)
+	}
+}
+
+// mustRefuse fails unless a machine refuses a write with a clear error.
+func (m *machine) mustRefuse(tr triple.Triple) {
+	t := m.world.t
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	if _, err := m.node.Add(ctx, []triple.Triple{tr}); !errors.Is(err, node.ErrUnavailable) || !strings.Contains(err.Error(), "no leader") {
+		t.Errorf("a write through %s: %v", m.name, err)
+	}
+}
+
+// Either of two members dies: reads go on, writes are refused, and both go on when it is back.
+func TestTwoLoseEither(t *testing.T) {
+	for _, copies := range []int{2, 5} {
+		for _, leads := range []bool{true, false} {
+			t.Run(strings.Join([]string{"copies", string(rune('0' + copies)), map[bool]string{true: "the leader dies", false: "the other one dies"}[leads]}, " "), func(t *testing.T) {
+				simulate(t, 2, func(t *testing.T, w *world) {
+					all := w.pair(copies)
+					dead := w.leader()
+					if !leads {
+						dead = w.others(dead)[0]
+					}
+					left := w.others(dead)[0]
+					dead.kill()
+					left.readsAlone(all) // begun at once: within the lease and half of one
+					left.mustRefuse(fresh()[0])
+					sleep(t.Context(), time.Hour)
+					left.readsAlone(all)
+					dead.run(left)
+					w.settle()
+					w.mustAdd(left, fresh()[:10]...)
+					w.mustHave(setOf(all, fresh()[:10]))
+				})
+			})
+		}
+	}
+}
+
+// A cut between two members, in one direction or both, amid writes: both go on to answer
+// reads, none acknowledges a write, and what clients see of each triple is linearizable.
+func TestTwoCut(t *testing.T) {
+	for _, way := range []string{"both ways", "from the leader", "to the leader"} {
+		t.Run(way, func(t *testing.T) {
+			h := &history{events: map[int][]porcupine.Operation{}, unknown: map[int]int{}}
+			simulate(t, 2, func(t *testing.T, w *world) {
+				h.events, h.unknown = map[int][]porcupine.Operation{}, map[int]int{}
+				w.pair(2)
+				ctx, cancel := context.WithCancel(t.Context())
+				var clients sync.WaitGroup
+				defer clients.Wait()
+				defer cancel()
+				var all [2]pairClient
+				for side := range all {
+					for i := range 3 {
+						random := rand.New(rand.NewPCG(w.seed, uint64(10*side+i)))
+						clients.Go(func() { all[side].run(ctx, w.machines[side], h, random) })
+					}
+				}
+				for range 2 {
+					sleep(ctx, time.Duration(2000+w.random.IntN(2000))*time.Millisecond)
+					leader := w.leader()
+					other := w.others(leader)[0]
+					switch way {
+					case "both ways":
+						w.net.Isolate(leader.name)
+					case "from the leader":
+						w.net.CutOneWay(leader.name, other.name)
+					default:
+						w.net.CutOneWay(other.name, leader.name)
+					}
+					sleep(ctx, 10*time.Second)
+					var reads, writes [2]int64
+					for side := range all {
+						reads[side], writes[side] = all[side].reads.Load(), all[side].writes.Load()
+					}
+					sleep(ctx, 30*time.Second)
+					for side := range all {
+						if reads := all[side].reads.Load() - reads[side]; reads < 50 {
+							t.Errorf("%d reads through machine %d", reads, side)
+						}
+						if writes := all[side].writes.Load() - writes[side]; writes > 0 {
+							t.Errorf("%d writes through machine %d", writes, side)
+						}
+					}
+					w.net.Heal()
+					w.settle()
+				}
+				sleep(ctx, 5*time.Second)
+			})
+			if !t.Failed() {
+				h.judge(t, newUniverse(pairFacts, pairFacts, 0))
+			}
+			t.Logf("%d writes, of which %d acknowledged; %d reads", h.writes, h.acknowledged, h.reads)
+		})
+	}
+}
+
+// pairFacts is of how many triples clients read and write.
+const pairFacts = 60
+
+// pairClient counts what clients of one machine have answered to them.
+type pairClient struct{ reads, writes atomic.Int64 }
+
+func (c *pairClient) run(ctx context.Context, m *machine, h *history, random *rand.Rand) {
+	facts := fresh()[:pairFacts]
+	for ctx.Err() == nil {
+		i, call := random.IntN(pairFacts), h.tick()
+		timed, cancel := context.WithTimeout(ctx, time.Second)
+		if live := random.IntN(2) == 0; random.IntN(3) > 0 || h.doubtful(i) {
+			live, err := m.sees(facts[i], looks(facts[i])[random.IntN(3)])
+			if err == nil {
+				h.saw(i, live, call, h.tick(), m.name)
+				c.reads.Add(1)
+			}
+		} else {
+			var err error
+			if live {
+				_, err = m.node.Add(timed, facts[i:i+1])
+			} else {
+				_, err = m.node.Delete(timed, facts[i:i+1])
+			}
+			if err == nil || errors.Is(err, node.ErrUnknown) { // otherwise nothing was done
+				h.wrote(i, live, call, err == nil, m.name)
+			}
+			if err == nil {
+				c.writes.Add(1)
+			}
+		}
+		cancel()
+		time.Sleep(time.Duration(random.IntN(40)) * time.Millisecond) // of virtual time
+	}
+}
+
+// A member that is started again while the other one is away answers nothing, and why: it
+// cannot know that the other one did not go on by an operator's word.
+func TestTwoStartedAgain(t *testing.T) {
+	simulate(t, 2, func(t *testing.T, w *world) {
+		all := w.pair(2)
+		dead := w.any()
+		left := w.others(dead)[0]
+		dead.kill()
+		left.readsAlone(all)
+		left.kill()
+		left.run()
+		sleep(t.Context(), time.Minute)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		if _, err := left.contents(ctx); !errors.Is(err, node.ErrUnavailable) || !strings.Contains(err.Error(), "was started again") {
+			t.Errorf("a read: %v", err)
+		}
+		left.mustRefuse(fresh()[0])
+		dead.run(left)
+		w.settle()
+		w.mustHave(setOf(all))
+	})
+}
