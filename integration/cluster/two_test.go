@@ -15,6 +15,7 @@ import (
 	"github.com/anishathalye/porcupine"
 
 	"github.com/trefoildb/trefoil/node"
+	"github.com/trefoildb/trefoil/recovery"
 	"github.com/trefoildb/trefoil/triple"
 )
 
@@ -235,5 +236,89 @@ func TestTwoStartedAgain(t *testing.T) {
 		dead.run(left)
 		w.settle()
 		w.mustHave(setOf(all))
+	})
+}
+
+// An operator has one of two go on while the other one runs behind a cut. That one answers
+// what it has, until it hears of the new generation.
+func TestTwoRecoveredBesideACut(t *testing.T) {
+	simulate(t, 2, func(t *testing.T, w *world) {
+		all := w.pair(2)
+		kept := w.any()
+		left := w.others(kept)[0]
+		w.net.Isolate(left.name)
+		left.readsAlone(all)
+		kept.kill()
+		w.recover(kept, true)
+		kept.run()
+		w.until("the new generation serves", func() bool { return settled([]*machine{kept}) })
+		left.readsAlone(all)
+		w.net.Heal()
+		w.until("the other one refuses", func() bool {
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			defer cancel()
+			_, err := left.contents(ctx)
+			return err != nil
+		})
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		if _, err := left.contents(ctx); !errors.Is(err, node.ErrUnavailable) {
+			t.Errorf("a read: %v", err)
+		}
+	})
+}
+
+// The other one of two is lost while a third machine joins, or copies are made: reads are refused.
+func TestTwoLoseAmidAChange(t *testing.T) {
+	simulate(t, 3, func(t *testing.T, w *world) {
+		third := w.machines[2]
+		w.machines = w.machines[:2]
+		w.pair(2)
+		fill := w.fills.begin()
+		defer fill()
+		w.machines = append(w.machines, third)
+		third.run(w.machines[0])
+		w.until("copies are made", func() bool { return w.machines[0].node.View().Phase == recovery.Fill })
+		left := w.leader()
+		for _, m := range w.others(left) {
+			m.kill()
+		}
+		sleep(t.Context(), 10*time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		if _, err := left.contents(ctx); !errors.Is(err, node.ErrUnavailable) {
+			t.Errorf("a read: %v", err)
+		}
+		if left.node.NoMajority() {
+			t.Error("it says that it answers")
+		}
+	})
+}
+
+// The graph of links answers as well, from rows if need be.
+func TestTwoLinks(t *testing.T) {
+	simulate(t, 2, func(t *testing.T, w *world) {
+		web := newWeb(w)
+		w.form()
+		web.open()
+		defer web.end()
+		for range 10 {
+			web.change()
+			web.byOtherDoors()
+		}
+		web.check(web.some())
+		w.settle()
+		sleep(t.Context(), 5*time.Second)
+		dead := w.any()
+		left := w.others(dead)[0]
+		web.end(dead)
+		dead.kill()
+		sleep(t.Context(), 5*time.Second)
+		if !left.node.NoMajority() {
+			t.Fatal("it does not answer")
+		}
+		web.checkLists(web.graphs[left], 10*time.Second)
+		web.checkLabels(web.graphs[left])
+		web.check(web.graphs[left])
 	})
 }
