@@ -156,6 +156,11 @@ func (l *loader) makeAndPublish(ctx context.Context) (*Record, error) {
 
 func (l *loader) publish(ctx context.Context, tables []string) (*Record, error) {
 	if !l.reported {
+		if l.opts.BeforePublish != nil {
+			if err := l.opts.BeforePublish(ctx); err != nil {
+				return nil, err
+			}
+		}
 		if err := l.rejects.copyTo(l.opts.Rejects); err != nil {
 			return nil, fmt.Errorf("write the report of rejected statements: %w", err)
 		}

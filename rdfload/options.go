@@ -1,6 +1,7 @@
 package rdfload
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -59,6 +60,9 @@ type Options struct {
 	// Resume goes on with an earlier load of the same sources that stopped, if
 	// there is one. It needs sources whose time of modification is known.
 	Resume bool
+	// BeforePublish, if not nil, is called once, when all is read and sorted and before any
+	// of it is in the store. Its error ends the load.
+	BeforePublish func(ctx context.Context) error
 	// Progress, if not nil, is called a few times a second.
 	Progress func(Progress)
 

@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"net"
 	"net/http"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -146,6 +148,59 @@ func TestKeysAfterARestart(t *testing.T) {
 	step("POST", "/triples", "application/n-triples", "wrong", other, 200, `"added":1`)
 	for _, key := range []string{"", strings.Repeat("k", maxKeyBytes+1)} {
 		step("POST", "/triples", "application/n-triples", key, spo, 400, keyHeader)
+	}
+}
+
+// An upload that breaks off, or a document with a mistake, does not use up the key of a load:
+// a second try with the key loads it, once.
+func TestLoadAfterABrokenUpload(t *testing.T) {
+	const spo = "<http://e.x/s> <http://e.x/p> <http://e.x/o> .\n"
+	store := newStore(t)
+	s := serve(t, NodeStore(store), Options{}, ServerOptions{})
+	load := func(key, body string) (status int, text string) {
+		for status = http.StatusConflict; status == http.StatusConflict && t.Context().Err() == nil; { // the first try is under way
+			status, text = s.keyedRequest("POST", "/load", "application/n-triples", key, body, false)
+		}
+		return status, text
+	}
+	// 1. A client sends a part of its document and goes away.
+	conn, err := net.Dial("tcp", s.addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := fmt.Fprintf(conn, "POST /load HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/n-triples\r\nIdempotency-Key: broken\r\n"+
+		"Content-Length: %d\r\n\r\n%s", 2*len(spo), spo); err != nil {
+		t.Fatal(err)
+	}
+	for entered := false; !entered && t.Context().Err() == nil; runtime.Gosched() {
+		s.api.keys.mu.Lock()
+		entered = len(s.api.keys.of) == 1
+		s.api.keys.mu.Unlock()
+	}
+	conn.Close()
+	if status, text := load("broken", spo); status != 200 || !strings.Contains(text, `"new":1`) {
+		t.Errorf("a second try after a broken upload: %d %s", status, text)
+	}
+	// 2. A document has a mistake at its end, and is mended.
+	if status, text := load("mistake", spo+"no triple\n"); status != 400 {
+		t.Errorf("a malformed document: %d %s", status, text)
+	}
+	if status, text := load("mistake", spo+"<http://e.x/s> <http://e.x/p> 1 .\n"); status != 400 {
+		t.Errorf("still malformed: %d %s", status, text)
+	}
+	if status, text := load("mistake", spo+"<http://e.x/s> <http://e.x/p> <http://e.x/other> .\n"); status != 200 || !strings.Contains(text, `"new":1`) {
+		t.Errorf("a second try with the mended document: %d %s", status, text)
+	}
+	// 3. What was loaded is not loaded again by a node that does not remember the answer.
+	if _, err := store.Delete(t.Context(), parseQuads(t, spo)); err != nil {
+		t.Fatal(err)
+	}
+	s = serve(t, NodeStore(store), Options{}, ServerOptions{})
+	if status, text := load("broken", spo); status != 504 || !strings.Contains(text, string(KindUnknownOutcome)) {
+		t.Errorf("a third try, after a restart: %d %s", status, text)
+	}
+	if n := store.Status().Triples; n != 1 {
+		t.Errorf("%d triples", n)
 	}
 }
 

@@ -60,9 +60,8 @@ func (a *API) postLoad(w http.ResponseWriter, r *request) error {
 	case <-wait.Done():
 		return busyf("another bulk load is running; try again when it has ended")
 	}
-	if err := a.store.Claim(r.Context()); err != nil {
-		return err
-	}
+	// The document may break off or be malformed: until then the key stays free.
+	options.BeforePublish = a.store.Claim
 	in, err := openBody(r, a.options.MaxLoadBytes)
 	if err != nil {
 		return err
