@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -117,6 +118,16 @@ func TestUpdate(t *testing.T) {
 	yes, err = c.Ask(ctx, `ASK { GRAPH ?g { <e:a> <e:p> 3 } }`, client.QueryOptions{NamedGraphs: []string{"e:none"}})
 	if err != nil || yes {
 		t.Errorf("named graph: %v %v", yes, err)
+	}
+}
+
+// An update that an earlier try has done is reported as such, without counts.
+func TestRepeatedUpdate(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, `{"repeated":true}`) }))
+	t.Cleanup(server.Close)
+	got, err := newClient(t, server.URL, client.Options{}).Update(t.Context(), `CLEAR ALL`, client.UpdateOptions{})
+	if err != nil || got != (client.UpdateResult{Repeated: true}) {
+		t.Errorf("%+v %v", got, err)
 	}
 }
 

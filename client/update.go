@@ -28,7 +28,9 @@ type UpdateOptions struct {
 type UpdateResult struct {
 	Added     int64  // triples that were not there
 	Deleted   int64  // triples that were
-	Isolation string // that the update had: "snapshot" or "triple"; see docs/API.md
+	Isolation string // that the update had: "snapshot" or "triple", "" if Repeated; see docs/API.md
+	// Repeated reports that an earlier try did the update. Its counts are not known.
+	Repeated bool
 }
 
 // Update carries out a SPARQL update, durably when it returns. On a node alone all of it is

@@ -132,6 +132,18 @@ func TestQueryCommand(t *testing.T) {
 	})
 }
 
+// Of an update that an earlier try has done the counts are not known, so none are printed.
+func TestUpdateCommandRepeated(t *testing.T) {
+	url := clusterServer(t, func(_ int, w http.ResponseWriter, _ *http.Request) { io.WriteString(w, `{"repeated":true}`) })
+	code, _, stderr := run(t, "", "update", "--to", url, "-e", "CLEAR ALL")
+	if code != exitDone || !strings.Contains(stderr, "done by an earlier try") || strings.Contains(stderr, "0") {
+		t.Errorf("%d %s", code, stderr)
+	}
+	if code, stdout, _ := run(t, "", "update", "--to", url, "--json", "-e", "CLEAR ALL"); code != exitDone || stdout != "{\"repeated\":true}\n" {
+		t.Errorf("%d %s", code, stdout)
+	}
+}
+
 func TestUpdateCommand(t *testing.T) {
 	eachDoor(t, peopleNT, func(t *testing.T, door ...string) {
 		for _, step := range []struct {

@@ -52,12 +52,21 @@ func (c *updateCmd) Run(e *env) error {
 	if err != nil {
 		return shown(err, name, text)
 	}
+	if c.JSON && result.Repeated {
+		return e.printJSON(struct {
+			Repeated bool `json:"repeated"`
+		}{true})
+	}
 	if c.JSON {
 		return e.printJSON(struct {
 			Added     int64  `json:"added"`
 			Deleted   int64  `json:"deleted"`
 			Isolation string `json:"isolation"`
 		}{result.Added, result.Deleted, result.Isolation})
+	}
+	if result.Repeated {
+		e.sayf("done by an earlier try, whose answer was lost; how many triples were added and deleted is not known")
+		return nil
 	}
 	e.sayf("added %s, deleted %s", plural(result.Added, "triple"), number(result.Deleted))
 	if of := node.Isolation(result.Isolation); of == node.IsolationTriple {

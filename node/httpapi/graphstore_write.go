@@ -90,11 +90,11 @@ func (a *API) postGraph(w http.ResponseWriter, r *request) error {
 		status = http.StatusCreated
 	}
 	result, err := a.apply(r.Context(), condition, t, node.Changes{Add: slices.Values(triples)}, account)
+	if location != "" && (err == nil || errors.Is(err, node.ErrDone)) {
+		w.Header().Set("Location", location)
+	}
 	if err != nil {
 		return err
-	}
-	if location != "" {
-		w.Header().Set("Location", location)
 	}
 	return writeJSONStatus(w, status, added{Added: result.Added, Existing: int64(len(triples)) - result.Added})
 }

@@ -195,6 +195,9 @@ func (a *API) once(w http.ResponseWriter, r *request, do func(http.ResponseWrite
 		return made.send(w)
 	}
 	if errors.Is(err, node.ErrDone) {
+		if location := made.header.Get("Location"); location != "" {
+			w.Header().Set("Location", location) // it follows from the key
+		}
 		return writeJSON(w, repeated{true})
 	}
 	e := asError(err)

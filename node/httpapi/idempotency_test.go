@@ -360,3 +360,31 @@ func TestBlankNodesOfAFormWithKey(t *testing.T) {
 		t.Errorf("%d blank nodes, not 4: %v", len(subjects), subjects)
 	}
 }
+
+// The name of a new graph follows from the key, so that the answer has it although it is
+// not remembered.
+func TestLocationOfARepeat(t *testing.T) {
+	store := newStore(t)
+	post := func() (int, string) { // through a node that remembers no answers
+		s := serve(t, NodeStore(store), Options{PublicURL: "http://graphs.example"}, ServerOptions{})
+		r, err := http.NewRequest("POST", s.url+"/data", strings.NewReader("<http://e.x/s> <http://e.x/p> 1 ."))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header["idempotency-key"] = []string{"new"}
+		r.Header.Set("Content-Type", "text/turtle")
+		answer, err := s.client.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		answer.Body.Close()
+		return answer.StatusCode, answer.Header.Get("Location")
+	}
+	status, first := post()
+	if status != 201 || !strings.HasPrefix(first, "http://graphs.example/data/") {
+		t.Fatal(status, first)
+	}
+	if status, again := post(); status != 200 || again != first {
+		t.Errorf("%d with the location %q, not %q", status, again, first)
+	}
+}
