@@ -10,7 +10,7 @@ import (
 
 // budget is a number of bytes that requests share. A client gets more than a small
 // request needs only while it holds less than twice what is free: two thirds of all at
-// most, so that there is room for others.
+// most, so that there is room for others. With small requests it gets five sixths at most.
 type budget struct {
 	max     int64
 	held    atomic.Int64
@@ -18,7 +18,7 @@ type budget struct {
 	clients map[string]int64 // what each holds
 }
 
-// smallBytes is what one request may hold whatever its client holds.
+// smallBytes is what a small request holds at most.
 const smallBytes = 256 << 10
 
 // take takes n bytes for a request of a client. small tells that the request holds
@@ -27,7 +27,11 @@ func (b *budget) take(client string, n int64, small bool) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	free := b.max - b.held.Load() - n
-	if free < 0 || !small && b.clients[client]+n > 2*(free+n) {
+	limit := 2 * (free + n)
+	if small {
+		limit = max(limit, b.max/6*5)
+	}
+	if free < 0 || b.clients[client]+n > limit {
 		return false
 	}
 	if b.clients == nil {
@@ -71,7 +75,7 @@ func (a *account) grow(n int64) error {
 	more := (a.used - a.taken + accountGrain - 1) / accountGrain * accountGrain
 	if !a.budget.take(a.client, more, a.taken+more <= smallBytes) {
 		a.used -= n
-		return busyf("requests hold the memory for documents and pages (%d MiB), those of one client two thirds of it at most; try again", a.budget.max>>20)
+		return busyf("requests hold the memory for documents and pages (%d MiB), those of one client two thirds of it at most, five sixths with small ones; try again", a.budget.max>>20)
 	}
 	a.taken += more
 	return nil

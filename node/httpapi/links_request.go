@@ -17,6 +17,7 @@ import (
 	"github.com/trefoildb/trefoil/links/sample"
 	"github.com/trefoildb/trefoil/links/uid"
 	"github.com/trefoildb/trefoil/links/wire"
+	"github.com/trefoildb/trefoil/rdfload/input"
 )
 
 // takes says what a door wants to know.
@@ -91,7 +92,7 @@ func (c *linksCall) readBody() ([]byte, error) {
 		}
 	}
 	var e *Error
-	if errors.As(err, &e) && e.Kind == KindTooLarge {
+	if errors.As(err, &e) && e.Kind == KindTooLarge && !errors.Is(err, input.ErrBomb) {
 		e.Message = fmt.Sprintf("the request is larger than %d bytes, decompressed; ask about fewer pages at a time", c.options.MaxBodyBytes)
 	}
 	return nil, err

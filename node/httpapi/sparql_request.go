@@ -256,7 +256,7 @@ func readText(r *request, most int64, account *account) (string, error) {
 // asTextTooLarge words the error of a body that is too large for this door.
 func asTextTooLarge(err error, most int64) error {
 	var e *Error
-	if errors.As(err, &e) && e.Kind == KindTooLarge {
+	if errors.As(err, &e) && e.Kind == KindTooLarge && !errors.Is(err, input.ErrBomb) {
 		return errorf(KindTooLarge, "", "the body has more than %d bytes, the most of a query or update; POST /load takes data of any size", most)
 	}
 	return err

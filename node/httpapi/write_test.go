@@ -242,6 +242,8 @@ func TestBombs(t *testing.T) {
 	z.Close()
 	got := s.do("POST", "/triples", bomb.String(), "Content-Type", "application/n-triples", "Content-Encoding", "gzip")
 	got.wantError(t, 413, KindTooLarge, "", "decompression bomb")
+	got = s.do("POST", "/sparql", string(compress(t, "gzip", bytes.Repeat([]byte(" "), 8<<20))), "Content-Type", typeQuery, "Content-Encoding", "gzip")
+	got.wantError(t, 413, KindTooLarge, "", "decompression bomb")
 	if held := s.api.memory.held.Load(); held != 0 {
 		t.Errorf("%d bytes are held", held)
 	}
@@ -257,9 +259,25 @@ func TestBombs(t *testing.T) {
 	if small.grow(100<<10) != nil || small.grow(1<<20) == nil || other.grow(2<<20) != nil {
 		t.Error("no room for a small request of the same client, or for another's; or too much")
 	}
+	many := make([]account, 100)
+	for i := range many {
+		many[i] = account{budget: b, client: "a"}
+		many[i].grow(smallBytes) // as far as there is room
+	}
+	last := account{budget: b, client: "c"}
+	if held := b.clients["a"]; held > b.max/6*5 {
+		t.Errorf("the small requests of one client hold %d of %d bytes", held, b.max)
+	}
+	other.release()
+	if last.grow(smallBytes) != nil {
+		t.Error("they leave no room for those of another one")
+	}
+	for i := range many {
+		many[i].release()
+	}
+	last.release()
 	large.release()
 	small.release()
-	other.release()
 	if b.held.Load() != 0 || len(b.clients) != 0 {
 		t.Errorf("%d bytes are held by %d clients", b.held.Load(), len(b.clients))
 	}
