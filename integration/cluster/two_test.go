@@ -322,3 +322,55 @@ func TestTwoLinks(t *testing.T) {
 		web.check(web.graphs[left])
 	})
 }
+
+// One of two dies amid writes through both. Of what was acknowledged the other one answers all;
+// what is undecided is refused, with a reason, and is decided when both run.
+func TestTwoLoseAmidWrites(t *testing.T) {
+	simulate(t, 2, func(t *testing.T, w *world) {
+		w.pair(2)
+		h := &history{events: map[int][]porcupine.Operation{}, unknown: map[int]int{}}
+		ctx, cancel := context.WithCancel(t.Context())
+		var clients sync.WaitGroup
+		var all [2]pairClient
+		dead := w.any()
+		left := w.others(dead)[0]
+		for i := range 6 {
+			clients.Go(func() { all[i%2].run(ctx, left, h, rand.New(rand.NewPCG(w.seed, uint64(i)))) })
+		}
+		sleep(ctx, 5*time.Second)
+		dead.kill()
+		sleep(ctx, 20*time.Second)
+		cancel()
+		clients.Wait()
+		answered, undecided := 0, 0
+		random := rand.New(rand.NewPCG(w.seed, 9))
+		for i, tr := range fresh()[:pairFacts] {
+			call := h.tick()
+			live, err := left.sees(tr, looks(tr)[random.IntN(3)])
+			switch {
+			case err == nil:
+				h.saw(i, live, call, h.tick(), "after the loss")
+				answered++
+			case errors.Is(err, node.ErrUnavailable) && strings.Contains(err.Error(), "are undecided"):
+				undecided++
+			default:
+				t.Errorf("%s: %v", tr, err)
+			}
+		}
+		t.Logf("%d answered, %d undecided", answered, undecided)
+		if answered < pairFacts/2 {
+			t.Errorf("only %d of %d are answered", answered, pairFacts)
+		}
+		dead.run(left)
+		w.settle()
+		for i, tr := range fresh()[:pairFacts] {
+			call := h.tick()
+			live, err := left.sees(tr, looks(tr)[0])
+			if err != nil {
+				t.Fatal(err)
+			}
+			h.saw(i, live, call, h.tick(), "at the end")
+		}
+		h.judge(t, newUniverse(pairFacts, pairFacts, 0))
+	})
+}

@@ -98,6 +98,9 @@ func (h *held) settle(ctx context.Context, ranges []triple.Range) error {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
+		if errors.Is(err, node.ErrUnavailable) {
+			return err // another try would be in vain
+		}
 		return refuse(peer.CodeUnavailable, h.epoch, fmt.Sprintf("%d batches of operations are not settled: %v", len(batches), err))
 	}
 	return h.check()

@@ -30,7 +30,8 @@ type Cluster interface {
 	Lease() error
 	Call(ctx context.Context, to trie.MachineID, method string, body []byte) ([]byte, error)
 	Stream(ctx context.Context, to trie.MachineID, method string, body []byte) (*peer.Stream, error)
-	// WaitSettled waits until the batches are settled.
+	// WaitSettled waits until the batches are settled. If that is not to be expected it returns
+	// node.ErrUnavailable at once.
 	WaitSettled(ctx context.Context, batches []node.Origin) error
 }
 
