@@ -49,6 +49,7 @@ const (
 	snapshotEntries  = 64
 	snapshotInterval = 30 * time.Second
 	maxAppendEntries = 16
+	cachedEntries    = 4 // the newest ones, in memory
 )
 
 // Config is what [Open] needs. Durations that are zero have the defaults.
@@ -197,8 +198,13 @@ func (a *Agreement) start() error {
 		// pipelines read a peer's address while it is changed.
 		MaxRPCsInFlight: 1,
 	}), a}
-	err := a.store.guard(func() (err error) {
-		a.raft, err = raft.NewRaft(a.cfg.raft(), a.machine, a.store, a.store, a.store, transport)
+	// For each message to a follower Raft reads the entry before it, which is a whole view.
+	logs, err := raft.NewLogCache(cachedEntries, a.store)
+	if err != nil {
+		return errors.Join(fmt.Errorf("agreement: %w", err), transport.Close())
+	}
+	err = a.store.guard(func() (err error) {
+		a.raft, err = raft.NewRaft(a.cfg.raft(), a.machine, logs, a.store, a.store, transport)
 		return err
 	})
 	if a.raft == nil {

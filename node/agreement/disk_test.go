@@ -6,7 +6,9 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
+	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 	"github.com/hashicorp/raft"
@@ -291,4 +293,23 @@ func TestStableValues(t *testing.T) {
 	if _, err := s.GetUint64([]byte("a")); err == nil {
 		t.Error("one byte is a number")
 	}
+}
+
+// For each message Raft reads the entry before it, a whole view: not from the disk.
+func TestNewestEntryFromMemory(t *testing.T) {
+	bubble(t, func(t *testing.T, c *cluster) {
+		a := c.grow(3)
+		if err := a.Propose(soon(t), after(a.View())); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Second) // of virtual time
+		if err := a.store.db.Delete(logKey(a.store.last), pebble.Sync); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Second)
+		if err := a.Propose(soon(t), after(a.View())); err != nil {
+			t.Fatal(err)
+		}
+		c.until("all have the view", func() bool { return epoch(c.nodes[2]) == epoch(a) && epoch(c.nodes[3]) == epoch(a) })
+	})
 }

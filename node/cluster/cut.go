@@ -144,7 +144,11 @@ const statusMembers = 32
 // refreshStatus keeps the leader's status, where the last one is old.
 func (n *Node) refreshStatus(ctx context.Context) {
 	now := n.cfg.Clock.Now()
-	if last, at, ok := n.stale.last(); ok && now-at < n.cfg.statusEvery(len(last.Members)) {
+	members := 1
+	if v := n.current.Load(); v != nil {
+		members = len(v.Members)
+	}
+	if _, at, ok := n.stale.last(); ok && now-at < n.cfg.statusEvery(members) {
 		return
 	}
 	s, err := n.leadersStatus(ctx)
