@@ -1,3 +1,5 @@
+// Taking over the layout of segments that a view has.
+
 package node
 
 import (

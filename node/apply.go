@@ -1,3 +1,5 @@
+// Changes that are made as a whole: deletes, then adds, in one commit.
+
 package node
 
 import (

@@ -1,3 +1,5 @@
+// Operations that sequencers deliver: checking and queueing them.
+
 package node
 
 import (

@@ -1,3 +1,5 @@
+// Operations that sequencers deliver: writing them in a commit.
+
 package node
 
 import (

@@ -1,3 +1,5 @@
+// Operations that sequencers deliver: their rows.
+
 package node
 
 import (

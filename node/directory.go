@@ -1,3 +1,5 @@
+// The data directory: its VERSION and its lock.
+
 package node
 
 import (

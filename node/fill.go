@@ -1,3 +1,5 @@
+// Rows that a backfill brings or reads.
+
 package node
 
 import (

@@ -227,7 +227,6 @@ func TestRaw(t *testing.T) {
 	fails(sn, ctx, TableStorage, ErrClosed)
 }
 
-// Fills that are synced and counted are there after a crash.
 // TestEachRawSeeks: rows before the key that is returned are passed over, and no others.
 func TestEachRawSeeks(t *testing.T) {
 	s := openMem(t, Options{})
@@ -261,6 +260,7 @@ func TestEachRawSeeks(t *testing.T) {
 	}
 }
 
+// TestSyncFills: fills that are synced and counted are there after a crash.
 func TestSyncFills(t *testing.T) {
 	fs := vfs.NewCrashableMem()
 	s := openMem(t, Options{FS: fs})

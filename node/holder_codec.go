@@ -1,3 +1,5 @@
+// How streams and operations of sequencers are written in local state.
+
 package node
 
 import (
@@ -47,11 +49,12 @@ func errLocal(b []byte) error {
 	return fmt.Errorf("%w: a row of local state: % X", ErrCorrupt, clip(b))
 }
 
-// tokenFlag is set in the byte of the kind of an operation that has a token.
-const tokenFlag = 0x80
+// TokenFlag is set in the byte of the kind of an operation that has a token, on disks and
+// in messages.
+const TokenFlag = 0x80
 
 // appendOperations appends the encoded form of operations, one after the other:
-// kind, with tokenFlag the 16 bytes of the token, uvarint epoch, uvarint sequence, uvarint length and key, uvarint length
+// kind, with TokenFlag the 16 bytes of the token, uvarint epoch, uvarint sequence, uvarint length and key, uvarint length
 // and long terms; of an annotation also uvarint length and application id, uvarints
 // epoch and sequence of the version, a byte (1: removed), uvarint length and data.
 func appendOperations(dst []byte, operations []Operation) []byte {
@@ -60,7 +63,7 @@ func appendOperations(dst []byte, operations []Operation) []byte {
 		if o.Token == (Token{}) {
 			dst = append(dst, byte(o.Kind))
 		} else {
-			dst = append(append(dst, byte(o.Kind)|tokenFlag), o.Token[:]...)
+			dst = append(append(dst, byte(o.Kind)|TokenFlag), o.Token[:]...)
 		}
 		dst = appendStamp(dst, o.Stamp)
 		dst = appendField(appendField(dst, o.Key), o.Long)
@@ -86,7 +89,7 @@ func parseOperations(b []byte, count int) ([]Operation, error) {
 	for r := (cutter{rest: b}); len(r.rest) > 0 && !r.bad; {
 		var o Operation
 		kind := r.byte()
-		if o.Kind = OperationKind(kind &^ tokenFlag); kind&tokenFlag != 0 {
+		if o.Kind = OperationKind(kind &^ TokenFlag); kind&TokenFlag != 0 {
 			copy(o.Token[:], r.bytes(len(o.Token)))
 		}
 		o.Stamp, o.Key, o.Long = r.stamp(), r.field(), r.field()

@@ -1,3 +1,5 @@
+// Which cluster a directory belongs to, and what it has adopted there.
+
 package node
 
 import (

@@ -1,3 +1,5 @@
+// Iterating over rows of a snapshot.
+
 package node
 
 import (

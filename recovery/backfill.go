@@ -45,7 +45,7 @@ func (j *Joint) Backfill(self trie.MachineID) *Backfill {
 	return j.backfill(self, maxCombinations)
 }
 
-func (j *Joint) backfill(self trie.MachineID, most int) *Backfill {
+func (j *Joint) backfill(self trie.MachineID, limit int) *Backfill {
 	if !j.joint() || !j.BaseLive.Contains(self) {
 		return &Backfill{}
 	}
@@ -53,10 +53,10 @@ func (j *Joint) backfill(self trie.MachineID, most int) *Backfill {
 	for i, o := range triple.Orders {
 		p.divide(i, o)
 	}
-	if len(p.pairs[0])*len(p.pairs[1])*len(p.pairs[2]) > most {
+	if len(p.pairs[0])*len(p.pairs[1])*len(p.pairs[2]) > limit {
 		return everything()
 	}
-	p.near = j.Base.before(self)
+	p.replicated = j.Base.before(self)
 	p.try()
 	return p.backfill()
 }
@@ -73,17 +73,17 @@ func everything() *Backfill {
 
 // before returns the machines whose followers may keep an extra replica on machine self:
 // of Required copies, the last is at most Required - 1 machines behind the first owner.
-func (l Layout) before(self trie.MachineID) (near trie.Ring) {
+func (l Layout) before(self trie.MachineID) (firstOwners trie.Ring) {
 	for _, from := range l.Placement.Machines() {
 		steps := 1
 		for m := range l.Placement.Machines().After(from) {
 			if m == self && steps < l.Required() {
-				near = append(near, from)
+				firstOwners = append(firstOwners, from)
 			}
 			steps++
 		}
 	}
-	return near
+	return firstOwners
 }
 
 // pair is who owns a key in base, and who in target.
@@ -98,11 +98,12 @@ type piece struct {
 // planner finds which pieces of a machine are read. Its arrays are by order, as in
 // triple.Orders.
 type planner struct {
-	self     trie.MachineID
-	near     trie.Ring
-	resolver *Resolver
-	pairs    [len(triple.Orders)][]pair
-	pieces   [len(triple.Orders)][]piece
+	self trie.MachineID
+	// replicated are the first owners whose extra replicas may be on self.
+	replicated trie.Ring
+	resolver   *Resolver
+	pairs      [len(triple.Orders)][]pair
+	pieces     [len(triple.Orders)][]piece
 	// read and readReplica are by pair: whether rows with it fill a slot. Replicas are
 	// rows of SPO.
 	read        [len(triple.Orders)][]bool
@@ -112,9 +113,9 @@ type planner struct {
 // divide finds the pieces of an order, and their pairs of owners.
 func (p *planner) divide(i int, o triple.Order) {
 	base, target := p.resolver.joint.Base, p.resolver.joint.Target
-	whole, known := triple.OrderRange(o), map[pair]int{}
-	for b := range base.Trie.Range(whole.Lo, whole.Hi) {
-		within := whole.Intersect(triple.Range{Lo: b.Lo, Hi: b.Hi})
+	all, known := triple.OrderRange(o), map[pair]int{}
+	for b := range base.Trie.Range(all.Lo, all.Hi) {
+		within := all.Intersect(triple.Range{Lo: b.Lo, Hi: b.Hi})
 		for t := range target.Trie.Range(within.Lo, within.Hi) {
 			owners := pair{base.Placement.Owner(b), target.Placement.Owner(t)}
 			at, ok := known[owners]
@@ -145,7 +146,7 @@ func (p *planner) try() {
 					from = pos.base
 				}
 				at := [len(triple.Orders)]int{s, q, o, -1}
-				if spo.base == p.self || pos.base == p.self || osp.base == p.self || p.near.Contains(from) {
+				if spo.base == p.self || pos.base == p.self || osp.base == p.self || p.replicated.Contains(from) {
 					for _, at[3] = range graphs {
 						p.combine(at)
 					}

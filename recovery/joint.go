@@ -1,3 +1,5 @@
+// Two layouts at once: the one that is full and the one that is being filled.
+
 package recovery
 
 import "github.com/trefoildb/trefoil/trie"

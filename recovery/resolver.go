@@ -1,3 +1,5 @@
+// Who writes, reads, stamps and fills a triple in a joint layout.
+
 package recovery
 
 import (

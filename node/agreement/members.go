@@ -1,3 +1,5 @@
+// Raft's voters and learners: which there are, changing them, choosing voters.
+
 package agreement
 
 import (
@@ -243,8 +245,8 @@ type Candidate struct {
 // what is agreed on is on two disks.
 //
 // It is stable: a voter that is up remains one, unless there are too many; then self, which
-// leads, stays. A voter that is down loses its vote only to a learner that is up; without
-// one it keeps it, and may come back.
+// leads, stays. A voter that is down loses its vote to a learner that is up. If there is none,
+// it keeps it as long as there is room for it among the voters.
 func ChooseVoters(members []Candidate, current []trie.MachineID, self trie.MachineID, max int) []trie.MachineID {
 	target := min(max, len(members))
 	if target > 2 && target%2 == 0 {

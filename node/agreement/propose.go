@@ -1,3 +1,5 @@
+// Changes of the view, and other questions to Raft.
+
 package agreement
 
 import (

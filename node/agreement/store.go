@@ -1,3 +1,5 @@
+// Raft's log, stable values and snapshots in a Pebble database.
+
 package agreement
 
 import (

@@ -1,3 +1,5 @@
+// Raft's connections, over the shared port.
+
 package agreement
 
 import (

@@ -1,3 +1,5 @@
+// Following the agreement: a member adopts each view.
+
 package cluster
 
 import (

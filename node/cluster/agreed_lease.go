@@ -1,3 +1,5 @@
+// How long leases are.
+
 package cluster
 
 import (

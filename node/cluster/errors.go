@@ -1,3 +1,5 @@
+// Errors of a member, and refusals to others.
+
 package cluster
 
 import (

@@ -1,3 +1,5 @@
+// Sending the rows of a backfill to other machines.
+
 package cluster
 
 import (

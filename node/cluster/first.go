@@ -1,3 +1,5 @@
+// The first view of a cluster.
+
 package cluster
 
 import (

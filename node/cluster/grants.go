@@ -1,3 +1,5 @@
+// What the leader remembers of members: reports, leases, exclusions.
+
 package cluster
 
 import (

@@ -1,3 +1,5 @@
+// How a machine becomes a member, or takes up its membership after a start.
+
 package cluster
 
 import (

@@ -1,3 +1,5 @@
+// The leader's work: proposing views, arranging voters.
+
 package cluster
 
 import (

@@ -1,3 +1,5 @@
+// Reports of members to the leader, and its answers, which grant leases.
+
 package cluster
 
 import (

@@ -1,3 +1,5 @@
+// The status of the cluster, as the leader or this machine knows it.
+
 package cluster
 
 import (

@@ -1,3 +1,5 @@
+// What all changes of a view have in common.
+
 package view
 
 import (

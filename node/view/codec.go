@@ -1,3 +1,5 @@
+// The JSON form of a view.
+
 package view
 
 import (

@@ -1,3 +1,5 @@
+// Views without members that failed.
+
 package view
 
 import (

@@ -1,3 +1,5 @@
+// Bulk loads in a view.
+
 package view
 
 import (

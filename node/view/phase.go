@@ -1,3 +1,5 @@
+// Changes of the phase, and of members that come back.
+
 package view
 
 import (

@@ -1,3 +1,5 @@
+// What the leader does next: the plan, its reports, wishes and options.
+
 package view
 
 import (

@@ -1,3 +1,5 @@
+// Planned changes: members that join and leave, splits, moves.
+
 package view
 
 import (

@@ -1,3 +1,5 @@
+// What the leader does about members that fail and come back.
+
 package view
 
 import (
@@ -117,8 +119,9 @@ func Damaged(v *View, reports map[trie.MachineID]Report, o PlanOptions) trie.Mac
 	return (&planner{View: v, reports: reports, options: o}).damaged()
 }
 
-// damaged: one at a time, when all others are there, and only if others have all
-// that it has. It is not waited for in fill, as walks go through all rows.
+// damaged returns the member that is to be excluded because its disk is damaged, 0 if there
+// is none: one at a time, in idle and in fill, when all members are heard and have adopted
+// the view, and only if others have all that it has.
 func (p *planner) damaged() trie.MachineID { return once(&p.worst, p.findDamaged) }
 
 func (p *planner) findDamaged() (id trie.MachineID) {

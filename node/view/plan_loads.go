@@ -1,3 +1,5 @@
+// What the leader does about bulk loads.
+
 package view
 
 import (

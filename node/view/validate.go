@@ -1,3 +1,5 @@
+// What holds for every view.
+
 package view
 
 import (

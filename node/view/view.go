@@ -1,3 +1,5 @@
+// The view, its members and its lost ranges.
+
 package view
 
 import (

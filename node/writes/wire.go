@@ -1,3 +1,5 @@
+// The messages between sequencers, holders and coordinators.
+
 package writes
 
 import (
@@ -15,7 +17,7 @@ import (
 
 // The messages, of what peer.Encoder writes:
 //
-//	operation    kind byte (with tokenFlag a token of 16 bytes behind it), key, long terms, and of an annotation: application id,
+//	operation    kind byte (with node.TokenFlag a token of 16 bytes behind it), key, long terms, and of an annotation: application id,
 //	             epoch and sequence of the version, bool removed, data
 //	operations   count, then each operation
 //	stamped      count, then each operation with epoch and sequence behind the kind
@@ -63,14 +65,11 @@ func encodeOperations(e *peer.Encoder, operations []node.Operation, stamped bool
 // EncodeOperation writes an operation with its stamp.
 func EncodeOperation(e *peer.Encoder, o *node.Operation) { encodeOperation(e, o, true) }
 
-// tokenFlag is set in the byte of the kind of an operation that has a token.
-const tokenFlag = 0x80
-
 func encodeOperation(e *peer.Encoder, o *node.Operation, stamped bool) {
 	if o.Token == (node.Token{}) {
 		e.Byte(byte(o.Kind))
 	} else {
-		e.Byte(byte(o.Kind) | tokenFlag)
+		e.Byte(byte(o.Kind) | node.TokenFlag)
 		encodeToken(e, o.Token)
 	}
 	if stamped {
@@ -107,7 +106,7 @@ func DecodeOperation(d *peer.Decoder) (node.Operation, error) { return decodeOpe
 
 func decodeOperation(d *peer.Decoder, stamped bool) (o node.Operation, err error) {
 	kind := d.Byte()
-	if o.Kind = node.OperationKind(kind &^ tokenFlag); kind&tokenFlag != 0 {
+	if o.Kind = node.OperationKind(kind &^ node.TokenFlag); kind&node.TokenFlag != 0 {
 		o.Token = decodeToken(d)
 	}
 	if stamped {
