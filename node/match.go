@@ -26,8 +26,9 @@ type ReadOptions struct {
 type Row struct {
 	Key, Value []byte
 	// Annotations are those of the triple, by application id, if ReadOptions ask for
-	// them: as they were at one moment at which the triple was there. The caller owns
-	// them.
+	// them: as they were at one moment at which the triple was there. In a cluster those of
+	// more than 1 MiB are read in parts, each of its own moment, while the triple was there
+	// throughout. The caller owns them.
 	Annotations []Annotation
 }
 

@@ -47,18 +47,28 @@ func (a *annotator) add(ctx context.Context, row node.Row) bool {
 }
 
 // flush passes on what was added. A triple that was deleted since its row was read is
-// left out: there is no moment of which it could be told with its annotations.
+// left out: there is no moment of which it could be told with its annotations. Annotations
+// that are not in the answers of the owners are looked up when it is their triple's turn, so
+// that those of one triple are held at a time.
 func (a *annotator) flush(ctx context.Context) bool {
-	found, err := a.snapshot.notedAll(ctx, a.rows)
+	keys, found, err := a.snapshot.notedAll(ctx, a.rows)
 	if err != nil {
 		a.yield(node.Row{}, err)
 		return false
 	}
 	for i, row := range a.rows {
-		if !found[i].Live {
+		noted := found[i].noted
+		found[i].noted = node.Noted{}
+		if !found[i].done {
+			if noted, err = a.snapshot.notedWhole(ctx, keys[i]); err != nil {
+				a.yield(node.Row{}, err)
+				return false
+			}
+		}
+		if !noted.Live {
 			continue
 		}
-		row.Annotations = found[i].Annotations
+		row.Annotations = noted.Annotations
 		if !a.yield(row, nil) {
 			return false
 		}
@@ -70,21 +80,21 @@ func (a *annotator) flush(ctx context.Context) bool {
 	return true
 }
 
-// notedAll returns what is annotated on the triples of rows: by one message to each
-// owner, and one by one where that is not enough.
-func (sn *Snapshot) notedAll(ctx context.Context, rows []node.Row) ([]node.Noted, error) {
-	keys := make([][]byte, len(rows))
+// notedAll returns the keys of rows in SPO, and what is annotated on their triples, by one
+// message to each owner. What is not in its answer, of some notesBytes, is left open.
+func (sn *Snapshot) notedAll(ctx context.Context, rows []node.Row) (keys [][]byte, found []answered, err error) {
+	keys = make([][]byte, len(rows))
 	for i, row := range rows {
 		_, terms, err := triple.SplitKey(row.Key)
 		if err != nil {
-			return nil, fmt.Errorf("read: %w: %w", node.ErrCorrupt, err)
+			return nil, nil, fmt.Errorf("read: %w: %w", node.ErrCorrupt, err)
 		}
 		keys[i] = triple.AppendKeyOf(nil, triple.SPO, terms[triple.Subject], terms[triple.Predicate], terms[triple.Object], terms[triple.Graph])
 	}
 	if err := sn.begin(ctx); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	found, done := make([]node.Noted, len(keys)), make([]bool, len(keys))
+	found = make([]answered, len(keys))
 	v := sn.reads.cluster.View()
 	groups := map[trie.MachineID][]int{}
 	for i, key := range keys {
@@ -97,24 +107,15 @@ func (sn *Snapshot) notedAll(ctx context.Context, rows []node.Row) ([]node.Noted
 	}
 	var running sync.WaitGroup
 	for owner, of := range groups {
-		running.Go(func() { sn.notedGroup(ctx, v, owner, keys, of, found, done) })
+		running.Go(func() { sn.notedGroup(ctx, v, owner, keys, of, found) })
 	}
 	running.Wait()
-	for i := range keys {
-		if done[i] {
-			continue
-		}
-		var err error
-		if found[i], err = sn.notedWhole(ctx, keys[i]); err != nil {
-			return nil, err
-		}
-	}
-	return found, ctx.Err()
+	return keys, found, ctx.Err()
 }
 
 // notedGroup asks one owner for the triples of which it has the versions. What it
 // does not answer stays open.
-func (sn *Snapshot) notedGroup(ctx context.Context, v *view.View, owner trie.MachineID, keys [][]byte, of []int, found []node.Noted, done []bool) {
+func (sn *Snapshot) notedGroup(ctx context.Context, v *view.View, owner trie.MachineID, keys [][]byte, of []int, found []answered) {
 	q := &annotationsRequest{epoch: v.Epoch}
 	for _, i := range of {
 		q.keys = append(q.keys, keys[i])
@@ -133,16 +134,22 @@ func (sn *Snapshot) notedGroup(ctx context.Context, v *view.View, owner trie.Mac
 		return // one by one it is tried again, or another order is asked
 	}
 	for at, i := range of {
-		found[i], done[i] = answer[at].noted, answer[at].done
+		found[i] = answer[at]
 	}
 }
 
-// notedWhole looks up one triple with all of its annotations.
+// notedWhole looks up one triple with all of its annotations. Those of more than
+// notesBytes are read in parts, each of its own moment. It begins again if the triple was
+// deleted and added between two parts, because the first ones are gone then.
 func (sn *Snapshot) notedWhole(ctx context.Context, key []byte) (all node.Noted, err error) {
 	for after := ""; ; {
 		n, err := sn.noted(ctx, key, false, after)
 		if err != nil || !n.Live {
 			return node.Noted{}, err
+		}
+		if all.Live && n.Stamp != all.Stamp {
+			all, after = node.Noted{}, ""
+			continue
 		}
 		all.Live, all.Stamp = true, n.Stamp
 		all.Annotations = append(all.Annotations, n.Annotations...)
