@@ -148,7 +148,7 @@ func (t *torture) begin() {
 
 // form forms a cluster.
 func (t *torture) form() {
-	for range 3 + t.random.IntN(3) {
+	for range 2 + t.random.IntN(4) {
 		t.addHost(false)
 	}
 	if t.random.IntN(3) == 0 {
