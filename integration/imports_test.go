@@ -60,7 +60,10 @@ var withinNode = map[string][]string{
 }
 
 // below are the packages of internal that others may know, and who: they know none.
-var below = map[string][]string{"internal/memory": {"rdfload", "node"}, "internal/bootclock": {"node"}, "internal/protocol": {"node"}}
+var below = map[string][]string{
+	"internal/memory": {"rdfload", "node"}, "internal/bootclock": {"node"}, "internal/protocol": {"node"},
+	"internal/processors": {"node", "rdfload", "links"},
+}
 
 var above = []string{"", "internal", "integration", "scripts"}
 

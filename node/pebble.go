@@ -3,10 +3,11 @@ package node
 import (
 	"fmt"
 	"log/slog"
-	"runtime"
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/sstable"
+
+	"github.com/trefoildb/trefoil/internal/processors"
 )
 
 const (
@@ -25,7 +26,7 @@ func (s *Store) pebbleOptions() *pebble.Options {
 		MemTableStopWritesThreshold: 4,
 		L0CompactionThreshold:       4,
 		L0StopWritesThreshold:       64,
-		CompactionConcurrencyRange:  func() (int, int) { return 1, max(2, runtime.GOMAXPROCS(0)/2) },
+		CompactionConcurrencyRange:  func() (int, int) { return 1, max(2, processors.Count()/2) },
 		MaxOpenFiles:                4096,
 		// With an old format, flipped bits in the log's tail can pass for the end of a log
 		// that was cut short by a crash, and take what follows with them. It is not the

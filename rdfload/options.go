@@ -5,10 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"runtime"
 	"time"
 
 	"github.com/trefoildb/trefoil/internal/memory"
+	"github.com/trefoildb/trefoil/internal/processors"
 	"github.com/trefoildb/trefoil/rdfload/input"
 	"github.com/trefoildb/trefoil/rdfload/syntax"
 	"github.com/trefoildb/trefoil/triple"
@@ -168,7 +168,7 @@ func (o Options) withDefaults() Options {
 		o.Memory = max(memory.Available()/4, MinMemory)
 	}
 	if o.Workers == 0 {
-		o.Workers = min(runtime.GOMAXPROCS(0), 60)
+		o.Workers = min(processors.Count(), 60)
 	}
 	if o.MaxLine == 0 {
 		o.MaxLine = triple.DefaultMaxLine

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/trefoildb/trefoil/internal/memory"
+	"github.com/trefoildb/trefoil/internal/processors"
 	"github.com/trefoildb/trefoil/node"
 	"github.com/trefoildb/trefoil/node/cluster"
 	"github.com/trefoildb/trefoil/node/engine"
@@ -314,6 +315,7 @@ func (c *serveCmd) serve(e *env, server *httpapi.Server, back backend, full *nod
 	ctx, stop := context.WithCancel(e.ctx)
 	defer stop()
 	served := make(chan error, 1)
+	processors.Spare()
 	go func() { served <- server.Serve(back.listener) }()
 	var why error
 	drain := drainTimeout

@@ -6,9 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"runtime"
 	"sync"
 
+	"github.com/trefoildb/trefoil/internal/processors"
 	"github.com/trefoildb/trefoil/links/lists"
 	"github.com/trefoildb/trefoil/links/uid"
 	"github.com/trefoildb/trefoil/links/urls"
@@ -89,7 +89,7 @@ func NewBuilder(o Options) (*Builder, error) {
 		o.Range.Last = math.MaxUint64
 	}
 	if o.Workers == 0 {
-		o.Workers = runtime.GOMAXPROCS(0)
+		o.Workers = processors.Count()
 	}
 	table, err := urls.NewBuilder(o.URLs)
 	if err != nil {

@@ -6,7 +6,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime"
+
+	"github.com/trefoildb/trefoil/internal/processors"
 )
 
 // What can be wrong with a job. Test with errors.Is.
@@ -91,7 +92,7 @@ func (o Options) withDefaults() Options {
 		o.CheckpointRounds = 10
 	}
 	if o.Workers == 0 {
-		o.Workers = runtime.GOMAXPROCS(0)
+		o.Workers = processors.Count()
 	}
 	return o
 }

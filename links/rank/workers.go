@@ -5,10 +5,11 @@ package rank
 import (
 	"context"
 	"iter"
-	"runtime"
 	"slices"
 	"sync"
 	"sync/atomic"
+
+	"github.com/trefoildb/trefoil/internal/processors"
 )
 
 // SpanLen is how many numbers a worker of [Share] takes at once. Fewer are not worth a
@@ -35,7 +36,7 @@ func Share(ctx context.Context, n int, worker func(spans iter.Seq2[int, int])) e
 			}
 		}
 	}
-	for range min(runtime.GOMAXPROCS(0), n/SpanLen) - 1 {
+	for range min(processors.Count(), n/SpanLen) - 1 {
 		group.Go(func() { worker(spans) })
 	}
 	worker(spans)

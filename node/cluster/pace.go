@@ -3,9 +3,10 @@ package cluster
 import (
 	"context"
 	"math"
-	"runtime"
 	"sync"
 	"time"
+
+	"github.com/trefoildb/trefoil/internal/processors"
 )
 
 // pace makes the work on copies, of walks and of what they send, give way to
@@ -48,7 +49,7 @@ const (
 )
 
 func newPace(clock Clock, share float64) *pace {
-	return &pace{clock: clock, share: share, cores: float64(runtime.GOMAXPROCS(0)), at: clock.Now(), busy: clock.Now()}
+	return &pace{clock: clock, share: share, cores: float64(processors.Count()), at: clock.Now(), busy: clock.Now()}
 }
 
 // begin and end are around each request.

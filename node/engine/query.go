@@ -58,6 +58,10 @@ type run struct {
 	snapshot Snapshot
 }
 
+// longRows is from how many estimated rows on a query is computed in the long lane from
+// its first row on: no query gives so many in the time of the short one.
+const longRows = 1_000_000
+
 // Run begins to execute the query on the store as it is now. It computes in turns with
 // other queries (see package turns).
 func (q *Query) Run(ctx context.Context) (*Answer, error) {
@@ -66,6 +70,11 @@ func (q *Query) Run(ctx context.Context) (*Answer, error) {
 		return nil, err
 	}
 	result, err := prepared.Run(r.ctx, r.snapshot.Source())
+	if err == nil && result.Plan() != nil && result.Plan().EstimatedRows() > longRows {
+		if err = r.turn.ToLong(); err != nil {
+			result.Close()
+		}
+	}
 	if err != nil {
 		r.end()
 		return nil, r.cause(err)
@@ -168,12 +177,16 @@ func (a *Answer) Plan() *exec.Plan { return a.result.Plan() }
 // that takes the answer: others compute meanwhile. It returns do's error.
 func (a *Answer) Wait(do func() error) error { return a.run.turn.Wait(do) }
 
+// Leave gives back the slot of a computation that is at its end.
+func (a *Answer) Leave() { a.run.turn.Leave() }
+
 // Close ends the execution and gives back what it holds. It may be called again.
 func (a *Answer) Close() {
 	if a.closed {
 		return
 	}
 	a.closed = true
+	a.Leave() // removing temporary files may take long
 	a.result.Close()
 	a.run.end()
 }

@@ -5,6 +5,7 @@ package httpapi
 import (
 	"context"
 	"fmt"
+	"github.com/trefoildb/trefoil/node/turns"
 	"log/slog"
 	"maps"
 	"net/http"
@@ -67,6 +68,7 @@ type request struct {
 	params params
 	digest *digestBody // the body of a change with a key; nil without one
 	part   int         // of a form, from 1; 0 is no form
+	turn   *turns.Turn // in which the body is decompressed and parsed; nil if it is small
 }
 
 // New returns the doors of a store.

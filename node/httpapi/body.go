@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/trefoildb/trefoil/node/turns"
 	"github.com/trefoildb/trefoil/rdfload/input"
 	"github.com/trefoildb/trefoil/rdfload/syntax"
 )
@@ -26,6 +27,7 @@ type body struct {
 	// account, where set, pays for weight times the bytes read.
 	account *account
 	weight  int64
+	turn    *turns.Turn // nil: that of a small body
 }
 
 // A document that is held in memory, as all are whose size has a limit, unfolds to 200
@@ -62,6 +64,9 @@ func openBody(r *request, max int64) (*body, error) {
 	if max > 0 {
 		raw = http.MaxBytesReader(nil, r.Body, max) // much of nothing may be compressed too
 	}
+	if r.turn != nil {
+		raw = arriving{raw, r.turn}
+	}
 	in, err := input.NewReader(raw, bodyName, limits)
 	if err != nil {
 		return nil, bodyError(err)
@@ -70,7 +75,38 @@ func openBody(r *request, max int64) (*body, error) {
 		in.Close()
 		return nil, errorf(KindBadRequest, "Content-Encoding", "says %s, but the body is not", encoding)
 	}
-	return &body{Reader: in, max: max}, nil
+	return &body{Reader: in, max: max, turn: r.turn}, nil
+}
+
+// turnless is how long a body is that is read without a turn.
+const turnless = 4 << 10
+
+// beginBody begins a turn of the processors for a request that has a large or
+// compressed body: decompressing and parsing it takes turns with queries (see package
+// turns). end gives it back, and may be called again.
+func (a *API) beginBody(r *request) (end func(), err error) {
+	small := r.ContentLength >= 0 && r.ContentLength <= turnless && r.Header.Get("Content-Encoding") == ""
+	if small || a.options.Engine == nil {
+		return func() {}, nil
+	}
+	if r.turn, err = a.options.Engine.Turns().Begin(r.Context(), clientOf(r.Request)); err != nil {
+		return nil, err
+	}
+	return r.turn.End, nil
+}
+
+// arriving is a body as it comes from the network: who waits for it has no slot.
+type arriving struct {
+	io.Reader
+	turn *turns.Turn
+}
+
+func (a arriving) Read(p []byte) (n int, err error) {
+	err = a.turn.Wait(func() (err error) {
+		n, err = a.Reader.Read(p)
+		return err
+	})
+	return n, err
 }
 
 func (b *body) Read(p []byte) (int, error) {
@@ -79,6 +115,9 @@ func (b *body) Read(p []byte) (int, error) {
 	}
 	n, err := b.Reader.Read(p)
 	b.read += int64(n)
+	if err == nil && b.turn != nil {
+		err = b.turn.Check()
+	}
 	if err == nil && b.account != nil {
 		err = b.account.grow(int64(n) * b.weight)
 	}

@@ -46,6 +46,11 @@ func (a *API) readDocument(r *request, account *account, keepLabels bool, notes 
 			return nil, err
 		}
 	}
+	endTurn, err := a.beginBody(r)
+	if err != nil {
+		return nil, err
+	}
+	defer endTurn()
 	in, err := openBody(r, a.options.MaxBodyBytes)
 	if err != nil {
 		return nil, err

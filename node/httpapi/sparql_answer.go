@@ -33,7 +33,7 @@ func (a *API) answerQuery(w http.ResponseWriter, r *request, op *operation, q *e
 	readsFrom(w, answer)
 	defer func() { done.read = readsOf(answer.Plan()) }()
 	out := newGradual(w, r, f.contentType)
-	out.wait = answer.Wait
+	out.wait, out.leave = answer.Wait, answer.Leave
 	defer out.release()
 	switch answer.Form {
 	case ast.Ask:
@@ -128,6 +128,7 @@ type gradual struct {
 	r           *request
 	contentType string
 	wait        func(do func() error) error // calls do, which waits for the client
+	leave       func()                      // says that no more is computed
 	chunk       *[]byte                     // of the pool
 	buf         []byte
 	sent        bool
@@ -178,7 +179,9 @@ func (g *gradual) end() error {
 		h.Set("Content-Type", g.contentType)
 		h.Set("Content-Length", strconv.Itoa(len(g.buf)))
 	}
-	return g.send(g.buf)
+	g.leave() // who has all rows computes no more
+	_, err := g.w.Write(g.buf)
+	return err
 }
 
 func (g *gradual) release() {

@@ -222,6 +222,11 @@ func (a *API) readOperation(r *request, account *account) (*operation, error) {
 	if mediaType != typeForm && (op.has("query") || op.has("update")) {
 		return nil, errorf(KindBadRequest, "", "a query or update in the URL, and one in the body; give one")
 	}
+	endTurn, err := a.beginBody(r)
+	if err != nil {
+		return nil, err
+	}
+	defer endTurn()
 	text, err := readText(r, min(most, a.texts.max*2/3/textWeight), account)
 	if err != nil {
 		return nil, err

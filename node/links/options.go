@@ -5,8 +5,8 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
-	"runtime"
 
+	"github.com/trefoildb/trefoil/internal/processors"
 	"github.com/trefoildb/trefoil/links"
 	"github.com/trefoildb/trefoil/links/lists"
 	"github.com/trefoildb/trefoil/links/urls"
@@ -75,7 +75,7 @@ func (o Options) withDefaults(dir string) Options {
 		o.BuildBytes = defaultBuildBytes
 	}
 	if o.Workers == 0 {
-		o.Workers = runtime.GOMAXPROCS(0)
+		o.Workers = processors.Count()
 	}
 	if o.limits == (limits{}) {
 		o.limits = limits{loadedPages, heldBytes}

@@ -3,9 +3,11 @@
 //
 // A computation has a [Turn]. It begins in the short lane and calls [Turn.Check] at its
 // checkpoints. There it moves to the long lane once it has computed for
-// [Options.Short], or for a slice of the short lane while others wait for that. The two
-// lanes have slots of their own: however many long computations there are, a short one
-// waits for the first slices of others only.
+// [Options.Short], or for 10 ms if others wait for the short lane; one that is known to
+// be long moves at once ([Turn.ToLong]). The two lanes have slots of their own: however
+// many long computations there are, a short one waits for the first slices of others
+// only. A computation that meets no checkpoint for two slices loses its slot to those
+// that wait; [Options.Overdue] of them go on at once at most.
 //
 // In both lanes clients have equal shares: the client that had least goes first. Of one
 // client the computation goes first in the long lane whose deadline is next: the time

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync/atomic"
 	"time"
 )
 
@@ -23,11 +24,13 @@ type Turn struct {
 	long   bool // in the long lane
 	seated bool
 	exempt bool // needs no seat
-	slot   bool // it holds one of its lane
-	idle   int  // calls of Wait under way
-	since  time.Time
-	used   time.Duration // of slots, up to since
-	ended  bool
+	slot   bool // it computes: it holds a slot of its lane, unless that was revoked
+	// revoked: the slot is another's by now. It is set under turns.mu.
+	revoked atomic.Bool
+	idle    int // calls of Wait under way
+	since   time.Time
+	used    time.Duration // of slots, up to since
+	ended   bool
 
 	// Of its wait:
 	number   uint64
@@ -76,19 +79,24 @@ func (t *Turn) Check() error {
 		return nil // within Wait
 	}
 	now := time.Now()
-	ran := now.Sub(t.since)
-	slice := t.turns.opts.Slice
-	if !t.long {
-		slice = shortSlice
-	}
-	if ran < slice || !t.yield(now) {
+	if now.Sub(t.since) < t.turns.slice(t.lane()) && !t.revoked.Load() || !t.yield(now) {
 		return nil
 	}
-	if err := t.await(Long); err != nil {
+	if err := t.await(t.lane()); err != nil {
 		return err
 	}
-	t.slot, t.since = true, time.Now()
+	t.slot = true
 	return nil
+}
+
+// ToLong moves the computation to the long lane: it is known to be long.
+func (t *Turn) ToLong() error {
+	if t.long || !t.slot {
+		return nil
+	}
+	t.giveBack()
+	t.long = true
+	return t.take()
 }
 
 // Sit waits for a seat, unless the turn has one.
@@ -116,7 +124,7 @@ func (t *Turn) take() error {
 	if err := t.acquire(t.lane()); err != nil {
 		return err
 	}
-	t.slot, t.since = true, time.Now()
+	t.slot = true
 	return nil
 }
 
@@ -144,6 +152,7 @@ func (t *Turn) enqueue(k Kind) {
 	t.deadline = time.Now().Add(min(deadlineFactor*t.used, maxDeadline))
 	s.number++
 	s.kinds[k].waiting = append(s.kinds[k].waiting, t)
+	s.watchHolders(k)
 }
 
 // await waits until what the turn is enqueued for is granted.
@@ -165,7 +174,7 @@ func (t *Turn) await(k Kind) error {
 	if i := slices.Index(r.waiting, t); i >= 0 {
 		r.waiting = slices.Delete(r.waiting, i, i+1)
 	} else { // granted all the same
-		s.giveBack(k, t.client)
+		s.giveBack(k, t)
 	}
 	if k == Seat {
 		return fmt.Errorf("%w: %w", ErrSeat, context.Cause(t.ctx))
@@ -174,32 +183,41 @@ func (t *Turn) await(k Kind) error {
 }
 
 // giveBack makes one of a kind free. s.mu is held.
-func (s *Turns) giveBack(k Kind, c *client) {
-	s.kinds[k].free++
-	if k == Seat {
-		c.seats--
+func (s *Turns) giveBack(k Kind, t *Turn) {
+	switch {
+	case k == Seat:
+		t.client.seats--
+	case t.revoked.Swap(false):
+		s.overdue--
+		return
+	default:
+		r := &s.kinds[k]
+		i := slices.Index(r.holders, t)
+		r.holders = slices.Delete(r.holders, i, i+1)
 	}
+	s.kinds[k].free++
 	s.grant(k)
 }
 
-// yield gives the slot back if the turn is to wait for the long lane, and enqueues it
-// there. Otherwise another slice begins.
+// yield gives the slot back if the turn is to wait for one, and enqueues it: in the long
+// lane once it has computed for long. Otherwise another slice begins.
 func (t *Turn) yield(now time.Time) bool {
 	s, k := t.turns, t.lane()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	t.charge(now)
-	if len(s.kinds[k].waiting) == 0 && (t.long || t.used < s.opts.Short) {
+	waited := len(s.kinds[k].waiting) > 0 || t.revoked.Load()
+	if !waited && (t.long || t.used < s.opts.Short) {
 		return false
 	}
-	if !t.long {
+	if !t.long && t.used >= shortAtMost {
 		t.long = true
 		t.client.had[Long] = max(t.client.had[Long], s.kinds[Long].floor)
 	}
 	t.slot = false
-	t.enqueue(Long)
-	s.giveBack(k, t.client)
-	s.grant(Long)
+	s.giveBack(k, t)
+	t.enqueue(t.lane())
+	s.grant(t.lane())
 	return true
 }
 
@@ -221,7 +239,7 @@ func (t *Turn) giveBack() {
 	defer s.mu.Unlock()
 	t.charge(time.Now())
 	t.slot = false
-	s.giveBack(t.lane(), t.client)
+	s.giveBack(t.lane(), t)
 }
 
 // Wait calls do, which waits for something else than a processor, without a slot.
@@ -237,6 +255,10 @@ func (t *Turn) Wait(do func() error) error {
 	}
 	return err
 }
+
+// Leave gives the slot back: the computation ends, and what it does from here on is no
+// computing. Check never waits again.
+func (t *Turn) Leave() { t.giveBack() }
 
 // Used returns how long the computation has computed.
 func (t *Turn) Used() time.Duration {
@@ -257,7 +279,7 @@ func (t *Turn) End() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if t.seated {
-		s.giveBack(Seat, t.client)
+		s.giveBack(Seat, t)
 	}
 	s.leave(t.name, t.client)
 	s.live--

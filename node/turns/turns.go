@@ -5,16 +5,18 @@ package turns
 import (
 	"cmp"
 	"fmt"
-	"runtime"
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/trefoildb/trefoil/internal/processors"
 )
 
 // Options are the parameters of [New]. The zero value is ready to use.
 type Options struct {
 	// ShortSlots and LongSlots are how many computations of each lane compute at the
-	// same instant; 0 is GOMAXPROCS.
+	// same instant; 0 is one for each
+	// processor.
 	ShortSlots, LongSlots int
 	// Seats is how many computations may hold much memory; 0 is 16.
 	Seats int
@@ -23,22 +25,26 @@ type Options struct {
 	// Slice is how long a long computation keeps its slot while others wait; 0 is
 	// 20 ms.
 	Slice time.Duration
+	// Overdue is how many computations may go on at once that lost their slot because
+	// they met no checkpoint; 0 is 8.
+	Overdue int
 }
 
 // Validate says what is wrong with the options.
 func (o Options) Validate() error {
-	if o.ShortSlots < 0 || o.LongSlots < 0 || o.Seats < 0 || o.Short < 0 || o.Slice < 0 {
+	if o.ShortSlots < 0 || o.LongSlots < 0 || o.Seats < 0 || o.Short < 0 || o.Slice < 0 || o.Overdue < 0 {
 		return fmt.Errorf("turns: an option is negative: %+v", o)
 	}
 	return nil
 }
 
 func (o Options) withDefaults() Options {
-	o.ShortSlots = cmp.Or(o.ShortSlots, runtime.GOMAXPROCS(0))
-	o.LongSlots = cmp.Or(o.LongSlots, runtime.GOMAXPROCS(0))
+	o.ShortSlots = cmp.Or(o.ShortSlots, processors.Count())
+	o.LongSlots = cmp.Or(o.LongSlots, processors.Count())
 	o.Seats = cmp.Or(o.Seats, 16)
 	o.Short = cmp.Or(o.Short, 50*time.Millisecond)
 	o.Slice = cmp.Or(o.Slice, 20*time.Millisecond)
+	o.Overdue = cmp.Or(o.Overdue, 8)
 	return o
 }
 
@@ -46,6 +52,12 @@ const (
 	// shortSlice is how long a computation keeps its slot of the short lane while
 	// others wait for one.
 	shortSlice = 2 * time.Millisecond
+	// shortAtMost is how long a computation computes in the short lane if others wait
+	// for it: a point query may take some slices on a busy machine.
+	shortAtMost = 5 * shortSlice
+	// A computation that meets no checkpoint for so many slices of its lane loses its
+	// slot to those that wait.
+	overdueSlices = 2
 	// A deadline is so many times what was computed away, and so far at most.
 	deadlineFactor = 4
 	maxDeadline    = 10 * time.Second
@@ -73,11 +85,14 @@ type Turns struct {
 	clients map[string]*client
 	number  uint64 // of the next that waits
 	live    int    // turns that were begun and have not ended
+	overdue int    // turns that have lost their slot, and met no checkpoint since
 }
 
 // resource is what is shared of one kind.
 type resource struct {
 	free    int
+	holders []*Turn     // of its slots; none of seats
+	watch   *time.Timer // calls revoke; nil while nobody waits
 	waiting []*Turn
 	floor   time.Duration // what the client had that was served last: who comes anew begins there
 	waits   int64
@@ -156,6 +171,46 @@ func (s *Turns) give(k Kind, t *Turn) {
 		return
 	}
 	r.floor = max(r.floor, t.client.had[k])
+	t.since = time.Now()
+	r.holders = append(r.holders, t)
+}
+
+// slice is how long a computation keeps a slot of a lane while others wait for one.
+func (s *Turns) slice(k Kind) time.Duration {
+	if k == Short {
+		return shortSlice
+	}
+	return s.opts.Slice
+}
+
+// revoke takes slots of a lane from computations that have met no checkpoint for long,
+// so that those that wait need not wait for them: a step of an operator may take long
+// if its values are large, if it writes to a slow disk, or if the machine is busy.
+func (s *Turns) revoke(k Kind) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	r, now := &s.kinds[k], time.Now()
+	r.watch = nil
+	for i := 0; i < len(r.holders) && len(r.waiting) > 0 && s.overdue < s.opts.Overdue; {
+		t := r.holders[i]
+		if now.Sub(t.since) < overdueSlices*s.slice(k) {
+			i++
+			continue
+		}
+		r.holders = slices.Delete(r.holders, i, i+1)
+		t.revoked.Store(true)
+		s.overdue++
+		r.free++
+		s.grant(k)
+	}
+	s.watchHolders(k)
+}
+
+// watchHolders has revoke called while turns wait for a slot of a lane. s.mu is held.
+func (s *Turns) watchHolders(k Kind) {
+	if r := &s.kinds[k]; k != Seat && r.watch == nil && len(r.waiting) > 0 {
+		r.watch = time.AfterFunc(overdueSlices*s.slice(k), func() { s.revoke(k) })
+	}
 }
 
 // may reports whether a turn may have one of a kind that is free.

@@ -228,17 +228,108 @@ func TestWaitEnds(t *testing.T) {
 	})
 }
 
+// TestOverdue: who waits for a slot waits little for computations that meet no
+// checkpoint, in either lane; so many of them go on without a slot at most.
+func TestOverdue(t *testing.T) {
+	for _, lane := range []Kind{Short, Long} {
+		t.Run(lane.String(), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := newTurns(t, Options{ShortSlots: 1, LongSlots: 1, Overdue: 2})
+				var all sync.WaitGroup
+				start := func() {
+					all.Go(func() {
+						turn, err := s.Begin(t.Context(), "stuck")
+						if err == nil && lane == Long {
+							err = turn.ToLong()
+						}
+						if err == nil {
+							time.Sleep(time.Minute)
+							err = turn.Check()
+						}
+						if err != nil {
+							t.Error(err)
+						}
+						if used := turn.Used(); used < time.Minute {
+							t.Errorf("a minute counts as %s", used)
+						}
+						turn.End()
+					})
+					synctest.Wait()
+				}
+				wait := func() time.Duration {
+					begun := time.Now()
+					turn, err := s.Begin(t.Context(), "other")
+					if err == nil && lane == Long {
+						err = turn.ToLong()
+					}
+					if err != nil {
+						t.Fatal(err)
+					}
+					took := time.Since(begun)
+					turn.End()
+					return took
+				}
+				bound := 2 * overdueSlices * s.slice(lane)
+				for n := range s.opts.Overdue {
+					start()
+					if took := wait(); took > bound {
+						t.Errorf("beside %d that are overdue it took %s", n+1, took)
+					}
+				}
+				start()
+				if took := wait(); took < 30*time.Second {
+					t.Errorf("more than %d are overdue: it took %s", s.opts.Overdue, took)
+				}
+				all.Wait()
+				checkFree(t, s)
+			})
+		})
+	}
+}
+
+// TestShortTakesSlices: amid others a computation of some slices stays in the short lane,
+// and a longer one leaves it.
+func TestShortTakesSlices(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newTurns(t, Options{ShortSlots: 1, LongSlots: 1})
+		var all sync.WaitGroup
+		one := func(long time.Duration) {
+			turn, err := s.Begin(t.Context(), "one")
+			if err == nil {
+				err = compute(turn, long, shortSlice/2)
+			}
+			if err != nil {
+				t.Error(err)
+			}
+			if turn.long != (long > shortAtMost) {
+				t.Errorf("after %s: in the long lane: %v", long, turn.long)
+			}
+			turn.End()
+		}
+		all.Go(func() { one(2 * shortAtMost) })
+		for range 4 {
+			all.Go(func() {
+				for range 5 {
+					one(shortAtMost - shortSlice)
+				}
+			})
+		}
+		all.Wait()
+		checkFree(t, s)
+	})
+}
+
 // checkFree reports whether all is given back.
 func checkFree(t *testing.T, s *Turns) {
 	t.Helper()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for k, want := range [kinds]int{s.opts.ShortSlots, s.opts.LongSlots, s.opts.Seats} {
-		if r := s.kinds[k]; r.free != want || len(r.waiting) > 0 {
-			t.Errorf("%s: %d of %d are free, %d wait", Kind(k), r.free, want, len(r.waiting))
+		if r := &s.kinds[k]; r.free != want || len(r.waiting) > 0 || len(r.holders) > 0 {
+			t.Errorf("%s: %d of %d are free, %d wait, %d hold slots", Kind(k), r.free, want, len(r.waiting), len(r.holders))
 		}
 	}
-	if s.live != 0 || len(s.clients) > 0 {
-		t.Errorf("%d turns and %d clients are left", s.live, len(s.clients))
+	if s.live != 0 || len(s.clients) > 0 || s.overdue != 0 {
+		t.Errorf("%d turns and %d clients are left, %d are overdue", s.live, len(s.clients), s.overdue)
 	}
 }

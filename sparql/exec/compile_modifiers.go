@@ -257,7 +257,7 @@ func (c *compiler) slice(n *algebra.Slice, in stream, g graphs, depth int) (stre
 	if n.Offset > 0 {
 		detail = strings.TrimSpace(fmt.Sprintf("%s offset %d", detail, n.Offset))
 	}
-	return c.traced(out, s, "slice", detail, out.plan), nil
+	return c.traced(out, s, sliceOperator, detail, out.plan), nil
 }
 
 // maxTop is up to which limit a heap is kept rather than all rows sorted.

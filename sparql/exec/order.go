@@ -145,11 +145,9 @@ func (o *order) spill() error {
 	if err != nil {
 		return err
 	}
-	for i, row := range o.rows {
-		if i%batchRows == 0 {
-			if err := o.q.check(); err != nil {
-				return err
-			}
+	for _, row := range o.rows {
+		if err := o.q.tick(); err != nil {
+			return err
 		}
 		if err := run.add(row.record); err != nil {
 			return err

@@ -21,6 +21,9 @@ type Plan struct {
 	Spilled int64 // bytes that it wrote to temporary files
 }
 
+// sliceOperator is the operator of LIMIT and OFFSET in plans.
+const sliceOperator = "slice"
+
 func (p *Plan) read(rows int) {
 	if p != nil {
 		p.Reads += int64(rows)
@@ -32,6 +35,19 @@ func (p *Plan) TotalReads() int64 {
 	n := p.Reads
 	for _, in := range p.Inputs {
 		n += in.TotalReads()
+	}
+	return n
+}
+
+// EstimatedRows returns how many rows the operators are estimated to give, all together.
+// Those below a slice are not counted, because it may end them early.
+func (p *Plan) EstimatedRows() float64 {
+	n := max(p.Estimate, 0)
+	if p.Operator == sliceOperator {
+		return n
+	}
+	for _, in := range p.Inputs {
+		n += in.EstimatedRows()
 	}
 	return n
 }

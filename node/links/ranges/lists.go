@@ -5,10 +5,10 @@ package ranges
 import (
 	"context"
 	"fmt"
-	"runtime"
 	"slices"
 	"sync/atomic"
 
+	"github.com/trefoildb/trefoil/internal/processors"
 	"github.com/trefoildb/trefoil/links"
 	"github.com/trefoildb/trefoil/links/sample"
 	"github.com/trefoildb/trefoil/links/uid"
@@ -113,7 +113,7 @@ func (r *reader) rowsOf(ctx context.Context, a *asking, items []int) error {
 // listsByRows returns the links of pages, whose URLs are all different, as their rows are.
 func (r *reader) listsByRows(ctx context.Context, d links.Direction, urls []string) ([][]uid.UID, error) {
 	all := make([][]uid.UID, len(urls))
-	parts := min(max(1, len(urls)/listsAtOnce), runtime.GOMAXPROCS(0))
+	parts := min(max(1, len(urls)/listsAtOnce), processors.Count())
 	var held atomic.Int64
 	return all, atOnce(ctx, parts, parts, func(ctx context.Context, i int) error {
 		from, to := i*len(urls)/parts, (i+1)*len(urls)/parts
