@@ -133,12 +133,16 @@ func (l *loader) writeAnnotations(w rowSink, run *run, o triple.Order) error {
 // place returns the place at the end of an annotation's value in a run file.
 func place(value []byte) []byte { return value[len(value)-placeBytes:] }
 
-// withoutPlace returns the value of a row as a store has it.
-func withoutPlace(value []byte) []byte {
-	if triple.IsAnnotation(value) {
-		return value[:len(value)-placeBytes]
+// withoutPlace returns the value of a row as a store has it. An annotation that is no
+// longer than its place is damage of a run file.
+func withoutPlace(value []byte) ([]byte, error) {
+	if !triple.IsAnnotation(value) {
+		return value, nil
 	}
-	return value
+	if len(value) <= placeBytes {
+		return nil, fmt.Errorf("%w: an annotation of %d bytes, which is no more than its place takes", errRunFile, len(value))
+	}
+	return value[:len(value)-placeBytes], nil
 }
 
 // lastAnnotation passes the rows of a merge on, and of the annotations of one key,
@@ -150,10 +154,7 @@ type lastAnnotation struct {
 }
 
 func (a *lastAnnotation) row(key, value []byte) error {
-	if triple.IsAnnotation(value) && len(value) <= placeBytes {
-		return fmt.Errorf("%w: an annotation of %d bytes, which is no more than its place takes", errRunFile, len(value))
-	}
-	if !triple.IsAnnotation(value) {
+	if !triple.IsAnnotation(value) || len(value) < placeBytes {
 		if err := a.flush(); err != nil {
 			return err
 		}

@@ -9,14 +9,14 @@ import (
 	"github.com/trefoildb/trefoil/triple"
 )
 
-// An annotation too short for its place is damage of a run file: it is an error of the
-// merge, because a value cannot be cut from it.
+// TestShortAnnotation: an annotation too short for its place is damage of a run file; it
+// is an error of the writer of tables, because a value cannot be cut from it.
 func TestShortAnnotation(t *testing.T) {
 	whole := append(triple.AppendAnnotation(nil, triple.Stamp{Sequence: 1}, []byte("x")), make([]byte, placeBytes)...)
 	for n := 1; n <= placeBytes; n++ {
 		merge := lastAnnotation{each: func(_, value []byte) error {
-			withoutPlace(value) // as the tables' writer does
-			return nil
+			_, err := withoutPlace(value) // as the tables' writer does
+			return err
 		}}
 		if err := errors.Join(merge.row([]byte("k"), whole[:n]), merge.flush()); !errors.Is(err, errRunFile) {
 			t.Errorf("%d bytes: %v", n, err)

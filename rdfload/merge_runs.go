@@ -171,7 +171,11 @@ func (l *loader) mergeRange(ctx context.Context, t mergeTask, runs [][]runPiece)
 				return err
 			}
 		}
-		return w.Set(key, withoutPlace(value))
+		stored, err := withoutPlace(value)
+		if err != nil {
+			return err
+		}
+		return w.Set(key, stored)
 	})
 	if err != nil {
 		err = errors.Join(err, w.abort())
