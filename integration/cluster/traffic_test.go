@@ -91,13 +91,3 @@ func (t *traffic) take(host string) (all, one bill) {
 	clear(t.hosts)
 	return all, one
 }
-
-// sum returns the bytes of purposes that begin with a prefix.
-func (b *bill) sum(prefix string) (n int64) {
-	for purpose, bytes := range b.bytes {
-		if strings.HasPrefix(purpose, prefix) {
-			n += bytes
-		}
-	}
-	return n
-}

@@ -1,3 +1,5 @@
+// A member whose directory lacks the log of the cluster, or has an old one.
+
 package processes
 
 import (
@@ -8,6 +10,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 )
 
 // run runs a command of the binary to its end and returns what it printed.
@@ -75,6 +78,62 @@ func TestLogLost(t *testing.T) {
 			c.mustHold(h)
 		})
 	}
+}
+
+// lostStart is a start of three machines, one of which has no log.
+type lostStart struct {
+	lost    int
+	order   [3]int
+	delayed bool // some time passes between the starts
+}
+
+// TestTortureLogLost: the cluster is killed and starts without the log of one machine, in
+// every order, at once and with delays. TREFOIL_TORTURE has all 36 starts, a test two.
+func TestTortureLogLost(t *testing.T) {
+	t.Parallel()
+	random := newRandom(t)
+	var starts []lostStart
+	for lost := range 3 {
+		for _, order := range [][3]int{{0, 1, 2}, {0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0}} {
+			starts = append(starts, lostStart{lost, order, false}, lostStart{lost, order, true})
+		}
+	}
+	random.Shuffle(len(starts), func(i, j int) { starts[i], starts[j] = starts[j], starts[i] })
+	if torture(t, 0) == 0 {
+		starts = starts[:2]
+	}
+	c := form(t, 3)
+	h := &history{}
+	for _, s := range starts {
+		t.Logf("machine %d has no log, the order is %v, with delays: %v", s.lost+1, s.order, s.delayed)
+		c.fill(h, 200)
+		c.whole(3)
+		c.killAll()
+		one := c.machines[s.lost]
+		log := filepath.Join(one.dir, "raft")
+		if err := os.Rename(log, one.dir+".raft"); err != nil {
+			t.Fatal(err)
+		}
+		for _, i := range s.order {
+			c.machines[i].start()
+			if s.delayed {
+				pass(randomTime(random, 0, 3*time.Second))
+			}
+		}
+		one.mustRefuse()
+		c.whole(2)
+		c.mustHold(h)
+		// With its log it is a machine that was away.
+		if err := os.RemoveAll(log); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Rename(one.dir+".raft", log); err != nil {
+			t.Fatal(err)
+		}
+		one.start()
+		c.whole(3)
+	}
+	c.mustHold(h)
 }
 
 // mustRefuse waits until the machine's process has ended because its log is missing.

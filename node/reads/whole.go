@@ -142,10 +142,6 @@ func (sn *Snapshot) newWhole(v *view.View, f *filter, order triple.Order, asked 
 	if len(asked) == 1 {
 		w.filter = f.with(shared(asked[0].Range))
 	}
-	type choice struct {
-		order  triple.Order
-		ranges []triple.Range
-	}
 	for _, o := range otherOrders(order, w.filter, asked) {
 		source := wholeSource{order: triple.Order(o[0].Lo[0])}
 		all := true
