@@ -21,6 +21,7 @@ type holderModel struct {
 	deleted map[string]triple.Stamp    // of each version: the last delete
 	notes   map[string]noted           // by the keys of their rows
 	list    map[Origin]map[string]bool // the operations that are not settled, as text
+	was     map[Origin]bool            // of batches: each was settled once
 	heard   map[stream]Heard
 	sent    []Delivery // all that were delivered
 	next    map[stream]uint64
@@ -38,7 +39,7 @@ type noted struct {
 func newHolderModel() *holderModel {
 	return &holderModel{
 		rows: map[string]held{}, deleted: map[string]triple.Stamp{}, notes: map[string]noted{},
-		list: map[Origin]map[string]bool{}, heard: map[stream]Heard{}, next: map[stream]uint64{}, settled: map[stream]uint64{},
+		list: map[Origin]map[string]bool{}, was: map[Origin]bool{}, heard: map[stream]Heard{}, next: map[stream]uint64{}, settled: map[stream]uint64{},
 	}
 }
 
@@ -97,6 +98,21 @@ func (m *holderModel) settle(id stream, upTo uint64, open []uint64) {
 	m.settled[id] = max(m.settled[id], watermark)
 	for from := range m.list {
 		if from.stream() == id && from.Batch <= upTo && !slices.Contains(open, from.Batch) {
+			delete(m.list, from)
+			m.was[from] = true
+		}
+	}
+}
+
+// crashed takes over from a store, started anew, which batches it forgot that came again
+// after they had been settled: the two are written at any time, in any order.
+func (m *holderModel) crashed(s *Store) {
+	there := map[Origin]bool{}
+	for _, b := range s.UnsettledBatches() {
+		there[b.Origin] = true
+	}
+	for from := range m.list {
+		if m.was[from] && !there[from] {
 			delete(m.list, from)
 		}
 	}
@@ -291,6 +307,7 @@ func TestHolderModel(t *testing.T) {
 				}
 				s = openMem(t, Options{FS: fs.CrashClone(vfs.CrashCloneCfg{}), Member: true})
 				fs = s.options.FS.(*vfs.MemFS)
+				m.crashed(s)
 				m.holds(t, s, rng)
 			default:
 				m.unsettled(t, s, rng)
