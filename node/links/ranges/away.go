@@ -100,6 +100,16 @@ func unreachable(err error) bool {
 	return err != nil && !errors.As(err, &refusal) && !errors.As(err, &failed)
 }
 
+// ownersView returns the view whose owners reads ask. It is nil if rows are read instead: on
+// a node that is alone, and on one of two members that does not reach the other one, because
+// reading rows needs nobody else there.
+func (g *Graph) ownersView() *view.View {
+	if g.store.NoMajority() {
+		return nil
+	}
+	return g.store.View()
+}
+
 // standing is who reads what under a view, and who of them is away at the moment.
 type standing struct {
 	joint *recovery.Joint

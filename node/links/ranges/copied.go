@@ -324,7 +324,7 @@ func (r *reader) lookEither(ctx context.Context, kind byte, all []wanted, row fu
 		return r.look(ctx, all, row)
 	}
 	for {
-		v := g.store.View()
+		v := g.ownersView()
 		if v == nil {
 			return r.look(ctx, all, row)
 		}
@@ -356,7 +356,7 @@ func (r *reader) lookEither(ctx context.Context, kind byte, all []wanted, row fu
 
 // lookOnce looks ranges up. A call that is repeated does not wait for who is away.
 func (r *reader) lookOnce(ctx context.Context, all []wanted, row func(item int, row *row) error) error {
-	v := r.graph.store.View()
+	v := r.graph.ownersView()
 	if !r.repeated || r.graph.o.Copies == 0 || v == nil {
 		return r.look(ctx, all, row)
 	}

@@ -116,7 +116,7 @@ func (g *Graph) listRange(d links.Direction, url string) triple.Range {
 // lists those that have copies where these are away. rest are the pages, all different
 // ones, of which nobody does: their rows have to be read.
 func (r *reader) fromOwners(ctx context.Context, a *asking) (rest []int, err error) {
-	v := r.graph.store.View()
+	v := r.graph.ownersView()
 	items, err := r.fromPlaces(ctx, v, a)
 	if err != nil {
 		return nil, err
@@ -125,7 +125,7 @@ func (r *reader) fromOwners(ctx context.Context, a *asking) (rest []int, err err
 		return nil, err
 	}
 	for len(items) > 0 {
-		if v = r.graph.store.View(); v == nil {
+		if v = r.graph.ownersView(); v == nil {
 			rest = append(rest, items...)
 			break
 		}

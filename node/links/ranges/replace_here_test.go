@@ -47,6 +47,8 @@ func (s *fakeStore) note(what string) {
 
 func (s *fakeStore) MachineID() trie.MachineID { return s.self }
 
+func (s *fakeStore) NoMajority() bool { return false }
+
 func (s *fakeStore) View() *view.View {
 	s.mu.Lock()
 	defer s.mu.Unlock()

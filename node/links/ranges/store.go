@@ -29,6 +29,9 @@ type Writer interface {
 
 // Member is one machine of the cluster.
 type Member interface {
+	// NoMajority reports whether this member, one of two, answers reads though it does not
+	// reach the other one; see cluster.Node.
+	NoMajority() bool
 	Call(ctx context.Context, to trie.MachineID, method string, body []byte) ([]byte, error)
 	// Settled waits until every operation stamped before some epoch, which is no less
 	// than the given one, is settled or never will be, and returns that epoch.

@@ -54,7 +54,7 @@ type walked struct {
 func (r *reader) eachPiece(ctx context.Context, keys triple.Range, rows func(ctx context.Context, piece triple.Range) (more bool, err error), away func(away walked) (upTo []byte, err error)) error {
 	g := r.graph
 	for !keys.Empty() {
-		v := g.store.View()
+		v := g.ownersView()
 		if v == nil || g.o.Copies == 0 {
 			_, err := rows(ctx, keys)
 			return err
