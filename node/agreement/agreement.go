@@ -72,6 +72,8 @@ type Config struct {
 	// candidate waits for votes (as Heartbeat), LeaderLease after how long without
 	// a majority a leader steps down (as Heartbeat, and no longer).
 	Heartbeat, Election, LeaderLease time.Duration
+	// Now is the clock of Led; nil if that is not called.
+	Now func() time.Duration
 	// CommitTimeout is after how long followers learn what was agreed on, where
 	// nothing else is said (20 ms).
 	CommitTimeout time.Duration
@@ -160,6 +162,7 @@ type Agreement struct {
 	confirms   chan struct{} // closed when confirmed changes
 	nextRound  *round        // the proof that has not begun; nil if there is no call for it
 	proving    bool          // prove runs
+	led        time.Duration // when a leader was last found, or no longer
 }
 
 // Open opens what is in cfg.Dir, or begins anew there. A node without state takes
@@ -223,6 +226,7 @@ func (a *Agreement) observe(o *raft.Observation) bool {
 	defer a.mu.Unlock()
 	switch data := o.Data.(type) {
 	case raft.RaftState, raft.LeaderObservation:
+		a.led = a.now()
 		clear(a.silent)
 		clear(a.matched)
 		clear(a.confirmed)
@@ -277,6 +281,29 @@ func (a *Agreement) Leader() (id trie.MachineID, address string, ok bool) {
 	at, _ := a.raft.LeaderWithID()
 	id, address, err := parseAddress(at)
 	return id, address, err == nil
+}
+
+// Led returns whether this node knows a leader, and if not, the time by [Config.Now] from
+// which on it has known none. A leader that needed this node's vote had its last answer
+// before.
+func (a *Agreement) Led() (led bool, until time.Duration) {
+	if _, _, led := a.Leader(); led {
+		return true, 0
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	// Raft says that there is no leader before it is observed here.
+	if heard := a.raft.LastContact(); !heard.IsZero() {
+		return false, max(a.led, a.now()-time.Since(heard))
+	}
+	return false, a.led
+}
+
+func (a *Agreement) now() time.Duration {
+	if a.cfg.Now == nil {
+		return 0
+	}
+	return a.cfg.Now()
 }
 
 // IsLeader reports whether this node thinks that it is the leader; Verify makes sure.

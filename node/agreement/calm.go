@@ -45,6 +45,7 @@ func (c *calm) needless(id raft.ServerID, q *raft.AppendEntriesRequest, servers 
 	defer c.mu.Unlock()
 	if c.first != &servers[0] { // each configuration has servers of its own
 		c.first, c.learners = &servers[0], map[raft.ServerID]bool{}
+		clear(c.accepted)
 		for _, s := range servers {
 			c.learners[s.ID] = s.Suffrage != raft.Voter
 		}

@@ -26,6 +26,10 @@ type pending struct {
 // What is agreed on later needs an entry that the log of this node lacks now. So if all
 // returned views have a property, no view without it was agreed on before the call.
 func (a *Agreement) WithoutMajority(other trie.MachineID) ([]*view.View, error) {
+	if !a.begin() {
+		return nil, ErrClosed
+	}
+	defer a.end()
 	if err := a.store.err(); err != nil {
 		return nil, err
 	}

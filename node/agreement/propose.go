@@ -40,7 +40,12 @@ func (a *Agreement) Bootstrap(ctx context.Context, v *view.View) error {
 			return fmt.Errorf("agreement: bootstrap: no election: %w", ctx.Err())
 		}
 	}
-	if err := a.Verify(ctx); err != nil {
+	// A disk may take longer to write the first entry than one proof lasts.
+	err = a.Verify(ctx)
+	for err != nil && ctx.Err() == nil && a.IsLeader() && !errors.Is(err, ErrClosed) {
+		err = a.Verify(ctx)
+	}
+	if err != nil {
 		return err
 	}
 	if a.View() != nil {

@@ -13,7 +13,7 @@ const (
 	roundRest = 100 * time.Microsecond
 	// maxRoundRest bounds that rest, because leases wait for proofs.
 	maxRoundRest = 100 * time.Millisecond
-	// roundTimeout bounds one proof.
+	// roundTimeout bounds one proof, if four heartbeats do not last longer.
 	roundTimeout = 2 * time.Second
 )
 
@@ -69,7 +69,7 @@ func (a *Agreement) prove() {
 		if r == nil {
 			return
 		}
-		ctx, cancel := context.WithTimeout(context.Background(), roundTimeout)
+		ctx, cancel := context.WithTimeout(context.Background(), max(roundTimeout, 4*a.cfg.Heartbeat))
 		r.err = a.verify(ctx)
 		cancel()
 		close(r.done)

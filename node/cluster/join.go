@@ -101,7 +101,7 @@ func (n *Node) agreementConfig() agreement.Config {
 	return agreement.Config{
 		ID: n.self, Address: n.address, Dir: filepath.Join(n.store.Dir(), raftDir), FS: n.cfg.FS,
 		Lineage: n.lineage, Listener: n.port.Raft(), Dial: n.dial(port.Raft), Logger: n.log, OnFatal: n.end,
-		Heartbeat: n.cfg.Lease / 4,
+		Heartbeat: n.cfg.Lease / 4, Now: n.cfg.Clock.Now,
 	}
 }
 

@@ -13,7 +13,6 @@ import (
 	"github.com/trefoildb/trefoil/node"
 	"github.com/trefoildb/trefoil/node/peer"
 	"github.com/trefoildb/trefoil/node/view"
-	"github.com/trefoildb/trefoil/trie"
 )
 
 // noMajority is set while this member, one of two, has no leader and answers reads by
@@ -28,7 +27,8 @@ import (
 //
 // The last holds by [agreement.ChooseVoters], and what is in the log is looked up after each
 // snapshot of the store (see reads). So answers are linearizable also if both run and a
-// cut is between them, however wrong their clocks are.
+// cut is between them. Clocks matter only as they do for leases, and only to what the
+// other one had stamped and not settled (see WaitSettled).
 type noMajority struct {
 	mu  sync.Mutex // held while now is changed
 	now atomic.Pointer[readsAlone]
@@ -36,13 +36,13 @@ type noMajority struct {
 
 // readsAlone is how reads are answered without a majority.
 type readsAlone struct {
-	of, view *view.View    // the adopted view, and what is left of it
-	since    time.Duration // when it began
+	of, view *view.View // the adopted view, and what is left of it
 }
 
 // answersAlone returns the view under which this member may answer reads without a lease,
-// and the other member, or an error that says why it may not.
-func (n *Node) answersAlone(v *view.View) (*view.View, trie.MachineID, error) {
+// and for how long a lease of the other member lasts at most, or an error that says why it
+// may not.
+func (n *Node) answersAlone(v *view.View) (*view.View, time.Duration, error) {
 	alone, other, ok := v.Alone(n.self, n.incarnation)
 	switch {
 	case !v.Has(n.self, n.incarnation):
@@ -56,12 +56,14 @@ func (n *Node) answersAlone(v *view.View) (*view.View, trie.MachineID, error) {
 	if err != nil {
 		return nil, 0, err
 	}
+	lease := v.Lease
 	for _, next := range views {
 		if !next.NeedsAnswer(n.self, n.incarnation) {
 			return nil, 0, fmt.Errorf("the other machine may go on without this one from epoch %d", next.Epoch)
 		}
+		lease = max(lease, next.Lease)
 	}
-	return alone, other, nil
+	return alone, lease, nil
 }
 
 // setNoMajority begins to answer without a majority if that is possible and this member is
@@ -72,15 +74,16 @@ func (n *Node) setNoMajority(off bool) {
 	was, v := n.noMajority.now.Load(), n.current.Load()
 	var now *readsAlone
 	if off && v != nil {
-		if was != nil && was.of == v {
-			return
-		}
 		alone, _, err := n.answersAlone(v)
-		if err == nil {
-			now = &readsAlone{of: v, view: alone, since: n.cfg.Clock.Now()}
+		switch {
+		case err != nil:
+		case was != nil && was.of == v:
+			now = was
+		default:
+			now = &readsAlone{of: v, view: alone}
 		}
 	}
-	if now == nil && was == nil {
+	if now == was {
 		return
 	}
 	n.noMajority.now.Store(now)
@@ -200,6 +203,10 @@ func (c clusterOfReads) WaitSettled(ctx context.Context, origins []node.Origin) 
 		return c.writes.WaitSettled(ctx, origins)
 	}
 	_, other, _ := now.of.Alone(c.self, c.incarnation)
+	_, lease, err := c.answersAlone(now.of)
+	if err != nil {
+		return refuse(peer.CodeUnavailable, now.of.Epoch, "%s", err)
+	}
 	var own []node.Origin
 	for _, o := range origins {
 		if !now.of.Has(o.Sequencer, o.Incarnation) || o.Sequencer == c.self {
@@ -208,8 +215,13 @@ func (c clusterOfReads) WaitSettled(ctx context.Context, origins []node.Origin) 
 	}
 	if len(own) < len(origins) {
 		// Until its last lease is over the other one may answer without looking for what
-		// its disk has not written.
-		if now.since+now.of.Lease+drift(now.of.Lease) > c.cfg.Clock.Now() {
+		// its disk has not written. It got that lease while this one knew a leader, because
+		// a leader needs the vote of this one. The two are compared now, not when reads
+		// without a majority began: there may have been a leader since.
+		switch led, until := c.agreement().Led(); {
+		case led:
+			return c.writes.WaitSettled(ctx, origins)
+		case until+lease+drift(lease) > c.cfg.Clock.Now():
 			return refuse(peer.CodeUnavailable, now.of.Epoch, "the lease of machine %s may not be over", other)
 		}
 		if err := c.store.Beat(ctx); err != nil {

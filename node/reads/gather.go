@@ -24,6 +24,7 @@ import (
 	"slices"
 
 	"github.com/trefoildb/trefoil/node"
+	"github.com/trefoildb/trefoil/node/turns"
 	"github.com/trefoildb/trefoil/node/view"
 	"github.com/trefoildb/trefoil/recovery"
 	"github.com/trefoildb/trefoil/trie"
@@ -62,12 +63,11 @@ func (sn *Snapshot) gather(ctx context.Context, v *view.View, f *filter, dead []
 	}
 	match := func(r row) error { return s.match(r, once) }
 	// 1. One call after the other: these reads are long, and few should run.
-	select {
-	case sn.reads.gathering <- struct{}{}:
-		defer func() { <-sn.reads.gathering }()
-	case <-ctx.Done():
-		return context.Cause(ctx)
+	end, err := sn.reads.beginGathering(ctx)
+	if err != nil {
+		return err
 	}
+	defer end()
 	// 2. The other orders, the narrowest ranges first.
 	orders := otherOrders(order, f, dead)
 	for _, ranges := range orders[min(spare, len(orders)):] {
@@ -189,4 +189,30 @@ func objectsOf(predicate []byte, dead triple.Range) triple.Range {
 // errTooMuch is returned if what is collected takes more memory than it may.
 func errTooMuch(limit int64) error {
 	return fmt.Errorf("%w: the machine that has a part of what is asked for is dead; what other orders tell of it takes more than %d bytes, ask for less", node.ErrUnavailable, limit)
+}
+
+// beginGathering waits until this machine may begin another read that gathers what a dead
+// one had: these reads are long, and few should run. Who waits has no turn of the
+// processors, because those that gather wait for theirs.
+func (r *Reads) beginGathering(ctx context.Context) (end func(), err error) {
+	has := false
+	end = func() {
+		if has {
+			<-r.gathering
+		}
+	}
+	err = turns.Wait(ctx, func() error {
+		select {
+		case r.gathering <- struct{}{}:
+			has = true
+			return nil
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	})
+	if err != nil {
+		end()
+		return nil, err
+	}
+	return end, nil
 }

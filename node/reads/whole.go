@@ -195,12 +195,11 @@ func (sn *Snapshot) visitWhole(ctx context.Context, v *view.View, q *request, ea
 
 // passWhole calls each for the rows of ranges of one order, in no order.
 func (sn *Snapshot) passWhole(ctx context.Context, v *view.View, q *request, part []indexed, each func(index int, key, value []byte) error) (err error) {
-	select {
-	case sn.reads.gathering <- struct{}{}: // these reads are long, and few should run
-		defer func() { <-sn.reads.gathering }()
-	case <-ctx.Done():
-		return context.Cause(ctx)
+	end, err := sn.reads.beginGathering(ctx)
+	if err != nil {
+		return err
 	}
+	defer end()
 	ranges := make([]triple.Range, len(part))
 	for i, p := range part {
 		ranges[i] = p.Range

@@ -238,12 +238,13 @@ func (w *Writes) waitOwn(ctx context.Context, batches []uint64) error {
 	return nil
 }
 
-// Stored reports whether this machine's own store has all that it has stamped.
+// Stored reports whether this machine's own store has all that it has stamped. What is to
+// be sent again and has not been counts as missing.
 func (w *Writes) Stored() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, b := range w.open {
-		if _, missing := b.missing[w.self]; missing {
+		if _, missing := b.missing[w.self]; missing || b.missing == nil {
 			return false
 		}
 	}
