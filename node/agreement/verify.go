@@ -24,8 +24,8 @@ import (
 //
 // Therefore each request has a number, and Verify counts voters that confirm, in an
 // answer to a request with a greater number than the last one before the call, that
-// their term is the leader's. A server never returns to an earlier term, so it had not
-// voted in a later one when it answered. Two majorities have a voter in common: a later
+// their term is the leader's. A server that has voted for another one in a later term does
+// not return to an earlier one, so it had not when it answered. Two majorities have a voter in common: a later
 // leader has the vote of one of those that confirmed, given after it confirmed.
 // raft.VerifyLeader still makes Raft send heartbeats at once: if one is on its way,
 // the next one follows its answer.

@@ -22,9 +22,10 @@ import (
 
 // A holder keeps the tokens of operations beside their rows (node.TokenTime). So an
 // operation that is on some machine has its token there, and its sequencer has the tokens
-// of all that it has stamped. Where the sequencer of a triple has become another one since,
+// of all that it has stamped. If the sequencer of a triple has become another one since,
 // the new one asks all members. It can miss an operation only if all machines that held it
-// then are excluded by now, which takes as many losses as there are copies within TokenTime.
+// then are excluded by now, or for Begun also silent, which takes as many losses as there
+// are copies within TokenTime.
 
 // remembrance is what a machine knows of a token.
 type remembrance byte
