@@ -59,7 +59,7 @@ bench-links: build ## the figures of docs/LINKS.md; BENCHFLAGS="-pages 100k -hos
 bench-many: ## MEMBERS (64) machines of a cluster with TRIPLES (100000) in one process: traffic at rest, a loss, a join, restarts
 	TREFOIL_MEMBERS=$(MEMBERS) TREFOIL_TRIPLES=$(TRIPLES) $(GO) test -count 1 -v -timeout 0 -run 'TestManyMembers' ./integration/cluster
 
-torture: torture-kills torture-model torture-cluster torture-processes torture-links torture-race torture-seeds ## the seven below: some hours; each prints its seeds
+torture: torture-kills torture-model torture-cluster torture-processes torture-links torture-race torture-seeds ## those below but torture-abuse: some hours; each prints its seeds
 
 torture-kills: ## KILLS (1000) random kills of servers, updates and loads on one node
 	TREFOIL_KILLS=$(KILLS) $(GO) test -count 1 -v -timeout 0 -run 'Kill' ./integration/cli
