@@ -24,9 +24,10 @@ import (
 //
 // Therefore each request has a number, and Verify counts voters that confirm, in an
 // answer to a request with a greater number than the last one before the call, that
-// their term is the leader's. A server that has voted for another one in a later term does
-// not return to an earlier one, so it had not when it answered. Two majorities have a voter in common: a later
-// leader has the vote of one of those that confirmed, given after it confirmed.
+// their term is the leader's. A voter that confirms has not voted in a later term before,
+// because it does not go back to an earlier one. Any two majorities share a voter. So a
+// leader of a later term was elected after some voter had confirmed, which is after the
+// call.
 // raft.VerifyLeader still makes Raft send heartbeats at once: if one is on its way,
 // the next one follows its answer.
 

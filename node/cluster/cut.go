@@ -81,7 +81,7 @@ func (n *Node) lookForLeader() (off bool) {
 	_, _, led := n.agreement().Leader()
 	end := max(n.lease.end(), began+n.cfg.Lease)
 	off = !led && n.cfg.Clock.Now() >= end+n.cfg.cutAfter()
-	n.setNoMajority(off) // before whoever waits for a leader gives up
+	n.setNoMajority(off) // first, because n.cut.set ends the waits for a leader
 	if n.cut.set(off) {
 		n.log.Warn("the way to a leader of the cluster has changed", "cut off", off)
 	}

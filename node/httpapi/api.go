@@ -134,11 +134,11 @@ func (a *API) ServeHTTP(hw http.ResponseWriter, hr *http.Request) {
 	sandbox(hw.Header())
 	a.cors.allow(hw.Header(), hr)
 	rc := http.NewResponseController(hw)
-	patience := patience{stall: a.options.StallTimeout, rate: a.options.MinBytesPerSecond}
-	w := &response{ResponseWriter: hw, rc: rc, patience: patience, cluster: a.options.Cluster}
+	limit := slowLimit{stall: a.options.StallTimeout, rate: a.options.MinBytesPerSecond}
+	w := &response{ResponseWriter: hw, rc: rc, slowLimit: limit, cluster: a.options.Cluster}
 	_ = rc.SetWriteDeadline(start.Add(a.options.StallTimeout)) // a 100 Continue is written too
 	if hr.Body != nil && hr.Body != http.NoBody {
-		w.body = &patientBody{ReadCloser: hr.Body, rc: rc, patience: patience}
+		w.body = &timedBody{ReadCloser: hr.Body, rc: rc, slowLimit: limit}
 		hr.Body = w.body
 	}
 	if isCrowded(hr) {

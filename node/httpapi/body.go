@@ -95,7 +95,7 @@ func (a *API) beginBody(r *request) (end func(), err error) {
 	return r.turn.End, nil
 }
 
-// arriving is a body as it comes from the network: who waits for it has no slot.
+// arriving is a body as it comes from the network. A wait for it holds no slot.
 type arriving struct {
 	io.Reader
 	turn *turns.Turn

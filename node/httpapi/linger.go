@@ -28,7 +28,7 @@ const (
 // mustLinger prepares an early answer to a request whose body is not small: it is
 // sent at once, and the connection is closed after it. net/http must not take what
 // is left of the body for the next request.
-func (b *patientBody) mustLinger(h http.Header, r *http.Request) {
+func (b *timedBody) mustLinger(h http.Header, r *http.Request) {
 	if b == nil || b.ended || r.ContentLength >= 0 && r.ContentLength <= smallBody && !b.withheld(r) {
 		return
 	}
@@ -38,24 +38,24 @@ func (b *patientBody) mustLinger(h http.Header, r *http.Request) {
 
 // withheld reports whether the client waits for a word before it sends the body, and
 // has not got it.
-func (b *patientBody) withheld(r *http.Request) bool {
+func (b *timedBody) withheld(r *http.Request) bool {
 	return !b.begun && r.Header.Get("Expect") != ""
 }
 
 // linger reads what is left of the body, if the answer came early, its client has
 // begun to send and the node does not shut down.
-func (b *patientBody) linger(w *response, r *http.Request, draining bool) {
+func (b *timedBody) linger(w *response, r *http.Request, draining bool) {
 	if b == nil || b.ended {
 		return
 	}
 	if b.early && !draining && !b.withheld(r) && !b.slow && w.rc.Flush() == nil {
 		end := time.Now().Add(lingerTimeout)
 		_ = b.rc.SetReadDeadline(end)
-		_ = b.rc.SetWriteDeadline(end.Add(w.patience.stall))
-		// patientBody.Read would give each piece a deadline of its own.
+		_ = b.rc.SetWriteDeadline(end.Add(w.slowLimit.stall))
+		// timedBody.Read would give each piece a deadline of its own.
 		_, _ = io.CopyN(io.Discard, b.ReadCloser, lingerBytes) // an error ends it as well
 	}
 	// net/http may read for this long before it sends the header or closes.
 	_ = b.rc.SetReadDeadline(time.Now().Add(leftoverTimeout))
-	_ = b.rc.SetWriteDeadline(time.Now().Add(2*leftoverTimeout + w.patience.stall))
+	_ = b.rc.SetWriteDeadline(time.Now().Add(2*leftoverTimeout + w.slowLimit.stall))
 }

@@ -115,7 +115,7 @@ func decodeAsked(text []byte, t *takes) (*asked, error) {
 		name = "urls"
 	}
 	if !slices.Contains(t.fields, name) {
-		return nil, errorf(KindBadRequest, bodyName, "the pages are told by %s; this endpoint takes %s", name, strings.Join(t.fields, ", "))
+		return nil, errorf(KindBadRequest, bodyName, "the request names pages by %s; this endpoint takes %s", name, strings.Join(t.fields, ", "))
 	}
 	return a, a.check()
 }

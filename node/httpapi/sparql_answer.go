@@ -179,7 +179,7 @@ func (g *gradual) end() error {
 		h.Set("Content-Type", g.contentType)
 		h.Set("Content-Length", strconv.Itoa(len(g.buf)))
 	}
-	g.leave() // who has all rows computes no more
+	g.leave() // all rows are there: nothing is computed any more
 	_, err := g.w.Write(g.buf)
 	return err
 }

@@ -210,7 +210,7 @@ func TestSlowReader(t *testing.T) {
 
 // TestPatience: the arithmetic of deadlines.
 func TestPatience(t *testing.T) {
-	p := patience{stall: 10 * time.Second, rate: 1000}
+	p := slowLimit{stall: 10 * time.Second, rate: 1000}
 	want := func(d time.Duration) {
 		t.Helper()
 		if got := p.next(); got != d {

@@ -102,7 +102,7 @@ func unreachable(err error) bool {
 
 // ownersView returns the view whose owners reads ask. It is nil if rows are read instead: on
 // a node that is alone, and on one of two members that does not reach the other one, because
-// reading rows needs nobody else there.
+// it can read all rows by itself.
 func (g *Graph) ownersView() *view.View {
 	if g.store.NoMajority() {
 		return nil

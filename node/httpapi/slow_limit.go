@@ -14,36 +14,35 @@ import (
 // pieceBytes is how much of a body is read or written under one deadline.
 const pieceBytes = 64 << 10
 
-// patience is how long the peer may keep us waiting: at most stall, less what it
-// has kept us waiting, more what it has earned by moving bytes. Time that we spend
-// ourselves does not count.
-type patience struct {
+// slowLimit bounds the waits for a client. The next one may last for stall, less the time
+// for which the client was slower than rate until now. Time of the server does not count.
+type slowLimit struct {
 	stall time.Duration // the longest wait for one piece
-	rate  int64         // bytes a second that keep patience as it is
+	rate  int64         // bytes a second, at which nothing is lost
 
-	lost time.Duration // Invariant: 0 <= lost
+	lost time.Duration // of stall, by a slow client. Invariant: 0 <= lost
 }
 
 // next returns how long the next piece may take.
-func (p *patience) next() time.Duration { return max(p.stall-p.lost, 0) }
+func (p *slowLimit) next() time.Duration { return max(p.stall-p.lost, 0) }
 
-func (p *patience) done(n int, took time.Duration) {
+func (p *slowLimit) done(n int, took time.Duration) {
 	earned := time.Duration(float64(n) / float64(p.rate) * float64(time.Second))
 	p.lost = max(p.lost+took-earned, 0)
 }
 
-// patientBody is a request's body under patience.
-type patientBody struct {
+// timedBody is a request's body that is read with deadlines of a slowLimit.
+type timedBody struct {
 	io.ReadCloser
-	rc       *http.ResponseController
-	patience patience
-	begun    bool // it was read
-	ended    bool
-	slow     bool // reading it ran into its deadline
-	early    bool // the answer was sent before its end
+	rc        *http.ResponseController
+	slowLimit slowLimit
+	begun     bool // it was read
+	ended     bool
+	slow      bool // reading it ran into its deadline
+	early     bool // the answer was sent before its end
 }
 
-func (b *patientBody) Read(p []byte) (int, error) {
+func (b *timedBody) Read(p []byte) (int, error) {
 	if len(p) > pieceBytes {
 		p = p[:pieceBytes]
 	}
@@ -52,9 +51,9 @@ func (b *patientBody) Read(p []byte) (int, error) {
 	}
 	b.begun = true
 	start := time.Now()
-	_ = b.rc.SetReadDeadline(start.Add(b.patience.next())) // a recorder in a test has none
+	_ = b.rc.SetReadDeadline(start.Add(b.slowLimit.next())) // a recorder in a test has none
 	n, err := b.ReadCloser.Read(p)
-	b.patience.done(n, time.Since(start))
+	b.slowLimit.done(n, time.Since(start))
 	switch {
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		b.slow = true
@@ -74,15 +73,15 @@ func slowBody(cause error) error {
 	return e
 }
 
-// response is a ResponseWriter under patience that knows what was sent.
+// response is a ResponseWriter with deadlines of a slowLimit that knows what was sent.
 type response struct {
 	http.ResponseWriter
-	rc       *http.ResponseController
-	patience patience
-	status   int          // 0: nothing was sent
-	body     *patientBody // of the request; nil if it has none
-	cluster  Cluster      // that this node is a member of, or may be
-	source   degradable   // what the answer is read from; nil where that is never degraded
+	rc        *http.ResponseController
+	slowLimit slowLimit
+	status    int        // 0: nothing was sent
+	body      *timedBody // of the request; nil if it has none
+	cluster   Cluster    // that this node is a member of, or may be
+	source    degradable // what the answer is read from; nil where that is never degraded
 }
 
 // Unwrap is for http.ResponseController.
@@ -97,7 +96,7 @@ func (w *response) WriteHeader(status int) {
 	}
 	w.status = status
 	w.tellDegraded(status)
-	_ = w.rc.SetWriteDeadline(time.Now().Add(w.patience.stall))
+	_ = w.rc.SetWriteDeadline(time.Now().Add(w.slowLimit.stall))
 	w.ResponseWriter.WriteHeader(status)
 }
 
@@ -110,14 +109,14 @@ func (w *response) Write(b []byte) (int, error) {
 	for {
 		piece := b[:min(len(b), pieceBytes)]
 		start := time.Now()
-		_ = w.rc.SetWriteDeadline(start.Add(w.patience.next()))
+		_ = w.rc.SetWriteDeadline(start.Add(w.slowLimit.next()))
 		n, err := w.ResponseWriter.Write(piece)
-		w.patience.done(n, time.Since(start))
+		w.slowLimit.done(n, time.Since(start))
 		written += n
 		b = b[n:]
 		if err != nil || len(b) == 0 {
 			// What net/http has buffered goes out when the handler has ended.
-			_ = w.rc.SetWriteDeadline(time.Now().Add(w.patience.stall))
+			_ = w.rc.SetWriteDeadline(time.Now().Add(w.slowLimit.stall))
 			return written, err
 		}
 	}
