@@ -17,10 +17,10 @@ STATICCHECK  = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
 # The packages with goroutines that share memory: there the race detector pays. (What the
 # commands of internal/cli share is in these.)
-RACE = ./node/... ./rdfload ./client/...
+RACE = ./internal/store/... ./internal/replica ./internal/turns ./internal/engine ./internal/cluster/... ./internal/linkgraph/... ./internal/server/... ./rdfload ./client/... ./node
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo demo-cluster test lint fuzz bench bench-cluster bench-links bench-many torture torture-kills torture-model torture-cluster torture-processes torture-links torture-abuse torture-race torture-seeds fmt clean
+.PHONY: help build demo demo-cluster test lint fuzz bench bench-cluster bench-links bench-many torture torture-kills torture-model torture-cluster torture-processes torture-links torture-abuse torture-race torture-seeds language fmt clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -48,13 +48,13 @@ fuzz: ## each fuzz target for FUZZTIME (1m)
 	@GO="$(GO)" scripts/fuzz.sh $(FUZZTIME)
 
 bench: build ## the figures of docs/BENCHMARKS.md; BENCHFLAGS="-triples 1000000" for less
-	$(GO) run ./integration/bench -trefoil bin/trefoil $(BENCHFLAGS)
+	$(GO) run ./integration/bench -suite store -trefoil bin/trefoil $(BENCHFLAGS)
 
 bench-cluster: build ## the figures of a cluster in docs/BENCHMARKS.md; BENCHFLAGS="-scale 0.1 -parts writes,load" for less
-	$(GO) run ./integration/benchcluster -trefoil bin/trefoil $(BENCHFLAGS)
+	$(GO) run ./integration/bench -suite cluster -trefoil bin/trefoil $(BENCHFLAGS)
 
 bench-links: build ## the figures of docs/LINKS.md; BENCHFLAGS="-pages 100k -hosts 5k" for less, and files of links for more
-	$(GO) run ./integration/benchlinks -trefoil bin/trefoil $(BENCHFLAGS)
+	$(GO) run ./integration/bench -suite links -trefoil bin/trefoil $(BENCHFLAGS)
 
 bench-many: ## MEMBERS (64) machines of a cluster with TRIPLES (100000) in one process: traffic at rest, a loss, a join, restarts
 	TREFOIL_MEMBERS=$(MEMBERS) TREFOIL_TRIPLES=$(TRIPLES) $(GO) test -count 1 -v -timeout 0 -run 'TestManyMembers' ./integration/cluster
@@ -65,7 +65,7 @@ torture-kills: ## KILLS (1000) random kills of servers, updates and loads on one
 	TREFOIL_KILLS=$(KILLS) $(GO) test -count 1 -v -timeout 0 -run 'Kill' ./integration/cli
 
 torture-model: ## MODELTIME seconds (600) of the model of the cluster's protocol
-	TREFOIL_MODEL_SECONDS=$(MODELTIME) $(GO) test -count 1 -timeout 0 ./integration/model
+	TREFOIL_MODEL_SECONDS=$(MODELTIME) $(GO) test -count 1 -timeout 0 ./internal/testing/model
 
 torture-cluster: ## CLUSTERTIME (30m) of random faults for clusters in one process; TREFOIL_SEED is the first seed
 	TREFOIL_ODD=1 TREFOIL_TORTURE=$(CLUSTERTIME) $(GO) test -count 1 -v -timeout 0 -run 'TestTorture$$' ./integration/cluster
@@ -74,7 +74,7 @@ torture-processes: ## TORTURETIME (10m) of random faults for clusters of real pr
 	TREFOIL_TORTURE=$(TORTURETIME) $(GO) test -count 1 -v -timeout 0 -run 'Torture|Partition|PacketLoss' ./integration/processes
 
 torture-links: ## links as nobody should have them: 10 million of one page, kills in a merge, dirty files; 8 GiB of memory
-	TREFOIL_ABUSE=1 $(GO) test -count 1 -v -p 1 -timeout 0 -run 'Abuse' ./links/... ./node/links ./internal/cli ./integration/cli ./integration/cluster
+	TREFOIL_ABUSE=1 $(GO) test -count 1 -v -p 1 -timeout 0 -run 'Abuse' ./links/... ./internal/linkgraph ./internal/cli ./integration/cli ./integration/cluster
 
 torture-race: ## the clusters in one process under the race detector
 	$(GO) test -race -tags pebblegozstd -count 1 -short -timeout 0 ./integration/cluster
@@ -84,6 +84,9 @@ torture-seeds: ## SEEDS (1-1000) of random faults for clusters in one process; i
 
 torture-abuse: ## ABUSETIME (1h) of ABUSECLIENTS (200) hostile clients; TREFOIL_MEMORY=2GiB for less than all memory
 	TREFOIL_TORTURE=$(ABUSETIME) TREFOIL_CLIENTS=$(ABUSECLIENTS) $(GO) test -count 1 -v -timeout 0 -run 'TortureAbuse' ./integration/abuse
+
+language: ## how comments and functions are written, in figures; each place that breaks a rule
+	$(GO) run ./scripts/language -problems
 
 fmt: ## gofmt all files
 	gofmt -w .

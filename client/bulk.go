@@ -15,31 +15,31 @@ import (
 	"github.com/trefoildb/trefoil/triple"
 )
 
-// LoadOptions say what a document is and how it is loaded.
+// LoadOptions describe a document and how it is loaded. The zero value is ready to use.
 type LoadOptions struct {
 	// ContentType is the document's media type; "" is application/n-quads.
 	ContentType string
-	// ContentEncoding is gzip or zstd where the document is compressed so.
+	// ContentEncoding must be gzip or zstd if the document is compressed, and "" otherwise.
 	ContentEncoding string
-	// Graph is the graph of statements that name none; zero is the default graph.
+	// Graph is the graph of statements without one; zero is the default graph.
 	Graph triple.Term
 	// Base resolves relative IRIs.
 	Base string
-	// KeepGoing leaves malformed statements out instead of stopping at the first.
+	// KeepGoing leaves malformed statements out. Without it the first one stops the load.
 	KeepGoing bool
-	// Rejects is how many of them the summary names; 0 is 100, and 100,000 are most.
+	// Rejects is the number of rejected statements in the summary; 0 is 100, and at most 100,000.
 	Rejects int
-	// MemoryBytes is the load's memory budget on the node; 0 is the node's choice.
+	// MemoryBytes is the load's memory budget on the node; 0 is the node's default.
 	MemoryBytes int64
 	// MaxLineBytes is the greatest line or token; 0 is 64 MiB.
 	MaxLineBytes int64
 }
 
-// LoadSummary says what a load did.
+// LoadSummary is the result of a load.
 type LoadSummary struct {
 	ID          string        `json:"id"`
-	Read        int64         `json:"read"`        // statements, rejected ones not counted
-	New         int64         `json:"new"`         // distinct triples that the store did not hold
+	Read        int64         `json:"read"`        // statements, without rejected ones
+	New         int64         `json:"new"`         // distinct triples that were not in the store
 	Duplicates  int64         `json:"duplicates"`  // the others
 	Rejected    int64         `json:"rejected"`    // malformed statements left out
 	Annotations int64         `json:"annotations"` // of the triples
@@ -47,25 +47,26 @@ type LoadSummary struct {
 	Duration    time.Duration `json:"duration_ns"`
 	Rate        float64       `json:"triples_per_second"`
 	PeakMemory  int64         `json:"peak_memory"` // of the node's process, in bytes
-	Runs        int           `json:"runs"`        // sorted parts that went to disk
-	Rejects     []Reject      `json:"rejects"`     // the first of those left out
+	Runs        int           `json:"runs"`        // sorted parts written to disk
+	Rejects     []Reject      `json:"rejects"`     // the first rejected statements
 }
 
-// Reject is a statement that a load left out.
+// Reject is a statement left out by a load.
 type Reject struct {
 	Where     string `json:"where"` // body:line:column
 	Message   string `json:"message"`
 	Statement string `json:"statement"`
 }
 
-// maxSummaryBytes bounds a summary: a node names rejected statements of up to 16
-// MiB, each character of which may be escaped.
+// maxSummaryBytes bounds a summary. A node returns rejected statements of up to 16 MiB, and each
+// character may be escaped.
 const maxSummaryBytes = 128 << 20
 
-// Load sends a document of any size to the node's bulk loader. All of it enters the
-// store, or the cluster, at once, durably when Load returns, or nothing does. It is
-// not retried. Blank nodes become new ones of the load.
+// Load sends a document of any size to the node's bulk loader. All of it enters the store, or the
+// cluster, at once and durably when Load returns, or nothing does. It is not retried. Blank nodes
+// become new ones of the load.
 func (c *Client) Load(ctx context.Context, document io.Reader, o LoadOptions) (LoadSummary, error) {
+	// 1. Translate the options. 0 must not be sent, because the node rejects it.
 	var summary LoadSummary
 	query := url.Values{}
 	if o.KeepGoing {
@@ -89,8 +90,10 @@ func (c *Client) Load(ctx context.Context, document io.Reader, o LoadOptions) (L
 	if o.ContentEncoding != "" {
 		header.Set("Content-Encoding", o.ContentEncoding)
 	}
+	// 2. Send the document. If reading it fails, that error is returned instead of the broken
+	// request.
 	source := &tellingReader{r: document}
-	answer, err := c.try(ctx, call{method: http.MethodPost, url: c.door("/load", query), header: header}, source)
+	answer, err := c.try(ctx, call{method: http.MethodPost, url: c.endpoint("/load", query), header: header}, source)
 	if err != nil {
 		if failed := source.failed(); failed != nil {
 			err = failed // why the request broke off
@@ -98,6 +101,7 @@ func (c *Client) Load(ctx context.Context, document io.Reader, o LoadOptions) (L
 		return summary, fmt.Errorf("load: %w", err)
 	}
 	defer answer.Body.Close()
+	// 3. Read the summary.
 	text, err := readAll(answer, maxSummaryBytes)
 	if err == nil {
 		err = decodeJSON(text, &summary)
@@ -108,10 +112,10 @@ func (c *Client) Load(ctx context.Context, document io.Reader, o LoadOptions) (L
 	return summary, nil
 }
 
-// Backup writes a tar archive of the node's store to w. It is not retried; where
-// it fails, what w has taken is worthless.
+// Backup writes a tar archive of the node's store to w. It is not retried. If it fails, the bytes
+// in w must not be used.
 func (c *Client) Backup(ctx context.Context, w io.Writer) error {
-	answer, err := c.try(ctx, call{method: http.MethodGet, url: c.door("/backup", nil)}, nil)
+	answer, err := c.try(ctx, call{method: http.MethodGet, url: c.endpoint("/backup", nil)}, nil)
 	if err != nil {
 		return fmt.Errorf("backup: %w", unwrapPermanent(err))
 	}

@@ -9,30 +9,29 @@
 //		use(t)
 //	}
 //
-// The same in SPARQL, with [Client.Query], [Client.Construct], [Client.Ask] and
-// [Client.Update]; [Client.Select] takes triple patterns alone:
+// The same works in SPARQL, with [Client.Query], [Client.Construct], [Client.Ask] and
+// [Client.Update]. [Client.Select] accepts triple patterns only:
 //
 //	for s, err := range c.Select(ctx, `?who <http://example.org/knows> ?whom`, client.QueryOptions{}) {
 //
-// # What is retried
+// # Retries
 //
-// Reads, Leave and Remove are sent again after a pause that doubles from time to
-// time, or the one that the node asks for by Retry-After: if the connection fails, and
-// if the node says 429, 502, 503 (but not that rows are lost) or 504. A query is sent
-// again only before its first solution.
+// Reads, Leave and Remove are sent again if the connection fails, or if the node returns 429, 502,
+// 503 (unless rows are lost) or 504. The pause doubles with each try; if the node sends
+// Retry-After, it is at least that long. A query is sent again only before its first solution.
 //
-// Each change has a key of its own (Idempotency-Key), by which it is made once, even if
-// it is sent several times, through other nodes of a cluster and after restarts:
-// otherwise an add that is sent twice could bring back what another client has deleted in
-// between. It is sent again if nothing of it was done, and if its outcome is unknown. Of
-// Add and Delete, without annotations, the rest is then done; their results count what the last try did, and
-// all that an earlier one did as existing or missing. Other changes that had begun return
-// [ErrUnknownOutcome], unless the node that had them remembers its answer. Load has no
-// key; Load and Backup are never sent again.
+// Each change has its own key (Idempotency-Key). It is made once, even if it is sent several times,
+// through other nodes of a cluster and after restarts. This matters because an add that is sent
+// twice could restore a triple that another client has deleted in between. A change is sent again
+// if nothing of it was done, or if its outcome is unknown. If an Add without annotations or a
+// Delete had begun, the next try does the rest. Its result counts the work of the last try; the
+// work of earlier ones counts as existing or missing. Other changes that had begun return
+// [ErrUnknownOutcome], unless the node that made them remembers its answer. Load has no key; Load
+// and Backup are never sent again.
 //
-// Match and Range read page by page. A page is yielded when all of it has come,
-// and a broken one is asked for again, so that every triple that is in the store
-// throughout is yielded exactly once.
+// Match and Range read page by page. A page is yielded when all of it has arrived. If it breaks
+// off, it is requested again. So every triple that stays in the store during the read is yielded
+// exactly once.
 package client
 
 import (
@@ -49,28 +48,27 @@ import (
 
 // Options are the parameters of [New]. The zero value is ready to use.
 type Options struct {
-	// HTTPClient sends the requests; nil is one of the client's own, without time
-	// limits: contexts set them.
+	// HTTPClient sends the requests. If nil, it is a client without time limits, because contexts
+	// set them.
 	HTTPClient *http.Client
-	// RootCAs are the certificates to know an https node by; nil is the system's. It is
-	// not for where HTTPClient is set.
+	// RootCAs are the certificates to verify an https node; nil is the system's. It must be nil if
+	// HTTPClient is set.
 	RootCAs *x509.CertPool
-	// Token is the node's, where it wants one.
+	// Token is the node's token, if it needs one.
 	Token string
-	// PageSize is how many triples Match and Range ask for at a time; 0 is 10,000,
-	// the most that a node gives.
+	// PageSize is the number of triples in a request of Match and Range; 0 is 10,000, the maximum
+	// of a node.
 	PageSize int
-	// Retries is how often a request is sent again; 0 is 4, less is never.
+	// Retries is the number of retries of a request; 0 is 4, a negative number is none.
 	Retries int
-	// MinBackoff and MaxBackoff bound the pause before a retry; 0 are 100 ms and 10 s.
+	// MinBackoff and MaxBackoff bound the pause before a retry; if 0, they are 100 ms and 10 s.
 	MinBackoff, MaxBackoff time.Duration
-	// Degraded, where set, is called for each answer of which something came from
-	// other copies than it would, because machines of the cluster are away; the
-	// answer is complete all the same. The path is that of the request. It is called
-	// by whichever goroutine asked.
+	// Degraded, if set, is called for each degraded answer: a part of it came from other copies,
+	// because machines of the cluster are down. The answer is complete. The path is that of the
+	// request. Degraded is called in the goroutine of the request, so it must be safe for
+	// concurrent use.
 	Degraded func(path string)
-	// Sleep waits for a time or until ctx is done, whose error it then returns; nil
-	// is the clock.
+	// Sleep waits for a time or until ctx is done, and then returns its error; nil is the clock.
 	Sleep func(ctx context.Context, d time.Duration) error
 }
 
@@ -81,7 +79,7 @@ const (
 	defaultMaxBackoff = 10 * time.Second
 )
 
-// Validate says what is wrong with the options.
+// Validate returns an error if an option is out of range or contradicts another one.
 func (o Options) Validate() error {
 	switch {
 	case o.PageSize < 0 || o.PageSize > maxPageSize:
@@ -96,16 +94,17 @@ func (o Options) Validate() error {
 	return nil
 }
 
-// Client talks to one node. It may be used by any number of goroutines.
+// Client sends requests to one node. It is safe for concurrent use.
 type Client struct {
 	base    url.URL
 	options Options
-	own     *http.Transport // closed by Close; nil where HTTPClient was given
+	own     *http.Transport // closed by Close; nil if HTTPClient was given
 }
 
-// New returns a client of the node at a URL like http://127.0.0.1:7333. It does
-// not connect yet.
+// New returns a client of the node at a URL like http://127.0.0.1:7333. It does not connect yet. It
+// fails if the URL or an option is invalid.
 func New(baseURL string, options Options) (*Client, error) {
+	// 1. Check the options and the address.
 	if err := options.Validate(); err != nil {
 		return nil, err
 	}
@@ -116,6 +115,7 @@ func New(baseURL string, options Options) (*Client, error) {
 	if u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.RawQuery != "" || u.Fragment != "" {
 		return nil, fmt.Errorf("client: %q is not the address of a node, like http://127.0.0.1:7333", baseURL)
 	}
+	// 2. Fill in the defaults.
 	c := &Client{base: *u, options: options}
 	if options.HTTPClient == nil {
 		c.own = newTransport(options.RootCAs)
@@ -139,7 +139,7 @@ func New(baseURL string, options Options) (*Client, error) {
 	return c, nil
 }
 
-// newTransport returns a transport for many goroutines that use one node.
+// newTransport returns a transport for many goroutines and one node.
 func newTransport(roots *x509.CertPool) *http.Transport {
 	t := http.DefaultTransport.(*http.Transport).Clone()
 	if roots != nil {
@@ -158,8 +158,8 @@ func (c *Client) Close() error {
 	return nil
 }
 
-// door returns the URL of a door, such as "/range".
-func (c *Client) door(path string, query url.Values) string {
+// endpoint returns the URL of an endpoint, such as "/range".
+func (c *Client) endpoint(path string, query url.Values) string {
 	u := c.base
 	u.Path = strings.TrimSuffix(u.Path, "/") + path
 	u.RawPath = ""
@@ -178,8 +178,8 @@ func sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// backoff returns the pause before the n-th retry, from 1: it doubles, up to the
-// most, and is cut by up to half at random, so that clients come apart.
+// backoff returns the pause before the n-th retry, from 1. It doubles up to MaxBackoff. It is cut
+// by up to half at random, because clients must not retry at the same moment.
 func (c *Client) backoff(n int) time.Duration {
 	d := c.options.MinBackoff << min(n-1, 20)
 	if d <= 0 || d > c.options.MaxBackoff {

@@ -1,3 +1,5 @@
+// Reads, changes, loads, backups and options of a client.
+
 package client_test
 
 import (
@@ -16,15 +18,15 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/trefoildb/trefoil/client"
-	"github.com/trefoildb/trefoil/node"
-	"github.com/trefoildb/trefoil/node/httpapi"
+	"github.com/trefoildb/trefoil/internal/server"
+	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/triple"
 )
 
 var ctx = context.Background()
 
 func TestAddAndDelete(t *testing.T) {
-	url, _ := startNode(t, httpapi.Options{})
+	url, _ := startNode(t, server.Options{})
 	c := newClient(t, url, client.Options{})
 	all := numbered(50)
 	all[7].Graph = triple.NewIRI(ex + "g")
@@ -69,7 +71,7 @@ func TestAddAndDelete(t *testing.T) {
 
 // TestAddChecksFirst: a term that would be read as something else is not sent.
 func TestAddChecksFirst(t *testing.T) {
-	url, _ := startNode(t, httpapi.Options{})
+	url, _ := startNode(t, server.Options{})
 	c := newClient(t, url, client.Options{})
 	bad := triple.Triple{Subject: triple.NewIRI(ex + "a"), Predicate: triple.NewIRI(ex + "p> <http://evil/"), Object: triple.NewString("x")}
 	if _, err := c.Add(ctx, append(numbered(3), bad)); !errors.Is(err, triple.ErrBadTerm) || !strings.Contains(err.Error(), "triple 3") {
@@ -82,7 +84,7 @@ func TestAddChecksFirst(t *testing.T) {
 
 // TestLongList: a list that makes several requests.
 func TestLongList(t *testing.T) {
-	url, _ := startNode(t, httpapi.Options{})
+	url, _ := startNode(t, server.Options{})
 	w := newNetwork(t, func(int, *http.Request) fate { return fate{} })
 	c := newClient(t, url, client.Options{HTTPClient: &http.Client{Transport: w}})
 	all := numbered(10)
@@ -103,7 +105,7 @@ func TestLongList(t *testing.T) {
 // TestLongTerm: a term of 2 MiB, every character of which is escaped. (16 MiB, the
 // most, pass too, but take the race detector half a minute.)
 func TestLongTerm(t *testing.T) {
-	url, _ := startNode(t, httpapi.Options{})
+	url, _ := startNode(t, server.Options{})
 	c := newClient(t, url, client.Options{})
 	all := numbered(3)
 	all[1].Object = triple.NewString(strings.Repeat("\"", 2<<20))
@@ -120,7 +122,7 @@ func TestLongTerm(t *testing.T) {
 
 // TestRangeParameters: whatever the bounds, the node's answer is that of the store.
 func TestRangeParameters(t *testing.T) {
-	url, store := startNode(t, httpapi.Options{})
+	url, db := startNode(t, server.Options{})
 	c := newClient(t, url, client.Options{PageSize: 3})
 	var all []triple.Triple
 	objects := []triple.Term{
@@ -133,7 +135,7 @@ func TestRangeParameters(t *testing.T) {
 		all = append(all, triple.Triple{Subject: triple.NewIRI(fmt.Sprintf("%ss%d", ex, i%3)), Predicate: triple.NewIRI(ex + "p"), Object: o})
 		all = append(all, triple.Triple{Subject: triple.NewBlank("b1"), Predicate: triple.NewIRI(ex + "q"), Object: o, Graph: triple.NewIRI(ex + "g?x=1&y=ü#z")})
 	}
-	if _, err := store.Add(ctx, all); err != nil {
+	if _, err := db.Add(ctx, all); err != nil {
 		t.Fatal(err)
 	}
 	rapid.Check(t, func(rt *rapid.T) {
@@ -169,13 +171,13 @@ func TestRangeParameters(t *testing.T) {
 			rt.Skip(err)
 		}
 		reverse := rapid.Bool().Draw(rt, "reverse")
-		sn, err := store.Snapshot()
+		sn, err := db.Snapshot()
 		if err != nil {
 			rt.Fatal(err)
 		}
 		defer sn.Close()
 		var want []triple.Triple
-		for row, err := range sn.Range(ctx, b, node.ReadOptions{Reverse: reverse}) {
+		for row, err := range sn.Range(ctx, b, store.ReadOptions{Reverse: reverse}) {
 			if err != nil {
 				rt.Fatal(err)
 			}
@@ -195,7 +197,7 @@ func TestRangeParameters(t *testing.T) {
 }
 
 func TestPages(t *testing.T) {
-	url, _ := startNode(t, httpapi.Options{})
+	url, _ := startNode(t, server.Options{})
 	c := newClient(t, url, client.Options{PageSize: 4})
 	all := numbered(10)
 	if _, err := c.Add(ctx, all); err != nil {
@@ -239,7 +241,7 @@ func TestPages(t *testing.T) {
 }
 
 func TestErrors(t *testing.T) {
-	url, _ := startNode(t, httpapi.Options{Token: "sesame", MaxBodyBytes: 1000})
+	url, _ := startNode(t, server.Options{Token: "sesame", MaxBodyBytes: 1000})
 	c := newClient(t, url, client.Options{Token: "sesame"})
 	var e *client.Error
 	_, err := c.Load(ctx, strings.NewReader("<http://a> <http://b> <http://c> .\nx"), client.LoadOptions{})
@@ -266,7 +268,7 @@ func TestErrors(t *testing.T) {
 			}
 		}
 	}
-	readOnly, _ := startNode(t, httpapi.Options{ReadOnly: true})
+	readOnly, _ := startNode(t, server.Options{ReadOnly: true})
 	if _, err := newClient(t, readOnly, client.Options{}).Add(ctx, numbered(1)); !errors.Is(err, client.ErrReadOnly) {
 		t.Error(err)
 	}
@@ -296,7 +298,7 @@ func TestOptions(t *testing.T) {
 }
 
 func TestLoadBackupStatus(t *testing.T) {
-	url, _ := startNode(t, httpapi.Options{})
+	url, _ := startNode(t, server.Options{})
 	c := newClient(t, url, client.Options{})
 	document := "@prefix : <http://example.org/> .\n:a :b 1, 2 ; :c :d .\n:x :y oops .\n:a :b 3 .\n"
 	o := client.LoadOptions{ContentType: "text/turtle", Graph: triple.NewIRI(ex + "g"), KeepGoing: true, Rejects: 5, MemoryBytes: 64 << 20, MaxLineBytes: 1 << 20, Base: ex}
@@ -314,7 +316,7 @@ func TestLoadBackupStatus(t *testing.T) {
 	if err := c.Backup(ctx, &backup); err != nil {
 		t.Fatal(err)
 	}
-	if err := node.Restore(ctx, filepath.Join(t.TempDir(), "r"), &backup); err != nil {
+	if err := store.Restore(ctx, filepath.Join(t.TempDir(), "r"), &backup); err != nil {
 		t.Error(err)
 	}
 }
@@ -337,7 +339,7 @@ func (f *failingReader) Read(p []byte) (int, error) {
 // TestLoadBreaksOff: where the document cannot be read, the error says why, and
 // nothing is loaded.
 func TestLoadBreaksOff(t *testing.T) {
-	url, _ := startNode(t, httpapi.Options{})
+	url, _ := startNode(t, server.Options{})
 	c := newClient(t, url, client.Options{})
 	broken := errors.New("the disk is broken")
 	_, err := c.Load(ctx, &failingReader{"<http://a> <http://b> <http://c> .\n", broken}, client.LoadOptions{})
@@ -356,7 +358,7 @@ func TestLoadBreaksOff(t *testing.T) {
 
 // TestContext: contexts end calls, and pauses between tries.
 func TestContext(t *testing.T) {
-	url, _ := startNode(t, httpapi.Options{})
+	url, _ := startNode(t, server.Options{})
 	done, cancel := context.WithCancel(ctx)
 	cancel()
 	c := newClient(t, url, client.Options{})

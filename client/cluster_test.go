@@ -1,3 +1,5 @@
+// Clusters: status, members, degraded answers and lost rows.
+
 package client_test
 
 import (
@@ -12,15 +14,15 @@ import (
 	"testing"
 
 	"github.com/trefoildb/trefoil/client"
-	"github.com/trefoildb/trefoil/node"
-	"github.com/trefoildb/trefoil/node/httpapi"
+	"github.com/trefoildb/trefoil/internal/server"
+	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/triple"
 )
 
 // Every field of what a node says is in what the client understands, under the same
 // name.
 func TestFields(t *testing.T) {
-	for _, c := range []struct{ want, got any }{{&node.Status{}, &client.Status{}}, {&node.CheckReport{}, &client.CheckReport{}}} {
+	for _, c := range []struct{ want, got any }{{&store.Status{}, &client.Status{}}, {&store.CheckReport{}, &client.CheckReport{}}} {
 		fill(reflect.ValueOf(c.want).Elem())
 		text, err := json.Marshal(c.want)
 		if err != nil {
@@ -93,7 +95,7 @@ func TestMembers(t *testing.T) {
 		"POST /cluster/remove", "POST /cluster/remove?machine=0123456789abcdef"}; !slices.Equal(asked, want) {
 		t.Errorf("asked %q", asked)
 	}
-	url, _ := startNode(t, httpapi.Options{})
+	url, _ := startNode(t, server.Options{})
 	if _, err := newClient(t, url, client.Options{}).Leave(t.Context(), ""); !errors.Is(err, client.ErrConflict) {
 		t.Errorf("a node alone: %v", err)
 	}

@@ -1,4 +1,4 @@
-// Errors that a node answers with.
+// Errors returned by a node.
 
 package client
 
@@ -13,20 +13,20 @@ import (
 	"time"
 )
 
-// What a node may answer; test with [errors.Is]. An [*Error] has the rest.
+// Kinds of a node's errors; test with [errors.Is]. The details are in an [*Error].
 var (
-	ErrBadRequest       = errors.New("bad request")        // the parameters are wrong, or contradict each other
+	ErrBadRequest       = errors.New("bad request")        // a parameter is wrong, or parameters contradict each other
 	ErrBadCursor        = errors.New("bad cursor")         // damaged, or of another query
 	ErrSyntax           = errors.New("malformed document") // Where is source:line:column
 	ErrUnauthorized     = errors.New("unauthorized")       // the token is missing or wrong
 	ErrForbidden        = errors.New("forbidden")          //
-	ErrReadOnly         = errors.New("read-only")          // the node takes no changes
+	ErrReadOnly         = errors.New("read-only")          // the node rejects changes
 	ErrNotFound         = errors.New("not found")          //
-	ErrTooLarge         = errors.New("too large")          // more than the door takes
-	ErrUnsupportedMedia = errors.New("unsupported media")  // the node does not know the document's type
+	ErrTooLarge         = errors.New("too large")          // beyond the limit of the endpoint
+	ErrUnsupportedMedia = errors.New("unsupported media")  // the node cannot read the document's type
 	ErrBusy             = errors.New("busy")               // try again
-	ErrUnavailable      = errors.New("unavailable")        // shutting down, failed, or machines of the cluster are away
-	ErrLost             = errors.New("lost")               // rows of what was asked may be gone for good
+	ErrUnavailable      = errors.New("unavailable")        // shutting down, failed, or machines of the cluster are down
+	ErrLost             = errors.New("lost")               // rows in the answer may be lost forever
 	ErrUnknownOutcome   = errors.New("unknown outcome")    // a change may be done, or be done later
 	ErrDiskFull         = errors.New("the node's disk is full")
 	ErrCorrupt          = errors.New("the node's data is damaged")
@@ -34,8 +34,8 @@ var (
 	// Of SPARQL.
 	ErrQueryTimeout  = errors.New("the query took too long")       // an update changed nothing
 	ErrQueryLimit    = errors.New("the query needs too much")      // memory, or depth
-	ErrConflict      = errors.New("conflict")                      // CREATE of a graph that exists, and the like; leaving what is no cluster
-	ErrRemote        = errors.New("another server failed")         // one that SERVICE or LOAD asked
+	ErrConflict      = errors.New("conflict")                      // CREATE of a graph that exists, and the like; Leave without a cluster
+	ErrRemote        = errors.New("another server failed")         // one used by SERVICE or LOAD
 	ErrNotAcceptable = errors.New("the answer is of another sort") // such as a CONSTRUCT given to Query
 )
 
@@ -63,19 +63,19 @@ var sentinels = map[string]error{
 	"not-acceptable":         ErrNotAcceptable,
 }
 
-// Error is a node's answer that it did not do what was asked.
+// Error is an error returned by a node.
 type Error struct {
 	Status  int    // of HTTP
-	Kind    string // such as "syntax"; "" where a stranger answered
+	Kind    string // such as "syntax"; "" if the answer is not a node's
 	Message string
 	Where   string // a parameter, or source:line:column; may be ""
-	// Line and Column are those of a malformed query, update or document, from 1; 0
-	// where there is none. Columns count code points.
+	// Line and Column are those of a malformed query, update or document, from 1; 0 if there is
+	// none. Columns count code points.
 	Line, Column int
-	// Done is how many triples were changed before the error, of what a node does in
-	// several steps; they stay changed.
+	// Done is the number of triples changed before the error, if the work has several steps. They
+	// stay changed.
 	Done int64
-	// Begun says that a part of a change was written or found as it should be.
+	// Begun is set if a part of a change was written, or found as wanted.
 	Begun bool
 
 	retryAfter time.Duration
@@ -92,16 +92,17 @@ func (e *Error) Error() string {
 	return e.Message
 }
 
-// Is reports whether e is of the kind of one of the package's errors.
+// Is reports whether target is the package's error for the kind of e.
 func (e *Error) Is(target error) bool { return target != nil && sentinels[e.Kind] == target }
 
-// maxErrorBytes bounds what is read of an error's body.
+// maxErrorBytes bounds the bytes read of an error's body.
 const maxErrorBytes = 64 << 10
 
-// errorOf reads the error that an answer is, and closes the answer.
+// errorOf reads the error in an answer, and closes the answer. If the body is not a node's, the
+// message is its beginning.
 func errorOf(answer *http.Response) *Error {
 	defer answer.Body.Close()
-	text, _ := io.ReadAll(io.LimitReader(answer.Body, maxErrorBytes)) // what came is better than nothing
+	text, _ := io.ReadAll(io.LimitReader(answer.Body, maxErrorBytes)) // a part of the body is better than none
 	e := &Error{Status: answer.StatusCode, retryAfter: retryAfter(answer.Header.Get("Retry-After"), time.Now())}
 	var wire struct {
 		Error struct {

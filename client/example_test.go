@@ -1,3 +1,5 @@
+// Examples of a range and a query.
+
 package client_test
 
 import (

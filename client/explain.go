@@ -7,26 +7,25 @@ import (
 	"fmt"
 	"net/url"
 
-	"github.com/trefoildb/trefoil/sparql/exec"
+	"github.com/trefoildb/trefoil/sparql/explain"
 )
 
-// Explanation is the plan of a query and, where it ran, what the run did.
+// Explanation is the plan of a query. If the query ran, it has the figures of the run.
 type Explanation struct {
-	Form string     `json:"form"` // "SELECT", ...
-	Ran  bool       `json:"ran"`
-	Plan *exec.Plan `json:"plan"` // nil where the query has no pattern
-	// Of a run: the rows of the result, those of the store that were read, and the
-	// time.
+	Form string        `json:"form"` // "SELECT", ...
+	Ran  bool          `json:"ran"`
+	Plan *explain.Plan `json:"plan"` // nil if the query has no pattern
+	// Figures of a run: the rows of the result, the rows read from the store, and the time.
 	Rows     int64   `json:"rows"`
 	RowsRead int64   `json:"rowsRead"`
 	Seconds  float64 `json:"seconds"`
-	// Isolation is what queries see of updates on the server: "snapshot" or "triple", as
-	// docs/API.md says.
+	// Isolation is the isolation level of queries on the server: "snapshot" or "triple"; see
+	// docs/API.md.
 	Isolation string `json:"isolation"`
 }
 
-// Explain returns the plan of a query. With run the node runs the query to its end
-// before, and throws the result away.
+// Explain returns the plan of a query. If run is set, the node first runs the query to its end, and
+// drops the result.
 func (c *Client) Explain(ctx context.Context, query string, run bool, o QueryOptions) (Explanation, error) {
 	mode := "true"
 	if run {
@@ -57,17 +56,17 @@ func (c *Client) Explain(ctx context.Context, query string, run bool, o QueryOpt
 // wirePlan is a plan as JSON.
 type wirePlan struct {
 	Operator, Detail   string
-	Estimate           *float64 // null where nothing is known
+	Estimate           *float64 // null if it is unknown
 	Rows, Reads, Nanos int64
 	Memory, Spilled    int64
 	Inputs             []*wirePlan
 }
 
-func (w *wirePlan) plan() *exec.Plan {
+func (w *wirePlan) plan() *explain.Plan {
 	if w == nil {
 		return nil
 	}
-	p := &exec.Plan{Operator: w.Operator, Detail: w.Detail, Estimate: -1, Rows: w.Rows, Reads: w.Reads, Nanos: w.Nanos,
+	p := &explain.Plan{Operator: w.Operator, Detail: w.Detail, Estimate: -1, Rows: w.Rows, Reads: w.Reads, Nanos: w.Nanos,
 		Memory: w.Memory, Spilled: w.Spilled}
 	if w.Estimate != nil {
 		p.Estimate = *w.Estimate

@@ -1,3 +1,5 @@
+// Helpers of the tests: nodes and networks that break.
+
 package client_test
 
 // Help for the tests: a real node, and a network between it and the client that
@@ -16,9 +18,9 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/trefoildb/trefoil/client"
-	"github.com/trefoildb/trefoil/node"
-	"github.com/trefoildb/trefoil/node/engine"
-	"github.com/trefoildb/trefoil/node/httpapi"
+	"github.com/trefoildb/trefoil/internal/engine"
+	"github.com/trefoildb/trefoil/internal/server"
+	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/triple"
 )
 
@@ -27,22 +29,22 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 const ex = "http://example.org/"
 
 // startNode serves a store on a port of its own.
-func startNode(t testing.TB, options httpapi.Options) (url string, store *node.Store) {
+func startNode(t testing.TB, options server.Options) (url string, db *store.Store) {
 	t.Helper()
-	store, err := node.Open(t.TempDir(), node.Options{MinFreeBytes: -1, CacheBytes: 8 << 20, MemTableBytes: 8 << 20, Version: "test"})
+	db, err := store.Open(t.TempDir(), store.Options{MinFreeBytes: -1, CacheBytes: 8 << 20, MemTableBytes: 8 << 20, Version: "test"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if options.Engine == nil {
-		if options.Engine, err = engine.New(engine.StoreOf(store), engine.Options{}); err != nil {
+		if options.Engine, err = engine.New(db, engine.Options{}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	api, err := httpapi.New(httpapi.NodeStore(store), options)
+	api, err := server.New(db, options)
 	if err != nil {
 		t.Fatal(err)
 	}
-	server, err := httpapi.NewServer(api, httpapi.ServerOptions{})
+	srv, err := server.NewServer(api, server.ServerOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,15 +53,15 @@ func startNode(t testing.TB, options httpapi.Options) (url string, store *node.S
 		t.Fatal(err)
 	}
 	served := make(chan error, 1)
-	go func() { served <- server.Serve(ln) }()
+	go func() { served <- srv.Serve(ln) }()
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 		defer cancel()
-		if err := errors.Join(server.Shutdown(ctx), <-served, store.Close()); err != nil {
+		if err := errors.Join(srv.Shutdown(ctx), <-served, db.Close()); err != nil {
 			t.Error(err)
 		}
 	})
-	return "http://" + ln.Addr().String(), store
+	return "http://" + ln.Addr().String(), db
 }
 
 // newClient returns a client whose pauses take no time.

@@ -24,22 +24,21 @@ import (
 var _ links.Graph = (*Links)(nil)
 
 const (
-	// maxCallPages is the most pages that a node takes in one call.
+	// maxCallPages is the most pages of a call.
 	maxCallPages = 100_000
-	// callPages is how many pages a call asks about, and callBytes about how many bytes
-	// of URLs.
+	// callPages is the number of pages in a call, and callBytes about the bytes of its URLs.
 	callPages = 50_000
 	callBytes = 8 << 20
 )
 
-// Links is the graph of links behind a node: a [links.Graph] whose calls go over the
-// network, in the binary form of package wire. Batches of any size are cut into calls.
-// An answer streams into memory; the slices are the caller's.
+// Links is the graph of links behind a node: a [links.Graph] over the network, in the binary form
+// of package wire. It is safe for concurrent use. Batches of any size are cut into calls. An answer
+// streams into memory; the caller owns the slices.
 //
-// Its errors are those of the node, see [Error], and also the ones of package links:
-// links.ErrLoading, ErrInvalid, ErrEpoch, ErrBusy and ErrNoJob. Everything is retried
-// but StartPageRank, which is sent again only where the node said that it did not
-// begin. A retried Update may count less than it did: what was done before is done.
+// Its errors are those of the node, see [Error], and also those of package links: links.ErrLoading,
+// ErrInvalid, ErrEpoch, ErrBusy and ErrNoJob. All calls are retried, but StartPageRank only if the
+// node answered that it did not begin. If an Update is retried, its result may count less, because
+// the work of the first try is not counted again.
 type Links struct {
 	c      *Client
 	pinned bool
@@ -49,10 +48,10 @@ type Links struct {
 // Links returns the graph of links of the node or cluster.
 func (c *Client) Links() *Links { return &Links{c: c} }
 
-// Epoch returns the epoch of the graph as it is now: another number after every change. It
-// is much cheaper than Stats in a cluster, where it costs a message to each member.
+// Epoch returns the current epoch of the graph. It changes with every change. In a cluster it costs
+// a message to each member, much less than Stats.
 func (l *Links) Epoch(ctx context.Context) (epoch uint64, err error) {
-	what := call{method: http.MethodPost, url: l.c.door("/links/uids", url.Values{"epoch": {"now"}}), body: wire.AppendRequest(nil, &wire.Request{}),
+	what := call{method: http.MethodPost, url: l.c.endpoint("/links/uids", url.Values{"epoch": {"now"}}), body: wire.AppendRequest(nil, &wire.Request{}),
 		header: http.Header{"Content-Type": {wire.MediaType}, "Accept": {wire.MediaType}}}
 	err = l.c.retry(ctx, func() error {
 		answer, err := l.c.try(ctx, what, bytes.NewReader(what.body))
@@ -68,13 +67,13 @@ func (l *Links) Epoch(ctx context.Context) (epoch uint64, err error) {
 	return epoch, linksError("epoch", err)
 }
 
-// AtEpoch returns the graph as long as it is of an epoch, which Epoch, Stats and Update
-// tell: all reads fail with links.ErrEpoch if it has changed. So many calls see one graph.
-// In a cluster pages that get UIDs change it, too, also by being read for the first time
-// after they came by other doors; and each read costs a message to each member.
+// AtEpoch returns the graph at an epoch from Epoch, Stats or Update. If the graph has changed, all
+// reads fail with links.ErrEpoch, so several calls see one graph. In a cluster, pages that get UIDs
+// change it too, also when they are first read after they were written at other endpoints. Each
+// read costs a message to each member.
 func (l *Links) AtEpoch(epoch uint64) *Links { return &Links{c: l.c, pinned: true, epoch: epoch} }
 
-// UIDs returns the UIDs of pages, 0 for those that are not known.
+// UIDs returns the UIDs of pages; 0 if a page is unknown.
 func (l *Links) UIDs(ctx context.Context, urls []string) ([]uid.UID, error) {
 	all := make([]uid.UID, 0, len(urls))
 	for part := range parts(urls) {
@@ -92,7 +91,7 @@ func (l *Links) UIDs(ctx context.Context, urls []string) ([]uid.UID, error) {
 	return all, nil
 }
 
-// URLs returns the URLs of pages, "" for those that are not known.
+// URLs returns the URLs of pages; "" if a page is unknown.
 func (l *Links) URLs(ctx context.Context, pages []uid.UID) ([]string, error) {
 	all := make([]string, 0, len(pages))
 	for part := range slices.Chunk(pages, callPages) {
@@ -121,12 +120,12 @@ func (l *Links) SampleLinks(ctx context.Context, d links.Direction, pages []uid.
 	return l.lists(ctx, "sample", wire.Request{Direction: d, Sample: s}, pages)
 }
 
-func (l *Links) lists(ctx context.Context, door string, q wire.Request, pages []uid.UID) (all links.Lists, err error) {
+func (l *Links) lists(ctx context.Context, endpoint string, q wire.Request, pages []uid.UID) (all links.Lists, err error) {
 	all.Ends = make([]int, 0, len(pages))
 	for part := range slices.Chunk(pages, callPages) {
 		q.UIDs = part
 		ends, items := len(all.Ends), len(all.Items)
-		err := l.ask(ctx, door, &q, wire.Lists, func(r *wire.Reader) {
+		err := l.ask(ctx, endpoint, &q, wire.Lists, func(r *wire.Reader) {
 			all.Ends, all.Items = all.Ends[:ends], all.Items[:items]
 			for range part {
 				all.Items = r.List(all.Items)
@@ -140,15 +139,15 @@ func (l *Links) lists(ctx context.Context, door string, q wire.Request, pages []
 	return all, nil
 }
 
-// Labels returns the labels of the forward links of pages, in the order of Links. Where
-// the graph may change between the two calls, use LabelledLinks.
+// Labels returns the labels of the forward links of pages, in the order of Links. If the graph may
+// change between the two calls, use LabelledLinks.
 func (l *Links) Labels(ctx context.Context, pages []uid.UID) (rank.Lists[links.Label], error) {
 	_, labels, err := l.LabelledLinks(ctx, pages)
 	return labels, err
 }
 
-// LabelledLinks returns the forward links of pages and their labels, those of one
-// moment for each page.
+// LabelledLinks returns the forward links of pages and their labels. For each page both are of one
+// moment.
 func (l *Links) LabelledLinks(ctx context.Context, pages []uid.UID) (all links.Lists, labels rank.Lists[links.Label], err error) {
 	for part := range slices.Chunk(pages, callPages) {
 		ends, items := len(all.Ends), len(all.Items)
@@ -168,7 +167,7 @@ func (l *Links) LabelledLinks(ctx context.Context, pages []uid.UID) (all links.L
 	return all, labels, nil
 }
 
-// Degrees returns how many links pages have.
+// Degrees returns the numbers of links of pages.
 func (l *Links) Degrees(ctx context.Context, d links.Direction, pages []uid.UID) ([]int, error) {
 	all := make([]int, 0, len(pages))
 	for part := range slices.Chunk(pages, callPages) {
@@ -186,7 +185,7 @@ func (l *Links) Degrees(ctx context.Context, d links.Direction, pages []uid.UID)
 	return all, nil
 }
 
-// Pages returns the pages with the next n UIDs after a UID, fewer at the end.
+// Pages returns the pages with the next n UIDs after a UID; fewer if there are no more.
 func (l *Links) Pages(ctx context.Context, after uid.UID, n int) ([]uid.UID, error) {
 	var all []uid.UID
 	for len(all) < n {
@@ -194,7 +193,7 @@ func (l *Links) Pages(ctx context.Context, after uid.UID, n int) ([]uid.UID, err
 		query := l.query()
 		query.Set("after", after.String())
 		query.Set("limit", strconv.Itoa(limit))
-		what := call{method: http.MethodGet, url: l.c.door("/links/pages", query), header: http.Header{"Accept": {wire.MediaType}}}
+		what := call{method: http.MethodGet, url: l.c.endpoint("/links/pages", query), header: http.Header{"Accept": {wire.MediaType}}}
 		err := l.answer(ctx, what, wire.UIDs, -1, func(r *wire.Reader) {
 			all = all[:before]
 			for range min(r.Count(), limit) {
@@ -234,31 +233,34 @@ func (l *Links) AllPages(ctx context.Context) iter.Seq2[uid.UID, error] {
 	}
 }
 
-// Stats returns what there is.
+// Stats returns the figures of the graph.
 func (l *Links) Stats(ctx context.Context) (s links.Stats, err error) {
-	if err := l.c.get(ctx, l.c.door("/links/stats", nil), &s); err != nil {
+	if err := l.c.get(ctx, l.c.endpoint("/links/stats", nil), &s); err != nil {
 		return s, linksError("stats", err)
 	}
 	return s, nil
 }
 
-// Request loads what is not in memory, and returns when it is.
+// Capabilities returns the Loader only, because a client reads the epoch by Epoch.
+func (l *Links) Capabilities() links.Capabilities { return links.Capabilities{Loader: l} }
+
+// Request loads the graph into memory, and returns when it is loaded.
 func (l *Links) Request(ctx context.Context) error {
 	return l.tell(ctx, http.MethodPost, "request", nil)
 }
 
-// Relinquish says that the graph is not needed for now.
+// Relinquish allows the node to drop the graph from memory.
 func (l *Links) Relinquish(ctx context.Context) error {
 	return l.tell(ctx, http.MethodPost, "relinquish", nil)
 }
 
 // tell sends a request without a body.
-func (l *Links) tell(ctx context.Context, method, door string, into any) error {
-	text, _, err := l.c.send(ctx, call{method: method, url: l.c.door("/links/"+door, nil)}, maxJSONBytes)
+func (l *Links) tell(ctx context.Context, method, endpoint string, into any) error {
+	text, _, err := l.c.send(ctx, call{method: method, url: l.c.endpoint("/links/"+endpoint, nil)}, maxJSONBytes)
 	if err == nil && into != nil {
 		err = decodeJSON(text, into)
 	}
-	return linksError(door, err)
+	return linksError(endpoint, err)
 }
 
 // parts cuts URLs into calls.
@@ -278,7 +280,7 @@ func parts(urls []string) iter.Seq[[]string] {
 	}
 }
 
-// query returns the parameters that all reads have.
+// query returns the parameters common to all reads.
 func (l *Links) query() url.Values {
 	query := url.Values{}
 	if l.pinned {
@@ -287,15 +289,16 @@ func (l *Links) query() url.Values {
 	return query
 }
 
-// ask asks about pages. read takes as many items as there are pages, and may be called
-// again where an answer breaks off.
-func (l *Links) ask(ctx context.Context, door string, q *wire.Request, k wire.Kind, read func(*wire.Reader)) error {
-	what := call{method: http.MethodPost, url: l.c.door("/links/"+door, l.query()), body: wire.AppendRequest(nil, q),
+// ask sends a request about pages. read must take one item for each page. It may be called again if
+// an answer breaks off, and must then start over.
+func (l *Links) ask(ctx context.Context, endpoint string, q *wire.Request, k wire.Kind, read func(*wire.Reader)) error {
+	what := call{method: http.MethodPost, url: l.c.endpoint("/links/"+endpoint, l.query()), body: wire.AppendRequest(nil, q),
 		header: http.Header{"Content-Type": {wire.MediaType}, "Accept": {wire.MediaType}}}
-	return linksError(door, l.answer(ctx, what, k, len(q.UIDs)+len(q.URLs), read))
+	return linksError(endpoint, l.answer(ctx, what, k, len(q.UIDs)+len(q.URLs), read))
 }
 
-// answer sends a call and reads its answer.
+// answer sends a call and reads its answer. A malformed answer is permanent, a broken one is
+// retried.
 func (l *Links) answer(ctx context.Context, what call, k wire.Kind, count int, read func(*wire.Reader)) error {
 	return l.c.retry(ctx, func() error {
 		answer, err := l.c.try(ctx, what, bytes.NewReader(what.body))
@@ -318,7 +321,7 @@ func (l *Links) answer(ctx context.Context, what call, k wire.Kind, count int, r
 	})
 }
 
-// graphError is a node's error that is one of package links too.
+// graphError is a node's error that is also one of package links.
 type graphError struct {
 	error
 	is error
@@ -326,8 +329,8 @@ type graphError struct {
 
 func (e *graphError) Unwrap() []error { return []error{e.error, e.is} }
 
-// linksError names the door in an error, and what it is to a graph; nil for nil.
-func linksError(door string, err error) error {
+// linksError adds the endpoint to an error, and its kind in package links. It returns nil for nil.
+func linksError(endpoint string, err error) error {
 	if err == nil {
 		return nil
 	}
@@ -343,10 +346,10 @@ func linksError(door string, err error) error {
 		case "conflict":
 			err = &graphError{err, links.ErrBusy}
 		case "not-found":
-			if e.Where == "" { // if there is no such endpoint, it is named
+			if e.Where == "" { // an unknown endpoint has its path there
 				err = &graphError{err, links.ErrNoJob}
 			}
 		}
 	}
-	return fmt.Errorf("links: %s: %w", door, err)
+	return fmt.Errorf("links: %s: %w", endpoint, err)
 }

@@ -1,3 +1,5 @@
+// Benchmarks of reading links.
+
 package client_test
 
 import (
@@ -10,10 +12,10 @@ import (
 	"time"
 
 	"github.com/trefoildb/trefoil/client"
+	"github.com/trefoildb/trefoil/internal/server"
 	"github.com/trefoildb/trefoil/links"
 	"github.com/trefoildb/trefoil/links/linkstest"
 	"github.com/trefoildb/trefoil/links/uid"
-	"github.com/trefoildb/trefoil/node/httpapi"
 )
 
 // arrays is a graph of lists in one slice: as fast as any, so that what is measured
@@ -92,7 +94,7 @@ func processorTime() time.Duration {
 func BenchmarkLinks(b *testing.B) {
 	const pages = 1_000_000
 	g := newArrays(pages)
-	url, _ := startNode(b, httpapi.Options{Links: g})
+	url, _ := startNode(b, server.Options{Links: g})
 	c, err := client.New(url, client.Options{})
 	if err != nil {
 		b.Fatal(err)
@@ -138,7 +140,7 @@ func BenchmarkLongList(b *testing.B) {
 	for i := range g.items {
 		g.items[i] = uid.Make(uid.Slot(i/1000), 1, uint32(i%1000)*3)
 	}
-	url, _ := startNode(b, httpapi.Options{Links: g})
+	url, _ := startNode(b, server.Options{Links: g})
 	c, err := client.New(url, client.Options{})
 	if err != nil {
 		b.Fatal(err)

@@ -15,7 +15,7 @@ import (
 	"github.com/trefoildb/trefoil/links/uid"
 )
 
-// rankQuestion is what /links/rank takes.
+// rankQuestion is the body of a request to /links/rank.
 type rankQuestion struct {
 	UIDs      []*string       `json:"uids"`
 	Algorithm links.Algorithm `json:"algorithm,omitempty"`
@@ -29,7 +29,7 @@ type rankQuestion struct {
 	As        string          `json:"as"`
 }
 
-// rankAnswer is what /links/rank answers.
+// rankAnswer is the body of its answer.
 type rankAnswer struct {
 	Authorities, Hubs       []scoredText
 	Vertices, Edges, Rounds int
@@ -46,6 +46,7 @@ const maxRankingBytes = 1 << 30
 
 // Rank ranks up to 100,000 pages by the links around them.
 func (l *Links) Rank(ctx context.Context, r links.RankRequest) (links.Ranking, error) {
+	// 1. Encode the request. null is an unknown page.
 	q := rankQuestion{UIDs: make([]*string, len(r.Pages)), Algorithm: r.Algorithm, A: r.In, B: r.Out, Mode: r.Mode.String(),
 		Class: r.Class.String(), Seed: r.Seed, Top: r.Top, All: r.All, As: "uids"}
 	for i, u := range r.Pages {
@@ -57,7 +58,8 @@ func (l *Links) Rank(ctx context.Context, r links.RankRequest) (links.Ranking, e
 	if err != nil {
 		return links.Ranking{}, fmt.Errorf("links: rank: %w", err)
 	}
-	text, _, err := l.c.send(ctx, call{method: http.MethodPost, url: l.c.door("/links/rank", l.query()), body: body,
+	// 2. Send it, and decode the ranking.
+	text, _, err := l.c.send(ctx, call{method: http.MethodPost, url: l.c.endpoint("/links/rank", l.query()), body: body,
 		header: http.Header{"Content-Type": {"application/json"}, "Accept": {"application/json"}}}, maxRankingBytes)
 	var answer rankAnswer
 	if err == nil {
@@ -88,14 +90,14 @@ func scores(texts []scoredText) ([]rank.Scored, error) {
 	return all, nil
 }
 
-// StartPageRank begins a job. It is sent again only where the node said that it did
-// not begin; where the connection breaks, PageRank reports whether a job runs.
+// StartPageRank begins a job. It sends the request again only if the node answered that
+// the job did not begin. If the connection breaks, PageRank shows if a job runs.
 func (l *Links) StartPageRank(ctx context.Context, o links.PageRankOptions) error {
 	body, err := json.Marshal(o)
 	if err != nil {
 		return fmt.Errorf("links: pagerank: %w", err)
 	}
-	what := call{method: http.MethodPost, url: l.c.door("/links/pagerank", nil), body: body,
+	what := call{method: http.MethodPost, url: l.c.endpoint("/links/pagerank", nil), body: body,
 		header: http.Header{"Content-Type": {"application/json"}}}
 	return linksError("pagerank", l.c.retry(ctx, func() error {
 		answer, err := l.c.try(ctx, what, bytes.NewReader(body))
@@ -110,13 +112,13 @@ func (l *Links) StartPageRank(ctx context.Context, o links.PageRankOptions) erro
 	}))
 }
 
-// PageRank returns how the last job stands: links.ErrNoJob where there was none.
+// PageRank returns the state of the last job; links.ErrNoJob if there was none.
 func (l *Links) PageRank(ctx context.Context) (job links.PageRankJob, err error) {
 	err = l.tell(ctx, http.MethodGet, "pagerank", &job)
 	return job, err
 }
 
-// StopPageRank ends a job that runs.
+// StopPageRank ends the running job.
 func (l *Links) StopPageRank(ctx context.Context) error {
 	return l.tell(ctx, http.MethodDelete, "pagerank", nil)
 }

@@ -1,3 +1,5 @@
+// The graph of links over a network.
+
 package client_test
 
 import (
@@ -16,12 +18,12 @@ import (
 	"time"
 
 	"github.com/trefoildb/trefoil/client"
+	"github.com/trefoildb/trefoil/internal/server"
 	"github.com/trefoildb/trefoil/links"
 	"github.com/trefoildb/trefoil/links/cell"
 	"github.com/trefoildb/trefoil/links/linkstest"
 	"github.com/trefoildb/trefoil/links/sample"
 	"github.com/trefoildb/trefoil/links/uid"
-	"github.com/trefoildb/trefoil/node/httpapi"
 )
 
 // seeded returns a generator whose seed is logged, and which TREFOIL_SEED repeats.
@@ -68,7 +70,7 @@ func someChanges(r *rand.Rand, n, pages int) []links.Change {
 // startLinks serves a graph; the client goes over a network that may fail.
 func startLinks(t testing.TB, g links.Graph, options client.Options, decide func(n int, r *http.Request) fate) (*client.Links, *network) {
 	t.Helper()
-	url, _ := startNode(t, httpapi.Options{Links: g})
+	url, _ := startNode(t, server.Options{Links: g})
 	w := newNetwork(t, decide)
 	options.HTTPClient = &http.Client{Transport: w}
 	return newClient(t, url, options).Links(), w
@@ -301,7 +303,7 @@ func TestLinksErrorsOfTheGraph(t *testing.T) {
 		_, err := l.Update(ctx, []links.Change{c})
 		want(what, err, links.ErrInvalid, 0)
 	}
-	url, _ := startNode(t, httpapi.Options{})
+	url, _ := startNode(t, server.Options{})
 	_, err = newClient(t, url, client.Options{}).Links().Stats(ctx)
 	if !errors.Is(err, client.ErrNotFound) || errors.Is(err, links.ErrNoJob) {
 		t.Errorf("a node without links: %v", err)
@@ -335,4 +337,10 @@ func TestStrangeAnswers(t *testing.T) {
 			t.Errorf("%q: %v after %d requests", body, err, w.requests())
 		}
 	}
+}
+
+// TestLinksConform: a graph behind a node passes the conformance test.
+func TestLinksConform(t *testing.T) {
+	l, _ := startLinks(t, linkstest.New(), client.Options{}, fine)
+	linkstest.TestGraph(t, l, nil)
 }

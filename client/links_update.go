@@ -1,4 +1,4 @@
-// Changing links.
+// Changes of links.
 
 package client
 
@@ -17,7 +17,7 @@ import (
 )
 
 const (
-	// updateBytes is about how much a request to change links has.
+	// updateBytes is about the size of a request to change links.
 	updateBytes = 4 << 20
 	// lineTargets and lineBytes bound the targets of one line.
 	lineTargets = 50_000
@@ -35,9 +35,9 @@ type linkChange struct {
 
 var changeNames = map[links.ChangeKind]string{links.AddLinks: "add", links.DeleteLinks: "delete", links.ReplaceLinks: "replace"}
 
-// Update makes changes, durable when it returns; see [links.Graph]. Beside an error the
-// result counts what was done by requests before the one that failed; they are of some
-// 4 MiB. A request is sent again as the package says.
+// Update makes changes. They are durable when it returns; see [links.Graph]. If it fails, the
+// result counts the work of the requests before the failed one, of some 4 MiB each. See the package
+// on retries.
 func (l *Links) Update(ctx context.Context, changes []links.Change) (links.UpdateResult, error) {
 	return l.UpdateAll(ctx, func(yield func(links.Change, error) bool) {
 		for _, c := range changes {
@@ -48,9 +48,10 @@ func (l *Links) Update(ctx context.Context, changes []links.Change) (links.Updat
 	})
 }
 
-// UpdateAll is Update for changes that come one after the other, any number. An error
-// among them ends it, when what came before is done.
+// UpdateAll is Update for a stream of changes. If the stream yields an error, the changes before it
+// are made.
 func (l *Links) UpdateAll(ctx context.Context, changes iter.Seq2[links.Change, error]) (total links.UpdateResult, err error) {
+	// 1. flush sends the collected lines.
 	var lines []byte
 	flush := func() error {
 		if len(lines) == 0 {
@@ -60,10 +61,11 @@ func (l *Links) UpdateAll(ctx context.Context, changes iter.Seq2[links.Change, e
 		total.Added += result.Added
 		total.Deleted += result.Deleted
 		total.Pages += result.Pages
-		total.Epoch = result.Epoch // of a graph that has what came before, too
+		total.Epoch = result.Epoch // the greatest, because it includes the changes before
 		lines = nil                // a transport may still read it
 		return err
 	}
+	// 2. Check and collect the changes. A request is sent when it is large enough.
 	for c, err := range changes {
 		if err == nil {
 			err = checkChange(c)
@@ -90,7 +92,7 @@ func (l *Links) UpdateAll(ctx context.Context, changes iter.Seq2[links.Change, e
 }
 
 func (l *Links) sendChanges(ctx context.Context, lines []byte) (result links.UpdateResult, err error) {
-	text, err := l.c.change(ctx, call{method: http.MethodPost, url: l.c.door("/links/update", nil), body: lines,
+	text, err := l.c.change(ctx, call{method: http.MethodPost, url: l.c.endpoint("/links/update", nil), body: lines,
 		header: http.Header{"Content-Type": {"application/x-ndjson"}}}, false)
 	if err == nil {
 		err = decodeJSON(text, &result)
@@ -98,8 +100,9 @@ func (l *Links) sendChanges(ctx context.Context, lines []byte) (result links.Upd
 	return result, err
 }
 
-// checkChange refuses what JSON would bend into something else.
+// checkChange rejects a change if JSON cannot express it exactly.
 func checkChange(c links.Change) error {
+	// 1. The kind, and the number of labels.
 	invalid := func(message string, args ...any) error {
 		return fmt.Errorf("%w: %s: %s", links.ErrInvalid, c.Source, fmt.Sprintf(message, args...))
 	}
@@ -109,6 +112,7 @@ func checkChange(c links.Change) error {
 	if c.Labels != nil && len(c.Labels) != len(c.Targets) {
 		return invalid("%d labels of %d targets", len(c.Labels), len(c.Targets))
 	}
+	// 2. Texts must be UTF-8 and weights finite, because JSON would replace or reject them.
 	if !utf8.ValidString(c.Source) {
 		return invalid("is not UTF-8")
 	}
@@ -128,8 +132,8 @@ func checkChange(c links.Change) error {
 	return nil
 }
 
-// linesOf cuts a change: of a list that is replaced, what the first line does not hold
-// is added.
+// linesOf cuts a change into lines. If a list is replaced, the first line replaces it and the
+// others add the rest.
 func linesOf(c links.Change) iter.Seq[links.Change] {
 	return func(yield func(links.Change) bool) {
 		for first := true; first || len(c.Targets) > 0; first = false {

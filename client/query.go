@@ -19,25 +19,29 @@ import (
 	"github.com/trefoildb/trefoil/triple"
 )
 
-// QueryOptions are what a query says beside its text.
+// Solution is one solution of a SELECT: its methods Term and Lookup return a term by the
+// name of its variable, and All yields the bound variables. The caller owns it.
+type Solution = results.Solution
+
+// QueryOptions are the options of a query beside its text.
 type QueryOptions struct {
-	// Bind gives variables of the query values, by name without "?". They go into the
-	// parsed query, never into its text: whatever a value holds, it stays a value. See
+	// Bind gives variables of the query values, by name without "?". They are put into the parsed
+	// query, not into its text, because a value must stay a value whatever it contains. See
 	// [ast.Query.Bind].
 	Bind map[string]triple.Term
-	// DefaultGraphs and NamedGraphs are the IRIs of a dataset that goes before that of
-	// FROM and FROM NAMED.
+	// DefaultGraphs and NamedGraphs are the IRIs of a dataset. It replaces that of FROM and FROM
+	// NAMED.
 	DefaultGraphs, NamedGraphs []string
-	// Timeout shortens the node's own; 0 leaves it.
+	// Timeout shortens the node's own; 0 keeps it.
 	Timeout time.Duration
 }
 
-// Query runs a SELECT and yields its solutions while they come. The node executes
-// the query as they are read, and stops when the loop is left. An error ends the
-// solutions: without one they are all there.
+// Query runs a SELECT and yields its solutions while they arrive. The node executes the query while
+// they are read, and stops when the loop ends. An error ends the solutions. If there is none, they
+// are complete.
 //
-// A request that does not come through is sent again; once solutions have come, a
-// broken connection is an error.
+// A request is sent again if it fails before the first solution. After that a broken connection is
+// an error.
 func (c *Client) Query(ctx context.Context, query string, o QueryOptions) iter.Seq2[Solution, error] {
 	return func(yield func(Solution, error) bool) {
 		answer, reader, err := c.results(ctx, query, o)
@@ -50,9 +54,9 @@ func (c *Client) Query(ctx context.Context, query string, o QueryOptions) iter.S
 			yield(Solution{}, fmt.Errorf("query: it is an ASK: use Client.Ask"))
 			return
 		}
-		head := newHead(reader.Vars())
+		header := results.NewHeader(reader.Vars())
 		for reader.Next() {
-			if !yield(newSolution(head, reader.Row()), nil) {
+			if !yield(header.Solution(reader.Row()), nil) {
 				return
 			}
 		}
@@ -62,8 +66,7 @@ func (c *Client) Query(ctx context.Context, query string, o QueryOptions) iter.S
 	}
 }
 
-// Select yields the solutions of triple patterns alone, in the text form that
-// [parser.ParsePattern] reads:
+// Select yields the solutions of triple patterns only, in the syntax of [parser.ParsePattern]:
 //
 //	c.Select(ctx, `?s <http://example.org/knows> ?o . ?o a <http://example.org/Person>`, client.QueryOptions{})
 func (c *Client) Select(ctx context.Context, pattern string, o QueryOptions) iter.Seq2[Solution, error] {
@@ -91,8 +94,8 @@ func (c *Client) Ask(ctx context.Context, query string, o QueryOptions) (bool, e
 	return value, nil
 }
 
-// Construct runs a CONSTRUCT or DESCRIBE and yields its triples while they come;
-// some may come more than once. For the rest see [Client.Query].
+// Construct runs a CONSTRUCT or DESCRIBE and yields its triples while they arrive. Some may be
+// repeated. For the rest see [Client.Query].
 func (c *Client) Construct(ctx context.Context, query string, o QueryOptions) iter.Seq2[triple.Triple, error] {
 	return func(yield func(triple.Triple, error) bool) {
 		answer, err := c.query(ctx, query, o, url.Values{}, "application/n-triples")
@@ -116,7 +119,7 @@ func (c *Client) Construct(ctx context.Context, query string, o QueryOptions) it
 	}
 }
 
-// brokenOff says what may be behind an answer that ends too early.
+// brokenOff adds the possible causes to the error of an answer that ends too early.
 func brokenOff(err error) error {
 	if errors.Is(err, io.ErrUnexpectedEOF) {
 		return fmt.Errorf("the answer broke off before its end: the node ended it, at its time limit (--query-timeout) or by an error that its log tells, or the connection broke: %w", err)
@@ -124,7 +127,7 @@ func brokenOff(err error) error {
 	return err
 }
 
-// results sends a SELECT or ASK and begins to read its result.
+// results sends a SELECT or ASK and begins to read its result. The caller must close it.
 func (c *Client) results(ctx context.Context, query string, o QueryOptions) (io.Closer, *results.Reader, error) {
 	answer, err := c.query(ctx, query, o, url.Values{}, results.JSON.MediaType())
 	if err != nil {
@@ -137,7 +140,7 @@ func (c *Client) results(ctx context.Context, query string, o QueryOptions) (io.
 	return answer.Body, reader, nil
 }
 
-// query sends a query, again where that may help. The caller closes the answer.
+// query sends a query, and retries it if that may help. The caller must close the answer.
 func (c *Client) query(ctx context.Context, query string, o QueryOptions, params url.Values, accept string) (*http.Response, error) {
 	if len(o.Bind) > 0 {
 		tree, err := parser.ParseQuery(query, parser.Options{})
@@ -150,7 +153,7 @@ func (c *Client) query(ctx context.Context, query string, o QueryOptions, params
 		query = tree.String()
 	}
 	setOperation(params, "default-graph-uri", o.DefaultGraphs, "named-graph-uri", o.NamedGraphs, o.Timeout)
-	what := call{method: http.MethodPost, url: c.door("/sparql", params),
+	what := call{method: http.MethodPost, url: c.endpoint("/sparql", params),
 		header: http.Header{"Content-Type": {"application/sparql-query"}, "Accept": {accept}}}
 	var answer *http.Response
 	err := c.retry(ctx, func() (err error) {

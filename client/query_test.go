@@ -1,3 +1,5 @@
+// Queries and updates of a client.
+
 package client_test
 
 import (
@@ -12,7 +14,7 @@ import (
 	"time"
 
 	"github.com/trefoildb/trefoil/client"
-	"github.com/trefoildb/trefoil/node/httpapi"
+	"github.com/trefoildb/trefoil/internal/server"
 	"github.com/trefoildb/trefoil/triple"
 )
 
@@ -34,7 +36,7 @@ func solutions(t testing.TB, seq func(func(client.Solution, error) bool)) (all [
 }
 
 func TestQuery(t *testing.T) {
-	url, store := startNode(t, httpapi.Options{})
+	url, store := startNode(t, server.Options{})
 	c := newClient(t, url, client.Options{})
 	ctx := t.Context()
 	if _, err := store.Add(ctx, numbered(1000)); err != nil {
@@ -79,7 +81,7 @@ func TestQuery(t *testing.T) {
 // A loop that is left ends the query on the node: the store closes, with no
 // snapshot left, when the test has ended.
 func TestQueryLeft(t *testing.T) {
-	url, store := startNode(t, httpapi.Options{})
+	url, store := startNode(t, server.Options{})
 	c := newClient(t, url, client.Options{})
 	if _, err := store.Add(t.Context(), numbered(1000)); err != nil {
 		t.Fatal(err)
@@ -93,7 +95,7 @@ func TestQueryLeft(t *testing.T) {
 }
 
 func TestUpdate(t *testing.T) {
-	url, _ := startNode(t, httpapi.Options{})
+	url, _ := startNode(t, server.Options{})
 	c := newClient(t, url, client.Options{})
 	ctx := t.Context()
 	for _, step := range []struct {
@@ -121,7 +123,7 @@ func TestUpdate(t *testing.T) {
 	}
 }
 
-// An update that an earlier try has done is reported as such, without counts.
+// An update that an earlier try has done returns Repeated, without counts.
 func TestRepeatedUpdate(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, `{"repeated":true}`) }))
 	t.Cleanup(server.Close)
@@ -134,7 +136,7 @@ func TestRepeatedUpdate(t *testing.T) {
 // TestBind: a value that is bound is found, whatever it holds, and does nothing
 // else.
 func TestBind(t *testing.T) {
-	url, store := startNode(t, httpapi.Options{})
+	url, store := startNode(t, server.Options{})
 	c := newClient(t, url, client.Options{})
 	ctx := t.Context()
 	var values []triple.Term
@@ -183,7 +185,7 @@ func TestBind(t *testing.T) {
 }
 
 func TestQueryErrors(t *testing.T) {
-	url, store := startNode(t, httpapi.Options{})
+	url, store := startNode(t, server.Options{})
 	tries := newNetwork(t, func(int, *http.Request) fate { return fate{} })
 	c := newClient(t, url, client.Options{HTTPClient: &http.Client{Transport: tries}})
 	if _, err := store.Add(t.Context(), numbered(1000)); err != nil {
@@ -247,7 +249,7 @@ func stranger(status int, body string) *http.Response {
 }
 
 func TestSPARQLRetries(t *testing.T) {
-	url, _ := startNode(t, httpapi.Options{})
+	url, _ := startNode(t, server.Options{})
 	busy := func() *http.Response { return stranger(503, `{"error":{"kind":"busy","message":"busy","where":""}}`) }
 	for _, test := range []struct {
 		name   string
@@ -291,7 +293,7 @@ func TestSPARQLRetries(t *testing.T) {
 }
 
 func TestExplain(t *testing.T) {
-	url, store := startNode(t, httpapi.Options{})
+	url, store := startNode(t, server.Options{})
 	c := newClient(t, url, client.Options{})
 	if _, err := store.Add(t.Context(), numbered(100)); err != nil {
 		t.Fatal(err)
@@ -308,7 +310,7 @@ func TestExplain(t *testing.T) {
 }
 
 func TestQueryCancelled(t *testing.T) {
-	url, store := startNode(t, httpapi.Options{})
+	url, store := startNode(t, server.Options{})
 	c := newClient(t, url, client.Options{})
 	if _, err := store.Add(t.Context(), numbered(1000)); err != nil {
 		t.Fatal(err)

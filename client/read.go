@@ -1,4 +1,4 @@
-// Reading: patterns, ranges and counts.
+// Reads: patterns, ranges and counts.
 
 package client
 
@@ -19,40 +19,40 @@ import (
 // Page is a part of an answer.
 type Page struct {
 	Triples []triple.Triple
-	// Annotations are those of Triples, one list for each, if PageOptions ask for them.
+	// Annotations are those of Triples, one list for each, if PageOptions.Annotations is set.
 	Annotations [][]triple.ApplicationData
-	Next        string // the cursor of the page that follows; "" where there is none
-	// Degraded: see [Options].
+	Next        string // the cursor of the next page; "" if there is none
+	// Degraded is set if the answer is degraded: see [Options].
 	Degraded bool
 }
 
-// PageOptions say which part of an answer is wanted.
+// PageOptions select a part of an answer.
 type PageOptions struct {
 	Limit   int    // most triples; 0 is the client's page size
 	Cursor  string // Next of the page before; "" is the beginning
 	Reverse bool   // from the end to the beginning; ranges only
-	// Annotations asks for the annotations of the triples, too; patterns only.
+	// Annotations requests the annotations of the triples too; patterns only.
 	Annotations bool
 }
 
-// RangeOptions say how to go through a range.
+// RangeOptions are the direction and the start of a range.
 type RangeOptions struct {
 	Reverse bool   // from the end to the beginning
-	Cursor  string // where to begin: Next of a page of the same range and direction
+	Cursor  string // start: Next of a page of the same range and direction
 }
 
-// Match yields the triples that match p, in the order that answers p best.
+// Match yields the triples that match p, in the best order for p. An error ends them.
 func (c *Client) Match(ctx context.Context, p triple.Pattern) iter.Seq2[triple.Triple, error] {
 	return c.all(ctx, "/triples", patternQuery(p), "")
 }
 
-// Range yields the triples between bounds, in their order.
+// Range yields the triples between bounds, in their order. An error ends them.
 func (c *Client) Range(ctx context.Context, b triple.Bounds, o RangeOptions) iter.Seq2[triple.Triple, error] {
 	return c.all(ctx, "/range", boundsQuery(b, o.Reverse), o.Cursor)
 }
 
-// MatchPage returns a part of what Match yields. A page may hold less than its
-// limit although others follow.
+// MatchPage returns a part of Match. A page may hold fewer triples than its limit although more
+// follow; only Next marks the end.
 func (c *Client) MatchPage(ctx context.Context, p triple.Pattern, o PageOptions) (Page, error) {
 	if o.Reverse {
 		return Page{}, fmt.Errorf("client: a pattern has no direction; ask for a range")
@@ -64,8 +64,8 @@ func (c *Client) MatchPage(ctx context.Context, p triple.Pattern, o PageOptions)
 	return c.page(ctx, "/triples", query, o)
 }
 
-// RangePage returns a part of what Range yields. A page may hold less than its
-// limit although others follow.
+// RangePage returns a part of Range. A page may hold fewer triples than its limit although more
+// follow; only Next marks the end.
 func (c *Client) RangePage(ctx context.Context, b triple.Bounds, o PageOptions) (Page, error) {
 	if o.Annotations {
 		return Page{}, fmt.Errorf("client: a range comes without annotations; ask for a pattern")
@@ -73,14 +73,14 @@ func (c *Client) RangePage(ctx context.Context, b triple.Bounds, o PageOptions) 
 	return c.page(ctx, "/range", boundsQuery(b, o.Reverse), o)
 }
 
-// Count returns how many triples match p.
+// Count returns the number of triples that match p.
 func (c *Client) Count(ctx context.Context, p triple.Pattern) (int64, error) {
 	n, _, err := c.count(ctx, patternQuery(p))
 	return n, err
 }
 
-// Estimate returns about how many triples match p, faster than Count; exact tells
-// that it is the count.
+// Estimate returns about the number of triples that match p. It is faster than Count. exact reports
+// whether n is the count.
 func (c *Client) Estimate(ctx context.Context, p triple.Pattern) (n int64, exact bool, err error) {
 	query := patternQuery(p)
 	query.Set("estimate", "true")
@@ -92,13 +92,13 @@ func (c *Client) count(ctx context.Context, query url.Values) (int64, bool, erro
 		Count int64
 		Exact bool
 	}
-	if err := c.get(ctx, c.door("/count", query), &answer); err != nil {
+	if err := c.get(ctx, c.endpoint("/count", query), &answer); err != nil {
 		return 0, false, fmt.Errorf("count: %w", err)
 	}
 	return answer.Count, answer.Exact, nil
 }
 
-// all yields page after page.
+// all yields the triples of all pages.
 func (c *Client) all(ctx context.Context, path string, query url.Values, from string) iter.Seq2[triple.Triple, error] {
 	return func(yield func(triple.Triple, error) bool) {
 		for cursor := from; ; {
@@ -121,6 +121,7 @@ func (c *Client) all(ctx context.Context, path string, query url.Values, from st
 }
 
 func (c *Client) page(ctx context.Context, path string, query url.Values, o PageOptions) (p Page, err error) {
+	// 1. Fetch the page whole.
 	if o.Limit < 0 {
 		return p, fmt.Errorf("client: a limit of %d", o.Limit)
 	}
@@ -132,12 +133,13 @@ func (c *Client) page(ctx context.Context, path string, query url.Values, o Page
 	if err != nil {
 		return p, err
 	}
+	// 2. Parse it, with annotations if they are requested.
 	var annotations []triple.ApplicationData
 	for t, err := range parsePage(got.text, &annotations) {
 		if err != nil {
 			return Page{}, err
 		}
-		// A triple with very long annotations stands on several lines.
+		// A triple with very long annotations may have several lines.
 		if last := len(p.Triples) - 1; o.Annotations && last >= 0 && p.Triples[last] == t {
 			p.Annotations[last] = append(p.Annotations[last], annotations...)
 			continue
@@ -151,11 +153,11 @@ func (c *Client) page(ctx context.Context, path string, query url.Values, o Page
 	return p, nil
 }
 
-// maxPageBytes bounds a page: 16 MiB, or one triple of four terms of 16 MiB, each
-// character of which may be escaped.
+// maxPageBytes bounds a page: 16 MiB, or one triple of four terms of 16 MiB, with each character
+// escaped.
 const maxPageBytes = 256 << 20
 
-// fetched is the text of one page, all of it, and the cursor of the next.
+// fetched is the whole text of one page, and the cursor of the next.
 type fetched struct {
 	text     []byte
 	next     string
@@ -169,7 +171,7 @@ func (c *Client) fetch(ctx context.Context, path string, query url.Values, limit
 		query.Set("cursor", cursor)
 	}
 	text, header, err := c.send(ctx, call{
-		method: http.MethodGet, url: c.door(path, query), header: http.Header{"Accept": {"application/n-quads"}},
+		method: http.MethodGet, url: c.endpoint(path, query), header: http.Header{"Accept": {"application/n-quads"}},
 	}, maxPageBytes)
 	if err == nil {
 		p = fetched{text: text, degraded: isDegraded(header)}
@@ -184,7 +186,7 @@ func (c *Client) fetch(ctx context.Context, path string, query url.Values, limit
 	return p, nil
 }
 
-// nextCursor returns the cursor of the page that a Link header announces.
+// nextCursor returns the cursor in a Link header; "" if there is no next page.
 func nextCursor(header http.Header) (string, error) {
 	for _, link := range header.Values("Link") {
 		target, rest, ok := strings.Cut(strings.TrimPrefix(strings.TrimSpace(link), "<"), ">")
@@ -203,8 +205,8 @@ func nextCursor(header http.Header) (string, error) {
 	return "", nil
 }
 
-// parsePage yields the triples of N-Quads text. They share no memory with it.
-// annotations, if not nil, is set to those of the triple.
+// parsePage yields the triples of N-Quads text. They share no memory with it. If annotations is not
+// nil, it is set to those of the triple.
 func parsePage(text []byte, annotations *[]triple.ApplicationData) iter.Seq2[triple.Triple, error] {
 	return func(yield func(triple.Triple, error) bool) {
 		sc := triple.NewScanner(bytes.NewReader(text), triple.ScanOptions{Source: "answer", Quads: true, MaxLine: maxPageBytes})
@@ -274,7 +276,7 @@ func setTerms(query url.Values, name string, terms []triple.Term) {
 	}
 }
 
-// startsText returns what triple.ParseStarts reads.
+// startsText returns the syntax of triple.ParseStarts.
 func startsText(s triple.Starts) string {
 	switch s.Kind {
 	case triple.IRI:

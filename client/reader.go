@@ -1,4 +1,4 @@
-// A reader that reports whether it failed.
+// A reader that remembers its error.
 
 package client
 
@@ -7,8 +7,8 @@ import (
 	"sync"
 )
 
-// tellingReader keeps the error that reading a document met, which net/http hides
-// behind that of the broken request. The transport reads in a goroutine of its own.
+// tellingReader keeps the error of reading a document, because net/http hides it behind that of the
+// broken request. The transport reads in its own goroutine.
 type tellingReader struct {
 	r   io.Reader
 	mu  sync.Mutex

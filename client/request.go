@@ -1,4 +1,4 @@
-// Sending requests, again where that is safe.
+// Sending requests, with retries if they are safe.
 
 package client
 
@@ -16,17 +16,17 @@ import (
 	"time"
 )
 
-// call is one request and what its answer must be.
+// call is one request.
 type call struct {
 	method string
 	url    string
 	header http.Header
 	body   []byte // sent again with each try
-	// byTriple: it is done triple by triple, so that the rest is done if it is sent again.
+	// byTriple is set if it is done triple by triple. Then the rest is done if it is sent again.
 	byTriple bool
 }
 
-// send sends a call and gives its whole answer, of at most limit bytes.
+// send sends a call and returns its whole answer, of at most limit bytes.
 func (c *Client) send(ctx context.Context, what call, limit int64) ([]byte, http.Header, error) {
 	var text []byte
 	var header http.Header
@@ -43,28 +43,29 @@ func (c *Client) send(ctx context.Context, what call, limit int64) ([]byte, http
 	return text, header, err
 }
 
-// Headers of a change, see docs/API.md. The key's is written in lower case because
-// net/http sends requests with "Idempotency-Key" again by itself, and would not say so.
+// Headers of a change, see docs/API.md. The key is in lower case, because net/http resends requests
+// with "Idempotency-Key" by itself and does not report it.
 const (
 	keyHeader    = "idempotency-key"
 	repeatHeader = "Trefoil-Repeat"
 )
 
-// change sends a call that changes something and returns its whole answer. It has a
-// key, by which it is done once: if its outcome is unknown, the call is sent again. What
-// was not done then, triple by triple, is done; a change of another kind that had begun
-// stays unknown. If again is false, a call is not sent again if the node says that it is
-// unavailable.
+// change sends a call that changes data, and returns its whole answer. The call has a key, so it is
+// done once. If its outcome is unknown, it is sent again. If it is done triple by triple, the next
+// try does the rest; otherwise a change that had begun stays unknown. If again is false, the call
+// is not sent again when the node is unavailable.
 func (c *Client) change(ctx context.Context, what call, again bool) ([]byte, error) {
+	// 1. Give the call a key. Only the first try may claim that the request is new.
 	what.header = what.header.Clone()
 	if what.header == nil {
 		what.header = http.Header{}
 	}
 	what.header[keyHeader] = []string{rand.Text()}
 	what.header.Set(repeatHeader, "false")
+	// 2. Try it. The outcome of each try decides the error after the last one.
 	var text []byte
 	var unknown error // of a try whose outcome is unknown
-	var partial error // of a try that was done in part
+	var partial error // of a try that did a part of the change
 	err := c.retry(ctx, func() error {
 		err := c.changeOnce(ctx, what, again, &text)
 		what.header.Del(repeatHeader)
@@ -85,6 +86,7 @@ func (c *Client) change(ctx context.Context, what call, again bool) ([]byte, err
 		}
 		return err
 	})
+	// 3. If a try may have done something, the error must not look as if nothing was done.
 	var last *Error
 	if partial != nil && err != nil && !(errors.As(err, &last) && (last.Begun || last.Done > 0)) {
 		unknown = partial
@@ -108,8 +110,8 @@ func (c *Client) changeOnce(ctx context.Context, what call, again bool, text *[]
 	return nil
 }
 
-// changeError tells the errors of a change apart: permanent ones, those that say that
-// nothing was done, and ErrUnknownOutcome, after which a repeat may get the answer.
+// changeError classifies the error of a change: permanent, nothing done, or ErrUnknownOutcome.
+// After the last a repeat may get the answer.
 func changeError(err error, again, byTriple bool) error {
 	var dial *net.OpError
 	var e *Error
@@ -135,8 +137,8 @@ func changeError(err error, again, byTriple bool) error {
 
 func unknownOutcome(err error) error { return fmt.Errorf("%w: %w", ErrUnknownOutcome, err) }
 
-// readAll reads an answer. A length that the header announced is checked by
-// net/http: a broken answer is an error.
+// readAll reads an answer of at most limit bytes. net/http checks the length in the header, so a
+// broken answer is an error.
 func readAll(answer *http.Response, limit int64) ([]byte, error) {
 	if answer.ContentLength > limit {
 		return nil, &permanent{fmt.Errorf("the node's answer has %d bytes, more than the %d expected", answer.ContentLength, limit)}
@@ -154,7 +156,7 @@ func readAll(answer *http.Response, limit int64) ([]byte, error) {
 	return text.Bytes(), nil
 }
 
-// get asks for a JSON answer.
+// get sends a GET and decodes its JSON answer.
 func (c *Client) get(ctx context.Context, url string, into any) error {
 	text, _, err := c.send(ctx, call{method: http.MethodGet, url: url, header: http.Header{"Accept": {"application/json"}}}, maxJSONBytes)
 	if err != nil {
@@ -163,7 +165,7 @@ func (c *Client) get(ctx context.Context, url string, into any) error {
 	return decodeJSON(text, into)
 }
 
-// maxJSONBytes bounds an answer that is one JSON object.
+// maxJSONBytes bounds an answer of one JSON object.
 const maxJSONBytes = 64 << 20
 
 func decodeJSON(text []byte, into any) error {
@@ -173,7 +175,7 @@ func decodeJSON(text []byte, into any) error {
 	return nil
 }
 
-// try sends a request once. The caller closes the answer's body.
+// try sends a request once. If there is no error, the caller must close the answer's body.
 func (c *Client) try(ctx context.Context, what call, body io.Reader) (*http.Response, error) {
 	r, err := http.NewRequestWithContext(ctx, what.method, what.url, body)
 	if err != nil {
@@ -202,16 +204,17 @@ func (c *Client) try(ctx context.Context, what call, body io.Reader) (*http.Resp
 	return answer, nil
 }
 
-// isDegraded reports whether an answer says that machines are away which own some of
-// what it holds. It is complete all the same.
+// isDegraded reports whether an answer is degraded: a part came from other copies, because machines
+// are down. It is complete.
 func isDegraded(header http.Header) bool { return header.Get("Trefoil-Degraded") == "true" }
 
-// permanent is an error that does not go away by trying again.
+// permanent is an error that no retry can remove.
 type permanent struct{ error }
 
 func (p *permanent) Unwrap() error { return p.error }
 
-// retry does something until it works, cannot work, or was done often enough.
+// retry calls do until it succeeds, fails permanently, or has no retries left. It also stops if the
+// context would end during the pause.
 func (c *Client) retry(ctx context.Context, do func() error) error {
 	for n := 1; ; n++ {
 		err := do()
@@ -239,7 +242,7 @@ func unwrapPermanent(err error) error {
 	return err
 }
 
-// mayPass reports whether an error may be gone at the next try.
+// mayPass reports whether a retry may succeed after an error.
 func mayPass(err error) bool {
 	var p *permanent
 	if errors.As(err, &p) || errors.Is(err, ErrQueryTimeout) || errors.Is(err, ErrRemote) || errors.Is(err, ErrLost) {

@@ -1,3 +1,5 @@
+// Broken pages and retries.
+
 package client_test
 
 import (
@@ -13,15 +15,15 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/trefoildb/trefoil/client"
+	"github.com/trefoildb/trefoil/internal/server"
 	"github.com/trefoildb/trefoil/links"
-	"github.com/trefoildb/trefoil/node/httpapi"
 	"github.com/trefoildb/trefoil/triple"
 )
 
 // TestBrokenPages: over a network that refuses, loses and cuts, every triple is
 // yielded exactly once.
 func TestBrokenPages(t *testing.T) {
-	url, store := startNode(t, httpapi.Options{})
+	url, store := startNode(t, server.Options{})
 	all := numbered(200)
 	if _, err := store.Add(ctx, all); err != nil {
 		t.Fatal(err)
@@ -50,7 +52,7 @@ func TestBrokenPages(t *testing.T) {
 
 // TestRetries: what is sent again, how often, and after which pauses.
 func TestRetries(t *testing.T) {
-	url, _ := startNode(t, httpapi.Options{})
+	url, _ := startNode(t, server.Options{})
 	answer := func(status int, retryAfter string) fate {
 		header := http.Header{}
 		if retryAfter != "" {

@@ -13,30 +13,30 @@ import (
 	"github.com/trefoildb/trefoil/triple"
 )
 
-// UpdateOptions are what an update says beside its text.
+// UpdateOptions are the options of an update beside its text.
 type UpdateOptions struct {
 	// Bind gives variables of all WHEREs values; see [QueryOptions].
 	Bind map[string]triple.Term
-	// UsingGraphs and UsingNamedGraphs are the IRIs of the dataset of WHEREs, in
-	// place of USING and USING NAMED.
+	// UsingGraphs and UsingNamedGraphs are the IRIs of the dataset of WHEREs. It replaces that of
+	// USING and USING NAMED.
 	UsingGraphs, UsingNamedGraphs []string
-	// Timeout shortens the node's own; 0 leaves it.
+	// Timeout shortens the node's own; 0 keeps it.
 	Timeout time.Duration
 }
 
-// UpdateResult is what an update did.
+// UpdateResult is the result of an update.
 type UpdateResult struct {
-	Added     int64  // triples that were not there
-	Deleted   int64  // triples that were
-	Isolation string // that the update had: "snapshot" or "triple", "" if Repeated; see docs/API.md
-	// Repeated reports that an earlier try did the update. Its counts are not known.
+	Added     int64  // triples that did not exist
+	Deleted   int64  // triples that existed
+	Isolation string // of the update: "snapshot" or "triple", "" if Repeated; see docs/API.md
+	// Repeated is true if an earlier try did the update. Its counts are then unknown.
 	Repeated bool
 }
 
-// Update carries out a SPARQL update, durably when it returns. On a node alone all of it is
-// done or nothing; in a cluster an update is not atomic (see UpdateResult.Isolation), and
-// after an error a part of it may be done. It is sent again as the package says: if the node was too busy to begin,
-// or its answer was lost.
+// Update makes a SPARQL update, durably when it returns. On a lone node it is done as a whole or
+// not at all. In a cluster an update is not atomic (see UpdateResult.Isolation), and a part of it
+// may be done if it fails. It is sent again if the node was too busy to begin, or if its answer was
+// lost; see the package on retries.
 func (c *Client) Update(ctx context.Context, update string, o UpdateOptions) (UpdateResult, error) {
 	result, err := c.update(ctx, update, o)
 	if err != nil {
@@ -58,7 +58,7 @@ func (c *Client) update(ctx context.Context, update string, o UpdateOptions) (re
 	}
 	params := url.Values{}
 	setOperation(params, "using-graph-uri", o.UsingGraphs, "using-named-graph-uri", o.UsingNamedGraphs, o.Timeout)
-	what := call{method: http.MethodPost, url: c.door("/sparql", params),
+	what := call{method: http.MethodPost, url: c.endpoint("/sparql", params),
 		header: http.Header{"Content-Type": {"application/sparql-update"}, "Accept": {"application/json"}}}
 	what.body = []byte(update)
 	text, err := c.change(ctx, what, false)

@@ -1,4 +1,4 @@
-// Changing: adding and deleting triples.
+// Changes: adding and deleting triples.
 
 package client
 
@@ -11,22 +11,20 @@ import (
 	"github.com/trefoildb/trefoil/triple"
 )
 
-// AddResult says what an Add did.
+// AddResult is the result of an Add.
 type AddResult struct{ Added, Existing int64 }
 
-// DeleteResult says what a delete did.
+// DeleteResult is the result of a delete.
 type DeleteResult struct{ Deleted, Missing int64 }
 
-// batchBytes is the size of the documents that a long list is sent in; a triple of
-// more is sent by itself.
+// batchBytes is the size of the documents of a long list. A greater triple is sent alone.
 const batchBytes = 8 << 20
 
-// Add adds triples, durably when it returns. Labels of blank nodes are taken as
-// they are: a triple that a node has given out names the same nodes again.
+// Add adds triples, durably when it returns. Labels of blank nodes are kept, because a triple from
+// a node must name the same nodes again.
 //
-// A list of up to some 8 MiB is sent as one; a longer one in several requests, and
-// where one of them fails, the result says what those before did. See the package
-// on retries.
+// A list of up to some 8 MiB is sent as one request, a longer one in several. If one of them fails,
+// the result counts the work of those before. See the package on retries.
 func (c *Client) Add(ctx context.Context, triples []triple.Triple) (AddResult, error) {
 	var total AddResult
 	err := c.sendAll(ctx, http.MethodPost, url.Values{"blank": {"keep"}}, triples, nil, func(text []byte) error {
@@ -42,9 +40,9 @@ func (c *Client) Add(ctx context.Context, triples []triple.Triple) (AddResult, e
 	return total, nil
 }
 
-// AddAnnotated is [Client.Add] for triples with annotations, one list for each triple.
-// The annotations of a request are set after its triples, each durably by itself: after
-// an error some may be set, and all can be sent again.
+// AddAnnotated is [Client.Add] for triples with annotations, one list for each triple. The
+// annotations of a request are set after its triples, each durably by itself. If it fails, some may
+// be set, and all can be sent again.
 func (c *Client) AddAnnotated(ctx context.Context, triples []triple.Triple, annotations [][]triple.ApplicationData) (AddResult, error) {
 	var total AddResult
 	if len(annotations) != len(triples) {
@@ -70,8 +68,8 @@ func (c *Client) AddAnnotated(ctx context.Context, triples []triple.Triple, anno
 	return total, nil
 }
 
-// Delete deletes triples, durably when it returns. A triple without a graph is one
-// of the default graph. For the rest see [Client.Add].
+// Delete deletes triples, durably when it returns. A triple without a graph is one of the default
+// graph. For the rest see [Client.Add].
 func (c *Client) Delete(ctx context.Context, triples []triple.Triple) (DeleteResult, error) {
 	var total DeleteResult
 	err := c.sendAll(ctx, http.MethodDelete, url.Values{}, triples, nil, func(text []byte) error {
@@ -87,11 +85,10 @@ func (c *Client) Delete(ctx context.Context, triples []triple.Triple) (DeleteRes
 	return total, nil
 }
 
-// DeleteMatch deletes all triples that match p, which must name a term, a graph or
-// the default graph.
+// DeleteMatch deletes all triples that match p. p must have a term, a graph or the default graph.
 func (c *Client) DeleteMatch(ctx context.Context, p triple.Pattern) (DeleteResult, error) {
 	var answer DeleteResult
-	text, err := c.change(ctx, call{method: http.MethodDelete, url: c.door("/triples", patternQuery(p))}, true)
+	text, err := c.change(ctx, call{method: http.MethodDelete, url: c.endpoint("/triples", patternQuery(p))}, true)
 	if err == nil {
 		err = decodeJSON(text, &answer)
 	}
@@ -101,17 +98,18 @@ func (c *Client) DeleteMatch(ctx context.Context, p triple.Pattern) (DeleteResul
 	return answer, nil
 }
 
-// sendAll sends triples as N-Quads documents of about batchBytes, with annotations
-// unless that is nil.
+// sendAll sends triples as N-Quads documents of about batchBytes, with annotations unless that is
+// nil.
 func (c *Client) sendAll(ctx context.Context, method string, query url.Values, triples []triple.Triple, annotations [][]triple.ApplicationData, answered func([]byte) error) error {
-	// All are checked before any is sent: a term with a line end in it, say, would
+	// 1. Check all triples before any is sent, because a term with a line end, for example, would
 	// be read as something else.
 	for i, t := range triples {
 		if err := t.Check(); err != nil {
 			return fmt.Errorf("triple %d: %w", i, err)
 		}
 	}
-	what := call{method: method, url: c.door("/triples", query), header: http.Header{"Content-Type": {"application/n-quads"}}, byTriple: annotations == nil}
+	// 2. Send a document when it would exceed batchBytes.
+	what := call{method: method, url: c.endpoint("/triples", query), header: http.Header{"Content-Type": {"application/n-quads"}}, byTriple: annotations == nil}
 	send := func(document []byte) error {
 		what.body = document
 		text, err := c.change(ctx, what, true)

@@ -10,8 +10,10 @@ import (
 	"go/parser"
 	"go/token"
 	"io"
+	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -19,53 +21,73 @@ import (
 
 const module = "github.com/trefoildb/trefoil"
 
-// mayImport is the design's import graph: which packages at the top, with all
-// below them, may know which others. A package is always free within itself.
-// main, internal/cli, integration and scripts stand above all and may know
-// anything.
-var mayImport = map[string][]string{
+// layers is the map of docs/ARCHITECTURE.md: what each package may import of the module. A
+// name stands for the package and all below it, unless these have a line of their own. A
+// package may always import those below itself.
+var layers = map[string][]string{
+	// The pure cores.
 	"triple":   {},
 	"trie":     {"triple"},
 	"sparql":   {"triple"},
-	"links":    {"triple"},
+	"links":    {"triple", small},
 	"recovery": {"triple", "trie"},
-	"rdfload":  {"triple", "trie", "links"},
-	"node":     {"triple", "trie", "sparql", "links", "recovery", "rdfload"},
-	"client":   {"triple", "sparql", "links"},
+
+	"rdfload": {"triple", "trie", "links", small},
+	"client":  {"triple", "sparql", "links"},
+
+	// One machine.
+	"internal/store":          {"triple", "trie", "sparql", "links", "recovery", "rdfload", "internal/store/manifest", small},
+	"internal/store/manifest": {},
+	"internal/replica":        {"triple", "trie", "recovery", "internal/store"},
+	"internal/turns":          {small},
+	"internal/engine":         {"triple", "sparql", "rdfload", "internal/store", "internal/turns"},
+
+	// Many machines. Only internal/cluster itself, the member, knows all parts.
+	"internal/cluster":            {"triple", "trie", "sparql", "recovery", "rdfload", "internal/replica", "internal/store", small},
+	"internal/cluster/view":       {"trie", "recovery", small},
+	"internal/cluster/gossip":     {"trie"},
+	"internal/cluster/peer":       {"trie"},
+	"internal/cluster/port":       {small},
+	"internal/cluster/agreement":  {"trie", "internal/cluster/view", "internal/store/manifest"},
+	"internal/cluster/gate":       {"trie", "internal/replica", "internal/store", "internal/cluster/view", "internal/cluster/peer"},
+	"internal/cluster/backfill":   {"triple", "trie", "recovery", "internal/replica", "internal/store", "internal/cluster/view", "internal/cluster/gate", "internal/cluster/peer", "internal/cluster/throttle", "internal/cluster/writes"},
+	"internal/cluster/upkeep":     {"triple", "trie", "recovery", "internal/replica", "internal/store", "internal/cluster/view", "internal/cluster/gate", "internal/cluster/peer", "internal/cluster/throttle", "internal/cluster/writes", "internal/cluster/backfill"},
+	"internal/cluster/generation": {"trie", "internal/replica", "internal/store", "internal/cluster/view", "internal/cluster/agreement", "internal/cluster/port"},
+	"internal/cluster/throttle":   {small},
+	"internal/cluster/member":     {"trie", "internal/cluster/view", "internal/cluster/peer"},
+	"internal/cluster/writes":     {"triple", "trie", "recovery", "internal/replica", "internal/store", "internal/cluster/view", "internal/cluster/peer", "internal/cluster/member"},
+	"internal/cluster/reads":      {"triple", "trie", "sparql", "recovery", "internal/replica", "internal/store", "internal/turns", "internal/cluster/view", "internal/cluster/peer", "internal/cluster/member"},
+	"internal/cluster/loads":      {"triple", "trie", "recovery", "rdfload", "internal/replica", "internal/store", "internal/cluster/view", "internal/cluster/peer", "internal/cluster/member"},
+
+	// The live graph of links.
+	"internal/linkgraph":           {"triple", "links", "rdfload", "internal/store", small},
+	"internal/linkgraph/edits":     {"triple", "links"},
+	"internal/linkgraph/ranking":   {"links"},
+	"internal/linkgraph/nodegraph": {"links", "internal/store"},
+	"internal/linkgraph/copies":    {"triple", "trie", "recovery", "internal/replica", "internal/store", "internal/cluster/view", "internal/cluster/peer"},
+	"internal/linkgraph/ranges": {"triple", "trie", "sparql", "recovery", "links", "internal/replica", "internal/store", "internal/cluster/view", "internal/cluster/peer",
+		"internal/linkgraph/edits", "internal/linkgraph/ranking", "internal/linkgraph/copies", small},
+
+	"internal/server": {"triple", "trie", "sparql", "links", "recovery", "rdfload", "internal/store", "internal/engine", "internal/turns", "internal/cluster/view"},
+	"internal/cert":   {"internal/cluster/port"},
+
+	// The public face: a store in a program, or a node that serves.
+	"node": {"triple", "sparql", "links", "rdfload", "internal/replica", "internal/store", "internal/engine", "internal/cluster", "internal/cluster/view",
+		"internal/cluster/port", "internal/linkgraph", "internal/linkgraph/nodegraph", "internal/linkgraph/copies", "internal/linkgraph/ranges",
+		"internal/server", small},
+
+	"internal/dataset": {"triple", "links"},
+
+	// What a machine is: these import nothing of the module.
+	"internal/memory": {}, "internal/bootclock": {}, "internal/protocol": {}, "internal/processors": {},
 }
 
-// withinNode is the same inside of node: what a cluster is made of. The store
-// itself, package node, knows none of them but who guards its manifests.
-var withinNode = map[string][]string{
-	"node":               {"node/manifest"},
-	"node/manifest":      {},
-	"node/view":          {},
-	"node/port":          {},
-	"node/peer":          {},
-	"node/gossip":        {},
-	"node/agreement":     {"node/view", "node/manifest"},
-	"node/writes":        {"node", "node/view", "node/peer"},
-	"node/reads":         {"node", "node/view", "node/peer", "node/turns"},
-	"node/loads":         {"node", "node/view", "node/peer"},
-	"node/cluster":       {"node", "node/view", "node/port", "node/peer", "node/gossip", "node/agreement", "node/writes", "node/reads", "node/loads"},
-	"node/turns":         {},
-	"node/engine":        {"node", "node/turns"},
-	"node/links":         {"node", "node/links/edits", "node/links/ranking"},
-	"node/links/edits":   {},
-	"node/links/ranking": {},
-	"node/links/copies":  {"node", "node/view", "node/peer"},
-	"node/links/ranges":  {"node", "node/view", "node/peer", "node/links/edits", "node/links/ranking", "node/links/copies"},
-	"node/links/growing": {"node"},
-	"node/httpapi":       {"node", "node/engine", "node/turns", "node/view"},
-}
+// small stands for the packages about the machine that a process runs on.
+const small = "internal/{memory,bootclock,protocol,processors}"
 
-// below are the packages of internal that others may know, and who: they know none.
-var below = map[string][]string{
-	"internal/memory": {"rdfload", "node"}, "internal/bootclock": {"node"}, "internal/protocol": {"node"},
-	"internal/processors": {"node", "rdfload", "links"},
-}
-
-var above = []string{"", "internal", "integration", "scripts"}
+// above may import everything: the binary, its commands, tests, examples and tools. Nothing imports
+// them.
+var above = []string{"", "internal/cli", "internal/testing", "integration", "examples", "scripts"}
 
 // pure are the packages with no goroutine, clock, file or socket of their own.
 var pure = []string{"triple", "trie", "recovery", "sparql"}
@@ -84,58 +106,21 @@ type goPackage struct {
 
 func TestImportGraph(t *testing.T) {
 	for _, p := range packages(t) {
-		from, ours := top(p.ImportPath)
+		from, ours := layer(p.ImportPath)
 		if !ours || slices.Contains(above, from) {
 			continue
 		}
-		allowed, known := mayImport[from]
+		allowed, known := layers[from]
 		if !known {
-			t.Errorf("%s: package %s is not in the design's import graph", p.ImportPath, from)
+			t.Errorf("%s is not in the map of packages", p.ImportPath)
 			continue
 		}
 		for _, path := range p.Imports {
-			to, ours := top(path)
-			if slices.Contains(below[strings.TrimPrefix(path, module+"/")], from) {
-				continue
-			}
-			if ours && to != from && !slices.Contains(allowed, to) {
+			to, ours := layer(path)
+			inside := to == from || strings.HasPrefix(to, from+"/")
+			machine := slices.Contains(allowed, small) && slices.Contains([]string{"memory", "bootclock", "protocol", "processors"}, strings.TrimPrefix(to, "internal/"))
+			if ours && !inside && !machine && !slices.Contains(allowed, to) {
 				t.Errorf("%s imports %s: %s may import %s only", p.ImportPath, path, from, list(allowed))
-			}
-		}
-	}
-}
-
-func TestImportsWithinNode(t *testing.T) {
-	for _, p := range packages(t) {
-		from, ours := strings.CutPrefix(p.ImportPath, module+"/")
-		allowed, known := withinNode[from]
-		if !ours || !known {
-			if from, _, _ := strings.Cut(from, "/"); ours && from == "node" && !strings.HasPrefix(p.ImportPath, module+"/node/httpapi/") {
-				t.Errorf("%s is not in the graph of node's packages", p.ImportPath)
-			}
-			continue
-		}
-		for _, path := range p.Imports {
-			to, ours := strings.CutPrefix(path, module+"/")
-			if _, inner := withinNode[to]; ours && inner && to != from && !slices.Contains(allowed, to) {
-				t.Errorf("%s imports %s: it may import %s only", p.ImportPath, path, list(allowed))
-			}
-		}
-	}
-}
-
-// Nothing outside of the tests may lean on the test packages: the data sets are
-// the one exception, for trefoil generate.
-func TestNothingRestsOnIntegration(t *testing.T) {
-	for _, p := range packages(t) {
-		from, _ := top(p.ImportPath)
-		for _, path := range p.Imports {
-			to, ours := top(path)
-			if !ours || to != "integration" || from == "integration" {
-				continue
-			}
-			if from != "internal" || path != module+"/integration/workload" {
-				t.Errorf("%s imports %s", p.ImportPath, path)
 			}
 		}
 	}
@@ -143,7 +128,7 @@ func TestNothingRestsOnIntegration(t *testing.T) {
 
 func TestPurePackages(t *testing.T) {
 	for _, p := range packages(t) {
-		name, ours := top(p.ImportPath)
+		name, ours := layer(p.ImportPath)
 		if !ours || !slices.Contains(pure, name) {
 			continue
 		}
@@ -200,14 +185,18 @@ func noGoroutineOrClock(t *testing.T, file string) {
 	})
 }
 
-// top returns the package at the module's top that a path is in or below; "" is
-// the module's root.
-func top(path string) (name string, ours bool) {
+// layer returns the entry of layers or of above that a package belongs to: its own, or
+// that of the nearest folder above it.
+func layer(path string) (name string, ours bool) {
 	if path == module {
 		return "", true
 	}
-	rest, ours := strings.CutPrefix(path, module+"/")
-	name, _, _ = strings.Cut(rest, "/")
+	name, ours = strings.CutPrefix(path, module+"/")
+	for of := name; ours && of != "."; of = filepath.Dir(of) {
+		if _, ok := layers[of]; ok || slices.Contains(above, of) {
+			return of, true
+		}
+	}
 	return name, ours
 }
 
@@ -245,4 +234,47 @@ func packages(t *testing.T) []goPackage {
 		t.Fatalf("go list found %d packages only", len(all))
 	}
 	return all
+}
+
+// TestMapNamesPackages: docs/ARCHITECTURE.md names every package, and no other one. A name
+// with braces stands for several: internal/cluster/{reads,writes}.
+func TestMapNamesPackages(t *testing.T) {
+	text, err := os.ReadFile("../docs/ARCHITECTURE.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	named := map[string]bool{}
+	for _, quoted := range regexp.MustCompile("`([a-z][a-z0-9/]*)(?:\\{([a-z,]+)\\})?`").FindAllStringSubmatch(string(text), -1) {
+		for _, last := range strings.Split(quoted[2], ",") {
+			named[quoted[1]+last] = true
+		}
+	}
+	exists := map[string]bool{}
+	for _, p := range packages(t) {
+		name := strings.TrimPrefix(strings.TrimPrefix(p.ImportPath, module), "/")
+		exists[name], exists[filepath.Dir(name)] = true, true // the folder of packages may be none itself
+		if name != "" && !named[name] {
+			t.Errorf("docs/ARCHITECTURE.md does not name %s", name)
+		}
+	}
+	for name := range named {
+		if strings.Contains(strings.TrimSuffix(name, "/"), "/") && !exists[name] {
+			t.Errorf("docs/ARCHITECTURE.md names %s, which is no package", name)
+		}
+	}
+}
+
+// TestDocsNameFiles: each Go file that these documents name with its folder exists.
+func TestDocsNameFiles(t *testing.T) {
+	for _, doc := range []string{"CONTRIBUTING.md", "docs/ARCHITECTURE.md", "docs/LINKS.md", "docs/FORMAT.md", "docs/OPERATIONS.md"} {
+		text, err := os.ReadFile(filepath.Join("..", doc))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range regexp.MustCompile("`((?:[a-z]+/)*(?:internal|integration|sparql|links|rdfload|recovery|trie|triple|node|client)/[a-zA-Z0-9_/*]+\\.go)`").FindAllStringSubmatch(string(text), -1) {
+			if files, err := filepath.Glob(filepath.Join("..", name[1])); err != nil || len(files) == 0 {
+				t.Errorf("%s names %s, which does not exist", doc, name[1])
+			}
+		}
+	}
 }

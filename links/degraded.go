@@ -1,3 +1,5 @@
+// Degraded answers, reported through the context of a call.
+
 package links
 
 import (
@@ -8,21 +10,23 @@ import (
 // degradedKey is the key of a *Degraded in a context.
 type degradedKey struct{}
 
-// Degraded reports whether something of an answer came from other orders than it would,
-// since a machine is dead. It is complete all the same.
+// Degraded records that a part of an answer came from other orders than usual, because a machine
+// is down. The answer is complete all the same. It is safe for concurrent use.
 type Degraded struct{ is atomic.Bool }
 
-// Degraded reports whether it was.
+// Degraded reports whether the answer was degraded.
 func (d *Degraded) Degraded() bool { return d.is.Load() }
 
-// WatchDegraded returns a context with which calls of a [Graph] tell what they were.
+// WatchDegraded returns a context with a Degraded. If a call of a [Graph] gets this context, it
+// reports there.
 func WatchDegraded(ctx context.Context) (context.Context, *Degraded) {
 	d := &Degraded{}
 	return context.WithValue(ctx, degradedKey{}, d), d
 }
 
-// TellDegraded notes that an answer was degraded, for who watches.
-func TellDegraded(ctx context.Context) {
+// ReportDegraded records in the Degraded of ctx that an answer was degraded. If ctx has none, it
+// does nothing.
+func ReportDegraded(ctx context.Context) {
 	if d, ok := ctx.Value(degradedKey{}).(*Degraded); ok {
 		d.is.Store(true)
 	}

@@ -1,6 +1,6 @@
-// Package links is the vocabulary of the hyperlink store: which triples hold
-// links, UIDs and hosts, and what can be asked of a graph of links. Its packages
-// hold the parts; a graph over a store is in node/links.
+// Package links is the vocabulary of the hyperlink store: the triples of links, UIDs and hosts,
+// and the interfaces of a graph of links. Its packages hold the parts. A graph over a store is in
+// internal/linkgraph.
 //
 //	uid         the numbers of pages: 14 bits slot, 22 bits host, 28 bits page
 //	weburl      host keys, registered domains, the order of pages
@@ -12,24 +12,22 @@
 //	sample      samples of lists
 //	rank        PageRank, HITS, SALSA
 //	linkfile    files of links, as crawlers write them
-//	gen         web graphs that are made up
 //	wire        requests and answers as bytes, for HTTP
 //	linkstest   a graph in plain maps, for tests
-//	positional  UIDs by position, as the patents have them
 //
 // # Links as triples
 //
-// The truth is in the store, and cells are made from it:
+// The store has the authoritative data, and cells are made from it:
 //
 //	<src> <urn:trefoil:linksTo> <dst> .
 //	<url> <urn:trefoil:uid> "4611686018427387905"^^xsd:unsignedLong .
 //	<urn:trefoil:extent:17179869184> <urn:trefoil:host> "org.example.www" .
 //
-// A link's label, its weight and its anchor text, is an annotation of the
-// application urn:trefoil:links on the link's triple (package lists). A page has
-// a UID from when it is first seen as an end of a link, and keeps it for ever. In
-// POS, UIDs sort by value: the pages of a range of slots are one range of keys. An
-// extent is the upper 36 bits of a UID, and belongs to one host.
+// A link's label has its weight and its anchor text. It is an annotation of the application
+// urn:trefoil:links on the link's triple (package lists). A page gets a UID when it first is an
+// end of a link, and keeps it for ever. The pages of a range of slots are one range of keys,
+// because UIDs in POS sort by value. An extent is the upper 36 bits of a UID, and belongs to one
+// host.
 package links
 
 import (
@@ -41,15 +39,15 @@ import (
 )
 
 const (
-	// DefaultPredicate is that of links, unless a graph is made from another one.
+	// DefaultPredicate is the predicate of links, unless a graph is made from another one.
 	DefaultPredicate = "urn:trefoil:linksTo"
-	// UIDPredicate is that of pages' UIDs, literals of xsd:unsignedLong.
+	// UIDPredicate is the predicate of pages' UIDs, literals of xsd:unsignedLong.
 	UIDPredicate = "urn:trefoil:uid"
-	// HostPredicate is that of extents' host keys, strings.
+	// HostPredicate is the predicate of extents' host keys, strings.
 	HostPredicate = "urn:trefoil:host"
-	// Application is the application id of labels, which are annotations.
+	// Application is the application ID of labels, because these are annotations.
 	Application = "urn:trefoil:links"
-	// extentPrefix begins the IRIs of extents; their number in decimal follows.
+	// extentPrefix is the prefix of extents' IRIs. Their number in decimal follows.
 	extentPrefix = "urn:trefoil:extent:"
 
 	unsignedLong = "http://www.w3.org/2001/XMLSchema#unsignedLong"
@@ -60,19 +58,20 @@ func Link(predicate, src, dst string) triple.Triple {
 	return triple.Triple{Subject: triple.NewIRI(src), Predicate: triple.NewIRI(predicate), Object: triple.NewIRI(dst)}
 }
 
-// UIDTriple returns the triple that gives a page its UID.
+// UIDTriple returns the triple of a page and its UID.
 func UIDTriple(url string, u uid.UID) triple.Triple {
 	return triple.Triple{Subject: triple.NewIRI(url), Predicate: triple.NewIRI(UIDPredicate),
 		Object: triple.NewTyped(u.String(), unsignedLong)}
 }
 
-// HostTriple returns the triple that tells the host of an extent.
+// HostTriple returns the triple of an extent and its host.
 func HostTriple(e uid.Extent, hostKey string) triple.Triple {
 	return triple.Triple{Subject: triple.NewIRI(extentPrefix + strconv.FormatUint(uint64(e), 10)),
 		Predicate: triple.NewIRI(HostPredicate), Object: triple.NewString(hostKey)}
 }
 
-// ParseExtent returns the extent that the subject of a [HostTriple] names.
+// ParseExtent returns the extent of the subject of a [HostTriple]. It returns an error if iri is
+// no extent.
 func ParseExtent(iri string) (uid.Extent, error) {
 	if len(iri) > len(extentPrefix) && iri[:len(extentPrefix)] == extentPrefix {
 		n, err := strconv.ParseUint(iri[len(extentPrefix):], 10, 36)

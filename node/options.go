@@ -1,116 +1,164 @@
+// Options of a store that a program opens or serves, and their errors.
+
 package node
 
 import (
+	"cmp"
 	"fmt"
 	"log/slog"
+	"os"
+	"path/filepath"
+	"regexp"
 	"time"
 
-	"github.com/cockroachdb/pebble/v2/vfs"
-
+	"github.com/trefoildb/trefoil/internal/engine"
 	"github.com/trefoildb/trefoil/internal/memory"
+	"github.com/trefoildb/trefoil/links"
+	"github.com/trefoildb/trefoil/triple"
 )
 
-// Options are the parameters of [Open]. The zero value is ready to use.
+// Options are the parameters of [Open], and the part of [ServeOptions] that both share.
+// The zero value is ready to use.
 type Options struct {
-	// ReadOnly opens an existing store and refuses writes.
+	// ReadOnly opens a store that must exist, and rejects changes.
 	ReadOnly bool
-	// Member opens a directory that belongs to a member of a cluster; without it
-	// that is [ErrMember]. Whoever sets it is that member, or looks at one
-	// machine's part alone, as a check does.
-	Member bool
-	// MaxSegmentBytes is the size on disk beyond which a segment is split; 0 is
-	// 256 MiB.
-	MaxSegmentBytes int64
-	// CacheBytes is the size of the cache of table blocks; 0 is an eighth of
-	// memory, from 16 MiB to 4 GiB.
-	CacheBytes int64
-	// MemTableBytes is the size at which rows in memory are written to a table;
-	// 0 is a 32nd of memory, from 4 to 64 MiB. Up to four are in memory at a time. It is no
-	// more than a sixteenth of the disk's watermark, or 4 MiB.
-	MemTableBytes int64
-	// MinFreeBytes is the watermark of free space on the disk, below which writes
-	// are refused; 0 is a fiftieth of the disk, from 64 MiB to 2 GiB, and a
-	// negative value is none.
-	MinFreeBytes int64
-	// QueueBytes bounds the writes that wait for the committer; 0 is a 32nd of
-	// memory, from 8 to 64 MiB.
-	QueueBytes int64
-	// WriteTimeout bounds how long a write that has begun waits for the disk
-	// before it is [ErrUnknown]; 0 is a minute.
-	WriteTimeout time.Duration
-	// Version is the program's, for [Status] and backups.
-	Version string
-	// Logger takes what the store has to say; nil is nobody.
+	// Memory is how many bytes the process may use. Caches, queries, updates and loads
+	// get shares of it. 0 is the limit of the container or, if there is none, the
+	// memory of the machine.
+	Memory int64
+
+	// QueryMemory is how many bytes a query may hold before it uses temporary files.
+	// 0 is 256 MiB, or a sixteenth of Memory if that is less.
+	QueryMemory int64
+	// UpdateMemory is the maximum of bytes that one update may change; 0 is as for
+	// QueryMemory.
+	UpdateMemory int64
+	// QueryTimeout is the maximum duration of a query or update. 0 is a minute, and a
+	// negative value is no limit.
+	QueryTimeout time.Duration
+	// MaxQueries is the maximum of queries at a time with more than 2 MiB of memory
+	// each; others wait. 0 is 16.
+	MaxQueries int
+	// SpillDir is a directory for temporary files of queries. "" is tmp in the data
+	// directory or, if the store is read-only, the directory of the system.
+	SpillDir string
+	// UnionDefaultGraph makes the merge of all graphs the default graph of queries.
+	UnionDefaultGraph bool
+	// AllowHosts are the hosts that SERVICE and LOAD may request: example.org,
+	// example.org:8890, *.example.org, 10.0.0.0/8. If there is none, both are off.
+	AllowHosts []string
+
+	// LinkPredicate is the IRI of the predicate of hyperlinks; "" is
+	// [links.DefaultPredicate].
+	LinkPredicate string
+	// NoLinks turns the graph of links off.
+	NoLinks bool
+
+	// Logger receives messages; nil discards them.
 	Logger *slog.Logger
-	// OnFatal, where set, is called once, in a goroutine of its own, when a write
-	// or sync has failed for good: the process had better end, since what the disk
-	// holds is known only after the store has been opened anew.
-	OnFatal func(error)
-	// Feed names predicates, by their IRIs, whose changes are kept for
-	// [Store.ReadFeed] while the store is alone.
-	Feed []string
-	// CountChanges has [Store.ChangeCount] tell changes, for 4 MiB of memory.
-	CountChanges bool
-	// Journal names predicates, by their IRIs; [Store.Journal] tells operations on their
-	// triples, and [Store.JournalChanges] counts them.
-	Journal []string
-	// JournalBytes bounds the operations that are kept for [Store.Journal]: the oldest go
-	// first. 0 is 64 MiB; with less than 0 they are counted only.
-	JournalBytes int64
-	// FS is the file system; nil is the disk.
-	FS vfs.FS
+	// Version is the version of the program, for the status and for backups.
+	Version string
 }
 
-// Limits of options.
-const (
-	minMemTableBytes   = 64 << 10
-	maxMemTableBytes   = 1 << 30
-	smallMemTable      = 4 << 20
-	defaultSegment     = 256 << 20
-	defaultWriteExpiry = time.Minute
-)
-
-// Validate says what is wrong with the options.
+// Validate returns an error if an option is invalid: an [*OptionError], or one that
+// names the option in its text.
 func (o Options) Validate() error {
 	switch {
-	case o.MaxSegmentBytes < 0:
-		return fmt.Errorf("%w: MaxSegmentBytes is %d", ErrInvalid, o.MaxSegmentBytes)
-	case o.CacheBytes < 0:
-		return fmt.Errorf("%w: CacheBytes is %d", ErrInvalid, o.CacheBytes)
-	case o.QueueBytes < 0:
-		return fmt.Errorf("%w: QueueBytes is %d", ErrInvalid, o.QueueBytes)
-	case o.WriteTimeout < 0:
-		return fmt.Errorf("%w: WriteTimeout is %s", ErrInvalid, o.WriteTimeout)
-	case o.MemTableBytes != 0 && (o.MemTableBytes < minMemTableBytes || o.MemTableBytes > maxMemTableBytes):
-		return fmt.Errorf("%w: MemTableBytes is %d, not %d to %d", ErrInvalid, o.MemTableBytes, minMemTableBytes, maxMemTableBytes)
+	case o.Memory < 0:
+		return invalid("{Memory} %d: it must be more than 0", o.Memory)
+	case o.QueryMemory < 0:
+		return invalid("{QueryMemory} %d: it must be more than 0", o.QueryMemory)
+	case o.UpdateMemory < 0:
+		return invalid("{UpdateMemory} %d: it must be more than 0", o.UpdateMemory)
+	case o.MaxQueries < 0:
+		return invalid("{MaxQueries} %d: it must be more than 0", o.MaxQueries)
+	}
+	if err := triple.NewIRI(o.linkPredicate()).Check(); err != nil {
+		return invalid("{LinkPredicate}: %v", err)
+	}
+	if err := (engine.Options{AllowHosts: o.AllowHosts}).Validate(); err != nil {
+		return invalid("%v", err)
 	}
 	return nil
 }
 
-// withDefaults puts the default in every field that is zero, but for
-// MinFreeBytes, which depends on the disk.
-func (o Options) withDefaults() Options {
-	if o.MaxSegmentBytes == 0 {
-		o.MaxSegmentBytes = defaultSegment
-	}
-	shares := memory.Divide(memory.Available())
-	if o.CacheBytes == 0 {
-		o.CacheBytes = shares.Cache
-	}
-	if o.MemTableBytes == 0 {
-		o.MemTableBytes = shares.MemTable
-	}
-	if o.QueueBytes == 0 {
-		o.QueueBytes = shares.Queue
-	}
-	if o.WriteTimeout == 0 {
-		o.WriteTimeout = defaultWriteExpiry
-	}
+func (o Options) linkPredicate() string { return cmp.Or(o.LinkPredicate, links.DefaultPredicate) }
+
+func (o Options) logger() *slog.Logger {
 	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
+		return slog.New(slog.DiscardHandler)
 	}
-	if o.FS == nil {
-		o.FS = vfs.Default
+	return o.Logger
+}
+
+// shares returns what each part of the process may use of its memory.
+func (o Options) shares() memory.Shares {
+	return memory.Divide(cmp.Or(o.Memory, memory.Available()))
+}
+
+// watched returns the predicates whose changes the store keeps in its feed.
+func (o Options) watched() []string {
+	if o.NoLinks || o.ReadOnly {
+		return nil
 	}
-	return o
+	return []string{o.linkPredicate()}
+}
+
+// newEngine returns the query engine of a store in a data directory.
+func (o Options) newEngine(dir string, store engine.Store) (*engine.Engine, error) {
+	shares := o.shares()
+	query := cmp.Or(o.QueryMemory, shares.Query)
+	spill, err := o.spillDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	return engine.New(store, engine.Options{
+		QueryMemory: query, UpdateMemory: cmp.Or(o.UpdateMemory, shares.Update), Memory: max(shares.Queries, query),
+		Timeout: o.QueryTimeout, MaxQueries: o.MaxQueries, SpillDir: spill,
+		UnionDefaultGraph: o.UnionDefaultGraph, AllowHosts: o.AllowHosts, Logger: o.logger(),
+	})
+}
+
+// spillDir returns the directory of temporary files. By default it is in the data
+// directory, because the directory of the system may be in memory.
+func (o Options) spillDir(data string) (string, error) {
+	if o.SpillDir == "" {
+		dir := filepath.Join(data, "tmp")
+		if info, err := os.Stat(dir); o.ReadOnly || err != nil || !info.IsDir() {
+			return "", nil
+		}
+		return dir, nil
+	}
+	info, err := os.Stat(o.SpillDir)
+	if err != nil {
+		return "", invalid("{SpillDir}: %v", err)
+	}
+	if !info.IsDir() {
+		return "", invalid("{SpillDir} %s: it is no directory", o.SpillDir)
+	}
+	return o.SpillDir, nil
+}
+
+// OptionError reports an option that is invalid, or options that contradict each other.
+// Test with [errors.As].
+type OptionError struct {
+	format string // of fmt; {Name} stands for an option
+	args   []any
+}
+
+// optionName is the place of an option in the format of an OptionError.
+var optionName = regexp.MustCompile(`\{[A-Za-z]+\}`)
+
+func invalid(format string, args ...any) error { return &OptionError{format, args} }
+
+// Error returns the message with the options by their names in Go.
+func (e *OptionError) Error() string {
+	return "options: " + e.Message(func(option string) string { return option })
+}
+
+// Message returns the message with each option under the name that name returns. A
+// program uses it to show its own name of an option, such as that of a flag.
+func (e *OptionError) Message(name func(option string) string) string {
+	format := optionName.ReplaceAllStringFunc(e.format, func(s string) string { return name(s[1 : len(s)-1]) })
+	return fmt.Sprintf(format, e.args...)
 }

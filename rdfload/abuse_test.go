@@ -1,3 +1,5 @@
+// Tests of loads of damaged and hostile documents.
+
 package rdfload_test
 
 import (
@@ -10,14 +12,14 @@ import (
 	"testing"
 	"time"
 
-	"github.com/trefoildb/trefoil/integration/workload"
+	"github.com/trefoildb/trefoil/internal/dataset"
 	"github.com/trefoildb/trefoil/rdfload"
 	"github.com/trefoildb/trefoil/rdfload/input"
 	"github.com/trefoildb/trefoil/triple"
 )
 
-// TestFirstError has many malformed statements, of which the first is named
-// whoever parses it.
+// TestFirstError has many malformed statements. The error must always name the first, even if
+// several workers find errors.
 func TestFirstError(t *testing.T) {
 	store := newStore(t)
 	var b strings.Builder
@@ -45,7 +47,7 @@ func TestFirstError(t *testing.T) {
 	checkStored(t, store, set{})
 }
 
-// TestReadErrors ends inputs early: a load is never silently shorter.
+// TestReadErrors ends inputs early. A load must never be silently shorter.
 func TestReadErrors(t *testing.T) {
 	store := newStore(t)
 	plain := []byte(text(0, 3000))
@@ -63,7 +65,7 @@ func TestReadErrors(t *testing.T) {
 				d.data = whole[:cut]
 			}
 			good := &document{name: "good.nt", data: []byte(text(1, 10))}
-			for _, list := range [][]rdfload.Source{sources(d), sources(good, d), sources(d, good)} {
+			for _, list := range [][]input.Source{sources(d), sources(good, d), sources(d, good)} {
 				_, err := rdfload.Load(ctx, store.Sink(), list, rdfload.Options{Workers: 2, KeepGoing: true})
 				if !errors.Is(err, want) || !strings.Contains(err.Error(), name) {
 					t.Errorf("%s cut at %d%%: %v", name, percent, err)
@@ -133,8 +135,8 @@ func TestMaxLine(t *testing.T) {
 
 var errFull = errors.New("the disk is full")
 
-// TestDiskFull has a disk without room for the n-th thing that is asked for. The first is
-// the directory of the load, the second its first run.
+// TestDiskFull has a disk without room for the n-th request. The first is the directory of the
+// load, the second its first run.
 func TestDiskFull(t *testing.T) {
 	store := newStore(t)
 	for _, at := range []int{1, 2, 3, 6, 13} {
@@ -166,9 +168,9 @@ func TestDiskFull(t *testing.T) {
 	}
 }
 
-// TestCancelSoon cancels a load in the midst of its work.
+// TestCancelSoon cancels a load while it works.
 func TestCancelSoon(t *testing.T) {
-	g, err := workload.New("lubm", 1, 150_000)
+	g, err := dataset.New("lubm", 1, 150_000)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -201,7 +203,7 @@ func TestCancelSoon(t *testing.T) {
 	checkStored(t, store, set{})
 }
 
-// TestProgress follows loads that go through all phases.
+// TestProgress checks the progress of loads through all phases.
 func TestProgress(t *testing.T) {
 	store := newStore(t)
 	data := text(0, 30_000)
@@ -247,7 +249,7 @@ func TestSummaryJSON(t *testing.T) {
 	}
 }
 
-// TestArenas looks for memory that loads have not given back.
+// TestArenas checks that loads have released all their memory.
 func TestArenas(t *testing.T) {
 	if n := rdfload.Reserved(); n != 0 {
 		t.Errorf("%d bytes are reserved", n)
@@ -257,7 +259,7 @@ func TestArenas(t *testing.T) {
 // BenchmarkLoad loads a million generated triples into an empty store.
 func BenchmarkLoad(b *testing.B) {
 	const n = 1_000_000
-	g, err := workload.New("lubm", 1, n)
+	g, err := dataset.New("lubm", 1, n)
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -1,5 +1,4 @@
-// The annotations of a load: from the text of statements to rows beside those of
-// their triples.
+// Annotations of a load: they become rows beside the rows of their triples.
 
 package rdfload
 
@@ -16,44 +15,45 @@ import (
 	"github.com/trefoildb/trefoil/triple"
 )
 
-// annotationBuffer holds the annotations that one worker has added to the run under
-// construction. It is used by that worker; size may be read by others.
+// annotationBuffer holds the annotations that one worker has added to the current run. Only that
+// worker may use it, but size may be read by any goroutine.
 type annotationBuffer struct {
 	items []annotationItem
-	bytes []byte // application ids and data
+	bytes []byte // application IDs and data
 	size  atomic.Int64
 }
 
 // annotationItem is an annotation of a quad.
 type annotationItem struct {
-	quad   quad // of ids, and after the run is sealed of ranks
+	quad   quad // of ids; of ranks after the run is sealed
 	source uint32
 	offset int64 // of the statement in its source
-	begin  int   // of the application id in bytes; the data follow
+	begin  int   // of the application ID in bytes; the data follow
 	id     int   // length of the id
 	end    int
 }
 
-// placeBytes is the length of a place: the source, 4 bytes, and the offset of the
-// statement, 8 bytes, both big-endian. In run files each value of an annotation ends
-// with its place, because of several annotations of one application on one triple
-// the last one in the order of the inputs counts.
+// placeBytes is the length of a place: the source in 4 bytes and the offset of the statement in 8
+// bytes, both big-endian. In run files each value of an annotation ends with its place. The place
+// is necessary because one application may annotate a triple several times: the last one in the
+// order of the inputs counts.
 const placeBytes = 4 + 8
 
-// rowFactor is how many times the bytes of an annotation's key are held while the
-// rows of one order are sorted: the keys grow by doubling.
+// rowFactor multiplies the bytes of an annotation's key while the rows of one order are sorted. It
+// is 3 because the keys grow by doubling.
 const rowFactor = 3
 
-// add adds an annotation of q. keyBytes is about how long the key of q is.
+// add adds an annotation of q and copies its bytes. keyBytes is the estimated length of the key of
+// q.
 func (b *annotationBuffer) add(q quad, source int, offset int64, a *triple.ApplicationData, keyBytes int) {
 	begin := len(b.bytes)
 	b.bytes = append(append(b.bytes, a.ApplicationID...), a.Data...)
 	b.items = append(b.items, annotationItem{q, uint32(source), offset, begin, len(a.ApplicationID), len(b.bytes)})
-	// 2: slices grow by doubling.
+	// Twice the bytes, because slices grow by doubling.
 	b.size.Add(int64(2*(len(b.bytes)-begin) + 2*64 + rowFactor*(keyBytes+len(a.ApplicationID)+16)))
 }
 
-// reset empties the buffer and gives its memory back.
+// reset empties the buffer and releases its memory.
 func (b *annotationBuffer) reset() {
 	b.items, b.bytes = nil, nil
 	b.size.Store(0)
@@ -72,8 +72,8 @@ func (s *runSpace) annotationsToRanks(w int) {
 	}
 }
 
-// spillAnnotations writes the annotations of a sealed run to run files: a run of its
-// own, so that a merge brings them beside their triples.
+// spillAnnotations writes the annotations of a sealed run to run files. They form a run of their
+// own, because a merge then puts them beside their triples.
 func (l *loader) spillAnnotations(run *run) error {
 	made := l.newRun(0)
 	made.Annotations = true
@@ -92,13 +92,14 @@ func (l *loader) spillAnnotations(run *run) error {
 	return nil
 }
 
-// writeAnnotations writes the annotations' rows of one order, sorted, each key once.
+// writeAnnotations writes the annotations' rows of one order: sorted, and each key once.
 func (l *loader) writeAnnotations(w rowSink, run *run, o triple.Order) error {
 	type row struct {
 		key    []byte
 		buffer *annotationBuffer
 		item   *annotationItem
 	}
+	// 1. Make the key of each annotation. GSPO must not have rows of the default graph.
 	var rows []row
 	maker := run.newRowMaker(o, l.start.Stamp)
 	for _, b := range run.space.annotations {
@@ -112,13 +113,14 @@ func (l *loader) writeAnnotations(w rowSink, run *run, o triple.Order) error {
 			rows = append(rows, row{key, b, it})
 		}
 	}
+	// 2. Sort by key, then by place. If a key occurs more than once, the last row must win.
 	slices.SortFunc(rows, func(a, b row) int {
 		return cmp.Or(bytes.Compare(a.key, b.key), cmp.Compare(a.item.source, b.item.source), cmp.Compare(a.item.offset, b.item.offset))
 	})
 	var value []byte
 	for i, r := range rows {
 		if i+1 < len(rows) && bytes.Equal(r.key, rows[i+1].key) {
-			continue // a later one counts
+			continue // because a later one counts
 		}
 		value = triple.AppendAnnotation(value[:0], l.start.Stamp, r.buffer.bytes[r.item.begin+r.item.id:r.item.end])
 		value = binary.BigEndian.AppendUint32(value, r.item.source)
@@ -130,26 +132,27 @@ func (l *loader) writeAnnotations(w rowSink, run *run, o triple.Order) error {
 	return nil
 }
 
-// place returns the place at the end of an annotation's value in a run file.
+// place returns the place at the end of an annotation's value in a run file. The value must have at
+// least placeBytes bytes.
 func place(value []byte) []byte { return value[len(value)-placeBytes:] }
 
-// withoutPlace returns the value of a row as a store has it. An annotation that is no
-// longer than its place is damage of a run file.
+// withoutPlace returns the value of a row in the form of the store. An annotation must be longer
+// than its place. If it is not, the error wraps errRunFile because the run file is damaged.
 func withoutPlace(value []byte) ([]byte, error) {
 	if !triple.IsAnnotation(value) {
 		return value, nil
 	}
 	if len(value) <= placeBytes {
-		return nil, fmt.Errorf("%w: an annotation of %d bytes, which is no more than its place takes", errRunFile, len(value))
+		return nil, fmt.Errorf("%w: an annotation of %d bytes, too short for its place", errRunFile, len(value))
 	}
 	return value[:len(value)-placeBytes], nil
 }
 
-// lastAnnotation passes the rows of a merge on, and of the annotations of one key,
-// which stand one after the other, the one with the greatest place.
+// lastAnnotation passes on the rows of a merge. If consecutive annotations have the same key, it
+// passes on only the one with the greatest place.
 type lastAnnotation struct {
 	each       func(key, value []byte) error
-	key, value []byte // of the annotation that waits for the row behind it
+	key, value []byte // of the annotation that waits for the next row
 	waits      bool
 }
 

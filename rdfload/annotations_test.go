@@ -9,8 +9,8 @@ import (
 	"github.com/trefoildb/trefoil/triple"
 )
 
-// TestShortAnnotation: an annotation too short for its place is damage of a run file; it
-// is an error of the writer of tables, because a value cannot be cut from it.
+// TestShortAnnotation: an annotation that is too short for its place is an error of the
+// writer of tables, because the run file is damaged.
 func TestShortAnnotation(t *testing.T) {
 	whole := append(triple.AppendAnnotation(nil, triple.Stamp{Sequence: 1}, []byte("x")), make([]byte, placeBytes)...)
 	for n := 1; n <= placeBytes; n++ {

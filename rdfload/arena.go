@@ -1,3 +1,5 @@
+// Arenas: growing arrays outside the garbage collector's heap.
+
 package rdfload
 
 import (
@@ -6,17 +8,16 @@ import (
 	"unsafe"
 )
 
-// arena is a growing array of pointer-free values in memory of its own, outside
-// the garbage collector's heap: its address space is reserved at once and its
-// pages count only when they are first written. A load's memory is thereby what
-// its arenas hold, not what the collector has left over.
+// arena is a growing array of pointer-free values outside the garbage collector's heap. Its address
+// space is reserved at once, and a page counts only when it is first written. The memory of a load
+// is therefore the content of its arenas, because the collector leaves no garbage in them.
 type arena[T any] struct {
 	data   []T // len: in use; cap: reserved
 	region []byte
-	high   int // values that were in use at a time, as touch was told
+	high   int // the most values in use so far, as reported to touch
 }
 
-// reserved is the address space that all arenas hold, for tests.
+// reserved is the address space of all arenas in bytes, for tests.
 var reserved atomic.Int64
 
 // newArena reserves room for limit values.
@@ -32,16 +33,16 @@ func newArena[T any](limit int) (*arena[T], error) {
 	return &arena[T]{data: data[:0], region: region}, nil
 }
 
-// touch notes that n values are in use.
+// touch records that n values are in use.
 func (a *arena[T]) touch(n int) { a.high = max(a.high, n) }
 
-// resident returns about how many bytes of real memory the arena takes.
+// resident returns an estimate of the arena's real memory in bytes.
 func (a *arena[T]) resident() int64 {
 	var zero T
 	return int64(a.high) * int64(unsafe.Sizeof(zero))
 }
 
-// renew empties the arena and gives its pages back, but keeps its room.
+// renew empties the arena and releases its pages, but keeps its capacity.
 func (a *arena[T]) renew() error {
 	limit := cap(a.data)
 	a.release()
@@ -52,7 +53,7 @@ func (a *arena[T]) renew() error {
 	return err
 }
 
-// release gives the memory back. The arena must not be used any more.
+// release releases the memory. The arena must not be used afterwards.
 func (a *arena[T]) release() {
 	if a != nil && a.region != nil {
 		reserved.Add(-int64(len(a.region)))

@@ -1,3 +1,5 @@
+// The flag for reserved memory on Linux.
+
 package rdfload
 
 import "syscall"

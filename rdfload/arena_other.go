@@ -1,5 +1,7 @@
 //go:build !unix
 
+// Arenas on systems without mmap.
+
 package rdfload
 
 // reserve falls back to the garbage collector's heap.

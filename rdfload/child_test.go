@@ -1,3 +1,5 @@
+// Child processes of the tests, for loads that are killed or short of memory.
+
 package rdfload_test
 
 import (
@@ -19,13 +21,13 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/trefoildb/trefoil/integration/workload"
-	"github.com/trefoildb/trefoil/node"
+	"github.com/trefoildb/trefoil/internal/dataset"
+	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/rdfload"
+	"github.com/trefoildb/trefoil/rdfload/input"
 )
 
-// child returns the command that runs this program as a child that does what
-// runChild says under a name.
+// child returns the command that runs this program as a child. runChild selects its task by name.
 func child(name string, args ...string) *exec.Cmd {
 	cmd := exec.Command(os.Args[0], args...)
 	cmd.Env = append(os.Environ(), childTest+"="+name)
@@ -49,7 +51,7 @@ func runChild(name string) int {
 	return 0
 }
 
-// killOptions are those of the loads that are killed.
+// killOptions are the options of the killed loads.
 func killOptions() rdfload.Options {
 	o := rdfload.Options{Workers: 2, Resume: true, KeepGoing: true}
 	o.SetLimits(1, 3, 4000, 0, 1)
@@ -58,7 +60,7 @@ func killOptions() rdfload.Options {
 
 // killChild loads files, and kills itself at an event: the n-th call of a sink.
 func killChild(dir, event string, files []string) error {
-	s, err := node.Open(dir, node.Options{CacheBytes: 1 << 20, MemTableBytes: 1 << 20, MinFreeBytes: -1})
+	s, err := store.Open(dir, store.Options{CacheBytes: 1 << 20, MemTableBytes: 1 << 20, MinFreeBytes: -1})
 	if err != nil {
 		return err
 	}
@@ -74,7 +76,7 @@ func killChild(dir, event string, files []string) error {
 		}
 		return nil
 	}
-	list, err := rdfload.Files(files...)
+	list, err := input.List(files)
 	if err != nil {
 		return err
 	}
@@ -82,8 +84,8 @@ func killChild(dir, event string, files []string) error {
 	return err
 }
 
-// TestKill kills loads in all phases: nothing of them is seen, or all, and they go
-// on from there.
+// TestKill kills loads in all phases. Either nothing or all of a load must be visible, and it must
+// resume.
 func TestKill(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("processes are not killed there like here")
@@ -121,7 +123,7 @@ func TestKill(t *testing.T) {
 		}
 		store := openStore(t, dir)
 		defer closeStore(t, store)
-		list, err := rdfload.Files(one, two)
+		list, err := input.List([]string{one, two})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -137,22 +139,21 @@ func TestKill(t *testing.T) {
 	})
 }
 
-// memoryChild loads what comes on standard input with the least budget, and
-// prints its summary.
+// memoryChild loads standard input with the smallest budget, and prints its summary.
 func memoryChild(dir, name string, maxLine []string) error {
-	s, err := node.Open(dir, node.Options{CacheBytes: 16 << 20, MemTableBytes: 8 << 20, MinFreeBytes: -1})
+	s, err := store.Open(dir, store.Options{CacheBytes: 16 << 20, MemTableBytes: 8 << 20, MinFreeBytes: -1})
 	if err != nil {
 		return err
 	}
 	opts := rdfload.Options{Memory: rdfload.MinMemory, KeepGoing: true}
-	// The collector's heap, beside the budget's arenas, need not be full of garbage.
+	// The collector's heap must not be full of garbage, because the arenas have the budget.
 	debug.SetMemoryLimit(64 << 20)
 	if len(maxLine) > 0 {
 		if opts.MaxLine, err = strconv.Atoi(maxLine[0]); err != nil {
 			return err
 		}
 	}
-	sum, err := rdfload.Load(ctx, s.Sink(), []rdfload.Source{rdfload.Document(name, os.Stdin, -1, 0)}, opts)
+	sum, err := rdfload.Load(ctx, s.Sink(), []input.Source{input.Document(name, os.Stdin, -1, 0)}, opts)
 	if err != nil {
 		return err
 	}
@@ -163,12 +164,12 @@ func memoryChild(dir, name string, maxLine []string) error {
 	return nil
 }
 
-// peak is what a load in a child took.
+// peak is the memory of a load in a child.
 type peak struct {
 	read, rejected, runs, memory int64
 }
 
-// peakOf loads what write writes in a child process.
+// peakOf loads the output of write in a child process.
 func peakOf(t *testing.T, name string, write func(io.Writer) error, args ...string) peak {
 	t.Helper()
 	if runtime.GOOS != "linux" {
@@ -202,7 +203,7 @@ func peakOf(t *testing.T, name string, write func(io.Writer) error, args ...stri
 	return p
 }
 
-// slack is how much a process may take beyond a load's budget.
+// slack is the memory that a process may use beyond a load's budget.
 const slack = 128 << 20
 
 func TestMemory(t *testing.T) {
@@ -214,7 +215,7 @@ func TestMemory(t *testing.T) {
 		n    int64
 	}{"lubm": {"lubm", 2_000_000}, "texts": {"texts", 200_000}} {
 		t.Run(name, func(t *testing.T) {
-			g, err := workload.New(test.kind, 1, test.n)
+			g, err := dataset.New(test.kind, 1, test.n)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -229,7 +230,7 @@ func TestMemory(t *testing.T) {
 	}
 }
 
-// TestMemoryShapes has documents of shapes that are made to take memory.
+// TestMemoryShapes has documents with shapes that need much memory.
 func TestMemoryShapes(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it takes long")

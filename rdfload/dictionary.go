@@ -1,3 +1,5 @@
+// The dictionary of a worker: terms and their numbers.
+
 package rdfload
 
 import (
@@ -7,31 +9,30 @@ import (
 	"sync/atomic"
 )
 
-// dictionary numbers the distinct terms that one worker meets in a run. Terms
-// are held as they stand in keys, one after the other; an open hash table finds
-// them. The hash is seeded: documents come from strangers.
+// dictionary numbers the distinct terms of one worker in a run. It holds the terms in their key
+// form, one after the other, and an open hash table finds them. The hash must be seeded, because
+// documents come from strangers.
 type dictionary struct {
 	seed  maphash.Seed
 	slots *arena[uint64] // hash's upper 32 bits << 32 | id + 1; 0 is free
 	mask  uint64
 	terms *arena[byte]
-	ends  *arena[uint64] // ends[id] is where the term ends; it starts at the one before
-	// longs holds the whole form of each term that stands shortened in keys.
+	ends  *arena[uint64] // ends[id] is the end of the term; it starts at the end before
+	// longs holds the whole form of each term if keys hold it shortened.
 	longs     map[uint32][]byte
 	longBytes int
 
-	published atomic.Int64 // what takes said when publish was called, for other goroutines
+	published atomic.Int64 // result of takes at the last publish, for other goroutines
 }
 
 const firstSlots = 1 << 12
 
-// maxTerms is how many terms all dictionaries of a run may have together, so that
-// ids and ranks, plus one, fit in 32 bits. A run is sealed long before, see
-// [loader.full].
+// maxTerms bounds the terms of all dictionaries of a run, because ids and ranks, plus one, must fit
+// in 32 bits. A run is sealed long before, see [loader.full].
 const maxTerms = 1<<32 - 2
 
-// newDictionary reserves room for budget bytes of terms, and for as many terms as
-// the budget can hold, but at most limit.
+// newDictionary reserves room for budget bytes of terms. It reserves room for budget/16 terms, but
+// at most limit.
 func newDictionary(seed maphash.Seed, budget int64, limit int) (*dictionary, error) {
 	d := &dictionary{seed: seed, longs: make(map[uint32][]byte)}
 	var err error
@@ -55,7 +56,7 @@ func (d *dictionary) release() {
 	d.ends.release()
 }
 
-// reset forgets all terms.
+// reset removes all terms but keeps the memory.
 func (d *dictionary) reset() {
 	clear(d.slots.data)
 	d.terms.touch(len(d.terms.data))
@@ -67,7 +68,7 @@ func (d *dictionary) reset() {
 	d.publish()
 }
 
-// renew is reset that gives the memory back.
+// renew is reset, but also releases the memory.
 func (d *dictionary) renew() error {
 	d.reset()
 	d.slots.release()
@@ -77,16 +78,16 @@ func (d *dictionary) renew() error {
 	return err
 }
 
-// resident returns the memory that the arenas take though the dictionary may
-// have less in use.
+// resident returns the real memory of the arenas in bytes. It may exceed the memory in use, because
+// a reset keeps the pages.
 func (d *dictionary) resident() int64 {
 	return int64(len(d.slots.data))*8 + d.terms.resident() + d.ends.resident()
 }
 
-// len returns how many terms there are; ids are 0 to len-1.
+// len returns the number of terms; ids are 0 to len-1.
 func (d *dictionary) len() int { return len(d.ends.data) }
 
-// term returns a term's bytes; they are valid until reset.
+// term returns the bytes of a term. They are valid until reset and must not be changed.
 func (d *dictionary) term(id uint32) []byte {
 	start := uint64(0)
 	if id > 0 {
@@ -95,8 +96,8 @@ func (d *dictionary) term(id uint32) []byte {
 	return d.terms.data[start:d.ends.data[id]]
 }
 
-// takes returns the memory in use, with what sealing the run will take for these
-// terms: a copy of each with its end, a rank, a place in sorting, and a count in
+// takes returns the memory in use, plus the memory that sealing the run needs for these terms.
+// Sealing needs a copy of each term with its end, a rank, a place in sorting, and a count in
 // sorting by graph.
 func (d *dictionary) takes() int64 {
 	const each = 8 + 8 + 4 + 16 + 4
@@ -104,7 +105,8 @@ func (d *dictionary) takes() int64 {
 		int64(d.longBytes) + int64(len(d.longs))*96
 }
 
-// publish makes what the dictionary takes known to other goroutines.
+// publish publishes the result of takes to other goroutines. If the ids are three quarters used, it
+// publishes a huge number because the run must end.
 func (d *dictionary) publish() {
 	takes := d.takes()
 	if d.len() > cap(d.ends.data)/4*3 { // of ids: the run must end
@@ -117,7 +119,7 @@ func (d *dictionary) hash(tag byte, body []byte) uint64 {
 	return (maphash.Bytes(d.seed, body) + uint64(tag)) * 0x9E3779B97F4A7C15
 }
 
-// find returns the id of the term with this tag and body.
+// find returns the id of the term with this tag and body; ok is false if the dictionary lacks it.
 func (d *dictionary) find(hash uint64, tag byte, body []byte) (id uint32, ok bool) {
 	want := hash >> 32
 	for i := hash & d.mask; ; i = (i + 1) & d.mask {
@@ -134,8 +136,9 @@ func (d *dictionary) find(hash uint64, tag byte, body []byte) (id uint32, ok boo
 	}
 }
 
-// add numbers a term that find did not find. whole is its whole form where it
-// is long, else nil; the dictionary keeps it, and copies term.
+// add numbers a new term: find must have returned false for it. whole is its whole form if keys
+// hold it shortened, else nil. The dictionary keeps whole, but copies term. The error is errBudget
+// if an arena is full.
 func (d *dictionary) add(hash uint64, term, whole []byte) (uint32, error) {
 	if len(d.terms.data)+len(term) > cap(d.terms.data) || d.len() == cap(d.ends.data) {
 		return 0, errBudget

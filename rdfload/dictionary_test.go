@@ -1,3 +1,5 @@
+// Tests of the dictionary.
+
 package rdfload
 
 import (
@@ -111,7 +113,7 @@ func TestDictionaryFull(t *testing.T) {
 	}
 }
 
-// TestDictionaryLong has terms that are long, with equal prefixes.
+// TestDictionaryLong has long terms with equal prefixes.
 func TestDictionaryLong(t *testing.T) {
 	w := &worker{}
 	var err error

@@ -1,3 +1,5 @@
+// The feeder: it reads one input and cuts it into units.
+
 package rdfload
 
 import (
@@ -14,13 +16,12 @@ import (
 	"github.com/trefoildb/trefoil/triple"
 )
 
-// unit is a piece of an input that goes into a run as a whole. Where an input is
-// cut into units depends on the input and the options only, so that a resumed
-// load finds the same ones.
+// unit is a piece of an input, and goes into a run as a whole. The cuts must depend only on the
+// input and the options, because a resumed load must find the same units.
 type unit struct {
 	source int
 	number int64 // from 0, in the input
-	last   bool  // the input ends with it
+	last   bool  // the input ends with this unit
 	prefix string
 
 	block   *triple.Block // N-Triples, N-Quads
@@ -28,38 +29,39 @@ type unit struct {
 	rejects []Reject
 	bytes   int64 // of text, decompressed
 
-	offset int64 // N-Triples, N-Quads, link files: where the next unit begins
+	offset int64 // N-Triples, N-Quads, link files: the beginning of the next unit
 	line   int
 
 	links    *linkUnit // of a link file
-	skip     int64     // link files: what of the place at offset is done
-	labelled int64     // link files: links of which more is said
+	skip     int64     // link files: the part of the entry at offset that is done
+	labelled int64     // link files: links with weight or text
 	skipped  int64     // link files: statements and the like that are no links
 }
 
-// A unit of a syntax without blocks ends when it has so many statements or, terms
-// added up, so many bytes.
+// A unit of a syntax without blocks ends when it has unitTriples statements, or when its terms have
+// unitBytes bytes together.
 const (
 	unitTriples = 4096
 	unitBytes   = 1 << 20
 )
 
-// feeder reads one input and hands out its units.
+// feeder reads one input and sends its units.
 type feeder struct {
 	source  int
-	input   Source
-	from    manifestInput // what is read already
+	input   input.Source
+	from    manifestInput // the part that was read by earlier sessions
 	prefix  string        // of the input's blank nodes
 	options *Options
 	block   int // bytes of a block
 }
 
-// feed sends the input's units that are not read yet. It calls watch with
-// whatever counts the bytes that are read.
+// feed sends the units that no earlier session has read. It calls watch with the reader, because
+// the reader counts the bytes of the stored input.
 func (f *feeder) feed(ctx context.Context, watch func(byteCounter), send func(unit) error) (err error) {
 	if f.options.Links != nil {
 		return f.feedLinks(ctx, watch, send)
 	}
+	// 1. Open the input and find its syntax: only syntaxes of lines can be cut into blocks.
 	r, err := f.input.Open()
 	if err != nil {
 		return err
@@ -73,6 +75,8 @@ func (f *feeder) feed(ctx context.Context, watch func(byteCounter), send func(un
 	if s != syntax.NTriples && s != syntax.NQuads {
 		return f.feedTriples(ctx, r, s, send)
 	}
+	// 2. Skip the part that was read before. A plain file can seek; if the input is compressed or
+	// not a file, it must be read up to there.
 	var rest io.Reader = r
 	switch {
 	case f.from.Offset > 0 && r.Compression() == input.Plain && f.input.Path != "":
@@ -101,7 +105,7 @@ func (f *feeder) feedBlocks(ctx context.Context, r io.Reader, quads bool, send f
 			return err
 		}
 		u := unit{source: f.source, number: number, prefix: f.prefix, block: b, last: err == io.EOF}
-		if b == nil || !b.Oversized() || f.options.KeepGoing { // else the load ends here
+		if b == nil || !b.Oversized() || f.options.KeepGoing { // otherwise the load ends here
 			u.offset, u.line = blocks.Position()
 			u.bytes, at = u.offset-at, u.offset
 		}
@@ -129,12 +133,14 @@ func (f *feeder) feedTriples(ctx context.Context, r *input.Reader, s syntax.Synt
 	return nil
 }
 
-// units gathers parsed triples into units, of which there is at least one.
+// units gathers parsed triples into units. There is at least one, because the last one may be
+// empty.
 func (f *feeder) units(all iter.Seq2[triple.Triple, error]) iter.Seq2[unit, error] {
 	most := f.options.limits.unitTriples
 	return func(yield func(unit, error) bool) {
 		u := unit{source: f.source, prefix: f.prefix}
 		size := 0
+		// A reject counts like a statement if KeepGoing is set; any other error ends the sequence.
 		for t, err := range all {
 			var reject *Reject
 			switch {
@@ -156,6 +162,7 @@ func (f *feeder) units(all iter.Seq2[triple.Triple, error]) iter.Seq2[unit, erro
 				size = 0
 			}
 		}
+		// The last unit must be sent even if it is empty, because it marks the input as done.
 		u.last = true
 		yield(u, nil)
 	}
@@ -170,7 +177,7 @@ func sizeOf(t *triple.Triple) int {
 	return n
 }
 
-// tail is a file from an offset on.
+// tail is a file read from an offset on. BytesIn may be called by any goroutine.
 type tail struct {
 	file *os.File
 	at   atomic.Int64
@@ -202,10 +209,10 @@ func (t *tail) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// BytesIn counts what is before the offset too.
+// BytesIn returns the position in the file: it includes the bytes before the offset.
 func (t *tail) BytesIn() int64 { return t.at.Load() }
 
-// contextReader fails once its context is done.
+// contextReader returns the context's error when its context is done.
 type contextReader struct {
 	ctx context.Context
 	r   io.Reader

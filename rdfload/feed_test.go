@@ -1,3 +1,5 @@
+// Tests of the feeder.
+
 package rdfload
 
 import (
@@ -71,7 +73,7 @@ func TestFeederResumes(t *testing.T) {
 			opts := Options{Workers: 1, KeepGoing: true}
 			opts.limits.blockBytes = 20_000
 			opts = opts.withDefaults()
-			f := feeder{options: &opts, block: opts.limits.blockBytes, prefix: "x", input: Source{Name: name, Path: path,
+			f := feeder{options: &opts, block: opts.limits.blockBytes, prefix: "x", input: input.Source{Name: name, Path: path,
 				Open: func() (*input.Reader, error) { return input.NewReader(strings.NewReader(text), name, input.Limits{}) }}}
 			all, _, err := fed(t, f)
 			if err != nil || len(all) < 5 || !all[len(all)-1].last {
@@ -118,7 +120,7 @@ func TestFeederShortened(t *testing.T) {
 	}
 	opts := Options{}.withDefaults()
 	for _, p := range []string{"", path} {
-		f := feeder{options: &opts, block: 1000, from: manifestInput{Units: 3, Offset: 1000, Line: 7}, input: Source{Name: "a.nt", Path: p,
+		f := feeder{options: &opts, block: 1000, from: manifestInput{Units: 3, Offset: 1000, Line: 7}, input: input.Source{Name: "a.nt", Path: p,
 			Open: func() (*input.Reader, error) {
 				return input.NewReader(bytes.NewReader([]byte("<x:s> <x:p> <x:o> .\n")), "a.nt", input.Limits{})
 			}}}
@@ -135,7 +137,7 @@ func TestUnitsEnd(t *testing.T) {
 		fmt.Fprintf(&text, "<x:s> <x:p> \"%d%s\" .\n", i, strings.Repeat("x", 100<<10))
 	}
 	opts := Options{}.withDefaults()
-	f := feeder{options: &opts, input: Source{Name: "a", Syntax: syntax.Turtle, Open: func() (*input.Reader, error) {
+	f := feeder{options: &opts, input: input.Source{Name: "a", Syntax: syntax.Turtle, Open: func() (*input.Reader, error) {
 		return input.NewReader(strings.NewReader(text.String()), "a", input.Limits{})
 	}}}
 	units, _, err := fed(t, f)

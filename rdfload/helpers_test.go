@@ -1,3 +1,5 @@
+// Documents and stores that the tests share.
+
 package rdfload_test
 
 import (
@@ -19,7 +21,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 	"pgregory.net/rapid"
 
-	"github.com/trefoildb/trefoil/node"
+	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/rdfload"
 	"github.com/trefoildb/trefoil/rdfload/input"
 	"github.com/trefoildb/trefoil/triple"
@@ -27,7 +29,7 @@ import (
 
 var ctx = context.Background()
 
-// tb is what testing.TB and rapid.T have in common.
+// tb is the common part of testing.TB and rapid.T.
 type tb interface {
 	Helper()
 	Fatal(args ...any)
@@ -35,8 +37,7 @@ type tb interface {
 	Errorf(format string, args ...any)
 }
 
-// checkSome is rapid.Check for properties that take long: only so many of a
-// hundred checks are made.
+// checkSome is rapid.Check for slow properties: it makes only a given number of the hundred checks.
 func checkSome(t *testing.T, percent int, property func(*rapid.T)) {
 	t.Helper()
 	checks := flag.Lookup("rapid.checks")
@@ -52,33 +53,33 @@ func checkSome(t *testing.T, percent int, property func(*rapid.T)) {
 	rapid.Check(t, property)
 }
 
-// openStore opens a store in a directory; the caller closes it.
-func openStore(t tb, dir string) *node.Store {
+// openStore opens a store in a directory; the caller must close it.
+func openStore(t tb, dir string) *store.Store {
 	t.Helper()
-	s, err := node.Open(dir, node.Options{CacheBytes: 1 << 20, MemTableBytes: 1 << 20, MinFreeBytes: -1})
+	s, err := store.Open(dir, store.Options{CacheBytes: 1 << 20, MemTableBytes: 1 << 20, MinFreeBytes: -1})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return s
 }
 
-func closeStore(t tb, s *node.Store) {
+func closeStore(t tb, s *store.Store) {
 	t.Helper()
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
 }
 
-// newStore opens an empty store that is closed with the test.
-func newStore(t testing.TB) *node.Store {
+// newStore opens an empty store. The test closes it.
+func newStore(t testing.TB) *store.Store {
 	t.Helper()
 	s := openStore(t, filepath.Join(tempDir(t), "data"))
 	t.Cleanup(func() { closeStore(t, s) })
 	return s
 }
 
-// tempDir returns a new directory that ends with the test, in memory where the
-// system has such a place: tests with many small runs do little but sync files.
+// tempDir returns a new directory that the test removes. It is in memory if the system has such a
+// place, because tests with many small runs mostly sync files.
 func tempDir(t testing.TB) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("/dev/shm", "rdfload-test-")
@@ -93,7 +94,7 @@ func tempDir(t testing.TB) string {
 type set map[triple.Triple]bool
 
 // stored returns all triples of a store, and checks that its orders agree.
-func stored(t tb, s *node.Store) set {
+func stored(t tb, s *store.Store) set {
 	t.Helper()
 	report, err := s.Check(ctx)
 	if err != nil {
@@ -108,7 +109,7 @@ func stored(t tb, s *node.Store) set {
 	}
 	defer sn.Close()
 	all := make(set)
-	for row, err := range sn.Match(ctx, triple.Pattern{}, node.ReadOptions{}) {
+	for row, err := range sn.Match(ctx, triple.Pattern{}, store.ReadOptions{}) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -122,7 +123,7 @@ func stored(t tb, s *node.Store) set {
 }
 
 // checkStored compares a store with the model.
-func checkStored(t tb, s *node.Store, want set) {
+func checkStored(t tb, s *store.Store, want set) {
 	t.Helper()
 	got := stored(t, s)
 	if maps.Equal(got, want) {
@@ -154,7 +155,7 @@ func checkNoLoads(t tb, sink rdfload.Sink) {
 	}
 }
 
-// document is a source in memory, by which tests tell what is read of it.
+// document is a source in memory; it records how it was read.
 type document struct {
 	name  string
 	data  []byte
@@ -169,8 +170,8 @@ type document struct {
 
 var modified = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
-func (d *document) source() rdfload.Source {
-	return rdfload.Source{Name: d.name, Size: int64(len(d.data)), ModTime: modified, Open: func() (*input.Reader, error) {
+func (d *document) source() input.Source {
+	return input.Source{Name: d.name, Size: int64(len(d.data)), ModTime: modified, Open: func() (*input.Reader, error) {
 		d.opens++
 		return input.NewReader(&documentReader{document: d, rest: bytes.NewReader(d.data)}, d.name, input.Limits{})
 	}}
@@ -197,15 +198,15 @@ func (r *documentReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-func sources(documents ...*document) []rdfload.Source {
-	var list []rdfload.Source
+func sources(documents ...*document) []input.Source {
+	var list []input.Source
 	for _, d := range documents {
 		list = append(list, d.source())
 	}
 	return list
 }
 
-// text returns an N-Triples document of its own of n statements.
+// text returns an N-Triples document of n distinct statements.
 func text(seed, n int) string {
 	var b strings.Builder
 	for i := range n {
@@ -228,7 +229,7 @@ func parsed(t tb, text string) set {
 	return all
 }
 
-// compressed compresses as a file's ending says.
+// compressed compresses data by the suffix of a file's name.
 func compressed(ext string, data []byte) []byte {
 	var out bytes.Buffer
 	var w io.WriteCloser
@@ -253,7 +254,7 @@ func compressed(ext string, data []byte) []byte {
 	return out.Bytes()
 }
 
-// union returns a set of all that is in the sets.
+// union returns the union of the sets.
 func union(sets ...set) set {
 	all := make(set)
 	for _, s := range sets {

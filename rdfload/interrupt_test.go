@@ -1,3 +1,5 @@
+// Tests of loads that are interrupted and resumed.
+
 package rdfload_test
 
 import (
@@ -15,13 +17,14 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/trefoildb/trefoil/rdfload"
+	"github.com/trefoildb/trefoil/rdfload/input"
 	"github.com/trefoildb/trefoil/triple"
 )
 
 var errFault = errors.New("injected fault")
 
-// scenario is a load of a few documents with malformed statements into a store
-// that holds a part of them.
+// scenario is a load of a few documents with malformed statements. Its store already holds some of
+// the triples.
 type scenario struct {
 	documents []*generated
 	sources   []*document
@@ -44,8 +47,8 @@ func newScenario(t *rapid.T) *scenario {
 	return s
 }
 
-// result returns what a store holds after the load with an id, its record, and
-// the report of rejected statements.
+// result returns the content of a store after the load with an ID, its record, and the report of
+// rejected statements.
 func (s *scenario) result(id string) (set, rdfload.Record, map[string]int) {
 	all, record, report := union(s.before), rdfload.Record{ID: id}, make(map[string]int)
 	for i, d := range s.documents {
@@ -66,7 +69,7 @@ func (s *scenario) result(id string) (set, rdfload.Record, map[string]int) {
 	return all, record, report
 }
 
-// loadState is what a test looks at in the manifest of a stopped load.
+// loadState is the tested part of a stopped load's manifest.
 type loadState struct {
 	ID      string
 	ReadAll bool `json:"read_all"`
@@ -77,7 +80,7 @@ type loadState struct {
 	Runs []any
 }
 
-// kept returns the state of the one load that is kept, nil where there is none.
+// kept returns the state of the one kept load, or nil if there is none.
 func kept(t tb, sink rdfload.Sink) (dir string, state *loadState) {
 	t.Helper()
 	paths, err := filepath.Glob(filepath.Join(sink.Dir(), "*", "manifest.json"))
@@ -99,8 +102,8 @@ func kept(t tb, sink rdfload.Sink) (dir string, state *loadState) {
 	return filepath.Dir(paths[0]), state
 }
 
-// TestInterrupted stops loads in random places, by an error of the sink, of an
-// input, or by the end of the context, once or more, and resumes them.
+// TestInterrupted stops loads at random places and resumes them. A load may stop several times: by
+// an error of the sink or of an input, or when the context ends.
 func TestInterrupted(t *testing.T) {
 	dir := tempDir(t)
 	n := 0
@@ -148,15 +151,15 @@ func TestInterrupted(t *testing.T) {
 	})
 }
 
-// forget sets the documents' counts back.
+// forget resets the documents' counts.
 func (s *scenario) forget() {
 	for _, d := range s.sources {
 		d.opens, d.read, d.fail, d.hook = 0, 0, nil, nil
 	}
 }
 
-// interrupt begins or resumes the load and stops it in a random place. It returns
-// true where the load has come to its end before.
+// interrupt begins or resumes the load and stops it at a random place. It returns true if the load
+// has finished before.
 func (s *scenario) interrupt(t *rapid.T, sink rdfload.Sink) (over bool) {
 	inner, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -209,8 +212,7 @@ func (s *scenario) interrupt(t *rapid.T, sink rdfload.Sink) (over bool) {
 	return false
 }
 
-// litter leaves files in a load's directory as a crash in the middle of writing
-// them would.
+// litter leaves files in a load's directory, as if a crash had interrupted writing them.
 func litter(t *rapid.T, dir string) {
 	names, err := filepath.Glob(filepath.Join(dir, "run-*"))
 	if err != nil {
@@ -250,8 +252,7 @@ func litter(t *rapid.T, dir string) {
 	}
 }
 
-// stopped returns a store with a load that was stopped with some runs, and what
-// loads it.
+// stopped returns a store with a stopped load that has some runs, and the function that loads it.
 func stopped(t *testing.T, names ...string) (rdfload.Sink, []*document, rdfload.Options) {
 	t.Helper()
 	store := newStore(t)
@@ -280,7 +281,7 @@ func stopped(t *testing.T, names ...string) (rdfload.Sink, []*document, rdfload.
 func TestResumeChanged(t *testing.T) {
 	sink, documents, opts := stopped(t, "a.nt", "b.nt")
 	opts.Resume = true
-	refused := func(what string, list []rdfload.Source, opts rdfload.Options) {
+	refused := func(what string, list []input.Source, opts rdfload.Options) {
 		t.Helper()
 		if _, err := rdfload.Load(ctx, sink, list, opts); !errors.Is(err, rdfload.ErrChanged) {
 			t.Errorf("%s: %v", what, err)
@@ -317,7 +318,7 @@ func TestResumeChanged(t *testing.T) {
 	checkNoLoads(t, sink)
 }
 
-// TestAbandoned has loads after one that was stopped.
+// TestAbandoned starts other loads after one was stopped.
 func TestAbandoned(t *testing.T) {
 	sink, documents, opts := stopped(t, "a.nt")
 	_, before := kept(t, sink)
@@ -338,7 +339,7 @@ func TestAbandoned(t *testing.T) {
 	checkNoLoads(t, sink)
 }
 
-// TestLeftovers has directories of which nothing can be known or resumed.
+// TestLeftovers has directories that are unreadable or cannot be resumed.
 func TestLeftovers(t *testing.T) {
 	store := newStore(t)
 	sink := store.Sink()
@@ -369,8 +370,7 @@ func TestLeftovers(t *testing.T) {
 	}
 }
 
-// TestPublishedTwice resumes a load that ended after it was published, before it
-// could say so.
+// TestPublishedTwice resumes a load that was published but ended before it returned.
 func TestPublishedTwice(t *testing.T) {
 	store := newStore(t)
 	d := &document{name: "doc.nt", data: []byte(text(0, 500) + brokenLines[0] + "\n")}
@@ -401,8 +401,8 @@ func TestPublishedTwice(t *testing.T) {
 	}
 }
 
-// TestTwoLoads has two loads of the same name at the same time: neither takes the
-// other's directory for one that is abandoned.
+// TestTwoLoads runs two loads of the same name concurrently. Neither may treat the other's
+// directory as abandoned.
 func TestTwoLoads(t *testing.T) {
 	store := newStore(t)
 	first := &document{name: "a.nt", data: []byte(text(0, 2000))}
@@ -432,7 +432,7 @@ func TestTwoLoads(t *testing.T) {
 	checkNoLoads(t, store.Sink())
 }
 
-// TestDocumentIsNotKept cancels a load of what can be read once only.
+// TestDocumentIsNotKept cancels a load of an input that can be read only once.
 func TestDocumentIsNotKept(t *testing.T) {
 	store := newStore(t)
 	inner, cancel := context.WithCancelCause(ctx)
@@ -444,7 +444,7 @@ func TestDocumentIsNotKept(t *testing.T) {
 	opts := rdfload.Options{}
 	opts.SetLimits(1, 0, 4000, 0, 0)
 	reader := &documentReader{document: d, rest: bytes.NewReader(d.data)}
-	_, err := rdfload.Load(inner, store.Sink(), []rdfload.Source{rdfload.Document("a.nt", reader, -1, 0)}, opts)
+	_, err := rdfload.Load(inner, store.Sink(), []input.Source{input.Document("a.nt", reader, -1, 0)}, opts)
 	if !errors.Is(err, context.Canceled) || !errors.Is(err, errFault) || errors.Is(err, rdfload.ErrKept) {
 		t.Errorf("%v", err)
 	}

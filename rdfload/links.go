@@ -1,6 +1,6 @@
-package rdfload
+// Link files: each link becomes a triple.
 
-// This file reads link files: each link becomes a triple.
+package rdfload
 
 import (
 	"context"
@@ -13,26 +13,26 @@ import (
 	"github.com/trefoildb/trefoil/triple"
 )
 
-// Links says that the sources of a load are link files, and how they are read
-// (package linkfile). Each link is the triple of its page, the predicate and its
-// target; what else is known of it, as a weight, is not loaded. All links of all
-// files are added: a page's whole list replaces none, but see Superseded.
+// Links are the options of a load if its sources are link files (package linkfile). Each link
+// becomes the triple of its page, the predicate and its target. Other data of a link, such as a
+// weight, are not loaded. All links of all files are added, even if a page has several whole lists;
+// but see Superseded.
 type Links struct {
-	// Predicate is that of the triples: an IRI; "": linkfile.DefaultPredicate.
+	// Predicate is the predicate of the triples, an IRI. If it is "", it is
+	// linkfile.DefaultPredicate.
 	Predicate string
-	// Reading says how files are read. Its Source, From and, where it is 0,
-	// MaxLine are the load's.
+	// Reading holds the options for reading the files. The load sets its Source and From, and its
+	// MaxLine if that is 0.
 	Reading linkfile.Options
-	// Superseded, if not nil, is asked for each whole list whether it is left out,
-	// because another one of the page replaces it; what is malformed in it is then
-	// left out without a word. The list is that of a page in a source, by its
-	// number, and begins where a reader stands at: at grows from list to list. It
-	// is called by several goroutines, does not keep page, and answers alike
-	// whenever it is asked.
+	// Superseded, if not nil, is called for each whole list and reports whether to leave it out,
+	// because another list of the page replaces it. Malformed parts of such a list are then left
+	// out silently. The list is given by the number of its source and by its offset: at grows from
+	// list to list. Superseded may be called by several goroutines, must not keep page, and must
+	// return the same result if it is called again.
 	Superseded func(source int, at int64, page []byte) bool
 }
 
-// Validate returns what is wrong with the options.
+// Validate returns an error if an option is invalid.
 func (l *Links) Validate() error {
 	if l.Predicate != "" {
 		if err := triple.CheckIRI(l.Predicate); err != nil {
@@ -54,7 +54,7 @@ func (l *Links) superseded(source int, at int64, page []byte) bool {
 	return l.Superseded != nil && l.Superseded(source, at, page)
 }
 
-// settings returns the options as the manifest keeps them.
+// settings returns the options as a string for the manifest, or "" if l is nil.
 func (l *Links) settings() string {
 	if l == nil {
 		return ""
@@ -64,24 +64,25 @@ func (l *Links) settings() string {
 		o.Format, o.Predicate, o.BareHosts, o.Normalize, o.Frames, o.AllSchemes, l.Superseded != nil)
 }
 
-// LinkReader reads a link file. It is used by one goroutine, but for BytesIn.
+// LinkReader reads a link file. Only one goroutine may use it, but BytesIn may be called by any.
 type LinkReader struct {
 	*linkfile.Reader
 	counts byteCounter
-	total  func() int64 // bytes of text that are read, or were before
+	total  func() int64 // bytes of text read so far, including the skipped ones
 	close  []func() error
 }
 
-// OpenLinks opens a link file from a position in it on; the zero position is its
-// beginning. opts say all but the source and the position. Reading ends with ctx.
-// The caller closes the reader.
-func OpenLinks(ctx context.Context, s Source, from linkfile.Position, opts linkfile.Options) (_ *LinkReader, err error) {
+// OpenLinks opens a link file at a position; the zero position is its beginning. opts must hold all
+// options except the source and the position. Reading ends when ctx is done. The caller must close
+// the reader.
+func OpenLinks(ctx context.Context, s input.Source, from linkfile.Position, opts linkfile.Options) (_ *LinkReader, err error) {
 	l := &LinkReader{}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, l.Close())
 		}
 	}()
+	// 1. Without a position the reader starts at once, and finds the format itself.
 	opts.Source = s.Name
 	in, err := l.open(s)
 	if err != nil {
@@ -91,7 +92,8 @@ func OpenLinks(ctx context.Context, s Source, from linkfile.Position, opts linkf
 		l.Reader, err = linkfile.NewReader(&contextReader{ctx, in}, opts)
 		return l, err
 	}
-	if opts.Format == 0 { // what is before the position tells it
+	if opts.Format == 0 { // the bytes before the position determine it
+		// 2. Find the format at the beginning of the file, then open the file again.
 		probe, err := linkfile.NewReader(in, opts)
 		if err != nil {
 			return nil, err
@@ -104,6 +106,7 @@ func OpenLinks(ctx context.Context, s Source, from linkfile.Position, opts linkf
 			return nil, err
 		}
 	}
+	// 3. Skip to the position, and continue there.
 	rest, err := l.behind(ctx, s, in, from.Offset)
 	if err != nil {
 		return nil, err
@@ -113,7 +116,7 @@ func OpenLinks(ctx context.Context, s Source, from linkfile.Position, opts linkf
 	return l, err
 }
 
-func (l *LinkReader) open(s Source) (*input.Reader, error) {
+func (l *LinkReader) open(s input.Source) (*input.Reader, error) {
 	in, err := s.Open()
 	if err != nil {
 		return nil, err
@@ -122,9 +125,9 @@ func (l *LinkReader) open(s Source) (*input.Reader, error) {
 	return in, nil
 }
 
-// behind returns what follows the first bytes of a source that is open and has not
-// been read from.
-func (l *LinkReader) behind(ctx context.Context, s Source, in *input.Reader, offset int64) (io.Reader, error) {
+// behind returns the rest of a source after offset bytes. The source must be open, and nothing may
+// have been read from it. A plain file is opened again, because it can seek.
+func (l *LinkReader) behind(ctx context.Context, s input.Source, in *input.Reader, offset int64) (io.Reader, error) {
 	if offset > 0 && in.Compression() == input.Plain && s.Path != "" {
 		t, err := openTail(s.Path, offset)
 		if err != nil {
@@ -136,7 +139,8 @@ func (l *LinkReader) behind(ctx context.Context, s Source, in *input.Reader, off
 	return in, discard(ctx, in, s.Name, offset)
 }
 
-// discard reads over the first bytes of an input.
+// discard reads and drops the first bytes of an input. The error wraps ErrChanged if the input is
+// shorter.
 func discard(ctx context.Context, r io.Reader, name string, bytes int64) error {
 	n, err := io.CopyN(io.Discard, &contextReader{ctx, r}, bytes)
 	if err == io.EOF {
@@ -145,10 +149,10 @@ func discard(ctx context.Context, r io.Reader, name string, bytes int64) error {
 	return err
 }
 
-// BytesIn returns how many bytes of the source, as it is stored, have been read.
+// BytesIn returns the number of stored (perhaps compressed) bytes that have been read.
 func (l *LinkReader) BytesIn() int64 { return l.counts.BytesIn() }
 
-// Close closes the source.
+// Close closes the source; it may be called again.
 func (l *LinkReader) Close() error {
 	var errs []error
 	for _, c := range l.close {
@@ -161,14 +165,14 @@ func (l *LinkReader) Close() error {
 // linkUnit holds the links of a unit.
 type linkUnit struct {
 	text []byte // IRIs, one after the other
-	// sizes are, for each page or part of one, the length of its IRI, the number of
-	// its links and the lengths of theirs.
+	// sizes holds, for each page or part of one: the length of its IRI, the number of its links,
+	// and the lengths of their IRIs.
 	sizes []uint32
 	links int
 }
 
-// linkWeight is what a link adds to the size of a unit beside its IRI, so that a
-// run grows by unitGrowth for each byte of a unit at most.
+// linkWeight is the size of a link in a unit besides its IRI. It is counted because a run must grow
+// by unitGrowth at most for each byte of a unit.
 const linkWeight = 8
 
 func (u *unit) addLinks(p *linkfile.Page) {
@@ -185,7 +189,7 @@ func (u *unit) addLinks(p *linkfile.Page) {
 	l.links += len(p.Links)
 }
 
-// size returns about what a unit takes.
+// size returns the approximate size of a unit in bytes.
 func (u *unit) size() int {
 	n := len(u.links.text) + linkWeight*u.links.links
 	for i := range u.rejects {
@@ -194,8 +198,9 @@ func (u *unit) size() int {
 	return n
 }
 
-// feedLinks sends the units of a link file that are not read yet.
+// feedLinks sends the units of a link file that no earlier session has read.
 func (f *feeder) feedLinks(ctx context.Context, watch func(byteCounter), send func(unit) error) (err error) {
+	// 1. Open the file at the position of the last unit that is in a run.
 	opts := f.options.Links.Reading
 	opts.MaxLine = f.options.MaxLine
 	from := linkfile.Position{}
@@ -210,10 +215,12 @@ func (f *feeder) feedLinks(ctx context.Context, watch func(byteCounter), send fu
 	watch(rd)
 	u := unit{source: f.source, number: f.from.Units, links: &linkUnit{}}
 	at, skipped := from.Offset, int64(0)
+	// end sends the current unit and starts the next. The unit must carry the reader's position,
+	// because a resumed load starts there.
 	end := func(last bool) error {
 		p := rd.Position()
 		u.offset, u.line, u.skip, u.last = p.Offset, p.Line, p.Skip, last
-		if last { // all of what the position may be in the midst of
+		if last { // all of it, because the position may be inside an entry
 			p.Offset = rd.total()
 		}
 		u.bytes, at = p.Offset-at, p.Offset
@@ -222,6 +229,7 @@ func (f *feeder) feedLinks(ctx context.Context, watch func(byteCounter), send fu
 		u = unit{source: f.source, number: u.number + 1, links: &linkUnit{}}
 		return err
 	}
+	// 2. Collect pages into units. left is true while the current list is superseded.
 	for left := false; ; {
 		begin := rd.Position().Offset
 		if rd.Scan() {
@@ -232,7 +240,7 @@ func (f *feeder) feedLinks(ctx context.Context, watch func(byteCounter), send fu
 			if !left {
 				u.addLinks(p)
 			}
-			left = left && p.More // what follows is of another page
+			left = left && p.More // because the next page is another one
 		} else {
 			more, err := f.rejectLink(rd, &u, left)
 			if err != nil {
@@ -242,8 +250,8 @@ func (f *feeder) feedLinks(ctx context.Context, watch func(byteCounter), send fu
 				return end(true)
 			}
 		}
-		// A list that is left out is passed over as a whole: who resumes in the
-		// middle of a list need not know.
+		// 3. End the unit if it is full, but never in a list that is left out: a load that resumes
+		// inside a list cannot know that it is left out.
 		if !left && (u.size() >= f.block || u.links.links+len(u.rejects) >= f.options.limits.unitTriples) {
 			if err := end(false); err != nil {
 				return err
@@ -252,8 +260,8 @@ func (f *feeder) feedLinks(ctx context.Context, watch func(byteCounter), send fu
 	}
 }
 
-// rejectLink adds to a unit what the reader could not read, unless it is in a list
-// that is left out, and makes the reader go on. more is false at the file's end.
+// rejectLink adds the reader's malformed part to a unit, unless it is in a list that is left out.
+// It then makes the reader continue. more is false at the end of the file.
 func (f *feeder) rejectLink(rd *LinkReader, u *unit, left bool) (more bool, err error) {
 	if err = rd.Err(); err == nil {
 		return false, nil
@@ -275,7 +283,7 @@ func (f *feeder) rejectLink(rd *LinkReader, u *unit, left bool) (more bool, err 
 // tagIRI is the tag of IRIs in keys.
 var tagIRI, _, _ = triple.RawTerm([]byte("<>"))
 
-// links adds the links of a unit.
+// links adds the links of a unit to the run. A page without links adds nothing.
 func (w *worker) links(u *linkUnit) (n tally, err error) {
 	w.begin()
 	var q quad
@@ -285,12 +293,14 @@ func (w *worker) links(u *linkUnit) (n tally, err error) {
 	if q, err = w.inGraph(q); err != nil {
 		return n, err
 	}
+	// text and sizes are consumed together: cut must be called once for each size.
 	text, sizes := u.text, u.sizes
 	cut := func() (iri []byte) {
 		iri, text = text[:sizes[0]], text[sizes[0]:]
 		sizes = sizes[1:]
 		return iri
 	}
+	// Look up the page once, then add one quad for each of its links.
 	for len(sizes) > 0 {
 		source := cut()
 		links := sizes[0]
@@ -313,7 +323,7 @@ func (w *worker) links(u *linkUnit) (n tally, err error) {
 	return n, nil
 }
 
-// iri returns the id of an IRI, which is well-formed.
+// iri returns the id of an IRI. The IRI must be well-formed.
 func (w *worker) iri(text []byte) (uint32, error) {
 	if id, ok := w.dictionary.find(w.dictionary.hash(tagIRI, text), tagIRI, text); ok {
 		return id, nil

@@ -1,3 +1,5 @@
+// Tests of loads of link files.
+
 package rdfload_test
 
 import (
@@ -14,6 +16,7 @@ import (
 
 	"github.com/trefoildb/trefoil/links/linkfile"
 	"github.com/trefoildb/trefoil/rdfload"
+	"github.com/trefoildb/trefoil/rdfload/input"
 	"github.com/trefoildb/trefoil/triple"
 )
 
@@ -236,7 +239,7 @@ func TestLinksResume(t *testing.T) {
 		d.fail = errFault
 		for part := int64(1); part <= 3; part++ {
 			d.failAt = int64(len(d.data)) * part / 4
-			if _, err := rdfload.Load(ctx, store.Sink(), []rdfload.Source{source}, opts); !errors.Is(err, errFault) && part == 1 {
+			if _, err := rdfload.Load(ctx, store.Sink(), []input.Source{source}, opts); !errors.Is(err, errFault) && part == 1 {
 				t.Fatalf("%v, want the fault", err)
 			}
 			opts.Resume = true
@@ -248,7 +251,7 @@ func TestLinksResume(t *testing.T) {
 		d.fail = nil
 		var rejects bytes.Buffer
 		opts.Rejects = &rejects
-		sum, err := rdfload.Load(ctx, store.Sink(), []rdfload.Source{source}, opts)
+		sum, err := rdfload.Load(ctx, store.Sink(), []input.Source{source}, opts)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,3 +1,5 @@
+// The phases of a load, from its directory to the summary.
+
 package rdfload
 
 import (
@@ -13,26 +15,27 @@ import (
 	"time"
 
 	"github.com/trefoildb/trefoil/internal/memory"
+	"github.com/trefoildb/trefoil/rdfload/input"
 	"github.com/trefoildb/trefoil/triple"
 )
 
-// loader is one load.
+// loader is one load, in one session: a resumed load has a new loader.
 type loader struct {
 	sink     Sink
-	sources  []Source
+	sources  []input.Source
 	opts     Options
 	dir      string
 	manifest *manifest
 	start    Start
-	begun    bool   // in the sink
-	reported bool   // the rejected statements are in Options.Rejects
+	begun    bool   // Begin has returned a start to this session
+	reported bool   // the rejected statements have been copied to Options.Rejects
 	common   []byte // the value of rows without long terms
 
 	space   *runSpace
 	rejects *rejectFile
-	gate    sync.RWMutex // held to read by who works on a unit, to write by who seals a run
-	reach   sync.Mutex   // of manifest.Inputs while units are worked on
-	big     sync.Mutex   // held by the one worker that works on a unit of many megabytes
+	gate    sync.RWMutex // read-locked while working on a unit, write-locked while sealing a run
+	reach   sync.Mutex   // guards manifest.Inputs while units are worked on
+	big     sync.Mutex   // locked by the one worker that works on a unit of many megabytes
 	broken  failure
 
 	stage    stage
@@ -47,11 +50,10 @@ type loader struct {
 	annotations, freshAnnotations int64 // set by merge
 }
 
-// Load loads the sources into the sink: all of their triples become visible at
-// once, durably, when it returns without an error; else the store is unchanged.
-// Where the error wraps [ErrKept] a later Load with [Options.Resume] goes on with
-// what is done.
-func Load(ctx context.Context, sink Sink, sources []Source, opts Options) (Summary, error) {
+// Load loads the sources into the sink. When it returns without an error, all triples are visible,
+// at once and durably; otherwise the store is unchanged. If the error wraps [ErrKept], a later Load
+// with [Options.Resume] continues with the work done so far.
+func Load(ctx context.Context, sink Sink, sources []input.Source, opts Options) (Summary, error) {
 	begun := time.Now()
 	if err := opts.Validate(); err != nil {
 		return Summary{}, err
@@ -77,9 +79,8 @@ func Load(ctx context.Context, sink Sink, sources []Source, opts Options) (Summa
 	return s, nil
 }
 
-// explain turns what stopped a load into what its user can do about it, and
-// removes what cannot be resumed: a load of which nothing is in runs yet, or
-// whose inputs have to change.
+// explain returns an error with advice for the user. It removes the load's directory if the load
+// cannot be resumed: because nothing is in runs yet, or because the inputs must change.
 func (l *loader) explain(err error) error {
 	var syntax *triple.SyntaxError
 	switch {
@@ -98,17 +99,19 @@ func (l *loader) explain(err error) error {
 	return errors.Join(err, os.RemoveAll(l.dir))
 }
 
-// newLoadID returns 13 letters and digits that no other load has: 64 random bits.
+// newLoadID returns a unique ID of 13 letters and digits: 64 random bits.
 func newLoadID() string {
 	var random [8]byte
 	_, _ = rand.Read(random[:]) // never fails
 	return strings.ToLower(base32.StdEncoding.WithPadding(base32.NoPadding).EncodeToString(random[:]))
 }
 
-// blankPrefix returns what the labels of an input's blank nodes begin with.
+// blankPrefix returns the prefix of the labels of an input's blank nodes.
 func blankPrefix(id string, source int) string { return fmt.Sprintf("b%sd%d", id, source) }
 
 func (l *loader) run(ctx context.Context) (_ *Record, err error) {
+	// 1. Begin in the sink. If an earlier session has published this load, only its files are left
+	// to remove.
 	if l.start, err = l.sink.Begin(ctx, l.manifest.ID); err != nil {
 		return nil, err
 	}
@@ -118,6 +121,7 @@ func (l *loader) run(ctx context.Context) (_ *Record, err error) {
 	if l.start.Published != nil {
 		return l.published()
 	}
+	// 2. A resumed load must use the stamp of its first session, because the rows in runs have it.
 	if l.manifest.Stamp == nil {
 		l.manifest.Stamp = &l.start.Stamp
 	}
@@ -125,6 +129,7 @@ func (l *loader) run(ctx context.Context) (_ *Record, err error) {
 		return nil, fmt.Errorf("%w: the store has become another one; load again without --resume", ErrChanged)
 	}
 	l.begun = true
+	// 3. Restore the counters of earlier sessions.
 	l.common = (&triple.Value{Stamp: l.start.Stamp}).Append(nil)
 	l.read.Store(l.manifest.Read)
 	l.rejected.Store(l.manifest.Rejected)
@@ -136,6 +141,7 @@ func (l *loader) run(ctx context.Context) (_ *Record, err error) {
 	}
 	defer func() { err = errors.Join(err, l.rejects.close()) }()
 
+	// 4. Make the tables, publish them, and remove the directory.
 	record, err := l.makeAndPublish(ctx)
 	if err != nil {
 		return nil, err
@@ -176,8 +182,8 @@ func (l *loader) publish(ctx context.Context, tables []string) (*Record, error) 
 	return record, nil
 }
 
-// published ends a load that was interrupted after it was published. The rejects
-// were complete by then.
+// published ends a load that was interrupted after it was published. The rejects are complete,
+// because they were complete before Publish.
 func (l *loader) published() (*Record, error) {
 	l.text.Store(l.manifest.Bytes)
 	l.skipped.Store(l.manifest.Skipped)
@@ -188,7 +194,7 @@ func (l *loader) published() (*Record, error) {
 	return l.start.Published, l.finish()
 }
 
-// finish removes the directory of a load that is in the store.
+// finish removes the directory of a load when it is in the store.
 func (l *loader) finish() error {
 	if err := os.RemoveAll(l.dir); err != nil {
 		return fmt.Errorf("the load is in the store, but its files cannot be removed: %w", err)
@@ -196,7 +202,8 @@ func (l *loader) finish() error {
 	return nil
 }
 
-// makeTables reads the inputs and writes the tables of all orders.
+// makeTables reads the inputs and writes the tables of all orders. It goes straight to the merge if
+// all input is in runs.
 func (l *loader) makeTables(ctx context.Context) ([]string, error) {
 	if l.manifest.ReadAll {
 		return l.merge(ctx)
@@ -210,7 +217,7 @@ func (l *loader) makeTables(ctx context.Context) ([]string, error) {
 		return nil, err
 	}
 	if len(l.manifest.Runs) == 0 && !l.space.annotated() {
-		return l.writeTables(ctx) // all of it is in memory: no need for run files
+		return l.writeTables(ctx) // all of it is in memory, so run files are not necessary
 	}
 	if err := l.spillLast(ctx); err != nil {
 		return nil, err
@@ -218,7 +225,7 @@ func (l *loader) makeTables(ctx context.Context) ([]string, error) {
 	return l.merge(ctx)
 }
 
-// spillLast ends the making of runs.
+// spillLast writes the last run and merges levels if there are too many runs.
 func (l *loader) spillLast(ctx context.Context) error {
 	if err := l.spill(true); err != nil {
 		return err
@@ -234,8 +241,9 @@ func (l *loader) releaseSpace() {
 	}
 }
 
-// failure keeps what stopped a load: of several malformed statements the first
-// in the order of the inputs, and rather an error than the end of a context.
+// failure keeps the error that stopped a load. If statements are malformed, it keeps the first in
+// the order of the inputs. An error replaces the end of a context, because the end of a context is
+// often only its consequence.
 type failure struct {
 	mu     sync.Mutex
 	err    error
@@ -263,7 +271,7 @@ func (f *failure) get() error {
 	return f.err
 }
 
-// interrupted reports whether err says no more than that a context has ended.
+// interrupted reports whether err only means that a context has ended.
 func interrupted(err error) bool {
 	return errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
 }

@@ -1,3 +1,5 @@
+// Tests of whole loads.
+
 package rdfload_test
 
 import (
@@ -14,20 +16,19 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/trefoildb/trefoil/node"
+	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/rdfload"
 	"github.com/trefoildb/trefoil/rdfload/input"
 	"github.com/trefoildb/trefoil/triple"
 )
 
-// statement is a line of a document: a triple, or a malformed statement where
-// the text is not "".
+// statement is a line of a document: a triple, or a malformed statement if the text is not "".
 type statement struct {
 	triple triple.Triple
 	broken string
 }
 
-// generated is a document with what it says.
+// generated is a document with its statements.
 type generated struct {
 	name       string
 	text, data []byte // data: compressed
@@ -41,15 +42,15 @@ var brokenLines = []string{
 	`<http://e/s> <http://e/p> .`, `<http://e/s> "a" <http://e/o> .`, `<http://e/s> <http://e/p> "a"@4 .`, `<http://e/%> <http://e/p> "a\x" .`,
 }
 
-// A maker makes documents of random statements. It has a seed that rapid draws,
-// rather than draw each term: a failure would print them all.
+// maker makes documents of random statements. rapid draws only its seed and not each term, because
+// a failure would print them all.
 type maker struct{ *rand.Rand }
 
 func newMaker(t *rapid.T) maker {
 	return maker{rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 0))}
 }
 
-// term returns a term of few, some of them long, so that statements repeat.
+// term returns one of few terms, some of them long, because statements must repeat.
 func (m maker) term(position int) triple.Term {
 	n := m.IntN(4)
 	switch kind := m.IntN(10); {
@@ -116,7 +117,7 @@ func (m maker) document(i int, broken bool) *generated {
 	return d
 }
 
-// inStore returns a statement's triple as the store has it.
+// inStore returns a statement's triple in the form of the store.
 func (d *generated) inStore(tr triple.Triple, id string, source int, graph triple.Term) triple.Triple {
 	for _, term := range []*triple.Term{&tr.Subject, &tr.Object, &tr.Graph} {
 		if term.Kind() == triple.Blank {
@@ -129,7 +130,7 @@ func (d *generated) inStore(tr triple.Triple, id string, source int, graph tripl
 	return tr
 }
 
-// drawOptions draws workers and limits so small that there are many runs.
+// drawOptions draws workers and limits. They are small, because there must be many runs.
 func drawOptions(t *rapid.T) rdfload.Options {
 	o := rdfload.Options{Memory: rdfload.MinMemory, Workers: rapid.IntRange(1, 4).Draw(t, "workers")}
 	if rapid.IntRange(0, 3).Draw(t, "runs") > 0 {
@@ -163,18 +164,18 @@ func TestLoad(t *testing.T) {
 	})
 }
 
-// drawSink returns a store's sink, or one over it whose place changes.
-func drawSink(t *rapid.T, store *node.Store) rdfload.Sink {
+// drawSink returns a store's sink, or one over it with a changing place.
+func drawSink(t *rapid.T, db *store.Store) rdfload.Sink {
 	if !rapid.Bool().Draw(t, "spread") {
-		return store.Sink()
+		return db.Sink()
 	}
 	left := rapid.IntRange(0, 3).Draw(t, "failures")
-	return &movingSink{Sink: store.Sink(), random: rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1)), left: &left,
+	return &movingSink{Sink: db.Sink(), random: rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1)), left: &left,
 		moves: rapid.Bool().Draw(t, "moves"), at: map[string]int{}}
 }
 
 // checkLoad loads drawn documents, and compares everything with the model.
-func checkLoad(t *rapid.T, store *node.Store, want set, sink rdfload.Sink) {
+func checkLoad(t *rapid.T, db *store.Store, want set, sink rdfload.Sink) {
 	opts := drawOptions(t)
 	opts.KeepGoing = rapid.Bool().Draw(t, "keep going")
 	var rejects bytes.Buffer
@@ -183,7 +184,7 @@ func checkLoad(t *rapid.T, store *node.Store, want set, sink rdfload.Sink) {
 		opts.Graph = triple.NewIRI("http://example.org/0")
 	}
 	var documents []*generated
-	var list []rdfload.Source
+	var list []input.Source
 	for i := range rapid.IntRange(1, 4).Draw(t, "documents") {
 		d := newMaker(t).document(i, opts.KeepGoing)
 		documents = append(documents, d)
@@ -213,15 +214,15 @@ func checkLoad(t *rapid.T, store *node.Store, want set, sink rdfload.Sink) {
 	if s.Record != model {
 		t.Fatalf("summary %+v, want %+v", s.Record, model)
 	}
-	checkStored(t, store, want)
-	checkNoLoads(t, store.Sink())
+	checkStored(t, db, want)
+	checkNoLoads(t, db.Sink())
 	checkReport(t, rejects.String(), report)
 }
 
 var reportLine = regexp.MustCompile(`(?m)^# (doc[^:]*:\d+:)\d+: .+$`)
 
-// checkReport looks for each rejected statement once, with its place, and for
-// nothing that is well-formed: a repaired report can be loaded.
+// checkReport checks that each rejected statement is reported once, with its place, and no
+// well-formed one. A repaired report can then be loaded.
 func checkReport(t tb, report string, want map[string]int) {
 	t.Helper()
 	got := make(map[string]int)
@@ -248,7 +249,7 @@ func TestRepairedReport(t *testing.T) {
 		t.Fatal(s, err)
 	}
 	repaired := regexp.MustCompile(`"\s*\n`).ReplaceAllString(report.String(), "\" .\n")
-	s, err = rdfload.Load(ctx, store.Sink(), []rdfload.Source{rdfload.Document("report.nt", strings.NewReader(repaired), -1, 0)}, rdfload.Options{})
+	s, err = rdfload.Load(ctx, store.Sink(), []input.Source{input.Document("report.nt", strings.NewReader(repaired), -1, 0)}, rdfload.Options{})
 	if err != nil || s.Read != 2 || s.New != 2 {
 		t.Fatalf("%v, %v: %s", s, err, repaired)
 	}
@@ -278,8 +279,7 @@ func TestManyRuns(t *testing.T) {
 	}
 }
 
-// TestFormats reads the same statements in every syntax with units and bytes of
-// its own.
+// TestFormats reads the same statements in every syntax, with different units and bytes.
 func TestFormats(t *testing.T) {
 	for _, d := range []*document{
 		{name: "a.rdf", data: []byte(`<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#" xmlns:e="http://example.org/"><rdf:Description rdf:about="http://example.org/s"><e:p>o</e:p></rdf:Description></rdf:RDF>`)},
@@ -313,7 +313,7 @@ func TestOptions(t *testing.T) {
 		t.Error("nothing can be loaded")
 	}
 	missing := errors.New("missing")
-	_, err := rdfload.Load(ctx, newStore(t).Sink(), []rdfload.Source{{Name: "x.nt", Open: func() (*input.Reader, error) { return nil, missing }}}, rdfload.Options{})
+	_, err := rdfload.Load(ctx, newStore(t).Sink(), []input.Source{{Name: "x.nt", Open: func() (*input.Reader, error) { return nil, missing }}}, rdfload.Options{})
 	if !errors.Is(err, missing) {
 		t.Errorf("a source that cannot be opened: %v", err)
 	}

@@ -1,3 +1,5 @@
+// The check that no goroutine is left.
+
 package rdfload_test
 
 import (
@@ -7,7 +9,7 @@ import (
 	"go.uber.org/goleak"
 )
 
-// childTest names, in a child process that a test starts, what the child does.
+// childTest is the task of a child process that a test starts.
 const childTest = "TREFOIL_RDFLOAD_CHILD"
 
 func TestMain(m *testing.M) {

@@ -1,3 +1,5 @@
+// The manifest of a load: its inputs and the runs on disk, for a resumed load.
+
 package rdfload
 
 import (
@@ -18,10 +20,9 @@ const (
 	rejectsName    = "rejects"
 )
 
-// manifest is what a load's directory says of it, so that an interrupted one
-// can go on: which inputs, how far they are read into which runs, which tables
-// are written. It is replaced as a whole, after the files that it names are
-// synced.
+// manifest is the durable state of a load in its directory. An interrupted load resumes from it:
+// the inputs, how far they are in runs, and the tables that are written. It must be replaced as a
+// whole, after the files that it names are synced.
 type manifest struct {
 	Format   int                 `json:"format"`
 	ID       string              `json:"id"`
@@ -30,34 +31,34 @@ type manifest struct {
 	Stamp    *triple.Stamp       `json:"stamp,omitempty"` // of the rows in runs
 	Read     int64               `json:"read"`
 	Rejected int64               `json:"rejected"`
-	Rejects  int64               `json:"rejects_bytes"` // of the rejects file that count
+	Rejects  int64               `json:"rejects_bytes"` // valid bytes of the rejects file
 	Skipped  int64               `json:"skipped,omitempty"`
 	Labelled int64               `json:"labelled,omitempty"`
 	Bytes    int64               `json:"bytes"`
-	ReadAll  bool                `json:"read_all"` // nothing is left to read
+	ReadAll  bool                `json:"read_all"` // true if all input is in runs
 	Runs     []manifestRun       `json:"runs"`
-	RunsMade int                 `json:"runs_made"`        // ever, for their names
-	Bounds   map[string][][]byte `json:"bounds,omitempty"` // by order: where the merge is cut
-	Place    string              `json:"place,omitempty"`  // of a Spread: what Merged is made for
-	Merged   map[string]merged   `json:"merged,omitempty"` // by task: parts of the merge that are done
+	RunsMade int                 `json:"runs_made"`        // in all, because names must not repeat
+	Bounds   map[string][][]byte `json:"bounds,omitempty"` // by order: bounds of merge ranges
+	Place    string              `json:"place,omitempty"`  // of a Spread: the place of Merged
+	Merged   map[string]merged   `json:"merged,omitempty"` // by task: finished parts
 }
 
-// manifestInput is an input and how far it is read.
+// manifestInput is an input, and how far it is in runs.
 type manifestInput struct {
 	Name    string    `json:"name"`
 	Size    int64     `json:"size"`
 	ModTime time.Time `json:"mod_time"`
-	Syntax  string    `json:"syntax,omitempty"` // where the source says it
+	Syntax  string    `json:"syntax,omitempty"` // if the source sets it
 	Done    bool      `json:"done"`             // all of it is in runs
 	Units   int64     `json:"units"`            // units that are in runs
 	Offset  int64     `json:"offset"`           // N-Triples, N-Quads, link files: bytes of text in them
-	Line    int       `json:"line"`             // and the line that comes next
-	Skip    int64     `json:"skip,omitempty"`   // link files: what of that is in them too
-	// Annotated: N-Triples and N-Quads with triple.AnnotationsHeader.
+	Line    int       `json:"line"`             // the number of the line that comes next
+	Skip    int64     `json:"skip,omitempty"`   // link files: done part of the next entry
+	// Annotated is true for N-Triples and N-Quads with triple.AnnotationsHeader.
 	Annotated bool `json:"annotated,omitempty"`
 }
 
-// manifestSettings are the options that a load must not change midway.
+// manifestSettings are the options that must not change between the sessions of a load.
 type manifestSettings struct {
 	KeepGoing bool   `json:"keep_going"`
 	Graph     string `json:"graph,omitempty"`
@@ -70,9 +71,9 @@ type manifestSettings struct {
 // manifestRun names the files of a run by order.
 type manifestRun struct {
 	Name  string              `json:"name"`
-	Level int                 `json:"level"` // how often its rows were merged
+	Level int                 `json:"level"` // number of merges that its rows went through
 	Files map[string][]string `json:"files"`
-	// Annotations: the rows are those of annotations alone.
+	// Annotations is true if all rows are annotations.
 	Annotations bool `json:"annotations,omitempty"`
 }
 
@@ -81,8 +82,8 @@ type merged struct {
 	Tables []string `json:"tables"`
 	Fresh  int64    `json:"fresh"` // triples that the store did not hold, in order SPO
 	Rows   int64    `json:"rows"`
-	// Annotations and FreshAnnotations are those in order SPO, and of them those that
-	// the store did not hold.
+	// Annotations counts the annotations in order SPO; FreshAnnotations counts those that the store
+	// did not hold.
 	Annotations      int64 `json:"annotations,omitempty"`
 	FreshAnnotations int64 `json:"fresh_annotations,omitempty"`
 }
@@ -92,7 +93,8 @@ func settingsOf(o *Options) manifestSettings {
 		Syntax: o.Syntax.String(), Base: o.Base, MaxLine: o.MaxLine, Links: o.Links.settings()}
 }
 
-// save writes the manifest durably.
+// save writes the manifest durably. A crash leaves the old or the new one, because it is written to
+// another name, synced and then renamed.
 func (m *manifest) save(dir string) error {
 	text, err := json.MarshalIndent(m, "", " ")
 	if err != nil {
@@ -124,8 +126,8 @@ func syncDir(dir string) error {
 	return errors.Join(d.Sync(), d.Close())
 }
 
-// readManifest reads the manifest of a load's directory; an error of kind
-// fs.ErrNotExist means that there is none.
+// readManifest reads the manifest of a load's directory. The error wraps fs.ErrNotExist if there is
+// none.
 func readManifest(dir string) (*manifest, error) {
 	text, err := os.ReadFile(filepath.Join(dir, manifestName))
 	if err != nil {
@@ -141,18 +143,18 @@ func readManifest(dir string) (*manifest, error) {
 	return m, nil
 }
 
-// sameInputs reports whether the manifest is of a load of these inputs by name.
+// sameInputs reports whether the manifest has the same inputs by name.
 func (m *manifest) sameInputs(inputs []manifestInput) bool {
 	return slices.EqualFunc(m.Inputs, inputs, func(a, b manifestInput) bool { return a.Name == b.Name })
 }
 
-// resumable reports whether a later load can know the inputs to be the same.
+// resumable reports whether a later load can check that the inputs are the same: each must have a
+// modification time.
 func (m *manifest) resumable() bool {
 	return !slices.ContainsFunc(m.Inputs, func(in manifestInput) bool { return in.ModTime.IsZero() })
 }
 
-// unchanged returns an error that wraps ErrChanged where an input or a setting
-// is not what it was.
+// unchanged returns an error that wraps ErrChanged if an input or a setting has changed.
 func (m *manifest) unchanged(inputs []manifestInput, settings manifestSettings) error {
 	for i, in := range inputs {
 		was := m.Inputs[i]

@@ -1,3 +1,5 @@
+// The merge of sorted sequences of rows.
+
 package rdfload
 
 import (
@@ -6,8 +8,8 @@ import (
 	"errors"
 )
 
-// mergeSource is one sorted sequence of rows in a merge: the pieces of one
-// order of one run, one after the other.
+// mergeSource is one sorted sequence of rows in a merge: the pieces of one order of one run, in
+// order.
 type mergeSource struct {
 	pieces []runPiece // not yet opened
 	reader *runReader
@@ -21,7 +23,7 @@ type runPiece struct {
 	end   int64
 }
 
-// next moves to the source's next row; ok is false at its end.
+// next moves to the source's next row; ok is false at the end.
 func (s *mergeSource) next() (ok bool, err error) {
 	for {
 		if s.reader == nil {
@@ -53,7 +55,7 @@ func (s *mergeSource) close() error {
 	return s.reader.close()
 }
 
-// mergeHeap orders sources by their current keys.
+// mergeHeap is a heap of sources, ordered by their current keys.
 type mergeHeap []*mergeSource
 
 func (h mergeHeap) Len() int           { return len(h) }
@@ -66,10 +68,10 @@ func (h *mergeHeap) Pop() any {
 	return last
 }
 
-// mergeRuns calls each with the distinct rows of all runs with lo <= key < hi in
-// ascending order; a nil bound is none. Rows of one key are equal in all runs of
-// a load, but for annotations: see lastAnnotation. common is the value of those that
-// have none. Both slices are valid until each returns.
+// mergeRuns calls each with the distinct rows of all runs with lo <= key < hi in ascending order. A
+// nil bound is no bound. If several runs have a row, they must be equal, except for annotations:
+// see lastAnnotation. common is the value of rows without one of their own. Both slices are valid
+// until each returns.
 func mergeRuns(runs [][]runPiece, lo, hi, common []byte, each func(key, value []byte) error) (err error) {
 	sources := make(mergeHeap, 0, len(runs))
 	all := make([]*mergeSource, 0, len(runs))
@@ -78,6 +80,8 @@ func mergeRuns(runs [][]runPiece, lo, hi, common []byte, each func(key, value []
 			err = errors.Join(err, s.close())
 		}
 	}()
+	// 1. Move each run to its first row >= lo: a piece is read from an index entry, which may be
+	// earlier.
 	for _, pieces := range runs {
 		s := &mergeSource{pieces: piecesFrom(pieces, lo), lo: lo}
 		all = append(all, s)
@@ -92,6 +96,8 @@ func mergeRuns(runs [][]runPiece, lo, hi, common []byte, each func(key, value []
 			sources = append(sources, s)
 		}
 	}
+	// 2. Merge with a heap. A repeated key is skipped, unless it is an annotation that waits: its
+	// copies must all reach lastAnnotation.
 	heap.Init(&sources)
 	to := lastAnnotation{each: each}
 	var last []byte
@@ -114,6 +120,7 @@ func mergeRuns(runs [][]runPiece, lo, hi, common []byte, each func(key, value []
 			}
 			last = append(last[:0], r.key...)
 		}
+		// The heap's root must be fixed after its source has moved.
 		ok, err := sources[0].next()
 		if err != nil {
 			return err
@@ -127,7 +134,7 @@ func mergeRuns(runs [][]runPiece, lo, hi, common []byte, each func(key, value []
 	return to.flush()
 }
 
-// piecesFrom leaves out the pieces that end before lo.
+// piecesFrom drops the pieces that end before lo.
 func piecesFrom(pieces []runPiece, lo []byte) []runPiece {
 	for len(pieces) > 1 && len(pieces[1].index) > 0 && bytes.Compare(pieces[1].index[0].key, lo) <= 0 {
 		pieces = pieces[1:]
@@ -135,8 +142,9 @@ func piecesFrom(pieces []runPiece, lo []byte) []runPiece {
 	return pieces
 }
 
-// mergeBounds cuts the rows of all runs into at most parts ranges of about the
-// same size, by the runs' indexes: it returns the parts-1 or fewer inner bounds.
+// mergeBounds cuts the rows of all runs into at most parts ranges of about the same size. It
+// samples the keys of the runs' indexes. It returns the inner bounds, at most parts-1 and in
+// ascending order.
 func mergeBounds(runs [][]runPiece, parts int) [][]byte {
 	var keys [][]byte
 	for _, pieces := range runs {

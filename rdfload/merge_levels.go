@@ -1,3 +1,5 @@
+// Levels of runs: many runs are merged into a larger one.
+
 package rdfload
 
 import (
@@ -11,11 +13,12 @@ import (
 	"github.com/trefoildb/trefoil/triple"
 )
 
-// mergeLevels merges the runs of a level into one of the next level where they
-// have become too many to be open at the same time. Each row is thereby
-// rewritten once a level: a logarithm of the load's size.
+// mergeLevels merges the runs of a level into one of the next level if there are too many to be
+// open at the same time. Each row is rewritten once a level, so the cost grows with the logarithm
+// of the load's size.
 func (l *loader) mergeLevels(ctx context.Context) error {
 	for level := 0; ; level++ {
+		// A level is merged only if it is full; lower levels first, because they may fill the next.
 		var group, others []manifestRun
 		for _, r := range l.manifest.Runs {
 			if r.Level == level {
@@ -34,6 +37,8 @@ func (l *loader) mergeLevels(ctx context.Context) error {
 		if err != nil {
 			return fmt.Errorf("merge runs: %w", err)
 		}
+		// The manifest must be saved before the merged files are removed, because a crash may come
+		// between.
 		l.manifest.Runs = append(others, made)
 		if err := l.manifest.save(l.dir); err != nil {
 			return err
@@ -44,14 +49,16 @@ func (l *loader) mergeLevels(ctx context.Context) error {
 	}
 }
 
-// mergeGroup merges runs into one.
+// mergeGroup merges runs into one of the next level. It returns the new run, durable but not yet in
+// the manifest.
 func (l *loader) mergeGroup(ctx context.Context, group []manifestRun) (manifestRun, error) {
 	l.stage.enter(Merging, 0)
-	if l.space != nil { // it is empty; the memory is for the readers of runs
+	if l.space != nil { // it is empty, and run readers need the memory
 		if err := l.space.renew(); err != nil {
 			return manifestRun{}, err
 		}
 	}
+	// 1. Check the disk: the new run needs about as much room as the group.
 	size, err := l.sizeOf(group)
 	if err == nil {
 		err = l.sink.Room(size)
@@ -59,6 +66,7 @@ func (l *loader) mergeGroup(ctx context.Context, group []manifestRun) (manifestR
 	if err != nil {
 		return manifestRun{}, err
 	}
+	// 2. Merge each order in parallel ranges, each into a run file.
 	runs, err := l.openRuns(group)
 	if err != nil {
 		return manifestRun{}, err
@@ -71,6 +79,7 @@ func (l *loader) mergeGroup(ctx context.Context, group []manifestRun) (manifestR
 		}
 		bounds := mergeBounds(runs[o], l.opts.Workers)
 		names := make([]string, len(bounds)+1)
+		// Each range has its own file, so the workers need no lock.
 		err := parallelErr(len(names), func(i int) error {
 			names[i] = made.fileName(o, i)
 			var lo, hi []byte
@@ -85,6 +94,8 @@ func (l *loader) mergeGroup(ctx context.Context, group []manifestRun) (manifestR
 				return err
 			}
 			rows := 0
+			// A merge must end soon when ctx is done, so check it every few rows; long values count
+			// as more rows.
 			err = mergeRuns(runs[o], lo, hi, l.common, func(key, value []byte) error {
 				if rows += 1 + len(value)/rowBytes; rows >= checkEvery {
 					rows = 0
@@ -121,7 +132,7 @@ func (l *loader) sizeOf(group []manifestRun) (int64, error) {
 	return size, nil
 }
 
-// removeRuns removes the files of runs that the manifest does not name any more.
+// removeRuns removes the files of runs. The manifest must not name them any more.
 func (l *loader) removeRuns(group []manifestRun) error {
 	var errs []error
 	for _, r := range group {

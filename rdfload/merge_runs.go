@@ -1,3 +1,5 @@
+// The merge of runs into tables, by several workers.
+
 package rdfload
 
 import (
@@ -21,10 +23,11 @@ type mergeTask struct {
 	lo, hi []byte
 }
 
-// merge merges all runs into tables: every order in several ranges, which are
-// noted in the manifest as they are done.
+// merge merges all runs into tables, every order in several ranges. It saves the manifest after
+// each range, because a resumed load must not merge it again.
 func (l *loader) merge(ctx context.Context) ([]string, error) {
 	l.stage.enter(Merging, 0)
+	// 1. Cut the merge into tasks, and skip those that an earlier session has finished.
 	runs, err := l.openRuns(l.manifest.Runs)
 	if err != nil {
 		return nil, err
@@ -42,6 +45,7 @@ func (l *loader) merge(ctx context.Context) ([]string, error) {
 		}
 	}
 	close(next)
+	// 2. Merge the tasks in parallel. The manifest is shared, so its lock must be held.
 	var mu sync.Mutex // of the manifest
 	inner, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -49,7 +53,7 @@ func (l *loader) merge(ctx context.Context) ([]string, error) {
 		for t := range next {
 			part, err := l.mergeRange(inner, t, runs[t.order])
 			if err != nil {
-				cancel() // the others' work
+				cancel() // stop the other workers
 				return err
 			}
 			mu.Lock()
@@ -66,6 +70,7 @@ func (l *loader) merge(ctx context.Context) ([]string, error) {
 	if err != nil {
 		return nil, fmt.Errorf("merge the sorted runs: %w", err)
 	}
+	// 3. Sum up the parts, in the order of the tasks.
 	var tables []string
 	fresh := int64(0)
 	l.annotations, l.freshAnnotations = 0, 0
@@ -114,9 +119,11 @@ func (l *loader) openPieces(names []string) ([]runPiece, error) {
 	return pieces, nil
 }
 
-// mergeTasks cuts the merge of each order into ranges: twice as many as there
-// are workers, so that none waits long for another.
+// mergeTasks cuts the merge of each order into ranges. The number of ranges is twice the number of
+// workers, because then none waits long for another.
 func (l *loader) mergeTasks(runs map[triple.Order][][]runPiece) ([]mergeTask, error) {
+	// The bounds must be durable before the first range is merged, because task names depend on
+	// them.
 	m := l.manifest
 	if m.Bounds == nil {
 		m.Bounds = make(map[string][][]byte)
@@ -131,6 +138,7 @@ func (l *loader) mergeTasks(runs map[triple.Order][][]runPiece) ([]mergeTask, er
 	if m.Merged == nil {
 		m.Merged = make(map[string]merged)
 	}
+	// An order without rows has no tasks.
 	var tasks []mergeTask
 	for _, o := range triple.Orders {
 		if len(runs[o]) == 0 {
@@ -151,14 +159,17 @@ func (l *loader) mergeTasks(runs map[triple.Order][][]runPiece) ([]mergeTask, er
 	return tasks, nil
 }
 
-// mergeRange merges one range into tables.
+// mergeRange merges one range into tables. In order SPO it also counts the rows that the store
+// lacks.
 func (l *loader) mergeRange(ctx context.Context, t mergeTask, runs [][]runPiece) (part merged, err error) {
+	// 1. Only order SPO counts new triples, because the other orders have the same ones.
 	counter := &newCounter{}
 	if t.order == triple.SPO {
 		if counter, err = newCounterOf(l.start.Existing); err != nil {
 			return part, err
 		}
 	}
+	// 2. Merge into tables, without the places that only run files have.
 	w := l.tableWriter(ctx, "table-"+t.name)
 	err = mergeRuns(runs, t.lo, t.hi, l.common, func(key, value []byte) error {
 		part.Rows++
@@ -177,6 +188,7 @@ func (l *loader) mergeRange(ctx context.Context, t mergeTask, runs [][]runPiece)
 		}
 		return w.Set(key, stored)
 	})
+	// 3. Close or abort the tables. If the sink has counted the new rows, its counts are used.
 	if err != nil {
 		err = errors.Join(err, w.abort())
 	} else {

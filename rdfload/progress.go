@@ -1,3 +1,5 @@
+// The progress of a load.
+
 package rdfload
 
 import (
@@ -5,25 +7,25 @@ import (
 	"time"
 )
 
-// progressEvery is how often Options.Progress is called.
+// progressEvery is the interval between calls of Options.Progress.
 const progressEvery = 250 * time.Millisecond
 
-// stage is the phase that a load is in, and how far.
+// stage is the current phase of a load and its progress. It is safe for concurrent use.
 type stage struct {
 	mu    sync.Mutex
 	phase Phase
-	total int64 // steps of the phase; 0: not known
+	total int64 // steps of the phase; 0 if unknown
 	done  int64
 }
 
-// enter begins a phase of so many steps.
+// enter begins a phase of total steps.
 func (s *stage) enter(phase Phase, total int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.phase, s.total, s.done = phase, total, 0
 }
 
-// step notes that n more steps are done.
+// step adds n finished steps.
 func (s *stage) step(n int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -39,10 +41,11 @@ func (s *stage) get() (phase Phase, share float64) {
 	return s.phase, share
 }
 
-// byteCounter tells how many bytes of an input, as it is stored, are read.
+// byteCounter returns how many stored bytes of an input have been read.
 type byteCounter interface{ BytesIn() int64 }
 
-// watchList tells how many bytes of the inputs are read.
+// watchList adds up the stored bytes that have been read of all inputs. It is safe for concurrent
+// use.
 type watchList struct {
 	mu       sync.Mutex
 	open     map[int]byteCounter
@@ -67,7 +70,7 @@ func (w *watchList) finish(source int) {
 	}
 }
 
-// skip counts an input that is not opened any more.
+// skip adds the bytes of an input that need not be opened, because it is in runs.
 func (w *watchList) skip(bytes int64) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -84,11 +87,13 @@ func (w *watchList) bytes() int64 {
 	return n
 }
 
-// report calls Options.Progress until stop is called.
+// report calls Options.Progress at intervals until stop is called. stop waits for the goroutine,
+// then calls Progress once more.
 func (l *loader) report() (stop func()) {
 	if l.opts.Progress == nil {
 		return func() {}
 	}
+	// The total is unknown, 0, if the size of one source is.
 	total := int64(0)
 	for _, s := range l.sources {
 		if s.Size < 0 {
@@ -97,6 +102,7 @@ func (l *loader) report() (stop func()) {
 		}
 		total += s.Size
 	}
+	// stop must wait for the goroutine, because Progress must not be called afterwards.
 	end := make(chan struct{})
 	var wg sync.WaitGroup
 	wg.Go(func() {

@@ -1,3 +1,5 @@
+// The quads of a run, which all workers collect.
+
 package rdfload
 
 import (
@@ -5,19 +7,19 @@ import (
 	"sync/atomic"
 )
 
-// quadBlock is how many quads a worker takes room for at a time.
+// quadBlock is the number of quads in a block of a worker.
 const quadBlock = 4096
 
-// quadStore collects the quads of a run from all workers in one array, block by
-// block, so that sorting needs no copy.
+// quadStore collects the quads of all workers of a run in one array, block by block. It is one
+// array because sorting then needs no copy.
 type quadStore struct {
 	quads *arena[quad]
 	spare *arena[quad] // the other buffer of the sort
 	next  atomic.Int64 // blocks taken
 }
 
-// maxQuads is how many quads a run may have at most, so that counts of them fit
-// in 32 bits. A run is sealed long before, see [Options.runLimit].
+// maxQuads is the most quads of a run, because counts of them must fit in 32 bits. A run is sealed
+// long before, see [Options.runLimit].
 const maxQuads = 1 << 31
 
 func newQuadStore(budget int64) (*quadStore, error) {
@@ -39,13 +41,13 @@ func (s *quadStore) release() {
 	s.spare.release()
 }
 
-// takes returns the memory that the quads take, the sort's other buffer included.
+// takes returns the memory of the quads in bytes, including the sort's other buffer.
 func (s *quadStore) takes() int64 { return s.next.Load() * quadBlock * 16 * 2 }
 
-// quadWriter is one worker's way into a quadStore.
+// quadWriter adds the quads of one worker to a quadStore.
 type quadWriter struct {
 	store  *quadStore
-	block  []quad // the block being filled: len is how far
+	block  []quad // the block being filled: its len is the filled part
 	blocks []int  // all blocks taken
 }
 
@@ -64,7 +66,7 @@ func (w *quadWriter) add(q quad) error {
 	return nil
 }
 
-// eachBlock calls f with each of the worker's blocks as far as it is filled.
+// eachBlock calls f with the filled part of each of the worker's blocks.
 func (w *quadWriter) eachBlock(f func([]quad)) {
 	for i, n := range w.blocks {
 		at := n * quadBlock
@@ -80,12 +82,12 @@ func (w *quadWriter) reset() {
 	w.block, w.blocks = nil, w.blocks[:0]
 }
 
-// compact makes the filled parts of all blocks one slice: holes at blocks' ends
-// are filled from the array's end.
+// compact joins the filled parts of all blocks into one slice. It fills the holes at the ends of
+// blocks with quads from the end of the array.
 func (s *quadStore) compact(writers []*quadWriter) []quad {
 	end := int(s.next.Load()) * quadBlock
 	all := s.quads.data[:end]
-	free := make(map[int]int) // block -> filled, of the blocks that are not full
+	free := make(map[int]int) // block -> filled, for blocks that are not full
 	for _, w := range writers {
 		if n := len(w.blocks); n > 0 && len(w.block) < quadBlock {
 			free[w.blocks[n-1]] = len(w.block)
@@ -95,7 +97,8 @@ func (s *quadStore) compact(writers []*quadWriter) []quad {
 	for _, filled := range free {
 		total -= quadBlock - filled
 	}
-	// from walks down over filled quads beyond total, into the holes below it.
+	// Invariant: from moves down over filled quads beyond total, and each goes into a hole below
+	// total.
 	from := end - 1
 	for block, filled := range free {
 		for at := block*quadBlock + filled; at < (block+1)*quadBlock && at < total; at++ {
@@ -121,7 +124,7 @@ func (s *quadStore) reset() {
 	s.next.Store(0)
 }
 
-// renew is reset that gives the memory back.
+// renew is reset, but also releases the memory.
 func (s *quadStore) renew() error {
 	s.reset()
 	return errors.Join(s.quads.renew(), s.spare.renew())

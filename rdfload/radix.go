@@ -1,3 +1,5 @@
+// The radix sort of quads, and helpers for parallel work.
+
 package rdfload
 
 import (
@@ -5,12 +7,12 @@ import (
 	"sync"
 )
 
-// quad is a triple as numbers: in a run under construction ids of terms, in a
-// sealed one their ranks in sorted order. The default graph is noGraph.
+// quad is a triple as four numbers. In the current run they are ids of terms; in a sealed run they
+// are their ranks in sorted order. The default graph is noGraph.
 type quad [4]uint32
 
-// noGraph is below every rank, so that the default graph sorts first, as the
-// shorter key does. Ranks and ids of graphs are stored plus one.
+// noGraph is below every rank: the default graph must sort first, because its key is shorter. Ranks
+// and ids of graphs are stored plus one.
 const noGraph = 0
 
 const (
@@ -18,9 +20,9 @@ const (
 	radixSize = 1 << radixBits
 )
 
-// radixSort sorts from stably by the number at place, which is at most greatest,
-// and returns the sorted quads and the other buffer: the two may have changed
-// places. Time O(n * bits/11), on all workers.
+// radixSort sorts from stably by the number at place. That number must be at most greatest, and to
+// must be as long as from. It returns the sorted quads and the other buffer, because the two may
+// have been exchanged. Time O(n * bits/11), on all workers.
 func radixSort(from, to []quad, place int, greatest uint32, workers int) (sorted, other []quad) {
 	for shift := 0; shift < bits.Len32(greatest); shift += radixBits {
 		radixPass(from, to, place, shift, workers)
@@ -29,11 +31,12 @@ func radixSort(from, to []quad, place int, greatest uint32, workers int) (sorted
 	return from, to
 }
 
-// radixPass scatters from into to, stably, by one digit. Each worker counts and
-// scatters a share of its own; a digit's places go to the shares in order. There
-// are at most maxQuads quads.
+// radixPass scatters from into to, stably, by one digit. Each worker counts and scatters its own
+// share. It is stable because the places of a digit go to the shares in order. There must be at
+// most maxQuads quads, because counts have 32 bits.
 func radixPass(from, to []quad, place, shift, workers int) {
 	const mask = radixSize - 1
+	// 1. Count the digits of each share.
 	shares := split(len(from), workers)
 	counts := make([][radixSize]uint32, len(shares))
 	parallel(len(shares), func(w int) {
@@ -42,6 +45,7 @@ func radixPass(from, to []quad, place, shift, workers int) {
 			count[from[i][place]>>shift&mask]++
 		}
 	})
+	// 2. Turn counts into first places: by digit, then by share.
 	at := uint32(0)
 	for digit := range radixSize {
 		for w := range counts {
@@ -50,6 +54,7 @@ func radixPass(from, to []quad, place, shift, workers int) {
 			at += n
 		}
 	}
+	// 3. Scatter. Workers need no lock, because their places are disjoint.
 	parallel(len(shares), func(w int) {
 		next := &counts[w]
 		for i := shares[w].lo; i < shares[w].hi; i++ {
@@ -61,10 +66,11 @@ func radixPass(from, to []quad, place, shift, workers int) {
 	})
 }
 
-// share is a half-open range of indices.
+// share is a half-open range of indices: [lo, hi).
 type share struct{ lo, hi int }
 
-// split cuts [0, n) into at most parts shares of about the same size.
+// split cuts [0, n) into at most parts shares of about the same size. It returns at least one,
+// which may be empty.
 func split(n, parts int) []share {
 	parts = max(1, min(parts, n))
 	shares := make([]share, parts)
@@ -74,7 +80,8 @@ func split(n, parts int) []share {
 	return shares
 }
 
-// parallel calls f(0) to f(n-1) at the same time and waits for all.
+// parallel calls f(0) to f(n-1) concurrently and waits for all. If n is 1, it calls f on this
+// goroutine.
 func parallel(n int, f func(i int)) {
 	if n == 1 {
 		f(0)

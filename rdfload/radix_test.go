@@ -1,3 +1,5 @@
+// Tests of the sort of quads.
+
 package rdfload
 
 import (

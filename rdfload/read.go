@@ -1,3 +1,5 @@
+// The first phase: feeders and workers turn inputs into runs.
+
 package rdfload
 
 import (
@@ -7,8 +9,8 @@ import (
 	"sync"
 )
 
-// readInputs parses what is left of the inputs into runs; the last run stays in
-// memory. Where ctx ends, what is read so far goes to disk for a later resume.
+// readInputs parses the unread part of the inputs into runs; the last run stays in memory. If ctx
+// is done, it writes the statements read so far to disk, because a later load may resume.
 func (l *loader) readInputs(ctx context.Context) error {
 	inner, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -36,7 +38,8 @@ func (l *loader) readInputs(ctx context.Context) error {
 	return err
 }
 
-// feedAll feeds all inputs, as many at a time as there are workers.
+// feedAll feeds all inputs, at most Workers of them at the same time. It returns when all feeders
+// have ended.
 func (l *loader) feedAll(ctx context.Context, units chan<- unit) {
 	send := func(u unit) error {
 		select {
@@ -46,6 +49,7 @@ func (l *loader) feedAll(ctx context.Context, units chan<- unit) {
 			return ctx.Err()
 		}
 	}
+	// 1. Skip finished inputs, and wait for a slot for each of the others.
 	var wg sync.WaitGroup
 	defer wg.Wait()
 	slots := make(chan struct{}, l.opts.Workers)
@@ -61,6 +65,8 @@ func (l *loader) feedAll(ctx context.Context, units chan<- unit) {
 			l.broken.set(ctx.Err(), i, 0)
 			return
 		}
+		// 2. Feed the input. An error is recorded with the number of the unit that comes next,
+		// because the first malformed statement must win.
 		wg.Go(func() {
 			defer func() { <-slots }()
 			f := feeder{source: i, input: l.sources[i], from: from, options: &l.opts,
@@ -84,7 +90,8 @@ func (l *loader) inputState(i int) manifestInput {
 	return l.manifest.Inputs[i]
 }
 
-// work turns units into quads until there are no more.
+// work turns units into quads until the channel is closed. It continues after a failure, until the
+// feeders have ended.
 func (l *loader) work(ctx context.Context, i int, units <-chan unit) {
 	w := &worker{dictionary: l.space.dictionaries[i], quads: l.space.writers[i], notes: l.space.annotations[i], graph: l.opts.Graph, keepGoing: l.opts.KeepGoing}
 	if l.opts.Links != nil {
@@ -100,8 +107,8 @@ func (l *loader) work(ctx context.Context, i int, units <-chan unit) {
 	}
 }
 
-// workOne takes and works off one unit. The gate is held from before a unit is
-// taken, so that whoever holds it alone knows all taken units to be done.
+// workOne takes one unit and adds it to the run. The gate is read-locked before a unit is taken. If
+// a goroutine holds it alone, all taken units are therefore done.
 func (l *loader) workOne(w *worker, units <-chan unit) (more, full bool) {
 	l.gate.RLock()
 	defer l.gate.RUnlock()
@@ -109,10 +116,12 @@ func (l *loader) workOne(w *worker, units <-chan unit) (more, full bool) {
 	if !ok {
 		return false, false
 	}
+	// Only one big unit at a time, because its memory is not in the budget of each worker.
 	if u.bytes > bigBytes {
 		l.big.Lock()
 		defer l.big.Unlock()
 	}
+	// Add the statements of the unit, by its kind. Rejects of parsed units are known already.
 	var n tally
 	var err error
 	if u.block != nil {
@@ -128,6 +137,7 @@ func (l *loader) workOne(w *worker, units <-chan unit) (more, full bool) {
 		}
 		n.rejected = int64(len(u.rejects))
 	}
+	// The counters change under the gate, so they are complete when a run is sealed.
 	w.dictionary.publish()
 	l.read.Add(n.read)
 	l.rejected.Add(n.rejected)
@@ -140,7 +150,8 @@ func (l *loader) workOne(w *worker, units <-chan unit) (more, full bool) {
 	}
 	l.reach.Lock()
 	defer l.reach.Unlock()
-	// Units of one input are taken in order, but may be done out of it.
+	// Units of one input are taken in order, but may be finished in another. The position must only
+	// grow.
 	if in := &l.manifest.Inputs[u.source]; u.number >= in.Units {
 		in.Units, in.Offset, in.Line, in.Skip, in.Done = u.number+1, u.offset, u.line, u.skip, u.last
 		in.Annotated = in.Annotated || u.block != nil && u.block.Annotated()
@@ -148,8 +159,7 @@ func (l *loader) workOne(w *worker, units <-chan unit) (more, full bool) {
 	return true, l.full()
 }
 
-// full reports whether the run under construction should be sealed. The caller
-// holds the gate.
+// full reports whether the current run must be sealed. The caller must hold the gate.
 func (l *loader) full() bool {
 	return l.space.quads.next.Load()*quadBlock >= l.opts.runLimit(len(l.manifest.Runs)) ||
 		l.space.takes()+l.opts.reserve() > l.opts.runBudget()

@@ -1,3 +1,5 @@
+// The file of rejected statements.
+
 package rdfload
 
 import (
@@ -12,8 +14,8 @@ import (
 	"sync"
 )
 
-// rejectFile collects the rejected statements of a load in its directory, so
-// that the report is whole after an interruption too.
+// rejectFile collects the rejected statements of a load in its directory, because the report must
+// be complete even after an interruption. add is safe for concurrent use.
 type rejectFile struct {
 	mu   sync.Mutex
 	file *os.File
@@ -22,8 +24,8 @@ type rejectFile struct {
 	err  error
 }
 
-// openRejects opens the rejects of a load in dir, of which size bytes count: the
-// rest is of statements that will be read again.
+// openRejects opens the rejects of a load in dir and cuts the file to size bytes. The rest is cut
+// off because its statements will be read again.
 func openRejects(dir string, size int64) (*rejectFile, error) {
 	f, err := os.OpenFile(filepath.Join(dir, rejectsName), os.O_RDWR|os.O_CREATE, 0o644)
 	if err != nil {
@@ -38,7 +40,7 @@ func openRejects(dir string, size int64) (*rejectFile, error) {
 	return &rejectFile{file: f, out: bufio.NewWriter(f), size: size}, nil
 }
 
-// add appends a rejected statement.
+// add appends a rejected statement. An error is kept, and sync returns it.
 func (r *rejectFile) add(reject Reject) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -50,14 +52,14 @@ func (r *rejectFile) add(reject Reject) {
 	r.err = err
 }
 
-// writeReject writes a rejected statement: "# place: reason" and its text, in which
-// line ends stay.
+// writeReject writes a rejected statement: "# place: reason", then its text. Line ends inside the
+// text stay. It returns the number of bytes written.
 func writeReject(w io.Writer, reject Reject) (int, error) {
 	reason := strings.NewReplacer("\n", " ", "\r", " ").Replace(reject.SyntaxError.Error())
 	return fmt.Fprintf(w, "# %s\n%s\n", reason, strings.TrimRight(reject.Text, "\r\n"))
 }
 
-// sync makes all that was added durable and returns its size.
+// sync makes all rejects durable and returns the size of the file.
 func (r *rejectFile) sync() (int64, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -70,7 +72,7 @@ func (r *rejectFile) sync() (int64, error) {
 	return r.size, r.err
 }
 
-// copyTo copies all that was added to w, if w is not nil.
+// copyTo copies all rejects to w, if w is not nil.
 func (r *rejectFile) copyTo(w io.Writer) error {
 	if _, err := r.sync(); err != nil || w == nil {
 		return err
@@ -79,8 +81,8 @@ func (r *rejectFile) copyTo(w io.Writer) error {
 	return err
 }
 
-// copyRejects copies to w, if w is not nil, the rejects of a load in dir that is
-// published.
+// copyRejects copies the rejects of a published load in dir to w, if w is not nil. A missing file
+// has no rejects.
 func copyRejects(w io.Writer, dir string) error {
 	if w == nil {
 		return nil

@@ -1,3 +1,5 @@
+// The search for an interrupted load that can be resumed.
+
 package rdfload
 
 import (
@@ -9,17 +11,17 @@ import (
 	"sync"
 )
 
-// running holds the directories of the loads that run in this process, the only
-// one that has their store open: they must be left alone by other loads.
+// running holds the directories of the loads in this process. Only this process has their store
+// open. Other loads must leave these directories alone.
 var running directories
 
 type directories struct {
-	preparing sync.Mutex // held by the one load that looks through directories
+	preparing sync.Mutex // locked by the one load that searches directories
 	mu        sync.Mutex
 	paths     map[string]bool
 }
 
-// add returns false where the path is there already.
+// add adds path. It returns false if the path is already in the set.
 func (d *directories) add(path string) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -39,10 +41,12 @@ func (d *directories) remove(path string) {
 	delete(d.paths, path)
 }
 
-// prepare finds or makes the load's directory. It is in running then.
+// prepare finds or makes the load's directory, and adds it to running. resumed is true if it found
+// one.
 func (l *loader) prepare() (resumed bool, err error) {
 	running.preparing.Lock()
 	defer running.preparing.Unlock()
+	// 1. Search for an interrupted load of the same inputs. It must match the options too.
 	inputs := make([]manifestInput, len(l.sources))
 	for i, s := range l.sources {
 		inputs[i] = manifestInput{Name: s.Name, Size: s.Size, ModTime: s.ModTime, Syntax: s.Syntax.Name(), Line: 1}
@@ -58,6 +62,8 @@ func (l *loader) prepare() (resumed bool, err error) {
 		}
 		return true, nil
 	}
+	// 2. Make a new directory. It is added to running first, because another load must not remove
+	// it.
 	id := newLoadID()
 	l.dir = filepath.Join(l.sink.Dir(), id)
 	l.manifest = &manifest{Format: manifestFormat, ID: id, Inputs: inputs, Settings: settings}
@@ -83,9 +89,9 @@ func (l *loader) makeDirectory() error {
 	return syncDir(filepath.Dir(l.dir))
 }
 
-// findLoad returns the directory and manifest of a stopped load of these inputs
-// under dir, and adds it to running; nil where there is none. It removes what
-// nobody can resume, and without resume what it would have found.
+// findLoad returns the directory and manifest of a stopped load of these inputs under dir, and adds
+// it to running. The manifest is nil if there is none. findLoad removes loads that cannot be
+// resumed. If resume is false, it also removes the stopped loads of these inputs.
 func findLoad(dir string, inputs []manifestInput, resume bool) (string, *manifest, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -97,8 +103,10 @@ func findLoad(dir string, inputs []manifestInput, resume bool) (string, *manifes
 		if !e.IsDir() {
 			continue
 		}
+		// 1. Claim the directory. mine is false if a load in this process has it.
 		mine := running.add(path)
 		m, err := readManifest(path)
+		// 2. Remove, return or leave it. A running load must never be removed.
 		switch {
 		case errors.Is(err, fs.ErrNotExist), err == nil && !m.resumable(), err == nil && !resume && m.sameInputs(inputs):
 			if mine {
@@ -120,6 +128,8 @@ func findLoad(dir string, inputs []manifestInput, resume bool) (string, *manifes
 			running.remove(path)
 		}
 	}
+	// 3. An unreadable manifest is an error only if the caller wants to resume, because it may be
+	// the searched one.
 	if resume {
 		return "", nil, unreadable
 	}

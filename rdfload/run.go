@@ -1,3 +1,5 @@
+// Runs: sorted parts of a load in memory.
+
 package rdfload
 
 import (
@@ -8,19 +10,19 @@ import (
 	"github.com/trefoildb/trefoil/triple"
 )
 
-// run is a part of a load in memory, sorted: the distinct terms by rank, and the
-// quads, as ranks, in one order after the other.
+// run is a sorted part of a load in memory: the distinct terms by rank, and the quads as ranks. The
+// quads are in one order at a time.
 type run struct {
 	space *runSpace
 	terms []byte            // the distinct terms in sorted order, one after the other
-	ends  []uint64          // by rank: where the term ends
+	ends  []uint64          // by rank: the end of the term
 	longs map[uint32][]byte // rank -> whole form of a long term
-	quads []quad            // sorted by the order that sortBy was called with last
+	quads []quad            // sorted by the last call of sortBy
 	other []quad
 	named int // quads of named graphs
 }
 
-// runSpace is the memory in which runs are built, one after the other.
+// runSpace is the memory for building runs, one after the other.
 type runSpace struct {
 	workers      int
 	dictionaries []*dictionary
@@ -34,7 +36,7 @@ type runSpace struct {
 	budget       int64
 }
 
-// newRunSpace reserves room for runs of at most budget bytes.
+// newRunSpace reserves room for runs of at most budget bytes. All dictionaries share one seed.
 func newRunSpace(workers int, budget int64) (_ *runSpace, err error) {
 	s := &runSpace{workers: workers, budget: budget}
 	defer func() {
@@ -42,6 +44,7 @@ func newRunSpace(workers int, budget int64) (_ *runSpace, err error) {
 			s.release()
 		}
 	}()
+	// 1. Each worker has its own dictionary, ranks and annotations, so that they need no locks.
 	seed := newSeed()
 	for range workers {
 		d, err := newDictionary(seed, budget, maxTerms/workers)
@@ -56,6 +59,8 @@ func newRunSpace(workers int, budget int64) (_ *runSpace, err error) {
 		s.ranks = append(s.ranks, ranks)
 		s.annotations = append(s.annotations, new(annotationBuffer))
 	}
+	// 2. Quads and sorted terms are shared. Each arena reserves for the whole budget, because pages
+	// count only when they are written.
 	if s.quads, err = newQuadStore(budget); err != nil {
 		return nil, err
 	}
@@ -87,9 +92,9 @@ func (s *runSpace) release() {
 	s.ends.release()
 }
 
-// reset empties the space for the next run. Pages stay for it, except where runs
-// of different kinds, one of many quads, one of many terms, have together touched
-// more than the budget.
+// reset empties the space for the next run. It keeps the pages, unless they exceed the budget. They
+// may exceed it if runs of different kinds follow each other, such as one of many quads and one of
+// many terms.
 func (s *runSpace) reset() error {
 	resident := int64(0)
 	for i, d := range s.dictionaries {
@@ -106,7 +111,7 @@ func (s *runSpace) reset() error {
 	return nil
 }
 
-// renew empties the space and gives its memory back.
+// renew empties the space and releases its memory.
 func (s *runSpace) renew() error {
 	err := errors.Join(s.quads.renew(), s.items.renew(), s.terms.renew(), s.ends.renew())
 	for i, d := range s.dictionaries {
@@ -116,9 +121,8 @@ func (s *runSpace) renew() error {
 	return err
 }
 
-// takes returns the memory that the run under construction takes, what sealing
-// it will take included. Of a dictionary that is in use it is what was published
-// last.
+// takes returns the memory of the current run in bytes, including the memory for sealing it. If a
+// dictionary is in use, its last published size counts.
 func (s *runSpace) takes() int64 {
 	total := s.quads.takes()
 	for _, d := range s.dictionaries {
@@ -130,12 +134,12 @@ func (s *runSpace) takes() int64 {
 	return total
 }
 
-// empty reports whether there are no quads. There may be terms, of statements that
-// were rejected.
+// empty reports whether there are no quads. It may have terms nevertheless, because statements were
+// rejected.
 func (s *runSpace) empty() bool { return s.quads.next.Load() == 0 }
 
-// seal sorts what was added: ranks the terms, and sorts the quads in order SPO
-// without duplicates. The space must not be added to until reset.
+// seal ranks the terms and sorts the quads in order SPO without duplicates. Nothing must be added
+// to the space until reset.
 func (s *runSpace) seal() *run {
 	r := &run{space: s, longs: make(map[uint32][]byte)}
 	r.rankTerms()
@@ -167,7 +171,7 @@ func (r *run) countNamed() int {
 	return n
 }
 
-// rows returns how many rows the run has in all orders.
+// rows returns the number of the run's rows in all orders.
 func (r *run) rows() int64 { return 3*int64(len(r.quads)) + int64(r.named) }
 
 // sortBy sorts the quads stably by one position.
@@ -177,6 +181,7 @@ func (r *run) sortBy(position int) {
 
 // rankTerms sorts the terms of all workers and numbers the distinct ones.
 func (r *run) rankTerms() {
+	// 1. Gather references to all terms, then sort them.
 	s := r.space
 	n := 0
 	for w, d := range s.dictionaries {
@@ -193,10 +198,10 @@ func (r *run) rankTerms() {
 		}
 	}
 	sortTerms(items, s.dictionaries, s.workers)
-	// Copied in sorted order: rows of any order take their terms from near the
-	// terms of the row before, and memory is read as caches like it.
+	// 2. Copy the distinct terms in sorted order. Consecutive rows of any order then have terms
+	// that are close in memory, and caches work well.
 	terms, ends := s.terms.data[:0], s.ends.data[:0]
-	last := 0 // where the last distinct term begins
+	last := 0 // beginning of the last distinct term
 	for i := range items {
 		ref := items[i].ref
 		d := s.dictionaries[ref.worker()]
@@ -207,6 +212,7 @@ func (r *run) rankTerms() {
 			ends = append(ends, uint64(len(terms)))
 		}
 		rank := uint32(len(ends) - 1)
+		// Each reference gets its rank, because several dictionaries may hold the same term.
 		s.ranks[ref.worker()].data = s.ranks[ref.worker()].data[:d.len()]
 		s.ranks[ref.worker()].data[ref.id()] = rank
 		if whole, ok := d.longs[ref.id()]; ok {
@@ -237,16 +243,16 @@ func toRanks(q *quad, ranks []uint32) {
 	}
 }
 
-// sortSequence lists the orders as eachOrder makes them.
+// sortSequence lists the orders in the sequence of eachOrder.
 var sortSequence = []triple.Order{triple.SPO, triple.GSPO, triple.OSP, triple.POS}
 
-// eachOrder brings the quads into each order in turn and calls f with them.
-// Every order is one stable sort away from the one before:
-// SPO by graph is GSPO (a copy: named graphs only), SPO by object is OSP, OSP by
-// predicate is POS.
+// eachOrder sorts the quads into each order in turn and calls f with them. Every order needs one
+// stable sort, because it follows from an earlier one. SPO by graph is GSPO (a copy: named graphs
+// only), SPO by object is OSP, OSP by predicate is POS. The quads are valid until f returns.
 func (r *run) eachOrder(f func(o triple.Order, quads []quad) error) error {
 	for _, o := range sortSequence {
 		quads := r.quads
+		// GSPO is a copy, because the sort for OSP must start from SPO.
 		switch o {
 		case triple.OSP:
 			r.sortBy(triple.Object)
@@ -267,8 +273,8 @@ func (r *run) eachOrder(f func(o triple.Order, quads []quad) error) error {
 	return nil
 }
 
-// byGraph returns the quads of named graphs, which are sorted as SPO, by graph
-// first; it leaves r.quads as they are.
+// byGraph returns the quads of named graphs, sorted by graph first. r.quads must be in order SPO
+// and does not change. The result is in r.other.
 func (r *run) byGraph() []quad {
 	counts := make([]uint32, len(r.ends)+2)
 	for i := range r.quads {
@@ -289,17 +295,17 @@ func (r *run) byGraph() []quad {
 	return sorted
 }
 
-// rowMaker makes the rows of a run: keys out of quads, and their values.
+// rowMaker makes the rows of a run: keys from quads, and their values.
 type rowMaker struct {
 	run       *run
 	order     triple.Order
 	positions [4]int
 	stamp     triple.Stamp
-	value     []byte // of a row without long terms
+	value     []byte // of rows without long terms
 	key       []byte
 	longValue []byte
 	last      quad
-	cut       [2]int // where the key's first and second term end; 0 at the start
+	cut       [2]int // ends of the key's first and second term; 0 at the start
 }
 
 func (r *run) newRowMaker(o triple.Order, stamp triple.Stamp) *rowMaker {
@@ -319,8 +325,10 @@ func (m *rowMaker) term(q *quad, position int) []byte {
 	return m.run.terms[start:m.run.ends[rank]]
 }
 
-// row returns the key and value of q; both are valid until the next call.
+// row returns the key and value of q; both are valid until the next call. If q shares its first
+// terms with the last quad, their bytes in the key are kept.
 func (m *rowMaker) row(q quad) (key, value []byte) {
+	// Reuse the key up to the first term that differs from the last row.
 	p := m.positions
 	switch {
 	case m.cut[1] > 0 && q[p[0]] == m.last[p[0]] && q[p[1]] == m.last[p[1]]:
@@ -352,7 +360,7 @@ func (m *rowMaker) second(key []byte, q *quad) []byte {
 	return key
 }
 
-// valueOf returns the value of q where the run has long terms.
+// valueOf returns the value of q if the run has long terms. It is valid until the next call.
 func (m *rowMaker) valueOf(q quad) []byte {
 	v := triple.Value{Stamp: m.stamp}
 	some := false

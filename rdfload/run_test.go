@@ -1,3 +1,5 @@
+// Tests of runs.
+
 package rdfload
 
 import (

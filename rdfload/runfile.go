@@ -1,3 +1,5 @@
+// Run files: sorted rows of one order on disk.
+
 package rdfload
 
 import (
@@ -14,8 +16,8 @@ import (
 	"github.com/klauspost/compress/s2"
 )
 
-// A run file holds sorted rows of one order of a run that did not fit into
-// memory, until they are merged:
+// A run file holds sorted rows of one order of a run until they are merged, because the run did not
+// fit into memory:
 //
 //	+-------+-------+-----+-------+--------+
 //	| block | block | ... | index | footer |
@@ -27,13 +29,13 @@ import (
 //	        shared: bytes in common with the key before, 0 at a block's start
 //	        then, by kind,  0  nothing: the value is the load's common one
 //	                        1  uvarint(length) | value
-//	                        2  uvarint(offset of the block that holds the value)
+//	                        2  uvarint(offset of the value's block)
 //	index   for about every MiB of rows: uvarint(offset) | uvarint(length) | first key from there on
 //	footer  index offset 8 | CRC-32C of the index 4 | "trun" 4
 //
-// Fixed numbers are little-endian. Values of more than 16 KiB are far, so that a
-// merge holds no more of each run than a few small blocks; they stand before the
-// rows that name them.
+// Fixed numbers are little-endian. A value is far if it has more than 16 KiB, because a merge must
+// hold only a few small blocks of each run. A far value must stand before the row that refers to
+// it.
 const (
 	runBlockBytes = 64 << 10
 	runIndexEvery = 1 << 20 / runBlockBytes
@@ -43,7 +45,7 @@ const (
 	runFar        = 1 << 31
 	farBytes      = 16 << 10
 
-	// runReaderBytes is about what a runReader takes.
+	// runReaderBytes is the approximate memory of a runReader.
 	runReaderBytes = 256 << 10
 )
 
@@ -57,7 +59,7 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 var errRunFile = errors.New("damaged run file")
 
-// runWriter writes a run file.
+// runWriter writes a run file. Keys must ascend. Only one goroutine may use it.
 type runWriter struct {
 	file   *os.File
 	out    *bufio.Writer
@@ -67,7 +69,7 @@ type runWriter struct {
 	last   []byte // the last key
 	blocks int
 	index  []byte
-	common []byte // the value that rows have without saying so
+	common []byte // the value of rows that store none
 	head   []byte
 }
 
@@ -80,6 +82,7 @@ func createRunFile(path string, common []byte) (*runWriter, error) {
 }
 
 func (w *runWriter) Set(key, value []byte) error {
+	// 1. Blocks end before a row, because a row must not cross blocks.
 	if len(w.block) >= runBlockBytes {
 		if err := w.flush(); err != nil {
 			return err
@@ -90,10 +93,12 @@ func (w *runWriter) Set(key, value []byte) error {
 		w.index = binary.AppendUvarint(w.index, uint64(len(key)))
 		w.index = append(w.index, key...)
 	}
+	// 2. A key shares a prefix only inside its block, because a reader may start at any block.
 	shared := 0
 	if len(w.block) > 0 {
 		shared = commonPrefix(w.last, key)
 	}
+	// 3. Write a far value first, because its offset goes into the row.
 	kind := uint64(valueHere)
 	at := w.offset
 	switch {
@@ -142,7 +147,7 @@ func (w *runWriter) flush() error {
 	return nil
 }
 
-// write writes a block.
+// write compresses and writes a block with its head; flag is runFar or 0.
 func (w *runWriter) write(data []byte, flag uint32) error {
 	w.packed = s2.Encode(w.packed[:cap(w.packed)], data)
 	w.head = binary.LittleEndian.AppendUint32(w.head[:0], uint32(len(w.packed))|flag)
@@ -158,7 +163,7 @@ func (w *runWriter) write(data []byte, flag uint32) error {
 	return nil
 }
 
-// Close writes the rest and syncs the file.
+// Close writes the last block, the index and the footer, and syncs the file.
 func (w *runWriter) Close() error {
 	err := w.finish()
 	return errors.Join(err, w.file.Close())
@@ -182,13 +187,14 @@ func (w *runWriter) finish() error {
 	return w.file.Sync()
 }
 
-// runIndexEntry names a block by its first key.
+// runIndexEntry is the first key of a block and the block's offset.
 type runIndexEntry struct {
 	key    []byte
 	offset int64
 }
 
-// readRunIndex reads the index of the run file at path.
+// readRunIndex reads the index of the run file at path. end is the offset of the index, so the end
+// of the blocks. The error wraps errRunFile if the file is damaged.
 func readRunIndex(path string) (entries []runIndexEntry, end int64, err error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -200,6 +206,7 @@ func readRunIndex(path string) (entries []runIndexEntry, end int64, err error) {
 		return nil, 0, err
 	}
 	damaged := func(what string) error { return fmt.Errorf("%w: %s: %s", errRunFile, path, what) }
+	// 1. Check the footer: its offset must lie in the file.
 	if size < runFooter {
 		return nil, 0, damaged("too short")
 	}
@@ -211,6 +218,7 @@ func readRunIndex(path string) (entries []runIndexEntry, end int64, err error) {
 	if string(footer[12:]) != runMagic || end < 0 || end > size-runFooter {
 		return nil, 0, damaged("bad footer")
 	}
+	// 2. Check and split the index. No length may exceed the rest.
 	index := make([]byte, size-runFooter-end)
 	if _, err := f.ReadAt(index, end); err != nil {
 		return nil, 0, err
@@ -230,24 +238,24 @@ func readRunIndex(path string) (entries []runIndexEntry, end int64, err error) {
 	return entries, end, nil
 }
 
-// runReader iterates over the rows of a run file from a key on.
+// runReader iterates over the rows of a run file from a key on. Only one goroutine may use it.
 type runReader struct {
 	path  string
 	file  *os.File
 	in    *bufio.Reader
 	at    int64 // offset of the next block
-	end   int64 // of the last one
+	end   int64 // end of the last block
 	block []byte
 	rest  []byte // of block
 	pack  []byte
 	key   []byte // valid until next
-	value []byte // valid until next; nil: the common one, or a far one
-	far   int64  // the offset of the block of a far value; -1: none
+	value []byte // valid until next; nil if it is the common or a far value
+	far   int64  // the offset of a far value's block; -1 if none
 	head  [runHead]byte
 }
 
-// openRunFile returns a reader that stands before the first row whose key is at
-// least lo, or some before it; next moves to the row.
+// openRunFile returns a reader before the first row with a key of at least lo, or somewhat before.
+// The first call of next reads a row. The caller must close the reader.
 func openRunFile(path string, entries []runIndexEntry, end int64, lo []byte) (*runReader, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -266,7 +274,7 @@ func openRunFile(path string, entries []runIndexEntry, end int64, lo []byte) (*r
 
 func (r *runReader) close() error { return r.file.Close() }
 
-// seek brings the file to the next block.
+// seek moves the file to the next block.
 func (r *runReader) seek() error {
 	_, err := r.file.Seek(r.at, io.SeekStart)
 	r.in.Reset(r.file)
@@ -275,12 +283,14 @@ func (r *runReader) seek() error {
 
 // next reads the next row; ok is false at the end.
 func (r *runReader) next() (ok bool, err error) {
+	// 1. A new block starts without a shared key.
 	if len(r.rest) == 0 {
 		if ok, err := r.readBlock(); !ok || err != nil {
 			return false, err
 		}
 		r.key = r.key[:0]
 	}
+	// 2. Check all lengths before use, because the file may be damaged.
 	head, n := binary.Uvarint(r.rest)
 	length, m := binary.Uvarint(r.rest[max(n, 0):])
 	if n <= 0 || m <= 0 || head>>2 > uint64(len(r.key)) || length > uint64(len(r.rest)-n-m) {
@@ -289,6 +299,7 @@ func (r *runReader) next() (ok bool, err error) {
 	rest := r.rest[n+m:]
 	r.key = append(r.key[:head>>2], rest[:length]...)
 	rest = rest[length:]
+	// 3. Read the value by its kind; a far value is read only if the caller needs it.
 	r.value, r.far = nil, -1
 	switch head & 3 {
 	case valueHere:
@@ -310,11 +321,11 @@ func (r *runReader) next() (ok bool, err error) {
 	return true, nil
 }
 
-// farBuffer is what a far value is read into.
+// farBuffer is the memory for reading far values.
 type farBuffer struct{ pack, value []byte }
 
-// wholeValue returns the row's value, nil where it is the common one. A far one
-// is valid until the buffer is used again.
+// wholeValue returns the row's value, or nil if it is the common one. A far value is valid until
+// the buffer is used again.
 func (r *runReader) wholeValue(buffer *farBuffer) ([]byte, error) {
 	if r.far < 0 {
 		return r.value, nil
@@ -337,7 +348,7 @@ func (r *runReader) wholeValue(buffer *farBuffer) ([]byte, error) {
 	return buffer.value, err
 }
 
-// parseHead returns what a block's head says.
+// parseHead checks the head of a block and returns its fields.
 func (r *runReader) parseHead() (size int, sum uint32, far bool, err error) {
 	word := func(i int) uint32 { return binary.LittleEndian.Uint32(r.head[i:]) }
 	if crc32.Checksum(r.head[:8], castagnoli) != word(8) {
@@ -346,7 +357,7 @@ func (r *runReader) parseHead() (size int, sum uint32, far bool, err error) {
 	return int(word(0) &^ runFar), word(4), word(0)&runFar != 0, nil
 }
 
-// resized returns a slice of n bytes, b's memory where that is enough.
+// resized returns a slice of n bytes; it uses b's memory if that is large enough.
 func resized(b []byte, n int) []byte {
 	if cap(b) < n {
 		return make([]byte, n)
@@ -364,6 +375,7 @@ func (r *runReader) readBlock() (ok bool, err error) {
 		if _, err := io.ReadFull(r.in, r.head[:]); err != nil {
 			return false, r.damaged(err.Error())
 		}
+		// The head has its own checksum, because a far value is skipped without reading it.
 		size, sum, far, err := r.parseHead()
 		if err != nil {
 			return false, err
@@ -377,6 +389,7 @@ func (r *runReader) readBlock() (ok bool, err error) {
 			}
 			continue
 		}
+		// An empty block must be an error, because the reader relies on at least one row.
 		r.pack = resized(r.pack, size)
 		if _, err := io.ReadFull(r.in, r.pack); err != nil {
 			return false, r.damaged(err.Error())
@@ -391,7 +404,7 @@ func (r *runReader) readBlock() (ok bool, err error) {
 	return false, nil
 }
 
-// skip passes over the n bytes of a far value, at whose end r.at is.
+// skip skips the n bytes of a far value; r.at must be its end already.
 func (r *runReader) skip(n int) error {
 	if n > r.in.Buffered() {
 		return r.seek()

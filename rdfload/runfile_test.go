@@ -1,3 +1,5 @@
+// Tests of run files.
+
 package rdfload
 
 import (
@@ -128,8 +130,8 @@ func TestRunFileProperty(t *testing.T) {
 	})
 }
 
-// TestRunFileDamage flips a bit in every byte, and cuts the file at every length:
-// nothing of it may go unseen.
+// TestRunFileDamage flips a bit in every byte, and cuts the file at every length. Every damage must
+// be detected.
 func TestRunFileDamage(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "run")
 	rows := []row{

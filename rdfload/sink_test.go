@@ -1,3 +1,5 @@
+// Tests of publishing.
+
 package rdfload_test
 
 import (
@@ -6,8 +8,8 @@ import (
 	"github.com/trefoildb/trefoil/rdfload"
 )
 
-// hookedSink calls hook before each call of a sink, of its tables and of its
-// keys, with the name of what is called; an error of hook is the call's.
+// hookedSink calls hook before each call of a sink, of its tables and of its keys, with the name of
+// the method. If hook returns an error, the call returns it.
 type hookedSink struct {
 	rdfload.Sink
 	hook func(event string) error

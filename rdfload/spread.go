@@ -1,3 +1,5 @@
+// Loads into a cluster: tables are spread over its machines.
+
 package rdfload
 
 import (
@@ -11,11 +13,11 @@ import (
 	"github.com/trefoildb/trefoil/triple"
 )
 
-// movedPause is how long a load waits before it makes tables anew.
+// movedPause is the time that a load waits before it makes tables again.
 const movedPause = 100 * time.Millisecond
 
-// loadSpread makes the tables from runs, and makes them anew where machines have
-// changed, until they are published.
+// loadSpread makes the tables from runs and publishes them. If machines have changed, it makes them
+// again, until they are published or ctx is done.
 func (l *loader) loadSpread(ctx context.Context, spread Spread) (*Record, error) {
 	if err := l.makeRuns(ctx); err != nil {
 		return nil, err
@@ -39,7 +41,8 @@ func (l *loader) loadSpread(ctx context.Context, spread Spread) (*Record, error)
 	}
 }
 
-// makeRuns brings all of the inputs into run files.
+// makeRuns reads all inputs into run files. They are necessary because tables may have to be made
+// again.
 func (l *loader) makeRuns(ctx context.Context) (err error) {
 	if l.manifest.ReadAll {
 		return nil
@@ -54,8 +57,8 @@ func (l *loader) makeRuns(ctx context.Context) (err error) {
 	return l.spillLast(ctx)
 }
 
-// tryPlace makes the tables that are not there yet of the place that there is now,
-// and publishes them.
+// tryPlace makes the missing tables of the current place, and publishes them. If the place has
+// changed, it makes all tables.
 func (l *loader) tryPlace(ctx context.Context, spread Spread, sample Sample) (*Record, error) {
 	l.stage.enter(Merging, 0)
 	place, err := spread.Place(ctx, sample)
@@ -75,9 +78,9 @@ func (l *loader) tryPlace(ctx context.Context, spread Spread, sample Sample) (*R
 	return l.publish(ctx, tables)
 }
 
-// sample returns what the indexes of the runs tell of the rows.
+// sample returns the sample of the rows, from the indexes of the runs.
 func (l *loader) sample() (s Sample, err error) {
-	// Without annotations, which stay with their versions wherever space is split.
+	// Annotations are left out, because they stay with their triples if the space is split.
 	versions := slices.DeleteFunc(slices.Clone(l.manifest.Runs), func(r manifestRun) bool { return r.Annotations })
 	runs, err := l.openRuns(versions)
 	if err != nil {
@@ -98,8 +101,8 @@ func (l *loader) sample() (s Sample, err error) {
 	return s, nil
 }
 
-// Clean removes below dir, a [Sink.Dir], what loads have left that nobody can
-// resume, and returns the ids of the loads that can be resumed or run.
+// Clean removes the remains of loads that cannot be resumed from dir, a [Sink.Dir]. It returns the
+// IDs of the loads that can be resumed or are running.
 func Clean(dir string) (ids []string, err error) {
 	running.preparing.Lock()
 	defer running.preparing.Unlock()

@@ -1,3 +1,5 @@
+// Tests of loads into a cluster.
+
 package rdfload_test
 
 import (
@@ -12,8 +14,8 @@ import (
 	"github.com/trefoildb/trefoil/rdfload"
 )
 
-// movingSink is a sink whose place changes: now and then what is called fails, and
-// tables of another place than the last do not count.
+// movingSink is a sink with a changing place. Sometimes a call fails. Only tables of the last place
+// count.
 type movingSink struct {
 	rdfload.Sink
 	mu      sync.Mutex // tables are made in parallel
@@ -72,7 +74,7 @@ func (s *movingSink) Publish(ctx context.Context, record rdfload.Record, tables 
 	return s.Sink.Publish(ctx, record, tables)
 }
 
-// A load whose tables have to be made anew is complete in the end.
+// A load must be complete in the end, even if its tables have to be made again.
 func TestSpread(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
@@ -103,7 +105,7 @@ func TestSpread(t *testing.T) {
 	}
 }
 
-// A load that ends without a publication, and cannot be resumed, is dropped.
+// A load must be dropped if it ends without a publication and cannot be resumed.
 func TestSpreadDrop(t *testing.T) {
 	left := 0
 	sink := &movingSink{Sink: newStore(t).Sink(), left: &left, at: map[string]int{}}

@@ -1,3 +1,5 @@
+// The tables that a load hands to the store.
+
 package rdfload
 
 import (
@@ -10,41 +12,41 @@ import (
 	"github.com/trefoildb/trefoil/triple"
 )
 
-// tableBytes is the size at which a table is closed and the next one begun.
+// tableBytes is the size in bytes at which a table is closed and the next begins.
 const tableBytes = 64 << 20
 
-// predicateBytes is the size from which a table of POS ends with its predicate. A
-// store estimates ranges by the rows and bytes of tables, and rows of one predicate
-// compress alike: tables of few predicates make its estimates good.
+// predicateBytes is the size in bytes from which a table of POS ends with its predicate. A store
+// estimates ranges by the rows and bytes of tables. If a table has few predicates, the estimates
+// are good, because rows of one predicate compress alike.
 const predicateBytes = 512 << 10
 
-// rowSink takes rows in ascending order of keys.
+// rowSink receives rows; the keys must ascend.
 type rowSink interface {
 	Set(key, value []byte) error
 	Close() error
 }
 
-// tableWriter writes rows to sorted tables of the sink, one after the other. The
-// tables of writers with different names never meet.
+// tableWriter writes rows to sorted tables of the sink, one after the other. Writers must have
+// different names, because their tables must not collide.
 type tableWriter struct {
 	ctx   context.Context
 	sink  Sink
-	name  string // path of the tables but for number and ending
+	name  string // path of the tables without number and suffix
 	limit uint64 // bytes of a table
 	table Table
 	paths []string
-	tells bool  // the tables themselves say what is new
-	fresh int64 // triples of it
-	notes int64 // annotations of it
-	since int   // rows and, in units of rows, bytes since the last check
+	tells bool  // true if the tables themselves count new rows
+	fresh int64 // new triples, if tells
+	notes int64 // new annotations, if tells
+	since int   // rows since the last check; rowBytes count as one more
 
-	predicate []byte // how the keys of the last row's predicate begin, in POS
+	predicate []byte // first bytes of the keys of the last row's predicate, in POS
 }
 
-// checkEvery is after how many rows a long loop looks whether it should end.
+// checkEvery is the number of rows after which a long loop checks its context.
 const checkEvery = 1 << 14
 
-// rowBytes is how many bytes of a long row count as one more row.
+// rowBytes is the number of bytes of a long row that count as one more row.
 const rowBytes = 256
 
 func (l *loader) tableWriter(ctx context.Context, name string) *tableWriter {
@@ -52,6 +54,7 @@ func (l *loader) tableWriter(ctx context.Context, name string) *tableWriter {
 }
 
 func (w *tableWriter) Set(key, value []byte) error {
+	// 1. Check the context and the table's size, but only every checkEvery rows.
 	if w.since += 1 + len(value)/rowBytes; w.since >= checkEvery {
 		w.since = 0
 		if err := w.ctx.Err(); err != nil {
@@ -63,18 +66,21 @@ func (w *tableWriter) Set(key, value []byte) error {
 			}
 		}
 	}
+	// 2. In POS, a large table must end when the predicate changes.
 	if len(key) > 0 && triple.Order(key[0]) == triple.POS && (len(w.predicate) == 0 || !bytes.HasPrefix(key, w.predicate)) {
 		_, terms, err := triple.SplitKey(key)
 		if err != nil {
 			return err
 		}
-		w.predicate = append(w.predicate[:0], key[:min(1+len(terms[triple.Predicate])+2, len(key))]...) // with the mark behind it
+		// The prefix includes the mark after the predicate.
+		w.predicate = append(w.predicate[:0], key[:min(1+len(terms[triple.Predicate])+2, len(key))]...)
 		if w.table != nil && w.table.Bytes() >= predicateBytes {
 			if err := w.closeTable(); err != nil {
 				return err
 			}
 		}
 	}
+	// 3. Open a table when there is a row for it, because an empty one must not be made.
 	if w.table == nil {
 		if err := w.sink.Room(tableBytes); err != nil {
 			return err
@@ -108,7 +114,7 @@ func (w *tableWriter) closeTable() error {
 	return nil
 }
 
-// abort ends the last table, of which not all rows came.
+// abort ends the last table without all its rows. If the table has no Abort, it is closed.
 func (w *tableWriter) abort() error {
 	if t, ok := w.table.(interface{ Abort() error }); ok {
 		w.table = nil
@@ -125,9 +131,9 @@ func (w *tableWriter) Close() error {
 	return w.closeTable()
 }
 
-// newCounter counts the keys of ascending order that a snapshot does not hold.
+// newCounter counts the keys that a snapshot does not hold. The keys must come in ascending order.
 type newCounter struct {
-	keys        Keys // nil: the store was empty
+	keys        Keys // nil if the store was empty
 	valid       bool
 	begun       bool
 	fresh       int64 // versions
@@ -144,8 +150,8 @@ func newCounterOf(snapshot Snapshot) (*newCounter, error) {
 	return c, err
 }
 
-// nearSteps is how many steps forward are taken before a seek: a load beside
-// the store's keys steps, one among many more of them seeks.
+// nearSteps is the number of steps forward before a seek. If the load's keys are close to the
+// store's keys, steps are faster. If they are few among many, seeks are faster.
 const nearSteps = 8
 
 func (c *newCounter) count(key []byte, annotation bool) error {

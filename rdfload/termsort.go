@@ -1,3 +1,5 @@
+// The sort of terms.
+
 package rdfload
 
 import (
@@ -6,15 +8,14 @@ import (
 	"sync"
 )
 
-// termItem is a term in sorting: eight of its bytes at the current depth, and
-// which one it is.
+// termItem is a term in sorting: eight of its bytes at the current depth, and a reference to it.
 type termItem struct {
 	window uint64
 	ref    termRef
 }
 
-// termRef says where a term's bytes are: the worker whose dictionary holds it
-// (6 bits) and its id there.
+// termRef is the location of a term: the worker (6 bits) of its dictionary, and its id there (32
+// bits).
 type termRef uint64
 
 func newTermRef(worker int, id uint32) termRef { return termRef(uint64(worker)<<32 | uint64(id)) }
@@ -22,11 +23,11 @@ func newTermRef(worker int, id uint32) termRef { return termRef(uint64(worker)<<
 func (r termRef) worker() int { return int(r >> 32) }
 func (r termRef) id() uint32  { return uint32(r) }
 
-// termSorter sorts terms by their bytes with multikey quicksort over windows of
-// eight bytes (Bentley and Sedgewick 1997; Kim and Park's caching): terms of a
-// document share long prefixes, and equal windows are never read again. Pivots
-// are of random samples, since the terms' sequence comes from strangers: time
-// O(n log n) windows and depth O(log n), whatever the terms.
+// termSorter sorts terms by their bytes with multikey quicksort over windows of eight bytes
+// (Bentley and Sedgewick 1997; Kim and Park's caching). Terms of a document share long prefixes,
+// and equal windows are never read again. Pivots must come from random samples, because the
+// sequence of terms comes from strangers. It takes O(n log n) windows and depth O(log n), whatever
+// the terms.
 type termSorter struct {
 	dictionaries []*dictionary
 	free         chan struct{} // a token for each worker that may still be started
@@ -34,12 +35,12 @@ type termSorter struct {
 }
 
 const (
-	smallSort    = 24      // insertion sort below this
+	smallSort    = 24      // parts up to this size use insertion sort
 	parallelSort = 1 << 14 // parts above this may go to another worker
 	randomSort   = 1 << 8  // parts above this have random samples
 )
 
-// sortTerms sorts items by their terms.
+// sortTerms sorts items by their terms, with at most workers goroutines.
 func sortTerms(items []termItem, dictionaries []*dictionary, workers int) {
 	s := &termSorter{dictionaries: dictionaries, free: make(chan struct{}, workers)}
 	for range workers - 1 {
@@ -57,9 +58,9 @@ func sortTerms(items []termItem, dictionaries []*dictionary, workers int) {
 
 func (s *termSorter) term(r termRef) []byte { return s.dictionaries[r.worker()].term(r.id()) }
 
-// window returns the eight bytes of a term from depth on. Past the term's end
-// they are 0, and no two different terms have equal windows to their ends: a
-// byte 00 in a term is never its last.
+// window returns the eight bytes of a term from depth on. Beyond the term's end they are 0. Two
+// different terms never have equal windows to their ends, because a byte 00 is never the last of a
+// term.
 func (s *termSorter) window(r termRef, depth int) uint64 {
 	t := s.term(r)
 	if len(t) >= depth+8 {
@@ -72,8 +73,8 @@ func (s *termSorter) window(r termRef, depth int) uint64 {
 	return binary.BigEndian.Uint64(last[:])
 }
 
-// sort sorts items, whose terms agree on the bytes before depth and whose
-// windows are those at depth.
+// sort sorts items. Their terms must agree on the bytes before depth, and their windows must be
+// those at depth.
 func (s *termSorter) sort(items []termItem, depth int) {
 	for len(items) > smallSort {
 		less, greater := partition(items)
@@ -91,7 +92,7 @@ func (s *termSorter) sort(items []termItem, depth int) {
 	s.insertion(items, depth)
 }
 
-// part sorts items here or, where they are many and a worker is free, there.
+// part sorts items, on another worker if they are many and one is free.
 func (s *termSorter) part(items []termItem, depth int) {
 	if len(items) > parallelSort {
 		select {
@@ -117,7 +118,8 @@ func (s *termSorter) allEnd(items []termItem, depth int) bool {
 	return true
 }
 
-// partition orders items as those below, at and above a pivot window.
+// partition orders items as those below, at and above a pivot window. It returns the bounds of the
+// middle part.
 func partition(items []termItem) (less, greater int) {
 	pivot := median(items)
 	less, greater = 0, len(items)
@@ -137,7 +139,7 @@ func partition(items []termItem) (less, greater int) {
 	return less, greater
 }
 
-// median returns the middle window of nine samples.
+// median returns the middle of three medians of three: nine samples.
 func median(items []termItem) uint64 {
 	n := len(items)
 	middle := func(a, b, c uint64) uint64 { return max(min(a, b), min(max(a, b), c)) }

@@ -1,3 +1,5 @@
+// Tests of the sort of terms.
+
 package rdfload
 
 import (
@@ -56,7 +58,7 @@ func checkSorted(t testing.TB, dictionaries []*dictionary, workers int) {
 	}
 }
 
-// encoded draws a term as it stands in keys: a byte 00 is never the last.
+// encoded draws a term in its key form: a byte 00 must never be the last.
 var encoded = rapid.Custom(func(t *rapid.T) []byte {
 	part := rapid.SampledFrom([]string{"\x00\xFF", "\x00\x03", "\x00\x02", "a", "ab", "\xFF", "\x01", "abcdefg", "abcdefgh", "http://example.org/"})
 	tag := rapid.SampledFrom([]byte{0x10, 0x20, 0x35}).Draw(t, "tag")
@@ -73,8 +75,8 @@ func TestSortTerms(t *testing.T) {
 	})
 }
 
-// TestSortTermsShapes sorts sequences that are the bane of quicksorts. A
-// quadratic one would take minutes for each.
+// TestSortTermsShapes sorts sequences that make simple quicksorts quadratic. A quadratic sort would
+// take minutes for each.
 func TestSortTermsShapes(t *testing.T) {
 	n := 50_000
 	if testing.Short() {
@@ -104,8 +106,8 @@ func TestSortTermsShapes(t *testing.T) {
 	}
 }
 
-// killer returns a sequence whose samples at fixed places are the least terms:
-// with a pivot by them every part would lose nine terms only.
+// killer returns a sequence with the least terms at the places of fixed samples. If they chose the
+// pivot, every part would lose only nine terms.
 func killer(n int) func(int) []byte {
 	rank := make([]int, n)
 	left := make([]int, n)

@@ -1,3 +1,5 @@
+// Workers: they turn statements into quads of term numbers.
+
 package rdfload
 
 import (
@@ -9,12 +11,13 @@ import (
 
 func newSeed() maphash.Seed { return maphash.MakeSeed() }
 
-// worker turns statements into quads of term ids, in a dictionary of its own.
+// worker turns statements into quads of term ids, with its own dictionary. Only one goroutine may
+// use it.
 type worker struct {
 	dictionary *dictionary
 	quads      *quadWriter
 	notes      *annotationBuffer
-	graph      triple.Term // for statements that name none; zero: the default graph
+	graph      triple.Term // for statements without a graph; zero: the default graph
 	keepGoing  bool
 	predicate  string // of links
 
@@ -22,7 +25,7 @@ type worker struct {
 	encoded []byte
 	label   []byte
 
-	// Of the unit at hand, for the next unit may be of another document or run:
+	// Valid for the current unit only, because the next one may be of another document or run:
 	subject      []byte // the last subject's token
 	subjectID    uint32
 	subjectKnown bool
@@ -30,27 +33,27 @@ type worker struct {
 	graphKnown   bool
 }
 
-// bigBytes is the size from which buffers and units are too big for every worker
-// to have one.
+// bigBytes is the size from which buffers and units are big. Not every worker may have a big one at
+// the same time.
 const bigBytes = 4 << 20
 
-// tally counts what a unit held.
+// tally counts the statements of a unit.
 type tally struct {
 	read     int64
 	rejected int64
 }
 
-// begin forgets what holds for one unit only.
+// begin drops the state of the previous unit.
 func (w *worker) begin() { w.subjectKnown, w.graphKnown = false, false }
 
-// block adds the statements of a block of N-Triples or N-Quads. prefix is what
-// its blank nodes' labels get. A malformed statement goes to reject; without
-// keepGoing it ends the block.
+// block adds the statements of a block of N-Triples or N-Quads. prefix is put before the labels of
+// its blank nodes. A malformed statement goes to reject; without keepGoing it ends the block.
 func (w *worker) block(b *triple.Block, source int, prefix string, reject func(Reject)) (tally, error) {
 	w.begin()
 	var st triple.RawStatement
 	var n tally
 	for {
+		// 1. Read and check the whole statement first: nothing may be added if a part is malformed.
 		ok, syntax := b.Next(&st)
 		if syntax == nil {
 			if !ok {
@@ -65,6 +68,7 @@ func (w *worker) block(b *triple.Block, source int, prefix string, reject func(R
 			if syntax == nil {
 				annotations, syntax = b.Annotations(&st)
 			}
+			// 2. Add the quad and its annotations.
 			if syntax == nil {
 				if err := w.quads.add(q); err != nil {
 					return n, err
@@ -76,6 +80,7 @@ func (w *worker) block(b *triple.Block, source int, prefix string, reject func(R
 				continue
 			}
 		}
+		// 3. Reject the statement, or end the load with it.
 		if !w.keepGoing {
 			return n, syntax
 		}
@@ -86,6 +91,7 @@ func (w *worker) block(b *triple.Block, source int, prefix string, reject func(R
 
 // statement returns the quad of a statement's tokens.
 func (w *worker) statement(b *triple.Block, st *triple.RawStatement, prefix string) (q quad, _ *triple.SyntaxError, err error) {
+	// A big scratch buffer must not stay for the rest of the load.
 	if w.scratch = w.scratch[:0]; cap(w.scratch) > bigBytes {
 		w.scratch = nil
 	}
@@ -94,6 +100,8 @@ func (w *worker) statement(b *triple.Block, st *triple.RawStatement, prefix stri
 			q, err = w.inGraph(q)
 			return q, nil, err
 		}
+		// Statements of one subject often follow each other, so the last subject is not looked up
+		// again.
 		if position == triple.Subject && w.subjectKnown && string(w.subject) == string(token) {
 			q[triple.Subject] = w.subjectID
 			continue
@@ -120,7 +128,7 @@ func withGraph(q quad, id uint32) quad {
 	return q
 }
 
-// inGraph puts the quad of a statement that names no graph into the load's.
+// inGraph sets the graph of a quad to the load's, because its statement names none.
 func (w *worker) inGraph(q quad) (quad, error) {
 	if w.graph.IsZero() {
 		return q, nil
@@ -135,10 +143,12 @@ func (w *worker) inGraph(q quad) (quad, error) {
 	return withGraph(q, w.graphID), nil
 }
 
-// token returns the id of the term of one token. What the dictionary knows is
-// well-formed, so that only new tokens are checked and decoded.
+// token returns the id of the term of one token. If the dictionary has the token, it is
+// well-formed; only new tokens are checked and decoded.
 func (w *worker) token(b *triple.Block, st *triple.RawStatement, position int, prefix string) (uint32, *triple.SyntaxError, error) {
 	token := st.Tokens[position]
+	// 1. A blank node's label gets the prefix of its input, because labels of different inputs must
+	// differ.
 	if label, ok := triple.RawBlank(token); ok && len(label) <= triple.MaxTermBytes {
 		w.label = append(append(append(w.label[:0], prefix...), '-'), label...)
 		hash := w.dictionary.hash(triple.BlankTag, w.label)
@@ -148,12 +158,14 @@ func (w *worker) token(b *triple.Block, st *triple.RawStatement, position int, p
 		id, err := w.term(triple.NewBlank(string(w.label)))
 		return id, nil, err
 	}
+	// 2. Look up the token in its key form, without decoding it.
 	if tag, body, ok := triple.RawTerm(token); ok {
 		hash := w.dictionary.hash(tag, body)
 		if id, ok := w.dictionary.find(hash, tag, body); ok {
 			return id, nil, nil
 		}
 	}
+	// 3. A new or escaped token must be checked and decoded.
 	var t triple.Term
 	var syntax *triple.SyntaxError
 	if t, w.scratch, syntax = b.Decode(st, position, w.scratch); syntax != nil {
@@ -163,10 +175,10 @@ func (w *worker) token(b *triple.Block, st *triple.RawStatement, position int, p
 	return id, nil, err
 }
 
-// term returns the id of a term, which is well-formed.
+// term returns the id of a term. The term must be well-formed.
 func (w *worker) term(t triple.Term) (uint32, error) {
 	if cap(w.encoded) > bigBytes {
-		w.encoded = nil // left by a term of megabytes, as few are
+		w.encoded = nil // because only few terms have megabytes
 	}
 	var long bool
 	w.encoded, long = triple.AppendTerm(w.encoded[:0], t)
@@ -177,7 +189,7 @@ func (w *worker) term(t triple.Term) (uint32, error) {
 	}
 	var whole []byte
 	if long {
-		// Of well-formed terms only the prefix of a blank node's label can do this.
+		// If terms are well-formed, only the prefix of a blank node's label can make one too long.
 		if len(t.Value()) > triple.MaxTermBytes {
 			return 0, fmt.Errorf("blank node label: %w", triple.ErrTermTooLong)
 		}
@@ -186,10 +198,11 @@ func (w *worker) term(t triple.Term) (uint32, error) {
 	return w.dictionary.add(hash, w.encoded, whole)
 }
 
-// triples adds triples whose blank nodes have their stored labels already.
+// triples adds triples. Their blank nodes must have their stored labels already.
 func (w *worker) triples(triples []triple.Triple) (tally, error) {
 	w.begin()
 	var n tally
+	// Each term is looked up by itself, because a parsed triple has no tokens to compare.
 	for i := range triples {
 		t := &triples[i]
 		var q quad
@@ -203,6 +216,7 @@ func (w *worker) triples(triples []triple.Triple) (tally, error) {
 		if q[triple.Object], err = w.term(t.Object); err != nil {
 			return n, err
 		}
+		// A statement without a graph goes to the load's graph.
 		if t.Graph.IsZero() {
 			q, err = w.inGraph(q)
 		} else {

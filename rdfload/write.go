@@ -1,3 +1,5 @@
+// Writing of runs: as tables if the load is one run, otherwise as run files.
+
 package rdfload
 
 import (
@@ -9,8 +11,9 @@ import (
 	"github.com/trefoildb/trefoil/triple"
 )
 
-// writeTables writes the run in memory, which is the whole load, as tables.
+// writeTables writes the run in memory as tables. It must be the whole load.
 func (l *loader) writeTables(ctx context.Context) ([]string, error) {
+	// 1. Sort the run, then write each order in one share for each worker.
 	run := l.sealRun()
 	l.stage.enter(Writing, run.rows())
 	var tables []string
@@ -18,6 +21,8 @@ func (l *loader) writeTables(ctx context.Context) ([]string, error) {
 		shares := split(len(quads), l.opts.Workers)
 		paths := make([][]string, len(shares))
 		err := parallelErr(len(shares), func(i int) (err error) {
+			// 2. Only order SPO counts new triples. Each share counts its own and adds them at the
+			// end.
 			var counter *newCounter
 			if o == triple.SPO {
 				if counter, err = newCounterOf(l.start.Existing); err != nil {
@@ -33,6 +38,7 @@ func (l *loader) writeTables(ctx context.Context) ([]string, error) {
 			paths[i] = w.paths
 			return err
 		})
+		// 3. Tables are listed in order even if a share has failed.
 		for _, p := range paths {
 			tables = append(tables, p...)
 		}
@@ -41,13 +47,13 @@ func (l *loader) writeTables(ctx context.Context) ([]string, error) {
 	return tables, err
 }
 
-// sealRun sorts the run under construction.
+// sealRun sorts the current run.
 func (l *loader) sealRun() *run {
 	l.stage.enter(Sorting, 0)
 	return l.space.seal()
 }
 
-// writeRows writes the rows of quads to w and closes it. counter may be nil.
+// writeRows writes the rows of quads to w and closes it. If counter is not nil, it counts new keys.
 func (l *loader) writeRows(w rowSink, maker *rowMaker, quads []quad, counter *newCounter) error {
 	for i, q := range quads {
 		key, value := maker.row(q)
@@ -66,9 +72,9 @@ func (l *loader) writeRows(w rowSink, maker *rowMaker, quads []quad, counter *ne
 	return w.Close()
 }
 
-// parallelErr is parallel for functions that can fail. Of several errors, which
-// have the same cause as a rule, it returns one: rather not the end of a context,
-// by which one has stopped the others.
+// parallelErr is parallel for functions that can fail. If several fail, it returns one error
+// because they usually have the same cause. It prefers another error to the end of a context,
+// because the first failure often stops the others by a context.
 func parallelErr(n int, f func(i int) error) (err error) {
 	errs := make([]error, n)
 	parallel(n, func(i int) { errs[i] = f(i) })
@@ -80,12 +86,11 @@ func parallelErr(n int, f func(i int) error) (err error) {
 	return err
 }
 
-// spill writes the run under construction to run files and notes in the
-// manifest what of the inputs is in them. last tells that the inputs are read to
-// their ends.
+// spill writes the current run to run files and records in the manifest how far the inputs are in
+// runs. last must be true if the inputs are read to their ends.
 //
-// It does not end with a context: sealing changes the run in its place, so that
-// what has begun must be completed, and an interrupted load ends with it anyway.
+// It does not stop when a context is done. Sealing changes the run in place, so it must be
+// completed. An interrupted load ends with it anyway.
 func (l *loader) spill(last bool) error {
 	l.gate.Lock()
 	defer l.gate.Unlock()
@@ -113,11 +118,12 @@ func (l *loader) spillLocked(last bool) error {
 }
 
 func (l *loader) spillRun() error {
-	// Three orders, in which prefixes and compression leave about half of a term's
-	// bytes and a few more of each row.
+	// 1. Check the disk for three orders: prefixes and compression leave about half of a term's
+	// bytes, and a few more of each row.
 	if err := l.sink.Room(3 * l.space.takes() / 4); err != nil {
 		return err
 	}
+	// 2. Sort the run, and write each order in one file for each worker.
 	run := l.sealRun()
 	l.stage.enter(Writing, run.rows())
 	made := l.newRun(0)
@@ -138,6 +144,7 @@ func (l *loader) spillRun() error {
 	if err != nil {
 		return err
 	}
+	// 3. Annotations form a run of their own. Files are durable only when the directory is synced.
 	l.manifest.Runs = append(l.manifest.Runs, made)
 	if l.space.annotated() {
 		if err := l.spillAnnotations(run); err != nil {
@@ -147,7 +154,7 @@ func (l *loader) spillRun() error {
 	return syncDir(l.dir)
 }
 
-// newRun names a new run.
+// newRun returns a new run with a unique name. It is not in the manifest yet.
 func (l *loader) newRun(level int) manifestRun {
 	l.manifest.RunsMade++
 	return manifestRun{Name: fmt.Sprintf("run-%06d", l.manifest.RunsMade), Level: level, Files: make(map[string][]string)}

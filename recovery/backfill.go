@@ -1,4 +1,4 @@
-// Which rows a machine must read in a backfill, as far as the layouts show it.
+// The rows that a machine must read in a backfill.
 
 package recovery
 
@@ -11,13 +11,13 @@ import (
 	"github.com/trefoildb/trefoil/triple"
 )
 
-// Backfill says which rows of a machine may fill a slot of target. All other rows need
-// not be read, because [Resolver.Fills] returns nothing for them. It is immutable.
+// Backfill lists the rows of a machine that may fill a place of target. All other rows need not
+// be read, because [Resolver.Fills] returns nothing for them. It is immutable.
 type Backfill struct {
 	// Ranges are disjoint and ascend, those of the storage table first.
 	Ranges []BackfillRange
-	// Shares is about what part of the machine's rows of each order is read, by the
-	// number of pieces; orders are as in [triple.Orders].
+	// Shares estimates the part of the machine's rows that is read, by order as in
+	// [triple.Orders]. It counts segments.
 	Shares [len(triple.Orders)]float64
 	// lost are the ranges of OSP that have no live owner in base.
 	lost []triple.Range
@@ -28,8 +28,8 @@ type BackfillRange struct {
 	triple.Range
 	// Replica is the table: replicas or storage.
 	Replica bool
-	// Sparse is a range of POS of which only the triples are needed that have no live
-	// owner of OSP. [Backfill.Skip] returns the key at which reading goes on.
+	// Sparse marks a range of POS if only triples without a live owner of OSP are needed
+	// from it. [Backfill.Skip] returns the key at which reading continues.
 	Sparse bool
 }
 
@@ -37,10 +37,10 @@ type BackfillRange struct {
 // everything is read.
 const maxCombinations = 64 << 20
 
-// Backfill returns what machine self must read. A triple's slots follow from the owners
-// of its keys in base and in target. Each order has only few pairs of owners, whatever the
-// number of its segments. So all combinations of pairs are tried, with the rule that is
-// applied to rows later, and the pieces of each pair that fills something are read.
+// Backfill returns the rows that machine self must read. The places of a triple follow from
+// the owners of its keys in base and in target. An order has few pairs of owners, even if it
+// has many segments. So it tries all combinations of pairs with the rule for rows,
+// [Resolver.Fills]. If a combination fills a place, the pieces of its pairs are read.
 func (j *Joint) Backfill(self trie.MachineID) *Backfill {
 	return j.backfill(self, maxCombinations)
 }
@@ -61,6 +61,7 @@ func (j *Joint) backfill(self trie.MachineID, limit int) *Backfill {
 	return p.backfill()
 }
 
+// everything returns the backfill that reads all rows.
 func everything() *Backfill {
 	b := &Backfill{}
 	for i, o := range triple.Orders {
@@ -71,8 +72,8 @@ func everything() *Backfill {
 	return b
 }
 
-// before returns the machines whose followers may keep an extra replica on machine self:
-// of Required copies, the last is at most Required - 1 machines behind the first owner.
+// before returns the first owners of triples that may have an extra replica on machine self:
+// the last of Required copies is at most Required - 1 machines after the first owner.
 func (l Layout) before(self trie.MachineID) (firstOwners trie.Ring) {
 	for _, from := range l.Placement.Machines() {
 		steps := 1
@@ -86,17 +87,16 @@ func (l Layout) before(self trie.MachineID) (firstOwners trie.Ring) {
 	return firstOwners
 }
 
-// pair is who owns a key in base, and who in target.
+// pair is the owners of a key in base and in target.
 type pair struct{ base, target trie.MachineID }
 
-// piece is a range of keys of one order that have the same owners.
+// piece is a range of keys of one order with the same owners.
 type piece struct {
 	triple.Range
 	pair int // in planner.pairs
 }
 
-// planner finds which pieces of a machine are read. Its arrays are by order, as in
-// triple.Orders.
+// planner finds the pieces that a machine reads. Its arrays are indexed like triple.Orders.
 type planner struct {
 	self trie.MachineID
 	// replicated are the first owners whose extra replicas may be on self.
@@ -104,13 +104,13 @@ type planner struct {
 	resolver   *Resolver
 	pairs      [len(triple.Orders)][]pair
 	pieces     [len(triple.Orders)][]piece
-	// read and readReplica are by pair: whether rows with it fill a slot. Replicas are
-	// rows of SPO.
+	// read and readReplica are indexed by pair: true if rows with that pair fill a place.
+	// Replicas are rows of SPO.
 	read        [len(triple.Orders)][]bool
 	readReplica []bool
 }
 
-// divide finds the pieces of an order, and their pairs of owners.
+// divide finds the pieces of an order and their pairs of owners.
 func (p *planner) divide(i int, o triple.Order) {
 	base, target := p.resolver.joint.Base, p.resolver.joint.Target
 	all, known := triple.OrderRange(o), map[pair]int{}
@@ -133,14 +133,15 @@ func (p *planner) divide(i int, o triple.Order) {
 	}
 }
 
-// try tries all combinations of owners with which a row of this machine may fill
-// something.
+// try marks the pairs whose rows fill a place, over all combinations in which this machine may
+// have a row.
 func (p *planner) try() {
 	graphs, last := p.graphs()
 	live := p.resolver.joint.BaseLive
 	for s, spo := range p.pairs[0] {
 		for q, pos := range p.pairs[1] {
 			for o, osp := range p.pairs[2] {
+				// The machine has a row of SPO, POS or OSP, or an extra replica.
 				from := spo.base
 				if pos.base == osp.base {
 					from = pos.base
@@ -151,6 +152,7 @@ func (p *planner) try() {
 						p.combine(at)
 					}
 				}
+				// It has the row of GSPO, and no other row lives.
 				if len(last) > 0 && !live.Contains(spo.base) && !live.Contains(pos.base) && !live.Contains(osp.base) {
 					for _, at[3] = range last {
 						p.combine(at)
@@ -161,9 +163,10 @@ func (p *planner) try() {
 	}
 }
 
-// graphs returns the pairs of GSPO to try if the machine has another row of the triple,
-// -1 for the default graph among them, and those to try if all other owners are dead. All
-// dead owners that are replaced are alike. A row of GSPO that moves fills its new place.
+// graphs returns the pairs of GSPO to try: graphs if the machine has another row of the triple,
+// last if all other owners are down. -1 stands for the default graph. One pair stands for all
+// owners that are down and replaced, because they have equal results. A row of GSPO that moves
+// fills its new place.
 func (p *planner) graphs() (graphs, last []int) {
 	j := p.resolver.joint
 	graphs = []int{-1}
@@ -179,18 +182,20 @@ func (p *planner) graphs() (graphs, last []int) {
 	return graphs, last
 }
 
-// combine notes which rows of this machine a triple with these owners is filled from.
+// combine marks the rows of this machine that fill places of a triple with these owners.
 func (p *planner) combine(at [len(triple.Orders)]int) {
+	// 1. The places of such a triple.
 	r := p.resolver
 	r.base, r.other = r.base[:0], r.other[:0]
 	for i, pair := range at {
 		if pair >= 0 {
-			r.base = append(r.base, Slot{Machine: p.pairs[i][pair].base, Order: triple.Orders[i]})
-			r.other = append(r.other, Slot{Machine: p.pairs[i][pair].target, Order: triple.Orders[i]})
+			r.base = append(r.base, Place{Machine: p.pairs[i][pair].base, Order: triple.Orders[i]})
+			r.other = append(r.other, Place{Machine: p.pairs[i][pair].target, Order: triple.Orders[i]})
 		}
 	}
 	r.base = r.joint.Base.appendExtras(r.base)
 	r.other = r.joint.Target.appendExtras(r.other)
+	// 2. The rows of this machine that fill one of them.
 	r.target = r.other
 	for _, s := range r.target {
 		from, ok := r.source(s)
@@ -208,7 +213,7 @@ func (p *planner) combine(at [len(triple.Orders)]int) {
 // backfill collects the pieces that are read.
 func (p *planner) backfill() *Backfill {
 	b := &Backfill{}
-	// 1. What is lost of OSP: the triples that sparse ranges are read for.
+	// 1. The lost ranges of OSP: sparse ranges are read only for triples in these.
 	for _, piece := range p.pieces[2] {
 		if !p.resolver.joint.BaseLive.Contains(p.pairs[2][piece.pair].base) {
 			b.lost = append(b.lost, whole(piece.Range))
@@ -222,12 +227,13 @@ func (p *planner) backfill() *Backfill {
 		mine := 0
 		for _, piece := range p.pieces[i] {
 			owners := p.pairs[i][piece.pair]
+			// A row of POS that stays repairs only if the owner of OSP is down, so its range is
+			// sparse.
 			switch {
 			case owners.base != p.self:
 				continue
 			case !p.read[i][piece.pair]:
 			case triple.Orders[i] == triple.POS && owners.target == p.self:
-				// A row of POS that stays repairs only if the owner of OSP is dead.
 				sparse = append(sparse, whole(piece.Range))
 			default:
 				full = append(full, whole(piece.Range))
@@ -250,13 +256,14 @@ func (p *planner) backfill() *Backfill {
 	return b
 }
 
-// add adds the ranges of one order. What is in both is read in full.
+// add adds the ranges of one order. The part of a sparse range that is in full is read in full.
 func (b *Backfill) add(full, sparse []triple.Range) {
 	first := len(b.Ranges)
 	for _, r := range full {
 		b.Ranges = append(b.Ranges, BackfillRange{Range: r})
 	}
 	for _, rest := range sparse {
+		// Cut what full has out of the sparse range; both ascend.
 		for _, f := range full {
 			if rest.Intersect(f).Empty() {
 				continue
@@ -273,8 +280,8 @@ func (b *Backfill) add(full, sparse []triple.Range) {
 	slices.SortFunc(b.Ranges[first:], func(x, y BackfillRange) int { return bytes.Compare(x.Lo, y.Lo) })
 }
 
-// whole returns the range with the annotations of its last version: a bound of segments
-// that an earlier release made may stand between the two.
+// whole returns the range with the annotations of its last row, because earlier releases may
+// have split a segment between the two.
 func whole(r triple.Range) triple.Range {
 	if at := triple.SplitBound(r.Hi); len(at) < len(r.Hi) {
 		_, r.Hi = triple.AnnotationBounds(at)
@@ -282,8 +289,8 @@ func whole(r triple.Range) triple.Range {
 	return r
 }
 
-// union returns ranges that ascend and do not meet, with the same keys. Those given
-// ascend by their lower bounds.
+// union returns disjoint ranges with the same keys, ascending. The lower bounds of ranges must
+// ascend.
 func union(ranges []triple.Range) (united []triple.Range) {
 	for _, r := range ranges {
 		if n := len(united); n > 0 && bytes.Compare(r.Lo, united[n-1].Hi) <= 0 {
@@ -297,16 +304,16 @@ func union(ranges []triple.Range) (united []triple.Range) {
 	return united
 }
 
-// Skip returns where reading goes on in a sparse range, after a row of POS whose triple
-// has the key osp in OSP: a key that is greater than the row's, and not above the key of
-// any triple behind it that is needed. It is nil if the next row must be looked at. The
-// result is in dst's memory.
+// Skip returns the key at which reading of a sparse range continues after a row of POS. osp is
+// the key of the row's triple in OSP. The result is greater than row, and no needed triple lies
+// between the two. It is nil if the next row must be read. It uses the memory of dst.
 func (b *Backfill) Skip(dst, row, osp []byte) []byte {
 	if triple.HasLong(row) {
-		// A long term sorts between the version of its first bytes and that version's
-		// annotations, which may be needed.
+		// A long term sorts between the row of the term that equals its first bytes and the
+		// annotations of that row, which may be needed.
 		return nil
 	}
+	// 1. The next lost range of OSP; if the row is in one, its triple is needed.
 	i := sort.Search(len(b.lost), func(i int) bool { return bytes.Compare(osp, b.lost[i].Hi) < 0 })
 	var from []byte
 	if i < len(b.lost) {
@@ -315,6 +322,7 @@ func (b *Backfill) Skip(dst, row, osp []byte) []byte {
 		}
 		from = b.lost[i].Lo
 	}
+	// 2. The same predicate, from the first lost object.
 	if dst = triple.AppendTwinBound(dst[:0], row, from); bytes.Compare(dst, row) <= 0 {
 		return nil
 	}

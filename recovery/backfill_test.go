@@ -51,7 +51,7 @@ func newBackfills(t *testing.T, random *rand.Rand) *backfills {
 			return triple.NewString(string(bytes.Repeat([]byte{0, byte(random.IntN(3))}, random.IntN(3))))
 		}
 		if kind == "s" && random.IntN(4) == 0 {
-			// The key of the long one is between the version of the other and its annotations.
+			// The long one sorts between the version of the short one and its annotations.
 			text = "urn:s" + string(bytes.Repeat([]byte("x"), 251))
 			if random.IntN(2) == 0 {
 				text += string(bytes.Repeat([]byte("x"), 900))
@@ -125,7 +125,7 @@ func (b *backfills) view() *Joint {
 const testPartitions = 64
 
 func (b *backfills) placement(ring trie.Ring) *trie.Placement {
-	p, err := trie.NewPlacement(ring, trie.PlacementOptions{Partitions: testPartitions, ReplicationFactor: 10, Load: 1.25 + b.Float64()*4})
+	p, err := trie.NewPlacement(ring, trie.PlacementOptions{Partitions: testPartitions, VirtualNodes: 10, Load: 1.25 + b.Float64()*4})
 	if err != nil {
 		b.t.Fatal(err)
 	}
@@ -188,7 +188,7 @@ type place struct {
 	key     string
 }
 
-// rows returns the rows that a machine may have in its tables: those of its slots in base
+// rows returns the rows that a machine may have in its tables: those of its places in base
 // and, if left is set, all others.
 func (b *backfills) rows(self trie.MachineID, replica, left bool) (rows [][]byte) {
 	r := b.joint.Resolver()
@@ -200,7 +200,7 @@ func (b *backfills) rows(self trie.MachineID, replica, left bool) (rows [][]byte
 		if err := r.Resolve(version); err != nil {
 			b.t.Fatal(err)
 		}
-		if left || slices.Contains(r.Base(), Slot{Machine: self, Order: triple.Order(key[0]), Extra: replica}) {
+		if left || slices.Contains(r.Base(), Place{Machine: self, Order: triple.Order(key[0]), Extra: replica}) {
 			rows = append(rows, key)
 		}
 	}
@@ -239,7 +239,7 @@ func (b *backfills) read(f *Backfill, rows map[bool][][]byte) (met map[place]boo
 }
 
 // TestBackfillReadsEnough compares, in many random views, what a machine reads with the
-// rule for every row: each row that fills a slot is read, annotations too, whatever else
+// rule for every row: each row that fills a place is read, annotations too, whatever else
 // lies on the machine.
 func TestBackfillReadsEnough(t *testing.T) {
 	seed := seedOf(t)
@@ -266,7 +266,7 @@ func TestBackfillReadsEnough(t *testing.T) {
 					if err := r.Resolve(version); err != nil {
 						t.Fatal(err)
 					}
-					fills := r.Fills(Slot{Machine: self, Order: triple.Order(key[0]), Extra: replica})
+					fills := r.Fills(Place{Machine: self, Order: triple.Order(key[0]), Extra: replica})
 					if len(fills) > 0 && !met[place{replica, string(key)}] {
 						t.Fatalf("view %d: machine %s does not read %q (replica %v), which fills %v", view, self, key, replica, fills)
 					}

@@ -1,3 +1,5 @@
+// Benchmarks of a pass over rows and of the search for pieces to read.
+
 package recovery
 
 import (
@@ -70,7 +72,7 @@ func BenchmarkWalk(b *testing.B) {
 				if err := r.Resolve(key); err != nil {
 					b.Fatal(err)
 				}
-				owed += len(r.Fills(Slot{Machine: from, Order: triple.Order(key[0])}))
+				owed += len(r.Fills(Place{Machine: from, Order: triple.Order(key[0])}))
 			}
 			b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "rows/s")
 		})

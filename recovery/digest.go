@@ -1,3 +1,5 @@
+// Digests: sums over rows that show whether two sets of rows are equal.
+
 package recovery
 
 import (
@@ -8,15 +10,13 @@ import (
 	"github.com/trefoildb/trefoil/triple"
 )
 
-// Digest sums up a multiset of rows, in whatever order they come and whatever
-// order their keys are of: rows of POS have the digest of the same triples in
-// SPO. Two sets have equal digests exactly when they are equal, but for chance,
-// 2^-128 for each bucket, and for who knows the secret.
+// Digest is a sum over a multiset of rows. Rows may come in any sequence and be of any order:
+// rows of POS have the digest of the same triples in SPO. If two sets differ, their digests are
+// equal only by chance, 2^-128 for each bucket, or by an attack of someone with the secret.
 //
-// The rows are spread over buckets by their hash, and a bucket holds the sum of
-// the hashes, modulo 2^128, and their number. Where two digests differ, [Diff]
-// names the buckets, and a further pass over the rows of these alone finds out
-// which. Memory is 24 bytes for each bucket.
+// The hash of a row selects its bucket. A bucket holds the sum of the hashes, modulo 2^128, and
+// their number. If two digests differ, [Diff] returns the buckets; a second pass over the rows
+// of these buckets then finds the rows. Memory is 24 bytes for each bucket.
 type Digest struct {
 	secret  Secret
 	buckets []bucket
@@ -28,12 +28,12 @@ type bucket struct {
 	rows      int64
 }
 
-// Secret makes the hashes of a digest unpredictable: who could foresee them could
-// choose rows whose sums are equal. Digests that are compared share one; draw it
-// anew for each comparison.
+// Secret makes the hashes of a digest unpredictable, because a client that could predict them
+// could choose rows with equal sums. Digests that are compared must have the same secret; each
+// comparison must draw a new one.
 type Secret [16]byte
 
-// Hash is a row's.
+// Hash is the hash of a row.
 type Hash [16]byte
 
 // NewDigest returns the digest of no rows, with 2^bucketBits buckets.
@@ -41,8 +41,8 @@ func NewDigest(secret Secret, bucketBits int) *Digest {
 	return &Digest{secret: secret, buckets: make([]bucket, 1<<bucketBits)}
 }
 
-// Add adds a row, a version or an annotation, and returns its hash and bucket.
-// It keeps nothing of the slices. The error wraps [triple.ErrCorrupt].
+// Add adds a row of a triple or of an annotation, and returns its hash and bucket. It does not
+// keep the slices. The error wraps [triple.ErrCorrupt].
 func (d *Digest) Add(key, value []byte) (hash Hash, at int, err error) {
 	if hash, err = d.Hash(key, value); err != nil {
 		return hash, 0, err
@@ -50,7 +50,7 @@ func (d *Digest) Add(key, value []byte) (hash Hash, at int, err error) {
 	return hash, d.AddHash(hash), nil
 }
 
-// AddHash adds the row with a hash, and returns its bucket.
+// AddHash adds a row by its hash, and returns its bucket.
 func (d *Digest) AddHash(hash Hash) (at int) {
 	at = d.Bucket(hash)
 	b := &d.buckets[at]
@@ -61,9 +61,9 @@ func (d *Digest) AddHash(hash Hash) (at int) {
 	return at
 }
 
-// Hash returns the hash that a row has in every order: that of the secret, the
-// key in SPO, and the value with the stamp, as far as it is the same on all machines
-// that have the row ([triple.Bare]). The error wraps [triple.ErrCorrupt].
+// Hash returns the hash of a row, equal in every order. It covers the secret, the key in SPO,
+// and the part of the value that is equal on all machines ([triple.Bare]). The error wraps
+// [triple.ErrCorrupt].
 func (d *Digest) Hash(key, value []byte) (Hash, error) {
 	version, applicationID := key, []byte(nil)
 	if triple.IsAnnotation(value) {
@@ -71,6 +71,7 @@ func (d *Digest) Hash(key, value []byte) (Hash, error) {
 			version, applicationID = v, id
 		}
 	}
+	// 1. The secret, four bytes for the length, and the key in SPO.
 	b := append(d.buffer[:0], d.secret[:]...)
 	b = append(b, 0, 0, 0, 0)
 	b, _, err := AppendVersion(b, triple.SPO, version)
@@ -80,7 +81,7 @@ func (d *Digest) Hash(key, value []byte) (Hash, error) {
 	if applicationID != nil {
 		b = triple.AppendAnnotationKey(b, nil, string(applicationID))
 	}
-	// Where the key ends, so that no row can pass for another.
+	// 2. The length, so that no other key and value have the same bytes.
 	binary.LittleEndian.PutUint32(b[len(d.secret):], uint32(len(b)))
 	b = append(b, triple.Bare(value)...)
 	d.buffer = b
@@ -105,8 +106,8 @@ func (d *Digest) Rows() int64 {
 // BucketRows returns how many rows were added to a bucket.
 func (d *Digest) BucketRows(at int) int64 { return d.buckets[at].rows }
 
-// Diff returns the buckets in which two digests differ, none where they are
-// equal. Both must have the same secret and number of buckets.
+// Diff returns the buckets in which two digests differ, none if they are equal. Both must have
+// the same secret and number of buckets.
 func Diff(a, b *Digest) []int {
 	if a.secret != b.secret || len(a.buckets) != len(b.buckets) {
 		panic("recovery: digests that cannot be compared")

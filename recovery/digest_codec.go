@@ -1,3 +1,5 @@
+// Digests as bytes, and their sum over machines.
+
 package recovery
 
 import (
@@ -7,10 +9,7 @@ import (
 	"math/bits"
 )
 
-// This file is how digests of rows on many machines become one: they are sent and
-// added up.
-
-// Merge adds the rows of another digest, of the same secret and number of buckets.
+// Merge adds the rows of another digest, which must have the same secret and number of buckets.
 func (d *Digest) Merge(other *Digest) {
 	if d.secret != other.secret || len(d.buckets) != len(other.buckets) {
 		panic("recovery: digests that cannot be added up")
@@ -24,8 +23,8 @@ func (d *Digest) Merge(other *Digest) {
 	}
 }
 
-// Append appends the buckets that are not empty, in order: the uvarints of how many
-// are passed over and of the rows, and the sum, little-endian.
+// Append appends the buckets that are not empty, ascending. Each is the number of empty buckets
+// before it, uvarint, its rows, uvarint, and its sum, 16 bytes little-endian.
 func (d *Digest) Append(dst []byte) []byte {
 	skipped := uint64(0)
 	for i := range d.buckets {
@@ -43,8 +42,7 @@ func (d *Digest) Append(dst []byte) []byte {
 	return dst
 }
 
-// ParseDigest reads what Append wrote of a digest with this secret and 2^bucketBits
-// buckets.
+// ParseDigest reads the result of Append, of a digest with this secret and 2^bucketBits buckets.
 func ParseDigest(secret Secret, bucketBits int, data []byte) (*Digest, error) {
 	d := NewDigest(secret, bucketBits)
 	for at := uint64(0); len(data) > 0; at++ {
@@ -61,15 +59,15 @@ func ParseDigest(secret Secret, bucketBits int, data []byte) (*Digest, error) {
 	return d, nil
 }
 
-// Place returns what makes the hash of a row on one machine another one than that of
-// the same row elsewhere: see [Hash.At].
+// Place returns the mask for the hashes of rows on one machine: see [Hash.At].
 func (s Secret) Place(machine uint64) Hash {
 	b := binary.LittleEndian.AppendUint64(append([]byte("place"), s[:]...), machine)
 	sum := sha256.Sum256(b)
 	return Hash(sum[:len(Hash{})])
 }
 
-// At returns the hash of a row in a place.
+// At returns the hash of a row on the machine of a mask. It differs from that of the same row on
+// another machine.
 func (h Hash) At(place Hash) Hash {
 	for i := range h {
 		h[i] ^= place[i]

@@ -1,3 +1,5 @@
+// Merged digests and their encoding.
+
 package recovery
 
 import (

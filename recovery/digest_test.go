@@ -1,3 +1,5 @@
+// Digests: equal for equal rows in any order, different for others.
+
 package recovery
 
 import (

@@ -1,20 +1,20 @@
-// Two layouts at once: the one that is full and the one that is being filled.
+// The complete layout and the one that is being filled, together with the live machines.
 
 package recovery
 
 import "github.com/trefoildb/trefoil/trie"
 
-// Phase is what the members of a view are about.
+// Phase is the step of a change of the layout.
 type Phase uint8
 
 const (
 	// Idle: base and target are the same.
 	Idle Phase = iota
-	// Fill: the members' walks fill the slots of target; base is read.
+	// Fill: the backfills of the members fill the places of target; base is read.
 	Fill
-	// Serve: the slots of target are full, and target is read.
+	// Serve: the places of target are full, and target is read.
 	Serve
-	// Ingest: as idle, and the tables of a bulk load are being taken in.
+	// Ingest: like Idle, but the members ingest the tables of a bulk load.
 	Ingest
 )
 
@@ -28,22 +28,20 @@ func (p Phase) String() string {
 
 var phaseNames = [...]string{"idle", "fill", "serve", "ingest"}
 
-// Joint is a view as far as triples are concerned: from which placement the
-// cluster comes, to which one it goes, and who is alive. It answers who must
-// hold a triple, who is asked for it, and who makes up for what is missing; ask
-// by a [Resolver]. It is immutable.
+// Joint is the part of a view that concerns triples: the layout that is complete, the one that
+// replaces it, and the live machines. A [Resolver] applies it to one triple after the other.
+// It is immutable.
 type Joint struct {
 	Base, Target Layout // equal outside of fill and serve
 	Phase        Phase
-	// Members are the machines of the view. BaseLive are those of them that
-	// still have what they had when base was full: they run in the incarnation
-	// that base knows, or came back with their disk.
+	// Members are the machines of the view. BaseLive are the members that still store
+	// what they stored when base was full, because they never stopped since or came back
+	// with their disk.
 	Members, BaseLive trie.Ring
 }
 
-// Reader returns the machine that answers for a key of any order in its storage
-// table. Where ok is false, that machine is dead, and only other orders may
-// tell what it had.
+// Reader returns the machine that answers for a key of any order from its storage table. If
+// ok is false, that machine is down, and only other orders may have its rows.
 func (j *Joint) Reader(key []byte) (machine trie.MachineID, ok bool) {
 	return j.ReaderOf(j.Reads().Trie.Lookup(key))
 }
@@ -58,8 +56,7 @@ func (j *Joint) ReaderOf(s trie.Segment) (machine trie.MachineID, ok bool) {
 	return machine, j.BaseLive.Contains(machine)
 }
 
-// Reads returns the layout whose owners are read: target's in serve, base's
-// otherwise.
+// Reads returns the layout whose owners answer reads: target in phase Serve, base otherwise.
 func (j *Joint) Reads() Layout {
 	if j.Phase == Serve {
 		return j.Target
@@ -70,7 +67,7 @@ func (j *Joint) Reads() Layout {
 // joint reports whether base and target may differ.
 func (j *Joint) joint() bool { return j.Phase == Fill || j.Phase == Serve }
 
-// extrasFirst reports whether extra replicas repair before versions do: every machine
+// extrasFirst reports whether extra replicas repair before rows do. That is so if every machine
 // of base lives, and the number of copies stays.
 func (j *Joint) extrasFirst() bool {
 	if !j.joint() || j.Base.Copies != j.Target.Copies {
@@ -84,5 +81,5 @@ func (j *Joint) extrasFirst() bool {
 	return true
 }
 
-// Resolver returns a resolver for j.
+// Resolver returns a new resolver for j.
 func (j *Joint) Resolver() *Resolver { return &Resolver{joint: j, extrasFirst: j.extrasFirst()} }

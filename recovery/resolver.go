@@ -1,4 +1,4 @@
-// Who writes, reads, stamps and fills a triple in a joint layout.
+// The machines that stamp, write and fill one triple in a joint layout.
 
 package recovery
 
@@ -10,36 +10,35 @@ import (
 	"github.com/trefoildb/trefoil/triple"
 )
 
-// Resolver answers what a [Joint] says of one triple after the other. It keeps
-// its memory between them; one goroutine at a time may use it. What its methods
-// return is valid until the next call of Resolve, and what Writes, Owes and Fills
-// return until the next call of one of them.
+// Resolver applies a [Joint] to one triple after the other. It reuses its memory, so only one
+// goroutine at a time may use it. A result is valid until the next call of Resolve; a result
+// of Writes, Owes and Fills only until the next call of one of these.
 type Resolver struct {
 	joint        *Joint
 	extrasFirst  bool // see Joint.extrasFirst
 	keys         [len(triple.Orders)][]byte
-	orders       int                             // how many keys there are: GSPO is last, for named graphs only
+	orders       int                             // of keys in use: GSPO is last, and for named graphs only
 	found        [2][len(triple.Orders)]position // of the keys in base's trie and in target's
-	base, target []Slot                          // target is base, or other
-	other        []Slot
-	slots        []Slot // of the last answer
+	base, target []Place                         // target is base, or other
+	other        []Place
+	places       []Place // of the last answer
 }
 
-// position is a segment that a key was found in.
+// position is the segment of a key, if it is known.
 type position struct {
 	segment trie.Segment
 	known   bool
 }
 
-// Resolve makes the triple that key, of any order, is a version of the one that
-// is asked about. It keeps nothing of key. A walk in the order of the keys is
-// quick: the segment of the row before is tried first. The error wraps
-// [triple.ErrCorrupt].
+// Resolve selects the triple for the other methods; key is its row in any order, and is not
+// kept. If keys ascend, it is quick, because it tries the segment of the key before first.
+// The error wraps [triple.ErrCorrupt].
 func (r *Resolver) Resolve(key []byte) error {
 	order, terms, err := triple.SplitKey(key)
 	if err != nil {
 		return err
 	}
+	// 1. The keys of the triple in all orders.
 	orders := len(triple.Orders)
 	if len(terms[triple.Graph]) == 0 {
 		if order == triple.GSPO {
@@ -51,9 +50,10 @@ func (r *Resolver) Resolve(key []byte) error {
 	for i, o := range triple.Orders[:r.orders] {
 		r.keys[i] = appendKey(r.keys[i][:0], o, terms)
 	}
+	// 2. The places under base, and under target if that differs.
 	base, target := r.joint.Base, r.joint.Target
 	r.locate(&r.found[0], base.Trie, order)
-	r.base = r.appendSlots(r.base[:0], base, &r.found[0])
+	r.base = r.appendPlaces(r.base[:0], base, &r.found[0])
 	r.target = r.base
 	if !r.joint.joint() || target == base {
 		return nil
@@ -63,13 +63,13 @@ func (r *Resolver) Resolve(key []byte) error {
 		found = &r.found[1]
 		r.locate(found, target.Trie, order)
 	}
-	r.other = r.appendSlots(r.other[:0], target, found)
+	r.other = r.appendPlaces(r.other[:0], target, found)
 	r.target = r.other
 	return nil
 }
 
-// locate finds the segments of the triple's keys. That in the order which is
-// walked is often the one of the row before; those in the others seldom are.
+// locate finds the segments of the triple's keys. In the walked order the segment is often
+// that of the key before; in the other orders it seldom is.
 func (r *Resolver) locate(found *[len(triple.Orders)]position, t *trie.Trie, walked triple.Order) {
 	for i := range r.orders {
 		p := &found[i]
@@ -80,16 +80,16 @@ func (r *Resolver) locate(found *[len(triple.Orders)]position, t *trie.Trie, wal
 	}
 }
 
-// appendSlots appends the slots under a layout, in the order of [Layout.Slots].
-func (r *Resolver) appendSlots(dst []Slot, l Layout, found *[len(triple.Orders)]position) []Slot {
+// appendPlaces appends the places under a layout, in the sequence of [Layout.Places].
+func (r *Resolver) appendPlaces(dst []Place, l Layout, found *[len(triple.Orders)]position) []Place {
 	for i := range r.orders {
-		dst = append(dst, Slot{Machine: l.Placement.Owner(found[i].segment), Order: triple.Orders[i]})
+		dst = append(dst, Place{Machine: l.Placement.Owner(found[i].segment), Order: triple.Orders[i]})
 	}
 	return l.appendExtras(dst)
 }
 
-// Key returns the key of the triple in an order; nil where it has none: in GSPO,
-// in the default graph.
+// Key returns the key of the triple in an order, nil if it has none there: a triple of the
+// default graph is not in GSPO.
 func (r *Resolver) Key(o triple.Order) []byte {
 	i := slices.Index(triple.Orders[:], o)
 	if i < 0 || i >= r.orders {
@@ -98,28 +98,28 @@ func (r *Resolver) Key(o triple.Order) []byte {
 	return r.keys[i]
 }
 
-// Writes returns the slots that must have an operation on the triple before it
-// is settled: those of base that live and, while there is a target, those of
-// target. No slot comes twice.
-func (r *Resolver) Writes() []Slot {
-	r.slots = r.slots[:0]
+// Writes returns the places that must have an operation on the triple before it is committed:
+// the live places of base and, if there is another target, those of target. No place comes
+// twice.
+func (r *Resolver) Writes() []Place {
+	r.places = r.places[:0]
 	for _, s := range r.base {
 		if r.joint.BaseLive.Contains(s.Machine) {
-			r.slots = append(r.slots, s)
+			r.places = append(r.places, s)
 		}
 	}
 	if r.joint.joint() {
 		for _, s := range r.target {
-			if r.joint.Members.Contains(s.Machine) && !slices.Contains(r.slots, s) {
-				r.slots = append(r.slots, s)
+			if r.joint.Members.Contains(s.Machine) && !slices.Contains(r.places, s) {
+				r.places = append(r.places, s)
 			}
 		}
 	}
-	return r.slots
+	return r.places
 }
 
-// Sequencer returns the machine that stamps operations on the triple: the owner
-// of SPO in base while that lives and is read, target's otherwise.
+// Sequencer returns the machine that stamps operations on the triple: the owner of SPO in base
+// while it lives and base is read, and the owner in target otherwise.
 func (r *Resolver) Sequencer() (machine trie.MachineID, ok bool) {
 	if m := r.base[0].Machine; r.joint.Phase != Serve && r.joint.BaseLive.Contains(m) {
 		return m, true
@@ -128,42 +128,41 @@ func (r *Resolver) Sequencer() (machine trie.MachineID, ok bool) {
 	return m, r.joint.Members.Contains(m)
 }
 
-// Owes returns the slots of target that the backfill of machine from fills for this
-// triple: those that its rows fill, see [Resolver.Fills].
-func (r *Resolver) Owes(from trie.MachineID) []Slot {
-	r.slots = r.slots[:0]
+// Owes returns the places of target that the backfill of machine from must fill for the
+// triple; see [Resolver.Fills].
+func (r *Resolver) Owes(from trie.MachineID) []Place {
+	r.places = r.places[:0]
 	for _, s := range r.target {
 		if source, ok := r.source(s); ok && source.Machine == from {
-			r.slots = append(r.slots, s)
+			r.places = append(r.places, s)
 		}
 	}
-	return r.slots
+	return r.places
 }
 
-// Fills returns the slots of target that are filled with the row in slot from: each
-// slot that is not live in base is filled from exactly one live slot of base, if one
-// is left. The row of any other slot, such as one that a machine has left over from
-// an earlier target, fills nothing.
-func (r *Resolver) Fills(from Slot) []Slot {
-	r.slots = r.slots[:0]
+// Fills returns the places of target that the row in place from must fill. Each place that is
+// not live in base is filled from exactly one live place of base, if one is left. Any other
+// row fills nothing, for example one left over from an earlier target.
+func (r *Resolver) Fills(from Place) []Place {
+	r.places = r.places[:0]
 	for _, s := range r.target {
 		if source, ok := r.source(s); ok && source == from {
-			r.slots = append(r.slots, s)
+			r.places = append(r.places, s)
 		}
 	}
-	return r.slots
+	return r.places
 }
 
-// source returns the live slot of base that fills a slot of target; ok is false if
-// that needs no filling, or no slot of base lives. A version comes from the live
-// owner of its order. Everything else comes from [Resolver.Repairer].
-func (r *Resolver) source(s Slot) (from Slot, ok bool) {
+// source returns the live place of base that fills a place of target. ok is false if the place
+// is full already, or if no place of base lives. A row comes from the live owner of its order.
+// Everything else comes from [Resolver.Repairer].
+func (r *Resolver) source(s Place) (from Place, ok bool) {
 	j := r.joint
 	if !j.Members.Contains(s.Machine) || j.BaseLive.Contains(s.Machine) && slices.Contains(r.base, s) {
-		return Slot{}, false
+		return Place{}, false
 	}
 	if !s.Extra {
-		i := slices.IndexFunc(r.base, func(b Slot) bool { return b.Order == s.Order && !b.Extra })
+		i := slices.IndexFunc(r.base, func(b Place) bool { return b.Order == s.Order && !b.Extra })
 		if i >= 0 && j.BaseLive.Contains(r.base[i].Machine) {
 			return r.base[i], true
 		}
@@ -171,26 +170,32 @@ func (r *Resolver) source(s Slot) (from Slot, ok bool) {
 	return r.Repairer()
 }
 
-// Repairer returns the slot of base whose row makes up for the slots of target that
-// have no live owner in base; ok is false if no slot of base lives: the triple is lost.
+// Repairer returns the place of base whose row fills the places of target without a live owner
+// in base. ok is false if no place of base lives: the triple is lost.
 //
-// The choice keeps down what [Joint.Backfill] must read. A version that moves is read
-// in any case. If machines are dead, OSP is read as a whole, because it finds the lost
-// rows of SPO and of POS; rows of POS then make up for the lost ranges of OSP alone,
-// which are ranges of each predicate. If only the ring has changed, extra replicas come
-// first, because those that change lie on a few machines.
-func (r *Resolver) Repairer() (from Slot, ok bool) {
+// The choice must keep the ranges of [Joint.Backfill] small:
+//
+//  1. A row that moves is read in any case.
+//  2. If only the ring has changed, extra replicas come next, because those that change are
+//     on few machines.
+//  3. If machines are down, OSP is read as a whole, because it has the lost rows of SPO and
+//     POS. POS then repairs only the lost ranges of OSP.
+func (r *Resolver) Repairer() (from Place, ok bool) {
 	live := &r.joint.BaseLive
+	// 1. A row that moves.
 	for _, i := range repairers {
 		if b := r.base[i]; live.Contains(b.Machine) && r.target[i].Machine != b.Machine {
 			return b, true
 		}
 	}
+	// 2. An extra replica, if only the ring has changed.
 	if r.extrasFirst {
 		if from, ok = r.liveExtra(); ok {
 			return from, true
 		}
 	}
+	// 3. Any live row: OSP, then POS, then an extra replica, then the rest. GSPO is no copy, but
+	// may be the last row left.
 	for _, i := range repairers[:2] {
 		if live.Contains(r.base[i].Machine) {
 			return r.base[i], true
@@ -199,28 +204,29 @@ func (r *Resolver) Repairer() (from Slot, ok bool) {
 	if from, ok = r.liveExtra(); ok {
 		return from, true
 	}
-	for i := range r.base { // SPO, and GSPO, which is no copy but may be the last one left
+	for i := range r.base {
 		if live.Contains(r.base[i].Machine) {
 			return r.base[i], true
 		}
 	}
-	return Slot{}, false
+	return Place{}, false
 }
 
-// repairers are the places of OSP, POS and SPO in the slots of a triple.
-var repairers = [versions]int{2, 1, 0}
+// repairers are the indexes of OSP, POS and SPO in the places of a triple.
+var repairers = [fullOrders]int{2, 1, 0}
 
-func (r *Resolver) liveExtra() (Slot, bool) {
+// liveExtra returns the first live extra replica of base.
+func (r *Resolver) liveExtra() (Place, bool) {
 	for _, b := range r.base {
 		if b.Extra && r.joint.BaseLive.Contains(b.Machine) {
 			return b, true
 		}
 	}
-	return Slot{}, false
+	return Place{}, false
 }
 
-// Base and Target return the triple's slots in either layout.
-func (r *Resolver) Base() []Slot { return r.base }
+// Base returns the places of the triple under base.
+func (r *Resolver) Base() []Place { return r.base }
 
-// Target: see [Resolver.Base].
-func (r *Resolver) Target() []Slot { return r.target }
+// Target returns the places of the triple under target.
+func (r *Resolver) Target() []Place { return r.target }

@@ -1,3 +1,5 @@
+// The resolver: the owners of a row, from valid and from damaged keys.
+
 package recovery
 
 import (
@@ -16,7 +18,7 @@ import (
 // to speed.
 type naive struct {
 	j            *Joint
-	base, target []Slot
+	base, target []Place
 }
 
 func contains(r trie.Ring, m trie.MachineID) bool { return slices.Index(r, m) >= 0 }
@@ -25,9 +27,9 @@ func (n *naive) live(m trie.MachineID) bool   { return contains(n.j.BaseLive, m)
 func (n *naive) member(m trie.MachineID) bool { return contains(n.j.Members, m) }
 func (n *naive) joint() bool                  { return n.j.Phase == Fill || n.j.Phase == Serve }
 
-// naiveSlots: one slot for each version, and extras on the machines that follow
+// naivePlaces: one place for each version, and extras on the machines that follow
 // clockwise on the one that owns most of the three.
-func naiveSlots(l Layout, tr triple.Triple) (slots []Slot) {
+func naivePlaces(l Layout, tr triple.Triple) (places []Place) {
 	owns := map[trie.MachineID]int{}
 	for _, o := range triple.Orders {
 		key, _ := triple.AppendKey(nil, o, tr)
@@ -35,12 +37,12 @@ func naiveSlots(l Layout, tr triple.Triple) (slots []Slot) {
 			continue
 		}
 		m := l.Placement.Owner(l.Trie.Lookup(key))
-		slots = append(slots, Slot{Machine: m, Order: o})
+		places = append(places, Place{Machine: m, Order: o})
 		if o != triple.GSPO {
 			owns[m]++
 		}
 	}
-	most := slots[0].Machine
+	most := places[0].Machine
 	for m, n := range owns {
 		if n >= 2 {
 			most = m
@@ -57,32 +59,32 @@ func naiveSlots(l Layout, tr triple.Triple) (slots []Slot) {
 	for _, m := range others {
 		if len(owns) < min(l.Copies, len(ring)) && owns[m] == 0 {
 			owns[m]++
-			slots = append(slots, Slot{Machine: m, Order: triple.SPO, Extra: true})
+			places = append(places, Place{Machine: m, Order: triple.SPO, Extra: true})
 		}
 	}
-	return slots
+	return places
 }
 
-func (n *naive) writes() (slots []Slot) {
+func (n *naive) writes() (places []Place) {
 	for _, s := range n.base {
 		if n.live(s.Machine) {
-			slots = append(slots, s)
+			places = append(places, s)
 		}
 	}
 	for _, s := range n.target {
-		if n.joint() && n.member(s.Machine) && slices.Index(slots, s) < 0 {
-			slots = append(slots, s)
+		if n.joint() && n.member(s.Machine) && slices.Index(places, s) < 0 {
+			places = append(places, s)
 		}
 	}
-	return slots
+	return places
 }
 
-// repairer returns the slot of base that makes up for those without a live owner.
-func (n *naive) repairer() (Slot, bool) {
-	moved := func(b Slot) bool {
-		return n.live(b.Machine) && slices.IndexFunc(n.target, func(s Slot) bool { return !s.Extra && s.Order == b.Order && s.Machine == b.Machine }) < 0
+// repairer returns the place of base that makes up for those without a live owner.
+func (n *naive) repairer() (Place, bool) {
+	moved := func(b Place) bool {
+		return n.live(b.Machine) && slices.IndexFunc(n.target, func(s Place) bool { return !s.Extra && s.Order == b.Order && s.Machine == b.Machine }) < 0
 	}
-	alive := func(b Slot) bool { return n.live(b.Machine) }
+	alive := func(b Place) bool { return n.live(b.Machine) }
 	extrasFirst := n.joint() && n.j.Base.Copies == n.j.Target.Copies
 	for _, m := range n.j.Base.Placement.Machines() {
 		extrasFirst = extrasFirst && n.live(m)
@@ -90,7 +92,7 @@ func (n *naive) repairer() (Slot, bool) {
 	type choice struct {
 		order triple.Order
 		extra bool
-		may   func(Slot) bool
+		may   func(Place) bool
 	}
 	choices := []choice{{triple.OSP, false, moved}, {triple.POS, false, moved}, {triple.SPO, false, moved}}
 	if extrasFirst {
@@ -105,13 +107,13 @@ func (n *naive) repairer() (Slot, bool) {
 			}
 		}
 	}
-	return Slot{}, false
+	return Place{}, false
 }
 
-// source returns the slot of base that fills a slot of target.
-func (n *naive) source(s Slot) (Slot, bool) {
+// source returns the place of base that fills a place of target.
+func (n *naive) source(s Place) (Place, bool) {
 	if !n.member(s.Machine) || n.live(s.Machine) && slices.Index(n.base, s) >= 0 {
-		return Slot{}, false
+		return Place{}, false
 	}
 	for _, b := range n.base {
 		if !s.Extra && !b.Extra && b.Order == s.Order && n.live(b.Machine) {
@@ -168,8 +170,8 @@ func TestResolver(t *testing.T) {
 		for range rapid.IntRange(1, 5).Draw(t, "triples") {
 			tr := anyTriple(t)
 			resolveAny(t, r, tr)
-			n := &naive{j, naiveSlots(j.Base, tr), naiveSlots(j.Target, tr)}
-			compareSlots(t, r, n, tr)
+			n := &naive{j, naivePlaces(j.Base, tr), naivePlaces(j.Target, tr)}
+			comparePlaces(t, r, n, tr)
 			compareRoles(t, r, n)
 			compareOwes(t, r, n)
 		}
@@ -191,7 +193,7 @@ func resolveAny(t *rapid.T, r *Resolver, tr triple.Triple) {
 	}
 }
 
-func compareSlots(t *rapid.T, r *Resolver, n *naive, tr triple.Triple) {
+func comparePlaces(t *rapid.T, r *Resolver, n *naive, tr triple.Triple) {
 	for _, o := range triple.Orders {
 		want, _ := triple.AppendKey(nil, o, tr)
 		if got := r.Key(o); !bytes.Equal(got, want) || (got == nil) != (len(want) == 0) {
@@ -199,10 +201,10 @@ func compareSlots(t *rapid.T, r *Resolver, n *naive, tr triple.Triple) {
 		}
 	}
 	if !slices.Equal(r.Base(), n.base) || !slices.Equal(r.Target(), n.target) {
-		t.Fatalf("slots %v to %v, want %v to %v", r.Base(), r.Target(), n.base, n.target)
+		t.Fatalf("places %v to %v, want %v to %v", r.Base(), r.Target(), n.base, n.target)
 	}
-	if slots, err := n.j.Base.Slots(r.Key(triple.OSP)); err != nil || !slices.Equal(slots, n.base) {
-		t.Fatalf("slots of the layout %v, %v, want %v", slots, err, n.base)
+	if places, err := n.j.Base.Places(r.Key(triple.OSP)); err != nil || !slices.Equal(places, n.base) {
+		t.Fatalf("places of the layout %v, %v, want %v", places, err, n.base)
 	}
 	writes := r.Writes()
 	if !slices.Equal(writes, n.writes()) {
@@ -210,7 +212,7 @@ func compareSlots(t *rapid.T, r *Resolver, n *naive, tr triple.Triple) {
 	}
 	for i, s := range writes {
 		if slices.Contains(writes[:i], s) {
-			t.Fatalf("a slot twice: %v", writes)
+			t.Fatalf("a place twice: %v", writes)
 		}
 	}
 }
@@ -247,10 +249,10 @@ func compareRoles(t *rapid.T, r *Resolver, n *naive) {
 	}
 }
 
-// compareOwes: each slot of target that is empty is filled from one live slot of base, by
+// compareOwes: each place of target that is empty is filled from one live place of base, by
 // the naive rules, if some holder lives.
 func compareOwes(t *rapid.T, r *Resolver, n *naive) {
-	filled := map[Slot]Slot{}
+	filled := map[Place]Place{}
 	for _, from := range slices.Clone(r.Base()) {
 		for _, s := range r.Fills(from) {
 			if other, twice := filled[s]; twice {
@@ -259,7 +261,7 @@ func compareOwes(t *rapid.T, r *Resolver, n *naive) {
 			filled[s] = from
 		}
 	}
-	owed := map[Slot]trie.MachineID{}
+	owed := map[Place]trie.MachineID{}
 	for _, m := range trie.NewRing(append(slices.Clone(n.j.Members), 0, 7)...) {
 		for _, s := range r.Owes(m) {
 			owed[s] = m
@@ -282,7 +284,7 @@ func compareOwes(t *rapid.T, r *Resolver, n *naive) {
 		delete(owed, s)
 	}
 	if len(filled)+len(owed) > 0 {
-		t.Fatalf("slots that target has not: %v, %v", filled, owed)
+		t.Fatalf("places that target has not: %v, %v", filled, owed)
 	}
 }
 
@@ -306,7 +308,7 @@ func TestResolverAllocatesNothing(t *testing.T) {
 		if err := r.Resolve(key); err != nil {
 			t.Fatal(err)
 		}
-		r.Fills(Slot{Machine: 2, Order: triple.POS})
+		r.Fills(Place{Machine: 2, Order: triple.POS})
 		r.Owes(2)
 		r.Writes()
 		r.Sequencer()

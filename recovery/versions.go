@@ -1,3 +1,5 @@
+// A triple's rows in all orders, regenerated from any one of them.
+
 package recovery
 
 import (
@@ -7,19 +9,16 @@ import (
 	"github.com/trefoildb/trefoil/triple"
 )
 
-// Version is one version of a triple: a key and its value.
+// Version is a triple's row in one order: a key and its value.
 type Version struct {
 	Order      triple.Order
 	Key, Value []byte
 }
 
-// Versions returns all versions of the triple that key and value, in any order,
-// are one version of: those of SPO, POS and OSP and, for a named graph, of GSPO,
-// the given one among them. All have the same value: it holds the long terms
-// whole, and these stand in every key in the same short form, so that nothing is
-// decoded. The keys are valid until the next step; the value is the one given.
-//
-// The error wraps [triple.ErrCorrupt].
+// Versions returns all rows of a triple, given one of them: those of SPO, POS and OSP and, if
+// it is in a named graph, of GSPO. The given row is among them. All rows have the same value,
+// because it holds the long terms whole, and every key has their short form. So nothing must
+// be decoded. A key is valid until the next step. The error wraps [triple.ErrCorrupt].
 func Versions(key, value []byte) (iter.Seq[Version], error) {
 	order, terms, err := triple.SplitKey(key)
 	if err != nil {
@@ -42,9 +41,8 @@ func Versions(key, value []byte) (iter.Seq[Version], error) {
 	}, nil
 }
 
-// AppendVersion appends the key that the version has in another order; ok is
-// false where it has none: in GSPO, in the default graph. The error wraps
-// [triple.ErrCorrupt].
+// AppendVersion appends the key of a triple in another order. ok is false if it has none: a
+// triple of the default graph is not in GSPO. The error wraps [triple.ErrCorrupt].
 func AppendVersion(dst []byte, to triple.Order, key []byte) (_ []byte, ok bool, err error) {
 	_, terms, err := triple.SplitKey(key)
 	if err != nil || to == triple.GSPO && len(terms[triple.Graph]) == 0 {

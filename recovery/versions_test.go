@@ -1,3 +1,5 @@
+// Rows of a triple: any one regenerates the others.
+
 package recovery
 
 import (

@@ -9,14 +9,14 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 "$go" build -o "$work/testsum" ./scripts/testsum
 
-# What internal/testbinary says to the suites that run trefoil.
+# What internal/testing/testbinary says to the suites that run trefoil.
 "$go" build -o "$work/trefoil" .
 export TREFOIL_BINARY=$work/trefoil
 
 # What takes longest begins first: at the end, then, no core waits for another.
-long=(./integration/cluster ./integration/cli ./integration/processes ./rdfload ./node ./integration/rdflib ./triple
-  ./integration/model ./integration/benchcluster)
-long_race=(./node ./node/links ./node/reads ./node/httpapi ./rdfload)
+long=(./integration/cluster ./integration/cli ./integration/processes ./rdfload ./internal/store ./internal/replica ./integration/rdflib ./triple
+  ./internal/testing/model ./integration/bench/cluster)
+long_race=(./internal/store ./internal/linkgraph ./internal/cluster/reads ./internal/server ./rdfload)
 
 # named writes the packages of its arguments, the first ones first, one a line.
 named() { "$go" list -f '{{if or .TestGoFiles .XTestGoFiles}}{{.ImportPath}} {{.Dir}}{{end}}' "$@"; }

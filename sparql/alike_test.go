@@ -1,3 +1,5 @@
+// Tests of equal answers over equal graphs.
+
 package sparql_test
 
 import (
@@ -11,29 +13,30 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/trefoildb/trefoil/sparql"
-	"github.com/trefoildb/trefoil/sparql/exec/memsource"
+	"github.com/trefoildb/trefoil/sparql/source/memsource"
+	"github.com/trefoildb/trefoil/sparql/sparqltest"
 	"github.com/trefoildb/trefoil/triple"
 )
 
-// TestGraphsAlike: GRAPH ?g is the union of the graphs one by one, whatever its
-// pattern says, of ?g too; and a graph by its name is that graph as the default one.
+// TestGraphsAlike: GRAPH ?g must be the union of the graphs one by one, even if its pattern has
+// ?g. A graph by its name must give the same as the graph in place of the default one.
 func TestGraphsAlike(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var all []triple.Triple
-		nodes := []triple.Term{iri("n1"), iri("n2"), iri("g1")}
+		nodes := []triple.Term{sparqltest.IRI("n1"), sparqltest.IRI("n2"), sparqltest.IRI("g1")}
 		objects := append(slices.Clone(nodes), triple.NewTyped("1", triple.XSDInteger), triple.NewTyped("3", triple.XSDInteger), triple.NewString(strings.Repeat("long", 300)))
 		for range rapid.IntRange(3, 30).Draw(t, "triples") {
 			all = append(all, triple.Triple{
 				Subject:   rapid.SampledFrom(nodes).Draw(t, "s"),
-				Predicate: rapid.SampledFrom([]triple.Term{iri("p"), iri("q"), iri("r")}).Draw(t, "p"),
+				Predicate: rapid.SampledFrom([]triple.Term{sparqltest.IRI("p"), sparqltest.IRI("q"), sparqltest.IRI("r")}).Draw(t, "p"),
 				Object:    rapid.SampledFrom(objects).Draw(t, "o"),
-				Graph:     rapid.SampledFrom([]triple.Term{iri("g1"), iri("g1"), iri("g2"), iri("g3")}).Draw(t, "g"),
+				Graph:     rapid.SampledFrom([]triple.Term{sparqltest.IRI("g1"), sparqltest.IRI("g1"), sparqltest.IRI("g2"), sparqltest.IRI("g3")}).Draw(t, "g"),
 			})
 		}
 		src := memsource.New(all)
 		inside := strings.ReplaceAll(group(t, 2, false), "?d", "?g")
 		ask := func(text string, opts sparql.Options) []string {
-			got, _, err := answer(context.Background(), src, "SELECT ?a ?b ?c ?g "+text, opts)
+			got, _, err := sparqltest.Answer(context.Background(), src, "SELECT ?a ?b ?c ?g "+text, opts)
 			if err != nil && strings.Contains(err.Error(), "in scope already") {
 				t.Skip(err)
 			}
@@ -60,17 +63,17 @@ func TestGraphsAlike(t *testing.T) {
 			t.Fatalf("over %v\nGRAPH ?g { %s}\ngot  %v\nwant %v", all, inside, got, each)
 		}
 		merged := ask("FROM <x:g1> FROM <x:g2> FROM <x:g3> { "+inside+"}", sparql.Options{})
-		if got := ask("{ "+inside+"}", union()); !slices.Equal(got, merged) {
+		if got := ask("{ "+inside+"}", sparqltest.Union()); !slices.Equal(got, merged) {
 			t.Fatalf("over %v\n{ %s} of all graphs\ngot  %v\nwant %v", all, inside, got, merged)
 		}
 	})
 }
 
-// TestModifiersAlike: a count, the first rows of an order and distinct rows, which
-// have plans of their own, are those of all rows, whatever the pattern is.
+// TestModifiersAlike: a count, the first rows of an order and distinct rows have plans of their
+// own. Their results must be those computed from all rows, for any pattern.
 func TestModifiersAlike(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		nodes := []triple.Term{iri("n1"), iri("n2"), iri("n3"), iri("n4"), iri("n5"), iri("n6")}
+		nodes := []triple.Term{sparqltest.IRI("n1"), sparqltest.IRI("n2"), sparqltest.IRI("n3"), sparqltest.IRI("n4"), sparqltest.IRI("n5"), sparqltest.IRI("n6")}
 		objects := append(slices.Clone(nodes), triple.NewTyped("2.0", triple.XSDDecimal), triple.NewString(strings.Repeat("long", 300)),
 			triple.NewTyped("P1D", triple.XSD+"duration"), triple.NewLang("a", "en"), triple.NewString("a"))
 		for i := range 10 {
@@ -80,14 +83,14 @@ func TestModifiersAlike(t *testing.T) {
 		for range rapid.IntRange(3, 60).Draw(t, "triples") {
 			all = append(all, triple.Triple{
 				Subject:   rapid.SampledFrom(nodes).Draw(t, "s"),
-				Predicate: rapid.SampledFrom([]triple.Term{iri("p"), iri("q"), iri("r")}).Draw(t, "p"),
+				Predicate: rapid.SampledFrom([]triple.Term{sparqltest.IRI("p"), sparqltest.IRI("q"), sparqltest.IRI("r")}).Draw(t, "p"),
 				Object:    rapid.SampledFrom(objects).Draw(t, "o"),
 			})
 		}
 		src := memsource.New(all)
 		inside := group(t, 1, false)
 		ask := func(text string) []string {
-			got, _, err := answer(context.Background(), src, text, sparql.Options{})
+			got, _, err := sparqltest.Answer(context.Background(), src, text, sparql.Options{})
 			if err != nil && strings.Contains(err.Error(), "in scope already") {
 				t.Skip(err)
 			}

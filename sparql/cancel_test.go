@@ -1,3 +1,5 @@
+// A query must end soon if its context is cancelled, at whichever read.
+
 package sparql_test
 
 import (
@@ -10,6 +12,7 @@ import (
 	"github.com/trefoildb/trefoil/sparql"
 	"github.com/trefoildb/trefoil/sparql/ast"
 	"github.com/trefoildb/trefoil/sparql/exec"
+	"github.com/trefoildb/trefoil/sparql/sparqltest"
 )
 
 // countdown is a context that ends after a number of looks at it.
@@ -51,7 +54,7 @@ func drain(ctx context.Context, src sparql.Source, text string, opts sparql.Opti
 func TestCancelledAnywhere(t *testing.T) {
 	seed := uint64(time.Now().UnixNano())
 	random := rand.New(rand.NewPCG(seed, 2))
-	src := crowd(random, 300)
+	src := sparqltest.Crowd(random.IntN, 300)
 	queries := []string{
 		`SELECT * { ?a <x:knows>+ ?b } LIMIT 100000`,
 		`SELECT ?a (COUNT(*) AS ?n) { ?a (<x:knows>|^<x:knows>)* ?b } GROUP BY ?a LIMIT 3`,
@@ -62,12 +65,12 @@ func TestCancelledAnywhere(t *testing.T) {
 		`ASK { ?a <x:age> ?x . ?b <x:age> ?y FILTER(?x + ?y = 980) }`,
 		`SELECT (COUNT(*) AS ?n) { VALUES ?a { 1 2 3 } VALUES ?b { 1 2 3 } ?c <x:age> ?x . ?d <x:age> 1 }`,
 	}
-	for _, test := range spilling {
-		queries = append(queries, test.query)
+	for _, test := range sparqltest.Spilling {
+		queries = append(queries, test.Query)
 	}
 	for _, query := range queries {
 		for _, memory := range []int64{0, 20 << 10} {
-			disk := &files{}
+			disk := &sparqltest.Files{}
 			opts := sparql.Options{Options: exec.Options{Memory: memory, Spill: disk}}
 			const plenty = 1 << 40
 			all := &countdown{Context: context.Background(), left: plenty}
@@ -87,18 +90,18 @@ func TestCancelledAnywhere(t *testing.T) {
 				if ctx.after > 20 {
 					t.Errorf("seed %d: %s: cancelled at look %d of %d, and looked %d times more", seed, query, at, looks, ctx.after)
 				}
-				if disk.open != 0 {
-					t.Errorf("seed %d: %s: %d files are left", seed, query, disk.open)
+				if disk.Open != 0 {
+					t.Errorf("seed %d: %s: %d files are left", seed, query, disk.Open)
 				}
 			}
 		}
 	}
 }
 
-// BenchmarkStop: how long queries go on after they were cancelled in the midst of
-// what they do for long.
+// BenchmarkStop: how long queries go on after they were cancelled in the middle of a long
+// operation.
 func BenchmarkStop(b *testing.B) {
-	src := people(30_000)
+	src := sparqltest.People(30_000)
 	for _, bench := range []struct{ name, query string }{
 		{"sort", `SELECT * { ?a <x:name> ?n . ?a <x:age> ?x . ?a <x:knows> ?k } ORDER BY DESC(?n)`},
 		{"product", `SELECT (COUNT(*) AS ?n) { ?a <x:age> ?x . ?b <x:age> ?y . ?c <x:age> ?z }`},
@@ -121,7 +124,7 @@ func BenchmarkStop(b *testing.B) {
 					at = time.Now()
 					cancel()
 				})
-				err := drain(ctx, src, bench.query, sparql.Options{Options: exec.Options{Spill: &files{}}})
+				err := drain(ctx, src, bench.query, sparql.Options{Options: exec.Options{Spill: &sparqltest.Files{}}})
 				if ctx.Err() != nil {
 					worst = max(worst, time.Since(at))
 					if !errors.Is(err, context.Canceled) {

@@ -6,10 +6,16 @@
 //	defer result.Close()
 //	for row, err := range result.Rows() { ...
 //
-// [PrepareUpdate] is the same for SPARQL 1.1 Update: what a request changes comes
-// out, for the caller to apply.
+// [PrepareUpdate] is the same for SPARQL 1.1 Update: it returns the changes of a request, and
+// the caller must apply them.
 //
-// Package parser reads the text, package algebra translates it, package exec
-// plans and executes it, and package results writes what comes out. None of them
-// has a goroutine, clock, file or socket: what needs one comes in [Options].
+// The route of a query:
+//
+//	text -> parser -> ast -> algebra -> plan -> exec -> Result -> results
+//
+// Package parser reads the text into the tree of package ast, and package algebra translates
+// the tree. Package plan asks the source for estimates and makes operators, package exec runs
+// them over package source, and package results writes the solutions. Package expr evaluates
+// expressions, and package explain shows plans. None of them has a goroutine, clock, file or
+// socket: they come in [Options].
 package sparql

@@ -1,3 +1,5 @@
+// Tests of graphs, and of terms cut in keys.
+
 package sparql_test
 
 import (
@@ -7,7 +9,8 @@ import (
 
 	"github.com/trefoildb/trefoil/sparql"
 	"github.com/trefoildb/trefoil/sparql/exec"
-	"github.com/trefoildb/trefoil/sparql/exec/memsource"
+	"github.com/trefoildb/trefoil/sparql/source/memsource"
+	"github.com/trefoildb/trefoil/sparql/sparqltest"
 	"github.com/trefoildb/trefoil/triple"
 )
 
@@ -17,11 +20,11 @@ func TestGraphsAndLongTerms(t *testing.T) {
 	long := triple.NewString(strings.Repeat("long ", 1000))
 	longer := triple.NewString(strings.Repeat("long ", 1001))
 	src := memsource.New([]triple.Triple{
-		{Subject: iri("a"), Predicate: iri("p"), Object: long},
-		{Subject: iri("a"), Predicate: iri("p"), Object: long, Graph: iri("g")},
-		{Subject: iri("b"), Predicate: iri("q"), Object: long, Graph: iri("g")},
-		{Subject: iri("b"), Predicate: iri("q"), Object: longer, Graph: iri("h")},
-		{Subject: iri("b"), Predicate: iri("q"), Object: long, Graph: iri("h")},
+		{Subject: sparqltest.IRI("a"), Predicate: sparqltest.IRI("p"), Object: long},
+		{Subject: sparqltest.IRI("a"), Predicate: sparqltest.IRI("p"), Object: long, Graph: sparqltest.IRI("g")},
+		{Subject: sparqltest.IRI("b"), Predicate: sparqltest.IRI("q"), Object: long, Graph: sparqltest.IRI("g")},
+		{Subject: sparqltest.IRI("b"), Predicate: sparqltest.IRI("q"), Object: longer, Graph: sparqltest.IRI("h")},
+		{Subject: sparqltest.IRI("b"), Predicate: sparqltest.IRI("q"), Object: long, Graph: sparqltest.IRI("h")},
 	})
 	merged := sparql.Options{Options: exec.Options{UnionDefaultGraph: true}}
 	for _, test := range []struct {
@@ -48,7 +51,7 @@ func TestGraphsAndLongTerms(t *testing.T) {
 		{`SELECT * { ?b <x:q> ?o FILTER NOT EXISTS { ?a <x:p> ?o } }`, merged, 1},
 		{`SELECT * { VALUES ?x { <x:nowhere> <x:a> } ?x <x:p>* ?y }`, sparql.Options{}, 2},
 	} {
-		n, plan, err := rows(context.Background(), src, test.query, test.opts)
+		n, plan, err := sparqltest.Count(context.Background(), src, test.query, test.opts)
 		if err != nil || n != test.rows {
 			query := strings.ReplaceAll(test.query, long.Value(), "...")
 			t.Errorf("%s: %d rows, want %d, %v\n%s", query, n, test.rows, err, plan)
@@ -71,14 +74,14 @@ func mustQuery(t *testing.T, src sparql.Source, text string) *sparql.Result {
 	return result
 }
 
-// What a join keeps of one graph does not answer for the next.
+// A join must not use its kept rows of one graph for the next.
 func TestJoinInEachGraph(t *testing.T) {
 	in := func(g, s, p, o string) triple.Triple {
-		return triple.Triple{Subject: iri(s), Predicate: iri(p), Object: iri(o), Graph: iri(g)}
+		return triple.Triple{Subject: sparqltest.IRI(s), Predicate: sparqltest.IRI(p), Object: sparqltest.IRI(o), Graph: sparqltest.IRI(g)}
 	}
 	src := memsource.New([]triple.Triple{in("g1", "k", "r", "e5"), in("g1", "a", "d", "z"), in("g2", "e0", "r", "e6")})
-	got, plan := lines(t, src, `SELECT ?g { GRAPH ?g { [] <`+iri("r").Value()+`> [] . { SELECT DISTINCT ?b { ?a <`+iri("d").Value()+`> ?d2 } } } }`, sparql.Options{})
-	if len(got) != 1 || !strings.Contains(got[0], iri("g1").Value()) {
+	got, plan := sparqltest.Lines(t, src, `SELECT ?g { GRAPH ?g { [] <`+sparqltest.IRI("r").Value()+`> [] . { SELECT DISTINCT ?b { ?a <`+sparqltest.IRI("d").Value()+`> ?d2 } } } }`, sparql.Options{})
+	if len(got) != 1 || !strings.Contains(got[0], sparqltest.IRI("g1").Value()) {
 		t.Errorf("got %q, want g1\n%s", got, plan)
 	}
 }

@@ -1,27 +1,33 @@
+// Tests of the counted, reserved and freed memory of queries.
+
 package sparql_test
 
 import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
+	"runtime"
 	"strings"
 	"testing"
 
 	"github.com/trefoildb/trefoil/sparql"
 	"github.com/trefoildb/trefoil/sparql/exec"
-	"github.com/trefoildb/trefoil/sparql/exec/memsource"
+	"github.com/trefoildb/trefoil/sparql/explain"
+	"github.com/trefoildb/trefoil/sparql/source/memsource"
+	"github.com/trefoildb/trefoil/sparql/sparqltest"
 	"github.com/trefoildb/trefoil/triple"
 )
 
-// TestMemoryNamed: what does not fit says which operator it is of, and the limit.
+// TestMemoryNamed: if memory does not suffice, the error must name the operator and the limit.
 func TestMemoryNamed(t *testing.T) {
 	var all []triple.Triple
 	for i := range 3000 {
-		s, g := iri(fmt.Sprint("s", i)), iri(fmt.Sprint("g", i))
+		s, g := sparqltest.IRI(fmt.Sprint("s", i)), sparqltest.IRI(fmt.Sprint("g", i))
 		all = append(all,
-			triple.Triple{Subject: s, Predicate: iri("p"), Object: triple.NewString(fmt.Sprint("some text ", i))},
-			triple.Triple{Subject: s, Predicate: iri("next"), Object: iri(fmt.Sprint("s", i+1))},
-			triple.Triple{Subject: s, Predicate: iri("p"), Object: iri("o"), Graph: g})
+			triple.Triple{Subject: s, Predicate: sparqltest.IRI("p"), Object: triple.NewString(fmt.Sprint("some text ", i))},
+			triple.Triple{Subject: s, Predicate: sparqltest.IRI("next"), Object: sparqltest.IRI(fmt.Sprint("s", i+1))},
+			triple.Triple{Subject: s, Predicate: sparqltest.IRI("p"), Object: sparqltest.IRI("o"), Graph: g})
 	}
 	src := memsource.New(all)
 	var values strings.Builder
@@ -53,7 +59,7 @@ func TestMemoryNamed(t *testing.T) {
 		if !errors.Is(err, sparql.ErrMemory) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: error %v, want %q", name, err, want)
 		}
-		opts.Spill = &files{}
+		opts.Spill = &sparqltest.Files{}
 		err = drain(context.Background(), src, test.query, opts)
 		if test.spills && err != nil || !test.spills && !errors.Is(err, sparql.ErrMemory) {
 			t.Errorf("%s: with files: %v", name, err)
@@ -66,17 +72,17 @@ func TestMemoryNamed(t *testing.T) {
 
 // TestMemoryFreed: at the end of a run, or after its error, nothing is counted.
 func TestMemoryFreed(t *testing.T) {
-	src := people(1000)
-	for _, test := range spilling {
+	src := sparqltest.People(1000)
+	for _, test := range sparqltest.Spilling {
 		for _, memory := range []int64{0, 40 << 10} {
-			result, err := sparql.Query(context.Background(), src, test.query, sparql.Options{Options: exec.Options{Memory: memory, Spill: &files{}}})
+			result, err := sparql.Query(context.Background(), src, test.Query, sparql.Options{Options: exec.Options{Memory: memory, Spill: &sparqltest.Files{}}})
 			if err != nil {
 				t.Fatal(err)
 			}
 			for range result.Rows() {
 			}
 			if held := result.Held(); held != 0 {
-				t.Errorf("%s: %d bytes are held", test.query, held)
+				t.Errorf("%s: %d bytes are held", test.Query, held)
 			}
 		}
 	}
@@ -84,7 +90,7 @@ func TestMemoryFreed(t *testing.T) {
 
 // TestLargeValues: rows of large terms are in flight a few at a time.
 func TestLargeValues(t *testing.T) {
-	src := people(100)
+	src := sparqltest.People(100)
 	query := `SELECT ?b { { SELECT (GROUP_CONCAT(?n) AS ?all) { ?a <x:name> ?n . ?c <x:age> ?x FILTER(?x < 50) } }
 	  ?d <x:age> ?y BIND(CONCAT(?all, ?all, STR(?d)) AS ?b) }`
 	result, err := sparql.Query(context.Background(), src, query, sparql.Options{})
@@ -106,7 +112,7 @@ func TestLargeValues(t *testing.T) {
 }
 
 // extended returns how many rows BIND gave.
-func extended(p *exec.Plan) int64 {
+func extended(p *explain.Plan) int64 {
 	n := int64(0)
 	if p.Operator == "extend" && strings.Contains(p.Detail, "CONCAT(?all") {
 		n = p.Rows
@@ -115,4 +121,124 @@ func extended(p *exec.Plan) int64 {
 		n += extended(in)
 	}
 	return n
+}
+
+// TestMemoryReserved: a running query must hold at most twice its reservation, because a server
+// relies on it to run many of them.
+func TestMemoryReserved(t *testing.T) {
+	const queries, subjects = 8, 20_000
+	var all []triple.Triple
+	for i := range subjects {
+		s := sparqltest.IRI(fmt.Sprint("s", i))
+		all = append(all,
+			triple.Triple{Subject: s, Predicate: sparqltest.IRI("p"), Object: triple.NewString(fmt.Sprint("value ", i))},
+			triple.Triple{Subject: s, Predicate: sparqltest.IRI("next"), Object: sparqltest.IRI(fmt.Sprint("s", (7*i+1)%subjects))})
+	}
+	src := memsource.New(all)
+	// 1. Queries whose memory is in operators, batches, values and a sort.
+	chain, doubles := "", `BIND("xxxxxxxx" AS ?v0) `
+	for i := range 60 {
+		chain += fmt.Sprintf("?s%d ?p%d ?s%d . ", i, i, i+1)
+	}
+	for i := range 15 {
+		doubles += fmt.Sprintf("BIND(CONCAT(?v%d,?v%[1]d) AS ?v%d) ", i, i+1)
+	}
+	for name, text := range map[string]string{
+		"joins":  "SELECT * { " + chain + "}",
+		"unions": "SELECT * { {}" + strings.Repeat(" UNION { ?s ?p ?o }", 2000) + " }",
+		"values": "SELECT * { ?s ?p ?o " + doubles + "}",
+		"sorted": "SELECT * { ?a <x:next> ?b . ?b <x:p> ?c } ORDER BY ?c",
+	} {
+		var reserved int64
+		opts := sparql.Options{Options: exec.Options{Memory: 32 << 20, Spill: &sparqltest.Files{}, Reserve: func(bytes int64) error {
+			reserved += bytes
+			return nil
+		}}}
+		// 2. Run several up to their first row, and compare.
+		before := heap()
+		var stops []func()
+		for range queries {
+			result, err := sparql.Query(t.Context(), src, text, opts)
+			if err != nil {
+				t.Fatal(name, err)
+			}
+			next, stop := iter.Pull2(result.Rows())
+			if _, err, ok := next(); !ok || err != nil {
+				t.Fatal(name, ok, err)
+			}
+			stops = append(stops, func() { stop(); result.Close() })
+		}
+		held := heap() - before
+		if least := queries * 128 << 10; held > 2*reserved+int64(least) {
+			t.Errorf("%s: %d queries hold %d KiB and reserved %d KiB", name, queries, held>>10, reserved>>10)
+		}
+		for _, stop := range stops {
+			stop()
+		}
+		if reserved != 0 {
+			t.Errorf("%s: %d bytes are reserved after the end", name, reserved)
+		}
+	}
+}
+
+// TestSmallBatches: an answer is complete even if each batch has room for one row only.
+func TestSmallBatches(t *testing.T) {
+	const branches = 300
+	text := "SELECT * { {}" + strings.Repeat(" UNION { ?a <x:name> ?n . ?a <x:age> ?x }", branches) + " }"
+	lines, _, err := sparqltest.Answer(t.Context(), sparqltest.People(10), text, sparql.Options{Options: exec.Options{Memory: 20 << 10}})
+	if err != nil || len(lines) != 1+10*branches {
+		t.Errorf("%d rows, want %d: %v", len(lines), 1+10*branches, err)
+	}
+}
+
+// heap returns the used bytes of Go's heap.
+func heap() int64 {
+	runtime.GC()
+	runtime.GC() // the memory of finalizers and pools
+	var stats runtime.MemStats
+	runtime.ReadMemStats(&stats)
+	return int64(stats.HeapAlloc)
+}
+
+// TestPathsCount: lists of connected nodes must be counted while they are made.
+func TestPathsCount(t *testing.T) {
+	var all []triple.Triple
+	for i := range 10_000 {
+		all = append(all, triple.Triple{Subject: sparqltest.IRI(fmt.Sprint("s", i)), Predicate: sparqltest.IRI("type"), Object: sparqltest.IRI("Thing")})
+	}
+	src := memsource.New(all)
+	for _, path := range []string{"(<x:type>/^<x:type>)+", "(<x:next>|(<x:type>/^<x:type>))+"} {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		err := drain(t.Context(), src, "SELECT * { <x:s0> "+path+" ?y }", sparql.Options{Options: exec.Options{Memory: 32 << 20}})
+		runtime.ReadMemStats(&after)
+		if made := after.TotalAlloc - before.TotalAlloc; !errors.Is(err, sparql.ErrMemory) || made > 200<<20 {
+			t.Errorf("%s: %d MiB were allocated, %v", path, made>>20, err)
+		}
+	}
+}
+
+// TestBranchesForget: finished branches of a union must hold nothing large.
+func TestBranchesForget(t *testing.T) {
+	doubles := `BIND("xxxxxxxx" AS ?v0) `
+	for i := range 14 {
+		doubles += fmt.Sprintf("BIND(CONCAT(?v%d,?v%[1]d) AS ?v%d) ", i, i+1)
+	}
+	text := "SELECT ?v0 { {}" + strings.Repeat(" UNION { "+doubles+" FILTER(STRLEN(?v14) > 5) }", 200) + " }"
+	result, err := sparql.Query(t.Context(), sparqltest.People(1), text, sparql.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer result.Close()
+	next, stop := iter.Pull2(result.Rows())
+	defer stop()
+	before := heap()
+	for range 200 {
+		if _, err, ok := next(); !ok || err != nil {
+			t.Fatal(ok, err)
+		}
+	}
+	if held := heap() - before; held > 20<<20 {
+		t.Errorf("200 branches hold %d MiB", held>>20)
+	}
 }

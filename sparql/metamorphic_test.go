@@ -1,3 +1,5 @@
+// Pairs of queries that must have the same rows.
+
 package sparql_test
 
 import (
@@ -14,12 +16,13 @@ import (
 
 	"github.com/trefoildb/trefoil/sparql"
 	"github.com/trefoildb/trefoil/sparql/exec"
-	"github.com/trefoildb/trefoil/sparql/exec/memsource"
+	"github.com/trefoildb/trefoil/sparql/source/memsource"
+	"github.com/trefoildb/trefoil/sparql/sparqltest"
 	"github.com/trefoildb/trefoil/triple"
 )
 
-// oddTerms are values that stand near each other, or where types, zones, lexical
-// forms and the ends of keys meet.
+// oddTerms returns values near each other, or near the bounds of types, zones, lexical forms
+// and keys.
 func oddTerms(random *rand.Rand) []triple.Term {
 	typed := map[string]string{
 		"integer":            "0 1 01 +1 -1 -0 2 10 007 9007199254740992 9007199254740993 16777216 16777217 123456789012345678901234567890 9223372036854775807 9223372036854775808 x",
@@ -60,44 +63,44 @@ func oddTerms(random *rand.Rand) []triple.Term {
 	return out
 }
 
-// oddities returns a source in which all terms are values, some of several
-// subjects, and some in named graphs.
+// oddities returns a source with all terms as objects, some of several subjects, and some in
+// named graphs.
 func oddities(random *rand.Rand, terms []triple.Term) *memsource.Source {
 	var all []triple.Triple
 	for i, o := range terms {
 		for range 1 + random.IntN(2) {
-			t := triple.Triple{Subject: iri("s" + strconv.Itoa(random.IntN(40))), Predicate: iri("v"), Object: o}
+			t := triple.Triple{Subject: sparqltest.IRI("s" + strconv.Itoa(random.IntN(40))), Predicate: sparqltest.IRI("v"), Object: o}
 			all = append(all, t)
 			if random.IntN(3) == 0 {
-				t.Graph = iri("g" + strconv.Itoa(i%3))
+				t.Graph = sparqltest.IRI("g" + strconv.Itoa(i%3))
 				all = append(all, t)
 			}
 			if random.IntN(3) == 0 {
-				t.Graph, t.Predicate = triple.Term{}, iri("w")
+				t.Graph, t.Predicate = triple.Term{}, sparqltest.IRI("w")
 				all = append(all, t)
 			}
 		}
 	}
 	for i := range 40 {
 		for range random.IntN(3) {
-			all = append(all, triple.Triple{Subject: iri("s" + strconv.Itoa(i)), Predicate: iri("k"), Object: iri("s" + strconv.Itoa(random.IntN(40)))})
+			all = append(all, triple.Triple{Subject: sparqltest.IRI("s" + strconv.Itoa(i)), Predicate: sparqltest.IRI("k"), Object: sparqltest.IRI("s" + strconv.Itoa(random.IntN(40)))})
 		}
 	}
 	return memsource.New(all)
 }
 
-// TestLargeRowsDropped: rows of large terms that an operator drops, more of them
-// than a batch takes, do not end its input.
+// TestLargeRowsDropped: if an operator drops rows of large terms, more of them than a batch
+// takes, this must not end its input.
 func TestLargeRowsDropped(t *testing.T) {
 	var all []triple.Triple
 	for i := range 6000 {
-		s := iri(fmt.Sprintf("s%04d", i))
+		s := sparqltest.IRI(fmt.Sprintf("s%04d", i))
 		all = append(all,
-			triple.Triple{Subject: s, Predicate: iri("text"), Object: triple.NewString(strings.Repeat("long", 300) + strconv.Itoa(i))},
-			triple.Triple{Subject: s, Predicate: iri("text"), Object: triple.NewString(strings.Repeat("long", 300) + strconv.Itoa(i)), Graph: iri("g0")},
-			triple.Triple{Subject: s, Predicate: iri("n"), Object: triple.NewTyped(strconv.Itoa(i), triple.XSDInteger)})
+			triple.Triple{Subject: s, Predicate: sparqltest.IRI("text"), Object: triple.NewString(strings.Repeat("long", 300) + strconv.Itoa(i))},
+			triple.Triple{Subject: s, Predicate: sparqltest.IRI("text"), Object: triple.NewString(strings.Repeat("long", 300) + strconv.Itoa(i)), Graph: sparqltest.IRI("g0")},
+			triple.Triple{Subject: s, Predicate: sparqltest.IRI("n"), Object: triple.NewTyped(strconv.Itoa(i), triple.XSDInteger)})
 	}
-	all = append(all, triple.Triple{Subject: iri("s5999"), Predicate: iri("last"), Object: iri("x")})
+	all = append(all, triple.Triple{Subject: sparqltest.IRI("s5999"), Predicate: sparqltest.IRI("last"), Object: sparqltest.IRI("x")})
 	src := memsource.New(all)
 	for _, test := range []struct {
 		where string
@@ -115,15 +118,15 @@ func TestLargeRowsDropped(t *testing.T) {
 		{`{ SELECT DISTINCT ?one { ?s <x:text> ?o BIND(STRLEN(?o) < 1204 AS ?one) } }`, 2},
 		{`{ SELECT * { ?s <x:text> ?o } OFFSET 5999 }`, 1},
 	} {
-		for _, opts := range []sparql.Options{{}, {Options: exec.Options{Memory: 1 << 20, Spill: &files{}}}} {
-			if n, plan, err := rows(context.Background(), src, "SELECT * {"+test.where+"}", opts); n != test.rows || err != nil {
+		for _, opts := range []sparql.Options{{}, {Options: exec.Options{Memory: 1 << 20, Spill: &sparqltest.Files{}}}} {
+			if n, plan, err := sparqltest.Count(context.Background(), src, "SELECT * {"+test.where+"}", opts); n != test.rows || err != nil {
 				t.Errorf("%s: %d rows, want %d; %v\n%s", test.where, n, test.rows, err, plan.Text(true))
 			}
 		}
 	}
 }
 
-// text returns a term as SPARQL has it; of a blank node, which it has not, "".
+// text returns a term in SPARQL, "" if it is a blank node, because SPARQL has no text for one.
 func text(t triple.Term) string {
 	if t.Kind() == triple.Blank {
 		return ""
@@ -131,20 +134,20 @@ func text(t triple.Term) string {
 	return t.String()
 }
 
-// agree fails where two queries have not the same rows, in order or as a bag; a
+// agree fails if two queries have not the same rows, in order or as a bag; a
 // second time with little memory and temporary files.
 func agree(t *testing.T, src sparql.Source, ordered bool, one, other string) {
 	t.Helper()
 	ctx := context.Background()
-	want, _, err := answer(ctx, src, other, sparql.Options{})
+	want, _, err := sparqltest.Answer(ctx, src, other, sparql.Options{})
 	if err != nil {
 		t.Fatalf("%s: %v", other, err)
 	}
 	if !ordered {
 		slices.Sort(want)
 	}
-	for _, opts := range []sparql.Options{{}, {Options: exec.Options{Memory: 64 << 10, Spill: &files{}}}} {
-		got, plan, err := answer(ctx, src, one, opts)
+	for _, opts := range []sparql.Options{{}, {Options: exec.Options{Memory: 64 << 10, Spill: &sparqltest.Files{}}}} {
+		got, plan, err := sparqltest.Answer(ctx, src, one, opts)
 		if opts.Memory > 0 && errors.Is(err, sparql.ErrMemory) {
 			continue // paths do not go to files
 		}
@@ -162,7 +165,7 @@ func agree(t *testing.T, src sparql.Source, ordered bool, one, other string) {
 	}
 }
 
-// difference returns what sorted a has and b has not.
+// difference returns the elements of sorted a missing in sorted b.
 func difference(a, b []string) (out []string) {
 	counts := map[string]int{}
 	for _, s := range b {
@@ -176,7 +179,7 @@ func difference(a, b []string) (out []string) {
 	return out
 }
 
-// condition draws a condition on the variable that v stands for.
+// condition draws a condition on the variable in place of v.
 func condition(random *rand.Rand, terms []triple.Term, depth int) func(v string) string {
 	constant := func() string {
 		for {
@@ -220,7 +223,7 @@ func condition(random *rand.Rand, terms []triple.Term, depth int) func(v string)
 // rounds is how many pairs of queries are drawn.
 const rounds = 400
 
-// TestMetamorphic: queries that say the same in two ways have the same rows.
+// TestMetamorphic: two queries of the same meaning must have the same rows.
 func TestMetamorphic(t *testing.T) {
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
@@ -228,7 +231,7 @@ func TestMetamorphic(t *testing.T) {
 	terms := oddTerms(random)
 	src := oddities(random, terms)
 
-	// Conditions that a plan may take as ranges, and ones that are only evaluated.
+	// Some conditions may become ranges of a plan, others must be evaluated.
 	for range rounds {
 		x := condition(random, terms, 2)
 		for _, pattern := range []string{
@@ -304,7 +307,7 @@ func TestMetamorphic(t *testing.T) {
 	}
 }
 
-// some draws terms and UNDEF for VALUES, in rows with another where that is not "".
+// some draws terms and UNDEF for VALUES, in rows with another if other is not "".
 func some(random *rand.Rand, terms []triple.Term, other string) string {
 	var b strings.Builder
 	for range 4 {

@@ -1,3 +1,5 @@
+// The naive evaluation of groups and solution modifiers.
+
 package sparql_test
 
 import (

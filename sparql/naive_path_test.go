@@ -1,3 +1,5 @@
+// The naive evaluation of property paths.
+
 package sparql_test
 
 import (
@@ -34,8 +36,8 @@ func path(t *rapid.T, depth int) string {
 
 type pair [2]triple.Term
 
-// path evaluates a path by what section 18.4 says of pairs: those of all terms
-// that are in the graph or stand at its ends.
+// path evaluates a path by the pairs of section 18.4: those of all terms in the graph or at the
+// path's ends.
 func (n naive) path(p *algebra.Path) []expr.Terms {
 	terms := map[triple.Term]bool{}
 	for _, tr := range n.graph {
@@ -67,7 +69,7 @@ func (n naive) path(p *algebra.Path) []expr.Terms {
 	return out
 }
 
-// pairs returns the pairs that a path connects, as often as it does.
+// pairs returns the pairs connected by a path, with repetitions.
 func (n naive) pairs(p ast.Path, terms map[triple.Term]bool) []pair {
 	var out []pair
 	switch p := p.(type) {

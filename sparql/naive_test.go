@@ -1,3 +1,5 @@
+// An evaluation by the definitions. The engine must agree with it.
+
 package sparql_test
 
 import (
@@ -12,9 +14,10 @@ import (
 	"github.com/trefoildb/trefoil/sparql"
 	"github.com/trefoildb/trefoil/sparql/algebra"
 	"github.com/trefoildb/trefoil/sparql/ast"
-	"github.com/trefoildb/trefoil/sparql/exec/memsource"
 	"github.com/trefoildb/trefoil/sparql/expr"
 	"github.com/trefoildb/trefoil/sparql/parser"
+	"github.com/trefoildb/trefoil/sparql/source/memsource"
+	"github.com/trefoildb/trefoil/sparql/sparqltest"
 	"github.com/trefoildb/trefoil/triple"
 )
 
@@ -23,10 +26,10 @@ type naive struct {
 	graph []triple.Triple
 	width int
 	body  *algebra.Body
-	seed  expr.Terms // of an EXISTS: the bindings that replace variables
+	seed  expr.Terms // of an EXISTS: the bindings in place of variables
 }
 
-// begin returns a row that binds what the seed does.
+// begin returns a row with the bindings of the seed.
 func (n naive) begin() expr.Terms {
 	row := make(expr.Terms, n.width)
 	copy(row, n.seed)
@@ -183,8 +186,8 @@ func (n naive) holding(rows []expr.Terms, conds []ast.Expr) []expr.Terms {
 	})
 }
 
-// group draws the inside of a group graph pattern; one of an EXISTS has only
-// what substitution reaches everywhere.
+// group draws the inside of a group graph pattern. If it is of an EXISTS, substitution must
+// reach all of it.
 func group(t *rapid.T, depth int, exists bool) string {
 	var b strings.Builder
 	variable := func() string { return rapid.SampledFrom([]string{"?a", "?b", "?c", "?d"}).Draw(t, "var") }
@@ -222,7 +225,7 @@ func group(t *rapid.T, depth int, exists bool) string {
 			fmt.Fprintf(&b, "FILTER %sEXISTS { %s} ", not, group(t, 1, true))
 		case 12, 13:
 			fmt.Fprintf(&b, "%s %s %s . ", node(), path(t, 2), node())
-		case 15, 16: // names seldom meet; where they do, the query is none
+		case 15, 16: // names seldom meet; if they do, the query is none
 			name := fmt.Sprintf("?e%d", rapid.IntRange(0, 1<<20).Draw(t, "name"))
 			x := rapid.SampledFrom([]string{"?a", "?c + 1", "COALESCE(?d, ?b)", "BOUND(?c)", "STR(?a)", "?nope", "IF(BOUND(?b), ?b, ?c)", "EXISTS { ?a <x:p> ?c FILTER(?c = ?d) }"}).Draw(t, "x")
 			if exists {
@@ -257,17 +260,17 @@ func group(t *rapid.T, depth int, exists bool) string {
 	return b.String()
 }
 
-// TestAgainstNaive: plans give what the definitions do.
+// TestAgainstNaive: plans must give the same rows as the definitions.
 func TestAgainstNaive(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var graph []triple.Triple
 		seen := map[triple.Triple]bool{}
-		nodes := []triple.Term{iri("n1"), iri("n2"), iri("n3")}
+		nodes := []triple.Term{sparqltest.IRI("n1"), sparqltest.IRI("n2"), sparqltest.IRI("n3")}
 		objects := append(slices.Clone(nodes), triple.NewTyped("1", triple.XSDInteger), triple.NewTyped("2.0", triple.XSDDecimal), triple.NewTyped("3", triple.XSDInteger))
 		for range rapid.IntRange(0, 12).Draw(t, "triples") {
 			tr := triple.Triple{
 				Subject:   rapid.SampledFrom(nodes).Draw(t, "s"),
-				Predicate: rapid.SampledFrom([]triple.Term{iri("p"), iri("q"), iri("r")}).Draw(t, "p"),
+				Predicate: rapid.SampledFrom([]triple.Term{sparqltest.IRI("p"), sparqltest.IRI("q"), sparqltest.IRI("r")}).Draw(t, "p"),
 				Object:    rapid.SampledFrom(objects).Draw(t, "o"),
 			}
 			if !seen[tr] {

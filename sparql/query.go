@@ -1,3 +1,5 @@
+// Queries: prepared once, explained or run any number of times.
+
 package sparql
 
 import (
@@ -7,23 +9,26 @@ import (
 	"github.com/trefoildb/trefoil/sparql/algebra"
 	"github.com/trefoildb/trefoil/sparql/ast"
 	"github.com/trefoildb/trefoil/sparql/exec"
+	"github.com/trefoildb/trefoil/sparql/exec/memory"
+	"github.com/trefoildb/trefoil/sparql/explain"
 	"github.com/trefoildb/trefoil/sparql/parser"
+	"github.com/trefoildb/trefoil/sparql/plan"
 )
 
 // Errors of queries; test with [errors.Is].
 var (
 	// ErrMemory: the query needs more than its memory. The message names the
 	// operator and the limit.
-	ErrMemory = exec.ErrMemory
+	ErrMemory = memory.ErrMemory
 	// ErrTooDeep: patterns nest deeper than operators may.
-	ErrTooDeep = exec.ErrTooDeep
+	ErrTooDeep = plan.ErrTooDeep
 	// ErrService: a SERVICE without SILENT.
-	ErrService = exec.ErrService
+	ErrService = plan.ErrService
 )
 
-// Options say how queries are executed. The zero value is usable.
+// Options are the settings of queries. The zero value is usable.
 type Options struct {
-	// Parser says how a text is read.
+	// Parser has the settings of the parser.
 	Parser parser.Options
 	exec.Options
 	// UpdateMemory is how many bytes the changes of an update request may take; 0
@@ -31,7 +36,7 @@ type Options struct {
 	UpdateMemory int64
 }
 
-// Validate returns nil where the options can be used.
+// Validate returns nil if the options can be used.
 func (o Options) Validate() error {
 	if err := o.Parser.Validate(); err != nil {
 		return err
@@ -42,7 +47,7 @@ func (o Options) Validate() error {
 	return o.Options.Validate()
 }
 
-// Prepared is a query that was parsed and translated. It may be run any number of
+// Prepared is a query parsed and translated. It may be run any number of
 // times, and from several goroutines.
 type Prepared struct {
 	query    *algebra.Query
@@ -63,13 +68,13 @@ func Prepare(text string, opts Options) (*Prepared, error) {
 	return PrepareTree(q, opts)
 }
 
-// PrepareTree translates a syntax tree, which stays as it is.
+// PrepareTree translates a syntax tree. The tree stays as it is.
 func PrepareTree(q *ast.Query, opts Options) (*Prepared, error) {
 	if err := opts.Validate(); err != nil {
 		return nil, err
 	}
 	query := algebra.Translate(q)
-	if query.Form == ast.Ask { // one solution tells
+	if query.Form == ast.Ask { // one solution suffices
 		query.Body.Root = &algebra.Slice{Input: query.Body.Root, Limit: 1}
 	}
 	query.Body = query.Body.Simplify()
@@ -88,12 +93,12 @@ func Query(ctx context.Context, src Source, text string, opts Options) (*Result,
 // Form returns the form of the query.
 func (p *Prepared) Form() ast.Form { return p.query.Form }
 
-// Prologue returns the base and the prefixes that the query declares, for who
-// writes its result with them.
+// Prologue returns the base and the prefixes of the query, so the caller may write its result
+// with them.
 func (p *Prepared) Prologue() ast.Prologue { return p.prologue }
 
-// Explain returns the plan of the query over a source, which is not run.
-func (p *Prepared) Explain(ctx context.Context, src Source) (*exec.Plan, error) {
+// Explain returns the plan of the query over a source. It does not run the query.
+func (p *Prepared) Explain(ctx context.Context, src Source) (*explain.Plan, error) {
 	run, err := p.start(ctx, src)
 	if err != nil {
 		return nil, err
@@ -102,7 +107,7 @@ func (p *Prepared) Explain(ctx context.Context, src Source) (*exec.Plan, error) 
 	return run.Plan, nil
 }
 
-// Run begins to execute the query over a source. The result is to be closed; it
+// Run begins to execute the query over a source. The result must be closed; it
 // ends with the context.
 func (p *Prepared) Run(ctx context.Context, src Source) (*Result, error) {
 	run, err := p.start(ctx, src)
@@ -120,7 +125,7 @@ func (p *Prepared) Run(ctx context.Context, src Source) (*Result, error) {
 
 func (p *Prepared) start(ctx context.Context, src Source) (*exec.Run, error) {
 	opts := p.opts.Options
-	dataset := exec.Dataset{Default: opts.DefaultGraphs, Named: opts.NamedGraphs}
+	dataset := plan.Dataset{Default: opts.DefaultGraphs, Named: opts.NamedGraphs}
 	if len(dataset.Default) == 0 && len(dataset.Named) == 0 {
 		for _, clause := range p.query.Dataset {
 			if clause.Named {
@@ -130,5 +135,5 @@ func (p *Prepared) start(ctx context.Context, src Source) (*exec.Run, error) {
 			}
 		}
 	}
-	return exec.Start(ctx, src, &p.query.Body, dataset, opts)
+	return plan.Start(ctx, src, &p.query.Body, dataset, opts)
 }

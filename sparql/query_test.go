@@ -1,3 +1,5 @@
+// Tests of reads, limits and cancellation of whole queries.
+
 package sparql_test
 
 import (
@@ -9,46 +11,15 @@ import (
 
 	"github.com/trefoildb/trefoil/sparql"
 	"github.com/trefoildb/trefoil/sparql/exec"
-	"github.com/trefoildb/trefoil/sparql/exec/memsource"
+	"github.com/trefoildb/trefoil/sparql/source/memsource"
+	"github.com/trefoildb/trefoil/sparql/sparqltest"
 	"github.com/trefoildb/trefoil/triple"
 )
 
-func iri(name string) triple.Term { return triple.NewIRI("x:" + name) }
-
-// people returns n people with an age, a birthday, a name and a friend.
-func people(n int) *memsource.Source {
-	var all []triple.Triple
-	for i := range n {
-		s := iri(fmt.Sprintf("p%05d", i))
-		all = append(all,
-			triple.Triple{Subject: s, Predicate: iri("age"), Object: triple.NewTyped(fmt.Sprint(i%100), triple.XSDInteger)},
-			triple.Triple{Subject: s, Predicate: iri("born"), Object: triple.NewTyped(fmt.Sprintf("%04d-01-02", 1000+i%9000), triple.XSDDate)},
-			triple.Triple{Subject: s, Predicate: iri("name"), Object: triple.NewString(fmt.Sprintf("name %d", i))},
-			triple.Triple{Subject: s, Predicate: iri("knows"), Object: iri(fmt.Sprintf("p%05d", (i*7+1)%n))},
-		)
-	}
-	return memsource.New(all)
-}
-
-// rows runs a query and returns how many solutions it has, its plan, and its error.
-func rows(ctx context.Context, src sparql.Source, text string, opts sparql.Options) (int, *exec.Plan, error) {
-	result, err := sparql.Query(ctx, src, text, opts)
-	if err != nil {
-		return 0, nil, err
-	}
-	n := 0
-	for _, err := range result.Rows() {
-		if err != nil {
-			return n, result.Plan(), err
-		}
-		n++
-	}
-	return n, result.Plan(), nil
-}
-
-// TestReads: what the store's order answers reads no more rows than that.
+// TestReads: if the store's order answers a query, the plan must read only the rows of the
+// answer.
 func TestReads(t *testing.T) {
-	src := people(5000)
+	src := sparqltest.People(5000)
 	for _, test := range []struct {
 		query     string
 		rows      int
@@ -66,7 +37,7 @@ func TestReads(t *testing.T) {
 		{`SELECT ?n { <x:p00007> <x:knows> ?f . ?f <x:name> ?n }`, 1, 2, ""},
 	} {
 		src.Reads = 0
-		n, plan, err := rows(context.Background(), src, test.query, sparql.Options{})
+		n, plan, err := sparqltest.Count(context.Background(), src, test.query, sparql.Options{})
 		if err != nil {
 			t.Errorf("%s: %v", test.query, err)
 			continue
@@ -78,9 +49,9 @@ func TestReads(t *testing.T) {
 	}
 }
 
-// TestTopAgrees: the store's sequence gives what sorting does.
+// TestTopAgrees: the store's sequence must give the same as sorting.
 func TestTopAgrees(t *testing.T) {
-	src := people(300)
+	src := sparqltest.People(300)
 	for _, query := range []string{
 		`SELECT ?a ?x { ?x <x:age> ?a } ORDER BY DESC(?a) ?x`,
 		`SELECT ?d ?x { ?x <x:born> ?d . ?x <x:age> ?a } ORDER BY ?d ?x`,
@@ -114,7 +85,7 @@ func texts(t *testing.T, src sparql.Source, query string) []string {
 
 // TestPlans: the plans of a few queries, as EXPLAIN shows them.
 func TestPlans(t *testing.T) {
-	src := people(100)
+	src := sparqltest.People(100)
 	for query, want := range map[string]string{
 		`SELECT ?n { ?x <x:age> 7 . ?x <x:name> ?n }`: `
 project ?n  (about 2 rows)
@@ -141,9 +112,9 @@ project ?x ?a  (about 3 rows)
 	}
 }
 
-// TestBombs: what needs too much ends in an error that says so.
+// TestBombs: if a query needs too much, it must end in an error for the exceeded limit.
 func TestBombs(t *testing.T) {
-	src := people(2000)
+	src := sparqltest.People(2000)
 	small := sparql.Options{Options: exec.Options{Memory: 1 << 20}}
 	for _, test := range []struct {
 		name, query string
@@ -157,7 +128,7 @@ func TestBombs(t *testing.T) {
 		{"concat", `SELECT (GROUP_CONCAT(?n) AS ?all) { ?a <x:age> ?x . ?b <x:name> ?n }`, "group by"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			_, _, err := rows(context.Background(), src, test.query, small)
+			_, _, err := sparqltest.Count(context.Background(), src, test.query, small)
 			if !errors.Is(err, sparql.ErrMemory) || !strings.Contains(err.Error(), test.operator) {
 				t.Errorf("error %v", err)
 			}
@@ -165,13 +136,13 @@ func TestBombs(t *testing.T) {
 	}
 	t.Run("unions", func(t *testing.T) {
 		query := "SELECT * { {} " + strings.Repeat("UNION { <x:p00001> <x:age> ?a } ", 10_000) + "}"
-		if n, _, err := rows(context.Background(), src, query, sparql.Options{}); n != 10_001 || err != nil {
+		if n, _, err := sparqltest.Count(context.Background(), src, query, sparql.Options{}); n != 10_001 || err != nil {
 			t.Errorf("%d rows, %v", n, err)
 		}
 	})
 	t.Run("depth", func(t *testing.T) {
 		query := "SELECT * { ?x <x:age> 1 " + strings.Repeat("OPTIONAL { ?x <x:age> ?y ", 400) + strings.Repeat("}", 400) + "}"
-		if n, _, err := rows(context.Background(), src, query, sparql.Options{}); n != 20 || err != nil {
+		if n, _, err := sparqltest.Count(context.Background(), src, query, sparql.Options{}); n != 20 || err != nil {
 			t.Errorf("%d rows, %v", n, err)
 		}
 	})
@@ -206,8 +177,8 @@ func TestCancellation(t *testing.T) {
 		`SELECT * { ?a <x:age> ?x . ?b <x:age> ?y FILTER EXISTS { ?a <x:knows> ?b } }`,
 	} {
 		ctx, cancel := context.WithCancel(context.Background())
-		src := &cancelling{people(1000), 3000, cancel}
-		_, _, err := rows(ctx, src, query, sparql.Options{})
+		src := &cancelling{sparqltest.People(1000), 3000, cancel}
+		_, _, err := sparqltest.Count(ctx, src, query, sparql.Options{})
 		if !errors.Is(err, context.Canceled) {
 			t.Errorf("%s: %v", query, err)
 		}
@@ -227,7 +198,7 @@ func TestTagsInAnyCase(t *testing.T) {
 		triple.NewLang("x", "en"), triple.NewLang("x", "EN"), triple.NewLang("x", "de"), triple.NewString("x"), triple.NewLang("xx", "en"),
 		triple.NewLang(long, "En"), triple.NewLang(long, "en"), triple.NewLang(long+"!", "en"), triple.NewLang("x", "en-GB"),
 	} {
-		all = append(all, triple.Triple{Subject: iri(fmt.Sprintf("s%d", i)), Predicate: iri("p"), Object: o})
+		all = append(all, triple.Triple{Subject: sparqltest.IRI(fmt.Sprintf("s%d", i)), Predicate: sparqltest.IRI("p"), Object: o})
 	}
 	src := memsource.New(all)
 	for text, want := range map[string]int{
@@ -246,7 +217,7 @@ func TestTagsInAnyCase(t *testing.T) {
 		`SELECT ?s { ?s <x:p> "x"@en } GROUP BY ?s`:                   2,
 		`SELECT (COUNT(*) AS ?n) { ?s <x:p> "x"@en } HAVING (?n = 2)`: 1,
 	} {
-		got, plan := lines(t, src, text, sparql.Options{})
+		got, plan := sparqltest.Lines(t, src, text, sparql.Options{})
 		if len(got) != want {
 			t.Errorf("%.80s: %d rows, want %d: %q\n%s", text, len(got), want, got, plan)
 		}
@@ -257,7 +228,7 @@ func TestTagsInAnyCase(t *testing.T) {
 		}
 	}
 	src.Reads = 0
-	lines(t, src, `SELECT * { ?s <x:p> "x"@en }`, sparql.Options{})
+	sparqltest.Lines(t, src, `SELECT * { ?s <x:p> "x"@en }`, sparql.Options{})
 	if src.Reads > 4 {
 		t.Errorf("%d rows were read", src.Reads)
 	}

@@ -1,3 +1,5 @@
+// Results: solutions, a boolean, or triples.
+
 package sparql
 
 import (
@@ -7,11 +9,12 @@ import (
 	"github.com/trefoildb/trefoil/sparql/algebra"
 	"github.com/trefoildb/trefoil/sparql/ast"
 	"github.com/trefoildb/trefoil/sparql/exec"
+	"github.com/trefoildb/trefoil/sparql/explain"
 	"github.com/trefoildb/trefoil/triple"
 )
 
-// Result is the result of a query, which is executed as it is read. It belongs to
-// one goroutine, and is read once.
+// Result is the result of a query. The query runs while its result is read. A Result belongs to
+// one goroutine, and must be read only once.
 type Result struct {
 	Form ast.Form
 	Vars []string // of SELECT: the names of the variables
@@ -25,14 +28,14 @@ type Result struct {
 // Close ends the execution.
 func (r *Result) Close() { r.run.Close() }
 
-// Plan returns the plan, with what the run did so far.
-func (r *Result) Plan() *exec.Plan { return r.run.Plan }
+// Plan returns the plan, with the counts of the run so far.
+func (r *Result) Plan() *explain.Plan { return r.run.Plan }
 
-// Held returns the bytes that are counted against [exec.Options.Memory]: 0 after
+// Held returns the bytes counted against [exec.Options.Memory]: 0 after
 // Close.
 func (r *Result) Held() int64 { return r.run.Held() }
 
-// Rows returns the solutions of a SELECT: a term for each variable, zero where it
+// Rows returns the solutions of a SELECT: a term for each variable, zero if it
 // is unbound. The slice is valid until the next step. An error ends the solutions.
 func (r *Result) Rows() iter.Seq2[[]triple.Term, error] {
 	return func(yield func([]triple.Term, error) bool) {
@@ -59,7 +62,7 @@ func (r *Result) Boolean() (bool, error) {
 }
 
 // Triples returns the triples of a CONSTRUCT or DESCRIBE. A triple may come more
-// than once where there are many. An error ends them.
+// than once if there are many. An error ends them.
 func (r *Result) Triples() iter.Seq2[triple.Triple, error] {
 	return func(yield func(triple.Triple, error) bool) {
 		defer r.Close()
@@ -79,7 +82,7 @@ func (r *Result) Triples() iter.Seq2[triple.Triple, error] {
 	}
 }
 
-// tripleWriter yields triples, and those that it saw lately only once.
+// tripleWriter yields triples. If it yielded a triple recently, it skips it.
 type tripleWriter struct {
 	check func() error
 	yield func(triple.Triple, error) bool
@@ -87,10 +90,10 @@ type tripleWriter struct {
 	held  *exec.Held
 	bytes int
 	count int
-	ended bool // by who reads
+	ended bool // by the reader
 }
 
-// maxSeen is how many bytes of triples a tripleWriter remembers, where it may.
+// maxSeen bounds the bytes of triples kept by a tripleWriter, if memory allows it.
 const maxSeen = 8 << 20
 
 // write reports whether to go on.
@@ -126,6 +129,8 @@ func (r *Result) construct(w *tripleWriter) error {
 	blanks := map[string]triple.Term{}
 	for r.run.Next() {
 		clear(blanks)
+		// 1. A blank node of the template is a new one for each solution, but the same within
+		// it.
 		place := func(v algebra.VarOrTerm) triple.Term {
 			if v.IsVar() {
 				return r.run.Term(v.Slot)
@@ -142,7 +147,8 @@ func (r *Result) construct(w *tripleWriter) error {
 		}
 		for _, p := range r.query.Template {
 			t := triple.Triple{Subject: place(p.Subject), Predicate: place(p.Predicate), Object: place(p.Object)}
-			// An unbound variable or a term out of its place leaves the triple out.
+			// 2. If a variable is unbound or a term may not stand in its place, the triple is
+			// left out.
 			if t.Subject.Kind() != triple.IRI && t.Subject.Kind() != triple.Blank ||
 				t.Predicate.Kind() != triple.IRI || t.Object.IsZero() {
 				continue
@@ -155,8 +161,8 @@ func (r *Result) construct(w *tripleWriter) error {
 	return r.run.Err()
 }
 
-// describe gives the triples of which a resource is the subject, and those of
-// the blank nodes among their objects (concise bounded descriptions).
+// describe gives the triples with a resource as subject, and those of the blank nodes among
+// their objects (concise bounded descriptions).
 func (r *Result) describe(w *tripleWriter) error {
 	d := describer{result: r, w: w, held: r.run.Hold("describe"), seen: map[triple.Term]struct{}{}}
 	defer d.held.Free()
@@ -175,7 +181,7 @@ func (r *Result) describe(w *tripleWriter) error {
 	return r.run.Err()
 }
 
-// describer remembers what it described, or is about to.
+// describer holds the described and queued terms, because each must be described once.
 type describer struct {
 	result *Result
 	w      *tripleWriter
@@ -219,6 +225,7 @@ func (d *describer) triples(t triple.Term) (bool, error) {
 	if err := d.result.run.Check(); err != nil {
 		return false, err
 	}
+	// 1. Scan the rows of the subject. SPO has the triples of all graphs.
 	scan, err := triple.Pattern{Subject: t}.Scan(triple.SPO)
 	if err != nil {
 		return false, err
@@ -227,12 +234,14 @@ func (d *describer) triples(t triple.Term) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	defer func() { _ = rows.Close() }() // what it has to say, Err says
+	defer func() { _ = rows.Close() }() // Err returned its error
 	for rows.Next() {
 		_, found, err := triple.DecodeKey(rows.Key(), rows.Value())
 		if err != nil {
 			return false, err
 		}
+		// 2. A description has no graphs. A blank node must be described too, because its name
+		// means nothing outside.
 		found.Graph = triple.Term{}
 		if found.Object.Kind() == triple.Blank {
 			if err := d.queue(found.Object); err != nil {

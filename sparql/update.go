@@ -1,3 +1,5 @@
+// Updates: prepared once, run any number of times.
+
 package sparql
 
 import (
@@ -8,21 +10,22 @@ import (
 	"github.com/trefoildb/trefoil/sparql/update"
 )
 
-// Errors of update requests; test with [errors.Is]. WHERE has those of queries.
+// Errors of update requests; test with [errors.Is]. If WHERE fails, its errors are those of
+// queries.
 var (
 	// ErrUpdateMemory: the changes take more than [Options].UpdateMemory.
 	ErrUpdateMemory = update.ErrMemory
 	// ErrUpdateDataset: DefaultGraphs or NamedGraphs, and WITH or USING.
 	ErrUpdateDataset = update.ErrDataset
-	// ErrGraphExists: CREATE of a graph that is there.
+	// ErrGraphExists: CREATE of an existing graph.
 	ErrGraphExists = update.ErrGraphExists
-	// ErrNoGraph: ADD, MOVE or COPY from a graph that is not there.
+	// ErrNoGraph: ADD, MOVE or COPY from a missing graph.
 	ErrNoGraph = update.ErrNoGraph
 	// ErrLoad: LOAD is off, or failed.
 	ErrLoad = update.ErrLoad
 )
 
-// PreparedUpdate is an update request that was parsed and translated. It may be
+// PreparedUpdate is an update request parsed and translated. It may be
 // run any number of times, and from several goroutines.
 type PreparedUpdate struct{ request *update.Request }
 
@@ -39,8 +42,8 @@ func PrepareUpdate(text string, opts Options) (*PreparedUpdate, error) {
 	return PrepareUpdateTree(u, opts)
 }
 
-// PrepareUpdateTree translates a syntax tree, which stays as it is and is needed
-// as long as the request.
+// PrepareUpdateTree translates a syntax tree. The tree must not change as long as the request
+// is used.
 func PrepareUpdateTree(u *ast.Update, opts Options) (*PreparedUpdate, error) {
 	if err := opts.Validate(); err != nil {
 		return nil, err
@@ -52,9 +55,9 @@ func PrepareUpdateTree(u *ast.Update, opts Options) (*PreparedUpdate, error) {
 	return &PreparedUpdate{r}, nil
 }
 
-// Run carries out the request over a source and returns its net effect, which the
-// caller applies as a whole or not at all; nothing is changed here. The source
-// stays valid until Run returns.
+// Run carries out the request over a source and returns its net effect, for the caller to apply
+// as a whole or not at all; Run itself changes nothing. The source must stay valid until Run
+// returns.
 func (p *PreparedUpdate) Run(ctx context.Context, src Source) (*update.Changes, error) {
 	return p.request.Run(ctx, src)
 }

@@ -1,3 +1,5 @@
+// Benchmarks of tries and placements.
+
 package trie
 
 import (
@@ -7,9 +9,8 @@ import (
 	"testing"
 )
 
-// realKeys returns n distinct, unsorted keys like those of LUBM data in the
-// three orders: three IRIs or two and a literal, 60 to 120 bytes, with long
-// shared prefixes.
+// realKeys returns n distinct, unsorted keys like the keys of LUBM data in the three orders:
+// three IRIs or two and a literal, 60 to 120 bytes, with long common prefixes.
 func realKeys(n int) [][]byte {
 	rnd := rand.New(rand.NewPCG(1, 2))
 	entity := func() string {
@@ -63,7 +64,7 @@ func BenchmarkLookup10000(b *testing.B) {
 	}
 }
 
-// BenchmarkBinarySearch10000 is what a sorted slice would give.
+// BenchmarkBinarySearch10000 measures a sorted slice for comparison.
 func BenchmarkBinarySearch10000(b *testing.B) {
 	t, keys := realTrie(b, 10_000)
 	segments := slices.Collect(t.All())

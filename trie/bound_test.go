@@ -1,3 +1,5 @@
+// Tests of separators and midpoints.
+
 package trie
 
 import (
@@ -98,8 +100,8 @@ func TestBoundsLieBetween(t *testing.T) {
 		if !between(a, m, b) {
 			t.Fatalf("Midpoint(%q, %q) = %q", a, b, m)
 		}
-		// The shortest: of the keys that are a byte shorter, the one that
-		// follows on a's own first bytes is not below b, nor are those above.
+		// s must be the shortest: if a key is a byte shorter, it is either not below b or not
+		// above a.
 		shorter := bytes.Clone(a[:len(s)-1])
 		for i := len(shorter) - 1; i >= 0; i-- {
 			if shorter[i]++; shorter[i] != 0 {

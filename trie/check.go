@@ -1,3 +1,5 @@
+// Checks of the invariants of a trie.
+
 package trie
 
 import (
@@ -6,10 +8,10 @@ import (
 	"slices"
 )
 
-// Check verifies all invariants of the trie and of the trees it is made of, and
-// returns an error that wraps [ErrCorrupt] and says what is wrong with which
-// node or segment. A trie that [New], [Parse] and its own methods made passes;
-// Check is for tests, and for `trefoil check`. O(total length of the bounds).
+// Check verifies all invariants of the trie and of its trees. The error wraps [ErrCorrupt] and
+// names the fault and the node or segment. A trie always passes if it was made by [New], [Parse]
+// and its own methods. Check is for tests, and for `trefoil check`. O(total length of the
+// bounds).
 func (t *Trie) Check() error {
 	if err := t.check(); err != nil {
 		return fmt.Errorf("trie: check: %w: %w", ErrCorrupt, err)
@@ -49,8 +51,8 @@ func (t *Trie) check() error {
 	return nil
 }
 
-// checkCoverage verifies that the segments tile the space and stand at their
-// own lower bounds.
+// checkCoverage verifies two rules: the segments must tile the space, and each must stand at its
+// own lower bound.
 func checkCoverage(entries []entry) error {
 	for i, e := range entries {
 		s := e.seg
@@ -73,8 +75,8 @@ func checkCoverage(entries []entry) error {
 	return nil
 }
 
-// check verifies the invariants of the tree and appends its entries, which are
-// ascending where it succeeds. path is the key of the parent.
+// check verifies the invariants of the tree and appends its entries. They ascend if it succeeds.
+// path is the key of the parent.
 func (n *node) check(path []byte, entries []entry) ([]entry, error) {
 	if n == nil {
 		return entries, nil
@@ -83,6 +85,7 @@ func (n *node) check(path []byte, entries []entry) ([]entry, error) {
 	fail := func(what string) ([]entry, error) {
 		return nil, fmt.Errorf("node %s: %s", quoteKey(key), what)
 	}
+	// 1. The node itself: path compression must hold.
 	if n.seg == nil && len(n.kids) < 2 {
 		return fail("neither a segment nor two kids")
 	}
@@ -93,6 +96,7 @@ func (n *node) check(path []byte, entries []entry) ([]entry, error) {
 	if n.seg != nil {
 		entries = append(entries, entry{key, n.seg})
 	}
+	// 2. The kids in the order of their labels, because the entries must ascend.
 	for i, kid := range n.kids {
 		if kid == nil || len(kid.prefix) == 0 || kid.prefix[0] != n.labels[i] {
 			return fail("a label is not its kid's first byte")
@@ -106,6 +110,7 @@ func (n *node) check(path []byte, entries []entry) ([]entry, error) {
 		}
 		greatest = kid.max
 	}
+	// 3. The last kid has the greatest key, because labels ascend.
 	if n.max != greatest || n.max == nil {
 		return fail("max is not the segment of the greatest key")
 	}

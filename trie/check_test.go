@@ -1,3 +1,5 @@
+// Test of Check: each invariant is broken in turn.
+
 package trie
 
 import (
@@ -5,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestCheck breaks each invariant in turn, as no method of a trie does.
+// TestCheck breaks each invariant in turn, because no method of a trie does.
 func TestCheck(t *testing.T) {
 	// In the tree of bounds: the root "" has segment 1 and the kids "a" and
 	// "b", "a" has no segment and the kids "b" and "c", of segments 2 and 3.

@@ -1,3 +1,5 @@
+// Examples of tries, placements and rings.
+
 package trie_test
 
 import (

@@ -1,3 +1,5 @@
+// The frame of encoded tries and placements: magic, version, checksum.
+
 package trie
 
 import (
@@ -9,10 +11,10 @@ import (
 	"github.com/cespare/xxhash/v2"
 )
 
-// What can be wrong with an encoding. Test with errors.Is.
+// Faults of an encoding. Test with errors.Is.
 var (
-	// ErrCorrupt is wrapped by what [Parse], [ParsePlacement] and [Trie.Check]
-	// say of bytes, or of a structure, that are not as they must be.
+	// ErrCorrupt is wrapped by the errors of [Parse], [ParsePlacement] and [Trie.Check] if bytes,
+	// or a structure, break a rule.
 	ErrCorrupt = errors.New("corrupt")
 
 	// ErrVersion is wrapped instead for an encoding of another version, such
@@ -25,8 +27,8 @@ const (
 	checksumLen = 8
 )
 
-// A format is the frame that both encodings share: magic, version, a body, and
-// the checksum of all before it.
+// A format is the common frame of both encodings: magic, version, a body, and the checksum of
+// everything before it.
 type format struct {
 	magic   string // magicLen bytes
 	version byte
@@ -42,7 +44,7 @@ func (f format) begin(b []byte) []byte {
 	return append(append(b, f.magic...), f.version)
 }
 
-// seal appends the checksum of the encoding that starts at b[start].
+// seal appends the checksum of the encoding from b[start] on.
 func (f format) seal(b []byte, start int) []byte {
 	return binary.BigEndian.AppendUint64(b, xxhash.Sum64(b[start:]))
 }
@@ -70,10 +72,9 @@ func (f format) open(b []byte) (*reader, error) {
 	return r, nil
 }
 
-// A reader takes an encoding apart. The first error stays in err, and every
-// method returns zero values from then on; so a loop checks it once a round.
-// Nothing is allocated by a length that was read: it is compared with what is
-// left of buf first.
+// A reader takes an encoding apart. The first error stays in err, and every method returns zero
+// values from then on, so a loop may check it once a round. A length must not cause an allocation
+// before it is compared with the rest of buf.
 type reader struct {
 	buf []byte
 	off int // of the next byte, from the start of the encoding
@@ -89,7 +90,7 @@ func (r *reader) fail(off int, what string, args ...any) {
 
 func (r *reader) left() int { return len(r.buf) - r.off }
 
-// uvarint reads a number that is at most limit, in its shortest form.
+// uvarint reads a number in its shortest form. It must be at most limit.
 func (r *reader) uvarint(what string, limit uint64) uint64 {
 	if r.err != nil {
 		return 0
@@ -127,7 +128,7 @@ func (r *reader) count(what string, elementBytes, limit int) int {
 	return n
 }
 
-// bytes returns the next n bytes, which are a part of buf.
+// bytes returns the next n bytes. They are a part of buf.
 func (r *reader) bytes(what string, n int) []byte {
 	if r.err != nil {
 		return nil

@@ -1,3 +1,5 @@
+// Fuzz tests of the two decoders.
+
 package trie
 
 import (
@@ -6,8 +8,8 @@ import (
 	"testing"
 )
 
-// resealed returns data with its checksum set right, so that fuzzing gets
-// behind it, and nil where data has no room for one.
+// resealed returns data with a valid checksum, because fuzzing must get past it. It returns nil
+// if data has no room for one.
 func resealed(f format, data []byte) []byte {
 	if len(data) < magicLen+1+checksumLen {
 		return nil

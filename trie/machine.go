@@ -1,3 +1,5 @@
+// Machine IDs, and rings of them.
+
 package trie
 
 import (
@@ -9,19 +11,19 @@ import (
 	"github.com/cespare/xxhash/v2"
 )
 
-// A MachineID names a machine for good: its address may change, the UUID that
-// its disk keeps does not. Zero names no machine. Its text form is that of
-// String, also in JSON, where a number would lose its low bits.
+// A MachineID names a machine for good: its address may change, but its disk keeps its UUID. Zero
+// names no machine. Its text form is the one of String, also in JSON, because a JSON number would
+// lose its low bits.
 type MachineID uint64
 
-// MachineIDOf returns the ID of the machine with this UUID, the xxhash64 of its
-// 16 bytes. Where that is zero, as for one random UUID in 2^64, the machine
-// needs another one: [NewPlacement] refuses it.
+// MachineIDOf returns the ID of the machine with this UUID, the xxhash64 of its 16 bytes. If the
+// ID is zero, as for one random UUID in 2^64, the machine must get another UUID, because
+// [NewPlacement] rejects it.
 func MachineIDOf(uuid [16]byte) MachineID {
 	return MachineID(xxhash.Sum64(uuid[:]))
 }
 
-// ParseMachineID parses what String returns, and no other form.
+// ParseMachineID parses the form of String, and no other.
 func ParseMachineID(s string) (MachineID, error) {
 	n, err := strconv.ParseUint(s, 16, 64)
 	id := MachineID(n)
@@ -47,14 +49,13 @@ func (id *MachineID) UnmarshalText(text []byte) (err error) {
 // greatest ID on to the least.
 func (id MachineID) Distance(to MachineID) uint64 { return uint64(to - id) }
 
-// A Ring is a set of machines in the order of their IDs, where the least
-// follows on the greatest. Clockwise is ascending.
+// A Ring is a set of machines in the order of their IDs. The least follows on the greatest.
+// Clockwise is ascending.
 //
 // Invariant: strictly ascending.
 type Ring []MachineID
 
-// NewRing returns the ring of ids, which may be in any order and repeat. It
-// keeps nothing of ids.
+// NewRing returns the ring of ids. They may be in any order and repeat. It keeps nothing of ids.
 func NewRing(ids ...MachineID) Ring {
 	r := slices.Clone(ids)
 	slices.Sort(r)
@@ -67,8 +68,8 @@ func (r Ring) Contains(id MachineID) bool {
 	return ok
 }
 
-// Next returns the first other machine clockwise from id, which need not be on
-// the ring; or zero, no machine, if there is no other. O(log n).
+// Next returns the first other machine clockwise from id, or zero, no machine, if there is no
+// other. id need not be on the ring. O(log n).
 func (r Ring) Next(id MachineID) MachineID {
 	for next := range r.After(id) {
 		return next

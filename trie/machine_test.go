@@ -1,3 +1,5 @@
+// Tests of machine IDs and of the ring.
+
 package trie
 
 import (
@@ -102,7 +104,7 @@ func TestRing(t *testing.T) {
 	}
 }
 
-// TestRingIsByDistance: clockwise order is that of the distances.
+// TestRingIsByDistance: clockwise order is the order of the distances.
 func TestRingIsByDistance(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		id := rapid.Custom(func(t *rapid.T) MachineID { return MachineID(rapid.Uint64().Draw(t, "id")) })

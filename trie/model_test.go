@@ -1,3 +1,5 @@
+// The model of a trie: segments in a sorted slice.
+
 package trie
 
 import (
@@ -9,7 +11,7 @@ import (
 
 // The model of a trie is its segments in a sorted slice.
 
-// modelFind returns the index of the segment that contains key.
+// modelFind returns the index of the segment of key.
 func modelFind(segments []Segment, key []byte) int {
 	return sort.Search(len(segments), func(i int) bool { return bytes.Compare(segments[i].Lo, key) > 0 }) - 1
 }
@@ -19,7 +21,7 @@ func sameSegment(a, b Segment) bool {
 		bytes.Equal(a.Hi, b.Hi) && (a.Hi == nil) == (b.Hi == nil)
 }
 
-// sameSegments reports whether t is what the model says, by all of its doors.
+// sameSegments reports whether t equals the model, by all of its methods.
 func sameSegments(t *Trie, model []Segment) bool {
 	if t.Len() != len(model) || !slices.EqualFunc(slices.Collect(t.All()), model, sameSegment) {
 		return false

@@ -1,3 +1,5 @@
+// Nodes of the trie: persistent, shared between versions.
+
 package trie
 
 import (
@@ -42,12 +44,12 @@ func newNode(prefix []byte, seg *Segment, labels []byte, kids []*node) *node {
 	return n
 }
 
-// floor returns the segment of the greatest key that is <= key, or nil if there
-// is none. It allocates nothing and takes O(len(key)) byte comparisons and one
-// scan of labels for each node that it passes.
+// floor returns the segment of the greatest key <= key, or nil if there is none. It allocates
+// nothing and takes O(len(key)) byte comparisons and one scan of labels for each node on the
+// path.
 func (n *node) floor(key []byte) *Segment {
-	// The answer so far: the greatest key of below if that is not nil, else
-	// best. below is not followed before the end, to save a cache miss.
+	// The answer so far is the greatest key of below if below is not nil, else best. below is
+	// only followed at the end, because that saves a cache miss.
 	var best *Segment
 	var below *node
 	for n != nil {
@@ -65,6 +67,8 @@ func (n *node) floor(key []byte) *Segment {
 		if len(key) == 0 {
 			break
 		}
+		// The kid before the key's has only smaller keys, so its greatest is the best answer so
+		// far.
 		j, found := search(n.labels, key[0])
 		if j > 0 {
 			below = n.kids[j-1]
@@ -100,12 +104,13 @@ func (n *node) get(key []byte) *Segment {
 	return nil
 }
 
-// with returns the tree with key mapped to seg, in addition or in place of what
-// it was mapped to.
+// with returns the tree with key mapped to seg. If key was mapped before, seg replaces its
+// segment.
 func (n *node) with(key []byte, seg *Segment) *node {
 	if n == nil {
 		return newNode(key, seg, nil, nil)
 	}
+	// 1. If the key departs within the prefix, the node splits at that byte.
 	i := commonPrefix(n.prefix, key)
 	if i < len(n.prefix) {
 		rest := newNode(n.prefix[i:], n.seg, n.labels, n.kids)
@@ -118,16 +123,19 @@ func (n *node) with(key []byte, seg *Segment) *node {
 		}
 		return newNode(key[:i], nil, []byte{first.prefix[0], second.prefix[0]}, []*node{first, second})
 	}
+	// 2. The key ends here: the node gets the segment.
 	key = key[i:]
 	if len(key) == 0 {
 		return newNode(n.prefix, seg, n.labels, n.kids)
 	}
+	// 3. Copy the path to the kid. Kids off the path are shared, because nodes never change.
 	j, found := search(n.labels, key[0])
 	if found {
 		kids := slices.Clone(n.kids)
 		kids[j] = kids[j].with(key, seg)
 		return newNode(n.prefix, n.seg, n.labels, kids)
 	}
+	// 4. There is no kid for the next byte: add one.
 	kid := newNode(key, seg, nil, nil)
 	return newNode(n.prefix, n.seg, inserted(n.labels, j, key[0]), inserted(n.kids, j, kid))
 }
@@ -137,6 +145,7 @@ func (n *node) without(key []byte) *node {
 	if n == nil {
 		return nil
 	}
+	// 1. If the key is missing, return the node itself: callers rely on the equal pointer.
 	i := commonPrefix(n.prefix, key)
 	if i < len(n.prefix) {
 		return n
@@ -152,6 +161,7 @@ func (n *node) without(key []byte) *node {
 	if !found {
 		return n
 	}
+	// 2. A removed kid may leave a node to compress; otherwise only the path is copied.
 	kid := n.kids[j].without(key)
 	switch kid {
 	case n.kids[j]:
@@ -165,8 +175,8 @@ func (n *node) without(key []byte) *node {
 	}
 }
 
-// compressed is newNode where path compression may not hold: a node with
-// neither a segment nor a kid vanishes, one with a single kid becomes that kid.
+// compressed is newNode if path compression may not hold. A node without segment and kid
+// vanishes; if it has no segment and a single kid, it becomes the kid.
 func compressed(prefix []byte, seg *Segment, labels []byte, kids []*node) *node {
 	if seg != nil || len(kids) > 1 {
 		return newNode(prefix, seg, labels, kids)
@@ -178,15 +188,15 @@ func compressed(prefix []byte, seg *Segment, labels []byte, kids []*node) *node 
 	return newNode(slices.Concat(prefix, kid.prefix), kid.seg, kid.labels, kid.kids)
 }
 
-// An entry is one key of a tree and what it is mapped to.
+// An entry is one key of a tree and its segment.
 type entry struct {
 	key []byte
 	seg *Segment
 }
 
-// build returns the tree of entries, one or more, which are ascending, distinct
-// and equal in their first from bytes. It takes time proportional to their total
-// length, where one with after the other would copy a path each.
+// build returns the tree of entries. There must be one or more; they must ascend, be distinct and
+// be equal in their first from bytes. It takes time proportional to their total length, because
+// it copies no path, as repeated calls of with would.
 func build(entries []entry, from int) *node {
 	first, last := entries[0].key, entries[len(entries)-1].key
 	to := from + commonPrefix(first[from:], last[from:])
@@ -206,8 +216,8 @@ func build(entries []entry, from int) *node {
 	return newNode(first[from:to], seg, labels, slices.Clip(kids))
 }
 
-// inserted returns a copy of s with v at index i; deleted one without s[i].
-// The slices package changes its argument, which may be shared.
+// inserted returns a copy of s with v at index i; deleted returns one without s[i]. The slices
+// package must not be used, because it changes its argument, and the argument may be shared.
 func inserted[E any](s []E, i int, v E) []E {
 	t := make([]E, 0, len(s)+1)
 	t = append(append(t, s[:i]...), v)
@@ -218,7 +228,7 @@ func deleted[E any](s []E, i int) []E {
 	return slices.Concat(s[:i], s[i+1:])
 }
 
-// commonPrefix returns the number of leading bytes that a and b share.
+// commonPrefix returns the number of common leading bytes of a and b.
 func commonPrefix(a, b []byte) int {
 	n := min(len(a), len(b))
 	i := 0
@@ -234,9 +244,9 @@ func commonPrefix(a, b []byte) int {
 	return i
 }
 
-// search returns the number of labels below c, and whether c follows them. A
-// scan beats a binary search: most nodes have a handful of labels, ten where
-// numbers differ in a digit, and the wrong guesses of a branch cost more.
+// search returns the number of labels below c, and whether c follows them. A scan beats a binary
+// search because most nodes have a handful of labels, ten if numbers differ in a digit. The wrong
+// guesses of a branch cost more.
 func search(labels []byte, c byte) (int, bool) {
 	j := 0
 	for j < len(labels) && labels[j] < c {

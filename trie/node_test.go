@@ -1,3 +1,5 @@
+// Tests of the radix tree under a trie.
+
 package trie
 
 import (
@@ -7,8 +9,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestNodeIsAMap: a tree is a map from keys to segments, of any set of keys;
-// those of a trie always have the empty key, or keys of one length.
+// TestNodeIsAMap: a tree is a map from keys to segments, for any set of keys. In a trie the keys
+// always include the empty key or have one length.
 func TestNodeIsAMap(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var tree *node

@@ -1,3 +1,5 @@
+// Placements: the owner of each partition.
+
 package trie
 
 import (
@@ -18,34 +20,35 @@ const (
 
 	// More points than this spread no better, and cost memory while a
 	// placement is computed: some 100 bytes for each point of each machine.
-	maxReplicationFactor = 1000
+	maxVirtualNodes = 1000
 )
 
-// What a zero field of [PlacementOptions] stands for.
+// Defaults of the zero fields of [PlacementOptions].
 //
-// A machine owns at most ceil(load * partitions / machines) partitions. For the
-// load to mean something, its slack must be a partition or more: with 5% that
-// takes 20 partitions a machine. 4096 gives them to 200 machines, and the table
-// in a view is 4 KiB.
+// A machine owns at most ceil(load * partitions / machines) partitions. The slack of the load
+// must be a partition or more, because it means nothing otherwise: with 5% this takes 20
+// partitions a machine. 4096 partitions are enough for 200 machines, and the table in a view is 4
+// KiB.
 //
-// 500 points on the ring for each machine, with this load, spread best in
-// measurements: the fullest of five machines has 1.05 times the mean, and some
-// 20% of partitions move when a machine comes or goes.
+// 500 points on the ring for each machine, with this load, spread best in measurements. The
+// fullest of five machines has 1.05 times the mean, and some 20% of partitions move when a
+// machine comes or goes.
 const (
-	DefaultPartitions        = 4096
-	DefaultReplicationFactor = 500
-	DefaultLoad              = 1.05
+	DefaultPartitions   = 4096
+	DefaultVirtualNodes = 500
+	DefaultLoad         = 1.05
 )
 
-// PlacementOptions are the parameters of [NewPlacement]. The zero value is
-// ready to use: a field that is zero has its default.
+// PlacementOptions are the parameters of [NewPlacement]. The zero value is ready to use: if a
+// field is zero, it has its default.
 type PlacementOptions struct {
 	// Partitions is fixed for the life of a cluster: segments hold the numbers
 	// of their partitions.
 	Partitions int
-	// ReplicationFactor is the number of points of a machine on the hash ring.
-	ReplicationFactor int
-	// Load bounds what one machine owns, as a multiple of the mean.
+	// VirtualNodes is how many points a machine has on the hash ring. It has nothing to do with
+	// the number of copies of a triple: see package recovery.
+	VirtualNodes int
+	// Load bounds the partitions of one machine, as a multiple of the mean.
 	Load float64
 }
 
@@ -53,8 +56,8 @@ func (o PlacementOptions) withDefaults() PlacementOptions {
 	if o.Partitions == 0 {
 		o.Partitions = DefaultPartitions
 	}
-	if o.ReplicationFactor == 0 {
-		o.ReplicationFactor = DefaultReplicationFactor
+	if o.VirtualNodes == 0 {
+		o.VirtualNodes = DefaultVirtualNodes
 	}
 	if o.Load == 0 {
 		o.Load = DefaultLoad
@@ -62,17 +65,17 @@ func (o PlacementOptions) withDefaults() PlacementOptions {
 	return o
 }
 
-// Validate says what is wrong with the options.
+// Validate returns an error if an option is invalid.
 func (o PlacementOptions) Validate() error {
 	o = o.withDefaults()
 	if o.Partitions < 1 || o.Partitions > MaxPartitions {
 		return fmt.Errorf("%d partitions, not 1 to %d", o.Partitions, MaxPartitions)
 	}
-	if o.ReplicationFactor < 1 || o.ReplicationFactor > maxReplicationFactor {
-		return fmt.Errorf("replication factor %d, not 1 to %d", o.ReplicationFactor, maxReplicationFactor)
+	if o.VirtualNodes < 1 || o.VirtualNodes > maxVirtualNodes {
+		return fmt.Errorf("%d virtual nodes, not 1 to %d", o.VirtualNodes, maxVirtualNodes)
 	}
-	// Below 1 the machines have no room for all partitions, on which the
-	// library panics. From 1 on they have: m machines take ceil(load*p/m) each.
+	// The load must be 1 or more, because the library panics if the machines have no room for all
+	// partitions. From 1 on they have: m machines take ceil(load*p/m) each.
 	if !(o.Load >= 1) || math.IsInf(o.Load, 1) {
 		return fmt.Errorf("load %v, not a number from 1 on", o.Load)
 	}
@@ -94,14 +97,12 @@ type Placement struct {
 	owners   []uint16 // partition -> index in machines
 }
 
-// NewPlacement computes a placement on machines, which must be distinct and not
-// zero; their order does not matter. A machine that comes or goes changes the
-// owner of few partitions. With more machines than partitions some own none.
-// It keeps nothing of machines.
+// NewPlacement computes a placement on machines. They must be distinct and not zero; their order
+// does not matter. When a machine comes or goes, few partitions change their owner. If there are
+// more machines than partitions, some own none. It keeps nothing of machines.
 //
-// The library sorts the hash ring anew for each machine that it adds, so the
-// time is that of sorting machines^2 * replication factor points: by default
-// 2 ms for 5 machines, 0.3 s for 100, 5 s for 400.
+// The library sorts the hash ring anew for each added machine. So the time is the time to sort
+// machines^2 * virtual nodes: by default 2 ms for 5 machines, 0.3 s for 100, 5 s for 400.
 func NewPlacement(machines []MachineID, o PlacementOptions) (*Placement, error) {
 	if err := o.Validate(); err != nil {
 		return nil, fmt.Errorf("trie: new placement: %w", err)
@@ -118,7 +119,7 @@ func NewPlacement(machines []MachineID, o PlacementOptions) (*Placement, error) 
 	table := consistent.New(members, consistent.Config{
 		Hasher:            hasher{},
 		PartitionCount:    o.Partitions,
-		ReplicationFactor: o.ReplicationFactor,
+		ReplicationFactor: o.VirtualNodes,
 		Load:              o.Load,
 	})
 	p := &Placement{machines: ring, owners: make([]uint16, o.Partitions)}
@@ -144,10 +145,9 @@ func distinct(machines []MachineID) (Ring, error) {
 	return ring, nil
 }
 
-// Replace returns the placement in which other machines have taken the places of
-// some: each machine that is a key of by is gone, and the machine that it is
-// mapped to owns the same partitions. Nothing else moves. Two may change places.
-// The result must be of distinct machines, none of them zero.
+// Replace returns a placement with other machines in the places of some: if a machine is a key of
+// by, its value owns the same partitions. Nothing else moves. Two may change places. The machines
+// of the result must be distinct, none of them zero.
 func (p *Placement) Replace(by map[MachineID]MachineID) (*Placement, error) {
 	ids := slices.Clone(p.machines)
 	for from, to := range by {
@@ -173,19 +173,19 @@ func (p *Placement) Replace(by map[MachineID]MachineID) (*Placement, error) {
 	return q, nil
 }
 
-// Machines returns the machines of the placement, those that own no partition
-// too. The ring belongs to the placement and must not be modified.
+// Machines returns the machines of the placement, even if they own no partition. The ring belongs
+// to the placement and must not be modified.
 func (p *Placement) Machines() Ring { return p.machines }
 
 // Partitions returns the number of partitions.
 func (p *Placement) Partitions() int { return len(p.owners) }
 
-// Owner returns the machine that s is mapped to, or zero, no machine, if s is
-// in a partition that the placement does not have. O(1).
+// Owner returns the machine of s, or zero, no machine, if the placement lacks the partition of s.
+// O(1).
 func (p *Placement) Owner(s Segment) MachineID { return p.PartitionOwner(s.Partition) }
 
-// PartitionOwner returns the machine that a partition is mapped to, or zero, no
-// machine, if there is no such partition. O(1).
+// PartitionOwner returns the machine of a partition, or zero, no machine, if there is no such
+// partition. O(1).
 func (p *Placement) PartitionOwner(partition uint32) MachineID {
 	if uint64(partition) >= uint64(len(p.owners)) {
 		return 0
@@ -193,7 +193,7 @@ func (p *Placement) PartitionOwner(partition uint32) MachineID {
 	return p.machines[p.owners[partition]]
 }
 
-// Equal reports whether q maps every partition to the machine that p maps it to.
+// Equal reports whether p and q map every partition to the same machine.
 func (p *Placement) Equal(q *Placement) bool {
 	return p == q || slices.Equal(p.machines, q.machines) && slices.Equal(p.owners, q.owners)
 }
@@ -209,9 +209,8 @@ func (p *Placement) CheckTrie(t *Trie) error {
 	return nil
 }
 
-// HashPartition returns the partition, of so many, in which the segment with
-// this ID belongs: the xxhash64 of the 8 big-endian bytes of the ID, modulo
-// partitions. It is 0 where partitions is less than 1.
+// HashPartition returns the partition of the segment with this ID: the xxhash64 of the 8
+// big-endian bytes of the ID, modulo partitions. It is 0 if partitions is less than 1.
 func HashPartition(id uint64, partitions int) uint32 {
 	if partitions < 1 {
 		return 0

@@ -1,3 +1,5 @@
+// Placements which move few partitions when machines change.
+
 package trie
 
 import (
@@ -7,22 +9,21 @@ import (
 	"slices"
 )
 
-// guidePoints bounds the points of the hash ring that guides [Placement.Adapt], so
-// that it takes little time for many machines: sorting them, once for each machine,
-// is all of it.
+// guidePoints bounds the points of the guiding hash ring of [Placement.Adapt]. It must be bounded
+// because the ring is sorted once for each machine, and this is all of the time.
 const guidePoints = 50_000
 
-// Adapt returns a placement on other machines that moves as little as it can: the
-// partitions of machines that are gone, and for those that are new an even share of
-// all. Where a partition goes, consistent hashing says as long as there is room.
+// Adapt returns a placement on other machines with as few moves as possible: the partitions of
+// removed machines, and an even share of all for each new one. Consistent hashing chooses the
+// targets if there is room.
 //
-// Consistent hashing with bounded loads by itself moves more, and the more so the
-// more machines there are, because a full machine passes partitions on to others:
-// 1.3 times an even share where five machines become six, 2.3 times from 100 on.
+// Consistent hashing with bounded loads by itself moves more, because a full machine passes
+// partitions on to others. It moves 1.3 times an even share when five machines become six, and
+// 2.3 times from 100 on.
 func (p *Placement) Adapt(machines []MachineID, o PlacementOptions) (*Placement, error) {
 	o.Partitions = p.Partitions()
 	o = o.withDefaults()
-	o.ReplicationFactor = max(1, min(o.ReplicationFactor, guidePoints/max(len(machines), 1)))
+	o.VirtualNodes = max(1, min(o.VirtualNodes, guidePoints/max(len(machines), 1)))
 	guide, err := NewPlacement(machines, o)
 	if err != nil {
 		return nil, fmt.Errorf("adapt: %w", err)
@@ -45,7 +46,7 @@ type adaption struct {
 	fair, most  int      // partitions of a machine: at least, if it is new; at most
 }
 
-// keep leaves every partition where it is, if its machine stays.
+// keep leaves a partition with its owner if the machine stays.
 func (a *adaption) keep() {
 	for i := range a.owners {
 		owner, ok := slices.BinarySearch(a.guide.machines, a.from.PartitionOwner(uint32(i)))
@@ -87,10 +88,10 @@ func (a *adaption) emptiest() int {
 	return least
 }
 
-// fill gives every new machine its fair share, of machines that have more: the
-// partitions that the guide would give it first, and of those the fullest machines'
-// first.
+// fill gives every new machine its fair share from machines with more. It prefers partitions for
+// which the guide names the new machine, and among these the partitions of the fullest machines.
 func (a *adaption) fill() {
+	// 1. Count the partitions each new machine lacks.
 	need := 0
 	lack := make([]int, len(a.count)) // partitions that a new machine still gets
 	for m, n := range a.count {
@@ -102,6 +103,7 @@ func (a *adaption) fill() {
 	if need == 0 {
 		return
 	}
+	// 2. Sort the partitions. full must be a copy, because the counts change while they move.
 	order := make([]int, len(a.owners))
 	for i := range order {
 		order[i] = i
@@ -116,6 +118,8 @@ func (a *adaption) fill() {
 	slices.SortStableFunc(order, func(x, y int) int {
 		return cmp.Or(cmp.Compare(rank[x], rank[y]), cmp.Compare(full[a.owners[y]], full[a.owners[x]]))
 	})
+	// 3. Move them in this order until nothing is lacking. No machine may fall below its fair
+	// share.
 	for _, i := range order {
 		if need == 0 {
 			return

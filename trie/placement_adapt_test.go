@@ -1,3 +1,5 @@
+// Tests of placements as machines come and go.
+
 package trie
 
 import (
@@ -5,8 +7,8 @@ import (
 	"testing"
 )
 
-// Machines come and go one by one and several at a time. What moves is what has to,
-// and no machine gets more than the bound.
+// Machines come and go one by one and several at a time. Only necessary partitions may move, and
+// no machine may get more than the bound.
 func TestAdapt(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)

@@ -1,3 +1,5 @@
+// Placements as bytes.
+
 package trie
 
 import (
@@ -22,10 +24,10 @@ func (p *Placement) AppendBinary(b []byte) ([]byte, error) {
 	return placementFormat.seal(b, start), nil
 }
 
-// ParsePlacement returns the placement that b is the encoding of; all of b, to
-// its last byte. It keeps nothing of b. Whatever b holds, ParsePlacement does
-// not panic, and allocates no more than some 10 times len(b). Its errors wrap
-// [ErrCorrupt] or [ErrVersion] and name the byte and the element at fault.
+// ParsePlacement returns the placement encoded by b; all of b, to its last byte. It keeps nothing
+// of b. For any b, ParsePlacement does not panic, and allocates no more than some 10 times
+// len(b). Its errors wrap [ErrCorrupt] or [ErrVersion] and name the byte and the element at
+// fault.
 func ParsePlacement(b []byte) (*Placement, error) {
 	p, err := parsePlacement(b)
 	if err != nil {
@@ -39,6 +41,7 @@ func parsePlacement(b []byte) (*Placement, error) {
 	if err != nil {
 		return nil, err
 	}
+	// 1. The machines. They must ascend, because equal placements must have equal bytes.
 	machines := r.count("the number of machines", 8, MaxMachines)
 	idsOff := r.off
 	ids := r.bytes("the machine IDs", 8*machines)
@@ -53,6 +56,7 @@ func parsePlacement(b []byte) (*Placement, error) {
 		p.machines = append(p.machines, id)
 		previous = id
 	}
+	// 2. The owners, as places among the machines.
 	p.owners = make([]uint16, r.count("the number of partitions", 1, MaxPartitions))
 	for i := range p.owners {
 		p.owners[i] = uint16(r.uvarint("the owner", uint64(len(p.machines)-1)))

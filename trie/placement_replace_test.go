@@ -1,3 +1,5 @@
+// Tests of Replace.
+
 package trie
 
 import (
@@ -44,7 +46,8 @@ func TestReplace(t *testing.T) {
 	}
 }
 
-// checkReplaced: every partition has its old owner, or who has taken its place.
+// checkReplaced: every partition must have its old owner, or the replacement if the owner was
+// replaced.
 func checkReplaced(t interface {
 	Helper()
 	Fatalf(string, ...any)
@@ -72,7 +75,7 @@ func TestReplaceIsCanonical(t *testing.T) {
 		for _, id := range ids[:old] {
 			ring = append(ring, MachineID(id))
 		}
-		p, err := NewPlacement(ring, PlacementOptions{Partitions: 40, ReplicationFactor: 5, Load: 1.5})
+		p, err := NewPlacement(ring, PlacementOptions{Partitions: 40, VirtualNodes: 5, Load: 1.5})
 		if err != nil {
 			t.Fatal(err)
 		}

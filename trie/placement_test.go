@@ -1,3 +1,5 @@
+// Tests of placements: balance, moves, equality.
+
 package trie
 
 import (
@@ -73,7 +75,7 @@ func TestPlacementIsBalanced(t *testing.T) {
 			greatest = max(greatest, load)
 		}
 		mean := float64(p.Partitions()) / float64(n)
-		// One partition more than the load, which is rounded up.
+		// One partition more than the load, because the load is rounded up.
 		if limit := mean*DefaultLoad + 1; float64(greatest) > limit {
 			t.Errorf("%d machines: %d partitions on one, limit %.1f", n, greatest, limit)
 		}
@@ -121,8 +123,8 @@ func TestPlacementErrors(t *testing.T) {
 		{"endless load", one, PlacementOptions{Load: math.Inf(1)}, "load +Inf"},
 		{"negative partitions", one, PlacementOptions{Partitions: -1}, "-1 partitions"},
 		{"too many partitions", one, PlacementOptions{Partitions: MaxPartitions + 1}, "1048577 partitions"},
-		{"negative factor", one, PlacementOptions{ReplicationFactor: -1}, "replication factor -1"},
-		{"too great a factor", one, PlacementOptions{ReplicationFactor: 1 << 40}, "replication factor"},
+		{"negative virtual nodes", one, PlacementOptions{VirtualNodes: -1}, "-1 virtual nodes"},
+		{"too many virtual nodes", one, PlacementOptions{VirtualNodes: 1 << 40}, "virtual nodes"},
 	} {
 		if p, err := NewPlacement(c.machines, c.o); p != nil || err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, want %s", c.name, err, c.want)
@@ -130,15 +132,15 @@ func TestPlacementErrors(t *testing.T) {
 	}
 }
 
-// TestPlacementHasRoom: the least load that is allowed leaves room, whatever
-// the numbers, and the order of the machines does not matter.
+// TestPlacementHasRoom: the least allowed load must leave room for any numbers, and the order of
+// the machines must not matter.
 func TestPlacementHasRoom(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		ids := machines(rapid.IntRange(1, 30).Draw(t, "machines"))
 		o := PlacementOptions{
-			Partitions:        rapid.IntRange(1, 300).Draw(t, "partitions"),
-			ReplicationFactor: rapid.IntRange(1, 20).Draw(t, "factor"),
-			Load:              rapid.Float64Range(1, 2).Draw(t, "load"),
+			Partitions:   rapid.IntRange(1, 300).Draw(t, "partitions"),
+			VirtualNodes: rapid.IntRange(1, 20).Draw(t, "factor"),
+			Load:         rapid.Float64Range(1, 2).Draw(t, "load"),
 		}
 		p, err := NewPlacement(ids, o)
 		if err != nil {
@@ -183,7 +185,7 @@ func TestOwnerOfNoPartition(t *testing.T) {
 }
 
 func TestHashPartition(t *testing.T) {
-	// Pinned: the partitions of segments are stored.
+	// Pinned, because the partitions of segments are stored.
 	for _, c := range []struct {
 		id         uint64
 		partitions int
@@ -198,9 +200,9 @@ func TestHashPartition(t *testing.T) {
 	}
 }
 
-// TestGoldenPlacement pins the format, and what the library makes of three
-// machines: where a new version of it fails here, the first view that is
-// proposed after an upgrade would move most of the data.
+// TestGoldenPlacement pins the format, and the library's result for three machines. If a new
+// version of it fails here, it must not be used, because the first view after an upgrade would
+// move most of the data.
 func TestGoldenPlacement(t *testing.T) {
 	want := readHex(t, "placement.hex")
 	p := place(t, machines(3), PlacementOptions{Partitions: 16})

@@ -1,3 +1,5 @@
+// Random tests of a trie against its model.
+
 package trie
 
 import (
@@ -9,15 +11,15 @@ import (
 	"pgregory.net/rapid"
 )
 
-// anyKey draws keys that are often equal to, prefixes of, and next to each
-// other, which is where a radix tree can go wrong.
+// anyKey draws keys which are often equal to, prefixes of, and next to each other, because a
+// radix tree can go wrong there.
 func anyKey(t *rapid.T, name string) []byte {
 	alphabet := rapid.SampledFrom([]byte{0x00, 0x01, 'a', 'b', 0xFE, 0xFF})
 	return rapid.SliceOfN(alphabet, 0, 6).Draw(t, name)
 }
 
-// walk is a trie and its model, which take the same random steps, and some of
-// the tries on the way, which must stay what they were.
+// walk is a trie and its model. Both take the same random steps. Some of the tries on the way are
+// kept, because they must not change.
 type walk struct {
 	trie  *Trie
 	model []Segment
@@ -25,7 +27,7 @@ type walk struct {
 	old   []version
 }
 
-// version is a trie that was reached and what it was then.
+// version is a trie on the way and its segments then.
 type version struct {
 	trie  *Trie
 	model []Segment
@@ -114,8 +116,7 @@ func (w *walk) ranges(t *rapid.T) {
 	}
 }
 
-// encode goes on with what was parsed, so that tries that were built and tries
-// that were updated are tested alike.
+// encode goes on with the parsed trie, because built and updated tries must be tested alike.
 func (w *walk) encode(t *rapid.T) {
 	data, err := w.trie.AppendBinary([]byte("head"))
 	if err != nil {
@@ -166,8 +167,8 @@ func TestTrieIsItsModel(t *testing.T) {
 	})
 }
 
-// TestShapeIsTheBoundsAlone: the tree that updates lead to is the one that
-// building it from its bounds at once gives.
+// TestShapeIsTheBoundsAlone: updates must lead to the same tree as building it from its bounds at
+// once.
 func TestShapeIsTheBoundsAlone(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		tr := New(0, 0)

@@ -1,3 +1,5 @@
+// Segments and partitions.
+
 package trie
 
 import (
@@ -6,20 +8,19 @@ import (
 	"strconv"
 )
 
-// A Segment is the range [Lo, Hi) of the ordered space: the keys k with
-// Lo <= k < Hi, compared byte by byte. A nil Hi is the end of the space.
+// A Segment is the range [Lo, Hi) of the ordered space: the keys k with Lo <= k < Hi, compared
+// byte by byte. A nil Hi is the end of the space.
 //
-// Lo and Hi of a segment that comes from a [Trie] belong to the trie and are
-// shared by all its versions: they must not be modified, and may be kept.
+// If a segment comes from a [Trie], its Lo and Hi belong to the trie and are shared by later
+// tries. They must not be modified, and may be kept.
 //
 // Invariant: Hi == nil || bytes.Compare(Lo, Hi) < 0.
 type Segment struct {
 	Lo, Hi []byte
 	ID     uint64
-	// Partition is where the segment is placed. It is kept with the segment
-	// and not derived from its ID, because a split must not move data: both
-	// halves stay in the partition of the whole, until a planned change gives
-	// the new one the partition of its own ID. See [HashPartition].
+	// Partition is the segment's partition. It is kept with the segment and not derived from its
+	// ID, because a split must not move data. Both halves stay in the partition of the whole
+	// until a planned change gives the new one the partition of its own ID. See [HashPartition].
 	Partition uint32
 }
 
@@ -28,8 +29,8 @@ func (s Segment) Contains(key []byte) bool {
 	return bytes.Compare(s.Lo, key) <= 0 && (s.Hi == nil || bytes.Compare(key, s.Hi) < 0)
 }
 
-// String is for messages and tests: the ID, the partition and the bounds, which
-// are quoted, and cut where they are long.
+// String is for messages and tests: the ID, the partition and the quoted bounds. If a bound is
+// long, it is cut.
 func (s Segment) String() string {
 	hi := "end"
 	if s.Hi != nil {

@@ -1,3 +1,5 @@
+// The type Trie: an immutable map from keys to segments.
+
 package trie
 
 import (
@@ -8,20 +10,20 @@ import (
 	"iter"
 )
 
-// Limits of a trie. They keep what [Parse] allocates within bounds, however
-// its input was made, and [Trie.Split] within what Parse accepts.
+// Limits of a trie. They bound the memory of [Parse] for any input. [Trie.Split] must keep to
+// them, because Parse must accept its result.
 const (
-	// MaxBoundLen is the greatest length of a bound, several times that of the
-	// longest key, which holds four terms of some 2 KiB at most.
+	// MaxBoundLen is the greatest length of a bound, several times the longest key's. The longest
+	// key has four terms of some 2 KiB at most.
 	MaxBoundLen = 64 << 10
 
-	// MaxBoundBytes is the greatest total length of the bounds of a trie. At
-	// 64 bytes each, about what separators of real keys have, it is a million
-	// segments: 256 TiB of data in segments of 256 MiB.
+	// MaxBoundBytes is the greatest total length of the bounds of a trie. If each has 64 bytes,
+	// about the length of separators of real keys, it is a million segments: 256 TiB of data in
+	// segments of 256 MiB.
 	MaxBoundBytes = 64 << 20
 )
 
-// What can be wrong with an update. Test with errors.Is.
+// Errors of updates. Test with errors.Is.
 var (
 	ErrNoSegment     = errors.New("no segment with this ID")
 	ErrIDTaken       = errors.New("another segment has this ID")
@@ -56,9 +58,8 @@ func New(id uint64, partition uint32) *Trie {
 // Len returns the number of segments. O(1).
 func (t *Trie) Len() int { return t.len }
 
-// Lookup returns the segment that contains key. It allocates nothing and takes
-// time proportional to the length of key; the number of segments counts only
-// by the nodes on the way.
+// Lookup returns the segment of key. It allocates nothing and takes time proportional to the
+// length of key. The number of segments counts only by the nodes on the path.
 func (t *Trie) Lookup(key []byte) Segment {
 	return *t.bounds.floor(key)
 }
@@ -77,9 +78,8 @@ func (t *Trie) All() iter.Seq[Segment] {
 	return t.Range(nil, nil)
 }
 
-// Range returns the segments that meet [lo, hi), in order: those that contain
-// a key k with lo <= k < hi. A nil hi is the end of the space; where hi is not
-// nil and hi <= lo there are none. One lookup for each segment.
+// Range returns the segments with a key k in lo <= k < hi, in order. A nil hi is the end of the
+// space. If hi is not nil and hi <= lo, there are none. One lookup for each segment.
 func (t *Trie) Range(lo, hi []byte) iter.Seq[Segment] {
 	return func(yield func(Segment) bool) {
 		if hi != nil && bytes.Compare(hi, lo) <= 0 {
@@ -92,10 +92,9 @@ func (t *Trie) Range(lo, hi []byte) iter.Seq[Segment] {
 	}
 }
 
-// Split divides the segment id at the key at, which must lie strictly inside:
-// Lo < at < Hi. The left half [Lo, at) keeps the ID, the right half [at, Hi)
-// gets newID, and both keep the partition, so that a split moves no data.
-// Split copies at.
+// Split divides the segment id at the key at. The key must lie strictly inside: Lo < at < Hi. The
+// left half [Lo, at) keeps the ID, and the right half [at, Hi) gets newID. Both keep the
+// partition, because a split must not move data. Split copies at.
 func (t *Trie) Split(id uint64, at []byte, newID uint64) (*Trie, error) {
 	u, err := t.split(id, at, newID)
 	if err != nil {
@@ -125,10 +124,9 @@ func (t *Trie) split(id uint64, at []byte, newID uint64) (*Trie, error) {
 	return t.put(left).put(right), nil
 }
 
-// Merge joins two neighbours, rightID the one that begins where leftID ends,
-// into one segment with the ID leftID. Both must be in one partition: a merge
-// moves no data either. Where they are not, [Trie.Assign] comes first, and
-// with it the move.
+// Merge joins two neighbours into one segment with the ID leftID; rightID must begin at the end
+// of leftID. Both must be in one partition, because a merge must not move data either. If they
+// are not, [Trie.Assign] must come first, and with it the move.
 func (t *Trie) Merge(leftID, rightID uint64) (*Trie, error) {
 	u, err := t.merge(leftID, rightID)
 	if err != nil {
@@ -156,8 +154,8 @@ func (t *Trie) merge(leftID, rightID uint64) (*Trie, error) {
 	return t.drop(right).put(&left), nil
 }
 
-// Assign puts the segment id into another partition; it is the one change of a
-// trie that moves data, and so part of a planned change only.
+// Assign puts the segment id into another partition. It must be part of a planned change, because
+// no other change of a trie moves data.
 func (t *Trie) Assign(id uint64, partition uint32) (*Trie, error) {
 	s, ok := t.Get(id)
 	if !ok {
@@ -180,7 +178,7 @@ func (t *Trie) put(s *Segment) *Trie {
 	return &u
 }
 
-// drop returns t without s, which is one of its segments.
+// drop returns t without s. s must be one of its segments.
 func (t *Trie) drop(s Segment) *Trie {
 	return &Trie{
 		bounds:     t.bounds.without(s.Lo),
@@ -190,8 +188,8 @@ func (t *Trie) drop(s Segment) *Trie {
 	}
 }
 
-// appendID appends the key of an ID: big-endian, so that IDs given out one
-// after the other share their prefix.
+// appendID appends the key of an ID. It is big-endian because successive IDs then share their
+// prefix.
 func appendID(b []byte, id uint64) []byte {
 	return binary.BigEndian.AppendUint64(b, id)
 }

@@ -1,3 +1,5 @@
+// Tries as bytes.
+
 package trie
 
 import (
@@ -32,10 +34,9 @@ func (t *Trie) AppendBinary(b []byte) ([]byte, error) {
 	return trieFormat.seal(b, start), nil
 }
 
-// Parse returns the trie that b is the encoding of; all of b, to its last byte.
-// It keeps nothing of b. Whatever b holds, Parse does not panic, and allocates
-// at most [MaxBoundBytes] and some 100 times len(b). Its errors wrap
-// [ErrCorrupt] or [ErrVersion] and name the byte and the element at fault.
+// Parse returns the trie encoded by b; all of b, to its last byte. It keeps nothing of b. For any
+// b, Parse does not panic, and allocates at most [MaxBoundBytes] and some 100 times len(b). Its
+// errors wrap [ErrCorrupt] or [ErrVersion] and name the byte and the element at fault.
 func Parse(b []byte) (*Trie, error) {
 	t, err := parse(b)
 	if err != nil {
@@ -49,6 +50,7 @@ func parse(b []byte) (*Trie, error) {
 	if err != nil {
 		return nil, err
 	}
+	// 1. Read the segments in order of their bounds.
 	n := r.count("the number of segments", minSegmentBytes, math.MaxInt32)
 	t := &Trie{len: n}
 	entries := make([]entry, 0, n)
@@ -65,6 +67,7 @@ func parse(b []byte) (*Trie, error) {
 	if r.err != nil {
 		return nil, r.err
 	}
+	// 2. Build both trees at once, because one insertion after the other would copy a path each.
 	t.bounds = build(entries, 0)
 	if t.ids, err = buildIDs(entries); err != nil {
 		return nil, err
@@ -72,13 +75,14 @@ func parse(b []byte) (*Trie, error) {
 	return t, nil
 }
 
-// parseSegment reads the segment behind previous, which is nil for the first
-// one and gets its upper bound here. It counts the bytes of the bound in t.
+// parseSegment reads the segment after previous, and sets the upper bound of previous. If
+// previous is nil, the segment must be the first. It counts the bytes of the bound in t.
 func (t *Trie) parseSegment(r *reader, previous *Segment) *Segment {
 	var before []byte
 	if previous != nil {
 		before = previous.Lo
 	}
+	// 1. Read the bound. Its length must be checked before the bytes are copied.
 	sharedOff := r.off
 	shared := int(r.uvarint("the shared length", uint64(len(before))))
 	restOff := r.off
@@ -90,6 +94,7 @@ func (t *Trie) parseSegment(r *reader, previous *Segment) *Segment {
 	if r.err != nil {
 		return nil
 	}
+	// 2. The encoding must be canonical: ascending, and shared as long as possible.
 	switch {
 	case previous == nil && restLen > 0:
 		r.fail(restOff, "the first bound is not empty")
@@ -107,6 +112,8 @@ func (t *Trie) parseSegment(r *reader, previous *Segment) *Segment {
 	if r.err != nil {
 		return nil
 	}
+	// 3. The upper bound of the segment before is this lower bound, because segments must tile
+	// the space.
 	s.Lo = slices.Concat(before[:shared], rest)
 	if previous != nil {
 		previous.Hi = s.Lo

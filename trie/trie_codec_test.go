@@ -1,3 +1,5 @@
+// Tests of the encoding of a trie against golden files and damage.
+
 package trie
 
 import (
@@ -10,9 +12,8 @@ import (
 	"testing"
 )
 
-// readHex reads a golden file: hexadecimal digits, white space, and comments
-// from # to the end of a line. A golden file is never rewritten: it is data
-// that stores hold.
+// readHex reads a golden file: hexadecimal digits, white space, and comments from # to the end of
+// a line. A golden file must never be rewritten, because stores hold such data.
 func readHex(tb testing.TB, name string) []byte {
 	tb.Helper()
 	text, err := os.ReadFile("testdata/" + name)
@@ -67,7 +68,7 @@ func TestGoldenTrie(t *testing.T) {
 	}
 }
 
-// framed returns body in the frame of f, with the checksum that it needs.
+// framed returns body in the frame of f, with a valid checksum.
 func (f format) framed(body string) []byte {
 	return f.seal(append(f.begin(nil), body...), 0)
 }
@@ -123,7 +124,7 @@ func TestParseVersion(t *testing.T) {
 	}
 }
 
-// TestParseFindsDamage: no byte can be changed, and no tail be missing.
+// TestParseFindsDamage: no byte may be changed, and no tail may be missing.
 func TestParseFindsDamage(t *testing.T) {
 	for name, parse := range map[string]func([]byte) error{
 		"trie.hex":      func(b []byte) error { _, err := Parse(b); return err },
@@ -145,7 +146,7 @@ func TestParseFindsDamage(t *testing.T) {
 	}
 }
 
-// TestParseBoundsItsMemory: a small input whose bounds, each one byte longer
+// TestParseBoundsItsMemory: a small input must be rejected if its bounds, each one byte longer
 // than the one before, would take gigabytes.
 func TestParseBoundsItsMemory(t *testing.T) {
 	const n = 1 << 16

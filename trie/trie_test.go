@@ -1,3 +1,5 @@
+// Tests of New, lookups, ranges, splits and merges.
+
 package trie
 
 import (
@@ -52,8 +54,8 @@ func TestNew(t *testing.T) {
 }
 
 func TestLookup(t *testing.T) {
-	// Segments 2 to 8. Some bounds are prefixes of others, some part ways in
-	// the middle of a compressed prefix, one has all bytes of 0xFF.
+	// Segments 2 to 8. Some bounds are prefixes of others, some differ in the middle of a
+	// compressed prefix, one has all bytes of 0xFF.
 	tr := splitAt(t, "abc", "abcdef", "abcdxx", "abd\x00", "b", "b\x00", "\xff\xff")
 	for _, c := range []struct {
 		key  string

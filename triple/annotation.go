@@ -1,3 +1,5 @@
+// Annotations: data of an application on a triple.
+
 package triple
 
 import (
@@ -8,18 +10,18 @@ import (
 // Annotation is the value of an annotation row.
 type Annotation struct {
 	Stamp Stamp
-	// On is the stamp of the version that it was noted on, as it was found then. A
-	// delete of the triple with a greater stamp takes the annotation away, also
-	// where its own stamp is greater still: who noted it had not heard of the delete.
-	// Zero is Stamp.
+	// On is the stamp of the triple's row at the time of the annotation. If the triple is deleted
+	// with a greater stamp than On, the delete removes the annotation too. This holds even if the
+	// annotation's own stamp is greater, because its writer had not seen the delete. If On is zero,
+	// it is Stamp.
 	On Stamp
-	// Removed says that nothing is noted since Stamp: a tombstone, without data.
+	// Removed is true if the annotation was removed at Stamp: a tombstone, without data.
 	Removed bool
 	Data    []byte
 }
 
-// Append appends the encoded value: flags, stamp, the stamp On where there is one,
-// data to the end.
+// Append appends the encoded value: flags, stamp, the stamp On if it differs, and then the data to
+// the end.
 func (a *Annotation) Append(dst []byte) []byte {
 	flags := byte(flagAnnotation)
 	if a.Removed {
@@ -39,13 +41,13 @@ func (a *Annotation) Append(dst []byte) []byte {
 	return append(dst, a.Data...)
 }
 
-// AppendAnnotation appends the value of an annotation row of a store that is alone.
+// AppendAnnotation appends the value of an annotation row of a store without a cluster.
 func AppendAnnotation(dst []byte, stamp Stamp, data []byte) []byte {
 	return (&Annotation{Stamp: stamp, Data: data}).Append(dst)
 }
 
-// DecodeAnnotation decodes the value of an annotation row; data aliases b, and On is
-// never zero unless Stamp is. The error wraps [ErrCorrupt].
+// DecodeAnnotation decodes the value of an annotation row. a.Data aliases b. a.On is zero only if
+// a.Stamp is. The error wraps [ErrCorrupt].
 func DecodeAnnotation(b []byte) (a Annotation, err error) {
 	if len(b) == 0 || b[0]&flagAnnotation == 0 || b[0]&^(flagAnnotation|flagTombstone|flagSecond) != 0 {
 		return a, fmt.Errorf("%w: not an annotation", ErrCorrupt)
@@ -66,8 +68,8 @@ func DecodeAnnotation(b []byte) (a Annotation, err error) {
 	return a, nil
 }
 
-// Before reports whether b replaces a under one key: it was noted on a newer version,
-// or on the same one later.
+// Before reports whether b replaces a under one key. It does if it is on a newer row, or on the
+// same row but later.
 func (a *Annotation) Before(b *Annotation) bool {
 	if a.On != b.On {
 		return a.On.Less(b.On)
@@ -75,6 +77,6 @@ func (a *Annotation) Before(b *Annotation) bool {
 	return a.Stamp.Less(b.Stamp)
 }
 
-// SameRow reports whether the values of two rows of one key are the same, but for what
-// may differ from machine to machine.
+// SameRow reports whether the values of two rows of one key are equal, except for the parts that
+// may differ between machines.
 func SameRow(a, b []byte) bool { return bytes.Equal(Bare(a), Bare(b)) }

@@ -1,4 +1,4 @@
-// The annotations of triples in N-Triples and N-Quads text.
+// Annotations of triples in N-Triples and N-Quads text.
 
 package triple
 
@@ -11,51 +11,50 @@ import (
 
 // Limits of annotations.
 const (
-	// MaxAnnotationBytes is the greatest size of the data of one annotation.
+	// MaxAnnotationBytes is the largest size of the data of one annotation.
 	MaxAnnotationBytes = 1 << 20
-	// MaxApplicationID is the greatest length of an application id in bytes; the
-	// least is 1.
+	// MaxApplicationID is the largest length of an application ID in bytes; the smallest is 1.
 	MaxApplicationID = 255
 )
 
-// AnnotationsHeader is the first line, without its end, of a document whose
-// statements have annotations:
+// AnnotationsHeader is the first line, without its end, of a document if its statements have
+// annotations:
 //
 //	#@trefoil-annotations 1
 //	<http://a> <http://p> <http://b> . #@ links=AQID other%20id=
 //	<http://a> <http://p> <http://c> .
 //
-// For other programs the header and what stands behind '.' are comments. The
-// annotations stand on the line of their triple, so that sort, grep and split keep
-// both together:
+// For other programs the header and everything after '.' are comments. The annotations are on the
+// line of their triple, because sort, grep and split then keep both together:
 //
 //	annotated  = statement "#@" 1*( 1*WS id "=" data ) *WS    on one line
 //	id         = 1*( ALPHA / DIGIT / "-" / "." / "_" / "~" / "%" HEX HEX )
 //	data       = *base64    RFC 4648, section 4, with padding
 //	WS         = SP / TAB
 //
-// An id is 1 to [MaxApplicationID] bytes after its %XX are decoded, data up to
-// [MaxAnnotationBytes] after base64. A triple may stand on several lines, each with
-// some of its annotations. Without the header all comments are just comments.
+// An ID must have 1 to [MaxApplicationID] bytes after its %XX are decoded, and data up to
+// [MaxAnnotationBytes] after base64. A triple may be on several lines, each with some of its
+// annotations. If the header is missing, all comments are just comments.
 const AnnotationsHeader = headerBegin + " 1"
 
-// headerBegin is how a header of any version begins.
+// headerBegin is the beginning of a header of any version.
 const headerBegin = "#@trefoil-annotations"
 
 // annotationMark begins the annotations of a statement.
 const annotationMark = "#@"
 
-// maxAnnotationsLine is from which size on the annotations of a triple go on in
-// another line, so that a line stays below [DefaultMaxLine].
+// maxAnnotationsLine is the size from which the annotations of a triple continue on another line,
+// because a line must be shorter than [DefaultMaxLine].
 const maxAnnotationsLine = 4 << 20
 
-// ApplicationData is an annotation in text: what an application notes on a triple.
+// ApplicationData is an annotation in text: data of an application on a triple.
 type ApplicationData struct {
 	ApplicationID string
 	Data          []byte
 }
 
-// Check returns what is wrong with an annotation that a store is to keep.
+// Check returns an error if the annotation is too large for a store, or if its ID is empty or too
+// long.
 func (a *ApplicationData) Check() error {
 	switch {
 	case len(a.ApplicationID) == 0 || len(a.ApplicationID) > MaxApplicationID:
@@ -66,8 +65,8 @@ func (a *ApplicationData) Check() error {
 	return nil
 }
 
-// AppendAnnotated appends a statement, as [AppendNQuad] makes it, with the
-// annotations of its triple. Very long annotations make it several lines.
+// AppendAnnotated appends a statement with the annotations of its triple. The statement must be in
+// the form of [AppendNQuad]. If the annotations are very long, the result has several lines.
 func AppendAnnotated(dst, statement []byte, annotations []ApplicationData) []byte {
 	line := bytes.TrimSuffix(statement, []byte{'\n'})
 	begin := len(dst)
@@ -99,13 +98,12 @@ func appendID(dst []byte, id string) []byte {
 	return dst
 }
 
-// isIDByte reports whether a byte of an id stands for itself: the unreserved ones of
-// RFC 3986.
+// isIDByte reports whether a byte of an ID needs no %XX: the unreserved bytes of RFC 3986.
 func isIDByte(c byte) bool {
 	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '-' || c == '.' || c == '_' || c == '~'
 }
 
-// isHeader reports whether a line is a header, of whatever version.
+// isHeader reports whether a line is a header of any version.
 func isHeader(line []byte) bool {
 	rest, ok := bytes.CutPrefix(line, []byte(headerBegin))
 	return ok && (len(rest) == 0 || rest[0] == ' ' || rest[0] == '\t')
@@ -116,9 +114,8 @@ func isKnownHeader(line []byte) bool {
 	return string(bytes.TrimRight(line, " \t")) == AnnotationsHeader
 }
 
-// checkHeader returns what is wrong with a comment that is a header: it is not the
-// document's first line, or of a version that is not known. The comment is
-// line[start:].
+// checkHeader returns an error if a comment is a misplaced or unknown header. It must be the
+// document's first line, and its version must be known. The comment is line[start:].
 func checkHeader(line []byte, start int, annotated bool) *tokenError {
 	switch comment := line[start:]; {
 	case !isHeader(comment):
@@ -131,9 +128,9 @@ func checkHeader(line []byte, start int, annotated bool) *tokenError {
 	return nil
 }
 
-// Annotations decodes the annotations of st, the statement that Next found last;
-// nil where it has none. The caller owns them. On an error the whole statement is
-// rejected, as in [Block.Next].
+// Annotations decodes the annotations of st, the last statement of Next. It returns nil if there
+// are none. The caller owns them. If one is malformed, the whole statement is rejected, as in
+// [Block.Next].
 func (b *Block) Annotations(st *RawStatement) ([]ApplicationData, *SyntaxError) {
 	if !b.annotated || !bytes.HasPrefix(st.comment, []byte(annotationMark)) {
 		return nil, nil
@@ -146,11 +143,12 @@ func (b *Block) Annotations(st *RawStatement) ([]ApplicationData, *SyntaxError) 
 	return all, nil
 }
 
-// parseAnnotations reads a comment that begins with the mark. Offsets of errors
-// count from its start.
+// parseAnnotations parses a comment; it must begin with the mark. Offsets of errors are from its
+// start.
 func parseAnnotations(comment []byte) (all []ApplicationData, err *tokenError) {
 	i := len(annotationMark)
 	for {
+		// 1. Cut off the next annotation. Spaces must separate them.
 		start := skipSpace(comment, i)
 		if start == len(comment) {
 			break
@@ -162,6 +160,7 @@ func parseAnnotations(comment []byte) (all []ApplicationData, err *tokenError) {
 		for end < len(comment) && comment[end] != ' ' && comment[end] != '\t' {
 			end++
 		}
+		// 2. Parse it. An application must not annotate twice on one line.
 		a, err := parseAnnotation(comment[start:end])
 		if err == nil && slices.ContainsFunc(all, func(b ApplicationData) bool { return a.ApplicationID == b.ApplicationID }) {
 			err = tokenErrorf(0, "two annotations of one application on one line")
@@ -179,12 +178,13 @@ func parseAnnotations(comment []byte) (all []ApplicationData, err *tokenError) {
 	return all, nil
 }
 
-// parseAnnotation reads id=data.
+// parseAnnotation parses id=data.
 func parseAnnotation(text []byte) (a ApplicationData, err *tokenError) {
 	eq := bytes.IndexByte(text, '=')
 	if eq < 0 {
 		return a, tokenErrorf(0, "expected '=' after the application id of an annotation")
 	}
+	// 1. Decode the ID, and check the data's length before memory is allocated.
 	id, err := parseID(text[:eq])
 	if err != nil {
 		return a, err
@@ -194,6 +194,7 @@ func parseAnnotation(text []byte) (a ApplicationData, err *tokenError) {
 		return a, tokenErrorf(eq+1, "the annotation has more than %d bytes of data", MaxAnnotationBytes)
 	}
 	a.ApplicationID, a.Data = id, make([]byte, base64.StdEncoding.DecodedLen(len(data)))
+	// 2. Decode the data. An error is placed at the first bad byte.
 	n, failed := base64.StdEncoding.Strict().Decode(a.Data, data)
 	if failed != nil {
 		at := len(data)
@@ -202,6 +203,7 @@ func parseAnnotation(text []byte) (a ApplicationData, err *tokenError) {
 		}
 		return a, tokenErrorf(eq+1+at, "the data of an annotation is not base64 with padding")
 	}
+	// 3. Check the sizes again, because DecodedLen is only an upper limit.
 	a.Data = a.Data[:n]
 	if failed := a.Check(); failed != nil {
 		return a, tokenErrorf(0, "%v", failed)

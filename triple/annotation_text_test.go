@@ -1,3 +1,5 @@
+// Annotations in text, and bounds that keep them beside the rows of their triples.
+
 package triple
 
 import (
@@ -24,8 +26,8 @@ func genAnnotations() *rapid.Generator[[]ApplicationData] {
 	return rapid.SliceOfNDistinct(one, 0, 8, func(a ApplicationData) string { return a.ApplicationID })
 }
 
-// TestAnnotatedRoundTrip writes triples with annotations and reads them back, in
-// blocks of all sizes; without the header the same text has the triples alone.
+// TestAnnotatedRoundTrip writes triples with annotations and reads them again, in blocks of all
+// sizes. If the header is missing, the same text must have only the triples.
 func TestAnnotatedRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		triples := rapid.SliceOfN(genTriple(true), 1, 6).Draw(t, "triples")
@@ -67,7 +69,7 @@ func TestAnnotatedRoundTrip(t *testing.T) {
 	})
 }
 
-// TestLongAnnotations: more annotations than fit on a line go on in another one.
+// TestLongAnnotations: if annotations do not fit on a line, they must continue on another.
 func TestLongAnnotations(t *testing.T) {
 	var all []ApplicationData
 	for i := range 9 {
@@ -92,8 +94,8 @@ func TestLongAnnotations(t *testing.T) {
 	}
 }
 
-// TestAnnotationsSyntax: what is malformed is named by its place, and is rejected
-// with its statement; what follows is read.
+// TestAnnotationsSyntax: an error must have its place, and its statement must be rejected. The
+// statements after it must be read.
 func TestAnnotationsSyntax(t *testing.T) {
 	const statement = "<a:a> <a:b> <a:c> . "
 	tooLong := strings.Repeat("a", MaxApplicationID+1)
@@ -160,7 +162,7 @@ func TestAnnotationsSyntax(t *testing.T) {
 	}
 }
 
-// TestHeaderBelow: a header that is not the first line would lose annotations.
+// TestHeaderBelow: a header must be the first line, because annotations would be lost otherwise.
 func TestHeaderBelow(t *testing.T) {
 	for _, doc := range []string{"\n" + AnnotationsHeader + "\n", "<a:a> <a:b> <a:c> .\r" + AnnotationsHeader} {
 		events, err := scanAll(strings.NewReader(doc), ScanOptions{Quads: true})
@@ -175,9 +177,9 @@ func TestHeaderBelow(t *testing.T) {
 	}
 }
 
-// TestSplitBound: whatever the beginning of a key is taken for a bound, as separators of
-// keys are, a version and its annotations are on one side of what SplitBound makes of
-// it, and the bound moves over no more than the versions that stay together.
+// TestSplitBound: any beginning of a key may be a bound, as separators of keys are. A triple's row
+// and its annotations must be on one side of SplitBound's result. The bound must move only over
+// rows that stay together.
 func TestSplitBound(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		x := genTriple(true).Draw(t, "triple")
@@ -190,7 +192,7 @@ func TestSplitBound(t *testing.T) {
 		version, _ := AppendKey(nil, order, x)
 		other, _ := AppendKey(nil, order, twin)
 		annotation := AppendAnnotationKey(nil, version, "a")
-		// A long last term that begins with this one sorts between the two.
+		// A long last term with this beginning sorts between the triple's row and its annotations.
 		longer := append(bytes.Clone(version), 0, markHash)
 		longer = append(longer, bytes.Repeat([]byte{7}, 16)...)
 		of := rapid.SampledFrom([][]byte{version, other, annotation, longer}).Draw(t, "of")
@@ -199,7 +201,7 @@ func TestSplitBound(t *testing.T) {
 		if (bytes.Compare(version, bound) < 0) != (bytes.Compare(annotation, bound) < 0) {
 			t.Fatalf("% X, made of % X, separates % X from % X", bound, at, version, annotation)
 		}
-		first := x // of those that stay together
+		first := x // of the rows that stay together
 		if order != GSPO {
 			first.Graph = Term{}
 		}

@@ -1,3 +1,5 @@
+// Benchmarks of terms, keys and the scanner.
+
 package triple
 
 import (

@@ -1,3 +1,5 @@
+// Bounds: ranges of an order by value.
+
 package triple
 
 import (
@@ -8,19 +10,17 @@ import (
 	"strings"
 )
 
-// ErrBadBounds: bounds that contradict each other or ask what no order answers.
+// ErrBadBounds means that bounds contradict each other, or that no order can answer them.
 var ErrBadBounds = errors.New("bad bounds")
 
-// Bounds asks for a range of one order. Prefix fixes the order's leading terms;
-// GE, GT, LE, LT bound the next term by value within its class; Starts asks for
-// next terms that begin with a text, and excludes the other four; From and
-// Until are exact places in the order, of one to four whole terms each. A zero
-// term or empty slice is no bound.
+// Bounds requests a range of one order. Prefix fixes the order's first terms. GE, GT, LE, LT bound
+// the next term by value within its class. Starts selects next terms by the beginning of their
+// text, and excludes the other four. From and Until are exact places in the order, of one to four
+// whole terms each. A zero term or empty slice is no bound.
 //
-// The classes are: blank nodes; IRIs; numbers of all XSD types; booleans;
-// dateTimes; dates; times; strings; language-tagged strings; and, for each
-// other datatype, its literals. A value bound never leaves its class. NaN meets
-// no bound on numbers.
+// The classes are: blank nodes; IRIs; numbers of all XSD types; booleans; dateTimes; dates; times;
+// strings; language-tagged strings; and, for each other datatype, its literals. A value bound never
+// leaves its class. NaN is outside of every bound on numbers.
 type Bounds struct {
 	Order          Order
 	Prefix         []Term
@@ -29,27 +29,26 @@ type Bounds struct {
 	From, Until    []Term
 }
 
-// Starts asks for terms that begin with Text: IRIs, plain strings, or strings of
-// exactly one language (compared without case) where Lang is set. Kind [None] is no
-// bound.
+// Starts selects terms that begin with Text: IRIs, plain strings, or strings of one language if
+// Lang is set. Languages must be equal except for case. If Kind is [None], it is no bound.
 type Starts struct {
 	Kind Kind
 	Text string
 	Lang string
 }
 
-// KeyRange is a range of keys that holds all versions that a [Bounds] asks for.
-// Where long terms or language tags make it wider than asked, Accept tells
-// which belong to the answer.
+// KeyRange is a range of keys that holds all rows of a [Bounds]. If long terms or language tags
+// make it wider than requested, Accept must select the rows of the answer.
 type KeyRange struct {
 	Order Order
 	Range Range
-	check func(Term) bool // nil: all belong to it
+	check func(Term) bool // nil if all rows belong to the answer
 	at    int             // the position that check tests
 }
 
-// KeyRange returns the keys that b asks for. The error wraps [ErrBadBounds].
+// KeyRange returns the range of keys for b. The error wraps [ErrBadBounds].
 func (b Bounds) KeyRange() (KeyRange, error) {
+	// 1. Check the terms of places; there must be at most four, and none may be zero.
 	if !b.Order.Valid() {
 		return KeyRange{}, fmt.Errorf("%w: no order", ErrBadBounds)
 	}
@@ -61,12 +60,14 @@ func (b Bounds) KeyRange() (KeyRange, error) {
 			return KeyRange{}, fmt.Errorf("%w: an empty term in an item", ErrBadBounds)
 		}
 	}
+	// 2. Start with the range of the prefix, then narrow it by each bound.
 	kr := KeyRange{Order: b.Order}
 	lo := appendTerms([]byte{byte(b.Order)}, b.Prefix)
 	kr.Range = prefixRange(lo, b.Order, len(b.Prefix))
 	if err := b.boundNext(&kr); err != nil {
 		return KeyRange{}, err
 	}
+	// 3. From and Until cut the range further.
 	if len(b.From) > 0 {
 		kr.Range = kr.Range.Intersect(Range{Lo: appendTerms([]byte{byte(b.Order)}, b.From)})
 	}
@@ -88,6 +89,7 @@ func appendTerms(dst []byte, terms []Term) []byte {
 
 // boundNext narrows kr by the bounds on the term after the prefix.
 func (b Bounds) boundNext(kr *KeyRange) error {
+	// 1. Each end may have only one bound.
 	lower, upper := b.GE, b.LE
 	strictLower, strictUpper := false, false
 	if !b.GT.IsZero() {
@@ -102,6 +104,7 @@ func (b Bounds) boundNext(kr *KeyRange) error {
 		}
 		upper, strictUpper = b.LT, true
 	}
+	// 2. Without a bound on the next term nothing is narrowed.
 	byValue := !lower.IsZero() || !upper.IsZero()
 	if !byValue && b.Starts.Kind == None {
 		return nil
@@ -112,6 +115,7 @@ func (b Bounds) boundNext(kr *KeyRange) error {
 	if len(b.Prefix) > 3 {
 		return fmt.Errorf("%w: the prefix fixes all four terms, none is left to bound", ErrBadBounds)
 	}
+	// 3. The bounds apply to the bytes after the prefix and its mark.
 	base := appendTerms([]byte{byte(b.Order)}, b.Prefix)
 	if len(b.Prefix) > 0 {
 		base = append(base, 0, markTermEnd)
@@ -123,13 +127,14 @@ func (b Bounds) boundNext(kr *KeyRange) error {
 	return narrowByValue(kr, base, bound{lower, strictLower}, bound{upper, strictUpper})
 }
 
-// bound is one end of a value range; a zero term is none.
+// bound is one end of a value range; a zero term is no bound.
 type bound struct {
 	term   Term
 	strict bool
 }
 
 func narrowByValue(kr *KeyRange, base []byte, lower, upper bound) error {
+	// 1. Both ends must be of one class, because a range never leaves its class.
 	some := lower.term
 	if some.IsZero() {
 		some = upper.term
@@ -138,11 +143,13 @@ func narrowByValue(kr *KeyRange, base []byte, lower, upper bound) error {
 	if !lower.term.IsZero() && !upper.term.IsZero() && !bytes.Equal(class.lo, classOf(upper.term).lo) {
 		return fmt.Errorf("%w: the bounds %s and %s are of different classes", ErrBadBounds, clip(lower.term.String()), clip(upper.term.String()))
 	}
+	// 2. Long terms of a class may sort before its other terms; a test then selects the right ones.
 	lo, hi, tests := class.lo, class.hi, []func(Term) bool(nil)
 	if longs := beforeLongs(class.lo); longs != nil {
 		lo = longs
 		tests = append(tests, func(t Term) bool { return t.datatype == some.datatype })
 	}
+	// 3. The lower end. NaN is above all numbers, so nothing is left.
 	if !lower.term.IsZero() {
 		from, after := valueSpan(lower.term)
 		switch longs := beforeLongs(from); {
@@ -157,6 +164,7 @@ func narrowByValue(kr *KeyRange, base []byte, lower, upper bound) error {
 			lo = from
 		}
 	}
+	// 4. The upper end.
 	if !upper.term.IsZero() {
 		from, after := valueSpan(upper.term)
 		switch {
@@ -167,7 +175,8 @@ func narrowByValue(kr *KeyRange, base []byte, lower, upper bound) error {
 		default:
 			hi = after
 		}
-		// Long terms of the same beginning stand before hi, whatever follows in them.
+		// Long terms with the same beginning sort before hi, whatever their rest is, so they must
+		// be tested.
 		if beforeLongs(from) != nil {
 			tests = append(tests, compareTest(upper.term, func(c int) bool { return c < 0 || c == 0 && !upper.strict }))
 		}
@@ -176,6 +185,7 @@ func narrowByValue(kr *KeyRange, base []byte, lower, upper bound) error {
 		Lo: append(bytes.Clone(base), lo...),
 		Hi: append(bytes.Clone(base), hi...),
 	})
+	// All tests must hold for a term.
 	if len(tests) > 0 {
 		kr.check = func(t Term) bool {
 			for _, test := range tests {
@@ -189,8 +199,7 @@ func narrowByValue(kr *KeyRange, base []byte, lower, upper bound) error {
 	return nil
 }
 
-// classRange holds the first byte string of a class of terms and the first one
-// beyond it.
+// classRange holds the first byte string of a class of terms, and the first one after it.
 type classRange struct{ lo, hi []byte }
 
 func classOf(t Term) classRange {
@@ -205,9 +214,8 @@ func classOf(t Term) classRange {
 	}
 }
 
-// valueSpan returns the bytes that the written terms of t's value begin with,
-// and the first ones beyond: for numbers, booleans and dates all terms of the
-// same value, for all others t alone.
+// valueSpan returns the first bytes of the written terms with t's value, and the first bytes after
+// them. For numbers, booleans and dates these are all terms of the same value, for others t alone.
 func valueSpan(t Term) (from, after []byte) {
 	if tag, value, ok := appendValueBytes(nil, t); ok {
 		from = appendEscapedBytes([]byte{tag}, value)
@@ -217,8 +225,8 @@ func valueSpan(t Term) (from, after []byte) {
 	return from, append(bytes.Clone(from), 0, markTermEnd+1)
 }
 
-// prefixSuccessor returns the first byte string that is greater than all with
-// the given prefix. Tags keep the prefix from being all FF.
+// prefixSuccessor returns the smallest byte string that is greater than all with the given prefix.
+// The prefix is never all FF, because it has a tag.
 func prefixSuccessor(prefix []byte) []byte {
 	s := bytes.Clone(prefix)
 	for i := len(s) - 1; i >= 0; i-- {
@@ -230,10 +238,10 @@ func prefixSuccessor(prefix []byte) []byte {
 	return s
 }
 
-// beforeLongs returns where the long terms stand that share their first 256
-// units with a written term or value: before all others that go on from there,
-// in the order of their hashes. It returns nil where written has no more than
-// 256 units, so that keys compare with it as whole terms do.
+// beforeLongs returns the start of the long terms that share their first 256 units with a written
+// term or value. They sort before all other terms with that beginning, in the order of their
+// hashes. It returns nil if written has at most 256 units, because keys then compare like whole
+// terms.
 func beforeLongs(written []byte) []byte {
 	prefix := prefixOf(written)
 	if len(prefix) == len(written) {
@@ -242,8 +250,8 @@ func beforeLongs(written []byte) []byte {
 	return append(bytes.Clone(prefix), 0, markHash)
 }
 
-// compareTest returns a test of a term against a bound of the same class: by
-// value where the class has values, else by whole written forms.
+// compareTest returns a test of a term against a bound of the same class. It compares values if the
+// class has values, else whole written forms.
 func compareTest(bound Term, accept func(int) bool) func(Term) bool {
 	if _, want, ok := appendValueBytes(nil, bound); ok {
 		return func(t Term) bool {
@@ -261,6 +269,7 @@ func isNaN(t Term) bool {
 
 // narrow narrows kr to the terms that begin with s.Text.
 func (s Starts) narrow(kr *KeyRange, base []byte) error {
+	// 1. The kind and language determine the tag of the terms.
 	tag := byte(0)
 	switch {
 	case s.Kind == Blank:
@@ -274,6 +283,7 @@ func (s Starts) narrow(kr *KeyRange, base []byte) error {
 	default:
 		return fmt.Errorf("%w: starts of a %s", ErrBadBounds, s.Kind)
 	}
+	// 2. The range of all terms with that text at the beginning, including long ones.
 	lo := appendEscaped([]byte{tag}, s.Text)
 	hi := prefixSuccessor(lo)
 	longs := beforeLongs(lo)
@@ -284,6 +294,7 @@ func (s Starts) narrow(kr *KeyRange, base []byte) error {
 		Lo: append(bytes.Clone(base), lo...),
 		Hi: append(bytes.Clone(base), hi...),
 	})
+	// 3. Keys cannot decide languages and long terms, so these need a test.
 	if s.Lang != "" || longs != nil {
 		kr.check = func(t Term) bool {
 			return strings.HasPrefix(t.value, s.Text) && strings.EqualFold(t.lang, s.Lang)
@@ -292,12 +303,11 @@ func (s Starts) narrow(kr *KeyRange, base []byte) error {
 	return nil
 }
 
-// Exact reports whether every version in the range belongs to the answer.
+// Exact reports whether every row in the range belongs to the answer.
 func (kr *KeyRange) Exact() bool { return kr.check == nil }
 
-// Accept reports whether a version of the range belongs to the answer. Annotation
-// rows, which stand in some ranges, are not for it: skip them first. The error
-// wraps [ErrCorrupt].
+// Accept reports whether a row of the range belongs to the answer. Some ranges have annotation rows
+// too; the caller must skip them first. The error wraps [ErrCorrupt].
 func (kr *KeyRange) Accept(terms KeyTerms, value []byte) (bool, error) {
 	if kr.check == nil {
 		return true, nil

@@ -1,3 +1,5 @@
+// Tests of bounds, against the oracle.
+
 package triple
 
 import (
@@ -10,15 +12,14 @@ import (
 	"pgregory.net/rapid"
 )
 
-// row is one row of a store: a version or an annotation of it.
+// row is one row of a store: a triple's row or an annotation on it.
 type row struct {
 	key, value []byte
 	triple     Triple
 	annotation bool
 }
 
-// rowsOf returns the rows of an order as a store holds them: sorted, every third
-// version with an annotation beside it.
+// rowsOf returns the sorted rows of an order of a store. Every third triple has an annotation.
 func rowsOf(o Order, triples []Triple) []row {
 	var rows []row
 	for i, t := range triples {
@@ -35,8 +36,7 @@ func rowsOf(o Order, triples []Triple) []row {
 	return slices.CompactFunc(rows, func(a, b row) bool { return bytes.Equal(a.key, b.key) })
 }
 
-// selectRows returns the triples in a range that accept takes, as a store reads
-// them.
+// selectRows returns the triples in a range that accept selects, in the way of a store.
 func selectRows(t *rapid.T, rows []row, r Range, accept func(KeyTerms, []byte) bool) []Triple {
 	var got []Triple
 	for _, row := range rows {
@@ -59,7 +59,7 @@ func selectRows(t *rapid.T, rows []row, r Range, accept func(KeyTerms, []byte) b
 	return got
 }
 
-// sameTriples reports whether got is want, which is in no order.
+// sameTriples reports whether got and want are equal; want may be in any order.
 func sameTriples(o Order, got, want []Triple) bool {
 	want = slices.Clone(want)
 	slices.SortFunc(want, func(a, b Triple) int { return oracleCompareTriples(o, a, b) })
@@ -76,7 +76,7 @@ func termsIn(o Order, t Triple) []Term {
 	return terms
 }
 
-// boundsMatch is what [Bounds] means.
+// boundsMatch is the definition of [Bounds].
 func boundsMatch(b Bounds, t Triple) bool {
 	terms := termsIn(b.Order, t)
 	if len(terms) < len(b.Prefix) || !slices.Equal(terms[:len(b.Prefix)], b.Prefix) {
@@ -145,8 +145,7 @@ func genStore() *rapid.Generator[[]Triple] {
 	})
 }
 
-// TestBoundsSelect: the rows that a KeyRange selects are those that the bounds
-// mean.
+// TestBoundsSelect: a KeyRange must select exactly the rows of the bounds.
 func TestBoundsSelect(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		triples := genStore().Draw(t, "store")
@@ -222,7 +221,7 @@ func genBounds(o Order, triples []Triple) *rapid.Generator[Bounds] {
 	})
 }
 
-// TestBoundsExamples are those that the door's description names.
+// TestBoundsExamples has the examples of the endpoint's description.
 func TestBoundsExamples(t *testing.T) {
 	size := NewIRI("http://ex/size")
 	var triples []Triple
@@ -324,8 +323,8 @@ func TestBoundsErrors(t *testing.T) {
 	}
 }
 
-// TestBoundsOfLongTerms: long terms stand in a key by prefix and hash, so that
-// bounds among terms of the same beginning are tested on the whole terms.
+// TestBoundsOfLongTerms: keys have only prefix and hash of long terms. Bounds among terms of the
+// same beginning must therefore be tested on the whole terms.
 func TestBoundsOfLongTerms(t *testing.T) {
 	skipWithRace(t)
 	pad := func(n int) string { return strings.Repeat("x", n) }

@@ -1,3 +1,5 @@
+// Classes of bytes in N-Triples, and the check of IRIs.
+
 package triple
 
 import (
@@ -8,12 +10,12 @@ import (
 
 // Classes of ASCII bytes in N-Triples, as bits of asciiClass.
 const (
-	classIRI      = 1 << iota // may stand in an IRI between < and >
-	classLabel                // may stand inside a blank node label (PN_CHARS), without '.'
-	classLabel1               // may start a blank node label (PN_CHARS_U or a digit)
+	classIRI      = 1 << iota // allowed in an IRI between < and >
+	classLabel                // allowed inside a blank node label (PN_CHARS), without '.'
+	classLabel1               // allowed at the start of a blank node label (PN_CHARS_U or a digit)
 	classLetter               // A-Z a-z
-	classScheme               // may stand in a scheme after its first letter
-	classTagAlnum             // may stand in a subtag of a language tag
+	classScheme               // allowed in a scheme after its first letter
+	classTagAlnum             // allowed in a subtag of a language tag
 )
 
 var asciiClass = func() (table [128]uint8) {
@@ -21,7 +23,7 @@ var asciiClass = func() (table [128]uint8) {
 		b := byte(c)
 		letter := b >= 'a' && b <= 'z' || b >= 'A' && b <= 'Z'
 		digit := b >= '0' && b <= '9'
-		if b > 0x20 { // DEL too: IRIREF does not exclude it (RDF 1.1 N-Triples, section 7)
+		if b > 0x20 { // DEL too, because IRIREF allows it (RDF 1.1 N-Triples, section 7)
 			table[c] |= classIRI
 		}
 		switch b {
@@ -39,7 +41,7 @@ var asciiClass = func() (table [128]uint8) {
 			table[c] |= classScheme
 		}
 		switch b {
-		case '_': // the grammar of N-Triples has ':' here too; its test suite forbids it, as Turtle does
+		case '_': // N-Triples' grammar has ':' here too; its test suite and Turtle forbid it
 			table[c] |= classLabel | classLabel1
 		case '-':
 			table[c] |= classLabel
@@ -48,15 +50,15 @@ var asciiClass = func() (table [128]uint8) {
 	return table
 }()
 
-// What [CheckIRI] reports, without the IRI itself.
+// Errors of [CheckIRI], without the IRI itself.
 var (
 	errRelativeIRI = errors.New("relative IRI (no scheme)")
 	errEmptyIRI    = errors.New("empty IRI")
 )
 
-// CheckIRI returns nil where iri is an absolute IRI as N-Triples takes it: a
-// scheme, a colon, and only characters that IRIREF allows, in valid UTF-8.
-// (RDF 1.1 N-Triples, section 7; the scheme by RFC 3987.)
+// CheckIRI returns nil if iri is an absolute IRI of N-Triples. It must have a scheme, a colon, and
+// only characters of IRIREF, in valid UTF-8. (RDF 1.1 N-Triples, section 7; the scheme by RFC
+// 3987.)
 func CheckIRI(iri string) error {
 	if err := checkScheme(iri); err != nil {
 		return err
@@ -78,7 +80,7 @@ func CheckIRI(iri string) error {
 	return nil
 }
 
-// checkScheme returns nil where iri begins with a scheme and a colon.
+// checkScheme returns nil if iri begins with a scheme and a colon.
 func checkScheme(iri string) error {
 	if iri == "" {
 		return errEmptyIRI
@@ -103,10 +105,11 @@ func asciiAt(s string, i int) uint8 {
 	return 0
 }
 
-// scanBlankLabel returns the length of the longest blank node label (N-Triples'
-// BLANK_NODE_LABEL without "_:") at the start of s; 0 where there is none. A
-// label neither starts nor ends with '.'.
+// scanBlankLabel returns the length of the longest blank node label (N-Triples' BLANK_NODE_LABEL
+// without "_:") at the start of s; 0 if there is none. A label must neither start nor end with '.'.
 func scanBlankLabel(s string) int {
+	// end is the end of the last character that is not a dot, because a label must not end with
+	// one.
 	end := 0
 	for i := 0; i < len(s); {
 		c := s[i]
@@ -125,6 +128,7 @@ func scanBlankLabel(s string) int {
 			}
 			continue
 		}
+		// Above ASCII a label has the characters of names.
 		r, size := utf8.DecodeRuneInString(s[i:])
 		if size == 1 || !IsNameStart(r) && (i == 0 || !IsNamePart(r)) {
 			return end
@@ -135,8 +139,8 @@ func scanBlankLabel(s string) int {
 	return end
 }
 
-// IsNameStart reports whether a rune above ASCII may start a name: PN_CHARS_BASE of
-// Turtle, N-Triples and SPARQL, NameStartChar of XML 1.0 (fifth edition).
+// IsNameStart reports whether a rune above ASCII may start a name: PN_CHARS_BASE of Turtle,
+// N-Triples and SPARQL, NameStartChar of XML 1.0 (fifth edition).
 func IsNameStart(r rune) bool {
 	switch {
 	case r < 0xC0:
@@ -163,14 +167,13 @@ func IsNameStart(r rune) bool {
 	return r >= 0x10000 && r <= 0xEFFFF
 }
 
-// IsNamePart reports whether a rune above ASCII may stand in a name: PN_CHARS, and
-// NameChar of XML.
+// IsNamePart reports whether a rune above ASCII may be in a name: PN_CHARS, and NameChar of XML.
 func IsNamePart(r rune) bool {
 	return IsNameStart(r) || r == 0xB7 || r >= 0x300 && r <= 0x36F || r == 0x203F || r == 0x2040
 }
 
-// scanLangTag returns the length of the longest language tag (LANGTAG without
-// "@") at the start of s: [a-zA-Z]+ ('-' [a-zA-Z0-9]+)*.
+// scanLangTag returns the length of the longest language tag (LANGTAG without "@") at the start of
+// s: [a-zA-Z]+ ('-' [a-zA-Z0-9]+)*.
 func scanLangTag(s string) int {
 	i := 0
 	for i < len(s) && asciiAt(s, i)&classLetter != 0 {

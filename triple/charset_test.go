@@ -1,3 +1,5 @@
+// Tests of the classes of bytes.
+
 package triple
 
 import (
@@ -5,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestIRICharacters: the table says what IRIREF does.
+// TestIRICharacters: the table must agree with IRIREF.
 func TestIRICharacters(t *testing.T) {
 	for c := range byte(0x80) {
 		want := c > 0x20 && !strings.ContainsRune("<>\"{}|^`\\", rune(c))

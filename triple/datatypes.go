@@ -1,6 +1,8 @@
+// The datatypes with values.
+
 package triple
 
-// Namespaces and the datatype IRIs that the store knows by value.
+// Namespaces, and the datatype IRIs with values.
 const (
 	XSD = "http://www.w3.org/2001/XMLSchema#"
 	RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
@@ -22,9 +24,9 @@ const (
 	RDFNil   = RDF + "nil"
 )
 
-// numericTypes lists the XSD numeric datatypes by local name in code point
-// order; a datatype's code in a key is its index + 1. The list is part of the
-// key format: it is never reordered.
+// numericTypes lists the XSD numeric datatypes by local name in code point order. A datatype's code
+// in a key is its index + 1. The list must never be reordered, because it is part of the key
+// format.
 var numericTypes = [...]string{
 	XSD + "byte",
 	XSD + "decimal",
@@ -44,7 +46,7 @@ var numericTypes = [...]string{
 	XSD + "unsignedShort",
 }
 
-// Codes of the numeric datatypes that need a lexical space of their own.
+// Codes of the numeric datatypes with their own lexical space.
 const (
 	codeDecimal = 2
 	codeDouble  = 3
@@ -52,8 +54,9 @@ const (
 	codeInteger = 6
 )
 
-// numericCode returns the code of a numeric datatype, 0 for any other IRI.
+// numericCode returns the code of a numeric datatype, or 0 for any other IRI.
 func numericCode(datatype string) byte {
+	// A code must be the index in numericTypes plus one.
 	const prefix = len(XSD)
 	if len(datatype) <= prefix || datatype[:prefix] != XSD {
 		return 0
@@ -95,7 +98,7 @@ func numericCode(datatype string) byte {
 	return 0
 }
 
-// knownDatatype returns the program's own copy of a well-known datatype IRI.
+// knownDatatype returns the program's own string of a well-known datatype IRI.
 func knownDatatype(datatype string) (string, bool) {
 	if code := numericCode(datatype); code != 0 {
 		return numericTypes[code-1], true

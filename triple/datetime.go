@@ -1,8 +1,12 @@
+// Keys of dates and times.
+
 package triple
 
 import (
 	"encoding/binary"
 	"strings"
+
+	"github.com/trefoildb/trefoil/triple/calendar"
 )
 
 // Dates and times sort by instant. Their bytes are
@@ -12,17 +16,15 @@ import (
 //	| sign bit flipped              | digit pairs, end 0  |
 //	+-------------------------------+---------------------+
 //
-// Seconds count from 1970-01-01T00:00:00Z without leap seconds and are rounded
-// down, so that the fraction always adds. What has no time zone is keyed as
-// UTC. A date is its first instant; a time is on 1970-01-01. Years of more than
-// eleven digits are not keyed by value: such a literal sorts among the others
-// (XSD 1.1 part 2, 5.4, allows a limit).
+// Seconds count from 1970-01-01T00:00:00Z without leap seconds. They are rounded down, because the
+// fraction must always add. If a time zone is missing, the key is as for UTC. A date is its first
+// instant; a time is on 1970-01-01. If a year has more than eleven digits, the literal has no value
+// and sorts among the other literals (XSD 1.1 part 2, 5.4, allows a limit).
 
 const maxYearDigits = 11
 
-// appendInstant appends the bytes of an xsd:dateTime, xsd:date or xsd:time; ok
-// is false, and dst returned as it was, where lexical is not one (XSD 1.1 part
-// 2, 3.3.7 to 3.3.9).
+// appendInstant appends the bytes of an xsd:dateTime, xsd:date or xsd:time. If lexical is not one
+// (XSD 1.1 part 2, 3.3.7 to 3.3.9), ok is false and dst is unchanged.
 func appendInstant(dst []byte, datatype, lexical string) (_ []byte, ok bool) {
 	in := instantParser{rest: lexical, ok: true}
 	var days, seconds int64
@@ -48,8 +50,8 @@ func appendInstant(dst []byte, datatype, lexical string) (_ []byte, ok bool) {
 	return appendPairs(dst, strings.TrimRight(fraction, "0")), true
 }
 
-// instantParser reads the parts of a date or time; ok turns false for good at
-// the first part that is wrong.
+// instantParser parses the parts of a date or time. ok becomes false at the first wrong part, and
+// stays false.
 type instantParser struct {
 	rest string
 	ok   bool
@@ -63,7 +65,7 @@ func (in *instantParser) literal(s string) {
 	in.rest = in.rest[len(s):]
 }
 
-// two reads exactly two digits.
+// two parses exactly two digits.
 func (in *instantParser) two() int64 {
 	if len(in.rest) < 2 || skipDigits(in.rest[:2], 0) != 2 {
 		in.ok = false
@@ -74,8 +76,9 @@ func (in *instantParser) two() int64 {
 	return n
 }
 
-// date reads a year, month and day and returns days since 1970-01-01.
+// date parses a year, month and day and returns the days since 1970-01-01.
 func (in *instantParser) date() int64 {
+	// 1. The year: at least four digits, and no leading zero if there are more.
 	negative := strings.HasPrefix(in.rest, "-")
 	if negative {
 		in.rest = in.rest[1:]
@@ -93,51 +96,19 @@ func (in *instantParser) date() int64 {
 		year = -year
 	}
 	in.rest = in.rest[n:]
+	// 2. The month and the day, which depend on each other.
 	in.literal("-")
 	month := in.two()
 	in.literal("-")
 	day := in.two()
-	if month < 1 || month > 12 || day < 1 || day > daysIn(year, month) {
+	if month < 1 || month > 12 || day < 1 || day > calendar.DaysIn(year, month) {
 		in.ok = false
 		return 0
 	}
-	return daysFromCivil(year, month, day)
+	return calendar.Days(year, month, day)
 }
 
-func daysIn(year, month int64) int64 {
-	switch month {
-	case 2:
-		if year%4 == 0 && (year%100 != 0 || year%400 == 0) {
-			return 29
-		}
-		return 28
-	case 4, 6, 9, 11:
-		return 30
-	}
-	return 31
-}
-
-// daysFromCivil returns the days from 1970-01-01 to a date of the proleptic
-// Gregorian calendar with a year 0.
-func daysFromCivil(year, month, day int64) int64 {
-	// Years begin in March here, so that the leap day is the last of a year.
-	if month <= 2 {
-		year--
-		month += 12
-	}
-	dayOfYear := (153*(month-3)+2)/5 + day - 1
-	return 365*year + floorDiv(year, 4) - floorDiv(year, 100) + floorDiv(year, 400) + dayOfYear - 719468
-}
-
-func floorDiv(a, b int64) int64 {
-	q := a / b
-	if a%b < 0 {
-		q--
-	}
-	return q
-}
-
-// time reads hh:mm:ss with an optional fraction. 24:00:00 is the day's end.
+// time parses hh:mm:ss with an optional fraction. 24:00:00 is the end of the day.
 func (in *instantParser) time() (seconds int64, fraction string) {
 	hour := in.two()
 	in.literal(":")
@@ -153,6 +124,7 @@ func (in *instantParser) time() (seconds int64, fraction string) {
 		fraction = in.rest[1:n]
 		in.rest = in.rest[n:]
 	}
+	// 24:00:00 is allowed only without a fraction.
 	endOfDay := hour == 24 && minute == 0 && second == 0 && strings.Trim(fraction, "0") == ""
 	if hour > 23 && !endOfDay || minute > 59 || second > 59 {
 		in.ok = false
@@ -160,8 +132,8 @@ func (in *instantParser) time() (seconds int64, fraction string) {
 	return hour*3600 + minute*60 + second, fraction
 }
 
-// zone reads an optional time zone to the end and returns its offset in
-// seconds, 0 where there is none.
+// zone parses an optional time zone up to the end. It returns its offset in seconds, or 0 if there
+// is none.
 func (in *instantParser) zone() int64 {
 	switch {
 	case in.rest == "":
@@ -187,8 +159,8 @@ func (in *instantParser) zone() int64 {
 	return sign * (hours*3600 + minutes*60)
 }
 
-// writtenInstantLen returns the length of an instant's written bytes (with their
-// escapes) at the start of body, 0 where there are none.
+// writtenInstantLen returns the length of an instant's written bytes (with their escapes) at the
+// start of body, or 0 if there are none.
 func writtenInstantLen(body []byte) int {
 	for i := skipUnits(body, 0, 8); i >= 0 && i < len(body); {
 		c := body[i]

@@ -1,3 +1,5 @@
+// Tests of dates and times.
+
 package triple
 
 import (

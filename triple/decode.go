@@ -1,3 +1,5 @@
+// The decoder of terms in keys.
+
 package triple
 
 import (
@@ -12,22 +14,21 @@ import (
 
 // Errors of decoding; test with [errors.Is].
 var (
-	// ErrCorrupt: bytes that no encoder of this package made.
+	// ErrCorrupt means that no encoder of this package made the bytes.
 	ErrCorrupt = errors.New("corrupt encoding")
-	// ErrLongTerm: a long term's form in a key does not hold the term.
+	// ErrLongTerm means that a key has only a part of the term, because it is long.
 	ErrLongTerm = errors.New("long term: only its prefix and hash are here")
 )
 
-// IsLongTerm reports whether a term's form in a key is that of a long term.
+// IsLongTerm reports whether a term's form in a key is the form of a long term.
 func IsLongTerm(b []byte) bool {
 	return len(b) > longPrefix && bytes.Contains(b, []byte{0, markHash})
 }
 
-// DecodeTerm decodes a term from the bytes of [AppendTerm] or
-// [AppendWholeTerm]. The term shares no memory with b. A long term's form in a
-// key is [ErrLongTerm]; bytes that do not have the structure of a term are
-// [ErrCorrupt]. That a number's or a date's value bytes agree with its lexical
-// form is not tested here: [CheckKey] does.
+// DecodeTerm decodes a term from the bytes of [AppendTerm] or [AppendWholeTerm]. The term shares no
+// memory with b. The error is [ErrLongTerm] if b is a long term's form in a key. It wraps
+// [ErrCorrupt] if b has not the structure of a term. It does not test whether a number's or a
+// date's value bytes match its lexical form, because [CheckKey] does.
 func DecodeTerm(b []byte) (Term, error) {
 	if IsLongTerm(b) {
 		return Term{}, ErrLongTerm
@@ -39,11 +40,12 @@ func DecodeTerm(b []byte) (Term, error) {
 	return t.Clone(), nil
 }
 
-// decodeView decodes a term whose strings may alias b.
+// decodeView decodes a term; its strings may alias b.
 func decodeView(b []byte) (Term, error) {
 	if len(b) == 0 {
 		return Term{}, fmt.Errorf("%w: empty term", ErrCorrupt)
 	}
+	// The tag determines the fields. A body with fewer or more must be rejected.
 	tag, body := b[0], b[1:]
 	switch tag {
 	case tagBlank, tagIRI, tagString:
@@ -54,6 +56,7 @@ func decodeView(b []byte) (Term, error) {
 		if err != nil {
 			return Term{}, err
 		}
+		// Each of the three has one field.
 		switch tag {
 		case tagBlank:
 			return NewBlank(value), nil
@@ -64,6 +67,7 @@ func decodeView(b []byte) (Term, error) {
 	case tagLangString:
 		return decodeLangString(body)
 	case tagOther:
+		// A datatype and a lexical form: both fields must be there.
 		datatype, rest, err := unescapeField(body)
 		if err != nil {
 			return Term{}, err
@@ -109,8 +113,7 @@ func decodeLangString(body []byte) (Term, error) {
 	return NewLang(value, tag), nil
 }
 
-// isLower reports whether lower is tag in lower case, without allocating for tags
-// of ASCII.
+// isLower reports whether lower is tag in lower case. It does not allocate if the tag is ASCII.
 func isLower(tag, lower string) bool {
 	if len(tag) != len(lower) {
 		return strings.ToLower(tag) == lower
@@ -130,9 +133,10 @@ func isLower(tag, lower string) bool {
 	return true
 }
 
-// decodeByValue decodes the body of a literal of a class that sorts by value:
-// value bytes, a number's datatype code, lexical form.
+// decodeByValue decodes the body of a literal of a class that sorts by value: value bytes, a
+// number's datatype code, lexical form.
 func decodeByValue(tag byte, body []byte) (Term, error) {
+	// Find the end of the value bytes by the class, because only the lexical form is decoded.
 	n, datatype := 0, ""
 	switch tag {
 	case tagNumber:
@@ -154,15 +158,15 @@ func decodeByValue(tag byte, body []byte) (Term, error) {
 	case tagTime:
 		n, datatype = writtenInstantLen(body), XSDTime
 	}
-	// No lexical form of these types holds a byte 00, so that it needs no escapes.
+	// No lexical form of these types has a byte 00, so it needs no escapes.
 	if n == 0 || n == len(body) || bytes.IndexByte(body[n:], 0) >= 0 {
 		return Term{}, errValue
 	}
 	return Term{kind: Literal, value: view(body[n:]), datatype: datatype}, nil
 }
 
-// skipUnits returns the index after the next n units of a written body from i
-// on, -1 where there are not so many or one is a mark.
+// skipUnits returns the index after the next n units of a written body from i on. It returns -1 if
+// there are fewer or one is a mark.
 func skipUnits(body []byte, i, n int) int {
 	for ; n > 0; n-- {
 		if i >= len(body) {
@@ -178,10 +182,11 @@ func skipUnits(body []byte, i, n int) int {
 	return i
 }
 
-// unescapeField returns the first field of a written body, its escapes undone,
-// and what follows the field's end; rest is nil where the body ends with it.
-// The field aliases body where it has no escapes.
+// unescapeField returns the first field of a written body without its escapes, and the bytes after
+// the field's end. rest is nil if the body ends with the field. The field aliases body if it has no
+// escapes.
 func unescapeField(body []byte) (field string, rest []byte, err error) {
+	// 1. Most fields have no byte 00 and need no copy.
 	i := bytes.IndexByte(body, 0)
 	if i < 0 {
 		return view(body), nil, nil
@@ -191,6 +196,7 @@ func unescapeField(body []byte) (field string, rest []byte, err error) {
 		if i+1 == len(body) {
 			return "", nil, fmt.Errorf("%w: escape at the end of a term", ErrCorrupt)
 		}
+		// 2. The byte after 00 must be the end of the field or an escaped 00.
 		switch body[i+1] {
 		case markFieldEnd:
 			rest = body[i+2:]
@@ -213,11 +219,11 @@ func unescapeField(body []byte) (field string, rest []byte, err error) {
 	}
 }
 
-// view returns b as a string without a copy: valid while b is not written to.
+// view returns b as a string without a copy. It is valid only while b is not changed.
 func view(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }
 
-// NumericValue returns the value of a numeric literal as the nearest double not
-// above it; ok is false where t is not a well-typed number.
+// NumericValue returns the value of a numeric literal as the largest double not above it. ok is
+// false if t is not a well-typed number.
 func NumericValue(t Term) (v float64, ok bool) {
 	code := numericCode(t.datatype)
 	if t.kind != Literal || code == 0 {

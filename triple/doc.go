@@ -1,7 +1,7 @@
-// Package triple is the vocabulary of trefoil: RDF 1.1 terms and triples, the
-// orders in which they are kept, the bytes that they are in keys and values, the
-// patterns and bounds that ask for them, and N-Triples and N-Quads text. It has
-// no goroutine, clock, file or socket, and imports nothing of trefoil.
+// Package triple has the basic types of trefoil: RDF 1.1 terms and triples, the orders of rows,
+// their bytes in keys and values, the patterns and bounds that select them, and N-Triples and
+// N-Quads text. It has no goroutine, clock, file or socket. Of trefoil it imports only its own
+// packages below.
 //
 // # Laws
 //
@@ -25,13 +25,12 @@
 //	  lang. string   code points, tag in lower case, tag as written
 //	  other          datatype, lexical form; ill-typed literals too
 //
-// and no graph before any. Long terms (below) compare as their form in a key
-// does. Two terms compare 0 only where they are the same term: "01" and "1" stay
-// two and come back as they were.
+// and no graph comes before any. Long terms (below) compare like their form in a key. Two terms
+// compare 0 only if they are the same term: "01" and "1" stay two different terms.
 //
 // # Keys
 //
-// A key is the order and three or four terms, the graph only where there is one:
+// A key is the order and three or four terms, the graph only if there is one:
 //
 //	+-------+--------+-------+--------+-------+--------+ - - - - - - - - +
 //	| order | term 1 | 00 01 | term 2 | 00 01 | term 3 | 00 01 | term 4  |
@@ -41,7 +40,7 @@
 //	 03 OSP  object           subject          predicate         graph
 //	 04 GSPO graph            subject          predicate         object
 //
-// SPO, POS and OSP hold every triple; GSPO holds those of named graphs.
+// SPO, POS and OSP hold every triple; GSPO holds only triples of named graphs.
 //
 // A term is a tag and a body:
 //
@@ -59,14 +58,14 @@
 //	+-----+-----------------------------------------------------------+
 //	 40 is reserved for the triple terms of RDF 1.2
 //
-// The codes of numeric datatypes are 01 byte, 02 decimal, 03 double, 04 float,
-// 05 int, 06 integer, 07 long, 08 negativeInteger, 09 nonNegativeInteger,
-// 0A nonPositiveInteger, 0B positiveInteger, 0C short, 0D unsignedByte,
-// 0E unsignedInt, 0F unsignedLong, 10 unsignedShort: the order of their names.
+// The codes of numeric datatypes are 01 byte, 02 decimal, 03 double, 04 float, 05 int, 06 integer,
+// 07 long, 08 negativeInteger, 09 nonNegativeInteger, 0A nonPositiveInteger, 0B positiveInteger, 0C
+// short, 0D unsignedByte, 0E unsignedInt, 0F unsignedLong, 10 unsignedShort: the order of their
+// names.
 //
-// A number is the greatest double that is not above it, its bits made to sort as
-// bytes (sign bit flipped; below zero all bits flipped; NaN all FF), and where
-// that is not its value, the exact decimal 0.d1d2d3d4... x 10^exponent:
+// A number is the largest double that is not above it, with its bits changed to sort as bytes (sign
+// bit flipped; below zero all bits flipped; NaN all FF). If its value is not exactly that double,
+// the exact decimal 0.d1d2d3d4... x 10^exponent follows:
 //
 //	+------------------------+----+
 //	| ordered double, 8 bytes| 00 |                                       exactly that
@@ -74,28 +73,28 @@
 //	| ordered double, 8 bytes| 01 | exponent+2^31, 4 B   | d1d2+1 ...| 00 |  above it
 //	+------------------------+----+----------------------+------+ - +----+
 //
-// with the decimal's bytes, its end too, complemented below zero. An instant is
-// the seconds since 1970-01-01T00:00:00Z, rounded down, and the rest's digits:
+// Below zero the decimal's bytes are complemented, including its end. An instant is the seconds
+// since 1970-01-01T00:00:00Z, rounded down, and the digits of the rest:
 //
 //	+------------------------+------+ - +----+
 //	| seconds+2^63, 8 bytes  | d1d2+1 ...| 00 |
 //	+------------------------+------+ - +----+
 //
-// In a body a byte 00 is written 00 FF, so that 00 is never alone and the byte
-// after it tells what it is:
+// In a body a byte 00 is written 00 FF. A 00 is therefore never alone, and the byte after it
+// determines its meaning:
 //
 //	00 01   end of a term; another follows
 //	00 02   a long term: its hash follows
 //	00 03   end of a field of the body
-//	00 04   end of the key: an annotation's application id follows
+//	00 04   end of the key: an annotation's application ID follows
 //	00 FF   a byte 00
 //
-// The marks are less than 00 FF and than every other byte, so that a term sorts
-// before those that it is the beginning of, whatever follows it in the key.
+// The marks must be less than 00 FF and than every other byte. If a term is the beginning of
+// another, it then sorts before it, whatever follows in the key.
 //
-// A unit of a body is one byte, escaped or not, or one 00 03. A term with more
-// than 1024 units is long. In a key it is its first 256 units and the beginning
-// of the SHA-256 of the whole written term (tag, body, escapes):
+// A unit of a body is one byte, escaped or not, or one 00 03. A term is long if it has more than
+// 1024 units. In a key it is its first 256 units and the beginning of the SHA-256 of the whole
+// written term (tag, body, escapes):
 //
 //	+-----+-----------+-------+----------------------------+
 //	| tag | 256 units | 00 02 | 16 bytes of hash, 00 as ever|
@@ -103,8 +102,8 @@
 //
 // # Values
 //
-// A version's value is its stamp and the whole written form of its long terms,
-// so that every version can regenerate every other:
+// The value of a triple's row is its stamp and the whole written form of its long terms. It holds
+// both because every row must be able to regenerate the triple's other rows:
 //
 //	+-------+--------------+-----------------+ - - - - - - - - - - - - - +
 //	| flags | epoch uvarint| sequence uvarint| length uvarint | written  | of each long term
@@ -112,22 +111,21 @@
 //	 bit 0 tombstone   bit 1 annotation   bit 2 a second stamp follows the first
 //	 bits 4 5 6 7: subject, predicate, object, graph is long
 //
-// The second stamp of a version is that of the last delete that it came after. Only
-// machines of a cluster write it, and they need not agree on it: it is there so that
-// an annotation that comes late, from before the delete, is known ([Value].Deleted).
+// The second stamp of a row is the stamp of the last delete before it. Only machines of a cluster
+// write it, and they need not have the same one. It is necessary because an annotation from before
+// the delete may arrive late ([Value].Deleted).
 //
 // # Annotations
 //
-// An annotation is a row of its own, after its version; between the two stand only
-// keys that begin with the version's (the same triple in named graphs, say):
+// An annotation is a row of its own, after the row of its triple. Keys between the two must begin
+// with the triple's key (for example the same triple in named graphs):
 //
 //	key:    +---------------+-------+----------------+    value: +----+-------+----------+------+
-//	        | version's key | 00 04 | application id |           | 02 | epoch | sequence | data |
+//	        | triple's key  | 00 04 | application ID |           | 02 | epoch | sequence | data |
 //	        +---------------+-------+----------------+           +----+-------+----------+------+
 //
-// In a cluster the value has two stamps, and so has the tombstone of an annotation
-// that was removed, which has no data; the second stamp is that of the version that
-// it was noted on ([Annotation].On):
+// In a cluster the value has two stamps. If the annotation was removed, its tombstone has two
+// stamps too, but no data. The second stamp is the stamp of the annotated row ([Annotation].On):
 //
 //	+----+-------+----------+-------+----------+------+    +----+-------+----------+-------+----------+
 //	| 06 | epoch | sequence | epoch | sequence | data |    | 07 | epoch | sequence | epoch | sequence |
@@ -137,9 +135,8 @@
 //
 // # Text
 //
-// [Scanner] reads N-Triples and N-Quads triple by triple; [BlockReader] and
-// [Block] are what it is made of, for those who parse one document on several
-// cores or look at tokens before they are decoded. [AppendNQuad] writes the
-// canonical form. [ParseTerm], [ParsePattern] and [ParseStarts] read what people
-// type.
+// [Scanner] reads N-Triples and N-Quads triple by triple. It uses [BlockReader] and [Block];
+// programs may use these directly if they parse one document on several cores or need tokens before
+// they are decoded. [AppendNQuad] writes the canonical form. [ParseTerm], [ParsePattern] and
+// [ParseStarts] parse the input of users.
 package triple

@@ -1,3 +1,5 @@
+// The encoder of terms in keys.
+
 package triple
 
 import (
@@ -6,8 +8,8 @@ import (
 	"strings"
 )
 
-// Tags: a term's first byte in a key tells its kind and, for literals, its class.
-// Terms of different tags sort by tag.
+// Tags: a term's first byte in a key determines its kind and, for literals, its class. Terms of
+// different tags sort by tag.
 const (
 	tagBlank      = 0x10
 	tagIRI        = 0x20
@@ -22,25 +24,24 @@ const (
 	// 0x40 is reserved for the triple terms of RDF 1.2.
 )
 
-// Inside a key a byte 00 is never alone: the byte after it says what it is.
+// Marks: inside a key a byte 00 is never alone, because the byte after it determines its meaning.
 const (
 	markTermEnd    = 0x01 // between two terms of a key
 	markHash       = 0x02 // a long term: 16 bytes of SHA-256 follow
 	markFieldEnd   = 0x03 // between two fields of one term's body
-	markAnnotation = 0x04 // after a whole key: an annotation's application id follows
+	markAnnotation = 0x04 // after a whole key: an annotation's application ID follows
 	markZero       = 0xFF // a byte 00 of the body itself
 )
 
 const (
-	longBody   = 1024 // a body of more units than this is long
-	longPrefix = 256  // units of a long body that stand in the key
+	longBody   = 1024 // a body with more units is long
+	longPrefix = 256  // units of a long body in the key
 	hashBytes  = 16   // bytes of SHA-256 after them
 )
 
-// AppendTerm appends the form that t has in a key: tag and body, the body of a
-// long term cut to its first 256 units, 00 02 and its hash. long tells that it
-// was cut; then only [AppendWholeTerm] holds all of t. The zero Term appends
-// nothing.
+// AppendTerm appends the form of t in a key: tag and body. The body of a long term is cut to its
+// first 256 units, 00 02 and its hash. long is true if it was cut; then only [AppendWholeTerm] has
+// all of t. The zero Term appends nothing.
 func AppendTerm(dst []byte, t Term) (_ []byte, long bool) {
 	start := len(dst)
 	dst = AppendWholeTerm(dst, t)
@@ -53,7 +54,7 @@ func AppendTerm(dst []byte, t Term) (_ []byte, long bool) {
 	return appendEscapedBytes(dst, sum[:hashBytes]), true
 }
 
-// AppendWholeTerm appends tag and body of t, however long.
+// AppendWholeTerm appends tag and body of t, even if t is long.
 func AppendWholeTerm(dst []byte, t Term) []byte {
 	switch t.kind {
 	case Blank:
@@ -105,8 +106,8 @@ func tagOf(t Term) byte {
 	return tagOther
 }
 
-// appendByValue appends a literal of a class that sorts by value: the value's
-// bytes, a number's datatype code, the lexical form.
+// appendByValue appends a literal of a class that sorts by value: the value's bytes, a number's
+// datatype code, the lexical form. ok is false for other classes.
 func appendByValue(dst []byte, t Term) (_ []byte, ok bool) {
 	tag, value, ok := appendValueBytes(make([]byte, 0, 64), t)
 	if !ok {
@@ -119,9 +120,10 @@ func appendByValue(dst []byte, t Term) (_ []byte, ok bool) {
 	return appendEscaped(dst, t.value), true
 }
 
-// appendValueBytes appends the bytes that a number, boolean, date or time sorts
-// by, without escapes; ok is false for all other literals and ill-typed ones.
+// appendValueBytes appends the sort bytes of a number, boolean, date or time, without escapes. ok
+// is false for all other literals and ill-typed ones.
 func appendValueBytes(dst []byte, t Term) (tag byte, value []byte, ok bool) {
+	// The lexical form must be right, because an ill-typed literal has no value.
 	if code := numericCode(t.datatype); code != 0 {
 		value, ok = appendNumber(dst, code, t.value)
 		return tagNumber, value, ok
@@ -148,7 +150,7 @@ func appendValueBytes(dst []byte, t Term) (tag byte, value []byte, ok bool) {
 	return tag, value, ok
 }
 
-// appendEscaped appends s with every byte 00 written 00 FF.
+// appendEscaped appends s; every byte 00 becomes 00 FF.
 func appendEscaped(dst []byte, s string) []byte {
 	for {
 		i := strings.IndexByte(s, 0)
@@ -188,8 +190,8 @@ func isLong(whole []byte) bool {
 	return true
 }
 
-// prefixOf returns the tag and the first 256 units of a written term, all of it
-// where it has no more.
+// prefixOf returns the tag and the first 256 units of a written term, or all of it if it has no
+// more.
 func prefixOf(whole []byte) []byte {
 	i := 1
 	for n := 0; n < longPrefix && i < len(whole); n++ {

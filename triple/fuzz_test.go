@@ -1,3 +1,5 @@
+// Fuzz tests of every decoder.
+
 package triple
 
 import (
@@ -9,8 +11,8 @@ import (
 	"testing"
 )
 
-// FuzzDecodeKey: hostile keys and values never panic; what decodes can be written
-// and, where it is a triple's own key, comes back.
+// FuzzDecodeKey: hostile keys and values must not panic. If a triple decodes, it can be written; if
+// the key is the triple's own key, encoding must return it.
 func FuzzDecodeKey(f *testing.F) {
 	for _, t := range benchTriples(7) {
 		t.Graph = NewBlank("g")
@@ -64,7 +66,7 @@ func wantCorrupt(t *testing.T, err error) {
 	}
 }
 
-// FuzzDecodeValue: what decodes, encodes to the same again.
+// FuzzDecodeValue: if a value decodes, it must encode to the same bytes.
 func FuzzDecodeValue(f *testing.F) {
 	f.Add([]byte{0, 1, 2})
 	f.Add([]byte{1, 0xFF, 1, 2})
@@ -110,8 +112,8 @@ func FuzzDecodeValue(f *testing.F) {
 	})
 }
 
-// FuzzDecodeTerm: what decodes to a term that encodes to the same bytes is that
-// term; nothing panics.
+// FuzzDecodeTerm: if a decoded term encodes to the same bytes, it must be that term; nothing may
+// panic.
 func FuzzDecodeTerm(f *testing.F) {
 	for _, t := range []Term{
 		NewBlank("b"), NewIRI("a:b"), NewTyped("1", XSDInteger), NewTyped("-0.1", XSDDecimal), NewTyped("1e0", XSDDouble), NewTyped("true", XSDBoolean),
@@ -133,7 +135,7 @@ func FuzzDecodeTerm(f *testing.F) {
 			}
 			return
 		}
-		// Whatever a term came from, its own bytes are another way to write it.
+		// A term's own bytes are always another way to write it.
 		own := AppendWholeTerm(nil, term)
 		again, err := DecodeTerm(own)
 		if err != nil || again != term {
@@ -142,7 +144,7 @@ func FuzzDecodeTerm(f *testing.F) {
 	})
 }
 
-// FuzzCutAnnotation: the version that is cut and the id join to the key again.
+// FuzzCutAnnotation: the two parts of a cut key must join to the key again.
 func FuzzCutAnnotation(f *testing.F) {
 	key := mustKey(SPO, benchTriples(1)[0])
 	f.Add(key)
@@ -184,8 +186,8 @@ func FuzzScanner(f *testing.F) {
 	})
 }
 
-// FuzzAnnotations: what annotations and errors a document has does not depend on
-// where it is cut into blocks, and what was read can be written and read again.
+// FuzzAnnotations: the annotations and errors of a document must not depend on its blocks. After a
+// round trip they must be the same.
 func FuzzAnnotations(f *testing.F) {
 	f.Add([]byte("<a:s> <a:p> <a:o> . #@ a%20=AQID b=\n <a:s> <a:p> <a:o> . #@ c\n\t<a:s> <a:p> <a:o> .#@ c=Q\n"+AnnotationsHeader), uint8(7))
 	f.Add([]byte("_:a <a:p> \"x\" <a:g> . #@ x=AQ==\r\n#@ y=\n<a:s> <a:p> <a:o> . # #@ z="), uint8(0))
@@ -223,8 +225,7 @@ func FuzzAnnotations(f *testing.F) {
 	})
 }
 
-// FuzzParseText: what people type never panics; terms and patterns survive being
-// written and read again.
+// FuzzParseText: text of users must never panic; terms and patterns must survive a round trip.
 func FuzzParseText(f *testing.F) {
 	for _, text := range []string{
 		"<http://ex/a>", "_:b", `"Mü"@de`, `"1"^^xsd:integer`, `"x"^^<a:t>`, "42", "-1.5", "1e3", "true", "rdf:type", "? a <a:c>", "?s ?p ?o default", "<a:s> <a:p> 5.",
@@ -278,8 +279,7 @@ func patternText(p Pattern) string {
 	return text + p.Graph.String()
 }
 
-// FuzzBounds: whatever is asked, the rows that are selected are those that the
-// bounds mean.
+// FuzzBounds: for any bounds, exactly the right rows must be selected.
 func FuzzBounds(f *testing.F) {
 	f.Add(`"1"^^xsd:integer`, `"2"^^xsd:integer`, "<a:s> <a:p> 1.5 .", uint8(0))
 	f.Add(`"a"`, `"b"`, `<a:s> <a:p> "aa" <a:g> .`, uint8(7))

@@ -1,3 +1,5 @@
+// Generators of terms that are hard to tell apart.
+
 package triple
 
 import (
@@ -7,14 +9,13 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Generators of terms that are hard to tell apart: shared beginnings, bytes that
-// the key format gives a meaning, lengths at the limits of long terms, numbers
-// next to doubles, instants next to each other.
+// Generators of similar terms: shared beginnings, bytes with a meaning in the key format, lengths
+// at the limits of long terms, numbers next to doubles, instants next to each other.
 
-// lengths at which the form of a term in a key changes.
+// lengths at which a term's form in a key changes.
 var lengths = []int{0, 1, 127, 128, 254, 255, 256, 257, 511, 512, 1022, 1023, 1024, 1025, 1100}
 
-// genText generates strings; where valid is set, of valid UTF-8.
+// genText generates strings; if valid is set, of valid UTF-8.
 func genText(valid bool) *rapid.Generator[string] {
 	pieces := []string{"a", "ab", "b", "Z", "\x00", "\x00\x00", "\x01", "\x02", "\x03", "é", "日", "😀", "\U0010FFFF",
 		" ", "\n", "\r", "\t", `"`, `\`, "_", "~", "en", "\u0080", "\uFFFD"}
@@ -109,8 +110,7 @@ func genDatatype() *rapid.Generator[string] {
 	return rapid.SampledFrom(append(numeric, XSDInteger, XSDDecimal, XSDDecimal, XSDDouble, XSDDouble, XSDFloat))
 }
 
-// genTerm generates terms of all kinds and classes; where valid is set, such
-// that pass [Term.Check].
+// genTerm generates terms of all kinds and classes. If valid is set, they pass [Term.Check].
 func genTerm(valid bool) *rapid.Generator[Term] {
 	text := genText(valid)
 	tag := rapid.SampledFrom([]string{"en", "EN", "en-GB", "en-gb", "EN-gb", "e", "de", "zh-Hant-TW", "x-" + strings.Repeat("a", 130)})

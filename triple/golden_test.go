@@ -1,3 +1,5 @@
+// Golden tests of the formats of keys, terms and values.
+
 package triple
 
 import (

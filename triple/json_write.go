@@ -1,10 +1,11 @@
+// Terms in JSON.
+
 package triple
 
 import "unicode/utf8"
 
-// AppendJSON appends the term as an RDF term of SPARQL 1.1 Query Results JSON
-// (section 3.2.2): {"type":"literal","value":"...","xml:lang":"de"}. Of plain
-// strings the datatype is left out.
+// AppendJSON appends the term as an RDF term of SPARQL 1.1 Query Results JSON (section 3.2.2):
+// {"type":"literal","value":"...","xml:lang":"de"}. Plain strings have no datatype.
 func AppendJSON(dst []byte, t Term) []byte {
 	switch t.kind {
 	case IRI:
@@ -24,8 +25,8 @@ func AppendJSON(dst []byte, t Term) []byte {
 	return append(dst, '}')
 }
 
-// AppendTripleJSON appends the triple as one JSON object with the members s, p,
-// o and, in a named graph, g, as [AppendJSON] has them.
+// AppendTripleJSON appends the triple as one JSON object with the members s, p, o and, in a named
+// graph, g, each in the form of [AppendJSON].
 func AppendTripleJSON(dst []byte, t Triple) []byte {
 	dst = AppendJSON(append(dst, `{"s":`...), t.Subject)
 	dst = AppendJSON(append(dst, `,"p":`...), t.Predicate)
@@ -38,10 +39,11 @@ func AppendTripleJSON(dst []byte, t Triple) []byte {
 
 const hexDigits = "0123456789ABCDEF"
 
-// AppendJSONString appends s as a JSON string, in quotes. What is not valid
-// UTF-8 becomes U+FFFD.
+// AppendJSONString appends s as a JSON string, in quotes. Bytes of invalid UTF-8 become U+FFFD.
 func AppendJSONString(dst []byte, s string) []byte {
 	dst = append(dst, '"')
+	// start is the first byte that is not yet in dst: plain bytes are appended in runs, because
+	// that is faster.
 	start := 0
 	for i := 0; i < len(s); {
 		c := s[i]
@@ -55,6 +57,7 @@ func AppendJSONString(dst []byte, s string) []byte {
 			continue
 		}
 		i++
+		// Only quotes, backslashes and control characters must be escaped.
 		if c >= 0x20 && c != '"' && c != '\\' {
 			continue
 		}

@@ -1,3 +1,5 @@
+// Tests of terms in JSON.
+
 package triple
 
 import (
@@ -30,7 +32,7 @@ func TestAppendJSON(t *testing.T) {
 	}
 }
 
-// Any string comes back from the standard library's reader as it was.
+// The standard library's reader must return any string unchanged.
 func TestAppendJSONString(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := string(rapid.SliceOf(rapid.Byte()).Draw(t, "s"))

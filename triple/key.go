@@ -1,3 +1,5 @@
+// Keys of rows in the ordered space.
+
 package triple
 
 import (
@@ -5,9 +7,9 @@ import (
 	"fmt"
 )
 
-// AppendKey appends the key of t in the given order. long tells that a term is
-// long, so that the key alone does not hold the triple (see [AppendValue]). A
-// triple of the default graph has no key in GSPO: dst comes back as it was.
+// AppendKey appends the key of t in the given order. long is true if a term is long; the key alone
+// then does not hold the triple (see [AppendValue]). If t is in the default graph, it has no key in
+// GSPO, and dst is unchanged.
 func AppendKey(dst []byte, o Order, t Triple) (_ []byte, long bool) {
 	if o == GSPO && t.Graph.IsZero() {
 		return dst, false
@@ -28,8 +30,8 @@ func AppendKey(dst []byte, o Order, t Triple) (_ []byte, long bool) {
 	return dst, long
 }
 
-// AppendKeyOf appends the key made of terms as [AppendTerm] encodes them, as
-// [AppendKey] does; an empty g is the default graph.
+// AppendKeyOf is [AppendKey] for terms in the form of [AppendTerm]; an empty g is the default
+// graph.
 func AppendKeyOf(dst []byte, o Order, s, p, obj, g []byte) []byte {
 	if o == GSPO && len(g) == 0 {
 		return dst
@@ -56,13 +58,12 @@ func AppendKeyOf(dst []byte, o Order, s, p, obj, g []byte) []byte {
 	return dst
 }
 
-// KeyTerms are the encoded terms of one key, by position ([Subject],
-// [Predicate], [Object], [Graph]); they alias the key. The graph is empty in
-// the default graph.
+// KeyTerms are the encoded terms of one key, by position ([Subject], [Predicate], [Object],
+// [Graph]). They alias the key. The graph is empty in the default graph.
 type KeyTerms [4][]byte
 
-// SplitKey splits a key into its order and terms. The error wraps [ErrCorrupt].
-// It does not look inside the terms.
+// SplitKey splits a key into its order and terms. It does not check the terms themselves. The error
+// wraps [ErrCorrupt].
 func SplitKey(key []byte) (Order, KeyTerms, error) {
 	var terms KeyTerms
 	if len(key) == 0 || !Order(key[0]).Valid() {
@@ -87,7 +88,7 @@ func SplitKey(key []byte) (Order, KeyTerms, error) {
 	return 0, terms, fmt.Errorf("%w: key of order %s with more than four terms", ErrCorrupt, o)
 }
 
-// termEnd returns where the first term of b ends: at 00 01 or at the end.
+// termEnd returns the end of the first term of b: at 00 01 or at the end.
 func termEnd(b []byte) int {
 	at := 0
 	for {
@@ -102,9 +103,9 @@ func termEnd(b []byte) int {
 	}
 }
 
-// KeyPair returns the beginning of a key, or of a bound of a range of keys, that holds
-// its order and its first two terms without what ends the second one; false where it
-// has none, or only a part of the second one.
+// KeyPair returns the beginning of a key, or of a bound of a range of keys: its order and its first
+// two terms, without the end mark of the second one. It returns false if they are missing, or if
+// only a part of the second one is there.
 func KeyPair(key []byte) ([]byte, bool) {
 	if len(key) == 0 {
 		return nil, false
@@ -117,25 +118,26 @@ func KeyPair(key []byte) ([]byte, bool) {
 	return key[:second:second], second < len(key)
 }
 
-// AppendAnnotationKey appends the key of the annotation row that an application
-// id has beside the version key: key, 00 04, id. The id is 1 to 255 bytes.
+// AppendAnnotationKey appends the key of an application's annotation row: the triple's key, 00 04,
+// ID. The ID must have 1 to 255 bytes.
 func AppendAnnotationKey(dst, key []byte, applicationID string) []byte {
 	dst = append(append(dst, key...), 0, markAnnotation)
 	return append(dst, applicationID...)
 }
 
-// AnnotationBounds returns the bounds of all annotation rows of a version key.
+// AnnotationBounds returns the bounds of all annotation rows of a triple's key.
 func AnnotationBounds(key []byte) (lo, hi []byte) {
 	lo = append(bytes.Clone(key), 0, markAnnotation)
 	hi = append(bytes.Clone(key), 0, markAnnotation+1)
 	return lo, hi
 }
 
-// SplitBound returns the greatest bound that is not above at and separates no version
-// from its annotations: between those of a triple of the default graph and its version
-// stand the same triple's versions in named graphs, and triples whose last term is long
-// and begins with this one's. It is a prefix of at.
+// SplitBound returns the greatest bound that is not above at and does not separate a triple's row
+// from its annotations. If the triple is in the default graph, other rows may be between the two:
+// the same triple's rows in named graphs, and triples whose last term is long and begins with this
+// one's. The bound is a prefix of at.
 func SplitBound(at []byte) []byte {
+	// The number of terms determines the last one: only after it can an annotation's mark come.
 	terms := 3
 	if len(at) > 0 && Order(at[0]) == GSPO {
 		terms = 4
@@ -148,7 +150,9 @@ func SplitBound(at []byte) []byte {
 			return at[:i:i]
 		}
 		if at[i+1] == markHash && terms == 1 {
-			return at[:i:i] // the last term may be short in another triple, with annotations behind at
+			// The bound must be here, because a triple whose last term ends here has its
+			// annotations after at
+			return at[:i:i]
 		}
 		if at[i+1] == markTermEnd {
 			if terms--; terms == 0 {
@@ -160,12 +164,12 @@ func SplitBound(at []byte) []byte {
 	return at
 }
 
-// HasLong reports whether a term of a key may be long: in the key it is its beginning and
-// a hash.
+// HasLong reports whether a term of a key may be long: the key has only the beginning and a hash of
+// such a term.
 func HasLong(key []byte) bool { return bytes.Contains(key, []byte{0, markHash}) }
 
-// CutAnnotation splits an annotation row's key into the version's key and the
-// application id; ok is false for a version's own key.
+// CutAnnotation splits an annotation row's key into the triple's key and the application ID. ok is
+// false if it is the triple's own key.
 func CutAnnotation(key []byte) (version []byte, applicationID []byte, ok bool) {
 	at := 0
 	for {
@@ -180,8 +184,8 @@ func CutAnnotation(key []byte) (version []byte, applicationID []byte, ok bool) {
 	}
 }
 
-// DecodeKey decodes the triple of a key and, for long terms, its value. The
-// triple shares no memory with them. The error wraps [ErrCorrupt].
+// DecodeKey decodes the triple of a key; long terms come from its value. The triple shares no
+// memory with them. The error wraps [ErrCorrupt].
 func DecodeKey(key, value []byte) (Order, Triple, error) {
 	var t Triple
 	o, terms, err := SplitKey(key)
@@ -204,12 +208,11 @@ func DecodeKey(key, value []byte) (Order, Triple, error) {
 	return o, t, nil
 }
 
-// WholeTerms returns the whole encoded terms of a version: those of its key, and
-// for long ones those of its value. They alias both. The error wraps
-// [ErrCorrupt].
+// WholeTerms returns the whole encoded terms of a row: the terms of its key, but those of its value
+// if they are long. They alias both. The error wraps [ErrCorrupt].
 func WholeTerms(terms KeyTerms, value []byte) (KeyTerms, error) {
 	if len(value) > 0 && value[0]&flagLong == 0 {
-		return terms, nil // the common case: nothing is long
+		return terms, nil // the usual case: nothing is long
 	}
 	v, err := DecodeValue(value)
 	if err != nil {
@@ -219,7 +222,7 @@ func WholeTerms(terms KeyTerms, value []byte) (KeyTerms, error) {
 		if whole == nil {
 			continue
 		}
-		// That the hash is the whole term's is for [CheckKey] to test.
+		// The hash is not tested here, because [CheckKey] tests it.
 		if n := bytes.Index(terms[position], []byte{0, markHash}); n <= longPrefix || !bytes.HasPrefix(whole, terms[position][:n]) {
 			return terms, fmt.Errorf("%w: a long term in a value is not that of its key", ErrCorrupt)
 		}
@@ -228,10 +231,9 @@ func WholeTerms(terms KeyTerms, value []byte) (KeyTerms, error) {
 	return terms, nil
 }
 
-// CheckKey returns nil where a version's key and value are those of a triple:
-// all that [DecodeKey] tests, and that the triple is well-formed, that encoding
-// it again gives the same key, and that the value holds the whole of its long
-// terms and of no others. The error wraps [ErrCorrupt].
+// CheckKey returns nil if a row's key and value encode a triple. It tests everything that
+// [DecodeKey] tests. The triple must be well-formed, its encoding must be the same key, and the
+// value must hold exactly its long terms. The error wraps [ErrCorrupt].
 func CheckKey(key, value []byte) error {
 	o, t, err := DecodeKey(key, value)
 	if err != nil {
@@ -255,8 +257,7 @@ func CheckKey(key, value []byte) error {
 	return nil
 }
 
-// CompareTerms compares two terms as keys do: -1, 0 or +1. The zero Term comes
-// first.
+// CompareTerms compares two terms in the order of keys: -1, 0 or +1. The zero Term comes first.
 func CompareTerms(a, b Term) int {
 	x, _ := AppendTerm(make([]byte, 0, 128), a)
 	y, _ := AppendTerm(make([]byte, 0, 128), b)
@@ -273,12 +274,13 @@ func (o Order) Compare(a, b Triple) int {
 	return 0
 }
 
-// AppendTwinBound appends a key of POS that is not above the key of any triple with the
-// predicate of pos, a key of POS, whose key in OSP is at least osp, a key of OSP or the
-// beginning of one. If osp is empty it is above the keys of all triples with the predicate.
+// AppendTwinBound appends a lower bound in POS for a range of OSP. pos must be a key of POS, and
+// osp a key of OSP or the beginning of one. The bound is not above the key of any triple with the
+// predicate of pos whose key in OSP is at least osp. If osp is empty, the bound is above the keys
+// of all triples with the predicate.
 //
-// In both orders the object and the subject stand together, so that a range of OSP is one
-// range of each predicate.
+// A range of OSP is one range of each predicate, because in both orders the subject follows the
+// object.
 func AppendTwinBound(dst, pos, osp []byte) []byte {
 	predicate := 1 + termEnd(pos[1:])
 	dst = append(dst, pos[:predicate]...)
@@ -286,7 +288,7 @@ func AppendTwinBound(dst, pos, osp []byte) []byte {
 		return append(dst, 0, markTermEnd+1)
 	}
 	dst = append(dst, 0, markTermEnd)
-	// Of the bound the object and the subject count. A prefix is never above it.
+	// Only the object and the subject of the bound count. A prefix is never above it.
 	both := osp[1:]
 	if object := termEnd(both); object < len(both) {
 		subject := object + 2

@@ -1,3 +1,5 @@
+// Tests of the first two terms of keys.
+
 package triple
 
 import (

@@ -1,3 +1,5 @@
+// Laws: the order of keys is the order of terms.
+
 package triple
 
 import (
@@ -8,7 +10,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestLawTermOrder: keys compare as terms do.
+// TestLawTermOrder: keys must compare like terms.
 func TestLawTermOrder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		a := genTerm(false).Draw(t, "a")
@@ -64,7 +66,7 @@ func TestLawTripleOrder(t *testing.T) {
 	})
 }
 
-// TestLawRoundTrip: decode(encode(t)) == t, by every way there is.
+// TestLawRoundTrip: decode(encode(t)) must be t, in every way of encoding.
 func TestLawRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		want := genTriple(true).Draw(t, "triple")
@@ -134,8 +136,8 @@ func anyLongTerm(v Value) bool {
 	return false
 }
 
-// TestLawTermRoundTrip: terms of any bytes come back from keys, whole forms and
-// text.
+// TestLawTermRoundTrip: terms of any bytes must be the same after a round trip by keys, whole forms
+// and text.
 func TestLawTermRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		want := genTerm(rapid.Bool().Draw(t, "valid")).Draw(t, "term")

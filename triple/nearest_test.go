@@ -1,3 +1,5 @@
+// Tests of the nearest double of an integer.
+
 package triple
 
 import (
@@ -7,7 +9,7 @@ import (
 	"testing"
 )
 
-// TestNearestOf compares the doubles of integers with what digits say.
+// TestNearestOf compares the doubles of integers with those of their digits.
 func TestNearestOf(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 0))
 	numbers := []uint64{1, 1e15, math.MaxUint64, math.MaxUint64 - 1023, math.MaxUint64 - 1024, math.MaxUint64 - 1025, math.MaxUint64 - 2048, 1e19, 1e19 - 1}

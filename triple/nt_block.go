@@ -1,3 +1,5 @@
+// Blocks of N-Triples documents, for parallel parsers.
+
 package triple
 
 import (
@@ -5,36 +7,35 @@ import (
 	"unicode/utf8"
 )
 
-// Block is a stretch of an N-Triples or N-Quads document that begins at a line
-// and holds whole statements only, so that blocks of one document can be parsed
-// apart. A [BlockReader] cuts them; [NewBlock] makes one of a whole document.
+// Block is a part of an N-Triples or N-Quads document. It begins at a line and holds only whole
+// statements, so blocks of one document can be parsed independently. A [BlockReader] cuts them;
+// [NewBlock] makes one of a whole document. Only one goroutine may use a Block.
 //
-// A statement, a comment and a blank line are one line each. What begins at a
-// line and is no statement is rejected as a whole: it runs to before the next
-// line that starts with '<', '_:' or '#', whatever lies between. A line longer
-// than the limit is rejected in the same way.
+// A statement, a comment and a blank line are one line each. If a line begins no statement, it is
+// rejected up to the next line that starts with '<', '_:' or '#'. A line longer than the limit is
+// rejected in the same way.
 type Block struct {
 	Source string // the document's name for messages
-	Line   int    // the line, from 1, on which Data begins
+	Line   int    // the first line of Data, counted from 1
 	Offset int64  // bytes of the document before Data
 	Data   []byte
 
 	quads     bool
 	annotated bool // the document begins with AnnotationsHeader
-	maxLine   int  // 0: no limit
+	maxLine   int  // 0 means no limit
 
-	// Data[:pos] is read, lines of its lines; lineStart and startLine are the same
-	// for the line that was read last, which the statement stands on.
+	// Data[:pos] is read, and has lines line ends. lineStart and startLine are the same two at the
+	// last line read, the line of the statement.
 	pos, lines           int
 	lineStart, startLine int
-	nextCR               int // a CR at or after pos, len(Data) where there is none; below pos: not known
+	nextCR               int // a CR at or after pos, or len(Data); unknown if below pos
 
 	rejected  []byte
-	oversized *SyntaxError // Data is the beginning of a rejected statement, and this is why
+	oversized *SyntaxError // the error, if Data is only the beginning of a rejected statement
 }
 
-// NewBlock returns a block of a whole document that is in memory. maxLine limits
-// the length of a line in bytes; 0 means no limit.
+// NewBlock returns a block of a whole document in memory. maxLine limits the length of a line in
+// bytes; 0 means no limit. The block keeps data.
 func NewBlock(source string, data []byte, quads bool, maxLine int) *Block {
 	offset := int64(len(data))
 	data = bytes.TrimPrefix(data, byteOrderMark)
@@ -47,13 +48,12 @@ func newBlock(data []byte, line int, offset int64, opts ScanOptions) *Block {
 		quads: opts.Quads, annotated: opts.Annotated, maxLine: opts.MaxLine, nextCR: -1}
 }
 
-// byteOrderMark may stand before a document, though the grammar has it not.
+// byteOrderMark may precede a document, although the grammar lacks it.
 var byteOrderMark = []byte("\xEF\xBB\xBF")
 
-// Next finds the next statement's tokens. It returns false at the block's end.
-// An error is what is wrong in the statement, which is thereby rejected
-// ([Block.Rejected] has its text); Next goes on after it. Next does not look
-// inside tokens: [Block.Decode] does.
+// Next finds the tokens of the next statement. It returns false at the block's end. If it returns
+// an error, the statement is rejected ([Block.Rejected] has its text), and the next call continues
+// after it. Next does not check the inside of tokens, because [Block.Decode] does.
 func (b *Block) Next(st *RawStatement) (bool, *SyntaxError) {
 	if err := b.oversized; err != nil {
 		b.oversized = nil
@@ -61,6 +61,7 @@ func (b *Block) Next(st *RawStatement) (bool, *SyntaxError) {
 		return true, err
 	}
 	for b.pos < len(b.Data) {
+		// 1. Take a line, and check its length before anything else.
 		b.lineStart, b.startLine = b.pos, b.lines
 		end, next := b.line(b.pos)
 		if b.maxLine > 0 && end-b.pos > b.maxLine {
@@ -68,6 +69,7 @@ func (b *Block) Next(st *RawStatement) (bool, *SyntaxError) {
 		}
 		b.pos = next
 		b.lines++
+		// 2. Skip blank lines and comments, but a header in the wrong place is an error.
 		line := b.Data[:end]
 		start := skipSpace(line, b.lineStart)
 		if start == end {
@@ -79,6 +81,7 @@ func (b *Block) Next(st *RawStatement) (bool, *SyntaxError) {
 			}
 			continue
 		}
+		// 3. Split the statement into tokens.
 		if err := scanStatement(line, start, b.quads, st); err != nil {
 			return true, b.reject(firstError(st, err))
 		}
@@ -87,9 +90,8 @@ func (b *Block) Next(st *RawStatement) (bool, *SyntaxError) {
 	return false, nil
 }
 
-// firstError returns what is wrong inside one of the tokens that were found
-// before err, err where nothing is: an IRI that is not closed may run on to the
-// next one's '>'.
+// firstError returns the first error inside the tokens that were found before err, or err if there
+// is none. It is necessary because an IRI without '>' may extend to the next one's '>'.
 func firstError(st *RawStatement, err *tokenError) *tokenError {
 	for position, token := range st.Tokens {
 		if token == nil {
@@ -103,10 +105,10 @@ func firstError(st *RawStatement, err *tokenError) *tokenError {
 	return err
 }
 
-// Decode checks the token of st at a position ([Subject] to [Graph]) and returns
-// its term, whose strings alias the block or scratch until either is written
-// to; scratch comes back grown. On an error the whole statement is rejected, as
-// in [Block.Next]. st is the statement that Next found last.
+// Decode checks the token of st at a position ([Subject] to [Graph]) and returns its term. Its
+// strings alias the block or scratch, and are valid until either is changed; the returned scratch
+// may have grown. If the token is bad, the whole statement is rejected, as in [Block.Next]. st must
+// be the last statement of Next.
 func (b *Block) Decode(st *RawStatement, position int, scratch []byte) (Term, []byte, *SyntaxError) {
 	t, scratch, err := decodeToken(st.Tokens[position], scratch)
 	if err == nil && t.size() > MaxTermBytes {
@@ -138,27 +140,26 @@ func (b *Block) nextTriple(st *RawStatement, t *Triple, annotations *[]Applicati
 	return true, scratch, err
 }
 
-// StatementOffset returns where the line of the statement that Next found last
-// begins, in bytes from the document's start.
+// StatementOffset returns the offset of the last statement's line, in bytes from the document's
+// start.
 func (b *Block) StatementOffset() int64 { return b.Offset + int64(b.lineStart) }
 
 // Annotated reports whether the document begins with [AnnotationsHeader].
 func (b *Block) Annotated() bool { return b.annotated }
 
-// Oversized reports whether the block holds but the beginning of a statement that
-// is longer than MaxLine: [Block.Next] rejects it.
+// Oversized reports whether the block holds only the beginning of a statement, because it is longer
+// than MaxLine. [Block.Next] rejects it.
 func (b *Block) Oversized() bool { return b.oversized != nil }
 
-// Rejected returns the text of the statement that was rejected last, without
-// its line end; of one that is longer than the limit of a line only the first
-// 64 KiB. It aliases the block.
+// Rejected returns the text of the last rejected statement, without its line end. If it is longer
+// than the limit of a line, only its first 64 KiB are kept. The text aliases the block.
 func (b *Block) Rejected() []byte { return bytes.TrimRight(b.rejected, "\r\n") }
 
-// keptOfRejected returns how much is kept of a rejected text over maxLine.
+// keptOfRejected returns the kept bytes of a rejected text over maxLine.
 func keptOfRejected(maxLine int) int { return min(64<<10, maxLine) }
 
-// reject skips the current statement and says what is wrong in it; err.at
-// counts from the start of Data.
+// reject skips the current statement and returns its error with its place; err.at counts from the
+// start of Data.
 func (b *Block) reject(err *tokenError) *SyntaxError {
 	b.pos, b.lines = b.lineStart, b.startLine
 	for first := true; b.pos < len(b.Data) && (first || !startsStatement(b.Data[b.pos:])); first = false {
@@ -178,9 +179,9 @@ func (b *Block) reject(err *tokenError) *SyntaxError {
 	}
 }
 
-// line returns where the line at Data[i:] ends and where the next one starts. It
-// is called for rising i, or again for the last one, so that all calls together
-// take time linear in Data whatever its line ends are.
+// line returns the end of the line at Data[i:] and the start of the next one. i must not decrease,
+// except to repeat the last call. All calls together then take time linear in Data, whatever its
+// line ends are.
 func (b *Block) line(i int) (end, next int) {
 	if b.nextCR < i {
 		b.nextCR = len(b.Data)
@@ -197,12 +198,12 @@ func (b *Block) line(i int) (end, next int) {
 	return b.nextCR, min(b.nextCR+1, len(b.Data))
 }
 
-// startsStatement reports whether a line that begins so ends a rejected statement.
+// startsStatement reports whether a line with this beginning ends a rejected statement.
 func startsStatement(b []byte) bool {
 	return len(b) > 0 && (b[0] == '<' || b[0] == '#' || b[0] == '_' && len(b) > 1 && b[1] == ':')
 }
 
-// beginsAnnotated reports whether a document that begins so has annotations.
+// beginsAnnotated reports whether a document with this beginning has annotations.
 func beginsAnnotated(text []byte) bool {
 	if n := bytes.IndexAny(text[:min(len(text), headerWindow)], "\r\n"); n >= 0 {
 		text = text[:n]
@@ -210,10 +211,10 @@ func beginsAnnotated(text []byte) bool {
 	return isKnownHeader(text)
 }
 
-// headerWindow is how much of a document reports whether it begins with a header.
+// headerWindow is the number of a document's first bytes that are searched for a header.
 const headerWindow = 256
 
-// countLines returns how many lines end in b (LF, CR LF or a bare CR).
+// countLines returns the number of line ends in b (LF, CR LF or a bare CR).
 func countLines(b []byte) int {
 	lines := bytes.Count(b, []byte{'\n'})
 	if crs := bytes.Count(b, []byte{'\r'}); crs > 0 {

@@ -1,3 +1,5 @@
+// Tests of the limits of lines.
+
 package triple
 
 import (
@@ -10,7 +12,7 @@ import (
 	"time"
 )
 
-// TestTermLimit: a term of 16 MiB is read, one of a byte more refused.
+// TestTermLimit: a term of 16 MiB must be accepted, and one with a byte more rejected.
 func TestTermLimit(t *testing.T) {
 	skipWithRace(t)
 	full := bytes.Repeat([]byte("x"), MaxTermBytes)
@@ -72,8 +74,8 @@ func (c repeated) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// TestLongLines: a line over the limit is one rejected statement; memory stays
-// flat however long it is.
+// TestLongLines: a line over the limit must be one rejected statement. Memory must stay constant
+// however long the line is.
 func TestLongLines(t *testing.T) {
 	skipWithRace(t)
 	const good = "<a:s> <a:p> <a:o> .\n"
@@ -142,7 +144,7 @@ func TestLineLimit(t *testing.T) {
 	}
 }
 
-// TestHostileTextIsLinear: 1 MiB of what makes a search start again and again.
+// TestHostileTextIsLinear: 1 MiB of text that would restart a naive search again and again.
 func TestHostileTextIsLinear(t *testing.T) {
 	skipWithRace(t)
 	const size = 1 << 19

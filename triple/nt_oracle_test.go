@@ -1,3 +1,5 @@
+// A slow scanner of N-Triples, for comparison.
+
 package triple
 
 import (
@@ -11,7 +13,7 @@ import (
 	"unicode/utf8"
 )
 
-// event is what a scanner found: a triple, or an error and what it rejected.
+// event is a result of a scanner: a triple, or an error with the rejected text.
 type event struct {
 	text         string // the triple as N-Quads, or the rejected text
 	msg          string // "" for a triple
@@ -19,8 +21,7 @@ type event struct {
 	offset       int64
 }
 
-// scanAll reads a whole document and goes on after errors. The error is the
-// reader's.
+// scanAll reads a whole document and continues after errors. The returned error is the reader's.
 func scanAll(r io.Reader, opts ScanOptions) (events []event, err error) {
 	sc := NewScanner(r, opts)
 	for {
@@ -60,8 +61,7 @@ func scanBlock(doc []byte, opts ScanOptions) (events []event) {
 	}
 }
 
-// checkTriple tests that a triple that was read is well-formed and survives
-// being written and read again.
+// checkTriple checks that a scanned triple is well-formed and survives a round trip.
 func checkTriple(t *testing.T, line string) {
 	t.Helper()
 	sc := NewScanner(strings.NewReader(line+"\n"), ScanOptions{Quads: true})
@@ -96,7 +96,7 @@ var (
 	oracleAbsolute  = regexp.MustCompile(`^<[A-Za-z][A-Za-z0-9+.\-]*:[^\x{00}-\x{20}<>"{}|^` + "`" + `\\]*>$`)
 )
 
-// oracleUnescape undoes escapes; ok is false where one names no character.
+// oracleUnescape decodes escapes; ok is false if one is not a character.
 func oracleUnescape(s string) (_ string, ok bool) {
 	ok = true
 	s = oracleEscape.ReplaceAllStringFunc(s, func(e string) string {
@@ -145,8 +145,8 @@ func oracleGoodLine(line string, quads bool) bool {
 	return true
 }
 
-// oracleScan says which lines are statements and which are rejected with which
-// text. In the events of rejected statements only text and line are set.
+// oracleScan finds the statements and the rejected lines with their text. In the events of rejected
+// statements only text and line are set.
 func oracleScan(doc string, quads bool, maxLine int) (events []event) {
 	doc = strings.TrimPrefix(doc, "\uFEFF")
 	type line struct{ text, whole string }
@@ -186,7 +186,7 @@ func oracleScan(doc string, quads bool, maxLine int) (events []event) {
 	return events
 }
 
-// checkScan tests all that is known of a document's events.
+// checkScan checks all known properties of a document's events.
 func checkScan(t *testing.T, doc []byte, quads bool, maxLine, blockBytes int) {
 	t.Helper()
 	opts := ScanOptions{Source: "doc", Quads: quads, MaxLine: maxLine}
@@ -224,7 +224,7 @@ func checkScan(t *testing.T, doc []byte, quads bool, maxLine, blockBytes int) {
 	}
 }
 
-// diffEvents says where got differs from want; "" where it does not.
+// diffEvents returns the first difference of got and want, or "" if there is none.
 func diffEvents(got, want []event) string {
 	for i := range max(len(got), len(want)) {
 		if i >= len(got) || i >= len(want) {

@@ -1,13 +1,13 @@
+// Bytes of terms in keys, directly from tokens without a check.
+
 package triple
 
 import "bytes"
 
-// RawTerm returns, without checking the token, the bytes that its term has in a
-// key: the tag and the body. ok is false where they do not stand in the token as
-// they are: blank nodes, literals with escapes, language tag or datatype. A
-// loader looks them up among the terms that it knows; a token that is not
-// well-formed is never found there, and one that is new goes through
-// [Block.Decode].
+// RawTerm returns the bytes of a token's term in a key, the tag and the body, without a check of
+// the token. ok is false if the token does not contain them unchanged: blank nodes, and literals
+// with escapes, language tag or datatype. A loader looks up the bytes among its terms. If a token
+// is malformed, it is never found there; if it is new, it must go through [Block.Decode].
 func RawTerm(token []byte) (tag byte, body []byte, ok bool) {
 	switch last := len(token) - 1; {
 	case token[0] == '<':
@@ -21,7 +21,7 @@ func RawTerm(token []byte) (tag byte, body []byte, ok bool) {
 	return 0, nil, false
 }
 
-// RawBlank returns the label of a blank node's token, ok false for other tokens.
+// RawBlank returns the label of a blank node's token; ok is false for other tokens.
 func RawBlank(token []byte) (label []byte, ok bool) {
 	if token[0] == '_' {
 		return token[2:], true

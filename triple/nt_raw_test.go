@@ -1,3 +1,5 @@
+// Tests of unchecked terms.
+
 package triple
 
 import (
@@ -7,7 +9,7 @@ import (
 	"testing"
 )
 
-// TestRawTerm: a token that is found by its raw form is the term of that form.
+// TestRawTerm: if a token is found by its raw form, its term must have that form.
 func TestRawTerm(t *testing.T) {
 	doc := strings.Join([]string{
 		`<a:s> <a:p> "" .`, `<a:s> <a:p> "x y" .`, `<a:s> <a:p> "\u0041" .`, `<a:s> <a:\u0041> "a\"b" .`, `<a:s> <a:p> "a"@en .`, `<a:s> <a:p> "a"^^<a:t> .`, "<a:s> <a:p> \"a\x00b\" .", "_:b <a:é> _:c .",
@@ -49,8 +51,7 @@ func TestRawTerm(t *testing.T) {
 	}
 }
 
-// TestBlockReaderResumes: reading on from a block's place gives the same as
-// reading through.
+// TestBlockReaderResumes: a reader that starts at a block's position must return the same blocks.
 func TestBlockReaderResumes(t *testing.T) {
 	doc := "\uFEFF" + strings.Repeat("<a:s> <a:p> <a:o> .\r\nbad\r\n\r\n# é\n", 20)
 	opts := ScanOptions{BlockBytes: 50}

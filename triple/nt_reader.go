@@ -1,3 +1,5 @@
+// The reader that cuts documents into blocks, within limits.
+
 package triple
 
 import (
@@ -6,43 +8,41 @@ import (
 	"math"
 )
 
-// Limits of reading, where the options name none.
+// Limits of reading if the options have none, in bytes.
 const (
 	DefaultMaxLine    = 64 << 20
 	DefaultBlockBytes = 1 << 20
 )
 
-// ScanOptions are the options of [NewScanner] and [NewBlockReader]. The zero
-// value reads N-Triples.
+// ScanOptions are the options of [NewScanner] and [NewBlockReader]. The zero value reads N-Triples.
 type ScanOptions struct {
 	Source     string // the document's name for messages
 	Quads      bool   // read N-Quads
-	MaxLine    int    // greatest length of a line in bytes; 0: DefaultMaxLine
-	BlockBytes int    // about the size of a block; 0: DefaultBlockBytes
-	// Offset and Line say where in its document the reader begins, for a reader
-	// that goes on where [BlockReader.Position] once was; 0 and 0: at the start.
+	MaxLine    int    // largest length of a line in bytes; 0: DefaultMaxLine
+	BlockBytes int    // approximate size of a block; 0: DefaultBlockBytes
+	// Offset and Line are the reader's start in its document, if it continues at an earlier
+	// [BlockReader.Position]; 0 and 0 are the document's start.
 	Offset int64
 	Line   int
-	// Annotated says that the document begins with AnnotationsHeader, for a reader
-	// that begins behind it; at the start of a document the reader finds out.
+	// Annotated must be true if the document begins with AnnotationsHeader and the reader starts
+	// after it. At the start of a document the reader detects the header itself.
 	Annotated bool
 }
 
-// BlockReader cuts a document into blocks of whole statements: a cut comes
-// before a line that starts with '<', '_:' or '#', where the grammar and the
-// rule for rejected statements both begin a statement, or, where there is none,
-// after a line that is a whole statement. The cuts depend on the document and
-// the options only, and what the blocks hold, errors and all, does not depend on
-// the cuts. Memory stays within about twice MaxLine.
+// BlockReader cuts a document into blocks of whole statements. It cuts before a line that starts
+// with '<', '_:' or '#', because the grammar and the rule for rejected statements both begin a
+// statement there. If there is none, it cuts after a line that is a whole statement. The cuts
+// depend only on the document and the options. The content of the blocks, including errors, does
+// not depend on the cuts. Memory stays within about twice MaxLine.
 type BlockReader struct {
 	r       io.Reader
 	opts    ScanOptions
-	buf     []byte // unread text; begins at a line where a statement may begin
+	buf     []byte // unread text; it begins at a line, at a possible start of a statement
 	line    int    // of buf[0]
 	offset  int64  // of buf[0]
-	done    bool   // the document's end or its reader's error is reached
+	done    bool   // the document's end or its reader's error has been reached
 	err     error  // the reader's error, returned after the text before it
-	pending bool   // the rest of an oversized statement is still to be skipped
+	pending bool   // the rest of an oversized statement must still be skipped
 }
 
 // NewBlockReader returns a reader of the blocks of r.
@@ -57,15 +57,15 @@ func NewBlockReader(r io.Reader, opts ScanOptions) *BlockReader {
 	return &BlockReader{r: r, opts: opts, line: max(opts.Line, 1), offset: opts.Offset}
 }
 
-// Position returns where the next block begins: its offset in the document in
-// bytes and its line, from 1. Behind an oversized block it reads to there first.
+// Position returns the start of the next block: its offset in the document in bytes and its line,
+// from 1. After an oversized block it first reads up to there.
 func (br *BlockReader) Position() (offset int64, line int) {
 	br.skipPending()
 	return br.offset, br.line
 }
 
-// skipPending skips the rest of an oversized statement: not before it is asked
-// for what follows, so that a line without an end is told at once.
+// skipPending skips the rest of an oversized statement. It is called only when the text after it is
+// needed, because the error of an endless line must be reported at once.
 func (br *BlockReader) skipPending() {
 	if br.pending {
 		br.pending = false
@@ -73,17 +73,17 @@ func (br *BlockReader) skipPending() {
 	}
 }
 
-// Next returns the next block, whose Data the caller owns. At the end it
-// returns io.EOF; an error of the document's reader is returned after all whole
-// lines before it.
+// Next returns the next block; the caller owns its Data. At the end it returns io.EOF. If the
+// document's reader fails, Next returns its error after all whole lines before it.
 func (br *BlockReader) Next() (*Block, error) {
 	br.skipPending()
 	if br.offset == 0 {
 		br.begin()
 	}
-	// A line and its end fit in greatest bytes, so that a window of that size
-	// without a place to cut holds a line, or a rejected statement, over MaxLine.
+	// A line and its end fit in greatest bytes. If a window of that size has no place to cut, it
+	// must hold a line, or a rejected statement, over MaxLine.
 	greatest := max(br.opts.BlockBytes, br.opts.MaxLine+len("\r\n"))
+	// Double the window until it has a place to cut.
 	for size := br.opts.BlockBytes; ; size = min(2*size, greatest) {
 		br.fill(size)
 		window := br.buf[:min(len(br.buf), size)]
@@ -101,8 +101,7 @@ func (br *BlockReader) Next() (*Block, error) {
 	}
 }
 
-// begin passes over a byte order mark and finds out whether the document has
-// annotations.
+// begin skips a byte order mark, and detects whether the document has annotations.
 func (br *BlockReader) begin() {
 	br.fill(len(byteOrderMark) + headerWindow)
 	if bytes.HasPrefix(br.buf, byteOrderMark) {
@@ -112,18 +111,19 @@ func (br *BlockReader) begin() {
 	br.opts.Annotated = beginsAnnotated(br.buf)
 }
 
-// maxEmptyReads is how often a reader may return neither bytes nor an error.
+// maxEmptyReads bounds the reads without bytes or an error.
 const maxEmptyReads = 100
 
-// largeBuffer is from which size on the buffer grows in great steps: room that
-// is not yet written to takes no memory, but each buffer that was outgrown does
-// until the collector comes round.
+// largeBuffer is the size from which the buffer grows in large steps. They are cheap because
+// unwritten memory is not resident. An outgrown buffer, however, stays resident until the next
+// garbage collection.
 const largeBuffer = 4 << 20
 
 // fill reads until buf holds more than want bytes or the document ends.
 func (br *BlockReader) fill(want int) {
 	empty := 0
 	for len(br.buf) <= want && !br.done {
+		// 1. Grow the buffer if it is full.
 		if len(br.buf) == cap(br.buf) {
 			size := max(min(2*cap(br.buf), want+want/8), len(br.buf)+32<<10)
 			if size > largeBuffer {
@@ -131,6 +131,7 @@ func (br *BlockReader) fill(want int) {
 			}
 			br.buf = append(make([]byte, 0, size), br.buf...)
 		}
+		// 2. Read. A reader may return no bytes without an error, but not forever.
 		n, err := br.r.Read(br.buf[len(br.buf):cap(br.buf)])
 		br.buf = br.buf[:len(br.buf)+n]
 		if n > 0 {
@@ -140,15 +141,15 @@ func (br *BlockReader) fill(want int) {
 		}
 		if err != nil {
 			br.done = true
-			if err != io.EOF { // an error that wraps io.EOF is no end
+			if err != io.EOF { // only io.EOF itself is the end, not an error that wraps it
 				br.err = err
 			}
 		}
 	}
 }
 
-// cutPoint returns where to cut the window, 0 where it holds no such place. whole
-// tells that the document ends with it.
+// cutPoint returns the place to cut the window, or 0 if it has none. whole must be true if the
+// document ends with it.
 func (br *BlockReader) cutPoint(window []byte, whole bool) int {
 	if whole {
 		return len(window)
@@ -161,10 +162,10 @@ func (br *BlockReader) cutPoint(window []byte, whole bool) int {
 	return br.afterWholeLines(window)
 }
 
-// afterWholeLines returns the end of the statements, comments and blank lines
-// that the window begins with: of those that are whole and followed by no error.
+// afterWholeLines returns the end of the whole statements, comments and blank lines at the
+// beginning of the window. It stops before the first error.
 func (br *BlockReader) afterWholeLines(window []byte) int {
-	// A CR that ends the window may be half of a CR LF.
+	// A CR at the window's end may be half of a CR LF.
 	window = bytes.TrimSuffix(window, []byte{'\r'})
 	window = window[:1+bytes.LastIndexAny(window, "\r\n")]
 	b := newBlock(window, 0, 0, br.opts)
@@ -172,6 +173,7 @@ func (br *BlockReader) afterWholeLines(window []byte) int {
 	var t Triple
 	var annotations []ApplicationData
 	var scratch []byte
+	// Statements must be parsed completely, because the cut must come before the first error.
 	for {
 		var more bool
 		var err *SyntaxError
@@ -188,7 +190,7 @@ func (br *BlockReader) afterWholeLines(window []byte) int {
 func (br *BlockReader) cut(n int) *Block {
 	b := newBlock(br.buf[:n:n], br.line, br.offset, br.opts)
 	rest := br.buf[n:]
-	// The block owns its memory; the rest moves to a buffer of its own.
+	// The block owns its memory, so the rest must move to another buffer.
 	size := len(rest)
 	if !br.done {
 		size = max(size, br.opts.BlockBytes+br.opts.BlockBytes/8)
@@ -199,8 +201,8 @@ func (br *BlockReader) cut(n int) *Block {
 	return b
 }
 
-// oversized returns a block that stands for the rejected statement that the
-// window begins with and does not hold whole.
+// oversized returns a block for the rejected statement at the beginning of the window. The window
+// does not hold all of it.
 func (br *BlockReader) oversized(window []byte) *Block {
 	text := newBlock(window, br.line, br.offset, br.opts)
 	var st RawStatement
@@ -213,22 +215,24 @@ func (br *BlockReader) oversized(window []byte) *Block {
 	return b
 }
 
-// skipStatement skips the text before the next line that starts a statement. It
-// holds no more of it than a block.
+// skipStatement skips the text before the next line that starts a statement. It never holds more
+// than a block of it.
 func (br *BlockReader) skipStatement() {
 	for found := false; !found; {
 		n, end := len(br.buf), len(br.buf)
-		if !br.done { // a line end and '_' may be the last that is read, and ':' follow
+		if !br.done { // because a line end and '_' may be the last bytes so far, and ':' may follow
 			n, end = n-len("\n_"), end-len("_")
 		}
+		// 1. Find the next start of a statement in the buffer.
 		for i := 1; i < end && !found; i++ {
 			if isLineEnd(br.buf[i-1]) && startsStatement(br.buf[i:]) {
 				n, found = i, true
 			}
 		}
+		// 2. Drop the text before it, but count its lines because later messages need them.
 		br.line += countLines(br.buf[:n])
 		if n > 0 && n < len(br.buf) && br.buf[n-1] == '\r' && br.buf[n] == '\n' {
-			br.line-- // the LF is still to come
+			br.line-- // because the LF comes later
 		}
 		br.offset += int64(n)
 		br.buf = bytes.Clone(br.buf[n:])

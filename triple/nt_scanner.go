@@ -1,3 +1,5 @@
+// The scanner of N-Triples and N-Quads.
+
 package triple
 
 import (
@@ -13,7 +15,8 @@ import (
 //	}
 //	if err := sc.Err(); err != nil { ...
 //
-// It checks everything that the grammars demand (RDF 1.1 N-Triples and N-Quads).
+// It checks all rules of the grammars (RDF 1.1 N-Triples and N-Quads). Only one goroutine may use
+// it.
 type Scanner struct {
 	blocks  *BlockReader
 	block   *Block
@@ -36,6 +39,7 @@ func (s *Scanner) Scan() bool {
 		return false
 	}
 	for {
+		// The next block is read only when the current one has no more statements.
 		if s.block != nil {
 			var more bool
 			var err *SyntaxError
@@ -57,26 +61,26 @@ func (s *Scanner) Scan() bool {
 	}
 }
 
-// Triple returns the triple that Scan read. Its strings are valid until the next
-// Scan; Clone it to keep it.
+// Triple returns the triple of the last Scan. Its strings are valid until the next Scan; they must
+// be cloned to be kept.
 func (s *Scanner) Triple() Triple { return s.triple }
 
-// Annotations returns the annotations that stand on the triple's line, in a document
-// that begins with [AnnotationsHeader]; the caller owns them.
+// Annotations returns the annotations on the triple's line, if the document begins with
+// [AnnotationsHeader]. The caller owns them.
 func (s *Scanner) Annotations() []ApplicationData { return s.annotations }
 
-// Err returns the error that ended Scan: a [*SyntaxError], or the error of the
-// document's reader; nil at the document's end.
+// Err returns the error that ended Scan: a [*SyntaxError], or the error of the document's reader.
+// It returns nil at the document's end.
 func (s *Scanner) Err() error {
-	if s.err == io.EOF { // an error that wraps io.EOF is no end
+	if s.err == io.EOF { // only io.EOF itself is the end, not an error that wraps it
 		return nil
 	}
 	return s.err
 }
 
-// Recover makes the scanner go on after a rejected statement and returns its
-// text, which is valid until the next Scan. It returns false where the error
-// was not a [*SyntaxError]: there is nothing to go on with.
+// Recover makes the scanner continue after a rejected statement. It returns the statement's text,
+// valid until the next Scan. It returns false if the error is not a [*SyntaxError], because the
+// scanner cannot continue then.
 func (s *Scanner) Recover() (rejected []byte, ok bool) {
 	var syntax *SyntaxError
 	if !errors.As(s.err, &syntax) {

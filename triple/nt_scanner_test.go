@@ -1,3 +1,5 @@
+// Tests of the scanner.
+
 package triple
 
 import (
@@ -134,7 +136,7 @@ func TestScannerBad(t *testing.T) {
 	}
 }
 
-// TestRejectedStatements: they run to before the next line that starts with '<',
+// TestRejectedStatements: a rejected statement must end before the next line that starts with '<',
 // '_:' or '#', and count once.
 func TestRejectedStatements(t *testing.T) {
 	const good = "<a:s> <a:p> <a:o> ."
@@ -189,8 +191,8 @@ func genDocument() *rapid.Generator[[]byte] {
 	})
 }
 
-// TestScannerBlocks: what is found does not depend on how the document is cut,
-// and is what the grammar says.
+// TestScannerBlocks: the result must not depend on the cuts of the document, and must match the
+// grammar.
 func TestScannerBlocks(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		doc := genDocument().Draw(rt, "document")
@@ -200,8 +202,8 @@ func TestScannerBlocks(t *testing.T) {
 	})
 }
 
-// TestBlockReaderCuts: cuts do not depend on how the document is read, and
-// blocks join to the document.
+// TestBlockReaderCuts: cuts must not depend on the reads of the document, and blocks must join to
+// it.
 func TestBlockReaderCuts(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		doc := genDocument().Draw(t, "document")
@@ -233,8 +235,8 @@ func TestBlockReaderCuts(t *testing.T) {
 
 var errDisk = errors.New("disk on fire")
 
-// TestScannerReadErrors: the reader's error comes out after the whole lines
-// before it, no triple comes from a half line, and nothing looks like the end.
+// TestScannerReadErrors: the reader's error must come after the whole lines before it. No triple
+// may come from a half line, and nothing may look like the end.
 func TestScannerReadErrors(t *testing.T) {
 	const good = "<a:s> <a:p> <a:o> ."
 	for _, readErr := range []error{errDisk, io.ErrUnexpectedEOF, fmt.Errorf("gzip: %w", io.EOF)} {
@@ -254,7 +256,7 @@ func TestScannerReadErrors(t *testing.T) {
 				}
 			}
 		}
-		// It is still there when asked again.
+		// It must still be there at the next call.
 		br := NewBlockReader(&stutter{step: 1, err: readErr}, ScanOptions{})
 		for range 3 {
 			if _, err := br.Next(); err != readErr {
@@ -270,7 +272,7 @@ func TestScannerReadErrors(t *testing.T) {
 	}
 }
 
-// silent is a reader that never says anything.
+// silent is a reader that returns neither bytes nor errors.
 type silent struct{}
 
 func (silent) Read([]byte) (int, error) { return 0, nil }

@@ -1,3 +1,5 @@
+// Tokens of N-Triples.
+
 package triple
 
 import (
@@ -6,8 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-// tokenError is what is wrong in a statement, at a byte offset from where the
-// caller's text begins.
+// tokenError is an error in a statement. Its byte offset is from the start of the caller's text.
 type tokenError struct {
 	at  int
 	msg string
@@ -19,18 +20,17 @@ func tokenErrorf(at int, format string, args ...any) *tokenError {
 	return &tokenError{at, fmt.Sprintf(format, args...)}
 }
 
-// RawStatement is one statement of N-Triples or N-Quads: by position its tokens
-// as they stand in the text, not yet checked inside; the graph's is nil where
-// there is none. Tokens alias the text.
+// RawStatement is one statement of N-Triples or N-Quads: its tokens by position, as in the text and
+// not yet checked inside. The graph's token is nil if the graph is missing. Tokens alias the text.
 type RawStatement struct {
 	Tokens [4][]byte
-	at     [4]int // where each begins in the block
-	// comment is what stands behind '.', from '#' on; empty where nothing does.
+	at     [4]int // start of each token in the block
+	// comment is the text after '.', from '#' on; empty if there is none.
 	comment   []byte
-	commentAt int // where it begins in the block
+	commentAt int // start of the comment in the block
 }
 
-// Len returns how long the tokens are together.
+// Len returns the total length of the tokens in bytes.
 func (st *RawStatement) Len() (n int) {
 	for _, token := range st.Tokens {
 		n += len(token)
@@ -43,8 +43,7 @@ func (st *RawStatement) set(position int, b []byte, start, end int) {
 	st.at[position] = start
 }
 
-// skipSpace returns the index of the first byte of b from i on that is neither
-// space nor tab.
+// skipSpace returns the index of the first byte of b from i on that is neither space nor tab.
 func skipSpace(b []byte, i int) int {
 	for i < len(b) && (b[i] == ' ' || b[i] == '\t') {
 		i++
@@ -55,11 +54,11 @@ func skipSpace(b []byte, i int) int {
 // isLineEnd reports whether c ends a line: EOL is [\r\n]+.
 func isLineEnd(c byte) bool { return c == '\n' || c == '\r' }
 
-// scanStatement finds the tokens of the statement that begins at line[i], which
-// is no space. line runs from anywhere before it to the line's end. Tokens are
-// found by their delimiters only; see decodeToken. On an error st holds those
-// before it.
+// scanStatement finds the tokens of the statement that begins at line[i]; that byte must not be a
+// space. line must extend to the line's end. Tokens are found only by their delimiters; see
+// decodeToken. After an error st holds the tokens before it.
 func scanStatement(line []byte, i int, quads bool, st *RawStatement) *tokenError {
+	// 1. The three terms. A position restricts the kinds of its term.
 	st.Tokens = [4][]byte{}
 	for position := Subject; position <= Object; position++ {
 		start := skipSpace(line, i)
@@ -73,6 +72,7 @@ func scanStatement(line []byte, i int, quads bool, st *RawStatement) *tokenError
 		st.set(position, line, start, end)
 		i = end
 	}
+	// 2. In N-Quads a graph name may follow.
 	i = skipSpace(line, i)
 	if quads && i < len(line) && (line[i] == '<' || line[i] == '_') {
 		end, err := scanToken(line, i)
@@ -95,7 +95,7 @@ func misplaced(position int, c byte) string {
 	return "a literal cannot be a predicate"
 }
 
-// scanStatementEnd reads '.' and an optional comment to the line's end.
+// scanStatementEnd scans '.' and an optional comment up to the line's end.
 func scanStatementEnd(line []byte, i int, quads bool, st *RawStatement) *tokenError {
 	switch {
 	case i < len(line) && line[i] == '.':
@@ -126,8 +126,8 @@ func found(line []byte, i int) string {
 	return fmt.Sprintf(", found %q", r)
 }
 
-// scanToken returns the index after the token that begins at b[i]; b ends where
-// the line does. It looks only for the token's delimiter.
+// scanToken returns the index after the token at b[i]; b must end where the line does. It searches
+// only for the token's delimiter.
 func scanToken(b []byte, i int) (end int, err *tokenError) {
 	if i == len(b) {
 		return i, tokenErrorf(i, "expected a term (<IRI>, _:label or \"literal\")%s", found(b, i))
@@ -182,8 +182,8 @@ func scanLiteralToken(b []byte, i int) (end int, err *tokenError) {
 	return j, nil
 }
 
-// closingQuote returns the index of the first '"' in b from i on that is not
-// escaped, -1 where there is none. Where i is, no escape has begun.
+// closingQuote returns the index of the first unescaped '"' in b from i on, or -1 if there is none.
+// i must not be inside an escape.
 func closingQuote(b []byte, i int) int {
 	for from := i; ; {
 		n := bytes.IndexByte(b[from:], '"')
@@ -191,7 +191,7 @@ func closingQuote(b []byte, i int) int {
 			return -1
 		}
 		quote := from + n
-		// An odd number of backslashes before it escapes it.
+		// An odd number of backslashes before the quote escapes it.
 		run := quote
 		for run > from && b[run-1] == '\\' {
 			run--
@@ -203,9 +203,9 @@ func closingQuote(b []byte, i int) int {
 	}
 }
 
-// decodeToken checks a token that scanToken found and returns its term. The
-// term's strings alias the token, or scratch where the token has escapes;
-// scratch comes back grown. Offsets of errors count from the token's start.
+// decodeToken checks a token of scanToken and returns its term. The term's strings alias the token,
+// or scratch if the token has escapes; the returned scratch may have grown. Offsets of errors are
+// from the token's start.
 func decodeToken(token, scratch []byte) (Term, []byte, *tokenError) {
 	switch token[0] {
 	case '<':
@@ -257,6 +257,7 @@ func invalidUTF8(b []byte, shift int) *tokenError {
 
 func decodeEscapedIRI(inner, scratch []byte) (string, []byte, *tokenError) {
 	start := len(scratch)
+	// 1. Copy the bytes and decode the escapes. A decoded character must be allowed in an IRI too.
 	for i := 0; i < len(inner); {
 		c := inner[i]
 		if c == '\\' {
@@ -277,6 +278,7 @@ func decodeEscapedIRI(inner, scratch []byte) (string, []byte, *tokenError) {
 		scratch = append(scratch, c)
 		i++
 	}
+	// 2. Check UTF-8 and the scheme of the result.
 	iri := scratch[start:]
 	if !utf8.Valid(iri) {
 		return "", scratch, invalidUTF8(inner, 1)
@@ -287,9 +289,10 @@ func decodeEscapedIRI(inner, scratch []byte) (string, []byte, *tokenError) {
 	return view(iri), scratch, nil
 }
 
-// UnicodeEscape reads the UCHAR, \uXXXX or \UXXXXXXXX, at the start of text; size
-// is 0 where there is none or it names no Unicode scalar value.
+// UnicodeEscape decodes the UCHAR, \uXXXX or \UXXXXXXXX, at the start of text. size is 0 if there
+// is none or if it is not a Unicode scalar value.
 func UnicodeEscape[T string | []byte](text T) (r rune, size int) {
+	// 1. The letter determines the number of digits.
 	digits := 4
 	if len(text) > 1 && text[1] == 'U' {
 		digits = 8
@@ -310,11 +313,13 @@ func UnicodeEscape[T string | []byte](text T) (r rune, size int) {
 		default:
 			return 0, 0
 		}
+		// 2. Stop early: r must not overflow, and a larger value is not a character.
 		if r >= 1<<24 {
 			return 0, 0
 		}
 		r = r<<4 | rune(c)
 	}
+	// 3. A surrogate is not a character.
 	if !utf8.ValidRune(r) {
 		return 0, 0
 	}
@@ -323,11 +328,13 @@ func UnicodeEscape[T string | []byte](text T) (r rune, size int) {
 
 // decodeLiteral decodes "..." with its language tag or datatype.
 func decodeLiteral(token, scratch []byte) (Term, []byte, *tokenError) {
+	// 1. The string. scanToken has found its end already.
 	end := closingQuote(token, 1)
 	value, scratch, err := decodeString(token[1:end], scratch)
 	if err != nil {
 		return Term{}, scratch, err
 	}
+	// 2. The suffix. rdf:langString must have a language tag.
 	switch suffix := token[end+1:]; {
 	case len(suffix) == 0:
 		return NewString(value), scratch, nil
@@ -349,21 +356,27 @@ func decodeLiteral(token, scratch []byte) (Term, []byte, *tokenError) {
 	}
 }
 
-// decodeString undoes the escapes of a literal's inside.
+// decodeString decodes the escapes of a literal's inside.
 func decodeString(inner, scratch []byte) (string, []byte, *tokenError) {
 	if !utf8.Valid(inner) {
 		return "", scratch, invalidUTF8(inner, 1)
 	}
+	// 1. Most literals have no escapes and need no copy.
 	i := bytes.IndexByte(inner, '\\')
 	if i < 0 {
 		return view(inner), scratch, nil
 	}
 	start := len(scratch)
 	at := 0
+	// 2. Copy the bytes up to each backslash, then decode the escape.
 	for i >= 0 {
 		scratch = append(scratch, inner[at:at+i]...)
 		at += i
-		if c := simpleEscape(inner[at:]); c != 0 {
+		var c byte
+		if at+1 < len(inner) {
+			c = StringEscape(inner[at+1])
+		}
+		if c != 0 {
 			scratch = append(scratch, c)
 			at += 2
 		} else {
@@ -376,17 +389,15 @@ func decodeString(inner, scratch []byte) (string, []byte, *tokenError) {
 		}
 		i = bytes.IndexByte(inner[at:], '\\')
 	}
+	// The result aliases scratch, because several strings of a statement share it.
 	scratch = append(scratch, inner[at:]...)
 	return view(scratch[start:]), scratch, nil
 }
 
-// simpleEscape returns the character of the two-character escape at the start of
-// b, 0 where there is none.
-func simpleEscape(b []byte) byte {
-	if len(b) < 2 {
-		return 0
-	}
-	switch c := b[1]; c {
+// StringEscape returns the character of a backslash and c in a string of N-Triples, Turtle and
+// SPARQL (ECHAR). It returns 0 if there is no such escape.
+func StringEscape(c byte) byte {
+	switch c {
 	case 't':
 		return '\t'
 	case 'b':
@@ -403,5 +414,5 @@ func simpleEscape(b []byte) byte {
 	return 0
 }
 
-// unicodeEscape is what messages say of \u and \U.
+// unicodeEscape describes \u and \U in messages.
 const unicodeEscape = `\uXXXX or \UXXXXXXXX that names a Unicode character (surrogates are none, not even in pairs)`

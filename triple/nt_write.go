@@ -1,3 +1,5 @@
+// The writer of N-Triples and N-Quads.
+
 package triple
 
 import (
@@ -5,9 +7,8 @@ import (
 	"strings"
 )
 
-// AppendNT appends the term in canonical N-Triples syntax (RDF 1.1 N-Triples,
-// section 4): UTF-8, only '"', '\', LF and CR escaped. The zero Term appends
-// nothing.
+// AppendNT appends the term in canonical N-Triples syntax (RDF 1.1 N-Triples, section 4): UTF-8,
+// only '"', '\', LF and CR escaped. The zero Term appends nothing.
 func AppendNT(dst []byte, t Term) []byte {
 	switch t.kind {
 	case Blank:
@@ -53,14 +54,14 @@ func appendQuoted(dst []byte, s string) []byte {
 	return dst
 }
 
-// AppendNTriple appends t as one canonical N-Triples statement, line end
-// included; the graph is left out.
+// AppendNTriple appends t as one canonical N-Triples statement with its line end. The graph is left
+// out.
 func AppendNTriple(dst []byte, t Triple) []byte {
 	t.Graph = Term{}
 	return AppendNQuad(dst, t)
 }
 
-// AppendNQuad appends t as one canonical N-Quads statement, line end included.
+// AppendNQuad appends t as one canonical N-Quads statement with its line end.
 func AppendNQuad(dst []byte, t Triple) []byte {
 	dst = AppendNT(dst, t.Subject)
 	dst = AppendNT(append(dst, ' '), t.Predicate)
@@ -71,9 +72,9 @@ func AppendNQuad(dst []byte, t Triple) []byte {
 	return append(dst, " .\n"...)
 }
 
-// AppendTermNT appends the encoded term b (the bytes of [AppendTerm] or
-// [AppendWholeTerm]) in canonical N-Triples syntax without making a [Term] of
-// it. A long term's form in a key is [ErrLongTerm].
+// AppendTermNT appends the encoded term b (the bytes of [AppendTerm] or [AppendWholeTerm]) in
+// canonical N-Triples syntax, without making a [Term]. If b is a long term's form in a key, the
+// error is [ErrLongTerm].
 func AppendTermNT(dst, b []byte) ([]byte, error) {
 	if len(b) > 0 && bytes.IndexByte(b, 0) < 0 {
 		switch b[0] {
@@ -98,9 +99,8 @@ func AppendTermNT(dst, b []byte) ([]byte, error) {
 	return AppendNT(dst, t), nil
 }
 
-// AppendKeyNQuad appends the triple of a key and its value as one canonical
-// N-Quads statement. It is [DecodeKey] and [AppendNQuad] in one, without
-// allocating.
+// AppendKeyNQuad appends the triple of a key and its value as one canonical N-Quads statement. It
+// is [DecodeKey] and [AppendNQuad] together, but does not allocate.
 func AppendKeyNQuad(dst, key, value []byte) ([]byte, error) {
 	_, terms, err := SplitKey(key)
 	if err != nil {

@@ -1,3 +1,5 @@
+// Tests of the keys of numbers.
+
 package triple
 
 import (

@@ -1,3 +1,5 @@
+// Keys of numbers.
+
 package triple
 
 import (
@@ -8,7 +10,7 @@ import (
 	"strings"
 )
 
-// Numbers of all XSD numeric types share one line. A number's bytes are
+// Numbers of all XSD numeric types are in one common order. A number's bytes are
 //
 //	+-----------------------+------+----------------------------------------+
 //	| ordered double        | 0    |                                        | the value is that double
@@ -16,19 +18,17 @@ import (
 //	|                       | 1    | exponent 4 | digit pairs | end 1       | it lies above that double
 //	+-----------------------+------+----------------------------------------+
 //
-// The double is the greatest one that is not above the value, its bits made to
-// sort as bytes (sign bit flipped; all bits flipped below zero). -0 is 0; NaN is
-// eight bytes FF, above INF. The exact decimal is 0.d1d2d3... x 10^exponent with
-// d1 > 0: the exponent + 2^31 in 4 big-endian bytes, then each pair of digits
-// as one byte pair+1, then 0; below zero every byte of the decimal is
-// complemented. All values above the same double share one sign, so that bytes
-// compare as values.
+// The double is the largest one that is not above the value, with its bits changed to sort as bytes
+// (sign bit flipped; all bits flipped below zero). -0 is 0; NaN is eight bytes FF, above INF. The
+// exact decimal is 0.d1d2d3... x 10^exponent with d1 > 0: the exponent + 2^31 in 4 big-endian
+// bytes, then each pair of digits as one byte pair+1, then 0. Below zero every byte of the decimal
+// is complemented. Bytes compare like values, because all values above the same double have one
+// sign.
 
 var nanBytes = [8]byte{0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF}
 
-// appendNumber appends the number's bytes to dst. ok is false, and dst returned
-// as it was, where lexical is not in the lexical space of the datatype with the
-// given code.
+// appendNumber appends the number's bytes to dst. If lexical is not in the lexical space of the
+// datatype with the given code, ok is false and dst is unchanged.
 func appendNumber(dst []byte, code byte, lexical string) (_ []byte, ok bool) {
 	switch code {
 	case codeDouble, codeFloat:
@@ -60,9 +60,10 @@ func appendDouble(dst []byte, v float64) []byte {
 	return binary.BigEndian.AppendUint64(dst, bits)
 }
 
-// parseFloat reads an xsd:double or xsd:float (XSD 1.1 part 2, 3.3.4 and 3.3.5).
-// A value too great for the type is INF, as that section's rounding has it.
+// parseFloat parses an xsd:double or xsd:float (XSD 1.1 part 2, 3.3.4 and 3.3.5). If a value is too
+// large for the type, it is INF by the rounding of that section.
 func parseFloat(code byte, s string) (float64, bool) {
+	// 1. The special values.
 	switch s {
 	case "INF", "+INF":
 		return math.Inf(1), true
@@ -71,6 +72,7 @@ func parseFloat(code byte, s string) (float64, bool) {
 	case "NaN":
 		return math.NaN(), true
 	}
+	// 2. Check the lexical space, because ParseFloat accepts more.
 	rest := skipDecimal(s)
 	if rest < 0 {
 		return 0, false
@@ -87,11 +89,12 @@ func parseFloat(code byte, s string) (float64, bool) {
 			return 0, false
 		}
 	}
+	// 3. A float must be rounded once, directly to its own size.
 	size := 64
 	if code == codeFloat {
 		size = 32
 	}
-	v, _ := strconv.ParseFloat(s, size) // out of range gives +-Inf, which is what XSD says
+	v, _ := strconv.ParseFloat(s, size) // out of range is +-Inf, as XSD requires
 	return v, true
 }
 
@@ -102,8 +105,7 @@ func skipDigits(s string, i int) int {
 	return i
 }
 
-// skipDecimal returns the length of the decimal numeral at the start of s, -1
-// where there is none.
+// skipDecimal returns the length of the decimal numeral at the start of s, or -1 if there is none.
 func skipDecimal(s string) int {
 	i := 0
 	if i < len(s) && (s[i] == '+' || s[i] == '-') {
@@ -156,8 +158,8 @@ func appendInteger(dst []byte, code byte, s string) ([]byte, bool) {
 	return appendExact(dst, negative, digits, ""), true
 }
 
-// integerRanges holds the greatest magnitudes below and above zero of the
-// derived integer types by code; "" means zero, "*" no bound.
+// integerRanges holds the largest magnitudes below and above zero of the derived integer types by
+// code; "" means zero, "*" no bound.
 var integerRanges = [...]struct{ below, above string }{
 	1:  {"128", "127"},
 	5:  {"2147483648", "2147483647"},
@@ -173,8 +175,8 @@ var integerRanges = [...]struct{ below, above string }{
 	16: {"", "65535"},
 }
 
-// inIntegerRange reports whether the integer with these significant digits ("" is
-// zero) is in the value space of a derived integer type.
+// inIntegerRange reports whether an integer is in the value space of a derived integer type. digits
+// are its significant digits; "" is zero.
 func inIntegerRange(code byte, negative bool, digits string) bool {
 	if digits == "" {
 		return code != 8 && code != 11
@@ -192,8 +194,8 @@ func inIntegerRange(code byte, negative bool, digits string) bool {
 	return digits <= limit
 }
 
-// appendExact appends the number whole.fraction; whole has no leading and
-// fraction no trailing zeros.
+// appendExact appends the number whole.fraction. whole must not have leading zeros, and fraction no
+// trailing zeros.
 func appendExact(dst []byte, negative bool, whole, fraction string) []byte {
 	if whole == "" && fraction == "" {
 		return append(appendDouble(dst, 0), 0)
@@ -206,13 +208,12 @@ func appendExact(dst []byte, negative bool, whole, fraction string) []byte {
 	return appendDigits(append(dst, 1), negative, whole, fraction)
 }
 
-// floorDouble returns the greatest double that is not above the number, and
-// whether it is the number.
+// floorDouble returns the largest double that is not above the number; exact is true if they are
+// equal.
 func floorDouble(negative bool, whole, fraction string) (floor float64, exact bool) {
 	if len(whole)+len(fraction) <= 15 && len(fraction) < len(pow10) {
-		// Both the digits as an integer and the power of ten are exact doubles, so
-		// that the quotient is rightly rounded and the fused remainder has the sign
-		// of the difference.
+		// Both the digits as an integer and the power of ten are exact doubles. The quotient is
+		// therefore correctly rounded, and the fused remainder has the sign of the difference.
 		var mantissa uint64
 		for i := range len(whole) {
 			mantissa = mantissa*10 + uint64(whole[i]-'0')
@@ -233,6 +234,7 @@ func floorDouble(negative bool, whole, fraction string) (floor float64, exact bo
 		}
 		return v, false
 	}
+	// Longer numbers: the nearest double may be above the number, and is then one too large.
 	v, order := nearestDouble(whole, fraction)
 	if negative {
 		v, order = -v, -order
@@ -243,8 +245,8 @@ func floorDouble(negative bool, whole, fraction string) (floor float64, exact bo
 	return v, order == 0
 }
 
-// nearestDouble returns the double that is nearest to whole.fraction, +Inf beyond the
-// range, and how it compares with the number.
+// nearestDouble returns the double nearest to whole.fraction, +Inf if it is out of range. order
+// compares the double with the number.
 func nearestDouble(whole, fraction string) (v float64, order int) {
 	if fraction == "" {
 		if n, err := strconv.ParseUint(whole, 10, 64); err == nil {
@@ -265,7 +267,7 @@ func nearestDouble(whole, fraction string) (v float64, order int) {
 	return v, compareExact(v, whole, fraction)
 }
 
-// nearestOf is nearestDouble of an integer.
+// nearestOf is nearestDouble for an integer.
 func nearestOf(n uint64) (v float64, order int) {
 	if v = float64(n); v >= 1<<64 {
 		return v, 1
@@ -275,7 +277,7 @@ func nearestOf(n uint64) (v float64, order int) {
 
 // compareExact compares the positive finite double v with whole.fraction exactly.
 func compareExact(v float64, whole, fraction string) int {
-	// 766 fractional digits after the first hold any double exactly.
+	// 766 fractional digits after the first are enough for any double.
 	text := strconv.FormatFloat(v, 'e', 766, 64)
 	mantissa, exp, _ := strings.Cut(text, "e")
 	exponent, _ := strconv.Atoi(exp)
@@ -290,8 +292,8 @@ func compareExact(v float64, whole, fraction string) int {
 	return strings.Compare(strings.TrimRight(digits, "0"), number)
 }
 
-// normalDigits returns the digits d1d2d3... and the exponent of
-// 0.d1d2d3... x 10^exponent = whole.fraction with d1 > 0 and the last digit > 0.
+// normalDigits returns the digits d1d2d3... and the exponent of 0.d1d2d3... x 10^exponent =
+// whole.fraction with d1 > 0 and the last digit > 0.
 func normalDigits(whole, fraction string) (digits string, exponent int) {
 	if whole != "" {
 		if fraction == "" {
@@ -317,8 +319,8 @@ func appendDigits(dst []byte, negative bool, whole, fraction string) []byte {
 	return dst
 }
 
-// appendPairs appends each pair of digits as one byte pair+1 and the end 0. A
-// last single digit stands for a pair with 0.
+// appendPairs appends each pair of digits as one byte pair+1 and the end 0. A last single digit
+// counts as a pair with 0.
 func appendPairs(dst []byte, digits string) []byte {
 	for i := 0; i < len(digits); i += 2 {
 		pair := (digits[i] - '0') * 10
@@ -330,8 +332,8 @@ func appendPairs(dst []byte, digits string) []byte {
 	return append(dst, 0)
 }
 
-// writtenNumberLen returns the length of a number's written bytes (with their
-// escapes) at the start of body, 0 where there are none.
+// writtenNumberLen returns the length of a number's written bytes (with their escapes) at the start
+// of body, or 0 if there are none.
 func writtenNumberLen(body []byte) int {
 	i := skipUnits(body, 0, 8)
 	if i < 0 || i >= len(body) {

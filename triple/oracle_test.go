@@ -1,3 +1,5 @@
+// The order of terms by its definition, without the key codec.
+
 package triple
 
 import (
@@ -14,12 +16,11 @@ import (
 	"time"
 )
 
-// The oracle says how terms compare, from the definition of the order and not
-// from the key codec: numbers as exact fractions, instants by package time. Only
-// where a term is long does it need the units of a body, which it makes on its
-// own, for there the order is defined by them.
+// The oracle compares terms by the definition of the order and not by the key codec: numbers as
+// exact fractions, instants by package time. Only if a term is long does it need the units of a
+// body, because they define the order there. It makes them itself.
 
-// oracleValue is a literal's value where its class sorts by value.
+// oracleValue is a literal's value if its class sorts by value.
 type oracleValue struct {
 	nan      bool
 	inf      int // -1, 0, +1
@@ -79,7 +80,7 @@ var (
 	oracleTimeForm    = regexp.MustCompile(`^([0-9]{2}):([0-9]{2}):([0-9]{2})(\.[0-9]+)?(Z|[+-][0-9]{2}:[0-9]{2})?$`)
 )
 
-// oracleClass returns a term's class and, where it has one, its value.
+// oracleClass returns a term's class and, if it has one, its value.
 func oracleClass(t Term) (class int, value oracleValue) {
 	switch {
 	case t.Kind() == Blank:
@@ -416,7 +417,7 @@ func oracleCompareTriples(o Order, a, b Triple) int {
 // sign makes the results of compare functions comparable.
 func sign(c int) int { return cmp.Compare(c, 0) }
 
-// mustKey returns the key of t in o; nil where it has none.
+// mustKey returns the key of t in o, or nil if it has none.
 func mustKey(o Order, t Triple) []byte {
 	key, _ := AppendKey(nil, o, t)
 	return bytes.Clone(key)

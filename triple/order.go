@@ -1,3 +1,5 @@
+// The orders SPO, POS, OSP and GSPO.
+
 package triple
 
 import (
@@ -5,12 +7,11 @@ import (
 	"strings"
 )
 
-// Order is one of the orders in which triples are kept; its value is the first
-// byte of the keys of that order.
+// Order is one of the orders of triples. Its value is the first byte of the keys of that order.
 type Order uint8
 
-// The orders. SPO, POS and OSP hold every triple, the graph last; GSPO holds the
-// triples of named graphs only, the graph first.
+// The orders. SPO, POS and OSP hold every triple, with the graph last. GSPO holds only triples of
+// named graphs, with the graph first.
 const (
 	SPO  Order = 1
 	POS  Order = 2
@@ -18,10 +19,10 @@ const (
 	GSPO Order = 4
 )
 
-// Orders lists all orders as they stand in the ordered space.
+// Orders lists all orders in the sequence of the ordered space.
 var Orders = [...]Order{SPO, POS, OSP, GSPO}
 
-// Positions of a triple's terms, as [Order.Positions] gives them.
+// Positions of a triple's terms, as in [Order.Positions].
 const (
 	Subject = iota
 	Predicate
@@ -36,7 +37,7 @@ var positions = [...][4]int{
 	GSPO: {Graph, Subject, Predicate, Object},
 }
 
-// Positions returns which term of a triple stands at each place of a key.
+// Positions returns the position of the term at each place of a key.
 func (o Order) Positions() [4]int { return positions[o] }
 
 // Valid reports whether o is one of [Orders].
@@ -57,7 +58,7 @@ func (o Order) String() string {
 	return fmt.Sprintf("order %d", uint8(o))
 }
 
-// ParseOrder reads an order's name in either case.
+// ParseOrder returns the order with this name, in letters of either case.
 func ParseOrder(name string) (Order, error) {
 	for _, o := range Orders {
 		if strings.EqualFold(name, o.String()) {

@@ -1,3 +1,5 @@
+// Terms and triples from the text of users.
+
 package triple
 
 import (
@@ -7,10 +9,10 @@ import (
 	"unicode/utf8"
 )
 
-// Text that people type (HTTP parameters, command lines) is N-Triples syntax
-// plus: the prefixes xsd:, rdf: and rdfs: in terms and datatypes, bare numbers
-// (100 is an xsd:integer, 1.5 an xsd:decimal, 1e3 an xsd:double, as in Turtle),
-// true and false, and a for rdf:type where a predicate may stand.
+// Text of users (HTTP parameters, command lines) is N-Triples syntax with additions. Terms and
+// datatypes may have the prefixes xsd:, rdf: and rdfs:. Bare numbers are allowed (100 is an
+// xsd:integer, 1.5 an xsd:decimal, 1e3 an xsd:double, as in Turtle), and so are true and false. A
+// predicate may be written "a" for rdf:type.
 
 var textPrefixes = [...][2]string{
 	{"xsd:", XSD},
@@ -18,8 +20,7 @@ var textPrefixes = [...][2]string{
 	{"rdfs:", "http://www.w3.org/2000/01/rdf-schema#"},
 }
 
-// ParseTerm reads one term in text form. The error says what is wrong and at
-// which byte.
+// ParseTerm parses one term in text form. The error has its reason and, if possible, its byte.
 func ParseTerm(text string) (Term, error) {
 	t, rest, err := cutTerm(strings.TrimSpace(text))
 	if err != nil {
@@ -31,7 +32,7 @@ func ParseTerm(text string) (Term, error) {
 	return t, nil
 }
 
-// ParseTerms reads terms in text form, separated by white space.
+// ParseTerms parses terms in text form, separated by white space.
 func ParseTerms(text string) ([]Term, error) {
 	var terms []Term
 	for {
@@ -48,10 +49,11 @@ func ParseTerms(text string) ([]Term, error) {
 	}
 }
 
-// ParsePattern reads a triple pattern in text form: a subject, a predicate, an
-// object and, optionally, a graph; "?", "?name" and "*" match any term, and as
-// a graph "default" is the default graph. A "." may end it. Empty text matches all.
+// ParsePattern parses a triple pattern in text form: a subject, a predicate, an object and,
+// optionally, a graph. "?", "?name" and "*" match any term. As a graph, "default" is the default
+// graph. A "." may end the pattern. Empty text matches all.
 func ParsePattern(text string) (Pattern, error) {
+	// 1. Read up to four terms. A zero term is a wildcard.
 	var p Pattern
 	places := [...]*Term{&p.Subject, &p.Predicate, &p.Object, &p.Graph}
 	text = strings.TrimRight(text, " \t\r\n")
@@ -65,6 +67,7 @@ func ParsePattern(text string) (Pattern, error) {
 			return p, fmt.Errorf("%w: more than four terms in a pattern: %q", ErrBadTerm, clip(text))
 		}
 		word := text[:wordLen(text)]
+		// Words with a special meaning come first, because they are no terms.
 		switch {
 		case word == "*" || word[0] == '?':
 			text = text[len(word):]
@@ -83,6 +86,7 @@ func ParsePattern(text string) (Pattern, error) {
 		}
 		n++
 	}
+	// 2. A pattern must have at least three terms, unless it is empty.
 	if n != 0 && n < 3 {
 		return p, fmt.Errorf("%w: a pattern has three terms (and may have a graph), this has %d; write ? for any", ErrBadTerm, n)
 	}
@@ -97,7 +101,7 @@ func wordLen(text string) int {
 	return len(text)
 }
 
-// cutTerm reads the term at the start of text.
+// cutTerm parses the term at the start of text and returns the rest.
 func cutTerm(text string) (t Term, rest string, err error) {
 	if text == "" {
 		return t, "", fmt.Errorf("%w: expected a term, found nothing", ErrBadTerm)
@@ -118,7 +122,7 @@ func cutTerm(text string) (t Term, rest string, err error) {
 	return t, "", fmt.Errorf("%w: %q is neither <IRI>, _:label, \"literal\", a number, true, false, nor a name with the prefix xsd, rdf or rdfs", ErrBadTerm, clip(word))
 }
 
-// cutWord cuts a number or name from non-empty text. A "." that ends it ends a
+// cutWord cuts a number or name from non-empty text. If the word ends with ".", the "." ends a
 // statement, as in Turtle.
 func cutWord(text string) (word, rest string) {
 	n := wordLen(text)
@@ -137,7 +141,7 @@ func expandPrefix(word string) (string, bool) {
 	return "", false
 }
 
-// bareDatatype returns the datatype of an unquoted literal, "" for other words.
+// bareDatatype returns the datatype of an unquoted literal, or "" for other words.
 func bareDatatype(word string) string {
 	n := skipDecimal(word)
 	switch {
@@ -156,15 +160,17 @@ func bareDatatype(word string) string {
 	return ""
 }
 
-// cutNTTerm reads a term that begins with '<', '_' or '"'.
+// cutNTTerm parses a term that begins with '<', '_' or '"', and returns the rest.
 func cutNTTerm(text string) (Term, string, error) {
 	fail := func(err *tokenError) (Term, string, error) {
 		return Term{}, "", fmt.Errorf("%w: at byte %d of %q: %s", ErrBadTerm, err.at, clip(text), err.msg)
 	}
+	// 1. A term must be on one line.
 	line := []byte(text)
 	if n := bytes.IndexAny(line, "\r\n"); n >= 0 {
 		line = line[:n]
 	}
+	// 2. A literal with a prefixed datatype, which N-Triples lacks.
 	if suffix := prefixedDatatype(line); suffix > 0 {
 		lexical, _, terr := decodeString(line[1:suffix-len(`"^^`)], nil)
 		if terr != nil {
@@ -178,6 +184,7 @@ func cutNTTerm(text string) (Term, string, error) {
 		t := NewTyped(lexical, datatype).Clone()
 		return t, rest, t.Check()
 	}
+	// 3. All other terms are tokens of N-Triples.
 	end, terr := scanToken(line, 0)
 	if terr != nil {
 		return fail(terr)
@@ -192,8 +199,8 @@ func cutNTTerm(text string) (Term, string, error) {
 	return t, text[end:], t.Check()
 }
 
-// prefixedDatatype returns the index after the ^^ of a literal at the start of
-// line whose datatype is not <IRI>, 0 for all other terms.
+// prefixedDatatype returns the index after the ^^ of a literal at the start of line, if its
+// datatype is not <IRI>. It returns 0 for all other terms.
 func prefixedDatatype(line []byte) int {
 	if line[0] != '"' {
 		return 0
@@ -208,8 +215,8 @@ func prefixedDatatype(line []byte) int {
 	return 0
 }
 
-// ParseStarts reads the beginning of a term: <http://ex/ (no closing bracket),
-// "Mü (plain strings), "Mü"@de (strings of that language) or _:b.
+// ParseStarts parses the beginning of a term: <http://ex/ (no closing bracket), "Mü (plain
+// strings), "Mü"@de (strings of that language) or _:b.
 func ParseStarts(text string) (Starts, error) {
 	switch {
 	case strings.HasPrefix(text, "<"):

@@ -1,3 +1,5 @@
+// Tests of terms from text.
+
 package triple
 
 import (

@@ -1,3 +1,5 @@
+// Patterns, and the ranges that answer them.
+
 package triple
 
 import (
@@ -5,9 +7,8 @@ import (
 	"fmt"
 )
 
-// Pattern is a triple pattern: a zero Term matches any term. A zero Graph
-// matches any graph, the default one too, unless DefaultGraph says to match the
-// default graph only.
+// Pattern is a triple pattern: a zero Term matches any term. A zero Graph matches any graph,
+// including the default one; if DefaultGraph is set, it matches only the default graph.
 type Pattern struct {
 	Subject, Predicate, Object Term
 	Graph                      Term
@@ -23,28 +24,27 @@ func (p Pattern) Match(t Triple) bool {
 		(!p.DefaultGraph || t.Graph.IsZero())
 }
 
-// Exact returns the pattern that matches exactly t.
+// Exact returns the pattern that matches only t.
 func Exact(t Triple) Pattern {
 	return Pattern{t.Subject, t.Predicate, t.Object, t.Graph, t.Graph.IsZero()}
 }
 
-// Scan is how one order answers a pattern: the versions with Lo <= key < Hi, of
-// which those match that Filter accepts; Exact tells that all do.
+// Scan is the answer of one order to a pattern: the rows with Lo <= key < Hi that Filter accepts.
+// If Exact is set, Filter accepts all of them.
 type Scan struct {
 	Order Order
 	Range Range
 	Exact bool
 
 	pattern KeyTerms // the bound terms, encoded
-	inKey   int      // leading terms of the order that the range fixes
+	inKey   int      // number of the order's first terms that the range fixes
 	noGraph bool
 }
 
-// Range is a half-open range of keys: Lo <= key < Hi. A nil Hi is the end of the
-// space.
+// Range is a half-open range of keys: Lo <= key < Hi. A nil Hi is the end of the space.
 type Range struct{ Lo, Hi []byte }
 
-// Empty reports whether no key can be in r.
+// Empty reports whether r cannot contain a key.
 func (r Range) Empty() bool { return r.Hi != nil && bytes.Compare(r.Lo, r.Hi) >= 0 }
 
 // Contains reports whether key is in r.
@@ -52,7 +52,7 @@ func (r Range) Contains(key []byte) bool {
 	return bytes.Compare(r.Lo, key) <= 0 && (r.Hi == nil || bytes.Compare(key, r.Hi) < 0)
 }
 
-// Intersect returns the keys that are in both ranges.
+// Intersect returns the range of the keys in both ranges.
 func (r Range) Intersect(other Range) Range {
 	if bytes.Compare(other.Lo, r.Lo) > 0 {
 		r.Lo = other.Lo
@@ -66,8 +66,8 @@ func (r Range) Intersect(other Range) Range {
 // OrderRange returns the range of all keys of an order.
 func OrderRange(o Order) Range { return Range{[]byte{byte(o)}, []byte{byte(o) + 1}} }
 
-// Best returns the order that answers p with the longest fixed prefix: no row is
-// read in vain but where a graph is asked for without its GSPO prefix.
+// Best returns the order that answers p with the longest fixed prefix. It reads no unnecessary
+// rows, except if a graph is given without its GSPO prefix.
 //
 //	s p o   SPO       g s p o, g s p, g s, g     GSPO
 //	s p     SPO       g p o                      POS, filtered by graph
@@ -97,13 +97,14 @@ func (p Pattern) Best() Order {
 	return SPO
 }
 
-// Scan returns how order o answers p. Every order can, with more or less rows
-// read in vain; GSPO only where p names a graph.
+// Scan returns the scan of order o for p. Every order can answer p, but some read unnecessary rows.
+// GSPO can only if p names a graph.
 func (p Pattern) Scan(o Order) (Scan, error) {
 	if o == GSPO && p.Graph.IsZero() {
 		return Scan{}, fmt.Errorf("order gspo cannot answer a pattern without a graph name")
 	}
 	scan := Scan{Order: o, noGraph: p.DefaultGraph}
+	// 1. Encode the bound terms into one buffer, because they live as long as the scan.
 	terms := [4]Term{p.Subject, p.Predicate, p.Object, p.Graph}
 	bound := 0
 	size := 0
@@ -119,6 +120,7 @@ func (p Pattern) Scan(o Order) (Scan, error) {
 			bound++
 		}
 	}
+	// 2. The range fixes the order's first terms up to the first wildcard.
 	lo := append(make([]byte, 0, len(encoded)+16), byte(o))
 	for _, position := range positions[o] {
 		if scan.pattern[position] == nil {
@@ -130,10 +132,12 @@ func (p Pattern) Scan(o Order) (Scan, error) {
 		lo = append(lo, scan.pattern[position]...)
 		scan.inKey++
 	}
+	// 3. If the range fixes all bound terms, no filter is necessary. The default graph needs one
+	// unless the whole key is fixed.
 	scan.Range = prefixRange(lo, o, scan.inKey)
 	scan.Exact = scan.inKey == bound
 	if p.DefaultGraph {
-		if scan.inKey == 3 { // the one key itself: a named graph's goes on
+		if scan.inKey == 3 { // only this key, because keys of named graphs are longer
 			scan.Range.Hi = append(bytes.Clone(lo), 0)
 		} else {
 			scan.Exact = false
@@ -142,8 +146,8 @@ func (p Pattern) Scan(o Order) (Scan, error) {
 	return scan, nil
 }
 
-// prefixRange returns the range of the keys that begin with n whole terms: lo is
-// the order byte and the terms.
+// prefixRange returns the range of the keys that begin with n whole terms. lo must be the order
+// byte and the terms.
 func prefixRange(lo []byte, o Order, n int) Range {
 	if n == 0 {
 		return OrderRange(o)
@@ -153,13 +157,13 @@ func prefixRange(lo []byte, o Order, n int) Range {
 		lo = append(lo, 0, markTermEnd)
 		return Range{lo, append(lo[:len(lo)-1:len(lo)-1], markTermEnd+1)}
 	}
-	// The last term ends with the key or, before a graph, with 00 01. A long term
-	// of the same prefix (00 02) and annotations (00 04) lie beyond.
+	// The last term ends with the key or, before a graph, with 00 01. A long term of the same
+	// prefix (00 02) and annotations (00 04) are after the range.
 	return Range{lo, append(lo[:len(lo):len(lo)], 0, markTermEnd+1)}
 }
 
-// Filter reports whether a key of the scan's range matches the pattern. Long
-// terms match by prefix and hash.
+// Filter reports whether a key of the scan's range matches the pattern. Long terms match by prefix
+// and hash.
 func (s *Scan) Filter(terms KeyTerms) bool {
 	if s.Exact {
 		return true

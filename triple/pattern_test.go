@@ -1,3 +1,5 @@
+// Tests of patterns.
+
 package triple
 
 import (
@@ -6,8 +8,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestPatternScan: in every order, the rows that Scan and Filter select are
-// those that Match means.
+// TestPatternScan: in every order, Scan and Filter must select exactly the rows of Match.
 func TestPatternScan(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		triples := genStore().Draw(t, "store")
@@ -49,8 +50,8 @@ func TestPatternScan(t *testing.T) {
 	})
 }
 
-// TestPatternBest: the table of [Pattern.Best], and that its ranges are exact
-// where it says so.
+// TestPatternBest checks the table of [Pattern.Best]. Its ranges must be exact if the table says
+// so.
 func TestPatternBest(t *testing.T) {
 	s, p, o, g := NewIRI("a:s"), NewIRI("a:p"), NewIRI("a:o"), NewIRI("a:g")
 	tests := []struct {
@@ -86,8 +87,8 @@ func TestPatternBest(t *testing.T) {
 	}
 }
 
-// TestExactRangeIsOneKey: the range of a whole triple holds no annotation and no
-// other graph's version.
+// TestExactRangeIsOneKey: the range of a whole triple must hold no annotation and no other graph's
+// row.
 func TestExactRangeIsOneKey(t *testing.T) {
 	for _, graph := range []Term{{}, NewIRI("http://ex/g"), NewIRI("http://ex/" + string(make([]byte, 2000)))} {
 		tr := Triple{NewIRI("http://ex/s"), NewIRI("http://ex/p"), NewString("o"), graph}

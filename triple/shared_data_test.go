@@ -1,3 +1,5 @@
+// Tests with files of real data sets, if they are beside the repository.
+
 package triple
 
 import (
@@ -12,8 +14,8 @@ import (
 	"testing"
 )
 
-// sharedFiles returns the N-Triples files of a data set that lies beside the
-// project, by their bytes and not by their names' endings alone.
+// sharedFiles returns the N-Triples files of a data set beside the project. It checks their bytes,
+// because a name's suffix is not enough.
 func sharedFiles(t *testing.T, set string) []string {
 	t.Helper()
 	skipWithRace(t)
@@ -37,8 +39,8 @@ func sharedFiles(t *testing.T, set string) []string {
 	return files
 }
 
-// skipWithRace skips a test of much data where the race detector makes it ten
-// times slower: this package has no goroutine for it to watch.
+// skipWithRace skips a test of much data if the race detector runs. It makes such a test ten times
+// slower, and this package has no goroutine for it.
 func skipWithRace(t *testing.T) {
 	t.Helper()
 	if raceEnabled {

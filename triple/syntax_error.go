@@ -1,14 +1,16 @@
+// Syntax errors with places.
+
 package triple
 
 import "fmt"
 
-// SyntaxError says what is wrong in a document and where.
+// SyntaxError is an error in a document with its place.
 type SyntaxError struct {
-	Source string // the document's name; "" where it has none
+	Source string // the document's name; "" if it has none
 	Line   int    // from 1; lines end at LF, CR LF or a bare CR
-	Column int    // from 1, in code points (bytes where the text is not UTF-8)
+	Column int    // from 1, in code points (bytes if the text is not UTF-8)
 	Offset int64  // bytes before the place, from the document's start
-	Msg    string // what is wrong and, where known, what was expected
+	Msg    string // the reason and, if known, the expected text
 }
 
 // Error returns "source:line:column: message".

@@ -1,3 +1,5 @@
+// Terms.
+
 package triple
 
 import (
@@ -7,11 +9,11 @@ import (
 	"unicode/utf8"
 )
 
-// Kind tells what a [Term] is. The zero Kind is "no term": the default graph in
-// a [Triple], a wildcard in a [Pattern].
+// Kind is the kind of a [Term]. The zero Kind is "no term": the default graph in a [Triple], a
+// wildcard in a [Pattern].
 type Kind uint8
 
-// The kinds of terms, in the order in which they sort.
+// The kinds of terms, in sort order.
 const (
 	None Kind = iota
 	Blank
@@ -34,9 +36,9 @@ func (k Kind) String() string {
 	return fmt.Sprintf("kind %d", uint8(k))
 }
 
-// MaxTermBytes is the greatest size of a term: the bytes of its decoded value
-// (label, IRI or lexical form), language tag, and datatype IRI where one is
-// written (not xsd:string and rdf:langString) together.
+// MaxTermBytes is the largest size of a term. It counts the bytes of its decoded value (label, IRI
+// or lexical form) and language tag. It also counts the datatype IRI if one is written (not
+// xsd:string and rdf:langString).
 const MaxTermBytes = 16 << 20
 
 // Errors of terms; test with [errors.Is].
@@ -45,11 +47,10 @@ var (
 	ErrBadTerm     = errors.New("malformed term")
 )
 
-// Term is one RDF 1.1 term: a blank node, an IRI or a literal (RDF 1.1
-// Concepts, section 3). Terms are values: comparable with ==, usable as map
-// keys, and never changed. Two terms are == exactly when they are the same RDF
-// term: the lexical form counts, so "01" and "1" of xsd:integer differ, and a
-// language tag counts as written. To sort by value use [CompareTerms].
+// Term is one RDF 1.1 term: a blank node, an IRI or a literal (RDF 1.1 Concepts, section 3). Terms
+// are immutable values: they may be compared with == and used as map keys. Two terms are == only if
+// they are the same RDF term. The lexical form counts, so "01" and "1" of xsd:integer differ, and a
+// language tag counts as written. [CompareTerms] compares terms by value.
 type Term struct {
 	kind     Kind
 	value    string // label, IRI, or lexical form
@@ -63,11 +64,11 @@ func NewIRI(iri string) Term { return Term{kind: IRI, value: iri} }
 // NewBlank returns the blank node with the given label, without the leading "_:".
 func NewBlank(label string) Term { return Term{kind: Blank, value: label} }
 
-// NewString returns a plain literal: one of datatype xsd:string.
+// NewString returns a plain literal: its datatype is xsd:string.
 func NewString(s string) Term { return Term{kind: Literal, value: s, datatype: XSDString} }
 
-// NewTyped returns the literal with the given lexical form and datatype IRI. An
-// empty datatype means xsd:string.
+// NewTyped returns the literal with the given lexical form and datatype IRI. An empty datatype
+// means xsd:string.
 func NewTyped(lexical, datatype string) Term {
 	if datatype == "" {
 		datatype = XSDString
@@ -75,8 +76,7 @@ func NewTyped(lexical, datatype string) Term {
 	return Term{kind: Literal, value: lexical, datatype: datatype}
 }
 
-// NewLang returns the language-tagged string with the given lexical form and
-// tag (without "@").
+// NewLang returns the language-tagged string with the given lexical form and tag (without "@").
 func NewLang(lexical, tag string) Term {
 	return Term{kind: Literal, value: lexical, datatype: RDFLangString, lang: tag}
 }
@@ -87,8 +87,8 @@ func (t Term) Kind() Kind { return t.kind }
 // IsZero reports whether t is no term at all.
 func (t Term) IsZero() bool { return t.kind == None }
 
-// Value returns a blank node's label (without "_:"), an IRI (without brackets)
-// or a literal's lexical form.
+// Value returns a blank node's label (without "_:"), an IRI (without brackets) or a literal's
+// lexical form.
 func (t Term) Value() string { return t.value }
 
 // Datatype returns a literal's datatype IRI; "" for other kinds.
@@ -97,11 +97,11 @@ func (t Term) Datatype() string { return t.datatype }
 // Lang returns a language-tagged string's tag as written; "" for all others.
 func (t Term) Lang() string { return t.lang }
 
-// Clone returns t with strings of its own. Terms that a [Scanner] returned
-// alias its buffer until they are cloned.
+// Clone returns t with its own strings. Terms of a [Scanner] must be cloned to be kept, because
+// they alias its buffer.
 func (t Term) Clone() Term {
 	t.value = strings.Clone(t.value)
-	// Well-known datatypes are constants of the program already.
+	// Well-known datatypes need no copy, because they are constants of the program.
 	if dt, ok := knownDatatype(t.datatype); ok {
 		t.datatype = dt
 	} else {
@@ -123,11 +123,12 @@ func (t Term) size() int {
 	return n
 }
 
-// Check returns nil where t is a well-formed term: an absolute IRI without the
-// characters that N-Triples forbids, a blank node label of the grammar, a
-// literal of valid UTF-8 with a well-formed language tag; none longer than
-// [MaxTermBytes]. The error wraps [ErrBadTerm] or [ErrTermTooLong].
+// Check returns nil if t is a well-formed term. An IRI must be absolute, without the characters
+// that N-Triples forbids. A blank node label must match the grammar. A literal must be valid UTF-8,
+// and its language tag well-formed. None may be longer than [MaxTermBytes]. The error wraps
+// [ErrBadTerm] or [ErrTermTooLong].
 func (t Term) Check() error {
+	// The size comes first, because the other checks take time linear in it.
 	if t.size() > MaxTermBytes {
 		return ErrTermTooLong
 	}
@@ -144,6 +145,7 @@ func (t Term) Check() error {
 		if !utf8.ValidString(t.value) {
 			return fmt.Errorf("%w: literal is not valid UTF-8", ErrBadTerm)
 		}
+		// A language tag and rdf:langString must occur together.
 		if t.lang != "" {
 			if t.datatype != RDFLangString {
 				return fmt.Errorf("%w: literal with a language tag and datatype <%s>", ErrBadTerm, clip(t.datatype))
@@ -165,7 +167,7 @@ func (t Term) Check() error {
 	return nil
 }
 
-// clip shortens a string that goes into a message.
+// clip shortens a string for a message to about 80 bytes.
 func clip(s string) string {
 	const limit = 80
 	if len(s) <= limit {

@@ -1,3 +1,5 @@
+// Tests of terms.
+
 package triple
 
 import (
@@ -66,7 +68,7 @@ func TestTripleCheck(t *testing.T) {
 	}
 }
 
-// TestScannedTermsAreClonable: a clone outlives what the scanner reads next.
+// TestScannedTermsAreClonable: a clone must stay valid when the scanner reads on.
 func TestScannedTermsAreClonable(t *testing.T) {
 	sc := NewScanner(strings.NewReader("<a:s> <a:p> \"\\u00e9\"@en .\n<a:x> <a:y> \"\\u00e8\"@fr .\n"), ScanOptions{BlockBytes: 1})
 	sc.Scan()
@@ -90,8 +92,8 @@ func TestStampLess(t *testing.T) {
 	}
 }
 
-// TestCorrupt: bytes that are no key, value or term are refused, and so is a
-// value that does not belong to its key.
+// TestCorrupt: bytes must be rejected if they are no key, value or term, and a value if it does not
+// belong to its key.
 func TestCorrupt(t *testing.T) {
 	tr := Triple{NewIRI("a:s"), NewIRI("a:p"), NewString(strings.Repeat("x", 1025)), Term{}}
 	other := tr

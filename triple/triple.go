@@ -1,17 +1,19 @@
+// Triples.
+
 package triple
 
 import "fmt"
 
-// Triple is an RDF triple with an optional graph name: a quad of an RDF
-// dataset. The zero Graph is the default graph.
+// Triple is an RDF triple with an optional graph name: a quad of an RDF dataset. The zero Graph is
+// the default graph.
 type Triple struct {
 	Subject, Predicate, Object Term
 	Graph                      Term
 }
 
-// Check returns nil where t is a triple of RDF 1.1: the subject an IRI or a
-// blank node, the predicate an IRI, the object any term, the graph absent, an
-// IRI or a blank node; every term well-formed (see [Term.Check]).
+// Check returns nil if t is a triple of RDF 1.1. The subject must be an IRI or a blank node, the
+// predicate an IRI, the object any term, and the graph absent, an IRI or a blank node. Every term
+// must be well-formed (see [Term.Check]).
 func (t Triple) Check() error {
 	switch {
 	case t.Subject.kind != IRI && t.Subject.kind != Blank:
@@ -38,7 +40,7 @@ func (t Triple) Check() error {
 	return nil
 }
 
-// Clone returns t with strings of its own (see [Term.Clone]).
+// Clone returns t with its own strings (see [Term.Clone]).
 func (t Triple) Clone() Triple {
 	return Triple{t.Subject.Clone(), t.Predicate.Clone(), t.Object.Clone(), t.Graph.Clone()}
 }

@@ -1,3 +1,5 @@
+// Values of rows: flags, stamps and terms that do not fit into keys.
+
 package triple
 
 import (
@@ -6,8 +8,8 @@ import (
 	"fmt"
 )
 
-// Stamp is when a version was written, in the cluster's order: greater stamps
-// win (epoch first, then sequence).
+// Stamp is the position of a write in the cluster's order: epoch first, then sequence. If a triple
+// has two rows, the greater stamp wins.
 type Stamp struct {
 	Epoch    uint64
 	Sequence uint64
@@ -21,7 +23,7 @@ func (s Stamp) Less(other Stamp) bool {
 	return s.Sequence < other.Sequence
 }
 
-// Compare returns -1 where s is older than other, 1 where it is newer, else 0.
+// Compare returns -1 if s is older than other, 1 if it is newer, else 0.
 func (s Stamp) Compare(other Stamp) int {
 	if c := cmp.Compare(s.Epoch, other.Epoch); c != 0 {
 		return c
@@ -29,8 +31,7 @@ func (s Stamp) Compare(other Stamp) int {
 	return cmp.Compare(s.Sequence, other.Sequence)
 }
 
-// Flags in a value's first byte. Bits 4 to 7 tell which terms are long, subject
-// first.
+// Flags in a value's first byte. Bits 4 to 7 are set for long terms, subject first.
 const (
 	flagTombstone  = 1 << 0
 	flagAnnotation = 1 << 1
@@ -39,27 +40,27 @@ const (
 	flagKnown      = flagTombstone | flagSecond | flagLong
 )
 
-// Value is the value of a version.
+// Value is the value of a triple's row.
 type Value struct {
 	Stamp     Stamp
-	Tombstone bool // the triple is deleted since Stamp
-	// Deleted is the greatest stamp of a delete that the version came after, as far
-	// as it is known and still matters; zero where there is none. What was noted on
-	// the triple before that is gone. A tombstone has none beside its own stamp.
+	Tombstone bool // the triple was deleted at Stamp
+	// Deleted is the greatest known stamp of a delete before the row, as long as it matters; zero
+	// if there is none. Annotations from before that delete are gone. A tombstone has none, because
+	// its own stamp serves.
 	Deleted Stamp
-	// Long holds, by position, the whole encoded form of each long term; nil for
-	// terms that the key holds whole.
+	// Long holds, by position, the whole encoded form of each long term. It is nil if the key holds
+	// the whole term.
 	Long [4][]byte
 }
 
-// AppendValue appends the encoded value of a version of t: flags, stamp, and the
-// whole form of every long term.
+// AppendValue appends the encoded value of a row of t: flags, stamp, and the whole form of every
+// long term.
 func AppendValue(dst []byte, stamp Stamp, t Triple) []byte {
 	v := Value{Stamp: stamp}
 	for position := range v.Long {
 		term := t.term(position)
 		if len(term.value)+len(term.lang)+len(term.datatype) <= longBody/4 {
-			continue // even escaped and with its value bytes it cannot be long
+			continue // it cannot be long, even escaped and with its value bytes
 		}
 		whole := AppendWholeTerm(nil, *term)
 		if isLong(whole) {
@@ -103,6 +104,7 @@ func DecodeValue(b []byte) (Value, error) {
 	if len(b) == 0 {
 		return v, fmt.Errorf("%w: empty value", ErrCorrupt)
 	}
+	// 1. Unknown flags must be rejected, because the rest cannot be understood then.
 	flags := b[0]
 	if flags&^byte(flagKnown) != 0 {
 		return v, fmt.Errorf("%w: unknown flags 0x%02X in a value", ErrCorrupt, flags)
@@ -113,6 +115,7 @@ func DecodeValue(b []byte) (Value, error) {
 	if v.Stamp, v.Deleted, rest, ok = cutStamps(b); !ok || v.Tombstone && flags&flagSecond != 0 {
 		return v, fmt.Errorf("%w: bad stamp in a value", ErrCorrupt)
 	}
+	// 2. The long terms follow by position; no length may exceed the rest.
 	for position := range v.Long {
 		if flags&(0x10<<position) == 0 {
 			continue
@@ -136,8 +139,8 @@ func (s Stamp) append(dst []byte) []byte {
 	return binary.AppendUvarint(binary.AppendUvarint(dst, s.Epoch), s.Sequence)
 }
 
-// cutStamps reads the stamps of a value: the first, and the second where the flags
-// say that there is one, which is not zero then.
+// cutStamps cuts the stamps of a value: the first, and the second if the flags have it. The second
+// must not be zero.
 func cutStamps(b []byte) (first, second Stamp, rest []byte, ok bool) {
 	rest = b[1:]
 	if first, rest, ok = cutStamp(rest); !ok || b[0]&flagSecond == 0 {
@@ -158,16 +161,15 @@ func cutStamp(b []byte) (s Stamp, rest []byte, ok bool) {
 	return s, b, true
 }
 
-// IsAnnotation reports whether a row's value is an annotation's.
+// IsAnnotation reports whether a row's value is an annotation.
 func IsAnnotation(value []byte) bool { return len(value) > 0 && value[0]&flagAnnotation != 0 }
 
-// IsTombstone reports whether a row's value is a tombstone, of a version or of an
-// annotation.
+// IsTombstone reports whether a row's value is a tombstone, of a triple or of an annotation.
 func IsTombstone(value []byte) bool { return len(value) > 0 && value[0]&flagTombstone != 0 }
 
-// DeletedAt returns the greatest stamp of a delete that a version's value tells of:
-// its own where it is a tombstone, else Value.Deleted. It is zero where there is
-// none. The value is well-formed.
+// DeletedAt returns the greatest stamp of a delete in the value of a triple's row. It is the
+// value's own stamp if it is a tombstone, else Value.Deleted, and zero if there is none. The value
+// must be well-formed.
 func DeletedAt(value []byte) Stamp {
 	if len(value) == 0 || value[0]&(flagTombstone|flagSecond) == 0 {
 		return Stamp{}
@@ -179,8 +181,8 @@ func DeletedAt(value []byte) Stamp {
 	return second
 }
 
-// Bare returns the value of a row without what need not be the same on all machines
-// that have it: Value.Deleted. Where there is none of that it is value itself.
+// Bare returns the value of a row without Value.Deleted, because that may differ between the
+// machines of a row. If the value has none, Bare returns value itself.
 func Bare(value []byte) []byte {
 	if len(value) == 0 || IsAnnotation(value) || value[0]&flagSecond == 0 {
 		return value

@@ -23,7 +23,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/trefoildb/trefoil/internal/testbinary"
+	"github.com/trefoildb/trefoil/internal/testing/testbinary"
 )
 
 // kinds are hostile queries, by what they would exhaust.
@@ -156,6 +156,10 @@ func query(ctx context.Context, c *http.Client, to, text string) (status int, er
 		return 0, err
 	}
 	defer answer.Body.Close()
+	if answer.StatusCode != http.StatusOK {
+		said, _ := io.ReadAll(io.LimitReader(answer.Body, 300))
+		return answer.StatusCode, fmt.Errorf("%s", said)
+	}
 	_, err = io.Copy(io.Discard, answer.Body)
 	return answer.StatusCode, err
 }
@@ -164,6 +168,7 @@ func query(ctx context.Context, c *http.Client, to, text string) (status int, er
 type figures struct {
 	took   []time.Duration // sorted
 	failed int
+	why    map[string]int // number of failures by status and message
 }
 
 func (f figures) at(percent int) time.Duration {
@@ -171,8 +176,12 @@ func (f figures) at(percent int) time.Duration {
 }
 
 func (f figures) String() string {
-	return fmt.Sprintf("%d point queries, %d failed: p50 %s, p90 %s, p99 %s, at most %s",
+	text := fmt.Sprintf("%d point queries, %d failed: p50 %s, p90 %s, p99 %s, at most %s",
 		len(f.took), f.failed, f.at(50), f.at(90), f.at(99), f.took[len(f.took)-1])
+	for why, n := range f.why {
+		text += fmt.Sprintf("\n%d times: %s", n, why)
+	}
+	return text
 }
 
 // probe sends point queries at a pace, whether earlier ones are answered or not.
@@ -180,7 +189,7 @@ func probe(t *testing.T, s *server, from string, every time.Duration, n int) fig
 	t.Helper()
 	c := client(from)
 	defer c.CloseIdleConnections()
-	var f figures
+	f := figures{why: map[string]int{}}
 	var mu sync.Mutex
 	var all sync.WaitGroup
 	tick := time.NewTicker(every)
@@ -202,6 +211,7 @@ func probe(t *testing.T, s *server, from string, every time.Duration, n int) fig
 			f.took = append(f.took, took)
 			if err != nil || status != http.StatusOK {
 				f.failed++
+				f.why[fmt.Sprint(status, " ", err)]++
 			}
 		})
 	}
@@ -221,13 +231,14 @@ func storm(ctx context.Context, to string, clients int) int64 {
 	slices.Sort(names)
 	var all sync.WaitGroup
 	var answered atomic.Int64
+	// Each client sends all kinds in turn, and begins with another one.
 	for i := range clients {
 		all.Go(func() {
 			c := client(fmt.Sprintf("127.0.1.%d", 1+i%250))
 			defer c.CloseIdleConnections()
 			for j := i; ctx.Err() == nil; j += 7 {
 				one, done := ctx, func() {}
-				if j%5 == 0 { // which hangs up
+				if j%5 == 0 { // the client closes the connection early
 					one, done = context.WithTimeout(ctx, time.Second)
 				}
 				if status, _ := query(one, c, to, texts[names[j%len(names)]]); status != 0 {
@@ -241,7 +252,7 @@ func storm(ctx context.Context, to string, clients int) int64 {
 	return answered.Load()
 }
 
-// bombs sends compressed documents that unfold, until ctx ends.
+// bombs sends compressed documents that decompress to much more, until ctx ends.
 func bombs(ctx context.Context, to string, clients int) {
 	var bomb bytes.Buffer
 	z, _ := gzip.NewWriterLevel(&bomb, gzip.BestCompression)
@@ -296,11 +307,12 @@ type hostile struct {
 	Clients, Bombs, Idles int
 }
 
-// attackEnv tells a test process that it is hostile: its value is a hostile in JSON.
+// attackEnv is the environment variable that makes a test process hostile: a hostile in
+// JSON.
 const attackEnv = "TREFOIL_ATTACK"
 
-// attack starts hostile clients in a process of their own, which has a processor only
-// when others leave one: elsewhere they would have machines of their own.
+// attack starts hostile clients in another process of the lowest priority, because real
+// ones would run on other machines. end stops them.
 func attack(t *testing.T, h hostile) (end func()) {
 	t.Helper()
 	text, err := json.Marshal(h)
@@ -310,7 +322,7 @@ func attack(t *testing.T, h hostile) (end func()) {
 	command := exec.Command("nice", "-n", "19", os.Args[0], "-test.run", "^TestAttacker$")
 	command.Env = append(os.Environ(), attackEnv+"="+string(text))
 	command.Stderr = os.Stderr
-	in, err := command.StdinPipe() // its end is the end of the attack
+	in, err := command.StdinPipe() // closing it ends the attack
 	if err == nil {
 		err = command.Start()
 	}
@@ -331,13 +343,13 @@ func attack(t *testing.T, h hostile) (end func()) {
 func TestAttacker(t *testing.T) {
 	var h hostile
 	if err := json.Unmarshal([]byte(os.Getenv(attackEnv)), &h); err != nil {
-		t.Skip("it is started by other tests")
+		t.Skip("other tests start it as a process")
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	var all sync.WaitGroup
 	all.Go(func() {
 		if storm(ctx, h.To, h.Clients) == 0 {
-			t.Error("no hostile query was answered: that was no storm")
+			t.Error("no hostile query was answered")
 		}
 	})
 	all.Go(func() { bombs(ctx, h.To, h.Bombs) })
@@ -347,8 +359,9 @@ func TestAttacker(t *testing.T) {
 	all.Wait()
 }
 
-// TestPointQueriesInStorm: some seconds of all kinds. The bound is for machines that run
-// other tests at the same time; TestTortureAbuse has the real one.
+// TestPointQueriesInStorm: point queries are answered during some seconds of hostile ones.
+// The bound is loose because other tests may run at the same time; TestTortureAbuse has a
+// strict one.
 func TestPointQueriesInStorm(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it is of time and memory")
@@ -384,6 +397,9 @@ func TestTortureAbuse(t *testing.T) {
 		t.Logf("amid the storm: %s", loud)
 		if most := 3*quiet.at(99) + 10*time.Millisecond; loud.at(99) > most {
 			t.Errorf("the 99th percentile is %s, more than %s", loud.at(99), most)
+		}
+		if loud.failed > 0 {
+			t.Errorf("%d point queries failed", loud.failed)
 		}
 	}
 	endAttack()

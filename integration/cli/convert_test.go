@@ -1,3 +1,5 @@
+// The command convert.
+
 package cli
 
 import (

@@ -1,3 +1,5 @@
+// Each command on a directory and through a server.
+
 package cli
 
 import (
@@ -10,7 +12,7 @@ import (
 	"testing"
 )
 
-// people is the store that the doors are tested with.
+// people is the store of these tests.
 const people = `_:x <http://e.x/name> "Anonymous" .
 <http://e.x/ann> <http://e.x/age> "41"^^<http://www.w3.org/2001/XMLSchema#integer> .
 <http://e.x/ann> <http://e.x/knows> <http://e.x/bob> .
@@ -23,8 +25,8 @@ const people = `_:x <http://e.x/name> "Anonymous" .
 <http://e.x/eve> <http://e.x/name> "Ève"@fr .
 `
 
-// eachDoor runs a test at both doors of a store that holds people: the directory
-// itself and a server.
+// eachDoor runs a test on both ways to a store with people: the directory itself and a
+// server.
 func eachDoor(t *testing.T, test func(t *testing.T, door ...string)) {
 	path := file(t, "people.nq", people)
 	t.Run("data", func(t *testing.T) {
@@ -43,7 +45,7 @@ func eachDoor(t *testing.T, test func(t *testing.T, door ...string)) {
 	})
 }
 
-// with puts the door behind the command's name.
+// with inserts the flags of a way to the store after the command's name.
 func with(door []string, command string, args ...string) []string {
 	return append(append([]string{command}, door...), args...)
 }

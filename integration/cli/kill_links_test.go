@@ -1,3 +1,5 @@
+// Kills during changes of links.
+
 package cli
 
 // This file kills a server in the middle of changes of links, of giving UIDs and of

@@ -1,3 +1,5 @@
+// Kills during loads and while a server writes.
+
 package cli
 
 // This file kills trefoil as a power cut would: in every phase of a load, and

@@ -1,3 +1,5 @@
+// Kills during SPARQL updates.
+
 package cli
 
 // This file kills a server in the middle of SPARQL updates that change thousands

@@ -1,3 +1,5 @@
+// Helpers: endless input, and a trefoil with limits.
+
 package cli
 
 import (

@@ -1,7 +1,9 @@
+// Hostile requests to the endpoints of links.
+
 package cli
 
-// This file asks all doors under /links for what makes no sense, and a server that was
-// asked so still answers as a plain map does, in bounded memory.
+// This file sends absurd requests to all endpoints under /links. The server must still answer
+// like a plain map, in bounded memory.
 
 import (
 	"bytes"
@@ -68,7 +70,8 @@ type absurd struct {
 	status                            int // 0: any of the client's errors
 }
 
-// someDoors returns doors whose questions take a second: the first one, all with TREFOIL_ABUSE.
+// someDoors returns endpoints for requests of a second: the first one, or all if TREFOIL_ABUSE is
+// set.
 func someDoors(doors ...string) []string {
 	if os.Getenv("TREFOIL_ABUSE") != "" {
 		return doors
@@ -242,7 +245,7 @@ func (a *asker) bombs() {
 	}
 }
 
-// huge asks for much more than there is: what there is comes.
+// huge requests much more than exists. The answer must hold everything that exists.
 func (a *asker) huge(pages []uid.UID) {
 	a.t.Helper()
 	all, _ := json.Marshal([]string{pages[0].String()})
@@ -266,7 +269,7 @@ func (a *asker) huge(pages []uid.UID) {
 	}
 }
 
-// All doors under /links, asked for what makes no sense.
+// Absurd requests to all endpoints under /links.
 func TestAbuseLinkDoors(t *testing.T) {
 	rng := random(t)
 	server := serve(t, "--data", filepath.Join(t.TempDir(), "store"))

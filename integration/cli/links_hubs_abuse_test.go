@@ -1,7 +1,9 @@
+// A page with very many links, and very many to it.
+
 package cli
 
 // This file links one page to very many pages, and all of them to it: 3,000, and with
-// TREFOIL_ABUSE 10 million, or as many as TREFOIL_ABUSE_LINKS says.
+// TREFOIL_ABUSE 10 million, or the number in TREFOIL_ABUSE_LINKS.
 
 import (
 	"bufio"
@@ -181,9 +183,9 @@ func (s *spokes) ended(what string, p *process, begun time.Time) {
 // One page with very many links, and very many to it: loaded, changed, after a restart.
 func TestAbuseHubs(t *testing.T) {
 	s := &spokes{t: t, n: 3_000}
-	patience := time.Minute
+	waitLimit := time.Minute
 	if os.Getenv("TREFOIL_ABUSE") != "" {
-		s.n, patience = 10_000_000, 2*time.Hour
+		s.n, waitLimit = 10_000_000, 2*time.Hour
 		if text := os.Getenv("TREFOIL_ABUSE_LINKS"); text != "" {
 			var err error
 			if s.n, err = strconv.Atoi(text); err != nil {
@@ -212,7 +214,7 @@ func TestAbuseHubs(t *testing.T) {
 		}
 		s.graph, s.uids = c.Links(), nil
 		for err = errors.New("not asked yet"); err != nil; err = s.graph.Request(t.Context()) {
-			if time.Since(begun) > patience {
+			if time.Since(begun) > waitLimit {
 				t.Fatalf("the graph is not there: %v", err)
 			}
 		}

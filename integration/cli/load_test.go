@@ -1,3 +1,5 @@
+// The command load: results, rejects, interruption and resuming.
+
 package cli
 
 import (

@@ -1,3 +1,5 @@
+// Helpers: the trefoil under test, its processes and their output.
+
 package cli
 
 import (
@@ -18,7 +20,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/trefoildb/trefoil/internal/testbinary"
+	"github.com/trefoildb/trefoil/internal/testing/testbinary"
 )
 
 // The exit codes, as documented.

@@ -1,3 +1,5 @@
+// The peak memory of a process on Linux.
+
 package cli
 
 import "syscall"

@@ -1,3 +1,5 @@
+// The peak memory of a process on other systems.
+
 //go:build !linux
 
 package cli

@@ -1,3 +1,5 @@
+// Servers and commands as processes: signals, addresses, tokens and closed outputs.
+
 package cli
 
 import (
@@ -129,7 +131,7 @@ func TestReadOnlyServer(t *testing.T) {
 	s.stop(t)
 }
 
-// Whoever reads the answer may stop reading: that is no reason for a message.
+// A reader may stop reading the answer. No message must be written then.
 func TestClosedStdout(t *testing.T) {
 	data := filepath.Join(t.TempDir(), "store")
 	trefoilWith(t, generated(t, "lubm", 100_000), "load", "--data", data, "--from", "nt", "-").mustCode(t, done)

@@ -1,3 +1,5 @@
+// The commands of README.md, run as written.
+
 package cli
 
 import (

@@ -14,9 +14,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/trefoildb/trefoil/node"
-	"github.com/trefoildb/trefoil/node/engine"
-	"github.com/trefoildb/trefoil/node/httpapi"
+	"github.com/trefoildb/trefoil/internal/engine"
+	"github.com/trefoildb/trefoil/internal/server"
+	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/triple"
 )
 
@@ -42,23 +42,23 @@ func absent(t *testing.T, what string) {
 }
 
 // serve starts a node with the triples and returns its URL.
-func serve(t *testing.T, options httpapi.Options, triples []triple.Triple) (string, *node.Store) {
+func serve(t *testing.T, options server.Options, triples []triple.Triple) (string, *store.Store) {
 	t.Helper()
-	store, err := node.Open(t.TempDir(), node.Options{MinFreeBytes: -1, CacheBytes: 8 << 20, MemTableBytes: 8 << 20})
+	db, err := store.Open(t.TempDir(), store.Options{MinFreeBytes: -1, CacheBytes: 8 << 20, MemTableBytes: 8 << 20})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := store.Add(context.Background(), triples); err != nil {
+	if _, err := db.Add(context.Background(), triples); err != nil {
 		t.Fatal(err)
 	}
-	if options.Engine, err = engine.New(engine.StoreOf(store), engine.Options{}); err != nil {
+	if options.Engine, err = engine.New(db, engine.Options{}); err != nil {
 		t.Fatal(err)
 	}
-	api, err := httpapi.New(httpapi.NodeStore(store), options)
+	api, err := server.New(db, options)
 	if err != nil {
 		t.Fatal(err)
 	}
-	server, err := httpapi.NewServer(api, httpapi.ServerOptions{})
+	srv, err := server.NewServer(api, server.ServerOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -67,15 +67,15 @@ func serve(t *testing.T, options httpapi.Options, triples []triple.Triple) (stri
 		t.Fatal(err)
 	}
 	served := make(chan error, 1)
-	go func() { served <- server.Serve(listener) }()
+	go func() { served <- srv.Serve(listener) }()
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 		defer cancel()
-		if err := errors.Join(server.Shutdown(ctx), <-served, store.Close()); err != nil {
+		if err := errors.Join(srv.Shutdown(ctx), <-served, db.Close()); err != nil {
 			t.Error(err)
 		}
 	})
-	return "http://" + listener.Addr().String(), store
+	return "http://" + listener.Addr().String(), db
 }
 
 // converse runs a client to its end, and fails the test where it fails.

@@ -1,3 +1,5 @@
+// Comunica as a client.
+
 package clients
 
 import (
@@ -5,7 +7,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/trefoildb/trefoil/node/httpapi"
+	"github.com/trefoildb/trefoil/internal/server"
 )
 
 func TestComunica(t *testing.T) {
@@ -13,6 +15,6 @@ func TestComunica(t *testing.T) {
 	if _, err := os.Stat(filepath.Join("testdata", "node_modules", "@comunica", "query-sparql")); err != nil {
 		absent(t, "no Comunica")
 	}
-	address, _ := serve(t, httpapi.Options{}, nil)
+	address, _ := serve(t, server.Options{}, nil)
 	converse(t, node, filepath.Join("testdata", "comunica.mjs"), address)
 }

@@ -1,3 +1,5 @@
+// The query page in a browser.
+
 package clients
 
 // This file tests the query page in headless Chromium, on a node with data.
@@ -18,7 +20,7 @@ import (
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 
-	"github.com/trefoildb/trefoil/node/httpapi"
+	"github.com/trefoildb/trefoil/internal/server"
 	"github.com/trefoildb/trefoil/triple"
 )
 
@@ -102,12 +104,12 @@ func (b *tab) sub(name string, test func(t *testing.T)) {
 	})
 }
 
-// patience is how long the page may take for anything.
-const patience = 20 * time.Second
+// waitLimit is how long the page may take for anything.
+const waitLimit = 20 * time.Second
 
 func (b *tab) do(steps ...chromedp.Action[chromedp.Void]) {
 	b.t.Helper()
-	ctx, cancel := context.WithTimeout(b.ctx, patience)
+	ctx, cancel := context.WithTimeout(b.ctx, waitLimit)
 	defer cancel()
 	if err := chromedp.Do(ctx, steps...); err != nil {
 		b.t.Fatalf("%v; the page's problems: %q", err, b.problems)
@@ -116,7 +118,7 @@ func (b *tab) do(steps ...chromedp.Action[chromedp.Void]) {
 
 func result[T any](b *tab, action chromedp.Action[T]) T {
 	b.t.Helper()
-	ctx, cancel := context.WithTimeout(b.ctx, patience)
+	ctx, cancel := context.WithTimeout(b.ctx, waitLimit)
 	defer cancel()
 	value, err := chromedp.Run(ctx, action)
 	if err != nil {
@@ -132,7 +134,7 @@ func (b *tab) wait(expression string) {
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
 	for begun := time.Now(); !result(b, chromedp.Evaluate[bool]("!!("+expression+")")); <-tick.C {
-		if time.Since(begun) > patience {
+		if time.Since(begun) > waitLimit {
 			b.t.Fatalf("waited in vain for %s; the page says:\n%s", expression, b.text("main"))
 		}
 	}
@@ -160,7 +162,7 @@ const (
 )
 
 func TestPage(t *testing.T) {
-	address, store := serve(t, httpapi.Options{}, data())
+	address, store := serve(t, server.Options{}, data())
 	b := open(t, address+"/")
 
 	b.sub("examples of the data", func(t *testing.T) {
@@ -291,7 +293,7 @@ func TestPage(t *testing.T) {
 }
 
 func TestPageToken(t *testing.T) {
-	address, _ := serve(t, httpapi.Options{Token: "sesame"}, data())
+	address, _ := serve(t, server.Options{Token: "sesame"}, data())
 	if got, err := http.Get(address + "/status"); err != nil || got.StatusCode != http.StatusUnauthorized {
 		t.Fatalf("without a token: %v, %v", got, err)
 	}

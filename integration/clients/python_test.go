@@ -1,3 +1,5 @@
+// SPARQLWrapper and SPARQLStore of rdflib as clients.
+
 package clients
 
 import (
@@ -5,7 +7,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/trefoildb/trefoil/node/httpapi"
+	"github.com/trefoildb/trefoil/internal/server"
 )
 
 // python is Debian's, which has the packages that Debian has.
@@ -15,6 +17,6 @@ func TestSPARQLWrapperAndSPARQLStore(t *testing.T) {
 	if err := exec.Command(python, "-c", "import rdflib, SPARQLWrapper").Run(); err != nil {
 		absent(t, "no python3-rdflib or no python3-sparqlwrapper")
 	}
-	address, _ := serve(t, httpapi.Options{}, nil)
+	address, _ := serve(t, server.Options{}, nil)
 	converse(t, python, filepath.Join("testdata", "sparqlwrapper.py"), address)
 }

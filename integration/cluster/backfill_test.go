@@ -11,8 +11,9 @@ import (
 	"time"
 
 	"github.com/cockroachdb/pebble/v2"
-	"github.com/trefoildb/trefoil/node"
-	"github.com/trefoildb/trefoil/node/cluster"
+	"github.com/trefoildb/trefoil/internal/cluster"
+	"github.com/trefoildb/trefoil/internal/replica"
+	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/recovery"
 	"github.com/trefoildb/trefoil/triple"
 )
@@ -102,7 +103,7 @@ func TestJoinWaitsForRoom(t *testing.T) {
 		m.mustBeExcluded()
 		addresses := m.node.Members()
 		m.stop()
-		if _, err := node.SetAside(m.disk, dataDir, addresses); err != nil {
+		if _, err := store.SetAside(m.disk, dataDir, addresses); err != nil {
 			t.Fatal(err)
 		}
 		joined := w.background(func(ctx context.Context) { m.startWithin(ctx, keptFree-1<<20) })
@@ -151,7 +152,7 @@ func TestJoinerFillsUp(t *testing.T) {
 		w.mustAdd(leader, more[0])
 		addresses := joiner.node.Members()
 		joiner.stop()
-		if _, err := node.SetAside(joiner.disk, dataDir, addresses); err != nil {
+		if _, err := store.SetAside(joiner.disk, dataDir, addresses); err != nil {
 			t.Fatal(err)
 		}
 		joined := w.background(func(ctx context.Context) { joiner.startWithin(ctx, keptFree) })
@@ -170,15 +171,15 @@ func TestJoinerFillsUp(t *testing.T) {
 func (m *machine) startWithin(ctx context.Context, free uint64, join ...*machine) {
 	w := m.world
 	m.free(free)
-	store, err := node.Open(dataDir, node.Options{
+	db, err := replica.Open(dataDir, store.Options{
 		FS: m.disk, Member: true, MemTableBytes: 1 << 20, CacheBytes: 4 << 20, MinFreeBytes: keptFree, MaxSegmentBytes: 1 << 20, Logger: w.log.With("machine", m.name),
-	})
+	}, replica.Options{})
 	if err != nil {
 		w.t.Error(err)
 		return
 	}
 	cfg := cluster.Config{
-		Store: store, Listen: m.address(), Network: w.net.Host(m.name), FS: m.disk, Clock: w,
+		Store: db, Listen: m.address(), Network: w.net.Host(m.name), FS: m.disk, Clock: w,
 		MinSegmentBytes: 8 << 10, MaxSegmentBytes: 64 << 10, LoadDir: m.loads, Logger: w.log.With("machine", m.name),
 	}
 	for _, o := range join {
@@ -186,11 +187,11 @@ func (m *machine) startWithin(ctx context.Context, free uint64, join ...*machine
 	}
 	n, err := cluster.Start(ctx, cfg)
 	if err != nil {
-		store.Close()
+		db.Close()
 		w.t.Error(err)
 		return
 	}
-	m.store, m.node = store, n
+	m.store, m.node = db, n
 }
 
 // A row that cannot be decoded does not keep a backfill from ending. Its machine is
@@ -207,7 +208,7 @@ func TestDamagedRowInBackfill(t *testing.T) {
 			t.Fatal(err)
 		}
 		var key []byte // of a segment of this machine, in the order that a backfill reads after a loss
-		for row, err := range sn.Raw(t.Context(), node.TableStorage, triple.OrderRange(triple.OSP)) {
+		for row, err := range sn.Raw(t.Context(), store.TableStorage, triple.OrderRange(triple.OSP)) {
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -216,7 +217,7 @@ func TestDamagedRowInBackfill(t *testing.T) {
 		}
 		sn.Close()
 		damaged.edit(func(db *pebble.DB) error {
-			return db.Set(append([]byte{node.TableStorage}, key...), triple.AppendValue(nil, triple.Stamp{Epoch: 1, Sequence: 1}, all[0]), pebble.Sync)
+			return db.Set(append([]byte{store.TableStorage}, key...), triple.AppendValue(nil, triple.Stamp{Epoch: 1, Sequence: 1}, all[0]), pebble.Sync)
 		})
 		id := damaged.node.MachineID()
 		dies.kill()

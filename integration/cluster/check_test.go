@@ -1,11 +1,13 @@
+// The contents of all machines against what they must have.
+
 package cluster
 
 import (
 	"context"
 	"fmt"
 
-	"github.com/trefoildb/trefoil/node"
-	"github.com/trefoildb/trefoil/node/cluster"
+	"github.com/trefoildb/trefoil/internal/cluster"
+	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/recovery"
 	"github.com/trefoildb/trefoil/trie"
 	"github.com/trefoildb/trefoil/triple"
@@ -37,13 +39,13 @@ func (m *machine) contents(ctx context.Context) (map[string]bool, error) {
 
 // contentsOf reads all triples of one order through a node.
 func contentsOf(ctx context.Context, n *cluster.Node, o triple.Order) (map[string]bool, error) {
-	sn, err := n.Snapshot()
+	sn, err := n.Reader()
 	if err != nil {
 		return nil, err
 	}
 	defer sn.Close()
 	all := map[string]bool{}
-	for row, err := range sn.Range(ctx, triple.Bounds{Order: o}, node.ReadOptions{}) {
+	for row, err := range sn.Range(ctx, triple.Bounds{Order: o}, store.ReadOptions{}) {
 		if err != nil {
 			return nil, err
 		}
@@ -131,7 +133,7 @@ func (w *world) checkDisks() {
 		if err != nil {
 			w.t.Fatal(err)
 		}
-		for _, table := range []byte{node.TableStorage, node.TableReplica} {
+		for _, table := range []byte{store.TableStorage, store.TableReplica} {
 			for row, err := range sn.Raw(w.t.Context(), table, triple.Range{}) {
 				if err != nil {
 					w.t.Fatal(err)
@@ -146,7 +148,7 @@ func (w *world) checkDisks() {
 				if have[string(spo)] == nil {
 					have[string(spo)] = map[place]bool{}
 				}
-				have[string(spo)][place{m.node.MachineID(), table == node.TableReplica, triple.Order(row.Key[0])}] = true
+				have[string(spo)][place{m.node.MachineID(), table == store.TableReplica, triple.Order(row.Key[0])}] = true
 			}
 		}
 		sn.Close()
@@ -158,7 +160,7 @@ func (w *world) checkDisks() {
 		}
 	}
 	for key, places := range have {
-		slots, err := v.Base.Slots([]byte(key))
+		slots, err := v.Base.Places([]byte(key))
 		if err != nil {
 			w.t.Fatal(err)
 		}

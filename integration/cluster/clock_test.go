@@ -1,3 +1,5 @@
+// Clocks that jump.
+
 package cluster
 
 import (

@@ -1,3 +1,5 @@
+// A copied data directory, started while its original runs.
+
 package cluster
 
 import (
@@ -8,7 +10,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
-	"github.com/trefoildb/trefoil/node/cluster"
+	"github.com/trefoildb/trefoil/internal/cluster"
 )
 
 // A data directory is copied and started elsewhere while the first process runs. The

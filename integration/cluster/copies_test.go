@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/trefoildb/trefoil/node"
+	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/recovery"
 )
 
@@ -64,7 +64,7 @@ func TestSetCopies(t *testing.T) {
 			w.mustHave(setOf(want))
 		}
 		for _, n := range []int{-1, 0, 1, 6} {
-			if err := w.any().node.SetCopies(t.Context(), n); !errors.Is(err, node.ErrInvalid) {
+			if err := w.any().node.SetCopies(t.Context(), n); !errors.Is(err, store.ErrInvalid) {
 				t.Errorf("%d copies: %v", n, err)
 			}
 		}

@@ -1,3 +1,5 @@
+// Isolated machines, elections, and a voter that is rolled back.
+
 package cluster
 
 import (
@@ -9,7 +11,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
-	"github.com/trefoildb/trefoil/node"
+	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/triple"
 )
 
@@ -25,20 +27,20 @@ func TestCutOffAnswersSoon(t *testing.T) {
 		lonely := w.others(w.leader())[0]
 		w.net.Isolate(lonely.name)
 		// What is begun at the moment of the cut waits no longer than the lease and the
-		// patience after it.
+		// waitLimit after it.
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		for i, most := range []time.Duration{5 * time.Second, 100 * time.Millisecond} {
 			began := time.Now()
 			_, err := lonely.contents(ctx)
-			if took := time.Since(began); !errors.Is(err, node.ErrUnavailable) || took > most {
+			if took := time.Since(began); !errors.Is(err, store.ErrUnavailable) || took > most {
 				t.Errorf("read %d: %v after %s", i, err, took)
 			}
 			sleep(ctx, 2*time.Second)
 		}
 		began := time.Now()
 		_, err := lonely.node.Add(ctx, all[:1])
-		if took := time.Since(began); !errors.Is(err, node.ErrUnavailable) || took > time.Second {
+		if took := time.Since(began); !errors.Is(err, store.ErrUnavailable) || took > time.Second {
 			t.Errorf("write: %v after %s", err, took)
 		}
 		sleep(ctx, 10*time.Second)

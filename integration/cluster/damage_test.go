@@ -1,3 +1,5 @@
+// Flipped bits in tables.
+
 package cluster
 
 import (
@@ -15,8 +17,8 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
-	"github.com/trefoildb/trefoil/node"
-	"github.com/trefoildb/trefoil/node/cluster"
+	"github.com/trefoildb/trefoil/internal/cluster"
+	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/trie"
 	"github.com/trefoildb/trefoil/triple"
 )
@@ -88,7 +90,7 @@ func (m *machine) decay() (runs bool) {
 		w.t.Fatal(err)
 	}
 	err = m.tryRun(w.t.Context())
-	if err != nil && !(errors.Is(err, node.ErrCorrupt) && strings.Contains(err.Error(), tables[0])) {
+	if err != nil && !(errors.Is(err, store.ErrCorrupt) && strings.Contains(err.Error(), tables[0])) {
 		w.t.Fatalf("start %s, where a bit of %s has flipped: %v", m.name, tables[0], err)
 	}
 	return err == nil
@@ -165,7 +167,7 @@ func (w *world) find(m *machine, found string) {
 		}
 		w.leader().kill()
 	case "by a scrub":
-		if _, err := w.others(m)[0].node.Scrub(w.t.Context()); err == nil {
+		if _, err := w.others(m)[0].node.Upkeep().Scrub(w.t.Context()); err == nil {
 			w.t.Error("the scrub reads what is not there")
 		}
 	}
@@ -198,7 +200,7 @@ func (w *world) withoutDamaged(m *machine, id trie.MachineID, all []triple.Tripl
 	}
 	reader.end()
 	w.mustHave(setOf(all))
-	if _, err := node.SetAside(m.disk, dataDir, []string{w.up()[0].address()}); err != nil {
+	if _, err := store.SetAside(m.disk, dataDir, []string{w.up()[0].address()}); err != nil {
 		w.t.Fatal(err)
 	}
 	m.run()
@@ -229,7 +231,7 @@ func TestFlippedBitsOfTheLastCopy(t *testing.T) {
 		if m.node.Err() != nil || m.node.View().Find(m.node.MachineID()) == nil {
 			t.Fatalf("the last copy is given up: %v", m.node.Err())
 		}
-		if _, err := contentsOf(t.Context(), m.node, triple.SPO); !errors.Is(err, node.ErrUnavailable) {
+		if _, err := contentsOf(t.Context(), m.node, triple.SPO); !errors.Is(err, store.ErrUnavailable) {
 			t.Errorf("a read of what is damaged: %v", err)
 		}
 	})

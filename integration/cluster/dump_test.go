@@ -1,3 +1,5 @@
+// Dumps and loads of annotations in a cluster.
+
 package cluster
 
 import (
@@ -10,28 +12,30 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/trefoildb/trefoil/node"
-	"github.com/trefoildb/trefoil/node/cluster"
-	"github.com/trefoildb/trefoil/rdfload"
+	"github.com/trefoildb/trefoil/internal/cluster"
+	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/rdfload/input"
 	"github.com/trefoildb/trefoil/triple"
 )
 
 // randomAnnotations returns annotations of a triple: often none, ids of any bytes,
 // data that is empty, short or long.
-func randomAnnotations(random *rand.Rand) (all []node.Annotation) {
+func randomAnnotations(random *rand.Rand) (all []store.Annotation) {
 	for i := range random.IntN(4) {
 		data := make([]byte, []int{0, 3, 200, 20_000}[random.IntN(4)])
 		for j := range data {
 			data[j] = byte(random.Uint32())
 		}
-		all = append(all, node.Annotation{ApplicationID: fmt.Sprintf("%c\x00 é%d", 'a'+random.IntN(20), i), Data: data})
+		all = append(all, store.Annotation{ApplicationID: fmt.Sprintf("%c\x00 é%d", 'a'+random.IntN(20), i), Data: data})
 	}
-	slices.SortFunc(all, func(a, b node.Annotation) int { return bytes.Compare([]byte(a.ApplicationID), []byte(b.ApplicationID)) })
+	slices.SortFunc(all, func(a, b store.Annotation) int {
+		return bytes.Compare([]byte(a.ApplicationID), []byte(b.ApplicationID))
+	})
 	return all
 }
 
 // annotatedText returns the triples, each with its annotations, as sorted lines.
-func annotatedText(all map[triple.Triple][]node.Annotation) []byte {
+func annotatedText(all map[triple.Triple][]store.Annotation) []byte {
 	var lines [][]byte
 	for t, annotations := range all {
 		lines = append(lines, triple.AppendAnnotated(nil, triple.AppendNQuad(nil, t), annotations))
@@ -42,13 +46,13 @@ func annotatedText(all map[triple.Triple][]node.Annotation) []byte {
 
 // dumpOf returns what a node has, as annotatedText.
 func dumpOf(ctx context.Context, n *cluster.Node) ([]byte, error) {
-	sn, err := n.Snapshot()
+	sn, err := n.Reader()
 	if err != nil {
 		return nil, err
 	}
 	defer sn.Close()
-	all := map[triple.Triple][]node.Annotation{}
-	for row, err := range sn.Match(ctx, triple.Pattern{}, node.ReadOptions{Annotations: true}) {
+	all := map[triple.Triple][]store.Annotation{}
+	for row, err := range sn.Match(ctx, triple.Pattern{}, store.ReadOptions{Annotations: true}) {
 		if err != nil {
 			return nil, err
 		}
@@ -79,13 +83,13 @@ func (w *world) mustDump(want []byte) {
 }
 
 // annotatedSource writes text with the header to a file.
-func annotatedSource(t *testing.T, name string, text []byte) rdfload.Source {
+func annotatedSource(t *testing.T, name string, text []byte) input.Source {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), name)
 	if err := os.WriteFile(path, append([]byte(triple.AnnotationsHeader+"\n"), text...), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	sources, err := rdfload.Files(path)
+	sources, err := input.List([]string{path})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -100,7 +104,7 @@ func TestLoadAnnotations(t *testing.T) {
 		t.Run(fmt.Sprint(machines), func(t *testing.T) {
 			simulate(t, machines, func(t *testing.T, w *world) {
 				w.formAll()
-				all := map[triple.Triple][]node.Annotation{}
+				all := map[triple.Triple][]store.Annotation{}
 				annotations := 0
 				for _, tr := range quads(w.random, 1500) {
 					all[tr] = randomAnnotations(w.random)
@@ -155,8 +159,10 @@ func TestLoadAnnotations(t *testing.T) {
 						all[tr] = nil
 					default:
 						w.mustNote(w.any(), tr, "new", "er")
-						all[tr] = append(slices.Clone(all[tr]), node.Annotation{ApplicationID: "new", Data: []byte("er")})
-						slices.SortFunc(all[tr], func(a, b node.Annotation) int { return bytes.Compare([]byte(a.ApplicationID), []byte(b.ApplicationID)) })
+						all[tr] = append(slices.Clone(all[tr]), store.Annotation{ApplicationID: "new", Data: []byte("er")})
+						slices.SortFunc(all[tr], func(a, b store.Annotation) int {
+							return bytes.Compare([]byte(a.ApplicationID), []byte(b.ApplicationID))
+						})
 					}
 				}
 				text = annotatedText(all)

@@ -1,10 +1,12 @@
+// Forming clusters.
+
 package cluster
 
 import (
 	"fmt"
 	"testing"
 
-	"github.com/trefoildb/trefoil/node"
+	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/triple"
 )
 
@@ -37,14 +39,14 @@ func TestForm(t *testing.T) {
 			t.Logf("%s: %+v %v", m.name, r, err)
 		}
 		for _, m := range w.machines {
-			sn, err := m.node.Snapshot()
+			sn, err := m.node.Reader()
 			if err != nil {
 				t.Fatal(err)
 			}
 			for _, o := range []string{"spo", "pos", "osp"} {
 				order, _ := triple.ParseOrder(o)
 				rows := 0
-				for _, err := range sn.Range(t.Context(), triple.Bounds{Order: order}, node.ReadOptions{}) {
+				for _, err := range sn.Range(t.Context(), triple.Bounds{Order: order}, store.ReadOptions{}) {
 					if err != nil {
 						t.Fatal(err)
 					}

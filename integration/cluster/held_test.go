@@ -1,3 +1,5 @@
+// A network that holds messages back.
+
 package cluster
 
 import (
@@ -6,7 +8,7 @@ import (
 	"net"
 	"sync"
 
-	"github.com/trefoildb/trefoil/node/port"
+	"github.com/trefoildb/trefoil/internal/cluster/port"
 )
 
 // held holds back the messages that end the walks of machines: while it does, what was lost

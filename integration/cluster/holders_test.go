@@ -1,3 +1,5 @@
+// Holders that do not answer, and full disks.
+
 package cluster
 
 import (
@@ -9,8 +11,9 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
-	"github.com/trefoildb/trefoil/node"
-	"github.com/trefoildb/trefoil/node/cluster"
+	"github.com/trefoildb/trefoil/internal/cluster"
+	"github.com/trefoildb/trefoil/internal/replica"
+	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/triple"
 )
 
@@ -102,9 +105,9 @@ func (m *machine) runWithin() {
 	w.t.Helper()
 	m.free(10 << 30)
 	var err error
-	m.store, err = node.Open(dataDir, node.Options{
+	m.store, err = replica.Open(dataDir, store.Options{
 		FS: m.disk, Member: true, MemTableBytes: 1 << 20, CacheBytes: 4 << 20, MinFreeBytes: keptFree, MaxSegmentBytes: 1 << 20, Logger: w.log.With("machine", m.name),
-	})
+	}, replica.Options{})
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -144,7 +147,7 @@ func TestDiskFillsUp(t *testing.T) {
 				ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 				_, err := m.node.Add(ctx, []triple.Triple{tr})
 				cancel()
-				if !errors.Is(err, node.ErrDiskFull) || !strings.Contains(err.Error(), full.node.MachineID().String()) || !strings.Contains(err.Error(), full.address()) {
+				if !errors.Is(err, store.ErrDiskFull) || !strings.Contains(err.Error(), full.node.MachineID().String()) || !strings.Contains(err.Error(), full.address()) {
 					t.Errorf("through %s: %v", m.name, err)
 				}
 			}

@@ -1,3 +1,5 @@
+// Changes that are sent again under one key while machines fail.
+
 package cluster
 
 import (
@@ -13,20 +15,20 @@ import (
 
 	"github.com/anishathalye/porcupine"
 
-	"github.com/trefoildb/trefoil/node"
-	"github.com/trefoildb/trefoil/node/cluster"
+	"github.com/trefoildb/trefoil/internal/cluster"
+	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/triple"
 )
 
 // holds reports whether a triple is there, as a node sees it.
 func holds(ctx context.Context, n *cluster.Node, t triple.Triple) (bool, error) {
-	sn, err := n.Snapshot()
+	sn, err := n.Reader()
 	if err != nil {
 		return false, err
 	}
 	defer sn.Close()
 	p := triple.Pattern{Subject: t.Subject, Predicate: t.Predicate, Object: t.Object, DefaultGraph: true}
-	for _, err := range sn.Match(ctx, p, node.ReadOptions{}) {
+	for _, err := range sn.Match(ctx, p, store.ReadOptions{}) {
 		return err == nil, err
 	}
 	return false, nil
@@ -60,7 +62,7 @@ func (k *keyed) change(ctx context.Context, i int, t triple.Triple, add bool, ke
 			limit = 10 * time.Millisecond
 		}
 		timed, cancel := context.WithTimeout(ctx, time.Duration(k.random.Int64N(int64(limit))))
-		timed = node.WithRequestKey(timed, key, first)
+		timed = store.WithRequestKey(timed, key, first)
 		var err error
 		if add {
 			_, err = n.Add(timed, []triple.Triple{t})
@@ -87,7 +89,7 @@ func TestRepeatsAfterALoss(t *testing.T) {
 		w.form()
 		all := numbered(0, 300)
 		ctx := t.Context()
-		once := func(key string, first bool) context.Context { return node.WithRequestKey(ctx, key, first) }
+		once := func(key string, first bool) context.Context { return store.WithRequestKey(ctx, key, first) }
 		n := w.any().node
 		if r, err := n.Add(once("add", true), all); err != nil || r.Added != int64(len(all)) {
 			t.Fatalf("%+v, %v", r, err)
@@ -103,7 +105,7 @@ func TestRepeatsAfterALoss(t *testing.T) {
 			if r, err := m.node.Add(once("add", false), all); err != nil || r.Added != 0 || r.Existing != int64(len(all)) {
 				t.Errorf("through %s: %+v, %v", m.name, r, err)
 			}
-			if r, err := m.node.DeleteMatch(once("delete", false), triple.Pattern{Predicate: all[0].Predicate}); !errors.Is(err, node.ErrBegun) {
+			if r, err := m.node.DeleteMatch(once("delete", false), triple.Pattern{Predicate: all[0].Predicate}); !errors.Is(err, store.ErrBegun) {
 				t.Errorf("through %s: %+v, %v", m.name, r, err)
 			}
 		}

@@ -1,3 +1,5 @@
+// Lost and older Raft logs, and interrupted formations.
+
 package cluster
 
 import (
@@ -11,8 +13,9 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
-	"github.com/trefoildb/trefoil/node"
-	"github.com/trefoildb/trefoil/node/cluster"
+	"github.com/trefoildb/trefoil/internal/cluster"
+	"github.com/trefoildb/trefoil/internal/cluster/agreement"
+	"github.com/trefoildb/trefoil/internal/store"
 )
 
 // supervised are machines that run as under serve and a supervisor: what ends is started
@@ -54,7 +57,7 @@ func (s *supervised) run(m *machine, after time.Duration) {
 			m.stop()
 			if errors.Is(why, cluster.ErrExcluded) {
 				s.aside = append(s.aside, m.name)
-				if _, err := node.SetAside(m.disk, dataDir, members); err != nil {
+				if _, err := store.SetAside(m.disk, dataDir, members); err != nil {
 					s.w.t.Error(err)
 				}
 			}
@@ -102,7 +105,7 @@ func logLost(t *testing.T, w *world, first time.Duration) {
 	})
 	w.until("the one is refused", func() bool { return one.refused != nil })
 	for _, part := range []string{"data/raft is missing or empty", "machine ", "put data/raft back", "set-aside --data data --join", "OPERATIONS.md"} {
-		if !errors.Is(one.refused, cluster.ErrLogLost) || !strings.Contains(one.refused.Error(), part) {
+		if !errors.Is(one.refused, agreement.ErrLogLost) || !strings.Contains(one.refused.Error(), part) {
 			t.Errorf("the error does not say %q: %v", part, one.refused)
 		}
 	}
@@ -116,7 +119,7 @@ func logLost(t *testing.T, w *world, first time.Duration) {
 	w.settle()
 	w.mustHave(setOf(all, late))
 	// What the error says is what helps.
-	if _, err := node.SetAside(one.disk, dataDir, []string{w.up()[0].address()}); err != nil {
+	if _, err := store.SetAside(one.disk, dataDir, []string{w.up()[0].address()}); err != nil {
 		t.Fatal(err)
 	}
 	one.run()
@@ -141,7 +144,7 @@ func TestOlderLog(t *testing.T) {
 			t.Fatal(err)
 		}
 		copyDir(t, older, m.disk, dataDir+"/raft")
-		if err := m.tryRun(t.Context()); !errors.Is(err, cluster.ErrLogLost) || !strings.Contains(err.Error(), "is an older one") {
+		if err := m.tryRun(t.Context()); !errors.Is(err, agreement.ErrLogLost) || !strings.Contains(err.Error(), "is an older one") {
 			t.Errorf("it starts: %v", err)
 		}
 	})

@@ -1,3 +1,5 @@
+// Interleavings of disks that come back blank, old or stalled.
+
 package cluster
 
 import (
@@ -11,8 +13,9 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
-	"github.com/trefoildb/trefoil/node"
-	"github.com/trefoildb/trefoil/node/cluster"
+	"github.com/trefoildb/trefoil/internal/cluster"
+	"github.com/trefoildb/trefoil/internal/replica"
+	"github.com/trefoildb/trefoil/internal/store"
 )
 
 // The interleavings of disks that lose what they had, or stall.
@@ -25,9 +28,9 @@ func (m *machine) runAs(clock cluster.Clock) *shakyFS {
 	w.t.Helper()
 	disk := &shakyFS{FS: m.world.events.disk(m.name, m.disk)}
 	var err error
-	m.store, err = node.Open(dataDir, node.Options{
+	m.store, err = replica.Open(dataDir, store.Options{
 		FS: disk, Member: true, MemTableBytes: 1 << 20, CacheBytes: 4 << 20, MinFreeBytes: -1, MaxSegmentBytes: 1 << 20, Logger: w.log.With("machine", m.name),
-	})
+	}, replica.Options{})
 	if err != nil {
 		w.t.Fatal(err)
 	}

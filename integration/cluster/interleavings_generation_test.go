@@ -1,3 +1,5 @@
+// The interleaving of a recovery while the others only seemed dead.
+
 package cluster
 
 import (

@@ -1,3 +1,5 @@
+// Interleavings of identities: old disks and other clusters.
+
 package cluster
 
 import (

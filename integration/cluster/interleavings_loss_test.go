@@ -1,3 +1,5 @@
+// Interleavings of lost machines, rebuilds and moves.
+
 package cluster
 
 import (
@@ -7,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/trefoildb/trefoil/node"
-	"github.com/trefoildb/trefoil/node/cluster"
+	"github.com/trefoildb/trefoil/internal/cluster/generation"
+	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/recovery"
 	"github.com/trefoildb/trefoil/trie"
 	"github.com/trefoildb/trefoil/triple"
@@ -25,7 +27,7 @@ func lostOrdersAreRebuilt(t *testing.T, w *world) {
 	var orders [3]int
 	for _, tr := range all {
 		spo, _ := triple.AppendKey(nil, triple.SPO, tr)
-		slots, err := v.Base.Slots(spo)
+		slots, err := v.Base.Places(spo)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -53,8 +55,8 @@ func threeCopies(t *testing.T, w *world) {
 	for _, m := range w.up() {
 		m.kill()
 	}
-	r := cluster.Recovery{FS: third.disk, Dir: dataDir, NoneNewer: true, Network: w.net.Host(third.name), Logger: w.log}
-	if _, err := cluster.RecoverMajority(t.Context(), r); err != nil {
+	r := generation.Recovery{FS: third.disk, Dir: dataDir, NoneNewer: true, Network: w.net.Host(third.name), Logger: w.log}
+	if _, err := generation.Recover(t.Context(), r); err != nil {
 		t.Fatal(err)
 	}
 	third.run()
@@ -220,11 +222,11 @@ func joinDeleteLeave(t *testing.T, w *world) {
 // layout has nothing of it in another.
 func extrasMove(t *testing.T, before, after recovery.Layout, tr triple.Triple) bool {
 	spo, _ := triple.AppendKey(nil, triple.SPO, tr)
-	was, err := before.Slots(spo)
+	was, err := before.Places(spo)
 	if err != nil {
 		t.Fatal(err)
 	}
-	is, err := after.Slots(spo)
+	is, err := after.Places(spo)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -333,7 +335,7 @@ func (m *machine) holdsRow(o triple.Order, tr triple.Triple) bool {
 		t.Fatal(err)
 	}
 	defer sn.Close()
-	for _, err := range sn.Raw(t.Context(), node.TableStorage, triple.Range{Lo: key, Hi: append(key, 0)}) {
+	for _, err := range sn.Raw(t.Context(), store.TableStorage, triple.Range{Lo: key, Hi: append(key, 0)}) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -362,16 +364,16 @@ func walkTakesHalfDoneWrites(t *testing.T, w *world) {
 	var o owners
 	for _, tr := range fresh() {
 		spo, _ := triple.AppendKey(nil, triple.SPO, tr)
-		was, err := v.Base.Slots(spo)
+		was, err := v.Base.Places(spo)
 		if err != nil {
 			t.Fatal(err)
 		}
-		is, err := v.Target.Slots(spo)
+		is, err := v.Target.Places(spo)
 		if err != nil {
 			t.Fatal(err)
 		}
 		with := owners{w.machineOf(was[0].Machine), w.machineOf(was[1].Machine), nil}
-		led := slices.ContainsFunc(append(was, is...), func(s recovery.Slot) bool { return s.Machine == leader.node.MachineID() })
+		led := slices.ContainsFunc(append(was, is...), func(s recovery.Place) bool { return s.Machine == leader.node.MachineID() })
 		if led || with.spo == with.pos || w.machineOf(is[1].Machine) != joiner || is[0].Machine != was[0].Machine {
 			continue
 		}

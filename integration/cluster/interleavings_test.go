@@ -1,3 +1,5 @@
+// The table of dangerous interleavings, and the helpers of their scripts.
+
 package cluster
 
 import (
@@ -7,15 +9,15 @@ import (
 	"testing"
 	"time"
 
-	"github.com/trefoildb/trefoil/node"
-	"github.com/trefoildb/trefoil/node/cluster"
+	"github.com/trefoildb/trefoil/internal/cluster"
+	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/recovery"
 	"github.com/trefoildb/trefoil/trie"
 	"github.com/trefoildb/trefoil/triple"
 )
 
 // The interleavings that break weaker protocols, on real nodes. The model of the
-// protocol (integration/model) has them by the same names.
+// protocol (internal/testing/model) has them by the same names.
 var interleavings = []struct {
 	name     string
 	machines int
@@ -68,7 +70,7 @@ type owners struct{ spo, pos, osp *machine }
 func (w *world) ownersOf(tr triple.Triple) owners {
 	w.t.Helper()
 	spo, _ := triple.AppendKey(nil, triple.SPO, tr)
-	slots, err := w.up()[0].node.View().Base.Slots(spo)
+	slots, err := w.up()[0].node.View().Base.Places(spo)
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -120,12 +122,12 @@ func looks(tr triple.Triple) []triple.Pattern {
 func (m *machine) sees(tr triple.Triple, p triple.Pattern) (there bool, err error) {
 	ctx, cancel := context.WithTimeout(m.world.t.Context(), time.Second)
 	defer cancel()
-	sn, err := m.node.Snapshot()
+	sn, err := m.node.Reader()
 	if err != nil {
 		return false, err
 	}
 	defer sn.Close()
-	for row, err := range sn.Match(ctx, p, node.ReadOptions{}) {
+	for row, err := range sn.Match(ctx, p, store.ReadOptions{}) {
 		if err != nil {
 			return false, err
 		}
@@ -177,7 +179,7 @@ func (w *world) must(what string, write func(ctx context.Context) error) {
 		ctx, cancel := context.WithTimeout(w.t.Context(), 5*time.Second)
 		defer cancel()
 		err := write(ctx)
-		if err != nil && !errors.Is(err, node.ErrUnknown) && !errors.Is(err, node.ErrUnavailable) && !errors.Is(err, context.DeadlineExceeded) {
+		if err != nil && !errors.Is(err, store.ErrUnknown) && !errors.Is(err, store.ErrUnavailable) && !errors.Is(err, context.DeadlineExceeded) {
 			w.t.Fatal(err)
 		}
 		return err == nil

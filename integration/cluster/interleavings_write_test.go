@@ -1,3 +1,5 @@
+// Interleavings of writes, leases and scrubs.
+
 package cluster
 
 import (
@@ -8,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/trefoildb/trefoil/node"
+	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/triple"
 )
 
@@ -16,7 +18,7 @@ import (
 
 // isTryAgain reports whether an error says that an answer may come later.
 func isTryAgain(err error) bool {
-	return errors.Is(err, node.ErrUnavailable) || errors.Is(err, context.DeadlineExceeded)
+	return errors.Is(err, store.ErrUnavailable) || errors.Is(err, context.DeadlineExceeded)
 }
 
 // Nobody sees a write that has not reached all its machines.
@@ -70,7 +72,7 @@ func sequencerDiesHalfDone(t *testing.T, w *world) {
 	}
 	o.spo.kill()
 	w.net.Heal()
-	if err := <-added; err != nil && !errors.Is(err, node.ErrUnknown) {
+	if err := <-added; err != nil && !errors.Is(err, store.ErrUnknown) {
 		t.Errorf("the add: %v", err)
 	}
 	w.settle()
@@ -191,7 +193,7 @@ func leaseOfADeadLeader(t *testing.T, w *world) {
 }
 
 // A delivery reaches a holder after the view has changed, and the walk of that change
-// has seen what there is. (That a change waits for an apply is in node/writes: virtual
+// has seen the rows. (That a change waits for an apply is in internal/cluster/writes: virtual
 // time stands still there.)
 func holderSleepsInItsApply(t *testing.T, w *world) {
 	joiner := w.machines[3]
@@ -257,7 +259,7 @@ func timedOutAddIsNotResent(t *testing.T, w *world) {
 	w.net.CutOneWay(o.spo.name, o.pos.name) // the answer, and the delivery
 	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 	defer cancel()
-	if _, err := o.pos.node.Add(ctx, []triple.Triple{tr}); !errors.Is(err, node.ErrUnknown) {
+	if _, err := o.pos.node.Add(ctx, []triple.Triple{tr}); !errors.Is(err, store.ErrUnknown) {
 		t.Errorf("the add: %v", err)
 	}
 	w.net.Heal()
@@ -282,11 +284,11 @@ func scrubMeetsAPurge(t *testing.T, w *world) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		for range 3 {
 			group.Go(func() {
-				if r, err := scrubber.node.Scrub(ctx); err == nil && (r.Differences != 0 || r.Repaired != 0) {
+				if r, err := scrubber.node.Upkeep().Scrub(ctx); err == nil && (r.Differences != 0 || r.Repaired != 0) {
 					t.Errorf("the scrub finds %+v", r)
 				}
 			})
-			group.Go(func() { purger.node.Purge(ctx) })
+			group.Go(func() { purger.node.Upkeep().Purge(ctx) })
 		}
 		group.Wait()
 		cancel()

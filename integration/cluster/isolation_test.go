@@ -1,3 +1,5 @@
+// Isolation of updates and reads: transfers between accounts, and a set that grows.
+
 package cluster
 
 import (
@@ -11,9 +13,9 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/trefoildb/trefoil/integration/workload"
-	"github.com/trefoildb/trefoil/node"
-	"github.com/trefoildb/trefoil/node/cluster"
+	"github.com/trefoildb/trefoil/internal/cluster"
+	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/internal/testing/oracle"
 	"github.com/trefoildb/trefoil/triple"
 )
 
@@ -29,9 +31,9 @@ func balance(account int, amount int64) triple.Triple {
 }
 
 // balances reads all balances of a snapshot.
-func balances(ctx context.Context, sn cluster.Snapshot) (map[int][]int64, error) {
+func balances(ctx context.Context, sn store.Reader) (map[int][]int64, error) {
 	all := map[int][]int64{}
-	for row, err := range sn.Match(ctx, triple.Pattern{Predicate: balanceOf}, node.ReadOptions{}) {
+	for row, err := range sn.Match(ctx, triple.Pattern{Predicate: balanceOf}, store.ReadOptions{}) {
 		if err != nil {
 			return nil, err
 		}
@@ -54,15 +56,15 @@ func balances(ctx context.Context, sn cluster.Snapshot) (map[int][]int64, error)
 
 // transfer moves an amount between two accounts by one update.
 func transfer(ctx context.Context, n *cluster.Node, from, to int, amount int64) error {
-	_, err := n.Update(ctx, func(sn cluster.Snapshot) (node.Changes, error) {
+	_, err := n.Update(ctx, func(sn store.Reader) (store.Changes, error) {
 		all, err := balances(ctx, sn)
 		if err != nil {
-			return node.Changes{}, err
+			return store.Changes{}, err
 		}
 		if len(all[from]) != 1 || len(all[to]) != 1 {
-			return node.Changes{}, fmt.Errorf("an update sees balances %v and %v", all[from], all[to])
+			return store.Changes{}, fmt.Errorf("an update sees balances %v and %v", all[from], all[to])
 		}
-		return node.Changes{
+		return store.Changes{
 			Delete: slices.Values([]triple.Triple{balance(from, all[from][0]), balance(to, all[to][0])}),
 			Add:    slices.Values([]triple.Triple{balance(from, all[from][0]-amount), balance(to, all[to][0]+amount)}),
 		}, nil
@@ -83,11 +85,11 @@ func TestBankTransfers(t *testing.T) {
 					w.form()
 				}
 				for _, m := range w.up() {
-					if got, want := m.node.Isolation(), map[bool]node.Isolation{true: node.IsolationSnapshot, false: node.IsolationTriple}[machines == 1]; got != want {
+					if got, want := m.node.Isolation(), map[bool]store.Isolation{true: store.IsolationSnapshot, false: store.IsolationTriple}[machines == 1]; got != want {
 						t.Errorf("%s says %q, not %q", m.name, got, want)
 					}
 				}
-				bank := workload.Bank{Accounts: 6, Total: 600}
+				bank := oracle.Bank{Accounts: 6, Total: 600}
 				for account := range bank.Accounts {
 					w.mustAdd(w.any(), balance(account, 100))
 				}
@@ -155,7 +157,7 @@ func TestBankTransfers(t *testing.T) {
 }
 
 func look(ctx context.Context, n *cluster.Node) (map[int][]int64, error) {
-	sn, err := n.Snapshot()
+	sn, err := n.Reader()
 	if err != nil {
 		return nil, err
 	}
@@ -175,7 +177,7 @@ func TestGrowingSet(t *testing.T) {
 				} else {
 					w.form()
 				}
-				history := new(workload.GrowingSet)
+				history := new(oracle.GrowingSet)
 				lost := w.any()
 				var nodes []*cluster.Node
 				for _, m := range w.up() {
@@ -194,7 +196,7 @@ func TestGrowingSet(t *testing.T) {
 							switch {
 							case err == nil:
 								history.Acknowledge(element)
-							case machines == 1 || !errors.Is(err, node.ErrUnknown) && !errors.Is(err, node.ErrUnavailable):
+							case machines == 1 || !errors.Is(err, store.ErrUnknown) && !errors.Is(err, store.ErrUnavailable):
 								t.Errorf("add: %v", err)
 								return
 							}
@@ -214,7 +216,7 @@ func TestGrowingSet(t *testing.T) {
 							seen, err := members(t.Context(), n)
 							if err == nil {
 								history.Read(began, seen)
-							} else if machines == 1 || !errors.Is(err, node.ErrUnavailable) {
+							} else if machines == 1 || !errors.Is(err, store.ErrUnavailable) {
 								t.Errorf("read: %v", err)
 							}
 						}
@@ -253,12 +255,12 @@ func member(element string) triple.Triple {
 }
 
 func members(ctx context.Context, n *cluster.Node) (all []string, err error) {
-	sn, err := n.Snapshot()
+	sn, err := n.Reader()
 	if err != nil {
 		return nil, err
 	}
 	defer sn.Close()
-	for row, err := range sn.Match(ctx, triple.Pattern{Predicate: has}, node.ReadOptions{}) {
+	for row, err := range sn.Match(ctx, triple.Pattern{Predicate: has}, store.ReadOptions{}) {
 		if err != nil {
 			return nil, err
 		}

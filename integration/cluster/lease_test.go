@@ -1,3 +1,5 @@
+// Changes of the length of leases.
+
 package cluster
 
 import (
@@ -6,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/trefoildb/trefoil/node/cluster"
+	"github.com/trefoildb/trefoil/internal/cluster"
 )
 
 // A leader grants long leases, dies, and is followed by one that was started anew with

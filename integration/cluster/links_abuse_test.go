@@ -1,3 +1,5 @@
+// Links with odd URLs in a cluster.
+
 package cluster
 
 // This file has a cluster keep links between pages with odd URLs.
@@ -12,8 +14,8 @@ import (
 	"github.com/trefoildb/trefoil/triple"
 )
 
-// Odd URLs, self-links, duplicates and links in named graphs, by any machine and by other
-// doors; then a machine is lost.
+// Odd URLs, self-links, duplicates and links in named graphs, by any machine and at other
+// endpoints; then a machine is lost.
 func TestAbuseOddURLs(t *testing.T) {
 	simulate(t, 4, func(t *testing.T, w *world) {
 		web := newWeb(w)

@@ -1,3 +1,5 @@
+// Links while machines are down.
+
 package cluster
 
 import (
@@ -12,12 +14,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/trefoildb/trefoil/internal/linkgraph/ranges"
+	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/links"
 	"github.com/trefoildb/trefoil/links/cell"
 	"github.com/trefoildb/trefoil/links/uid"
 	"github.com/trefoildb/trefoil/links/weburl"
-	"github.com/trefoildb/trefoil/node"
-	"github.com/trefoildb/trefoil/node/links/ranges"
 	"github.com/trefoildb/trefoil/recovery"
 	"github.com/trefoildb/trefoil/triple"
 )
@@ -171,7 +173,7 @@ func (w *web) checkPages(g *ranges.Graph, n int) (all []uid.UID) {
 	return all
 }
 
-// checkStats compares counts with what there is.
+// checkStats compares counts with the model.
 func (w *web) checkStats(g *ranges.Graph, pages []uid.UID) {
 	w.t.Helper()
 	edges := int64(0)
@@ -206,7 +208,7 @@ func (w *web) checkLabelled(g *ranges.Graph) (answered int) {
 		labels, err := g.Labels(ctx, uids[i:i+1])
 		cancel()
 		if err != nil {
-			if !errors.Is(err, node.ErrUnavailable) && !errors.Is(err, context.DeadlineExceeded) {
+			if !errors.Is(err, store.ErrUnavailable) && !errors.Is(err, context.DeadlineExceeded) {
 				w.t.Fatal(err)
 			}
 			continue
@@ -279,7 +281,7 @@ func TestLinksWhileAway(t *testing.T) {
 
 // TestLinksFirstWhileAway gives pages two UIDs at a time each, as machines do that do not
 // hear of each other, while what a dead machine had is not regenerated and messages are
-// slow: whoever is told one by then, it is the same for all, for good.
+// slow. If anybody gets a UID by then, it must be the same for all, forever.
 func TestLinksFirstWhileAway(t *testing.T) {
 	simulate(t, 5, func(t *testing.T, w *world) {
 		web := newWeb(w)

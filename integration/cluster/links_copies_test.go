@@ -1,3 +1,5 @@
+// Links right after machines are killed.
+
 package cluster
 
 import (
@@ -7,10 +9,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/trefoildb/trefoil/internal/linkgraph/ranges"
 	"github.com/trefoildb/trefoil/links"
 	"github.com/trefoildb/trefoil/links/sample"
 	"github.com/trefoildb/trefoil/links/uid"
-	"github.com/trefoildb/trefoil/node/links/ranges"
 )
 
 // copied waits until all machines have the copies that they ought to.
@@ -18,7 +20,7 @@ func (w *web) copied() {
 	w.t.Helper()
 	w.until("links are copied", func() bool {
 		for _, m := range w.up() {
-			if v := m.node.View(); v == nil || w.graphs[m].Copied() != v.Epoch {
+			if v := m.node.View(); v == nil || w.graphs[m].CopiedEpoch() != v.Epoch {
 				return false
 			}
 		}

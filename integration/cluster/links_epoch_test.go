@@ -1,3 +1,5 @@
+// Epochs of the graph of links in a cluster.
+
 package cluster
 
 import (
@@ -10,8 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/links"
-	"github.com/trefoildb/trefoil/node"
 	"github.com/trefoildb/trefoil/triple"
 )
 
@@ -63,7 +65,7 @@ func TestLinksEpochs(t *testing.T) {
 		if err := g.Close(); err != nil {
 			t.Error(err)
 		}
-		if now, err := web.some().CurrentEpoch(t.Context(), before); !errors.Is(err, node.ErrUnavailable) && (err != nil || now == before) {
+		if now, err := web.some().CurrentEpoch(t.Context(), before); !errors.Is(err, store.ErrUnavailable) && (err != nil || now == before) {
 			t.Errorf("a machine is dead: epoch %d, %v; it was %d", now, err, before)
 		}
 		urls := slices.Sorted(maps.Keys(web.links))

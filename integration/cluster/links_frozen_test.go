@@ -1,3 +1,5 @@
+// Readers of the graph of links at epochs, while links and machines change.
+
 package cluster
 
 import (
@@ -10,12 +12,12 @@ import (
 	"sync"
 	"time"
 
+	"github.com/trefoildb/trefoil/internal/linkgraph/ranges"
+	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/links"
 	"github.com/trefoildb/trefoil/links/cell"
 	"github.com/trefoildb/trefoil/links/sample"
 	"github.com/trefoildb/trefoil/links/uid"
-	"github.com/trefoildb/trefoil/node"
-	"github.com/trefoildb/trefoil/node/links/ranges"
 )
 
 // frozen is what was read of each epoch, by readers that go on all the time.
@@ -342,7 +344,7 @@ func (f *frozen) same(n int) (epoch uint64, taken int, err error) {
 		var now uint64
 		f.until("all members answer", func() bool {
 			now, err = f.web.some().CurrentEpoch(f.t.Context(), uint64(taken%2)*epoch)
-			return !errors.Is(err, node.ErrUnavailable)
+			return !errors.Is(err, store.ErrUnavailable)
 		})
 		if err != nil || taken > 0 && now != epoch {
 			return epoch, taken, err

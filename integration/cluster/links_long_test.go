@@ -1,3 +1,5 @@
+// Long lists of links in a cluster.
+
 package cluster
 
 // This file compares samples, degrees and lists of links of a cluster with those of plain
@@ -13,13 +15,13 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/trefoildb/trefoil/internal/linkgraph/ranges"
+	"github.com/trefoildb/trefoil/internal/linkgraph/ranges/ownership"
+	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/links"
 	"github.com/trefoildb/trefoil/links/sample"
 	"github.com/trefoildb/trefoil/links/uid"
 	"github.com/trefoildb/trefoil/links/weburl"
-	"github.com/trefoildb/trefoil/node"
-	"github.com/trefoildb/trefoil/node/cluster"
-	"github.com/trefoildb/trefoil/node/links/ranges"
 	"github.com/trefoildb/trefoil/sparql"
 	"github.com/trefoildb/trefoil/trie"
 	"github.com/trefoildb/trefoil/triple"
@@ -28,7 +30,7 @@ import (
 // watched is a machine of a cluster whose reads of the rows of some page's links are
 // counted.
 type watched struct {
-	ranges.Store
+	ownership.Store
 	page    string
 	read    *atomic.Int64
 	counted *atomic.Int64 // ranges whose rows were counted
@@ -42,22 +44,22 @@ func (s watched) count(asked []triple.Range) {
 	}
 }
 
-func (s watched) ReadOwn(ctx context.Context, epoch uint64, asked []triple.Range, do func(context.Context, *node.Snapshot) error) error {
+func (s watched) ReadOwn(ctx context.Context, epoch uint64, asked []triple.Range, do func(context.Context, *store.Snapshot) error) error {
 	s.count(asked)
 	return s.Store.ReadOwn(ctx, epoch, asked, do)
 }
 
-func (s watched) Snapshot() (ranges.Snapshot, error) {
-	sn, err := s.Store.Snapshot()
+func (s watched) Reader() (store.Reader, error) {
+	sn, err := s.Store.Reader()
 	return watchedSnapshot{sn, s}, err
 }
 
 type watchedSnapshot struct {
-	ranges.Snapshot
+	store.Reader
 	store watched
 }
 
-func (s watchedSnapshot) Source() sparql.Source { return watchedSource{s.Snapshot.Source(), s.store} }
+func (s watchedSnapshot) Source() sparql.Source { return watchedSource{s.Reader.Source(), s.store} }
 
 type watchedSource struct {
 	sparql.Source
@@ -93,7 +95,7 @@ func newLongWeb(w *world, o ranges.Options) *longWeb {
 		if o.Copies > 0 {
 			o.FS, o.Dir = m.disk, "copies"
 		}
-		g, err := ranges.Open(watched{ranges.StoreOf[cluster.Snapshot](m.node), hub, &web.read, &web.counted}, o)
+		g, err := ranges.Open(watched{m.node, hub, &web.read, &web.counted}, o)
 		if err != nil {
 			w.t.Fatal(err)
 		}
@@ -119,7 +121,7 @@ func (w *longWeb) page(n int) string {
 	return fmt.Sprintf("http://%s/%05d", hosts[i*7919%len(hosts)], i)
 }
 
-// change adds, deletes or replaces links of a page, or links to it, by one of the doors.
+// change adds, deletes or replaces links of a page, or links to it, at one of the endpoints.
 func (w *longWeb) change(page string, ends []string, kind links.ChangeKind, backward bool) {
 	w.t.Helper()
 	var changes []links.Change
@@ -175,11 +177,11 @@ func (w *longWeb) unname(changes []links.Change) {
 	var triples []triple.Triple
 	for _, c := range changes {
 		pattern := triple.Pattern{Subject: triple.NewIRI(c.Source), Predicate: triple.NewIRI(links.DefaultPredicate)}
-		sn, err := w.any().node.Snapshot()
+		sn, err := w.any().node.Reader()
 		if err != nil {
 			w.t.Fatal(err)
 		}
-		for found, err := range sn.Match(w.t.Context(), pattern, node.ReadOptions{}) {
+		for found, err := range sn.Match(w.t.Context(), pattern, store.ReadOptions{}) {
 			if err != nil {
 				w.t.Fatal(err)
 			}
@@ -403,7 +405,7 @@ func TestLinksLongKept(t *testing.T) {
 	})
 }
 
-// TestLinksCountedOnce: what there is is counted anew after a change, and not otherwise.
+// TestLinksCountedOnce: links are counted again after a change, and only then.
 func TestLinksCountedOnce(t *testing.T) {
 	simulate(t, 3, func(t *testing.T, w *world) {
 		w.form()

@@ -1,3 +1,5 @@
+// Lists of links replaced by several clients at once.
+
 package cluster
 
 import (
@@ -12,9 +14,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/trefoildb/trefoil/internal/linkgraph/ranges"
 	"github.com/trefoildb/trefoil/links"
 	"github.com/trefoildb/trefoil/links/cell"
-	"github.com/trefoildb/trefoil/node/links/ranges"
 )
 
 // replacement is one of a page's list. What it was, and when, is by the counter of all.

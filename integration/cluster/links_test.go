@@ -1,3 +1,5 @@
+// The graph of links of a cluster against a plain one.
+
 package cluster
 
 import (
@@ -11,14 +13,14 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/trefoildb/trefoil/internal/linkgraph/ranges"
+	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/links"
 	"github.com/trefoildb/trefoil/links/cell"
+	"github.com/trefoildb/trefoil/links/linkstest"
 	"github.com/trefoildb/trefoil/links/rank"
 	"github.com/trefoildb/trefoil/links/sample"
 	"github.com/trefoildb/trefoil/links/uid"
-	"github.com/trefoildb/trefoil/node"
-	"github.com/trefoildb/trefoil/node/cluster"
-	"github.com/trefoildb/trefoil/node/links/ranges"
 	"github.com/trefoildb/trefoil/triple"
 )
 
@@ -45,7 +47,7 @@ func (w *web) open() {
 		if w.graphs[m] != nil {
 			continue
 		}
-		g, err := ranges.Open(ranges.StoreOf[cluster.Snapshot](m.node), ranges.Options{Copies: 2, FS: m.disk, Dir: "copies", Logger: w.log.With("machine", m.name)})
+		g, err := ranges.Open(m.node, ranges.Options{Copies: 2, FS: m.disk, Dir: "copies", Logger: w.log.With("machine", m.name)})
 		if err != nil {
 			w.t.Fatal(err)
 		}
@@ -194,7 +196,7 @@ func (w *web) check(g *ranges.Graph) {
 			w.t.Fatalf("%d lists, %v", len(lists.Ends), err)
 		}
 		for rest, got := asked, []uid.UID(nil); ; {
-			some, err := g.LinksUpTo(ctx, d, rest, 30)
+			some, err := g.LinksPrefix(ctx, d, rest, 30)
 			if err != nil || some.Len() == 0 && len(rest) > 0 || len(some.Items) > 30 {
 				w.t.Fatalf("%d lists of %d links, %v", some.Len(), len(some.Items), err)
 			}
@@ -279,7 +281,7 @@ func (w *web) check(g *ranges.Graph) {
 // checkPacked compares packed lists of the first of some pages with what they are.
 func (w *web) checkPacked(g *ranges.Graph, d links.Direction, pages []uid.UID, want links.Lists) {
 	w.t.Helper()
-	lengths, packed, err := g.PackedUpTo(w.t.Context(), d, pages, 30)
+	lengths, packed, err := g.PackedPrefix(w.t.Context(), d, pages, 30)
 	if err != nil || packed.Len() != want.Len() || len(lengths) != want.Len() {
 		w.t.Fatalf("%d packed lists, %v; want %d", packed.Len(), err, want.Len())
 	}
@@ -305,7 +307,7 @@ func (w *web) hosts() extentHosts {
 }
 
 // answered asks for all links again and again until there is an answer: before, all
-// there may be is node.ErrUnavailable.
+// there may be is store.ErrUnavailable.
 func (w *web) answered() {
 	w.t.Helper()
 	g := w.some()
@@ -322,7 +324,7 @@ func (w *web) answered() {
 		if err == nil {
 			_, err = g.Pages(ctx, 0, len(urls))
 		}
-		if err != nil && !errors.Is(err, node.ErrUnavailable) {
+		if err != nil && !errors.Is(err, store.ErrUnavailable) {
 			w.t.Fatal(err)
 		}
 		return err == nil
@@ -330,7 +332,7 @@ func (w *web) answered() {
 	w.check(g)
 }
 
-// TestLinks changes links by all doors and all machines, loses one machine and two at
+// TestLinks changes links at all endpoints and on all machines, loses one machine and two at
 // once, and compares all answers, right after too.
 func TestLinks(t *testing.T) {
 	simulate(t, 5, func(t *testing.T, w *world) {
@@ -374,6 +376,17 @@ func TestLinks(t *testing.T) {
 		if err != nil || stats.Pages < int64(len(web.uids)) || pages != stats.Pages || len(stats.Servers) != len(w.up()) || stats.MinUID != slices.Min(slices.Collect(maps.Keys(web.urls))) {
 			t.Errorf("%+v, %v; there are %d pages", stats, err, len(web.uids))
 		}
+	})
+}
+
+// TestLinksConform: the graph of a cluster passes the conformance test.
+func TestLinksConform(t *testing.T) {
+	simulate(t, 3, func(t *testing.T, w *world) {
+		web := newWeb(w)
+		w.form()
+		web.open()
+		defer web.end()
+		linkstest.TestGraph(t, web.some(), nil)
 	})
 }
 
@@ -601,7 +614,7 @@ func TestLinksRankedWhileLost(t *testing.T) {
 
 // readNote reads what is noted on a triple.
 func (w *world) readNote(t triple.Triple, application string) (string, error) {
-	sn, err := w.any().node.Snapshot()
+	sn, err := w.any().node.Reader()
 	if err != nil {
 		return "", err
 	}

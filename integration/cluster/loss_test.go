@@ -1,3 +1,5 @@
+// The loss of one of three machines.
+
 package cluster
 
 import (
@@ -5,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/trefoildb/trefoil/node/cluster"
+	"github.com/trefoildb/trefoil/internal/cluster"
 )
 
 // One of three machines dies: all of it is there again on the two that are left,

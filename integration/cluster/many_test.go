@@ -1,6 +1,6 @@
 //go:build unix
 
-// Clusters of up to 1,000 members in one process: what they cost, at rest and in changes.
+// The cost of clusters of many members in one process, at rest and in changes.
 
 package cluster
 
@@ -18,18 +18,19 @@ import (
 	"testing"
 	"time"
 
-	"github.com/trefoildb/trefoil/integration/workload"
-	"github.com/trefoildb/trefoil/internal/bubble"
-	"github.com/trefoildb/trefoil/node"
-	"github.com/trefoildb/trefoil/node/cluster"
-	"github.com/trefoildb/trefoil/rdfload"
+	"github.com/trefoildb/trefoil/internal/cluster"
+	"github.com/trefoildb/trefoil/internal/dataset"
+	"github.com/trefoildb/trefoil/internal/replica"
+	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/internal/testing/bubble"
+	"github.com/trefoildb/trefoil/rdfload/input"
 	"github.com/trefoildb/trefoil/triple"
 )
 
 // TestManyMembers forms a cluster of TREFOIL_MEMBERS machines with TREFOIL_TRIPLES
-// triples, and measures it: at rest, and when a member is lost, joins or restarts. Time is
-// virtual: the network has a delay, and all else takes none. TREFOIL_CHANGES=0 ends it
-// after the time at rest.
+// triples, and measures it: at rest, and when a member is lost, joins or restarts. In its
+// virtual time only the network has a delay. TREFOIL_CHANGES=0 ends it after the time at
+// rest.
 func TestManyMembers(t *testing.T) {
 	members, triples := 16, int64(2_000)
 	for name, value := range map[string]func(n int){
@@ -56,18 +57,19 @@ type many struct {
 	*world
 	traffic *traffic
 	triples int64
-	seen    time.Duration // processor time up to the last report
-	began   time.Time     // of what the next report is about
+	seen    time.Duration // processor time at the last call of begin
+	began   time.Time     // time of the last call of begin
 }
 
-// Delay between machines of one site.
+// Delays of the network: those between machines of one site.
 const minDelay, maxDelay = 200 * time.Microsecond, 500 * time.Microsecond
 
 func (m *many) measure(members int) {
+	// 1. Start the members with small memory. One machine is kept for the join.
 	m.net.Watch(m.traffic.sent)
 	m.net.Delay(minDelay, maxDelay)
-	m.adjust = func(o *node.Options, c *cluster.Config) {
-		o.MemTableBytes, o.CacheBytes, o.CountChanges, o.Journal, o.QueueBytes = 256<<10, 256<<10, false, nil, 1<<20
+	m.adjust = func(o *store.Options, r *replica.Options, c *cluster.Config) {
+		o.MemTableBytes, o.CacheBytes, o.CountChanges, r.Journal, o.QueueBytes = 256<<10, 256<<10, false, nil, 1<<20
 		c.MaxSegmentBytes = 4 << 20
 	}
 	for range members + 1 {
@@ -75,6 +77,8 @@ func (m *many) measure(members int) {
 	}
 	last := m.machines[members]
 	m.machines = m.machines[:members]
+
+	// 2. Form the cluster, load, and measure it at rest.
 	m.begin()
 	m.grow()
 	m.report("formed", 0)
@@ -89,6 +93,7 @@ func (m *many) measure(members int) {
 		return
 	}
 
+	// 3. Lose a member. Close waits for its goroutines, while the others exclude it.
 	lost := m.follower()
 	m.net.Kill(lost.name)
 	n, s := lost.node, lost.store
@@ -106,6 +111,7 @@ func (m *many) measure(members int) {
 	m.quiet()
 	m.begin()
 
+	// 4. Join a machine.
 	m.machines = append(m.machines, last)
 	last.run(m.machines[0])
 	m.settle()
@@ -114,6 +120,7 @@ func (m *many) measure(members int) {
 	m.quiet()
 	m.balance()
 
+	// 5. Restart some members.
 	for i := range min(members/8, 5) {
 		m.begin()
 		one := m.up()[i*members/6]
@@ -149,7 +156,7 @@ func (m *many) grow() {
 
 // load loads the data through one machine.
 func (m *many) load() {
-	g, err := workload.New("lubm", 1, m.triples)
+	g, err := dataset.New("lubm", 1, m.triples)
 	if err != nil {
 		m.t.Fatal(err)
 	}
@@ -164,7 +171,7 @@ func (m *many) load() {
 	if err != nil {
 		m.t.Fatal(err)
 	}
-	sources, err := rdfload.Files(path)
+	sources, err := input.List([]string{path})
 	if err != nil {
 		m.t.Fatal(err)
 	}
@@ -173,7 +180,7 @@ func (m *many) load() {
 	}
 }
 
-// quiet waits until the view has been idle and the same for some time.
+// quiet waits until the view has been idle and unchanged for some time.
 func (m *many) quiet() {
 	m.t.Helper()
 	var epoch uint64
@@ -189,7 +196,7 @@ func (m *many) quiet() {
 	m.swept()
 }
 
-// swept waits until all members have only rows of their own.
+// swept waits until no member has rows that belong to others.
 func (m *many) swept() {
 	m.t.Helper()
 	m.until("all have swept", func() bool {
@@ -208,7 +215,7 @@ func (m *many) follower() *machine {
 }
 
 func (m *many) lead() (leader *machine) {
-	m.until("somebody leads", func() bool {
+	m.until("a machine leads", func() bool {
 		id := m.up()[0].node.Status().Leader
 		i := slices.IndexFunc(m.up(), func(o *machine) bool { return o.node.MachineID().String() == id })
 		if i >= 0 {
@@ -219,8 +226,10 @@ func (m *many) lead() (leader *machine) {
 	return leader
 }
 
-// balance logs how evenly rows are spread, and checks that all are there.
+// balance logs how evenly rows are spread, and fails the test if the number of triples is
+// wrong.
 func (m *many) balance() {
+	// 1. Count the rows of each member. Each triple has one version in SPO.
 	var rows []int
 	total, most, versions := 0, 0, int64(0)
 	for _, o := range m.up() {
@@ -229,13 +238,13 @@ func (m *many) balance() {
 			m.t.Fatal(err)
 		}
 		n := 0
-		for _, table := range []byte{node.TableStorage, node.TableReplica} {
+		for _, table := range []byte{store.TableStorage, store.TableReplica} {
 			for row, err := range sn.Raw(m.t.Context(), table, triple.Range{}) {
 				if err != nil {
 					m.t.Fatal(err)
 				}
 				n++
-				if table == node.TableStorage && triple.Order(row.Key[0]) == triple.SPO {
+				if table == store.TableStorage && triple.Order(row.Key[0]) == triple.SPO {
 					versions++
 				}
 			}
@@ -245,6 +254,7 @@ func (m *many) balance() {
 		total += n
 		most = max(most, n)
 	}
+	// 2. Compare.
 	slices.Sort(rows)
 	v := m.up()[0].node.View()
 	mean := float64(total) / float64(len(rows))
@@ -255,19 +265,21 @@ func (m *many) balance() {
 	}
 }
 
-// begin begins what the next report is about.
+// begin resets the counters for the next report.
 func (m *many) begin() {
 	m.traffic.take(m.machines[0].name)
 	m.seen, m.began = processor(), time.Now()
 }
 
-// report logs what was sent, and the time that it took, since the last one.
+// report logs the traffic and the time since the last call of begin, and resets them. It
+// returns the traffic of all members, a second if over is not 0.
 func (m *many) report(what string, over time.Duration) (all bill) {
 	leader := m.lead()
 	all, one := m.traffic.take(leader.name)
 	defer m.begin()
 	used, took := processor()-m.seen, time.Since(m.began)
 	n := float64(len(m.up()))
+	// 1. Turn sums into rates.
 	unit := "B"
 	if over > 0 {
 		unit = "B/s"
@@ -281,6 +293,7 @@ func (m *many) report(what string, over time.Duration) (all bill) {
 	v := m.up()[0].node.View()
 	m.t.Logf("%s: %d members, epoch %d %s, %s of virtual time, %s of processor time, heap %d MiB, %d goroutines, %d connections",
 		what, len(m.up()), v.Epoch, v.Phase, took.Round(time.Millisecond), used.Round(time.Millisecond), heap()>>20, runtime.NumGoroutine(), m.net.Connections())
+	// 2. Log what took most bytes.
 	var purposes []string
 	for p := range all.bytes {
 		purposes = append(purposes, p)
@@ -295,16 +308,16 @@ func (m *many) report(what string, over time.Duration) (all bill) {
 	return all
 }
 
-// mustRest checks that what a member sends and receives a second while nothing happens does
-// not grow with the members.
+// mustRest fails the test if a member sends and receives more at rest than bounds that do
+// not depend on the number of members.
 func (m *many) mustRest(all bill) {
 	m.t.Helper()
 	for purpose, most := range map[string]int64{
-		"raft":           30_000, // 9 voters take most of it
+		"raft":           30_000, // mostly between the 9 voters
 		"cluster/report": 4_000,
 		"cluster/status": 1_000,
 		"packet":         2_000,
-		"gossip":         3_000, // each member sends all that it knows, every minute if they are 1,000
+		"gossip":         3_000, // of 1,000 members each sends its whole table every minute
 	} {
 		if each := 2 * all.bytes[purpose] / int64(len(m.up())); each > most {
 			m.t.Errorf("%s: a member sends and receives %d bytes a second at rest, %d at most are expected", purpose, each, most)
@@ -321,7 +334,7 @@ func processor() time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// heap returns the bytes of live objects and of what is not collected yet.
+// heap returns the bytes of the heap and the stacks, with objects not collected yet.
 func heap() uint64 {
 	var s runtime.MemStats
 	runtime.ReadMemStats(&s)

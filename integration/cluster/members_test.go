@@ -1,3 +1,5 @@
+// Joining, leaving, spares and removed machines.
+
 package cluster
 
 import (
@@ -6,9 +8,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/trefoildb/trefoil/node"
-	"github.com/trefoildb/trefoil/node/cluster"
-	"github.com/trefoildb/trefoil/node/view"
+	"github.com/trefoildb/trefoil/internal/cluster"
+	"github.com/trefoildb/trefoil/internal/cluster/view"
+	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/trie"
 )
 
@@ -100,7 +102,7 @@ func TestLeave(t *testing.T) {
 		}
 		gone := w.machines[w.random.IntN(4)]
 		id := gone.node.MachineID()
-		if err := w.any().node.Leave(t.Context(), id+1); !errors.Is(err, node.ErrInvalid) && err == nil {
+		if err := w.any().node.Leave(t.Context(), id+1); !errors.Is(err, store.ErrInvalid) && err == nil {
 			t.Errorf("a stranger leaves: %v", err)
 		}
 		if err := w.any().node.Leave(t.Context(), id); err != nil {
@@ -167,7 +169,7 @@ func TestRemove(t *testing.T) {
 		lost := w.machines[2]
 		id := lost.node.MachineID()
 		lost.kill()
-		if err := w.machines[0].node.Remove(t.Context(), id); err != nil && !errors.Is(err, node.ErrUnavailable) {
+		if err := w.machines[0].node.Remove(t.Context(), id); err != nil && !errors.Is(err, store.ErrUnavailable) {
 			t.Fatal(err)
 		}
 		w.settle()
@@ -194,7 +196,7 @@ func TestTwoOfFive(t *testing.T) {
 		more := numbered(1500, 1600)
 		w.until("adds go on", func() bool { // what was on its way to the dead is unknown, and may be added again
 			_, err := w.any().node.Add(t.Context(), more)
-			if err != nil && !errors.Is(err, node.ErrUnknown) && !errors.Is(err, node.ErrUnavailable) {
+			if err != nil && !errors.Is(err, store.ErrUnknown) && !errors.Is(err, store.ErrUnavailable) {
 				t.Fatal(err)
 			}
 			return err == nil

@@ -1,3 +1,5 @@
+// Annotations in a cluster.
+
 package cluster
 
 import (
@@ -11,8 +13,8 @@ import (
 
 	"github.com/cockroachdb/pebble/v2"
 
-	"github.com/trefoildb/trefoil/node"
-	"github.com/trefoildb/trefoil/node/cluster"
+	"github.com/trefoildb/trefoil/internal/cluster"
+	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/recovery"
 	"github.com/trefoildb/trefoil/trie"
 	"github.com/trefoildb/trefoil/triple"
@@ -34,7 +36,7 @@ func (w *world) checkNotes() (notes int) {
 		if err != nil {
 			w.t.Fatal(err)
 		}
-		for _, table := range []byte{node.TableStorage, node.TableReplica} {
+		for _, table := range []byte{store.TableStorage, store.TableReplica} {
 			for row, err := range sn.Raw(w.t.Context(), table, triple.Range{}) {
 				if err != nil {
 					w.t.Fatal(err)
@@ -55,7 +57,7 @@ func (w *world) checkNotes() (notes int) {
 				if rows[key] == nil {
 					rows[key] = map[place][]byte{}
 				}
-				rows[key][place{m.node.MachineID(), table == node.TableReplica, triple.Order(version[0])}] = bytes.Clone(row.Value)
+				rows[key][place{m.node.MachineID(), table == store.TableReplica, triple.Order(version[0])}] = bytes.Clone(row.Value)
 			}
 		}
 		sn.Close()
@@ -69,7 +71,7 @@ func (w *world) checkNotes() (notes int) {
 		if rows[string(spo)] == nil {
 			w.t.Fatalf("%q is noted, and its triple is not there", key)
 		}
-		slots, err := v.Base.Slots(spo)
+		slots, err := v.Base.Places(spo)
 		if err != nil {
 			w.t.Fatal(err)
 		}
@@ -108,7 +110,7 @@ func (w *world) mustBeNoted(tr triple.Triple, want ...string) {
 }
 
 func notesOf(ctx context.Context, n *cluster.Node, tr triple.Triple) (notes []string, err error) {
-	sn, err := n.Snapshot()
+	sn, err := n.Reader()
 	if err != nil {
 		return nil, err
 	}
@@ -152,7 +154,7 @@ func annotations(t *testing.T, w *world) {
 	for _, tr := range []triple.Triple{plain, named, long} {
 		other := tr
 		other.Graph = triple.NewIRI("http://e.x/other")
-		if err := w.any().node.Annotate(t.Context(), other, "a", nil); !errors.Is(err, node.ErrNotFound) {
+		if err := w.any().node.Annotate(t.Context(), other, "a", nil); !errors.Is(err, store.ErrNotFound) {
 			t.Fatalf("on a triple that is not there: %v", err)
 		}
 		w.mustBeNoted(tr)
@@ -171,7 +173,7 @@ func annotations(t *testing.T, w *world) {
 		w.mustBeNoted(tr, id+"=long id", "b=2")
 		w.mustDelete(w.any(), tr)
 		w.mustBeNoted(tr)
-		if err := w.any().node.Annotate(t.Context(), tr, "a", []byte("x")); !errors.Is(err, node.ErrNotFound) {
+		if err := w.any().node.Annotate(t.Context(), tr, "a", []byte("x")); !errors.Is(err, store.ErrNotFound) {
 			t.Fatalf("on a triple that was deleted: %v", err)
 		}
 		w.mustAdd(w.any(), tr)
@@ -183,18 +185,18 @@ func annotations(t *testing.T, w *world) {
 		"no id":     func() error { return w.any().node.Annotate(t.Context(), plain, "", nil) },
 		"a long id": func() error { return w.any().node.Annotate(t.Context(), plain, strings.Repeat("i", 256), nil) },
 		"much data": func() error {
-			return w.any().node.Annotate(t.Context(), plain, "a", make([]byte, node.MaxAnnotationBytes+1))
+			return w.any().node.Annotate(t.Context(), plain, "a", make([]byte, store.MaxAnnotationBytes+1))
 		},
 		"no triple": func() error { return w.any().node.Annotate(t.Context(), triple.Triple{}, "a", nil) },
 	} {
-		if err := call(); err == nil || errors.Is(err, node.ErrNotFound) {
+		if err := call(); err == nil || errors.Is(err, store.ErrNotFound) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 	// More than one answer has room for.
 	var want []string
 	for i := range 4 {
-		id, data := fmt.Sprint("large", i), strings.Repeat(fmt.Sprint(i), node.MaxAnnotationBytes*3/4)
+		id, data := fmt.Sprint("large", i), strings.Repeat(fmt.Sprint(i), store.MaxAnnotationBytes*3/4)
 		w.mustNote(w.any(), named, id, data)
 		want = append(want, id+"="+data)
 	}
@@ -282,7 +284,7 @@ func TestScrubOfAnnotations(t *testing.T) {
 		victim := w.any()
 		damaged := 0
 		victim.edit(func(db *pebble.DB) error {
-			it, err := db.NewIter(&pebble.IterOptions{LowerBound: []byte{node.TableStorage}, UpperBound: []byte{node.TableReplica + 1}})
+			it, err := db.NewIter(&pebble.IterOptions{LowerBound: []byte{store.TableStorage}, UpperBound: []byte{store.TableReplica + 1}})
 			if err != nil {
 				return err
 			}
@@ -353,7 +355,7 @@ func annotationHalfDone(t *testing.T, w *world) {
 	w.net.CutOneWay(o.spo.name, o.osp.name)
 	done := make(chan error, 1)
 	go func() {
-		ctx, cancel := context.WithTimeout(t.Context(), patience)
+		ctx, cancel := context.WithTimeout(t.Context(), waitLimit)
 		defer cancel()
 		done <- o.pos.node.Annotate(ctx, tr, "a", []byte("new"))
 	}()
@@ -363,7 +365,7 @@ func annotationHalfDone(t *testing.T, w *world) {
 	}
 	o.spo.kill()
 	w.net.Heal()
-	if err := <-done; err != nil && !errors.Is(err, node.ErrUnknown) {
+	if err := <-done; err != nil && !errors.Is(err, store.ErrUnknown) {
 		t.Errorf("the annotation: %v", err)
 	}
 	w.mustBeNoted(tr, "a=new")

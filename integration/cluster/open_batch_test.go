@@ -8,9 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/trefoildb/trefoil/node"
-	"github.com/trefoildb/trefoil/node/cluster"
-	"github.com/trefoildb/trefoil/node/engine"
+	"github.com/trefoildb/trefoil/internal/engine"
+	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/triple"
 )
 
@@ -26,7 +25,7 @@ func TestOpenBatchKeepsNoOtherReader(t *testing.T) {
 		{"the holder has crashed", func(_ *world, _, holder *machine) { holder.kill() }},
 		{"the disk of the holder is full", func(w *world, _, holder *machine) {
 			holder.free(keptFree / 8)
-			w.until("the holder has no room", func() bool { return holder.store.Room() == node.RoomForNone })
+			w.until("the holder has no room", func() bool { return holder.store.Room() == store.RoomForNone })
 		}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -59,7 +58,7 @@ func TestOpenBatchKeepsNoOtherReader(t *testing.T) {
 				// Links are read on their owners.
 				key, _ := triple.AppendKey(nil, triple.SPO, free)
 				own := []triple.Range{{Lo: key, Hi: append(slices.Clip(key), 0)}}
-				if err := sequencer.node.ReadOwn(ctx, sequencer.node.View().Epoch, own, func(context.Context, *node.Snapshot) error { return nil }); err != nil {
+				if err := sequencer.node.ReadOwn(ctx, sequencer.node.View().Epoch, own, func(context.Context, *store.Snapshot) error { return nil }); err != nil {
 					t.Errorf("on its owner: %v", err)
 				}
 				if _, err := sequencer.sees(stuck, looks(stuck)[0]); err == nil {
@@ -88,7 +87,7 @@ func (w *world) sameSequencer(list []triple.Triple) (on, off triple.Triple, sequ
 	w.t.Helper()
 	of := func(tr triple.Triple) (all []*machine) {
 		spo, _ := triple.AppendKey(nil, triple.SPO, tr)
-		slots, err := w.up()[0].node.View().Base.Slots(spo)
+		slots, err := w.up()[0].node.View().Base.Places(spo)
 		if err != nil {
 			w.t.Fatal(err)
 		}
@@ -131,7 +130,7 @@ func (w *world) sameSequencer(list []triple.Triple) (on, off triple.Triple, sequ
 func (m *machine) asks(tr triple.Triple) (bool, error) {
 	ctx, cancel := context.WithTimeout(m.world.t.Context(), time.Second)
 	defer cancel()
-	e, err := engine.New(engine.StoreOf[cluster.Snapshot](m.node), engine.Options{})
+	e, err := engine.New(m.node, engine.Options{})
 	if err != nil {
 		return false, err
 	}

@@ -1,3 +1,5 @@
+// Rebuilds are throttled while requests run.
+
 package cluster
 
 import (
@@ -6,7 +8,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/trefoildb/trefoil/node/cluster"
+	"github.com/trefoildb/trefoil/internal/store"
 )
 
 // Rebuilds and moves give way while clients read, and come to their ends all the
@@ -21,10 +23,10 @@ func TestRebuildGivesWay(t *testing.T) {
 		w.mustAdd(w.machines[0], all...)
 		w.settle()
 		read := func() (stop func()) {
-			var open []cluster.Snapshot
+			var open []store.Reader
 			for _, m := range w.up() {
 				for range 4 {
-					sn, err := m.node.Snapshot()
+					sn, err := m.node.Reader()
 					if err != nil {
 						t.Fatal(err)
 					}

@@ -1,3 +1,5 @@
+// Recovery on newer and on stale machines.
+
 package cluster
 
 import (
@@ -8,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/trefoildb/trefoil/node/cluster"
+	"github.com/trefoildb/trefoil/internal/cluster/generation"
 	"github.com/trefoildb/trefoil/recovery"
 	"github.com/trefoildb/trefoil/triple"
 )
@@ -31,7 +33,7 @@ func staleAndNewer(t *testing.T, w *world) (stale, newer *machine, gone, added, 
 	w.mustDelete(newer, gone...)
 	w.mustAdd(newer, added...)
 	sleep(t.Context(), 2*time.Second)
-	w.must("purge", func(ctx context.Context) error { _, err := newer.node.Purge(ctx); return err })
+	w.must("purge", func(ctx context.Context) error { _, err := newer.node.Upkeep().Purge(ctx); return err })
 	for _, m := range w.machines {
 		m.kill()
 	}
@@ -40,8 +42,8 @@ func staleAndNewer(t *testing.T, w *world) (stale, newer *machine, gone, added, 
 	return stale, newer, gone, added, kept
 }
 
-func (w *world) tryRecover(first *machine, keep ...cluster.Position) error {
-	_, err := cluster.RecoverMajority(w.t.Context(), cluster.Recovery{FS: first.disk, Dir: dataDir, Keep: keep, Network: w.net.Host(first.name), Logger: w.log})
+func (w *world) tryRecover(first *machine, keep ...generation.Position) error {
+	_, err := generation.Recover(w.t.Context(), generation.Recovery{FS: first.disk, Dir: dataDir, Keep: keep, Network: w.net.Host(first.name), Logger: w.log})
 	return err
 }
 
@@ -50,7 +52,7 @@ func TestRecoverOnTheNewer(t *testing.T) {
 	simulate(t, 3, func(t *testing.T, w *world) {
 		stale, newer, _, added, kept := staleAndNewer(t, w)
 		err := w.tryRecover(stale, w.position(newer))
-		if !errors.Is(err, cluster.ErrStale) || !strings.Contains(err.Error(), "Run this on "+w.position(newer).ID.String()) ||
+		if !errors.Is(err, generation.ErrStale) || !strings.Contains(err.Error(), "Run this on "+w.position(newer).ID.String()) ||
 			!strings.Contains(err.Error(), w.position(stale).String()) {
 			t.Fatalf("on the stale one: %v", err)
 		}
@@ -77,18 +79,18 @@ func TestRecoverOnTheStale(t *testing.T) {
 		stale, newer, gone, added, kept := staleAndNewer(t, w)
 		wrong := w.position(stale)
 		wrong.ID = w.position(newer).ID
-		v, err := cluster.RecoverMajority(t.Context(), cluster.Recovery{
-			FS: stale.disk, Dir: dataDir, Keep: []cluster.Position{wrong}, NoneNewer: true, Network: w.net.Host(stale.name), Logger: w.log,
+		v, err := generation.Recover(t.Context(), generation.Recovery{
+			FS: stale.disk, Dir: dataDir, Keep: []generation.Position{wrong}, NoneNewer: true, Network: w.net.Host(stale.name), Logger: w.log,
 		})
 		if err != nil || len(v.Lost) > 0 {
 			t.Fatalf("not a test: %v, %d ranges lost", err, len(v.Lost))
 		}
-		f := cluster.Following{FS: newer.disk, Dir: dataDir, Addresses: []string{stale.address()}, Ticket: cluster.TicketOf(v), Logger: w.log}
-		if err := cluster.Follow(f); !errors.Is(err, cluster.ErrStale) {
+		f := generation.Following{FS: newer.disk, Dir: dataDir, Addresses: []string{stale.address()}, Ticket: generation.TicketOf(v), Logger: w.log}
+		if err := generation.Follow(f); !errors.Is(err, generation.ErrStale) {
 			t.Fatalf("it follows: %v", err)
 		}
 		f.Overrule = true
-		if err := cluster.Follow(f); err != nil {
+		if err := generation.Follow(f); err != nil {
 			t.Fatal(err)
 		}
 		newer.run()
@@ -145,11 +147,11 @@ func TestRecoverSaysWhatMayBeLost(t *testing.T) {
 		all := w.spread()
 		left := w.machines[2]
 		left.kill()
-		if err := w.tryRecover(left); !errors.Is(err, cluster.ErrMajorityAnswers) || !strings.Contains(err.Error(), w.machines[0].address()) {
+		if err := w.tryRecover(left); !errors.Is(err, generation.ErrMajorityAnswers) || !strings.Contains(err.Error(), w.machines[0].address()) {
 			t.Fatalf("while most run: %v", err)
 		}
 		w.machines[0].kill()
-		if err := w.tryRecover(left); !errors.Is(err, cluster.ErrMajorityAnswers) {
+		if err := w.tryRecover(left); !errors.Is(err, generation.ErrMajorityAnswers) {
 			t.Fatalf("while one runs that is a majority with this one: %v", err)
 		}
 		w.machines[1].kill()

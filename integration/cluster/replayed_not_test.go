@@ -4,5 +4,5 @@
 
 package cluster
 
-// replayed reports whether this is the runtime of integration/replay.
+// replayed is true in the runtime of integration/replay.
 const replayed = false

@@ -4,7 +4,6 @@
 
 package cluster
 
-// replayed reports whether this is the runtime of integration/replay. Only there does
-// virtual time go on while somebody waits for a mutex whose holder sleeps, so that
-// disks can take time.
+// replayed is true in the runtime of integration/replay. Only there does virtual time go
+// on while a goroutine waits for a mutex whose holder sleeps, so that disks can take time.
 const replayed = true

@@ -1,3 +1,5 @@
+// Power loss and quick restarts.
+
 package cluster
 
 import "testing"

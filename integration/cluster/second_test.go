@@ -1,3 +1,5 @@
+// A second failure during a rebuild.
+
 package cluster
 
 import (
@@ -30,7 +32,7 @@ func TestSecondFailureDuringRebuild(t *testing.T) {
 					return n
 				}
 				done, began := -1, false
-				for deadline := time.Now().Add(patience); done < 0; sleep(t.Context(), time.Millisecond) {
+				for deadline := time.Now().Add(waitLimit); done < 0; sleep(t.Context(), time.Millisecond) {
 					v := leader.node.View()
 					began = began || v.Epoch > epoch && (percent == 0 || walked() == 0)
 					switch {

@@ -1,3 +1,5 @@
+// A cluster with all machines suspended.
+
 package cluster
 
 import (

@@ -1,3 +1,5 @@
+// The torture's clients, and the facts that they check.
+
 package cluster
 
 import (
@@ -11,7 +13,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/trefoildb/trefoil/node"
+	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/recovery"
 	"github.com/trefoildb/trefoil/triple"
 )
@@ -19,8 +21,8 @@ import (
 // megabyte is a value of that size.
 var megabyte = strings.Repeat("0123456789abcdef", 1<<16)
 
-// fact is a triple of those that clients know. They share their terms, so that one
-// answer tells of many; some have long terms, one has a megabyte, and some are in named
+// fact is a triple known to the clients. Facts share their terms, because one
+// answer then covers many; some have long terms, one has a megabyte, and some are in named
 // graphs.
 func fact(i int) triple.Triple {
 	t := triple.Triple{
@@ -28,7 +30,7 @@ func fact(i int) triple.Triple {
 		Predicate: triple.NewIRI(fmt.Sprintf("http://e.x/p%d", i%7)),
 		Object:    triple.NewTyped(fmt.Sprint(i%23), triple.XSDInteger),
 	}
-	if i < 30 && i%3 == 0 { // a subject of which all triples are written to
+	if i < 30 && i%3 == 0 { // clients write all triples of these subjects
 		t.Subject = triple.NewIRI(fmt.Sprintf("http://e.x/m%d", i%2))
 	}
 	if i%11 == 0 {
@@ -140,18 +142,18 @@ func (c *client) write(ctx context.Context, p *process) {
 	var err error
 	var done int64
 	if adds {
-		var r node.AddResult
+		var r store.AddResult
 		r, err = n.Add(ctx, ts)
 		done = r.Added + r.Existing
 	} else {
-		var r node.DeleteResult
+		var r store.DeleteResult
 		r, err = n.Delete(ctx, ts)
 		done = r.Deleted + r.Missing
 	}
 	p.await() // its answer waits as well
 	dead := p.dead.Load()
 	known := err == nil && !dead
-	if !known && !dead && !errors.Is(err, node.ErrUnknown) && done == 0 {
+	if !known && !dead && !errors.Is(err, store.ErrUnknown) && done == 0 {
 		c.torture.saw(err)
 		c.torture.answered(aWrite, false)
 		return // nothing was done
@@ -190,13 +192,13 @@ func (c *client) match(ctx context.Context, p *process) {
 		return
 	}
 	call := c.torture.history.tick()
-	sn, err := n.Snapshot()
+	sn, err := n.Reader()
 	if err != nil {
 		c.torture.saw(err)
 		return
 	}
 	defer sn.Close()
-	a := c.read(sn.Match(ctx, pattern, node.ReadOptions{}), call, p)
+	a := c.read(sn.Match(ctx, pattern, store.ReadOptions{}), call, p)
 	c.observe(p, a, pattern.Best(), call, fmt.Sprintf("match %v", pattern), func(i int) bool { return a.err == nil && pattern.Match(fact(i)) })
 }
 
@@ -211,12 +213,12 @@ func (c *client) scan(ctx context.Context, p *process) {
 			return
 		}
 		call := c.torture.history.tick()
-		sn, err := n.Snapshot()
+		sn, err := n.Reader()
 		if err != nil {
 			c.torture.saw(err)
 			return
 		}
-		a := c.read(sn.Range(ctx, triple.Bounds{Order: o}, node.ReadOptions{Limit: limit, After: after}), call, p)
+		a := c.read(sn.Range(ctx, triple.Bounds{Order: o}, store.ReadOptions{Limit: limit, After: after}), call, p)
 		sn.Close()
 		covers := func(i int) bool {
 			key := c.torture.universe.keys[o][i]
@@ -249,7 +251,7 @@ type seen struct {
 	at  int64
 }
 
-func (c *client) read(rows iter.Seq2[node.Row, error], call int64, p *process) (a answer) {
+func (c *client) read(rows iter.Seq2[store.Row, error], call int64, p *process) (a answer) {
 	for row, err := range rows {
 		p.await()
 		if err != nil {
@@ -261,7 +263,7 @@ func (c *client) read(rows iter.Seq2[node.Row, error], call int64, p *process) (
 	p.await()
 	a.back = c.torture.history.tick()
 	if p.dead.Load() { // its answers reach nobody
-		return answer{err: node.ErrClosed, back: a.back}
+		return answer{err: store.ErrClosed, back: a.back}
 	}
 	return a
 }
@@ -336,7 +338,7 @@ func (c *client) count(ctx context.Context, p *process) {
 	if i := c.random.IntN(c.torture.universe.all); i%2 == 0 {
 		pattern.Predicate = fact(i).Predicate
 	}
-	sn, err := n.Snapshot()
+	sn, err := n.Reader()
 	if err != nil {
 		c.torture.saw(err)
 		return

@@ -1,3 +1,5 @@
+// The torture's disks, with faults.
+
 package cluster
 
 import (

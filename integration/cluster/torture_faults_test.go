@@ -1,3 +1,5 @@
+// The torture's faults, and the rounds in which they happen.
+
 package cluster
 
 import (
@@ -7,15 +9,15 @@ import (
 	"slices"
 	"time"
 
-	"github.com/trefoildb/trefoil/node"
-	"github.com/trefoildb/trefoil/node/cluster"
+	"github.com/trefoildb/trefoil/internal/cluster/upkeep"
+	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/recovery"
 )
 
 // kindOf names an error, for a summary.
 func kindOf(err error) string {
 	for _, known := range []error{
-		node.ErrUnknown, node.ErrUnavailable, node.ErrClosed, node.ErrLost, node.ErrCorrupt, node.ErrDiskFull, context.DeadlineExceeded, context.Canceled,
+		store.ErrUnknown, store.ErrUnavailable, store.ErrClosed, store.ErrLost, store.ErrCorrupt, store.ErrDiskFull, context.DeadlineExceeded, context.Canceled,
 	} {
 		if errors.Is(err, known) {
 			return known.Error()
@@ -30,7 +32,7 @@ func (t *torture) round() {
 	hosts := t.wanted()
 	n := len(hosts)
 	// A machine that may be excluded counts as lost: one less than the copies may be,
-	// and most of those that vote have to stay.
+	// and most voters must stay.
 	wanted := t.copies
 	if t.random.IntN(3) == 0 {
 		wanted = t.setCopies()
@@ -120,14 +122,14 @@ func (t *torture) untilCopies(n int) {
 func (t *torture) scrub() {
 	t.t.Helper()
 	var err error
-	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(time.Second) { // of virtual time
+	for deadline := time.Now().Add(waitLimit); time.Now().Before(deadline); time.Sleep(time.Second) { // of virtual time
 		t.whole()
 		n := t.wanted()[t.random.IntN(len(t.wanted()))].member()
 		if n == nil {
 			continue
 		}
-		var r cluster.ScrubReport
-		if r, err = n.Scrub(t.t.Context()); err != nil {
+		var r upkeep.Report
+		if r, err = n.Upkeep().Scrub(t.t.Context()); err != nil {
 			continue
 		}
 		if r.Differences+r.Left+r.Foreign+r.Unreadable > 0 {
@@ -135,7 +137,7 @@ func (t *torture) scrub() {
 		}
 		return
 	}
-	t.t.Fatalf("no scrub in %s: %v; faults: %q", patience, err, t.faults)
+	t.t.Fatalf("no scrub in %s: %v; faults: %q", waitLimit, err, t.faults)
 }
 
 // leads reports whether a host's node says that it leads.
@@ -152,7 +154,7 @@ func (t *torture) note(format string, args ...any) {
 	t.world.log.Info("FAULT " + text)
 }
 
-// soFar returns the faults of which the test took note. It may be called by clients.
+// soFar returns the faults up to now. It is safe for concurrent use.
 func (t *torture) soFar() []string {
 	t.mu.Lock()
 	defer t.mu.Unlock()

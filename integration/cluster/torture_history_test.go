@@ -1,3 +1,5 @@
+// The torture's history, and its judgement.
+
 package cluster
 
 import (

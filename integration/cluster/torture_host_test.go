@@ -1,3 +1,5 @@
+// The torture's hosts: processes, clocks and disks.
+
 package cluster
 
 import (
@@ -11,8 +13,9 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
-	"github.com/trefoildb/trefoil/node"
-	"github.com/trefoildb/trefoil/node/cluster"
+	"github.com/trefoildb/trefoil/internal/cluster"
+	"github.com/trefoildb/trefoil/internal/replica"
+	"github.com/trefoildb/trefoil/internal/store"
 )
 
 // host is a machine whose process is started again when it ends, as an operator
@@ -61,17 +64,17 @@ type process struct {
 
 	mu    sync.Mutex
 	node  *cluster.Node // nil while it is not a member
-	store *node.Store
+	store *replica.Store
 }
 
 // running returns the node, nil where there is none at the moment.
-func (p *process) running() (*cluster.Node, *node.Store) {
+func (p *process) running() (*cluster.Node, *replica.Store) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.node, p.store
 }
 
-func (p *process) publish(n *cluster.Node, s *node.Store) {
+func (p *process) publish(n *cluster.Node, s *replica.Store) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.node, p.store = n, s
@@ -102,9 +105,9 @@ func (h *host) start(join ...string) {
 func (p *process) once() (again bool) {
 	h, t := p.host, p.host.torture
 	log := t.world.log.With("machine", h.name)
-	store, err := node.Open(dataDir, node.Options{
+	db, err := replica.Open(dataDir, store.Options{
 		FS: p.fs, Member: true, MemTableBytes: 1 << 20, CacheBytes: 4 << 20, MinFreeBytes: watermark, MaxSegmentBytes: 1 << 20, Logger: log,
-	})
+	}, replica.Options{})
 	if err != nil {
 		switch {
 		case p.replaceDisk() || p.giveUpDisk(err) || p.dead.Load():
@@ -125,12 +128,12 @@ func (p *process) once() (again bool) {
 		}
 	}()
 	n, err := cluster.Start(ctx, cluster.Config{
-		Store: store, Listen: h.name + ":7000", Spare: h.spare, Network: t.world.net.Host(h.name), FS: p.fs, Clock: h.clock, Join: p.join,
+		Store: db, Listen: h.name + ":7000", Spare: h.spare, Network: t.world.net.Host(h.name), FS: p.fs, Clock: h.clock, Join: p.join,
 		MoveRate: t.moveRate, Copies: t.copies, MinSegmentBytes: 4 << 10, MaxSegmentBytes: 64 << 10, LoadDir: p.loads, Logger: log,
 	})
 	if err != nil {
 		p.replaceDisk()
-		store.Close()
+		db.Close()
 		if p.giveUpDisk(err) {
 			return false
 		}
@@ -139,11 +142,11 @@ func (p *process) once() (again bool) {
 		}
 		return ctx.Err() == nil
 	}
-	p.publish(n, store)
+	p.publish(n, db)
 	select {
 	case <-p.end:
 	case <-n.Failed():
-	case <-store.Failed():
+	case <-db.Failed():
 	}
 	p.replaceDisk()
 	p.publish(nil, nil)
@@ -151,7 +154,7 @@ func (p *process) once() (again bool) {
 	if err := n.Close(); err != nil && !p.dead.Load() {
 		t.fail("%s: close: %v", h.name, err)
 	}
-	if err := store.Close(); err != nil && !p.dead.Load() {
+	if err := db.Close(); err != nil && !p.dead.Load() {
 		t.fail("%s: close the store: %v", h.name, err)
 	}
 	h.mu.Lock()
@@ -171,17 +174,17 @@ func (p *process) once() (again bool) {
 		return false
 	}
 	t.excluded.Add(1)
-	if _, err := node.SetAside(p.disk, dataDir, members); err != nil {
+	if _, err := store.SetAside(p.disk, dataDir, members); err != nil {
 		t.fail("%s: set aside: %v", h.name, err)
 		return false
 	}
 	return true
 }
 
-// diskErred reports whether why comes from a read of the disk that failed. The machine may
-// be started again then.
+// diskErred reports whether why is the error of a failed read of the disk. The machine may
+// be started again after that.
 func (p *process) diskErred(why error) bool {
-	return p.fs.erred.Load() && (errors.Is(why, errDisk) || errors.Is(why, node.ErrCorrupt))
+	return p.fs.erred.Load() && (errors.Is(why, errDisk) || errors.Is(why, store.ErrCorrupt))
 }
 
 // replaceDisk starts the machine again where a sync has failed: what was not
@@ -269,7 +272,7 @@ func (p *process) await() {
 func (p *process) giveUpDisk(err error) bool {
 	h := p.host
 	h.mu.Lock()
-	mine := h.process == p && h.flipped && (h.anywhere || errors.Is(err, node.ErrCorrupt))
+	mine := h.process == p && h.flipped && (h.anywhere || errors.Is(err, store.ErrCorrupt))
 	h.mu.Unlock()
 	if mine {
 		h.kill(true)

@@ -1,3 +1,5 @@
+// The torture's bulk loads.
+
 package cluster
 
 import (
@@ -10,6 +12,7 @@ import (
 	"time"
 
 	"github.com/trefoildb/trefoil/rdfload"
+	"github.com/trefoildb/trefoil/rdfload/input"
 	"github.com/trefoildb/trefoil/triple"
 )
 
@@ -22,7 +25,7 @@ const loadTriples = 120
 type loader struct {
 	torture *torture
 	random  *rand.Rand
-	sources []rdfload.Source
+	sources []input.Source
 }
 
 // newLoader writes the documents of all loads.
@@ -48,7 +51,7 @@ func (l *loader) run(ctx context.Context) {
 }
 
 // load reports whether the load is acknowledged.
-func (l *loader) load(ctx context.Context, k int, source rdfload.Source) bool {
+func (l *loader) load(ctx context.Context, k int, source input.Source) bool {
 	t := l.torture
 	p := t.anyProcess(l.random)
 	if p == nil {
@@ -63,7 +66,7 @@ func (l *loader) load(ctx context.Context, k int, source rdfload.Source) bool {
 	options := rdfload.Options{Memory: rdfload.MinMemory, Workers: 1}
 	t.universe.begun.Store(int64(k + 1))
 	call := t.history.tick()
-	s, err := rdfload.Load(ctx, n.Sink(), []rdfload.Source{source}, options)
+	s, err := rdfload.Load(ctx, n.Sink(), []input.Source{source}, options)
 	for resumes := 0; err != nil && errors.Is(err, rdfload.ErrKept) && ctx.Err() == nil && resumes < 3; resumes++ {
 		t.saw(err)
 		sleep(ctx, time.Second)
@@ -71,7 +74,7 @@ func (l *loader) load(ctx context.Context, k int, source rdfload.Source) bool {
 			break
 		}
 		options.Resume = true
-		s, err = rdfload.Load(ctx, n.Sink(), []rdfload.Source{source}, options)
+		s, err = rdfload.Load(ctx, n.Sink(), []input.Source{source}, options)
 	}
 	known := err == nil && !p.dead.Load()
 	t.history.wrote(t.universe.register(k), true, call, known, fmt.Sprintf("load %d through %s: %v", k, p.host.name, err))
@@ -132,7 +135,7 @@ func (t *torture) move(ctx context.Context, random *rand.Rand) {
 
 // rest waits until nothing is split or moved any more.
 func (t *torture) rest() {
-	for deadline := time.Now().Add(patience); ; {
+	for deadline := time.Now().Add(waitLimit); ; {
 		t.whole()
 		before := t.wanted()[0].member().View().Epoch
 		time.Sleep(12 * time.Second) // of virtual time: longer than between two looks at sizes

@@ -1,3 +1,5 @@
+// The torture's annotations.
+
 package cluster
 
 import (
@@ -6,7 +8,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/trefoildb/trefoil/node"
+	"github.com/trefoildb/trefoil/internal/store"
 )
 
 // app is the application that notes numbers on triples.
@@ -29,11 +31,11 @@ func (c *client) note(ctx context.Context, p *process) {
 	p.await()
 	of := fmt.Sprintf("%s through %s: %v", c.name, p.host.name, err)
 	switch dead := p.dead.Load(); {
-	case dead || errors.Is(err, node.ErrUnknown):
+	case dead || errors.Is(err, store.ErrUnknown):
 		h.noted(i, number, call, unknown, of)
 	case err == nil:
 		h.noted(i, number, call, noted, of)
-	case errors.Is(err, node.ErrNotFound):
+	case errors.Is(err, store.ErrNotFound):
 		h.noted(i, number, call, noFact, of)
 		return
 	}
@@ -51,7 +53,7 @@ func (c *client) look(ctx context.Context, p *process) {
 	i := c.random.IntN(c.torture.universe.moving)
 	h := c.torture.history
 	call := h.tick()
-	sn, err := n.Snapshot()
+	sn, err := n.Reader()
 	if err != nil {
 		c.torture.saw(err)
 		return

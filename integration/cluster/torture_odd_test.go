@@ -9,14 +9,14 @@ import (
 	"time"
 )
 
-// odd reports whether strikeOddly and strikeAsOperator are among the faults.
+// odd is true if strikeOddly and strikeAsOperator are among the faults.
 var odd = os.Getenv("TREFOIL_ODD") == "1"
 
 // strikeOddly does something bad to a host that leaves its process running, or its
 // disk other than a crash leaves it.
 func (t *torture) strikeOddly(h *host) {
 	first := 0
-	if !replayed { // a holder of a mutex would sleep in a sync, and time stand still
+	if !replayed { // virtual time stops if the holder of a mutex sleeps in a sync
 		first = 1
 	}
 	switch first + t.random.IntN(8-first) {

@@ -10,9 +10,9 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
-	"github.com/trefoildb/trefoil/integration/workload"
-	"github.com/trefoildb/trefoil/internal/bubble"
-	"github.com/trefoildb/trefoil/node"
+	"github.com/trefoildb/trefoil/internal/dataset"
+	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/internal/testing/bubble"
 )
 
 // operatorKinds is how many kinds of strikeAsOperator there are.
@@ -23,7 +23,7 @@ const operatorKinds = 4
 func TestOperators(t *testing.T) {
 	seed := seedOf(t)
 	bubble.Test(t, func(t *testing.T) {
-		tortureWorkload(t, seed, workload.Library{Seed: seed, Triples: 600}, func(to *torture) {
+		tortureWorkload(t, seed, dataset.Library{Seed: seed, Triples: 600}, func(to *torture) {
 			for kind := range operatorKinds {
 				to.strikeAsOperator(to.wanted()[to.random.IntN(len(to.wanted()))], kind)
 				to.whole()
@@ -44,7 +44,7 @@ func (t *torture) strikeAsOperator(h *host, kind int) {
 			return
 		}
 		h.stop()
-		kept, err := node.SetAside(h.disk, dataDir, t.addresses(h))
+		kept, err := store.SetAside(h.disk, dataDir, t.addresses(h))
 		t.note("the data of %s are set aside: %s, %v", h.name, kept, err)
 		if err != nil && !h.damaged() {
 			t.fail("%s: set aside: %v", h.name, err)
@@ -104,7 +104,7 @@ func (t *torture) restorePartly(h *host) {
 	t.note("%s has an older %s: %v", h.name, dir, err)
 }
 
-// damaged reports whether something was done to the disk of a host.
+// damaged reports whether a bit of the disk of a host was flipped.
 func (h *host) damaged() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -1,3 +1,5 @@
+// The torture: random faults on a cluster with clients.
+
 package cluster
 
 import (
@@ -15,9 +17,9 @@ import (
 
 	"github.com/anishathalye/porcupine"
 
-	"github.com/trefoildb/trefoil/internal/bubble"
-	"github.com/trefoildb/trefoil/node"
-	"github.com/trefoildb/trefoil/node/view"
+	"github.com/trefoildb/trefoil/internal/cluster/view"
+	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/internal/testing/bubble"
 	"github.com/trefoildb/trefoil/recovery"
 	"github.com/trefoildb/trefoil/trie"
 	"github.com/trefoildb/trefoil/triple"
@@ -34,7 +36,7 @@ type torture struct {
 	universe *universe
 	history  *history
 	excluded atomic.Int64
-	patterns atomic.Int64 // of which the triples were deleted
+	patterns atomic.Int64 // acknowledged deletes of a pattern
 	moveRate int64        // bytes a second, of planned moves
 	moves    atomic.Int64
 	copies   int // of each triple that may be counted on: the lesser one while it changes
@@ -44,8 +46,8 @@ type torture struct {
 	mu       sync.Mutex
 	targets  []*host // that clients use
 	failures int
-	errors   map[string]int // what clients were told
-	struck   int            // faults, without what mends them
+	errors   map[string]int // that clients got
+	struck   int            // faults, without their repairs
 	acked    [2]time.Time   // the last read and the last write that was answered
 	gaps     [2]time.Duration
 	lasted   time.Duration // in virtual time
@@ -130,7 +132,7 @@ func tortureRun(t *testing.T, seed uint64, rounds int) {
 	}
 	t.Logf("totals: clusters=1 acknowledged-writes=%d answers=%d reads-of-triples=%d faults=%d epochs=%d exclusions=%d virtual-seconds=%d",
 		h.acknowledged, h.answers, h.reads, of.struck, of.epochs, of.excluded.Load(), of.lasted/time.Second)
-	t.Logf("seed %d: %d hosts, %d writes, %d answers, %d reads of triples, %d patterns deleted, %d notes, %d looks at them, %d of %d loads, %d moves, %d epochs, %d exclusions, %s; nobody read for %s, nobody wrote for %s; faults: %q; told: %v",
+	t.Logf("seed %d: %d hosts, %d writes, %d answers, %d reads of triples, %d patterns deleted, %d notes, %d looks at them, %d of %d loads, %d moves, %d epochs, %d exclusions, %s; no read for %s, no write for %s; faults: %q; errors: %v",
 		seed, len(of.hosts), h.writes, h.answers, h.reads, of.patterns.Load(), h.notes, h.looks, of.loaded.Load(), of.universe.loads, of.moves.Load(), of.epochs, of.excluded.Load(), time.Since(began).Round(time.Millisecond), of.gaps[aRead], of.gaps[aWrite], of.faults, of.errors)
 }
 
@@ -187,8 +189,8 @@ func (t *torture) fail(format string, args ...any) {
 	}
 }
 
-// longestOutage is for how long, in virtual time, all clients may ask in vain to read,
-// or to write, whichever machine they ask: all the faults together, a power loss of all
+// longestOutage is the longest virtual time in which no client may succeed to read,
+// or to write, on any machine: all the faults together, a power loss of all
 // machines among them, and what the cluster needs to make them good.
 const longestOutage = 2 * time.Minute
 
@@ -197,7 +199,7 @@ const (
 	aWrite
 )
 
-// answered notes that a client got an answer, or asked in vain.
+// answered records whether a request of a client was answered.
 func (t *torture) answered(kind int, ok bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -208,7 +210,7 @@ func (t *torture) answered(kind int, ok bool) {
 	t.gaps[kind] = max(t.gaps[kind], now.Sub(t.acked[kind]))
 }
 
-// mustBeAvailable fails the test if everybody has asked in vain for too long.
+// mustBeAvailable fails the test if no read or no write was answered for longestOutage.
 func (t *torture) mustBeAvailable() {
 	t.mu.Lock()
 	gaps := t.gaps
@@ -237,7 +239,7 @@ func (t *torture) wanted() (all []*host) {
 }
 
 // isWhole reports whether all hosts that should be are members of one idle view and
-// hold leases; otherwise why not.
+// hold leases. If not, why has the reason.
 func (t *torture) isWhole() (ok bool, why string) {
 	hosts := t.wanted()
 	epoch := uint64(0)
@@ -265,7 +267,7 @@ func (t *torture) isWhole() (ok bool, why string) {
 // whole waits until all is well again.
 func (t *torture) whole() {
 	t.t.Helper()
-	deadline := time.Now().Add(patience)
+	deadline := time.Now().Add(waitLimit)
 	for {
 		ok, why := t.isWhole()
 		if ok {
@@ -281,7 +283,7 @@ func (t *torture) whole() {
 				b := make([]byte, 64<<20)
 				os.WriteFile(os.Getenv("TREFOIL_STACKS"), b[:runtime.Stack(b, true)], 0o644)
 			}
-			t.t.Fatalf("not whole again in %s: %s; faults: %q", patience, why, t.faults)
+			t.t.Fatalf("not whole again in %s: %s; faults: %q", waitLimit, why, t.faults)
 		}
 		time.Sleep(50 * time.Millisecond)
 	}
@@ -319,11 +321,11 @@ func (t *torture) end() {
 		n, p := h.member(), h.up()
 		for _, o := range triple.Orders {
 			call := t.history.tick()
-			sn, err := n.Snapshot()
+			sn, err := n.Reader()
 			if err != nil {
 				t.t.Fatal(err)
 			}
-			a := c.read(sn.Range(t.t.Context(), triple.Bounds{Order: o}, node.ReadOptions{}), call, p)
+			a := c.read(sn.Range(t.t.Context(), triple.Bounds{Order: o}, store.ReadOptions{}), call, p)
 			sn.Close()
 			if a.err != nil {
 				t.t.Fatalf("through %s, %s: %v", h.name, o, a.err)

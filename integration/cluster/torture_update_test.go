@@ -7,8 +7,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/trefoildb/trefoil/node/cluster"
-	"github.com/trefoildb/trefoil/node/engine"
+	"github.com/trefoildb/trefoil/internal/engine"
 	"github.com/trefoildb/trefoil/triple"
 )
 
@@ -19,7 +18,7 @@ func (c *client) update(ctx context.Context, p *process) {
 	if n == nil {
 		return
 	}
-	e, err := engine.New(engine.StoreOf[cluster.Snapshot](n), engine.Options{})
+	e, err := engine.New(n, engine.Options{})
 	if err != nil {
 		c.torture.saw(err)
 		return
@@ -72,7 +71,8 @@ func (c *client) deleteMatch(ctx context.Context, p *process) {
 	if n == nil {
 		return
 	}
-	// 1. A pattern that matches nothing that is to stay: else the triple alone.
+	// 1. Choose a pattern that matches only triples which clients may write. If this one
+	// matches others, too, delete the triple alone.
 	i := c.random.IntN(c.torture.universe.moving)
 	pattern := triple.Pattern{Subject: fact(i).Subject}
 	switch c.random.IntN(3) {
@@ -111,8 +111,8 @@ func (c *client) deleteMatch(ctx context.Context, p *process) {
 	}
 }
 
-// deletable returns the triples of the universe that match a pattern; ok is false if one
-// of them may not be written to.
+// deletable returns the triples of the universe that match a pattern; ok is false if there
+// is none, or if one of them must not be written.
 func (c *client) deletable(pattern triple.Pattern) (which []int, ok bool) {
 	u := c.torture.universe
 	for i := range u.extent() {

@@ -14,10 +14,10 @@ import (
 
 	"github.com/anishathalye/porcupine"
 
-	"github.com/trefoildb/trefoil/integration/workload"
-	"github.com/trefoildb/trefoil/integration/workload/drive"
-	"github.com/trefoildb/trefoil/internal/bubble"
-	"github.com/trefoildb/trefoil/node"
+	"github.com/trefoildb/trefoil/internal/dataset"
+	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/internal/testing/bubble"
+	"github.com/trefoildb/trefoil/internal/testing/drive"
 	"github.com/trefoildb/trefoil/recovery"
 	"github.com/trefoildb/trefoil/triple"
 )
@@ -26,21 +26,21 @@ import (
 // process that was killed do not arrive.
 type processStore struct{ process *process }
 
-var errNoAnswer = fmt.Errorf("the process was killed: %w", node.ErrClosed)
+var errNoAnswer = fmt.Errorf("the process was killed: %w", store.ErrClosed)
 
 func (s processStore) Change(ctx context.Context, add bool, triples []triple.Triple) (changed int64, err error) {
 	n, _ := s.process.running()
 	if n == nil {
-		return 0, node.ErrUnavailable
+		return 0, store.ErrUnavailable
 	}
 	s.process.await()
 	var unchanged int64
 	if add {
-		var r node.AddResult
+		var r store.AddResult
 		r, err = n.Add(ctx, triples)
 		changed, unchanged = r.Added, r.Existing
 	} else {
-		var r node.DeleteResult
+		var r store.DeleteResult
 		r, err = n.Delete(ctx, triples)
 		changed, unchanged = r.Deleted, r.Missing
 	}
@@ -48,7 +48,7 @@ func (s processStore) Change(ctx context.Context, add bool, triples []triple.Tri
 	switch {
 	case s.process.dead.Load():
 		return 0, errors.Join(errNoAnswer, drive.ErrUnknown)
-	case errors.Is(err, node.ErrUnknown), err != nil && changed+unchanged > 0:
+	case errors.Is(err, store.ErrUnknown), err != nil && changed+unchanged > 0:
 		return changed, errors.Join(err, drive.ErrUnknown)
 	case err == nil && changed+unchanged != int64(len(triples)):
 		return changed, fmt.Errorf("%w: %d of %d triples are written, and no error", drive.ErrWrong, changed+unchanged, len(triples))
@@ -57,29 +57,29 @@ func (s processStore) Change(ctx context.Context, add bool, triples []triple.Tri
 }
 
 func (s processStore) Match(ctx context.Context, p triple.Pattern) iter.Seq2[triple.Triple, error] {
-	return s.read(func(sn snapshot) iter.Seq2[node.Row, error] { return sn.Match(ctx, p, node.ReadOptions{}) })
+	return s.read(func(sn snapshot) iter.Seq2[store.Row, error] { return sn.Match(ctx, p, store.ReadOptions{}) })
 }
 
 func (s processStore) Range(ctx context.Context, b triple.Bounds, reverse bool, limit int) iter.Seq2[triple.Triple, error] {
-	return s.read(func(sn snapshot) iter.Seq2[node.Row, error] {
-		return sn.Range(ctx, b, node.ReadOptions{Reverse: reverse, Limit: int64(limit)})
+	return s.read(func(sn snapshot) iter.Seq2[store.Row, error] {
+		return sn.Range(ctx, b, store.ReadOptions{Reverse: reverse, Limit: int64(limit)})
 	})
 }
 
 // snapshot is what is read of a cluster's node.
 type snapshot interface {
-	Match(ctx context.Context, p triple.Pattern, o node.ReadOptions) iter.Seq2[node.Row, error]
-	Range(ctx context.Context, b triple.Bounds, o node.ReadOptions) iter.Seq2[node.Row, error]
+	Match(ctx context.Context, p triple.Pattern, o store.ReadOptions) iter.Seq2[store.Row, error]
+	Range(ctx context.Context, b triple.Bounds, o store.ReadOptions) iter.Seq2[store.Row, error]
 }
 
-func (s processStore) read(rows func(snapshot) iter.Seq2[node.Row, error]) iter.Seq2[triple.Triple, error] {
+func (s processStore) read(rows func(snapshot) iter.Seq2[store.Row, error]) iter.Seq2[triple.Triple, error] {
 	return func(yield func(triple.Triple, error) bool) {
 		n, _ := s.process.running()
 		if n == nil {
-			yield(triple.Triple{}, node.ErrUnavailable)
+			yield(triple.Triple{}, store.ErrUnavailable)
 			return
 		}
-		sn, err := n.Snapshot()
+		sn, err := n.Reader()
 		if err != nil {
 			yield(triple.Triple{}, err)
 			return
@@ -109,9 +109,9 @@ func TestTortureWorkload(t *testing.T) {
 	if testing.Short() {
 		rounds = 1
 	}
-	for name, app := range map[string]workload.Application{
-		"photos":  workload.Photos{Seed: seed, Triples: 600},
-		"library": workload.Library{Seed: seed, Triples: 600},
+	for name, app := range map[string]dataset.Application{
+		"photos":  dataset.Photos{Seed: seed, Triples: 600},
+		"library": dataset.Library{Seed: seed, Triples: 600},
 	} {
 		t.Run(name, func(t *testing.T) {
 			bubble.Test(t, func(t *testing.T) {
@@ -132,7 +132,7 @@ const workloadClients = 4
 // workloadTorture is an application whose clients use a cluster under faults.
 type workloadTorture struct {
 	*torture
-	app    workload.Application
+	app    dataset.Application
 	driver drive.Driver
 
 	mu    sync.Mutex
@@ -141,7 +141,7 @@ type workloadTorture struct {
 
 // tortureWorkload runs one application on one cluster while strike brings faults, and
 // makes them good.
-func tortureWorkload(t *testing.T, seed uint64, app workload.Application, strike func(*torture)) {
+func tortureWorkload(t *testing.T, seed uint64, app dataset.Application, strike func(*torture)) {
 	// 1. A cluster with the initial data.
 	r := rand.New(rand.NewPCG(seed, 5))
 	to := &torture{t: t, world: newWorld(t, seed), random: r, universe: newUniverse(0, 0, 0), errors: map[string]int{},
@@ -205,7 +205,7 @@ func (w *workloadTorture) client(ctx context.Context, number int) {
 			return
 		case err != nil:
 			w.saw(err)
-		case op.Kind != workload.Find:
+		case op.Kind != dataset.Find:
 			w.mu.Lock()
 			w.tally["changes"]++
 			w.mu.Unlock()
@@ -218,7 +218,7 @@ func (w *workloadTorture) client(ctx context.Context, number int) {
 func (w *workloadTorture) searchAll(searches int) {
 	w.t.Helper()
 	for op := range w.app.Ops(0, 1) {
-		if op.Kind != workload.Find {
+		if op.Kind != dataset.Find {
 			continue
 		}
 		p := w.anyProcess(w.random)

@@ -1,4 +1,4 @@
-// What members of a world send each other, by what it is for.
+// The traffic between members of a world, by purpose.
 
 package cluster
 
@@ -17,8 +17,8 @@ type traffic struct {
 	hosts map[netip.Addr]*bill // what a host sends and receives
 }
 
-// bill is bytes and writes by what they are for: "raft", "gossip", "packet", or the
-// method of a call between nodes.
+// bill has bytes and writes by purpose: "raft", "gossip", "packet", or the method of a call
+// between nodes.
 type bill struct {
 	bytes, writes map[string]int64
 }
@@ -26,7 +26,7 @@ type bill struct {
 // flow is a connection, or the datagrams from one host to another.
 type flow struct {
 	purpose string
-	calls   bool // purpose is the method of the last request
+	calls   bool // it carries calls: purpose is the method of the last one
 }
 
 func newTraffic() *traffic {
@@ -40,8 +40,8 @@ func (b *bill) add(purpose string, n int) {
 	b.writes[purpose]++
 }
 
-// sent counts one write. A connection is known by the hello of its dialer, a call by
-// its request: one connection carries one call at a time.
+// sent counts one write. The hello of the dialer shows the purpose of a connection, and
+// each request its method, because a connection carries one call at a time.
 func (t *traffic) sent(from, to netip.AddrPort, kind string, text []byte) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -79,7 +79,7 @@ func (t *traffic) add(purpose string, from, to netip.Addr, n int) {
 	}
 }
 
-// take returns what was sent by all, and by and to one host, since the last call.
+// take returns the traffic of all hosts, and of one, since the last call.
 func (t *traffic) take(host string) (all, one bill) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

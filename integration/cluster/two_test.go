@@ -1,4 +1,4 @@
-// Two members: reads go on through one that does not reach the other.
+// Two members: each answers reads even if it does not reach the other one.
 
 package cluster
 
@@ -14,7 +14,7 @@ import (
 
 	"github.com/anishathalye/porcupine"
 
-	"github.com/trefoildb/trefoil/node"
+	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/recovery"
 	"github.com/trefoildb/trefoil/triple"
 )
@@ -29,15 +29,17 @@ func (w *world) pair(copies int) (all []triple.Triple) {
 		w.mustNote(w.any(), tr, "a", "noted")
 	}
 	w.stable()
-	sleep(w.t.Context(), 5*time.Second) // both know that all is settled
+	sleep(w.t.Context(), 5*time.Second) // until all operations are settled on both
 	return all
 }
 
-// readsAlone fails unless a machine answers all kinds of reads, completely and soon.
+// readsAlone fails the test unless a machine answers all kinds of reads completely within
+// 10 seconds.
 func (m *machine) readsAlone(all []triple.Triple) {
 	t := m.world.t
 	t.Helper()
 	began := time.Now()
+	// 1. All contents.
 	got, err := m.contents(t.Context())
 	if err != nil {
 		t.Fatalf("%s: %v after %s", m.name, err, time.Since(began))
@@ -45,11 +47,12 @@ func (m *machine) readsAlone(all []triple.Triple) {
 	if diff := difference(got, setOf(all)); diff != "" {
 		t.Fatalf("%s: %s", m.name, diff)
 	}
-	sn, err := m.node.Snapshot()
+	sn, err := m.node.Reader()
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer sn.Close()
+	// 2. Counts and single annotations.
 	for _, tr := range all[:20] {
 		for _, p := range append(looks(tr), triple.Pattern{Subject: tr.Subject}, triple.Pattern{Predicate: tr.Predicate}, triple.Pattern{}) {
 			want := 0
@@ -67,8 +70,9 @@ func (m *machine) readsAlone(all []triple.Triple) {
 			t.Errorf("the annotation of %s: %q, %v", tr, note, err)
 		}
 	}
+	// 3. All rows with their annotations.
 	notes := 0
-	for row, err := range sn.Match(t.Context(), triple.Pattern{}, node.ReadOptions{Annotations: true}) {
+	for row, err := range sn.Match(t.Context(), triple.Pattern{}, store.ReadOptions{Annotations: true}) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -82,18 +86,19 @@ func (m *machine) readsAlone(all []triple.Triple) {
 	}
 }
 
-// mustRefuse fails unless a machine refuses a write with a clear error.
+// mustRefuse fails the test unless a machine refuses a write because there is no leader.
 func (m *machine) mustRefuse(tr triple.Triple) {
 	t := m.world.t
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	if _, err := m.node.Add(ctx, []triple.Triple{tr}); !errors.Is(err, node.ErrUnavailable) || !strings.Contains(err.Error(), "no leader") {
+	if _, err := m.node.Add(ctx, []triple.Triple{tr}); !errors.Is(err, store.ErrUnavailable) || !strings.Contains(err.Error(), "no leader") {
 		t.Errorf("a write through %s: %v", m.name, err)
 	}
 }
 
-// Either of two members dies: reads go on, writes are refused, and both go on when it is back.
+// Either of two members dies: the other one answers reads and refuses writes. When the dead
+// one is back, both are possible.
 func TestTwoLoseEither(t *testing.T) {
 	for _, copies := range []int{2, 5} {
 		for _, leads := range []bool{true, false} {
@@ -106,7 +111,7 @@ func TestTwoLoseEither(t *testing.T) {
 					}
 					left := w.others(dead)[0]
 					dead.kill()
-					left.readsAlone(all) // begun at once: within the lease and half of one
+					left.readsAlone(all) // begins before the member is cut off
 					left.mustRefuse(fresh()[0])
 					sleep(t.Context(), time.Hour)
 					left.readsAlone(all)
@@ -120,8 +125,8 @@ func TestTwoLoseEither(t *testing.T) {
 	}
 }
 
-// A cut between two members, in one direction or both, amid writes: both go on to answer
-// reads, none acknowledges a write, and what clients see of each triple is linearizable.
+// The network between two members is cut in one direction or both, amid writes. Both answer
+// reads, none acknowledges a write, and the history of each triple is linearizable.
 func TestTwoCut(t *testing.T) {
 	for _, way := range []string{"both ways", "from the leader", "to the leader"} {
 		t.Run(way, func(t *testing.T) {
@@ -133,6 +138,7 @@ func TestTwoCut(t *testing.T) {
 				var clients sync.WaitGroup
 				defer clients.Wait()
 				defer cancel()
+				// 1. Clients read and write through both sides.
 				var all [2]pairClient
 				for side := range all {
 					for i := range 3 {
@@ -140,6 +146,7 @@ func TestTwoCut(t *testing.T) {
 						clients.Go(func() { all[side].run(ctx, w.machines[side], h, random) })
 					}
 				}
+				// 2. Cut. After 10 s, in which leases end, count for 30 s.
 				for range 2 {
 					sleep(ctx, time.Duration(2000+w.random.IntN(2000))*time.Millisecond)
 					leader := w.leader()
@@ -179,10 +186,10 @@ func TestTwoCut(t *testing.T) {
 	}
 }
 
-// pairFacts is of how many triples clients read and write.
+// pairFacts is the number of triples that clients read and write.
 const pairFacts = 60
 
-// pairClient counts what clients of one machine have answered to them.
+// pairClient counts the answers that clients of one machine got.
 type pairClient struct{ reads, writes atomic.Int64 }
 
 func (c *pairClient) run(ctx context.Context, m *machine, h *history, random *rand.Rand) {
@@ -203,7 +210,7 @@ func (c *pairClient) run(ctx context.Context, m *machine, h *history, random *ra
 			} else {
 				_, err = m.node.Delete(timed, facts[i:i+1])
 			}
-			if err == nil || errors.Is(err, node.ErrUnknown) { // otherwise nothing was done
+			if err == nil || errors.Is(err, store.ErrUnknown) { // after other errors nothing was done
 				h.wrote(i, live, call, err == nil, m.name)
 			}
 			if err == nil {
@@ -215,8 +222,8 @@ func (c *pairClient) run(ctx context.Context, m *machine, h *history, random *ra
 	}
 }
 
-// A member that is started again while the other one is away answers nothing, and why: it
-// cannot know that the other one did not go on by an operator's word.
+// A member that is started again while the other one is down refuses reads with the reason:
+// an operator may have made the other one go on alone.
 func TestTwoStartedAgain(t *testing.T) {
 	simulate(t, 2, func(t *testing.T, w *world) {
 		all := w.pair(2)
@@ -229,7 +236,7 @@ func TestTwoStartedAgain(t *testing.T) {
 		sleep(t.Context(), time.Minute)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
-		if _, err := left.contents(ctx); !errors.Is(err, node.ErrUnavailable) || !strings.Contains(err.Error(), "was started again") {
+		if _, err := left.contents(ctx); !errors.Is(err, store.ErrUnavailable) || !strings.Contains(err.Error(), "was started again") {
 			t.Errorf("a read: %v", err)
 		}
 		left.mustRefuse(fresh()[0])
@@ -239,8 +246,8 @@ func TestTwoStartedAgain(t *testing.T) {
 	})
 }
 
-// An operator has one of two go on while the other one runs behind a cut. That one answers
-// what it has, until it hears of the new generation.
+// An operator makes one of two go on alone while the other one runs behind a cut. The other
+// one answers reads until it reaches the new generation.
 func TestTwoRecoveredBesideACut(t *testing.T) {
 	simulate(t, 2, func(t *testing.T, w *world) {
 		all := w.pair(2)
@@ -262,13 +269,13 @@ func TestTwoRecoveredBesideACut(t *testing.T) {
 		})
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
-		if _, err := left.contents(ctx); !errors.Is(err, node.ErrUnavailable) {
+		if _, err := left.contents(ctx); !errors.Is(err, store.ErrUnavailable) {
 			t.Errorf("a read: %v", err)
 		}
 	})
 }
 
-// The other one of two is lost while a third machine joins, or copies are made: reads are refused.
+// One of two is lost while a third machine joins and copies are made: reads are refused.
 func TestTwoLoseAmidAChange(t *testing.T) {
 	simulate(t, 3, func(t *testing.T, w *world) {
 		third := w.machines[2]
@@ -286,16 +293,16 @@ func TestTwoLoseAmidAChange(t *testing.T) {
 		sleep(t.Context(), 10*time.Second)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
-		if _, err := left.contents(ctx); !errors.Is(err, node.ErrUnavailable) {
+		if _, err := left.contents(ctx); !errors.Is(err, store.ErrUnavailable) {
 			t.Errorf("a read: %v", err)
 		}
 		if left.node.NoMajority() {
-			t.Error("it says that it answers")
+			t.Error("it reports that it answers reads without a majority")
 		}
 	})
 }
 
-// The graph of links answers as well, from rows if need be.
+// The graph of links answers without a majority too, from rows.
 func TestTwoLinks(t *testing.T) {
 	simulate(t, 2, func(t *testing.T, w *world) {
 		web := newWeb(w)
@@ -305,7 +312,8 @@ func TestTwoLinks(t *testing.T) {
 		for range 10 {
 			web.change() // gives all pages UIDs
 		}
-		// Which of several UIDs of a page came first is known of views that are over.
+		// A restart makes a new view: the order of several UIDs of a page is known only for
+		// earlier views.
 		again := w.any()
 		web.end(again)
 		again.kill()
@@ -322,7 +330,7 @@ func TestTwoLinks(t *testing.T) {
 		dead.kill()
 		sleep(t.Context(), 5*time.Second)
 		if !left.node.NoMajority() {
-			t.Fatal("it does not answer")
+			t.Fatal("it does not answer reads without a majority")
 		}
 		web.checkLists(web.graphs[left], 10*time.Second)
 		web.checkLabels(web.graphs[left])
@@ -330,8 +338,8 @@ func TestTwoLinks(t *testing.T) {
 	})
 }
 
-// One of two dies amid writes through both. Of what was acknowledged the other one answers all;
-// what is undecided is refused, with a reason, and is decided when both run.
+// One of two dies amid writes through the other one, which then answers reads of all that was
+// acknowledged. It refuses reads of undecided writes; they are decided when both run.
 func TestTwoLoseAmidWrites(t *testing.T) {
 	simulate(t, 2, func(t *testing.T, w *world) {
 		w.pair(2)
@@ -349,6 +357,7 @@ func TestTwoLoseAmidWrites(t *testing.T) {
 		sleep(ctx, 20*time.Second)
 		cancel()
 		clients.Wait()
+		// 1. Read each triple without the dead machine.
 		answered, undecided := 0, 0
 		random := rand.New(rand.NewPCG(w.seed, 9))
 		for i, tr := range fresh()[:pairFacts] {
@@ -358,7 +367,7 @@ func TestTwoLoseAmidWrites(t *testing.T) {
 			case err == nil:
 				h.saw(i, live, call, h.tick(), "after the loss")
 				answered++
-			case errors.Is(err, node.ErrUnavailable) && strings.Contains(err.Error(), "are undecided"):
+			case errors.Is(err, store.ErrUnavailable) && strings.Contains(err.Error(), "are undecided"):
 				undecided++
 			default:
 				t.Errorf("%s: %v", tr, err)
@@ -368,6 +377,7 @@ func TestTwoLoseAmidWrites(t *testing.T) {
 		if answered < pairFacts/2 {
 			t.Errorf("only %d of %d are answered", answered, pairFacts)
 		}
+		// 2. Read each one when both run. Both reads must fit one history.
 		dead.run(left)
 		w.settle()
 		for i, tr := range fresh()[:pairFacts] {

@@ -1,3 +1,5 @@
+// Purges, scrubs and other upkeep of a cluster.
+
 package cluster
 
 import (
@@ -12,7 +14,8 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/trefoildb/trefoil/node"
+	"github.com/trefoildb/trefoil/internal/replica"
+	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/recovery"
 	"github.com/trefoildb/trefoil/trie"
 	"github.com/trefoildb/trefoil/triple"
@@ -26,7 +29,7 @@ func (w *world) tombstones() (n int) {
 		if err != nil {
 			w.t.Fatal(err)
 		}
-		for _, table := range []byte{node.TableStorage, node.TableReplica} {
+		for _, table := range []byte{store.TableStorage, store.TableReplica} {
 			for row, err := range sn.Raw(w.t.Context(), table, triple.Range{}) {
 				if err != nil {
 					w.t.Fatal(err)
@@ -60,7 +63,7 @@ func (w *world) purge() (purged int64) {
 	m := w.any()
 	time.Sleep(time.Second) // of virtual time: all hear of what is settled
 	w.eventually("purge", func(ctx context.Context) (err error) {
-		purged, err = m.node.Purge(ctx)
+		purged, err = m.node.Upkeep().Purge(ctx)
 		return err
 	})
 	return purged
@@ -70,7 +73,7 @@ func (w *world) mustScrub() (found scrubbed) {
 	w.t.Helper()
 	m := w.any()
 	w.eventually("scrub", func(ctx context.Context) error {
-		r, err := m.node.Scrub(ctx)
+		r, err := m.node.Upkeep().Scrub(ctx)
 		found = scrubbed{r.Differences, r.Repaired, r.Left + r.Foreign + r.Unreadable}
 		return err
 	})
@@ -79,7 +82,7 @@ func (w *world) mustScrub() (found scrubbed) {
 
 type scrubbed struct{ differences, repaired, left int64 }
 
-func (w *world) mustCheck() (report node.CheckReport) {
+func (w *world) mustCheck() (report store.CheckReport) {
 	w.t.Helper()
 	m := w.any()
 	w.eventually("check", func(ctx context.Context) (err error) {
@@ -123,7 +126,7 @@ func (w *world) fullest() (fullest *machine) {
 			w.t.Fatal(err)
 		}
 		rows := 0
-		for _, table := range []byte{node.TableStorage, node.TableReplica} {
+		for _, table := range []byte{store.TableStorage, store.TableReplica} {
 			for _, err := range sn.Raw(w.t.Context(), table, triple.Range{}) {
 				if err != nil {
 					w.t.Fatal(err)
@@ -160,7 +163,7 @@ func (m *machine) rowsOf(tr triple.Triple) (keys, values [][]byte) {
 		m.world.t.Fatal(err)
 	}
 	defer sn.Close()
-	for _, table := range []byte{node.TableStorage, node.TableReplica} {
+	for _, table := range []byte{store.TableStorage, store.TableReplica} {
 		for row, err := range sn.Raw(m.world.t.Context(), table, triple.Range{}) {
 			if err != nil {
 				m.world.t.Fatal(err)
@@ -238,7 +241,7 @@ func TestADeleteIsPurgedAMachineWakesWithAPendingOlderAdd(t *testing.T) {
 			sleeper = w.any()
 		}
 		v := sleeper.node.View()
-		held := map[trie.MachineID][]node.Operation{} // by sequencer
+		held := map[trie.MachineID][]replica.Operation{} // by sequencer
 		r := v.Joint().Resolver()
 		for _, tr := range all[:100] {
 			keys, values := sleeper.rowsOf(tr)
@@ -254,7 +257,7 @@ func TestADeleteIsPurgedAMachineWakesWithAPendingOlderAdd(t *testing.T) {
 			if err != nil || !ok {
 				t.Fatal(ok, err)
 			}
-			held[m] = append(held[m], node.Operation{Kind: node.OperationAdd, Stamp: value.Stamp, Key: spo})
+			held[m] = append(held[m], replica.Operation{Kind: store.OperationAdd, Stamp: value.Stamp, Key: spo})
 		}
 		if _, err := w.any().node.Delete(t.Context(), all[:100]); err != nil {
 			t.Fatal(err)
@@ -267,7 +270,7 @@ func TestADeleteIsPurgedAMachineWakesWithAPendingOlderAdd(t *testing.T) {
 			t.Fatalf("not a test: epoch %d after %d, %d sequencers", e, v.Epoch, len(held))
 		}
 		for m, late := range held {
-			d := &node.Delivery{Origin: node.Origin{Sequencer: m, Incarnation: v.Find(m).Incarnation, Batch: 1 << 40}, Operations: late}
+			d := &replica.Delivery{Origin: replica.Origin{Sequencer: m, Incarnation: v.Find(m).Incarnation, Batch: 1 << 40}, Operations: late}
 			if err := sleeper.store.Deliver(t.Context(), d, v.Joint()); err != nil {
 				t.Fatal(err)
 			}
@@ -318,7 +321,7 @@ func TestPurgeWaits(t *testing.T) {
 		w.net.Cut(a.name, b.name)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		if n, err := a.node.Purge(ctx); err == nil || n != 0 {
+		if n, err := a.node.Upkeep().Purge(ctx); err == nil || n != 0 {
 			t.Errorf("%d tombstones are purged, %v", n, err)
 		}
 		if n := w.tombstones(); n != before {
@@ -338,7 +341,7 @@ func (w *world) damage(triples []triple.Triple) (epoch uint64, missing, forged i
 	v := w.any().node.View()
 	rows := map[string][]byte{}
 	for _, m := range w.up() {
-		for _, table := range []byte{node.TableStorage, node.TableReplica} {
+		for _, table := range []byte{store.TableStorage, store.TableReplica} {
 			sn, err := m.store.Snapshot()
 			if err != nil {
 				w.t.Fatal(err)
@@ -354,14 +357,14 @@ func (w *world) damage(triples []triple.Triple) (epoch uint64, missing, forged i
 	}
 	for _, tr := range triples {
 		spo, _ := triple.AppendKey(nil, triple.SPO, tr)
-		slots, err := v.Base.Slots(spo)
+		slots, err := v.Base.Places(spo)
 		if err != nil {
 			w.t.Fatal(err)
 		}
 		for _, s := range slots {
-			table := node.TableStorage
+			table := store.TableStorage
 			if s.Extra {
-				table = node.TableReplica
+				table = store.TableReplica
 			}
 			key, _, _ := recovery.AppendVersion(nil, s.Order, spo)
 			value := rows[fmt.Sprint(s.Machine, table)+string(key)]
@@ -398,7 +401,7 @@ func TestScrub(t *testing.T) {
 		w.stable()
 		victim := w.fullest()
 		victim.edit(func(db *pebble.DB) error {
-			it, err := db.NewIter(&pebble.IterOptions{LowerBound: []byte{node.TableStorage}, UpperBound: []byte{node.TableReplica + 1}})
+			it, err := db.NewIter(&pebble.IterOptions{LowerBound: []byte{store.TableStorage}, UpperBound: []byte{store.TableReplica + 1}})
 			if err != nil {
 				return err
 			}
@@ -480,7 +483,7 @@ func TestForgedRows(t *testing.T) {
 						if i == 2 {
 							value = []byte{0} // a value without a stamp
 						}
-						return db.Set(append([]byte{node.TableStorage}, key...), value, pebble.Sync)
+						return db.Set(append([]byte{store.TableStorage}, key...), value, pebble.Sync)
 					})
 					break
 				}

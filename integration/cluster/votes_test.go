@@ -1,3 +1,5 @@
+// Changes of leaders, and power loss without a disk.
+
 package cluster
 
 import (

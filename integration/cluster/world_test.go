@@ -1,3 +1,5 @@
+// The world of the tests: machines, network and virtual time.
+
 package cluster
 
 import (
@@ -13,13 +15,15 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
-	"github.com/trefoildb/trefoil/integration/memnet"
-	"github.com/trefoildb/trefoil/internal/bubble"
+	"github.com/trefoildb/trefoil/internal/cluster"
+	"github.com/trefoildb/trefoil/internal/cluster/generation"
+	"github.com/trefoildb/trefoil/internal/cluster/view"
+	"github.com/trefoildb/trefoil/internal/linkgraph/ranges"
+	"github.com/trefoildb/trefoil/internal/replica"
+	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/internal/testing/bubble"
+	"github.com/trefoildb/trefoil/internal/testing/memnet"
 	"github.com/trefoildb/trefoil/links"
-	"github.com/trefoildb/trefoil/node"
-	"github.com/trefoildb/trefoil/node/cluster"
-	"github.com/trefoildb/trefoil/node/links/ranges"
-	"github.com/trefoildb/trefoil/node/view"
 	"github.com/trefoildb/trefoil/recovery"
 )
 
@@ -38,8 +42,8 @@ type world struct {
 	log      *slog.Logger
 	events   *events
 	unfit    string // why this seed is not a test; "" if it is one
-	// adjust changes what each machine is started with; nil changes nothing.
-	adjust func(*node.Options, *cluster.Config)
+	// adjust changes the options and the configuration of each machine that starts; may be nil.
+	adjust func(*store.Options, *replica.Options, *cluster.Config)
 }
 
 // machine is one host with a disk, and the node that runs on it, if one does.
@@ -48,7 +52,7 @@ type machine struct {
 	name   string // its IP address
 	disk   *vfs.MemFS
 	loads  string // where the runs of bulk loads are, which a crash leaves as they are
-	store  *node.Store
+	store  *replica.Store
 	node   *cluster.Node // nil while it is down
 	spare  bool
 	closed bool
@@ -173,17 +177,18 @@ func (m *machine) run(others ...*machine) {
 
 func (m *machine) tryRun(ctx context.Context, others ...*machine) (err error) {
 	w := m.world
-	options := node.Options{
-		FS: w.events.disk(m.name, m.disk), Member: true, MemTableBytes: 1 << 20, CacheBytes: 4 << 20, MinFreeBytes: -1, MaxSegmentBytes: 1 << 20, CountChanges: true, Journal: ranges.Journal(links.DefaultPredicate), Logger: w.log.With("machine", m.name),
+	options := store.Options{
+		FS: w.events.disk(m.name, m.disk), Member: true, MemTableBytes: 1 << 20, CacheBytes: 4 << 20, MinFreeBytes: -1, MaxSegmentBytes: 1 << 20, CountChanges: true, Logger: w.log.With("machine", m.name),
 	}
+	journal := replica.Options{Journal: ranges.Journal(links.DefaultPredicate)}
 	cfg := cluster.Config{
 		Listen: m.address(), Advertise: m.advertise, Spare: m.spare, Closed: m.closed, Name: m.cluster, Lease: m.lease, Copies: m.copies, Network: w.fills.network(w.net.Host(m.name)), FS: w.events.disk(m.name, m.disk), Clock: w,
 		MinSegmentBytes: 8 << 10, MaxSegmentBytes: 64 << 10, LoadDir: m.loads, Logger: w.log.With("machine", m.name),
 	}
 	if w.adjust != nil {
-		w.adjust(&options, &cfg)
+		w.adjust(&options, &journal, &cfg)
 	}
-	if m.store, err = node.Open(dataDir, options); err != nil {
+	if m.store, err = replica.Open(dataDir, options, journal); err != nil {
 		return err
 	}
 	cfg.Store = m.store
@@ -232,17 +237,17 @@ func (m *machine) kill() {
 // are; these follow it.
 func (w *world) recover(first *machine, noneNewer bool, keep ...*machine) *view.View {
 	w.t.Helper()
-	r := cluster.Recovery{FS: first.disk, Dir: dataDir, NoneNewer: noneNewer, Network: w.net.Host(first.name), Logger: w.log}
+	r := generation.Recovery{FS: first.disk, Dir: dataDir, NoneNewer: noneNewer, Network: w.net.Host(first.name), Logger: w.log}
 	for _, m := range keep {
 		r.Keep = append(r.Keep, w.position(m))
 	}
-	v, err := cluster.RecoverMajority(w.t.Context(), r)
+	v, err := generation.Recover(w.t.Context(), r)
 	if err != nil {
 		w.t.Fatal(err)
 	}
 	for _, m := range keep {
-		f := cluster.Following{FS: m.disk, Dir: dataDir, Addresses: []string{first.address()}, Ticket: cluster.TicketOf(v), Logger: w.log}
-		if err := cluster.Follow(f); err != nil {
+		f := generation.Following{FS: m.disk, Dir: dataDir, Addresses: []string{first.address()}, Ticket: generation.TicketOf(v), Logger: w.log}
+		if err := generation.Follow(f); err != nil {
 			w.t.Fatal(err)
 		}
 	}
@@ -250,9 +255,9 @@ func (w *world) recover(first *machine, noneNewer bool, keep ...*machine) *view.
 }
 
 // position returns how far a machine is that is down.
-func (w *world) position(m *machine) cluster.Position {
+func (w *world) position(m *machine) generation.Position {
 	w.t.Helper()
-	s, err := cluster.Inspect(m.disk, dataDir, w.log)
+	s, err := generation.Inspect(m.disk, dataDir, w.log)
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -268,7 +273,7 @@ func (m *machine) giveUp(others ...*machine) {
 	for _, o := range others {
 		addresses = append(addresses, o.address())
 	}
-	if _, err := node.SetAside(m.disk, dataDir, addresses); err != nil {
+	if _, err := store.SetAside(m.disk, dataDir, addresses); err != nil {
 		m.world.t.Fatalf("set aside %s: %v", m.name, err)
 	}
 	m.run()
@@ -279,7 +284,7 @@ func (m *machine) rejoin() {
 	m.world.t.Helper()
 	addresses := m.node.Members()
 	m.stop()
-	if _, err := node.SetAside(m.disk, dataDir, addresses); err != nil {
+	if _, err := store.SetAside(m.disk, dataDir, addresses); err != nil {
 		m.world.t.Fatalf("set aside %s: %v", m.name, err)
 	}
 	m.run()
@@ -305,19 +310,19 @@ func (w *world) up() (up []*machine) {
 	return up
 }
 
-// patience is how long, in virtual time, a world waits for what must come.
-const patience = 5 * time.Minute
+// waitLimit is how long, in virtual time, a world waits for what must come.
+const waitLimit = 5 * time.Minute
 
 // until waits until a condition holds.
 func (w *world) until(what string, condition func() bool) {
 	w.t.Helper()
-	deadline := time.Now().Add(patience)
+	deadline := time.Now().Add(waitLimit)
 	for !condition() {
 		if time.Now().After(deadline) {
 			for _, m := range w.up() {
 				w.t.Logf("%s: %+v", m.name, m.node.Status())
 			}
-			w.t.Fatalf("in vain: %s", what)
+			w.t.Fatalf("waited %s for this: %s", waitLimit, what)
 		}
 		time.Sleep(20 * time.Millisecond) // of virtual time
 	}

@@ -1,3 +1,5 @@
+// Real data sets in several syntaxes.
+
 package conformance
 
 import (
@@ -17,7 +19,7 @@ func parseFile(t *testing.T, elem ...string) []triple.Triple {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := input.Open(sources[0], input.Limits{})
+	r, err := sources[0].Open()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -95,7 +97,7 @@ func TestDirty(t *testing.T) {
 	}
 	accepted, rejected := 0, 0
 	for _, source := range sources {
-		r, err := input.Open(source, input.Limits{})
+		r, err := source.Open()
 		if err != nil {
 			t.Fatal(err)
 		}

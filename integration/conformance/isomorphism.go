@@ -1,3 +1,5 @@
+// Isomorphism of datasets up to the names of blank nodes.
+
 package conformance
 
 import (
@@ -16,15 +18,13 @@ var ErrUndecided = errors.New("isomorphism is undecided: too many refinements")
 // maxRefinements bounds the search of [Isomorphic].
 const maxRefinements = 20000
 
-// Isomorphic reports whether two RDF datasets are equal but for the names of their
-// blank nodes (RDF 1.1 Concepts, section 4.1 with blank graph names). A triple
-// that is there twice counts once.
+// Isomorphic reports whether two RDF datasets are equal up to the names of their blank nodes
+// (RDF 1.1 Concepts, section 4.1 with blank graph names). A repeated triple counts once.
 //
-// Blank nodes are told apart by colours: a node's colour is a hash of the triples
-// it stands in and of its neighbours' colours. Where nodes of one colour remain,
-// one of a's is paired with each of b's in turn and the colours are refined
-// again. A mapping found so is checked triple by triple, so that a collision of
-// hashes never makes two datasets equal.
+// Blank nodes are distinguished by colours. A node's colour is a hash of its triples and of its
+// neighbours' colours. If nodes of one colour remain, one of a's is paired with each of b's in
+// turn, and the colours are refined again. Each mapping is checked triple by triple, because a
+// collision of hashes must not make two datasets equal.
 func Isomorphic(a, b []triple.Triple) (bool, error) {
 	left, right := newColoured(a), newColoured(b)
 	if len(left.triples) != len(right.triples) || len(left.colours) != len(right.colours) {
@@ -157,6 +157,7 @@ func (s *search) match(a, b colouring) bool {
 	if s.refinements++; s.refinements > maxRefinements {
 		return false
 	}
+	// 1. Refine both. Classes of one colour must have equal sizes.
 	a, b = s.left.refine(a), s.right.refine(b)
 	classesA, classesB := byColour(a), byColour(b)
 	if len(classesA) != len(classesB) {
@@ -176,6 +177,7 @@ func (s *search) match(a, b colouring) bool {
 	if smallest == 0 {
 		return s.verify(classesA, classesB)
 	}
+	// 2. Pair one node of the smallest class with each candidate, because one of them must match.
 	single := mix(pick, 2)
 	tryA := maps.Clone(a)
 	tryA[classesA[pick][0]] = single

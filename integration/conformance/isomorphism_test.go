@@ -1,3 +1,5 @@
+// Tests of isomorphism.
+
 package conformance
 
 import (

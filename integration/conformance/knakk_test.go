@@ -1,3 +1,5 @@
+// The parsers against those of knakk/rdf.
+
 package conformance
 
 import (

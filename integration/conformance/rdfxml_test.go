@@ -1,3 +1,5 @@
+// The W3C suite of RDF/XML.
+
 package conformance
 
 import (

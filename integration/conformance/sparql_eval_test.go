@@ -1,3 +1,5 @@
+// The W3C suites of SPARQL evaluation.
+
 package conformance
 
 import (
@@ -17,14 +19,14 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
-	"github.com/trefoildb/trefoil/node"
+	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/rdfload/syntax"
 	"github.com/trefoildb/trefoil/sparql"
 	"github.com/trefoildb/trefoil/sparql/ast"
 	"github.com/trefoildb/trefoil/sparql/exec"
-	"github.com/trefoildb/trefoil/sparql/exec/memsource"
 	sparqlparser "github.com/trefoildb/trefoil/sparql/parser"
 	"github.com/trefoildb/trefoil/sparql/results"
+	"github.com/trefoildb/trefoil/sparql/source/memsource"
 	"github.com/trefoildb/trefoil/triple"
 )
 
@@ -118,12 +120,12 @@ type openSource func(*testing.T, []triple.Triple) (sparql.Source, func() error)
 // sources are what every test is run on.
 func sources(t *testing.T) map[string]openSource {
 	t.Helper()
-	store, err := node.Open("data", node.Options{FS: vfs.NewMem()})
+	db, err := store.Open("data", store.Options{FS: vfs.NewMem()})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if err := store.Close(); err != nil {
+		if err := db.Close(); err != nil {
 			t.Error(err)
 		}
 	})
@@ -134,10 +136,10 @@ func sources(t *testing.T) map[string]openSource {
 		// One store for all tests, which takes the place of what it held by one change.
 		"store": func(t *testing.T, triples []triple.Triple) (sparql.Source, func() error) {
 			t.Helper()
-			if _, err := store.Apply(context.Background(), node.Changes{ClearAll: true, Add: slices.Values(triples)}); err != nil {
+			if _, err := db.Apply(context.Background(), store.Changes{ClearAll: true, Add: slices.Values(triples)}); err != nil {
 				t.Fatal(err)
 			}
-			sn, err := store.Snapshot()
+			sn, err := db.Snapshot()
 			if err != nil {
 				t.Fatal(err)
 			}

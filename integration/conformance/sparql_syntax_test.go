@@ -1,3 +1,5 @@
+// The W3C suites of SPARQL syntax.
+
 package conformance
 
 import (

@@ -1,3 +1,5 @@
+// The W3C suites of SPARQL updates, on a store.
+
 package conformance
 
 import (
@@ -5,14 +7,14 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/trefoildb/trefoil/node"
+	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/sparql"
 	"github.com/trefoildb/trefoil/sparql/update"
 	"github.com/trefoildb/trefoil/triple"
 )
 
 // stored is a dataset in a store on disk.
-type stored struct{ store *node.Store }
+type stored struct{ store *store.Store }
 
 func (s stored) source(t *testing.T) sparql.Source {
 	t.Helper()
@@ -30,13 +32,13 @@ func (s stored) source(t *testing.T) sparql.Source {
 
 func (s stored) apply(t *testing.T, c *update.Changes) {
 	t.Helper()
-	s.change(t, node.Changes{
+	s.change(t, store.Changes{
 		ClearAll: c.ClearAll, ClearDefault: c.ClearDefault, ClearGraphs: c.ClearGraphs,
 		Delete: c.Deletes(), Add: c.Adds(),
 	})
 }
 
-func (s stored) change(t *testing.T, c node.Changes) {
+func (s stored) change(t *testing.T, c store.Changes) {
 	t.Helper()
 	if _, err := s.store.Apply(context.Background(), c); err != nil {
 		t.Fatal(err)
@@ -66,18 +68,18 @@ func (s stored) triples(t *testing.T) []triple.Triple {
 
 // TestSPARQLUpdateStored: the update tests on a store, one after the other.
 func TestSPARQLUpdateStored(t *testing.T) {
-	store, err := node.Open(t.TempDir(), node.Options{CacheBytes: 8 << 20, MemTableBytes: 8 << 20, MinFreeBytes: -1})
+	db, err := store.Open(t.TempDir(), store.Options{CacheBytes: 8 << 20, MemTableBytes: 8 << 20, MinFreeBytes: -1})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if err := store.Close(); err != nil {
+		if err := db.Close(); err != nil {
 			t.Error(err)
 		}
 	})
 	runUpdateTests(t, func(t *testing.T, triples []triple.Triple) dataset {
-		s := stored{store}
-		s.change(t, node.Changes{ClearAll: true, Add: slices.Values(triples)})
+		s := stored{db}
+		s.change(t, store.Changes{ClearAll: true, Add: slices.Values(triples)})
 		return s
 	})
 }

@@ -1,3 +1,5 @@
+// The W3C suites of SPARQL updates, in memory.
+
 package conformance
 
 import (
@@ -12,8 +14,8 @@ import (
 
 	"github.com/trefoildb/trefoil/sparql"
 	"github.com/trefoildb/trefoil/sparql/exec"
-	"github.com/trefoildb/trefoil/sparql/exec/memsource"
 	sparqlparser "github.com/trefoildb/trefoil/sparql/parser"
+	"github.com/trefoildb/trefoil/sparql/source/memsource"
 	"github.com/trefoildb/trefoil/sparql/update"
 	"github.com/trefoildb/trefoil/triple"
 )

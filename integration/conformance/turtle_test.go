@@ -1,3 +1,5 @@
+// The W3C suites of N-Triples, N-Quads, Turtle and TriG.
+
 package conformance
 
 import (

@@ -1,3 +1,5 @@
+// Attributes of child processes on Linux.
+
 package processes
 
 import "syscall"

@@ -1,3 +1,5 @@
+// Attributes of child processes on other systems.
+
 //go:build !linux
 
 package processes

@@ -1,3 +1,5 @@
+// Helpers: clusters of processes.
+
 package processes
 
 import (
@@ -91,8 +93,8 @@ func (c *cluster) form() {
 var given sync.Map
 
 // freeAddress returns an address of loopback that nobody listens at, with TCP and
-// with UDP, and that it has not returned before. It is not one of those that the
-// system gives to whoever dials.
+// with UDP, and that it has not returned before. The system must not assign it
+// to a dialing socket.
 func freeAddress(t *testing.T) string {
 	t.Helper()
 	for range 1000 {

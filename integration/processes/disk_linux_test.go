@@ -1,3 +1,5 @@
+// Full disks and failing syncs.
+
 package processes
 
 import (

@@ -1,3 +1,5 @@
+// Forming clusters of three and five processes, and growing them.
+
 package processes
 
 import (
@@ -14,7 +16,7 @@ import (
 )
 
 // TestThree and TestFive: processes become a cluster that answers the same through
-// each of them, at every door.
+// each of them, at every endpoint.
 func TestThree(t *testing.T) { testForm(t, 3) }
 func TestFive(t *testing.T)  { testForm(t, 5) }
 
@@ -64,7 +66,7 @@ func (m *machine) mustAnswerAtDoors(t *testing.T, h *history) {
 
 func (m *machine) get(t *testing.T, path string) string {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), waitLimit)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, m.url()+path, nil)
 	if err != nil {

@@ -1,3 +1,5 @@
+// The history of changes, and the answers that it allows.
+
 package processes
 
 import (

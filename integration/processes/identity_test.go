@@ -1,4 +1,4 @@
-// A member whose directory lacks the log of the cluster, or has an old one.
+// Members whose directory lacks the log of the cluster, or has an old one.
 
 package processes
 
@@ -102,6 +102,7 @@ func TestTortureLogLost(t *testing.T) {
 	if torture(t, 0) == 0 {
 		starts = starts[:2]
 	}
+	// Each start leaves the cluster whole for the next one.
 	c := form(t, 3)
 	h := &history{}
 	for _, s := range starts {
@@ -123,7 +124,7 @@ func TestTortureLogLost(t *testing.T) {
 		one.mustRefuse()
 		c.whole(2)
 		c.mustHold(h)
-		// With its log it is a machine that was away.
+		// With its log back, the machine rejoins.
 		if err := os.RemoveAll(log); err != nil {
 			t.Fatal(err)
 		}

@@ -1,3 +1,5 @@
+// Killed and paused processes.
+
 package processes
 
 import (

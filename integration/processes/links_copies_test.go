@@ -1,3 +1,5 @@
+// Lists of links right after machines are lost, answered from copies.
+
 package processes
 
 import (
@@ -291,7 +293,7 @@ func (a *asker) update(random *rand.Rand, site string) error {
 			}
 		}
 	}
-	for deadline := time.Now().Add(patience); ; pass(50 * time.Millisecond) {
+	for deadline := time.Now().Add(waitLimit); ; pass(50 * time.Millisecond) {
 		ctx, cancel := context.WithTimeout(context.Background(), requestTimeout)
 		_, err := a.client.Links().Update(ctx, changes)
 		cancel()
@@ -347,7 +349,7 @@ func newCopiesTest(t *testing.T, random *rand.Rand, machines, pages int, args ..
 	c := form(t, machines, append([]string{copiesFailure}, args...)...)
 	w := &web{t, map[string]map[string]bool{}, map[string]uid.UID{}}
 	w.load(c.machines[random.IntN(machines)], pages, random.Uint64())
-	if err := w.asker(c.machines[0]).check(patience, nil); err != nil {
+	if err := w.asker(c.machines[0]).check(waitLimit, nil); err != nil {
 		t.Fatal(err)
 	}
 	return c, w
@@ -436,12 +438,12 @@ func TestLinksRightAfter(t *testing.T) {
 			if err := asked.update(random, "later"); err != nil {
 				t.Fatal(err)
 			}
-			if err := asked.check(patience, nil); err != nil {
+			if err := asked.check(waitLimit, nil); err != nil {
 				t.Fatal(err)
 			}
 			c.copied()
 			begun := time.Now()
-			if err := asked.check(patience, nil); err != nil {
+			if err := asked.check(waitLimit, nil); err != nil {
 				t.Fatal(err)
 			}
 			healthy, within := time.Since(begun), soon
@@ -480,7 +482,7 @@ func TestLinksRightAfter(t *testing.T) {
 			}
 			c.whole(len(c.machines))
 			for _, m := range c.machines {
-				if err := w.asker(m).check(patience, w.some(random, 100)); err != nil {
+				if err := w.asker(m).check(waitLimit, w.some(random, 100)); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -524,7 +526,7 @@ func (w *web) goOn(random *rand.Rand, left []*machine) {
 	}()
 	var slowest time.Duration
 	rounds := 0
-	for deadline := time.Now().Add(patience); ; rounds++ {
+	for deadline := time.Now().Add(waitLimit); ; rounds++ {
 		begun := time.Now()
 		if err := askers[rounds%len(askers)].check(soon, w.some(random, 100)); err != nil {
 			t.Fatalf("in round %d, after %s: %v", rounds, time.Since(begun), err)
@@ -538,7 +540,7 @@ func (w *web) goOn(random *rand.Rand, left []*machine) {
 			break
 		}
 		if time.Now().After(deadline) {
-			t.Fatalf("after %s: %+v, %v", patience, s, err)
+			t.Fatalf("after %s: %+v, %v", waitLimit, s, err)
 		}
 		pass(200 * time.Millisecond)
 	}

@@ -1,3 +1,5 @@
+// The graph of links of a cluster of processes.
+
 package processes
 
 import (

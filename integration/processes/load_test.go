@@ -1,3 +1,5 @@
+// Load on a cluster: clients that write and read all the time.
+
 package processes
 
 import (
@@ -179,7 +181,7 @@ func (l *load) write(ctx context.Context, r *rand.Rand) {
 }
 
 // try sends a change through one machine after the other until it is done, or ctx
-// ends. It was sure where nothing was tried in vain that might be done yet.
+// ends. sure is false if a failed try may still be done.
 func (l *load) try(ctx context.Context, r *rand.Rand, what string, do func(*machine) error) (sure, ok bool) {
 	for sure = true; ctx.Err() == nil; sure = false {
 		err := do(l.any(r))
@@ -219,8 +221,8 @@ func (l *load) read(ctx context.Context, r *rand.Rand) {
 	}
 }
 
-// ask reads what there is of a predicate; wrong says what cannot be in the answer,
-// err why there was none.
+// ask reads the triples of a predicate. wrong is an impossible part of the answer; err is the error
+// if there was no answer.
 func ask(ctx context.Context, h *history, m *machine, way string, predicate, order int, begun int64) (wrong, err error) {
 	var p triple.Pattern
 	pattern := "?s ?p ?o"
@@ -295,7 +297,7 @@ func (m *machine) mustHold(h *history, way string, predicate, order int) {
 	t.Helper()
 	var wrong error
 	until(t, fmt.Sprintf("machine %d answers a %s", m.number, way), func() (err error) {
-		ctx, cancel := context.WithTimeout(context.Background(), patience)
+		ctx, cancel := context.WithTimeout(context.Background(), waitLimit)
 		defer cancel()
 		wrong, err = ask(ctx, h, m, way, predicate, order, h.now())
 		return err

@@ -16,7 +16,7 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/trefoildb/trefoil/internal/testbinary"
+	"github.com/trefoildb/trefoil/internal/testing/testbinary"
 )
 
 // binary is the path of the trefoil that is tested.
@@ -48,14 +48,14 @@ func buildAndRun(m *testing.M) int {
 	return code
 }
 
-// patience bounds every wait for a cluster to get somewhere, on a slow machine.
-const patience = 90 * time.Second
+// waitLimit bounds every wait for a cluster to get somewhere, on a slow machine.
+const waitLimit = 90 * time.Second
 
 // until waits until f says that it is so. What f says otherwise is shown where it
 // never becomes so.
 func until(t testing.TB, what string, f func() error) {
 	t.Helper()
-	deadline := time.Now().Add(patience)
+	deadline := time.Now().Add(waitLimit)
 	ticker := time.NewTicker(100 * time.Millisecond)
 	defer ticker.Stop()
 	for {
@@ -64,7 +64,7 @@ func until(t testing.TB, what string, f func() error) {
 			return
 		}
 		if time.Now().After(deadline) {
-			t.Fatalf("waited %s for this: %s; but %v", patience, what, err)
+			t.Fatalf("waited %s for this: %s; but %v", waitLimit, what, err)
 		}
 		<-ticker.C
 	}

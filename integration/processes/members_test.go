@@ -1,3 +1,5 @@
+// Leaving, removed and spare machines.
+
 package processes
 
 import (

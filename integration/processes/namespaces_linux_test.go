@@ -1,3 +1,5 @@
+// Partitions and packet loss between network namespaces.
+
 package processes
 
 import (
@@ -226,14 +228,14 @@ func (c *cluster) cutOff(few, most []*machine, l *load) {
 // refuses asks until it is told that there is no answer, or there is nobody to tell
 // it: a machine that knows that it was excluded serves no more.
 func (m *machine) refuses() error {
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), waitLimit)
 	defer cancel()
 	for {
 		_, err := m.newPatientClient().Ask(ctx, "ASK { ?s ?p ?o }", client.QueryOptions{})
 		e := (*client.Error)(nil)
 		switch {
 		case ctx.Err() != nil:
-			return fmt.Errorf("machine %d still answers after %s, or says: %v", m.number, patience, err)
+			return fmt.Errorf("machine %d still answers after %s, or says: %v", m.number, waitLimit, err)
 		case err != nil && (!errors.As(err, &e) || e.Status == http.StatusServiceUnavailable):
 			return nil
 		}

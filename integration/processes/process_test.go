@@ -1,3 +1,5 @@
+// Helpers: one process and its output.
+
 package processes
 
 import (
@@ -105,7 +107,7 @@ func (p *process) over() bool {
 func (p *process) waitFor(t *testing.T, expression string) (group string) {
 	t.Helper()
 	re := regexp.MustCompile(expression)
-	timeout := time.After(patience)
+	timeout := time.After(waitLimit)
 	for seen, ended := 0, false; ; {
 		p.mu.Lock()
 		lines := p.lines[seen:]
@@ -124,7 +126,7 @@ func (p *process) waitFor(t *testing.T, expression string) (group string) {
 		case <-p.ended:
 			ended = true
 		case <-timeout:
-			t.Fatalf("no line matches %s after %s:\n%s", expression, patience, p.tail(40))
+			t.Fatalf("no line matches %s after %s:\n%s", expression, waitLimit, p.tail(40))
 		}
 	}
 }
@@ -135,8 +137,8 @@ func (p *process) wait(t *testing.T) int {
 	t.Helper()
 	select {
 	case <-p.ended:
-	case <-time.After(patience):
-		t.Fatalf("still running after %s:\n%s", patience, p.tail(40))
+	case <-time.After(waitLimit):
+		t.Fatalf("still running after %s:\n%s", waitLimit, p.tail(40))
 	}
 	return exitCode(t, p.result)
 }
@@ -177,7 +179,7 @@ func trefoil(t *testing.T, args ...string) outcome {
 // trefoilWith is trefoil with standard input and more of an environment.
 func trefoilWith(t *testing.T, stdin io.Reader, env []string, args ...string) outcome {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), waitLimit)
 	defer cancel()
 	cmd := command(ctx, append([]string{binary}, args...)...)
 	cmd.Env = append(cmd.Env, env...)
@@ -185,7 +187,7 @@ func trefoilWith(t *testing.T, stdin io.Reader, env []string, args ...string) ou
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = stdin, &stdout, &stderr
 	err := cmd.Run()
 	if ctx.Err() != nil {
-		t.Fatalf("trefoil %s: still running after %s\n%s", strings.Join(args, " "), patience, stderr.String())
+		t.Fatalf("trefoil %s: still running after %s\n%s", strings.Join(args, " "), waitLimit, stderr.String())
 	}
 	return outcome{stdout.String(), stderr.String(), exitCode(t, err)}
 }

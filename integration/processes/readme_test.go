@@ -1,3 +1,5 @@
+// The cluster commands of README.md, run as written.
+
 package processes
 
 import (

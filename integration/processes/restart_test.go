@@ -1,3 +1,5 @@
+// Restarts of processes, one by one and together.
+
 package processes
 
 import (

@@ -1,3 +1,5 @@
+// Clusters with certificates and tokens.
+
 package processes
 
 import (
@@ -82,7 +84,7 @@ func (m *machine) refusesClients(t *testing.T) {
 	trusting := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: m.c.secure.pool}, DisableKeepAlives: true}
 	plain := &http.Transport{DisableKeepAlives: true}
 	for _, path := range []string{"/triples", "/count", "/sparql?query=ASK%7B%7D", "/status", "/metrics", "/fragments", "/data?default", "/backup", "/range?order=spo"} {
-		resp, err := (&http.Client{Transport: trusting, Timeout: patience}).Get(m.url() + path)
+		resp, err := (&http.Client{Transport: trusting, Timeout: waitLimit}).Get(m.url() + path)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -91,11 +93,11 @@ func (m *machine) refusesClients(t *testing.T) {
 		if err != nil || resp.StatusCode != http.StatusUnauthorized || strings.Contains(string(body), namespace) {
 			t.Errorf("%s without the token: %s, %v: %.200s", path, resp.Status, err, body)
 		}
-		if resp, err := (&http.Client{Transport: plain, Timeout: patience}).Get(m.url() + path); err == nil {
+		if resp, err := (&http.Client{Transport: plain, Timeout: waitLimit}).Get(m.url() + path); err == nil {
 			resp.Body.Close()
 			t.Errorf("%s: one that does not know the authority takes the certificate", path)
 		}
-		if resp, err := (&http.Client{Transport: plain, Timeout: patience}).Get("http://" + m.address + path); err == nil {
+		if resp, err := (&http.Client{Transport: plain, Timeout: waitLimit}).Get("http://" + m.address + path); err == nil {
 			body, _ := io.ReadAll(resp.Body)
 			resp.Body.Close()
 			if resp.StatusCode < 400 || strings.Contains(string(body), namespace) {

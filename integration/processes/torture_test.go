@@ -1,3 +1,5 @@
+// Random faults on a cluster of processes.
+
 package processes
 
 import (

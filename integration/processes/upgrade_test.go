@@ -12,9 +12,9 @@ import (
 	"testing"
 
 	"github.com/trefoildb/trefoil/client"
+	"github.com/trefoildb/trefoil/internal/cluster/generation"
 	"github.com/trefoildb/trefoil/internal/protocol"
-	"github.com/trefoildb/trefoil/internal/testbinary"
-	stopped "github.com/trefoildb/trefoil/node/cluster"
+	"github.com/trefoildb/trefoil/internal/testing/testbinary"
 )
 
 // oldName and newName are the versions of the protocol of this release and the next.
@@ -26,12 +26,12 @@ var oldName, newName = protocol.Name(protocol.Minor), protocol.Name(protocol.Min
 // has the minor.
 var nextMinor = []testbinary.Edit{
 	{Path: "internal/protocol/protocol.go", Old: fmt.Sprintf("Minor = %d", protocol.Minor), New: fmt.Sprintf("Minor = %d", protocol.Minor+1)},
-	{Path: "node/view/view.go", Old: "\tState   State  `json:\"state\"`\n", New: "\tState State `json:\"state\"`\n\tZone string `json:\"zone,omitempty\"`\n"},
-	{Path: "node/view/view.go", Old: "\t// Epoch is the view's number.", New: "\tZones []uint64 `json:\"zones,omitempty\"`\n\tGated bool `json:\"gated,omitempty\"`\n\t// Epoch is the view's number."},
-	{Path: "node/view/change.go", Old: "\tn.Epoch++\n", New: fmt.Sprintf("\tn.Epoch++\n\tn.Zones, n.Gated = append(slices.Clip(n.Zones), n.Epoch), n.Minor >= %d\n", protocol.Minor+1)},
-	{Path: "node/cluster/join.go", Old: "State: view.Up, Minor: protocol.Minor}", New: "State: view.Up, Minor: protocol.Minor, Zone: \"here\"}"},
-	{Path: "node/cluster/report.go", Old: "\tSpare   bool   `json:\"spare,omitempty\"`\n", New: "\tSpare bool `json:\"spare,omitempty\"`\n\tMood string `json:\"mood\"`\n"},
-	{Path: "node/cluster/report.go", Old: "Address: n.address, Spare:", New: "Address: n.address, Mood: \"good\", Spare:"},
+	{Path: "internal/cluster/view/view.go", Old: "\tState   State  `json:\"state\"`\n", New: "\tState State `json:\"state\"`\n\tZone string `json:\"zone,omitempty\"`\n"},
+	{Path: "internal/cluster/view/view.go", Old: "\t// Epoch is the view's number.", New: "\tZones []uint64 `json:\"zones,omitempty\"`\n\tGated bool `json:\"gated,omitempty\"`\n\t// Epoch is the view's number."},
+	{Path: "internal/cluster/view/change.go", Old: "\tn.Epoch++\n", New: fmt.Sprintf("\tn.Epoch++\n\tn.Zones, n.Gated = append(slices.Clip(n.Zones), n.Epoch), n.Minor >= %d\n", protocol.Minor+1)},
+	{Path: "internal/cluster/join.go", Old: "State: view.Up, Minor: protocol.Minor}", New: "State: view.Up, Minor: protocol.Minor, Zone: \"here\"}"},
+	{Path: "internal/cluster/report.go", Old: "\tSpare   bool   `json:\"spare,omitempty\"`\n", New: "\tSpare bool `json:\"spare,omitempty\"`\n\tMood string `json:\"mood\"`\n"},
+	{Path: "internal/cluster/report.go", Old: "Address: n.address, Spare:", New: "Address: n.address, Mood: \"good\", Spare:"},
 }
 
 // nextMajor makes a release of the next major.
@@ -79,7 +79,7 @@ type later struct {
 func (m *machine) storedView() (v later) {
 	t := m.c.t
 	t.Helper()
-	s, err := stopped.Inspect(nil, m.dir, nil)
+	s, err := generation.Inspect(nil, m.dir, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -134,7 +134,7 @@ func TestRollingUpgrade(t *testing.T) {
 		if agreed == oldName {
 			v := m.storedView()
 			if v.Gated {
-				t.Errorf("what a minor adds is used before all have it")
+				t.Errorf("fields of a minor are used before all machines have it")
 			}
 			c.mustSay(v)
 		}
@@ -158,7 +158,7 @@ func TestRollingUpgrade(t *testing.T) {
 	refused := "agreed on protocol " + newName + ", this program has " + oldName
 	m := c.machines[order[0]]
 	m.stop()
-	if _, err := stopped.Inspect(nil, m.dir, nil); err == nil || !strings.Contains(err.Error(), refused) {
+	if _, err := generation.Inspect(nil, m.dir, nil); err == nil || !strings.Contains(err.Error(), refused) {
 		t.Errorf("the older release opens the directory: %v", err)
 	}
 	m.binary = ""
@@ -182,8 +182,8 @@ func TestRollingUpgrade(t *testing.T) {
 	c.mustHold(h)
 }
 
-// mustSay fails the test if a view lacks what newer releases have said of themselves, or
-// has it of an older one.
+// mustSay fails the test if a view lacks the zone of a machine of the newer release, or has
+// one of the older release.
 func (c *cluster) mustSay(v later) {
 	c.t.Helper()
 	for _, m := range c.machines {

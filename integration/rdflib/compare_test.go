@@ -1,3 +1,5 @@
+// Results of trefoil and rdflib, compared.
+
 package rdflib
 
 import (

@@ -1,3 +1,5 @@
+// Random data for the comparison with rdflib.
+
 package rdflib
 
 import (

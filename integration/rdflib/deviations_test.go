@@ -1,3 +1,5 @@
+// Known deviations of rdflib from the specification.
+
 package rdflib
 
 import (
@@ -7,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/trefoildb/trefoil/sparql/exec/memsource"
+	"github.com/trefoildb/trefoil/sparql/source/memsource"
 	"github.com/trefoildb/trefoil/triple"
 )
 

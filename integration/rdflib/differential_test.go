@@ -1,3 +1,5 @@
+// Random queries on trefoil and rdflib.
+
 package rdflib
 
 import (
@@ -12,9 +14,9 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
-	"github.com/trefoildb/trefoil/node"
+	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/sparql"
-	"github.com/trefoildb/trefoil/sparql/exec/memsource"
+	"github.com/trefoildb/trefoil/sparql/source/memsource"
 	"github.com/trefoildb/trefoil/triple"
 )
 
@@ -60,9 +62,9 @@ func TestQueries(t *testing.T) {
 }
 
 // openStore opens a node's store in memory.
-func openStore(t *testing.T) *node.Store {
+func openStore(t *testing.T) *store.Store {
 	t.Helper()
-	s, err := node.Open("data", node.Options{FS: vfs.NewMem()})
+	s, err := store.Open("data", store.Options{FS: vfs.NewMem()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -76,7 +78,7 @@ func openStore(t *testing.T) *node.Store {
 
 type comparison struct {
 	oracle *oracle
-	store  *node.Store
+	store  *store.Store
 	held   []triple.Triple // what the store has
 
 	answers, full, unanswered, failed int

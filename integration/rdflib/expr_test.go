@@ -1,3 +1,5 @@
+// Random expressions.
+
 package rdflib
 
 import (

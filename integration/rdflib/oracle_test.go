@@ -1,3 +1,5 @@
+// rdflib as a process, and its protocol.
+
 package rdflib
 
 import (

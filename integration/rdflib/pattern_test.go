@@ -1,3 +1,5 @@
+// Random patterns.
+
 package rdflib
 
 import (

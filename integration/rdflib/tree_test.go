@@ -1,3 +1,5 @@
+// Queries as trees that can be shrunk.
+
 package rdflib
 
 import (

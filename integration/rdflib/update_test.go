@@ -1,3 +1,5 @@
+// Random updates on trefoil and rdflib.
+
 package rdflib
 
 import (
@@ -9,7 +11,7 @@ import (
 	"testing"
 
 	"github.com/trefoildb/trefoil/integration/conformance"
-	"github.com/trefoildb/trefoil/node"
+	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/sparql"
 	"github.com/trefoildb/trefoil/triple"
 )
@@ -95,7 +97,7 @@ func (c *comparison) update(t *testing.T, data []triple.Triple, request string) 
 	if err != nil {
 		t.Fatalf("%s: %v", request, err)
 	}
-	_, err = c.store.Apply(ctx, node.Changes{
+	_, err = c.store.Apply(ctx, store.Changes{
 		ClearAll: changes.ClearAll, ClearDefault: changes.ClearDefault, ClearGraphs: changes.ClearGraphs,
 		Delete: changes.Deletes(), Add: changes.Adds(),
 	})
@@ -108,7 +110,7 @@ func (c *comparison) update(t *testing.T, data []triple.Triple, request string) 
 	}
 	defer after.Close()
 	c.held = nil
-	for row, err := range after.Match(ctx, triple.Pattern{}, node.ReadOptions{}) {
+	for row, err := range after.Match(ctx, triple.Pattern{}, store.ReadOptions{}) {
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,6 +1,8 @@
 // What this program is for.
 
-// Replay runs tests of clusters so that one seed gives one history, byte for byte.
+// Replay runs tests of clusters so that a seed repeats its history. Its test, which runs
+// if TREFOIL_REPLAY is set, shows that for one seed: three processes write the same events
+// byte for byte. Some other seeds do not repeat; -times 2 shows if one does.
 //
 //	go run ./integration/replay -seeds 7 -times 3       # the same seed three times: is it one history?
 //	go run ./integration/replay -seeds 1-1000 -jobs 2   # a thousand seeds, a process each
@@ -10,7 +12,7 @@
 // there is one processor and no preemption, every random number follows from
 // TREFOIL_SEED, the clock is the fake one of the build tag faketime, and garbage is
 // collected while the world stands still. Go's overlay of source files does it: the
-// toolchain is not changed, and nothing in trefoil knows of it.
+// toolchain and the code of trefoil are not changed.
 //
 // The tests write what happens to the file TREFOIL_EVENTS: messages and datagrams,
 // operations on disks, what clients did and saw, and the log of every machine. Two

@@ -52,9 +52,10 @@ type runner struct {
 	totals map[string]int64
 }
 
-// seed runs a seed as often as is asked for.
+// seed runs a seed r.times times, and records if it fails or if two runs differ.
 func (r *runner) seed(ctx context.Context, seed uint64) {
 	began := time.Now()
+	// 1. Run it. All histories must be equal, because a replay must repeat.
 	var first string
 	var text []byte
 	var err error
@@ -71,6 +72,7 @@ func (r *runner) seed(ctx context.Context, seed uint64) {
 			break
 		}
 	}
+	// 2. Record the result, unless the command was interrupted.
 	if ctx.Err() != nil {
 		return
 	}

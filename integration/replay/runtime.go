@@ -95,9 +95,10 @@ func Read(b []byte) {
 func systemRead(b []byte) {
 `
 
-// overlay writes the edited files to dir and returns the name of a file for the
-// flag -overlay of the go command.
+// overlay writes the edited files to dir, and returns the name of the file for the flag -overlay of
+// the go command.
 func overlay(goroot, dir string) (string, error) {
+	// 1. Apply the edits in memory. Each must match once, because Go's source may change.
 	texts := map[string]string{}
 	for _, e := range edits {
 		path := filepath.Join(goroot, "src", filepath.FromSlash(e.file))
@@ -113,6 +114,7 @@ func overlay(goroot, dir string) (string, error) {
 		}
 		texts[path] = strings.Replace(texts[path], e.before, e.after, 1)
 	}
+	// 2. Write the edited files and the overlay.
 	replaced := map[string]string{}
 	for path, text := range texts {
 		name := strings.ReplaceAll(strings.TrimPrefix(path, filepath.Join(goroot, "src")+string(filepath.Separator)), string(filepath.Separator), "_")

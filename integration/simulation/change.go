@@ -1,3 +1,5 @@
+// Changes of members, and the traffic that they cause.
+
 package main
 
 import (
@@ -36,7 +38,7 @@ type balance struct {
 func (s *sample) balance(l recovery.Layout) (b balance, err error) {
 	b = balance{load{}, load{}}
 	for _, key := range s.keys {
-		slots, err := l.Slots(key)
+		slots, err := l.Places(key)
 		if err != nil {
 			return b, err
 		}

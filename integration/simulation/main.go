@@ -1,3 +1,5 @@
+// The command: its options, and the simulation of one setting.
+
 package main
 
 import (
@@ -13,13 +15,13 @@ import (
 	"github.com/trefoildb/trefoil/trie"
 )
 
-// options are what is computed.
+// options are the settings of a simulation.
 type options struct {
 	machines   []int
 	triples    int64
 	segments   int   // for each machine
-	partitions int   // for each machine, at least; the cluster's number is never below the default
-	held       int64 // bytes of versions on each machine
+	partitions int   // least number for each machine; the cluster's number is never below the default
+	held       int64 // bytes of rows on each machine
 	network    int64 // bits a second of each machine
 	seed       uint64
 }
@@ -75,12 +77,12 @@ type result struct {
 	versions, extras, extraSpread      float64
 	lossBytes, lossSpread, lossSeconds float64
 	growthShare, growthSeconds         float64
-	// Rows that backfills read, and rows that their machines have, for each row that is
-	// filled.
+	// Rows read by backfills, and rows on their machines, for each filled row.
 	lossRead, lossHeld, growthRead, growthHeld float64
 }
 
 func (s *sample) simulate(n int, o options) (r result, err error) {
+	// 1. Place the segments on n machines, on one less and on one more.
 	placed := trie.PlacementOptions{Partitions: max(trie.DefaultPartitions, (n+1)*o.partitions)}
 	segments, err := s.split(n*o.segments, placed.Partitions)
 	if err != nil {
@@ -108,15 +110,17 @@ func (s *sample) simulate(n int, o options) (r result, err error) {
 	if err != nil {
 		return r, err
 	}
+	// 2. Measure the balance at rest.
 	b, err := s.balance(now)
 	if err != nil {
 		return r, err
 	}
-	// A row of the sample stands for so many bytes of the cluster.
+	// Each row of the sample stands for this many bytes of the cluster.
 	each := float64(o.held) * float64(n) / float64(b.versions.total()+b.extras.total())
 	r.segments = segments.Len()
 	r.versions, r.extraSpread = b.versions.spread(n), b.extras.spread(n)
 	r.extras = float64(b.extras.total()) / float64(len(s.keys))
+	// 3. Measure the loss of a machine, and then the growth by one.
 	loss, err := s.change(now, smaller, machines[0])
 	if err != nil {
 		return r, err
@@ -137,15 +141,15 @@ func (s *sample) simulate(n int, o options) (r result, err error) {
 	return r, err
 }
 
-// perFilled returns how many rows are read in a change, and how many the machines that
-// read have, for each row that is filled.
+// perFilled returns the rows read in a change, and the rows of the reading machines, for each
+// filled row.
 func (s *sample) perFilled(t traffic, base, target recovery.Layout, dead ...trie.MachineID) (read, held float64, err error) {
 	x, err := s.reading(base, target, dead...)
 	filled := float64(t.sent.total() + t.local.total())
 	return float64(x.read) / filled, float64(x.held) / filled, err
 }
 
-// seconds is how long the machine takes that sends or gets most.
+// seconds returns the time of the machine that sends or receives most.
 func (t traffic) seconds(bytesEach float64, network int64) float64 {
 	most := int64(0)
 	for _, l := range []load{t.sent, t.received} {
@@ -156,7 +160,7 @@ func (t traffic) seconds(bytesEach float64, network int64) float64 {
 	return float64(most) * bytesEach * 8 / float64(network)
 }
 
-// machineIDs returns as many machines, the same ones each time.
+// machineIDs returns n IDs, the same ones each time.
 func machineIDs(n int) (ids []trie.MachineID) {
 	for i := range n {
 		ids = append(ids, trie.MachineIDOf([16]byte{byte(i >> 8), byte(i), 0x74}))

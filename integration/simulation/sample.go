@@ -1,3 +1,5 @@
+// Samples of triples, and their segments.
+
 package main
 
 import (
@@ -7,20 +9,20 @@ import (
 	"io"
 	"slices"
 
-	"github.com/trefoildb/trefoil/integration/workload"
+	"github.com/trefoildb/trefoil/internal/dataset"
 	"github.com/trefoildb/trefoil/recovery"
 	"github.com/trefoildb/trefoil/trie"
 	"github.com/trefoildb/trefoil/triple"
 )
 
-// sample are the SPO keys of some triples, which stand for all of a cluster's.
+// sample holds the SPO keys of some triples. They represent all of a cluster's.
 type sample struct {
 	keys [][]byte
 }
 
 // newSample generates triples of the shape of LUBM.
 func newSample(triples int64, seed uint64) (*sample, error) {
-	g, err := workload.New("lubm", seed, triples)
+	g, err := dataset.New("lubm", seed, triples)
 	if err != nil {
 		return nil, err
 	}
@@ -39,9 +41,9 @@ func newSample(triples int64, seed uint64) (*sample, error) {
 	return s, scanner.Err()
 }
 
-// split returns the segments that a sample of keys, of all three orders, is split
-// into: of about the same size each.
+// split returns segments of about the same size for a sample of keys of all three orders.
 func (s *sample) split(segments, partitions int) (*trie.Trie, error) {
+	// The split points are keys of the sample in the order of the ordered space.
 	var all [][]byte
 	for _, key := range s.keys {
 		for _, o := range []triple.Order{triple.SPO, triple.POS, triple.OSP} {
@@ -53,6 +55,7 @@ func (s *sample) split(segments, partitions int) (*trie.Trie, error) {
 		}
 	}
 	slices.SortFunc(all, bytes.Compare)
+	// Equal keys cannot be split, so there may be fewer segments.
 	t := trie.New(1, trie.HashPartition(1, partitions))
 	for i := 1; i < segments; i++ {
 		at := all[i*len(all)/segments]

@@ -1,3 +1,5 @@
+// Tests of the traffic and of a run.
+
 package main
 
 import (
@@ -8,8 +10,8 @@ import (
 	"github.com/trefoildb/trefoil/trie"
 )
 
-// A change of placement moves what it has to and no more: as many rows are sent
-// or made as slots of the new placement were not there, whoever sends them.
+// A change of placement moves what it has to and no more: the rows sent or made
+// equal in number the missing places of the new placement.
 func TestTraffic(t *testing.T) {
 	s, err := newSample(3000, 7)
 	if err != nil {
@@ -60,13 +62,13 @@ func TestTraffic(t *testing.T) {
 	}
 }
 
-func slots(t *testing.T, l recovery.Layout, key []byte) map[recovery.Slot]bool {
+func slots(t *testing.T, l recovery.Layout, key []byte) map[recovery.Place]bool {
 	t.Helper()
-	list, err := l.Slots(key)
+	list, err := l.Places(key)
 	if err != nil {
 		t.Fatal(err)
 	}
-	set := map[recovery.Slot]bool{}
+	set := map[recovery.Place]bool{}
 	for _, s := range list {
 		set[s] = true
 	}

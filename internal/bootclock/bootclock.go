@@ -1,10 +1,10 @@
-// Package bootclock is the clock of leases: the time since the machine booted, with
-// the time in which it was suspended.
+// Package bootclock is the clock of leases: the time since the machine booted, including the time
+// in which it was suspended.
 //
-// A lease is a promise about real time. The wall clock breaks it, because somebody may
-// set it back. A clock that stops in suspend breaks it, too: a machine that wakes up
-// would answer with a lease that ended hours ago. So each system has its own clock here,
-// and a system without such a clock runs no cluster:
+// A lease is a promise about real time. The wall clock breaks it, because an operator may set it
+// back. A clock that stops in suspend breaks it too: when such a machine wakes up, it would answer
+// although its lease ended hours ago. So each system has its own clock here. If a system has no
+// such clock, it must not run a cluster:
 //
 //	Linux     CLOCK_BOOTTIME
 //	macOS     CLOCK_MONOTONIC_RAW, which is mach_continuous_time

@@ -19,5 +19,5 @@ func Now() time.Duration {
 	return time.Duration(t.Nano())
 }
 
-// Supported returns an error if this system has no clock that is fit for leases.
+// Supported returns nil, because this system has a clock for leases.
 func Supported() error { return nil }

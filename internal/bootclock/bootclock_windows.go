@@ -11,5 +11,5 @@ import (
 // Now returns the time since the machine booted.
 func Now() time.Duration { return windows.DurationSinceBoot() }
 
-// Supported returns an error if this system has no clock that is fit for leases.
+// Supported returns nil, because this system has a clock for leases.
 func Supported() error { return nil }

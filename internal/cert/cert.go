@@ -1,11 +1,11 @@
-// Package cert makes what nodes of a cluster know each other by: a certificate
-// authority, a certificate for each node, and the gossip key.
+// Package cert makes the keys of a cluster: a certificate authority, a certificate for each node,
+// and the gossip key.
 //
-// Keys are ECDSA on P-256. The authority is good for 10 years, a node's
-// certificate for 2; both begin an hour ago, since clocks differ. Files are PEM:
-// NAME.crt has the certificate, NAME.key its key in PKCS #8, for its owner alone
-// (0600). A node's certificate is for both ends of a connection and has the node
-// mark among its names, and that of its cluster if it is for one alone.
+// Keys are ECDSA on P-256. The authority is valid for 10 years, a node's certificate for 2. Both
+// begin an hour ago, because clocks differ. Files are PEM: NAME.crt has the certificate, and
+// NAME.key its key in PKCS #8, readable by its owner only (0600). A node's certificate is for both
+// ends of a connection and must have the node mark among its names. If it is for one cluster only,
+// it has the mark of that cluster too.
 package cert
 
 import (
@@ -28,30 +28,30 @@ import (
 	"strings"
 	"time"
 
-	"github.com/trefoildb/trefoil/node/port"
+	"github.com/trefoildb/trefoil/internal/cluster/port"
 )
 
 const (
 	authorityYears = 10
 	nodeYears      = 2
-	skew           = time.Hour // how far a clock may be behind
+	skew           = time.Hour // the most that a clock may be behind
 
 	authority = "ca" // the name of the authority's files
 )
 
-// ErrExists says that a file is there already and was left as it is.
+// ErrExists is the error if a file exists and was not replaced.
 var ErrExists = errors.New("exists already and was not replaced")
 
-// MakeCA writes a new authority into a directory, as ca.crt and ca.key. Certificates
-// of an authority that it replaces are worth nothing to the new one; force allows
-// that. Without it the error is ErrExists where either file is there.
+// MakeCA writes a new authority into a directory, as ca.crt and ca.key. If force is set, it may
+// replace an old authority; the old certificates are then invalid. Otherwise the error is ErrExists
+// if either file exists.
 func MakeCA(dir string, force bool) error {
 	template, err := newTemplate("trefoil CA", authorityYears)
 	if err != nil {
 		return err
 	}
 	template.IsCA = true
-	template.MaxPathLenZero = true // it signs nodes, no other authority
+	template.MaxPathLenZero = true // because it signs nodes, and no other authority
 	template.KeyUsage = x509.KeyUsageCertSign | x509.KeyUsageCRLSign
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -64,11 +64,12 @@ func MakeCA(dir string, force bool) error {
 	return writePair(dir, authority, der, key, force)
 }
 
-// MakeNode writes NAME.crt and NAME.key for a node that is reached at the hosts:
-// names and IP addresses, without port. It is good for the named cluster alone, or for
-// any of the authority if cluster is "". The authority of the same directory signs
-// it. Without force the error is ErrExists where either file is there.
+// MakeNode writes NAME.crt and NAME.key for a node at the hosts: names and IP addresses, without
+// port. The certificate is valid in the named cluster only, or in all clusters of the authority if
+// cluster is "". The authority in the same directory signs it. Unless force is set, the error is
+// ErrExists if either file exists.
 func MakeNode(dir, name, cluster string, hosts []string, force bool) error {
+	// 1. Read the authority.
 	if err := checkName(name); err != nil {
 		return err
 	}
@@ -79,6 +80,7 @@ func MakeNode(dir, name, cluster string, hosts []string, force bool) error {
 	if !ca.Leaf.IsCA {
 		return fmt.Errorf("%s is no CA's certificate", path(dir, authority, ".crt"))
 	}
+	// 2. Make the certificate. It must not outlive the authority.
 	template, err := newTemplate(name, nodeYears)
 	if err != nil {
 		return err
@@ -91,6 +93,7 @@ func MakeNode(dir, name, cluster string, hosts []string, force bool) error {
 	if err := addNames(template, cluster, hosts); err != nil {
 		return err
 	}
+	// 3. Make a key, sign, and write both files.
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		return err
@@ -109,8 +112,8 @@ func GossipKey() string {
 	return base64.StdEncoding.EncodeToString(key[:])
 }
 
-// WriteGossipKey writes a new key as the one line of a file (0600) that is not
-// there yet.
+// WriteGossipKey writes a new key as the one line of a new file (0600). It fails if the file
+// exists.
 func WriteGossipKey(path string) error {
 	return writeFile(path, 0o600, []byte(GossipKey()+"\n"), false)
 }
@@ -131,7 +134,7 @@ func newTemplate(name string, years int) (*x509.Certificate, error) {
 	}, nil
 }
 
-// addNames gives a certificate the hosts, the node mark and that of its cluster.
+// addNames adds the hosts, the node mark and, unless cluster is "", the cluster mark.
 func addNames(template *x509.Certificate, cluster string, hosts []string) error {
 	marks := []string{port.NodeMark}
 	if cluster != "" {
@@ -160,7 +163,7 @@ func addNames(template *x509.Certificate, cluster string, hosts []string) error 
 	return nil
 }
 
-// checkHost demands the characters of a host's name: a port or a URL would make a
+// checkHost rejects a host with other characters than those of a name. A port or a URL would make a
 // certificate that fits no host.
 func checkHost(h string) error {
 	for _, r := range h {
@@ -176,8 +179,8 @@ func checkHost(h string) error {
 	return nil
 }
 
-// checkName demands that a node's name names files in the directory itself, and
-// not the CA's.
+// checkName rejects a node's name if it is not a file name in the directory itself, or if it is the
+// authority's.
 func checkName(name string) error {
 	switch {
 	case name == "" || name == authority || len(name) > 64:
@@ -190,9 +193,10 @@ func checkName(name string) error {
 
 func path(dir, name, extension string) string { return filepath.Join(dir, name+extension) }
 
-// writePair writes key and certificate. Where it fails between the two, the pair
-// does not fit, and its readers notice.
+// writePair writes key and certificate. If it fails between the two, the pair does not fit, and its
+// readers report that.
 func writePair(dir, name string, der []byte, key *ecdsa.PrivateKey, force bool) error {
+	// 1. Encode both, and check that neither exists, before anything is written.
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
@@ -215,6 +219,7 @@ func writePair(dir, name string, der []byte, key *ecdsa.PrivateKey, force bool) 
 			return err
 		}
 	}
+	// 2. Write both. Readers report a pair if it does not fit.
 	for _, f := range files {
 		if err := writeFile(f.path, f.mode, f.text, force); err != nil {
 			return err
@@ -223,8 +228,8 @@ func writePair(dir, name string, der []byte, key *ecdsa.PrivateKey, force bool) 
 	return nil
 }
 
-// writeFile writes a file: with force whole or not at all, without force only
-// where there is none.
+// writeFile writes a file. With force it is replaced as a whole or not at all. Without force it
+// must not exist.
 func writeFile(path string, mode fs.FileMode, text []byte, force bool) error {
 	if !force {
 		f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
@@ -249,7 +254,7 @@ func writeFile(path string, mode fs.FileMode, text []byte, force bool) error {
 	return os.Rename(f.Name(), path)
 }
 
-// fill writes a new file and closes it; where that fails it is removed.
+// fill writes a new file and closes it. If that fails, it removes the file.
 func fill(f *os.File, path string, text []byte) error {
 	_, err := f.Write(text)
 	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {

@@ -1,3 +1,5 @@
+// Certificates and keys: contents, existing files and refusals.
+
 package cert
 
 import (
@@ -13,7 +15,7 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/trefoildb/trefoil/node/port"
+	"github.com/trefoildb/trefoil/internal/cluster/port"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

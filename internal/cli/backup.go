@@ -1,3 +1,5 @@
+// trefoil backup and trefoil restore.
+
 package cli
 
 import (
@@ -8,13 +10,13 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/trefoildb/trefoil/node"
+	"github.com/trefoildb/trefoil/internal/store"
 )
 
-// backupCmd writes a consistent copy of a store, also while it is served.
+// backupCmd writes a consistent copy of a store. The store may be served meanwhile.
 type backupCmd struct {
-	door
-	Force bool   `help:"Replace FILE where it exists."`
+	storeFlags
+	Force bool   `help:"Replace FILE if it exists."`
 	File  string `arg:"" help:"The tar file to write; - is standard output."`
 }
 
@@ -33,10 +35,10 @@ func (c *backupCmd) Run(e *env) error {
 	return writeFile(c.File, func(w io.Writer) error { return c.write(e, w) })
 }
 
-// restoreCmd makes a store of a backup.
+// restoreCmd makes a store from a backup.
 type restoreCmd struct {
-	Data        string `required:"" placeholder:"DIR" help:"The data directory to make: absent, or empty."`
-	NewIdentity bool   `help:"Give the copy a machine ID of its own, where it is to run beside its original."`
+	Data        string `required:"" placeholder:"DIR" help:"The data directory to create: missing, or empty."`
+	NewIdentity bool   `help:"Give the copy a machine ID of its own, so that it may run besides its original."`
 	File        string `arg:"" help:"The backup; - is standard input."`
 }
 
@@ -52,11 +54,11 @@ func (c *restoreCmd) Run(e *env) error {
 		defer f.Close()
 		in = f
 	}
-	if err := node.Restore(e.ctx, c.Data, in); err != nil {
+	if err := store.Restore(e.ctx, c.Data, in); err != nil {
 		return fmt.Errorf("restore %s: %w", c.File, err)
 	}
 	if c.NewIdentity {
-		if err := node.NewIdentity(c.Data); err != nil {
+		if err := store.NewIdentity(c.Data); err != nil {
 			return err
 		}
 	}
@@ -64,8 +66,8 @@ func (c *restoreCmd) Run(e *env) error {
 	return nil
 }
 
-// writeFile writes a file whole or not at all: under another name beside it,
-// synced, then renamed.
+// writeFile writes a file as a whole or not at all: under another name beside it, synced, then
+// renamed.
 func writeFile(path string, write func(io.Writer) error) (err error) {
 	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*.partial")
 	if err != nil {
@@ -83,7 +85,7 @@ func writeFile(path string, write func(io.Writer) error) (err error) {
 	return os.Rename(f.Name(), path)
 }
 
-// write writes the backup of the store behind the door.
+// write writes the backup of the store chosen by the flags.
 func (c *backupCmd) write(e *env, w io.Writer) (err error) {
 	local, err := c.local()
 	if err != nil {
@@ -96,10 +98,10 @@ func (c *backupCmd) write(e *env, w io.Writer) (err error) {
 		}
 		return errors.Join(r.client.Backup(e.ctx, w), r.Close())
 	}
-	store, err := openStore(c.Data, node.Options{})
+	db, err := openStore(c.Data, store.Options{})
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, store.Close()) }()
-	return store.Backup(e.ctx, w)
+	defer func() { err = errors.Join(err, db.Close()) }()
+	return db.Backup(e.ctx, w)
 }

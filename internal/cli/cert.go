@@ -1,3 +1,5 @@
+// trefoil cert: the keys of a cluster.
+
 package cli
 
 import (
@@ -8,7 +10,7 @@ import (
 	"github.com/trefoildb/trefoil/internal/cert"
 )
 
-// certCmd makes what the nodes of a cluster know each other by.
+// certCmd makes the keys of a cluster: authority, certificates and gossip key.
 type certCmd struct {
 	CA        certCACmd    `cmd:"" name:"ca" help:"Make a certificate authority: ca.crt for all nodes, and ca.key, which no node needs."`
 	Node      certNodeCmd  `cmd:"" help:"Make a node's certificate and key, NAME.crt and NAME.key; ca.key signs it."`
@@ -16,7 +18,7 @@ type certCmd struct {
 }
 
 type certCACmd struct {
-	Out   string `default:"." placeholder:"DIR" help:"The directory to write to, made where it is absent; this one by default."`
+	Out   string `default:"." placeholder:"DIR" help:"The directory to write to, created if it is missing; this one by default."`
 	Force bool   `help:"Replace an authority that is there. Its certificates are then worth nothing."`
 }
 
@@ -56,7 +58,7 @@ func (c *gossipKeyCmd) Run(e *env) error {
 	return cert.WriteGossipKey(c.Out)
 }
 
-// withForce says how to replace what is there.
+// withForce adds the hint to use --force if a file exists.
 func withForce(err error) error {
 	if errors.Is(err, cert.ErrExists) {
 		return hinted{err, "--force replaces it."}

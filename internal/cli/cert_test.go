@@ -1,3 +1,5 @@
+// The commands cert and gossip-key.
+
 package cli
 
 import (

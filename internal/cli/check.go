@@ -1,3 +1,5 @@
+// trefoil check: the verification of a store or cluster.
+
 package cli
 
 import (
@@ -8,13 +10,13 @@ import (
 	"strings"
 
 	"github.com/trefoildb/trefoil/client"
-	"github.com/trefoildb/trefoil/node"
+	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/triple"
 )
 
 // checkCmd verifies a store, or a whole cluster.
 type checkCmd struct {
-	door
+	storeFlags
 	JSON bool `help:"Print JSON."`
 }
 
@@ -55,16 +57,16 @@ func (c *checkCmd) checkRemote(e *env) (report client.CheckReport, err error) {
 }
 
 func (c *checkCmd) checkLocal(e *env) (report client.CheckReport, err error) {
-	store, err := openStore(c.Data, node.Options{ReadOnly: true})
+	db, err := openStore(c.Data, store.Options{ReadOnly: true})
 	if err != nil {
 		return report, err
 	}
-	defer func() { err = errors.Join(err, store.Close()) }()
-	found, err := store.Check(e.ctx)
+	defer func() { err = errors.Join(err, db.Close()) }()
+	found, err := db.Check(e.ctx)
 	if err != nil {
 		return report, err
 	}
-	// What a store finds is what a node sends.
+	// A node sends the report of its store as JSON, so both ways give the same report.
 	text, err := json.Marshal(found)
 	if err != nil {
 		return report, err
@@ -72,9 +74,10 @@ func (c *checkCmd) checkLocal(e *env) (report client.CheckReport, err error) {
 	return report, json.Unmarshal(text, &report)
 }
 
-// printReport writes what a check found.
+// printReport writes the result of a check.
 func printReport(e *env, r client.CheckReport) error {
 	out := bufio.NewWriter(e.stdout)
+	// 1. The problems.
 	for _, p := range r.Problems {
 		fmt.Fprint(out, "problem: ")
 		if p.Machine != "" {
@@ -89,6 +92,7 @@ func printReport(e *env, r client.CheckReport) error {
 		}
 		fmt.Fprintln(out)
 	}
+	// 2. The counts, and the verdict.
 	for _, o := range triple.Orders {
 		fmt.Fprintf(out, "%-12s %s\n", o, plural(r.Rows[o.String()], "row"))
 	}

@@ -1,10 +1,10 @@
-// Package cli is trefoil's command line. Each command is a file of its own and
-// thin: flags -> configuration -> library call. Answers go to standard output,
-// all else to standard error.
+// Package cli is the command line of trefoil. [Run] parses the arguments by the grammar of the
+// commands. Each command is a struct of flags with a method Run, and it is thin: flags -> options
+// -> library call. Results go to standard output, messages to standard error.
+//
+// If a command reads or changes triples, it gets its store from [storeFlags]: a data directory in
+// this process (local.go), or a server (remote.go).
 package cli
-
-// This file holds the grammar, the way from arguments to a command, and the
-// way from its error to an exit code.
 
 import (
 	"context"
@@ -18,10 +18,10 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"github.com/trefoildb/trefoil/internal/engine"
+	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/links"
 	"github.com/trefoildb/trefoil/links/linkfile"
-	"github.com/trefoildb/trefoil/node"
-	"github.com/trefoildb/trefoil/node/engine"
 	"github.com/trefoildb/trefoil/rdfload/input"
 	"github.com/trefoildb/trefoil/rdfload/syntax"
 	"github.com/trefoildb/trefoil/triple"
@@ -32,7 +32,7 @@ const (
 	exitDone     = 0
 	exitFailed   = 1
 	exitUsage    = 2
-	exitRejected = 3 // done, but malformed statements were left out
+	exitRejected = 3 // done, but without malformed statements
 )
 
 // grammar is the command line: kong reads the commands and flags from its tags.
@@ -64,38 +64,37 @@ const description = `An ordered store for RDF triples.
 Reading commands ask a server (--to, default ` + defaultURL + `) or open a data directory where no server runs (--data).
 Exit codes: 0 done, 1 failed, 2 wrong usage, 3 done with rejected statements.`
 
-// env is what a command works with besides its flags.
+// env is the environment of a command, besides its flags.
 type env struct {
 	ctx    context.Context
 	stdin  io.Reader
 	stdout io.Writer
 	stderr io.Writer
 
-	links links.Graph // in place of the server's; only tests set it
+	links links.Graph // replaces the server's graph; only tests set it
 }
 
-// sayf tells something that is no answer.
+// sayf writes a message to standard error. Results must go to standard output instead.
 func (e *env) sayf(format string, args ...any) {
 	fmt.Fprintf(e.stderr, "trefoil: "+format+"\n", args...)
 }
 
-// usageError is a mistake in the arguments that the grammar cannot see.
+// usageError is a mistake in the arguments that the grammar does not detect.
 type usageError struct{ error }
 
 func usagef(format string, args ...any) error {
 	return usageError{fmt.Errorf(format, args...)}
 }
 
-// errRejected ends a command that did its work but left statements out. The
-// command has said so already.
+// errRejected ends a command that did its work but left statements out. The command must have
+// reported it.
 var errRejected = errors.New("statements were rejected")
 
-// errReported ends a command that failed and has said why.
+// errReported ends a command that failed. It must have reported the reason.
 var errReported = errors.New("failed")
 
-// grammarFor returns the grammar of a command line: of the command that it names
-// alone, or the whole one. Kong works through every flag that it is given, at each
-// start.
+// grammarFor returns the grammar of a command line. If the first argument names a command, the
+// grammar has only that one, because kong processes every flag of its grammar at each start.
 func grammarFor(args []string) any {
 	whole := reflect.TypeFor[grammar]()
 	for i := range whole.NumField() {
@@ -106,7 +105,7 @@ func grammarFor(args []string) any {
 	return new(grammar)
 }
 
-// newParser returns the parser of a grammar. It calls exit when it has printed help.
+// newParser returns the parser of a grammar. It calls exit after it has printed help.
 func newParser(grammar any, stdout, stderr io.Writer, exit func(int)) *kong.Kong {
 	parser, err := kong.New(grammar,
 		kong.Name("trefoil"),
@@ -123,13 +122,13 @@ func newParser(grammar any, stdout, stderr io.Writer, exit func(int)) *kong.Kong
 	return parser
 }
 
-// Run runs one command line, without the program's name, and returns the exit
-// code. It ends soon after ctx is done.
+// Run runs one command line, without the program's name, and returns the exit code. When ctx is
+// done, it ends soon.
 func Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	return runIn(&env{ctx: ctx, stdin: stdin, stdout: stdout, stderr: stderr}, args)
 }
 
-// runIn runs one command line in its surroundings.
+// runIn runs one command line in an environment.
 func runIn(e *env, args []string) int {
 	ctx, stdout, stderr := e.ctx, e.stdout, e.stderr
 	helped := false
@@ -150,8 +149,7 @@ func runIn(e *env, args []string) int {
 	return exitCode(ctx, err, stderr)
 }
 
-// hinted is an error with advice: what its place in the code cannot know, and
-// the command line can.
+// hinted is an error with a hint in terms of the command line.
 type hinted struct {
 	error
 	hint string
@@ -161,6 +159,7 @@ func (h hinted) Unwrap() error { return h.error }
 
 // exitCode reports an error once and returns its code.
 func exitCode(ctx context.Context, err error, stderr io.Writer) int {
+	// 1. Outcomes with codes of their own, or without a message.
 	var usage usageError
 	var parse *kong.ParseError
 	var bad *triple.SyntaxError
@@ -171,10 +170,11 @@ func exitCode(ctx context.Context, err error, stderr io.Writer) int {
 	case errors.Is(err, errRejected):
 		return exitRejected
 	case errors.Is(err, errReported), errors.Is(err, syscall.EPIPE):
-		return exitFailed // whoever closed the pipe knows
+		return exitFailed // the reader closed the pipe
 	case errors.As(err, &usage), errors.As(err, &parse):
 		fmt.Fprintf(stderr, "trefoil: %v\n%s\n", err, seeHelp(parse))
 		return exitUsage
+	// 2. The message. The order matters, because an error may wrap another one.
 	case errors.Is(err, context.Canceled) && ctx.Err() != nil:
 		fmt.Fprintln(stderr, "trefoil: interrupted")
 	case errors.As(err, &placed):
@@ -184,13 +184,14 @@ func exitCode(ctx context.Context, err error, stderr io.Writer) int {
 	default:
 		fmt.Fprintf(stderr, "trefoil: %v\n", err)
 	}
+	// 3. A hint, if there is one.
 	if hint := hintFor(err); hint != "" {
 		fmt.Fprintf(stderr, "  %s\n", hint)
 	}
 	return exitFailed
 }
 
-// seeHelp names the help that fits a usage error.
+// seeHelp returns the command of the help for a usage error.
 func seeHelp(parse *kong.ParseError) string {
 	if parse != nil && parse.Context != nil {
 		if selected := parse.Context.Selected(); selected != nil {
@@ -200,15 +201,15 @@ func seeHelp(parse *kong.ParseError) string {
 	return "  See: trefoil --help"
 }
 
-// hintFor says what to do about an error.
+// hintFor returns a hint to solve an error; "" if there is none.
 func hintFor(err error) string {
 	var h hinted
 	switch {
 	case errors.As(err, &h):
 		return h.hint
-	case errors.Is(err, node.ErrLocked):
-		return "If a server has it open, ask the server: --to URL instead of --data."
-	case errors.Is(err, node.ErrMember):
+	case errors.Is(err, store.ErrLocked):
+		return "If a server has it open, use the server: --to URL instead of --data."
+	case errors.Is(err, store.ErrMember):
 		return "Ask a node of the cluster with --to URL; trefoil dump --part writes what this one directory has."
 	case errors.Is(err, syscall.ECONNREFUSED):
 		return "No server answers there. Start one with trefoil serve --data DIR, or open the directory itself with --data DIR."
@@ -236,7 +237,7 @@ func (e *env) printJSON(value any) error {
 	return out.Encode(value)
 }
 
-// flagVars are what the help texts of flags refer to.
+// flagVars are the variables in help texts of flags.
 func flagVars() kong.Vars {
 	return kong.Vars{"url": defaultURL, "kinds": kindNames(), "syntaxes": syntax.Names(),
 		"linkformats": linkfile.Names(), "linkpredicate": links.DefaultPredicate}

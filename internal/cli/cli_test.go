@@ -1,3 +1,5 @@
+// The command line: exit codes, help, serving, interruption and broken pipes.
+
 package cli
 
 import (

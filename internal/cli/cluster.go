@@ -1,3 +1,5 @@
+// trefoil cluster: the status of the members, and their changes.
+
 package cli
 
 import (
@@ -11,15 +13,15 @@ import (
 	"time"
 
 	"github.com/trefoildb/trefoil/client"
-	"github.com/trefoildb/trefoil/node"
-	"github.com/trefoildb/trefoil/node/view"
+	"github.com/trefoildb/trefoil/internal/cluster/view"
+	"github.com/trefoildb/trefoil/internal/store"
 )
 
-// clusterCmd asks a cluster how it is, and changes who is a member.
+// clusterCmd shows a cluster, and changes its members.
 type clusterCmd struct {
 	Status clusterStatusCmd `cmd:"" help:"Show the members of a cluster, what they hold and what is going on."`
 	Leave  clusterLeaveCmd  `cmd:"" help:"Have a machine hand over what it holds, and then be a member no more."`
-	Remove clusterRemoveCmd `cmd:"" help:"Give up a machine that will not come back: what it held is made anew from other copies."`
+	Remove clusterRemoveCmd `cmd:"" help:"Give up a machine that will not come back: its rows are copied again from other machines."`
 
 	Set             clusterSetCmd     `cmd:"" help:"Change what a cluster has agreed on."`
 	AcceptLoss      clusterAcceptCmd  `cmd:"" help:"Read what is left of lost ranges as if it were all."`
@@ -28,7 +30,7 @@ type clusterCmd struct {
 }
 
 type clusterStatusCmd struct {
-	server
+	serverFlags
 	Watch bool          `short:"w" help:"Go on: redraw on a terminal, elsewhere write a line when something changes."`
 	Every time.Duration `default:"1s" hidden:""`
 	JSON  bool          `help:"Print JSON, with --watch a line each time."`
@@ -37,7 +39,7 @@ type clusterStatusCmd struct {
 func (c *clusterStatusCmd) Run(e *env) (err error) {
 	options := client.Options{}
 	if c.Watch {
-		options.Retries = -1 // it asks again by itself
+		options.Retries = -1 // the loop itself repeats the request
 	}
 	r, err := c.dial(e, options)
 	if err != nil {
@@ -57,8 +59,8 @@ func (c *clusterStatusCmd) Run(e *env) (err error) {
 	return c.watch(e, r, s)
 }
 
-// watch shows one status after the other until it is interrupted. A node that does
-// not answer is said to, and asked again.
+// watch shows the status again and again until it is interrupted. If a node does not answer, the
+// error is shown, and the request is repeated.
 func (c *clusterStatusCmd) watch(e *env, r *remote, s status) error {
 	ticker := time.NewTicker(max(c.Every, time.Millisecond))
 	defer ticker.Stop()
@@ -78,7 +80,7 @@ func (c *clusterStatusCmd) watch(e *env, r *remote, s status) error {
 	}
 }
 
-// show shows a status, or why there is none.
+// show shows a status, or the error if there is none.
 func (c *clusterStatusCmd) show(e *env, out *frames, s status, err error) error {
 	switch {
 	case err != nil && c.JSON:
@@ -97,7 +99,7 @@ func (c *clusterStatusCmd) show(e *env, out *frames, s status, err error) error 
 }
 
 type clusterLeaveCmd struct {
-	server
+	serverFlags
 	Machine string `arg:"" optional:"" help:"Its ID, the beginning of that, or its address; by default the node that is asked."`
 }
 
@@ -112,7 +114,7 @@ func (c *clusterLeaveCmd) Run(e *env) error {
 }
 
 type clusterRemoveCmd struct {
-	server
+	serverFlags
 	Machine string `arg:"" help:"Its ID, the beginning of that, or its address."`
 	Force   bool   `help:"Ask for it though the machine is not down: it is given up when its process ends."`
 }
@@ -132,7 +134,7 @@ func (c *clusterRemoveCmd) Run(e *env) error {
 }
 
 type clusterAcceptCmd struct {
-	server
+	serverFlags
 	Force bool `help:"Do it: queries will not say any more that rows are missing."`
 }
 
@@ -162,7 +164,7 @@ type clusterSetCmd struct {
 }
 
 type clusterCopiesCmd struct {
-	server
+	serverFlags
 	Copies int `arg:"" name:"n" help:"How many machines hold each triple: 2 to 5."`
 }
 
@@ -190,9 +192,9 @@ func orThis(m client.Member) string {
 	return strings.TrimSpace(m.ID + " " + m.Address)
 }
 
-// changeMember does something about the member that an argument names; the zero
-// Member is the node that is asked.
-func (s *server) changeMember(e *env, machine string, do func(context.Context, *client.Client, client.Member) error) (err error) {
+// changeMember calls do with the member named by an argument. If the argument is "", do gets the
+// zero Member, for the node of the flags.
+func (s *serverFlags) changeMember(e *env, machine string, do func(context.Context, *client.Client, client.Member) error) (err error) {
 	r, err := s.connect(e)
 	if err != nil {
 		return err
@@ -214,7 +216,8 @@ func (s *server) changeMember(e *env, machine string, do func(context.Context, *
 	return do(e.ctx, r.client, m)
 }
 
-// findMember returns the member with an ID, an address, or an ID that begins so.
+// findMember returns the member with an ID, an address, or an ID with this prefix. The prefix must
+// be unique.
 func findMember(members []client.Member, text string) (client.Member, error) {
 	var found []client.Member
 	for _, m := range members {
@@ -234,18 +237,19 @@ func findMember(members []client.Member, text string) (client.Member, error) {
 	return client.Member{}, usagef("the IDs of %d members begin with %s", len(found), text)
 }
 
-// maxLostRanges is how many lost ranges are listed for people.
+// maxLostRanges is the number of lost ranges listed for people.
 const maxLostRanges = 20
 
-// printCluster writes a cluster's status for people.
+// printCluster writes a cluster's status for people. Lines that do not apply are left out.
 func printCluster(w io.Writer, s status) error {
+	// 1. The cluster as a whole.
 	out := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	row := func(name, format string, args ...any) { fmt.Fprintf(out, name+"\t"+format+"\n", args...) }
 	if s.Cluster == "" {
 		row("cluster", "none: the node is alone")
 	} else {
 		row("cluster", "%s, generation %d", s.Cluster, s.Generation)
-		row("isolation", "%s", node.IsolationTriple.Explain())
+		row("isolation", "%s", store.IsolationTriple.Explain())
 	}
 	row("epoch", "%s", strings.TrimRight(number(int64(s.Epoch))+", "+s.Phase, ", "))
 	if s.Protocol != "" {
@@ -255,7 +259,7 @@ func printCluster(w io.Writer, s status) error {
 		row("waiting", "%s", s.Waiting)
 	}
 	if s.NoMajority {
-		row("majority", "none: this node answers reads by itself, and no writes")
+		row("majority", "none: this node answers reads by itself and refuses writes")
 	}
 	if s.Copies > 0 {
 		row("copies", "%d of each triple; bears the loss of %s more", s.Copies, plural(int64(s.Bears), "machine"))
@@ -269,6 +273,7 @@ func printCluster(w io.Writer, s status) error {
 	if s.Error != "" {
 		row("no writes", "%s", s.Error)
 	}
+	// 2. The lost ranges, up to a limit.
 	for i, l := range s.LostRanges {
 		if i == maxLostRanges {
 			row("", "and %s more; --json lists them", number(int64(len(s.LostRanges)-i)))
@@ -279,6 +284,7 @@ func printCluster(w io.Writer, s status) error {
 	if err := out.Flush(); err != nil {
 		return err
 	}
+	// 3. The members, one a line.
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "\nMACHINE\tADDRESS\tSTATE\tROLE\tSEGMENTS\tTRIPLES\tTABLES\tVERSION\t")
 	for _, m := range s.Members {
@@ -288,8 +294,8 @@ func printCluster(w io.Writer, s status) error {
 	return table.Flush()
 }
 
-// protocolText says which version of the protocol the cluster has agreed on, and how many
-// members have a greater one.
+// protocolText returns the cluster's version of the protocol, and the number of members with a
+// newer one.
 func protocolText(s status) string {
 	newer := 0
 	for _, m := range s.Members {
@@ -342,7 +348,7 @@ func role(m client.Member, leader string) string {
 	return "-"
 }
 
-// remarks returns what is out of the ordinary about a member.
+// remarks returns the unusual facts about a member.
 func remarks(m client.Member) string {
 	var all []string
 	if m.Walk != nil {
@@ -378,8 +384,9 @@ func walkText(w client.Walk) string {
 	return text
 }
 
-// clusterLine is a status in one line.
+// clusterLine returns a status in one line.
 func clusterLine(s status) string {
+	// 1. Count the states, and sum the backfills.
 	states := map[string]int{}
 	var names []string
 	var walk client.Walk
@@ -392,6 +399,8 @@ func clusterLine(s status) string {
 			walk.ETA = max(walk.ETA, w.ETA)
 		}
 	}
+	// 2. Write the counts in the order of the names, because a line must not change without a
+	// reason.
 	slices.Sort(names)
 	var members []string
 	for _, name := range names {

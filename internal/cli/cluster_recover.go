@@ -9,13 +9,14 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"github.com/trefoildb/trefoil/internal/cluster/generation"
+	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/node"
-	"github.com/trefoildb/trefoil/node/cluster"
 	"github.com/trefoildb/trefoil/trie"
 )
 
-// clusterRecoverCmd restores a cluster that has lost the majority of its voters for
-// good, from the directories of stopped nodes.
+// clusterRecoverCmd restores a cluster from the directories of stopped nodes, if it has lost the
+// majority of its voters for good.
 type clusterRecoverCmd struct {
 	Data   string   `required:"" placeholder:"DIR" help:"The data directory of a node that is not running."`
 	Show   bool     `help:"Change nothing: show how far this machine was, and who answers."`
@@ -45,9 +46,10 @@ func (c *clusterRecoverCmd) Run(e *env) error {
 	return c.recover(e, logger)
 }
 
-// show prints how far the machine was, and what to do next.
+// show prints the position of the machine, and the next step.
 func (c *clusterRecoverCmd) show(e *env, logger *slog.Logger) error {
-	s, err := cluster.Inspect(nil, c.Data, logger)
+	// 1. The machine's own position.
+	s, err := generation.Inspect(nil, c.Data, logger)
 	if err != nil {
 		return err
 	}
@@ -60,7 +62,8 @@ func (c *clusterRecoverCmd) show(e *env, logger *slog.Logger) error {
 		fmt.Fprintf(out, "log\tits raft/ is missing or too old: another machine must begin the new generation, and may keep this one\n")
 		return out.Flush()
 	}
-	answering := cluster.Answering(e.ctx, nil, s)
+	// 2. The members of its newest view, because most of them must be off.
+	answering := generation.Answering(e.ctx, nil, s)
 	fmt.Fprintln(out, "\nMEMBER\tADDRESS\tSTATE\tNOW")
 	for _, m := range s.View.Members {
 		now := "does not answer"
@@ -77,15 +80,15 @@ func (c *clusterRecoverCmd) show(e *env, logger *slog.Logger) error {
 
 func (c *clusterRecoverCmd) follow(e *env, logger *slog.Logger) error {
 	for _, address := range c.Follow {
-		if err := checkHostPort("--follow", address); err != nil {
-			return err
+		if err := node.CheckAddress(address); err != nil {
+			return usagef("--follow %v", err)
 		}
 	}
-	ticket, err := cluster.ParseTicket(c.Ticket)
+	ticket, err := generation.ParseTicket(c.Ticket)
 	if err != nil {
 		return usagef("--ticket: %v; the recovery on the other machine has printed it", err)
 	}
-	if err := cluster.Follow(cluster.Following{Dir: c.Data, Addresses: c.Follow, Ticket: ticket, Overrule: c.Overrule, Logger: logger}); err != nil {
+	if err := generation.Follow(generation.Following{Dir: c.Data, Addresses: c.Follow, Ticket: ticket, Overrule: c.Overrule, Logger: logger}); err != nil {
 		return err
 	}
 	e.sayf("%s follows generation %d: start its node as before", c.Data, ticket.Generation)
@@ -93,25 +96,28 @@ func (c *clusterRecoverCmd) follow(e *env, logger *slog.Logger) error {
 }
 
 func (c *clusterRecoverCmd) recover(e *env, logger *slog.Logger) error {
-	r := cluster.Recovery{Dir: c.Data, NoneNewer: c.NoneNewer, AlthoughTheyAnswer: c.AlthoughTheyAnswer, Logger: logger}
+	// 1. Parse the positions of the other machines to keep.
+	r := generation.Recovery{Dir: c.Data, NoneNewer: c.NoneNewer, AlthoughTheyAnswer: c.AlthoughTheyAnswer, Logger: logger}
 	for _, text := range c.Keep {
-		p, err := cluster.ParsePosition(text)
+		p, err := generation.ParsePosition(text)
 		if err != nil {
 			return usagef("--keep: %v; trefoil cluster recover-majority --show on that machine says it", err)
 		}
 		r.Keep = append(r.Keep, p)
 	}
-	s, err := cluster.Inspect(nil, c.Data, logger)
+	// 2. Begin the new generation.
+	s, err := generation.Inspect(nil, c.Data, logger)
 	if err != nil {
 		return err
 	}
-	for _, p := range append([]cluster.Position{s.Position}, r.Keep...) {
+	for _, p := range append([]generation.Position{s.Position}, r.Keep...) {
 		e.sayf("kept: machine %s, generation %d, epoch %d (term %d)", p.ID, p.Generation, p.Epoch, p.Term)
 	}
-	v, err := cluster.RecoverMajority(e.ctx, r)
+	v, err := generation.Recover(e.ctx, r)
 	if err != nil {
 		return err
 	}
+	// 3. Print the commands for the other machines.
 	self := trie.MachineID(0)
 	for _, m := range v.Members {
 		if m.ID == s.ID {
@@ -122,7 +128,7 @@ func (c *clusterRecoverCmd) recover(e *env, logger *slog.Logger) error {
 	for _, m := range v.Members {
 		if m.ID != self {
 			e.sayf("on the machine %s, with its data directory:\n  trefoil cluster recover-majority --data DIR --follow %s --ticket %s --force",
-				m.ID, v.Find(self).Address, cluster.TicketOf(v))
+				m.ID, v.Find(self).Address, generation.TicketOf(v))
 		}
 	}
 	if len(v.Lost) > 0 {
@@ -132,7 +138,7 @@ func (c *clusterRecoverCmd) recover(e *env, logger *slog.Logger) error {
 	return nil
 }
 
-// clusterAsideCmd makes a stopped member's directory that of a new machine.
+// clusterAsideCmd turns the directory of a stopped member into that of a new machine.
 type clusterAsideCmd struct {
 	Data  string   `required:"" placeholder:"DIR" help:"The data directory of a node that is not running."`
 	Join  []string `required:"" placeholder:"HOST:PORT" help:"Members of the cluster that it is to join then; repeatable."`
@@ -141,15 +147,15 @@ type clusterAsideCmd struct {
 
 func (c *clusterAsideCmd) Run(e *env) error {
 	for _, address := range c.Join {
-		if err := checkHostPort("--join", address); err != nil {
-			return err
+		if err := node.CheckAddress(address); err != nil {
+			return usagef("--join %v", err)
 		}
 	}
 	if !c.Force {
 		return usagef("this gives up what %s holds, as far as the cluster is concerned: make sure that other machines have it "+
 			"(trefoil cluster status: idle, no ranges lost), then say --force", c.Data)
 	}
-	kept, err := node.SetAside(nil, c.Data, c.Join)
+	kept, err := store.SetAside(nil, c.Data, c.Join)
 	if err != nil {
 		return err
 	}

@@ -1,3 +1,5 @@
+// The cluster commands: status, watch, members and partial loads.
+
 package cli
 
 import (

@@ -1,3 +1,5 @@
+// trefoil convert: RDF documents to canonical N-Quads.
+
 package cli
 
 import (
@@ -26,7 +28,7 @@ func (c *convertCmd) Run(e *env) error {
 	out := bufio.NewWriterSize(e.stdout, 1<<16)
 	for i, source := range sources {
 		prefix := ""
-		if len(sources) > 1 { // one document's labels stay as they are
+		if len(sources) > 1 { // if there is one document, its labels stay as written
 			prefix = documentPrefix("c", i)
 		}
 		if err := c.convert(e, out, source, prefix); err != nil {
@@ -59,7 +61,7 @@ func (c *convertCmd) convert(e *env, out *bufio.Writer, source input.Source, pre
 	return nil
 }
 
-// errNamedGraph says that a triple cannot be written as N-Triples.
+// errNamedGraph returns the error for a triple that N-Triples cannot express.
 func errNamedGraph(t triple.Triple) error {
 	return hinted{
 		fmt.Errorf("the graph %s is named, which N-Triples cannot say: %s", t.Graph, t),

@@ -1,6 +1,6 @@
-package cli
+// RDF documents of commands: their flags, files and standard input.
 
-// This file reads the RDF documents that add, delete and convert are given.
+package cli
 
 import (
 	"context"
@@ -20,13 +20,13 @@ type documents struct {
 	From    string   `placeholder:"SYNTAX" help:"${syntaxes}; by the file's name or its content where not given."`
 	Base    string   `placeholder:"IRI" help:"Resolve relative IRIs against this one."`
 	MaxLine byteSize `default:"64MiB" placeholder:"SIZE" help:"Greatest line, or token; ${default} by default."`
-	Files   []string `arg:"" optional:"" name:"file" help:"Files, directories, globs; - is standard input. .gz, .bz2, .zst and .xz are told by content."`
+	Files   []string `arg:"" optional:"" name:"file" help:"Files, directories, globs; - is standard input. .gz, .bz2, .zst and .xz are recognized by content."`
 }
 
 // list returns the documents.
 func (d *documents) list() ([]input.Source, error) { return d.listBy(input.List) }
 
-// listBy is list by another way to list files.
+// listBy is list with another way to list files.
 func (d *documents) listBy(list func(args []string) ([]input.Source, error)) ([]input.Source, error) {
 	if len(d.Files) == 0 {
 		return nil, usagef("name files, directories or globs to read; - is standard input")
@@ -34,7 +34,7 @@ func (d *documents) listBy(list func(args []string) ([]input.Source, error)) ([]
 	return list(d.Files)
 }
 
-// syntax returns the syntax of --from; zero where it is not given.
+// syntax returns the syntax of --from; zero if it is not given.
 func (d *documents) syntax() (syntax.Syntax, error) {
 	if d.From == "" {
 		return 0, nil
@@ -46,7 +46,7 @@ func (d *documents) syntax() (syntax.Syntax, error) {
 	return s, nil
 }
 
-// check finds mistakes in the flags before anything is read.
+// check returns an error if a flag is wrong, before anything is read.
 func (d *documents) check() error {
 	if _, err := d.syntax(); err != nil {
 		return err
@@ -59,7 +59,7 @@ func (d *documents) check() error {
 	return nil
 }
 
-// statement is a triple with what is annotated on it.
+// statement is a triple with its annotations.
 type statement struct {
 	triple.Triple
 	annotations []triple.ApplicationData
@@ -73,9 +73,10 @@ func triplesOf(batch []statement) []triple.Triple {
 	return triples
 }
 
-// parse yields the statements of a document, its blank nodes named with prefix.
+// parse yields the statements of a document. prefix is that of its blank nodes.
 func (d *documents) parse(e *env, source input.Source, prefix string) iter.Seq2[statement, error] {
 	return func(yield func(statement, error) bool) {
+		// 1. Open the document and find its syntax.
 		in, err := e.open(source)
 		if err != nil {
 			yield(statement{}, err)
@@ -90,6 +91,7 @@ func (d *documents) parse(e *env, source input.Source, prefix string) iter.Seq2[
 			yield(statement{}, err)
 			return
 		}
+		// 2. Parse it. The parser reports annotations before their triple.
 		var annotations []triple.ApplicationData
 		opts := syntax.Options{Source: source.Name, Base: d.Base, BlankPrefix: prefix, MaxLine: int(d.MaxLine),
 			Annotated: func(all []triple.ApplicationData) { annotations = all }}
@@ -102,18 +104,19 @@ func (d *documents) parse(e *env, source input.Source, prefix string) iter.Seq2[
 	}
 }
 
-// open opens a document; standard input is the command's.
+// open opens a document. If it is standard input, it is the command's.
 func (e *env) open(source input.Source) (*input.Reader, error) {
 	if source.IsStdin() {
 		return input.NewReader(e.input(), "standard input", input.Limits{})
 	}
-	return input.Open(source, input.Limits{})
+	return source.Open()
 }
 
-// eachBatch calls do with the triples of all documents, in batches. It reads the
-// documents twice where they make more than one batch: a malformed statement is
-// found before the first call.
+// eachBatch calls do with the triples of all documents, in batches. If there is more than one
+// batch, it reads the documents twice, because a malformed statement must be found before the first
+// call.
 func (d *documents) eachBatch(e *env, prefix string, do func(context.Context, []statement) error) error {
+	// 1. List the documents. Standard input is spooled, because it may be read twice.
 	sources, err := d.list()
 	if err != nil {
 		return err
@@ -124,6 +127,8 @@ func (d *documents) eachBatch(e *env, prefix string, do func(context.Context, []
 	}
 	defer cleanup()
 
+	// 2. Read all, and keep the first batch. If it is the only one, the second reading is not
+	// needed.
 	var batch []statement
 	total := 0
 	for t, err := range d.all(e, sources, prefix) {
@@ -140,6 +145,7 @@ func (d *documents) eachBatch(e *env, prefix string, do func(context.Context, []
 		}
 		return do(e.ctx, batch)
 	}
+	// 3. Read again, batch by batch.
 	batch = batch[:0]
 	for t, err := range d.all(e, sources, prefix) {
 		if err != nil {
@@ -171,8 +177,7 @@ func (d *documents) all(e *env, sources []input.Source, prefix string) iter.Seq2
 	}
 }
 
-// documentPrefix keeps the blank nodes of several documents apart; "" keeps
-// labels as they are written.
+// documentPrefix separates the blank nodes of several documents; "" keeps labels as written.
 func documentPrefix(prefix string, i int) string {
 	if prefix == "" {
 		return ""
@@ -180,8 +185,8 @@ func documentPrefix(prefix string, i int) string {
 	return fmt.Sprintf("%sd%d", prefix, i)
 }
 
-// spoolStdin replaces standard input by a temporary file, which can be read
-// twice. cleanup removes it.
+// spoolStdin replaces standard input by a temporary file, because it can then be read twice.
+// cleanup removes it, and must be called.
 func spoolStdin(e *env, sources []input.Source) (_ []input.Source, cleanup func(), err error) {
 	at := slices.IndexFunc(sources, input.Source.IsStdin)
 	if at < 0 {
@@ -200,6 +205,36 @@ func spoolStdin(e *env, sources []input.Source) (_ []input.Source, cleanup func(
 		return nil, nil, fmt.Errorf("read standard input: %w", err)
 	}
 	sources = slices.Clone(sources)
-	sources[at].Path = spool.Name()
+	sources[at] = input.File(sources[at].Name, spool.Name())
 	return sources, cleanup, nil
+}
+
+// input returns standard input. If the command is interrupted, reads end with the context's error.
+func (e *env) input() io.Reader {
+	file, ok := e.stdin.(*os.File)
+	if !ok {
+		return contextReader{e.ctx, e.stdin}
+	}
+	// A read of a terminal or a pipe cannot be cancelled. So a goroutine reads. If the command is
+	// interrupted, the goroutine is left behind, because the process ends soon.
+	r, w := io.Pipe()
+	context.AfterFunc(e.ctx, func() { w.CloseWithError(e.ctx.Err()) })
+	go func() {
+		_, err := io.Copy(w, file)
+		w.CloseWithError(err)
+	}()
+	return r
+}
+
+// contextReader ends reads when a context ends.
+type contextReader struct {
+	ctx context.Context
+	r   io.Reader
+}
+
+func (c contextReader) Read(p []byte) (int, error) {
+	if err := c.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return c.r.Read(p)
 }

@@ -1,21 +1,26 @@
+// trefoil dump: of a store, or of the directory of one member.
+
 package cli
 
 import (
+	"bytes"
 	"errors"
 	"io"
 
+	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/triple"
 )
 
 // dumpCmd writes all triples of a store in SPO order, with their annotations.
 type dumpCmd struct {
-	door
+	storeFlags
 	Part        bool   `help:"With --data of a cluster's member, or of what one has set aside: write what is there. It may be a part, and what was deleted since is in it."`
 	Annotations bool   `default:"true" negatable:"" help:"Write what applications note on triples, as the weights of links, in comments that load and add read: see docs/OPERATIONS.md. By default; --no-annotations leaves it out."`
 	Output      string `enum:"nq,nt" default:"nq" help:"nq or nt; nt fails at the first triple of a named graph. ${default} by default."`
 }
 
 func (c *dumpCmd) Run(e *env) (err error) {
+	// 1. Choose how to write a triple.
 	write := writeNQuad
 	if c.Output == "nt" {
 		write = writeNTriple
@@ -24,6 +29,7 @@ func (c *dumpCmd) Run(e *env) (err error) {
 	if c.Annotations {
 		write, header = withAnnotations(write), triple.AnnotationsHeader+"\n"
 	}
+	// 2. Choose the store: a part of a cluster, or a whole one.
 	switch local, err := c.local(); {
 	case err != nil:
 		return err
@@ -32,7 +38,7 @@ func (c *dumpCmd) Run(e *env) (err error) {
 	case c.Part:
 		return c.dumpPart(e, header, write)
 	}
-	r, err := c.door.open(e)
+	r, err := c.storeFlags.open(e)
 	if err != nil {
 		return err
 	}
@@ -52,4 +58,104 @@ func writeNTriple(dst []byte, it item) ([]byte, error) {
 		return dst, errNamedGraph(t)
 	}
 	return triple.AppendNTriple(dst, t), nil
+}
+
+// dumpPart writes each triple with a row in any order or extra copy of the directory.
+func (c *dumpCmd) dumpPart(e *env, header string, write func([]byte, item) ([]byte, error)) (err error) {
+	db, err := openStore(c.Data, store.Options{ReadOnly: true, Member: true})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	snapshot, err := db.Snapshot()
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, snapshot.Close()) }()
+	if _, err := io.WriteString(e.stdout, header); err != nil {
+		return err
+	}
+	p := &part{e: e, snapshot: snapshot, annotations: c.Annotations}
+	return writeItems(e, &listing{items: p.items}, write)
+}
+
+// part is the data of one machine.
+type part struct {
+	e        *env
+	snapshot *store.Snapshot
+
+	annotations bool
+}
+
+// items yields the triples of one order after the other, and then of the extra copies. A triple is
+// skipped if an earlier order has a row of it, also if that row is a tombstone.
+func (p *part) items(yield func(item, error) bool) {
+	for i, order := range triple.Orders {
+		if !p.rows(store.TableStorage, order, triple.Orders[:i], yield) {
+			return
+		}
+	}
+	p.rows(store.TableReplica, triple.SPO, triple.Orders[:], yield)
+}
+
+func (p *part) rows(table byte, order triple.Order, before []triple.Order, yield func(item, error) bool) (goesOn bool) {
+	// A row is a triple if it is neither an annotation nor a tombstone, and no earlier order has
+	// it.
+	for row, err := range p.snapshot.Raw(p.e.ctx, table, triple.OrderRange(order)) {
+		if err != nil {
+			yield(nil, err)
+			return false
+		}
+		if _, _, noted := triple.CutAnnotation(row.Key); noted || triple.IsTombstone(row.Value) {
+			continue
+		}
+		_, t, err := triple.DecodeKey(row.Key, row.Value)
+		known := false
+		if err == nil {
+			known, err = p.has(t, before)
+		}
+		if err == nil && known {
+			continue
+		}
+		it := remoteItem{Triple: t}
+		if err == nil && p.annotations {
+			it.noted, err = p.annotationsOf(table, row.Key)
+		}
+		if !yield(it, err) || err != nil {
+			return false
+		}
+	}
+	return true
+}
+
+// annotationsOf returns the annotations beside a row.
+func (p *part) annotationsOf(table byte, version []byte) (all []triple.ApplicationData, err error) {
+	lower, upper := triple.AnnotationBounds(version)
+	for row, err := range p.snapshot.Raw(p.e.ctx, table, triple.Range{Lo: lower, Hi: upper}) {
+		if err != nil {
+			return nil, err
+		}
+		a, err := triple.DecodeAnnotation(row.Value)
+		if err != nil {
+			return nil, err
+		}
+		if !a.Removed {
+			all = append(all, triple.ApplicationData{ApplicationID: string(row.Key[len(lower):]), Data: bytes.Clone(a.Data)})
+		}
+	}
+	return all, nil
+}
+
+// has reports whether one of the orders has a row of a triple.
+func (p *part) has(t triple.Triple, orders []triple.Order) (bool, error) {
+	for _, o := range orders {
+		if o == triple.GSPO && t.Graph.IsZero() {
+			continue
+		}
+		key, _ := triple.AppendKey(nil, o, t)
+		for row, err := range p.snapshot.Raw(p.e.ctx, store.TableStorage, triple.Range{Lo: key, Hi: append(bytes.Clone(key), 0)}) {
+			return err == nil && bytes.Equal(row.Key, key), err
+		}
+	}
+	return false, nil
 }

@@ -1,3 +1,5 @@
+// Dumps of one member's directory.
+
 package cli
 
 import (
@@ -5,7 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/trefoildb/trefoil/node"
+	"github.com/trefoildb/trefoil/internal/replica"
+	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/triple"
 )
 
@@ -13,7 +16,7 @@ import (
 // its directory, each triple once.
 func TestDumpPart(t *testing.T) {
 	dir := t.TempDir()
-	store, err := node.Open(dir, node.Options{MinFreeBytes: -1, Member: true})
+	db, err := replica.Open(dir, store.Options{MinFreeBytes: -1}, replica.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -22,36 +25,36 @@ func TestDumpPart(t *testing.T) {
 			Object: triple.NewString(subject + strings.Repeat("long", 500)), Graph: graph}
 	}
 	whole := []triple.Triple{statement("a", triple.Term{}), statement("b", triple.NewIRI("http://ex/g"))}
-	if _, err := store.Add(t.Context(), whole); err != nil {
+	if _, err := db.Add(t.Context(), whole); err != nil {
 		t.Fatal(err)
 	}
-	if err := store.SetIdentity(node.Identity{Cluster: "photos", ClusterID: "1", Generation: 1}); err != nil {
+	if err := db.SetIdentity(store.Identity{Cluster: "photos", ClusterID: "1", Generation: 1}); err != nil {
 		t.Fatal(err)
 	}
-	row := func(table byte, o triple.Order, s triple.Triple) node.FillRow {
+	row := func(table byte, o triple.Order, s triple.Triple) replica.FillRow {
 		key, _ := triple.AppendKey(nil, o, s)
-		return node.FillRow{Table: table, Key: key, Value: triple.AppendValue(nil, triple.Stamp{Epoch: 1, Sequence: 1}, s)}
+		return replica.FillRow{Table: table, Key: key, Value: triple.AppendValue(nil, triple.Stamp{Epoch: 1, Sequence: 1}, s)}
 	}
-	annotation := func(table byte, o triple.Order, s triple.Triple) node.FillRow {
+	annotation := func(table byte, o triple.Order, s triple.Triple) replica.FillRow {
 		r := row(table, o, s)
-		return node.FillRow{Table: table, Key: triple.AppendAnnotationKey(nil, r.Key, "app"), Value: triple.AppendAnnotation(nil, triple.Stamp{Epoch: 1, Sequence: 2}, []byte("data"))}
+		return replica.FillRow{Table: table, Key: triple.AppendAnnotationKey(nil, r.Key, "app"), Value: triple.AppendAnnotation(nil, triple.Stamp{Epoch: 1, Sequence: 2}, []byte("data"))}
 	}
-	onlyPOS, onlyOSP, replica := statement("c", triple.Term{}), statement("d", triple.Term{}), statement("e", triple.Term{})
-	deleted := row(node.TableStorage, triple.SPO, statement("f", triple.Term{}))
+	onlyPOS, onlyOSP, extra := statement("c", triple.Term{}), statement("d", triple.Term{}), statement("e", triple.Term{})
+	deleted := row(store.TableStorage, triple.SPO, statement("f", triple.Term{}))
 	value, err := triple.DecodeValue(deleted.Value)
 	if err != nil {
 		t.Fatal(err)
 	}
 	value.Stamp, value.Tombstone = triple.Stamp{Epoch: 2, Sequence: 1}, true
 	deleted.Value = value.Append(nil)
-	rows := []node.FillRow{row(node.TableStorage, triple.POS, onlyPOS), row(node.TableStorage, triple.OSP, onlyPOS), row(node.TableStorage, triple.OSP, onlyOSP),
-		annotation(node.TableStorage, triple.POS, onlyPOS), annotation(node.TableReplica, triple.SPO, replica),
-		row(node.TableReplica, triple.SPO, replica), row(node.TableReplica, triple.SPO, whole[0]),
-		deleted, row(node.TableStorage, triple.POS, statement("f", triple.Term{}))}
-	if err := store.Fill(t.Context(), rows); err != nil {
+	rows := []replica.FillRow{row(store.TableStorage, triple.POS, onlyPOS), row(store.TableStorage, triple.OSP, onlyPOS), row(store.TableStorage, triple.OSP, onlyOSP),
+		annotation(store.TableStorage, triple.POS, onlyPOS), annotation(store.TableReplica, triple.SPO, extra),
+		row(store.TableReplica, triple.SPO, extra), row(store.TableReplica, triple.SPO, whole[0]),
+		deleted, row(store.TableStorage, triple.POS, statement("f", triple.Term{}))}
+	if err := db.Fill(t.Context(), rows); err != nil {
 		t.Fatal(err)
 	}
-	if err := store.Close(); err != nil {
+	if err := db.Close(); err != nil {
 		t.Fatal(err)
 	}
 
@@ -62,9 +65,9 @@ func TestDumpPart(t *testing.T) {
 		t.Errorf("%d, %s", code, stderr)
 	}
 	want := []string{triple.AnnotationsHeader + "\n"}
-	for _, s := range append(whole, onlyPOS, onlyOSP, replica) {
+	for _, s := range append(whole, onlyPOS, onlyOSP, extra) {
 		var annotations []triple.ApplicationData
-		if s == onlyPOS || s == replica {
+		if s == onlyPOS || s == extra {
 			annotations = []triple.ApplicationData{{ApplicationID: "app", Data: []byte("data")}}
 		}
 		want = append(want, string(triple.AppendAnnotated(nil, triple.AppendNQuad(nil, s), annotations)))

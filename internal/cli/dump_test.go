@@ -1,3 +1,5 @@
+// Tests of the command dump.
+
 package cli
 
 import (

@@ -1,3 +1,5 @@
+// Sizes, counts and numbers for people.
+
 package cli
 
 import (

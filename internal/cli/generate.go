@@ -1,13 +1,18 @@
+// trefoil generate: RDF, and graphs of links.
+
 package cli
 
 import (
 	"bufio"
+	"math"
 	"strings"
 
-	"github.com/trefoildb/trefoil/integration/workload"
+	"github.com/trefoildb/trefoil/internal/dataset"
+	"github.com/trefoildb/trefoil/internal/dataset/linkgen"
+	"github.com/trefoildb/trefoil/links/linkfile"
 )
 
-// generateCmd writes a data set of integration/workload.
+// generateCmd writes a data set of internal/dataset.
 type generateCmd struct {
 	Kind    string   `default:"lubm" placeholder:"KIND" help:"${kinds}; ${default} by default."`
 	Triples quantity `default:"1M" placeholder:"N" help:"How many triples: 100000, 10M; ${default} by default."`
@@ -15,7 +20,7 @@ type generateCmd struct {
 	generateLinks
 }
 
-func kindNames() string { return strings.Join(workload.Kinds(), ", ") }
+func kindNames() string { return strings.Join(dataset.Kinds(), ", ") }
 
 func (c *generateCmd) Run(e *env) error {
 	if c.Links {
@@ -24,7 +29,7 @@ func (c *generateCmd) Run(e *env) error {
 	if c.generateLinks != (generateLinks{}) {
 		return usagef("--pages, --hosts, --format and the like are for --links")
 	}
-	g, err := workload.New(c.Kind, c.Seed, int64(c.Triples))
+	g, err := dataset.New(c.Kind, c.Seed, int64(c.Triples))
 	if err != nil {
 		return usageError{err}
 	}
@@ -33,4 +38,39 @@ func (c *generateCmd) Run(e *env) error {
 		return err
 	}
 	return out.Flush()
+}
+
+// generateLinks holds the flags of generate for links.
+type generateLinks struct {
+	Links        bool     `help:"Write the links of a made-up web, and not triples of a kind."`
+	Pages        quantity `placeholder:"N" help:"How many pages: 1M by default."`
+	Hosts        quantity `placeholder:"N" help:"How many hosts: one for 20 pages by default."`
+	Degree       int      `placeholder:"N" help:"Mean number of links of a page; 18 by default."`
+	LocalPercent int      `placeholder:"N" help:"How many of 100 links stay in their host; 75 by default."`
+	Format       string   `placeholder:"F" help:"edges, lists, pages or nt; edges by default."`
+	MaxLinks     quantity `placeholder:"N" help:"End after so many links."`
+}
+
+func (c *generateLinks) writeLinks(e *env, seed uint64) error {
+	format := linkfile.Edges
+	if c.Format != "" {
+		var err error
+		if format, err = linkfile.ByName(c.Format); err != nil {
+			return usagef("--format: %w", err)
+		}
+	}
+	if c.Pages > math.MaxUint32 || c.Hosts > math.MaxUint32 {
+		return usagef("--pages and --hosts are at most %s", number(math.MaxUint32))
+	}
+	g, err := linkgen.New(linkgen.Options{Pages: uint32(c.Pages), Hosts: uint32(c.Hosts), Links: c.Degree, LocalPercent: c.LocalPercent, Seed: seed})
+	if err != nil {
+		return usageError{err}
+	}
+	switch format {
+	case linkfile.Edges, linkfile.Lists, linkfile.Pages, linkfile.NTriples:
+	default:
+		return usagef("--format %s: links are written as edges, lists, pages or nt", c.Format)
+	}
+	_, err = g.Write(e.ctx, e.stdout, linkgen.WriteOptions{Format: format, Links: int64(c.MaxLinks)})
+	return err
 }

@@ -1,7 +1,6 @@
-package cli
+// trefoil links: the graph of a server, the pages in arguments, and the output of links.
 
-// This file holds the links commands: the way to a server's graph of links, the
-// pages that are named, and how links are printed.
+package cli
 
 import (
 	"bufio"
@@ -15,7 +14,7 @@ import (
 	"github.com/trefoildb/trefoil/links/uid"
 )
 
-// linksCmd asks a server's graph of hyperlinks, and changes it.
+// linksCmd reads and changes a server's graph of hyperlinks.
 type linksCmd struct {
 	UID      linksUIDCmd      `cmd:"" name:"uid" help:"Print the UIDs of pages: URL, TAB, UID; 0 where a page is not known."`
 	URL      linksURLCmd      `cmd:"" name:"url" help:"Print the URLs of UIDs: UID, TAB, URL; none where a UID is not known."`
@@ -38,8 +37,8 @@ func (e *env) graph(r *remote) links.Graph {
 	return r.client.Links()
 }
 
-// askGraph calls ask with the graph of the server that the flags name.
-func (s *server) askGraph(e *env, ask func(links.Graph) error) error {
+// askGraph calls ask with the graph of the server in the flags.
+func (s *serverFlags) askGraph(e *env, ask func(links.Graph) error) error {
 	r, err := s.connect(e)
 	if err != nil {
 		return err
@@ -47,7 +46,7 @@ func (s *server) askGraph(e *env, ask func(links.Graph) error) error {
 	return errors.Join(ask(e.graph(r)), r.Close())
 }
 
-// hintForLinks says what to do about an answer of a graph of links.
+// hintForLinks returns a hint for an error of a graph of links; "" if there is none.
 func hintForLinks(err error) string {
 	switch {
 	case errors.Is(err, links.ErrLoading):
@@ -62,19 +61,20 @@ func hintForLinks(err error) string {
 	return ""
 }
 
-// pageArgs holds the pages that a command is about.
+// pageArgs holds the pages of a command.
 type pageArgs struct {
 	Pages []string `arg:"" optional:"" name:"page" help:"URLs, or UIDs in decimal; without any, or for -, they are lines of standard input."`
 }
 
-// pagesAtOnce is how many pages are asked about in one call.
+// pagesAtOnce is the number of pages in one call.
 const pagesAtOnce = 1000
 
-// maxPageLine is the greatest line of standard input that names a page.
+// maxPageLine is the longest line of standard input with a page.
 const maxPageLine = 16 << 20
 
-// each calls do with the names of all pages, many at a time.
+// each calls do with the names of all pages, in batches. names is valid until do returns.
 func (p *pageArgs) each(e *env, do func(names []string) error) error {
+	// 1. Collect names; a full batch is sent.
 	batch := make([]string, 0, pagesAtOnce)
 	add := func(name string) error {
 		if batch = append(batch, name); len(batch) < pagesAtOnce {
@@ -84,6 +84,7 @@ func (p *pageArgs) each(e *env, do func(names []string) error) error {
 		batch = batch[:0]
 		return err
 	}
+	// 2. Read the arguments. "-", or no argument, is standard input.
 	args := p.Pages
 	if len(args) == 0 {
 		args = []string{"-"}
@@ -109,6 +110,7 @@ func (p *pageArgs) each(e *env, do func(names []string) error) error {
 			return fmt.Errorf("standard input: %w", err)
 		}
 	}
+	// 3. Send the last batch.
 	if len(batch) == 0 {
 		return nil
 	}
@@ -121,7 +123,7 @@ func isUID(name string) bool {
 	return err == nil
 }
 
-// resolver turns names of pages into UIDs, and counts those that are not known.
+// resolver resolves names of pages to UIDs, and counts the unknown ones.
 type resolver struct {
 	e       *env
 	graph   links.Graph
@@ -129,6 +131,7 @@ type resolver struct {
 }
 
 func (r *resolver) resolve(names []string) ([]uid.UID, error) {
+	// 1. UIDs are parsed here; URLs are collected for one call.
 	pages := make([]uid.UID, len(names))
 	var urls []string
 	var at []int
@@ -143,6 +146,7 @@ func (r *resolver) resolve(names []string) ([]uid.UID, error) {
 		}
 		pages[i] = u
 	}
+	// 2. Look up the URLs. An unknown page gets 0.
 	if len(urls) > 0 {
 		found, err := r.graph.UIDs(r.e.ctx, urls)
 		if err != nil {
@@ -158,7 +162,7 @@ func (r *resolver) resolve(names []string) ([]uid.UID, error) {
 	return pages, nil
 }
 
-// tell says how many pages are not known.
+// tell reports the number of unknown pages.
 func (r *resolver) tell() {
 	if r.unknown > 0 {
 		r.e.sayf("%s not known: no link begins or ends there", pluralAre(r.unknown, "page"))
@@ -172,7 +176,7 @@ func pluralAre(n int64, what string) string {
 	return plural(n, what) + " are"
 }
 
-// urlsOf returns the URLs of any number of pages.
+// urlsOf returns the URLs of any number of pages, in several calls if needed.
 func urlsOf(e *env, g links.Graph, pages []uid.UID) ([]string, error) {
 	const atOnce = 10_000
 	var urls []string
@@ -220,7 +224,7 @@ func (p *printer) object(value any) error {
 	return out.Encode(value)
 }
 
-// end writes what is left. What came before an error is true.
+// end writes the buffered lines. The lines before an error are correct.
 func (p *printer) end(err error) error { return errors.Join(err, p.out.Flush()) }
 
 type linksUIDCmd struct {
@@ -294,7 +298,7 @@ func (c *linksURLCmd) Run(e *env) error {
 type linksPagesCmd struct {
 	linksReader
 	After uint64   `placeholder:"UID" help:"Those behind this UID."`
-	Limit quantity `placeholder:"N" help:"At most so many."`
+	Limit quantity `placeholder:"N" help:"Maximum of them."`
 	UIDs  bool     `name:"uids" help:"UIDs only."`
 	JSON  bool     `help:"A JSON object a line."`
 }
@@ -308,6 +312,7 @@ func (c *linksPagesCmd) Run(e *env) error {
 
 func (c *linksPagesCmd) list(e *env, g links.Graph, out *printer) error {
 	const atOnce = 10_000
+	// Read page by page of UIDs; the last UID of one is the start of the next.
 	after, left := uid.UID(c.After), int64(c.Limit)
 	for {
 		n := atOnce
@@ -342,7 +347,7 @@ func (c *linksPagesCmd) list(e *env, g links.Graph, out *printer) error {
 }
 
 type linksStatsCmd struct {
-	server
+	serverFlags
 	JSON bool `help:"Print JSON."`
 }
 
@@ -359,14 +364,15 @@ func (c *linksStatsCmd) Run(e *env) error {
 	})
 }
 
-// printLinkStats writes statistics for people, and for pipes: name, TAB, value.
+// printLinkStats writes statistics for people and for pipes: name, TAB, value.
 func printLinkStats(w io.Writer, s links.Stats) error {
+	// 1. Rows of one server, or of the sum over all.
 	out := bufio.NewWriter(w)
 	row := func(name string, value any) { fmt.Fprintf(out, "%s\t%v\n", name, value) }
 	server := func(of string, s links.ServerStats) {
 		row(of+"pages", s.Pages)
 		row(of+"links", s.Links)
-		if s.MaxOut >= 0 { // it is known
+		if s.MaxOut >= 0 { // known
 			row(of+"max out-degree", s.MaxOut)
 			row(of+"max in-degree", s.MaxIn)
 		}
@@ -379,7 +385,8 @@ func printLinkStats(w io.Writer, s links.Stats) error {
 		row(of+"bytes backward", s.BackwardBytes)
 		row(of+"bytes of changes", s.DeltaBytes)
 	}
-	if s.Epoch != 0 { // it is told
+	// 2. The graph as a whole, then each server if there are several.
+	if s.Epoch != 0 { // sent by the server
 		row("epoch", s.Epoch)
 	}
 	row("servers", len(s.Servers))

@@ -1,3 +1,5 @@
+// Links commands with hostile arguments and odd URLs.
+
 package cli
 
 // This file gives the links commands what makes no sense: they say so and end, and change

@@ -1,3 +1,5 @@
+// Links commands at an epoch.
+
 package cli
 
 import (
@@ -6,27 +8,27 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/trefoildb/trefoil/internal/server"
+	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/links"
-	"github.com/trefoildb/trefoil/node"
-	"github.com/trefoildb/trefoil/node/httpapi"
 )
 
 // TestLinksEpoch: all commands that read take an epoch, and fail at another one.
 func TestLinksEpoch(t *testing.T) {
 	g, uids := letters(t)
-	store, err := node.Open(t.TempDir(), node.Options{MinFreeBytes: -1})
+	db, err := store.Open(t.TempDir(), store.Options{MinFreeBytes: -1})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer store.Close()
-	api, err := httpapi.New(httpapi.NodeStore(store), httpapi.Options{Links: g})
+	defer db.Close()
+	api, err := server.New(db, server.Options{Links: g})
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := httptest.NewServer(api)
-	defer server.Close()
+	srv := httptest.NewServer(api)
+	defer srv.Close()
 	const page = "http://www.letters.org/alpha"
-	code, stdout, stderr := run(t, "", "links", "epoch", "--to", server.URL)
+	code, stdout, stderr := run(t, "", "links", "epoch", "--to", srv.URL)
 	epoch := strings.TrimSpace(stdout)
 	if code != exitDone || epoch != strconv.FormatUint(g.Epoch(), 10) {
 		t.Fatalf("%d %q %s; the epoch is %d", code, stdout, stderr, g.Epoch())
@@ -36,10 +38,10 @@ func TestLinksEpoch(t *testing.T) {
 		{"degree", page}, {"pages"}, {"rank", page},
 	}
 	ask := func(args []string, epoch string) (int, string, string) {
-		return run(t, "", append(append([]string{"links"}, args...), "--to", server.URL, "--epoch", epoch)...)
+		return run(t, "", append(append([]string{"links"}, args...), "--to", srv.URL, "--epoch", epoch)...)
 	}
 	for _, args := range commands {
-		code, want, stderr := run(t, "", append(append([]string{"links"}, args...), "--to", server.URL)...)
+		code, want, stderr := run(t, "", append(append([]string{"links"}, args...), "--to", srv.URL)...)
 		if code != exitDone || want == "" {
 			t.Fatalf("%q: %d %s", args, code, stderr)
 		}

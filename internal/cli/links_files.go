@@ -1,7 +1,6 @@
-package cli
+// Link files as changes of a graph of links.
 
-// This file reads link files for the commands that take them, as changes of a
-// graph of links.
+package cli
 
 import (
 	"context"
@@ -20,18 +19,18 @@ import (
 	"github.com/trefoildb/trefoil/triple"
 )
 
-// linkFlags hold the flags of how link files are read.
+// linkFlags holds the flags for reading link files.
 type linkFlags struct {
 	Format      string `placeholder:"F" help:"${linkformats}; by the file's first line, name or content where that tells it."`
 	NTPredicate string `name:"nt-predicate" placeholder:"IRI" help:"In N-Triples, the predicate of links; * is any."`
 	BareHosts   bool   `help:"A field without a scheme is a host name."`
-	Normalize   bool   `help:"Make IRIs of http and https what a browser asks for."`
+	Normalize   bool   `help:"Normalize IRIs of http and https as a browser does."`
 	Frames      bool   `help:"WAT: frames are links too."`
 	AllSchemes  bool   `help:"WAT: links of all schemes but javascript."`
 }
 
-// list returns the link files that arguments name. Of a directory they are those with
-// names of link formats, or all where a flag says their format.
+// list returns the link files in arguments. In a directory these are the files with names of link
+// formats, or all files if a flag sets the format.
 func (f *linkFlags) list(args []string) ([]input.Source, error) {
 	return input.ListNamed(args, input.Names{What: "a link format (--format takes them all)", Are: func(name string) bool {
 		_, ok := linkfile.ByFile(name)
@@ -42,8 +41,8 @@ func (f *linkFlags) list(args []string) ([]input.Source, error) {
 // given reports whether one of the flags is set.
 func (f *linkFlags) given() bool { return *f != linkFlags{} }
 
-// reading returns the options of readers. predicate is that of links in N-Triples
-// where no flag says it; "" is the default.
+// reading returns the options of readers. predicate is that of links in N-Triples if no flag sets
+// it; "" is the default.
 func (f *linkFlags) reading(predicate string, maxLine byteSize) (o linkfile.Options, err error) {
 	o = linkfile.Options{Predicate: withoutBrackets(f.NTPredicate), BareHosts: f.BareHosts, Normalize: f.Normalize,
 		Frames: f.Frames, AllSchemes: f.AllSchemes}
@@ -69,11 +68,11 @@ func withoutBrackets(iri string) string {
 	return strings.TrimSuffix(strings.TrimPrefix(iri, "<"), ">")
 }
 
-// replaces reports whether files of a format have pages with their whole lists.
+// replaces reports whether files of a format contain whole lists of pages.
 func replaces(f linkfile.Format) bool { return f == linkfile.Pages || f == linkfile.WAT }
 
-// formatsOf returns the formats of link files, told by their beginnings.
-func formatsOf(ctx context.Context, sources []rdfload.Source, opts linkfile.Options) ([]linkfile.Format, error) {
+// formatsOf returns the formats of link files, by their beginnings unless the options set one.
+func formatsOf(ctx context.Context, sources []input.Source, opts linkfile.Options) ([]linkfile.Format, error) {
 	formats := make([]linkfile.Format, len(sources))
 	for i, s := range sources {
 		if formats[i] = opts.Format; opts.Format != 0 {
@@ -91,15 +90,15 @@ func formatsOf(ctx context.Context, sources []rdfload.Source, opts linkfile.Opti
 	return formats, nil
 }
 
-// A batch of changes has about so many links, or bytes of URLs and texts. A page's
-// list is cut only where it is many times longer.
+// A batch of changes has about this many links, or bytes of URLs and texts. A page's list is split
+// only if it is many times longer.
 const (
 	batchLinks     = 10_000
 	batchLinkBytes = 4 << 20
 	wholeList      = 16
 )
 
-// linkPlace is how far link files are read.
+// linkPlace is a position in a list of link files.
 type linkPlace struct {
 	Source   int               `json:"source"`
 	Position linkfile.Position `json:"position"`
@@ -108,29 +107,29 @@ type linkPlace struct {
 // changeReader reads link files as batches of changes.
 type changeReader struct {
 	ctx       context.Context
-	sources   []rdfload.Source
+	sources   []input.Source
 	reading   linkfile.Options
 	keepGoing bool
-	rejects   io.Writer // may be nil
-	deletes   bool      // links are deleted, and not added
-	labelled  bool      // only links with labels matter, and are added
+	rejects   io.Writer // nil if none are written
+	deletes   bool      // links are deleted instead of added
+	labelled  bool      // only links with labels count, and they are added
 	noLabels  bool
-	last      *lastPages // where not nil: of the pages that come twice, only the last lists
+	last      *lastPages // if not nil, only the last list of a repeated page counts
 	watch     func(rdfload.Progress)
 	most      int // links of a batch; 0: batchLinks
 
 	rejected, skipped, seen int64
-	done, total             int64 // bytes of sources as stored; total 0 where it is not known
+	done, total             int64 // bytes of sources as stored; total is 0 if unknown
 
 	batch   []links.Change
 	kinds   map[string]links.ChangeKind // of the batch's pages
 	inBatch int                         // links
 	bytes   int
-	lastOne string // the page that was read last, while its list goes on
+	lastOne string // the last page, if its list continues
 }
 
-// each calls do with all changes from a place on, and with where they end. The
-// batch is valid until do returns. A page comes twice in a batch never.
+// each calls do with all changes from a place on, and with their end. The batch is valid until do
+// returns. A page appears at most once in a batch for each kind of change.
 func (c *changeReader) each(from linkPlace, do func(batch []links.Change, until linkPlace) error) error {
 	if c.most == 0 {
 		c.most = batchLinks
@@ -157,6 +156,7 @@ func (c *changeReader) each(from linkPlace, do func(batch []links.Change, until 
 
 // one reads one file.
 func (c *changeReader) one(source int, from linkfile.Position, do func([]links.Change, linkPlace) error) (err error) {
+	// 1. Open the file. Whole pages cannot be deleted link by link.
 	rd, err := rdfload.OpenLinks(c.ctx, c.sources[source], from, c.reading)
 	if err != nil {
 		return err
@@ -166,6 +166,7 @@ func (c *changeReader) one(source int, from linkfile.Position, do func([]links.C
 		return usagef("%s is of whole pages: to delete links, give edges, lists or N-Triples; a page without links in a file of pages deletes all of its links",
 			c.sources[source].Name)
 	}
+	// 2. flush sends the batch, up to a position of the reader.
 	flush := func(until linkfile.Position) error {
 		if len(c.batch) == 0 {
 			return nil
@@ -177,6 +178,7 @@ func (c *changeReader) one(source int, from linkfile.Position, do func([]links.C
 		c.show(rd)
 		return err
 	}
+	// 3. Read page by page. left is set while the list of a superseded page is skipped.
 	for left := false; ; {
 		begin := rd.Position()
 		if !rd.Scan() {
@@ -211,20 +213,21 @@ func (c *changeReader) one(source int, from linkfile.Position, do func([]links.C
 	}
 }
 
-// clashes reports whether a page is in the batch already, and what is to be done now
-// has to come behind that.
+// clashes reports whether a page is in the batch already and its new change must come after the old
+// one.
 func (c *changeReader) clashes(p *linkfile.Page) bool {
 	kind, ok := c.kinds[string(p.Source)]
 	return ok && !c.continues(p) && (p.Replace || kind == links.ReplaceLinks)
 }
 
-// continues reports whether p goes on with the list of the page that was read last.
+// continues reports whether p continues the list of the last page.
 func (c *changeReader) continues(p *linkfile.Page) bool {
 	return !p.Replace && c.lastOne != "" && c.lastOne == string(p.Source)
 }
 
 // add adds a page's links to the batch.
 func (c *changeReader) add(p *linkfile.Page) {
+	// 1. Find the change of the page: the last one if the list continues, or a new one.
 	kind := links.AddLinks
 	switch {
 	case c.deletes:
@@ -238,6 +241,7 @@ func (c *changeReader) add(p *linkfile.Page) {
 	} else {
 		change = &links.Change{Kind: kind, Source: string(p.Source)}
 	}
+	// 2. Add the links. Labels are made only when the first link has one.
 	before := len(change.Targets)
 	for i := range p.Links {
 		l := &p.Links[i]
@@ -260,6 +264,7 @@ func (c *changeReader) add(p *linkfile.Page) {
 		}
 		c.bytes += len(l.Target) + len(label.Anchor) + 16
 	}
+	// 3. Count, and append the change if it is new and not empty.
 	c.lastOne = ""
 	if p.More {
 		c.lastOne = change.Source
@@ -282,7 +287,7 @@ func labelOf(l *linkfile.Link) links.Label {
 	label := links.Label{Weight: 1, Anchor: string(l.Text[:min(len(l.Text), lists.MaxAnchor)])}
 	if l.Weight != nil {
 		w, err := strconv.ParseFloat(string(l.Weight), 64)
-		if err != nil { // it is too great
+		if err != nil { // beyond the range of float64
 			w = math.Copysign(math.MaxFloat64, w)
 		}
 		label.Weight = w
@@ -290,8 +295,8 @@ func labelOf(l *linkfile.Link) links.Label {
 	return label
 }
 
-// reject takes note of what could not be read, unless it is in a list that is left
-// out, and makes the reader go on where it may.
+// reject records a malformed part and makes the reader continue, if that is allowed. In a skipped
+// list it is not recorded.
 func (c *changeReader) reject(rd *rdfload.LinkReader, err error, left bool) error {
 	var syntax *triple.SyntaxError
 	if !errors.As(err, &syntax) || !left && !c.keepGoing {
@@ -308,7 +313,7 @@ func (c *changeReader) reject(rd *rdfload.LinkReader, err error, left bool) erro
 	return writeLinkReject(c.rejects, syntax, text)
 }
 
-// show tells how far reading is.
+// show reports the progress of reading.
 func (c *changeReader) show(rd *rdfload.LinkReader) {
 	if c.watch == nil {
 		return

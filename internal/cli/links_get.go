@@ -1,18 +1,21 @@
+// trefoil links commands for lists, and the epoch of their reads.
+
 package cli
 
-// This file holds the commands that print lists of links.
-
 import (
+	"errors"
+	"fmt"
 	"math"
 	"strconv"
 
+	"github.com/trefoildb/trefoil/client"
 	"github.com/trefoildb/trefoil/links"
 	"github.com/trefoildb/trefoil/links/cell"
 	"github.com/trefoildb/trefoil/links/sample"
 	"github.com/trefoildb/trefoil/links/uid"
 )
 
-// listFlags hold the flags of commands that print links.
+// listFlags holds the flags of commands that print links.
 type listFlags struct {
 	linksReader
 	Backward bool `short:"b" help:"The links to the pages: lines are still a page and the one that it links to."`
@@ -55,7 +58,7 @@ func (c *linksGetCmd) Run(e *env) error {
 		}
 		all, err := g.Labels(e.ctx, pages)
 		if err == nil && len(all.Items) != len(lists.Items) {
-			err = links.ErrEpoch // of a change between the two questions
+			err = links.ErrEpoch // the graph changed between the two calls
 		}
 		return lists, all.Items, err
 	})
@@ -63,8 +66,8 @@ func (c *linksGetCmd) Run(e *env) error {
 
 type linksSampleCmd struct {
 	listFlags
-	N          int    `short:"n" required:"" placeholder:"N" help:"At most so many links of each page."`
-	Consistent bool   `xor:"mode" help:"The same links for everybody, and common ones of similar pages; this is the default."`
+	N          int    `short:"n" required:"" placeholder:"N" help:"Maximum of links of each page."`
+	Consistent bool   `xor:"mode" help:"The same links for each caller, and common ones of similar pages; this is the default."`
 	Random     bool   `xor:"mode" help:"Any links, by --seed."`
 	Seed       uint64 `default:"1" placeholder:"S" help:"Of --random: the same seed gives the same sample; ${default} by default."`
 	Class      string `default:"all" placeholder:"C" help:"all, inter-host or inter-domain; ${default} by default."`
@@ -92,11 +95,12 @@ func modeOf(random bool) sample.Mode {
 	return sample.ModeConsistent
 }
 
-// print prints the links of all pages, which get returns.
+// print prints the links of all pages. get reads them for a batch.
 func (f *listFlags) print(e *env, get func(links.Graph, []uid.UID) (links.Lists, []links.Label, error)) error {
 	return f.askGraph(e, func(g links.Graph) error {
 		names := resolver{e: e, graph: g}
 		out := e.newPrinter(f.JSON)
+		// A batch at a time: resolve names, read lists, find URLs, print.
 		err := f.each(e, func(batch []string) error {
 			pages, err := names.resolve(batch)
 			if err != nil {
@@ -131,7 +135,7 @@ func (f *listFlags) print(e *env, get func(links.Graph, []uid.UID) (links.Lists,
 	})
 }
 
-// names returns what pages and the other ends of their links are called.
+// names returns the printed names of pages and of the other ends of their links.
 func (f *listFlags) names(e *env, g links.Graph, given []string, pages, others []uid.UID) (own, ends []string, err error) {
 	if f.UIDs {
 		return decimals(pages), decimals(others), nil
@@ -168,6 +172,7 @@ func (p *printer) list(page string, ends []string, labels []links.Label, backwar
 		}
 		return p.object(object)
 	}
+	// As text a line is always a page and a page that it links to, also for backward lists.
 	for i, end := range ends {
 		fields := []string{page, end}
 		if backward {
@@ -186,7 +191,7 @@ func (p *printer) list(page string, ends []string, labels []links.Label, backwar
 	return nil
 }
 
-// oneLine makes tabs and line ends of a text spaces.
+// oneLine replaces tabs and line ends in a text by spaces.
 func oneLine(text string) string {
 	line := []byte(text)
 	for i, c := range line {
@@ -215,6 +220,7 @@ func (c *linksDegreeCmd) Run(e *env) error {
 	return c.askGraph(e, func(g links.Graph) error {
 		names := resolver{e: e, graph: g}
 		out := e.newPrinter(c.JSON)
+		// A batch at a time: resolve names, read both degrees, print.
 		err := c.each(e, func(batch []string) error {
 			pages, err := names.resolve(batch)
 			if err != nil {
@@ -246,6 +252,56 @@ func (c *linksDegreeCmd) Run(e *env) error {
 		if err = out.end(err); err == nil {
 			names.tell()
 		}
+		return err
+	})
+}
+
+// linksReader holds the flags of links commands that read.
+type linksReader struct {
+	serverFlags
+	Epoch string `placeholder:"N" help:"All of the answer is of the graph at this epoch (trefoil links epoch), or it fails; now is the present one."`
+}
+
+// askGraph is that of serverFlags, at the epoch in the flags.
+func (r *linksReader) askGraph(e *env, ask func(links.Graph) error) error {
+	if r.Epoch == "" {
+		return r.serverFlags.askGraph(e, ask)
+	}
+	epoch, err := strconv.ParseUint(r.Epoch, 10, 64)
+	if err != nil && r.Epoch != "now" {
+		return usagef("--epoch: %q is no number, and not now", r.Epoch)
+	}
+	return r.askServer(e, func(of *client.Links) error {
+		if r.Epoch == "now" {
+			if epoch, err = of.Epoch(e.ctx); err != nil {
+				return err
+			}
+		}
+		return ask(of.AtEpoch(epoch))
+	})
+}
+
+// askServer calls ask with the server's graph, because other graphs have no epoch.
+func (s *serverFlags) askServer(e *env, ask func(*client.Links) error) error {
+	r, err := s.connect(e)
+	if err != nil {
+		return err
+	}
+	if e.links != nil {
+		return errors.Join(usagef("only servers have epochs"), r.Close())
+	}
+	return errors.Join(ask(r.client.Links()), r.Close())
+}
+
+type linksEpochCmd struct{ serverFlags }
+
+func (c *linksEpochCmd) Run(e *env) error {
+	return c.askServer(e, func(of *client.Links) error {
+		epoch, err := of.Epoch(e.ctx)
+		if err != nil {
+			return err
+		}
+		_, err = fmt.Fprintln(e.stdout, epoch)
 		return err
 	})
 }

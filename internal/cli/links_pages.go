@@ -1,7 +1,6 @@
-package cli
+// Repeated pages in link files: the later list replaces the earlier one.
 
-// This file finds the pages that come twice in link files, where a later list of
-// a page replaces the earlier one.
+package cli
 
 import (
 	"context"
@@ -12,11 +11,12 @@ import (
 
 	"github.com/trefoildb/trefoil/links/linkfile"
 	"github.com/trefoildb/trefoil/rdfload"
+	"github.com/trefoildb/trefoil/rdfload/input"
 	"github.com/trefoildb/trefoil/triple"
 )
 
-// listPlace is where a list is: in which source, and where it begins. Lists are in
-// the order of their places.
+// listPlace is the place of a list: its source, and its offset in it. Lists are ordered by their
+// places.
 type listPlace struct {
 	source int
 	at     int64
@@ -26,20 +26,18 @@ func (p listPlace) before(q listPlace) bool {
 	return p.source < q.source || p.source == q.source && p.at < q.at
 }
 
-// lastPages knows the last lists of the pages that come twice. A nil *lastPages
-// knows that none do.
+// lastPages holds the last lists of repeated pages. If it is nil, no page is repeated.
 //
-// It is found in one reading: a page whose hash is in a Bloom filter already may
-// have come before, and its last place is kept from then on. Its first place need not
-// be known: whatever list of it is at another place than the last is not the last.
-// A page that only seems to have come before costs memory and nothing else.
+// It is found in one reading. If a page's hash is in a Bloom filter already, the page may be
+// repeated, and its last place is kept from then on. Its first place is not needed, because a list
+// is superseded if it is at another place than the last. A false positive of the filter only costs
+// memory.
 type lastPages struct {
 	seed maphash.Seed
 	last map[uint64]listPlace // by the page's hash
 }
 
-// superseded reports whether a list is followed by another one of its page. It may be
-// asked by several goroutines.
+// superseded reports whether a later list of the same page follows. It is safe for concurrent use.
 func (l *lastPages) superseded(source int, at int64, page []byte) bool {
 	if l == nil {
 		return false
@@ -48,10 +46,10 @@ func (l *lastPages) superseded(source int, at int64, page []byte) bool {
 	return ok && listPlace{source, at}.before(last)
 }
 
-// lastPageBytes is about what an entry of the map takes.
+// lastPageBytes is about the memory of an entry of the map.
 const lastPageBytes = 64
 
-// bytes returns about what l takes.
+// bytes returns about the memory of l.
 func (l *lastPages) bytes() int64 {
 	if l == nil {
 		return 0
@@ -59,7 +57,7 @@ func (l *lastPages) bytes() int64 {
 	return int64(len(l.last)) * lastPageBytes
 }
 
-// lastFinder reads files, one after the other, for a lastPages.
+// lastFinder reads files in order and fills a lastPages.
 type lastFinder struct {
 	reading linkfile.Options
 	most    int // entries
@@ -67,28 +65,28 @@ type lastFinder struct {
 	mask    uint64
 	result  *lastPages
 	watch   func(rdfload.Progress)
-	done    int64 // bytes of sources that are read
+	done    int64 // bytes of completed sources
 	total   int64
 }
 
-// errManyTwice says that too many pages come twice.
+// errManyTwice is the error if too many pages are repeated.
 var errManyTwice = errors.New("too many pages come more than once in these files for this memory")
 
-// findLast reads the sources that have whole lists. Memory is what it may take of:
-// a sixteenth for the filter, which goes again, and an eighth for what is kept. The
-// result is nil where no page comes twice.
-func findLast(ctx context.Context, sources []rdfload.Source, reading linkfile.Options, memory int64, watch func(rdfload.Progress)) (*lastPages, error) {
+// findLast reads the sources with whole lists. It may use memory bytes in this way: a sixteenth for
+// the filter, freed at the end, and an eighth for the result. The result is nil if no page is
+// repeated.
+func findLast(ctx context.Context, sources []input.Source, reading linkfile.Options, memory int64, watch func(rdfload.Progress)) (*lastPages, error) {
 	f := newLastFinder(reading, uint64(1)<<(bits.Len64(uint64(memory)/16/8)-1), int(memory/8/lastPageBytes), watch)
 	return f.find(ctx, sources)
 }
 
-// newLastFinder returns a finder with a filter of so many words, a power of two.
+// newLastFinder returns a finder with a filter of words words, a power of two.
 func newLastFinder(reading linkfile.Options, words uint64, most int, watch func(rdfload.Progress)) *lastFinder {
 	return &lastFinder{reading: reading, most: most, filter: make([]uint64, words), mask: words*64 - 1,
 		result: &lastPages{seed: maphash.MakeSeed(), last: make(map[uint64]listPlace)}, watch: watch}
 }
 
-func (f *lastFinder) find(ctx context.Context, sources []rdfload.Source) (*lastPages, error) {
+func (f *lastFinder) find(ctx context.Context, sources []input.Source) (*lastPages, error) {
 	for _, s := range sources {
 		f.total += max(s.Size, 0)
 	}
@@ -106,10 +104,11 @@ func (f *lastFinder) find(ctx context.Context, sources []rdfload.Source) (*lastP
 // scanPhase is the reading before a load.
 const scanPhase rdfload.Phase = "look through"
 
-// progressBytes is after how many bytes of a file progress is told.
+// progressBytes is the number of bytes of a file between two reports of progress.
 const progressBytes = 8 << 20
 
-func (f *lastFinder) read(ctx context.Context, source int, s rdfload.Source) (err error) {
+func (f *lastFinder) read(ctx context.Context, source int, s input.Source) (err error) {
+	// 1. Open the file, and report progress from time to time.
 	rd, err := rdfload.OpenLinks(ctx, s, linkfile.Position{}, f.reading)
 	if err != nil {
 		return err
@@ -120,6 +119,8 @@ func (f *lastFinder) read(ctx context.Context, source int, s rdfload.Source) (er
 		told = rd.BytesIn()
 		f.watch(rdfload.Progress{Phase: scanPhase, Bytes: f.done + told, TotalBytes: f.total})
 	}
+	// 2. Record the places of whole lists. Malformed parts are skipped, because the load reports
+	// them.
 	for {
 		at := rd.Position().Offset
 		switch {
@@ -134,7 +135,7 @@ func (f *lastFinder) read(ctx context.Context, source int, s rdfload.Source) (er
 			tell()
 			f.done += told
 			return nil
-		default: // what is malformed is told by the load
+		default: // the load reports malformed parts
 			var syntax *triple.SyntaxError
 			if err := rd.Err(); !errors.As(err, &syntax) {
 				return err
@@ -149,7 +150,7 @@ func (f *lastFinder) read(ctx context.Context, source int, s rdfload.Source) (er
 	}
 }
 
-// add takes note of a list.
+// add records a list.
 func (f *lastFinder) add(at listPlace, page []byte) error {
 	hash := maphash.Bytes(f.result.seed, page)
 	if !f.seen(hash) {
@@ -159,13 +160,13 @@ func (f *lastFinder) add(at listPlace, page []byte) error {
 	if !ok && len(f.result.last) >= f.most {
 		return fmt.Errorf("%w: %d and more", errManyTwice, f.most)
 	}
-	f.result.last[hash] = at // places ascend
+	f.result.last[hash] = at // places ascend, so the last one wins
 	return nil
 }
 
-// seen puts a hash into the filter and reports whether it may have been there: four
-// bits, at distances that are the hash's upper half (A. Kirsch and M. Mitzenmacher,
-// Less hashing, same performance, 2006).
+// seen adds a hash to the filter and reports whether it may have been there. It uses four bits, at
+// distances of the hash's upper half (A. Kirsch and M. Mitzenmacher, Less hashing, same
+// performance, 2006).
 func (f *lastFinder) seen(hash uint64) bool {
 	was, step := true, hash>>32|1
 	for range 4 {

@@ -1,6 +1,6 @@
-package cli
+// trefoil links commands for rankings.
 
-// This file holds the commands that rank pages.
+package cli
 
 import (
 	"fmt"
@@ -47,6 +47,7 @@ type scoredJSON struct {
 }
 
 func (c *linksRankCmd) Run(e *env) error {
+	// 1. Check the flags.
 	class, err := sample.ParseClass(c.Class)
 	if err != nil {
 		return usageError{err}
@@ -57,6 +58,7 @@ func (c *linksRankCmd) Run(e *env) error {
 	if c.Hubs && c.Algorithm == string(links.PageRank) {
 		return usagef("--hubs is for salsa and hits; pagerank has one score a page")
 	}
+	// 2. Resolve all pages, because a ranking is one call.
 	request := links.RankRequest{Algorithm: links.Algorithm(c.Algorithm), In: c.In, Out: c.Out, Mode: modeOf(c.Random),
 		Class: class, Seed: c.Seed, Top: c.Top, All: c.All}
 	return c.askGraph(e, func(g links.Graph) error {
@@ -103,7 +105,7 @@ func (c *linksRankCmd) print(e *env, g links.Graph, r links.Ranking) error {
 	return out.end(nil)
 }
 
-// scored returns scores with what the pages are called.
+// scored returns scores with the names of their pages.
 func (c *linksRankCmd) scored(e *env, g links.Graph, scores []rank.Scored) (list []scoredJSON, err error) {
 	pages := make([]uid.UID, len(scores))
 	for i, s := range scores {
@@ -122,15 +124,15 @@ func (c *linksRankCmd) scored(e *env, g links.Graph, scores []rank.Scored) (list
 	return list, nil
 }
 
-// linksPageRankCmd begins, shows and ends the job.
+// linksPageRankCmd starts, shows and stops the job.
 type linksPageRankCmd struct {
-	Start  pageRankStartCmd  `cmd:"" help:"Begin; one job runs at a time."`
+	Start  pageRankStartCmd  `cmd:"" help:"Start a job; one job runs at a time."`
 	Status pageRankStatusCmd `cmd:"" help:"Show how the last job stands."`
 	Stop   pageRankStopCmd   `cmd:"" help:"End the job that runs."`
 }
 
 type pageRankStartCmd struct {
-	server
+	serverFlags
 	Damping   float64 `placeholder:"D" help:"Share of the score that links hand on; 0.85 by default."`
 	Tolerance float64 `placeholder:"E" help:"Ends when a round changes all scores together by no more; 1e-8 by default."`
 	MaxRounds int     `placeholder:"N" help:"Ends after so many rounds; 200 by default."`
@@ -138,9 +140,9 @@ type pageRankStartCmd struct {
 	watchFlags
 }
 
-// watchFlags hold the flags of commands that may go on to show the job.
+// watchFlags holds the flags of commands that may show the job.
 type watchFlags struct {
-	Watch bool          `short:"w" help:"Show how the job stands until it ends; the exit code is 1 where it fails or is stopped."`
+	Watch bool          `short:"w" help:"Show the state of the job until it ends; the exit code is 1 if it fails or is stopped."`
 	Every time.Duration `default:"1s" hidden:""`
 	JSON  bool          `help:"Print JSON, with --watch a line each time."`
 }
@@ -166,7 +168,7 @@ func (c *pageRankStartCmd) Run(e *env) error {
 }
 
 type pageRankStatusCmd struct {
-	server
+	serverFlags
 	watchFlags
 }
 
@@ -183,7 +185,7 @@ func (c *pageRankStatusCmd) Run(e *env) error {
 	})
 }
 
-type pageRankStopCmd struct{ server }
+type pageRankStopCmd struct{ serverFlags }
 
 func (c *pageRankStopCmd) Run(e *env) error {
 	return c.askGraph(e, func(g links.Graph) error { return g.StopPageRank(e.ctx) })

@@ -1,3 +1,5 @@
+// Links commands on a real server.
+
 package cli
 
 import (
@@ -9,41 +11,41 @@ import (
 	"testing"
 	"time"
 
+	"github.com/trefoildb/trefoil/internal/engine"
+	nodelinks "github.com/trefoildb/trefoil/internal/linkgraph"
+	"github.com/trefoildb/trefoil/internal/server"
+	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/links"
 	"github.com/trefoildb/trefoil/links/cell"
-	"github.com/trefoildb/trefoil/node"
-	"github.com/trefoildb/trefoil/node/engine"
-	"github.com/trefoildb/trefoil/node/httpapi"
-	nodelinks "github.com/trefoildb/trefoil/node/links"
 )
 
 // serveLinks serves a directory with its graph of links, and returns the address and
 // the graph. stop ends it, and closes the store.
 func serveLinks(t *testing.T, data string) (url string, graph *nodelinks.Graph, stop func()) {
 	t.Helper()
-	store, err := node.Open(data, node.Options{MinFreeBytes: -1, Feed: []string{links.DefaultPredicate}})
+	db, err := store.Open(data, store.Options{MinFreeBytes: -1, Feed: []string{links.DefaultPredicate}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if graph, err = nodelinks.Open(store, nodelinks.Options{}); err != nil {
+	if graph, err = nodelinks.Open(db, nodelinks.Options{}); err != nil {
 		t.Fatal(err)
 	}
-	e, err := engine.New(engine.StoreOf(store), engine.Options{})
+	e, err := engine.New(db, engine.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	api, err := httpapi.New(httpapi.NodeStore(store), httpapi.Options{Engine: e, Links: graph})
+	api, err := server.New(db, server.Options{Engine: e, Links: graph})
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := httptest.NewServer(api)
-	return server.URL, graph, func() {
+	srv := httptest.NewServer(api)
+	return srv.URL, graph, func() {
 		http.DefaultClient.CloseIdleConnections()
-		server.Close()
+		srv.Close()
 		if err := graph.Close(); err != nil {
 			t.Error(err)
 		}
-		if err := store.Close(); err != nil {
+		if err := db.Close(); err != nil {
 			t.Error(err)
 		}
 	}

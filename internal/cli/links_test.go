@@ -1,3 +1,5 @@
+// Links commands on a graph in memory.
+
 package cli
 
 import (

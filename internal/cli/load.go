@@ -1,3 +1,5 @@
+// trefoil load: RDF in bulk, into a directory or through a server.
+
 package cli
 
 import (
@@ -10,15 +12,15 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/trefoildb/trefoil/node"
+	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/rdfload"
 	"github.com/trefoildb/trefoil/rdfload/input"
 	"github.com/trefoildb/trefoil/triple"
 )
 
-// loadCmd loads files in bulk: into a directory, or through a server.
+// loadCmd loads files in bulk, into a directory or through a server.
 type loadCmd struct {
-	door
+	storeFlags
 	documents
 	linkLoadFlags
 	KeepGoing bool     `help:"Leave malformed statements out instead of stopping at the first; the exit code is then 3."`
@@ -30,6 +32,7 @@ type loadCmd struct {
 }
 
 func (c *loadCmd) Run(e *env) error {
+	// 1. Check the flags.
 	local, err := c.local()
 	if err == nil {
 		err = c.check(local)
@@ -37,6 +40,7 @@ func (c *loadCmd) Run(e *env) error {
 	if err != nil {
 		return err
 	}
+	// 2. List the files, and choose one of three ways to load them.
 	list := input.List
 	if c.Links {
 		list = c.linkFlags.list
@@ -78,7 +82,7 @@ func (c *loadCmd) check(local bool) error {
 	return c.documents.check()
 }
 
-// graph returns the graph name of --graph, with or without its brackets.
+// graph returns the graph name in --graph, with or without its brackets.
 func (c *loadCmd) graph() (triple.Term, error) {
 	if c.Graph == "" {
 		return triple.Term{}, nil
@@ -92,6 +96,7 @@ func (c *loadCmd) graph() (triple.Term, error) {
 
 // load loads into the data directory.
 func (c *loadCmd) load(e *env, sources []input.Source) (summary rdfload.Summary, err error) {
+	// 1. Translate the flags.
 	opts := rdfload.Options{
 		Memory: int64(c.Memory), KeepGoing: c.KeepGoing, Base: c.Base, MaxLine: int(c.MaxLine), Resume: c.Resume,
 	}
@@ -104,6 +109,7 @@ func (c *loadCmd) load(e *env, sources []input.Source) (summary rdfload.Summary,
 	if err := opts.Validate(); err != nil {
 		return summary, usageError{err}
 	}
+	// 2. Load into the store. It must be closed before the result is reported.
 	store, err := c.openStore()
 	if err != nil {
 		return summary, err
@@ -121,21 +127,19 @@ func (c *loadCmd) load(e *env, sources []input.Source) (summary rdfload.Summary,
 }
 
 // openStore opens the data directory for a load.
-func (c *loadCmd) openStore() (*node.Store, error) {
+func (c *loadCmd) openStore() (*store.Store, error) {
 	if c.Memory > 0 {
-		// What a load holds is outside the collector's heap: this bounds what the
-		// collector lets pile up beside it.
+		// A load's memory is outside the collector's heap. This limit bounds the garbage beside it.
 		debug.SetMemoryLimit(collectorFloor + int64(c.Memory)/8)
 	}
-	// The budget is the load's: little of it goes to the store's cache.
-	return node.Open(c.Data, node.Options{CacheBytes: 16 << 20, MemTableBytes: 8 << 20, Version: thisVersion().Version})
+	// Most memory is for the load, so the store's cache is small.
+	return store.Open(c.Data, store.Options{CacheBytes: 16 << 20, MemTableBytes: 8 << 20, Version: thisVersion().Version})
 }
 
-// collectorFloor is the least memory that the collector's heap is given beside a
-// load of a set budget.
+// collectorFloor is the least memory of the collector's heap beside a load with a budget.
 const collectorFloor = 64 << 20
 
-// withRejects calls do with the file of --rejects, or nil.
+// withRejects calls do with the file of --rejects; nil if there is none.
 func (c *loadCmd) withRejects(do func(io.Writer) error) error {
 	if c.Rejects == "" {
 		return do(nil)
@@ -147,17 +151,16 @@ func (c *loadCmd) withRejects(do func(io.Writer) error) error {
 	return errors.Join(do(f), f.Close())
 }
 
-// toLoad makes sources ones that a load opens.
-func toLoad(e *env, sources []input.Source) []rdfload.Source {
-	var list []rdfload.Source
-	for _, s := range sources {
-		list = append(list, rdfload.Source{Name: s.Name, Path: s.Path, Size: s.Size, ModTime: s.ModTime,
-			Open: func() (*input.Reader, error) { return e.open(s) }})
+// toLoad returns sources for a load. If one is standard input, it is the command's.
+func toLoad(e *env, sources []input.Source) []input.Source {
+	sources = slices.Clone(sources)
+	for i, s := range sources {
+		sources[i].Open = func() (*input.Reader, error) { return e.open(s) }
 	}
-	return list
+	return sources
 }
 
-// explain adds what the store holds after a load that stopped, and what to do.
+// explain adds the state of the store after a failed load, and the next step.
 func (c *loadCmd) explain(err error, sources []input.Source) error {
 	const unchanged = "Nothing of this load is in the store. "
 	resume := "Load it again."
@@ -170,15 +173,15 @@ func (c *loadCmd) explain(err error, sources []input.Source) error {
 	switch {
 	case errors.Is(err, context.Canceled):
 		return hinted{err, unchanged + resume}
-	case node.IsDiskFull(err):
+	case store.IsDiskFull(err):
 		return hinted{err, unchanged + "Make room first. " + resume}
 	case errors.Is(err, rdfload.ErrRejected) && !c.KeepGoing:
 		return hinted{err, unchanged + "--keep-going loads the rest, --rejects F writes down what it leaves out."}
 	case errors.Is(err, input.ErrTruncated):
-		return hinted{err, unchanged + "Get the file whole, or unpack what there is of it (gzip -dc and the like) and load that."}
+		return hinted{err, unchanged + "Get the file whole, or unpack the part that arrived (gzip -dc and the like) and load that."}
 	case errors.Is(err, rdfload.ErrChanged):
 		return hinted{err, unchanged + "Load without --resume to start over."}
-	case errors.Is(err, node.ErrLocked):
+	case errors.Is(err, store.ErrLocked):
 		return hinted{err, "If a server has it open, load through the server: --to URL instead of --data."}
 	}
 	return err
@@ -196,7 +199,7 @@ func (c *loadCmd) report(e *env, s rdfload.Summary) error {
 	return c.tellRejected(e, s.Rejected)
 }
 
-// tellRejected ends a load that left so many statements out.
+// tellRejected reports the number of rejected statements, and returns errRejected if there are any.
 func (c *loadCmd) tellRejected(e *env, rejected int64) error {
 	switch {
 	case rejected == 0:

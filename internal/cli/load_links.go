@@ -1,11 +1,11 @@
-package cli
+// trefoil load --links: link files in bulk, or as updates if a page replaces its list.
+//
+// Added links go through the bulk loader. Whole pages do so too if the store has no links yet; if a
+// page is repeated, its last list counts. If the store has links, whole pages are sent as updates,
+// because each list must replace the earlier one. Labels are annotations. The bulk loader does not
+// write them, so a second reading of the files sets them after the load.
 
-// This file is load --links. Files of links that are added go through the bulk
-// loader, and so do files of whole pages into a store that has no links yet: of a
-// page that comes twice the last list counts. Into a store that has links whole
-// pages go as updates, each list in the place of the page's earlier one. Labels
-// are annotations, which the bulk loader does not write: they are noted after the
-// load, from another reading of the files.
+package cli
 
 import (
 	"errors"
@@ -22,7 +22,7 @@ import (
 	"github.com/trefoildb/trefoil/triple"
 )
 
-// linkLoadFlags hold the flags of load that are for link files.
+// linkLoadFlags holds the flags of load for link files.
 type linkLoadFlags struct {
 	Links         bool   `help:"The files are of hyperlinks (${linkformats}); each link becomes a triple."`
 	LinkPredicate string `default:"${linkpredicate}" placeholder:"IRI" help:"The predicate of links; ${default} by default."`
@@ -30,34 +30,33 @@ type linkLoadFlags struct {
 	linkFlags
 }
 
-// lookMemory is what the search for pages that come twice counts with where no
-// memory budget is set.
+// lookMemory is the memory of the search for repeated pages if no memory budget is set.
 const lookMemory = 1 << 30
 
-// linkSummary is what a load of links did.
+// linkSummary is the result of a load of links.
 type linkSummary struct {
 	rdfload.Summary
-	Deleted int64 `json:"deleted"` // links that whole pages do not have any more
-	Labels  int64 `json:"labels"`  // noted on links
+	Deleted int64 `json:"deleted"` // links missing in whole pages
+	Labels  int64 `json:"labels"`  // set on links
 }
 
 // linkLoad is a load of link files.
 type linkLoad struct {
 	*loadCmd
 	e         *env
-	sources   []rdfload.Source
+	sources   []input.Source
 	predicate string
 	reading   linkfile.Options
-	replacing bool // there are whole pages
-	mixed     bool // and files that add
+	replacing bool // some files have whole pages
+	mixed     bool // and other files add links
 	rejects   io.Writer
 	display   progress
 	last      *lastPages
-	batch     int // links that are changed at a time; 0: batchLinks
+	batch     int // links in a batch; 0: batchLinks
 	done      linkSummary
 }
 
-// checkLinks finds mistakes in the flags.
+// checkLinks returns an error if a flag for links is wrong.
 func (c *loadCmd) checkLinks() error {
 	if !c.Links {
 		if c.linkFlags.given() || c.NoLabels || c.LinkPredicate != links.DefaultPredicate {
@@ -77,6 +76,7 @@ func (c *loadCmd) checkLinks() error {
 
 // loadLinks loads link files.
 func (c *loadCmd) loadLinks(e *env, local bool, listed []input.Source) error {
+	// 1. Read the flags, and find the formats of the files.
 	begun := time.Now()
 	listed, cleanup, err := spoolStdin(e, listed) // it may be read more than once
 	if err != nil {
@@ -93,6 +93,7 @@ func (c *loadCmd) loadLinks(e *env, local bool, listed []input.Source) error {
 	}
 	l.replacing = slices.ContainsFunc(formats, replaces)
 	l.mixed = l.replacing && slices.ContainsFunc(formats, func(f linkfile.Format) bool { return !replaces(f) })
+	// 2. Load them.
 	l.display = newProgress(e.stderr)
 	err = c.withRejects(func(rejects io.Writer) error {
 		defer l.display.end()
@@ -102,9 +103,10 @@ func (c *loadCmd) loadLinks(e *env, local bool, listed []input.Source) error {
 		}
 		return l.throughServer()
 	})
+	// 3. Explain an error, unless a step has done so; or print the result.
 	var told hinted
 	switch {
-	case errors.As(err, &told): // a step that leaves something in the store
+	case errors.As(err, &told): // from a step that left data in the store
 		return err
 	case err != nil:
 		return c.explain(err, listed)
@@ -114,7 +116,7 @@ func (c *loadCmd) loadLinks(e *env, local bool, listed []input.Source) error {
 	return l.report()
 }
 
-// lookThrough finds the pages that come twice.
+// lookThrough finds the repeated pages.
 func (l *linkLoad) lookThrough() (err error) {
 	memory := int64(lookMemory)
 	if l.Memory > 0 {
@@ -126,7 +128,7 @@ func (l *linkLoad) lookThrough() (err error) {
 	return err
 }
 
-// changes returns the reader of the files as changes.
+// changes returns a reader of the files as changes.
 func (l *linkLoad) changes(phase rdfload.Phase) *changeReader {
 	return &changeReader{ctx: l.e.ctx, sources: l.sources, reading: l.reading, keepGoing: l.KeepGoing, noLabels: l.NoLabels, most: l.batch,
 		watch: func(p rdfload.Progress) {
@@ -135,14 +137,14 @@ func (l *linkLoad) changes(phase rdfload.Phase) *changeReader {
 		}}
 }
 
-// The phases of a load beside those of the bulk loader.
+// The phases of a load besides those of the bulk loader.
 const (
 	updatePhase rdfload.Phase = "update"
 	labelPhase  rdfload.Phase = "label"
 )
 
-// update makes updates of all files from a place on. noted is called when they are
-// made up to a place.
+// update sends all files from a place on as updates. noted is called with each place when the
+// changes before it are made.
 func (l *linkLoad) update(to linkUpdater, from linkPlace, noted func(linkPlace) error) error {
 	changes := l.changes(updatePhase)
 	changes.rejects = l.rejects
@@ -166,12 +168,12 @@ func (l *linkLoad) update(to linkUpdater, from linkPlace, noted func(linkPlace) 
 		}
 		return noted(until)
 	})
-	count() // what was left out behind the last batch
+	count() // rejected statements behind the last batch
 	return err
 }
 
-// label notes the labels of links that are in the store, of all files from a place
-// on. What is malformed in them has been told.
+// label sets the labels of links in the store, from all files from a place on. Malformed parts were
+// reported before.
 func (l *linkLoad) label(note func([]links.Change) error, from linkPlace, noted func(linkPlace) error) error {
 	changes := l.changes(labelPhase)
 	changes.keepGoing, changes.labelled, changes.last = true, true, l.last
@@ -186,8 +188,9 @@ func (l *linkLoad) label(note func([]links.Change) error, from linkPlace, noted 
 	})
 }
 
-// report prints what the load did.
+// report prints the result of the load.
 func (l *linkLoad) report() error {
+	// 1. As JSON, or as text for people.
 	if l.JSON {
 		if err := l.e.printJSON(l.done); err != nil {
 			return err
@@ -210,13 +213,14 @@ func (l *linkLoad) report() error {
 			return err
 		}
 	}
+	// 2. Warn if no statement was a link.
 	if l.done.Read == 0 && l.done.Skipped > 0 {
 		l.e.sayf("nothing in these files is a link: of N-Triples, links are the statements of --nt-predicate, %s", l.reading.Predicate)
 	}
 	return l.tellRejected(l.e, l.done.Rejected)
 }
 
-// labels returns how many labels a change has.
+// labels returns the number of labels in a change.
 func labels(c *links.Change) (n int64) {
 	for i := range c.Labels {
 		if c.Labels[i] != cell.NoLabel {
@@ -226,7 +230,7 @@ func labels(c *links.Change) (n int64) {
 	return n
 }
 
-// kept adds to an error that what is done stays.
+// kept adds a hint to an error, because the finished work stays.
 func kept(err error, hint string) error {
 	if err == nil {
 		return nil

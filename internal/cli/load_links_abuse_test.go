@@ -1,3 +1,5 @@
+// Loads of link files with dirty lines, broken files and long lines.
+
 package cli
 
 // This file loads link files as nobody should write them: broken, cut off, of other
@@ -120,7 +122,7 @@ func TestAbuseDirtyLines(t *testing.T) {
 			if name == "spaces" { // once is enough for what was refused
 				sameLinks(t, storedLinks(t, data, predicate+"/none"), nil)
 			}
-			// The same by a graph's own door.
+			// The same at the graph's own endpoint.
 			g := linkstest.New()
 			if code, stdout, stderr := runLinks(t, g, "", "links", "update", "--keep-going", path); code != exitDone && code != exitRejected {
 				t.Errorf("update: %d %s%s", code, stdout, stderr)

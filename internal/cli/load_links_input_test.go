@@ -1,3 +1,5 @@
+// Loads of link files: rejects, directories and truncated input.
+
 package cli
 
 // This file gives load --links input as crawlers leave it: directories, files that are cut

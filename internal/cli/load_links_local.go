@@ -1,6 +1,6 @@
-package cli
+// trefoil load --links --data: into a directory, in steps that can be resumed.
 
-// This file is load --links --data: into a directory, in steps that can be resumed.
+package cli
 
 import (
 	"encoding/json"
@@ -12,21 +12,21 @@ import (
 	"slices"
 	"time"
 
+	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/links"
-	"github.com/trefoildb/trefoil/node"
 )
 
-// linkState is how far a load of links is behind the bulk load, in a file of the
-// directory of loads: links.json. It is replaced as a whole.
+// linkState is the progress of a load of links after the bulk load. It is the file links.json in
+// the directory of loads, and is replaced as a whole.
 type linkState struct {
 	Inputs   []linkInput `json:"inputs"`
 	Settings string      `json:"settings"`
-	Updating bool        `json:"updating"` // all by updates; else the bulk load is done, and labels are noted
+	Updating bool        `json:"updating"` // all as updates; otherwise the bulk load is done, and labels are being set
 	Place    linkPlace   `json:"place"`
 	Done     linkSummary `json:"done"`
 }
 
-// linkInput is a file as it was when the load began.
+// linkInput is a file at the begin of the load.
 type linkInput struct {
 	Name    string    `json:"name"`
 	Size    int64     `json:"size"`
@@ -35,7 +35,7 @@ type linkInput struct {
 
 const linkStateName = "links.json"
 
-// state returns the state of a load that begins.
+// state returns the state at the begin of a load.
 func (l *linkLoad) state() *linkState {
 	s := &linkState{Settings: fmt.Sprintf("%s %+v %t %t", l.predicate, l.reading, l.NoLabels, l.KeepGoing)}
 	for _, in := range l.sources {
@@ -44,7 +44,7 @@ func (l *linkLoad) state() *linkState {
 	return s
 }
 
-// resumed returns the state of the same load in a file, nil where there is none.
+// resumed returns the state of the same load in a file; nil if there is none.
 func (s *linkState) resumed(path string) (*linkState, error) {
 	text, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -87,6 +87,7 @@ func (s *linkState) save(path string) error {
 }
 
 func (l *linkLoad) intoDirectory() (err error) {
+	// 1. Find the state: of the interrupted load, or a new one.
 	store, err := l.openStore()
 	if err != nil {
 		return err
@@ -100,6 +101,8 @@ func (l *linkLoad) intoDirectory() (err error) {
 			return err
 		}
 	}
+	// 2. Choose between updates and the bulk load. Updates are needed if the store has links or the
+	// files are mixed.
 	switch {
 	case was != nil:
 		state, l.done = was, was.Done
@@ -110,6 +113,7 @@ func (l *linkLoad) intoDirectory() (err error) {
 		}
 		state.Updating = state.Updating || l.mixed
 	}
+	// 3. Take the steps. The state is removed when all are done.
 	if err := removeFile(path, was == nil); err != nil {
 		return err
 	}
@@ -119,17 +123,20 @@ func (l *linkLoad) intoDirectory() (err error) {
 	return removeFile(path, true)
 }
 
-// steps takes the steps of a load that are left.
-func (l *linkLoad) steps(store *node.Store, to *localLinks, state *linkState, resumed bool, path string) error {
+// steps takes the remaining steps of a load.
+func (l *linkLoad) steps(db *store.Store, to *localLinks, state *linkState, resumed bool, path string) error {
 	noted := func(until linkPlace) error {
 		state.Place, state.Done = until, l.done
 		return state.save(path)
 	}
+	// 1. By updates, which replace the steps below.
 	if state.Updating {
 		return kept(l.update(to, state.Place, noted), "The pages before that are in the store. To go on where it stopped: the same command with --resume.")
 	}
+	// 2. The bulk load. If it was resumed after that, only the search for repeated pages is
+	// repeated.
 	if !resumed {
-		if err := l.bulk(store.Sink()); err != nil {
+		if err := l.bulk(db.Sink()); err != nil {
 			return err
 		}
 		if l.NoLabels || l.done.Labelled == 0 {
@@ -143,11 +150,12 @@ func (l *linkLoad) steps(store *node.Store, to *localLinks, state *linkState, re
 			return err
 		}
 	}
+	// 3. The labels.
 	note := func(batch []links.Change) error { return to.label(l.e.ctx, batch) }
 	return kept(l.label(note, state.Place, noted), "All links are in the store. To go on with their labels: the same command with --resume.")
 }
 
-// removeFile removes a file, if it is to be removed and there.
+// removeFile removes a file if remove is set. It need not exist.
 func removeFile(path string, remove bool) error {
 	if !remove {
 		return nil

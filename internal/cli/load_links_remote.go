@@ -1,7 +1,7 @@
-package cli
+// trefoil load --links --to: N-Triples for a server's bulk loader, updates for whole pages and
+// labels.
 
-// This file is load --links --to: links are sent as N-Triples to a server's bulk
-// loader, whole pages and labels as updates of its graph of links.
+package cli
 
 import (
 	"errors"
@@ -17,6 +17,7 @@ import (
 )
 
 func (l *linkLoad) throughServer() (err error) {
+	// 1. Connect, and use updates if whole pages must replace links of the store.
 	r, err := l.connect(l.e)
 	if err != nil {
 		return err
@@ -36,6 +37,7 @@ func (l *linkLoad) throughServer() (err error) {
 			return err
 		}
 	}
+	// 2. Send the files to the bulk loader, one after the other.
 	labelled := int64(0)
 	for i := range l.sources {
 		n, err := l.sendLinks(r.client, i)
@@ -52,6 +54,7 @@ func (l *linkLoad) throughServer() (err error) {
 		l.e.sayf("the server's graph takes the links in; trefoil links stats tells when it has")
 		return nil
 	}
+	// 3. Set the labels, if there are any.
 	note := func(batch []links.Change) error {
 		_, err := graph.Update(l.e.ctx, batch)
 		return err
@@ -59,8 +62,7 @@ func (l *linkLoad) throughServer() (err error) {
 	return kept(l.label(note, linkPlace{}, nothing), "All links are in the store, and some of their labels. The command can be repeated.")
 }
 
-// sendLinks loads a file through the server. It returns how many of its links have
-// labels.
+// sendLinks loads a file through the server. It returns the number of its links with labels.
 func (l *linkLoad) sendLinks(to *client.Client, source int) (labelled int64, err error) {
 	rd, err := rdfload.OpenLinks(l.e.ctx, l.sources[source], linkfile.Position{}, l.reading)
 	if err != nil {
@@ -78,14 +80,14 @@ func (l *linkLoad) sendLinks(to *client.Client, source int) (labelled int64, err
 	return body.labelled, nil
 }
 
-// linkBody is the N-Triples of a link file.
+// linkBody is a link file as N-Triples.
 type linkBody struct {
 	load      *linkLoad
 	rd        *rdfload.LinkReader
 	source    int
-	predicate []byte // with what is around it
-	left      bool   // the list at hand is left out
-	buf       []byte // buf[at:] is not read yet
+	predicate []byte // with the characters around it
+	left      bool   // the current list is skipped
+	buf       []byte // buf[at:] is unread
 	at        int
 	told      int64
 
@@ -104,8 +106,9 @@ func (b *linkBody) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// next makes the statements of the next page, or part of one.
+// next makes the statements of the next page, or of a part of it.
 func (b *linkBody) next() error {
+	// 1. Read the next page, and skip it if a later list replaces it.
 	at := b.rd.Position().Offset
 	if !b.rd.Scan() {
 		err := b.rd.Err()
@@ -118,6 +121,7 @@ func (b *linkBody) next() error {
 	if p.Replace {
 		b.left = b.load.last.superseded(b.source, at, p.Source)
 	}
+	// 2. Write its links.
 	for i := range p.Links {
 		if b.left {
 			break
@@ -130,6 +134,7 @@ func (b *linkBody) next() error {
 		b.buf = append(append(b.buf, b.predicate...), l.Target...)
 		b.buf = append(b.buf, "> .\n"...)
 	}
+	// 3. Report progress from time to time.
 	b.left = b.left && p.More
 	if read := b.rd.BytesIn(); read-b.told >= progressBytes {
 		b.told = read
@@ -154,7 +159,7 @@ func (b *linkBody) reject(err error) error {
 	return writeLinkReject(b.load.rejects, syntax, text)
 }
 
-// writeLinkReject writes what could not be read as rdfload does; w may be nil.
+// writeLinkReject writes a rejected part in the form of rdfload. If w is nil, it does nothing.
 func writeLinkReject(w io.Writer, reason *triple.SyntaxError, text []byte) error {
 	if w == nil {
 		return nil

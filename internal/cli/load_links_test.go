@@ -1,3 +1,5 @@
+// Loads of link files: formats, whole pages, labels and resuming.
+
 package cli
 
 import (
@@ -19,14 +21,14 @@ import (
 	"time"
 
 	"github.com/trefoildb/trefoil/client"
+	"github.com/trefoildb/trefoil/internal/engine"
+	"github.com/trefoildb/trefoil/internal/server"
+	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/links"
 	"github.com/trefoildb/trefoil/links/cell"
 	"github.com/trefoildb/trefoil/links/linkfile"
 	"github.com/trefoildb/trefoil/links/linkstest"
 	"github.com/trefoildb/trefoil/links/lists"
-	"github.com/trefoildb/trefoil/node"
-	"github.com/trefoildb/trefoil/node/engine"
-	"github.com/trefoildb/trefoil/node/httpapi"
 	"github.com/trefoildb/trefoil/rdfload"
 	"github.com/trefoildb/trefoil/rdfload/input"
 	"github.com/trefoildb/trefoil/triple"
@@ -61,22 +63,22 @@ func newFile(t testing.TB, dir, name, text string) string {
 // the store.
 func storedLinks(t *testing.T, data, predicate string) map[edge]links.Label {
 	t.Helper()
-	store, err := node.Open(data, node.Options{ReadOnly: true, MinFreeBytes: -1})
+	db, err := store.Open(data, store.Options{ReadOnly: true, MinFreeBytes: -1})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer store.Close()
-	report, err := store.Check(t.Context())
+	defer db.Close()
+	report, err := db.Check(t.Context())
 	if err != nil || len(report.Problems) > 0 {
 		t.Fatalf("%v %+v", err, report.Problems)
 	}
-	sn, err := store.Snapshot()
+	sn, err := db.Snapshot()
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer sn.Close()
 	all := make(map[edge]links.Label)
-	for row, err := range sn.Match(t.Context(), linkPattern(predicate), node.ReadOptions{}) {
+	for row, err := range sn.Match(t.Context(), linkPattern(predicate), store.ReadOptions{}) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -85,9 +87,9 @@ func storedLinks(t *testing.T, data, predicate string) map[edge]links.Label {
 			t.Fatal(err)
 		}
 		label := cell.NoLabel
-		noted, err := sn.NotedOne(t.Context(), node.TableStorage, slices.Clone(row.Key), links.Application)
-		if err == nil && len(noted.Annotations) > 0 {
-			label, err = lists.DecodeLabel(noted.Annotations[0].Data)
+		noted, err := sn.Annotation(t.Context(), tr, links.Application)
+		if err == nil && noted != nil {
+			label, err = lists.DecodeLabel(noted)
 		}
 		if err != nil {
 			t.Fatal(err)
@@ -316,12 +318,12 @@ func TestFindLast(t *testing.T) {
 		texts := randomPages(r, 3, lines, map[edge]links.Label{})
 		type at struct{ source, line int }
 		last := make(map[string]at)
-		var sources []rdfload.Source
+		var sources []input.Source
 		for i, text := range texts {
 			for j, line := range strings.Split(strings.TrimSpace(text), "\n")[1:] {
 				last[strings.Split(line, "\t")[0]] = at{i, j}
 			}
-			sources = append(sources, rdfload.Document("f", strings.NewReader(text), int64(len(text)), 0))
+			sources = append(sources, input.Document("f", strings.NewReader(text), int64(len(text)), 0))
 		}
 		watched := int64(0)
 		watch := func(p rdfload.Progress) { watched = p.Bytes }
@@ -352,7 +354,7 @@ func TestFindLast(t *testing.T) {
 			}
 		}
 	}
-	if found, err := findLast(t.Context(), []rdfload.Source{rdfload.Document("f.pages", strings.NewReader("x:a\nx:b\n"), -1, 0)}, linkfile.Options{}, 1<<20, func(rdfload.Progress) {}); found != nil || err != nil {
+	if found, err := findLast(t.Context(), []input.Source{input.Document("f.pages", strings.NewReader("x:a\nx:b\n"), -1, 0)}, linkfile.Options{}, 1<<20, func(rdfload.Progress) {}); found != nil || err != nil {
 		t.Errorf("%v %v", found, err)
 	}
 }
@@ -363,12 +365,12 @@ func TestLastLabelCounts(t *testing.T) {
 	const edges, times = 16, 40
 	for _, kind := range []links.ChangeKind{links.AddLinks, links.ReplaceLinks} {
 		data := filepath.Join(t.TempDir(), "store")
-		store, err := node.Open(data, node.Options{MinFreeBytes: -1})
+		db, err := store.Open(data, store.Options{MinFreeBytes: -1})
 		if err != nil {
 			t.Fatal(err)
 		}
-		t.Cleanup(func() { store.Close() })
-		to := &localLinks{store, links.DefaultPredicate}
+		t.Cleanup(func() { db.Close() })
+		to := &localLinks{db, links.DefaultPredicate}
 		want := make(map[edge]links.Label)
 		var batch []links.Change
 		for i := range edges { // within a page's links
@@ -394,7 +396,7 @@ func TestLastLabelCounts(t *testing.T) {
 		if err := to.label(t.Context(), batch); err != nil {
 			t.Fatal(err)
 		}
-		if err := store.Close(); err != nil {
+		if err := db.Close(); err != nil {
 			t.Fatal(err)
 		}
 		sameLinks(t, storedLinks(t, data, links.DefaultPredicate), want)
@@ -403,16 +405,16 @@ func TestLastLabelCounts(t *testing.T) {
 
 // A link that is gone needs no label; whatever else goes wrong with one is told.
 func TestLabelErrors(t *testing.T) {
-	store, err := node.Open(filepath.Join(t.TempDir(), "store"), node.Options{MinFreeBytes: -1})
+	db, err := store.Open(filepath.Join(t.TempDir(), "store"), store.Options{MinFreeBytes: -1})
 	if err != nil {
 		t.Fatal(err)
 	}
-	to := &localLinks{store, links.DefaultPredicate}
+	to := &localLinks{db, links.DefaultPredicate}
 	batch := []links.Change{{Source: "x:a", Targets: []string{"x:gone"}, Labels: []links.Label{{Weight: 2}}}}
 	if err := to.label(t.Context(), batch); err != nil {
 		t.Errorf("a link that is not there: %v", err)
 	}
-	if err := store.Close(); err != nil {
+	if err := db.Close(); err != nil {
 		t.Fatal(err)
 	}
 	if err := to.label(t.Context(), batch); err == nil {
@@ -499,11 +501,11 @@ func TestLoadLinksResume(t *testing.T) {
 // came to.
 func stopLinks(t *testing.T, data, file string, updating bool, batches int) int {
 	t.Helper()
-	store, err := node.Open(data, node.Options{MinFreeBytes: -1})
+	db, err := store.Open(data, store.Options{MinFreeBytes: -1})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer store.Close()
+	defer db.Close()
 	listed, err := input.List([]string{file})
 	if err != nil {
 		t.Fatal(err)
@@ -515,8 +517,8 @@ func stopLinks(t *testing.T, data, file string, updating bool, batches int) int 
 	if l.reading, err = c.reading(l.predicate, c.MaxLine); err != nil {
 		t.Fatal(err)
 	}
-	path := filepath.Join(store.Sink().Dir(), linkStateName)
-	state, to := l.state(), &localLinks{store, l.predicate}
+	path := filepath.Join(db.Sink().Dir(), linkStateName)
+	state, to := l.state(), &localLinks{db, l.predicate}
 	state.Updating = updating
 	noted := func(until linkPlace) error {
 		state.Place, state.Done = until, l.done
@@ -526,7 +528,7 @@ func stopLinks(t *testing.T, data, file string, updating bool, batches int) int 
 	if updating {
 		err = l.update(stop, linkPlace{}, noted)
 	} else {
-		if err := l.bulk(store.Sink()); err != nil {
+		if err := l.bulk(db.Sink()); err != nil {
 			t.Fatal(err)
 		}
 		err = l.label(func(batch []links.Change) error {
@@ -543,23 +545,23 @@ func stopLinks(t *testing.T, data, file string, updating bool, batches int) int 
 // Through a server, links go to its bulk loader, and labels and whole pages to its
 // graph of links.
 func TestLoadLinksTo(t *testing.T) {
-	store, err := node.Open(filepath.Join(t.TempDir(), "store"), node.Options{MinFreeBytes: -1})
+	db, err := store.Open(filepath.Join(t.TempDir(), "store"), store.Options{MinFreeBytes: -1})
 	if err != nil {
 		t.Fatal(err)
 	}
-	e, err := engine.New(engine.StoreOf(store), engine.Options{})
+	e, err := engine.New(db, engine.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	api, err := httpapi.New(httpapi.NodeStore(store), httpapi.Options{Engine: e})
+	api, err := server.New(db, server.Options{Engine: e})
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := httptest.NewServer(api)
+	srv := httptest.NewServer(api)
 	t.Cleanup(func() {
 		http.DefaultClient.CloseIdleConnections()
-		server.Close()
-		if err := store.Close(); err != nil {
+		srv.Close()
+		if err := db.Close(); err != nil {
 			t.Error(err)
 		}
 	})
@@ -567,13 +569,13 @@ func TestLoadLinksTo(t *testing.T) {
 	g := linkstest.New()
 	load := func(want int, says string, args ...string) {
 		t.Helper()
-		code, stdout, stderr := runLinks(t, g, "", append([]string{"load", "--links", "--to", server.URL}, args...)...)
+		code, stdout, stderr := runLinks(t, g, "", append([]string{"load", "--links", "--to", srv.URL}, args...)...)
 		if code != want || !strings.Contains(stdout+stderr, says) {
 			t.Errorf("%q: %d, want %d and %q\n%s%s", args, code, want, says, stdout, stderr)
 		}
 	}
 	count := func(p triple.Pattern) int64 {
-		c, err := client.New(server.URL, client.Options{})
+		c, err := client.New(srv.URL, client.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,6 +1,6 @@
-package cli
+// A data directory as the store of a command.
 
-// This file is the door to a data directory: the store opened in this process.
+package cli
 
 import (
 	"context"
@@ -11,35 +11,35 @@ import (
 	"iter"
 	"os"
 
-	"github.com/trefoildb/trefoil/node"
+	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/triple"
 )
 
-// openStore opens a data directory that exists.
-func openStore(dir string, opts node.Options) (*node.Store, error) {
+// openStore opens an existing data directory.
+func openStore(dir string, opts store.Options) (*store.Store, error) {
 	if _, err := os.Stat(dir); err != nil {
 		return nil, hinted{fmt.Errorf("data directory: %w", err), "trefoil load --data DIR FILE... makes one; so do serve and add."}
 	}
 	opts.Version = thisVersion().Version
-	return node.Open(dir, opts)
+	return store.Open(dir, opts)
 }
 
-// local reads one snapshot of a store that it has opened.
+// local reads one snapshot of a store opened by the command.
 type local struct {
-	store    *node.Store
-	snapshot *node.Snapshot
+	store    *store.Store
+	snapshot *store.Snapshot
 }
 
 func openLocal(dir string) (*local, error) {
-	store, err := openStore(dir, node.Options{ReadOnly: true})
+	db, err := openStore(dir, store.Options{ReadOnly: true})
 	if err != nil {
 		return nil, err
 	}
-	snapshot, err := store.Snapshot()
+	snapshot, err := db.Snapshot()
 	if err != nil {
-		return nil, errors.Join(err, store.Close())
+		return nil, errors.Join(err, db.Close())
 	}
-	return &local{store, snapshot}, nil
+	return &local{db, snapshot}, nil
 }
 
 func (l *local) Close() error { return errors.Join(l.snapshot.Close(), l.store.Close()) }
@@ -53,7 +53,7 @@ func (l *local) match(ctx context.Context, p triple.Pattern, page page) *listing
 	if err != nil {
 		return failed(err)
 	}
-	return l.list(l.snapshot.Match(ctx, p, node.ReadOptions{Limit: page.more(), After: after, Annotations: page.annotations}), page)
+	return l.list(l.snapshot.Match(ctx, p, store.ReadOptions{Limit: page.more(), After: after, Annotations: page.annotations}), page)
 }
 
 func (l *local) bounded(ctx context.Context, b triple.Bounds, page page) *listing {
@@ -65,12 +65,12 @@ func (l *local) bounded(ctx context.Context, b triple.Bounds, page page) *listin
 	if err != nil {
 		return failed(err)
 	}
-	return l.list(l.snapshot.Range(ctx, b, node.ReadOptions{Reverse: page.reverse, Limit: page.more(), After: after}), page)
+	return l.list(l.snapshot.Range(ctx, b, store.ReadOptions{Reverse: page.reverse, Limit: page.more(), After: after}), page)
 }
 
-// list makes a listing of rows. One row more than the page is read, so that a
-// cursor is given exactly where something follows.
-func (l *local) list(rows iter.Seq2[node.Row, error], page page) *listing {
+// list makes a listing of rows. It reads one more row than the page, because a cursor must be given
+// only if more rows follow.
+func (l *local) list(rows iter.Seq2[store.Row, error], page page) *listing {
 	list := &listing{}
 	list.items = func(yield func(item, error) bool) {
 		var it localItem
@@ -98,7 +98,7 @@ func (l *local) list(rows iter.Seq2[node.Row, error], page page) *listing {
 
 // localItem is a row of a store.
 type localItem struct {
-	row  node.Row
+	row  store.Row
 	last []byte // the key of the page's last row
 }
 
@@ -119,7 +119,7 @@ func (l *local) count(ctx context.Context, p triple.Pattern, estimate bool) (int
 }
 
 func (l *local) status(context.Context) (s status, err error) {
-	// What a store says of itself is what a node sends.
+	// A node sends the status of its store as JSON, so both ways give the same status.
 	text, err := json.Marshal(l.store.Status())
 	if err != nil {
 		return s, err
@@ -127,8 +127,7 @@ func (l *local) status(context.Context) (s status, err error) {
 	return s, json.Unmarshal(text, &s)
 }
 
-// decodeCursor returns the key that a cursor stands for, which must be one of the
-// keys that are asked for; nil for no cursor.
+// decodeCursor returns the key of a cursor; nil if there is no cursor. The key must be within keys.
 func decodeCursor(cursor string, keys triple.Range) ([]byte, error) {
 	if cursor == "" {
 		return nil, nil
@@ -146,19 +145,19 @@ func decodeCursor(cursor string, keys triple.Range) ([]byte, error) {
 	return key, nil
 }
 
-// localWriter changes a store that it has opened.
-type localWriter struct{ store *node.Store }
+// localWriter changes a store opened by the command.
+type localWriter struct{ store *store.Store }
 
 func (l localWriter) Close() error { return l.store.Close() }
 
 func (l localWriter) add(ctx context.Context, batch []statement) (added, existing int64, err error) {
 	r, err := l.store.Add(ctx, triplesOf(batch))
 	if err == nil {
-		var annotated []node.Annotated
+		var annotated []store.Annotated
 		for _, s := range batch {
-			annotated = append(annotated, node.Annotated{Triple: s.Triple, Annotations: s.annotations})
+			annotated = append(annotated, store.Annotated{Triple: s.Triple, Annotations: s.annotations})
 		}
-		err = node.AnnotateAll(ctx, annotated, l.store.Annotate)
+		err = store.AnnotateAll(ctx, annotated, l.store.Annotate)
 	}
 	return r.Added, r.Existing, err
 }

@@ -1,7 +1,6 @@
-package cli
+// The progress of a load: a bar on a terminal, plain lines elsewhere.
 
-// This file shows how far a load is: as a bar on a terminal, as plain lines
-// elsewhere.
+package cli
 
 import (
 	"fmt"
@@ -13,11 +12,10 @@ import (
 	"github.com/trefoildb/trefoil/rdfload"
 )
 
-// progress shows a load's progress. Its methods are called by one goroutine at a
-// time.
+// progress shows a load's progress. It must be called by one goroutine at a time.
 type progress interface {
 	show(rdfload.Progress)
-	// end takes the display away, so that other lines can follow.
+	// end removes the display, because other lines may follow.
 	end()
 }
 
@@ -40,7 +38,7 @@ func newBar(w io.Writer) *bar {
 	b.Set(pb.Terminal, true)
 	b.Set(pb.CleanOnFinish, true)
 	b.Set("phase", string(rdfload.Reading))
-	if b.Width() <= 0 { // a terminal that does not tell its size
+	if b.Width() <= 0 { // the terminal does not report its size
 		b.SetWidth(80)
 	}
 	return &bar{pb: b.Start(), pace: pace{started: time.Now()}}
@@ -55,7 +53,7 @@ func (b *bar) show(p rdfload.Progress) {
 
 func (b *bar) end() { b.pb.Finish() }
 
-// lines writes a line where the phase changes, and every so often within one.
+// lines writes a line when the phase changes, and at intervals within a phase.
 type lines struct {
 	w     io.Writer
 	every time.Duration
@@ -81,22 +79,23 @@ func (l *lines) show(p rdfload.Progress) {
 
 func (l *lines) end() {}
 
-// pace knows how fast a load goes.
+// pace measures the speed of a load.
 type pace struct {
 	started      time.Time
 	phase        rdfload.Phase
 	phaseStarted time.Time
 }
 
-// describe returns the share of the phase that is done, -1 where it is not known,
-// and what there is to say.
+// describe returns the completed share of the phase, -1 if it is unknown, and a text about it.
 func (p *pace) describe(now time.Time, at rdfload.Progress) (share float64, text string) {
+	// 1. A new phase begins.
 	if at.Phase != p.phase {
 		p.phase, p.phaseStarted = at.Phase, now
 		if p.phase == rdfload.Reading {
 			p.phaseStarted = p.started
 		}
 	}
+	// 2. The share: of bytes if the phase reads files, or reported by the loader.
 	share = -1
 	switch at.Phase {
 	case rdfload.Reading, sendPhase, scanPhase:
@@ -114,6 +113,7 @@ func (p *pace) describe(now time.Time, at rdfload.Progress) (share float64, text
 			share = min(at.Done, 1)
 		}
 	}
+	// 3. Rejected statements, and the remaining time.
 	if at.Rejected > 0 {
 		text += fmt.Sprintf(", %s rejected", number(at.Rejected))
 	}

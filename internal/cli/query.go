@@ -1,3 +1,5 @@
+// trefoil query: on a server, or by the engine of this process.
+
 package cli
 
 import (
@@ -6,11 +8,14 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"slices"
+	"time"
 
 	"github.com/alecthomas/kong"
 
 	"github.com/trefoildb/trefoil/client"
-	"github.com/trefoildb/trefoil/node"
+	"github.com/trefoildb/trefoil/internal/engine"
+	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/rdfload/syntax"
 	"github.com/trefoildb/trefoil/sparql/ast"
 	"github.com/trefoildb/trefoil/sparql/parser"
@@ -20,7 +25,7 @@ import (
 
 // queryCmd runs a SPARQL query.
 type queryCmd struct {
-	door
+	storeFlags
 	sparqlText
 	Format            string      `placeholder:"F" help:"table, json, csv, tsv or xml of a SELECT or ASK: table on a terminal, tsv elsewhere. ttl, nt, nq, trig or xml of a CONSTRUCT or DESCRIBE: ttl on a terminal, nt elsewhere. text or json of --explain."`
 	Explain           explainFlag `placeholder:"run" help:"Show the plan with estimates and run nothing; --explain=run runs the query and shows what each step did."`
@@ -41,7 +46,7 @@ const (
 // IsBool lets the flag stand without a value.
 func (explainFlag) IsBool() bool { return true }
 
-// Decode reads the value, where there is one.
+// Decode reads the value, if there is one.
 func (f *explainFlag) Decode(ctx *kong.DecodeContext) error {
 	*f = explainPlan
 	if ctx.Scan.Peek().Type != kong.FlagValueToken {
@@ -58,9 +63,9 @@ func (f *explainFlag) Decode(ctx *kong.DecodeContext) error {
 	return nil
 }
 
-// asker answers queries, wherever the store is.
+// asker answers queries, in this process or by a server.
 type asker interface {
-	// solutions yields a term for each of the variables, zero where it is unbound.
+	// solutions yields a term for each of the variables; zero if it is unbound.
 	solutions(q question, vars []string) iter.Seq2[[]triple.Term, error]
 	ask(q question) (bool, error)
 	triples(q question) iter.Seq2[triple.Triple, error]
@@ -68,7 +73,7 @@ type asker interface {
 	Close() error
 }
 
-// question is a query on its way to an asker.
+// question is a query for an asker.
 type question struct {
 	env  *env
 	text string
@@ -76,6 +81,7 @@ type question struct {
 }
 
 func (c *queryCmd) Run(e *env) (err error) {
+	// 1. Read and parse the text here, because a mistake then costs no request.
 	text, name, err := c.read(e)
 	if err != nil {
 		return err
@@ -95,6 +101,7 @@ func (c *queryCmd) Run(e *env) (err error) {
 		}
 		return err
 	}
+	// 2. Set the variables of --bind.
 	if len(c.Bind) > 0 {
 		values, err := c.values()
 		if err != nil {
@@ -105,6 +112,7 @@ func (c *queryCmd) Run(e *env) (err error) {
 		}
 		q.text = tree.String()
 	}
+	// 3. Run it and write the answer.
 	out, err := c.output(e, tree)
 	if err != nil {
 		return err
@@ -126,7 +134,7 @@ func checkGraphs(flag string, graphs []string) error {
 	return nil
 }
 
-// open opens the door to a store that answers queries.
+// open opens the store for queries.
 func (c *queryCmd) open(e *env) (asker, error) {
 	local, err := c.local()
 	if err != nil {
@@ -145,8 +153,9 @@ func (c *queryCmd) open(e *env) (asker, error) {
 	return remoteAsker{r.client}, nil
 }
 
-// output returns what asks and writes the answer.
+// output returns the function that runs the query and writes its answer.
 func (c *queryCmd) output(e *env, tree *ast.Query) (func(asker, question) error, error) {
+	// 1. Choose the format by flag, or by the kind of output.
 	terminal := isTerminal(e.stdout)
 	choose := func(onTerminal, elsewhere string) string {
 		switch {
@@ -157,6 +166,7 @@ func (c *queryCmd) output(e *env, tree *ast.Query) (func(asker, question) error,
 		}
 		return elsewhere
 	}
+	// 2. A plan, or triples.
 	switch {
 	case c.Explain != "":
 		switch f := choose("text", "text"); f {
@@ -171,6 +181,7 @@ func (c *queryCmd) output(e *env, tree *ast.Query) (func(asker, question) error,
 		}
 		return func(a asker, q question) error { return writeTriples(a, q, s, tree.Prologue.Prefixes) }, nil
 	}
+	// 3. Solutions, or a boolean.
 	f, err := results.ParseFormat(choose("table", "tsv"))
 	if err != nil {
 		return nil, usagef("--format %s: the result of %s is written as table, json, csv, tsv or xml", c.Format, tree.Form)
@@ -195,7 +206,7 @@ func writeSolutions(a asker, q question, f results.Format, vars []string) error 
 			err = w.Write(row)
 		}
 		if err != nil && w.Rows() > 0 {
-			err = errors.Join(err, w.Flush()) // what came before the error is true
+			err = errors.Join(err, w.Flush()) // the rows before the error are correct
 		}
 		if err != nil {
 			return err
@@ -211,7 +222,7 @@ func writeTriples(a asker, q question, s syntax.Syntax, declared []ast.Prefix) e
 	}
 	out := bufio.NewWriterSize(q.env.stdout, 1<<16)
 	w, err := syntax.NewWriter(out, s, prefixes)
-	if err != nil { // a prefix beyond ASCII, which the writer has not
+	if err != nil { // the writer rejects prefixes beyond ASCII
 		w, err = syntax.NewWriter(out, s, nil)
 	}
 	if err != nil {
@@ -243,7 +254,155 @@ func writePlan(a asker, q question, run bool, format string) error {
 	if x.Ran {
 		text += fmt.Sprintf("%s, %s read, %.3f ms\n", plural(x.Rows, "row"), number(x.RowsRead), x.Seconds*1e3)
 	}
-	text += fmt.Sprintf("isolation %s: %s\n", x.Isolation, node.Isolation(x.Isolation).Explain())
+	text += fmt.Sprintf("isolation %s: %s\n", x.Isolation, store.Isolation(x.Isolation).Explain())
 	_, err = io.WriteString(q.env.stdout, text)
 	return err
+}
+
+// remoteAsker sends queries to a server.
+type remoteAsker struct{ client *client.Client }
+
+func (r remoteAsker) Close() error { return r.client.Close() }
+
+func (r remoteAsker) solutions(q question, vars []string) iter.Seq2[[]triple.Term, error] {
+	return func(yield func([]triple.Term, error) bool) {
+		row := make([]triple.Term, len(vars))
+		for s, err := range r.client.Query(q.env.ctx, q.text, q.opts) {
+			for i, name := range vars {
+				row[i] = s.Term(name)
+			}
+			if !yield(row, err) {
+				return
+			}
+		}
+	}
+}
+
+func (r remoteAsker) ask(q question) (bool, error) { return r.client.Ask(q.env.ctx, q.text, q.opts) }
+
+func (r remoteAsker) triples(q question) iter.Seq2[triple.Triple, error] {
+	return r.client.Construct(q.env.ctx, q.text, q.opts)
+}
+
+func (r remoteAsker) explain(q question, run bool) (client.Explanation, error) {
+	return r.client.Explain(q.env.ctx, q.text, run, q.opts)
+}
+
+// localAsker runs queries in this process.
+type localAsker struct{ *localEngine }
+
+func openLocalAsker(c *queryCmd) (asker, error) {
+	db, err := openStore(c.Data, store.Options{ReadOnly: true})
+	if err != nil {
+		return nil, err
+	}
+	e, err := openEngine(c.Data, db, true, engine.Options{QueryMemory: int64(c.QueryMemory), UnionDefaultGraph: c.UnionDefaultGraph})
+	if err != nil {
+		return nil, err
+	}
+	return localAsker{e}, nil
+}
+
+func (l localAsker) prepare(q question) (*engine.Query, error) {
+	return l.Prepare(q.env.ctx, q.text, engine.Params{
+		DefaultGraphs: q.opts.DefaultGraphs, NamedGraphs: q.opts.NamedGraphs, Timeout: q.opts.Timeout})
+}
+
+func (l localAsker) run(q question) (*engine.Answer, error) {
+	prepared, err := l.prepare(q)
+	if err != nil {
+		return nil, err
+	}
+	return prepared.Run(q.env.ctx)
+}
+
+func (l localAsker) solutions(q question, vars []string) iter.Seq2[[]triple.Term, error] {
+	return func(yield func([]triple.Term, error) bool) {
+		// 1. Run the query, and map the columns of the answer to vars.
+		answer, err := l.run(q)
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		defer answer.Close()
+		row, from := make([]triple.Term, len(vars)), make([]int, len(vars))
+		for i, name := range vars {
+			from[i] = slices.Index(answer.Vars, name)
+		}
+		// 2. Yield the rows. row is reused.
+		for terms, err := range answer.Rows() {
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			for i, at := range from {
+				if at >= 0 {
+					row[i] = terms[at]
+				}
+			}
+			if !yield(row, nil) {
+				return
+			}
+		}
+	}
+}
+
+func (l localAsker) ask(q question) (bool, error) {
+	answer, err := l.run(q)
+	if err != nil {
+		return false, err
+	}
+	defer answer.Close()
+	return answer.Boolean()
+}
+
+func (l localAsker) triples(q question) iter.Seq2[triple.Triple, error] {
+	return func(yield func(triple.Triple, error) bool) {
+		answer, err := l.run(q)
+		if err != nil {
+			yield(triple.Triple{}, err)
+			return
+		}
+		defer answer.Close()
+		answer.Triples()(yield)
+	}
+}
+
+func (l localAsker) explain(q question, run bool) (x client.Explanation, err error) {
+	// 1. Without a run, only the plan is needed.
+	prepared, err := l.prepare(q)
+	if err != nil {
+		return x, err
+	}
+	x.Form, x.Ran, x.Isolation = prepared.Form().String(), run, string(l.Isolation())
+	if !run {
+		x.Plan, err = prepared.Explain(q.env.ctx)
+		return x, err
+	}
+	// 2. Run the query to its end, and count its rows.
+	start := time.Now()
+	answer, err := prepared.Run(q.env.ctx)
+	if err != nil {
+		return x, err
+	}
+	defer answer.Close()
+	switch answer.Form {
+	case ast.Ask:
+		x.Rows = 1
+		_, err = answer.Boolean()
+	case ast.Select:
+		for _, e := range answer.Rows() {
+			x.Rows, err = x.Rows+1, e
+		}
+	default:
+		for _, e := range answer.Triples() {
+			x.Rows, err = x.Rows+1, e
+		}
+	}
+	// 3. Read the figures of the run.
+	if x.Plan = answer.Plan(); x.Plan != nil {
+		x.RowsRead = x.Plan.TotalReads()
+	}
+	x.Seconds = time.Since(start).Seconds()
+	return x, err
 }

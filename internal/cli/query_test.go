@@ -1,3 +1,5 @@
+// The commands query and update.
+
 package cli
 
 import (
@@ -13,9 +15,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/trefoildb/trefoil/node"
-	"github.com/trefoildb/trefoil/node/engine"
-	"github.com/trefoildb/trefoil/node/httpapi"
+	"github.com/trefoildb/trefoil/internal/engine"
+	"github.com/trefoildb/trefoil/internal/server"
+	"github.com/trefoildb/trefoil/internal/store"
 )
 
 const peopleNT = `<http://ex/ada> <http://ex/name> "Ada" .
@@ -23,9 +25,9 @@ const peopleNT = `<http://ex/ada> <http://ex/name> "Ada" .
 <http://ex/mary> <http://ex/name> "Mary"@en .
 `
 
-// eachDoor runs a test on a directory with some triples, and on a server of one:
-// door are the flags that choose it.
-func eachDoor(t *testing.T, ntriples string, test func(t *testing.T, door ...string)) {
+// eachStore runs a test on a directory with some triples, and on a server of one:
+// flags choose it.
+func eachStore(t *testing.T, ntriples string, test func(t *testing.T, flags ...string)) {
 	load := func(t *testing.T) string {
 		data := filepath.Join(t.TempDir(), "store")
 		if code, _, stderr := run(t, ntriples, "load", "--data", data, "--from", "nt", "-"); code != exitDone {
@@ -35,28 +37,28 @@ func eachDoor(t *testing.T, ntriples string, test func(t *testing.T, door ...str
 	}
 	t.Run("data", func(t *testing.T) { test(t, "--data", load(t)) })
 	t.Run("to", func(t *testing.T) {
-		store, err := node.Open(load(t), node.Options{MinFreeBytes: -1})
+		db, err := store.Open(load(t), store.Options{MinFreeBytes: -1})
 		if err != nil {
 			t.Fatal(err)
 		}
 		// As of a directory, a query has all the time that a slow machine takes.
-		e, err := engine.New(engine.StoreOf(store), engine.Options{Timeout: -1})
+		e, err := engine.New(db, engine.Options{Timeout: -1})
 		if err != nil {
 			t.Fatal(err)
 		}
-		api, err := httpapi.New(httpapi.NodeStore(store), httpapi.Options{Engine: e})
+		api, err := server.New(db, server.Options{Engine: e})
 		if err != nil {
 			t.Fatal(err)
 		}
-		server := httptest.NewServer(api)
+		srv := httptest.NewServer(api)
 		t.Cleanup(func() {
 			http.DefaultClient.CloseIdleConnections()
-			server.Close()
-			if err := store.Close(); err != nil {
+			srv.Close()
+			if err := db.Close(); err != nil {
 				t.Error(err)
 			}
 		})
-		test(t, "--to", server.URL)
+		test(t, "--to", srv.URL)
 	})
 }
 
@@ -67,7 +69,7 @@ func TestQueryCommand(t *testing.T) {
 	}
 	const names = `SELECT ?n { ?s <http://ex/name> ?n } ORDER BY ?n`
 	const construct = `PREFIX ex: <http://ex/> PREFIX é: <http://e/> CONSTRUCT WHERE { ?s ex:age ?o }`
-	eachDoor(t, peopleNT, func(t *testing.T, door ...string) {
+	eachStore(t, peopleNT, func(t *testing.T, flags ...string) {
 		for _, step := range []struct {
 			stdin  string
 			args   []string
@@ -112,27 +114,27 @@ func TestQueryCommand(t *testing.T) {
 				`VALUES ?a {1 2 3 4 5 6 7 8 9} VALUES ?b {1 2 3 4 5 6 7 8 9} VALUES ?c {1 2 3 4 5 6 7 8 9} FILTER(?x + ?y + ?z + ?u + ?v + ?w + ?a + ?b + ?c != 0) }`,
 				"--timeout", "50ms"}, exitFailed, "", "its limit is 50ms\n  "},
 		} {
-			code, stdout, stderr := run(t, step.stdin, append(append([]string{"query"}, door...), step.args...)...)
+			code, stdout, stderr := run(t, step.stdin, append(append([]string{"query"}, flags...), step.args...)...)
 			if code != step.code || stdout != step.stdout || !strings.Contains(stderr, step.stderr) {
 				t.Errorf("%q: code %d, want %d\nstdout: %q\nwant:   %q\nstderr: %s\nwant: %s", step.args, code, step.code, stdout, step.stdout, stderr, step.stderr)
 			}
 		}
-		_, plan, _ := run(t, "", append([]string{"query", "--explain", "-e", names}, door...)...)
+		_, plan, _ := run(t, "", append([]string{"query", "--explain", "-e", names}, flags...)...)
 		if !strings.Contains(plan, "about") || strings.Contains(plan, "rows, ") || !strings.Contains(plan, "\nisolation snapshot: ") {
 			t.Errorf("plan:\n%s", plan)
 		}
-		_, plan, _ = run(t, "", append([]string{"query", "--explain", "--format", "json", file}, door...)...)
+		_, plan, _ = run(t, "", append([]string{"query", "--explain", "--format", "json", file}, flags...)...)
 		if !strings.HasPrefix(plan, `{"form":"SELECT","ran":false,"plan":{"operator":`) {
 			t.Errorf("plan as JSON: %s", plan)
 		}
-		_, plan, _ = run(t, "", append([]string{"query", "--explain=run", "-e", names}, door...)...)
+		_, plan, _ = run(t, "", append([]string{"query", "--explain=run", "-e", names}, flags...)...)
 		if !strings.Contains(plan, "\n2 rows, 2 read, ") {
 			t.Errorf("plan after a run:\n%s", plan)
 		}
 	})
 }
 
-// Of an update that an earlier try has done the counts are not known, so none are printed.
+// The counts of an update that an earlier try has done are not known, so none are printed.
 func TestUpdateCommandRepeated(t *testing.T) {
 	url := clusterServer(t, func(_ int, w http.ResponseWriter, _ *http.Request) { io.WriteString(w, `{"repeated":true}`) })
 	code, _, stderr := run(t, "", "update", "--to", url, "-e", "CLEAR ALL")
@@ -145,7 +147,7 @@ func TestUpdateCommandRepeated(t *testing.T) {
 }
 
 func TestUpdateCommand(t *testing.T) {
-	eachDoor(t, peopleNT, func(t *testing.T, door ...string) {
+	eachStore(t, peopleNT, func(t *testing.T, flags ...string) {
 		for _, step := range []struct {
 			args           []string
 			code           int
@@ -159,12 +161,12 @@ func TestUpdateCommand(t *testing.T) {
 			{[]string{"-e", `LOAD <http://127.0.0.1:1/>`}, exitFailed, "", "LOAD"},
 			{nil, exitUsage, "", "-e, or the file"},
 		} {
-			code, stdout, stderr := run(t, "", append(append([]string{"update"}, door...), step.args...)...)
+			code, stdout, stderr := run(t, "", append(append([]string{"update"}, flags...), step.args...)...)
 			if code != step.code || stdout != step.stdout || !strings.Contains(stderr, step.stderr) {
 				t.Errorf("%q: code %d, want %d\nstdout: %q\nstderr: %s", step.args, code, step.code, stdout, stderr)
 			}
 		}
-		if _, stdout, _ := run(t, "", append([]string{"query", "-e", `SELECT (COUNT(*) AS ?n) { ?s ?p ?o }`}, door...)...); stdout != "?n\n4\n" {
+		if _, stdout, _ := run(t, "", append([]string{"query", "-e", `SELECT (COUNT(*) AS ?n) { ?s ?p ?o }`}, flags...)...); stdout != "?n\n4\n" {
 			t.Errorf("%s triples", stdout)
 		}
 	})
@@ -186,9 +188,9 @@ func TestQueryStreams(t *testing.T) {
 		fmt.Fprintf(&all, "<http://ex/s%d> <http://ex/p> <http://ex/o%d> .\n", i, i)
 	}
 	const product = `SELECT * { ?a ?b ?c . ?d ?e ?f . ?g ?h ?i }`
-	eachDoor(t, all.String(), func(t *testing.T, door ...string) {
+	eachStore(t, all.String(), func(t *testing.T, flags ...string) {
 		for _, query := range []string{product, strings.Replace(product, "SELECT *", "CONSTRUCT { [] ?b ?f }", 1)} {
-			args := append([]string{"query", "-e", query}, door...)
+			args := append([]string{"query", "-e", query}, flags...)
 			ctx, stop := context.WithCancel(t.Context())
 			var stderr bytes.Buffer
 			if code := Run(ctx, args, nil, &drain{meanwhile: stop}, &stderr); code != exitFailed || stderr.String() != "trefoil: interrupted\n" {
@@ -205,7 +207,7 @@ func TestQueryStreams(t *testing.T) {
 		var before, during runtime.MemStats
 		runtime.GC()
 		runtime.ReadMemStats(&before)
-		args := append([]string{"query", "--format", "json", "-e", `SELECT * { ?a ?b ?c . ?d ?e ?f } LIMIT 300000`}, door...)
+		args := append([]string{"query", "--format", "json", "-e", `SELECT * { ?a ?b ?c . ?d ?e ?f } LIMIT 300000`}, flags...)
 		out := &measured{at: 200_000, measure: func() { runtime.GC(); runtime.ReadMemStats(&during) }}
 		var stderr bytes.Buffer
 		if code := Run(t.Context(), args, nil, out, &stderr); code != exitDone || out.lines < 300_000 {

@@ -1,6 +1,6 @@
-package cli
+// A server as the store of a command: calls through package client, and uploads.
 
-// This file is the door to a server: the Go client.
+package cli
 
 import (
 	"context"
@@ -8,22 +8,26 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"sync"
+	"syscall"
+	"time"
 
 	"github.com/trefoildb/trefoil/client"
+	"github.com/trefoildb/trefoil/rdfload"
+	"github.com/trefoildb/trefoil/rdfload/input"
 	"github.com/trefoildb/trefoil/triple"
 )
 
-// remote asks a server.
+// remote sends requests to a server.
 type remote struct{ client *client.Client }
 
-// connect returns the client of the server that the flags and the environment
-// name.
-func (s *server) connect(e *env) (*remote, error) { return s.dial(e, client.Options{}) }
+// connect returns a client of the server in the flags and the environment.
+func (s *serverFlags) connect(e *env) (*remote, error) { return s.dial(e, client.Options{}) }
 
-// dial is connect with options, which get the server's token and authority. Of a
-// degraded answer it tells once.
-func (s *server) dial(e *env, options client.Options) (*remote, error) {
+// dial is connect with options. It adds the server's token and authority. It reports degraded
+// answers once.
+func (s *serverFlags) dial(e *env, options client.Options) (*remote, error) {
 	var err error
 	if options.Token, err = s.token(); err != nil {
 		return nil, err
@@ -55,13 +59,14 @@ func (r *remote) bounded(ctx context.Context, b triple.Bounds, page page) *listi
 	return pages(page, func(o client.PageOptions) (client.Page, error) { return r.client.RangePage(ctx, b, o) })
 }
 
-// pages makes a listing of the server's pages, which may be shorter than asked.
+// pages makes a listing of the server's pages. They may be shorter than the limit.
 func pages(page page, fetch func(client.PageOptions) (client.Page, error)) *listing {
 	list := &listing{}
 	list.items = func(yield func(item, error) bool) {
+		// 1. Fetch a page. Only a cursor of the user's can be wrong.
 		given, cursor := int64(0), page.cursor
 		for {
-			limit := 0 // as many as the client asks for at a time
+			limit := 0 // the client's page size
 			if page.limit > 0 {
 				limit = int(page.limit - given)
 			}
@@ -73,6 +78,7 @@ func pages(page page, fetch func(client.PageOptions) (client.Page, error)) *list
 				yield(nil, err)
 				return
 			}
+			// 2. Yield its triples, and stop at the limit.
 			for i, t := range got.Triples {
 				it := remoteItem{Triple: t}
 				if page.annotations {
@@ -95,7 +101,7 @@ func pages(page page, fetch func(client.PageOptions) (client.Page, error)) *list
 	return list
 }
 
-// remoteItem is a triple that a server gave.
+// remoteItem is a triple from a server.
 type remoteItem struct {
 	triple.Triple
 	noted []triple.ApplicationData
@@ -144,10 +150,10 @@ func (r *remote) deleteMatch(ctx context.Context, p triple.Pattern) (deleted int
 	return result.Deleted, err
 }
 
-// status is what a store says of itself, wherever it is.
+// status is the status of a store, in this process or of a server.
 type status = client.Status
 
-// hintForRemote says what to do about a server's answer.
+// hintForRemote returns a hint for a server's error; "" if there is none.
 func hintForRemote(err error) string {
 	var unknown x509.UnknownAuthorityError
 	switch {
@@ -158,7 +164,7 @@ func hintForRemote(err error) string {
 	case errors.Is(err, client.ErrUnauthorized):
 		return fmt.Sprintf("Give the server's token with --token-file F, or in $%s.", envToken)
 	case errors.Is(err, client.ErrUnknownOutcome):
-		return "The change may be done. It can be repeated: adding or deleting twice is the same as once."
+		return "The change may be done, now or later. Read the data before you repeat it: if others change the same triples, repeating it could undo that."
 	case errors.Is(err, client.ErrLost):
 		return "All machines that held some of it died; trefoil cluster status names the ranges."
 	case errors.Is(err, client.ErrQueryTimeout):
@@ -167,4 +173,160 @@ func hintForRemote(err error) string {
 		return "Look at its plan with --explain; the server's limit is trefoil serve --query-memory."
 	}
 	return ""
+}
+
+// maxRejects is the number of rejected statements in a server's answer.
+const maxRejects = 100_000
+
+func (c *loadCmd) send(e *env, sources []input.Source) error {
+	r, err := c.connect(e)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	var total rdfload.Summary
+	return c.withRejects(func(rejects io.Writer) error {
+		for i, source := range sources {
+			s, err := c.sendOne(e, r.client, source)
+			if err == nil && rejects != nil {
+				err = writeRejects(rejects, source, s)
+			}
+			if err != nil {
+				return c.explainSent(err, source, i)
+			}
+			addSummary(&total, s)
+		}
+		return c.report(e, total)
+	})
+}
+
+// sendOne loads one document through the server.
+func (c *loadCmd) sendOne(e *env, to *client.Client, source input.Source) (none client.LoadSummary, err error) {
+	in, err := e.open(source)
+	if err != nil {
+		return none, err
+	}
+	defer in.Close()
+	s, err := c.syntax()
+	if err == nil && s == 0 {
+		s, err = in.Syntax(source.Name)
+	}
+	if err != nil {
+		return none, err
+	}
+	o := client.LoadOptions{ContentType: s.MediaType(), Base: c.Base, KeepGoing: c.KeepGoing,
+		MemoryBytes: int64(c.Memory), MaxLineBytes: int64(c.MaxLine)}
+	if c.Rejects != "" {
+		o.Rejects = maxRejects
+	}
+	if o.Graph, err = c.graph(); err != nil {
+		return none, err
+	}
+	body := &sending{in: in, total: source.Size, display: newProgress(e.stderr)}
+	defer body.end()
+	return to.Load(e.ctx, body, o)
+}
+
+// sending is a document being sent to the server. It shows its progress.
+type sending struct {
+	in    *input.Reader
+	total int64 // bytes as stored; -1 if unknown
+
+	mu      sync.Mutex // because the transport may still read when the load has ended
+	display progress
+	shown   time.Time
+	ended   bool
+}
+
+const sendPhase rdfload.Phase = "send"
+
+func (s *sending) Read(p []byte) (int, error) {
+	n, err := s.in.Read(p)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if now := time.Now(); !s.ended && (now.Sub(s.shown) > 100*time.Millisecond || err != nil) {
+		s.shown = now
+		s.display.show(rdfload.Progress{Phase: sendPhase, Bytes: s.in.BytesIn(), TotalBytes: max(s.total, 0)})
+	}
+	return n, err
+}
+
+func (s *sending) end() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.ended = true
+	s.display.end()
+}
+
+// explainSent adds to an error its document and the state of the store.
+func (c *loadCmd) explainSent(err error, source input.Source, before int) error {
+	// 1. What the store has of this document.
+	var answer *client.Error
+	known := errors.As(err, &answer)
+	state := "Nothing of this document is in the store."
+	switch {
+	case errors.Is(err, client.ErrUnknownOutcome), errors.Is(err, io.ErrUnexpectedEOF):
+		state = "Whether this document is in the store is not known: trefoil count tells."
+	case known && answer.Done > 0:
+		state = plural(answer.Done, "new triple") + " of this document were added before. To add the rest, load it again; its blank nodes then become other ones."
+	case errors.Is(err, context.Canceled):
+		state = "Nothing of this document is kept, unless the server had all of it: trefoil count tells."
+	case errors.Is(err, syscall.ECONNREFUSED):
+		state += " No server answers there: start one with trefoil serve, and load when it says that it is serving."
+	}
+	// 2. What it has of the documents before.
+	if before > 0 {
+		state += fmt.Sprintf(" The %s before it in the list %s.", plural(int64(before), "document"), map[bool]string{true: "is", false: "are"}[before == 1])
+	}
+	if known && errors.Is(err, client.ErrSyntax) {
+		if !c.KeepGoing {
+			state += " --keep-going loads the rest, --rejects F writes down what it leaves out."
+		}
+		return hinted{placedError{place(answer.Where, source) + ": " + answer.Message}, state}
+	}
+	return hinted{fmt.Errorf("%s: %w", source.Name, err), state}
+}
+
+// placedError is a message that begins with its place, like that of a SyntaxError.
+type placedError struct{ text string }
+
+func (p placedError) Error() string { return p.text }
+
+// place replaces the name in a server's place, body:line:column, by the document's.
+func place(where string, source input.Source) string {
+	_, rest, _ := strings.Cut(where, ":")
+	return source.Name + ":" + rest
+}
+
+// writeRejects writes the rejected statements of a server in the form of rdfload.
+func writeRejects(w io.Writer, source input.Source, s client.LoadSummary) error {
+	for _, r := range s.Rejects {
+		if _, err := fmt.Fprintf(w, "# %s: %s\n%s\n", place(r.Where, source), r.Message, r.Statement); err != nil {
+			return err
+		}
+	}
+	if missing := s.Rejected - int64(len(s.Rejects)); missing > 0 {
+		_, err := fmt.Fprintf(w, "# %s: %s more, which the server did not name\n", source.Name, plural(missing, "malformed statement"))
+		return err
+	}
+	return nil
+}
+
+// addSummary adds a document's load to the summary of all.
+func addSummary(total *rdfload.Summary, s client.LoadSummary) {
+	if total.ID == "" {
+		total.ID = s.ID
+	} else {
+		total.ID += "," + s.ID
+	}
+	total.Read += s.Read
+	total.New += s.New
+	total.Duplicates += s.Duplicates
+	total.Rejected += s.Rejected
+	total.Annotations += s.Annotations
+	total.Bytes += s.Bytes
+	total.Duration += s.Duration
+	total.Runs += s.Runs
+	total.PeakMemory = max(total.PeakMemory, s.PeakMemory)
+	total.Rate = float64(rate(total.Read, total.Duration))
 }

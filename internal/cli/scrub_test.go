@@ -1,3 +1,5 @@
+// The text of a scrub's state.
+
 package cli
 
 import (

@@ -1,6 +1,6 @@
-package cli
+// Sizes and counts with units, in flags.
 
-// This file reads sizes and counts with units, as flags take them.
+package cli
 
 import (
 	"fmt"
@@ -51,8 +51,7 @@ func cutUnit(text string) (number, unit string) {
 	return text[:i], strings.TrimSpace(text[i:])
 }
 
-// scaled returns number times the unit's factor, which must be a whole number
-// of at least 0 that fits an int64.
+// scaled returns number times the unit's factor. The result must be at least 0 and fit an int64.
 func scaled(number string, factors map[string]float64, unit string) (int64, error) {
 	factor, ok := factors[unit]
 	if !ok || strings.Trim(number, "0123456789.") != "" {

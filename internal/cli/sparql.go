@@ -1,7 +1,6 @@
-package cli
+// The text of a query or update: its file, its bound values, and the place of an error in it.
 
-// This file holds what query and update share: where the text comes from, what is
-// bound in it, and how a mistake in it is shown.
+package cli
 
 import (
 	"errors"
@@ -16,13 +15,13 @@ import (
 	"github.com/mattn/go-runewidth"
 
 	"github.com/trefoildb/trefoil/client"
-	"github.com/trefoildb/trefoil/node"
-	"github.com/trefoildb/trefoil/node/engine"
+	"github.com/trefoildb/trefoil/internal/engine"
+	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/sparql/parser"
 	"github.com/trefoildb/trefoil/triple"
 )
 
-// sparqlText holds the flags and the argument that give a query or update.
+// sparqlText holds the flags and the argument with a query or update.
 type sparqlText struct {
 	Execute string        `short:"e" placeholder:"TEXT" help:"The text itself."`
 	File    string        `arg:"" optional:"" help:"The file that holds it; - is standard input."`
@@ -30,8 +29,9 @@ type sparqlText struct {
 	Timeout time.Duration `placeholder:"D" help:"Give up after this time, such as 10s; of a server its own limit holds too."`
 }
 
-// read returns the text, and what to call it in messages.
+// read returns the text, and its name in messages.
 func (t *sparqlText) read(e *env) (text, name string, err error) {
+	// 1. Find the source. Exactly one must be given.
 	if t.Timeout < 0 {
 		return "", "", usagef("--timeout %s: it is more than 0", t.Timeout)
 	}
@@ -53,6 +53,7 @@ func (t *sparqlText) read(e *env) (text, name string, err error) {
 		defer file.Close()
 		name, in = t.File, file
 	}
+	// 2. Read it, up to the limit of the parser.
 	all, err := io.ReadAll(io.LimitReader(in, parser.DefaultMaxBytes+1))
 	if err != nil {
 		return "", "", fmt.Errorf("read %s: %w", name, err)
@@ -63,7 +64,7 @@ func (t *sparqlText) read(e *env) (text, name string, err error) {
 	return strings.TrimPrefix(string(all), "\uFEFF"), name, nil
 }
 
-// values returns what --bind gives.
+// values returns the values of --bind.
 func (t *sparqlText) values() (map[string]triple.Term, error) {
 	values := map[string]triple.Term{}
 	for _, binding := range t.Bind {
@@ -81,7 +82,7 @@ func (t *sparqlText) values() (map[string]triple.Term, error) {
 	return values, nil
 }
 
-// shown adds to an error at a place of a text the line that it is about.
+// shown adds to an error the line of its place in the text.
 func shown(err error, name, text string) error {
 	var remote *client.Error
 	if errors.As(err, &remote) && errors.Is(err, client.ErrSyntax) && remote.Line > 0 {
@@ -99,7 +100,7 @@ func shown(err error, name, text string) error {
 	return &named
 }
 
-// advised adds advice to an error, behind what it shows already.
+// advised adds advice to an error, after its other hints.
 func advised(err error, advice string) error {
 	var h hinted
 	if errors.As(err, &h) {
@@ -108,11 +109,11 @@ func advised(err error, advice string) error {
 	return hinted{err, advice}
 }
 
-// shownRunes is how much of a line is shown before a mistake, and behind it.
+// shownRunes is the number of characters shown before a mistake, and after it.
 const shownRunes = 50
 
-// pointAt returns a line of a text and below it a caret at a column; "" where
-// there is none.
+// pointAt returns a line of a text and, below it, a caret at a column; "" if the text has no such
+// place.
 func pointAt(text string, line, column int) string {
 	lines := strings.Split(strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(text), "\n")
 	if line < 1 || line > len(lines) || column < 1 {
@@ -126,15 +127,16 @@ func pointAt(text string, line, column int) string {
 			if unicode.IsPrint(r) {
 				return r
 			}
-			return ' ' // a tab, and what would move the cursor
+			return ' ' // tabs and control characters would move the cursor
 		}, string(runes))
 	}
 	start := visible(before)
 	return start + visible(behind) + "\n  " + strings.Repeat(" ", runewidth.StringWidth(start)) + "^"
 }
 
-// spillDir returns where queries on a data directory make temporary files: within
-// it, for /tmp may be in memory, unless that is not there to be written.
+// spillDir returns the directory of temporary files for queries on a data directory. It is inside
+// of it, because /tmp may be in memory. If it does not exist or must not be written, the result is
+// "".
 func spillDir(data string, readOnly bool) string {
 	dir := filepath.Join(data, "tmp")
 	if info, err := os.Stat(dir); readOnly || err != nil || !info.IsDir() {
@@ -143,22 +145,22 @@ func spillDir(data string, readOnly bool) string {
 	return dir
 }
 
-// localEngine is the engine over a data directory that the command has opened.
+// localEngine is the engine over a data directory opened by the command.
 type localEngine struct {
 	*engine.Engine
-	store *node.Store
+	store *store.Store
 }
 
-func openEngine(data string, store *node.Store, readOnly bool, opts engine.Options) (*localEngine, error) {
+func openEngine(data string, db *store.Store, readOnly bool, opts engine.Options) (*localEngine, error) {
 	opts.SpillDir = spillDir(data, readOnly)
 	if opts.Timeout == 0 {
-		opts.Timeout = -1 // whoever waits can end it
+		opts.Timeout = -1 // the user can interrupt it
 	}
-	e, err := engine.New(engine.StoreOf(store), opts)
+	e, err := engine.New(db, opts)
 	if err != nil {
-		return nil, errors.Join(err, store.Close())
+		return nil, errors.Join(err, db.Close())
 	}
-	return &localEngine{e, store}, nil
+	return &localEngine{e, db}, nil
 }
 
 func (l *localEngine) Close() error { return l.store.Close() }

@@ -1,20 +1,26 @@
+// trefoil status and trefoil version.
+
 package cli
 
 import (
 	"errors"
 	"fmt"
+	"runtime"
+	"runtime/debug"
 	"strings"
 	"text/tabwriter"
+
+	"github.com/trefoildb/trefoil/internal/protocol"
 )
 
-// statusCmd shows what a store is and how it does, or the cluster that it is of.
+// statusCmd shows the state of a store, or of its cluster.
 type statusCmd struct {
-	door
+	storeFlags
 	JSON bool `help:"Print JSON."`
 }
 
 func (c *statusCmd) Run(e *env) (err error) {
-	r, err := c.door.open(e)
+	r, err := c.storeFlags.open(e)
 	if err != nil {
 		return err
 	}
@@ -32,7 +38,7 @@ func (c *statusCmd) Run(e *env) (err error) {
 	return printStatus(e, status)
 }
 
-// printStatus writes a status for people. What a store has none of is left out.
+// printStatus writes a status for people. Lines that do not apply are left out.
 func printStatus(e *env, s status) error {
 	out := tabwriter.NewWriter(e.stdout, 0, 0, 2, ' ', 0)
 	row := func(name, format string, args ...any) { fmt.Fprintf(out, name+"\t"+format+"\n", args...) }
@@ -59,4 +65,61 @@ func printStatus(e *env, s status) error {
 		row("no writes", "%s", s.Error)
 	}
 	return out.Flush()
+}
+
+// release is the name of the release; -ldflags "-X .../internal/cli.release=v1.2.3" sets it.
+var release string
+
+// versionCmd prints the version of the program.
+type versionCmd struct {
+	JSON bool `help:"Print JSON."`
+}
+
+// programVersion is the output of trefoil version --json.
+type programVersion struct {
+	Version  string `json:"version"`
+	Protocol string `json:"protocol"`           // between nodes
+	Revision string `json:"revision,omitempty"` // the commit it was built from
+	Modified bool   `json:"modified,omitempty"` // the tree had changes beyond the commit
+	Go       string `json:"go"`
+	Platform string `json:"platform"`
+}
+
+func (c *versionCmd) Run(e *env) error {
+	v := thisVersion()
+	if c.JSON {
+		return e.printJSON(v)
+	}
+	text := "trefoil " + v.Version
+	if v.Revision != "" {
+		text += " " + v.Revision
+	}
+	if v.Modified {
+		text += " (modified)"
+	}
+	_, err := fmt.Fprintf(e.stdout, "%s, protocol %s, %s, %s\n", text, v.Protocol, v.Go, v.Platform)
+	return err
+}
+
+// thisVersion returns the running program's version: that of the linker's flag or, if it is not
+// set, of the module.
+func thisVersion() programVersion {
+	v := programVersion{Version: release, Protocol: protocol.Name(protocol.Minor), Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
+	if info, ok := debug.ReadBuildInfo(); ok {
+		if v.Version == "" {
+			v.Version = info.Main.Version
+		}
+		for _, s := range info.Settings {
+			switch s.Key {
+			case "vcs.revision":
+				v.Revision = s.Value[:min(12, len(s.Value))]
+			case "vcs.modified":
+				v.Modified = s.Value == "true"
+			}
+		}
+	}
+	if v.Version == "" {
+		v.Version = "(devel)"
+	}
+	return v
 }

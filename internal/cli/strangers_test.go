@@ -1,3 +1,5 @@
+// Servers that are not nodes, closed members and mixed settings.
+
 package cli
 
 import (
@@ -25,12 +27,15 @@ import (
 	"time"
 
 	"github.com/trefoildb/trefoil/internal/cert"
-	"github.com/trefoildb/trefoil/node"
-	"github.com/trefoildb/trefoil/node/cluster"
-	"github.com/trefoildb/trefoil/node/engine"
-	"github.com/trefoildb/trefoil/node/httpapi"
-	"github.com/trefoildb/trefoil/node/peer"
-	"github.com/trefoildb/trefoil/node/port"
+	"github.com/trefoildb/trefoil/internal/cluster"
+	"github.com/trefoildb/trefoil/internal/cluster/generation"
+	"github.com/trefoildb/trefoil/internal/cluster/peer"
+	"github.com/trefoildb/trefoil/internal/cluster/port"
+	"github.com/trefoildb/trefoil/internal/engine"
+	"github.com/trefoildb/trefoil/internal/linkgraph/ranges"
+	"github.com/trefoildb/trefoil/internal/replica"
+	"github.com/trefoildb/trefoil/internal/server"
+	"github.com/trefoildb/trefoil/internal/store"
 )
 
 // messages is what a command writes to standard error; it may be read meanwhile.
@@ -93,42 +98,32 @@ func serveNode(t *testing.T, args ...string) (address string, said *messages) {
 
 // registered returns all that a node answers: the methods between nodes, and the
 // endpoints. The code registers them; here is no list that one could be missing in.
-func registered(t *testing.T) (methods []string, endpoints []httpapi.Endpoint) {
+func registered(t *testing.T) (methods []string, endpoints []server.Endpoint) {
 	t.Helper()
-	g := new(grammar)
-	parser := newParser(g, io.Discard, io.Discard, func(int) { t.Fatal("exits") })
-	if _, err := parser.Parse([]string{"serve", "--data", t.TempDir(), "--listen", "127.0.0.1:0"}); err != nil {
-		t.Fatal(err)
-	}
-	c, logger := &g.Serve, slog.New(slog.DiscardHandler)
-	store, err := node.Open(c.Data, node.Options{Member: true, Feed: c.feed(), CountChanges: true})
+	db, err := replica.Open(t.TempDir(), store.Options{}, replica.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer store.Close()
-	config, err := c.clusterFlags.config(c.Listen, "", false)
+	defer db.Close()
+	n, err := cluster.Start(t.Context(), cluster.Config{Store: db, Listen: "127.0.0.1:0", Name: "trefoil"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	back, err := startNode(&env{ctx: t.Context(), stderr: io.Discard}, store, c.Listen, config, logger)
+	defer n.Close()
+	queries, err := engine.New(n, engine.Options{SpillDir: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer back.close()
-	queries, err := engine.New(back.queries, engine.Options{SpillDir: t.TempDir()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	graph, err := c.graph(store, back.node, logger)
+	graph, err := ranges.Open(n, ranges.Options{Dir: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer graph.Close()
-	api, err := httpapi.New(back.doors, httpapi.Options{Engine: queries, Links: graph, Cluster: back.cluster})
+	api, err := server.New(n, server.Options{Engine: queries, Links: graph, Cluster: n})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return back.node.Methods(), api.Endpoints()
+	return n.Methods(), api.Endpoints()
 }
 
 // keys are the files of a cluster that is guarded in every way, and of a stranger.
@@ -200,7 +195,7 @@ func (k *keys) secret(keyFile, token string) (secret []byte) {
 			k.t.Fatal(err)
 		}
 	}
-	if secret, err = (&clusterFlags{}).secret(key, token); err != nil {
+	if secret, err = port.MemberSecret(key, token); err != nil {
 		k.t.Fatal(err)
 	}
 	return secret
@@ -287,7 +282,7 @@ func (g *guest) callAll(t *testing.T, address string, secure bool, methods []str
 
 // askAll sends a request to every endpoint. It returns those that did not ask for a
 // token though they are not open.
-func (g *guest) askAll(t *testing.T, address string, secure bool, endpoints []httpapi.Endpoint) (through []string) {
+func (g *guest) askAll(t *testing.T, address string, secure bool, endpoints []server.Endpoint) (through []string) {
 	t.Helper()
 	transport := &http.Transport{TLSClientConfig: g.tls()}
 	defer transport.CloseIdleConnections()
@@ -409,7 +404,7 @@ func TestStrangers(t *testing.T) {
 			}
 			friend := guest{"a node", "trefoil", mode.secret, own, "own-token", true}
 			if mode.token {
-				reads := slices.DeleteFunc(slices.Clone(endpoints), func(e httpapi.Endpoint) bool { return e.Open || e.Method != http.MethodGet })
+				reads := slices.DeleteFunc(slices.Clone(endpoints), func(e server.Endpoint) bool { return e.Open || e.Method != http.MethodGet })
 				if through := friend.askAll(t, address, mode.secure, reads); len(through) != len(reads) {
 					t.Errorf("the right token is good only for %s", through)
 				}
@@ -451,14 +446,14 @@ func TestClosedMember(t *testing.T) {
 		t.Errorf("code %d: %s", code, said.text.String())
 	}
 	// 3. The only member of a cluster starts.
-	store, err := node.Open(dir, node.Options{Member: true})
+	db, err := store.Open(dir, store.Options{Member: true})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := store.Close(); err != nil {
+	if err := db.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := cluster.RecoverMajority(ctx, cluster.Recovery{Dir: dir, NoneNewer: true, AlthoughTheyAnswer: true, Logger: slog.New(slog.DiscardHandler)}); err != nil {
+	if _, err := generation.Recover(ctx, generation.Recovery{Dir: dir, NoneNewer: true, AlthoughTheyAnswer: true, Logger: slog.New(slog.DiscardHandler)}); err != nil {
 		t.Fatal(err)
 	}
 	if code, said := until("0.0.0.0:0"); code != exitDone {

@@ -1,7 +1,6 @@
-package cli
+// Output for a terminal, a pipe or a file, and numbers for people.
 
-// This file decides what a terminal gets and what a pipe or file gets, and
-// writes figures for people. No other file asks what its writer is.
+package cli
 
 import (
 	"fmt"
@@ -20,8 +19,8 @@ func isTerminal(w io.Writer) bool {
 	return ok && isatty.IsTerminal(f.Fd()) && os.Getenv("TERM") != "dumb"
 }
 
-// newProgress returns the display of a long work's progress on w: a bar that
-// redraws itself on a terminal, a line every few seconds elsewhere.
+// newProgress returns the display of a long work's progress on w. If w is a terminal, it is a bar
+// that redraws itself; otherwise it is a line every few seconds.
 func newProgress(w io.Writer) progress {
 	if isTerminal(w) {
 		return newBar(w)
@@ -29,8 +28,8 @@ func newProgress(w io.Writer) progress {
 	return &lines{w: w, every: 5 * time.Second, pace: pace{started: time.Now()}}
 }
 
-// frames shows one state after the other: on a terminal each in the place of the
-// one before, elsewhere as a line, with the time, where it differs from that.
+// frames shows one state after the other. On a terminal each replaces the one before. Elsewhere a
+// state is a line with the time, written only if it differs from the one before.
 type frames struct {
 	w      io.Writer
 	redraw bool
@@ -39,7 +38,7 @@ type frames struct {
 
 func newFrames(w io.Writer) *frames { return &frames{w: w, redraw: isTerminal(w)} }
 
-// show shows a state, which is given in full and as one line.
+// show shows a state. full is for terminals, line for anything else.
 func (f *frames) show(full, line string) error {
 	if f.redraw {
 		const home, clear = "\x1b[H", "\x1b[2J"
@@ -85,8 +84,8 @@ func size(bytes int64) string {
 	return fmt.Sprintf("%.1f %s", value, units[unit])
 }
 
-// seconds writes a duration to a tenth of a second, or to seconds from a
-// minute on: 0.4s, 12.3s, 1m20s.
+// seconds writes a duration to a tenth of a second, or from a minute on to seconds: 0.4s, 12.3s,
+// 1m20s.
 func seconds(d time.Duration) string {
 	if d < time.Minute {
 		return fmt.Sprintf("%.1fs", d.Seconds())

@@ -1,3 +1,5 @@
+// trefoil update: a SPARQL update on a server or a directory.
+
 package cli
 
 import (
@@ -8,25 +10,26 @@ import (
 	"syscall"
 
 	"github.com/trefoildb/trefoil/client"
-	"github.com/trefoildb/trefoil/node"
-	"github.com/trefoildb/trefoil/node/engine"
+	"github.com/trefoildb/trefoil/internal/engine"
+	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/sparql/parser"
 )
 
-// updateCmd carries out a SPARQL update: all of it or nothing.
+// updateCmd makes a SPARQL update: all of it or nothing.
 type updateCmd struct {
-	door
+	storeFlags
 	sparqlText
 	JSON         bool     `help:"Print JSON: {\"added\":n,\"deleted\":m}."`
-	UpdateMemory byteSize `placeholder:"SIZE" help:"The most that the update may change at once; 256MiB by default. With --data."`
+	UpdateMemory byteSize `placeholder:"SIZE" help:"Maximum that the update may change at once; 256MiB by default. With --data."`
 }
 
 func (c *updateCmd) Run(e *env) error {
+	// 1. Parse the text here, because a mistake then costs no request.
 	text, name, err := c.read(e)
 	if err != nil {
 		return err
 	}
-	tree, err := parser.ParseUpdate(text, parser.Options{}) // so that a mistake is found before a store is opened
+	tree, err := parser.ParseUpdate(text, parser.Options{})
 	if err != nil {
 		err = shown(err, name, text)
 		if _, e := parser.ParseQuery(text, parser.Options{}); e == nil {
@@ -34,6 +37,7 @@ func (c *updateCmd) Run(e *env) error {
 		}
 		return err
 	}
+	// 2. Replace the variables that --bind sets, and run it.
 	send := text
 	if len(c.Bind) > 0 {
 		values, err := c.values()
@@ -52,6 +56,7 @@ func (c *updateCmd) Run(e *env) error {
 	if err != nil {
 		return shown(err, name, text)
 	}
+	// 3. Print the result. A repeated update has no counts.
 	if c.JSON && result.Repeated {
 		return e.printJSON(struct {
 			Repeated bool `json:"repeated"`
@@ -69,14 +74,15 @@ func (c *updateCmd) Run(e *env) error {
 		return nil
 	}
 	e.sayf("added %s, deleted %s", plural(result.Added, "triple"), number(result.Deleted))
-	if of := node.Isolation(result.Isolation); of == node.IsolationTriple {
+	if of := store.Isolation(result.Isolation); of == store.IsolationTriple {
 		e.sayf("isolation: %s", of.Explain())
 	}
 	return nil
 }
 
-// update sends the update to a server, or does it in the directory.
+// update sends the update to a server, or makes it in the directory.
 func (c *updateCmd) update(e *env, text string) (result client.UpdateResult, err error) {
+	// 1. A server makes the update itself.
 	local, err := c.local()
 	if err != nil {
 		return result, err
@@ -92,11 +98,12 @@ func (c *updateCmd) update(e *env, text string) (result client.UpdateResult, err
 		defer func() { err = errors.Join(err, r.Close()) }()
 		return r.client.Update(e.ctx, text, client.UpdateOptions{Timeout: c.Timeout})
 	}
-	store, err := node.Open(c.Data, node.Options{Version: thisVersion().Version})
+	// 2. In a directory the engine of this process makes it.
+	db, err := store.Open(c.Data, store.Options{Version: thisVersion().Version})
 	if err != nil {
 		return result, err
 	}
-	l, err := openEngine(c.Data, store, false, engine.Options{UpdateMemory: int64(c.UpdateMemory)})
+	l, err := openEngine(c.Data, db, false, engine.Options{UpdateMemory: int64(c.UpdateMemory)})
 	if err != nil {
 		return result, err
 	}
@@ -105,17 +112,17 @@ func (c *updateCmd) update(e *env, text string) (result client.UpdateResult, err
 	return client.UpdateResult{Added: done.Added, Deleted: done.Deleted, Isolation: string(l.Isolation())}, err
 }
 
-// mayBeDone reports whether an update that failed may have been carried out.
+// mayBeDone reports whether an update that failed may have been made.
 func mayBeDone(err error) bool {
 	var answered *client.Error
 	var broken *url.Error
 	switch {
-	case errors.Is(err, client.ErrUnknownOutcome), errors.Is(err, node.ErrUnknown):
+	case errors.Is(err, client.ErrUnknownOutcome), errors.Is(err, store.ErrUnknown):
 		return true
 	case errors.As(err, &answered):
 		return false
 	}
-	// Whether the node was reached is known only where nobody listened, or was trusted.
+	// The node surely did not get it only if no process listened or it was not trusted.
 	var distrusted *tls.CertificateVerificationError
 	never := errors.Is(err, syscall.ECONNREFUSED) || errors.As(err, &distrusted)
 	return errors.As(err, &broken) && !never || errors.Is(err, io.ErrUnexpectedEOF)

@@ -1,5 +1,4 @@
-// How much memory the process may use: the machine's, or the least limit of the
-// control groups that it is in.
+// The memory available to the process: the machine's, or the least limit of its control groups.
 
 package memory
 
@@ -12,12 +11,12 @@ import (
 	"strings"
 )
 
-// unknown is returned if nothing says how much memory there is.
+// unknown is the result if the memory cannot be found out.
 const unknown = 1 << 30
 
-// Available returns the bytes that the process may use: the machine's memory or, if
-// it is less, the least limit of its control groups (v1 and v2), those above its own
-// included. If neither is known it is 1 GiB.
+// Available returns the bytes available to the process: the machine's memory or, if it is less, the
+// least limit of its control groups (v1 and v2), with those above its own. If neither is known, it
+// is 1 GiB.
 func Available() int64 { return availableUnder("/") }
 
 // availableUnder is Available over the file system below root.
@@ -32,8 +31,7 @@ func availableUnder(root string) int64 {
 	return total
 }
 
-// Peak returns the most memory that the process has had in use so far, in bytes; 0
-// if the system does not tell.
+// Peak returns the most memory of the process so far, in bytes; 0 if the system does not report it.
 func Peak() int64 {
 	kib, _ := field(read("/", "proc/self/status"), "VmHWM:")
 	return kib << 10
@@ -53,7 +51,7 @@ func groupLimits(root string) []int64 {
 	return limits
 }
 
-// group is a control group of the process that has a controller of memory.
+// group is a control group of the process with a controller of memory.
 type group struct {
 	v2   bool
 	path string
@@ -75,8 +73,8 @@ func groups(root string) []group {
 	return found
 }
 
-// mount is where a hierarchy of control groups can be read, and which of its groups
-// is the top of it: a container sees its own only.
+// mount is a mounted hierarchy of control groups, with its top group, because a container sees only
+// its own groups.
 type mount struct {
 	v2       bool
 	top, dir string
@@ -106,8 +104,8 @@ func unescape(path string) string {
 	return strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", `\134`, `\`).Replace(path)
 }
 
-// limits returns the limits of a group and of those above it, as far as the mount
-// shows them. A path that the mount does not have counts as its top.
+// limits returns the limits of a group and of those above it, as far as the mount shows them. If
+// the mount does not have the path, the path counts as its top.
 func (m mount) limits(root, path string) []int64 {
 	below, err := filepath.Rel(m.top, path)
 	if err != nil || below == ".." || strings.HasPrefix(below, "../") {
@@ -123,7 +121,7 @@ func (m mount) limits(root, path string) []int64 {
 	}
 }
 
-// limitsOf returns the limits that one group's directory states.
+// limitsOf returns the limits in one group's directory.
 func (m mount) limitsOf(root, dir string) []int64 {
 	var limits []int64
 	add := func(text []byte) {
@@ -139,12 +137,12 @@ func (m mount) limitsOf(root, dir string) []int64 {
 	}
 	add(read(root, filepath.Join(dir, "memory.limit_in_bytes")))
 	if n, ok := field(read(root, filepath.Join(dir, "memory.stat")), "hierarchical_memory_limit"); ok {
-		add(strconv.AppendInt(nil, n, 10)) // of groups above those that are seen, too
+		add(strconv.AppendInt(nil, n, 10)) // also of groups above the visible ones
 	}
 	return limits
 }
 
-// read returns a file's content, nothing if it cannot be read.
+// read returns a file's content; nil if it cannot be read.
 func read(root, path string) []byte {
 	b, _ := os.ReadFile(filepath.Join(root, path))
 	return b

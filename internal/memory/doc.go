@@ -1,7 +1,6 @@
 // Package memory divides the memory that a process may use.
 //
-// [Available] says how much it is: the machine's, or what the least limit of its
-// control groups leaves. [Divide] gives each consumer of a server its share. It is
-// the one place where these shares are stated, because their sum is what must not
-// exceed the whole: a process that passes its group's limit is killed.
+// [Available] returns the memory: the machine's, or the least limit of its control groups. [Divide]
+// gives each consumer of a server its share. All shares must be defined here, because their sum
+// must not exceed the whole: if a process exceeds its group's limit, the kernel kills it.
 package memory

@@ -10,19 +10,19 @@ import (
 
 // Shares are the parts of a server's memory, in bytes.
 type Shares struct {
-	// Total is what was divided.
+	// Total is the divided memory.
 	Total int64
 	// Cache is for blocks of tables: an eighth.
 	Cache int64
 	// MemTable is for one of up to four tables of rows in memory.
 	MemTable int64
-	// Queue is for writes that wait, and as much again for the journal of links.
+	// Queue is for waiting writes, and the same again for the journal of links.
 	Queue int64
 	// Queries is for all queries and updates together: a quarter.
 	Queries int64
 	// Query is the most of that for one query.
 	Query int64
-	// Update is what one update may change.
+	// Update bounds the changes of one update.
 	Update int64
 	// Documents is for documents and pages of requests: a sixteenth.
 	Documents int64
@@ -30,11 +30,11 @@ type Shares struct {
 	Load int64
 }
 
-// memTables is how many memtables a store has at a time.
+// memTables is the number of memtables of a store at a time.
 const memTables = 4
 
-// Divide returns the shares of total bytes. The sum of all is three quarters of
-// it at most, if total is 512 MiB or more.
+// Divide returns the shares of total bytes. If total is 512 MiB or more, their sum is at most three
+// quarters of it.
 func Divide(total int64) Shares {
 	within := func(share, least, most int64) int64 { return min(max(share, least), most) }
 	s := Shares{
@@ -51,10 +51,9 @@ func Divide(total int64) Shares {
 	return s
 }
 
-// HeapLimit returns the limit of Go's heap: nine tenths of the total, less what is
-// outside of the heap. What the collector's pace adds to the heap must fit beside the
-// shares; the tenth is for stacks of threads, buffers of the system and tables that
-// are mapped.
+// HeapLimit returns the limit of Go's heap: nine tenths of the total, without the memory outside
+// the heap. The collector's overhead must fit beside the shares. The last tenth is for stacks of
+// threads, buffers of the system and mapped tables.
 func (s Shares) HeapLimit() int64 {
 	limit := s.Total / 10 * 9
 	if cacheOutsideHeap {
@@ -63,8 +62,8 @@ func (s Shares) HeapLimit() int64 {
 	return max(limit-s.Load, s.Total/4)
 }
 
-// SetHeapLimit sets the limit of Go's heap (see [debug.SetMemoryLimit]), unless the
-// environment variable GOMEMLIMIT did.
+// SetHeapLimit sets the limit of Go's heap (see [debug.SetMemoryLimit]), unless the environment
+// variable GOMEMLIMIT is set.
 func (s Shares) SetHeapLimit() {
 	if os.Getenv("GOMEMLIMIT") == "" {
 		debug.SetMemoryLimit(min(s.HeapLimit(), math.MaxInt64))

@@ -1,11 +1,11 @@
 // The version of the protocol between nodes.
 
-// Package protocol numbers what the nodes of a cluster say to each other, so that
-// builds of two releases may form one cluster while it is upgraded.
+// Package protocol numbers the protocol between the nodes of a cluster, because builds of two
+// releases must be able to form one cluster during an upgrade.
 //
-// The major is in the hello of every connection (package port). Nodes of different
-// majors refuse each other. The minor of a build is in its member of the view and in its
-// reports. Nodes of different minors serve each other, by these rules:
+// The major is in the hello of every connection (package port). If majors differ, nodes reject each
+// other. The minor of a build is in its member of the view and in its reports. Nodes of different
+// minors serve each other, by these rules:
 //
 //   - The minor of a cluster is the least of its members'. The view keeps it (package
 //     view). It never falls, so a build with a smaller minor is refused.

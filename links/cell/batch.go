@@ -1,4 +1,4 @@
-// This file reads the lists of many pages at once.
+// Batch: the lists of many pages, read at once.
 
 package cell
 
@@ -13,36 +13,35 @@ import (
 // BatchLen is the most pages that a [Batch] reads at once.
 const BatchLen = lists.BatchLen
 
-// Batch reads the links of many pages at once, of one cell or of several: step by step
-// for all of them, as a [lists.Batch] does, so that the processor waits for the memory of
-// all lists together. It is for one goroutine, and large: keep it for the next pages. The
-// zero value is ready.
+// Batch reads the links of many pages at once, of one cell or of several. It does each step for
+// all pages, like [lists.Batch], because the processor then waits for the memory of all lists
+// together. It is for one goroutine. It is large and should be reused. The zero value is ready.
 type Batch struct {
 	d      Direction
-	cells  []*Cell // the caller's
+	cells  []*Cell // owned by the caller
 	ords   [BatchLen]uint32
-	known  [BatchLen]bool // there is a page, with that ordinal
+	known  [BatchLen]bool // the page exists and has the ordinal in ords
 	tables [BatchLen]*lists.Table
 	lists  lists.Batch
-	// ghosts are the UIDs of lists.Ghosts, in the dictionaries of the cells.
+	// ghosts holds the UIDs of lists.Ghosts, looked up in the cells' dictionaries.
 	dictionaries [BatchLen]*pef.Sequence
 	ghosts       [BatchLen*lists.ShortList + atOnce]uid.UID
-	touched      uint64 // what was read ahead; of no use
+	touched      uint64 // result of prefetching reads; unused
 }
 
-// atOnce is how many UIDs are brought to their place at a time, whether there are so many
-// or not: where a loop over a few ends the processor guesses wrong.
+// atOnce is how many UIDs are copied at a time, even if fewer are needed: the processor
+// mispredicts the end of a short loop.
 const atOnce = 8
 
-// Forget makes the batch keep no cell.
+// Forget drops the references to cells.
 func (b *Batch) Forget() {
 	b.cells = nil
 	clear(b.tables[:])
 	clear(b.dictionaries[:])
 }
 
-// Read reads the links of pages[i] of cells[i] in direction d, for at most BatchLen pages.
-// It keeps cells, but not pages, until it is called again.
+// Read reads the links of pages[i] of cells[i] in direction d, for at most BatchLen pages. It
+// keeps cells, but not pages, until the next call.
 func (b *Batch) Read(d Direction, cells []*Cell, pages []uid.UID) {
 	n := len(pages)
 	b.d, b.cells = d, cells[:n]
@@ -57,19 +56,19 @@ func (b *Batch) Read(d Direction, cells []*Cell, pages []uid.UID) {
 	b.readGhosts()
 }
 
-// Find finds pages[i] of cells[i], for at most BatchLen pages: Ordinal then tells them. It
-// keeps cells, but not pages, until something else is read.
+// Find looks up pages[i] of cells[i], for at most BatchLen pages; Ordinal returns the results.
+// It keeps cells, but not pages, until the next read.
 func (b *Batch) Find(cells []*Cell, pages []uid.UID) {
 	b.cells = cells[:len(pages)]
 	b.find(pages)
 }
 
-// Ordinal returns the ordinal of page i; ok is false where there is no such page.
+// Ordinal returns the ordinal of page i; ok is false if there is no such page.
 func (b *Batch) Ordinal(i int) (ord uint32, ok bool) { return b.ords[i], b.known[i] }
 
 // ReadTargets reads the links of the pages ords[i] of cells[i] in direction d, for at most
-// BatchLen pages, as Read does, for who asks for Targets: UIDs take longer then. It keeps
-// cells, but not ords, until something else is read.
+// BatchLen pages. Use it before Targets; UIDs take longer than after Read, because it prefetches
+// none of the locals' runs. It keeps cells, but not ords, until the next read.
 func (b *Batch) ReadTargets(d Direction, cells []*Cell, ords []uint32) {
 	n := len(ords)
 	b.d, b.cells = d, cells[:n]
@@ -81,23 +80,24 @@ func (b *Batch) ReadTargets(d Direction, cells []*Cell, ords []uint32) {
 	b.readGhosts()
 }
 
-// Targets returns the links of page i as they are kept: ordinals of pages of its cell,
-// ascending, in memory of the batch, and how many ghosts there are beside, which
-// AppendGhosts tells. ok is false where the list is long, or is none that a batch reads:
-// AppendTargets tells these.
+// Targets returns the stored links of page i: the ordinals of pages of its cell, ascending, and
+// the number of ghosts. locals is memory of the batch. AppendGhosts returns the ghosts. ok is
+// false if a batch cannot decode the list, for example because it is long; then use
+// AppendTargets.
 func (b *Batch) Targets(i int) (locals []uint32, ghosts int, ok bool) {
 	locals, others, ok := b.lists.List(i)
 	return locals, len(others), ok
 }
 
-// AppendGhosts appends the links of page i, whose Targets are ok, to pages of other cells.
+// AppendGhosts appends the links of page i to pages of other cells. Targets must have returned
+// ok.
 func (b *Batch) AppendGhosts(dst []uid.UID, i int) []uid.UID {
 	from, end := b.lists.GhostsOf(i)
 	return append(dst, b.ghosts[from:end]...)
 }
 
-// AppendTargets appends the links of page i, of any length: ordinals to locals, and to
-// others the pages of other cells. Each ascends.
+// AppendTargets appends the links of page i, of any length: ordinals to locals, pages of other
+// cells to others. Each result ascends.
 func (b *Batch) AppendTargets(locals []uint32, others []uid.UID, i int) ([]uint32, []uid.UID) {
 	if !b.known[i] {
 		return locals, others
@@ -116,9 +116,10 @@ func (b *Batch) AppendTargets(locals []uint32, others []uid.UID, i int) ([]uint3
 	return locals, others
 }
 
-// find finds the ordinals of pages.
+// find sets ords and known for pages. Each loop is one step for all pages, because their memory
+// accesses then overlap.
 func (b *Batch) find(pages []uid.UID) {
-	var at [BatchLen]uint32 // the buckets of pages, then runs
+	var at [BatchLen]uint32 // buckets of the pages, then their first runs
 	for i, c := range b.cells {
 		packed, _ := c.pages.pack(pages[i])
 		at[i] = c.pages.table.bucket(packed)
@@ -152,8 +153,8 @@ func (b *Batch) readGhosts() {
 	}
 }
 
-// touchLocals touches what the UIDs of the lists' first and last locals are read from: most
-// of those between are of the same hosts.
+// touchLocals prefetches the runs of each list's first and last local. The locals between are
+// mostly of the same hosts.
 func (b *Batch) touchLocals() {
 	touched := uint64(0)
 	for i, c := range b.cells {
@@ -165,7 +166,7 @@ func (b *Batch) touchLocals() {
 	b.touched = touched
 }
 
-// Degree returns how many links page i has; 0 for one that is not there.
+// Degree returns the number of links of page i, or 0 if the page is missing.
 func (b *Batch) Degree(i int) int {
 	if locals, ghosts, ok := b.lists.List(i); ok {
 		return len(locals) + len(ghosts)
@@ -176,9 +177,10 @@ func (b *Batch) Degree(i int) int {
 	return b.cells[i].Degree(b.d, b.ords[i])
 }
 
-// AppendLinks appends the links of page i as [Cell.AppendLinks] does; nothing for one that
-// is not there. It may write up to eight UIDs into dst's capacity behind the result.
+// AppendLinks appends the links of page i like [Cell.AppendLinks], or nothing if the page is
+// missing. It may write up to eight UIDs into dst's capacity behind the result.
 func (b *Batch) AppendLinks(dst []uid.UID, i int) []uid.UID {
+	// 1. If the batch could not decode the list, read it alone.
 	locals, ghosts, ok := b.lists.List(i)
 	if !ok {
 		if b.known[i] {
@@ -187,6 +189,8 @@ func (b *Batch) AppendLinks(dst []uid.UID, i int) []uid.UID {
 		return dst
 	}
 	c := b.cells[i]
+	// 2. Leave mixed lists to appendMixed. Others need room for atOnce more UIDs, because the
+	// copies below have a fixed length.
 	below, mixed := c.ghosts[b.d].split(ghosts)
 	if mixed {
 		return c.appendMixed(dst, b.d, locals, ghosts)
@@ -197,7 +201,8 @@ func (b *Batch) AppendLinks(dst []uid.UID, i int) []uid.UID {
 	}
 	out := dst[at : at+n+atOnce]
 	from, _ := b.lists.GhostsOf(i)
-	// As in Cell.appendUIDs.
+	// 3. Put ghosts below the range, locals and ghosts above it in this order, as in
+	// Cell.appendUIDs.
 	if len(ghosts) <= atOnce {
 		*(*[atOnce]uid.UID)(out) = *(*[atOnce]uid.UID)(b.ghosts[from:])
 		c.pages.putUIDs(out[below:below+len(locals)], locals)

@@ -1,4 +1,4 @@
-// This file tells which of many links lead to some pages of a cell.
+// Members: the members of a page set among many link targets.
 
 package cell
 
@@ -8,31 +8,30 @@ import (
 )
 
 const (
-	wordShift  = 6 // a word of bits is of 64 ordinals
+	wordShift  = 6 // a word of bits covers 64 ordinals
 	wordMask   = 1<<wordShift - 1
-	blockShift = 3 // a block is of 8 words
+	blockShift = 3 // a block has 8 words
 	blockMask  = 1<<blockShift - 1
 )
 
-// Members is some pages of a cell, each with a number, for who asks which of many links
-// lead to them: ordinals are looked up without making UIDs of them. It is bits by
-// ordinal, in blocks of 512 of which those without a member are left out. It does not
-// change, and may be used by many goroutines at once.
+// Members is a set of pages of a cell, each with a number. It finds the links to them by
+// ordinals, without making UIDs. It is a bitmap by ordinal in blocks of 512; a block is left out
+// if it has no member. It is immutable and safe for concurrent use.
 //
-// It takes 1/128 byte for each page of the cell, 96 for each block with members, and 8 for
+// It takes 1/128 byte for each page of the cell, 96 bytes for each block with members, and 8 for
 // each member.
 type Members struct {
-	// blocks[i] is where in bits the block of the ordinals from i<<9 on begins. The first
-	// words of bits are a block without a member.
+	// blocks[i] is the index in bits of the block of the ordinals from i<<9 on. The first words
+	// of bits are an empty block, shared by all blocks without a member.
 	blocks  []uint32
 	bits    []uint64
-	before  []uint32 // how many members are below those of each word of bits
+	before  []uint32 // members below those of each word of bits
 	numbers []uint32 // by ordinals
 	ords    []uint32 // ascending
 }
 
-// NewMembers returns the pages ords[i], each once, with numbers[i]. They are pages of a
-// cell of that many pages. It keeps neither slice.
+// NewMembers returns the set of pages ords[i] with numbers[i]. Each ordinal must occur once and
+// be below pages, the cell's number of pages. It keeps neither slice.
 func NewMembers(pages int, ords, numbers []uint32) *Members {
 	m := &Members{
 		blocks:  make([]uint32, pages>>(wordShift+blockShift)+1),
@@ -42,6 +41,8 @@ func NewMembers(pages int, ords, numbers []uint32) *Members {
 	for _, ord := range ords {
 		m.blocks[ord>>(wordShift+blockShift)] = 1
 	}
+	// 1. Give words to blocks with members only. The first block stays empty, because all others
+	// share it.
 	words := uint32(blockMask + 1)
 	for i, used := range m.blocks {
 		if used != 0 {
@@ -53,6 +54,7 @@ func NewMembers(pages int, ords, numbers []uint32) *Members {
 	for _, ord := range ords {
 		m.bits[m.word(ord)] |= 1 << (ord & wordMask)
 	}
+	// 2. Count the members before each word, because rank must not add up words.
 	before := uint32(0)
 	for i, word := range m.bits {
 		m.before[i] = before
@@ -65,27 +67,27 @@ func NewMembers(pages int, ords, numbers []uint32) *Members {
 	return m
 }
 
-// word returns in which word of bits an ordinal is.
+// word returns the index in bits of an ordinal's word.
 func (m *Members) word(ord uint32) uint32 {
 	return m.blocks[ord>>(wordShift+blockShift)] + ord>>wordShift&blockMask
 }
 
-// rank returns how many members are below an ordinal.
+// rank returns the number of members below an ordinal.
 func (m *Members) rank(ord uint32) uint32 {
 	word := m.word(ord)
 	return m.before[word] + uint32(bits.OnesCount64(m.bits[word]&(1<<(ord&wordMask)-1)))
 }
 
-// All returns the ordinals, ascending, and their numbers. Both slices are only to be read.
+// All returns the ordinals, ascending, and their numbers. The caller must not change the slices.
 func (m *Members) All() (ords, numbers []uint32) { return m.ords, m.numbers }
 
-// AppendNumbers appends the numbers of those of some pages of the cell that are members,
-// in their order.
+// AppendNumbers appends the numbers of the members among ords, in the order of ords. Each must
+// be an ordinal of the cell.
 func (m *Members) AppendNumbers(dst, ords []uint32) []uint32 {
 	at := len(dst)
 	dst = slices.Grow(dst, len(ords))
 	out := dst[at : at+len(ords)]
-	// Without a branch, which would be mistaken too often.
+	// The loop has no branch, because one would be mispredicted too often.
 	blocks, words, n := m.blocks, m.bits, 0
 	for _, ord := range ords {
 		out[n] = ord

@@ -1,5 +1,5 @@
-// This file tests reading many pages at once against reading one after another, which
-// other tests compare with plain maps.
+// Tests of reading many pages at once. They compare with single reads, because other tests
+// compare those with plain maps.
 
 package cell
 
@@ -14,7 +14,7 @@ import (
 	"github.com/trefoildb/trefoil/links/uid"
 )
 
-// checkBatches reads random pages of some cells, and UIDs that are no page, in batches.
+// checkBatches reads random pages of some cells, and unknown UIDs, in batches.
 func checkBatches(t *testing.T, r *rand.Rand, cells []*Cell) {
 	t.Helper()
 	b := new(Batch)
@@ -45,8 +45,8 @@ func checkBatches(t *testing.T, r *rand.Rand, cells []*Cell) {
 	b.Forget()
 }
 
-// checkTargetBatches reads random pages' links as ordinals and ghosts, and returns how many
-// were read at once.
+// checkTargetBatches reads random pages' links as ordinals and ghosts. It returns the number of
+// lists that the batch decoded.
 func checkTargetBatches(t *testing.T, r *rand.Rand, cells []*Cell, b *Batch) (read int) {
 	t.Helper()
 	for range 20 {
@@ -66,7 +66,7 @@ func checkTargetBatches(t *testing.T, r *rand.Rand, cells []*Cell, b *Batch) (re
 				t.Fatalf("page %s, %d of %d in a batch: %d, %t, want %d, %t", pages[i], i, n, got, ok, ord, there)
 			}
 			if ords[i] = ord; !there {
-				ords[i] = uint32(c.Len()) // no ordinal of the cell's
+				ords[i] = uint32(c.Len()) // an ordinal outside the cell
 			}
 		}
 		d := Direction(r.IntN(2))
@@ -136,7 +136,7 @@ func TestMembers(t *testing.T) {
 	}
 }
 
-// checkURLBatches asks for the URLs of pages, and for the pages of URLs.
+// checkURLBatches looks up the URLs of pages, and the pages of URLs.
 func checkURLBatches(t *testing.T, r *rand.Rand, cells []*Cell, b *Batch) {
 	t.Helper()
 	for range 20 {
@@ -185,7 +185,7 @@ func TestBatch(t *testing.T) {
 			for range 5 {
 				c := randomGraph(r, 300, 3000).build(t, o, nil)
 				if r.IntN(3) == 0 {
-					c.pages.table = runTable{} // the sequences answer
+					c.pages.table = runTable{} // the sequences must answer
 				}
 				cells = append(cells, c)
 			}
@@ -214,8 +214,8 @@ func TestBatchOfOddWebs(t *testing.T) {
 	}
 }
 
-// TestBatchOfDamage reads lists whose memory has changed since they were opened: those
-// of other pages are right, and nothing fails but a read that says so.
+// TestBatchOfDamage reads lists whose memory has changed since Open. The lists of other pages
+// must be right, and a failed read must report it.
 func TestBatchOfDamage(t *testing.T) {
 	r := random(t)
 	for range 200 {

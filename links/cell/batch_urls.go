@@ -1,4 +1,4 @@
-// This file reads the URLs of many pages, and the pages of many URLs, at once.
+// Batch: the URLs of many pages, and the pages of many URLs, read at once.
 
 package cell
 
@@ -9,14 +9,14 @@ import (
 	"github.com/trefoildb/trefoil/links/urls"
 )
 
-// HostHash returns what FindURLs knows the host of a URL by: xxhash64 of its key, see
-// package weburl. Its upper bits are the host's slot.
+// HostHash returns FindURLs's key of the URL's host: xxhash64 of its host key, see package
+// weburl. Its upper bits are the host's slot.
 func HostHash(url string) uint64 { return hostHash(bytesOf(url)) }
 
 func bytesOf(s string) []byte { return unsafe.Slice(unsafe.StringData(s), len(s)) }
 
-// ReadURLs reads the URLs of pages[i] of cells[i], for at most BatchLen pages. AppendURL
-// then tells them. It keeps cells, but not pages, until something else is read.
+// ReadURLs reads the URLs of pages[i] of cells[i], for at most BatchLen pages; AppendURL returns
+// them. It keeps cells, but not pages, until the next read.
 func (b *Batch) ReadURLs(cells []*Cell, pages []uid.UID) {
 	b.cells = cells[:len(pages)]
 	b.find(pages)
@@ -29,7 +29,7 @@ func (b *Batch) ReadURLs(cells []*Cell, pages []uid.UID) {
 	}
 }
 
-// AppendURL appends the URL of page i; ok is false where there is no such page.
+// AppendURL appends the URL of page i; ok is false if there is no such page.
 func (b *Batch) AppendURL(dst []byte, i int) (_ []byte, ok bool) {
 	if !b.known[i] {
 		return dst, false
@@ -37,9 +37,9 @@ func (b *Batch) AppendURL(dst []byte, i int) (_ []byte, ok bool) {
 	return b.cells[i].urls.AppendURL(dst, b.ords[i]), true
 }
 
-// FindURLs finds the pages of names[i] in cells[i], for at most BatchLen URLs; hosts[i] is
-// the HostHash of the URL. UID then tells them. It keeps cells, but nothing else, until
-// something else is read.
+// FindURLs finds the pages of names[i] in cells[i], for at most BatchLen URLs; hosts[i] must be
+// the HostHash of the URL. UID returns the results. It keeps cells, but nothing else, until the
+// next read.
 func (b *Batch) FindURLs(cells []*Cell, names []string, hosts []uint64) {
 	b.cells = cells[:len(names)]
 	var runs [BatchLen]urls.Runs
@@ -65,7 +65,7 @@ func (b *Batch) FindURLs(cells []*Cell, names []string, hosts []uint64) {
 	b.touched = touched
 }
 
-// UID returns page i; ok is false where there is none.
+// UID returns page i; ok is false if there is none.
 func (b *Batch) UID(i int) (_ uid.UID, ok bool) {
 	if !b.known[i] {
 		return 0, false

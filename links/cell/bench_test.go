@@ -1,5 +1,5 @@
-// This file measures bytes and times on generated webs. TREFOIL_BENCH_PAGES says of
-// how many pages, a million if it is not set.
+// Benchmarks of bytes and times on generated webs. TREFOIL_BENCH_PAGES is the number of pages;
+// if it is not set, a million.
 
 package cell
 
@@ -14,7 +14,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/trefoildb/trefoil/links/gen"
+	"github.com/trefoildb/trefoil/internal/dataset/linkgen"
 	"github.com/trefoildb/trefoil/links/lists"
 	"github.com/trefoildb/trefoil/links/uid"
 	"github.com/trefoildb/trefoil/links/weburl"
@@ -22,14 +22,14 @@ import (
 
 // web is a generated web with UIDs.
 type web struct {
-	graph *gen.Graph
+	graph *linkgen.Graph
 	uids  []uid.UID // by page of the graph
 	pages []uint32  // by UID
 	edges [2][]Edge // by Direction, sorted
 }
 
-// cpuTime is the time, in nanoseconds, that processors have worked for the process:
-// on a machine that others use it tells more than the clock's.
+// cpuTime returns the processor time of the process, in nanoseconds. It is steadier than the
+// clock if others use the machine.
 func cpuTime() int64 {
 	var usage syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
@@ -38,7 +38,7 @@ func cpuTime() int64 {
 	return usage.Utime.Nano() + usage.Stime.Nano()
 }
 
-// cpu returns what reports, at the end of a benchmark, the processors' time an
+// cpu returns a function to call at the end of a benchmark. It reports the processor time an
 // operation.
 func cpu(b *testing.B) func() {
 	before := cpuTime()
@@ -46,7 +46,7 @@ func cpu(b *testing.B) func() {
 }
 
 var benchWeb = sync.OnceValue(func() *web {
-	o := gen.Options{Seed: 1, Pages: 1_000_000}
+	o := linkgen.Options{Seed: 1, Pages: 1_000_000}
 	if text := os.Getenv("TREFOIL_BENCH_PAGES"); text != "" {
 		n, err := strconv.Atoi(text)
 		if err != nil {
@@ -57,8 +57,8 @@ var benchWeb = sync.OnceValue(func() *web {
 	return newWeb(o)
 })
 
-func newWeb(o gen.Options) *web {
-	g, err := gen.New(o)
+func newWeb(o linkgen.Options) *web {
+	g, err := linkgen.New(o)
 	if err != nil {
 		panic(err)
 	}
@@ -68,7 +68,7 @@ func newWeb(o gen.Options) *web {
 	return w
 }
 
-// number gives the pages their UIDs.
+// number assigns the pages their UIDs.
 func (w *web) number() {
 	g := w.graph
 	w.uids, w.pages = make([]uid.UID, g.Pages()), make([]uint32, g.Pages())
@@ -93,7 +93,7 @@ func (w *web) number() {
 func (w *web) link() {
 	g := w.graph
 	var list []uint32
-	into := make([]uint32, g.Pages()+1) // where the backward links of each page begin
+	into := make([]uint32, g.Pages()+1) // start of each page's backward links
 	rank := make([]uint32, g.Pages())
 	for i, p := range w.pages {
 		rank[p] = uint32(i)
@@ -118,7 +118,7 @@ func (w *web) link() {
 	}
 }
 
-// within returns the part of sorted edges that is from pages of keys.
+// within returns the part of sorted edges from pages of keys.
 func within(edges []Edge, keys uid.Range) []Edge {
 	at := func(u uid.UID) int {
 		i, _ := slices.BinarySearchFunc(edges, u, func(e Edge, u uid.UID) int {
@@ -218,8 +218,8 @@ func BenchmarkSize(b *testing.B) {
 	}
 }
 
-// BenchmarkBuild builds a cell of edges that are in memory; the time of the pages is
-// not in it.
+// BenchmarkBuild builds a cell of edges in memory. The time does not include the pages, because
+// they come first.
 func BenchmarkBuild(b *testing.B) {
 	w := benchWeb()
 	for _, split := range []int{1, 16} {
@@ -250,8 +250,7 @@ func BenchmarkPages(b *testing.B) {
 	b.ReportMetric(float64(len(w.pages)*b.N)/b.Elapsed().Seconds()/1e6, "Mpages/s")
 }
 
-// BenchmarkAppendLinks reads lists of random pages, and the lists of few pages again
-// and again.
+// BenchmarkAppendLinks reads lists of random pages, and the lists of a few pages repeatedly.
 func BenchmarkAppendLinks(b *testing.B) {
 	for _, split := range []int{1, 16} {
 		c := oneCell()
@@ -281,8 +280,8 @@ func BenchmarkAppendLinks(b *testing.B) {
 	}
 }
 
-// BenchmarkBatch reads lists of random pages as BenchmarkAppendLinks does, but many at a
-// time; an operation is one list.
+// BenchmarkBatch reads lists of random pages like BenchmarkAppendLinks, but many at a time. An
+// operation is one list.
 func BenchmarkBatch(b *testing.B) {
 	c := oneCell()
 	cells := slices.Repeat([]*Cell{c}, BatchLen)
@@ -313,14 +312,13 @@ func BenchmarkBatch(b *testing.B) {
 	}
 }
 
-// BenchmarkLarge reads random lists of one cell of 140 million forward links, whose
-// edges are not kept. It takes a minute and 2.5 GB: it runs if TREFOIL_BENCH_LARGE is
-// set.
+// BenchmarkLarge reads random lists of one cell of 140 million forward links. It does not keep
+// the edges. It runs only if TREFOIL_BENCH_LARGE is set, because it takes a minute and 2.5 GB.
 func BenchmarkLarge(b *testing.B) {
 	if os.Getenv("TREFOIL_BENCH_LARGE") == "" {
 		b.Skip("TREFOIL_BENCH_LARGE is not set")
 	}
-	g, err := gen.New(gen.Options{Seed: 1, Pages: 8_000_000})
+	g, err := linkgen.New(linkgen.Options{Seed: 1, Pages: 8_000_000})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-// This file builds a cell: pages first, then edges, then the sections.
+// Builder: pages first, then edges, then the sections of a cell.
 
 package cell
 
@@ -16,41 +16,42 @@ import (
 )
 
 var (
-	// ErrOrder says that a page or an edge came after one that it should be before.
+	// ErrOrder is wrapped if a page or an edge comes after one that must follow it.
 	ErrOrder = errors.New("out of order")
-	// ErrRange says that a page is not of the cell's range.
+	// ErrRange is wrapped if a page is outside the cell's range.
 	ErrRange = errors.New("outside the cell's range")
-	// ErrUnknownPage says that an edge begins at what is no page of the cell.
+	// ErrUnknownPage is wrapped if an edge does not begin at a page of the cell, or if its
+	// target is no valid UID.
 	ErrUnknownPage = errors.New("a page that is not known")
-	// ErrTooLarge says that a cell would have more than its format can count.
+	// ErrTooLarge is wrapped if a cell would exceed a limit of its format.
 	ErrTooLarge = errors.New("too much for a cell")
 )
 
-// Edge is a link as one direction has it: From is the page whose list it is in. In
-// direction Backward To links to From.
+// Edge is a link as one direction has it: From is the page whose list holds the link. In
+// direction Backward, To links to From.
 type Edge struct{ From, To uid.UID }
 
-// Options of a builder. The zero value makes a cell of all UIDs.
+// Options configures a Builder. The zero value makes a cell of all UIDs.
 type Options struct {
-	// Range is the UIDs that the cell is for; the zero value is all of them.
+	// Range is the range of UIDs of the cell; the zero value is all of them.
 	Range uid.Range
-	// Epoch says which changes the cell has taken in, and Meta, of 1 MiB at most, is
-	// for the caller alone. Both are kept as they are.
+	// Epoch is the last epoch of changes in the cell. Meta, at most 1 MiB, is for the caller
+	// alone. The cell keeps both unchanged.
 	Epoch uint64
 	Meta  []byte
-	// Lists, URLs and Labels say how these are coded.
+	// Lists, URLs and Labels configure the coding of these.
 	Lists  lists.Options
 	URLs   urls.Options
 	Labels lists.LabelOptions
-	// Workers is how many goroutines a call may use; 0 is one a processor. The cell
-	// is the same whatever it is.
+	// Workers is how many goroutines a call may use; 0 is one a processor. The bytes of the cell
+	// do not depend on it.
 	Workers int
-	// Sketches, if it is set, makes the section of that name of the finished cell,
-	// which has none yet.
+	// Sketches returns the section of that name, if set. It gets the finished cell, still
+	// without sketches.
 	Sketches func(*Cell) ([]byte, error)
 }
 
-// Validate says what is wrong with the options.
+// Validate returns an error if an option is invalid.
 func (o Options) Validate() error {
 	if o.Range != (uid.Range{}) && o.Range.Empty() {
 		return fmt.Errorf("cell: the range %s is empty: give the least UID first", o.Range)
@@ -64,10 +65,9 @@ func (o Options) Validate() error {
 	return errors.Join(o.Lists.Validate(), o.URLs.Validate(), o.Labels.Validate())
 }
 
-// Builder makes a cell. First come all pages, then all edges of both directions, or
-// their lists ([Builder.Lists]), then [Builder.Build]. Edges of the two directions may be added by two goroutines at the
-// same time; apart from that a builder is for one goroutine. After an error it gives
-// no cell.
+// Builder makes a cell. All pages must come first, then all edges of both directions or their
+// lists ([Builder.Lists]), then [Builder.Build]. Two goroutines may add edges, one for each
+// direction. Otherwise a builder is for one goroutine. After an error it builds no cell.
 type Builder struct {
 	opts  Options
 	urls  *urls.Builder
@@ -82,6 +82,7 @@ type Builder struct {
 
 // NewBuilder returns a builder of an empty cell.
 func NewBuilder(o Options) (*Builder, error) {
+	// 1. Check the options and resolve their defaults.
 	if err := o.Validate(); err != nil {
 		return nil, err
 	}
@@ -91,6 +92,7 @@ func NewBuilder(o Options) (*Builder, error) {
 	if o.Workers == 0 {
 		o.Workers = processors.Count()
 	}
+	// 2. Start the table of URLs and one side for each direction.
 	table, err := urls.NewBuilder(o.URLs)
 	if err != nil {
 		return nil, err
@@ -102,8 +104,8 @@ func NewBuilder(o Options) (*Builder, error) {
 	return b, nil
 }
 
-// AddPage adds the next page; UIDs ascend strictly. It copies url. Pages of one host
-// that stand together and whose URLs ascend take the least memory.
+// AddPage adds the next page; UIDs must ascend strictly. It copies url. Pages take the least
+// memory if those of one host are together and their URLs ascend.
 func (b *Builder) AddPage(u uid.UID, url []byte) error {
 	if b.err != nil {
 		return b.err
@@ -126,7 +128,7 @@ func (b *Builder) AddPage(u uid.UID, url []byte) error {
 	return b.err
 }
 
-// startHost tells the table of URLs where another host begins.
+// startHost starts an extent of the URL table if url has another host than the page before.
 func (b *Builder) startHost(url []byte) {
 	if len(b.same) > 0 && len(url) >= len(b.same) && string(url[:len(b.same)]) == string(b.same) {
 		return
@@ -140,8 +142,8 @@ func (b *Builder) startHost(url []byte) {
 	b.urls.StartExtent(hostHash(url))
 }
 
-// authority returns the beginning of a URL up to the slash that ends its authority;
-// nothing where there is no such slash.
+// authority returns the prefix of a URL up to the slash that ends its authority, or nil if there
+// is no such slash.
 func authority(url []byte) []byte {
 	slashes := 0
 	for i, c := range url {
@@ -154,11 +156,11 @@ func authority(url []byte) []byte {
 	return nil
 }
 
-// AddEdges adds edges of direction d. They ascend by From, then To, within a call and
-// from call to call; one that comes twice is kept once, with its first label. From is
-// a page of the cell. To is any page; one of the range that is no page of the cell is
-// kept as a ghost. labels, which only direction Forward has, is nil or one for each
-// edge. Nothing is kept of the slices but the anchors' bytes.
+// AddEdges adds edges of direction d. They must ascend by From, then To, within a call and from
+// call to call. A duplicate is dropped, and the first label stays. From must be a page of the
+// cell. To may be any page; if it is in the range but no page of the cell, it becomes a ghost.
+// labels is nil or has one label for each edge; in direction Backward it must be nil. The
+// builder keeps nothing of the slices but the anchors' bytes.
 func (b *Builder) AddEdges(d Direction, edges []Edge, labels []Label) error {
 	if b.err != nil {
 		return b.err
@@ -170,7 +172,7 @@ func (b *Builder) AddEdges(d Direction, edges []Edge, labels []Label) error {
 	return b.sides[d].add(edges, labels)
 }
 
-// Duplicates returns how many edges of direction d came more than once, after Build.
+// Duplicates returns the number of duplicate edges of direction d. It is valid after Build.
 func (b *Builder) Duplicates(d Direction) int64 { return b.sides[d].duplicates.Load() }
 
 // Build returns the cell's bytes, for [Open] and [WriteFile]. It ends the builder.
@@ -179,6 +181,7 @@ func (b *Builder) Build() ([]byte, error) {
 		return nil, b.err
 	}
 	b.pages.finish()
+	// 1. Build both directions at the same time, because they share only the finished pages.
 	var built [2]builtLists
 	var errs [2]error
 	var wg sync.WaitGroup
@@ -194,6 +197,8 @@ func (b *Builder) Build() ([]byte, error) {
 	if b.err != nil {
 		return nil, b.err
 	}
+	// 2. Join the sections. After that every further call must fail, because the sides are used
+	// up.
 	data, err := b.assemble(built)
 	if err != nil {
 		b.err = err
@@ -203,13 +208,15 @@ func (b *Builder) Build() ([]byte, error) {
 	return data, nil
 }
 
-// assemble puts the sections together.
+// assemble writes the header and the sections into one slice.
 func (b *Builder) assemble(built [2]builtLists) ([]byte, error) {
+	// 1. Fill the header except for offsets and checksums.
 	h := header{pages: b.pages.pages, keys: b.opts.Range, epoch: b.opts.Epoch, meta: b.opts.Meta}
 	for d, s := range built {
 		h.codec[d], h.links[d], h.maxDegree[d] = s.codec, s.links, s.maxDegree
 	}
 	data := make([]byte, headerLen+roundUp8(len(h.meta)), b.size(built))
+	// 2. Append the sections in format order. Each must begin at a multiple of 8.
 	var ends, lengths [numSections]int
 	section := func(i int, appendTo func([]byte) ([]byte, error)) error {
 		start := len(data)
@@ -240,6 +247,7 @@ func (b *Builder) assemble(built [2]builtLists) ([]byte, error) {
 	); err != nil {
 		return nil, err
 	}
+	// 3. Seal without sketches, because Options.Sketches must get a readable cell.
 	ends[sectionSketches] = len(data)
 	h.seal(data, ends, lengths)
 	if b.opts.Sketches == nil {
@@ -253,6 +261,7 @@ func (b *Builder) assemble(built [2]builtLists) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cell: sketches: %w", err)
 	}
+	// 4. Append the sketches and seal again, because offsets and checksums have changed.
 	if err := section(sectionSketches, plain(func(dst []byte) []byte { return append(dst, sketches...) })); err != nil {
 		return nil, err
 	}
@@ -260,7 +269,7 @@ func (b *Builder) assemble(built [2]builtLists) ([]byte, error) {
 	return data, nil
 }
 
-// size is about how many bytes the cell will have.
+// size estimates the cell's length in bytes.
 func (b *Builder) size(built [2]builtLists) int {
 	size := 1<<12 + roundUp8(len(b.opts.Meta)) + 48*b.urls.Len()
 	for _, s := range built {

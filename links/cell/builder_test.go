@@ -1,4 +1,4 @@
-// This file tests what a builder refuses, and files.
+// Tests of the builder's errors, and of files.
 
 package cell
 
@@ -64,7 +64,8 @@ func TestBuilderErrors(t *testing.T) {
 			for _, u := range test.pages {
 				err = errors.Join(err, builder.AddPage(u, []byte(u.String())))
 			}
-			// The error comes from AddPage, AddEdges or Build, and from then on always.
+			// The error may come from AddPage, AddEdges or Build. After it every call must
+			// return it.
 			err = errors.Join(err, builder.AddEdges(d, test.edges, nil))
 			_, buildErr := builder.Build()
 			if !errors.Is(errors.Join(err, buildErr), test.want) || buildErr == nil {
@@ -125,7 +126,7 @@ func TestFile(t *testing.T) {
 		t.Errorf("no file: %v", err)
 	}
 	data := golden(t)
-	// What a stop in the middle left behind is in nobody's way.
+	// WriteFile must overwrite the temporary file of an earlier stop.
 	if err := os.WriteFile(path+".tmp", bytes.Repeat([]byte("left"), len(data)), 0o644); err != nil {
 		t.Fatal(err)
 	}
@@ -144,7 +145,8 @@ func TestFile(t *testing.T) {
 	if _, err := os.Stat(path + ".tmp"); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("the temporary file: %v", err)
 	}
-	// Who has the old file open reads the old cell: it is not written over.
+	// If the old file is open, its reader must still see the old cell, because a rename does not
+	// overwrite it.
 	old, err := os.Open(path)
 	if err != nil {
 		t.Fatal(err)
@@ -165,7 +167,7 @@ func TestFile(t *testing.T) {
 	if err := WriteFile(filepath.Join(path, "in a file"), data); err == nil {
 		t.Error("a path that cannot be: no error")
 	}
-	// A rename that fails leaves the old state and no temporary file.
+	// If the rename fails, the old state must stay, without a temporary file.
 	blocked := filepath.Join(t.TempDir(), "directory")
 	if err := os.MkdirAll(filepath.Join(blocked, "not empty"), 0o755); err != nil {
 		t.Fatal(err)
@@ -178,7 +180,7 @@ func TestFile(t *testing.T) {
 	}
 }
 
-// writerPath, in the environment, makes the test binary write cells for ever.
+// If writerPath is in the environment, the test binary writes cells for ever.
 const writerPath = "TREFOIL_CELL_WRITER"
 
 func TestMain(m *testing.M) {
@@ -188,7 +190,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// writeForEver writes two large cells in turns and says so each time.
+// writeForEver writes two large cells in turns and prints a line after each.
 func writeForEver(path string) {
 	var cells [2][]byte
 	for i := range cells {
@@ -212,7 +214,7 @@ func writeForEver(path string) {
 	}
 }
 
-// TestKilledWriter kills writers while they write: the file is whole.
+// TestKilledWriter kills writers while they write. The file must stay whole.
 func TestKilledWriter(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts processes")
@@ -244,7 +246,7 @@ func TestKilledWriter(t *testing.T) {
 	}
 }
 
-// TestLinksStops breaks off in the middle of lists of both kinds.
+// TestLinksStops stops in the middle of lists of both kinds.
 func TestLinksStops(t *testing.T) {
 	g := oddWebs(random(t))["all to one, one to all"]
 	c := g.build(t, Options{}, nil)

@@ -1,4 +1,4 @@
-// This file holds the open cell: pages, URLs, counts.
+// Cell: the pages, URLs and counts of an open cell.
 
 package cell
 
@@ -16,13 +16,13 @@ import (
 	"github.com/trefoildb/trefoil/links/weburl"
 )
 
-// Direction is one of the two lists of a page.
+// Direction selects one of the two lists of a page.
 type Direction uint8
 
 const (
-	// Forward is from a page to those that it links to.
+	// Forward is from a page to the pages that it links to.
 	Forward Direction = 0
-	// Backward is from a page to those that link to it.
+	// Backward is from a page to the pages that link to it.
 	Backward Direction = 1
 )
 
@@ -34,8 +34,8 @@ func (d Direction) String() string {
 	return "backward"
 }
 
-// Cell is an open cell. It is immutable, reads the bytes that it was opened with
-// where they lie, and may be used by many goroutines at once.
+// Cell is an open cell. It is immutable, reads its bytes in place, and is safe for concurrent
+// use.
 type Cell struct {
 	data   []byte
 	header *header
@@ -44,15 +44,13 @@ type Cell struct {
 	lists  [2]*lists.Table // by Direction
 	ghosts [2]Ghosts
 	labels *lists.LabelColumn // nil without labels
-	// damage is the first error that a read met in bytes that were right when the
-	// cell was opened.
+	// damage is the first error of a read. If it is set, the bytes have changed since Open.
 	damage atomic.Pointer[error]
 }
 
-// Open returns the cell that data is. It keeps data, which must not change. It
-// verifies every checksum, so that one flipped bit anywhere is found, and the
-// structure of all indexes; [Cell.Verify] goes through every list, too. An error
-// wraps ErrCorrupt or ErrVersion.
+// Open returns the cell in data. It keeps data, and the caller must not change it. It verifies
+// every checksum, because one flipped bit anywhere must be found, and the structure of all
+// indexes. [Cell.Verify] checks every list, too. An error wraps ErrCorrupt or ErrVersion.
 func Open(data []byte) (*Cell, error) {
 	c, err := open(data, true)
 	if err != nil {
@@ -108,29 +106,29 @@ func (c *Cell) openLists(d int) error {
 	return err
 }
 
-// Bytes returns the bytes that the cell reads. They must not be changed.
+// Bytes returns the bytes of the cell. The caller must not change them.
 func (c *Cell) Bytes() []byte { return c.data }
 
-// Len returns the number of pages: their ordinals are below it.
+// Len returns the number of pages; ordinals are below it.
 func (c *Cell) Len() int { return int(c.header.pages) }
 
-// Range returns the UIDs that the cell is for.
+// Range returns the range of UIDs of the cell.
 func (c *Cell) Range() uid.Range { return c.header.keys }
 
-// Epoch returns the epoch that the builder was given.
+// Epoch returns the builder's Options.Epoch.
 func (c *Cell) Epoch() uint64 { return c.header.epoch }
 
-// Meta returns the metadata that the builder was given. It must not be changed.
+// Meta returns the builder's Options.Meta. The caller must not change it.
 func (c *Cell) Meta() []byte { return c.header.meta }
 
 // Codec returns the codec of the lists of direction d.
 func (c *Cell) Codec(d Direction) lists.Codec { return c.header.codec[d] }
 
-// Sketches returns the section of that name, empty where there is none. It must not
-// be changed.
+// Sketches returns the section of that name, or an empty slice if there is none. The caller must
+// not change it.
 func (c *Cell) Sketches() []byte { return c.header.sections[sectionSketches] }
 
-// UID returns the UID of an ordinal; 0 for one that is not below Len.
+// UID returns the UID of an ordinal, or 0 if the ordinal is not below Len.
 func (c *Cell) UID(ord uint32) uid.UID {
 	if ord >= c.header.pages {
 		return 0
@@ -138,24 +136,23 @@ func (c *Cell) UID(ord uint32) uid.UID {
 	return c.pages.uid(ord)
 }
 
-// Ordinal returns the ordinal of the page u; ok is false where it is no page of the
-// cell.
+// Ordinal returns the ordinal of the page u; ok is false if u is no page of the cell.
 func (c *Cell) Ordinal(u uid.UID) (ord uint32, ok bool) { return c.pages.ordinal(u) }
 
-// AppendURL appends the URL of an ordinal; nothing for one that is not below Len.
+// AppendURL appends the URL of an ordinal, or nothing if it is not below Len.
 func (c *Cell) AppendURL(dst []byte, ord uint32) []byte { return c.urls.AppendURL(dst, ord) }
 
-// Find returns the page of a URL, which is compared byte by byte.
+// Find returns the page of a URL. It compares URLs byte by byte.
 func (c *Cell) Find(url string) (ord uint32, ok bool) {
 	return c.FindBytes(unsafe.Slice(unsafe.StringData(url), len(url)))
 }
 
-// FindBytes is Find for a URL in a slice, which it does not keep.
+// FindBytes is Find for a byte slice. It does not keep the slice.
 func (c *Cell) FindBytes(url []byte) (ord uint32, ok bool) {
 	return c.urls.FindBytes(url, hostHash(url))
 }
 
-// hostHash is what the table of URLs knows the host of a URL by.
+// hostHash returns the URL table's key of a URL's host.
 func hostHash(url []byte) uint64 {
 	var buf [128]byte
 	return xxhash.Sum64(weburl.AppendHostKey(buf[:0], url))
@@ -164,23 +161,23 @@ func hostHash(url []byte) uint64 {
 // URLs returns the table of URLs by ordinal, for scans.
 func (c *Cell) URLs() *urls.Table { return c.urls }
 
-// NumLinks returns how many links the lists of direction d have.
+// NumLinks returns the number of links in the lists of direction d.
 func (c *Cell) NumLinks(d Direction) int64 { return int64(c.header.links[d]) }
 
-// MaxDegree returns how many links the longest list of direction d has.
+// MaxDegree returns the length of the longest list of direction d.
 func (c *Cell) MaxDegree(d Direction) int { return int(c.header.maxDegree[d]) }
 
 // HasLabels reports whether any link has a label.
 func (c *Cell) HasLabels() bool { return c.labels != nil }
 
-// Lists returns the lists of direction d with local targets as ordinals and others
-// as ghosts, for passes over the whole cell.
+// Lists returns the lists of direction d, for passes over the whole cell. Local targets are
+// ordinals, the others ghosts.
 func (c *Cell) Lists(d Direction) *lists.Table { return c.lists[d] }
 
-// Ghosts returns what the ghosts of direction d are.
+// Ghosts returns the dictionary of the ghosts of direction d.
 func (c *Cell) Ghosts(d Direction) *Ghosts { return &c.ghosts[d] }
 
-// Sizes returns how many bytes each section takes, by its name.
+// Sizes returns the length in bytes of each section, by its name.
 func (c *Cell) Sizes() map[string]int {
 	sizes := make(map[string]int, numSections)
 	for i, section := range c.header.sections {
@@ -189,15 +186,14 @@ func (c *Cell) Sizes() map[string]int {
 	return sizes
 }
 
-// damaged notes damage that a read has met.
+// damaged records the error of a read if it is the first one.
 func (c *Cell) damaged(err error) {
 	err = fmt.Errorf("cell: %w: %w", ErrCorrupt, err)
 	c.damage.CompareAndSwap(nil, &err)
 }
 
-// Err returns the first damage that any read has met since the cell was opened, or
-// nil. There is none unless memory failed: Open has seen the checksums. A list that
-// is damaged reads as empty.
+// Err returns the error of the first damaged read since Open, or nil. It must be nil unless
+// memory failed, because Open has compared the checksums. A damaged list reads as empty.
 func (c *Cell) Err() error {
 	if err := c.damage.Load(); err != nil {
 		return *err

@@ -15,7 +15,7 @@ import (
 	"github.com/trefoildb/trefoil/links/urls"
 )
 
-// allOptions are the ways to code a cell.
+// allOptions lists the ways to code a cell.
 func allOptions() map[string]Options {
 	all := map[string]Options{
 		"symbols": {URLs: urls.Options{Symbols: true, Stride: 16}},
@@ -49,7 +49,7 @@ func TestRandomWebs(t *testing.T) {
 					b.sides[0].batch, b.sides[1].batch = 1+r.IntN(50), 1+r.IntN(50)
 				})
 				g.check(t, c)
-				c.pages.table = runTable{} // now the sequences answer
+				c.pages.table = runTable{} // the sequences must answer
 				g.check(t, c)
 				if c.Epoch() != o.Epoch || !bytes.Equal(c.Meta(), o.Meta) {
 					t.Errorf("epoch %d, meta %q, want %d, %q", c.Epoch(), c.Meta(), o.Epoch, o.Meta)
@@ -59,7 +59,7 @@ func TestRandomWebs(t *testing.T) {
 	}
 }
 
-// oddWebs are shapes that no random web has.
+// oddWebs are shapes that random webs lack.
 func oddWebs(r *rand.Rand) map[string]*graph {
 	webs := make(map[string]*graph)
 	web := func(name string, keys uid.Range) *graph {
@@ -150,7 +150,7 @@ func TestOddWebs(t *testing.T) {
 	}
 }
 
-// TestWorkers builds one cell in several ways, which must give the same bytes.
+// TestWorkers builds one cell with several numbers of workers. The bytes must be the same.
 func TestWorkers(t *testing.T) {
 	r := random(t)
 	g := randomGraph(r, 3000, 60_000)
@@ -167,7 +167,7 @@ func TestWorkers(t *testing.T) {
 	}
 }
 
-// TestManyRuns reads a cell whose table of runs is a large one.
+// TestManyRuns reads a cell with a large table of runs.
 func TestManyRuns(t *testing.T) {
 	r := random(t)
 	g := newGraph(uid.Slots{First: 4, Last: 7}.Range())
@@ -218,7 +218,7 @@ func TestDuplicates(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	// The copies of one edge end up in different parts and batches.
+	// The copies of one edge must end up in different parts and batches.
 	first := Label{Weight: 2, Anchor: "first"}
 	for i := range 3 * batchEdges / 2 {
 		label := NoLabel

@@ -1,4 +1,4 @@
-// Tests of cells that choose the codecs of their lists.
+// Tests of cells with codecs of their own choice.
 
 package cell
 
@@ -10,8 +10,8 @@ import (
 	"github.com/trefoildb/trefoil/links/uid"
 )
 
-// site returns a site whose pages link to the same menu, which is that many links to
-// few pages, and to some that lie anywhere.
+// site returns a site. Its pages link to the same menu, which makes many links to few pages, and
+// to some random pages.
 func site(tb testing.TB, pages int) *graph {
 	rng := random(tb)
 	g := newGraph(uid.Slots{First: 1, Last: 1}.Range())
@@ -31,7 +31,7 @@ func site(tb testing.TB, pages int) *graph {
 	return g
 }
 
-// Each direction has its own codec, and the header says which.
+// Each direction must have its own codec, and the header must record it.
 func TestCodecs(t *testing.T) {
 	g := site(t, 2500)
 	data := g.bytes(t, Options{Lists: lists.Options{Codec: lists.Auto}}, nil)

@@ -1,4 +1,4 @@
-// This file turns edges into ordinals and ghosts, in pieces on all cores.
+// Conversion of edges into ordinals and ghosts, in pieces on all cores.
 
 package cell
 
@@ -12,17 +12,17 @@ import (
 	"github.com/trefoildb/trefoil/links/uid"
 )
 
-// pageTable is the pages of a cell that is being built: runs of UIDs as they are.
+// pageTable holds the pages during a build, as runs of unpacked UIDs.
 type pageTable struct {
 	runWriter
 	keys uid.Range
 	once sync.Once
 	done bool
-	// slots is where the runs of each slot of the range begin, and the end.
+	// slots[i] is the first run of the i-th slot of the range; the last element is the end.
 	slots []uint32
 }
 
-// finish ends the pages.
+// finish ends the pages: none may be added after it. It is safe for concurrent use.
 func (t *pageTable) finish() {
 	t.once.Do(func() {
 		t.done = true
@@ -39,20 +39,21 @@ func (t *pageTable) finish() {
 	})
 }
 
-// pageFinder looks pages up; it knows the run of the last one.
+// pageFinder looks up pages and caches the run of the last one, because neighbours share it.
 type pageFinder struct {
 	table *pageTable
-	first uid.UID // of the run of the last page
-	count uint64  // of its pages
-	begin uint32  // its first ordinal
+	first uid.UID // first UID of the cached run
+	count uint64  // pages of the cached run
+	begin uint32  // first ordinal of the cached run
 }
 
-// find returns the ordinal of a UID of the range.
+// find returns the ordinal of u, which must be in the range.
 func (f *pageFinder) find(u uid.UID) (uint32, bool) {
 	if within := uint64(u - f.first); within < f.count {
 		return f.begin + uint32(within), true
 	}
 	t := f.table
+	// Only runs of the same slot can hold u.
 	slot := int(u.Slot() - t.keys.First.Slot())
 	lo, hi := int(t.slots[slot]), int(t.slots[slot+1])
 	i := lo + sort.Search(hi-lo, func(i int) bool { return t.first[lo+i] > u }) - 1
@@ -72,43 +73,43 @@ func (f *pageFinder) find(u uid.UID) (uint32, bool) {
 }
 
 const (
-	// batchEdges is how many edges are converted at once, by all workers together.
+	// batchEdges is how many edges all workers together convert at once.
 	batchEdges = 1 << 18
-	// minPart is how many edges are worth a goroutine.
+	// minPart is the least number of edges for which a goroutine is worth starting.
 	minPart = 1 << 10
 )
 
-// side is one direction of a cell that is being built.
+// side holds one direction during a build.
 type side struct {
 	direction Direction
 	pages     *pageTable
 	workers   int
-	batch     int // batchEdges, but in tests
+	batch     int // batchEdges, except in tests
 
 	pending       []Edge
-	pendingLabels []Label // as many as pending, or none
-	last          Edge    // the last one converted
+	pendingLabels []Label // none, or one for each pending edge
+	last          Edge    // last converted edge
 	pieces        []*piece
-	written       *ListWriter // what came instead of edges; nil where these may come
+	written       *ListWriter // lists instead of edges; nil if edges may come
 	duplicates    atomic.Int64
 	err           error
 }
 
-// piece is some edges, converted. Its lists follow those of the piece before; the
-// first one may go on with the last one of that.
+// piece holds some converted edges. Its lists follow those of the piece before. Its first list
+// may continue the last one of that piece.
 type piece struct {
 	keys   []uint32 // ordinals, ascending
 	counts []degree // of each key
 	locals []uint32 // of all keys, one list after another
-	ghosts []uint32 // places in remote
+	ghosts []uint32 // indexes in remote
 	labels []Label  // of all keys, or none
 	remote []uid.UID
 }
 
-// degree is how many targets of each kind a key of a piece has.
+// degree counts the targets of each kind of one key of a piece.
 type degree struct{ locals, ghosts uint32 }
 
-// add takes edges in; see Builder.AddEdges.
+// add appends edges and converts each full batch; see Builder.AddEdges.
 func (s *side) add(edges []Edge, labels []Label) error {
 	if s.written != nil && s.err == nil {
 		s.err = fmt.Errorf("cell: %s edges beside lists: %w", s.direction, ErrOrder)
@@ -128,8 +129,8 @@ func (s *side) add(edges []Edge, labels []Label) error {
 	return s.err
 }
 
-// takeLabels adds the labels of the next n edges to the pending ones, which begin
-// with the first edge that has one.
+// takeLabels appends the labels of the next n edges. If an earlier pending edge has no label, it
+// gets NoLabel, because pendingLabels must match pending.
 func (s *side) takeLabels(n int, labels []Label) {
 	if labels == nil && len(s.pendingLabels) == 0 {
 		return
@@ -146,11 +147,13 @@ func (s *side) takeLabels(n int, labels []Label) {
 	}
 }
 
-// convert turns the pending edges into a piece for each worker.
+// convert turns the pending edges into one piece for each worker.
 func (s *side) convert() {
 	if len(s.pending) == 0 || s.err != nil {
 		return
 	}
+	// 1. Convert the parts at the same time. Each part needs the edge before it, because order
+	// and duplicates are checked across the border.
 	parts := min(s.workers, (len(s.pending)+minPart-1)/minPart)
 	made, errs := make([]*piece, parts), make([]error, parts)
 	var wg sync.WaitGroup
@@ -172,12 +175,14 @@ func (s *side) convert() {
 		}
 	}
 	wg.Wait()
+	// 2. Reject the whole batch if one part failed.
 	for _, err := range errs {
 		if err != nil {
 			s.err = err
 			return
 		}
 	}
+	// 3. Keep the pieces. The labels are cleared, because they refer to the caller's anchors.
 	s.pieces = append(s.pieces, made...)
 	s.last = s.pending[len(s.pending)-1]
 	s.pending = s.pending[:0]
@@ -185,7 +190,7 @@ func (s *side) convert() {
 	s.pendingLabels = s.pendingLabels[:0]
 }
 
-// convertPart converts edges, the one before which is before.
+// convertPart converts edges; before is the edge that precedes them.
 func (s *side) convertPart(before Edge, edges []Edge, labels []Label) (*piece, error) {
 	p := &piece{locals: make([]uint32, 0, len(edges))}
 	froms, tos := pageFinder{table: s.pages}, pageFinder{table: s.pages}
@@ -194,6 +199,7 @@ func (s *side) convertPart(before Edge, edges []Edge, labels []Label) (*piece, e
 	var d degree
 	key, from := uint32(0), uid.UID(0)
 	for i, e := range edges {
+		// 1. Check the order, and drop duplicates.
 		if e.From <= before.From && (e.From < before.From || e.To <= before.To) {
 			if e == before {
 				s.duplicates.Add(1)
@@ -202,6 +208,7 @@ func (s *side) convertPart(before Edge, edges []Edge, labels []Label) (*piece, e
 			return nil, fmt.Errorf("cell: %s edge %s to %s after %s to %s: %w", s.direction, e.From, e.To, before.From, before.To, ErrOrder)
 		}
 		before = e
+		// 2. If a new list begins, look up its page.
 		if e.From != from {
 			if from != 0 {
 				p.keys, p.counts = append(p.keys, key), append(p.counts, d)
@@ -214,12 +221,13 @@ func (s *side) convertPart(before Edge, edges []Edge, labels []Label) (*piece, e
 				return nil, fmt.Errorf("cell: %s edge %s to %s: %w", s.direction, e.From, e.To, ErrUnknownPage)
 			}
 			key, from, d = ord, e.From, degree{}
-			// A page's links lead most of all to its own host.
+			// The target cache starts at the page's own host, because most links stay there.
 			tos.first, tos.count, tos.begin = froms.first, froms.count, froms.begin
 		}
 		if labels != nil {
 			p.labels = append(p.labels, labels[i])
 		}
+		// 3. Keep the target as an ordinal if it is a page of the cell, else as a ghost.
 		if keys.Contains(e.To) {
 			if ord, ok := tos.find(e.To); ok {
 				p.locals = append(p.locals, ord)
@@ -236,6 +244,8 @@ func (s *side) convertPart(before Edge, edges []Edge, labels []Label) (*piece, e
 	if from != 0 {
 		p.keys, p.counts = append(p.keys, key), append(p.counts, d)
 	}
+	// 4. Finish the piece. Its ghosts are numbered in UID order, because remote must ascend when
+	// pieces are merged.
 	if !Labelled(p.labels) {
 		p.labels = nil
 	}
@@ -244,8 +254,8 @@ func (s *side) convertPart(before Edge, edges []Edge, labels []Label) (*piece, e
 	return p, nil
 }
 
-// sortRemote sets p.remote to uids in ascending order, and the ghosts, which are
-// places in uids, to places in that.
+// sortRemote sets p.remote to the sorted uids. It maps p.ghosts from indexes in uids to indexes
+// in p.remote.
 func (p *piece) sortRemote(uids []uid.UID) {
 	p.remote = slices.Clone(uids)
 	slices.Sort(p.remote)
@@ -259,13 +269,13 @@ func (p *piece) sortRemote(uids []uid.UID) {
 	}
 }
 
-// uidSet numbers different UIDs in the order in which they come first.
+// uidSet numbers distinct UIDs in the order of their first use.
 type uidSet struct {
 	uids  []uid.UID
-	slots []uint32 // 1 + a place in uids, or 0; a power of two of them
+	slots []uint32 // 1 + an index in uids, or 0 if free; the length is a power of two
 }
 
-// place returns the number of u.
+// place returns the number of u, and adds u if it is new.
 func (s *uidSet) place(u uid.UID) uint32 {
 	if 2*len(s.uids) >= len(s.slots) {
 		s.grow()

@@ -1,4 +1,4 @@
-// This file makes the lists of one direction from its pieces.
+// Encoding of one direction's pieces into its lists.
 
 package cell
 
@@ -22,7 +22,7 @@ type builtLists struct {
 	maxDegree uint32
 }
 
-// build makes the lists. It ends the side.
+// build returns the lists of the side. It ends the side.
 func (s *side) build(o Options) (builtLists, error) {
 	if s.written != nil && s.err == nil {
 		return s.written.finish()
@@ -48,9 +48,11 @@ func (s *side) build(o Options) (builtLists, error) {
 	return b, s.encode(&b)
 }
 
-// encode gives the lists of all pages, in order, to the builders. It drops each piece
-// when its lists are coded.
+// encode appends the lists of all pages, in order, to the builders. It drops each piece when its
+// lists are coded.
 func (s *side) encode(b *builtLists) error {
+	// flush appends a list. Pages without links before it get empty lists, because the table
+	// must have one list for each ordinal.
 	flush := func(l *pageLinks) error {
 		b.links += uint64(len(l.locals) + len(l.ghosts))
 		b.maxDegree = max(b.maxDegree, uint32(len(l.locals)+len(l.ghosts)))
@@ -69,7 +71,8 @@ func (s *side) encode(b *builtLists) error {
 		}
 		return nil
 	}
-	var open pageLinks // the last list of a piece may go on in the next one
+	// 1. Append every list but the last of a piece, because the next piece may continue it.
+	var open pageLinks
 	for i, p := range s.pieces {
 		s.pieces[i] = nil
 		for list := range p.lists() {
@@ -85,8 +88,10 @@ func (s *side) encode(b *builtLists) error {
 			}
 			open.set(list)
 		}
+		// The open list must not keep its piece in memory.
 		open.own()
 	}
+	// 2. Append the last list, and empty ones for the pages after it.
 	if open.some {
 		if err := flush(&open); err != nil {
 			return err
@@ -100,8 +105,8 @@ func (s *side) encode(b *builtLists) error {
 	return nil
 }
 
-// pageLinks is the list of one page. Labels may be fewer than its links: the last
-// ones have none then.
+// pageLinks is the list of one page. If there are fewer labels than links, the last links have
+// none.
 type pageLinks struct {
 	some           bool
 	key            uint32
@@ -109,7 +114,7 @@ type pageLinks struct {
 	labels         []Label
 }
 
-// lists yields the lists of a piece, in parts of its memory.
+// lists yields the lists of a piece. They share the memory of the piece.
 func (p *piece) lists() func(yield func(pageLinks) bool) {
 	return func(yield func(pageLinks) bool) {
 		locals, ghosts, labels := p.locals, p.ghosts, p.labels
@@ -130,12 +135,12 @@ func (p *piece) lists() func(yield func(pageLinks) bool) {
 
 func (l *pageLinks) set(o pageLinks) { *l = o }
 
-// own makes the list one that does not keep its piece in memory.
+// own copies the list, so it does not keep its piece in memory.
 func (l *pageLinks) own() {
 	l.locals, l.ghosts, l.labels = slices.Clone(l.locals), slices.Clone(l.ghosts), slices.Clone(l.labels)
 }
 
-// extend adds the same page's further links.
+// extend appends further links of the same page.
 func (l *pageLinks) extend(o pageLinks) {
 	n := len(l.locals) + len(l.ghosts)
 	l.locals = append(l.locals, o.locals...)
@@ -152,8 +157,8 @@ func (l *pageLinks) extend(o pageLinks) {
 	}
 }
 
-// numberGhosts returns the different remote targets of all pieces, ascending, and
-// makes the pieces' ghosts places in them.
+// numberGhosts returns the distinct remote targets of all pieces, ascending. It maps the pieces'
+// ghosts to indexes in the result.
 func (s *side) numberGhosts() []uid.UID {
 	all := make([][]uid.UID, len(s.pieces))
 	for i, p := range s.pieces {
@@ -176,8 +181,8 @@ func (s *side) numberGhosts() []uid.UID {
 	return ghosts
 }
 
-// place returns the place of u, which is there, in an ascending list: in time by the
-// logarithm of the place.
+// place returns the index of u, which must be in the ascending list. It takes time logarithmic
+// in the index.
 func place(list []uid.UID, u uid.UID) int {
 	high := 1
 	for high < len(list) && list[high] < u {
@@ -188,7 +193,7 @@ func place(list []uid.UID, u uid.UID) int {
 	return low + at
 }
 
-// union returns the UIDs of all lists, which ascend, each once.
+// union merges ascending lists into one without duplicates.
 func union(all [][]uid.UID, workers int) []uid.UID {
 	for len(all) > 1 {
 		merged := make([][]uid.UID, (len(all)+1)/2)
@@ -223,7 +228,7 @@ func unionOfTwo(a, b []uid.UID) []uid.UID {
 	return append(append(out, a...), b...)
 }
 
-// inParallel calls work for 0 ... n-1, in at most so many goroutines, and waits.
+// inParallel calls work for 0 ... n-1 in at most workers goroutines, and waits for all.
 func inParallel(n, workers int, work func(i int)) {
 	workers = min(workers, n)
 	if workers <= 1 {

@@ -1,3 +1,5 @@
+// Example of a cell of two pages.
+
 package cell_test
 
 import (

@@ -1,4 +1,4 @@
-// This file keeps cells in files.
+// Files of cells: atomic writing, and opening.
 
 package cell
 
@@ -9,10 +9,9 @@ import (
 	"path/filepath"
 )
 
-// WriteFile writes a cell that Build made to path, so that after a stop at any moment
-// path is as it was before or is the whole cell: it writes path with ".tmp" behind it,
-// syncs it, renames it and syncs the directory. What an earlier stop left there is
-// overwritten; two writers of one path must take turns.
+// WriteFile writes the bytes of a cell to path. If it stops at any moment, path is unchanged or
+// is the whole cell: it writes path + ".tmp", syncs it, renames it and syncs the directory. It
+// overwrites the temporary file of an earlier stop. Two writers of one path must take turns.
 func WriteFile(path string, data []byte) (err error) {
 	defer func() {
 		if err != nil {
@@ -24,6 +23,8 @@ func WriteFile(path string, data []byte) (err error) {
 	if err != nil {
 		return err
 	}
+	// The data must be durable before the rename, because a stop could otherwise leave a short
+	// file.
 	_, err = f.Write(data)
 	if err == nil {
 		err = f.Sync()
@@ -45,8 +46,8 @@ func syncDirectory(path string) error {
 	return errors.Join(dir.Sync(), dir.Close())
 }
 
-// OpenFile reads the file at path into memory and opens the cell that it is. A file
-// that is damaged wraps ErrCorrupt or ErrVersion.
+// OpenFile reads the file at path into memory and opens its cell. If the file is damaged, the
+// error wraps ErrCorrupt or ErrVersion.
 func OpenFile(path string) (*Cell, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {

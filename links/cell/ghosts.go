@@ -1,4 +1,4 @@
-// This file holds the ghosts: the pages of other cells that lists lead to.
+// Ghosts: the dictionary of links' targets outside the cell.
 
 package cell
 
@@ -11,20 +11,20 @@ import (
 	"github.com/trefoildb/trefoil/links/uid"
 )
 
-// Ghosts is the targets of one direction that are no page of the cell, each once, by
-// UID: ghost i is the i-th of them. It may be used by many goroutines at once.
+// Ghosts holds the targets of one direction that are no page of the cell, each once, by UID.
+// Ghost i is the i-th of them. It is safe for concurrent use.
 type Ghosts struct {
 	packing
 	packed pef.Sequence
-	// Ghosts below low are below the cell's range, those from high on above it. Those
-	// between, if there are any, are of the range and no page.
+	// Ghosts below low are below the cell's range, and ghosts from high on are above it. Any
+	// between are in the range, but no page of the cell.
 	low, high uint32
 }
 
-// Len returns how many ghosts there are.
+// Len returns the number of ghosts.
 func (g *Ghosts) Len() int { return g.packed.Len() }
 
-// UID returns the UID of a ghost; 0 for one that is not there.
+// UID returns the UID of a ghost, or 0 if there is no such ghost.
 func (g *Ghosts) UID(i uint32) uid.UID {
 	if uint64(i) >= uint64(g.packed.Len()) {
 		return 0
@@ -32,7 +32,8 @@ func (g *Ghosts) UID(i uint32) uid.UID {
 	return g.unpack(g.packed.At(int(i)))
 }
 
-// putUIDs puts the UIDs of ghosts that are there into dst, which is as long.
+// putUIDs writes the UIDs of ghosts into dst, which must have the same length. Each ghost must
+// be below Len.
 func (g *Ghosts) putUIDs(dst []uid.UID, ghosts []uint32) {
 	pef.Gather(&g.packed, dst, ghosts)
 	p := g.packing
@@ -41,8 +42,8 @@ func (g *Ghosts) putUIDs(dst []uid.UID, ghosts []uint32) {
 	}
 }
 
-// split returns how many of some ghosts, which ascend, are below the cell's range; mixed
-// is set where others are within it, between the cell's pages. It has no branch.
+// split returns how many ghosts, which must ascend, are below the cell's range. mixed is set if
+// others are within it, between the cell's pages. It has no branch.
 func (g *Ghosts) split(ghosts []uint32) (below int, mixed bool) {
 	notAbove := 0
 	for _, ghost := range ghosts {
@@ -54,7 +55,7 @@ func (g *Ghosts) split(ghosts []uint32) (below int, mixed bool) {
 	return below, notAbove != below
 }
 
-// Index returns the ghost that u is.
+// Index returns the ghost with UID u; ok is false if there is none.
 func (g *Ghosts) Index(u uid.UID) (uint32, bool) {
 	packed, ok := g.pack(u)
 	if !ok {
@@ -67,7 +68,7 @@ func (g *Ghosts) Index(u uid.UID) (uint32, bool) {
 	return uint32(i), true
 }
 
-// below returns how many ghosts are below u.
+// below returns the number of ghosts below u.
 func (g *Ghosts) below(u uid.UID) uint32 {
 	lo, hi := 0, g.packed.Len()
 	for lo < hi {
@@ -81,7 +82,7 @@ func (g *Ghosts) below(u uid.UID) uint32 {
 	return uint32(lo)
 }
 
-// appendGhosts appends the section of these UIDs, which ascend strictly.
+// appendGhosts appends the section of ghosts, which must ascend strictly.
 func appendGhosts(dst []byte, ghosts []uid.UID) []byte {
 	var slot uid.Slot
 	var maxHost, maxPage uint32
@@ -99,8 +100,8 @@ func appendGhosts(dst []byte, ghosts []uid.UID) []byte {
 	return pef.Append(p.appendTo(dst), packed)
 }
 
-// openGhosts verifies the section: UIDs that ascend strictly, at least as many as
-// the lists need.
+// openGhosts opens and verifies the section: UIDs must ascend strictly, and there must be at
+// least needed of them, because the lists refer to these.
 func openGhosts(b []byte, keys uid.Range, needed uint32) (Ghosts, error) {
 	p, err := openPacking(b)
 	if err != nil {
@@ -111,16 +112,20 @@ func openGhosts(b []byte, keys uid.Range, needed uint32) (Ghosts, error) {
 	if g.packed, used, err = pef.Open(b[packingLen:]); err != nil {
 		return g, err
 	}
+	// 1. Check lengths. The section must end with the sequence.
 	if packingLen+used != len(b) || uint64(g.packed.Len()) < uint64(needed) || uint64(g.packed.Len()) > math.MaxUint32 {
 		return g, fmt.Errorf("%d ghosts in %d bytes, the lists have %d", g.packed.Len(), len(b), needed)
 	}
-	before := uint64(0) // packs to no UID: its host would be 0
+	// 2. Check the order, because Index and split search by it.
+	before := uint64(0) // no UID packs to it, because its host would be 0
 	for i, packed := range g.packed.All() {
 		if !g.fits(packed) || packed == before {
 			return g, fmt.Errorf("ghost %d cannot be", i)
 		}
 		before = packed
 	}
+	// 3. Find the bounds for split. They may be wrong if keys.Last + 1 overflowed, so that case
+	// is apart.
 	g.low, g.high = g.below(keys.First), uint32(g.packed.Len())
 	if keys.Last != math.MaxUint64 {
 		g.high = g.below(keys.Last + 1)

@@ -1,4 +1,4 @@
-// This file pins the format, and tests that damage to it is seen.
+// Golden file of the format, and tests for damage to it.
 
 package cell
 
@@ -23,8 +23,8 @@ import (
 
 var rewrite = flag.Bool("rewrite", false, "write what the code gives into the golden files")
 
-// letters is the five pages of the paper's figure 3, with labels, a ghost, sketches
-// and metadata added.
+// letters returns the five pages of the paper's figure 3, with labels, a ghost, sketches and
+// metadata.
 func letters() (*graph, Options) {
 	g := newGraph(uid.Slots{First: 4, Last: 5}.Range())
 	u := make([]uid.UID, 5)
@@ -112,7 +112,7 @@ func golden(tb testing.TB) []byte {
 	return data
 }
 
-// TestFlippedBits flips every bit, cuts the cell at every byte and makes it longer.
+// TestFlippedBits flips every bit, truncates the cell at every byte, and makes it longer.
 func TestFlippedBits(t *testing.T) {
 	data := golden(t)
 	for i := range 8 * len(data) {
@@ -137,7 +137,7 @@ func TestFlippedBits(t *testing.T) {
 	}
 }
 
-// TestDamageInMemory flips bits of a cell that is open: Verify sees every one.
+// TestDamageInMemory flips bits of an open cell. Verify must report each.
 func TestDamageInMemory(t *testing.T) {
 	r := random(t)
 	data := randomGraph(r, 300, 3000).bytes(t, Options{}, nil)
@@ -154,7 +154,7 @@ func TestDamageInMemory(t *testing.T) {
 	}
 }
 
-// readAll calls every method on every page and some beyond.
+// readAll calls every method on every page and on some ordinals beyond.
 func readAll(c *Cell) {
 	for i := range uint32(min(c.Len()+2, 1000)) {
 		u := c.UID(i)
@@ -172,8 +172,7 @@ func readAll(c *Cell) {
 	_ = c.Err()
 }
 
-// reseal makes every checksum of data right, where it has a header and its sections
-// are within it.
+// reseal recomputes every checksum of data if it has a header and its sections are within it.
 func reseal(data []byte) {
 	if len(data) < headerLen {
 		return
@@ -200,8 +199,8 @@ func reseal(data []byte) {
 	le.PutUint64(data[checksumAt:], headerChecksum(data, start))
 }
 
-// TestManyPages opens a cell of some hundred bytes whose page numbers say that it has
-// four thousand million pages: an error, before memory is taken for them.
+// TestManyPages opens a cell of some hundred bytes with four thousand million pages in its
+// header. Open must fail before it allocates memory for them.
 func TestManyPages(t *testing.T) {
 	const pages = 1<<32 - 1
 	h := header{codec: codecsOf(1), pages: pages, keys: uid.Slots{First: 4, Last: 4}.Range()}
@@ -229,7 +228,7 @@ func TestManyPages(t *testing.T) {
 func FuzzOpen(f *testing.F) {
 	data := golden(f)
 	f.Add(data)
-	// Seeds that get behind the checksums: one byte of each eight changed.
+	// Some seeds must pass the checksums: one byte of each eight changed.
 	for i := 0; i < len(data); i += 8 {
 		changed := slices.Clone(data)
 		changed[i] ^= 0x41

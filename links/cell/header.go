@@ -1,4 +1,4 @@
-// This file holds the container: header, table of sections, checksums.
+// Container of a cell: header, table of sections, checksums.
 
 package cell
 
@@ -16,11 +16,11 @@ import (
 var (
 	// ErrCorrupt is wrapped by every error about bytes that are no cell.
 	ErrCorrupt = errors.New("damaged cell")
-	// ErrVersion is wrapped instead where a newer program wrote the cell.
+	// ErrVersion is wrapped instead if a newer program wrote the cell.
 	ErrVersion = errors.New("unknown format version of a cell")
 )
 
-// The sections of a cell, in the order in which they come.
+// The sections of a cell, in the order of the format.
 const (
 	sectionPages = iota
 	sectionURLs
@@ -41,7 +41,7 @@ const (
 	magic         = "tfCL"
 	formatVersion = 2
 
-	sectionTable = 64 // where the table of sections begins
+	sectionTable = 64 // offset of the table of sections
 	sectionEntry = 24
 	lengthAt     = sectionTable + numSections*sectionEntry
 	checksumAt   = lengthAt + 8
@@ -50,7 +50,7 @@ const (
 	knownFlags   = 0
 )
 
-// header is what the first bytes of a cell say.
+// header is the decoded header of a cell.
 type header struct {
 	codec     [2]lists.Codec // by Direction
 	pages     uint32
@@ -62,8 +62,8 @@ type header struct {
 	sections  [numSections][]byte
 }
 
-// codecByte returns the byte of the codecs: that of the forward lists, and in the
-// upper half that of the backward ones where it is another one.
+// codecByte returns the byte of the codecs: the lower half is the forward lists' codec. The
+// upper half is the backward lists' codec, or 0 if it is the same.
 func codecByte(c [2]lists.Codec) byte {
 	if c[Backward] == c[Forward] {
 		return byte(c[Forward])
@@ -80,8 +80,8 @@ func codecsOf(b byte) [2]lists.Codec {
 
 func roundUp8(n int) int { return (n + 7) &^ 7 }
 
-// seal writes the header into data, whose sections stand where ends says: each from
-// the end of the one before, the first one from the end of the metadata.
+// seal writes the header into data. ends[i] is the end of section i; the section begins at the
+// end of the one before. The first one begins at the end of the metadata.
 func (h *header) seal(data []byte, ends [numSections]int, lengths [numSections]int) {
 	le := binary.LittleEndian
 	copy(data, magic)
@@ -95,6 +95,8 @@ func (h *header) seal(data []byte, ends [numSections]int, lengths [numSections]i
 		le.PutUint64(data[40+8*d:], h.links[d])
 		le.PutUint32(data[56+4*d:], h.maxDegree[d])
 	}
+	// The sections must be complete before the checksum of the header, because it covers their
+	// checksums.
 	metaEnd := headerLen + roundUp8(len(h.meta))
 	copy(data[headerLen:], h.meta)
 	start := metaEnd
@@ -109,7 +111,8 @@ func (h *header) seal(data []byte, ends [numSections]int, lengths [numSections]i
 	le.PutUint64(data[checksumAt:], headerChecksum(data, metaEnd))
 }
 
-// headerChecksum is that of all before the first section but the checksum itself.
+// headerChecksum returns the checksum of all bytes before the first section, except the checksum
+// itself.
 func headerChecksum(data []byte, metaEnd int) uint64 {
 	var sum xxhash.Digest
 	sum.Reset()
@@ -118,10 +121,11 @@ func headerChecksum(data []byte, metaEnd int) uint64 {
 	return sum.Sum64()
 }
 
-// parseHeader checks the header of a cell, that the sections are where they must be,
-// and the checksums of all if verify is set.
+// parseHeader decodes and checks the header of a cell and the offsets of its sections. If verify
+// is set, it compares the sections' checksums, too.
 func parseHeader(data []byte, verify bool) (*header, error) {
 	le := binary.LittleEndian
+	// 1. Check the fixed fields and the header's checksum before any of its numbers is used.
 	if len(data) < headerLen || string(data[:len(magic)]) != magic {
 		return nil, errors.New("it does not begin as a cell does")
 	}
@@ -139,6 +143,8 @@ func parseHeader(data []byte, verify bool) (*header, error) {
 	if sum := le.Uint64(data[checksumAt:]); sum != headerChecksum(data, metaEnd) {
 		return nil, fmt.Errorf("the checksum of its header is %016x and should be %016x", headerChecksum(data, metaEnd), sum)
 	}
+	// 2. Decode the counts. Memory for pages is allocated later, so they must not exceed the
+	// bytes.
 	h := &header{
 		codec: codecsOf(data[5]),
 		pages: le.Uint32(data[32:]),
@@ -146,7 +152,7 @@ func parseHeader(data []byte, verify bool) (*header, error) {
 		epoch: le.Uint64(data[24:]),
 		meta:  data[headerLen : headerLen+int(metaLen) : headerLen+int(metaLen)],
 	}
-	// A page has some bytes in several sections. What follows takes memory by pages.
+	// A page has some bytes in several sections.
 	if uint64(h.pages) > uint64(len(data)) {
 		return nil, fmt.Errorf("it says that it has %d pages", h.pages)
 	}
@@ -156,6 +162,8 @@ func parseHeader(data []byte, verify bool) (*header, error) {
 	for d := range 2 {
 		h.links[d], h.maxDegree[d] = le.Uint64(data[40+8*d:]), le.Uint32(data[56+4*d:])
 	}
+	// 3. Check the sections. Each must begin at the end of the one before, and the last one must
+	// end the cell.
 	at := metaEnd
 	for i := range h.sections {
 		entry := data[sectionTable+sectionEntry*i:]

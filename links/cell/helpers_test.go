@@ -1,4 +1,4 @@
-// This file holds what the tests share: graphs as plain maps, and random ones.
+// Helpers of the tests: graphs as plain maps, and random ones.
 
 package cell
 
@@ -16,7 +16,7 @@ import (
 	"github.com/trefoildb/trefoil/links/uid"
 )
 
-// random returns a generator whose seed is logged; TREFOIL_SEED repeats one.
+// random returns a generator and logs its seed. If TREFOIL_SEED is set, it is the seed.
 func random(tb testing.TB) *rand.Rand {
 	tb.Helper()
 	seed := uint64(time.Now().UnixNano())
@@ -30,7 +30,7 @@ func random(tb testing.TB) *rand.Rand {
 	return rand.New(rand.NewPCG(seed, 0))
 }
 
-// graph is the oracle: all links of a web, of which a cell has the pages of keys.
+// graph is the oracle: all links of a web. A cell has its pages in keys.
 type graph struct {
 	keys  uid.Range
 	pages map[uid.UID]string
@@ -53,13 +53,13 @@ func (g *graph) own() []uid.UID {
 	return own
 }
 
-// edges returns the edges that the cell has in direction d, sorted.
+// edges returns the cell's edges in direction d, sorted.
 func (g *graph) edges(d Direction) (edges []Edge, labels []Label) {
 	for e := range g.links {
 		if d == Backward {
 			e = Edge{From: e.To, To: e.From}
 		}
-		// A target that is no page has no list.
+		// An unknown target has no list.
 		if _, there := g.pages[e.From]; there && g.keys.Contains(e.From) {
 			edges = append(edges, e)
 		}
@@ -77,8 +77,7 @@ func compareEdges(a, b Edge) int {
 	return cmp.Or(cmp.Compare(a.From, b.From), cmp.Compare(a.To, b.To))
 }
 
-// build builds the cell of g; tweak, if it is not nil, changes the builder before
-// edges come.
+// build builds the cell of g. If tweak is not nil, it may change the builder before edges come.
 func (g *graph) build(tb testing.TB, o Options, tweak func(*Builder)) *Cell {
 	tb.Helper()
 	c, err := Open(g.bytes(tb, o, tweak))
@@ -230,8 +229,8 @@ func (g *graph) checkLinks(tb testing.TB, c *Cell, d Direction, own []uid.UID) {
 	}
 }
 
-// randomGraph returns a web of up to so many pages and links, with holes, pages that
-// are named as links only, labels on some, and a cell somewhere in it.
+// randomGraph returns a web of at most that many pages and links. It has holes, pages known only
+// as ends of links, labels on some links, and a cell somewhere in it.
 func randomGraph(r *rand.Rand, maxPages, maxLinks int) *graph {
 	slots := uid.Slots{First: uid.Slot(r.IntN(4)), Last: 0}
 	slots.Last = slots.First + uid.Slot(r.IntN(4))
@@ -247,7 +246,7 @@ func randomGraph(r *rand.Rand, maxPages, maxLinks int) *graph {
 		}
 		u := uid.Make(slot, host, page)
 		all = append(all, u)
-		// Some targets of the range are no page.
+		// Some targets of the range must be no page.
 		if r.IntN(50) > 0 || !g.keys.Contains(u) {
 			g.pages[u] = fmt.Sprintf("http://h%d-%d.example/%s%d", slot, host, []string{"", "a/", "b/c/"}[r.IntN(3)], u)
 		}

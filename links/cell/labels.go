@@ -1,4 +1,4 @@
-// This file holds the labels: a column beside the forward lists.
+// Labels: a column beside the forward lists.
 
 package cell
 
@@ -8,13 +8,13 @@ import (
 	"github.com/trefoildb/trefoil/links/lists"
 )
 
-// Label is what is noted on a link.
+// Label is an annotation of a link: a weight and an anchor, see package lists.
 type Label = lists.Label
 
-// NoLabel is the label of a link on which nothing was noted.
+// NoLabel is the label of a link without annotation.
 var NoLabel = Label{Weight: 1}
 
-// Labelled reports whether there is a label among labels.
+// Labelled reports whether any label differs from NoLabel.
 func Labelled(labels []Label) bool {
 	for _, l := range labels {
 		if l != NoLabel {
@@ -24,8 +24,8 @@ func Labelled(labels []Label) bool {
 	return false
 }
 
-// AppendLabels appends the labels of a page's forward links, one for each in the
-// order of AppendLinks; nothing for an ordinal that is not below Len.
+// AppendLabels appends the labels of a page's forward links, one for each, in the order of
+// AppendLinks. It appends nothing if ord is not below Len.
 func (c *Cell) AppendLabels(dst []Label, ord uint32) []Label {
 	degree := c.Degree(Forward, ord)
 	before := len(dst)
@@ -44,7 +44,7 @@ func (c *Cell) AppendLabels(dst []Label, ord uint32) []Label {
 	return dst
 }
 
-// openLabels opens the section; nil where it is empty.
+// openLabels opens the section; it returns nil if the section is empty.
 func openLabels(b []byte) (*lists.LabelColumn, error) {
 	if len(b) == 0 {
 		return nil, nil
@@ -52,7 +52,7 @@ func openLabels(b []byte) (*lists.LabelColumn, error) {
 	return lists.OpenLabels(b)
 }
 
-// verifyLabels checks that each page has as many labels as links, or none.
+// verifyLabels checks each page: the number of labels must be 0 or the number of links.
 func (c *Cell) verifyLabels() error {
 	if c.labels == nil {
 		return nil

@@ -1,4 +1,4 @@
-// This file asks Linux for large pages below a cell.
+// Large pages of memory below a cell, on Linux.
 
 package cell
 
@@ -9,14 +9,13 @@ import (
 
 const (
 	largePage      = 2 << 20
-	adviseCollapse = 25 // MADV_COLLAPSE, since Linux 6.1: now
-	adviseHugePage = 14 // MADV_HUGEPAGE: by and by
+	adviseCollapse = 25 // MADV_COLLAPSE, since Linux 6.1: at once
+	adviseHugePage = 14 // MADV_HUGEPAGE: in the background
 )
 
-// useLargePages has what large pages lie within b backed by such. One list is read from
-// some twenty places all over its cell; with pages of 4 KiB most of them are none that the
-// processor has the address of at hand, and it goes through the tables of pages for each.
-// It is a wish: where the kernel does not grant it, reads are slower.
+// useLargePages requests large pages for the memory of b. One list is read from some twenty
+// places all over its cell. With pages of 4 KiB most of their addresses miss the processor's
+// TLB, and each miss walks the page tables. If the kernel declines, reads are only slower.
 func useLargePages(b []byte) {
 	first := uintptr(unsafe.Pointer(unsafe.SliceData(b)))
 	from, length := largePages(first, uintptr(len(b)))
@@ -29,8 +28,8 @@ func useLargePages(b []byte) {
 	}
 }
 
-// largePages returns where the large pages that lie within length bytes from first on
-// begin, and how many bytes they are; 0 where there is none.
+// largePages returns the start and the length of the large pages within length bytes from first
+// on. bytes is 0 if there is none.
 func largePages(first, length uintptr) (from, bytes uintptr) {
 	from = (first + largePage - 1) &^ (largePage - 1)
 	if end := (first + length) &^ (largePage - 1); end > from {

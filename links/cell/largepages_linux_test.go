@@ -1,3 +1,5 @@
+// Tests of the bounds of large pages.
+
 package cell
 
 import (
@@ -22,7 +24,7 @@ func TestLargePagesWithin(t *testing.T) {
 	}
 }
 
-// What is in the memory stays, whether the kernel grants the wish or not.
+// The memory must stay unchanged, whether or not the kernel grants the request.
 func TestUseLargePages(t *testing.T) {
 	for _, size := range []int{0, 1, largePage, 5*largePage + 7} {
 		b := bytes.Repeat([]byte("cell"), size/4+1)[:size]

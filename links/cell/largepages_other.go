@@ -1,3 +1,5 @@
+// Large pages of memory: nothing to do on other systems.
+
 //go:build !linux
 
 package cell

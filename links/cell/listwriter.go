@@ -1,4 +1,4 @@
-// This file takes lists that are ordinals already: nothing has to be looked up.
+// ListWriter: lists that are ordinals already, without look-ups.
 
 package cell
 
@@ -10,8 +10,8 @@ import (
 	"github.com/trefoildb/trefoil/links/uid"
 )
 
-// ListWriter takes the lists of one direction, page after page; see [Builder.Lists].
-// It is for one goroutine.
+// ListWriter takes the lists of one direction, page after page; see [Builder.Lists]. It is for
+// one goroutine.
 type ListWriter struct {
 	side   *side
 	labels lists.LabelOptions
@@ -19,10 +19,10 @@ type ListWriter struct {
 	err    error
 }
 
-// Lists begins direction d, which must have no edges: instead of these come the lists
-// of all pages, as ordinals, by [ListWriter.Append]. ghosts are all targets that are
-// not pages of the cell, ascending; the builder keeps the slice. As with AddEdges,
-// there may be no more pages, and two goroutines may write a direction each.
+// Lists begins direction d, which must have no edges. [ListWriter.Append] then takes the lists
+// of all pages as ordinals. ghosts must be all targets that are not pages of the cell,
+// ascending; the builder keeps the slice. As after AddEdges, no more pages may come, and two
+// goroutines may write one direction each.
 func (b *Builder) Lists(d Direction, ghosts []uid.UID) (*ListWriter, error) {
 	if b.err != nil {
 		return nil, b.err
@@ -63,10 +63,10 @@ func (w *ListWriter) checkGhosts() error {
 	return nil
 }
 
-// Append adds the list of the next page: ordinals of pages of the cell, and places in
-// the ghosts, each strictly ascending. labels, which only direction Forward has, is nil
-// or one for each target in the order of the targets' UIDs. Nothing is kept of the
-// slices but the anchors' bytes. Pages behind the last one that came have no links.
+// Append adds the list of the next page: ordinals of pages of the cell, and indexes in the
+// ghosts. Each slice must ascend strictly. labels is nil or has one label for each target, in
+// the order of the targets' UIDs. It must be nil in direction Backward. The writer keeps nothing
+// of the slices but the anchors' bytes. Pages after the last call have no links.
 func (w *ListWriter) Append(locals, ghosts []uint32, labels []Label) error {
 	if w.err == nil {
 		w.err = w.append(locals, ghosts, labels)
@@ -75,6 +75,7 @@ func (w *ListWriter) Append(locals, ghosts []uint32, labels []Label) error {
 }
 
 func (w *ListWriter) append(locals, ghosts []uint32, labels []Label) error {
+	// 1. Check the bounds. The order is checked by the builder of the lists.
 	b, d := &w.built, w.side.direction
 	key, pages := b.lists.Len(), w.side.pages.pages
 	degree := len(locals) + len(ghosts)
@@ -89,11 +90,13 @@ func (w *ListWriter) append(locals, ghosts []uint32, labels []Label) error {
 	if err := b.lists.Append(locals, ghosts); err != nil {
 		return fmt.Errorf("cell: %s lists: %w", d, err)
 	}
+	// 2. Count the links, because the header holds the totals.
 	b.links += uint64(degree)
 	b.maxDegree = max(b.maxDegree, uint32(degree))
 	if !Labelled(labels) {
 		return nil
 	}
+	// 3. Start the column of labels at the first one, because most cells have none.
 	if b.labels == nil {
 		var err error
 		if b.labels, err = lists.NewLabelBuilder(w.labels); err != nil {

@@ -1,4 +1,4 @@
-// This file tests lists that come as ordinals against edges.
+// Tests of ListWriter against edges.
 
 package cell
 
@@ -11,7 +11,7 @@ import (
 	"github.com/trefoildb/trefoil/links/uid"
 )
 
-// listed returns the bytes of the cell of g, made by lists of ordinals.
+// listed returns the bytes of the cell of g, built from lists of ordinals.
 func (g *graph) listed(tb testing.TB, o Options) []byte {
 	tb.Helper()
 	o.Range = g.keys
@@ -41,7 +41,7 @@ func (g *graph) listed(tb testing.TB, o Options) []byte {
 		}
 		for _, u := range own {
 			if len(edges) == 0 {
-				break // pages behind the last one with links
+				break // pages after the last one with links
 			}
 			var locals, far []uint32
 			n := 0
@@ -92,7 +92,7 @@ func TestListWriterErrors(t *testing.T) {
 		d      Direction
 		ghosts []uid.UID
 		lists  []list
-		want   error // any where it is nil
+		want   error // nil for any error
 	}{
 		{"ghosts descend", Forward, []uid.UID{far, far}, nil, ErrOrder},
 		{"a page as a ghost", Forward, []uid.UID{b}, nil, ErrRange},
@@ -125,7 +125,7 @@ func TestListWriterErrors(t *testing.T) {
 	}
 }
 
-// A direction has either edges or lists, and these once.
+// A direction must have either edges or lists, and lists only once.
 func TestListsBesideEdges(t *testing.T) {
 	a, b := uid.Make(4, 1, 0), uid.Make(4, 1, 1)
 	builder, err := NewBuilder(Options{})

@@ -1,4 +1,4 @@
-// This file maps UIDs to ordinals and back: runs of consecutive UIDs.
+// Page numbers: UIDs to ordinals and back, as runs of consecutive UIDs.
 
 package cell
 
@@ -13,20 +13,20 @@ import (
 	"github.com/trefoildb/trefoil/links/uid"
 )
 
-// packing takes the bits out of UIDs that are 0 in all of some set, so that their
-// distances are small: the upper ones of slot, host and page. It keeps their order.
+// packing leaves out the bits of UIDs that are 0 in all of a set: the upper bits of slot, host
+// and page. Packed UIDs are closer together, and keep their order.
 type packing struct {
-	slot               uint // the least slot
+	slot               uint // least slot
 	hostBits, pageBits uint
 }
 
-// packingOf returns the packing of UIDs from slot on whose greatest host and page
-// numbers these are.
+// packingOf returns the packing of UIDs from slot on, if maxHost and maxPage are their greatest
+// host and page numbers.
 func packingOf(slot uid.Slot, maxHost, maxPage uint32) packing {
 	return packing{uint(slot), uint(bits.Len32(maxHost)), uint(bits.Len32(maxPage))}
 }
 
-// pack returns u packed; ok is false where it has bits that were taken out.
+// pack returns u packed; ok is false if a left-out bit of u is set.
 func (p packing) pack(u uid.UID) (packed uint64, ok bool) {
 	slot, host, page := uint(u.Slot()), uint64(u.Host()), uint64(u.Page())
 	if slot < p.slot || host>>p.hostBits|page>>p.pageBits != 0 {
@@ -36,7 +36,8 @@ func (p packing) pack(u uid.UID) (packed uint64, ok bool) {
 }
 
 func (p packing) unpack(packed uint64) uid.UID {
-	// The bits are below 64; with the mask the processor need not be asked.
+	// Bit counts are below 64. The mask saves a check, because the compiler knows the bound
+	// then.
 	page := packed & (1<<(p.pageBits&63) - 1)
 	packed >>= p.pageBits & 63
 	host := packed & (1<<(p.hostBits&63) - 1)
@@ -44,7 +45,7 @@ func (p packing) unpack(packed uint64) uid.UID {
 	return uid.UID((slot<<uid.HostBits|host)<<uid.PageBits | page)
 }
 
-// packingLen is how many bytes a packing takes: slot, host bits, page bits, zeros.
+// packingLen is the length of a packing in bytes: slot, host bits, page bits, zeros.
 const packingLen = 8
 
 func (p packing) appendTo(dst []byte) []byte {
@@ -63,29 +64,29 @@ func openPacking(b []byte) (packing, error) {
 	return p, nil
 }
 
-// fits reports whether a packed UID is one.
+// fits reports whether packed is the packed form of a valid UID.
 func (p packing) fits(packed uint64) bool {
 	return packed>>(p.hostBits+p.pageBits) < uint64(uid.NumSlots-p.slot) && p.unpack(packed).Valid()
 }
 
-// pageIndex is the runs of a cell's pages: run i has UIDs of one slot that are
-// consecutive when packed, from first[i] on, and ordinals from ordinals[i] on. Hosts
-// of one page each, say, are one run for each slot.
+// pageIndex holds the runs of a cell's pages. Run i has packed UIDs from first[i] on,
+// consecutive and of one slot, and ordinals from ordinals[i] on. If hosts have one page each,
+// for example, each slot is one run.
 type pageIndex struct {
 	packing
 	first    ef.Sequence
-	ordinals ef.Sequence // and, at the end, the number of pages
+	ordinals ef.Sequence // one more than runs: the last is the number of pages
 	pages    uint32
-	table    runTable // of the same, or empty
+	table    runTable // the same runs, or empty
 }
 
-// ordinal returns the ordinal of u.
+// ordinal returns the ordinal of u; ok is false if u is no page of the cell.
 func (x *pageIndex) ordinal(u uid.UID) (uint32, bool) {
 	packed, ok := x.pack(u)
 	if !ok {
 		return 0, false
 	}
-	if u == math.MaxUint64 { // nothing can be above it
+	if u == math.MaxUint64 { // no UID can be above it
 		return x.lastOrdinal(u)
 	}
 	if len(x.table.runs) > 0 {
@@ -110,7 +111,7 @@ func (x *pageIndex) lastOrdinal(u uid.UID) (uint32, bool) {
 	return 0, false
 }
 
-// uid returns the UID of an ordinal below pages.
+// uid returns the UID of an ordinal, which must be below pages.
 func (x *pageIndex) uid(ord uint32) uid.UID {
 	if len(x.table.runs) > 0 {
 		return x.table.uid(ord)
@@ -119,7 +120,7 @@ func (x *pageIndex) uid(ord uint32) uid.UID {
 	return x.unpack(x.first.At(i) + uint64(ord) - x.ordinals.At(i))
 }
 
-// putUIDs puts the UIDs of ordinals that ascend into dst, which is as long.
+// putUIDs writes the UIDs of ords into dst, which must have the same length. ords must ascend.
 func (x *pageIndex) putUIDs(dst []uid.UID, ords []uint32) {
 	if len(x.table.runs) > 0 {
 		x.table.putUIDs(dst, ords)
@@ -137,10 +138,10 @@ func (x *pageIndex) putUIDs(dst []uid.UID, ords []uint32) {
 	}
 }
 
-// runWriter gathers runs of UIDs that ascend.
+// runWriter collects runs of ascending UIDs.
 type runWriter struct {
 	first    []uid.UID
-	ordinals []uint32 // the first of each run
+	ordinals []uint32 // first ordinal of each run
 	pages    uint32
 	last     uid.UID
 	maxHost  uint32
@@ -162,8 +163,8 @@ func (w *runWriter) appendTo(dst []byte, least uid.Slot) []byte {
 	p := packingOf(least, w.maxHost, w.maxPage)
 	dst = p.appendTo(dst)
 	var first, ordinals ef.Builder
-	// A run ends with its slot: no page has the host number 0 of the next one.
-	next := uint64(0) // what would go on with the run; at first no page's
+	// A run ends with its slot, because no page has the host number 0 of the next slot.
+	next := uint64(0) // packed UID that would continue the run; 0 is no page's
 	for i, u := range w.first {
 		packed, _ := p.pack(u)
 		if packed != next {
@@ -180,14 +181,15 @@ func (w *runWriter) appendTo(dst []byte, least uid.Slot) []byte {
 	return ordinals.AppendTo(first.AppendTo(dst))
 }
 
-// openPages verifies the section: UIDs ascend, are of the range, and are as many as
-// pages.
+// openPages opens and verifies the section: UIDs must ascend and be in the range, and there must
+// be exactly pages of them.
 func openPages(b []byte, pages uint32, keys uid.Range) (pageIndex, error) {
 	p, err := openPacking(b)
 	if err != nil {
 		return pageIndex{}, err
 	}
 	x := pageIndex{packing: p, pages: pages}
+	// 1. Open both sequences and check their lengths.
 	var used, more int
 	if x.first, used, err = ef.Open(b[packingLen:]); err != nil {
 		return x, err
@@ -201,13 +203,15 @@ func openPages(b []byte, pages uint32, keys uid.Range) (pageIndex, error) {
 	if begin := x.ordinals.At(0); begin != 0 || x.ordinals.Last() != uint64(pages) {
 		return x, fmt.Errorf("ordinals from %d to %d for %d pages", begin, x.ordinals.Last(), pages)
 	}
+	// 2. Check every run, because reads rely on the runs without a check.
 	firsts, ordinals := x.first.Iterator(0), x.ordinals.Iterator(1)
-	begin, least := uint64(0), uint64(0) // of the next run
+	begin, least := uint64(0), uint64(0) // bounds of the next run
 	for range x.first.Len() {
 		first, _ := firsts.Next()
 		end, _ := ordinals.Next()
 		last := first + (end - begin) - 1
-		// Within one slot no host number is 0 but the first.
+		// A run must stay within one slot. Only its first host number could be 0, because within
+		// a slot no later one is; fits rejects that.
 		if end <= begin || first < least || last < first || !x.fits(first) || x.unpack(last).Slot() != x.unpack(first).Slot() {
 			return x, fmt.Errorf("a run of ordinals %d to %d cannot be", begin, end)
 		}

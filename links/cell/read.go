@@ -1,4 +1,4 @@
-// This file reads links: single lists with UIDs, and all of them to verify them.
+// Reads of links: single lists with UIDs, and all of them for Verify.
 
 package cell
 
@@ -12,14 +12,14 @@ import (
 	"github.com/trefoildb/trefoil/links/uid"
 )
 
-// scratch is the memory of one reading: a list in ordinals and ghosts.
+// scratch is the memory of one read: a list in ordinals and ghosts.
 type scratch struct {
 	locals, ghosts []uint32
 }
 
 var scratches = sync.Pool{New: func() any { return new(scratch) }}
 
-// maxKeptScratch is the longest list whose memory is kept for the next reading.
+// maxKeptScratch is the longest list whose memory is kept for the next read.
 const maxKeptScratch = 1 << 16
 
 func (s *scratch) release() {
@@ -28,16 +28,15 @@ func (s *scratch) release() {
 	}
 }
 
-// shortList is how long a list may be that is decoded on the stack.
+// shortList is the longest list that is decoded on the stack.
 const shortList = 64
 
-// Degree returns how many links a page has in direction d, without decoding them; 0
-// for an ordinal that is not below Len.
+// Degree returns the number of links of a page in direction d without decoding them. It is 0 if
+// the ordinal is not below Len.
 func (c *Cell) Degree(d Direction, ord uint32) int { return int(c.lists[d].Degree(ord)) }
 
-// AppendLinks appends the links of a page in direction d, by ascending UIDs; nothing
-// for an ordinal that is not below Len. It allocates only where dst has too little
-// room.
+// AppendLinks appends the links of a page in direction d, by ascending UIDs. It appends nothing
+// if the ordinal is not below Len. It allocates only if dst has too little capacity.
 func (c *Cell) AppendLinks(dst []uid.UID, d Direction, ord uint32) []uid.UID {
 	var list [shortList]uint32
 	if locals, ghosts, ok := c.lists[d].DecodeTogether(list[:], ord); ok {
@@ -55,8 +54,8 @@ func (c *Cell) AppendLinks(dst []uid.UID, d Direction, ord uint32) []uid.UID {
 	return dst
 }
 
-// appendUIDs appends the UIDs of locals and ghosts, which ascend, in their order:
-// ghosts below the range, locals, ghosts above it.
+// appendUIDs appends the UIDs of locals and ghosts, both ascending, in UID order: ghosts below
+// the range, locals, ghosts above it.
 func (c *Cell) appendUIDs(dst []uid.UID, d Direction, locals, ghosts []uint32) []uid.UID {
 	g := &c.ghosts[d]
 	below, mixed := g.split(ghosts)
@@ -69,8 +68,8 @@ func (c *Cell) appendUIDs(dst []uid.UID, d Direction, locals, ghosts []uint32) [
 	}
 	dst = dst[:at+n]
 	out := dst[at:]
-	// All ghosts are read at once, behind the room for the locals, and those below
-	// the range then go before it.
+	// All ghosts are read at once, behind the room for the locals. Those below the range must
+	// then move before it.
 	if len(ghosts) > 0 {
 		g.putUIDs(out[len(locals):], ghosts)
 		copy(out, out[len(locals):len(locals)+below])
@@ -79,7 +78,7 @@ func (c *Cell) appendUIDs(dst []uid.UID, d Direction, locals, ghosts []uint32) [
 	return dst
 }
 
-// appendMixed is appendUIDs where ghosts of the cell's range stand between locals.
+// appendMixed is appendUIDs for lists with ghosts inside the cell's range, between locals.
 func (c *Cell) appendMixed(dst []uid.UID, d Direction, locals, ghosts []uint32) []uid.UID {
 	for _, ord := range locals {
 		u := c.UID(ord)
@@ -94,8 +93,8 @@ func (c *Cell) appendMixed(dst []uid.UID, d Direction, locals, ghosts []uint32) 
 	return dst
 }
 
-// Links yields what AppendLinks appends. It takes memory for a piece of the list
-// only, however long the list is.
+// Links yields the result of AppendLinks. It holds only a piece of the list in memory, however
+// long the list is.
 func (c *Cell) Links(d Direction, ord uint32) iter.Seq[uid.UID] {
 	return func(yield func(uid.UID) bool) {
 		if c.Degree(d, ord) <= lists.PieceLen {
@@ -107,8 +106,8 @@ func (c *Cell) Links(d Direction, ord uint32) iter.Seq[uid.UID] {
 			}
 			return
 		}
-		// A table gives all locals before the ghosts, and UIDs have them mixed: two
-		// scanners, one of which passes over the locals.
+		// A table has all locals before the ghosts, but UIDs mix them. So there must be two
+		// scanners, and one skips the locals.
 		locals := pieces{scanner: c.lists[d].Scan(ord, ord+1), of: (*lists.Scanner).Locals}
 		ghosts := pieces{scanner: c.lists[d].Scan(ord, ord+1), of: (*lists.Scanner).Ghosts}
 		local, moreLocals := locals.next()
@@ -134,7 +133,7 @@ func (c *Cell) Links(d Direction, ord uint32) iter.Seq[uid.UID] {
 	}
 }
 
-// pieces goes through the locals or the ghosts of one list.
+// pieces iterates over the locals or the ghosts of one list.
 type pieces struct {
 	scanner *lists.Scanner
 	of      func(*lists.Scanner) []uint32
@@ -153,8 +152,8 @@ func (p *pieces) next() (uint32, bool) {
 	return first, true
 }
 
-// Verify goes through everything again, the checksums first, and through every list,
-// URL and label. Its errors wrap ErrCorrupt. It takes some nanoseconds a link.
+// Verify checks everything again: the checksums first, then every list, URL and label. Its
+// errors wrap ErrCorrupt. It takes some nanoseconds a link.
 func (c *Cell) Verify() error {
 	again, err := Open(c.data)
 	if err != nil {
@@ -176,6 +175,8 @@ func (c *Cell) verifyLists(d Direction) error {
 	last := uint32(0)
 	t := c.lists[d]
 	used := make([]bool, c.ghosts[d].Len())
+	// 1. Count links. A long list comes in several pieces, so a degree sums up until the key
+	// changes.
 	s := t.Scan(0, t.Len())
 	for s.Next() {
 		if s.Key() != last {
@@ -191,6 +192,8 @@ func (c *Cell) verifyLists(d Direction) error {
 	if err := s.Err(); err != nil {
 		return err
 	}
+	// 2. Compare with the header. Every ghost must be in a list, because the builder writes no
+	// others.
 	if count != c.header.links[d] || maxDegree != uint64(c.header.maxDegree[d]) {
 		return fmt.Errorf("%d links, at most %d a page, and the header says %d and %d", count, maxDegree, c.header.links[d], c.header.maxDegree[d])
 	}

@@ -1,4 +1,4 @@
-// This file builds cells of real links that lie beside the project.
+// Tests on real links from the data beside the project.
 
 package cell
 
@@ -17,8 +17,8 @@ import (
 	"github.com/trefoildb/trefoil/links/weburl"
 )
 
-// hostWeb reads the links between hosts of 1996, each with its number as weight: a
-// page a host.
+// hostWeb reads the links between hosts of 1996, each with its count as weight. Each host is one
+// page.
 func hostWeb(t *testing.T) *graph {
 	t.Helper()
 	path := filepath.Join("..", "..", "..", "shared", "data", "weblinks", "1996-uk-web-hosts.tsv.gz")
@@ -64,7 +64,7 @@ func hostWeb(t *testing.T) *graph {
 	return g
 }
 
-// TestHostsOf1996 asserts what page numbers take where every host is one page.
+// TestHostsOf1996 checks the size of page numbers if every host is one page.
 func TestHostsOf1996(t *testing.T) {
 	g := hostWeb(t)
 	c := g.build(t, Options{}, nil)

@@ -1,5 +1,4 @@
-// This file holds the batch: changes in the order in which they were made, which
-// become a row.
+// Batch: changes in the order of the calls, and their conversion into a row.
 
 package delta
 
@@ -14,20 +13,20 @@ import (
 	"github.com/trefoildb/trefoil/links/uid"
 )
 
-// Batch gathers changes of one cell. Where two of them are about the same link the
-// later one counts. The zero value is an empty batch. A batch may be used again
-// after [Batch.Reset]; it is not safe for concurrent use.
+// Batch collects changes of one cell. If two of them concern the same link, the later one wins.
+// The zero value is an empty batch. A batch may be reused after [Batch.Reset]. It is not safe
+// for concurrent use.
 type Batch struct {
 	changes [2][]change // by cell.Direction
-	labels  []byte      // one after another, each as lists.AppendLabel writes it
+	labels  []byte      // concatenated, in the format of lists.AppendLabel
 	pages   []newPage
 	urls    []byte
 }
 
-// change is one call. A replace comes before the adds of its list.
+// change is one call. A replace must come before the adds of its list.
 type change struct {
 	key, target uid.UID // target is 0 for a replace
-	label       int     // where its label begins
+	label       int     // start of its label in Batch.labels
 	labelLen    int32   // 0 for none
 	kind        kind
 }
@@ -40,7 +39,7 @@ const (
 	kindReplace
 )
 
-// newPage is a page whose URL is a part of the batch's.
+// newPage is a page with its URL in Batch.urls.
 type newPage struct {
 	uid        uid.UID
 	start, end int
@@ -52,21 +51,20 @@ func (b *Batch) Reset() {
 	b.labels, b.pages, b.urls = b.labels[:0], b.pages[:0], b.urls[:0]
 }
 
-// Len returns how many changes of links, in both directions, and new pages the
-// batch has.
+// Len returns the number of changed links, in both directions, plus the number of new pages.
 func (b *Batch) Len() int { return len(b.changes[0]) + len(b.changes[1]) + len(b.pages) }
 
-// Page says that u is the page with this URL. A page that the cell has already may
-// be given again. The batch copies url.
+// Page adds the page u with this URL. A page may be given again if the cell already has it. The
+// batch copies url.
 func (b *Batch) Page(u uid.UID, url []byte) {
 	start := len(b.urls)
 	b.urls = append(b.urls, url...)
 	b.pages = append(b.pages, newPage{u, start, len(b.urls)})
 }
 
-// Replace says that the page from has these links forward, in any order, and no
-// others. labels is nil or has one for each. The batch keeps nothing of the slices.
-// The deleted-tags that belong to it go to the rows of the targets, see [Difference].
+// Replace replaces the forward links of from by to, in any order. labels is nil or has one label
+// for each link. The batch keeps neither slice. The caller must add and
+// delete the backward links of the targets, see [Difference].
 func (b *Batch) Replace(from uid.UID, to []uid.UID, labels []cell.Label) {
 	b.change(cell.Forward, change{key: from, kind: kindReplace})
 	for i, target := range to {
@@ -78,13 +76,13 @@ func (b *Batch) Replace(from uid.UID, to []uid.UID, labels []cell.Label) {
 	}
 }
 
-// Add says that the link between key and target is there: from key in direction
-// Forward, to key in direction Backward. A forward link has no label then.
+// Add adds the link between key and target: from key in direction Forward, to key in direction
+// Backward. A forward link has no label then.
 func (b *Batch) Add(d cell.Direction, key, target uid.UID) {
 	b.change(d, change{key: key, target: target, kind: kindAdd})
 }
 
-// AddLabelled says that the link from from to to is there with this label.
+// AddLabelled adds the forward link between from and to with this label.
 func (b *Batch) AddLabelled(from, to uid.UID, label cell.Label) {
 	c := change{key: from, target: to, kind: kindAdd}
 	if label != cell.NoLabel {
@@ -95,7 +93,7 @@ func (b *Batch) AddLabelled(from, to uid.UID, label cell.Label) {
 	b.change(cell.Forward, c)
 }
 
-// Delete says that the link between key and target is not there.
+// Delete deletes the link between key and target.
 func (b *Batch) Delete(d cell.Direction, key, target uid.UID) {
 	b.change(d, change{key: key, target: target, kind: kindDelete})
 }
@@ -104,9 +102,9 @@ func (b *Batch) change(d cell.Direction, c change) {
 	b.changes[d] = append(b.changes[d], c)
 }
 
-// Difference returns what a page's links lack in its old list, the links that are
-// new, and what the old list has beyond them, the links that are gone: who replaces
-// a list adds the former and deletes the latter backward. Both lists ascend.
+// Difference compares a page's old list with its new links. added has the new links that are
+// missing in old, gone the old ones that are missing in links. Both arguments must ascend. After
+// [Batch.Replace] the caller must add the former and delete the latter backward.
 func Difference(old, links []uid.UID) (added, gone []uid.UID) {
 	for len(old) > 0 || len(links) > 0 {
 		switch {
@@ -124,7 +122,7 @@ func Difference(old, links []uid.UID) (added, gone []uid.UID) {
 // place is one change of a batch, for sorting.
 type place struct {
 	key, target uid.UID
-	at          uint32 // its place in the batch
+	at          uint32 // index in the batch
 }
 
 func comparePlaces(a, b place) int {
@@ -137,7 +135,7 @@ func comparePlaces(a, b place) int {
 	return 1
 }
 
-// write writes the batch, all but its pages, to w.
+// write writes the batch, except for its pages, to w.
 func (b *Batch) write(w *rowWriter) error {
 	var e entry
 	for d, changes := range b.changes {
@@ -162,10 +160,11 @@ func (b *Batch) write(w *rowWriter) error {
 	return nil
 }
 
-// entry sets e to what the changes of one key, by target and place, do together.
+// entry sets e to the combined effect of the changes of one key, sorted by target and index.
 func (b *Batch) entry(e *entry, changes []change, all []place) {
 	e.reset()
-	// The last replace comes behind the others, and before all targets.
+	// Replaces sort before all targets, because their target is 0. Only changes after the last
+	// replace count.
 	since := uint32(0)
 	for len(all) > 0 && changes[all[0].at].kind == kindReplace {
 		e.whole, since = true, all[0].at
@@ -188,8 +187,9 @@ func (b *Batch) entry(e *entry, changes []change, all []place) {
 	}
 }
 
-// check says whether every UID of the batch may be there.
+// check returns an error unless every UID of the batch may be in a cell of the range.
 func (b *Batch) check(r uid.Range) error {
+	// A key must be in the range. A target may be any page, because links lead to other cells.
 	for d := range b.changes {
 		for _, c := range b.changes[d] {
 			if err := checkPage(r, c.key); err != nil {
@@ -211,9 +211,10 @@ func (b *Batch) check(r uid.Range) error {
 	return nil
 }
 
-// sortedPages returns the pages by UID, each once, without those that v has. Two
-// URLs of one UID, and two UIDs of one URL, are an error.
+// sortedPages returns the pages by UID, each once, without the pages of v. It returns
+// ErrConflict if a UID has two URLs or a URL two UIDs.
 func (b *Batch) sortedPages(v *View) ([]newPage, error) {
+	// 1. Sort the pages by UID, because equal UIDs are then neighbours.
 	all := slices.Clone(b.pages)
 	slices.SortStableFunc(all, func(x, y newPage) int { return cmp.Compare(x.uid, y.uid) })
 	kept := all[:0]
@@ -221,12 +222,14 @@ func (b *Batch) sortedPages(v *View) ([]newPage, error) {
 	for _, p := range all {
 		url := b.urls[p.start:p.end]
 		var ok bool
+		// 2. Reject a page if v has another URL or another UID for it.
 		if known, ok = v.AppendURL(known[:0], p.uid); ok && !bytes.Equal(known, url) {
 			return nil, fmt.Errorf("delta: %w: UID %s is of %.200q and is given to %.200q", ErrConflict, p.uid, known, url)
 		}
 		if u, found := v.find(url); found && u != p.uid {
 			return nil, fmt.Errorf("delta: %w: %.200q has UID %s and is given %s", ErrConflict, url, u, p.uid)
 		}
+		// 3. Drop duplicates. Two new UIDs of one URL are found later, by pagesWriter.
 		if n := len(kept); n > 0 && kept[n-1].uid == p.uid {
 			if !bytes.Equal(b.urls[kept[n-1].start:kept[n-1].end], url) {
 				return nil, fmt.Errorf("delta: %w: UID %s is given to %.200q and %.200q", ErrConflict, p.uid, b.urls[kept[n-1].start:kept[n-1].end], url)

@@ -1,5 +1,5 @@
-// This file measures appending, and reading through a delta of a tenth of the links
-// against the bare cell.
+// Benchmarks of appending, and of reading through a delta of a tenth of the links against the
+// bare cell.
 
 package delta
 
@@ -27,8 +27,8 @@ func benchPage(i int) uid.UID {
 	return uid.Make(uid.Slot(host/4), uint32(1+host%4), uint32(i%perHost))
 }
 
-// cpu reports, at the end of a benchmark that defers what it returns, the processor's
-// time an operation: on a machine that others use it tells more than the clock's.
+// cpu returns a function to defer in a benchmark. It reports the processor time an operation,
+// because that is steadier than the clock if others use the machine.
 func cpu(b *testing.B) func() {
 	used := func() int64 {
 		var usage syscall.Rusage
@@ -41,7 +41,7 @@ func cpu(b *testing.B) func() {
 	return func() { b.ReportMetric(float64(used()-before)/float64(b.N), "cpu-ns/op") }
 }
 
-// benchLink returns a random link, three of four within the host.
+// benchLink returns a random link. Three of four are within the host.
 func benchLink(r *rand.Rand) (from, to int) {
 	from = r.IntN(benchPages)
 	if r.IntN(4) == 0 {
@@ -87,7 +87,7 @@ var benchCell = sync.OnceValue(func() *cell.Cell {
 	return c
 })
 
-// benchBatch fills b with changed links, three of four of them new.
+// benchBatch fills b with changed links. Three of four are new.
 func benchBatch(b *Batch, r *rand.Rand, n int) {
 	b.Reset()
 	for range n {
@@ -103,8 +103,8 @@ func benchBatch(b *Batch, r *rand.Rand, n int) {
 	}
 }
 
-// BenchmarkAppend appends batches until a tenth of the links has changed, with all
-// merges: a link is one change in each direction.
+// BenchmarkAppend appends batches, with all merges, until a tenth of the links has changed. A
+// link is one change in each direction.
 func BenchmarkAppend(b *testing.B) {
 	const changed = benchPages * benchDegree / 10
 	for _, size := range []int{100, 1000, 10_000} {
@@ -135,7 +135,7 @@ func BenchmarkAppend(b *testing.B) {
 	}
 }
 
-// benchView returns a view with a tenth of the links changed, in so many epochs.
+// benchView returns a view with a tenth of the links changed, in that many epochs.
 var benchView = func(b *testing.B, epochs int) *View {
 	r := rand.New(rand.NewPCG(2, 0))
 	d, err := New(benchCell())

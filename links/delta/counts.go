@@ -1,5 +1,4 @@
-// This file holds what a view counts: links, the greatest degrees, and how much the
-// rows are beside the cell.
+// Counts of a view: links, greatest degrees, and the share of changes.
 
 package delta
 
@@ -7,25 +6,25 @@ import (
 	"github.com/trefoildb/trefoil/links/cell"
 )
 
-// RebuildShare is the share of changes over which a cell is to be built again.
+// RebuildShare is the share of changes above which a cell should be rebuilt.
 const RebuildShare = 0.10
 
-// counts is of one direction.
+// counts holds the counts of one direction.
 type counts struct {
 	links     int64
 	maxDegree int
 }
 
-// NumLinks returns how many links the view has in direction d. The first call on a
-// view takes time for each list that the rows change.
+// NumLinks returns the number of links of the view in direction d. The first call on a view
+// takes time for each list that the rows change.
 func (v *View) NumLinks(d cell.Direction) int64 {
 	v.countOnce.Do(v.count)
 	return v.counts[d].links
 }
 
-// MaxDegree returns a bound of the degrees in direction d: the greatest one, or that
-// of the cell where it is greater and its page has lost links since. It takes the
-// time of NumLinks.
+// MaxDegree returns an upper bound of the degrees in direction d. It is the greatest degree, or
+// the cell's greatest if that is larger: its page may have lost links since. It takes the time
+// of NumLinks.
 func (v *View) MaxDegree(d cell.Direction) int {
 	v.countOnce.Do(v.count)
 	return v.counts[d].maxDegree
@@ -47,16 +46,15 @@ func (v *View) count() {
 	}
 }
 
-// Share returns how much the rows change beside what the cell has: of links in both
-// directions or of pages, whichever is more. Over RebuildShare the cell should be
-// built again.
+// Share returns the size of the changes relative to the cell: of links in both directions or of
+// pages, whichever is larger. If it exceeds RebuildShare, the cell should be rebuilt.
 func (v *View) Share() float64 {
 	links := v.cell.NumLinks(cell.Forward) + v.cell.NumLinks(cell.Backward)
 	return max(float64(v.changes)/float64(max(links, 1)),
 		float64(v.pages-v.cell.Len())/float64(max(v.cell.Len(), 1)))
 }
 
-// Bytes returns how many bytes the rows take.
+// Bytes returns the length of all rows in bytes.
 func (v *View) Bytes() int64 {
 	total := int64(0)
 	for _, r := range v.rows {

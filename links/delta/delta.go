@@ -1,4 +1,4 @@
-// This file holds the writer's side: rows that are added, merged and dropped.
+// Delta: the writer's side, rows that are added, merged and dropped.
 
 package delta
 
@@ -13,20 +13,20 @@ import (
 	"github.com/trefoildb/trefoil/links/uid"
 )
 
-// Delta is a cell and what changed since it was built. Any number of goroutines may
-// take views and read them while others write; readers never wait.
+// Delta is a cell and the changes since it was built. It is safe for concurrent use. Readers
+// never wait, because they load an immutable view.
 type Delta struct {
 	view atomic.Pointer[View]
 
 	writing sync.Mutex
-	// frozen is the epoch up to which rows are not merged any more, so that a cell
-	// that is built of them replaces them; 0 for none. Guarded by writing.
+	// frozen is the epoch up to which rows must not be merged with later ones, because a cell
+	// built from them will replace them. 0 is none. writing guards it.
 	frozen uint64
 }
 
-// New returns the delta of a cell with these rows, oldest first: what [View.Rows]
-// gave. Rows that the cell has taken in are left out. The error wraps ErrEpoch where
-// epochs between them are missing, or says that a row is of another cell.
+// New returns the delta of a cell with these rows, oldest first, as [View.Rows] returns them. It
+// skips a row if the cell already contains it. The error wraps ErrEpoch if epochs are missing
+// between rows. A row of another cell is an error, too.
 func New(base *cell.Cell, rows ...*Row) (*Delta, error) {
 	d := new(Delta)
 	d.view.Store(newView(base, nil, base.Epoch(), base.Len()))
@@ -46,17 +46,18 @@ func New(base *cell.Cell, rows ...*Row) (*Delta, error) {
 	return d, nil
 }
 
-// View returns the newest view. It stays as it is for as long as it is kept.
+// View returns the newest view. It is immutable.
 func (d *Delta) View() *View { return d.view.Load() }
 
-// Append makes a row of the batch, the next epoch, and merges rows as the package
-// comment says. It returns the batch's own row, to be kept on disk or sent. With an
-// error nothing is changed: ErrRange, ErrUnknownPage, ErrConflict or ErrTooLarge.
-// The batch is only read.
+// Append makes a row of the batch, the next epoch, and merges rows as the package comment
+// describes. It returns the batch's own row, to be stored or sent. If it fails, nothing has
+// changed; the error wraps ErrRange, ErrUnknownPage, ErrConflict or ErrTooLarge. It only reads
+// the batch.
 func (d *Delta) Append(b *Batch) (*Row, error) {
 	d.writing.Lock()
 	defer d.writing.Unlock()
 	v := d.view.Load()
+	// 1. Check the batch before anything is written.
 	if err := b.check(v.cell.Range()); err != nil {
 		return nil, err
 	}
@@ -66,6 +67,7 @@ func (d *Delta) Append(b *Batch) (*Row, error) {
 	}
 	w := newRowWriter()
 	defer w.release()
+	// 2. Write the row. Pages come first, because the links' keys must be pages.
 	for _, p := range pages {
 		if err := w.pages.add(p.uid, b.urls[p.start:p.end]); err != nil {
 			return nil, err
@@ -78,11 +80,12 @@ func (d *Delta) Append(b *Batch) (*Row, error) {
 	if err != nil {
 		return nil, err
 	}
+	// 3. Install the row, because the view changes only if all before succeeded.
 	return row, d.install(v, row)
 }
 
-// AppendRow adds a row that Append of another delta of the same cell made. It must
-// begin with the epoch after the view's, or the error wraps ErrEpoch.
+// AppendRow adds a row that Append of another delta of the same cell returned. If it does not
+// begin with the epoch after the view's, the error wraps ErrEpoch.
 func (d *Delta) AppendRow(r *Row) error {
 	d.writing.Lock()
 	defer d.writing.Unlock()
@@ -93,12 +96,14 @@ func (d *Delta) AppendRow(r *Row) error {
 	return d.install(v, r)
 }
 
-// install adds a row to v and merges. With m trailing zero bits of the epoch those
-// of the last 2^m epochs become one: the m+1 newest rows, if every epoch was a row.
+// install adds a row to v and merges. If the epoch has m trailing zero bits, the rows of the
+// last 2^m epochs become one. These are the m+1 newest rows if every epoch was a row. The caller
+// must hold writing.
 func (d *Delta) install(v *View, r *Row) error {
 	if err := v.checkRow(r); err != nil {
 		return err
 	}
+	// 1. Find the first row to merge. Frozen rows must stay alone, and the sum must fit a row.
 	pages := v.pages + v.newPages(r)
 	since := max(r.last&(r.last-1), d.frozen) // r.last - 2^m
 	rows := append(slices.Clip(v.rows), r)
@@ -109,7 +114,7 @@ func (d *Delta) install(v *View, r *Row) error {
 		size += len(rows[first].data)
 	}
 	if first < len(rows)-1 {
-		// Rows that are too large together stay apart.
+		// 2. Merge. If the rows are too large together, they stay apart.
 		if merged, err := mergeRows(rows[first:]); err == nil {
 			rows = append(rows[:first], merged)
 		} else if !errors.Is(err, ErrTooLarge) {
@@ -120,8 +125,8 @@ func (d *Delta) install(v *View, r *Row) error {
 	return nil
 }
 
-// Freeze returns the newest view for a cell to be built from, see [View.Build]. Its
-// rows are not merged with later ones until Rebase or Thaw, so that they can go.
+// Freeze returns the newest view, to build a cell from it, see [View.Build]. Its rows are not
+// merged with later ones until Rebase or Thaw, because Rebase must be able to drop them.
 func (d *Delta) Freeze() *View {
 	d.writing.Lock()
 	defer d.writing.Unlock()
@@ -130,20 +135,20 @@ func (d *Delta) Freeze() *View {
 	return v
 }
 
-// Thaw ends what Freeze began, where no cell was built.
+// Thaw undoes Freeze. Call it if no cell was built.
 func (d *Delta) Thaw() {
 	d.writing.Lock()
 	defer d.writing.Unlock()
 	d.frozen = 0
 }
 
-// Rebase puts a cell in the place of the one that was and drops the rows that it
-// has taken in, those up to its epoch. The cell must be built from a view of this
-// delta, or be equal to one that was. Pages that were collected and have changed
-// since stay known: a row has their URLs. The error wraps ErrEpoch or ErrRange.
+// Rebase replaces the cell and drops the rows up to the new cell's epoch. The cell must be built
+// from a view of this delta, or be equal to such a cell. If a collected page has changed since,
+// it stays a page, because a row keeps its URL. The error wraps ErrEpoch or ErrRange.
 func (d *Delta) Rebase(base *cell.Cell) error {
 	d.writing.Lock()
 	defer d.writing.Unlock()
+	// 1. Reject a cell of another range, or of an epoch that the rows do not cover.
 	old := d.view.Load()
 	if base.Epoch() < old.cell.Epoch() || base.Epoch() > old.epoch {
 		return fmt.Errorf("delta: a cell of epoch %d for rows of %d to %d: %w", base.Epoch(), old.cell.Epoch(), old.epoch, ErrEpoch)
@@ -157,6 +162,8 @@ func (d *Delta) Rebase(base *cell.Cell) error {
 			rows = append(rows, r)
 		}
 	}
+	// 2. Add URLs to the oldest row if its pages were collected, because every key must be a
+	// page.
 	if len(rows) > 0 {
 		names, err := old.namesOf(newView(base, rows, old.epoch, 0).unknownPages(), rows[0].first)
 		if err != nil {
@@ -168,6 +175,7 @@ func (d *Delta) Rebase(base *cell.Cell) error {
 			}
 		}
 	}
+	// 3. Count the pages again, row by row, because the new cell has other pages.
 	v := newView(base, nil, base.Epoch(), base.Len())
 	for _, r := range rows {
 		v = newView(base, append(slices.Clip(v.rows), r), r.last, v.pages+v.newPages(r))
@@ -177,7 +185,7 @@ func (d *Delta) Rebase(base *cell.Cell) error {
 	return nil
 }
 
-// namesOf returns a row of an epoch that has only these pages of v, which ascend.
+// namesOf returns a row of an epoch with only these pages of v, which must ascend.
 func (v *View) namesOf(pages []uid.UID, epoch uint64) (*Row, error) {
 	w := newRowWriter()
 	defer w.release()
@@ -208,8 +216,8 @@ func (v *View) unknownPages() []uid.UID {
 	return slices.Compact(unknown)
 }
 
-// checkRow says whether r can come after v: its pages and keys are of the cell's
-// range, and its keys are pages.
+// checkRow returns an error unless r may follow v. Its pages and keys must be in the cell's
+// range, and its keys must be pages.
 func (v *View) checkRow(r *Row) error {
 	for p := (pageCursor{pages: &r.pages}); p.next(); {
 		if err := checkPage(v.cell.Range(), p.uid); err != nil {

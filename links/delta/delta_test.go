@@ -1,5 +1,4 @@
-// This file tests single behaviours of deltas: merges, what is refused, readers
-// beside a writer.
+// Tests of single behaviours of deltas: merges, rejected rows, readers beside a writer.
 
 package delta
 
@@ -21,7 +20,7 @@ func page(i uint32) uid.UID { return uid.Make(4, 1+i/100, i%100) }
 
 func url(i uint32) []byte { return fmt.Appendf(nil, "http://h%d.example/%d", i/100, i%100) }
 
-// TestRows appends batches and asserts which rows there are.
+// TestRows appends batches and checks the epochs of the rows.
 func TestRows(t *testing.T) {
 	d, err := New(emptyCell(t, 0))
 	if err != nil {
@@ -42,7 +41,7 @@ func TestRows(t *testing.T) {
 		if len(rows) != bits.OnesCount64(epoch) {
 			t.Fatalf("epoch %d: %d rows, want %d", epoch, len(rows), bits.OnesCount64(epoch))
 		}
-		// The rows are the powers of two that the epoch is the sum of, largest first.
+		// The epochs of the rows must be the powers of two in the epoch's sum, largest first.
 		next, rest := uint64(1), epoch
 		for _, r := range rows {
 			size := uint64(1) << (bits.Len64(rest) - 1)
@@ -54,7 +53,7 @@ func TestRows(t *testing.T) {
 	}
 }
 
-// TestFreeze asserts that rows are kept apart from Freeze on, and merged after Thaw.
+// TestFreeze checks that rows stay apart after Freeze, and are merged after Thaw.
 func TestFreeze(t *testing.T) {
 	d, err := New(emptyCell(t, 0))
 	if err != nil {
@@ -204,7 +203,7 @@ func TestCover(t *testing.T) {
 	}
 }
 
-// parseEntry reads "=" for whole, "+1" and "-1" for UIDs, "+1a" for one with a label.
+// parseEntry parses an entry: "=" is whole, "+1" and "-1" are UIDs, "+1a" is one with a label.
 func parseEntry(text string) *entry {
 	var e entry
 	for _, word := range strings.Fields(text) {
@@ -252,8 +251,8 @@ func TestDifference(t *testing.T) {
 	}
 }
 
-// TestCollected asserts that a page that was collected, and has links again when its
-// cell comes, keeps its name.
+// TestCollected checks a page that was collected and then linked again before its cell came. It
+// must keep its URL.
 func TestCollected(t *testing.T) {
 	m := newModel()
 	for i := range uint32(3) {
@@ -291,7 +290,7 @@ func TestCollected(t *testing.T) {
 	}
 }
 
-// TestKnownPages appends another delta's row of pages of which the cell has one.
+// TestKnownPages appends another delta's row. The cell must already have one of its pages.
 func TestKnownPages(t *testing.T) {
 	var b Batch
 	b.Page(page(1), url(1))
@@ -317,7 +316,7 @@ func TestKnownPages(t *testing.T) {
 	m.check(t, second.View())
 }
 
-// TestEqualHashes finds pages by URLs whose hashes are equal.
+// TestEqualHashes finds pages by URLs with equal hashes.
 func TestEqualHashes(t *testing.T) {
 	byHash := make(map[uint32][]byte)
 	var b Batch
@@ -350,7 +349,7 @@ func TestEqualHashes(t *testing.T) {
 	}
 }
 
-// TestShare asserts when a cell is due.
+// TestShare checks when a cell should be rebuilt.
 func TestShare(t *testing.T) {
 	m := newModel()
 	for i := range uint32(100) {
@@ -387,8 +386,8 @@ func TestShare(t *testing.T) {
 	}
 }
 
-// TestReaders reads views while a writer appends, merges and rebuilds: each batch is
-// there as a whole or not at all.
+// TestReaders reads views while a writer appends, merges and rebuilds. A reader must see each
+// batch as a whole or not at all.
 func TestReaders(t *testing.T) {
 	const pages = 50
 	m := newModel()
@@ -405,7 +404,7 @@ func TestReaders(t *testing.T) {
 		readers.Go(func() {
 			for !done.Load() {
 				v := d.View()
-				// At every epoch e each page links forward to the e-th target alone.
+				// At every epoch e each page must link forward to the e-th target alone.
 				for i := range uint32(pages) {
 					got := v.AppendLinks(nil, cell.Forward, page(i))
 					if v.Epoch() > 0 && (len(got) != 1 || got[0] != uid.Make(9, 1, uint32(v.Epoch()))) {

@@ -1,33 +1,30 @@
-// Package delta keeps what has changed since a cell was built: rows of changes, one
-// for each batch, over the immutable cell. Readers get a [View], a cell and its rows
-// at one epoch, which never changes; what it answers is
+// Package delta keeps the changes since a cell was built: rows of changes, one for each batch,
+// over the immutable cell. Readers get a [View], a cell and its rows at one epoch. A view is
+// immutable. Its links are
 //
 //	links = (cell and adds) without deletes
 //
-// in both directions, where a forward list may also be replaced as a whole. A
-// backward list has deleted-tags instead, see M. Najork, The Scalable Hyperlink Store
-// (HT 2009), section 4. One writer at a time appends batches to a [Delta]; readers
-// take no lock.
+// in both directions. A batch may also replace a whole forward list. A backward list has
+// deleted-tags instead, see M. Najork, The Scalable Hyperlink Store (HT 2009), section 4. One
+// writer at a time appends batches to a [Delta]. Readers take no lock.
 //
 // # Epochs and merges
 //
-// Each batch is the row of the next epoch. When the number of an epoch has m trailing
-// zero bits, the rows of the last 2^m epochs become one, which are the m+1 newest
-// rows. So a change is merged as often as there are bits in the number of epochs, and
-// there are no more rows than that. UIDs never change, so that a merge renumbers
-// nothing.
+// Each batch is the row of the next epoch. If the number of an epoch has m trailing zero bits,
+// the rows of the last 2^m epochs become one. These are the m+1 newest rows. So a change is
+// merged at most once for each bit of the number of epochs, and there are no more rows than such
+// bits. A merge renumbers nothing, because UIDs never change.
 //
-// When [View.Share] is over [RebuildShare] a new cell is due: [Delta.Freeze] gives a
-// view, [View.Build] makes the cell of it while batches go on to come, [Delta.Rebase]
-// puts it in place and drops the rows that it has taken in. Rows that came since are
-// kept apart by Freeze. A page without links in both directions is collected on the
-// way; where it was given links meanwhile, a row keeps its URL.
+// If [View.Share] exceeds [RebuildShare], a new cell should be built. [Delta.Freeze] returns a
+// view. [View.Build] builds its cell while further batches come. [Delta.Rebase] installs the
+// cell and drops the rows up to its epoch. Freeze keeps later rows apart, because only then can
+// these be dropped. Build collects a page if it has no links in either direction. If the page
+// has got links meanwhile, a row keeps its URL.
 //
 // # Rows
 //
-// A row has the same bytes in memory, on disk and on the way to another machine.
-// Integers are little-endian; every section is filled up with zeros to a multiple of
-// 8 bytes:
+// A row has the same bytes in memory, on disk and in messages. Integers are little-endian. Every
+// section must begin at a multiple of 8 and is padded with zeros:
 //
 //	 0 +-----+-----+-----+-----+----------------------+
 //	   | 't'   'f'   'D'   'R' | version, uint32: 1   |
@@ -54,7 +51,7 @@
 //	| filter, uint64 each: word floor(h * words / 2^64) has the bits h mod 64,  |
 //	|   h >> 6 mod 64, h >> 12 mod 64, h >> 18 mod 64 of each key, h its uid.Mix|
 //	+---------------------------------------------------------------------------+
-//	| for each block: where it begins in the data, uint32                       |
+//	| for each block: its start in the data, uint32                             |
 //	+---------------------------------------------------------------------------+
 //	| data: for each key                                                        |
 //	|   uvarint key - key before - 1    not for the first one of a block        |
@@ -66,13 +63,13 @@
 //
 //	+------------------+-----------+-----------+-----------+--------------------+
 //	| uvarint 8a + 4l  | uvarint d | adds      | deletes   | for each add:      |
-//	|   + 2e + w       | where e=1 |           |           | uvarint length and |
-//	|                  |           |           |           | label, where l=1   |
+//	|   + 2e + w       | if e=1    |           |           | uvarint length and |
+//	|                  |           |           |           | label, if l=1      |
 //	+------------------+-----------+-----------+-----------+--------------------+
 //
-// w says that the list is replaced, e that there are deletes, l that there are labels:
-// as lists.AppendLabel writes them, of length 0 for none. Targets ascend: a varint of
-// the first one's distance from the key, uvarints of the gaps - 1.
+// w is set if the list is replaced, e if there are deletes, l if there are labels. Labels have
+// the format of lists.AppendLabel, or length 0 for none. Targets ascend: a varint of the first
+// one's distance from the key, then uvarints of the gaps - 1.
 //
 // Pages, of n new pages in blocks of 16:
 //
@@ -81,7 +78,7 @@
 //	+------------------+------------------+----------------------------+
 //	| for each block: its first UID, uint64                            |
 //	+------------------------------------------------------------------+
-//	| for each block: where it begins in the data, uint32              |
+//	| for each block: its start in the data, uint32                    |
 //	+------------------------------------------------------------------+
 //	| for each page, by h, then URL: h, uint32, the upper half of the  |
 //	|   URL's xxhash64                                                 |

@@ -1,5 +1,4 @@
-// This file holds the entry, which is what changed at one key, its bytes, and how
-// a newer entry covers an older one.
+// Entry: the changes at one key, their bytes, and how a newer entry covers an older one.
 
 package delta
 
@@ -12,16 +11,14 @@ import (
 	"github.com/trefoildb/trefoil/links/uid"
 )
 
-// rawLabel is a label as lists.AppendLabel writes it, which is never empty; nil is
-// none.
+// rawLabel is a label in the format of lists.AppendLabel, which is never empty. nil is no label.
 type rawLabel = []byte
 
-// entry is what changed at one key in one direction. Of a list that it is applied
-// to it keeps nothing if it is whole, and all but the deletes if it is not; then it
-// adds the adds.
+// entry holds the changes at one key in one direction. If it is whole, it replaces the list by
+// adds. Otherwise it removes deletes from the list and then inserts adds.
 //
-// Invariants: adds and deletes ascend strictly and have no UID in common; a whole
-// entry has no deletes; labels is empty or as long as adds.
+// Invariants: adds and deletes ascend strictly and have no UID in common; a whole entry has no
+// deletes; labels is empty or as long as adds.
 type entry struct {
 	whole   bool
 	adds    []uid.UID
@@ -35,7 +32,7 @@ func (e *entry) reset() {
 	e.whole, e.adds, e.labels, e.deletes = false, e.adds[:0], e.labels[:0], e.deletes[:0]
 }
 
-// changes is how many links e adds and deletes.
+// changes returns the number of links that e adds and deletes.
 func (e *entry) changes() int { return len(e.adds) + len(e.deletes) }
 
 // label returns the label of the i-th add.
@@ -46,7 +43,8 @@ func (e *entry) label(i int) rawLabel {
 	return e.labels[i]
 }
 
-// append appends an add. Labels are kept from the first one on.
+// append appends an add. Labels are kept only from the first one on, because most entries have
+// none.
 func (e *entry) append(target uid.UID, label rawLabel) {
 	if label != nil && len(e.labels) < len(e.adds) {
 		e.labels = append(e.labels, make([]rawLabel, len(e.adds)-len(e.labels))...)
@@ -57,8 +55,8 @@ func (e *entry) append(target uid.UID, label rawLabel) {
 	e.adds = append(e.adds, target)
 }
 
-// cover sets e to what older and then newer do. e is neither of them; it shares
-// the labels of both.
+// cover sets e to the effect of older and then newer. e must be neither of them. It shares the
+// labels of both.
 func (e *entry) cover(older, newer *entry) {
 	e.reset()
 	e.whole = older.whole || newer.whole
@@ -80,7 +78,7 @@ func (e *entry) cover(older, newer *entry) {
 	}
 }
 
-// walk goes through the adds and deletes of an entry by ascending targets.
+// walk iterates over the adds and deletes of an entry by ascending targets.
 type walk struct {
 	*entry
 	add, delete int // the next ones
@@ -88,7 +86,7 @@ type walk struct {
 
 func (w *walk) more() bool { return w.add < len(w.adds) || w.delete < len(w.deletes) }
 
-// isAdd reports whether the next one is an add. There must be one.
+// isAdd reports whether the next one is an add. There must be a next one.
 func (w *walk) isAdd() bool {
 	return w.delete == len(w.deletes) || w.add < len(w.adds) && w.adds[w.add] < w.deletes[w.delete]
 }
@@ -108,7 +106,7 @@ func (w *walk) skip() {
 	}
 }
 
-// moveTo gives the next one to e, which needs no deletes if it is whole.
+// moveTo appends the next one to e. It drops a delete if e is whole.
 func (w *walk) moveTo(e *entry) {
 	switch {
 	case w.isAdd():
@@ -127,7 +125,7 @@ const (
 	headShift = iota
 )
 
-// appendEntry appends the body of an entry of key, drawn in the package comment.
+// appendEntry appends the body of an entry of key. The package comment draws its format.
 func appendEntry(dst []byte, key uid.UID, e *entry) []byte {
 	head := uint64(len(e.adds)) << headShift
 	if e.whole {
@@ -166,10 +164,11 @@ func appendTargets(dst []byte, key uid.UID, targets []uid.UID) []byte {
 	return dst
 }
 
-// readEntry sets e to the entry whose body is b, and reports whether b is one. The
-// labels are parts of b. It takes memory for what b holds only, whatever b says.
+// readEntry decodes the body b into e and reports whether b is valid. The labels are parts of b.
+// It allocates memory by the length of b only, because the numbers in b may be wrong.
 func readEntry(b []byte, key uid.UID, e *entry) bool {
 	e.reset()
+	// 1. Decode the head. A whole entry must have no deletes.
 	head, n := uvarint(b)
 	if n <= 0 {
 		return false
@@ -183,6 +182,7 @@ func readEntry(b []byte, key uid.UID, e *entry) bool {
 		}
 		b = b[n:]
 	}
+	// 2. Decode the targets. Each takes a byte at least, so readTargets can bound its memory.
 	var ok bool
 	if e.adds, b, ok = readTargets(e.adds, b, key, head>>headShift); !ok {
 		return false
@@ -190,6 +190,7 @@ func readEntry(b []byte, key uid.UID, e *entry) bool {
 	if e.deletes, b, ok = readTargets(e.deletes, b, key, deletes); !ok {
 		return false
 	}
+	// 3. Decode the labels. No byte may be left.
 	if head&headLabels == 0 {
 		return len(b) == 0
 	}
@@ -207,15 +208,17 @@ func readEntry(b []byte, key uid.UID, e *entry) bool {
 	return len(b) == 0
 }
 
-// readTargets appends count UIDs that b begins with, and returns the rest of b.
-// The UIDs ascend and none is 0, or ok is false.
+// readTargets appends count UIDs from the start of b, and returns the rest of b. ok is false if
+// the UIDs do not ascend or one is 0.
 func readTargets(dst []uid.UID, b []byte, key uid.UID, count uint64) (_ []uid.UID, rest []byte, ok bool) {
 	if count == 0 {
 		return dst, b, true
 	}
+	// The count must be checked before memory is allocated by it.
 	if count > uint64(len(b)) {
 		return dst, b, false
 	}
+	// 1. Decode the first target, relative to the key.
 	first, n := binary.Varint(b)
 	if n <= 0 {
 		return dst, b, false
@@ -225,6 +228,7 @@ func readTargets(dst []uid.UID, b []byte, key uid.UID, count uint64) (_ []uid.UI
 	if last == 0 {
 		return dst, b, false
 	}
+	// 2. Decode the gaps. A sum that overflows would not ascend, so the check finds it.
 	dst = slices.Grow(dst, int(count))
 	dst = append(dst, last)
 	for range count - 1 {
@@ -268,14 +272,14 @@ func (e *entry) labelsAreSound() bool {
 	return true
 }
 
-// decodeLabel returns the label that raw is.
+// decodeLabel returns the label encoded in raw.
 func decodeLabel(raw rawLabel) cell.Label {
 	if raw == nil {
 		return cell.NoLabel
 	}
 	label, err := lists.DecodeLabel(raw)
 	if err != nil {
-		return cell.NoLabel // not in a row that was opened
+		return cell.NoLabel // impossible in an opened row
 	}
 	return label
 }

@@ -1,3 +1,5 @@
+// Example of a delta over an empty cell.
+
 package delta_test
 
 import (

@@ -1,4 +1,4 @@
-// This file holds what the tests share: a web as a plain map, and random changes.
+// Helpers of the tests: a web as a plain map, and random changes.
 
 package delta
 
@@ -15,7 +15,7 @@ import (
 	"github.com/trefoildb/trefoil/links/uid"
 )
 
-// random returns a generator whose seed is logged; TREFOIL_SEED repeats one.
+// random returns a generator and logs its seed. If TREFOIL_SEED is set, it is the seed.
 func random(tb testing.TB) *rand.Rand {
 	tb.Helper()
 	seed := uint64(time.Now().UnixNano())
@@ -32,7 +32,7 @@ func random(tb testing.TB) *rand.Rand {
 // testRange is the range of the tests' cells.
 var testRange = uid.Slots{First: 4, Last: 6}.Range()
 
-// model is the oracle: what a view must answer.
+// model is the oracle of a view.
 type model struct {
 	pages map[uid.UID]string
 	links [2]map[uid.UID]map[uid.UID]cell.Label // by direction, key and target
@@ -180,8 +180,7 @@ func (m *model) check(tb testing.TB, v *View) {
 	m.checkScan(tb, v)
 }
 
-// checkReader compares what a reader answers of all pages at once, and of one that is not
-// there, twice.
+// checkReader compares a reader's results for all pages at once and for an unknown one, twice.
 func (m *model) checkReader(tb testing.TB, v *View) {
 	tb.Helper()
 	r := NewReader()
@@ -219,8 +218,7 @@ func (m *model) checkReader(tb testing.TB, v *View) {
 	}
 }
 
-// checkTargets compares the links of pages that the cell has, as it keeps them, where rows
-// say nothing of them.
+// checkTargets compares the stored links of the cell's pages if no row changes them.
 func (m *model) checkTargets(tb testing.TB, v *View, r *Reader, pages []uid.UID) {
 	tb.Helper()
 	views := slices.Repeat([]*View{v}, ReaderLen)
@@ -269,7 +267,7 @@ func (m *model) checkTargets(tb testing.TB, v *View, r *Reader, pages []uid.UID)
 	}
 }
 
-// checkScan compares what a view yields for the next cell.
+// checkScan compares a view's passes for the next cell.
 func (m *model) checkScan(tb testing.TB, v *View) {
 	tb.Helper()
 	pages := m.sortedPages()
@@ -306,7 +304,7 @@ func (m *model) checkScan(tb testing.TB, v *View) {
 	}
 }
 
-// maker makes changes at random, to a batch and to a model alike.
+// maker makes the same random changes to a batch and to a model.
 type maker struct {
 	r      *rand.Rand
 	labels bool
@@ -324,7 +322,7 @@ func (k *maker) label() cell.Label {
 	return cell.Label{Weight: float64(k.r.IntN(4)) / 2, Anchor: "label"[:k.r.IntN(5)]}
 }
 
-// page returns a page of m, a new one if it likes, and says so to b.
+// page returns a page of m. It may add a new one, to m and b.
 func (k *maker) page(b *Batch, m *model) uid.UID {
 	if pages := m.sortedPages(); len(pages) > 0 && k.r.IntN(3) > 0 {
 		return pages[k.r.IntN(len(pages))]

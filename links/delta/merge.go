@@ -1,4 +1,4 @@
-// This file makes one row of several.
+// Merging of several rows into one.
 
 package delta
 
@@ -10,11 +10,12 @@ import (
 	"github.com/trefoildb/trefoil/links/uid"
 )
 
-// mergeRows returns the row that does what rows, oldest first, do one after another.
+// mergeRows returns the row with the combined effect of rows, oldest first.
 func mergeRows(rows []*Row) (*Row, error) {
 	w := newRowWriter()
 	defer w.release()
 	for d := range w.links {
+		// 1. Make room for all entries, and add up their changes.
 		keys, data := 0, 0
 		for _, r := range rows {
 			keys, data = keys+r.links[d].keys, data+len(r.links[d].data)
@@ -24,6 +25,8 @@ func mergeRows(rows []*Row) (*Row, error) {
 		m := newMerger(rows, cell.Direction(d))
 		for m.next() {
 			var err error
+			// 2. Merge the entries key by key. If several rows have the key, its count of
+			// changes is taken anew.
 			if len(m.at) > 1 {
 				w.links[d].changes -= m.changes()
 			}
@@ -46,7 +49,7 @@ func mergeRows(rows []*Row) (*Row, error) {
 	return w.row(rows[0].first, rows[len(rows)-1].last)
 }
 
-// bodyChanges is how many links the entry with this body adds and deletes.
+// bodyChanges returns the number of links that the entry with this body adds and deletes.
 func bodyChanges(body []byte) int64 {
 	head, n := uvarint(body)
 	changes := head >> headShift
@@ -57,13 +60,13 @@ func bodyChanges(body []byte) int64 {
 	return int64(changes)
 }
 
-// merger goes through the keys of several rows in one direction.
+// merger iterates over the keys of several rows in one direction.
 type merger struct {
 	cursors []cursor  // of rows with keys left, oldest first
-	keys    []uid.UID // where these are
-	at      []int     // those that are at key, oldest first
+	keys    []uid.UID // current key of each cursor
+	at      []int     // indexes of the cursors at key, oldest first
 	key     uid.UID
-	// others is, where one row alone is at key, the least key of the others.
+	// others is the least key of the other cursors. It is valid if exactly one cursor is at key.
 	others uid.UID
 	fold   folder
 }
@@ -78,9 +81,10 @@ func newMerger(rows []*Row, d cell.Direction) *merger {
 	return m
 }
 
-// next goes to the next key; false at the end.
+// next moves to the next key. It returns false at the end.
 func (m *merger) next() bool {
-	// Often, of a row that is much longer than the others, some keys follow each other.
+	// 1. If a row is much longer than the others, several of its keys follow each other. Then a
+	// comparison with others is enough.
 	if len(m.at) == 1 {
 		i := m.at[0]
 		if c := &m.cursors[i]; c.place < c.links.keys {
@@ -93,6 +97,7 @@ func (m *merger) next() bool {
 			m.at = m.at[:0]
 		}
 	}
+	// 2. Advance the cursors at the key, last first, because Delete moves those after.
 	for at := len(m.at) - 1; at >= 0; at-- {
 		i := m.at[at]
 		if m.cursors[i].next() {
@@ -101,6 +106,8 @@ func (m *merger) next() bool {
 			m.cursors, m.keys = slices.Delete(m.cursors, i, i+1), slices.Delete(m.keys, i, i+1)
 		}
 	}
+	// 3. Find the least key and the cursors at it. They stay ordered by age, because cursors
+	// are.
 	m.at, m.others = m.at[:0], math.MaxUint64
 	for i, key := range m.keys {
 		if len(m.at) > 0 && key > m.key {
@@ -115,13 +122,13 @@ func (m *merger) next() bool {
 	return len(m.at) > 0
 }
 
-// single returns the body of the entry where one row alone decides.
+// single returns the body of the entry if one row alone decides.
 func (m *merger) single() ([]byte, bool) {
 	newest := m.cursors[m.at[len(m.at)-1]].body()
 	return newest, len(m.at) == 1 || newest[0]&headWhole != 0
 }
 
-// changes returns how many links the entries of all rows at the key add and delete.
+// changes returns the number of links that the entries of all rows at the key add and delete.
 func (m *merger) changes() (n int64) {
 	for _, i := range m.at {
 		n += bodyChanges(m.cursors[i].body())
@@ -129,7 +136,7 @@ func (m *merger) changes() (n int64) {
 	return n
 }
 
-// entry returns what all rows do at the key, valid until the next call.
+// entry returns the combined effect of all rows at the key. It is valid until the next call.
 func (m *merger) entry() *entry {
 	for at := len(m.at) - 1; at >= 0; at-- {
 		if !m.fold.older(m.cursors[m.at[at]].body(), m.key) {
@@ -139,14 +146,14 @@ func (m *merger) entry() *entry {
 	return m.fold.take()
 }
 
-// folder makes one entry of several that come newest first.
+// folder combines entries into one. They must come newest first.
 type folder struct {
 	a, b, c entry
 	some    bool
 }
 
-// older adds an entry that is older than those before. It reports whether still
-// older ones count.
+// older adds an entry older than those before. It reports whether still older ones matter: they
+// do not if the result is whole.
 func (f *folder) older(body []byte, key uid.UID) bool {
 	if !f.some {
 		f.some = true
@@ -159,13 +166,13 @@ func (f *folder) older(body []byte, key uid.UID) bool {
 	return !f.a.whole
 }
 
-// take returns the entry, valid until the next call of older, and begins anew.
+// take returns the result, valid until the next call of older, and resets the folder.
 func (f *folder) take() *entry {
 	f.some = false
 	return &f.a
 }
 
-// pageMerger goes through the pages of several rows.
+// pageMerger iterates over the pages of several rows.
 type pageMerger struct {
 	cursors []pageCursor
 	started bool
@@ -181,7 +188,7 @@ func newPageMerger(rows []*Row) *pageMerger {
 	return m
 }
 
-// next goes to the next page; false at the end.
+// next moves to the next page. It returns false at the end.
 func (m *pageMerger) next() bool {
 	kept := m.cursors[:0]
 	for _, c := range m.cursors {

@@ -1,5 +1,4 @@
-// This file runs random operations on a delta and on a plain map, and compares all
-// that they answer.
+// Model test: random operations on a delta and on a plain map must give the same results.
 
 package delta
 
@@ -11,7 +10,7 @@ import (
 	"github.com/trefoildb/trefoil/links/cell"
 )
 
-// snapshot is a view and what it must answer for ever.
+// snapshot is a view and its model, which must stay equal for ever.
 type snapshot struct {
 	view  *View
 	model *model
@@ -38,7 +37,7 @@ func TestModel(t *testing.T) {
 	}
 }
 
-// runModel changes, rebuilds and reads a delta of which m is the model.
+// runModel changes, rebuilds and reads a delta and its model m.
 func runModel(t *testing.T, k *maker, d *Delta, m *model) {
 	var b Batch
 	var kept []snapshot
@@ -76,8 +75,8 @@ func runModel(t *testing.T, k *maker, d *Delta, m *model) {
 	}
 }
 
-// rebase puts the cell of a view in the place of the delta's. Pages that were
-// collected and have not changed since are gone from the model, too.
+// rebase installs the cell of a view in the delta. It drops a page from the model, too, if the
+// page was collected and has not changed since.
 func (m *model) rebase(t *testing.T, d *Delta, v *View) {
 	t.Helper()
 	data, collected, err := v.Build(cell.Options{Meta: []byte("m")})
@@ -115,7 +114,7 @@ func (m *model) rebase(t *testing.T, d *Delta, v *View) {
 	}
 }
 
-// reopen returns the delta of the same cell and rows, after these were bytes.
+// reopen returns a delta of the same cell, and of the same rows decoded from their bytes.
 func reopen(t *testing.T, d *Delta) *Delta {
 	t.Helper()
 	v := d.View()
@@ -137,7 +136,7 @@ func reopen(t *testing.T, d *Delta) *Delta {
 	return again
 }
 
-// TestAppendRow feeds one delta with the rows of another.
+// TestAppendRow appends the rows of one delta to another.
 func TestAppendRow(t *testing.T) {
 	k := &maker{r: random(t), labels: true}
 	m := newModel()
@@ -172,7 +171,7 @@ func TestAppendRow(t *testing.T) {
 	m.check(t, second.View())
 }
 
-// TestStraddlingRow opens a cell with a row of which it has taken in a part.
+// TestStraddlingRow opens a cell with a row if the cell already contains a part of it.
 func TestStraddlingRow(t *testing.T) {
 	k := &maker{r: random(t), labels: true}
 	for range 20 {

@@ -1,5 +1,5 @@
-// This file holds the new pages of a row: front-coded URLs in blocks by ascending
-// UIDs, and the places of the pages by the hashes of their URLs.
+// New pages of a row: front-coded URLs in blocks by ascending UIDs, and an index by the hashes
+// of the URLs.
 
 package delta
 
@@ -18,20 +18,20 @@ import (
 
 const pagesHeaderLen = 16
 
-// MaxURL is how long the URL of a page may be, in bytes.
+// MaxURL is the maximum length of a page's URL in bytes.
 const MaxURL = 1 << 24
 
-// pages is a section that has been verified. The zero value has no page.
+// pages is a verified section. The zero value has no page.
 type pages struct {
 	count  int
-	first  []byte // the first UID of each block, 8 bytes each
-	starts []byte // where each block begins in data, 4 bytes each
+	first  []byte // first UID of each block, 8 bytes each
+	starts []byte // start of each block in data, 4 bytes each
 	hashes []byte // by hash, then URL; 4 bytes each
-	places []byte // the places of these pages, 4 bytes each
+	places []byte // place of each page in hashes, 4 bytes each
 	data   []byte
 }
 
-// urlHash is the hash that finds a URL.
+// urlHash returns the hash of a URL in the index.
 func urlHash(url []byte) uint32 { return uint32(xxhash.Sum64(url) >> 32) }
 
 func (p *pages) firstUID(block int) uid.UID {
@@ -40,13 +40,13 @@ func (p *pages) firstUID(block int) uid.UID {
 
 func (p *pages) start(block int) int { return int(binary.LittleEndian.Uint32(p.starts[block*4:])) }
 
-// pageCursor goes through the pages of a section that has been verified.
+// pageCursor iterates over the pages of a verified section.
 type pageCursor struct {
 	pages *pages
 	place int // of the next page
 	rest  []byte
 	uid   uid.UID
-	url   []byte // the cursor's own
+	url   []byte // memory of the cursor
 }
 
 func (c *pageCursor) next() bool {
@@ -71,7 +71,7 @@ func (c *pageCursor) next() bool {
 	return true
 }
 
-// at returns a cursor at a place.
+// at returns a cursor at a place. It uses buf for the URL.
 func (p *pages) at(place int, buf []byte) pageCursor {
 	c := pageCursor{pages: p, place: place / blockKeys * blockKeys, url: buf}
 	for c.place <= place && c.next() {
@@ -79,7 +79,7 @@ func (p *pages) at(place int, buf []byte) pageCursor {
 	return c
 }
 
-// place returns where u stands among the pages of the section.
+// place returns the index of u among the pages of the section; ok is false if u is missing.
 func (p *pages) place(u uid.UID) (place int, ok bool) {
 	block := sort.Search(len(p.first)/8, func(i int) bool { return p.firstUID(i) > u }) - 1
 	if block < 0 {
@@ -96,7 +96,7 @@ func (p *pages) place(u uid.UID) (place int, ok bool) {
 		var gap uint64
 		gap, at = uvarintAt(p.data, at)
 		here += uid.UID(gap) + 1
-		_, at = uvarintAt(p.data, at) // the bytes shared
+		_, at = uvarintAt(p.data, at) // number of shared bytes
 	}
 	return place, true
 }
@@ -107,7 +107,7 @@ func (p *pages) has(u uid.UID) bool {
 	return ok
 }
 
-// appendURL appends the URL of a page.
+// appendURL appends the URL of a page; it returns false if the page is missing.
 func (p *pages) appendURL(dst []byte, u uid.UID) ([]byte, bool) {
 	place, ok := p.place(u)
 	if !ok {
@@ -118,12 +118,12 @@ func (p *pages) appendURL(dst []byte, u uid.UID) ([]byte, bool) {
 	return append(dst, c.url...), true
 }
 
-// byHash returns the hash and the place of the i-th page by hash.
+// byHash returns the hash and the place of the i-th page in hash order.
 func (p *pages) byHash(i int) (hash uint32, place int) {
 	return binary.LittleEndian.Uint32(p.hashes[i*4:]), int(binary.LittleEndian.Uint32(p.places[i*4:]))
 }
 
-// find returns the page of a URL.
+// find returns the page of a URL. It compares the URL itself, too, because hashes may be equal.
 func (p *pages) find(url []byte) (uid.UID, bool) {
 	if p.count == 0 {
 		return 0, false
@@ -146,7 +146,7 @@ func (p *pages) find(url []byte) (uid.UID, bool) {
 	return at.uid, true
 }
 
-// openPages verifies a section, all of it.
+// openPages opens and verifies a whole section.
 func openPages(b []byte) (pages, error) {
 	if len(b) == 0 {
 		return pages{}, nil
@@ -167,7 +167,7 @@ func openPages(b []byte) (pages, error) {
 	return p, p.verifyHashes()
 }
 
-// splitPages returns the section that b is, whose header must be right.
+// splitPages returns the section in b. The header must be valid.
 func splitPages(b []byte) pages {
 	if len(b) == 0 {
 		return pages{}
@@ -185,14 +185,15 @@ func splitPages(b []byte) pages {
 	return p
 }
 
-// verify goes through every page as a cursor does, with every check.
+// verify checks every page in the order of a cursor.
 func (p *pages) verify() error {
 	var last uid.UID
-	rest, length := p.data, uint64(0) // what is left, and the length of the URL before
+	rest, length := p.data, uint64(0) // unread bytes, and the length of the URL before
 	for place := range p.count {
 		key, shared := last, uint64(0)
 		if place%blockKeys == 0 {
 			block := place / blockKeys
+			// 1. Each block must begin at the end of the one before, and with a whole URL.
 			if p.start(block) != len(p.data)-len(rest) {
 				return fmt.Errorf("block %d of pages does not begin behind the one before", block)
 			}
@@ -208,9 +209,11 @@ func (p *pages) verify() error {
 			}
 			rest = rest[n:]
 		}
+		// 2. UIDs must ascend. This also finds a gap that overflows.
 		if key <= last {
 			return fmt.Errorf("page %d is not above %d", key, last)
 		}
+		// 3. The URL must end within the data and respect MaxURL.
 		suffix, n := binary.Uvarint(rest)
 		if n <= 0 || suffix > uint64(len(rest)-n) || shared+suffix > MaxURL {
 			return fmt.Errorf("the URL of page %d has no end", key)
@@ -223,8 +226,8 @@ func (p *pages) verify() error {
 	return nil
 }
 
-// verifyHashes checks that every page is found by its URL. That takes time for
-// each page's block, so that damage costs no more than what is right.
+// verifyHashes checks that every page is found by its URL. It reads each page from its block's
+// start, so damaged data takes no longer than valid data.
 func (p *pages) verifyHashes() error {
 	var url, before []byte
 	for i := range p.count {
@@ -247,7 +250,7 @@ func (p *pages) verifyHashes() error {
 	return nil
 }
 
-// pagesWriter makes a section of pages that come by ascending UIDs.
+// pagesWriter builds a section. Pages must come by ascending UIDs.
 type pagesWriter struct {
 	uids   []uid.UID
 	starts []uint32
@@ -278,12 +281,13 @@ func (w *pagesWriter) add(u uid.UID, url []byte) error {
 	return nil
 }
 
-// appendTo appends the section; nothing where there is no page. Two pages with one
-// URL are an error.
+// appendTo appends the section, or nothing if there is no page. Two pages with one URL are an
+// error.
 func (w *pagesWriter) appendTo(dst []byte) ([]byte, error) {
 	if len(w.uids) == 0 {
 		return dst, nil
 	}
+	// 1. Write the index by UID. byHash needs it, because it reads URLs through a cursor.
 	p := pages{count: len(w.uids), data: w.data}
 	dst = binary.LittleEndian.AppendUint64(dst, uint64(len(w.uids)))
 	dst = binary.LittleEndian.AppendUint64(dst, uint64(len(w.data)))
@@ -299,6 +303,7 @@ func (w *pagesWriter) appendTo(dst []byte) ([]byte, error) {
 	if len(w.starts)%2 == 1 {
 		dst = append(dst, 0, 0, 0, 0)
 	}
+	// 2. Write the index by hash, then the URLs.
 	places, err := w.byHash(&p)
 	if err != nil {
 		return dst, err
@@ -313,7 +318,7 @@ func (w *pagesWriter) appendTo(dst []byte) ([]byte, error) {
 	return append(dst, make([]byte, roundUp8(len(w.data))-len(w.data))...), nil
 }
 
-// byHash returns the places of the pages by hash, then URL.
+// byHash returns the places of the pages in the order of hash, then URL.
 func (w *pagesWriter) byHash(p *pages) ([]uint32, error) {
 	places := make([]uint32, len(w.uids))
 	for i := range places {

@@ -1,4 +1,4 @@
-// This file reads many pages at once.
+// Reader: the lists of many pages, read at once.
 
 package delta
 
@@ -12,23 +12,23 @@ import (
 // ReaderLen is the most pages that a [Reader] reads at once.
 const ReaderLen = cell.BatchLen
 
-// Reader reads many pages at once, of one view or of several, in far less time than one
-// page after another takes: see [cell.Batch]. It is for one goroutine.
+// Reader reads many pages at once, of one view or of several. It takes far less time than single
+// reads, see [cell.Batch]. It is for one goroutine.
 type Reader struct {
 	d     cell.Direction
-	views []*View   // the caller's
-	pages []uid.UID // the caller's
-	urls  []string  // the caller's
+	views []*View   // owned by the caller
+	pages []uid.UID // owned by the caller
+	urls  []string  // owned by the caller
 	cells [ReaderLen]*cell.Cell
 	links cell.Batch
 }
 
 var readers = sync.Pool{New: func() any { return new(Reader) }}
 
-// NewReader returns a reader. Release it when it is not needed any more.
+// NewReader returns a reader. The caller should release it after use.
 func NewReader() *Reader { return readers.Get().(*Reader) }
 
-// Release gives the reader's memory to the next one.
+// Release returns the reader's memory to the pool. The reader must not be used afterwards.
 func (r *Reader) Release() {
 	r.views, r.pages, r.urls = nil, nil, nil
 	clear(r.cells[:])
@@ -36,9 +36,8 @@ func (r *Reader) Release() {
 	readers.Put(r)
 }
 
-// Read reads the links of pages[i] of views[i] in direction d, for at most ReaderLen
-// pages: Degree and AppendLinks then tell them. It keeps both slices until something else
-// is read.
+// Read reads the links of pages[i] of views[i] in direction d, for at most ReaderLen pages.
+// Degree and AppendLinks return the results. It keeps both slices until the next read.
 func (r *Reader) Read(d cell.Direction, views []*View, pages []uid.UID) {
 	r.d, r.pages = d, pages
 	r.links.Read(d, r.cellsOf(views[:len(pages)]), pages)
@@ -52,27 +51,26 @@ func (r *Reader) cellsOf(views []*View) []*cell.Cell {
 	return r.cells[:len(views)]
 }
 
-// Find finds the ordinals of pages[i] in the cell of views[i], for at most ReaderLen pages:
-// Ordinal then tells them. It keeps both slices until something else is read.
+// Find looks up pages[i] in the cell of views[i], for at most ReaderLen pages. Ordinal returns
+// the results. It keeps both slices until the next read.
 func (r *Reader) Find(views []*View, pages []uid.UID) {
 	r.pages = pages
 	r.links.Find(r.cellsOf(views[:len(pages)]), pages)
 }
 
-// Ordinal returns the ordinal of page i in the view's cell. ok is false where the cell
-// does not have it; rows may.
+// Ordinal returns the ordinal of page i in the view's cell. ok is false if the cell does not
+// have it; rows may.
 func (r *Reader) Ordinal(i int) (ord uint32, ok bool) { return r.links.Ordinal(i) }
 
-// ReadTargets reads as Read does, for who asks for Targets: UIDs take longer then. ords[i]
-// is the ordinal of pages[i] in the cell of views[i]. It keeps views and pages until
-// something else is read.
+// ReadTargets is Read for use with Targets; UIDs take longer afterwards. ords[i] must be the
+// ordinal of pages[i] in the cell of views[i]. It keeps views and pages until the next read.
 func (r *Reader) ReadTargets(d cell.Direction, views []*View, pages []uid.UID, ords []uint32) {
 	r.d, r.pages = d, pages
 	r.links.ReadTargets(d, r.cellsOf(views[:len(pages)]), ords)
 }
 
-// Changed reports whether rows say anything of the links of page i: AppendLinks must be
-// asked for them then, and Targets and the like tell those of the cell.
+// Changed reports whether rows change the links of page i. If so, use AppendLinks, because
+// Targets, AppendGhosts and AppendTargets return the links of the cell.
 func (r *Reader) Changed(i int) bool {
 	v := r.views[i]
 	if len(v.rows) == 0 {
@@ -98,7 +96,7 @@ func (r *Reader) AppendTargets(locals []uint32, others []uid.UID, i int) ([]uint
 	return r.links.AppendTargets(locals, others, i)
 }
 
-// Degree returns how many links page i has, as [View.Degree] does.
+// Degree returns the number of links of page i, like [View.Degree].
 func (r *Reader) Degree(i int) int {
 	if v := r.views[i]; len(v.rows) > 0 {
 		return v.Degree(r.d, r.pages[i])
@@ -106,7 +104,7 @@ func (r *Reader) Degree(i int) int {
 	return r.links.Degree(i)
 }
 
-// AppendLinks appends the links of page i, as [View.AppendLinks] does.
+// AppendLinks appends the links of page i, like [View.AppendLinks].
 func (r *Reader) AppendLinks(dst []uid.UID, i int) []uid.UID {
 	v := r.views[i]
 	if len(v.rows) == 0 {
@@ -115,14 +113,14 @@ func (r *Reader) AppendLinks(dst []uid.UID, i int) []uid.UID {
 	return v.appendLinks(dst, r.d, r.pages[i], func(dst []uid.UID) []uid.UID { return r.links.AppendLinks(dst, i) })
 }
 
-// ReadURLs reads the URLs of pages[i] of views[i], for at most ReaderLen pages: AppendURL
-// then tells them. It keeps both slices until something else is read.
+// ReadURLs reads the URLs of pages[i] of views[i], for at most ReaderLen pages. AppendURL
+// returns them. It keeps both slices until the next read.
 func (r *Reader) ReadURLs(views []*View, pages []uid.UID) {
 	r.pages = pages
 	r.links.ReadURLs(r.cellsOf(views[:len(pages)]), pages)
 }
 
-// AppendURL appends the URL of page i, as [View.AppendURL] does.
+// AppendURL appends the URL of page i, like [View.AppendURL].
 func (r *Reader) AppendURL(dst []byte, i int) (_ []byte, ok bool) {
 	if dst, ok = r.links.AppendURL(dst, i); ok {
 		return dst, true
@@ -130,15 +128,15 @@ func (r *Reader) AppendURL(dst []byte, i int) (_ []byte, ok bool) {
 	return r.views[i].appendRowURL(dst, r.pages[i])
 }
 
-// FindURLs finds the pages of urls[i] in views[i], for at most ReaderLen URLs; hosts[i] is
-// the cell.HostHash of the URL. UID then tells them. It keeps views and urls until
-// something else is read.
+// FindURLs finds the pages of urls[i] in views[i], for at most ReaderLen URLs. hosts[i] must be
+// the cell.HostHash of the URL. UID returns the results. It keeps views and urls until the next
+// read.
 func (r *Reader) FindURLs(views []*View, urls []string, hosts []uint64) {
 	r.urls = urls
 	r.links.FindURLs(r.cellsOf(views[:len(urls)]), urls, hosts)
 }
 
-// UID returns the page of URL i, as [View.Find] does.
+// UID returns the page of URL i, like [View.Find].
 func (r *Reader) UID(i int) (_ uid.UID, ok bool) {
 	if u, ok := r.links.UID(i); ok {
 		return u, true

@@ -1,4 +1,4 @@
-// This file goes through a whole view in order, for the cell that takes its place.
+// Rebuild: a pass over a whole view in order, to build the next cell.
 
 package delta
 
@@ -15,22 +15,25 @@ import (
 type Page struct {
 	UID uid.UID
 	URL []byte // valid until the next page
-	// Linked says that the page has a link in at least one direction. One that has
-	// none may be collected: left out of the next cell.
+	// Linked reports whether the page has a link in any direction. If not, the next cell may
+	// leave the page out.
 	Linked bool
 }
 
-// Pages yields the pages, by UID.
+// Pages yields the pages by UID.
 func (v *View) Pages() iter.Seq[Page] {
 	return func(yield func(Page) bool) {
 		added := newPageMerger(v.rows)
 		more := added.next()
 		var url []byte
+		// A page without links must still be yielded, because the caller decides about it.
 		linked := func(u uid.UID) bool {
 			return v.Degree(cell.Forward, u) > 0 || v.Degree(cell.Backward, u) > 0
 		}
 		for ord := range v.cell.Len() {
 			u := v.cell.UID(uint32(ord))
+			// Pages of rows come before the cell's page u. If the cell has the page, too, it
+			// comes once.
 			for more && added.uid <= u {
 				if added.uid < u && !yield(Page{added.uid, added.url, linked(added.uid)}) {
 					return
@@ -50,12 +53,12 @@ func (v *View) Pages() iter.Seq[Page] {
 	}
 }
 
-// edgesPerBatch is how many edges Edges yields at once, about.
+// edgesPerBatch is roughly the number of edges in a batch of Edges.
 const edgesPerBatch = 1 << 15
 
-// Edges yields the links of direction d as a builder takes them: batches that ascend
-// by From, then To. The labels are as many as the edges, or none where no link of
-// the batch has one. Both slices are valid until the next batch.
+// Edges yields the links of direction d for a builder: batches that ascend by From, then To.
+// labels has one label for each edge, or is empty if no edge of the batch has one. Both slices
+// are valid until the next batch.
 func (v *View) Edges(d cell.Direction) iter.Seq2[[]cell.Edge, []cell.Label] {
 	return func(yield func([]cell.Edge, []cell.Label) bool) {
 		w := edgeBatch{view: v, d: d}
@@ -66,6 +69,8 @@ func (v *View) Edges(d cell.Direction) iter.Seq2[[]cell.Edge, []cell.Label] {
 			for ; more && changed.key < u; more = changed.next() {
 				w.addChanged(changed.key)
 			}
+			// If no row changes the list, it comes from the cell alone, because that takes less
+			// time.
 			if more && changed.key == u {
 				w.addChanged(u)
 				more = changed.next()
@@ -76,6 +81,7 @@ func (v *View) Edges(d cell.Direction) iter.Seq2[[]cell.Edge, []cell.Label] {
 				return
 			}
 		}
+		// Keys above the last page of the cell come last.
 		for ; more; more = changed.next() {
 			w.addChanged(changed.key)
 			if len(w.edges) >= edgesPerBatch && !w.yield(yield) {
@@ -88,13 +94,13 @@ func (v *View) Edges(d cell.Direction) iter.Seq2[[]cell.Edge, []cell.Label] {
 	}
 }
 
-// edgeBatch gathers the edges of whole lists.
+// edgeBatch collects the edges of whole lists.
 type edgeBatch struct {
 	view  *View
 	d     cell.Direction
 	list  []uid.UID
 	edges []cell.Edge
-	// labels are those of the first edges; it has none where no edge had one yet.
+	// labels belong to the first edges. It is empty until an edge has a label.
 	labels     []cell.Label
 	listLabels []cell.Label
 }
@@ -134,7 +140,7 @@ func (w *edgeBatch) padded() []cell.Label {
 	return w.labels
 }
 
-// yield gives the batch away and begins the next one.
+// yield passes the batch on and begins the next one.
 func (w *edgeBatch) yield(yield func([]cell.Edge, []cell.Label) bool) bool {
 	var labels []cell.Label
 	if len(w.labels) > 0 {
@@ -145,15 +151,16 @@ func (w *edgeBatch) yield(yield func([]cell.Edge, []cell.Label) bool) bool {
 	return ok
 }
 
-// Build builds the cell of the view: all of its pages but those without links, which
-// it returns as collected. o.Range and o.Epoch are set to the view's. It is to be
-// called outside of any lock: it takes the time of a whole cell.
+// Build builds the cell of the view: all pages except those without links, returned as
+// collected. It sets o.Range and o.Epoch to the view's. The caller should hold no lock, because
+// it takes the time of a whole cell.
 func (v *View) Build(o cell.Options) (data []byte, collected []uid.UID, err error) {
 	o.Range, o.Epoch = v.cell.Range(), v.epoch
 	b, err := cell.NewBuilder(o)
 	if err != nil {
 		return nil, nil, err
 	}
+	// 1. Add the pages with links. All must come before the edges.
 	for p := range v.Pages() {
 		if !p.Linked {
 			collected = append(collected, p.UID)
@@ -161,6 +168,7 @@ func (v *View) Build(o cell.Options) (data []byte, collected []uid.UID, err erro
 			return nil, nil, err
 		}
 	}
+	// 2. Add the edges of both directions at the same time.
 	var errs [2]error
 	var wg sync.WaitGroup
 	for i := range errs {
@@ -177,7 +185,7 @@ func (v *View) Build(o cell.Options) (data []byte, collected []uid.UID, err erro
 	if err := errors.Join(errs[:]...); err != nil {
 		return nil, nil, err
 	}
-	// What was read of a damaged cell is not whole.
+	// 3. Reject the cell if a read found damage, because lists would be incomplete.
 	if err := v.cell.Err(); err != nil {
 		return nil, nil, err
 	}

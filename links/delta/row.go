@@ -1,4 +1,4 @@
-// This file holds the row: what one batch, or several that were merged, changed.
+// Row: the changes of one batch, or of several merged ones.
 
 package delta
 
@@ -17,16 +17,16 @@ import (
 var (
 	// ErrCorrupt is wrapped by every error about bytes that are no row.
 	ErrCorrupt = errors.New("damaged row of changed links")
-	// ErrTooLarge says that a row would have more bytes than its format can count.
+	// ErrTooLarge is wrapped if a row would exceed a limit of its format.
 	ErrTooLarge = errors.New("too much for one row")
-	// ErrUnknownPage says that links were changed at a page that neither the cell
-	// nor a row has: its URL has to be given with them.
+	// ErrUnknownPage is wrapped if links change at a page that neither the cell nor a row has.
+	// Its URL must be given with them.
 	ErrUnknownPage = errors.New("a page that is not known")
-	// ErrConflict says that a UID was given two URLs, or a URL two UIDs.
+	// ErrConflict is wrapped if a UID is given two URLs, or a URL two UIDs.
 	ErrConflict = errors.New("a page with two names")
-	// ErrRange says that a UID is not of the cell's range.
+	// ErrRange is wrapped if a UID is outside the cell's range.
 	ErrRange = errors.New("a UID outside the cell's range")
-	// ErrEpoch says that a row or a cell does not follow what is there.
+	// ErrEpoch is wrapped if a row or a cell does not follow the epoch before.
 	ErrEpoch = errors.New("out of the order of epochs")
 )
 
@@ -37,8 +37,7 @@ const (
 	checksumLen  = 8
 )
 
-// Row is the changes of consecutive epochs, immutable. It may be read by many
-// goroutines at once.
+// Row holds the changes of consecutive epochs. It is immutable and safe for concurrent use.
 type Row struct {
 	data  []byte
 	first uint64
@@ -47,28 +46,27 @@ type Row struct {
 	pages pages
 }
 
-// First returns the first epoch whose changes the row holds.
+// First returns the first epoch of the row's changes.
 func (r *Row) First() uint64 { return r.first }
 
-// Last returns the last epoch whose changes the row holds.
+// Last returns the last epoch of the row's changes.
 func (r *Row) Last() uint64 { return r.last }
 
-// Keys returns how many pages have changed lists in direction d.
+// Keys returns the number of pages with changed lists in direction d.
 func (r *Row) Keys(d cell.Direction) int { return r.links[d].keys }
 
-// Changes returns how many links are added and deleted in direction d.
+// Changes returns the number of added and deleted links in direction d.
 func (r *Row) Changes(d cell.Direction) int64 { return r.links[d].changes }
 
-// Pages returns how many new pages there are.
+// Pages returns the number of new pages.
 func (r *Row) Pages() int { return r.pages.count }
 
-// Bytes returns the row as [Open] takes it: what it is in memory, too. It must not
-// be changed.
+// Bytes returns the row in the format of [Open], which is also its form in memory. The caller
+// must not change it.
 func (r *Row) Bytes() []byte { return r.data }
 
-// Open returns the row that data is; data must not change from then on. It verifies
-// the checksum and all that the row holds: what it takes, no method can fail on. An
-// error wraps ErrCorrupt.
+// Open returns the row in data, which must not change afterwards. It verifies the checksum and
+// the whole content, because no method of a row returns an error. Its error wraps ErrCorrupt.
 func Open(data []byte) (*Row, error) {
 	r, err := open(data)
 	if err != nil {
@@ -78,6 +76,7 @@ func Open(data []byte) (*Row, error) {
 }
 
 func open(data []byte) (*Row, error) {
+	// 1. Check the fixed fields and the checksum before any length is used.
 	if len(data) < rowHeaderLen+checksumLen || string(data[:len(rowMagic)]) != rowMagic {
 		return nil, errors.New("it does not begin as a row does")
 	}
@@ -92,6 +91,7 @@ func open(data []byte) (*Row, error) {
 	if r.first == 0 || r.first > r.last {
 		return nil, fmt.Errorf("it is of epochs %d to %d", r.first, r.last)
 	}
+	// 2. Split the sections. They must fill the row.
 	var sections [3][]byte
 	rest := data[rowHeaderLen:end]
 	for i := range sections {
@@ -104,6 +104,7 @@ func open(data []byte) (*Row, error) {
 	if len(rest) > 0 {
 		return nil, fmt.Errorf("it has %d bytes too many", len(rest))
 	}
+	// 3. Verify each section, because later reads do not check.
 	var err error
 	for d := range r.links {
 		if r.links[d], err = openLinks(sections[d]); err != nil {
@@ -114,7 +115,7 @@ func open(data []byte) (*Row, error) {
 	return r, err
 }
 
-// rowWriter makes a row.
+// rowWriter builds a row.
 type rowWriter struct {
 	links  [2]linksWriter
 	pages  pagesWriter
@@ -123,14 +124,14 @@ type rowWriter struct {
 
 var writers = sync.Pool{New: func() any { return new(rowWriter) }}
 
-// newRowWriter returns an empty writer, with the memory of one that was released.
+// newRowWriter returns an empty writer. It may reuse the memory of a released one.
 func newRowWriter() *rowWriter { return writers.Get().(*rowWriter) }
 
-// maxKeptRow is the longest row, in bytes of one direction or of pages, whose memory is
-// kept for the next one.
+// maxKeptRow bounds the memory of a released writer: the bytes of one direction or of pages. A
+// larger one is not reused.
 const maxKeptRow = 1 << 22
 
-// release ends the use of a writer; what it wrote stays.
+// release ends the use of a writer. Its rows stay valid.
 func (w *rowWriter) release() {
 	if max(cap(w.links[0].data), cap(w.links[1].data), cap(w.pages.data), 8*cap(w.places)) > maxKeptRow {
 		return
@@ -144,7 +145,7 @@ func (w *rowWriter) release() {
 	writers.Put(w)
 }
 
-// row returns the row of what was written, for the epochs from first to last.
+// row returns the row of the written entries and pages, for the epochs from first to last.
 func (w *rowWriter) row(first, last uint64) (*Row, error) {
 	size := rowHeaderLen + checksumLen + len(w.pages.data) + 13*len(w.pages.uids) + 256
 	for d := range w.links {
@@ -169,7 +170,7 @@ func (w *rowWriter) row(first, last uint64) (*Row, error) {
 	return attach(data, first, last), nil
 }
 
-// attach returns the row of bytes that were just written, which need no check.
+// attach returns the row in data without a check, because row has just written it.
 func attach(data []byte, first, last uint64) *Row {
 	r := &Row{data: data, first: first, last: last}
 	at := rowHeaderLen
@@ -185,7 +186,7 @@ func attach(data []byte, first, last uint64) *Row {
 	return r
 }
 
-// checkPage says whether u may be a page of a cell of this range.
+// checkPage returns an error unless u may be a page of a cell of this range.
 func checkPage(r uid.Range, u uid.UID) error {
 	if !u.Valid() || !r.Contains(u) {
 		return fmt.Errorf("delta: page %s of a cell of %s: %w", u, r, ErrRange)

@@ -1,4 +1,4 @@
-// This file pins the format of rows, and tests that damage to it is seen.
+// Golden file of the format of rows, and tests for damage to it.
 
 package delta
 
@@ -23,13 +23,13 @@ import (
 
 var rewrite = flag.Bool("rewrite", false, "write what the code gives into the golden files")
 
-// emptyCell returns the cell of no page.
+// emptyCell returns a cell without pages.
 func emptyCell(tb testing.TB, epoch uint64) *cell.Cell {
 	tb.Helper()
 	return newModel().cell(tb, cell.Options{Epoch: epoch})
 }
 
-// goldenBatch is one change of each kind, and pages in more than one block.
+// goldenBatch returns one change of each kind, and pages in more than one block.
 func goldenBatch() *Batch {
 	var b Batch
 	page := func(i uint32) uid.UID { return uid.Make(4, 1+i/20, i%20) }
@@ -108,7 +108,7 @@ func golden(tb testing.TB) []byte {
 	return data
 }
 
-// TestFlippedBits flips every bit, cuts the row at every byte and makes it longer.
+// TestFlippedBits flips every bit, truncates the row at every byte, and makes it longer.
 func TestFlippedBits(t *testing.T) {
 	data := golden(t)
 	for i := range 8 * len(data) {
@@ -131,7 +131,7 @@ func TestFlippedBits(t *testing.T) {
 	}
 }
 
-// reseal makes the checksum of data right, where it has one.
+// reseal recomputes the checksum of data if it has one.
 func reseal(data []byte) {
 	if end := len(data) - checksumLen; end >= rowHeaderLen {
 		copy(data, rowMagic)
@@ -139,8 +139,8 @@ func reseal(data []byte) {
 	}
 }
 
-// TestResealed changes every byte of a row in several ways and makes the checksum
-// right: what is opened can be read, merged and opened again.
+// TestResealed changes every byte of a row in several ways and recomputes the checksum. If the
+// row opens, it must be readable, mergeable and open again.
 func TestResealed(t *testing.T) {
 	data := golden(t)
 	base := emptyCell(t, 40)
@@ -154,7 +154,7 @@ func TestResealed(t *testing.T) {
 	}
 }
 
-// useRow opens data as a row and, where it is one, uses all of it.
+// useRow opens data as a row. If it is one, it uses all of it.
 func useRow(t *testing.T, base *cell.Cell, data []byte) {
 	before := bytes.Clone(data)
 	r, err := Open(data)
@@ -178,7 +178,7 @@ func useRow(t *testing.T, base *cell.Cell, data []byte) {
 			if !slices.IsSorted(links) || len(links) != v.Degree(d, m.key) || len(slices.Compact(links)) != len(links) {
 				t.Fatalf("links %v", links)
 			}
-			// Over an empty cell the links are the adds, and every key is found.
+			// Over an empty cell the links must be the adds, and every key must be found.
 			if want := m.entry().adds; !slices.Equal(links, want) {
 				t.Fatalf("links %v, want %v", links, want)
 			}
@@ -200,7 +200,7 @@ func useRow(t *testing.T, base *cell.Cell, data []byte) {
 	}
 }
 
-// TestReadEntry reads entries of key 100 that cannot be.
+// TestReadEntry reads invalid entries of key 100.
 func TestReadEntry(t *testing.T) {
 	varint := func(v int64) string { return string(binary.AppendVarint(nil, v)) }
 	whole, deletes, labels, one := byte(headWhole), byte(headDeletes), byte(headLabels), byte(1<<headShift)

@@ -1,5 +1,5 @@
-// This file holds the links of a row in one direction: entries in blocks by
-// ascending keys, with a filter that passes over most keys that have none.
+// Links of a row in one direction: entries in blocks by ascending keys. A filter rejects most
+// keys without an entry.
 
 package delta
 
@@ -14,31 +14,31 @@ import (
 )
 
 const (
-	// blockKeys is how many entries, and how many pages, one place in the index
-	// is kept for.
+	// blockKeys is the number of entries or pages in a block. The index has one element for each
+	// block.
 	blockKeys = 16
-	// filterBitsPerKey makes about one key in fifty that has no entry look as if
-	// it had one.
+	// filterBitsPerKey makes the filter wrong for about one in fifty of the keys without an
+	// entry.
 	filterBitsPerKey = 12
 	linksHeaderLen   = 32
-	// maxData is how long the data of a section may be: places are of 32 bits.
+	// maxData is the maximum length of a section's data, because offsets have 32 bits.
 	maxData = math.MaxUint32
 )
 
-// filterBits returns the word, of so many, and the bits in it that stand for the key
-// with this uid.Mix.
+// filterBits returns the index of a filter word, below words, and the bits in it for a key. hash
+// is the key's uid.Mix.
 func filterBits(hash, words uint64) (word, mask uint64) {
 	word, _ = bits.Mul64(hash, words)
 	return word, 1<<(hash&63) | 1<<(hash>>6&63) | 1<<(hash>>12&63) | 1<<(hash>>18&63)
 }
 
-// links is a section that has been verified. The zero value has no entry.
+// links is a verified section. The zero value has no entry.
 type links struct {
 	keys    int
 	changes int64
-	first   []byte // the first key of each block, 8 bytes each
+	first   []byte // first key of each block, 8 bytes each
 	filter  []byte // 8 bytes a word
-	starts  []byte // where each block begins in data, 4 bytes each
+	starts  []byte // start of each block in data, 4 bytes each
 	data    []byte
 }
 
@@ -52,8 +52,8 @@ func (l *links) firstKey(block int) uid.UID {
 
 func (l *links) start(block int) int { return int(binary.LittleEndian.Uint32(l.starts[block*4:])) }
 
-// mayHave reports whether there may be an entry of the key with this uid.Mix; false
-// is certain.
+// mayHave reports whether there may be an entry of a key; false is certain. hash is the key's
+// uid.Mix.
 func (l *links) mayHave(hash uint64) bool {
 	if l.keys == 0 {
 		return false
@@ -62,12 +62,12 @@ func (l *links) mayHave(hash uint64) bool {
 	return binary.LittleEndian.Uint64(l.filter[word*8:])&mask == mask
 }
 
-// find returns the body of key's entry; hash is the key's uid.Mix.
+// find returns the body of key's entry. hash must be the key's uid.Mix.
 func (l *links) find(key uid.UID, hash uint64) (body []byte, ok bool) {
 	if !l.mayHave(hash) {
 		return nil, false
 	}
-	// Invariant: blocks before lo begin at key or below, those from hi on above it.
+	// Invariant: blocks before lo begin at key or below, blocks from hi on above it.
 	lo, hi := 0, len(l.first)/8
 	for lo < hi {
 		mid := int(uint(lo+hi) >> 1)
@@ -89,7 +89,7 @@ func (l *links) find(key uid.UID, hash uint64) (body []byte, ok bool) {
 	return nil, false
 }
 
-// uvarint is binary.Uvarint, quicker for the numbers that most are.
+// uvarint is binary.Uvarint, faster for numbers of one byte, because most are.
 func uvarint(b []byte) (uint64, int) {
 	if len(b) > 0 && b[0] < 0x80 {
 		return uint64(b[0]), 1
@@ -97,7 +97,7 @@ func uvarint(b []byte) (uint64, int) {
 	return binary.Uvarint(b)
 }
 
-// appendUvarint is binary.AppendUvarint, quicker for the numbers that most are.
+// appendUvarint is binary.AppendUvarint, faster for numbers of one byte, because most are.
 func appendUvarint(dst []byte, v uint64) []byte {
 	if v < 0x80 {
 		return append(dst, byte(v))
@@ -105,15 +105,15 @@ func appendUvarint(dst []byte, v uint64) []byte {
 	return binary.AppendUvarint(dst, v)
 }
 
-// cursor goes through the entries of a section that has been verified.
+// cursor iterates over the entries of a verified section.
 type cursor struct {
 	links      *links
 	place      int // of the next entry
 	key        uid.UID
-	begin, end int // of the entry, in the data
+	begin, end int // bounds of the entry in the data
 }
 
-// next goes to the next entry; false at the end.
+// next moves to the next entry. It returns false at the end.
 func (c *cursor) next() bool {
 	l := c.links
 	if c.place >= l.keys {
@@ -139,7 +139,7 @@ func (c *cursor) next() bool {
 	return true
 }
 
-// uvarintAt returns the number that b has at a place, and the place behind it.
+// uvarintAt returns the number at offset at of b, and the offset behind it.
 func uvarintAt(b []byte, at int) (uint64, int) {
 	v, n := binary.Uvarint(b[at:])
 	return v, at + n
@@ -148,7 +148,7 @@ func uvarintAt(b []byte, at int) (uint64, int) {
 // body returns the body of the entry.
 func (c *cursor) body() []byte { return c.links.data[c.begin:c.end:c.end] }
 
-// openLinks verifies a section, all of it.
+// openLinks opens and verifies a whole section.
 func openLinks(b []byte) (links, error) {
 	if len(b) == 0 {
 		return links{}, nil
@@ -167,7 +167,7 @@ func openLinks(b []byte) (links, error) {
 	return l, l.verify()
 }
 
-// splitLinks returns the section that b is, whose header must be right.
+// splitLinks returns the section in b. The header must be valid.
 func splitLinks(b []byte) links {
 	if len(b) == 0 {
 		return links{}
@@ -183,7 +183,7 @@ func splitLinks(b []byte) links {
 	return l
 }
 
-// verify goes through every entry as a cursor does, with every check.
+// verify checks every entry in the order of a cursor.
 func (l *links) verify() error {
 	var e entry
 	var last uid.UID
@@ -192,6 +192,7 @@ func (l *links) verify() error {
 		key := last
 		if place%blockKeys == 0 {
 			block := place / blockKeys
+			// 1. Each block must begin at the end of the one before.
 			if l.start(block) != len(l.data)-len(rest) {
 				return fmt.Errorf("block %d does not begin behind the one before", block)
 			}
@@ -203,9 +204,11 @@ func (l *links) verify() error {
 			}
 			key, rest = last+uid.UID(gap)+1, rest[n:]
 		}
+		// 2. Keys must ascend. This also finds a gap that overflows.
 		if key <= last {
 			return fmt.Errorf("key %d of entry %d is not above %d", key, place, last)
 		}
+		// 3. The entry must be readable, and the filter must pass its key.
 		length, n := binary.Uvarint(rest)
 		if n <= 0 || length > uint64(len(rest)-n) {
 			return fmt.Errorf("the entry of key %d has no end", key)
@@ -225,7 +228,7 @@ func (l *links) verify() error {
 	return nil
 }
 
-// linksWriter makes a section of entries that come by ascending keys.
+// linksWriter builds a section. Entries must come by ascending keys.
 type linksWriter struct {
 	changes int64
 	keys    []uid.UID
@@ -234,7 +237,7 @@ type linksWriter struct {
 	body    []byte
 }
 
-// expect makes room for so many keys with so many bytes of data.
+// expect makes room for that many keys and bytes of data.
 func (w *linksWriter) expect(keys, data int) {
 	w.keys = slices.Grow(w.keys, keys)
 	w.starts = slices.Grow(w.starts, blocksOf(keys))
@@ -248,7 +251,7 @@ func (w *linksWriter) add(key uid.UID, e *entry) error {
 	return w.addBody(key, w.body)
 }
 
-// addBody adds an entry by its body, all but the number of its changes.
+// addBody adds an entry by its body. It does not count the changes; the caller must.
 func (w *linksWriter) addBody(key uid.UID, body []byte) error {
 	data := w.data
 	if n := len(w.keys); n%blockKeys == 0 {
@@ -264,11 +267,12 @@ func (w *linksWriter) addBody(key uid.UID, body []byte) error {
 	return nil
 }
 
-// appendTo appends the section; nothing where there is no entry.
+// appendTo appends the section, or nothing if there is no entry.
 func (w *linksWriter) appendTo(dst []byte) []byte {
 	if len(w.keys) == 0 {
 		return dst
 	}
+	// 1. Write the header and the first keys.
 	words := (len(w.keys)*filterBitsPerKey + 63) / 64
 	dst = binary.LittleEndian.AppendUint64(dst, uint64(len(w.keys)))
 	dst = binary.LittleEndian.AppendUint64(dst, uint64(words))
@@ -277,6 +281,7 @@ func (w *linksWriter) appendTo(dst []byte) []byte {
 	for i := 0; i < len(w.keys); i += blockKeys {
 		dst = binary.LittleEndian.AppendUint64(dst, uint64(w.keys[i]))
 	}
+	// 2. Write the filter. Each key sets up to four bits of one word.
 	filter := len(dst)
 	dst = append(dst, make([]byte, 8*words)...)
 	for _, key := range w.keys {
@@ -287,6 +292,7 @@ func (w *linksWriter) appendTo(dst []byte) []byte {
 	for _, start := range w.starts {
 		dst = binary.LittleEndian.AppendUint32(dst, start)
 	}
+	// 3. Pad the starts, because the data must begin at a multiple of 8.
 	if len(w.starts)%2 == 1 {
 		dst = append(dst, 0, 0, 0, 0)
 	}

@@ -1,5 +1,4 @@
-// This file holds the pages of a view by their UIDs alone, and what the rows change of
-// one list.
+// Pages of a view by UIDs alone, and the changes of one list.
 
 package delta
 
@@ -11,10 +10,12 @@ import (
 	"github.com/trefoildb/trefoil/links/uid"
 )
 
-// UIDs yields the pages whose UIDs are greater than after, ascending. It takes the time
-// of the rows' pages, and of the cell's pages that it yields.
+// UIDs yields the UIDs of pages above after, ascending. It takes time for all pages of the rows,
+// and for the cell's pages that it yields.
 func (v *View) UIDs(after uid.UID) iter.Seq[uid.UID] {
 	return func(yield func(uid.UID) bool) {
+		// 1. Skip the rows' pages up to after. The cell needs no pass, because its UIDs can be
+		// searched.
 		added := newPageMerger(v.rows)
 		more := added.next()
 		for more && added.uid <= after {
@@ -23,6 +24,7 @@ func (v *View) UIDs(after uid.UID) iter.Seq[uid.UID] {
 		n := v.cell.Len()
 		for ord := sort.Search(n, func(i int) bool { return v.cell.UID(uint32(i)) > after }); ord < n; ord++ {
 			u := v.cell.UID(uint32(ord))
+			// 2. Merge both by UID. A page of both must come once.
 			for more && added.uid <= u {
 				if added.uid < u && !yield(added.uid) {
 					return
@@ -42,8 +44,7 @@ func (v *View) UIDs(after uid.UID) iter.Seq[uid.UID] {
 	}
 }
 
-// Ends returns the lowest and the greatest UID of a page; ok is false where there is
-// no page.
+// Ends returns the least and the greatest UID of a page. ok is false if there is no page.
 func (v *View) Ends() (first, last uid.UID, ok bool) {
 	for u := range v.UIDs(0) {
 		first, ok = u, true
@@ -58,8 +59,8 @@ func (v *View) Ends() (first, last uid.UID, ok bool) {
 	return first, last, ok
 }
 
-// Changes returns what the rows add to the page's list in the cell and delete from it,
-// both ascending. ok is false where they put a whole list in its place.
+// Changes returns the rows' additions to the page's list in the cell and their deletions from
+// it, both ascending. ok is false if the rows replace the whole list.
 func (v *View) Changes(d cell.Direction, u uid.UID) (added, deleted []uid.UID, ok bool) {
 	e, s := v.entry(d, u)
 	if e == nil {

@@ -1,3 +1,5 @@
+// Tests of UIDs, Ends and Changes against the model.
+
 package delta
 
 import (

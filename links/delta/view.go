@@ -1,4 +1,4 @@
-// This file holds the reader's side: a cell and its rows at one epoch.
+// View: the reader's side, a cell and its rows at one epoch.
 
 package delta
 
@@ -12,8 +12,8 @@ import (
 	"github.com/trefoildb/trefoil/links/uid"
 )
 
-// View is a cell and the rows over it at one epoch. It is immutable and may be read
-// by many goroutines at once; no reader waits for another or for a writer.
+// View is a cell and the rows over it at one epoch. It is immutable and safe for concurrent use.
+// Readers wait neither for each other nor for a writer.
 type View struct {
 	cell  *cell.Cell
 	rows  []*Row // oldest first
@@ -22,12 +22,12 @@ type View struct {
 	pages   int   // of the cell and the rows, each once
 	changes int64 // of both directions of all rows
 
-	// counts is made when it is first asked for.
+	// counts is computed on first use.
 	countOnce sync.Once
 	counts    [2]counts
 }
 
-// newView returns the view of a cell with rows and that many pages in all.
+// newView returns the view of a cell with rows. pages is the number of pages in all.
 func newView(c *cell.Cell, rows []*Row, epoch uint64, pages int) *View {
 	v := &View{cell: c, rows: rows, epoch: epoch, pages: pages}
 	for _, r := range rows {
@@ -36,7 +36,7 @@ func newView(c *cell.Cell, rows []*Row, epoch uint64, pages int) *View {
 	return v
 }
 
-// newPages returns how many pages of r are none of v.
+// newPages returns the number of pages of r that v lacks.
 func (v *View) newPages(r *Row) int {
 	count := 0
 	for c := (pageCursor{pages: &r.pages}); c.next(); {
@@ -47,16 +47,16 @@ func (v *View) newPages(r *Row) int {
 	return count
 }
 
-// Epoch returns the epoch that the view is of: all rows up to it count.
+// Epoch returns the epoch of the view. It contains all rows up to it.
 func (v *View) Epoch() uint64 { return v.epoch }
 
 // Cell returns the cell below the rows.
 func (v *View) Cell() *cell.Cell { return v.cell }
 
-// Rows returns the rows, oldest first. The slice must not be changed.
+// Rows returns the rows, oldest first. The caller must not change the slice.
 func (v *View) Rows() []*Row { return v.rows }
 
-// NumPages returns how many pages the view has.
+// NumPages returns the number of pages of the view.
 func (v *View) NumPages() int { return v.pages }
 
 // Has reports whether u is a page of the view.
@@ -72,7 +72,7 @@ func (v *View) Has(u uid.UID) bool {
 	return false
 }
 
-// AppendURL appends the URL of the page u; ok is false where there is none.
+// AppendURL appends the URL of the page u; ok is false if there is no such page.
 func (v *View) AppendURL(dst []byte, u uid.UID) (_ []byte, ok bool) {
 	if ord, ok := v.cell.Ordinal(u); ok {
 		return v.cell.AppendURL(dst, ord), true
@@ -80,7 +80,7 @@ func (v *View) AppendURL(dst []byte, u uid.UID) (_ []byte, ok bool) {
 	return v.appendRowURL(dst, u)
 }
 
-// appendRowURL is AppendURL for pages that are in rows.
+// appendRowURL is AppendURL for pages of rows.
 func (v *View) appendRowURL(dst []byte, u uid.UID) (_ []byte, ok bool) {
 	for _, r := range v.rows {
 		if dst, ok := r.pages.appendURL(dst, u); ok {
@@ -90,7 +90,7 @@ func (v *View) appendRowURL(dst []byte, u uid.UID) (_ []byte, ok bool) {
 	return dst, false
 }
 
-// Find returns the page of a URL.
+// Find returns the page of a URL. It compares URLs byte by byte.
 func (v *View) Find(url string) (uid.UID, bool) {
 	return v.find(bytesOf(url))
 }
@@ -104,7 +104,7 @@ func (v *View) find(url []byte) (uid.UID, bool) {
 	return v.findInRows(url)
 }
 
-// findInRows is find for pages that are in rows.
+// findInRows is find for pages of rows.
 func (v *View) findInRows(url []byte) (uid.UID, bool) {
 	for _, r := range v.rows {
 		if u, ok := r.pages.find(url); ok {
@@ -114,7 +114,7 @@ func (v *View) findInRows(url []byte) (uid.UID, bool) {
 	return 0, false
 }
 
-// scratch is the memory of one reading.
+// scratch is the memory of one read.
 type scratch struct {
 	fold   folder
 	list   []uid.UID
@@ -123,7 +123,7 @@ type scratch struct {
 
 var scratches = sync.Pool{New: func() any { return new(scratch) }}
 
-// maxKeptScratch is the longest list, in UIDs, whose memory is kept for the next.
+// maxKeptScratch is the longest list, in UIDs, whose memory is kept for the next read.
 const maxKeptScratch = 1 << 16
 
 func (s *scratch) release() {
@@ -133,8 +133,8 @@ func (s *scratch) release() {
 	}
 }
 
-// entry returns what the rows change at key, or nil for nothing. It is a part of s,
-// which the caller releases where it is not nil.
+// entry returns the rows' changes at key, or nil if there are none. The entry is a part of the
+// scratch. The caller must release the scratch if it is not nil.
 func (v *View) entry(d cell.Direction, key uid.UID) (*entry, *scratch) {
 	var s *scratch
 	hash := uid.Mix(uint64(key))
@@ -156,13 +156,13 @@ func (v *View) entry(d cell.Direction, key uid.UID) (*entry, *scratch) {
 	return s.fold.take(), s
 }
 
-// AppendLinks appends the links of the page u in direction d, ascending: those of
-// the cell and those added, without those deleted. A page that is not known has none.
+// AppendLinks appends the links of the page u in direction d, ascending: the cell's and the
+// added ones, without the deleted ones. An unknown page has none.
 func (v *View) AppendLinks(dst []uid.UID, d cell.Direction, u uid.UID) []uid.UID {
 	return v.appendLinks(dst, d, u, func(dst []uid.UID) []uid.UID { return v.appendCellLinks(dst, d, u) })
 }
 
-// appendLinks is AppendLinks where ofCell appends the links of the cell.
+// appendLinks is AppendLinks; ofCell must append the links of the cell.
 func (v *View) appendLinks(dst []uid.UID, d cell.Direction, u uid.UID, ofCell func([]uid.UID) []uid.UID) []uid.UID {
 	e, s := v.entry(d, u)
 	if e == nil {
@@ -181,10 +181,11 @@ func (v *View) appendLinks(dst []uid.UID, d cell.Direction, u uid.UID, ofCell fu
 	return merge(dst, s.list, e)
 }
 
-// maxEdits is up to how many changes a list is edited in its place.
+// maxEdits is the most changes for which a list is edited in place.
 const maxEdits = 4
 
-// edit changes the list that begins at start, and ascends, as e says: for few changes.
+// edit applies e to the list from start on, which must ascend. It is meant for few changes,
+// because each moves the rest of the list.
 func edit(list []uid.UID, start int, e *entry) []uid.UID {
 	for _, u := range e.deletes {
 		if i, found := slices.BinarySearch(list[start:], u); found {
@@ -206,7 +207,7 @@ func (v *View) appendCellLinks(dst []uid.UID, d cell.Direction, u uid.UID) []uid
 	return dst
 }
 
-// merge appends the links of list, which ascends, as e changes them.
+// merge appends the links of list, which must ascend, with the changes of e.
 func merge(dst, list []uid.UID, e *entry) []uid.UID {
 	adds, deletes := e.adds, e.deletes
 	for _, u := range list {
@@ -226,7 +227,7 @@ func merge(dst, list []uid.UID, e *entry) []uid.UID {
 	return append(dst, adds...)
 }
 
-// Degree returns how many links the page u has in direction d.
+// Degree returns the number of links of the page u in direction d.
 func (v *View) Degree(d cell.Direction, u uid.UID) int {
 	e, s := v.entry(d, u)
 	if e == nil {
@@ -268,8 +269,8 @@ func (v *View) keptCellLinks(d cell.Direction, u uid.UID, e *entry) iter.Seq[uid
 	}
 }
 
-// Links yields what AppendLinks appends, for lists that are too long for a slice: it
-// takes memory for the changes only.
+// Links yields the result of AppendLinks. It is for lists that are too long for a slice, because
+// it takes memory for the changes only.
 func (v *View) Links(d cell.Direction, u uid.UID) iter.Seq[uid.UID] {
 	return func(yield func(uid.UID) bool) {
 		e, s := v.entry(d, u)
@@ -278,6 +279,7 @@ func (v *View) Links(d cell.Direction, u uid.UID) iter.Seq[uid.UID] {
 		} else {
 			defer s.release()
 		}
+		// Adds come between the kept links. If e is whole, they are the list.
 		adds := e.adds
 		if !e.whole {
 			for u := range v.keptCellLinks(d, u, e) {
@@ -299,8 +301,8 @@ func (v *View) Links(d cell.Direction, u uid.UID) iter.Seq[uid.UID] {
 	}
 }
 
-// AppendLabels appends the labels of the page's forward links, in the order of
-// AppendLinks; cell.NoLabel for a link that has none.
+// AppendLabels appends the labels of the page's forward links, in the order of AppendLinks. A
+// link without a label gets cell.NoLabel.
 func (v *View) AppendLabels(dst []cell.Label, u uid.UID) []cell.Label {
 	ord, known := v.cell.Ordinal(u)
 	e, s := v.entry(cell.Forward, u)
@@ -311,11 +313,14 @@ func (v *View) AppendLabels(dst []cell.Label, u uid.UID) []cell.Label {
 		return dst
 	}
 	defer s.release()
+	// 1. Read the cell's list with its labels, unless the rows replace it.
 	s.list, s.labels = s.list[:0], s.labels[:0]
 	if known && !e.whole {
 		s.list = v.cell.AppendLinks(s.list, cell.Forward, ord)
 		s.labels = v.cell.AppendLabels(s.labels, ord)
 	}
+	// 2. Merge as merge does. If both have a link, the label of the rows counts, because it is
+	// newer.
 	added, deletes := 0, e.deletes
 	for i, u := range s.list {
 		for ; added < len(e.adds) && e.adds[added] < u; added++ {

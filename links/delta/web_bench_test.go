@@ -1,5 +1,5 @@
-// This file measures single lists of a generated web in sixteen cells, as a server
-// reads them. TREFOIL_BENCH_PAGES says of how many pages, a million if it is not set.
+// Benchmarks of single lists of a generated web in sixteen cells, read as a server reads them.
+// TREFOIL_BENCH_PAGES is the number of pages; if it is not set, a million.
 
 package delta
 
@@ -15,8 +15,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/trefoildb/trefoil/internal/dataset/linkgen"
 	"github.com/trefoildb/trefoil/links/cell"
-	"github.com/trefoildb/trefoil/links/gen"
 	"github.com/trefoildb/trefoil/links/uid"
 	"github.com/trefoildb/trefoil/links/weburl"
 )
@@ -30,13 +30,13 @@ type web struct {
 	links int64
 }
 
-// webGraph is the web before its cells are made.
+// webGraph is the web before its cells are built.
 type webGraph struct {
-	graph *gen.Graph
+	graph *linkgen.Graph
 	uids  []uid.UID // by page of the graph
 	pages []uint32  // by rank
-	ranks []uint32  // by page: its place by UID
-	// into has the ranks of the pages that link to the page of rank i, from starts[i] on.
+	ranks []uint32  // by page: its index by UID
+	// into holds the backward links as ranks. Those of the page of rank i begin at starts[i].
 	starts []uint32
 	into   []uint32
 }
@@ -67,7 +67,7 @@ var benchWeb = sync.OnceValue(func() *web {
 })
 
 func newWebGraph(pages uint32) *webGraph {
-	graph, err := gen.New(gen.Options{Seed: 1, Pages: pages})
+	graph, err := linkgen.New(linkgen.Options{Seed: 1, Pages: pages})
 	if err != nil {
 		panic(err)
 	}
@@ -112,7 +112,7 @@ func (g *webGraph) turn() {
 	}
 }
 
-// cell makes the cell of a range.
+// cell builds the cell of a range.
 func (g *webGraph) cell(keys uid.Range) *cell.Cell {
 	b, err := cell.NewBuilder(cell.Options{Range: keys})
 	if err != nil {
@@ -165,12 +165,12 @@ func (g *webGraph) cell(keys uid.Range) *cell.Cell {
 	return c
 }
 
-// view returns the view that a page is in.
+// view returns the view of a page.
 func (w *web) view(u uid.UID) *View { return w.views[int(u.Slot())*webCells/uid.NumSlots] }
 
-// BenchmarkWeb reads the lists of random pages: of a hundred and of a thousand, again
-// and again, which are in the processor's caches, and of all. On a machine that others use, too, best-ns
-// tells most: the time of a list in the fastest of all rounds of a thousand.
+// BenchmarkWeb reads the lists of random pages: of a hundred, of a thousand, and of all. The
+// first two are in the processor's caches. If others use the machine, best-ns is the best
+// figure: the time of a list in the fastest round of a thousand.
 func BenchmarkWeb(b *testing.B) {
 	const round = 1000
 	w := benchWeb()

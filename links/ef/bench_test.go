@@ -1,4 +1,4 @@
-// Times of every access, in the cache and out of it.
+// Benchmarks of every access, inside and outside of the cache.
 
 package ef
 

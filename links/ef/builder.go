@@ -1,5 +1,5 @@
-// The writing half: values are gathered into blocks, each with the number of
-// low bits that makes it smallest.
+// Writer: values are collected into blocks. Each block has the number of low bits with the
+// smallest size.
 
 package ef
 
@@ -10,15 +10,15 @@ import (
 
 const (
 	blockShift = 8
-	// blockLen is the number of values of a block. A full block's low parts
-	// are whole words for every width.
+	// blockLen is the number of values in a block. A full block's low parts are whole words for
+	// every width.
 	blockLen = 1 << blockShift
 
 	headerBytes = 16
 	entryBytes  = 16
 
-	// A block's place is its offset, the ones in its first group of words and
-	// in its first two groups, and the width of its low parts.
+	// The place of a block holds its offset and the width of its low parts. Between them are two
+	// counts of ones: in the first group of words, and in the first two groups.
 	offsetMask   = 1<<39 - 1
 	ones1Shift   = 39
 	ones2Shift   = 48
@@ -27,17 +27,18 @@ const (
 	groupBytes   = 32
 	maxHighBytes = 3 * groupBytes
 
-	// paddingBytes let a group of words be read from any word of a bitmap on.
+	// paddingBytes must follow the blocks, because a group of words is read from any word of a
+	// bitmap on.
 	paddingBytes = 24
 
-	// maxShiftedWidth is the widest low part that one 8-byte read at any bit
-	// holds; a wider one is kept as a whole value of 64 bits.
+	// maxShiftedWidth is the widest low part that one 8-byte read holds at any bit offset. If a
+	// block needs more, it keeps whole values of 64 bits.
 	maxShiftedWidth = 57
 	wholeWidth      = 64
 )
 
-// Builder makes a sequence from values that come one at a time. The zero value
-// is an empty builder. It holds the blocks made so far, in their final form.
+// Builder makes a sequence from values that are added one by one. The zero value is an empty
+// builder. It holds the finished blocks in their final form. It is not safe for concurrent use.
 type Builder struct {
 	n         uint64
 	last      uint64
@@ -46,8 +47,7 @@ type Builder struct {
 	pending   []uint64
 }
 
-// Append appends the sequence of values, which never decrease, to dst and
-// returns it. It panics where they decrease.
+// Append appends the sequence of values to dst and returns it. It panics if the values decrease.
 func Append(dst []byte, values []uint64) []byte {
 	var b Builder
 	for _, v := range values {
@@ -72,8 +72,8 @@ func (b *Builder) Add(v uint64) {
 	}
 }
 
-// AppendTo appends the sequence to dst and returns it. No value may be added
-// after it but for Reset.
+// AppendTo appends the sequence to dst and returns it. Afterwards no value may be added until
+// Reset.
 func (b *Builder) AppendTo(dst []byte) []byte {
 	b.flush()
 	dst = binary.LittleEndian.AppendUint64(dst, b.n)
@@ -98,6 +98,8 @@ func (b *Builder) flush() {
 	if m == 0 {
 		return
 	}
+	// 1. Choose the width. It fixes the size of the block, because the last value is the
+	// greatest.
 	base := b.pending[0]
 	span := b.pending[m-1] - base
 	width := bestWidth(m, span)
@@ -107,6 +109,7 @@ func (b *Builder) flush() {
 	for range lowBytes/8 + (highBits+63)/64 {
 		b.blocks = append(b.blocks, 0, 0, 0, 0, 0, 0, 0, 0)
 	}
+	// 2. Write the low parts and the bitmap.
 	low := b.blocks[start : start+lowBytes]
 	high := b.blocks[start+lowBytes:]
 	mask := lowMask(width)
@@ -116,6 +119,7 @@ func (b *Builder) flush() {
 		at := int(v>>width) + i
 		high[at>>3] |= 1 << (at & 7)
 	}
+	// 3. Write the entry. The counts of ones let a read find its group of words without a scan.
 	b.directory = binary.LittleEndian.AppendUint64(b.directory, base)
 	b.directory = binary.LittleEndian.AppendUint64(b.directory, uint64(start/8)|
 		countOnes(high, groupBytes)<<ones1Shift|countOnes(high, 2*groupBytes)<<ones2Shift|
@@ -123,7 +127,7 @@ func (b *Builder) flush() {
 	b.pending = b.pending[:0]
 }
 
-// countOnes returns the ones in the first size bytes of a bitmap.
+// countOnes returns the number of ones in the first size bytes of a bitmap.
 func countOnes(high []byte, size int) (n uint64) {
 	for _, c := range high[:min(size, len(high))] {
 		n += uint64(bits.OnesCount8(c))
@@ -131,8 +135,8 @@ func countOnes(high []byte, size int) (n uint64) {
 	return n
 }
 
-// bestWidth returns the width of low parts that makes a block of m values that
-// span from 0 to span smallest, with at most 2m zeros in its bitmap.
+// bestWidth returns the width of low parts with the smallest block of m values from 0 to span.
+// The bitmap then has at most 2m zeros.
 func bestWidth(m int, span uint64) int {
 	width := 0
 	if q := span / uint64(m); q > 0 {
@@ -151,13 +155,13 @@ func blockBits(m, width int, span uint64) uint64 {
 	return uint64(m)*uint64(width+1) + span>>width
 }
 
-// lowSize returns the bytes of the low parts of m values.
+// lowSize returns the length of the low parts of m values, in bytes.
 func lowSize(m, width int) int { return (m*width + 63) >> 6 << 3 }
 
-// lowMask has the lowest width bits set.
+// lowMask returns a mask of the lowest width bits.
 func lowMask(width int) uint64 { return ^uint64(0) >> (64 - uint(width)) }
 
-// putBits sets the width bits from bit at on, which are zero, to v.
+// putBits sets the width bits from bit at on to v. They must be zero.
 func putBits(b []byte, at int, v uint64, width int) {
 	if width == 0 {
 		return

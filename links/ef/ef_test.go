@@ -1,5 +1,4 @@
-// Sequences of every kind against the plain slices that they were made from,
-// their golden bytes, and damaged bytes.
+// Tests of sequences of every kind against plain slices, of golden bytes, and of damaged bytes.
 
 package ef
 
@@ -22,7 +21,7 @@ import (
 
 var rewrite = flag.Bool("rewrite", false, "rewrite the golden files in testdata")
 
-// newRand returns a generator whose seed is logged; TREFOIL_SEED repeats one.
+// newRand returns a generator and logs its seed. If TREFOIL_SEED is set, it is the seed.
 func newRand(t testing.TB) *rand.Rand {
 	t.Helper()
 	seed := uint64(time.Now().UnixNano())
@@ -48,7 +47,7 @@ func ramp(from, step uint64, n int) []uint64 {
 	return out
 }
 
-// shapes are the sequences that every test goes through.
+// shapes returns the sequences of every test.
 func shapes(rng *rand.Rand) map[string][]uint64 {
 	m := map[string][]uint64{
 		"empty":             {},
@@ -168,7 +167,7 @@ func checkSearch(t *testing.T, s Sequence, values []uint64, rng *rand.Rand) {
 	}
 }
 
-// The size that the package promises, with its directory.
+// TestSize checks the size in the package comment, with the directory.
 func TestSize(t *testing.T) {
 	rng := newRand(t)
 	for _, width := range []int{1, 4, 5, 8, 13, 20, 30} {
@@ -265,8 +264,8 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// exercise calls everything that a sequence offers and checks what Open has
-// promised of it: values that never decrease.
+// exercise calls every method of a sequence and checks the contract of Open: values must not
+// decrease.
 func exercise(t *testing.T, s Sequence) {
 	t.Helper()
 	last := uint64(0)
@@ -326,7 +325,7 @@ func TestDamage(t *testing.T) {
 	}
 }
 
-// Bytes that break one rule each.
+// Each case breaks one rule of the format.
 func TestOpenRefuses(t *testing.T) {
 	put := func(b []byte, at int, v uint64) []byte {
 		b = slices.Clone(b)
@@ -337,7 +336,7 @@ func TestOpenRefuses(t *testing.T) {
 	two := Append(nil, ramp(1000, 20, 257))          // entries at 16 and 32, blocks from 48
 	wide := Append(nil, []uint64{5, math.MaxUint64}) // whole values at 32 and 40, bitmap at 48
 	place := binary.LittleEndian.Uint64(small[24:])
-	// Two values, 0 and 799, of width 0: their bitmap has 13 words.
+	// Two values, 0 and 799, of width 0: their bitmap needs 13 words.
 	long := make([]byte, 32+13*8+24)
 	long[0], long[8] = 2, 13
 	long = put(put(put(long, 24, 1<<39|1<<48), 32, 1), 32+12*8, 1<<32)

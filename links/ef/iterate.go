@@ -1,4 +1,4 @@
-// Values one after another.
+// Iteration over values.
 
 package ef
 
@@ -8,7 +8,7 @@ import (
 	"math/bits"
 )
 
-// All yields the values from index from on, each with its index.
+// All yields the values from index from on, with their indexes.
 func (s *Sequence) All(from int) iter.Seq2[int, uint64] {
 	return func(yield func(int, uint64) bool) {
 		it := s.Iterator(from)
@@ -21,22 +21,23 @@ func (s *Sequence) All(from int) iter.Seq2[int, uint64] {
 	}
 }
 
-// Iterator goes through the values from a place on, faster than At does. It is
-// a value: a copy goes on by itself.
+// Iterator iterates over the values from an index on, faster than At. It is a value: a copy
+// advances independently. It is for one goroutine.
 type Iterator struct {
 	s    *Sequence
 	next int    // index of the next value
-	rest uint64 // ones of the bitmap's word not yet used
+	rest uint64 // unread ones of the bitmap's current word
 
-	// Of the block that the next value is in, if it is not its first one:
+	// These describe the block of the next value. They are invalid if that is the block's first
+	// value.
 	base      uint64
 	place     uint64
 	low, high int
-	word      int // of the bitmap
+	word      int // index of the word in the bitmap
 }
 
-// Iterator returns an iterator whose first value is number from, which is not
-// negative; from Len() on there is none.
+// Iterator returns an iterator whose first value is number from. from must not be negative. If
+// it is Len() or more, there is no value.
 func (s *Sequence) Iterator(from int) Iterator {
 	it := Iterator{s: s, next: from}
 	if from < 0 || from >= s.n || from&(blockLen-1) == 0 {
@@ -48,7 +49,7 @@ func (s *Sequence) Iterator(from int) Iterator {
 	return it
 }
 
-// enter goes to the block of the next value.
+// enter moves to the block of the next value.
 func (it *Iterator) enter() {
 	k := it.next >> blockShift
 	it.base, it.place = it.s.entry(k)

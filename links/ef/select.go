@@ -1,4 +1,4 @@
-// The place of the k-th one of a word.
+// Selection of the k-th one bit of a word.
 
 package ef
 
@@ -9,7 +9,7 @@ const (
 	msbsStep8 = 0x8080808080808080
 )
 
-// selectInByte[k<<8|x] is the place of one number k of the byte x.
+// selectInByte[k<<8|x] is the position of one bit number k of the byte x.
 var selectInByte = func() (t [8 << 8]uint8) {
 	for x := range 256 {
 		for k, rest := 0, x; rest != 0; k, rest = k+1, rest&(rest-1) {
@@ -19,8 +19,8 @@ var selectInByte = func() (t [8 << 8]uint8) {
 	return t
 }()
 
-// selectInWord returns the place of one number k of w, which has more than k
-// ones. (S. Vigna, "Broadword implementation of rank/select queries", 2008.)
+// selectInWord returns the position of one bit number k of w. w must have more than k ones. (S.
+// Vigna, "Broadword implementation of rank/select queries", 2008.)
 func selectInWord(w uint64, k int) int {
 	s := w - w>>1&0x5555555555555555
 	s = s&0x3333333333333333 + s>>2&0x3333333333333333

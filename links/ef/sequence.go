@@ -1,4 +1,4 @@
-// The reading half: a sequence over bytes that Open has verified.
+// Reader: a sequence over verified bytes.
 
 package ef
 
@@ -9,24 +9,24 @@ import (
 	"math/bits"
 )
 
-// ErrCorrupt is wrapped by every error of Open: the bytes are no sequence.
+// ErrCorrupt is wrapped by every error of Open, if the bytes are no valid sequence.
 var ErrCorrupt = errors.New("ef: damaged sequence")
 
-// Sequence is a sequence of values that never decrease. The zero value is the
-// empty sequence. A copy reads the same bytes.
+// Sequence is a sequence of non-decreasing values. The zero value is the empty sequence. A copy
+// reads the same bytes. It is safe for concurrent use.
 //
-// Accesses work on places in the one slice: structs of more fields would go
-// through memory at each call.
+// Methods pass offsets in the one slice, because structs of more fields would go through memory
+// at each call.
 type Sequence struct {
 	n      int
-	b      []byte // from the header on, the padding included
-	blocks int    // place of the blocks in b
+	b      []byte // from the header to the padding, inclusive
+	blocks int    // offset of the blocks in b
 }
 
 // Len returns the number of values.
 func (s *Sequence) Len() int { return s.n }
 
-// Last returns the last value, the greatest one; 0 where there is none.
+// Last returns the last and greatest value, or 0 if the sequence is empty.
 func (s *Sequence) Last() uint64 {
 	if s.n == 0 {
 		return 0
@@ -34,7 +34,7 @@ func (s *Sequence) Last() uint64 {
 	return s.At(s.n - 1)
 }
 
-// At returns value i, counted from 0.
+// At returns value i, counted from 0. It panics if i is not below Len.
 func (s *Sequence) At(i int) uint64 {
 	if uint(i) >= uint(s.n) {
 		panicIndex(i, s.n)
@@ -46,8 +46,8 @@ func (s *Sequence) At(i int) uint64 {
 	return base + (uint64(at-i)<<(place>>widthShift) | lowPart(s.b, low, place, i))
 }
 
-// Two returns the values i and i+1, both of which must be there: 0 <= i and
-// i+1 < Len().
+// Two returns the values i and i+1. Both must exist: 0 <= i and i+1 < Len(). Otherwise it
+// panics.
 func (s *Sequence) Two(i int) (lo, hi uint64) {
 	if uint(i) >= uint(s.n) || i+1 >= s.n {
 		panicIndex(i+1, s.n)
@@ -75,7 +75,7 @@ func panicIndex(i, n int) {
 	panic(fmt.Sprintf("ef: index %d of a sequence of %d", i, n))
 }
 
-// Search returns the first i with At(i) >= x, and Len() where there is none.
+// Search returns the first i with At(i) >= x, or Len() if there is none.
 func (s *Sequence) Search(x uint64) int {
 	// Invariant: blocks below lo begin below x, blocks from hi on do not.
 	lo, hi := 0, (s.n+blockLen-1)>>blockShift
@@ -93,14 +93,14 @@ func (s *Sequence) Search(x uint64) int {
 	return (lo-1)<<blockShift + s.searchBlock(lo-1, x)
 }
 
-// searchBlock returns the number of values of block k that are below x, which
-// is above the block's base.
+// searchBlock returns the number of values of block k below x. x must be above the block's base.
 func (s *Sequence) searchBlock(k int, x uint64) int {
 	base, place := s.entry(k)
 	low, high := s.parts(k, place)
 	m := s.blockSize(k)
 	x -= base
-	// The values of a bucket are the ones after as many zeros as its number.
+	// 1. Skip whole words until the zeros before the bucket of x are counted. Bucket b, the values
+	// with upper part b, is the run of ones after b zeros.
 	zeros, at, ones := x>>(place>>widthShift), high<<3, 0
 	w := binary.LittleEndian.Uint64(s.b[high:])
 	for {
@@ -116,11 +116,14 @@ func (s *Sequence) searchBlock(k int, x uint64) int {
 		}
 		w = binary.LittleEndian.Uint64(s.b[at>>3:])
 	}
+	// 2. Find the bucket's first one in its word.
 	if zeros > 0 {
 		bit := selectInWord(^w, int(zeros-1)) + 1
 		ones += bits.OnesCount64(w & (1<<uint(bit) - 1))
 		at += bit
 	}
+	// widthShift)) >> 3. Compare low parts within the bucket, because their upper parts are
+	// equal.
 	x &= lowMask(int(place >> widthShift))
 	for ones < m && s.b[at>>3]>>(at&7)&1 == 1 && lowPart(s.b, low, place, ones) < x {
 		ones++
@@ -139,26 +142,25 @@ func (s *Sequence) entry(k int) (base, place uint64) {
 // blockSize returns the number of values of block k.
 func (s *Sequence) blockSize(k int) int { return min(blockLen, s.n-k<<blockShift) }
 
-// parts returns where in s.b the low parts and the bitmap of block k are.
+// parts returns the offsets in s.b of block k's low parts and bitmap.
 func (s *Sequence) parts(k int, place uint64) (low, high int) {
 	low = s.blocks + int(place&offsetMask)<<3
 	return low, low + lowSize(s.blockSize(k), int(place>>widthShift))
 }
 
-// lowPart returns the low part of value i of the block whose low parts are at
-// byte low of b.
+// lowPart returns the low part of value i of a block. low is the offset of its low parts in b.
 func lowPart(b []byte, low int, place uint64, i int) uint64 {
 	width := int(place >> widthShift)
 	at := i * width
 	return binary.LittleEndian.Uint64(b[low+at>>3:]) >> (at & 7) & lowMask(width)
 }
 
-// selectOne returns the bit of one number i of the bitmap at byte high of b,
-// and the ones after it in its word. It has no branch: in which word a one is
-// cannot be predicted.
+// selectOne returns the bit of one number i of the bitmap at offset high of b, and the later
+// ones in its word. It has no branch, because a branch on the word of a one would be
+// mispredicted.
 func selectOne(b []byte, high int, place uint64, i int) (at int, rest uint64) {
 	ones1, ones2 := int(place>>ones1Shift&onesMask), int(place>>ones2Shift&onesMask)
-	// -1 where the one is in a later group, 0 otherwise.
+	// -1 if the one is in a later group, else 0.
 	past1, past2 := (ones1-1-i)>>63, (ones2-1-i)>>63
 	group := -(past1 + past2)
 	i -= ones1&past1 + (ones2-ones1)&past2
@@ -176,30 +178,33 @@ func selectOne(b []byte, high int, place uint64, i int) (at int, rest uint64) {
 	return group<<8 | word<<6 | bit, w &^ (2<<uint(bit) - 1)
 }
 
-// Open returns the sequence at the front of b and the number of bytes that it
-// takes. The sequence reads b, which must not change. Any bytes may be given;
-// an error wraps ErrCorrupt. Open reads all of the sequence once.
+// Open returns the sequence at the start of b, and its length in bytes. The sequence reads b,
+// which must not change. Any bytes may be given, because Open reads and verifies the whole
+// sequence once. An error wraps ErrCorrupt.
 func Open(b []byte) (Sequence, int, error) {
 	if len(b) < headerBytes {
 		return Sequence{}, 0, fmt.Errorf("%w: %d bytes, no header", ErrCorrupt, len(b))
 	}
+	// 1. Check the header. It bounds all offsets below.
 	n, words := binary.LittleEndian.Uint64(b), binary.LittleEndian.Uint64(b[8:])
 	if n == 0 && words == 0 {
 		return Sequence{}, headerBytes, nil
 	}
 	room := uint64(len(b)-headerBytes) / 8
-	// A value takes a bit of a bitmap, and a block two words of the directory.
+	// A value takes at least one bit of a bitmap, and a block two words of the directory.
 	if words > room || n > words*64 || 2*((n+blockLen-1)>>blockShift)+paddingBytes/8 > room-words {
 		return Sequence{}, 0, fmt.Errorf("%w: %d values in %d words do not fit %d bytes", ErrCorrupt, n, words, len(b))
 	}
 	count := int((n + blockLen - 1) >> blockShift)
 	blocks := headerBytes + count*entryBytes
 	end := blocks + int(words)*8 + paddingBytes
+	// 2. The padding must be zero.
 	for _, c := range b[end-paddingBytes : end] {
 		if c != 0 {
 			return Sequence{}, 0, fmt.Errorf("%w: it does not end with zeros", ErrCorrupt)
 		}
 	}
+	// 3. Verify the blocks, because reads do not.
 	s := Sequence{
 		n:      int(n),
 		b:      b[:end:end],
@@ -211,8 +216,8 @@ func Open(b []byte) (Sequence, int, error) {
 	return s, end, nil
 }
 
-// check verifies every block: its place, its ones, and that no value is below
-// the one before it or past 2^64-1.
+// check verifies every block: its offset, its ones, and its values. No value may be below the
+// one before it or above 2^64-1.
 func (s *Sequence) check() error {
 	var next, last uint64
 	count := (s.n + blockLen - 1) >> blockShift
@@ -221,6 +226,7 @@ func (s *Sequence) check() error {
 		base, place := s.entry(k)
 		width, offset := place>>widthShift, place&offsetMask
 		low := lowSize(s.blockSize(k), int(width))
+		// 1. A block must begin at the end of the one before; the last one must fill the words.
 		end := words
 		if k+1 < count {
 			_, end = s.entry(k + 1)
@@ -231,6 +237,7 @@ func (s *Sequence) check() error {
 			return fmt.Errorf("%w: block %d of width %d has no place at words %d to %d", ErrCorrupt, k, width, offset, end)
 		}
 		next = end
+		// 2. Values must not decrease, within a block and from block to block.
 		if k > 0 && base < last {
 			return fmt.Errorf("%w: block %d begins below the end of the one before", ErrCorrupt, k)
 		}
@@ -242,16 +249,18 @@ func (s *Sequence) check() error {
 	return nil
 }
 
-// checkBlock returns the last value of block k, which ends at byte end, and
-// whether all are there, begin with the base, and never decrease.
+// checkBlock returns the last value of block k, which must end at offset end. ok is false if a
+// value is missing or below the one before it, or if the first value is not the base.
 func (s *Sequence) checkBlock(k, end int) (last uint64, ok bool) {
 	base, place := s.entry(k)
 	low, high := s.parts(k, place)
+	// 1. Compare the counts of ones, because selectOne relies on them.
 	bitmap := s.b[high:end]
 	if countOnes(bitmap, groupBytes) != place>>ones1Shift&onesMask ||
 		countOnes(bitmap, 2*groupBytes) != place>>ones2Shift&onesMask {
 		return 0, false
 	}
+	// 2. Decode every value.
 	m, width := s.blockSize(k), int(place>>widthShift)
 	i := 0
 	var prev, w uint64
@@ -269,6 +278,7 @@ func (s *Sequence) checkBlock(k, end int) (last uint64, ok bool) {
 			i++
 		}
 	}
+	// 3. The bitmap must end with the word of its last one.
 	ends := binary.LittleEndian.Uint64(bitmap[len(bitmap)-8:]) != 0
 	return base + prev, i == m && ends && base+prev >= base
 }

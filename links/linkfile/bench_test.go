@@ -1,4 +1,4 @@
-// This file measures the readers.
+// Benchmarks of the readers.
 
 package linkfile
 
@@ -15,7 +15,7 @@ func benchURL(r *rand.Rand) string {
 	return fmt.Sprintf("https://www.example%04d.org/section/directory-%03d/page-about-things-%06d.html", r.IntN(10_000), r.IntN(1000), r.IntN(1_000_000))
 }
 
-// benchFile returns a file of so many links, 18 a page.
+// benchFile returns a file with this number of links, 18 a page.
 func benchFile(f Format, links int) []byte {
 	r := rand.New(rand.NewPCG(1, 0))
 	var b bytes.Buffer

@@ -1,12 +1,12 @@
-// Package linkfile reads files of hyperlinks: what pages link to, with weights
-// and anchor texts, as streams in bounded memory. It reads what comes out of a
-// decompressor; opening files is the caller's.
+// Package linkfile reads files of hyperlinks: the links of pages, with weights and anchor texts,
+// as streams in bounded memory. It reads decompressed bytes, because opening files is left to the
+// caller.
 //
 // # Formats
 //
-// Files of lines are UTF-8 text. A line ends at LF or CR LF. Blank lines and lines
-// that begin with '#' mean nothing, and neither do spaces around a field and tabs
-// at a line's end. TAB is the byte 09.
+// Files of lines are UTF-8 text. A line ends at LF or CR LF. A line is ignored if it is blank or
+// begins with '#'. Spaces around a field and tabs at a line's end are ignored too. TAB is the
+// byte 09.
 //
 //	edges   +-----+-----+-----+-----+-----+--------+-----+------+
 //	        | src | TAB | dst [ TAB | weight [ TAB | text ] ]   |   one link is added
@@ -31,55 +31,53 @@
 //	wat     WARC 1.0 and 1.1 records whose blocks are the JSON of Common Crawl's
 //	        WAT files: the links of a page's HTML replace its earlier list
 //
-// A weight is a number as XML Schema's integer, decimal or double has it, and
-// stays as it is written. A text is the link's anchor text; what is no UTF-8 in it
-// becomes U+FFFD.
+// A weight must be a number in the syntax of XML Schema's integer, decimal or double. It stays as
+// it is written. A text is the link's anchor text. Bytes of it become U+FFFD if they are no
+// UTF-8.
 //
-// Which format a file has is told by the option, or by a comment in its first line,
+// The option gives the format of a file. If it is unset, a comment in the first line may give it,
 //
 //	# links: pages
 //
-// or by its name (.edges .lists .pages .nt .nq .wat, and .gz, .bz2, .zst or .xz
-// behind them), or by its content where that is safe: WARC records, N-Triples,
-// lines of hosts, and lines with tabs that have two columns or a number in the
-// third. Lines of more IRIs are lists or pages, of which one adds and one
-// replaces: that has to be said ([ErrFormat]).
+// or the file's name (.edges .lists .pages .nt .nq .wat, and .gz, .bz2, .zst or .xz behind them),
+// or its content if that is safe. Safe are WARC records, N-Triples, lines of hosts, and lines
+// with tabs if they have two columns or a number in the third. Lines of more IRIs may be lists or
+// pages. The caller must name the format then, because lists add links and pages replace them
+// ([ErrFormat]).
 //
 // # IRIs
 //
-// A field is the IRI of a page. Crawls are dirty, so bytes that an IRI may not
-// have are percent-encoded and the link stays: controls and spaces inside, the
-// characters < > " { } | \ ^ ` and bytes that are no UTF-8, each as %XX with
-// capital digits. [Counts] tells how many IRIs that changed. Nothing else is
-// changed: no case, no port, no fragment. What has no scheme is rejected; with
-// Options.BareHosts a host name, with or without a port and a path, is taken for
-// http://host/ in lower case instead.
+// A field is the IRI of a page. Crawls are dirty, so forbidden bytes are percent-encoded and the
+// link stays: controls and spaces inside, the characters < > " { } | \ ^ ` and bytes of invalid
+// UTF-8, each as %XX with capital digits. [Counts] counts the IRIs changed so. Nothing else is
+// changed: no case, no port, no fragment. A field is rejected if it has no scheme. With
+// Options.BareHosts it may be a host name, with or without a port and a path, and becomes
+// http://host/ in lower case.
 //
-// With Options.Normalize, and always in WAT files, IRIs of http and https are
-// made what a browser asks for: the scheme and the host in lower case, without the
-// scheme's own port, "/" for no path, dot segments removed, no fragment (RFC 3986,
-// section 6.2.2 and 6.2.3). An IRI without a host is rejected.
+// With Options.Normalize, and always in WAT files, IRIs of http and https get the form of a
+// browser's request. The scheme and the host are in lower case. The port is dropped if it is the
+// scheme's own. The path becomes "/" if it is empty, and loses its dot segments. The fragment is
+// dropped (RFC 3986, section 6.2.2 and 6.2.3). An IRI is rejected if it has no host.
 //
-// In WAT files references are resolved against the page's base and address (RFC
-// 3986, section 5), after white space around them and line ends and tabs in them
-// are dropped and backslashes before the query made slashes, as browsers do. Kept
-// are the paths A@/href and AREA@/href, with Options.Frames FRAME@/src and
-// IFRAME@/src too, whether nofollow or not; of other schemes than http, https and
-// ftp only with Options.AllSchemes. Pages are responses of status 2xx; one that is
-// no HTML has no links.
+// In WAT files references are resolved against the page's base and address (RFC 3986, section 5).
+// Before, as in browsers, white space around them and line ends and tabs in them are dropped.
+// Backslashes before the query become slashes. Links have the paths A@/href and AREA@/href; with
+// Options.Frames FRAME@/src and IFRAME@/src too. A link stays if it is nofollow. If its scheme is
+// not http, https or ftp, Options.AllSchemes must be set. Pages are responses of status 2xx. A
+// page has no links if it is no HTML.
 //
 // # Rejects
 //
-// A reject is the least that cannot be read: a line of edges; one target of
-// lists and pages, or the line where its source is wrong; a statement; one link
-// of a WAT record, or the record. [Reader.Err] gives a [*triple.SyntaxError] with
-// its place and [Reader.Recover] its text, as [triple.Scanner] does, and reading
-// goes on. What is well-formed and no link is not rejected but counted.
+// A reject is the smallest unreadable part: a line of edges; one target of lists and pages, or
+// the line if its source is wrong; a statement; one link of a WAT record, or the record.
+// [Reader.Err] returns a [*triple.SyntaxError] with its place. [Reader.Recover] returns its text,
+// as [triple.Scanner] does, and reading continues. Well-formed input is counted, not rejected,
+// when it is no link.
 //
 // # Memory
 //
-// A page comes in parts of at most 1,024 links and about 1 MiB, so that a list
-// has no limit. What is held at a time is a part, and a line of edges, a field,
-// a block of N-Triples or a WAT record; longer ones than Options.MaxLine are
-// rejected, and skipped without being held.
+// A page comes in parts of at most 1,024 links and about 1 MiB, because a list must have no
+// limit. The reader holds one part at a time, and a line of edges, a field, a block of N-Triples
+// or a WAT record. If one is longer than Options.MaxLine, it is rejected and skipped without
+// being held.
 package linkfile

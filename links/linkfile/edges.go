@@ -1,4 +1,4 @@
-// This file reads lines of one link each: edges and hosts.
+// Lines of one link each: edges and hosts.
 
 package linkfile
 
@@ -10,18 +10,17 @@ import (
 	"github.com/trefoildb/trefoil/triple"
 )
 
-// edgeParser reads edges and hosts. The links of lines that follow each other
-// and have one source come as one page.
+// edgeParser reads edges and hosts. Consecutive lines form one page if they have the same source.
 type edgeParser struct {
 	w       window
 	naming  naming
 	maxLine int
 	hosts   bool
 
-	// raw is how lines of the last source begin, up to and with the delimiter
-	// behind it, and source its IRI.
+	// raw is the beginning of the last source's lines, up to and with the delimiter. Invariant:
+	// if raw is not empty, source is the valid IRI of raw.
 	raw, source []byte
-	text        []byte // what the page's links are slices of
+	text        []byte // the page's links are slices of it
 	reject      []byte
 }
 
@@ -37,6 +36,8 @@ func (e *edgeParser) rejected() []byte   { return e.reject }
 func (e *edgeParser) next(page *Page) error {
 	e.text = reuse(e.text)
 	for {
+		// 1. End the page if the next line has another source or cannot be read. The line stays
+		// unread.
 		line, size, err := e.w.peekLine(e.maxLine)
 		switch {
 		case len(page.Links) > 0 && (err != nil || !bytes.HasPrefix(line, e.raw)):
@@ -46,6 +47,7 @@ func (e *edgeParser) next(page *Page) error {
 		case err != nil:
 			return err
 		}
+		// 2. Resolve the source, unless the line begins as the last one did.
 		if len(page.Links) == 0 && !bytes.HasPrefix(line, e.raw) || len(e.raw) == 0 {
 			if meansNothing(line) {
 				e.w.skipLine(size)
@@ -55,6 +57,8 @@ func (e *edgeParser) next(page *Page) error {
 				return e.rejectLine(line, size, at, err.Error())
 			}
 		}
+		// 3. Append the link. If the line is wrong and the page has links, the next call must
+		// reject it: a call returns a page or an error.
 		link, at, msg := e.link(line)
 		if msg != "" {
 			if len(page.Links) > 0 {
@@ -71,8 +75,7 @@ func (e *edgeParser) next(page *Page) error {
 	}
 }
 
-// setSource finds the source of a line. On an error it returns where in the line
-// it is.
+// setSource sets the source of a line. On an error, at is the byte of the line with the error.
 func (e *edgeParser) setSource(line []byte) (at int, err error) {
 	e.raw = e.raw[:0]
 	end := bytes.IndexByte(line, '\t')
@@ -98,9 +101,10 @@ func (e *edgeParser) setSource(line []byte) (at int, err error) {
 	return at, err
 }
 
-// link returns the link of a line that begins with raw. msg, if not "", is what
-// is wrong at byte at.
+// link returns the link of a line that begins with raw. If msg is not "", it is an error at byte
+// at.
 func (e *edgeParser) link(line []byte) (l Link, at int, msg string) {
+	// 1. Split the line and check its fields, because nothing may be appended if one is wrong.
 	at = len(e.raw)
 	target, rest := cutTab(line[at:])
 	weight, rest := cutTab(rest)
@@ -116,6 +120,7 @@ func (e *edgeParser) link(line []byte) (l Link, at int, msg string) {
 	case len(rest) > 0:
 		return l, bytes.LastIndex(line, rest), "expected the line's end after the link's text"
 	}
+	// 2. Append the texts. The link's slices must have no room behind them, because text grows.
 	start := len(e.text)
 	var err error
 	if e.text, err = e.naming.append(e.text, target); err != nil {
@@ -155,10 +160,10 @@ func cutTab(line []byte) (field, rest []byte) {
 	return line, nil
 }
 
-// slice returns b[start:] without room behind it.
+// slice returns b[start:] with no capacity behind it.
 func slice(b []byte, start int) []byte { return b[start:len(b):len(b)] }
 
-// reuse returns the buffer b, empty, or none where b is much larger than a part.
+// reuse returns the buffer b, emptied. If b is much larger than a part, it returns nil.
 func reuse(b []byte) []byte {
 	if cap(b) > 4*partBytes {
 		return nil
@@ -166,7 +171,7 @@ func reuse(b []byte) []byte {
 	return b[:0]
 }
 
-// appendUTF8 appends text with U+FFFD for each byte that is no UTF-8.
+// appendUTF8 appends text, with U+FFFD for each byte of invalid UTF-8.
 func appendUTF8(dst, text []byte) []byte {
 	if utf8.Valid(text) {
 		return append(dst, text...)
@@ -179,8 +184,8 @@ func appendUTF8(dst, text []byte) []byte {
 	return dst
 }
 
-// isNumber reports whether text is a number as xsd:integer, xsd:decimal or
-// xsd:double have it: a sign, digits with a point among them, an exponent.
+// isNumber reports whether text is a number in the syntax of xsd:integer, xsd:decimal or
+// xsd:double: a sign, digits with a point among them, an exponent.
 func isNumber(text []byte) bool {
 	if len(text) > 0 && (text[0] == '+' || text[0] == '-') {
 		text = text[1:]

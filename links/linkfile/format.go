@@ -1,4 +1,4 @@
-// This file names the formats and tells them apart.
+// The formats, their names and their detection.
 
 package linkfile
 
@@ -30,7 +30,7 @@ const (
 
 var formatNames = [...]string{Edges: "edges", Lists: "lists", Pages: "pages", Hosts: "hosts", NTriples: "nt", NQuads: "nq", WAT: "wat"}
 
-// String returns the format's name, which [ByName] knows.
+// String returns the format's name, as [ByName] accepts it.
 func (f Format) String() string {
 	if f == 0 || f > lastFormat {
 		return fmt.Sprintf("format %d", uint8(f))
@@ -51,8 +51,8 @@ func ByName(name string) (Format, error) {
 	return 0, fmt.Errorf("there is no link format %q; use %s", name, Names())
 }
 
-// ByFile returns the format that a file's name tells by its ending, in letters of
-// either case and behind .gz, .bz2, .zst or .xz.
+// ByFile returns the format for the ending of a file's name. It ignores case, and .gz, .bz2, .zst
+// or .xz at the end.
 func ByFile(name string) (Format, bool) {
 	name = strings.ToLower(path.Base(strings.ReplaceAll(name, `\`, "/")))
 	for _, compressed := range []string{".gz", ".bz2", ".zst", ".xz"} {
@@ -74,13 +74,14 @@ func ByFile(name string) (Format, bool) {
 	}
 }
 
-// sniffBytes is how much of a file [Detect] likes to see.
+// sniffBytes is how much of a file [Detect] should get.
 const sniffBytes = 64 << 10
 
-// Detect tells a file's format by its first line's comment, its name or its first
-// bytes, as the package comment says; whole tells that head is all of the file.
-// An empty file is one of edges. The error is [ErrFormat].
+// Detect returns a file's format. It uses the comment in the first line, the name or the first
+// bytes, as the package comment says. whole must be true if head is all of the file. An empty
+// file is one of edges. If the format is unclear, the error is [ErrFormat].
 func Detect(name string, head []byte, whole bool) (Format, error) {
+	// 1. The file's own statement comes first, then its name, then the magic of WARC.
 	head = bytes.TrimPrefix(head, byteOrderMark)
 	if f, ok := declared(head); ok {
 		return f, nil
@@ -91,6 +92,8 @@ func Detect(name string, head []byte, whole bool) (Format, error) {
 	if bytes.HasPrefix(head, []byte("WARC/")) {
 		return WAT, nil
 	}
+	// 2. Look for a line with only one possible format. The last line may be cut off, so it
+	// counts only if head is the whole file.
 	two := false
 	for rest := head; len(rest) > 0; {
 		var line []byte
@@ -109,6 +112,7 @@ func Detect(name string, head []byte, whole bool) (Format, error) {
 		}
 		two = true
 	}
+	// 3. If all lines have two columns, the file is one of edges. So is an empty file.
 	if two || whole && len(bytes.TrimSpace(withoutComments(head))) == 0 {
 		return Edges, nil
 	}
@@ -122,7 +126,7 @@ func shown(name string) string {
 	return name
 }
 
-// declared returns the format that the first line names in a comment.
+// declared returns the format named by a comment in the first line.
 func declared(head []byte) (Format, bool) {
 	line, _, _ := bytes.Cut(head[:min(len(head), 256)], []byte("\n"))
 	comment, ok := bytes.CutPrefix(line, []byte("#"))
@@ -137,8 +141,7 @@ func declared(head []byte) (Format, bool) {
 	return f, err == nil
 }
 
-// lineFormat returns the format that a line tells by itself, 0 where it may be
-// of several.
+// lineFormat returns the format of a line. It returns 0 if the line may be of several formats.
 func lineFormat(line []byte) Format {
 	if line[0] == '<' || line[0] == '_' {
 		if triple.NewScanner(bytes.NewReader(line), triple.ScanOptions{Quads: true}).Scan() {

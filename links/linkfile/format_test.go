@@ -1,4 +1,4 @@
-// This file tests how formats are told, and the options.
+// Tests of format detection and of the options.
 
 package linkfile
 
@@ -90,7 +90,7 @@ func TestValidate(t *testing.T) {
 	}
 }
 
-// TestBadPositions: a file that does not have a position is an error, and no end.
+// TestBadPositions: if a file does not have a position, the reader returns an error, not the end.
 func TestBadPositions(t *testing.T) {
 	for f, doc := range map[Format]string{Lists: "a:s\ta:o\n", Pages: "a:s\ta:o\n", NTriples: "<a:s> <urn:trefoil:linksTo> <a:o> .\n"} {
 		if _, err := tryEvents(strings.NewReader(doc), Options{Format: f, From: Position{Skip: 5}}); !errors.Is(err, ErrPosition) {

@@ -1,4 +1,4 @@
-// This file fuzzes the readers.
+// Fuzz tests of the readers.
 
 package linkfile
 
@@ -8,9 +8,8 @@ import (
 	"testing/iotest"
 )
 
-// FuzzReader: any bytes in any format are pages that can be stored and rejects;
-// how the file's reader cuts them makes no difference, and reading goes on from
-// every position.
+// FuzzReader: any bytes in any format yield storable pages and rejects. The result must not
+// depend on the sizes of reads, and reading must continue from every position.
 func FuzzReader(f *testing.F) {
 	for format := Edges; format <= lastFormat; format++ {
 		for _, doc := range []string{"a:s\ta:o\t1\tx\n#\n\t\n", "1996|a|b\t1\r\n", "a:s\tx\ta:o\t\ta:p\nx\n", "<a:s> <urn:trefoil:linksTo> <a:o> .\n<a> .\n<a:s> <urn:trefoil:linksTo> <a:p> .",
@@ -66,7 +65,7 @@ func FuzzReader(f *testing.F) {
 	})
 }
 
-// FuzzEnvelope: any block is what encoding/json takes it for.
+// FuzzEnvelope: envelope must read any block as encoding/json does.
 func FuzzEnvelope(f *testing.F) {
 	for _, block := range []string{watBlock, watJSON("http://x/", "200", htmlJSON("b", a("c"))), `{"Envelope":{"Payload-Metadata":{"HTTP-Response-Metadata":{"HTML-Metadata":{"Links":[1,{"path":"\u0041","url":null}]}}}}}`, `[-1.5e+3,true,{"a":[]}]`} {
 		f.Add([]byte(block))

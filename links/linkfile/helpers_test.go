@@ -1,4 +1,4 @@
-// This file holds what the tests of all formats use.
+// Helpers of the tests of all formats.
 
 package linkfile
 
@@ -17,8 +17,7 @@ import (
 	"github.com/trefoildb/trefoil/triple"
 )
 
-// newRand returns random numbers whose seed is in the test's log, and TREFOIL_SEED
-// repeats.
+// newRand returns random numbers. The test's log shows the seed, and TREFOIL_SEED repeats it.
 func newRand(t testing.TB) *rand.Rand {
 	t.Helper()
 	seed := uint64(time.Now().UnixNano())
@@ -32,9 +31,8 @@ func newRand(t testing.TB) *rand.Rand {
 	return rand.New(rand.NewPCG(seed, 0))
 }
 
-// pageText writes a page as "source = target target", with '!' before one that
-// replaces and '+' behind one that goes on; a target has its weight, text and
-// nofollow behind it.
+// pageText writes a page as "source = target target". A '!' precedes it if it replaces, and a '+'
+// follows if it continues. Weight, text and nofollow follow their target.
 func pageText(p *Page) string {
 	var b strings.Builder
 	if p.Replace {
@@ -64,7 +62,7 @@ func rejectText(err *triple.SyntaxError, text []byte) string {
 	return fmt.Sprintf("? %d:%d@%d %s | %s", err.Line, err.Column, err.Offset, err.Msg, text)
 }
 
-// events is what a reader found, and where it would go on after each event.
+// events are the results of a reader, and its position after each one.
 type events struct {
 	lines  []string
 	places []Position
@@ -108,8 +106,8 @@ func tryEvents(r io.Reader, opts Options) (e events, err error) {
 	}
 }
 
-// checkPlaces reads the file again from each place (at most about most of them)
-// and compares what follows.
+// checkPlaces reads the file again from each place (at most about most of them) and compares the
+// rest.
 func checkPlaces(t testing.TB, doc []byte, opts Options, e events, most int) {
 	t.Helper()
 	opts.Format = e.format
@@ -127,8 +125,8 @@ func checkPlaces(t testing.TB, doc []byte, opts Options, e events, most int) {
 	}
 }
 
-// compare compares what was found with what was wanted: a reject that is wanted
-// may end in "..." behind the part of its text that counts.
+// compare compares the results with the expected ones. An expected reject may end in "..." after
+// the part of its text that counts.
 func compare(t *testing.T, got, want []string) {
 	t.Helper()
 	for i := range max(len(got), len(want)) {
@@ -146,7 +144,7 @@ func compare(t *testing.T, got, want []string) {
 	}
 }
 
-// checkPage tests that what was read can be stored.
+// checkPage tests that a page can be stored.
 func checkPage(t testing.TB, p *Page) {
 	t.Helper()
 	for i := -1; i < len(p.Links); i++ {
@@ -166,7 +164,7 @@ func checkPage(t testing.TB, p *Page) {
 	}
 }
 
-// recovered goes on after a reject, if there is one.
+// recovered continues after a reject, if there is one.
 func (rd *Reader) recovered() bool {
 	_, ok := rd.Recover()
 	return ok

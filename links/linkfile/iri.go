@@ -1,4 +1,4 @@
-// This file makes IRIs of what files name pages by.
+// IRIs from fields of link files.
 
 package linkfile
 
@@ -10,7 +10,7 @@ import (
 	"github.com/trefoildb/trefoil/triple"
 )
 
-// Why a field names no page; these are the texts of rejects.
+// Reasons for rejecting a field. Users read these texts.
 var (
 	errNoIRI    = errors.New("this is no absolute IRI: it has no scheme such as http: (host names without one are an option)")
 	errNoName   = errors.New("this is neither an absolute IRI nor the name of a host")
@@ -37,8 +37,8 @@ var byteClass = func() (table [256]uint8) {
 	return table
 }()
 
-// appendEncoded appends text and percent-encodes what an IRI may not have. It
-// reports whether that changed anything.
+// appendEncoded appends text and percent-encodes bytes if an IRI must not have them. It reports
+// whether it changed anything.
 func appendEncoded(dst, text []byte) (_ []byte, changed bool) {
 	class := uint8(0)
 	for _, c := range text {
@@ -67,8 +67,8 @@ func appendEncoded(dst, text []byte) (_ []byte, changed bool) {
 	return dst, true
 }
 
-// schemeLen returns the length of the scheme that text begins with, its colon
-// included; 0 without one.
+// schemeLen returns the length of the scheme at the front of text, with its colon. It returns 0
+// if there is none.
 func schemeLen(text []byte) int {
 	for i, c := range text {
 		switch {
@@ -83,20 +83,21 @@ func schemeLen(text []byte) int {
 	return 0
 }
 
-// naming says how fields become IRIs.
+// naming turns fields into IRIs.
 type naming struct {
 	bare, normalize bool
 	counts          *Counts
 	scratch         []byte
 }
 
-// append appends the IRI that a field means. On an error dst is as it was.
+// append appends the IRI of a field. On an error dst stays as it was.
 func (n *naming) append(dst, field []byte) ([]byte, error) {
 	start := len(dst)
 	field = trimSpaces(field)
 	if len(field) == 0 {
 		return dst, errEmpty
 	}
+	// 1. Decide between an IRI and a bare host. A field without a scheme must be a host.
 	scheme := schemeLen(field)
 	encode := appendEncoded
 	if n.bare && isBareHost(field, scheme) {
@@ -106,6 +107,8 @@ func (n *naming) append(dst, field []byte) ([]byte, error) {
 	} else if scheme == 0 {
 		return dst, errNoIRI
 	}
+	// 2. Encode, and normalize if the options say so. Encoding comes first, because appendNormal
+	// expects an IRI without forbidden bytes.
 	var changed bool
 	var err error
 	if n.normalize {
@@ -114,6 +117,7 @@ func (n *naming) append(dst, field []byte) ([]byte, error) {
 	} else {
 		dst, changed = encode(dst, field)
 	}
+	// 3. Enforce the limit on terms, because a longer IRI cannot be stored.
 	if err == nil && len(dst)-start > triple.MaxTermBytes {
 		err = errLongTerm
 	}
@@ -126,12 +130,14 @@ func (n *naming) append(dst, field []byte) ([]byte, error) {
 	return dst, nil
 }
 
-// isBareHost reports whether a field, which begins with a scheme of so many bytes,
-// is a host name: labels of letters, digits, '-', '_' and characters above ASCII
-// with dots between them, not of digits only where there is no dot, or a bracketed
-// address. A port, path, query or fragment may follow. A name with a dot, or
-// localhost, before a port is no scheme.
+// isBareHost reports whether a field is a host name. scheme is the length of its scheme. A host
+// name is labels with dots between them, or a bracketed address. Labels have letters, digits,
+// '-', '_' and characters above ASCII; if there is no dot, they must not be digits only. A port,
+// path, query or fragment may follow. A name before a port is no scheme if it has a dot or is
+// localhost.
 func isBareHost(field []byte, scheme int) bool {
+	// 1. Cut off the path and the port. A field such as mailto:1 is an IRI, because its "host"
+	// has no dot.
 	host := field
 	if i := bytes.IndexAny(field, "/?#"); i >= 0 {
 		host = field[:i]
@@ -149,6 +155,7 @@ func isBareHost(field []byte, scheme int) bool {
 			return false
 		}
 	}
+	// 2. Check the labels: no label but the last may be empty.
 	labels, digits := 1, true
 	before := byte('.')
 	for i, c := range host {
@@ -181,8 +188,8 @@ func isPort(text []byte) bool {
 	return text[0] == ':' && len(text) <= 1+5
 }
 
-// appendBareHost appends http://, the field with its host in lower case and
-// without a last dot, and a '/' where it has no path.
+// appendBareHost appends http:// and the field. The host gets lower case and loses a last dot. If
+// there is no path, a '/' follows the host.
 func appendBareHost(dst, field []byte) (_ []byte, changed bool) {
 	dst = append(dst, "http://"...)
 	host, rest := field, []byte(nil)
@@ -204,8 +211,7 @@ func appendBareHost(dst, field []byte) (_ []byte, changed bool) {
 	return dst, changed || restChanged
 }
 
-// lower makes the ASCII letters of text small ones, but for those of
-// percent-encodings.
+// lower makes the ASCII letters of text lower case, except in percent-encodings.
 func lower(text []byte) {
 	for i := 0; i < len(text); i++ {
 		switch c := text[i]; {

@@ -1,4 +1,4 @@
-// This file tests how fields become IRIs.
+// Tests of IRIs from fields.
 
 package linkfile
 
@@ -44,8 +44,8 @@ func TestAppendNormal(t *testing.T) {
 	}
 }
 
-// FuzzName: any field is an error or an IRI that can be stored; it comes back as
-// it is when it is read once more.
+// FuzzName: any field is an error or a storable IRI. If the IRI is read once more, it must not
+// change.
 func FuzzName(f *testing.F) {
 	for _, s := range []string{"http://x/a b", "HTTP://X:80/../%zz\xff", "x.org:80", "[::1]", "a:|", "  ", "localhost:1/?a", "http://a/./b#c", "x\x00:y"} {
 		f.Add([]byte(s), true, true)

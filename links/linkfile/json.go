@@ -1,4 +1,4 @@
-// This file walks through JSON texts without building anything.
+// A JSON reader that builds nothing.
 
 package linkfile
 
@@ -11,21 +11,21 @@ import (
 
 var errJSON = errors.New("this is no well-formed JSON")
 
-// maxJSONDepth bounds how deep objects and arrays may be in each other.
+// maxJSONDepth limits the nesting of objects and arrays, because reading is recursive.
 const maxJSONDepth = 512
 
-// jsonText is a JSON text (RFC 8259) and a place in it. A method that fails
-// leaves i where the text is wrong.
+// jsonText is a JSON text (RFC 8259) and a position in it. When a method fails, i is at the
+// error.
 type jsonText struct {
 	b     []byte
 	i     int
 	depth int
 }
 
-// jsonString is a string as it stands between its quotes; nil is none.
+// jsonString is the bytes between a string's quotes, still escaped. nil means no string.
 type jsonString []byte
 
-// peek returns the next byte that is no white space, 0 at the end.
+// peek returns the next byte after white space, without reading it. It returns 0 at the end.
 func (j *jsonText) peek() byte {
 	for ; j.i < len(j.b); j.i++ {
 		switch c := j.b[j.i]; c {
@@ -63,8 +63,8 @@ func (j *jsonText) string() (jsonString, error) {
 	}
 }
 
-// jsonSpecial tells of bytes whether they end a string, begin an escape or may
-// not be in a string.
+// jsonSpecial holds true for a byte if it ends a string, begins an escape or must not be in a
+// string.
 var jsonSpecial = func() (special [256]bool) {
 	for c := range ' ' {
 		special[c] = true
@@ -73,7 +73,7 @@ var jsonSpecial = func() (special [256]bool) {
 	return special
 }()
 
-// escapeLen returns the length of the escape that b begins with, 0 for none.
+// escapeLen returns the length of the escape at the front of b, or 0 if there is none.
 func escapeLen(b []byte) int {
 	if len(b) < 2 {
 		return 0
@@ -102,8 +102,7 @@ func hexDigit(c byte) rune {
 	return -1
 }
 
-// members reads an object and calls visit with each key, behind which stands the
-// value, which visit reads.
+// members reads an object. It calls visit with each key, and visit must read the value.
 func (j *jsonText) members(visit func(key jsonString) error) error {
 	return j.items('{', '}', func() error {
 		key, err := j.string()
@@ -118,7 +117,7 @@ func (j *jsonText) members(visit func(key jsonString) error) error {
 	})
 }
 
-// items reads an object or an array: item reads what stands between commas.
+// items reads an object or an array. item must read one element between commas.
 func (j *jsonText) items(open, shut byte, item func() error) error {
 	if j.peek() != open || j.depth == maxJSONDepth {
 		return errJSON
@@ -214,7 +213,7 @@ func (j *jsonText) digits() bool {
 	return j.i > start
 }
 
-// stringOrSkip reads a value and returns it where it is a string.
+// stringOrSkip reads a value. It returns nil if the value is no string.
 func (j *jsonText) stringOrSkip() (jsonString, error) {
 	if j.peek() == '"' {
 		return j.string()
@@ -222,8 +221,8 @@ func (j *jsonText) stringOrSkip() (jsonString, error) {
 	return nil, j.skip()
 }
 
-// append appends the characters of s. A surrogate that has no other half becomes
-// U+FFFD; bytes that are no UTF-8 stay.
+// append appends the unescaped characters of s. A surrogate becomes U+FFFD if its other half is
+// missing. Invalid UTF-8 stays.
 func (s jsonString) append(dst []byte) []byte {
 	for {
 		i := bytes.IndexByte(s, '\\')
@@ -250,8 +249,8 @@ func (s jsonString) append(dst []byte) []byte {
 	}
 }
 
-// codeUnit returns the UTF-16 code unit of the \uXXXX that s begins with, -1
-// where it begins with none.
+// codeUnit returns the UTF-16 code unit of the \uXXXX at the front of s. It returns -1 if there
+// is none.
 func (s jsonString) codeUnit() rune {
 	if len(s) < 6 || s[0] != '\\' || s[1] != 'u' {
 		return -1
@@ -279,7 +278,7 @@ func unescaped(c byte) byte {
 	return c
 }
 
-// is reports whether s means text.
+// is reports whether s, unescaped, equals text.
 func (s jsonString) is(text string) bool {
 	if bytes.IndexByte(s, '\\') < 0 {
 		return string(s) == text

@@ -1,4 +1,4 @@
-// This file tests edges, hosts, lists and pages.
+// Tests of edges, hosts, lists and pages.
 
 package linkfile
 
@@ -126,8 +126,8 @@ func randomLines(r *rand.Rand, f Format, lines int) []byte {
 	return b.Bytes()
 }
 
-// plainLinks reads a document by strings.Split: links as "source target", 'R'
-// and a source for a list that is replaced, and the number of rejects.
+// plainLinks reads a document by strings.Split. It returns links as "source target", an 'R' and
+// the source if a list is replaced, and the number of rejects.
 func plainLinks(doc []byte, f Format) (links []string, rejects int) {
 	name := func(field string) (string, bool) {
 		field = strings.Trim(field, " ")
@@ -171,8 +171,8 @@ func plainLinks(doc []byte, f Format) (links []string, rejects int) {
 	return links, rejects
 }
 
-// TestAgainstSplit compares random documents with what strings.Split makes of
-// them, whole and from positions in the middle.
+// TestAgainstSplit compares random documents with the results of strings.Split, whole and from
+// positions in the middle.
 func TestAgainstSplit(t *testing.T) {
 	r := newRand(t)
 	for range 6 {
@@ -249,8 +249,8 @@ func TestLongLists(t *testing.T) {
 	}
 }
 
-// TestLongURLs: URLs of 100 KB are read; what is over the limit is skipped
-// without being held.
+// TestLongURLs: URLs of 100 KB are read. A longer field is skipped without being held if it is
+// over the limit.
 func TestLongURLs(t *testing.T) {
 	long := "http://x/" + strings.Repeat("y", 100_000)
 	for _, f := range []Format{Edges, Lists, Pages} {
@@ -292,8 +292,7 @@ func TestLongURLs(t *testing.T) {
 	}
 }
 
-// TestHostileLines: documents that make searches start again and again take
-// linear time.
+// TestHostileLines: documents that restart searches must take linear time.
 func TestHostileLines(t *testing.T) {
 	const size = 512 << 10
 	for _, unit := range []string{"\n", "\t", "\t\n", "a\n", "a\t", "a:\n", "a:\t", "\r", "\r\n", "#", "#\n", "a:s\ta:o\n", "a:s\ta\n", " ", "WARC/1.0\n"} {
@@ -319,8 +318,7 @@ func TestHostileLines(t *testing.T) {
 	}
 }
 
-// TestReaderErrors: an error of the file's reader comes after all whole lines,
-// and is no end.
+// TestReaderErrors: an error of the file's reader must come after all whole lines. It is no end.
 func TestReaderErrors(t *testing.T) {
 	for _, f := range []Format{Edges, Lists, NTriples} {
 		doc := "a:s\ta:o\na:s\ta:p"

@@ -1,4 +1,4 @@
-// This file holds the reader's API: options, pages, positions and counts.
+// The reader's API: options, pages, positions and counts.
 
 package linkfile
 
@@ -19,48 +19,48 @@ const DefaultPredicate = "urn:trefoil:linksTo"
 // AnyPredicate, as Options.Predicate, makes links of all statements.
 const AnyPredicate = "*"
 
-// Errors of readers; test with [errors.Is].
+// The errors of readers. Test with [errors.Is].
 var (
-	// ErrFormat: the format of a file is not told and not safe to guess.
+	// ErrFormat is wrapped if the format of a file is not given and not safe to guess.
 	ErrFormat = errors.New("the format of this link file is not known")
-	// ErrPosition: Options.From is no place of this file; it may have changed.
+	// ErrPosition is wrapped if the file has no position Options.From. It may have changed.
 	ErrPosition = errors.New("this file has no such position")
 )
 
-// Limits of one part of a page: a part ends with the link that reaches one.
+// Limits of one part of a page. A part ends when a link reaches one of them.
 const (
 	partLinks = 1024
 	partBytes = 1 << 20
 )
 
-// keptOfReject is how much is kept of a rejected text, in bytes.
+// keptOfReject is the number of bytes kept of a rejected text.
 const keptOfReject = 64 << 10
 
-// keptOf returns how much is kept of a text that is over a limit.
+// keptOf returns the number of bytes kept of a text over a limit.
 func keptOf(limit int) int { return min(keptOfReject, limit) }
 
 // Options are the options of [NewReader]. The zero value is usable.
 type Options struct {
-	Source string // the file's name for messages, and to tell the format
-	Format Format // 0: told by the file, see the package comment
-	// MaxLine is the greatest length in bytes of a line of edges, a field of lists
-	// and pages, a statement, and a WARC record; 0: triple.DefaultMaxLine.
+	Source string // the file's name, for messages and for [Detect]
+	Format Format // 0: detected, see the package comment
+	// MaxLine is the maximum length in bytes of a line of edges, a field of lists and pages, a
+	// statement, and a WARC record. 0 means triple.DefaultMaxLine.
 	MaxLine int
-	// From is where the reader begins in its file, of a known format: where
-	// [Reader.Position] once was. The file's reader stands at From.Offset.
+	// From is the start of reading: a result of [Reader.Position] for the same file. Format must
+	// be set then. The caller must pass a reader positioned at From.Offset.
 	From Position
 
 	Predicate  string // of links in N-Triples; "": DefaultPredicate; AnyPredicate: all
 	BareHosts  bool   // fields without a scheme are host names
-	Normalize  bool   // make IRIs of http and https what a browser asks for
+	Normalize  bool   // normalize IRIs of http and https, see the package comment
 	Frames     bool   // WAT: frames are links too
 	AllSchemes bool   // WAT: links of all schemes but javascript
 
-	// blockBytes is the size of blocks of N-Triples; only tests change it.
+	// blockBytes is the size of blocks of N-Triples. Only tests change it.
 	blockBytes int
 }
 
-// Validate returns what is wrong with the options.
+// Validate returns an error if an option is wrong.
 func (o *Options) Validate() error {
 	switch {
 	case o.Format > lastFormat:
@@ -79,53 +79,52 @@ func (o *Options) Validate() error {
 	return nil
 }
 
-// Link is a link of a page. The slices are the page's.
+// Link is a link of a page. Its slices belong to the page.
 type Link struct {
-	Target   []byte // an IRI as [triple.CheckIRI] takes it
+	Target   []byte // an IRI, valid for [triple.CheckIRI]
 	Weight   []byte // a number, as the file writes it; nil: none
 	Text     []byte // the anchor text in UTF-8; nil: none
 	NoFollow bool   // the page asks crawlers not to follow the link
 }
 
-// Page is a page with links, or a part of one. Links come in the file's order,
-// duplicates and links to the page itself among them.
+// Page is a page with links, or a part of one. Links come in the file's order, with duplicates
+// and links to the page itself.
 type Page struct {
 	Source []byte // an IRI
 	Links  []Link
-	// Replace tells that here begins the whole list of the page's links, which takes
-	// the place of an earlier one. It is set in the first part only.
+	// Replace is true if the page's whole list begins here and replaces an earlier one. Only the
+	// first part of a list may have it set.
 	Replace bool
-	// More tells that the list goes on in the next page that is read, which has the
-	// same source and may be without links. It is never set where links are added
-	// line by line.
+	// More is true if the list continues in the next page. The next page has the same source and
+	// may have no links. More is never set if the format adds links line by line.
 	More bool
 }
 
-// Position is a place in a file, in bytes of what is decompressed.
+// Position is a place in a file, in decompressed bytes.
 type Position struct {
-	Offset int64 // where a line, a WARC record or a block of statements begins
+	Offset int64 // of a line, a WARC record or a block of statements
 	Line   int   // the line there, from 1; 0 in the zero Position
-	// Skip says how much of it is done: 0 is nothing; else it is the number of
-	// statements, or 1 and the number of links, rejected ones among them.
+	// Skip is how much of it is already read. 0 means nothing. Otherwise it is the number of
+	// statements, or 1 plus the number of links. Rejected ones count.
 	Skip int64
 }
 
-// Counts are what was read so far.
+// Counts are the totals read so far.
 type Counts struct {
 	Links    int64
-	Skipped  int64 // statements, links and WAT records that are well-formed and no links
+	Skipped  int64 // well-formed statements, links and WAT records that are no links
 	Changed  int64 // IRIs in which characters were percent-encoded
 	Rejected int64
 }
 
-// Reader reads the pages of a link file one by one:
+// Reader reads the pages of a link file one by one. It must be used by one goroutine at a time:
 //
 //	for rd.Scan() {
 //		use(rd.Page())
 //	}
 //	if err := rd.Err(); err != nil { ...
 //
-// Where it begins and ends pages depends on the file and the options only.
+// The borders of pages depend on the file and the options only.
 type Reader struct {
 	parser parser
 	format Format
@@ -136,21 +135,22 @@ type Reader struct {
 
 // parser reads one format.
 type parser interface {
-	// next appends to page, which is empty. At the end it returns io.EOF. A
-	// *triple.SyntaxError is of what it has skipped.
+	// next appends to page, which must be empty. At the end it returns io.EOF. If it returns a
+	// *triple.SyntaxError, it has skipped the rejected text.
 	next(page *Page) error
-	// position returns where the next call begins.
+	// position returns the start of the next call.
 	position() Position
-	// rejected returns the text that the last error was of; it is valid until next.
+	// rejected returns the text of the last error. It is valid until next.
 	rejected() []byte
 }
 
-// NewReader returns a reader of the link file r. It reads the file's beginning
-// where it has to tell the format.
+// NewReader returns a reader of the link file r. If opts.Format is 0, it reads the beginning of
+// the file to detect the format.
 func NewReader(r io.Reader, opts Options) (*Reader, error) {
 	if err := opts.Validate(); err != nil {
 		return nil, err
 	}
+	// 1. Detect the format. The parser must get the bytes read for it once more.
 	if opts.Format == 0 {
 		head := make([]byte, sniffBytes)
 		n, err := io.ReadFull(r, head)
@@ -162,6 +162,7 @@ func NewReader(r io.Reader, opts Options) (*Reader, error) {
 		}
 		r = io.MultiReader(bytes.NewReader(head[:n]), r)
 	}
+	// 2. Apply the defaults and choose the parser.
 	if opts.MaxLine == 0 {
 		opts.MaxLine = triple.DefaultMaxLine
 	}
@@ -185,8 +186,8 @@ func NewReader(r io.Reader, opts Options) (*Reader, error) {
 // Format returns the file's format.
 func (rd *Reader) Format() Format { return rd.format }
 
-// Scan reads the next page, or the next part of one. It returns false at the end
-// and at an error.
+// Scan reads the next page, or the next part of one. It returns false at the end and when an
+// error occurs.
 func (rd *Reader) Scan() bool {
 	if rd.err != nil {
 		return false
@@ -200,11 +201,11 @@ func (rd *Reader) Scan() bool {
 	return true
 }
 
-// Page returns what Scan read. It is valid, slices and all, until the next Scan.
+// Page returns the page of the last Scan. Its slices are valid until the next Scan.
 func (rd *Reader) Page() *Page { return &rd.page }
 
-// Err returns the error that ended Scan: a [*triple.SyntaxError], or the error of
-// the file's reader; nil at the file's end.
+// Err returns the error that ended Scan: a [*triple.SyntaxError] or the error of the file's
+// reader. At the file's end it returns nil.
 func (rd *Reader) Err() error {
 	if rd.err == io.EOF { // an error that wraps io.EOF is no end
 		return nil
@@ -212,9 +213,9 @@ func (rd *Reader) Err() error {
 	return rd.err
 }
 
-// Recover makes the reader go on after a reject and returns its text, the first
-// 64 KiB of it, which is valid until the next Scan. It returns false where the
-// error was not a [*triple.SyntaxError]: there is nothing to go on with.
+// Recover makes the reader continue after a reject. It returns the first 64 KiB of the rejected
+// text, valid until the next Scan. It returns false if the error was not a [*triple.SyntaxError],
+// because reading cannot continue then.
 func (rd *Reader) Recover() (rejected []byte, ok bool) {
 	var syntax *triple.SyntaxError
 	if !errors.As(rd.err, &syntax) {
@@ -226,14 +227,13 @@ func (rd *Reader) Recover() (rejected []byte, ok bool) {
 	return text[:min(len(text), keptOfReject)], true
 }
 
-// Position returns where a reader would go on behind the page or the reject that
-// was read last.
+// Position returns the place behind the last page or reject. A new reader may start there.
 func (rd *Reader) Position() Position { return rd.parser.position() }
 
-// Counts returns what was read so far, since this reader began.
+// Counts returns the totals since this reader began.
 func (rd *Reader) Counts() Counts { return rd.counts }
 
-// Reject is what could not be read, as an error.
+// Reject is an unreadable part of a file, as an error.
 type Reject struct {
 	*triple.SyntaxError
 	Text string // the first 64 KiB
@@ -242,8 +242,8 @@ type Reject struct {
 // Unwrap returns the syntax error.
 func (r *Reject) Unwrap() error { return r.SyntaxError }
 
-// All yields what is left of the file: pages, which are valid until the next one,
-// and rejects, as a [*Reject] without a page. Any other error is the last.
+// All yields the rest of the file. A page is valid until the next one. A reject comes as a
+// [*Reject] without a page. Any other error is the last element.
 func (rd *Reader) All() iter.Seq2[*Page, error] {
 	return func(yield func(*Page, error) bool) {
 		for {

@@ -1,4 +1,4 @@
-// This file reads lines of a page and all that it links to: lists and pages.
+// Lines of a page and all its links: lists and pages.
 
 package linkfile
 
@@ -19,16 +19,15 @@ var (
 	errLineEnd = errors.New("the line's end")
 )
 
-// longText says that a line, field or record is over the limit.
+// longText returns the message for a line, field or record over the limit.
 func longText(what string, limit int) string {
 	return fmt.Sprintf("this %s is longer than %d bytes (raise the limit with --max-line)", what, limit)
 }
 
-// listParser reads lists and pages field by field, so that a line may have any
-// length.
+// listParser reads lists and pages field by field, because a line may have any length.
 //
-// Invariant: between calls the window stands at a line's beginning or, if inLine,
-// in a line behind the source: at a tab, at the line's end or at a field.
+// Invariant: between calls the window is at a line's beginning. If inLine is set, it is in a line
+// behind the source: at a tab, at the line's end or at a field.
 type listParser struct {
 	w        window
 	naming   naming
@@ -40,10 +39,10 @@ type listParser struct {
 	source []byte // of the line
 	start  Position
 	column int   // of the window's place in the line, from 1, in code points
-	done   int64 // targets of the line that are read or rejected
-	skip   int64 // Position.Skip of the next line: 1 and the targets that are done already
+	done   int64 // targets of the line, read or rejected
+	skip   int64 // Position.Skip of the next line: 1 plus the targets already done
 
-	text   []byte // what the page's links are slices of
+	text   []byte // the page's links are slices of it
 	reject []byte
 }
 
@@ -62,6 +61,7 @@ func (l *listParser) position() Position {
 func (l *listParser) rejected() []byte { return l.reject }
 
 func (l *listParser) next(page *Page) error {
+	// 1. Continue in the line of the last part, or begin a new line.
 	l.text = reuse(l.text)
 	if !l.inLine {
 		if err := l.beginLine(); err != nil {
@@ -69,6 +69,8 @@ func (l *listParser) next(page *Page) error {
 		}
 	}
 	page.Source, page.Replace = l.source, l.replace && l.first
+	// 2. Read targets until the part is full. If this call already has links, a wrong target is
+	// left to the next one: a call returns a page or an error.
 	for len(page.Links) < partLinks && len(l.text) < partBytes {
 		field, size, err := l.nextField()
 		if err == errLineEnd {
@@ -92,14 +94,17 @@ func (l *listParser) next(page *Page) error {
 		l.skipField(field, size)
 		l.done++
 	}
+	// 3. The list continues in the next part unless the line has ended.
 	page.More = l.inLine
 	l.first = false
 	return nil
 }
 
-// beginLine finds the next line that means something and reads its source.
+// beginLine goes to the next line with content and reads its source.
 func (l *listParser) beginLine() error {
 	for {
+		// 1. Skip comments without reading their fields, because a comment may be longer than any
+		// limit.
 		switch c, ok := l.w.peekByte(); {
 		case !ok && l.w.err != nil:
 			return l.w.err
@@ -109,6 +114,8 @@ func (l *listParser) beginLine() error {
 			l.w.skipRest()
 			continue
 		}
+		// 2. Read the source. If the first field is not at the line's beginning, the source is
+		// missing.
 		l.start, l.column = Position{Offset: l.w.offset, Line: l.w.line}, 1
 		field, size, err := l.nextField()
 		switch {
@@ -125,12 +132,13 @@ func (l *listParser) beginLine() error {
 			return l.rejectLine(err.Error())
 		}
 		l.skipField(field, size)
+		// 3. Only the line after Options.From has targets to skip.
 		l.inLine, l.first, l.done = true, l.skip == 0, 0
 		return l.skipDone()
 	}
 }
 
-// skipDone skips the targets that were done before this reader began.
+// skipDone skips the targets read before this reader began.
 func (l *listParser) skipDone() error {
 	for ; l.done < l.skip-1; l.done++ {
 		field, size, err := l.nextField()
@@ -150,9 +158,9 @@ func (l *listParser) skipDone() error {
 	return nil
 }
 
-// nextField goes on to the next field that is not blank and returns it, with its
-// size without the delimiter. At the line's end, which it skips, it returns
-// errLineEnd; of a field over the limit the beginning and errTooLong.
+// nextField goes to the next field that is not blank and returns it. size is its length without
+// the delimiter. At the line's end it skips the end and returns errLineEnd. If the field is over
+// the limit, it returns the beginning and errTooLong.
 func (l *listParser) nextField() (field []byte, size int, err error) {
 	for {
 		switch c, ok := l.w.peekByte(); {
@@ -181,7 +189,7 @@ func (l *listParser) skipField(field []byte, size int) {
 	l.w.skip(size)
 }
 
-// skipLong skips the field that the window stands at, of any length.
+// skipLong skips the field at the window's position, of any length.
 func (l *listParser) skipLong() {
 	for {
 		end := min(l.w.find('\t', &l.w.tabAt), l.w.find('\n', &l.w.endAt))
@@ -198,7 +206,7 @@ func (l *listParser) skipLong() {
 	}
 }
 
-// wholeRunes returns text without the beginning of a character that it ends with.
+// wholeRunes returns text without an incomplete character at its end.
 func wholeRunes(text []byte) []byte {
 	for n := 1; n < utf8.UTFMax && n <= len(text); n++ {
 		if rest := text[len(text)-n:]; utf8.RuneStart(rest[0]) {
@@ -229,7 +237,7 @@ func (l *listParser) rejectField(field []byte, size int, err error) error {
 	return rejected
 }
 
-// rejectLine rejects the line, of which the window stands at the source.
+// rejectLine rejects the line. The window must be at the line's source.
 func (l *listParser) rejectLine(msg string) error {
 	rejected := &triple.SyntaxError{Source: l.w.source, Line: l.w.line, Column: l.column, Offset: l.w.offset, Msg: msg}
 	kept := keptOf(l.maxField)

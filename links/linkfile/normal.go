@@ -1,4 +1,4 @@
-// This file normalises IRIs of http and https.
+// Normalization of IRIs of http and https.
 
 package linkfile
 
@@ -8,11 +8,12 @@ import (
 	"github.com/trefoildb/trefoil/triple/iri"
 )
 
-// appendNormal appends an IRI that has a scheme, and where that is http or https
-// normalised: scheme and host in lower case, no port where it is the scheme's own
-// or empty, a path, no dot segments, no fragment (RFC 3986, 6.2.2.1, 6.2.2.3 and
-// 6.2.3). User information stays. Other IRIs stay as they are.
+// appendNormal appends an IRI with a scheme. If the scheme is http or https, it normalizes the
+// IRI: scheme and host in lower case, a path, no dot segments, no fragment. The port is dropped
+// if it is empty or the scheme's own (RFC 3986, 6.2.2.1, 6.2.2.3 and 6.2.3). User information
+// stays. Other IRIs stay as they are.
 func appendNormal(dst, text []byte) ([]byte, error) {
+	// 1. Other schemes stay as they are.
 	n := schemeLen(text)
 	scheme, port := "http:", "80"
 	switch {
@@ -26,6 +27,7 @@ func appendNormal(dst, text []byte) ([]byte, error) {
 	if !ok {
 		return dst, errNoHost
 	}
+	// 2. Split off the fragment, then the authority. It ends at the path or the query.
 	if i := bytes.IndexByte(rest, '#'); i >= 0 {
 		rest = rest[:i]
 	}
@@ -35,6 +37,8 @@ func appendNormal(dst, text []byte) ([]byte, error) {
 	}
 	rest = rest[len(authority):]
 
+	// 3. Append the authority. A ':' inside of brackets belongs to an IPv6 address and is no
+	// port.
 	start := len(dst)
 	dst = append(append(dst, scheme...), "//"...)
 	host := authority
@@ -53,6 +57,8 @@ func appendNormal(dst, text []byte) ([]byte, error) {
 	at := len(dst)
 	dst = append(dst, host...)
 	lower(dst[at:])
+	// 4. Append path and query. Dot segments are rare, so the IRI is resolved only if it may have
+	// some.
 	if len(rest) == 0 || rest[0] != '/' {
 		dst = append(dst, '/')
 	}
@@ -63,8 +69,8 @@ func appendNormal(dst, text []byte) ([]byte, error) {
 	return dst, nil
 }
 
-// withoutDots returns an IRI of http or https without the dot segments of its
-// path: as a reference to a host it is resolved at its own scheme.
+// withoutDots returns an IRI of http or https without the dot segments of its path. It resolves
+// the IRI as a reference against a base of the same scheme.
 func withoutDots(text []byte) string {
 	n := schemeLen(text)
 	base, err := iri.NewBase(string(text[:n]) + "//base/")

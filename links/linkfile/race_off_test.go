@@ -1,3 +1,5 @@
+// The race detector is off.
+
 //go:build !race
 
 package linkfile

@@ -1,3 +1,5 @@
+// The race detector is on.
+
 //go:build race
 
 package linkfile

@@ -1,4 +1,4 @@
-// This file reads real data that lies beside the project.
+// Tests with real data from a folder beside the project.
 
 package linkfile
 
@@ -27,8 +27,8 @@ func sharedData(t *testing.T, name ...string) *os.File {
 	return f
 }
 
-// TestHosts1996 reads the host graph of UK web hosts. It has 58,842 names, which
-// are 58,135 in lower case, some of them no names of hosts.
+// TestHosts1996 reads the host graph of UK web hosts. It has 58,842 names, or 58,135 in lower
+// case. Some are no names of hosts.
 func TestHosts1996(t *testing.T) {
 	z, err := gzip.NewReader(sharedData(t, "weblinks", "1996-uk-web-hosts.tsv.gz"))
 	if err != nil {
@@ -58,7 +58,7 @@ func TestHosts1996(t *testing.T) {
 	}
 }
 
-// TestDBpedia reads N-Triples as links, whatever their predicate.
+// TestDBpedia reads N-Triples as links, with any predicate.
 func TestDBpedia(t *testing.T) {
 	f := sharedData(t, "dbpedia-links", "links", "dbpedia.org", "lobid.org", "organisation_links.nt")
 	rd, err := NewReader(f, Options{Source: f.Name(), Predicate: AnyPredicate})

@@ -1,4 +1,4 @@
-// This file reads N-Triples and N-Quads.
+// N-Triples and N-Quads.
 
 package linkfile
 
@@ -11,25 +11,25 @@ import (
 	"github.com/trefoildb/trefoil/triple"
 )
 
-// tripleParser reads the statements of a predicate. Those that follow each other
-// in a block and have one subject come as one page.
+// tripleParser reads the statements of a predicate. Consecutive statements of a block form one
+// page if they have the same subject.
 type tripleParser struct {
 	blocks    *triple.BlockReader
-	predicate []byte // its token; nil: any
+	predicate []byte // the predicate as a token; nil: any
 	iri       string // of the predicate
 	counts    *Counts
 	source    string
 
 	block   *triple.Block
 	st      triple.RawStatement
-	waiting bool                // st is not used yet
-	pending *triple.SyntaxError // found while a page was gathered
-	done    int64               // statements of the block that are used or rejected
-	skip    int64               // statements of the next block that are done already
+	waiting bool                // st is unused
+	pending *triple.SyntaxError // found while a page was collected
+	done    int64               // statements of the block, used or rejected
+	skip    int64               // statements of the next block that are already done
 
 	subject []byte // the page's source as a token
 	page    []byte // its IRI
-	text    []byte // what the page's links are slices of
+	text    []byte // the page's links are slices of it
 	scratch []byte
 }
 
@@ -56,6 +56,8 @@ func (p *tripleParser) rejected() []byte { return p.block.Rejected() }
 func (p *tripleParser) next(page *Page) error {
 	p.text = reuse(p.text)
 	for len(page.Links) < partLinks && len(p.text) < partBytes {
+		// A page ends when an error is pending or the subject changes. The next block must wait
+		// until the page has been returned.
 		err := p.peek()
 		if err != nil || len(page.Links) > 0 && !bytes.Equal(p.st.Tokens[triple.Subject], p.subject) {
 			if len(page.Links) > 0 {
@@ -77,8 +79,7 @@ func (p *tripleParser) next(page *Page) error {
 
 var errBlockEnd = errors.New("the block's end")
 
-// peek finds the next statement, which is then st. Its error is errBlockEnd or
-// the one that is pending.
+// peek decodes the next statement into st. It returns errBlockEnd, or the pending error.
 func (p *tripleParser) peek() error {
 	switch {
 	case p.pending != nil:
@@ -100,7 +101,7 @@ func (p *tripleParser) peek() error {
 	return nil
 }
 
-// take hands out an error; one that is pending is thereby done.
+// take returns err to the caller. If an error is pending, it is done by this.
 func (p *tripleParser) take(err error) error {
 	if p.pending != nil {
 		p.pending, p.waiting = nil, false
@@ -109,7 +110,7 @@ func (p *tripleParser) take(err error) error {
 	return err
 }
 
-// nextBlock goes on to the next block.
+// nextBlock goes to the next block and skips the statements already done.
 func (p *tripleParser) nextBlock() error {
 	b, err := p.blocks.Next()
 	if err != nil {
@@ -130,8 +131,8 @@ func (p *tripleParser) nextBlock() error {
 	return nil
 }
 
-// decodeAll decodes what link decodes of a statement, so that it is rejected as
-// it was there.
+// decodeAll decodes the same terms as link, because a statement must be rejected here if it was
+// rejected there.
 func (p *tripleParser) decodeAll() *triple.SyntaxError {
 	counts, done, text := *p.counts, p.done, p.text
 	err := p.link(new(Page))
@@ -139,8 +140,9 @@ func (p *tripleParser) decodeAll() *triple.SyntaxError {
 	return err
 }
 
-// link appends the link that st is, if it is one.
+// link appends the link of st. If st is no link, it counts st as skipped.
 func (p *tripleParser) link(page *Page) *triple.SyntaxError {
+	// 1. Statements of another predicate are skipped, not rejected.
 	is, err := p.isLink()
 	if err != nil {
 		return err
@@ -150,6 +152,8 @@ func (p *tripleParser) link(page *Page) *triple.SyntaxError {
 		p.use()
 		return nil
 	}
+	// 2. Decode the subject if it differs from the last one. p.subject stays empty if that fails,
+	// so the next statement decodes it once more.
 	if subject := p.st.Tokens[triple.Subject]; !bytes.Equal(subject, p.subject) {
 		p.subject = p.subject[:0]
 		var term triple.Term
@@ -159,6 +163,7 @@ func (p *tripleParser) link(page *Page) *triple.SyntaxError {
 		p.page = append(p.page[:0], term.Value()...)
 		p.subject = append(p.subject, subject...)
 	}
+	// 3. Append the target.
 	var target triple.Term
 	if target, p.scratch, err = p.block.Decode(&p.st, triple.Object, p.scratch[:0]); err != nil {
 		return err
@@ -176,8 +181,8 @@ func (p *tripleParser) use() {
 	p.done++
 }
 
-// isLink reports whether st is between IRIs and of the predicate, which may be
-// written with escapes.
+// isLink reports whether st has the predicate and connects two IRIs. The predicate may be written
+// with escapes.
 func (p *tripleParser) isLink() (bool, *triple.SyntaxError) {
 	if p.st.Tokens[triple.Subject][0] != '<' || p.st.Tokens[triple.Object][0] != '<' {
 		return false, nil

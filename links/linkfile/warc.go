@@ -1,4 +1,4 @@
-// This file reads the records of WARC files (ISO 28500).
+// Records of WARC files (ISO 28500).
 
 package linkfile
 
@@ -11,7 +11,7 @@ import (
 	"github.com/trefoildb/trefoil/triple"
 )
 
-// A record is
+// A record has this form:
 //
 //	WARC/1.0 CR LF
 //	name: value CR LF         named fields, names in letters of either case; a line
@@ -20,31 +20,29 @@ import (
 //	block                     Content-Length bytes
 //	CR LF CR LF
 //
-// LF alone is taken for CR LF, and any number of blank lines for the two.
+// The reader also accepts LF alone for CR LF, and any number of blank lines for the two.
 
-// maxWARCHeader bounds a record's header in bytes: the page's address is in it.
+// maxWARCHeader limits a record's header, in bytes. The page's address is in it.
 const maxWARCHeader = 1 << 20
 
-// warcHeader is what a record's header says.
+// warcHeader is the header of a record, as far as it is used.
 type warcHeader struct {
 	kind   []byte // WARC-Type
 	target []byte // WARC-Target-URI, without angle brackets
 	length int64  // Content-Length
 }
 
-// warcReader reads records from a window. On a reject the window stands where
-// reading goes on.
+// warcReader reads records from a window. After a reject the window is at the place to continue.
 type warcReader struct {
 	window
 	maxRecord int
 	header    warcHeader
-	start     Position // of the record at hand
+	start     Position // of the current record
 	reject    []byte
-	lost      bool // the next record is to be searched for; see findAgain
+	lost      bool // the next record must be searched for; see findAgain
 }
 
-// next reads the header of the next record, of which the block is to be read or
-// skipped.
+// next reads the header of the next record. The caller must then read or skip the block.
 func (r *warcReader) next() error {
 	if err := r.findAgain(); err != nil {
 		return err
@@ -90,6 +88,8 @@ func (r *warcReader) fields() error {
 	var value *[]byte // of the last field, if it is wanted
 	var length []byte
 	for {
+		// 1. The header ends at a blank line. It must end within maxWARCHeader, because it may be
+		// damaged.
 		line, size, err := r.peekLine(maxWARCHeader)
 		switch {
 		case err == io.EOF:
@@ -102,6 +102,7 @@ func (r *warcReader) fields() error {
 			r.skipLine(size)
 			return r.setLength(length)
 		}
+		// 2. A line continues the last field if it begins with white space.
 		if line[0] == ' ' || line[0] == '\t' {
 			if value != nil {
 				*value = append(append(*value, ' '), bytes.TrimSpace(line)...)
@@ -119,7 +120,7 @@ func (r *warcReader) fields() error {
 	}
 }
 
-// field returns where the value of a named field goes, nil where it is not wanted.
+// field returns the destination for the value of a named field, or nil if the field is not used.
 func (r *warcReader) field(name []byte, length *[]byte) *[]byte {
 	switch {
 	case bytes.EqualFold(name, []byte("WARC-Type")):
@@ -146,7 +147,7 @@ func (r *warcReader) setLength(text []byte) error {
 	return nil
 }
 
-// withoutBrackets cuts off the angle brackets that WARC 1.0 had around addresses.
+// withoutBrackets cuts off angle brackets around an address, because WARC 1.0 had them.
 func withoutBrackets(address []byte) []byte {
 	if n := len(address); n > 1 && address[0] == '<' && address[n-1] == '>' {
 		return address[1 : n-1]
@@ -154,8 +155,8 @@ func withoutBrackets(address []byte) []byte {
 	return address
 }
 
-// block returns the record's block without skipping it. It is valid until more of
-// the file is read. A record that is too long is skipped and rejected.
+// block returns the record's block without skipping it. It is valid until more of the file is
+// read. If a record is too long, it is skipped and rejected.
 func (r *warcReader) block() ([]byte, error) {
 	if r.header.length > int64(r.maxRecord) {
 		err := r.errorAtStart(longText("record", r.maxRecord))
@@ -202,21 +203,22 @@ func (r *warcReader) skipBlock(err error) error {
 	return err
 }
 
-// broken rejects the record: the next one is to be searched for from where the
-// window stands, or behind the line there if that is the record's first.
+// broken rejects the record. The search for the next one begins at the window's position. If that
+// is the record's first line, it begins behind it.
 func (r *warcReader) broken(msg string, text []byte) error {
 	r.reject = bytes.Clone(text[:min(len(text), keptOfReject)])
 	r.lost = true
 	return r.errorAtStart(msg)
 }
 
-// errorAtStart returns an error of the record at hand.
+// errorAtStart returns an error at the start of the current record.
 func (r *warcReader) errorAtStart(msg string) *triple.SyntaxError {
 	return &triple.SyntaxError{Source: r.source, Line: r.start.Line, Column: 1, Offset: r.start.Offset, Msg: msg}
 }
 
-// findAgain goes on, where the record at hand is broken, to the next line that
-// begins a record, at least behind the line that the broken one begins with.
+// findAgain does nothing unless the current record is broken. It then goes to the next line that
+// begins a record. It must pass the first line of the broken one, because the search would not
+// end otherwise.
 func (r *warcReader) findAgain() error {
 	if !r.lost {
 		return nil

@@ -1,4 +1,4 @@
-// This file reads WAT files: the pages and their links.
+// WAT files: the pages and their links.
 
 package linkfile
 
@@ -16,15 +16,15 @@ type watParser struct {
 	options *Options
 	counts  *Counts
 
-	// Of the record whose links are being read: its block is the window's, which is
-	// not asked for more until the record is skipped.
+	// The current record, if inRecord is set. Its block is part of the window. No more text must
+	// be read until the record is skipped, because that would overwrite the block.
 	inRecord bool
 	first    bool // no part of it has been read
 	json     jsonText
 	source   []byte
 	base     iri.Base
-	done     int64 // members of Links that are used or rejected
-	skip     int64 // Position.Skip of the next record: 1 and the members that are done already
+	done     int64 // members of Links, used or rejected
+	skip     int64 // Position.Skip of the next record: 1 plus the members already done
 
 	text, scratch, href []byte
 	reject              []byte
@@ -48,12 +48,15 @@ func (p *watParser) rejected() []byte { return p.reject }
 
 func (p *watParser) next(page *Page) error {
 	p.text = reuse(p.text)
+	// 1. Go to the next page, unless the current record has links left.
 	for !p.inRecord {
 		if err := p.nextRecord(); err != nil {
 			return err
 		}
 	}
 	page.Source, page.Replace = p.source, p.first
+	// 2. Read links until the part is full. If this call already has links, a wrong link is left
+	// to the next one: a call returns a page or an error.
 	for len(page.Links) < partLinks && len(p.text) < partBytes {
 		if p.json.peek() == ']' {
 			p.inRecord = false
@@ -80,9 +83,10 @@ func (p *watParser) next(page *Page) error {
 	return nil
 }
 
-// nextRecord goes on to the next record. Where it is a page's its links are next;
-// else it is skipped.
+// nextRecord goes to the next record. If it is a page, its links are next. Otherwise it is
+// skipped.
 func (p *watParser) nextRecord() error {
+	// 1. Read the header. Only records of type metadata have the JSON.
 	if err := p.warc.next(); err != nil {
 		p.reject = p.warc.reject
 		return err
@@ -95,6 +99,7 @@ func (p *watParser) nextRecord() error {
 		p.reject = p.warc.reject
 		return err
 	}
+	// 2. Check the whole block first, because link and skipDone rely on well-formed JSON.
 	p.json = jsonText{b: block}
 	var e watEnvelope
 	if err := p.json.envelope(&e); err != nil {
@@ -103,6 +108,7 @@ func (p *watParser) nextRecord() error {
 	if !e.http || !e.kind.is("response") && e.kind != nil || len(e.status) > 0 && e.status[0] != '2' {
 		return p.skipRecord()
 	}
+	// 3. Set the source and start at the links. A page without links gets an empty list.
 	if at, err := p.setSource(&e); err != nil {
 		return p.rejectRecord(block, at, err)
 	}
@@ -115,7 +121,7 @@ func (p *watParser) nextRecord() error {
 	return p.skipDone()
 }
 
-// skipRecord skips the record as one that is no page.
+// skipRecord skips the record and counts it, because it is no page.
 func (p *watParser) skipRecord() error {
 	p.counts.Skipped++
 	p.skip = 0
@@ -124,7 +130,7 @@ func (p *watParser) skipRecord() error {
 	return err
 }
 
-// skipDone skips the links that were done before this reader began.
+// skipDone skips the links read before this reader began.
 func (p *watParser) skipDone() error {
 	for ; p.done < p.skip-1 && p.json.peek() != ']'; p.done++ {
 		if err := p.json.skip(); err != nil {
@@ -136,14 +142,14 @@ func (p *watParser) skipDone() error {
 	return nil
 }
 
-// comma goes behind the comma between two links.
+// comma skips the comma between two links.
 func (p *watParser) comma() {
 	if p.json.peek() == ',' {
 		p.json.i++
 	}
 }
 
-// setSource makes the page's address its source, and its base.
+// setSource sets the source and the base from the page's address.
 func (p *watParser) setSource(e *watEnvelope) (at int, err error) {
 	address := p.warc.header.target
 	if len(e.target) > 0 {
@@ -160,7 +166,7 @@ func (p *watParser) setSource(e *watEnvelope) (at int, err error) {
 	return 0, nil
 }
 
-// setBase makes what the page names as its base the base, if it is one of http or
+// setBase sets the base to the page's own base. It ignores the base unless its scheme is http or
 // https.
 func (p *watParser) setBase(base jsonString) {
 	if len(base) == 0 {
@@ -168,7 +174,7 @@ func (p *watParser) setBase(base jsonString) {
 	}
 	changed := p.counts.Changed
 	ref := p.reference(base)
-	p.counts.Changed = changed // it is no IRI that is read
+	p.counts.Changed = changed // it is not an IRI of a link
 	text, err := appendNormal(nil, []byte(p.base.Resolve(string(ref))))
 	if err != nil || !bytes.HasPrefix(text, []byte("http://")) && !bytes.HasPrefix(text, []byte("https://")) {
 		return
@@ -178,7 +184,7 @@ func (p *watParser) setBase(base jsonString) {
 	}
 }
 
-// absolute appends the normalised IRI that an address means, or an error.
+// absolute appends the normalized IRI of an address, or returns an error.
 func (p *watParser) absolute(dst, address []byte) (_ []byte, err error) {
 	start := len(dst)
 	if schemeLen(address) == 0 {
@@ -198,10 +204,10 @@ func (p *watParser) absolute(dst, address []byte) (_ []byte, err error) {
 	return dst, nil
 }
 
-// reference returns the reference that an attribute's value is, as browsers read
-// it: without white space around it and line ends and tabs in it, with slashes
-// for backslashes before the query, and without a fragment. What an IRI may not
-// have is encoded. It is valid until the next call.
+// reference returns the reference in an attribute's value, as browsers read it. White space
+// around it and line ends and tabs in it are dropped. Backslashes before the query become
+// slashes. The fragment is dropped. A byte is encoded if an IRI must not have it. The result is
+// valid until the next call.
 func (p *watParser) reference(value jsonString) []byte {
 	text := value.append(p.scratch[:0])
 	p.scratch = text
@@ -217,8 +223,8 @@ func (p *watParser) reference(value jsonString) []byte {
 	return p.href
 }
 
-// asBrowsersRead takes line ends and tabs out of a reference and makes slashes of
-// backslashes before its query, in place.
+// asBrowsersRead drops line ends and tabs of a reference, in place. Backslashes before its query
+// become slashes.
 func asBrowsersRead(text []byte) []byte {
 	odd := false
 	for _, c := range []byte("\\\t\n\r") {
@@ -243,8 +249,9 @@ func asBrowsersRead(text []byte) []byte {
 	return kept
 }
 
-// link reads the next member of Links. It returns false where that is no link.
+// link reads the next member of Links. It returns false if the member is no link.
 func (p *watParser) link() (l Link, ok bool, err error) {
+	// 1. Read the member, even if it is no object: position counts every member.
 	var w watLink
 	if p.json.peek() != '{' {
 		err = p.json.skip()
@@ -258,12 +265,14 @@ func (p *watParser) link() (l Link, ok bool, err error) {
 	if w.url == nil || !p.wanted(w.path) {
 		return l, false, nil
 	}
+	// 2. Skip references without a target. Changed must count only IRIs of links, so it is reset.
 	changed := p.counts.Changed
 	ref := p.reference(w.url)
 	if len(ref) == 0 || !p.followed(ref) {
 		p.counts.Changed = changed
 		return l, false, nil
 	}
+	// 3. Resolve and normalize the target. On an error the text must stay as it was.
 	start := len(p.text)
 	if isHTTP(ref) {
 		p.text, err = appendNormal(p.text, ref)
@@ -277,6 +286,7 @@ func (p *watParser) link() (l Link, ok bool, err error) {
 		p.text, p.counts.Changed = p.text[:start], changed
 		return l, false, err
 	}
+	// 4. Append the anchor text. It may be invalid UTF-8, because JSON strings stay unchecked.
 	l.Target = slice(p.text, start)
 	l.NoFollow = hasWord(w.rel, "nofollow")
 	if start = len(p.text); len(w.text) > 0 {
@@ -287,13 +297,13 @@ func (p *watParser) link() (l Link, ok bool, err error) {
 	return l, true, nil
 }
 
-// wanted reports whether a path is that of hyperlinks.
+// wanted reports whether a path belongs to hyperlinks.
 func (p *watParser) wanted(path jsonString) bool {
 	return path.is("A@/href") || path.is("AREA@/href") ||
 		p.options.Frames && (path.is("FRAME@/src") || path.is("IFRAME@/src"))
 }
 
-// followed reports whether a reference is of a scheme that is wanted.
+// followed reports whether the scheme of a reference is accepted.
 func (p *watParser) followed(ref []byte) bool {
 	n := schemeLen(ref)
 	switch {
@@ -311,7 +321,7 @@ func isHTTP(text []byte) bool {
 		len(text) >= 6 && bytes.EqualFold(text[:6], []byte("https:"))
 }
 
-// hasWord reports whether word is one of the words of s, in letters of either case.
+// hasWord reports whether s contains word, ignoring case. Words are separated by white space.
 func hasWord(s jsonString, word string) bool {
 	if len(s) < len(word) {
 		return false
@@ -332,14 +342,14 @@ func (p *watParser) rejectLink(from int, err error) error {
 	return p.errorIn(p.json.b, from, err)
 }
 
-// rejectRecord rejects the record for what is wrong at byte at of its block.
+// rejectRecord rejects the record because of err at byte at of its block.
 func (p *watParser) rejectRecord(block []byte, at int, err error) error {
 	p.reject = bytes.Clone(block[:min(len(block), keptOf(p.options.MaxLine))])
 	p.skip = 0
 	return p.warc.skipBlock(p.errorIn(block, min(at, len(block)), err))
 }
 
-// errorIn returns an error at byte at of the block, which the window stands at.
+// errorIn returns an error at byte at of the block. The window must be at the block's start.
 func (p *watParser) errorIn(block []byte, at int, err error) *triple.SyntaxError {
 	line := bytes.LastIndexByte(block[:at], '\n') + 1
 	syntax := p.warc.errorAt(block[line:], at-line, err.Error())

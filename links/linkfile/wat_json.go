@@ -1,9 +1,9 @@
-// This file finds in the JSON of a WAT record what is said of the page.
+// The JSON of a WAT record.
 
 package linkfile
 
-// A record of type metadata has a block of JSON, of which this is read; anything
-// else may stand between:
+// A record of type metadata has a block of JSON. The reader uses these members and skips all
+// others:
 //
 //	{"Envelope": {
 //	  "WARC-Header-Metadata": {
@@ -17,13 +17,13 @@ package linkfile
 //	        {"path": "A@/href", "url": "c.html", "text": "more", "rel": "nofollow"},
 //	        {"path": "IMG@/src", "url": "logo.png"}]}}}}}
 //
-// Of two members of one name the last counts.
+// If two members have the same name, the last one counts.
 
-// watEnvelope is what a record says of its page; strings alias the block.
+// watEnvelope is the description of a page in a record. Its strings alias the block.
 type watEnvelope struct {
 	kind, target, status, base jsonString
 	http                       bool // there is HTTP-Response-Metadata
-	links                      int  // the index of the '[' of Links; 0: none
+	links                      int  // index of the '[' of Links; 0: none
 }
 
 // watLink is a member of Links.
@@ -113,7 +113,7 @@ func (j *jsonText) html(key jsonString, e *watEnvelope) error {
 	return j.skip()
 }
 
-// objectOrSkip reads a value, and the members of one that is an object with visit.
+// objectOrSkip reads a value. If it is an object, it calls visit for each member.
 func (j *jsonText) objectOrSkip(visit func(key jsonString) error) error {
 	if j.peek() == '{' {
 		return j.members(visit)
@@ -121,10 +121,11 @@ func (j *jsonText) objectOrSkip(visit func(key jsonString) error) error {
 	return j.skip()
 }
 
-// link reads a member of Links, which is a well-formed object. It is members without a closure, for there are
-// many of them.
+// link reads a member of Links. It must be a well-formed object. link repeats members without a
+// closure, because there are many links.
 func (j *jsonText) link(w *watLink) error {
 	j.i++ // the '{'
+	// envelope has already checked the syntax, so commas need no check here.
 	for j.peek() != '}' {
 		key, err := j.string()
 		if err != nil || j.peek() != ':' {

@@ -1,5 +1,5 @@
-// This file tests WARC records and the JSON of WAT files. The files are made
-// here, by the format's public description.
+// Tests of WARC records and of the JSON of WAT files. The files are made here, after the format's
+// public description.
 
 package linkfile
 
@@ -149,7 +149,7 @@ func TestWATMembers(t *testing.T) {
 	checkPlaces(t, plain.Bytes(), Options{Format: WAT}, e, 30)
 }
 
-// randomJSON returns a value, with the names that matter here.
+// randomJSON returns a value with the names of the format.
 func randomJSON(r *rand.Rand, depth int) any {
 	if depth == 0 {
 		return []any{nil, true, false, 1.5, "x", "", "A@/href", "http://x/", "é\n\"\\/😀", "response"}[r.IntN(10)]
@@ -170,8 +170,7 @@ func randomJSON(r *rand.Rand, depth int) any {
 	return m
 }
 
-// checkEnvelope compares what envelope finds in a block with what encoding/json
-// does.
+// checkEnvelope compares envelope with encoding/json on a block.
 func checkEnvelope(t *testing.T, block []byte) {
 	t.Helper()
 	var e watEnvelope
@@ -270,10 +269,10 @@ func TestAgainstEncodingJSON(t *testing.T) {
 	}
 }
 
-// everything is a response with all that is read of it.
+// everything is a response with all members that are read.
 const everything = `{"HTTP-Response-Metadata":{"Response-Message":{"Status":"200"},"HTML-Metadata":{"Head":{"Base":"b"},"Links":[{}]}}}`
 
-// TestLongRecords: a record over the limit is skipped without being held.
+// TestLongRecords: if a record is over the limit, it is skipped without being held.
 func TestLongRecords(t *testing.T) {
 	if raceEnabled {
 		t.Skip("measures memory")
@@ -289,8 +288,8 @@ func TestLongRecords(t *testing.T) {
 	}
 }
 
-// TestWATFlippedBits: damage is a reject or another text, never a panic, and the
-// other pages are read.
+// TestWATFlippedBits: damage must yield a reject or another text, never a panic. The other pages
+// are read.
 func TestWATFlippedBits(t *testing.T) {
 	one := page("http://x/a", "/b/", a("c")+","+a("d|"))
 	for i := 0; i < len(one)*8; i += 3 {

@@ -1,4 +1,4 @@
-// This file holds the text that line by line formats are read from.
+// The part of a file in memory, for formats of lines.
 
 package linkfile
 
@@ -11,20 +11,20 @@ import (
 	"github.com/trefoildb/trefoil/triple"
 )
 
-// byteOrderMark may stand before a file.
+// byteOrderMark may precede a file.
 var byteOrderMark = []byte("\xEF\xBB\xBF")
 
-// errTooLong: what was asked for is longer than the limit.
+// errTooLong is returned if the requested text is longer than the limit.
 var errTooLong = errors.New("too long")
 
 const (
 	windowBytes   = 256 << 10
-	largeWindow   = 4 << 20 // from which size on it is given back once it is not needed
+	largeWindow   = 4 << 20 // a window of this size is released when it is no longer needed
 	maxEmptyReads = 100     // how often a reader may return neither bytes nor an error
 )
 
-// window is the part of a file that is in memory: buf[pos:] is not read yet.
-// Slices of it are valid until more text is asked for.
+// window is the part of a file in memory. buf[pos:] is unread. Its slices are valid until more
+// text is read.
 type window struct {
 	r      io.Reader
 	source string
@@ -35,8 +35,8 @@ type window struct {
 	done   bool  // the end, or the reader's error, is reached
 	err    error // of the reader
 
-	// The next line end and tab. Invariant: there is none in [offset, at), and at
-	// at there is one, or nobody has looked further.
+	// The next line end and tab. Invariant: there is none in [offset, at). At at there is one, or
+	// the search has not gone further.
 	endAt, tabAt int64
 }
 
@@ -52,7 +52,7 @@ func newWindow(r io.Reader, opts *Options) window {
 	return w
 }
 
-// more reads more text. It returns false where there is none.
+// more reads more text. It returns false if there is none.
 func (w *window) more() bool {
 	if w.done {
 		return false
@@ -76,8 +76,8 @@ func (w *window) more() bool {
 	}
 }
 
-// makeRoom makes room behind buf. Each byte is moved a constant number of times
-// in the mean: where more than half of the window is unread, the window doubles.
+// makeRoom makes room behind buf. If more than half of the window is unread, the window doubles.
+// So each byte is moved a constant number of times on average.
 func (w *window) makeRoom() {
 	if len(w.buf) < cap(w.buf) {
 		return
@@ -94,8 +94,8 @@ func (w *window) makeRoom() {
 	w.pos = 0
 }
 
-// find returns the index in buf of the first c that is not read, len(buf) where
-// there is none. at is endAt or tabAt.
+// find returns the index in buf of the first unread c, or len(buf) if there is none. at must be
+// &w.endAt or &w.tabAt.
 func (w *window) find(c byte, at *int64) int {
 	i := w.pos + int(max(*at-w.offset, 0))
 	if i < len(w.buf) && w.buf[i] != c {
@@ -109,10 +109,9 @@ func (w *window) find(c byte, at *int64) int {
 	return i
 }
 
-// peekLine returns the next line, without its end, and its size with it. A line
-// that is longer than limit is errTooLong and comes with its beginning. At the
-// file's end it returns io.EOF, or the reader's error: a line that it cuts off is
-// none.
+// peekLine returns the next line without its end. size includes the end. If a line is longer than
+// limit, it returns the beginning and errTooLong. At the file's end it returns io.EOF or the
+// reader's error. If the reader failed, a line cut off by it is not returned.
 func (w *window) peekLine(limit int) (line []byte, size int, err error) {
 	for {
 		end := w.find('\n', &w.endAt)
@@ -128,7 +127,7 @@ func (w *window) peekLine(limit int) (line []byte, size int, err error) {
 	}
 }
 
-// peekByte returns the next byte, false where there is none.
+// peekByte returns the next byte. It returns false if there is none.
 func (w *window) peekByte() (c byte, ok bool) {
 	if w.pos == len(w.buf) && !w.more() {
 		return 0, false
@@ -136,8 +135,8 @@ func (w *window) peekByte() (c byte, ok bool) {
 	return w.buf[w.pos], true
 }
 
-// peekField returns the text before the next tab or line end, and its size with
-// a CR that belongs to the line end. Errors are those of peekLine.
+// peekField returns the text before the next tab or line end. size includes a CR of the line end.
+// Errors are those of peekLine.
 func (w *window) peekField(limit int) (field []byte, size int, err error) {
 	for {
 		end := w.find('\n', &w.endAt)
@@ -158,7 +157,7 @@ func (w *window) peekField(limit int) (field []byte, size int, err error) {
 	}
 }
 
-// last returns the line that the file ends with.
+// last returns the last line of the file, if it has no line end.
 func (w *window) last(line []byte) ([]byte, int, error) {
 	switch size := len(w.buf) - w.pos; {
 	case w.err != nil:
@@ -170,19 +169,19 @@ func (w *window) last(line []byte) ([]byte, int, error) {
 	}
 }
 
-// skip goes on by n bytes in a line.
+// skip advances by n bytes in a line.
 func (w *window) skip(n int) {
 	w.pos += n
 	w.offset += int64(n)
 }
 
-// skipLine goes on by a line of size bytes.
+// skipLine advances by a line of size bytes.
 func (w *window) skipLine(size int) {
 	w.skip(size)
 	w.line++
 }
 
-// skipRest goes on behind the line's end, wherever that is.
+// skipRest advances behind the line's end, however long the line is.
 func (w *window) skipRest() {
 	for {
 		if end := w.find('\n', &w.endAt); end < len(w.buf) {
@@ -197,14 +196,14 @@ func (w *window) skipRest() {
 	}
 }
 
-// errorAt returns an error at byte at of the line or record that begins with text
-// at buf[pos:], on its first line.
+// errorAt returns an error at byte at of text. text must begin at buf[pos:] and at must be on its
+// first line.
 func (w *window) errorAt(text []byte, at int, msg string) *triple.SyntaxError {
 	return &triple.SyntaxError{Source: w.source, Line: w.line, Column: 1 + utf8.RuneCount(text[:at]),
 		Offset: w.offset + int64(at), Msg: msg}
 }
 
-// trimEnd cuts the CR off a line that ends in CR LF.
+// trimEnd cuts off the CR if a line ends in CR LF.
 func trimEnd(line []byte) []byte {
 	if n := len(line); n > 0 && line[n-1] == '\r' {
 		return line[:n-1]
@@ -212,7 +211,7 @@ func trimEnd(line []byte) []byte {
 	return line
 }
 
-// trimSpaces cuts the spaces off the ends of a field.
+// trimSpaces cuts the spaces off both ends of a field.
 func trimSpaces(field []byte) []byte {
 	for len(field) > 0 && field[0] == ' ' {
 		field = field[1:]

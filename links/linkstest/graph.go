@@ -1,5 +1,5 @@
-// Package linkstest has a graph of links in plain maps: slow, small and plainly
-// right. Tests compare with it, and doors and clients are tried against it.
+// Package linkstest has a graph of links in plain maps: slow, small and plainly right. Tests
+// compare other graphs with it, and endpoints and clients are tested against it.
 package linkstest
 
 import (
@@ -20,10 +20,10 @@ import (
 
 var _ links.Graph = (*Graph)(nil)
 
-// Graph is a [links.Graph] in maps. It may be used by any number of goroutines.
+// Graph is a [links.Graph] in maps. It is safe for concurrent use, because every call holds mu.
 type Graph struct {
-	// HoldJobs keeps a PageRank running until FinishJob or StopPageRank. It is set
-	// before the graph is used.
+	// HoldJobs keeps a PageRank running until FinishJob or StopPageRank. It must be set before
+	// the graph is used.
 	HoldJobs bool
 
 	mu      sync.Mutex
@@ -50,28 +50,28 @@ func New() *Graph {
 		out: map[uid.UID]map[uid.UID]links.Label{}, in: map[uid.UID]map[uid.UID]bool{}, numbers: map[string]uint64{}}
 }
 
-// Fail has all calls fail with an error, until it is nil.
+// Fail makes all calls return err. They work again when it is nil.
 func (g *Graph) Fail(err error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.fail = err
 }
 
-// Epoch returns that of what a call sees which begins now.
+// Epoch returns the epoch of a call that begins now.
 func (g *Graph) Epoch() uint64 {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.epoch
 }
 
-// Loaded reports whether Request was called since Relinquish.
+// Loaded reports whether the graph is loaded: it is false after Relinquish, until Request.
 func (g *Graph) Loaded() bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.loaded
 }
 
-// do does something while nothing else is done.
+// do calls something with the lock held, unless ctx has ended or Fail has set an error.
 func (g *Graph) do(ctx context.Context, something func() error) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -84,7 +84,7 @@ func (g *Graph) do(ctx context.Context, something func() error) error {
 	return something()
 }
 
-// each returns an answer for each of what is asked about.
+// each returns one answer for each element of all. It calls answer with the lock held.
 func each[From, To any](ctx context.Context, g *Graph, all []From, answer func(From) To) (answers []To, err error) {
 	err = g.do(ctx, func() error {
 		answers = make([]To, len(all))
@@ -118,7 +118,7 @@ func (g *Graph) URLs(ctx context.Context, pages []uid.UID) ([]string, error) {
 	return each(ctx, g, pages, func(page uid.UID) string { return g.urls[page] })
 }
 
-// Degrees returns how many links pages have.
+// Degrees returns the number of links of each page.
 func (g *Graph) Degrees(ctx context.Context, d links.Direction, pages []uid.UID) ([]int, error) {
 	return each(ctx, g, pages, func(page uid.UID) int { return len(g.list(d, page)) })
 }
@@ -153,8 +153,7 @@ func (g *Graph) SampleLinks(ctx context.Context, d links.Direction, pages []uid.
 	})
 }
 
-// hosts tells samples which extents are of one host. Its methods are called while
-// the graph is locked.
+// hosts numbers hosts and domains for samples. Its methods must be called with the lock held.
 type hosts struct{ g *Graph }
 
 func (h hosts) Host(e uid.Extent) uint64   { return h.number("host " + h.g.keys[e]) }
@@ -169,7 +168,7 @@ func (h hosts) number(name string) uint64 {
 	return n
 }
 
-// Pages returns the pages with the next n UIDs after one.
+// Pages returns the pages with the next n UIDs after one, fewer at the end.
 func (g *Graph) Pages(ctx context.Context, after uid.UID, n int) (pages []uid.UID, err error) {
 	err = g.do(ctx, func() error {
 		pages = slices.Sorted(maps.Keys(g.urls))
@@ -183,7 +182,7 @@ func (g *Graph) Pages(ctx context.Context, after uid.UID, n int) (pages []uid.UI
 	return pages, err
 }
 
-// Stats returns what there is.
+// Stats returns the sizes of the graph, as those of one server.
 func (g *Graph) Stats(ctx context.Context) (s links.Stats, err error) {
 	err = g.do(ctx, func() error {
 		pages := slices.Sorted(maps.Keys(g.urls))
@@ -204,7 +203,7 @@ func (g *Graph) Stats(ctx context.Context) (s links.Stats, err error) {
 	return s, err
 }
 
-// page returns the UID of a page, a new one where it has none.
+// page returns the UID of a page. If it has none, page assigns one and counts it.
 func (g *Graph) page(url string, result *links.UpdateResult) uid.UID {
 	if u, ok := g.uids[url]; ok {
 		return u
@@ -224,7 +223,7 @@ func (g *Graph) page(url string, result *links.UpdateResult) uid.UID {
 	return u
 }
 
-// Update makes changes. A change that is wrong ends it; those before it stay.
+// Update makes changes. When a change is wrong, Update returns; the changes before it stay.
 func (g *Graph) Update(ctx context.Context, changes []links.Change) (result links.UpdateResult, err error) {
 	err = g.do(ctx, func() error {
 		defer func() { result.Epoch = g.epoch }()
@@ -253,12 +252,14 @@ func check(c links.Change) error {
 }
 
 func (g *Graph) change(c links.Change, result *links.UpdateResult) {
+	// 1. A delete must not assign UIDs, so it ends here.
 	if c.Kind == links.DeleteLinks {
 		for _, url := range c.Targets {
 			g.unlink(g.uids[c.Source], g.uids[url], result)
 		}
 		return
 	}
+	// 2. A replace first removes the links missing in the new list.
 	src := g.page(c.Source, result)
 	if c.Kind == links.ReplaceLinks {
 		for to := range g.out[src] {
@@ -267,6 +268,7 @@ func (g *Graph) change(c links.Change, result *links.UpdateResult) {
 			}
 		}
 	}
+	// 3. Add the links. If a link exists and the change has no label for it, it keeps its label.
 	for i, url := range c.Targets {
 		to := g.page(url, result)
 		label, there := g.out[src][to]
@@ -295,12 +297,15 @@ func (g *Graph) unlink(src, to uid.UID, result *links.UpdateResult) {
 	}
 }
 
-// Request counts as loading.
+// Capabilities returns the graph's Loader and its epoch.
+func (g *Graph) Capabilities() links.Capabilities { return links.Capabilities{Loader: g, Epoch: g} }
+
+// Request records that the graph is loaded.
 func (g *Graph) Request(ctx context.Context) error {
 	return g.do(ctx, func() error { g.loaded = true; return nil })
 }
 
-// Relinquish counts as not needing it.
+// Relinquish records that the graph is not needed.
 func (g *Graph) Relinquish(ctx context.Context) error {
 	return g.do(ctx, func() error { g.loaded = false; return nil })
 }

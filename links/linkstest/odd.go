@@ -1,13 +1,12 @@
-// This file holds URLs as crawls have them, and as people make them up.
+// Odd URLs, from crawls and made up.
 
 package linkstest
 
 import "strings"
 
-// OddURLs returns absolute IRIs that all doors take, and that are odd: of other schemes,
-// of hosts in all forms and of none, of paths in all forms, and long ones of up to
-// 100,000 bytes. No two are equal, though many differ only where browsers see no
-// difference, and several share a host, or their first kilobytes.
+// OddURLs returns odd absolute IRIs. All endpoints must accept them. They have other schemes,
+// hosts in all forms and none, paths in all forms, and lengths of up to 100,000 bytes. No two are
+// equal. But to a browser many mean the same, and several share a host or their first kilobytes.
 func OddURLs() []string {
 	long := strings.Repeat("a", 100_000)
 	deep := strings.Repeat("a.", 127)

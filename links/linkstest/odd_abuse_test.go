@@ -1,3 +1,5 @@
+// A test of the odd URLs.
+
 package linkstest
 
 import (
@@ -6,7 +8,7 @@ import (
 	"github.com/trefoildb/trefoil/triple"
 )
 
-// Each odd URL is an IRI, and there once.
+// Each odd URL must be an IRI, and occur once.
 func TestOddURLs(t *testing.T) {
 	seen := map[string]bool{}
 	longest := 0

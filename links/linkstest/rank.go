@@ -1,4 +1,4 @@
-// This file holds the rankings of a plain graph.
+// The rankings of a plain graph.
 
 package linkstest
 
@@ -15,7 +15,7 @@ import (
 	"github.com/trefoildb/trefoil/links/weburl"
 )
 
-// source is where the neighbourhood of a ranking comes from.
+// source is the rank.Source of a plain graph.
 type source struct{ *Graph }
 
 func (s source) SampleLinks(ctx context.Context, d rank.Direction, pages []uid.UID, spec sample.Spec) (links.Lists, error) {
@@ -35,6 +35,7 @@ func (s source) LinksWithin(ctx context.Context, set *rank.Set, c sample.Class) 
 
 // Rank ranks pages by the links around them.
 func (g *Graph) Rank(ctx context.Context, r links.RankRequest) (links.Ranking, error) {
+	// 1. Check the request. PageRank needs no neighbourhood.
 	if r.Algorithm == links.PageRank {
 		return g.byJob(ctx, r)
 	}
@@ -45,6 +46,7 @@ func (g *Graph) Rank(ctx context.Context, r links.RankRequest) (links.Ranking, e
 	if err != nil {
 		return links.Ranking{}, err
 	}
+	// 2. Score all vertices of the neighbourhood graph.
 	answer := links.Ranking{Vertices: n.Graph.Len(), Edges: n.Graph.NumEdges(), Converged: true}
 	scores := rank.Scores{}
 	if r.Algorithm == links.SALSA {
@@ -56,6 +58,8 @@ func (g *Graph) Rank(ctx context.Context, r links.RankRequest) (links.Ranking, e
 		}
 		scores, answer.Rounds, answer.Converged = hits.Scores, hits.Rounds, hits.Converged
 	}
+	// 3. Return the best: roots only, unless the request wants all vertices. Top 0 means no
+	// limit.
 	top := n.TopRoots
 	if r.All {
 		top = n.Top
@@ -92,7 +96,7 @@ func (g *Graph) byJob(ctx context.Context, r links.RankRequest) (answer links.Ra
 	return answer, err
 }
 
-// StartPageRank begins a job, and unless jobs are held it is done at once.
+// StartPageRank begins a job. It is done at once, unless HoldJobs is set.
 func (g *Graph) StartPageRank(ctx context.Context, o links.PageRankOptions) error {
 	return g.do(ctx, func() error {
 		if err := (rank.Options{Damping: o.Damping, Tolerance: o.Tolerance, MaxRounds: o.MaxRounds}).Validate(); err != nil {
@@ -109,14 +113,14 @@ func (g *Graph) StartPageRank(ctx context.Context, o links.PageRankOptions) erro
 	})
 }
 
-// FinishJob ends a job that is held.
+// FinishJob ends a held job.
 func (g *Graph) FinishJob() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.finish(links.PageRankOptions{})
 }
 
-// finish computes the scores as they are defined, 100 rounds of them.
+// finish computes the scores by their definition, in 100 rounds. mu must be held.
 func (g *Graph) finish(o links.PageRankOptions) {
 	damping := o.Damping
 	if damping == 0 {
@@ -145,7 +149,7 @@ func (g *Graph) finish(o links.PageRankOptions) {
 	g.scores, g.job.State, g.job.Converged = scores, "done", true
 }
 
-// PageRank returns how the last job stands.
+// PageRank returns the state of the last job. If there was none, the error is ErrNoJob.
 func (g *Graph) PageRank(ctx context.Context) (job links.PageRankJob, err error) {
 	err = g.do(ctx, func() error {
 		if g.job == nil {
@@ -157,7 +161,7 @@ func (g *Graph) PageRank(ctx context.Context) (job links.PageRankJob, err error)
 	return job, err
 }
 
-// StopPageRank ends a job that runs.
+// StopPageRank ends a job if it runs. A finished job stays as it is.
 func (g *Graph) StopPageRank(ctx context.Context) error {
 	return g.do(ctx, func() error {
 		if g.job == nil {

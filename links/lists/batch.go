@@ -1,4 +1,4 @@
-// This file reads many lists at once.
+// Batch: many lists, read at once.
 
 package lists
 
@@ -14,32 +14,31 @@ const (
 	// ShortList is the most targets, of both kinds together, of a list that a Batch reads.
 	ShortList = 128
 
-	// atOnce is how many ghosts are brought to their place at a time, whether there are so
-	// many or not: where a loop over a few numbers ends the processor guesses wrong.
+	// atOnce is how many ghosts are copied at a time, even if fewer are needed: the processor
+	// mispredicts the end of a short loop.
 	atOnce = 8
 	room   = BatchLen*ShortList + atOnce
 )
 
-// Batch is the memory of reading many short lists at once, of one table or of several.
-// A list is read in steps, each of which reads where the step before it has led to. A
-// batch does one step for all lists before it does the next one, so that the processor
-// waits for memory that is in no cache for all lists together, and not for one after
-// another. Steps that only read are loops of their own: the fewer instructions lie
-// between two reads, the more of them it has under way.
+// Batch is the memory to read many short lists at once, of one table or of several. Each step of
+// a read depends on the step before. A batch does one step for all lists before the next one. So
+// the processor waits for uncached memory of all lists together, and not list by list. Steps
+// that only read are loops of their own, because with fewer instructions between two reads more
+// reads overlap.
 //
-// A Batch is large: keep it for the next lists. The zero value is ready.
+// A Batch is large and should be reused. The zero value is ready.
 type Batch struct {
 	lists   [BatchLen]batchList
 	numbers [room]uint32 // the locals of all lists
 	ghosts  [room]uint32 // of all lists
-	owners  [room]uint8  // of which list a ghost is
-	used    int          // of ghosts
-	touched uint64       // what was read ahead; of no use
+	owners  [room]uint8  // list of each ghost
+	used    int          // number of ghosts
+	touched uint64       // result of prefetching reads; unused
 }
 
 // batchList is a list of a batch.
 //
-// Invariant: once it is decoded, and while ok is set, its targets are numbers[from:] and
+// Invariant: after decoding, if ok is set, its targets are numbers[from:] and
 // ghosts[ghostsFrom:].
 type batchList struct {
 	place            pef.Place // of its position
@@ -49,8 +48,8 @@ type batchList struct {
 	ok               bool
 }
 
-// Decode reads the lists of keys[i] of tables[i], at most BatchLen of them; a table may be
-// nil. It keeps nothing of the slices. List then returns the lists.
+// Decode reads the lists of keys[i] of tables[i], at most BatchLen of them. A table may be nil.
+// It keeps nothing of the slices. List returns the lists.
 func (b *Batch) Decode(tables []*Table, keys []uint32) {
 	keys = keys[:len(tables)]
 	for i, t := range tables {
@@ -75,7 +74,7 @@ func (b *Batch) Decode(tables []*Table, keys []uint32) {
 	}
 }
 
-// touchLists finds the positions of the lists and touches what is there.
+// touchLists finds the positions of the lists and prefetches the lists.
 func (b *Batch) touchLists(tables []*Table, keys []uint32) (touched uint64) {
 	var heads, tails [BatchLen]*byte
 	n := 0
@@ -97,18 +96,20 @@ func (b *Batch) touchLists(tables []*Table, keys []uint32) (touched uint64) {
 	return touched
 }
 
-// decode decodes list i, its locals to the numbers from a place on, and returns where they
-// end.
+// decode decodes list i, its locals to b.numbers from index from on. It returns the end of the
+// locals.
 func (b *Batch) decode(i int, t *Table, key uint32, from int) (end int) {
 	var h svbList
 	l := &b.lists[i]
 	if l.ok = h.parse(t.data, l.pos, t.limit); !l.ok {
 		return from
 	}
+	// 1. Leave long lists to Table.Decode.
 	n := uint64(h.locals) + uint64(h.ghosts)
 	if l.ok = n <= ShortList; !l.ok {
 		return from
 	}
+	// 2. Decode the sums. Ghosts are base too large, because the sums go on from the locals.
 	base := uint32(0)
 	if n > 0 {
 		out := b.numbers[from : from+int(n+slack)&^slack]
@@ -120,6 +121,7 @@ func (b *Batch) decode(i int, t *Table, key uint32, from int) (end int) {
 			return from
 		}
 	}
+	// 3. Move the ghosts. The next list may overwrite them in numbers.
 	end = from + int(h.locals)
 	l.from, l.ghostsFrom = uint32(from), uint32(b.used)
 	l.locals, l.ghosts = uint8(h.locals), uint8(h.ghosts)
@@ -127,7 +129,8 @@ func (b *Batch) decode(i int, t *Table, key uint32, from int) (end int) {
 	return end
 }
 
-// addGhosts adds n ghosts of list i, which are numbers from a place on and base more there.
+// addGhosts adds n ghosts of list i. They are in b.numbers from index from on, each base too
+// large.
 func (b *Batch) addGhosts(i, from, n int, base uint32) {
 	for k := 0; ; k += atOnce {
 		in, out := (*[atOnce]uint32)(b.numbers[from+k:]), (*[atOnce]uint32)(b.ghosts[b.used+k:])
@@ -142,9 +145,9 @@ func (b *Batch) addGhosts(i, from, n int, base uint32) {
 	b.used += n
 }
 
-// List returns the targets of list i, in memory of the batch. ok is false where it is not
-// one that a batch reads: not in StreamVByte, with a stride, longer than ShortList, or
-// damaged; [Table.Decode] tells which.
+// List returns the targets of list i in memory of the batch. ok is false if a batch cannot read
+// it: it is not in StreamVByte, has a stride, is longer than ShortList, or is damaged. Use
+// [Table.Decode] then.
 func (b *Batch) List(i int) (locals, ghosts []uint32, ok bool) {
 	l := &b.lists[i]
 	if !l.ok {
@@ -154,13 +157,13 @@ func (b *Batch) List(i int) (locals, ghosts []uint32, ok bool) {
 	return b.numbers[from : from+int(l.locals)], b.ghosts[ghostsFrom : ghostsFrom+int(l.ghosts)], true
 }
 
-// Ghosts returns the ghosts of all lists that a batch reads, in memory of the batch, and of
-// which list each is.
+// Ghosts returns the ghosts of all lists of the batch and the list of each, in memory of the
+// batch.
 func (b *Batch) Ghosts() (ghosts []uint32, owners []uint8) {
 	return b.ghosts[:b.used], b.owners[:b.used]
 }
 
-// GhostsOf returns which of Ghosts are those of list i.
+// GhostsOf returns the bounds of list i's ghosts in the result of Ghosts.
 func (b *Batch) GhostsOf(i int) (from, end int) {
 	l := &b.lists[i]
 	return int(l.ghostsFrom), int(l.ghostsFrom) + int(l.ghosts)

@@ -1,5 +1,5 @@
-// Benchmarks: sizes and speeds of the codecs on a generated web and on the
-// hosts' links of 1996, beside plain arrays.
+// Benchmarks of the codecs' sizes and speeds, on a generated web and on the hosts' links of
+// 1996, beside plain arrays.
 
 package lists
 
@@ -8,13 +8,13 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/trefoildb/trefoil/links/gen"
+	"github.com/trefoildb/trefoil/internal/dataset/linkgen"
 )
 
 var directions = []string{"forward", "backward"}
 
-// BenchmarkBytesPerLink reports sizes, positions and headers included, the
-// dictionary of ghosts not.
+// BenchmarkBytesPerLink reports sizes with positions and headers, but without the dictionary of
+// ghosts.
 func BenchmarkBytesPerLink(b *testing.B) {
 	for _, data := range []struct {
 		name string
@@ -73,7 +73,7 @@ func reportSize(b *testing.B, parts []part, o Options) {
 	b.ReportMetric(float64(distinct)/float64(links), "distinctghosts/link")
 }
 
-// csr is the plain form of the same lists: T for each target, 8 bytes a list.
+// csr is the plain form of the same lists: a T for each target, and 8 bytes a list.
 type csr[T uint32 | uint64] struct {
 	starts  []uint64
 	targets []T
@@ -96,8 +96,8 @@ func (c *csr[T]) appendLinks(dst []T, key uint32) []T {
 	return append(dst, c.targets[c.starts[key]:c.starts[key+1]]...)
 }
 
-// BenchmarkDecode reads random lists: of one cell of 62,500 pages, which is in
-// the processor's cache, and of the whole web in one cell.
+// BenchmarkDecode reads random lists: of one cell of 62,500 pages, which fits the processor's
+// cache, and of the whole web in one cell.
 func BenchmarkDecode(b *testing.B) {
 	rng := rand.New(rand.NewPCG(2, 0))
 	for _, data := range []struct {
@@ -137,13 +137,13 @@ func BenchmarkDecode(b *testing.B) {
 	}
 }
 
-// BenchmarkDecodeLarge reads random lists of one table of 140 million links,
-// which no cache holds. It takes some minutes to make.
+// BenchmarkDecodeLarge reads random lists of one table of 140 million links, because no cache
+// holds it. The table takes some minutes to build.
 func BenchmarkDecodeLarge(b *testing.B) {
 	if testing.Short() {
 		b.Skip("makes 140 million links")
 	}
-	g, err := gen.New(gen.Options{Pages: 7_800_000, Seed: 1})
+	g, err := linkgen.New(linkgen.Options{Pages: 7_800_000, Seed: 1})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -252,7 +252,7 @@ func BenchmarkScan(b *testing.B) {
 	}
 }
 
-// BenchmarkBuild makes the table of a cell.
+// BenchmarkBuild builds the table of a cell.
 func BenchmarkBuild(b *testing.B) {
 	p := sixteen()[0][0]
 	_, links, _, _ := count(sixteen()[0][:1])

@@ -1,4 +1,4 @@
-// This file builds a table.
+// Builder of a table.
 
 package lists
 
@@ -10,13 +10,13 @@ import (
 	"github.com/trefoildb/trefoil/links/lists/pef"
 )
 
-// Builder makes a table of lists that come in the order of their keys. It keeps
-// the coded lists, eight bytes for each position, and the first lists, a megabyte
-// of them, until it has learnt from them how long numbers are.
+// Builder makes a table of lists. They must come in the order of their keys. It keeps the coded
+// lists and eight bytes for each position. It also keeps up to a megabyte of the first lists,
+// because it must learn their numbers' lengths first.
 type Builder struct {
 	opts      Options
 	enc       encoder
-	positions []uint64 // of lists 0, k, 2k ...
+	positions []uint64 // of the lists 0, k, 2k ...
 	n         uint32
 	locals    uint64
 	ghosts    uint64
@@ -24,17 +24,16 @@ type Builder struct {
 	localEnd  uint32 // 1 + greatest local target
 	ghostEnd  uint32 // 1 + greatest ghost
 	err       error
-	// The first lists wait in pending, while what they have in common is learnt.
+	// The first lists stay in pending until the lengths of their numbers are known.
 	begun   bool
-	pending []uint32 // for each: counts of locals and ghosts, and both
-	trial   *trial   // nil where the codec is chosen
+	pending []uint32 // for each list: the counts of locals and ghosts, then both
+	trial   *trial   // nil unless the codec must be chosen
 }
 
-// sampleLen is how many numbers of pending are enough.
+// sampleLen is the number of elements of pending that make a sufficient sample.
 const sampleLen = 1 << 18
 
-// NewBuilder returns a builder of an empty table. The error is that of
-// [Options.Validate].
+// NewBuilder returns a builder of an empty table. Its error is the one of [Options.Validate].
 func NewBuilder(o Options) (*Builder, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
@@ -55,17 +54,18 @@ func NewBuilder(o Options) (*Builder, error) {
 // Len returns the number of lists so far, which is the key of the next one.
 func (b *Builder) Len() uint32 { return b.n }
 
-// Size returns the bytes of the coded lists so far, about.
+// Size returns the approximate length of the coded lists so far, in bytes.
 func (b *Builder) Size() uint64 { return b.enc.size() }
 
-// Append appends the list of the next key. Both slices ascend strictly, local
-// targets are ordinals below the number of lists at the end, and no ghost is
-// 2^32-1. The slices are not kept. After an error, which wraps [ErrOrder] or
-// [ErrTooLarge], the builder gives no table.
+// Append appends the list of the next key. Both slices must ascend strictly. Local targets must
+// be below the final number of lists, and no ghost may be 2^32-1. It does not keep the slices.
+// After an error, which wraps [ErrOrder] or [ErrTooLarge], the builder makes no table.
 func (b *Builder) Append(locals, ghosts []uint32) error {
 	if b.err != nil {
 		return b.err
 	}
+	// 1. Check the list. The end of local targets is checked by AppendTo, because more keys may
+	// come.
 	degree := uint64(len(locals)) + uint64(len(ghosts))
 	switch {
 	case b.n == math.MaxUint32 || degree > math.MaxUint32:
@@ -82,6 +82,7 @@ func (b *Builder) Append(locals, ghosts []uint32) error {
 	if b.err != nil {
 		return b.err
 	}
+	// 2. Encode the list, or keep it until there is a sample.
 	if b.begun {
 		b.encode(b.n, locals, ghosts)
 	} else {
@@ -92,6 +93,7 @@ func (b *Builder) Append(locals, ghosts []uint32) error {
 	if !b.begun && len(b.pending) >= sampleLen {
 		b.begin()
 	}
+	// 3. Count for the header.
 	b.locals += uint64(len(locals))
 	b.ghosts += uint64(len(ghosts))
 	b.maxDegree = max(b.maxDegree, uint32(degree))
@@ -115,7 +117,7 @@ func (b *Builder) encode(key uint32, locals, ghosts []uint32) {
 	}
 }
 
-// begin encodes the lists that wait, after a look at them.
+// begin encodes the pending lists, after a sample of them has chosen the lengths.
 func (b *Builder) begin() {
 	if b.begun {
 		return
@@ -145,9 +147,8 @@ func ascends(a []uint32) bool {
 	return true
 }
 
-// AppendTo appends the table to dst and returns it. The builder may go on
-// afterwards. The error wraps [ErrOrder] where a local target is not a key, or
-// is that of an Append that failed.
+// AppendTo appends the table to dst and returns it. More lists may follow afterwards. If a local
+// target is not a key, the error wraps [ErrOrder]. After a failed Append it is that error.
 func (b *Builder) AppendTo(dst []byte) ([]byte, error) {
 	if b.err == nil && b.localEnd > b.n {
 		return dst, fmt.Errorf("%w: local target %d of %d keys", ErrOrder, b.localEnd-1, b.n)
@@ -172,7 +173,7 @@ func (b *Builder) AppendTo(dst []byte) ([]byte, error) {
 	return dst, nil
 }
 
-// pad appends zeros until dst has a multiple of 8 bytes from start on.
+// pad appends zeros until the length of dst from start on is a multiple of 8.
 func pad(dst []byte, start int) []byte {
 	for (len(dst)-start)%8 != 0 {
 		dst = append(dst, 0)
@@ -180,7 +181,7 @@ func pad(dst []byte, start int) []byte {
 	return dst
 }
 
-// The header of a table, drawn in the package comment.
+// The header of a table; the package comment draws it.
 const (
 	magic         = "tfAL"
 	formatVersion = 2
@@ -220,8 +221,9 @@ func (h *header) put(b []byte) {
 	copy(b[56:60], h.lengths[:])
 }
 
-// parse reads and checks the header of a whole table.
+// parse decodes and checks the header of a whole table.
 func (h *header) parse(b []byte) error {
+	// 1. Check magic, version and codec before any other field is read.
 	if len(b) < headerLen || string(b[:4]) != magic {
 		return fmt.Errorf("%w: no header", ErrCorrupt)
 	}
@@ -235,6 +237,7 @@ func (h *header) parse(b []byte) error {
 		maxDegree: le.Uint32(b[32:]), ghostEnd: le.Uint32(b[36:]),
 		positionBytes: le.Uint64(b[40:]), dataBytes: le.Uint64(b[48:]), lengths: lengths(b[56:60]),
 	}
+	// 2. Check the fields against each other. The lengths must add up without overflow.
 	rest := uint64(len(b) - headerLen)
 	switch {
 	case b[6]&^flagLocalOnly != 0 || b[7] != 0 || le.Uint32(b[60:]) != 0:

@@ -1,27 +1,27 @@
-// This file chooses the codec of a table by what its lists take.
+// Choice of a table's codec by the size of its lists.
 
 package lists
 
-// Auto, as Options.Codec, is StreamVByte, which is read fastest, but for tables whose
-// lists take more than 7/8 of a byte a link in it and in Reference at most 7/10 of that:
-// those of sites whose pages have menus in common. There a list copies from lists that
-// copy from none, so that reading one reads one other at most: it takes half as long
-// again as in StreamVByte, and a tenth more bytes than with longer chains. Lists are
-// coded in StreamVByte, and an eighth of them, windows that lie all over the table, in
-// Reference too, to compare. No table has this codec.
+// Auto, as Options.Codec, chooses between StreamVByte, which is read fastest, and Reference. It
+// chooses Reference if two conditions hold: lists take more than 7/8 of a byte a link in
+// StreamVByte, and in Reference at most 7/10 of that. Such are sites with menus common to their
+// pages. There a list copies only from lists that copy from none, because a read then needs at
+// most one other list. Such a read takes half as long again as in StreamVByte. The table is a
+// tenth larger than with longer chains. Lists are coded in StreamVByte. To compare, an eighth of
+// them is coded in Reference, too, in windows all over the table. No table has this codec.
 const Auto Codec = 0xff
 
 const (
-	// Of so many windows of so many lists one is coded twice.
+	// One of trialEvery windows of trialWindow lists is coded twice.
 	trialEvery  = 8
 	trialWindow = 128
-	// trialLeast is from how many bytes of lists on it is worth while to choose.
+	// trialLeast is the least size of the lists, in bytes, for which a choice is worthwhile.
 	trialLeast = 1 << 16
-	// trialChain is how many lists one reads behind a list.
+	// trialChain is the maximum number of other lists that a read of one list needs.
 	trialChain = 1
 )
 
-// trial is what some of a table's lists take in Reference, and in StreamVByte.
+// trial compares the size of some lists in Reference with their size in StreamVByte.
 type trial struct {
 	enc           refEncoder
 	links         uint64
@@ -30,14 +30,14 @@ type trial struct {
 
 func newTrial() *trial { return &trial{enc: refEncoder{chain: trialChain}} }
 
-// add codes a list that took so many bytes, if it is in a window.
+// add codes a list if it is in a window. plain is its size in StreamVByte.
 func (t *trial) add(key uint32, locals, ghosts []uint32, plain uint64) {
 	if key/trialWindow%trialEvery != 0 {
 		return
 	}
 	at := key % trialWindow
 	if at == 0 {
-		for i := range t.enc.past { // of the window before
+		for i := range t.enc.past { // forget the window before
 			t.enc.past[i].usable = false
 		}
 	}
@@ -50,12 +50,11 @@ func (t *trial) add(key uint32, locals, ghosts []uint32, plain uint64) {
 	}
 }
 
-// pays reports whether Reference is to be chosen.
+// pays reports whether Reference must be chosen.
 func (t *trial) pays() bool { return 8*t.plain > 7*t.links && 10*t.copied <= 7*t.plain }
 
-// Choose returns the table's codec. With the codec Auto it is chosen then, by the
-// lists so far, and these may be coded anew; further lists have the same codec. The
-// error is that of AppendTo.
+// Choose returns the table's codec. If the codec is Auto, Choose fixes it by the lists so far,
+// and may encode these again. Later lists have the same codec. The error is the one of AppendTo.
 func (b *Builder) Choose() (Codec, error) {
 	if b.err != nil || b.trial == nil {
 		return b.opts.Codec, b.err
@@ -69,14 +68,16 @@ func (b *Builder) Choose() (Codec, error) {
 	return b.opts.Codec, b.err
 }
 
-// copyLists codes all lists anew, in Reference.
+// copyLists encodes all lists again, in Reference.
 func (b *Builder) copyLists() error {
+	// 1. Finish the table in StreamVByte, because it is the only copy of the lists.
 	data, err := b.AppendTo(nil)
 	if err != nil {
 		return err
 	}
 	o := b.opts
 	o.Codec = Reference
+	// 2. Drop the coded lists before the new ones grow, because both may be large.
 	*b = Builder{opts: o}
 	table, err := Open(data)
 	if err != nil {
@@ -96,6 +97,7 @@ func (b *Builder) copyLists() error {
 			return err
 		}
 	}
+	// 3. Replace the builder only if every list was copied.
 	*b = *other
 	return nil
 }

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// menus returns the lists of a site whose pages have a menu of so many targets in
-// common, and further ones of their own.
+// menus returns the lists of a site. Its pages share a menu of that many targets, and have other
+// ones of their own.
 func menus(rng *rand.Rand, pages uint32, menu, own int) []links {
 	shared, ghosts := ascending(rng, menu, pages), ascending(rng, 5, 1000)
 	graph := make([]links, pages)
@@ -22,7 +22,7 @@ func menus(rng *rand.Rand, pages uint32, menu, own int) []links {
 	return graph
 }
 
-// unlike returns lists that have nothing in common.
+// unlike returns lists without common targets.
 func unlike(rng *rand.Rand, pages uint32, degree int) []links {
 	graph := make([]links, pages)
 	for key := range graph {
@@ -31,7 +31,7 @@ func unlike(rng *rand.Rand, pages uint32, degree int) []links {
 	return graph
 }
 
-// A table has the codec that pays, and the same lists whatever that is.
+// A table must have the smaller codec, and the same lists with either.
 func TestChoose(t *testing.T) {
 	rng := random(t)
 	for _, test := range []struct {
@@ -73,8 +73,8 @@ func TestChoose(t *testing.T) {
 	}
 }
 
-// The choice is made once: lists that come behind it are of the same codec, and what
-// is wrong with a list is said before and after it.
+// The choice must be made once: later lists have the same codec. Errors in a list must be
+// reported before and after it.
 func TestChooseEarly(t *testing.T) {
 	rng := random(t)
 	graph := menus(rng, 3000, 30, 5)
@@ -110,7 +110,7 @@ func TestChooseEarly(t *testing.T) {
 		t.Error(err)
 	}
 
-	// A target that is not there is found whether the lists are coded anew or not.
+	// A missing target must be found whether or not the lists are encoded again.
 	for _, graph := range [][]links{graph, more} {
 		b, err := NewBuilder(Options{Codec: Auto})
 		if err != nil {
@@ -127,8 +127,8 @@ func TestChooseEarly(t *testing.T) {
 	}
 }
 
-// What is tried is near to what it is about: a table that copies is smaller by three
-// tenths or nearly so, one that does not would not be, or is small as it is.
+// The trial must predict the size. If a table copies, it must be smaller by nearly three tenths.
+// Otherwise it would not be, or it is small already.
 func TestChooseRight(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds many tables")
@@ -174,7 +174,7 @@ func TestChooseRight(t *testing.T) {
 	}
 }
 
-// Lists that take little as they are do not copy, however alike they are.
+// If lists are small already, they must not copy, however similar they are.
 func TestChooseSmall(t *testing.T) {
 	run := make([]uint32, 200)
 	for i := range run {
@@ -190,7 +190,7 @@ func TestChooseSmall(t *testing.T) {
 	}
 }
 
-// A table that was chosen to copy reads one list behind another at most.
+// If a table was chosen to copy, a read must need at most one other list.
 func TestChosenChains(t *testing.T) {
 	table := open(t, build(t, Options{Codec: Auto}, menus(random(t), 3000, 30, 5)))
 	copying := 0

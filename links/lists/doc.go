@@ -1,23 +1,20 @@
-// Package lists holds the adjacency lists of a cell: for each key, an ordinal
-// 0 ... n-1 that is not stored, one list of targets. A target is local, the
-// ordinal of a page of the same cell, or a ghost, the index of a page of
-// another cell in a dictionary that the cell keeps. Both kinds ascend strictly
-// in a list. A table is immutable, lies in one slice of bytes without a
-// pointer, and is built by a [Builder], opened by [Open], read at random by
-// [Table.Decode] and in order of the keys by a [Scanner].
+// Package lists holds the adjacency lists of a cell. For each key, an ordinal 0 ... n-1 that is
+// not stored, there is one list of targets. A target is local or a ghost. A local target is the
+// ordinal of a page of the same cell. A ghost is the index of another cell's page in a
+// dictionary of the cell. Both kinds must ascend strictly in a list. A table is immutable and is
+// one byte slice without pointers. A [Builder] makes it, and [Open] opens it. [Table.Decode]
+// reads one list, and a [Scanner] reads lists in the order of the keys.
 //
-// The lists are coded as differences, see M. Najork, The Scalable Hyperlink
-// Store (HT 2009), section 3: a list begins with the distance of its first
-// local target from its own key, in zigzag form (the sign in the lowest bit),
-// followed by the gaps between neighbours. Targets of a page are mostly near to
-// it, so that most numbers are small. How numbers become bytes is the affair of
-// a [Codec], named by a byte of the table.
+// The lists are coded as differences, see M. Najork, The Scalable Hyperlink Store (HT 2009),
+// section 3. A list begins with the distance of its first local target from its own key, in
+// zigzag form (the sign in the lowest bit). The gaps between neighbours follow. Most numbers are
+// small, because most targets of a page are near it. A [Codec] turns numbers into bytes; a byte
+// of the table names it.
 //
 // # Sizes
 //
-// Bytes a link with positions, without the dictionary of ghosts, of package
-// gen's web of a million pages in 16 cells, 23% of its links to ghosts
-// (go test -bench BytesPerLink):
+// Bytes a link with positions, without the dictionary of ghosts. The data is package linkgen's web
+// of a million pages in 16 cells; 23% of its links lead to ghosts (go test -bench BytesPerLink):
 //
 //	                            forward  backward
 //	StreamVByte, k = 1            1.34     0.91
@@ -26,14 +23,14 @@
 //	Nybble, k = 1                 1.41     1.05
 //	Nybble, k = 16 (the paper)    1.36     1.00
 //
-// A position for each list takes 8 bits there, and k = 4 reads half as slowly
-// again: 1 is the default. With the 256 most popular ghosts first, see
-// [PopularFirst], the first line is 1.27 and 0.89.
+// A position for each list takes 8 bits there. With k = 4 a read takes half as long again, so 1
+// is the default. If the 256 most popular ghosts come first, see [PopularFirst], the first line
+// is 1.27 and 0.89.
 //
 // # Table
 //
-// Integers are little-endian. Nothing is aligned but relative to the table's
-// first byte, and the pieces begin at multiples of 8 there.
+// Integers are little-endian. The pieces begin at multiples of 8 relative to the table's first
+// byte. The table itself may begin anywhere.
 //
 //	 0 +-----+-----+-----+-----+------+-------+-------+------+
 //	   | 't'   'f'   'A'   'L' | 0x02 | codec | flags | 0    |
@@ -58,70 +55,65 @@
 //	   | d bytes: lists, in the order of their keys          |
 //	   +-----------------------------------------------------+
 //
-// Bit 0 of the flags says that no list has ghost targets. A table has no
-// checksum: the cell around it has one.
+// Bit 0 of the flags is set if no list has ghosts. A table has no checksum, because the cell
+// around it has one.
 //
 // # StreamVByte
 //
-// Positions count bytes. After the last list come at least 24 zero bytes, so
-// that a reader may load more than a number has. A list:
+// Positions count bytes. At least 24 zero bytes must follow the last list, because a reader may
+// load more than a number's bytes. A list:
 //
 //	+--------------+----------------+----------------+-------------+-------------+--------------+
 //	| L5 G3        | uvarint        | uvarint G - 7  | uvarint len | control     | len bytes:   |
-//	| 1 byte       | L << 1 | w     | where G3 = 7   | where       | ceil((L+G)  | the numbers' |
-//	|              | where L5 = 31  |                | L+G >= 4096 |   / 4) bytes| data         |
+//	| 1 byte       | L << 1 | w     | if G3 = 7      | if          | ceil((L+G)  | the numbers' |
+//	|              | if L5 = 31     |                | L+G >= 4096 |   / 4) bytes| data         |
 //	+--------------+----------------+----------------+-------------+-------------+--------------+
 //
-// L5 (the lower five bits) is min(L, 31) and G3 (the upper three) min(G, 7) for
-// L local and G ghost targets. The numbers are those of the L local targets and
-// then those of the G ghosts: for a first local target the zigzag form of target
-// - key, both as 32 bits that wrap; for a first ghost its index; for all others
-// the gap to their left neighbour, minus 1.
+// L5 (the lower five bits) is min(L, 31) and G3 (the upper three) is min(G, 7) for L local
+// targets and G ghosts. The numbers of the L local targets come first, then those of the G
+// ghosts. For a first local target the number is the zigzag form of target - key, both as 32
+// bits that wrap. For a first ghost it is the index. For all others it is the gap to the left
+// neighbour, minus 1.
 //
-// A control byte has the codes 0 ... 3 of four numbers, the first in the lowest
-// bits. Code i stands for a number of l_i nybbles, the shortest that fits; the
-// data has its nybbles from the lowest on, the lower half of each byte first. The
-// header has l0 < l1 < l2 < l3 <= 7, the best for the first 260,000 or so numbers. A
-// list with a greater number is wide: w = 1, L5 = 31 for any L, and its lengths
-// are 0, 2, 4 and 8. Codes past the last number are 0 and have no data; a nybble
-// that fills the last byte is 0.
+// A control byte has the codes 0 ... 3 of four numbers, the first in the lowest bits. Code i
+// stands for a number of l_i nybbles; the shortest that fits is used. The data has the number's
+// nybbles from the lowest on, the lower half of each byte first. The header has l0 < l1 < l2 <
+// l3 <= 7, the best lengths for the first 260,000 or so numbers. If a list has a greater number,
+// it is wide: w = 1, L5 = 31 for any L, and its lengths are 0, 2, 4 and 8. Codes past the last
+// number are 0 and have no data. If a nybble fills the last byte, it is 0.
 //
-// So a run of neighbours costs two bits a link where l0 is 0. The split of codes
-// and data is Stream VByte's (D. Lemire, N. Kurz, C. Rupp, Stream VByte: Faster
-// Byte-Oriented Integer Compression, 2018), whose lengths are 1, 2, 3 and 4
-// bytes.
+// So a run of neighbours costs two bits a link if l0 is 0. The split of codes and data is from
+// Stream VByte (D. Lemire, N. Kurz, C. Rupp, Stream VByte: Faster Byte-Oriented Integer
+// Compression, 2018). Its lengths are 1, 2, 3 and 4 bytes.
 //
 // # Reference
 //
-// Lists of neighbours have many targets in common: menus, the lists that lead
-// to one another (K. Randall et al., The Link Database, DCC 2002; P. Boldi and
-// S. Vigna, The WebGraph Framework I, WWW 2004). Here a list may copy from one of
-// the seven lists before it, its source, which may copy in turn, so that reading
-// one reads three others at most. Positions count bytes, k = 1, and the zero
+// Lists of neighbours have many common targets, because their pages share menus (K. Randall et
+// al., The Link Database, DCC 2002; P. Boldi and S. Vigna, The WebGraph Framework I, WWW 2004).
+// Here a list may copy from one of the seven lists before it, its source, which may copy in
+// turn. A read must need at most three other lists. Positions count bytes, k = 1, and the zero
 // bytes at the end are those of StreamVByte. A list:
 //
 //	+-----------------------+----------------+-------------------+---------+---------+------+
-//	| L5 G3, uvarints where | m5 r3          | uvarint mask - 31 | mask    | control | data |
-//	| the counts do not fit | 1 byte, where  | where m5 = 31     | bytes   |         |      |
+//	| L5 G3, uvarints if    | m5 r3          | uvarint mask - 31 | mask    | control | data |
+//	| the counts do not fit | 1 byte, if     | if m5 = 31        | bytes   |         |      |
 //	| them                  | 4<= L+G < 4096 |                   |         |         |      |
 //	+-----------------------+----------------+-------------------+---------+---------+------+
 //
-// r3 (the lower three bits) is how many keys before this one its source is; 0 is
-// none, then m5 = 0. Bit i of the mask, the lowest of its first byte being the
-// first, says that target i of the source (locals, then ghosts) is a target of
-// this list too. The mask's last bytes are left out where all their bits are 1
-// or behind the last target: m5 is min(mask, 31) for the bytes that are there.
-// Control and data are as in StreamVByte, for the targets that are not copied. A
-// list of 4,096 targets or more is as in StreamVByte, and is nobody's source.
+// r3 (the lower three bits) is the distance to the source in keys. 0 is none; then m5 must be 0.
+// Bit i of the mask is set if target i of the source (locals, then ghosts) is also a target of
+// this list; bit 0 is the lowest of the first byte. The mask's last bytes are left out if all
+// their bits are 1 or behind the last target. m5 is min(mask, 31) for the remaining bytes.
+// Control and data are as in StreamVByte, for the targets that are not copied. If a list has
+// 4,096 targets or more, it is as in StreamVByte, and no list copies from it.
 //
 // # Nybble
 //
-// The paper's variable nybbles, with differences as they are (not minus 1).
-// Positions count nybbles of payload. A list is the numbers L and, unless bit 0
-// of the flags is set, G; then the zigzag form of the first local target and
-// the gaps between the others; then the first ghost and the gaps.
-// A number is its nybbles from the highest that is not zero on, at least one,
-// in 64-bit words:
+// The paper's variable nybbles, with plain differences (not minus 1). Positions count nybbles of
+// payload. A list is the numbers L and, unless bit 0 of the flags is set, G. Then come the
+// zigzag form of the first local target and the gaps between the others, then the first ghost
+// and the gaps. A number is its nybbles from the highest one that is not zero, at least one, in
+// 64-bit words:
 //
 //	bit 63                                      16 15   12 11                   0
 //	+-----------------------------------------------+--------+------------------+
@@ -129,16 +121,14 @@
 //	|                                               | 0...12 | for each nybble  |
 //	+-----------------------------------------------+--------+------------------+
 //
-// The bit of a nybble is 1 where it is the last of its number, and the first
-// nybble's bit is the highest. Numbers go on from word to word; only the last
-// word has unused nybbles. The word order and bit order are ours: the paper
-// leaves them open.
+// The bit of a nybble is 1 if it is the last of its number. The first nybble's bit is the
+// highest. Numbers continue from word to word; only the last word has unused nybbles. The word
+// order and bit order are ours, because the paper leaves them open.
 //
 // # Labels
 //
-// A column of labels lies beside a table, made by a [LabelBuilder] and opened by
-// [OpenLabels]: for some keys, one [Label] for each target. A key without labels
-// takes no byte of it.
+// A column of labels lies beside a table. A [LabelBuilder] makes it, and [OpenLabels] opens it.
+// Some keys have one [Label] for each target. If a key has no labels, it takes no bytes.
 //
 //	 0 +-----+-----+-----+-----+------+-------------------------+
 //	   | 't'   'f'   'L'   'C' | 0x01 | 0    0    0             |
@@ -151,14 +141,14 @@
 //	48 +---------------------------+----------------------------+
 //	   | keys with labels: an Elias-Fano sequence               |
 //	   +--------------------------------------------------------+
-//	   | where the labels of each begin, and the end: another   |
+//	   | start of the labels of each, and the end: another      |
 //	   +--------------------------------------------------------+
-//	   | dictionary: what anchors often contain, for zstd       |
+//	   | dictionary: frequent parts of anchors, for zstd        |
 //	   +--------------------------------------------------------+
 //	   | labels: for each key, chunks                           |
 //	   +--------------------------------------------------------+
 //
-// A chunk has 1 to 1,024 labels, so that those of ten million links are read in
+// A chunk has 1 to 1,024 labels, because the labels of ten million links must be readable in
 // pieces:
 //
 //	+----------------------+-----------------+--------------------+---------------------+
@@ -166,9 +156,9 @@
 //	|  n << 4 | a << 2 | w |                 | length of anchor   | the other           |
 //	+----------------------+-----------------+--------------------+---------------------+
 //
-// w = 0: all weights are 1 and not there; 1: one weight for all; 2: one for each.
-// a = 0: all anchors are empty, and they and their lengths are not there; 1:
-// plain; 2: uvarint length and a zstd frame without its first four bytes, which
-// are the same in all frames. [AppendLabel] draws the form of a weight, and that
-// of a single label where it is the annotation of a triple.
+// If w = 0, all weights are 1 and left out; 1: one weight for all; 2: one for each. If a = 0,
+// all anchors are empty, and they and their lengths are left out; 1: plain; 2: uvarint length
+// and a zstd frame without its first four bytes, because these are the same in all frames.
+// [AppendLabel] draws the form of a weight, and the form of a single label as a triple's
+// annotation.
 package lists

@@ -1,4 +1,4 @@
-// Fuzzing: any bytes are refused or read without harm.
+// Fuzz tests: any bytes must be rejected or read without harm.
 
 package lists
 
@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// readAll reads all that a table has, in all ways, and checks what is promised
-// of damaged ones. It reads at most some hundred keys.
+// readAll reads the whole table in all ways, and checks the contract for damaged tables. It
+// reads at most some hundred keys.
 func readAll(t *testing.T, table *Table) (failed bool) {
 	t.Helper()
 	check := func(key uint32, l, g []uint32) {
@@ -86,7 +86,7 @@ func FuzzOpen(f *testing.F) {
 	})
 }
 
-// FuzzLists puts arbitrary bytes where the lists are, behind good positions.
+// FuzzLists replaces the lists by arbitrary bytes, behind valid positions.
 func FuzzLists(f *testing.F) {
 	for _, codec := range codecs {
 		table := open(f, build(f, Options{Codec: codec}, fivePages))
@@ -119,8 +119,8 @@ func FuzzLists(f *testing.F) {
 	})
 }
 
-// TestFlippedBits flips each bit of small tables: Open refuses it, a read
-// fails, or what is read is in order and range.
+// TestFlippedBits flips each bit of small tables. Open must reject it, or a read must fail, or
+// the targets must be in order and range.
 func TestFlippedBits(t *testing.T) {
 	rng := random(t)
 	for _, codec := range codecs {
@@ -142,7 +142,7 @@ func TestFlippedBits(t *testing.T) {
 	}
 }
 
-// TestCutOff opens every front of a table.
+// TestCutOff opens every prefix of a table.
 func TestCutOff(t *testing.T) {
 	for _, codec := range codecs {
 		data := build(t, Options{Codec: codec}, fivePages)
@@ -164,8 +164,8 @@ func TestCutOff(t *testing.T) {
 	}
 }
 
-// TestHostileLengths has lists that claim much more than there is: the greatest
-// count that each codec can tell.
+// TestHostileLengths reads lists with counts far above their data: the greatest count of each
+// codec.
 func TestHostileLengths(t *testing.T) {
 	for _, codec := range codecs {
 		table := open(t, build(t, Options{Codec: codec, LocalOnly: true}, make([]links, 64)))
@@ -198,7 +198,7 @@ func TestHostileLengths(t *testing.T) {
 	}
 }
 
-// TestCountsBeyond32Bits has a count that 32 bits would cut to none.
+// TestCountsBeyond32Bits reads a count that 32 bits would truncate to 0.
 func TestCountsBeyond32Bits(t *testing.T) {
 	for _, codec := range []Codec{StreamVByte, Reference} {
 		table := open(t, build(t, Options{Codec: codec}, make([]links, 64)))
@@ -209,7 +209,7 @@ func TestCountsBeyond32Bits(t *testing.T) {
 	}
 }
 
-// TestMaskBehindEnd has a mask that goes on behind the table.
+// TestMaskBehindEnd reads a mask that extends beyond the table.
 func TestMaskBehindEnd(t *testing.T) {
 	list := links{locals: []uint32{0, 1, 2, 3}}
 	table := open(t, build(t, Options{Codec: Reference}, []links{list, list, list, list}))
@@ -221,8 +221,8 @@ func TestMaskBehindEnd(t *testing.T) {
 	}
 }
 
-// TestLengthOfLongList says that a long list whose length is not that of its
-// numbers is damaged, however it is read: the next list would not be one.
+// TestLengthOfLongList changes the length of a long list. Every read must report damage, because
+// the next list would begin at a wrong position.
 func TestLengthOfLongList(t *testing.T) {
 	rng := random(t)
 	graph := make([]links, 2)
@@ -243,7 +243,7 @@ func TestLengthOfLongList(t *testing.T) {
 	}
 }
 
-// TestUnusedNybbles says that no list lies in nybbles that are said to be unused.
+// TestUnusedNybbles checks that no list lies in unused nybbles.
 func TestUnusedNybbles(t *testing.T) {
 	data := build(t, Options{Codec: Nybble, LocalOnly: true}, fivePages)
 	at := len(data) - wordBytes + 1

@@ -1,5 +1,4 @@
-// Golden tests: two small graphs, of the paper and of the patent, as numbers
-// and as bytes.
+// Golden tests: two small graphs, of the paper and of the patent, as numbers and as bytes.
 
 package lists
 
@@ -94,8 +93,8 @@ func TestDifferences(t *testing.T) {
 	}
 }
 
-// TestNybbleWords has the words of the paper's example, made by hand from its
-// description: testdata/five-pages.nybble tells how.
+// TestNybbleWords compares with words made by hand from the paper's description:
+// testdata/five-pages.nybble explains them.
 func TestNybbleWords(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join("testdata", "five-pages.nybble"))
 	if err != nil {

@@ -15,10 +15,10 @@ import (
 	"github.com/trefoildb/trefoil/links/lists/pef"
 )
 
-// codecs are all that there are.
+// codecs lists all codecs.
 var codecs = []Codec{StreamVByte, Nybble, Reference}
 
-// random returns a generator whose seed the log shows, and TREFOIL_SEED repeats.
+// random returns a generator and logs its seed. If TREFOIL_SEED is set, it is the seed.
 func random(t testing.TB) *rand.Rand {
 	t.Helper()
 	seed := uint64(time.Now().UnixNano())
@@ -32,8 +32,8 @@ func random(t testing.TB) *rand.Rand {
 	return rand.New(rand.NewPCG(seed, 0))
 }
 
-// skipWithRace skips a test of much data where the race detector makes it ten
-// times slower: this package has no goroutine for it to watch.
+// skipWithRace skips a test of much data under the race detector, because it is ten times slower
+// then. This package has no goroutines to check.
 func skipWithRace(t *testing.T) {
 	t.Helper()
 	if raceEnabled {
@@ -41,7 +41,7 @@ func skipWithRace(t *testing.T) {
 	}
 }
 
-// withStride returns options with a stride, where the codec has one.
+// withStride returns options with a stride, if the codec allows one.
 func withStride(c Codec, stride int) Options {
 	if c == Reference {
 		stride = 1
@@ -54,7 +54,7 @@ type links struct{ locals, ghosts []uint32 }
 
 func (l links) degree() int { return len(l.locals) + len(l.ghosts) }
 
-// ascending returns n different numbers below end, sorted; n is at most end.
+// ascending returns n different numbers below end, sorted. n must be at most end.
 func ascending(rng *rand.Rand, n int, end uint32) []uint32 {
 	if uint64(n)*3 > uint64(end) { // dense: leave some out
 		all := make([]uint32, end)
@@ -78,7 +78,7 @@ func ascending(rng *rand.Rand, n int, end uint32) []uint32 {
 	return out
 }
 
-// near returns targets of a key that lie close to it, in runs.
+// near returns targets close to a key, in runs.
 func near(rng *rand.Rand, n int, key, end uint32) []uint32 {
 	seen := map[uint32]bool{}
 	at := int64(key)
@@ -101,8 +101,8 @@ func near(rng *rand.Rand, n int, key, end uint32) []uint32 {
 	return out
 }
 
-// randomGraph has lists of all sorts: empty, of near and of far targets, with
-// and without ghosts, and copies of the ones before.
+// randomGraph returns lists of all kinds: empty, of near and of far targets, with and without
+// ghosts, and copies of earlier ones.
 func randomGraph(rng *rand.Rand, n, ghosts uint32) []links {
 	graph := make([]links, n)
 	for key := range graph {
@@ -160,7 +160,7 @@ func build(t testing.TB, o Options, graph []links) []byte {
 	return data
 }
 
-// open opens what build made.
+// open opens the table that build returned.
 func open(t testing.TB, data []byte) *Table {
 	t.Helper()
 	table, err := Open(data)
@@ -170,7 +170,7 @@ func open(t testing.TB, data []byte) *Table {
 	return table
 }
 
-// compare checks every answer of a table against the graph.
+// compare compares every result of a table with the graph.
 func compare(t *testing.T, table *Table, graph []links) {
 	t.Helper()
 	if int(table.Len()) != len(graph) {
@@ -192,8 +192,7 @@ func compare(t *testing.T, table *Table, graph []links) {
 	compareBatch(t, table, graph)
 }
 
-// compareBatch reads all lists in batches of all lengths, with keys between that are not
-// there.
+// compareBatch reads all lists in batches of all lengths, with missing keys between.
 func compareBatch(t *testing.T, table *Table, graph []links) {
 	t.Helper()
 	b := new(Batch)
@@ -221,13 +220,13 @@ func compareBatch(t *testing.T, table *Table, graph []links) {
 			}
 		}
 		if key += n; n > 2 {
-			key -= 2 // those that were left out come again
+			key -= 2 // the left-out ones come again
 		}
 	}
 }
 
-// compareTogether decodes a list into a slice that is just long enough, and one that
-// is not.
+// compareTogether decodes a list into a slice of exactly its length, and into one that is too
+// short.
 func compareTogether(t *testing.T, table *Table, key uint32, want links) {
 	t.Helper()
 	n := want.degree()
@@ -247,7 +246,7 @@ func compareTogether(t *testing.T, table *Table, key uint32, want links) {
 	}
 }
 
-// compareScan checks what is left of a scan, from the list of key first on.
+// compareScan checks the rest of a scan, from the list of key first on.
 func compareScan(t *testing.T, s *Scanner, first int, graph []links) {
 	t.Helper()
 	more := s.Next()
@@ -279,7 +278,7 @@ func sequence(t testing.TB, values []uint64) pef.Sequence {
 	return s
 }
 
-// allocated returns the bytes that f allocates, and whatever runs beside it.
+// allocated returns the bytes that f allocates. If other goroutines run, theirs count, too.
 func allocated(f func()) uint64 {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)

@@ -16,7 +16,7 @@ import (
 
 var weights = []float64{0, 1, 2, 63, 64, 1e6, 1 << 53, 1<<53 + 2, math.Copysign(0, -1), -1, 0.5, math.Pi, math.Inf(1), math.Inf(-1), math.NaN(), math.MaxFloat64, 5e-324}
 
-// same reports whether two labels are one to the bit.
+// same reports whether two labels are equal bit by bit.
 func same(a, b Label) bool {
 	return math.Float64bits(a.Weight) == math.Float64bits(b.Weight) && a.Anchor == b.Anchor
 }
@@ -79,7 +79,7 @@ func FuzzDecodeLabel(f *testing.F) {
 	})
 }
 
-// words are what anchors consist of.
+// words are the words of anchors.
 var words = strings.Fields("home next back about the contact page of university department index more map search Größe")
 
 func anchor(rng *rand.Rand) string {
@@ -207,7 +207,7 @@ func TestLabelBuilderRefuses(t *testing.T) {
 	}
 }
 
-// TestHostileAnchors has a chunk that claims a gigabyte of anchors.
+// TestHostileAnchors reads a chunk with a length of a gigabyte of anchors.
 func TestHostileAnchors(t *testing.T) {
 	chunk := binary.AppendUvarint(nil, chunkLabels<<headBits|anchorsPacked)
 	for range chunkLabels {
@@ -228,7 +228,7 @@ func TestHostileAnchors(t *testing.T) {
 	}
 }
 
-// TestLabelsCostNothing says what keys without labels cost.
+// TestLabelsCostNothing checks the cost of keys without labels.
 func TestLabelsCostNothing(t *testing.T) {
 	none := buildLabels(t, LabelOptions{}, nil, 10000)
 	if len(none) > 128 {
@@ -321,7 +321,7 @@ func FuzzOpenLabels(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) { readLabels(t, data) })
 }
 
-// FuzzLabelChunks puts arbitrary bytes where the labels are.
+// FuzzLabelChunks replaces the labels by arbitrary bytes.
 func FuzzLabelChunks(f *testing.F) {
 	f.Add([]byte{0x10}, false)
 	f.Fuzz(func(t *testing.T, data []byte, dictionary bool) {

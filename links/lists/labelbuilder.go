@@ -1,4 +1,4 @@
-// This file builds a column of labels.
+// Builder of a column of labels.
 
 package lists
 
@@ -14,19 +14,19 @@ import (
 	"github.com/trefoildb/trefoil/links/ef"
 )
 
-// LabelOptions of a column. The zero value does not compress.
+// LabelOptions configures a column. The zero value does not compress.
 type LabelOptions struct {
-	// Compress compresses anchors with zstd, chunk by chunk, where that saves bytes.
+	// Compress compresses anchors with zstd, chunk by chunk, if that saves bytes.
 	Compress bool
-	// Dictionary is what anchors often contain, most frequent last, for Compress; it
-	// is kept in the column. At most MaxDictionary bytes. See AnchorDictionary.
+	// Dictionary holds frequent parts of anchors, most frequent last, for Compress. The column
+	// keeps it. It must have at most MaxDictionary bytes. See AnchorDictionary.
 	Dictionary []byte
 }
 
 // MaxDictionary is the greatest length of a dictionary in bytes.
 const MaxDictionary = 1 << 20
 
-// Validate says what is wrong with the options.
+// Validate returns an error if an option is invalid.
 func (o LabelOptions) Validate() error {
 	if len(o.Dictionary) > MaxDictionary {
 		return fmt.Errorf("lists: a dictionary of %d bytes: use at most %d", len(o.Dictionary), MaxDictionary)
@@ -44,7 +44,7 @@ const (
 	maxChunk     = chunkAnchors + MaxAnchor
 )
 
-// How the weights and anchors of a chunk are kept: the low bits of its head.
+// The coding of a chunk's weights and anchors, in the low bits of its head.
 const (
 	weightsOne    = 0
 	weightsSame   = 1
@@ -55,13 +55,13 @@ const (
 	headBits      = 4
 )
 
-// dictionaryID is written in each frame where there is a dictionary.
+// dictionaryID is in each frame if there is a dictionary.
 const dictionaryID = 1
 
-// frameMagic begins each zstd frame and is left out.
+// frameMagic begins each zstd frame, and is left out.
 const frameMagic = "\x28\xb5\x2f\xfd"
 
-// LabelBuilder makes a column of labels, of keys that ascend.
+// LabelBuilder makes a column of labels. Keys must ascend.
 type LabelBuilder struct {
 	opts      LabelOptions
 	zstd      *zstd.Encoder
@@ -73,7 +73,7 @@ type LabelBuilder struct {
 	packed    []byte
 }
 
-// NewLabelBuilder returns a builder of an empty column. The error is that of
+// NewLabelBuilder returns a builder of an empty column. Its error is the one of
 // [LabelOptions.Validate], or zstd's.
 func NewLabelBuilder(o LabelOptions) (*LabelBuilder, error) {
 	if err := o.Validate(); err != nil {
@@ -97,9 +97,9 @@ func NewLabelBuilder(o LabelOptions) (*LabelBuilder, error) {
 	return b, nil
 }
 
-// Append appends the labels of a key, one for each of its targets in their
-// order; none leaves the key out. Keys ascend strictly: the error wraps
-// [ErrOrder]. An anchor beyond [MaxAnchor] is cut there. The labels are not kept.
+// Append appends the labels of a key, one for each of its targets, in their order. If labels is
+// empty, the key is left out. Keys must ascend strictly, or the error wraps [ErrOrder]. An
+// anchor is truncated at [MaxAnchor]. It does not keep the slice.
 func (b *LabelBuilder) Append(key uint32, labels []Label) error {
 	if len(b.keys) > 0 && uint64(key) <= b.keys[len(b.keys)-1] {
 		return fmt.Errorf("%w: labels of key %d after those of key %d", ErrOrder, key, b.keys[len(b.keys)-1])
@@ -123,6 +123,8 @@ func (b *LabelBuilder) Append(key uint32, labels []Label) error {
 }
 
 func (b *LabelBuilder) appendChunk(labels []Label, anchorBytes int) {
+	// 1. Choose the coding. The head comes first, so anchors are compressed before anything is
+	// written.
 	head := weightsOf(labels)
 	b.anchors = b.anchors[:0]
 	packed := false
@@ -140,6 +142,7 @@ func (b *LabelBuilder) appendChunk(labels []Label, anchorBytes int) {
 		}
 	}
 	b.data = binary.AppendUvarint(b.data, uint64(len(labels))<<headBits|uint64(head))
+	// 2. Write the weights, unless all are 1.
 	switch head & 3 {
 	case weightsSame:
 		b.data = appendWeight(b.data, labels[0].Weight)
@@ -148,6 +151,8 @@ func (b *LabelBuilder) appendChunk(labels []Label, anchorBytes int) {
 			b.data = appendWeight(b.data, l.Weight)
 		}
 	}
+	// 3. Write the lengths and the anchors. Lengths are plain, because a reader must add them up
+	// before it decompresses.
 	if anchorBytes == 0 {
 		return
 	}
@@ -175,7 +180,7 @@ func weightsOf(labels []Label) int {
 	return weightsSame
 }
 
-// AppendTo appends the column to dst and returns it. The builder may go on.
+// AppendTo appends the column to dst and returns it. More labels may follow afterwards.
 func (b *LabelBuilder) AppendTo(dst []byte) []byte {
 	start := len(dst)
 	dst = append(dst, make([]byte, labelHeaderLen)...)
@@ -193,8 +198,8 @@ func (b *LabelBuilder) AppendTo(dst []byte) []byte {
 	return dst
 }
 
-// AnchorDictionary returns a dictionary of at most limit bytes out of anchors
-// and how often each was seen: those that save most, the best ones last.
+// AnchorDictionary returns a dictionary of at most limit bytes. seen has the count of each
+// anchor. The anchors that save the most bytes are chosen; the best ones come last.
 func AnchorDictionary(seen map[string]int, limit int) []byte {
 	limit = min(limit, MaxDictionary)
 	anchors := make([]string, 0, len(seen))

@@ -1,4 +1,4 @@
-// This file reads a column of labels.
+// Reader of a column of labels.
 
 package lists
 
@@ -20,10 +20,10 @@ type LabelColumn struct {
 	keys      ef.Sequence
 	positions ef.Sequence
 	data      []byte
-	zstd      func() (*zstd.Decoder, error) // made where anchors are compressed
+	zstd      func() (*zstd.Decoder, error) // created on first use
 }
 
-// The header of a column, drawn in the package comment.
+// The header of a column; the package comment draws it.
 const (
 	labelMagic         = "tfLC"
 	labelFormatVersion = 1
@@ -61,13 +61,14 @@ func (h *labelHeader) parse(b []byte) error {
 	return nil
 }
 
-// OpenLabels returns the column that b is, all of it. It keeps b, which must not
+// OpenLabels returns the column in b, which must be the whole of it. It keeps b, which must not
 // change. Errors wrap [ErrCorrupt] or [ErrVersion].
 func OpenLabels(b []byte) (*LabelColumn, error) {
 	var h labelHeader
 	if err := h.parse(b); err != nil {
 		return nil, err
 	}
+	// 1. Open both sequences. Only padding may follow them.
 	c := &LabelColumn{labels: h.labels}
 	b = b[labelHeaderLen:]
 	for _, piece := range []struct {
@@ -85,10 +86,12 @@ func OpenLabels(b []byte) (*LabelColumn, error) {
 		}
 		b = b[piece.size:]
 	}
+	// 2. Check the positions against the data, because find does not.
 	n := c.keys.Len()
 	if c.positions.Len() != n+1 || c.positions.Last() != h.dataBytes {
 		return nil, fmt.Errorf("%w: %d positions for %d keys with labels, the last %d of %d", ErrCorrupt, c.positions.Len(), n, c.positions.Last(), h.dataBytes)
 	}
+	// 3. Prepare the decompressor. Its memory is bounded, because a frame may be damaged.
 	c.data = b[h.dictionaryBytes:]
 	zopts := []zstd.DOption{zstd.WithDecoderConcurrency(0), zstd.WithDecoderMaxMemory(maxChunk), zstd.WithDecoderLowmem(true)}
 	if h.dictionaryBytes > 0 {
@@ -98,7 +101,7 @@ func OpenLabels(b []byte) (*LabelColumn, error) {
 	return c, nil
 }
 
-// NumLabels returns the number of labels, as the header tells.
+// NumLabels returns the header's number of labels.
 func (c *LabelColumn) NumLabels() uint64 { return c.labels }
 
 // NumKeys returns the number of keys with labels.
@@ -110,7 +113,7 @@ func (c *LabelColumn) Has(key uint32) bool {
 	return ok
 }
 
-// find returns where the labels of a key lie.
+// find returns the bounds of a key's labels in c.data.
 func (c *LabelColumn) find(key uint32) (from, end uint64, ok bool) {
 	i := c.keys.Search(uint64(key))
 	if i == c.keys.Len() || c.keys.At(i) != uint64(key) {
@@ -120,9 +123,9 @@ func (c *LabelColumn) find(key uint32) (from, end uint64, ok bool) {
 	return from, end, true
 }
 
-// AppendLabels appends the labels of a key, in the order in which they were
-// given; none where it has none. After an error, which wraps [ErrCorrupt],
-// nothing is appended. The anchors of about a thousand labels share memory.
+// AppendLabels appends the labels of a key in the order of Append, or none if the key has none.
+// After an error, which wraps [ErrCorrupt], nothing is appended. The anchors of about a thousand
+// labels share memory.
 func (c *LabelColumn) AppendLabels(dst []Label, key uint32) ([]Label, error) {
 	out := dst
 	for chunk, err := range c.Chunks(key) {
@@ -134,8 +137,8 @@ func (c *LabelColumn) AppendLabels(dst []Label, key uint32) ([]Label, error) {
 	return out, nil
 }
 
-// Chunks yields the labels of a key, about a thousand at a time. A chunk is
-// valid until the next one. An error, which wraps [ErrCorrupt], comes last.
+// Chunks yields the labels of a key, about a thousand at a time. A chunk is valid until the next
+// one. An error comes last and wraps [ErrCorrupt].
 func (c *LabelColumn) Chunks(key uint32) iter.Seq2[[]Label, error] {
 	return func(yield func([]Label, error) bool) {
 		from, end, ok := c.find(key)
@@ -170,7 +173,7 @@ type labelScratch struct {
 
 var scratches = sync.Pool{New: func() any { return new(labelScratch) }}
 
-// cursor reads what a chunk consists of; bad once anything was not there.
+// cursor reads the parts of a chunk. bad is set once a part is missing.
 type cursor struct {
 	b   []byte
 	bad bool
@@ -205,8 +208,7 @@ func (r *cursor) bytes(n uint64) []byte {
 	return out
 }
 
-// chunk sets s.labels to those of the chunk that b begins with, and returns its
-// length.
+// chunk decodes the first chunk of b into s.labels and returns its length.
 func (s *labelScratch) chunk(c *LabelColumn, b []byte) (n int, ok bool) {
 	r := cursor{b: b}
 	head := r.uvarint()
@@ -236,6 +238,7 @@ func (s *labelScratch) chunk(c *LabelColumn, b []byte) (n int, ok bool) {
 
 // anchorsOf reads the anchors of s.labels.
 func (s *labelScratch) anchorsOf(c *LabelColumn, r *cursor, packed bool) {
+	// 1. Add up the lengths, because the total bounds the memory.
 	lengths := *r
 	total := uint64(0)
 	for range s.labels {
@@ -245,6 +248,7 @@ func (s *labelScratch) anchorsOf(c *LabelColumn, r *cursor, packed bool) {
 			return
 		}
 	}
+	// 2. Read or decompress all anchors at once.
 	var raw []byte
 	if packed {
 		s.frame = append(append(s.frame[:0], frameMagic...), r.bytes(r.uvarint())...)
@@ -267,6 +271,7 @@ func (s *labelScratch) anchorsOf(c *LabelColumn, r *cursor, packed bool) {
 	if r.bad {
 		return
 	}
+	// 3. Cut them. They share one string, because a copy of each would cost an allocation.
 	text := string(raw)
 	for i := range s.labels {
 		n := lengths.uvarint()

@@ -1,5 +1,5 @@
-// This file holds how numbers lie in control codes and data: Stream VByte with
-// lengths in nybbles that suit a table.
+// Layout of numbers in control codes and data: Stream VByte with lengths in nybbles, chosen for
+// a table.
 
 package lists
 
@@ -11,14 +11,14 @@ import (
 	"unsafe"
 )
 
-// lengths are those of numbers in nybbles, by their code.
+// lengths has the length of a number in nybbles for each code.
 type lengths [4]uint8
 
-// wideLengths are those of lists with a number that is too large for the table's.
+// wideLengths is for lists with a number that is too large for the table's lengths.
 var wideLengths = lengths{0, 2, 4, 8}
 
-// maxLength is the greatest length that a table has: two numbers of it and half
-// a byte are in one load.
+// maxLength is the greatest length in a table, because one load must hold two numbers and half a
+// byte.
 const maxLength = 7
 
 // valid reports whether a table may have these lengths.
@@ -26,7 +26,7 @@ func (l lengths) valid() bool {
 	return l[0] < l[1] && l[1] < l[2] && l[2] < l[3] && l[3] <= maxLength
 }
 
-// group tells how the four numbers of a control byte lie in their data.
+// group describes the four numbers of a control byte in the data.
 type group struct {
 	mask         [4]uint32
 	shift1       uint8 // bits before number 1
@@ -34,17 +34,17 @@ type group struct {
 	pair, length uint8 // nybbles of the first two numbers, and of all
 }
 
-// layout is what reading and writing with some lengths needs.
+// layout is the tables for reading and writing with some lengths.
 type layout struct {
 	groups [256]group
 	mask   [4]uint32
-	codes  [33]uint8 // by the bits of a number; 4 where it is too large
-	packs  [33]uint8 // the same, and the bits of its code below
+	codes  [33]uint8 // by the bits of a number; 4 if it is too large
+	packs  [33]uint8 // by the bits of a number: its code, and the length in bits below
 	bits   [4]uint8  // by code
-	wide   bool      // two numbers may be longer than a load
+	wide   bool      // two numbers may exceed a load
 }
 
-// packBits is how many bits of an entry of packs are a count of bits.
+// packBits is how many bits of an element of packs hold the length.
 const (
 	packBits = 6
 	packMask = 1<<packBits - 1
@@ -80,12 +80,12 @@ func newLayout(l lengths) *layout {
 
 var wideLayout = newLayout(wideLengths)
 
-// layouts are those of tables, by the set of their lengths, once they were needed.
-// Tables share them: a layout is six kilobytes, which stay in the processor's cache
-// where the tables of many cells are read in turns.
+// layouts caches the layouts of tables by the set of their lengths. Tables share them, because a
+// layout is six kilobytes and should stay in the processor's cache if the tables of many cells
+// are read.
 var layouts [1 << (maxLength + 1)]atomic.Pointer[layout]
 
-// layoutOf returns the layout of lengths that are valid. It must not be changed.
+// layoutOf returns the layout of valid lengths. The caller must not change it.
 func layoutOf(l lengths) *layout {
 	known := &layouts[1<<l[0]|1<<l[1]|1<<l[2]|1<<l[3]]
 	y := known.Load()
@@ -96,7 +96,7 @@ func layoutOf(l lengths) *layout {
 	return y
 }
 
-// histogram counts numbers by their bits.
+// histogram counts numbers by their length in bits.
 type histogram [33]uint64
 
 func (h *histogram) add(numbers []uint32) {
@@ -105,11 +105,12 @@ func (h *histogram) add(numbers []uint32) {
 	}
 }
 
-// best returns the lengths with which the numbers take the fewest bits.
+// best returns the lengths with the smallest total size of the numbers.
 func (h *histogram) best() lengths {
-	// A number that is too large makes a list wide: about so many bits more.
+	// If a number is too large, its list becomes wide and grows by about this many bits.
 	const penalty = 300
 	least, choice := ^uint64(0), lengths{0, 1, 2, 4}
+	// 1. Try every set of four lengths. There are only 70.
 	for set := range 1 << (maxLength + 1) {
 		if bits.OnesCount(uint(set)) != 4 {
 			continue
@@ -118,6 +119,8 @@ func (h *histogram) best() lengths {
 		for i, s := 0, uint(set); s != 0; i, s = i+1, s&(s-1) {
 			l[i] = uint8(bits.TrailingZeros(s))
 		}
+		// 2. Add up the bits of all numbers. Codes ascend with the bits, so code never goes
+		// back.
 		cost, code := uint64(0), 0
 		for b, n := range h {
 			for code < 4 && b > 4*int(l[code]) {
@@ -136,10 +139,10 @@ func (h *histogram) best() lengths {
 	return choice
 }
 
-// unpack decodes four numbers v for each control byte, from nybble at of data
-// on, and sets out to the running sums of last + v + 1, in 32 bits. It returns
-// the last sum in 64 bits and the nybble behind the numbers. ok is false where
-// out has no room, or data less than svbSlack bytes from a group on.
+// unpack decodes four numbers v for each control byte, from nybble at of data on. It sets out to
+// the running sums of last + v + 1, in 32 bits. It returns the last sum in 64 bits, and the
+// nybble behind the numbers. ok is false if out is too short, or if a group has less than
+// svbSlack bytes of data.
 func (y *layout) unpack(out []uint32, control, data []byte, at uint64, last uint64) (sum, end uint64, ok bool) {
 	if len(data) < svbSlack {
 		return 0, 0, len(control) == 0
@@ -148,6 +151,7 @@ func (y *layout) unpack(out []uint32, control, data []byte, at uint64, last uint
 		return y.unpackWide(out, control, data, at, last)
 	}
 	limit := uint64(len(data)-svbSlack) * 2
+	// Loads are unchecked, because the loop checks each group against limit.
 	first := unsafe.Pointer(unsafe.SliceData(data))
 	for _, c := range control {
 		if at > limit+1 || len(out) < 4 {
@@ -155,8 +159,8 @@ func (y *layout) unpack(out []uint32, control, data []byte, at uint64, last uint
 		}
 		g := &y.groups[c]
 		mid := at + uint64(g.pair)
-		// The first two numbers have 7 bytes at most, and the last of those that are read
-		// here is 15 bytes behind at>>1: less than svbSlack.
+		// The first two numbers have at most 7 bytes. The last byte read here is 15 bytes behind
+		// at>>1, which is less than svbSlack.
 		a := load(first, at>>1) >> (at & 1 * 4)
 		b := load(first, mid>>1) >> (mid & 1 * 4)
 		v0 := last + uint64(uint32(a)&g.mask[0]) + 1
@@ -170,7 +174,7 @@ func (y *layout) unpack(out []uint32, control, data []byte, at uint64, last uint
 	return last, at, true
 }
 
-// load reads the 8 bytes at a place from first on, which must be there.
+// load reads the 8 bytes at offset at from first, which must exist.
 func load(first unsafe.Pointer, at uint64) uint64 {
 	return binary.LittleEndian.Uint64((*[8]byte)(unsafe.Add(first, at))[:])
 }
@@ -194,7 +198,7 @@ func (y *layout) unpackWide(out []uint32, control, data []byte, at uint64, last 
 	return last, at, true
 }
 
-// size returns the bytes of the data of numbers, and whether all fit the layout.
+// size returns the length of the numbers' data in bytes, and whether all fit the layout.
 func (y *layout) size(numbers []uint32) (bytes uint64, ok bool) {
 	n := uint64(0)
 	for _, v := range numbers {
@@ -207,12 +211,13 @@ func (y *layout) size(numbers []uint32) (bytes uint64, ok bool) {
 	return (n + 7) / 8, true
 }
 
-// padding returns the nybbles of so many codes past the last number, which
-// unpack counts and the data has not.
+// padding returns the nybbles of that many codes past the last number. unpack counts them, but
+// the data does not have them.
 func (y *layout) padding(codes uint64) uint64 { return codes * uint64(y.bits[0]>>2) }
 
-// pack appends the control bytes and the data of numbers, all of which fit.
+// pack appends the control bytes and the data of numbers. All must fit.
 func (y *layout) pack(dst []byte, numbers []uint32) []byte {
+	// 1. Fill the last group with zeros. Their bits are taken off at the end.
 	padding := 0 // bits
 	for len(numbers)%4 != 0 {
 		numbers = append(numbers, 0)
@@ -220,12 +225,13 @@ func (y *layout) pack(dst []byte, numbers []uint32) []byte {
 	}
 	n := len(numbers)
 	control := len(dst)
+	// 2. Make room for the largest result plus one store, because each store writes 8 bytes.
 	dst = slices.Grow(dst, n/4+4*n+8)
 	buf := dst[:cap(dst)]
 	p := control + n/4
-	acc, have := uint64(0), uint(0) // bits that are not written
+	acc, have := uint64(0), uint(0) // bits not yet written
 	for ; !y.wide && len(numbers) >= 4; numbers = numbers[4:] {
-		// Two numbers and half a byte are in one store.
+		// One store holds two numbers and half a byte.
 		p0, p1 := y.packs[bits.Len32(numbers[0])], y.packs[bits.Len32(numbers[1])]
 		p2, p3 := y.packs[bits.Len32(numbers[2])], y.packs[bits.Len32(numbers[3])]
 		buf[control] = p0>>packBits | p1>>packBits<<2 | p2>>packBits<<4 | p3>>packBits<<6
@@ -244,6 +250,7 @@ func (y *layout) pack(dst []byte, numbers []uint32) []byte {
 		acc >>= have &^ 7 & 63
 		have &= 7
 	}
+	// 3. If the layout is wide, write number by number, because two may exceed a store.
 	for ; len(numbers) >= 4; numbers = numbers[4:] {
 		c := byte(0)
 		for i, v := range numbers[:4] {

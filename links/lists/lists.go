@@ -1,4 +1,4 @@
-// This file holds the vocabulary: codecs, options, errors.
+// Vocabulary: codecs, options, errors.
 
 package lists
 
@@ -7,17 +7,17 @@ import (
 	"fmt"
 )
 
-// Codec says how the numbers of lists become bytes.
+// Codec is the coding of the lists' numbers.
 type Codec byte
 
 const (
-	// StreamVByte is the default: numbers of four lengths that suit the table, four
-	// decoded at a time. It is the fastest.
+	// StreamVByte is the default and the fastest: numbers of four lengths chosen for the table,
+	// decoded four at a time.
 	StreamVByte Codec = 1
 	// Nybble is the coding of the Scalable Hyperlink Store, for comparison.
 	Nybble Codec = 2
-	// Reference is StreamVByte where a list may copy from one of the seven before it.
-	// It is the smallest, and reads a few times as slowly.
+	// Reference is StreamVByte with lists that may copy from one of the seven before them. It is
+	// the smallest. Reading takes a few times as long.
 	Reference Codec = 3
 )
 
@@ -35,22 +35,22 @@ func (c Codec) String() string {
 	return fmt.Sprintf("codec %d", byte(c))
 }
 
-// MaxStride is the greatest stride of positions.
+// MaxStride is the maximum of Options.Stride.
 const MaxStride = 1 << 10
 
-// Options of a table. The zero value is the best for a cell that is read a lot.
+// Options of a table. The zero value suits cells that are read often.
 type Options struct {
-	// Codec is StreamVByte where it is 0, and chosen where it is Auto.
+	// Codec is the codec of the lists. 0 is StreamVByte; Auto lets the builder choose.
 	Codec Codec
-	// Stride is how many lists have one position together: reading one of them
-	// goes over those before it. 0 is 1, the fastest; at most MaxStride, and 1 for
+	// Stride is the number of lists that share one position. To read one of them, the ones
+	// before it must be skipped. 0 is 1, the fastest. It must be at most MaxStride, and 1 for
 	// Reference.
 	Stride int
-	// LocalOnly says that no list has ghosts. It saves a nybble a list in Nybble.
+	// LocalOnly must be set only if no list has ghosts. It saves a nybble a list in Nybble.
 	LocalOnly bool
 }
 
-// Validate says what is wrong with the options.
+// Validate returns an error if an option is invalid.
 func (o Options) Validate() error {
 	if o.Codec != 0 && o.Codec != Auto && codecOf(o.Codec) == nil {
 		return fmt.Errorf("lists: %v is unknown: use one of the package's constants", o.Codec)
@@ -65,49 +65,49 @@ func (o Options) Validate() error {
 }
 
 var (
-	// ErrCorrupt says that bytes are not a table, or are a damaged one.
+	// ErrCorrupt is wrapped if bytes are not a table or a damaged one.
 	ErrCorrupt = errors.New("lists: damaged table of links")
-	// ErrVersion says that a table is of a newer format or codec than this code.
+	// ErrVersion is wrapped if a table has a newer format or codec than this code.
 	ErrVersion = errors.New("lists: table of links of an unknown version or codec")
-	// ErrOrder says that a list to be built does not ascend strictly, or names a
-	// local target that is not there.
+	// ErrOrder is wrapped if a list to be built does not ascend strictly, or if its local target
+	// is not a key.
 	ErrOrder = errors.New("lists: targets out of order or range")
-	// ErrTooLarge says that a list or table has more than its format can count.
+	// ErrTooLarge is wrapped if a list or table exceeds a limit of its format.
 	ErrTooLarge = errors.New("lists: too many targets or keys")
 )
 
-// codec is what a [Codec] stands for. A pos is the codec's own unit.
+// codec implements a [Codec]. The unit of a pos depends on the codec.
 type codec interface {
 	// encoder returns an empty encoder.
 	encoder(localOnly bool) encoder
-	// limit returns the greatest position in data, which is the codec's part of a
-	// table, or false where data cannot be that.
+	// limit returns the greatest position in data, the codec's part of a table. It returns false
+	// if data cannot be that part.
 	limit(data []byte) (uint64, bool)
 	// degrees returns the numbers of targets of the list at pos.
 	degrees(t *Table, pos uint64) (locals, ghosts uint32, ok bool)
-	// skip returns where the list behind the one at pos begins.
+	// skip returns the position of the list behind the one at pos.
 	skip(t *Table, pos uint64) (next uint64, ok bool)
 	// decode appends the targets of key's list, at pos.
 	decode(t *Table, key uint32, pos uint64, locals, ghosts []uint32) (l, g []uint32, ok bool)
-	// scan sets s.locals and s.ghosts to the list of key at s.pos, or to its first
-	// piece, and s.pos and s.rest to what follows.
+	// scan sets s.locals and s.ghosts to the list of key at s.pos, or to its first piece. It
+	// advances s.pos, and sets s.rest to the rest of a long list.
 	scan(s *Scanner, key uint32) (ok bool)
-	// more sets s.locals and s.ghosts to the next piece of a list that s.rest tells of.
+	// more sets s.locals and s.ghosts to the next piece of the list in s.rest.
 	more(s *Scanner, key uint32) (ok bool)
 }
 
-// encoder makes the lists' part of a table.
+// encoder writes the lists' part of a table.
 type encoder interface {
-	// sample tells of a list that will be appended: one of the first.
+	// sample passes one of the first lists. It will be appended later.
 	sample(key uint32, locals, ghosts []uint32)
-	// begin ends the sample and returns what the lengths of numbers are, if that
-	// means anything; again the same later.
+	// begin ends the sample and returns the lengths of numbers, if the codec has any. Later
+	// calls return the same.
 	begin() lengths
-	// append appends the list of a key: checked, ascending targets.
+	// append appends the list of a key. Targets must ascend; the builder has checked that.
 	append(key uint32, locals, ghosts []uint32)
-	// position is where the next list begins.
+	// position returns the position of the next list.
 	position() uint64
-	// size is the bytes of the lists so far, about.
+	// size returns the approximate length of the lists so far, in bytes.
 	size() uint64
 	// appendTo appends the lists' part of the table.
 	appendTo(dst []byte) []byte
@@ -125,11 +125,11 @@ func codecOf(c Codec) codec {
 	return nil
 }
 
-// zigzag is target - key, of 32 bits that wrap, with its sign in the lowest bit.
+// zigzag returns target - key in 32 bits, modulo 2^32, with the sign in the lowest bit.
 func zigzag(target, key uint32) uint32 {
 	d := target - key
 	return d<<1 ^ uint32(int32(d)>>31)
 }
 
-// unzigzag is the target of zigzag.
+// unzigzag returns the target of zigzag.
 func unzigzag(z, key uint32) uint32 { return key + (z>>1 ^ -(z & 1)) }

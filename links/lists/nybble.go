@@ -1,5 +1,5 @@
-// This file holds the codec Nybble, drawn in the package comment: the paper's
-// variable-nybble code, whose size and speed others are compared with.
+// Codec Nybble: the paper's variable-nybble code, for comparisons of size and speed. The package
+// comment draws it.
 
 package lists
 
@@ -18,16 +18,17 @@ const (
 
 // nybbles reads numbers one by one. The zero value has none.
 //
-// Invariant: payload and ends have their unread part highest, and zeros below it.
+// Invariant: the unread parts of payload and ends are in their highest bits; the bits below are
+// zero.
 type nybbles struct {
 	words   []byte
 	next    int // offset of the next word
 	payload uint64
-	ends    uint64 // a bit for each nybble of payload: the last of its number
-	left    int    // nybbles of payload not read
+	ends    uint64 // one bit for each nybble of payload, set on the last of a number
+	left    int    // unread nybbles of payload
 }
 
-// seek sets the reader before a nybble of words, or to their end.
+// seek sets the reader before nybble pos of words, or to their end.
 func (r *nybbles) seek(words []byte, pos uint64) {
 	*r = nybbles{words: words}
 	if pos/wordNybbles >= uint64(len(words))/wordBytes {
@@ -42,7 +43,7 @@ func (r *nybbles) seek(words []byte, pos uint64) {
 	r.left -= int(skip)
 }
 
-// position is the nybble that comes next.
+// position returns the index of the next nybble.
 func (r *nybbles) position() uint64 {
 	return uint64(r.next)/wordBytes*wordNybbles - uint64(r.left)
 }
@@ -59,7 +60,7 @@ func (r *nybbles) load() bool {
 	return true
 }
 
-// number reads a number; ok is false at the end and where one has no end.
+// number reads a number. ok is false at the end, or if the number has no end.
 func (r *nybbles) number() (v uint64, ok bool) {
 	if r.ends == 0 {
 		return r.numberAcross()
@@ -72,7 +73,7 @@ func (r *nybbles) number() (v uint64, ok bool) {
 	return v, true
 }
 
-// numberAcross reads a number that does not end in this word.
+// numberAcross reads a number that ends in a later word.
 func (r *nybbles) numberAcross() (v uint64, ok bool) {
 	length := 0
 	for r.ends == 0 {
@@ -90,7 +91,7 @@ func (r *nybbles) numberAcross() (v uint64, ok bool) {
 	return v<<(4*uint(n)) | low, true
 }
 
-// skip goes over n numbers.
+// skip skips n numbers.
 func (r *nybbles) skip(n uint64) bool {
 	for {
 		c := uint64(bits.OnesCount64(r.ends))
@@ -118,11 +119,11 @@ func (r *nybbles) head(localOnly bool) (locals, ghosts uint32, ok bool) {
 	return uint32(l), uint32(g), ok && l <= math.MaxUint32 && g <= math.MaxUint32 && l+g <= math.MaxUint32
 }
 
-// gaps appends n targets below end; after are those gaps away from last.
+// gaps appends n targets below end. It reads them as gaps; last is the target before them.
 func (r *nybbles) gaps(dst []uint32, n, last uint64, end uint32) ([]uint32, bool) {
 	for range n {
 		gap, ok := r.number()
-		// No sum here passes 2^33.
+		// The sum stays below 2^33, so it cannot overflow.
 		if last += gap; !ok || gap == 0 || gap > math.MaxUint32 || last >= uint64(end) {
 			return nil, false
 		}
@@ -143,7 +144,7 @@ func (r *nybbles) first(key uint32, local bool, end uint32) (uint64, bool) {
 	return v, v < uint64(end)
 }
 
-// list appends n > 0 targets, the first ones of a list.
+// list appends the first n > 0 targets of a list.
 func (r *nybbles) list(dst []uint32, n uint64, key uint32, local bool, end uint32) ([]uint32, bool) {
 	first, ok := r.first(key, local, end)
 	if !ok {
@@ -156,7 +157,7 @@ type nybble struct{}
 
 func (nybble) encoder(localOnly bool) encoder { return &nybbleEncoder{localOnly: localOnly} }
 
-// limit is the number of nybbles of payload.
+// limit returns the number of nybbles of payload.
 func (nybble) limit(data []byte) (uint64, bool) {
 	words := uint64(len(data)) / wordBytes
 	if words == 0 {
@@ -184,7 +185,7 @@ func (nybble) decode(t *Table, key uint32, pos uint64, locals, ghosts []uint32) 
 	var r nybbles
 	r.seek(t.data, pos)
 	numLocals, numGhosts, ok := r.head(t.localOnly)
-	// A number has a nybble at least.
+	// Each number has at least one nybble, so the counts must not exceed the data.
 	if !ok || uint64(numLocals)+uint64(numGhosts) > t.limit-pos {
 		return nil, nil, false
 	}
@@ -206,7 +207,7 @@ func (c nybble) scan(s *Scanner, key uint32) bool {
 	return c.more(s, key)
 }
 
-// more keeps the last target in s.rest.last, and 2^64-1 before the first one.
+// more keeps the last target in s.rest.last. Before the first target it is 2^64-1.
 func (nybble) more(s *Scanner, key uint32) bool {
 	r, room, out, ok := &s.rest, uint64(PieceLen), s.buf[:0], true
 	locals := min(uint64(r.locals), room)
@@ -226,7 +227,7 @@ func (nybble) more(s *Scanner, key uint32) bool {
 	return true
 }
 
-// part appends n targets from where the scanner is in its list.
+// part appends the next n targets of the scanner's list.
 func (s *Scanner) part(dst []uint32, n uint64, key uint32, local bool, end uint32) ([]uint32, bool) {
 	if n == 0 {
 		return dst, true
@@ -243,12 +244,12 @@ func (s *Scanner) part(dst []uint32, n uint64, key uint32, local bool, end uint3
 	return dst, ok
 }
 
-// nybbleEncoder makes the words of Nybble.
+// nybbleEncoder writes the words of Nybble.
 type nybbleEncoder struct {
 	localOnly bool
 	buf       []byte // whole words
-	word      uint64 // payload and ends of the word begun
-	used      uint   // nybbles of it
+	word      uint64 // payload and ends of the current word
+	used      uint   // nybbles used in it
 }
 
 func (e *nybbleEncoder) sample(uint32, []uint32, []uint32) {}

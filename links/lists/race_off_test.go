@@ -1,3 +1,5 @@
+// Constant for builds without the race detector.
+
 //go:build !race
 
 package lists

@@ -1,3 +1,5 @@
+// Constant for builds with the race detector.
+
 //go:build race
 
 package lists

@@ -1,4 +1,4 @@
-// This file makes the lists of the codec Reference.
+// Encoder of the codec Reference.
 
 package lists
 
@@ -9,26 +9,27 @@ import (
 	"slices"
 )
 
-// refEncoder makes the lists of Reference. It keeps the last lists.
+// refEncoder writes the lists of Reference. It keeps the last lists, because a list may copy
+// from them.
 type refEncoder struct {
 	numberEncoder
 	past   [refWindow + 1]pastTargets // by key modulo their number
-	rest   [2][]uint32                // locals and ghosts that are not copied
+	rest   [2][]uint32                // locals and ghosts that must not be copied
 	mask   []byte
-	copies []byte // the list as one that copies
-	chain  int    // lists that one reads behind a list, at most refChain; 0 is that
+	copies []byte // the list in the form that copies
+	chain  int    // maximum number of other lists per read, at most refChain; 0 is refChain
 }
 
 // pastTargets is one of the last lists.
 type pastTargets struct {
 	targets []uint32 // locals, then ghosts
 	locals  int
-	depth   int // how many lists one reads behind it
+	depth   int // number of other lists that a read of it needs
 	usable  bool
-	marks   uint64 // a bit of 64 for each target: lists with few in common are not alike
+	marks   uint64 // 64 bits, one set for each target: similar lists share many
 }
 
-// marks are those of a list.
+// marks returns the marks of a list.
 func marks(locals, ghosts []uint32) (m uint64) {
 	for _, v := range locals {
 		m |= 1 << (v * 0x9e3779b1 >> 26)
@@ -39,7 +40,7 @@ func marks(locals, ghosts []uint32) (m uint64) {
 	return m
 }
 
-// begin forgets the lists of the sample: they come again.
+// begin drops the lists of the sample, because they come again.
 func (e *refEncoder) begin() lengths {
 	if e.layout == nil {
 		e.past = [refWindow + 1]pastTargets{}
@@ -58,7 +59,7 @@ func (e *refEncoder) sample(key uint32, locals, ghosts []uint32) {
 	e.remember(key, locals, ghosts)
 }
 
-// remember makes a list one that may be copied, if it is not too long.
+// remember keeps a list for copying, if it is not too long.
 func (e *refEncoder) remember(key uint32, locals, ghosts []uint32) *pastTargets {
 	slot := &e.past[key%(refWindow+1)]
 	slot.usable = false
@@ -72,6 +73,7 @@ func (e *refEncoder) remember(key uint32, locals, ghosts []uint32) *pastTargets 
 
 func (e *refEncoder) append(key uint32, locals, ghosts []uint32) {
 	e.numbers = appendNumbers(e.numbers[:0], key, locals, ghosts)
+	// 1. Write the list without copies.
 	y := e.choose(e.numbers)
 	start := len(e.buf)
 	e.buf = y.appendCounts(e.buf, e.numbers, len(locals), len(ghosts))
@@ -80,11 +82,13 @@ func (e *refEncoder) append(key uint32, locals, ghosts []uint32) {
 		e.buf = y.pack(e.buf, e.numbers)
 		return
 	}
+	// 2. If the list may copy, its head must have a byte for the source.
 	e.buf = y.pack(append(e.buf, 0), e.numbers)
 	back := e.best(key, locals, ghosts)
 	if back == 0 {
 		return
 	}
+	// 3. Write the list with copies, and keep the shorter form.
 	source := &e.past[(key-back)%(refWindow+1)]
 	e.split(source, locals, ghosts)
 	e.numbers = appendNumbers(e.numbers[:0], key, e.rest[0], e.rest[1])
@@ -101,15 +105,16 @@ func (e *refEncoder) append(key uint32, locals, ghosts []uint32) {
 	}
 }
 
-// best returns how many keys before is the list that has most targets in common
-// with this one, of those that may be copied; 0 where none has enough. It looks
-// at the two whose marks are the most alike.
+// best returns the distance in keys to the list with the most common targets, or 0 if no list
+// has enough. Only usable lists count, because chains are bounded. It compares the two lists
+// with the most similar marks.
 func (e *refEncoder) best(key uint32, locals, ghosts []uint32) (back uint32) {
 	m := marks(locals, ghosts)
 	var first, second struct {
 		back  uint32
 		score int
 	}
+	// 1. Rank by marks, because a full comparison of seven lists takes too long.
 	chain := cmp.Or(e.chain, refChain)
 	for b := uint32(1); b <= min(refWindow, key); b++ {
 		p := &e.past[(key-b)%(refWindow+1)]
@@ -124,6 +129,7 @@ func (e *refEncoder) best(key uint32, locals, ghosts []uint32) (back uint32) {
 			second.back, second.score = b, score
 		}
 	}
+	// 2. Compare the two best ones target by target.
 	most := 2
 	for _, b := range []uint32{first.back, second.back} {
 		if b == 0 {
@@ -131,7 +137,7 @@ func (e *refEncoder) best(key uint32, locals, ghosts []uint32) (back uint32) {
 		}
 		p := &e.past[(key-b)%(refWindow+1)]
 		n := common(p.targets[:p.locals], locals) + common(p.targets[p.locals:], ghosts)
-		// A mask costs a bit a target of the source.
+		// A mask costs one bit for each target of the source.
 		if n -= len(p.targets) / 8; n > most {
 			most, back = n, b
 		}
@@ -139,7 +145,7 @@ func (e *refEncoder) best(key uint32, locals, ghosts []uint32) (back uint32) {
 	return back
 }
 
-// common counts the targets that two ascending lists have in common.
+// common returns the number of common targets of two ascending lists.
 func common(a, b []uint32) (n int) {
 	for len(a) > 0 && len(b) > 0 {
 		x, y := a[0], b[0]
@@ -156,8 +162,8 @@ func common(a, b []uint32) (n int) {
 	return n
 }
 
-// split sets e.mask to what is copied of source, without the last bytes that are
-// all ones, and e.rest to the targets that are not.
+// split sets e.mask to the mask of the targets copied from source, without trailing bytes of
+// ones. It sets e.rest to the other targets.
 func (e *refEncoder) split(source *pastTargets, locals, ghosts []uint32) {
 	n := len(source.targets)
 	e.mask = slices.Grow(e.mask[:0], (n+7)/8)[:(n+7)/8]

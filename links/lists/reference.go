@@ -1,4 +1,4 @@
-// This file reads the codec Reference, drawn in the package comment.
+// Reader of the codec Reference; the package comment draws it.
 
 package lists
 
@@ -10,32 +10,33 @@ import (
 )
 
 const (
-	// refWindow is how many lists back a list may copy from.
+	// refWindow is the greatest distance, in keys, to the source of a copy.
 	refWindow = 7
-	// refChain is how many lists one reads behind a list, at most.
+	// refChain is the maximum number of other lists that a read of one list needs.
 	refChain = 3
-	// refLeast is the least length of a list that reports whether it copies.
+	// refLeast is the least length of a list with a byte for its source.
 	refLeast = 4
-	// refMask is the count of mask bytes from which on more of it follows.
+	// refMask is the count of mask bytes from which on a uvarint follows.
 	refMask = 31
 )
 
-// refList is the head of a list. Its svbList is that of the targets that are
-// not copied; locals and ghosts count all of the list.
+// refList is the head of a list. Its svbList describes the targets that are not copied; locals
+// and ghosts count the whole list.
 type refList struct {
 	svbList
 	locals, ghosts uint32
-	back           uint32 // the list that is copied from is so many keys before; 0 is none
+	back           uint32 // distance in keys to the source; 0 is none
 	mask           []byte
-	next           uint64 // where control bytes begin
+	next           uint64 // offset of the control bytes
 	limit          uint64
 }
 
-// parse reads the head of the list at pos, which is below limit. Where back is
-// 0 its svbList is complete.
+// parse decodes the head of the list at pos, which must be below limit. If back is 0, the
+// svbList is complete. Otherwise place must complete it.
 func (l *refList) parse(data []byte, pos, limit uint64) bool {
 	b := data[pos]
 	pos++
+	// 1. Decode the counts of the whole list.
 	l.svbList = svbList{locals: uint32(b & svbLocals), ghosts: uint32(b >> 5)}
 	l.back, l.mask, l.limit = 0, nil, limit
 	if l.svbList.locals == svbLocals || l.svbList.ghosts == svbGhosts {
@@ -46,6 +47,7 @@ func (l *refList) parse(data []byte, pos, limit uint64) bool {
 	}
 	l.locals, l.ghosts = l.svbList.locals, l.svbList.ghosts
 	n := l.size()
+	// 2. Decode the source and the mask. Short and long lists have none.
 	if n >= refLeast && n < svbLong {
 		if pos >= limit {
 			return false
@@ -68,13 +70,14 @@ func (l *refList) parse(data []byte, pos, limit uint64) bool {
 		l.mask = data[pos : pos+size]
 		pos += size
 	}
+	// 3. Without a source, nothing is copied, so the head is complete.
 	l.next = pos
 	return l.back > 0 || l.place(0, 0)
 }
 
 func (l *refList) size() uint64 { return uint64(l.locals) + uint64(l.ghosts) }
 
-// place completes the svbList of a list of which so many targets are copied.
+// place completes the svbList if that many targets are copied.
 func (l *refList) place(locals, ghosts int) bool {
 	if uint64(locals) > uint64(l.locals) || uint64(ghosts) > uint64(l.ghosts) {
 		return false
@@ -95,8 +98,8 @@ type refScratch struct {
 
 var refScratches = sync.Pool{New: func() any { return new(refScratch) }}
 
-// merge decodes a list that copies from source, which has so many locals, into
-// out, which has room for the list. It returns where the list ends.
+// merge decodes a list that copies from source, with sourceLocals locals, into out, which must
+// have room for the list. It returns the end of the list.
 func (l *refList) merge(t *Table, s *refScratch, out []uint32, key uint32, source []uint32, sourceLocals int) (end uint64, ok bool) {
 	copied, locals, ok := l.copied(s.copied[:0], source, sourceLocals)
 	if !ok || !l.place(locals, len(copied)-locals) {
@@ -113,11 +116,12 @@ func (l *refList) merge(t *Table, s *refScratch, out []uint32, key uint32, sourc
 	return end, ok
 }
 
-// copied appends what the mask takes of source, and counts the locals in it.
+// copied appends the targets of source selected by the mask, and counts the locals among them.
 func (l *refList) copied(dst, source []uint32, sourceLocals int) (copied []uint32, locals int, ok bool) {
 	if 8*(len(l.mask)-1) >= len(source) && len(l.mask) > 0 {
 		return nil, 0, false
 	}
+	// A missing mask byte is all ones, because trailing bytes of ones are left out.
 	for at := 0; at < len(source); at += 8 {
 		m := byte(0xff)
 		if at/8 < len(l.mask) {
@@ -135,7 +139,7 @@ func (l *refList) copied(dst, source []uint32, sourceLocals int) (copied []uint3
 			}
 			break
 		}
-		// All eight are written and some of them kept, which needs no branch.
+		// All eight are written and only some kept, because that needs no branch.
 		n := len(dst)
 		from, to := (*[8]uint32)(source[at:]), (*[8]uint32)(dst[n:n+8])
 		k := uint(0)
@@ -148,8 +152,7 @@ func (l *refList) copied(dst, source []uint32, sourceLocals int) (copied []uint3
 	return dst, locals, true
 }
 
-// mergeInto fills out with two ascending lists. It is false where they have a
-// target in common.
+// mergeInto fills out with two ascending lists. It returns false if they have a common target.
 func mergeInto(out, a, b []uint32) bool {
 	if len(out) != len(a)+len(b) {
 		return false
@@ -183,7 +186,7 @@ func (reference) degrees(t *Table, pos uint64) (locals, ghosts uint32, ok bool) 
 	return l.locals, l.ghosts, ok
 }
 
-// skip is not needed: the stride is 1.
+// skip always fails. It is not needed, because the stride must be 1.
 func (reference) skip(*Table, uint64) (uint64, bool) { return 0, false }
 
 func (reference) decode(t *Table, key uint32, pos uint64, locals, ghosts []uint32) (l, g []uint32, ok bool) {
@@ -211,8 +214,9 @@ func (reference) decode(t *Table, key uint32, pos uint64, locals, ghosts []uint3
 	return locals[:at+int(h.locals)], ghosts, true
 }
 
-// chain decodes a list that copies, and first those that it copies from.
+// chain decodes a list that copies, after the lists that it copies from.
 func (l *refList) chain(t *Table, s *refScratch, out []uint32, key uint32) bool {
+	// 1. Follow the sources to a list that copies from none. A longer chain is damage.
 	var heads [refChain]refList
 	keys := [refChain + 1]uint32{key}
 	depth, h := 0, l
@@ -228,10 +232,13 @@ func (l *refList) chain(t *Table, s *refScratch, out []uint32, key uint32) bool 
 			return false
 		}
 	}
+	// 2. Decode that list.
 	source := s.chain[depth&1][:(h.size()+slack)&^slack]
 	if _, ok := h.body(t, source, keys[depth]); !ok {
 		return false
 	}
+	// 3. Decode back towards this list. Two buffers are enough, because each list needs only the
+	// one before.
 	for depth--; depth > 0; depth-- {
 		copies := &heads[depth-1]
 		to := s.chain[depth&1][:copies.size()]
@@ -244,11 +251,11 @@ func (l *refList) chain(t *Table, s *refScratch, out []uint32, key uint32) bool 
 	return ok
 }
 
-// history is what a scanner keeps of the last lists.
+// history is a scanner's memory of the last lists.
 type history struct {
 	refScratch
-	past  [refWindow + 1]pastList // by key modulo their number
-	at    int                     // where the next list goes
+	past  [refWindow + 1]pastList // by key modulo the length
+	at    int                     // start of the next list
 	arena [4 * refWindow * svbLong]uint32
 }
 
@@ -260,19 +267,20 @@ type pastList struct {
 	locals, ghosts int
 }
 
-// reset forgets all lists.
+// reset drops all lists.
 func (h *history) reset() {
 	h.past, h.at = [refWindow + 1]pastList{}, 0
 }
 
-// room returns room for a list of less than svbLong targets, and slack. It moves
-// the lists that may be copied to the front where the arena ends.
+// room returns room for a list of less than svbLong targets, and slack. At the end of the arena
+// it moves the lists of the window to the front.
 func (h *history) room(key uint32) []uint32 {
 	if h.at+svbLong <= len(h.arena) {
 		return h.arena[h.at:]
 	}
 	h.at = 0
-	// From the oldest to the newest they lie in this order, so that none is overwritten.
+	// They must move from the oldest to the newest, because they lie in this order: none is
+	// overwritten.
 	for back := uint32(refWindow); back >= 1; back-- {
 		p := &h.past[(key-back)%(refWindow+1)]
 		if p.known && p.key == key-back {
@@ -293,6 +301,7 @@ func (c reference) scan(s *Scanner, key uint32) bool {
 	}
 	h := s.history
 	n := int(l.size())
+	// 1. Return a long list in pieces. It is no source, so its slot stays unknown.
 	slot := &h.past[key%(refWindow+1)]
 	slot.known = false
 	if n >= svbLong {
@@ -300,6 +309,7 @@ func (c reference) scan(s *Scanner, key uint32) bool {
 		s.pos = l.data + l.length
 		return c.more(s, key)
 	}
+	// 2. Decode into the arena, because later lists may copy from there.
 	out := h.room(key)[:(n+slack)&^slack]
 	var ok bool
 	if l.back == 0 {
@@ -315,13 +325,14 @@ func (c reference) scan(s *Scanner, key uint32) bool {
 	if !ok {
 		return false
 	}
+	// 3. Keep the list.
 	*slot = pastList{key: key, known: true, start: h.at, locals: int(l.locals), ghosts: int(l.ghosts)}
 	h.at += n
 	s.locals, s.ghosts = out[:l.locals], out[l.locals:n]
 	return true
 }
 
-// mergeUnknown decodes a list that copies from one which the scan began behind.
+// mergeUnknown decodes a list if its source lies before the start of the scan.
 func (l *refList) mergeUnknown(t *Table, s *refScratch, out []uint32, key uint32) (end uint64, ok bool) {
 	pos, ok := t.position(key - l.back)
 	var h refList

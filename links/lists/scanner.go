@@ -1,8 +1,8 @@
-// This file reads the lists of a range of keys in order.
+// Scanner: the lists of a range of keys, in order.
 
 package lists
 
-// PieceLen is how many targets a [Scanner] gives at once, at most.
+// PieceLen is the most targets that a [Scanner] returns at once.
 const PieceLen = 4096
 
 // Scanner goes through the lists of a range of keys, in their order. Use:
@@ -27,23 +27,23 @@ type Scanner struct {
 	buf            [PieceLen + slack]uint32
 }
 
-// rest is what is left of a long list.
+// rest is the unread part of a long list.
 type rest struct {
 	locals, ghosts uint32
-	control        uint64 // where its control bytes go on in the table's data
-	data           uint64 // where its numbers do, in nybbles
+	control        uint64 // offset of its next control byte in the table's data
+	data           uint64 // offset of its next number, in nybbles
 	layout         *layout
-	last           uint64 // the last target given plus 1, or what stands for it
+	last           uint64 // last returned target + 1, or a codec's start value
 }
 
-// Scan returns a scanner of the keys first ... end-1; end may be beyond Len.
+// Scan returns a scanner of the keys first ... end-1. end may be beyond Len.
 func (t *Table) Scan(first, end uint32) *Scanner {
 	s := new(Scanner)
 	s.Reset(t, first, end)
 	return s
 }
 
-// Reset sets the scanner before first, as [Table.Scan] does, and keeps its memory.
+// Reset sets the scanner before first, like [Table.Scan], and keeps its memory.
 func (s *Scanner) Reset(t *Table, first, end uint32) {
 	end = min(end, t.n)
 	first = min(first, end)
@@ -68,9 +68,9 @@ func (s *Scanner) Reset(t *Table, first, end uint32) {
 	}
 }
 
-// Next goes to the next list, or to the next piece of one of more than PieceLen
-// targets, which has the same key. It returns false after the last, and where
-// the table is damaged: see Err.
+// Next moves to the next list. If a list has more than PieceLen targets, it moves to the next
+// piece, and the key stays the same. It returns false after the last list, or if the table is
+// damaged: see Err.
 func (s *Scanner) Next() bool {
 	if s.rest.locals|s.rest.ghosts != 0 {
 		if s.t.coder.more(s, s.key) {
@@ -101,13 +101,13 @@ func (s *Scanner) fail(key uint32) {
 // Key returns the key of the current list.
 func (s *Scanner) Key() uint32 { return s.key }
 
-// Locals returns the local targets of the current list or piece, valid until the
-// next call of Next.
+// Locals returns the local targets of the current list or piece. They are valid until the next
+// call of Next.
 func (s *Scanner) Locals() []uint32 { return s.locals }
 
-// Ghosts returns the ghost targets of the current list or piece, valid until the
-// next call of Next. They come after all local targets of their list.
+// Ghosts returns the ghosts of the current list or piece. They are valid until the next call of
+// Next. They come after all local targets of their list.
 func (s *Scanner) Ghosts() []uint32 { return s.ghosts }
 
-// Err returns what ended the scan early: it wraps [ErrCorrupt].
+// Err returns the error that ended the scan early, or nil. It wraps [ErrCorrupt].
 func (s *Scanner) Err() error { return s.err }

@@ -1,4 +1,4 @@
-// This file holds the codec StreamVByte, drawn in the package comment.
+// Codec StreamVByte; the package comment draws it.
 
 package lists
 
@@ -12,18 +12,18 @@ import (
 const (
 	// svbSlack is how many bytes behind the last list a reader may load.
 	svbSlack = 24
-	// svbLong is the least length of a list that tells the length of its data.
+	// svbLong is the least length of a list that stores the length of its data.
 	svbLong = 4096
-	// The counts that the first byte of a list holds are below these.
+	// The counts in the first byte of a list are below these.
 	svbLocals, svbGhosts = 31, 7
-	// slack is how many numbers more than a list has are decoded.
+	// slack is the maximum number of extra numbers that are decoded behind a list.
 	slack = 3
 )
 
-// settle ends the decoding of numbers that were unpacked to out: locals, then
-// ghosts, then anything. It turns the ghosts into indexes, and returns what unpack
-// needs to go on after them. It is false where a number is out of range: sum, of
-// 64 bits, differs from what the last targets say where any sum took more than 32.
+// settle finishes the decoding of the numbers in out: locals, then ghosts, then anything. It
+// converts the ghosts into indexes, and returns the start values for the next unpack. It returns
+// false if a number is out of range. To find a sum of more than 32 bits, it compares sum, in 64
+// bits, with the last targets.
 func settle(t *Table, out []uint32, locals, ghosts int, sum uint64) (last uint64, ok bool) {
 	base, last, ok := check(t, out, locals, ghosts, sum)
 	if ok && base > 0 {
@@ -35,12 +35,12 @@ func settle(t *Table, out []uint32, locals, ghosts int, sum uint64) (last uint64
 	return last, ok
 }
 
-// check is settle, but that the ghosts stay as they are: base more than their indexes.
+// check is settle without the conversion: the ghosts stay base more than their indexes.
 func check(t *Table, out []uint32, locals, ghosts int, sum uint64) (base uint32, last uint64, ok bool) {
 	want := uint64(0)
 	n := locals + ghosts
 	if n < len(out) {
-		// What stands for padding is below 2^28, so that 32 bits are enough.
+		// The numbers in place of padding are below 2^28, so 32 bits are enough.
 		want = uint64(out[len(out)-1] - out[n-1])
 	}
 	if locals > 0 {
@@ -71,12 +71,12 @@ func check(t *Table, out []uint32, locals, ghosts int, sum uint64) (base uint32,
 // Invariant: control+ceil((locals+ghosts)/4) <= data <= limit of the table.
 type svbList struct {
 	locals, ghosts uint32
-	control, data  uint64 // where they begin
-	length         uint64 // of the data where locals+ghosts >= svbLong
+	control, data  uint64 // their offsets
+	length         uint64 // of the data if locals+ghosts >= svbLong
 	wide           bool   // the lengths are wideLengths
 }
 
-// parse reads the head of the list at pos, which is below limit.
+// parse decodes the head of the list at pos, which must be below limit.
 func (l *svbList) parse(data []byte, pos, limit uint64) bool {
 	b := data[pos]
 	l.locals, l.ghosts = uint32(b&svbLocals), uint32(b>>5)
@@ -89,7 +89,7 @@ func (l *svbList) parse(data []byte, pos, limit uint64) bool {
 	return l.data <= limit
 }
 
-// parseLong reads what follows the first byte where a count did not fit it.
+// parseLong decodes the rest of the head if a count does not fit the first byte.
 func (l *svbList) parseLong(data []byte, pos, limit uint64) bool {
 	var ok bool
 	if l.control, ok = l.counts(data, pos, limit); !ok {
@@ -99,9 +99,11 @@ func (l *svbList) parseLong(data []byte, pos, limit uint64) bool {
 	return l.data <= limit && l.length <= limit-l.data
 }
 
-// counts reads what follows the first byte, whose counts l has, and returns
-// where that ends.
+// counts decodes the counts behind the first byte; l must hold the counts of that byte. It
+// returns the end of the counts.
 func (l *svbList) counts(data []byte, pos, limit uint64) (next uint64, ok bool) {
+	// 1. A count that fills its bits continues behind the first byte. read bounds each number,
+	// because the sums below must not overflow.
 	locals, ghosts, ok := uint64(l.locals), uint64(l.ghosts), true
 	read := func() (v uint64) {
 		if ok {
@@ -130,7 +132,7 @@ func (l *svbList) counts(data []byte, pos, limit uint64) (next uint64, ok bool) 
 	return pos, ok && n <= math.MaxUint32
 }
 
-// layout returns that of the list's numbers.
+// layout returns the layout of the list's numbers.
 func (l *svbList) layout(t *Table) *layout {
 	if l.wide {
 		return wideLayout
@@ -138,7 +140,7 @@ func (l *svbList) layout(t *Table) *layout {
 	return t.layout
 }
 
-// start returns what unpack starts with so that the first sum is the first target.
+// start returns the start value of unpack. With it the first sum is the first target.
 func (l *svbList) start(t *Table, key uint32) uint64 {
 	if l.locals == 0 {
 		return math.MaxUint64
@@ -147,14 +149,14 @@ func (l *svbList) start(t *Table, key uint32) uint64 {
 	return uint64(unzigzag(first, key)) - uint64(first) - 1
 }
 
-// unpack is that of layout for the list's numbers; len(out) is not 0.
+// unpack is layout.unpack for the list's numbers. out must not be empty.
 func (l *svbList) unpack(t *Table, out []uint32, key uint32) (sum, end uint64, ok bool) {
 	control := t.data[l.control : l.control+uint64(len(out)>>2)]
 	return l.layout(t).unpack(out, control, t.data[l.data:], 0, l.start(t, key))
 }
 
-// body decodes the list into out, whose length is that of the list, rounded up
-// to a multiple of four, and returns where it ends.
+// body decodes the list into out. len(out) must be the list's length, rounded up to a multiple
+// of four. It returns the end of the list.
 func (l *svbList) body(t *Table, out []uint32, key uint32) (end uint64, ok bool) {
 	if len(out) == 0 {
 		return l.data, true
@@ -271,21 +273,21 @@ func (streamVByte) more(s *Scanner, _ uint32) bool {
 	return r.locals|r.ghosts != 0 || (end+1)>>1 == s.pos
 }
 
-// numberEncoder makes lists of numbers with lengths that suit the first of them.
+// numberEncoder writes lists of numbers with lengths chosen by the first lists.
 type numberEncoder struct {
-	buf     []byte   // of the last lists
-	chunks  [][]byte // of those before: nothing is moved while it grows
-	before  uint64   // bytes of chunks
+	buf     []byte   // the last lists
+	chunks  [][]byte // earlier lists, so growth moves nothing
+	before  uint64   // total length of chunks
 	seen    histogram
 	lengths lengths
 	layout  *layout // nil before begin
 	numbers []uint32
 }
 
-// chunkBytes is about the size of a chunk.
+// chunkBytes is the approximate length of a chunk.
 const chunkBytes = 1 << 20
 
-// position makes room for the next list.
+// position makes room for the next list, and returns its position.
 func (e *numberEncoder) position() uint64 {
 	if len(e.buf) >= chunkBytes {
 		e.chunks = append(e.chunks, e.buf)
@@ -330,7 +332,7 @@ func (e *numberEncoder) choose(numbers []uint32) *layout {
 	return e.layout
 }
 
-// svbEncoder makes the lists of StreamVByte.
+// svbEncoder writes the lists of StreamVByte.
 type svbEncoder struct{ numberEncoder }
 
 func (e *svbEncoder) sample(key uint32, locals, ghosts []uint32) {
@@ -356,7 +358,7 @@ func appendNumbers(dst []uint32, key uint32, locals, ghosts []uint32) []uint32 {
 	return dst
 }
 
-// appendGaps appends the gaps of an ascending list, minus 1.
+// appendGaps appends the gaps of an ascending list, each minus 1.
 func appendGaps(dst, list []uint32) []uint32 {
 	last := list[0]
 	for _, v := range list[1:] {
@@ -366,8 +368,8 @@ func appendGaps(dst, list []uint32) []uint32 {
 	return dst
 }
 
-// appendCounts appends the counts of a list, and the length of its data where it
-// has svbLong numbers or more.
+// appendCounts appends the counts of a list. If it has svbLong numbers or more, it appends the
+// length of its data, too.
 func (y *layout) appendCounts(dst []byte, numbers []uint32, locals, ghosts int) []byte {
 	inByte, wide := min(locals, svbLocals), uint64(0)
 	if y.wide {

@@ -1,4 +1,4 @@
-// This file opens a table and reads single lists.
+// Table: opening, and reads of single lists.
 
 package lists
 
@@ -10,26 +10,27 @@ import (
 
 // Table is an open table. It is immutable and safe for concurrent use.
 //
-// Damage that [Open] does not see is seen where a list is read: what a read
-// returns without an error ascends strictly and is in range, local targets
-// below Len, ghosts below GhostEnd. No read panics or leaves the table's bytes.
+// [Open] does not check the lists. A read returns an error if its list is damaged. Otherwise its
+// targets ascend strictly and are in range: locals below Len, ghosts below GhostEnd. No read
+// panics or leaves the table's bytes.
 type Table struct {
 	header
 	coder     codec
 	layout    *layout // of StreamVByte and Reference
 	positions pef.Sequence
 	data      []byte
-	limit     uint64 // the greatest position in data
+	limit     uint64 // greatest position in data
 }
 
-// Open returns the table that b is, all of it. It keeps b, which must not change.
-// It reads the header and the ends of the pieces, not the lists. Errors wrap
-// [ErrCorrupt] or [ErrVersion].
+// Open returns the table in b, which must be the whole of it. It keeps b, which must not change.
+// It checks the header and the ends of the pieces, but not the lists. Errors wrap [ErrCorrupt]
+// or [ErrVersion].
 func Open(b []byte) (*Table, error) {
 	t := new(Table)
 	if err := t.header.parse(b); err != nil {
 		return nil, err
 	}
+	// 1. Split the pieces. The header's check has bounded their lengths.
 	t.coder = codecOf(t.codec)
 	if t.codec != Nybble {
 		t.layout = layoutOf(t.lengths)
@@ -40,6 +41,7 @@ func Open(b []byte) (*Table, error) {
 	if t.positions, used, err = pef.Open(b[headerLen : headerLen+t.positionBytes]); err != nil {
 		return nil, fmt.Errorf("%w: positions: %w", ErrCorrupt, err)
 	}
+	// 2. Check the number of positions and the last one. pef.Open has checked their order.
 	blocks := (uint64(t.n) + uint64(t.stride) - 1) / uint64(t.stride)
 	if uint64(t.positions.Len()) != blocks+1 || t.positionBytes-uint64(used) >= 8 {
 		return nil, fmt.Errorf("%w: %d positions in %d bytes for %d keys with stride %d",
@@ -58,13 +60,13 @@ func Open(b []byte) (*Table, error) {
 // Len returns the number of keys.
 func (t *Table) Len() uint32 { return t.n }
 
-// NumLocals returns the number of local targets of all lists, as the header tells.
+// NumLocals returns the header's number of local targets of all lists.
 func (t *Table) NumLocals() uint64 { return t.locals }
 
-// NumGhosts returns the number of ghost targets of all lists, as the header tells.
+// NumGhosts returns the header's number of ghosts of all lists.
 func (t *Table) NumGhosts() uint64 { return t.ghosts }
 
-// MaxDegree returns the length of the longest list, as the header tells.
+// MaxDegree returns the header's length of the longest list.
 func (t *Table) MaxDegree() uint32 { return t.maxDegree }
 
 // GhostEnd returns 1 + the greatest ghost: the least length of a dictionary.
@@ -73,12 +75,12 @@ func (t *Table) GhostEnd() uint32 { return t.ghostEnd }
 // Codec returns the table's codec.
 func (t *Table) Codec() Codec { return t.codec }
 
-// Size returns the bytes of the table, and of these the ones of its positions.
+// Size returns the length of the table and of its positions, in bytes.
 func (t *Table) Size() (whole, positions uint64) {
 	return headerLen + t.positionBytes + t.dataBytes, t.positionBytes
 }
 
-// position returns where the list of a key below n begins.
+// position returns the position of a key's list. key must be below n.
 func (t *Table) position(key uint32) (uint64, bool) {
 	if t.stride == 1 {
 		pos := t.positions.At(int(key))
@@ -96,8 +98,8 @@ func (t *Table) position(key uint32) (uint64, bool) {
 	return pos, pos < t.limit
 }
 
-// Degrees returns how many local and ghost targets a key has, without decoding
-// them; (0, 0) for a key that is not there, and where damage is seen.
+// Degrees returns the numbers of local targets and ghosts of a key, without decoding them. It
+// returns (0, 0) if the key is missing or the list is damaged.
 func (t *Table) Degrees(key uint32) (locals, ghosts uint32) {
 	if key >= t.n {
 		return 0, 0
@@ -112,18 +114,17 @@ func (t *Table) Degrees(key uint32) (locals, ghosts uint32) {
 	return locals, ghosts
 }
 
-// Degree returns how many targets a key has, as [Table.Degrees] does.
+// Degree returns the number of targets of a key, like [Table.Degrees].
 func (t *Table) Degree(key uint32) uint64 {
 	l, g := t.Degrees(key)
 	return uint64(l) + uint64(g)
 }
 
-// DecodeTogether decodes the list of a key into buf, its local targets and then its
-// ghosts, and returns how many there are of each. It is for short lists in a hurry: ok
-// is false, and buf may have anything, where the list is in another codec than
-// StreamVByte, or is longer than buf (which needs room for a multiple of four), or is
-// damaged; [Table.Decode] tells which. It keeps nothing of buf, which may be on the
-// stack.
+// DecodeTogether decodes the list of a key into buf, local targets before ghosts, and returns
+// both counts. It is for short lists, because it fails for others. ok is false, and buf
+// undefined, in three cases: the codec is not StreamVByte, the list does not fit buf, rounded up
+// to a multiple of four, or the list is damaged. Use [Table.Decode] then. It keeps nothing of
+// buf, so buf may be on the stack.
 func (t *Table) DecodeTogether(buf []uint32, key uint32) (locals, ghosts int, ok bool) {
 	if t.codec != StreamVByte || key >= t.n {
 		return 0, 0, false
@@ -144,11 +145,10 @@ func (t *Table) DecodeTogether(buf []uint32, key uint32) (locals, ghosts int, ok
 	return int(l.locals), int(l.ghosts), ok
 }
 
-// Decode appends the targets of a key to locals and ghosts and returns both. A
-// key that is not there has none. The memory is that of the list, and 16 bytes
-// for each byte of the table at most where the table is damaged; a list that may
-// be too long for one slice is read by [Table.Scan] from key to key+1. After an
-// error, which wraps [ErrCorrupt], nothing is appended.
+// Decode appends the targets of a key to locals and ghosts, and returns both. A missing key has
+// none. It takes the memory of the list. If the table is damaged, that is at most 16 bytes for
+// each byte of the table. If a list may be too long for one slice, use [Table.Scan] from key to
+// key+1. After an error, which wraps [ErrCorrupt], nothing is appended.
 func (t *Table) Decode(key uint32, locals, ghosts []uint32) (l, g []uint32, err error) {
 	if key >= t.n {
 		return locals, ghosts, nil

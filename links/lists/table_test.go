@@ -1,4 +1,4 @@
-// Tests of tables: what is built is read, by key, in order and in pieces.
+// Tests of tables: read by key, in order and in pieces.
 
 package lists
 
@@ -64,7 +64,7 @@ func TestEmptyTables(t *testing.T) {
 	}
 }
 
-// TestExtremes has the greatest numbers that a list may hold.
+// TestExtremes reads the greatest numbers that a list may hold.
 func TestExtremes(t *testing.T) {
 	graph := make([]links, 70000)
 	graph[0] = links{locals: []uint32{0, 1, 2, 3, 69999}, ghosts: []uint32{0}}
@@ -78,7 +78,7 @@ func TestExtremes(t *testing.T) {
 	}
 }
 
-// TestLengths has all short lengths, and those about the limits of formats.
+// TestLengths reads lists of all short lengths, and of lengths near the limits of formats.
 func TestLengths(t *testing.T) {
 	var lengths []int
 	for i := range 70 {
@@ -138,7 +138,7 @@ func TestBuilderRefuses(t *testing.T) {
 	}
 }
 
-// TestBuilderGoesOn says that a table may be taken while it grows.
+// TestBuilderGoesOn checks that AppendTo may be called while the table grows.
 func TestBuilderGoesOn(t *testing.T) {
 	rng := random(t)
 	for _, codec := range codecs {
@@ -172,8 +172,8 @@ func TestBuilderGoesOn(t *testing.T) {
 	}
 }
 
-// TestLongLists reads one list of ten million targets and the one with its
-// backlinks, whole and in pieces.
+// TestLongLists reads a list of up to ten million ghosts, and one of a thousand locals and half as
+// many ghosts, whole and in pieces.
 func TestLongLists(t *testing.T) {
 	for _, codec := range codecs {
 		n := uint32(300_000)
@@ -236,7 +236,7 @@ func testLongLists(t *testing.T, codec Codec, n uint32) {
 	}
 }
 
-// TestManyBytes has a table that its builder holds in several pieces.
+// TestManyBytes builds a table in several chunks.
 func TestManyBytes(t *testing.T) {
 	skipWithRace(t)
 	rng := random(t)
@@ -257,7 +257,7 @@ func TestManyBytes(t *testing.T) {
 	}
 }
 
-// TestNoAllocation says that reading with room for the list allocates nothing.
+// TestNoAllocation checks that a read allocates nothing if the list has room.
 func TestNoAllocation(t *testing.T) {
 	if raceEnabled {
 		t.Skip("the race detector empties pools")
@@ -283,8 +283,7 @@ func TestNoAllocation(t *testing.T) {
 	}
 }
 
-// TestReferencePays says that lists which copy are smaller where there is
-// something to copy.
+// TestReferencePays checks that copying makes lists smaller if there are common targets.
 func TestReferencePays(t *testing.T) {
 	rng := random(t)
 	graph := make([]links, 2000)

@@ -1,5 +1,4 @@
-// The graphs of the benchmarks: a generated web, split into cells, and the
-// hosts' links of 1996.
+// Graphs of the benchmarks: a generated web, split into cells, and the hosts' links of 1996.
 
 package lists
 
@@ -13,10 +12,10 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/trefoildb/trefoil/links/gen"
+	"github.com/trefoildb/trefoil/internal/dataset/linkgen"
 )
 
-// web is a graph of pages that are numbered by host, in URL order.
+// web is a graph of pages, numbered by host, in URL order.
 type web struct {
 	hostOf  []uint32 // by page
 	forward [][]uint32
@@ -25,7 +24,7 @@ type web struct {
 
 // generate returns a generated web of about 20 pages a host.
 func generate(pages uint32) *web {
-	g, err := gen.New(gen.Options{Pages: pages, Seed: 1})
+	g, err := linkgen.New(linkgen.Options{Pages: pages, Seed: 1})
 	if err != nil {
 		panic(err)
 	}
@@ -38,7 +37,7 @@ func generate(pages uint32) *web {
 	return w
 }
 
-// backward returns the links turned round.
+// backward returns the reversed links.
 func (w *web) backward() *web {
 	count := make([]int, len(w.forward))
 	for _, list := range w.forward {
@@ -58,7 +57,7 @@ func (w *web) backward() *web {
 	return out
 }
 
-// ghostOrder says how ghosts are numbered.
+// ghostOrder selects the order of ghosts.
 type ghostOrder int
 
 const (
@@ -67,7 +66,7 @@ const (
 	byPopularity
 )
 
-// part is a cell: its lists and how many distinct ghosts they have.
+// part is a cell: its lists and the number of distinct ghosts.
 type part struct {
 	graph  []links
 	ghosts int
@@ -148,7 +147,7 @@ var sixteen = sync.OnceValue(func() [2][]part {
 	return [2][]part{theWeb().cells(16, popularFirst, 256), theBackward().cells(16, popularFirst, 256)}
 })
 
-// hosts1996 is the graph of hosts beside the project, as one cell, both ways.
+// hosts1996 returns the graph of hosts beside the project, as one cell, in both directions.
 func hosts1996(b *testing.B) [2][]part {
 	b.Helper()
 	f, err := os.Open(filepath.Join("..", "..", "..", "shared", "data", "weblinks", "1996-uk-web-hosts.tsv.gz"))

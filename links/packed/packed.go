@@ -1,6 +1,5 @@
-// Package packed keeps an array of integers at the width of its greatest, 0 to
-// 64 bits each, and reads it where its bytes lie, without an allocation. An
-// [Array] may be used by many goroutines at once.
+// Package packed keeps an array of integers at the width of its greatest, 0 to 64 bits each. It
+// reads the bytes in place, without an allocation. An [Array] is safe for concurrent use.
 //
 // # Format
 //
@@ -11,9 +10,9 @@
 //	| uint8  width      |  bits of each: 0 to 64
 //	+-------------------+
 //	| n times width bits|  from the lowest bit of each byte on,
-//	|                   |  filled up to 8 bytes
+//	|                   |  padded to 8 bytes
 //	+-------------------+
-//	| 8 bytes of zero   |  so that a value is read as 8 bytes; not where
+//	| 8 bytes of zero   |  because a value is read as 8 bytes; not if
 //	+-------------------+  n or width is 0
 package packed
 
@@ -29,14 +28,15 @@ const (
 	widthShift  = 56
 	countMask   = 1<<widthShift - 1
 
-	// At most this width lies within the 8 bytes from its first byte on.
+	// A value of at most this width lies within 8 bytes, whatever bit it begins at.
 	maxSingleWidth = 57
 )
 
-// ErrCorrupt is wrapped by every error of Open: the bytes are no array.
+// ErrCorrupt is wrapped by every error of Open, if the bytes are no valid array.
 var ErrCorrupt = errors.New("packed: damaged array")
 
-// Array is an array of unsigned integers of one width. The zero value is empty.
+// Array is an array of unsigned integers of one width. The zero value is empty. It is immutable
+// and safe for concurrent use.
 type Array struct {
 	n     int
 	width uint
@@ -46,6 +46,7 @@ type Array struct {
 
 // Append appends the array of values to dst and returns it.
 func Append(dst []byte, values []uint64) []byte {
+	// The width must hold every value, so it is the length of their union.
 	var all uint64
 	for _, v := range values {
 		all |= v
@@ -62,6 +63,7 @@ func Append(dst []byte, values []uint64) []byte {
 		}
 		p := body[at>>3:]
 		binary.LittleEndian.PutUint64(p, binary.LittleEndian.Uint64(p)|v<<(at&7))
+		// If the value crosses the 8 bytes, its highest bits go into the ninth.
 		if at&7+uint(width) > 64 {
 			p[8] |= byte(v >> (64 - at&7))
 		}
@@ -69,7 +71,7 @@ func Append(dst []byte, values []uint64) []byte {
 	return dst
 }
 
-// dataBytes returns the bytes after the header of n < 2^56 values.
+// dataBytes returns the length in bytes behind the header of n values. n must be below 2^56.
 func dataBytes(n int, width uint) uint64 {
 	if n == 0 || width == 0 {
 		return 0
@@ -77,9 +79,9 @@ func dataBytes(n int, width uint) uint64 {
 	return (uint64(n)*uint64(width)+63)>>6<<3 + 8
 }
 
-// Open returns the array at the front of b and the number of bytes that it
-// takes. The array reads b, which must not change. Any bytes may be given; an
-// error wraps ErrCorrupt. What Open accepts can be read without failure.
+// Open returns the array at the start of b, and its length in bytes. The array reads b, which
+// must not change. Any bytes may be given, because Open checks the header. An error wraps
+// ErrCorrupt. Reads of the array cannot fail.
 func Open(b []byte) (Array, int, error) {
 	if len(b) < headerBytes {
 		return Array{}, 0, fmt.Errorf("%w: %d bytes, no header", ErrCorrupt, len(b))
@@ -103,7 +105,7 @@ func (a Array) Len() int { return a.n }
 // Width returns the bits of each value.
 func (a Array) Width() int { return int(a.width) }
 
-// At returns value i, counted from 0. It panics where i is not below Len.
+// At returns value i, counted from 0. It panics if i is not below Len.
 func (a Array) At(i int) uint64 {
 	if uint(i) >= uint(a.n) {
 		panic(fmt.Sprintf("packed: index %d of an array of %d", i, a.n))
@@ -114,6 +116,7 @@ func (a Array) At(i int) uint64 {
 	at := uint(i) * a.width
 	shift := at & 7
 	v := binary.LittleEndian.Uint64(a.bits[at>>3:]) >> shift
+	// Wider values may reach a ninth byte. It exists because padding follows the last value.
 	if a.width > maxSingleWidth {
 		v |= uint64(a.bits[at>>3+8]) << (64 - shift)
 	}

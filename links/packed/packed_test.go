@@ -1,4 +1,4 @@
-// Arrays of every width against the slices that they were made from.
+// Tests of arrays of every width against plain slices.
 
 package packed
 

@@ -1,4 +1,4 @@
-// This file holds the benchmarks of all rankings.
+// Benchmarks of all rankings.
 
 package rank_test
 
@@ -12,22 +12,22 @@ import (
 	"testing"
 	"time"
 
-	"github.com/trefoildb/trefoil/links/gen"
+	"github.com/trefoildb/trefoil/internal/dataset/linkgen"
 	"github.com/trefoildb/trefoil/links/lists"
 	"github.com/trefoildb/trefoil/links/rank"
 	"github.com/trefoildb/trefoil/links/sample"
 	"github.com/trefoildb/trefoil/links/uid"
 )
 
-// The graph of the benchmarks: 1 million pages of 50,000 hosts, some 18 million
-// links, of which 3 of 4 are within a host.
+// The graph of the benchmarks: 1 million pages of 50,000 hosts, some 18 million links, 3 of 4
+// within a host.
 const (
 	benchPages      = 1_000_000
 	benchPartitions = 16
 )
 
 var benchGraph = sync.OnceValue(func() *rank.Lists[uint32] {
-	g, err := gen.New(gen.Options{Pages: benchPages, Seed: 1})
+	g, err := linkgen.New(linkgen.Options{Pages: benchPages, Seed: 1})
 	if err != nil {
 		panic(err)
 	}
@@ -39,8 +39,8 @@ var benchGraph = sync.OnceValue(func() *rank.Lists[uint32] {
 	return links
 })
 
-// cpuTime is how long processors have worked for the process: on a machine that
-// others use it tells more than the clock does.
+// cpuTime returns the processor time of the process. If others use the machine, it is a better
+// measure than the clock.
 func cpuTime() time.Duration {
 	var usage syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
@@ -75,7 +75,7 @@ func evenly(pages, partitions int) []int {
 	return sizes
 }
 
-// byPopularity numbers the ghosts of a partition as a cell does.
+// byPopularity numbers the ghosts of a partition in the order of a cell.
 func byPopularity(p *partition) {
 	uses := make([]uint32, len(p.where))
 	for _, g := range p.ghosts {
@@ -116,7 +116,7 @@ func benchParts(pages []int) map[int]rank.Partition {
 	return parts
 }
 
-// coded is a partition whose links are in a table, as in a cell.
+// coded is a partition with its links in a table, as in a cell.
 type coded struct {
 	*partition
 	table *lists.Table
@@ -155,8 +155,8 @@ func (c *coded) Scan(yield func(uint32, []uint32, []uint32) bool) error {
 	return s.Err()
 }
 
-// PageRank as it is used, 10 rounds in each operation, over arrays, over
-// StreamVByte lists, and over copies of these. Preparation is not counted.
+// PageRank as it is used, 10 rounds in each operation, over arrays, over StreamVByte lists, and
+// over copies of these. Preparation is not counted.
 func BenchmarkPageRank(b *testing.B) {
 	for _, partitions := range []int{1, 4, 16, 64} {
 		pages := evenly(benchPages, partitions)
@@ -207,9 +207,9 @@ func benchRounds(b *testing.B, pages []int, parts map[int]rank.Partition, o rank
 	b.ReportMetric(float64(links)/used.Seconds()/1e6, "Mlinks/cpu-s")
 }
 
-// The ways to do a round that were compared, without exchange and settling, over
-// the arrays of each of 16 partitions in turn: sums of forward links in float64
-// and float32, and sums over backward links of what is read at their sources.
+// The compared ways to do a round, without exchange and settling, over the arrays of each of 16
+// partitions in turn: sums of forward links in float64 and float32, and sums over backward links,
+// read at their sources.
 func BenchmarkKernels(b *testing.B) {
 	pages := evenly(benchPages, benchPartitions)
 	forward, backward := benchParts(pages), splitBy(benchBackward().At, pages)
@@ -294,7 +294,7 @@ var benchSource = sync.OnceValue(func() *memory {
 	}}
 })
 
-// A query-time ranking, all in: 2,800 roots, 10 in-links and 10 out-links each.
+// A complete ranking at query time: 2,800 roots, 10 in-links and 10 out-links each.
 func BenchmarkNeighbourhood(b *testing.B) {
 	source := benchSource()
 	r := rand.New(rand.NewPCG(1, 1))

@@ -1,4 +1,4 @@
-// This file holds decoded copies of partitions.
+// Decoded copies of partitions.
 
 package rank
 
@@ -10,24 +10,22 @@ const (
 	wordBytes   = 4
 )
 
-// A linkCopy is the links of a partition as plain numbers, for a job that goes
-// through them some fifty times. It is made of chunks of records, one for each
-// piece of a list:
+// A linkCopy is the links of a partition as plain numbers. A job reads it some fifty times. It
+// consists of chunks of records, one for each piece of a list:
 //
 //	page | number of locals | number of ghosts | locals | ghosts
 //
-// No record spans two chunks; longer pieces are cut.
+// No record spans two chunks. add cuts a piece if the chunk is too small for it.
 type linkCopy struct {
 	chunks [][]uint32
-	budget *atomic.Int64 // bytes that the job's copies may still take
+	budget *atomic.Int64 // bytes left for the copies of the job
 	failed bool
 }
 
-// add adds a piece of a list, unless the budget is used up: then the copy is
-// given up, with what it has.
+// add adds a piece of a list. If the budget is used up, it drops the copy and all of its chunks.
 func (c *linkCopy) add(page uint32, locals, ghosts []uint32) {
 	for !c.failed && len(locals)+len(ghosts) > 0 {
-		const least = 16 // links of a piece that is cut
+		const least = 16 // minimum number of links in a cut piece
 		if n := len(c.chunks); n == 0 || cap(c.chunks[n-1])-len(c.chunks[n-1]) < recordWords+least {
 			if c.budget.Add(-chunkWords*wordBytes) < 0 {
 				c.release()
@@ -45,14 +43,14 @@ func (c *linkCopy) add(page uint32, locals, ghosts []uint32) {
 	}
 }
 
-// release gives the copy's memory back, that of the chunk too that was one too
-// many.
+// release returns the copy's memory to the budget. It counts one chunk more than the copy has,
+// because add has already charged the chunk that failed.
 func (c *linkCopy) release() {
 	c.budget.Add(int64(len(c.chunks)+1) * chunkWords * wordBytes)
 	c.chunks, c.failed = nil, true
 }
 
-// scan is as [Partition.Scan].
+// scan implements [Partition.Scan].
 func (c *linkCopy) scan(yield func(page uint32, locals, ghosts []uint32) bool) error {
 	for _, chunk := range c.chunks {
 		for len(chunk) > 0 {

@@ -1,5 +1,5 @@
-// Package rank scores pages by the links between them. It has no network, disk
-// or clock; goroutines of a call have ended when it returns.
+// Package rank scores pages by the links between them. It has no network, disk or clock. When a
+// call returns, its goroutines have ended.
 //
 //	PageRank              all pages of a graph, as a job        [PageRank]
 //	HITS, SALSA           of a small graph, at query time       [HITS], [SALSA]
@@ -7,10 +7,10 @@
 //
 // # PageRank
 //
-// A graph is kept in partitions, such as cells, each with the forward links of
-// its pages: to pages of the same partition by their numbers (locals), to others
-// by numbers in a list of its own of all other pages that it links to (ghosts).
-// A round has three steps, each for all partitions at the same time:
+// A graph is kept in partitions, such as cells. Each has the forward links of its pages. A link
+// to a page of the same partition is the page's number (a local). Every other page has a number
+// in the partition's own list (a ghost). A round has three steps. Each step must end in all
+// partitions before the next one begins:
 //
 //	push      go through the links once; add each page's share to its locals'
 //	          sums, and to its ghosts' sums
@@ -18,26 +18,24 @@
 //	          are: one number for each ghost, not for each link
 //	settle    make the sums scores
 //
-// A partition's pages and popular ghosts fit into a processor's cache where it
-// has some 100,000 pages, so links cost as much as reading them one after the
-// other. What would be random memory accesses over the whole graph is the
-// receive step, in which there are several times fewer ghosts than links. If
-// partitions are on several machines, an [Exchange] carries the sums of ghosts.
-// Steps are barriers, and all sums are in the order of the partitions: so
-// scores are the same bits with any number of workers and machines.
+// If a partition has some 100,000 pages, its pages and popular ghosts fit into a processor's
+// cache. A link then costs as much as a sequential read. Only the receive step accesses memory at
+// random, and there are several times fewer ghosts than links. If partitions are on several
+// machines, an [Exchange] carries the sums of ghosts. Scores are the same bits with any number of
+// workers and machines. This holds because steps are barriers and sums follow the order of the
+// partitions.
 //
-// Sums are pushed along forward links and not pulled along backward links: both
-// cost the same for each link, but a partition has several times fewer pages
-// that it links to than pages that link to it, so several times fewer numbers go
-// to others. Scores and sums are float64. float32 sums would lose links: a page
-// with millions of links is so much above each of their shares that these are
-// rounded away; and they are a seventh faster at most. BenchmarkKernels compares.
+// Sums are pushed along forward links, not pulled along backward links. Both cost the same for
+// each link. But a partition links to several times fewer pages than link to it, so push sends
+// several times fewer numbers to others. Scores and sums are float64, because float32 sums would
+// lose links: if a page has millions of links, each share is so small beside the sum that
+// rounding drops it. float32 is a seventh faster at most. BenchmarkKernels compares the two.
 //
-// Decoding lists costs more than all else. Where there is memory for it,
-// Options.CopyBytes lets a job keep the links as plain numbers.
+// Decoding lists costs more than all else. If there is memory for it, Options.CopyBytes lets a
+// job keep the links as plain numbers.
 //
-// A job can be resumed from the [State] of each partition after the same round.
-// All numbers are little-endian:
+// A job can resume if it gets the [State] of each partition after the same round. All numbers are
+// little-endian:
 //
 //	+-----+-----+-----+-----+------+----+----+----+
 //	| 't'   'f'   'P'   'K' | 0x01 |  0    0    0 |   magic, version

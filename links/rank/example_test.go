@@ -1,4 +1,4 @@
-// This file holds the example of SALSA.
+// An example of SALSA.
 
 package rank_test
 

@@ -1,4 +1,4 @@
-// This file holds small graphs: those that pages are ranked on at query time.
+// Small graphs, on which pages are ranked at query time.
 
 package rank
 
@@ -11,20 +11,20 @@ import (
 // Edge is a link from one vertex to another.
 type Edge struct{ From, To uint32 }
 
-// Graph is a set of edges between the vertices 0 ... Len()-1. It is not changed
-// once it is made, and may be read by several goroutines at once.
+// Graph is a set of edges between the vertices 0 ... Len()-1. It does not change after it is
+// made, so several goroutines may read it at once.
 type Graph struct {
 	ends    []int    // ends[v] is the end of the targets of v; its start is ends[v-1], or 0
 	targets []uint32 // in any order for each vertex, without duplicates
-	in      []uint32 // how many edges lead to each vertex
+	in      []uint32 // number of edges to each vertex
 
 	sorting sync.Once
-	sorted  []uint32 // targets, ascending for each vertex, once somebody asks for them
+	sorted  []uint32 // targets, ascending for each vertex; made when first needed
 }
 
-// NewGraph returns the graph of n vertices with these edges, in any order.
-// Duplicates count once; an edge from a vertex to itself is an edge. It keeps
-// nothing of edges. Errors wrap [ErrGraph].
+// NewGraph returns the graph of n vertices with these edges, in any order. Duplicates count once.
+// An edge from a vertex to itself is an edge. NewGraph keeps nothing of edges. Errors wrap
+// [ErrGraph] if n is out of range or an edge names a vertex beyond n.
 func NewGraph(n int, edges []Edge) (*Graph, error) {
 	if n < 0 || n > math.MaxUint32 {
 		return nil, fmt.Errorf("rank: a graph of %d vertices: %w", n, ErrGraph)
@@ -49,8 +49,8 @@ func NewGraph(n int, edges []Edge) (*Graph, error) {
 	return g, nil
 }
 
-// tidy drops duplicates and, unless they are wanted, edges from a vertex to itself, and
-// counts the others by their targets.
+// tidy drops duplicates. If selfLinks is false, it drops edges from a vertex to itself too. It
+// counts the remaining edges by target.
 func (g *Graph) tidy(selfLinks bool) {
 	n := g.Len()
 	g.in = make([]uint32, n)
@@ -72,11 +72,12 @@ func (g *Graph) tidy(selfLinks bool) {
 	g.targets = g.targets[:to]
 }
 
-// ascending returns the targets, ascending for each vertex. Edges are put in the order of
-// their targets, and from there back to their vertices: O(edges + vertices), without a
-// comparison.
+// ascending returns the targets, ascending for each vertex. It needs O(edges + vertices) and no
+// comparison, because it distributes the edges by target and then back to their vertices.
 func (g *Graph) ascending() []uint32 {
 	g.sorting.Do(func() {
+		// 1. Distribute the edges by target. Invariant: ends[v] is the end of the sources of v so
+		// far.
 		ends := make([]int, g.Len()) // of the sources of each vertex
 		start := 0
 		for v, degree := range g.in {
@@ -93,6 +94,8 @@ func (g *Graph) ascending() []uint32 {
 			}
 			next[v], start = start, end
 		}
+		// 2. Distribute them back by source. The targets of each vertex come out ascending,
+		// because the loop goes through them in ascending order.
 		g.sorted = make([]uint32, len(g.targets))
 		start = 0
 		for v, end := range ends {
@@ -112,8 +115,8 @@ func (g *Graph) Len() int { return len(g.ends) }
 // NumEdges returns the number of edges.
 func (g *Graph) NumEdges() int { return len(g.targets) }
 
-// Targets returns where the edges of a vertex lead, ascending. The slice is the
-// graph's and only to be read.
+// Targets returns the targets of a vertex's edges, ascending. The slice belongs to the graph and
+// must not be changed.
 func (g *Graph) Targets(v uint32) []uint32 {
 	start := 0
 	if v > 0 {
@@ -122,6 +125,6 @@ func (g *Graph) Targets(v uint32) []uint32 {
 	return g.ascending()[start:g.ends[v]]
 }
 
-// Scores are those of the vertices of a graph as authorities, which good hubs
-// link to, and as hubs, which link to good authorities.
+// Scores are two scores for each vertex of a graph. An authority scores high if good hubs link to
+// it, a hub if it links to good authorities.
 type Scores struct{ Authority, Hub []float64 }

@@ -1,4 +1,4 @@
-// This file holds partitions and an exchange in memory.
+// Partitions and an exchange in memory.
 
 package rank_test
 
@@ -19,7 +19,7 @@ import (
 
 var ctx = context.Background()
 
-// random returns a generator whose seed a failure shows, and TREFOIL_SEED repeats.
+// random returns a generator. A failure shows its seed, and TREFOIL_SEED repeats it.
 func random(t testing.TB) *rand.Rand {
 	seed := uint64(time.Now().UnixNano())
 	if text := os.Getenv("TREFOIL_SEED"); text != "" {
@@ -36,8 +36,8 @@ func random(t testing.TB) *rand.Rand {
 	return rand.New(rand.NewPCG(seed, 0))
 }
 
-// partition is lists in memory. Each page's links come in pieces of at most
-// piece, if that is not 0.
+// partition is lists in memory. If piece is not 0, each page's links come in pieces of at most
+// piece.
 type partition struct {
 	localEnds, ghostEnds []int
 	locals, ghosts       []uint32
@@ -76,8 +76,8 @@ func (p *partition) Scan(yield func(uint32, []uint32, []uint32) bool) error {
 	return p.err
 }
 
-// split cuts a graph, lists of targets by page, into partitions of so many
-// pages. A target that is no page becomes a ghost that is nowhere.
+// split cuts a graph, lists of targets by page, into partitions of the given sizes. If a target
+// is no page, it becomes a ghost of no partition.
 func split(lists [][]uint32, pages []int) map[int]rank.Partition {
 	return splitBy(func(page int) []uint32 { return lists[page] }, pages)
 }
@@ -122,8 +122,8 @@ func locate(page uint32, pages []int) rank.Address {
 	return none
 }
 
-// aGraph returns lists of n pages; some pages have no links, some links are to
-// pages that there are not, some to the page itself.
+// aGraph returns lists of n pages. Some pages have no links. Some links lead to missing pages or
+// to the page itself.
 func aGraph(r *rand.Rand, n int) [][]uint32 {
 	lists := make([][]uint32, n)
 	for page := range lists {
@@ -142,7 +142,7 @@ func aGraph(r *rand.Rand, n int) [][]uint32 {
 	return lists
 }
 
-// cuts returns the sizes of n partitions of some pages, empty ones among them.
+// cuts returns the sizes of n partitions of some pages. Some are empty.
 func cuts(r *rand.Rand, pages, n int) []int {
 	sizes := make([]int, n)
 	for range pages {
@@ -175,7 +175,7 @@ func newWire(partitions int) *wire {
 	return w
 }
 
-// lose makes all that is asked fail from now on.
+// lose makes all further calls fail.
 func (w *wire) lose() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -183,7 +183,7 @@ func (w *wire) lose() {
 	w.changed.Broadcast()
 }
 
-// do calls done under the lock until it reports true.
+// do calls done with the lock held until it reports true.
 func (w *wire) do(done func() bool) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()

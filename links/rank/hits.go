@@ -1,4 +1,4 @@
-// This file holds HITS.
+// HITS, on a small graph.
 
 package rank
 
@@ -7,28 +7,28 @@ import (
 	"math"
 )
 
-// HITSOptions are those of [HITS]. The zero value is ready for use.
+// HITSOptions are the options of [HITS]. The zero value is ready for use.
 type HITSOptions struct {
-	// Tolerance ends the iteration: when neither vector changes by as much in a
-	// round, in L2. 0 means 1e-9.
+	// Tolerance ends the iteration: it must be above the change of both vectors in a round, in
+	// L2. 0 means 1e-9.
 	Tolerance float64
-	// MaxRounds ends it without convergence. 0 means 100.
+	// MaxRounds ends the iteration if it does not converge. 0 means 100.
 	MaxRounds int
 }
 
-// HITSResult is what [HITS] returns.
+// HITSResult is the result of [HITS].
 type HITSResult struct {
 	Scores
 	Rounds    int
-	Change    float64 // of the vector that changed more in the last round, L2
+	Change    float64 // the larger change of the two vectors in the last round, L2
 	Converged bool
 }
 
-// HITS computes hubs and authorities (Kleinberg, Authoritative Sources in a
-// Hyperlinked Environment, JACM 1999) from all vertices alike: in turns, an
-// authority's score is the sum of those of the hubs that link to it, and a
-// hub's that of the authorities that it links to. Both vectors have L2 norm 1,
-// or are 0 for a graph without edges. The error is that of the context.
+// HITS computes hubs and authorities (Kleinberg, Authoritative Sources in a Hyperlinked
+// Environment, JACM 1999). All vertices begin with equal scores. In turns, an authority gets the
+// sum of the hubs linking to it, and a hub the sum of the authorities it links to. Both vectors
+// have L2 norm 1; if the graph has no edges, they are 0. HITS returns an error only if ctx has
+// ended.
 func HITS(ctx context.Context, g *Graph, o HITSOptions) (*HITSResult, error) {
 	if o.Tolerance == 0 {
 		o.Tolerance = 1e-9
@@ -36,6 +36,8 @@ func HITS(ctx context.Context, g *Graph, o HITSOptions) (*HITSResult, error) {
 	if o.MaxRounds == 0 {
 		o.MaxRounds = 100
 	}
+	// 1. Begin with equal scores. A graph without edges keeps zeros, because normalise must not
+	// divide by 0.
 	n := g.Len()
 	r := &HITSResult{Scores: Scores{make([]float64, n), make([]float64, n)}}
 	if g.NumEdges() == 0 {
@@ -47,11 +49,12 @@ func HITS(ctx context.Context, g *Graph, o HITSOptions) (*HITSResult, error) {
 		r.Authority[v] = 1 / math.Sqrt(float64(n))
 		r.Hub[v] = 1 / math.Sqrt(float64(n))
 	}
-	targets := g.ascending() // sums are the same bits, in whatever order edges came
+	targets := g.ascending() // ascending, because sums must be the same bits for any order of edges
 	for r.Rounds < o.MaxRounds && !r.Converged {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
+		// 2. Authorities sum up their hubs.
 		clear(authority)
 		start := 0
 		for v, end := range g.ends {
@@ -62,6 +65,7 @@ func HITS(ctx context.Context, g *Graph, o HITSOptions) (*HITSResult, error) {
 			start = end
 		}
 		normalise(authority)
+		// 3. Hubs sum up their authorities, with the scores of this round.
 		start = 0
 		for v, end := range g.ends {
 			score := 0.0
@@ -72,6 +76,7 @@ func HITS(ctx context.Context, g *Graph, o HITSOptions) (*HITSResult, error) {
 			start = end
 		}
 		normalise(hub)
+		// 4. Swap the vectors, because the next round may overwrite the old ones.
 		r.Change = max(distance(authority, r.Authority), distance(hub, r.Hub))
 		r.Authority, authority = authority, r.Authority
 		r.Hub, hub = hub, r.Hub
@@ -81,7 +86,7 @@ func HITS(ctx context.Context, g *Graph, o HITSOptions) (*HITSResult, error) {
 	return r, nil
 }
 
-// normalise divides by the L2 norm, which is not 0 in a graph with edges.
+// normalise divides by the L2 norm. The norm must not be 0, and is not if the graph has edges.
 func normalise(vector []float64) {
 	sum := 0.0
 	for _, x := range vector {

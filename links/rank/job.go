@@ -1,4 +1,4 @@
-// This file holds how a PageRank goes on one machine, round by round.
+// A PageRank on one machine, round by round.
 
 package rank
 
@@ -10,15 +10,15 @@ import (
 	"sync/atomic"
 )
 
-// A job is a PageRank on one machine.
+// A job is a PageRank on one machine. Its methods run on one goroutine; each starts the others.
 type job struct {
 	Options
 	ctx      context.Context
 	total    float64 // pages of all partitions
 	pages    []int
-	parts    []*part          // own ones, ascending
-	own      map[int]*part    // the same by number
-	incoming map[way][]uint32 // from partitions of other machines to own ones
+	parts    []*part          // local ones, ascending
+	own      map[int]*part    // the local ones by number
+	incoming map[way][]uint32 // from remote partitions to local ones
 	round    Round
 	step     int // of Gather
 }
@@ -31,6 +31,8 @@ func newJob(ctx context.Context, pages []int, own map[int]Partition, o Options) 
 		return nil, err
 	}
 	j := &job{Options: o.withDefaults(), ctx: ctx, pages: pages, own: map[int]*part{}, incoming: map[way][]uint32{}}
+	// 1. Check that the partitions fit the graph. All of them must be local if there is no
+	// exchange.
 	for i, n := range pages {
 		lists, here := own[i]
 		switch {
@@ -48,6 +50,7 @@ func newJob(ctx context.Context, pages []int, own map[int]Partition, o Options) 
 	if len(j.parts) != len(own) {
 		return nil, fmt.Errorf("%d partitions are here, of which %d are of the graph's %d: %w", len(own), len(j.parts), len(pages), ErrGraph)
 	}
+	// 2. Read the local partitions on all workers. They share one budget for copies.
 	var copyBytes atomic.Int64
 	copyBytes.Store(j.CopyBytes)
 	err := j.each(func(i int) (err error) {
@@ -60,6 +63,7 @@ func newJob(ctx context.Context, pages []int, own map[int]Partition, o Options) 
 	if err != nil {
 		return nil, err
 	}
+	// 3. Exchange routes, because ReceiveValues returns numbers without their pages.
 	for _, p := range j.parts {
 		j.own[p.index] = p
 		j.round.Links += p.links
@@ -70,9 +74,11 @@ func newJob(ctx context.Context, pages []int, own map[int]Partition, o Options) 
 	return j, j.start()
 }
 
-// each calls do for each own partition, on all workers, and waits. The first
-// error keeps the rest from starting.
+// each calls do for each local partition, on all workers, and waits. When one fails, no further
+// partition is started. each returns the error of the lowest partition.
 func (j *job) each(do func(i int) error) error {
+	// Each worker takes the next partition. errs needs no lock, because each index has one
+	// writer.
 	var (
 		next   atomic.Int64
 		failed atomic.Bool
@@ -101,9 +107,10 @@ func (j *job) each(do func(i int) error) error {
 	return nil
 }
 
-// shareRoutes tells other machines which pages values will be for, and learns
-// the same from them.
+// shareRoutes sends the routes of local partitions to the other machines and receives theirs.
 func (j *job) shareRoutes() error {
+	// 1. Send all routes first. Two machines cannot wait for each other, because Send does not
+	// wait.
 	for _, p := range j.parts {
 		for to := range j.pages {
 			if j.own[to] != nil {
@@ -115,6 +122,7 @@ func (j *job) shareRoutes() error {
 			}
 		}
 	}
+	// 2. Receive the routes and check them, because the rounds use pages as indexes unchecked.
 	for _, p := range j.parts {
 		for from := range j.pages {
 			if j.own[from] != nil {
@@ -135,7 +143,7 @@ func (j *job) shareRoutes() error {
 	return nil
 }
 
-// lost wraps an error of the exchange.
+// lost wraps an error of the exchange. If the context has ended, it returns the error as it is.
 func (j *job) lost(err error) error {
 	if j.ctx.Err() != nil {
 		return err
@@ -143,8 +151,7 @@ func (j *job) lost(err error) error {
 	return fmt.Errorf("%w: %w", ErrExchange, err)
 }
 
-// gather returns the values of all partitions, in order. value is called with
-// each own one.
+// gather returns the values of all partitions, in order. It calls value for each local one.
 func (j *job) gather(value func(*part) float64) ([]float64, error) {
 	own := make(map[int]float64, len(j.parts))
 	for _, p := range j.parts {
@@ -168,7 +175,7 @@ func (j *job) gather(value func(*part) float64) ([]float64, error) {
 	return all, nil
 }
 
-// start sets the scores that the first round begins with.
+// start sets the initial scores. All machines must start from the same round.
 func (j *job) start() error {
 	if err := j.resume(); err != nil {
 		return err
@@ -195,12 +202,14 @@ func (j *job) start() error {
 	})
 }
 
-// resume takes the scores of the states that are given.
+// resume sets the scores from the given states.
 func (j *job) resume() error {
 	if len(j.Resume) == 0 {
 		j.round.Change = math.Inf(1)
 		return nil
 	}
+	// 1. Take the states of local partitions. A state must fit the graph and the damping, and all
+	// must be of one round. Other states are skipped, because their partitions are remote.
 	seen := 0
 	for _, s := range j.Resume {
 		p := j.own[int(s.Partition)]
@@ -220,6 +229,7 @@ func (j *job) resume() error {
 		j.round.Number, j.round.Change = s.Round, s.Change
 		p.start(s.Scores)
 	}
+	// 2. Each local partition must have a state.
 	if seen != len(j.parts) {
 		return fmt.Errorf("%d states of %d partitions: %w", seen, len(j.parts), ErrState)
 	}
@@ -236,7 +246,7 @@ func (j *job) scores() [][]float64 {
 	return all
 }
 
-// run does rounds until the job has ended.
+// run does rounds until the scores converge or MaxRounds is reached.
 func (j *job) run() error {
 	for !j.converged() && j.round.Number < j.MaxRounds {
 		change, err := j.doRound(j.round.Number + 1)
@@ -257,14 +267,16 @@ func (j *job) run() error {
 	return nil
 }
 
-// doRound does a round and returns the change of all scores.
+// doRound does one round and returns the change of all scores, in L1.
 func (j *job) doRound(round int) (float64, error) {
+	// 1. Push and receive. each is a barrier: receive must not start before all local pushes end.
 	if err := j.each(func(i int) error { return j.push(round, j.parts[i]) }); err != nil {
 		return 0, err
 	}
 	if err := j.each(func(i int) error { return j.receive(round, j.parts[i]) }); err != nil {
 		return 0, err
 	}
+	// 2. The scores that reached no page are spread over all pages.
 	lost, err := j.gather((*part).undelivered)
 	if err != nil {
 		return 0, err
@@ -275,6 +287,8 @@ func (j *job) doRound(round int) (float64, error) {
 		changes[j.parts[i].index] = j.parts[i].settle(base, j.Damping)
 		return nil
 	})
+	// 3. Sum up the changes of all machines. They must be finite, because remote values may be
+	// wrong.
 	all, err := j.gather(func(p *part) float64 { return changes[p.index] })
 	if err != nil {
 		return 0, err
@@ -294,7 +308,7 @@ func sum(values []float64) float64 {
 	return total
 }
 
-// push pushes a partition and sends what is for other machines, at once.
+// push pushes a partition and sends its sums to remote partitions at once.
 func (j *job) push(round int, p *part) error {
 	if err := p.push(j.ctx.Err); err != nil {
 		return err
@@ -314,8 +328,8 @@ func (j *job) push(round int, p *part) error {
 	return nil
 }
 
-// receive adds what all other partitions have for one, in the order of their
-// numbers: so sums do not depend on who was first.
+// receive adds the sums of all partitions for p, in the order of their numbers. The order is
+// fixed because sums must not depend on the arrival of messages.
 func (j *job) receive(round int, p *part) error {
 	if err := j.ctx.Err(); err != nil {
 		return err

@@ -1,4 +1,4 @@
-// This file holds the neighbourhood graph of a result set.
+// The neighbourhood graph of a result set.
 
 package rank
 
@@ -12,20 +12,20 @@ import (
 	"github.com/trefoildb/trefoil/links/uid"
 )
 
-// ErrSource is wrapped where a source's answer does not fit the question.
+// ErrSource is wrapped if a source's answer does not fit the request.
 var ErrSource = errors.New("not an answer to the question")
 
-// Direction is that of links.
+// Direction is the direction of links.
 type Direction uint8
 
 const (
-	// Forward is from a page to those that it links to.
+	// Forward links lead from a page to its destinations.
 	Forward Direction = iota
-	// Backward is from a page to those that link to it.
+	// Backward links lead from a page to the pages linking to it.
 	Backward
 )
 
-// Lists are several lists, one after the other in one slice.
+// Lists are several lists in one slice, one after the other.
 type Lists[T any] struct {
 	Ends  []int // of each list in Items
 	Items []T
@@ -34,7 +34,7 @@ type Lists[T any] struct {
 // Len returns the number of lists.
 func (l *Lists[T]) Len() int { return len(l.Ends) }
 
-// At returns a list: a part of Items.
+// At returns list i: a part of Items, capped so that an append copies it.
 func (l *Lists[T]) At(i int) []T {
 	start := 0
 	if i > 0 {
@@ -43,10 +43,10 @@ func (l *Lists[T]) At(i int) []T {
 	return l.Items[start:l.Ends[i]:l.Ends[i]]
 }
 
-// End ends a list: it is what Items got since the list before ended.
+// End ends a list. It has the items appended since the previous call.
 func (l *Lists[T]) End() { l.Ends = append(l.Ends, len(l.Items)) }
 
-// check checks that there are n lists that are Items together.
+// check returns an error unless there are n lists that together make up Items.
 func (l *Lists[T]) check(n int) error {
 	last := 0
 	for i, end := range l.Ends {
@@ -61,45 +61,44 @@ func (l *Lists[T]) check(n int) error {
 	return nil
 }
 
-// Source is where links come from: one machine's cells, or a cluster's. Both
-// methods answer a whole batch at once, and may be called by several goroutines
-// at once. Pages that are not known have no links. An implementation passes
-// ranktest.CheckSource.
+// Source sends links: from the cells of one machine or of a cluster. Both methods answer a whole
+// batch at once. Several goroutines may call them at once. If a page is unknown, it has no links.
+// An implementation must pass ranktest.CheckSource.
 type Source interface {
-	// SampleLinks returns a sample of the links of each page, in their order.
-	// Pages and answers are only read by the other side. See [sample.Sample].
+	// SampleLinks returns a sample of the links of each page, in the order of pages. Neither side
+	// may change the pages or the answer. See [sample.Sample].
 	SampleLinks(ctx context.Context, d Direction, pages []uid.UID, s sample.Spec) (Lists[uid.UID], error)
-	// LinksWithin returns for each page of the set, in the order of its numbers,
-	// those forward links of a class that lead to pages of the set, as numbers,
-	// in any order. It asks where the links are, so that others do not travel:
-	// see [Set.AppendWithin] and [Set.Numbers].
+	// LinksWithin returns the forward links of a class between pages of the set. They come as one
+	// list for each page, in the order of the set's numbers, and as numbers, in any order. It
+	// must select them at the links' owner, because other links should not travel. See
+	// [Set.AppendWithin] and [Set.Numbers].
 	LinksWithin(ctx context.Context, s *Set, c sample.Class) (Lists[uint32], error)
 }
 
-// NeighbourhoodOptions say what the neighbourhood of a result set is. The zero
-// value is the result set alone.
+// NeighbourhoodOptions describe the neighbourhood of a result set. The zero value is the result
+// set alone.
 type NeighbourhoodOptions struct {
-	In, Out int          // how many pages that link to a root, and that it links to
-	Mode    sample.Mode  // how they are drawn
-	Class   sample.Class // of all links, those inside of the set too
+	In, Out int          // number of pages linking to a root, and of pages that it links to
+	Mode    sample.Mode  // how they are sampled
+	Class   sample.Class // of all links, those inside the set too
 	Seed    uint64       // of random samples
 }
 
-// Neighbourhood is the graph around a result set. Pages have the numbers of the
-// graph's vertices: first the roots, in the order that they came in, without
-// duplicates, then the pages around them in the order in which they were met.
+// Neighbourhood is the graph around a result set. Pages have the numbers of the graph's vertices.
+// The roots come first, in their given order without duplicates. The pages around them follow in
+// the order of their first appearance.
 type Neighbourhood struct {
 	Set   *Set
 	Roots int
 	Graph *Graph
 }
 
-// NewNeighbourhood builds the neighbourhood graph of a result set (Najork,
-// Gollapudi and Panigrahy, Less is More, WSDM 2009): the roots, up to In pages
-// that link to each and up to Out that it links to, and all links of the class
-// among these, but for links from a page to itself. It asks the source twice:
-// for both samples at the same time, and for the links inside. Roots that are 0
-// are left out; roots that the source does not know are vertices without edges.
+// NewNeighbourhood builds the neighbourhood graph of a result set (Najork, Gollapudi and
+// Panigrahy, Less is More, WSDM 2009). It contains the roots, up to In pages linking to each, and
+// up to Out pages that each links to. Its edges are all links of the class among these, except
+// links from a page to itself. It sends two requests to the source: one for both samples at the
+// same time, one for the links inside. If a root is 0, it is left out. If the source does not
+// have a root, the root is a vertex without edges.
 //
 // There are at most roots * (1 + In + Out) vertices. roots is only read.
 func NewNeighbourhood(ctx context.Context, source Source, roots []uid.UID, o NeighbourhoodOptions) (*Neighbourhood, error) {
@@ -128,6 +127,8 @@ func NewNeighbourhood(ctx context.Context, source Source, roots []uid.UID, o Nei
 
 // addSamples adds the pages around the roots to the set.
 func (n *Neighbourhood) addSamples(ctx context.Context, source Source, o NeighbourhoodOptions) error {
+	// 1. Sample both directions at the same time, each with its own seed. There is no lock,
+	// because each goroutine writes its own elements.
 	roots := n.Set.UIDs()
 	counts := [2]int{Forward: o.Out, Backward: o.In}
 	var samples [2]Lists[uid.UID]
@@ -152,6 +153,7 @@ func (n *Neighbourhood) addSamples(ctx context.Context, source Source, o Neighbo
 	if err := errors.Join(errs[:]...); err != nil {
 		return err
 	}
+	// 2. Add the pages by root, so that their numbers do not depend on which answer came first.
 	items := len(samples[Forward].Items) + len(samples[Backward].Items)
 	if uint64(len(roots))+uint64(items) > math.MaxUint32 {
 		return fmt.Errorf("%d links around them: there may be %d pages at most: %w", items, uint32(math.MaxUint32), ErrSource)
@@ -167,8 +169,7 @@ func (n *Neighbourhood) addSamples(ctx context.Context, source Source, o Neighbo
 	return nil
 }
 
-// within returns the graph of n vertices with these links, which it makes its
-// own.
+// within returns the graph of n vertices with these links. It takes over the slices of links.
 func within(links Lists[uint32], n int) (*Graph, error) {
 	if err := links.check(n); err != nil {
 		return nil, err
@@ -183,13 +184,13 @@ func within(links Lists[uint32], n int) (*Graph, error) {
 	return g, nil
 }
 
-// TopRoots returns the k roots with the highest scores, see [Top]. scores are
-// those of the graph's vertices.
+// TopRoots returns the k roots with the highest scores, as [Top] does. scores must be the scores
+// of the graph's vertices.
 func (n *Neighbourhood) TopRoots(k int, scores []float64) []Scored {
 	return Top(k, n.Set.UIDs()[:n.Roots], scores)
 }
 
-// Top returns the k pages with the highest scores, be they roots or not.
+// Top returns the k pages with the highest scores. They may be roots or not.
 func (n *Neighbourhood) Top(k int, scores []float64) []Scored {
 	return Top(k, n.Set.UIDs(), scores)
 }

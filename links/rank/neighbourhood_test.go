@@ -1,4 +1,4 @@
-// This file holds the tests of neighbourhood graphs, with a source in memory.
+// Tests of neighbourhood graphs, with a source in memory.
 
 package rank_test
 
@@ -27,7 +27,7 @@ func (pairs) Domain(e uid.Extent) uint64 { return uint64(e) / 6 }
 // memory is a source of lists in memory, by page, ascending.
 type memory struct {
 	list    func(rank.Direction, uid.UID) []uid.UID
-	samples int // how often it was asked
+	samples int // number of calls
 	within  int
 	mu      sync.Mutex
 }
@@ -93,7 +93,7 @@ func someLinks(r *rand.Rand, n int) map[uid.UID][]uid.UID {
 	return links
 }
 
-// Numbers are those of Find, however many are asked for.
+// Numbers must agree with Find, for any number of links.
 func TestNumbers(t *testing.T) {
 	r := random(t)
 	for _, pages := range []int{0, 1, 60, 5000} {
@@ -128,14 +128,14 @@ func TestSource(t *testing.T) {
 	}
 }
 
-// The graph has the roots, the samples of their lists, and the links of the class
-// inside; two rounds of questions are asked.
+// The graph must have the roots, the samples of their lists, and the links of the class inside.
+// It needs two rounds of requests.
 func TestNeighbourhood(t *testing.T) {
 	r := random(t)
 	for range 200 {
 		links := someLinks(r, 60)
 		m := newMemory(links)
-		roots := []uid.UID{0, 1<<64 - 1} // no UID, and a page that is not known
+		roots := []uid.UID{0, 1<<64 - 1} // no UID, and an unknown page
 		for range r.IntN(20) {
 			roots = append(roots, uid.UID(1+r.IntN(20))<<uid.PageBits|uid.UID(r.IntN(7)))
 		}
@@ -221,8 +221,7 @@ func TestNeighbourhoodOfNothing(t *testing.T) {
 	}
 }
 
-// A ranking has the roots alone or all pages; equal scores are in the order of
-// UIDs.
+// A ranking has the roots alone or all pages. If scores are equal, UIDs must ascend.
 func TestNeighbourhoodTop(t *testing.T) {
 	links := map[uid.UID][]uid.UID{30: {10, 20, 40}, 50: {40}}
 	n, err := rank.NewNeighbourhood(ctx, newMemory(links), []uid.UID{20, 10, 30}, rank.NeighbourhoodOptions{In: 9, Out: 9})
@@ -239,7 +238,7 @@ func TestNeighbourhoodTop(t *testing.T) {
 	}
 }
 
-// A root with 10 million in-links, and a page with as many out-links in the set.
+// A root with 10 million in-links, and a page with 10 million out-links in the set.
 func TestNeighbourhoodOfAHub(t *testing.T) {
 	if testing.Short() {
 		t.Skip("10 million links")
@@ -266,7 +265,7 @@ func TestNeighbourhoodOfAHub(t *testing.T) {
 	}
 }
 
-// twisted is a source whose answers are changed.
+// twisted is a source with changed answers.
 type twisted struct {
 	*memory
 	sample func(*rank.Lists[uid.UID]) error
@@ -362,7 +361,7 @@ func TestSet(t *testing.T) {
 	}
 }
 
-// Lists much longer than the set are looked through from the set's side.
+// If a list is much longer than the set, the set's pages are searched in the list.
 func TestSetOfFew(t *testing.T) {
 	var s rank.Set
 	links := make([]uid.UID, 10_000)
@@ -377,7 +376,7 @@ func TestSetOfFew(t *testing.T) {
 	}
 }
 
-// A set finds the page that it was given last, also when it is as full as may be.
+// A set must find its last page, even if it is as full as possible.
 func TestSetGrows(t *testing.T) {
 	var s rank.Set
 	for i := range uint32(3000) {
@@ -389,7 +388,7 @@ func TestSetGrows(t *testing.T) {
 	}
 }
 
-// In a large set there is room for little of the hashes, and other pages have the same.
+// In a large set a slot has few bits of the hash, so other pages have the same ones.
 func TestSetOfMany(t *testing.T) {
 	const n = 300_000
 	var s rank.Set

@@ -1,4 +1,4 @@
-// This file holds PageRank over the partitions of a graph.
+// PageRank over the partitions of a graph.
 
 package rank
 
@@ -10,14 +10,14 @@ import (
 	"github.com/trefoildb/trefoil/internal/processors"
 )
 
-// What can be wrong with a job. Test with errors.Is.
+// The errors of a job. Test with errors.Is.
 var (
-	// ErrGraph is wrapped where partitions do not fit together.
+	// ErrGraph is wrapped if partitions do not fit together.
 	ErrGraph = errors.New("not a graph")
-	// ErrExchange is wrapped where the machines of a job do not fit together, or
-	// one of them is lost: the job has no result, and can be resumed.
+	// ErrExchange is wrapped if the machines of a job do not fit together, or one of them is
+	// lost. The job has no result then; it can be resumed.
 	ErrExchange = errors.New("the machines of a job have lost each other")
-	// ErrState is wrapped where a job cannot be resumed from what it is given.
+	// ErrState is wrapped if a job cannot be resumed from the given states.
 	ErrState = errors.New("not the state of this job")
 )
 
@@ -30,42 +30,41 @@ const (
 
 // Options of a PageRank. The zero value is ready for use.
 type Options struct {
-	// Damping is the probability to follow a link, in (0,1); 0 means 0.85.
+	// Damping is the probability to follow a link, in (0,1). 0 means 0.85.
 	Damping float64
-	// Tolerance ends the job: when a round changes the scores by no more, as the
-	// sum of all pages' changes. The distance from the limit is then at most
-	// Damping/(1-Damping) times as much. 0 means 1e-8.
+	// Tolerance ends the job when a round changes the scores by no more. The change is the sum
+	// over all pages. The distance from the limit is then at most Damping/(1-Damping) times the
+	// tolerance. 0 means 1e-8.
 	Tolerance float64
-	// MaxRounds ends the job without convergence. 0 means 200: with the
-	// defaults of the others each job converges before.
+	// MaxRounds ends the job if it does not converge. 0 means 200. With the other defaults each
+	// job converges before.
 	MaxRounds int
-	// Workers is how many partitions are worked on at once. 0 means as many as
-	// there are processors. Scores do not depend on it.
+	// Workers is the number of partitions processed at once. 0 means one for each processor.
+	// Scores do not depend on it.
 	Workers int
-	// CopyBytes is how much memory copies of decoded links may take, some 5 bytes
-	// a link, during the job. Partitions whose copies have room are read once;
-	// then a round goes through arrays, which is some twice as fast as to decode
-	// lists again. 0 means no copies. Scores do not depend on it.
+	// CopyBytes limits the memory for copies of decoded links during the job, in bytes. A link
+	// takes some 5 bytes. If a copy fits, its partition is read once, and each round reads
+	// arrays. This is some twice as fast as decoding the lists again. 0 means no copies. Scores
+	// do not depend on it.
 	CopyBytes int64
-	// Graph names the graph, such as by its epoch, in states: a job is not
-	// resumed on another.
+	// Graph identifies the graph in states, for instance by its epoch. A job is not resumed on
+	// another graph.
 	Graph uint64
 	// Progress is called after each round, if it is set.
 	Progress func(Round)
-	// Checkpoint is called after each CheckpointRounds rounds (0 means 10), if it
-	// is set, with the states of the own partitions, which it may read and
-	// not keep. An error of it ends the job.
+	// Checkpoint is called after each CheckpointRounds rounds (0 means 10), if it is set. It gets
+	// the states of the local partitions, which it may read and must not keep. If it returns an
+	// error, the job ends.
 	Checkpoint       func([]State) error
 	CheckpointRounds int
-	// Resume is the states of the own partitions to go on from, all of one
-	// round, see [LatestCommon]. Empty means to begin.
+	// Resume is the states of the local partitions to resume from. All must be of one round, see
+	// [LatestCommon]. If it is empty, the job begins anew.
 	Resume []*State
-	// Exchange reaches the partitions that are worked on by other machines. It
-	// may be nil if there are none.
+	// Exchange reaches the partitions of other machines. It may be nil if there are none.
 	Exchange Exchange
 }
 
-// Validate says what is wrong with the options.
+// Validate returns an error if an option is out of range.
 func (o Options) Validate() error {
 	switch {
 	case !(o.Damping >= 0 && o.Damping < 1):
@@ -97,19 +96,19 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Round is what is known after a round.
+// Round describes a finished round.
 type Round struct {
 	Number int     // from 1 on
 	Change float64 // of the scores of all partitions, L1
-	Links  int64   // of the own partitions
+	Links  int64   // of the local partitions
 }
 
 // Result is the scores when a job has ended.
 type Result struct {
 	Round
 	Converged bool
-	// Scores are by own partition in ascending order, and by page. Those of
-	// all partitions sum up to 1.
+	// Scores are by local partition in ascending order, and by page. The scores of all partitions
+	// sum up to 1.
 	Scores [][]float64
 }
 
@@ -118,14 +117,13 @@ type Result struct {
 //
 //	score(p) = (1-d)/n + d * (lost/n + sum over links q->p of score(q)/links(q))
 //
-// where n is the number of pages and lost the scores of pages without links,
-// and what goes to ghosts that are no page. Links count as the lists have them,
-// those from a page to itself too.
+// n is the number of pages. lost is the scores of pages without links, and the shares of ghosts
+// if they are no page. Links count as the lists have them, those from a page to itself too.
 //
-// pages is the number of pages of each partition, own the partitions that
-// this call works on, by their numbers. Without an exchange these must be all.
-// Scores are the same bits however partitions are shared out to machines and
-// workers. The goroutines of the call have ended when it returns.
+// pages is the number of pages of each partition. own is the partitions of this call, by their
+// numbers. If there is no exchange, own must have all of them. Scores are the same bits for any
+// distribution of partitions to machines and workers. When the call returns, its goroutines have
+// ended.
 func PageRank(ctx context.Context, pages []int, own map[int]Partition, o Options) (*Result, error) {
 	j, err := newJob(ctx, pages, own, o)
 	if err != nil {

@@ -1,4 +1,4 @@
-// This file holds the tests of PageRank against power iteration.
+// Tests of PageRank against power iteration.
 
 package rank_test
 
@@ -98,8 +98,8 @@ func TestPageRank(t *testing.T) {
 	}
 }
 
-// The distance from the limit is what Options.Tolerance says, and the defaults
-// converge.
+// The distance from the limit must be within the bound of Options.Tolerance, and the defaults
+// must converge.
 func TestPageRankTolerance(t *testing.T) {
 	r := random(t)
 	for range 20 {
@@ -147,14 +147,14 @@ func TestPageRankOfNothing(t *testing.T) {
 			t.Errorf("%v: %+v, %v", pages, result, err)
 		}
 	}
-	// Pages without any link are all alike.
+	// Pages without any link must have equal scores.
 	result, err := rank.PageRank(ctx, []int{4}, split(make([][]uint32, 4), []int{4}), rank.Options{})
 	if err != nil || !slices.Equal(result.Scores[0], []float64{0.25, 0.25, 0.25, 0.25}) {
 		t.Errorf("%+v, %v", result, err)
 	}
 }
 
-// Scores are the same bits with any number of workers and machines.
+// Scores must be the same bits with any number of workers and machines.
 func TestPageRankIsTheSameEverywhere(t *testing.T) {
 	r := random(t)
 	for range 20 {
@@ -190,8 +190,8 @@ func checkSame(t *testing.T, got, want [][]float64) {
 	}
 }
 
-// onMachines shares partitions out to machines and returns all scores. change
-// changes the options of each machine, which has these partitions.
+// onMachines distributes partitions to machines and returns all scores. change may change the
+// options of each machine, given its partitions.
 func onMachines(lists [][]uint32, pages []int, w *wire, machines int, change func(own map[int]rank.Partition, o *rank.Options)) ([][]float64, []error) {
 	scores := make([][]float64, len(pages))
 	errs := make([]error, machines)
@@ -222,8 +222,8 @@ func onMachines(lists [][]uint32, pages []int, w *wire, machines int, change fun
 	return scores, errs
 }
 
-// Long lists are copied in pieces, over the ends of chunks; as many partitions as
-// there is room for are read once, others in each round.
+// Long lists are copied in pieces, over the ends of chunks. A partition is read once if its copy
+// fits, otherwise in each round.
 func TestPageRankCopies(t *testing.T) {
 	r := random(t)
 	const n, rounds, chunkBytes = 30_000, 3, 1 << 18
@@ -283,7 +283,7 @@ func TestPageRankEnds(t *testing.T) {
 	}
 }
 
-// A job that is cancelled gives up in the middle of a partition.
+// A cancelled job must end in the middle of a partition.
 func TestPageRankGivesUpAScan(t *testing.T) {
 	p := split([][]uint32{{1}, {2}, {0}}, []int{3})[0]
 	ended, cancel := context.WithCancel(ctx)
@@ -294,7 +294,7 @@ func TestPageRankGivesUpAScan(t *testing.T) {
 	}
 }
 
-// cancelled is a partition that has its job cancelled in the second scan.
+// cancelled is a partition that cancels its job in the second scan.
 type cancelled struct {
 	rank.Partition
 	cancel func()
@@ -315,7 +315,7 @@ func (c *cancelled) Scan(yield func(uint32, []uint32, []uint32) bool) error {
 	})
 }
 
-// A partition that does not fit, or changes, ends the job.
+// A partition must end the job if it does not fit, or changes.
 func TestPageRankErrors(t *testing.T) {
 	lists := [][]uint32{{1, 2}, {2}, {3, 0}, {0}}
 	pages := []int{2, 2}

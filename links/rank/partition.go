@@ -1,4 +1,4 @@
-// This file holds what PageRank asks of the parts of a graph.
+// One partition of a graph in a PageRank.
 
 package rank
 
@@ -8,22 +8,22 @@ import (
 	"sync/atomic"
 )
 
-// Partition is the forward links of one part of the pages of a graph, such as
-// a cell. Its pages have the numbers 0 ... Pages()-1. It must not change during a
-// job, and may be asked by several goroutines at once.
+// Partition is the forward links of one part of the pages of a graph, such as a cell. Its pages
+// have the numbers 0 ... Pages()-1. It must not change during a job. Several goroutines may call
+// it at once.
 type Partition interface {
-	// Pages returns how many pages there are, at most 2^32.
+	// Pages returns the number of pages, at most 2^32.
 	Pages() int
-	// Ghosts returns how many pages of other partitions the links lead to.
+	// Ghosts returns the number of pages of other partitions that the links lead to.
 	Ghosts() int
-	// Locate returns where a ghost, below Ghosts(), is a page. It reports false
-	// if it is a page of no partition.
+	// Locate returns the page of a ghost. ghost must be below Ghosts(). It reports false if the
+	// ghost is a page of no partition.
 	Locate(ghost uint32) (Address, bool)
-	// Scan calls yield with all links, in the order of their pages: locals are
-	// pages of this partition, ghosts are below Ghosts(). The links of one page
-	// may come in several pieces; a page without links need not come. The slices
-	// are only read, during the call. Scan ends when yield returns false, or
-	// with an error if not all links could be read.
+	// Scan calls yield with all links, in the order of their pages. Locals are pages of this
+	// partition, ghosts must be below Ghosts(). The links of one page may come in several pieces.
+	// If a page has no links, it may be left out. The slices must not be changed and are valid
+	// during the call. Scan ends when yield returns false. It returns an error if it could not
+	// read all links.
 	Scan(yield func(page uint32, locals, ghosts []uint32) bool) error
 }
 
@@ -32,13 +32,13 @@ type Address struct{ Partition, Page uint32 }
 
 // A part is the state of one partition in a job.
 //
-// A round: push; what it has in out for each other partition is given to that
-// one's receive; settle.
+// A round has three steps: push; receive, with the sums that the other partitions have in out;
+// settle.
 //
-// What goes to one partition lies together in out. So to bring it there, also
-// within a machine, is to read memory from start to end, and to add to the few
-// pages of one partition; the sums themselves have the order of the ghosts, which
-// is by popularity in a cell, so that pushing finds most of them in the cache.
+// The sums for one partition lie together in out. To deliver them is therefore to read memory
+// sequentially and to add to the few pages of one partition. This holds within a machine too. The
+// sums themselves have the order of the ghosts. In a cell the order is popularity, so push finds
+// most of them in the cache.
 type part struct {
 	index   int
 	lists   Partition
@@ -46,17 +46,17 @@ type part struct {
 	degrees []uint32
 	links   int64
 	scores  []float64 // of the last round
-	next    []float64 // sums of what links bring, then the scores of this round
-	sums    []float64 // by ghost: what this partition's links bring there; 0 between rounds
-	slots   []uint32  // by ghost: its place in out
+	next    []float64 // sums over links, then the scores of this round
+	sums    []float64 // by ghost: the sum of this partition's links; 0 between rounds
+	slots   []uint32  // by ghost: its index in out
 	out     []float64 // sums by partition
-	pages   []uint32  // of which page each place in out is, in its partition
-	ends    []int     // of each partition in out; after the last one are ghosts that are nowhere
-	lost    float64   // what the scores of the last round bring to no page, but by way of ghosts
+	pages   []uint32  // by index in out: the page, in its partition
+	ends    []int     // of each partition in out; ghosts of no partition follow the last one
+	lost    float64   // scores of the last round that reach no page, except by way of ghosts
 }
 
-// newPart reads the partition once, checks it, and copies its links if copies may
-// take so much. pages is how many pages each partition has.
+// newPart reads the partition once, checks it, and copies its links if copyBytes allows it. pages
+// is the number of pages of each partition.
 func newPart(index int, lists Partition, pages []int, copyBytes *atomic.Int64) (*part, error) {
 	if lists.Ghosts() > math.MaxUint32 {
 		return nil, fmt.Errorf("partition %d has %d ghosts: %w", index, lists.Ghosts(), ErrGraph)
@@ -70,6 +70,7 @@ func newPart(index int, lists Partition, pages []int, copyBytes *atomic.Int64) (
 		next:    make([]float64, lists.Pages()),
 		sums:    make([]float64, lists.Ghosts()),
 	}
+	// 1. Read the links once. They must be checked here, because push uses them unchecked.
 	var wrong error
 	links := &linkCopy{budget: copyBytes}
 	err := lists.Scan(func(page uint32, locals, ghosts []uint32) bool {
@@ -82,6 +83,7 @@ func newPart(index int, lists Partition, pages []int, copyBytes *atomic.Int64) (
 		links.add(page, locals, ghosts)
 		return true
 	})
+	// 2. Use the copy if it is complete.
 	if !links.failed {
 		p.scan = links.scan
 	}
@@ -114,8 +116,9 @@ func (p *part) check(page uint32, locals, ghosts []uint32) error {
 	return nil
 }
 
-// route finds out where the ghosts are pages, and gives them their places.
+// route locates the ghosts and assigns their indexes in out.
 func (p *part) route(pages []int) error {
+	// 1. Locate the ghosts. A ghost of no page counts as one of a partition behind the last.
 	p.slots = make([]uint32, len(p.sums))
 	p.pages = make([]uint32, len(p.sums))
 	p.out = make([]float64, len(p.sums))
@@ -133,6 +136,7 @@ func (p *part) route(pages []int) error {
 		to[g] = where
 		counts[where.Partition]++
 	}
+	// 2. Assign the indexes, so that the sums for each partition lie together in out.
 	next := make([]uint32, len(counts))
 	end := 0
 	for i, count := range counts {
@@ -150,7 +154,7 @@ func (p *part) route(pages []int) error {
 	return nil
 }
 
-// way returns from where to where in out and pages is what goes to a partition.
+// way returns the part of out and pages for a partition: indexes start to end-1.
 func (p *part) way(to int) (start, end int) {
 	if to > 0 {
 		start = p.ends[to-1]
@@ -158,11 +162,11 @@ func (p *part) way(to int) (start, end int) {
 	return start, p.ends[to]
 }
 
-// push gives each page's score to the pages that it links to, in equal parts:
-// to next for pages of the partition, to out for ghosts. Nothing else is
-// written, so partitions can be pushed at the same time. stop is asked now and
-// then whether to give up.
+// push gives each page's score to its destinations, in equal parts: to next if they are pages of
+// the partition, to out if they are ghosts. Partitions can be pushed at the same time, because it
+// writes nothing else. It calls stop now and then and ends if stop returns an error.
 func (p *part) push(stop func() error) error {
+	// 1. Go through the links once. next and sums are written by this goroutine only.
 	clear(p.next)
 	scores, degrees, next, sums := p.scores, p.degrees, p.next, p.sums
 	links, untilStop := int64(0), int64(0)
@@ -184,6 +188,8 @@ func (p *part) push(stop func() error) error {
 		stopped = stop()
 		return stopped == nil
 	})
+	// 2. The partition must have the same links as at the start, because degrees divide the
+	// scores.
 	switch {
 	case stopped != nil:
 		return stopped
@@ -192,6 +198,7 @@ func (p *part) push(stop func() error) error {
 	case links != p.links:
 		return fmt.Errorf("partition %d: it has %d links and had %d: it changed during the job: %w", p.index, links, p.links, ErrGraph)
 	}
+	// 3. Collect the sums of ghosts in out, and reset sums for the next round.
 	for g, sum := range sums {
 		p.out[p.slots[g]] = sum
 		sums[g] = 0
@@ -199,7 +206,7 @@ func (p *part) push(stop func() error) error {
 	return nil
 }
 
-// receive adds what another partition, or its machine, has for these pages.
+// receive adds the sums of another partition for these pages.
 func (p *part) receive(pages []uint32, values []float64) {
 	values = values[:len(pages)]
 	for i, page := range pages {
@@ -207,7 +214,7 @@ func (p *part) receive(pages []uint32, values []float64) {
 	}
 }
 
-// start sets scores, and what they bring to no page but by way of ghosts.
+// start sets the scores and sums up those of pages without links.
 func (p *part) start(scores []float64) {
 	copy(p.scores, scores)
 	p.loseDangling()
@@ -223,8 +230,8 @@ func (p *part) loseDangling() {
 	}
 }
 
-// undelivered returns what of the last round's scores reaches no page: those of
-// pages without links, and what goes to pages of no partition.
+// undelivered returns the lost scores of the last round. A score is lost if its page has no
+// links, or if its links lead to no partition.
 func (p *part) undelivered() float64 {
 	nowhere := 0
 	if len(p.ends) > 0 {
@@ -233,8 +240,8 @@ func (p *part) undelivered() float64 {
 	return p.lost + sum(p.out[nowhere:])
 }
 
-// settle makes this round's scores, base + damping * what links brought, and
-// returns their L1 distance from the last round's.
+// settle computes this round's scores, base + damping * sum of links. It returns their L1
+// distance from the last round's.
 func (p *part) settle(base, damping float64) float64 {
 	change := 0.0
 	for page, sum := range p.next {

@@ -1,23 +1,22 @@
-// This file holds SALSA.
+// SALSA, on a small graph.
 
 package rank
 
-// SALSA computes the scores of the stochastic approach of Lempel and Moran
-// (TOIS 2001): the stationary distribution of a walk that goes from an
-// authority back over a random link to a hub, and over a random link of that
-// on to an authority, begun at a random authority; and hubs likewise. It needs
-// no iteration: the bipartite graph of hubs (vertices with links) and
-// authorities (vertices that are linked to) falls into components, a walk stays
-// in its own, and there each authority is met as often as it has links:
+// SALSA computes the scores of the stochastic approach of Lempel and Moran (TOIS 2001). The
+// authority scores are the stationary distribution of a random walk from a random authority. Each
+// step goes back over a random link to a hub and forward over a random link of the hub. Hub
+// scores are defined likewise. No iteration is needed, because the bipartite graph of hubs
+// (vertices with links) and authorities (vertices with incoming links) falls into components. A
+// walk stays in its component and visits each authority in proportion to its links:
 //
 //	a(v) = |A_C| / |A| * in(v) / |E_C|       h(v) = |H_C| / |H| * out(v) / |E_C|
 //
-// with A_C, H_C and E_C the authorities, hubs and edges of the component. Each
-// vector sums up to 1, or is 0 for a graph without edges. O(edges), nearly.
+// A_C, H_C and E_C are the authorities, hubs and edges of the component. Each vector sums up to
+// 1; if the graph has no edges, it is 0. The cost is nearly O(edges).
 func SALSA(g *Graph) Scores {
 	n := g.Len()
 	s := Scores{make([]float64, n), make([]float64, n)}
-	// A hub is in the component of any of its authorities.
+	// 1. Join the authorities of each hub. A hub is in the component of any of its authorities.
 	trees := newForest(n)
 	start := 0
 	for _, end := range g.ends {
@@ -32,6 +31,7 @@ func SALSA(g *Graph) Scores {
 		start = end
 	}
 
+	// 2. Count authorities, hubs and edges of each component.
 	components := make([]component, n) // by root
 	authorities, hubs := 0, 0
 	for v, degree := range g.in {
@@ -50,6 +50,7 @@ func SALSA(g *Graph) Scores {
 		}
 		start = end
 	}
+	// 3. Turn the counts into the scores of a vertex with one edge.
 	for i := range components {
 		if c := &components[i]; c.edges > 0 {
 			c.authorities /= float64(authorities) * c.edges
@@ -57,6 +58,7 @@ func SALSA(g *Graph) Scores {
 		}
 	}
 
+	// 4. Multiply by the edges of each vertex.
 	start = 0
 	for v, end := range g.ends {
 		if degree := g.in[v]; degree > 0 {
@@ -70,11 +72,11 @@ func SALSA(g *Graph) Scores {
 	return s
 }
 
-// component is the counts of one, and then the scores of a vertex with one edge.
+// component is the counts of one component, and then the scores of a vertex with one edge.
 type component struct{ authorities, hubs, edges float64 }
 
-// A forest is a union-find structure: each tree is a set of vertices. Trees are
-// joined by size and halved on the way (Tarjan and van Leeuwen 1984).
+// A forest is a union-find structure: each tree is a set of vertices. join uses the sizes of
+// trees, find halves paths (Tarjan and van Leeuwen 1984).
 type forest struct {
 	parents []uint32
 	sizes   []uint32 // of the trees, by root
@@ -98,7 +100,7 @@ func (f *forest) find(v uint32) uint32 {
 	return v
 }
 
-// join makes the trees of two roots one, and returns its root.
+// join makes the trees of two roots one and returns its root.
 func (f *forest) join(a, b uint32) uint32 {
 	if a == b {
 		return a

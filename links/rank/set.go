@@ -1,4 +1,4 @@
-// This file holds sets of pages with compact numbers.
+// Sets of pages with compact numbers.
 
 package rank
 
@@ -12,22 +12,20 @@ import (
 	"github.com/trefoildb/trefoil/links/uid"
 )
 
-// Set is a set of pages, numbered 0, 1, 2, ... in the order in which they were
-// added. It may be read by several goroutines at once. The zero value is empty,
-// and ready for use.
+// Set is a set of pages. It numbers them 0, 1, 2, ... in the order of their addition. Several
+// goroutines may read it at once. The zero value is empty and ready for use.
 //
-// It is a hash table with linear probing, at most half full, behind a bit map of
-// hashes: of the links that are looked up, most are not in the set, and most of
-// these end at the bit map, which stays in the processor's cache. Hashes are
-// keyed, so that nobody can make UIDs that collide. A slot is 1 + a page's number,
-// and above it as many of the hash's lower bits as there is room for: another page
-// than the one that is looked for is told apart by these most often. 0 is free.
+// It is a hash table with linear probing, at most half full, behind a bit map of hashes. Most
+// links are not in the set, and the bit map rejects most of these. It stays in the processor's
+// cache. Hashes are keyed, because an attacker must not be able to make UIDs that collide. A slot
+// holds 1 + a page's number and, above it, lower bits of the hash if there is room. These bits
+// distinguish most other pages without a look at uids. 0 is a free slot.
 type Set struct {
 	uids   []uid.UID
 	slots  []uint32
 	filter []uint64
-	shift  int    // a hash's slot is its upper bits from here on
-	number uint32 // of a slot's bits, those for 1 + a page's number
+	shift  int    // the slot of a hash is its bits from this one on
+	number uint32 // mask of a slot's bits for 1 + a page's number
 	keys   [2]uint64
 }
 
@@ -38,14 +36,14 @@ const (
 	setWord         = 64
 )
 
-// Len returns how many pages there are.
+// Len returns the number of pages.
 func (s *Set) Len() int { return len(s.uids) }
 
-// UIDs returns the pages by number. The slice is the set's and only to be read.
+// UIDs returns the pages by number. The slice belongs to the set and must not be changed.
 func (s *Set) UIDs() []uid.UID { return s.uids }
 
-// Add adds a page, unless it is there already, and returns its number. 0 is no
-// UID and is not added: it reports false.
+// Add adds a page if it is missing, and returns its number. It rejects 0, because 0 is no UID,
+// and reports false.
 func (s *Set) Add(u uid.UID) (uint32, bool) {
 	if u == 0 {
 		return 0, false
@@ -72,8 +70,8 @@ func (s *Set) Reserve(n int) {
 	}
 }
 
-// hash folds a product of 128 bits: one multiplication, and all bits of the UID are
-// in the upper ones, which say the slot, and in the lower ones too.
+// hash folds a product of 128 bits. It costs one multiplication and spreads all bits of the UID
+// over the upper bits and the lower ones. The upper ones select the slot.
 func (s *Set) hash(u uid.UID) uint64 {
 	high, low := bits.Mul64(uint64(u)^s.keys[0], s.keys[1])
 	return high ^ low
@@ -86,7 +84,8 @@ func (s *Set) fill(at uint64, id uint32, h uint64) {
 	s.filter[bit/setWord] |= 1 << (bit % setWord)
 }
 
-// grow makes a table of at least so many slots.
+// grow makes a table of at least this number of slots. It draws the keys when the first table is
+// made.
 func (s *Set) grow(slots int) {
 	if s.keys == [2]uint64{} {
 		seed := maphash.MakeSeed()
@@ -107,7 +106,7 @@ func (s *Set) grow(slots int) {
 	}
 }
 
-// Find returns the number of a page, if it is in the set.
+// Find returns the number of a page. It reports false if the page is not in the set.
 func (s *Set) Find(u uid.UID) (uint32, bool) {
 	if len(s.uids) == 0 {
 		return 0, false
@@ -121,7 +120,7 @@ func (s *Set) Find(u uid.UID) (uint32, bool) {
 	return id, ok
 }
 
-// probe returns the number of a page, or else the free slot where it would be.
+// probe returns the number of a page. If it is missing, it returns the free slot for it.
 func (s *Set) probe(u uid.UID, h uint64) (id uint32, at uint64, ok bool) {
 	last := uint64(len(s.slots) - 1)
 	for at = h >> s.shift; ; at = (at + 1) & last {
@@ -135,10 +134,9 @@ func (s *Set) probe(u uid.UID, h uint64) (id uint32, at uint64, ok bool) {
 	}
 }
 
-// AppendWithin appends the numbers of those links of a class that are in the
-// set, in any order. links is ascending and only read. classes is not asked for
-// the class of all links. A list that is much longer than the set costs
-// O(set * log list).
+// AppendWithin appends the numbers of the links of a class that are in the set, in any order.
+// links must be ascending and is only read. If class is the class of all links, classes is not
+// used. If the list is much longer than the set, the cost is O(set * log list).
 func (s *Set) AppendWithin(dst []uint32, links []uid.UID, class sample.Class, classes sample.Classes) []uint32 {
 	if class == sample.All {
 		return s.appendWithin(dst, links)
@@ -185,9 +183,8 @@ const NotIn = math.MaxUint32
 
 const numbersAtOnce = 1 << 7
 
-// Numbers sets numbers[i] to the number of links[i], or to NotIn where that is not in the
-// set. numbers is as long as links. It is for many links at once, of one page or of
-// several.
+// Numbers sets numbers[i] to the number of links[i], or to NotIn if the link is not in the set.
+// numbers must be as long as links. It is fast for many links at once, of one page or of several.
 func (s *Set) Numbers(numbers []uint32, links []uid.UID) {
 	if len(s.uids) == 0 {
 		for i := range links {
@@ -195,9 +192,8 @@ func (s *Set) Numbers(numbers []uint32, links []uid.UID) {
 		}
 		return
 	}
-	// What passes the bit map is gathered without a branch, which would be mistaken
-	// too often, and then looked up all in one go: so cache misses are waited for
-	// together.
+	// Collect the links that pass the bit map without a branch, because it would often be
+	// mispredicted. Then look them all up in one go, so that their cache misses overlap.
 	var passed [numbersAtOnce]uint8
 	filter, shift := s.filter, (s.shift-filterShift)&(setWord-1)
 	for len(links) > 0 {

@@ -1,4 +1,4 @@
-// This file holds the tests of HITS, SALSA and rankings.
+// Tests of HITS, SALSA and rankings.
 
 package rank_test
 
@@ -14,8 +14,8 @@ import (
 	"github.com/trefoildb/trefoil/links/uid"
 )
 
-// someEdges returns edges of a graph of n vertices, some of them twice, some from
-// a vertex to itself; some vertices have none.
+// someEdges returns edges of a graph of n vertices. Some occur twice, some lead from a vertex to
+// itself, and some vertices have none.
 func someEdges(r *rand.Rand, n int) []rank.Edge {
 	edges := make([]rank.Edge, 0, 3*n)
 	for range r.IntN(3*n + 1) {
@@ -187,8 +187,8 @@ func pathEdges(n int) []rank.Edge {
 	return edges
 }
 
-// walk is the oracle of SALSA: the walk of two steps from a random authority, or
-// hub, until it stands still.
+// walk is the oracle of SALSA: the walk of two steps from a random authority, or hub, until
+// nothing changes.
 func walk(m [][]float64) (authorities, hubs []float64) {
 	ones := slices.Repeat([]float64{1}, len(m))
 	in, out := times(m, ones, true), times(m, ones, false)
@@ -256,7 +256,7 @@ func TestSALSAByHand(t *testing.T) {
 	near(t, "no edges", rank.SALSA(graphOf(t, 2, nil)).Authority, []float64{0, 0}, 0)
 }
 
-// Components of long paths and of stars are found in little time.
+// Components of long paths and of stars must be found in little time.
 func TestSALSAOfLongComponents(t *testing.T) {
 	const n = 200_000
 	edges := pathEdges(n)
@@ -311,7 +311,7 @@ func TestTopPages(t *testing.T) {
 	}
 }
 
-// Scores are the same bits in whatever order edges come, and targets ascend.
+// Scores must be the same bits for any order of edges, and targets must ascend.
 func TestOrderOfEdges(t *testing.T) {
 	r := random(t)
 	for range 20 {

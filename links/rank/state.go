@@ -1,4 +1,4 @@
-// This file holds the state of a job between two rounds, and its encoding.
+// The state of a job between two rounds, and its encoding.
 
 package rank
 
@@ -11,17 +11,17 @@ import (
 	"github.com/cespare/xxhash/v2"
 )
 
-// What can be wrong with an encoding. Test with errors.Is.
+// The errors of an encoding. Test with errors.Is.
 var (
-	// ErrCorrupt is wrapped by what [OpenState] says of bytes that are damaged.
+	// ErrCorrupt is wrapped by [OpenState] if the bytes are damaged.
 	ErrCorrupt = errors.New("corrupt")
-	// ErrVersion is wrapped instead for an encoding of another version.
+	// ErrVersion is wrapped instead if the encoding has another version.
 	ErrVersion = errors.New("unknown format version")
 )
 
-// State is the scores of one partition after a round. A job that begins with
-// the states of all partitions of one round goes on as if it had never stopped,
-// to the same bits, on whichever machines.
+// State is the scores of one partition after a round. If a job begins with the states of all
+// partitions of one round, it continues as if it had never stopped. Scores get the same bits on
+// any machines.
 type State struct {
 	Graph      uint64 // see Options
 	Partition  uint32
@@ -40,7 +40,7 @@ const (
 	sumLen       = 8
 )
 
-// AppendTo appends the state's encoding, which the package comment draws.
+// AppendTo appends the state's encoding, as drawn in the package comment.
 func (s *State) AppendTo(dst []byte) []byte {
 	start := len(dst)
 	dst = append(dst, stateMagic...)
@@ -59,9 +59,8 @@ func (s *State) AppendTo(dst []byte) []byte {
 	return binary.LittleEndian.AppendUint64(dst, xxhash.Sum64(dst[start:]))
 }
 
-// OpenState returns the state that b is the encoding of; all of b. It keeps
-// nothing of b and allocates no more than len(b). Errors wrap [ErrCorrupt] or
-// [ErrVersion].
+// OpenState decodes a state. b must be exactly one encoding. OpenState keeps nothing of b and
+// allocates no more than len(b). Errors wrap [ErrCorrupt] or [ErrVersion].
 func OpenState(b []byte) (*State, error) {
 	s, err := openState(b)
 	if err != nil {
@@ -71,12 +70,15 @@ func OpenState(b []byte) (*State, error) {
 }
 
 func openState(b []byte) (*State, error) {
+	// 1. Check the magic and the version first, because another version may have another
+	// checksum.
 	if len(b) < stateHeadLen+sumLen || string(b[:len(stateMagic)]) != stateMagic {
 		return nil, fmt.Errorf("byte 0: it is too short, or does not begin with %q: %w", stateMagic, ErrCorrupt)
 	}
 	if b[len(stateMagic)] != stateVersion {
 		return nil, fmt.Errorf("byte %d: %w %d, this program knows %d", len(stateMagic), ErrVersion, b[len(stateMagic)], stateVersion)
 	}
+	// 2. Check the checksum. If it is right, a wrong field below was written wrongly.
 	body := b[:len(b)-sumLen]
 	if binary.LittleEndian.Uint64(b[len(body):]) != xxhash.Sum64(body) {
 		return nil, fmt.Errorf("byte %d: the checksum is not that of the bytes before it: %w", len(body), ErrCorrupt)
@@ -91,6 +93,8 @@ func openState(b []byte) (*State, error) {
 		Change:     math.Float64frombits(number(40)),
 		Damping:    math.Float64frombits(number(48)),
 	}
+	// 3. Check every field. The count of scores must match the bytes before anything is
+	// allocated.
 	scores := body[stateHeadLen:]
 	switch {
 	case b[5]|b[6]|b[7] != 0:
@@ -114,11 +118,10 @@ func openState(b []byte) (*State, error) {
 	return s, nil
 }
 
-// LatestCommon returns of each partition the state of the newest round that
-// there is a state of for all of them: the states of machines that stopped at
-// different times. A machine keeps the states of its last two checkpoints, so
-// that there is one; then it is at most two checkpoints old. States of other
-// graphs than the first one's are left out.
+// LatestCommon returns the states of the newest round with a state of every partition. Machines
+// may have stopped at different times. There is such a round if each machine keeps the states of
+// its last two checkpoints. It is at most two checkpoints old. A state is left out if its graph
+// differs from the first one's. If there is no such round, the error wraps [ErrState].
 func LatestCommon(states []*State) ([]*State, error) {
 	rounds := map[int]map[uint32]*State{}
 	newest := 0
@@ -144,7 +147,7 @@ func LatestCommon(states []*State) ([]*State, error) {
 	return common, nil
 }
 
-// states returns the states of the own partitions. Their scores are the job's.
+// states returns the states of the local partitions. Their scores belong to the job.
 func (j *job) states() []State {
 	var states []State
 	for _, p := range j.parts {

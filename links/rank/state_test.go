@@ -1,4 +1,4 @@
-// This file holds the tests of lost machines, resumed jobs and encoded states.
+// Tests of lost machines, resumed jobs and encoded states.
 
 package rank_test
 
@@ -26,7 +26,7 @@ import (
 
 var rewrite = flag.Bool("rewrite", false, "write what the code gives into the golden files")
 
-// disk keeps what a machine wrote of its last two checkpoints.
+// disk keeps the last two checkpoints of a machine.
 type disk struct {
 	mu    sync.Mutex
 	files [][]byte
@@ -60,8 +60,8 @@ func TestExchange(t *testing.T) {
 	})
 }
 
-// A machine is lost in mid-job: all others say so; fewer machines go on from the
-// checkpoints, to the same scores as if nothing had happened.
+// A machine is lost during a job: all others must return an error. When fewer machines resume
+// from the checkpoints, they must reach the same scores.
 func TestPageRankSurvivesALostMachine(t *testing.T) {
 	r := random(t)
 	for range 10 {
@@ -108,7 +108,7 @@ func TestPageRankSurvivesALostMachine(t *testing.T) {
 	}
 }
 
-// A machine whose values are wrong ends the job.
+// A machine must end the job if another sends wrong values.
 func TestPageRankWrongValues(t *testing.T) {
 	lists, pages := [][]uint32{{1}, {0}}, []int{1, 1}
 	for _, c := range []struct {
@@ -131,7 +131,7 @@ func TestPageRankWrongValues(t *testing.T) {
 	}
 }
 
-// liar is an exchange whose other side, partition 1, says what is not right.
+// liar is an exchange with a wrong other side, partition 1.
 type liar struct {
 	*wire
 	route  []uint32
@@ -190,7 +190,7 @@ func TestResumeErrors(t *testing.T) {
 		}
 	}
 
-	// Machines that resume from different rounds.
+	// Machines resume from different rounds.
 	w := newWire(2)
 	_, errs := onMachines(lists, pages, w, 2, func(own map[int]rank.Partition, o *rank.Options) {
 		o.Resume = states[slices.Sorted(maps.Keys(own))[0]]
@@ -273,7 +273,7 @@ func TestOpenStateDamaged(t *testing.T) {
 			t.Fatalf("%d bytes: %v", i, err)
 		}
 	}
-	// Behind a right checksum.
+	// Damage behind a right checksum.
 	for name, forge := range map[string]func(*rank.State){
 		"no such partition": func(s *rank.State) { s.Partition = 3 },
 		"too few pages":     func(s *rank.State) { s.Pages = 2 },
@@ -301,7 +301,7 @@ func TestOpenStateDamaged(t *testing.T) {
 	}
 }
 
-// resealed sets the checksum right.
+// resealed corrects the checksum.
 func resealed(data []byte) []byte {
 	if len(data) < 8 {
 		return data

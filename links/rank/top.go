@@ -1,4 +1,4 @@
-// This file holds rankings: the best of many scores, in order.
+// Rankings: the best of many scores, in order.
 
 package rank
 
@@ -15,9 +15,9 @@ type Scored struct {
 	Score float64
 }
 
-// Top returns the k pages with the highest scores, highest first, of equal
-// scores the lowest UID first. scores are those of uids, in their order. All are
-// returned if there are fewer than k. O(n) for k much smaller than n.
+// Top returns the k pages with the highest scores, highest first. If scores are equal, the lower
+// UID is first. scores must be in the order of uids. If there are fewer than k, Top returns all.
+// It needs O(n) if k is much smaller than n.
 func Top(k int, uids []uid.UID, scores []float64) []Scored {
 	b := best[Scored]{k: max(k, 0), compare: func(x, y Scored) int {
 		return cmp.Or(cmp.Compare(y.Score, x.Score), cmp.Compare(x.UID, y.UID))
@@ -36,10 +36,9 @@ type ScoredPage struct {
 	Score float64
 }
 
-// TopPages does the same for the scores of partitions, which have the numbers
-// 0, 1, ... as in scores. Of equal scores the page of the lower partition is
-// first, and of one partition the lower page: ascending UIDs, where partitions
-// are the cells of ascending ranges.
+// TopPages does the same for the scores of partitions, numbered 0, 1, ... as in scores. If scores
+// are equal, the page of the lower partition is first, then the lower page. This is the order of
+// UIDs if partitions are the cells of ascending ranges.
 func TopPages(k int, scores [][]float64) []ScoredPage {
 	b := best[ScoredPage]{k: max(k, 0), compare: func(x, y ScoredPage) int {
 		return cmp.Or(cmp.Compare(y.Score, x.Score), cmp.Compare(x.Partition, y.Partition), cmp.Compare(x.Page, y.Page))
@@ -57,16 +56,16 @@ func TopPages(k int, scores [][]float64) []ScoredPage {
 func (s Scored) score() float64     { return s.Score }
 func (s ScoredPage) score() float64 { return s.Score }
 
-// best keeps the k first of what it is given. It lets up to twice as many come
-// together, then sorts them and drops the second half.
+// best keeps the first k of the added values. It collects up to twice that number, then sorts
+// them and drops the second half.
 type best[T any] struct {
 	k       int
 	compare func(x, y T) int
 	kept    []T
-	last    *T // of the k first so far, if there are k
+	last    *T // the k-th so far, or nil if there are fewer
 }
 
-// open reports whether something with this score may be among the first.
+// open reports whether a value with this score may be among the first k.
 func (b *best[T]) open(score float64, of func(T) float64) bool {
 	return b.k > 0 && (b.last == nil || score >= of(*b.last))
 }

@@ -1,4 +1,4 @@
-// This file holds how lists are made by all processors.
+// Lists made on all processors.
 
 package rank
 
@@ -12,14 +12,14 @@ import (
 	"github.com/trefoildb/trefoil/internal/processors"
 )
 
-// SpanLen is how many numbers a worker of [Share] takes at once. Fewer are not worth a
-// goroutine.
+// SpanLen is the maximum number of numbers that a worker of [Share] takes at once. Fewer are not
+// worth a goroutine.
 const SpanLen = 128
 
-// Share shares the numbers below n among all processors. Each calls worker once, with the
-// spans that it is to work at: from the first number on and below the second one, at most
-// [SpanLen] of them, beginning at a multiple of that. There are no more spans once ctx
-// has ended; the error is that of ctx then.
+// Share distributes the numbers below n over all processors. Each calls worker once with its
+// spans. A span is from the first number on and below the second one. It has at most [SpanLen]
+// numbers and begins at a multiple of it. When ctx has ended, there are no more spans, and Share
+// returns the cause.
 func Share(ctx context.Context, n int, worker func(spans iter.Seq2[int, int])) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -44,17 +44,18 @@ func Share(ctx context.Context, n int, worker func(spans iter.Seq2[int, int])) e
 	return context.Cause(ctx)
 }
 
-// made is the lists of a span: those of a worker's lists from the first on.
+// made is the lists of a span: lists of a worker, from number first on.
 type made[T any] struct {
 	lists *Lists[T]
 	first int
 }
 
-// MakeLists returns n lists, which all processors make, as [Share] says: a worker appends
-// the lists of its spans to l, one for each number. List i that is made is number order[i]
-// of what is returned; order is nil where it is number i, and else has each number once.
-// The error is that of ctx.
+// MakeLists returns n lists, made on all processors as [Share] does. A worker must append the
+// lists of its spans to l, one for each number. List i becomes number order[i] of the result.
+// order must have each number once; if it is nil, list i is number i. The error is the cause of
+// ctx's end.
 func MakeLists[T any](ctx context.Context, n int, order []uint32, worker func(l *Lists[T], spans iter.Seq2[int, int])) (all Lists[T], err error) {
+	// 1. Make the lists. spans needs no lock, because each span has one worker.
 	all.Ends = make([]int, n)
 	spans := make([]made[T], (n+SpanLen-1)/SpanLen)
 	err = Share(ctx, n, func(own iter.Seq2[int, int]) {
@@ -77,6 +78,7 @@ func MakeLists[T any](ctx context.Context, n int, order []uint32, worker func(l 
 		}
 		return int(order[i])
 	}
+	// 2. Set the ends of all lists: first their lengths at their places, then the sums.
 	for i := range all.Ends {
 		s := &spans[i/SpanLen]
 		all.Ends[place(i)] = len(s.lists.At(s.first + i%SpanLen))
@@ -86,6 +88,7 @@ func MakeLists[T any](ctx context.Context, n int, order []uint32, worker func(l 
 		total += length
 		all.Ends[i] = total
 	}
+	// 3. Copy the items, again on all processors, because each list has its own part of Items.
 	all.Items = slices.Grow([]T(nil), total)[:total]
 	return all, Share(ctx, n, func(own iter.Seq2[int, int]) {
 		for from, to := range own {

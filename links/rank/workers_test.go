@@ -1,4 +1,4 @@
-// This file holds the tests of lists that all processors make.
+// Tests of lists made on all processors.
 
 package rank_test
 
@@ -14,7 +14,7 @@ import (
 	"github.com/trefoildb/trefoil/links/rank"
 )
 
-// Lists are in the order that was asked for, whoever made them; each is made once.
+// Lists must be in the requested order, whichever worker made them. Each is made once.
 func TestMakeLists(t *testing.T) {
 	r := random(t)
 	for _, n := range []int{0, 1, 127, 128, 1000, 5000} {

@@ -1,4 +1,4 @@
-// This file holds the benchmarks of samples and sketches.
+// Benchmarks of samples and sketches.
 
 package sample
 

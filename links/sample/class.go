@@ -1,4 +1,4 @@
-// This file holds the classes of links, and how a link's class is told.
+// Classes of links, and the class of a link.
 
 package sample
 
@@ -8,11 +8,11 @@ import (
 	"github.com/trefoildb/trefoil/links/uid"
 )
 
-// Class says which links of a page may be drawn. The zero value is [All].
+// Class selects the links of a page for a sample. The zero value is [All].
 type Class uint8
 
 const (
-	// All is every link, also one from a page to itself.
+	// All is every link, including one from a page to itself.
 	All Class = iota
 	// InterHost is the links between pages of two hosts.
 	InterHost
@@ -45,16 +45,16 @@ func ParseClass(name string) (Class, error) {
 	return All, fmt.Errorf("sample: no class of links is called %q: choose all, inter-host or inter-domain", name)
 }
 
-// Hosts tells hosts and registered domains apart by numbers, of any kind: two
-// extents are of one host if Host gives the same number for both. Extents of
-// one host must be of one domain.
+// Hosts returns numbers of hosts and registered domains. Two extents are of one host if Host
+// returns the same number for both. Extents of one host must be of one domain. The numbers have
+// no other meaning.
 type Hosts interface {
 	Host(uid.Extent) uint64
 	Domain(uid.Extent) uint64
 }
 
-// Classes tells the classes of one page's links. The zero value serves for
-// [All] only: it takes every link for one within a host.
+// Classes returns the classes of one page's links. If it is the zero value, every link counts as
+// one within a host, so it serves for [All] only.
 type Classes struct {
 	hosts  Hosts
 	extent uid.Extent // of the page
@@ -62,14 +62,13 @@ type Classes struct {
 	domain uint64
 }
 
-// ClassesOf returns what tells the classes of the links of page.
+// ClassesOf returns the Classes of page.
 func ClassesOf(hosts Hosts, page uid.UID) Classes {
 	e := page.Extent()
 	return Classes{hosts: hosts, extent: e, host: hosts.Host(e), domain: hosts.Domain(e)}
 }
 
-// Of returns the narrowest class of the links between the page and pages of
-// extent e.
+// Of returns the narrowest class of the links between the page and pages of extent e.
 func (c Classes) Of(e uid.Extent) Class {
 	switch {
 	case c.hosts == nil || e == c.extent || c.hosts.Host(e) == c.host:
@@ -80,8 +79,8 @@ func (c Classes) Of(e uid.Extent) Class {
 	return InterDomain
 }
 
-// Run returns how many of the first links are to pages of one extent, and their
-// class. links is ascending and not empty. O(log of the length).
+// Run returns the number of links at the front to pages of one extent, and their class. links
+// must be ascending and not empty. It needs O(log of the length).
 func (c Classes) Run(links []uid.UID) (length int, class Class) {
 	last := links[0].Extent().Range().Last
 	below, above := 0, 1 // links[below] <= last; links[above] > last, or it is the end

@@ -1,4 +1,4 @@
-// This file holds the example of consistent samples.
+// An example of consistent samples.
 
 package sample_test
 
@@ -9,7 +9,7 @@ import (
 	"github.com/trefoildb/trefoil/links/uid"
 )
 
-// Two lists that are alike have samples that are alike.
+// Two similar lists have similar samples.
 func ExampleConsistent() {
 	var a, b []uid.UID
 	for i := range uid.UID(1000) {

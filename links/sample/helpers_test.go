@@ -1,4 +1,4 @@
-// This file holds the oracles: everything sorted, one link at a time.
+// The oracles of the tests: everything sorted, one link at a time.
 
 package sample
 
@@ -13,7 +13,7 @@ import (
 	"github.com/trefoildb/trefoil/links/uid"
 )
 
-// random returns a generator whose seed a failure shows, and TREFOIL_SEED repeats.
+// random returns a generator. A failure shows its seed, and TREFOIL_SEED repeats it.
 func random(t testing.TB) *rand.Rand {
 	seed := uint64(time.Now().UnixNano())
 	if text := os.Getenv("TREFOIL_SEED"); text != "" {

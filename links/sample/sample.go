@@ -1,4 +1,4 @@
-// This file holds the sampling of lists in memory.
+// Samples of lists in memory.
 
 package sample
 
@@ -10,7 +10,7 @@ import (
 	"github.com/trefoildb/trefoil/links/uid"
 )
 
-// Mode is how a sample is drawn. The zero value is [ModeRandom].
+// Mode is a way of sampling. The zero value is [ModeRandom].
 type Mode uint8
 
 const (
@@ -41,17 +41,17 @@ func ParseMode(name string) (Mode, error) {
 	return ModeRandom, fmt.Errorf("sample: no way of sampling is called %q: choose random or consistent", name)
 }
 
-// Spec is what is asked for of each list. The zero value asks for no link.
+// Spec describes the sample of each list. The zero value gives no link.
 type Spec struct {
-	N     int // at most so many links; none if negative
+	N     int // maximum number of links; none if negative
 	Mode  Mode
 	Class Class
 	Seed  uint64 // of a random sample
 }
 
-// Sample appends the sample of the links of page that s asks for. It reads
-// links, ascending without duplicates, and keeps nothing of it. links must not
-// overlap the free capacity of dst. hosts may be nil for the class [All].
+// Sample appends the sample s of the links of page. links must be ascending without duplicates,
+// and must not overlap the free capacity of dst. Sample does not keep it. hosts may be nil if the
+// class is [All].
 func Sample(dst, links []uid.UID, page uid.UID, s Spec, hosts Hosts) []uid.UID {
 	var classes Classes
 	if s.Class != All {
@@ -63,20 +63,21 @@ func Sample(dst, links []uid.UID, page uid.UID, s Spec, hosts Hosts) []uid.UID {
 	return Random(dst, links, s.N, s.Class, classes, SeedOf(s.Seed, page))
 }
 
-// SeedOf returns the seed of a page's own sample: of one seed for a whole batch,
-// pages get samples that have nothing to do with each other.
+// SeedOf returns the seed of one page for the seed of a batch. The samples of different pages are
+// then independent.
 func SeedOf(seed uint64, page uid.UID) uint64 {
 	return uid.Mix(seed+golden) ^ uid.Mix(uint64(page))
 }
 
-// Random appends a uniformly random sample of n of the links of a class. Same
-// seed, same sample. classes is not asked for the class [All].
+// Random appends a uniformly random sample of n of the links of a class. Equal seeds give equal
+// samples. If class is [All], classes is not used.
 //
-// O(n log n) for few of many links, and O(links) for most of them. If few links
-// are of the class, O(runs of one extent * log of their length) more.
+// It needs O(n log n) if n is small beside the list, and O(links) otherwise. If few links are of
+// the class, it needs O(runs of one extent * log of their length) more.
 func Random(dst, links []uid.UID, n int, class Class, classes Classes, seed uint64) []uid.UID {
 	n = max(n, 0)
 	r := source(seed)
+	// 1. Without a class, draw indexes and replace each by its link.
 	if class == All {
 		start := len(dst)
 		dst = r.appendIndexes(dst, n, len(links))
@@ -85,9 +86,12 @@ func Random(dst, links []uid.UID, n int, class Class, classes Classes, seed uint
 		}
 		return dst
 	}
+	// 2. Draw links of any class and reject the wrong ones. This is fast if most links are of the
+	// class.
 	if dst, ok := r.tryIndexes(dst, links, n, class, classes); ok {
 		return dst
 	}
+	// 3. Otherwise count the links of the class, and draw indexes among these.
 	count := 0
 	for rest := links; len(rest) > 0; {
 		length, of := classes.Run(rest)
@@ -98,6 +102,8 @@ func Random(dst, links []uid.UID, n int, class Class, classes Classes, seed uint
 	}
 	start := len(dst)
 	dst = r.appendIndexes(dst, n, count)
+	// 4. Replace the indexes by links. Invariant: chosen has the indexes left, and all are at
+	// least passed.
 	chosen := dst[start:]
 	passed := 0 // links of the class before rest
 	for rest := links; len(chosen) > 0; {
@@ -114,9 +120,9 @@ func Random(dst, links []uid.UID, n int, class Class, classes Classes, seed uint
 	return dst
 }
 
-// tryIndexes draws links of many until n are of the class, and gives up after
-// some: then few are. Whether it gives up says nothing about which links of the
-// class would have been chosen, so these may be drawn anew in another way.
+// tryIndexes draws links until n are of the class. It gives up after some tries, because few
+// links may be of the class. The caller may then draw them in another way: giving up does not
+// depend on which links of the class were drawn.
 func (r *source) tryIndexes(dst, links []uid.UID, n int, class Class, classes Classes) ([]uid.UID, bool) {
 	const (
 		maxTries = 8   // for each link of the sample
@@ -140,8 +146,8 @@ func (r *source) tryIndexes(dst, links []uid.UID, n int, class Class, classes Cl
 	return dst, true
 }
 
-// appendIndexes appends n different random numbers below count, or all of them
-// if there are no more, ascending.
+// appendIndexes appends n different random numbers below count, ascending. If there are no more,
+// it appends all of them.
 func (r *source) appendIndexes(dst []uid.UID, n, count int) []uid.UID {
 	start := len(dst)
 	if n >= count {
@@ -152,9 +158,10 @@ func (r *source) appendIndexes(dst []uid.UID, n, count int) []uid.UID {
 		return dst
 	}
 	dst = slices.Grow(dst, n)
+	// 1. A large sample: one pass over all numbers.
 	if n > count/4 {
-		// Each number is taken with the probability that is right for it given
-		// how many are still wanted of how many (Knuth, TAOCP 2, 3.4.2, S).
+		// Take each number with the probability given by the counts of numbers wanted and left
+		// (Knuth, TAOCP 2, 3.4.2, S).
 		for i := 0; n > 0; i++ {
 			if r.below(uint64(count-i)) < uint64(n) {
 				dst = append(dst, uid.UID(i))
@@ -163,8 +170,8 @@ func (r *source) appendIndexes(dst []uid.UID, n, count int) []uid.UID {
 		}
 		return dst
 	}
-	// Draw, and draw again what was drawn already: never more at once than are
-	// missing, so it is the same as drawing one after the other.
+	// 2. A small sample: draw, and replace duplicates by new draws. A pass must not draw more
+	// than are missing, because the result must be the same as of drawing one after the other.
 	for {
 		for missing := n - (len(dst) - start); missing > 0; missing-- {
 			dst = append(dst, uid.UID(r.below(uint64(count))))
@@ -177,9 +184,8 @@ func (r *source) appendIndexes(dst []uid.UID, n, count int) []uid.UID {
 	}
 }
 
-// Consistent appends the n links of a class with the smallest uid.Mix. classes
-// is not asked for the class [All]. O(links), and O(links log n) for an order
-// of UIDs that is the worst for it.
+// Consistent appends the n links of a class with the smallest uid.Mix. If class is [All], classes
+// is not used. It needs O(links), or O(links log n) for the worst order of UIDs.
 func Consistent(dst, links []uid.UID, n int, class Class, classes Classes) []uid.UID {
 	if class == All && n >= len(links) {
 		return append(dst, links...)
@@ -193,12 +199,12 @@ func Consistent(dst, links []uid.UID, n int, class Class, classes Classes) []uid
 	return s.appendLinks()
 }
 
-// fewLinks is how many links [consistentOfFew] takes: most lists of a web graph
-// are as short.
+// fewLinks is the maximum number of links for [consistentOfFew]. Most lists of a web graph are as
+// short.
 const fewLinks = 64
 
-// consistentOfFew sorts the numbers, and then takes the links that have one of
-// the first n: so they need not be sorted again.
+// consistentOfFew sorts the numbers and then takes the links with one of the first n. So the
+// links need not be sorted again.
 func consistentOfFew(dst, links []uid.UID, n int) []uid.UID {
 	if n == 0 {
 		return dst
@@ -221,8 +227,8 @@ func consistentOfFew(dst, links []uid.UID, n int) []uid.UID {
 // golden is the increment of splitmix64: 2^64 / the golden ratio, made odd.
 const golden = 0x9e3779b97f4a7c15
 
-// source is splitmix64, a generator of random numbers. It passes the usual
-// statistical tests, and its seed is one number.
+// source is splitmix64, a generator of random numbers. It passes the usual statistical tests, and
+// its seed is one number.
 type source uint64
 
 func (r *source) next() uint64 {
@@ -230,9 +236,8 @@ func (r *source) next() uint64 {
 	return uid.Mix(uint64(*r))
 }
 
-// below returns a random number below n, which is not 0, each with the same
-// probability (Lemire, Fast Random Integer Generation in an Interval, TOMACS
-// 2019).
+// below returns a random number below n, each with the same probability (Lemire, Fast Random
+// Integer Generation in an Interval, TOMACS 2019). n must not be 0.
 func (r *source) below(n uint64) uint64 {
 	high, low := bits.Mul64(r.next(), n)
 	if low < n {

@@ -1,4 +1,4 @@
-// This file holds the tests of samples of lists and streams.
+// Tests of samples of lists and streams.
 
 package sample
 
@@ -43,7 +43,7 @@ func TestSample(t *testing.T) {
 	}
 }
 
-// Pages and seeds have samples of their own, of the same list.
+// Different pages and seeds must have different samples of the same list.
 func TestSeeds(t *testing.T) {
 	links := aList(random(t), 2000, 12)
 	draw := func(seed uint64, page uid.UID) []uid.UID {
@@ -70,8 +70,7 @@ func subset(a, b []uid.UID) bool {
 	return !slices.ContainsFunc(a, func(u uid.UID) bool { return !slices.Contains(b, u) })
 }
 
-// No hosts are needed for the class of all links, a self-link is one of them,
-// and no other class has it.
+// The class of all links needs no hosts. It contains a self-link, and no other class does.
 func TestClasses(t *testing.T) {
 	page := uid.Make(3, 4, 5)
 	links := []uid.UID{page}
@@ -131,9 +130,9 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// chiSquare checks that the counts come from equally likely outcomes. A right
-// program fails with probability 1e-6 at most for another seed than the test's
-// (Wilson and Hilferty's approximation of the chi-square distribution).
+// chiSquare checks that the counts come from equally likely outcomes. If the program is right, it
+// fails with probability 1e-6 at most for another seed than the test's (Wilson and Hilferty's
+// approximation of the chi-square distribution).
 func chiSquare(t *testing.T, what string, counts []int) {
 	t.Helper()
 	total := 0
@@ -242,7 +241,7 @@ func TestRandomIsUniform(t *testing.T) {
 	}
 }
 
-// A long stream takes from everywhere equally.
+// A stream must be sampled equally from everywhere.
 func TestReservoirOfManyIsUniform(t *testing.T) {
 	links := make([]uid.UID, 100_000)
 	for i := range links {
@@ -282,8 +281,8 @@ func TestStreamEdges(t *testing.T) {
 	}
 }
 
-// A consistent sampler of a stream in any order, with duplicates, gives what the
-// list gives, at any time.
+// A consistent sampler of a stream in any order, with duplicates, must return the sample of the
+// list at any time.
 func TestSmallest(t *testing.T) {
 	r := random(t)
 	for range 300 {
@@ -304,10 +303,10 @@ func TestSmallest(t *testing.T) {
 	}
 }
 
-// What a consistent sample keeps of the similarity of two lists: the share of the
-// smallest of the union that is in both estimates their Jaccard coefficient
-// (Broder 1997) with a standard deviation of sqrt(J(1-J)/n). A right program
-// fails here with probability 1e-6 for each of the ten for another seed.
+// The similarity of two lists, estimated from consistent samples: the share of the smallest of
+// the union found in both estimates their Jaccard coefficient (Broder 1997). Its standard
+// deviation is sqrt(J(1-J)/n). If the program is right, it fails here with probability 1e-6 for
+// each of the ten for another seed.
 func TestConsistentKeepsSimilarity(t *testing.T) {
 	const n, links = 400, 6000
 	for trial := range uid.UID(10) {
@@ -338,8 +337,7 @@ func TestConsistentKeepsSimilarity(t *testing.T) {
 	}
 }
 
-// A consistent sample is not drawn to one end of a list, whatever way the UIDs
-// are numbered in.
+// A consistent sample must not prefer one end of a list, in any numbering of UIDs.
 func TestConsistentIsUnbiased(t *testing.T) {
 	for _, shift := range []int{0, 12, uid.PageBits} {
 		counts := make([]int, 100)

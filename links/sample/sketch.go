@@ -1,4 +1,4 @@
-// This file holds sketches in memory: made of lists, changed, and sampled.
+// Sketches in memory: made of lists, changed, and sampled.
 
 package sample
 
@@ -10,16 +10,16 @@ import (
 )
 
 const (
-	// SketchDegree is the degree over which a list should have a sketch.
+	// SketchDegree is the maximum degree of a list without a sketch.
 	SketchDegree = 1024
-	// MaxSketchSize is the greatest size of a sketch: see [SketchSize].
+	// MaxSketchSize is the maximum size of a sketch: see [SketchSize].
 	MaxSketchSize = 256
 
 	linksAMember = 16
 )
 
-// SketchSize returns how many members of each class the sketch of a list of so
-// many links should have, and 0 if it should have none.
+// SketchSize returns the number of members of each class for the sketch of a list. It returns 0
+// if the list should have none.
 func SketchSize(degree int) int {
 	if degree <= SketchDegree {
 		return 0
@@ -27,13 +27,13 @@ func SketchSize(degree int) int {
 	return min(degree/linksAMember, MaxSketchSize)
 }
 
-// whole is the bound of a class whose links are all known.
+// whole is the bound of a class if all of its links are in the sketch.
 const whole = math.MaxUint64
 
-// Sketch is the links of a long list with the smallest Mix. The package comment
-// says what it knows. It may be read by several goroutines at once.
+// Sketch is the links of a long list with the smallest Mix; see the package comment. Several
+// goroutines may read it at once.
 type Sketch struct {
-	size    int // members of each class that it is cut to
+	size    int // maximum number of members of each class after cut
 	bounds  [numClasses]uint64
 	members []member // ascending by mix, without duplicates
 }
@@ -43,9 +43,9 @@ type member struct {
 	class Class // the narrowest
 }
 
-// NewSketch returns the sketch of a list, ascending without duplicates: of each
-// class the size smallest, at least 1. links is only read. O(links), and
-// O(links log size) for an order of UIDs that is the worst for it.
+// NewSketch returns the sketch of a list: of each class the size smallest, at least 1. links must
+// be ascending without duplicates, and is only read. It needs O(links), or O(links log size) for
+// the worst order of UIDs.
 func NewSketch(links []uid.UID, classes Classes, size int) *Sketch {
 	s := &Sketch{size: max(size, 1), bounds: [numClasses]uint64{whole, whole, whole}}
 	s.add(links, classes)
@@ -53,8 +53,8 @@ func NewSketch(links []uid.UID, classes Classes, size int) *Sketch {
 	return s
 }
 
-// add takes what is not over the bound of its class. Now and then it lowers the
-// bounds, so that members do not become many.
+// add adds each link if its Mix is not over the bound of its class. Now and then it lowers the
+// bounds, because members must not become many.
 func (s *Sketch) add(links []uid.UID, classes Classes) {
 	const slack = 64
 	full := len(s.members) + 2*s.size + slack
@@ -91,11 +91,11 @@ func (s *Sketch) sortMembers() {
 	s.members = slices.CompactFunc(s.members, func(a, b member) bool { return a.mix == b.mix })
 }
 
-// Len returns how many links the sketch holds.
+// Len returns the number of links in the sketch.
 func (s *Sketch) Len() int { return len(s.members) }
 
-// Merge makes s the sketch of the union of its list and another's, of the same
-// page: for lists that are worked through in parts, or kept in generations.
+// Merge makes s the sketch of the union of its list and another's. Both must be of the same page.
+// It is meant for lists in parts or generations.
 func (s *Sketch) Merge(other *Sketch) {
 	s.members = append(s.members, other.members...)
 	for c := range s.bounds {
@@ -104,9 +104,9 @@ func (s *Sketch) Merge(other *Sketch) {
 	s.cut()
 }
 
-// Apply adds and deletes links of the list; what is in both is deleted. Both
-// are ascending and only read. A sketch of which members were deleted holds
-// fewer than before: see [Sketch.Sample].
+// Apply adds and deletes links of the list. If a link is in both, it is deleted. Both lists must
+// be ascending and are only read. When members are deleted, the sketch holds fewer than before:
+// see [Sketch.Sample].
 func (s *Sketch) Apply(added, deleted []uid.UID, classes Classes) {
 	s.add(added, classes)
 	s.sortMembers()
@@ -116,8 +116,8 @@ func (s *Sketch) Apply(added, deleted []uid.UID, classes Classes) {
 	s.cut()
 }
 
-// cut sorts the members, lowers bounds, as little as possible, so that each class
-// has no more members than the size, and drops those that are over their bound.
+// cut sorts the members. It lowers the bounds until no class has more members than size, but no
+// further. It drops each member if it is over its bound.
 func (s *Sketch) cut() {
 	s.sortMembers()
 	var counts [numClasses]int
@@ -134,9 +134,8 @@ func (s *Sketch) cut() {
 	s.members = slices.DeleteFunc(s.members, func(m member) bool { return m.mix > s.bounds[m.class] })
 }
 
-// Sample appends the consistent sample of n links of a class of the list. It
-// reports false, and appends nothing, if the sketch cannot tell: the list must be
-// sampled then.
+// Sample appends the consistent sample of n links of a class of the list. If the sketch has too
+// few members, Sample appends nothing and reports false. The list must be sampled then.
 func (s *Sketch) Sample(dst []uid.UID, n int, class Class) ([]uid.UID, bool) {
 	d := newDrawing(dst, n, class, s.bounds[class], Changes{})
 	for i := 0; i < len(s.members) && d.offer(s.members[i].mix, s.members[i].class); i++ {
@@ -144,16 +143,15 @@ func (s *Sketch) Sample(dst []uid.UID, n int, class Class) ([]uid.UID, bool) {
 	return d.appendLinks()
 }
 
-// Changes are what happened to a list since its sketch was made: links that were
-// added, and deleted; what is in both is deleted. Both are ascending and only
-// read. Classes tell the added ones' class, unless the sample is of all links.
+// Changes are the changes of a list since its sketch was made: added links and deleted ones. If a
+// link is in both, it is deleted. Both must be ascending and are only read. Classes gives the
+// class of added links. It may be the zero value if the sample is of all links.
 type Changes struct {
 	Added, Deleted []uid.UID
 	Classes        Classes
 }
 
-// A drawing draws a sample of a sketch after changes: it is offered the members
-// in order.
+// A drawing draws a sample of a sketch after changes. Members must be offered in order.
 type drawing struct {
 	selection
 	class   Class
@@ -166,8 +164,8 @@ func newDrawing(dst []uid.UID, n int, class Class, bound uint64, c Changes) draw
 	return drawing{selection: s, class: class, known: bound, changes: c}
 }
 
-// offer takes a member if it belongs to the sample without the added links. It
-// reports whether the next one may, too.
+// offer takes a member if it belongs to the sample without the added links. It reports whether
+// the next one may belong to it, too.
 func (d *drawing) offer(mix uint64, class Class) bool {
 	if mix > d.known || len(d.values)-d.start >= d.n {
 		return false
@@ -178,8 +176,8 @@ func (d *drawing) offer(mix uint64, class Class) bool {
 	return true
 }
 
-// appendLinks adds the added links and returns dst and the sample, or dst and
-// false if the sketch knows too few.
+// appendLinks adds the added links and returns dst and the sample. If the sketch has too few
+// members, it returns dst and false.
 func (d *drawing) appendLinks() ([]uid.UID, bool) {
 	d.addChanges(d.changes, d.class)
 	d.cut()
@@ -189,7 +187,7 @@ func (d *drawing) appendLinks() ([]uid.UID, bool) {
 	return d.selection.appendLinks(), true
 }
 
-// addChanges adds the added links of a class that are not deleted.
+// addChanges adds the added links of a class, unless they are deleted.
 func (s *selection) addChanges(c Changes, class Class) {
 	for rest := c.Added; len(rest) > 0; {
 		length, of := len(rest), class

@@ -1,4 +1,4 @@
-// This file holds the tests of sketches and their table.
+// Tests of sketches and their table.
 
 package sample
 
@@ -40,8 +40,8 @@ func tableOf(t testing.TB, s *Sketch) View {
 	return view
 }
 
-// checkSketch compares samples of every class, in memory and encoded. known says
-// up to which n the sketch has to answer.
+// checkSketch compares samples of every class, in memory and encoded. The sketch must answer up
+// to n = known.
 func checkSketch(t *testing.T, s *Sketch, links []uid.UID, page uid.UID, known int) {
 	t.Helper()
 	view := tableOf(t, s)
@@ -75,7 +75,7 @@ func TestSketch(t *testing.T) {
 		}
 		checkSketch(t, s, links, page, size)
 
-		// Of a short list of a class all is known.
+		// If a list of a class is short, all of it is in the sketch.
 		for class := range Class(numClasses) {
 			kept := inClass(links, class, page)
 			if got, ok := s.Sample(nil, len(kept)+1, class); ok != (len(kept) <= size) || ok && !slices.Equal(got, kept) {
@@ -85,7 +85,7 @@ func TestSketch(t *testing.T) {
 	}
 }
 
-// Lists that come in parts, also with common links.
+// Lists in parts, also with common links.
 func TestSketchMerge(t *testing.T) {
 	r := random(t)
 	for range 200 {
@@ -106,8 +106,8 @@ func TestSketchMerge(t *testing.T) {
 	}
 }
 
-// Links that are added and deleted, in the sketch and beside it. A sketch that
-// lost d members still knows size-d links of each class.
+// Links are added and deleted, in the sketch and beside it. If a sketch lost d members, it still
+// has size-d links of each class.
 func TestSketchChanges(t *testing.T) {
 	r := random(t)
 	short := 0
@@ -144,7 +144,7 @@ func TestSketchChanges(t *testing.T) {
 	}
 }
 
-// Deleting a sketch's members makes it short, and it says so.
+// When its members are deleted, a sketch becomes short and must report it.
 func TestSketchBecomesShort(t *testing.T) {
 	links := aList(random(t), 5000, 12)
 	page := links[0]
@@ -157,7 +157,7 @@ func TestSketchBecomesShort(t *testing.T) {
 			t.Errorf("%d: %v", n, ok)
 		}
 	}
-	// Links that are greater than the bound do not help, those below do.
+	// Links help only if they are below the bound.
 	rest := changed(links, nil, smallest(links, 64))
 	if _, ok := view.Sample(nil, 5, All, Changes{Added: rest, Deleted: deleted}); ok {
 		t.Error("greater links make up for deleted ones")
@@ -252,7 +252,7 @@ func TestTable(t *testing.T) {
 	}
 }
 
-// A copy that is cut to a smaller size is that of the list.
+// A copy cut to a smaller size must be the sketch of that size.
 func TestViewSketchIsCut(t *testing.T) {
 	links := aList(random(t), 3000, 12)
 	classes := ClassesOf(pairs{}, links[0])
@@ -329,7 +329,7 @@ func TestOpenForged(t *testing.T) {
 	}
 }
 
-// resealed sets the checksum right.
+// resealed corrects the checksum.
 func resealed(data []byte) []byte {
 	if len(data) < checksumLen {
 		return data

@@ -1,4 +1,4 @@
-// This file holds the sampling of streams: what is kept is the sample so far.
+// Samples of streams: only the sample so far is kept.
 
 package sample
 
@@ -9,21 +9,19 @@ import (
 	"github.com/trefoildb/trefoil/links/uid"
 )
 
-// A selection keeps the n smallest numbers of those that it was given, in
-// values from start on, as Mix of UIDs. It lets up to twice as many come
-// together, then sorts them and drops the greater half.
+// A selection keeps the n smallest of its numbers, in values from start on, as Mix of UIDs. It
+// collects up to twice that number, then sorts them and drops the greater half.
 //
-// Invariants: the n smallest that were given are in values[start:];
-// len(values)-start < 2n+slack+2; what is greater than bound is not among them.
+// Invariants: the n smallest numbers so far are in values[start:]; len(values)-start <
+// 2n+slack+2; if a number is greater than bound, it is not among the n smallest.
 type selection struct {
 	values []uid.UID // after start: Mix of the UIDs
 	start  int
 	n      int
-	bound  uid.UID // of what can still be among the n smallest
+	bound  uid.UID // a greater number cannot be among the n smallest
 }
 
-// slack is how many numbers more than n come together before they are sorted,
-// at least.
+// slack is the minimum number of values beyond n before they are sorted.
 const slack = 16
 
 func (s *selection) reset() {
@@ -31,7 +29,7 @@ func (s *selection) reset() {
 	s.bound = math.MaxUint64
 }
 
-// keep takes a number that is not over the bound.
+// keep adds a number. It must not be over the bound.
 func (s *selection) keep(m uid.UID) {
 	if s.n == 0 {
 		return
@@ -54,7 +52,7 @@ func (s *selection) cut() {
 	s.values = s.values[:s.start+len(kept)]
 }
 
-// addLinks adds the links of a class. links is ascending.
+// addLinks adds the links of a class. links must be ascending.
 func (s *selection) addLinks(links []uid.UID, class Class, classes Classes) {
 	if class == All {
 		s.addAll(links)
@@ -79,8 +77,8 @@ func (s *selection) addAll(links []uid.UID) {
 	}
 }
 
-// appendLinks turns the numbers into UIDs in ascending order and returns all
-// values. The selection is at its end with this.
+// appendLinks turns the numbers into UIDs in ascending order and returns all values. The
+// selection must not be used afterwards.
 func (s *selection) appendLinks() []uid.UID {
 	s.cut()
 	kept := s.values[s.start:]
@@ -91,18 +89,18 @@ func (s *selection) appendLinks() []uid.UID {
 	return s.values
 }
 
-// Smallest draws a consistent sample of a stream of links in any order, in
-// which duplicates count once. It holds at most some 2n numbers.
+// Smallest draws a consistent sample of a stream of links in any order. Duplicates count once. It
+// holds at most some 2n numbers. It must be used by one goroutine at a time.
 type Smallest struct{ selection }
 
-// NewSmallest returns a sampler of n links, or of none if n is negative.
+// NewSmallest returns a sampler of n links. If n is negative, it samples none.
 func NewSmallest(n int) *Smallest {
 	s := &Smallest{selection{n: max(n, 0)}}
 	s.reset()
 	return s
 }
 
-// Add adds links to the stream. It keeps nothing of the slice.
+// Add adds links to the stream. It does not keep the slice.
 func (s *Smallest) Add(links ...uid.UID) { s.addAll(links) }
 
 // Append appends the sample of the links so far, in ascending order.
@@ -112,26 +110,24 @@ func (s *Smallest) Append(dst []uid.UID) []uid.UID {
 	return end.appendLinks()
 }
 
-// Reservoir draws a random sample of a stream of links whose length is not
-// known (Li, Reservoir-Sampling Algorithms of Time Complexity
-// O(n(1+log(N/n))), TOMS 1994, algorithm L). Each link counts as often as it
-// comes. It holds n UIDs at most.
+// Reservoir draws a random sample of a stream of unknown length (Li, Reservoir-Sampling
+// Algorithms of Time Complexity O(n(1+log(N/n))), TOMS 1994, algorithm L). If a link comes twice,
+// it counts twice. It holds n UIDs at most. It must be used by one goroutine at a time.
 type Reservoir struct {
 	n      int
 	sample []uid.UID
 	random source
-	weight float64 // the greatest of n keys in (0,1), the smallest ones so far
-	skip   uint64  // how many links to pass over before the next is taken
+	weight float64 // the greatest of the n smallest keys in (0,1) so far
+	skip   uint64  // number of links to skip before the next is taken
 }
 
-// NewReservoir returns a sampler of n links, or of none if n is negative. Same
-// seed and same stream, same sample.
+// NewReservoir returns a sampler of n links. If n is negative, it samples none. Equal seeds and
+// equal streams give equal samples.
 func NewReservoir(n int, seed uint64) *Reservoir {
 	return &Reservoir{n: max(n, 0), random: source(seed), weight: 1}
 }
 
-// Add adds links to the stream. It keeps nothing of the slice. Links that are
-// passed over cost nothing.
+// Add adds links to the stream. It does not keep the slice. Skipped links cost nothing.
 func (r *Reservoir) Add(links ...uid.UID) {
 	if r.n == 0 {
 		return
@@ -155,7 +151,7 @@ func (r *Reservoir) Add(links ...uid.UID) {
 	}
 }
 
-// draw draws the next weight, and from it how many links to pass over.
+// draw draws the next weight, and from it the number of links to skip.
 func (r *Reservoir) draw() {
 	r.weight *= math.Exp(math.Log(r.random.unit()) / float64(r.n))
 	skip := math.Floor(math.Log(r.random.unit()) / math.Log1p(-r.weight))

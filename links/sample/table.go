@@ -1,4 +1,4 @@
-// This file holds the encoded form of the sketches of a cell.
+// The encoded sketches of a cell.
 
 package sample
 
@@ -14,13 +14,13 @@ import (
 	"github.com/trefoildb/trefoil/links/uid"
 )
 
-// What can be wrong with an encoding. Test with errors.Is.
+// The errors of an encoding. Test with errors.Is.
 var (
-	// ErrCorrupt is wrapped by what [Open] says of bytes that are damaged.
+	// ErrCorrupt is wrapped by [Open] if the bytes are damaged.
 	ErrCorrupt = errors.New("corrupt")
-	// ErrVersion is wrapped instead for an encoding of another version.
+	// ErrVersion is wrapped instead if the encoding has another version.
 	ErrVersion = errors.New("unknown format version")
-	// ErrOrder is wrapped by what [Builder.Add] says of keys that do not ascend.
+	// ErrOrder is wrapped by [Builder.Add] if the keys do not ascend.
 	ErrOrder = errors.New("keys are not ascending")
 )
 
@@ -33,7 +33,7 @@ const (
 	classesAByte = 4
 )
 
-// Builder makes a [Table]. The zero value is ready for use.
+// Builder makes a [Table]. The zero value is ready for use, by one goroutine at a time.
 type Builder struct {
 	entries []byte
 	mixes   []byte
@@ -43,8 +43,7 @@ type Builder struct {
 	sums    uint64
 }
 
-// Add adds the sketch of the list of a key. Keys must ascend. It keeps nothing
-// of the sketch.
+// Add adds the sketch of the list of a key. Keys must ascend. It does not keep the sketch.
 func (b *Builder) Add(key uint32, s *Sketch) error {
 	if b.sums > 0 && key <= b.last {
 		return fmt.Errorf("sample: add the sketch of list %d after that of %d: %w", key, b.last, ErrOrder)
@@ -71,8 +70,7 @@ func (b *Builder) Add(key uint32, s *Sketch) error {
 	return nil
 }
 
-// AppendTo appends the table's encoding, a multiple of 8 bytes. The package
-// comment draws it.
+// AppendTo appends the table's encoding, a multiple of 8 bytes. The package comment draws it.
 func (b *Builder) AppendTo(dst []byte) []byte {
 	start := len(dst)
 	dst = append(dst, magic...)
@@ -88,17 +86,17 @@ func (b *Builder) AppendTo(dst []byte) []byte {
 	return binary.LittleEndian.AppendUint64(dst, xxhash.Sum64(dst[start:]))
 }
 
-// Table is the sketches of a cell's long lists, as they lie in its bytes. It may
-// be read by several goroutines at once.
+// Table is the sketches of a cell's long lists, read in place. Several goroutines may read it at
+// once.
 type Table struct {
 	entries []byte
 	mixes   []byte
 	classes []byte
 }
 
-// Open returns the table that b is the encoding of; all of b. It keeps b, which
-// must not change from then on. O(len(b)), and nothing is copied. Errors wrap
-// [ErrCorrupt] or [ErrVersion].
+// Open returns the table encoded by b. b must be exactly one encoding. Open keeps b, which must
+// not change from then on. It copies nothing and needs O(len(b)). Errors wrap [ErrCorrupt] or
+// [ErrVersion].
 func Open(b []byte) (*Table, error) {
 	t, err := open(b)
 	if err != nil {
@@ -130,11 +128,13 @@ func open(b []byte) (*Table, error) {
 	return t, t.check(int(n), int(m))
 }
 
-// check checks all that is not a matter of length and checksum.
+// check checks the structure. Length and checksum must be right already.
 func (t *Table) check(n, m int) error {
 	corrupt := func(i int, what string) error {
 		return fmt.Errorf("sketch %d of %d: %s: %w", i, n, what, ErrCorrupt)
 	}
+	// 1. Check each sketch. Members must ascend and be within their bounds, because Sample stops
+	// at the first one beyond.
 	first := 0
 	for i := range n {
 		entry := t.entries[i*entryLen:]
@@ -159,6 +159,7 @@ func (t *Table) check(n, m int) error {
 		}
 		first = v.end
 	}
+	// 2. Check the end. Unused bits must be 0, because equal sketches have equal bytes.
 	if first != m {
 		return fmt.Errorf("the last sketch ends at member %d of %d: %w", first, m, ErrCorrupt)
 	}
@@ -170,7 +171,7 @@ func (t *Table) check(n, m int) error {
 	return nil
 }
 
-// Len returns how many lists have a sketch.
+// Len returns the number of lists with a sketch.
 func (t *Table) Len() int { return len(t.entries) / entryLen }
 
 func (t *Table) key(i int) uint32 { return binary.LittleEndian.Uint32(t.entries[i*entryLen:]) }
@@ -192,7 +193,7 @@ func (t *Table) view(i int) View {
 	return v
 }
 
-// Find returns the sketch of the list of a key, if it has one.
+// Find returns the sketch of the list of a key. It reports false if the list has none.
 func (t *Table) Find(key uint32) (View, bool) {
 	i := sort.Search(t.Len(), func(i int) bool { return t.key(i) >= key })
 	if i == t.Len() || t.key(i) != key {
@@ -208,12 +209,12 @@ type View struct {
 	bounds     [numClasses]uint64
 }
 
-// Len returns how many links the sketch holds.
+// Len returns the number of links in the sketch.
 func (v View) Len() int { return v.end - v.first }
 
-// Sample appends the consistent sample of n links of a class of the list after
-// changes. It reports false, and appends nothing, if the sketch cannot tell: the
-// list must be sampled then. O(n + changes), with logarithms.
+// Sample appends the consistent sample of n links of a class of the list after changes. If the
+// sketch has too few members, Sample appends nothing and reports false. The list must be sampled
+// then. It needs O(n + changes), with logarithms.
 func (v View) Sample(dst []uid.UID, n int, class Class, c Changes) ([]uid.UID, bool) {
 	d := newDrawing(dst, n, class, v.bounds[class], c)
 	for j := v.first; j < v.end && d.offer(v.table.member(j)); j++ {
@@ -221,8 +222,8 @@ func (v View) Sample(dst []uid.UID, n int, class Class, c Changes) ([]uid.UID, b
 	return d.appendLinks()
 }
 
-// Sketch returns a copy in memory that can be changed, cut to size members of
-// each class from then on.
+// Sketch returns a copy in memory that may be changed. It is cut to size members of each class,
+// now and after each change.
 func (v View) Sketch(size int) *Sketch {
 	s := &Sketch{size: max(size, 1), bounds: v.bounds}
 	for j := v.first; j < v.end; j++ {

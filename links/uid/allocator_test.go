@@ -1,3 +1,5 @@
+// Tests of the allocator of one slot.
+
 package uid
 
 import (
@@ -43,7 +45,7 @@ func TestGrants(t *testing.T) {
 	}
 }
 
-// assign assigns UIDs that must be there.
+// assign assigns UIDs, and fails the test if there is an error.
 func assign(t *testing.T, a *Allocator, host string, count uint64) []Run {
 	t.Helper()
 	runs, err := a.Assign(host, count)
@@ -124,7 +126,7 @@ func TestNeedGrant(t *testing.T) {
 	for i := range GrantHosts - 1 {
 		assign(t, a, fmt.Sprint(i), 1)
 	}
-	// One host number is left: too few for two extents, and then nothing is taken.
+	// If one host number is left, it is too few for two extents, and nothing may be taken.
 	for _, count := range []uint64{ExtentPages + 1, 1 << 40, 1<<64 - 1} {
 		if runs, err := a.Assign("new", count); runs != nil || !errors.Is(err, ErrNeedGrant) {
 			t.Fatalf("%d pages: %v, %v", count, runs, err)
@@ -213,8 +215,8 @@ func TestTakeForeignExtent(t *testing.T) {
 	}
 }
 
-// TestRestoredEqualsOriginal restores an allocator from what it gave out and
-// compares what both give out then.
+// TestRestoredEqualsOriginal restores an allocator from its assigned UIDs and compares the next
+// ones of both.
 func TestRestoredEqualsOriginal(t *testing.T) {
 	r := random(t)
 	for range 200 {
@@ -238,7 +240,7 @@ func TestRestoredEqualsOriginal(t *testing.T) {
 				t.Fatal(err)
 			}
 			for _, run := range runs {
-				// The last of a run is enough, some others do no harm.
+				// The last UID of a run is enough, some others do no harm.
 				rows = append(rows, row{host, run.First + UID(run.Count) - 1}, row{host, run.First})
 			}
 		}

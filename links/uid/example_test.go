@@ -1,3 +1,5 @@
+// An example of assigning UIDs.
+
 package uid_test
 
 import (

@@ -1,4 +1,4 @@
-// This file holds the bijection that consistent sampling orders UIDs by.
+// The bijection that orders UIDs for consistent sampling.
 
 package uid
 
@@ -10,9 +10,9 @@ const (
 	mul2, unmul2 = 0x94d049bb133111eb, 0x319642b2d24d8ec3
 )
 
-// Mix is the finaliser of splitmix64: a bijection of the 64-bit numbers whose
-// values look random. It never changes: samples that are drawn by it, the k
-// smallest values, are the same on every machine and in every version.
+// Mix is the finaliser of splitmix64: a bijection of the 64-bit numbers with values that look
+// random. It must never change, because samples are the k smallest values. They must be the same
+// on every machine and in every version.
 func Mix(x uint64) uint64 {
 	x = (x ^ x>>30) * mul1
 	x = (x ^ x>>27) * mul2

@@ -1,5 +1,5 @@
-// This file holds the model of many assigners of one slot: machines that own
-// it one after the other, die, restart and are late.
+// A model of many assigners of one slot: machines that own it one after the other, fail, restart
+// and are late.
 
 package uid
 
@@ -17,8 +17,8 @@ type modelRow struct {
 	run  Run
 }
 
-// modelLife is one life of a process. What it holds of a slot's numbers is gone
-// with it; its grants are kept where grants are given out.
+// modelLife is one incarnation of a process. When it ends, its numbers of a slot are lost. Its
+// grants are recorded by the giver.
 type modelLife struct {
 	grants    []Grant
 	allocator *Allocator // nil until it is the owner
@@ -30,7 +30,7 @@ type model struct {
 	given  int // grants
 	lives  []*modelLife
 	owner  int
-	// lost are the writes of lives that have ended: they may land late.
+	// lost are the writes of ended incarnations. They may land late.
 	lost   []modelRow
 	stored []modelRow
 	taken  []modelRow // every UID ever given out, landed or not
@@ -50,7 +50,7 @@ func (m *model) grant(t *testing.T, life *modelLife) {
 	}
 }
 
-// load is what a new owner does: it reads what is stored.
+// load plays a new owner: it reads the stored rows.
 func (m *model) load(t *testing.T, life *modelLife) {
 	life.allocator = NewAllocator(11, life.grants...)
 	for _, i := range m.random.Perm(len(m.stored)) {
@@ -82,7 +82,7 @@ func (m *model) assign(t *testing.T) {
 	}
 }
 
-// land moves one row to the stored ones, or drops it: its write failed.
+// land moves one row to the stored ones, or drops it because its write failed.
 func (m *model) land(rows []modelRow) []modelRow {
 	if len(rows) == 0 {
 		return rows
@@ -94,8 +94,8 @@ func (m *model) land(rows []modelRow) []modelRow {
 	return slices.Delete(rows, i, i+1)
 }
 
-// restart ends a life and begins the next of the same machine. The grants are
-// its own still if all that it wrote has landed or failed.
+// restart ends an incarnation and begins the next of the same machine. The machine keeps its
+// grants if all of its writes have landed or failed.
 func (m *model) restart(machine int) {
 	old, next := m.lives[machine], &modelLife{}
 	if len(old.inFlight) == 0 {
@@ -125,9 +125,9 @@ func (m *model) step(t *testing.T) {
 	}
 }
 
-// twice returns two runs that share a UID, if there are any. A failed write's
-// UIDs may be given out again, to a life that restored without them, so only
-// what is stored or may be stored yet counts.
+// twice returns two runs with a common UID, if there are any. Only rows count that are stored or
+// may be stored yet, because UIDs of a failed write may be assigned again, by an incarnation
+// restored without them.
 func twice(rows []modelRow) (a, b modelRow, found bool) {
 	rows = slices.Clone(rows)
 	slices.SortFunc(rows, func(a, b modelRow) int {

@@ -1,5 +1,4 @@
-// This file holds the arithmetic of giving numbers out: grants, and the extents
-// of one slot that an assigner has opened.
+// The arithmetic of assigning numbers: grants, and the opened extents of one slot.
 
 package uid
 
@@ -8,41 +7,40 @@ import (
 	"fmt"
 )
 
-// GrantHosts is how many host numbers of each slot a grant is; the last grant
-// has one less.
+// GrantHosts is the number of host numbers of each slot in a grant. The last grant has one less.
 const GrantHosts = 64
 
-// NumGrants is how many grants there are.
+// NumGrants is the number of grants.
 const NumGrants = (MaxHost + GrantHosts) / GrantHosts
 
 var (
-	// ErrNeedGrant says that the grants held have no host number left in the
-	// slot: the assigner must get another one.
+	// ErrNeedGrant is wrapped if the held grants have no host number left in the slot. The
+	// assigner must get another one.
 	ErrNeedGrant = errors.New("the granted host numbers of the slot are used up: a further grant is needed")
-	// ErrSlotFull says that every host number of the slot is in use.
+	// ErrSlotFull is wrapped if every host number of the slot is in use.
 	ErrSlotFull = errors.New("all host numbers of the slot are used up")
-	// ErrNoGrants says that there is no grant left to give.
+	// ErrNoGrants is wrapped if no grant is left.
 	ErrNoGrants = errors.New("all grants have been given out")
-	// ErrLateGrant says that UIDs of a grant were restored before it was held.
+	// ErrLateGrant is wrapped if UIDs of a grant were restored before it was held.
 	ErrLateGrant = errors.New("UIDs of the grant are in use, and were restored before the grant was held")
-	// ErrOtherSlot says that a UID is not of the slot that it was used with.
+	// ErrOtherSlot is wrapped if a UID is used with another slot than its own.
 	ErrOtherSlot = errors.New("the UID is of another slot")
 )
 
-// Grant is the right to use some host numbers of every slot, see the package
-// comment. All values are grants, from 0 to [NumGrants] - 1.
+// Grant is the right to use some host numbers of every slot, see the package comment. All values
+// from 0 to [NumGrants] - 1 are grants.
 type Grant uint16
 
-// Hosts returns the least and the greatest host number of the grant.
+// Hosts returns the smallest and the largest host number of the grant.
 func (g Grant) Hosts() (first, last uint32) {
 	return 1 + GrantHosts*uint32(g), min(GrantHosts*(uint32(g)+1), MaxHost)
 }
 
-// GrantOf returns the grant that a host number, 1 to [MaxHost], is of.
+// GrantOf returns the grant of a host number. host must be 1 to [MaxHost].
 func GrantOf(host uint32) Grant { return Grant((host - 1) / GrantHosts) }
 
-// NextGrant returns the grant to give out after so many have been: the giver
-// only has to keep their count. The error is [ErrNoGrants].
+// NextGrant returns the next grant, if given have been given out before. So only this count must
+// be stored. The error is [ErrNoGrants].
 func NextGrant(given int) (Grant, error) {
 	if given < 0 || given >= NumGrants {
 		return 0, fmt.Errorf("uid: give out grant %d of %d: %w", given, NumGrants, ErrNoGrants)
@@ -50,41 +48,39 @@ func NextGrant(given int) (Grant, error) {
 	return Grant(given), nil
 }
 
-// Run is consecutive UIDs of one extent: First, First + 1, ... as many as Count
-// says, which is 1 or more.
+// Run is consecutive UIDs of one extent: First, First + 1, ... up to First + Count - 1. Count is
+// 1 or more.
 type Run struct {
 	First UID
 	Count uint32
 }
 
-// Numbers is which numbers of a slot one assigner has used: 4 bytes for each
-// extent, in blocks of a grant. It knows extents, not hosts. It is not safe for
-// concurrent use.
+// Numbers records the used numbers of a slot for one assigner. It takes 4 bytes for each extent,
+// in blocks of a grant. It has extents, not hosts. It is not safe for concurrent use.
 type Numbers struct {
 	slot Slot
-	// blocks are the grants held, in the order in which they are used up; place
-	// is where a grant is among them.
+	// blocks are the held grants, in the order of their use. place has the index of each grant in
+	// blocks.
 	blocks []block
 	place  map[Grant]int
-	// foreign are the grants not held of which UIDs were restored.
+	// foreign are grants with restored UIDs that are not held.
 	foreign map[Grant]struct{}
-	// free is how many host numbers of the grants are not in use.
+	// free is the number of unused host numbers of the grants.
 	free int
-	// at and ahead: every host number before place ahead of blocks[at] is in use.
+	// at and ahead: every host number before index ahead of blocks[at] is in use.
 	at, ahead int
 }
 
 // block is the host numbers of one grant.
 type block struct {
 	grant Grant
-	// pages are how many pages of each host number are in use, 2^28 at most: none
-	// of a host number that is not in use. It is nil until one is.
+	// pages has the number of used pages of each host number, 2^28 at most. It is 0 if the host
+	// number is not in use. It is nil until one is.
 	pages *[GrantHosts]uint32
 }
 
-// NewNumbers returns the numbers of a slot, none in use, for an assigner with
-// these grants. It keeps nothing of grants. Grants are used up in the order in
-// which they are held.
+// NewNumbers returns the numbers of a slot, none in use, for an assigner with these grants. It
+// does not keep grants. Grants are used up in the given order.
 func NewNumbers(slot Slot, grants ...Grant) *Numbers {
 	n := &Numbers{
 		slot:    slot,
@@ -97,10 +93,9 @@ func NewNumbers(slot Slot, grants ...Grant) *Numbers {
 	return n
 }
 
-// Grant adds a grant, behind those that are held. One that is held stays where
-// it is. UIDs of the grant that are in use can be restored from now on only:
-// where that has happened already, the error is [ErrLateGrant] and the grant is
-// not added.
+// Grant adds a grant behind the held ones. If it is held already, nothing changes. Used UIDs of
+// the grant must be restored after this call. If some were restored before, the error is
+// [ErrLateGrant] and the grant is not added.
 func (n *Numbers) Grant(g Grant) error {
 	if _, late := n.foreign[g]; late {
 		return fmt.Errorf("uid: add grant %d in slot %d: %w", g, n.slot, ErrLateGrant)
@@ -119,8 +114,7 @@ func (n *Numbers) add(g Grant) {
 	n.free += int(last-first) + 1
 }
 
-// pages returns how many pages of a host number, which must be of a grant held,
-// are in use.
+// pages returns the number of used pages of a host number. The number must be of a held grant.
 func (n *Numbers) pages(host uint32) uint32 {
 	b := n.blocks[n.place[GrantOf(host)]]
 	if b.pages == nil {
@@ -129,8 +123,8 @@ func (n *Numbers) pages(host uint32) uint32 {
 	return b.pages[(host-1)%GrantHosts]
 }
 
-// setPages says that so many pages, 1 or more, of a host number, which must be
-// of a grant held, are in use.
+// setPages sets the number of used pages of a host number. pages must be 1 or more, and host must
+// be of a held grant.
 func (n *Numbers) setPages(host, pages uint32) {
 	b := &n.blocks[n.place[GrantOf(host)]]
 	if b.pages == nil {
@@ -143,10 +137,10 @@ func (n *Numbers) setPages(host, pages uint32) {
 	*at = pages
 }
 
-// Slot returns the slot that the numbers are of.
+// Slot returns the slot of the numbers.
 func (n *Numbers) Slot() Slot { return n.slot }
 
-// Owns reports whether an extent is of this slot and of a grant held.
+// Owns reports whether an extent is of this slot and of a held grant.
 func (n *Numbers) Owns(e Extent) bool {
 	if e.Slot() != n.slot || e.Host() == 0 {
 		return false
@@ -155,10 +149,9 @@ func (n *Numbers) Owns(e Extent) bool {
 	return held
 }
 
-// Restore says that u is in use, and with it all lower pages of its extent: the
-// highest UID of each extent is enough, and all in any order does no harm. UIDs
-// of grants that are not held use up nothing. The error is [ErrOtherSlot], or
-// wraps [ErrSyntax] where u is no UID.
+// Restore records that u is in use, with all lower pages of its extent. The highest UID of each
+// extent is enough; all in any order do no harm. If the grant of a UID is not held, it uses up
+// nothing. The error is [ErrOtherSlot], or wraps [ErrSyntax] if u is no UID.
 func (n *Numbers) Restore(u UID) error {
 	if !u.Valid() {
 		return fmt.Errorf("uid: restore %s in slot %d: %w: its host number is 0", u, n.slot, ErrSyntax)
@@ -174,8 +167,8 @@ func (n *Numbers) Restore(u UID) error {
 	return nil
 }
 
-// Room returns how many pages an extent has left for this assigner: none if it
-// is not one of its own.
+// Room returns the number of pages left in an extent for this assigner. It is 0 if the assigner
+// does not own the extent.
 func (n *Numbers) Room(e Extent) uint32 {
 	if !n.Owns(e) {
 		return 0
@@ -183,16 +176,15 @@ func (n *Numbers) Room(e Extent) uint32 {
 	return ExtentPages - n.pages(e.Host())
 }
 
-// Take uses count pages of a host and returns them: first what is left of the
-// host's current extent, then of as many further extents as it takes. The host
-// has the extent of the last run then. current is 0 for a host that has none;
-// one that the assigner does not own is left alone, as is one that was never
-// opened.
+// Take uses count pages of a host and returns them. First it uses the rest of the host's current
+// extent, then further extents if needed. The extent of the last run must be the host's current
+// one afterwards. current is 0 if the host has none. Take does not use current if the assigner
+// does not own it, or if it was never opened.
 //
-// Either all the pages are taken or, with an error, none: [ErrNeedGrant], or
-// [ErrSlotFull] where all grants are held. Take takes time and memory for each
-// extent, not for each page.
+// If there is an error, no pages are taken. The error is [ErrNeedGrant], or [ErrSlotFull] if all
+// grants are held. Take needs time and memory for each extent, not for each page.
 func (n *Numbers) Take(current Extent, count uint64) ([]Run, error) {
+	// 1. Count the new extents first, because either all pages are taken or none.
 	here := uint64(0)
 	if n.Owns(current) && n.pages(current.Host()) > 0 {
 		here = min(uint64(n.Room(current)), count)
@@ -212,6 +204,7 @@ func (n *Numbers) Take(current Extent, count uint64) ([]Run, error) {
 	if count == 0 {
 		return nil, nil
 	}
+	// 2. Use the rest of the current extent, then new ones. From here on nothing can fail.
 	runs := make([]Run, 0, extents+1)
 	if here > 0 {
 		runs = append(runs, n.use(current.Host(), uint32(here)))
@@ -224,14 +217,14 @@ func (n *Numbers) Take(current Extent, count uint64) ([]Run, error) {
 	return runs, nil
 }
 
-// use uses so many pages of a host number, for which it must have room.
+// use uses a number of pages of a host number. The host number must have room for them.
 func (n *Numbers) use(host, pages uint32) Run {
 	used := n.pages(host)
 	n.setPages(host, used+pages)
 	return Run{First: Make(n.slot, host, used), Count: pages}
 }
 
-// unused returns the first host number that is not in use. There must be one.
+// unused returns the first unused host number. There must be one.
 func (n *Numbers) unused() uint32 {
 	for ; n.at < len(n.blocks); n.at, n.ahead = n.at+1, 0 {
 		first, last := n.blocks[n.at].grant.Hosts()
@@ -244,8 +237,8 @@ func (n *Numbers) unused() uint32 {
 	return 0
 }
 
-// rank orders the host numbers of the grants held as they are opened, from 1; 0
-// is the rank of no host number.
+// rank orders the host numbers of held grants in the order of their opening, from 1. It returns 0
+// if host is 0.
 func (n *Numbers) rank(host uint32) int {
 	if host == 0 {
 		return 0

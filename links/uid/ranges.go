@@ -1,30 +1,29 @@
-// This file holds ranges of UIDs and of slots, and how these are split.
+// Ranges of UIDs and of slots, and the splitting of slots.
 
 package uid
 
 import "fmt"
 
-// Range is the UIDs from First to Last, both included. It is empty if First is
-// greater than Last.
+// Range is the UIDs from First to Last, both included. It is empty if First is greater than Last.
 type Range struct{ First, Last UID }
 
 // Contains reports whether u is in the range.
 func (r Range) Contains(u UID) bool { return r.First <= u && u <= r.Last }
 
-// Empty reports whether no number is in the range.
+// Empty reports whether the range is empty.
 func (r Range) Empty() bool { return r.First > r.Last }
 
 // String returns the range as first-last, in decimal.
 func (r Range) String() string { return fmt.Sprintf("%d-%d", uint64(r.First), uint64(r.Last)) }
 
-// Slots is the slots from First to Last, both included. It is empty if First is
-// greater than Last.
+// Slots is the slots from First to Last, both included. It is empty if First is greater than
+// Last.
 type Slots struct{ First, Last Slot }
 
 // AllSlots is every slot.
 var AllSlots = Slots{0, NumSlots - 1}
 
-// Len returns how many slots these are.
+// Len returns the number of slots.
 func (s Slots) Len() int { return max(0, int(s.Last)-int(s.First)+1) }
 
 // Contains reports whether slot is one of these.
@@ -39,9 +38,9 @@ func (s Slots) Range() Range {
 	return Range{First: UID(s.First) << slotBits, Last: UID(s.Last)<<slotBits | (1<<slotBits - 1)}
 }
 
-// Split returns n ranges that are these slots together, in order, none empty,
-// the sizes of two differing by 1 at most, the larger ones first. Where there
-// are fewer than n slots, it returns one range for each.
+// Split returns n ranges that together are these slots, in order. None is empty. Sizes differ by
+// 1 at most, the larger ones first. If there are fewer than n slots, it returns one range for
+// each.
 func (s Slots) Split(n int) []Slots {
 	size := s.Len()
 	n = min(max(n, 1), size)

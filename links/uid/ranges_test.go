@@ -1,3 +1,5 @@
+// Tests of ranges of UIDs and slots.
+
 package uid
 
 import (

@@ -1,4 +1,4 @@
-// This file holds the number itself: its parts, its text and its extent.
+// The UID: its parts, its text and its extent.
 
 package uid
 
@@ -19,15 +19,15 @@ const (
 )
 
 const (
-	// NumSlots is how many slots there are.
+	// NumSlots is the number of slots.
 	NumSlots = 1 << SlotBits
-	// MaxHost is the greatest host number of a slot; the least is 1.
+	// MaxHost is the largest host number of a slot. The smallest is 1.
 	MaxHost = 1<<HostBits - 1
-	// ExtentPages is how many pages an extent has.
+	// ExtentPages is the number of pages of an extent.
 	ExtentPages = 1 << PageBits
 )
 
-// ErrSyntax is what the errors of [Parse] wrap.
+// ErrSyntax is wrapped by the errors of [Parse].
 var ErrSyntax = errors.New("not a UID")
 
 // UID is the number of a page. 0 is no UID.
@@ -36,8 +36,8 @@ type UID uint64
 // Slot is the number of a slot, below [NumSlots].
 type Slot uint16
 
-// Make returns the UID of a page of a host in a slot. It returns 0, which is no
-// UID, if a part has more bits than it may have, or the host is 0.
+// Make returns the UID of a page of a host in a slot. It returns 0, which is no UID, if a part is
+// too large or the host is 0.
 func Make(slot Slot, host, page uint32) UID {
 	if slot >= NumSlots || host == 0 || host > MaxHost || page >= ExtentPages {
 		return 0
@@ -45,7 +45,7 @@ func Make(slot Slot, host, page uint32) UID {
 	return UID(slot)<<(HostBits+PageBits) | UID(host)<<PageBits | UID(page)
 }
 
-// Slot returns the slot that the page is in.
+// Slot returns the slot of the page.
 func (u UID) Slot() Slot { return Slot(u >> (HostBits + PageBits)) }
 
 // Host returns the host number, in its slot, of the page's extent.
@@ -54,19 +54,19 @@ func (u UID) Host() uint32 { return uint32(u>>PageBits) & MaxHost }
 // Page returns the page's number in its extent.
 func (u UID) Page() uint32 { return uint32(u) & (ExtentPages - 1) }
 
-// Extent returns the extent that the page is in.
+// Extent returns the extent of the page.
 func (u UID) Extent() Extent { return Extent(u >> PageBits) }
 
-// Valid reports whether u can be the UID of a page: its host is not 0.
+// Valid reports whether u can be the UID of a page: its host must not be 0.
 func (u UID) Valid() bool { return u.Host() != 0 }
 
 // String returns u in decimal.
 func (u UID) String() string { return strconv.FormatUint(uint64(u), 10) }
 
-// Parse returns the UID that text is, in the one form that String gives:
-// decimal digits, the first of them not 0. Its errors wrap [ErrSyntax].
+// Parse returns the UID in text. The text must have the form of String: decimal digits, the first
+// of them not 0. Errors wrap [ErrSyntax].
 func Parse(text string) (UID, error) {
-	// What is not a UID may be of any length; a message shows its start.
+	// A message shows only the start of text, because text may have any length.
 	const maxShown = 40
 	fail := func(why string) (UID, error) {
 		if len(text) > maxShown {
@@ -74,6 +74,7 @@ func Parse(text string) (UID, error) {
 		}
 		return 0, fmt.Errorf("uid: parse %q: %w: %s", text, ErrSyntax, why)
 	}
+	// 1. Accept only the form of String, because each UID must have one text.
 	if text == "" {
 		return fail("it is empty")
 	}
@@ -86,32 +87,34 @@ func Parse(text string) (UID, error) {
 		if digit > 9 {
 			return fail(fmt.Sprintf("byte %d is no decimal digit", i))
 		}
+		// 2. Reject an overflow before it happens.
 		if u > math.MaxUint64/10 || u*10 > math.MaxUint64-digit {
 			return fail("it is greater than 2^64 - 1")
 		}
 		u = u*10 + digit
 	}
+	// 3. A host number of 0 never occurs in a UID.
 	if !UID(u).Valid() {
 		return fail("its host number is 0")
 	}
 	return UID(u), nil
 }
 
-// SlotOf returns the slot of the host with this key, see package weburl: the
-// upper 14 bits of the key's xxhash64.
+// SlotOf returns the slot of the host with this key (see package weburl): the upper 14 bits of
+// the key's xxhash64. It must never change, because stored UIDs contain it.
 func SlotOf(hostKey string) Slot {
 	return Slot(xxhash.Sum64String(hostKey) >> (64 - SlotBits))
 }
 
-// Extent is one host number of one slot: the upper 36 bits of the UIDs of its
-// 2^28 pages, as a number below 2^36. 0 is no extent.
+// Extent is one host number of one slot: the upper 36 bits of the UIDs of its 2^28 pages, as a
+// number below 2^36. 0 is no extent.
 type Extent uint64
 
-// MakeExtent returns the extent of a host number of a slot, or 0 if there is no
-// such host number or slot.
+// MakeExtent returns the extent of a host number of a slot. It returns 0 if there is no such host
+// number or slot.
 func MakeExtent(slot Slot, host uint32) Extent { return Make(slot, host, 0).Extent() }
 
-// Slot returns the slot that the extent is of.
+// Slot returns the slot of the extent.
 func (e Extent) Slot() Slot { return Slot(e >> HostBits) }
 
 // Host returns the extent's host number in its slot.

@@ -1,3 +1,5 @@
+// Tests of UIDs, their parts and their text.
+
 package uid
 
 import (
@@ -12,8 +14,7 @@ import (
 	"time"
 )
 
-// random returns random numbers and logs the seed that repeats them, which
-// TREFOIL_SEED sets.
+// random returns random numbers and logs their seed. TREFOIL_SEED repeats it.
 func random(t testing.TB) *rand.Rand {
 	seed := uint64(time.Now().UnixNano())
 	if s := os.Getenv("TREFOIL_SEED"); s != "" {
@@ -112,7 +113,7 @@ func FuzzParse(f *testing.F) {
 }
 
 func TestSlotOf(t *testing.T) {
-	// The slots of these keys are part of the format: they never change.
+	// The slots of these keys must never change, because they are part of the format.
 	for key, want := range map[string]Slot{
 		"org.example.www": 8911, "org.example": 7158, "urn:": 12010, "[2001:db8::1]": 13607, "": 0xef46 >> 2,
 	} {
@@ -130,8 +131,8 @@ func TestSlotOf(t *testing.T) {
 }
 
 func TestMix(t *testing.T) {
-	// Published outputs of splitmix64: seed, which output, value. The state of the
-	// generator is the seed and so many times the golden ratio.
+	// Published outputs of splitmix64: seed, index of the output, value. The state of the
+	// generator is the seed plus the index times the golden ratio.
 	const golden = uint64(0x9e3779b97f4a7c15)
 	for _, test := range []struct{ seed, output, want uint64 }{
 		{0, 0, 0},

@@ -1,4 +1,4 @@
-// Times of every access, and zstd as the bound that the symbols are held against.
+// Benchmarks of every access, and zstd for comparison with the symbols.
 
 package urls
 
@@ -72,7 +72,7 @@ func BenchmarkFindOnePageHosts(b *testing.B) {
 	benchTables(b, onePageHosts(rand.New(rand.NewPCG(7, 0)), 1_000_000), []int{32, 64}, findAll)
 }
 
-// Every URL of a host came by itself, in no order.
+// The URLs of a host come one by one, in no order.
 func BenchmarkFindStrays(b *testing.B) {
 	extents := denseHosts(rand.New(rand.NewPCG(8, 0)), 1, 500_000)
 	rand.New(rand.NewPCG(9, 0)).Shuffle(len(extents[0].urls), func(i, j int) {
@@ -150,8 +150,8 @@ func BenchmarkLinkedData(b *testing.B) {
 	benchTables(b, linkedData(b, true), benchStrides, findAll)
 }
 
-// Blocks compressed one by one with zstd and a dictionary made from samples of
-// them: the alternative to symbols.
+// Blocks compressed one by one with zstd and a dictionary made from samples: the alternative to
+// symbols.
 func BenchmarkZstdBlocks(b *testing.B) {
 	extents := benchHosts()
 	for _, stride := range []int{32, 64, 128} {

@@ -1,5 +1,5 @@
-// The writing half: URLs are front-coded as they come; at the end the runs get
-// their index and, if wanted, the suffixes their symbols.
+// The builder. It front-codes URLs as they come. At the end it indexes the runs and, if wanted,
+// codes the suffixes with symbols.
 
 package urls
 
@@ -13,38 +13,38 @@ import (
 )
 
 const (
-	// MaxURLBytes is the length of the longest URL of a table.
+	// MaxURLBytes is the maximum length of a URL, in bytes.
 	MaxURLBytes = 1 << 24
-	// MaxURLs is the greatest number of URLs in a table.
+	// MaxURLs is the maximum number of URLs in a table.
 	MaxURLs = 1<<32 - 1
-	// DefaultStride is the number of URLs of a block where Options names none.
+	// DefaultStride is the number of URLs of a block if Options has none.
 	DefaultStride = 32
-	// MaxStride is the greatest number of URLs of a block.
+	// MaxStride is the maximum number of URLs of a block.
 	MaxStride = 128
 )
 
 var (
-	// ErrDuplicate is wrapped where a URL equals the one before it in its extent.
+	// ErrDuplicate is wrapped if a URL equals the one before it in its extent.
 	ErrDuplicate = errors.New("urls: the URL is there already")
-	// ErrTooLarge is wrapped where a URL is longer than MaxURLBytes, or where
-	// the table has MaxURLs already.
+	// ErrTooLarge is wrapped if a URL is longer than MaxURLBytes, or the table already has
+	// MaxURLs.
 	ErrTooLarge = errors.New("urls: too large for a table")
-	// ErrNoExtent is returned by Add before the first StartExtent.
+	// ErrNoExtent is returned by Add if StartExtent was never called.
 	ErrNoExtent = errors.New("urls: a URL before the first extent: call StartExtent")
 )
 
-// Options say how a table is made. The zero value is a good choice.
+// Options are the options of a table. The zero value is a good choice.
 type Options struct {
-	// Stride is the number of URLs of a block: a power of two up to MaxStride.
-	// 0 means DefaultStride. A greater one takes less memory and more time.
+	// Stride is the number of URLs of a block. It must be a power of two up to MaxStride. 0 means
+	// DefaultStride. A larger one takes less memory and more time.
 	Stride int
-	// Symbols makes a dictionary of frequent byte sequences from a sample of
-	// the suffixes and writes every suffix in its codes: less memory, more time
-	// to build, about as fast to read. For cold cells.
+	// Symbols makes a dictionary of frequent byte sequences from a sample of the suffixes, and
+	// writes every suffix in its codes. The table takes less memory and more time to build.
+	// Reading is about as fast. It is meant for cold cells.
 	Symbols bool
 }
 
-// Validate returns an error that says what is wrong with the options.
+// Validate returns an error if an option is wrong.
 func (o Options) Validate() error {
 	if o.Stride < 0 || o.Stride > MaxStride || o.Stride&(o.Stride-1) != 0 {
 		return fmt.Errorf("urls: a stride of %d: choose a power of two up to %d", o.Stride, MaxStride)
@@ -52,8 +52,8 @@ func (o Options) Validate() error {
 	return nil
 }
 
-// Builder makes a table from URLs in the order of their ordinals. It is for
-// one goroutine at a time and for one table.
+// Builder makes one table. URLs must come in the order of their ordinals. It must be used by one
+// goroutine at a time.
 type Builder struct {
 	symbols bool
 	shift   uint
@@ -71,7 +71,7 @@ type Builder struct {
 	leaf frontCoded
 }
 
-// frontCoded is URLs that follow a first one, in the making.
+// frontCoded collects the URLs behind a first one.
 type frontCoded struct{ headers, payload []byte }
 
 func (f *frontCoded) add(shared int, url []byte) {
@@ -79,7 +79,7 @@ func (f *frontCoded) add(shared int, url []byte) {
 	f.payload = append(f.payload, url[shared:]...)
 }
 
-// appendTo appends what was added to dst, empties f and returns dst.
+// appendTo appends the collected URLs to dst, empties f and returns dst.
 func (f *frontCoded) appendTo(dst []byte) []byte {
 	dst = binary.AppendUvarint(dst, uint64(len(f.headers)))
 	dst = append(dst, f.headers...)
@@ -88,7 +88,7 @@ func (f *frontCoded) appendTo(dst []byte) []byte {
 	return dst
 }
 
-// pieceWriter puts nodes and the leaves below them into their order.
+// pieceWriter writes nodes and their leaves in order.
 type pieceWriter struct {
 	out     []byte
 	offsets ef.Builder
@@ -114,18 +114,17 @@ func (w *pieceWriter) endNode(rest *frontCoded) {
 	w.node, w.leaves, w.ends = w.node[:0], w.leaves[:0], w.ends[:0]
 }
 
-// finish returns all pieces, with readAhead bytes behind, and their offsets.
+// finish returns all pieces, followed by readAhead zero bytes, and their offsets.
 func (w *pieceWriter) finish() ([]byte, *ef.Builder) {
 	w.offsets.Add(uint64(len(w.out)))
 	return append(w.out, make([]byte, readAhead)...), &w.offsets
 }
 
-// run is a stretch of ordinals within one extent whose URLs ascend. It ends
-// where the next one begins.
+// run is ascending URLs of one extent. It ends where the next one begins.
 type run struct {
 	start       uint32
 	startExtent bool
-	searched    bool   // found by its host; its URLs are strays otherwise
+	searched    bool   // found by its host; otherwise its URLs are strays
 	hash        uint64 // of the host
 }
 
@@ -143,19 +142,19 @@ func NewBuilder(o Options) (*Builder, error) {
 // Len returns the number of URLs added.
 func (b *Builder) Len() int { return int(b.n) }
 
-// StartExtent says that the URLs that follow, up to the next call, are one
-// extent: pages of one host. hostHash is any 64-bit hash of the host; Find is
-// given the same. A host may have several extents. An extent without URLs
-// leaves no trace.
+// StartExtent begins an extent. The following URLs must be pages of one host. hostHash is any
+// 64-bit hash of the host, and Find must get the same one. A host may have several extents. If an
+// extent has no URLs, nothing is stored for it.
 func (b *Builder) StartExtent(hostHash uint64) {
 	b.hash = hostHash
 	b.inExtent, b.newExtent = true, true
 }
 
-// Add gives the next ordinal to url, which is copied. URLs may come in any
-// order within their extent, and no URL twice; where they ascend, as a sorted
-// batch does, they take the least memory and time.
+// Add assigns the next ordinal to url, and copies url. URLs may come in any order within their
+// extent, but no URL may come twice. They take the least memory and time if they ascend, as in a
+// sorted batch. An error wraps ErrDuplicate only if the two URLs are neighbours.
 func (b *Builder) Add(url []byte) error {
+	// 1. Check the limits. Nothing has changed if Add returns an error.
 	switch {
 	case !b.inExtent:
 		return ErrNoExtent
@@ -164,6 +163,7 @@ func (b *Builder) Add(url []byte) error {
 	case b.n == MaxURLs:
 		return fmt.Errorf("%w: %d URLs already", ErrTooLarge, b.n)
 	}
+	// 2. Start a run if the extent is new, or if the URL is below the one before it.
 	shared := commonPrefix(b.last, url)
 	switch {
 	case b.newExtent:
@@ -174,6 +174,7 @@ func (b *Builder) Add(url []byte) error {
 	case shared == len(url) || shared < len(b.last) && url[shared] < b.last[shared]:
 		b.runs = append(b.runs, run{start: b.n, hash: b.hash})
 	}
+	// 3. The first URL of a block goes to the node, the others to the leaf.
 	if b.n&(1<<b.shift-1) == 0 {
 		b.startBlock(url)
 	} else {
@@ -215,8 +216,8 @@ func (b *Builder) endBlock() {
 	}
 }
 
-// AppendTo appends the table to dst and returns it. Nothing may be added after
-// it. It allocates about as much as the table takes.
+// AppendTo appends the table to dst and returns it. Add must not be called afterwards. AppendTo
+// allocates about the size of the table.
 func (b *Builder) AppendTo(dst []byte) []byte {
 	if b.n > 0 {
 		b.endBlock()
@@ -226,7 +227,7 @@ func (b *Builder) AppendTo(dst []byte) []byte {
 	return b.appendTable(dst)
 }
 
-// appendTable appends the table of the pieces that are written.
+// appendTable appends the table of the written pieces.
 func (b *Builder) appendTable(dst []byte) []byte {
 	pieces, offsets := b.pieces.finish()
 	plain := Table{n: b.n, shift: b.shift, pieces: pieces}
@@ -234,6 +235,7 @@ func (b *Builder) appendTable(dst []byte) []byte {
 	if plain.offsets, _, err = ef.Open(offsets.AppendTo(nil)); err != nil {
 		panic(fmt.Sprintf("urls: offsets just written: %v", err))
 	}
+	// The index of strays reads the URLs, so it needs the plain table.
 	runs := newRunIndex(b.runs, b.n)
 	strays := newStrayIndex(&plain, runs.strays)
 	var codes symbols
@@ -255,7 +257,7 @@ func (b *Builder) appendTable(dst []byte) []byte {
 	return append(dst, pieces...)
 }
 
-// commonPrefix returns the number of bytes that a and b begin with in common.
+// commonPrefix returns the length of the longest common prefix of a and b.
 func commonPrefix(a, b []byte) int {
 	n := min(len(a), len(b))
 	i := 0

@@ -1,4 +1,4 @@
-// Damaged tables: an error or wrong URLs, never a failure.
+// Damaged tables must give an error or wrong URLs, never a panic.
 
 package urls
 
@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// exercise calls everything that a table offers, with ordinals and URLs that
-// are there and others. It may find anything, but must come back.
+// exercise calls all methods of a table, with ordinals and URLs inside and outside of it. Any
+// result is right, but it must return.
 func exercise(table *Table, extents []extent) {
 	var buffer []byte
 	for ordinal := uint32(0); ordinal < table.n; ordinal += 1 + table.n/400 {
@@ -97,7 +97,7 @@ func TestFlippedBits(t *testing.T) {
 	}
 }
 
-// A table of whose pieces every byte is noise.
+// In this table every byte of the pieces is noise.
 func TestNoiseInPieces(t *testing.T) {
 	rng := newRand(t)
 	tables, extents := damageSamples(t)
@@ -123,7 +123,7 @@ func TestNoiseInPieces(t *testing.T) {
 	}
 }
 
-// Headers that claim what is not there.
+// Headers with counts beyond the bytes.
 func TestHostileHeaders(t *testing.T) {
 	huge := "\xff\xff\xff\x7f"
 	for name, c := range map[string]struct{ node, leaf string }{
@@ -154,8 +154,8 @@ func TestHostileHeaders(t *testing.T) {
 	}
 }
 
-// tableOfPieces returns an opened table of count URLs in one block, whose node
-// and leaf are any bytes.
+// tableOfPieces returns an opened table of count URLs in one block. Its node and leaf are any
+// bytes.
 func tableOfPieces(t testing.TB, node, leaf []byte, count uint32) *Table {
 	t.Helper()
 	b, err := NewBuilder(Options{})
@@ -189,7 +189,7 @@ func FuzzOpen(f *testing.F) {
 	})
 }
 
-// FuzzPieces has the pieces of a good table replaced.
+// FuzzPieces replaces the pieces of a good table.
 func FuzzPieces(f *testing.F) {
 	f.Add([]byte("\x01a\x00"), []byte("\x04\x01\x01\x02\x01bc"), uint8(3))
 	f.Add([]byte("\x81\x80\x80\x08"), []byte("\x06\x00\x00\x00\x01\x00\x02bcd"), uint8(4))
@@ -202,7 +202,7 @@ func FuzzPieces(f *testing.F) {
 		if table.Check(nil) != nil {
 			return
 		}
-		// What Check accepts has all its URLs, by both ways.
+		// If Check accepts a table, all its URLs must be found, both ways.
 		next := uint32(0)
 		for ordinal, url := range table.All(0) {
 			if ordinal != next || string(table.AppendURL(nil, ordinal)) != string(url) {

@@ -1,45 +1,42 @@
-// Package urls keeps the URLs of a cell: ordinal to URL and back, front-coded,
-// in one slice of bytes without a pointer, which is read where it lies. (M.
-// Najork, "The scalable hyperlink store", HT 2009, section 3.1, for front coding
-// with an index stride; I. Witten, A. Moffat, T. Bell, "Managing gigabytes", for
-// front coding.)
+// Package urls keeps the URLs of a cell: ordinal to URL and back. A table is front-coded, in one
+// slice of bytes without a pointer, and is read in place. (M. Najork, "The scalable hyperlink
+// store", HT 2009, section 3.1, for front coding with an index stride; I. Witten, A. Moffat, T.
+// Bell, "Managing gigabytes", for front coding.)
 //
-// Ordinals follow UIDs: extents (the pages of one host number) one after
-// another, in an extent one sorted batch after another. A sorted batch is a run.
-// [Builder] takes URLs in that order, [Open] reads what it wrote.
+// Ordinals follow UIDs: extents (the pages of one host number) one after another, and in an
+// extent one sorted batch after another. A sorted batch is a run. [Builder] takes URLs, which
+// must come in this order. [Open] reads the result.
 //
 // # Blocks, leaves, nodes
 //
-// A block is stride URLs in a row, whatever their extents. Its first URL is in a
-// node, the others in its leaf, each as the number of bytes that it shares with
-// the one before it and the rest. A node is the first URLs of 16 blocks, coded
-// in the same way, so that a search reads few places of memory. An ordinal leads
-// to its leaf and its node by arithmetic and two offsets.
+// A block is stride URLs in a row, of one or several extents. Its first URL is in a node, the
+// others in its leaf. A URL is stored as the number of bytes shared with the one before it, and
+// the rest. A node is the first URLs of 16 blocks in the same code, because a search must read
+// few places of memory. The leaf and the node of an ordinal follow from arithmetic and two
+// offsets.
 //
 // # Finding
 //
-// The hash of a host leads to its runs, by a sorted list of hashes cut to 5 bits
-// more than their number needs. In a run the node is found by halving, its block
-// and the URL by going through the node and the leaf, in which only those rests
-// are looked at that can decide. At most 4 long runs of an extent and at most 32 of
-// hosts of one hash are found so. The other URLs are strays: they are
-// found by their own hashes (xxhash64), in a list of the same kind. So hosts whose
-// pages come one by one in no order, and hashes made to meet, cost about 4 bytes
-// a URL and no time.
+// The hash of a host leads to its runs, by a sorted list of hashes. Each is cut to 5 bits more
+// than their number needs. In a run a binary search finds the node. A scan of the node finds the
+// block, and a scan of the leaf finds the URL. A scan decodes a rest only if it may decide. This
+// way reaches at most 4 long runs of an extent, and at most 32 runs if several hosts have the
+// same key. All other URLs are strays. Their own hashes (xxhash64) lead to them, in a list of the
+// same kind. So they cost about 4 bytes a URL and no time. A host has strays if its pages come
+// one by one in no order, or if hashes are made to collide.
 //
 // # Symbols
 //
-// With [Options].Symbols the rests are written as codes, of up
-// to 12 bits, of up to 4,096 byte sequences of 1 to 8 bytes that are frequent in a
-// sample of the table. Leaves compressed one by one with zstd and a dictionary
-// made from samples take about as much memory, but 10 times the time and more, as
-// a leaf must be decoded to read one of its URLs: see BenchmarkZstdBlocks. Codes
-// are decoded only for what is in the result.
+// If [Options].Symbols is set, the rests are written as codes of up to 12 bits. A code means one
+// of up to 4,096 byte sequences of 1 to 8 bytes. They are frequent in a sample of the table.
+// Compressing leaves one by one, with zstd and a dictionary from samples, takes about as much
+// memory. But it takes 10 times the time and more, because reading one URL must decode its leaf:
+// see BenchmarkZstdBlocks. Codes are decoded only if their bytes are part of the result.
 //
 // # Format
 //
-// Fixed integers are little-endian, "uvarint" is that of encoding/binary, of 28
-// bits at most. A unit is a byte, or a code where there are symbols.
+// Fixed integers are little-endian. A "uvarint" is the one of encoding/binary, of 28 bits at
+// most. A unit is a byte; if there are symbols, it is a code.
 //
 //	+------------------------------+
 //	| 't' 'f' 'U' 'R'  0x01        |  magic, version
@@ -69,8 +66,8 @@
 //	| 8 bytes of zero              |
 //	+------------------------------+
 //
-// A key is the upper bits of a hash, mixed. A stretch is a run, or what is
-// between two runs that are searched. A node:
+// A key is the upper bits of a hash, mixed. A stretch is a searched run, or the ordinals
+// between two searched runs. A node:
 //
 //	+------------------------------+
 //	| uvarint u, u bytes           |  first URL, as bytes always
@@ -95,8 +92,7 @@
 //
 // # Damage
 //
-// Open verifies the index and the symbols. Pieces are not read by it: every
-// access checks what it reads, stops at damage, and may then return wrong URLs.
-// Whoever keeps tables in files keeps checksums beside them; [Table.Check]
-// verifies all.
+// Open verifies the index and the symbols. It does not read pieces, so every access checks its
+// input and stops at damage. It may then return wrong URLs. If tables are kept in files,
+// checksums must be kept beside them. [Table.Check] verifies all.
 package urls

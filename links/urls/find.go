@@ -9,27 +9,27 @@ import (
 	"github.com/cespare/xxhash/v2"
 )
 
-// Find returns the ordinal of a URL, given the hash of its host that
-// StartExtent was given. It allocates nothing, but for URLs whose hashes
-// somebody has made to meet.
+// Find returns the ordinal of a URL. hostHash must be the hash given to StartExtent for the host.
+// It does not allocate, unless someone made hashes of URLs collide. It reports false if the URL
+// is missing.
 func (t *Table) Find(url string, hostHash uint64) (ordinal uint32, ok bool) {
 	return t.FindBytes(unsafe.Slice(unsafe.StringData(url), len(url)), hostHash)
 }
 
-// FindBytes is Find for a URL in a slice, which it does not keep.
+// FindBytes is Find for a URL in a slice. It does not keep the slice.
 func (t *Table) FindBytes(url []byte, hostHash uint64) (ordinal uint32, ok bool) {
 	return t.FindIn(url, t.Runs(hostHash))
 }
 
-// findInRun searches the ordinals first to last-1, whose URLs ascend.
+// findInRun searches the ordinals first to last-1. Their URLs must ascend.
 func (t *Table) findInRun(url []byte, first, last uint32) (ordinal uint32, ok bool) {
 	if first >= last {
 		return 0, false
 	}
-	// Block lo is where the run begins; the others up to hi begin in it.
+	// Block lo contains the run's beginning. The other blocks up to hi begin inside the run.
 	lo, hi := int(first>>t.shift), int((last-1)>>t.shift)
-	// Invariant: node from-1 begins at or below url, or is that of block lo; the
-	// nodes from to on begin above it.
+	// Invariant: node from-1 begins at or below url, or it is the node of block lo. Nodes from to
+	// onwards begin above url.
 	from, to := lo>>nodeShift+1, hi>>nodeShift+1
 	for from < to {
 		mid := int(uint(from+to) >> 1)
@@ -47,8 +47,8 @@ func (t *Table) findInRun(url []byte, first, last uint32) (ordinal uint32, ok bo
 	return t.findInBlock(url, base+within, s, first, last)
 }
 
-// findInBlock searches block k, to whose first URL s has come, for url among
-// the ordinals first to last-1, whose URLs ascend.
+// findInBlock searches block k for url among the ordinals first to last-1. Their URLs must
+// ascend. s must have reached the first URL of the block.
 func (t *Table) findInBlock(url []byte, k int, s search, first, last uint32) (ordinal uint32, ok bool) {
 	base := uint32(k) << t.shift
 	if base >= first && s.order >= 0 {
@@ -63,19 +63,20 @@ func (t *Table) findInBlock(url []byte, k int, s search, first, last uint32) (or
 	return ordinal, ordinal >= first && s.order == 0
 }
 
-// search is how far the search for a URL has come. It decodes only what may
-// decide.
+// search is the state of a search for a URL. It decodes a suffix only if it may decide.
 //
-// Invariant: matched is the number of bytes that the URL come to and the one
-// searched for have in common from the first on, order their order.
+// Invariant: matched is the length of the common prefix of the current URL and the wanted one.
+// order is their order.
 type search struct {
 	matched, order int
 }
 
-// scan goes from URL 0 of the piece, to which s has come, to the last one that
-// is not above url among those from from to to-1, which ascend, and to from-1 if
-// they are all above it. It returns its number.
+// scan goes forward from URL 0 of the piece; s must have reached that one. It considers the URLs
+// from to to-1, which must ascend, and stops at the last one not above url. If all are above it,
+// it stops at from-1. It returns the number of that URL.
 func (s *search) scan(t *Table, p *piece, from, to int, url []byte) (at int) {
+	// Bytes shared beyond matched repeat those of the URL before, so the order stays the same. A
+	// suffix must be compared only if shared is at most matched.
 	h := headers{b: p.headers}
 	unit := 0
 	for i := 1; i < to; i++ {
@@ -86,7 +87,7 @@ func (s *search) scan(t *Table, p *piece, from, to int, url []byte) (at int) {
 		}
 		if shared <= s.matched {
 			if shared < s.matched && i > from {
-				// The URL before has url's byte there, this one a greater one.
+				// The URL before has the byte of url here, and this one a greater byte.
 				return i - 1
 			}
 			more, order := t.symbols.match(p.body, span{p.payload, unit, units}, url[shared:])
@@ -105,8 +106,9 @@ func (s *search) scan(t *Table, p *piece, from, to int, url []byte) (at int) {
 	return to - 1
 }
 
-// findStray searches the URLs that are no part of a run.
+// findStray searches the strays, the URLs outside of searched runs.
 func (t *Table) findStray(url []byte) (ordinal uint32, ok bool) {
+	// 1. Compare a few strays of the same key one after another.
 	first, last := t.strays.find(xxhash.Sum64(url))
 	if last-first <= maxUnsorted {
 		for ; first < last; first++ {
@@ -117,6 +119,8 @@ func (t *Table) findStray(url []byte) (ordinal uint32, ok bool) {
 		}
 		return 0, false
 	}
+	// 2. Many strays of one key have the order of their URLs. Search them by halving, because
+	// anyone can make hashes collide.
 	var other []byte
 	for first < last {
 		mid := int(uint(first+last) >> 1)

@@ -23,7 +23,7 @@ import (
 	"github.com/cespare/xxhash/v2"
 )
 
-// newRand returns a generator whose seed is logged; TREFOIL_SEED repeats one.
+// newRand returns a generator and logs its seed. TREFOIL_SEED repeats it.
 func newRand(t testing.TB) *rand.Rand {
 	t.Helper()
 	seed := uint64(time.Now().UnixNano())
@@ -228,9 +228,9 @@ func oddExtents(rng *rand.Rand) []extent {
 	return out
 }
 
-// linkedData returns the IRIs of subjects and objects of a data set that lies
-// beside the project, sorted, by hosts: of its files that are compressed too if
-// all is set. It skips the test where it is missing.
+// linkedData returns the IRIs of subjects and objects of a data set beside the project, sorted,
+// by hosts. If all is set, it reads compressed files too. If the data is missing, it skips the
+// test.
 func linkedData(t testing.TB, all bool) []extent {
 	t.Helper()
 	extents, err := readLinkedData(all)

@@ -1,5 +1,5 @@
-// Hashes and what they lead to: hosts to their stretches of ordinals, and
-// URLs outside of sorted runs to their ordinals.
+// The index by hashes: from hosts to their stretches of ordinals, and from strays to their
+// ordinals.
 
 package urls
 
@@ -17,36 +17,35 @@ import (
 )
 
 const (
-	// spareKeyBits are the bits of a key beyond the logarithm of their number:
-	// of hashes that are not there, at most 1 in 2^spareKeyBits meets another's
-	// key, on an average.
+	// spareKeyBits is the number of bits of a key beyond the logarithm of their number. If a hash
+	// is missing, it has another's key with a probability of at most 1 in 2^spareKeyBits, on
+	// average.
 	spareKeyBits = 5
 	maxKeyBits   = 32
 
-	// maxCandidates is the greatest number of stretches whose hosts have equal
-	// keys. Further ones, which only somebody who makes hashes meet has, are
-	// strays.
+	// maxCandidates is the maximum number of stretches for one key. Further ones are strays.
+	// There are more only if someone makes hashes collide.
 	maxCandidates = 32
-	// maxRuns is the greatest number of runs of one extent that are searched,
-	// its longest ones. The URLs of the others are strays.
+	// maxRuns is the maximum number of searched runs of one extent: its longest ones. The URLs of
+	// the others are strays.
 	maxRuns = 4
-	// longRun is the length from which on a run of an extent with more than
-	// maxRuns is searched; shorter ones only if they are a quarter of it.
+	// longRun is the minimum length of a searched run if the extent has more than maxRuns. A
+	// shorter run is searched only if it is a quarter of the extent.
 	longRun = 256
-	// Up to this many strays of one key are compared one after another. More
+	// Up to maxUnsorted strays of one key are compared one after another. If there are more, they
 	// are kept in the order of their URLs.
 	maxUnsorted = 8
 )
 
-// hashIndex leads from hashes, cut to keys, to numbers.
+// hashIndex maps hashes, cut to keys, to numbers.
 type hashIndex struct {
 	keyBits uint
 	keys    ef.Sequence
 	numbers packed.Array // of each key
 }
 
-// mix spreads every bit of a hash over the upper ones, which make the key.
-// (The finaliser of MurmurHash3.)
+// mix spreads every bit of a hash over the upper ones, because these make the key. (The finaliser
+// of MurmurHash3.)
 func mix(x uint64) uint64 {
 	x ^= x >> 33
 	x *= 0xff51afd7ed558ccd
@@ -58,7 +57,7 @@ func mix(x uint64) uint64 {
 // key returns the key of a hash.
 func (x *hashIndex) key(hash uint64) uint64 { return mix(hash) >> (64 - x.keyBits) }
 
-// find returns the places first to last-1 of the keys of a hash.
+// find returns the places first to last-1 of a hash's key. If the key is missing, they are equal.
 func (x *hashIndex) find(hash uint64) (first, last int) {
 	if x.keys.Len() == 0 {
 		return 0, 0
@@ -97,7 +96,7 @@ func (x *hashIndex) open(b []byte, limit uint64) (rest []byte, err error) {
 	return b[used:], nil
 }
 
-// entries is a hashIndex in the making: key << 32 | number, sorted.
+// entries collects a hashIndex: key << 32 | number. The list must be sorted before use.
 type entries struct {
 	keyBits uint
 	list    []uint64
@@ -115,7 +114,7 @@ func (e *entries) add(hash uint64, number uint32) {
 	e.list = append(e.list, x.key(hash)<<32|uint64(number))
 }
 
-// groups calls use with every part of the sorted list that has one key.
+// groups calls use with every part of the sorted list with the same key.
 func (e *entries) groups(use func(group []uint64)) {
 	for i := 0; i < len(e.list); {
 		j := i + 1
@@ -137,18 +136,17 @@ func (e *entries) appendTo(dst []byte) []byte {
 	return packed.Append(keys.AppendTo(dst), numbers)
 }
 
-// runIndex is what is found by hosts: stretches of ordinals that ascend.
+// runIndex is the index by hosts: stretches of ascending ordinals.
 type runIndex struct {
 	starts []uint64 // of all stretches, then the number of URLs
 	hosts  entries
-	strays []stretch // those that are not found so
+	strays []stretch // not found by their hosts
 }
 
 // stretch is the ordinals first to last-1.
 type stretch struct{ first, last uint32 }
 
-// newRunIndex decides which of the runs, the last of which ends at n, are
-// searched, and makes their index.
+// newRunIndex decides whether each run is searched, and makes the index. The last run ends at n.
 func newRunIndex(runs []run, n uint32) runIndex {
 	ends := func(i int) uint32 {
 		if i+1 < len(runs) {
@@ -156,6 +154,7 @@ func newRunIndex(runs []run, n uint32) runIndex {
 		}
 		return n
 	}
+	// 1. Choose the searched runs of each extent.
 	searched := 0
 	for i := 0; i < len(runs); {
 		j := i + 1
@@ -165,6 +164,8 @@ func newRunIndex(runs []run, n uint32) runIndex {
 		searched += chooseRuns(runs[i:j], ends(j-1))
 		i = j
 	}
+	// 2. Index them by host. If too many have one key, the last ones become strays, because a
+	// search must stay short.
 	x := runIndex{hosts: newEntries(searched)}
 	for i, r := range runs {
 		if r.searched {
@@ -182,7 +183,7 @@ func newRunIndex(runs []run, n uint32) runIndex {
 	})
 	x.hosts.list = kept
 
-	// Neighbours that are not searched become one stretch.
+	// 3. Merge neighbours into one stretch if they are not searched.
 	number := make([]uint32, len(runs))
 	for i, r := range runs {
 		if i == 0 || r.searched || runs[i-1].searched {
@@ -199,14 +200,14 @@ func newRunIndex(runs []run, n uint32) runIndex {
 		}
 	}
 	x.starts = append(x.starts, uint64(n))
+	// 4. The entries have numbers of runs so far. They must have numbers of stretches.
 	for i, v := range x.hosts.list {
 		x.hosts.list[i] = v>>32<<32 | uint64(number[uint32(v)])
 	}
 	return x
 }
 
-// chooseRuns marks the runs of an extent that ends at end which are searched,
-// and returns how many it has marked.
+// chooseRuns marks the searched runs of an extent, which ends at end. It returns their number.
 func chooseRuns(runs []run, end uint32) int {
 	if len(runs) <= maxRuns {
 		for i := range runs {
@@ -220,6 +221,7 @@ func chooseRuns(runs []run, end uint32) int {
 		}
 		return end - runs[i].start
 	}
+	// 1. Find the maxRuns longest runs, longest first.
 	longest := make([]int, 0, maxRuns+1)
 	for i := range runs {
 		at := len(longest)
@@ -230,6 +232,8 @@ func chooseRuns(runs []run, end uint32) int {
 			longest = longest[:maxRuns]
 		}
 	}
+	// 2. Search a run only if it is long, because each searched run costs time for every URL of
+	// the host.
 	all := end - runs[0].start
 	for n, i := range longest {
 		if length(i) < min(longRun, (all+3)/4) {

@@ -10,16 +10,15 @@ import (
 
 const maxShift = 7 // of MaxStride
 
-// part is a part of a URL that is put together: from byte shared on, the bytes
-// of the units from unit first of the payload on.
+// part is a part of a URL under construction: from byte shared on, the bytes of the units from
+// unit first of the payload on.
 type part struct {
 	shared, first int32
 }
 
-// AppendURL appends the URL of an ordinal to dst and returns it. It allocates
-// only where dst has too little room; it may write up to 7 bytes into dst's
-// capacity behind the URL. An ordinal not below Len has no URL: dst is returned
-// as it is.
+// AppendURL appends the URL of an ordinal to dst and returns it. It allocates only if dst has too
+// little room. It may write up to 7 bytes into dst's capacity behind the URL. If the ordinal is
+// not below Len, it returns dst unchanged.
 func (t *Table) AppendURL(dst []byte, ordinal uint32) []byte {
 	if ordinal >= t.n {
 		return dst
@@ -57,12 +56,12 @@ func (t *Table) appendHead(dst []byte, k, limit int) []byte {
 	return t.appendParts(dst, start, &p, parts[:depth], units, limit)
 }
 
-// parts finds what URL i of the piece, the first one's number being 0, is put
-// together from: parts, the last of which has units; depth is 0 where the piece
-// is damaged. parts has more room than i.
+// parts finds the parts of URL i of the piece; the first URL has number 0. The last part has the
+// returned number of units. If the piece is damaged, depth is 0. parts must have more room than
+// i.
 //
-// A URL that shares fewer bytes than a part begins with cuts that part off, so
-// that nothing is decoded but what is in the result.
+// A URL cuts off a part if it shares fewer bytes than that part begins with. So nothing is
+// decoded unless it is in the result.
 func (p *piece) parts(parts []part, i int) (depth, units int) {
 	h := headers{b: p.headers}
 	first := 0
@@ -82,8 +81,8 @@ func (p *piece) parts(parts []part, i int) (depth, units int) {
 	return depth, units
 }
 
-// appendParts appends the parts of a URL that begins at start of dst, which
-// has what precedes the parts, up to limit bytes in all.
+// appendParts appends the parts of a URL, up to limit bytes of the URL in all. The URL must begin
+// at start of dst and end before the first part.
 func (t *Table) appendParts(dst []byte, start int, p *piece, parts []part, units, limit int) []byte {
 	for i, next := range parts[1:] {
 		room := min(limit, int(next.shared)) - (len(dst) - start)
@@ -93,8 +92,9 @@ func (t *Table) appendParts(dst []byte, start int, p *piece, parts []part, units
 	return t.symbols.decode(dst, p.body, span{p.payload, int(last.first), units}, limit-(len(dst)-start))
 }
 
-// Iterator goes through the URLs in the order of their ordinals, much faster
-// than AppendURL does. It allocates two buffers for the longest URL.
+// Iterator goes through the URLs in the order of their ordinals. It is much faster than
+// AppendURL. It allocates two buffers for the longest URL. It must be used by one goroutine at a
+// time.
 type Iterator struct {
 	t    *Table
 	next uint32
@@ -114,7 +114,7 @@ func (w *walk) start(p piece) {
 	w.p, w.h, w.first = p, headers{b: p.headers}, 0
 }
 
-// step goes to the next URL; ok is false where the piece is damaged.
+// step goes to the next URL. ok is false if the piece is damaged.
 func (w *walk) step(s *symbols) (ok bool) {
 	shared, units, ok := w.h.next()
 	if !ok || shared > len(w.url) {
@@ -125,7 +125,7 @@ func (w *walk) step(s *symbols) (ok bool) {
 	return true
 }
 
-// Scan returns an iterator whose first URL is that of ordinal from.
+// Scan returns an iterator over the URLs from ordinal from on.
 func (t *Table) Scan(from uint32) *Iterator {
 	it := &Iterator{t: t, next: min(from, t.n)}
 	if it.next == t.n {
@@ -134,7 +134,7 @@ func (t *Table) Scan(from uint32) *Iterator {
 	k := int(from >> t.shift)
 	it.next = uint32(k) << t.shift
 	if within := k & (nodeLen - 1); within > 0 {
-		// As the step to the block before k leaves it.
+		// Leave the node as the step to the block before k would have left it.
 		it.startNode(k)
 		for range within - 1 {
 			if !it.node.step(&t.symbols) {
@@ -156,9 +156,8 @@ func (it *Iterator) startNode(k int) {
 	it.node.url = append(it.node.url[:0], it.node.p.first...)
 }
 
-// Next returns the next ordinal and its URL, which is valid until the next
-// call; ok is false after the last one, and before it where the table is
-// damaged.
+// Next returns the next ordinal and its URL. The URL is valid until the next call. ok is false
+// after the last one, or earlier if the table is damaged.
 func (it *Iterator) Next() (ordinal uint32, url []byte, ok bool) {
 	if it.next >= it.t.n {
 		return 0, nil, false
@@ -176,7 +175,8 @@ func (it *Iterator) Next() (ordinal uint32, url []byte, ok bool) {
 	return it.next - 1, it.leaf.url, true
 }
 
-// startBlock goes to the first URL of block k, after the block before it.
+// startBlock goes to the first URL of block k. The iterator must have been in the block before
+// it.
 func (it *Iterator) startBlock(k int) (ok bool) {
 	if k&(nodeLen-1) == 0 {
 		it.startNode(k)
@@ -188,8 +188,7 @@ func (it *Iterator) startBlock(k int) (ok bool) {
 	return true
 }
 
-// All yields the ordinals from one on with their URLs. A URL is valid until
-// the loop goes on.
+// All yields the ordinals from from on with their URLs. A URL is valid until the next iteration.
 func (t *Table) All(from uint32) iter.Seq2[uint32, []byte] {
 	return func(yield func(uint32, []byte) bool) {
 		it := t.Scan(from)
@@ -202,9 +201,9 @@ func (t *Table) All(from uint32) iter.Seq2[uint32, []byte] {
 	}
 }
 
-// Check reads the whole table and returns an error that wraps ErrCorrupt where
-// a piece does not hold its URLs, or, if hostHash is not nil, where a URL is not
-// found at its ordinal by the hash of its host.
+// Check reads the whole table. It returns an error that wraps ErrCorrupt if a piece does not hold
+// its URLs. If hostHash is not nil, every URL must also be found at its ordinal by the hash of
+// its host.
 func (t *Table) Check(hostHash func(url []byte) uint64) error {
 	blocks := t.blocks()
 	for k := range blocks {
@@ -231,8 +230,8 @@ func (t *Table) Check(hostHash func(url []byte) uint64) error {
 	return nil
 }
 
-// checkPiece verifies that the headers are those of count URLs, the first of
-// which has size bytes, and that the payload takes the rest of the piece.
+// checkPiece verifies that the headers describe count URLs and that the payload takes the rest of
+// the piece. size is the length of the first URL.
 func (t *Table) checkPiece(p *piece, size, count int) error {
 	h := headers{b: p.headers}
 	first := 0

@@ -1,4 +1,4 @@
-// Bytes a URL, everything included, where they are promised.
+// Bounds of bytes per URL, everything included.
 
 package urls
 
@@ -41,7 +41,7 @@ func TestSizeOfDenseHosts(t *testing.T) {
 	}
 }
 
-// The names of real data share less: the bounds are what they take, and little more.
+// The names of real data share less. The bounds are their sizes and little more.
 func TestSizeOfLinkedData(t *testing.T) {
 	extents := linkedData(t, false)
 	plain, coded := logSizes(t, extents)

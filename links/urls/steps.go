@@ -1,10 +1,10 @@
-// Reading in steps, for who reads many URLs at once: each step does little but to read
-// memory, so that the processor waits for that of many URLs together.
+// Reading in steps, for batches of URLs. Each step does little but read memory, so that the cache
+// misses of many URLs overlap.
 
 package urls
 
-// Pieces returns where the node and the leaf begin that an ordinal's URL is read from, for
-// Touch; zeros for one that is not below Len.
+// Pieces returns the offsets of the node and the leaf of an ordinal's URL, for Touch. If the
+// ordinal is not below Len, it returns zeros.
 func (t *Table) Pieces(ordinal uint32) (node, leaf uint64) {
 	if ordinal >= t.n {
 		return 0, 0
@@ -14,10 +14,10 @@ func (t *Table) Pieces(ordinal uint32) (node, leaf uint64) {
 	return t.offsets.At(of + of<<nodeShift), t.offsets.At(k + of + 1)
 }
 
-const lineBytes = 64 // of the processor's cache
+const lineBytes = 64 // a line of the processor's cache
 
-// Touch reads the first lines of a piece. What it returns is of no use but that the
-// processor must read for it.
+// Touch reads the first lines of a piece into the cache. The result has no meaning: it exists
+// because the compiler must not drop the reads.
 func (t *Table) Touch(piece uint64) uint64 {
 	if piece >= uint64(len(t.pieces)) {
 		return 0
@@ -27,16 +27,16 @@ func (t *Table) Touch(piece uint64) uint64 {
 	return uint64(b[0]) | uint64(b[min(lineBytes, last)]) | uint64(b[min(2*lineBytes, last)])
 }
 
-// Runs are the runs of ordinals in which the URLs of a host may be.
+// Runs are the runs of ordinals with the URLs of a host.
 type Runs struct{ first, last int }
 
-// Runs returns those of a host, given its hash.
+// Runs returns the runs of a host, given its hash.
 func (t *Table) Runs(hostHash uint64) Runs {
 	first, last := t.hosts.find(hostHash)
 	return Runs{first, last}
 }
 
-// First returns the first ordinal of the first run; false where there is none.
+// First returns the first ordinal of the first run. It returns false if there is no run.
 func (t *Table) First(r Runs) (ordinal uint32, ok bool) {
 	if r.first >= r.last {
 		return 0, false
@@ -48,7 +48,7 @@ func (t *Table) First(r Runs) (ordinal uint32, ok bool) {
 func (t *Table) FindIn(url []byte, r Runs) (ordinal uint32, ok bool) {
 	first, last := r.first, r.last
 	strays := t.strays.keys.Len() > 0
-	// To search several runs in vain takes longer than the list of strays does.
+	// Strays come first if there are several runs, because a failed search of these takes longer.
 	if strays && last-first > 1 {
 		if ordinal, ok = t.findStray(url); ok {
 			return ordinal, true

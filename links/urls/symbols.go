@@ -1,5 +1,5 @@
-// The dictionary: byte sequences that are frequent in the suffixes, each with
-// a code. Without one a unit is a byte.
+// The dictionary: frequent byte sequences of the suffixes, each with a code. Without a dictionary
+// a unit is a byte.
 
 package urls
 
@@ -11,22 +11,21 @@ import (
 )
 
 const (
-	// symbolBytes is the length of the longest symbol: what one register holds.
+	// symbolBytes is the maximum length of a symbol, because it must fit a register.
 	symbolBytes = 8
-	// maxCodeBits is the width of the widest code that is read.
+	// maxCodeBits is the maximum width of a code.
 	maxCodeBits = 16
 )
 
-// symbols are the symbols of a table, by their codes. The first 256 of them
-// are the single bytes, so that any suffix can be written. The zero value has
-// none: a unit is a byte then.
+// symbols are the symbols of a table, by their codes. The first 256 are the single bytes, because
+// any suffix must be writable. The zero value has none: a unit is a byte then.
 type symbols struct {
-	width uint   // bits of a code; 0 where a unit is a byte
+	width uint   // bits of a code; 0 if a unit is a byte
 	lens  []byte // of each symbol, 1 to symbolBytes
 	text  []byte // symbolBytes for each symbol, filled up with zeros
 }
 
-// bytes returns the bytes that a number of units takes.
+// bytes returns the number of bytes for a number of units.
 func (s *symbols) bytes(units int) int {
 	if s.width == 0 {
 		return units
@@ -34,15 +33,15 @@ func (s *symbols) bytes(units int) int {
 	return (units*int(s.width) + 7) >> 3
 }
 
-// code reads the code at a bit of b, which has 8 bytes from there on.
+// code reads the code at a bit of b. b must have 8 bytes from there on.
 func (s *symbols) code(b []byte, bit int) int {
 	return int(binary.LittleEndian.Uint64(b[bit>>3:]) >> (bit & 7) & (1<<s.width - 1))
 }
 
-// decode appends the bytes of units to dst, limit bytes at most, and returns
-// it. It stops at the end of the block. It may write up to 7 bytes into dst's
-// capacity behind the result.
+// decode appends the bytes of units to dst, limit bytes at most, and returns it. It stops at the
+// end of the block. It may write up to 7 bytes into dst's capacity behind the result.
 func (s *symbols) decode(dst, body []byte, u span, limit int) []byte {
+	// 1. Without symbols the units are the bytes.
 	end := len(body) - readAhead
 	if s.width == 0 {
 		at := u.base + u.first
@@ -51,6 +50,7 @@ func (s *symbols) decode(dst, body []byte, u span, limit int) []byte {
 		}
 		return dst
 	}
+	// 2. Decode code after code. A code beyond the symbols is damage and ends the loop.
 	bit := u.base<<3 + u.first*int(s.width)
 	for units := u.units; units > 0 && limit > 0 && bit+int(s.width) <= end<<3; units-- {
 		code := s.code(body, bit)
@@ -61,6 +61,7 @@ func (s *symbols) decode(dst, body []byte, u span, limit int) []byte {
 		size := min(int(s.lens[code]), limit)
 		limit -= size
 		text := s.text[code*symbolBytes : code*symbolBytes+symbolBytes]
+		// Copy 8 bytes if there is room, because a copy of fixed size is fast.
 		if n := len(dst); cap(dst)-n >= symbolBytes {
 			dst = dst[:n+symbolBytes]
 			copy(dst[n:], text)
@@ -72,9 +73,10 @@ func (s *symbols) decode(dst, body []byte, u span, limit int) []byte {
 	return dst
 }
 
-// match compares the bytes of units with want: it returns how many they have
-// in common from the first on, and the order of the two, 0 where they are equal.
+// match compares the bytes of units with want. It returns the length of the common prefix and the
+// order of the two. The order is 0 if they are equal.
 func (s *symbols) match(body []byte, u span, want []byte) (common, order int) {
+	// 1. Without symbols the units are the bytes.
 	end := len(body) - readAhead
 	if s.width == 0 {
 		at := u.base + u.first
@@ -92,6 +94,8 @@ func (s *symbols) match(body []byte, u span, want []byte) (common, order int) {
 		}
 		return common, 1
 	}
+	// 2. Compare symbol after symbol, without writing the text. load fills up with zeros, so a
+	// match beyond the end of want must be cut off.
 	bit := u.base<<3 + u.first*int(s.width)
 	for units := u.units; units > 0 && bit+int(s.width) <= end<<3; units-- {
 		code := s.code(body, bit)
@@ -113,14 +117,14 @@ func (s *symbols) match(body []byte, u span, want []byte) (common, order int) {
 			return common, 1
 		}
 	}
+	// 3. All units are equal to the front of want.
 	if common == len(want) {
 		return common, 0
 	}
 	return common, -1
 }
 
-// load returns the first 8 bytes of b as a number, the first byte lowest, with
-// zeros for those that it has not.
+// load returns the first 8 bytes of b as a number, the first byte lowest. Missing bytes are 0.
 func load(b []byte) (v uint64) {
 	if len(b) >= 8 {
 		return binary.LittleEndian.Uint64(b)
@@ -142,8 +146,8 @@ func (s *symbols) appendTo(dst []byte) []byte {
 	return append(dst, s.text...)
 }
 
-// open reads the symbols at the front of b, whose codes have s.width bits, and
-// returns what follows them.
+// open reads the symbols at the front of b and returns the bytes behind them. s.width must be the
+// width of a code.
 func (s *symbols) open(b []byte) (rest []byte, err error) {
 	if s.width == 0 {
 		return b, nil
@@ -151,6 +155,8 @@ func (s *symbols) open(b []byte) (rest []byte, err error) {
 	if s.width > maxCodeBits {
 		return nil, fmt.Errorf("codes of %d bits, at most %d", s.width, maxCodeBits)
 	}
+	// Check the count before it is used as a size, because b may be damaged. A length above 8
+	// would make decode slice beyond a symbol.
 	if len(b) < 8 {
 		return nil, fmt.Errorf("%d bytes, no count", len(b))
 	}

@@ -15,23 +15,23 @@ const (
 	headerBytes = 24
 
 	nodeShift = 4
-	// nodeLen is the number of blocks whose first URLs are one node.
+	// nodeLen is the number of blocks with their first URLs in one node.
 	nodeLen = 1 << nodeShift
 
-	// readAhead is the zero bytes after the pieces: a code is read as 8 bytes.
+	// readAhead is the number of zero bytes after the pieces, because a code is read as 8 bytes.
 	readAhead = 8
 )
 
-// ErrCorrupt is wrapped by the errors of Open and Check: the bytes are no table.
+// ErrCorrupt is wrapped by the errors of Open and Check if the bytes are no table.
 var ErrCorrupt = errors.New("urls: damaged table")
 
-// Table is a table of URLs over bytes that it does not own and does not change.
-// It may be used by many goroutines at once.
+// Table is a table of URLs over bytes. It does not own or change them. Many goroutines may use it
+// at once.
 type Table struct {
 	n       uint32
 	shift   uint        // a block has 1 << shift URLs
 	offsets ef.Sequence // of pieces: a node, its leaves, the next node, ...
-	pieces  []byte      // and readAhead bytes
+	pieces  []byte      // followed by readAhead bytes
 
 	starts ef.Sequence // of the stretches of ordinals, then n
 	hosts  hashIndex   // hash of a host -> stretch
@@ -40,10 +40,9 @@ type Table struct {
 	symbols symbols
 }
 
-// Open returns the table that b is. It keeps b, which must not change, and
-// allocates nothing but the Table. Any bytes may be given; an error wraps
-// ErrCorrupt. Open verifies the index and leaves the pieces unread: whatever
-// they hold, no method fails or reads past b, but URLs may come out wrong; see
+// Open returns the table in b. It keeps b, which must not change, and allocates nothing but the
+// Table. b may be any bytes; an error wraps ErrCorrupt. Open verifies the index and does not read
+// the pieces. If these are damaged, no method panics or reads past b, but URLs may be wrong; see
 // Check.
 func Open(b []byte) (*Table, error) {
 	t, err := open(b)
@@ -54,6 +53,7 @@ func Open(b []byte) (*Table, error) {
 }
 
 func open(b []byte) (*Table, error) {
+	// 1. Read the header. Unknown settings are rejected, because a later version may use them.
 	if len(b) < headerBytes || string(b[:len(magic)]) != magic {
 		return nil, errors.New("it does not begin as a table of URLs of version 1 does")
 	}
@@ -68,6 +68,7 @@ func open(b []byte) (*Table, error) {
 	if t.shift > maxShift || b[9]|b[10]|b[11] != 0 {
 		return nil, errors.New("unknown settings in the header")
 	}
+	// 2. Open the index, one part behind another.
 	rest := b[headerBytes:]
 	var used int
 	var err error
@@ -88,6 +89,7 @@ func open(b []byte) (*Table, error) {
 	if rest, err = t.symbols.open(rest); err != nil {
 		return nil, fmt.Errorf("symbols: %w", err)
 	}
+	// 3. Check that the pieces fit the offsets, because body slices them without a check.
 	t.pieces = rest
 	blocks := t.blocks()
 	count := blocks + (blocks+nodeLen-1)>>nodeShift
@@ -111,29 +113,29 @@ func (t *Table) Stride() int { return 1 << t.shift }
 // blocks returns the number of blocks.
 func (t *Table) blocks() int { return int((uint64(t.n) + 1<<t.shift - 1) >> t.shift) }
 
-// piece is a node or a leaf, split: front-coded URLs that follow a first one.
+// piece is a node or a leaf, split: front-coded URLs behind a first one.
 type piece struct {
-	body    []byte // all of it, with readAhead bytes behind
+	body    []byte // all of it, followed by readAhead bytes
 	first   []byte // URL of a node
 	headers []byte
-	payload int // place of the payload in body; 0 where the piece is damaged
+	payload int // index of the payload in body; 0 if the piece is damaged
 }
 
-// span is units one after another: bytes, or codes of symbols.
+// span is consecutive units: bytes, or codes of symbols.
 type span struct {
-	base  int // byte in the piece's body that unit 0 is in
+	base  int // index of the byte with unit 0 in the piece's body
 	first int // unit
 	units int
 }
 
-// body returns the bytes of a piece, with readAhead bytes behind.
+// body returns the bytes of a piece, followed by readAhead bytes.
 func (t *Table) body(k int) []byte {
 	lo, hi := t.offsets.Two(k)
 	return t.pieces[lo : hi+readAhead : hi+readAhead]
 }
 
-// node returns the node of block k: the first URLs of nodeLen blocks. Where it
-// is damaged, the first one may be empty, and its headers end early.
+// node returns the node of block k: the first URLs of nodeLen blocks. If the node is damaged, the
+// first URL may be empty, and the headers end early.
 func (t *Table) node(k int) (p piece) {
 	k >>= nodeShift
 	p.body = t.body(k + k<<nodeShift)
@@ -144,8 +146,8 @@ func (t *Table) node(k int) (p piece) {
 	return p
 }
 
-// firstURL returns the URL that a node begins with and where it ends, 0 where
-// the node is damaged.
+// firstURL returns the URL at the front of a node and its end. If the node is damaged, the end is
+// 0.
 func firstURL(body []byte) (url []byte, end int) {
 	size, at := uvarint(body[:len(body)-readAhead], 0)
 	if at < 0 || size > MaxURLBytes || size > len(body)-readAhead-at {
@@ -154,7 +156,7 @@ func firstURL(body []byte) (url []byte, end int) {
 	return body[at : at+size], at + size
 }
 
-// leaf returns the leaf of block k: its URLs but for the first one.
+// leaf returns the leaf of block k: its URLs except the first one.
 func (t *Table) leaf(k int) (p piece) {
 	p.body = t.body(k + k>>nodeShift + 1)
 	p.split(0)
@@ -172,8 +174,8 @@ func (p *piece) split(at int) {
 	p.payload = at + size
 }
 
-// uvarint reads an integer from byte at of b on, of 28 bits at most, and
-// returns where the next byte is; -1 where there is no such integer.
+// uvarint reads an integer of 28 bits at most from byte at of b on. It returns the index of the
+// next byte, or -1 if there is no such integer.
 func uvarint(b []byte, at int) (v, next int) {
 	for shift := uint(0); shift < 28; shift += 7 {
 		if at >= len(b) {
@@ -195,8 +197,8 @@ type headers struct {
 	at int
 }
 
-// next returns how many bytes the next URL has in common with the one before,
-// and how many units follow them; ok is false after the last one, or at damage.
+// next returns the number of bytes shared with the URL before, and the number of units behind
+// them. ok is false after the last one, or at damage.
 func (h *headers) next() (shared, units int, ok bool) {
 	if at := h.at; at+1 < len(h.b) && h.b[at]|h.b[at+1] < 0x80 {
 		h.at = at + 2

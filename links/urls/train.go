@@ -1,7 +1,6 @@
-// Making the symbols of a table: pairs of frequent neighbours become symbols,
-// round by round, as in byte pair encoding and FSST. (P. Gage, "A new algorithm
-// for data compression", 1994; P. Boncz, T. Neumann, V. Leis, "FSST: fast
-// random access string compression", 2020.)
+// Training of the symbols: pairs of frequent neighbours become symbols, round by round, as in
+// byte pair encoding and FSST. (P. Gage, "A new algorithm for data compression", 1994; P. Boncz,
+// T. Neumann, V. Leis, "FSST: fast random access string compression", 2020.)
 
 package urls
 
@@ -15,16 +14,17 @@ import (
 )
 
 const (
-	// trainBytes is about the size of the sample of suffixes.
+	// trainBytes is the approximate size of the sample of suffixes.
 	trainBytes = 1 << 20
-	// leastUses is how often a symbol must be of use in the sample.
+	// leastUses is the minimum number of uses of a symbol in the sample.
 	leastUses = 3
-	// trainSymbols is the most symbols: their texts fit the first cache.
+	// trainSymbols is the maximum number of symbols, because their texts must fit the first
+	// cache.
 	trainSymbols = 1 << 12
 )
 
-// trainLimits are the most symbols after each reading of the sample. Those that
-// pay most in it stay or come: a few rounds settle which these are.
+// trainLimits are the maximum numbers of symbols after each pass over the sample. A pass keeps or
+// adds the symbols with the largest gain. A few passes with one limit make the choice stable.
 var trainLimits = [...]int{512, 512, 512, 1024, 1024, 1024, 2048, 2048, 2048, trainSymbols, trainSymbols, trainSymbols}
 
 // symbol is up to 8 bytes, the first one lowest.
@@ -33,20 +33,22 @@ type symbol struct {
 	size int
 }
 
-// sample is byte sequences one after another.
+// sample is consecutive byte sequences.
 type sample struct {
 	text []byte
 	ends []int
 }
 
-// train returns symbols for the suffixes of a table without symbols: of all
-// the lists on the way to the largest, the one that takes the least memory.
+// train returns symbols for the suffixes of a table without symbols. It tries lists of growing
+// size and returns the one with the smallest table.
 func train(plain *Table) symbols {
 	s, scale := takeSample(plain)
 	list := make([]symbol, 256, trainSymbols)
 	for c := range list {
 		list[c] = symbol{uint64(c), 1}
 	}
+	// improve counts the codes of the list it gets, so the size for a list is known only after
+	// the next pass. Therefore there must be one pass more than limits.
 	var best []symbol
 	least := 0.0
 	for round := range len(trainLimits) + 1 {
@@ -72,8 +74,8 @@ func train(plain *Table) symbols {
 // codeWidth returns the bits of the codes of a list.
 func codeWidth(list []symbol) uint { return uint(max(8, bits.Len(uint(len(list)-1)))) }
 
-// takeSample returns suffixes from all over the table, and how
-// many times the whole is as large.
+// takeSample returns suffixes from all over the table. scale is the size of the whole over the
+// size of the sample.
 func takeSample(plain *Table) (s sample, scale float64) {
 	step := max(1, len(plain.pieces)/trainBytes)
 	for k := 0; k < plain.blocks(); k += step {
@@ -105,14 +107,13 @@ func (s *sample) addPiece(p *piece) {
 	}
 }
 
-// improve writes the sample in the symbols of list. It returns the number of
-// codes that this takes, and a better list of up to limit symbols: the single
-// bytes, and those of the list's symbols and of the pairs of neighbours that
-// save most single bytes.
+// improve writes the sample in the symbols of list. It returns the number of codes for this, and
+// a better list of up to limit symbols. The better list has the single bytes and the symbols with
+// the largest gain in single bytes. Candidates are the symbols of list and pairs of neighbours.
+// If limit is 0, it returns no list.
 func improve(list []symbol, s sample, limit int) (next []symbol, codes int) {
 	m := newMatcher(list)
-	// Uses of symbols and of pairs are counted under the bytes that they are:
-	// different pairs may be the same bytes.
+	// 1. Write the sample, and count uses and pairs of neighbours.
 	uses := make([]int, len(list))
 	pairs := map[uint32]int{}
 	start := 0
@@ -133,6 +134,7 @@ func improve(list []symbol, s sample, limit int) (next []symbol, codes int) {
 	if limit == 0 {
 		return nil, codes
 	}
+	// 2. Add them up by their bytes, because different pairs may have the same bytes.
 	count := map[symbol]int{}
 	for pair, n := range pairs {
 		a, b := list[pair>>16], list[pair&(1<<16-1)]
@@ -141,6 +143,7 @@ func improve(list []symbol, s sample, limit int) (next []symbol, codes int) {
 	for code, v := range list[256:] {
 		count[v] += uses[256+code]
 	}
+	// 3. Sort by gain. Ties are broken by bytes, because equal URLs must give equal tables.
 	type candidate struct {
 		symbol
 		gain int
@@ -154,6 +157,7 @@ func improve(list []symbol, s sample, limit int) (next []symbol, codes int) {
 	slices.SortFunc(found, func(a, b candidate) int {
 		return cmp.Or(cmp.Compare(b.gain, a.gain), cmp.Compare(a.text, b.text), cmp.Compare(a.size, b.size))
 	})
+	// 4. Keep the single bytes and the best candidates.
 	next = append(make([]symbol, 0, limit), list[:256]...)
 	for _, c := range found[:min(len(found), limit-256)] {
 		next = append(next, c.symbol)
@@ -161,13 +165,13 @@ func improve(list []symbol, s sample, limit int) (next []symbol, codes int) {
 	return next, codes
 }
 
-// matcher finds the longest symbol that bytes begin with.
+// matcher finds the longest symbol at the front of bytes.
 type matcher struct {
-	// sizes has bit n-2 set for each pair of first bytes that a symbol of n
-	// bytes begins with.
+	// sizes has, for each pair of first bytes, bit n-2 set if a symbol of n bytes begins with the
+	// pair.
 	sizes [1 << 16]uint8
-	// slots is an open hash table, at most half full, of symbols of 2 bytes or
-	// more; size 0 is a free slot.
+	// slots is an open hash table of the symbols of 2 bytes or more. It is at most half full. A
+	// slot is free if its size is 0.
 	slots []slot
 	shift uint
 }
@@ -178,7 +182,7 @@ type slot struct {
 	size int32
 }
 
-// newMatcher returns a matcher of list, which begins with the single bytes.
+// newMatcher returns a matcher of list. The list must begin with the single bytes.
 func newMatcher(list []symbol) *matcher {
 	width := bits.Len(uint(2*len(list) - 1))
 	m := &matcher{slots: make([]slot, 1<<width), shift: uint(64 - width)}
@@ -200,8 +204,8 @@ func (m *matcher) place(text uint64, size int) int {
 	return int((text + uint64(size)) * 0x9e3779b97f4a7c15 >> m.shift)
 }
 
-// longest returns the code and the size of the longest symbol at the front of
-// text, which is not empty.
+// longest returns the code and the size of the longest symbol at the front of text. text must not
+// be empty.
 func (m *matcher) longest(text []byte) (code, size int) {
 	word := load(text)
 	most := min(len(text), symbolBytes)
@@ -245,8 +249,8 @@ func (w *codeWriter) add(text []byte) (units int) {
 	return units
 }
 
-// take fills the last byte up and returns what was written since the last take.
-// It is valid until the next add.
+// take fills up the last byte and returns the bytes written since the last take. They are valid
+// until the next add.
 func (w *codeWriter) take() []byte {
 	if w.filled > 0 {
 		w.out = append(w.out, byte(w.pending))
@@ -257,8 +261,8 @@ func (w *codeWriter) take() []byte {
 	return out
 }
 
-// encode returns the pieces of a table without symbols, written in the codes of
-// symbols, and their offsets.
+// encode writes the pieces of a table without symbols in the codes of symbols. It returns the
+// pieces and their offsets.
 func encode(plain *Table, codes symbols) (pieces []byte, offsets *ef.Builder) {
 	list := make([]symbol, len(codes.lens))
 	for i := range list {
@@ -284,7 +288,7 @@ func encode(plain *Table, codes symbols) (pieces []byte, offsets *ef.Builder) {
 	return out.finish()
 }
 
-// recode writes the URLs of a piece but for the first one as codes into f.
+// recode writes the URLs of a piece, except the first one, as codes into f.
 func (w *codeWriter) recode(f *frontCoded, p *piece) {
 	h := headers{b: p.headers}
 	at := p.payload

@@ -1,4 +1,4 @@
-// Tables against the lists of URLs that they were made from.
+// Tables compared with the lists of URLs they were made from.
 
 package urls
 
@@ -20,8 +20,8 @@ import (
 
 var rewrite = flag.Bool("rewrite", false, "rewrite the golden files in testdata")
 
-// checkTable compares everything that a table says with extents. step is 1 to
-// ask for every URL, more to leave some out.
+// checkTable compares all results of a table with extents. step is 1 to check every URL, more to
+// skip some.
 func checkTable(t *testing.T, table *Table, extents []extent, step int) {
 	t.Helper()
 	n, _ := total(extents)
@@ -52,7 +52,7 @@ func checkTable(t *testing.T, table *Table, extents []extent, step int) {
 	}
 }
 
-// checkAbsent asks for URLs that are close to those of the table and not in it.
+// checkAbsent searches URLs close to those of the table. They must not be found.
 func checkAbsent(t *testing.T, table *Table, extents []extent, rng *rand.Rand) {
 	t.Helper()
 	there := map[string]bool{}
@@ -187,8 +187,8 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// The parts that follow one URL from another are those of the paper's Figure 4:
-// what is shared, the length of the rest, the rest.
+// The parts between one URL and the next must be those of the paper's Figure 4: the shared bytes,
+// the length of the rest, the rest.
 func TestLettersAreFrontCoded(t *testing.T) {
 	table := mustOpen(t, build(t, Options{}, []extent{{"org.letters.www", []string{
 		"http://www.letters.org/",
@@ -261,8 +261,8 @@ func TestLongestURL(t *testing.T) {
 	}
 }
 
-// Hosts whose hashes somebody has made meet are found all the same, and no
-// more than maxCandidates of them are looked at.
+// Hosts must be found even if someone made their hashes collide. At most maxCandidates of them
+// are searched.
 func TestHostsOfOneHash(t *testing.T) {
 	b, err := NewBuilder(Options{})
 	if err != nil {
@@ -294,7 +294,7 @@ func TestHostsOfOneHash(t *testing.T) {
 	}
 }
 
-// A URL is looked for among those of its host, not of its neighbours.
+// A URL must be searched among those of its host, not of its neighbours.
 func TestFindAsksOneHost(t *testing.T) {
 	table := mustOpen(t, build(t, Options{}, []extent{{"a", []string{"x", "y"}}, {"b", []string{"z"}}, {"c", []string{"x", "zz"}}}))
 	for _, c := range []struct {
@@ -341,7 +341,7 @@ func TestRunsThatAreSearched(t *testing.T) {
 	}
 }
 
-// Strays whose keys are equal are found by halving.
+// Strays are found by halving if their keys are equal.
 func TestStraysOfOneKey(t *testing.T) {
 	const count = 100
 	// A falling extent: all runs are of one URL, none is searched.
@@ -401,7 +401,7 @@ func TestReadingAllocatesNothing(t *testing.T) {
 	}
 }
 
-// Equal URLs give equal bytes: a build depends on nothing else.
+// Equal URLs must give equal bytes, because a build depends on nothing else.
 func TestBuildsAreEqual(t *testing.T) {
 	extents := oddExtents(newRand(t))
 	for _, o := range []Options{{}, {Symbols: true}} {

@@ -1,3 +1,5 @@
+// Examples of host keys, domains and relations.
+
 package weburl_test
 
 import (

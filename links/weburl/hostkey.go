@@ -1,4 +1,4 @@
-// This file holds how an IRI is taken apart and its host's key put together.
+// Host keys: parsing an IRI, and building the key of its host.
 
 package weburl
 
@@ -17,9 +17,9 @@ func HostKey(iri string) string {
 	return string(appendHostKey(buf[:0], iri))
 }
 
-// AppendHostKey appends the key of the IRI's host to dst, which must not
-// overlap iri, and returns the result. It keeps nothing of iri, and allocates
-// only where dst has no room or the host is an unusual one.
+// AppendHostKey appends the key of the IRI's host to dst and returns the result. dst must not
+// overlap iri. It keeps nothing of iri. It allocates only if dst has no room or the host is
+// unusual.
 func AppendHostKey(dst, iri []byte) []byte {
 	return appendHostKey(dst, unsafe.String(unsafe.SliceData(iri), len(iri)))
 }
@@ -40,8 +40,8 @@ func appendHostKey(dst []byte, iri string) []byte {
 	return append(appendLower(dst, scheme), ':')
 }
 
-// cutScheme returns the scheme and what follows its colon. The scheme is empty
-// if there is none.
+// cutScheme returns the scheme and the text behind its colon. If there is no scheme, both are
+// empty.
 func cutScheme(iri string) (scheme, rest string) {
 	for i := range len(iri) {
 		switch c := iri[i]; {
@@ -56,7 +56,7 @@ func cutScheme(iri string) (scheme, rest string) {
 	return "", ""
 }
 
-// class is a set of kinds of bytes, as an authority distinguishes them.
+// class is a set of kinds of bytes, as far as an authority distinguishes them.
 type class uint8
 
 const (
@@ -68,7 +68,7 @@ const (
 	className                    // neither digit nor dot
 )
 
-// classes are the kinds that each byte is of.
+// classes are the kinds of each byte.
 var classes = func() (of [256]class) {
 	for c := range of {
 		switch {
@@ -89,7 +89,7 @@ var classes = func() (of [256]class) {
 	return of
 }()
 
-// authority is what an IRI has between its two slashes and its path.
+// authority is the part of an IRI between its two slashes and its path.
 type authority struct {
 	// host may be an IPv6 address between brackets.
 	host, port string
@@ -97,7 +97,7 @@ type authority struct {
 	seen class
 }
 
-// splitAuthority returns the authority that rest begins with.
+// splitAuthority returns the authority at the front of rest. It reads rest once.
 func splitAuthority(rest string) authority {
 	end, from, colon := len(rest), 0, -1
 	var seen, beforeColon class
@@ -138,7 +138,7 @@ func appendPort(dst []byte, scheme, port string) []byte {
 	return appendLower(append(dst, ':'), port)
 }
 
-// ownPort returns the port that a scheme has where none is given.
+// ownPort returns the default port of a scheme, or "" if it has none.
 func ownPort(scheme string) string {
 	switch {
 	case len(scheme) > len("https"):
@@ -153,8 +153,8 @@ func ownPort(scheme string) string {
 	return ""
 }
 
-// appendHost appends the key of a host without its port: nothing if the host is
-// a dot, which names nothing.
+// appendHost appends the key of a host without its port. If the host is a single dot, it appends
+// nothing, because a dot is no name.
 func appendHost(dst []byte, a authority) []byte {
 	host, numeric := a.host, a.seen&className == 0
 	if host[0] == '[' && host[len(host)-1] == ']' {
@@ -185,8 +185,8 @@ func appendAddress(dst []byte, host string) []byte {
 	return append(dst, ']')
 }
 
-// appendReversed appends a name, its ASCII letters in lower case, with its
-// labels in reverse order.
+// appendReversed appends a name with its labels in reverse order and its ASCII letters in lower
+// case.
 func appendReversed(dst []byte, name string) []byte {
 	start := len(dst)
 	dst = append(dst, name...)
@@ -220,8 +220,8 @@ var lowerASCII = func() (of [256]byte) {
 	return of
 }()
 
-// appendASCIIName appends a name that has bytes that are not ASCII, or are
-// percent-encoded, in ASCII form as far as it has one.
+// appendASCIIName appends a name in ASCII form, as far as it has one. It is meant for a name with
+// bytes that are not ASCII or are percent-encoded.
 func appendASCIIName(dst []byte, name string) []byte {
 	labels := appendUnescaped(make([]byte, 0, len(name)), name)
 	for {
@@ -235,8 +235,8 @@ func appendASCIIName(dst []byte, name string) []byte {
 	}
 }
 
-// appendUnescaped appends s with the percent-encoded bytes decoded that mean
-// the same in a host name decoded: unreserved ones and those that are not ASCII.
+// appendUnescaped appends s. It decodes a percent-encoded byte if it means the same in a host
+// name decoded: if it is unreserved or not ASCII.
 func appendUnescaped(dst []byte, s string) []byte {
 	for i := 0; i < len(s); i++ {
 		if s[i] == '%' && i+2 < len(s) {
@@ -252,7 +252,7 @@ func appendUnescaped(dst []byte, s string) []byte {
 	return dst
 }
 
-// hexDigit returns the value of a hexadecimal digit, or 0xff.
+// hexDigit returns the value of a hexadecimal digit. It returns 0xff if c is none.
 func hexDigit(c byte) byte {
 	switch {
 	case '0' <= c && c <= '9':
@@ -263,8 +263,7 @@ func hexDigit(c byte) byte {
 	return 0xff
 }
 
-// isUnreserved reports whether c is a character that RFC 3986, section 2.3,
-// calls unreserved.
+// isUnreserved reports whether c is an unreserved character of RFC 3986, section 2.3.
 func isUnreserved(c byte) bool {
 	return 'a' <= c|0x20 && c|0x20 <= 'z' || '0' <= c && c <= '9' || c == '-' || c == '.' || c == '_' || c == '~'
 }

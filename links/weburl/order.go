@@ -1,5 +1,4 @@
-// This file holds what two pages have to do with each other: their order, their
-// domains, and the class of a link between them.
+// Relations of two pages: their order, their domains, and the class of a link between them.
 
 package weburl
 
@@ -10,8 +9,8 @@ import (
 	"golang.org/x/net/publicsuffix"
 )
 
-// Compare compares two IRIs in the order of pages: by the keys of their hosts,
-// then by their bytes. It is 0 only where a and b are equal.
+// Compare compares two IRIs in the order of pages: by the keys of their hosts, then by their
+// bytes. It returns 0 only if a and b are equal.
 func Compare(a, b string) int {
 	if a == b {
 		return 0
@@ -23,13 +22,13 @@ func Compare(a, b string) int {
 	return strings.Compare(a, b)
 }
 
-// Domain returns the registered domain of the host with this key, reversed as
-// the key is, of which it is the beginning: what a registry of the public suffix
-// list gives to one owner. For "org.example.www:8080" it is "org.example". A
-// host that is itself such a suffix, an address and a key without a host are
-// their own domain. Ports are dropped: they have the domain of their host.
+// Domain returns the registered domain of the host with this key. A registry of the public suffix
+// list gives such a domain to one owner. The domain is reversed as the key is, and the key begins
+// with it. For "org.example.www:8080" it is "org.example". If a host is itself such a suffix, an
+// address or a key without a host, it is its own domain. Ports are dropped, because they have the
+// domain of their host.
 //
-// Domains change as the list does, so nothing that is kept depends on them.
+// Nothing stored may depend on domains, because they change when the list does.
 func Domain(hostKey string) string {
 	host := cutPort(hostKey)
 	if host == "" || host[0] == '[' || host[len(host)-1] == ':' || isNumeric(host) {
@@ -53,7 +52,7 @@ func cutPort(hostKey string) string {
 	return hostKey[:colon]
 }
 
-// Relation is how far apart the two ends of a link are.
+// Relation is the distance between the two ends of a link.
 type Relation uint8
 
 const (
@@ -76,18 +75,17 @@ func (r Relation) String() string {
 	return "other domain"
 }
 
-// Class returns the relation of the pages src and dst, which are IRIs. Links
-// between hosts, inter-host ones, are those of SameDomain and OtherDomain;
-// inter-domain ones those of OtherDomain.
+// Class returns the relation of the pages src and dst, given as IRIs. Inter-host links are those
+// of SameDomain and OtherDomain; inter-domain links are those of OtherDomain.
 func Class(src, dst string) Relation { return KeyClass(HostKey(src), HostKey(dst)) }
 
-// KeyClass is [Class] of pages with these host keys.
+// KeyClass is [Class] for host keys.
 func KeyClass(src, dst string) Relation {
 	if src == dst {
 		return SameHost
 	}
-	// Most hosts differ where even the shortest domain would: the list need not
-	// be asked.
+	// Compare two labels first, because most hosts differ within the shortest possible domain.
+	// The list is searched only if they are equal.
 	src, dst = cutPort(src), cutPort(dst)
 	switch {
 	case src == dst:
@@ -100,8 +98,8 @@ func KeyClass(src, dst string) Relation {
 	return OtherDomain
 }
 
-// twoLabels returns the first two labels of a host key without its port: of its
-// domain, too, whatever that is.
+// twoLabels returns the first two labels of a host key without its port. They are labels of its
+// domain too, whatever the list says.
 func twoLabels(host string) string {
 	first := strings.IndexByte(host, '.') + 1
 	if first == 0 {

@@ -1,3 +1,5 @@
+// Tests of the order of pages, of domains and of relations.
+
 package weburl
 
 import (
@@ -113,8 +115,8 @@ func TestCompare(t *testing.T) {
 	}
 }
 
-// TestCompareIsAnOrder checks on odd IRIs that hosts are not torn apart and that
-// only equal IRIs compare as equal.
+// TestCompareIsAnOrder checks on odd IRIs that the pages of a host are neighbours and that only
+// equal IRIs compare as equal.
 func TestCompareIsAnOrder(t *testing.T) {
 	r := random(t)
 	for range 200 {

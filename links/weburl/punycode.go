@@ -1,5 +1,4 @@
-// This file holds the ASCII form of a label: punycode, and the letters that
-// become lower-case before it.
+// The ASCII form of a label: punycode, after its letters become lower-case.
 
 package weburl
 
@@ -8,9 +7,9 @@ import (
 	"unicode/utf8"
 )
 
-// maxLabel is the longest label, in bytes of its Unicode form, that gets an
-// ASCII form. DNS allows 63 in the ASCII form; the bound keeps the encoder, which
-// goes over a label once for each of its characters, away from longer ones.
+// maxLabel is the maximum length of a label with an ASCII form, in bytes of its Unicode form. DNS
+// allows 63 in the ASCII form. The limit is needed because the encoder goes over a label once for
+// each of its characters.
 const maxLabel = 255
 
 // The parameters of punycode, RFC 3492, section 5.
@@ -24,7 +23,7 @@ const (
 	punyInitialN    = 128
 )
 
-// appendASCIILabel appends a label in ASCII form if it has one, else as it is.
+// appendASCIILabel appends a label in ASCII form. If it has none, it appends the label as it is.
 func appendASCIILabel(dst, label []byte) []byte {
 	ascii := true
 	for _, c := range label {
@@ -45,6 +44,7 @@ func appendASCIILabel(dst, label []byte) []byte {
 // appendPunycode appends the punycode of a label: RFC 3492, section 6.3.
 func appendPunycode(dst []byte, label []rune) []byte {
 	basic := 0
+	// 1. Basic characters come first, then a delimiter if there are any.
 	for _, r := range label {
 		if r < utf8.RuneSelf {
 			dst = append(dst, byte(r))
@@ -54,8 +54,11 @@ func appendPunycode(dst []byte, label []rune) []byte {
 	if basic > 0 {
 		dst = append(dst, '-')
 	}
-	// At most 255 characters below 2^21: delta stays below 2^30.
+	// 2. Encode the others as deltas. A label has at most 255 characters below 2^21, so delta
+	// stays below 2^30.
 	n, delta, bias := rune(punyInitialN), 0, punyInitialBias
+	// Each pass encodes all occurrences of the next higher character. Invariant: done characters
+	// below n are encoded, and delta counts the positions since the last one.
 	for done := basic; done < len(label); {
 		next := rune(math.MaxInt32)
 		for _, r := range label {
@@ -112,10 +115,12 @@ func punyAdapt(delta, points int, first bool) int {
 	return k + (punyBase-punyTMin+1)*delta/(delta+punySkew)
 }
 
-// lower returns the lower-case letter of an upper-case one of ASCII, Latin-1,
-// Latin Extended-A, Greek and Cyrillic, else r. It is fixed, unlike the tables
-// of Unicode: host keys never change.
+// lower returns the lower-case letter of an upper-case one of ASCII, Latin-1, Latin Extended-A,
+// Greek and Cyrillic. It returns any other r as it is. The tables of Unicode are not used,
+// because host keys must never change.
 func lower(r rune) rune {
+	// The ranges follow the blocks of Unicode. U+00D7, U+0130 and U+03A2 are left out, because
+	// they are no letters with a lower case at that distance.
 	switch {
 	case 'A' <= r && r <= 'Z':
 		return r + 0x20

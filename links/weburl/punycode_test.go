@@ -1,3 +1,5 @@
+// Tests of punycode and of names as browsers read them.
+
 package weburl
 
 import (
@@ -31,8 +33,8 @@ func TestPunycodeLikeIDNA(t *testing.T) {
 	}
 }
 
-// TestNamesLikeBrowsers compares the keys of real names, in the forms in which
-// people write them, with the lookup profile of UTS 46.
+// TestNamesLikeBrowsers compares the keys of real names, as people write them, with the lookup
+// profile of UTS 46.
 func TestNamesLikeBrowsers(t *testing.T) {
 	for _, name := range []string{
 		"b\u00fccher.de", "B\u00dcCHER.de", "fa\u00df.de", "ni\u00f1o.es", "NI\u00d1O.es", "\u4f8b\u3048.jp",
@@ -80,7 +82,7 @@ func TestLongLabels(t *testing.T) {
 			t.Errorf("a label of %d bytes: %.20q", n, key)
 		}
 	}
-	// The most that 255 bytes can ask for: the greatest characters, all different.
+	// The worst case of 255 bytes: the greatest characters, all different.
 	var b strings.Builder
 	for i := range rune(63) {
 		b.WriteRune(unicode.MaxRune - i)

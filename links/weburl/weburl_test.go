@@ -1,3 +1,5 @@
+// Tests of host keys.
+
 package weburl
 
 import (
@@ -11,8 +13,7 @@ import (
 	"time"
 )
 
-// random returns random numbers and logs the seed that repeats them, which
-// TREFOIL_SEED sets.
+// random returns random numbers and logs their seed. TREFOIL_SEED repeats it.
 func random(t testing.TB) *rand.Rand {
 	seed := uint64(time.Now().UnixNano())
 	if s := os.Getenv("TREFOIL_SEED"); s != "" {
@@ -172,8 +173,7 @@ func TestHostKey(t *testing.T) {
 	}
 }
 
-// TestHostKeyLikeNetURL compares keys of usual URLs with what net/url says of
-// them.
+// TestHostKeyLikeNetURL compares keys of usual URLs with the results of net/url.
 func TestHostKeyLikeNetURL(t *testing.T) {
 	r := random(t)
 	pick := func(choices ...string) string { return choices[r.IntN(len(choices))] }
@@ -210,7 +210,7 @@ func TestAppendHostKeyAllocates(t *testing.T) {
 	}
 }
 
-// oddParts are what random IRIs are put together from.
+// oddParts are the parts of random IRIs.
 var oddParts = []string{
 	"http", "https", "ftp", "urn", ":", "://", "//", "/", "\\", "@", "?", "#", "[", "]", "%", "%41", "%2e", "%C3%BC", "%ff",
 	".", "..", "example", "org", "www", "co.uk", "com", "1", "80", "443", "127.0.0.1", "2001:db8::1", "::1", "\u00fc", "\u00dc", "xn--bcher-kva",
@@ -228,7 +228,7 @@ func oddIRI(r *rand.Rand) string {
 	return b.String()
 }
 
-// checkIRI checks what holds for the key of any IRI.
+// checkIRI checks the properties of the key of any IRI.
 func checkIRI(t *testing.T, iri string) {
 	t.Helper()
 	key := HostKey(iri)
@@ -266,7 +266,7 @@ func FuzzHostKey(f *testing.F) {
 	f.Fuzz(checkIRI)
 }
 
-// The bound is wide: work that grows with the square of the length takes hours.
+// The bound is wide, because quadratic work takes hours.
 func TestHostileIRIs(t *testing.T) {
 	const size = 1 << 18
 	for name, iri := range map[string]string{
@@ -318,7 +318,7 @@ func BenchmarkHostKey(b *testing.B) {
 	}
 }
 
-// benchKey keeps what a benchmark computes.
+// benchKey keeps the result of a benchmark.
 var benchKey string
 
 var benchIRIs = map[string]string{

@@ -1,9 +1,9 @@
-// Package wire is the binary form of what is asked of a graph of links over HTTP
-// and of the answers: for thousands of pages a message. Servers and clients share
-// it. It is pure: no network, clock or goroutine.
+// Package wire is the binary form of requests to a graph of links over HTTP, and of the answers.
+// A message is about thousands of pages. Servers and clients share it. It is pure: no network,
+// clock or goroutine.
 //
-// A number is a uvarint as in encoding/binary, of 10 bytes at most. Every message
-// begins with four bytes and ends with one, and nothing follows it:
+// A number is a uvarint as in encoding/binary, of 10 bytes at most. Every message begins with
+// four bytes and ends with one. Nothing may follow it:
 //
 //	+-----+-----+------+------+---------------------------+-----+
 //	| 't' | 'L' | kind | 0x01 | as below                  | 'E' |
@@ -11,7 +11,7 @@
 //
 // # Request
 //
-// Kind 'Q'. The fields that a door has no use for are 0.
+// Kind 'Q'. A field must be 0 if the endpoint does not use it.
 //
 //	+------+-----------+-------+------+-------+--------+--------+---------+---------+
 //	| form | direction | flags | mode | class | sample | seed   | count   | items   |
@@ -25,8 +25,8 @@
 //	class      of samples: 0 all, 1 inter-host, 2 inter-domain
 //	sample     how many links of each page are wanted
 //
-// UIDs, in any order, are the differences from the one before, modulo 2^64, as
-// signed numbers in zigzag; before the first is 0:
+// UIDs, in any order, are differences from the one before, modulo 2^64, as signed numbers in
+// zigzag. The first is the difference from 0:
 //
 //	+------------------+-----+
 //	| zigzag(u - u')   | ... |     zigzag(d) = d << 1 ^ d >> 63
@@ -41,8 +41,8 @@
 //
 // # Answers
 //
-// After the four bytes comes the number of items, as many as were asked about and in
-// their order, then the items:
+// After the four bytes comes the number of items, then the items. There must be one for each item
+// of the request, in the same order:
 //
 //	'U'  UIDs, as above; 0 is a page that is not known
 //	'T'  texts, URLs; "" is a page that is not known
@@ -50,39 +50,38 @@
 //	'L'  lists
 //	'M'  lists, each followed by its labels
 //
-// A list is its length and its UIDs, which ascend, as the differences from the one
-// before, none of which is 0; before the first is 0:
+// A list is its length and its UIDs, which must ascend. Each is the difference from the one
+// before, and no difference is 0. The first is the difference from 0:
 //
 //	+--------+---------------+---------------+-----+
 //	| length | first         | second - first| ... |
 //	| number | number        | number        |     |
 //	+--------+---------------+---------------+-----+
 //
-// The labels of a list are a 0 where no link has any, else a 1 and for each link a
-// text: empty, or the label as package lists writes it.
+// If no link of a list has a label, its labels are a 0. Otherwise they are a 1 and a text for
+// each link: empty, or the label in the form of package lists.
 //
 //	+------+        +------+--------+-------+-----+
 //	| 0x00 |   or   | 0x01 | number | label | ... |
 //	+------+        +------+--------+-------+-----+
 //
-// A reader trusts no number that it reads: it takes memory for what has come, and
-// no more.
+// A reader must not trust any number. It takes memory only for data that has arrived.
 package wire
 
 import "errors"
 
-// MediaType is that of all messages.
+// MediaType is the media type of all messages.
 const MediaType = "application/vnd.trefoil.links"
 
-// Errors of decoding; test with errors.Is.
+// The errors of decoding. Test with errors.Is.
 var (
-	// ErrMalformed says that bytes are no message of the kind that was expected.
+	// ErrMalformed is wrapped if bytes are no message of the expected kind.
 	ErrMalformed = errors.New("malformed message")
-	// ErrTooMany says that a request has more items than are taken.
+	// ErrTooMany is wrapped if a request has more items than the limit.
 	ErrTooMany = errors.New("too many items")
 )
 
-// Kind is that of a message.
+// Kind is the kind of a message.
 type Kind byte
 
 // The kinds of messages.

@@ -1,4 +1,5 @@
-// Arbitrary bytes are messages or errors, and what they are is written the same again.
+// Arbitrary bytes must be messages or errors. A message must be the same when it is written
+// again.
 
 package wire
 

@@ -1,4 +1,4 @@
-// Golden messages: the format does not change by accident.
+// Golden messages, because the format must not change by accident.
 
 package wire
 

@@ -1,4 +1,4 @@
-// Help for the tests: random messages, and reading all of one.
+// Helpers of the tests: random messages, and readers of whole ones.
 
 package wire
 
@@ -16,7 +16,7 @@ import (
 	"github.com/trefoildb/trefoil/links/uid"
 )
 
-// random returns a generator whose seed is logged, and which TREFOIL_SEED repeats.
+// random returns a generator and logs its seed. TREFOIL_SEED repeats it.
 func random(t testing.TB) *rand.Rand {
 	seed := uint64(time.Now().UnixNano())
 	if text := os.Getenv("TREFOIL_SEED"); text != "" {
@@ -122,7 +122,7 @@ func read(r *Reader, kind Kind, count int) (m message, err error) {
 	return m, r.Close()
 }
 
-// equal compares messages; nil and empty lists are the same.
+// equal compares messages. nil and empty lists are equal.
 func (m *message) equal(other *message) bool {
 	sameLabels := func(a, b []links.Label) bool { return slices.Equal(a, b) }
 	return m.kind == other.kind && slices.Equal(m.uids, other.uids) && slices.Equal(m.urls, other.urls) &&

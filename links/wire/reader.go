@@ -1,4 +1,4 @@
-// Answers as they are read: while they come.
+// Answers, read as they arrive.
 
 package wire
 
@@ -15,12 +15,13 @@ import (
 	"github.com/trefoildb/trefoil/links/uid"
 )
 
-// Reader reads one answer. It is for one goroutine. The first error stays, and wraps
-// [ErrMalformed] or is that of the reader below; io.ErrUnexpectedEOF where that
-// ends too early. What is returned beside an error is worth nothing.
+// Reader reads one answer. It must be used by one goroutine. The first error stays. It wraps
+// [ErrMalformed] or is the error of the underlying reader. If that ends too early, it is
+// io.ErrUnexpectedEOF. A value returned after an error is meaningless, so the caller must check
+// Err or Close.
 type Reader struct {
 	r     io.Reader
-	b     []byte // what was read
+	b     []byte // bytes read so far
 	at    int    // Invariant: 0 <= at <= len(b)
 	eof   bool
 	err   error
@@ -28,8 +29,8 @@ type Reader struct {
 	last  uid.UID
 }
 
-// NewReader begins to read an answer of a kind, and of as many items as were asked
-// about; less than 0 is of any number, which [Reader.Count] then tells.
+// NewReader begins to read an answer of a kind. count must be the number of items of the request.
+// If it is negative, the answer may have any number, and [Reader.Count] returns it.
 func NewReader(r io.Reader, k Kind, count int) *Reader {
 	in := &Reader{r: r, b: make([]byte, 0, 64<<10)}
 	in.fill(headBytes)
@@ -51,14 +52,14 @@ func NewReader(r io.Reader, k Kind, count int) *Reader {
 	return in
 }
 
-// Count returns how many items the answer says that it has.
+// Count returns the number of items, as given by the answer.
 func (r *Reader) Count() int { return r.count }
 
 // Err returns the first error.
 func (r *Reader) Err() error { return r.err }
 
-// fill reads until n bytes, which fit into the buffer, are there or it is the end;
-// fewer than that is an error.
+// fill reads until n bytes are in the buffer. They must fit into it. If the answer ends before,
+// that is an error.
 func (r *Reader) fill(n int) {
 	r.want(n)
 	if r.err == nil && len(r.b)-r.at < n {
@@ -66,11 +67,12 @@ func (r *Reader) fill(n int) {
 	}
 }
 
-// want is fill without the error.
+// want is fill without the error at the end.
 func (r *Reader) want(n int) {
 	if r.err != nil || len(r.b)-r.at >= n {
 		return
 	}
+	// Move the unread bytes to the front, because at least n bytes must fit behind at.
 	r.b = r.b[:copy(r.b[:cap(r.b)], r.b[r.at:])]
 	r.at = 0
 	for idle := 0; len(r.b) < n && !r.eof; idle++ {
@@ -106,7 +108,8 @@ func (r *Reader) number() uint64 {
 	return v
 }
 
-// noNumber says why so many bytes do not begin with a number.
+// noNumber sets the error if the buffer does not begin with a number. bytes is the number of
+// bytes left.
 func (r *Reader) noNumber(bytes int) {
 	if r.err = io.ErrUnexpectedEOF; bytes >= maxNumberBytes {
 		r.err = fmt.Errorf("%w: a number of more than 64 bits", ErrMalformed)
@@ -131,7 +134,7 @@ func (r *Reader) Degree() int {
 // URL reads a URL.
 func (r *Reader) URL() string { return string(r.text(math.MaxInt)) }
 
-// text reads a text of up to most bytes. It is good until the next call.
+// text reads a text of at most most bytes. It is valid until the next call.
 func (r *Reader) text(most int) []byte {
 	n := r.number()
 	if r.err == nil && n > uint64(most) {
@@ -147,7 +150,8 @@ func (r *Reader) text(most int) []byte {
 		r.at += int(n)
 		return r.b[r.at-int(n) : r.at : r.at]
 	}
-	// It is put together from pieces: memory is taken for what has come.
+	// Collect a long text from pieces, because memory may be taken only for data that has
+	// arrived.
 	var long []byte
 	for uint64(len(long)) < n {
 		if r.fill(1); r.err != nil {
@@ -164,15 +168,19 @@ func (r *Reader) text(most int) []byte {
 func (r *Reader) List(dst []uid.UID) []uid.UID {
 	n, last := r.number(), uid.UID(0)
 	for n > 0 {
+		// 1. Make sure that the next number is in the buffer, unless the answer ends before.
 		r.want(maxNumberBytes)
 		if r.err != nil {
 			return dst
 		}
-		// So many are whole in the buffer, whatever they are; near the end one is tried.
+		// 2. This many numbers are complete in the buffer, because none is longer than
+		// maxNumberBytes. Near the end one is tried.
 		whole := min(n, max(uint64(len(r.b)-r.at)/maxNumberBytes, 1))
 		if cap(dst)-len(dst) < int(whole) {
-			dst = slices.Grow(dst, max(int(whole), len(dst))) // twice as much: it is mostly lists after lists
+			dst = slices.Grow(dst, max(int(whole), len(dst))) // at least doubled, because lists are mostly appended to lists
 		}
+		// 3. Read them without a check of the buffer. UIDs must ascend, so no difference may be 0
+		// or wrap around.
 		b, at := r.b, r.at
 		for range whole {
 			var d uint64
@@ -198,11 +206,12 @@ func (r *Reader) List(dst []uid.UID) []uid.UID {
 	return dst
 }
 
-// maxLabelBytes is the greatest label: its format, a weight, and an anchor.
+// maxLabelBytes is the maximum length of a label: its format, a weight, and an anchor.
 const maxLabelBytes = 1 + 9 + lists.MaxAnchor
 
-// LabelledList appends a list and its labels to what is there of both.
+// LabelledList appends a list to dst and its labels to labels.
 func (r *Reader) LabelledList(dst []uid.UID, labels []links.Label) ([]uid.UID, []links.Label) {
+	// The labels follow their list: a form, and if it is 1 one text for each link.
 	before := len(dst)
 	dst = r.List(dst)
 	count := len(dst) - before
@@ -228,7 +237,7 @@ func (r *Reader) LabelledList(dst []uid.UID, labels []links.Label) ([]uid.UID, [
 	return dst, labels
 }
 
-// Close reads the end of the answer, and returns the first error.
+// Close reads the end of the answer and returns the first error. Nothing may follow the end.
 func (r *Reader) Close() error {
 	if r.fill(1); r.err != nil {
 		return r.err

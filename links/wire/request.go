@@ -11,9 +11,9 @@ import (
 	"github.com/trefoildb/trefoil/links/uid"
 )
 
-// Request is what is asked about many pages.
+// Request is a request about many pages.
 type Request struct {
-	// UIDs or URLs are the pages; not both.
+	// UIDs or URLs are the pages. Only one of them may be set.
 	UIDs []uid.UID
 	URLs []string
 
@@ -29,7 +29,7 @@ const (
 	flagLabels = 1
 )
 
-// AppendRequest appends a request. It is of URLs where there are any.
+// AppendRequest appends a request. If it has URLs, UIDs is ignored.
 func AppendRequest(dst []byte, r *Request) []byte {
 	dst = appendHead(dst, Query)
 	form, flags := byte(formUIDs), byte(0)
@@ -58,15 +58,16 @@ func AppendRequest(dst []byte, r *Request) []byte {
 	return append(dst, endMark)
 }
 
-// maxSample is the greatest sample that a request may ask for: no list is longer.
+// maxSample is the maximum sample of a request, because no list is longer.
 const maxSample = 1<<31 - 1
 
-// DecodeRequest decodes a request of most pages at most. What it returns shares no
-// memory with b. Errors wrap [ErrMalformed] or [ErrTooMany].
+// DecodeRequest decodes a request of at most most pages. The result shares no memory with b.
+// Errors wrap [ErrMalformed] or [ErrTooMany].
 func DecodeRequest(b []byte, most int) (*Request, error) {
 	if err := checkHead(b, Query); err != nil {
 		return nil, err
 	}
+	// 1. Decode the head. A failed decoder returns zeros, so d.failed must be checked first.
 	d := decoder{b: b, at: headBytes}
 	form, direction, flags, mode, class := d.byte(), d.byte(), d.byte(), d.byte(), d.byte()
 	n, seed, count := d.number(), d.number(), d.number()
@@ -77,6 +78,7 @@ func DecodeRequest(b []byte, most int) (*Request, error) {
 		mode > byte(sample.ModeConsistent), class > byte(sample.InterDomain), n > maxSample:
 		return nil, fmt.Errorf("%w: a request of form %d, direction %d, flags %d, mode %d, class %d, sample %d",
 			ErrMalformed, form, direction, flags, mode, class, n)
+	// The count must be checked before it is used as a size. An item takes at least one byte.
 	case count > uint64(len(b)):
 		return nil, fmt.Errorf("%w: %d items in %d bytes", ErrMalformed, count, len(b))
 	case count > uint64(max(most, 0)):
@@ -84,6 +86,7 @@ func DecodeRequest(b []byte, most int) (*Request, error) {
 	}
 	r := &Request{Direction: links.Direction(direction), Labels: flags&flagLabels != 0,
 		Sample: sample.Spec{N: int(n), Mode: sample.Mode(mode), Class: sample.Class(class), Seed: seed}}
+	// 2. Decode the items. Nothing may follow the end mark.
 	if form == formUIDs {
 		r.UIDs = d.uids(int(count))
 	} else {
@@ -108,7 +111,7 @@ func checkHead(b []byte, k Kind) error {
 	return nil
 }
 
-// decoder reads bytes that are at hand. Once it has failed it gives zeros.
+// decoder reads bytes in memory. When it has failed, it returns zeros.
 type decoder struct {
 	b      []byte
 	at     int
@@ -148,7 +151,7 @@ func (d *decoder) uids(count int) []uid.UID {
 	return all
 }
 
-// texts gives parts of one string.
+// texts returns parts of one string, because that is one allocation for all.
 func (d *decoder) texts(count int) []string {
 	all := make([]string, count)
 	whole, from := string(d.b[d.at:]), d.at

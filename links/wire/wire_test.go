@@ -1,5 +1,5 @@
-// Tests of the messages: what is written is read, whatever pieces it comes in, and
-// what is no message is an error.
+// Tests of the messages: a written message must be read in any pieces, and other bytes must be an
+// error.
 
 package wire
 
@@ -103,14 +103,14 @@ func TestBadRequests(t *testing.T) {
 			t.Errorf("byte %d is %d: %v", at, value, err)
 		}
 	}
-	// A count that the bytes do not hold takes no memory for it.
+	// A count must not take memory if the bytes do not hold its items.
 	b := append(binary.AppendUvarint(slices.Clone(good[:11]), math.MaxInt64), good[12:]...)
 	if _, err := DecodeRequest(b, math.MaxInt); !errors.Is(err, ErrMalformed) {
 		t.Errorf("a count of 2^63-1: %v", err)
 	}
 }
 
-// TestAnswers reads what is written, byte by byte too, and no part of it.
+// TestAnswers reads written answers, byte by byte too. A part of one must be an error.
 func TestAnswers(t *testing.T) {
 	r := random(t)
 	for round := range 60 {
@@ -147,8 +147,7 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-// TestPackedLists writes lists whose differences are numbers already, long ones too: the
-// same bytes.
+// TestPackedLists writes lists of packed differences, long ones too. The bytes must be the same.
 func TestPackedLists(t *testing.T) {
 	r := random(t)
 	for range 20 {
@@ -195,7 +194,7 @@ func TestLongItems(t *testing.T) {
 	}
 }
 
-// TestWriterErrors: what is not as the format says is not written as if it were.
+// TestWriterErrors: the writer must reject items against the format.
 func TestWriterErrors(t *testing.T) {
 	failed := errors.New("no room")
 	for name, write := range map[string]func(w *Writer){
@@ -228,7 +227,7 @@ type iotestWriter struct{ err error }
 
 func (w iotestWriter) Write([]byte) (int, error) { return 0, w.err }
 
-// TestMalformedAnswers has lists, labels and degrees that cannot be.
+// TestMalformedAnswers has invalid lists, labels and degrees.
 func TestMalformedAnswers(t *testing.T) {
 	number := func(v uint64) string { return string(binary.AppendUvarint(nil, v)) }
 	for name, c := range map[string]struct {
@@ -251,7 +250,7 @@ func TestMalformedAnswers(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	// Lengths that nothing follows.
+	// Lengths with nothing behind them.
 	for _, c := range []struct {
 		kind Kind
 		text string

@@ -1,4 +1,4 @@
-// Answers as they are written: item after item, in pieces of some size.
+// Answers, written item after item, in pieces of limited size.
 
 package wire
 
@@ -14,10 +14,10 @@ import (
 	"github.com/trefoildb/trefoil/links/uid"
 )
 
-// pieceBytes is about how much a [Writer] writes at a time.
+// pieceBytes is the approximate size of one write of a [Writer].
 const pieceBytes = 60 << 10
 
-// Writer writes one answer. It is for one goroutine. The first error stays.
+// Writer writes one answer. It must be used by one goroutine. The first error stays.
 type Writer struct {
 	w    io.Writer
 	kind Kind
@@ -33,7 +33,7 @@ func NewWriter(w io.Writer, k Kind, count int) *Writer {
 	return &Writer{w: w, kind: k, left: count, b: binary.AppendUvarint(b, uint64(count))}
 }
 
-// flush writes what there is.
+// flush writes the buffer, unless there was an error, and empties it.
 func (w *Writer) flush() {
 	if w.err == nil {
 		_, w.err = w.w.Write(w.b)
@@ -41,7 +41,8 @@ func (w *Writer) flush() {
 	w.b = w.b[:0]
 }
 
-// item begins an item of a kind.
+// item begins an item of a kind. It returns false if the kind is wrong or the answer has all its
+// items.
 func (w *Writer) item(k Kind) bool {
 	if w.err == nil && (k != w.kind || w.left == 0) {
 		w.err = fmt.Errorf("wire: an item of kind %q in an answer of kind %q, of which %d items are left", byte(k), byte(w.kind), w.left)
@@ -71,23 +72,24 @@ func (w *Writer) Degree(n int) {
 	}
 }
 
-// URL writes a URL, "" for none.
+// URL writes a URL. It must be "" if the page is unknown.
 func (w *Writer) URL(url string) {
 	if w.item(URLs) {
 		w.text(url)
 	}
 }
 
-// List writes a list of an answer without labels. It is an error where the UIDs do
-// not ascend, or the first is 0. The list is not kept.
+// List writes a list of an answer without labels. The UIDs must ascend and the first must not be
+// 0; otherwise it sets the error. The list is not kept.
 func (w *Writer) List(list []uid.UID) {
 	if w.item(Lists) {
 		w.list(list)
 	}
 }
 
-// PackedList writes a list of n UIDs whose differences are numbers already, as an answer
-// has them. It does not look at them: who reads the answer does. Nothing is kept.
+// PackedList writes a list of n UIDs. differences must be their differences as numbers, in the
+// form of an answer. It does not check them, because the reader of the answer does. Nothing is
+// kept.
 func (w *Writer) PackedList(n int, differences []byte) {
 	if !w.item(Lists) {
 		return
@@ -101,7 +103,7 @@ func (w *Writer) PackedList(n int, differences []byte) {
 	w.b = append(w.b, differences...)
 }
 
-// LabelledList writes a list and its labels, as many. Neither is kept.
+// LabelledList writes a list and its labels. There must be one for each link. Neither is kept.
 func (w *Writer) LabelledList(list []uid.UID, labels []links.Label) {
 	if w.err == nil && len(list) != len(labels) {
 		w.err = fmt.Errorf("wire: %d labels of %d links", len(labels), len(list))
@@ -129,7 +131,7 @@ func (w *Writer) LabelledList(list []uid.UID, labels []links.Label) {
 	}
 }
 
-// list writes the differences, in pieces.
+// list writes the differences in pieces, because a list may be longer than the buffer.
 func (w *Writer) list(list []uid.UID) {
 	w.number(uint64(len(list)))
 	last := uid.UID(0)
@@ -159,8 +161,7 @@ func (w *Writer) text(s string) { w.b = append(binary.AppendUvarint(w.b, uint64(
 // Err returns the first error.
 func (w *Writer) Err() error { return w.err }
 
-// Close ends the answer, which is an error where items are missing, and writes
-// what is left of it.
+// Close ends the answer and writes the rest of it. If items are missing, it returns an error.
 func (w *Writer) Close() error {
 	if w.err == nil && w.left > 0 {
 		w.err = fmt.Errorf("wire: %d items are missing in an answer", w.left)

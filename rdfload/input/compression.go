@@ -1,3 +1,5 @@
+// The compressions of documents, and their detection.
+
 package input
 
 import (
@@ -11,14 +13,14 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// maxWindow bounds the memory that a stream may make a decompressor keep: zstd's
-// window and xz's dictionary. xz -9 needs 64 MiB, zstd --ultra -22 needs 128.
+// maxWindow bounds the memory of a decompressor, because the stream chooses it: zstd's window and
+// xz's dictionary. xz -9 needs 64 MiB, zstd --ultra -22 needs 128.
 const maxWindow = 128 << 20
 
-// Compression is the way in which a document is compressed.
+// Compression is the compression format of a document.
 type Compression uint8
 
-// The ways known.
+// The known compressions.
 const (
 	Plain Compression = iota
 	Gzip
@@ -27,7 +29,7 @@ const (
 	XZ
 )
 
-// String returns the way's usual name.
+// String returns the usual name of the compression.
 func (c Compression) String() string {
 	switch c {
 	case Plain:
@@ -47,8 +49,9 @@ func (c Compression) String() string {
 // magicBytes is the length of the longest magic number.
 const magicBytes = 10
 
-// Detect tells the compression by a document's first bytes, 10 of which suffice.
+// Detect returns the compression of a document by its first bytes; 10 are enough.
 func Detect(head []byte) Compression {
+	// Fewer bytes may be given if the document is shorter.
 	switch {
 	case bytes.HasPrefix(head, []byte{0x1f, 0x8b}):
 		return Gzip
@@ -59,8 +62,8 @@ func Detect(head []byte) Compression {
 	case bytes.HasPrefix(head, xzMagic):
 		return XZ
 	case len(head) >= 4 && string(head[:3]) == "BZh" && head[3] >= '1' && head[3] <= '9':
-		// What follows is the first block's magic number or the stream's end; a
-		// file cut off before that is taken for bzip2 too.
+		// Next must be the first block's magic number or the stream's end. If a file is cut off
+		// before that, it counts as bzip2 too.
 		const block, end = "1AY&SY", "\x17rE8P\x90"
 		rest := string(head[4:min(len(head), 10)])
 		if rest == block[:len(rest)] || rest == end[:len(rest)] {
@@ -70,8 +73,8 @@ func Detect(head []byte) Compression {
 	return Plain
 }
 
-// decompress returns a reader of what is compressed in r, and where it needs one
-// the function that releases it.
+// decompress returns a reader of the decompressed r, and a function to release it, or nil if none
+// is necessary.
 func decompress(c Compression, r *bufio.Reader) (io.Reader, func() error, error) {
 	switch c {
 	case Gzip:
@@ -79,7 +82,7 @@ func decompress(c Compression, r *bufio.Reader) (io.Reader, func() error, error)
 		if err != nil {
 			return nil, nil, err
 		}
-		return z, func() error { z.Close(); return nil }, nil // it tells again what Read has told
+		return z, func() error { z.Close(); return nil }, nil // Close repeats Read's error
 	case Bzip2:
 		return bzip2.NewReader(r), nil, nil
 	case Zstd:

@@ -1,8 +1,11 @@
+// Sources: the files that command-line arguments name.
+
 package input
 
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -13,35 +16,54 @@ import (
 	"github.com/trefoildb/trefoil/rdfload/syntax"
 )
 
-// Stdin is the argument that names standard input.
+// Stdin is the argument for standard input.
 const Stdin = "-"
 
-// Source is one document to read.
+// Source is one document to read or to load.
 type Source struct {
-	Name    string    // as it is shown to the user; "-" for standard input
-	Path    string    // absolute; "" for standard input
-	Size    int64     // in bytes, compressed; -1 where it is not known
-	ModTime time.Time // zero where it is not known
+	Name    string    // in messages; "-" for standard input
+	Size    int64     // in bytes, compressed; -1 if unknown
+	ModTime time.Time // zero if unknown: a load cannot be resumed
+	// Path, if not "", is the absolute path of the file that Open opens. A resumed load may start
+	// in the middle of it.
+	Path string
+	// Open opens the document, decompressed. The caller must close the reader. A load calls it
+	// once, and again if it is resumed.
+	Open func() (*Reader, error)
+	// Syntax is the document's syntax. If it is zero, the name or else the content determines it.
+	// It is ignored for link files.
+	Syntax syntax.Syntax
 }
 
 // IsStdin reports whether the source is standard input.
-func (s Source) IsStdin() bool { return s.Path == "" }
+func (s Source) IsStdin() bool { return s.Name == Stdin && s.Path == "" }
 
-// Names tells which files of a directory are meant.
-type Names struct {
-	Are  func(name string) bool
-	What string // what the names are of, for a message
+// File returns the source of a file. Its size and modification time are unknown.
+func File(name, path string) Source {
+	return Source{Name: name, Path: path, Size: -1, Open: func() (*Reader, error) { return open(name, path) }}
 }
 
-// List returns the sources that the arguments name: "-", files, directories and
-// globs of [filepath.Match] ('*' means no name that starts with '.'), each source once, in the order of the arguments and
-// within one argument sorted by name. Of a directory they are the files with names of
-// RDF syntaxes. An argument that names nothing is an error.
+// Document returns the source of a reader; size is in bytes, -1 if unknown. Its load cannot be
+// resumed, because it can be opened only once.
+func Document(name string, r io.Reader, size int64, s syntax.Syntax) Source {
+	return Source{Name: name, Size: size, Syntax: s, Open: func() (*Reader, error) { return NewReader(r, name, Limits{}) }}
+}
+
+// Names selects files of a directory.
+type Names struct {
+	Are  func(name string) bool
+	What string // the kind of names, for a message
+}
+
+// List returns the sources of arguments: "-", files, directories and globs of [filepath.Match]. '*'
+// matches no name that starts with '.'. Each source is listed once, in the order of the arguments,
+// and sorted by name within an argument. If an argument is a directory, List returns its files with
+// names of RDF syntaxes. If an argument matches nothing, List returns an error.
 func List(args []string) ([]Source, error) {
 	return ListNamed(args, Names{Are: func(name string) bool { _, ok := syntax.ByFile(name); return ok }, What: "an RDF syntax"})
 }
 
-// ListNamed is List for other files of directories.
+// ListNamed is List, but selects other files of directories.
 func ListNamed(args []string, names Names) ([]Source, error) {
 	l := lister{names: names, seen: make(map[string]bool)}
 	for _, arg := range args {
@@ -55,6 +77,11 @@ func ListNamed(args []string, names Names) ([]Source, error) {
 	return l.sources, nil
 }
 
+// standardInput returns the source of the process's standard input.
+func standardInput() Source {
+	return Source{Name: Stdin, Size: -1, Open: func() (*Reader, error) { return NewReader(os.Stdin, "standard input", Limits{}) }}
+}
+
 type lister struct {
 	names   Names
 	sources []Source
@@ -65,10 +92,11 @@ func (l *lister) add(arg string) error {
 	if arg == Stdin {
 		if !l.seen[Stdin] {
 			l.seen[Stdin] = true
-			l.sources = append(l.sources, Source{Name: Stdin, Size: -1})
+			l.sources = append(l.sources, standardInput())
 		}
 		return nil
 	}
+	// 1. An existing file or directory counts, even if its name looks like a glob.
 	info, err := os.Stat(arg)
 	if err == nil {
 		return l.addPath(arg, info)
@@ -79,6 +107,7 @@ func (l *lister) add(arg string) error {
 	if !strings.ContainsAny(arg, "*?[") {
 		return fmt.Errorf("%s: %w", arg, fs.ErrNotExist)
 	}
+	// 2. Expand the glob. Hidden files must be named explicitly.
 	matches, err := filepath.Glob(arg)
 	if err != nil {
 		return fmt.Errorf("pattern %s: %w", arg, err)
@@ -89,6 +118,7 @@ func (l *lister) add(arg string) error {
 	if len(matches) == 0 {
 		return fmt.Errorf("pattern %s matches nothing: %w", arg, fs.ErrNotExist)
 	}
+	// 3. A match may be a directory too.
 	for _, match := range matches {
 		info, err := os.Stat(match)
 		if err != nil {
@@ -101,13 +131,13 @@ func (l *lister) add(arg string) error {
 	return nil
 }
 
-// addPath adds the file, or what is in the directory.
+// addPath adds a file, or the files in a directory.
 func (l *lister) addPath(name string, info fs.FileInfo) error {
 	if !info.IsDir() {
 		return l.addFile(name, info)
 	}
 	found := false
-	// The separator makes WalkDir follow a link to a directory.
+	// The separator is necessary because WalkDir must follow a link to a directory.
 	err := filepath.WalkDir(name+string(filepath.Separator), func(path string, entry fs.DirEntry, err error) error {
 		if err != nil {
 			return err
@@ -118,6 +148,7 @@ func (l *lister) addPath(name string, info fs.FileInfo) error {
 			}
 			return nil
 		}
+		// Skip other names. A link counts if it leads to a regular file.
 		if entry.IsDir() || !l.names.Are(entry.Name()) {
 			return nil
 		}
@@ -146,7 +177,8 @@ func (l *lister) addFile(name string, info fs.FileInfo) error {
 		return nil
 	}
 	l.seen[path] = true
-	source := Source{Name: name, Path: path, Size: -1, ModTime: info.ModTime()}
+	source := File(name, path)
+	source.ModTime = info.ModTime()
 	if info.Mode().IsRegular() {
 		source.Size = info.Size()
 	}

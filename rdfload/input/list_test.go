@@ -1,3 +1,5 @@
+// Tests of lists of sources.
+
 package input
 
 import (
@@ -78,7 +80,7 @@ func TestOpen(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := Open(sources[0], Limits{})
+	r, err := sources[0].Open()
 	if err != nil {
 		t.Fatal(err)
 	}

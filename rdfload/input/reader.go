@@ -1,3 +1,5 @@
+// The reader of a document: it decompresses, counts and limits.
+
 package input
 
 import (
@@ -20,14 +22,13 @@ var (
 	ErrSyntax    = errors.New("the syntax is not known")
 )
 
-// Limits bound what is read. The zero value means the defaults.
+// Limits bound the output of a [Reader]. The zero value has the defaults.
 type Limits struct {
-	// MaxRatio is the greatest number of bytes that come out of one compressed
-	// byte; 0 means 2000.
+	// MaxRatio is the most output bytes for one compressed byte; 0 means 2000.
 	MaxRatio int64
-	// RatioFrom is how many bytes come out before MaxRatio counts; 0 means 64 MiB.
+	// RatioFrom is the output in bytes from which MaxRatio is checked; 0 means 64 MiB.
 	RatioFrom int64
-	// MaxBytes is the greatest size of a document, decompressed; 0 means any.
+	// MaxBytes is the most bytes of a document, decompressed; 0 means no limit.
 	MaxBytes int64
 }
 
@@ -36,8 +37,8 @@ const (
 	ratioFrom       = 64 << 20
 )
 
-// Reader reads a document decompressed. It is used by one goroutine, but for the
-// two counts, which any may ask.
+// Reader reads a document decompressed. Only one goroutine may use it, but BytesIn and BytesOut may
+// be called by any.
 type Reader struct {
 	name    string
 	limits  Limits
@@ -50,16 +51,13 @@ type Reader struct {
 	err     error
 }
 
-// Open opens the source. The caller must Close the reader.
-func Open(source Source, limits Limits) (*Reader, error) {
-	if source.IsStdin() {
-		return NewReader(os.Stdin, "standard input", limits)
-	}
-	file, err := os.Open(source.Path)
+// open opens a file. Close of the reader closes it.
+func open(name, path string) (*Reader, error) {
+	file, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
-	r, err := NewReader(file, source.Name, limits)
+	r, err := NewReader(file, name, Limits{})
 	if err != nil {
 		file.Close()
 		return nil, err
@@ -68,9 +66,8 @@ func Open(source Source, limits Limits) (*Reader, error) {
 	return r, nil
 }
 
-// NewReader returns a reader of the document that comes out of in, which may be
-// compressed; name is for errors. It reads in's first bytes. The caller must
-// Close the reader, which does not close in.
+// NewReader returns a reader of the document in in, decompressed if necessary; name is for errors.
+// It reads in's first bytes at once. The caller must close the reader, but Close does not close in.
 func NewReader(in io.Reader, name string, limits Limits) (*Reader, error) {
 	if limits.MaxRatio <= 0 {
 		limits.MaxRatio = defaultMaxRatio
@@ -97,19 +94,19 @@ func NewReader(in io.Reader, name string, limits Limits) (*Reader, error) {
 	return r, nil
 }
 
-// Compression tells how the document is compressed.
+// Compression returns the compression of the document.
 func (r *Reader) Compression() Compression { return r.kind }
 
-// BytesIn returns how many bytes of the source, as it is stored, have been read.
+// BytesIn returns the number of stored (perhaps compressed) bytes that have been read.
 func (r *Reader) BytesIn() int64 { return r.in.n.Load() }
 
-// BytesOut returns how many bytes of the document have been decompressed.
+// BytesOut returns the number of decompressed bytes that have been read.
 func (r *Reader) BytesOut() int64 { return r.out.Load() }
 
-// Read reads the document.
+// Read reads the document. Errors other than io.EOF have the document's name.
 func (r *Reader) Read(p []byte) (int, error) { return r.peeked.Read(p) }
 
-// Close releases the decompressor, and the file of [Open].
+// Close releases the decompressor, and closes the file if the source opened it. Later reads fail.
 func (r *Reader) Close() error {
 	var errs []error
 	for _, closer := range r.closers {
@@ -122,9 +119,9 @@ func (r *Reader) Close() error {
 	return errors.Join(errs...)
 }
 
-// Syntax returns the document's syntax: by the source's name where it tells one,
-// and else by its first bytes (see [syntax.Sniff]). Where neither does it is
-// [ErrSyntax]. It is called before the first Read.
+// Syntax returns the document's syntax: by the source's name if it has a known suffix, else by its
+// first bytes (see [syntax.Sniff]). If neither determines it, the error wraps [ErrSyntax]. It must
+// be called before the first Read.
 func (r *Reader) Syntax(name string) (syntax.Syntax, error) {
 	if s, ok := syntax.ByFile(name); ok {
 		return s, nil
@@ -139,13 +136,14 @@ func (r *Reader) Syntax(name string) (syntax.Syntax, error) {
 	return 0, fmt.Errorf("%s: %w; name it: %s", r.name, ErrSyntax, syntax.Names())
 }
 
-// readCounted reads from the decompressor, within the limits.
+// readCounted reads from the decompressor, within the limits. After an error it always returns that
+// error.
 func (r *Reader) readCounted(p []byte) (n int, err error) {
 	if r.err != nil {
 		return 0, r.err
 	}
 	defer func() {
-		// The decompressors are fed by strangers.
+		// A decompressor may panic, because its input comes from strangers.
 		if what := recover(); what != nil {
 			r.err = fmt.Errorf("read %s: the %v data is damaged: %v", r.name, r.kind, what)
 			n, err = 0, r.err
@@ -167,7 +165,7 @@ func (r *Reader) readCounted(p []byte) (n int, err error) {
 	return n, r.err
 }
 
-// explain says in an error which document it is of, and that it is truncated.
+// explain returns err with the document's name, and as [ErrTruncated] if the data end too soon.
 func (r *Reader) explain(err error) error {
 	switch {
 	case r.in.err != nil:
@@ -182,8 +180,8 @@ func (r *Reader) explain(err error) error {
 	return fmt.Errorf("read %s: %w", r.name, err)
 }
 
-// countingReader counts what it reads and keeps an error that is not io.EOF, for
-// not every decompressor passes it on unchanged.
+// countingReader counts the bytes that it reads. It keeps an error other than io.EOF, because not
+// every decompressor returns it unchanged.
 type countingReader struct {
 	r   io.Reader
 	n   atomic.Int64
@@ -199,7 +197,7 @@ func (c *countingReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// readerFunc is a Read method by itself.
+// readerFunc makes a function an io.Reader.
 type readerFunc func(p []byte) (int, error)
 
 func (f readerFunc) Read(p []byte) (int, error) { return f(p) }

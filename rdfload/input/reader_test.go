@@ -1,3 +1,5 @@
+// Tests of the reader: compressions, truncation and bombs.
+
 package input
 
 import (
@@ -18,10 +20,10 @@ import (
 	"github.com/trefoildb/trefoil/rdfload/syntax"
 )
 
-// sample is what the files in testdata hold, a line in each member.
+// sample is the content of the files in testdata, a line in each member.
 const sample = "<http://ex/s> <http://ex/p> \"1\" .\n<http://ex/s> <http://ex/p> \"2\" .\n"
 
-// compressed returns the parts, each compressed as a member of its own.
+// compressed returns the parts, each compressed as its own member.
 func compressed(t testing.TB, c Compression, parts ...string) []byte {
 	t.Helper()
 	var out bytes.Buffer
@@ -110,8 +112,7 @@ func TestXZPadding(t *testing.T) {
 	}
 }
 
-// TestTruncated: cut anywhere, compressed data is an error, or an end between two
-// members.
+// TestTruncated: if compressed data is cut anywhere, reading must fail, or end between two members.
 func TestTruncated(t *testing.T) {
 	for c, data := range members(t) {
 		if c == Plain {
@@ -135,7 +136,7 @@ func TestTruncated(t *testing.T) {
 	}
 }
 
-// TestFlippedBits: damage is an error, never another document.
+// TestFlippedBits: damage must be an error, never another document.
 func TestFlippedBits(t *testing.T) {
 	for c, data := range members(t) {
 		if c == Plain || c == Gzip || c == Zstd { // their headers have bits that mean nothing
@@ -185,9 +186,9 @@ type zeroReader struct{}
 
 func (zeroReader) Read(p []byte) (int, error) { clear(p); return len(p), nil }
 
-// TestWindows: a stream cannot ask for gigabytes of memory.
+// TestWindows: a stream must not make the decompressor allocate gigabytes.
 func TestWindows(t *testing.T) {
-	// A zstd frame whose window descriptor says 2 GiB.
+	// A zstd frame with a window descriptor of 2 GiB.
 	frame := []byte{0x28, 0xb5, 0x2f, 0xfd, 0x00, 21 << 3, 0x01, 0x00, 0x00}
 	if _, err := read(frame, Limits{}); err == nil || !strings.Contains(err.Error(), "window") {
 		t.Errorf("zstd: got %v", err)
@@ -206,7 +207,7 @@ func TestWindows(t *testing.T) {
 	}
 }
 
-// TestReadError: an error of the input is that error, not a truncation.
+// TestReadError: an error of the input must be returned as it is, not as a truncation.
 func TestReadError(t *testing.T) {
 	broken := errors.New("disk on fire")
 	for c, data := range members(t) {
@@ -246,7 +247,7 @@ func TestSyntax(t *testing.T) {
 	}
 }
 
-// FuzzReader: whatever the bytes, reading them ends, within the limits.
+// FuzzReader: reading any bytes must end, within the limits.
 func FuzzReader(f *testing.F) {
 	for _, data := range members(f) {
 		f.Add(data)
@@ -272,7 +273,7 @@ func FuzzReader(f *testing.F) {
 	})
 }
 
-// What ends a document is told once, and what is wrong behind one as that.
+// The end of a document is reported once, and damage after it as such.
 func TestGzipEnds(t *testing.T) {
 	data := string(members(t)[Gzip])
 	for _, test := range []struct {

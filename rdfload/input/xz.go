@@ -1,3 +1,5 @@
+// The reader of the container format of xz.
+
 package input
 
 import (
@@ -15,31 +17,30 @@ import (
 	"github.com/ulikunitz/xz/lzma"
 )
 
-// xzReader reads the .xz format (version 1.0.4): streams, one after the other
-// with padding between them, of a header, blocks, an index and a footer. The
-// LZMA2 data in the blocks is ulikunitz/xz's to decode; its own reader of the
-// container allocates whatever dictionary a block's header asks for, up to 4 GiB,
-// and this one refuses more than maxWindow.
+// xzReader reads the .xz format (version 1.0.4): streams, one after the other with padding between
+// them. A stream has a header, blocks, an index and a footer. Package ulikunitz/xz decodes the
+// LZMA2 data of the blocks. Its own container reader is not used, because it allocates the
+// dictionary that a block's header requests, up to 4 GiB. This reader rejects more than maxWindow.
 type xzReader struct {
 	r     *bufio.Reader
 	n     int64 // bytes read from r in this stream
 	check byte  // the kind of the stream's checks
 	block *xzBlock
 
-	// What the blocks were and what the index says they were, as hashes.
+	// Hashes of the blocks as they were read, and as the index lists them. They must be equal.
 	blocks, index hash.Hash
 	count         uint64
 	started       bool
 }
 
-// xzBlock is the block at hand.
+// xzBlock is the current block.
 type xzBlock struct {
 	lzma   *lzma.Reader2
-	start  int64 // of its header
-	header int64 // its header's size
-	size   int64 // what has come out
+	start  int64 // offset of its header
+	header int64 // size of its header
+	size   int64 // decompressed bytes so far
 	sum    hash.Hash
-	// As the header says, or -1.
+	// From the header, or -1 if it lacks them.
 	wantPacked, wantSize int64
 }
 
@@ -53,7 +54,7 @@ var (
 
 func newXZReader(r *bufio.Reader) *xzReader { return &xzReader{r: r} }
 
-// Read reads what the blocks hold.
+// Read reads the decompressed data of all blocks.
 func (x *xzReader) Read(p []byte) (int, error) {
 	if len(p) == 0 {
 		return 0, nil
@@ -76,8 +77,8 @@ func (x *xzReader) Read(p []byte) (int, error) {
 	}
 }
 
-// nextBlock goes to the next block's data, over the end of a stream where it must.
-// At the end of the last stream it returns io.EOF.
+// nextBlock moves to the next block's data, across the end of a stream if necessary. At the end of
+// the last stream it returns io.EOF.
 func (x *xzReader) nextBlock() error {
 	for {
 		if !x.started {
@@ -126,7 +127,7 @@ func (x *xzReader) startStream() error {
 	return nil
 }
 
-// newCheck returns the hash that blocks are checked by.
+// newCheck returns the hash for checking blocks.
 func (x *xzReader) newCheck() (hash.Hash, error) {
 	switch x.check {
 	case 0:
@@ -141,9 +142,10 @@ func (x *xzReader) newCheck() (hash.Hash, error) {
 	return nil, fmt.Errorf("unsupported check %d", x.check)
 }
 
-// startBlock reads a block's header, of which the byte that tells its size, not
-// 0, has been read.
+// startBlock reads a block's header. Its first byte, the size, must have been read already and must
+// not be 0.
 func (x *xzReader) startBlock(start int64, size byte) error {
+	// 1. Read the whole header and check its sum before anything else is believed.
 	length := 4 * (int(size) + 1)
 	rest, err := x.bytes(length - 1)
 	if err != nil {
@@ -155,6 +157,7 @@ func (x *xzReader) startBlock(start int64, size byte) error {
 		return fmt.Errorf("%w: checksum of a block header", errXZ)
 	}
 	b := &xzBlock{start: start, header: int64(length), wantPacked: -1, wantSize: -1}
+	// 2. Read the optional sizes.
 	flags := body[1]
 	if flags&0x3f != 0 {
 		return errors.New("unsupported filters; only LZMA2 is")
@@ -173,6 +176,7 @@ func (x *xzReader) startBlock(start int64, size byte) error {
 		}
 		*field.size, body = int64(v), body[n:]
 	}
+	// 3. Only one filter is supported: LZMA2 (0x21) with its dictionary size.
 	if len(body) < 3 || body[0] != 0x21 || body[1] != 1 {
 		return errors.New("unsupported filter; only LZMA2 is")
 	}
@@ -180,6 +184,7 @@ func (x *xzReader) startBlock(start int64, size byte) error {
 	if err != nil {
 		return err
 	}
+	// The dictionary need not be larger than the data.
 	if b.wantSize >= 0 && b.wantSize < int64(dictionary) {
 		dictionary = max(int(b.wantSize), lzma.MinDictCap)
 	}
@@ -194,7 +199,8 @@ func (x *xzReader) startBlock(start int64, size byte) error {
 	return nil
 }
 
-// xzDictionary returns the size of the dictionary that a filter's property says.
+// xzDictionary returns the dictionary size of a filter's property. It returns an error if the size
+// exceeds maxWindow.
 func xzDictionary(property byte) (int, error) {
 	if property > 40 {
 		return 0, fmt.Errorf("%w: dictionary size", errXZ)
@@ -206,8 +212,9 @@ func xzDictionary(property byte) (int, error) {
 	return max(int(size), lzma.MinDictCap), nil
 }
 
-// endBlock reads what follows a block's data: padding and the check.
+// endBlock reads the padding and the check after a block's data.
 func (x *xzReader) endBlock() error {
+	// 1. Skip the padding. It must be zeros.
 	b := x.block
 	x.block = nil
 	packed := x.n - b.start - b.header
@@ -218,6 +225,7 @@ func (x *xzReader) endBlock() error {
 			return fmt.Errorf("%w: padding of a block", errXZ)
 		}
 	}
+	// 2. Compare the check with the sum of the decompressed data.
 	check, err := x.bytes(xzCheckSizes[x.check])
 	if err != nil {
 		return err
@@ -231,6 +239,7 @@ func (x *xzReader) endBlock() error {
 	if !bytes.Equal(sum, check) {
 		return fmt.Errorf("%w: checksum of a block", errXZ)
 	}
+	// 3. Compare the sizes with the header, then record them because the index must agree.
 	if b.wantPacked >= 0 && b.wantPacked != packed || b.wantSize >= 0 && b.wantSize != b.size {
 		return fmt.Errorf("%w: size of a block", errXZ)
 	}
@@ -246,9 +255,10 @@ func hashRecord(h hash.Hash, unpadded, size uint64) {
 	h.Write(record[:])
 }
 
-// endStream reads the index, of which the first byte has been read, and the
-// stream's footer.
+// endStream reads the index and the stream's footer. The first byte of the index must have been
+// read already.
 func (x *xzReader) endStream() error {
+	// 1. Hash the index's records. They are not stored, because their number comes from the file.
 	start := x.n - 1
 	sum := crc32.NewIEEE()
 	sum.Write([]byte{0})
@@ -270,6 +280,7 @@ func (x *xzReader) endStream() error {
 		}
 		hashRecord(x.index, unpadded, size)
 	}
+	// 2. The padding of the index is part of its checksum.
 	for (x.n-start)%4 != 0 {
 		c, err := x.byte()
 		if err != nil {
@@ -277,6 +288,8 @@ func (x *xzReader) endStream() error {
 		}
 		sum.Write([]byte{c})
 	}
+	// 3. Check the footer: the sums, the index's size, the flags and the magic bytes must all be
+	// right.
 	size := x.n - start + 4
 	tail, err := x.bytes(16)
 	switch {
@@ -294,8 +307,7 @@ func (x *xzReader) endStream() error {
 	return nil
 }
 
-// skipPadding goes over the zeros between streams. At the input's end it returns
-// io.EOF.
+// skipPadding skips the zeros between streams. At the input's end it returns io.EOF.
 func (x *xzReader) skipPadding() error {
 	for n := 0; ; n++ {
 		c, err := x.r.ReadByte()
@@ -313,7 +325,8 @@ func (x *xzReader) skipPadding() error {
 	}
 }
 
-// byte and the methods below read within a stream, where the input must not end.
+// byte and the methods below read within a stream. If the input ends there, they return
+// io.ErrUnexpectedEOF.
 func (x *xzReader) byte() (byte, error) {
 	c, err := x.r.ReadByte()
 	if err != nil {
@@ -353,7 +366,7 @@ func noEOF(err error) error {
 	return err
 }
 
-// xzSource is what the LZMA2 decoder reads from.
+// xzSource is the input of the LZMA2 decoder.
 type xzSource struct{ *xzReader }
 
 func (s xzSource) Read(p []byte) (int, error) {
@@ -362,7 +375,7 @@ func (s xzSource) Read(p []byte) (int, error) {
 	return n, noEOF(err)
 }
 
-// ReadByte lets the decoder do without one-byte reads.
+// ReadByte implements io.ByteReader, because the decoder then needs no one-byte reads.
 func (s xzSource) ReadByte() (byte, error) { return s.byte() }
 
 // noCheck is the check of a stream without one.

@@ -1,3 +1,5 @@
+// Triples of an expanded document.
+
 package jsonld
 
 import (
@@ -10,16 +12,16 @@ import (
 	"github.com/trefoildb/trefoil/triple"
 )
 
-// builder makes triples of an expanded document, by the algorithms "Node Map
-// Generation" and "Deserialize JSON-LD to RDF" in one: a graph being a set, there
-// is no need to gather what is said of a node in several places.
+// builder makes triples of an expanded document. It combines the algorithms "Node Map Generation"
+// and "Deserialize JSON-LD to RDF". It need not gather the statements about a node, because a graph
+// is a set.
 type builder struct {
 	blanks  blank.Nodes
 	graph   triple.Term
 	triples []triple.Triple
 }
 
-// nodes adds what an array of node objects says, or a single one.
+// nodes adds the triples of a node object, or of an array of them.
 func (b *builder) nodes(value any) error {
 	for _, item := range asArray(value) {
 		object, ok := item.(map[string]any)
@@ -42,7 +44,7 @@ func (b *builder) nodes(value any) error {
 	return nil
 }
 
-// node adds what a node object says and returns the node.
+// node adds the triples of a node object and returns the node.
 func (b *builder) node(object map[string]any) (triple.Term, error) {
 	subject := triple.Term{}
 	if id, ok := object["@id"]; ok && id != nil {
@@ -61,8 +63,9 @@ func (b *builder) node(object map[string]any) (triple.Term, error) {
 	return subject, nil
 }
 
-// entry adds what one member of a node object says.
+// entry adds the triples of one member of a node object.
 func (b *builder) entry(subject triple.Term, property string, value any) error {
+	// 1. Keywords have their own rules.
 	switch property {
 	case "@id", "@index":
 		return nil
@@ -78,6 +81,8 @@ func (b *builder) entry(subject triple.Term, property string, value any) error {
 		}
 		return nil
 	case "@graph":
+		// The graph must be restored, because the outer node's other members are in the outer
+		// graph.
 		outer := b.graph
 		b.graph = subject
 		err := b.nodes(value)
@@ -86,6 +91,7 @@ func (b *builder) entry(subject triple.Term, property string, value any) error {
 	case "@included":
 		return b.nodes(value)
 	case "@reverse":
+		// In @reverse the value is the subject.
 		reverse, _ := value.(map[string]any)
 		for _, property := range slices.Sorted(maps.Keys(reverse)) {
 			for _, item := range asArray(reverse[property]) {
@@ -100,6 +106,7 @@ func (b *builder) entry(subject triple.Term, property string, value any) error {
 		}
 		return nil
 	}
+	// 2. All other members are properties. A keyword must not be left over.
 	if strings.HasPrefix(property, "@") {
 		return fmt.Errorf("unexpected %q in a node", clip(property))
 	}
@@ -115,8 +122,8 @@ func (b *builder) entry(subject triple.Term, property string, value any) error {
 	return nil
 }
 
-// object adds what a value says and returns its node or literal; the zero Term
-// for null.
+// object adds the triples of a value and returns its node or literal. It returns the zero Term for
+// null.
 func (b *builder) object(value any) (triple.Term, error) {
 	switch value := value.(type) {
 	case nil:
@@ -133,7 +140,7 @@ func (b *builder) object(value any) (triple.Term, error) {
 	return triple.Term{}, fmt.Errorf("unexpected %T in an expanded document", value)
 }
 
-// list adds a list and returns its head.
+// list adds a list and returns its head. Null items are left out; an empty list is rdf:nil.
 func (b *builder) list(items []any) (triple.Term, error) {
 	end := triple.NewIRI(triple.RDFNil)
 	var head, cell triple.Term
@@ -142,6 +149,7 @@ func (b *builder) list(items []any) (triple.Term, error) {
 		if err != nil {
 			return head, err
 		}
+		// A null item gets no cell.
 		if object.IsZero() {
 			continue
 		}
@@ -162,7 +170,7 @@ func (b *builder) list(items []any) (triple.Term, error) {
 	return head, b.add(cell, triple.RDFRest, end)
 }
 
-// resource returns the IRI or blank node of an identifier.
+// resource returns the IRI or blank node of an identifier. A relative IRI is an error.
 func (b *builder) resource(id any) (triple.Term, error) {
 	s, ok := id.(string)
 	if !ok {
@@ -177,7 +185,8 @@ func (b *builder) resource(id any) (triple.Term, error) {
 	return triple.NewIRI(s), nil
 }
 
-// add adds a triple, unless its predicate is a blank node: RDF has no such.
+// add adds a triple. If its predicate is a blank node, it is left out because RDF has no such
+// triples.
 func (b *builder) add(subject triple.Term, predicate string, object triple.Term) error {
 	if strings.HasPrefix(predicate, "_:") {
 		return nil

@@ -1,3 +1,5 @@
+// The JSON decoder; it rejects documents with too deep or too many definitions.
+
 package jsonld
 
 import (
@@ -11,19 +13,20 @@ import (
 	"github.com/trefoildb/trefoil/triple"
 )
 
-// Bounds of a document; its size is the caller's matter.
+// Limits of a document. The caller must limit its size.
 const (
 	maxDepth = 500
-	// maxTerms bounds the members of all contexts in a document, nested ones too:
-	// the library resolves a definition that refers to another by recursion.
+	// maxTerms bounds the members of all contexts in a document, including nested ones. It is
+	// necessary because the library resolves a definition by recursion if it refers to another.
 	maxTerms = 50_000
-	// maxWork bounds contexts times terms: each context copies the one around it.
+	// maxWork bounds contexts times terms, because each context copies the one around it.
 	maxWork = 50_000_000
 )
 
-// decode returns the JSON document in data: maps, slices, strings, json.Numbers,
-// booleans and nil. An error is a [*triple.SyntaxError].
+// decode returns the JSON document in data: maps, slices, strings, json.Numbers, booleans and nil.
+// An error is a [*triple.SyntaxError].
 func decode(data []byte) (any, error) {
+	// 1. Check the bytes first, because the decoder would replace bad ones silently.
 	if bad := invalidUTF8(data); bad >= 0 {
 		return nil, failAt(data, bad, fmt.Sprintf("invalid UTF-8 (byte 0x%02X)", data[bad]))
 	}
@@ -33,6 +36,7 @@ func decode(data []byte) (any, error) {
 	if bad := loneSurrogate(data); bad >= 0 {
 		return nil, failAt(data, bad, "escape of an unpaired surrogate, which is no character")
 	}
+	// 2. Decode one value. Nothing may follow it.
 	d := decoder{json: json.NewDecoder(bytes.NewReader(data))}
 	d.json.UseNumber()
 	document, err := d.value(0)
@@ -44,7 +48,7 @@ func decode(data []byte) (any, error) {
 			err = errors.New("something stands behind the document")
 		}
 	}
-	// The decoder stands behind the last good token.
+	// 3. Place the error: the decoder's offset is after the last good token.
 	at, msg := int(d.json.InputOffset()), err.Error()
 	at += len(data[at:]) - len(bytes.TrimLeft(data[at:], " \t\r\n:,"))
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
@@ -57,6 +61,7 @@ func decode(data []byte) (any, error) {
 
 type decoder struct{ json *json.Decoder }
 
+// value decodes the next value. depth is the number of objects and arrays around it.
 func (d *decoder) value(depth int) (any, error) {
 	token, err := d.json.Token()
 	if err != nil {
@@ -69,6 +74,7 @@ func (d *decoder) value(depth int) (any, error) {
 	if depth++; depth > maxDepth {
 		return nil, fmt.Errorf("objects and arrays nested more than %d deep", maxDepth)
 	}
+	// Arrays and objects are decoded by recursion, because depth is limited.
 	if delim == '[' {
 		array := []any{}
 		for d.json.More() {
@@ -97,7 +103,7 @@ func (d *decoder) value(depth int) (any, error) {
 		if object[name], err = d.value(depth); err != nil {
 			return nil, err
 		}
-		// The library asks for the version as a float64 and panics at others.
+		// The library panics unless the version is a float64.
 		if number, ok := object[name].(json.Number); ok && name == "@version" {
 			if object[name], err = number.Float64(); err != nil {
 				return nil, err
@@ -108,7 +114,8 @@ func (d *decoder) value(depth int) (any, error) {
 	return object, err
 }
 
-// failAt returns the error at a byte of data.
+// failAt returns the error at a byte of data. It counts lines from 1; a line ends at LF, CR LF or a
+// bare CR.
 func failAt(data []byte, at int, msg string) *triple.SyntaxError {
 	e := &triple.SyntaxError{Line: 1, Offset: int64(at), Msg: msg}
 	start := 0
@@ -122,7 +129,7 @@ func failAt(data []byte, at int, msg string) *triple.SyntaxError {
 	return e
 }
 
-// invalidUTF8 returns the index of the first byte that is not valid UTF-8, or -1.
+// invalidUTF8 returns the index of the first byte of invalid UTF-8, or -1.
 func invalidUTF8(data []byte) int {
 	if utf8.Valid(data) {
 		return -1
@@ -137,8 +144,8 @@ func invalidUTF8(data []byte) int {
 	return -1
 }
 
-// loneSurrogate returns the index of the first \u escape of a surrogate that is
-// not half of a pair, or -1. (A backslash stands only in strings.)
+// loneSurrogate returns the index of the first \u escape of an unpaired surrogate, or -1. It may
+// search all of the data, because backslashes are only in strings.
 func loneSurrogate(data []byte) int {
 	for i := 0; ; {
 		k := bytes.IndexByte(data[i:], '\\')
@@ -180,8 +187,8 @@ func escapedUnit(b []byte) int {
 	return unit
 }
 
-// checkContexts refuses a document whose contexts would take the library too long
-// or too deep, and one that is no object or array.
+// checkContexts returns an error if the document's contexts would take the library too long or too
+// deep. It also rejects a document that is neither an object nor an array.
 func checkContexts(document any) error {
 	switch document.(type) {
 	case map[string]any, []any:
@@ -204,7 +211,7 @@ func checkContexts(document any) error {
 
 type contextCount struct {
 	objects, contexts, terms int
-	scoped                   bool // a context within a context
+	scoped                   bool // there is a context within a context
 }
 
 func (c *contextCount) count(value any, inContext bool) {
@@ -228,7 +235,7 @@ func (c *contextCount) count(value any, inContext bool) {
 	}
 }
 
-// clip shortens a string that goes into a message.
+// clip shortens a string for a message to about 80 bytes.
 func clip(s string) string {
 	const limit = 80
 	if len(s) <= limit {

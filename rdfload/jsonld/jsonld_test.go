@@ -1,3 +1,5 @@
+// Tests of the parser.
+
 package jsonld
 
 import (
@@ -117,7 +119,7 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// TestLinear: many values of one property, and many nodes, take no time squared.
+// TestLinear: many values of one property, and many nodes, must not take quadratic time.
 func TestLinear(t *testing.T) {
 	const n = 50_000
 	var doc strings.Builder
@@ -132,7 +134,7 @@ func TestLinear(t *testing.T) {
 	}
 }
 
-// FuzzParse: the parser ends and does not panic, and its terms pass their check.
+// FuzzParse: the parser must end without a panic, and its terms must pass their check.
 func FuzzParse(f *testing.F) {
 	f.Add([]byte(`{"@context":{"@version":1.1,"@vocab":"x:","p":{"@type":"@id","@container":"@set"}},"@id":"s","p":["a:b"],"q":{"@list":[1,2.5,{"@value":"c","@language":"de"}]}}`))
 	f.Add([]byte(`[{"@id":"_:a","@graph":[{"@type":"x:T","@reverse":{"x:r":{"@id":"x:o"}}}]},{"@included":[{"x:p":{"@value":{"a":[null]},"@type":"@json"}}]}]`))

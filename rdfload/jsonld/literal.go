@@ -1,3 +1,5 @@
+// Literals of value objects.
+
 package jsonld
 
 import (
@@ -15,7 +17,7 @@ import (
 	"github.com/trefoildb/trefoil/triple"
 )
 
-// literal returns the literal of an expanded value object.
+// literal returns the literal of an expanded value object, or the zero Term for null.
 func (b *builder) literal(object map[string]any) (triple.Term, error) {
 	datatype, _ := object["@type"].(string)
 	if datatype == "@json" {
@@ -32,7 +34,7 @@ func (b *builder) literal(object map[string]any) (triple.Term, error) {
 		return triple.NewTyped(strconv.FormatBool(value), datatype), nil
 	case json.Number:
 		return number(string(value), datatype)
-	case float64: // of a member called @version
+	case float64: // value of a member called @version
 		return number(strconv.FormatFloat(value, 'g', -1, 64), datatype)
 	case string:
 		if language, ok := object["@language"].(string); ok && language != "" {
@@ -43,10 +45,10 @@ func (b *builder) literal(object map[string]any) (triple.Term, error) {
 	return triple.Term{}, fmt.Errorf("unexpected %T as a value", object["@value"])
 }
 
-// number returns the literal of a JSON number: an integer where it has no
-// fraction, is below 1e21 and not coerced to xsd:double, and else a double, both
-// in the canonical form of the recommendation (section 8.6). An integer that is
-// written as one keeps its digits, though a float64 has no room for them.
+// number returns the literal of a JSON number. It is an integer if it has no fraction, is below
+// 1e21 and is not coerced to xsd:double. Otherwise it is a double. Both are in the canonical form
+// of the recommendation (section 8.6). An integer in integer form keeps its digits, even if a
+// float64 cannot hold them.
 func number(text, datatype string) (triple.Term, error) {
 	value, err := strconv.ParseFloat(text, 64)
 	if err != nil {
@@ -71,12 +73,11 @@ func number(text, datatype string) (triple.Term, error) {
 	return triple.NewTyped(text, datatype), nil
 }
 
-// trailingZeros is what the canonical form of a double leaves out: zeros at the
-// mantissa's end but for one behind the point, '+', and zeros before the exponent.
+// trailingZeros matches the parts that the canonical form of a double lacks: zeros at the
+// mantissa's end except one after the point, '+', and zeros before the exponent.
 var trailingZeros = regexp.MustCompile(`(\d)0*E\+?(-)?0*(\d)`)
 
-// appendCanonical appends a JSON value by the JSON Canonicalization Scheme, RFC
-// 8785.
+// appendCanonical appends a JSON value by the JSON Canonicalization Scheme, RFC 8785.
 func appendCanonical(dst []byte, value any) ([]byte, error) {
 	switch value := value.(type) {
 	case nil:
@@ -87,6 +88,7 @@ func appendCanonical(dst []byte, value any) ([]byte, error) {
 		return appendString(dst, value), nil
 	case float64:
 		return appendNumber(dst, value)
+	// All numbers are doubles, because the scheme defines only those.
 	case json.Number:
 		number, err := value.Float64()
 		if err != nil {
@@ -106,6 +108,7 @@ func appendCanonical(dst []byte, value any) ([]byte, error) {
 		}
 		return append(dst, ']'), nil
 	case map[string]any:
+		// Names must be sorted by UTF-16 units, not by code points.
 		names := slices.SortedFunc(maps.Keys(value), func(a, b string) int {
 			return slices.Compare(utf16.Encode([]rune(a)), utf16.Encode([]rune(b)))
 		})
@@ -125,10 +128,10 @@ func appendCanonical(dst []byte, value any) ([]byte, error) {
 	return nil, fmt.Errorf("unexpected %T in a JSON literal", value)
 }
 
-// appendNumber appends a number as ECMAScript writes it.
+// appendNumber appends a number in the form of ECMAScript. It must be finite.
 func appendNumber(dst []byte, value float64) ([]byte, error) {
 	if value == 0 {
-		return append(dst, '0'), nil // -0 too
+		return append(dst, '0'), nil // also for -0
 	}
 	text, err := json.Marshal(value)
 	if err != nil {
@@ -137,9 +140,9 @@ func appendNumber(dst []byte, value float64) ([]byte, error) {
 	return append(dst, text...), nil
 }
 
-// appendString appends a string with no more escapes than JSON needs.
+// appendString appends a string with only the escapes that JSON needs.
 func appendString(dst []byte, s string) []byte {
-	const short = "btn\x00fr" // from U+0008
+	const short = "btn\x00fr" // letters of escapes, from U+0008
 	dst = append(dst, '"')
 	for i := range len(s) {
 		switch c := s[i]; {

@@ -1,3 +1,5 @@
+// Options of the parser, and the call of the JSON-LD library.
+
 package jsonld
 
 import (
@@ -16,24 +18,23 @@ import (
 	"github.com/trefoildb/trefoil/triple/iri"
 )
 
-// DefaultMaxBytes is the greatest document where the options name none.
+// DefaultMaxBytes is the largest document in bytes if the options have no limit.
 const DefaultMaxBytes = 64 << 20
 
-// ErrRemoteContext says that a document refers to a context that is not at hand.
+// ErrRemoteContext means that a document refers to a context outside [Options].Contexts.
 var ErrRemoteContext = errors.New("remote contexts are not fetched")
 
-// Options say how a document is parsed. The zero value has no base and no
-// contexts.
+// Options are the options for parsing a document. The zero value has no base and no contexts.
 type Options struct {
 	Source      string // the document's name in errors
 	Base        string // absolute base IRI; "" for none
 	BlankPrefix string // see package blank
-	MaxBytes    int64  // greatest document; 0 means DefaultMaxBytes
-	// Contexts are the documents that contexts may refer to, by absolute IRI.
+	MaxBytes    int64  // largest document; 0 means DefaultMaxBytes
+	// Contexts are the documents of external contexts, by absolute IRI.
 	Contexts map[string][]byte
 }
 
-// Validate returns nil where the options can be used.
+// Validate returns an error if an option is invalid.
 func (o Options) Validate() error {
 	if o.Base != "" {
 		if _, err := iri.NewBase(o.Base); err != nil {
@@ -51,13 +52,13 @@ func (o Options) Validate() error {
 	return blank.CheckPrefix(o.BlankPrefix)
 }
 
-// Parse reads a document from r, whole, and yields its triples. The terms are the
-// receiver's to keep. The sequence can be ranged over once, and does not close r.
+// Parse reads a whole document from r and yields its triples. The caller may keep the terms. The
+// sequence may be ranged over only once, and does not close r.
 //
-// An error ends the sequence and comes with no triple: a [*triple.SyntaxError]
-// for the document, at the place of an error in the JSON and at its start for all
-// others, the reader's own error, or that of [Options.Validate]. A document with
-// an error gives no triple at all.
+// An error ends the sequence and comes without a triple. It is a [*triple.SyntaxError] if the
+// document is bad: at its place if the JSON is malformed, else at the document's start. It may also
+// be the reader's own error, or that of [Options.Validate]. If a document has an error, it yields
+// no triple at all.
 func Parse(r io.Reader, opts Options) iter.Seq2[triple.Triple, error] {
 	return func(yield func(triple.Triple, error) bool) {
 		triples, err := parse(r, opts)
@@ -77,6 +78,7 @@ func parse(r io.Reader, opts Options) ([]triple.Triple, error) {
 	if err := opts.Validate(); err != nil {
 		return nil, err
 	}
+	// 1. Read the whole document. One byte beyond the limit shows that it is too large.
 	limit := opts.MaxBytes
 	if limit == 0 {
 		limit = DefaultMaxBytes
@@ -91,6 +93,7 @@ func parse(r io.Reader, opts Options) ([]triple.Triple, error) {
 	case n > limit:
 		return nil, fail(opts.Source, fmt.Errorf("document too large: more than %d bytes; split it, or convert it to N-Quads", limit))
 	}
+	// 2. Decode and expand it. Contexts must be checked first, because the library has no limits.
 	document, err := decode(data.Bytes())
 	if err == nil {
 		if err = checkContexts(document); err == nil {
@@ -100,6 +103,7 @@ func parse(r io.Reader, opts Options) ([]triple.Triple, error) {
 	if err != nil {
 		return nil, fail(opts.Source, err)
 	}
+	// 3. Make the triples. None is returned if one is bad.
 	b := builder{blanks: blank.Nodes{Prefix: opts.BlankPrefix}}
 	if err := b.nodes(document); err != nil {
 		return nil, fail(opts.Source, err)
@@ -107,7 +111,8 @@ func parse(r io.Reader, opts Options) ([]triple.Triple, error) {
 	return b.triples, nil
 }
 
-// fail makes a syntax error of the document of an error.
+// fail returns err as a syntax error of the document. If err has no place, the place is the
+// document's start.
 func fail(source string, err error) error {
 	var syntax *triple.SyntaxError
 	if errors.As(err, &syntax) {
@@ -126,8 +131,8 @@ type documentError struct {
 func (e *documentError) Error() string   { return e.syntax.Error() }
 func (e *documentError) Unwrap() []error { return []error{&e.syntax, e.cause} }
 
-// expand has the document expanded. Panics of the library are errors of the
-// document.
+// expand expands the document with the library. If the library panics, expand returns an error of
+// the document.
 func expand(document any, opts Options) (expanded any, err error) {
 	defer func() {
 		if what := recover(); what != nil {
@@ -143,7 +148,7 @@ func expand(document any, opts Options) (expanded any, err error) {
 	return result, nil
 }
 
-// explain makes a sentence of an error of the library.
+// explain shortens an error of the library to one sentence.
 func explain(err error) error {
 	if errors.Is(err, ErrRemoteContext) {
 		return err
@@ -160,7 +165,7 @@ func explain(err error) error {
 	return err
 }
 
-// contexts is the loader of the documents that are at hand, and no others.
+// contexts is a loader for the given documents only.
 type contexts map[string][]byte
 
 // LoadDocument implements [ld.DocumentLoader].

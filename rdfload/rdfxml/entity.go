@@ -1,3 +1,5 @@
+// Entities and character references.
+
 package rdfxml
 
 import (
@@ -15,15 +17,17 @@ const (
 	maxEntityBytes = 4096
 )
 
-// entities returns the internal general entities that a DOCTYPE declaration, as
-// the decoder gives it, declares. The first declaration of a name counts. Entities
-// of parameter kind and external ones are left out, so that using one is an error.
+// entities returns the internal general entities of a DOCTYPE declaration in the decoder's form. If
+// a name is declared twice, the first declaration counts. Parameter entities and external entities
+// are left out, so a use of one is an error.
 func entities(doctype string) (map[string]string, error) {
 	found := make(map[string]string)
+	// 1. Only the internal subset can declare entities.
 	_, subset, ok := strings.Cut(doctype, "[")
 	if !ok {
 		return found, nil
 	}
+	// 2. Read one declaration after the other. Those of other kinds are skipped.
 	for {
 		_, rest, ok := strings.Cut(subset, "<!ENTITY")
 		if !ok {
@@ -44,6 +48,8 @@ func entities(doctype string) (map[string]string, error) {
 			return nil, fmt.Errorf("the value of the entity %s is not closed", name)
 		}
 		subset = rest
+		// 3. Expand the value with the entities before it, so that entities cannot refer to
+		// themselves.
 		expanded, err := expand(value, found)
 		if err != nil {
 			return nil, fmt.Errorf("entity %s: %w", name, err)
@@ -57,7 +63,8 @@ func entities(doctype string) (map[string]string, error) {
 	}
 }
 
-// expand replaces the references in an entity's value.
+// expand replaces the references in an entity's value. The error says why the value is not
+// supported.
 func expand(value string, known map[string]string) (string, error) {
 	var out strings.Builder
 	for {
@@ -82,8 +89,9 @@ func expand(value string, known map[string]string) (string, error) {
 	}
 }
 
-// reference returns what &name; stands for.
+// reference returns the replacement of &name; or an error if it is unknown.
 func reference(name string, known map[string]string) (string, error) {
+	// 1. A character reference, decimal or hexadecimal.
 	if number, ok := strings.CutPrefix(name, "#"); ok {
 		base := 10
 		if hex, ok := strings.CutPrefix(number, "x"); ok {
@@ -95,6 +103,8 @@ func reference(name string, known map[string]string) (string, error) {
 		}
 		return string(rune(n)), nil
 	}
+	// 2. The five predefined entities come before declared ones, because declarations must not
+	// change them.
 	switch name {
 	case "amp":
 		return "&", nil

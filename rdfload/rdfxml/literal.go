@@ -1,3 +1,5 @@
+// XML literals in canonical form.
+
 package rdfxml
 
 import (
@@ -10,13 +12,15 @@ import (
 	"github.com/trefoildb/trefoil/triple"
 )
 
-// xmlLiteral parses the content of an element with parseType="Literal" and
-// returns it in Exclusive XML Canonicalization with comments.
+// xmlLiteral parses the content of an element with parseType="Literal". It returns it in Exclusive
+// XML Canonicalization with comments.
 func (p *parser) xmlLiteral() (string, error) {
 	var out []byte
 	outer := len(p.open)
 	var written []binding // the declarations in out that are in scope
 	for {
+		// An end tag outside the content ends the literal; all other tokens are appended in
+		// canonical form.
 		at := p.at
 		token, err := p.next()
 		if err != nil {
@@ -32,6 +36,7 @@ func (p *parser) xmlLiteral() (string, error) {
 			out = append(out, "</"...)
 			out = append(out, rawName(token.Name)...)
 			out = append(out, '>')
+			// Declarations of the closed element are out of scope in the output.
 			for len(written) > 0 && written[len(written)-1].depth > len(p.open) {
 				written = written[:len(written)-1]
 			}
@@ -46,15 +51,17 @@ func (p *parser) xmlLiteral() (string, error) {
 			}
 			out = append(out, "?>"...)
 		}
+		// The limit is checked after each token, because the content may be the whole document.
 		if len(out) > triple.MaxTermBytes {
 			return "", p.failAt(at, "%v", triple.ErrTermTooLong)
 		}
 	}
 }
 
-// appendStart appends a start tag with the declarations of the namespaces that it
-// uses, those left out that written has.
+// appendStart appends a start tag and declares the namespaces that it uses, unless written has
+// them. It returns the extended out and written.
 func (p *parser) appendStart(out []byte, e element, written []binding) ([]byte, []binding) {
+	// 1. Collect the used prefixes, sorted and each once.
 	used := []name{e.name}
 	for _, a := range e.attrs {
 		if a.prefix != "" {
@@ -64,6 +71,7 @@ func (p *parser) appendStart(out []byte, e element, written []binding) ([]byte, 
 	slices.SortFunc(used, func(a, b name) int { return strings.Compare(a.prefix, b.prefix) })
 	used = slices.CompactFunc(used, func(a, b name) bool { return a.prefix == b.prefix })
 
+	// 2. Declare a namespace only if the output has another binding of its prefix.
 	out = append(append(out, '<'), e.raw()...)
 	for _, n := range used {
 		last := ""
@@ -82,6 +90,7 @@ func (p *parser) appendStart(out []byte, e element, written []binding) ([]byte, 
 		}
 		out = appendValue(out, n.space)
 	}
+	// 3. Attributes must be sorted by namespace, then by local name.
 	attrs := slices.Clone(e.attrs)
 	slices.SortFunc(attrs, func(a, b attribute) int {
 		return cmp.Or(strings.Compare(a.space, b.space), strings.Compare(a.local, b.local))

@@ -1,3 +1,5 @@
+// Options of the parser.
+
 package rdfxml
 
 import (
@@ -13,19 +15,19 @@ import (
 // Limits of a document.
 const (
 	DefaultMaxBytes = 16 << 30
-	MaxDepth        = 1000 // of elements within each other
+	MaxDepth        = 1000 // of nested elements
 	maxToken        = 64 << 20
 )
 
-// Options say how a document is parsed. The zero value has no base.
+// Options are the options for parsing a document. The zero value has no base.
 type Options struct {
 	Source      string // the document's name in errors
 	Base        string // absolute base IRI; "" for none
 	BlankPrefix string // see package blank
-	MaxBytes    int64  // greatest document; 0 means DefaultMaxBytes
+	MaxBytes    int64  // largest document; 0 means DefaultMaxBytes
 }
 
-// Validate returns nil where the options can be used.
+// Validate returns an error if an option is invalid.
 func (o Options) Validate() error {
 	if o.Base != "" {
 		if _, err := iri.NewBase(o.Base); err != nil {
@@ -38,13 +40,12 @@ func (o Options) Validate() error {
 	return blank.CheckPrefix(o.BlankPrefix)
 }
 
-// Parse reads a document from r and yields its triples in order, as they are
-// parsed. The terms are the receiver's to keep. The sequence can be ranged over
-// once, and does not close r.
+// Parse reads a document from r and yields its triples in order, while it parses. The caller may
+// keep the terms. The sequence may be ranged over only once, and does not close r.
 //
-// An error ends the sequence and comes with no triple: a [*triple.SyntaxError]
-// for the document, the reader's own error, or that of [Options.Validate]. The
-// triples before it have been seen.
+// An error ends the sequence and comes without a triple. It is a [*triple.SyntaxError] if the
+// document is bad. It may also be the reader's own error, or that of [Options.Validate]. The
+// triples before the error have been yielded.
 func Parse(r io.Reader, opts Options) iter.Seq2[triple.Triple, error] {
 	return func(yield func(triple.Triple, error) bool) {
 		if err := opts.Validate(); err != nil {

@@ -1,3 +1,5 @@
+// The parser: node elements and their subjects.
+
 package rdfxml
 
 import (
@@ -15,19 +17,19 @@ import (
 	"github.com/trefoildb/trefoil/triple/iri"
 )
 
-// maxIDs is how many rdf:IDs are remembered; beyond it a second use goes unseen.
+// maxIDs bounds the number of remembered rdf:IDs. If there are more, a second use is not detected.
 const maxIDs = 4 << 20
 
 var errStopped = errors.New("stopped by the receiver")
 
-// context is what an element hands on to those in it.
+// context is the state that an element passes on to its children.
 type context struct {
 	base iri.Base
 	lang string
 }
 
-// parser follows the grammar of section 7 of the recommendation, one method for
-// each production.
+// parser follows the grammar of section 7 of the recommendation, with one method for each
+// production.
 type parser struct {
 	*tokens
 	yield   func(triple.Triple, error) bool
@@ -40,16 +42,19 @@ type parser struct {
 func newParser(r io.Reader, opts Options, yield func(triple.Triple, error) bool) *parser {
 	p := &parser{tokens: newTokens(r, opts), yield: yield, blanks: blank.Nodes{Prefix: opts.BlankPrefix}, ids: make(map[uint64]bool)}
 	if opts.Base != "" {
-		p.base, _ = iri.NewBase(opts.Base) // Validate has tried it
+		p.base, _ = iri.NewBase(opts.Base) // cannot fail, because Validate has checked it
 	}
 	return p
 }
 
 // document parses rdf:RDF or a single node element.
 func (p *parser) document() error {
+	// 1. A byte order mark of UTF-16 needs its own message, because the XML decoder's is
+	// misleading.
 	if head, _ := p.source.r.Peek(2); string(head) == "\xff\xfe" || string(head) == "\xfe\xff" {
 		return p.failAt(p.source.at, "the document looks like UTF-16; convert it to UTF-8")
 	}
+	// 2. The root is rdf:RDF, or the only node element.
 	ctx := context{base: p.base}
 	root, err := p.child(true)
 	if err != nil {
@@ -70,6 +75,7 @@ func (p *parser) document() error {
 	} else if _, err := p.node(ctx, *root); err != nil {
 		return err
 	}
+	// 3. Read to the end, because the rest must be well-formed too.
 	for {
 		switch _, err := p.next(); {
 		case err == io.EOF:
@@ -80,8 +86,8 @@ func (p *parser) document() error {
 	}
 }
 
-// child returns the next element, or nil where the one at hand ends. Text but
-// white space is an error.
+// child returns the next element, or nil if the current one ends. Text is an error unless it is
+// white space or atTop is true.
 func (p *parser) child(atTop bool) (*element, error) {
 	for {
 		token, err := p.next()
@@ -101,7 +107,7 @@ func (p *parser) child(atTop bool) (*element, error) {
 	}
 }
 
-// nodes parses node elements to the end of the element at hand.
+// nodes parses node elements to the end of the current element, and calls use with each node.
 func (p *parser) nodes(ctx context, use func(triple.Term) error) error {
 	for {
 		e, err := p.child(false)
@@ -118,9 +124,10 @@ func (p *parser) nodes(ctx context, use func(triple.Term) error) error {
 	}
 }
 
-// enter applies xml:base and xml:lang and returns the attributes that are left,
-// those without a namespace taken for RDF's where they may be.
+// enter applies xml:base and xml:lang and returns the other attributes. If an attribute without a
+// namespace is allowed, it becomes one of RDF's.
 func (p *parser) enter(ctx context, e *element) (context, []attribute, error) {
+	// The attributes are filtered in place: the element must not be used for them afterwards.
 	attrs := e.attrs[:0]
 	for _, a := range e.attrs {
 		switch {
@@ -138,8 +145,9 @@ func (p *parser) enter(ctx context, e *element) (context, []attribute, error) {
 			}
 			ctx.base = base
 		case a.space == xmlNamespace || len(a.raw()) >= 3 && strings.EqualFold(a.raw()[:3], "xml"):
-			// Such attributes mean nothing here (section 6.1.2).
+			// Such attributes are ignored (section 6.1.2).
 		case a.prefix == "":
+			// Only these names may lack a namespace; they then count as RDF's.
 			switch a.local {
 			case "about", "ID", "resource", "parseType", "type":
 				a.space = triple.RDF
@@ -154,7 +162,7 @@ func (p *parser) enter(ctx context, e *element) (context, []attribute, error) {
 	return ctx, attrs, nil
 }
 
-// Names of the RDF namespace that are syntax, and where they may not stand.
+// Names of the RDF namespace that are syntax, by the places that forbid them.
 const (
 	notNode      = 1 << iota // as a node element
 	notProperty              // as a property element
@@ -170,7 +178,8 @@ var syntaxNames = map[string]uint8{
 	"Description": notProperty | notAttribute, "li": notNode | notAttribute,
 }
 
-// nameIRI returns the IRI that an element's or attribute's name stands for.
+// nameIRI returns the IRI of an element's or attribute's name. It rejects a name if forbidden
+// includes a place that the name must not have.
 func (p *parser) nameIRI(at place, n name, forbidden uint8, as string) (string, error) {
 	if n.space == triple.RDF && syntaxNames[n.local]&forbidden != 0 {
 		return "", p.failAt(at, "rdf:%s may not stand as a %s", n.local, as)
@@ -187,6 +196,7 @@ func (p *parser) nameIRI(at place, n name, forbidden uint8, as string) (string, 
 
 // node parses a node element and returns its subject.
 func (p *parser) node(ctx context, e element) (triple.Term, error) {
+	// 1. The element's name is the class of the node.
 	ctx, attrs, err := p.enter(ctx, &e)
 	if err != nil {
 		return triple.Term{}, err
@@ -195,6 +205,7 @@ func (p *parser) node(ctx context, e element) (triple.Term, error) {
 	if err != nil {
 		return triple.Term{}, err
 	}
+	// 2. Find the subject among the attributes; at most one may name it.
 	var subject triple.Term
 	properties := attrs[:0]
 	for _, a := range attrs {
@@ -217,6 +228,7 @@ func (p *parser) node(ctx context, e element) (triple.Term, error) {
 			return subject, err
 		}
 	}
+	// 3. Yield the type and the properties in attributes.
 	if subject.IsZero() {
 		subject = p.blanks.Anonymous()
 	}
@@ -228,6 +240,7 @@ func (p *parser) node(ctx context, e element) (triple.Term, error) {
 	if err := p.propertyAttributes(ctx, e.at, subject, properties); err != nil {
 		return subject, err
 	}
+	// 4. Parse the property elements. members counts rdf:li, because it numbers them per node.
 	members := 0
 	for {
 		property, err := p.child(false)
@@ -240,8 +253,7 @@ func (p *parser) node(ctx context, e element) (triple.Term, error) {
 	}
 }
 
-// propertyAttributes gives out the triples of attributes that stand for
-// properties.
+// propertyAttributes yields a triple for each property attribute.
 func (p *parser) propertyAttributes(ctx context, at place, subject triple.Term, attrs []attribute) error {
 	for _, a := range attrs {
 		predicate, err := p.nameIRI(at, a.name, notAttribute, "property attribute")
@@ -261,7 +273,7 @@ func (p *parser) propertyAttributes(ctx context, at place, subject triple.Term, 
 	return nil
 }
 
-// plain returns a literal in the language at hand.
+// plain returns a literal in the current language.
 func (p *parser) plain(ctx context, text string) triple.Term {
 	if ctx.lang != "" {
 		return triple.NewLang(text, ctx.lang)
@@ -269,7 +281,7 @@ func (p *parser) plain(ctx context, text string) triple.Term {
 	return triple.NewString(text)
 }
 
-// resource returns the IRI that a reference stands for.
+// resource returns the IRI of a reference, resolved against the base.
 func (p *parser) resource(ctx context, at place, ref string) (triple.Term, error) {
 	s := ctx.base.Resolve(ref)
 	if err := triple.CheckIRI(s); err != nil {
@@ -281,7 +293,7 @@ func (p *parser) resource(ctx context, at place, ref string) (triple.Term, error
 	return triple.NewIRI(s), nil
 }
 
-// id returns the IRI of an rdf:ID, which may be used once at one base.
+// id returns the IRI of an rdf:ID. It must be used only once with one base.
 func (p *parser) id(ctx context, at place, value string) (triple.Term, error) {
 	if !ncname.Is(value) {
 		return triple.Term{}, p.failAt(at, "rdf:ID %q is no XML name without ':'", clip(value))
@@ -307,7 +319,8 @@ func (p *parser) nodeID(at place, value string) (triple.Term, error) {
 	return p.blanks.Any(value), nil
 }
 
-// emit yields a triple of an element at a place.
+// emit yields a triple of an element. The error has the element's place. It is errStopped if the
+// receiver stops.
 func (p *parser) emit(at place, subject triple.Term, predicate string, object triple.Term) error {
 	t := triple.Triple{Subject: subject, Predicate: triple.NewIRI(predicate), Object: object}
 	if err := t.Check(); err != nil {
@@ -320,5 +333,5 @@ func (p *parser) emit(at place, subject triple.Term, predicate string, object tr
 	return nil
 }
 
-// memberIRI returns the n-th container membership property, from 1.
+// memberIRI returns the n-th container membership property, counted from 1.
 func memberIRI(n int) string { return triple.RDF + "_" + strconv.Itoa(n) }

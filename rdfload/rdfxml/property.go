@@ -1,3 +1,5 @@
+// Property elements.
+
 package rdfxml
 
 import (
@@ -7,21 +9,22 @@ import (
 	"github.com/trefoildb/trefoil/triple"
 )
 
-// propertyElement is a property element with its attributes sorted out.
+// propertyElement is a property element with its attributes by kind.
 type propertyElement struct {
 	element
 	subject   triple.Term
 	predicate string
-	statement triple.Term // the reified one, from rdf:ID; zero where there is none
+	statement triple.Term // the reified statement, from rdf:ID; zero if there is none
 
 	parseType, datatype       string
 	hasParseType, hasDatatype bool
 	object                    triple.Term // from rdf:resource or rdf:nodeID
-	attrs                     []attribute // that stand for properties
+	attrs                     []attribute // property attributes
 }
 
-// property parses a property element of subject. members counts the rdf:li.
+// property parses a property element of subject. members counts the rdf:li so far.
 func (p *parser) property(ctx context, subject triple.Term, e element, members *int) error {
+	// 1. Find the predicate. rdf:li becomes the next membership property.
 	predicate, err := p.nameIRI(e.at, e.name, notProperty, "property element")
 	if err != nil {
 		return err
@@ -30,6 +33,7 @@ func (p *parser) property(ctx context, subject triple.Term, e element, members *
 		*members++
 		predicate = memberIRI(*members)
 	}
+	// 2. Sort the attributes by kind, then choose the production.
 	ctx, attrs, err := p.enter(ctx, &e)
 	if err != nil {
 		return err
@@ -46,6 +50,7 @@ func (p *parser) property(ctx context, subject triple.Term, e element, members *
 		case "Collection":
 			return p.parseCollection(ctx, prop)
 		}
+		// Every other parse type counts as Literal (section 7.2.20).
 		text, err := p.xmlLiteral()
 		if err != nil {
 			return err
@@ -57,8 +62,10 @@ func (p *parser) property(ctx context, subject triple.Term, e element, members *
 	return p.content(ctx, prop)
 }
 
-// sortOut takes the attributes of a property element apart.
+// sortOut sets the fields of prop from its attributes. It rejects combinations that the grammar
+// lacks.
 func (p *parser) sortOut(ctx context, prop *propertyElement, attrs []attribute) error {
+	// 1. Attributes of RDF's namespace are syntax if they are listed here, else properties.
 	for _, a := range attrs {
 		if a.space != triple.RDF {
 			prop.attrs = append(prop.attrs, a)
@@ -90,6 +97,7 @@ func (p *parser) sortOut(ctx context, prop *propertyElement, attrs []attribute) 
 			return err
 		}
 	}
+	// 2. rdf:parseType and rdf:datatype exclude most other attributes.
 	others := prop.hasDatatype || !prop.object.IsZero() || len(prop.attrs) > 0
 	if prop.hasParseType && others {
 		return p.failAt(prop.at, "<%s> has other attributes beside rdf:parseType and rdf:ID", clip(prop.raw()))
@@ -100,7 +108,7 @@ func (p *parser) sortOut(ctx context, prop *propertyElement, attrs []attribute) 
 	return nil
 }
 
-// emitProperty gives out the property's triple and, where it has an rdf:ID, those
+// emitProperty yields the property's triple. If it has an rdf:ID, it also yields the four triples
 // of its reification.
 func (p *parser) emitProperty(prop propertyElement, object triple.Term) error {
 	if err := p.emit(prop.at, prop.subject, prop.predicate, object); err != nil || prop.statement.IsZero() {
@@ -145,11 +153,14 @@ func (p *parser) emptyProperty(ctx context, prop propertyElement) error {
 func (p *parser) content(ctx context, prop propertyElement) error {
 	var text strings.Builder
 	var object triple.Term
+	// Collect text and at most one node until the end tag. Only then is it known which of the two
+	// is the object.
 	for {
 		token, err := p.next()
 		if err != nil {
 			return err
 		}
+		// Comments and processing instructions are no content, so they have no case.
 		switch token := token.(type) {
 		case xml.CharData:
 			if text.Len()+len(token) > triple.MaxTermBytes {
@@ -167,6 +178,7 @@ func (p *parser) content(ctx context, prop propertyElement) error {
 				return err
 			}
 		case xml.EndElement:
+			// White space around a node is ignored; other text must not be beside it.
 			switch {
 			case !object.IsZero():
 				if strings.Trim(text.String(), " \t\r\n") != "" {
@@ -182,8 +194,7 @@ func (p *parser) content(ctx context, prop propertyElement) error {
 	}
 }
 
-// parseResource parses parseTypeResourcePropertyElt: the property elements of an
-// anonymous node.
+// parseResource parses parseTypeResourcePropertyElt: the property elements of an anonymous node.
 func (p *parser) parseResource(ctx context, prop propertyElement) error {
 	object := p.blanks.Anonymous()
 	if err := p.emitProperty(prop, object); err != nil {
@@ -201,7 +212,8 @@ func (p *parser) parseResource(ctx context, prop propertyElement) error {
 	}
 }
 
-// parseCollection parses parseTypeCollectionPropertyElt: the nodes of a list.
+// parseCollection parses parseTypeCollectionPropertyElt: the nodes of a list. An empty list is
+// rdf:nil.
 func (p *parser) parseCollection(ctx context, prop propertyElement) error {
 	var head, cell triple.Term
 	end := triple.NewIRI(triple.RDFNil)

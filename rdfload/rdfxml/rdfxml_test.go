@@ -1,3 +1,5 @@
+// Tests of the parser.
+
 package rdfxml
 
 import (
@@ -31,7 +33,7 @@ func parse(r io.Reader, opts Options) (lines []string, err error) {
 	return lines, nil
 }
 
-// TestParse: what W3C's suite leaves out.
+// TestParse has cases that W3C's suite lacks.
 func TestParse(t *testing.T) {
 	for _, test := range []struct {
 		name, doc string
@@ -141,7 +143,7 @@ func TestReadError(t *testing.T) {
 	}
 }
 
-// TestSecondOpinion: where knakk/rdf reads a document, it reads the same triples.
+// TestSecondOpinion: if knakk/rdf can read a document, both must read the same triples.
 func TestSecondOpinion(t *testing.T) {
 	for _, doc := range []string{
 		head + `<rdf:Description rdf:about="http://s"><e:p>text</e:p><e:p xml:lang="de">Text</e:p><e:q rdf:resource="http://o"/></rdf:Description>` + tail,
@@ -178,7 +180,7 @@ func TestSecondOpinion(t *testing.T) {
 	}
 }
 
-// FuzzParse: the parser ends and does not panic, and its terms pass their check.
+// FuzzParse: the parser must end without a panic, and its terms must pass their check.
 func FuzzParse(f *testing.F) {
 	f.Add([]byte(head + `<e:T rdf:ID="a" e:p="1"><e:p rdf:parseType="Literal"><b xmlns="x:">&amp;</b></e:p><rdf:li rdf:nodeID="n"/></e:T>` + tail))
 	f.Add([]byte(`<!DOCTYPE x [<!ENTITY e "x:">]>` + head + `<rdf:Description><e:p rdf:parseType="Collection"><e:T rdf:about="&e;"/></e:p></rdf:Description>` + tail))

@@ -1,3 +1,5 @@
+// The bytes of a document, with places for messages.
+
 package rdfxml
 
 import (
@@ -14,18 +16,18 @@ var errTooLarge = errors.New("document too large")
 type place struct {
 	offset int64
 	line   int // from 1; a line ends at LF, CR LF or a bare CR
-	column int // code points before it in its line
+	column int // code points before it in the line
 }
 
-// source gives the XML decoder its bytes one by one, so that it is never ahead of
-// the token at hand by more than a byte, and counts them.
+// source sends bytes to the XML decoder one by one and counts them. It is therefore at most a byte
+// ahead of the current token.
 type source struct {
 	r      *bufio.Reader
-	max    int64 // greatest offset
-	at     place // behind the last byte
+	max    int64 // largest offset
+	at     place // after the last byte
 	before place // before the last byte
 	last   byte
-	err    error // of the reader, where it is not io.EOF, or errTooLarge
+	err    error // of the reader, unless it is io.EOF; or errTooLarge
 
 	tokenStart int64
 	tokenLimit int64
@@ -35,11 +37,12 @@ func newSource(r io.Reader, limit int64) *source {
 	return &source{r: bufio.NewReaderSize(r, 64<<10), max: limit, at: place{line: 1}, tokenLimit: maxToken}
 }
 
-// ReadByte implements io.ByteReader, which makes the decoder not read ahead.
+// ReadByte implements io.ByteReader. It is necessary because the decoder then does not read ahead.
 func (s *source) ReadByte() (byte, error) {
 	if s.err != nil {
 		return 0, s.err
 	}
+	// 1. Check the limits of the document and of the token. An error stays for all later reads.
 	c, err := s.r.ReadByte()
 	switch {
 	case err == io.EOF:
@@ -54,6 +57,7 @@ func (s *source) ReadByte() (byte, error) {
 		s.err = fmt.Errorf("%w: tag or text of more than %d bytes", errTooLarge, s.tokenLimit)
 		return 0, s.err
 	}
+	// 2. Advance the place. CR LF must count as one line end.
 	s.before = s.at
 	s.at.offset++
 	switch {
@@ -69,7 +73,7 @@ func (s *source) ReadByte() (byte, error) {
 	return c, nil
 }
 
-// Read is there for io.Reader's sake; the decoder uses ReadByte.
+// Read implements io.Reader. The decoder uses ReadByte instead.
 func (s *source) Read(p []byte) (int, error) {
 	if len(p) == 0 {
 		return 0, nil
@@ -82,8 +86,8 @@ func (s *source) Read(p []byte) (int, error) {
 	return 1, nil
 }
 
-// placeOf returns the place of an offset that the decoder has reached: behind the
-// last byte read, or before it.
+// placeOf returns the place of an offset of the decoder. It must be after the last byte read, or
+// just before it.
 func (s *source) placeOf(offset int64) place {
 	if offset < s.at.offset {
 		return s.before

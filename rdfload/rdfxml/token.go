@@ -1,3 +1,5 @@
+// XML tokens, with their namespaces.
+
 package rdfxml
 
 import (
@@ -14,12 +16,12 @@ import (
 
 const xmlNamespace = "http://www.w3.org/XML/1998/namespace"
 
-// name is an XML name with its prefix as written and its namespace.
+// name is an XML name with its namespace, and its prefix as in the document.
 type name struct {
 	prefix, local, space string
 }
 
-// raw returns the name as it is written.
+// raw returns the name as in the document.
 func (n name) raw() string {
 	if n.prefix == "" {
 		return n.local
@@ -27,7 +29,7 @@ func (n name) raw() string {
 	return n.prefix + ":" + n.local
 }
 
-// attribute is an attribute that declares no namespace.
+// attribute is an attribute other than a namespace declaration.
 type attribute struct {
 	name
 	value string
@@ -40,18 +42,18 @@ type element struct {
 	attrs []attribute
 }
 
-// binding is a namespace declaration in scope; "" as the namespace undeclares.
+// binding is a namespace declaration in scope. If the namespace is "", it removes the declaration.
 type binding struct {
 	prefix, space string
-	depth         int // of the element that declares it
+	depth         int // of the declaring element
 }
 
-// tokens is the XML below the RDF: well-formed, with namespaces.
+// tokens reads XML tokens: it checks well-formedness and resolves namespaces.
 type tokens struct {
 	source  *source
 	xml     *xml.Decoder
 	name    string // of the document
-	at      place  // of the token last read
+	at      place  // place of the last token
 	open    []name
 	scope   []binding
 	started bool // the root element has been seen
@@ -69,17 +71,20 @@ func newTokens(r io.Reader, opts Options) *tokens {
 	return t
 }
 
-// next returns the next token: an element, an xml.EndElement, an xml.CharData, an
-// xml.Comment or an xml.ProcInst, whose bytes are valid until the next call. At
-// the end, with all elements closed, it returns io.EOF.
+// next returns the next token: an element, an xml.EndElement, an xml.CharData, an xml.Comment or an
+// xml.ProcInst. Its bytes are valid until the next call. At the end it returns io.EOF; all elements
+// are closed then.
 func (t *tokens) next() (any, error) {
 	for {
+		// 1. Read a token. The source limits each token by itself, from its start.
 		t.at = t.source.placeOf(t.xml.InputOffset())
 		t.source.tokenStart = t.at.offset
 		token, err := t.xml.RawToken()
 		if err != nil {
 			return nil, t.explain(err)
 		}
+		// 2. Check the token, and skip those outside of the root element. xml.RawToken checks
+		// neither tags nor order.
 		switch token := token.(type) {
 		case xml.StartElement:
 			return t.start(token)
@@ -111,6 +116,7 @@ func (t *tokens) next() (any, error) {
 
 // start declares the namespaces of a start tag and resolves its names.
 func (t *tokens) start(tag xml.StartElement) (any, error) {
+	// 1. Check that the element may be here.
 	if len(t.open) == 0 && t.started {
 		return nil, t.fail("a second root element <%s>", clip(rawName(tag.Name)))
 	}
@@ -118,6 +124,7 @@ func (t *tokens) start(tag xml.StartElement) (any, error) {
 		return nil, t.fail("elements nested more than %d deep", MaxDepth)
 	}
 	t.started = true
+	// 2. Declare all namespaces first, because they hold for the tag's own names too.
 	depth := len(t.open) + 1
 	for _, a := range tag.Attr {
 		prefix, ok := declares(a.Name)
@@ -134,6 +141,7 @@ func (t *tokens) start(tag xml.StartElement) (any, error) {
 		}
 		t.scope = append(t.scope, binding{strings.Clone(prefix), strings.Clone(a.Value), depth})
 	}
+	// 3. Resolve the names. Two attributes must not have the same name after that.
 	e := element{at: t.at}
 	var err error
 	if e.name, err = t.resolve(tag.Name, true); err != nil {
@@ -161,7 +169,7 @@ func (t *tokens) start(tag xml.StartElement) (any, error) {
 	return e, nil
 }
 
-// declares reports whether an attribute declares a namespace, and for which prefix.
+// declares returns the prefix if an attribute declares a namespace; ok is false if it does not.
 func declares(n xml.Name) (prefix string, ok bool) {
 	if n.Space == "xmlns" {
 		return n.Local, true
@@ -169,7 +177,7 @@ func declares(n xml.Name) (prefix string, ok bool) {
 	return "", n.Space == "" && n.Local == "xmlns"
 }
 
-// resolve finds the namespace of a name; an attribute without a prefix has none.
+// resolve finds the namespace of a name. An attribute without a prefix has none.
 func (t *tokens) resolve(n xml.Name, isElement bool) (name, error) {
 	if !ncname.Is(n.Local) || n.Space != "" && !ncname.Is(n.Space) {
 		return name{}, t.fail("%q is no name", clip(rawName(n)))
@@ -186,7 +194,7 @@ func (t *tokens) resolve(n xml.Name, isElement bool) (name, error) {
 	return out, nil
 }
 
-// lookup returns what a prefix is bound to.
+// lookup returns the namespace of a prefix; the innermost declaration counts.
 func (t *tokens) lookup(prefix string) (string, bool) {
 	if prefix == "xml" {
 		return xmlNamespace, true
@@ -199,7 +207,7 @@ func (t *tokens) lookup(prefix string) (string, bool) {
 	return "", false
 }
 
-// end checks an end tag and ends the scope of its declarations.
+// end checks an end tag and removes its element's declarations from the scope.
 func (t *tokens) end(tag xml.EndElement) error {
 	depth := len(t.open)
 	if depth == 0 {
@@ -215,7 +223,7 @@ func (t *tokens) end(tag xml.EndElement) error {
 	return nil
 }
 
-// directive takes the entities of a DOCTYPE.
+// directive reads the entities of a DOCTYPE. Other directives are errors.
 func (t *tokens) directive(text string) error {
 	if !strings.HasPrefix(text, "DOCTYPE") || t.started || t.xml.Entity != nil {
 		return t.fail("unexpected <!%s>", clip(text))
@@ -229,15 +237,17 @@ func (t *tokens) directive(text string) error {
 		longest = max(longest, len(value))
 	}
 	t.xml.Entity = found
-	// A reference is three bytes at least.
+	// Divide the limit by the largest growth of a token, because a reference has at least three
+	// bytes.
 	t.source.tokenLimit = maxToken / int64(1+longest/3)
 	return nil
 }
 
-// explain turns an error of the decoder into one of the document or the reader.
+// explain converts an error of the decoder into one of the document or the reader.
 func (t *tokens) explain(err error) error {
 	t.at = t.source.at
 	var syntax *xml.SyntaxError
+	// Errors of the source come first, because the decoder wraps them or replaces them.
 	switch {
 	case errors.Is(t.source.err, errTooLarge):
 		return t.fail("%v", t.source.err)
@@ -262,7 +272,7 @@ func (t *tokens) explain(err error) error {
 	return t.fail("%s", strings.TrimPrefix(err.Error(), "xml: "))
 }
 
-// fail returns the error of the token at hand.
+// fail returns an error at the current token.
 func (t *tokens) fail(format string, args ...any) error { return t.failAt(t.at, format, args...) }
 
 func (t *tokens) failAt(at place, format string, args ...any) error {
@@ -276,7 +286,7 @@ func rawName(n xml.Name) string {
 	return n.Space + ":" + n.Local
 }
 
-// clip shortens a string that goes into a message.
+// clip shortens a string for a message to about 80 bytes.
 func clip(s string) string {
 	const limit = 80
 	if len(s) <= limit {

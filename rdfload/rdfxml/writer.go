@@ -1,3 +1,5 @@
+// The writer of RDF/XML.
+
 package rdfxml
 
 import (
@@ -15,29 +17,29 @@ import (
 	"github.com/trefoildb/trefoil/triple"
 )
 
-// ErrInexpressible says that RDF/XML has no way to write a triple (RDF 1.1 XML
-// Syntax, section 5; XML 1.0, section 2.2): a predicate that does not end in a
-// name of XML, or a text with a control character.
+// ErrInexpressible means that RDF/XML cannot express a triple (RDF 1.1 XML Syntax, section 5; XML
+// 1.0, section 2.2). Its predicate does not end in a name of XML, or its text has a control
+// character.
 var ErrInexpressible = errors.New("RDF/XML cannot express it; choose another syntax")
 
-// notProperties are the names of RDF's namespace that are no property elements
-// (section 5.1), and li, which a reader would number.
+// notProperties are the names of RDF's namespace that must not be property elements (section 5.1).
+// li is among them because a reader would number it.
 var notProperties = []string{"RDF", "ID", "about", "parseType", "resource", "nodeID", "datatype", "Description",
 	"aboutEach", "aboutEachPrefix", "bagID", "li"}
 
-// Writer writes RDF/XML as a stream: triples that follow each other with one
-// subject share its element, and nothing but that subject is remembered.
+// Writer writes RDF/XML as a stream. Consecutive triples of one subject share its element. The
+// writer remembers only that subject. Only one goroutine may use it.
 type Writer struct {
 	w     *bufio.Writer
-	names map[string]string // namespace -> prefix declared at the root
-	open  triple.Term       // the subject whose element is open
+	names map[string]string // namespace -> prefix, as declared at the root
+	open  triple.Term       // subject of the open element
 	line  []byte
 	err   error
 }
 
-// NewWriter returns a writer to w and writes the beginning of the document, which
-// declares the prefixes (without ':') that are names of XML. The caller must Close
-// it; an error of w is returned by the next Write or Close.
+// NewWriter returns a writer to w and writes the beginning of the document. It declares the
+// prefixes (without ':') if they are names of XML. The caller must Close the writer; if w fails,
+// the next Write or Close returns its error.
 func NewWriter(w io.Writer, prefixes map[string]string) (*Writer, error) {
 	x := &Writer{w: bufio.NewWriterSize(w, 64<<10), names: map[string]string{triple.RDF: "rdf"}}
 	x.line = append(x.line, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<rdf:RDF xmlns:rdf=\""+triple.RDF+`"`...)
@@ -58,8 +60,8 @@ func NewWriter(w io.Writer, prefixes map[string]string) (*Writer, error) {
 	return x, x.flush()
 }
 
-// Write writes a triple of the default graph, whose terms must pass their Check.
-// [ErrInexpressible] leaves the document as it was.
+// Write writes a triple of the default graph; its terms must pass their Check. If the error is
+// [ErrInexpressible], the document is unchanged.
 func (x *Writer) Write(t triple.Triple) error {
 	if x.err != nil {
 		return x.err
@@ -78,7 +80,7 @@ func (x *Writer) Write(t triple.Triple) error {
 	return x.flush()
 }
 
-// Close ends the document and flushes it.
+// Close ends the document and flushes it. It does not close w.
 func (x *Writer) Close() error {
 	if x.err != nil {
 		return x.err
@@ -107,8 +109,9 @@ func (x *Writer) flush() error {
 
 // property writes a property element.
 func (x *Writer) property(predicate, object triple.Term) error {
+	// 1. Split the IRI: the local name is its longest suffix that is a name of XML.
 	iri := predicate.Value()
-	at := len(iri) // where the longest name at the end begins
+	at := len(iri) // start of the longest suffix of name characters
 	for at > 0 {
 		r, size := utf8.DecodeLastRuneInString(iri[:at])
 		if !ncname.Is("_" + string(r)) {
@@ -116,14 +119,16 @@ func (x *Writer) property(predicate, object triple.Term) error {
 		}
 		at -= size
 	}
-	for at < len(iri) && !ncname.Is(iri[at:]) { // digits are in a name, but not in front
+	for at < len(iri) && !ncname.Is(iri[at:]) { // digits are name characters, but must not be first
 		_, size := utf8.DecodeRuneInString(iri[at:])
 		at += size
 	}
 	namespace, local := iri[:at], iri[at:]
+	// The syntax names of RDF would change the meaning, so they must be rejected.
 	if local == "" || namespace == "" || namespace == triple.RDF && slices.Contains(notProperties, local) {
 		return fmt.Errorf("the predicate <%s> is no name of an element: %w", iri, ErrInexpressible)
 	}
+	// 2. Write the start tag. A namespace without a prefix is declared in place.
 	name, declared := x.names[namespace]
 	if !declared {
 		name = "p"
@@ -135,6 +140,7 @@ func (x *Writer) property(predicate, object triple.Term) error {
 		x.text(namespace, true)
 		x.line = append(x.line, '"')
 	}
+	// 3. Write the object: an attribute for a resource, text for a literal.
 	if object.Kind() != triple.Literal {
 		x.node(object, "rdf:resource")
 		x.line = append(x.line, "/>\n"...)
@@ -155,11 +161,11 @@ func (x *Writer) property(predicate, object triple.Term) error {
 	return nil
 }
 
-// node writes the attribute that names an IRI or a blank node.
+// node writes an attribute with an IRI or a blank node.
 func (x *Writer) node(t triple.Term, attribute string) {
 	if t.Kind() == triple.Blank {
-		// Labels of ours need not be names of XML; those that look like a replacement
-		// are replaced too, so that no two become one.
+		// A label need not be a name of XML. If a label looks like a replacement, it must be
+		// replaced too, because two labels must not become one.
 		label := t.Value()
 		if !ncname.Is(label) || strings.HasPrefix(label, "x-") {
 			label = "x-" + hex.EncodeToString([]byte(label))
@@ -174,8 +180,7 @@ func (x *Writer) node(t triple.Term, attribute string) {
 	x.line = append(x.line, '"')
 }
 
-// text appends escaped character data; it returns false where XML has no such
-// character.
+// text appends escaped character data. It returns false if XML lacks one of the characters.
 func (x *Writer) text(s string, attribute bool) bool {
 	for _, r := range s {
 		switch {
@@ -187,7 +192,7 @@ func (x *Writer) text(s string, attribute bool) bool {
 			x.line = append(x.line, "&gt;"...)
 		case r == '"' && attribute:
 			x.line = append(x.line, "&quot;"...)
-		case r == '\r': // a reader makes a line feed of it (XML 1.0, section 2.11)
+		case r == '\r': // because a reader converts it to a line feed (XML 1.0, section 2.11)
 			x.line = append(x.line, "&#xD;"...)
 		case r < ' ' && r != '\t' && r != '\n', r == 0xFFFE, r == 0xFFFF:
 			return false

@@ -1,3 +1,5 @@
+// Tests of the writer.
+
 package rdfxml
 
 import (
@@ -29,7 +31,7 @@ func write(t interface{ Fatal(...any) }, triples []triple.Triple) string {
 	return out.String()
 }
 
-// What is written is parsed to the same triples.
+// Written triples must be parsed to the same triples.
 func TestWriterRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		nodes := rapid.Custom(func(t *rapid.T) triple.Term {
@@ -73,7 +75,7 @@ func TestWriterRoundTrip(t *testing.T) {
 	})
 }
 
-// What XML has no way to write is refused, and what was written before stays whole.
+// If XML cannot express a triple, it must be rejected, and the document so far must stay whole.
 func TestWriterInexpressible(t *testing.T) {
 	s, p, o := triple.NewIRI("http://ex/s"), triple.NewIRI("http://ex/p"), triple.NewString("o")
 	for _, bad := range []triple.Triple{
@@ -104,7 +106,7 @@ func TestWriterInexpressible(t *testing.T) {
 	}
 }
 
-// Labels that are no names of XML are replaced, and stay apart.
+// Labels are replaced if they are no names of XML, and must stay distinct.
 func TestWriterLabels(t *testing.T) {
 	var triples []triple.Triple
 	for _, label := range []string{"1", "x-31", "x-", "a", "31"} {

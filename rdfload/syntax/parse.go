@@ -1,3 +1,5 @@
+// The parser of any syntax, and rejected statements.
+
 package syntax
 
 import (
@@ -17,47 +19,49 @@ import (
 // maxRejectText bounds the text of a rejected N-Triples or N-Quads statement.
 const maxRejectText = 64 << 10
 
-// Reject is the error for one malformed statement where parsing goes on.
+// Reject is the error for one malformed statement if parsing continues.
 type Reject = turtle.Reject
 
-// Options say how a document of any syntax is parsed. The zero value is strict,
-// with no base and the default limits.
+// Options are the options for parsing a document of any syntax. The zero value is strict, with no
+// base and the default limits.
 type Options struct {
 	Source string // the document's name in errors
-	Base   string // absolute base IRI; "" for none. N-Triples and N-Quads have no use for it
-	// BlankPrefix keeps the blank nodes of documents apart, see package blank.
-	// Without it N-Triples and N-Quads labels stay as they are.
+	Base   string // absolute base IRI; "" for none. N-Triples and N-Quads ignore it
+	// BlankPrefix keeps the blank nodes of documents distinct, see package blank. If it is "",
+	// N-Triples and N-Quads labels stay as they are.
 	BlankPrefix string
-	// KeepGoing yields a *Reject for a malformed statement and goes on. RDF/XML
-	// and JSON-LD documents are accepted or rejected whole, by a *Reject without a
-	// text.
+	// KeepGoing yields a *Reject for a malformed statement and continues. RDF/XML and JSON-LD
+	// documents are accepted or rejected as a whole, by a *Reject without a text.
 	KeepGoing bool
-	// TempDir is where an RDF/XML document's triples are held until it is known to
-	// be right, with KeepGoing, beyond 16 MiB; "" means the system's directory.
+	// TempDir is the directory for the triples of an RDF/XML document with KeepGoing, beyond 16
+	// MiB. They are held there until the document has ended without an error. "" means the system's
+	// directory.
 	TempDir string
-	// MaxLine is the greatest statement (N-Triples, N-Quads) or token (Turtle,
-	// TriG) in bytes; 0 means 64 MiB.
+	// MaxLine is the largest statement (N-Triples, N-Quads) or token (Turtle, TriG) in bytes; 0
+	// means 64 MiB.
 	MaxLine int
-	// MaxDocument is the greatest RDF/XML or JSON-LD document in bytes; 0 means
-	// their packages' defaults.
+	// MaxDocument is the largest RDF/XML or JSON-LD document in bytes; 0 means the defaults of
+	// their packages.
 	MaxDocument int64
-	// Contexts are the JSON-LD contexts that a document may refer to, by IRI.
-	// None is ever fetched.
+	// Contexts are the external JSON-LD contexts of a document, by IRI. None is ever fetched.
 	Contexts map[string][]byte
-	// Annotated, if not nil, is called with the annotations of a triple right before it
-	// is yielded, if it has any: see triple.AnnotationsHeader. It may keep them.
+	// Annotated, if not nil, is called with the annotations of a triple right before the triple is
+	// yielded, if it has any: see triple.AnnotationsHeader. It may keep them.
 	Annotated func([]triple.ApplicationData)
 }
 
-// Parse reads a document from r and yields its triples in order. The terms are
-// the receiver's to keep. The sequence can be ranged over once, and does not
-// close r. It ends with ctx's error once ctx is done.
+// Parse reads a document from r and yields its triples in order. The caller may keep the terms. The
+// sequence may be ranged over only once, and does not close r. When ctx is done, the sequence ends
+// with its error.
 //
-// An error ends the sequence and comes with no triple: a [*triple.SyntaxError]
-// for the document, the reader's own error, or that of bad options. With
-// KeepGoing a malformed statement is a [*Reject] instead and does not end it.
+// An error ends the sequence and comes without a triple. It is a [*triple.SyntaxError] if the
+// document is bad. It may also be the reader's own error, or an error of bad options. With
+// KeepGoing a malformed statement is a [*Reject] instead, and the sequence continues.
 func Parse(ctx context.Context, r io.Reader, s Syntax, opts Options) iter.Seq2[triple.Triple, error] {
 	r = &contextReader{ctx: ctx, r: r}
+	// Lines and Turtle are parsed statement by statement, so their parsers can keep going by
+	// themselves. RDF/XML yields triples before a later error, so they must be held back with
+	// KeepGoing. JSON-LD yields none before an error.
 	switch s {
 	case NTriples, NQuads:
 		return parseLines(r, s == NQuads, opts)
@@ -88,8 +92,8 @@ func Parse(ctx context.Context, r io.Reader, s Syntax, opts Options) iter.Seq2[t
 	}
 }
 
-// rejectDocument makes the syntax error of a document a *Reject. The document has
-// given no triple before it.
+// rejectDocument converts the syntax error of a document to a *Reject. The document must have
+// yielded no triple before it.
 func rejectDocument(seq iter.Seq2[triple.Triple, error]) iter.Seq2[triple.Triple, error] {
 	return func(yield func(triple.Triple, error) bool) {
 		for t, err := range seq {
@@ -112,6 +116,8 @@ func parseLines(r io.Reader, quads bool, opts Options) iter.Seq2[triple.Triple, 
 			return
 		}
 		sc := triple.NewScanner(r, triple.ScanOptions{Source: opts.Source, Quads: quads, MaxLine: opts.MaxLine})
+		// 1. Yield statements up to the next error. Each must be cloned, because the scanner reuses
+		// its buffer.
 		for {
 			for sc.Scan() {
 				t := sc.Triple().Clone()
@@ -125,6 +131,7 @@ func parseLines(r io.Reader, quads bool, opts Options) iter.Seq2[triple.Triple, 
 					return
 				}
 			}
+			// 2. Yield the rejected statement, and continue after it if the scanner can recover.
 			err := sc.Err()
 			if err == nil {
 				return
@@ -152,7 +159,7 @@ func prefixBlanks(t *triple.Triple, prefix string) {
 	}
 }
 
-// contextReader fails once its context is done.
+// contextReader returns the context's error when its context is done.
 type contextReader struct {
 	ctx context.Context
 	r   io.Reader

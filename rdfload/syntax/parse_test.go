@@ -1,3 +1,5 @@
+// Tests of parsing by syntax.
+
 package syntax
 
 import (
@@ -13,7 +15,7 @@ import (
 	"github.com/trefoildb/trefoil/triple"
 )
 
-// documents says one thing in all syntaxes, and in some more, wrongly, another.
+// documents holds one document in all syntaxes, and in some syntaxes also a wrong one.
 var documents = map[Syntax]struct{ good, bad string }{
 	NTriples: {"<x:s> <x:p> _:b .\n", "<x:s> <x:p> bad .\n"},
 	NQuads:   {"<x:s> <x:p> _:b .\n", "<x:s> <x:p> bad .\n"},
@@ -91,7 +93,8 @@ func TestParseContext(t *testing.T) {
 	}
 }
 
-// TestSpill: a document larger than is held comes back whole, and leaves nothing.
+// TestSpill: a document must come back whole if it is larger than the held part, and must leave no
+// file.
 func TestSpill(t *testing.T) {
 	dir := t.TempDir()
 	const values = 20

@@ -1,3 +1,5 @@
+// The detection of a syntax from the first bytes of a document.
+
 package syntax
 
 import (
@@ -6,24 +8,26 @@ import (
 	"github.com/trefoildb/trefoil/triple"
 )
 
-// SniffBytes is how much of a document [Sniff] likes to see.
+// SniffBytes is the number of a document's first bytes that [Sniff] should get.
 const SniffBytes = 64 << 10
 
-// Sniff guesses a document's syntax from its first bytes. It looks at what comes
-// first after white space, a byte order mark and lines of '#' comment:
+// Sniff guesses a document's syntax from its first bytes. It checks the first bytes after white
+// space, a byte order mark and lines of '#' comment:
 //
 //   - <?xml, <!, or a tag such as <rdf:RDF with xmlns in it: RDF/XML
 //   - { or [ and then a JSON string, brace or the matching bracket: JSON-LD
 //   - a line that is an N-Quads statement: N-Quads, which includes N-Triples
 //   - <, _:, @, [, (, { or a letter or ':' otherwise: TriG, which includes Turtle
 //
-// It returns false for anything else, for a document without a statement, and
-// where the first line does not end within head and whole is not set.
+// It returns false for anything else, and for a document without a statement. It also returns false
+// if the first line does not end within head, unless whole is set: head must then be the whole
+// document.
 func Sniff(head []byte, whole bool) (Syntax, bool) {
 	head = skipComments(bytes.TrimPrefix(head, []byte("\xEF\xBB\xBF")))
 	if len(head) == 0 {
 		return 0, false
 	}
+	// XML comes first, because its '<' also starts an IRI.
 	switch c := head[0]; {
 	case looksLikeXML(head):
 		return RDFXML, true
@@ -34,6 +38,7 @@ func Sniff(head []byte, whole bool) (Syntax, bool) {
 		}
 		return TriG, true
 	case c == '<' || c == '_':
+		// A first line that is a statement is N-Quads; it must be complete for that.
 		line := head
 		if i := bytes.IndexAny(head, "\r\n"); i >= 0 {
 			line = head[:i]
@@ -50,8 +55,8 @@ func Sniff(head []byte, whole bool) (Syntax, bool) {
 	return 0, false
 }
 
-// skipComments returns head from the first byte that is neither white space nor
-// in a comment.
+// skipComments returns head from the first byte outside of white space and comments, or nil if
+// there is none.
 func skipComments(head []byte) []byte {
 	for {
 		head = bytes.TrimLeft(head, " \t\r\n")

@@ -1,5 +1,5 @@
-// Package syntax names the RDF syntaxes that trefoil reads and writes, tells them
-// apart, and parses and writes any of them through one door.
+// Package syntax names the RDF syntaxes of trefoil and detects them. It parses and writes any of
+// them through one API.
 package syntax
 
 import (
@@ -23,14 +23,14 @@ const (
 	JSONLD
 )
 
-// description says what a syntax is known by; the first of each list is the one
-// that is given out.
+// description lists the names of a syntax. The first entry of each list is the one that the
+// functions return.
 type description struct {
 	title      string
-	names      []string // what a user calls it
+	names      []string // of command lines and options
 	extensions []string // of files, with the dot
 	mediaTypes []string
-	graphs     bool // it can name graphs
+	graphs     bool // true if it can name graphs
 }
 
 var descriptions = [...]description{
@@ -55,7 +55,7 @@ func (s Syntax) String() string {
 	return descriptions[s].title
 }
 
-// Name returns the name that [ByName] knows, such as "nt"; "" for the zero Syntax.
+// Name returns the name for [ByName], such as "nt"; "" for the zero Syntax.
 func (s Syntax) Name() string {
 	if !s.known() {
 		return ""
@@ -63,8 +63,7 @@ func (s Syntax) Name() string {
 	return descriptions[s].names[0]
 }
 
-// MediaType returns the registered media type, without parameters; "" for the
-// zero Syntax.
+// MediaType returns the registered media type, without parameters; "" for the zero Syntax.
 func (s Syntax) MediaType() string {
 	if !s.known() {
 		return ""
@@ -85,7 +84,7 @@ func Names() string {
 	return strings.Join(names[:last], ", ") + " or " + names[last]
 }
 
-// ByName returns the syntax that a user calls name.
+// ByName returns the syntax with this name, in letters of either case.
 func ByName(name string) (Syntax, error) {
 	for _, s := range All() {
 		if slices.Contains(descriptions[s].names, strings.ToLower(name)) {
@@ -95,8 +94,8 @@ func ByName(name string) (Syntax, error) {
 	return 0, fmt.Errorf("there is no syntax %q; use %s", name, Names())
 }
 
-// ByFile returns the syntax that a file's name tells, in letters of either case
-// and behind .gz, .bz2, .zst or .xz.
+// ByFile returns the syntax of a file by the suffix of its name, in letters of either case. A
+// suffix .gz, .bz2, .zst or .xz is cut off first. ok is false if the suffix is unknown.
 func ByFile(name string) (Syntax, bool) {
 	name = strings.ToLower(path.Base(strings.ReplaceAll(name, `\`, "/")))
 	for _, compressed := range []string{".gz", ".bz2", ".zst", ".xz"} {
@@ -114,8 +113,8 @@ func ByFile(name string) (Syntax, bool) {
 	return 0, false
 }
 
-// ByMediaType returns the syntax of a Content-Type. Parameters are read past,
-// except for a charset that is neither UTF-8 nor US-ASCII, which is an error.
+// ByMediaType returns the syntax of a Content-Type. Parameters are ignored, but a charset must be
+// UTF-8 or US-ASCII; any other is an error.
 func ByMediaType(contentType string) (Syntax, error) {
 	mediaType, params, err := mime.ParseMediaType(contentType)
 	if err != nil && mediaType == "" {

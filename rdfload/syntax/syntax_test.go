@@ -1,3 +1,5 @@
+// Tests of the names of syntaxes.
+
 package syntax
 
 import "testing"

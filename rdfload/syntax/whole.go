@@ -1,3 +1,5 @@
+// Documents that are rejected as a whole.
+
 package syntax
 
 import (
@@ -12,14 +14,15 @@ import (
 	"github.com/trefoildb/trefoil/triple"
 )
 
-// heldBytes is how much of a document is held in memory until it is known to be
-// right; what is more goes to a temporary file.
+// heldBytes is the size up to which a document's triples are held in memory. If there are more,
+// they go to a temporary file.
 const heldBytes = 16 << 20
 
-// wholeOrReject yields the triples of seq once it has ended well, and one *Reject
-// for the document where it ends with a syntax error.
+// wholeOrReject yields the triples of seq after it has ended without an error. If it ends with a
+// syntax error, wholeOrReject yields only one *Reject for the document.
 func wholeOrReject(seq iter.Seq2[triple.Triple, error], tempDir string) iter.Seq2[triple.Triple, error] {
 	return func(yield func(triple.Triple, error) bool) {
+		// 1. Hold all triples back: nothing may be yielded if the document is rejected later.
 		held := &spool{dir: tempDir}
 		defer held.close()
 		for t, err := range seq {
@@ -35,6 +38,7 @@ func wholeOrReject(seq iter.Seq2[triple.Triple, error], tempDir string) iter.Seq
 				return
 			}
 		}
+		// 2. The document is good: yield its triples.
 		r, err := held.reader()
 		if err != nil {
 			yield(triple.Triple{}, err)
@@ -79,7 +83,7 @@ func (s *spool) add(t triple.Triple) error {
 	return nil
 }
 
-// reader returns what has been added.
+// reader returns a reader of all added triples. Nothing may be added afterwards.
 func (s *spool) reader() (io.Reader, error) {
 	if s.file == nil {
 		return bytes.NewReader(s.buf), nil
@@ -94,7 +98,7 @@ func (s *spool) reader() (io.Reader, error) {
 	return s.file, nil
 }
 
-// close drops the file. Its errors lose nothing.
+// close closes and removes the file. Its errors are ignored because the file is temporary.
 func (s *spool) close() {
 	if s.file != nil {
 		s.file.Close()

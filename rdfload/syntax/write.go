@@ -1,3 +1,5 @@
+// The writer of any syntax.
+
 package syntax
 
 import (
@@ -10,25 +12,23 @@ import (
 	"github.com/trefoildb/trefoil/triple"
 )
 
-// ErrNamedGraph says that a triple of a named graph was given to a writer of a
-// syntax that has none.
+// ErrNamedGraph means that a triple is in a named graph, but the syntax has none.
 var ErrNamedGraph = turtle.ErrNamedGraph
 
-// Writer writes triples as one document. Close ends and flushes it, and does not
-// close the io.Writer below.
+// Writer writes triples as one document. Close ends and flushes it, but does not close the
+// underlying io.Writer.
 type Writer interface {
 	Write(triple.Triple) error
 	Close() error
 }
 
-// ErrInexpressible says that RDF/XML has no way to write a triple.
+// ErrInexpressible means that RDF/XML cannot express a triple.
 var ErrInexpressible = rdfxml.ErrInexpressible
 
-// NewWriter returns a writer of N-Triples, N-Quads, Turtle, TriG or RDF/XML to w;
-// other syntaxes are an error. The prefixes, without ':', and their IRIs are for
-// the last three. Terms must pass their Check. Syntaxes without named graphs refuse
-// a triple of one by [ErrNamedGraph], and RDF/XML what it cannot express by
-// [ErrInexpressible].
+// NewWriter returns a writer of N-Triples, N-Quads, Turtle, TriG or RDF/XML to w; other syntaxes
+// are an error. The prefixes, without ':', and their IRIs are for the last three. Terms must pass
+// their Check. If a syntax has no named graphs, its writer rejects a triple of one with
+// [ErrNamedGraph]. RDF/XML rejects a triple that it cannot express with [ErrInexpressible].
 func NewWriter(w io.Writer, s Syntax, prefixes map[string]string) (Writer, error) {
 	switch s {
 	case NTriples, NQuads:
@@ -42,7 +42,7 @@ func NewWriter(w io.Writer, s Syntax, prefixes map[string]string) (Writer, error
 	return nil, fmt.Errorf("%v cannot be written; use nt, nq, ttl, trig or xml", s)
 }
 
-// triplesOnly refuses named graphs.
+// triplesOnly rejects triples of named graphs.
 type triplesOnly struct{ Writer }
 
 func (o triplesOnly) Write(t triple.Triple) error {

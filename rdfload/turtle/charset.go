@@ -1,13 +1,15 @@
+// Classes of bytes in the grammar.
+
 package turtle
 
 import "unicode/utf8"
 
-// Classes of ASCII bytes, as bits of ascii. Names are those of the grammar.
+// Classes of ASCII bytes, as bits of ascii. Their names are those of the grammar.
 const (
 	cLetter   = 1 << iota // PN_CHARS_BASE
 	cName                 // PN_CHARS: letters, digits, '_', '-'
 	cDigit                // 0-9
-	cIRI                  // may stand in an IRIREF
+	cIRI                  // allowed in an IRIREF
 	cHex                  // 0-9 a-f A-F
 	cSpace                // WS
 	cLocalEsc             // may be escaped in a local name

@@ -1,40 +1,36 @@
 // Package turtle reads and writes RDF 1.1 Turtle and TriG.
 //
-// The parser is a stream: it holds one statement at a time and memory does not
-// grow with the document. Its limits are a token ([Options].MaxToken), a term
-// ([triple.MaxTermBytes]), the depth of nested [ ] and ( ) ([Options].MaxDepth),
-// and the prefixes of a document (64 MiB of names and IRIs together).
+// The parser is a stream: it holds one statement at a time, so memory does not grow with the
+// document. It limits a token ([Options].MaxToken), a term ([triple.MaxTermBytes]), the depth of
+// nested [ ] and ( ) ([Options].MaxDepth), and the prefixes of a document (64 MiB of names and IRIs
+// together).
 //
-// It is strict: the grammars of the two recommendations, UTF-8 without errors in
-// strings and names, no unpaired surrogate in an escape, and every IRI absolute
-// after resolution. Beyond the grammars it takes a byte order mark at the very
-// start, and comments between the brackets of an empty [ ]. The text of comments
-// is not looked at.
+// The parser is strict: a document must match the grammars of the two recommendations. Strings and
+// names must be UTF-8 without errors, an escape must not be an unpaired surrogate, and every IRI
+// must be absolute after resolution. Beyond the grammars it accepts a byte order mark at the very
+// start, and comments between the brackets of an empty [ ]. It does not check the text of comments.
 //
 // # Statements are whole or not at all
 //
-// The triples of a statement are held back until the statement has ended well,
-// so a malformed statement gives none. A statement of more than 65,536 triples or
-// 8 MiB of terms is the exception: what has gathered so far is given out each time
-// the limit is met, and where such a statement turns out malformed later, that
-// part of it has been seen.
+// The triples of a statement are held back until it has ended without an error, so a malformed
+// statement yields none. The exception is a statement of more than 65,536 triples or 8 MiB of
+// terms: each time it reaches the limit, its triples so far are yielded. If such a statement turns
+// out to be malformed later, that part of it has been yielded.
 //
-// # Going on after an error
+// # Continuing after an error
 //
-// With [Options].KeepGoing a malformed statement is yielded as a [*Reject] and
-// parsing goes on behind it. Where a statement that cannot be parsed ends is a
-// guess, the same for the same bytes: at the next '.' that stands before white
-// space, a comment, '}' or the end, outside of <...>, strings and comments. A
-// short string or an IRI that is still open at a line's end counts as ended
-// there, and so does the statement where that line's last character is '.'. After
-// a line break within a short string only a '.' at a line's end is taken, for
-// sentences end with '.' too. In TriG a bad statement in a graph block ends at
-// the block's '}' at the latest, and a statement that is bad before its '{' is
-// rejected with its whole block, for its triples would go astray; a '{' inside
-// of a block means that the block before was never closed.
+// With [Options].KeepGoing a malformed statement is yielded as a [*Reject] and parsing continues
+// after it. The end of a malformed statement is a guess, but always the same for the same bytes. It
+// is the next '.' before white space, a comment, '}' or the end, outside of <...>, strings and
+// comments. If a short string or an IRI is still open at a line's end, it counts as ended there.
+// The statement ends there too, if that line's last character is '.'. After a line break within a
+// short string only a '.' at a line's end counts, because sentences end with '.' too. In TriG a bad
+// statement in a graph block ends at the block's '}' at the latest. If a statement is bad before
+// its '{', it is rejected with its whole block, because its triples would go to the wrong graph. A
+// '{' inside of a block means that the previous block was never closed.
 //
-// A rejected @prefix or @base takes the name's earlier meaning away, so that later
-// statements that use it are rejected rather than misread.
+// A rejected @prefix or @base removes the earlier meaning of the name. Later statements with that
+// name are then rejected, because they must not be misread.
 //
-// Blank nodes are named by the rule of package blank.
+// Package blank has the rule for the labels of blank nodes.
 package turtle

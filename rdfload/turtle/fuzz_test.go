@@ -1,3 +1,5 @@
+// The fuzz test of parser and writer.
+
 package turtle
 
 import (

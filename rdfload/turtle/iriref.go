@@ -1,3 +1,5 @@
+// IRI references.
+
 package turtle
 
 import (
@@ -7,9 +9,10 @@ import (
 	"github.com/trefoildb/trefoil/triple/iri"
 )
 
-// iriRef parses the IRIREF at pos, resolves it and returns the absolute IRI;
-// repeats says that the same one is likely to come again.
+// iriRef parses the IRIREF at pos, resolves it and returns the absolute IRI. repeats must be true
+// if the same IRI probably comes again, because it is then interned.
 func (p *parser) iriRef(repeats bool) (string, error) {
+	// 1. Find the end, and check only the bytes of the classes in it.
 	n, classes, err := p.iriLen()
 	if err != nil {
 		return "", err
@@ -24,12 +27,14 @@ func (p *parser) iriRef(repeats bool) (string, error) {
 			return "", err
 		}
 	}
+	// 2. Copy the bytes, because the buffer is reused.
 	var s string
 	if repeats {
 		s = p.intern(ref)
 	} else {
 		s = string(ref)
 	}
+	// 3. Resolve a relative IRI. Most IRIs are absolute and need no copy here.
 	if !iri.HasScheme(s) {
 		switch {
 		case p.baseLost:
@@ -46,8 +51,8 @@ func (p *parser) iriRef(repeats bool) (string, error) {
 	return s, nil
 }
 
-// iriLen returns the length of the IRIREF at pos with its brackets, and the
-// classes (cHigh, cEscape) of what is in it.
+// iriLen returns the length of the IRIREF at pos with its brackets, and the classes (cHigh,
+// cEscape) of its bytes.
 func (p *parser) iriLen() (n int, classes uint16, err error) {
 	n = 1
 	for {
@@ -69,8 +74,8 @@ func (p *parser) iriLen() (n int, classes uint16, err error) {
 	}
 }
 
-// unescapeIRI returns ref, the inside of the IRIREF at pos, without its \u and
-// \U escapes. The bytes are p.scratch.
+// unescapeIRI returns ref, the inside of the IRIREF at pos, without its \u and \U escapes. The
+// result is in p.scratch.
 func (p *parser) unescapeIRI(ref []byte) ([]byte, error) {
 	p.scratch = p.scratch[:0]
 	for i := 0; i < len(ref); {

@@ -1,3 +1,5 @@
+// Literals: strings, numbers and booleans.
+
 package turtle
 
 import (
@@ -7,14 +9,15 @@ import (
 	"github.com/trefoildb/trefoil/triple"
 )
 
-// literal parses the RDFLiteral at pos, which starts with the quote q.
+// literal parses the RDFLiteral at pos; it must start with the quote q.
 func (p *parser) literal(q byte) (triple.Term, error) {
 	value, err := p.quoted(q)
 	if err != nil {
 		return triple.Term{}, err
 	}
 	var term triple.Term
-	size := len(value) // as triple.MaxTermBytes counts
+	size := len(value) // counted as triple.MaxTermBytes requires
+	// A language tag or a datatype may follow; both count for the limit of a term.
 	switch p.next() {
 	case '@':
 		lang, err := p.languageTag()
@@ -78,9 +81,10 @@ func (p *parser) datatype() (string, error) {
 	return p.prefixedName(true)
 }
 
-// quoted parses the string at pos, which starts with the quote q, and returns its
-// lexical form.
+// quoted parses the string at pos and returns its lexical form. The string must start with the
+// quote q.
 func (p *parser) quoted(q byte) (string, error) {
+	// 1. Count the quotes: one, two for the empty string, or three.
 	open, in := 1, inSingle
 	if q == '"' {
 		in = inDouble
@@ -92,6 +96,7 @@ func (p *parser) quoted(q byte) (string, error) {
 		}
 		open, in = 3, in+long
 	}
+	// 2. Find the end and check the bytes between the quotes.
 	n, escaped, err := p.quotedLen(q, open, in)
 	if err != nil {
 		return "", err
@@ -101,6 +106,7 @@ func (p *parser) quoted(q byte) (string, error) {
 		bad := invalidUTF8(inside)
 		return "", p.failIn(in, open+bad, "invalid UTF-8 (byte 0x%02X)", inside[bad])
 	}
+	// 3. Decode the escapes into scratch, because the buffer must not change.
 	if escaped {
 		p.scratch = p.scratch[:0]
 		for i := 0; i < len(inside); {
@@ -125,6 +131,7 @@ func (p *parser) quoted(q byte) (string, error) {
 	}
 	value := string(inside)
 	p.pos += n
+	// A long string must not leave its buffer for the rest of the document.
 	if cap(p.scratch) > keepBuffer {
 		p.scratch = nil
 	}
@@ -148,9 +155,10 @@ var stringStops = func() (table [256]uint8) {
 	return table
 }()
 
-// quotedLen returns the length of the string at pos with its quotes, open of them
-// on either side, and whether it has a backslash in it.
+// quotedLen returns the length of the string at pos with its quotes; open is their number on either
+// side. escaped is true if the string has a backslash.
 func (p *parser) quotedLen(q byte, open int, in enclosure) (n int, escaped bool, err error) {
+	// 1. Skip plain bytes; the table has one bit for each kind of string.
 	stop := uint8(1) << (in - inSingle)
 	n = open
 	for {
@@ -164,6 +172,7 @@ func (p *parser) quotedLen(q byte, open int, in enclosure) (n int, escaped bool,
 			}
 			continue
 		}
+		// 2. A stop byte: an escape, a line break, or a quote. Only the last may end the string.
 		switch b[n] {
 		case '\\':
 			escaped = true
@@ -177,6 +186,7 @@ func (p *parser) quotedLen(q byte, open int, in enclosure) (n int, escaped bool,
 			if p.peek(n+1) == int(q) && p.peek(n+2) == int(q) {
 				return n + 3, escaped, nil
 			}
+			// The reads of peek may have hit the limit.
 			if p.tooLong {
 				return 0, false, p.failAcross(in, n, "")
 			}
@@ -187,6 +197,8 @@ func (p *parser) quotedLen(q byte, open int, in enclosure) (n int, escaped bool,
 
 // number parses the NumericLiteral at pos.
 func (p *parser) number() (triple.Term, error) {
+	// 1. Sign and digits. A '.' belongs to the number only if a digit or an exponent follows,
+	// because it may end the statement.
 	n := 0
 	if c := p.peek(0); c == '+' || c == '-' {
 		n++
@@ -205,6 +217,7 @@ func (p *parser) number() (triple.Term, error) {
 			n++
 		}
 	}
+	// 2. The form determines the datatype: an exponent makes it a double.
 	if n == start {
 		return triple.Term{}, p.fail(0, "expected %s", expectObject)
 	}
@@ -212,6 +225,7 @@ func (p *parser) number() (triple.Term, error) {
 		n = e
 		datatype = triple.XSDDouble
 	}
+	// 3. Check the limits, then copy.
 	if p.tooLong {
 		return triple.Term{}, p.fail(0, "")
 	}
@@ -231,7 +245,7 @@ func (p *parser) digits(n int) int {
 	return n
 }
 
-// exponent returns n moved past the EXPONENT there, 0 where there is none.
+// exponent returns n moved past the EXPONENT there, or 0 if there is none.
 func (p *parser) exponent(n int) int {
 	if c := p.peek(n); c != 'e' && c != 'E' {
 		return 0

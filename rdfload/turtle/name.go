@@ -1,3 +1,5 @@
+// Prefixed names and blank node labels.
+
 package turtle
 
 import (
@@ -6,8 +8,8 @@ import (
 	"github.com/trefoildb/trefoil/triple"
 )
 
-// rune decodes the code point n behind pos. It returns an error for invalid
-// UTF-8, and size 0 at the end of the input.
+// rune decodes the code point at n bytes after pos. It returns an error if the UTF-8 is invalid,
+// and size 0 at the end of the input.
 func (p *parser) rune(n int) (r rune, size int, err error) {
 	if !p.need(n + utf8.UTFMax) {
 		if p.tooLong {
@@ -24,14 +26,17 @@ func (p *parser) rune(n int) (r rune, size int, err error) {
 	return r, size, nil
 }
 
-// nameLen returns the length of the run of PN_CHARS and '.' at the byte n behind
-// pos, without the dots at its end.
+// nameLen returns the length of the run of PN_CHARS and '.' at n bytes after pos, without the dots
+// at its end.
 func (p *parser) nameLen(n int) (int, error) {
+	// end is the end of the last character that is not a dot: a name must not end with dots.
 	start, end := n, n
 	for {
 		for b := p.buf[p.pos:]; n < len(b) && ascii[b[n]]&cName != 0; n++ {
 			end = n + 1
 		}
+		// The fast loop ends at the first byte that is not ASCII, or at the buffer's end; peek
+		// reads more.
 		c := p.peek(n)
 		switch {
 		case c < 0:
@@ -60,7 +65,7 @@ func (p *parser) nameLen(n int) (int, error) {
 	}
 }
 
-// prefixLen returns the length of the PN_PREFIX at pos, 0 where there is none.
+// prefixLen returns the length of the PN_PREFIX at pos, or 0 if there is none.
 func (p *parser) prefixLen() (int, error) {
 	c := p.peek(0)
 	if c < 0 {
@@ -77,10 +82,10 @@ func (p *parser) prefixLen() (int, error) {
 	return p.nameLen(0)
 }
 
-// keyword returns the word at pos, without consuming it, where it is not the
-// prefix of a prefixed name; nil otherwise. The bytes are the buffer's.
+// keyword returns the word at pos without consuming it. It returns nil if the word is the prefix of
+// a prefixed name. The bytes are in the buffer, and valid until the next read.
 func (p *parser) keyword() ([]byte, error) {
-	// Names are ASCII nearly always, and in the buffer.
+	// Check the buffer first, because names are nearly always ASCII and in the buffer.
 	b := p.buf[p.pos:]
 	for i := 0; i < len(b); i++ {
 		if ascii[b[i]]&cName == 0 {
@@ -97,9 +102,10 @@ func (p *parser) keyword() ([]byte, error) {
 	return p.buf[p.pos : p.pos+n], nil
 }
 
-// prefixedName parses PNAME_LN or PNAME_NS at pos and returns the IRI; repeats
-// says that the same one is likely to come again.
+// prefixedName parses PNAME_LN or PNAME_NS at pos and returns the IRI. repeats must be true if the
+// same IRI probably comes again, because it is then interned.
 func (p *parser) prefixedName(repeats bool) (string, error) {
+	// 1. Look up the prefix.
 	n, err := p.prefixLen()
 	if err != nil {
 		return "", err
@@ -111,6 +117,7 @@ func (p *parser) prefixedName(repeats bool) (string, error) {
 	if !ok {
 		return "", p.fail(0, "prefix %q is not declared", clip(p.buf[p.pos:p.pos+n+1]))
 	}
+	// 2. Find the end of the local name, and append it to the namespace without its backslashes.
 	size, escaped, err := p.localLen(n + 1)
 	if err != nil {
 		return "", err
@@ -130,6 +137,7 @@ func (p *parser) prefixedName(repeats bool) (string, error) {
 	if len(p.scratch) > triple.MaxTermBytes {
 		return "", p.fail(0, "%v", triple.ErrTermTooLong)
 	}
+	// 3. Consume the name only now, because errors must be at its start.
 	p.pos += n + 1 + size
 	if repeats {
 		return p.intern(p.scratch), nil
@@ -137,7 +145,7 @@ func (p *parser) prefixedName(repeats bool) (string, error) {
 	return string(p.scratch), nil
 }
 
-// intern returns b as a string, the same one for the same bytes where it can.
+// intern returns b as a string. If it has the same bytes already, it returns the same string.
 func (p *parser) intern(b []byte) string {
 	if s, ok := p.known[string(b)]; ok {
 		return s
@@ -149,14 +157,16 @@ func (p *parser) intern(b []byte) string {
 	return s
 }
 
-// localLen returns the length of the PN_LOCAL at the byte n behind pos, 0 where
-// there is none, and whether it has characters escaped by a backslash.
+// localLen returns the length of the PN_LOCAL at n bytes after pos, or 0 if there is none. escaped
+// is true if it has characters escaped by a backslash.
 func (p *parser) localLen(n int) (size int, escaped bool, err error) {
+	// end is the end of the last character that is not a dot: a local name must not end with dots.
 	start, end := n, n
 	for {
 		for b := p.buf[p.pos:]; n > start && n < len(b) && ascii[b[n]]&cName != 0; n++ {
 			end = n + 1
 		}
+		// The first character has its own rules: n > start is true for all others.
 		c := p.peek(n)
 		switch {
 		case c < 0:
@@ -177,6 +187,7 @@ func (p *parser) localLen(n int) (size int, escaped bool, err error) {
 			}
 			n += 3
 			end = n
+		// The backslash is removed later, because the length counts bytes in the buffer.
 		case c == '\\':
 			if e := p.peek(n + 1); e < 0 || ascii[e]&cLocalEsc == 0 {
 				return 0, false, p.fail(n, "a local name has no such escape; expected one of _~.-!$&'()*+,;=/?#@%% after the backslash")
@@ -202,6 +213,7 @@ func (p *parser) localLen(n int) (size int, escaped bool, err error) {
 
 // blankLabel parses BLANK_NODE_LABEL at pos.
 func (p *parser) blankLabel() (triple.Term, error) {
+	// 1. The first character must not be '-' or '.'.
 	if p.peek(1) != ':' {
 		return triple.Term{}, p.fail(0, "expected a blank node label, such as _:b1")
 	}
@@ -217,6 +229,7 @@ func (p *parser) blankLabel() (triple.Term, error) {
 	if !ok {
 		return triple.Term{}, p.fail(2, "expected a letter, a digit or '_' to start a blank node label")
 	}
+	// 2. The rest is a name. The label may become longer than in the document.
 	n, err := p.nameLen(2)
 	if err != nil {
 		return triple.Term{}, err
@@ -229,7 +242,7 @@ func (p *parser) blankLabel() (triple.Term, error) {
 	return term, nil
 }
 
-// clip shortens bytes that go into a message.
+// clip shortens bytes for a message to about 80.
 func clip(b []byte) []byte {
 	const limit = 80
 	if len(b) <= limit {

@@ -1,3 +1,5 @@
+// Subjects, objects, collections and blank nodes in brackets.
+
 package turtle
 
 import (
@@ -19,8 +21,8 @@ const (
 	expectObject  = "an object (an IRI, a prefixed name, a blank node, a list or a literal)"
 )
 
-// subject parses the subject that starts with the byte c at pos. It stands alone
-// where it is a blankNodePropertyList, which needs no predicate after it.
+// subject parses the subject that starts with the byte c at pos. alone is true if it is a
+// blankNodePropertyList, because that needs no predicate after it.
 func (p *parser) subject(c int) (term triple.Term, alone bool, err error) {
 	switch {
 	case c == '<':
@@ -70,8 +72,9 @@ func (p *parser) verb() (triple.Term, error) {
 	return triple.Term{}, p.expected(expectVerb)
 }
 
-// object parses an object.
+// object parses an object. Its first byte determines its kind.
 func (p *parser) object() (triple.Term, error) {
+	// A word must be true, false or a prefixed name.
 	c := p.next()
 	switch {
 	case c == '<':
@@ -92,6 +95,7 @@ func (p *parser) object() (triple.Term, error) {
 			return triple.NewTyped(string(word), triple.XSDBoolean), nil
 		}
 		return triple.Term{}, p.fail(0, "expected %s, found %q", expectObject, word)
+	// A '.' may start a decimal, such as .5.
 	case c >= '0' && c <= '9' || c == '+' || c == '-' || c == '.':
 		return p.number()
 	case c == '_':
@@ -105,8 +109,7 @@ func (p *parser) object() (triple.Term, error) {
 	return triple.Term{}, p.expected(expectObject)
 }
 
-// propertyList parses '[' predicateObjectList? ']'. It returns false for the
-// empty one, ANON.
+// propertyList parses '[' predicateObjectList? ']'. filled is false if it is empty, ANON.
 func (p *parser) propertyList() (node triple.Term, filled bool, err error) {
 	if err := p.enter(); err != nil {
 		return node, false, err
@@ -127,8 +130,10 @@ func (p *parser) propertyList() (node triple.Term, filled bool, err error) {
 	return node, filled, nil
 }
 
-// collection parses '(' object* ')'.
+// collection parses '(' object* ')'. An empty one is rdf:nil.
 func (p *parser) collection() (triple.Term, error) {
+	// 1. Each item gets a cell. The first cell is the head, and each later one is the rest of the
+	// one before.
 	if err := p.enter(); err != nil {
 		return triple.Term{}, err
 	}
@@ -153,6 +158,7 @@ func (p *parser) collection() (triple.Term, error) {
 			return head, err
 		}
 	}
+	// 2. Close the list with rdf:nil.
 	p.pos++
 	p.depth--
 	if head.IsZero() {
@@ -161,8 +167,7 @@ func (p *parser) collection() (triple.Term, error) {
 	return head, p.add(node, termRest, termNil)
 }
 
-// enter goes one level deeper; the caller comes back by p.depth--, and an error
-// by reject.
+// enter goes one level deeper. The caller must undo it with p.depth--; after an error reject does.
 func (p *parser) enter() error {
 	if p.depth >= p.opts.MaxDepth {
 		return p.fail(0, "[ ] and ( ) nested more than %d deep", p.opts.MaxDepth)

@@ -1,3 +1,5 @@
+// Options of the parser.
+
 package turtle
 
 import (
@@ -16,19 +18,19 @@ const (
 	DefaultMaxDepth = 1000
 )
 
-// Options say how a document is parsed. The zero value parses Turtle strictly,
-// with no base.
+// Options are the options for parsing a document. The zero value parses Turtle strictly, with no
+// base.
 type Options struct {
 	Source      string // the document's name in errors
 	Base        string // absolute base IRI; "" for none
 	BlankPrefix string // see package blank
 	TriG        bool   // parse TriG instead of Turtle
-	KeepGoing   bool   // yield a *Reject for a malformed statement and go on
-	MaxToken    int    // greatest token in bytes; 0 means DefaultMaxToken
+	KeepGoing   bool   // yield a *Reject for a malformed statement and continue
+	MaxToken    int    // largest token in bytes; 0 means DefaultMaxToken
 	MaxDepth    int    // greatest depth of [ ] and ( ); 0 means DefaultMaxDepth
 }
 
-// Validate returns nil where the options can be used.
+// Validate returns an error if an option is invalid.
 func (o Options) Validate() error {
 	if o.Base != "" {
 		if _, err := iri.NewBase(o.Base); err != nil {
@@ -44,24 +46,22 @@ func (o Options) Validate() error {
 	return nil
 }
 
-// Reject is the error for one malformed statement where parsing goes on.
+// Reject is the error for one malformed statement if parsing continues.
 type Reject struct {
 	*triple.SyntaxError
-	// Text is the rejected statement as it stands in the document, its first
-	// 64 KiB.
+	// Text is the rejected statement as in the document, at most its first 64 KiB.
 	Text string
 }
 
 // Unwrap returns the syntax error.
 func (r *Reject) Unwrap() error { return r.SyntaxError }
 
-// Parse reads a document from r and yields its triples in order. The terms are
-// the receiver's to keep. The sequence can be ranged over once, and does not
-// close r.
+// Parse reads a document from r and yields its triples in order. The caller may keep the terms. The
+// sequence may be ranged over only once, and does not close r.
 //
-// An error ends the sequence and comes with no triple: a [*triple.SyntaxError]
-// for the document, the reader's own error, or that of [Options.Validate]. With
-// KeepGoing a malformed statement is a [*Reject] instead and does not end it.
+// An error ends the sequence and comes without a triple. It is a [*triple.SyntaxError] if the
+// document is bad. It may also be the reader's own error, or that of [Options.Validate]. With
+// KeepGoing a malformed statement is a [*Reject] instead, and the sequence continues.
 func Parse(r io.Reader, opts Options) iter.Seq2[triple.Triple, error] {
 	return func(yield func(triple.Triple, error) bool) {
 		if err := opts.Validate(); err != nil {

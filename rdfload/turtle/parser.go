@@ -1,3 +1,5 @@
+// The parser: its main loop, its errors, and how it yields triples.
+
 package turtle
 
 import (
@@ -12,7 +14,7 @@ import (
 	"github.com/trefoildb/trefoil/triple/iri"
 )
 
-// Bounds on what a statement may gather before it is given out in parts.
+// Limits of a statement's held triples. If one is reached, they are yielded.
 const (
 	maxHeldTriples = 1 << 16
 	maxHeldBytes   = 8 << 20
@@ -21,39 +23,39 @@ const (
 // maxPrefixBytes bounds the names and IRIs of a document's prefixes.
 const maxPrefixBytes = 64 << 20
 
-// Verbs and datatypes repeat: those seen are kept, at most so many of so many bytes.
+// Verbs and datatypes are interned because they repeat: at most maxKnownIRIs of at most
+// maxKnownIRIBytes each.
 const (
 	maxKnownIRIs     = 4096
 	maxKnownIRIBytes = 256
 )
 
-// errStopped ends the parsing where the receiver wants no more.
+// errStopped ends parsing because the receiver has stopped.
 var errStopped = errors.New("stopped by the receiver")
 
-// parser is a recursive descent over the grammar's productions. Tokens are
-// scanned in place from source; a scanner moves pos past its token only where
-// the token is right.
+// parser is a recursive descent over the grammar's productions. Tokens are scanned in place from
+// source. A scanner must move pos past its token only if the token is right.
 type parser struct {
 	source
 	opts  Options
 	yield func(triple.Triple, error) bool
 
 	base        iri.Base
-	baseLost    bool // a rejected @base: no relative IRI means anything
+	baseLost    bool // an @base was rejected: relative IRIs are errors
 	prefixes    map[string]string
 	prefixBytes int
 	blanks      blank.Nodes
 	known       map[string]string
 
-	graph     triple.Term // of the block at hand
+	graph     triple.Term // of the current block
 	held      []triple.Triple
 	heldBytes int
 	depth     int
 	scratch   []byte
 
-	// inside tells, after an error, in what pos stands.
+	// inside is the enclosure of pos after an error.
 	inside enclosure
-	// closed tells, after a recovery in a graph block, that the block has ended.
+	// closed is true if a recovery in a graph block has found the block's end.
 	closed bool
 }
 
@@ -73,7 +75,7 @@ func newParser(r io.Reader, opts Options, yield func(triple.Triple, error) bool)
 		known:    make(map[string]string),
 	}
 	if opts.Base != "" {
-		p.base, _ = iri.NewBase(opts.Base) // Validate has tried it
+		p.base, _ = iri.NewBase(opts.Base) // cannot fail, because Validate has checked it
 	}
 	return p
 }
@@ -102,8 +104,8 @@ func (p *parser) run() {
 	}
 }
 
-// next skips white space and comments and returns the next byte without
-// consuming it, -1 at the end.
+// next skips white space and comments. It returns the next byte without consuming it, or -1 at the
+// end.
 func (p *parser) next() int {
 	for {
 		for p.pos < len(p.buf) {
@@ -131,7 +133,7 @@ func (p *parser) skipComment() {
 			return
 		}
 		p.pos = len(p.buf)
-		// Not within a code point, for the column's sake.
+		// pos must not be within a code point, because columns count code points.
 		for back := 1; back < utf8.UTFMax && back <= len(p.buf); back++ {
 			if utf8.RuneStart(p.buf[len(p.buf)-back]) {
 				if !utf8.FullRune(p.buf[len(p.buf)-back:]) {
@@ -147,7 +149,7 @@ func (p *parser) skipComment() {
 	}
 }
 
-// add holds a triple of the statement at hand.
+// add holds a triple of the current statement. If too many are held, it yields them.
 func (p *parser) add(s, pred, o triple.Term) error {
 	p.held = append(p.held, triple.Triple{Subject: s, Predicate: pred, Object: o, Graph: p.graph})
 	p.heldBytes += len(o.Value())
@@ -157,7 +159,7 @@ func (p *parser) add(s, pred, o triple.Term) error {
 	return nil
 }
 
-// release gives out the triples held.
+// release yields the held triples.
 func (p *parser) release() error {
 	for i := range p.held {
 		if !p.yield(p.held[i], nil) {
@@ -168,7 +170,7 @@ func (p *parser) release() error {
 	return nil
 }
 
-// drop forgets the triples held.
+// drop drops the held triples.
 func (p *parser) drop() {
 	p.held, p.heldBytes = p.held[:0], 0
 	if cap(p.held) > maxHeldTriples/16 {
@@ -176,8 +178,8 @@ func (p *parser) drop() {
 	}
 }
 
-// fail returns the syntax error of the byte off behind pos, or, where the input
-// has broken off, the reader's error. It moves pos to the place.
+// fail returns a syntax error at off bytes after pos, and moves pos there. If reading has failed,
+// it returns the reader's error instead.
 func (p *parser) fail(off int, format string, args ...any) error {
 	p.pos = min(p.pos+off, len(p.buf))
 	if p.err != nil {
@@ -192,15 +194,16 @@ func (p *parser) fail(off int, format string, args ...any) error {
 	return &triple.SyntaxError{Source: p.opts.Source, Line: at.line, Column: at.column + 1, Offset: at.offset, Msg: msg}
 }
 
-// failIn is fail for an error within a string or an IRI, whose rest is skipped
-// before a statement's end is looked for.
+// failIn is fail for an error within a string or an IRI. The rest of the enclosure is skipped
+// before the search for the statement's end.
 func (p *parser) failIn(in enclosure, off int, format string, args ...any) error {
 	err := p.fail(off, format, args...)
 	p.inside = in
 	return err
 }
 
-// failAcross is fail for the token at pos that is still open size bytes behind it.
+// failAcross is fail for the token at pos; pos moves size bytes after its start, because the token
+// is scanned so far.
 func (p *parser) failAcross(in enclosure, size int, format string, args ...any) error {
 	end := p.pos + size
 	err := p.failIn(in, 0, format, args...)
@@ -208,7 +211,7 @@ func (p *parser) failAcross(in enclosure, size int, format string, args ...any) 
 	return err
 }
 
-// expected returns the error that something else stands at pos.
+// expected returns a syntax error: what was expected, and the actual text at pos.
 func (p *parser) expected(what string) error {
 	c := p.next()
 	switch {

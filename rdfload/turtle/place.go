@@ -1,3 +1,5 @@
+// Places in a document: line and column.
+
 package turtle
 
 import (
@@ -9,8 +11,8 @@ import (
 type place struct {
 	offset  int64 // bytes before it
 	line    int   // from 1
-	column  int   // code points before it in its line
-	afterCR bool  // the byte before it is CR: an LF here ends no further line
+	column  int   // code points before it in the line
+	afterCR bool  // the byte before it is CR, so an LF here ends no other line
 }
 
 // advance moves the place past b. A line ends at LF, CR LF or a bare CR.

@@ -1,3 +1,5 @@
+// The search for the end of a malformed statement.
+
 package turtle
 
 import (
@@ -6,7 +8,7 @@ import (
 	"github.com/trefoildb/trefoil/triple"
 )
 
-// enclosure says in what a byte of a document stands.
+// enclosure is the kind of token around a byte of a document.
 type enclosure uint8
 
 const (
@@ -16,15 +18,15 @@ const (
 	inDouble // "..."
 	inLongSingle
 	inLongDouble
-	// brokenString is behind a line break in a short string: outside, and yet
-	// in prose as a rule.
+	// brokenString is the state after a line break in a short string: outside, but usually still in
+	// prose.
 	brokenString
 
 	long = inLongSingle - inSingle
 )
 
-// reject yields err, which has ended the statement at hand, and moves pos behind
-// the statement where parsing can go on. It returns false where it cannot.
+// reject yields err as the error of the current statement, and moves pos after the statement. It
+// returns false if parsing cannot continue.
 func (p *parser) reject(err error, inBlock bool) bool {
 	p.drop()
 	p.depth = 0
@@ -40,9 +42,8 @@ func (p *parser) reject(err error, inBlock bool) bool {
 	return p.yield(triple.Triple{}, &Reject{SyntaxError: syntax, Text: p.takeText()})
 }
 
-// skipStatement moves pos behind the statement that could not be parsed, by the
-// rule in the package's text. It always moves, except before the '}' of the
-// block that the statement stands in and at the end.
+// skipStatement moves pos after the statement that could not be parsed, by the rule in the package
+// comment. It always moves, except at the '}' of the statement's block and at the end.
 func (p *parser) skipStatement(inBlock bool) {
 	s := skipper{parser: p, in: p.inside, inBlock: inBlock}
 	p.inside, p.tooLong, p.closed = outside, false, false
@@ -50,7 +51,7 @@ func (p *parser) skipStatement(inBlock bool) {
 		s.in, s.dotEndsLine = outside, true
 	}
 	for !s.done && p.peek(0) >= 0 {
-		// Letters, digits, '_', '-' and what is above ASCII mean nothing here.
+		// Skip letters, digits, '_', '-' and bytes above ASCII, because they have no meaning here.
 		for p.pos < len(p.buf) && ascii[p.buf[p.pos]]&(cName|cHigh) != 0 {
 			p.pos++
 			s.last = 'x'
@@ -71,14 +72,15 @@ type skipper struct {
 	*parser
 	in          enclosure
 	inBlock     bool
-	dotEndsLine bool // only a '.' at a line's end ends the statement
+	dotEndsLine bool // only a '.' at the end of a line ends the statement
 	braces      int  // open ones
-	last        int  // the last byte of the line that is not blank
+	last        int  // last byte of the line that is not blank
 	done        bool
 }
 
-// skipOutside consumes the byte at pos, or the comment.
+// skipOutside consumes the byte at pos, or a whole comment.
 func (s *skipper) skipOutside() {
+	// 1. Enter an enclosure: three quotes start a long string.
 	c := s.peek(0)
 	switch {
 	case c == '#':
@@ -95,6 +97,7 @@ func (s *skipper) skipOutside() {
 			s.in += long
 			s.pos += 2
 		}
+	// 2. A '.' or '}' may end the statement, but only outside of nested braces.
 	case c == '.':
 		s.done = s.braces == 0 && s.endsStatement()
 	case s.opts.TriG && c == '{':
@@ -126,7 +129,7 @@ func (s *skipper) endsStatement() bool {
 	return c < 0 || c == '#' || c == '}' && s.inBlock || ascii[c]&cSpace != 0
 }
 
-// skipEnclosed consumes a byte of an IRI or a string, or what ends it.
+// skipEnclosed consumes a byte of an IRI or a string, or its end.
 func (s *skipper) skipEnclosed() {
 	c := s.peek(0)
 	switch {

@@ -1,3 +1,5 @@
+// Tests of parsing after a malformed statement.
+
 package turtle
 
 import (

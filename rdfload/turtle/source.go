@@ -1,3 +1,5 @@
+// The parser's window on the document.
+
 package turtle
 
 import (
@@ -7,40 +9,39 @@ import (
 
 const (
 	firstBuffer = 128 << 10
-	// keepBuffer is the buffer size that a long token may leave behind.
+	// keepBuffer is the largest buffer that may stay after a long token.
 	keepBuffer = 1 << 20
 	// maxRejectText bounds the raw text of a rejected statement.
 	maxRejectText = 64 << 10
 )
 
-// source is the window on the document that the parser reads through.
+// source is the parser's window on the document.
 //
-// Invariant: 0 <= told <= pos <= len(buf) where no error is being reported, and
-// here is the place of buf[told].
+// Invariant: if no error is being reported, 0 <= told <= pos <= len(buf), and here is the place of
+// buf[told].
 type source struct {
 	r   io.Reader
 	buf []byte
 	pos int // buf[pos:] is not parsed yet
 
 	limit   int   // most bytes that buf may hold
-	eof     bool  // r has nothing more to give
-	err     error // why, where it was not the document's end
-	tooLong bool  // fill failed for the limit
+	eof     bool  // r has no more bytes
+	err     error // the reason, unless it is the document's end
+	tooLong bool  // fill has failed because of the limit
 
 	told int
 	here place
 
-	// The raw text of the statement at hand, kept where keep is set: text and
-	// buf[start:pos].
+	// The raw text of the current statement, if keep is set: text and buf[start:pos].
 	keep  bool
 	start int
 	text  []byte
 }
 
-// fill reads more bytes behind buf, keeping buf[pos:], and moves pos to 0. It
-// returns false where there are none: at the end, after a read error, or where
-// the limit is met.
+// fill reads more bytes to the end of buf. It keeps buf[pos:], and moves pos to 0. It returns false
+// if there are none: at the end, after a read error, or if buf has reached the limit.
 func (s *source) fill() bool {
+	// 1. Make room: drop the parsed bytes, and grow if the buffer is still full.
 	if s.eof {
 		return false
 	}
@@ -54,6 +55,7 @@ func (s *source) fill() bool {
 		copy(grown, s.buf)
 		s.buf = grown
 	}
+	// 2. Read. A reader may return no bytes without an error, but not forever.
 	for range 100 {
 		n, err := s.r.Read(s.buf[len(s.buf):cap(s.buf)])
 		if n < 0 || n > cap(s.buf)-len(s.buf) {
@@ -77,7 +79,7 @@ func (s *source) fill() bool {
 	return false
 }
 
-// discard drops buf[:pos].
+// discard drops buf[:pos]. Text and place must be taken from these bytes first.
 func (s *source) discard() {
 	if s.pos == 0 {
 		return
@@ -95,7 +97,7 @@ func (s *source) discard() {
 	s.pos, s.told = 0, 0
 }
 
-// need makes buf[pos:] at least n bytes long; false where the input ends first.
+// need fills buf until buf[pos:] has at least n bytes. It returns false if the input ends first.
 func (s *source) need(n int) bool {
 	for len(s.buf)-s.pos < n {
 		if !s.fill() {
@@ -105,7 +107,7 @@ func (s *source) need(n int) bool {
 	return true
 }
 
-// peek returns the byte n behind pos, -1 where the input ends before it.
+// peek returns the byte at n bytes after pos, or -1 if the input ends before it.
 func (s *source) peek(n int) int {
 	if s.pos+n < len(s.buf) || s.need(n+1) {
 		return int(s.buf[s.pos+n])
@@ -113,7 +115,7 @@ func (s *source) peek(n int) int {
 	return -1
 }
 
-// tell returns the place of buf[at], where told <= at <= len(buf).
+// tell returns the place of buf[at]; told <= at <= len(buf) must hold.
 func (s *source) tell(at int) place {
 	if at > s.told {
 		s.here.advance(s.buf[s.told:at])
@@ -122,19 +124,19 @@ func (s *source) tell(at int) place {
 	return s.here
 }
 
-// keepText takes buf[start:end] into text, as far as text has room.
+// keepText appends buf[start:end] to text, up to the limit of text.
 func (s *source) keepText(end int) {
 	if room := maxRejectText - len(s.text); s.start < end && room > 0 {
 		s.text = append(s.text, s.buf[s.start:min(end, s.start+room)]...)
 	}
 }
 
-// beginText lets the kept text begin at pos.
+// beginText starts the kept text at pos.
 func (s *source) beginText() {
 	s.start, s.text = s.pos, s.text[:0]
 }
 
-// takeText returns the text from beginText to pos, its first 64 KiB.
+// takeText returns the text from beginText to pos, at most its first 64 KiB.
 func (s *source) takeText() string {
 	s.keepText(s.pos)
 	text := string(s.text)

@@ -1,3 +1,5 @@
+// Directives and statements.
+
 package turtle
 
 import (
@@ -7,9 +9,10 @@ import (
 	"github.com/trefoildb/trefoil/triple/iri"
 )
 
-// statement parses what starts with the byte c at pos: a directive, or triples
-// with their '.', or in TriG a graph block.
+// statement parses a directive, triples with their '.', or in TriG a graph block. It starts with
+// the byte c at pos.
 func (p *parser) statement(c int) error {
+	// 1. A directive or a keyword of TriG. A word before ':' is a prefix, and no keyword.
 	switch c {
 	case '@':
 		return p.atDirective()
@@ -34,6 +37,7 @@ func (p *parser) statement(c int) error {
 			return p.block(triple.Term{})
 		}
 	}
+	// 2. Triples; in TriG their subject may be the name of a graph.
 	if p.opts.TriG {
 		return p.triplesOrGraph(c)
 	}
@@ -44,8 +48,8 @@ func (p *parser) statement(c int) error {
 	return p.restOfTriples(subject, alone)
 }
 
-// restOfTriples parses what follows a subject at the top level. A subject that
-// stands alone may do without predicates.
+// restOfTriples parses the rest of a statement after its subject at the top level. If alone is
+// true, the predicates may be missing.
 func (p *parser) restOfTriples(subject triple.Term, alone bool) error {
 	if !alone || p.next() != '.' {
 		if err := p.predicateObjects(subject); err != nil {
@@ -87,8 +91,9 @@ func (p *parser) atDirective() error {
 	return p.dot("'.'")
 }
 
-// prefixDirective parses what follows the word prefix.
+// prefixDirective parses the rest of a directive after the word prefix.
 func (p *parser) prefixDirective() error {
+	// 1. Read the name.
 	p.next()
 	n, err := p.prefixLen()
 	if err != nil {
@@ -99,11 +104,12 @@ func (p *parser) prefixDirective() error {
 	}
 	name := string(p.buf[p.pos : p.pos+n])
 	p.pos += n + 1
-	// Should the rest be malformed, the name must not keep its earlier meaning.
+	// 2. Forget its earlier meaning, because the name must not keep it if the rest is malformed.
 	p.forgetPrefix(name)
 	if p.next() != '<' {
 		return p.expected("an IRI in <>")
 	}
+	// 3. Read the IRI. All prefixes together are limited.
 	namespace, err := p.iriRef(false)
 	if err != nil {
 		return err
@@ -122,7 +128,8 @@ func (p *parser) forgetPrefix(name string) {
 	}
 }
 
-// baseDirective parses what follows the word base.
+// baseDirective parses the rest of a directive after the word base. If it fails, relative IRIs are
+// errors from then on.
 func (p *parser) baseDirective() error {
 	old, lost := p.base, p.baseLost
 	p.base, p.baseLost = iri.Base{}, true
@@ -137,7 +144,7 @@ func (p *parser) baseDirective() error {
 			p.base, p.baseLost = base, false
 			return nil
 		}
-		err = p.fail(0, "%v", err) // the IRI is longer than a term, say
+		err = p.fail(0, "%v", err) // because the IRI is too long for a term, for example
 	}
 	p.base, p.baseLost = iri.Base{}, true
 	return err
@@ -146,6 +153,7 @@ func (p *parser) baseDirective() error {
 // predicateObjects parses predicateObjectList: verb objectList (';' ...)*.
 func (p *parser) predicateObjects(subject triple.Term) error {
 	for {
+		// 1. A verb and its objects.
 		verb, err := p.verb()
 		if err != nil {
 			return err
@@ -163,6 +171,7 @@ func (p *parser) predicateObjects(subject triple.Term) error {
 			}
 			p.pos++
 		}
+		// 2. Empty ';' are allowed, also before the end.
 		if p.next() != ';' {
 			return nil
 		}

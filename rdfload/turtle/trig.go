@@ -1,8 +1,10 @@
+// Graph blocks of TriG.
+
 package turtle
 
 import "github.com/trefoildb/trefoil/triple"
 
-// graphStatement parses what follows the word GRAPH.
+// graphStatement parses the rest of a statement after the word GRAPH.
 func (p *parser) graphStatement() error {
 	name, err := p.graphName(p.next())
 	if err != nil {
@@ -33,8 +35,8 @@ func (p *parser) anon() (triple.Term, error) {
 	return p.blanks.Anonymous(), nil
 }
 
-// triplesOrGraph parses a statement at the top level of TriG that is neither a
-// directive nor starts with a keyword or '{'.
+// triplesOrGraph parses a statement at the top level of TriG. It must neither be a directive nor
+// start with a keyword or '{'.
 func (p *parser) triplesOrGraph(c int) error {
 	subject, alone, err := p.subject(c)
 	if err != nil {
@@ -46,8 +48,7 @@ func (p *parser) triplesOrGraph(c int) error {
 	return p.restOfTriples(subject, alone)
 }
 
-// block parses a graph's '{' ... '}'. Each of its statements is given out or
-// rejected by itself.
+// block parses a graph's '{' ... '}'. Each of its statements is yielded or rejected by itself.
 func (p *parser) block(graph triple.Term) error {
 	if p.next() != '{' {
 		return p.expected("'{'")
@@ -56,6 +57,7 @@ func (p *parser) block(graph triple.Term) error {
 	p.graph = graph
 	defer func() { p.graph = triple.Term{} }()
 	for {
+		// 1. Each statement has its own text, because it may be rejected alone.
 		c := p.next()
 		p.beginText()
 		switch c {
@@ -65,6 +67,8 @@ func (p *parser) block(graph triple.Term) error {
 		case -1:
 			return p.expected("'}'")
 		}
+		// 2. Yield the statement, or reject it and continue in the block, unless recovery has found
+		// the block's end.
 		err := p.blockStatement(c)
 		if err == nil {
 			if err = p.release(); err != nil {
@@ -84,8 +88,7 @@ func (p *parser) block(graph triple.Term) error {
 	}
 }
 
-// blockStatement parses triples in a block, with their '.' where they have one:
-// before '}' it may be left out.
+// blockStatement parses triples in a block with their '.'. Before '}' the '.' may be missing.
 func (p *parser) blockStatement(c int) error {
 	subject, alone, err := p.subject(c)
 	if err != nil {

@@ -1,3 +1,5 @@
+// The writer of Turtle and TriG.
+
 package turtle
 
 import (
@@ -11,21 +13,20 @@ import (
 	"github.com/trefoildb/trefoil/triple"
 )
 
-// ErrNamedGraph says that a triple of a named graph was given to a writer of
-// Turtle, which has none.
+// ErrNamedGraph means that a triple is in a named graph, but the writer's syntax is Turtle.
 var ErrNamedGraph = errors.New("the syntax has no named graphs; write N-Quads or TriG")
 
-// WriterOptions say how a document is written. The zero value writes Turtle
-// without prefixes.
+// WriterOptions are the options for writing a document. The zero value writes Turtle without
+// prefixes.
 type WriterOptions struct {
 	TriG bool
-	// Prefixes maps prefixes, without ':', to absolute IRIs. All are declared at
-	// the document's start, used or not.
+	// Prefixes maps prefixes, without ':', to absolute IRIs. All are declared at the document's
+	// start, even if they are unused.
 	Prefixes map[string]string
 }
 
-// Validate returns nil where the options can be used. Prefixes are ASCII
-// letters, digits, '_' and '-', and start with a letter, or are empty.
+// Validate returns an error if an option is invalid. A prefix must consist of ASCII letters,
+// digits, '_' and '-', and start with a letter, or be empty.
 func (o WriterOptions) Validate() error {
 	for _, name := range slices.Sorted(maps.Keys(o.Prefixes)) {
 		for i := range len(name) {
@@ -40,10 +41,10 @@ func (o WriterOptions) Validate() error {
 	return nil
 }
 
-// Writer writes Turtle or TriG as a stream, in the order given: statements that
-// follow each other with the same subject, or subject and predicate, are joined
-// by ';' and ','. Nothing but the triple before is remembered. A triple that
-// [triple.Triple.Check] refuses makes a malformed document.
+// Writer writes Turtle or TriG as a stream, in the given order. Consecutive triples are joined by
+// ';' if their subjects are equal, and by ',' if their predicates are equal too. The writer
+// remembers only the last triple. If [triple.Triple.Check] rejects a triple, the document is
+// malformed. Only one goroutine may use a Writer.
 type Writer struct {
 	w       *bufio.Writer
 	opts    WriterOptions
@@ -51,14 +52,14 @@ type Writer struct {
 	lengths []int             // of the namespaces, longest first
 
 	last    triple.Triple
-	open    bool // a statement is not ended
-	inGraph bool // so is a block
+	open    bool // a statement has not ended
+	inGraph bool // a block has not ended
 	line    []byte
 	err     error
 }
 
-// NewWriter returns a writer to w and writes the prefixes. The caller must Close
-// it; an error of w is returned by the next Write or Close.
+// NewWriter returns a writer to w and writes the prefixes. The caller must Close it; if w fails,
+// the next Write or Close returns its error.
 func NewWriter(w io.Writer, opts WriterOptions) (*Writer, error) {
 	if err := opts.Validate(); err != nil {
 		return nil, err
@@ -78,7 +79,7 @@ func NewWriter(w io.Writer, opts WriterOptions) (*Writer, error) {
 	return t, t.flushLine()
 }
 
-// Write writes one triple.
+// Write writes one triple. A triple of a named graph needs TriG, else the error is ErrNamedGraph.
 func (t *Writer) Write(tr triple.Triple) error {
 	if t.err != nil {
 		return t.err
@@ -86,6 +87,7 @@ func (t *Writer) Write(tr triple.Triple) error {
 	if !t.opts.TriG && !tr.Graph.IsZero() {
 		return ErrNamedGraph
 	}
+	// 1. Change the graph: its block must be closed before another opens.
 	if tr.Graph != t.last.Graph {
 		t.endGraph()
 		if !tr.Graph.IsZero() {
@@ -93,6 +95,7 @@ func (t *Writer) Write(tr triple.Triple) error {
 			t.inGraph = true
 		}
 	}
+	// 2. Join the triple to the open statement if it shares its subject.
 	switch {
 	case t.open && tr.Subject == t.last.Subject && tr.Predicate == t.last.Predicate:
 		t.line = append(t.line, " , "...)
@@ -104,6 +107,7 @@ func (t *Writer) Write(tr triple.Triple) error {
 		t.line = append(t.appendTerm(t.line, tr.Subject), ' ')
 		t.line = append(t.appendVerb(t.line, tr.Predicate), ' ')
 	}
+	// 3. Write the object. The statement stays open, because the next triple may continue it.
 	t.line = t.appendTerm(t.line, tr.Object)
 	t.last, t.open = tr, true
 	return t.flushLine()
@@ -154,7 +158,7 @@ func (t *Writer) appendVerb(dst []byte, term triple.Term) []byte {
 	return t.appendTerm(dst, term)
 }
 
-// appendTerm appends the term in its shortest form that is beyond doubt.
+// appendTerm appends the term in its shortest unambiguous form.
 func (t *Writer) appendTerm(dst []byte, term triple.Term) []byte {
 	switch term.Kind() {
 	case triple.IRI:
@@ -171,8 +175,9 @@ func (t *Writer) appendTerm(dst []byte, term triple.Term) []byte {
 	return triple.AppendNT(dst, term)
 }
 
-// appendIRI appends a prefixed name where the longest namespace that fits leaves
-// a local name of ASCII letters, digits, '_' and '-', and the IRI otherwise.
+// appendIRI appends a prefixed name if a namespace fits and the rest is a local name of ASCII
+// letters, digits, '_' and '-'. It prefers the longest such namespace. Otherwise it appends the
+// IRI.
 func (t *Writer) appendIRI(dst []byte, iri string) []byte {
 	for _, n := range t.lengths {
 		if n > len(iri) {
@@ -205,8 +210,9 @@ func hasShortForm(lexical, datatype string) bool {
 	return false
 }
 
-// numberType returns the datatype of a number in Turtle, "" where s is none.
+// numberType returns the datatype of a number in Turtle, or "" if s is not a number.
 func numberType(s string) string {
+	// 1. Sign and digits before the point.
 	if s != "" && (s[0] == '+' || s[0] == '-') {
 		s = s[1:]
 	}
@@ -220,6 +226,7 @@ func numberType(s string) string {
 		fraction = countDigits(s[1:])
 		s = s[1+fraction:]
 	}
+	// 2. The form determines the datatype. A point without digits after it makes no decimal.
 	switch {
 	case s == "" && fraction > 0:
 		return triple.XSDDecimal

@@ -1,3 +1,5 @@
+// Tests of the writer.
+
 package turtle
 
 import (

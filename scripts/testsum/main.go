@@ -88,6 +88,7 @@ func (s *summary) end(e event, output *strings.Builder) {
 	if output != nil {
 		text = output.String()
 	}
+	// The package's event comes after those of its tests.
 	switch {
 	case e.Action == "build-fail":
 		s.failed++

@@ -1,3 +1,5 @@
+// Golden files: texts, their algebra and its simplification.
+
 package algebra_test
 
 import (
@@ -14,10 +16,9 @@ import (
 
 var rewrite = flag.Bool("rewrite", false, "write what the code gives into the golden files")
 
-// TestGolden walks through testdata/*.txt: each has cases parted by a line
-// "====", and each case a query or an update, its algebra and, where they
-// differ, that simplified, parted by lines "----". Prefixes : and e: are
-// declared.
+// TestGolden walks through testdata/*.txt: each has cases parted by a line "====", and each
+// case a query or an update, its algebra and, if they differ, the simplified one, parted by
+// lines "----". Prefixes : and e: are declared.
 func TestGolden(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txt")
 	if err != nil || len(files) == 0 {
@@ -51,7 +52,7 @@ func TestGolden(t *testing.T) {
 
 var testPrefixes = []ast.Prefix{{Name: "", IRI: "x:"}, {Name: "e", IRI: "http://e.example/"}}
 
-// translated returns the algebra of a query or an update, and that simplified.
+// translated returns the algebra of a query or an update, and the simplified one.
 func translated(t *testing.T, text string) string {
 	t.Helper()
 	var bodies []algebra.Body

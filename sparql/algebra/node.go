@@ -1,3 +1,5 @@
+// The operators of the algebra.
+
 package algebra
 
 import (
@@ -14,7 +16,7 @@ import (
 // *ast.Aggregate is among them but in a Group's Aggregates.
 type Node interface{ node() }
 
-// VarOrTerm is a place in a pattern: a variable where Slot is not negative, and
+// VarOrTerm is a place in a pattern: a variable if Slot is not negative, and
 // otherwise a term. In a pattern the term is no blank node.
 type VarOrTerm struct {
 	Slot int
@@ -24,7 +26,7 @@ type VarOrTerm struct {
 // IsVar reports whether v is a variable.
 func (v VarOrTerm) IsVar() bool { return v.Slot >= 0 }
 
-// Unit is one solution that binds nothing: the identity of Join.
+// Unit is one solution without bindings: the identity of Join.
 type Unit struct{}
 
 // TriplePattern is a triple pattern.
@@ -33,8 +35,7 @@ type TriplePattern struct {
 	Pos                        ast.Pos
 }
 
-// BGP is a basic graph pattern. Its blank nodes have become variables that no
-// one else knows.
+// BGP is a basic graph pattern. Its blank nodes have become variables of its own.
 type BGP struct {
 	Patterns []TriplePattern
 }
@@ -49,49 +50,47 @@ type Path struct {
 	Pos     ast.Pos
 }
 
-// Join is the join of all its arguments; of none it is a Unit. It does not
-// matter in which order.
+// Join is the join of all its arguments in any order; without arguments it is a Unit.
 type Join struct {
 	Args []Node
 }
 
-// LeftJoin is Left, each solution with those compatible ones of Right for which
-// all conditions hold, or by itself where there are none. A condition sees the
-// variables of both sides.
+// LeftJoin joins each solution of Left with the compatible ones of Right if all conditions
+// hold, and keeps it alone if there are none. A condition sees the variables of both sides.
 type LeftJoin struct {
 	Left, Right Node
 	Conds       []ast.Expr
 }
 
-// Filter is the solutions for which all conditions hold: whose effective boolean
-// value is true, which an error is not.
+// Filter keeps a solution if all conditions hold: their effective boolean values must be true.
+// An error is not true.
 type Filter struct {
 	Input Node
 	Conds []ast.Expr
 }
 
-// Union is the solutions of all arguments, of which there is at least one.
+// Union is the solutions of all arguments. There must be at least one.
 type Union struct {
 	Args []Node
 }
 
 // Graph is Input over the graph of a name; over every named graph, with the
-// variable bound to its name, where Name is a variable.
+// variable bound to its name, if Name is a variable.
 type Graph struct {
 	Name  VarOrTerm
 	Input Node
 }
 
-// Extend binds a variable, which Input never binds, to the value of an
-// expression, or leaves it unbound where that is an error.
+// Extend binds a variable to the value of an expression, or leaves it unbound if the value is
+// an error. Input must never bind the variable.
 type Extend struct {
 	Input Node
 	Slot  int
 	Expr  ast.Expr
 }
 
-// Minus is the solutions of Left without those that are compatible with one of
-// Right and share a bound variable with it.
+// Minus drops a solution of Left if it is compatible with one of Right and shares a bound
+// variable with it.
 type Minus struct {
 	Left, Right Node
 }
@@ -102,8 +101,8 @@ type Table struct {
 	Rows  [][]triple.Term
 }
 
-// Service is a pattern for another endpoint. Group is what to ask for, and
-// Columns are its variables.
+// Service is a pattern for another endpoint. Group is the requested pattern, and Columns are
+// its variables.
 type Service struct {
 	Silent  bool
 	Name    VarOrTerm
@@ -118,20 +117,19 @@ type Column struct {
 	Slot int
 }
 
-// Group is one solution for each group of solutions with equal keys, which binds
-// the keys and the aggregates, and nothing else. A key whose expression is an
-// error is unbound. Without keys all solutions are one group, even where there
-// are none.
+// Group is one solution for each group of solutions with equal keys. It binds the keys and the
+// aggregates, and nothing else. If a key's expression is an error, the key is unbound. Without
+// keys all solutions are one group, even if there are none.
 //
-// It is Group, AggregateJoin and Aggregation of section 18.5 in one. A variable
-// that stands outside of aggregates and is no key has become SAMPLE of it.
+// It is Group, AggregateJoin and Aggregation of section 18.5 in one. If a variable stands
+// outside of aggregates and is no key, it has become SAMPLE of it.
 type Group struct {
 	Input      Node
 	Keys       []GroupKey
 	Aggregates []Aggregate
 }
 
-// GroupKey is a key of a Group. Where the key is a variable alone, Slot is its own.
+// GroupKey is a key of a Group. If the key is a variable alone, Slot is its own.
 type GroupKey struct {
 	Expr ast.Expr
 	Slot int
@@ -190,6 +188,7 @@ func (*Slice) node()    {}
 // Inputs returns the operators whose solutions n works on, in a new slice.
 func Inputs(n Node) []Node {
 	switch n := n.(type) {
+	// A copy, because the caller may change the result.
 	case *Join:
 		return append([]Node(nil), n.Args...)
 	case *Union:
@@ -220,8 +219,8 @@ func Inputs(n Node) []Node {
 	return nil
 }
 
-// Exprs returns the expressions of n itself, in a new slice: conditions, keys,
-// aggregates and what Extend binds.
+// Exprs returns the expressions of n itself, in a new slice: conditions, keys, aggregates and
+// the value of Extend.
 func Exprs(n Node) []ast.Expr {
 	var exprs []ast.Expr
 	switch n := n.(type) {

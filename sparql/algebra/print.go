@@ -1,3 +1,5 @@
+// The text of an algebra, one operator a line.
+
 package algebra
 
 import (
@@ -25,6 +27,8 @@ func (b *Body) String() string {
 // Line returns an operator in one line, without its operands. A BGP's patterns
 // are parted by " . ".
 func (s *Scope) Line(n Node) string {
+	// 1. Patterns and leaves. Operands must not be a part of the line, because they have lines
+	// of their own; only a BGP's patterns are.
 	switch n := n.(type) {
 	case *Unit:
 		return "unit"
@@ -62,6 +66,7 @@ func (s *Scope) Line(n Node) string {
 			line += " ?" + column.Name
 		}
 		return line
+	// 2. Grouping and the modifiers of solutions, in the order of section 18.2.
 	case *Group:
 		return s.groupLine(n)
 	case *OrderBy:
@@ -156,6 +161,7 @@ func (p *treePrinter) line(format string, args ...any) {
 
 func (p *treePrinter) node(n Node) {
 	inputs := Inputs(n)
+	// 1. The operator. Patterns and rows get lines of their own, because there may be many.
 	switch n := n.(type) {
 	case *BGP:
 		p.line("bgp")
@@ -184,6 +190,7 @@ func (p *treePrinter) node(n Node) {
 		p.line("%s", p.scope.Line(n))
 	}
 	p.depth++
+	// 2. Its inputs, one level deeper.
 	for _, input := range inputs {
 		p.node(input)
 	}

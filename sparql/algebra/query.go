@@ -1,14 +1,16 @@
+// A translated query: its form, its body and its columns.
+
 package algebra
 
 import "github.com/trefoildb/trefoil/sparql/ast"
 
-// Body is a tree and what its expressions refer to.
+// Body is a tree with the patterns of its EXISTS expressions.
 type Body struct {
 	Root  Node
 	Scope *Scope
-	// Exists are the patterns of EXISTS and NOT EXISTS, by [ast.Exists].Index. A
-	// pattern shares the slots of where it stands: evaluating it for a solution
-	// means with the solution's variables replaced by their terms (section 18.6).
+	// Exists are the patterns of EXISTS and NOT EXISTS, by [ast.Exists].Index. A pattern shares
+	// slots with its surroundings. To evaluate it for a solution, the solution's variables must
+	// be replaced by their terms (section 18.6).
 	Exists []Node
 }
 
@@ -16,8 +18,8 @@ type Body struct {
 type Query struct {
 	Body
 	Form ast.Form
-	// Columns are the variables that a SELECT gives, each once, and those that a
-	// DESCRIBE describes.
+	// Columns are the variables of a SELECT's result, each once, or the described ones of a
+	// DESCRIBE.
 	Columns  []Column
 	Template []TemplateTriple // of CONSTRUCT
 	Describe []VarOrTerm      // the IRIs of DESCRIBE; its variables are Columns
@@ -27,7 +29,7 @@ type Query struct {
 // TemplateTriple is a triple of a template. Its blank nodes are new ones for each
 // solution, the same for one label.
 type TemplateTriple struct {
-	// Graph is only an update's; the zero term is the default graph, or that of WITH.
+	// Graph is only an update's; the zero term is the default graph, or the one of WITH.
 	Graph                      VarOrTerm
 	Subject, Predicate, Object VarOrTerm
 }
@@ -40,9 +42,9 @@ type Modify struct {
 	Using          []ast.DatasetClause
 }
 
-// Translate translates a query (section 18.2). The tree of a SELECT ends in its
-// projection, DISTINCT and slice; that of an ASK, CONSTRUCT or DESCRIBE has no
-// projection. The query stays as it is.
+// Translate translates a query (section 18.2). The tree of a SELECT ends in its projection,
+// DISTINCT and slice; the tree of an ASK, CONSTRUCT or DESCRIBE has no projection. The query
+// stays as it is.
 func Translate(q *ast.Query) *Query {
 	t := &translator{scope: &Scope{}, frame: frame{}}
 	out := &Query{Form: q.Form, Dataset: q.Dataset}
@@ -76,8 +78,8 @@ func TranslateModify(m *ast.Modify) *Modify {
 	root := t.group(m.Where)
 	for _, q := range m.Delete {
 		one := t.template(q.Graph, q.TriplePattern)
-		// In DELETE WHERE it is the pattern itself: what that found is deleted, in
-		// whatever case its language tag is.
+		// In DELETE WHERE the template is the pattern itself, so a match must be deleted in any
+		// case of its language tag.
 		if slot, ok := t.tagged[q.Object]; ok {
 			one.Object = VarOrTerm{Slot: slot}
 		}

@@ -1,3 +1,5 @@
+// The numbers of variables, and the names for them.
+
 package algebra
 
 import (
@@ -5,10 +7,9 @@ import (
 	"strconv"
 )
 
-// Scope numbers the variables of one query or update: its slots are 0 to Len()-1.
-// Every slot has a name of its own: that of the variable where it is free, and
-// otherwise one with a dot, which no variable of SPARQL has; that of a blank
-// node begins with "_:".
+// Scope numbers the variables of one query or update: its slots are 0 to Len()-1. Every slot
+// has a name of its own: that of the variable if it is free, and otherwise one with a dot,
+// because no variable of SPARQL has one; the name of a blank node begins with "_:".
 type Scope struct {
 	names []string
 	taken map[string]int // how often a name was asked for
@@ -68,7 +69,7 @@ func (s *Set) AddAll(other Set) {
 	}
 }
 
-// Intersect returns a new set of the slots that are in both.
+// Intersect returns a new set of the slots in both.
 func (s Set) Intersect(other Set) Set {
 	both := make(Set, min(len(s), len(other)))
 	for i := range both {

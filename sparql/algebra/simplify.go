@@ -1,8 +1,10 @@
+// Rewriting rules. They keep the solutions and help the planner.
+
 package algebra
 
 import "github.com/trefoildb/trefoil/sparql/ast"
 
-// Simplify returns a tree that means the same as n, with fewer operators:
+// Simplify returns a tree of the same meaning as n, with fewer operators:
 //
 //	Join(..., Unit, ...)              without the Unit
 //	Join(..., Join(a, b), ...)        Join(..., a, b, ...)
@@ -15,9 +17,11 @@ import "github.com/trefoildb/trefoil/sparql/ast"
 //	LeftJoin(P, Unit)                 P, without conditions
 //	Minus(P, Unit)                    P
 //
-// A condition and a join's side are never moved over an operator: that is for
-// the planner, which knows the variables. n stays as it is.
+// A condition or a join's side never moves over an operator, because only the planner has the
+// variables. n stays as it is.
 func Simplify(n Node) Node {
+	// Nodes are made anew, because others may share them. A rule must keep the solutions and how
+	// often each comes.
 	switch n := n.(type) {
 	case *BGP:
 		if len(n.Patterns) == 0 {
@@ -36,12 +40,14 @@ func Simplify(n Node) Node {
 	case *LeftJoin:
 		left, right := Simplify(n.Left), Simplify(n.Right)
 		conds := SplitConds(n.Conds)
+		// An empty OPTIONAL adds nothing.
 		if isUnit(right) && len(conds) == 0 {
 			return left
 		}
 		return &LeftJoin{left, right, conds}
 	case *Minus:
 		left, right := Simplify(n.Left), Simplify(n.Right)
+		// MINUS of a solution without variables removes nothing.
 		if isUnit(right) {
 			return left
 		}
@@ -82,7 +88,9 @@ func isUnit(n Node) bool {
 
 func simplifyJoin(j *Join) Node {
 	var args []Node
-	var merged *BGP // the last of args where it is one made here, which may grow
+	var merged *BGP // the last of args if it was made here and may grow
+	// 1. Neighbouring basic graph patterns become one. A pattern of the input is not changed,
+	// because the tree may be shared.
 	add := func(n Node) {
 		bgp, ok := n.(*BGP)
 		if !ok || len(args) == 0 {
@@ -100,6 +108,7 @@ func simplifyJoin(j *Join) Node {
 		}
 		merged.Patterns = append(merged.Patterns, bgp.Patterns...)
 	}
+	// 2. Units are left out, and joins in joins are one.
 	for _, arg := range j.Args {
 		switch arg := Simplify(arg).(type) {
 		case *Unit:
@@ -111,6 +120,7 @@ func simplifyJoin(j *Join) Node {
 			add(arg)
 		}
 	}
+	// 3. A join of one argument is the argument.
 	switch len(args) {
 	case 0:
 		return &Unit{}
@@ -149,9 +159,8 @@ func simplifyFilter(f *Filter) Node {
 	return &Filter{input, conds}
 }
 
-// SplitConds returns conditions that all hold exactly where all of conds do,
-// with every && at their top split: it is true exactly where both operands are,
-// errors or not.
+// SplitConds splits every && at the top of conds. The results all hold if and only if all of
+// conds do, because && is true only if both operands are, errors or not.
 func SplitConds(conds []ast.Expr) []ast.Expr {
 	var out []ast.Expr
 	for _, cond := range conds {

@@ -1,3 +1,5 @@
+// Translation of group graph patterns (section 18.2.2).
+
 package algebra
 
 import (
@@ -5,19 +7,18 @@ import (
 	"github.com/trefoildb/trefoil/triple"
 )
 
-// translator translates one query or update. Its frame is that of the query, or
-// of the subquery, that is being translated.
+// translator translates one query or update. Its frame belongs to the current query or
+// subquery.
 type translator struct {
 	scope  *Scope
 	frame  frame
 	exists []Node
-	// tagged has the slots of literals with language tags in patterns, by where they
-	// stand in the text: see anyCase.
+	// tagged has the slots of literals with language tags in patterns, by their place in the
+	// text: see anyCase.
 	tagged map[ast.Node]int
 }
 
-// frame maps the names that one level of a query sees to slots. Blank nodes are
-// in it by "_:label".
+// frame maps the names of one level of a query to slots. Blank nodes are in it by "_:label".
 type frame map[string]int
 
 // slot returns the slot of a variable.
@@ -50,12 +51,13 @@ func (t *translator) group(g *ast.Group) Node {
 	return pattern
 }
 
-// groupParts translates a group to its pattern and its filters, which apply to
-// the whole of it.
+// groupParts translates a group to its pattern and its filters. Filters apply to the whole
+// group.
 func (t *translator) groupParts(g *ast.Group) (Node, []ast.Expr) {
 	var filters []ast.Expr
 	var pattern Node = &Unit{}
 	var triples block
+	// 1. flush ends the current basic graph pattern and joins it to the pattern so far.
 	flush := func() {
 		for _, part := range triples.parts {
 			pattern = join(pattern, part)
@@ -93,7 +95,7 @@ func (t *translator) groupParts(g *ast.Group) (Node, []ast.Expr) {
 	return pattern, filters
 }
 
-// join puts right to a join that left is, or makes one. The translation makes
+// join adds right to left if left is a join, or else makes one. The translation makes
 // Join(Join(a, b), c) of a group in one node so.
 func join(left, right Node) Node {
 	if j, ok := left.(*Join); ok {
@@ -103,7 +105,7 @@ func join(left, right Node) Node {
 	return &Join{[]Node{left, right}}
 }
 
-// element translates an element that is joined with those before it.
+// element translates an element joined with those before it.
 func (t *translator) element(pattern ast.Pattern) Node {
 	switch e := pattern.(type) {
 	case *ast.Group:
@@ -146,8 +148,8 @@ func (t *translator) service(e *ast.Service) Node {
 	return s
 }
 
-// subquery translates a subquery, in a frame of its own: what it projects is the
-// outer variable of the name, all else is its own.
+// subquery translates a subquery in its own frame. If it projects a variable, that is the outer
+// one of the same name; all others are its own.
 func (t *translator) subquery(q *ast.Query) Node {
 	inner := frame{}
 	for _, name := range q.Projected() {

@@ -1,3 +1,5 @@
+// Translation of expressions: EXISTS and aggregates get numbers.
+
 package algebra
 
 import "github.com/trefoildb/trefoil/sparql/ast"
@@ -8,12 +10,13 @@ func (t *translator) expr(e ast.Expr) ast.Expr {
 	return t.rewrite(e, func(ast.Expr) ast.Expr { return nil })
 }
 
-// rewrite is expr, but that replace is asked for every expression, from above,
-// what to put in its place; nil is nothing.
+// rewrite is expr, but it first calls replace for every expression, from above. If replace
+// returns an expression, it takes the place of the original.
 func (t *translator) rewrite(e ast.Expr, replace func(ast.Expr) ast.Expr) ast.Expr {
 	if other := replace(e); other != nil {
 		return other
 	}
+	// 1. Copy the rest, because a query may be translated more than once and must not change.
 	all := func(list []ast.Expr) []ast.Expr {
 		out := make([]ast.Expr, len(list))
 		for i, x := range list {
@@ -21,6 +24,7 @@ func (t *translator) rewrite(e ast.Expr, replace func(ast.Expr) ast.Expr) ast.Ex
 		}
 		return out
 	}
+	// 2. Variables get slots, and patterns of EXISTS get numbers.
 	switch e := e.(type) {
 	case *ast.Var:
 		slot := t.slot(e.Name)

@@ -1,3 +1,5 @@
+// Translation of property paths (section 18.2.2.4).
+
 package algebra
 
 import (
@@ -5,11 +7,11 @@ import (
 	"github.com/trefoildb/trefoil/triple"
 )
 
-// block collects the triple patterns of a basic graph pattern, and what paths
-// among them become.
+// block collects the triple patterns of a basic graph pattern, and the nodes of paths among
+// them.
 type block struct {
 	parts []Node
-	// tags are conditions that literals with language tags have become.
+	// tags are conditions made of literals with language tags.
 	tags []ast.Expr
 }
 
@@ -37,9 +39,8 @@ func (t *translator) triple(b *block, p ast.TriplePattern) {
 	t.path(b, subject, p.Path, object)
 }
 
-// anyCase returns a variable that stands for a literal in a pattern, however the
-// letters of its language tag are written: tags are equal in any case (RDF 1.1
-// Concepts, section 3.3), and are stored as they were written.
+// anyCase replaces a literal in a pattern by a variable, so its language tag matches in any
+// case. Tags are equal in any case (RDF 1.1 Concepts, section 3.3), but are stored as written.
 func (t *translator) anyCase(b *block, literal ast.Node) VarOrTerm {
 	v := &ast.Var{Pos: literal.Pos, Name: ".tagged", Slot: t.scope.add(".tagged")}
 	b.tags = append(b.tags, &ast.Binary{Pos: literal.Pos, Op: ast.OpEqual, Left: v, Right: &ast.Constant{Pos: literal.Pos, Term: literal.Term}})
@@ -53,7 +54,7 @@ func (t *translator) anyCase(b *block, literal ast.Node) VarOrTerm {
 }
 
 // path translates a path pattern (section 18.2.2.4), and goes one step further
-// than it where the evaluation (section 18.4) is a union: alternatives, and
+// than it if the evaluation (section 18.4) is a union: alternatives, and
 // negated sets of both directions.
 func (t *translator) path(b *block, subject VarOrTerm, path ast.Path, object VarOrTerm) {
 	switch path := path.(type) {
@@ -62,6 +63,7 @@ func (t *translator) path(b *block, subject VarOrTerm, path ast.Path, object Var
 		b.add(TriplePattern{subject, predicate, object, path.Pos})
 	case *ast.PathInverse:
 		t.path(b, object, path.Arg, subject)
+	// A sequence has a fresh variable at each step. Nothing projects it.
 	case *ast.PathSequence:
 		for i, part := range path.Parts {
 			next := object
@@ -79,6 +81,7 @@ func (t *translator) path(b *block, subject VarOrTerm, path ast.Path, object Var
 		b.parts = append(b.parts, u)
 	case *ast.PathNegated:
 		b.parts = append(b.parts, negated(subject, path, object))
+	// Only repeated paths stay paths, because their pairs must come once.
 	case *ast.PathRepeat:
 		b.parts = append(b.parts, &Path{subject, path, object, path.Pos})
 	}

@@ -1,3 +1,5 @@
+// Translation of groups and solution modifiers (section 18.2.4).
+
 package algebra
 
 import (
@@ -7,6 +9,8 @@ import (
 // query translates a query or subquery in the translator's frame: its pattern,
 // grouping and modifiers (sections 18.2.2, 18.2.4 and 18.2.5).
 func (t *translator) query(q *ast.Query) Node {
+	// 1. The pattern, then the group. Expressions behind the group must be translated by
+	// grouping, because a group binds only keys and aggregates.
 	var n Node = &Unit{}
 	if q.Where != nil {
 		n = t.group(q.Where)
@@ -24,8 +28,8 @@ func (t *translator) query(q *ast.Query) Node {
 			}
 		}
 	}
-	// HAVING comes before SELECT's expressions but where it names one of them: the
-	// specification leaves such a variable unbound, to nobody's use.
+	// 2. HAVING comes before SELECT's expressions unless it names one of them, because the
+	// specification would leave such a variable unbound and useless.
 	early := t.namesAlias(q)
 	if early {
 		extends()
@@ -38,6 +42,8 @@ func (t *translator) query(q *ast.Query) Node {
 		n = &Filter{n, conds}
 	}
 	if q.Values != nil {
+		// The VALUES clause is joined behind HAVING. Its variables are known from here on, so
+		// they must not become SAMPLE.
 		table := t.table(q.Values)
 		for _, slot := range table.Slots {
 			grouping.known.Add(slot)
@@ -47,6 +53,8 @@ func (t *translator) query(q *ast.Query) Node {
 	if !early {
 		extends()
 	}
+	// 3. The modifiers, in the order of section 18.2.5. ORDER BY must come before the
+	// projection, because a key may be a variable outside of it.
 	if len(q.OrderBy) > 0 {
 		order := &OrderBy{Input: n}
 		for _, key := range q.OrderBy {
@@ -73,7 +81,7 @@ func (t *translator) query(q *ast.Query) Node {
 	return n
 }
 
-// namesAlias reports whether HAVING has a variable that SELECT makes.
+// namesAlias reports whether HAVING has a variable of SELECT's expressions.
 func (t *translator) namesAlias(q *ast.Query) bool {
 	if len(q.Having) == 0 {
 		return false
@@ -95,12 +103,12 @@ func (t *translator) namesAlias(q *ast.Query) bool {
 	return false
 }
 
-// grouping translates the expressions of a query that may group: those behind
-// GROUP BY. The zero group is of one that does not.
+// grouping translates the expressions behind GROUP BY. If the query does not group, its group
+// is nil.
 type grouping struct {
 	*translator
 	group *Group
-	known Set                 // what the group binds, and SELECT's expressions
+	known Set                 // the variables of the group and of SELECT's expressions
 	made  map[string]ast.Expr // aggregates by their text
 }
 
@@ -127,9 +135,8 @@ func (g *grouping) begin(q *ast.Query, n Node) Node {
 	return g.group
 }
 
-// expr translates an expression behind the group: an aggregate becomes the
-// variable of its value, and so does SAMPLE of a variable that the group does
-// not bind (section 18.2.4.1).
+// expr translates an expression behind the group: an aggregate becomes the variable of its
+// value, and so does SAMPLE of a variable if the group does not bind it (section 18.2.4.1).
 func (g *grouping) expr(e ast.Expr) ast.Expr {
 	if g.group == nil {
 		return g.translator.expr(e)

@@ -1,13 +1,16 @@
+// The variables of a node, and sets of variables.
+
 package algebra
 
 import "github.com/trefoildb/trefoil/sparql/ast"
 
-// Vars returns the variables that every solution of n binds, and those that some
-// solution may bind. Invariant: certain is a part of possible.
+// Vars returns two sets of variables of n: every solution binds the certain ones, and some
+// solution may bind the possible ones. Invariant: certain is a part of possible.
 //
-// A filter on a variable can move to where the variable is certain; two operands
-// of a join can be hashed on what is certain in both.
+// A filter may move to a node if its variable is certain there. Two operands of a join may be
+// hashed on a variable if it is certain in both.
 func Vars(n Node) (certain, possible Set) {
+	// Sets of inputs are shared, and must be copied before they change.
 	switch n := n.(type) {
 	case *BGP:
 		for _, p := range n.Patterns {
@@ -26,10 +29,12 @@ func Vars(n Node) (certain, possible Set) {
 			certain = union(certain, c)
 			possible = union(possible, p)
 		}
+	// The right side may have no match, so its variables are only possible.
 	case *LeftJoin:
 		certain, possible = Vars(n.Left)
 		_, right := Vars(n.Right)
 		possible = union(possible, right)
+	// A variable of a union is certain only if it is certain in every argument.
 	case *Union:
 		for i, arg := range n.Args {
 			c, p := Vars(arg)
@@ -45,6 +50,7 @@ func Vars(n Node) (certain, possible Set) {
 		certain, possible = union(certain, nil), union(possible, nil)
 		n.Name.addTo(&certain)
 		n.Name.addTo(&possible)
+	// If an expression may be an error, its variable may stay unbound.
 	case *Extend:
 		certain, possible = Vars(n.Input)
 		if isCertain(n.Expr, certain) {
@@ -64,6 +70,7 @@ func Vars(n Node) (certain, possible Set) {
 		}
 	case *Group:
 		return n.vars()
+	// Variables outside of a projection may exist outside too, but those are others.
 	case *Project:
 		certain, possible = Vars(n.Input)
 		var projected Set
@@ -137,8 +144,7 @@ func (g *Group) vars() (certain, possible Set) {
 	return certain, possible
 }
 
-// Uses returns the variables that an expression reads, those of its EXISTS
-// patterns too.
+// Uses returns the variables of an expression, with those of its EXISTS patterns.
 func (b *Body) Uses(e ast.Expr) Set {
 	var used Set
 	b.use(e, &used)

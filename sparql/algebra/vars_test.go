@@ -1,3 +1,5 @@
+// Tests of the variables of nodes.
+
 package algebra_test
 
 import (
@@ -120,8 +122,8 @@ func TestUnchanged(t *testing.T) {
 	}
 }
 
-// Long queries are translated, simplified and printed in time that is about
-// linear, and without an overflow of the stack.
+// Long queries must be translated, simplified and printed in about linear time, and without an
+// overflow of the stack.
 func TestLong(t *testing.T) {
 	const n = 10_000
 	for _, text := range []string{

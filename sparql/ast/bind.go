@@ -1,3 +1,5 @@
+// BindVar: a tree with a variable replaced by a term.
+
 package ast
 
 import (
@@ -8,18 +10,18 @@ import (
 	"github.com/trefoildb/trefoil/triple"
 )
 
-// Bind gives variables values, so that a program need not paste texts together: in
-// every group that uses one of the variables, down to the subqueries that select
-// it, the tree gets a VALUES block with its value. The pattern of an EXISTS gets it
-// from the group around. Keys are names without "?".
+// Bind gives variables values, so a program need not paste texts together: if a group uses one
+// of the variables, it gets a VALUES block with the value, down to subqueries if they select
+// the variable. The pattern of an EXISTS gets it from the group around. Keys are names without
+// "?".
 //
-// The tree is changed. An error leaves it as it was: a variable that the query does
-// not use, or assigns by AS; a term that is no IRI or literal.
+// The tree is changed. An error leaves it as it was. Bind fails if the query does not use a
+// variable, or assigns it by AS, or if a term is no IRI or literal.
 func (q *Query) Bind(values map[string]triple.Term) error {
 	return bindAll(values, func(b *binder) { b.countQuery(q) }, func(b *binder) { b.bindQuery(q) })
 }
 
-// Bind does the same for the operations of an update that have a WHERE.
+// Bind does the same for an update's operations with a WHERE.
 func (u *Update) Bind(values map[string]triple.Term) error {
 	var all []*Modify
 	for _, op := range u.Operations {
@@ -61,10 +63,10 @@ func bindAll(values map[string]triple.Term, count, bind func(*binder)) error {
 	return nil
 }
 
-// binder finds the variables that are used, and binds them.
+// binder finds the variables used, and binds them.
 type binder struct {
 	values  map[string]triple.Term
-	uses    map[string]bool // of what was counted
+	uses    map[string]bool // of the counted groups
 	assigns map[string]bool
 }
 
@@ -72,7 +74,7 @@ func newBinder(values map[string]triple.Term) *binder {
 	return &binder{values: values, uses: map[string]bool{}, assigns: map[string]bool{}}
 }
 
-// bindTop binds in the outermost group of a query all that is used.
+// bindTop binds all used variables in the outermost group of a query.
 func (b *binder) bindTop(g *Group) {
 	used := b.wanted(b.uses)
 	b.bindInner(g)
@@ -84,7 +86,7 @@ func (b *binder) bindTop(g *Group) {
 	b.insert(g, used)
 }
 
-// bindGroup binds in a group what is used in it.
+// bindGroup binds the used variables of a group.
 func (b *binder) bindGroup(g *Group) {
 	if len(g.Elements) == 1 {
 		if sub, ok := g.Elements[0].(*SubSelect); ok {
@@ -98,7 +100,7 @@ func (b *binder) bindGroup(g *Group) {
 	b.insert(g, b.wanted(inner.uses))
 }
 
-// wanted returns the names among uses that have a value, sorted.
+// wanted returns the names among uses with a value, sorted.
 func (b *binder) wanted(uses map[string]bool) []string {
 	var names []string
 	for name := range b.values {
@@ -137,7 +139,7 @@ func (b *binder) bindInner(g *Group) {
 	}
 }
 
-// groupsOf returns the groups that a pattern is made of.
+// groupsOf returns the groups of a pattern.
 func groupsOf(element Pattern) []*Group {
 	switch p := element.(type) {
 	case *Group:
@@ -162,8 +164,8 @@ func (b *binder) bindQuery(q *Query) {
 	}
 }
 
-// bindSub binds in a subquery the variables that it selects: others of the same
-// names are its own.
+// bindSub binds the selected variables of a subquery. Others must stay, because they are the
+// subquery's own even if the names are equal.
 func (b *binder) bindSub(q *Query) {
 	inner := newBinder(maps.Clone(b.values))
 	maps.DeleteFunc(inner.values, func(name string, _ triple.Term) bool { return !selects(q, name) })
@@ -238,6 +240,8 @@ func (b *binder) countGroup(g *Group) {
 	if g == nil {
 		return
 	}
+	// Uses and assignments are counted apart, because only a use may be replaced by the bound
+	// value.
 	for _, element := range g.Elements {
 		switch p := element.(type) {
 		case *Triples:
@@ -266,7 +270,7 @@ func (b *binder) countGroup(g *Group) {
 	}
 }
 
-// countSub counts the variables that a subquery selects.
+// countSub counts the selected variables of a subquery.
 func (b *binder) countSub(q *Query) {
 	inner := newBinder(nil)
 	inner.countQuery(q)

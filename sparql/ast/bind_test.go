@@ -1,3 +1,5 @@
+// Tests of trees with a variable bound.
+
 package ast_test
 
 import (
@@ -9,13 +11,13 @@ import (
 	"github.com/trefoildb/trefoil/triple"
 )
 
-// x is what tests bind ?x to.
+// x is the value of ?x in tests.
 var x = map[string]triple.Term{"x": triple.NewString("v")}
 
-// withValues puts the block that binds ?x where "$" stands.
+// withValues replaces "$" by the block with the value of ?x.
 func withValues(text string) string { return strings.ReplaceAll(text, "$", `VALUES ?x { "v" }`) }
 
-// TestBind binds ?x and compares with the query that one would have written.
+// TestBind binds ?x and compares with a query written by hand.
 func TestBind(t *testing.T) {
 	for _, test := range []struct{ query, want string }{
 		{`SELECT ?s { ?s <p:p> ?x }`, `SELECT ?s { $ ?s <p:p> ?x }`},
@@ -31,7 +33,7 @@ func TestBind(t *testing.T) {
 		{`CONSTRUCT { ?s <p:q> ?x } { ?s <p:p> ?o }`, `CONSTRUCT { ?s <p:q> ?x } { $ ?s <p:p> ?o }`},
 		{`DESCRIBE ?x { ?s <p:p> ?o }`, `DESCRIBE ?x { $ ?s <p:p> ?o }`},
 		{`SELECT ?s { ?s <p:p> ?o } ORDER BY (?o = ?x)`, `SELECT ?s { $ ?s <p:p> ?o } ORDER BY (?o = ?x)`},
-		// A subquery has ?x where it selects it; another one is its own.
+		// A subquery has ?x if it selects it; another one is its own.
 		{`SELECT ?s { ?s <p:p> ?o { SELECT ?x { ?y <p:q> ?x } LIMIT 1 } }`,
 			`SELECT ?s { $ ?s <p:p> ?o { SELECT ?x { $ ?y <p:q> ?x } LIMIT 1 } }`},
 		{`SELECT ?s { ?s <p:p> ?x { SELECT ?y { ?y <p:q> ?x } } }`, `SELECT ?s { $ ?s <p:p> ?x { SELECT ?y { ?y <p:q> ?x } } }`},
@@ -107,8 +109,8 @@ func TestBindRefuses(t *testing.T) {
 	}
 }
 
-// FuzzBind: whatever a literal's text is, the query that is sent has one value
-// with that text and is otherwise the same.
+// FuzzBind: for any text of a literal, the sent query must have one value with this text and be
+// otherwise the same.
 func FuzzBind(f *testing.F) {
 	for _, seed := range []string{"", `"`, `\`, `" } DROP ALL #`, "\n", "\x00", `'''`, `\u0022`, "\u2028", "?x", "\U0001F600"} {
 		f.Add(seed)

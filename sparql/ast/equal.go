@@ -1,3 +1,5 @@
+// Equality of trees, positions aside.
+
 package ast
 
 import "reflect"
@@ -17,6 +19,7 @@ func equal(a, b reflect.Value) bool {
 	if a.Type() != b.Type() {
 		return false
 	}
+	// 1. Pointers and slices are compared by their contents, because each parse makes new ones.
 	switch a.Kind() {
 	case reflect.Pointer, reflect.Interface:
 		if a.IsNil() || b.IsNil() {
@@ -34,6 +37,7 @@ func equal(a, b reflect.Value) bool {
 		}
 		return true
 	case reflect.Struct:
+		// 2. Positions are no part of a tree's meaning; all other fields must be equal.
 		if a.Type() == posType {
 			return true
 		}

@@ -1,29 +1,31 @@
+// Nodes of expressions.
+
 package ast
 
 import "github.com/trefoildb/trefoil/triple"
 
-// Expr is an expression (SPARQL 1.1 Query, sections 17 and 19, rule 110): one of
-// *[Var], *[Constant], *[Unary], *[Binary], *[In], *[Call], *[FunctionCall],
-// *[Exists] and *[Aggregate]. No other type is an Expr, and no Expr of a parsed
-// tree is nil unless a field says that it may be.
+// Expr is an expression (SPARQL 1.1 Query, sections 17 and 19, rule 110): one of *[Var],
+// *[Constant], *[Unary], *[Binary], *[In], *[Call], *[FunctionCall], *[Exists] and
+// *[Aggregate]. No other type is an Expr. An Expr of a parsed tree must not be nil unless its
+// field allows it.
 type Expr interface {
-	// Position returns where the expression begins; of a *Binary and an *In,
-	// where its operator stands.
+	// Position returns the beginning of the expression; of a *Binary and an *In, the place of
+	// its operator.
 	Position() Pos
 	expr()
 }
 
-// Unnumbered is the Slot of a [Var] and the Index of an [Exists] in a tree that
-// package algebra has not translated.
+// Unnumbered is the Slot of a [Var] and the Index of an [Exists] before package algebra has
+// translated the tree.
 const Unnumbered = -1
 
 // Var is a variable as an expression.
 type Var struct {
 	Pos
 	Name string // without "?" or "$"
-	// Slot is the number of the variable in a solution. The parser leaves it
-	// [Unnumbered]; package algebra sets it in the copies that it makes of a
-	// query's expressions, so that a solution can be an array of terms.
+	// Slot is the number of the variable in a solution. The parser leaves it [Unnumbered];
+	// package algebra sets it in its copies of a query's expressions, because a solution is an
+	// array of terms.
 	Slot int
 }
 
@@ -40,10 +42,9 @@ type Unary struct {
 	Arg Expr
 }
 
-// Binary is an operator with two operands, one of OpOr to OpDivide. Operators
-// of one rank lean to the left: a-b-c is (a-b)-c. A number with a sign that
-// follows an operand, as in "?x -1", is OpAdd or OpSubtract of the number without
-// its sign: ?x - 1.
+// Binary is an operator with two operands, one of OpOr to OpDivide. Operators of one rank lean
+// to the left: a-b-c is (a-b)-c. If a number with a sign follows an operand, as in "?x -1", it
+// is OpAdd or OpSubtract of the number without its sign: ?x - 1.
 //
 // OpOr and OpAnd have three-valued logic with errors (section 17.2).
 type Binary struct {
@@ -61,16 +62,14 @@ type In struct {
 	List []Expr
 }
 
-// Call is a call of a function or functional form that the grammar names
-// (section 17.4). Its arguments are as many as [Function.Arity] says. The forms
-// FuncBound (whose argument is a *Var), FuncIf and FuncCoalesce do not evaluate
-// all arguments, or survive errors of theirs.
+// Call is a call of a function or functional form of the grammar (section 17.4).
+// [Function.Arity] returns its number of arguments. The forms FuncBound (its argument must be a
+// *Var), FuncIf and FuncCoalesce do not evaluate all arguments, or survive errors of theirs.
 type Call struct {
 	Pos
 	Func Function
 	Args []Expr
-	// Base is, for FuncIRI only, the base IRI that its argument is resolved
-	// against; "" for none.
+	// Base is, for FuncIRI only, the base IRI for the resolution of its argument; "" for none.
 	Base string
 }
 
@@ -85,7 +84,7 @@ type FunctionCall struct {
 }
 
 // Exists is EXISTS { ... } or NOT EXISTS { ... } (section 17.4.1.4). Evaluating
-// it needs the store: whoever evaluates expressions asks its environment.
+// it needs the store: the evaluator of expressions calls its environment.
 type Exists struct {
 	Pos
 	Not   bool
@@ -97,15 +96,14 @@ type Exists struct {
 
 // Aggregate is a set function over a group's solutions (section 18.5.1). It
 // stands only in SELECT, HAVING and ORDER BY, and has no Aggregate inside.
-// Package algebra puts a variable in its place, so that an evaluator of
+// Package algebra puts a variable in its place, so an evaluator of
 // expressions never meets it.
 type Aggregate struct {
 	Pos
 	Func     AggregateFunc
 	Distinct bool
 	Arg      Expr // nil for COUNT(*) and COUNT(DISTINCT *)
-	// Separator is that of GROUP_CONCAT: one space where none was written. ""
-	// for all others.
+	// Separator is the one of GROUP_CONCAT: one space if none was written. "" for all others.
 	Separator string
 }
 

@@ -1,9 +1,10 @@
+// The names of built-in functions and of aggregates.
+
 package ast
 
 import "fmt"
 
-// Function is a function or functional form that the grammar names (rules 121
-// to 124).
+// Function is a function or functional form of the grammar (rules 121 to 124).
 type Function uint8
 
 // The functions, in the order of section 17.4.
@@ -61,7 +62,7 @@ const (
 	numFunctions
 )
 
-// Any is the greatest number of arguments of a function that takes any number.
+// Any is the greatest number of arguments if a function takes any number.
 const Any = -1
 
 var functions = [numFunctions]struct {
@@ -132,5 +133,5 @@ func (f Function) String() string {
 }
 
 // Arity returns the least and the greatest number of arguments; the greatest is
-// [Any] where there is none.
+// [Any] if there is none.
 func (f Function) Arity() (least, greatest int) { return functions[f].min, functions[f].max }

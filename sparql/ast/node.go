@@ -1,17 +1,18 @@
+// The interfaces of all nodes.
+
 package ast
 
 import "github.com/trefoildb/trefoil/triple"
 
-// Node is what may stand in a place of a triple pattern: a variable or a term.
-// Exactly one of Var and Term is set; the zero Node is nothing at all.
+// Node is one position of a triple pattern: a variable or a term. Exactly one of Var and Term
+// must be set; the zero Node is nothing at all.
 //
-// A blank node in a pattern acts as a variable of its own, in a template it
-// makes a new blank node for each solution. Labels are those of the text; what
-// the text leaves without one, [ ] and ( ), has a label that the text does not
-// use.
+// A blank node in a pattern acts as a variable of its own, in a template it makes a new blank
+// node for each solution. Labels are those of the text. If the text gives none, as in [ ] and (
+// ), the label is one unused by the text.
 type Node struct {
 	Pos
-	Var  string // the variable's name; "" where the node is a term
+	Var  string // the variable's name; "" if the node is a term
 	Term triple.Term
 }
 
@@ -22,11 +23,11 @@ func (n Node) IsVar() bool { return n.Var != "" }
 func (n Node) IsZero() bool { return n.Var == "" && n.Term.IsZero() }
 
 // TriplePattern is a triple pattern, or a property path pattern: Path is set in
-// place of Predicate where the predicate is more than an IRI or a variable.
+// place of Predicate if the predicate is more than an IRI or a variable.
 type TriplePattern struct {
 	Subject   Node
-	Predicate Node // zero where Path is set
-	Path      Path // nil where Predicate is set
+	Predicate Node // zero if Path is set
+	Path      Path // nil if Predicate is set
 	Object    Node
 }
 
@@ -35,6 +36,6 @@ func (t TriplePattern) Position() Pos { return t.Subject.Pos }
 
 // QuadPattern is a triple of an update's template. Its Path is nil.
 type QuadPattern struct {
-	Graph Node // zero for the default graph, or the one that WITH names
+	Graph Node // zero for the default graph, or the one of WITH
 	TriplePattern
 }

@@ -1,3 +1,5 @@
+// The operators of expressions and their ranks.
+
 package ast
 
 import "fmt"

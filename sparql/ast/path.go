@@ -1,3 +1,5 @@
+// Nodes of property paths.
+
 package ast
 
 // Path is a property path (section 9.1): one of *[PathIRI], *[PathInverse],
@@ -32,7 +34,7 @@ type PathAlternative struct {
 }
 
 // PathRepeat is Arg?, Arg* or Arg+: a connection by Min or more repetitions of
-// Arg, at most one where Once is set. Such a path matches a pair of nodes once,
+// Arg, at most one if Once is set. Such a path matches a pair of nodes once,
 // however many ways there are.
 type PathRepeat struct {
 	Pos
@@ -41,10 +43,10 @@ type PathRepeat struct {
 	Once bool // Arg?; Min is 0
 }
 
-// PathNegated is a negated property set: any predicate but those of the set, in
-// the direction that the set's members give. !(a|^b) matches forwards all but a
-// and backwards all but b; a set without members of one direction does not match
-// in that direction, but that the empty set !() matches all forwards.
+// PathNegated is a negated property set: any predicate but those of the set, in the direction
+// of the set's members. !(a|^b) matches forwards all but a and backwards all but b. If a set
+// has no members of one direction, it does not match in this direction, except the empty set
+// !(): it matches all forwards.
 type PathNegated struct {
 	Pos
 	Set []NegatedPredicate

@@ -1,3 +1,5 @@
+// Nodes of graph patterns.
+
 package ast
 
 import "github.com/trefoildb/trefoil/triple"
@@ -10,7 +12,7 @@ type Pattern interface {
 	pattern()
 }
 
-// Group is { ... }: elements in the order in which they were written. As an
+// Group is { ... }: elements in the order written. As an
 // element of another group it is a group nested without a keyword. A subquery in
 // braces is a Group with one element, a *SubSelect.
 type Group struct {
@@ -18,10 +20,9 @@ type Group struct {
 	Elements []Pattern
 }
 
-// Triples are adjacent triple patterns, at least one. Two *Triples are not
-// neighbours in a group; where only a *Filter stands between them they are one
-// basic graph pattern all the same (section 5.1.1), of which package algebra
-// takes care.
+// Triples are adjacent triple patterns, at least one. Two *Triples must not be neighbours in a
+// group. If only a *Filter stands between them, they are still one basic graph pattern (section
+// 5.1.1); package algebra merges them.
 type Triples struct {
 	Pos
 	Patterns []TriplePattern
@@ -60,7 +61,7 @@ type Service struct {
 	Group  *Group
 }
 
-// Filter is FILTER expr. It applies to the whole group that it stands in.
+// Filter is FILTER expr. It applies to its whole group.
 type Filter struct {
 	Pos
 	Expr Expr

@@ -1,3 +1,5 @@
+// The printer: prologue, terms and names.
+
 package ast
 
 import (
@@ -6,16 +8,15 @@ import (
 	"github.com/trefoildb/trefoil/triple"
 )
 
-// The printer writes a tree as canonical SPARQL, which parses to an equal tree
-// (but for positions): one triple pattern a line, parentheses only where they
-// are needed, prefixed names where a declared prefix fits, [ ] and lists as
-// labelled blank nodes.
+// The printer writes a tree as canonical SPARQL. It must parse to an equal tree (except
+// positions): one triple pattern a line, parentheses only if they are needed, prefixed names if
+// a declared prefix fits, [ ] and lists as labelled blank nodes.
 
 // String returns the query as SPARQL text.
 func (q *Query) String() string {
 	p := newPrinter(q.Prologue.Prefixes)
 	p.prologue(q.Prologue.Base, q.Prologue.Prefixes)
-	p.query(q)
+	p.queries().query(q)
 	p.text("\n")
 	return p.String()
 }
@@ -24,33 +25,33 @@ func (q *Query) String() string {
 func (u *Update) String() string {
 	p := newPrinter(u.Prefixes)
 	p.prologue("", u.Prefixes)
-	p.update(u)
+	p.updates().update(u)
 	return p.String()
 }
 
 // String returns the pattern as SPARQL text, braces and all, without prefixes.
 func (g *Group) String() string {
 	p := newPrinter(nil)
-	p.group(g)
+	p.queries().group(g)
 	return p.String()
 }
 
 // ExprString returns an expression as SPARQL text, without prefixes.
 func ExprString(e Expr) string {
 	p := newPrinter(nil)
-	p.expr(e)
+	p.expressions().expr(e)
 	return p.String()
 }
 
 // PathString returns a property path as SPARQL text, without prefixes.
 func PathString(path Path) string {
 	p := newPrinter(nil)
-	p.path(path, pathAlternative)
+	p.expressions().path(path, pathAlternative)
 	return p.String()
 }
 
 // TermString returns a term as SPARQL text: numbers and booleans without quotes
-// where their lexical form allows.
+// if their lexical form allows.
 func TermString(t triple.Term) string {
 	p := newPrinter(nil)
 	p.term(t)
@@ -92,7 +93,7 @@ func (p *printer) prologue(base string, prefixes []Prefix) {
 	}
 }
 
-// setBase writes BASE where it is not in force. A base is never taken back.
+// setBase writes BASE if it is not in force. A base is never taken back.
 func (p *printer) setBase(base string) {
 	if base != p.base && base != "" {
 		p.base = base
@@ -110,7 +111,7 @@ func (p *printer) node(n Node) {
 	}
 }
 
-// term writes a term; a zero one, which only VALUES has, is UNDEF.
+// term writes a term; a zero one is UNDEF, because only VALUES has one.
 func (p *printer) term(t triple.Term) {
 	switch t.Kind() {
 	case triple.None:
@@ -124,8 +125,8 @@ func (p *printer) term(t triple.Term) {
 	}
 }
 
-// iri writes a prefixed name where a namespace ends at the last '#', '/' or ':'
-// and what follows needs no escapes.
+// iri writes a prefixed name if a namespace ends at the last '#', '/' or ':' and the rest needs
+// no escapes.
 func (p *printer) iri(iri string) {
 	cut := strings.LastIndexAny(iri, "#/:") + 1
 	if name, ok := p.names[iri[:cut]]; ok && isPlainLocal(iri[cut:]) {
@@ -187,10 +188,11 @@ func (p *printer) string(s string) {
 	p.text(s, `"`)
 }
 
-// isShorthand reports whether a literal's lexical form is a token of the grammar
-// that means the literal.
+// isShorthand reports whether a literal's lexical form is a token of the grammar for the same
+// literal.
 func isShorthand(t triple.Term) bool {
 	s := t.Value()
+	// 1. Only four datatypes have literals without quotes.
 	switch t.Datatype() {
 	case triple.XSDBoolean:
 		return s == "true" || s == "false"
@@ -202,6 +204,7 @@ func isShorthand(t triple.Term) bool {
 	if len(t.Value())-len(s) > 1 {
 		return false
 	}
+	// 2. Split the number, with at most one sign in front.
 	mantissa, exponent, hasExponent := s, "", false
 	if i := strings.IndexAny(s, "eE"); i >= 0 {
 		mantissa, exponent, hasExponent = s[:i], s[i+1:], true
@@ -209,6 +212,7 @@ func isShorthand(t triple.Term) bool {
 			exponent = exponent[1:]
 		}
 	}
+	// 3. The form must be one of its datatype, because it would be read as another datatype.
 	whole, fraction, dot := strings.Cut(mantissa, ".")
 	if !isDigits(whole) || !isDigits(fraction) || !isDigits(exponent) {
 		return false

@@ -1,6 +1,13 @@
+// The printer's part for expressions and property paths.
+
 package ast
 
 import "strconv"
+
+// exprPrinter prints expressions and property paths.
+type exprPrinter struct{ *printer }
+
+func (p *printer) expressions() exprPrinter { return exprPrinter{p} }
 
 // Ranks of expressions: an operand of a lower rank than its place asks for
 // stands in parentheses.
@@ -36,8 +43,8 @@ func rankOf(e Expr) int {
 	return rankPrimary
 }
 
-// operand writes e, in parentheses where its rank is less than asked for.
-func (p *printer) operand(e Expr, rank int) {
+// operand writes e, in parentheses if its rank is less than asked for.
+func (p exprPrinter) operand(e Expr, rank int) {
 	if rankOf(e) < rank {
 		p.text("(")
 		p.expr(e)
@@ -48,7 +55,7 @@ func (p *printer) operand(e Expr, rank int) {
 }
 
 // constraint writes e as FILTER and HAVING take it.
-func (p *printer) constraint(e Expr) {
+func (p exprPrinter) constraint(e Expr) {
 	switch e.(type) {
 	case *Call, *FunctionCall, *Exists:
 		p.expr(e)
@@ -59,7 +66,9 @@ func (p *printer) constraint(e Expr) {
 	}
 }
 
-func (p *printer) expr(e Expr) {
+func (p exprPrinter) expr(e Expr) {
+	// Operands are in parentheses only if their rank needs them, so a text parses to the
+	// same tree.
 	switch e := e.(type) {
 	case *Var:
 		p.text("?", e.Name)
@@ -72,6 +81,8 @@ func (p *printer) expr(e Expr) {
 		}
 		p.operand(e.Arg, rankPrimary)
 	case *Binary:
+		// Operators group to the left. Relations do not chain, so both sides must be of a
+		// higher rank.
 		rank := rankOf(e)
 		left := rank
 		if rank == rankRelation {
@@ -107,20 +118,20 @@ func (p *printer) expr(e Expr) {
 		if e.Index != Unnumbered {
 			p.text("#", strconv.Itoa(e.Index)) // translated: not to be parsed again
 		} else {
-			p.group(e.Group)
+			p.queries().group(e.Group)
 		}
 	case *Aggregate:
 		p.aggregate(e)
 	}
 }
 
-func (p *printer) list(list []Expr) {
+func (p exprPrinter) list(list []Expr) {
 	p.text("(")
 	p.items(list)
 	p.text(")")
 }
 
-func (p *printer) items(list []Expr) {
+func (p exprPrinter) items(list []Expr) {
 	for i, e := range list {
 		if i > 0 {
 			p.text(", ")
@@ -129,7 +140,7 @@ func (p *printer) items(list []Expr) {
 	}
 }
 
-func (p *printer) aggregate(a *Aggregate) {
+func (p exprPrinter) aggregate(a *Aggregate) {
 	p.text(a.Func.String(), "(")
 	if a.Distinct {
 		p.text("DISTINCT ")
@@ -155,8 +166,9 @@ const (
 	pathPrimary
 )
 
-// path writes a path, in parentheses where its rank is less than asked for.
-func (p *printer) path(path Path, rank int) {
+// path writes a path, in parentheses if its rank is less than asked for.
+func (p exprPrinter) path(path Path, rank int) {
+	// 1. A path in a tighter one needs parentheses.
 	var own int
 	switch path.(type) {
 	case *PathAlternative:
@@ -174,6 +186,7 @@ func (p *printer) path(path Path, rank int) {
 		p.text("(")
 		defer p.text(")")
 	}
+	// 2. Its parts must be of the next rank at least.
 	switch path := path.(type) {
 	case *PathAlternative:
 		p.parts(path.Parts, " | ", pathSequence)
@@ -188,11 +201,11 @@ func (p *printer) path(path Path, rank int) {
 	case *PathNegated:
 		p.negated(path)
 	case *PathIRI:
-		p.predicate(path.IRI)
+		p.queries().predicate(path.IRI)
 	}
 }
 
-func (p *printer) parts(parts []Path, between string, rank int) {
+func (p exprPrinter) parts(parts []Path, between string, rank int) {
 	for i, part := range parts {
 		if i > 0 {
 			p.text(between)
@@ -201,7 +214,7 @@ func (p *printer) parts(parts []Path, between string, rank int) {
 	}
 }
 
-func (p *printer) negated(path *PathNegated) {
+func (p exprPrinter) negated(path *PathNegated) {
 	p.text("!(")
 	for i, member := range path.Set {
 		if i > 0 {
@@ -210,7 +223,7 @@ func (p *printer) negated(path *PathNegated) {
 		if member.Inverse {
 			p.text("^")
 		}
-		p.predicate(member.IRI)
+		p.queries().predicate(member.IRI)
 	}
 	p.text(")")
 }

@@ -1,6 +1,8 @@
+// The printer's part for graph patterns.
+
 package ast
 
-func (p *printer) group(g *Group) {
+func (p queryPrinter) group(g *Group) {
 	p.text("{")
 	for _, element := range g.Elements {
 		if t, ok := element.(*Triples); ok {
@@ -20,7 +22,9 @@ func (p *printer) group(g *Group) {
 }
 
 // element writes any pattern but *Triples.
-func (p *printer) element(pattern Pattern) {
+func (p queryPrinter) element(pattern Pattern) {
+	// Each element begins with its keyword, so nothing but triples may run into the next
+	// one.
 	switch e := pattern.(type) {
 	case *Group:
 		p.group(e)
@@ -52,7 +56,7 @@ func (p *printer) element(pattern Pattern) {
 		p.group(e.Group)
 	case *Filter:
 		p.text("FILTER ")
-		p.constraint(e.Expr)
+		p.expressions().constraint(e.Expr)
 	case *Bind:
 		p.text("BIND")
 		p.as(e.Expr, e.Var)
@@ -63,7 +67,7 @@ func (p *printer) element(pattern Pattern) {
 	}
 }
 
-func (p *printer) values(v *Values) {
+func (p queryPrinter) values(v *Values) {
 	p.text("VALUES (")
 	for i, n := range v.Vars {
 		if i > 0 {

@@ -1,3 +1,5 @@
+// The printer's part for queries.
+
 package ast
 
 import (
@@ -6,9 +8,15 @@ import (
 	"github.com/trefoildb/trefoil/triple"
 )
 
+// queryPrinter prints queries and their graph patterns.
+type queryPrinter struct{ *printer }
+
+func (p *printer) queries() queryPrinter { return queryPrinter{p} }
+
 // query writes a query without its prologue.
-func (p *printer) query(q *Query) {
+func (p queryPrinter) query(q *Query) {
 	p.text(q.Form.String())
+	// 1. The form with its result.
 	switch q.Form {
 	case Select:
 		p.selectClause(q)
@@ -25,6 +33,7 @@ func (p *printer) query(q *Query) {
 			p.text(" *")
 		}
 	}
+	// 2. The dataset and the pattern. DESCRIBE may have none.
 	p.dataset("FROM", q.Dataset)
 	if q.Where != nil {
 		if len(q.Dataset) > 0 || q.Form == Construct {
@@ -37,7 +46,7 @@ func (p *printer) query(q *Query) {
 	p.modifiers(q)
 }
 
-func (p *printer) selectClause(q *Query) {
+func (p queryPrinter) selectClause(q *Query) {
 	if q.Distinct {
 		p.text(" DISTINCT")
 	}
@@ -58,15 +67,15 @@ func (p *printer) selectClause(q *Query) {
 }
 
 // as writes (expr AS ?var).
-func (p *printer) as(e Expr, v Node) {
+func (p queryPrinter) as(e Expr, v Node) {
 	p.text("(")
-	p.expr(e)
+	p.expressions().expr(e)
 	p.text(" AS ")
 	p.variable(v)
 	p.text(")")
 }
 
-func (p *printer) dataset(word string, clauses []DatasetClause) {
+func (p queryPrinter) dataset(word string, clauses []DatasetClause) {
 	for _, clause := range clauses {
 		p.line(word)
 		if clause.Named {
@@ -77,7 +86,8 @@ func (p *printer) dataset(word string, clauses []DatasetClause) {
 	}
 }
 
-func (p *printer) modifiers(q *Query) {
+func (p queryPrinter) modifiers(q *Query) {
+	// Modifiers must come in the order of the grammar.
 	if len(q.GroupBy) > 0 {
 		p.line("GROUP BY")
 		for _, key := range q.GroupBy {
@@ -87,7 +97,7 @@ func (p *printer) modifiers(q *Query) {
 			} else if v, ok := key.Expr.(*Var); ok {
 				p.text("?", v.Name)
 			} else {
-				p.constraint(key.Expr)
+				p.expressions().constraint(key.Expr)
 			}
 		}
 	}
@@ -95,7 +105,7 @@ func (p *printer) modifiers(q *Query) {
 		p.line("HAVING")
 		for _, e := range q.Having {
 			p.text(" ")
-			p.constraint(e)
+			p.expressions().constraint(e)
 		}
 	}
 	if len(q.OrderBy) > 0 {
@@ -106,7 +116,7 @@ func (p *printer) modifiers(q *Query) {
 				word = " DESC("
 			}
 			p.text(word)
-			p.expr(key.Expr)
+			p.expressions().expr(key.Expr)
 			p.text(")")
 		}
 	}
@@ -124,10 +134,10 @@ func (p *printer) modifiers(q *Query) {
 	}
 }
 
-// close writes the brace that ends a block.
-func (p *printer) close() { p.line("}") }
+// close writes the brace at the end of a block.
+func (p queryPrinter) close() { p.line("}") }
 
-func (p *printer) triples(patterns []TriplePattern) {
+func (p queryPrinter) triples(patterns []TriplePattern) {
 	p.indent++
 	for _, t := range patterns {
 		p.line("")
@@ -136,12 +146,12 @@ func (p *printer) triples(patterns []TriplePattern) {
 	p.indent--
 }
 
-func (p *printer) triple(t TriplePattern) {
+func (p queryPrinter) triple(t TriplePattern) {
 	p.node(t.Subject)
 	p.text(" ")
 	switch {
 	case t.Path != nil:
-		p.path(t.Path, pathAlternative)
+		p.expressions().path(t.Path, pathAlternative)
 	case t.Predicate.IsVar():
 		p.variable(t.Predicate)
 	default:
@@ -152,7 +162,7 @@ func (p *printer) triple(t TriplePattern) {
 	p.text(" .")
 }
 
-func (p *printer) predicate(iri string) {
+func (p queryPrinter) predicate(iri string) {
 	if iri == triple.RDFType {
 		p.text("a")
 		return

@@ -1,8 +1,15 @@
+// The printer's part for update requests.
+
 package ast
 
 import "github.com/trefoildb/trefoil/triple"
 
-func (p *printer) update(u *Update) {
+// updatePrinter prints update requests.
+type updatePrinter struct{ *printer }
+
+func (p *printer) updates() updatePrinter { return updatePrinter{p} }
+
+func (p updatePrinter) update(u *Update) {
 	for i, op := range u.Operations {
 		if i > 0 {
 			p.text(" ;\n")
@@ -17,7 +24,8 @@ func (p *printer) update(u *Update) {
 	}
 }
 
-func (p *printer) operation(op Operation) {
+func (p updatePrinter) operation(op Operation) {
+	// Each operation is its verb, SILENT, and its operands.
 	switch op := op.(type) {
 	case *InsertData:
 		p.text("INSERT DATA ")
@@ -27,6 +35,7 @@ func (p *printer) operation(op Operation) {
 		p.data(op.Triples)
 	case *Modify:
 		p.modify(op)
+	// The target of INTO must be written with GRAPH, because the grammar requires the keyword.
 	case *Load:
 		p.verb("LOAD", op.Silent)
 		p.text(" ")
@@ -52,7 +61,7 @@ func (p *printer) operation(op Operation) {
 	}
 }
 
-func (p *printer) verb(word string, silent bool) {
+func (p updatePrinter) verb(word string, silent bool) {
 	p.text(word)
 	if silent {
 		p.text(" SILENT")
@@ -60,7 +69,7 @@ func (p *printer) verb(word string, silent bool) {
 }
 
 // graphRef writes a space and the reference.
-func (p *printer) graphRef(g GraphRef) {
+func (p updatePrinter) graphRef(g GraphRef) {
 	switch g.Kind {
 	case DefaultGraph:
 		p.text(" DEFAULT")
@@ -74,7 +83,7 @@ func (p *printer) graphRef(g GraphRef) {
 	}
 }
 
-func (p *printer) modify(m *Modify) {
+func (p updatePrinter) modify(m *Modify) {
 	if m.With != "" {
 		p.text("WITH ")
 		p.iri(m.With)
@@ -99,18 +108,18 @@ func (p *printer) modify(m *Modify) {
 		p.text("\n")
 	}
 	p.text("WHERE ")
-	p.group(m.Where)
+	p.queries().group(m.Where)
 }
 
 // quads writes a template, in the order of its quads.
-func (p *printer) quads(quads []QuadPattern) {
+func (p updatePrinter) quads(quads []QuadPattern) {
 	p.block(len(quads), func(i int) (Node, TriplePattern) {
 		return quads[i].Graph, quads[i].TriplePattern
 	})
 }
 
 // data writes triples, in their order.
-func (p *printer) data(triples []triple.Triple) {
+func (p updatePrinter) data(triples []triple.Triple) {
 	p.block(len(triples), func(i int) (Node, TriplePattern) {
 		t := triples[i]
 		return Node{Term: t.Graph}, TriplePattern{
@@ -120,7 +129,7 @@ func (p *printer) data(triples []triple.Triple) {
 }
 
 // block writes n quads in braces, neighbours of one graph in one GRAPH.
-func (p *printer) block(n int, at func(i int) (graph Node, t TriplePattern)) {
+func (p updatePrinter) block(n int, at func(i int) (graph Node, t TriplePattern)) {
 	p.text("{")
 	p.indent++
 	for i := 0; i < n; {
@@ -134,16 +143,16 @@ func (p *printer) block(n int, at func(i int) (graph Node, t TriplePattern)) {
 		}
 		for next := graph; i < n && next.Var == graph.Var && next.Term == graph.Term; {
 			p.line("")
-			p.triple(t)
+			p.queries().triple(t)
 			if i++; i < n {
 				next, t = at(i)
 			}
 		}
 		if named {
 			p.indent--
-			p.close()
+			p.queries().close()
 		}
 	}
 	p.indent--
-	p.close()
+	p.queries().close()
 }

@@ -1,7 +1,9 @@
+// Nodes of queries: forms, clauses and solution modifiers.
+
 package ast
 
-// Prologue is what BASE and PREFIX declared. It is for printing: a tree's IRIs
-// are expanded.
+// Prologue holds the declarations of BASE and PREFIX. Only printing needs it, because a tree's
+// IRIs are expanded.
 type Prologue struct {
 	Base     string   // absolute, "" for none; of several the last
 	Prefixes []Prefix // each name once; of several declarations the last
@@ -27,11 +29,11 @@ const (
 // String returns the form's keyword.
 func (f Form) String() string { return [...]string{"SELECT", "CONSTRUCT", "ASK", "DESCRIBE"}[f] }
 
-// NoLimit is the Limit of a query that has none.
+// NoLimit is the Limit of a query without one.
 const NoLimit = -1
 
-// Query is a query of any form, or a subquery, whose Form is Select and which
-// has no Prologue and no Dataset.
+// Query is a query of any form, or a subquery. If it is a subquery, its Form must be Select,
+// and it has no Prologue and no Dataset.
 type Query struct {
 	Pos      // of the form's keyword
 	Prologue Prologue
@@ -39,23 +41,23 @@ type Query struct {
 
 	// Of SELECT.
 	Distinct, Reduced bool
-	Items             []SelectItem // empty where Star is set
+	Items             []SelectItem // empty if Star is set
 	// Star is SELECT * or DESCRIBE *.
 	Star bool
 
 	Template []TriplePattern // of CONSTRUCT; no paths
-	Describe []Node          // of DESCRIBE: variables and IRIs; empty where Star is set
+	Describe []Node          // of DESCRIBE: variables and IRIs; empty if Star is set
 
 	Dataset []DatasetClause
-	// Where is nil only for a DESCRIBE without a pattern.
+	// Where is nil only if it is a DESCRIBE without a pattern.
 	Where *Group
 
 	GroupBy []GroupKey
 	Having  []Expr // all must hold
 	OrderBy []OrderKey
-	Limit   int64 // NoLimit where there is none
+	Limit   int64 // NoLimit if there is none
 	Offset  int64
-	Values  *Values // the block after the modifiers; nil where there is none
+	Values  *Values // the block after the modifiers; nil if there is none
 }
 
 // SelectItem is ?var, or (expr AS ?var).
@@ -65,10 +67,10 @@ type SelectItem struct {
 }
 
 // GroupKey is a key of GROUP BY: an expression, with a variable for its value or
-// not. Where ?var alone is written, Expr is that *Var and Var is zero.
+// not. If ?var alone is written, Expr is that *Var and Var is zero.
 type GroupKey struct {
 	Expr Expr
-	Var  Node // zero where there is no AS
+	Var  Node // zero if there is no AS
 }
 
 // OrderKey is a key of ORDER BY.

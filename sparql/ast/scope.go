@@ -1,9 +1,11 @@
+// The variables in scope of a pattern (section 18.2.1).
+
 package ast
 
-// InScope calls visit with the name of every variable that is in scope behind a
-// pattern (section 18.2.1): in the order of the text, some more than once. A nil
-// *[Group] has none.
+// InScope calls visit with the name of every variable in scope behind a pattern (section
+// 18.2.1): in the order of the text, some more than once. A nil *[Group] has none.
 func InScope(pattern Pattern, visit func(name string)) {
+	// FILTER and MINUS bind nothing. A subquery has only its projected variables.
 	switch p := pattern.(type) {
 	case *Group:
 		if p == nil {
@@ -60,9 +62,8 @@ func (q *Query) projected(visit func(name string)) {
 	}
 }
 
-// Projected returns the variables that a SELECT or DESCRIBE gives, each once, in
-// the order of the text. SELECT * has those in scope, and of the VALUES behind
-// the modifiers.
+// Projected returns the variables of a SELECT's or DESCRIBE's result, each once, in the order
+// of the text. SELECT * has those in scope, and of the VALUES behind the modifiers.
 func (q *Query) Projected() []string {
 	var names []string
 	seen := map[string]bool{}

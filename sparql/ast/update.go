@@ -1,10 +1,12 @@
+// Nodes of update requests.
+
 package ast
 
 import "github.com/trefoildb/trefoil/triple"
 
-// Update is an update request: operations that are carried out in order.
+// Update is an update request: operations carried out in order.
 type Update struct {
-	Prefixes   []Prefix // all that were declared, each name once; for printing
+	Prefixes   []Prefix // all declared ones, each name once; for printing
 	Operations []Operation
 }
 
@@ -16,10 +18,10 @@ type Operation interface {
 	operation()
 }
 
-// InsertData is INSERT DATA. Blank nodes are new ones, the same for one label
-// throughout the operation; no other operation of the request uses the label.
-// The triples are those of the grammar, which lets a literal be a subject:
-// [triple.Triple.Check] tells.
+// InsertData is INSERT DATA. Blank nodes are new ones, the same for one label throughout the
+// operation; no other operation of the request uses the label. The triples are those of the
+// grammar. A caller must use [triple.Triple.Check], because the grammar allows a literal as
+// subject.
 type InsertData struct {
 	Pos
 	Triples []triple.Triple
@@ -31,8 +33,8 @@ type DeleteData struct {
 	Triples []triple.Triple
 }
 
-// Modify is DELETE, INSERT or both with WHERE. DELETE WHERE { pattern } is one
-// too: its Delete has the triples of its pattern.
+// Modify is DELETE, INSERT or both with WHERE. DELETE WHERE { pattern } is one too. Its Delete
+// has the triples of its pattern.
 type Modify struct {
 	Pos
 	Base   string          // the base IRI in force, "" for none; for printing
@@ -80,7 +82,7 @@ type Transfer struct {
 	From, To GraphRef
 }
 
-// TransferVerb is what a Transfer does.
+// TransferVerb is the verb of a Transfer.
 type TransferVerb uint8
 
 // The verbs (SPARQL 1.1 Update, sections 3.2.3 to 3.2.5).
@@ -99,7 +101,7 @@ type GraphRef struct {
 	IRI  string // of a NamedGraph
 }
 
-// GraphKind is which graphs a GraphRef names.
+// GraphKind is the kind of graphs of a GraphRef.
 type GraphKind uint8
 
 // The kinds.

@@ -1,3 +1,5 @@
+// Walks over the nodes of a tree.
+
 package ast
 
 // Operands calls visit with each operand of e, in the order of the text. The

@@ -1,62 +1,70 @@
+// Counts and distinct terms of a single pattern, read from ranges.
+
 package exec
 
 import (
 	"bytes"
 	"context"
 
+	"github.com/trefoildb/trefoil/sparql/exec/pattern"
+	"github.com/trefoildb/trefoil/sparql/exec/solution"
+	"github.com/trefoildb/trefoil/sparql/explain"
 	"github.com/trefoildb/trefoil/sparql/expr"
 	"github.com/trefoildb/trefoil/triple"
 )
 
-// countRange gives one row with the number of solutions of a pattern.
-type countRange struct {
-	q      *query
-	pat    *pattern
-	access *access
-	plain  bool // every row of the store is one
-	slots  []int
-	plan   *Plan
-	done   bool
+// CountRange gives one row with the number of solutions of a pattern.
+type CountRange struct {
+	Exec    *Execution
+	Pattern *pattern.Pattern
+	Access  *pattern.Access
+	Plain   bool // every row of the store is one
+	Slots   []int
+	Plan    *explain.Plan
+	done    bool
 }
 
-func (c *countRange) next(out *batch) error {
+func (c *CountRange) Next(out *solution.Batch) error {
 	if c.done {
 		return nil
 	}
 	c.done = true
 	var total int64
-	ranges, _ := c.pat.ranges(nil, nil, c.access, nil)
+	ranges, _ := c.Pattern.Ranges(nil, nil, c.Access, nil)
 	for _, r := range ranges {
 		count := c.rows
-		if c.plain {
-			count = c.q.src.Count
+		if c.Plain {
+			count = c.Exec.Source.Count
 		}
-		n, err := count(c.q.ctx, r)
+		n, err := count(c.Exec.Ctx, r)
 		if err != nil {
 			return err
 		}
 		total += n
 	}
-	row := out.add(make([]string, c.q.width), 0)
-	for _, slot := range c.slots {
-		row[slot] = encode(expr.FromInt(total).Term())
+	row := out.Add(make([]string, c.Exec.Width), 0)
+	for _, slot := range c.Slots {
+		row[slot] = solution.Encode(expr.FromInt(total).Term())
 	}
 	return nil
 }
 
-// rows counts the rows of a range that match, each triple of a merge of graphs
-// once.
-func (c *countRange) rows(ctx context.Context, r triple.Range) (n int64, err error) {
-	rows, err := c.q.src.Scan(ctx, r, false)
+// rows counts the matching rows of a range. If graphs are merged, each triple counts once.
+func (c *CountRange) rows(ctx context.Context, r triple.Range) (n int64, err error) {
+	// The rows must be read, because the source's count includes mismatches, and a triple once
+	// for each graph.
+	rows, err := c.Exec.Source.Scan(ctx, r, false)
 	if err != nil {
 		return 0, err
 	}
 	defer rows.Close()
+	// A triple of several graphs has its rows one after the other, because the graph is last in
+	// the key. So it is enough to compare a row with the one before.
 	var before []byte
 	reads := 0
 	for rows.Next() {
-		if reads++; reads%batchRows == 0 {
-			if err := c.q.check(); err != nil {
+		if reads++; reads%solution.BatchRows == 0 {
+			if err := c.Exec.Check(); err != nil {
 				return 0, err
 			}
 		}
@@ -65,11 +73,12 @@ func (c *countRange) rows(ctx context.Context, r triple.Range) (n int64, err err
 		if err != nil {
 			return 0, err
 		}
-		if !c.pat.accept(c.access, &terms) {
+		if !c.Pattern.Accept(c.Access, &terms) {
 			continue
 		}
-		if c.pat.graphs.merged() {
-			bare := bareKey(key, &terms)
+		// If graphs are merged, a triple must count once.
+		if c.Pattern.Graphs.Merged() {
+			bare := pattern.BareKey(key, &terms)
 			if bytes.Equal(bare, before) {
 				continue
 			}
@@ -77,49 +86,51 @@ func (c *countRange) rows(ctx context.Context, r triple.Range) (n int64, err err
 		}
 		n++
 	}
-	c.plan.read(reads)
+	c.Plan.AddReads(reads)
 	return n, rows.Err()
 }
 
-func (c *countRange) reset() { c.done = false }
-func (c *countRange) close() {}
+func (c *CountRange) Reset() { c.done = false }
+func (c *CountRange) Close() {}
 
-// termRuns gives each term of a variable once, from an order that has its rows
-// together; with counts also how many rows there are of it.
-type termRuns struct {
-	q      *query
-	cursor cursor
-	slot   int
-	counts []int // slots; empty where nothing is counted
-	text   string
+// TermRuns gives each term of a variable once. The order must have the rows of a term together.
+// With counts it also gives the number of rows of each.
+type TermRuns struct {
+	Exec   *Execution
+	Cursor Cursor
+	Slot   int
+	Counts []int // slots; empty if nothing is counted
+	Text   string
 
-	empty  []string
+	Empty  []string
 	open   bool
 	soft   softLimit
 	term   []byte
 	target []byte
 }
 
-// countedRun is how many rows of a term are counted one by one before the store
-// is asked.
+// countedRun is how many rows of a term are counted one by one. If a term has more, the store
+// counts them.
 const countedRun = 64
 
-func (t *termRuns) next(out *batch) error {
-	c := &t.cursor
+func (t *TermRuns) Next(out *solution.Batch) error {
+	c := &t.Cursor
 	if !t.open {
 		t.open = true
-		if err := c.begin(t.q); err != nil {
+		if err := c.begin(t.Exec); err != nil {
 			return err
 		}
 	}
+	// 1. Give few rows at first, because a LIMIT above may want no more.
 	most := t.soft.next()
-	for steps := 0; out.n < most && !out.full() && len(c.term) > 0; steps++ {
-		if steps%batchRows == 0 {
-			if err := t.q.check(); err != nil {
+	for steps := 0; out.Len < most && !out.Full() && len(c.term) > 0; steps++ {
+		if steps%solution.BatchRows == 0 {
+			if err := t.Exec.Check(); err != nil {
 				return err
 			}
 		}
-		found, ok, err := c.reader.read(c.access, c.rows.Key(), c.rows.Value())
+		// 2. Take the first matching row of the term.
+		found, ok, err := c.Reader.Read(c.Access, c.rows.Key(), c.rows.Value())
 		if err != nil {
 			return err
 		}
@@ -129,11 +140,12 @@ func (t *termRuns) next(out *batch) error {
 			}
 			continue
 		}
-		row := out.add(t.empty, 0)
-		row[t.slot] = found[c.position]
-		out.weigh(row[t.slot])
+		row := out.Add(t.Empty, 0)
+		row[t.Slot] = found[c.Position]
+		out.AddWeight(row[t.Slot])
+		// 3. Pass or count the other rows of the term.
 		t.term = append(t.term[:0], c.term...)
-		if len(t.counts) == 0 {
+		if len(t.Counts) == 0 {
 			err = t.pass()
 		} else {
 			err = t.count(row)
@@ -146,14 +158,14 @@ func (t *termRuns) next(out *batch) error {
 }
 
 // pass moves behind the rows of the term.
-func (t *termRuns) pass() error {
+func (t *TermRuns) pass() error {
 	t.target = append(append(t.target[:0], t.term...), 0, 2)
-	return t.cursor.leap(t.target)
+	return t.Cursor.leap(t.target)
 }
 
 // count counts the rows of the term and moves behind them.
-func (t *termRuns) count(row []string) error {
-	c := &t.cursor
+func (t *TermRuns) count(row []string) error {
+	c := &t.Cursor
 	n := int64(0)
 	for ; n < countedRun && bytes.Equal(c.term, t.term); n++ {
 		if err := c.next(); err != nil {
@@ -163,49 +175,49 @@ func (t *termRuns) count(row []string) error {
 	if bytes.Equal(c.term, t.term) {
 		lo := append(bytes.Clone(c.key[:c.prefix]), t.term...)
 		var err error
-		if n, err = t.q.src.Count(t.q.ctx, triple.Range{Lo: lo, Hi: append(bytes.Clone(lo), 0, 2)}); err != nil {
+		if n, err = t.Exec.Source.Count(t.Exec.Ctx, triple.Range{Lo: lo, Hi: append(bytes.Clone(lo), 0, 2)}); err != nil {
 			return err
 		}
 		if err := t.pass(); err != nil {
 			return err
 		}
 	}
-	for _, slot := range t.counts {
-		row[slot] = encode(expr.FromInt(n).Term())
+	for _, slot := range t.Counts {
+		row[slot] = solution.Encode(expr.FromInt(n).Term())
 	}
 	return nil
 }
 
-func (t *termRuns) reset() { t.close(); t.open, t.soft = false, 0 }
-func (t *termRuns) close() { t.cursor.close() }
+func (t *TermRuns) Reset() { t.Close(); t.open, t.soft = false, 0 }
+func (t *TermRuns) Close() { t.Cursor.close() }
 
-// countTerms gives one row with the number of terms.
-type countTerms struct {
-	runs *termRuns
-	slot int
-	got  *batch
+// CountTerms gives one row with the number of terms.
+type CountTerms struct {
+	Runs *TermRuns
+	Slot int
+	Got  *solution.Batch
 	done bool
 }
 
-func (c *countTerms) next(out *batch) error {
+func (c *CountTerms) Next(out *solution.Batch) error {
 	if c.done {
 		return nil
 	}
 	c.done = true
 	total := int64(0)
 	for {
-		c.got.clear()
-		if err := c.runs.next(c.got); err != nil {
+		c.Got.Clear()
+		if err := c.Runs.Next(c.Got); err != nil {
 			return err
 		}
-		if c.got.n == 0 {
+		if c.Got.Len == 0 {
 			break
 		}
-		total += int64(c.got.n)
+		total += int64(c.Got.Len)
 	}
-	out.add(c.runs.empty, 0)[c.slot] = encode(expr.FromInt(total).Term())
+	out.Add(c.Runs.Empty, 0)[c.Slot] = solution.Encode(expr.FromInt(total).Term())
 	return nil
 }
 
-func (c *countTerms) reset() { c.done = false; c.runs.reset() }
-func (c *countTerms) close() { c.runs.close() }
+func (c *CountTerms) Reset() { c.done = false; c.Runs.Reset() }
+func (c *CountTerms) Close() { c.Runs.Close() }

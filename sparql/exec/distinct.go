@@ -1,62 +1,75 @@
+// DISTINCT and REDUCED.
+
 package exec
 
-// distinct passes each row once, the first of the equal ones.
+import (
+	"github.com/trefoildb/trefoil/sparql/exec/memory"
+	"github.com/trefoildb/trefoil/sparql/exec/solution"
+	"github.com/trefoildb/trefoil/sparql/exec/spill"
+)
+
+// Distinct passes each row once, the first of the equal ones.
 //
-// Rows pass as they come while the set of those that were seen fits. From then on
-// rows that are not in the set go to temporary files, divided by their hash; at
-// the end of the input each file is read in the same way. Where rows must keep
-// their order, those that pass then are numbered, written and merged.
-type distinct struct {
-	q         *query
-	in        operator
-	slots     []int
-	keepOrder bool
-	holder
+// Rows pass as they come while the set of seen rows fits. From then on a row goes to a
+// temporary file, divided by its hash, if the set lacks it. At the end of the input each file
+// is read in the same way. If rows must keep their order, the passing ones are then numbered,
+// written and merged.
+type Distinct struct {
+	Exec      *Execution
+	Input     Operator
+	Slots     []int
+	KeepOrder bool
+	memory.Holder
 
 	seen map[string]struct{}
 	key  []byte
 	seq  uint64
 
-	parts  *partitions // of what is being read; nil while its rows fit
-	todo   []part
-	level  int // of what is being read
-	file   *rowFile
-	reader *rowReader // of file; nil for the input
-	ended  bool       // the input
+	parts  *spill.Partitions // of the current input; nil while its rows fit
+	todo   []spill.Part
+	level  int // of the current input
+	file   *spill.RecordFile
+	reader *spill.RecordReader // of file; nil for the input
+	ended  bool                // the input
 
-	run    *rowFile // of what passes from file
-	runs   *runs
+	run    *spill.RecordFile // of the passing rows of file
+	runs   *spill.Runs
 	merged bool
 }
 
 // seenBytes are counted for a row of the set besides its key.
 const seenBytes = 64
 
-// maxLevel ends partitions in partitions that never get smaller.
+// maxLevel bounds the depth of partitions, because partitions in partitions may never get
+// smaller.
 const maxLevel = 64
 
-func (d *distinct) next(out *batch) error {
+func (d *Distinct) Next(out *solution.Batch) error {
+	// 1. Pass the input's rows as they come, while the set has room.
 	for !d.ended {
-		if err := d.q.check(); err != nil {
+		if err := d.Exec.Check(); err != nil {
 			return err
 		}
-		if err := d.in.next(out); err != nil {
+		if err := d.Input.Next(out); err != nil {
 			return err
 		}
-		if out.n == 0 {
+		if out.Len == 0 {
 			d.ended = true
 			if err := d.descend(); err != nil {
 				return err
 			}
 			break
 		}
-		if err := d.pass(out); err != nil || out.n > 0 {
+		if err := d.pass(out); err != nil || out.Len > 0 {
 			return err
 		}
 	}
-	if !d.keepOrder {
+	// 2. Read the files of the other rows.
+	if !d.KeepOrder {
 		return d.files(out)
 	}
+	// 3. If rows must keep their order, all files must be read before the first row of them is
+	// given.
 	if !d.merged {
 		if err := d.files(out); err != nil {
 			return err
@@ -64,55 +77,55 @@ func (d *distinct) next(out *batch) error {
 		if d.runs == nil {
 			return nil
 		}
-		if err := d.runs.start(); err != nil {
+		if err := d.runs.Start(); err != nil {
 			return err
 		}
 		d.merged = true
 	}
-	for !out.full() {
-		r, err := d.runs.next()
+	for !out.Full() {
+		r, err := d.runs.Next()
 		if err != nil || r == nil {
 			return err
 		}
-		out.addRead(r.row, int32(uint32(r.b)))
+		out.AddRead(r.Row, int32(uint32(r.B)))
 	}
 	return nil
 }
 
-// pass keeps the rows of a batch of the input that were not seen.
-func (d *distinct) pass(out *batch) error {
+// pass keeps a row of an input batch if it was not seen.
+func (d *Distinct) pass(out *solution.Batch) error {
 	n := 0
-	for i := range out.n {
-		row := out.row(i)
+	for i := range out.Len {
+		row := out.Row(i)
 		d.seq++
-		ok, err := d.fresh(d.seq, uint64(uint32(out.ord[i])), row)
+		ok, err := d.fresh(d.seq, uint64(uint32(out.Origin[i])), row)
 		if err != nil {
 			return err
 		}
 		if ok {
 			if n < i {
-				copy(out.row(n), row)
-				out.ord[n] = out.ord[i]
+				copy(out.Row(n), row)
+				out.Origin[n] = out.Origin[i]
 			}
 			n++
 		}
 	}
-	out.truncate(n)
+	out.Truncate(n)
 	return nil
 }
 
-// fresh reports whether a row was not seen. One that the set has no room for goes to
-// a file, with its number and its ord.
-func (d *distinct) fresh(number, ord uint64, row []string) (bool, error) {
+// fresh reports whether a row was not seen. If the set has no room for it, it goes to a file,
+// with its number and its ord.
+func (d *Distinct) fresh(number, ord uint64, row []string) (bool, error) {
 	d.key = d.key[:0]
-	for _, slot := range d.slots {
+	for _, slot := range d.Slots {
 		d.key = append(append(d.key, row[slot]...), 0, 1)
 	}
 	if _, ok := d.seen[string(d.key)]; ok {
 		return false, nil
 	}
 	if d.parts == nil {
-		err := d.grow(len(d.key) + seenBytes)
+		err := d.Grow(len(d.key) + seenBytes)
 		if err == nil {
 			if d.seen == nil {
 				d.seen = make(map[string]struct{})
@@ -120,46 +133,49 @@ func (d *distinct) fresh(number, ord uint64, row []string) (bool, error) {
 			d.seen[string(d.key)] = struct{}{}
 			return true, nil
 		}
-		if !d.q.spills() || len(d.seen) == 0 || d.level >= maxLevel {
+		if !d.Exec.spills() || len(d.seen) == 0 || d.level >= maxLevel {
 			return false, err
 		}
-		d.parts = d.q.scratch.divide(&d.holder, d.q.width, d.level)
+		d.parts = d.Exec.Scratch.NewPartitions(&d.Holder, d.Exec.Width, d.level)
 	}
-	return false, d.parts.add(d.key, record{a: number, b: ord, row: row})
+	return false, d.parts.Add(d.key, spill.Record{A: number, B: ord, Row: row})
 }
 
-// descend puts the files of what was read on the stack.
-func (d *distinct) descend() error {
+// descend puts the files of the finished input on the stack.
+func (d *Distinct) descend() error {
 	d.seen = nil
-	d.free()
+	d.Free()
 	if d.parts == nil {
 		return nil
 	}
-	if err := d.parts.finish(); err != nil {
+	if err := d.parts.Finish(); err != nil {
 		return err
 	}
-	d.todo = d.parts.pushTo(d.todo)
+	d.todo = d.parts.PushTo(d.todo)
 	d.parts = nil
 	return nil
 }
 
-// files gives what passes from the files, or with keepOrder makes runs of all of it.
-func (d *distinct) files(out *batch) error {
-	for n := 0; !out.full(); n++ {
-		if n%batchRows == 0 {
-			if err := d.q.check(); err != nil {
+// files gives the passing rows of the files, or with keepOrder makes runs of all of them.
+func (d *Distinct) files(out *solution.Batch) error {
+	for n := 0; !out.Full(); n++ {
+		if n%solution.BatchRows == 0 {
+			if err := d.Exec.Check(); err != nil {
 				return err
 			}
 		}
+		// 1. Take the next file from the stack. Its rows go to files of the next level if they do
+		// not fit.
 		if d.reader == nil {
 			if len(d.todo) == 0 {
 				return nil
 			}
 			top := d.todo[len(d.todo)-1]
 			d.todo = d.todo[:len(d.todo)-1]
-			d.file, d.level, d.reader = top.file, top.depth+1, top.file.reader()
+			d.file, d.level, d.reader = top.File, top.Depth+1, top.File.NewReader()
 		}
-		ok, err := d.reader.next()
+		// 2. Pass its rows as those of the input.
+		ok, err := d.reader.Next()
 		if err != nil {
 			return err
 		}
@@ -169,40 +185,40 @@ func (d *distinct) files(out *batch) error {
 			}
 			continue
 		}
-		if ok, err = d.fresh(d.reader.a, d.reader.b, d.reader.row); err != nil {
+		if ok, err = d.fresh(d.reader.A, d.reader.B, d.reader.Row); err != nil {
 			return err
 		}
 		switch {
 		case !ok:
-		case d.keepOrder:
-			if err := d.number(d.reader.record); err != nil {
+		case d.KeepOrder:
+			if err := d.number(d.reader.Record); err != nil {
 				return err
 			}
 		default:
-			out.addRead(d.reader.row, int32(uint32(d.reader.b)))
+			out.AddRead(d.reader.Row, int32(uint32(d.reader.B)))
 		}
 	}
 	return nil
 }
 
-// number writes a row that passes to the run of the file that is being read.
-func (d *distinct) number(r record) (err error) {
+// number writes a passing row to the run of the current file.
+func (d *Distinct) number(r spill.Record) (err error) {
 	if d.runs == nil {
-		d.runs = &runs{scratch: &d.q.scratch, holder: &d.holder, fields: d.q.width, check: d.q.check, compare: byNumber}
+		d.runs = &spill.Runs{Scratch: &d.Exec.Scratch, Holder: &d.Holder, Fields: d.Exec.Width, Check: d.Exec.Check, Compare: spill.ByNumber}
 	}
 	if d.run == nil {
-		if d.run, err = d.runs.create(); err != nil {
+		if d.run, err = d.runs.Create(); err != nil {
 			return err
 		}
 	}
-	return d.run.add(r)
+	return d.run.Add(r)
 }
 
-func (d *distinct) endFile() error {
-	d.file.close()
+func (d *Distinct) endFile() error {
+	d.file.Close()
 	d.file, d.reader = nil, nil
 	if d.run != nil {
-		if err := d.runs.add(d.run); err != nil {
+		if err := d.runs.Add(d.run); err != nil {
 			return err
 		}
 		d.run = nil
@@ -210,79 +226,79 @@ func (d *distinct) endFile() error {
 	return d.descend()
 }
 
-func (d *distinct) drop() {
-	d.parts.close()
+func (d *Distinct) drop() {
+	d.parts.Close()
 	for _, p := range d.todo {
-		p.file.close()
+		p.File.Close()
 	}
-	d.file.close()
-	d.run.close()
-	d.runs.close()
+	d.file.Close()
+	d.run.Close()
+	d.runs.Close()
 	d.seen, d.seq, d.parts, d.todo, d.level, d.file, d.reader = nil, 0, nil, nil, 0, nil, nil
 	d.ended, d.run, d.runs, d.merged = false, nil, nil, false
-	d.free()
+	d.Free()
 }
 
-func (d *distinct) reset()           { d.drop(); d.in.reset() }
-func (d *distinct) close()           { d.drop(); d.in.close() }
-func (d *distinct) spiller() *holder { return &d.holder }
+func (d *Distinct) Reset()                 { d.drop(); d.Input.Reset() }
+func (d *Distinct) Close()                 { d.drop(); d.Input.Close() }
+func (d *Distinct) sharer() *memory.Holder { return &d.Holder }
 
-// reduced passes each row, and most of the equal ones that follow it soon once:
-// what it remembers is bounded, and forgotten when it is full.
-type reduced struct {
-	q     *query
-	in    operator
-	slots []int
-	holder
+// Reduced passes each row, but drops most equal ones if they follow soon. Its memory is
+// bounded, and cleared when it is full.
+type Reduced struct {
+	Exec  *Execution
+	Input Operator
+	Slots []int
+	memory.Holder
 	seen map[string]struct{}
 	key  []byte
 }
 
-// maxReduced is how many bytes reduced remembers.
+// maxReduced bounds the bytes kept by Reduced.
 const maxReduced = 1 << 20
 
-func (r *reduced) next(out *batch) error {
+func (r *Reduced) Next(out *solution.Batch) error {
 	for {
-		if err := r.q.check(); err != nil {
+		if err := r.Exec.Check(); err != nil {
 			return err
 		}
-		if err := r.in.next(out); err != nil || out.n == 0 {
+		if err := r.Input.Next(out); err != nil || out.Len == 0 {
 			return err
 		}
 		n := 0
-		for i := range out.n {
-			if !r.fresh(out.row(i)) {
+		for i := range out.Len {
+			if !r.fresh(out.Row(i)) {
 				continue
 			}
 			if n < i {
-				copy(out.row(n), out.row(i))
-				out.ord[n] = out.ord[i]
+				copy(out.Row(n), out.Row(i))
+				out.Origin[n] = out.Origin[i]
 			}
 			n++
 		}
-		if out.truncate(n); n > 0 {
+		if out.Truncate(n); n > 0 {
 			return nil
 		}
 	}
 }
 
-func (r *reduced) fresh(row []string) bool {
+func (r *Reduced) fresh(row []string) bool {
 	r.key = r.key[:0]
-	for _, slot := range r.slots {
+	for _, slot := range r.Slots {
 		r.key = append(append(r.key, row[slot]...), 0, 1)
 	}
 	if _, ok := r.seen[string(r.key)]; ok {
 		return false
 	}
 	bytes := len(r.key) + seenBytes
-	if r.held+int64(bytes) > maxReduced || !r.fits(bytes) {
+	if r.Held+int64(bytes) > maxReduced || !r.Fits(bytes) {
 		clear(r.seen)
-		r.free()
+		r.Free()
 	}
-	if bytes > maxReduced/4 || !r.fits(bytes) {
+	if bytes > maxReduced/4 || !r.Fits(bytes) {
 		return true
 	}
-	r.take(bytes)
+	r.Take(bytes)
 	if r.seen == nil {
 		r.seen = make(map[string]struct{})
 	}
@@ -290,6 +306,6 @@ func (r *reduced) fresh(row []string) bool {
 	return true
 }
 
-func (r *reduced) reset() { r.drop(); r.in.reset() }
-func (r *reduced) close() { r.drop(); r.in.close() }
-func (r *reduced) drop()  { r.seen = nil; r.free() }
+func (r *Reduced) Reset() { r.drop(); r.Input.Reset() }
+func (r *Reduced) Close() { r.drop(); r.Input.Close() }
+func (r *Reduced) drop()  { r.seen = nil; r.Free() }

@@ -1,20 +1,14 @@
-// Package exec plans and executes the SPARQL algebra over a [Source] of ordered
-// rows.
+// Package exec holds the operators of queries, and runs them.
 //
-// Operators are pulled: each gives its rows in batches. A row is an array of
-// bindings by slot; a binding is the whole encoded form of a term
-// ([triple.AppendWholeTerm]), "" where the variable is unbound. Two bindings are
-// the same term exactly where their bytes are equal, so that joins, DISTINCT and
-// grouping by variables decode nothing.
+// Package plan makes a tree of operators over a shared [Execution]: the source, the limits of
+// memory and time, temporary files. A [Run] pulls solutions from the root. Each [Operator]
+// gives its rows in batches (package solution), and reads the store through patterns (package
+// pattern).
 //
-// Patterns are joined laterally: the solutions so far are the input of the next
-// pattern, which is looked up for a batch of them at a time. What may not see the
-// solutions so far (section 18.5 evaluates from the inside out) is executed on its
-// own and hashed. OPTIONAL and EXISTS run their pattern over a batch of rows, and
-// each row that comes out knows which of them it came from.
+// OPTIONAL and EXISTS run their pattern over a batch of rows: a [Feed] holds the batch, and
+// each resulting row has the number of its row of the batch.
 //
-// What operators hold is counted against [Options.Memory]. ORDER BY, GROUP BY,
-// DISTINCT and hash joins go on in temporary files where that is not enough and
-// there is a [Spill]: sorted runs that are merged, and partitions by hash. All
-// others end the query with [ErrMemory].
+// The bytes of operators are counted against [Options.Memory] (package memory). ORDER BY, GROUP
+// BY, DISTINCT and hash joins go on in temporary files (package spill) if there is a
+// [spill.Storage]. All others end the query with [memory.ErrMemory].
 package exec

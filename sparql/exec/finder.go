@@ -1,3 +1,5 @@
+// Batches of look-ups, each range read once in the order of keys.
+
 package exec
 
 import (
@@ -6,26 +8,33 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/trefoildb/trefoil/sparql/exec/memory"
+	"github.com/trefoildb/trefoil/sparql/exec/pattern"
+	"github.com/trefoildb/trefoil/sparql/exec/solution"
+	"github.com/trefoildb/trefoil/sparql/explain"
 	"github.com/trefoildb/trefoil/triple"
 )
 
-// finder collects ranges of the store, then reads them in the order of keys, each
-// once, and holds what they have.
-type finder struct {
+// Finder collects ranges of the store, then reads them in the order of keys, each once, and
+// holds the matches.
+type Finder struct {
+	memory.Holder
+	bytes int64 // of found: at most those held
+
 	asked []asked // as they were asked for
 	found [][4]string
 	keys  []byte         // of the ranges of asked
-	order []int32        // of asked, by what and range
+	order []int32        // of asked, by reader and range
 	read  []triple.Range // of one call
 	of1   []int32        // the first of asked for each of read
 	one   []triple.Range
 }
 
-// asked is one range and what it holds: found[from:to].
+// asked is one range and its matches: found[from:to].
 type asked struct {
 	r        triple.Range
-	reader   *reader
-	access   *access
+	reader   *pattern.Reader
+	access   *pattern.Access
 	group    uint8 // ranges of one group do not overlap, unless they are equal
 	from, to int32
 }
@@ -33,15 +42,72 @@ type asked struct {
 // maxFound is how many matches a finder holds.
 const maxFound = 32 << 10
 
+// Memory of a finder: of a match without its bindings, twice because append may double,
+// and how much more is counted at a time.
+const (
+	foundBytes = 2 * 4 * 16
+	findGrain  = 64 << 10
+	// maxRowBytes bounds the matches of one row beyond the limit.
+	maxRowBytes = 4 << 20
+)
+
 // errOverflow: the ranges have more matches than a finder holds.
 var errOverflow = errors.New("more matches than are held")
 
-func (f *finder) clear() {
-	f.asked, f.found, f.keys = f.asked[:0], f.found[:0], f.keys[:0]
+// NewFinder returns a finder. Its bytes count against the query's memory.
+func (q *Execution) NewFinder() Finder {
+	return Finder{Holder: q.Account.NewHolder("look-up")}
 }
 
-// expect makes room for so many ranges, which are about as long as those before.
-func (f *finder) expect(n int) {
+// clear removes all ranges and matches. The memory stays counted, because it is used again.
+func (f *Finder) clear() {
+	f.asked, f.found, f.keys, f.bytes = f.asked[:0], f.found[:0], f.keys[:0], 0
+}
+
+// drop is clear, and gives the memory back.
+func (f *Finder) drop() {
+	f.clear()
+	f.found = nil
+	f.Free()
+}
+
+// hold counts a match. With bounded, the error is errOverflow if that is more than a finder may
+// hold. Look-ups must leave half of the memory to other operators, except a small part of each,
+// because a look-up can take a smaller part of its input and the others cannot do with less.
+func (f *Finder) hold(found *[4]string, bounded bool) error {
+	if bounded && len(f.found) >= maxFound {
+		return errOverflow
+	}
+	// 1. Count the match. Memory of an earlier chunk is still held, and may be used again.
+	f.bytes += foundBytes
+	for _, binding := range found {
+		f.bytes += int64(len(binding))
+	}
+	if f.bytes <= f.Held {
+		return nil
+	}
+	// 2. A bounded look-up must end before it takes the memory of other operators.
+	more := int(max(f.bytes-f.Held, min(findGrain, f.Account.Limit/64)))
+	least := f.Account.Limit / 8 / max(f.Account.Operators, 1)
+	if bounded && f.Account.Used-f.Account.Fixed+int64(more) > f.Account.Limit/2 && f.Held+int64(more) > least {
+		return errOverflow
+	}
+	// 3. Reserve the bytes. The caller tries again with fewer rows if there is no room.
+	err := f.Grow(more)
+	switch {
+	case !errors.Is(err, memory.ErrMemory):
+		return err
+	case bounded:
+		return errOverflow
+	case len(f.found) > maxFound || f.bytes > maxRowBytes:
+		return err
+	}
+	f.Take(more) // a single row of the input has few matches, if any
+	return nil
+}
+
+// expect makes room for n ranges of about the length of those before.
+func (f *Finder) expect(n int) {
 	if asked := len(f.asked); asked > 0 {
 		f.keys = slices.Grow(f.keys[:0], n*(len(f.keys)/asked+16))
 	}
@@ -49,16 +115,16 @@ func (f *finder) expect(n int) {
 	f.found = slices.Grow(f.found[:0], n)
 }
 
-// ask asks for what matches a row.
-func (f *finder) ask(r *reader, a *access, row []string, group uint8) {
-	f.one, f.keys = r.pat.ranges(f.one[:0], f.keys, a, row)
+// ask adds the ranges of a row's matches.
+func (f *Finder) ask(r *pattern.Reader, a *pattern.Access, row []string, group uint8) {
+	f.one, f.keys = r.Pattern.Ranges(f.one[:0], f.keys, a, row)
 	for _, one := range f.one {
 		f.asked = append(f.asked, asked{r: one, reader: r, access: a, group: group})
 	}
 }
 
-// repeats reports whether the last range asked for is that before it.
-func (f *finder) repeats() bool {
+// repeats reports whether the last two ranges are equal.
+func (f *Finder) repeats() bool {
 	n := len(f.asked)
 	return n > 1 && same(&f.asked[n-1], &f.asked[n-2])
 }
@@ -67,12 +133,12 @@ func same(a, b *asked) bool {
 	return a.access == b.access && a.reader == b.reader && bytes.Equal(a.r.Lo, b.r.Lo)
 }
 
-// of returns what was found in the i-th range.
-func (f *finder) of(i int) [][4]string { return f.found[f.asked[i].from:f.asked[i].to] }
+// of returns the matches in the i-th range.
+func (f *Finder) of(i int) [][4]string { return f.found[f.asked[i].from:f.asked[i].to] }
 
-// find reads what was asked for. With bounded, it ends in errOverflow where that
-// is too much to hold.
-func (f *finder) find(q *query, plan *Plan, bounded bool) error {
+// find reads all added ranges. With bounded, it returns errOverflow if the matches are too many
+// to hold.
+func (f *Finder) find(q *Execution, plan *explain.Plan, bounded bool) error {
 	f.order = f.order[:0]
 	for i := range f.asked {
 		f.order = append(f.order, int32(i))
@@ -97,9 +163,10 @@ func compareAsked(a, b *asked) int {
 	return bytes.Compare(a.r.Lo, b.r.Lo)
 }
 
-// call reads ranges from f.order[at] on in one call, and returns where the next
-// one is to begin.
-func (f *finder) call(q *query, plan *Plan, at int, bounded bool) (int, error) {
+// call reads ranges from f.order[at] on in one call, and returns the start of the next call.
+func (f *Finder) call(q *Execution, plan *explain.Plan, at int, bounded bool) (int, error) {
+	// 1. Collect ranges. They must ascend and not overlap within one call, so another group
+	// may have to wait for the next one.
 	f.read, f.of1 = f.read[:0], f.of1[:0]
 	first := at
 	for ; at < len(f.order); at++ {
@@ -117,35 +184,38 @@ func (f *finder) call(q *query, plan *Plan, at int, bounded bool) (int, error) {
 		f.of1 = append(f.of1, f.order[at])
 	}
 	for _, one := range f.of1 {
-		f.asked[one].reader.spo = f.asked[one].reader.spo[:0]
+		f.asked[one].reader.BeginRange()
 	}
+	// 2. Read them, and set the start and end of each range's matches.
 	last, reads := -1, 0
 	var one *asked
-	err := q.src.Lookup(q.ctx, f.read, func(i int, key, value []byte) error {
-		if reads++; reads%batchRows == 0 {
-			if err := q.check(); err != nil {
+	err := q.Source.Lookup(q.Ctx, f.read, func(i int, key, value []byte) error {
+		if reads++; reads%solution.BatchRows == 0 {
+			if err := q.Check(); err != nil {
 				return err
 			}
 		}
+		// Rows come in the order of the ranges, so the matches of a range are adjacent in found.
 		if i != last {
 			last, one = i, &f.asked[f.of1[i]]
 			one.from, one.to = int32(len(f.found)), int32(len(f.found))
 		}
-		found, ok, err := one.reader.read(one.access, key, value)
+		found, ok, err := one.reader.Read(one.access, key, value)
 		if err != nil || !ok {
 			return err
 		}
-		if bounded && len(f.found) >= maxFound {
-			return errOverflow
+		if err := f.hold(&found, bounded); err != nil {
+			return err
 		}
 		f.found = append(f.found, found)
 		one.to = int32(len(f.found))
 		return nil
 	})
-	plan.read(reads)
+	plan.AddReads(reads)
 	if err != nil {
 		return at, err
 	}
+	// 3. Equal ranges were read once, so they share the matches.
 	for i := first + 1; i < at; i++ {
 		if one, before := &f.asked[f.order[i]], &f.asked[f.order[i-1]]; same(one, before) {
 			one.from, one.to = before.from, before.to
@@ -154,38 +224,39 @@ func (f *finder) call(q *query, plan *Plan, at int, bounded bool) (int, error) {
 	return at, nil
 }
 
-// fill clears a batch and gets about as many rows as a look-up takes at a time:
-// several batches where that is more than one.
-func fill(from operator, to *batch, spare **batch, want int) error {
-	to.clear()
-	if err := from.next(to); err != nil || to.n == 0 {
+// fill clears a batch and reads about one chunk of a look-up into it, of several input batches
+// if one is not enough.
+func fill(from Operator, to *solution.Batch, spare **solution.Batch, want int) error {
+	to.Clear()
+	if err := from.Next(to); err != nil || to.Len == 0 {
 		return err
 	}
-	for to.n > 1 && to.n <= want-batchRows && to.n*to.width < batchCells && to.weight < maxWeight {
+	for to.Len > 1 && to.Len <= want-solution.BatchRows && to.Len*to.Width < to.Account.BatchCells && to.Weight < solution.MaxWeight {
 		if *spare == nil {
-			*spare = newBatch(to.width)
+			*spare = to.NewEmpty()
 		}
 		more := *spare
-		more.clear()
-		if err := from.next(more); err != nil {
+		more.Clear()
+		if err := from.Next(more); err != nil {
 			return err
 		}
-		if more.n == 0 {
+		if more.Len == 0 {
 			break
 		}
-		to.cells = append(to.cells, more.cells...)
-		to.ord = append(to.ord, more.ord...)
-		to.n += more.n
-		to.weight += more.weight
+		to.Grow(len(more.Cells))
+		to.Cells = append(to.Cells, more.Cells...)
+		to.Origin = append(to.Origin, more.Origin...)
+		to.Len += more.Len
+		to.Weight += more.Weight
 	}
 	return nil
 }
 
-// softLimit is how many rows an operator gives at a time that could give a batch:
-// few at first, as none may want more.
+// softLimit bounds the rows of an operator's batch: few at first, because the caller may need
+// no more.
 type softLimit int
 
 func (s *softLimit) next() int {
-	*s = min(max(2**s, firstChunkRows), batchRows)
+	*s = min(max(2**s, FirstChunkRows), solution.BatchRows)
 	return int(*s)
 }

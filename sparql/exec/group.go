@@ -1,50 +1,56 @@
+// GROUP BY and its aggregates.
+
 package exec
 
 import (
 	"errors"
 
+	"github.com/trefoildb/trefoil/sparql/exec/memory"
+	"github.com/trefoildb/trefoil/sparql/exec/solution"
+	"github.com/trefoildb/trefoil/sparql/exec/spill"
 	"github.com/trefoildb/trefoil/sparql/expr"
 	"github.com/trefoildb/trefoil/triple"
 )
 
-// group is GROUP BY with its aggregates.
+// Group is GROUP BY with its aggregates.
 //
-// When the groups do not fit, all of them are written to temporary files, divided
-// by the hash of their keys: what the aggregates of each know so far. At the end of
-// the input each file is read, and what was written of one group is merged, in the
-// order in which it came.
-type group struct {
-	q    *query
-	in   operator
-	keys []groupKey
-	aggs []groupAggregate
-	pass []int // slots that every row of the input has the same bindings in
-	env  *expr.Env
-	holder
+// When the groups do not fit, all of them are written to temporary files, divided by the hash
+// of their keys: the states of each group's aggregates. At the end of the input each file is
+// read, and the states of one group are merged in the order of their arrival.
+type Group struct {
+	Exec  *Execution
+	Input Operator
+	Keys  []GroupKey
+	Aggs  []GroupAggregate
+	Pass  []int // slots with the same bindings in every row of the input
+	Env   *expr.Env
+	memory.Holder
 
-	view   rowView
+	view   solution.View
 	groups map[string]int
 	list   []*oneGroup
 	built  bool
 	at     int
 	key    []byte
 	cells  []string
-	arena  arena
+	arena  solution.Arena
 
-	parts *partitions // of what is being read; nil while its groups fit
-	todo  []part
+	parts *spill.Partitions // of the current input; nil while its groups fit
+	todo  []spill.Part
 	level int
 }
 
-type groupKey struct {
-	expr *expr.Expr
-	from int // the slot of a variable alone, else negative
-	slot int
+// GroupKey is a key of GROUP BY.
+type GroupKey struct {
+	Expr *expr.Expr
+	From int // the slot of a variable alone, else negative
+	Slot int
 }
 
-type groupAggregate struct {
-	agg  *expr.Aggregate
-	slot int
+// GroupAggregate is an aggregate and the slot of its result.
+type GroupAggregate struct {
+	Agg  *expr.Aggregate
+	Slot int
 }
 
 type oneGroup struct {
@@ -56,7 +62,8 @@ type oneGroup struct {
 // groupBytes are counted for a group, and for an accumulator.
 const groupBytes = 160
 
-func (g *group) next(out *batch) error {
+func (g *Group) Next(out *solution.Batch) error {
+	// 1. Read all of the input, because any row may belong to the first group.
 	if !g.built {
 		if err := g.build(); err != nil {
 			return err
@@ -64,7 +71,8 @@ func (g *group) next(out *batch) error {
 		g.built = true
 	}
 	var empty []string
-	for !out.full() {
+	for !out.Full() {
+		// 2. If groups went to files, read the next one.
 		if g.at >= len(g.list) {
 			if len(g.todo) == 0 {
 				return nil
@@ -74,80 +82,83 @@ func (g *group) next(out *batch) error {
 			}
 			continue
 		}
-		if err := g.q.tick(); err != nil {
+		if err := g.Exec.Tick(); err != nil {
 			return err
 		}
 		if empty == nil {
-			empty = make([]string, g.q.width)
+			empty = make([]string, g.Exec.Width)
 		}
+		// 3. Give the group: the common bindings of its rows, its keys, its aggregates.
 		one := g.list[g.at]
 		g.at++
-		row := out.add(empty, 0)
-		for i, slot := range g.pass {
+		row := out.Add(empty, 0)
+		for i, slot := range g.Pass {
 			row[slot] = one.pass[i]
 		}
-		for i, key := range g.keys {
-			row[key.slot] = one.keys[i]
+		for i, key := range g.Keys {
+			row[key.Slot] = one.keys[i]
 		}
-		for i, a := range g.aggs {
+		for i, a := range g.Aggs {
 			if v := one.accs[i].Result(); v.IsBound() {
-				row[a.slot] = encode(v.Term())
-				out.weigh(row[a.slot])
+				row[a.Slot] = solution.Encode(v.Term())
+				out.AddWeight(row[a.Slot])
 			}
 		}
 	}
 	return nil
 }
 
-func (g *group) build() error {
-	in := newBatch(g.q.width)
-	g.cells = make([]string, len(g.keys))
+func (g *Group) build() error {
+	in := g.Exec.NewBatch()
+	defer in.Free()
+	g.cells = make([]string, len(g.Keys))
 	for {
-		in.clear()
-		if err := g.q.check(); err != nil {
+		in.Clear()
+		if err := g.Exec.Check(); err != nil {
 			return err
 		}
-		if err := g.in.next(in); err != nil {
+		if err := g.Input.Next(in); err != nil {
 			return err
 		}
-		if in.n == 0 {
+		if in.Len == 0 {
 			break
 		}
-		for i := range in.n {
-			if err := g.add(in.row(i)); err != nil {
+		for i := range in.Len {
+			if err := g.add(in.Row(i)); err != nil {
 				return err
 			}
 		}
 	}
-	if len(g.keys) == 0 && len(g.list) == 0 {
-		g.list = append(g.list, g.empty(make([]string, len(g.pass))))
+	if len(g.Keys) == 0 && len(g.list) == 0 {
+		g.list = append(g.list, g.empty(make([]string, len(g.Pass))))
 	}
 	return g.descend()
 }
 
 // empty returns a group of no solutions.
-func (g *group) empty(pass []string) *oneGroup {
+func (g *Group) empty(pass []string) *oneGroup {
 	one := &oneGroup{pass: pass}
-	for _, a := range g.aggs {
-		one.accs = append(one.accs, a.agg.New(g.grow))
+	for _, a := range g.Aggs {
+		one.accs = append(one.accs, a.Agg.New(g.Grow))
 	}
 	return one
 }
 
 // add adds a row of the input.
-func (g *group) add(row []string) error {
-	if err := g.q.tick(); err != nil {
+func (g *Group) add(row []string) error {
+	if err := g.Exec.Tick(); err != nil {
 		return err
 	}
-	g.env.NextSolution()
-	view := g.view.of(row)
-	for i, key := range g.keys {
-		if key.from >= 0 {
-			g.cells[i] = row[key.from]
+	g.Env.NextSolution()
+	view := g.view.Of(row)
+	// 1. Make the key. The binding of a variable alone is taken as it is.
+	for i, key := range g.Keys {
+		if key.From >= 0 {
+			g.cells[i] = row[key.From]
 			continue
 		}
-		v := key.expr.Eval(g.env, view)
-		if err := g.env.Err(); err != nil {
+		v := key.Expr.Eval(g.Env, view)
+		if err := g.Env.Err(); err != nil {
 			return err
 		}
 		g.cells[i] = ""
@@ -155,36 +166,39 @@ func (g *group) add(row []string) error {
 			g.cells[i] = string(triple.AppendWholeTerm(nil, v.Term()))
 		}
 	}
+	// 2. Passed bindings are copied only if the group is new.
 	pass := func() []string {
-		cells := make([]string, len(g.pass))
-		for i, slot := range g.pass {
+		cells := make([]string, len(g.Pass))
+		for i, slot := range g.Pass {
 			cells[i] = row[slot]
 		}
 		return cells
 	}
+	// 3. Add the row to each aggregate. An error of one value makes the aggregate an error, but
+	// must not end the query.
 	return g.update(pass, func(i int, acc *expr.Accumulator) error {
-		if err := acc.Add(g.env, view); err != nil {
+		if err := acc.Add(g.Env, view); err != nil {
 			return err
 		}
-		return g.env.Err()
+		return g.Env.Err()
 	})
 }
 
-// update calls each for the accumulators of the group of g.cells. Where one has no
-// room, all groups are written, and it goes on with that one and a new group.
-func (g *group) update(pass func() []string, each func(i int, acc *expr.Accumulator) error) error {
+// update calls each for the accumulators of the group of g.cells. If one has no room, update
+// writes all groups and goes on with this accumulator in a new group.
+func (g *Group) update(pass func() []string, each func(i int, acc *expr.Accumulator) error) error {
 	spilled := false
 	for from := 0; ; {
 		one, err := g.find(pass)
-		for i := from; err == nil && i < len(g.aggs); i++ {
+		for i := from; err == nil && i < len(g.Aggs); i++ {
 			if err = each(i, one.accs[i]); err == nil {
 				from = i + 1
 			}
 		}
-		if err == nil || !errors.Is(err, ErrMemory) || !g.q.spills() || spilled {
+		if err == nil || !errors.Is(err, memory.ErrMemory) || !g.Exec.spills() || spilled {
 			return err
 		}
-		// A group that needs all of the memory would not have room later either.
+		// If a group needs all of the memory, it would not have room later either.
 		if len(g.list) == 0 || len(g.list) == 1 && one != nil || g.level >= maxLevel {
 			return err
 		}
@@ -196,28 +210,31 @@ func (g *group) update(pass func() []string, each func(i int, acc *expr.Accumula
 }
 
 // find returns the group of g.cells.
-func (g *group) find(pass func() []string) (*oneGroup, error) {
+func (g *Group) find(pass func() []string) (*oneGroup, error) {
 	g.key = g.key[:0]
 	for _, cell := range g.cells {
 		g.key = append(append(g.key, cell...), 0, 1)
 	}
+	// 1. Look for an existing group first, because most rows have one.
 	if at, ok := g.groups[string(g.key)]; ok {
 		return g.list[at], nil
 	}
+	// 2. Count a new one before it is made.
 	cells := pass()
-	bytes := 2*len(g.key) + groupBytes*(1+len(g.aggs))
+	bytes := 2*len(g.key) + groupBytes*(1+len(g.Aggs))
 	for _, cell := range cells {
 		bytes += 16 + len(cell)
 	}
-	if err := g.grow(bytes); err != nil {
+	if err := g.Grow(bytes); err != nil {
 		return nil, err
 	}
+	// 3. Copy its keys and bindings, because the batch of the row will be used again.
 	one := g.empty(cells)
 	for i, cell := range cells {
-		cells[i] = g.arena.keep(bytesOf(cell))
+		cells[i] = g.arena.Copy(solution.BytesOf(cell))
 	}
 	for _, cell := range g.cells {
-		one.keys = append(one.keys, g.arena.keep(bytesOf(cell)))
+		one.keys = append(one.keys, g.arena.Copy(solution.BytesOf(cell)))
 	}
 	if g.groups == nil {
 		g.groups = make(map[string]int)
@@ -227,17 +244,17 @@ func (g *group) find(pass func() []string) (*oneGroup, error) {
 	return one, nil
 }
 
-// A record of a group is its keys, what passes, and the states of its aggregates.
+// A record of a group is its keys, the passed bindings, and the states of its aggregates.
 
 // spill writes all groups to files.
-func (g *group) spill() error {
+func (g *Group) spill() error {
 	if g.parts == nil {
-		g.parts = g.q.scratch.divide(&g.holder, len(g.keys)+len(g.pass)+len(g.aggs), g.level)
+		g.parts = g.Exec.Scratch.NewPartitions(&g.Holder, len(g.Keys)+len(g.Pass)+len(g.Aggs), g.level)
 	}
-	var r record
+	var r spill.Record
 	for i, one := range g.list {
-		if i%batchRows == 0 {
-			if err := g.q.check(); err != nil {
+		if i%solution.BatchRows == 0 {
+			if err := g.Exec.Check(); err != nil {
 				return err
 			}
 		}
@@ -245,11 +262,11 @@ func (g *group) spill() error {
 		for _, cell := range one.keys {
 			g.key = append(append(g.key, cell...), 0, 1)
 		}
-		r.row = append(append(r.row[:0], one.keys...), one.pass...)
+		r.Row = append(append(r.Row[:0], one.keys...), one.pass...)
 		for _, acc := range one.accs {
-			r.row = append(r.row, string(acc.AppendState(nil)))
+			r.Row = append(r.Row, string(acc.AppendState(nil)))
 		}
-		if err := g.parts.add(g.key, r); err != nil {
+		if err := g.parts.Add(g.key, r); err != nil {
 			return err
 		}
 	}
@@ -257,46 +274,49 @@ func (g *group) spill() error {
 	return nil
 }
 
-// descend puts the files of what was read on the stack, if it did not fit.
-func (g *group) descend() error {
+// descend puts the files of the finished input on the stack, if it did not fit.
+func (g *Group) descend() error {
 	if g.parts == nil {
 		return nil
 	}
 	if err := g.spill(); err != nil {
 		return err
 	}
-	if err := g.parts.finish(); err != nil {
+	if err := g.parts.Finish(); err != nil {
 		return err
 	}
-	g.todo = g.parts.pushTo(g.todo)
+	g.todo = g.parts.PushTo(g.todo)
 	g.parts = nil
 	return nil
 }
 
 // readPart reads the file on top of the stack.
-func (g *group) readPart() error {
+func (g *Group) readPart() error {
 	g.clear()
 	top := g.todo[len(g.todo)-1]
 	g.todo = g.todo[:len(g.todo)-1]
-	defer top.file.close()
-	g.level = top.depth + 1
-	in := top.file.reader()
+	defer top.File.Close()
+	// If groups still do not fit, they must be divided by other bits of the hash. The level
+	// chooses these.
+	g.level = top.Depth + 1
+	in := top.File.NewReader()
 	for {
-		ok, err := in.next()
+		ok, err := in.Next()
 		if err != nil {
 			return err
 		}
 		if !ok {
 			return g.descend()
 		}
-		if err := g.q.tick(); err != nil {
+		if err := g.Exec.Tick(); err != nil {
 			return err
 		}
-		copy(g.cells, in.row)
-		rest := in.row[len(g.keys):]
-		pass := func() []string { return append([]string(nil), rest[:len(g.pass)]...) }
+		// A record is one group's keys, the passed bindings, and the states of its aggregates.
+		copy(g.cells, in.Row)
+		rest := in.Row[len(g.Keys):]
+		pass := func() []string { return append([]string(nil), rest[:len(g.Pass)]...) }
 		err = g.update(pass, func(i int, acc *expr.Accumulator) error {
-			return acc.Merge(rest[len(g.pass)+i])
+			return acc.Merge(rest[len(g.Pass)+i])
 		})
 		if err != nil {
 			return err
@@ -304,20 +324,20 @@ func (g *group) readPart() error {
 	}
 }
 
-func (g *group) clear() {
-	g.groups, g.list, g.at, g.arena = nil, nil, 0, arena{}
-	g.free()
+func (g *Group) clear() {
+	g.groups, g.list, g.at, g.arena = nil, nil, 0, solution.Arena{}
+	g.Free()
 }
 
-func (g *group) drop() {
+func (g *Group) drop() {
 	g.clear()
-	g.parts.close()
+	g.parts.Close()
 	for _, p := range g.todo {
-		p.file.close()
+		p.File.Close()
 	}
 	g.parts, g.todo, g.level, g.built = nil, nil, 0, false
 }
 
-func (g *group) reset()           { g.drop(); g.in.reset() }
-func (g *group) close()           { g.drop(); g.in.close() }
-func (g *group) spiller() *holder { return &g.holder }
+func (g *Group) Reset()                 { g.drop(); g.Input.Reset() }
+func (g *Group) Close()                 { g.drop(); g.Input.Close() }
+func (g *Group) sharer() *memory.Holder { return &g.Holder }

@@ -1,94 +1,102 @@
+// Hash joins: inner, left, and MINUS.
+
 package exec
 
 import (
 	"errors"
 
+	"github.com/trefoildb/trefoil/sparql/exec/memory"
+	"github.com/trefoildb/trefoil/sparql/exec/solution"
+	"github.com/trefoildb/trefoil/sparql/explain"
 	"github.com/trefoildb/trefoil/sparql/expr"
 )
 
-// joinKind says what a hashJoin gives.
-type joinKind uint8
+// JoinKind is the result of a hashJoin.
+type JoinKind uint8
 
 const (
-	innerJoin joinKind = iota
-	leftJoin
-	minus
+	InnerJoin JoinKind = iota
+	LeftJoin
+	Minus
 )
 
-// hashJoin holds its right side and gives the rows of its left side joined with
-// it, in the order of the left. A right side that does not fit goes to temporary
-// files: see [grace].
-type hashJoin struct {
-	q           *query
-	kind        joinKind
-	left, right operator
-	shared      []int // slots that both sides may bind
-	domain      []int // of minus: those that count as shared
-	conds       []*expr.Expr
-	env         *expr.Env
-	again       bool // the right side gives other rows after a reset: it starts from the feed too, or is of the next graph
-	keepOrder   bool // rows must come in the order of the left even from files
+// HashJoin holds its right side and gives the rows of its left side joined with it, in the
+// order of the left. If the right side does not fit, it goes to temporary files: see [grace].
+type HashJoin struct {
+	Exec        *Execution
+	Kind        JoinKind
+	Left, Right Operator
+	Shared      []int // slots with bindings on both sides
+	Domain      []int // of minus: the slots counted as shared
+	Conditions  []*expr.Expr
+	Env         *expr.Env
+	Again       bool // the right side gives other rows after a reset: it starts from the feed too, or is of the next graph
+	KeepOrder   bool // rows must come in the order of the left even from files
 
-	table *hashTable
+	Table *solution.HashTable
 	built bool
-	view  rowView
-	input *batch
+	view  solution.View
+	Batch *solution.Batch
 	at    int
-	tries candidates
+	tries solution.Candidates
 	some  bool // the row has a match
 	begun bool
 	grace *grace // nil while the right side is in the table
 }
 
-func (j *hashJoin) next(out *batch) error {
+func (j *HashJoin) Next(out *solution.Batch) error {
+	// 1. Take the right side.
 	if !j.built {
 		if err := j.build(); err != nil {
 			return err
 		}
 		j.built = true
 	}
+	// 2. If it did not fit, partitions are joined one by one.
 	if j.grace != nil {
 		return j.grace.next(out)
 	}
 	for {
-		if j.at >= j.input.n {
-			if out.n > 0 {
+		// 3. Probe the left side, a batch at a time.
+		if j.at >= j.Batch.Len {
+			if out.Len > 0 {
 				return nil
 			}
-			if err := j.q.check(); err != nil {
+			if err := j.Exec.Check(); err != nil {
 				return err
 			}
-			j.input.clear()
+			j.Batch.Clear()
 			j.at = 0
-			if err := j.left.next(j.input); err != nil || j.input.n == 0 {
+			if err := j.Left.Next(j.Batch); err != nil || j.Batch.Len == 0 {
 				return err
 			}
 		}
 		if err := j.probe(out); err != nil {
 			return err
 		}
-		if out.full() {
+		if out.Full() {
 			return nil
 		}
 	}
 }
 
 // build takes all rows of the right side.
-func (j *hashJoin) build() error {
-	in := newBatch(j.q.width)
+func (j *HashJoin) build() error {
+	in := j.Exec.NewBatch()
+	defer in.Free()
 	for {
-		in.clear()
-		if err := j.q.check(); err != nil {
+		in.Clear()
+		if err := j.Exec.Check(); err != nil {
 			return err
 		}
-		if err := j.right.next(in); err != nil || in.n == 0 {
+		if err := j.Right.Next(in); err != nil || in.Len == 0 {
 			if err == nil && j.grace != nil {
 				err = j.grace.built()
 			}
 			return err
 		}
-		for i := range in.n {
-			if err := j.take(in.row(i)); err != nil {
+		for i := range in.Len {
+			if err := j.take(in.Row(i)); err != nil {
 				return err
 			}
 		}
@@ -96,94 +104,100 @@ func (j *hashJoin) build() error {
 }
 
 // take takes a row of the right side.
-func (j *hashJoin) take(row []string) error {
+func (j *HashJoin) take(row []string) error {
 	if j.grace != nil {
 		return j.grace.addRight(row)
 	}
-	err := j.table.put(row)
-	if !errors.Is(err, ErrMemory) || !j.q.spills() {
+	err := j.Table.Put(row)
+	if !errors.Is(err, memory.ErrMemory) || !j.Exec.spills() {
 		return err
 	}
 	j.grace = newGrace(j)
-	for i := range j.table.n {
-		if i%batchRows == 0 {
-			if err := j.q.check(); err != nil {
+	for i := range j.Table.Len {
+		if i%solution.BatchRows == 0 {
+			if err := j.Exec.Check(); err != nil {
 				return err
 			}
 		}
-		if err := j.grace.addRight(j.table.row(i)); err != nil {
+		if err := j.grace.addRight(j.Table.Row(i)); err != nil {
 			return err
 		}
 	}
-	j.table.free()
+	j.Table.Free()
 	return j.grace.addRight(row)
 }
 
 // probe gives matches of the row at j.at until out is full or it has no more.
-func (j *hashJoin) probe(out *batch) error {
-	row, ord := j.input.row(j.at), j.input.ord[j.at]
+func (j *HashJoin) probe(out *solution.Batch) error {
+	// 1. Look the row up, unless a full batch interrupted its matches.
+	row, ord := j.Batch.Row(j.at), j.Batch.Origin[j.at]
 	if !j.begun {
-		j.tries = j.table.candidates(row)
+		j.tries = j.Table.Candidates(row)
 		j.some, j.begun = false, true
 		if j.grace != nil && j.grace.wasMatched(j.at) {
 			j.some = true
-			if j.kind == minus {
-				j.tries.end()
+			// MINUS removes a row only if both bind a shared variable.
+			if j.Kind == Minus {
+				j.tries.End()
 			}
 		}
 	}
+	// 2. Try the candidates. Equal keys do not suffice, because other variables may be shared
+	// too.
 	for n := 1; ; n++ {
-		if out.full() {
+		if out.Full() {
 			return nil
 		}
-		if n%batchRows == 0 {
-			if err := j.q.check(); err != nil {
+		if n%solution.BatchRows == 0 {
+			if err := j.Exec.Check(); err != nil {
 				return err
 			}
 		}
-		other, ok := j.tries.next()
+		other, ok := j.tries.Next()
 		if !ok {
 			break
 		}
-		if !compatible(row, other, j.shared) {
+		if !solution.Compatible(row, other, j.Shared) {
 			continue
 		}
-		if j.kind == minus {
+		if j.Kind == Minus {
 			if j.sharesDomain(row, other) {
 				j.some = true
-				j.tries.end()
+				j.tries.End()
 			}
 			continue
 		}
-		merge(out.add(row, ord), other)
-		if len(j.conds) > 0 {
-			if err := j.q.tick(); err != nil {
+		solution.Merge(out.Add(row, ord), other)
+		if len(j.Conditions) > 0 {
+			if err := j.Exec.Tick(); err != nil {
 				return err
 			}
-			ok, err := test(j.env, j.conds, j.view.of(out.row(out.n-1)))
+			ok, err := test(j.Env, j.Conditions, j.view.Of(out.Row(out.Len-1)))
 			if err != nil {
 				return err
 			}
 			if !ok {
-				out.drop()
+				out.DropLast()
 				continue
 			}
 		}
 		j.some = true
 	}
+	// 3. A row without a match stays in a left join and in MINUS. With files only the last pass
+	// decides, because earlier ones had a part of the right side.
 	switch {
 	case j.grace != nil:
 		j.grace.probed(out, j.at, j.some)
-	case !j.some && j.kind != innerJoin:
-		out.add(row, ord)
+	case !j.some && j.Kind != InnerJoin:
+		out.Add(row, ord)
 	}
 	j.begun = false
 	j.at++
 	return nil
 }
 
-func (j *hashJoin) sharesDomain(a, b []string) bool {
-	for _, slot := range j.domain {
+func (j *HashJoin) sharesDomain(a, b []string) bool {
+	for _, slot := range j.Domain {
 		if a[slot] != "" && b[slot] != "" {
 			return true
 		}
@@ -191,33 +205,33 @@ func (j *hashJoin) sharesDomain(a, b []string) bool {
 	return false
 }
 
-func (j *hashJoin) reset() {
+func (j *HashJoin) Reset() {
 	if j.grace != nil {
 		j.grace.rewind()
 	}
-	if j.again {
+	if j.Again {
 		j.drop()
-		j.right.reset()
+		j.Right.Reset()
 	}
-	j.left.reset()
-	j.input.clear()
+	j.Left.Reset()
+	j.Batch.Clear()
 	j.at, j.begun = 0, false
 }
 
-func (j *hashJoin) drop() {
+func (j *HashJoin) drop() {
 	if j.grace != nil {
 		j.grace.close()
 		j.grace = nil
 	}
-	j.table.free()
+	j.Table.Free()
 	j.built = false
 }
 
-func (j *hashJoin) close() {
+func (j *HashJoin) Close() {
 	j.drop()
-	j.left.close()
-	j.right.close()
+	j.Left.Close()
+	j.Right.Close()
 }
 
-func (j *hashJoin) setPlan(p *Plan)  { j.table.setPlan(p) }
-func (j *hashJoin) spiller() *holder { return &j.table.holder }
+func (j *HashJoin) SetPlan(p *explain.Plan) { j.Table.SetPlan(p) }
+func (j *HashJoin) sharer() *memory.Holder  { return &j.Table.Holder }

@@ -1,66 +1,75 @@
+// The join with one pattern: by look-ups, or by a scan for a single row.
+
 package exec
 
 import (
 	"errors"
 	"slices"
 
+	"github.com/trefoildb/trefoil/sparql/exec/pattern"
+	"github.com/trefoildb/trefoil/sparql/exec/solution"
+	"github.com/trefoildb/trefoil/sparql/explain"
+	"github.com/trefoildb/trefoil/sparql/source"
 	"github.com/trefoildb/trefoil/triple"
 )
 
-// lookup joins its input with a pattern: for a chunk of input rows at a time, it
-// looks up their ranges in the order of keys, each once, and gives what it found
-// in the order of the input. A single row is scanned, as its matches need not be
-// held.
-type lookup struct {
-	q       *query
-	in      operator
-	pat     *pattern
-	reader  reader
-	plan    *Plan
-	reverse bool
-	access  [16]*access
+// Lookup joins its input with a pattern: for a chunk of input rows at a time, it looks up their
+// ranges in the order of keys, each once, and gives the matches in the order of the input. A
+// single row is scanned, because its matches need not be held.
+type Lookup struct {
+	q       *Execution
+	in      Operator
+	pat     *pattern.Pattern
+	reader  pattern.Reader
+	Plan    *explain.Plan
+	Reverse bool
+	access  [16]*pattern.Access
 
-	input *batch
-	more  *batch // of [fill]
-	at    int    // the next row of input
-	chunk int    // how many rows to look up next
-	soft  int    // how many rows a scan gives at a time: few at first, as none may want more
+	input *solution.Batch
+	more  *solution.Batch // of [fill]
+	at    int             // the next row of input
+	Chunk int             // how many rows to look up next
+	soft  int             // how many rows a scan gives at a time: few at first, because the caller may need no more
 
-	finder
+	Finder
 	refs []ref // of the rows of the chunk, in their order
-	ref  int   // the one to give next, and what of it
+	ref  int   // the next one to give, and its next match
 	give int
 
-	rows   Rows // of a scan
+	rows   source.Rows // of a scan
 	ranges []triple.Range
 	keys   []byte // of ranges
 	row    int
-	scan   *access
+	scan   *pattern.Access
 }
 
-// ref says that an input row asks for a range of a [finder].
+// ref connects an input row with a range of a [Finder].
 type ref struct {
 	row    int32
 	entry  int32
-	access *access
+	access *pattern.Access
 }
 
 const (
-	firstChunkRows = 16
-	lastChunkRows  = 4 * batchRows
+	FirstChunkRows = 16
+	LastChunkRows  = 4 * solution.BatchRows
 )
 
-func newLookup(q *query, in operator, pat *pattern, plan *Plan) *lookup {
-	l := &lookup{q: q, in: in, pat: pat, plan: plan, chunk: firstChunkRows, soft: firstChunkRows, input: newBatch(q.width)}
-	l.reader = reader{q: q, pat: pat}
+// NewLookup returns the join of an operator's rows with a pattern. The reads are counted in the
+// plan.
+func NewLookup(q *Execution, in Operator, pat *pattern.Pattern, plan *explain.Plan) *Lookup {
+	l := &Lookup{q: q, in: in, pat: pat, Plan: plan, Finder: q.NewFinder(), Chunk: FirstChunkRows, soft: FirstChunkRows, input: q.NewBatch()}
+	l.reader = q.NewReader(pat)
 	return l
 }
 
-func (l *lookup) next(out *batch) error {
+func (l *Lookup) Next(out *solution.Batch) error {
 	for {
-		if err := l.q.check(); err != nil {
+		if err := l.q.Check(); err != nil {
 			return err
 		}
+		// A scan goes on first, then the matches of the chunk, then the next chunk, then more
+		// input, because rows must keep the order of the input.
 		switch {
 		case l.scan != nil:
 			if err := l.scanRows(out); err != nil {
@@ -68,78 +77,83 @@ func (l *lookup) next(out *batch) error {
 			}
 		case l.ref < len(l.refs):
 			l.emit(out)
-		case l.at < l.input.n:
+		case l.at < l.input.Len:
 			if err := l.begin(); err != nil {
 				return err
 			}
 		default:
 			l.at = 0
-			if err := fill(l.in, l.input, &l.more, l.chunk); err != nil {
+			if err := fill(l.in, l.input, &l.more, l.Chunk); err != nil {
 				return err
 			}
-			if l.input.n == 0 {
+			if l.input.Len == 0 {
 				return nil
 			}
 		}
-		if out.full() || out.n > 0 && l.ref >= len(l.refs) {
+		// Return after each chunk, because a LIMIT above may want no more.
+		if out.Full() || out.Len > 0 && l.ref >= len(l.refs) {
 			return nil
 		}
 	}
 }
 
-func (l *lookup) accessOf(row []string) *access {
-	mask := l.pat.mask(row)
+func (l *Lookup) accessOf(row []string) *pattern.Access {
+	mask := l.pat.Mask(row)
 	if l.access[mask] == nil {
-		l.access[mask] = l.pat.access(mask)
+		l.access[mask] = l.pat.Access(mask)
 	}
 	return l.access[mask]
 }
 
 // begin looks up the next chunk of input rows, or begins a scan.
-func (l *lookup) begin() error {
+func (l *Lookup) begin() error {
 	for {
-		n := min(l.chunk, l.input.n-l.at)
+		// 1. A single row is scanned, because its matches may be many and need not be held.
+		n := min(l.Chunk, l.input.Len-l.at)
 		if n == 1 {
-			if a := l.accessOf(l.input.row(l.at)); a.prefix < 3 {
+			if a := l.accessOf(l.input.Row(l.at)); a.Prefix < 3 {
 				l.scan, l.row = a, l.at
-				l.ranges, l.keys = l.pat.ranges(l.ranges[:0], l.keys[:0], a, l.input.row(l.at))
-				if l.reverse {
+				l.ranges, l.keys = l.pat.Ranges(l.ranges[:0], l.keys[:0], a, l.input.Row(l.at))
+				if l.Reverse {
 					slices.Reverse(l.ranges)
 				}
-				l.reader.spo = l.reader.spo[:0]
+				l.reader.BeginRange()
 				l.at++
-				if l.chunk < batchRows {
-					l.chunk *= 2
+				if l.Chunk < solution.BatchRows {
+					l.Chunk *= 2
 				}
 				return nil
 			}
 		}
+		// 2. Look up a chunk of rows. If it has too many matches, a smaller one is tried.
 		err := l.lookUp(n)
 		if errors.Is(err, errOverflow) {
-			l.chunk = max(1, n/4)
+			l.drop()
+			l.Chunk = max(1, n/4)
 			continue
 		}
 		if err != nil {
 			return err
 		}
+		// 3. Chunks grow while they find little.
 		l.at += n
-		if len(l.found) < maxFound/4 && l.chunk < lastChunkRows {
-			l.chunk *= 2
+		if len(l.found) < maxFound/4 && l.Chunk < LastChunkRows {
+			l.Chunk *= 2
 		}
 		return nil
 	}
 }
 
 // lookUp looks up n rows of the input.
-func (l *lookup) lookUp(n int) error {
+func (l *Lookup) lookUp(n int) error {
 	l.refs, l.ref, l.give = l.refs[:0], 0, 0
-	l.finder.expect(n)
-	l.finder.clear()
+	l.Finder.expect(n)
+	l.Finder.clear()
 	for i := l.at; i < l.at+n; i++ {
-		row := l.input.row(i)
+		row := l.input.Row(i)
 		a := l.accessOf(row)
 		first := len(l.asked)
-		l.ask(&l.reader, a, row, a.mask)
+		l.ask(&l.reader, a, row, a.Mask)
 		for e := first; e < len(l.asked); e++ {
 			entry := int32(e)
 			if e == first && e+1 == len(l.asked) && l.repeats() {
@@ -149,24 +163,24 @@ func (l *lookup) lookUp(n int) error {
 			l.refs = append(l.refs, ref{row: int32(i), entry: entry, access: a})
 		}
 	}
-	err := l.find(l.q, l.plan, n > 1)
+	err := l.find(l.q, l.Plan, n > 1)
 	if err != nil {
 		l.refs = l.refs[:0]
 	}
 	return err
 }
 
-// emit gives what was found for the chunk.
-func (l *lookup) emit(out *batch) {
+// emit gives the matches of the chunk.
+func (l *Lookup) emit(out *solution.Batch) {
 	for l.ref < len(l.refs) {
 		ref := &l.refs[l.ref]
 		found := l.of(int(ref.entry))
-		row, ord := l.input.row(int(ref.row)), l.input.ord[ref.row]
+		row, ord := l.input.Row(int(ref.row)), l.input.Origin[ref.row]
 		for ; l.give < len(found); l.give++ {
-			if out.full() {
+			if out.Full() {
 				return
 			}
-			l.reader.extend(ref.access, out, row, ord, &found[l.give])
+			l.reader.Extend(ref.access, out, row, ord, &found[l.give])
 		}
 		l.ref++
 		l.give = 0
@@ -174,24 +188,27 @@ func (l *lookup) emit(out *batch) {
 }
 
 // scanRows gives the matches of one input row.
-func (l *lookup) scanRows(out *batch) error {
-	row, ord := l.input.row(l.row), l.input.ord[l.row]
-	most := out.n + l.soft
-	l.soft = min(2*l.soft, batchRows)
-	for !out.full() && out.n < most {
+func (l *Lookup) scanRows(out *solution.Batch) error {
+	row, ord := l.input.Row(l.row), l.input.Origin[l.row]
+	// 1. Give few rows at first, because the caller may need no more.
+	most := out.Len + l.soft
+	l.soft = min(2*l.soft, solution.BatchRows)
+	for !out.Full() && out.Len < most {
+		// 2. Open the next range.
 		if l.rows == nil {
 			if len(l.ranges) == 0 {
 				l.scan = nil
 				return nil
 			}
-			rows, err := l.q.src.Scan(l.q.ctx, l.ranges[0], l.reverse)
+			rows, err := l.q.Source.Scan(l.q.Ctx, l.ranges[0], l.Reverse)
 			if err != nil {
 				return err
 			}
 			l.rows, l.ranges = rows, l.ranges[1:]
 		}
+		// 3. Read it until the batch is full. An error of Close counts if Err has none.
 		reads := 0
-		for !out.full() && out.n < most {
+		for !out.Full() && out.Len < most {
 			if !l.rows.Next() {
 				err := l.rows.Err()
 				if e := l.rows.Close(); err == nil {
@@ -203,41 +220,46 @@ func (l *lookup) scanRows(out *batch) error {
 				}
 				break
 			}
-			if reads++; reads%batchRows == 0 {
-				if err := l.q.check(); err != nil {
+			if reads++; reads%solution.BatchRows == 0 {
+				if err := l.q.Check(); err != nil {
 					return err
 				}
 			}
-			found, ok, err := l.reader.read(l.scan, l.rows.Key(), l.rows.Value())
+			found, ok, err := l.reader.Read(l.scan, l.rows.Key(), l.rows.Value())
 			if err != nil {
 				return err
 			}
 			if ok {
-				l.reader.extend(l.scan, out, row, ord, &found)
+				l.reader.Extend(l.scan, out, row, ord, &found)
 			}
 		}
-		l.plan.read(reads)
+		l.Plan.AddReads(reads)
 	}
 	return nil
 }
 
-func (l *lookup) stop() {
+func (l *Lookup) stop() {
 	if l.rows != nil {
-		_ = l.rows.Close() // what ends here is not read any more
+		_ = l.rows.Close() // a finished scan is never read again
 		l.rows = nil
 	}
 	l.scan, l.ranges = nil, nil
 	l.refs, l.ref, l.give = l.refs[:0], 0, 0
 }
 
-func (l *lookup) reset() {
+func (l *Lookup) Reset() {
 	l.stop()
-	l.input.clear()
-	l.at, l.soft = 0, firstChunkRows // a chunk that fitted fits again
-	l.in.reset()
+	l.input.Clear()
+	l.at, l.soft = 0, FirstChunkRows // the chunk fitted, so it will again
+	l.in.Reset()
 }
 
-func (l *lookup) close() {
+func (l *Lookup) Close() {
 	l.stop()
-	l.in.close()
+	l.drop()
+	l.input.Free()
+	if l.more != nil {
+		l.more.Free()
+	}
+	l.in.Close()
 }

@@ -1,109 +1,92 @@
+// The contract of operators, and the leaves of a plan.
+
 package exec
 
-import "github.com/trefoildb/trefoil/sparql/algebra"
+import (
+	"github.com/trefoildb/trefoil/sparql/exec/solution"
+	"github.com/trefoildb/trefoil/sparql/explain"
+)
 
-// operator gives rows. It belongs to one goroutine.
-type operator interface {
-	// next appends the next rows to out, which is empty: at least one, but at the
-	// end none, and so ever after.
-	next(out *batch) error
-	// reset begins anew, over what the feed below holds now.
-	reset()
-	// close frees what the operator and those below it hold.
-	close()
+// Operator gives rows. It belongs to one goroutine.
+type Operator interface {
+	// Next appends the next rows to out. The caller must pass an empty batch. Next appends at
+	// least one row, or none at the end and from then on.
+	Next(out *solution.Batch) error
+	// Reset begins anew, over the present rows of the feed below. It must be called when the
+	// feed has changed.
+	Reset()
+	// Close frees the memory of the operator and of those below it.
+	Close()
 }
 
-// feed holds the rows that a lateral run starts from.
-type feed struct{ rows *batch }
+// Feed holds the first rows of a lateral run.
+type Feed struct{ Rows *solution.Batch }
 
-// feedReader gives the rows of a feed. Each comes from itself.
-type feedReader struct {
-	feed *feed
+// FeedReader gives the rows of a feed. Each comes from itself.
+type FeedReader struct {
+	Feed *Feed
 	done bool
 }
 
-func (r *feedReader) next(out *batch) error {
-	if r.done || r.feed.rows == nil {
+func (r *FeedReader) Next(out *solution.Batch) error {
+	if r.done || r.Feed.Rows == nil {
 		return nil
 	}
 	r.done = true
-	for i := range r.feed.rows.n {
-		out.add(r.feed.rows.row(i), int32(i))
+	for i := range r.Feed.Rows.Len {
+		out.Add(r.Feed.Rows.Row(i), int32(i))
 	}
 	return nil
 }
 
-func (r *feedReader) reset() { r.done = false }
-func (r *feedReader) close() {}
+func (r *FeedReader) Reset() { r.done = false }
+func (r *FeedReader) Close() {}
 
-// unit gives one row that binds nothing.
-type unit struct{ done bool }
+// Unit gives one row without bindings.
+type Unit struct{ done bool }
 
-func (u *unit) next(out *batch) error {
+func (u *Unit) Next(out *solution.Batch) error {
 	if !u.done {
 		u.done = true
-		for range out.width {
-			out.cells = append(out.cells, "")
+		out.Grow(out.Width)
+		for range out.Width {
+			out.Cells = append(out.Cells, "")
 		}
-		out.ord = append(out.ord, 0)
-		out.n++
+		out.Origin = append(out.Origin, 0)
+		out.Len++
 	}
 	return nil
 }
 
-func (u *unit) reset() { u.done = false }
-func (u *unit) close() {}
+func (u *Unit) Reset() { u.done = false }
+func (u *Unit) Close() {}
 
-// none gives no rows, or an error.
-type none struct{ err error }
+// Empty gives no rows, or an error.
+type Empty struct{ err error }
 
-func (n none) next(*batch) error { return n.err }
-func (none) reset()              {}
-func (none) close()              {}
+func (n Empty) Next(*solution.Batch) error { return n.err }
+func (Empty) Reset()                       {}
+func (Empty) Close()                       {}
 
-// stream is an operator with what is known of its rows.
-type stream struct {
-	op                operator
-	certain, possible algebra.Set
-	rows              float64 // estimate
-	start             bool    // it is the unit, or the feed
-	sequence          bool    // rows come out in the order of the feed's
-	plan              *Plan
+// Traced counts the rows of an operator.
+type Traced struct {
+	Operator Operator
+	Plan     *explain.Plan
+	Nanos    func() int64
 }
 
-func (s *stream) bind(slot int) {
-	s.certain = with(s.certain, slot)
-	s.possible = with(s.possible, slot)
-}
-
-// with returns a new set with the slot.
-func with(s algebra.Set, slot int) algebra.Set {
-	out := append(algebra.Set(nil), s...)
-	out.Add(slot)
-	return out
-}
-
-func union(a, b algebra.Set) algebra.Set {
-	out := append(algebra.Set(nil), a...)
-	out.AddAll(b)
-	return out
-}
-
-// compatible reports whether two rows agree wherever both are bound.
-func compatible(a, b []string, slots []int) bool {
-	for _, s := range slots {
-		if a[s] != b[s] && a[s] != "" && b[s] != "" {
-			return false
-		}
+func (t *Traced) Next(out *solution.Batch) error {
+	if t.Nanos == nil {
+		err := t.Operator.Next(out)
+		t.Plan.Rows += int64(out.Len)
+		return err
 	}
-	return true
+	start := t.Nanos()
+	err := t.Operator.Next(out)
+	t.Plan.Nanos += t.Nanos() - start
+	t.Plan.Rows += int64(out.Len)
+	return err
 }
 
-// merge binds in row what other binds.
-func merge(row, other []string) {
-	for i, cell := range other {
-		if cell != "" {
-			row[i] = cell
-		}
-	}
-}
+func (t *Traced) Reset() { t.Operator.Reset() }
+func (t *Traced) Close() { t.Operator.Close() }

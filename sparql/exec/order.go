@@ -1,3 +1,5 @@
+// ORDER BY: a sort, or a heap if only the first rows are wanted.
+
 package exec
 
 import (
@@ -6,53 +8,57 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/trefoildb/trefoil/sparql/exec/memory"
+	"github.com/trefoildb/trefoil/sparql/exec/solution"
+	"github.com/trefoildb/trefoil/sparql/exec/spill"
 	"github.com/trefoildb/trefoil/sparql/expr"
 )
 
-// order sorts its input, stably. With a top it holds no more rows than that: the
-// first ones of the order. What does not fit is written to temporary files, each
-// of them sorted, which are merged.
-type order struct {
-	q    *query
-	in   operator
-	keys []orderKey
-	env  *expr.Env
-	top  int64 // negative: all
-	// inSequence: the rows come in the order that their keys of the first
-	// condition, a variable, have in the store. Then a full heap can end the input.
-	inSequence int // the variable's slot, else negative
-	holder
+// OrderBy sorts its input, stably. With a top it holds only the first top rows of the order. If
+// rows do not fit, they are written to temporary files. Each file is sorted, and all are
+// merged.
+type OrderBy struct {
+	Exec  *Execution
+	Input Operator
+	Keys  []OrderKey
+	Env   *expr.Env
+	Top   int64 // negative: all
+	// InSequence: the first condition is a variable, and the rows come in the order of its keys
+	// in the store. Then a full heap may end the input.
+	InSequence int // the variable's slot, else negative
+	memory.Holder
 
-	view  rowView
-	sides [2]rowView // of compareValues
+	view  solution.View
+	sides [2]solution.View // of compareValues
 	rows  []*sorted
 	built bool
 	at    int
 	seq   uint64
 	stop  bool
 	key   []byte
-	arena arena
-	runs  *runs // nil while all rows fit
-	count int   // comparisons
-	err   error // what ended them
+	arena solution.Arena
+	runs  *spill.Runs // nil while all rows fit
+	count int         // comparisons
+	err   error       // the error, if one ended them
 }
 
-type orderKey struct {
-	expr       *expr.Expr
-	descending bool
+// OrderKey is a condition of ORDER BY.
+type OrderKey struct {
+	Expr       *expr.Expr
+	Descending bool
 }
 
 // sorted is a row with its sort key. Its record's a is the number of the row, and
-// its b is cut where the key is not exact.
+// its b is cut if the key is not exact.
 type sorted struct {
-	record
-	first int // bytes of the first condition; 0 where later ones may go before it
+	spill.Record
+	first int // bytes of the first condition; 0 if later ones may go before it
 	bytes int
 }
 
 const cut = 1
 
-func (o *order) next(out *batch) error {
+func (o *OrderBy) Next(out *solution.Batch) error {
 	if !o.built {
 		if err := o.build(); err != nil {
 			return err
@@ -60,40 +66,43 @@ func (o *order) next(out *batch) error {
 		o.built = true
 	}
 	if o.runs != nil {
-		for !out.full() {
-			r, err := o.runs.next()
+		for !out.Full() {
+			r, err := o.runs.Next()
 			if err == nil {
 				err = o.failed()
 			}
 			if err != nil || r == nil {
 				return err
 			}
-			out.addRead(r.row, 0)
+			out.AddRead(r.Row, 0)
 		}
 		return nil
 	}
-	for ; o.at < len(o.rows) && !out.full(); o.at++ {
-		out.add(o.rows[o.at].row, 0)
+	for ; o.at < len(o.rows) && !out.Full(); o.at++ {
+		out.Add(o.rows[o.at].Row, 0)
 		o.rows[o.at] = nil
 	}
 	return nil
 }
 
-func (o *order) build() error {
-	in := newBatch(o.q.width)
+func (o *OrderBy) build() error {
+	in := o.Exec.NewBatch()
+	defer in.Free()
 	for {
-		in.clear()
-		if err := o.q.check(); err != nil {
+		// 1. Take the input's rows. A full heap may end them early if they come in the order of
+		// the store.
+		in.Clear()
+		if err := o.Exec.Check(); err != nil {
 			return err
 		}
-		if err := o.in.next(in); err != nil {
+		if err := o.Input.Next(in); err != nil {
 			return err
 		}
-		if in.n == 0 {
+		if in.Len == 0 {
 			break
 		}
-		for i := range in.n {
-			if err := o.add(in.row(i)); err != nil {
+		for i := range in.Len {
+			if err := o.add(in.Row(i)); err != nil {
 				return err
 			}
 		}
@@ -101,39 +110,42 @@ func (o *order) build() error {
 			break
 		}
 	}
+	// 2. Sort in memory if all rows fit.
 	if o.runs == nil {
 		return o.sort()
 	}
+	// 3. Otherwise the rest becomes a run too, and all runs are merged.
 	if err := o.spill(); err != nil {
 		return err
 	}
-	if err := o.runs.start(); err != nil {
+	if err := o.runs.Start(); err != nil {
 		return err
 	}
 	return o.failed()
 }
 
-// sort sorts the rows that are held.
-func (o *order) sort() error {
-	slices.SortFunc(o.rows, func(a, b *sorted) int { return o.compare(&a.record, &b.record) })
+// sort sorts the rows held.
+func (o *OrderBy) sort() error {
+	slices.SortFunc(o.rows, func(a, b *sorted) int { return o.compare(&a.Record, &b.Record) })
 	return o.failed()
 }
 
-// failed returns what ended comparisons, or the values that they are of.
-func (o *order) failed() error {
+// failed returns the error if one ended comparisons, or the evaluation of their values.
+func (o *OrderBy) failed() error {
 	if o.err != nil {
 		return o.err
 	}
-	return o.env.Err()
+	return o.Env.Err()
 }
 
-// spill writes the rows that are held to a file.
-func (o *order) spill() error {
+// spill writes the rows held to a file.
+func (o *OrderBy) spill() error {
+	// 1. From now on a heap would need the rows of the files, so all rows are kept.
 	if o.runs == nil {
-		o.runs = &runs{
-			scratch: &o.q.scratch, holder: &o.holder, fields: o.q.width, check: o.q.check, compare: o.compare,
+		o.runs = &spill.Runs{
+			Scratch: &o.Exec.Scratch, Holder: &o.Holder, Fields: o.Exec.Width, Check: o.Exec.Check, Compare: o.compare,
 		}
-		o.top = -1 // of what is merged, who asked for the top takes no more
+		o.Top = -1 // a reader of merged runs takes no more than the top
 	}
 	if len(o.rows) == 0 {
 		return nil
@@ -141,60 +153,65 @@ func (o *order) spill() error {
 	if err := o.sort(); err != nil {
 		return err
 	}
-	run, err := o.runs.create()
+	// 2. Write the sorted rows as a run.
+	run, err := o.runs.Create()
 	if err != nil {
 		return err
 	}
 	for _, row := range o.rows {
-		if err := o.q.tick(); err != nil {
+		if err := o.Exec.Tick(); err != nil {
 			return err
 		}
-		if err := run.add(row.record); err != nil {
+		if err := run.Add(row.Record); err != nil {
 			return err
 		}
 	}
+	// 3. Give the memory back.
 	o.rows = o.rows[:0]
 	clear(o.rows[:cap(o.rows)])
-	o.arena = arena{}
-	o.free()
-	if err := o.runs.add(run); err != nil {
+	o.arena = solution.Arena{}
+	o.Free()
+	if err := o.runs.Add(run); err != nil {
 		return err
 	}
 	return o.failed()
 }
 
-func (o *order) add(row []string) error {
-	if o.top == 0 {
+func (o *OrderBy) add(row []string) error {
+	if o.Top == 0 {
 		return nil
 	}
-	if err := o.q.tick(); err != nil {
+	if err := o.Exec.Tick(); err != nil {
 		return err
 	}
-	o.env.NextSolution()
-	view := o.view.of(row)
-	one := sorted{record: record{a: o.seq, row: row}}
+	o.Env.NextSolution()
+	view := o.view.Of(row)
+	one := sorted{Record: spill.Record{A: o.seq, Row: row}}
 	o.seq++
+	// 1. Make the sort key. If a value has no exact one, the key is cut there and rows are
+	// compared by values.
 	key, exact := o.key[:0], true
-	for i, k := range o.keys {
+	for i, k := range o.Keys {
 		if i == 1 {
 			one.first = len(key)
 		}
-		v := k.expr.Eval(o.env, view)
-		if err := o.env.Err(); err != nil {
+		v := k.Expr.Eval(o.Env, view)
+		if err := o.Env.Err(); err != nil {
 			return err
 		}
-		if key, exact = expr.AppendSortKey(key, v, k.descending); !exact {
-			one.b = cut
+		if key, exact = expr.AppendSortKey(key, v, k.Descending); !exact {
+			one.B = cut
 			break
 		}
 	}
 	o.key = key
-	if len(o.keys) == 1 && exact {
+	if len(o.Keys) == 1 && exact {
 		one.first = len(key)
 	}
-	one.key = stringOf(key)
-	full := o.top > 0 && int64(len(o.rows)) >= o.top
-	if full && o.compare(&one.record, &o.rows[0].record) >= 0 {
+	one.Key = solution.StringOf(key)
+	// 2. A row behind a full heap is dropped, and may end the input.
+	full := o.Top > 0 && int64(len(o.rows)) >= o.Top
+	if full && o.compare(&one.Record, &o.rows[0].Record) >= 0 {
 		o.stop = o.stop || o.passed(&one, row)
 		return o.failed()
 	}
@@ -203,29 +220,31 @@ func (o *order) add(row []string) error {
 		one.bytes += len(cell)
 	}
 	if full {
-		o.shrink(o.held - int64(o.rows[0].bytes))
+		o.ShrinkTo(o.Held - int64(o.rows[0].bytes))
 	}
-	if err := o.grow(one.bytes); err != nil {
-		if !errors.Is(err, ErrMemory) || !o.q.spills() {
+	// 3. Count the row. If there is no room, the rows go to a file and it is tried once more.
+	if err := o.Grow(one.bytes); err != nil {
+		if !errors.Is(err, memory.ErrMemory) || !o.Exec.spills() {
 			return err
 		}
 		if full {
-			o.take(o.rows[0].bytes)
+			o.Take(o.rows[0].bytes)
 			full = false
 		}
 		if err := o.spill(); err != nil {
 			return err
 		}
-		if err := o.grow(one.bytes); err != nil {
+		if err := o.Grow(one.bytes); err != nil {
 			return err
 		}
 	}
+	// 4. Keep a copy, in the heap or in the list.
 	o.keep(&one)
 	switch {
 	case full:
 		o.rows[0] = &one
 		heap.Fix(o, 0)
-	case o.top > 0:
+	case o.Top > 0:
 		heap.Push(o, &one)
 	default:
 		o.rows = append(o.rows, &one)
@@ -236,71 +255,70 @@ func (o *order) add(row []string) error {
 // sortedBytes are counted for a row besides its bindings and its key.
 const sortedBytes = 128
 
-// keep copies what the row and its key point to. Rows that may leave a heap one by
-// one have memory of their own.
-func (o *order) keep(one *sorted) {
-	own := func(b []byte) string { return o.arena.keep(b) }
-	if o.top > 0 {
+// keep copies the bytes of the row and its key. If rows may leave a heap one by one, each must
+// have its own memory.
+func (o *OrderBy) keep(one *sorted) {
+	own := func(b []byte) string { return o.arena.Copy(b) }
+	if o.Top > 0 {
 		own = func(b []byte) string { return string(b) }
 	}
-	one.key = own(bytesOf(one.key))
-	one.row = slices.Clone(one.row)
-	for i, cell := range one.row {
+	one.Key = own(solution.BytesOf(one.Key))
+	one.Row = slices.Clone(one.Row)
+	for i, cell := range one.Row {
 		if cell != "" {
-			one.row[i] = own(bytesOf(cell))
+			one.Row[i] = own(solution.BytesOf(cell))
 		}
 	}
 }
 
-// tagOther is the first byte of terms whose order in the store is not that of
-// ORDER BY: durations stand among them.
+// tagOther is the first byte of terms with a different order in the store than in ORDER BY,
+// because durations stand among them.
 const tagOther = 0x37
 
-// passed reports whether all rows that follow one come behind the rows that the
-// full heap has.
+// passed reports whether all rows after this one sort behind the rows of the full heap.
 //
-// The order of keys is that of ORDER BY but for terms of tagOther, and for long
-// terms, which stand where their beginnings do, in any order: what has an exact
-// sort key is shorter than such a beginning, and stands right among them.
-func (o *order) passed(one *sorted, row []string) bool {
-	if o.inSequence < 0 || one.first == 0 {
+// Keys have the order of ORDER BY except terms of tagOther and long terms. Long terms stand at
+// the place of their beginnings, in any order. If a term has an exact sort key, it is shorter
+// than such a beginning, so its place among them is right.
+func (o *OrderBy) passed(one *sorted, row []string) bool {
+	if o.InSequence < 0 || one.first == 0 {
 		return false
 	}
-	if binding := row[o.inSequence]; binding == "" || binding[0] >= tagOther {
+	if binding := row[o.InSequence]; binding == "" || binding[0] >= tagOther {
 		return false
 	}
 	last := o.rows[0]
-	return one.key[:one.first] > last.key[:min(one.first, len(last.key))] && last.first > 0
+	return one.Key[:one.first] > last.Key[:min(one.first, len(last.Key))] && last.first > 0
 }
 
-// compare compares two rows in the order of the keys, then as they came. Once the
-// query has ended, all are equal, so that a sort ends soon.
-func (o *order) compare(a, b *record) int {
-	if o.count++; o.count%batchRows == 0 && o.err == nil {
-		o.err = o.q.check()
+// compare compares two rows in the order of the keys, then as they came. When the
+// query has ended, all are equal, so a sort ends soon.
+func (o *OrderBy) compare(a, b *spill.Record) int {
+	if o.count++; o.count%solution.BatchRows == 0 && o.err == nil {
+		o.err = o.Exec.Check()
 	}
 	if o.err != nil {
 		return 0
 	}
-	if a.key != b.key {
-		return bytes.Compare(bytesOf(a.key), bytesOf(b.key))
+	if a.Key != b.Key {
+		return bytes.Compare(solution.BytesOf(a.Key), solution.BytesOf(b.Key))
 	}
-	if a.b == cut || b.b == cut {
+	if a.B == cut || b.B == cut {
 		if c := o.compareValues(a, b); c != 0 {
 			return c
 		}
 	}
-	return byNumber(a, b)
+	return spill.ByNumber(a, b)
 }
 
-func (o *order) compareValues(a, b *record) int {
-	if o.err = o.q.check(); o.err != nil {
+func (o *OrderBy) compareValues(a, b *spill.Record) int {
+	if o.err = o.Exec.Check(); o.err != nil {
 		return 0
 	}
-	for _, k := range o.keys {
-		left, right := o.sides[0].of(a.row), o.sides[1].of(b.row)
-		c := expr.Compare(k.expr.Eval(o.env, left), k.expr.Eval(o.env, right))
-		if k.descending {
+	for _, k := range o.Keys {
+		left, right := o.sides[0].Of(a.Row), o.sides[1].Of(b.Row)
+		c := expr.Compare(k.Expr.Eval(o.Env, left), k.Expr.Eval(o.Env, right))
+		if k.Descending {
 			c = -c
 		}
 		if c != 0 {
@@ -310,21 +328,21 @@ func (o *order) compareValues(a, b *record) int {
 	return 0
 }
 
-// The rows are a heap with the last of the order on top, while top is known.
+// If Top is not negative, the rows are a heap with the last of the order on top.
 
-func (o *order) Len() int           { return len(o.rows) }
-func (o *order) Less(i, j int) bool { return o.compare(&o.rows[i].record, &o.rows[j].record) > 0 }
-func (o *order) Swap(i, j int)      { o.rows[i], o.rows[j] = o.rows[j], o.rows[i] }
-func (o *order) Push(x any)         { o.rows = append(o.rows, x.(*sorted)) }
-func (o *order) Pop() any           { panic("exec: the heap of ORDER BY only grows") }
+func (o *OrderBy) Len() int           { return len(o.rows) }
+func (o *OrderBy) Less(i, j int) bool { return o.compare(&o.rows[i].Record, &o.rows[j].Record) > 0 }
+func (o *OrderBy) Swap(i, j int)      { o.rows[i], o.rows[j] = o.rows[j], o.rows[i] }
+func (o *OrderBy) Push(x any)         { o.rows = append(o.rows, x.(*sorted)) }
+func (o *OrderBy) Pop() any           { panic("exec: the heap of ORDER BY only grows") }
 
-func (o *order) drop() {
-	o.rows, o.built, o.at, o.seq, o.stop, o.arena = nil, false, 0, 0, false, arena{}
-	o.runs.close()
+func (o *OrderBy) drop() {
+	o.rows, o.built, o.at, o.seq, o.stop, o.arena = nil, false, 0, 0, false, solution.Arena{}
+	o.runs.Close()
 	o.runs = nil
-	o.free()
+	o.Free()
 }
 
-func (o *order) reset()           { o.drop(); o.in.reset() }
-func (o *order) close()           { o.drop(); o.in.close() }
-func (o *order) spiller() *holder { return &o.holder }
+func (o *OrderBy) Reset()                 { o.drop(); o.Input.Reset() }
+func (o *OrderBy) Close()                 { o.drop(); o.Input.Close() }
+func (o *OrderBy) sharer() *memory.Holder { return &o.Holder }

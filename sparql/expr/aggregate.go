@@ -1,3 +1,5 @@
+// Aggregates and their accumulators.
+
 package expr
 
 import (
@@ -9,10 +11,9 @@ import (
 
 // Aggregate is a compiled set function (section 18.5.1).
 //
-// What it makes of errors: COUNT(expr) and SAMPLE skip values that are errors or
-// unbound; in all others one makes the result an error. MIN and MAX go by the
-// order of ORDER BY. Of no values COUNT, SUM and AVG are 0, GROUP_CONCAT is "",
-// and MIN, MAX and SAMPLE are errors.
+// COUNT(expr) and SAMPLE skip a value if it is an error or unbound. In all others one such
+// value makes the result an error. MIN and MAX go by the order of ORDER BY. If there are no
+// values, COUNT, SUM and AVG are 0, GROUP_CONCAT is "", and MIN, MAX and SAMPLE are errors.
 type Aggregate struct {
 	function  ast.AggregateFunc
 	distinct  bool
@@ -21,8 +22,8 @@ type Aggregate struct {
 	slots     []int
 }
 
-// CompileAggregate compiles a. slots are those of the variables that make up a
-// solution: COUNT(DISTINCT *) tells solutions apart by them.
+// CompileAggregate compiles a. slots are those of a solution's variables, because
+// COUNT(DISTINCT *) compares solutions by them.
 func CompileAggregate(a *ast.Aggregate, scope Scope, slots []int) (*Aggregate, error) {
 	c := &Aggregate{function: a.Func, distinct: a.Distinct, separator: a.Separator, slots: slots}
 	if a.Arg == nil {
@@ -39,16 +40,16 @@ type Accumulator struct {
 	grow      func(bytes int) error
 	count     int64
 	value     Value // sum, least, greatest or sample
-	kept      int   // bytes that are counted for value
+	kept      int   // bytes counted for value
 	text      []byte
 	seen      map[string]struct{} // with DISTINCT
-	order     []string            // what seen has, as it came
+	order     []string            // the values of seen, in order of arrival
 	key       []byte
 }
 
-// New returns an accumulator of an empty group. grow, where it is not nil, is
-// told the bytes that the accumulator is about to take more; an error of it ends
-// Add. Who frees the group frees all of them.
+// New returns an accumulator of an empty group. grow, if it is not nil, is
+// called before the accumulator takes more bytes; if it returns an error, so does
+// Add. The caller frees the bytes with the group.
 func (a *Aggregate) New(grow func(bytes int) error) *Accumulator {
 	acc := &Accumulator{aggregate: a, grow: grow}
 	switch a.function {
@@ -61,6 +62,7 @@ func (a *Aggregate) New(grow func(bytes int) error) *Accumulator {
 // Add adds a solution. An error is one of grow, or of the env (see [Env.Err]).
 func (acc *Accumulator) Add(env *Env, row Row) error {
 	a := acc.aggregate
+	// 1. COUNT(*) counts rows.
 	if a.arg == nil {
 		if a.distinct {
 			fresh, err := acc.isNewRow(row)
@@ -74,6 +76,8 @@ func (acc *Accumulator) Add(env *Env, row Row) error {
 	if acc.value.kind == Error {
 		return nil // it stays one
 	}
+	// 2. Evaluate the argument. An error makes the aggregate an error, but COUNT and SAMPLE
+	// skip it.
 	v := a.arg.Eval(env, row)
 	if env.err != nil {
 		return env.err
@@ -87,6 +91,7 @@ func (acc *Accumulator) Add(env *Env, row Row) error {
 	if a.function == ast.AggSample && acc.value.IsBound() {
 		return nil
 	}
+	// 3. DISTINCT takes each term once. MIN, MAX and SAMPLE are the same without it.
 	if a.distinct && a.function != ast.AggMin && a.function != ast.AggMax && a.function != ast.AggSample {
 		acc.key = triple.AppendWholeTerm(acc.key[:0], v.Term())
 		if fresh, err := acc.isNew(); err != nil || !fresh {
@@ -96,7 +101,7 @@ func (acc *Accumulator) Add(env *Env, row Row) error {
 	return acc.add(v)
 }
 
-// add adds a value that counts.
+// add adds a value after DISTINCT.
 func (acc *Accumulator) add(v Value) error {
 	switch acc.aggregate.function {
 	case ast.AggSum, ast.AggAvg:
@@ -116,7 +121,7 @@ func (acc *Accumulator) add(v Value) error {
 	return nil
 }
 
-// choose keeps v where it goes before the value that was kept: of SAMPLE the first,
+// choose keeps v if it goes before the value kept: of SAMPLE the first,
 // of MIN the least, of MAX the greatest.
 func (acc *Accumulator) choose(v Value) error {
 	if acc.value.IsBound() {
@@ -137,7 +142,7 @@ func (acc *Accumulator) choose(v Value) error {
 	return nil
 }
 
-// concat appends the text of so many values.
+// concat appends text, the joined text of a number of values.
 func (acc *Accumulator) concat(text string, values int64) error {
 	more := len(text) + len(acc.aggregate.separator)
 	if len(acc.text)+more > triple.MaxTermBytes {
@@ -161,10 +166,10 @@ func (acc *Accumulator) account(bytes int) error {
 	return acc.grow(bytes)
 }
 
-// entryBytes is about what an entry of a set takes besides its key.
+// entryBytes is the approximate size of a set's entry without its key.
 const entryBytes = 72
 
-// isNew reports whether acc.key was not seen yet, and remembers it.
+// isNew reports whether acc.key was not seen yet, and adds it to the set.
 func (acc *Accumulator) isNew() (bool, error) {
 	if _, ok := acc.seen[string(acc.key)]; ok {
 		return false, nil
@@ -192,7 +197,7 @@ func (acc *Accumulator) isNewRow(row Row) (bool, error) {
 	return acc.isNew()
 }
 
-// Result returns the value of the set function for what was added.
+// Result returns the value of the set function over all added rows.
 func (acc *Accumulator) Result() Value {
 	switch acc.aggregate.function {
 	case ast.AggCount:

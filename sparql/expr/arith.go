@@ -1,3 +1,5 @@
+// Arithmetic on numbers of all types.
+
 package expr
 
 import (
@@ -59,6 +61,7 @@ func floating[F float32 | float64](op ast.Op, a, b F) F {
 // instantArithmetic: an instant and a duration, or the difference of two
 // instants of one kind, both with a zone or both without.
 func instantArithmetic(op ast.Op, a, b Value) Value {
+	// 1. The difference of two instants is a duration, if both or none have a zone.
 	switch {
 	case op == ast.OpSubtract && a.kind == b.kind:
 		if (a.zone == noZone) != (b.zone == noZone) {
@@ -72,6 +75,7 @@ func instantArithmetic(op ast.Op, a, b Value) Value {
 	case op != ast.OpAdd && op != ast.OpSubtract || !b.isDuration():
 		return errType
 	}
+	// 2. Add a duration: months first, because their length depends on the date.
 	months, seconds := b.parts()
 	if months != 0 && a.kind == Time {
 		return errType

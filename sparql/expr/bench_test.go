@@ -1,3 +1,5 @@
+// Benchmarks of expressions.
+
 package expr
 
 import (

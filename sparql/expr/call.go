@@ -1,3 +1,5 @@
+// Calls of built-in functions.
+
 package expr
 
 import (
@@ -10,12 +12,12 @@ import (
 	"github.com/trefoildb/trefoil/triple"
 )
 
-// function is a function of values that are bound and no errors. It does not
+// function is a function of values bound and no errors. It does not
 // keep args.
 type function func(env *Env, args []Value) Value
 
-// callables holds the functions that evaluate all their arguments; the others
-// are compiled each in its own way.
+// callables holds the functions with eager arguments. Each of the others has its own
+// compilation.
 var callables = [ast.NumFunctions]function{
 	ast.FuncSameTerm:     sameTerm,
 	ast.FuncIsIRI:        isKind(triple.IRI),
@@ -159,7 +161,7 @@ func conditional(args []node) node {
 }
 
 func coalesce(args []node) node {
-	// Constants that are errors never are the value.
+	// If a constant is an error, it is never the value.
 	args = slices.DeleteFunc(slices.Clone(args), func(n node) bool { return n.constant && !n.value.IsBound() })
 	if len(args) > 0 && args[0].constant {
 		return args[0]
@@ -176,7 +178,7 @@ func coalesce(args []node) node {
 
 // regex compiles REGEX and REPLACE, a constant pattern once and for all.
 func (c *compiler) regex(e *ast.Call, args []node) node {
-	at, make := 2, regexFunction // where the flags are
+	at, make := 2, regexFunction // if the flags are
 	if e.Func == ast.FuncReplace {
 		at, make = 3, replaceFunction
 	}

@@ -1,3 +1,5 @@
+// The canonical lexical forms of values.
+
 package expr
 
 // canonical returns the canonical lexical form of a computed value.

@@ -1,3 +1,5 @@
+// Casts: the constructor functions of XSD types.
+
 package expr
 
 import (
@@ -7,12 +9,13 @@ import (
 	"strings"
 
 	"github.com/cockroachdb/apd/v3"
+
 	"github.com/trefoildb/trefoil/triple"
 )
 
 // Casts (section 17.5, and XPath functions and operators, section 17).
 
-// castOf returns the cast that an IRI names.
+// castOf returns the cast with an IRI.
 func castOf(iri string) (cast func(Value) Value, ok bool) {
 	kind := typeOf(iri)
 	if kind == Other {
@@ -37,7 +40,7 @@ func castOf(iri string) (cast func(Value) Value, ok bool) {
 
 var errCast = errorValue("a cast of a value that the datatype has not")
 
-// castTo returns v, which is parsed and a term, as a value of the kind.
+// castTo returns v as a value of the kind. v must be parsed and a term.
 func castTo(v Value, kind Kind) Value {
 	switch {
 	case kind == String:
@@ -51,6 +54,7 @@ func castTo(v Value, kind Kind) Value {
 		return r
 	case v.kind == kind:
 		return v.bare()
+	// A boolean is 1 or 0 as a number. A number is true unless it is 0 or NaN.
 	case v.kind == Boolean && kind >= Integer && kind <= Double:
 		return castNumber(FromInt(v.n), kind)
 	case v.isNumeric() && kind == Boolean:
@@ -58,6 +62,7 @@ func castTo(v Value, kind Kind) Value {
 		return FromBool(b)
 	case v.isNumeric() && kind >= Integer && kind <= Double:
 		return castNumber(v, kind)
+	// Instants and durations are cast within their families only.
 	case v.isInstant() && kind >= DateTime && kind <= Time:
 		return castInstant(v, kind)
 	case v.isDuration() && kind >= Duration && kind <= YearMonthDuration:
@@ -102,10 +107,12 @@ func castNumber(v Value, kind Kind) Value {
 	return toExact(v, kind)
 }
 
-// toExact returns a number as an Integer or a Decimal. A fraction is cut off for
-// an integer. A float or double of magnitude 2^53 or more is what it is exactly;
-// below, it is the shortest decimal that stands for it (0.1e0 is 0.1).
+// toExact returns a number as an Integer or a Decimal. A fraction is cut off for an integer. A
+// float or double of magnitude 2^53 or more keeps its exact value. Below, it becomes its
+// shortest decimal (0.1e0 is 0.1).
 func toExact(v Value, kind Kind) Value {
+	// 1. A float or double has an exact decimal if it is finite. Large ones must become
+	// integers bit by bit, because printing would round their digits.
 	if !v.isExact() {
 		f := v.float()
 		if math.IsNaN(f) || math.IsInf(f, 0) {
@@ -127,6 +134,7 @@ func toExact(v Value, kind Kind) Value {
 			return v
 		}
 	}
+	// 2. An integer is cut towards zero.
 	if kind == Integer && v.kind == Decimal {
 		negative := v.sign() < 0
 		v = v.integral(func(int) bool { return negative })

@@ -1,3 +1,5 @@
+// Equality and order of values, as operators define them.
+
 package expr
 
 import (
@@ -16,7 +18,7 @@ const (
 	greater
 	unordered // not equal, neither less nor greater: NaN
 	unequal   // known to differ, but without an order: an error for < and the like
-	same      // equal, but without an order: so are IRIs, which have no <=
+	same      // equal, but without an order: IRIs have no <=
 	unknown   // an error
 )
 
@@ -24,8 +26,8 @@ func order(c int) comparison { return comparison(c + 1) }
 
 // compareValues compares a and b by value, as the operators of section 17.3 do.
 //
-// Values are big enough for it to pay that a and b are pointers; both are parsed
-// in place.
+// a and b are pointers, because copies of such large values would be slow. Both are parsed in
+// place.
 func compareValues(a, b *Value) comparison {
 	if a.kind == unparsed {
 		a.parse()
@@ -77,7 +79,7 @@ func compareFloats(a, b float64) comparison {
 	return unordered
 }
 
-// compareKind compares two values of one kind, which are no numbers.
+// compareKind compares two values of one kind. They must not be numbers.
 func compareKind(a, b *Value) comparison {
 	switch a.kind {
 	case Boolean:

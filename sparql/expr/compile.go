@@ -1,3 +1,5 @@
+// From the tree of an expression to functions.
+
 package expr
 
 import (
@@ -8,17 +10,17 @@ import (
 	"github.com/trefoildb/trefoil/triple"
 )
 
-// Row gives the values of a solution's variables by slot. An executor that
-// keeps terms as bytes decodes them here, when an expression asks, and may keep
-// a [Value.Parsed] one for the next.
+// Row gives the values of a solution's variables by slot. If an executor keeps terms as bytes,
+// it decodes them here, when an expression needs one. It may keep a [Value.Parsed] one for the
+// next call.
 type Row interface {
-	// Value returns the value in a slot, the zero Value where it is unbound.
+	// Value returns the value in a slot, the zero Value if it is unbound.
 	Value(slot int) Value
 	// Bound reports whether a slot is bound, without decoding.
 	Bound(slot int) bool
 }
 
-// Terms is a Row that is an array of terms, zero where unbound.
+// Terms is a Row on an array of terms. A term is zero if the variable is unbound.
 type Terms []triple.Term
 
 // Value returns the value in a slot.
@@ -27,10 +29,10 @@ func (t Terms) Value(slot int) Value { return FromTerm(t[slot]) }
 // Bound reports whether a slot is bound.
 func (t Terms) Bound(slot int) bool { return !t[slot].IsZero() }
 
-// Scope is what an expression is compiled in. The zero Scope is usable.
+// Scope is the environment of Compile. The zero Scope is usable.
 type Scope struct {
-	// Slot returns the slot of a variable, a negative one where the variable is
-	// never bound. nil: the slot that the tree has (ast.Var.Slot).
+	// Slot returns the slot of a variable, a negative one if the variable is never bound. If
+	// Slot is nil, ast.Var.Slot holds.
 	Slot func(*ast.Var) int
 }
 
@@ -45,12 +47,12 @@ type node struct {
 	value    Value // of a constant
 }
 
-// ErrCompile is what all errors of Compile wrap.
+// ErrCompile is wrapped by all errors of Compile.
 var ErrCompile = errors.New("cannot compile an expression")
 
-// Compile compiles e. What has no variables is evaluated now. An error is one
-// that would make every evaluation one: a regular expression that is
-// unsupported, or an aggregate, which the translation has left.
+// Compile compiles e. A part without variables is evaluated now. Compile fails if every
+// evaluation would: for an unsupported regular expression, or an aggregate, because the
+// translation must replace aggregates.
 func Compile(e ast.Expr, scope Scope) (*Expr, error) {
 	c := compiler{scope: scope}
 	n := c.compile(e)
@@ -79,7 +81,7 @@ func (x *Expr) Test(env *Env, row Row) bool {
 	return value && ok
 }
 
-// Constant returns the value of an expression that has the same in all rows.
+// Constant returns the value of an expression if it is the same in all rows.
 func (x *Expr) Constant() (Value, bool) { return x.node.value, x.node.constant }
 
 type compiler struct {
@@ -99,7 +101,7 @@ func constant(v Value) node {
 	return node{eval: func(*Env, Row) Value { return v }, constant: true, value: v}
 }
 
-// computed returns a node of eval, evaluated now where all it is made of are constants.
+// computed returns a node of eval, evaluated now if all it is made of are constants.
 func computed(eval func(*Env, Row) Value, operands ...node) node {
 	for _, n := range operands {
 		if !n.constant {
@@ -110,7 +112,7 @@ func computed(eval func(*Env, Row) Value, operands ...node) node {
 	if v := eval(env, nil); env.err == nil {
 		return constant(v)
 	}
-	return node{eval: eval} // where it is evaluated, the query ends
+	return node{eval: eval} // if it is evaluated, the query ends
 }
 
 func (c *compiler) compile(e ast.Expr) node {
@@ -197,8 +199,8 @@ func (c *compiler) binary(e *ast.Binary) node {
 	return computed(func(env *Env, row Row) Value { return arithmetic(op, left.eval(env, row), right.eval(env, row)) }, left, right)
 }
 
-// logical is || where decides is true, && where it is false: the value that
-// decides does so whatever the other operand is, an error too (section 17.2).
+// logical is || if decides is true, && if it is false: the deciding value wins even if the
+// other operand is an error (section 17.2).
 func logical(decides bool, left, right node) node {
 	for _, n := range []node{left, right} {
 		if value, ok := n.value.EBV(); n.constant && ok && value == decides {
@@ -225,7 +227,7 @@ func logical(decides bool, left, right node) node {
 	}, left, right)
 }
 
-// in is IN as a chain of =, in which a match wins over errors.
+// in is IN as a chain of =. A match wins over errors.
 func (c *compiler) in(e *ast.In) node {
 	arg := c.compile(e.Arg)
 	list := make([]node, len(e.List))
@@ -234,10 +236,12 @@ func (c *compiler) in(e *ast.In) node {
 		list[i] = c.compile(x)
 		nodes = nodes && list[i].constant && list[i].value.kind == IRI
 	}
+	// 1. Compile the list. An empty one has no member.
 	found, missing := FromBool(!e.Not), FromBool(e.Not)
 	if len(list) == 0 {
 		return constant(missing)
 	}
+	// 2. IRIs are equal only if they are the same, so a set answers for all.
 	if nodes {
 		set := make(map[triple.Term]struct{}, len(list))
 		for _, n := range list {
@@ -261,6 +265,7 @@ func (c *compiler) in(e *ast.In) node {
 		if v.kind <= Error {
 			return v.asError()
 		}
+		// Other values are compared one by one. An error counts only if no member is equal.
 		result := missing
 		for i := range list {
 			x := list[i].eval(env, row)

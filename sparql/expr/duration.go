@@ -1,3 +1,5 @@
+// Durations.
+
 package expr
 
 import (
@@ -9,8 +11,8 @@ import (
 
 // Durations (XSD 1.1 part 2, 3.3.6, 3.4.26 and 3.4.27).
 
-// parseDuration reads PnYnMnDTnHnMnS, of which a DayTimeDuration has no Y and M
-// and a YearMonthDuration nothing else.
+// parseDuration reads PnYnMnDTnHnMnS. Of its fields a DayTimeDuration must not have Y and M, a
+// YearMonthDuration nothing else.
 func (v *Value) parseDuration(s string, kind Kind) bool {
 	negative := strings.HasPrefix(s, "-")
 	if negative {
@@ -19,10 +21,12 @@ func (v *Value) parseDuration(s string, kind Kind) bool {
 	if !strings.HasPrefix(s, "P") {
 		return false
 	}
+	// 1. A T must have parts behind it, and without one there must be parts in front.
 	date, clock, hasClock := strings.Cut(s[1:], "T")
 	if hasClock && clock == "" || !hasClock && date == "" {
 		return false
 	}
+	// 2. Read the parts in their order. Each kind allows only some.
 	years, date, ok1 := durationPart(date, 'Y', kind != DayTimeDuration)
 	months, date, ok2 := durationPart(date, 'M', kind != DayTimeDuration)
 	days, date, ok3 := durationPart(date, 'D', kind != YearMonthDuration)
@@ -32,6 +36,7 @@ func (v *Value) parseDuration(s string, kind Kind) bool {
 	if !(ok1 && ok2 && ok3 && ok4 && ok5 && ok6) || date != "" || clock != "" {
 		return false
 	}
+	// 3. Months and seconds are kept apart, because a month has no fixed length.
 	total := years.times(FromInt(12)).add(months)
 	span := days.times(FromInt(24)).add(hours).times(FromInt(60)).add(minutes).times(FromInt(60)).add(seconds)
 	if negative {
@@ -44,7 +49,7 @@ func (v *Value) parseDuration(s string, kind Kind) bool {
 	return true
 }
 
-// durationPart reads a number and its letter from the front of s: zero where
+// durationPart reads a number and its letter from the front of s: zero if
 // another letter, or nothing, comes. Only seconds have a fraction.
 func durationPart(s string, letter byte, allowed bool) (_ Value, rest string, ok bool) {
 	i := 0
@@ -66,7 +71,7 @@ func durationPart(s string, letter byte, allowed bool) (_ Value, rest string, ok
 	return n, s[i+1:], ok
 }
 
-// setDuration makes v the duration of so many months and seconds.
+// setDuration makes v the duration of months months and seconds seconds.
 func (v *Value) setDuration(kind Kind, months int64, seconds Value) {
 	v.kind = kind
 	switch kind {
@@ -99,6 +104,7 @@ func (v Value) durationText() string {
 		}
 		return "PT0S"
 	}
+	// 1. The sign, years and months.
 	var b strings.Builder
 	if months < 0 || seconds.sign() < 0 {
 		b.WriteByte('-')
@@ -111,6 +117,7 @@ func (v Value) durationText() string {
 	if seconds.sign() == 0 {
 		return b.String()
 	}
+	// 2. Days. The canonical form has no part of 0, and no T if nothing follows.
 	floor := seconds.integral(func(int) bool { return false })
 	if floor.big != nil { // beyond 292 thousand million years: not split up
 		b.WriteString("T" + seconds.exactText(false) + "S")
@@ -123,6 +130,7 @@ func (v Value) durationText() string {
 	if n == 0 && rest.sign() == 0 {
 		return b.String()
 	}
+	// 3. Hours, minutes and seconds.
 	b.WriteByte('T')
 	writePart(&b, n/3600, 'H')
 	writePart(&b, n/60%60, 'M')

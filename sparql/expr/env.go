@@ -1,3 +1,5 @@
+// The environment of an evaluation: clock, chance, EXISTS.
+
 package expr
 
 import (
@@ -9,20 +11,19 @@ import (
 	"github.com/trefoildb/trefoil/triple"
 )
 
-// Env is what expressions need besides a row: the sources of what is new in each
-// query, and the state of an evaluation. It belongs to one goroutine; fields
-// that are nil make the functions that need them errors.
+// Env is the input of expressions besides a row: each query's sources of time, randomness and
+// nodes, and the state of an evaluation. It belongs to one goroutine. If a field is nil, its
+// functions return errors.
 type Env struct {
 	// Now is the value of NOW(), one for a whole query. The zero Time is none.
 	Now time.Time
 	// Uint64 returns uniformly distributed random numbers, for RAND, UUID and
 	// STRUUID: UUIDs are as unpredictable as it is.
 	Uint64 func() uint64
-	// NewBlank returns a blank node that is in no graph and no solution, for BNODE.
+	// NewBlank returns a blank node for BNODE. The node must be in no graph and no solution.
 	NewBlank func() triple.Term
-	// Exists reports whether the pattern of e has a solution that goes together
-	// with row. Its error, as that of a store that fails or a query that is
-	// cancelled, ends up in Err.
+	// Exists reports whether the pattern of e has a solution compatible with row. Err returns
+	// its error, for example if a store fails or the query is cancelled.
 	Exists func(e *ast.Exists, row Row) (bool, error)
 
 	err      error
@@ -38,25 +39,25 @@ type compiled struct {
 	err Value
 }
 
-// maxPatterns is how many patterns that are no constants are kept compiled, and
-// maxKeptSteps how many steps they have together.
+// maxPatterns bounds the number of non-constant patterns kept compiled, and maxKeptSteps their
+// steps together.
 const (
 	maxPatterns  = 256
 	maxKeptSteps = 5 * maxSteps
 )
 
-// NextSolution says that the rows to come belong to another solution: BNODE("a")
-// is another blank node. Expressions of one solution (those of one SELECT) are
-// evaluated between two calls.
+// NextSolution must be called before the rows of another solution, because BNODE("a") is
+// another blank node there. Expressions of one solution (those of one SELECT) are evaluated
+// between two calls.
 func (env *Env) NextSolution() {
 	if len(env.blanks) > 0 {
 		clear(env.blanks)
 	}
 }
 
-// Err returns the first error that was not one of SPARQL's: of Exists, [ErrLimit]
-// or [ErrUnsupportedRegex]. The query is to end with it, whatever the value of the
-// expression was.
+// Err returns the first error other than SPARQL's: of Exists, [ErrLimit] or
+// [ErrUnsupportedRegex]. If it is not nil, the query must end with it, even if the expression
+// had a value.
 func (env *Env) Err() error { return env.err }
 
 func (env *Env) newBlank() Value {
@@ -103,13 +104,14 @@ func (env *Env) exists(e *ast.Exists, row Row) (bool, error) {
 }
 
 // pattern returns the compiled pattern with flags or without; nil and an error
-// where there is none.
+// if there is none.
 func (env *Env) pattern(args []Value) (*pattern, Value) {
 	for _, v := range args {
 		if v.kind != String {
 			return nil, errType
 		}
 	}
+	// 1. Look for the pattern under its text and flags.
 	key := args[0].term.Value()
 	if len(args) > 1 {
 		key = args[1].term.Value() + "/" + key
@@ -119,6 +121,7 @@ func (env *Env) pattern(args []Value) (*pattern, Value) {
 	if c, ok := env.patterns[key]; ok {
 		return c.re, c.err
 	}
+	// 2. Compile it. Errors are kept too, because every row would meet them.
 	re, err := patternOf(args)
 	c, cost := compiled{re: re}, 0
 	if re != nil {
@@ -130,6 +133,7 @@ func (env *Env) pattern(args []Value) (*pattern, Value) {
 			env.fail(err)
 		}
 	}
+	// 3. Patterns of the data may be many: if there are too many, all are dropped.
 	if len(env.patterns) >= maxPatterns || env.steps+cost > maxKeptSteps {
 		clear(env.patterns)
 		env.steps = 0

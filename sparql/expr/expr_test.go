@@ -1,3 +1,5 @@
+// Tests of expressions as texts with their values.
+
 package expr
 
 import (
@@ -9,8 +11,8 @@ import (
 	"github.com/trefoildb/trefoil/triple"
 )
 
-// A test's expression is a function, operator or cast by name and its arguments
-// as terms; "error" is an argument that is an error, "unbound" an unbound variable.
+// A test's expression is a function, operator or cast by name and its arguments as terms;
+// "error" is an error as an argument, "unbound" an unbound variable.
 
 var operators = map[string]ast.Op{"=": ast.OpEqual, "!=": ast.OpNotEqual, "<": ast.OpLess, ">": ast.OpGreater, "<=": ast.OpLessEq, ">=": ast.OpGreatEq,
 	"+": ast.OpAdd, "-": ast.OpSubtract, "*": ast.OpMultiply, "/": ast.OpDivide, "||": ast.OpOr, "&&": ast.OpAnd}
@@ -96,8 +98,8 @@ func testEnv() *Env {
 
 var testScope Scope
 
-// eval evaluates in two ways: with constants folded, and with all of them in
-// variables, which must not differ.
+// eval evaluates in two ways: with constants folded, and with all of them in variables. The
+// results must not differ.
 func eval(t testing.TB, e ast.Expr) Value {
 	t.Helper()
 	x, err := Compile(e, testScope)

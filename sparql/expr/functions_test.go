@@ -1,3 +1,5 @@
+// Tests of built-in functions.
+
 package expr
 
 import (
@@ -199,7 +201,7 @@ func TestExists(t *testing.T) {
 	}
 }
 
-// TestCaseVariants: the table of cases has all runes that have variants.
+// TestCaseVariants: the table of cases must have all runes with variants.
 func TestCaseVariants(t *testing.T) {
 	all := runeSet{0, unicode.MaxRune}.withCases()
 	has := map[rune]bool{}

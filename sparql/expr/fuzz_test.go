@@ -1,3 +1,5 @@
+// Fuzz tests: no expression may panic or take long.
+
 package expr
 
 import (
@@ -10,7 +12,7 @@ import (
 	"github.com/trefoildb/trefoil/triple"
 )
 
-// FuzzCast: what a cast makes is well-typed, and stays itself when cast again.
+// FuzzCast: the result of a cast must be well-typed, and must not change when cast again.
 func FuzzCast(f *testing.F) {
 	for _, s := range []string{"1", "-01.50", "1e400", "INF", "NaN", "true", "2000-02-29T24:00:00.50-14:00", "-0001-02-28Z", "23:59:59.9999999999", "-P1Y2M3DT4H5M6.7S", "P", " 1 ", "99999999999-12-31", "0x1p-2", "1_0", strings.Repeat("9", 40)} {
 		for kind := range uint8(6) {
@@ -61,7 +63,7 @@ func FuzzRegex(f *testing.F) {
 			return
 		}
 		matched := re.MatchString(text)
-		// Where a pattern has only what both syntaxes have, both agree.
+		// If a pattern has only common syntax, both must agree.
 		if flags == "" && utf8.ValidString(text) && !strings.ContainsAny(pattern, `\.[{(`) {
 			if want, err := regexp.MatchString(pattern, text); err != nil || want != matched {
 				t.Fatalf("%q on %q: %v, want %v (%v)", pattern, text, matched, want, err)

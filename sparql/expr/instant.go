@@ -1,3 +1,5 @@
+// Dates, times and their parts.
+
 package expr
 
 import (
@@ -7,6 +9,8 @@ import (
 	"time"
 
 	"github.com/cockroachdb/apd/v3"
+
+	"github.com/trefoildb/trefoil/triple/calendar"
 )
 
 // Dates and times (XSD 1.1 part 2, 3.3.7 to 3.3.9 and appendix E), in the
@@ -23,6 +27,7 @@ const (
 // parseInstant reads an xsd:dateTime, xsd:date or xsd:time.
 func (v *Value) parseInstant(s string, kind Kind) bool {
 	p := instantParser{rest: s, ok: true}
+	// 1. Read the date and the time, as the kind has them. 24:00:00 is the begin of the next day.
 	var days, seconds int64
 	if kind != Time {
 		days = p.date()
@@ -37,10 +42,12 @@ func (v *Value) parseInstant(s string, kind Kind) bool {
 			seconds = 0
 		}
 	}
+	// 2. Read the zone. Nothing may follow.
 	zone := p.zone()
 	if !p.ok || p.rest != "" || len(fraction) > maxDigits {
 		return false
 	}
+	// 3. The value is in UTC. An instant without a zone is kept as it was written.
 	v.n = days*secondsOfDay + seconds
 	v.zone = zone
 	if zone != noZone {
@@ -66,8 +73,7 @@ func (v *Value) setFraction(digits string) {
 	}
 }
 
-// instantParser reads the parts of a date or time; ok turns false for good at
-// the first part that is wrong.
+// instantParser reads the parts of a date or time; ok stays false after the first wrong part.
 type instantParser struct {
 	rest string
 	ok   bool
@@ -91,7 +97,7 @@ func (p *instantParser) two() int64 {
 	return n
 }
 
-// digits reads all digits that come.
+// digits reads a run of digits.
 func (p *instantParser) digits() string {
 	n := 0
 	for n < len(p.rest) && p.rest[n] >= '0' && p.rest[n] <= '9' {
@@ -121,11 +127,11 @@ func (p *instantParser) date() int64 {
 	month := p.two()
 	p.literal('-')
 	day := p.two()
-	if month < 1 || month > 12 || day < 1 || day > daysIn(year, month) {
+	if month < 1 || month > 12 || day < 1 || day > calendar.DaysIn(year, month) {
 		p.ok = false
 		return 0
 	}
-	return daysFromCivil(year, month, day)
+	return calendar.Days(year, month, day)
 }
 
 // clock reads hh:mm:ss with an optional fraction. 24:00:00 is the day's end.
@@ -174,63 +180,13 @@ func (p *instantParser) zone() int16 {
 	return sign * int16(hours*60+minutes)
 }
 
-func daysIn(year, month int64) int64 {
-	switch month {
-	case 2:
-		if year%4 == 0 && (year%100 != 0 || year%400 == 0) {
-			return 29
-		}
-		return 28
-	case 4, 6, 9, 11:
-		return 30
-	}
-	return 31
-}
-
-// daysFromCivil returns the days from 1970-01-01 to a date.
-func daysFromCivil(year, month, day int64) int64 {
-	// Years begin in March here, so that the leap day is the last of a year.
-	if month <= 2 {
-		year--
-		month += 12
-	}
-	dayOfYear := (153*(month-3)+2)/5 + day - 1
-	return 365*year + floorDiv(year, 4) - floorDiv(year, 100) + floorDiv(year, 400) + dayOfYear - 719468
-}
-
-// civilFromDays is the inverse of daysFromCivil.
-func civilFromDays(days int64) (year, month, day int64) {
-	days += 719468
-	const daysOfEra = 146097 // of 400 years
-	era := floorDiv(days, daysOfEra)
-	dayOfEra := days - era*daysOfEra
-	yearOfEra := (dayOfEra - dayOfEra/1460 + dayOfEra/36524 - dayOfEra/146096) / 365
-	dayOfYear := dayOfEra - (365*yearOfEra + yearOfEra/4 - yearOfEra/100)
-	m := (5*dayOfYear + 2) / 153
-	day = dayOfYear - (153*m+2)/5 + 1
-	year = yearOfEra + era*400
-	if month = m + 3; month > 12 {
-		month -= 12
-		year++
-	}
-	return year, month, day
-}
-
-func floorDiv(a, b int64) int64 {
-	q := a / b
-	if a%b < 0 {
-		q--
-	}
-	return q
-}
-
-// local returns the days and seconds of the day that an instant shows where it is.
+// local returns the days and seconds of the day of an instant in its own zone.
 func (v Value) local() (days, seconds int64) {
 	n := v.n
 	if v.zone != noZone {
 		n += int64(v.zone) * 60
 	}
-	days = floorDiv(n, secondsOfDay)
+	days = calendar.FloorDiv(n, secondsOfDay)
 	return days, n - days*secondsOfDay
 }
 
@@ -251,9 +207,8 @@ func (v Value) seconds() Value {
 	return whole.add(exactValue(new(apd.Decimal).Set(v.fraction()), Decimal))
 }
 
-// instantAt returns the instant of the kind and zone of v that is the given
-// seconds since 1970-01-01T00:00:00Z, a Decimal. A date is moved to its first
-// instant, a time to its day.
+// instantAt returns the instant of the kind and zone of v at the given seconds since
+// 1970-01-01T00:00:00Z, a Decimal. A date is moved to its first instant, a time to its day.
 func (v Value) instantAt(seconds Value) Value {
 	floor := seconds.integral(func(int) bool { return false })
 	if seconds.kind == Error || floor.kind == Error || floor.big != nil || magnitude(floor.n) > math.MaxInt64/2 {
@@ -265,7 +220,7 @@ func (v Value) instantAt(seconds Value) Value {
 		r.setFraction(digits)
 	}
 	days, clock := r.local()
-	if year, _, _ := civilFromDays(days); year > maxYear || year < -maxYear {
+	if year, _, _ := calendar.Date(days); year > maxYear || year < -maxYear {
 		return errTooLarge
 	}
 	switch v.kind {
@@ -277,13 +232,13 @@ func (v Value) instantAt(seconds Value) Value {
 	return r
 }
 
-// compareInstants compares two of one kind; ok is false where the zone that one
-// lacks decides.
+// compareInstants compares two of one kind; ok is false if the result depends on a missing
+// zone.
 func compareInstants(a, b *Value) (_ int, ok bool) {
 	if (a.zone == noZone) == (b.zone == noZone) {
 		return compareMoments(a, b), true
 	}
-	// The one without a zone is anywhere within 14 hours of where UTC puts it.
+	// If an instant has no zone, it may be 14 hours before or after its place in UTC.
 	sign := 1
 	if a.zone == noZone {
 		a, b, sign = b, a, -1
@@ -322,7 +277,7 @@ func (v Value) instantText() string {
 	days, seconds := v.local()
 	b := make([]byte, 0, 40)
 	if v.kind != Time {
-		year, month, day := civilFromDays(days)
+		year, month, day := calendar.Date(days)
 		if year < 0 {
 			b = append(b, '-')
 			year = -year
@@ -373,27 +328,27 @@ func (v Value) zoneText() string {
 
 func appendTwo(b []byte, n int64) []byte { return append(b, byte('0'+n/10), byte('0'+n%10)) }
 
-// FromTime returns t as an xsd:dateTime in its zone, which is rounded to minutes.
+// FromTime returns t as an xsd:dateTime in its zone. The zone is rounded to minutes.
 func FromTime(t time.Time) Value {
 	_, offset := t.Zone()
 	return Value{kind: DateTime, n: t.Unix(), nanos: uint32(t.Nanosecond()), zone: int16(min(max(offset/60, -14*60), 14*60))}
 }
 
-// addMonths adds a number of months to a dateTime or date: a day that the month
-// has not becomes its last.
+// addMonths adds a number of months to a dateTime or date. If the month lacks the day, the
+// result is its last day.
 func (v Value) addMonths(months int64) Value {
 	days, _ := v.local()
-	year, month, day := civilFromDays(days)
+	year, month, day := calendar.Date(days)
 	if months > math.MaxInt64/4 || months < math.MinInt64/4 {
 		return errTooLarge
 	}
 	total := year*12 + month - 1 + months
-	year = floorDiv(total, 12)
+	year = calendar.FloorDiv(total, 12)
 	month = total - year*12 + 1
 	if year > maxYear || year < -maxYear {
 		return errTooLarge
 	}
-	moved := daysFromCivil(year, month, min(day, daysIn(year, month)))
+	moved := calendar.Days(year, month, min(day, calendar.DaysIn(year, month)))
 	v = v.bare()
 	v.n += (moved - days) * secondsOfDay
 	return v

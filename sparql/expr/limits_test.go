@@ -1,3 +1,5 @@
+// Tests of the limits of one expression.
+
 package expr
 
 import (
@@ -9,8 +11,8 @@ import (
 	"github.com/trefoildb/trefoil/triple"
 )
 
-// Going beyond a limit is no error of SPARQL, which would only leave a variable
-// unbound: it ends the query.
+// If an expression exceeds a limit, the query must end. An error of SPARQL would only leave a
+// variable unbound.
 func TestLimits(t *testing.T) {
 	long := triple.NewString(strings.Repeat("a", triple.MaxTermBytes/2+1))
 	short := triple.NewString(strings.Repeat("a", 600_000))
@@ -49,7 +51,7 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// What repetitions are written out to is bounded, alone and in what is kept.
+// The size of written-out repetitions must be bounded, for one pattern and for all kept ones.
 func TestRegexSteps(t *testing.T) {
 	for pattern, supported := range map[string]bool{
 		"(a+)+$":                      true,

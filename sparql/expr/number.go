@@ -1,3 +1,5 @@
+// Numbers: integers, decimals, floats and doubles.
+
 package expr
 
 import (
@@ -9,7 +11,7 @@ import (
 	"github.com/cockroachdb/apd/v3"
 )
 
-// Arithmetic on numbers. Integers and decimals take the path of int64 where they
+// Arithmetic on numbers. Integers and decimals take the path of int64 if they
 // can, else apd's, without rounding.
 
 var pow10 = [...]int64{1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18}
@@ -17,7 +19,7 @@ var pow10 = [...]int64{1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e1
 // exactContext computes without rounding.
 var exactContext = apd.BaseContext
 
-// decimal returns an exact number as apd's; it is not to be changed.
+// decimal returns an exact number as apd's; it must not be changed.
 func (v Value) decimal() *apd.Decimal {
 	if v.big != nil {
 		return v.big
@@ -39,8 +41,8 @@ func (v Value) sign() int {
 	return 0
 }
 
-// exactValue returns d, which it takes over, as a value of the kind Integer,
-// Decimal or DayTimeDuration.
+// exactValue takes d over and returns it as a value of the kind Integer, Decimal or
+// DayTimeDuration.
 func exactValue(d *apd.Decimal, kind Kind) Value {
 	d.Reduce(d)
 	if d.IsZero() {
@@ -67,7 +69,7 @@ func exactValue(d *apd.Decimal, kind Kind) Value {
 	return Value{kind: kind, big: d}
 }
 
-// reduced returns v, which has no big, with the least scale.
+// reduced returns v with the least scale. v must not have a big.
 func (v Value) reduced() Value {
 	for v.scale > 0 && v.n%10 == 0 {
 		v.n /= 10
@@ -76,7 +78,7 @@ func (v Value) reduced() Value {
 	return v
 }
 
-// align returns the numbers of a and b at one scale; ok is false where an int64
+// align returns the numbers of a and b at one scale; ok is false if an int64
 // does not hold them.
 func align(a, b Value) (x, y int64, scale uint8, ok bool) {
 	if a.big != nil || b.big != nil {
@@ -93,7 +95,7 @@ func align(a, b Value) (x, y int64, scale uint8, ok bool) {
 	return x, y, scale, ok
 }
 
-// multiply returns a x b; ok is false where an int64 does not hold it.
+// multiply returns a x b; ok is false if an int64 does not hold it.
 func multiply(a, b int64) (_ int64, ok bool) {
 	hi, lo := bits.Mul64(magnitude(a), magnitude(b))
 	if hi != 0 || lo > math.MaxInt64 {
@@ -229,12 +231,12 @@ func (v Value) single() float32 {
 		f, _ := strconv.ParseFloat(v.big.Text('E'), 32)
 		return float32(f)
 	}
-	// Not by way of a double, which would round twice.
+	// A double must not stand between, because it would round twice.
 	f, _ := strconv.ParseFloat(v.canonical(), 32)
 	return float32(f)
 }
 
-// promoted returns the kind in which an operation on two numbers is done.
+// promoted returns the common kind of an operation on two numbers.
 func promoted(a, b Value) Kind {
 	switch {
 	case a.kind == Double || b.kind == Double:
@@ -246,12 +248,15 @@ func promoted(a, b Value) Kind {
 }
 
 // integral returns an exact number rounded to a whole one: the next below, or
-// where there is a fraction and up says so, the next above. up gets how the
+// if there is a fraction and up says so, the next above. up gets how the
 // distance from the one below compares with one half.
 func (v Value) integral(up func(half int) bool) Value {
+	// 1. An integer needs no rounding.
 	if v.big == nil && v.scale == 0 {
 		return Value{kind: v.kind, n: v.n}
 	}
+	// 2. A small decimal. The remainder of Go's division may be negative, so floor must be
+	// adjusted.
 	kind := v.kind
 	if v.big == nil {
 		p := pow10[v.scale]
@@ -264,6 +269,7 @@ func (v Value) integral(up func(half int) bool) Value {
 		}
 		return Value{kind: kind, n: floor}
 	}
+	// 3. A large one.
 	if v.big.Exponent >= 0 {
 		return Value{kind: kind, big: v.big}
 	}
@@ -295,7 +301,7 @@ func compareHalf(rest, whole int64) int {
 }
 
 // exactText returns the canonical form of an exact number, with ".0" at the end
-// of a whole decimal where point is set.
+// of a whole decimal if point is set.
 func (v Value) exactText(point bool) string {
 	var text string
 	switch {

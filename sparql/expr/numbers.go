@@ -1,9 +1,12 @@
+// Functions on numbers and dates.
+
 package expr
 
 import (
 	"math"
 
 	"github.com/trefoildb/trefoil/triple"
+	"github.com/trefoildb/trefoil/triple/calendar"
 )
 
 // Functions on numbers (section 17.4.4), and on dates and times (17.4.5).
@@ -21,8 +24,8 @@ func absolute(_ *Env, args []Value) Value {
 	return errType
 }
 
-// rounding makes CEIL, FLOOR or ROUND. The whole decimal that comes out is
-// written without a point, as XPath has it.
+// rounding makes CEIL, FLOOR or ROUND. A whole decimal result is written without a point, as in
+// XPath.
 func rounding(up func(half int) bool, float func(float64) float64) function {
 	return func(_ *Env, args []Value) Value {
 		v := args[0].Parsed()
@@ -67,7 +70,7 @@ func datePart(part func(year, month, day int64) int64) function {
 			return errType
 		}
 		days, _ := v.local()
-		return FromInt(part(civilFromDays(days)))
+		return FromInt(part(calendar.Date(days)))
 	}
 }
 
@@ -91,7 +94,7 @@ var (
 	minutes = clockPart(func(s int64) int64 { return s / 60 % 60 })
 )
 
-// seconds returns a decimal, written without a point where it is whole.
+// seconds returns a decimal, written without a point if it is whole.
 func seconds(_ *Env, args []Value) Value {
 	v := args[0].Parsed()
 	if v.kind != DateTime && v.kind != Time {

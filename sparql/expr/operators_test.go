@@ -1,3 +1,5 @@
+// Tests of operators by table.
+
 package expr
 
 import (
@@ -52,7 +54,7 @@ func TestOrderOperators(t *testing.T) {
 		{`"2000-01-16T12:00:00"^^xsd:dateTime`, `"2000-01-16T12:00:00Z"^^xsd:dateTime`, `error`}, {`"2000-01-15T22:00:00"^^xsd:dateTime`, `"2000-01-16T12:00:00Z"^^xsd:dateTime`, `error`}, {`"2000-01-15T21:59:59.999"^^xsd:dateTime`, `"2000-01-16T12:00:00Z"^^xsd:dateTime`, `less`},
 		{`"2000-01-16T12:00:00Z"^^xsd:dateTime`, `"2000-01-17T02:00:00.001"^^xsd:dateTime`, `less`}, {`"2000-01-01T00:00:00+14:00"^^xsd:dateTime`, `"2000-01-01T00:00:00-14:00"^^xsd:dateTime`, `less`},
 		{`"2006-08-22"^^xsd:date`, `"2006-08-23"^^xsd:date`, `less`}, {`"2006-08-22"^^xsd:date`, `"2006-08-23Z"^^xsd:date`, `less`}, {`"2006-08-22"^^xsd:date`, `"2006-08-22+14:00"^^xsd:date`, `error`}, {`"2006-08-22"^^xsd:date`, `"2006-08-24Z"^^xsd:date`, `less`}, {`"2006-08-22"^^xsd:date`, `"2006-08-23T00:00:00"^^xsd:dateTime`, `error`},
-		// What has no order is an error where it is equal, too.
+		// Values without an order are an error even if they are equal.
 		{`"a"@en`, `"a"@en`, `error`}, {`<http://a/>`, `<http://a/>`, `error`}, {`_:a`, `_:a`, `error`}, {`"a"^^<http://a/t>`, `"a"^^<http://a/t>`, `error`}, {`"P1M"^^xsd:duration`, `"P1M"^^xsd:duration`, `error`},
 		{`"P0M"^^xsd:yearMonthDuration`, `"PT0S"^^xsd:dayTimeDuration`, `error`},
 		{`"-0001-01-01"^^xsd:date`, `"0000-01-01"^^xsd:date`, `less`}, {`"0000-12-31"^^xsd:date`, `"0001-01-01"^^xsd:date`, `less`}, {`"9999-12-31"^^xsd:date`, `"10000-01-01"^^xsd:date`, `less`}, {`"10:00:00"^^xsd:time`, `"10:00:00.1"^^xsd:time`, `less`},

@@ -1,3 +1,5 @@
+// The total order of ORDER BY, and its sort keys.
+
 package expr
 
 import (
@@ -7,8 +9,7 @@ import (
 	"github.com/trefoildb/trefoil/triple"
 )
 
-// The order of ORDER BY (section 15.1), MIN and MAX: a total preorder, in which
-// values stand as
+// The order of ORDER BY (section 15.1), MIN and MAX: a total preorder. Values stand as
 //
 //	unbound and errors < blank nodes < IRIs < literals
 //
@@ -19,9 +20,9 @@ import (
 //	strings with a language, by code point, then by language <
 //	durations and all others, by datatype, then by value or lexical form
 //
-// It agrees with the operator < wherever that is defined: promotion and zones
-// make operands equal or incomparable, never the other way round. Two values
-// compare 0 where they are equal ("1" and "01", 1 and 1.0), or are the same term.
+// It agrees with the operator < wherever defined: promotion and zones make operands equal or
+// incomparable, but never reverse them. Two values compare 0 if they are equal ("1" and "01", 1
+// and 1.0), or are the same term.
 
 // Compare compares two values in the order of ORDER BY ASC.
 func Compare(a, b Value) int {
@@ -40,14 +41,13 @@ func Compare(a, b Value) int {
 // sortKeyText is how many bytes of a term go into a sort key.
 const sortKeyText = 256
 
-// AppendSortKey appends the bytes of one sort condition: for all values a and b,
-// of keys that are both exact bytes.Compare is [Compare], or its opposite with
-// descending. Keys of several conditions are appended one after the other.
+// AppendSortKey appends the bytes of one sort condition. If the keys of two values are exact,
+// bytes.Compare of them is [Compare] of the values, or its opposite if descending. Keys of
+// several conditions are appended one after the other.
 //
-// exact is false where the value was cut. Two cut keys may be equal where the
-// values are not; then no further condition is to be appended, and rows whose
-// keys are equal are compared value by value. Keys never compare against the
-// order of the values.
+// exact is false if the value was cut. Two cut keys may be equal if the values are not. So no
+// further condition may be appended, and rows must be compared value by value if their keys are
+// equal. Keys never compare against the order of the values.
 func AppendSortKey(dst []byte, v Value, descending bool) (_ []byte, exact bool) {
 	start := len(dst)
 	dst, exact = appendSortKey(dst, v.Parsed(), sortKeyText)
@@ -59,24 +59,24 @@ func AppendSortKey(dst []byte, v Value, descending bool) (_ []byte, exact bool) 
 	return dst, exact
 }
 
-// First bytes and ends of sort keys. Bytes 00 of a term are escaped as 00 FF, so
-// that an end is less than all that may go on. A cut key stands between those
-// that end where it was cut and those that are greater.
+// First bytes and ends of sort keys. Bytes 00 of a term are escaped as 00 FF, so an end is less
+// than any longer text. A cut key must stand after the same bytes as a whole key, and before
+// greater ones.
 const (
 	sortUnbound = 0x01
 	sortEnd     = 0x01 // after 00
 	sortCut     = 0x02 // after 00
-	sortField   = 0x00 // after 00: between a datatype and what follows, or a text and its language
+	sortField   = 0x00 // after 00: between a datatype and the value, or a text and its language
 )
 
-// appendSortKey appends the key of v, cut to limit bytes, or whole where that is 0.
+// appendSortKey appends the key of v, cut to limit bytes, or whole if limit is 0.
 func appendSortKey(dst []byte, v Value, limit int) (_ []byte, exact bool) {
 	start := len(dst)
 	dst = appendOrdered(dst, v)
 	if limit > 0 && len(dst)-start > limit {
 		end := start + limit
-		// Not between 00 and the byte after it: an odd run of bytes that end with
-		// 00 can only be the start of an escape or of a field's end.
+		// A cut must not separate 00 from the byte after it, because an escape or a field's end
+		// starts there.
 		if splitsEscape(dst[start:end]) {
 			end--
 		}
@@ -97,7 +97,7 @@ func splitsEscape(b []byte) bool {
 	return i > len(b)
 }
 
-// appendOrdered appends the bytes that v sorts by, with escapes.
+// appendOrdered appends the sort bytes of v, with escapes.
 func appendOrdered(dst []byte, v Value) []byte {
 	if v.kind <= Error {
 		return append(dst, sortUnbound)
@@ -106,10 +106,11 @@ func appendOrdered(dst []byte, v Value) []byte {
 	switch {
 	case v.kind == LangString:
 		dst = triple.AppendWholeTerm(dst, triple.NewString(t.Value()))
-		dst[len(dst)-len(t.Value())-countZeros(t.Value())-1]++ // the tag after that of strings
+		dst[len(dst)-len(t.Value())-countZeros(t.Value())-1]++ // one after the tag of strings
 		return append(append(dst, 0, sortField), strings.ToLower(t.Lang())...)
 	case v.isNumeric() || v.isInstant() || v.kind == Boolean:
-		// The value's bytes without what follows: a number's datatype, the lexical form.
+		// Cut off the rest after the value's bytes, because it does not sort: a number's
+		// datatype, the lexical form.
 		dst = triple.AppendWholeTerm(dst, t)
 		n := len(t.Value())
 		if v.isNumeric() {

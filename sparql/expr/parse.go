@@ -1,3 +1,5 @@
+// From lexical forms to typed values.
+
 package expr
 
 import (
@@ -6,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/cockroachdb/apd/v3"
+
 	"github.com/trefoildb/trefoil/triple"
 )
 
@@ -13,13 +16,15 @@ import (
 // zeros at the end of a fraction. A literal with more is not looked into.
 const maxDigits = 10000
 
-// typeOf returns the kind of the values of a datatype, Other where they are not
+// typeOf returns the kind of the values of a datatype, Other if they are not
 // known.
 func typeOf(datatype string) Kind {
 	const prefix = len(triple.XSD)
+	// Types of other namespaces have no values, because no operator is defined for them.
 	if len(datatype) <= prefix || datatype[:prefix] != triple.XSD {
 		return Other
 	}
+	// The derived integer types are left for the end, because they are many and need a map.
 	switch datatype[prefix:] {
 	case "string":
 		return String
@@ -61,8 +66,8 @@ func (v *Value) parse() {
 	}
 }
 
-// parseAs sets the typed value of v to that of a lexical form; false where there
-// is none, or one beyond the limits.
+// parseAs sets the typed value of v from a lexical form. It returns false if the form has no
+// value, or one beyond the limits.
 func (v *Value) parseAs(kind Kind, lexical string) (ok bool) {
 	switch kind {
 	case String:
@@ -96,6 +101,7 @@ func (v *Value) parseExact(s string, point bool) bool {
 	if s == "" {
 		return false
 	}
+	// 1. Split the sign, the digits in front of the point and those behind it.
 	negative := s[0] == '-'
 	if negative || s[0] == '+' {
 		s = s[1:]
@@ -112,6 +118,7 @@ func (v *Value) parseExact(s string, point bool) bool {
 	whole = strings.TrimLeft(whole, "0")
 	fraction = strings.TrimRight(fraction, "0")
 	v.n, v.scale, v.big = 0, 0, nil
+	// 2. Up to 18 digits fit in an int64 for certain.
 	if len(whole)+len(fraction) <= 18 {
 		for i := range len(whole) {
 			v.n = v.n*10 + int64(whole[i]-'0')
@@ -128,6 +135,7 @@ func (v *Value) parseExact(s string, point bool) bool {
 	if len(whole)+len(fraction) > maxDigits {
 		return false
 	}
+	// 3. All others are large numbers, unless the integer still fits.
 	d := new(apd.Decimal)
 	if _, ok := d.Coeff.SetString(whole+fraction, 10); !ok {
 		return false
@@ -191,6 +199,7 @@ func isFloatForm(s string) bool {
 			digits++
 		}
 	}
+	// A mantissa must have a digit, in front of the point or behind it.
 	if digits == 0 {
 		return false
 	}
@@ -204,6 +213,7 @@ func isFloatForm(s string) bool {
 	if i < len(s) && (s[i] == '+' || s[i] == '-') {
 		i++
 	}
+	// An exponent must have digits.
 	return i < len(s) && allDigits(s[i:])
 }
 

@@ -1,3 +1,5 @@
+// REGEX and REPLACE: the syntax of XPath in terms of package regexp.
+
 package expr
 
 import (
@@ -12,21 +14,20 @@ import (
 	"github.com/trefoildb/trefoil/triple"
 )
 
-// REGEX and REPLACE. A regular expression of XPath (XPath functions and
-// operators, section 5.6.1, on that of XML Schema) is translated to RE2's
-// syntax, which package regexp matches in time linear in the text. What RE2
-// has not is an error: back-references, and repetitions beyond 1000.
+// REGEX and REPLACE. A regular expression of XPath (XPath functions and operators, section
+// 5.6.1, on that of XML Schema) is translated to RE2's syntax, because package regexp matches
+// it in time linear in the text. Back-references and repetitions beyond 1000 are errors,
+// because RE2 lacks them.
 
-// ErrRegex is what is wrong with a regular expression that is none;
-// ErrUnsupportedRegex that of one that is, but cannot be matched in linear time.
+// ErrRegex reports an invalid regular expression; ErrUnsupportedRegex a valid one, if it cannot
+// be matched in linear time.
 var (
 	ErrRegex            = errors.New("malformed regular expression")
 	ErrUnsupportedRegex = errors.New("unsupported regular expression")
 )
 
-// maxPattern is the greatest size of a pattern in bytes, and maxSteps that of what
-// it means when repetitions are written out: a{2}b{1000} has 1002. A step takes
-// about 100 bytes compiled.
+// maxPattern is the greatest size of a pattern in bytes, and maxSteps its size when repetitions
+// are written out: a{2}b{1000} has 1002. A step takes about 100 bytes compiled.
 const (
 	maxPattern = 8192
 	maxSteps   = 20_000
@@ -38,8 +39,9 @@ type pattern struct {
 	steps int
 }
 
-// maxWork bounds the steps of a pattern, and stepsAlways, times the bytes that it
-// is matched with, which no cancelled query interrupts: a few seconds at worst.
+// maxWork bounds the steps of a pattern, and stepsAlways, times the bytes of the matched text:
+// a few seconds at worst. The limit must be low, because a cancelled query does not interrupt a
+// match.
 const (
 	maxWork     = 1 << 28
 	stepsAlways = 16
@@ -91,7 +93,7 @@ func steps(re *syntax.Regexp) int {
 		return len(re.Rune)
 	case syntax.OpRepeat:
 		if re.Max > re.Min {
-			n++ // each that may be left out is a choice
+			n++ // each optional one is a choice
 		}
 		return n * max(re.Min, re.Max, 1)
 	}
@@ -103,6 +105,7 @@ func translatePattern(pattern, flags string) (string, error) {
 	if !utf8.ValidString(pattern) {
 		return "", fmt.Errorf("%w: invalid UTF-8", ErrRegex)
 	}
+	// 1. Read the flags.
 	var f struct{ dotAll, multi, fold, space, quote bool }
 	for _, c := range flags {
 		switch c {
@@ -120,6 +123,8 @@ func translatePattern(pattern, flags string) (string, error) {
 			return "", fmt.Errorf("%w: flag %q (there are s, m, i, x and q)", ErrRegex, c)
 		}
 	}
+	// 2. Flags of both syntaxes are copied. The others change the translation, because RE2
+	// lacks them.
 	prefix := ""
 	if f.fold {
 		prefix = "(?i)"
@@ -130,6 +135,7 @@ func translatePattern(pattern, flags string) (string, error) {
 	if f.multi {
 		prefix += "(?m)"
 	}
+	// 3. Translate.
 	t := translator{rest: pattern, dotAll: f.dotAll, ignoreSpace: f.space, fold: f.fold}
 	if err := t.run(); err != nil {
 		return "", fmt.Errorf("%w (pattern %q)", err, pattern)
@@ -154,6 +160,8 @@ func (t *translator) next() rune {
 
 func (t *translator) run() error {
 	for t.rest != "" {
+		// Common syntax is copied. A construct is an error if package regexp lacks it, because
+		// a pattern must not match something else.
 		switch c := t.next(); c {
 		case ' ', '\t', '\n', '\r':
 			if !t.ignoreSpace {
@@ -231,7 +239,7 @@ func (t *translator) escape() error {
 	return nil
 }
 
-// regexFunction is REGEX, with the pattern compiled already where it is constant.
+// regexFunction is REGEX, with the pattern compiled already if it is constant.
 func regexFunction(constant *pattern) function {
 	return func(env *Env, args []Value) Value {
 		if !args[0].isString() {
@@ -274,20 +282,22 @@ func replaceFunction(constant *pattern) function {
 	}
 }
 
-// maxMatchInts bounds the numbers that the places of all matches are, and with
-// them the time: half a second.
+// maxMatchInts bounds the count of match indices, and with it the time: half a second.
 const maxMatchInts = 1 << 20
 
 var errMatches = limitValue("REPLACE finds too many matches in one string")
 
 // replaceAll is fn:replace.
 func replaceAll(re *pattern, text, replacement string, literal bool) (string, Value) {
+	// 1. XPath forbids a pattern if it matches the empty text. Work must be limited before it
+	// begins.
 	if re.MatchString("") {
 		return "", errorValue("REPLACE with a pattern that matches the empty string")
 	}
 	if !re.mayMatch(text) {
 		return "", errWork
 	}
+	// 2. Parse the replacement.
 	pieces := []piece{{text: replacement, group: -1}}
 	if !literal {
 		var err error
@@ -295,6 +305,7 @@ func replaceAll(re *pattern, text, replacement string, literal bool) (string, Va
 			return "", errorValue(err.Error())
 		}
 	}
+	// 3. Find all matches, unless there are too many to hold.
 	limit := maxMatchInts / (2*re.NumSubexp() + 2)
 	matches := re.FindAllStringSubmatchIndex(text, limit+1)
 	switch {
@@ -303,6 +314,7 @@ func replaceAll(re *pattern, text, replacement string, literal bool) (string, Va
 	case len(matches) > limit:
 		return "", errMatches
 	}
+	// 4. Put the result together. A group without a match is empty.
 	b := make([]byte, 0, len(text))
 	last := 0
 	for _, m := range matches {
@@ -333,14 +345,16 @@ type piece struct {
 	group int // -1 for text
 }
 
-// parseReplacement reads $N, \$ and \\. Of $N as many digits count as there are
-// groups for; a group that is not there is empty.
+// parseReplacement reads $N, \$ and \\. A digit belongs to $N only if a group has such a
+// number. If a group is missing, it is empty.
 func parseReplacement(s string, groups int) ([]piece, error) {
 	var pieces []piece
 	var text []byte
 	for i := 0; i < len(s); i++ {
 		switch s[i] {
 		case '\\':
+			// A backslash must escape another one or a $, because in XPath all other uses are
+			// errors.
 			if i++; i == len(s) || s[i] != '\\' && s[i] != '$' {
 				return nil, fmt.Errorf(`%w: in a replacement \ stands before \ or $ only`, ErrRegex)
 			}
@@ -349,6 +363,7 @@ func parseReplacement(s string, groups int) ([]piece, error) {
 			if i++; i == len(s) || s[i] < '0' || s[i] > '9' {
 				return nil, fmt.Errorf("%w: in a replacement a digit follows $", ErrRegex)
 			}
+			// A further digit belongs to the group only if a group has such a number.
 			group := int(s[i] - '0')
 			for i+1 < len(s) && s[i+1] >= '0' && s[i+1] <= '9' && group*10+int(s[i+1]-'0') <= groups {
 				i++

@@ -1,3 +1,5 @@
+// Character classes of XPath's regular expressions.
+
 package expr
 
 import (
@@ -50,7 +52,7 @@ func (s runeSet) complement() runeSet {
 	return out
 }
 
-// minus returns the runes of s that are not in t.
+// minus returns the runes of s without those of t.
 func (s runeSet) minus(t runeSet) runeSet {
 	return append(s.complement(), t...).complement()
 }
@@ -85,7 +87,7 @@ func (s runeSet) withCases() runeSet {
 		}
 	}
 	for i := 0; i < len(n); i += 2 {
-		for _, cases := range unicode.CaseRanges { // all that have variants are there, but one
+		for _, cases := range unicode.CaseRanges { // all with variants are there, but one
 			add(max(n[i], rune(cases.Lo)), min(n[i+1], rune(cases.Hi)))
 		}
 		add(max(n[i], 'ß'), min(n[i+1], 'ß'))
@@ -93,9 +95,10 @@ func (s runeSet) withCases() runeSet {
 	return out
 }
 
-// set returns a set as it stands in the translation. The flag i is heeded already:
-// RE2 would fold a complement, so that [^a] has "a" since it has "A", and escapes
-// such as \p{Lu}, which i does not touch (XPath functions 3.1, section 5.6.2).
+// set returns a set as it stands in the translation. The flag i must be resolved before,
+// because RE2 would fold too much. It would fold a complement, so [^a] has "a" because it has
+// "A". It would fold escapes such as \p{Lu} too, but i must not change these (XPath functions
+// 3.1, section 5.6.2).
 func (t *translator) set(s runeSet) string {
 	if t.fold {
 		return "(?-i:" + s.text() + ")"
@@ -134,11 +137,14 @@ func (t *translator) class(depth int) (runeSet, error) {
 	if depth > maxClassDepth {
 		return nil, fmt.Errorf("%w: classes nested deeper than %d", ErrUnsupportedRegex, maxClassDepth)
 	}
+	// 1. A class may begin with a negation.
 	negative := strings.HasPrefix(t.rest, "^")
 	if negative {
 		t.rest = t.rest[1:]
 	}
-	var set, chars runeSet // what escapes name, and characters and ranges
+	var set, chars runeSet // of escapes; characters and ranges
+	// 2. Read its parts, up to a bracket or a subtraction. A bracket at the beginning is a
+	// character.
 	for first := true; ; first = false {
 		if t.rest == "" {
 			return nil, fmt.Errorf("%w: a class without its end", ErrRegex)
@@ -165,8 +171,8 @@ func (t *translator) class(depth int) (runeSet, error) {
 	}
 }
 
-// union returns what a class has before its subtraction. The flag i adds to its
-// characters and ranges their case variants, before a negation.
+// union returns the runes of a class before its subtraction. The flag i adds to its characters
+// and ranges their case variants, before a negation.
 func (t *translator) union(set, chars runeSet, negative bool) runeSet {
 	if t.fold {
 		chars = chars.withCases()
@@ -219,12 +225,14 @@ func (t *translator) classChar() (rune, runeSet, error) {
 	}
 }
 
-// classEscape reads what follows a backslash: a character or a set.
+// classEscape reads an escape after its backslash: a character or a set.
 func (t *translator) classEscape() (runeSet, rune, error) {
 	if t.rest == "" {
 		return nil, 0, fmt.Errorf("%w: a backslash at the end", ErrRegex)
 	}
 	c := t.next()
+	// An escape names a character or a set. If its letter is upper case, it names the
+	// complement.
 	switch c {
 	case 'n':
 		return nil, '\n', nil
@@ -263,8 +271,7 @@ var multiEscapes = map[rune]func() runeSet{
 	'c': func() runeSet { return append(slices.Clone(nameStart), nameRest...) },
 }
 
-// nameStart and nameRest are NameStartChar of XML 1.0, fifth edition, and what
-// NameChar has besides.
+// nameStart and nameRest are NameStartChar of XML 1.0, fifth edition, and the rest of NameChar.
 var (
 	nameStart = runeSet{':', ':', 'A', 'Z', '_', '_', 'a', 'z', 0xC0, 0xD6, 0xD8, 0xF6, 0xF8, 0x2FF, 0x370, 0x37D, 0x37F, 0x1FFF,
 		0x200C, 0x200D, 0x2070, 0x218F, 0x2C00, 0x2FEF, 0x3001, 0xD7FF, 0xF900, 0xFDCF, 0xFDF0, 0xFFFD, 0x10000, 0xEFFFF}
@@ -303,7 +310,7 @@ func (t *translator) property() (runeSet, error) {
 	return nil, fmt.Errorf("%w: no category %q", ErrRegex, name)
 }
 
-// unicodeBlocks holds the blocks that patterns name in practice.
+// unicodeBlocks holds the blocks in practical use.
 var unicodeBlocks = map[string][2]rune{
 	"BasicLatin": {0, 0x7F}, "Latin-1Supplement": {0x80, 0xFF}, "LatinExtended-A": {0x100, 0x17F}, "LatinExtended-B": {0x180, 0x24F},
 	"IPAExtensions": {0x250, 0x2AF}, "SpacingModifierLetters": {0x2B0, 0x2FF}, "CombiningDiacriticalMarks": {0x300, 0x36F},

@@ -1,3 +1,5 @@
+// Restrictions: ranges of terms outside which a filter cannot be true.
+
 package expr
 
 import (
@@ -9,12 +11,11 @@ import (
 	"github.com/trefoildb/trefoil/triple"
 )
 
-// What a filter says about where its variable's terms stand in the key order,
-// so that a planner reads a range instead of everything. The key order refines
-// the operator <: what is less by < has the lesser key. But terms that are equal
-// by = may have different keys (0.1 and 0.1e0), so that ranges with <=, >= and =
-// are widened by what promotion rounds away. Dates need no widening: one without
-// a zone is keyed as UTC, and is less or greater only when 14 hours apart.
+// A filter restricts its variable to ranges of the key order, so a planner may read a range
+// instead of everything. The key order refines the operator <: a term less by < has the lesser
+// key. But terms equal by = may have different keys (0.1 and 0.1e0), so ranges with <=, >= and
+// = must be widened, because promotion rounds. Dates need no widening: one without a zone is
+// keyed as UTC, and is less or greater only when 14 hours apart.
 
 // Range is a range of terms, as [triple.Bounds] has it.
 type Range struct {
@@ -27,22 +28,22 @@ func (r Range) Bounds(o triple.Order, prefix []triple.Term) triple.Bounds {
 	return triple.Bounds{Order: o, Prefix: prefix, GE: r.GE, GT: r.GT, LE: r.LE, LT: r.LT, Starts: r.Starts}
 }
 
-// Restriction says that a filter is true only where its variable is one of
-// Terms or in one of Ranges; where both are empty, never.
+// Restriction is a necessary condition of a filter: its variable must be one of Terms or in one
+// of Ranges. If both are empty, the filter is never true.
 type Restriction struct {
 	Var    *ast.Var
 	Terms  []triple.Term
 	Ranges []Range
-	// Exact tells that the filter is true for all of them: it need not be tested.
+	// Exact is true if the filter holds for all of them and need not be tested.
 	Exact bool
-	// NodesOnly tells that literals outside of the ranges may pass too: it
-	// restricts only a variable that is a subject, a predicate or a graph.
+	// NodesOnly is true if literals outside of the ranges may pass too. Then the restriction
+	// holds only if the variable is a subject, a predicate or a graph.
 	NodesOnly bool
 }
 
-// Restrict recognises what a filter, or one conjunct of it, says about a single
-// variable: ?v op constant, constant op ?v, ?v IN (...), sameTerm, STRSTARTS of
-// ?v or STR(?v), REGEX(?v, "^text"), and those between || and &&.
+// Restrict derives a restriction of a single variable from a filter, or one conjunct of it: ?v
+// op constant, constant op ?v, ?v IN (...), sameTerm, STRSTARTS of ?v or STR(?v), REGEX(?v,
+// "^text"), and those between || and &&.
 func Restrict(e ast.Expr) (Restriction, bool) {
 	switch e := e.(type) {
 	case *ast.Binary:
@@ -56,6 +57,7 @@ func Restrict(e ast.Expr) (Restriction, bool) {
 }
 
 func restrictBinary(e *ast.Binary) (Restriction, bool) {
+	// 1. Both sides of AND restrict. For OR both must restrict the same variable.
 	if e.Op == ast.OpOr || e.Op == ast.OpAnd {
 		left, ok1 := Restrict(e.Left)
 		right, ok2 := Restrict(e.Right)
@@ -74,6 +76,7 @@ func restrictBinary(e *ast.Binary) (Restriction, bool) {
 		}
 		return Restriction{}, false
 	}
+	// 2. A comparison with a constant, on either side.
 	if v, ok := e.Left.(*ast.Var); ok {
 		if c, ok := constantOf(e.Right); ok {
 			return restrictTo(v, e.Op, c)
@@ -115,12 +118,14 @@ func mirrored(op ast.Op) ast.Op {
 	return op
 }
 
-// restrictTo returns what v op c says of v.
+// restrictTo returns the restriction of v by v op c.
 func restrictTo(v *ast.Var, op ast.Op, c Value) (Restriction, bool) {
 	r := Restriction{Var: v, Exact: true}
 	if !op.IsComparison() || op == ast.OpNotEqual {
 		return r, false
 	}
+	// A range is exact only if keys have the operator's order. Numbers and instants need a
+	// wider range, because values of different types may be equal.
 	switch {
 	case c.isNumeric():
 		if !c.isExact() && math.IsNaN(c.float()) {
@@ -148,8 +153,8 @@ func restrictTo(v *ast.Var, op ast.Op, c Value) (Restriction, bool) {
 	return r, true
 }
 
-// anyCase returns a range that has a string with its language tag in all ways to
-// write it: capital letters stand before small ones.
+// anyCase returns a range with a string under its language tag in any case, because capital
+// letters stand before small ones.
 func anyCase(t triple.Term) Range {
 	text, tag := t.Value(), t.Lang()
 	if len(text) > 512 { // keys hold a hash of the end of long terms, tag and all
@@ -158,8 +163,8 @@ func anyCase(t triple.Term) Range {
 	return Range{GE: triple.NewLang(text, strings.ToUpper(tag)), LE: triple.NewLang(text, strings.ToLower(tag))}
 }
 
-// rangeOf returns the range of v op c: strict bounds at c, the others at low and
-// high, the least and greatest terms that may be equal to c.
+// rangeOf returns the range of v op c: strict bounds at c, the others at low and high, the
+// least and greatest terms equal to c.
 func rangeOf(op ast.Op, c, low, high triple.Term) Range {
 	switch op {
 	case ast.OpLess:
@@ -174,9 +179,9 @@ func rangeOf(op ast.Op, c, low, high triple.Term) Range {
 	return Range{GE: low, LE: high}
 }
 
-// widened returns numbers so low and so high that none beyond is equal to c when
-// promoted. An integer or decimal is equal to the float and the double nearest to
-// it; a float or double to all decimals nearest to it.
+// widened returns bounds: if a number is beyond them, it is not equal to c when promoted. An
+// integer or decimal is equal to the float and the double nearest to it; a float or double to
+// all decimals nearest to it.
 func widened(c Value) (low, high triple.Term) {
 	lowest, highest := c, c
 	include := func(v Value) {
@@ -230,6 +235,8 @@ func restrictCall(e *ast.Call) (Restriction, bool) {
 		return Restriction{}, false
 	}
 	v, isVar := e.Args[0].(*ast.Var)
+	// A condition on the beginning of a term is a range of keys, because keys have the order of
+	// text.
 	switch e.Func {
 	case ast.FuncSameTerm:
 		return Restriction{Var: v, Terms: []triple.Term{c.Term()}, Exact: true}, isVar
@@ -253,8 +260,8 @@ func restrictCall(e *ast.Call) (Restriction, bool) {
 	return Restriction{}, false
 }
 
-// startsWith returns the strings, and strings with any language (or the one of
-// c), that begin with c.
+// startsWith returns the strings with the prefix c. They may have any language, or must have
+// the one of c if c has one.
 func startsWith(v *ast.Var, c Value) (Restriction, bool) {
 	if !c.isString() {
 		return Restriction{}, false
@@ -272,8 +279,7 @@ func startsWith(v *ast.Var, c Value) (Restriction, bool) {
 	return Restriction{Var: v, Ranges: []Range{{Starts: starts}, tagged}}, true
 }
 
-// successor returns the least text that is greater than all that begin with s,
-// "" where there is none.
+// successor returns the least text greater than all with the prefix s, or "" if there is none.
 func successor(s string) string {
 	for s != "" {
 		r, size := utf8.DecodeLastRuneInString(s)
@@ -288,7 +294,7 @@ func successor(s string) string {
 	return ""
 }
 
-// regexPrefix returns the text that all matches of a pattern ^text... begin with.
+// regexPrefix returns the common prefix of all matches of a pattern ^text... .
 func regexPrefix(c Value) (string, bool) {
 	pattern, ok := asSimple(c)
 	if !ok || !strings.HasPrefix(pattern, "^") || strings.Contains(pattern, "|") {
@@ -307,8 +313,8 @@ func regexPrefix(c Value) (string, bool) {
 	return text, text != ""
 }
 
-// or returns what one of two restrictions says. It takes r's slices over, for
-// thousands of alternatives come one by one.
+// or returns the union of two restrictions. It takes r's slices over, because thousands of
+// alternatives come one by one.
 func (r Restriction) or(o Restriction) Restriction {
 	r.Terms = append(r.Terms, o.Terms...)
 	r.Ranges = append(r.Ranges, o.Ranges...)
@@ -317,8 +323,8 @@ func (r Restriction) or(o Restriction) Restriction {
 	return r
 }
 
-// And returns what two restrictions of one variable say together: the tighter
-// bounds of two value ranges, else one of both, which then is not exact.
+// And returns the conjunction of two restrictions of one variable: the tighter bounds of two
+// value ranges, else one of both. In the latter case the result is not exact.
 func (r Restriction) And(o Restriction) Restriction {
 	r.Exact = r.Exact && o.Exact
 	o.Exact = r.Exact
@@ -343,7 +349,7 @@ func (r Restriction) And(o Restriction) Restriction {
 	return r
 }
 
-// single returns the one range by values that a restriction is.
+// single returns a restriction's range by values, if it is just one.
 func (r Restriction) single() (Range, bool) {
 	if r.NodesOnly || len(r.Terms) > 0 || len(r.Ranges) != 1 || r.Ranges[0].Starts.Kind != triple.None {
 		return Range{}, false
@@ -361,7 +367,7 @@ func classOf(r Range) byte {
 	return 0
 }
 
-// raise takes a lower bound where it is the tighter one.
+// raise takes a lower bound if it is the tighter one.
 func (r *Range) raise(t triple.Term, strict bool) {
 	if t.IsZero() {
 		return
@@ -381,7 +387,7 @@ func (r *Range) raise(t triple.Term, strict bool) {
 	}
 }
 
-// lower takes an upper bound where it is the tighter one.
+// lower takes an upper bound if it is the tighter one.
 func (r *Range) lower(t triple.Term, strict bool) {
 	if t.IsZero() {
 		return

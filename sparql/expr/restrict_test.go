@@ -1,12 +1,15 @@
+// Tests of restrictions: they must lose no term.
+
 package expr
 
 import (
 	"slices"
 	"testing"
 
+	"pgregory.net/rapid"
+
 	"github.com/trefoildb/trefoil/sparql/ast"
 	"github.com/trefoildb/trefoil/triple"
-	"pgregory.net/rapid"
 )
 
 // holds reports whether a term is among those of a restriction, as a store reads
@@ -37,7 +40,7 @@ func (r Restriction) holds(t interface{ Fatalf(string, ...any) }, term triple.Te
 
 var restricted = &ast.Var{Name: "v", Slot: 0}
 
-// genFilter generates filters of ?v that Restrict may know.
+// genFilter generates filters of ?v, many of them with a restriction.
 func genFilter() *rapid.Generator[ast.Expr] {
 	values := genValue().Filter(func(v Value) bool { return v.IsBound() && v.kind != Blank })
 	constants := rapid.Map(values, func(v Value) ast.Expr { return &ast.Constant{Term: v.Term()} })
@@ -69,8 +72,8 @@ func genFilter() *rapid.Generator[ast.Expr] {
 	})
 }
 
-// TestRestrictLosesNothing: where a filter is true, the term is in its
-// restriction; where that is exact, the other way round too.
+// TestRestrictLosesNothing: if a filter is true, the term must be in its restriction. If the
+// restriction is exact, the reverse must hold too.
 func TestRestrictLosesNothing(t *testing.T) {
 	filters, values := genFilter(), genValue()
 	rapid.Check(t, func(t *rapid.T) {

@@ -1,3 +1,5 @@
+// The states of accumulators as bytes, for temporary files.
+
 package expr
 
 import (
@@ -11,10 +13,10 @@ import (
 // The state of an accumulator, as groups are written to temporary files:
 //
 //	uvarint count
-//	byte    what the value is: 0 unbound, 1 an error, 2 a term
-//	text    why it is an error, or the whole encoded term
+//	byte    the kind of the value: 0 unbound, 1 an error, 2 a term
+//	text    the reason of an error, or the whole encoded term
 //	text    of GROUP_CONCAT
-//	texts   of DISTINCT: what was seen, up to the end
+//	texts   of DISTINCT: the seen values, up to the end
 //
 // A text is its length as an uvarint, and its bytes.
 
@@ -26,8 +28,7 @@ const (
 
 var errState = errors.New("the state of an aggregate is damaged")
 
-// AppendState appends what acc knows, for Merge of another accumulator of the same
-// aggregate.
+// AppendState appends the state of acc, for Merge of another accumulator of the same aggregate.
 func (acc *Accumulator) AppendState(dst []byte) []byte {
 	dst = binary.AppendUvarint(dst, uint64(acc.count))
 	switch v := acc.value; {
@@ -45,10 +46,11 @@ func (acc *Accumulator) AppendState(dst []byte) []byte {
 	return dst
 }
 
-// Merge adds the solutions that another accumulator saw after those of acc. An
-// error is one of grow, after which the same state may be merged into another
-// accumulator, or one of a state that is none.
+// Merge adds the solutions of another accumulator after those of acc. It fails if grow does, or
+// if the state is invalid. After an error of grow, the same state may be merged into another
+// accumulator.
 func (acc *Accumulator) Merge(state string) error {
+	// 1. Decode the state. It comes from a temporary file, and may be damaged.
 	count, n := binary.Uvarint([]byte(state[:min(len(state), binary.MaxVarintLen64)]))
 	if n <= 0 || n >= len(state) {
 		return errState
@@ -59,6 +61,7 @@ func (acc *Accumulator) Merge(state string) error {
 	if !ok1 || !ok2 || kind > stateTerm {
 		return errState
 	}
+	// 2. Its value: none, an error or a term.
 	var value Value
 	switch kind {
 	case stateError:
@@ -70,6 +73,7 @@ func (acc *Accumulator) Merge(state string) error {
 		}
 		value = FromTerm(t).Parsed()
 	}
+	// 3. Add it as if its rows followed those of acc. An error stays one.
 	switch {
 	case acc.value.kind == Error:
 		return nil
@@ -96,7 +100,7 @@ func (acc *Accumulator) Merge(state string) error {
 	return nil
 }
 
-// keepsAll reports whether what a was given is among its state, each value once.
+// keepsAll reports whether the state holds all added values, each once.
 func (a *Aggregate) keepsAll() bool {
 	switch a.function {
 	case ast.AggMin, ast.AggMax, ast.AggSample:
@@ -105,7 +109,7 @@ func (a *Aggregate) keepsAll() bool {
 	return a.distinct
 }
 
-// mergeSeen adds values that another accumulator saw.
+// mergeSeen adds the values of another accumulator's set.
 func (acc *Accumulator) mergeSeen(state string) error {
 	for state != "" {
 		key, rest, ok := cutText(state)
@@ -114,6 +118,7 @@ func (acc *Accumulator) mergeSeen(state string) error {
 		}
 		state = rest
 		acc.key = append(acc.key[:0], key...)
+		// A term may be in both states, and must count once.
 		fresh, err := acc.isNew()
 		if err != nil {
 			return err
@@ -125,6 +130,7 @@ func (acc *Accumulator) mergeSeen(state string) error {
 			acc.count++
 			continue
 		}
+		// The state has only the keys, so the value must be decoded from its term.
 		t, err := triple.DecodeTerm([]byte(key))
 		if err != nil {
 			return err

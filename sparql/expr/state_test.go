@@ -1,3 +1,5 @@
+// Tests of states: a merge of parts must be the aggregate of the whole.
+
 package expr_test
 
 import (
@@ -12,8 +14,8 @@ import (
 	"github.com/trefoildb/trefoil/triple"
 )
 
-// TestAggregateStates: accumulators that are written and merged know what one that
-// saw all solutions does.
+// TestAggregateStates: written and merged accumulators must give the same as one accumulator of
+// all solutions.
 func TestAggregateStates(t *testing.T) {
 	seed := uint64(time.Now().UnixNano())
 	random := rand.New(rand.NewPCG(seed, 3))
@@ -67,7 +69,7 @@ func TestAggregateStates(t *testing.T) {
 	}
 }
 
-// TestDamagedStates: bytes that are no state are an error, never a panic.
+// TestDamagedStates: invalid bytes must give an error, never a panic.
 func TestDamagedStates(t *testing.T) {
 	agg, err := expr.CompileAggregate(&ast.Aggregate{Func: ast.AggGroupConcat, Distinct: true, Arg: &ast.Var{Slot: 0}}, expr.Scope{}, nil)
 	if err != nil {

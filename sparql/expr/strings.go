@@ -1,3 +1,5 @@
+// Functions on strings.
+
 package expr
 
 import (
@@ -5,9 +7,10 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/trefoildb/trefoil/triple"
 	"golang.org/x/text/cases"
 	"golang.org/x/text/language"
+
+	"github.com/trefoildb/trefoil/triple"
 )
 
 // Functions on strings (section 17.4.3). A function gets its arguments bound and
@@ -21,7 +24,8 @@ var (
 // asSimple returns the text of an xsd:string.
 func asSimple(v Value) (string, bool) { return v.term.Value(), v.kind == String }
 
-// compatible reports whether b goes together with a (section 17.4.3.1.2).
+// compatible returns true if the arguments are compatible (section 17.4.3.1.2), else an
+// error.
 func compatible(a, b Value) Value {
 	switch {
 	case !a.isString() || !b.isString():
@@ -166,7 +170,7 @@ func encodeForURI(_ *Env, args []Value) Value {
 	return FromString(string(b))
 }
 
-// concat keeps a language that all have; a language tag's case is the first's.
+// concat keeps the language if all arguments have it; its tag has the case of the first's.
 func concat(_ *Env, args []Value) Value {
 	length := 0
 	oneLang := len(args) > 0

@@ -1,3 +1,5 @@
+// Functions on RDF terms.
+
 package expr
 
 import (
@@ -12,7 +14,7 @@ import (
 	"github.com/trefoildb/trefoil/triple/iri"
 )
 
-// Functions on terms (section 17.4.2), hashes (17.4.6), and what needs an [Env].
+// Functions on terms (section 17.4.2), hashes (17.4.6), and functions on an [Env].
 
 func sameTerm(_ *Env, args []Value) Value { return FromBool(args[0].Term() == args[1].Term()) }
 
@@ -60,8 +62,7 @@ func datatype(_ *Env, args []Value) Value {
 	return Value{kind: IRI, term: triple.NewIRI(args[0].Datatype())}
 }
 
-// makeIRI returns the function IRI with a base, resolved by resolve where that
-// is not nil.
+// makeIRI returns the function IRI with a base, resolved by resolve if it is not nil.
 func makeIRI(base string) function {
 	return func(_ *Env, args []Value) Value {
 		if args[0].kind == IRI {

@@ -1,3 +1,5 @@
+// Values: terms with their typed values, and errors.
+
 package expr
 
 import (
@@ -5,10 +7,11 @@ import (
 	"math"
 
 	"github.com/cockroachdb/apd/v3"
+
 	"github.com/trefoildb/trefoil/triple"
 )
 
-// Kind tells what a [Value] is.
+// Kind is the type of a [Value].
 type Kind uint8
 
 // The kinds of values.
@@ -32,25 +35,25 @@ const (
 	YearMonthDuration
 	Other    // a literal of an unknown datatype
 	IllTyped // a literal of a known datatype whose lexical form is not one of it
-	unparsed // a literal of a known datatype that was not looked at
+	unparsed // a literal of a known datatype, not yet parsed
 )
 
 // Value is the value of an expression: a term, unbound, or an error. The zero
 // Value is unbound. Values are never changed, and may be copied.
 type Value struct {
-	term triple.Term // zero for a computed value that nobody asked the term of
+	term triple.Term // zero for a computed value until its term is needed
 
-	// What the value is, by kind:
+	// The value by kind:
 	//
 	//	Boolean              n is 0 or 1
-	//	Integer, Decimal     big, or n x 10^-scale where big is nil
+	//	Integer, Decimal     big, or n x 10^-scale if big is nil
 	//	DayTimeDuration      so too, in seconds
 	//	YearMonthDuration    n months
 	//	Duration             n months and big seconds
 	//	Float, Double        the bits of a float64
 	//	DateTime, Date, Time n seconds since 1970-01-01T00:00:00Z (no zone: as
 	//	                     UTC), rounded down, and nanos; big is the whole
-	//	                     fraction where nine digits do not hold it
+	//	                     fraction if nine digits do not hold it
 	n     int64
 	big   *apd.Decimal // never changed once it is here
 	nanos uint32
@@ -59,10 +62,10 @@ type Value struct {
 	scale uint8
 }
 
-// noZone is the zone of a date or time that has none.
+// noZone is the zone of a date or time without one.
 const noZone = math.MinInt16
 
-// Datatypes that package triple does not name.
+// Datatypes without a name in package triple.
 const (
 	xsdDuration          = triple.XSD + "duration"
 	xsdDayTimeDuration   = triple.XSD + "dayTimeDuration"
@@ -93,8 +96,8 @@ func FromTerm(t triple.Term) Value {
 	return v
 }
 
-// Parsed returns v with its literal parsed, for callers that use a value more
-// than once. It costs nothing where that was done.
+// Parsed returns v with its literal parsed. Callers need it if they use a value more than once.
+// It costs nothing if the literal was parsed before.
 func (v Value) Parsed() Value {
 	if v.kind == unparsed {
 		v.parse()
@@ -102,13 +105,13 @@ func (v Value) Parsed() Value {
 	return v
 }
 
-// Kind returns what v is.
+// Kind returns the kind of v.
 func (v Value) Kind() Kind { return v.Parsed().kind }
 
 // IsBound reports whether v is a term: neither unbound nor an error.
 func (v Value) IsBound() bool { return v.kind > Error }
 
-// ErrEvaluation is what all errors of expressions wrap.
+// ErrEvaluation is wrapped by all errors of expressions.
 var ErrEvaluation = errors.New("expression error")
 
 // evaluationError is the error of a Value.
@@ -117,7 +120,7 @@ type evaluationError string
 func (e evaluationError) Error() string { return string(e) }
 func (e evaluationError) Unwrap() error { return ErrEvaluation }
 
-// Err returns why v is an error or unbound, nil where it is a term.
+// Err returns why v is an error or unbound, nil if it is a term.
 func (v Value) Err() error {
 	switch v.kind {
 	case Unbound:
@@ -128,15 +131,15 @@ func (v Value) Err() error {
 	return nil
 }
 
-// errorValue returns an error; why is for people who debug a query.
+// errorValue returns an error; why helps to debug a query.
 func errorValue(why string) Value { return Value{kind: Error, term: triple.NewString(why)} }
 
-// ErrLimit is what [Env.Err] wraps after an expression went beyond a limit of this
-// package, such as that of a string's length: no error of SPARQL, which would
-// leave a variable unbound, but one that ends the query.
+// ErrLimit is wrapped by [Env.Err] when an expression exceeded a limit of this package, such as
+// the length of a string. It must end the query. An error of SPARQL would only leave a variable
+// unbound.
 var ErrLimit = errors.New("an expression goes beyond a limit")
 
-// limitError marks, in a Value's n, an error that is ErrLimit.
+// limitError in a Value's n marks an error as ErrLimit.
 const limitError = 1
 
 func limitValue(why string) Value {
@@ -145,7 +148,7 @@ func limitValue(why string) Value {
 	return v
 }
 
-// Errors that most operators share.
+// Errors of most operators.
 var (
 	errUnbound  = errorValue("unbound variable")
 	errType     = errorValue("an operand of the wrong type")
@@ -153,7 +156,7 @@ var (
 	errDivide   = errorValue("division by zero")
 )
 
-// asError returns v where it is an error, an error where it is unbound.
+// asError returns v if it is an error, an error if it is unbound.
 func (v Value) asError() Value {
 	if v.kind == Unbound {
 		return errUnbound
@@ -161,7 +164,7 @@ func (v Value) asError() Value {
 	return v
 }
 
-// Term returns the term of v, the zero Term where v is unbound or an error.
+// Term returns the term of v, the zero Term if v is unbound or an error.
 func (v Value) Term() triple.Term {
 	if v.kind <= Error {
 		return triple.Term{}
@@ -206,8 +209,8 @@ func (v Value) lexical() string {
 	return v.term.Value()
 }
 
-// bare returns v without the term that it came from, so that it has the
-// canonical lexical form and the datatype of its kind.
+// bare returns v without its original term, so it has the canonical lexical form and the
+// datatype of its kind.
 func (v Value) bare() Value {
 	v.term = triple.Term{}
 	return v
@@ -241,7 +244,7 @@ func fromFloat(f float32) Value {
 // FromString returns an xsd:string.
 func FromString(s string) Value { return Value{kind: String, term: triple.NewString(s)} }
 
-// fromLike returns a string of the same language as v, which is a string.
+// fromLike returns a string of the same language as v. v must be a string.
 func fromLike(s string, v Value) Value {
 	if v.kind == LangString {
 		return Value{kind: LangString, term: triple.NewLang(s, v.term.Lang())}
@@ -262,7 +265,7 @@ func (v Value) isDuration() bool {
 func (v Value) float() float64 { return math.Float64frombits(uint64(v.n)) }
 
 // EBV returns the effective boolean value of v (section 17.2.2); ok is false
-// where it is an error.
+// if it is an error.
 func (v Value) EBV() (value, ok bool) {
 	if v.kind == unparsed {
 		v.parse()

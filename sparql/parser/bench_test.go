@@ -1,3 +1,5 @@
+// Benchmarks of the parser.
+
 package parser
 
 import (

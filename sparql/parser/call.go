@@ -1,3 +1,5 @@
+// Calls of functions and aggregates.
+
 package parser
 
 import (
@@ -7,7 +9,7 @@ import (
 )
 
 // startsCall reports whether a BuiltInCall is next.
-func (p *parser) startsCall() bool {
+func (p exprParser) startsCall() bool {
 	switch p.tok.word {
 	case "":
 		return false
@@ -21,16 +23,16 @@ func (p *parser) startsCall() bool {
 	return ok
 }
 
-// call parses BuiltInCall, which is next.
-func (p *parser) call() ast.Expr {
+// call parses BuiltInCall. It must be next.
+func (p exprParser) call() ast.Expr {
 	pos, word := p.tok.pos, p.tok.word
 	p.advance()
 	switch word {
 	case "NOT":
 		p.expectWord("EXISTS")
-		return &ast.Exists{Pos: pos, Not: true, Group: p.group(), Index: ast.Unnumbered}
+		return &ast.Exists{Pos: pos, Not: true, Group: p.patterns().group(), Index: ast.Unnumbered}
 	case "EXISTS":
-		return &ast.Exists{Pos: pos, Group: p.group(), Index: ast.Unnumbered}
+		return &ast.Exists{Pos: pos, Group: p.patterns().group(), Index: ast.Unnumbered}
 	}
 	if f, ok := aggregates[word]; ok {
 		return p.aggregate(pos, f)
@@ -43,20 +45,22 @@ func (p *parser) call() ast.Expr {
 	return call
 }
 
-// arguments parses as many arguments as a function takes.
-func (p *parser) arguments(f ast.Function) []ast.Expr {
+// arguments parses the arguments of a function.
+func (p exprParser) arguments(f ast.Function) []ast.Expr {
 	least, greatest := f.Arity()
 	p.expect("(")
 	var args []ast.Expr
 	if f == ast.FuncBound && p.tok.kind != tokVar {
 		p.expected("a variable, which is all that BOUND takes")
 	}
+	// 1. Read up to the greatest number, so an error is at the first one too many.
 	for p.err == nil && len(args) != greatest && !(len(args) == 0 && p.tok.is(")")) {
 		args = append(args, p.expr())
 		if len(args) == greatest || !p.take(",") {
 			break
 		}
 	}
+	// 2. If there are too few, or no parenthesis follows, the error names the numbers.
 	switch {
 	case len(args) < least && len(args) == 0:
 		p.expected(fmt.Sprintf("an argument: %s takes %s", f, arity(least, greatest)))
@@ -67,6 +71,8 @@ func (p *parser) arguments(f ast.Function) []ast.Expr {
 	case !p.tok.is(")"):
 		p.expected("',' or ')'")
 	}
+	// 3. BOUND takes a variable, so its argument must not be an expression with a variable at
+	// its beginning.
 	if f == ast.FuncBound && p.err == nil {
 		if _, ok := args[0].(*ast.Var); !ok {
 			p.fail(args[0].Position(), "BOUND takes a variable only")
@@ -76,7 +82,7 @@ func (p *parser) arguments(f ast.Function) []ast.Expr {
 	return args
 }
 
-// arity says how many arguments a function takes.
+// arity describes the number of a function's arguments, for messages.
 func arity(least, greatest int) string {
 	switch {
 	case greatest == ast.Any:
@@ -92,7 +98,7 @@ func arity(least, greatest int) string {
 }
 
 // functionCall parses the ArgList of the function named iri.
-func (p *parser) functionCall(pos ast.Pos, iri string) ast.Expr {
+func (p exprParser) functionCall(pos ast.Pos, iri string) ast.Expr {
 	call := &ast.FunctionCall{Pos: pos, IRI: iri}
 	p.expect("(")
 	if p.take(")") {
@@ -113,21 +119,24 @@ func (p *parser) functionCall(pos ast.Pos, iri string) ast.Expr {
 }
 
 // aggregate parses Aggregate from behind its keyword.
-func (p *parser) aggregate(pos ast.Pos, f ast.AggregateFunc) ast.Expr {
+func (p exprParser) aggregate(pos ast.Pos, f ast.AggregateFunc) ast.Expr {
 	switch p.aggregates {
 	case aggregatesForbidden:
 		p.fail(pos, "found the aggregate %s: aggregates stand only in SELECT, HAVING and ORDER BY", f)
 	case aggregatesInside:
 		p.fail(pos, "found the aggregate %s inside an aggregate, expected an expression without one", f)
 	}
+	// 1. Aggregates must not stand in one another.
 	outer := p.aggregates
 	p.aggregates = aggregatesInside
 	defer func() { p.aggregates = outer }()
+	// 2. Read the argument. Only COUNT may have a star.
 	p.expect("(")
 	a := &ast.Aggregate{Pos: pos, Func: f, Distinct: p.takeWord("DISTINCT")}
 	if f != ast.AggCount || !p.take("*") {
 		a.Arg = p.expr()
 	}
+	// 3. GROUP_CONCAT may have a separator.
 	if f == ast.AggGroupConcat {
 		a.Separator = " "
 		if p.take(";") {

@@ -1,3 +1,5 @@
+// Classes of characters.
+
 package parser
 
 import (
@@ -76,8 +78,8 @@ func nameLen(s string) int {
 	return end
 }
 
-// prefixLen returns the length of the PN_PREFIX at the start of s, 0 where there
-// is none, and that of its first run of letters, digits and '_', a word.
+// prefixLen returns the length of the PN_PREFIX at the start of s, 0 if there is none, and the
+// length of its first run of letters, digits and '_', a word.
 func prefixLen(s string) (n, word int) {
 	if s == "" {
 		return 0, 0

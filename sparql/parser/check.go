@@ -1,9 +1,10 @@
+// Rules beyond the grammar: aggregates, scopes, blank nodes.
+
 package parser
 
 import "github.com/trefoildb/trefoil/sparql/ast"
 
-// groupScope knows the variables in scope of a group whose elements come one by
-// one.
+// groupScope holds the variables in scope of a group whose elements come one by one.
 type groupScope struct {
 	seen int // elements looked at
 	vars map[string]bool
@@ -20,18 +21,20 @@ func (s *groupScope) has(g *ast.Group, name string) bool {
 	return s.vars[name]
 }
 
-// checkQuery holds a query against the notes of the grammar (section 19.8) that
-// say which variables AS may name and what a SELECT that groups may project.
-func (p *parser) checkQuery(q *ast.Query) {
+// checkQuery checks a query by the notes of the grammar (section 19.8). They restrict the
+// variables of AS, and the projection of a SELECT if it groups.
+func (p queryParser) checkQuery(q *ast.Query) {
 	if p.err != nil || q.Form != ast.Select {
 		return
 	}
+	// 1. If a query has no groups and no new names, there is nothing to check.
 	grouped := q.Aggregates()
 	if q.Star && grouped {
 		p.fail(q.Pos, "SELECT * cannot be grouped, expected the keys and aggregates by name")
 		return
 	}
 	names := false
+	// A name is new if AS gives it to an expression or a key.
 	for _, item := range q.Items {
 		names = names || item.Expr != nil
 	}
@@ -41,6 +44,7 @@ func (p *parser) checkQuery(q *ast.Query) {
 	if !names && !grouped {
 		return
 	}
+	// 2. Collect the variables in scope. A name after AS must be new.
 	inScope := map[string]bool{}
 	ast.InScope(q.Where, func(name string) { inScope[name] = true })
 	keys := map[string]bool{}
@@ -59,6 +63,7 @@ func (p *parser) checkQuery(q *ast.Query) {
 	}
 	for _, item := range q.Items {
 		if grouped {
+			// 3. If rows are grouped, only keys and aggregates have a value.
 			p.checkProjected(item, keys)
 		}
 		if item.Expr != nil {
@@ -69,17 +74,16 @@ func (p *parser) checkQuery(q *ast.Query) {
 	}
 }
 
-// checkAs ends the parse where AS names a variable that is in scope. A zero Node
-// is no variable.
-func (p *parser) checkAs(v ast.Node, inScope map[string]bool) {
+// checkAs ends the parse if AS names a variable in scope. A zero Node is no variable.
+func (p queryParser) checkAs(v ast.Node, inScope map[string]bool) {
 	if !v.IsZero() && inScope[v.Var] {
 		p.fail(v.Pos, "?%s is in scope already, expected a new variable after AS", clip(v.Var))
 	}
 }
 
-// checkProjected ends the parse where an item of a SELECT that groups has a
-// variable, outside of aggregates, that is no key.
-func (p *parser) checkProjected(item ast.SelectItem, keys map[string]bool) {
+// checkProjected ends the parse if an item of a grouping SELECT has a variable outside of
+// aggregates, unless it is a key.
+func (p queryParser) checkProjected(item ast.SelectItem, keys map[string]bool) {
 	if item.Expr == nil {
 		if !keys[item.Var.Var] {
 			p.fail(item.Var.Pos, "?%s is neither a key of GROUP BY nor in an aggregate", clip(item.Var.Var))
@@ -89,7 +93,7 @@ func (p *parser) checkProjected(item ast.SelectItem, keys map[string]bool) {
 	p.checkKeys(item.Expr, keys)
 }
 
-func (p *parser) checkKeys(e ast.Expr, keys map[string]bool) {
+func (p queryParser) checkKeys(e ast.Expr, keys map[string]bool) {
 	switch e := e.(type) {
 	case *ast.Aggregate:
 	case *ast.Var:

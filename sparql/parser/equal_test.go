@@ -1,3 +1,5 @@
+// Texts with equal trees after printing.
+
 package parser
 
 import (
@@ -7,8 +9,8 @@ import (
 	"github.com/trefoildb/trefoil/sparql/ast"
 )
 
-// checkRoundTrip prints a tree, parses that, and compares: the trees, but for
-// positions, and what they print.
+// checkRoundTrip prints a tree, parses the text, and compares the trees, except positions, and
+// their texts.
 func checkRoundTrip[T interface{ String() string }](t *testing.T, tree T, parse func(string, Options) (T, error)) {
 	t.Helper()
 	text := tree.String()
@@ -24,7 +26,7 @@ func checkRoundTrip[T interface{ String() string }](t *testing.T, tree T, parse 
 	}
 }
 
-// printed returns what a query or, where it is none, an update prints.
+// printed returns the printed form of a query or, if it is none, of an update.
 func printed(t *testing.T, text string) string {
 	t.Helper()
 	opts := Options{Base: "http://b.example/dir/doc"}

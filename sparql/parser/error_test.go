@@ -1,3 +1,5 @@
+// Tests of errors and their places.
+
 package parser
 
 import (

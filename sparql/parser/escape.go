@@ -1,3 +1,5 @@
+// Codepoint escapes, decoded before the grammar begins.
+
 package parser
 
 import (
@@ -6,22 +8,24 @@ import (
 	"github.com/trefoildb/trefoil/triple"
 )
 
-// escape is where a codepoint escape of the text stands in the decoded text.
+// escape is the place of a codepoint escape in the decoded text.
 type escape struct {
 	at    int // of the character in the decoded text
 	width int // bytes of the escape in the text
 }
 
-// unescape decodes the codepoint escapes of a text, \uXXXX and \UXXXXXXXX, which
-// may stand anywhere (section 19.2) and are gone before the grammar begins: an
-// escaped quote ends a string. A backslash that another backslash escapes begins
-// none: "\\u0041" is a backslash and u0041. What an escape gives is not decoded
-// again. bad is the offset of the first malformed escape, -1 where there is none.
+// unescape decodes the codepoint escapes of a text, \uXXXX and \UXXXXXXXX. They may stand
+// anywhere (section 19.2) and must be decoded before the grammar: an escaped quote ends a
+// string. A backslash begins none if another backslash escapes it: "\\u0041" is a backslash and
+// u0041. A decoded character is not decoded again. bad is the offset of the first malformed
+// escape, -1 if there is none.
 func unescape(text string) (decoded string, escapes []escape, bad int) {
 	at := strings.IndexByte(text, '\\')
 	if at < 0 {
 		return text, nil, -1
 	}
+	// 1. Most texts have no escapes. In the others, the text between escapes is copied as a
+	// whole.
 	var b strings.Builder
 	done := 0
 	for at < len(text) {
@@ -31,6 +35,7 @@ func unescape(text string) (decoded string, escapes []escape, bad int) {
 		}
 		switch next {
 		case 'u', 'U':
+			// Keep its place, because positions of errors must be those of the original text.
 			r, size := triple.UnicodeEscape(text[at:])
 			if size == 0 {
 				return "", nil, at
@@ -54,6 +59,7 @@ func unescape(text string) (decoded string, escapes []escape, bad int) {
 	if escapes == nil {
 		return text, nil, -1
 	}
+	// 2. The rest after the last escape.
 	b.WriteString(text[done:])
 	return b.String(), escapes, -1
 }

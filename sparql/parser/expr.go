@@ -1,3 +1,5 @@
+// Expressions by rank of operators.
+
 package parser
 
 import (
@@ -5,7 +7,12 @@ import (
 	"github.com/trefoildb/trefoil/triple"
 )
 
-// aggregateRule reports whether an aggregate may stand here.
+// exprParser reads expressions, with calls and aggregates.
+type exprParser struct{ *parser }
+
+func (p *parser) expressions() exprParser { return exprParser{p} }
+
+// aggregateRule is the rule for aggregates in an expression.
 type aggregateRule uint8
 
 const (
@@ -42,17 +49,19 @@ var ranks = map[string]struct {
 }
 
 // expr parses Expression.
-func (p *parser) expr() ast.Expr {
+func (p exprParser) expr() ast.Expr {
 	p.enter()
 	defer p.leave()
 	return p.operators(p.unary(), rankOr)
 }
 
-// operators parses the operators of at least the rank that follow left.
-func (p *parser) operators(left ast.Expr, rank int) ast.Expr {
+// operators parses the operators after left if their rank is at least rank.
+func (p exprParser) operators(left ast.Expr, rank int) ast.Expr {
 	related := false
 	for {
 		pos := p.tok.pos
+		// An operator of a lower rank belongs to the caller. Relations do not chain: a < b < c is
+		// an error.
 		switch {
 		case p.tok.kind == tokPunct:
 			next, ok := ranks[p.tok.value]
@@ -72,6 +81,8 @@ func (p *parser) operators(left ast.Expr, rank int) ast.Expr {
 			left = p.in(left)
 		case p.startsSignedNumber() && rank <= rankSum:
 			related = false
+			// The lexer takes "-1" for a number. If an operand is on its left, the sign is an
+			// operator.
 			op := p.cutSign()
 			p.node()
 			number := p.operators(p.primary(), rankProduct)
@@ -82,7 +93,7 @@ func (p *parser) operators(left ast.Expr, rank int) ast.Expr {
 	}
 }
 
-func (p *parser) startsSignedNumber() bool {
+func (p exprParser) startsSignedNumber() bool {
 	switch p.tok.kind {
 	case tokInteger, tokDecimal, tokDouble:
 		return p.tok.value[0] == '+' || p.tok.value[0] == '-'
@@ -90,9 +101,8 @@ func (p *parser) startsSignedNumber() bool {
 	return false
 }
 
-// cutSign makes the number that is next one without a sign, and returns the
-// operator that the sign is.
-func (p *parser) cutSign() ast.Op {
+// cutSign removes the sign of the next number, and returns the sign as an operator.
+func (p exprParser) cutSign() ast.Op {
 	op := ast.OpAdd
 	if p.tok.value[0] == '-' {
 		op = ast.OpSubtract
@@ -103,8 +113,8 @@ func (p *parser) cutSign() ast.Op {
 	return op
 }
 
-// in parses IN or NOT IN, which is next, and its list.
-func (p *parser) in(left ast.Expr) ast.Expr {
+// in parses IN or NOT IN and its list. It must be next.
+func (p exprParser) in(left ast.Expr) ast.Expr {
 	p.node()
 	in := &ast.In{Pos: p.tok.pos, Arg: left}
 	in.Not = p.takeWord("NOT")
@@ -113,8 +123,8 @@ func (p *parser) in(left ast.Expr) ast.Expr {
 	return in
 }
 
-// expressionList parses ExpressionList, which may be empty.
-func (p *parser) expressionList() []ast.Expr {
+// expressionList parses ExpressionList. It may be empty.
+func (p exprParser) expressionList() []ast.Expr {
 	p.expect("(")
 	if p.take(")") {
 		return nil
@@ -134,7 +144,7 @@ func (p *parser) expressionList() []ast.Expr {
 }
 
 // unary parses UnaryExpression.
-func (p *parser) unary() ast.Expr {
+func (p exprParser) unary() ast.Expr {
 	pos := p.tok.pos
 	op := ast.OpNot
 	switch {
@@ -151,7 +161,7 @@ func (p *parser) unary() ast.Expr {
 }
 
 // primary parses PrimaryExpression.
-func (p *parser) primary() ast.Expr {
+func (p exprParser) primary() ast.Expr {
 	p.node()
 	pos := p.tok.pos
 	switch {
@@ -179,12 +189,12 @@ func (p *parser) primary() ast.Expr {
 }
 
 // startsConstraint reports whether a Constraint is next.
-func (p *parser) startsConstraint() bool {
+func (p exprParser) startsConstraint() bool {
 	return p.tok.is("(") || p.tok.kind == tokIRI || p.tok.kind == tokName || p.startsCall()
 }
 
 // constraint parses Constraint: an expression in parentheses or a call.
-func (p *parser) constraint() ast.Expr {
+func (p exprParser) constraint() ast.Expr {
 	p.enter()
 	defer p.leave()
 	name := p.tok.kind == tokIRI || p.tok.kind == tokName

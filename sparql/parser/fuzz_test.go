@@ -1,3 +1,5 @@
+// Fuzz test: a printed tree must parse to the same tree.
+
 package parser
 
 import (
@@ -20,9 +22,9 @@ var seeds = []string{
 	"ASK { FILTER(true-true--1+1 != ! ?x && bound(?x)) _:anon1 ?p [], [] }",
 }
 
-// FuzzParse: the parser ends and does not panic, errors have a place in the
-// text, what parses comes back from the printer, and has a translation whose
-// simplification is simple.
+// FuzzParse: the parser must end and not panic, and errors must have a place in the text. If a
+// text parses, it must survive the printer, and its translation must have a simplification
+// stable under Simplify.
 func FuzzParse(f *testing.F) {
 	for _, seed := range seeds {
 		f.Add(seed)

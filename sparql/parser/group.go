@@ -1,9 +1,16 @@
+// Group graph patterns.
+
 package parser
 
 import "github.com/trefoildb/trefoil/sparql/ast"
 
+// patternParser reads graph patterns: groups, triples, paths and VALUES.
+type patternParser struct{ *parser }
+
+func (p *parser) patterns() patternParser { return patternParser{p} }
+
 // group parses GroupGraphPattern, braces and all.
-func (p *parser) group() *ast.Group {
+func (p patternParser) group() *ast.Group {
 	g := &ast.Group{Pos: p.tok.pos}
 	p.enter()
 	defer p.leave()
@@ -18,7 +25,7 @@ func (p *parser) group() *ast.Group {
 	p.labels.newPattern()
 	p.advance()
 	if pos := p.tok.pos; p.takeWord("SELECT") {
-		g.Elements = []ast.Pattern{p.subSelect(pos)}
+		g.Elements = []ast.Pattern{p.queries().subSelect(pos)}
 	} else {
 		p.elements(g)
 	}
@@ -28,7 +35,7 @@ func (p *parser) group() *ast.Group {
 }
 
 // elements parses GroupGraphPatternSub.
-func (p *parser) elements(g *ast.Group) {
+func (p patternParser) elements(g *ast.Group) {
 	scope := groupScope{}
 	for p.err == nil && !p.tok.is("}") {
 		if p.startsTriples() {
@@ -51,9 +58,10 @@ func (p *parser) elements(g *ast.Group) {
 }
 
 // element parses GraphPatternNotTriples. g has the elements before it.
-func (p *parser) element(g *ast.Group, scope *groupScope) ast.Pattern {
+func (p patternParser) element(g *ast.Group, scope *groupScope) ast.Pattern {
 	p.node()
 	pos := p.tok.pos
+	// The first word decides. Triples were read before.
 	switch {
 	case p.tok.is("{"):
 		return p.groupOrUnion()
@@ -69,15 +77,16 @@ func (p *parser) element(g *ast.Group, scope *groupScope) ast.Pattern {
 		s.Group = p.group()
 		return s
 	case p.takeWord("FILTER"):
-		if !p.startsConstraint() {
+		if !p.expressions().startsConstraint() {
 			p.expected("'(' or a function call after FILTER")
 		}
-		return &ast.Filter{Pos: pos, Expr: p.constraint()}
+		return &ast.Filter{Pos: pos, Expr: p.expressions().constraint()}
 	case p.takeWord("BIND"):
 		return p.bind(pos, g, scope)
 	case p.tok.word == "VALUES":
 		return p.values()
 	}
+	// The error lists the possible tokens only if the word is unknown.
 	if p.tok.kind == tokWord && p.tok.word == "" {
 		p.expected("a pattern (a triple, '{', OPTIONAL, MINUS, GRAPH, SERVICE, FILTER, BIND, VALUES) or '}'")
 		return nil
@@ -87,7 +96,7 @@ func (p *parser) element(g *ast.Group, scope *groupScope) ast.Pattern {
 }
 
 // groupOrUnion parses GroupOrUnionGraphPattern.
-func (p *parser) groupOrUnion() ast.Pattern {
+func (p patternParser) groupOrUnion() ast.Pattern {
 	first := p.group()
 	if p.tok.word != "UNION" {
 		return first
@@ -100,10 +109,10 @@ func (p *parser) groupOrUnion() ast.Pattern {
 }
 
 // bind parses BIND from behind its keyword.
-func (p *parser) bind(pos ast.Pos, g *ast.Group, scope *groupScope) ast.Pattern {
+func (p patternParser) bind(pos ast.Pos, g *ast.Group, scope *groupScope) ast.Pattern {
 	b := &ast.Bind{Pos: pos}
 	p.expect("(")
-	b.Expr = p.expr()
+	b.Expr = p.expressions().expr()
 	p.expectWord("AS")
 	b.Var = p.variable()
 	p.expect(")")

@@ -1,3 +1,5 @@
+// Keywords, in any case.
+
 package parser
 
 import (
@@ -23,7 +25,7 @@ var keywords = func() map[string]string {
 	return table
 }()
 
-// functions are the functions that the grammar names, by keyword.
+// functions are the functions of the grammar, by keyword.
 var functions = func() map[string]ast.Function {
 	table := map[string]ast.Function{"URI": ast.FuncIRI, "ISURI": ast.FuncIsIRI}
 	for f := ast.Function(0); f < ast.NumFunctions; f++ {
@@ -40,8 +42,8 @@ var aggregates = map[string]ast.AggregateFunc{
 
 const maxKeywordBytes = 16
 
-// keyword returns the keyword that s is, in any case: in upper case, but "a",
-// which is one in lower case only. It returns "" for any other word.
+// keyword returns s as a keyword in upper case if it is one in any case. "a" stays in lower
+// case and must be written so. It returns "" for any other word.
 func keyword(s string) string {
 	if s == "a" {
 		return "a"

@@ -1,3 +1,5 @@
+// Labels of blank nodes and their scopes.
+
 package parser
 
 import (
@@ -11,11 +13,11 @@ import (
 // one basic graph pattern only of a query or a whole request, and in one INSERT
 // DATA only of a request. Templates are free.
 type labels struct {
-	// scope is that of the labels that come next: a basic graph pattern's, an
-	// INSERT DATA's, or templateScope.
+	// scope is the scope of the next labels: a basic graph pattern's, an INSERT DATA's, or
+	// templateScope.
 	scope, lastScope labelScope
-	scopes           map[scopedLabel]labelScope // where a label was first seen
-	renamed          map[string]string          // what labels of the text are called in the tree
+	scopes           map[scopedLabel]labelScope // the first scope of a label
+	renamed          map[string]string          // the tree's labels by those of the text
 	used             map[string]bool            // the labels in the tree
 	count            int                        // of nodes without a label
 }
@@ -42,7 +44,7 @@ func (l *labels) newData() {
 	l.scope = -l.lastScope
 }
 
-// blankNode parses a blank node label, which is next.
+// blankNode parses a blank node label. It must be next.
 func (p *parser) blankNode() ast.Node {
 	l := &p.labels
 	label, pos := p.tok.value, p.tok.pos
@@ -50,6 +52,7 @@ func (p *parser) blankNode() ast.Node {
 		l.renamed = map[string]string{}
 		l.scopes = map[scopedLabel]labelScope{}
 	}
+	// 1. A label must not stand in two basic graph patterns, or in two INSERT DATA.
 	if l.scope != templateScope {
 		key := scopedLabel{label, l.scope < 0}
 		if first, ok := l.scopes[key]; !ok {
@@ -62,6 +65,7 @@ func (p *parser) blankNode() ast.Node {
 			}
 		}
 	}
+	// 2. Labels of the text must get names unused by other scopes.
 	name, ok := l.renamed[label]
 	if !ok {
 		name = label
@@ -75,8 +79,8 @@ func (p *parser) blankNode() ast.Node {
 	return ast.Node{Pos: pos, Term: triple.NewBlank(name)}
 }
 
-// newBlank returns a blank node for [ ] or ( ), with a label that the text has
-// not used so far. A label of the text that comes later gives way.
+// newBlank returns a blank node for [ ] or ( ), with a label unused by the text so far. If the
+// text uses it later, the text's label is renamed.
 func (p *parser) newBlank(pos ast.Pos) ast.Node {
 	l := &p.labels
 	for {

@@ -1,3 +1,5 @@
+// Lexical units of numbers and strings.
+
 package parser
 
 import (
@@ -6,7 +8,7 @@ import (
 	"github.com/trefoildb/trefoil/triple"
 )
 
-// number reads INTEGER, DECIMAL or DOUBLE behind a sign of so many bytes.
+// number reads INTEGER, DECIMAL or DOUBLE behind a sign of sign bytes.
 //
 //	INTEGER  [0-9]+
 //	DECIMAL  [0-9]* '.' [0-9]+
@@ -84,8 +86,8 @@ func (lx *lexer) longString(t *token, quotes string) *triple.SyntaxError {
 	return lx.errorf(t.pos, "this string has no closing %s", quotes)
 }
 
-// decodeString takes a string of n bytes between quotes of so many bytes, and
-// undoes its escapes.
+// decodeString takes a string of n bytes between quotes of quotes bytes each, and undoes its
+// escapes.
 func (lx *lexer) decodeString(t *token, quotes, n int, escaped bool) *triple.SyntaxError {
 	start := lx.at + quotes
 	lx.take(t, tokString, quotes, n, quotes)
@@ -104,30 +106,11 @@ func (lx *lexer) decodeString(t *token, quotes, n int, escaped bool) *triple.Syn
 		}
 		b.WriteString(raw[i : i+n])
 		i += n
-		c := simpleEscape(raw[i+1])
+		c := triple.StringEscape(raw[i+1])
 		if c == 0 {
 			return lx.errorf(lx.posAt(start+i), `bad escape in a string: expected \t \b \n \r \f \" \' \\, \uXXXX or \UXXXXXXXX`)
 		}
 		b.WriteByte(c)
 		i += 2
 	}
-}
-
-// simpleEscape returns what a backslash and c mean in a string, 0 for nothing.
-func simpleEscape(c byte) byte {
-	switch c {
-	case 't':
-		return '\t'
-	case 'b':
-		return '\b'
-	case 'n':
-		return '\n'
-	case 'r':
-		return '\r'
-	case 'f':
-		return '\f'
-	case '"', '\'', '\\':
-		return c
-	}
-	return 0
 }

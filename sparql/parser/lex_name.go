@@ -1,3 +1,5 @@
+// Lexical units of names: IRIs, prefixed names, blank nodes, variables.
+
 package parser
 
 import (
@@ -6,7 +8,7 @@ import (
 	"github.com/trefoildb/trefoil/triple"
 )
 
-// iriOrLess reads an IRIREF, or "<" or "<=" where none begins.
+// iriOrLess reads an IRIREF, or "<" or "<=" if none begins.
 func (lx *lexer) iriOrLess(t *token) {
 	i := lx.at + 1
 	for i < len(lx.text) && ascii[lx.text[i]]&cIRI != 0 {
@@ -26,6 +28,7 @@ func (lx *lexer) iriOrLess(t *token) {
 func (lx *lexer) name(t *token) *triple.SyntaxError {
 	rest := lx.text[lx.at:]
 	n, word := 0, 0
+	// 1. A prefix, or a keyword if no colon follows.
 	if rest[0] != ':' {
 		if lx.at < lx.noColon {
 			word = wordLen(rest)
@@ -36,6 +39,8 @@ func (lx *lexer) name(t *token) *triple.SyntaxError {
 				return lx.errorf(t.pos, "found the character %q, which begins nothing in SPARQL", r)
 			}
 		}
+		// Keep the end of the search without a colon, because a long run of words would be
+		// searched again for each.
 		if word > 0 && (n == 0 || n == len(rest) || rest[n] != ':') {
 			lx.noColon = max(lx.noColon, lx.at+n)
 			lx.take(t, tokWord, 0, word, 0)
@@ -46,6 +51,7 @@ func (lx *lexer) name(t *token) *triple.SyntaxError {
 			return lx.errorf(t.pos, "found %q, expected ':' after a prefix", clip(rest[:n]))
 		}
 	}
+	// 2. The local name.
 	size, escaped, bad := localLen(rest[n+1:])
 	if bad >= 0 {
 		lx.at += n + 1 + bad
@@ -66,13 +72,15 @@ func wordLen(s string) int {
 	return n
 }
 
-// localLen returns the length of the PN_LOCAL at the start of s, 0 where there
+// localLen returns the length of the PN_LOCAL at the start of s, 0 if there
 // is none, and whether a backslash escapes some character; bad is the offset of
-// a malformed escape, -1 where there is none.
+// a malformed escape, -1 if there is none.
 func localLen(s string) (size int, escaped bool, bad int) {
 	end := 0
 	for i := 0; i < len(s); {
 		c := s[i]
+		// A dot may stand in the middle of a name, but a last one ends the triple: end follows
+		// all else.
 		switch {
 		case ascii[c]&cName != 0 && (i > 0 || c != '-') || c == ':':
 			i++

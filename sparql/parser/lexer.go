@@ -1,3 +1,5 @@
+// The lexer: from text to lexical units.
+
 package parser
 
 import (
@@ -10,7 +12,7 @@ import (
 )
 
 // lexer cuts a text into tokens. Tokens are the longest possible ones: "<" is an
-// operator only where no IRI begins, -1 is one token.
+// operator only if no IRI begins, -1 is one token.
 type lexer struct {
 	text    string // decoded; see unescape
 	at      int    // of the next byte
@@ -21,15 +23,15 @@ type lexer struct {
 	place   ast.Pos
 	afterCR bool
 
-	// noColon is an offset up to which the run of name characters that at stands
-	// in is known not to end in a colon: a-a-a-... is scanned once.
+	// noColon is an offset. Up to it the run of name characters at the position at is known not
+	// to end in a colon, so a-a-a-... is scanned once.
 	noColon int
 
 	tokens, maxTokens int
 }
 
-// newLexer returns a lexer of text, or an error for what is no Unicode text or
-// has a malformed escape.
+// newLexer returns a lexer of text, or an error if it is no Unicode text or has a malformed
+// escape.
 func newLexer(text string, opts Options) (*lexer, *triple.SyntaxError) {
 	lx := &lexer{text: text, place: ast.Pos{Line: 1, Column: 1}, maxTokens: opts.MaxTokens}
 	if len(text) > opts.MaxBytes {
@@ -61,8 +63,8 @@ func (lx *lexer) errorf(pos ast.Pos, format string, args ...any) *triple.SyntaxE
 	}
 }
 
-// posAt returns the place of the byte i of the decoded text, which is not before
-// that of the last call. A line ends at LF, CR LF or a bare CR.
+// posAt returns the place of the byte i of the decoded text. i must not be before the one of
+// the last call. A line ends at LF, CR LF or a bare CR.
 func (lx *lexer) posAt(i int) ast.Pos {
 	for lx.placed < i {
 		c := lx.text[lx.placed]
@@ -93,6 +95,8 @@ func (lx *lexer) posAt(i int) ast.Pos {
 
 // next reads the next token. After an error nothing more can be read.
 func (lx *lexer) next(t *token) *triple.SyntaxError {
+	// 1. Skip white space and comments. The number of tokens has a limit, because each may become
+	// a node.
 	lx.skipSpace()
 	*t = token{pos: lx.posAt(lx.at)}
 	if lx.at == len(lx.text) {
@@ -101,6 +105,7 @@ func (lx *lexer) next(t *token) *triple.SyntaxError {
 	if lx.tokens++; lx.tokens > lx.maxTokens {
 		return lx.errorf(t.pos, "the text has more than %d tokens", lx.maxTokens)
 	}
+	// 2. The first byte decides, and sometimes the next ones.
 	switch c := lx.text[lx.at]; {
 	case c == '?' || c == '$':
 		n := varLen(lx.text[lx.at+1:])
@@ -161,8 +166,8 @@ func (lx *lexer) byteAt(n int) byte {
 
 func (lx *lexer) digitAt(n int) bool { return ascii[lx.byteAt(n)]&cDigit != 0 }
 
-// take makes t a token whose value is n bytes, between so many before and after
-// that are none of it.
+// take makes t a token with a value of n bytes, between before and after bytes outside of the
+// value.
 func (lx *lexer) take(t *token, k kind, before, n, after int) {
 	t.kind = k
 	t.value = lx.text[lx.at+before : lx.at+before+n]

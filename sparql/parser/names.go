@@ -1,3 +1,5 @@
+// IRIs and prefixed names, resolved.
+
 package parser
 
 import (
@@ -74,7 +76,7 @@ func (p *parser) iri(what string) string {
 	return ""
 }
 
-// iriRef parses an IRIREF, which is next, and resolves it.
+// iriRef parses an IRIREF and resolves it. It must be next.
 func (p *parser) iriRef() string {
 	ref, pos := p.tok.value, p.tok.pos
 	if !hasScheme(ref) {
@@ -99,7 +101,7 @@ func (p *parser) iriRef() string {
 	return ref
 }
 
-// prefixedName parses a PrefixedName, which is next.
+// prefixedName parses a PrefixedName. It must be next.
 func (p *parser) prefixedName() string {
 	name := p.tok.value
 	iri, ok := p.names.expanded[name]
@@ -123,7 +125,7 @@ func (p *parser) prefixedName() string {
 	return iri
 }
 
-// expand counts the bytes of an IRI that is made.
+// expand counts the bytes of an IRI made.
 func (p *parser) expand(n int, pos ast.Pos) bool {
 	p.names.expandBytes += n
 	if n > triple.MaxTermBytes || p.names.expandBytes > p.names.expandLimit {

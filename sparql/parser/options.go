@@ -1,3 +1,5 @@
+// The limits of a text.
+
 package parser
 
 import (
@@ -16,8 +18,8 @@ const (
 	DefaultMaxNodes  = 100_000
 )
 
-// Options say how a text is parsed. The zero value has no base, no prefixes and
-// the default limits.
+// Options are the settings of the parser. The zero value has no base, no prefixes and the
+// default limits.
 type Options struct {
 	// Base is the absolute base IRI; "" for none. BASE in the text goes before it.
 	Base string
@@ -35,12 +37,12 @@ type Options struct {
 	// tree is longer. 0 means DefaultMaxNodes.
 	MaxNodes int
 
-	// Check is called every few hundred tokens; it may wait, and its error ends the
-	// parse. nil is none.
-	Check func() error
+	// Check is called every few hundred tokens with the nodes so far, counted as for
+	// MaxNodes; it may wait, and its error ends the parse. nil is none.
+	Check func(nodes int) error
 }
 
-// Validate returns nil where the options can be used.
+// Validate returns nil if the options can be used.
 func (o Options) Validate() error {
 	if o.Base != "" {
 		if err := triple.CheckIRI(o.Base); err != nil {

@@ -1,3 +1,5 @@
+// The parser's state, its errors, and the way into it.
+
 package parser
 
 import (
@@ -5,14 +7,14 @@ import (
 	"github.com/trefoildb/trefoil/triple"
 )
 
-// ParseQuery reads a query. An error is a *[triple.SyntaxError], or that of
+// ParseQuery reads a query. An error is a *[triple.SyntaxError], or comes from
 // [Options.Validate] or [Options.Check]. Strings of the tree may be parts of the text.
 func ParseQuery(text string, opts Options) (*ast.Query, error) {
 	p, err := newParser(text, opts)
 	if err != nil {
 		return nil, err
 	}
-	q := p.query()
+	q := p.queries().query()
 	p.end()
 	if err := p.failed(); err != nil {
 		return nil, err
@@ -27,7 +29,7 @@ func ParseUpdate(text string, opts Options) (*ast.Update, error) {
 	if err != nil {
 		return nil, err
 	}
-	u := p.update()
+	u := p.updates().update()
 	p.end()
 	if err := p.failed(); err != nil {
 		return nil, err
@@ -35,11 +37,10 @@ func ParseUpdate(text string, opts Options) (*ast.Update, error) {
 	return u, nil
 }
 
-// ParsePattern reads the pattern text form: triple patterns as they stand
-// between the braces of a WHERE, such as "?s <p:p> ?o . ?o a <x:C>", with all
-// that the grammar allows in them but paths. The prefixes xsd:, rdf: and rdfs:
-// are declared. The group has at most one element, a *[ast.Triples]. For errors
-// see [ParseQuery].
+// ParsePattern reads the pattern text form: triple patterns as between the braces of a WHERE,
+// such as "?s <p:p> ?o . ?o a <x:C>". All of their grammar is allowed except paths. The
+// prefixes xsd:, rdf: and rdfs: are declared. The group has at most one element, a
+// *[ast.Triples]. For errors see [ParseQuery].
 func ParsePattern(text string, opts Options) (*ast.Group, error) {
 	opts.Prefixes = append([]ast.Prefix{
 		{Name: "xsd", IRI: triple.XSD},
@@ -51,7 +52,7 @@ func ParsePattern(text string, opts Options) (*ast.Group, error) {
 		return nil, err
 	}
 	group := &ast.Group{Pos: p.tok.pos}
-	if triples := p.triplesBlock(false); triples != nil {
+	if triples := p.patterns().triplesBlock(false); triples != nil {
 		group.Elements = []ast.Pattern{triples}
 	}
 	p.end()
@@ -63,9 +64,9 @@ func ParsePattern(text string, opts Options) (*ast.Group, error) {
 
 // parser is a recursive descent over the lexer's tokens.
 //
-// The first error ends the parse: err is set once and the token is tokEnd from
-// then on, so that every loop ends and every function returns. What functions
-// return after an error may be nil or half made, and is looked at by none.
+// The first error ends the parse: err is set once and the token is tokEnd from then on, so
+// every loop ends and every function returns. After an error a function may return nil or a
+// half-made node, so nobody may use its result.
 type parser struct {
 	lx   *lexer
 	opts Options
@@ -104,7 +105,7 @@ func (p *parser) advance() {
 		return
 	}
 	if p.opts.Check != nil && p.lx.tokens%checkTokens == checkTokens-1 {
-		if p.halt = p.opts.Check(); p.halt != nil {
+		if p.halt = p.opts.Check(p.nodes); p.halt != nil {
 			p.fail(p.tok.pos, "%v", p.halt)
 			return
 		}
@@ -118,7 +119,7 @@ func (p *parser) advance() {
 // about 50 us.
 const checkTokens = 256
 
-// failed returns what ended the parse, nil if nothing did.
+// failed returns the error if one ended the parse, else nil.
 func (p *parser) failed() error {
 	switch {
 	case p.halt != nil:
@@ -144,7 +145,7 @@ func (p *parser) fail(pos ast.Pos, format string, args ...any) {
 	}
 }
 
-// expected ends the parse at the next token, which is not what was expected.
+// expected ends the parse at the next token, because it is not the expected one.
 func (p *parser) expected(what string) {
 	if p.err != nil {
 		return
@@ -163,7 +164,7 @@ func (p *parser) end() {
 	}
 }
 
-// take skips the mark m where it is next, and reports whether it was.
+// take skips the mark m if it is next, and reports whether it was.
 func (p *parser) take(m string) bool {
 	if !p.tok.is(m) {
 		return false
@@ -172,14 +173,14 @@ func (p *parser) take(m string) bool {
 	return true
 }
 
-// expect skips the mark m, which must be next.
+// expect skips the mark m. It must be next.
 func (p *parser) expect(m string) {
 	if !p.take(m) {
 		p.expected("'" + m + "'")
 	}
 }
 
-// takeWord skips a keyword where it is next, and reports whether it was.
+// takeWord skips a keyword if it is next, and reports whether it was.
 func (p *parser) takeWord(word string) bool {
 	if p.tok.word != word {
 		return false
@@ -188,7 +189,7 @@ func (p *parser) takeWord(word string) bool {
 	return true
 }
 
-// expectWord skips a keyword, which must be next.
+// expectWord skips a keyword. It must be next.
 func (p *parser) expectWord(word string) {
 	if !p.takeWord(word) {
 		p.expected(word)

@@ -1,3 +1,5 @@
+// Tests of texts and their trees.
+
 package parser
 
 import (
@@ -10,7 +12,7 @@ import (
 	"github.com/trefoildb/trefoil/triple"
 )
 
-// TestPrinted says what texts mean by what their trees print.
+// TestPrinted compares texts with the printed forms of their trees.
 func TestPrinted(t *testing.T) {
 	const base = "BASE <http://b.example/dir/doc>\n"
 	const prefixed = base + "PREFIX e: <http://e.example/>\n"
@@ -264,8 +266,7 @@ func TestPositions(t *testing.T) {
 	}
 }
 
-// TestLimits: each limit ends in an error that names it, and just below it the
-// text parses.
+// TestLimits: beyond each limit an error must name it, and just below it the text must parse.
 func TestLimits(t *testing.T) {
 	nested := func(open, inner, shut string) func(n int) string {
 		return func(n int) string {
@@ -345,8 +346,7 @@ func TestOptions(t *testing.T) {
 	}
 }
 
-// TestLinear has texts that take minutes where the time grows with the square of
-// the length.
+// TestLinear has long texts. They take minutes if the time grows with the square of the length.
 func TestLinear(t *testing.T) {
 	const n = 300_000
 	opts := Options{MaxNodes: 10 * n, MaxDepth: 10 * n}

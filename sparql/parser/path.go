@@ -1,3 +1,5 @@
+// Property paths.
+
 package parser
 
 import (
@@ -6,7 +8,7 @@ import (
 )
 
 // path parses Path: alternatives of sequences.
-func (p *parser) path() ast.Path {
+func (p patternParser) path() ast.Path {
 	first := p.pathSequence()
 	if !p.tok.is("|") {
 		return first
@@ -19,7 +21,7 @@ func (p *parser) path() ast.Path {
 	return &ast.PathAlternative{Pos: first.Position(), Parts: parts}
 }
 
-func (p *parser) pathSequence() ast.Path {
+func (p patternParser) pathSequence() ast.Path {
 	first := p.pathElement()
 	if !p.tok.is("/") {
 		return first
@@ -33,7 +35,7 @@ func (p *parser) pathSequence() ast.Path {
 }
 
 // pathElement parses PathEltOrInverse: ^ binds less than ? * +.
-func (p *parser) pathElement() ast.Path {
+func (p patternParser) pathElement() ast.Path {
 	pos := p.tok.pos
 	inverse := p.take("^")
 	path := p.pathPrimary()
@@ -55,7 +57,7 @@ func (p *parser) pathElement() ast.Path {
 	return path
 }
 
-func (p *parser) pathPrimary() ast.Path {
+func (p patternParser) pathPrimary() ast.Path {
 	pos := p.tok.pos
 	p.node()
 	switch {
@@ -73,7 +75,7 @@ func (p *parser) pathPrimary() ast.Path {
 }
 
 // pathIRI parses an IRI or a.
-func (p *parser) pathIRI(what string) string {
+func (p patternParser) pathIRI(what string) string {
 	if p.takeWord("a") {
 		return triple.RDFType
 	}
@@ -81,7 +83,7 @@ func (p *parser) pathIRI(what string) string {
 }
 
 // negatedSet parses PathNegatedPropertySet.
-func (p *parser) negatedSet(pos ast.Pos) ast.Path {
+func (p patternParser) negatedSet(pos ast.Pos) ast.Path {
 	negated := &ast.PathNegated{Pos: pos}
 	if !p.take("(") {
 		negated.Set = []ast.NegatedPredicate{p.negatedPredicate()}
@@ -100,7 +102,7 @@ func (p *parser) negatedSet(pos ast.Pos) ast.Path {
 	return negated
 }
 
-func (p *parser) negatedPredicate() ast.NegatedPredicate {
+func (p patternParser) negatedPredicate() ast.NegatedPredicate {
 	p.node()
 	inverse := p.take("^")
 	return ast.NegatedPredicate{IRI: p.pathIRI("a predicate or '^'"), Inverse: inverse}

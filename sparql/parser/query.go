@@ -1,3 +1,5 @@
+// Queries: prologue, forms, clauses and solution modifiers.
+
 package parser
 
 import (
@@ -7,8 +9,13 @@ import (
 	"github.com/trefoildb/trefoil/sparql/ast"
 )
 
+// queryParser reads queries, and checks the rules outside of the grammar.
+type queryParser struct{ *parser }
+
+func (p *parser) queries() queryParser { return queryParser{p} }
+
 // query parses QueryUnit.
-func (p *parser) query() *ast.Query {
+func (p queryParser) query() *ast.Query {
 	p.prologue()
 	q := &ast.Query{Pos: p.tok.pos, Limit: ast.NoLimit}
 	q.Prologue = ast.Prologue{Base: p.names.base, Prefixes: p.names.prefixes}
@@ -27,22 +34,22 @@ func (p *parser) query() *ast.Query {
 	default:
 		p.expected("SELECT, CONSTRUCT, ASK or DESCRIBE")
 	}
-	q.Values = p.trailingValues()
+	q.Values = p.patterns().trailingValues()
 	p.checkQuery(q)
 	return q
 }
 
 // subSelect parses SubSelect, from behind SELECT.
-func (p *parser) subSelect(pos ast.Pos) *ast.SubSelect {
+func (p queryParser) subSelect(pos ast.Pos) *ast.SubSelect {
 	q := &ast.Query{Pos: pos, Limit: ast.NoLimit}
 	p.selectQuery(q, true)
-	q.Values = p.trailingValues()
+	q.Values = p.patterns().trailingValues()
 	p.checkQuery(q)
 	return &ast.SubSelect{Pos: pos, Query: q}
 }
 
 // selectQuery parses a SELECT from behind its keyword to its modifiers.
-func (p *parser) selectQuery(q *ast.Query, sub bool) {
+func (p queryParser) selectQuery(q *ast.Query, sub bool) {
 	q.Form = ast.Select
 	if p.takeWord("DISTINCT") {
 		q.Distinct = true
@@ -70,13 +77,13 @@ func (p *parser) selectQuery(q *ast.Query, sub bool) {
 }
 
 // selectItem parses ?var or (expr AS ?var).
-func (p *parser) selectItem() ast.SelectItem {
+func (p queryParser) selectItem() ast.SelectItem {
 	p.node()
 	if p.tok.kind == tokVar {
 		return ast.SelectItem{Var: p.variable()}
 	}
 	p.expect("(")
-	item := ast.SelectItem{Expr: p.expr()}
+	item := ast.SelectItem{Expr: p.expressions().expr()}
 	p.expectWord("AS")
 	item.Var = p.variable()
 	p.expect(")")
@@ -85,12 +92,12 @@ func (p *parser) selectItem() ast.SelectItem {
 
 // construct parses a CONSTRUCT from behind its keyword to its modifiers. In the
 // short form the template is the pattern.
-func (p *parser) construct(q *ast.Query) {
+func (p queryParser) construct(q *ast.Query) {
 	q.Form = ast.Construct
 	if p.tok.is("{") {
 		p.advance()
 		p.labels.scope = templateScope
-		q.Template = p.templateTriples()
+		q.Template = p.patterns().templateTriples()
 		p.expect("}")
 		q.Dataset = p.dataset("FROM")
 		q.Where = p.where()
@@ -102,7 +109,7 @@ func (p *parser) construct(q *ast.Query) {
 	q.Where = &ast.Group{Pos: p.tok.pos}
 	p.expect("{")
 	p.labels.newPattern()
-	q.Template = p.templateTriples()
+	q.Template = p.patterns().templateTriples()
 	if len(q.Template) > 0 {
 		q.Where.Elements = []ast.Pattern{&ast.Triples{Pos: q.Template[0].Position(), Patterns: q.Template}}
 	}
@@ -111,7 +118,7 @@ func (p *parser) construct(q *ast.Query) {
 }
 
 // describe parses a DESCRIBE from behind its keyword to its modifiers.
-func (p *parser) describe(q *ast.Query) {
+func (p queryParser) describe(q *ast.Query) {
 	q.Form = ast.Describe
 	if p.take("*") {
 		q.Star = true
@@ -130,8 +137,8 @@ func (p *parser) describe(q *ast.Query) {
 	p.modifiers(q)
 }
 
-// dataset parses the clauses that begin with word, FROM or USING.
-func (p *parser) dataset(word string) []ast.DatasetClause {
+// dataset parses the clauses of word, FROM or USING.
+func (p queryParser) dataset(word string) []ast.DatasetClause {
 	var clauses []ast.DatasetClause
 	for p.tok.word == word {
 		clause := ast.DatasetClause{Pos: p.tok.pos}
@@ -144,17 +151,18 @@ func (p *parser) dataset(word string) []ast.DatasetClause {
 }
 
 // where parses WhereClause.
-func (p *parser) where() *ast.Group {
+func (p queryParser) where() *ast.Group {
 	if !p.takeWord("WHERE") && !p.tok.is("{") {
 		p.expected("WHERE or '{'")
 	}
-	return p.group()
+	return p.patterns().group()
 }
 
 // modifiers parses SolutionModifier.
-func (p *parser) modifiers(q *ast.Query) {
+func (p queryParser) modifiers(q *ast.Query) {
 	outer := p.aggregates
 	defer func() { p.aggregates = outer }()
+	// 1. Keys of groups have no aggregates, because these are of the groups.
 	if p.takeWord("GROUP") {
 		p.expectWord("BY")
 		p.aggregates = aggregatesForbidden
@@ -170,14 +178,16 @@ func (p *parser) modifiers(q *ast.Query) {
 		}
 	}
 	p.aggregates = aggregatesAllowed
+	// 2. Conditions on groups.
 	if p.takeWord("HAVING") {
-		for p.startsConstraint() {
-			q.Having = append(q.Having, p.constraint())
+		for p.expressions().startsConstraint() {
+			q.Having = append(q.Having, p.expressions().constraint())
 		}
 		if len(q.Having) == 0 {
 			p.expected("a function call or '(' after HAVING")
 		}
 	}
+	// 3. The order, then the limits.
 	if p.takeWord("ORDER") {
 		p.expectWord("BY")
 		for p.err == nil {
@@ -195,46 +205,46 @@ func (p *parser) modifiers(q *ast.Query) {
 }
 
 // groupKey parses GroupCondition; ok reports whether there is one.
-func (p *parser) groupKey() (key ast.GroupKey, ok bool) {
+func (p queryParser) groupKey() (key ast.GroupKey, ok bool) {
 	switch {
 	case p.tok.kind == tokVar:
 		v := p.variable()
 		return ast.GroupKey{Expr: &ast.Var{Pos: v.Pos, Name: v.Var, Slot: ast.Unnumbered}}, true
 	case p.tok.is("("):
 		p.advance()
-		key.Expr = p.expr()
+		key.Expr = p.expressions().expr()
 		if p.takeWord("AS") {
 			key.Var = p.variable()
 		}
 		p.expect(")")
 		return key, true
-	case p.startsConstraint():
-		return ast.GroupKey{Expr: p.constraint()}, true
+	case p.expressions().startsConstraint():
+		return ast.GroupKey{Expr: p.expressions().constraint()}, true
 	}
 	return key, false
 }
 
 // orderKey parses OrderCondition; ok reports whether there is one.
-func (p *parser) orderKey() (key ast.OrderKey, ok bool) {
+func (p queryParser) orderKey() (key ast.OrderKey, ok bool) {
 	switch {
 	case p.tok.word == "ASC" || p.tok.word == "DESC":
 		key.Descending = p.tok.word == "DESC"
 		p.advance()
 		p.expect("(")
-		key.Expr = p.expr()
+		key.Expr = p.expressions().expr()
 		p.expect(")")
 		return key, true
 	case p.tok.kind == tokVar:
 		v := p.variable()
 		return ast.OrderKey{Expr: &ast.Var{Pos: v.Pos, Name: v.Var, Slot: ast.Unnumbered}}, true
-	case p.startsConstraint():
-		return ast.OrderKey{Expr: p.constraint()}, true
+	case p.expressions().startsConstraint():
+		return ast.OrderKey{Expr: p.expressions().constraint()}, true
 	}
 	return key, false
 }
 
 // limitOffset parses LimitOffsetClauses: each at most once, in any order.
-func (p *parser) limitOffset(q *ast.Query) {
+func (p queryParser) limitOffset(q *ast.Query) {
 	limit, offset := false, false
 	for {
 		switch {
@@ -250,9 +260,8 @@ func (p *parser) limitOffset(q *ast.Query) {
 	}
 }
 
-// integer parses INTEGER without a sign; one that an int64 cannot hold is the
-// greatest.
-func (p *parser) integer(what string) int64 {
+// integer parses INTEGER without a sign. If it exceeds an int64, it is the greatest int64.
+func (p queryParser) integer(what string) int64 {
 	if p.tok.kind != tokInteger || ascii[p.tok.value[0]]&cDigit == 0 {
 		p.expected(what)
 		return 0

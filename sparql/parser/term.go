@@ -1,3 +1,5 @@
+// RDF terms.
+
 package parser
 
 import (
@@ -5,7 +7,7 @@ import (
 	"github.com/trefoildb/trefoil/triple"
 )
 
-// variable parses a variable, which must be next.
+// variable parses a variable. It must be next.
 func (p *parser) variable() ast.Node {
 	if p.tok.kind != tokVar {
 		p.expected("a variable")
@@ -34,8 +36,8 @@ func (p *parser) startsLiteral() bool {
 	return p.tok.word == "TRUE" || p.tok.word == "FALSE"
 }
 
-// literal parses a literal, which is next. Its lexical form stays as written;
-// that of a boolean is in lower case.
+// literal parses a literal. It must be next. Its lexical form stays as written; if it is a
+// boolean, it becomes lower case.
 func (p *parser) literal() triple.Term {
 	value, datatype := p.tok.value, ""
 	switch p.tok.kind {

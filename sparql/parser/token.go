@@ -1,3 +1,5 @@
+// The kinds of lexical units.
+
 package parser
 
 import (
@@ -11,7 +13,7 @@ import (
 type kind uint8
 
 const (
-	tokEnd     kind = iota // of the text, or where an error was found
+	tokEnd     kind = iota // of the text, or at an error
 	tokWord                // a keyword, "a", true or false
 	tokVar                 // ?x or $x; value is the name
 	tokIRI                 // <...>; value is the inside
@@ -25,13 +27,13 @@ const (
 	tokPunct // a mark; value is the mark
 )
 
-// token is a lexical unit. Its strings are views of the text where they can be.
+// token is a lexical unit. Its strings are views of the text if they can be.
 type token struct {
 	kind    kind
 	escaped bool // tokName: the local part has escapes
 	colon   int  // tokName: the index of the colon in value
 	value   string
-	// word is the keyword in upper case; "" for what is none, "a" for a.
+	// word is the keyword in upper case; "" if it is none, "a" for a.
 	word string
 	pos  ast.Pos
 }
@@ -60,7 +62,7 @@ func (t *token) String() string {
 	return clip(t.value)
 }
 
-// clip shortens a string that goes into a message.
+// clip shortens a string for a message.
 func clip(s string) string {
 	const limit = 60
 	if len(s) <= limit {

@@ -1,3 +1,5 @@
+// Triples with blank nodes, lists and annotations.
+
 package parser
 
 import (
@@ -6,13 +8,13 @@ import (
 )
 
 // triplesBlock parses triples with a '.' between them, and maybe behind them: a
-// TriplesBlock with paths, a TriplesTemplate without. It returns nil where there
+// TriplesBlock with paths, a TriplesTemplate without. It returns nil if there
 // are none.
-func (p *parser) triplesBlock(paths bool) *ast.Triples {
+func (p patternParser) triplesBlock(paths bool) *ast.Triples {
 	if !p.startsTriples() {
 		return nil
 	}
-	t := triplesParser{parser: p, paths: paths}
+	t := triplesParser{patternParser: p.patterns(), paths: paths}
 	block := &ast.Triples{Pos: p.tok.pos}
 	t.block()
 	block.Patterns = t.out
@@ -31,7 +33,7 @@ func (t *triplesParser) block() {
 }
 
 // templateTriples parses TriplesTemplate or ConstructTriples, maybe empty.
-func (p *parser) templateTriples() []ast.TriplePattern {
+func (p patternParser) templateTriples() []ast.TriplePattern {
 	if block := p.triplesBlock(false); block != nil {
 		return block.Patterns
 	}
@@ -39,7 +41,7 @@ func (p *parser) templateTriples() []ast.TriplePattern {
 }
 
 // startsTriples reports whether a subject is next.
-func (p *parser) startsTriples() bool {
+func (p patternParser) startsTriples() bool {
 	switch p.tok.kind {
 	case tokVar, tokIRI, tokName, tokBlank:
 		return true
@@ -49,16 +51,16 @@ func (p *parser) startsTriples() bool {
 	return p.startsLiteral()
 }
 
-// triplesParser parses triples that share subjects into out.
+// triplesParser parses triples with shared subjects into out.
 type triplesParser struct {
-	*parser
+	patternParser
 	paths bool // whether property paths are allowed
-	// noBlanks says what must have no blank nodes; "" where they are allowed.
+	// noBlanks names the part without blank nodes, for messages; "" if they are allowed.
 	noBlanks string
-	// data is set for INSERT DATA and DELETE DATA, which have no variables.
+	// data is set for INSERT DATA and DELETE DATA, because they must not have variables.
 	data bool
 	out  []ast.TriplePattern
-	// sink takes the triples in place of out where it is not nil.
+	// sink takes the triples in place of out if it is not nil.
 	sink func(ast.TriplePattern)
 }
 
@@ -93,7 +95,8 @@ func (t *triplesParser) propertyList(subject ast.Node) {
 		}
 		predicate, path := t.verb()
 		for {
-			// The list's or blank node's own triples stand before the one that names it.
+			// The list's or blank node's own triples must come before the triple with it as
+			// object.
 			object, _ := t.graphNode()
 			t.add(subject, predicate, path, object)
 			if !t.take(",") {
@@ -130,8 +133,8 @@ func (t *triplesParser) verb() (predicate ast.Node, path ast.Path) {
 	return ast.Node{}, path
 }
 
-// graphNode parses GraphNode: a variable, a term, a list or [ ]. bare tells that
-// it was [] or (), which say nothing by themselves.
+// graphNode parses GraphNode: a variable, a term, a list or [ ]. bare is true if it was [] or
+// (), because these make no triples by themselves.
 func (t *triplesParser) graphNode() (node ast.Node, bare bool) {
 	pos := t.tok.pos
 	switch {
@@ -226,7 +229,7 @@ func (t *triplesParser) noVariable() {
 	}
 }
 
-// noBlank ends the parse at a blank node in what is deleted.
+// noBlank ends the parse at a blank node if none is allowed, as in deletions.
 func (t *triplesParser) noBlank(pos ast.Pos) {
 	if t.noBlanks != "" {
 		t.fail(pos, "%s has no blank nodes (a list is made of them), expected another term", t.noBlanks)

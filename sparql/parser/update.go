@@ -1,3 +1,5 @@
+// Update requests.
+
 package parser
 
 import (
@@ -5,8 +7,13 @@ import (
 	"github.com/trefoildb/trefoil/triple"
 )
 
+// updateParser reads update requests.
+type updateParser struct{ *parser }
+
+func (p *parser) updates() updateParser { return updateParser{p} }
+
 // update parses UpdateUnit.
-func (p *parser) update() *ast.Update {
+func (p updateParser) update() *ast.Update {
 	u := &ast.Update{}
 	for {
 		p.prologue()
@@ -31,7 +38,8 @@ func (p *parser) update() *ast.Update {
 }
 
 // operation parses Update1.
-func (p *parser) operation() ast.Operation {
+func (p updateParser) operation() ast.Operation {
+	// 1. The verb.
 	pos, word := p.tok.pos, p.tok.word
 	switch word {
 	case "LOAD", "CLEAR", "DROP", "CREATE", "ADD", "MOVE", "COPY", "INSERT", "DELETE", "WITH":
@@ -63,6 +71,7 @@ func (p *parser) operation() ast.Operation {
 		}
 		return p.modify(m, word)
 	}
+	// 3. Operations on whole graphs. They may be SILENT.
 	silent := p.takeWord("SILENT")
 	switch word {
 	case "LOAD":
@@ -90,7 +99,7 @@ func (p *parser) operation() ast.Operation {
 var transferVerbs = map[string]ast.TransferVerb{"ADD": ast.Add, "MOVE": ast.Move, "COPY": ast.Copy}
 
 // graphRefAll parses GraphRefAll.
-func (p *parser) graphRefAll() ast.GraphRef {
+func (p updateParser) graphRefAll() ast.GraphRef {
 	switch {
 	case p.takeWord("DEFAULT"):
 		return ast.GraphRef{Kind: ast.DefaultGraph}
@@ -106,7 +115,7 @@ func (p *parser) graphRefAll() ast.GraphRef {
 }
 
 // graphOrDefault parses GraphOrDefault.
-func (p *parser) graphOrDefault() ast.GraphRef {
+func (p updateParser) graphOrDefault() ast.GraphRef {
 	if p.takeWord("DEFAULT") {
 		return ast.GraphRef{Kind: ast.DefaultGraph}
 	}
@@ -117,7 +126,7 @@ func (p *parser) graphOrDefault() ast.GraphRef {
 }
 
 // modify parses Modify from behind the keyword word, DELETE or INSERT.
-func (p *parser) modify(m *ast.Modify, word string) ast.Operation {
+func (p updateParser) modify(m *ast.Modify, word string) ast.Operation {
 	m.Base = p.names.base
 	p.labels.scope = templateScope
 	if word == "DELETE" {
@@ -126,14 +135,14 @@ func (p *parser) modify(m *ast.Modify, word string) ast.Operation {
 	if word == "INSERT" || p.takeWord("INSERT") {
 		m.Insert = p.quadPattern("")
 	}
-	m.Using = p.dataset("USING")
+	m.Using = p.queries().dataset("USING")
 	p.expectWord("WHERE")
-	m.Where = p.group()
+	m.Where = p.patterns().group()
 	return m
 }
 
-// deleteWhere parses DELETE WHERE from behind its keywords.
-func (p *parser) deleteWhere(pos ast.Pos) ast.Operation {
+// deleteWhere parses DELETE WHERE. Its keywords must have been read.
+func (p updateParser) deleteWhere(pos ast.Pos) ast.Operation {
 	m := &ast.Modify{Pos: pos, Base: p.names.base, Where: &ast.Group{Pos: p.tok.pos}}
 	p.labels.scope = templateScope // there are none
 	m.Delete = p.quadPattern("DELETE WHERE")
@@ -154,11 +163,11 @@ func (p *parser) deleteWhere(pos ast.Pos) ast.Operation {
 	return m
 }
 
-// quadPattern parses QuadPattern. noBlanks names what must have no blank nodes;
-// "" where they are allowed.
-func (p *parser) quadPattern(noBlanks string) []ast.QuadPattern {
+// quadPattern parses QuadPattern. noBlanks names the part without blank nodes; "" if they are
+// allowed.
+func (p updateParser) quadPattern(noBlanks string) []ast.QuadPattern {
 	var quads []ast.QuadPattern
-	t := triplesParser{parser: p, noBlanks: noBlanks}
+	t := triplesParser{patternParser: p.patterns(), noBlanks: noBlanks}
 	p.quads(&t, func(graph ast.Node, t ast.TriplePattern) {
 		quads = append(quads, ast.QuadPattern{Graph: graph, TriplePattern: t})
 	})
@@ -166,9 +175,9 @@ func (p *parser) quadPattern(noBlanks string) []ast.QuadPattern {
 }
 
 // quadData parses QuadData.
-func (p *parser) quadData(noBlanks string) []triple.Triple {
+func (p updateParser) quadData(noBlanks string) []triple.Triple {
 	var triples []triple.Triple
-	t := triplesParser{parser: p, noBlanks: noBlanks, data: true}
+	t := triplesParser{patternParser: p.patterns(), noBlanks: noBlanks, data: true}
 	p.quads(&t, func(graph ast.Node, t ast.TriplePattern) {
 		triples = append(triples, triple.Triple{
 			Subject: t.Subject.Term, Predicate: t.Predicate.Term, Object: t.Object.Term, Graph: graph.Term,
@@ -178,7 +187,7 @@ func (p *parser) quadData(noBlanks string) []triple.Triple {
 }
 
 // quads parses Quads in braces and calls each for every one.
-func (p *parser) quads(t *triplesParser, each func(graph ast.Node, t ast.TriplePattern)) {
+func (p updateParser) quads(t *triplesParser, each func(graph ast.Node, t ast.TriplePattern)) {
 	var graph ast.Node
 	t.sink = func(pattern ast.TriplePattern) { each(graph, pattern) }
 	p.expect("{")

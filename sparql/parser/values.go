@@ -1,3 +1,5 @@
+// VALUES and its rows.
+
 package parser
 
 import (
@@ -6,18 +8,19 @@ import (
 )
 
 // trailingValues parses ValuesClause.
-func (p *parser) trailingValues() *ast.Values {
+func (p patternParser) trailingValues() *ast.Values {
 	if p.tok.word != "VALUES" {
 		return nil
 	}
 	return p.values()
 }
 
-// values parses VALUES, which is next, and its DataBlock.
-func (p *parser) values() *ast.Values {
+// values parses VALUES and its DataBlock. It must be next.
+func (p patternParser) values() *ast.Values {
 	v := &ast.Values{Pos: p.tok.pos}
 	p.node()
 	p.advance()
+	// 1. One variable, with rows of one value.
 	if p.tok.kind == tokVar {
 		v.Vars = []ast.Node{p.variable()}
 		p.expect("{")
@@ -31,6 +34,7 @@ func (p *parser) values() *ast.Values {
 		p.expected("a variable or '(' after VALUES")
 	}
 	p.advance()
+	// 2. Several variables, with rows in parentheses. None may come twice.
 	seen := map[string]bool{}
 	for p.tok.kind == tokVar {
 		if seen[p.tok.value] {
@@ -49,8 +53,8 @@ func (p *parser) values() *ast.Values {
 	return v
 }
 
-// valuesRow parses the row of so many values in parentheses.
-func (p *parser) valuesRow(columns int) []triple.Term {
+// valuesRow parses a row of columns values in parentheses.
+func (p patternParser) valuesRow(columns int) []triple.Term {
 	pos := p.tok.pos
 	p.expect("(")
 	row := make([]triple.Term, 0, columns)
@@ -72,7 +76,7 @@ func (p *parser) valuesRow(columns int) []triple.Term {
 }
 
 // dataValue parses DataBlockValue; UNDEF is the zero Term.
-func (p *parser) dataValue() triple.Term {
+func (p patternParser) dataValue() triple.Term {
 	if p.takeWord("UNDEF") {
 		return triple.Term{}
 	}

@@ -1,3 +1,5 @@
+// The writer of CSV.
+
 package results
 
 import (

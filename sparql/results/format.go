@@ -1,3 +1,5 @@
+// The formats and their media types.
+
 package results
 
 import (
@@ -17,7 +19,7 @@ const (
 	Table
 )
 
-// Formats lists the formats that SPARQL has.
+// Formats lists the formats of SPARQL.
 var Formats = [...]Format{JSON, XML, CSV, TSV}
 
 var formats = [...]struct{ name, mediaType string }{
@@ -60,9 +62,9 @@ func ParseFormat(name string) (Format, error) {
 	return 0, fmt.Errorf("unknown format of results %q: it is json, xml, csv, tsv or table", name)
 }
 
-// FormatOf returns the format of documents of a media type, with parameters or
-// without. Besides SPARQL's own types there are application/json,
-// application/xml and text/xml, which servers send too.
+// FormatOf returns the format of documents of a media type, with parameters or without. Besides
+// SPARQL's own types there are application/json, application/xml and text/xml, because servers
+// send these too.
 func FormatOf(mediaType string) (Format, bool) {
 	mediaType, _, _ = strings.Cut(mediaType, ";")
 	mediaType = strings.ToLower(strings.TrimSpace(mediaType))

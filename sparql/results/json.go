@@ -1,3 +1,5 @@
+// The writer of JSON.
+
 package results
 
 import "github.com/trefoildb/trefoil/triple"

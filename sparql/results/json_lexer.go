@@ -1,3 +1,5 @@
+// Lexical units of JSON, from a stream.
+
 package results
 
 import (
@@ -16,7 +18,7 @@ type jsonLexer struct {
 	buf []byte
 }
 
-// peek returns the next byte that is no white space, without reading it.
+// peek returns the next byte other than white space, without reading it.
 func (l *jsonLexer) peek() (byte, error) {
 	for {
 		c, err := l.in.ReadByte()
@@ -42,7 +44,7 @@ func (l *jsonLexer) expect(c byte) error {
 	return err
 }
 
-// accept reads the byte c where it is the next one.
+// accept reads the byte c if it is the next one.
 func (l *jsonLexer) accept(c byte) (bool, error) {
 	got, err := l.peek()
 	if err != nil || got != c {
@@ -60,6 +62,8 @@ func (l *jsonLexer) str() (string, error) {
 	l.buf = l.buf[:0]
 	for {
 		c, err := l.in.ReadByte()
+		// Bytes are checked at the end of the string, because an escape may not be a part of a
+		// character.
 		switch {
 		case err != nil:
 			return "", unexpectedEnd(err)
@@ -89,6 +93,7 @@ func (l *jsonLexer) escape() error {
 		return unexpectedEnd(err)
 	}
 	switch c {
+	// 1. One letter. Only these escapes are valid (RFC 8259, section 7).
 	case '"', '\\', '/':
 		l.buf = append(l.buf, c)
 	case 'b':
@@ -106,6 +111,7 @@ func (l *jsonLexer) escape() error {
 		if err != nil {
 			return err
 		}
+		// 2. If a character is beyond U+FFFF, it must come as two escapes.
 		if utf16.IsSurrogate(r) {
 			var pair [2]byte
 			if _, err := io.ReadFull(l.in, pair[:]); err != nil || pair != [2]byte{'\\', 'u'} {
@@ -154,6 +160,7 @@ func (l *jsonLexer) word() (string, error) {
 		return "", err
 	}
 	var b []byte
+	// 1. Take all bytes of a word or number. There must be a limit; no sensible one is longer.
 	for len(b) < 400 {
 		c, err := l.in.ReadByte()
 		if err == io.EOF {
@@ -170,6 +177,7 @@ func (l *jsonLexer) word() (string, error) {
 		}
 		b = append(b, c)
 	}
+	// 2. It must be a word or number of JSON.
 	switch word := string(b); {
 	case word == "true" || word == "false" || word == "null" || isJSONNumber(word):
 		return word, nil

@@ -1,3 +1,5 @@
+// The reader of results, whichever the format.
+
 package results
 
 import (
@@ -12,7 +14,7 @@ import (
 
 // Errors of readers; test with [errors.Is].
 var (
-	// ErrSyntax: a document that is not one of its format.
+	// ErrSyntax: a document does not conform to its format.
 	ErrSyntax = errors.New("malformed results")
 	// ErrLimit: a document beyond the limits of a reader.
 	ErrLimit = errors.New("results beyond the reader's limits")
@@ -21,11 +23,11 @@ var (
 // Limits of readers. A term has at most [triple.MaxTermBytes].
 const (
 	maxVars     = 10000
-	maxNesting  = 64       // of JSON and XML that a reader skips
-	maxRowBytes = 64 << 20 // of a line of CSV or TSV, and of rows that come before the head
+	maxNesting  = 64       // of skipped JSON and XML
+	maxRowBytes = 64 << 20 // of a line of CSV or TSV, and of rows before the head
 )
 
-// Reader reads the result of a SELECT solution by solution, or that of an ASK:
+// Reader reads the result of a SELECT solution by solution, or the result of an ASK:
 //
 //	r, err := results.NewReader(in, results.JSON)
 //	for r.Next() {
@@ -42,7 +44,7 @@ type Reader struct {
 	err      error
 }
 
-// header is what a decoder knows before the first solution.
+// header is the state of a decoder before the first solution.
 type header struct {
 	vars    []string
 	columns map[string]int
@@ -111,12 +113,12 @@ func (r *Reader) Next() bool {
 	return true
 }
 
-// Row returns the solution that Next read: a term for each variable, zero where
-// unbound. The slice is valid until the next Next; the terms stay.
+// Row returns the solution of the last Next: a term for each variable, zero if unbound. The
+// slice is valid until the next Next; the terms stay.
 func (r *Reader) Row() []triple.Term { return r.row }
 
-// Err returns the error that ended Next: one that wraps [ErrSyntax] or
-// [ErrLimit], or one of the document's reader; nil at the document's end.
+// Err returns the error if one ended Next: it wraps [ErrSyntax] or [ErrLimit], or is one of the
+// document's reader. It is nil at the document's end.
 func (r *Reader) Err() error { return r.err }
 
 // addVar adds a variable.
@@ -132,7 +134,7 @@ func (h *header) addVar(name string) error {
 	return nil
 }
 
-// bind puts a term where its variable stands.
+// bind puts a term into the column of its variable.
 func (h *header) bind(row []triple.Term, name string, t triple.Term) error {
 	i, ok := h.columns[name]
 	switch {
@@ -157,7 +159,7 @@ func unexpectedEnd(err error) error {
 	return err
 }
 
-// checked returns t where it is a term.
+// checked returns t if it is a term.
 func checked(t triple.Term) (triple.Term, error) {
 	if err := t.Check(); err != nil {
 		return triple.Term{}, fmt.Errorf("%w: %w", ErrSyntax, err)
@@ -165,7 +167,7 @@ func checked(t triple.Term) (triple.Term, error) {
 	return t, nil
 }
 
-// blank returns the blank node of a label, which need not be one of N-Triples.
+// blank returns the blank node of a label. The label need not be valid in N-Triples.
 func blank(label string) triple.Term {
 	t := triple.NewBlank(label)
 	if t.Check() != nil || strings.HasPrefix(label, "xx") {
@@ -174,5 +176,5 @@ func blank(label string) triple.Term {
 	return t
 }
 
-// isEnd reports whether err is that of a document that ended.
+// isEnd reports whether err means the document's end.
 func isEnd(err error) bool { return errors.Is(err, io.ErrUnexpectedEOF) }

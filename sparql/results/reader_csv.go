@@ -1,3 +1,5 @@
+// The reader of CSV.
+
 package results
 
 import (
@@ -68,7 +70,7 @@ func (d *csvDecoder) next(h *header, row []triple.Term) (bool, error) {
 	return true, nil
 }
 
-// record reads a line into fields; io.EOF where there is none.
+// record reads a line into fields; io.EOF if there is none.
 func (d *csvDecoder) record() error {
 	d.fields = d.fields[:0]
 	total := 0
@@ -96,11 +98,12 @@ func (d *csvDecoder) record() error {
 	}
 }
 
-// field reads a field into buf, and the byte that ends it: a comma or a line
-// feed; err is io.EOF where the document's end does.
+// field reads a field into buf, and the byte at its end: a comma or a line feed. err is io.EOF
+// if the field ends with the document.
 func (d *csvDecoder) field() (end byte, quoted bool, err error) {
 	d.buf = d.buf[:0]
 	c, err := d.in.ReadByte()
+	// 1. A field in quotes may have commas and ends of lines.
 	if err == nil && c == '"' {
 		if err := d.quotedField(); err != nil {
 			return 0, true, err
@@ -108,6 +111,8 @@ func (d *csvDecoder) field() (end byte, quoted bool, err error) {
 		quoted = true
 		c, err = d.in.ReadByte()
 	}
+	// 2. Read up to the next comma or end of line. If the field was quoted, one of them must
+	// follow at once.
 	for ; err == nil; c, err = d.in.ReadByte() {
 		switch {
 		case c == ',' || c == '\n':

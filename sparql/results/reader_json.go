@@ -1,3 +1,5 @@
+// The reader of JSON.
+
 package results
 
 import (
@@ -6,9 +8,8 @@ import (
 	"github.com/trefoildb/trefoil/triple"
 )
 
-// jsonDecoder reads SPARQL 1.1 Query Results JSON. Members that it does not
-// know are skipped. Where the results come before the head, which JSON allows,
-// their rows are kept until the head was read.
+// jsonDecoder reads SPARQL 1.1 Query Results JSON. It skips unknown members. JSON allows
+// results before the head; if so, their rows are kept until the head was read.
 type jsonDecoder struct {
 	lex      jsonLexer
 	hasHead  bool
@@ -46,8 +47,8 @@ func (d *jsonDecoder) begin(h *header) error {
 	return nil
 }
 
-// member reads a member of the document; of results that follow the head, up to
-// the first binding.
+// member reads a member of the document. If it is the results and the head came before, member
+// stops at the first binding.
 func (d *jsonDecoder) member(h *header) error {
 	name, err := d.lex.str()
 	if err != nil {
@@ -56,6 +57,8 @@ func (d *jsonDecoder) member(h *header) error {
 	if err := d.lex.expect(':'); err != nil {
 		return err
 	}
+	// A member may come once, and results exclude a boolean. Unknown ones are skipped, because
+	// extensions may add them.
 	switch name {
 	case "head":
 		if d.hasHead {
@@ -110,7 +113,7 @@ func (d *jsonDecoder) readHead(h *header) error {
 	})
 }
 
-// readResults reads the object of results: where the head is known, up to the
+// readResults reads the object of results: if the head is known, up to the
 // bindings, else all of it.
 func (d *jsonDecoder) readResults() error {
 	if err := d.lex.expect('{'); err != nil {
@@ -131,6 +134,7 @@ func (d *jsonDecoder) readResults() error {
 		if err := d.lex.expect(':'); err != nil {
 			return err
 		}
+		// If the head is not known yet, solutions must be kept until it is.
 		switch {
 		case name != "bindings":
 			err = d.lex.skip(0)
@@ -146,7 +150,7 @@ func (d *jsonDecoder) readResults() error {
 	}
 }
 
-// readEarly keeps the rows of results that come before the head.
+// readEarly keeps the rows if results come before the head.
 func (d *jsonDecoder) readEarly() error {
 	return d.lex.array(func() error {
 		d.early = append(d.early, namedTerm{})
@@ -198,7 +202,7 @@ func (d *jsonDecoder) nextEarly(h *header, row []triple.Term) (bool, error) {
 	return true, nil
 }
 
-// finish reads what follows the bindings: the rest of results and of the document.
+// finish reads the rest of results and of the document after the bindings.
 func (d *jsonDecoder) finish(h *header) error {
 	for {
 		done, err := d.lex.listEnd('}', false)
@@ -240,7 +244,7 @@ func (l *jsonLexer) skipMember(forbidden string) error {
 	return l.skip(0)
 }
 
-// atEnd checks that a document is whole.
+// atEnd returns an error if the document is not whole.
 func (d *jsonDecoder) atEnd(h *header) error {
 	switch {
 	case !d.hasHead:
@@ -259,6 +263,7 @@ func (d *jsonDecoder) atEnd(h *header) error {
 // term reads the object of a term.
 func (d *jsonDecoder) term() (triple.Term, error) {
 	var members struct{ kind, value, datatype, lang *string }
+	// 1. Collect the members first, because they may come in any order.
 	err := d.lex.object(func(name string) error {
 		var into **string
 		switch name {
@@ -283,6 +288,7 @@ func (d *jsonDecoder) term() (triple.Term, error) {
 	if err != nil {
 		return triple.Term{}, err
 	}
+	// 2. Make the term of them.
 	if members.kind == nil || members.value == nil {
 		return triple.Term{}, syntaxf("a term without its type or value")
 	}

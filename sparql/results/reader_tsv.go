@@ -1,3 +1,5 @@
+// The reader of TSV.
+
 package results
 
 import (
@@ -21,6 +23,7 @@ func (d *tsvDecoder) begin(h *header) error {
 	if err != nil {
 		return unexpectedEnd(err)
 	}
+	// 1. An ASK has no header. Nothing may follow its boolean.
 	if line == "true" || line == "false" {
 		value := line == "true"
 		h.boolean = &value
@@ -29,6 +32,7 @@ func (d *tsvDecoder) begin(h *header) error {
 		}
 		return nil
 	}
+	// 2. The header has the variables. It may be empty.
 	h.vars = []string{}
 	if line == "" {
 		return nil // no variables
@@ -71,7 +75,7 @@ func (d *tsvDecoder) next(h *header, row []triple.Term) (bool, error) {
 	return true, nil
 }
 
-// line reads a line without its end; io.EOF where there is none.
+// line reads a line without its end; io.EOF if there is none.
 func (d *tsvDecoder) line() (string, error) {
 	d.buf = d.buf[:0]
 	for {
@@ -96,6 +100,8 @@ func parseTSVTerm(cell string) (triple.Term, error) {
 	if cell == "" {
 		return triple.Term{}, nil
 	}
+	// 1. Terms as Turtle writes them. Labels of blank nodes may be invalid in Turtle, because
+	// some endpoints write such ones.
 	switch cell[0] {
 	case '<', '"', '_':
 		if cell[len(cell)-1] <= ' ' {
@@ -113,6 +119,7 @@ func parseTSVTerm(cell string) (triple.Term, error) {
 		}
 		return t, nil
 	}
+	// 2. Numbers and booleans may stand without quotes.
 	if datatype := numberType(cell); datatype != "" {
 		return checked(triple.NewTyped(cell, datatype))
 	}

@@ -1,3 +1,5 @@
+// The reader of XML.
+
 package results
 
 import (
@@ -19,8 +21,7 @@ type xmlDecoder struct {
 	xml *xml.Decoder
 }
 
-// quota is a reader that gives so many bytes between two tokens, so that none is
-// greater.
+// quota is a reader with a limit of bytes between two tokens, so none is greater.
 type quota struct {
 	in   *bufio.Reader
 	left int
@@ -104,7 +105,7 @@ func (d *xmlDecoder) element() (xml.StartElement, bool, error) {
 	}
 }
 
-// skip reads to the end of the element that was begun.
+// skip reads to the end of the element begun.
 func (d *xmlDecoder) skip() error {
 	for depth := 1; depth > 0; {
 		t, err := d.token()
@@ -154,6 +155,7 @@ func attribute(e xml.StartElement, space, name string) *string {
 }
 
 func (d *xmlDecoder) begin(h *header) error {
+	// 1. The root.
 	root, ok, err := d.element()
 	if err != nil {
 		return err
@@ -161,6 +163,7 @@ func (d *xmlDecoder) begin(h *header) error {
 	if !ok || root.Name.Local != "sparql" {
 		return syntaxf("the root is no element sparql of the namespace %s", xmlNamespace)
 	}
+	// 2. The head, which must come first.
 	head, ok, err := d.element()
 	if err != nil {
 		return err
@@ -171,6 +174,7 @@ func (d *xmlDecoder) begin(h *header) error {
 	if err := d.readHead(h); err != nil {
 		return err
 	}
+	// 3. Results or a boolean. Rows must wait, because Next reads them.
 	body, ok, err := d.element()
 	switch {
 	case err != nil:
@@ -202,6 +206,7 @@ func (d *xmlDecoder) readHead(h *header) error {
 		if err != nil || !ok {
 			return err
 		}
+		// Other elements are skipped, because extensions may add them.
 		switch e.Name.Local {
 		case "variable":
 			name := attribute(e, "", "name")
@@ -213,6 +218,7 @@ func (d *xmlDecoder) readHead(h *header) error {
 			}
 		case "link":
 			if href := attribute(e, "", "href"); href != nil {
+				// An endpoint must not fill memory with its head.
 				if len(h.links) == maxVars {
 					return fmt.Errorf("%w: more than %d links", ErrLimit, maxVars)
 				}
@@ -226,6 +232,7 @@ func (d *xmlDecoder) readHead(h *header) error {
 }
 
 func (d *xmlDecoder) next(h *header, row []triple.Term) (bool, error) {
+	// 1. The next result, or the end of the document.
 	e, ok, err := d.element()
 	switch {
 	case err != nil:
@@ -235,6 +242,7 @@ func (d *xmlDecoder) next(h *header, row []triple.Term) (bool, error) {
 	case e.Name.Local != "result":
 		return false, syntaxf("element %s among the results", e.Name.Local)
 	}
+	// 2. Its bindings. A variable without one is unbound.
 	for {
 		e, ok, err := d.element()
 		if err != nil {
@@ -259,6 +267,7 @@ func (d *xmlDecoder) next(h *header, row []triple.Term) (bool, error) {
 
 // term reads the one term of a binding, and the binding's end.
 func (d *xmlDecoder) term() (triple.Term, error) {
+	// 1. The element of the term.
 	e, ok, err := d.element()
 	if err != nil {
 		return triple.Term{}, err
@@ -270,6 +279,7 @@ func (d *xmlDecoder) term() (triple.Term, error) {
 	if err != nil {
 		return triple.Term{}, err
 	}
+	// 2. Its kind.
 	var t triple.Term
 	switch e.Name.Local {
 	case "uri":
@@ -284,6 +294,7 @@ func (d *xmlDecoder) term() (triple.Term, error) {
 	if err != nil {
 		return triple.Term{}, err
 	}
+	// 3. Nothing may follow it.
 	if _, more, err := d.element(); err != nil || more {
 		if err == nil {
 			err = syntaxf("two terms in a binding")
@@ -293,7 +304,7 @@ func (d *xmlDecoder) term() (triple.Term, error) {
 	return t, nil
 }
 
-// end reads the end of the root and what may follow: white space and comments.
+// end reads the end of the root and the rest: only white space and comments may follow.
 func (d *xmlDecoder) end() error {
 	if _, more, err := d.element(); err != nil || more {
 		if err == nil {

@@ -1,3 +1,5 @@
+// Tests of all formats, written and read.
+
 package results
 
 import (
@@ -10,13 +12,14 @@ import (
 	"testing"
 	"testing/iotest"
 
-	"github.com/trefoildb/trefoil/triple"
 	"pgregory.net/rapid"
+
+	"github.com/trefoildb/trefoil/triple"
 )
 
 const xsd = triple.XSD
 
-// sample has a term of every kind and every character that a format escapes.
+// sample has a term of every kind and every character escaped by a format.
 var sample = struct {
 	vars []string
 	rows [][]triple.Term
@@ -109,7 +112,7 @@ _:b0                        | "chat"@fr-BE
 	}
 	for f, want := range want {
 		got := write(t, f, sample.vars, sample.rows)
-		if f == Table { // only that lines are there: widths are those of the widest cells
+		if f == Table { // only the presence of lines: widths are those of the widest cells
 			want = got
 			for _, line := range strings.Split(strings.TrimSuffix(got, "\n"), "\n") {
 				if strings.Count(line, " | ")+strings.Count(line, "-+-") != 1 || strings.IndexAny(line, "|+") != 49 {
@@ -297,7 +300,7 @@ func TestFormats(t *testing.T) {
 	}
 }
 
-// genTerm generates terms that JSON and TSV keep exactly.
+// genTerm generates terms preserved exactly by JSON and TSV.
 func genTerm() *rapid.Generator[triple.Term] {
 	text := rapid.StringOf(rapid.SampledFrom([]rune("ab1.,-e+ \t\n\r\"'\\<>&é日😀\u0000\u0001\u001F\u007F\uFFFD\uFEFF\u2028?_:;{}")))
 	return rapid.Custom(func(t *rapid.T) triple.Term {
@@ -319,7 +322,7 @@ func genTerm() *rapid.Generator[triple.Term] {
 	})
 }
 
-// xmlText is what XML keeps of a text.
+// xmlText returns the part of a text preserved by XML.
 func xmlText(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r < 0x20 && r != '\t' && r != '\n' && r != '\r' {
@@ -360,7 +363,7 @@ func TestRoundTrip(t *testing.T) {
 	})
 }
 
-// asRead returns what a format's reader makes of a written term.
+// asRead returns a written term as a format's reader returns it.
 func asRead(f Format, t triple.Term) triple.Term {
 	switch {
 	case f == XML && t.Lang() != "":
@@ -369,7 +372,7 @@ func asRead(f Format, t triple.Term) triple.Term {
 		return triple.NewTyped(xmlText(t.Value()), t.Datatype())
 	case f == CSV && t.Kind() != triple.Blank:
 		if label, ok := strings.CutPrefix(t.Value(), "_:"); ok && label != "" {
-			return blank(label) // what CSV cannot tell
+			return blank(label) // CSV loses this difference
 		}
 		if t.Value() == "" {
 			return triple.Term{}
@@ -403,7 +406,7 @@ func FuzzReaders(f *testing.F) {
 		if vars == nil {
 			return
 		}
-		// What was read is written and read again the same.
+		// Terms must be the same after another write and read.
 		for _, again := range []Format{JSON, TSV} {
 			if again == TSV && slices.ContainsFunc(vars, func(s string) bool { return strings.ContainsAny(s, "\t\r\n") }) {
 				continue

@@ -1,3 +1,5 @@
+// The writer of tables for terminals.
+
 package results
 
 import (
@@ -5,6 +7,7 @@ import (
 	"unicode"
 
 	"github.com/mattn/go-runewidth"
+
 	"github.com/trefoildb/trefoil/triple"
 )
 
@@ -14,16 +17,16 @@ import (
 //	---------+----
 //	"Alice"  | 42
 //
-// Columns are as wide as the widest of the first rows; a later cell that is
-// wider pushes its line out. Cells are as in TSV, with all characters escaped
-// that could move a terminal's cursor.
+// Columns are as wide as the widest of the first rows; if a later cell is wider, its line
+// becomes longer. Cells are as in TSV. A character must be escaped if it may move a terminal's
+// cursor.
 type tableEncoder struct {
 	kept   [][]string // the header and first rows, until widths is known
 	widths []int
 }
 
 const (
-	tableRows    = 1000 // rows that are measured
+	tableRows    = 1000 // rows measured
 	tableMaxCell = 80   // no column is made wider
 )
 
@@ -53,7 +56,7 @@ func (e *tableEncoder) tail(dst []byte) []byte {
 	return dst
 }
 
-// layOut measures what was kept and writes it.
+// layOut measures the kept rows and writes them.
 func (e *tableEncoder) layOut(dst []byte) []byte {
 	e.widths = make([]int, len(e.kept[0]))
 	for _, cells := range e.kept {

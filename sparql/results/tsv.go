@@ -1,3 +1,5 @@
+// The writer of TSV.
+
 package results
 
 import (
@@ -67,6 +69,8 @@ func appendTSVText(dst []byte, s string) []byte {
 		case '\\':
 			escaped = `\\`
 		default:
+			// 1. Tabs and ends of lines must be escaped, because they separate fields and rows.
+			// Invalid UTF-8 must not reach a reader.
 			if c >= utf8.RuneSelf {
 				var r rune
 				if r, size = utf8.DecodeRuneInString(s[i:]); r == utf8.RuneError && size == 1 {
@@ -74,6 +78,7 @@ func appendTSVText(dst []byte, s string) []byte {
 				}
 			}
 		}
+		// 2. Text without escapes is copied as a whole.
 		if escaped != "" {
 			dst = append(append(dst, s[start:i]...), escaped...)
 			start = i + size
@@ -84,11 +89,12 @@ func appendTSVText(dst []byte, s string) []byte {
 }
 
 // numberType returns the datatype of s as a number of SPARQL's grammar, with a
-// sign or without: xsd:integer, xsd:decimal or xsd:double; "" where it is none.
+// sign or without: xsd:integer, xsd:decimal or xsd:double; "" if it is none.
 func numberType(s string) string {
 	if s != "" && (s[0] == '+' || s[0] == '-') {
 		s = s[1:]
 	}
+	// 1. Digits, and a point with digits.
 	whole := digitsAt(s)
 	rest := s[whole:]
 	fraction, point := 0, false
@@ -97,6 +103,8 @@ func numberType(s string) string {
 		fraction = digitsAt(rest[1:])
 		rest = rest[1+fraction:]
 	}
+	// 2. Without an exponent it is an integer or a decimal. "1." is neither, because Turtle takes
+	// the point for the end.
 	switch {
 	case whole == 0 && fraction == 0:
 		return ""
@@ -107,6 +115,7 @@ func numberType(s string) string {
 	case rest == "" || rest[0] != 'e' && rest[0] != 'E':
 		return ""
 	}
+	// 3. An exponent must have digits.
 	if rest = rest[1:]; rest != "" && (rest[0] == '+' || rest[0] == '-') {
 		rest = rest[1:]
 	}

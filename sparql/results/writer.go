@@ -1,3 +1,5 @@
+// The writer of results, whichever the format.
+
 package results
 
 import (
@@ -11,7 +13,7 @@ import (
 // encoder appends the parts of a document to a buffer.
 type encoder interface {
 	head(dst []byte, vars []string) []byte
-	// row appends a solution; first tells that it is the first one.
+	// row appends a solution; first is true if it is the first one.
 	row(dst []byte, row []triple.Term, first bool) []byte
 	tail(dst []byte) []byte
 }
@@ -19,7 +21,7 @@ type encoder interface {
 // flushBytes is how much a Writer buffers.
 const flushBytes = 32 << 10
 
-// ErrRowLength: a row that has not as many terms as there are variables.
+// ErrRowLength: the number of terms in a row is not the number of variables.
 var ErrRowLength = errors.New("a row of another length than the header")
 
 // Writer writes the solutions of a SELECT. It belongs to one goroutine.
@@ -35,7 +37,7 @@ type Writer struct {
 	columns int
 	rows    int64
 	buf     []byte
-	err     error // of out; all that follows is in vain
+	err     error // of out; later writes do nothing
 	closed  bool
 }
 
@@ -59,8 +61,8 @@ func NewWriter(out io.Writer, format Format, vars []string) *Writer {
 	return w
 }
 
-// Write writes a solution: a term for each variable, zero where it is unbound.
-// It keeps neither the row nor what its strings alias.
+// Write writes a solution: a term for each variable, zero if it is unbound. It keeps neither
+// the row nor the memory of its strings.
 func (w *Writer) Write(row []triple.Term) error {
 	if w.err != nil {
 		return w.err
@@ -79,8 +81,8 @@ func (w *Writer) Write(row []triple.Term) error {
 // Rows returns how many solutions were written.
 func (w *Writer) Rows() int64 { return w.rows }
 
-// Flush hands on what is buffered. A table keeps its first rows until it has
-// measured them.
+// Flush writes the buffered bytes to the writer below. A table keeps its first rows until it
+// has measured them.
 func (w *Writer) Flush() error {
 	if w.err != nil || len(w.buf) == 0 {
 		return w.err
@@ -90,9 +92,9 @@ func (w *Writer) Flush() error {
 	return w.err
 }
 
-// Close ends the document and flushes it; it does not close the writer below.
-// Without a Close a document is cut short, and its reader finds that out where
-// the format is JSON or XML.
+// Close ends the document and flushes it; it does not close the writer below. Close must be
+// called, because a document is cut short without it. Its reader detects the cut if the format
+// is JSON or XML.
 func (w *Writer) Close() error {
 	if !w.closed && w.err == nil {
 		w.closed = true

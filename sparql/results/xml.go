@@ -1,3 +1,5 @@
+// The writer of XML.
+
 package results
 
 import (
@@ -58,9 +60,8 @@ func appendXMLTerm(dst []byte, t triple.Term) []byte {
 	return append(appendXML(dst, t.Value()), end...)
 }
 
-// appendXML appends text for an element or an attribute. White space but the
-// space is written so that neither the end of a line nor an attribute's
-// normalisation changes it; what XML has not is U+FFFD.
+// appendXML appends text for an element or an attribute. White space other than the space is
+// escaped, because an XML reader may normalise it. A character becomes U+FFFD if XML lacks it.
 func appendXML(dst []byte, s string) []byte {
 	start := 0
 	for i := 0; i < len(s); {
@@ -69,6 +70,8 @@ func appendXML(dst []byte, s string) []byte {
 			r, size = utf8.DecodeRuneInString(s[i:])
 		}
 		escaped := ""
+		// White space is escaped, because an XML reader may change it. A character is replaced
+		// if XML does not allow it.
 		switch {
 		case r == '&':
 			escaped = "&amp;"
@@ -87,6 +90,7 @@ func appendXML(dst []byte, s string) []byte {
 		case r < 0x20 || r == 0xFFFE || r == 0xFFFF || r == utf8.RuneError && size == 1:
 			escaped = "\uFFFD"
 		}
+		// Text without escapes is copied as a whole.
 		if escaped != "" {
 			dst = append(append(dst, s[start:i]...), escaped...)
 			start = i + size

@@ -1,3 +1,5 @@
+// The changes of a request, as the caller applies them.
+
 package update
 
 import (
@@ -6,16 +8,15 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/trefoildb/trefoil/sparql/exec"
+	"github.com/trefoildb/trefoil/sparql/source"
 	"github.com/trefoildb/trefoil/triple"
 )
 
-// Changes is what a request does to a dataset: first the graphs are cleared, then
-// triples are deleted, then triples are added. No triple is both deleted and
-// added, and none is deleted from a graph that is cleared. A triple that is added
-// may be there already, and one that is deleted may not.
+// Changes is the effect of a request on a dataset: first the graphs are cleared, then triples
+// are deleted, then triples are added. No triple is both deleted and added, and none is deleted
+// from a graph cleared. An added triple may exist already, and a deleted one may be missing.
 type Changes struct {
-	ClearAll     bool // the whole store; ClearDefault and ClearGraphs then say nothing
+	ClearAll     bool // the whole store; then ClearDefault and ClearGraphs have no meaning
 	ClearDefault bool // the default graph
 	// ClearGraphs are named graphs, in the order of terms, each once. Some may not
 	// be there.
@@ -39,12 +40,12 @@ func (c *Changes) NumAdds() int { return c.delta.adds }
 // Bytes returns about how many bytes of memory the changes take.
 func (c *Changes) Bytes() int64 { return c.delta.bytes }
 
-// Deletes yields the triples that are deleted: those of the default graph in SPO
+// Deletes yields the triples deleted: those of the default graph in SPO
 // order, then those of named graphs in GSPO order. It may be ranged over any
 // number of times.
 func (c *Changes) Deletes() iter.Seq[triple.Triple] { return c.triples(true) }
 
-// Adds yields the triples that are added, in the order of Deletes.
+// Adds yields the triples added, in the order of Deletes.
 func (c *Changes) Adds() iter.Seq[triple.Triple] { return c.triples(false) }
 
 func (c *Changes) triples(deleted bool) iter.Seq[triple.Triple] {
@@ -94,7 +95,7 @@ func (r *run) changes() (*Changes, error) {
 }
 
 // graphs calls each with the names of a source's graphs, with one seek for each.
-func (r *run) graphs(src exec.Source, each func(graph triple.Term) error) error {
+func (r *run) graphs(src source.Source, each func(graph triple.Term) error) error {
 	rows, err := src.Scan(r.ctx, triple.OrderRange(triple.GSPO), false)
 	if err != nil {
 		return err
@@ -108,6 +109,7 @@ func (r *run) graphs(src exec.Source, each func(graph triple.Term) error) error 
 		if err != nil {
 			return err
 		}
+		// The key has the beginning of a long name only; the value has all of it.
 		next := graphRange(terms[triple.Graph]).Hi
 		if terms, err = triple.WholeTerms(terms, rows.Value()); err != nil {
 			return err
@@ -119,6 +121,7 @@ func (r *run) graphs(src exec.Source, each func(graph triple.Term) error) error 
 		if err := each(graph); err != nil {
 			return err
 		}
+		// Skip the other rows of the graph.
 		ok = rows.SeekGE(next)
 	}
 	return rows.Err()

@@ -1,3 +1,5 @@
+// INSERT DATA and DELETE DATA.
+
 package update
 
 import (
@@ -8,12 +10,14 @@ import (
 
 // data returns INSERT DATA or DELETE DATA (section 3.1.1 and 3.1.2).
 func data(triples []triple.Triple, deleted bool) (func(*run) error, error) {
+	// 1. Check the terms when the request is made, because an error must come before any change.
 	for _, t := range triples {
 		if err := t.Check(); err != nil {
 			return nil, fmt.Errorf("%s: %w", clip(t.String()), err)
 		}
 	}
 	return func(r *run) error {
+		// 2. Each execution makes new blank nodes, one for each label.
 		fresh := map[triple.Term]triple.Term{}
 		for _, t := range triples {
 			if deleted { // there are no blank nodes
@@ -46,7 +50,7 @@ func data(triples []triple.Triple, deleted bool) (func(*run) error, error) {
 	}, nil
 }
 
-// clip shortens a text that goes into a message.
+// clip shortens a text for a message.
 func clip(s string) string {
 	const limit = 120
 	if len(s) <= limit {

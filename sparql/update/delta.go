@@ -1,3 +1,5 @@
+// The triples added and deleted by a request so far.
+
 package update
 
 import (
@@ -5,12 +7,12 @@ import (
 
 	"github.com/tidwall/btree"
 
-	"github.com/trefoildb/trefoil/sparql/exec"
+	"github.com/trefoildb/trefoil/sparql/source"
 	"github.com/trefoildb/trefoil/triple"
 )
 
-// quad is a triple as the delta takes it: the forms of its terms in keys, and the
-// value that its rows have.
+// quad is a triple as the delta takes it: the key forms of its terms, and the value of its
+// rows.
 type quad struct {
 	terms triple.KeyTerms
 	value string
@@ -35,7 +37,7 @@ func valueString(value []byte) string {
 	return string(value)
 }
 
-// home returns the order in which a triple's own row stands.
+// home returns the order of a triple's own row.
 func (q *quad) home() triple.Order {
 	if len(q.terms[triple.Graph]) > 0 {
 		return triple.GSPO
@@ -47,14 +49,14 @@ func (q *quad) key(dst []byte, o triple.Order) []byte {
 	return triple.AppendKeyOf(dst, o, q.terms[triple.Subject], q.terms[triple.Predicate], q.terms[triple.Object], q.terms[triple.Graph])
 }
 
-// row is what the delta has beside a key.
+// row is the delta's value of a key.
 type row struct {
 	value   string
-	op      int32 // the operation that wrote it, of the triple's own row
+	op      int32 // the operation of its last write, in the triple's own row
 	deleted bool
 }
 
-// clearing is which graphs of the base are cleared.
+// clearing is the set of cleared graphs of the base.
 type clearing struct {
 	unnamed bool // the default graph
 	named   bool // all named graphs; graphs is empty then
@@ -76,32 +78,31 @@ func (c *clearing) hides(graph []byte) bool {
 	return ok
 }
 
-// delta is what a request did so far. Invariants: a triple is added or deleted,
-// never both; no triple of a cleared graph is deleted.
+// delta is the effect of a request so far. Invariants: a triple must not be both added and
+// deleted; no triple of a cleared graph is deleted.
 type delta struct {
 	rows    *btree.Map[string, row]
 	cleared clearing
 
 	adds, deletes int // triples
 	bytes, limit  int64
-	lent          int64 // of bytes, what the nodes of the tree may take twice while an overlay reads a copy
+	lent          int64 // of bytes, the part of tree nodes with a second copy while an overlay reads
 
 	op      int32
 	indexed bool // triples are written in all orders
 	scratch []byte
 }
 
-// What a row takes beside its key and value: the item in a node of the tree, and
-// its part of what is free in nodes.
+// rowBytes is the size of a row without its key and value: the item in a node of the tree, and
+// its part of the free space in nodes.
 const rowBytes = 80
 
 func newDelta(limit int64) *delta {
 	return &delta{rows: &btree.Map[string, row]{}, limit: limit}
 }
 
-// begin begins another operation. indexed tells that one after it has a WHERE.
-// Once it is false it stays so: rows of other orders are then left as they are,
-// and are read no more.
+// begin begins another operation. indexed is true if a later one has a WHERE. When it is false
+// it must stay so, because rows of other orders are then left stale and are never read again.
 func (d *delta) begin(indexed bool) {
 	d.op++
 	d.indexed = indexed
@@ -119,8 +120,8 @@ func (d *delta) lend() *btree.Map[string, row] {
 }
 
 // over returns the state of base with the delta. It stays as it is while the
-// delta is written to, but for graphs that are cleared.
-func (d *delta) over(base exec.Source) exec.Source {
+// delta is written to, but for graphs cleared.
+func (d *delta) over(base source.Source) source.Source {
 	if d.rows.Len() == 0 && !d.cleared.any() {
 		return base
 	}
@@ -130,7 +131,7 @@ func (d *delta) over(base exec.Source) exec.Source {
 // add adds a triple.
 func (d *delta) add(q *quad) error { return d.put(q, false) }
 
-// remove deletes a triple, but where this operation adds it: of one operation,
+// remove deletes a triple, but if this operation adds it: of one operation,
 // deletions come first.
 func (d *delta) remove(q *quad) error { return d.put(q, true) }
 
@@ -138,15 +139,18 @@ func (d *delta) put(q *quad, deleted bool) error {
 	d.scratch = q.key(d.scratch[:0], q.home())
 	key := string(d.scratch)
 	old, ok := d.rows.Get(key)
+	// 1. Return if nothing changes. A deletion needs no row if its graph was cleared.
 	switch {
 	case ok && deleted && (old.deleted || old.op == d.op):
 		return nil
 	case deleted && d.cleared.hides(q.terms[triple.Graph]):
+		// If the request itself added the triple, its row must go.
 		if ok {
 			d.drop(key, old)
 		}
 		return nil
 	}
+	// 2. Count the new row instead of the old one.
 	next := row{value: q.value, op: d.op, deleted: deleted}
 	if ok && old.deleted == deleted {
 		d.rows.Set(key, next) // added again: this operation's deletions do not undo it
@@ -156,6 +160,7 @@ func (d *delta) put(q *quad, deleted bool) error {
 		d.count(old, -1)
 	}
 	d.count(next, 1)
+	// 3. Write it. If the orders are in use, it must be in all of them.
 	if err := d.set(key, next); err != nil || !d.indexed {
 		return err
 	}
@@ -201,7 +206,7 @@ func (d *delta) grow(bytes int64) error {
 	return nil
 }
 
-// drop takes a triple's rows out: the base has nothing of it.
+// drop removes a triple's rows. The base must not have the triple.
 func (d *delta) drop(key string, old row) {
 	d.count(old, -1)
 	d.unset(key)

@@ -1,3 +1,5 @@
+// Example of an update.
+
 package update_test
 
 import (
@@ -5,7 +7,7 @@ import (
 	"fmt"
 
 	"github.com/trefoildb/trefoil/sparql"
-	"github.com/trefoildb/trefoil/sparql/exec/memsource"
+	"github.com/trefoildb/trefoil/sparql/source/memsource"
 	"github.com/trefoildb/trefoil/triple"
 )
 

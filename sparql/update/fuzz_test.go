@@ -1,3 +1,5 @@
+// Fuzz test: a request ends, with an error or with changes.
+
 package update_test
 
 import (
@@ -9,8 +11,8 @@ import (
 	"github.com/trefoildb/trefoil/sparql/exec"
 )
 
-// FuzzRun: a request that is well-formed is carried out or refused, and what comes
-// out is canonical and made of triples.
+// FuzzRun: a well-formed request must be carried out or rejected, and its changes must be
+// canonical and made of triples.
 func FuzzRun(f *testing.F) {
 	for _, seed := range []string{
 		`DELETE { ?s ?p ?o } INSERT { ?o ?p [] } WHERE { ?s ?p ?o } ; CLEAR <g>`,

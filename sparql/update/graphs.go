@@ -1,3 +1,5 @@
+// CLEAR, DROP, CREATE, ADD, MOVE and COPY.
+
 package update
 
 import (
@@ -7,8 +9,8 @@ import (
 	"github.com/trefoildb/trefoil/triple"
 )
 
-// clearGraphs returns CLEAR (section 3.1.5) or DROP (3.2.2), which are one where
-// no empty graph is there.
+// clearGraphs returns CLEAR (section 3.1.5) or DROP (3.2.2). Both are the same operation,
+// because no empty graph exists.
 func clearGraphs(target ast.GraphRef) func(*run) error {
 	return func(r *run) error {
 		switch target.Kind {
@@ -67,6 +69,7 @@ func transfer(op *ast.Transfer) func(*run) error {
 		if from == to {
 			return nil
 		}
+		// 1. The graph must exist, unless SILENT is given.
 		exists, err := r.exists(from)
 		if err != nil {
 			return err
@@ -77,6 +80,7 @@ func transfer(op *ast.Transfer) func(*run) error {
 			}
 			return fmt.Errorf("%w: <%s> has no triples; write %s SILENT to pass over it", ErrNoGraph, op.From.IRI, op.Verb)
 		}
+		// 2. COPY and MOVE replace the target, so it must be cleared first.
 		if op.Verb != ast.Add {
 			if err := r.delta.clear(to); err != nil {
 				return err
@@ -85,6 +89,7 @@ func transfer(op *ast.Transfer) func(*run) error {
 		if err := r.copyGraph(from, to); err != nil {
 			return err
 		}
+		// 3. MOVE removes the source, because it is in the target now.
 		if op.Verb == ast.Move {
 			return r.delta.clear(from)
 		}
@@ -106,6 +111,7 @@ func (r *run) copyGraph(from, to triple.Term) error {
 		if err != nil {
 			return err
 		}
+		// The rows of the default graph stand among those of named graphs.
 		if from.IsZero() && len(terms[triple.Graph]) > 0 {
 			continue
 		}
@@ -113,6 +119,8 @@ func (r *run) copyGraph(from, to triple.Term) error {
 		if err != nil {
 			return err
 		}
+		// The keys are taken over; only the graph is another. Stamps are given when the change is
+		// applied.
 		terms[triple.Graph], value.Long[triple.Graph] = target.key, target.whole
 		value.Stamp = triple.Stamp{}
 		q := quad{terms: terms, value: valueString(value.Append(nil))}

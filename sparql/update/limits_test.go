@@ -1,3 +1,5 @@
+// Tests of the limits of a request.
+
 package update_test
 
 import (
@@ -11,11 +13,11 @@ import (
 
 	"github.com/trefoildb/trefoil/sparql"
 	"github.com/trefoildb/trefoil/sparql/exec"
-	"github.com/trefoildb/trefoil/sparql/exec/memsource"
+	"github.com/trefoildb/trefoil/sparql/source/memsource"
 	"github.com/trefoildb/trefoil/triple"
 )
 
-// generated is documents of as many triples as their IRIs say, such as x:100.
+// generated makes documents. The number of triples is in the IRI, such as x:100.
 type generated struct{ each func(i int) }
 
 func (g generated) Load(_ context.Context, iri string) iter.Seq2[triple.Triple, error] {
@@ -44,8 +46,8 @@ func numbered(i int) triple.Triple {
 	}
 }
 
-// TestMemoryIsCounted: what changes are said to take is what they take, with the
-// rows of one order and with those of all.
+// TestMemoryIsCounted: the counted bytes of changes must be near the real ones, with the rows
+// of one order and with those of all.
 func TestMemoryIsCounted(t *testing.T) {
 	for _, request := range []string{
 		`LOAD <40000>`,
@@ -70,8 +72,8 @@ func TestMemoryIsCounted(t *testing.T) {
 	}
 }
 
-// TestMemoryRefuses: a request beyond its memory ends soon, with an error that has
-// the limit, and changes nothing.
+// TestMemoryRefuses: if a request exceeds its memory, it must end soon, with the limit in the
+// error, and change nothing.
 func TestMemoryRefuses(t *testing.T) {
 	const limit = 1 << 20
 	var many []triple.Triple
@@ -134,7 +136,7 @@ func TestCancel(t *testing.T) {
 	}
 }
 
-// TestReads: clearing reads no triples, and what is cleared is passed over.
+// TestReads: clearing must read no triples, and reads must skip cleared ones.
 func TestReads(t *testing.T) {
 	var many []triple.Triple
 	for i := range 3000 {

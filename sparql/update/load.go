@@ -1,3 +1,5 @@
+// LOAD.
+
 package update
 
 import (
@@ -8,8 +10,8 @@ import (
 	"github.com/trefoildb/trefoil/triple"
 )
 
-// load returns LOAD (section 3.1.4). What a document has in named graphs goes into
-// these; INTO is for documents without them.
+// load returns LOAD (section 3.1.4). Triples in named graphs of a document go into these; INTO
+// is for documents without named graphs.
 func load(op *ast.Load) func(*run) error {
 	return func(r *run) error {
 		before := r.delta.mark()
@@ -25,7 +27,7 @@ func load(op *ast.Load) func(*run) error {
 	}
 }
 
-// checkRows is how many rows are read between two looks at the context.
+// checkRows is the number of rows between two checks of the context.
 const checkRows = 1024
 
 func (r *run) load(op *ast.Load) error {
@@ -37,11 +39,14 @@ func (r *run) load(op *ast.Load) error {
 	if op.Into != "" {
 		into = triple.NewIRI(op.Into)
 	}
+	// Triples come from the network, one at a time. An error in the middle must end the
+	// request, so nothing of the document is kept.
 	n := 0
 	for t, err := range documents.Load(r.ctx, op.Source) {
 		if n++; n%checkRows == 0 && r.ctx.Err() != nil {
 			return r.ctx.Err()
 		}
+		// A document with named graphs cannot go into one graph.
 		if err == nil && !into.IsZero() && !t.Graph.IsZero() {
 			err = fmt.Errorf("it has triples in the named graph %s, and INTO GRAPH takes documents of one graph", t.Graph)
 		}

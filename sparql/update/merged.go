@@ -1,27 +1,29 @@
+// The rows of a source with a delta over it, merged.
+
 package update
 
 import (
 	"bytes"
 	"context"
 
-	"github.com/trefoildb/trefoil/sparql/exec"
+	"github.com/trefoildb/trefoil/sparql/source"
 	"github.com/trefoildb/trefoil/triple"
 )
 
-// merged iterates over the rows of an overlay. Both sides stand at their next row
-// in the direction of the iteration; the current row is that of one, or of both
-// where they have the same key.
+// merged iterates over the rows of an overlay. Both sides stand at their next row in the
+// direction of the iteration; the current row is one side's, or both sides' if they have the
+// same key.
 type merged struct {
 	ctx     context.Context
 	overlay *overlay
 	reverse bool
 
-	base   exec.Rows // nil where it is cleared as a whole
+	base   source.Rows // nil if it is cleared as a whole
 	baseOK bool
 	delta  cursor
 
 	begun           bool
-	inBase, inDelta bool // which sides stand at the current row
+	inBase, inDelta bool // the sides at the current row
 	err             error
 }
 
@@ -37,7 +39,7 @@ func (m *merged) Next() bool {
 	return m.settle()
 }
 
-// step moves the sides that stand at the current row.
+// step moves a side if it stands at the current row.
 func (m *merged) step() {
 	if m.inBase {
 		m.baseOK = m.base.Next()
@@ -47,8 +49,7 @@ func (m *merged) step() {
 	}
 }
 
-// SeekGE moves to the first row that is not before key in the direction of the
-// iteration.
+// SeekGE moves to the first row at or after key in the direction of the iteration.
 func (m *merged) SeekGE(key []byte) bool {
 	m.begun = true
 	m.delta.seek(key)
@@ -56,10 +57,11 @@ func (m *merged) SeekGE(key []byte) bool {
 	return m.settle()
 }
 
-// settle finds the next row from where the sides stand.
+// settle finds the next row from the sides' positions.
 func (m *merged) settle() bool {
 	for ; ; m.step() {
 		m.inBase, m.inDelta = false, false
+		// 1. The end of the base may be an error.
 		if m.err == nil && m.base != nil && !m.baseOK {
 			m.err = m.base.Err()
 		}
@@ -69,6 +71,7 @@ func (m *merged) settle() bool {
 		if m.err != nil || !m.baseOK && !m.delta.valid {
 			return false
 		}
+		// 2. Compare both keys. If they are equal, the delta's row counts.
 		order := 0 // of the base's key against the delta's
 		switch {
 		case !m.baseOK:
@@ -81,6 +84,7 @@ func (m *merged) settle() bool {
 				order = -order
 			}
 		}
+		// Both sides may be at the same key, so step must move both then.
 		m.inBase, m.inDelta = order <= 0, order >= 0
 		if m.inDelta {
 			if !m.delta.row().deleted {
@@ -88,6 +92,7 @@ func (m *merged) settle() bool {
 			}
 			continue
 		}
+		// 3. A row of the base may be deleted or in a graph cleared.
 		hidden, err := m.overlay.hides(m.base.Key())
 		if err != nil {
 			m.err = err
@@ -100,8 +105,8 @@ func (m *merged) settle() bool {
 	}
 }
 
-// skipGraph moves the base, which stands at a row of a cleared graph, beyond the
-// graph where its rows are adjacent.
+// skipGraph moves the base beyond a cleared graph if the graph's rows are adjacent. The base
+// must stand at a row of it.
 func (m *merged) skipGraph() {
 	key := m.base.Key()
 	if triple.Order(key[0]) != triple.GSPO {
@@ -140,7 +145,7 @@ func (m *merged) Value() []byte {
 	return m.base.Value()
 }
 
-// Err returns what ended the rows.
+// Err returns the error if one ended the rows.
 func (m *merged) Err() error { return m.err }
 
 // Close frees the base's rows.

@@ -1,3 +1,5 @@
+// Random requests against a model.
+
 package update_test
 
 import (
@@ -5,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/trefoildb/trefoil/sparql/exec/memsource"
+	"github.com/trefoildb/trefoil/sparql/source/memsource"
 	"github.com/trefoildb/trefoil/sparql/update"
 	"github.com/trefoildb/trefoil/triple"
 )
@@ -52,8 +54,8 @@ func (s set) String() string {
 // and graph as they are written, "" for the default graph.
 type pattern [4]string
 
-// solve joins patterns the naive way. views gives the triples that a pattern
-// without a graph, and one with a graph, may match.
+// solve joins patterns the naive way. unnamed are the triples for patterns without a graph,
+// named those for patterns with one.
 func solve(unnamed, named set, where []pattern) []map[string]triple.Term {
 	rows := []map[string]triple.Term{{}}
 	for _, p := range where {
@@ -104,7 +106,7 @@ func termOf(text string) triple.Term {
 	return t
 }
 
-// instances fills templates; what is not a triple is left out.
+// instances fills templates. If a result is no triple, it is left out.
 func instances(templates []pattern, with string, rows []map[string]triple.Term) set {
 	out := set{}
 	for _, p := range templates {
@@ -133,7 +135,7 @@ func instances(templates []pattern, with string, rows []map[string]triple.Term) 
 	return out
 }
 
-// view returns the triples of some graphs, which keep their names or not.
+// view returns the triples of some graphs, with or without their names.
 func view(s set, keep func(g triple.Term) bool, rename bool) set {
 	out := set{}
 	for t := range s {

@@ -1,3 +1,5 @@
+// DELETE and INSERT with WHERE.
+
 package update
 
 import (
@@ -5,14 +7,14 @@ import (
 
 	"github.com/trefoildb/trefoil/sparql/algebra"
 	"github.com/trefoildb/trefoil/sparql/ast"
-	"github.com/trefoildb/trefoil/sparql/exec"
+	"github.com/trefoildb/trefoil/sparql/plan"
 	"github.com/trefoildb/trefoil/triple"
 )
 
 // modify is DELETE and INSERT with WHERE (section 3.1.3).
 type modify struct {
 	body             algebra.Body
-	dataset          exec.Dataset
+	dataset          plan.Dataset
 	deletes, inserts []template
 	labels           int // of blank nodes in inserts
 	computed         bool
@@ -35,12 +37,14 @@ func (r *Request) modify(op *ast.Modify) (func(*run) error, error) {
 	if given && (op.With != "" || len(op.Using) > 0) {
 		return nil, fmt.Errorf("%w: by WITH or USING, and by using-graph-uri or using-named-graph-uri; leave one away", ErrDataset)
 	}
+	// 1. Translate WHERE and the templates.
 	translated := algebra.TranslateModify(op)
 	m := &modify{body: translated.Body.Simplify()}
 	m.computed = computes(m.body.Root)
+	// 2. Choose the dataset of WHERE: the protocol's goes before USING, and USING before WITH.
 	switch {
 	case given:
-		m.dataset = exec.Dataset{Default: query.DefaultGraphs, Named: query.NamedGraphs}
+		m.dataset = plan.Dataset{Default: query.DefaultGraphs, Named: query.NamedGraphs}
 	case len(op.Using) > 0:
 		for _, clause := range op.Using {
 			if clause.Named {
@@ -50,8 +54,10 @@ func (r *Request) modify(op *ast.Modify) (func(*run) error, error) {
 			}
 		}
 	case op.With != "":
-		m.dataset = exec.Dataset{Default: []string{op.With}, AllNamed: true}
+		m.dataset = plan.Dataset{Default: []string{op.With}, AllNamed: true}
 	}
+	// 3. WITH is also the graph of a template if it names none. All templates must share
+	// labels.
 	var with triple.Term
 	if op.With != "" {
 		with = triple.NewIRI(op.With)
@@ -63,8 +69,8 @@ func (r *Request) modify(op *ast.Modify) (func(*run) error, error) {
 	return m.run, nil
 }
 
-// computes reports whether solutions of n may have terms that stand in no row: those
-// are checked, as one that is not RDF's would make a store refuse the request.
+// computes reports whether solutions of n may have terms from no row. These must be checked,
+// because a store would reject the request if one is not RDF's.
 func computes(n algebra.Node) bool {
 	switch n.(type) {
 	case *algebra.Extend, *algebra.Group, *algebra.Service:
@@ -78,14 +84,16 @@ func computes(n algebra.Node) bool {
 	return false
 }
 
-// run carries the operation out. The solutions are those of the state before it:
-// what it writes is not in the source that it reads.
+// run carries the operation out. The solutions are those of the state before it, because its
+// source does not show its own writes.
 func (m *modify) run(r *run) error {
-	solutions, err := exec.Start(r.ctx, r.source(), &m.body, m.dataset, r.opts.Query)
+	solutions, err := plan.Start(r.ctx, r.source(), &m.body, m.dataset, r.opts.Query)
 	if err != nil {
 		return err
 	}
 	defer solutions.Close()
+	// Solutions are read from the state before the operation: the delta hides this operation's
+	// changes from it.
 	f := filler{modify: m, run: r, solution: solutions, labels: make([]bound, m.labels)}
 	for _, slot := range f.slots() {
 		f.vars = append(f.vars, variable{slot: slot})
@@ -94,6 +102,7 @@ func (m *modify) run(r *run) error {
 		if err := f.solve(); err != nil {
 			return err
 		}
+		// Deletions must go before insertions, because a triple in both must stay.
 		for i := range m.deletes {
 			ok, err := f.fill(&m.deletes[i])
 			if ok && err == nil {

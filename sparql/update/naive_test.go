@@ -1,3 +1,5 @@
+// An evaluation of updates by the definitions.
+
 package update_test
 
 import (
@@ -16,7 +18,7 @@ import (
 	"github.com/trefoildb/trefoil/triple"
 )
 
-// step is an operation of the naive model: its text, and what it does.
+// step is an operation of the naive model: its text and its effect.
 type step struct {
 	text string
 	do   func(before set) (set, error)
@@ -193,8 +195,8 @@ func silently(t *rapid.T, verb, rest string, do func(before set) (set, error)) s
 	}}
 }
 
-// TestAgainstNaive: requests of several operations give what the model does, one
-// operation after another on all of the data, and changes are canonical.
+// TestAgainstNaive: requests of several operations must give the same as the model, one
+// operation after another on all of the data. The changes must be canonical.
 func TestAgainstNaive(t *testing.T) {
 	for range 20 {
 		rapid.Check(t, againstNaive)
@@ -235,7 +237,7 @@ func againstNaive(t *rapid.T) {
 	canonical(t, changes)
 }
 
-// canonical tests what [update.Changes] promises.
+// canonical tests the contract of [update.Changes].
 func canonical(t interface {
 	Helper()
 	Fatalf(string, ...any)

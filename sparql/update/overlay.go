@@ -1,3 +1,5 @@
+// A source with a delta over it, as later operations read it.
+
 package update
 
 import (
@@ -8,14 +10,14 @@ import (
 
 	"github.com/tidwall/btree"
 
-	"github.com/trefoildb/trefoil/sparql/exec"
+	"github.com/trefoildb/trefoil/sparql/source"
 	"github.com/trefoildb/trefoil/triple"
 )
 
 // overlay is a source with a delta on top: the base's rows without those of
 // cleared graphs and of deleted triples, and the rows of added ones.
 type overlay struct {
-	base    exec.Source
+	base    source.Source
 	rows    *btree.Map[string, row] // in all orders
 	cleared *clearing
 
@@ -38,7 +40,7 @@ func (o *overlay) hides(key []byte) (bool, error) {
 }
 
 // Scan iterates over a range.
-func (o *overlay) Scan(ctx context.Context, r triple.Range, reverse bool) (exec.Rows, error) {
+func (o *overlay) Scan(ctx context.Context, r triple.Range, reverse bool) (source.Rows, error) {
 	m := &merged{ctx: ctx, overlay: o, reverse: reverse}
 	if !o.cleared.all() {
 		base, err := o.base.Scan(ctx, r, reverse)
@@ -54,6 +56,7 @@ func (o *overlay) Scan(ctx context.Context, r triple.Range, reverse bool) (exec.
 // Lookup calls each for the rows of all ranges.
 func (o *overlay) Lookup(ctx context.Context, ranges []triple.Range, each func(i int, key, value []byte) error) error {
 	l := lookup{delta: cursor{iter: o.rows.Iter()}, ranges: ranges, each: each, at: -1}
+	// 1. Read the base. Rows of the delta are given before the first greater key of the base.
 	if !o.cleared.all() {
 		err := o.base.Lookup(ctx, ranges, func(i int, key, value []byte) error {
 			hidden, err := o.hides(key)
@@ -70,6 +73,7 @@ func (o *overlay) Lookup(ctx context.Context, ranges []triple.Range, each func(i
 			return err
 		}
 	}
+	// 2. Give the delta's rows after the base's last row.
 	for l.at < len(ranges) {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -86,11 +90,10 @@ type lookup struct {
 	delta  cursor
 	ranges []triple.Range
 	each   func(i int, key, value []byte) error
-	at     int // the range that delta is in
+	at     int // the current range of delta
 }
 
-// rest gives what is left of the range that the delta is in and moves to the next
-// one.
+// rest gives the rest of the delta's current range and moves to the next one.
 func (l *lookup) rest() error {
 	for ; l.at >= 0 && l.delta.valid; l.delta.next() {
 		if err := l.give(); err != nil {
@@ -111,8 +114,8 @@ func (l *lookup) give() error {
 	return nil
 }
 
-// before gives what the delta has before a key of range i. written tells that it
-// has the key itself, which comes out then too, where it is not deleted.
+// before gives the delta's rows before a key of range i. written is true if the delta has the
+// key itself. Then before gives this row too, if it is not deleted.
 func (l *lookup) before(i int, key []byte) (written bool, err error) {
 	for l.at < i {
 		if err := l.rest(); err != nil {
@@ -134,6 +137,8 @@ func (l *lookup) before(i int, key []byte) (written bool, err error) {
 
 // Count returns how many rows a range has.
 func (o *overlay) Count(ctx context.Context, r triple.Range) (int64, error) {
+	// 1. If graphs were cleared, the base's own count is of no use, because it includes their
+	// rows.
 	switch {
 	case o.cleared.all():
 		return o.changedRows(r), ctx.Err()
@@ -144,8 +149,8 @@ func (o *overlay) Count(ctx context.Context, r triple.Range) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	// A row that is added is not counted again, and one that is deleted not at all,
-	// where the base has it.
+	// If the base has a row of the delta, subtract it, because an added row must count once and
+	// a deleted one not at all.
 	var points []triple.Range
 	c := cursor{iter: o.rows.Iter(), bounds: r}
 	for c.first(); c.valid; c.next() {
@@ -155,6 +160,7 @@ func (o *overlay) Count(ctx context.Context, r triple.Range) (int64, error) {
 		key := c.key()
 		points = append(points, triple.Range{Lo: key, Hi: append(key[:len(key):len(key)], 0)})
 		if len(points) == lookupRanges {
+			// Keys are looked up many at a time, because each call may be a message.
 			known, err := o.known(ctx, points)
 			if err != nil {
 				return 0, err
@@ -170,7 +176,7 @@ func (o *overlay) Count(ctx context.Context, r triple.Range) (int64, error) {
 // lookupRanges is how many ranges are looked up at once.
 const lookupRanges = 1024
 
-// known returns how many rows the base has in ranges.
+// known returns the number of the base's rows in ranges.
 func (o *overlay) known(ctx context.Context, points []triple.Range) (n int64, err error) {
 	if len(points) == 0 {
 		return 0, nil
@@ -197,9 +203,9 @@ func (o *overlay) countMerged(ctx context.Context, r triple.Range) (n int64, err
 	return n, err
 }
 
-// Estimate returns about how many rows a range has: the base's, of which none is
-// said to be cleared where not all are, and those that the delta has there, added
-// or deleted as they are on the whole.
+// Estimate returns about how many rows a range has: those of the base and of the delta there.
+// If only some of the base's rows are cleared, all count. The delta's rows count as added or
+// deleted in its overall ratio.
 func (o *overlay) Estimate(ctx context.Context, r triple.Range) (rows int64, exact bool, err error) {
 	if o.cleared.all() {
 		return o.changedRows(r), true, ctx.Err()
@@ -209,7 +215,7 @@ func (o *overlay) Estimate(ctx context.Context, r triple.Range) (rows int64, exa
 	return rows, exact, err
 }
 
-// estimate returns about how many rows a range has of which the base has some.
+// estimate returns about how many rows a range has if the base has base there.
 func (o *overlay) estimate(r triple.Range, base int64, exact bool) (int64, bool) {
 	changed := o.changedRows(r)
 	if o.cleared.all() { // nothing is deleted
@@ -223,11 +229,11 @@ func (o *overlay) estimate(r triple.Range, base int64, exact bool) (int64, bool)
 }
 
 // Survey estimates many ranges at once. Samples are the base's.
-func (o *overlay) Survey(ctx context.Context, asked []exec.Question) (found []exec.Finding, err error) {
+func (o *overlay) Survey(ctx context.Context, asked []source.Question) (found []source.Finding, err error) {
 	if o.cleared.all() {
-		found, err = make([]exec.Finding, len(asked)), ctx.Err()
+		found, err = make([]source.Finding, len(asked)), ctx.Err()
 	} else {
-		found, err = exec.Survey(ctx, o.base, asked)
+		found, err = source.Survey(ctx, o.base, asked)
 	}
 	if err != nil {
 		return nil, err
@@ -261,11 +267,11 @@ type cursor struct {
 	valid   bool
 }
 
-// key returns the row's key, which is not to be written to.
+// key returns the row's key. The caller must not write to it.
 func (c *cursor) key() []byte { return bytesOf(c.iter.Key()) }
 func (c *cursor) row() row    { return c.iter.Value() }
 
-// bytesOf returns the bytes of s, which are not to be written to.
+// bytesOf returns the bytes of s. The caller must not write to them.
 func bytesOf(s string) []byte { return unsafe.Slice(unsafe.StringData(s), len(s)) }
 
 // first moves to the first row of the range, in the cursor's direction.
@@ -290,7 +296,7 @@ func (c *cursor) next() {
 	c.check()
 }
 
-// seek moves to the first row in the cursor's direction that is not before key.
+// seek moves to the first row at or after key in the cursor's direction.
 func (c *cursor) seek(key []byte) {
 	switch {
 	case !c.reverse && bytes.Compare(key, c.bounds.Lo) < 0, c.reverse && c.bounds.Hi != nil && bytes.Compare(key, c.bounds.Hi) >= 0:
@@ -308,7 +314,7 @@ func (c *cursor) seek(key []byte) {
 	c.check()
 }
 
-// check ends the cursor where it left the range.
+// check ends the cursor if it left the range.
 func (c *cursor) check() {
 	if !c.valid {
 		return

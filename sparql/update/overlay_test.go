@@ -1,3 +1,5 @@
+// Tests of the overlay.
+
 package update
 
 import (
@@ -10,13 +12,13 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/trefoildb/trefoil/sparql/exec"
-	"github.com/trefoildb/trefoil/sparql/exec/memsource"
+	"github.com/trefoildb/trefoil/sparql/source"
+	"github.com/trefoildb/trefoil/sparql/source/memsource"
 	"github.com/trefoildb/trefoil/triple"
 )
 
-// pool is triples whose keys are neighbours of each other in every order: terms
-// that others begin with, long ones, and the same triple in several graphs.
+// pool returns triples with neighbouring keys in every order: terms with others as prefixes,
+// long ones, and the same triple in several graphs.
 func pool() []triple.Triple {
 	long := strings.Repeat("l", 2000)
 	nodes := []triple.Term{triple.NewIRI("x:a"), triple.NewIRI("x:ab"), triple.NewBlank("b"), triple.NewIRI("x:" + long)}
@@ -36,9 +38,9 @@ func pool() []triple.Triple {
 
 var poolGraphs = []triple.Term{{}, triple.NewIRI("x:g"), triple.NewIRI("x:gh"), triple.NewBlank("g"), triple.NewIRI("x:g" + strings.Repeat("h", 1500))}
 
-// changed draws a base, changes it, and returns the overlay and what it is to
-// equal.
-func changed(t *rapid.T) (exec.Source, *memsource.Source, *delta) {
+// changed draws a base, changes it, and returns the overlay, a source it must equal, and the
+// delta.
+func changed(t *rapid.T) (source.Source, *memsource.Source, *delta) {
 	all := pool()
 	model := map[triple.Triple]bool{}
 	for range rapid.IntRange(0, 60).Draw(t, "base") {
@@ -144,7 +146,7 @@ func overlayEquals(t *rapid.T) {
 		}
 		if n, exact, err := got.Estimate(ctx, r); err != nil || n < 0 || exact && n != wantN {
 			t.Fatalf("Estimate(%q) = %d, %v, %v, want %d", r, n, exact, err, wantN)
-		} else if found, err := exec.Survey(ctx, got, []exec.Question{{Range: r}}); err != nil || found[0].Rows != n || found[0].Exact != exact {
+		} else if found, err := source.Survey(ctx, got, []source.Question{{Range: r}}); err != nil || found[0].Rows != n || found[0].Exact != exact {
 			t.Fatalf("Survey(%q) = %v, %v; Estimate %d, %v", r, found, err, n, exact)
 		}
 	}
@@ -155,7 +157,7 @@ func overlayEquals(t *rapid.T) {
 	slices.SortFunc(ranges, func(a, b triple.Range) int { return bytes.Compare(a.Lo, b.Lo) })
 	for i := range ranges { // they are not to overlap
 		if i+1 < len(ranges) && (ranges[i].Hi == nil || bytes.Compare(ranges[i].Hi, ranges[i+1].Lo) > 0) {
-			ranges[i].Hi = append([]byte{}, ranges[i+1].Lo...) // not nil, which is no bound
+			ranges[i].Hi = append([]byte{}, ranges[i+1].Lo...) // not nil, because nil is no bound
 		}
 	}
 	if a, b := lookUp(t, got, ranges), lookUp(t, want, ranges); !slices.Equal(a, b) {
@@ -163,7 +165,7 @@ func overlayEquals(t *rapid.T) {
 	}
 }
 
-func lookUp(t *rapid.T, src exec.Source, ranges []triple.Range) []string {
+func lookUp(t *rapid.T, src source.Source, ranges []triple.Range) []string {
 	var out []string
 	err := src.Lookup(context.Background(), ranges, func(i int, key, value []byte) error {
 		out = append(out, fmt.Sprintf("%d %s=%s", i, key, value))
@@ -176,7 +178,7 @@ func lookUp(t *rapid.T, src exec.Source, ranges []triple.Range) []string {
 }
 
 // compareScans goes through a range in both directions, with seeks in between.
-func compareScans(t *rapid.T, got, want exec.Source, r triple.Range) {
+func compareScans(t *rapid.T, got, want source.Source, r triple.Range) {
 	for _, reverse := range []bool{false, true} {
 		a, err := got.Scan(context.Background(), r, reverse)
 		if err != nil {
@@ -213,12 +215,12 @@ func compareScans(t *rapid.T, got, want exec.Source, r triple.Range) {
 	}
 }
 
-// TestDeltaAccount: what rows take is given back with them, and there are as many
-// triples as are counted.
+// TestDeltaAccount: the bytes of rows must be given back with them, and the count of triples
+// must be right.
 func TestDeltaAccount(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		_, _, d := changed(t)
-		d.begin(false) // what was lent to the overlay comes back
+		d.begin(false) // the memory lent to the overlay comes back
 		var bytes int64
 		adds, deletes := 0, 0
 		d.rows.Scan(func(key string, r row) bool {
@@ -247,7 +249,7 @@ func TestDeltaAccount(t *testing.T) {
 	})
 }
 
-// TestOverlayStays: what is written after an overlay was made is not in it.
+// TestOverlayStays: an overlay must not have later writes.
 func TestOverlayStays(t *testing.T) {
 	d := newDelta(1 << 30)
 	d.begin(true)

@@ -1,3 +1,5 @@
+// A request: its operations, one after the other.
+
 package update
 
 import (
@@ -8,40 +10,40 @@ import (
 
 	"github.com/trefoildb/trefoil/sparql/ast"
 	"github.com/trefoildb/trefoil/sparql/exec"
+	"github.com/trefoildb/trefoil/sparql/source"
 	"github.com/trefoildb/trefoil/triple"
 )
 
 // Errors of requests; test with [errors.Is].
 var (
-	// ErrMemory: the changes of the request take more than its memory. The message
-	// has the limit and what to do.
+	// ErrMemory: the changes of the request take more than its memory. The message has the
+	// limit and a remedy.
 	ErrMemory = errors.New("the update changes too much at once")
-	// ErrDataset: a request that the protocol gives a dataset has WITH or USING.
+	// ErrDataset: a request has WITH or USING, but the protocol gives it a dataset.
 	ErrDataset = errors.New("a dataset is given twice")
-	// ErrGraphExists: CREATE of a graph that has triples.
+	// ErrGraphExists: CREATE of a graph with triples.
 	ErrGraphExists = errors.New("the graph exists")
 	// ErrNoGraph: ADD, MOVE or COPY from a graph without triples.
 	ErrNoGraph = errors.New("the graph does not exist")
-	// ErrLoad: LOAD, where it is off, or of a document that cannot be loaded.
+	// ErrLoad: LOAD is off, or the document cannot be loaded.
 	ErrLoad = errors.New("the document cannot be loaded")
 )
 
-// DefaultMemory is what the changes of a request may take where [Options.Memory]
-// is 0.
+// DefaultMemory bounds the changes of a request, in bytes, if [Options.Memory] is 0.
 const DefaultMemory = 256 << 20
 
-// Options say how a request is carried out. The zero value is usable.
+// Options are the settings of a request. The zero value is usable.
 type Options struct {
-	// Query is for the patterns of WHERE. Its DefaultGraphs and NamedGraphs are
-	// those of the protocol's using-graph-uri and using-named-graph-uri: WHERE
-	// looks at them, and the request may have no WITH and no USING. Uint64 is
-	// needed to make blank nodes, and Documents for LOAD.
+	// Query is for the patterns of WHERE. Its DefaultGraphs and NamedGraphs are those of the
+	// protocol's using-graph-uri and using-named-graph-uri: WHERE reads them. If they are set,
+	// the request must not have WITH or USING. Uint64 is needed to make blank nodes, and
+	// Documents for LOAD.
 	Query exec.Options
 	// Memory is how many bytes the changes may take; 0 means [DefaultMemory].
 	Memory int64
 }
 
-// Validate returns nil where the options can be used.
+// Validate returns nil if the options can be used.
 func (o Options) Validate() error {
 	if o.Memory < 0 {
 		return fmt.Errorf("the memory of an update is %d bytes", o.Memory)
@@ -49,7 +51,7 @@ func (o Options) Validate() error {
 	return o.Query.Validate()
 }
 
-// Request is an update request that was checked and translated. It may be run any
+// Request is an update request checked and translated. It may be run any
 // number of times, and from several goroutines.
 type Request struct {
 	operations []operation
@@ -77,6 +79,8 @@ func New(u *ast.Update, opts Options) (*Request, error) {
 	for i, op := range u.Operations {
 		next := operation{pos: op.Position()}
 		var err error
+		// Each operation becomes a function over the run. Check now if a check needs no store,
+		// because errors should precede any work.
 		switch op := op.(type) {
 		case *ast.InsertData:
 			next.name = "INSERT DATA"
@@ -111,9 +115,9 @@ func New(u *ast.Update, opts Options) (*Request, error) {
 
 func (op operation) wrap(err error) error { return fmt.Errorf("%s at %s: %w", op.name, op.pos, err) }
 
-// Run carries out the request over a source, which must stay valid as long as
-// Run runs, and returns what it changes.
-func (r *Request) Run(ctx context.Context, src exec.Source) (*Changes, error) {
+// Run carries out the request over a source and returns its changes. The source must stay valid
+// until Run returns.
+func (r *Request) Run(ctx context.Context, src source.Source) (*Changes, error) {
 	run := &run{ctx: ctx, base: src, opts: &r.opts, delta: newDelta(r.opts.Memory)}
 	run.blanks.random = r.opts.Query.Uint64
 	for i, op := range r.operations {
@@ -131,16 +135,16 @@ func (r *Request) Run(ctx context.Context, src exec.Source) (*Changes, error) {
 // run is one execution of a request.
 type run struct {
 	ctx    context.Context
-	base   exec.Source
+	base   source.Source
 	opts   *Options
 	delta  *delta
 	blanks blanks
 }
 
-// source returns the state before the operation that asks.
-func (r *run) source() exec.Source { return r.delta.over(r.base) }
+// source returns the state before the current operation.
+func (r *run) source() source.Source { return r.delta.over(r.base) }
 
-// blanks makes blank nodes that are in no store, whatever stores there are.
+// blanks makes blank nodes unique among all stores.
 type blanks struct {
 	random func() uint64
 	prefix string

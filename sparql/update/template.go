@@ -1,3 +1,5 @@
+// Templates filled with solutions.
+
 package update
 
 import (
@@ -11,8 +13,8 @@ import (
 // template is a triple of a template, by position.
 type template [4]place
 
-// place is what stands in a place of a template: a constant, a variable by its
-// index among those that the templates have, or a blank node by that of its label.
+// place is one position of a template: a constant, a variable by its index among those of the
+// templates, or a blank node by the index of its label.
 type place struct {
 	kind  placeKind
 	index int
@@ -27,7 +29,7 @@ const (
 	ofLabel
 )
 
-// bound is a term in the forms that rows need.
+// bound is a term in the forms of rows.
 type bound struct {
 	kind  triple.Kind
 	key   []byte // in keys
@@ -61,6 +63,7 @@ func (b *bound) fits(position int) bool {
 func templates(from []algebra.TemplateTriple, with triple.Term, labels map[string]int) []template {
 	var out []template
 	for _, t := range from {
+		// If a triple names no graph, it goes to the one of WITH.
 		if t.Graph.Term.IsZero() && !t.Graph.IsVar() {
 			t.Graph.Term = with
 		}
@@ -68,6 +71,7 @@ func templates(from []algebra.TemplateTriple, with triple.Term, labels map[strin
 		ok := true
 		for position, v := range [4]algebra.VarOrTerm{t.Subject, t.Predicate, t.Object, t.Graph} {
 			p := &made[position]
+			// Blank nodes of a template stand for new ones, and cannot be predicates.
 			switch {
 			case v.IsVar():
 				*p = place{kind: ofVariable, index: v.Slot}
@@ -84,7 +88,7 @@ func templates(from []algebra.TemplateTriple, with triple.Term, labels map[strin
 				ok = ok && p.bound.fits(position) && (v.Term.IsZero() || v.Term.Check() == nil)
 			}
 		}
-		if ok { // what is ill-placed as it is written never makes a triple
+		if ok { // an ill-placed constant never makes a triple
 			out = append(out, made)
 		}
 	}
@@ -102,8 +106,8 @@ type filler struct {
 	quad     quad
 }
 
-// variable is the term of a variable in the current solution; the zero bound
-// where it has none that RDF knows.
+// variable is the term of a variable in the current solution; the zero bound if it has none of
+// RDF.
 type variable struct {
 	bound
 	slot    int
@@ -135,6 +139,7 @@ func (f *filler) solve() error {
 	for i := range f.vars {
 		v := &f.vars[i]
 		binding := f.solution.Binding(v.slot)
+		// Neighbours often share bindings, so a binding is decoded only if it is new.
 		if binding == v.binding {
 			continue
 		}
@@ -143,6 +148,7 @@ func (f *filler) solve() error {
 		if binding == "" {
 			continue
 		}
+		// If a term may be computed or is long, it must be checked and made anew.
 		if f.modify.computed || len(binding) > maybeLong {
 			t, err := triple.DecodeTerm([]byte(binding))
 			if err != nil {
@@ -153,6 +159,7 @@ func (f *filler) solve() error {
 			}
 			continue
 		}
+		// All others came from the store as they are.
 		v.key = []byte(binding)
 		switch tag := binding[0]; {
 		case tag == triple.BlankTag:
@@ -166,12 +173,13 @@ func (f *filler) solve() error {
 	return nil
 }
 
-// maybeLong is the size up to which a whole encoded term is its own form in keys.
+// maybeLong is a size in bytes. If a whole encoded term is at most as long, it is its own form
+// in keys.
 const maybeLong = 1024
 
 var iriTag = boundOf(triple.NewIRI("x:")).key[0]
 
-// fill fills a template into f.quad. It is false where a variable is unbound or a
+// fill fills a template into f.quad. It is false if a variable is unbound or a
 // term is out of its place (section 3.1.3): such a triple is left out.
 func (f *filler) fill(t *template) (bool, error) {
 	var whole [4][]byte
@@ -179,6 +187,7 @@ func (f *filler) fill(t *template) (bool, error) {
 	for position := range t {
 		p := &t[position]
 		b := &p.bound
+		// 1. Each position has a term of the template, of the solution, or a new blank node.
 		switch p.kind {
 		case ofVariable:
 			b = &f.vars[f.bySlot[p.index]].bound
@@ -200,6 +209,7 @@ func (f *filler) fill(t *template) (bool, error) {
 			whole[position], long = b.whole, true
 		}
 	}
+	// 2. Long terms stand in the value, whole.
 	f.quad.value = plainValue
 	if long {
 		value := triple.Value{Long: whole}

@@ -1,3 +1,5 @@
+// Tests of requests and their changes.
+
 package update_test
 
 import (
@@ -12,12 +14,12 @@ import (
 
 	"github.com/trefoildb/trefoil/sparql"
 	"github.com/trefoildb/trefoil/sparql/exec"
-	"github.com/trefoildb/trefoil/sparql/exec/memsource"
+	"github.com/trefoildb/trefoil/sparql/source/memsource"
 	"github.com/trefoildb/trefoil/sparql/update"
 	"github.com/trefoildb/trefoil/triple"
 )
 
-// quads reads N-Quads in which <a> stands for <x:a>; statements end with " .".
+// quads reads N-Quads with <a> for <x:a>; statements end with " .".
 func quads(t testing.TB, text string) set {
 	t.Helper()
 	text = strings.ReplaceAll(text, "<", "<x:")
@@ -38,7 +40,7 @@ func counter() func() uint64 {
 	return func() uint64 { n++; return n }
 }
 
-// run carries a request out, in which <a> stands for <x:a>.
+// run carries a request out. <a> stands for <x:a> in it.
 func run(t testing.TB, before set, text string, opts sparql.Options) (*update.Changes, error) {
 	t.Helper()
 	if opts.Uint64 == nil {
@@ -82,7 +84,7 @@ func TestOperations(t *testing.T) {
 			given + `<n> <p> <a> . <n> <p> <b> .`},
 		{`INSERT { <n> ?p ?x } WHERE { ?s ?p ?x } ; INSERT { <m> ?p ?x } WHERE { <n> ?p ?x }`,
 			given + `<n> <p> <b> . <n> <q> "1" . <m> <p> <b> . <m> <q> "1" .`},
-		// What is read is the state before: new triples make no more solutions.
+		// Solutions come from the state before, so new triples must make no more of them.
 		{`INSERT { ?x <p> ?s } WHERE { ?s <p> ?x }`, given + `<b> <p> <a> .`},
 		{`CLEAR DEFAULT`, `<b> <p> <c> <g> . <c> <q> "2" <g> . <b> <p> <c> <h> .`},
 		{`CLEAR NAMED`, `<a> <p> <b> . <a> <q> "1" .`},
@@ -152,8 +154,7 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// TestProtocolDataset: using-graph-uri is what WHERE looks at; templates are as
-// ever.
+// TestProtocolDataset: using-graph-uri is the dataset of WHERE; templates must not change.
 func TestProtocolDataset(t *testing.T) {
 	opts := sparql.Options{Options: exec.Options{DefaultGraphs: []string{"x:g"}, NamedGraphs: []string{"x:h"}}}
 	before := quads(t, given)
@@ -292,8 +293,8 @@ func TestLongTerms(t *testing.T) {
 	}
 }
 
-// DELETE WHERE deletes what its pattern finds, in whatever case a language tag was
-// written; templates and data name terms as they are written.
+// DELETE WHERE must delete the matches of its pattern even if a language tag has another case.
+// Templates and data name terms as written.
 func TestTagsInAnyCase(t *testing.T) {
 	const given = `<a> <p> "x"@en . <b> <p> "x"@EN . <c> <p> "x"@de . <a> <q> "x"@En . <a> <p> "x"@eN <g> .`
 	before := quads(t, given)

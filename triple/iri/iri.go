@@ -1,7 +1,6 @@
-// Package iri resolves relative IRI references against a base by the algorithm
-// of RFC 3986, section 5.2, applied to IRIs as RFC 3987 asks: characters above
-// ASCII are ordinary ones. Nothing is normalised beyond that algorithm: no case
-// folding, no percent-encoding, no default ports.
+// Package iri resolves relative IRI references against a base by the algorithm of RFC 3986, section
+// 5.2. It applies it to IRIs as RFC 3987 requires: characters above ASCII are ordinary ones. It
+// normalises nothing beyond that algorithm: no case folding, no percent-encoding, no default ports.
 package iri
 
 import (
@@ -12,8 +11,8 @@ import (
 	"github.com/trefoildb/trefoil/triple"
 )
 
-// Resolve returns the IRI that a reference means at an absolute base. To resolve
-// many at one base use [NewBase].
+// Resolve returns the IRI of a reference at an absolute base. If there are many references at one
+// base, [NewBase] is faster.
 func Resolve(base, ref string) (string, error) {
 	b, err := NewBase(base)
 	if err != nil {
@@ -22,19 +21,19 @@ func Resolve(base, ref string) (string, error) {
 	return b.Resolve(ref), nil
 }
 
-// Base is a base IRI, split once into its parts. The zero Base is no base.
+// Base is a base IRI, split into its parts. The zero Base is no base.
 type Base struct {
 	iri    string
-	prefix string // scheme, ':' and, where there is one, "//" and the authority
+	prefix string // scheme, ':' and, if there is one, "//" and the authority
 	scheme string // scheme with its ':'
 	path   string
-	query  string // with its '?'; "" where there is none
-	// authority reports whether prefix has an authority (it may be empty, as in file:///).
+	query  string // with its '?'; "" if there is none
+	// authority is true if prefix has an authority (it may be empty, as in file:///).
 	authority bool
 }
 
-// NewBase returns the base with the given absolute IRI. A fragment is no part of
-// a base and is dropped. An error is that of [triple.CheckIRI].
+// NewBase returns the base with the given absolute IRI. It drops a fragment, because a base has
+// none. It returns the error of [triple.CheckIRI] if the IRI is malformed.
 func NewBase(iri string) (Base, error) {
 	if err := triple.CheckIRI(iri); err != nil {
 		return Base{}, fmt.Errorf("base: %w", err)
@@ -52,10 +51,9 @@ func (b Base) IsZero() bool { return b.scheme == "" }
 // String returns the base IRI, without a fragment; "" for the zero Base.
 func (b Base) String() string { return b.iri }
 
-// Resolve returns the IRI that ref means at base b. A reference that has a
-// scheme is absolute already and comes back unchanged, dot segments and all:
-// resolution is for relative references. The zero Base resolves nothing: ref
-// comes back as it is. Time and memory are linear in both.
+// Resolve returns the IRI of ref at base b. If ref has a scheme, it is absolute and returned
+// unchanged, even with dot segments. If b is zero, ref is returned unchanged too. Time and memory
+// are linear in both.
 func (b Base) Resolve(ref string) string {
 	if b.IsZero() || HasScheme(ref) {
 		return ref
@@ -77,7 +75,7 @@ func (b Base) Resolve(ref string) string {
 	return b.prefix + removeDots(b.merge(r.path)) + r.query + r.fragment
 }
 
-// merge puts a relative path behind the base's last slash (section 5.2.3).
+// merge puts a relative path after the base's last slash (section 5.2.3).
 func (b Base) merge(path string) string {
 	if b.authority && b.path == "" {
 		return "/" + path
@@ -85,11 +83,11 @@ func (b Base) merge(path string) string {
 	return b.path[:strings.LastIndexByte(b.path, '/')+1] + path
 }
 
-// HasScheme reports whether ref starts with a scheme and a colon, that is, whether
-// it is an absolute IRI and not a relative reference.
+// HasScheme reports whether ref starts with a scheme and a colon: it is then an absolute IRI and
+// not a relative reference.
 func HasScheme(ref string) bool { return schemeLen(ref) > 0 }
 
-// schemeLen returns the length of the scheme with its colon, 0 without one.
+// schemeLen returns the length of the scheme with its colon, or 0 if there is none.
 func schemeLen(ref string) int {
 	for i := 0; i < len(ref); i++ {
 		c := ref[i]
@@ -105,8 +103,8 @@ func schemeLen(ref string) int {
 	return 0
 }
 
-// parts are the components of an IRI reference, each with its delimiters, so
-// that scheme + authority + path + query + fragment is the reference.
+// parts are the components of an IRI reference, each with its delimiters: scheme + authority + path
+// + query + fragment is the reference.
 type parts struct {
 	scheme, authority, path, query, fragment string
 	hasAuthority                             bool
@@ -135,11 +133,12 @@ func split(ref string) parts {
 	return p
 }
 
-// removeDots takes "." and ".." segments out of a path (section 5.2.4).
+// removeDots removes "." and ".." segments from a path (section 5.2.4).
 func removeDots(path string) string {
 	if !strings.Contains(path, "/.") && !strings.HasPrefix(path, ".") {
 		return path
 	}
+	// The cases are the steps of the algorithm; in is its input buffer and must shrink in each.
 	out := make([]byte, 0, len(path))
 	for in := path; in != ""; {
 		switch {
@@ -160,6 +159,7 @@ func removeDots(path string) string {
 		case in == "." || in == "..":
 			in = ""
 		default:
+			// A plain segment moves to the output, with its leading slash if it has one.
 			end := strings.IndexByte(in[1:], '/') + 1
 			if end == 0 {
 				end = len(in)
@@ -171,7 +171,7 @@ func removeDots(path string) string {
 	return string(out)
 }
 
-// dropSegment takes the last segment and its slash off a path.
+// dropSegment removes the last segment and its slash from a path.
 func dropSegment(path []byte) []byte {
 	return path[:max(bytes.LastIndexByte(path, '/'), 0)]
 }

@@ -1,3 +1,5 @@
+// Tests of resolution of IRIs.
+
 package iri
 
 import (
@@ -7,7 +9,7 @@ import (
 	"github.com/trefoildb/trefoil/triple"
 )
 
-// TestRFC3986Examples walks through sections 5.4.1 and 5.4.2.
+// TestRFC3986Examples has the examples of sections 5.4.1 and 5.4.2.
 func TestRFC3986Examples(t *testing.T) {
 	base, err := NewBase("http://a/b/c/d;p?q")
 	if err != nil {
@@ -98,8 +100,8 @@ func TestOtherBases(t *testing.T) {
 	}
 }
 
-// FuzzResolve: what is resolved against a base is absolute, and has no dot
-// segments where the reference's path was resolved.
+// FuzzResolve: a reference resolved against a base must be absolute. If its path was resolved, it
+// must have no dot segments.
 func FuzzResolve(f *testing.F) {
 	f.Add("http://a/b/c/d;p?q", "../../../g")
 	f.Add("file:///a", "//x/../y?z#w")

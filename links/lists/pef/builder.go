@@ -1,4 +1,4 @@
-// The writing half.
+// Writer of sequences.
 
 package pef
 
@@ -7,9 +7,9 @@ import (
 	"math/bits"
 )
 
-// Append appends the sequence of values, which never decrease, to dst and returns it.
-// It panics where they decrease.
+// Append appends the sequence of values to dst and returns it. It panics if the values decrease.
 func Append(dst []byte, values []uint64) []byte {
+	// 1. Write the header and room for the directory.
 	dst = binary.LittleEndian.AppendUint64(dst, uint64(len(values)))
 	if len(values) == 0 {
 		return binary.LittleEndian.AppendUint64(dst, 0)
@@ -19,6 +19,7 @@ func Append(dst []byte, values []uint64) []byte {
 	directory := len(dst)
 	dst = append(dst, make([]byte, entryBytes*((len(values)-1)/(partLen*entryParts)+1))...)
 	parts := len(dst)
+	// 2. Write the parts. All bases have the length of the last one, because it is the greatest.
 	baseBytes := (bits.Len64(values[(len(values)-1)&^(partLen-1)]) + 7) / 8
 	last := uint64(0)
 	for k := 0; k*partLen < len(values); k++ {
@@ -37,6 +38,7 @@ func Append(dst []byte, values []uint64) []byte {
 		entry[8+k%entryParts] = byte(width)
 		dst = appendPart(dst, part, width, baseBytes)
 	}
+	// 3. Pad the parts. More zeros follow, because a low part is read as 8 bytes.
 	for (len(dst)-parts)%8 != 0 {
 		dst = append(dst, 0)
 	}
@@ -44,7 +46,7 @@ func Append(dst []byte, values []uint64) []byte {
 	return append(dst, make([]byte, paddingBytes)...)
 }
 
-// bestWidth returns the least width with which the bitmap has room for all values.
+// bestWidth returns the least width with room for all values in the bitmap.
 func bestWidth(part []uint64) uint {
 	span := part[len(part)-1] - part[0]
 	width := uint(max(0, bits.Len64(span)-partShift-1))
@@ -58,6 +60,7 @@ func bestWidth(part []uint64) uint {
 }
 
 func appendPart(dst []byte, part []uint64, width uint, baseBytes int) []byte {
+	// 1. Write the base and the bitmap of the upper parts.
 	base := part[0]
 	bitmap := uint64(0)
 	for i, v := range part {
@@ -65,9 +68,10 @@ func appendPart(dst []byte, part []uint64, width uint, baseBytes int) []byte {
 	}
 	dst = binary.LittleEndian.AppendUint64(dst, base)[:len(dst)+baseBytes]
 	dst = binary.LittleEndian.AppendUint64(dst, bitmap)
+	// 2. Write the low parts, 64 bits at a time. A value may cross two words.
 	low := len(dst)
 	dst = append(dst, make([]byte, lowUnit*int(width))...)
-	acc, have := uint64(0), uint(0) // bits that are not written
+	acc, have := uint64(0), uint(0) // bits not yet written
 	for _, v := range part {
 		v = (v - base) & lowMask(width)
 		acc |= v << have

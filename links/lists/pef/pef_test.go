@@ -1,5 +1,4 @@
-// Sequences of every kind against the plain slices that they were made from, their
-// golden bytes, and damaged bytes.
+// Tests of sequences of every kind against plain slices, of golden bytes, and of damaged bytes.
 
 package pef
 
@@ -22,7 +21,7 @@ import (
 
 var rewrite = flag.Bool("rewrite", false, "rewrite the golden files in testdata")
 
-// random returns a generator whose seed is logged; TREFOIL_SEED repeats one.
+// random returns a generator and logs its seed. If TREFOIL_SEED is set, it is the seed.
 func random(t testing.TB) *rand.Rand {
 	t.Helper()
 	seed := uint64(time.Now().UnixNano())
@@ -46,7 +45,7 @@ func ramp(from, step uint64, n int) []uint64 {
 	return out
 }
 
-// shapes are the sequences that every test goes through.
+// shapes returns the sequences of every test.
 func shapes(rng *rand.Rand) map[string][]uint64 {
 	m := map[string][]uint64{
 		"empty":             {},
@@ -174,7 +173,7 @@ func checkSearch(t *testing.T, s Sequence, values []uint64, rng *rand.Rand) {
 	}
 }
 
-// Values of several sequences, read together.
+// TestEach reads values of several sequences together.
 func TestEach(t *testing.T) {
 	rng := random(t)
 	var all [][]uint64
@@ -206,7 +205,7 @@ func TestEach(t *testing.T) {
 	}
 }
 
-// The size that the package comment speaks of: 32 values take a base and a word.
+// TestSize checks the size in the package comment: 32 values take a base and a word.
 func TestSize(t *testing.T) {
 	rng := random(t)
 	for _, width := range []int{1, 4, 5, 8, 13, 20, 30} {
@@ -281,8 +280,8 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// exercise calls everything that a sequence offers and checks what Open has promised
-// of it: values that never decrease.
+// exercise calls every method of a sequence and checks the contract of Open: values must not
+// decrease.
 func exercise(t *testing.T, s Sequence) {
 	t.Helper()
 	last := uint64(0)
@@ -339,7 +338,7 @@ func TestDamage(t *testing.T) {
 	}
 }
 
-// Bytes that break one rule each.
+// Each case breaks one rule of the format.
 func TestOpenRefuses(t *testing.T) {
 	put := func(b []byte, at int, v byte) []byte {
 		b = slices.Clone(b)
@@ -379,7 +378,7 @@ func TestOpenRefuses(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	over := put(wide, 41+15, 255) // a base of 1 and a distance that is too great
+	over := put(wide, 41+15, 255) // a base of 1 and too large a distance
 	binary.LittleEndian.PutUint64(over[49:], math.MaxUint64)
 	if _, _, err := Open(over); !errors.Is(err, ErrCorrupt) {
 		t.Errorf("a value past 2^64-1: %v", err)
@@ -389,8 +388,8 @@ func TestOpenRefuses(t *testing.T) {
 	}
 }
 
-// Bytes that change after Open, as when memory fails, may give wrong values, but no
-// read leaves them.
+// If bytes change after Open, for example because memory fails, values may be wrong, but no read
+// may leave the bytes.
 func TestBytesChangedSinceOpen(t *testing.T) {
 	for name, change := range map[string]func(b []byte){
 		"part behind the end":  func(b []byte) { b[16+2] = 1 },
@@ -445,7 +444,7 @@ func FuzzOpen(f *testing.F) {
 	})
 }
 
-// Times of an access, in the cache and out of it.
+// Benchmark of one access, inside and outside of the cache.
 func BenchmarkAt(b *testing.B) {
 	for _, n := range []int{20_000, 10_000_000} {
 		rng := rand.New(rand.NewPCG(1, 0))

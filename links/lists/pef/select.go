@@ -1,4 +1,4 @@
-// The place of the i-th one of a word.
+// Selection of the i-th one bit of a word.
 
 package pef
 
@@ -9,7 +9,7 @@ const (
 	msbsStep8 = 0x8080808080808080
 )
 
-// selectInByte[i][x] is the place of one number i of the byte x.
+// selectInByte[i][x] is the position of one bit number i of the byte x.
 var selectInByte = func() (t [8][256]uint8) {
 	for x := range 256 {
 		for i, rest := 0, x; rest != 0; i, rest = i+1, rest&(rest-1) {
@@ -19,8 +19,8 @@ var selectInByte = func() (t [8][256]uint8) {
 	return t
 }()
 
-// selectInWord returns the place of one number i of w, which has more than i ones.
-// (S. Vigna, "Broadword implementation of rank/select queries", 2008.)
+// selectInWord returns the position of one bit number i of w. w must have more than i ones. (S.
+// Vigna, "Broadword implementation of rank/select queries", 2008.)
 func selectInWord(w uint64, i uint) uint {
 	s := w - w>>1&0x5555555555555555
 	s = s&0x3333333333333333 + s>>2&0x3333333333333333

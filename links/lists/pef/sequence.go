@@ -1,4 +1,4 @@
-// The reading half: a sequence over bytes that Open has verified.
+// Reader: a sequence over verified bytes.
 
 package pef
 
@@ -11,13 +11,13 @@ import (
 	"unsafe"
 )
 
-// ErrCorrupt is wrapped by every error of Open: the bytes are no sequence.
+// ErrCorrupt is wrapped by every error of Open, if the bytes are no valid sequence.
 var ErrCorrupt = errors.New("pef: damaged sequence")
 
 const (
 	partShift = 5
-	partLen   = 1 << partShift // values of a part
-	// An entry of the directory is of eight parts.
+	partLen   = 1 << partShift // values in a part
+	// An entry of the directory covers eight parts.
 	entryShift = 3
 	entryParts = 1 << entryShift
 
@@ -29,29 +29,29 @@ const (
 	sizeShift = 56
 	sizeMask  = 1<<sizeShift - 1
 
-	// lowUnit is how many bytes the low parts of one bit take in a part.
+	// lowUnit is the length in bytes of the low parts of a part if each has one bit.
 	lowUnit = partLen / 8
 
-	// maxShiftedWidth is the widest low part that one 8-byte read at any bit holds; a
-	// wider one is kept as a whole value of 64 bits.
+	// maxShiftedWidth is the widest low part that one 8-byte read holds at any bit offset. If a
+	// part needs more, it keeps whole values of 64 bits.
 	maxShiftedWidth = 57
 	wholeWidth      = 64
 )
 
-// Sequence is a sequence of values that never decrease. The zero value is the empty
-// sequence. A copy reads the same bytes.
+// Sequence is a sequence of non-decreasing values. The zero value is the empty sequence. A copy
+// reads the same bytes. It is safe for concurrent use.
 type Sequence struct {
 	n        int
-	b        []byte // from the header on, the padding included
-	parts    uint   // place of the parts in b
+	b        []byte // from the header to the padding, inclusive
+	parts    uint   // offset of the parts in b
 	head     uint   // bytes of a part before its low parts
-	baseMask uint64 // of the bytes of a base
+	baseMask uint64 // mask of the bytes of a base
 }
 
 // Len returns the number of values.
 func (s *Sequence) Len() int { return s.n }
 
-// Last returns the last value, the greatest one; 0 where there is none.
+// Last returns the last and greatest value, or 0 if the sequence is empty.
 func (s *Sequence) Last() uint64 {
 	if s.n == 0 {
 		return 0
@@ -59,7 +59,7 @@ func (s *Sequence) Last() uint64 {
 	return s.At(s.n - 1)
 }
 
-// At returns value i, counted from 0.
+// At returns value i, counted from 0. It panics if i is not below Len.
 func (s *Sequence) At(i int) uint64 {
 	if uint(i) >= uint(s.n) {
 		panicIndex(i, s.n)
@@ -72,14 +72,14 @@ func panicIndex(i, n int) {
 	panic(fmt.Sprintf("pef: index %d of a sequence of %d", i, n))
 }
 
-// part returns where part k, which is there, begins in b, and the width of its low parts.
+// part returns the offset of part k in b, and the width of its low parts. The part must exist.
 func (s *Sequence) part(k uint) (at, width uint) {
-	// The entries are before the parts, and each is for eight of them.
+	// Entries precede the parts; each covers eight of them.
 	e := headerBytes + k>>entryShift*entryBytes
 	return s.partOf(s.read(e), s.read(e+8), k%entryParts)
 }
 
-// partOf is part for number in of the parts of an entry.
+// partOf is part for the part with number in of an entry.
 func (s *Sequence) partOf(offset, widths uint64, in uint) (at, width uint) {
 	shift := in * 8 & 63
 	return s.parts + uint(offset) + in*s.head + lowUnit*uint(sumBytes(widths&(1<<shift-1))), uint(widths>>shift) & 0xff
@@ -91,27 +91,27 @@ func sumBytes(x uint64) uint64 {
 	return (x&even + x>>8&even) * 0x0001000100010001 >> 48
 }
 
-// holds reports whether a part of such a width at such a place, with the 8 bytes behind
-// it that a read of its last low part may need, is within b: so it is in what Open
-// took. Then all its reads are within b, which are made without asking again.
+// holds reports whether a part with this offset and width, and 8 more bytes, are within b. A read
+// of the last low part may need these bytes. If Open accepted the part, they are. Reads within
+// such a part need no further check.
 func (s *Sequence) holds(at, width uint) bool {
 	end := at + s.head + lowUnit*width + paddingBytes
 	return at <= end && end <= uint(len(s.b)) && width <= wholeWidth
 }
 
-// read reads 8 bytes at a place of b where they are.
+// read reads 8 bytes at offset at of b. They must exist.
 func (s *Sequence) read(at uint) uint64 {
 	return binary.LittleEndian.Uint64((*[8]byte)(unsafe.Add(unsafe.Pointer(unsafe.SliceData(s.b)), at))[:])
 }
 
-// value returns value i, below 32, of the part that begins at a place of b.
+// value returns value i, below 32, of the part at offset at of b.
 func (s *Sequence) value(at, width, i uint) uint64 {
 	if !s.holds(at, width) {
 		panicPart(at)
 	}
 	low := i * width
 	upper := uint64(selectInWord(s.read(at+s.head-bitmapBytes), i) - i)
-	// Where the width is 64 no value has an upper part.
+	// If the width is 64, values have no upper part.
 	return s.read(at)&s.baseMask +
 		(upper<<(width&63) | s.read(at+s.head+low>>3)>>(low&7)&lowMask(width))
 }
@@ -120,10 +120,10 @@ func panicPart(at uint) {
 	panic(fmt.Sprintf("pef: the part at byte %d has changed since Open", at))
 }
 
-// lowMask has the lowest width bits set.
+// lowMask returns a mask of the lowest width bits.
 func lowMask(width uint) uint64 { return 1<<width - 1 }
 
-// Search returns the first i with At(i) >= x, and Len() where there is none.
+// Search returns the first i with At(i) >= x, or Len() if there is none.
 func (s *Sequence) Search(x uint64) int {
 	// Invariant: parts below lo begin below x, parts from hi on do not.
 	lo, hi := 0, (s.n+partLen-1)>>partShift
@@ -138,7 +138,7 @@ func (s *Sequence) Search(x uint64) int {
 	if lo == 0 {
 		return 0
 	}
-	// And of the part before, values below lo are below x.
+	// Search the part before, because its later values may be x or more.
 	lo, hi = (lo-1)<<partShift+1, min(lo<<partShift, s.n)
 	for lo < hi {
 		mid := int(uint(lo+hi) >> 1)
@@ -151,7 +151,7 @@ func (s *Sequence) Search(x uint64) int {
 	return lo
 }
 
-// All yields all values, each with its index.
+// All yields all values with their indexes.
 func (s *Sequence) All() iter.Seq2[int, uint64] {
 	return func(yield func(int, uint64) bool) {
 		for first := 0; first < s.n; first += partLen {
@@ -165,10 +165,11 @@ func (s *Sequence) All() iter.Seq2[int, uint64] {
 	}
 }
 
-// Open returns the sequence at the front of b and the number of bytes that it takes.
-// The sequence reads b, which must not change. Any bytes may be given; an error wraps
-// ErrCorrupt. Open reads all of the sequence once.
+// Open returns the sequence at the start of b, and its length in bytes. The sequence reads b,
+// which must not change. Any bytes may be given, because Open reads and verifies the whole
+// sequence once. An error wraps ErrCorrupt.
 func Open(b []byte) (Sequence, int, error) {
+	// 1. Check the header. The sums must not overflow, so counts are checked before.
 	if len(b) < headerBytes {
 		return Sequence{}, 0, fmt.Errorf("%w: %d bytes, no header", ErrCorrupt, len(b))
 	}
@@ -179,11 +180,12 @@ func Open(b []byte) (Sequence, int, error) {
 	baseBytes := int(size >> sizeShift)
 	size &= sizeMask
 	room := uint64(len(b) - headerBytes)
-	// A part has a bitmap at least, and a directory's entry is for eight of them.
+	// Each part has at least a bitmap, and each directory entry covers eight parts.
 	if baseBytes > 8 || n == 0 || size%8 != 0 || size > room || (n-1)/partLen >= size/bitmapBytes ||
 		entryBytes*((n-1)/(partLen*entryParts)+1)+paddingBytes > room-size {
 		return Sequence{}, 0, fmt.Errorf("%w: %d values in %d bytes, with bases of %d, do not fit %d bytes", ErrCorrupt, n, size, baseBytes, len(b))
 	}
+	// 2. Verify the parts, because reads do not.
 	s := Sequence{n: int(n), head: uint(baseBytes) + bitmapBytes, baseMask: lowMask(uint(8 * baseBytes))}
 	s.parts = headerBytes + entryBytes*uint((n-1)/(partLen*entryParts)+1)
 	end := s.parts + uint(size) + paddingBytes
@@ -194,9 +196,11 @@ func Open(b []byte) (Sequence, int, error) {
 	return s, int(end), nil
 }
 
-// check verifies every part: its place, its bitmap, and that no value is below the
-// one before it or past 2^64-1.
+// check verifies every part: its offset, its bitmap, and its values. No value may be below the
+// one before it or above 2^64-1.
 func (s *Sequence) check() error {
+	// 1. Check each part. Each must begin at the end of the one before; unused widths of the
+	// last entry must be 0.
 	next, last := s.parts, uint64(0)
 	limit := uint(len(s.b)) - paddingBytes
 	count := (s.n-1)>>partShift + 1
@@ -217,6 +221,7 @@ func (s *Sequence) check() error {
 			return fmt.Errorf("%w: part %d does not hold its values in order", ErrCorrupt, k)
 		}
 	}
+	// 2. Only zeros may follow, and less than 8 before the padding.
 	if limit-next >= 8 {
 		return fmt.Errorf("%w: %d bytes behind the last part", ErrCorrupt, limit-next)
 	}
@@ -228,8 +233,8 @@ func (s *Sequence) check() error {
 	return nil
 }
 
-// checkPart returns the last value of a part of m values, and whether all are there,
-// begin with the base, and are not below last, nor one below another.
+// checkPart returns the last value of a part of m values. ok is false if a value is missing or
+// below the one before it, or if the first value is not the base.
 func (s *Sequence) checkPart(at, width uint, m int, last uint64) (_ uint64, ok bool) {
 	base, bitmap := s.read(at)&s.baseMask, s.read(at+s.head-bitmapBytes)
 	upper := uint(bits.Len64(bitmap) - m) // of the last value

@@ -1,17 +1,17 @@
-// Values read in steps, many at once.
+// Reads of many values in steps.
 
 package pef
 
-// Place says where a value of one sequence is, for who reads many values in steps: the
-// places of all, then a touch of all, then the values of all. Each step reads memory that
-// is known after the one before it. In a large sequence these are cache misses, which the
-// processor waits for together, and not for one value's after another's. It has more of
-// them under way the fewer instructions lie between two: so a step is a loop of its own.
-type Place uint64 // where the part begins in b << 8 | width of its low parts
+// Place locates a value of a sequence, to read many values in steps: find the places of all,
+// touch all, then read all values. The memory of a step is known after the step before. In a
+// large sequence these reads are cache misses, and in steps the processor waits for many of them
+// at once. The fewer instructions lie between two reads, the more overlap. So each step is a
+// loop of its own.
+type Place uint64 // offset of the part in b << 8 | width of its low parts
 
 func (p Place) parts() (at, width uint) { return uint(p >> 8), uint(p & 0xff) }
 
-// Find returns the place of value i.
+// Find returns the place of value i. It panics if i is not below Len.
 func (s *Sequence) Find(i uint32) Place {
 	if uint64(i) >= uint64(s.n) {
 		panicIndex(int(i), s.n)
@@ -20,8 +20,8 @@ func (s *Sequence) Find(i uint32) Place {
 	return Place(at<<8 | width)
 }
 
-// Touch reads what Value will read of value i, which is at p. What it returns is of no
-// use but that the processor must read for it; its lowest bit is 1.
+// Touch reads the memory that Value will read for value i at p. The result is meaningless, but
+// its lowest bit is 1. It must be used, because the compiler could drop the reads otherwise.
 func (s *Sequence) Touch(p Place, i uint32) uint64 {
 	at, width := p.parts()
 	if !s.holds(at, width) {
@@ -31,14 +31,14 @@ func (s *Sequence) Touch(p Place, i uint32) uint64 {
 	return s.read(at+s.head-bitmapBytes) | s.read(at+s.head+uint(i)%partLen*width>>3)
 }
 
-// Value returns value i, which is at p.
+// Value returns value i, which must be at p.
 func (s *Sequence) Value(p Place, i uint32) uint64 {
 	at, width := p.parts()
 	return s.value(at, width, uint(i)%partLen)
 }
 
 // FindEach sets places[k] to the [Place] of value of[k] of the sequence from[owners[k]], for
-// all of them; places and owners are as long.
+// every k. places and owners must be at least as long as of.
 func FindEach[T ~uint64](from []*Sequence, places []T, owners []uint8, of []uint32) {
 	places, owners = places[:len(of)], owners[:len(of)]
 	for k, i := range of {
@@ -51,8 +51,7 @@ func FindEach[T ~uint64](from []*Sequence, places []T, owners []uint8, of []uint
 	}
 }
 
-// TouchEach is Touch of the values of[k] of the sequences from[owners[k]], which are at
-// places[k].
+// TouchEach is Touch of the values of[k] of the sequences from[owners[k]] at places[k].
 func TouchEach[T ~uint64](from []*Sequence, places []T, owners []uint8, of []uint32) (touched uint64) {
 	places, owners = places[:len(of)], owners[:len(of)]
 	for k, i := range of {
@@ -66,15 +65,15 @@ func TouchEach[T ~uint64](from []*Sequence, places []T, owners []uint8, of []uin
 	return touched
 }
 
-// ValueEach sets dst[k] to value of[k] of the sequence from[owners[k]], which is at
-// places[k], for all of them. dst is as long, and may be places.
+// ValueEach sets dst[k] to value of[k] of the sequence from[owners[k]] at places[k], for every
+// k. dst must be at least as long as of, and may be places.
 func ValueEach[T ~uint64](from []*Sequence, dst, places []T, owners []uint8, of []uint32) {
 	dst, places, owners = dst[:len(of)], places[:len(of)], owners[:len(of)]
 	for k, i := range of {
 		s := from[owners[k]]
 		at, width := Place(places[k]).parts()
 		if !s.holds(at, width) {
-			panicPart(at) // places is the caller's
+			panicPart(at) // the caller owns places
 		}
 		n := uint(i) % partLen
 		low := n * width
@@ -84,11 +83,11 @@ func ValueEach[T ~uint64](from []*Sequence, dst, places []T, owners []uint8, of 
 	}
 }
 
-// noOwners are the owners of values that are all of one sequence.
+// noOwners are the owners if all values are of one sequence.
 var noOwners [64]uint8
 
-// Gather sets dst[k] to the value of number places[k], for all of them, in steps; dst has
-// room for that.
+// Gather sets dst[k] to value places[k], for every k, in steps. dst must be at least as long as
+// places.
 func Gather[T ~uint64](s *Sequence, dst []T, places []uint32) {
 	from := [1]*Sequence{s}
 	for len(places) > 0 {

@@ -1,5 +1,5 @@
-// Package ranktest checks that a [rank.Source] and a [rank.Exchange] do what
-// their contracts say.
+// Package ranktest has the conformance tests of [rank.Source] and [rank.Exchange]: [CheckSource]
+// and [CheckExchange].
 package ranktest
 
 import (
@@ -15,15 +15,14 @@ import (
 	"github.com/trefoildb/trefoil/links/uid"
 )
 
-// TB is what the checks need of a test: testing.TB has it.
+// TB is the part of testing.TB used by the checks.
 type TB interface {
 	Helper()
 	Fatalf(format string, args ...any)
 }
 
-// CheckSource compares what a source answers with the forward links that it was
-// made of: ascending lists by page. Pages may have no links. The seed, which a
-// failure shows, decides what is asked.
+// CheckSource compares a source with its forward links. links must have ascending lists by page.
+// A list may be empty. The seed determines the requests, and a failure shows it.
 func CheckSource(t TB, seed uint64, source rank.Source, links map[uid.UID][]uid.UID, hosts sample.Hosts) {
 	t.Helper()
 	c := &sourceChecker{TB: t, seed: seed, source: source, hosts: hosts, random: rand.New(rand.NewPCG(seed, 0))}
@@ -67,7 +66,7 @@ func (c *sourceChecker) fail(format string, args ...any) {
 	c.Fatalf("seed %d: %s", c.seed, fmt.Sprintf(format, args...))
 }
 
-// pages returns some pages in any order, some of them twice, one not known.
+// pages returns some pages in any order, some of them twice, and one unknown page.
 func (c *sourceChecker) pages() []uid.UID {
 	const unknown = 1<<64 - 1
 	pages := []uid.UID{unknown}
@@ -80,8 +79,8 @@ func (c *sourceChecker) pages() []uid.UID {
 	return pages[:c.random.IntN(len(pages)+1)]
 }
 
-// samples compares with the samples of the lists. Random ones are the same too,
-// as these depend on seed, page and list only.
+// samples compares with samples of the lists. Random ones must be the same too, because they
+// depend on seed, page and list only.
 func (c *sourceChecker) samples(d rank.Direction, pages []uid.UID, s sample.Spec) {
 	c.Helper()
 	got, err := c.source.SampleLinks(context.Background(), d, pages, s)
@@ -136,8 +135,8 @@ func (c *sourceChecker) cancellation() {
 	}
 }
 
-// CheckExchange checks the exchanges of machines. open returns one for each
-// machine, that works on these partitions, of all from 0 on.
+// CheckExchange checks the exchanges of machines. open must return one exchange for each machine.
+// partitions has the partitions of each machine; together they are 0, 1, 2, ... without a gap.
 func CheckExchange(t TB, open func(partitions [][]int) []rank.Exchange) {
 	t.Helper()
 	partitions := [][]int{{0, 3}, {1}, {4, 2}}
@@ -157,10 +156,13 @@ func CheckExchange(t TB, open func(partitions [][]int) []rank.Exchange) {
 
 const checkedPartitions, checkedRounds = 5, 20
 
-// talk is what one machine says and hears.
+// talk plays one machine: it sends and receives all routes, and then all values of all rounds.
 func talk(x rank.Exchange, own []int) error {
 	ctx := context.Background()
+	// Routes have 0 to 2 pages, because an empty one must arrive too.
 	routes := func(from, to int) []uint32 { return []uint32{uint32(from), uint32(to), 7}[:(from+to)%4%3] }
+	// 1. Send all routes before receiving any. SendRoute must not wait for the receiver, and must
+	// not keep pages, so these are cleared.
 	for _, from := range own {
 		for to := range checkedPartitions {
 			if slices.Contains(own, to) {
@@ -173,6 +175,7 @@ func talk(x rank.Exchange, own []int) error {
 			clear(pages)
 		}
 	}
+	// 2. Receive the routes from all other machines.
 	for _, to := range own {
 		for from := range checkedPartitions {
 			if slices.Contains(own, from) {
@@ -183,6 +186,7 @@ func talk(x rank.Exchange, own []int) error {
 			}
 		}
 	}
+	// 3. Do the rounds.
 	for round := 1; round <= checkedRounds; round++ {
 		if err := talkRound(ctx, x, own, round); err != nil {
 			return err
@@ -191,8 +195,10 @@ func talk(x rank.Exchange, own []int) error {
 	return nil
 }
 
+// talkRound sends and receives the values of one round, and gathers twice.
 func talkRound(ctx context.Context, x rank.Exchange, own []int, round int) error {
 	values := func(from, to int) []float64 { return []float64{float64(round), float64(from) / 3, float64(to)} }
+	// 1. Send all values, and clear them, because SendValues must not keep them.
 	mine := map[int]float64{}
 	for _, from := range own {
 		mine[from] = float64(round) + float64(from)/3
@@ -207,6 +213,7 @@ func talkRound(ctx context.Context, x rank.Exchange, own []int, round int) error
 			clear(sent)
 		}
 	}
+	// 2. Receive in another order than they were sent.
 	for from := range checkedPartitions {
 		for _, to := range own {
 			if slices.Contains(own, from) {
@@ -217,6 +224,8 @@ func talkRound(ctx context.Context, x rank.Exchange, own []int, round int) error
 			}
 		}
 	}
+	// 3. Gather twice in a round, because PageRank does so. Each machine must get the values of
+	// all.
 	for again := range 2 {
 		all, err := x.Gather(ctx, 2*round+again, mine)
 		if err != nil || len(all) != checkedPartitions {

@@ -1,18 +1,16 @@
-// Package blank names the blank nodes of a document.
+// Package blank makes the labels of a document's blank nodes.
 //
-// With a prefix P the document's label x is given out as "P-x" and the n-th
-// anonymous node (from 0) as "P_n". The two can never meet, nor meet those of
-// another document whose prefix has the same length, or has neither '-' nor '_'
-// in it.
+// With a prefix P the document's label x becomes "P-x" and the n-th anonymous node (from 0) becomes
+// "P_n". The two can never be equal. They differ from those of another document too, if its prefix
+// has the same length, or has neither '-' nor '_' in it.
 //
-// Without a prefix a label stays as it is and the n-th anonymous node is
-// "genid_n". A document's own label that looks so, "genid", one or more '_' and
-// digits, gets one '_' more: genid_7 becomes genid__7, genid__7 becomes genid___7.
+// Without a prefix a label stays as it is and the n-th anonymous node is "genid_n". If a document's
+// own label has this form, "genid", one or more '_' and digits, it gets one more '_': genid_7
+// becomes genid__7, genid__7 becomes genid___7.
 //
-// A label that N-Triples cannot write, as JSON-LD and RDF/XML may have them, is
-// given out as that of an anonymous node with 'x' and the label's bytes in
-// hexadecimal for the number: "P_x612e" or "genid_x612e" for "a.". Labels that
-// look so get one '_' more too.
+// JSON-LD and RDF/XML may have labels that N-Triples cannot write. Such a label becomes the label
+// of an anonymous node, with 'x' and the label's bytes in hexadecimal as its number: "P_x612e" or
+// "genid_x612e" for "a.". If a label already has this form, it gets one more '_' too.
 package blank
 
 import (
@@ -25,16 +23,17 @@ import (
 	"github.com/trefoildb/trefoil/triple"
 )
 
-// anonymous starts the label of an anonymous node where there is no prefix.
+// anonymous starts the label of an anonymous node if there is no prefix.
 const anonymous = "genid"
 
-// Nodes gives out the blank nodes of one document. The zero Nodes has no prefix.
+// Nodes makes the blank nodes of one document. The zero Nodes has no prefix. It is not safe for
+// concurrent use.
 type Nodes struct {
 	Prefix string
 	next   uint64
 }
 
-// CheckPrefix returns nil where prefix can stand before a label. "" can.
+// CheckPrefix returns an error if prefix cannot be part of a label. "" is valid.
 func CheckPrefix(prefix string) error {
 	if prefix == "" {
 		return nil
@@ -45,8 +44,7 @@ func CheckPrefix(prefix string) error {
 	return nil
 }
 
-// Labelled returns the node that the document calls label, a label of Turtle's
-// grammar.
+// Labelled returns the node for a label of the document. The label must match Turtle's grammar.
 func (n *Nodes) Labelled(label []byte) triple.Term {
 	if n.Prefix != "" {
 		return triple.NewBlank(n.Prefix + "-" + string(label))
@@ -57,7 +55,7 @@ func (n *Nodes) Labelled(label []byte) triple.Term {
 	return triple.NewBlank(string(label))
 }
 
-// Any is Labelled for a label of any kind.
+// Any is Labelled for a label of any form.
 func (n *Nodes) Any(label string) triple.Term {
 	if triple.NewBlank(label).Check() == nil && strings.IndexByte(label, ':') < 0 {
 		return n.Labelled([]byte(label))
@@ -69,7 +67,7 @@ func (n *Nodes) Any(label string) triple.Term {
 	return triple.NewBlank(prefix + "_x" + hex.EncodeToString([]byte(label)))
 }
 
-// Anonymous returns a node that no other call has returned.
+// Anonymous returns a new node on each call.
 func (n *Nodes) Anonymous() triple.Term {
 	prefix := n.Prefix
 	if prefix == "" {
@@ -80,8 +78,8 @@ func (n *Nodes) Anonymous() triple.Term {
 	return triple.NewBlank(prefix + "_" + strconv.FormatUint(number, 10))
 }
 
-// looksAnonymous reports whether label is "genid", one or more '_', and then digits
-// or 'x' and lower-case hexadecimal digits.
+// looksAnonymous reports whether label is "genid", one or more '_', and then digits or 'x' and
+// lower-case hexadecimal digits.
 func looksAnonymous(label []byte) bool {
 	rest, ok := bytes.CutPrefix(label, []byte(anonymous+"_"))
 	if !ok {

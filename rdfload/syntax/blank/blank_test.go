@@ -1,3 +1,5 @@
+// Tests of blank node labels.
+
 package blank
 
 import (
@@ -36,7 +38,7 @@ func TestLabels(t *testing.T) {
 	}
 }
 
-// TestDistinct: different labels and anonymous nodes never meet.
+// TestDistinct: different labels and anonymous nodes must stay different.
 func TestDistinct(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		nodes := &Nodes{Prefix: rapid.SampledFrom([]string{"", "d", "genid"}).Draw(t, "prefix")}

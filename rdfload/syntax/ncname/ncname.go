@@ -1,4 +1,4 @@
-// Package ncname knows the NCNames of XML (Namespaces in XML 1.0, section 3).
+// Package ncname recognizes the NCNames of XML (Namespaces in XML 1.0, section 3).
 package ncname
 
 import (
@@ -7,7 +7,7 @@ import (
 	"github.com/trefoildb/trefoil/triple"
 )
 
-// Is reports whether s is an NCName.
+// Is reports whether s is an NCName. "" and invalid UTF-8 are not.
 func Is(s string) bool {
 	for i, r := range s {
 		switch {

@@ -1,3 +1,5 @@
+// Tests of names.
+
 package ncname
 
 import "testing"

@@ -1,0 +1,248 @@
+// trefoil match, range and count, and the output of triples.
+
+package cli
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"iter"
+	"strings"
+
+	"github.com/trefoildb/trefoil/triple"
+)
+
+// pattern is an argument with a triple pattern, in one word or several.
+type pattern struct {
+	Pattern []string `arg:"" optional:"" help:"Subject, predicate, object and maybe graph in N-Triples syntax; ? matches any term. Quote it for the shell: '? <http://example.org/name> \"Ann\"'."`
+}
+
+func (p *pattern) parse() (triple.Pattern, error) {
+	parsed, err := triple.ParsePattern(strings.Join(p.Pattern, " "))
+	if err != nil {
+		return parsed, usagef("pattern: %w", err)
+	}
+	return parsed, nil
+}
+
+// matchCmd lists the matches of a pattern.
+type matchCmd struct {
+	pattern
+	storeFlags
+	paging
+}
+
+func (c *matchCmd) Run(e *env) (err error) {
+	p, err := c.parse()
+	if err != nil {
+		return err
+	}
+	r, err := c.storeFlags.open(e)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, r.Close()) }()
+	return c.print(e, r.match(e.ctx, p, page{limit: int64(c.Limit), cursor: c.Cursor}))
+}
+
+// rangeCmd lists the triples of one order between bounds.
+type rangeCmd struct {
+	Order   string `required:"" enum:"spo,pos,osp,gspo" help:"spo, pos, osp or gspo."`
+	Prefix  string `placeholder:"TERMS" help:"Fix the order's leading terms: '<http://example.org/size>'."`
+	GE      string `name:"ge" placeholder:"TERM" help:"The next term is at least this, by value within its class: 100, 1.5, '\"2024-01-31\"^^xsd:date'."`
+	GT      string `name:"gt" placeholder:"TERM" help:"The next term is greater than this."`
+	LE      string `name:"le" placeholder:"TERM" help:"The next term is at most this."`
+	LT      string `name:"lt" placeholder:"TERM" help:"The next term is less than this."`
+	Starts  string `placeholder:"TERM" help:"The next term begins with this: '<http://example.org/', '\"Mü', '\"Mü\"@de'."`
+	From    string `placeholder:"TERMS" help:"From this place of the order on: one to three whole terms."`
+	Until   string `placeholder:"TERMS" help:"Up to before this place of the order."`
+	Reverse bool   `help:"From the end to the beginning."`
+	storeFlags
+	paging
+}
+
+func (c *rangeCmd) Run(e *env) (err error) {
+	b, err := c.bounds()
+	if err != nil {
+		return err
+	}
+	r, err := c.storeFlags.open(e)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, r.Close()) }()
+	return c.print(e, r.bounded(e.ctx, b, page{limit: int64(c.Limit), cursor: c.Cursor, reverse: c.Reverse}))
+}
+
+// bounds parses the flags.
+func (c *rangeCmd) bounds() (b triple.Bounds, err error) {
+	// 1. Parse the order and the bounds.
+	if b.Order, err = triple.ParseOrder(c.Order); err != nil {
+		return b, usageError{err}
+	}
+	for _, f := range []struct {
+		flag, text string
+		to         *[]triple.Term
+	}{{"prefix", c.Prefix, &b.Prefix}, {"from", c.From, &b.From}, {"until", c.Until, &b.Until}} {
+		if *f.to, err = triple.ParseTerms(f.text); err != nil {
+			return b, usagef("--%s %s: %w", f.flag, f.text, err)
+		}
+	}
+	for _, f := range []struct {
+		flag, text string
+		to         *triple.Term
+	}{{"ge", c.GE, &b.GE}, {"gt", c.GT, &b.GT}, {"le", c.LE, &b.LE}, {"lt", c.LT, &b.LT}} {
+		if f.text == "" {
+			continue
+		}
+		if *f.to, err = triple.ParseTerm(f.text); err != nil {
+			return b, usagef("--%s %s: %w", f.flag, f.text, err)
+		}
+	}
+	if c.Starts != "" {
+		if b.Starts, err = triple.ParseStarts(c.Starts); err != nil {
+			return b, usagef("--starts %s: %w", c.Starts, err)
+		}
+	}
+	// 2. Check them together, because an error can name the flag only here.
+	if _, err := b.KeyRange(); err != nil {
+		return b, usageError{fmt.Errorf("--order %s: %w", c.Order, err)}
+	}
+	return b, nil
+}
+
+// countCmd counts the matches of a pattern.
+type countCmd struct {
+	pattern
+	storeFlags
+	Estimate bool `help:"Fast, from the tables' metadata; may be off."`
+	JSON     bool `help:"Print JSON: {\"count\":n,\"exact\":true}."`
+}
+
+func (c *countCmd) Run(e *env) (err error) {
+	p, err := c.parse()
+	if err != nil {
+		return err
+	}
+	r, err := c.storeFlags.open(e)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, r.Close()) }()
+	n, exact, err := r.count(e.ctx, p, c.Estimate)
+	if err != nil {
+		return err
+	}
+	if c.JSON {
+		return e.printJSON(struct {
+			Count int64 `json:"count"`
+			Exact bool  `json:"exact"`
+		}{n, exact})
+	}
+	_, err = fmt.Fprintln(e.stdout, n)
+	return err
+}
+
+// page selects a part of an answer.
+type page struct {
+	limit   int64 // 0: all
+	cursor  string
+	reverse bool
+	// annotations requests the annotations of items.
+	annotations bool
+}
+
+// more returns the limit of a read that shows if there is another page.
+func (p page) more() int64 {
+	if p.limit == 0 {
+		return 0
+	}
+	return p.limit + 1
+}
+
+// item is one triple of an answer. It is valid until the next one.
+type item interface {
+	appendNQuad(dst []byte) ([]byte, error)
+	triple() (triple.Triple, error)
+	// annotations returns the triple's annotations, if they were requested.
+	annotations() []triple.ApplicationData
+}
+
+// listing is an answer. If a limited page has a successor, next is its cursor. It is set when items
+// has ended.
+type listing struct {
+	items iter.Seq2[item, error]
+	next  string
+}
+
+// failed returns a listing with one error.
+func failed(err error) *listing {
+	return &listing{items: func(yield func(item, error) bool) { yield(nil, err) }}
+}
+
+// paging holds the flags of commands that list triples.
+type paging struct {
+	Limit  quantity `placeholder:"N" help:"Maximum of triples; the cursor of the next page goes to standard error."`
+	Cursor string   `placeholder:"C" help:"Go on where a limited answer ended: its cursor, with the same other flags."`
+	JSON   bool     `help:"A JSON object a line: s, p, o and g as SPARQL-JSON terms."`
+}
+
+// print writes a listing, and its cursor to standard error.
+func (p *paging) print(e *env, list *listing) error {
+	write := writeNQuad
+	if p.JSON {
+		write = writeJSON
+	}
+	if err := writeItems(e, list, write); err != nil {
+		return err
+	}
+	if list.next != "" {
+		fmt.Fprintf(e.stderr, "cursor: %s\n", list.next)
+	}
+	return nil
+}
+
+// writeItems writes all items of a listing. write appends one.
+func writeItems(e *env, list *listing, write func([]byte, item) ([]byte, error)) error {
+	out := bufio.NewWriterSize(e.stdout, 1<<16)
+	var line []byte
+	for it, err := range list.items {
+		if err == nil {
+			line, err = write(line[:0], it)
+		}
+		if err == nil {
+			_, err = out.Write(line)
+		}
+		if err != nil {
+			out.Flush() // the lines before the error are correct
+			return err
+		}
+	}
+	return out.Flush()
+}
+
+func writeNQuad(dst []byte, it item) ([]byte, error) { return it.appendNQuad(dst) }
+
+// withAnnotations returns a write function that adds an item's annotations to its line.
+func withAnnotations(write func([]byte, item) ([]byte, error)) func([]byte, item) ([]byte, error) {
+	var statement []byte
+	return func(dst []byte, it item) ([]byte, error) {
+		annotations := it.annotations()
+		if len(annotations) == 0 {
+			return write(dst, it)
+		}
+		var err error
+		if statement, err = write(statement[:0], it); err != nil {
+			return dst, err
+		}
+		return triple.AppendAnnotated(dst, statement, annotations), nil
+	}
+}
+
+func writeJSON(dst []byte, it item) ([]byte, error) {
+	t, err := it.triple()
+	if err != nil {
+		return dst, err
+	}
+	return append(triple.AppendTripleJSON(dst, t), '\n'), nil
+}

@@ -1,0 +1,151 @@
+// The flags that choose a store: a directory or a server.
+
+package cli
+
+import (
+	"context"
+	"crypto/x509"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/triple"
+)
+
+const (
+	defaultURL = "http://127.0.0.1:7333"
+	envTo      = "TREFOIL_TO"    // the server's address, if --to is not given
+	envToken   = "TREFOIL_TOKEN" // the server's token, if --token-file is not given
+	envCA      = "TREFOIL_CA"    // the file of the trusted authority, if --ca is not given
+)
+
+// reader is a store for reading commands: local or on a server.
+type reader interface {
+	match(context.Context, triple.Pattern, page) *listing
+	bounded(context.Context, triple.Bounds, page) *listing
+	count(ctx context.Context, p triple.Pattern, estimate bool) (n int64, exact bool, err error)
+	status(context.Context) (status, error)
+	Close() error
+}
+
+// writer is a store for changing commands: local or on a server.
+type writer interface {
+	// add adds triples and then sets their annotations.
+	add(context.Context, []statement) (added, existing int64, err error)
+	delete(context.Context, []triple.Triple) (deleted, missing int64, err error)
+	deleteMatch(context.Context, triple.Pattern) (deleted int64, err error)
+	Close() error
+}
+
+// storeFlags choose the store of a command.
+type storeFlags struct {
+	Data string `placeholder:"DIR" help:"Open the data directory; no server may have it open."`
+	serverFlags
+}
+
+// serverFlags choose a server.
+type serverFlags struct {
+	To        string `placeholder:"URL" help:"Ask the server at this address: $$TREFOIL_TO, or else ${url}."`
+	TokenFile string `placeholder:"F" help:"File with the server's token; $$TREFOIL_TOKEN may hold the token itself."`
+	CA        string `name:"ca" placeholder:"F" help:"File with the certificates to know an https server by: $$TREFOIL_CA, or else those of the system."`
+}
+
+// local reports whether a directory was chosen.
+func (d *storeFlags) local() (bool, error) {
+	switch {
+	case d.Data != "" && d.To != "":
+		return false, usagef("--data and --to exclude each other: a directory or a server")
+	case d.Data != "" && d.TokenFile != "":
+		return false, usagef("--token-file is for servers; --data opens the directory itself")
+	case d.Data != "" && d.CA != "":
+		return false, usagef("--ca is for servers; --data opens the directory itself")
+	}
+	return d.Data != "", nil
+}
+
+// open opens the store for reading.
+func (d *storeFlags) open(e *env) (reader, error) {
+	local, err := d.local()
+	if err != nil {
+		return nil, err
+	}
+	if local {
+		return openLocal(d.Data)
+	}
+	return d.connect(e)
+}
+
+// openWriter opens the store for changes. If a directory is missing, it is created.
+func (d *storeFlags) openWriter(e *env) (writer, error) {
+	local, err := d.local()
+	if err != nil {
+		return nil, err
+	}
+	if local {
+		db, err := store.Open(d.Data, store.Options{Version: thisVersion().Version})
+		return localWriter{db}, err
+	}
+	return d.connect(e)
+}
+
+// url returns the server's address.
+func (s *serverFlags) url() string {
+	url := s.To
+	if url == "" {
+		url = os.Getenv(envTo)
+	}
+	if url == "" {
+		url = defaultURL
+	}
+	if !strings.Contains(url, "://") {
+		if s.CA != "" {
+			return "https://" + url
+		}
+		return "http://" + url
+	}
+	return url
+}
+
+// roots returns the certificates to verify the server; nil is the system's.
+func (s *serverFlags) roots() (*x509.CertPool, error) {
+	file := s.CA
+	if file == "" {
+		file = os.Getenv(envCA)
+	} else if strings.HasPrefix(s.url(), "http://") {
+		return nil, usagef("--ca is for https, and the server's address is %s", s.url())
+	}
+	if file == "" {
+		return nil, nil
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return nil, fmt.Errorf("certificates to trust: %w", err)
+	}
+	pool := x509.NewCertPool()
+	if !pool.AppendCertsFromPEM(text) {
+		return nil, fmt.Errorf("certificates to trust: %s holds none in PEM, as ca.crt of trefoil cert ca does", file)
+	}
+	return pool, nil
+}
+
+// token returns the server's token; "" if there is none.
+func (s *serverFlags) token() (string, error) {
+	if s.TokenFile == "" {
+		return strings.TrimSpace(os.Getenv(envToken)), nil
+	}
+	return readToken(s.TokenFile)
+}
+
+// readToken returns the token in a file: its text without surrounding white space.
+func readToken(file string) (string, error) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return "", fmt.Errorf("token file: %w", err)
+	}
+	token := strings.TrimSpace(string(text))
+	if token == "" || strings.ContainsAny(token, " \t\r\n") {
+		return "", fmt.Errorf("token file %s: it must hold one token, without white space within", file)
+	}
+	return token, nil
+}

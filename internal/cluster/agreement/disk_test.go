@@ -1,0 +1,317 @@
+// Tests of logs on failing disks.
+
+package agreement
+
+import (
+	"errors"
+	"math/rand/v2"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
+	"github.com/hashicorp/raft"
+
+	"github.com/trefoildb/trefoil/trie"
+)
+
+// TestCrashOfAll takes the power from all nodes at an arbitrary moment: what was
+// agreed on is there afterwards.
+func TestCrashOfAll(t *testing.T) {
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	rng := rand.New(rand.NewPCG(seed, 0))
+	for range 5 {
+		bubble(t, func(t *testing.T, c *cluster) {
+			a := c.grow(3)
+			agreed := 1 + rng.IntN(8)
+			for epoch(a) < uint64(agreed) {
+				if err := a.Propose(soon(t), after(a.View())); err != nil {
+					t.Fatal(err)
+				}
+			}
+			disks := map[trie.MachineID]*vfs.MemFS{}
+			for id := range c.nodes {
+				disks[id] = c.disks[id].CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: rng.IntN(101), RNG: rng})
+			}
+			for id := range ids(1, 3) {
+				c.stop(id)
+			}
+			c.disks = disks
+			for id := range ids(1, 3) {
+				c.open(id)
+			}
+			l := c.leader()
+			if epoch(l) != uint64(agreed) {
+				t.Fatalf("epoch %d of %d (seed %d)", epoch(l), agreed, seed)
+			}
+			if err := l.Propose(soon(t), after(l.View())); err != nil {
+				t.Fatal(err)
+			}
+		})
+	}
+}
+
+// TestSnapshotGoesToWhoIsFarBehind also reopens it, and takes part with what it has.
+func TestSnapshotGoesToWhoIsFarBehind(t *testing.T) {
+	bubble(t, func(t *testing.T, c *cluster) {
+		c.trailing = 2
+		a := c.grow(3)
+		behind := c.nodes[3].Stats().LastEntry
+		c.net.isolate(addressOf(3))
+		for range 20 {
+			if err := a.Propose(soon(t), after(a.View())); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := a.raft.Snapshot().Error(); err != nil {
+			t.Fatal(err)
+		}
+		if s := a.Stats(); s.FirstEntry <= behind {
+			t.Fatalf("the log still has what is missing: %+v", s)
+		}
+		c.net.heal(addressOf(3))
+		c.until("the snapshot is there", func() bool { return epoch(c.nodes[3]) == epoch(a) })
+		c.stop(3)
+		b := c.open(3)
+		if epoch(b) == 0 {
+			t.Error("the snapshot is not there after a restart")
+		}
+		c.until("it follows", func() bool { return epoch(b) == epoch(a) })
+		c.net.isolate(addressOf(2)) // so 3 is needed
+		if err := c.leader().Propose(soon(t), after(a.View())); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
+func TestRecoverMajority(t *testing.T) {
+	bubble(t, func(t *testing.T, c *cluster) {
+		a := c.grow(3)
+		if err := a.Propose(soon(t), after(a.View())); err != nil {
+			t.Fatal(err)
+		}
+		for id := range ids(1, 3) {
+			c.stop(id)
+		}
+		cfg := c.config(1)
+		last, _, err := Stored(cfg)
+		if err != nil || last == nil || last.Epoch != 2 {
+			t.Fatalf("Stored: %+v, %v", last, err)
+		}
+		next := after(last)
+		if err := RecoverMajority(cfg, next); err == nil || !strings.Contains(err.Error(), "generation") {
+			t.Fatalf("with the same generation: %v", err)
+		}
+		next.Generation++
+		if err := RecoverMajority(cfg, next); err != nil {
+			t.Fatal(err)
+		}
+		a = c.open(1)
+		if l := c.leader(); l != a || a.View().Generation != 2 || epoch(a) != 3 {
+			t.Fatalf("view %+v", a.View())
+		}
+		voters, learners := a.Configuration()
+		if len(voters) != 1 || voters[1] == "" || len(learners) != 0 {
+			t.Errorf("voters %v, learners %v", voters, learners)
+		}
+		if err := a.Propose(soon(t), after(a.View())); err != nil {
+			t.Fatal(err)
+		}
+		if last, _, err := Stored(Config{ID: 9, Address: "x:1", Dir: "new", FS: vfs.NewMem()}); last != nil || err != nil {
+			t.Errorf("Stored without anything: %v, %v", last, err)
+		}
+		if err := RecoverMajority(Config{ID: 9, Address: "x:1", Dir: "new", FS: vfs.NewMem()}, next); err == nil {
+			t.Error("a node that never took part recovers")
+		}
+	})
+}
+
+// TestDiskFails makes one disk fail: its node says so and does not lead, its
+// process lives, and the others go on.
+func TestDiskFails(t *testing.T) {
+	bubble(t, func(t *testing.T, c *cluster) {
+		var broken atomic.Bool
+		fatal := make(chan error, 1)
+		cfg := c.config(1)
+		cfg.OnFatal = func(err error) { fatal <- err }
+		cfg.FS = errorfs.Wrap(vfs.NewMem(), errorfs.InjectorFunc(func(op errorfs.Op) error {
+			if broken.Load() && op.Kind.ReadOrWrite() == errorfs.OpIsWrite {
+				return errors.New("the disk is gone")
+			}
+			return nil
+		}))
+		a, err := Open(cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.nodes[1] = a
+		if err := a.Bootstrap(soon(t), newView(t, 1)); err != nil {
+			t.Fatal(err)
+		}
+		c.open(2)
+		c.open(3)
+		if err := a.SetMembers(soon(t), ids(1, 3), nil); err != nil {
+			t.Fatal(err)
+		}
+		v := a.View()
+		broken.Store(true)
+		if err := a.Propose(soon(t), after(v)); err == nil {
+			t.Error("Propose on a broken disk")
+		}
+		<-fatal
+		if a.IsLeader() {
+			t.Error("it still leads")
+		}
+		if err := a.Propose(soon(t), after(v)); !errors.Is(err, ErrNotLeader) {
+			t.Errorf("afterwards: %v", err)
+		}
+		delete(c.nodes, 1)
+		l := c.leader()
+		if err := l.Propose(soon(t), after(l.View())); err != nil {
+			t.Error(err)
+		}
+		_ = a.Close() // what it says of a broken disk does not matter, only that it ends
+	})
+}
+
+func openTestStore(t *testing.T, fs vfs.FS) *store {
+	t.Helper()
+	s, err := openStore(fs, "raft", Config{}.withDefaults().Logger, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// TestLogAgainstModel does random operations on the log and on a map.
+func TestLogAgainstModel(t *testing.T) {
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	rng := rand.New(rand.NewPCG(seed, 0))
+	fs := vfs.NewCrashableMem()
+	s := openTestStore(t, fs)
+	defer func() { s.close() }()
+	var first, last uint64
+	model := map[uint64]raft.Log{}
+	for step := range 600 {
+		switch n := rng.IntN(10); {
+		case n < 6: // append, or replace a suffix
+			at := last + 1
+			if last == 0 {
+				at = 1 + rng.Uint64N(100)
+			} else if n == 0 {
+				at = first + rng.Uint64N(last-first+1)
+				if err := s.DeleteRange(at, last); err != nil {
+					t.Fatal(err)
+				}
+				if at == first {
+					first = 0
+				}
+			}
+			var logs []*raft.Log
+			for i := range 1 + rng.Uint64N(5) {
+				l := raft.Log{Index: at + i, Term: rng.Uint64(), Type: raft.LogType(rng.IntN(6)), Data: []byte{byte(step), 1}}
+				if rng.IntN(2) == 0 {
+					l.Extensions = []byte{7, byte(i)}
+				}
+				logs = append(logs, &l)
+				model[l.Index] = l
+			}
+			if err := s.StoreLogs(logs); err != nil {
+				t.Fatal(err)
+			}
+			if first == 0 {
+				first = at
+			}
+			last = logs[len(logs)-1].Index
+		case n < 7 && last > 0: // drop a prefix
+			to := first + rng.Uint64N(last-first+1)
+			if err := s.DeleteRange(first, to); err != nil {
+				t.Fatal(err)
+			}
+			if first = to + 1; first > last {
+				first, last = 0, 0
+			}
+		case n < 8: // the power fails
+			clone := fs.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: rng.IntN(101), RNG: rng})
+			if err := s.close(); err != nil {
+				t.Fatal(err)
+			}
+			fs = clone
+			s = openTestStore(t, fs)
+		case last > 0:
+			if err := s.StoreLog(&raft.Log{Index: last + 2}); err == nil {
+				t.Fatal("a gap was stored")
+			}
+		}
+		f, err := s.FirstIndex()
+		l, err2 := s.LastIndex()
+		if f != first || l != last || err != nil || err2 != nil {
+			t.Fatalf("step %d: %d to %d, not %d to %d (%v, %v)", step, f, l, first, last, err, err2)
+		}
+		var got raft.Log
+		if err := s.GetLog(last+1, &got); !errors.Is(err, raft.ErrLogNotFound) {
+			t.Fatalf("past the end: %v", err)
+		}
+		if first == 0 {
+			continue
+		}
+		i := first + rng.Uint64N(last-first+1)
+		if err := s.GetLog(i, &got); err != nil {
+			t.Fatal(err)
+		}
+		if want := model[i]; got.Index != i || got.Term != want.Term || got.Type != want.Type ||
+			string(got.Data) != string(want.Data) || string(got.Extensions) != string(want.Extensions) {
+			t.Fatalf("step %d: entry %d is %+v, not %+v", step, i, got, want)
+		}
+	}
+}
+
+func TestStableValues(t *testing.T) {
+	fs := vfs.NewCrashableMem()
+	s := openTestStore(t, fs)
+	if v, err := s.Get([]byte("a")); len(v) != 0 || err != nil {
+		t.Errorf("a value that is not there: %q, %v", v, err)
+	}
+	if n, err := s.GetUint64([]byte("a")); n != 0 || err != nil {
+		t.Errorf("a number that is not there: %d, %v", n, err)
+	}
+	if err := errors.Join(s.Set([]byte("a"), []byte("x")), s.SetUint64([]byte("b"), 7)); err != nil {
+		t.Fatal(err)
+	}
+	clone := fs.CrashClone(vfs.CrashCloneCfg{})
+	s.close()
+	s = openTestStore(t, clone)
+	defer s.close()
+	v, err := s.Get([]byte("a"))
+	n, err2 := s.GetUint64([]byte("b"))
+	if string(v) != "x" || n != 7 || err != nil || err2 != nil {
+		t.Errorf("after a crash: %q, %d (%v, %v)", v, n, err, err2)
+	}
+	if _, err := s.GetUint64([]byte("a")); err == nil {
+		t.Error("one byte is a number")
+	}
+}
+
+// Raft reads the previous entry, a whole view, for each message: from memory, not the disk.
+func TestNewestEntryFromMemory(t *testing.T) {
+	bubble(t, func(t *testing.T, c *cluster) {
+		a := c.grow(3)
+		if err := a.Propose(soon(t), after(a.View())); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Second) // of virtual time
+		if err := a.store.db.Delete(logKey(a.store.last), pebble.Sync); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Second)
+		if err := a.Propose(soon(t), after(a.View())); err != nil {
+			t.Fatal(err)
+		}
+		c.until("all have the view", func() bool { return epoch(c.nodes[2]) == epoch(a) && epoch(c.nodes[3]) == epoch(a) })
+	})
+}

@@ -1,0 +1,83 @@
+// Raft's requests to other servers, and this package's records of their answers.
+
+package agreement
+
+import (
+	"errors"
+	"io"
+
+	"github.com/hashicorp/raft"
+)
+
+// transport reports to the agreement the log positions of servers and their confirmations of the
+// leader, because Raft keeps both to itself.
+type transport struct {
+	*raft.NetworkTransport
+	of *Agreement
+}
+
+// errSilent is the error of a message while this node is silent.
+var errSilent = errors.New("agreement: this node is silent")
+
+var (
+	_ raft.Transport   = (*transport)(nil)
+	_ raft.WithPreVote = (*transport)(nil)
+	_ raft.WithClose   = (*transport)(nil)
+)
+
+// AppendEntries implements raft.Transport. If a learner has accepted a message a short time ago
+// (see calm), it does not send it again, and returns the learner's answer. The answer confirms
+// nothing.
+func (t *transport) AppendEntries(id raft.ServerID, to raft.ServerAddress, q *raft.AppendEntriesRequest, r *raft.AppendEntriesResponse) error {
+	if t.of.mute.Load() {
+		return errSilent
+	}
+	if t.of.calm.needless(id, q, t.of.configured()) {
+		// The header stays as it is: Raft decodes the next answer into the bytes of this one.
+		r.Term, r.LastLog, r.Success, r.NoRetryBackoff = q.Term, q.PrevLogEntry, true, false
+		return nil
+	}
+	number := t.of.sending()
+	if err := t.NetworkTransport.AppendEntries(id, to, q, r); err != nil {
+		t.of.calm.note(id, q, nil)
+		return err
+	}
+	t.of.calm.note(id, q, r)
+	if r.Term == q.Term {
+		t.of.confirm(id, confirmation{r.Term, number})
+	}
+	if r.Success && r.Term == q.Term {
+		t.of.progress(id, q.PrevLogEntry+uint64(len(q.Entries)))
+	}
+	return nil
+}
+
+// InstallSnapshot implements raft.Transport.
+func (t *transport) InstallSnapshot(id raft.ServerID, to raft.ServerAddress, q *raft.InstallSnapshotRequest, r *raft.InstallSnapshotResponse, data io.Reader) error {
+	if t.of.mute.Load() {
+		return errSilent
+	}
+	if err := t.NetworkTransport.InstallSnapshot(id, to, q, r, data); err != nil {
+		return err
+	}
+	if r.Success && r.Term == q.Term {
+		t.of.progress(id, q.LastLogIndex)
+	}
+	return nil
+}
+
+// RequestVote implements raft.Transport.
+func (t *transport) RequestVote(id raft.ServerID, to raft.ServerAddress, q *raft.RequestVoteRequest, r *raft.RequestVoteResponse) error {
+	if t.of.mute.Load() {
+		return errSilent
+	}
+	return t.NetworkTransport.RequestVote(id, to, q, r)
+}
+
+// RequestPreVote implements raft.WithPreVote.
+func (t *transport) RequestPreVote(id raft.ServerID, to raft.ServerAddress, q *raft.RequestPreVoteRequest, r *raft.RequestPreVoteResponse) error {
+	if t.of.mute.Load() {
+		return errSilent
+	}
+	return t.NetworkTransport.RequestPreVote(id, to, q, r)
+}

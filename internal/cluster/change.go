@@ -1,0 +1,115 @@
+// Changes of several steps in a cluster.
+
+package cluster
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/triple"
+)
+
+// maxChangeBytes bounds a change if it has no bound of its own.
+const maxChangeBytes = 256 << 20
+
+// change is a change in memory. It does not depend on the store any more.
+type change struct {
+	clear       []triple.Pattern
+	delete, add []triple.Triple
+}
+
+// readChange reads a change whole, before anything of it is done.
+func readChange(c store.Changes) (r change, err error) {
+	limit := c.MaxBytes
+	if limit == 0 {
+		limit = maxChangeBytes
+	}
+	// 1. Read the triples, and stop if they are too many. All must be valid before any step is
+	// done, because a cluster cannot undo one.
+	size, scratch := int64(0), []byte(nil)
+	take := func(dst []triple.Triple, t triple.Triple) ([]triple.Triple, error) {
+		if err := t.Check(); err != nil {
+			return dst, fmt.Errorf("triple %d: %w", len(dst), err)
+		}
+		var long bool
+		scratch, long = triple.AppendKey(scratch[:0], triple.SPO, t)
+		size += int64(len(scratch))
+		if long {
+			size += int64(len(triple.AppendValue(nil, triple.Stamp{}, t)))
+		}
+		if size > limit {
+			return dst, fmt.Errorf("%w: more than %d bytes", store.ErrTooLarge, limit)
+		}
+		return append(dst, t), nil
+	}
+	if c.Delete != nil {
+		for t := range c.Delete {
+			if r.delete, err = take(r.delete, t); err != nil {
+				return r, err
+			}
+		}
+	}
+	if c.Add != nil {
+		for t := range c.Add {
+			if r.add, err = take(r.add, t); err != nil {
+				return r, err
+			}
+		}
+	}
+	if c.Err != nil {
+		if err := c.Err(); err != nil {
+			return r, err
+		}
+	}
+	// 2. Graphs to clear are patterns.
+	switch {
+	case c.ClearAll:
+		r.clear = []triple.Pattern{{}}
+	default:
+		if c.ClearDefault {
+			r.clear = append(r.clear, triple.Pattern{DefaultGraph: true})
+		}
+		for _, g := range c.ClearGraphs {
+			r.clear = append(r.clear, triple.Pattern{Graph: g})
+		}
+	}
+	return r, nil
+}
+
+// applyAll does the steps of a change: graphs are cleared, then triples deleted,
+// then added.
+//
+// If they have begun before under the key of ctx, it returns [store.ErrBegun].
+func (n *Node) applyAll(ctx context.Context, c change) (result store.ApplyResult, err error) {
+	// The key is claimed once, before the first write. The steps themselves carry no key,
+	// because each would look like a repetition of the one before.
+	claim := n.claimOnce(ctx)
+	ctx = store.WithRequestKey(ctx, "", true)
+	for _, p := range c.clear {
+		r, err := n.deleteMatch(ctx, p, claim)
+		result.Deleted += r.Deleted
+		if err != nil {
+			return result, err
+		}
+	}
+	if err := claim(); err != nil {
+		return result, err
+	}
+	for batch := range slices.Chunk(c.delete, changeBatch) {
+		r, err := n.Delete(ctx, batch)
+		result.Deleted += r.Deleted
+		if err != nil {
+			return result, err
+		}
+	}
+	for batch := range slices.Chunk(c.add, changeBatch) {
+		r, err := n.Add(ctx, batch)
+		result.Added += r.Added
+		if err != nil {
+			return result, err
+		}
+	}
+	return result, nil
+}

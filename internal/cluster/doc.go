@@ -1,0 +1,54 @@
+// Package cluster is a machine's membership in a cluster: it joins, reports, adopts views,
+// copies rows when layouts change, and leads when it is elected.
+//
+// # A member's life
+//
+//	Start      alone            the store serves by itself, until another machine joins
+//	           join             ask a member; the leader proposes a view with this machine
+//	           resume           the directory is a member's: wait for the leader's view
+//	adopt      each new view, in order, through the gate
+//	work       under a view     backfill in phase fill; sweep in phase idle
+//	report     several times a lease, to the leader; the answer grants a lease
+//	leave      excluded         another view lacks this machine: the process ends
+//
+// [Node] owns all parts and starts their goroutines; Close waits for them. The other types
+// own their state and lock it themselves:
+//
+//   - gate.Gate: the adopted view; it must not change while work of its epoch is applied
+//   - lease: until when this member may answer
+//   - work, backfill.Filler: the work under the adopted view
+//   - upkeep.Upkeep: purges, scrubs, checks
+//   - writes.Writes, reads.Reads, loads.Loads: the data path, each with its own package
+//   - grants: the leader's record of the members; wishes: requests to it
+//   - agreement.Agreement, gossip.Gossip: only a member has these, see parts
+//
+// # The route of a report
+//
+// renew makes a report of the store, the adopted view and the work under it. callLeader sends
+// it to the leader, or to a member that forwards it. The leader verifies that it still leads
+// (hear), records the report (grants.report) and grants a lease (grants.grant). The lease runs
+// from the moment before the report was made. So it ends before a later leader may exclude its
+// holder.
+//
+// # The route of a view
+//
+// A report, a suspicion of the gossip or a wish wakes the leader (lead). It collects reports,
+// gossip and wishes, and view.Plan decides, as a pure function, on the next view (plan). If that
+// excludes a member, the member gets no lease from here on, under the same lock. Raft agrees on
+// the view (agreement.Propose). Each member follows the log (follow) and adopts it (adopt): it
+// locks the gate, so that everything of the old epoch has ended, stores the view and opens the
+// gate. Then the work of the new view begins.
+//
+// # The route of a backfill
+//
+// In phase fill each member sends the rows that the target layout lacks (package backfill). When
+// all is durable, its report has the marks of the receivers. When all members have reported
+// that, the leader proposes the view in which the target is the base.
+//
+// # Sources
+//
+// Views are agreed on by Raft (D. Ongaro and J. Ousterhout, In Search of an Understandable
+// Consensus Algorithm, 2014). Suspicion comes from SWIM (A. Das and others, 2002), as
+// memberlist implements it. Leases follow C. Gray and D. Cheriton (Leases, 1989): they rely on
+// clocks that run at about the same rate, not on equal times.
+package cluster

@@ -1,0 +1,71 @@
+// The header: the sender of a request, and its view.
+
+package peer
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+
+	"github.com/trefoildb/trefoil/trie"
+)
+
+// A Header goes with every request.
+type Header struct {
+	Cluster     string // its name
+	ClusterID   string // tells clusters of one name apart; "" where the sender is of none yet
+	Lineage     string // the history of views that the sender belongs to
+	Generation  uint64
+	Epoch       uint64 // of the view that the sender has adopted
+	From        trie.MachineID
+	Incarnation uint64 // of the sender
+}
+
+// The fields, in the form that net/http keeps them in.
+const (
+	fieldCluster     = "Trefoil-Cluster"
+	fieldClusterID   = "Trefoil-Clusterid"
+	fieldLineage     = "Trefoil-Lineage"
+	fieldGeneration  = "Trefoil-Generation"
+	fieldEpoch       = "Trefoil-Epoch"
+	fieldFrom        = "Trefoil-From"
+	fieldIncarnation = "Trefoil-Incarnation"
+)
+
+func (h Header) fields() http.Header {
+	return http.Header{
+		fieldCluster:     {url.QueryEscape(h.Cluster)},
+		fieldClusterID:   {url.QueryEscape(h.ClusterID)},
+		fieldLineage:     {url.QueryEscape(h.Lineage)},
+		fieldGeneration:  {strconv.FormatUint(h.Generation, 10)},
+		fieldEpoch:       {strconv.FormatUint(h.Epoch, 10)},
+		fieldFrom:        {h.From.String()},
+		fieldIncarnation: {strconv.FormatUint(h.Incarnation, 10)},
+		"User-Agent":     nil, // else net/http writes its own
+	}
+}
+
+func parseHeader(f http.Header) (h Header, err error) {
+	if h.Cluster, err = url.QueryUnescape(f.Get(fieldCluster)); err != nil {
+		return h, fmt.Errorf("header %s: %w", fieldCluster, err)
+	}
+	if h.ClusterID, err = url.QueryUnescape(f.Get(fieldClusterID)); err != nil {
+		return h, fmt.Errorf("header %s: %w", fieldClusterID, err)
+	}
+	if h.Lineage, err = url.QueryUnescape(f.Get(fieldLineage)); err != nil {
+		return h, fmt.Errorf("header %s: %w", fieldLineage, err)
+	}
+	for _, n := range []struct {
+		name string
+		to   *uint64
+	}{{fieldGeneration, &h.Generation}, {fieldEpoch, &h.Epoch}, {fieldIncarnation, &h.Incarnation}} {
+		if *n.to, err = strconv.ParseUint(f.Get(n.name), 10, 64); err != nil {
+			return h, fmt.Errorf("header %s: %w", n.name, err)
+		}
+	}
+	if h.From, err = trie.ParseMachineID(f.Get(fieldFrom)); err != nil {
+		return h, fmt.Errorf("header %s: %w", fieldFrom, err)
+	}
+	return h, nil
+}

@@ -1,0 +1,85 @@
+// Package reads answers ranges, matches, counts and look-ups whose rows are spread over the
+// machines of a cluster. It has two sides: an owner reads its own store for others, and the
+// coordinator, which may be any member, puts their answers together in a [Snapshot].
+//
+// # The route of a read
+//
+//	Snapshot -> scan, lookup, count, survey   coordinator: cut the range by owner (plan.go)
+//	  -> feed: local, called or remote        one for each piece (feed.go)
+//	    -> hold, settle, pack                 owner: snapshot, lease, committed rows (owner.go)
+//	  -> degraded, gather, whole              if an owner is down: the same rows from others
+//
+// The steps are:
+//
+//  1. The coordinator cuts the range into pieces at each change of owner, under its view.
+//  2. The owner of a piece refuses another epoch, a missing lease, and a range of another
+//     owner. Otherwise it takes a snapshot of its store and checks its lease.
+//  3. It waits until all operations in the range are committed, and sends the rows. Before the
+//     last frame it checks epoch and lease again.
+//  4. After a refusal, a broken connection or a change of the view, the coordinator plans again,
+//     from the last row that it returned.
+//
+// An answer is complete, or it ends with an error. It is never short.
+//
+// # Consistency
+//
+// There is no snapshot across machines. Each piece of an answer is as of some moment after the
+// call began. It has every operation that was acknowledged before the call. If a row exists
+// throughout, it comes exactly once.
+//
+// An answer has all of a bulk load or nothing of it. While its tables are ingested, reads wait.
+// If a read has returned rows before, it ends with store.ErrUnavailable, because the rows after
+// them would have the load.
+//
+// # Owners that are down
+//
+// If the owner of a segment is down, its rows come from another order, provided that the range
+// determines enough terms: see degraded.go. Then [Snapshot.Degraded] returns true. If no other
+// order has the rows, the error is store.ErrUnavailable. If rows may be lost for good, it is
+// store.ErrLost, unless [Snapshot.IncludeLost] accepts what is left.
+//
+// # Requests and answers
+//
+// Few rows take one call (reads/rows): one round trip without a goroutine. More rows come in
+// streams (reads/scan), ahead of their reader. A query plan needs estimates and samples of many
+// patterns: that is one call to each owner (reads/survey).
+//
+// A request (reads/scan, reads/rows, reads/count) is
+//
+//	+--------------+-------+---------------+----------------+- - - - -+----------+--------+
+//	| epoch uvarint| flags | limit uvarint | budget uvarint | filter  | n uvarint| ranges |
+//	+--------------+-------+---------------+----------------+- - - - -+----------+--------+
+//	 flags: bit 0 reverse, bit 1 a filter follows
+//	 filter: byte (bit 0-3: the term at that position is bound, bit 4: default graph
+//	         only), then length uvarint and key form of each bound term
+//	 range: shared uvarint, length uvarint, bytes    of Lo; shared with the Lo before
+//	        0, or shared+1 uvarint, length uvarint, bytes   of Hi; shared with Lo; 0 is no Hi
+//
+// The limit counts rows, the budget bytes of frames; 0 is none. Answers of scan
+// and count are frames, and their first byte is the kind:
+//
+//	00 rows:  each is
+//	          shared<<2 | same value<<1 | other range, uvarint
+//	          [how many ranges further, uvarint], length uvarint and rest of the key,
+//	          [length uvarint and value]; the first row of a frame shares with nothing
+//	01 end:   all is sent, or as many rows as the limit has
+//	02 more:  the budget is used: index of the range uvarint, last key
+//	03 beat:  nothing to send yet
+//	04 number: uvarint, the count; the end
+//	05 part:  the beginning of a frame of rows that is too long for one message
+//	06 whole: the rest of it
+//
+// An answer without its end is broken. That of rows is 01, or 02 with the index of
+// the range and the length and the bytes of the last key; then a frame of rows, or
+// nothing. It ends where so many rows were looked at that few pass the filter, too.
+//
+// A survey is
+//
+//	+--------------+------------+---------------+- - - - -+----------+-----------+
+//	| epoch uvarint| filter bool| limit uvarint | filter  | n uvarint| questions |
+//	+--------------+------------+---------------+- - - - -+----------+-----------+
+//	 question: places uvarint, least rows for samples uvarint, n uvarint, ranges
+//
+// Its answer has for each question a byte, 1 where it is exact, the rows uvarint, and
+// the samples: n uvarint, then length uvarint, key and rows uvarint of each.
+package reads

@@ -1,0 +1,254 @@
+// Annotations of one triple, from any owner of one of its rows.
+
+package reads
+
+import (
+	"context"
+	"errors"
+	"iter"
+
+	"github.com/trefoildb/trefoil/internal/cluster/peer"
+	"github.com/trefoildb/trefoil/internal/cluster/view"
+	"github.com/trefoildb/trefoil/internal/replica"
+	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/recovery"
+	"github.com/trefoildb/trefoil/trie"
+	"github.com/trefoildb/trefoil/triple"
+)
+
+// notesRequest is a request for a row and its annotations.
+type notesRequest struct {
+	epoch uint64
+	key   []byte // of the row, in the order of the owner
+	one   bool   // only the annotation of application id; otherwise all with greater IDs
+	id    string
+}
+
+// notesBytes bounds the bytes of annotations in one answer. A single annotation may exceed it.
+const notesBytes = 1 << 20
+
+func (q *notesRequest) encode() []byte {
+	e := peer.NewEncoder(len(q.key) + len(q.id) + 16)
+	e.Uvarint(q.epoch)
+	e.Bytes(q.key)
+	e.Bool(q.one)
+	e.String(q.id)
+	return e.Data()
+}
+
+func parseNotesRequest(b []byte) (*notesRequest, error) {
+	d := peer.NewDecoder(b)
+	q := &notesRequest{epoch: d.Uvarint(), key: d.Bytes(), one: d.Bool(), id: d.String()}
+	if err := d.End(); err != nil {
+		return nil, err
+	}
+	_, _, err := triple.SplitKey(q.key)
+	return q, err
+}
+
+func encodeNoted(n *replica.Noted) []byte {
+	size := 32
+	for _, a := range n.Annotations {
+		size += len(a.ApplicationID) + len(a.Data) + 8
+	}
+	e := peer.NewEncoder(size)
+	e.Bool(n.Live)
+	e.Uvarint(n.Stamp.Epoch)
+	e.Uvarint(n.Stamp.Sequence)
+	e.Bool(n.More)
+	e.Uvarint(uint64(len(n.Annotations)))
+	for _, a := range n.Annotations {
+		e.String(a.ApplicationID)
+		e.Bytes(a.Data)
+	}
+	return e.Data()
+}
+
+// parseNoted decodes an answer. The data share memory with it.
+func parseNoted(b []byte) (n replica.Noted, err error) {
+	d := peer.NewDecoder(b)
+	n.Live, n.Stamp.Epoch, n.Stamp.Sequence, n.More = d.Bool(), d.Uvarint(), d.Uvarint(), d.Bool()
+	for range d.Count(2) {
+		n.Annotations = append(n.Annotations, store.Annotation{ApplicationID: d.String(), Data: d.Bytes()})
+	}
+	if err := d.End(); err != nil {
+		return n, err
+	}
+	if n.More && len(n.Annotations) == 0 {
+		return n, peer.ErrMessage
+	}
+	return n, nil
+}
+
+// exactly returns the range of one key.
+func exactly(key []byte) triple.Range {
+	return triple.Range{Lo: key, Hi: append(key[:len(key):len(key)], 0)}
+}
+
+// serveNotes answers reads/notes.
+func (r *Reads) serveNotes(ctx context.Context, _ peer.Header, body []byte) (answer []byte, err error) {
+	q, err := parseNotesRequest(body)
+	if err != nil {
+		return nil, refuse(peer.CodeStranger, 0, err.Error())
+	}
+	err = r.guard(ctx, q.epoch, func(ctx context.Context) error {
+		n, err := r.notesHere(ctx, q)
+		answer = encodeNoted(&n)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return answer, nil
+}
+
+// notesHere reads this machine's store, as the owner of the row. The answer has only committed
+// operations.
+func (r *Reads) notesHere(ctx context.Context, q *notesRequest) (n replica.Noted, err error) {
+	h, err := r.hold(ctx, q.epoch, []triple.Range{exactly(q.key)}, true)
+	if err != nil {
+		return n, err
+	}
+	defer func() { err = errors.Join(err, h.close()) }()
+	return h.noted(ctx, store.TableStorage, q)
+}
+
+func (h *held) noted(ctx context.Context, table byte, q *notesRequest) (n replica.Noted, err error) {
+	if q.one {
+		n, err = h.snapshot.NotedOne(ctx, table, q.key, q.id)
+	} else {
+		n, err = h.snapshot.Noted(ctx, table, q.key, q.id, notesBytes)
+	}
+	return n, errors.Join(err, h.check())
+}
+
+// notesThere returns the answer of another machine.
+func (r *Reads) notesThere(ctx context.Context, v *view.View, q *notesRequest, owner trie.MachineID) (n replica.Noted, err error) {
+	err = r.inParts(ctx, &request{epoch: q.epoch, view: v, ranges: []triple.Range{exactly(q.key)}}, func(ctx context.Context, _ *request) error {
+		ctx, cancel := context.WithCancelCause(ctx)
+		defer cancel(nil)
+		defer r.stall(cancel).Stop()
+		answer, err := r.member.Call(ctx, owner, methodNotes, q.encode())
+		if err == nil {
+			n, err = parseNoted(answer)
+		}
+		if err != nil {
+			return &remoteError{owner, err}
+		}
+		return nil
+	})
+	return n, err
+}
+
+// noted returns a triple's row with its annotations, from the owner of SPO or, if it is down,
+// from the owner of another order. Each of them has all annotations. It retries if a retry may
+// help.
+func (sn *Snapshot) noted(ctx context.Context, spo []byte, one bool, id string) (n replica.Noted, err error) {
+	if err := sn.begin(ctx); err != nil {
+		return n, err
+	}
+	t := trial{reads: sn.reads}
+	for {
+		v := sn.reads.member.View()
+		if n, err = sn.notedUnder(ctx, v, spo, one, id); err == nil {
+			return n, ctx.Err()
+		}
+		if err := t.again(ctx, v, err); err != nil {
+			return n, err
+		}
+	}
+}
+
+// notedUnder is one try of noted under one view.
+func (sn *Snapshot) notedUnder(ctx context.Context, v *view.View, spo []byte, one bool, id string) (n replica.Noted, err error) {
+	// 1. Read from the first order with a live owner. SPO comes first; a triple of the default
+	// graph has no key in GSPO.
+	nobody := errNoOrder
+	for _, o := range triple.Orders {
+		key, ok, err := recovery.AppendVersion(nil, o, spo)
+		if err != nil {
+			return n, err
+		}
+		if !ok {
+			continue
+		}
+		if err := sn.readable(v, exactly(key)); err != nil {
+			nobody = err
+			continue
+		}
+		owner, live := v.Joint().Reader(key)
+		if !live {
+			continue
+		}
+		// The owner's answer is final: if it fails, the caller may retry.
+		q := &notesRequest{v.Epoch, key, one, id}
+		if owner == sn.reads.self {
+			n, err = sn.reads.notesHere(ctx, q)
+		} else {
+			n, err = sn.reads.notesThere(ctx, v, q, owner)
+		}
+		if err == nil && o != triple.SPO {
+			sn.degraded.Store(true)
+		}
+		return n, err
+	}
+	// 2. If all owners are down, this machine may still have an extra replica.
+	if sn.reads.hasAll(v) && sn.readable(v, exactly(spo)) == nil {
+		return sn.notedReplica(ctx, v, spo, one, id)
+	}
+	return n, nobody
+}
+
+// notedReplica reads the annotations of a triple from this machine's extra replica, because no live
+// machine has another row of it.
+func (sn *Snapshot) notedReplica(ctx context.Context, v *view.View, spo []byte, one bool, id string) (n replica.Noted, err error) {
+	h, err := sn.reads.holdWhole(ctx, v, []triple.Range{exactly(spo)})
+	if err != nil {
+		return n, err
+	}
+	defer func() { err = errors.Join(err, h.close()) }()
+	sn.degraded.Store(true)
+	return h.noted(ctx, store.TableReplica, &notesRequest{v.Epoch, spo, one, id})
+}
+
+// Annotation returns the annotation of an application on t, nil if there is none or t does not exist.
+// The caller owns the result.
+func (sn *Snapshot) Annotation(ctx context.Context, t triple.Triple, applicationID string) ([]byte, error) {
+	key, _ := triple.AppendKey(nil, triple.SPO, t)
+	n, err := sn.noted(ctx, key, true, applicationID)
+	if err != nil || len(n.Annotations) == 0 {
+		return nil, err
+	}
+	return n.Annotations[0].Data, nil
+}
+
+// Annotations returns the annotations of t by application ID. An error ends the answer. If they are
+// many or long, they come in several parts, each as of its own moment. If the triple is deleted
+// between two parts, the rest is missing.
+func (sn *Snapshot) Annotations(ctx context.Context, t triple.Triple) iter.Seq2[store.Annotation, error] {
+	return func(yield func(store.Annotation, error) bool) {
+		key, _ := triple.AppendKey(nil, triple.SPO, t)
+		for after := ""; ; {
+			n, err := sn.noted(ctx, key, false, after)
+			if err != nil {
+				yield(store.Annotation{}, err)
+				return
+			}
+			for _, a := range n.Annotations {
+				if !yield(a, nil) {
+					return
+				}
+				after = a.ApplicationID
+			}
+			if !n.More {
+				return
+			}
+		}
+	}
+}
+
+// Version looks up a triple by its key in SPO. It returns the stamp of its row, and whether it exists.
+func (sn *Snapshot) Version(ctx context.Context, key []byte) (stamp triple.Stamp, live bool, err error) {
+	n, err := sn.noted(ctx, key, true, "")
+	return n.Stamp, n.Live, err
+}

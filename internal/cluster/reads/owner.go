@@ -1,0 +1,295 @@
+// The owner: it holds a snapshot of its store for a request, and sends rows.
+
+package reads
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/trefoildb/trefoil/internal/cluster/peer"
+	"github.com/trefoildb/trefoil/internal/replica"
+	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/recovery"
+	"github.com/trefoildb/trefoil/triple"
+)
+
+// held is a snapshot of this machine's store, taken under a view. The machine must own the ranges
+// of the request in it.
+type held struct {
+	reads    *Reads
+	epoch    uint64
+	snapshot *replica.Snapshot
+	until    time.Time
+}
+
+// hold takes a snapshot for ranges, under the view of an epoch. With settle it waits until every
+// row of the ranges is committed. The sequence of the steps matters:
+//
+//  1. Enter the gate, because the view must not change before the snapshot is taken. A snapshot
+//     from before the adoption may lack rows that the view expects here.
+//  2. Take the snapshot.
+//  3. Check the lease. It proves that no operation was acknowledged without this machine before
+//     the snapshot.
+//  4. List the batches in flight, because a batch enters the list before its rows are visible.
+func (r *Reads) hold(ctx context.Context, epoch uint64, ranges []triple.Range, settle bool) (*held, error) {
+	return r.holdTable(ctx, epoch, ranges, false, settle)
+}
+
+// holdTable is hold or, with replicas, takes a snapshot for the extra replicas of this machine.
+func (r *Reads) holdTable(ctx context.Context, epoch uint64, ranges []triple.Range, replicas, settle bool) (*held, error) {
+	h, err := r.enter(epoch, ranges, replicas)
+	if err != nil {
+		return nil, err
+	}
+	if settle {
+		if err := h.settle(ctx, ranges); err != nil {
+			return nil, errors.Join(err, h.close())
+		}
+	}
+	return h, nil
+}
+
+// enter does steps 1 to 3 of hold.
+func (r *Reads) enter(epoch uint64, ranges []triple.Range, replicas bool) (*held, error) {
+	leave, err := r.member.Enter(epoch)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
+	// 1. Within the gate: this machine must own the ranges.
+	v := r.member.View()
+	if v.Phase == recovery.Ingest {
+		return nil, refuse(peer.CodeUnavailable, epoch, "a bulk load is being taken in")
+	}
+	if j := v.Joint(); replicas && (j.Phase == recovery.Serve || !j.BaseLive.Contains(r.self)) {
+		return nil, refuse(peer.CodeNotOwner, epoch, "this machine's extra replicas are not to be read")
+	} else if replicas {
+		ranges = nil
+	}
+	for _, asked := range ranges {
+		for s := range v.Joint().Reads().Trie.Range(asked.Lo, asked.Hi) {
+			if owner, ok := v.Joint().ReaderOf(s); !ok || owner != r.self {
+				return nil, refuse(peer.CodeNotOwner, epoch, fmt.Sprintf("segment %d is not this machine's to read", s.ID))
+			}
+		}
+	}
+	// 2. The snapshot comes before the lease: see hold.
+	sn, err := r.store.Snapshot()
+	if err != nil {
+		return nil, err
+	}
+	if err := r.member.Lease(); err != nil {
+		return nil, errors.Join(refuse(peer.CodeLease, epoch, err.Error()), sn.Close())
+	}
+	return &held{r, epoch, sn, time.Now().Add(r.options.MaxScan)}, nil
+}
+
+// refuse returns a refusal. epoch is the adopted view's, or 0.
+func refuse(code peer.Code, epoch uint64, message string) *peer.Refusal {
+	return &peer.Refusal{Code: code, Epoch: epoch, Message: message}
+}
+
+// settle waits until the operations in ranges are committed.
+func (h *held) settle(ctx context.Context, ranges []triple.Range) error {
+	batches := h.unsettled(ranges)
+	if len(batches) == 0 {
+		return nil
+	}
+	wait, cancel := context.WithTimeout(ctx, h.reads.options.Settle)
+	defer cancel()
+	if err := h.reads.peers.WaitSettled(wait, batches); err != nil {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if errors.Is(err, store.ErrUnavailable) {
+			return err // a retry would fail as well
+		}
+		return refuse(peer.CodeUnavailable, h.epoch, fmt.Sprintf("%d batches of operations are not settled: %v", len(batches), err))
+	}
+	return h.check()
+}
+
+// unsettled returns the batches in flight with operations in ranges, and maybe committed ones. A
+// batch may come several times.
+func (h *held) unsettled(ranges []triple.Range) (all []replica.Origin) {
+	for _, asked := range ranges {
+		all = append(all, h.reads.store.Unsettled(asked)...)
+	}
+	return all
+}
+
+// check returns an error if the epoch has changed, or the lease or the time is over.
+func (h *held) check() error {
+	if now := h.reads.member.View().Epoch; now != h.epoch {
+		return refuse(peer.CodeEpoch, now, fmt.Sprintf("the read began in epoch %d", h.epoch))
+	}
+	if err := h.reads.member.Lease(); err != nil {
+		return refuse(peer.CodeLease, h.epoch, err.Error())
+	}
+	if time.Now().After(h.until) {
+		return errTooLong
+	}
+	return nil
+}
+
+func (h *held) close() error { return h.snapshot.Close() }
+
+// checkRows is the number of rows between two checks of epoch and lease: a few milliseconds.
+const checkRows = 1 << 10
+
+// beat is the greatest interval between two frames of an owner.
+const beat = time.Second
+
+// serve decodes a request, holds a snapshot for it, and calls do.
+func (r *Reads) serve(ctx context.Context, body []byte, settle bool, do func(context.Context, *request, *held) error) error {
+	q, err := parseRequest(body)
+	if err != nil {
+		return refuse(peer.CodeStranger, 0, err.Error())
+	}
+	return r.guard(ctx, q.epoch, func(ctx context.Context) error { return r.serveHeld(ctx, q, settle, do) })
+}
+
+// guard calls do with a context of Options.MaxScan. It turns an error into a refusal, because the
+// error may be sent to another machine.
+func (r *Reads) guard(ctx context.Context, epoch uint64, do func(context.Context) error) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, r.options.MaxScan, errTooLong)
+	defer cancel()
+	err := do(ctx)
+	var refusal *peer.Refusal
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &refusal):
+		return refuse(refusal.Code, refusal.Epoch, refusal.Message)
+	case errors.Is(err, errTooLong) || errors.Is(context.Cause(ctx), errTooLong):
+		return refuse(peer.CodeUnavailable, epoch, fmt.Sprintf("the request took longer than %s", r.options.MaxScan))
+	case errors.Is(err, store.ErrClosed):
+		return refuse(peer.CodeClosing, epoch, err.Error())
+	case errors.Is(err, store.ErrCorrupt):
+		return refuse(peer.CodeUnavailable, epoch, err.Error())
+	}
+	return err
+}
+
+func (r *Reads) serveHeld(ctx context.Context, q *request, settle bool, do func(context.Context, *request, *held) error) (err error) {
+	h, err := r.holdTable(ctx, q.epoch, q.ranges, q.replicas, settle)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, h.close()) }()
+	return do(ctx, q, h)
+}
+
+// serveScan answers reads/scan.
+func (r *Reads) serveScan(ctx context.Context, _ peer.Header, body []byte, w *peer.Writer) error {
+	return r.serve(ctx, body, true, func(ctx context.Context, q *request, h *held) error {
+		return h.send(ctx, q, w)
+	})
+}
+
+// writer takes the frames of an answer. *peer.Writer implements it.
+type writer interface {
+	Write(frame []byte) error
+	Flush() error
+}
+
+// pulse sends a frame if none was sent for an interval of beat.
+type pulse struct {
+	w    writer
+	last time.Time
+}
+
+func (p *pulse) Write(frame []byte) error {
+	p.last = time.Now()
+	return p.w.Write(frame)
+}
+
+func (p *pulse) beat() error {
+	if time.Since(p.last) < beat {
+		return nil
+	}
+	if err := p.Write([]byte{frameBeat}); err != nil {
+		return err
+	}
+	return p.w.Flush()
+}
+
+// send sends the rows of a request, and a last frame: whether more are left.
+func (h *held) send(ctx context.Context, q *request, w writer) error {
+	p := &pulse{w, time.Now()}
+	packed := &packer{write: p.Write, most: frameBytes}
+	more, last, err := h.pack(ctx, q, packed, 0, p.beat)
+	switch {
+	case err != nil:
+		return err
+	case more:
+		return h.end(packed, appendMore(nil, last))
+	}
+	return h.end(packed, []byte{frameEnd})
+}
+
+// pack packs the rows of a request. It stops at the budget of the request, or after it has read looks
+// rows; 0 is no limit. Then more is true, and last is the last row. It calls pause every checkRows
+// rows.
+func (h *held) pack(ctx context.Context, q *request, packed *packer, looks int, pause func() error) (more bool, last row, err error) {
+	in, err := h.rows(ctx, q)
+	if err != nil {
+		return false, last, err
+	}
+	defer in.close()
+	// If a row does not pass, it counts for looks, but not for the limit.
+	looked, sent := 0, int64(0)
+	// 1. Check epoch and lease every checkRows rows, because a long scan must not outlive them.
+	for in.next() {
+		if looked++; looked%checkRows == 0 {
+			if err := errors.Join(h.check(), pause()); err != nil {
+				return false, last, err
+			}
+		}
+		pass, err := q.pass(in.row.key)
+		if err != nil {
+			return false, last, err
+		}
+		if pass {
+			if err := packed.add(in.row); err != nil {
+				return false, last, err
+			}
+			if sent++; sent == q.limit {
+				break
+			}
+		}
+		// 2. Stop if the looks or the bytes are used up. The key must be copied, because the
+		// iterator reuses it.
+		if looked == looks || q.budget > 0 && packed.sent+int64(len(packed.frame)) >= q.budget {
+			return true, row{index: in.row.index, key: bytes.Clone(in.row.key)}, nil
+		}
+	}
+	return false, last, in.err()
+}
+
+// end sends the last frames of an answer, if epoch and lease are still valid.
+func (h *held) end(p *packer, last []byte) error {
+	if err := h.check(); err != nil {
+		return err
+	}
+	if err := p.flush(); err != nil {
+		return err
+	}
+	return p.write(last)
+}
+
+// pass reports whether a row belongs to the answer.
+func (q *request) pass(key []byte) (bool, error) {
+	if q.kept != nil {
+		if kept, err := q.kept(key); err != nil || !kept {
+			return false, err
+		}
+	}
+	if q.filter == nil {
+		return true, nil
+	}
+	return q.filter.match(key)
+}

@@ -1,0 +1,274 @@
+// The type Snapshot: the methods for readers of the cluster.
+
+package reads
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"sync/atomic"
+
+	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/sparql"
+	"github.com/trefoildb/trefoil/sparql/source"
+	"github.com/trefoildb/trefoil/triple"
+)
+
+// Snapshot reads the triples of the cluster. It is not the state of one moment: see the package
+// comment for its consistency. It holds nothing open between reads. It is safe for concurrent
+// use.
+type Snapshot struct {
+	reads    *Reads
+	closed   *atomic.Bool
+	degraded *atomic.Bool
+	lostToo  bool
+}
+
+// Snapshot returns a snapshot of the cluster.
+func (r *Reads) Snapshot() (*Snapshot, error) {
+	return &Snapshot{reads: r, closed: new(atomic.Bool), degraded: new(atomic.Bool)}, nil
+}
+
+// Close ends the snapshot. If a read runs, it ends with store.ErrClosed at its next request.
+func (sn *Snapshot) Close() error {
+	sn.closed.Store(true)
+	return nil
+}
+
+// IncludeLost returns a snapshot for ranges with lost rows. If rows of a range may be lost, it
+// returns the rest of them, instead of store.ErrLost.
+func (sn *Snapshot) IncludeLost() *Snapshot {
+	all := *sn
+	all.lostToo = true
+	return &all
+}
+
+// Degraded reports whether rows came from another order, because the owner of the requested one was
+// down. The answers are complete nevertheless.
+func (sn *Snapshot) Degraded() bool { return sn.degraded.Load() }
+
+// begin checks if a read may begin, and waits until there is a view.
+func (sn *Snapshot) begin(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if sn.closed.Load() {
+		return fmt.Errorf("read a snapshot: %w", store.ErrClosed)
+	}
+	return sn.reads.hasView(ctx)
+}
+
+// hasView waits until this machine has a view. Right after its start it has none.
+func (r *Reads) hasView(ctx context.Context) error {
+	if r.member.View() != nil {
+		return nil
+	}
+	wait, cancel := context.WithTimeout(ctx, r.options.IdleTimeout)
+	defer cancel()
+	if err := r.member.Newer(wait, nil); err != nil {
+		return errors.Join(ctx.Err(), fmt.Errorf("%w: this machine has no view of the cluster yet: %w", store.ErrUnavailable, err))
+	}
+	return nil
+}
+
+// Match returns the rows of pattern p, in its best order (see [triple.Pattern.Best]). An error
+// ends the answer.
+func (sn *Snapshot) Match(ctx context.Context, p triple.Pattern, o store.ReadOptions) iter.Seq2[store.Row, error] {
+	return func(yield func(store.Row, error) bool) {
+		r, f, err := answers(p)
+		if err != nil {
+			yield(store.Row{}, err)
+			return
+		}
+		sn.read(ctx, r, o, f, nil, yield)
+	}
+}
+
+// answers returns the best range for p, and its filter, nil if all rows of the range match.
+func answers(p triple.Pattern) (triple.Range, *filter, error) {
+	scan, err := p.Scan(p.Best())
+	if err != nil || scan.Exact {
+		return scan.Range, nil, err
+	}
+	return scan.Range, filterOf(p), nil
+}
+
+// Range returns the rows within b, in its order. An error ends the answer. It is
+// [triple.ErrBadBounds] if no order can answer b.
+func (sn *Snapshot) Range(ctx context.Context, b triple.Bounds, o store.ReadOptions) iter.Seq2[store.Row, error] {
+	return func(yield func(store.Row, error) bool) {
+		kr, err := b.KeyRange()
+		if err != nil {
+			yield(store.Row{}, err)
+			return
+		}
+		sn.read(ctx, kr.Range, o, nil, accepts(&kr), yield)
+	}
+}
+
+// accepts returns a function to select rows. It reports whether a row of the range belongs to the
+// answer; it is nil if all do.
+func accepts(kr *triple.KeyRange) func(key, value []byte) (bool, error) {
+	if kr.Exact() {
+		return nil
+	}
+	return func(key, value []byte) (bool, error) {
+		_, terms, err := triple.SplitKey(key)
+		if err != nil {
+			return false, err
+		}
+		return kr.Accept(terms, value)
+	}
+}
+
+// read yields the rows of a range in the filter and accept. Owners apply the filter; this machine
+// applies accept.
+func (sn *Snapshot) read(ctx context.Context, r triple.Range, o store.ReadOptions, f *filter, accept func(key, value []byte) (bool, error), yield func(store.Row, error) bool) {
+	if o.Limit < 0 {
+		yield(store.Row{}, fmt.Errorf("%w: the limit is %d", store.ErrInvalid, o.Limit))
+		return
+	}
+	if o.After != nil {
+		r = behind(r, o.After, o.Reverse)
+	}
+	// 1. With annotations: read the rows without them, and look their annotations up in groups.
+	if o.Annotations {
+		a := &annotator{snapshot: sn, yield: yield, limit: o.Limit}
+		o.Annotations, o.Limit = false, 0 // rows of triples deleted in between do not count
+		ended := false
+		sn.read(ctx, r, o, f, accept, func(row store.Row, err error) bool {
+			if err == nil {
+				ended = !a.add(ctx, row)
+			} else if ended = true; a.flush(ctx) {
+				yield(store.Row{}, err)
+			}
+			return !ended
+		})
+		if !ended {
+			a.flush(ctx)
+		}
+		return
+	}
+	// 2. Without: scan. Owners may only limit rows if this machine drops none of them.
+	limit := o.Limit
+	if accept != nil {
+		limit = 0
+	}
+	s, err := sn.scan(ctx, r, o.Reverse, f, limit)
+	if err != nil {
+		yield(store.Row{}, err)
+		return
+	}
+	defer s.Close()
+	// A row must pass accept before it counts for the limit.
+	for left := o.Limit; s.Next(); {
+		if accept != nil {
+			ok, err := accept(s.Key(), s.Value())
+			if err != nil {
+				yield(store.Row{}, fmt.Errorf("read: %w: %w", store.ErrCorrupt, err))
+				return
+			}
+			if !ok {
+				continue
+			}
+		}
+		if !yield(store.Row{Key: s.Key(), Value: s.Value()}, nil) {
+			return
+		}
+		if left--; left == 0 {
+			return
+		}
+	}
+	if err := s.Err(); err != nil {
+		yield(store.Row{}, err)
+	}
+}
+
+// Count returns how many triples match p. Owners read all keys, and send only their counts.
+func (sn *Snapshot) Count(ctx context.Context, p triple.Pattern) (int64, error) {
+	r, f, err := answers(p)
+	if err != nil {
+		return 0, err
+	}
+	return sn.count(ctx, r, f)
+}
+
+// CountRange returns how many triples are within b. If no range of keys is exactly b, owners must
+// send the rows.
+func (sn *Snapshot) CountRange(ctx context.Context, b triple.Bounds) (n int64, err error) {
+	kr, err := b.KeyRange()
+	if err != nil {
+		return 0, err
+	}
+	if kr.Exact() {
+		return sn.count(ctx, kr.Range, nil)
+	}
+	for _, err := range sn.Range(ctx, b, store.ReadOptions{}) {
+		if err != nil {
+			return 0, err
+		}
+		n++
+	}
+	return n, nil
+}
+
+// Estimate returns about how many triples match p (see [replica.Snapshot.Estimate]). If exact is
+// true, it is the count.
+func (sn *Snapshot) Estimate(ctx context.Context, p triple.Pattern) (n int64, exact bool, err error) {
+	r, f, err := answers(p)
+	if err != nil {
+		return 0, false, err
+	}
+	return sn.estimate(ctx, r, f, exactRows)
+}
+
+// estimate returns about how many rows of r pass a filter.
+func (sn *Snapshot) estimate(ctx context.Context, r triple.Range, f *filter, most int64) (int64, bool, error) {
+	found, err := sn.survey(ctx, []source.Question{{Range: r}}, f, most)
+	if err != nil {
+		return 0, false, err
+	}
+	return found[0].Rows, found[0].Exact, nil
+}
+
+// Has reports whether t exists in its graph.
+func (sn *Snapshot) Has(ctx context.Context, t triple.Triple) (bool, error) {
+	key, _ := triple.AppendKey(nil, triple.SPO, t)
+	one := triple.Range{Lo: key, Hi: append(key[:len(key):len(key)], 0)}
+	err := sn.lookup(ctx, []triple.Range{one}, nil, func(row) error { return errStop })
+	if errors.Is(err, errStop) {
+		return true, nil
+	}
+	return false, err
+}
+
+// Source returns the snapshot as queries of package sparql read it.
+func (sn *Snapshot) Source() sparql.Source { return sparqlSource{sn} }
+
+type sparqlSource struct{ snapshot *Snapshot }
+
+// Scan iterates over the versions of a range.
+func (s sparqlSource) Scan(ctx context.Context, r triple.Range, reverse bool) (sparql.Rows, error) {
+	rows, err := s.snapshot.scan(ctx, r, reverse, nil, 0)
+	if err != nil {
+		return nil, err // not rows: a nil pointer in an interface is not nil
+	}
+	return rows, nil
+}
+
+// Lookup calls each for the rows of ranges; these must ascend. It sends one message to each
+// owner, all at the same time.
+func (s sparqlSource) Lookup(ctx context.Context, ranges []triple.Range, each func(i int, key, value []byte) error) error {
+	return s.snapshot.lookup(ctx, ranges, nil, func(r row) error { return each(r.index, r.key, r.value) })
+}
+
+// Count returns how many versions a range has.
+func (s sparqlSource) Count(ctx context.Context, r triple.Range) (int64, error) {
+	return s.snapshot.count(ctx, r, nil)
+}
+
+// Estimate returns about how many versions a range has.
+func (s sparqlSource) Estimate(ctx context.Context, r triple.Range) (rows int64, exact bool, err error) {
+	return s.snapshot.estimate(ctx, r, nil, exactPlanRows)
+}

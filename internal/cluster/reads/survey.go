@@ -1,0 +1,317 @@
+// Surveys: estimates and samples of many ranges, one message to each owner.
+
+package reads
+
+import (
+	"context"
+	"errors"
+	"sync"
+
+	"github.com/trefoildb/trefoil/internal/cluster/peer"
+	"github.com/trefoildb/trefoil/internal/cluster/view"
+	"github.com/trefoildb/trefoil/internal/turns"
+	"github.com/trefoildb/trefoil/sparql/source"
+	"github.com/trefoildb/trefoil/trie"
+	"github.com/trefoildb/trefoil/triple"
+)
+
+// Limits of exact counts; beyond them an estimate is used. The first is for a SPARQL plan,
+// because it needs dozens of estimates; the second is for a user.
+const (
+	exactPlanRows = 100
+	exactRows     = 1000
+)
+
+// surveyPieces bounds the pieces of one range in a survey. The other pieces, and those of down
+// owners, are assumed to have the same number of rows for each segment.
+const surveyPieces = 64
+
+// Survey answers the questions of a plan: one message to each owner, all at the
+// same time.
+func (s sparqlSource) Survey(ctx context.Context, asked []source.Question) ([]source.Finding, error) {
+	return s.snapshot.survey(ctx, asked, nil, exactPlanRows)
+}
+
+// survey answers questions about the rows in a filter. Up to most rows are counted. It sends up
+// to maxQuestions questions at a time.
+func (sn *Snapshot) survey(ctx context.Context, asked []source.Question, f *filter, most int64) ([]source.Finding, error) {
+	if err := sn.begin(ctx); err != nil {
+		return nil, err
+	}
+	wait, cancel := context.WithTimeout(ctx, 2*sn.reads.options.IdleTimeout)
+	defer cancel()
+	var all []source.Finding
+	for len(asked) > 0 {
+		some := asked[:min(len(asked), maxQuestions)]
+		asked = asked[len(some):]
+		found, err := sn.surveySome(wait, some, f, most)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, found...)
+	}
+	return all, ctx.Err()
+}
+
+// surveySome retries until all owners have answered under one view.
+func (sn *Snapshot) surveySome(ctx context.Context, asked []source.Question, f *filter, most int64) ([]source.Finding, error) {
+	t := trial{reads: sn.reads}
+	for {
+		v, err := sn.plannable(asked[0].Range)
+		for i := 1; i < len(asked) && err == nil; i++ {
+			err = sn.readable(v, asked[i].Range)
+		}
+		if err == nil {
+			p := newPoll(v, asked)
+			err = turns.Wait(ctx, func() error { return p.ask(turns.Detach(ctx), sn.reads, f, most) })
+			if err == nil {
+				return p.findings(asked), nil
+			}
+		}
+		if v == nil {
+			return nil, err
+		}
+		if err := t.again(ctx, v, err); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// poll is a survey under one view.
+type poll struct {
+	view   *view.View
+	owners []*polled
+	// By question: the segments of pieces in the survey, and all segments.
+	told, segments []int64
+}
+
+// polled is the questions to one owner, and its findings.
+type polled struct {
+	machine   trie.MachineID
+	questions []question
+	index     []int // of the questions, in those of the survey
+	findings  []source.Finding
+	err       error
+}
+
+func newPoll(v *view.View, asked []source.Question) *poll {
+	p := &poll{view: v, told: make([]int64, len(asked)), segments: make([]int64, len(asked))}
+	// 1. For each question, take every stride-th piece if its owner lives, because a survey asks about
+	// surveyPieces pieces at most.
+	byMachine := map[trie.MachineID]*polled{}
+	for i, one := range asked {
+		if one.Range.Empty() {
+			continue
+		}
+		all := pieces(v.Joint(), one.Range)
+		stride := (len(all) + surveyPieces - 1) / surveyPieces
+		for n, piece := range all {
+			segments := int64(0)
+			for range v.Joint().Reads().Trie.Range(piece.Lo, piece.Hi) {
+				segments++
+			}
+			p.segments[i] += segments
+			if !piece.live || n%stride != 0 {
+				continue
+			}
+			p.told[i] += segments
+			// 2. Add the piece to the message for its owner: one question there for each question
+			// here.
+			o := byMachine[piece.owner]
+			if o == nil {
+				o = &polled{machine: piece.owner}
+				byMachine[piece.owner] = o
+				p.owners = append(p.owners, o)
+			}
+			if last := len(o.index) - 1; last < 0 || o.index[last] != i {
+				o.index = append(o.index, i)
+				o.questions = append(o.questions, question{places: one.Places})
+			}
+			q := &o.questions[len(o.questions)-1]
+			q.ranges = append(q.ranges, piece.Range)
+		}
+	}
+	// 3. Divide the samples among the owners.
+	p.share(len(asked))
+	return p
+}
+
+// share divides the least rows for samples among the owners. If all together have them, at least
+// one owner sends samples.
+func (p *poll) share(questions int) {
+	owners := make([]int, questions)
+	for _, o := range p.owners {
+		for _, i := range o.index {
+			owners[i]++
+		}
+	}
+	for _, o := range p.owners {
+		for n, i := range o.index {
+			o.questions[n].least = source.SampleLeast / owners[i]
+		}
+	}
+}
+
+// ask sends the questions to all owners at the same time. If several fail, it returns a lasting error
+// if there is any.
+func (p *poll) ask(ctx context.Context, r *Reads, f *filter, most int64) (err error) {
+	var wait sync.WaitGroup
+	for i, o := range p.owners {
+		do := func() { o.findings, o.err = r.surveyOf(ctx, p.view, o, &survey{p.view.Epoch, f, most, o.questions}) }
+		if i == len(p.owners)-1 {
+			do()
+			break
+		}
+		wait.Go(do)
+	}
+	wait.Wait()
+	for _, o := range p.owners {
+		if o.err != nil && (err == nil || passing(err)) {
+			err = o.err
+		}
+	}
+	return err
+}
+
+// surveyOf returns the findings of one owner.
+func (r *Reads) surveyOf(ctx context.Context, under *view.View, o *polled, q *survey) ([]source.Finding, error) {
+	if o.machine == r.self {
+		return r.surveyHere(ctx, q)
+	}
+	answer, err := r.call(ctx, under, o.machine, methodSurvey, q.encode())
+	if err != nil {
+		return nil, err
+	}
+	found, err := parseFindings(answer, q.questions)
+	if err != nil {
+		return nil, &remoteError{o.machine, err}
+	}
+	return found, nil
+}
+
+// findings adds up the findings of the owners.
+func (p *poll) findings(asked []source.Question) []source.Finding {
+	all := make([]source.Finding, len(asked))
+	// 2. If segments were not asked about, assume as many rows in each as in the others.
+	for i := range all {
+		all[i].Exact = p.told[i] == p.segments[i]
+	}
+	// 1. Sum the owners' rows. The result is exact only if all segments were asked about and all
+	// owners counted.
+	for _, o := range p.owners {
+		for n, f := range o.findings {
+			to := &all[o.index[n]]
+			to.Rows += f.Rows
+			to.Exact = to.Exact && f.Exact
+			to.Samples = append(to.Samples, f.Samples...)
+		}
+	}
+	for i := range all {
+		f := &all[i]
+		if missing := p.segments[i] - p.told[i]; missing > 0 && p.told[i] > 0 {
+			f.Rows += int64(float64(f.Rows) * float64(missing) / float64(p.told[i]))
+		}
+		// An estimate must not be 0, because 0 would mean an empty pattern.
+		if !f.Exact {
+			f.Rows = max(f.Rows, 1)
+		}
+		if f.Rows < source.SampleLeast {
+			f.Samples = nil
+		}
+		f.Samples = spread(f.Samples, asked[i].Places)
+	}
+	return all
+}
+
+// spread returns n of the samples at equal distances, or all if there are fewer.
+func spread(samples []source.Sample, n int) []source.Sample {
+	if len(samples) <= n {
+		return samples
+	}
+	some := make([]source.Sample, n)
+	for i := range some {
+		some[i] = samples[i*len(samples)/n]
+	}
+	return some
+}
+
+// serveSurvey answers reads/survey.
+func (r *Reads) serveSurvey(ctx context.Context, _ peer.Header, body []byte) (answer []byte, err error) {
+	q, err := parseSurvey(body)
+	if err != nil {
+		return nil, refuse(peer.CodeStranger, 0, err.Error())
+	}
+	err = r.guard(ctx, q.epoch, func(ctx context.Context) error {
+		found, err := r.surveyHere(ctx, q)
+		answer = encodeFindings(found)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return answer, nil
+}
+
+// surveyHere answers the questions from this machine's store.
+func (r *Reads) surveyHere(ctx context.Context, q *survey) (found []source.Finding, err error) {
+	var all []triple.Range
+	for _, one := range q.questions {
+		all = append(all, one.ranges...)
+	}
+	h, err := r.hold(ctx, q.epoch, all, false)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, h.close()) }()
+	for _, one := range q.questions {
+		f, err := h.answer(ctx, q, one)
+		if err != nil {
+			return nil, err
+		}
+		found = append(found, f)
+	}
+	return found, h.check()
+}
+
+// answer answers one question.
+func (h *held) answer(ctx context.Context, q *survey, one question) (f source.Finding, err error) {
+	if q.filter == nil && q.limit <= exactPlanRows {
+		f, err = h.glance(ctx, one.ranges)
+	} else {
+		f.Rows, f.Exact, err = h.estimate(ctx, &request{filter: q.filter, limit: q.limit, ranges: one.ranges})
+	}
+	if err != nil || one.places == 0 || f.Rows < int64(one.least) {
+		return f, err
+	}
+	// Of many pieces sample some, because each takes a few seeks.
+	stride := (len(one.ranges) + one.places - 1) / one.places
+	places := max(1, one.places*stride/len(one.ranges))
+	for first := range stride { // the pieces between them, where those have no rows
+		for i := first; i < len(one.ranges); i += stride {
+			some, err := source.SampleRange(ctx, h.snapshot.Source(), one.ranges[i], places)
+			if err != nil {
+				return f, err
+			}
+			f.Samples = append(f.Samples, some...)
+		}
+		if len(f.Samples) > 0 {
+			break
+		}
+	}
+	return f, nil
+}
+
+// glance estimates for a plan. It counts fewer rows than estimate before it uses the sizes of tables.
+func (h *held) glance(ctx context.Context, ranges []triple.Range) (f source.Finding, err error) {
+	f.Exact = true
+	for _, r := range ranges {
+		rows, exact, err := h.snapshot.Source().Estimate(ctx, r)
+		if err != nil {
+			return f, err
+		}
+		f.Rows += rows
+		f.Exact = f.Exact && exact
+	}
+	f.Exact = f.Exact && len(h.unsettled(ranges)) == 0
+	return f, nil
+}

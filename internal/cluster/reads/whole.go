@@ -1,0 +1,327 @@
+// Whole reads: rows of a machine that is down, on a machine with a copy of every triple.
+//
+// If one of two machines is down, the other one has all triples: each as a row of some order or
+// as an extra replica. So it answers a range of any size from its own store:
+//
+//   - The triples of the range are in several sources: the live rows of the other orders,
+//     beginning with the order that has the most known terms, and then the extra replicas. A
+//     triple counts in the first source that has it, so a count needs no memory.
+//   - Sorted rows are read in passes. Each pass reads all sources, and keeps the first rows
+//     after those of the last pass, as far as the memory allows.
+
+package reads
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/trefoildb/trefoil/internal/cluster/view"
+	"github.com/trefoildb/trefoil/recovery"
+	"github.com/trefoildb/trefoil/triple"
+)
+
+// hasAll reports whether this machine is the only live one of base, and so has every triple.
+func (r *Reads) hasAll(v *view.View) bool {
+	j := v.Joint()
+	_, ok := spareOrders(v)
+	return ok && len(j.BaseLive) == 1 && j.BaseLive.Contains(r.self) && j.Base.Required() == len(j.Base.Placement.Machines())
+}
+
+// holdWhole takes a snapshot for ranges of the down machine. All operations on them are committed
+// in it.
+func (r *Reads) holdWhole(ctx context.Context, v *view.View, ranges []triple.Range) (*held, error) {
+	h, err := r.enter(v.Epoch, nil, false)
+	if err != nil {
+		return nil, err
+	}
+	if !r.hasAll(r.member.View()) {
+		return nil, errors.Join(errMoved, h.close())
+	}
+	if err := h.settle(ctx, ranges); err != nil {
+		return nil, errors.Join(err, h.close())
+	}
+	return h, nil
+}
+
+// whole reads dead ranges of one order from their sources.
+type whole struct {
+	held   *held
+	joint  *recovery.Joint
+	order  triple.Order
+	asked  []indexed
+	filter *filter
+	orders []wholeSource // the sources; the extra replicas come after them
+}
+
+// wholeSource is another order, with its live ranges.
+type wholeSource struct {
+	order  triple.Order
+	ranges []triple.Range
+}
+
+// each calls do once for each row in the requested ranges, in any sequence.
+func (w *whole) each(ctx context.Context, do func(index int, key, value []byte) error) error {
+	s := substitute{}
+	s.asked[w.order] = w.asked
+	// 1. The other orders, without the triples of an earlier one.
+	for i, source := range w.orders {
+		q := &request{filter: w.filter, ranges: source.ranges}
+		err := w.rows(ctx, q, func(r row) error {
+			if here, err := w.earlier(r.key, i); here || err != nil {
+				return err
+			}
+			return s.match(r, do)
+		})
+		if err != nil {
+			return err
+		}
+	}
+	// 2. The extra replicas of triples missing in all orders.
+	var replicas []triple.Range
+	for _, d := range w.asked {
+		of := d.Range
+		if w.order != triple.SPO {
+			of, _ = w.filter.with(shared(of)).prefix(triple.SPO)
+		}
+		replicas = append(replicas, of)
+	}
+	return w.rows(ctx, &request{filter: w.filter, replicas: true, ranges: union(replicas)}, func(r row) error {
+		if here, err := w.earlier(r.key, len(w.orders)); here || err != nil {
+			return err
+		}
+		return s.match(r, do)
+	})
+}
+
+// rows calls do for the rows of a request to this machine.
+func (w *whole) rows(ctx context.Context, q *request, do func(row) error) error {
+	if len(q.ranges) == 0 {
+		return nil
+	}
+	in, err := w.held.rows(ctx, q)
+	if err != nil {
+		return err
+	}
+	defer in.close()
+	for looked := 1; in.next(); looked++ {
+		if looked%checkRows == 0 {
+			if err := errors.Join(ctx.Err(), w.held.check()); err != nil {
+				return err
+			}
+		}
+		pass, err := q.pass(in.row.key)
+		if err == nil && pass {
+			err = do(in.row)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return errors.Join(in.err(), w.held.check())
+}
+
+// earlier reports whether one of the first n sources has the triple of a key.
+func (w *whole) earlier(key []byte, n int) (bool, error) {
+	for _, source := range w.orders[:n] {
+		version, ok, err := recovery.AppendVersion(nil, source.order, key)
+		if err != nil {
+			return false, err
+		}
+		if _, live := w.joint.Reader(version); ok && live {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// newWhole returns a whole for dead ranges of one order; the caller sets held.
+func (sn *Snapshot) newWhole(v *view.View, f *filter, order triple.Order, asked []indexed) *whole {
+	w := &whole{joint: v.Joint(), order: order, asked: asked, filter: f}
+	if len(asked) == 1 {
+		w.filter = f.with(shared(asked[0].Range))
+	}
+	for _, o := range otherOrders(order, w.filter, asked) {
+		source := wholeSource{order: triple.Order(o[0].Lo[0])}
+		all := true
+		for _, r := range o {
+			for _, p := range pieces(w.joint, r) {
+				if p.live {
+					source.ranges = append(source.ranges, p.Range)
+				}
+				all = all && p.live
+			}
+		}
+		// otherOrders ends with the most known terms. If a source has all triples, it is enough.
+		w.orders = append([]wholeSource{source}, w.orders...)
+		if all {
+			w.orders = w.orders[:1]
+		}
+	}
+	return w
+}
+
+// oneOrderEach splits ranges into groups of one order each, sorted by order, or with reverse
+// in descending order.
+func oneOrderEach(ranges []triple.Range, reverse bool) (parts [][]indexed) {
+	for _, o := range triple.Orders {
+		var part []indexed
+		for i, r := range ranges {
+			if r = r.Intersect(triple.OrderRange(o)); !r.Empty() {
+				part = append(part, indexed{r, i})
+			}
+		}
+		if len(part) > 0 {
+			parts = append(parts, part)
+		}
+	}
+	slices.SortFunc(parts, func(a, b []indexed) int { return bytes.Compare(a[0].Lo, b[0].Lo) })
+	if reverse {
+		slices.Reverse(parts)
+	}
+	return parts
+}
+
+// visitWhole is visit on a machine with all triples.
+func (sn *Snapshot) visitWhole(ctx context.Context, v *view.View, q *request, each func(index int, key, value []byte) error) error {
+	for _, part := range oneOrderEach(q.ranges, false) {
+		if err := sn.passWhole(ctx, v, q, part, each); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// passWhole calls each for the rows of ranges of one order, in any sequence.
+func (sn *Snapshot) passWhole(ctx context.Context, v *view.View, q *request, part []indexed, each func(index int, key, value []byte) error) (err error) {
+	end, err := sn.reads.beginGathering(ctx)
+	if err != nil {
+		return err
+	}
+	defer end()
+	ranges := make([]triple.Range, len(part))
+	for i, p := range part {
+		ranges[i] = p.Range
+	}
+	h, err := sn.reads.holdWhole(ctx, v, ranges)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, h.close()) }()
+	w := sn.newWhole(v, q.filter, triple.Order(part[0].Lo[0]), part)
+	w.held = h
+	if err := w.each(ctx, each); err != nil {
+		return err
+	}
+	sn.degraded.Store(true)
+	return nil
+}
+
+// wholeFeed returns the rows of ranges of a dead machine, pass by pass.
+type wholeFeed struct {
+	snapshot *Snapshot
+	ctx      context.Context
+	view     *view.View
+	q        *request
+	parts    [][]indexed // ranges that are not read yet, by order
+	memoryFeed
+}
+
+func (sn *Snapshot) openWhole(ctx context.Context, v *view.View, q *request) *wholeFeed {
+	return &wholeFeed{snapshot: sn, ctx: ctx, view: v, q: q, parts: oneOrderEach(q.ranges, q.reverse), memoryFeed: memoryFeed{reverse: q.reverse}}
+}
+
+func (f *wholeFeed) next() (row, bool, error) {
+	for {
+		if r, ok, err := f.memoryFeed.next(); ok || err != nil || len(f.parts) == 0 {
+			return r, ok, err
+		}
+		if err := f.pass(); err != nil {
+			return row{}, false, err
+		}
+	}
+}
+
+func (f *wholeFeed) seek(key []byte) (r row, ok, done bool, err error) {
+	if r, ok, _, err = f.memoryFeed.seek(key); ok || err != nil {
+		return r, ok, true, err
+	}
+	return r, false, len(f.parts) == 0, nil
+}
+
+// pass reads the next rows, within the memory.
+func (f *wholeFeed) pass() error {
+	// 1. Read the remaining ranges of one order, and keep their first rows.
+	kept := firstRows{reverse: f.q.reverse, bytes: f.snapshot.reads.options.DegradedMemory, rows: f.q.limit}
+	err := f.snapshot.passWhole(f.ctx, f.view, f.q, f.parts[0], kept.add)
+	if err != nil {
+		return err
+	}
+	kept.cut(kept.bytes)
+	f.memoryFeed = memoryFeed{rows: kept.all, reverse: f.q.reverse}
+	if kept.last == nil {
+		f.parts = f.parts[1:]
+		return nil
+	}
+	// 2. The next pass reads the rows after these.
+	var left []indexed
+	for _, part := range f.parts[0] {
+		if part.Range = behind(part.Range, kept.last, f.q.reverse); !part.Empty() {
+			left = append(left, part)
+		}
+	}
+	if f.parts = slices.Clone(f.parts); len(left) > 0 {
+		f.parts[0] = left
+	} else {
+		f.parts = f.parts[1:]
+	}
+	return nil
+}
+
+// firstRows keeps the first of the added rows in the order of a read: at least one, and no more than
+// fit into its bytes.
+type firstRows struct {
+	reverse bool
+	bytes   int64
+	rows    int64 // the most rows to keep; 0 is no limit
+	all     []row
+	used    int64
+	last    []byte // rows behind this key were dropped; nil if none were
+}
+
+func (f *firstRows) add(index int, key, value []byte) error {
+	if f.last != nil && f.compare(key, f.last) > 0 {
+		return nil
+	}
+	f.all = append(f.all, row{index, bytes.Clone(key), bytes.Clone(value)})
+	f.used += int64(len(key)+len(value)) + rowBytes
+	if f.used > f.bytes || f.rows > 0 && int64(len(f.all)) >= 2*f.rows+checkRows {
+		f.cut(f.bytes / 2)
+	}
+	return nil
+}
+
+func (f *firstRows) compare(a, b []byte) int {
+	if f.reverse {
+		a, b = b, a
+	}
+	return bytes.Compare(a, b)
+}
+
+// cut sorts the rows and drops the last ones, beyond limits of bytes and rows.
+func (f *firstRows) cut(most int64) {
+	slices.SortFunc(f.all, func(a, b row) int { return f.compare(a.key, b.key) })
+	used := int64(0)
+	for i, r := range f.all {
+		size := int64(len(r.key)+len(r.value)) + rowBytes
+		if i > 0 && (used+size > most || f.rows > 0 && int64(i) >= f.rows) {
+			f.last = f.all[i-1].key
+			clear(f.all[i:])
+			f.all = f.all[:i]
+			break
+		}
+		used += size
+	}
+	f.used = used
+}

@@ -1,0 +1,121 @@
+// Bounds: the stamps below which the operations of each sequencer are committed everywhere.
+
+package upkeep
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/trefoildb/trefoil/internal/cluster/peer"
+	"github.com/trefoildb/trefoil/internal/cluster/view"
+	"github.com/trefoildb/trefoil/internal/replica"
+	"github.com/trefoildb/trefoil/trie"
+	"github.com/trefoildb/trefoil/triple"
+)
+
+// bounds is a member's answer to [methodBounds].
+type bounds struct {
+	number uint64         // of the last purge that it has taken the floors of
+	next   triple.Stamp   // that it would assign
+	lowest replica.Floors // the lowest stamp in flight of each sequencer
+}
+
+func (b *bounds) encode() []byte {
+	var e peer.Encoder
+	e.Uvarint(b.number)
+	encodeStamp(&e, b.next)
+	encodeFloors(&e, b.lowest)
+	return e.Data()
+}
+
+func parseBounds(body []byte) (b bounds, err error) {
+	d := peer.NewDecoder(body)
+	b.number, b.next = d.Uvarint(), decodeStamp(d)
+	b.lowest = decodeFloors(d)
+	return b, d.End()
+}
+
+func encodeStamp(e *peer.Encoder, s triple.Stamp) {
+	e.Uvarint(s.Epoch)
+	e.Uvarint(s.Sequence)
+}
+
+func decodeStamp(d *peer.Decoder) triple.Stamp {
+	return triple.Stamp{Epoch: d.Uvarint(), Sequence: d.Uvarint()}
+}
+
+func encodeFloors(e *peer.Encoder, f replica.Floors) {
+	e.Uvarint(uint64(len(f)))
+	for m, stamp := range f {
+		e.Uint64(uint64(m))
+		encodeStamp(e, stamp)
+	}
+}
+
+func decodeFloors(d *peer.Decoder) replica.Floors {
+	f := replica.Floors{}
+	for range d.Count(10) {
+		m := trie.MachineID(d.Uint64())
+		f[m] = decodeStamp(d)
+	}
+	return f
+}
+
+// combine returns one floor for each member: its lowest stamp in flight anywhere, or its next
+// stamp. number is the newest purge's.
+func combine(answers map[trie.MachineID]bounds) (floors replica.Floors, number uint64) {
+	floors = replica.Floors{}
+	for m, b := range answers {
+		floors[m] = b.next
+		number = max(number, b.number)
+	}
+	for _, b := range answers {
+		for m, stamp := range b.lowest {
+			if stamp.Less(floors[m]) {
+				floors[m] = stamp
+			}
+		}
+	}
+	return floors, number
+}
+
+// fetchBounds returns the floors of all members of a view. When it returns, all holders have
+// applied every operation below a floor.
+func (u *Upkeep) fetchBounds(ctx context.Context, v *view.View) (floors replica.Floors, number uint64, err error) {
+	ctx, cancel := context.WithTimeout(ctx, stepTimeout)
+	defer cancel()
+	answers, err := u.callAll(ctx, v, methodBounds, nil)
+	if err != nil {
+		return nil, 0, err
+	}
+	all := map[trie.MachineID]bounds{}
+	for m, body := range answers {
+		if all[m], err = parseBounds(body); err != nil {
+			return nil, 0, err
+		}
+	}
+	floors, number = combine(all)
+	return floors, number, nil
+}
+
+// stepTimeout bounds a step without a scan of rows.
+const stepTimeout = 20 * time.Second
+
+func (u *Upkeep) handleBounds(_ context.Context, epoch uint64, _ []byte) ([]byte, error) {
+	if _, err := u.AtRest(epoch); err != nil {
+		return nil, err
+	}
+	known, err := u.writes.Bounds()
+	if err != nil {
+		return nil, err
+	}
+	if known.Epoch != epoch {
+		return nil, peer.Refuse(peer.CodeEpoch, known.Epoch, "the epoch is not %d", epoch)
+	}
+	b := bounds{number: u.purgeNumber(), next: known.Next, lowest: replica.Floors(known.Lowest)}
+	return b.encode(), nil
+}
+
+// errBusy: a machine leads at most one purge or scrub at a time.
+var errBusy = errors.New("another one runs")

@@ -1,0 +1,69 @@
+// Settled: when the operations of earlier epochs are all committed.
+
+package upkeep
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/trefoildb/trefoil/internal/cluster/peer"
+	"github.com/trefoildb/trefoil/internal/store"
+)
+
+// settledTimeout bounds [Upkeep.Settled].
+const settledTimeout = 10 * time.Second
+
+// Settled waits until all operations stamped before the adopted epoch are committed or dropped,
+// and returns this epoch. It is no less than the given one. If a member does not answer, the
+// error is a [store.ErrUnavailable].
+//
+// Within an epoch a triple has one sequencer, and its stamps are in the order of its operations.
+// But if a sequencer is dead, others complete its operations some time later, with their old
+// stamps. After Settled none of them can appear any more.
+func (u *Upkeep) Settled(ctx context.Context, epoch uint64) (uint64, error) {
+	wait, cancel := context.WithTimeout(ctx, settledTimeout)
+	defer cancel()
+	// Ask all members until they agree. If a newer view is adopted meanwhile, ask under it.
+	for pause := minRetryPause; ; pause = min(2*pause, maxRetryPause) {
+		v := u.gate.View()
+		err := fmt.Errorf("this machine has not adopted epoch %d", epoch)
+		if v != nil && v.Epoch >= epoch {
+			if _, err = u.callAll(wait, v, methodSettled, nil); err == nil {
+				return v.Epoch, nil
+			}
+		}
+		// The wait must also end with a new view, because members answer only in its epoch then.
+		timer := time.NewTimer(pause)
+		select {
+		case <-timer.C:
+		case <-u.gate.Changed():
+			timer.Stop()
+		case <-wait.Done():
+			timer.Stop()
+			if ctx.Err() != nil {
+				return 0, context.Cause(ctx)
+			}
+			return 0, fmt.Errorf("%w: operations of earlier epochs are not known to be settled: %w", store.ErrUnavailable, err)
+		case <-u.options.Closing.Done():
+			timer.Stop()
+			return 0, store.ErrClosed
+		}
+	}
+}
+
+// Pauses between two attempts to reach all members.
+const (
+	minRetryPause = 2 * time.Millisecond
+	maxRetryPause = 100 * time.Millisecond
+)
+
+func (u *Upkeep) handleSettled(_ context.Context, epoch uint64, _ []byte) ([]byte, error) {
+	switch v := u.gate.View(); {
+	case v == nil || v.Epoch != epoch:
+		return nil, peer.Refuse(peer.CodeEpoch, u.gate.Epoch(), "the epoch is not %d", epoch)
+	case !u.writes.Reconciled():
+		return nil, peer.Refuse(peer.CodeUnavailable, epoch, "operations of earlier epochs are not settled on machine %s", u.gate.Self())
+	}
+	return nil, nil
+}

@@ -1,0 +1,317 @@
+// The coordinator: it groups the triples of a client by sequencer and submits them.
+
+package writes
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/trefoildb/trefoil/internal/cluster/peer"
+	"github.com/trefoildb/trefoil/internal/cluster/view"
+	"github.com/trefoildb/trefoil/internal/replica"
+	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/recovery"
+	"github.com/trefoildb/trefoil/trie"
+	"github.com/trefoildb/trefoil/triple"
+)
+
+// Write adds or deletes triples, like [replica.Store.Add] and [replica.Store.Delete]. It returns
+// how many triples it changed, and how many were as requested before. When it returns nil, all
+// places of all triples have the operations durably. Many triples are not one transaction.
+//
+// If it fails, changed and unchanged count the finished triples. After [store.ErrUnknown] each of
+// the others may be done, or be done later. After [store.ErrUnavailable] and [store.ErrDiskFull]
+// none of the others is done. Operations are only sent again if they were refused, for
+// Options.RetryTimeout. If an operation was done before under the key of ctx
+// ([store.WithRequestKey]), it is not repeated, and counts as unchanged.
+func (w *Writes) Write(ctx context.Context, kind store.OperationKind, triples []triple.Triple) (changed, unchanged int64, err error) {
+	for i := range triples {
+		if err := triples[i].Check(); err != nil {
+			return 0, 0, fmt.Errorf("triple %d: %w", i, err)
+		}
+	}
+	x := w.newWriting(ctx, len(triples))
+	x.run(kind, triples)
+	x.running.Wait()
+	w.stats.coordinated.Add(x.changed + x.unchanged)
+	return x.changed, x.unchanged, x.result()
+}
+
+// writing is one call of Write.
+type writing struct {
+	writes  *Writes
+	ctx     context.Context
+	key     *store.RequestKey // nil if the request has none
+	first   uint64            // the epoch of the first try; 0 if this may be a retry
+	total   int
+	places  chan struct{} // one for each request that is under way
+	running sync.WaitGroup
+
+	mu                 sync.Mutex
+	changed, unchanged int64
+	unknown, failed    error // the first of either kind
+}
+
+func (w *Writes) newWriting(ctx context.Context, total int) *writing {
+	x := &writing{writes: w, ctx: ctx, key: store.RequestKeyOf(ctx), total: total, places: make(chan struct{}, parallel)}
+	if v := w.member.View(); v != nil && x.key != nil && x.key.First {
+		x.first = v.Epoch
+	}
+	return x
+}
+
+// run submits the triples in chunks, until one fails.
+func (x *writing) run(kind store.OperationKind, triples []triple.Triple) {
+	var chunks chunks
+	var r *recovery.Resolver
+	if chunks.view = x.writes.member.View(); chunks.view != nil {
+		r = chunks.view.Joint().Resolver()
+	}
+	var key []byte
+	// 1. Make the operations, and submit each chunk when it is full.
+	for i := range triples {
+		o := replica.Operation{Kind: kind}
+		var long bool
+		key, long = triple.AppendKey(key[:0], triple.SPO, triples[i])
+		o.Key = bytes.Clone(key)
+		if o.Token = x.key.Token(kind, key); kind == store.OperationClaim {
+			o.Token = x.key.Claim()
+		}
+		if long && kind == store.OperationAdd {
+			o.Long = triple.AppendValue(nil, triple.Stamp{}, triples[i])
+		}
+		var to trie.MachineID // without a resolver send finds it
+		if r != nil {
+			if err := r.Resolve(o.Key); err != nil {
+				x.fail(err)
+				return
+			}
+			if m, ok := r.Sequencer(); ok {
+				to = m
+			}
+		}
+		if c := chunks.add(to, o); c != nil && !x.start(c) {
+			return
+		}
+	}
+	// 2. Submit the remaining chunks.
+	for _, c := range chunks.rest() {
+		if !x.start(c) {
+			return
+		}
+	}
+}
+
+func errNoSequencer(v *view.View) *peer.Refusal {
+	if v == nil {
+		return refuse(peer.CodeUnavailable, 0, "this machine has no view yet")
+	}
+	return refuse(peer.CodeUnavailable, v.Epoch, "a triple has no sequencer")
+}
+
+// start submits a chunk in the background. It waits while too many are under way, and returns
+// false if another one has failed.
+func (x *writing) start(c *chunk) bool {
+	x.places <- struct{}{} // the requests under way end with ctx
+	if x.result() != nil {
+		<-x.places
+		return false
+	}
+	x.running.Go(func() {
+		x.send(c)
+		<-x.places
+	})
+	return true
+}
+
+// send submits a chunk until it is committed or has failed. If the view changes, the chunk may
+// become several, because its triples may get different sequencers.
+func (x *writing) send(c *chunk) {
+	tries := newRetries(x.writes)
+	for left := []*chunk{c}; len(left) > 0; {
+		// 1. Group the operations under the view of this try.
+		v := x.writes.member.View()
+		parts, err := regroup(v, left[0])
+		if err == nil && len(parts) > 1 {
+			left = append(parts, left[1:]...)
+			continue
+		}
+		// 2. Submit. Only a definite refusal may be retried: otherwise the operations may be done.
+		var a answer
+		if err == nil {
+			a, err = x.writes.submitTo(x.ctx, v, parts[0], x.first)
+		}
+		switch {
+		case err == nil && a.outcome == diskFull:
+			x.fail(errFull(v, a.full))
+			return
+		case err == nil:
+			x.mu.Lock()
+			x.changed += a.changed
+			x.unchanged += a.unchanged
+			x.mu.Unlock()
+			left = left[1:]
+			tries = newRetries(x.writes)
+			continue
+		case !peer.IsDefinite(err):
+			x.fail(fmt.Errorf("%w: %w", store.ErrUnknown, err))
+			return
+		}
+		// 3. Wait for a newer view or a moment.
+		if err := tries.again(x.ctx, err); err != nil {
+			x.fail(err)
+			return
+		}
+	}
+}
+
+// regroup groups the operations of a chunk by their sequencers under v.
+func regroup(v *view.View, c *chunk) ([]*chunk, error) {
+	if v == nil {
+		return nil, errNoSequencer(v)
+	}
+	if c.view == v && c.machine != 0 {
+		return []*chunk{c}, nil
+	}
+	r := v.Joint().Resolver()
+	chunks := chunks{view: v}
+	var full []*chunk
+	for i := range c.operations {
+		if err := r.Resolve(c.operations[i].Key); err != nil {
+			return nil, malformed(err)
+		}
+		m, ok := r.Sequencer()
+		if !ok {
+			return nil, errNoSequencer(v)
+		}
+		if of := chunks.add(m, c.operations[i]); of != nil {
+			full = append(full, of)
+		}
+	}
+	return append(full, chunks.rest()...), nil
+}
+
+// submitTo submits a chunk to its machine. It stops waiting when the machine is excluded.
+func (w *Writes) submitTo(ctx context.Context, v *view.View, c *chunk, first uint64) (answer, error) {
+	if c.machine == w.self.Machine {
+		return w.submit(ctx, c.operations, first)
+	}
+	// 1. End the call if the sequencer leaves the view or this member is isolated.
+	m := v.Find(c.machine)
+	if m == nil {
+		return answer{}, wrongEpoch(v)
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	var watch sync.WaitGroup
+	defer watch.Wait()
+	defer cancel(nil)
+	watch.Go(func() { w.watch(ctx, cancel, replica.Origin{Sequencer: m.ID, Incarnation: m.Incarnation}) })
+	// 2. Send the operations.
+	e := peer.NewEncoder(int(c.size))
+	e.Uvarint(first)
+	encodeOperations(e, c.operations, false)
+	body, err := w.member.Call(ctx, c.machine, MethodSubmit, e.Data())
+	if err != nil {
+		if cause := context.Cause(ctx); cause == errGone {
+			err = fmt.Errorf("machine %s: %w: %w", c.machine, cause, err)
+		}
+		return answer{}, err
+	}
+	var changed, unchanged, full uint64
+	o, err := decodeOutcome(body, &changed, &unchanged, &full)
+	return answer{o, int64(changed), int64(unchanged), trie.MachineID(full)}, err
+}
+
+var errGone = errors.New("the sequencer was excluded")
+
+// watch ends ctx by cancel when the sequencer is excluded or this member is isolated.
+func (w *Writes) watch(ctx context.Context, cancel context.CancelCauseFunc, sequencer replica.Origin) {
+	defer context.AfterFunc(w.ctx, func() { cancel(store.ErrClosed) })()
+	for {
+		v := w.member.View()
+		if !alive(v, sequencer) {
+			cancel(errGone)
+			return
+		}
+		if err := w.member.Newer(ctx, v); err != nil {
+			cancel(err) // has no effect if ctx has ended
+			return
+		}
+	}
+}
+
+// fail records the first error of either kind.
+func (x *writing) fail(err error) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	switch {
+	case !errors.Is(err, store.ErrUnknown):
+		if x.failed == nil {
+			x.failed = err
+		}
+	case x.unknown == nil:
+		x.unknown = err
+	}
+}
+
+// result returns the error of the call, nil if no chunk has failed.
+func (x *writing) result() error {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	err := x.failed
+	if x.unknown != nil {
+		err = x.unknown
+	}
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%d of %d triples are written: %w", x.changed+x.unchanged, x.total, err)
+}
+
+// retries bounds the time for retries of a refused request.
+type retries struct {
+	writes *Writes
+	until  time.Time // zero before the first refusal
+	pause  time.Duration
+}
+
+func newRetries(w *Writes) *retries { return &retries{writes: w, pause: firstPause} }
+
+// again waits before a retry: for the newer view if the refusal has its epoch, or for a pause.
+// It returns an error if the timeout or ctx has ended; then nothing was done.
+func (p *retries) again(ctx context.Context, refused error) error {
+	// 1. Bound the pause by the remaining time.
+	now := time.Now()
+	if p.until.IsZero() {
+		p.until = now.Add(p.writes.options.RetryTimeout)
+	}
+	left := p.until.Sub(now)
+	if left <= 0 {
+		return fmt.Errorf("%w: %w", store.ErrUnavailable, refused)
+	}
+	pause := min(left, jitter(p.pause))
+	p.pause = min(2*p.pause, lastPause)
+	v := p.writes.member.View()
+	var r *peer.Refusal
+	if errors.As(refused, &r) && v != nil && r.Epoch > v.Epoch {
+		pause = left // the view must arrive here too
+	}
+	// 2. Wait. A newer view ends the pause early, because it may have another sequencer.
+	wait, cancel := context.WithTimeout(ctx, pause)
+	defer cancel()
+	defer context.AfterFunc(p.writes.ctx, cancel)()
+	err := p.writes.member.Newer(wait, v)
+	switch {
+	case errors.Is(err, store.ErrUnavailable):
+		return fmt.Errorf("%w: %w", err, refused)
+	case ctx.Err() != nil:
+		return fmt.Errorf("%w: %w", context.Cause(ctx), refused)
+	case p.writes.ctx.Err() != nil:
+		return store.ErrClosed
+	}
+	return nil
+}

@@ -1,0 +1,66 @@
+// The holder: it writes the deliveries of sequencers to its store.
+
+package writes
+
+import (
+	"context"
+	"errors"
+
+	"github.com/trefoildb/trefoil/internal/cluster/peer"
+	"github.com/trefoildb/trefoil/internal/cluster/view"
+	"github.com/trefoildb/trefoil/internal/replica"
+	"github.com/trefoildb/trefoil/internal/store"
+)
+
+// handleDeliver answers writes/deliver.
+func (w *Writes) handleDeliver(ctx context.Context, body []byte) ([]byte, error) {
+	epoch, d, err := decodeDelivery(body)
+	if err != nil {
+		return nil, malformed(err)
+	}
+	err = w.deliver(ctx, epoch, d)
+	switch {
+	case errors.Is(err, store.ErrDiskFull):
+		return encodeOutcome(diskFull, uint64(store.RoomForNone)), nil
+	case err != nil:
+		return nil, err
+	}
+	return encodeOutcome(done, uint64(w.store.Room())), nil
+}
+
+// deliver writes a delivery sent in an epoch. Deliveries of one sequencer run one after the
+// other. They wait outside the gate, so one ends there if its sender has given up.
+func (w *Writes) deliver(ctx context.Context, epoch uint64, d *replica.Delivery) error {
+	finished, err := w.incoming.take(ctx, d.Origin.Sequencer)
+	if err != nil {
+		return err
+	}
+	defer finished()
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	leave, err := w.member.Enter(epoch)
+	if err != nil {
+		return err
+	}
+	defer leave()
+	v := w.member.View()
+	if !alive(v, d.Origin) {
+		return refuse(peer.CodeStranger, epoch, "machine %s is no member in incarnation %d", d.Origin.Sequencer, d.Origin.Incarnation)
+	}
+	return w.apply(ctx, d, v)
+}
+
+// apply writes d to the store. A write must end before the gate is left, even if no caller waits
+// for it, because the next view must not see half of it. So if the store stops waiting for the
+// disk, apply waits for the write, and delivers d again for its outcome. If the disk stalls, the
+// machine adopts no view, and is excluded in time.
+func (w *Writes) apply(ctx context.Context, d *replica.Delivery, v *view.View) error {
+	ctx = context.WithoutCancel(ctx)
+	for {
+		err := w.store.Deliver(ctx, d, v.Joint())
+		if !errors.Is(err, store.ErrUnknown) || w.store.Drain(w.ctx) != nil {
+			return err
+		}
+	}
+}

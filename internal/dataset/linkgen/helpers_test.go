@@ -1,0 +1,50 @@
+// Helpers of the tests.
+
+package linkgen
+
+import (
+	"math/rand/v2"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+)
+
+// newRand returns random numbers. The test logs their seed, and TREFOIL_SEED sets it.
+func newRand(t testing.TB) *rand.Rand {
+	t.Helper()
+	seed := uint64(time.Now().UnixNano())
+	if text := os.Getenv("TREFOIL_SEED"); text != "" {
+		var err error
+		if seed, err = strconv.ParseUint(text, 10, 64); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Logf("TREFOIL_SEED=%d", seed)
+	return rand.New(rand.NewPCG(seed, 0))
+}
+
+func mustNew(t testing.TB, o Options) *Graph {
+	t.Helper()
+	g, err := New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return g
+}
+
+// orderKey returns the sort key of a page: the reversed name of the host, and the URL.
+func orderKey(t testing.TB, url string) (host, rest string) {
+	t.Helper()
+	_, after, ok := strings.Cut(url, "://")
+	name, _, slash := strings.Cut(after, "/")
+	if !ok || !slash {
+		t.Fatalf("%s is no URL", url)
+	}
+	labels := strings.Split(name, ".")
+	for i, j := 0, len(labels)-1; i < j; i, j = i+1, j-1 {
+		labels[i], labels[j] = labels[j], labels[i]
+	}
+	return strings.Join(labels, "."), url
+}

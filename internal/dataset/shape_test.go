@@ -1,0 +1,122 @@
+// Tests of the shape of the data sets.
+
+package dataset
+
+import (
+	"bytes"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/trefoildb/trefoil/triple"
+)
+
+func TestLUBMShape(t *testing.T) {
+	g := LUBM{Seed: 1, Universities: 1}
+	data := generate(t, g)
+	lines := bytes.Count(data, []byte("\n"))
+	if lines < 130_000 || lines > 280_000 {
+		t.Errorf("a university of %d triples", lines)
+	}
+	if perLine := len(data) / lines; perLine < 163 || perLine > 175 {
+		t.Errorf("%d bytes a line, want about 170", perLine)
+	}
+	count := func(text string) int { return bytes.Count(data, []byte(text)) }
+	class := func(name string) int { return count(rdfType + univ + name + ">") }
+	departments := class("Department")
+	faculty := 0
+	for rank, name := range rankNames {
+		n := class(name)
+		faculty += n
+		if n < departments*rankCounts[rank][0] || n > departments*rankCounts[rank][1] {
+			t.Errorf("%d of class %s in %d departments", n, name, departments)
+		}
+	}
+	within := func(what string, n, low, high int) {
+		if n < low || n > high {
+			t.Errorf("%d %s, want %d to %d", n, what, low, high)
+		}
+	}
+	within("departments", departments, 15, 25)
+	within("undergraduates", class("UndergraduateStudent"), faculty*8, faculty*14)
+	within("graduates", class("GraduateStudent"), faculty*3, faculty*4)
+	within("heads", count("#headOf>"), departments, departments)
+	within("courses", class("Course"), faculty, 2*faculty)
+	for _, p := range []string{"name", "emailAddress", "telephone", "age", "birthDate", "subOrganizationOf", "worksFor",
+		"memberOf", "teacherOf", "takesCourse", "teachingAssistantOf", "advisor", "undergraduateDegreeFrom",
+		"mastersDegreeFrom", "doctoralDegreeFrom", "publicationAuthor", "researchInterest", "tenured", "public",
+		"credits", "gpa", "enrolled", "published"} {
+		if count("#"+p+">") == 0 {
+			t.Errorf("no property %s", p)
+		}
+	}
+	for _, l := range languages {
+		if count(`"@`+l.tag+" .\n") == 0 {
+			t.Errorf("no label in %s", l.tag)
+		}
+	}
+	for _, m := range regexp.MustCompile(`#age> "(\d+)"`).FindAllSubmatch(data, -1) {
+		if age, _ := strconv.Atoi(string(m[1])); age < 17 || age > 70 {
+			t.Fatalf("age %d", age)
+		}
+	}
+}
+
+// TestLUBMReferences checks that every referenced thing of a department has a class, because joins
+// must find it.
+func TestLUBMReferences(t *testing.T) {
+	data := string(generate(t, LUBM{Seed: 4, Universities: 1}))
+	typed := make(map[string]bool)
+	for line := range strings.Lines(data) {
+		if s, _, ok := strings.Cut(line, rdfType); ok {
+			typed[s] = true
+		}
+	}
+	for line := range strings.Lines(data) {
+		if strings.Contains(line, "DegreeFrom>") || strings.Contains(line, rdfType) {
+			continue
+		}
+		fields := strings.Fields(line)
+		if !typed[fields[0]] || strings.HasPrefix(fields[2], "<") && !typed[fields[2]] {
+			t.Fatalf("a reference to nothing: %s", line)
+		}
+	}
+}
+
+func TestTextsShape(t *testing.T) {
+	data := string(generate(t, Texts{Seed: 1, Triples: 20_000}))
+	long, chars, languagesSeen := 0, 0, make(map[string]bool)
+	for line := range strings.Lines(data) {
+		if !strings.Contains(line, pDescription) && !strings.Contains(line, pText) {
+			continue
+		}
+		object := line[strings.IndexByte(line, '"') : len(line)-len(" .\n")]
+		text, err := triple.ParseTerm(object)
+		if err != nil {
+			t.Fatal(err)
+		}
+		n := utf8.RuneCountInString(text.Value())
+		if n < textMinChars || n > textMaxChars {
+			t.Fatalf("a text of %d characters: %s", n, line)
+		}
+		long++
+		chars += n
+		languagesSeen[text.Lang()] = true
+	}
+	if len(languagesSeen) != len(languages) {
+		t.Errorf("texts in %d languages", len(languagesSeen))
+	}
+	if mean := chars / long; mean < 500 || mean > 700 {
+		t.Errorf("a mean of %d characters", mean)
+	}
+	if share := len(data) / 20_000; share < 280 || share > 360 {
+		t.Errorf("%d bytes a line", share)
+	}
+	for _, escape := range []string{`\"`, `\\`, `\n`, `\t`, `\u20AC`, `\U0001F331`} {
+		if !strings.Contains(data, escape) {
+			t.Errorf("no %s", escape)
+		}
+	}
+}

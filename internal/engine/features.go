@@ -1,0 +1,24 @@
+// Features of an engine, for service descriptions.
+
+package engine
+
+import "github.com/trefoildb/trefoil/internal/store"
+
+// Isolation returns the isolation level of queries and updates.
+func (e *Engine) Isolation() store.Isolation { return e.store.Isolation() }
+
+// Features describe an engine in a service description.
+type Features struct {
+	Update            bool // the store accepts changes
+	Federation        bool // SERVICE, of allowed hosts
+	Dereference       bool // LOAD, of allowed hosts
+	UnionDefaultGraph bool // the default graph of queries is the merge of all graphs
+}
+
+// Features returns the features of the engine.
+func (e *Engine) Features() Features {
+	return Features{
+		Update: !e.readOnly, Federation: e.hosts != nil, Dereference: e.hosts != nil && !e.readOnly,
+		UnionDefaultGraph: e.opts.UnionDefaultGraph,
+	}
+}

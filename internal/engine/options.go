@@ -1,0 +1,81 @@
+// Options of an engine.
+
+package engine
+
+import (
+	"fmt"
+	"log/slog"
+	"time"
+)
+
+// Options are the parameters of [New]. The zero value is ready to use.
+type Options struct {
+	// QueryMemory bounds the bytes held by the operators of one query; beyond it they spill to
+	// files. 0 is 256 MiB.
+	QueryMemory int64
+	// UpdateMemory bounds the changes of one update, in bytes; 0 is 256 MiB.
+	UpdateMemory int64
+	// Memory bounds the bytes of all queries and updates together. 0 is QueryMemory for a quarter
+	// of MaxQueries, and for one at least.
+	Memory int64
+	// Timeout bounds a query from its beginning to its last row, and an update. 0 is a minute; a
+	// negative value is no limit.
+	Timeout time.Duration
+	// MaxQueries is the number of queries that may hold more than 2 MiB at a time. Others wait for
+	// their turn, within their timeout. 0 is 16.
+	MaxQueries int
+	// SpillDir is the directory of temporary files; "" is the system's.
+	SpillDir string
+	// UnionDefaultGraph makes the default graph of queries the merge of all graphs.
+	UnionDefaultGraph bool
+	// AllowHosts are the allowed hosts of SERVICE and LOAD. If there are none, both are off. An
+	// entry is one of
+	//
+	//	example.org         the host, at the ports 80 and 443
+	//	example.org:8890    at this port
+	//	example.org:*       at any port
+	//	*.example.org       all hosts below the domain, but not itself; ports as above
+	//	192.0.2.1:8080      an address; IPv6 with a port in brackets
+	//	10.0.0.0/8          the addresses of a network, at any port
+	//
+	// Names are in ASCII (Punycode). A name gives access to public addresses only. If it stands for
+	// an address of this machine, a private network or a link, an entry must allow that address
+	// too. Redirects must lead to allowed hosts.
+	AllowHosts []string
+	// Logger gets failures that no answer reports; nil discards them.
+	Logger *slog.Logger
+}
+
+// Validate returns an error if a limit is negative or an allowed host is malformed.
+func (o Options) Validate() error {
+	if o.QueryMemory < 0 || o.UpdateMemory < 0 || o.Memory < 0 || o.MaxQueries < 0 {
+		return fmt.Errorf("engine: a limit is negative: query memory %d, update memory %d, memory of all %d, queries %d",
+			o.QueryMemory, o.UpdateMemory, o.Memory, o.MaxQueries)
+	}
+	if _, err := parseHosts(o.AllowHosts); err != nil {
+		return fmt.Errorf("engine: %w", err)
+	}
+	return nil
+}
+
+func (o Options) withDefaults() Options {
+	if o.QueryMemory == 0 {
+		o.QueryMemory = 256 << 20
+	}
+	if o.UpdateMemory == 0 {
+		o.UpdateMemory = 256 << 20
+	}
+	if o.Timeout == 0 {
+		o.Timeout = time.Minute
+	}
+	if o.MaxQueries == 0 {
+		o.MaxQueries = 16
+	}
+	if o.Memory == 0 {
+		o.Memory = o.QueryMemory * int64(max(o.MaxQueries/4, 1))
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	return o
+}

@@ -1,0 +1,84 @@
+// The memory of all queries together.
+
+package engine
+
+import (
+	"errors"
+	"fmt"
+	"sync/atomic"
+
+	"github.com/trefoildb/trefoil/internal/turns"
+	"github.com/trefoildb/trefoil/sparql"
+)
+
+// ErrMemory is the error if all queries together hold their memory, and temporary files do not help
+// this one. A client may try again.
+var ErrMemory = errors.New("the memory of all queries is in use")
+
+// pool is the memory of all queries. Half of it is divided among the seats, so a query with a seat
+// always has its part. The other half is shared: the first to take it gets it.
+type pool struct {
+	total int64
+	part  int64 // of one seat, and of the running update
+	free  atomic.Int64
+	held  atomic.Int64 // sum over all queries
+}
+
+func newPool(total int64, seats int) *pool {
+	p := &pool{total: total, part: total / 2 / int64(seats+1)}
+	p.free.Store(total - p.part*int64(seats+1))
+	return p
+}
+
+// take takes bytes of the shared half, and reports whether they were free.
+func (p *pool) take(bytes int64) bool {
+	if p.free.Add(-bytes) >= 0 {
+		return true
+	}
+	p.free.Add(bytes)
+	return false
+}
+
+// reservation is the part of the pool held by one query. It must be used by one goroutine only.
+type reservation struct {
+	pool   *pool
+	turn   *turns.Turn // nil: no seat, so all comes from the shared half
+	held   int64
+	shared int64 // part of held from the shared half
+}
+
+// lightBytes is the most that a query may hold without a seat.
+const lightBytes = 2 << 20
+
+// reserve implements [exec.Options].Reserve. It may wait for a seat, and fails if the pool is
+// spent.
+func (r *reservation) reserve(bytes int64) error {
+	held := r.held + bytes
+	if held > lightBytes && r.turn != nil {
+		if err := r.turn.Sit(); err != nil {
+			return err
+		}
+	}
+	own := int64(0)
+	if r.turn != nil && r.turn.Seated() {
+		own = r.pool.part
+	}
+	shared := max(held-own, 0)
+	switch more := shared - r.shared; {
+	case more > 0 && !r.pool.take(more):
+		return fmt.Errorf("%w: %w: they hold %d MiB of %d; try again, or ask for less", sparql.ErrMemory, ErrMemory,
+			r.pool.held.Load()>>20, r.pool.total>>20)
+	case more < 0:
+		r.pool.free.Add(-more)
+	}
+	r.pool.held.Add(bytes)
+	r.held, r.shared = held, shared
+	return nil
+}
+
+// end returns all bytes to the pool.
+func (r *reservation) end() {
+	r.pool.free.Add(r.shared)
+	r.pool.held.Add(-r.held)
+	r.held, r.shared = 0, 0
+}

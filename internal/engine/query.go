@@ -1,0 +1,205 @@
+// Queries: preparation, runs and answers.
+
+package engine
+
+import (
+	"context"
+	"iter"
+
+	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/internal/turns"
+	"github.com/trefoildb/trefoil/sparql"
+	"github.com/trefoildb/trefoil/sparql/ast"
+	"github.com/trefoildb/trefoil/sparql/explain"
+	"github.com/trefoildb/trefoil/sparql/parser"
+	"github.com/trefoildb/trefoil/triple"
+)
+
+// Query is a parsed query.
+type Query struct {
+	engine *Engine
+	tree   *ast.Query
+	params Params
+	bytes  int64 // of the tree, if it is not small
+}
+
+// Prepare parses a query. If the text is wrong, the error is a *[triple.SyntaxError]. A long text
+// waits for its turn, as in Run.
+func (e *Engine) Prepare(ctx context.Context, text string, p Params) (*Query, error) {
+	q := &Query{engine: e, params: p}
+	var err error
+	q.bytes, err = e.parse(ctx, text, p, func(opts parser.Options) (err error) {
+		q.tree, err = parser.ParseQuery(text, opts)
+		return err
+	})
+	if err == nil && len(p.Bind) > 0 {
+		err = q.tree.Bind(p.Bind)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return q, nil
+}
+
+// Form returns the form of the query.
+func (q *Query) Form() ast.Form { return q.tree.Form }
+
+// Answer is the result of a query over a snapshot of the store. It must be used by one goroutine,
+// and must be closed.
+type Answer struct {
+	Form ast.Form
+	Vars []string // of SELECT
+
+	run    *run
+	result *sparql.Result
+	closed bool
+}
+
+// run holds the resources of an execution: a turn, a snapshot and the network.
+type run struct {
+	engine   *Engine
+	ctx      context.Context
+	cancel   context.CancelFunc
+	turn     *turns.Turn
+	memory   reservation
+	network  *network
+	snapshot store.Reader
+}
+
+// longRows is a number of estimated rows. If a query has more, it begins in the long lane, because
+// no query returns so many in the time of the short one.
+const longRows = 1_000_000
+
+// Run begins to execute the query on the current state of the store. It computes in turns with
+// other queries (see package turns).
+func (q *Query) Run(ctx context.Context) (*Answer, error) {
+	r, prepared, err := q.begin(ctx)
+	if err != nil {
+		return nil, err
+	}
+	result, err := prepared.Run(r.ctx, r.snapshot.Source())
+	if err == nil && result.Plan() != nil && result.Plan().EstimatedRows() > longRows {
+		if err = r.turn.ToLong(); err != nil {
+			result.Close()
+		}
+	}
+	if err != nil {
+		r.end()
+		return nil, r.cause(err)
+	}
+	return &Answer{Form: result.Form, Vars: result.Vars, run: r, result: result}, nil
+}
+
+// Explain returns the plan of the query, and does not run it.
+func (q *Query) Explain(ctx context.Context) (*explain.Plan, error) {
+	r, prepared, err := q.begin(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer r.end()
+	plan, err := prepared.Explain(r.ctx, r.snapshot.Source())
+	return plan, r.cause(err)
+}
+
+// begin takes a turn and a snapshot, and translates the query. If it fails, it has released
+// everything.
+func (q *Query) begin(ctx context.Context) (*run, *sparql.Prepared, error) {
+	e := q.engine
+	r := &run{engine: e, network: e.network()}
+	r.ctx, r.cancel = e.limit(ctx, q.params)
+	var prepared *sparql.Prepared
+	var err error
+	if r.turn, err = e.turns.Begin(r.ctx, q.params.Client); err == nil {
+		r.ctx = turns.NewContext(r.ctx, r.turn)
+		r.memory = reservation{pool: e.pool, turn: r.turn}
+		if err = r.memory.reserve(q.bytes); err == nil {
+			prepared, err = sparql.PrepareTree(q.tree, e.options(q.params, r.network, r.turn, &r.memory))
+		}
+		if err == nil {
+			r.snapshot, err = e.store.Reader()
+		}
+	}
+	if err != nil {
+		r.end()
+		return nil, nil, r.cause(err)
+	}
+	return r, prepared, nil
+}
+
+// cause returns the reason for the end of the run's context, if it ended.
+func (r *run) cause(err error) error { return r.engine.cause(r.ctx, err) }
+
+// end returns the memory, the turn and the snapshot of the run. It must be called once.
+func (r *run) end() {
+	if r.snapshot != nil {
+		if err := r.snapshot.Close(); err != nil {
+			r.engine.opts.Logger.Error("close the snapshot of a query", "err", err)
+		}
+	}
+	r.network.close()
+	if r.turn != nil {
+		r.memory.end()
+		r.turn.End()
+	}
+	r.cancel()
+}
+
+// Prologue returns the base and the prefixes declared by the query.
+func (q *Query) Prologue() ast.Prologue { return q.tree.Prologue }
+
+// Rows returns the solutions of a SELECT: a term for each variable, zero if it is unbound. The
+// slice is valid until the next step. An error ends the solutions.
+func (a *Answer) Rows() iter.Seq2[[]triple.Term, error] {
+	return func(yield func([]triple.Term, error) bool) {
+		for row, err := range a.result.Rows() {
+			if !yield(row, a.run.cause(err)) {
+				return
+			}
+		}
+	}
+}
+
+// Triples returns the triples of a CONSTRUCT or DESCRIBE. If there are many, a triple may be
+// repeated. An error ends them.
+func (a *Answer) Triples() iter.Seq2[triple.Triple, error] {
+	return func(yield func(triple.Triple, error) bool) {
+		for t, err := range a.result.Triples() {
+			if !yield(t, a.run.cause(err)) {
+				return
+			}
+		}
+	}
+}
+
+// Boolean returns the result of an ASK.
+func (a *Answer) Boolean() (bool, error) {
+	ok, err := a.result.Boolean()
+	return ok, a.run.cause(err)
+}
+
+// Degraded reports whether a row came from another order, because its owner was down. The
+// answer is complete all the same. The result is final after the last row.
+func (a *Answer) Degraded() bool {
+	return a.run.snapshot.Degraded()
+}
+
+// Plan returns the plan with what the run did so far.
+func (a *Answer) Plan() *explain.Plan { return a.result.Plan() }
+
+// Wait calls do and returns its error. do may wait for something other than a processor, such as a
+// client, because the slot is given back meanwhile.
+func (a *Answer) Wait(do func() error) error { return a.run.turn.Wait(do) }
+
+// Leave returns the slot. It must be called when all rows are computed.
+func (a *Answer) Leave() { a.run.turn.Leave() }
+
+// Close ends the execution and releases its resources. It may be called again.
+func (a *Answer) Close() {
+	if a.closed {
+		return
+	}
+	a.closed = true
+	a.Leave() // because removing temporary files may take long
+	a.result.Close()
+	a.run.end()
+}

@@ -1,0 +1,86 @@
+// Collecting the links of cells that are built: passes over the store by several workers.
+
+package linkgraph
+
+import (
+	"context"
+	"math"
+	"sync"
+	"sync/atomic"
+)
+
+// collection is the links of the cells of some spans.
+type collection struct {
+	mu      sync.Mutex
+	from    int
+	spans   []spanLinks  // by span - from
+	words   *wordSet     // pages without UIDs
+	dropped atomic.Bool  // links are missing, because there were too many
+	budget  int64        // bytes that links may take
+	bytes   atomic.Int64 // bytes that links take, about
+}
+
+func (c *collection) unknown() []string {
+	if c == nil || c.words.n == 0 {
+		return nil
+	}
+	return c.words.list()
+}
+
+// collect reads all links and keeps those of the spans in [from, to), up to the memory of a
+// build. If memory does not suffice for all, the first pass measures the links of every span,
+// and later passes keep what fits.
+func (b *builder) collect(ctx context.Context, from int) (c *collection, to int, err error) {
+	if b.sizes == nil {
+		if c, err = b.pass(ctx, from, len(b.spans), b.graph.o.BuildBytes); err != nil || !c.dropped.Load() {
+			return c, len(b.spans), err
+		}
+		b.sizes = make([]int64, len(c.spans))
+		for i := range c.spans {
+			b.sizes[i] = c.spans[i].bytes
+		}
+	}
+	size := int64(0)
+	for to = from; to < len(b.spans) && (to == from || size+b.sizes[to] <= b.graph.o.BuildBytes); to++ {
+		size += b.sizes[to]
+	}
+	if size > b.graph.o.BuildBytes {
+		b.graph.log.Warn("a cell's links take more memory than a build may use", "bytes", size)
+	}
+	c, err = b.pass(ctx, from, to, math.MaxInt64)
+	return c, to, err
+}
+
+// pass reads all links once, for the spans in [from, to).
+func (b *builder) pass(ctx context.Context, from, to int, budget int64) (*collection, error) {
+	c := &collection{
+		from: from, spans: make([]spanLinks, to-from), words: newWordSet(b.table.seeds), budget: budget,
+	}
+	// 1. Each worker reads parts until none is left, and then hands over its links.
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	b.links.Store(0)
+	var next atomic.Int64
+	var group sync.WaitGroup
+	for range min(b.graph.o.Workers, len(b.parts)) {
+		group.Go(func() {
+			w := newWorker(b, c)
+			for i := int(next.Add(1) - 1); i < len(b.parts); i = int(next.Add(1) - 1) {
+				if err := w.read(ctx, b.parts[i]); err != nil {
+					cancel(err)
+					break
+				}
+			}
+			w.give()
+		})
+	}
+	group.Wait()
+	// 2. Pages without UIDs make the pass useless: they must get UIDs first.
+	if err := context.Cause(ctx); err != nil {
+		return c, err
+	}
+	if c.words.n > 0 {
+		return c, errUnknown
+	}
+	return c, nil
+}

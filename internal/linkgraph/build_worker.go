@@ -1,0 +1,319 @@
+// Reading links: rows of a part of the store, to edges of ordinals.
+
+package linkgraph
+
+import (
+	"bytes"
+	"context"
+
+	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/triple"
+)
+
+// worker reads parts of the links.
+//
+// Rows come by target, then by source. A target is looked up once. Sources are looked up in
+// batches, because the processor can then wait for memory for several of them at once.
+type worker struct {
+	builder    *builder
+	collection *collection
+	spans      []spanLinks // by span - collection.from
+	held       int64       // bytes of links that the budget has not counted yet
+	dropped    bool        // links are only measured
+
+	group   []byte // prefix of the keys of the current target, up to their sources
+	dst     uint32 // 1 + its ordinal, 0 if it has no UID
+	dstIs   bool   // it is an IRI
+	unknown []byte // its URL, if it has no UID and is not recorded yet
+	text    []byte // sources that must be looked up
+	pending []pending
+	srcs    []uint32 // ordinals of the sources of one target
+	touched uint32
+	added   bool   // the last row is a link
+	version []byte // its key, if the store has annotations
+	last    uint64 // the last link that was looked up
+	isLast  bool   // both of its ends have UIDs
+}
+
+// pending is a link whose source must be looked up.
+type pending struct {
+	end uint32 // end of the source's URL in text
+	dst uint32 // 1 + ordinal of the target, 0 if it has no UID
+	src uint32 // 1 + ordinal of the source, likewise
+	sum sum    // of the source
+}
+
+const (
+	// batchSources is the number of sources in one look-up. batchText bounds their bytes, but
+	// the last one may exceed it.
+	batchSources = 256
+	batchText    = 1 << 16
+	// accountBytes bounds the links of a worker that the budget has not counted.
+	accountBytes = 64 << 10
+	// wordBytes bounds the pages without UIDs that are collected at a time.
+	wordBytes = 512 << 20
+)
+
+func newWorker(b *builder, c *collection) *worker {
+	return &worker{builder: b, collection: c, spans: make([]spanLinks, len(c.spans)), pending: make([]pending, 0, batchSources)}
+}
+
+// read reads the links in a range of POS.
+func (w *worker) read(ctx context.Context, r triple.Range) error {
+	w.group, w.version = w.group[:0], w.version[:0]
+	for row, err := range w.builder.snapshot.Raw(ctx, store.TableStorage, r) {
+		if err == nil {
+			err = w.addRow(row)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return w.flush()
+}
+
+// addRow adds a row: a triple, or an annotation, which comes behind its triple.
+func (w *worker) addRow(row store.RawRow) error {
+	// 1. A row of a link. A tombstone is none.
+	switch {
+	case triple.IsTombstone(row.Value):
+		return nil
+	case !triple.IsAnnotation(row.Value):
+		if w.builder.labels {
+			w.version, w.added = append(w.version[:0], row.Key...), false
+		}
+		return w.add(row.Key, row.Value)
+	}
+	version, id, _ := triple.CutAnnotation(row.Key)
+	// Between a row and its annotations are the rows of the same link in graphs.
+	if !w.added || string(id) != application || !bytes.HasPrefix(w.version, version) {
+		return nil
+	}
+	// 2. A label belongs to the last link, so that link must be looked up first.
+	if err := w.flush(); err != nil || !w.isLast {
+		return err
+	}
+	a, err := triple.DecodeAnnotation(row.Value)
+	if err != nil || a.Removed {
+		return err
+	}
+	label, err := decodeLabel(a.Data)
+	if err != nil {
+		w.builder.graph.log.Warn("a label could not be read", "error", err)
+		return nil
+	}
+	from := w.builder.spanOf(uint32(w.last>>32)) - w.collection.from
+	if from >= 0 && from < len(w.spans) && !w.dropped {
+		w.spans[from].labels = append(w.spans[from].labels, labelled{w.last, label})
+	}
+	return nil
+}
+
+// add adds a row of a link.
+func (w *worker) add(key, value []byte) error {
+	// 1. A new target: look it up once.
+	if len(w.group) == 0 || !bytes.HasPrefix(key, w.group) {
+		if err := w.begin(key, value); err != nil {
+			return err
+		}
+	}
+	if !w.dstIs {
+		return nil
+	}
+	// 2. Decode the source. The fast path must not see a graph or a long term.
+	term := key[len(w.group):]
+	if len(term) < 2 || bytes.IndexByte(term, 0) >= 0 { // in a graph, or long
+		l, ok, err := linkOf(key, value)
+		if err != nil || !ok {
+			return err
+		}
+		w.text = append(w.text, l.src...)
+	} else {
+		src, ok := iriOf(term)
+		if !ok {
+			return nil
+		}
+		w.text = append(w.text, src...)
+	}
+	if len(w.unknown) > 0 { // it has a link, so it is a page
+		if err := w.collection.addUnknown(w.unknown, []pending{{end: uint32(len(w.unknown)), sum: w.builder.table.sum(w.unknown)}}); err != nil {
+			return err
+		}
+		w.unknown = w.unknown[:0]
+	}
+	// 3. Collect the source, and look up a full batch.
+	w.added = true
+	w.pending = append(w.pending, pending{end: uint32(len(w.text)), dst: w.dst})
+	if len(w.pending) == batchSources || len(w.text) >= batchText {
+		return w.flush()
+	}
+	return nil
+}
+
+// begin begins the links to the target of a key.
+func (w *worker) begin(key, value []byte) error {
+	_, terms, err := triple.SplitKey(key)
+	if err != nil {
+		return err
+	}
+	const ends = 1 + 2 + 2 // the order, and the ends of two terms
+	w.group = append(w.group[:0], key[:ends+len(terms[triple.Predicate])+len(terms[triple.Object])]...)
+	if terms, err = triple.WholeTerms(terms, value); err != nil {
+		return err
+	}
+	dst, ok := iriOf(terms[triple.Object])
+	if w.dstIs = ok; !ok {
+		return nil
+	}
+	t := w.builder.table
+	w.dst, w.unknown = t.find(t.sum(dst)), w.unknown[:0]
+	if w.dst == 0 {
+		w.unknown = append(w.unknown, dst...)
+	}
+	return nil
+}
+
+// flush looks up the pending sources, and keeps their links.
+func (w *worker) flush() error {
+	if len(w.pending) == 0 {
+		return nil
+	}
+	t := w.builder.table
+	// 1. Hash all sources.
+	begin := uint32(0)
+	for i := range w.pending {
+		s := &w.pending[i]
+		s.sum = t.sum(w.text[begin:s.end])
+		begin = s.end
+	}
+	// 2. Touch their places in the table. These loads overlap, because no branch depends on
+	// them.
+	for i := range w.pending {
+		w.touched += t.touch(w.pending[i].sum)
+	}
+	// 3. Find them, and record pages without UIDs.
+	unknown := false
+	for i := range w.pending {
+		s := &w.pending[i]
+		s.src = t.find(s.sum)
+		unknown = unknown || s.src == 0
+	}
+	if unknown {
+		if err := w.collection.addUnknown(w.text, w.pending); err != nil {
+			return err
+		}
+	}
+	w.keepPending()
+	s := w.pending[len(w.pending)-1]
+	w.last, w.isLast = uint64(s.src-1)<<32|uint64(s.dst-1), s.src > 0 && s.dst > 0
+	w.builder.read(len(w.pending))
+	w.text, w.pending = w.text[:0], w.pending[:0]
+	w.account()
+	return nil
+}
+
+// keepPending keeps the links with two known ends, target by target.
+func (w *worker) keepPending() {
+	for i := 0; i < len(w.pending); {
+		dst := w.pending[i].dst
+		w.srcs = w.srcs[:0]
+		for ; i < len(w.pending) && w.pending[i].dst == dst; i++ {
+			if src := w.pending[i].src; src > 0 {
+				w.srcs = append(w.srcs, src-1)
+			}
+		}
+		if dst > 0 && len(w.srcs) > 0 {
+			w.keep(dst-1, w.srcs)
+		}
+	}
+}
+
+// addUnknown records the sources of links that have no UIDs.
+func (c *collection) addUnknown(text []byte, links []pending) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	begin := uint32(0)
+	for _, s := range links {
+		if s.src == 0 {
+			if err := c.add(text[begin:s.end], s.sum); err != nil {
+				return err
+			}
+		}
+		begin = s.end
+	}
+	return nil
+}
+
+// add records a page without a UID. It returns errUnknown if there are too many for one pass.
+// The lock must be held.
+func (c *collection) add(page []byte, of sum) error {
+	c.words.add(page, of)
+	c.dropped.Store(true)
+	if c.words.bytes() > wordBytes {
+		return errUnknown
+	}
+	return nil
+}
+
+// keep keeps links to one target, of ordinals.
+func (w *worker) keep(dst uint32, srcs []uint32) {
+	// A link belongs to two spans: backward to that of its target, forward to that of its
+	// source. Either may be outside of this pass. Dropped links are measured only.
+	b, from := w.builder, w.collection.from
+	many := len(b.spans) > 1
+	to := 0
+	if many {
+		to = b.spanOf(dst) - from
+	}
+	if uint(to) < uint(len(w.spans)) {
+		words := runHead + len(srcs)
+		if !w.dropped {
+			words = w.spans[to].backward.add(dst, srcs)
+		}
+		w.spans[to].bytes += wordLen * int64(words)
+		w.held += wordLen * int64(words)
+	}
+	for _, src := range srcs {
+		at := 0
+		if many {
+			at = b.spanOf(src) - from
+		}
+		if uint(at) >= uint(len(w.spans)) {
+			continue
+		}
+		s := &w.spans[at]
+		s.bytes += edgeBytes
+		w.held += edgeBytes
+		if !w.dropped {
+			s.forward.add(uint64(src)<<32 | uint64(dst))
+		}
+	}
+}
+
+// account adds the memory of links to the budget. If it is exceeded, all workers drop their
+// links.
+func (w *worker) account() {
+	c := w.collection
+	if w.held >= min(accountBytes, c.budget/16) {
+		if c.bytes.Add(w.held) > c.budget {
+			c.dropped.Store(true)
+		}
+		w.held = 0
+	}
+	if !w.dropped && c.dropped.Load() {
+		w.dropped = true
+		for i := range w.spans {
+			w.spans[i].drop()
+		}
+	}
+}
+
+// give hands the worker's links to the collection.
+func (w *worker) give() {
+	c := w.collection
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for i := range w.spans {
+		c.spans[i].take(&w.spans[i])
+	}
+}

@@ -1,0 +1,61 @@
+// Flipped bits in the listing of a graph's files.
+
+package linkgraph
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"reflect"
+	"testing"
+)
+
+// TestAbuseListing flips bits in the listing. Either its meaning stays the same, or the damage
+// is found; then the graph must be built from the store and be right.
+func TestAbuseListing(t *testing.T) {
+	rng := random(t)
+	w := damagedWorld(t, rng)
+	defer w.open()
+	path := filepath.Join(w.dir, "links", graphFile)
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := w.graph.readListing()
+	if err != nil {
+		t.Fatal(err)
+	}
+	flip := func(bit int) {
+		damaged := bytes.Clone(text)
+		damaged[bit/8] ^= 1 << (bit % 8)
+		if err := os.WriteFile(path, damaged, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for bit := range 8 * len(text) {
+		flip(bit)
+		if got, err := w.graph.readListing(); err == nil && !reflect.DeepEqual(got, want) {
+			t.Fatalf("bit %d of byte %d is flipped, and it says %+v", bit%8, bit/8, got)
+		}
+	}
+	// Rows that are intact, but not complete.
+	for _, c := range want.Cells {
+		if c.Rows == "" {
+			continue
+		}
+		if err := os.WriteFile(path, text, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Truncate(filepath.Join(w.dir, "links", c.Rows), 0); err != nil {
+			t.Fatal(err)
+		}
+		break
+	}
+	w.open()
+	w.compare()
+	w.close()
+	flip(8*bytes.Index(text, []byte(`"rows"`)) + 8)
+	w.open()
+	w.compare()
+	w.close()
+}

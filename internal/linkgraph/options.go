@@ -1,0 +1,92 @@
+// Options of the graph, their checks and defaults.
+
+package linkgraph
+
+import (
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+
+	"github.com/trefoildb/trefoil/internal/processors"
+	"github.com/trefoildb/trefoil/links"
+	"github.com/trefoildb/trefoil/links/lists"
+	"github.com/trefoildb/trefoil/links/urls"
+)
+
+// Options are the options of [Open]. The zero value is ready to use.
+type Options struct {
+	// Predicate is the predicate of links; "" means links.DefaultPredicate. The store's feed
+	// must watch it.
+	Predicate string
+	// Dir is the directory of cells; "" means links in the store's directory.
+	Dir string
+	// CellPages is about the number of pages of a cell; 0 means 262,144. A slot is never split.
+	CellPages int
+	// Lists and URLs are the encodings of cells. If a codec is 0, it is lists.Auto: each cell
+	// has for each direction the codec that pays.
+	Lists lists.Options
+	URLs  urls.Options
+	// BuildBytes bounds the memory of links in a build, and of copies of them in a PageRank; 0
+	// means 1 GiB.
+	BuildBytes int64
+	// Workers is the number of goroutines of a build; 0 means one for each processor.
+	Workers int
+	// Logger receives messages; nil discards them.
+	Logger *slog.Logger
+
+	limits limits
+}
+
+// limits are sizes that only tests change.
+type limits struct{ loadedPages, heldBytes int }
+
+const (
+	defaultCellPages  = 1 << 18
+	defaultBuildBytes = 1 << 30
+)
+
+// Validate returns links.ErrInvalid if a number is negative.
+func (o Options) Validate() error {
+	switch {
+	case o.CellPages < 0:
+		return fmt.Errorf("%w: CellPages is %d", links.ErrInvalid, o.CellPages)
+	case o.BuildBytes < 0:
+		return fmt.Errorf("%w: BuildBytes is %d", links.ErrInvalid, o.BuildBytes)
+	case o.Workers < 0:
+		return fmt.Errorf("%w: Workers is %d", links.ErrInvalid, o.Workers)
+	}
+	return nil
+}
+
+func (o Options) withDefaults(dir string) Options {
+	// Each zero value gets its default.
+	if o.Predicate == "" {
+		o.Predicate = links.DefaultPredicate
+	}
+	if o.Dir == "" {
+		o.Dir = filepath.Join(dir, "links")
+	}
+	if o.Lists.Codec == 0 {
+		o.Lists.Codec = lists.Auto
+	}
+	if o.CellPages == 0 {
+		o.CellPages = defaultCellPages
+	}
+	if o.BuildBytes == 0 {
+		o.BuildBytes = defaultBuildBytes
+	}
+	if o.Workers == 0 {
+		o.Workers = processors.Count()
+	}
+	if o.limits == (limits{}) {
+		o.limits = limits{loadedPages, heldBytes}
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	return o
+}
+
+// makeDir makes the directory of cells.
+func (o Options) makeDir() error { return os.MkdirAll(o.Dir, 0o755) }

@@ -1,0 +1,23 @@
+// Tests of the defaults of options.
+
+package linkgraph
+
+import (
+	"testing"
+
+	"github.com/trefoildb/trefoil/links/lists"
+)
+
+// TestDefaultCodec checks that cells choose their codecs if the options do not.
+func TestDefaultCodec(t *testing.T) {
+	if c := (Options{}).withDefaults("").Lists.Codec; c != lists.Auto {
+		t.Errorf("the codec is %v", c)
+	}
+	o := Options{Lists: lists.Options{Codec: lists.Nybble, Stride: 8}}
+	if got := o.withDefaults("").Lists; got != o.Lists {
+		t.Errorf("%+v, want %+v", got, o.Lists)
+	}
+	if err := (Options{Lists: lists.Options{Codec: lists.Auto}}).Validate(); err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,502 @@
+// Jobs of PageRank that are interrupted, and scores after a restart.
+
+package linkgraph
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"log/slog"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/links"
+	"github.com/trefoildb/trefoil/links/ef"
+	"github.com/trefoildb/trefoil/links/rank"
+	"github.com/trefoildb/trefoil/links/uid"
+	"github.com/trefoildb/trefoil/triple"
+)
+
+// said keeps log messages.
+type said struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (s *said) Write(b []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.text.Write(b)
+}
+
+// take returns the messages since the last call.
+func (s *said) take() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	defer s.text.Reset()
+	return s.text.String()
+}
+
+// rankWorld is a world with random links in several cells.
+func rankWorld(t testing.TB, rng *rand.Rand) (*world, *said) {
+	log := &said{}
+	w := newWorld(t, Options{CellPages: 15, Logger: slog.New(slog.NewTextHandler(log, nil))})
+	var changes []links.Change
+	for host := range 8 {
+		for i := range 10 {
+			c := links.Change{Kind: links.ReplaceLinks, Source: pageURL(host, i)}
+			for dst := range 80 {
+				if rng.IntN(20) == 0 {
+					c.Targets = append(c.Targets, pageURL(dst%8, dst/8))
+				}
+			}
+			changes = append(changes, c)
+		}
+	}
+	w.update(changes...)
+	return w, log
+}
+
+func (w *world) startPageRank(o links.PageRankOptions) {
+	w.t.Helper()
+	if err := w.graph.StartPageRank(ctx, o); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// ended waits until the job has succeeded.
+func (w *world) ended() links.PageRankJob {
+	w.t.Helper()
+	for {
+		job, err := w.graph.PageRank(ctx)
+		if err != nil || job.State == stateFailed || job.State == stateStopped {
+			w.t.Fatalf("%+v, %v", job, err)
+		}
+		if job.State == stateDone {
+			return job
+		}
+		runtime.Gosched()
+	}
+}
+
+// ranked returns the scores of all pages.
+func (w *world) ranked() map[uid.UID]float64 {
+	w.t.Helper()
+	r, err := w.graph.Rank(ctx, links.RankRequest{Algorithm: links.PageRank, All: true})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	scores := map[uid.UID]float64{}
+	var pages []uid.UID
+	for _, p := range r.Authorities {
+		scores[p.UID] = p.Score
+		pages = append(pages, p.UID)
+	}
+	if r, err = w.graph.Rank(ctx, links.RankRequest{Algorithm: links.PageRank, Pages: append(pages, 0, 1, math.MaxUint64)}); err != nil {
+		w.t.Fatal(err)
+	}
+	for _, p := range r.Authorities {
+		if p.Score != scores[p.UID] {
+			w.t.Fatalf("%s has score %v and, asked for, %v", p.UID, scores[p.UID], p.Score)
+		}
+	}
+	return scores
+}
+
+func same(t testing.TB, got, want map[uid.UID]float64) {
+	t.Helper()
+	if len(got) != len(want) || len(got) == 0 {
+		t.Fatalf("%d pages, want %d", len(got), len(want))
+	}
+	for u, score := range want {
+		if got[u] != score { // to the same bits
+			t.Fatalf("the score of %s is %v, want %v", u, got[u], score)
+		}
+	}
+}
+
+func (w *world) rankFile(name string) string { return filepath.Join(w.dir, "links", name) }
+
+// interrupt starts a job and closes the graph in the middle, after the given number of rounds.
+// The store stays closed.
+func (w *world) interrupt(o links.PageRankOptions, rounds int) {
+	w.t.Helper()
+	reached := make(chan struct{})
+	graph := w.graph
+	graph.ranks.afterRound = func(r rank.Round) {
+		if r.Number == rounds {
+			close(reached)
+			<-graph.ctx.Done()
+		}
+	}
+	w.startPageRank(o)
+	<-reached
+	w.close()
+}
+
+// TestPageRankGoesOn checks that a job that was interrupted by a restart ends like an
+// uninterrupted one.
+func TestPageRankGoesOn(t *testing.T) {
+	rng := random(t)
+	w, log := rankWorld(t, rng)
+	w.startPageRank(links.PageRankOptions{Damping: 0.8})
+	whole := w.ended()
+	want := w.ranked()
+	rounds := 2 + rng.IntN(10)
+	w.interrupt(links.PageRankOptions{Damping: 0.8}, rounds)
+	log.take()
+	w.open()
+	same(t, w.ranked(), want) // those of the job before, meanwhile
+	job := w.ended()
+	if text := log.take(); !strings.Contains(text, "PageRank goes on") || !strings.Contains(text, "round="+strconv.Itoa(rounds)) {
+		t.Errorf("%d rounds, and then: %s", rounds, text)
+	}
+	same(t, w.ranked(), want)
+	if job.Round != whole.Round || job.Change != whole.Change || job.Pages != whole.Pages || job.Links != whole.Links || job.Epoch != whole.Epoch || !job.Converged {
+		t.Errorf("%+v, want %+v", job, whole)
+	}
+	if _, err := os.Stat(w.rankFile(jobFile)); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the job's file is there still: %v", err)
+	}
+}
+
+// TestPageRankAfterAKill does the same with a killed process: the last checkpoint counts.
+func TestPageRankAfterAKill(t *testing.T) {
+	w, log := rankWorld(t, random(t))
+	killed := map[int][]byte{} // the file during a round
+	graph := w.graph
+	graph.ranks.everyRound = true
+	graph.ranks.afterRound = func(r rank.Round) {
+		killed[r.Number], _ = os.ReadFile(w.rankFile(jobFile))
+	}
+	w.startPageRank(links.PageRankOptions{})
+	w.ended()
+	want := w.ranked()
+	w.close()
+	for round, says := range map[int]string{1: "begins anew", 2: "round=1", 7: "round=6"} {
+		if err := errors.Join(os.Remove(w.rankFile(scoresFile)), os.WriteFile(w.rankFile(jobFile), killed[round], 0o644)); err != nil {
+			t.Fatal(err)
+		}
+		log.take()
+		w.open()
+		w.ended()
+		same(t, w.ranked(), want)
+		if text := log.take(); !strings.Contains(text, says) {
+			t.Errorf("killed in round %d, not %q: %s", round, says, text)
+		}
+		w.close()
+	}
+	w.open()
+}
+
+// TestPageRankDamagedCheckpoint checks that a damaged checkpoint is logged and the job starts
+// again, with its options unless these are damaged.
+func TestPageRankDamagedCheckpoint(t *testing.T) {
+	rng := random(t)
+	w, log := rankWorld(t, rng)
+	w.startPageRank(links.PageRankOptions{Damping: 0.6})
+	w.ended()
+	want := w.ranked()
+	w.startPageRank(links.PageRankOptions{})
+	w.ended()
+	byDefault := w.ranked()
+	w.interrupt(links.PageRankOptions{Damping: 0.6}, 3)
+	data, err := os.ReadFile(w.rankFile(jobFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	record := bytes.Index(data, []byte(`"options"`))
+	for name, c := range map[string]struct {
+		damage []byte
+		want   map[uid.UID]float64
+	}{
+		"state":   {flipped(data, len(data)-20-rng.IntN(100)), want},
+		"end":     {data[:len(data)-1], want},
+		"more":    {append(bytes.Clone(data), 0), want},
+		"options": {flipped(data, record+rng.IntN(20)), byDefault},
+		"magic":   {flipped(data, rng.IntN(8)), byDefault},
+		"empty":   {nil, byDefault},
+	} {
+		if err := os.WriteFile(w.rankFile(jobFile), c.damage, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		log.take()
+		w.open()
+		w.ended()
+		t.Log(name)
+		same(t, w.ranked(), c.want)
+		if text := log.take(); !strings.Contains(text, "level=ERROR") || !strings.Contains(text, "begins anew") {
+			t.Errorf("%s: %s", name, text)
+		}
+		w.close()
+	}
+	w.open()
+}
+
+func flipped(data []byte, at int) []byte {
+	data = bytes.Clone(data)
+	data[at] ^= 1 << (at % 8)
+	return data
+}
+
+// TestPageRankOfAChangedGraph checks that a job starts again if its graph has changed.
+func TestPageRankOfAChangedGraph(t *testing.T) {
+	w, log := rankWorld(t, random(t))
+	w.update(links.Change{Kind: links.ReplaceLinks, Source: pageURL(1, 1), Targets: []string{pageURL(2, 2)}})
+	w.interrupt(links.PageRankOptions{}, 4)
+	db, err := store.Open(w.dir, store.Options{Feed: []string{links.DefaultPredicate}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	// It has as many pages and links as before.
+	_, err1 := db.Delete(ctx, []triple.Triple{links.Link(links.DefaultPredicate, pageURL(1, 1), pageURL(2, 2))})
+	_, err2 := db.Add(ctx, []triple.Triple{links.Link(links.DefaultPredicate, pageURL(1, 1), pageURL(3, 3))})
+	if err = errors.Join(err1, err2, db.Close()); err != nil {
+		t.Fatal(err)
+	}
+	log.take()
+	w.open()
+	job := w.ended()
+	if text := log.take(); !strings.Contains(text, "begins anew, as links have changed") {
+		t.Errorf("%s", text)
+	}
+	got := w.ranked()
+	w.startPageRank(links.PageRankOptions{})
+	if again := w.ended(); again.Epoch != job.Epoch || again.Pages != job.Pages || again.Round != job.Round {
+		t.Errorf("%+v, want %+v", job, again)
+	}
+	same(t, got, w.ranked())
+}
+
+// TestPageRankScoresStay checks that the scores of a job that has ended are there after a
+// restart, even if the graph has changed since.
+func TestPageRankScoresStay(t *testing.T) {
+	w, log := rankWorld(t, random(t))
+	w.startPageRank(links.PageRankOptions{MaxRounds: 5})
+	job := w.ended()
+	want := w.ranked()
+	w.update(links.Change{Source: "http://a.example.org/", Targets: []string{pageURL(3, 3)}})
+	for range 2 {
+		w.close()
+		w.open()
+		again := w.ended()
+		again.Seconds = job.Seconds
+		if again != job || job.Round != 5 || job.Converged {
+			t.Fatalf("%+v, want %+v", again, job)
+		}
+		same(t, w.ranked(), want)
+		if err := w.graph.ask(ctx, func(k *keeper) error { return k.rebuildAll(ctx) }); err != nil {
+			t.Fatal(err)
+		}
+	}
+	data, err := os.ReadFile(w.rankFile(scoresFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.close()
+	if err := os.WriteFile(w.rankFile(scoresFile), flipped(data, len(data)/2), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	log.take()
+	w.open()
+	if _, err := w.graph.PageRank(ctx); !errors.Is(err, links.ErrNoJob) {
+		t.Errorf("a damaged job: %v", err)
+	}
+	if _, err := w.graph.Rank(ctx, links.RankRequest{Algorithm: links.PageRank}); !errors.Is(err, links.ErrNoJob) {
+		t.Errorf("damaged scores: %v", err)
+	}
+	if text := log.take(); !strings.Contains(text, "start it again") {
+		t.Errorf("%s", text)
+	}
+	other, _ := rankWorld(t, random(t))
+	other.close()
+	for _, name := range []string{scoresFile, jobFile} {
+		if err := os.WriteFile(other.rankFile(name), data, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	other.open()
+	if _, err := other.graph.PageRank(ctx); !errors.Is(err, links.ErrNoJob) {
+		t.Errorf("a job of another store: %v", err)
+	}
+}
+
+// TestPageRankStoringGoesOn checks that the storing of scores continues after a restart, but
+// not if the job was stopped.
+func TestPageRankStoringGoesOn(t *testing.T) {
+	w, log := rankWorld(t, random(t))
+	w.startPageRank(links.PageRankOptions{Store: true})
+	job := w.ended()
+	if job.Stored != job.Pages {
+		t.Errorf("%+v", job)
+	}
+	best, err := w.graph.Rank(ctx, links.RankRequest{Algorithm: links.PageRank, All: true, Top: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	urls, err := w.graph.URLs(ctx, []uid.UID{best.Authorities[0].UID})
+	if err != nil {
+		t.Fatal(err)
+	}
+	page := links.UIDTriple(urls[0], best.Authorities[0].UID)
+	if err := w.store.Annotate(ctx, page, links.PageRankApplication, []byte("old")); err != nil {
+		t.Fatal(err)
+	}
+	saved, _, err := w.graph.readSaved(scoresFile)
+	if err != nil || saved.Job.Stored != job.Stored {
+		t.Fatal(saved, err)
+	}
+	saved.Job.State, saved.Job.Stored = stateStoring, 0
+	if err := w.graph.writeSaved(jobFile, *saved, 0, nil); err != nil {
+		t.Fatal(err)
+	}
+	w.close()
+	w.open()
+	if again := w.ended(); again.Stored != job.Pages || again.Round != job.Round {
+		t.Errorf("%+v, want %+v", again, job)
+	}
+	if text := log.take(); !strings.Contains(text, "goes on storing") {
+		t.Errorf("%s", text)
+	}
+	sn, err := w.store.Snapshot()
+	if err != nil {
+		t.Fatal(err)
+	}
+	noted, err := sn.Annotation(ctx, page, links.PageRankApplication)
+	sn.Close()
+	if err != nil || string(noted) == "old" {
+		t.Errorf("%q is noted, %v", noted, err)
+	}
+
+	// A job that was stopped has ended, even if the graph is closed at once.
+	graph, stopped := w.graph, make(chan struct{})
+	graph.ranks.afterRound = func(r rank.Round) {
+		if r.Number == 3 {
+			if err := graph.StopPageRank(ctx); err != nil {
+				t.Error(err)
+			}
+			close(stopped)
+			<-graph.ctx.Done()
+		}
+	}
+	w.startPageRank(links.PageRankOptions{})
+	<-stopped
+	w.close()
+	w.open()
+	if again, err := w.graph.PageRank(ctx); err != nil || again.State != stateDone || again.Round != job.Round {
+		t.Errorf("%+v, %v", again, err)
+	}
+}
+
+// TestPageRankEndsItsRound checks that a close does not interrupt a round if its state will be
+// written.
+func TestPageRankEndsItsRound(t *testing.T) {
+	g := &Graph{}
+	g.ctx, g.cancel = context.WithCancelCause(ctx)
+	r := &pageRankRun{g: g}
+	r.ctx, r.cancel = context.WithCancelCause(ctx)
+	if r.atRounds(true) {
+		t.Error("it is being closed")
+	}
+	g.cancel(errClosed)
+	if r.close(); r.ctx.Err() != nil || !r.atRounds(true) {
+		t.Error("a round has ended")
+	}
+	r.atRounds(false)
+	if r.close(); context.Cause(r.ctx) != errClosed {
+		t.Error("it goes on")
+	}
+}
+
+// TestScoresBatches checks that pages have their own scores, whatever the number of pages in a
+// cell.
+func TestScoresBatches(t *testing.T) {
+	s := &scores{}
+	next := uint64(1)
+	for _, n := range []int{1, 10_000, 4096, 8192} {
+		var values []uint64
+		var of []float64
+		for range n {
+			values, of = append(values, next), append(of, float64(next))
+			next += 3
+		}
+		uids, _, err := ef.Open(ef.Append(nil, values))
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.uids, s.of = append(s.uids, uids), append(s.of, of)
+	}
+	want := uid.UID(1)
+	for pages, scores := range s.batches() {
+		if len(pages) != len(scores) || len(pages) > 1<<12 {
+			t.Fatalf("%d scores of %d pages", len(scores), len(pages))
+		}
+		for i, u := range pages {
+			if u != want || scores[i] != float64(u) {
+				t.Fatalf("%d has score %v, want %d", u, scores[i], want)
+			}
+			want += 3
+		}
+	}
+	if uint64(want) != next {
+		t.Errorf("they end at %d of %d", want, next)
+	}
+}
+
+// TestPageRankOfNothing runs a job on a graph without pages.
+func TestPageRankOfNothing(t *testing.T) {
+	w := newWorld(t, Options{})
+	w.startPageRank(links.PageRankOptions{Store: true})
+	w.ended()
+	w.close()
+	w.open()
+	if job := w.ended(); job.Pages != 0 || job.Change != 0 || !job.Converged {
+		t.Errorf("%+v", job)
+	}
+}
+
+// TestSavedPageRankFlippedBits checks that every flipped bit of a file is found.
+func TestSavedPageRankFlippedBits(t *testing.T) {
+	w, _ := rankWorld(t, random(t))
+	w.startPageRank(links.PageRankOptions{})
+	w.ended()
+	data, err := os.ReadFile(w.rankFile(scoresFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for at := range data {
+		if _, _, err := openSaved(flipped(data, at)); !errors.Is(err, errDamaged) {
+			t.Fatalf("byte %d: %v", at, err)
+		}
+	}
+	for end := range data {
+		if _, _, err := openSaved(data[:end]); !errors.Is(err, errDamaged) {
+			t.Fatalf("%d bytes: %v", end, err)
+		}
+	}
+}
+
+func FuzzOpenSavedPageRank(f *testing.F) {
+	f.Add([]byte(savedMagic))
+	f.Add(append([]byte(savedMagic), "\x02\x00\x00\x00\x00\x00\x00\x00{}"+"\x00\x00\x00\x00\x00\x00\x00\x00"...))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		j, cells, err := openSaved(data)
+		if err != nil {
+			if !errors.Is(err, errDamaged) {
+				t.Error(err)
+			}
+			return
+		}
+		if _, err := openScores(j, cells); err != nil && !errors.Is(err, errDamaged) {
+			t.Error(err)
+		}
+	})
+}

@@ -1,0 +1,121 @@
+// Tests of reading many pages at once.
+
+package linkgraph
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+
+	"github.com/trefoildb/trefoil/links"
+	"github.com/trefoildb/trefoil/links/cell"
+	"github.com/trefoildb/trefoil/links/uid"
+	"github.com/trefoildb/trefoil/links/weburl"
+)
+
+func TestFindPart(t *testing.T) {
+	r := random(t)
+	for n := range 40 {
+		s := &state{}
+		var lasts []uid.UID
+		for i := range n + 1 {
+			last := uid.UID(10*i + 10)
+			if i == n {
+				last = ^uid.UID(0)
+			}
+			s.parts, lasts = append(s.parts, &part{Range: uid.Range{Last: last}}), append(lasts, last)
+		}
+		for u := range uid.UID(10*n + 20) {
+			if got, want := findPart(lasts, u), s.find(u); got != want {
+				t.Fatalf("%d is of part %d of %d, want %d", u, got, n+1, want)
+			}
+		}
+		u := uid.UID(r.Uint64())
+		if got, want := findPart(lasts, u), s.find(u); got != want {
+			t.Fatalf("%d is of part %d of %d, want %d", u, got, n+1, want)
+		}
+	}
+}
+
+func TestSlotOf(t *testing.T) {
+	for _, url := range []string{"http://a.example/", "https://b.example:81/x", "urn:x", ""} {
+		if got, want := slotOf(cell.HostHash(url)), uid.SlotOf(weburl.HostKey(url)); got != want {
+			t.Errorf("%q is of slot %d, want %d", url, got, want)
+		}
+	}
+}
+
+// TestManyPages reads random pages of several cells, changed and unchanged, and invalid UIDs,
+// in calls of all lengths.
+func TestManyPages(t *testing.T) {
+	r := random(t)
+	w := newWorld(t, Options{})
+	change := func() (c links.Change) {
+		c.Source = pageURL(r.IntN(60), r.IntN(10))
+		for range r.IntN(1 << r.IntN(8)) {
+			c.Targets = append(c.Targets, pageURL(r.IntN(60), r.IntN(10)))
+		}
+		slices.Sort(c.Targets)
+		c.Targets = slices.Compact(c.Targets)
+		return c
+	}
+	var changes []links.Change
+	for range 500 {
+		changes = append(changes, change())
+	}
+	w.update(changes...)
+	w.o = Options{CellPages: 50, Dir: t.TempDir()}
+	w.reopen() // builds several cells
+	w.update(change(), change(), change())
+	s, err := w.graph.now(ctx)
+	if err != nil || len(s.views) < 4 {
+		t.Fatal(len(s.views), err)
+	}
+	all, err := w.graph.Pages(ctx, 0, 1000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 200 {
+		pages := make([]uid.UID, r.IntN(1<<r.IntN(10)))
+		for i := range pages {
+			if pages[i] = all[r.IntN(len(all))]; r.IntN(10) == 0 {
+				pages[i] = uid.UID(r.Uint64())
+			}
+		}
+		d := links.Direction(r.IntN(2))
+		var want links.Lists
+		for _, u := range pages {
+			want.Items = s.view(u).AppendLinks(want.Items, d, u)
+			want.End()
+		}
+		got, err := w.graph.Links(ctx, d, pages)
+		if err != nil || !slices.Equal(got.Ends, want.Ends) || !slices.Equal(got.Items, want.Items) {
+			t.Fatalf("%d lists, %v, want %d", got.Len(), err, want.Len())
+		}
+		most := r.IntN(1 << r.IntN(14))
+		n, _ := slices.BinarySearchFunc(want.Ends, most, func(end, most int) int { // the first that ends behind
+			if end <= most {
+				return -1
+			}
+			return 1
+		})
+		got, err = w.graph.LinksPrefix(ctx, d, pages, most)
+		if err != nil || !slices.Equal(got.Ends, want.Ends[:n]) || n > 0 && !slices.Equal(got.Items, want.Items[:want.Ends[n-1]]) {
+			t.Fatalf("up to %d links: %d lists, %v, want %d of %d", most, got.Len(), err, n, len(pages))
+		}
+	}
+	names, err := w.graph.URLs(ctx, append(all, 7))
+	if err != nil {
+		t.Fatal(err)
+	}
+	uids, err := w.graph.UIDs(ctx, append(names, "http://nobody.example/"))
+	if err != nil || !slices.Equal(uids, append(slices.Clone(all), 0, 0)) {
+		t.Errorf("%d pages, %d URLs, and back %d pages, %v", len(all), len(names), len(uids), err)
+	}
+	ended, end := context.WithCancel(ctx)
+	end()
+	if _, err := w.graph.Links(ended, links.Forward, all); !errors.Is(err, context.Canceled) {
+		t.Errorf("after the end: %v", err)
+	}
+}

@@ -1,0 +1,236 @@
+// Changes of the graph: the store's triples come first.
+
+package linkgraph
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/trefoildb/trefoil/internal/linkgraph/edits"
+	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/links"
+	"github.com/trefoildb/trefoil/links/cell"
+	"github.com/trefoildb/trefoil/links/uid"
+	"github.com/trefoildb/trefoil/triple"
+)
+
+// changedLinks is about the number of links in one change of the store.
+const changedLinks = 20_000
+
+// Update implements links.Graph.
+func (g *Graph) Update(ctx context.Context, changes []links.Change) (result links.UpdateResult, err error) {
+	// 1. Check everything before anything is written.
+	for i := range changes {
+		if err := edits.Check(&changes[i]); err != nil {
+			return result, fmt.Errorf("change %d: %w", i, err)
+		}
+	}
+	// 2. Write the changes in parts.
+	for len(changes) > 0 {
+		if len(changes[0].Targets) > changedLinks {
+			if err := g.updateLong(ctx, &changes[0], &result); err != nil {
+				return result, err
+			}
+			changes = changes[1:]
+			continue
+		}
+		n, size := 1, len(changes[0].Targets)
+		for n < len(changes) && size+len(changes[n].Targets) <= changedLinks {
+			size += len(changes[n].Targets)
+			n++
+		}
+		if err := g.update(ctx, changes[:n], &result); err != nil {
+			return result, err
+		}
+		changes = changes[n:]
+	}
+	// 3. Wait until readers see them, because the epoch must include them.
+	s, err := g.caughtUp(ctx)
+	if err != nil {
+		return result, fmt.Errorf("the changes are durable, and not seen by readers yet: %w", err)
+	}
+	result.Epoch = s.feed
+	return result, nil
+}
+
+// updateLong makes a change of very many links, in parts: readers may see some before others.
+// If a list is replaced, old links are deleted first.
+func (g *Graph) updateLong(ctx context.Context, c *links.Change, result *links.UpdateResult) error {
+	kind := c.Kind
+	if kind == links.ReplaceLinks {
+		kind = links.AddLinks
+		gone, err := g.besides(ctx, c)
+		if err != nil {
+			return err
+		}
+		for part := range slices.Chunk(gone, changedLinks) {
+			if err := g.update(ctx, []links.Change{{Kind: links.DeleteLinks, Source: c.Source, Targets: part}}, result); err != nil {
+				return err
+			}
+		}
+	}
+	for at := 0; at < len(c.Targets); at += changedLinks {
+		end := min(at+changedLinks, len(c.Targets))
+		part := links.Change{Kind: kind, Source: c.Source, Targets: c.Targets[at:end]}
+		if c.Labels != nil {
+			part.Labels = c.Labels[at:end]
+		}
+		if err := g.update(ctx, []links.Change{part}, result); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// besides returns the targets of a page in the store that are not in the change.
+func (g *Graph) besides(ctx context.Context, c *links.Change) (gone []string, err error) {
+	kept := make(map[string]bool, len(c.Targets))
+	for _, target := range c.Targets {
+		kept[target] = true
+	}
+	sn, err := g.store.Snapshot()
+	if err != nil {
+		return nil, err
+	}
+	defer sn.Close()
+	err = g.eachTarget(ctx, sn, c.Source, func(dst string) {
+		if !kept[dst] {
+			gone = append(gone, dst)
+		}
+	})
+	return gone, err
+}
+
+// update makes changes as one change of the store, and then writes labels.
+func (g *Graph) update(ctx context.Context, changes []links.Change, result *links.UpdateResult) error {
+	n, err := g.nameAll(ctx, changes)
+	if err != nil {
+		return err
+	}
+	result.Pages += n.given
+	change := g.changeBlindly
+	if edits.Reads(changes) {
+		change = g.changeInTurn
+	}
+	labels, done, err := change(ctx, changes, n)
+	if err != nil {
+		return fmt.Errorf("change links: %w", err)
+	}
+	result.Added += done.Added
+	result.Deleted += done.Deleted
+	return edits.Note(ctx, labels, func(ctx context.Context, link triple.Triple, label []byte) error {
+		return g.store.Annotate(ctx, link, application, label)
+	})
+}
+
+// changeInTurn makes changes that depend on the present links. No other change of this graph
+// may come between their read and their write.
+func (g *Graph) changeInTurn(ctx context.Context, changes []links.Change, _ named) (labels []edits.Labelled, done store.ApplyResult, err error) {
+	g.changing.Lock()
+	defer g.changing.Unlock()
+	done, err = g.store.Update(ctx, func(sn store.Reader) (store.Changes, error) {
+		plan, err := edits.Plan(ctx, g.o.Predicate, changes, func(ctx context.Context, src string, do func(string)) error {
+			return g.eachTarget(ctx, sn, src, do)
+		})
+		labels = plan.Labels
+		return store.Changes{Add: slices.Values(plan.Add), Delete: slices.Values(plan.Delete)}, err
+	})
+	return labels, done, err
+}
+
+// changeBlindly makes changes that do not depend on the present links. They run concurrently,
+// because small ones can then share a sync.
+func (g *Graph) changeBlindly(ctx context.Context, changes []links.Change, n named) (labels []edits.Labelled, done store.ApplyResult, err error) {
+	plan, err := edits.Plan(ctx, g.o.Predicate, changes, nil)
+	if err != nil {
+		return nil, done, err
+	}
+	g.changing.RLock()
+	defer g.changing.RUnlock()
+	c := store.Changes{Add: slices.Values(plan.Add), Delete: slices.Values(plan.Delete)}
+	if n.state.feed > 0 {
+		c.Absent, c.AbsentSince = g.absent(plan.Add, n), n.state.feed
+	}
+	done, err = g.store.Apply(ctx, c)
+	return plan.Labels, done, err
+}
+
+// absent returns a function that reports if a link, by its index in a list, is not in the graph
+// of n: then it was not in the store. The function must be called in ascending order.
+func (g *Graph) absent(list []triple.Triple, n named) func(int) bool {
+	var src string
+	var links []uid.UID // of src
+	known := false
+	return func(i int) bool {
+		t := &list[i]
+		if page := t.Subject.Value(); i == 0 || page != src {
+			u := n.uids[page]
+			src, known = page, u != 0
+			if known {
+				links = n.state.view(u).AppendLinks(links[:0], cell.Forward, u)
+			}
+		}
+		dst := n.uids[t.Object.Value()]
+		if !known || dst == 0 {
+			return false
+		}
+		_, there := slices.BinarySearch(links, dst)
+		return !there
+	}
+}
+
+// named is the state of the pages that changes give links to.
+type named struct {
+	state *state
+	uids  map[string]uid.UID
+	given int64 // number of pages that just got a UID
+}
+
+// nameAll assigns UIDs to pages without one that get links. It does so in one call, because the
+// pages of a host must be numbered in order.
+func (g *Graph) nameAll(ctx context.Context, changes []links.Change) (n named, err error) {
+	known := g.known.Load() // must be loaded before the state, see there
+	if n.state, err = g.now(ctx); err != nil {
+		return n, err
+	}
+	urls := edits.Pages(changes)
+	uids := make([]uid.UID, len(urls))
+	others := known.get(urls, uids)
+	var unknown []string
+	for _, i := range others {
+		var ok bool
+		if uids[i], ok = n.state.lookUp(urls[i]); !ok {
+			unknown = append(unknown, urls[i])
+		}
+	}
+	known.add(urls, uids, others)
+	n.uids = make(map[string]uid.UID, len(urls))
+	for i, u := range uids {
+		if u != 0 {
+			n.uids[urls[i]] = u
+		}
+	}
+	if len(unknown) > 0 {
+		n.given, err = g.resolve(ctx, unknown, n.uids)
+	}
+	return n, err
+}
+
+// eachTarget calls do with the targets of a page's links in the default graph.
+func (g *Graph) eachTarget(ctx context.Context, sn store.Matcher, src string, do func(dst string)) error {
+	p := triple.Pattern{Subject: triple.NewIRI(src), Predicate: triple.NewIRI(g.o.Predicate)}
+	for row, err := range sn.Match(ctx, p, store.ReadOptions{}) {
+		if err != nil {
+			return err
+		}
+		t, err := row.Triple()
+		if err != nil {
+			return err
+		}
+		if t.Graph.IsZero() && t.Object.Kind() == triple.IRI {
+			do(t.Object.Value())
+		}
+	}
+	return nil
+}

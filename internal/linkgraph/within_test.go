@@ -1,0 +1,111 @@
+// Tests of the links among the pages of a set, and of samples, of many cells.
+
+package linkgraph
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/trefoildb/trefoil/links"
+	"github.com/trefoildb/trefoil/links/rank"
+	"github.com/trefoildb/trefoil/links/rank/ranktest"
+	"github.com/trefoildb/trefoil/links/sample"
+	"github.com/trefoildb/trefoil/links/uid"
+)
+
+// source is a graph as a source of package rank.
+type source struct{ *Graph }
+
+func (s source) SampleLinks(ctx context.Context, d rank.Direction, pages []uid.UID, spec sample.Spec) (links.Lists, error) {
+	return s.Graph.SampleLinks(ctx, [...]links.Direction{rank.Forward: links.Forward, rank.Backward: links.Backward}[d], pages, spec)
+}
+
+// TestSource reads a graph of several cells: short lists and long ones, pages with changed
+// lists, and pages in no cell.
+func TestSource(t *testing.T) {
+	r := random(t)
+	w := newWorld(t, Options{})
+	change := func(hosts int) (c links.Change) {
+		c.Source = pageURL(r.IntN(hosts), r.IntN(10))
+		for range r.IntN(1 << r.IntN(9)) {
+			c.Targets = append(c.Targets, pageURL(r.IntN(hosts), r.IntN(10)))
+		}
+		slices.Sort(c.Targets)
+		c.Targets = slices.Compact(c.Targets)
+		return c
+	}
+	var changes []links.Change
+	for range 400 {
+		changes = append(changes, change(50))
+	}
+	w.update(changes...)
+	w.o = Options{CellPages: 80, Dir: t.TempDir()}
+	w.reopen()
+	w.update(change(60), change(60), change(60), links.Change{Source: pageURL(1, 1), Targets: []string{pageURL(55, 5)}})
+	s, err := w.graph.now(ctx)
+	if err != nil || len(s.views) < 3 {
+		t.Fatal(len(s.views), err)
+	}
+	all, err := w.graph.Pages(ctx, 0, 1000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lists, err := w.graph.Links(ctx, links.Forward, all)
+	if err != nil {
+		t.Fatal(err)
+	}
+	forward := map[uid.UID][]uid.UID{}
+	inRows, long := 0, 0
+	for i, u := range all {
+		forward[u] = slices.Clone(lists.At(i))
+		if _, ok := s.view(u).Cell().Ordinal(u); !ok {
+			inRows++
+		}
+		if len(forward[u]) > 64 {
+			long++
+		}
+	}
+	if inRows == 0 || long == 0 {
+		t.Fatalf("%d pages in no cell, %d long lists", inRows, long)
+	}
+	ranktest.CheckSource(t, r.Uint64(), source{w.graph}, forward, w.graph.hosts)
+
+	for _, d := range []links.Direction{links.Forward, links.Backward} {
+		degrees, err := w.graph.Degrees(ctx, d, all)
+		if err != nil || len(degrees) != len(all) {
+			t.Fatal(len(degrees), err)
+		}
+		for i, u := range all {
+			if want := s.view(u).Degree(d, u); degrees[i] != want {
+				t.Fatalf("%s has %d %s links, want %d", u, degrees[i], d, want)
+			}
+		}
+	}
+}
+
+// BenchmarkRank ranks a result set of 2,800 pages.
+func BenchmarkRank(b *testing.B) {
+	w, _, uids := benchWorld(b, 100_000)
+	r := random(b)
+	roots := make([]uid.UID, 2800)
+	for i := range roots {
+		roots[i] = uids[r.IntN(len(uids))]
+	}
+	for _, algorithm := range []links.Algorithm{links.SALSA, links.HITS} {
+		b.Run(fmt.Sprint(algorithm), func(b *testing.B) {
+			b.ReportAllocs()
+			var ranking links.Ranking
+			for b.Loop() {
+				var err error
+				ranking, err = w.graph.Rank(ctx, links.RankRequest{Algorithm: algorithm, Pages: roots, In: 10, Out: 10, Mode: sample.ModeConsistent, Top: 10})
+				if err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.ReportMetric(float64(ranking.Vertices), "pages")
+			b.ReportMetric(float64(ranking.Edges), "links")
+		})
+	}
+}

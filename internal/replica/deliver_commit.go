@@ -1,0 +1,199 @@
+// Operations that sequencers deliver: writing them in a commit.
+
+package replica
+
+import (
+	"encoding/binary"
+	"slices"
+
+	"github.com/cockroachdb/pebble/v2"
+
+	"github.com/trefoildb/trefoil/internal/store"
+)
+
+// stampedCommit is the commit of a group of stamped requests.
+type stampedCommit struct {
+	store   *Store
+	to      *store.Commit
+	batch   *pebble.Batch
+	counted store.Counters
+
+	rows  []stampedRow // of all requests, by compareRows
+	it    *pebble.Iterator
+	valid bool             // if set, it is at a row
+	moved bool             // if set, it was moved before
+	notes *pebble.Iterator // for annotations; nil until a row needs it
+	dead  [][]byte         // keys of the tombstones among the rows
+}
+
+// entered is a change of one commit to the in-flight list.
+type entered struct{ before, now *unsettledEntry }
+
+// arrived is a batch that came by a delivery or by a backfill.
+type arrived struct {
+	batch  UnsettledBatch
+	filled bool
+}
+
+// Commit implements [store.Job]. It commits a group of stamped jobs.
+func (r *stamped) Commit(to *store.Commit, jobs []store.Job) error {
+	group := make([]*stamped, len(jobs))
+	for i, job := range jobs {
+		group[i] = job.(*stamped)
+	}
+	return r.store.commitStamped(to, group)
+}
+
+func (s *Store) commitStamped(to *store.Commit, group []*stamped) (err error) {
+	// 1. Take the watermarks of deliveries first, because they shorten the list.
+	size := 1 << 10
+	for _, r := range group {
+		size += int(r.size)
+	}
+	c := &stampedCommit{store: s, to: to, counted: to.Counters(), batch: s.db.NewBatchWithSize(size)}
+	defer c.batch.Close()
+	for _, r := range group {
+		if r.delivery != (Origin{}) {
+			s.inFlight.settle(r.delivery.stream(), r.settled, r.open, r.acks)
+		}
+	}
+	var all []entered
+	var come []arrived
+	var forgotten []Origin
+	var tokens []store.Token
+	stale, dirty := s.inFlight.take()
+	// 2. If the commit fails, the list must be as before, unless its rows may show.
+	defer func() {
+		if err == nil {
+			return
+		}
+		if s.db.Err() == nil { // otherwise its rows may show
+			for _, e := range slices.Backward(all) {
+				s.inFlight.leave(e.before, e.now)
+			}
+		}
+		s.inFlight.give(stale, dirty)
+	}()
+	// 3. Enter the batches before the rows, because a reader must find the batch of each row.
+	for _, r := range group {
+		for _, b := range r.entries {
+			before, now := s.inFlight.enter(b.Origin, b.Operations)
+			if now == nil {
+				continue
+			}
+			for i := range b.Operations {
+				if token := b.Operations[i].Token; token != (store.Token{}) {
+					tokens = append(tokens, token)
+				}
+			}
+			all = append(all, entered{before, now})
+			come = append(come, arrived{b, r.delivery == (Origin{})})
+			if err := c.batch.Set(originKey(b.Origin), appendOperations(nil, now.operations), nil); err != nil {
+				return err
+			}
+		}
+	}
+	if err := to.AddTokens(c.batch, tokens); err != nil {
+		return err
+	}
+	// 4. Drop forgotten batches, if no operation was added to them meanwhile.
+	for _, r := range group {
+		for _, b := range r.forget {
+			if s.inFlight.covered(b) {
+				forgotten = append(forgotten, b.Origin)
+			}
+		}
+	}
+	// 5. Write the rows, then the rows of local state, all in one Pebble batch.
+	if err := c.writeRows(group); err != nil {
+		return err
+	}
+	for _, origin := range slices.Concat(stale, forgotten) {
+		if err := c.batch.Delete(originKey(origin), nil); err != nil {
+			return err
+		}
+	}
+	outdated, err := c.writeHeard(group, dirty)
+	if err != nil {
+		return err
+	}
+	durable, marked, err := c.finish(group)
+	if err != nil {
+		return err
+	}
+	// 6. Extend the journal before the write. If the write fails, nothing more is written, so a
+	// surplus entry does no harm.
+	for _, e := range come {
+		s.journal.add(e.batch.Origin, e.batch.Operations, e.filled)
+	}
+	if err := to.Write(c.batch, c.counted, durable); err != nil {
+		return err
+	}
+	// 7. The commit is done, so memory may follow. A batch must not count as received before.
+	s.tombstones.add(c.dead)
+	s.inFlight.remove(forgotten)
+	s.inFlight.drop(outdated)
+	for _, r := range group {
+		if r.delivery != (Origin{}) {
+			s.inFlight.received(r.delivery)
+		}
+		r.mark = marked
+	}
+	s.mark.Store(marked)
+	return nil
+}
+
+// writeHeard writes the rows of the sequencers of the group's deliveries, and the rows in
+// dirty, because reports have changed them. It deletes and returns outdated incarnations.
+func (c *stampedCommit) writeHeard(group []*stamped, dirty []stream) (outdated []stream, err error) {
+	// A row must count this group's batches, because it is durable together with them.
+	u := &c.store.inFlight
+	last := map[stream]uint64{}
+	for _, id := range dirty {
+		last[id] = 0
+	}
+	for _, r := range group {
+		if r.delivery != (Origin{}) {
+			id := r.delivery.stream()
+			last[id] = max(last[id], r.delivery.Batch)
+		}
+	}
+	for id, batch := range last {
+		if err := c.batch.Set(heardKey(id), u.row(id, batch), nil); err != nil {
+			return nil, err
+		}
+		// An incarnation of this commit must stay, even if it has no entries.
+		for _, old := range u.outdated(id.machine) {
+			if _, heard := last[old]; heard {
+				continue
+			}
+			outdated = append(outdated, old)
+			if err := c.batch.Delete(heardKey(old), nil); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return outdated, nil
+}
+
+// finish writes the other rows of local state.
+func (c *stampedCommit) finish(group []*stamped) (durable bool, marked uint64, err error) {
+	s := c.store
+	epoch, counts := uint64(0), false
+	for _, r := range group {
+		durable = durable || r.durable
+		counts = counts || r.counts
+		epoch = max(epoch, r.epoch)
+	}
+	if err := c.to.Outgrow(epoch, c.batch); err != nil {
+		return false, 0, err
+	}
+	marked = s.mark.Load()
+	if counts {
+		marked++
+		if err := c.batch.Set(rowMark, binary.AppendUvarint(nil, marked), nil); err != nil {
+			return false, 0, err
+		}
+	}
+	return durable, marked, nil
+}

@@ -1,0 +1,119 @@
+// Annotations among the rows of deliveries and fills.
+
+package replica
+
+import (
+	"bytes"
+	"slices"
+
+	"github.com/cockroachdb/pebble/v2"
+
+	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/triple"
+)
+
+// An annotation stays if its row came after the last known delete of the triple. It must also be
+// the newest one of its application (see [triple.Annotation.Before]). Both are greatest values of
+// all arrivals. Therefore all machines end with the same rows in any order of arrival.
+
+// removeNotes deletes the annotations beside a row if they are older than its delete.
+func (c *stampedCommit) removeNotes(version []byte, deleted triple.Stamp) error {
+	// 1. Open the iterator when it is first needed, because few groups delete annotated triples.
+	if c.notes == nil {
+		var err error
+		if c.notes, err = c.store.db.NewIter(&pebble.IterOptions{LowerBound: []byte{store.TableStorage}, UpperBound: []byte{store.TableLocal}}); err != nil {
+			return err
+		}
+	}
+	// 2. Delete each annotation of an older row. Only SPO counts, because every triple has one row
+	// there.
+	lower, upper := triple.AnnotationBounds(version)
+	for valid := c.notes.SeekGE(lower); valid && bytes.Compare(c.notes.Key(), upper) < 0; valid = c.notes.Next() {
+		value, err := c.notes.ValueAndErr()
+		if err != nil {
+			return err
+		}
+		a, err := c.store.annotationOf(value)
+		if err != nil {
+			return err
+		}
+		if !a.On.Less(deleted) {
+			continue
+		}
+		if isSPO(version) && !a.Removed {
+			c.counted.Annotations--
+		}
+		if err := c.batch.Delete(c.notes.Key(), nil); err != nil {
+			return err
+		}
+	}
+	return c.notes.Error()
+}
+
+// writeAnnotation writes an annotation, or its removal, if it wins and its triple was not deleted
+// since.
+func (c *stampedCommit) writeAnnotation(row *stampedRow) error {
+	// 1. An annotation of a deleted row must not come back.
+	version, _, _ := triple.CutAnnotation(row.key)
+	deleted, err := c.deletedAt(version)
+	if err != nil || row.on.Less(deleted) {
+		return err
+	}
+	a, err := c.store.annotationOf(row.value)
+	if err != nil {
+		return err
+	}
+	// 2. Of two annotations the newer one wins; was reports whether readers saw the held one.
+	held, err := c.lookUp(row.key)
+	if err != nil {
+		return err
+	}
+	was := false
+	if held != nil {
+		h, err := c.store.annotationOf(held)
+		if err != nil {
+			return err
+		}
+		if !h.Before(&a) {
+			return nil
+		}
+		was = !h.Removed && !h.On.Less(deleted) // else this group has removed it
+	}
+	// 3. Count in SPO only, because every triple has one row there.
+	if isSPO(row.key) && was != !a.Removed {
+		if was {
+			c.counted.Annotations--
+		} else {
+			c.counted.Annotations++
+		}
+	}
+	if a.Removed {
+		c.noteTombstone(row.key)
+	}
+	return c.batch.Set(row.key, row.value, nil)
+}
+
+// deletedAt returns the greatest known stamp of a delete of a row, with the rows of this group.
+func (c *stampedCommit) deletedAt(version []byte) (triple.Stamp, error) {
+	held, err := c.store.db.Value(version)
+	if err != nil {
+		return triple.Stamp{}, err
+	}
+	at, _ := slices.BinarySearchFunc(c.rows, version, func(row stampedRow, key []byte) int { return bytes.Compare(row.key, key) })
+	to := at
+	for to < len(c.rows) && bytes.Equal(c.rows[to].key, version) {
+		to++
+	}
+	return latestDelete(triple.DeletedAt(held), c.rows[at:to]), nil
+}
+
+// markAnnotated records that the store has annotations. Until then a delete need not search for
+// them.
+func (c *stampedCommit) markAnnotated() error {
+	s := c.store
+	if s.annotated || c.to.Counters().Annotations == 0 && !slices.ContainsFunc(c.rows, func(row stampedRow) bool { return triple.IsAnnotation(row.value) }) {
+		return nil
+	}
+	s.annotated = true // if the commit fails, later deletes search for nothing, which is harmless
+	return c.batch.Set(rowAnnotated, []byte{}, nil)
+}

@@ -1,0 +1,53 @@
+// Package replica is one machine's store as part of a cluster. It is package store with the
+// rows that sequencers stamp, and with this machine's reports about the sequencers.
+//
+// [store.Store.SetIdentity] makes a directory the directory of one machine in a cluster, for
+// good. From then on the lone store's writes return [store.ErrMember]. The machine holds the
+// rows of its places (package recovery), and they arrive stamped. In every row the greatest
+// stamp wins. Therefore the rows are the same in any order of arrival, even if they come twice.
+//
+// # The route of an operation
+//
+//	sequencer                                backfill of another machine
+//	    | Deliver                                | Fill, then SyncFills
+//	stamped job  <-------------------------------+
+//	    |  store.Store.Do: the queue and the committer of package store
+//	in-flight list     enter: before the rows can be seen, so that a reader finds the batch
+//	    |
+//	rows               the greatest stamp of each key; deletes leave tombstones
+//	    |
+//	journal            the latest operations on some predicates, in memory
+//	    |
+//	one batch, one fsync -> [Store.Heard] counts it as received
+//
+// [Store.Settle], or the watermark of a later delivery, takes a batch off the list.
+// [Store.Forget] does so if another sequencer has committed the operations. A reader must take
+// its snapshot first, then wait for the batches of [Store.Unsettled]. The row of a batch is
+// deleted by a later commit; until then the watermark beside it proves that it is committed.
+//
+// Rows leave in two ways. [Store.Sweep] deletes rows if the layout places them elsewhere.
+// [Store.Purge] deletes tombstones below the floors, because no machine needs them any more.
+// Bulk loads arrive as staged tables: [Store.StageTable], [Store.Seal], then [Store.TakeIn].
+// A scrub compares places by [Snapshot.Digests] and [Snapshot.List].
+//
+// Fills are not synced one by one: [Store.SyncFills] makes all durable and counts that in
+// the mark. If a disk has a smaller mark than before, it has lost rows.
+//
+// # Rows of local state
+//
+//	annotated         there are, or were, annotations; empty
+//	beat              changes with every [Store.Beat]; empty
+//	heard/SI          of a sequencer: uvarint last batch received, uvarint settled,
+//	                  uvarint n, and n times a holder: 8 bytes, uvarint batch
+//	incarnation       uvarint: starts of the process
+//	load/taken/N      load N of the cluster is taken in, N in 8 bytes; empty
+//	loads             for each load of the cluster: uvarint number, uvarint epoch
+//	mark              uvarint: see [Store.Mark]
+//	seen              uvarint generation, uvarint epoch, uvarint digest: see [Store.Saw]
+//	unsettled/SIB     operations of a batch, one after the other: kind 01 add, 02
+//	                  delete, 03 annotation or 04 claim (with 80 set: then a token
+//	                  follows), uvarint epoch, uvarint sequence, uvarint length and
+//	                  key in SPO, uvarint length and value with a zero stamp
+//
+// S is a machine, I its incarnation, B a batch's number: 8 bytes each, big-endian.
+package replica

@@ -1,0 +1,128 @@
+// The types of one machine in a cluster: origins, operations, deliveries and rows.
+
+package replica
+
+import (
+	"cmp"
+	"fmt"
+
+	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/trie"
+	"github.com/trefoildb/trefoil/triple"
+)
+
+// A holder stores the operations that sequencers stamp and send.
+
+// Origin identifies a batch of operations: number Batch of a sequencer's incarnation, from 1. The
+// zero Origin is none.
+type Origin struct {
+	Sequencer          trie.MachineID
+	Incarnation, Batch uint64
+}
+
+// stream identifies the incarnation that numbers batches.
+type stream struct {
+	machine     trie.MachineID
+	incarnation uint64
+}
+
+func (o Origin) stream() stream { return stream{o.Sequencer, o.Incarnation} }
+
+// compareOrigins orders by sequencer, incarnation and batch.
+func compareOrigins(a, b Origin) int {
+	if c := compareStreams(a.stream(), b.stream()); c != 0 {
+		return c
+	}
+	return cmp.Compare(a.Batch, b.Batch)
+}
+
+func compareStreams(a, b stream) int {
+	if c := cmp.Compare(a.machine, b.machine); c != 0 {
+		return c
+	}
+	return cmp.Compare(a.incarnation, b.incarnation)
+}
+
+// Operation is an add, a delete or an annotation of a triple, with its stamp.
+type Operation struct {
+	Kind  store.OperationKind
+	Stamp triple.Stamp
+	Key   []byte // in SPO
+	// Long is the encoding of the triple by triple.AppendValue with a zero stamp, if it is added
+	// and has long terms. Otherwise it is nil.
+	Long []byte
+	Note *Note // of OperationAnnotate; nil otherwise
+	// Token identifies the operation if its request has an idempotency key.
+	Token store.Token
+}
+
+// Note is an application's annotation of a triple.
+type Note struct {
+	ApplicationID string
+	// On is the stamp of the annotated row (see [triple.Annotation]). A coordinator sets it if it
+	// has looked the row up. If it is zero, the sequencer fills it in.
+	On      triple.Stamp
+	Removed bool // the annotation is removed; Data must be empty
+	Data    []byte
+}
+
+// Check returns an error if the annotation is invalid.
+func (n *Note) Check() error {
+	if n.Removed && len(n.Data) > 0 {
+		return fmt.Errorf("%w: what is removed has %d bytes of data", store.ErrInvalid, len(n.Data))
+	}
+	return store.CheckAnnotation(n.ApplicationID, n.Data)
+}
+
+// Delivery is batches of operations from a sequencer to a holder.
+type Delivery struct {
+	Origin Origin // of the last batch
+	// Settled and Open describe the committed batches of the sequencer's incarnation: all up to
+	// Settled, except the ones in Open. Open must ascend.
+	Settled uint64
+	Open    []uint64
+	// Parts are the batches, ascending. If it is nil, one batch has all operations.
+	Parts []Part
+	// Acks is the last batch that each holder has answered. If it is nil, the delivery has no
+	// acks.
+	Acks       map[trie.MachineID]uint64
+	Operations []Operation
+}
+
+// Part is one batch of a delivery: its number and its number of operations.
+type Part struct {
+	Batch      uint64
+	Operations int
+}
+
+// UnsettledBatch is the operations of a batch in flight.
+type UnsettledBatch struct {
+	Origin     Origin
+	Operations []Operation
+}
+
+// Heard is a machine's proof about a sequencer's incarnation.
+type Heard struct {
+	Sequencer   trie.MachineID
+	Incarnation uint64
+	Last        uint64 // the greatest batch received, durably; 0 if none
+	Settled     uint64
+	Acks        map[trie.MachineID]uint64
+}
+
+// RowState is the state of a triple in the storage table.
+type RowState struct {
+	Stamp  triple.Stamp
+	Exists bool // a live row or a tombstone exists
+	Live   bool // a live row exists
+}
+
+// FillRow is a row of a backfill: a triple, a tombstone or an annotation.
+type FillRow struct {
+	Table      byte   // TableStorage or TableReplica
+	Key, Value []byte // in the form of [Snapshot.Raw]
+	// Unsettled is the batch of the row if it is in flight. Operation must then be the row's part
+	// of it, because another sequencer may have to drive it again.
+	Unsettled Origin
+	Operation *Operation
+}

@@ -1,0 +1,213 @@
+// The codec of streams and operations of sequencers in local state.
+
+package replica
+
+import (
+	"encoding/binary"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/trie"
+	"github.com/trefoildb/trefoil/triple"
+)
+
+// The package comment lists the rows of local state that a holder keeps.
+
+// originKey returns the key of the row of a batch in flight.
+func originKey(o Origin) []byte {
+	key := appendStream(store.LocalKey(unsettledPrefix), o.stream())
+	return binary.BigEndian.AppendUint64(key, o.Batch)
+}
+
+func parseOriginKey(key []byte) (Origin, error) {
+	b := key[1+len(unsettledPrefix):]
+	if len(b) != 24 {
+		return Origin{}, store.LocalError(key)
+	}
+	id, err := parseStream(b[:16])
+	return Origin{id.machine, id.incarnation, binary.BigEndian.Uint64(b[16:])}, err
+}
+
+// heardKey returns the key of the row of a sequencer's incarnation.
+func heardKey(id stream) []byte { return appendStream(store.LocalKey(heardPrefix), id) }
+
+func appendStream(dst []byte, id stream) []byte {
+	dst = binary.BigEndian.AppendUint64(dst, uint64(id.machine))
+	return binary.BigEndian.AppendUint64(dst, id.incarnation)
+}
+
+func parseStream(b []byte) (stream, error) {
+	if len(b) != 16 {
+		return stream{}, store.LocalError(b)
+	}
+	return stream{trie.MachineID(binary.BigEndian.Uint64(b)), binary.BigEndian.Uint64(b[8:])}, nil
+}
+
+// TokenFlag is set in the kind byte of an operation if it has a token, on disk and in messages.
+const TokenFlag = 0x80
+
+// appendOperations appends the encoded operations, one after the other. Each has its kind, 16
+// bytes of token if TokenFlag is set, uvarint epoch, uvarint sequence, uvarint length and key,
+// uvarint length and long terms. An annotation continues with uvarint length and application ID,
+// uvarints epoch and sequence of the annotated row, a byte (1: removed), uvarint length and data.
+func appendOperations(dst []byte, operations []Operation) []byte {
+	for i := range operations {
+		o := &operations[i]
+		if o.Token == (store.Token{}) {
+			dst = append(dst, byte(o.Kind))
+		} else {
+			dst = append(append(dst, byte(o.Kind)|TokenFlag), o.Token[:]...)
+		}
+		dst = store.AppendStamp(dst, o.Stamp)
+		dst = appendField(appendField(dst, o.Key), o.Long)
+		if n := o.Note; n != nil {
+			dst = store.AppendStamp(appendField(dst, []byte(n.ApplicationID)), n.On)
+			removed := byte(0)
+			if n.Removed {
+				removed = 1
+			}
+			dst = appendField(append(dst, removed), n.Data)
+		}
+	}
+	return dst
+}
+
+func appendField(dst, field []byte) []byte {
+	return append(binary.AppendUvarint(dst, uint64(len(field))), field...)
+}
+
+// parseOperations decodes the output of appendOperations. The operations alias b.
+func parseOperations(b []byte, count int) ([]Operation, error) {
+	operations := make([]Operation, 0, count)
+	for r := (cutter{rest: b}); len(r.rest) > 0 && !r.bad; {
+		var o Operation
+		kind := r.byte()
+		if o.Kind = store.OperationKind(kind &^ TokenFlag); kind&TokenFlag != 0 {
+			copy(o.Token[:], r.bytes(len(o.Token)))
+		}
+		o.Stamp, o.Key, o.Long = r.stamp(), r.field(), r.field()
+		if o.Kind == store.OperationAnnotate {
+			o.Note = &Note{ApplicationID: string(r.field()), On: r.stamp(), Removed: r.byte() != 0, Data: r.field()}
+			r.bad = r.bad || o.Note.Check() != nil
+		}
+		if r.bad || !o.Kind.Valid() || len(o.Key) == 0 {
+			return nil, store.LocalError(b)
+		}
+		operations = append(operations, o)
+	}
+	return operations, nil
+}
+
+// cutter reads fields from the front of rest. bad is set when a field is incomplete.
+type cutter struct {
+	rest []byte
+	bad  bool
+}
+
+func (c *cutter) byte() byte {
+	if c.bad || len(c.rest) == 0 {
+		c.bad = true
+		return 0
+	}
+	b := c.rest[0]
+	c.rest = c.rest[1:]
+	return b
+}
+
+func (c *cutter) uvarint() uint64 {
+	n, size := binary.Uvarint(c.rest)
+	if c.bad || size <= 0 {
+		c.bad = true
+		return 0
+	}
+	c.rest = c.rest[size:]
+	return n
+}
+
+func (c *cutter) stamp() triple.Stamp {
+	return triple.Stamp{Epoch: c.uvarint(), Sequence: c.uvarint()}
+}
+
+// field returns the next field, or nil if it is empty.
+func (c *cutter) field() []byte {
+	n := c.uvarint()
+	if c.bad || n > uint64(len(c.rest)) {
+		c.bad = true
+		return nil
+	}
+	if n == 0 {
+		return nil
+	}
+	return c.bytes(int(n))
+}
+
+// bytes returns the next n bytes, or nil if there are fewer.
+func (c *cutter) bytes(n int) []byte {
+	if c.bad || n > len(c.rest) {
+		c.bad = true
+		return nil
+	}
+	b := c.rest[:n:n]
+	c.rest = c.rest[n:]
+	return b
+}
+
+// append appends the value of a row of heardPrefix: uvarints last, settled and the number of acks.
+// Each ack has the machine in 8 bytes and a uvarint batch.
+func (h *Heard) append(dst []byte) []byte {
+	dst = binary.AppendUvarint(dst, h.Last)
+	dst = binary.AppendUvarint(dst, h.Settled)
+	dst = binary.AppendUvarint(dst, uint64(len(h.Acks)))
+	for _, machine := range slices.Sorted(maps.Keys(h.Acks)) {
+		dst = binary.BigEndian.AppendUint64(dst, uint64(machine))
+		dst = binary.AppendUvarint(dst, h.Acks[machine])
+	}
+	return dst
+}
+
+func parseHeard(id stream, b []byte) (*Heard, error) {
+	h := &Heard{Sequencer: id.machine, Incarnation: id.incarnation}
+	// 1. Read the uvarints at the front.
+	rest, count := b, uint64(0)
+	for _, n := range []*uint64{&h.Last, &h.Settled, &count} {
+		var size int
+		if *n, size = binary.Uvarint(rest); size <= 0 {
+			return nil, store.LocalError(b)
+		}
+		rest = rest[size:]
+	}
+	if count > 0 {
+		h.Acks = map[trie.MachineID]uint64{}
+	}
+	// 2. Read the acks: at least 9 bytes each. Nothing may follow the last one.
+	for range count {
+		if len(rest) < 9 {
+			return nil, store.LocalError(b)
+		}
+		batch, size := binary.Uvarint(rest[8:])
+		if size <= 0 {
+			return nil, store.LocalError(b)
+		}
+		h.Acks[trie.MachineID(binary.BigEndian.Uint64(rest))] = batch
+		rest = rest[8+size:]
+	}
+	if len(rest) > 0 {
+		return nil, store.LocalError(b)
+	}
+	return h, nil
+}
+
+// rowStamp returns the stamp in the value of a row or an annotation.
+func rowStamp(value []byte) (triple.Stamp, error) {
+	if len(value) > 0 {
+		epoch, n := binary.Uvarint(value[1:])
+		if n > 0 {
+			if sequence, m := binary.Uvarint(value[1+n:]); m > 0 {
+				return triple.Stamp{Epoch: epoch, Sequence: sequence}, nil
+			}
+		}
+	}
+	return triple.Stamp{}, fmt.Errorf("%w: a row without a stamp", triple.ErrCorrupt)
+}

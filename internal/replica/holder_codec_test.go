@@ -1,0 +1,93 @@
+// Golden bytes of the rows of local state.
+
+package replica
+
+import (
+	"bytes"
+	"encoding/hex"
+	"errors"
+	"maps"
+	"slices"
+	"testing"
+
+	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/trie"
+	"github.com/trefoildb/trefoil/triple"
+)
+
+// The rows of local state that a holder keeps, byte by byte.
+func TestHolderRows(t *testing.T) {
+	from := Origin{0x0102030405060708, 2, 3}
+	ops := []Operation{
+		{Kind: store.OperationAdd, Stamp: triple.Stamp{Epoch: 300, Sequence: 5}, Key: []byte("key"), Long: []byte("long")},
+		{Kind: store.OperationDelete, Stamp: triple.Stamp{Epoch: 1, Sequence: 2}, Key: []byte("k")},
+	}
+	notes := []Operation{
+		{Kind: store.OperationAnnotate, Stamp: triple.Stamp{Epoch: 300, Sequence: 5}, Key: []byte("key"),
+			Note: &Note{ApplicationID: "app", On: triple.Stamp{Epoch: 2, Sequence: 300}, Data: []byte("data")}},
+		{Kind: store.OperationAnnotate, Stamp: triple.Stamp{Epoch: 1, Sequence: 2}, Key: []byte("k"),
+			Note: &Note{ApplicationID: "a", On: triple.Stamp{Epoch: 1, Sequence: 1}, Removed: true}},
+	}
+	h := Heard{Last: 300, Settled: 2, Acks: map[trie.MachineID]uint64{9: 1, 8: 200}}
+	for _, test := range []struct {
+		name string
+		got  []byte
+		want string
+	}{
+		{"unsettled key", originKey(from), "03" + hex.EncodeToString([]byte("unsettled/")) + "0102030405060708" + "0000000000000002" + "0000000000000003"},
+		{"unsettled", appendOperations(nil, ops), "01" + "ac02" + "05" + "036b6579" + "046c6f6e67" + "02" + "01" + "02" + "016b" + "00"},
+		{"annotations", appendOperations(nil, notes), "03" + "ac02" + "05" + "036b6579" + "00" + "03617070" + "02" + "ac02" + "00" + "0464617461" +
+			"03" + "01" + "02" + "016b" + "00" + "0161" + "01" + "01" + "01" + "00"},
+		{"heard key", heardKey(from.stream()), "03" + hex.EncodeToString([]byte("heard/")) + "0102030405060708" + "0000000000000002"},
+		{"heard", h.append(nil), "ac02" + "02" + "02" + "0000000000000008" + "c801" + "0000000000000009" + "01"},
+	} {
+		if got := hex.EncodeToString(test.got); got != test.want {
+			t.Errorf("%s: %s, want %s", test.name, got, test.want)
+		}
+	}
+	if got, err := parseOriginKey(originKey(from)); err != nil || got != from {
+		t.Errorf("%v, %v", got, err)
+	}
+}
+
+func FuzzOperations(f *testing.F) {
+	f.Add(appendOperations(nil, operations(store.OperationAdd, 2, 1, students(0, 3)...)))
+	f.Add(appendOperations(nil, []Operation{{Kind: store.OperationAnnotate, Key: []byte("k"), Note: &Note{ApplicationID: "a", Data: []byte("x")}}}))
+	f.Add([]byte{1, 1, 1, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 1})
+	f.Fuzz(func(t *testing.T, b []byte) {
+		ops, err := parseOperations(b, 0)
+		if err != nil {
+			if !errors.Is(err, store.ErrCorrupt) {
+				t.Error(err)
+			}
+			return
+		}
+		again, err := parseOperations(appendOperations(nil, ops), 0)
+		same := func(a, b Operation) bool {
+			return a.Kind == b.Kind && a.Stamp == b.Stamp && bytes.Equal(a.Key, b.Key) && bytes.Equal(a.Long, b.Long) &&
+				(a.Note == nil) == (b.Note == nil) && (a.Note == nil || textOf(a) == textOf(b))
+		}
+		if err != nil || !slices.EqualFunc(ops, again, same) {
+			t.Errorf("%v, %v", again, err)
+		}
+	})
+}
+
+func FuzzHeard(f *testing.F) {
+	h := Heard{Last: 3, Settled: 2, Acks: map[trie.MachineID]uint64{9: 1}}
+	f.Add(h.append(nil))
+	f.Add([]byte{1, 1, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 1})
+	f.Fuzz(func(t *testing.T, b []byte) {
+		h, err := parseHeard(stream{1, 2}, b)
+		if err != nil {
+			if !errors.Is(err, store.ErrCorrupt) {
+				t.Error(err)
+			}
+			return
+		}
+		again, err := parseHeard(stream{1, 2}, h.append(nil))
+		if err != nil || again.Last != h.Last || again.Settled != h.Settled || !maps.Equal(again.Acks, h.Acks) {
+			t.Errorf("%+v, %v", again, err)
+		}
+	})
+}

@@ -1,0 +1,103 @@
+// Tests of incarnations, checks and backups of a member.
+
+package replica
+
+import (
+	"bytes"
+	"errors"
+	"path/filepath"
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/triple"
+)
+
+// A start of the process has a greater number than all before it, and another number than a start
+// on a copy of the disk.
+func TestNextIncarnation(t *testing.T) {
+	fs := vfs.NewCrashableMem()
+	first, err := openMem(t, store.Options{FS: fs}).NextIncarnation()
+	if err != nil || first == 0 {
+		t.Fatalf("incarnation %d, %v", first, err)
+	}
+	crashed, copied := fs.CrashClone(vfs.CrashCloneCfg{}), fs.CrashClone(vfs.CrashCloneCfg{})
+	second, err := openMem(t, store.Options{FS: crashed}).NextIncarnation()
+	if err != nil || second <= first {
+		t.Errorf("incarnation %d after %d, %v", second, first, err)
+	}
+	if n, err := openMem(t, store.Options{FS: copied}).NextIncarnation(); err != nil || n <= first || n == second {
+		t.Errorf("incarnation %d after %d, where %d was, %v", n, first, second, err)
+	}
+}
+
+// The orders of a member's store need not agree, but each row must be valid, even in the replica
+// table.
+func TestCheckMember(t *testing.T) {
+	s := openMem(t, store.Options{})
+	if err := s.SetIdentity(store.Identity{Cluster: "c", ClusterID: "1"}); err != nil {
+		t.Fatal(err)
+	}
+	deliver(t, s, idle(layoutOf(t, s, 4, students(0, 50)...)), Delivery{Origin: origin(7, 1, 1),
+		Operations: append(operations(store.OperationAdd, 2, 1, students(0, 100)...), operations(store.OperationDelete, 3, 1, append(longs(2), student(3))...)...)})
+	checked(t, s)
+	good := operation(store.OperationAdd, student(1), 2, 1)
+	for _, bad := range []stampedRow{
+		{key: append([]byte{store.TableReplica}, good.Key[:8]...), value: fillRow(0, good).Value},
+		{key: append([]byte{store.TableReplica}, good.Key...), value: []byte{0}},
+		{key: triple.AppendAnnotationKey([]byte{store.TableReplica}, operation(store.OperationAdd, student(999), 2, 1).Key, "a"), value: triple.AppendAnnotation(nil, good.Stamp, nil)},
+		{key: append([]byte{store.TableStorage}, append(operation(store.OperationAdd, student(999), 2, 1).Key, 0, 1)...), value: fillRow(0, operation(store.OperationDelete, student(9), 2, 1)).Value},
+		{key: append([]byte{store.TableStorage}, good.Key...), value: append(fillRow(0, operation(store.OperationDelete, student(9), 2, 1)).Value, 9)},
+	} {
+		before, err := s.db.Value(bad.key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := s.db.Set(bad.key, bad.value, nil); err != nil {
+			t.Fatal(err)
+		}
+		if r, err := s.Check(ctx); err != nil || len(r.Problems) == 0 {
+			t.Errorf("%q: %+v, %v", bad.key, r.Problems, err)
+		}
+		if before == nil {
+			err = s.db.Delete(bad.key, nil)
+		} else {
+			err = s.db.Set(bad.key, before, nil)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	checked(t, s)
+}
+
+// A backup of a member's store belongs to a member.
+func TestBackupMember(t *testing.T) {
+	s, err := Open(filepath.Join(t.TempDir(), "data"), store.Options{}, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if err := s.SetIdentity(store.Identity{Cluster: "c", ClusterID: "1"}); err != nil {
+		t.Fatal(err)
+	}
+	deliver(t, s, idle(layoutOf(t, s, 2, students(0, 9)...)), Delivery{Origin: origin(7, 1, 1), Operations: operations(store.OperationDelete, 2, 1, students(0, 100)...)})
+	var copied bytes.Buffer
+	if err := s.Backup(ctx, &copied); err != nil {
+		t.Fatal(err)
+	}
+	dir := filepath.Join(t.TempDir(), "copy")
+	if err := store.Restore(ctx, dir, &copied); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := store.Open(dir, store.Options{}); !errors.Is(err, store.ErrMember) {
+		t.Errorf("%v", err)
+	}
+	restored, err := Open(dir, store.Options{Member: true}, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer restored.Close()
+	sameRows(t, heldRows(t, restored), heldRows(t, s))
+}

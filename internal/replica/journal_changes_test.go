@@ -1,0 +1,122 @@
+// Tests of the count of changes in the journal.
+
+package replica
+
+import (
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/triple"
+)
+
+// noteOn is an annotation of a triple or its removal.
+func noteOn(tr triple.Triple, id string, sequence uint64, data []byte) Operation {
+	o := operation(store.OperationAnnotate, tr, 2, sequence)
+	o.Note = &Note{ApplicationID: id, On: triple.Stamp{Epoch: 2, Sequence: 1}, Removed: data == nil, Data: data}
+	return o
+}
+
+// TestJournalChanges: each change of triples with one of the predicates, or of their annotations,
+// is counted, even if no operations are kept. Nothing else is counted.
+func TestJournalChanges(t *testing.T) {
+	for _, most := range []int64{0, -1} {
+		fs := vfs.NewCrashableMem()
+		o, journal := store.Options{FS: fs}, Options{Journal: []string{journaledIRI}, JournalBytes: most}
+		s := openJournal(t, o, journal)
+		if err := s.SetIdentity(store.Identity{Cluster: "c", ClusterID: "1"}); err != nil {
+			t.Fatal(err)
+		}
+		j := idle(layoutOf(t, s, 0))
+		link, other := journalLink(1), student(1)
+		batch := uint64(0)
+		come := func(o ...Operation) func() {
+			return func() {
+				batch++
+				deliver(t, s, j, Delivery{Origin: origin(7, 1, batch), Operations: o})
+			}
+		}
+		stage(t, s, "load", 5, journalLink(3), journalLink(4))
+		if err := s.SetLoads(map[uint64]uint64{5: 3}); err != nil {
+			t.Fatal(err)
+		}
+		for _, step := range []struct {
+			what                string
+			do                  func()
+			changes, operations uint64
+		}{
+			{"nothing", func() {}, 0, 0},
+			{"an add", come(operation(store.OperationAdd, link, 2, 1)), 1, 1},
+			{"another triple", come(operation(store.OperationAdd, other, 2, 2), noteOn(other, "a", 3, []byte("x"))), 0, 0},
+			{"an annotation", come(noteOn(link, "a", 4, []byte("x"))), 1, 0},
+			{"another one", come(noteOn(link, "a", 5, []byte("y"))), 1, 0},
+			{"one that is removed", come(noteOn(link, "a", 6, nil)), 1, 0},
+			{"a batch", come(noteOn(link, "b", 7, []byte("z")), operation(store.OperationAdd, journalLink(2), 2, 8), operation(store.OperationDelete, link, 2, 9)), 3, 2},
+			{"the same again", func() { batch--; come(operation(store.OperationDelete, link, 2, 9))() }, 0, 0},
+			{"what settles", func() { s.Settle(origin(7, 1, batch), nil, nil) }, 0, 0},
+			{"a bulk load", func() {
+				if err := s.TakeIn(ctx, "load", 5, "p"); err != nil {
+					t.Fatal(err)
+				}
+			}, 1, 1},
+			{"a repair", func() {
+				done := s.BreakJournal()
+				if _, ok := s.JournalChanges(); ok {
+					t.Error("changes are told while rows change that nobody tells of")
+				}
+				done()
+				done()
+			}, 1, 1},
+			{"two at once", func() {
+				first, second := s.BreakJournal(), s.BreakJournal()
+				first()
+				if _, ok := s.JournalChanges(); ok {
+					t.Error("changes are told while rows change that nobody tells of")
+				}
+				second()
+			}, 2, 2},
+		} {
+			before, end := changesOf(t, s), s.JournalEnd()
+			step.do()
+			if got := changesOf(t, s) - before; got != step.changes {
+				t.Errorf("%d bytes, %s: %d changes, want %d", most, step.what, got, step.changes)
+			}
+			if got := s.JournalEnd() - end; got != step.operations {
+				t.Errorf("%d bytes, %s: %d operations, want %d", most, step.what, got, step.operations)
+			}
+			kept := most == 0 && step.what != "a bulk load" && step.what != "a repair" && step.what != "two at once"
+			if some, _, ok := s.Journal(end, 1<<20); ok != (kept || step.operations == 0) || ok && uint64(len(some)) != step.operations {
+				t.Errorf("%d bytes, %s: %d operations are kept, %v", most, step.what, len(some), ok)
+			}
+		}
+		if most < 0 && (s.journal.all != nil || s.journal.bytes != 0) {
+			t.Errorf("%d operations are kept", len(s.journal.all))
+		}
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+		// Another process counts from zero, so a reader must compare the process, too.
+		if n := changesOf(t, openJournal(t, o, journal)); n != 0 {
+			t.Errorf("%d bytes: %d changes since the process began", most, n)
+		}
+	}
+}
+
+func changesOf(t *testing.T, s *Store) uint64 {
+	t.Helper()
+	n, ok := s.JournalChanges()
+	if !ok {
+		t.Fatal("changes are not told")
+	}
+	return n
+}
+
+// If changes are not counted, ok must be false.
+func TestJournalChangesOff(t *testing.T) {
+	s := openMem(t, store.Options{})
+	s.BreakJournal()()
+	if n, ok := s.JournalChanges(); ok || n != 0 {
+		t.Errorf("%d changes, %v", n, ok)
+	}
+}

@@ -1,0 +1,108 @@
+// The store of one machine in a cluster.
+
+package replica
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+
+	"github.com/trefoildb/trefoil/internal/store"
+)
+
+// Store is the store of one machine in a cluster, made by [New] or [Open]. Its methods, and the
+// methods of the embedded store, are safe for concurrent use.
+type Store struct {
+	*store.Store
+	db *store.Database
+
+	inFlight   unsettled
+	journal    journal
+	tombstones tombstones
+	floors     atomic.Pointer[Floors]            // see SetFloors
+	mark       atomic.Uint64                     // see Mark
+	loads      atomic.Pointer[map[uint64]uint64] // see SetLoads; replaced only when no commit runs
+	// annotated is set if the store has, or had, annotations. Only commits may use it.
+	annotated bool
+
+	beating  chan struct{}          // holds a token while a beat is written
+	saw      atomic.Pointer[[]byte] // the value of rowSeen that beats write
+	starting sync.Mutex             // held while the incarnation is counted
+}
+
+// Options are the parameters of [New]. The zero value is ready to use.
+type Options struct {
+	// Journal lists predicates by their IRIs. [Store.Journal] returns operations on their triples,
+	// and [Store.JournalChanges] counts them.
+	Journal []string
+	// JournalBytes limits the entries for [Store.Journal]; the oldest go first. If it is 0, the
+	// limit is 64 MiB. If it is less than 0, operations are only counted.
+	JournalBytes int64
+}
+
+// New returns an opened store as the store of one machine in a cluster. Nothing else may write to
+// it before New returns. The caller must close the store.
+func New(s *store.Store, o Options) (*Store, error) {
+	r := &Store{Store: s, db: s.Database(), beating: make(chan struct{}, 1)}
+	r.inFlight.init()
+	if err := r.read(); err != nil {
+		return nil, store.Wrap("open store "+s.Dir(), err)
+	}
+	r.journal.init(o.Journal, o.JournalBytes)
+	r.db.OnLoad = r.journal.any
+	return r, nil
+}
+
+// Open opens the data directory of one machine in a cluster; see [store.Open] and [New].
+func Open(dir string, so store.Options, o Options) (*Store, error) {
+	so.Member = true
+	s, err := store.Open(dir, so)
+	if err != nil {
+		return nil, err
+	}
+	r, err := New(s, o)
+	if err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	return r, nil
+}
+
+// read reads the local state.
+func (s *Store) read() error {
+	mark, err := s.db.Number(rowMark)
+	if err != nil {
+		return err
+	}
+	s.mark.Store(mark)
+	value, err := s.db.Value(rowAnnotated)
+	if err != nil {
+		return err
+	}
+	s.annotated = value != nil
+	if err := s.readLoads(); err != nil {
+		return err
+	}
+	return s.readUnsettled()
+}
+
+// Snapshot is a [store.Snapshot] that compares rows of bulk loads by the epochs in which the
+// cluster took them in.
+type Snapshot struct {
+	*store.Snapshot
+	store *Store
+}
+
+// Snapshot returns the current state of the store. It has all acknowledged operations.
+func (s *Store) Snapshot() (*Snapshot, error) {
+	sn, err := s.Store.Snapshot()
+	if err != nil {
+		return nil, err
+	}
+	return &Snapshot{sn, s}, nil
+}
+
+// do runs a job in the committer.
+func (s *Store) do(ctx context.Context, doing string, job store.Job) error {
+	return store.Wrap(doing, s.Do(ctx, job))
+}

@@ -1,0 +1,356 @@
+// The in-flight list: batches that are not committed yet, and their sequencers.
+
+package replica
+
+import (
+	"bytes"
+	"cmp"
+	"maps"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/trefoildb/trefoil/trie"
+)
+
+// unsettled is a holder's list of batches in flight and of their sequencers, in memory.
+//
+// Invariant: an entry is in the list before its rows are visible in the database, and until its
+// batch is committed.
+type unsettled struct {
+	count atomic.Int64 // of entries
+
+	mu      sync.Mutex
+	streams map[stream]*sequencer
+	stale   []Origin        // their rows must be deleted by the next commit
+	dirty   map[stream]bool // their rows must be written by the next commit
+	index   unsettledIndex
+}
+
+// sequencer is one incarnation of a sequencer.
+type sequencer struct {
+	heard   Heard
+	entries []*unsettledEntry // ascending by batch
+}
+
+// unsettledEntry is a batch in flight. Origin and operations are immutable, because readers share
+// them: a merge makes a new entry.
+type unsettledEntry struct {
+	origin     Origin
+	operations []Operation
+	keys       [orderCount][]string // only in orders that were read; guarded by the list's mu
+}
+
+func newEntry(origin Origin, operations []Operation) *unsettledEntry {
+	return &unsettledEntry{origin: origin, operations: operations}
+}
+
+func (u *unsettled) init() {
+	u.streams = map[stream]*sequencer{}
+	u.dirty = map[stream]bool{}
+	u.index.init()
+}
+
+func (u *unsettled) stream(id stream) *sequencer {
+	q := u.streams[id]
+	if q == nil {
+		q = &sequencer{heard: Heard{Sequencer: id.machine, Incarnation: id.incarnation}}
+		u.streams[id] = q
+	}
+	return q
+}
+
+func (q *sequencer) find(batch uint64) (int, bool) {
+	return slices.BinarySearchFunc(q.entries, batch, func(e *unsettledEntry, batch uint64) int { return cmp.Compare(e.origin.Batch, batch) })
+}
+
+// enter adds operations to a batch. It returns the entry before and after. now is nil if nothing
+// must be written, because the batch is committed or has the operations already.
+func (u *unsettled) enter(origin Origin, operations []Operation) (before, now *unsettledEntry) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	q := u.stream(origin.stream())
+	if origin.Batch <= q.heard.Settled || len(operations) == 0 {
+		return nil, nil
+	}
+	at, ok := q.find(origin.Batch)
+	if !ok {
+		now = newEntry(origin, operations)
+		q.entries = slices.Insert(q.entries, at, now)
+		u.added(now)
+		return nil, now
+	}
+	before = q.entries[at]
+	all := merged(before.operations, operations)
+	if len(all) == len(before.operations) {
+		return before, nil
+	}
+	now = newEntry(origin, all)
+	q.entries[at] = now
+	u.removed(before)
+	u.added(now)
+	return before, now
+}
+
+// leave reverts enter.
+func (u *unsettled) leave(before, now *unsettledEntry) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	q := u.stream(now.origin.stream())
+	at, ok := q.find(now.origin.Batch)
+	if !ok || q.entries[at] != now {
+		return // committed meanwhile
+	}
+	u.removed(now)
+	if before == nil {
+		q.entries = slices.Delete(q.entries, at, at+1)
+		return
+	}
+	again := newEntry(before.origin, before.operations)
+	q.entries[at] = again
+	u.added(again)
+}
+
+// merged returns operations, and each of more if it is new.
+func merged(operations, more []Operation) []Operation {
+	all := slices.Clip(operations)
+	have := make(map[string][]int, len(all))
+	for i := range all {
+		have[string(all[i].Key)] = append(have[string(all[i].Key)], i)
+	}
+	for i := range more {
+		o := &more[i]
+		same := func(j int) bool { return all[j].Stamp == o.Stamp && all[j].Kind == o.Kind }
+		if slices.ContainsFunc(have[string(o.Key)], same) {
+			continue
+		}
+		have[string(o.Key)] = append(have[string(o.Key)], len(all))
+		all = append(all, *o)
+	}
+	return all
+}
+
+// added and removed update the count and the index.
+func (u *unsettled) added(e *unsettledEntry) {
+	u.count.Add(1)
+	u.index.add(e)
+}
+
+func (u *unsettled) removed(e *unsettledEntry) {
+	left := u.count.Add(-1)
+	u.index.remove(e, int(left))
+}
+
+// settle marks the batches up to upTo as committed, except for the open ones, and records acks.
+// The watermark is the greatest number with no open batch at or below it. The stream's row keeps
+// the watermark; entries above it are removed one by one.
+func (u *unsettled) settle(id stream, upTo uint64, open []uint64, acks map[trie.MachineID]uint64) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	// 1. Raise the watermark. If it or the acks change, the stream's row must be written.
+	watermark := upTo
+	// The watermark must stay below the first open batch.
+	if len(open) > 0 {
+		watermark = min(upTo, open[0]-1)
+	}
+	q := u.stream(id)
+	changed := q.acknowledge(watermark, acks)
+	if watermark > q.heard.Settled {
+		q.heard.Settled = watermark
+		changed = true
+	}
+	if changed {
+		u.dirty[id] = true
+	}
+	// 2. Remove the committed entries. Their rows are stale until the next commit deletes them.
+	end, ok := q.find(upTo)
+	if ok {
+		end++
+	}
+	left := slices.DeleteFunc(slices.Clone(q.entries[:end]), func(e *unsettledEntry) bool {
+		if _, isOpen := slices.BinarySearch(open, e.origin.Batch); isOpen {
+			return false
+		}
+		u.removed(e)
+		u.stale = append(u.stale, e.origin)
+		return true
+	})
+	if len(left) < end {
+		q.entries = append(left, q.entries[end:]...)
+	}
+}
+
+// acknowledge records the acks of a watermark. A holder's ack only grows, because messages may
+// overtake each other. If a holder is missing from acks, it is removed.
+func (q *sequencer) acknowledge(settled uint64, acks map[trie.MachineID]uint64) (changed bool) {
+	if acks == nil || settled < q.heard.Settled {
+		return false
+	}
+	now := make(map[trie.MachineID]uint64, len(acks))
+	for machine, batch := range acks {
+		now[machine] = max(batch, q.heard.Acks[machine])
+	}
+	changed = !maps.Equal(now, q.heard.Acks)
+	q.heard.Acks = now
+	return changed
+}
+
+// covered reports whether the entry of a batch has no more operations than b had. This is enough
+// because operations are only added.
+func (u *unsettled) covered(b UnsettledBatch) bool {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	q := u.streams[b.Origin.stream()]
+	if q == nil {
+		return true
+	}
+	at, ok := q.find(b.Origin.Batch)
+	return !ok || len(q.entries[at].operations) <= len(b.Operations)
+}
+
+// remove removes entries that another sequencer has committed.
+func (u *unsettled) remove(origins []Origin) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	for _, origin := range origins {
+		q := u.streams[origin.stream()]
+		if q == nil {
+			continue
+		}
+		if at, ok := q.find(origin.Batch); ok {
+			u.removed(q.entries[at])
+			q.entries = slices.Delete(q.entries, at, at+1)
+		}
+	}
+}
+
+// received records that a batch is durable on this machine.
+func (u *unsettled) received(origin Origin) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	q := u.stream(origin.stream())
+	q.heard.Last = max(q.heard.Last, origin.Batch)
+}
+
+// batches returns all entries, ascending by origin.
+func (u *unsettled) batches() []UnsettledBatch {
+	if u.count.Load() == 0 {
+		return nil
+	}
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	var batches []UnsettledBatch
+	for _, id := range slices.SortedFunc(maps.Keys(u.streams), compareStreams) {
+		for _, e := range u.streams[id].entries {
+			batches = append(batches, UnsettledBatch{e.origin, e.operations})
+		}
+	}
+	return batches
+}
+
+// heard returns copies of the state of all sequencers, in order.
+func (u *unsettled) heard() []Heard {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	var all []Heard
+	for _, id := range slices.SortedFunc(maps.Keys(u.streams), compareStreams) {
+		h := u.streams[id].heard
+		h.Acks = maps.Clone(h.Acks)
+		all = append(all, h)
+	}
+	return all
+}
+
+// KeptIncarnations is the number of a sequencer's incarnations to keep without entries, the latest
+// ones.
+const KeptIncarnations = 4
+
+// outdated returns the incarnations of a machine that may be dropped.
+func (u *unsettled) outdated(machine trie.MachineID) []stream {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	var done []stream
+	for id, q := range u.streams {
+		if id.machine == machine && len(q.entries) == 0 {
+			done = append(done, id)
+		}
+	}
+	slices.SortFunc(done, compareStreams)
+	return done[:max(len(done)-KeptIncarnations, 0)]
+}
+
+func (u *unsettled) drop(streams []stream) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	for _, id := range streams {
+		if q := u.streams[id]; q != nil && len(q.entries) == 0 {
+			delete(u.streams, id)
+			delete(u.dirty, id)
+		}
+	}
+}
+
+// take returns the extra work of the next commit: rows to delete, and streams with changed rows.
+// If the commit fails, give must return both.
+func (u *unsettled) take() (stale []Origin, dirty []stream) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	stale, dirty = u.stale, slices.SortedFunc(maps.Keys(u.dirty), compareStreams)
+	u.stale = nil
+	clear(u.dirty)
+	return stale, dirty
+}
+
+func (u *unsettled) give(stale []Origin, dirty []stream) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.stale = append(stale, u.stale...)
+	for _, id := range dirty {
+		u.dirty[id] = true
+	}
+}
+
+// row returns the value of a sequencer's row when the batches up to last are durable.
+func (u *unsettled) row(id stream, last uint64) []byte {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	h := u.stream(id).heard
+	h.Last = max(h.Last, last)
+	return h.append(nil)
+}
+
+// readUnsettled reads the sequencers and the batches in flight.
+func (s *Store) readUnsettled() error {
+	// 1. Read the watermarks first, because they show which batches are committed.
+	u := &s.inFlight
+	err := s.db.EachLocal(heardPrefix, func(key, value []byte) error {
+		id, err := parseStream(key[1+len(heardPrefix):])
+		if err != nil {
+			return err
+		}
+		h, err := parseHeard(id, value)
+		if err != nil {
+			return err
+		}
+		u.stream(id).heard = *h
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	// 2. Read the batches. If one is committed, the next commit must delete its row.
+	return s.db.EachLocal(unsettledPrefix, func(key, value []byte) error {
+		origin, err := parseOriginKey(key)
+		if err != nil {
+			return err
+		}
+		operations, err := parseOperations(bytes.Clone(value), 0)
+		if err != nil {
+			return err
+		}
+		if _, now := u.enter(origin, operations); now == nil {
+			u.stale = append(u.stale, origin)
+		}
+		return nil
+	})
+}

@@ -1,0 +1,102 @@
+// Tokens of clients and operators, and the checks before a change.
+
+package access
+
+import (
+	"crypto/sha256"
+	"crypto/subtle"
+	"net/http"
+	"strings"
+
+	"github.com/trefoildb/trefoil/internal/server/problem"
+)
+
+// Tokens are the accepted tokens. operators may also change the members of a cluster; clients holds
+// all. If a list is empty, no token is needed.
+type Tokens struct{ clients, operators []tokenSum }
+
+type tokenSum [sha256.Size]byte
+
+func NewTokens(client, operator string) (t Tokens) {
+	if operator != "" {
+		t.operators = []tokenSum{sha256.Sum256([]byte(operator))}
+	}
+	if client != "" {
+		t.clients = append([]tokenSum{sha256.Sum256([]byte(client))}, t.operators...)
+		if operator == "" {
+			t.operators = t.clients
+		}
+	}
+	return t
+}
+
+// Check rejects a request if it has no valid token. It compares in constant time, whatever the
+// lengths.
+func (t Tokens) Check(r *http.Request, operator bool) error {
+	all := t.clients
+	if operator {
+		all = t.operators
+	}
+	if len(all) == 0 {
+		return nil
+	}
+	header := r.Header.Get("Authorization")
+	scheme, given, _ := strings.Cut(header, " ")
+	sum := sha256.Sum256([]byte(strings.TrimSpace(given)))
+	if strings.EqualFold(scheme, "Bearer") && among(all, sum) {
+		return nil
+	}
+	switch {
+	case header == "":
+		return problem.Errorf(problem.KindUnauthorized, "Authorization", "this node wants a token: Authorization: Bearer TOKEN")
+	case operator && among(t.clients, sum):
+		return problem.Errorf(problem.KindUnauthorized, "Authorization", "this changes the members of the cluster, and needs the token of --operator-token-file")
+	}
+	return problem.Errorf(problem.KindUnauthorized, "Authorization", "the token is not this node's")
+}
+
+func among(all []tokenSum, sum tokenSum) bool {
+	found := 0
+	for _, t := range all {
+		found |= subtle.ConstantTimeCompare(sum[:], t[:])
+	}
+	return found == 1
+}
+
+// CheckOrigin rejects a change if a browser sends it for a page of another origin.
+func (c *Changes) CheckOrigin(r *http.Request) error {
+	if err := c.Origins.Check(r); err != nil {
+		return problem.Errorf(problem.KindForbidden, "Origin", "a web page of another origin may not change data, unless serve --cors names the origin: %v", err)
+	}
+	return nil
+}
+
+// Sandbox keeps browsers from running the content of an answer. Stored data may look like a page:
+// browsers show RDF/XML and XML as XHTML if it has such elements. Scripts in it must not act for
+// the node's origin.
+func Sandbox(h http.Header) {
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'; sandbox")
+}
+
+// Changes decides whether a request may change data.
+type Changes struct {
+	Origins  *http.CrossOriginProtection
+	Full     error // error if the disk has no room; nil if it has
+	ReadOnly bool
+}
+
+// Check returns an error if a request must not change data: its origin, a full disk, or a read-only
+// node.
+func (c *Changes) Check(r *http.Request) error {
+	if err := c.CheckOrigin(r); err != nil {
+		return err
+	}
+	if c.Full != nil {
+		return c.Full
+	}
+	if c.ReadOnly {
+		return problem.Errorf(problem.KindReadOnly, "", "this node takes no changes: it serves read-only")
+	}
+	return nil
+}

@@ -1,0 +1,130 @@
+// The endpoints of one machine: /status, /metrics, /healthz, /readyz, /backup and /check.
+
+package admin
+
+import (
+	"maps"
+	"net"
+	"net/http"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"github.com/trefoildb/trefoil/internal/server/endpoint"
+	"github.com/trefoildb/trefoil/internal/server/problem"
+	"github.com/trefoildb/trefoil/internal/server/request"
+	"github.com/trefoildb/trefoil/internal/server/response"
+)
+
+// API answers requests of operators.
+type API struct {
+	*endpoint.Shared
+	cluster Members // nil if there is no cluster
+	metrics http.Handler
+	Backups chan struct{} // holds an element for each running backup
+	Checks  chan struct{} // holds an element for each running check
+}
+
+// New returns the endpoints for operators. At most maxBackups backups run at a time.
+func New(s *endpoint.Shared, cluster Members, registry *prometheus.Registry, maxBackups int) *API {
+	return &API{Shared: s, cluster: cluster, metrics: promhttp.HandlerFor(registry, promhttp.HandlerOpts{}),
+		Backups: make(chan struct{}, maxBackups), Checks: make(chan struct{}, 1)}
+}
+
+// Table returns the endpoints.
+func (a *API) Table() endpoint.Table {
+	healthz, readyz := endpoint.Get(a.getHealth), endpoint.Get(a.getReady)
+	healthz.Open, readyz.Open = true, true
+	healthz.Health, readyz.Health = true, true
+	all := endpoint.Table{
+		"/backup":  endpoint.Get(a.getBackup),
+		"/check":   endpoint.Get(a.getCheck),
+		"/status":  endpoint.Get(a.getStatus),
+		"/metrics": endpoint.Get(a.getMetrics),
+		"/healthz": healthz,
+		"/readyz":  readyz,
+	}
+	maps.Copy(all, a.clusterTable())
+	return all
+}
+
+func (a *API) getStatus(w http.ResponseWriter, r *request.Request) error {
+	status := a.Store.Status()
+	// A lone store has no address, so it is the local end of this connection.
+	if here, ok := r.Context().Value(http.LocalAddrContextKey).(net.Addr); ok && len(status.Members) == 1 && status.Cluster == "" {
+		status.Members[0].Address = here.String()
+	}
+	return response.WriteJSON(w, status)
+}
+
+func (a *API) getMetrics(w http.ResponseWriter, r *request.Request) error {
+	a.metrics.ServeHTTP(w, r.Request)
+	return nil
+}
+
+// getHealth answers if the process runs.
+func (a *API) getHealth(w http.ResponseWriter, _ *request.Request) error {
+	return response.WriteWhole(w, "text/plain; charset=utf-8", []byte("ok\n"))
+}
+
+// getReady answers 200 if the node can work, and an error otherwise.
+func (a *API) getReady(w http.ResponseWriter, _ *request.Request) error {
+	notReady := func(message string) error {
+		e := problem.Errorf(problem.KindUnavailable, "", "%s", message)
+		e.RetryAfter = 1
+		return e
+	}
+	if a.Draining.Load() {
+		return notReady("the node is shutting down")
+	}
+	if err := a.Store.Err(); err != nil {
+		return notReady(err.Error())
+	}
+	sn, err := a.Store.Reader()
+	if err != nil {
+		return notReady(err.Error())
+	}
+	if err := sn.Close(); err != nil {
+		return notReady(err.Error())
+	}
+	return response.WriteWhole(w, "text/plain; charset=utf-8", []byte("ok\n"))
+}
+
+func (a *API) getBackup(w http.ResponseWriter, r *request.Request) error {
+	if !r.ProtoAtLeast(1, 1) {
+		return problem.Errorf(problem.KindVersion, "", "over HTTP/1.0 a broken backup looks complete: use HTTP/1.1")
+	}
+	h := w.Header()
+	h.Set("Content-Type", "application/x-tar")
+	h.Set("Content-Disposition", `attachment; filename="trefoil-backup.tar"`)
+	if r.Method == http.MethodHead {
+		return nil
+	}
+	select {
+	case a.Backups <- struct{}{}:
+		defer func() { <-a.Backups }()
+	default:
+		return problem.Busyf("%d backups are being taken; try again when one has ended", cap(a.Backups))
+	}
+	return a.Store.Backup(r.Context(), w)
+}
+
+// getCheck verifies the whole store or cluster and answers with its problems. It takes as long as
+// reading all data.
+func (a *API) getCheck(w http.ResponseWriter, r *request.Request) error {
+	if r.Method == http.MethodHead {
+		w.Header().Set("Content-Type", "application/json")
+		return nil
+	}
+	select {
+	case a.Checks <- struct{}{}:
+		defer func() { <-a.Checks }()
+	default:
+		return problem.Busyf("a check runs already; try again when it has ended")
+	}
+	report, err := a.Store.Check(r.Context())
+	if err != nil {
+		return err
+	}
+	return response.WriteJSON(w, report)
+}

@@ -1,0 +1,297 @@
+// The API: its assembly, and the route of a request.
+
+package server
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/trefoildb/trefoil/internal/server/access"
+	"github.com/trefoildb/trefoil/internal/server/admin"
+	"github.com/trefoildb/trefoil/internal/server/endpoint"
+	"github.com/trefoildb/trefoil/internal/server/graphstore"
+	"github.com/trefoildb/trefoil/internal/server/idempotency"
+	"github.com/trefoildb/trefoil/internal/server/limits"
+	"github.com/trefoildb/trefoil/internal/server/links"
+	"github.com/trefoildb/trefoil/internal/server/problem"
+	"github.com/trefoildb/trefoil/internal/server/request"
+	"github.com/trefoildb/trefoil/internal/server/response"
+	"github.com/trefoildb/trefoil/internal/server/sparql"
+	"github.com/trefoildb/trefoil/internal/server/triples"
+	"github.com/trefoildb/trefoil/internal/store"
+)
+
+// API answers HTTP requests to a store. It is an http.Handler; a [Server] listens for it. It is
+// safe for concurrent use.
+type API struct {
+	shared    *endpoint.Shared
+	options   Options
+	endpoints endpoint.Table
+	paths     []string // sorted
+	tokens    access.Tokens
+	cors      access.CORS
+	hosts     access.Hosts
+	metrics   *metrics
+	end       context.CancelFunc // ends changes that outlive their clients
+
+	triples *triples.API
+	sparql  *sparql.API
+	links   *links.API // nil without a graph of links
+	admin   *admin.API
+}
+
+// New returns the endpoints of a store. It fails if an option is invalid, or if the registry
+// already has metrics of an API.
+func New(db store.Triples, options Options) (*API, error) {
+	// 1. Check the options and make what all endpoints share.
+	if err := options.Validate(); err != nil {
+		return nil, err
+	}
+	options = options.withDefaults()
+	ending, end := context.WithCancel(context.Background())
+	memory := &limits.Budget{Max: options.MemoryBytes}
+	a := &API{
+		options: options,
+		tokens:  access.NewTokens(options.Token, options.OperatorToken),
+		cors:    access.NewCORS(options.AllowOrigins),
+		hosts:   access.NewHosts(options.PublicURL, options.AcceptHosts),
+		end:     end,
+		shared: &endpoint.Shared{
+			Store: db, Memory: memory, URL: request.PublicURL(options.PublicURL),
+			Documents: &request.Documents{MaxBytes: options.MaxBodyBytes, Memory: memory},
+			Changes:   &access.Changes{Origins: http.NewCrossOriginProtection(), Full: options.Full, ReadOnly: options.ReadOnly},
+			Keys:      idempotency.New(ending),
+			PageBytes: response.MaxPageBytes,
+			Draining:  new(atomic.Bool),
+		},
+	}
+	if options.Engine != nil {
+		a.shared.Documents.Turns = options.Engine.Turns()
+	}
+	if err := a.cors.Trust(a.shared.Changes.Origins); err != nil {
+		return nil, err
+	}
+	// 2. Register metrics. A second API of one registry fails here.
+	if err := a.register(); err != nil {
+		return nil, err
+	}
+	// 3. Assemble the table of endpoints.
+	return a, a.assemble()
+}
+
+// register registers the metrics of all endpoints and of the store.
+func (a *API) register() (err error) {
+	registry := a.options.Registry
+	if a.metrics, err = newMetrics(registry, a.shared.Memory); err != nil {
+		return fmt.Errorf("register metrics: %w", err)
+	}
+	if a.shared.Rows, err = endpoint.NewRows(registry); err != nil {
+		return fmt.Errorf("register metrics: %w", err)
+	}
+	if err := a.shared.Store.RegisterMetrics(registry); err != nil {
+		return fmt.Errorf("register the store's metrics: %w", err)
+	}
+	for i, c := range a.options.Collectors {
+		if err := registry.Register(c); err != nil {
+			return fmt.Errorf("register collector %d: %w", i, err)
+		}
+	}
+	return nil
+}
+
+// assemble makes the table of endpoints from those of the families.
+func (a *API) assemble() (err error) {
+	o := &a.options
+	a.triples = triples.New(a.shared, o.LoadMemoryBytes, o.MaxLoadBytes)
+	a.admin = admin.New(a.shared, o.Cluster, o.Registry, o.MaxBackups)
+	if a.sparql, err = sparql.New(a.shared, o.Engine, o.Registry); err != nil {
+		return err
+	}
+	page := endpoint.Get(getPage)
+	page.Open = true // the page holds no data; it lets its user enter the token
+	a.endpoints = endpoint.Table{"/": page}
+	for _, t := range []endpoint.Table{a.triples.Table(), a.admin.Table(), graphstore.New(a.shared).Table(), a.sparql.Table()} {
+		maps.Copy(a.endpoints, t)
+	}
+	if o.Links != nil {
+		if a.links, err = links.New(a.shared, o.Links, o.Registry, o.MaxLoadBytes); err != nil {
+			return err
+		}
+		maps.Copy(a.endpoints, a.links.Table())
+	}
+	a.paths = slices.Sorted(maps.Keys(a.endpoints))
+	return nil
+}
+
+// ServeHTTP answers one request.
+func (a *API) ServeHTTP(hw http.ResponseWriter, hr *http.Request) {
+	start := time.Now()
+	access.Sandbox(hw.Header())
+	a.cors.Allow(hw.Header(), hr)
+	rc := http.NewResponseController(hw)
+	limit := limits.SlowLimit{Stall: a.options.StallTimeout, Rate: a.options.MinBytesPerSecond}
+	// 1. Prepare the answer: its headers, its writer and the deadlines of both directions.
+	w := &response.Writer{ResponseWriter: hw, Rc: rc, SlowLimit: limit}
+	if a.options.Cluster != nil {
+		w.NoMajority = a.options.Cluster.NoMajority
+	}
+	_ = rc.SetWriteDeadline(start.Add(a.options.StallTimeout)) // a 100 Continue is written too
+	if hr.Body != nil && hr.Body != http.NoBody {
+		w.Body = &request.TimedBody{ReadCloser: hr.Body, Rc: rc, SlowLimit: limit}
+		hr.Body = w.Body
+	}
+	if isCrowded(hr) {
+		w.Header().Set("Connection", "close")
+	}
+	// 2. Serve the request, and count and log it. A panic becomes an error, because the server must
+	// go on.
+	a.metrics.inFlight.Inc()
+	defer a.metrics.inFlight.Dec()
+	err := problem.Recover(func() error { return a.serve(w, hr) })
+	status, abort := a.finish(w, hr, err)
+	name, method := a.labels(hr)
+	a.metrics.observe(name, method, status, time.Since(start))
+	a.options.Logger.LogAttrs(hr.Context(), slog.LevelDebug, "request",
+		slog.String("method", hr.Method), slog.String("path", hr.URL.Path), slog.Int("status", status),
+		slog.Duration("took", time.Since(start)), slog.String("remote", hr.RemoteAddr))
+	// 3. End the connection if the answer is broken, because the client must not take it for
+	// complete.
+	if abort {
+		panic(http.ErrAbortHandler) // closes the connection in the middle of the answer
+	}
+	w.Body.Linger(hr, a.shared.Draining.Load())
+}
+
+// finish answers with the error if there is one and nothing was sent. It returns the status for
+// metrics and logs. abort reports whether the answer is broken.
+func (a *API) finish(w *response.Writer, r *http.Request, err error) (status int, abort bool) {
+	// 1. Without an error, only the status may be missing.
+	if err == nil {
+		if w.Status == 0 {
+			w.WriteHeader(http.StatusOK)
+		}
+		return w.Status, false
+	}
+	// 2. Classify the error. During a shutdown a cancelled request is unavailable, because the
+	// server cancelled it.
+	e := problem.As(err)
+	if e.Kind == problem.KindGone && a.shared.Draining.Load() {
+		e = &problem.Error{Kind: problem.KindUnavailable, Message: "the node is shutting down", RetryAfter: 1, Cause: err}
+	}
+	// A read that times out cancels the context too, although the client is there.
+	gone := e.Kind == problem.KindGone || r.Context().Err() != nil && e.Kind != problem.KindTimeout && !a.shared.Draining.Load()
+	// 3. Log failures. A client that went away gets no answer.
+	switch {
+	case gone:
+		return problem.Statuses[problem.KindGone], true
+	case e.Kind.IsFailure(), w.Status != 0:
+		if e.Cause != nil {
+			err = e.Cause
+		}
+		level := slog.LevelError
+		switch {
+		case !e.Kind.IsFailure():
+			level = slog.LevelWarn // a limit or another machine ended the answer
+		case e.Kind == problem.KindDiskFull && w.Status == 0:
+			level = slog.LevelDebug // the log may be on that disk; status and metrics show it
+		}
+		a.options.Logger.Log(r.Context(), level, "request failed", "method", r.Method, "path", r.URL.Path, "sent", w.Status != 0, "err", err)
+	}
+	// 4. Send the error, unless a part of the answer was sent.
+	if w.Status != 0 {
+		return e.Status(), true
+	}
+	w.Body.MustLinger(w.Header(), r)
+	response.SendError(w, e)
+	return w.Status, false
+}
+
+// labels returns a request's endpoint and method for metrics. Unknown names become "other",
+// because a client must not create series.
+func (a *API) labels(r *http.Request) (name, method string) {
+	name, d := a.endpointOf(r.URL.Path)
+	if d == nil {
+		return "other", "other"
+	}
+	if r.Method != http.MethodHead && r.Method != http.MethodOptions && d.Methods[r.Method] == nil {
+		return name, "other"
+	}
+	return name, r.Method
+}
+
+// serve checks a request and calls its handler.
+func (a *API) serve(w *response.Writer, hr *http.Request) error {
+	// 1. Check who may send the request. The Host header is first, because a web page can point a
+	// name of its own at this machine.
+	if err := access.CheckHostSyntax(hr.Host); err != nil {
+		return err
+	}
+	_, d := a.endpointOf(hr.URL.Path)
+	if isCrowded(hr) && (d == nil || !d.Health) {
+		return errCrowded()
+	}
+	if d != nil && hr.Method == http.MethodOptions {
+		a.cors.AnswerOptions(w, hr, d.Allowed()) // without a token: a browser's preflight has none
+		return nil
+	}
+	if d == nil || !d.Open {
+		if err := a.hosts.Check(hr, a.tokens); err != nil {
+			return err
+		}
+		if err := a.tokens.Check(hr, d != nil && d.Operator); err != nil {
+			return err
+		}
+	}
+	// 2. Find the handler, and check the request against its declaration.
+	if d == nil {
+		return problem.Errorf(problem.KindNotFound, problem.Clip(hr.URL.Path), "there is no such endpoint; there are %s", strings.Join(a.paths, ", "))
+	}
+	name := hr.Method
+	if name == http.MethodHead {
+		name = http.MethodGet
+	}
+	m := d.Methods[name]
+	if m == nil {
+		return methodNotAllowed(hr, d)
+	}
+	if m.Writes {
+		if err := a.shared.Changes.Check(hr); err != nil {
+			return err
+		}
+	}
+	if !m.Body && hr.ContentLength != 0 {
+		return problem.Errorf(problem.KindBadRequest, "", "%s %s takes no body", hr.Method, hr.URL.Path)
+	}
+	var params request.Params
+	if !m.OwnParams {
+		var err error
+		if params, err = request.ParseParams(hr.URL.RawQuery, m.Params); err != nil {
+			return err
+		}
+	}
+	// 3. Call the handler, once for each idempotency key if the request changes data. The digest
+	// covers the body from its first byte.
+	r := &request.Request{Request: hr, Params: params}
+	if _, ok := hr.Header[request.KeyHeader]; ok && name != http.MethodGet {
+		r.Digest = request.NewDigestBody(hr)
+		hr.Body = r.Digest
+	}
+	if m.Writes {
+		return a.shared.Keys.Once(w, r, m.Handle)
+	}
+	return m.Handle(w, r)
+}
+
+func methodNotAllowed(r *http.Request, d *endpoint.Path) error {
+	allow := d.Allowed()
+	e := problem.Errorf(problem.KindMethod, "", "%s does not take %s; it takes %s", r.URL.Path, problem.Clip(r.Method), strings.Join(allow, ", "))
+	e.Allow = allow
+	return e
+}

@@ -1,0 +1,54 @@
+// Paths and their methods.
+
+package endpoint
+
+import (
+	"net/http"
+	"slices"
+
+	"github.com/trefoildb/trefoil/internal/server/request"
+)
+
+// Table holds endpoints by path.
+type Table = map[string]*Path
+
+// Handler answers a request. It must return an error only if nothing was sent, or if the answer
+// must be broken off.
+type Handler = func(w http.ResponseWriter, r *request.Request) error
+
+// Path is one path.
+type Path struct {
+	Open     bool // needs no token
+	Health   bool // answers on crowded connections too
+	Operator bool // needs the token of operators, if there is one
+	Below    bool // answers the paths below its own too
+	Methods  map[string]*Method
+}
+
+// Method is the handler of one HTTP method, and what it accepts. GET answers HEAD too.
+type Method struct {
+	Params []string // all accepted ones
+	// OwnParams leaves the URL's query to the handler. The Params of the request are then empty.
+	OwnParams bool
+	Writes    bool // changes data; if only some requests do, the handler calls Changes.Check
+	Body      bool // takes a body
+	Handle    Handler
+}
+
+// Allowed returns the methods of the path, sorted.
+func (d *Path) Allowed() []string {
+	allow := []string{http.MethodOptions}
+	for name := range d.Methods {
+		allow = append(allow, name)
+		if name == http.MethodGet {
+			allow = append(allow, http.MethodHead)
+		}
+	}
+	slices.Sort(allow)
+	return allow
+}
+
+// Get returns a path that answers GET and HEAD.
+func Get(handle Handler, params ...string) *Path {
+	return &Path{Methods: map[string]*Method{http.MethodGet: {Params: params, Handle: handle}}}
+}

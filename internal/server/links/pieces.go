@@ -1,0 +1,178 @@
+// Lists of links in pieces, because memory is bounded.
+
+package links
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/trefoildb/trefoil/internal/server/limits"
+	"github.com/trefoildb/trefoil/internal/server/problem"
+	"github.com/trefoildb/trefoil/links"
+	"github.com/trefoildb/trefoil/links/uid"
+	"github.com/trefoildb/trefoil/links/wire"
+)
+
+// piece returns the size of a prefix of pages and its sum of links. The sum is at most most, unless
+// the prefix is a single page.
+func piece(bounds []int, most int) (pages, links int) {
+	for pages < len(bounds) && (pages == 0 || links+bounds[pages] <= most) {
+		links += bounds[pages]
+		pages++
+	}
+	return pages, links
+}
+
+// hold counts links before they are read. It fails if they can never fit, or do not fit now.
+func (c *linksCall) hold(a *limits.Account, links int, bytes int64) error {
+	if need := int64(links) * bytes; need > c.Memory.Max {
+		return problem.Errorf(problem.KindTooLarge, "", "a page has %d links, which take %d MiB; requests together may hold %d MiB (ask for a sample)",
+			links, need>>20, c.Memory.Max>>20)
+	}
+	return a.Grow(int64(links) * bytes)
+}
+
+// streamLists answers with the lists from read. bounds are their lengths, or upper bounds of them.
+func (c *linksCall) streamLists(pages []uid.UID, bounds []int, read func([]uid.UID) (links.Lists, error)) error {
+	return c.stream(wire.Lists, len(pages), func(out linksAnswer) error {
+		for len(pages) > 0 {
+			n, count := piece(bounds, c.PieceLinks)
+			if err := c.listPiece(out, pages[:n], count, read); err != nil {
+				return err
+			}
+			pages, bounds = pages[n:], bounds[n:]
+		}
+		return nil
+	})
+}
+
+// listPiece answers with the lists of some pages. They have about count links.
+func (c *linksCall) listPiece(out linksAnswer, pages []uid.UID, count int, read func([]uid.UID) (links.Lists, error)) error {
+	held := c.API.Account(c.r)
+	defer held.Release()
+	if err := c.hold(held, count, bytesALink); err != nil {
+		return err
+	}
+	lists, err := read(pages)
+	if err == nil {
+		err = answered("lists", lists.Len(), len(pages))
+	}
+	if err == nil {
+		err = c.checkEpoch()
+	}
+	if err == nil && len(lists.Items) > count { // because lists may grow after they are counted
+		err = c.hold(held, len(lists.Items)-count, bytesALink)
+	}
+	if err != nil {
+		return err
+	}
+	return c.writeLists(out, lists)
+}
+
+// writeLists writes lists to an answer.
+func (c *linksCall) writeLists(out linksAnswer, lists links.Lists) error {
+	c.served(lists.Len(), len(lists.Items))
+	if c.asked.asURLs {
+		return c.writeURLLists(out, lists, nil)
+	}
+	for i := range lists.Len() {
+		out.List(lists.At(i))
+	}
+	return out.Err()
+}
+
+// streamUpTo answers with lists, without a call for their lengths before.
+func (c *linksCall) streamUpTo() error {
+	// 1. Find the pages, and check the epoch if that costs nothing.
+	pages, err := c.askedPages()
+	if err != nil {
+		return err
+	}
+	if err := c.checkEarly(); err != nil {
+		return err
+	}
+	read := func(asked []uid.UID) (links.Lists, error) {
+		return c.graph.Links(c.ctx, c.asked.direction, asked)
+	}
+	// 2. Answer with a prefix of the pages at a time. If the prefix is empty, its first list is
+	// long, and must be counted and held alone.
+	return c.stream(wire.Lists, len(pages), func(out linksAnswer) error {
+		for len(pages) > 0 {
+			n, err := c.pieceUpTo(out, pages)
+			if err != nil {
+				return err
+			}
+			if n == 0 { // a long list
+				degrees, err := c.graph.Degrees(c.ctx, c.asked.direction, pages[:1])
+				if err == nil {
+					err = answered("degrees", len(degrees), 1)
+				}
+				if err != nil {
+					return err
+				}
+				if n = 1; len(degrees) == 1 {
+					if err := c.listPiece(out, pages[:1], degrees[0], read); err != nil {
+						return err
+					}
+				}
+			}
+			pages = pages[n:]
+		}
+		return nil
+	})
+}
+
+// pieceUpTo answers with the lists of a prefix of pages, and returns its size; 0 if the first list
+// alone exceeds a piece.
+func (c *linksCall) pieceUpTo(out linksAnswer, pages []uid.UID) (n int, err error) {
+	held := c.API.Account(c.r)
+	defer held.Release()
+	if err := held.Grow(int64(c.PieceLinks) * bytesALink); err != nil {
+		return 0, err
+	}
+	if c.has.Packed != nil && c.binary && !c.asked.asURLs {
+		n, err := c.packedUpTo(out, pages)
+		if !errors.Is(err, errors.ErrUnsupported) {
+			return n, err
+		}
+	}
+	lists, err := c.has.Prefix.LinksPrefix(c.ctx, c.asked.direction, pages, c.PieceLinks)
+	if err == nil && lists.Len() > len(pages) {
+		err = answered("lists", lists.Len(), len(pages))
+	}
+	if err == nil {
+		err = c.checkEpoch()
+	}
+	if err != nil {
+		return 0, err
+	}
+	return lists.Len(), c.writeLists(out, lists)
+}
+
+// packedUpTo is pieceUpTo for packed lists, because the binary form can copy them as they are.
+func (c *linksCall) packedUpTo(out linksAnswer, pages []uid.UID) (n int, err error) {
+	w, ok := out.(*wire.Writer)
+	if !ok {
+		return 0, fmt.Errorf("%T is no answer of the binary form", out)
+	}
+	lengths, lists, err := c.has.Packed.PackedPrefix(c.ctx, c.asked.direction, pages, c.PieceLinks)
+	if err == nil && (lists.Len() > len(pages) || lists.Len() != len(lengths)) {
+		err = answered("lists", lists.Len(), len(pages))
+	}
+	if err == nil {
+		err = c.checkEpoch()
+	}
+	if err != nil {
+		return 0, err
+	}
+	count := 0
+	for i, n := range lengths {
+		w.PackedList(n, lists.At(i))
+		count += n
+	}
+	c.served(len(lengths), count)
+	return len(lengths), w.Err()
+}
+
+// bytesALink is the memory of a link in a slice that grew.
+const bytesALink = 16

@@ -1,0 +1,134 @@
+// Options of the API, and their defaults.
+
+package server
+
+import (
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+
+	"github.com/trefoildb/trefoil/internal/engine"
+	"github.com/trefoildb/trefoil/internal/server/access"
+	"github.com/trefoildb/trefoil/internal/server/admin"
+	"github.com/trefoildb/trefoil/internal/server/request"
+	"github.com/trefoildb/trefoil/links"
+)
+
+// Options are the parameters of [New]. The zero value is ready to use.
+type Options struct {
+	// Token must be sent by clients as Authorization: Bearer, if it is set. Endpoints such as
+	// /healthz and /readyz need none.
+	Token string
+	// OperatorToken, if set, must be sent by requests to change the members of the cluster. It is
+	// valid for all other requests too.
+	OperatorToken string
+	// Engine answers SPARQL. If nil, its endpoints are missing.
+	Engine *engine.Engine
+	// Links is the graph of links behind /links. If nil, its endpoints are missing. If it has a
+	// method Epoch() uint64, answers contain its epoch, and a request with an epoch costs no call
+	// of Stats. Epoch must return the epoch of a read that begins now, and must never shrink.
+	Links links.Graph
+	// Cluster is the cluster of this machine; nil if the store is alone.
+	Cluster Cluster
+	// AllowOrigins are origins such as "https://app.example.org". Their web pages may read answers
+	// and change data. "*" lets all pages read, but origins must be listed if their pages may
+	// change data.
+	AllowOrigins []string
+	// PublicURL is the address of the node for its clients, such as https://data.example.org, or
+	// https://example.org/trefoil if a proxy removes the path. The IRIs of graphs below /data and
+	// the links of /fragments begin with it. If "", they begin with http or https and the Host
+	// header of each request.
+	PublicURL string
+	// AcceptHosts are host names, without a port, for the Host header of requests to a loopback
+	// address. They matter only if no token is needed. Addresses, localhost, this machine's name
+	// and the host of PublicURL are always accepted.
+	AcceptHosts []string
+	// ReadOnly rejects every change.
+	ReadOnly bool
+	// Full, if set, rejects every change with this error, because the disk has no room.
+	Full error
+	// MaxBodyBytes is the greatest document, decompressed, for POST and DELETE /triples; 0 is 64
+	// MiB.
+	MaxBodyBytes int64
+	// MemoryBytes bounds the memory of all requests together for documents and pages. Beyond it
+	// they get 503. One document may take four times MaxBodyBytes in memory, but never more than
+	// this budget allows. 0 is 512 MiB.
+	MemoryBytes int64
+	// LoadMemoryBytes is the memory of one bulk load, and the most for a request's own setting; 0
+	// is the loader's default.
+	LoadMemoryBytes int64
+	// MaxLoadBytes is the greatest body, decompressed, for /load; 0 is no limit.
+	MaxLoadBytes int64
+
+	// MaxBackups is the number of backups at a time; 0 is two.
+	MaxBackups int
+	// StallTimeout is the longest wait for a client in one read or write; 0 is 30 s.
+	StallTimeout time.Duration
+	// MinBytesPerSecond is the average rate of a body, beyond StallTimeout; 0 is 16 KiB.
+	MinBytesPerSecond int64
+	// Registry holds the metrics of the endpoints, and /metrics shows all of it. If nil, it is a
+	// new one with the metrics of the process and of Go.
+	Registry *prometheus.Registry
+	// Collectors are registered in Registry too.
+	Collectors []prometheus.Collector
+	// Logger gets requests (debug), answers broken off by a limit (warn) and failures (error). If
+	// nil, nothing is logged.
+	Logger *slog.Logger
+}
+
+// Validate returns an error if an option is out of range or malformed.
+func (o Options) Validate() error {
+	for _, n := range []struct {
+		name  string
+		value int64
+	}{
+		{"MaxBodyBytes", o.MaxBodyBytes}, {"MemoryBytes", o.MemoryBytes}, {"LoadMemoryBytes", o.LoadMemoryBytes},
+		{"MaxLoadBytes", o.MaxLoadBytes}, {"MaxBackups", int64(o.MaxBackups)},
+		{"StallTimeout", int64(o.StallTimeout)}, {"MinBytesPerSecond", o.MinBytesPerSecond},
+	} {
+		if n.value < 0 {
+			return fmt.Errorf("http: %s is negative: %d", n.name, n.value)
+		}
+	}
+	if err := request.CheckPublicURL(o.PublicURL); err != nil {
+		return err
+	}
+	if err := access.CheckHosts(o.AcceptHosts); err != nil {
+		return err
+	}
+	return access.CheckOrigins(o.AllowOrigins)
+}
+
+func (o Options) withDefaults() Options {
+	setDefault(&o.MaxBodyBytes, 64<<20)
+	setDefault(&o.MemoryBytes, 512<<20)
+	setDefault(&o.MaxBackups, 2)
+	setDefault(&o.StallTimeout, 30*time.Second)
+	setDefault(&o.MinBytesPerSecond, 16<<10)
+	if o.Registry == nil {
+		o.Registry = prometheus.NewRegistry()
+		o.Registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	return o
+}
+
+func setDefault[T comparable](value *T, to T) {
+	var zero T
+	if *value == zero {
+		*value = to
+	}
+}
+
+// Cluster is the cluster as one of its members sees it.
+type Cluster interface {
+	admin.Members
+	// NoMajority reports whether this member, one of two, answers reads although the other one is
+	// not reached.
+	NoMajority() bool
+}

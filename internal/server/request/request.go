@@ -1,0 +1,51 @@
+// A request on its way to a handler.
+
+package request
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"hash"
+	"io"
+	"net/http"
+
+	"github.com/trefoildb/trefoil/internal/turns"
+)
+
+// Request is a request accepted for an endpoint.
+type Request struct {
+	*http.Request
+	Params Params
+	Digest *DigestBody // the body of a change with a key; nil if it has none
+	Part   int         // number in a form, from 1; 0 if there is no form
+	turn   *turns.Turn // in which the body is decompressed and parsed; nil if it is small
+}
+
+// DigestBody is a request's body, and a digest of the request: method, path, parameters, content
+// type and the bytes read so far.
+type DigestBody struct {
+	io.ReadCloser
+	Sum    hash.Hash
+	Length int64
+	Whole  bool // the end was read
+}
+
+func NewDigestBody(r *http.Request) *DigestBody {
+	b := &DigestBody{ReadCloser: r.Body, Sum: sha256.New(), Whole: r.Body == nil || r.Body == http.NoBody}
+	if r.Body == nil {
+		b.ReadCloser = http.NoBody
+	}
+	fmt.Fprintf(b.Sum, "%q %q %q %q\n", r.Method, r.URL.Path, r.URL.RawQuery, r.Header.Get("Content-Type"))
+	return b
+}
+
+func (b *DigestBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	b.Sum.Write(p[:n])
+	b.Length += int64(n)
+	b.Whole = b.Whole || err == io.EOF
+	return n, err
+}
+
+// KeyHeader is the header of a request's key. Requests with the same key are the same request.
+const KeyHeader = "Idempotency-Key"

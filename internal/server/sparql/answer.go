@@ -1,0 +1,125 @@
+// Answers to queries, streamed while they are executed.
+
+package sparql
+
+import (
+	"net/http"
+
+	"github.com/trefoildb/trefoil/internal/engine"
+	"github.com/trefoildb/trefoil/internal/server/request"
+	"github.com/trefoildb/trefoil/internal/server/response"
+	"github.com/trefoildb/trefoil/rdfload/syntax"
+	"github.com/trefoildb/trefoil/sparql/ast"
+	"github.com/trefoildb/trefoil/sparql/explain"
+	"github.com/trefoildb/trefoil/sparql/results"
+)
+
+// answerQuery runs a query and sends its result. HEAD gets the header of a GET, but runs nothing.
+func (a *API) answerQuery(w http.ResponseWriter, r *request.Request, op *operation, q *engine.Query, done *sparqlDone) (err error) {
+	// 1. Choose the format before the query runs, because the choice may fail.
+	w.Header().Add("Vary", "Accept")
+	f, err := chooseFormat(r.Request, op.formats, formatsOf(q.Form()))
+	if err != nil {
+		return err
+	}
+	if r.Method == http.MethodHead {
+		w.Header().Set("Content-Type", f.contentType)
+		return nil
+	}
+	// 2. Run the query. Its engine may give its turn away while the client is slow.
+	result, err := q.Run(r.Context())
+	if err != nil {
+		return err
+	}
+	defer result.Close()
+	response.SetSource(w, result)
+	defer func() { done.read = readsOf(result.Plan()) }()
+	w.Header().Set("Content-Type", f.contentType)
+	out := response.NewStream(w, r.Request, ", or a LIMIT")
+	out.Wait = result.Wait
+	defer out.Release()
+	// 3. Send the result while it is computed.
+	switch result.Form {
+	case ast.Ask:
+		err = writeAnswerBoolean(out, f, result)
+	case ast.Select:
+		err = writeSolutions(out, f, result, done)
+	default:
+		err = writeTriples(out, f, result, prefixesOf(q), done)
+	}
+	if err != nil {
+		return err
+	}
+	result.Leave() // all rows are computed
+	return out.End()
+}
+
+// readsOf returns the number of the store's rows read by a plan; 0 if there is no plan, because the
+// query has no pattern.
+func readsOf(plan *explain.Plan) int64 {
+	if plan == nil {
+		return 0
+	}
+	return plan.TotalReads()
+}
+
+func writeAnswerBoolean(out *response.Stream, f *answerFormat, result *engine.Answer) error {
+	value, err := result.Boolean()
+	if err != nil {
+		return err
+	}
+	return results.WriteBoolean(out, f.results, value)
+}
+
+func writeSolutions(out *response.Stream, f *answerFormat, result *engine.Answer, done *sparqlDone) error {
+	w := results.NewWriter(out, f.results, result.Vars)
+	for row, err := range result.Rows() {
+		if err != nil {
+			return err
+		}
+		if err := w.Write(row); err != nil {
+			return err
+		}
+		done.rows++
+	}
+	return w.Close()
+}
+
+func writeTriples(out *response.Stream, f *answerFormat, result *engine.Answer, prefixes map[string]string, done *sparqlDone) error {
+	w, err := syntax.NewWriter(out, f.syntax, prefixes)
+	if err != nil {
+		return err
+	}
+	for t, err := range result.Triples() {
+		if err != nil {
+			return err
+		}
+		if err := w.Write(t); err != nil {
+			return err
+		}
+		done.rows++
+	}
+	return w.Close()
+}
+
+// prefixesOf returns the prefixes of a query for a writer of Turtle. The writer accepts only ASCII
+// letters, digits, '_' and '-'.
+func prefixesOf(q *engine.Query) map[string]string {
+	prefixes := map[string]string{}
+	for _, p := range q.Prologue().Prefixes {
+		if isPlainPrefix(p.Name) {
+			prefixes[p.Name] = p.IRI
+		}
+	}
+	return prefixes
+}
+
+func isPlainPrefix(name string) bool {
+	for i, c := range []byte(name) {
+		letter := c|0x20 >= 'a' && c|0x20 <= 'z'
+		if !letter && (i == 0 || c != '_' && c != '-' && (c < '0' || c > '9')) {
+			return false
+		}
+	}
+	return true
+}

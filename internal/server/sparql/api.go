@@ -1,0 +1,141 @@
+// The endpoint /sparql, and updates.
+
+package sparql
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/trefoildb/trefoil/internal/engine"
+	"github.com/trefoildb/trefoil/internal/server/endpoint"
+	"github.com/trefoildb/trefoil/internal/server/limits"
+	"github.com/trefoildb/trefoil/internal/server/problem"
+	"github.com/trefoildb/trefoil/internal/server/request"
+	"github.com/trefoildb/trefoil/internal/server/response"
+	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/sparql/update"
+)
+
+// API answers queries and updates.
+type API struct {
+	*endpoint.Shared
+	engine  *engine.Engine // nil if there is none
+	Texts   *limits.Budget // of queries and updates until they are answered
+	metrics *sparqlMetrics
+}
+
+// New returns the endpoint of an engine, and registers its metrics. If there is no engine, it has
+// the metrics only.
+func New(s *endpoint.Shared, e *engine.Engine, registry *prometheus.Registry) (*API, error) {
+	m, err := newSPARQLMetrics(registry, e)
+	if err != nil {
+		return nil, fmt.Errorf("register metrics of queries: %w", err)
+	}
+	return &API{Shared: s, engine: e, metrics: m, Texts: &limits.Budget{Max: max(s.Memory.Max/2, minTextsBytes)}}, nil
+}
+
+// Table returns the endpoints.
+func (a *API) Table() endpoint.Table {
+	if a.engine == nil {
+		return nil
+	}
+	return endpoint.Table{
+		"/sparql": {Methods: map[string]*endpoint.Method{
+			http.MethodGet:  {OwnParams: true, Handle: a.getSPARQL},
+			http.MethodPost: {OwnParams: true, Body: true, Handle: a.postSPARQL},
+		}},
+	}
+}
+
+func (a *API) getSPARQL(w http.ResponseWriter, r *request.Request) error {
+	if r.URL.RawQuery == "" {
+		return a.describeService(w, r)
+	}
+	op := &operation{}
+	if err := op.addParams(r.URL.RawQuery, whereURL); err != nil {
+		return err
+	}
+	if op.has("update") {
+		return problem.Errorf(problem.KindBadRequest, "update", "an update is sent by POST: GET changes no data")
+	}
+	return a.operate(w, r, op)
+}
+
+func (a *API) postSPARQL(w http.ResponseWriter, r *request.Request) error {
+	account := limits.NewAccount(a.Texts, r.Request)
+	defer account.Release()
+	op, err := a.readOperation(r, account)
+	if err != nil {
+		return err
+	}
+	return a.operate(w, r, op)
+}
+
+// operate runs the operation of a request, and counts it.
+func (a *API) operate(w http.ResponseWriter, r *request.Request, op *operation) error {
+	start := time.Now()
+	done := sparqlDone{form: "none"}
+	err := op.check()
+	op.params.Client = limits.ClientOf(r.Request)
+	switch {
+	case err != nil:
+	case op.isUpdate():
+		done.form = "update"
+		err = a.Keys.Once(w, r, func(w http.ResponseWriter, r *request.Request) error { return a.update(w, r, op) })
+	default:
+		done, err = a.query(w, r, op)
+	}
+	a.metrics.observe(done, a.outcome(r, err), time.Since(start))
+	return err
+}
+
+// query runs or explains a query.
+func (a *API) query(w http.ResponseWriter, r *request.Request, op *operation) (done sparqlDone, err error) {
+	done.form = "none"
+	q, err := a.engine.Prepare(r.Context(), op.text, op.params)
+	if err != nil {
+		return done, textError(err, "query")
+	}
+	done.form = formNames[q.Form()]
+	if op.explain != explainNo {
+		err = a.explain(w, r, op, q, &done)
+	} else {
+		err = a.answerQuery(w, r, op, q, &done)
+	}
+	return done, err
+}
+
+// update makes an update. It must be a POST, and must not be explained.
+func (a *API) update(w http.ResponseWriter, r *request.Request, op *operation) error {
+	if err := a.Changes.Check(r.Request); err != nil {
+		return err
+	}
+	if r.Method != http.MethodPost {
+		return problem.Errorf(problem.KindBadRequest, "update", "an update is sent by POST: %s changes no data", r.Method)
+	}
+	if op.explain != explainNo {
+		return problem.Errorf(problem.KindBadParameter, "explain", "an update is not explained; send its WHERE as a query")
+	}
+	result, err := a.engine.Update(r.Context(), op.text, op.params)
+	if errors.Is(err, update.ErrLoad) && !a.engine.Features().Dereference {
+		return problem.Errorf(problem.KindForbidden, "", "%v", err)
+	}
+	a.Rows.Written.WithLabelValues("added").Add(float64(result.Added))
+	a.Rows.Written.WithLabelValues("deleted").Add(float64(result.Deleted))
+	if err != nil {
+		return problem.Partly(textError(err, "update"), result.Added+result.Deleted, 0, "changed")
+	}
+	return response.WriteJSON(w, updated{result.Added, result.Deleted, a.engine.Isolation()})
+}
+
+// updated is the answer to an update.
+type updated struct {
+	Added   int64 `json:"added"`
+	Deleted int64 `json:"deleted"`
+	// Isolation is the isolation level of the update.
+	Isolation store.Isolation `json:"isolation"`
+}

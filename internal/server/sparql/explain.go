@@ -1,0 +1,101 @@
+// EXPLAIN: the plan of a query, with its estimates and the figures of a run.
+
+package sparql
+
+import (
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/trefoildb/trefoil/internal/engine"
+	"github.com/trefoildb/trefoil/internal/server/request"
+	"github.com/trefoildb/trefoil/internal/server/response"
+	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/sparql/ast"
+	"github.com/trefoildb/trefoil/sparql/explain"
+)
+
+// explanation is the answer to a query with the parameter explain.
+type explanation struct {
+	Form string        `json:"form"`
+	Ran  bool          `json:"ran"`
+	Plan *explain.Plan `json:"plan"`
+	// Figures of a run; 0 if the query did not run.
+	Rows    int64   `json:"rows"`     // of the result: solutions, triples, 1 for ASK
+	Read    int64   `json:"rowsRead"` // of the store
+	Seconds float64 `json:"seconds"`
+	// Isolation is the isolation level of the query: see docs/API.md, "What holds".
+	Isolation store.Isolation `json:"isolation"`
+}
+
+// explain sends the plan of a query. If explain=run, the query first runs to its end; its result is
+// counted and dropped.
+func (a *API) explain(w http.ResponseWriter, r *request.Request, op *operation, q *engine.Query, done *sparqlDone) error {
+	w.Header().Add("Vary", "Accept")
+	f, err := chooseFormat(r.Request, op.formats, explainFormats)
+	if err != nil {
+		return err
+	}
+	if r.Method == http.MethodHead {
+		w.Header().Set("Content-Type", f.contentType)
+		return nil
+	}
+	// 1. Make the plan, with a run if the client wants one.
+	e := explanation{Form: q.Form().String(), Ran: op.explain == explainRun, Isolation: a.engine.Isolation()}
+	if e.Ran {
+		start := time.Now()
+		answer, err := q.Run(r.Context())
+		if err != nil {
+			return err
+		}
+		defer answer.Close()
+		response.SetSource(w, answer)
+		err = drain(answer, &e.Rows)
+		e.Plan = answer.Plan()
+		e.Read, e.Seconds = readsOf(e.Plan), time.Since(start).Seconds()
+		done.rows, done.read = e.Rows, e.Read
+		if err != nil {
+			return err
+		}
+	} else if e.Plan, err = q.Explain(r.Context()); err != nil {
+		return err
+	}
+	// 2. Send it as JSON, or as text for people.
+	if f.mediaType == response.JSON {
+		return response.WriteJSON(w, e)
+	}
+	text := "nothing to do\n"
+	if e.Plan != nil {
+		text = e.Plan.Text(e.Ran)
+	}
+	if e.Ran {
+		text += fmt.Sprintf("%d rows, %d read, %.3f ms\n", e.Rows, e.Read, e.Seconds*1e3)
+	}
+	text += fmt.Sprintf("isolation %s: %s\n", e.Isolation, e.Isolation.Explain())
+	return response.WriteWhole(w, f.contentType, []byte(text))
+}
+
+// drain runs a query to its end and counts its rows.
+func drain(answer *engine.Answer, rows *int64) error {
+	switch answer.Form {
+	case ast.Ask:
+		*rows = 1
+		_, err := answer.Boolean()
+		return err
+	case ast.Select:
+		for _, err := range answer.Rows() {
+			if err != nil {
+				return err
+			}
+			*rows++
+		}
+	default:
+		for _, err := range answer.Triples() {
+			if err != nil {
+				return err
+			}
+			*rows++
+		}
+	}
+	return nil
+}

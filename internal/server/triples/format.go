@@ -1,0 +1,102 @@
+// The formats of answers: N-Quads, N-Triples, JSON lines, and one JSON object.
+
+package triples
+
+import (
+	"net/http"
+
+	"github.com/trefoildb/trefoil/internal/server/response"
+	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/triple"
+)
+
+// format writes rows in one media type.
+type format struct {
+	mediaType    string
+	defaultGraph bool // cannot write graph names
+	begin        string
+	between      string // written between rows
+	// appendRow appends a row, with its line end if the format has one.
+	appendRow func(dst []byte, row store.Row) ([]byte, error)
+	// appendEnd appends the end of an answer. next is the cursor of the next page; "" if there is
+	// none.
+	appendEnd func(dst []byte, next string) []byte
+}
+
+var formats = []format{
+	{mediaType: response.NQuads, appendRow: appendNQuadRow, appendEnd: appendNothing},
+	{mediaType: response.NTriples, appendRow: appendNQuadRow, appendEnd: appendNothing, defaultGraph: true},
+	{mediaType: response.NDJSON, appendRow: appendNDJSONRow, appendEnd: appendNothing},
+	{mediaType: response.JSON, appendRow: appendJSONRow, appendEnd: appendJSONEnd, begin: `{"triples":[`, between: ","},
+}
+
+// annotatedFormats are the formats with a place for annotations.
+var annotatedFormats = []format{
+	{mediaType: response.NQuads, appendRow: appendAnnotatedRow, appendEnd: appendNothing, begin: triple.AnnotationsHeader + "\n"},
+	{mediaType: response.NTriples, appendRow: appendAnnotatedRow, appendEnd: appendNothing, begin: triple.AnnotationsHeader + "\n", defaultGraph: true},
+}
+
+// formatFor returns the format for the answer to q by the request's Accept header. It fails if
+// Accept excludes all of them.
+func formatFor(r *http.Request, q *query) (*format, error) {
+	all := formats
+	if q.annotations {
+		all = annotatedFormats
+	}
+	offers := make([]string, 0, len(all))
+	chosen := make([]*format, 0, len(all))
+	for i := range all {
+		f := &all[i]
+		if f.defaultGraph && q.named() {
+			continue // because every row has a graph name
+		}
+		offers = append(offers, f.mediaType)
+		chosen = append(chosen, f)
+	}
+	i := response.Negotiate(r.Header.Values("Accept"), offers)
+	if i >= 0 {
+		q.defaultGraph = chosen[i].defaultGraph
+		return chosen[i], nil
+	}
+	return nil, response.NotAcceptable(offers)
+}
+
+func appendNothing(dst []byte, _ string) []byte { return dst }
+
+func appendNQuadRow(dst []byte, row store.Row) ([]byte, error) {
+	return triple.AppendKeyNQuad(dst, row.Key, row.Value)
+}
+
+func appendAnnotatedRow(dst []byte, row store.Row) ([]byte, error) {
+	if len(row.Annotations) == 0 {
+		return appendNQuadRow(dst, row)
+	}
+	statement, err := appendNQuadRow(nil, row)
+	if err != nil {
+		return dst, err
+	}
+	return triple.AppendAnnotated(dst, statement, row.Annotations), nil
+}
+
+func appendNDJSONRow(dst []byte, row store.Row) ([]byte, error) {
+	dst, err := appendJSONRow(dst, row)
+	return append(dst, '\n'), err
+}
+
+// appendJSONRow appends {"s":...,"p":...,"o":...,"g":...}. In the default graph g is missing,
+// because SPARQL 1.1 Query Results JSON leaves out unbound variables too.
+func appendJSONRow(dst []byte, row store.Row) ([]byte, error) {
+	t, err := row.Triple()
+	if err != nil {
+		return dst, err
+	}
+	return triple.AppendTripleJSON(dst, t), nil
+}
+
+func appendJSONEnd(dst []byte, next string) []byte {
+	if next == "" {
+		return append(dst, `],"next":null}`+"\n"...)
+	}
+	dst = triple.AppendJSONString(append(dst, `],"next":`...), next)
+	return append(dst, "}\n"...)
+}

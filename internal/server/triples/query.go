@@ -1,0 +1,228 @@
+// The query of a read: a pattern or bounds, a direction, a cursor and a limit.
+
+package triples
+
+import (
+	"context"
+	"encoding/binary"
+	"iter"
+
+	"github.com/cespare/xxhash/v2"
+
+	"github.com/trefoildb/trefoil/internal/server/problem"
+	"github.com/trefoildb/trefoil/internal/server/request"
+	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/triple"
+)
+
+// maxPageItems is the most items on a limited page.
+const maxPageItems = 10_000
+
+// query is one read of /range or /triples.
+type query struct {
+	byRange bool           // bounds are used; otherwise pattern
+	bounds  triple.Bounds  // of /range
+	pattern triple.Pattern // of /triples
+	reverse bool
+
+	keys  triple.Range // contains every key of the answer
+	after []byte       // start beyond this key; nil for the beginning
+	limit int          // most items of a page; 0 for a stream of all
+
+	// defaultGraph leaves out the triples of named graphs, because the format cannot write their
+	// names. It is not part of the fingerprint.
+	defaultGraph bool
+
+	// annotations includes the annotations of the triples.
+	annotations bool
+}
+
+var (
+	patternParams = []string{"s", "p", "o", "g"}
+	triplesParams = []string{"s", "p", "o", "g", "limit", "cursor", "annotations"}
+	rangeParams   = []string{"order", "prefix", "ge", "gt", "le", "lt", "starts", "from", "until", "reverse", "limit", "cursor"}
+)
+
+// patternOf parses s, p, o and g.
+func patternOf(p request.Params) (pattern triple.Pattern, err error) {
+	if pattern.Subject, err = p.Term("s"); err != nil {
+		return pattern, err
+	}
+	if pattern.Predicate, err = p.Predicate("p"); err != nil {
+		return pattern, err
+	}
+	if pattern.Object, err = p.Term("o"); err != nil {
+		return pattern, err
+	}
+	if p["g"] == "default" {
+		pattern.DefaultGraph = true
+		return pattern, nil
+	}
+	pattern.Graph, err = p.Term("g")
+	return pattern, err
+}
+
+// boundsOf parses the bounds of /range. It fails if order is missing.
+func boundsOf(p request.Params) (b triple.Bounds, err error) {
+	// 1. The order must be given, because bounds mean nothing without it.
+	name, ok := p["order"]
+	if !ok {
+		return b, problem.Errorf(problem.KindBadParameter, "order", "is missing: spo, pos, osp or gspo")
+	}
+	if b.Order, err = triple.ParseOrder(name); err != nil {
+		return b, problem.Errorf(problem.KindBadParameter, "order", "%v", err)
+	}
+	// 2. Parse the bounds: lists of terms, single terms, and a prefix of a term.
+	for _, list := range []struct {
+		name string
+		into *[]triple.Term
+	}{{"prefix", &b.Prefix}, {"from", &b.From}, {"until", &b.Until}} {
+		if *list.into, err = p.Terms(list.name); err != nil {
+			return b, err
+		}
+	}
+	for _, bound := range []struct {
+		name string
+		into *triple.Term
+	}{{"ge", &b.GE}, {"gt", &b.GT}, {"le", &b.LE}, {"lt", &b.LT}} {
+		if *bound.into, err = p.Term(bound.name); err != nil {
+			return b, err
+		}
+	}
+	if text, ok := p["starts"]; ok {
+		if b.Starts, err = triple.ParseStarts(text); err != nil {
+			return b, problem.Errorf(problem.KindBadParameter, "starts", "%v", err)
+		}
+	}
+	return b, nil
+}
+
+// triplesQuery parses the parameters of GET /triples.
+func triplesQuery(p request.Params) (*query, error) {
+	pattern, err := patternOf(p)
+	if err != nil {
+		return nil, err
+	}
+	scan, err := pattern.Scan(pattern.Best())
+	if err != nil {
+		return nil, err
+	}
+	q := &query{pattern: pattern, keys: scan.Range}
+	if q.annotations, err = p.Flag("annotations"); err != nil {
+		return nil, err
+	}
+	return q, q.readPaging(p)
+}
+
+// rangeQuery parses the parameters of GET /range.
+func rangeQuery(p request.Params) (*query, error) {
+	b, err := boundsOf(p)
+	if err != nil {
+		return nil, err
+	}
+	keys, err := b.KeyRange()
+	if err != nil {
+		return nil, problem.Errorf(problem.KindBadParameter, "", "%v", err)
+	}
+	q := &query{byRange: true, bounds: b, keys: keys.Range}
+	if q.reverse, err = p.Flag("reverse"); err != nil {
+		return nil, err
+	}
+	return q, q.readPaging(p)
+}
+
+func (q *query) readPaging(p request.Params) (err error) {
+	if q.limit, err = p.Number("limit"); err != nil {
+		return err
+	}
+	q.limit = min(q.limit, maxPageItems)
+	if text, ok := p["cursor"]; ok {
+		q.after, err = q.parseCursor(text)
+	}
+	return err
+}
+
+// fingerprint identifies a query. It covers everything that decides the items and their order. It
+// is equal if two queries are spelled differently but mean the same.
+func (q *query) fingerprint() uint64 {
+	// Each part has its length in front, because the parts must not run into each other.
+	b := make([]byte, 0, 256)
+	part := func(p []byte) { b = append(binary.AppendUvarint(b, uint64(len(p))), p...) }
+	term := func(t triple.Term) { part(triple.AppendNT(nil, t)) }
+	list := func(terms []triple.Term) {
+		b = binary.AppendUvarint(b, uint64(len(terms)))
+		for _, t := range terms {
+			term(t)
+		}
+	}
+	flag := func(f bool) {
+		if f {
+			b = append(b, 1)
+		} else {
+			b = append(b, 0)
+		}
+	}
+	flag(q.byRange)
+	flag(q.reverse)
+	if q.byRange {
+		b = append(b, byte(q.bounds.Order), byte(q.bounds.Starts.Kind))
+		list(q.bounds.Prefix)
+		list(q.bounds.From)
+		list(q.bounds.Until)
+		for _, t := range []triple.Term{q.bounds.GE, q.bounds.GT, q.bounds.LE, q.bounds.LT} {
+			term(t)
+		}
+		part([]byte(q.bounds.Starts.Text))
+		part([]byte(q.bounds.Starts.Lang))
+	} else {
+		flag(q.pattern.DefaultGraph)
+		for _, t := range []triple.Term{q.pattern.Subject, q.pattern.Predicate, q.pattern.Object, q.pattern.Graph} {
+			term(t)
+		}
+	}
+	return xxhash.Sum64(b)
+}
+
+// named reports whether all matches of q are in named graphs.
+func (q *query) named() bool {
+	if q.byRange {
+		return q.bounds.Order == triple.GSPO
+	}
+	return !q.pattern.Graph.IsZero()
+}
+
+// rows returns the rows of the answer. If q has a limit, they may be one more, because that row
+// shows that a next page exists.
+func (q *query) rows(ctx context.Context, sn store.Reader) iter.Seq2[store.Row, error] {
+	o := store.ReadOptions{Reverse: q.reverse, After: q.after, Annotations: q.annotations}
+	if q.limit > 0 && !(q.byRange && q.defaultGraph) {
+		o.Limit = int64(q.limit) + 1
+	}
+	if !q.byRange {
+		p := q.pattern
+		p.DefaultGraph = p.DefaultGraph || q.defaultGraph
+		return sn.Match(ctx, p, o)
+	}
+	if q.defaultGraph {
+		return inDefaultGraph(sn.Range(ctx, q.bounds, o))
+	}
+	return sn.Range(ctx, q.bounds, o)
+}
+
+// inDefaultGraph skips the rows of named graphs.
+func inDefaultGraph(rows iter.Seq2[store.Row, error]) iter.Seq2[store.Row, error] {
+	return func(yield func(store.Row, error) bool) {
+		for row, err := range rows {
+			if err == nil {
+				var terms triple.KeyTerms
+				_, terms, err = triple.SplitKey(row.Key)
+				if err == nil && len(terms[triple.Graph]) > 0 {
+					continue
+				}
+			}
+			if !yield(row, err) {
+				return
+			}
+		}
+	}
+}

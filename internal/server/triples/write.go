@@ -1,0 +1,133 @@
+// POST and DELETE /triples.
+
+package triples
+
+import (
+	"net/http"
+
+	"github.com/trefoildb/trefoil/internal/server/problem"
+	"github.com/trefoildb/trefoil/internal/server/request"
+	"github.com/trefoildb/trefoil/internal/server/response"
+	"github.com/trefoildb/trefoil/internal/store"
+)
+
+var (
+	addParams    = []string{"graph", "base", "blank"}
+	deleteParams = []string{"s", "p", "o", "g", "graph", "base"}
+)
+
+// added is the answer of POST /triples.
+type added struct {
+	Added    int64 `json:"added"`
+	Existing int64 `json:"existing"`
+	// Annotations is the number of annotations set.
+	Annotations int64 `json:"annotations,omitempty"`
+}
+
+func annotationsOf(notes []store.Annotated) (n int64) {
+	for i := range notes {
+		n += int64(len(notes[i].Annotations))
+	}
+	return n
+}
+
+// annotating returns an error that reports: the triples of a document are added, but not all of its
+// annotations.
+func annotating(err error, n int64) error {
+	e := *problem.As(err)
+	e.Done, e.Begun = n, true
+	if e.Kind == problem.KindBusy {
+		e.Kind = problem.KindUnavailable // because clients take "busy" for nothing done
+	}
+	e.Message += " (all triples of the document are there, and some of its annotations; send it again, with a new Idempotency-Key if it had one)"
+	return &e
+}
+
+func (a *API) postTriples(w http.ResponseWriter, r *request.Request) error {
+	// 1. Read the document whole, because it must be added as a whole or not at all.
+	keepLabels := false
+	switch blank := r.Params["blank"]; blank {
+	case "keep":
+		keepLabels = true
+	case "", "fresh":
+	default:
+		return problem.Errorf(problem.KindBadParameter, "blank", "%q is neither keep nor fresh", problem.Clip(blank))
+	}
+	account := a.Account(r)
+	defer account.Release()
+	notes := []store.Annotated{}
+	triples, err := a.Documents.Read(r, account, keepLabels, &notes)
+	if err != nil {
+		return err
+	}
+	// 2. Add the triples, then set the annotations. A claim must come first if there are
+	// annotations.
+	if len(notes) > 0 { // because a second try would undo later changes of the annotations
+		if err := a.Store.Claim(r.Context()); err != nil {
+			return err
+		}
+		r.Request = r.WithContext(store.WithRequestKey(r.Context(), "", true))
+	}
+	result, err := a.Store.Add(r.Context(), triples)
+	a.Rows.Written.WithLabelValues("added").Add(float64(result.Added))
+	if err != nil {
+		return problem.Partly(err, result.Added, result.Existing, "added")
+	}
+	if err := store.AnnotateAll(r.Context(), notes, a.Store.Annotate); err != nil {
+		return annotating(err, result.Added)
+	}
+	return response.WriteJSON(w, added{result.Added, result.Existing, annotationsOf(notes)})
+}
+
+// deleted is the answer of DELETE /triples.
+type deleted struct {
+	Deleted int64 `json:"deleted"`
+	Missing int64 `json:"missing"`
+}
+
+func (a *API) deleteTriples(w http.ResponseWriter, r *request.Request) error {
+	// 1. Decide between a pattern and a document. Exactly one must be given.
+	byPattern := false
+	for _, name := range patternParams {
+		byPattern = byPattern || r.Params.Has(name)
+	}
+	byDocument := r.ContentLength != 0 || r.Header.Get("Content-Type") != ""
+	switch {
+	case byPattern && r.ContentLength != 0:
+		return problem.Errorf(problem.KindBadRequest, "", "both a pattern (s, p, o, g) and a document; give one")
+	case byPattern && (r.Params.Has("graph") || r.Params.Has("base")):
+		return problem.Errorf(problem.KindBadRequest, "", "graph and base go with a document; a pattern's graph is g")
+	case byPattern:
+		return a.deletePattern(w, r)
+	case !byDocument:
+		return problem.Errorf(problem.KindBadRequest, "", "say what to delete: a document, or at least one of s, p, o and g")
+	}
+	// 2. Delete the triples of the document. Labels of blank nodes are kept, because they name
+	// stored nodes.
+	account := a.Account(r)
+	defer account.Release()
+	notes := []store.Annotated{} // deleted with their triples
+	triples, err := a.Documents.Read(r, account, true, &notes)
+	if err != nil {
+		return err
+	}
+	result, err := a.Store.Delete(r.Context(), triples)
+	return a.answerDeleted(w, deleted{result.Deleted, result.Missing}, err)
+}
+
+func (a *API) deletePattern(w http.ResponseWriter, r *request.Request) error {
+	pattern, err := patternOf(r.Params)
+	if err != nil {
+		return err
+	}
+	result, err := a.Store.DeleteMatch(r.Context(), pattern)
+	return a.answerDeleted(w, deleted{result.Deleted, result.Missing}, err)
+}
+
+func (a *API) answerDeleted(w http.ResponseWriter, result deleted, err error) error {
+	a.Rows.Written.WithLabelValues("deleted").Add(float64(result.Deleted))
+	if err != nil {
+		return problem.Partly(err, result.Deleted, result.Missing, "deleted")
+	}
+	return response.WriteJSON(w, result)
+}

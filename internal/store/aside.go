@@ -1,0 +1,245 @@
+// Setting aside: the directory of an excluded machine becomes that of a new one.
+
+package store
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"github.com/cockroachdb/errors/oserror"
+	"github.com/cockroachdb/pebble/v2/vfs"
+)
+
+// SetAside makes the data directory dir the directory of a new, empty machine. No process may have
+// dir open. The new machine joins the cluster at these member addresses (see [Rejoin]). The old
+// contents move into a directory below aside/, and SetAside returns its path. They never enter the
+// cluster again by themselves, because the cluster has the same rows or newer ones. The operator
+// deletes them, or searches them for rows of lost ranges. If fs is nil, it is the disk.
+//
+// If SetAside is interrupted, the next [Open] completes it.
+func SetAside(fs vfs.FS, dir string, addresses []string) (kept string, err error) {
+	if fs == nil {
+		fs = vfs.Default
+	}
+	lock, err := lockDirectory(fs, dir)
+	if err != nil {
+		return "", err
+	}
+	defer func() { err = errors.Join(err, lock.Close()) }()
+	// If an earlier call was interrupted, complete it and do nothing else.
+	if m, ok, err := readMarker(fs, dir); err != nil || ok {
+		if err == nil {
+			err = finishAside(fs, dir)
+		}
+		return fs.PathJoin(dir, asideName, m.target), err
+	}
+	if _, err := fs.Stat(fs.PathJoin(dir, versionName)); err != nil {
+		return "", fmt.Errorf("%w: %s has no VERSION file: %w", ErrVersion, dir, err)
+	}
+	target, err := newAside(fs, dir)
+	if err != nil {
+		return "", err
+	}
+	if err := writeMarker(fs, dir, marker{target, addresses}); err != nil {
+		return "", err
+	}
+	return fs.PathJoin(dir, asideName, target), finishAside(fs, dir)
+}
+
+// marker is the content of the file ASIDE. The first line is the name of the target below aside/;
+// each further line is an address of a member. When the marker is durable, and until it is
+// removed, the directory belongs to no machine.
+type marker struct {
+	target    string
+	addresses []string
+}
+
+func writeMarker(fs vfs.FS, dir string, m marker) error {
+	path, newPath := fs.PathJoin(dir, markerName), fs.PathJoin(dir, markerNewName)
+	text := m.target + "\n" + strings.Join(m.addresses, "\n") + "\n"
+	if err := WriteFile(fs, newPath, []byte(text)); err != nil {
+		return err
+	}
+	if err := fs.Rename(newPath, path); err != nil {
+		return err
+	}
+	return SyncDirectory(fs, dir)
+}
+
+// readMarker returns the marker in dir. ok is false if there is none.
+func readMarker(fs vfs.FS, dir string) (m marker, ok bool, err error) {
+	text, err := readSmall(fs, fs.PathJoin(dir, markerName))
+	if oserror.IsNotExist(err) {
+		m.target, ok, err = markerless(fs, dir)
+		if ok && err == nil {
+			m.addresses, err = Rejoin(fs, dir)
+		}
+		return m, ok, err
+	}
+	if err != nil {
+		return m, false, err
+	}
+	m.target, text, _ = strings.Cut(text, "\n")
+	if n, err := strconv.Atoi(m.target); err != nil || n < 1 {
+		return m, false, fmt.Errorf("%w: %s: %.40q is no directory of aside/", ErrCorrupt, markerName, m.target)
+	}
+	m.addresses = strings.Fields(text)
+	return m, true, nil
+}
+
+// markerless returns the target of an interrupted move by a release without the marker, if the
+// store had moved. Such a directory has a REJOIN file, a VERSION file and no store.
+func markerless(fs vfs.FS, dir string) (target string, ok bool, err error) {
+	for name, wanted := range map[string]bool{rejoinName: true, versionName: true, asideName: true, storeName: false} {
+		_, err := fs.Stat(fs.PathJoin(dir, name))
+		if err != nil && !oserror.IsNotExist(err) {
+			return "", false, err
+		}
+		if (err == nil) != wanted {
+			return "", false, nil
+		}
+	}
+	names, err := fs.List(fs.PathJoin(dir, asideName))
+	if err != nil {
+		return "", false, err
+	}
+	newest := 0
+	for _, name := range names {
+		if n, err := strconv.Atoi(name); err == nil {
+			newest = max(newest, n)
+		}
+	}
+	return strconv.Itoa(newest), newest > 0, nil
+}
+
+// finishAside makes the moves of the marker in dir, if it has one. A power cut may follow every
+// step. Therefore the marker goes last, when all others are durable, and each step may be
+// repeated.
+func finishAside(fs vfs.FS, dir string) error {
+	m, ok, err := readMarker(fs, dir)
+	if err != nil || !ok {
+		return err
+	}
+	// 1. Write REJOIN, because without it the machine would start alone.
+	if err := LeaveWord(fs, dir, m.addresses); err != nil {
+		return err
+	}
+	// 2. Make the target durable before anything moves into it.
+	kept := fs.PathJoin(dir, asideName, m.target)
+	if err := fs.MkdirAll(kept, 0o755); err != nil {
+		return err
+	}
+	if err := errors.Join(SyncDirectory(fs, dir), SyncDirectory(fs, fs.PathJoin(dir, asideName))); err != nil {
+		return err
+	}
+	// 3. Move. The target must be durable before the source directory is.
+	names, err := fs.List(dir)
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		switch name {
+		case asideName, rejoinName, lockName, markerName, lostFoundName:
+			continue
+		}
+		to, err := freeName(fs, kept, name)
+		if err != nil {
+			return err
+		}
+		if err := fs.Rename(fs.PathJoin(dir, name), to); err != nil {
+			return err
+		}
+	}
+	if err := errors.Join(SyncDirectory(fs, kept), SyncDirectory(fs, dir)); err != nil {
+		return err
+	}
+	// 4. Remove the marker.
+	if err := fs.Remove(fs.PathJoin(dir, markerName)); err != nil && !oserror.IsNotExist(err) {
+		return err
+	}
+	return SyncDirectory(fs, dir)
+}
+
+// checkAside completes an interrupted [SetAside]. The directory must be locked and not open yet.
+func (s *Store) checkAside() error {
+	if !s.options.ReadOnly {
+		return finishAside(s.options.FS, s.dir)
+	}
+	_, ok, err := readMarker(s.options.FS, s.dir)
+	if err == nil && ok {
+		err = fmt.Errorf("%w: its data is being set aside, which was interrupted: start its node once, or read what is in %s",
+			ErrVersion, s.db.Path(asideName))
+	}
+	return err
+}
+
+// freeName returns a path in kept for name. If an interrupted move has left a file of that name,
+// it is name.2 and so on.
+func freeName(fs vfs.FS, kept, name string) (string, error) {
+	path := fs.PathJoin(kept, name)
+	for i := 2; ; i++ {
+		_, err := fs.Stat(path)
+		if oserror.IsNotExist(err) {
+			return path, nil
+		}
+		if err != nil {
+			return "", err
+		}
+		path = fs.PathJoin(kept, fmt.Sprintf("%s.%d", name, i))
+	}
+}
+
+// newAside returns the name of the first unused directory below aside/.
+func newAside(fs vfs.FS, dir string) (string, error) {
+	for i := 1; ; i++ {
+		name := strconv.Itoa(i)
+		_, err := fs.Stat(fs.PathJoin(dir, asideName, name))
+		if oserror.IsNotExist(err) {
+			return name, nil
+		}
+		if err != nil {
+			return "", err
+		}
+	}
+}
+
+// LeaveWord writes into the data directory dir the addresses of members. Its machine must join
+// there when it starts again.
+func LeaveWord(fs vfs.FS, dir string, addresses []string) error {
+	if err := WriteFile(fs, fs.PathJoin(dir, rejoinName), []byte(strings.Join(addresses, "\n")+"\n")); err != nil {
+		return err
+	}
+	return SyncDirectory(fs, dir)
+}
+
+// Joined removes these addresses, because the machine is a member now.
+func Joined(fs vfs.FS, dir string) error {
+	err := fs.Remove(fs.PathJoin(dir, rejoinName))
+	if oserror.IsNotExist(err) {
+		return nil
+	}
+	return err
+}
+
+// Rejoin returns the addresses of [LeaveWord] or [SetAside] in dir. It returns none if the machine
+// has become a member since.
+func Rejoin(fs vfs.FS, dir string) ([]string, error) {
+	text, err := readSmall(fs, fs.PathJoin(dir, rejoinName))
+	if oserror.IsNotExist(err) {
+		return nil, nil
+	}
+	return strings.Fields(text), err
+}
+
+// readSmall returns the text of a small file.
+func readSmall(fs vfs.FS, path string) (string, error) {
+	f, err := fs.Open(path)
+	if err != nil {
+		return "", err
+	}
+	b, err := io.ReadAll(io.LimitReader(f, 1<<20))
+	return string(b), errors.Join(err, f.Close())
+}

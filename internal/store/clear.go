@@ -1,0 +1,330 @@
+// Clearing graphs in a change.
+
+package store
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+
+	"github.com/cockroachdb/pebble/v2"
+
+	"github.com/trefoildb/trefoil/triple"
+)
+
+// clearing is the set of graphs that a change clears.
+type clearing struct {
+	all, defaultGraph bool
+	graphs            map[string]bool // encoded terms
+	ranges            []triple.Range  // of the graphs, in GSPO, ascending
+}
+
+func newClearing(changes Changes) (clearing, error) {
+	k := clearing{all: changes.ClearAll, defaultGraph: changes.ClearDefault}
+	for i, g := range changes.ClearGraphs {
+		err := g.Check()
+		if err == nil && g.Kind() != triple.IRI && g.Kind() != triple.Blank {
+			err = fmt.Errorf("%w: the name of a graph is an IRI or a blank node", ErrInvalid)
+		}
+		if err != nil {
+			return k, fmt.Errorf("graph to clear, number %d: %w", i, err)
+		}
+		name, _ := triple.AppendTerm(nil, g)
+		if k.graphs[string(name)] {
+			continue
+		}
+		scan, err := triple.Pattern{Graph: g}.Scan(triple.GSPO)
+		if err != nil {
+			return k, err
+		}
+		if k.graphs == nil {
+			k.graphs = map[string]bool{}
+		}
+		k.graphs[string(name)] = true
+		k.ranges = append(k.ranges, scan.Range)
+	}
+	slices.SortFunc(k.ranges, func(a, b triple.Range) int { return bytes.Compare(a.Lo, b.Lo) })
+	return k, nil
+}
+
+func (k *clearing) none() bool { return !k.all && !k.defaultGraph && len(k.graphs) == 0 }
+
+// covers reports whether a graph is cleared. graph is an encoded term; it is empty for the default
+// graph.
+func (k *clearing) covers(graph []byte) bool {
+	return k.all || len(graph) == 0 && k.defaultGraph || len(graph) > 0 && k.graphs[string(graph)]
+}
+
+// clear deletes the cleared graphs and updates the slots.
+func (c *commit) clear(k *clearing) error {
+	if k.none() {
+		return nil
+	}
+	// 1. The slots must show the cleared triples as absent, because adds of the same change
+	// follow.
+	for i := range c.refs {
+		ref := &c.refs[i]
+		_, terms, err := triple.SplitKey(ref.key[1:])
+		if err != nil {
+			return err
+		}
+		if k.covers(terms[triple.Graph]) {
+			c.slots[c.slotOf[ref.request][ref.item]] = slot{notesKnown: true}
+		}
+	}
+	c.cleared = true
+	// 2. Choose the cheapest way: one range deletion for all, a pass over all orders if the
+	// default graph goes, or the rows of the named graphs.
+	if k.all {
+		return c.clearAll()
+	}
+	if k.defaultGraph {
+		named, err := c.any(triple.OrderRange(triple.GSPO))
+		if err != nil {
+			return err
+		}
+		if !named {
+			return c.clearAll()
+		}
+		return c.sweep(k)
+	}
+	return c.clearGraphs(k)
+}
+
+// any reports whether a range has a row.
+func (c *commit) any(r triple.Range) (bool, error) {
+	it, err := c.iterate(r)
+	if err != nil {
+		return false, err
+	}
+	defer it.Close()
+	return it.First(), it.Error()
+}
+
+func (c *commit) iterate(r triple.Range) (*pebble.Iterator, error) {
+	lower, upper := StorageBounds(r)
+	return c.store.db.NewIter(&pebble.IterOptions{LowerBound: lower, UpperBound: upper})
+}
+
+// clearAll deletes all rows. The counters give their number.
+func (c *commit) clearAll() error {
+	some, err := c.any(triple.Range{})
+	if err != nil {
+		return err
+	}
+	if !some && c.counted == (Counters{}) {
+		return nil
+	}
+	c.request.removed += c.counted.Triples
+	c.counted = Counters{}
+	lower, upper := StorageBounds(triple.Range{})
+	return c.batch.DeleteRange(lower, upper, nil)
+}
+
+// rangeRows is the number of consecutive rows for a range deletion. Fewer rows are deleted one by
+// one, because every read checks all range deletions nearby.
+const rangeRows = 128
+
+// clearGraphs deletes named graphs. If they are a large part of the store, it reads all rows;
+// otherwise it reads only the graphs' rows.
+func (c *commit) clearGraphs(k *clearing) error {
+	it, err := c.iterate(triple.OrderRange(triple.GSPO))
+	if err != nil {
+		return err
+	}
+	defer it.Close()
+	// 1. Count the rows of each graph, because the count decides how they are deleted.
+	rows, size := int64(0), int64(0)
+	perGraph := make([]int64, len(k.ranges))
+	if err := c.eachGraphRow(it, k.ranges, func(i int, key, _ []byte) error {
+		perGraph[i]++
+		rows++
+		size += int64(3*len(key)) + itemBytes
+		return nil
+	}); err != nil {
+		return err
+	}
+	// 2. If the graphs are large, or their deletes would fill the batch, one pass over all orders
+	// is cheaper.
+	if rows > c.counted.Triples/4 && rows > rangeRows || size > c.request.limit/2 {
+		return c.sweep(k)
+	}
+	// 3. Delete a large graph's rows of GSPO by range. Their rows in the other orders are spread,
+	// so they go one by one.
+	for i, r := range k.ranges {
+		if perGraph[i] >= rangeRows {
+			lower, upper := StorageBounds(r)
+			if err := c.batch.DeleteRange(lower, upper, nil); err != nil {
+				return err
+			}
+		}
+	}
+	return c.eachGraphRow(it, k.ranges, func(i int, key, value []byte) error {
+		return c.clearRow(key, value, perGraph[i] < rangeRows)
+	})
+}
+
+// eachGraphRow calls do with the Pebble key and value of every row in ranges of GSPO. The ranges
+// must ascend.
+func (c *commit) eachGraphRow(it *pebble.Iterator, ranges []triple.Range, do func(i int, key, value []byte) error) error {
+	for i, r := range ranges {
+		lower, upper := StorageBounds(r)
+		for valid := it.SeekGE(lower); valid && bytes.Compare(it.Key(), upper) < 0; valid = it.Next() {
+			value, err := it.ValueAndErr()
+			if err == nil {
+				err = do(i, it.Key(), value)
+			}
+			if err == nil {
+				err = c.goOn()
+			}
+			if err != nil {
+				return err
+			}
+		}
+		if err := it.Error(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// clearRow deletes a row of GSPO from the other orders. If own is set, it deletes the row itself,
+// too.
+func (c *commit) clearRow(key, value []byte, own bool) error {
+	version, id := key[1:], []byte(nil)
+	isNote := triple.IsAnnotation(value)
+	if isNote {
+		version, id, _ = triple.CutAnnotation(version)
+	}
+	_, terms, err := triple.SplitKey(version)
+	if err != nil {
+		return err
+	}
+	c.count(value)
+	for _, o := range triple.Orders {
+		if o == triple.GSPO && !own {
+			continue
+		}
+		c.scratch = append(c.scratch[:0], TableStorage)
+		c.scratch = triple.AppendKeyOf(c.scratch, o, terms[triple.Subject], terms[triple.Predicate], terms[triple.Object], terms[triple.Graph])
+		if isNote {
+			c.scratch = triple.AppendAnnotationKey(c.scratch, nil, string(id))
+		}
+		if err := c.batch.Delete(c.scratch, nil); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// count counts a cleared row.
+func (c *commit) count(value []byte) {
+	switch {
+	case triple.IsAnnotation(value):
+		c.counted.Annotations--
+	case !triple.IsTombstone(value):
+		c.counted.Triples--
+		c.request.removed++
+	}
+}
+
+// sweep reads all rows of all orders and deletes the cleared ones, runs of them by range
+// deletions.
+func (c *commit) sweep(k *clearing) error {
+	for _, o := range triple.Orders {
+		if err := c.sweepOrder(o, k); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *commit) sweepOrder(o triple.Order, k *clearing) error {
+	it, err := c.iterate(triple.OrderRange(o))
+	if err != nil {
+		return err
+	}
+	defer it.Close()
+	// Extend the run of cleared rows; a row that stays ends it. Count in SPO only, because each
+	// triple has one row there.
+	var run run
+	for valid := it.First(); valid; valid = it.Next() {
+		value, err := it.ValueAndErr()
+		if err != nil {
+			return err
+		}
+		version := it.Key()[1:]
+		if triple.IsAnnotation(value) {
+			version, _, _ = triple.CutAnnotation(version)
+		}
+		_, terms, err := triple.SplitKey(version)
+		if err != nil {
+			return err
+		}
+		if k.covers(terms[triple.Graph]) {
+			run.add(it.Key())
+			if o == triple.SPO {
+				c.count(value)
+			}
+		} else if err := run.end(c.batch, it.Key()); err != nil {
+			return err
+		}
+		if err := c.goOn(); err != nil {
+			return err
+		}
+	}
+	if err := it.Error(); err != nil {
+		return err
+	}
+	// The last run ends with the order.
+	_, upper := StorageBounds(triple.OrderRange(o))
+	return run.end(c.batch, upper)
+}
+
+// run is consecutive rows to delete.
+type run struct {
+	rows int
+	keys []byte // of the first rangeRows
+	ends []int  // of each in keys
+}
+
+func (r *run) add(key []byte) {
+	if r.rows++; r.rows <= rangeRows {
+		r.keys = append(r.keys, key...)
+		r.ends = append(r.ends, len(r.keys))
+	}
+}
+
+// end deletes the rows of the run, which ends before a key, and begins a new one.
+func (r *run) end(batch *pebble.Batch, before []byte) error {
+	if r.rows >= rangeRows {
+		if err := batch.DeleteRange(r.keys[:r.ends[0]], before, nil); err != nil {
+			return err
+		}
+	} else {
+		from := 0
+		for _, to := range r.ends {
+			if err := batch.Delete(r.keys[from:to], nil); err != nil {
+				return err
+			}
+			from = to
+		}
+	}
+	r.rows, r.keys, r.ends = 0, r.keys[:0], r.ends[:0]
+	return nil
+}
+
+// FlushCleared is the number of cleared triples above which the store flushes. When the range
+// deletions are in a table, Pebble drops the rows below them.
+const FlushCleared = 10_000
+
+// Cleared updates estimates after a clear. If the clear was large, it also frees disk space soon.
+func (s *Store) Cleared(removed int64) {
+	s.density.forget()
+	if removed < FlushCleared {
+		return
+	}
+	if _, err := s.db.AsyncFlush(); err != nil {
+		s.options.Logger.Error("a clear could not be flushed; it is in the log", "error", err)
+	}
+}

@@ -1,0 +1,70 @@
+// Annotations in a commit.
+
+package store
+
+import (
+	"slices"
+
+	"github.com/trefoildb/trefoil/triple"
+)
+
+// learnNotes reads the IDs of a triple's annotations as of the start of this commit, once.
+func (c *commit) learnNotes(r *request, it *item, slot *slot) error {
+	if slot.notesKnown {
+		return nil
+	}
+	slot.notesKnown = true
+	if c.store.counted.Annotations == 0 {
+		return nil
+	}
+	for row, err := range annotations(c.store.db, r.key(it, 0)) {
+		if err != nil {
+			return err
+		}
+		slot.noted = append(slot.noted, string(row.id))
+	}
+	return nil
+}
+
+func (c *commit) annotate(r *request, it *item, slot *slot, stamp triple.Stamp) error {
+	// 1. Learn the IDs of the triple's annotations, because the counters depend on them.
+	if err := c.learnNotes(r, it, slot); err != nil {
+		return err
+	}
+	at := slices.Index(slot.noted, r.applicationID)
+	if r.data == nil {
+		if at < 0 {
+			return nil
+		}
+		slot.noted = slices.Delete(slot.noted, at, at+1)
+		c.counted.Annotations--
+		return c.removeAnnotation(r, it, r.applicationID)
+	}
+	if at < 0 {
+		slot.noted = append(slot.noted, r.applicationID)
+		c.counted.Annotations++
+	}
+	// 2. Write the annotation beside the row in each order.
+	value := triple.AppendAnnotation(nil, stamp, r.data)
+	for i := range triple.Orders {
+		if key := r.key(it, i); len(key) > 0 {
+			c.scratch = triple.AppendAnnotationKey(c.scratch[:0], key, r.applicationID)
+			if err := c.batch.Set(c.scratch, value, nil); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (c *commit) removeAnnotation(r *request, it *item, id string) error {
+	for i := range triple.Orders {
+		if key := r.key(it, i); len(key) > 0 {
+			c.scratch = triple.AppendAnnotationKey(c.scratch[:0], key, id)
+			if err := c.batch.Delete(c.scratch, nil); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,143 @@
+// The scheduler of compactions.
+
+package store
+
+import (
+	"sync"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2"
+)
+
+// compactions schedules Pebble's compactions. It allows the same number as Pebble's own scheduler,
+// but it pauses after one that met a damaged table. If the table is in level 0, Pebble would
+// repeat that compaction at once and forever.
+type compactions struct {
+	db   pebble.DBForCompaction
+	look chan struct{} // holds a token if one has ended
+	stop chan struct{}
+	done chan struct{}
+
+	mu      sync.Mutex
+	running int
+	allowed bool // set when the store is open
+	started bool // by Register
+	closed  bool
+	rest    time.Time // end of the pause; zero if there was none
+}
+
+const (
+	damagedPause    = time.Second
+	compactionsLook = 100 * time.Millisecond
+)
+
+func newCompactions() *compactions {
+	return &compactions{look: make(chan struct{}, 1), stop: make(chan struct{}), done: make(chan struct{})}
+}
+
+// damaged records that a compaction met a damaged table.
+func (c *compactions) damaged() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.rest = time.Now().Add(damagedPause)
+}
+
+// allow lets compactions begin. None may run before, because Pebble does not wait for it if
+// opening fails.
+func (c *compactions) allow() {
+	c.mu.Lock()
+	c.allowed = true
+	c.mu.Unlock()
+	c.wake()
+}
+
+// Register implements [pebble.CompactionScheduler].
+func (c *compactions) Register(_ int, db pebble.DBForCompaction) {
+	c.mu.Lock()
+	c.db, c.started = db, true
+	c.mu.Unlock()
+	go c.run()
+}
+
+// Unregister implements [pebble.CompactionScheduler]. When it returns, the database is not called
+// any more. If opening fails, Pebble does not call it.
+func (c *compactions) Unregister() {
+	c.mu.Lock()
+	ends := c.started && !c.closed
+	c.closed = true
+	c.mu.Unlock()
+	if ends {
+		close(c.stop)
+		<-c.done
+	}
+}
+
+// UpdateGetAllowedWithoutPermission implements [pebble.CompactionScheduler].
+func (c *compactions) UpdateGetAllowedWithoutPermission() { c.wake() }
+
+// TrySchedule implements [pebble.CompactionScheduler].
+func (c *compactions) TrySchedule() (bool, pebble.CompactionGrantHandle) {
+	if !c.begin() {
+		return false, nil
+	}
+	return true, c
+}
+
+func (c *compactions) begin() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed || !c.allowed || time.Now().Before(c.rest) || c.running >= c.db.GetAllowedWithoutPermission() {
+		return false
+	}
+	c.running++
+	return true
+}
+
+func (c *compactions) end() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.running--
+}
+
+// Done implements [pebble.CompactionGrantHandle].
+func (c *compactions) Done() {
+	c.end()
+	c.wake()
+}
+
+// Started implements [pebble.CompactionGrantHandle].
+func (c *compactions) Started() {}
+
+// MeasureCPU implements [pebble.CompactionGrantHandle].
+func (c *compactions) MeasureCPU(pebble.CompactionGoroutineKind) {}
+
+// CumulativeStats implements [pebble.CompactionGrantHandle].
+func (c *compactions) CumulativeStats(pebble.CompactionGrantHandleStats) {}
+
+func (c *compactions) wake() {
+	select {
+	case c.look <- struct{}{}:
+	default:
+	}
+}
+
+// run starts waiting compactions.
+func (c *compactions) run() {
+	defer close(c.done)
+	ticker := time.NewTicker(compactionsLook)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ticker.C:
+		case <-c.look:
+		case <-c.stop:
+			return
+		}
+		for c.begin() {
+			if waits, _ := c.db.GetWaitingCompaction(); !waits || !c.db.Schedule(c) {
+				c.end()
+				break
+			}
+		}
+	}
+}

@@ -1,0 +1,107 @@
+// The contract of lone stores and clusters.
+
+package store
+
+import (
+	"context"
+	"io"
+	"iter"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/trefoildb/trefoil/rdfload"
+	"github.com/trefoildb/trefoil/sparql"
+	"github.com/trefoildb/trefoil/triple"
+)
+
+// Triples is a store of triples: a lone [*Store], or a cluster seen from one of its members. All
+// methods are safe for concurrent use.
+type Triples interface {
+	// Reader returns a view of the triples. The caller must close it.
+	Reader() (Reader, error)
+	Writer
+	Changer
+	Upkeep
+	// Sink receives bulk loads, see [rdfload.Load].
+	Sink() rdfload.Sink
+}
+
+// Reader reads triples until it is closed. The Reader of a lone store shows one moment. The Reader
+// of a cluster does not; see package reads.
+type Reader interface {
+	Matcher
+	AnnotationReader
+	// Source returns the rows for queries. It is valid until the Reader is closed.
+	Source() sparql.Source
+	// Degraded reports whether a row came from another order because the owner was down. The
+	// answer is complete even then. It may be called after Close.
+	Degraded() bool
+	Close() error
+}
+
+// Matcher reads and counts the rows of patterns and ranges.
+type Matcher interface {
+	// Match returns the rows of p in the best order for it.
+	Match(ctx context.Context, p triple.Pattern, o ReadOptions) iter.Seq2[Row, error]
+	// Range returns the rows within bounds.
+	Range(ctx context.Context, b triple.Bounds, o ReadOptions) iter.Seq2[Row, error]
+	Count(ctx context.Context, p triple.Pattern) (int64, error)
+	// Estimate returns about how many rows p has, and whether the number is exact.
+	Estimate(ctx context.Context, p triple.Pattern) (n int64, exact bool, err error)
+}
+
+// AnnotationReader reads the annotations of triples.
+type AnnotationReader interface {
+	// Annotation returns the data of an application on t, or nil.
+	Annotation(ctx context.Context, t triple.Triple, applicationID string) ([]byte, error)
+	// Annotations returns all annotations of t, sorted by application ID.
+	Annotations(ctx context.Context, t triple.Triple) iter.Seq2[Annotation, error]
+}
+
+// Writer changes triples. A change is durable when the call returns. A cluster changes triple by
+// triple: if a call fails, its result reports the part that is done.
+type Writer interface {
+	Add(ctx context.Context, triples []triple.Triple) (AddResult, error)
+	Annotate(ctx context.Context, t triple.Triple, applicationID string, data []byte) error
+	Delete(ctx context.Context, triples []triple.Triple) (DeleteResult, error)
+	DeleteMatch(ctx context.Context, p triple.Pattern) (DeleteResult, error)
+	// Claim records durably that the request of ctx begins. It returns [ErrBegun] if the
+	// request began before.
+	Claim(ctx context.Context) error
+}
+
+// Changer makes changes of several steps, such as SPARQL updates.
+type Changer interface {
+	Apply(ctx context.Context, changes Changes) (ApplyResult, error)
+	// Update makes the change that f returns. Only one update runs at a time, because f must see
+	// the update before it. An error of f is returned unchanged.
+	Update(ctx context.Context, f func(Reader) (Changes, error)) (ApplyResult, error)
+	// Isolation returns the isolation of queries and updates.
+	Isolation() Isolation
+}
+
+// Upkeep is for operators.
+type Upkeep interface {
+	Backup(ctx context.Context, w io.Writer) error
+	// Check verifies every row and changes nothing.
+	Check(ctx context.Context) (CheckReport, error)
+	Status() Status
+	// Err returns the error that ended writes, or nil.
+	Err() error
+	// RegisterMetrics must be called at most once for a registry.
+	RegisterMetrics(r prometheus.Registerer) error
+}
+
+var _ Triples = (*Store)(nil)
+
+// Reader returns [Store.Snapshot] as a Reader.
+func (s *Store) Reader() (Reader, error) {
+	sn, err := s.Snapshot()
+	if err != nil {
+		return nil, err // not sn, because an interface with a nil pointer is not nil
+	}
+	return sn, nil
+}
+
+// Degraded returns false, because a lone store has all orders.
+func (sn *Snapshot) Degraded() bool { return false }

@@ -1,0 +1,103 @@
+// Counts and estimates of patterns and ranges.
+
+package store
+
+import (
+	"context"
+
+	"github.com/trefoildb/trefoil/triple"
+)
+
+// Count returns how many triples match p. It reads all of their keys and decodes none.
+func (sn *Snapshot) Count(ctx context.Context, p triple.Pattern) (int64, error) {
+	n := int64(0)
+	scan, err := p.Scan(p.Best())
+	if err != nil {
+		return 0, err
+	}
+	n, _, _, err = sn.count(ctx, scan.Range, matches(&scan), 0)
+	return n, err
+}
+
+// CountRange returns how many triples lie in b.
+func (sn *Snapshot) CountRange(ctx context.Context, b triple.Bounds) (int64, error) {
+	kr, err := b.KeyRange()
+	if err != nil {
+		return 0, err
+	}
+	n, _, _, err := sn.count(ctx, kr.Range, accepts(&kr), 0)
+	return n, err
+}
+
+// count counts the rows of a range that pass the filter, and all rows it reads. If limit is
+// positive, it ends after limit rows, and all is false.
+func (sn *Snapshot) count(ctx context.Context, r triple.Range, pass filter, limit int64) (passed, seen int64, all bool, err error) {
+	if r.Empty() {
+		return 0, 0, true, nil
+	}
+	rows, err := sn.Rows(ctx, r)
+	if err != nil {
+		return 0, 0, false, err
+	}
+	defer rows.Close()
+	for valid := rows.First(); valid; valid = rows.Next() {
+		if limit > 0 && seen == limit {
+			return passed, seen, false, nil
+		}
+		seen++
+		if pass != nil {
+			ok, err := pass(rows.Key(), rows.Value())
+			if err != nil {
+				return 0, 0, false, Wrap("count", err)
+			}
+			if !ok {
+				continue
+			}
+		}
+		passed++
+	}
+	return passed, seen, true, rows.Err()
+}
+
+// Estimate returns about how many triples match p, within a factor of two to four. The error is
+// large because tables record bytes, and some rows compress better than others. For large counts
+// it is much faster than Count. exact reports whether n is exact, as it is if the range of p has
+// few rows.
+func (sn *Snapshot) Estimate(ctx context.Context, p triple.Pattern) (n int64, exact bool, err error) {
+	scan, err := p.Scan(p.Best())
+	if err != nil {
+		return 0, false, err
+	}
+	passed, seen, all, err := sn.count(ctx, scan.Range, matches(&scan), exactRows)
+	if err != nil || all {
+		return passed, all, err
+	}
+	rows, _, err := sn.estimate(scan.Range)
+	if err != nil {
+		return 0, false, err
+	}
+	rows = max(rows, seen+1)
+	// Assume that the same share of all rows matches as of the first ones.
+	return max(int64(float64(rows)*float64(passed)/float64(seen)), 1), false, nil
+}
+
+// EstimateRange returns about how many triples lie in a range, and their bytes on disk. If bytes
+// are not in a table yet, they do not count.
+func (sn *Snapshot) EstimateRange(r triple.Range) (rows, bytes int64, err error) {
+	_, seen, all, err := sn.count(context.Background(), r, nil, exactRows)
+	if err != nil {
+		return 0, 0, err
+	}
+	rows, bytes, err = sn.estimate(r)
+	if err != nil {
+		return 0, 0, err
+	}
+	if all {
+		return seen, bytes, nil
+	}
+	return max(rows, seen+1), bytes, nil
+}
+
+// exactRows is the number of rows up to which an estimate counts exactly, in some 200
+// microseconds.
+const exactRows = 1000

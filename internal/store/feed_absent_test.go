@@ -1,0 +1,136 @@
+// Tests of absent triples and the feed.
+
+package store
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/trefoildb/trefoil/triple"
+)
+
+// The caller's claim counts if no later entry has changed the triple. Here the claim is wrong, and
+// the result shows that it counted.
+func TestAbsentBelieved(t *testing.T) {
+	fs := vfs.NewMem()
+	o := Options{FS: fs, Feed: []string{watched}}
+	s, err := Open("data", o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	add(t, s, takes("a"), takes("b"), student(0))
+	at, _ := s.FeedEnd()
+	again := func(since uint64, what triple.Triple, believed bool) {
+		t.Helper()
+		r, err := s.Apply(ctx, Changes{Add: slices.Values([]triple.Triple{what}), Absent: func(int) bool { return true }, AbsentSince: since})
+		if err != nil || r.Added != map[bool]int64{true: 1}[believed] {
+			t.Errorf("absent since %d: %+v, %v; want it to be believed: %v", since, r, err, believed)
+		}
+	}
+	again(at-1, takes("a"), false) // it came in that entry
+	again(at+9, takes("a"), false) // no such entry
+	again(at, student(0), false)   // not watched
+	again(at, takes("a"), true)    // wrong, but it counts
+	again(at, takes("a"), false)   // changed since
+	again(at, takes("b"), true)    // the other one was not
+	loadTriples(t, s, "load", nil) // whatever it loads
+	again(at+2, takes("b"), false) // earlier entries are forgotten
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s = openMem(t, o)
+	last, _ := s.FeedEnd()
+	again(last-1, takes("a"), false)
+}
+
+// If writers claim absence as of some entry, nothing is lost or counted twice, whatever came in
+// between.
+func TestAbsentModel(t *testing.T) {
+	rng := random(t)
+	for range fewer(5) {
+		s := openMem(t, Options{Feed: []string{watched}})
+		there := map[string]bool{}
+		last, _ := s.FeedEnd()
+		states := map[uint64]map[string]bool{last: {}}
+		for range fewer(200) {
+			since := last - min(uint64(rng.IntN(6)), last-1)
+			known := states[since]
+			var names, gone []string
+			for range 1 + rng.IntN(60) {
+				names = append(names, fmt.Sprint(rng.IntN(300)))
+			}
+			for range rng.IntN(40) {
+				gone = append(gone, fmt.Sprint(rng.IntN(300)))
+			}
+			var want ApplyResult
+			for _, name := range gone {
+				if there[name] {
+					delete(there, name)
+					want.Deleted++
+				}
+			}
+			for _, name := range names {
+				if !there[name] {
+					there[name] = true
+					want.Added++
+				}
+			}
+			list := func(names []string) func(func(triple.Triple) bool) {
+				return func(yield func(triple.Triple) bool) {
+					for _, name := range names {
+						if !yield(takes(name)) {
+							return
+						}
+					}
+				}
+			}
+			c := Changes{Add: list(names), Delete: list(gone), AbsentSince: since}
+			if known != nil {
+				c.Absent = func(i int) bool { return !known[names[i]] && rng.IntN(5) > 0 }
+			}
+			if got, err := s.Apply(ctx, c); err != nil || got != want {
+				t.Fatalf("%+v, %v; want %+v", got, err, want)
+			}
+			if last, _ = s.FeedEnd(); states[last] == nil {
+				states[last] = maps.Clone(there)
+			}
+		}
+		if r := checked(t, s); r.Triples != int64(len(there)) {
+			t.Fatalf("%d triples, want %d", r.Triples, len(there))
+		}
+	}
+}
+
+// If the changes since an entry are forgotten, claims do not count.
+func TestRecentBounded(t *testing.T) {
+	var r recent
+	key := func(i int) []byte { return fmt.Append([]byte{byte(triple.POS)}, i) }
+	n := 0
+	for entry := uint64(1); entry <= 10; entry++ {
+		for range maxRecent / 2 {
+			r.touched(key(n), entry)
+			n++
+		}
+		for _, at := range []int{0, n / 2, n - 1} {
+			changed := uint64(at/(maxRecent/2)) + 1
+			for since := range entry + 1 {
+				if got := r.untouchedSince(key(at), since); got && since < changed {
+					t.Fatalf("what entry %d changed is said to be as it was since %d", changed, since)
+				}
+			}
+			if !r.untouchedSince(key(at), entry) {
+				t.Fatalf("nothing has changed since the last entry, %d", entry)
+			}
+		}
+		if entry > 1 && !r.untouchedSince(key(-1), entry-1) {
+			t.Fatalf("what the last entry has not changed is not known at entry %d", entry)
+		}
+		if size := len(r.now) + len(r.before); size > 2*maxRecent {
+			t.Fatalf("%d are kept", size)
+		}
+	}
+}

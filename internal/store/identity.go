@@ -1,0 +1,103 @@
+// The cluster of a directory, and the newest view that it has adopted.
+
+package store
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/trefoildb/trefoil/internal/protocol"
+)
+
+// Identity identifies the cluster of a data directory.
+type Identity struct {
+	Cluster    string `json:"cluster"`
+	ClusterID  string `json:"clusterId"`
+	Generation uint64 `json:"generation"`
+	// Lineage is the lineage of the views that the machine adopts (see package view).
+	Lineage string `json:"lineage,omitempty"`
+	// Followed is the view of the generation before that the machine had adopted when it was
+	// kept for this generation. It is set if it is newer than the start of this generation.
+	Followed *Seen `json:"followed,omitempty"`
+	// Forming is set while the cluster's first view is being made, until it is adopted.
+	Forming bool `json:"forming,omitempty"`
+	// Minor is the greatest minor version that the cluster has agreed on. A build with a smaller
+	// one may not understand the directory (see package protocol).
+	Minor uint64 `json:"minor,omitempty"`
+}
+
+// Seen identifies a view that a machine has adopted.
+type Seen struct {
+	Generation, Epoch uint64
+	// Digest is the view's digest, or 0 if it is unknown.
+	Digest uint64
+}
+
+// Identity returns the cluster of the directory. ok is false if it belongs to none.
+func (s *Store) Identity() (id Identity, ok bool) {
+	if p := s.identity.Load(); p != nil {
+		return *p, true
+	}
+	return Identity{}, false
+}
+
+// SetIdentity makes the directory a cluster member's, durably. From then on rows must come through
+// package replica. All other writes return [ErrMember], and so does Open without Options.Member.
+func (s *Store) SetIdentity(id Identity) error {
+	if id.Cluster == "" || id.ClusterID == "" {
+		return fmt.Errorf("set identity: %w: a cluster has a name and an id", ErrInvalid)
+	}
+	value, err := json.Marshal(id)
+	if err != nil {
+		return fmt.Errorf("set identity: %w", err)
+	}
+	s.commitMu.Lock()
+	defer s.commitMu.Unlock()
+	if err := s.db.SetLocal(rowIdentity, value); err != nil {
+		return Wrap("set identity", err)
+	}
+	s.identity.Store(&id)
+	s.managed.Store(true)
+	return nil
+}
+
+// Epoch returns the epoch of the store's own stamps. No row has a greater one. If a cluster begins
+// with this store, its first epoch is the next one.
+func (s *Store) Epoch() uint64 {
+	s.commitMu.Lock()
+	defer s.commitMu.Unlock()
+	return s.sequence.epoch
+}
+
+// readIdentity reads the cluster of the directory. It returns an error if a newer program wrote
+// it, or if the caller does not expect a member's directory.
+func (s *Store) readIdentity() error {
+	value, err := s.db.Value(rowIdentity)
+	if err != nil {
+		return err
+	}
+	if value != nil {
+		id := new(Identity)
+		if err := json.Unmarshal(value, id); err != nil {
+			return fmt.Errorf("%w: identity: %w", ErrCorrupt, err)
+		}
+		if id.Minor > protocol.Minor {
+			return fmt.Errorf("%w: its cluster has agreed on protocol %s, this program has %s: use the release of the other nodes of cluster %q",
+				ErrVersion, protocol.Name(id.Minor), protocol.Name(protocol.Minor), id.Cluster)
+		}
+		if !s.options.Member {
+			return fmt.Errorf("%w: that of %q: ask a running node with --to", ErrMember, id.Cluster)
+		}
+		s.identity.Store(id)
+		s.managed.Store(true)
+	}
+	return nil
+}
+
+// alone returns an error if rows must come from the cluster.
+func (s *Store) alone() error {
+	if id, ok := s.Identity(); ok {
+		return fmt.Errorf("%w: that of %q: only its nodes write here", ErrMember, id.Cluster)
+	}
+	return nil
+}

@@ -1,0 +1,264 @@
+// Tests of a member's directory and its layout.
+
+package store
+
+import (
+	"bytes"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/trefoildb/trefoil/internal/protocol"
+	"github.com/trefoildb/trefoil/rdfload"
+	"github.com/trefoildb/trefoil/recovery"
+	"github.com/trefoildb/trefoil/trie"
+	"github.com/trefoildb/trefoil/triple"
+)
+
+// A member's directory opens only with Options.Member, and accepts writes only from the cluster.
+func TestMember(t *testing.T) {
+	fs := vfs.NewCrashableMem()
+	s := openMem(t, Options{FS: fs})
+	add(t, s, students(0, 20)...)
+	if id, ok := s.Identity(); ok {
+		t.Fatalf("%+v", id)
+	}
+	if err := s.SetIdentity(Identity{Cluster: "c"}); !errors.Is(err, ErrInvalid) {
+		t.Errorf("%v", err)
+	}
+	want := Identity{Cluster: "plants", ClusterID: "17", Generation: 3}
+	start, err := s.Sink().Begin(ctx, "begun before")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := start.Existing.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s.commitMu.Lock() // a write is in progress when the store becomes a member
+	r := newRequest(kindAdd, 1)
+	r.add(new(encoder), student(100))
+	if err := s.queue.put(ctx, r); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "it is taken", func() bool { return r.state.Load() == stateTaken })
+	s.identity.Store(&want)
+	s.commitMu.Unlock()
+	if <-r.done; !errors.Is(r.err, ErrMember) {
+		t.Errorf("%v", r.err)
+	}
+	if err := s.SetIdentity(want); err != nil {
+		t.Fatal(err)
+	}
+	refuse := func(s *Store) {
+		t.Helper()
+		_, err1 := s.Add(ctx, students(0, 1))
+		_, err2 := s.Delete(ctx, students(0, 1))
+		_, err3 := s.DeleteMatch(ctx, triple.Pattern{})
+		_, err4 := s.Apply(ctx, Changes{ClearAll: true})
+		_, err5 := s.Update(ctx, func(Reader) (Changes, error) { return Changes{ClearAll: true}, nil })
+		_, err6 := s.Sink().Begin(ctx, "load")
+		err7 := s.Annotate(ctx, student(0), "a", []byte("x"))
+		err8 := s.Sink().Publish(ctx, rdfload.Record{ID: "begun before"}, nil)
+		for i, err := range []error{err1, err2, err3, err4, err5, err6, err7, err8} {
+			if !errors.Is(err, ErrMember) {
+				t.Errorf("write %d: %v", i+1, err)
+			}
+		}
+	}
+	refuse(s)
+	l := layoutOf(t, s, 3, students(0, 20)...)
+	if err := s.SetLayout(l); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.db.SetLocal(rowFeeding, nil); err != nil { // it makes the layout durable
+		t.Fatal(err)
+	}
+	crashed := fs.CrashClone(vfs.CrashCloneCfg{})
+	for _, readOnly := range []bool{false, true} {
+		_, err := Open("data", Options{FS: crashed, ReadOnly: readOnly})
+		if !errors.Is(err, ErrMember) || !bytes.Contains([]byte(err.Error()), []byte(`"plants": ask a running node with --to`)) {
+			t.Errorf("read-only %v: %v", readOnly, err)
+		}
+	}
+	again := openMem(t, Options{FS: crashed, Member: true})
+	if id, ok := again.Identity(); !ok || id != want {
+		t.Errorf("%+v", id)
+	}
+	refuse(again)
+	if again.Trie().Len() != l.Trie.Len() || len(again.Placement().Machines()) != 4 {
+		t.Errorf("the layout is %d segments of %v", again.Trie().Len(), again.Placement().Machines())
+	}
+}
+
+// layoutOf returns a layout of a store's machine and others others, with segments split at the
+// keys of some triples.
+func layoutOf(t testing.TB, s *Store, others int, splits ...triple.Triple) recovery.Layout {
+	t.Helper()
+	machines := []trie.MachineID{s.MachineID()}
+	for i := range others {
+		machines = append(machines, s.MachineID()+trie.MachineID(i+1)<<40+1)
+	}
+	const partitions = 64
+	placement, err := trie.NewPlacement(machines, trie.PlacementOptions{Partitions: partitions})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := recovery.Layout{Trie: trie.New(1, trie.HashPartition(1, partitions)), Placement: placement}
+	id := uint64(1)
+	for _, tr := range splits {
+		for _, o := range triple.Orders {
+			key, _ := triple.AppendKey(nil, o, tr)
+			if len(key) == 0 || bytes.Equal(l.Trie.Lookup(key).Lo, key) {
+				continue
+			}
+			id++
+			split, err := l.Trie.Split(l.Trie.Lookup(key).ID, key, id)
+			if err == nil {
+				split, err = split.Assign(id, trie.HashPartition(id, partitions))
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			l.Trie = split
+		}
+	}
+	return l
+}
+
+// ownFirst returns the layout's trie, with its first segment on the store's machine. This is
+// needed because machines have random IDs, and the store might own none.
+func ownFirst(t *testing.T, s *Store, l recovery.Layout) *trie.Trie {
+	t.Helper()
+	first := l.Trie.Lookup(nil).ID
+	for partition := range uint32(l.Placement.Partitions()) {
+		assigned, err := l.Trie.Assign(first, partition)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if l.Placement.Owner(assigned.Lookup(nil)) == s.MachineID() {
+			return assigned
+		}
+	}
+	t.Fatal("no partition is the machine's own")
+	return nil
+}
+
+// From SetLayout on, only the cluster splits segments. The store reports the ones to split, with
+// keys.
+func TestSetLayout(t *testing.T) {
+	s := openMem(t, Options{MaxSegmentBytes: 8 << 10})
+	l := layoutOf(t, s, 1, student(200), student(400))
+	l.Trie = ownFirst(t, s, l)
+	if err := s.SetLayout(l); err != nil {
+		t.Fatal(err)
+	}
+	add(t, s, students(0, 600)...)
+	s.MeasureSegments()
+	if err := s.splitSegments(); err != nil {
+		t.Fatal(err)
+	}
+	if s.Trie() != l.Trie || s.Placement() != l.Placement {
+		t.Fatal("the layout is not the one that was set")
+	}
+	if done, err := s.writeLayout(&layout{trie: l.Trie, placement: l.Placement}); done || err != nil {
+		t.Errorf("%v, %v", done, err)
+	}
+	splits := s.Oversized(8 << 10)
+	if len(splits) == 0 {
+		t.Fatal("no segment is too large")
+	}
+	parts := map[uint64][][]byte{}
+	for _, split := range splits {
+		segment, ok := l.Trie.Get(split.Segment)
+		if !ok || l.Placement.Owner(segment) != s.MachineID() {
+			t.Errorf("segment %d is another's", split.Segment)
+		}
+		if _, err := l.Trie.Split(split.Segment, split.At, 1<<20); err != nil {
+			t.Error(err)
+		}
+		parts[split.Segment] = append(parts[split.Segment], split.At)
+	}
+	for id, cuts := range parts {
+		segment, _ := l.Trie.Get(id)
+		lo := segment.Lo
+		for _, hi := range append(cuts, segment.Hi) {
+			lower, upper := StorageBounds(triple.Range{Lo: lo, Hi: hi})
+			size, err := s.segmentBytes(lower, upper, false)
+			if err != nil || size > 8<<10 || size < 2<<10 {
+				t.Errorf("a part of segment %d has %d bytes, %v", id, size, err)
+			}
+			lo = hi
+		}
+	}
+	if large := s.Oversized(1 << 20); len(large) != 0 {
+		t.Errorf("%v", large)
+	}
+}
+
+// A split must keep annotations with their row.
+func TestSplitBesideAnnotations(t *testing.T) {
+	s := openMem(t, Options{MaxSegmentBytes: 1 << 30})
+	add(t, s, student(0), student(1))
+	for _, id := range []string{"a", "b", "c", "d", "e", "f"} {
+		if err := s.Annotate(ctx, student(0), id, make([]byte, 1000)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	l := s.layout.Load()
+	for split := true; split; {
+		split = false
+		for _, at := range s.Oversized(10) {
+			trie, err := l.trie.Split(at.Segment, at.At, l.nextID)
+			if err != nil {
+				t.Fatal(err)
+			}
+			l = &layout{trie, l.placement, l.nextID + 1}
+			split = true
+			break
+		}
+		s.layout.Store(l)
+	}
+	if l.trie.Len() < 4 {
+		t.Fatalf("%d segments", l.trie.Len())
+	}
+	for row, err := range snapshot(t, s).Raw(ctx, TableStorage, triple.Range{}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if version, _, ok := triple.CutAnnotation(row.Key); ok && l.trie.Lookup(version).ID != l.trie.Lookup(row.Key).ID {
+			t.Errorf("%q is apart from its version", row.Key)
+		}
+	}
+}
+
+// TestLaterMinor: if a directory's cluster has agreed on a later minor of the protocol, Open
+// rejects it and changes nothing.
+func TestLaterMinor(t *testing.T) {
+	fs := vfs.NewCrashableMem()
+	s := openMem(t, Options{FS: fs})
+	for _, minor := range []uint64{protocol.Minor, protocol.Minor + 1} {
+		id := Identity{Cluster: "plants", ClusterID: "17", Generation: 3, Minor: minor}
+		if err := s.SetIdentity(id); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+		var err error
+		if s, err = Open("data", Options{FS: fs, Member: true}); minor == protocol.Minor {
+			if err != nil {
+				t.Fatal(err)
+			}
+			continue
+		}
+		for range 2 {
+			want := "agreed on protocol " + protocol.Name(minor) + ", this program has " + protocol.Name(protocol.Minor)
+			if !errors.Is(err, ErrVersion) || !strings.Contains(err.Error(), want) {
+				t.Errorf("%v, want %q", err, want)
+			}
+			_, err = Open("data", Options{FS: fs, Member: true, ReadOnly: true})
+		}
+	}
+}

@@ -1,0 +1,122 @@
+// The options of the Pebble database.
+
+package store
+
+import (
+	"fmt"
+	"log/slog"
+
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/sstable"
+
+	"github.com/trefoildb/trefoil/internal/processors"
+)
+
+const (
+	blockBytes  = 32 << 10
+	lowestLevel = 6
+	zstdLevel   = 5 // and all below, because nearly all rows are there
+)
+
+// pebbleOptions returns the options of the database.
+func (s *Store) pebbleOptions() *pebble.Options {
+	o := &pebble.Options{
+		FS:                          newGuardedFS(s.options.FS, s.health),
+		ReadOnly:                    s.options.ReadOnly,
+		CacheSize:                   s.options.CacheBytes,
+		MemTableSize:                uint64(s.options.MemTableBytes),
+		MemTableStopWritesThreshold: 4,
+		L0CompactionThreshold:       4,
+		L0StopWritesThreshold:       64,
+		CompactionConcurrencyRange:  func() (int, int) { return 1, max(2, processors.Count()/2) },
+		MaxOpenFiles:                4096,
+		// With an old format, flipped bits in the log's tail may look like a log cut off by a
+		// crash. The rows behind them would be lost. The format is fixed, because an older release
+		// could not open a newer one.
+		FormatMajorVersion: pebble.FormatValueSeparation,
+		Logger:             pebbleLogger{s.options.Logger, s.health},
+		EventListener:      s.events(),
+	}
+	// Keys here are prefix, prefix, prefix. Row blocks store them in a third less space than
+	// columnar ones, and scan and write faster (docs/ARCHITECTURE.md).
+	o.Experimental.EnableColumnarBlocks = func() bool { return false }
+	o.Experimental.CompactionScheduler = s.compactions
+	for level := range o.TargetFileSizes {
+		// Sizes must not double from level to level. Estimates use the statistics of tables, and
+		// are better if a table mixes less.
+		o.TargetFileSizes[level] = 8 << 20 << min(level, 1)
+	}
+	for level := range o.Levels {
+		l := &o.Levels[level]
+		l.BlockSize = blockBytes
+		l.IndexBlockSize = 8 * blockBytes
+		l.Compression = func() *sstable.CompressionProfile { return sstable.SnappyCompression }
+		if level >= zstdLevel {
+			l.Compression = func() *sstable.CompressionProfile { return sstable.ZstdCompression }
+		}
+	}
+	return o
+}
+
+// tableOptions returns the options of a table for ingestion. They are the options of the lowest
+// level, because it goes there.
+func (s *Store) tableOptions() sstable.WriterOptions {
+	o := s.pebbleOptions()
+	o.EnsureDefaults()
+	return o.MakeWriterOptions(lowestLevel, s.db.TableFormat())
+}
+
+// events returns the handlers of Pebble's background events. They run under Pebble's locks, so
+// they must not wait or call Pebble.
+func (s *Store) events() *pebble.EventListener {
+	return &pebble.EventListener{
+		BackgroundError: func(err error) {
+			if pebble.IsCorruptionError(err) {
+				s.compactions.damaged()
+			}
+			s.health.backgroundError(err)
+		},
+		DataCorruption: func(info pebble.DataCorruptionInfo) {
+			// The default ends the process. Here the reader gets the error instead.
+			s.health.corruptions.Add(1)
+			s.options.Logger.Error("a table is corrupt", "path", info.Path, "error", info.Details)
+		},
+		FlushEnd: func(info pebble.FlushInfo) {
+			if info.Err == nil {
+				s.health.recovered()
+				if s.byTables {
+					s.MeasureSegments()
+				}
+			}
+		},
+		CompactionEnd: func(info pebble.CompactionInfo) {
+			if info.Err == nil {
+				s.health.recovered()
+			}
+		},
+		TableIngested: func(pebble.TableIngestInfo) { s.MeasureSegments() },
+		WriteStallBegin: func(info pebble.WriteStallBeginInfo) {
+			s.metrics.stalls.Add(1)
+			s.options.Logger.Warn("writes wait for flushes or compactions", "reason", info.Reason)
+		},
+	}
+}
+
+// pebbleLogger forwards Pebble's messages. Fatalf must return, although Pebble's own ends the
+// process. The store rejects writes from then on, and waiting writes get the failure.
+type pebbleLogger struct {
+	log    *slog.Logger
+	health *health
+}
+
+func (l pebbleLogger) Infof(format string, args ...any) {
+	l.log.Debug(fmt.Sprintf(format, args...))
+}
+
+func (l pebbleLogger) Errorf(format string, args ...any) {
+	l.log.Error(fmt.Sprintf(format, args...))
+}
+
+func (l pebbleLogger) Fatalf(format string, args ...any) {
+	l.health.fail(fmt.Errorf(format, args...))
+}

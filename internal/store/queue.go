@@ -1,0 +1,171 @@
+// The queue of requests for the committer.
+
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+)
+
+// queue holds the waiting requests. Their bytes are limited, but one request always fits.
+//
+// Invariant: bytes is the sum of queued() of all waiting requests.
+type queue struct {
+	mu      sync.Mutex
+	waiting []*request
+	bytes   int64
+	limit   int64
+	closed  bool
+	arrived chan struct{} // holds a token if waiting is not empty, or the queue is closed
+	room    chan struct{} // closed and replaced when requests are taken
+}
+
+func (q *queue) init(limit int64) {
+	q.limit = limit
+	q.arrived = make(chan struct{}, 1)
+	q.room = make(chan struct{})
+}
+
+// put adds a request. If the queue is full, it waits for room until ctx ends.
+func (q *queue) put(ctx context.Context, r *request) error {
+	for {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		q.mu.Lock()
+		if q.closed {
+			q.mu.Unlock()
+			return ErrClosed
+		}
+		if len(q.waiting) == 0 || q.bytes+r.queued() <= q.limit {
+			q.waiting = append(q.waiting, r)
+			q.bytes += r.queued()
+			q.mu.Unlock()
+			q.signal()
+			return nil
+		}
+		room := q.room
+		q.mu.Unlock()
+		select {
+		case <-room:
+		case <-ctx.Done():
+		}
+	}
+}
+
+func (q *queue) signal() {
+	select {
+	case q.arrived <- struct{}{}:
+	default:
+	}
+}
+
+// take waits for requests and appends the next group to group. A group has at most limit bytes, or
+// one request, and only kinds that may share a commit. If the queue is closed and empty, nothing
+// is appended.
+func (q *queue) take(group []*request, limit int64) []*request {
+	for {
+		<-q.arrived
+		q.mu.Lock()
+		// 1. Take requests from the front, because order must be kept. A withdrawn one is only
+		// removed.
+		n, size := 0, int64(0)
+		for _, r := range q.waiting {
+			if n > 0 && (size+r.queued() > limit || !r.kind.beside(q.waiting[0].kind)) {
+				break
+			}
+			n++
+			size += r.queued()
+			if r.state.CompareAndSwap(stateQueued, stateTaken) {
+				group = append(group, r)
+			}
+		}
+		q.waiting = append(q.waiting[:0:0], q.waiting[n:]...)
+		q.bytes -= size
+		// 2. Wake the waiting callers, because there is room now.
+		more, closed := len(q.waiting) > 0, q.closed
+		close(q.room)
+		q.room = make(chan struct{})
+		q.mu.Unlock()
+		if more || closed {
+			q.signal()
+		}
+		if len(group) > 0 || closed && !more {
+			return group
+		}
+	}
+}
+
+// close rejects all further and all waiting requests.
+func (q *queue) close() {
+	q.mu.Lock()
+	q.closed = true
+	waiting := q.waiting
+	q.waiting, q.bytes = nil, 0
+	close(q.room)
+	q.room = make(chan struct{})
+	q.mu.Unlock()
+	for _, r := range waiting {
+		if r.state.CompareAndSwap(stateQueued, stateTaken) {
+			r.finish(ErrClosed)
+		}
+	}
+	q.signal()
+}
+
+// do puts a request and waits for its answer. If ctx ends, a waiting request is withdrawn; once
+// the committer has it, it runs to its end. The timeout ends both waits, unless the committer
+// makes progress with the request meanwhile. A failure of the store ends them, too.
+func (q *queue) do(ctx context.Context, r *request, h *health, timeout time.Duration) error {
+	// 1. Put the request. If the queue has no room, only ctx and the timeout end the wait.
+	if h.full.Load() {
+		return ErrDiskFull
+	}
+	stalled := fmt.Errorf("%w for %s", ErrBusy, timeout)
+	limited, cancel := context.WithTimeoutCause(ctx, timeout, stalled)
+	defer cancel()
+	if err := q.put(limited, r); err != nil {
+		return err
+	}
+	var taken <-chan struct{} // the second time: ctx does not count any more
+	steps := int64(0)
+	// 2. Wait for the answer. When ctx ends, withdraw the request if the committer does not have
+	// it yet. Otherwise wait on, as long as its steps grow.
+	for ended := limited.Done(); ; ended = taken {
+		select {
+		case <-r.done:
+			return r.err
+		case <-h.failed:
+			return q.abandon(r, h.err(), h.err())
+		case <-ended:
+			err := context.Cause(limited)
+			if at := r.steps.Load(); errors.Is(err, ErrBusy) && at == steps {
+				return q.abandon(r, err, fmt.Errorf("%w: %w", ErrUnknown, err))
+			}
+			if r.state.CompareAndSwap(stateQueued, stateWithdrawn) {
+				return err
+			}
+			steps = r.steps.Load()
+			timer, stop := context.WithTimeoutCause(context.Background(), timeout, stalled)
+			defer stop()
+			limited, taken = timer, timer.Done()
+		}
+	}
+}
+
+// abandon gives up an unanswered request. It returns queued if the committer does not have it,
+// otherwise taken.
+func (q *queue) abandon(r *request, queued, taken error) error {
+	select {
+	case <-r.done:
+		return r.err
+	default:
+	}
+	if r.state.CompareAndSwap(stateQueued, stateWithdrawn) {
+		return queued
+	}
+	return taken
+}

@@ -1,0 +1,48 @@
+// Reading rows together with their annotations.
+
+package store
+
+import (
+	"bytes"
+	"context"
+
+	"github.com/cockroachdb/pebble/v2"
+
+	"github.com/trefoildb/trefoil/triple"
+)
+
+// annotatedReader looks up the annotations of one row after the other.
+type annotatedReader struct{ it *pebble.Iterator }
+
+// newAnnotatedReader returns a reader for the rows of a snapshot. It must be closed.
+func (sn *Snapshot) newAnnotatedReader() (*annotatedReader, error) {
+	it, err := sn.pebble.NewIter(&pebble.IterOptions{LowerBound: []byte{TableStorage}, UpperBound: []byte{TableStorage + 1}})
+	if err != nil {
+		return nil, Wrap("iterate", err)
+	}
+	return &annotatedReader{it}, nil
+}
+
+// annotations returns the annotations beside the row with a key. The caller owns them.
+func (r *annotatedReader) annotations(ctx context.Context, key []byte) (all []Annotation, err error) {
+	lower, upper := triple.AnnotationBounds(append([]byte{TableStorage}, key...))
+	for valid := r.it.SeekGE(lower); valid && bytes.Compare(r.it.Key(), upper) < 0; valid = r.it.Next() {
+		value, err := r.it.ValueAndErr()
+		if err != nil {
+			return nil, Wrap("read annotations", err)
+		}
+		a, err := triple.DecodeAnnotation(value)
+		if err == nil {
+			err = ctx.Err()
+		}
+		if err != nil {
+			return nil, Wrap("read annotations", err)
+		}
+		if !a.Removed {
+			all = append(all, Annotation{ApplicationID: string(r.it.Key()[len(lower):]), Data: append([]byte{}, a.Data...)})
+		}
+	}
+	return all, Wrap("read annotations", r.it.Error())
+}
+
+func (r *annotatedReader) close() error { return r.it.Close() }

@@ -1,0 +1,199 @@
+// Requests: writes on their way to the committer.
+
+package store
+
+import (
+	"fmt"
+	"sync/atomic"
+
+	"github.com/trefoildb/trefoil/triple"
+)
+
+// kind is the kind of a request.
+type kind uint8
+
+const (
+	kindAdd kind = iota
+	kindDelete
+	kindAnnotate
+	kindApply
+	kindEdit // a small kindApply without clears; it may share a group
+	kindClaim
+	kindJob      // of another package; shares groups with its own kind
+	kindJobAlone // like kindJob, but in a group of its own
+)
+
+// alone reports whether a request is a group of its own.
+func (k kind) alone() bool { return k == kindApply || k == kindJobAlone }
+
+// changes reports whether a request has parts.
+func (k kind) changes() bool { return k == kindApply || k == kindEdit }
+
+// beside reports whether requests of two kinds may share a group.
+func (k kind) beside(other kind) bool {
+	return !k.alone() && !other.alone() && (k == kindJob) == (other == kindJob)
+}
+
+// request is one write on its way to the committer. The caller's goroutine encodes the keys,
+// because then all cores share this work.
+type request struct {
+	kind  kind
+	items []item
+	arena []byte // the keys of all items, table byte first
+	size  int64  // about how many bytes it holds
+	// sorted are the indexes of items in the order of their keys in Orders[1:]. Items are then in
+	// the order of SPO. It is nil if the items are few.
+	sorted       [len(triple.Orders) - 1][]int32
+	onePredicate bool // all items have one predicate and one graph
+
+	tokens        []Token // by item, or one of a kindClaim; nil if the request has no key
+	absentSince   uint64
+	applicationID string // of kindAnnotate, which has one item
+	data          []byte // nil removes the annotation
+
+	job     Job          // of kindJob and kindJobAlone
+	*change              // of kindApply and kindEdit, whose own items are empty
+	steps   atomic.Int64 // grows when the committer works on it
+
+	state atomic.Int32
+	done  chan struct{} // closed when changed, unchanged or err are set
+
+	changed, unchanged int64
+	err                error
+}
+
+// States of a request.
+const (
+	stateQueued int32 = iota
+	stateTaken
+	stateWithdrawn
+)
+
+// item is one triple of a request: its keys in the arena, order by order, and the value of its row
+// if it has long terms. A key of GSPO is empty in the default graph.
+type item struct {
+	at   [len(triple.Orders) + 1]uint32 // key of Orders[i]: arena[at[i]:at[i+1]]
+	long []byte                         // encoded value with a zero stamp
+	// absent means that the triple was absent at entry absentSince of the feed.
+	absent bool
+}
+
+// maxRequestBytes limits one request. A longer list of triples becomes several.
+const maxRequestBytes = 8 << 20
+
+// itemBytes is about the cost of an item beside its keys.
+const itemBytes = 64
+
+// key returns the Pebble key of an item in Orders[i], or an empty key if it has none.
+func (r *request) key(it *item, i int) []byte {
+	return r.arena[it.at[i]:it.at[i+1]:it.at[i+1]]
+}
+
+// add appends a triple. It keeps nothing of t.
+func (r *request) add(e *encoder, t triple.Triple) {
+	var it item
+	r.onePredicate = len(r.items) == 0 || r.onePredicate && t.Predicate == e.last.Predicate && t.Graph == e.last.Graph
+	anyLong := e.encode(&t)
+	for i, order := range triple.Orders {
+		it.at[i] = uint32(len(r.arena))
+		if order == triple.GSPO && t.Graph.IsZero() {
+			continue
+		}
+		r.arena = e.appendKey(append(r.arena, TableStorage), order)
+	}
+	it.at[len(triple.Orders)] = uint32(len(r.arena))
+	if anyLong && r.kind == kindAdd {
+		it.long = triple.AppendValue(nil, triple.Stamp{}, t)
+	}
+	r.items = append(r.items, it)
+	orders := len(triple.Orders)
+	if t.Graph.IsZero() {
+		orders--
+	}
+	r.size += int64(it.at[len(triple.Orders)]-it.at[0]) + int64(orders*len(it.long)) + itemBytes
+}
+
+// newRequests returns the requests for a list of triples, usually one. Its error names the first
+// malformed triple.
+func newRequests(kind kind, triples []triple.Triple, key *RequestKey) ([]*request, error) {
+	var e encoder
+	for i := range triples {
+		if err := e.check(&triples[i]); err != nil {
+			return nil, fmt.Errorf("triple %d: %w", i, err)
+		}
+	}
+	var requests []*request
+	var r *request
+	for i := range triples {
+		if r == nil || r.size >= maxRequestBytes {
+			r = newRequest(kind, len(triples)-i)
+			requests = append(requests, r)
+		}
+		r.add(&e, triples[i])
+	}
+	for _, r := range requests {
+		r.sort()
+		r.name(key)
+	}
+	return requests, nil
+}
+
+// name sets the tokens of all items, if the request has a key.
+func (r *request) name(key *RequestKey) {
+	if key == nil {
+		return
+	}
+	operation := OperationAdd
+	if r.kind == kindDelete {
+		operation = OperationDelete
+	}
+	r.tokens = make([]Token, len(r.items))
+	for i := range r.items {
+		r.tokens[i] = key.Token(operation, r.key(&r.items[i], 0)[1:])
+	}
+}
+
+func newRequest(kind kind, items int) *request {
+	return &request{
+		kind:  kind,
+		items: make([]item, 0, min(items, 1<<14)),
+		arena: make([]byte, 0, min(items, 1<<12)*256),
+		done:  make(chan struct{}),
+	}
+}
+
+// value returns the value of an item's row.
+func (r *request) value(it *item, plain []byte, stamp triple.Stamp) ([]byte, error) {
+	if it.long == nil {
+		return plain, nil
+	}
+	v, err := triple.DecodeValue(it.long)
+	if err != nil {
+		return nil, err
+	}
+	v.Stamp = stamp
+	return v.Append(nil), nil
+}
+
+// queued returns the size that counts in the queue. The caller holds a change itself while it
+// waits for room. So a change need not wait for more room than another request.
+func (r *request) queued() int64 {
+	if r.kind == kindApply {
+		return min(r.size, maxRequestBytes)
+	}
+	return r.size
+}
+
+// undo resets the counts, because nothing was done.
+func (r *request) undo() {
+	r.changed, r.unchanged = 0, 0
+	if r.change != nil {
+		r.removed = 0
+	}
+}
+
+// finish answers a request.
+func (r *request) finish(err error) {
+	r.err = err
+	close(r.done)
+}

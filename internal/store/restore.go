@@ -1,0 +1,298 @@
+// Restore: a data directory from a backup.
+
+package store
+
+import (
+	"archive/tar"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+)
+
+// restoreName is the directory for unpacked files in a data directory. They stay there until all
+// are verified.
+const restoreName = "restore.partial"
+
+// maxBackupJSON limits the header and the checksums of a backup. It is enough for some 500,000
+// files.
+const maxBackupJSON = 64 << 20
+
+// Restore makes dir a data directory from the output of [Store.Backup]. dir must be missing or
+// empty. At the end either everything is verified and durable, or dir is as before. After a crash,
+// Restore may be repeated; until then Open rejects dir.
+//
+// The UUID is the original's. If both directories are to run, one must get a new UUID from
+// [NewIdentity].
+func Restore(ctx context.Context, dir string, r io.Reader) error {
+	return Wrap("restore "+dir, restore(ctx, vfs.Default, dir, r))
+}
+
+func restore(ctx context.Context, fs vfs.FS, dir string, r io.Reader) (err error) {
+	// 1. Make and lock dir. If the restore fails, remove it again, but only if this call made it.
+	_, err = fs.Stat(dir)
+	made := errors.Is(err, os.ErrNotExist)
+	if made {
+		err = MakeDirectory(fs, dir)
+	}
+	if err != nil {
+		return err
+	}
+	lock, err := lockDirectory(fs, dir)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		err = errors.Join(err, lock.Close())
+		if err != nil && made {
+			// If a removal fails, the directory stays, and Open rejects it.
+			_ = fs.Remove(fs.PathJoin(dir, lockName))
+			_ = fs.Remove(dir)
+		}
+	}()
+	// 2. Remove leftovers of an interrupted restore. An error must leave no files either.
+	work := fs.PathJoin(dir, restoreName)
+	if err := clearRestore(fs, dir, work); err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, clearRestore(fs, dir, work))
+		} else {
+			err = fs.RemoveAll(work)
+		}
+	}()
+	if err := fs.MkdirAll(fs.PathJoin(work, storeName), 0o755); err != nil {
+		return err
+	}
+	// 3. Make work durable first and remove it last, because it marks files without a VERSION file
+	// as a restore's.
+	if err := SyncDirectory(fs, dir); err != nil {
+		return err
+	}
+	// 4. Unpack all files, verify them, and open the result once.
+	if err := (&unpacker{ctx: ctx, fs: fs, dir: work, in: tar.NewReader(r)}).unpack(); err != nil {
+		return err
+	}
+	if err := proveOpens(fs, work); err != nil {
+		return err
+	}
+	// 5. Move the files. VERSION must be last, because dir is no data directory without it.
+	for _, name := range []string{storeName, versionName} {
+		if err := fs.Rename(fs.PathJoin(work, name), fs.PathJoin(dir, name)); err != nil {
+			return err
+		}
+		if err := SyncDirectory(fs, dir); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// clearRestore removes the leftovers of an interrupted restore from dir. It returns an error if
+// dir holds any other file.
+func clearRestore(fs vfs.FS, dir, work string) error {
+	names, err := fs.List(dir)
+	if err != nil {
+		return err
+	}
+	// 1. Look for the mark of an interrupted restore.
+	interrupted, versioned := false, false
+	for _, name := range names {
+		interrupted = interrupted || name == restoreName
+		versioned = versioned || name == versionName
+	}
+	// 2. Reject dir if it has any other file, because nothing may be lost.
+	for _, name := range names {
+		switch {
+		case name == lockName, name == lostFoundName:
+		case interrupted && !versioned && (name == restoreName || name == storeName):
+		default:
+			return fmt.Errorf("%w: it is not empty: it holds %q", ErrInvalid, name)
+		}
+	}
+	if !interrupted {
+		return nil
+	}
+	// 3. Remove the mark last, because a crash may come before.
+	if err := fs.RemoveAll(fs.PathJoin(dir, storeName)); err != nil {
+		return err
+	}
+	if err := SyncDirectory(fs, dir); err != nil {
+		return err
+	}
+	return fs.RemoveAll(work)
+}
+
+// proveOpens opens the unpacked store and closes it.
+func proveOpens(fs vfs.FS, dir string) error {
+	s, err := Open(dir, Options{ReadOnly: true, Member: true, FS: fs, CacheBytes: 1 << 20})
+	if err != nil {
+		return err
+	}
+	return s.Close()
+}
+
+// unpacker reads a backup into a directory.
+type unpacker struct {
+	ctx  context.Context
+	fs   vfs.FS
+	dir  string
+	in   *tar.Reader
+	got  map[string]backupFile
+	sums backupChecksums
+}
+
+// errBackup returns an error about a damaged backup.
+func errBackup(format string, args ...any) error {
+	return fmt.Errorf("%w: backup: %w", ErrCorrupt, fmt.Errorf(format, args...))
+}
+
+func (u *unpacker) unpack() error {
+	u.got = map[string]backupFile{}
+	var header backupHeader
+	if err := u.json(backupHeaderName, &header); err != nil {
+		return err
+	}
+	// 1. A backup of another format must not be read.
+	if header.Format != backupFormat {
+		return fmt.Errorf("%w: the backup has format %d, this program reads format %d", ErrVersion, header.Format, backupFormat)
+	}
+	// 2. Unpack the files up to the checksums. If the checksums are missing, the backup is
+	// incomplete.
+	for done := false; !done; {
+		entry, err := u.in.Next()
+		if err != nil {
+			return errBackup("it ends before its checksums: %w", err)
+		}
+		if entry.Typeflag != tar.TypeReg {
+			return errBackup("%q is not a regular file", entry.Name)
+		}
+		if done = entry.Name == backupChecksumsName; done {
+			err = u.decode(&u.sums)
+		} else {
+			err = u.file(entry)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	// 3. Nothing may follow the checksums, because it would be without one.
+	if entry, err := u.in.Next(); err != io.EOF {
+		if err == nil {
+			err = fmt.Errorf("entry %q", entry.Name)
+		}
+		return errBackup("after its checksums: %w", err)
+	}
+	// 4. Compare all files with the checksums, then make the directories durable.
+	if err := u.verify(); err != nil {
+		return err
+	}
+	return errors.Join(SyncDirectory(u.fs, u.fs.PathJoin(u.dir, storeName)), SyncDirectory(u.fs, u.dir))
+}
+
+func (u *unpacker) json(name string, v any) error {
+	entry, err := u.in.Next()
+	if err != nil {
+		return errBackup("%w", err)
+	}
+	if entry.Name != name {
+		return errBackup("it begins with %q: this is no backup of trefoil's", entry.Name)
+	}
+	return u.decode(v)
+}
+
+func (u *unpacker) decode(v any) error {
+	data, err := io.ReadAll(io.LimitReader(u.in, maxBackupJSON))
+	if err == nil {
+		err = json.Unmarshal(data, v)
+	}
+	if err != nil {
+		return errBackup("%w", err)
+	}
+	return nil
+}
+
+// backupPath reports whether a backup may have a file of this name: VERSION, or a file directly in
+// store.
+func backupPath(name string) bool {
+	if name == versionName {
+		return true
+	}
+	base, ok := strings.CutPrefix(name, storeName+"/")
+	return ok && base != "" && base != "." && base != ".." && !strings.ContainsAny(base, "/\\\x00:")
+}
+
+// file unpacks one file.
+func (u *unpacker) file(entry *tar.Header) (err error) {
+	// 1. Reject names outside the two directories, and duplicates, because a backup may be forged.
+	if !backupPath(entry.Name) {
+		return errBackup("file name %q", entry.Name)
+	}
+	if _, twice := u.got[entry.Name]; twice {
+		return errBackup("%q is there twice", entry.Name)
+	}
+	path := u.fs.PathJoin(u.dir, versionName)
+	if base, ok := strings.CutPrefix(entry.Name, storeName+"/"); ok {
+		path = u.fs.PathJoin(u.dir, storeName, base)
+	}
+	f, err := u.fs.Create(path, vfs.WriteCategoryUnspecified)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	// 2. Copy and sum. The error of the input means a damaged backup, the error of the output a
+	// bad disk.
+	sum := sha256.New()
+	in := &inputErrors{r: interruptible{ctx: u.ctx, r: u.in}}
+	n, err := io.Copy(io.MultiWriter(sum, f), in) // f may change its argument
+	switch {
+	case u.ctx.Err() != nil:
+		return u.ctx.Err()
+	case in.err != nil:
+		return errBackup("%s: %w", entry.Name, in.err)
+	case err != nil:
+		return err
+	}
+	u.got[entry.Name] = backupFile{entry.Name, n, hex.EncodeToString(sum.Sum(nil))}
+	return f.Sync()
+}
+
+// inputErrors records the error of a reader, because a copy may also fail in the writer.
+type inputErrors struct {
+	r   io.Reader
+	err error
+}
+
+func (i *inputErrors) Read(b []byte) (int, error) {
+	n, err := i.r.Read(b)
+	if err != nil && err != io.EOF {
+		i.err = err
+	}
+	return n, err
+}
+
+// verify compares the files with the checksums.
+func (u *unpacker) verify() error {
+	for _, want := range u.sums.Files {
+		got, ok := u.got[want.Name]
+		if !ok {
+			return errBackup("%q is missing", want.Name)
+		}
+		if got != want {
+			return errBackup("%q has %d bytes with SHA-256 %s, not %d with %s", want.Name, got.Size, got.SHA256, want.Size, want.SHA256)
+		}
+		delete(u.got, want.Name)
+	}
+	for name := range u.got {
+		return errBackup("%q has no checksum", name)
+	}
+	return nil
+}

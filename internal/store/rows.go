@@ -1,0 +1,182 @@
+// Iterating over rows of a snapshot.
+
+package store
+
+import (
+	"context"
+
+	"github.com/cockroachdb/pebble/v2"
+
+	"github.com/trefoildb/trefoil/triple"
+)
+
+// Rows iterates over the rows of a range, in the order of their keys and in both directions. It
+// skips annotations and tombstones. It starts before the first row. It is not safe for concurrent
+// use, and must be closed.
+//
+// If a move returns false, there is no row. Err then returns an error, or nil at the end of the
+// range. First, Last and the seeks start anew.
+type Rows struct {
+	ctx   context.Context
+	store *Store
+	it    *pebble.Iterator
+	table byte
+	key   []byte // of a seek, table byte first
+	value []byte
+	moves uint
+	begun bool
+	// annotated is set if annotations are rows, too.
+	annotated bool
+	err       error
+}
+
+// Rows returns an iterator over the rows of the snapshot in r. It checks ctx from time to time.
+func (sn *Snapshot) Rows(ctx context.Context, r triple.Range) (*Rows, error) {
+	if err := sn.Begin(ctx); err != nil {
+		return nil, err
+	}
+	return sn.rowsOf(ctx, TableStorage, r)
+}
+
+// Replicas is [Snapshot.Rows] for the extra copies. Their keys are of SPO.
+func (sn *Snapshot) Replicas(ctx context.Context, r triple.Range) (*Rows, error) {
+	if err := sn.Begin(ctx); err != nil {
+		return nil, err
+	}
+	return sn.rowsOf(ctx, TableReplica, r)
+}
+
+// rowsOf returns the rows of a table. The caller must have begun a read.
+func (sn *Snapshot) rowsOf(ctx context.Context, table byte, r triple.Range) (*Rows, error) {
+	lower, upper := TableBounds(table, r)
+	it, err := sn.pebble.NewIter(&pebble.IterOptions{LowerBound: lower, UpperBound: upper})
+	if err != nil {
+		sn.store.uses.end()
+		return nil, Wrap("iterate", err)
+	}
+	return &Rows{ctx: ctx, store: sn.store, it: it, table: table}, nil
+}
+
+// First moves to the first row.
+func (r *Rows) First() bool { return r.start() && r.forward(r.it.First()) }
+
+// Last moves to the last row.
+func (r *Rows) Last() bool { return r.start() && r.backward(r.it.Last()) }
+
+// SeekGE moves to the first row with a key of at least key.
+func (r *Rows) SeekGE(key []byte) bool { return r.start() && r.forward(r.it.SeekGE(r.seek(key))) }
+
+// SeekLT moves to the last row with a key less than key.
+func (r *Rows) SeekLT(key []byte) bool { return r.start() && r.backward(r.it.SeekLT(r.seek(key))) }
+
+// Next moves to the next row. If no move came before, it is First.
+func (r *Rows) Next() bool {
+	if !r.begun {
+		return r.First()
+	}
+	return r.err == nil && r.forward(r.it.Next())
+}
+
+// Prev moves to the row before. If no move came before, it is Last.
+func (r *Rows) Prev() bool {
+	if !r.begun {
+		return r.Last()
+	}
+	return r.err == nil && r.backward(r.it.Prev())
+}
+
+func (r *Rows) seek(key []byte) []byte {
+	r.key = append(append(r.key[:0], r.table), key...)
+	return r.key
+}
+
+// start begins a move that is independent of earlier ones.
+func (r *Rows) start() bool {
+	r.begun = true
+	return !r.interrupted()
+}
+
+// interrupted reports whether the iteration must end. If so, it sets err.
+func (r *Rows) interrupted() bool {
+	if r.err = r.ctx.Err(); r.err == nil && r.store.uses.closing.Load() {
+		r.err = Wrap("iterate", ErrClosed)
+	}
+	return r.err != nil
+}
+
+// CheckMoves is the number of rows between two checks of the context.
+const CheckMoves = 1 << 10
+
+// forward moves forward to the next live row.
+func (r *Rows) forward(valid bool) bool {
+	for ; valid; valid = r.it.Next() {
+		if r.moves++; r.moves%CheckMoves == 0 && r.interrupted() {
+			return false
+		}
+		if r.load() {
+			return true
+		}
+		if r.err != nil {
+			return false
+		}
+	}
+	return r.ended()
+}
+
+// backward moves backward to the next live row.
+func (r *Rows) backward(valid bool) bool {
+	for ; valid; valid = r.it.Prev() {
+		if r.moves++; r.moves%CheckMoves == 0 && r.interrupted() {
+			return false
+		}
+		if r.load() {
+			return true
+		}
+		if r.err != nil {
+			return false
+		}
+	}
+	return r.ended()
+}
+
+// load reads the value of the current row and reports whether it is a live row.
+func (r *Rows) load() bool {
+	value, err := r.it.ValueAndErr()
+	if err != nil {
+		r.err = Wrap("iterate", err)
+		return false
+	}
+	r.value = value
+	return (r.annotated || !triple.IsAnnotation(value)) && !triple.IsTombstone(value)
+}
+
+func (r *Rows) ended() bool {
+	r.value = nil
+	if err := r.it.Error(); err != nil {
+		r.err = Wrap("iterate", err)
+	}
+	return false
+}
+
+// Key returns the key of the row; valid until the next move.
+func (r *Rows) Key() []byte { return r.it.Key()[1:] }
+
+// Value returns the value of the row; valid until the next move.
+func (r *Rows) Value() []byte { return r.value }
+
+// Err returns the error that ended the iteration, or nil at the end of the range.
+func (r *Rows) Err() error { return r.err }
+
+// Close ends the iteration.
+func (r *Rows) Close() error {
+	if r.it == nil {
+		return nil
+	}
+	err := r.it.Close()
+	r.it = nil
+	r.store.uses.end()
+	if r.err != nil {
+		return nil // Err has returned it
+	}
+	return Wrap("end iteration", err)
+}

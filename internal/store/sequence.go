@@ -1,0 +1,63 @@
+// The stamps of a lone store.
+
+package store
+
+import (
+	"github.com/cockroachdb/pebble/v2"
+
+	"github.com/trefoildb/trefoil/triple"
+)
+
+// sequence returns stamps, each once, even across crashes. If a stamp passes the stored limit, its
+// batch must raise the limit.
+//
+// Invariant: every stamp in the store is less than limit, and next <= limit.
+type sequence struct {
+	epoch uint64
+	next  uint64
+	limit uint64
+}
+
+// reserveStamps is the step by which the limit is raised.
+const reserveStamps = 1 << 16
+
+// firstEpoch is the epoch of a store that was never part of a cluster.
+const firstEpoch = 1
+
+func (q *sequence) read(s *Store) error {
+	*q = sequence{epoch: firstEpoch, next: 1, limit: 1}
+	value, err := s.db.Value(rowSequence)
+	if err != nil || value == nil {
+		return err
+	}
+	stamp, err := parseStamp(value)
+	if err != nil {
+		return err
+	}
+	*q = sequence{epoch: stamp.Epoch, next: stamp.Sequence, limit: stamp.Sequence}
+	return nil
+}
+
+// outgrow makes later stamps greater than all stamps of an epoch. Other machines made those, so
+// this is needed once for each epoch.
+func (q *sequence) outgrow(epoch uint64, batch *pebble.Batch) error {
+	if epoch < q.epoch {
+		return nil
+	}
+	*q = sequence{epoch: epoch + 1, next: 1, limit: 1}
+	return batch.Set(rowSequence, AppendStamp(nil, triple.Stamp{Epoch: q.epoch, Sequence: q.limit}), nil)
+}
+
+// take returns the next stamp for rows of batch.
+func (q *sequence) take(batch *pebble.Batch) (triple.Stamp, error) {
+	if q.next == q.limit {
+		limit := triple.Stamp{Epoch: q.epoch, Sequence: q.limit + reserveStamps}
+		if err := batch.Set(rowSequence, AppendStamp(nil, limit), nil); err != nil {
+			return triple.Stamp{}, err
+		}
+		q.limit = limit.Sequence
+	}
+	stamp := triple.Stamp{Epoch: q.epoch, Sequence: q.next}
+	q.next++
+	return stamp, nil
+}

@@ -1,0 +1,309 @@
+// Tests of opening and closing a store.
+
+package store
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/trefoildb/trefoil/triple"
+)
+
+func TestReopen(t *testing.T) {
+	fs := vfs.NewMem()
+	s, err := Open("a/b/data", Options{FS: fs})
+	if err != nil {
+		t.Fatal(err)
+	}
+	id := s.MachineID()
+	add(t, s, students(0, 100)...)
+	if err := s.Annotate(ctx, student(7), "app", []byte("note")); err != nil {
+		t.Fatal(err)
+	}
+	last := s.sequence.next
+	for range 2 {
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := s.Add(ctx, students(0, 1)); !errors.Is(err, ErrClosed) {
+		t.Errorf("add to a closed store: %v", err)
+	}
+	if _, err := s.Snapshot(); !errors.Is(err, ErrClosed) {
+		t.Errorf("snapshot of a closed store: %v", err)
+	}
+	s, err = Open("a/b/data", Options{FS: fs})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if s.MachineID() != id {
+		t.Errorf("machine %s, it was %s", s.MachineID(), id)
+	}
+	if r := checked(t, s); r.Triples != 100 || r.Annotations != 1 {
+		t.Errorf("%d triples, %d annotations", r.Triples, r.Annotations)
+	}
+	if st := s.Status(); st.Triples != 100 || st.Annotations != 1 || st.Segments != 1 || st.Error != "" {
+		t.Errorf("status %+v", st)
+	}
+	if s.sequence.next < last {
+		t.Errorf("the next sequence is %d, it was %d", s.sequence.next, last)
+	}
+}
+
+func TestOpenReadOnly(t *testing.T) {
+	fs := vfs.NewMem()
+	if _, err := Open("data", Options{FS: fs, ReadOnly: true}); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("read-only and absent: %v", err)
+	}
+	s := openMem(t, Options{FS: fs})
+	add(t, s, students(0, 10)...)
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	r := openMem(t, Options{FS: fs, ReadOnly: true})
+	if _, err := r.Add(ctx, students(0, 1)); !errors.Is(err, ErrReadOnly) {
+		t.Errorf("add: %v", err)
+	}
+	if _, err := r.Delete(ctx, students(0, 1)); !errors.Is(err, ErrReadOnly) {
+		t.Errorf("delete: %v", err)
+	}
+	if _, err := r.DeleteMatch(ctx, triple.Pattern{}); !errors.Is(err, ErrReadOnly) {
+		t.Errorf("delete match: %v", err)
+	}
+	if err := r.Annotate(ctx, student(0), "a", nil); !errors.Is(err, ErrReadOnly) {
+		t.Errorf("annotate: %v", err)
+	}
+	if _, err := r.Sink().Begin(ctx, "load"); !errors.Is(err, ErrReadOnly) {
+		t.Errorf("begin: %v", err)
+	}
+	if err := r.Backup(ctx, nil); !errors.Is(err, ErrReadOnly) {
+		t.Errorf("backup: %v", err)
+	}
+	if report := checked(t, r); report.Triples != 10 {
+		t.Errorf("%d triples", report.Triples)
+	}
+	if err := r.Checkpoint(ctx, "copy"); !errors.Is(err, ErrReadOnly) {
+		t.Errorf("checkpoint: %v", err)
+	}
+}
+
+func TestOpenTwice(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "data")
+	s, err := Open(dir, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	link := filepath.Join(t.TempDir(), "link")
+	if err := os.Symlink(dir, link); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{dir, dir + "/", link} {
+		if _, err := Open(path, Options{}); !errors.Is(err, ErrLocked) || !strings.Contains(err.Error(), "this process") {
+			t.Errorf("%s, open already: %v", path, err)
+		}
+	}
+	// The same from another process: this test runs again there.
+	if os.Getenv("TREFOIL_TEST_DIR") != "" {
+		return
+	}
+	again := exec.Command(os.Args[0], "-test.run=^TestOpenLocked$", "-test.v")
+	again.Env = append(os.Environ(), "TREFOIL_TEST_DIR="+dir)
+	if out, err := again.CombinedOutput(); err != nil || !strings.Contains(string(out), "another process has") {
+		t.Errorf("other process: %v\n%s", err, out)
+	}
+}
+
+// TestOpenLocked is the part of TestOpenTwice in the other process.
+func TestOpenLocked(t *testing.T) {
+	dir := os.Getenv("TREFOIL_TEST_DIR")
+	if dir == "" {
+		t.Skip("run by TestOpenTwice")
+	}
+	for _, readOnly := range []bool{false, true} {
+		_, err := Open(dir, Options{ReadOnly: readOnly})
+		if !errors.Is(err, ErrLocked) {
+			t.Errorf("open by another process: %v", err)
+		}
+		t.Log(err)
+	}
+}
+
+func TestOpenRefuses(t *testing.T) {
+	put := func(t *testing.T, fs vfs.FS, name, text string) {
+		t.Helper()
+		if err := fs.MkdirAll("data", 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := WriteFile(fs, "data/"+name, []byte(text)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	made := func(t *testing.T, fs vfs.FS) {
+		s, err := Open("data", Options{FS: fs})
+		if err != nil {
+			t.Fatal(err)
+		}
+		add(t, s, students(0, 10)...)
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	tests := []struct {
+		name    string
+		prepare func(*testing.T, vfs.FS)
+		want    error
+		says    string
+	}{
+		{"something else", func(t *testing.T, fs vfs.FS) { put(t, fs, "thesis.doc", "x") }, ErrVersion, "thesis.doc"},
+		{"newer format", func(t *testing.T, fs vfs.FS) {
+			made(t, fs)
+			put(t, fs, versionName, fmt.Sprintf(versionFormat, 2, newUUID()))
+		}, ErrVersion, "format 2"},
+		{"another program's VERSION", func(t *testing.T, fs vfs.FS) { put(t, fs, versionName, "7\n") }, ErrVersion, "not one of trefoil's"},
+		{"empty VERSION", func(t *testing.T, fs vfs.FS) { made(t, fs); put(t, fs, versionName, "") }, ErrVersion, ""},
+		{"damaged UUID", func(t *testing.T, fs vfs.FS) {
+			made(t, fs)
+			put(t, fs, versionName, "trefoil data directory\nformat 1\nuuid 6ba7b810-9dad-41d1-80b4-00c04fd430cX\n")
+		}, ErrCorrupt, "VERSION"},
+		{"no VERSION, but a database", func(t *testing.T, fs vfs.FS) {
+			made(t, fs)
+			for _, name := range []string{versionName, loadsName, tmpName} {
+				if err := fs.RemoveAll("data/" + name); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}, ErrVersion, "no VERSION file"},
+		{"VERSION without a database", func(t *testing.T, fs vfs.FS) {
+			made(t, fs)
+			if err := fs.RemoveAll("data/store"); err != nil {
+				t.Fatal(err)
+			}
+		}, pebble.ErrDBDoesNotExist, "store"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			fs := vfs.NewMem()
+			test.prepare(t, fs)
+			s, err := Open("data", Options{FS: fs})
+			if !errors.Is(err, test.want) || !strings.Contains(fmt.Sprint(err), test.says) {
+				t.Errorf("error %v, want %v that says %q", err, test.want, test.says)
+			}
+			if err == nil {
+				s.Close()
+			}
+		})
+	}
+}
+
+// If an Open is cut off at any write or sync, the next one completes it.
+func TestOpenInterrupted(t *testing.T) {
+	lone(t)
+	rng := random(t)
+	for stop := range fewer(60) {
+		fs := vfs.NewCrashableMem()
+		faulty, _ := failAt(fs, stop, true)
+		s, err := Open("data", Options{FS: faulty})
+		if err == nil {
+			s.Close()
+		}
+		after := fs.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: rng.IntN(101), RNG: rng})
+		again, err := Open("data", Options{FS: after})
+		if err != nil {
+			t.Fatalf("stopped at write %d: %v", stop, err)
+		}
+		add(t, again, student(1))
+		checked(t, again)
+		if err := again.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestNewIdentity(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "data")
+	if err := NewIdentity(t.TempDir()); !errors.Is(err, ErrVersion) {
+		t.Errorf("of an empty directory: %v", err)
+	}
+	s, err := Open(dir, Options{MaxSegmentBytes: 4 << 10})
+	if err != nil {
+		t.Fatal(err)
+	}
+	add(t, s, students(0, 1000)...)
+	eventually(t, "a split", func() bool { return s.Trie().Len() > 3 })
+	id := s.MachineID()
+	if err := NewIdentity(dir); !errors.Is(err, ErrLocked) {
+		t.Errorf("while open: %v", err)
+	}
+	s.Close()
+	if err := NewIdentity(dir); err != nil {
+		t.Fatal(err)
+	}
+	s, err = Open(dir, Options{MaxSegmentBytes: 4 << 10})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if s.MachineID() == id {
+		t.Error("the same machine")
+	}
+	if got := s.Placement().Owner(s.Trie().Lookup([]byte{1})); got != s.MachineID() {
+		t.Errorf("owner %s, machine %s", got, s.MachineID())
+	}
+	checked(t, s)
+}
+
+func TestValidate(t *testing.T) {
+	for _, o := range []Options{{MaxSegmentBytes: -1}, {CacheBytes: -1}, {QueueBytes: -1}, {MemTableBytes: 1}, {MemTableBytes: 2 << 30}, {WriteTimeout: -1}} {
+		if _, err := Open("data", o); !errors.Is(err, ErrInvalid) {
+			t.Errorf("%+v: %v", o, err)
+		}
+	}
+}
+
+// If readers continue when the store closes, they get an error, and Close waits for them.
+func TestCloseUnderReaders(t *testing.T) {
+	s, err := Open("data", Options{FS: vfs.NewMem()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	add(t, s, students(0, 5000)...)
+	sn, err := s.Snapshot()
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows, err := sn.Rows(ctx, triple.Range{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !rows.First() {
+		t.Fatal("no row")
+	}
+	closed := make(chan error)
+	go func() { closed <- s.Close() }()
+	eventually(t, "closing", s.uses.closing.Load)
+	select {
+	case err := <-closed:
+		t.Fatalf("closed under a reader: %v", err)
+	default:
+	}
+	for rows.Next() {
+	}
+	if err := rows.Err(); !errors.Is(err, ErrClosed) {
+		t.Errorf("the reader got %v", err)
+	}
+	rows.Close()
+	sn.Close()
+	if err := <-closed; err != nil {
+		t.Error(err)
+	}
+}

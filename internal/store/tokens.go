@@ -1,0 +1,220 @@
+// Idempotency keys: a change that is sent twice under one key is made once.
+
+package store
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2"
+)
+
+// OperationKind is the kind of an operation.
+type OperationKind uint8
+
+// The kinds of operations.
+const (
+	OperationAdd OperationKind = iota + 1
+	OperationDelete
+	OperationAnnotate
+	OperationClaim // changes nothing: only its token is recorded
+)
+
+// Valid reports whether k is one of the kinds.
+func (k OperationKind) Valid() bool { return k >= OperationAdd && k <= OperationClaim }
+
+// Token identifies an operation of a client's request, and stays the same when the request is sent
+// again. The zero Token is none.
+type Token [16]byte
+
+// RequestKey identifies a client's request by its idempotency key.
+type RequestKey struct {
+	sum [sha256.Size]byte
+	// First is true if the request was not sent before, because then other machines cannot have
+	// it.
+	First bool
+}
+
+type requestKeyOf struct{}
+
+// WithRequestKey returns a context for a change that is made once. This holds even if the change
+// is requested several times with this key within [TokenTime]. An empty key removes the key of
+// ctx.
+func WithRequestKey(ctx context.Context, key string, first bool) context.Context {
+	var k *RequestKey
+	if key != "" {
+		k = &RequestKey{sha256.Sum256([]byte(key)), first}
+	}
+	return context.WithValue(ctx, requestKeyOf{}, k)
+}
+
+// RequestKeyOf returns the key of the request of ctx, or nil.
+func RequestKeyOf(ctx context.Context) *RequestKey {
+	k, _ := ctx.Value(requestKeyOf{}).(*RequestKey)
+	return k
+}
+
+// Token returns the token of an operation of the request on the triple with a key in SPO. If k is
+// nil, it returns the zero Token.
+func (k *RequestKey) Token(kind OperationKind, key []byte) (t Token) {
+	if k == nil {
+		return t
+	}
+	h := sha256.New()
+	h.Write(k.sum[:])
+	h.Write([]byte{byte(kind)})
+	h.Write(key)
+	copy(t[:], h.Sum(nil))
+	return t
+}
+
+// Claim returns the token of the request as a whole.
+func (k *RequestKey) Claim() Token { return k.Token(OperationClaim, nil) }
+
+// TokenTime is the minimum time that a store remembers a token, by the system clock.
+const TokenTime = 10 * time.Minute
+
+// tokens lists the periods with rows of tokenPrefix. The key of a row is the prefix, the period of
+// the operation (4 bytes, big endian, in units of TokenTime since 1970) and the token. Its value
+// is empty. Rows are deleted when their period is neither the current one nor the one before.
+type tokens struct {
+	mu      sync.Mutex
+	periods []uint32 // periods with rows, ascending
+}
+
+// period returns the current period.
+func (t *tokens) period() uint32 { return uint32(time.Now().Unix() / int64(TokenTime/time.Second)) }
+
+// kept returns the periods whose tokens count, because they are not over. If the clock was set
+// back, they may lie in the future.
+func (t *tokens) kept() []uint32 {
+	now := t.period()
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return slices.DeleteFunc(slices.Clone(t.periods), func(p uint32) bool { return p+1 < now })
+}
+
+// begin returns the current period, which has rows from now on. over lists the periods that end;
+// they are removed from t.
+func (t *tokens) begin() (now uint32, over []uint32) {
+	now = t.period()
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if at, found := slices.BinarySearch(t.periods, now); !found {
+		t.periods = slices.Insert(t.periods, at, now)
+	}
+	n := 0
+	for n < len(t.periods) && t.periods[n]+1 < now {
+		n++
+	}
+	over = slices.Clone(t.periods[:n])
+	t.periods = slices.Delete(t.periods, 0, n)
+	return now, over
+}
+
+func tokenKey(period uint32, token Token) []byte {
+	return append(binary.BigEndian.AppendUint32(LocalKey(tokenPrefix), period), token[:]...)
+}
+
+// readTokens finds the periods with rows.
+func (s *Store) readTokens() (err error) {
+	lower, upper := LocalBounds(tokenPrefix)
+	it, err := s.db.NewIter(&pebble.IterOptions{LowerBound: lower, UpperBound: upper})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, it.Close()) }()
+	for valid := it.First(); valid; {
+		key := it.Key()
+		if len(key) != len(lower)+4+len(Token{}) {
+			return LocalError(key)
+		}
+		period := binary.BigEndian.Uint32(key[len(lower):])
+		s.tokens.periods = append(s.tokens.periods, period)
+		if period+1 == 0 {
+			break
+		}
+		valid = it.SeekGE(tokenKey(period+1, Token{}))
+	}
+	return it.Error()
+}
+
+// writeTokens appends the rows of tokens to a batch, and deletes the rows of ended periods.
+func (s *Store) writeTokens(batch *pebble.Batch, tokens []Token) error {
+	if len(tokens) == 0 {
+		return nil
+	}
+	now, over := s.tokens.begin()
+	for _, period := range over {
+		if err := s.db.DeleteRange(tokenKey(period, Token{}), tokenKey(period+1, Token{}), pebble.NoSync); err != nil {
+			return err
+		}
+	}
+	for _, token := range tokens {
+		if err := batch.Set(tokenKey(now, token), nil, nil); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// HasTokens reports for each token whether its operation was done here recently.
+func (s *Store) HasTokens(tokens []Token) ([]bool, error) {
+	if err := s.uses.begin(); err != nil {
+		return nil, Wrap("look up tokens", err)
+	}
+	defer s.uses.end()
+	done := make([]bool, len(tokens))
+	for i := range tokens {
+		var err error
+		if done[i], err = s.hasToken(tokens[i]); err != nil {
+			return nil, Wrap("look up tokens", err)
+		}
+	}
+	return done, nil
+}
+
+func (s *Store) hasToken(token Token) (bool, error) {
+	if token == (Token{}) {
+		return false, nil
+	}
+	for _, period := range s.tokens.kept() {
+		_, closer, err := s.db.Get(tokenKey(period, token))
+		if err == nil {
+			return true, closer.Close()
+		}
+		if !errors.Is(err, pebble.ErrNotFound) {
+			return false, err
+		}
+	}
+	return false, nil
+}
+
+// Claim records durably that the request of ctx begins, if it has a key. It returns [ErrBegun] if
+// the request began before. Some requests cannot be repeated triple by triple, so they must claim.
+func (s *Store) Claim(ctx context.Context) error {
+	key := RequestKeyOf(ctx)
+	if key == nil {
+		return nil
+	}
+	if s.options.ReadOnly {
+		return Wrap("claim", ErrReadOnly)
+	}
+	if err := s.alone(); err != nil {
+		return Wrap("claim", err)
+	}
+	r := newRequest(kindClaim, 0)
+	r.tokens, r.size = []Token{key.Claim()}, itemBytes
+	if err := s.queue.do(ctx, r, s.health, s.options.WriteTimeout); err != nil {
+		return Wrap("claim", err)
+	}
+	if r.unchanged > 0 {
+		return Wrap("claim", ErrBegun)
+	}
+	return nil
+}

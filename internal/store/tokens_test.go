@@ -1,0 +1,135 @@
+// Repeated changes under one idempotency key.
+
+package store
+
+import (
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/trefoildb/trefoil/triple"
+)
+
+// A change under a key is made once, even after a restart, until the key is forgotten: lists of
+// all lengths, single triples, changes and deletes by pattern.
+func TestTokens(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		fs := vfs.NewMem()
+		open := func() *Store {
+			s, err := Open("data", Options{FS: fs})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return s
+		}
+		s := open()
+		all := students(0, 2000) // too many to stay in the order of their arrival
+		once := func(key string) (added, deleted int64) {
+			r, err := s.Add(WithRequestKey(ctx, "add "+key, false), all)
+			if err != nil {
+				t.Fatal(err)
+			}
+			d, err := s.Delete(WithRequestKey(ctx, "delete "+key, false), all[:1000])
+			if err != nil {
+				t.Fatal(err)
+			}
+			return r.Added, d.Deleted
+		}
+		want := func(what, key string, added, deleted int64) {
+			t.Helper()
+			if a, d := once(key); a != added || d != deleted {
+				t.Errorf("%s: %d added and %d deleted, not %d and %d", what, a, d, added, deleted)
+			}
+		}
+		want("the first time", "a", 2000, 1000)
+		want("again", "a", 0, 0)
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+		s = open()
+		want("after a restart", "a", 0, 0)
+		want("under another key", "b", 1000, 1000)
+		// A change is done once, as a whole.
+		changed := func(key string) (int64, error) {
+			r, err := s.Apply(WithRequestKey(ctx, key, false), Changes{Add: func(yield func(triple.Triple) bool) { yield(all[0]) }})
+			return r.Added, err
+		}
+		for i, added := range []int64{1, 0, 0} {
+			if n, err := changed("c"); n != added || (err != nil) != (i > 0) || err != nil && !errors.Is(err, ErrDone) {
+				t.Errorf("try %d: %d added, %v", i, n, err)
+			}
+			if _, err := s.Delete(ctx, all[:1]); err != nil {
+				t.Fatal(err)
+			}
+		}
+		cleared := func() error {
+			_, err := s.Apply(WithRequestKey(ctx, "clear", false), Changes{ClearAll: true})
+			return err
+		}
+		if err := cleared(); err != nil {
+			t.Fatal(err)
+		}
+		add(t, s, all...)
+		if err := cleared(); !errors.Is(err, ErrDone) || s.Status().Triples != 2000 {
+			t.Errorf("%d triples when all were cleared again, %v", s.Status().Triples, err)
+		}
+		// A delete by pattern must not begin again, because other triples may match now.
+		matched := func() error {
+			_, err := s.DeleteMatch(WithRequestKey(ctx, "match", false), triple.Pattern{Predicate: all[0].Predicate})
+			return err
+		}
+		if err := matched(); err != nil {
+			t.Fatal(err)
+		}
+		add(t, s, all...)
+		if err := matched(); !errors.Is(err, ErrBegun) || !errors.Is(err, ErrUnknown) || s.Status().Triples != 2000 {
+			t.Errorf("%d triples, %v", s.Status().Triples, err)
+		}
+		// Keys are kept for their time and forgotten later.
+		if _, err := s.Delete(ctx, all); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(TokenTime - time.Second)
+		want("within the time", "a", 0, 0)
+		time.Sleep(2 * TokenTime)
+		want("when it is forgotten", "a", 2000, 1000)
+		if n := len(s.tokens.periods); n != 1 {
+			t.Errorf("%d periods are kept", n)
+		}
+		rows := 0
+		if err := s.db.EachLocal(tokenPrefix, func(_, _ []byte) error { rows++; return nil }); err != nil || rows != 3000 {
+			t.Errorf("%d tokens are kept, %v", rows, err)
+		}
+		checked(t, s)
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
+// An update under a key is rejected if the store is closed. The tokens are not read, because the
+// database is closed.
+func TestUpdateWithKeyAfterClose(t *testing.T) {
+	s, err := Open("data", Options{FS: vfs.NewMem()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Add(WithRequestKey(ctx, "add", false), students(0, 1)); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for range 64 { // select chooses one of two ready channels at random
+		_, err := s.Update(WithRequestKey(ctx, "update", false), func(Reader) (Changes, error) {
+			t.Error("a snapshot of a closed store")
+			return Changes{}, nil
+		})
+		if !errors.Is(err, ErrClosed) {
+			t.Fatal(err)
+		}
+	}
+}

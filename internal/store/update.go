@@ -1,0 +1,114 @@
+// Updates: changes that depend on the current triples.
+
+package store
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"time"
+)
+
+// updates runs one Update at a time.
+type updates struct {
+	turn chan struct{} // holds a token if no update runs
+	// last is closed when the change of the update before is done or rejected. It is needed
+	// because an update may return with an unknown outcome. It is nil if none is outstanding.
+	last <-chan struct{}
+}
+
+func (u *updates) init() {
+	u.turn = make(chan struct{}, 1)
+	u.turn <- struct{}{}
+}
+
+// Update makes a change that depends on the current triples. f reads a snapshot and returns the
+// change, which is made as by [Store.Apply]. One update runs at a time, on the result of the one
+// before, so that none is lost. The others wait until their contexts end. Other writes (Add,
+// Delete, loads, Apply) do not wait. If one comes between the snapshot and the change, f has not
+// seen it.
+//
+// The snapshot is closed when the iterators of the change have been read. If f returns an error,
+// nothing is changed, and the error is returned unchanged.
+func (s *Store) Update(ctx context.Context, f func(Reader) (Changes, error)) (ApplyResult, error) {
+	// 1. Wait for the turn. Only one update may run, because each must see the one before.
+	if s.options.ReadOnly {
+		return ApplyResult{}, fmt.Errorf("update: %w", ErrReadOnly)
+	}
+	if err := s.alone(); err != nil {
+		return ApplyResult{}, Wrap("update", err)
+	}
+	if err := s.beginUpdate(ctx); err != nil {
+		return ApplyResult{}, Wrap("update", err)
+	}
+	defer func() { s.updates.turn <- struct{}{} }()
+	// 2. If an earlier try has made the change, the snapshot of f may show it, so f must not run.
+	if done, err := s.HasTokens([]Token{RequestKeyOf(ctx).Claim()}); err != nil || done[0] {
+		return ApplyResult{}, Wrap("update", cmp.Or(err, ErrDone))
+	}
+	// 3. Let f read a snapshot, and encode its change. The snapshot keeps files, so it is closed
+	// before the commit.
+	sn, err := s.Snapshot()
+	if err != nil {
+		return ApplyResult{}, Wrap("update", err)
+	}
+	defer sn.Close()
+	changes, err := f(sn)
+	if err != nil {
+		return ApplyResult{}, err
+	}
+	r, err := s.newChange(ctx, changes)
+	if err != nil {
+		return ApplyResult{}, Wrap("update", err)
+	}
+	if err := sn.Close(); err != nil {
+		return ApplyResult{}, Wrap("update", err)
+	}
+	// 4. Commit. If the outcome is unknown, the next update must wait for it.
+	err = s.doChange(ctx, r)
+	if r.state.Load() == stateTaken {
+		s.updates.last = r.done
+	}
+	if err != nil {
+		return ApplyResult{}, Wrap("update", err)
+	}
+	return ApplyResult{r.changed, r.removed}, nil
+}
+
+// beginUpdate waits until no other update runs.
+func (s *Store) beginUpdate(ctx context.Context) error {
+	select {
+	case <-s.updates.turn:
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-s.health.closing:
+		return ErrClosed
+	}
+	if err := s.settleUpdate(ctx); err != nil {
+		s.updates.turn <- struct{}{}
+		return err
+	}
+	return nil
+}
+
+// settleUpdate waits until the outcome of the update before is known.
+func (s *Store) settleUpdate(ctx context.Context) error {
+	if s.updates.last == nil {
+		return nil
+	}
+	limit := time.NewTimer(s.options.WriteTimeout)
+	defer limit.Stop()
+	select {
+	case <-s.updates.last:
+		s.updates.last = nil
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-s.health.failed:
+		return s.health.err()
+	case <-s.health.closing:
+		return ErrClosed
+	case <-limit.C:
+		return fmt.Errorf("%w: the update before this one has not ended", ErrBusy)
+	}
+}

@@ -1,0 +1,183 @@
+// Tests of adds, deletes and waiting writers.
+
+package store
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
+
+	"github.com/trefoildb/trefoil/triple"
+)
+
+func TestAddAndDelete(t *testing.T) {
+	s := openMem(t, Options{})
+	a, b := student(1), student(2)
+	named := a
+	named.Graph = iri("graph")
+	if r := add(t, s, a, b, a, named); r != (AddResult{Added: 3, Existing: 1}) {
+		t.Errorf("%+v", r)
+	}
+	if r := add(t, s, a, named); r != (AddResult{Existing: 2}) {
+		t.Errorf("again: %+v", r)
+	}
+	if r := add(t, s); r != (AddResult{}) {
+		t.Errorf("nothing: %+v", r)
+	}
+	r, err := s.Delete(ctx, []triple.Triple{a, a, student(3)})
+	if err != nil || r != (DeleteResult{Deleted: 1, Missing: 2}) {
+		t.Errorf("delete: %+v, %v", r, err)
+	}
+	sn := snapshot(t, s)
+	for tr, want := range map[triple.Triple]bool{a: false, b: true, named: true, student(3): false} {
+		if ok, err := sn.Has(ctx, tr); ok != want || err != nil {
+			t.Errorf("%s: %v, %v", tr, ok, err)
+		}
+	}
+	if r := checked(t, s); r.Rows["spo"] != 2 || r.Rows["pos"] != 2 || r.Rows["osp"] != 2 || r.Rows["gspo"] != 1 {
+		t.Errorf("rows %v", r.Rows)
+	}
+}
+
+func TestBadTriples(t *testing.T) {
+	s := openMem(t, Options{})
+	bad := triple.Triple{Subject: triple.NewString("x"), Predicate: iri("p"), Object: iri("o")}
+	for what, err := range map[string]error{
+		"add":      second(s.Add(ctx, []triple.Triple{student(0), bad})),
+		"delete":   second(s.Delete(ctx, []triple.Triple{student(0), bad})),
+		"annotate": s.Annotate(ctx, bad, "app", nil),
+	} {
+		if !errors.Is(err, triple.ErrBadTerm) || what != "annotate" && !strings.Contains(err.Error(), "triple 1:") {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	for _, id := range []string{"", strings.Repeat("x", 256)} {
+		if err := s.Annotate(ctx, student(0), id, nil); !errors.Is(err, ErrInvalid) {
+			t.Errorf("application id of %d bytes: %v", len(id), err)
+		}
+	}
+	if err := s.Annotate(ctx, student(0), "app", make([]byte, MaxAnnotationBytes+1)); !errors.Is(err, ErrInvalid) {
+		t.Errorf("a large annotation: %v", err)
+	}
+	if err := s.Annotate(ctx, student(0), "app", nil); !errors.Is(err, ErrNotFound) {
+		t.Errorf("of a triple that is not there: %v", err)
+	}
+	if r := checked(t, s); r.Triples != 0 {
+		t.Errorf("%d triples", r.Triples)
+	}
+}
+
+func second[T any](_ T, err error) error { return err }
+
+// A long list becomes several requests, and so does a list of very long terms.
+func TestAddMuch(t *testing.T) {
+	lone(t)
+	s := openMem(t, Options{QueueBytes: 1 << 20})
+	long := strings.Repeat("x", 1<<20)
+	var triples []triple.Triple
+	for i := range 12 {
+		tr := student(i)
+		tr.Object = triple.NewString(long[i:])
+		triples = append(triples, tr)
+	}
+	if r := add(t, s, triples...); r.Added != 12 {
+		t.Errorf("%+v", r)
+	}
+	if r := add(t, s, students(0, fewer(30_000))...); r.Added != int64(fewer(30_000)) {
+		t.Errorf("%+v", r)
+	}
+	if s.metrics.requests.Load() < 4 {
+		t.Errorf("%d requests", s.metrics.requests.Load())
+	}
+	sn := snapshot(t, s)
+	got := all(t, sn, triple.Pattern{Object: triples[3].Object}, ReadOptions{})
+	if len(got) != 1 || got[0] != triples[3] {
+		t.Errorf("%d triples with a long object", len(got))
+	}
+	checked(t, s)
+}
+
+// Writers that come during a sync share the next one. If a writer gives up before its turn, it has
+// written nothing.
+func TestGroupCommit(t *testing.T) {
+	var hold atomic.Bool
+	syncing, release := make(chan struct{}, 100), make(chan struct{})
+	fs := errorfs.Wrap(vfs.NewMem(), errorfs.InjectorFunc(func(op errorfs.Op) error {
+		if hold.Load() && strings.HasSuffix(op.Path, ".log") && (op.Kind == errorfs.OpFileSync || op.Kind == errorfs.OpFileSyncData) {
+			syncing <- struct{}{}
+			<-release
+		}
+		return nil
+	}))
+	s := openMem(t, Options{FS: fs})
+	hold.Store(true)
+	var wait sync.WaitGroup
+	wait.Go(func() { add(t, s, student(0)) })
+	<-syncing
+	before := s.metrics.groups.Load()
+	for i := 1; i <= 50; i++ {
+		wait.Go(func() { add(t, s, student(i)) })
+	}
+	impatient, cancel := context.WithCancel(ctx)
+	gaveUp := make(chan error)
+	go func() { gaveUp <- second(s.Add(impatient, []triple.Triple{student(100)})) }()
+	eventually(t, "51 writers wait", func() bool {
+		s.queue.mu.Lock()
+		defer s.queue.mu.Unlock()
+		return len(s.queue.waiting) == 51
+	})
+	cancel()
+	if err := <-gaveUp; !errors.Is(err, context.Canceled) {
+		t.Errorf("the one that gave up: %v", err)
+	}
+	hold.Store(false)
+	close(release)
+	wait.Wait()
+	if groups := s.metrics.groups.Load() - before; groups != 2 {
+		t.Errorf("%d groups for 51 writes, want 2", groups)
+	}
+	sn := snapshot(t, s)
+	if ok, err := sn.Has(ctx, student(100)); ok || err != nil {
+		t.Errorf("what was given up is there: %v, %v", ok, err)
+	}
+	if n, err := sn.Count(ctx, triple.Pattern{}); n != 51 || err != nil {
+		t.Errorf("%d triples, %v", n, err)
+	}
+	if err := second(s.Add(impatient, students(0, 1))); !errors.Is(err, context.Canceled) {
+		t.Errorf("with a context that has ended: %v", err)
+	}
+}
+
+// If the queue is full, writers wait until their contexts end.
+func TestQueueIsBounded(t *testing.T) {
+	var q queue
+	q.init(1000)
+	one, two := newRequest(kindAdd, 1), newRequest(kindAdd, 1)
+	one.size, two.size = 900, 200
+	if err := q.put(ctx, one); err != nil {
+		t.Fatal(err)
+	}
+	cancelled, cancel := context.WithCancel(ctx)
+	cancel()
+	if err := q.put(cancelled, two); !errors.Is(err, context.Canceled) {
+		t.Errorf("into a full queue: %v", err)
+	}
+	put := make(chan error)
+	go func() { put <- q.put(ctx, two) }()
+	if got := q.take(nil, 1<<20); len(got) == 0 || got[0] != one {
+		t.Errorf("took %v", got)
+	}
+	if err := <-put; err != nil {
+		t.Error(err)
+	}
+	q.close()
+	if err := q.put(ctx, one); !errors.Is(err, ErrClosed) {
+		t.Errorf("into a closed queue: %v", err)
+	}
+}

@@ -1,0 +1,220 @@
+// TestGraph: the conformance test of links.Graph.
+
+package linkstest
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/trefoildb/trefoil/links"
+	"github.com/trefoildb/trefoil/links/cell"
+	"github.com/trefoildb/trefoil/links/sample"
+	"github.com/trefoildb/trefoil/links/uid"
+)
+
+// TestGraph compares an empty graph with a plain one, after each of several rounds of random
+// changes. Answers are compared by URL, because UIDs may differ. settle must wait until answers
+// contain all committed changes. It may be nil if they do at once.
+func TestGraph(t *testing.T, g links.Graph, settle func()) {
+	t.Helper()
+	seed := uint64(time.Now().UnixNano())
+	if s := os.Getenv("TREFOIL_SEED"); s != "" {
+		var err error
+		if seed, err = strconv.ParseUint(s, 10, 64); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Logf("TREFOIL_SEED=%d", seed)
+	c := &conformance{T: t, random: rand.New(rand.NewPCG(seed, 0)), graph: g, plain: New(), uids: map[string]uid.UID{}}
+	if _, err := g.Update(t.Context(), []links.Change{{Source: "no IRI", Targets: []string{"http://a.example/"}}}); !errors.Is(err, links.ErrInvalid) {
+		t.Errorf("a change of an invalid page: %v", err)
+	}
+	for range 4 {
+		c.change()
+		if settle != nil {
+			settle()
+		}
+		c.comparePages()
+		c.compareLists()
+		c.comparePrefixes()
+	}
+}
+
+// conformance is a graph that is compared with a plain one.
+type conformance struct {
+	*testing.T
+	random *rand.Rand
+	graph  links.Graph
+	plain  *Graph
+	uids   map[string]uid.UID // of all pages; a UID never changes
+}
+
+// url returns one of a few pages of a few hosts.
+func (c *conformance) url() string {
+	return fmt.Sprintf("http://www%d.example.org/%d", c.random.IntN(5), c.random.IntN(9))
+}
+
+// change makes the same random changes on both graphs, and compares their results.
+func (c *conformance) change() {
+	c.Helper()
+	var changes []links.Change
+	for source := range 30 {
+		one := links.Change{Kind: links.ChangeKind(c.random.IntN(3)), Source: fmt.Sprintf("http://www%d.example.org/%d", source%5, source)}
+		for range c.random.IntN(8) {
+			if url := c.url(); !slices.Contains(one.Targets, url) {
+				one.Targets = append(one.Targets, url)
+			}
+		}
+		if one.Kind != links.DeleteLinks && c.random.IntN(2) == 0 {
+			for range one.Targets {
+				one.Labels = append(one.Labels, links.Label{Weight: float64(1 + c.random.IntN(9)), Anchor: "see"})
+			}
+		}
+		changes = append(changes, one)
+	}
+	for _, one := range changes {
+		got, err := c.graph.Update(c.Context(), []links.Change{one})
+		want, _ := c.plain.Update(c.Context(), []links.Change{one})
+		if err != nil || got.Added != want.Added || got.Deleted != want.Deleted {
+			c.Fatalf("%+v: %+v, %v; want %+v", one, got, err, want)
+		}
+	}
+}
+
+// urls returns all pages of the plain graph, and one unknown page.
+func (c *conformance) urls() []string {
+	var urls []string
+	for url := range c.plain.uids {
+		if len(c.plain.list(links.Forward, c.plain.uids[url]))+len(c.plain.list(links.Backward, c.plain.uids[url])) > 0 {
+			urls = append(urls, url)
+		}
+	}
+	slices.Sort(urls)
+	return append(urls, "http://unknown.example/")
+}
+
+// comparePages compares UIDs, URLs and the order of pages.
+func (c *conformance) comparePages() {
+	c.Helper()
+	// 1. UIDs must be stable and lead back to their URLs. An unknown page has UID 0 and URL "".
+	urls := c.urls()
+	uids, err := c.graph.UIDs(c.Context(), urls)
+	if err != nil || len(uids) != len(urls) {
+		c.Fatalf("%d UIDs of %d pages, %v", len(uids), len(urls), err)
+	}
+	back, err := c.graph.URLs(c.Context(), uids)
+	if err != nil || len(back) != len(urls) {
+		c.Fatalf("%d URLs of %d pages, %v", len(back), len(urls), err)
+	}
+	for i, url := range urls[:len(urls)-1] {
+		if was, ok := c.uids[url]; uids[i] == 0 || ok && was != uids[i] || back[i] != url {
+			c.Fatalf("%s has UID %s, was %s, and is %s", url, uids[i], was, back[i])
+		}
+		c.uids[url] = uids[i]
+	}
+	if last := len(urls) - 1; uids[last] != 0 || back[last] != "" {
+		c.Fatalf("an unknown page has UID %s and URL %q", uids[last], back[last])
+	}
+	// 2. Pages must return all pages in ascending order, in small steps.
+	var all []uid.UID
+	for after := uid.UID(0); ; after = all[len(all)-1] {
+		some, err := c.graph.Pages(c.Context(), after, 7)
+		if err != nil {
+			c.Fatal(err)
+		}
+		if all = append(all, some...); len(some) == 0 {
+			break
+		}
+	}
+	if !slices.IsSorted(all) || len(slices.Compact(slices.Clone(all))) != len(all) {
+		c.Fatalf("pages that do not ascend: %v", all)
+	}
+	for _, u := range uids[:len(uids)-1] {
+		if _, ok := slices.BinarySearch(all, u); !ok {
+			c.Fatalf("%s is not among the pages", u)
+		}
+	}
+}
+
+// compareLists compares lists, degrees, labels and samples.
+func (c *conformance) compareLists() {
+	c.Helper()
+	ctx, urls := c.Context(), c.urls()
+	pages := make([]uid.UID, len(urls))
+	for i, url := range urls {
+		pages[i] = c.uids[url]
+	}
+	labels, err := c.graph.Labels(ctx, pages)
+	if err != nil {
+		c.Fatal(err)
+	}
+	for _, d := range []links.Direction{links.Forward, links.Backward} {
+		lists, err := c.graph.Links(ctx, d, pages)
+		degrees, other := c.graph.Degrees(ctx, d, pages)
+		samples, third := c.graph.SampleLinks(ctx, d, pages, sample.Spec{N: 2, Mode: sample.ModeConsistent, Seed: 7})
+		if err := errors.Join(err, other, third); err != nil {
+			c.Fatal(err)
+		}
+		for i, url := range urls {
+			// 1. The list is that of the plain graph, and ascends.
+			want := map[uid.UID]links.Label{}
+			for _, to := range c.plain.list(d, c.plain.uids[url]) {
+				want[c.uids[c.plain.urls[to]]] = c.plain.out[c.plain.uids[url]][to]
+			}
+			got := lists.At(i)
+			if !slices.IsSorted(got) || len(got) != len(want) || degrees[i] != len(want) {
+				c.Fatalf("%s links of %s: %v, degree %d; want %v", d, url, got, degrees[i], want)
+			}
+			// 2. Labels are in the order of the list.
+			for k, u := range got {
+				label, ok := want[u]
+				if !ok || d == links.Forward && (len(labels.At(i)) != len(got) || labels.At(i)[k] != label) {
+					c.Fatalf("%s links of %s: %v with labels %v; want %v (no label: %v)", d, url, got, labels.At(i), want, cell.NoLabel)
+				}
+			}
+			// 3. A sample is a part of the list.
+			if n := len(samples.At(i)); n != min(2, len(got)) {
+				c.Fatalf("a sample of %d of %d links", n, len(got))
+			}
+			for _, u := range samples.At(i) {
+				if !slices.Contains(got, u) {
+					c.Fatalf("%s is in a sample and not in the list %v", u, got)
+				}
+			}
+		}
+	}
+}
+
+// comparePrefixes compares LinksPrefix with Links, if the graph has this capability.
+func (c *conformance) comparePrefixes() {
+	c.Helper()
+	has := c.graph.Capabilities()
+	if has.Prefix == nil {
+		return
+	}
+	var pages []uid.UID
+	for _, url := range c.urls() {
+		pages = append(pages, c.uids[url])
+	}
+	all, err := c.graph.Links(c.Context(), links.Forward, pages)
+	if err != nil {
+		c.Fatal(err)
+	}
+	for _, maxLinks := range []int{0, 5, 1 << 20} {
+		lists, err := has.Prefix.LinksPrefix(c.Context(), links.Forward, pages, maxLinks)
+		if err != nil || len(lists.Items) > maxLinks || lists.Len() > len(pages) {
+			c.Fatalf("a prefix of %d lists, %d links, %v", lists.Len(), len(lists.Items), err)
+		}
+		for i := range lists.Len() {
+			if !slices.Equal(lists.At(i), all.At(i)) {
+				c.Fatalf("list %d of a prefix is %v, want %v", i, lists.At(i), all.At(i))
+			}
+		}
+	}
+}

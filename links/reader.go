@@ -1,0 +1,99 @@
+// Reading pages and lists: interfaces, and the values that they return.
+
+package links
+
+import (
+	"context"
+
+	"github.com/trefoildb/trefoil/links/cell"
+	"github.com/trefoildb/trefoil/links/rank"
+	"github.com/trefoildb/trefoil/links/sample"
+	"github.com/trefoildb/trefoil/links/uid"
+)
+
+// Direction is the direction of a page's links.
+type Direction = cell.Direction
+
+// The directions.
+const (
+	Forward  = cell.Forward  // from the page to others
+	Backward = cell.Backward // from others to the page
+)
+
+// Label is the weight and the anchor text of a link.
+type Label = cell.Label
+
+// Lists are lists of UIDs, one after the other. Each list ascends.
+type Lists = rank.Lists[uid.UID]
+
+// PageReader reads pages and the statistics of a graph.
+type PageReader interface {
+	// UIDs returns the UIDs of pages.
+	UIDs(ctx context.Context, urls []string) ([]uid.UID, error)
+	// URLs returns the URLs of pages.
+	URLs(ctx context.Context, pages []uid.UID) ([]string, error)
+	// Pages returns the pages with the next n UIDs after a UID, fewer at the end.
+	Pages(ctx context.Context, after uid.UID, n int) ([]uid.UID, error)
+	// Stats returns the sizes of the graph.
+	Stats(ctx context.Context) (Stats, error)
+}
+
+// ListReader reads the lists of pages.
+type ListReader interface {
+	// Links returns the links of pages.
+	Links(ctx context.Context, d Direction, pages []uid.UID) (Lists, error)
+	// Labels returns the labels of the forward links of pages, in the order of
+	// Links; cell.NoLabel if a link has none.
+	Labels(ctx context.Context, pages []uid.UID) (rank.Lists[Label], error)
+	// SampleLinks returns samples of the links of pages.
+	SampleLinks(ctx context.Context, d Direction, pages []uid.UID, s sample.Spec) (Lists, error)
+	// Degrees returns the number of links of each page.
+	Degrees(ctx context.Context, d Direction, pages []uid.UID) ([]int, error)
+}
+
+// MinClusterEpoch is the minimum epoch of a cluster. A lone machine has a smaller one.
+const MinClusterEpoch = 1 << 52
+
+// Stats is the sizes and the state of a graph.
+type Stats struct {
+	ServerStats // of all servers together; MinUID and MaxUID too
+	// Epoch identifies the state of the graph when the call began. It must change when the graph
+	// changes. On a lone machine it grows. In a cluster it is any number from MinClusterEpoch on
+	// and below twice as much. It may change there without a change of the graph. 0 means not
+	// known.
+	Epoch   uint64        `json:"epoch"`
+	Servers []ServerStats `json:"servers"`
+	// Loading is true if cells are being built or read. Pending is the number of changes of
+	// triples missing in the graph.
+	Loading bool   `json:"loading"`
+	Pending uint64 `json:"pending"`
+	// Progress describes the progress of Loading, in words.
+	Progress string `json:"progress,omitempty"`
+}
+
+// ServerStats is the sizes of one server's part.
+type ServerStats struct {
+	// ID and Address are the machine's. Both are "" in a sum.
+	ID      string `json:"id,omitempty"`
+	Address string `json:"address,omitempty"`
+	// Pages is the number of URLs, Links of links from these pages, Linked of links to them.
+	Pages  int64 `json:"pages"`
+	Links  int64 `json:"links"`
+	Linked int64 `json:"linked"`
+	// MaxOut and MaxIn are upper bounds of degrees. They are exact, unless links of just these
+	// pages were deleted a moment ago. -1 means not known. In a cluster only the sum has them,
+	// and a machine's links are those that it reads by their targets.
+	MaxOut int `json:"maxOut"`
+	MaxIn  int `json:"maxIn"`
+	// MinUID and MaxUID are 0 if there is no page.
+	MinUID uid.UID `json:"minUid,string"`
+	MaxUID uid.UID `json:"maxUid,string"`
+	Cells  int     `json:"cells"`
+	// Memory in bytes: of all cells; the parts of this for URLs, forward lists and backward lists
+	// with their ghosts; and of changes since.
+	Bytes         int64 `json:"bytes"`
+	URLBytes      int64 `json:"urlBytes"`
+	ForwardBytes  int64 `json:"forwardBytes"`
+	BackwardBytes int64 `json:"backwardBytes"`
+	DeltaBytes    int64 `json:"deltaBytes"`
+}

@@ -1,6 +1,0 @@
-//go:build race
-
-package reads
-
-// raced tells that the race detector runs.
-const raced = true

@@ -1,0 +1,134 @@
+// BIND, and the expressions of SELECT.
+
+package exec
+
+import (
+	"github.com/trefoildb/trefoil/sparql/exec/memory"
+	"github.com/trefoildb/trefoil/sparql/exec/solution"
+	"github.com/trefoildb/trefoil/sparql/expr"
+	"github.com/trefoildb/trefoil/triple"
+)
+
+// Extend binds variables to the values of expressions, one after the other.
+type Extend struct {
+	Exec  *Execution
+	Input Operator
+	Slots []int
+	Exprs []*expr.Expr
+	Env   *expr.Env
+	view  solution.View
+	buf   []byte
+	rest  *solution.Batch // rows without room in a batch, because values are large
+	at    int
+	// Of the values of the last batch:
+	small int           // uncounted bytes of those below solution.LargeBinding
+	extra int           // bytes counted for the operands of the greatest, and for the buffer
+	Large memory.Holder // counts them
+}
+
+func (e *Extend) Next(out *solution.Batch) error {
+	// 1. The caller is done with the batch before, so its values need not be counted any more.
+	e.Large.Free()
+	e.small, e.extra = 0, 0
+	defer func() { e.view.Forget(out.Weight) }()
+	if e.rest == nil || e.at >= e.rest.Len {
+		if err := e.Exec.Check(); err != nil {
+			return err
+		}
+		// 2. Bind the variables in the batch of the input itself, because a copy costs more.
+		if err := e.Input.Next(out); err != nil {
+			return err
+		}
+		for i := range out.Len {
+			if err := e.bind(out, i); err != nil {
+				return err
+			}
+			// If values are large the batch is full early, and the other rows must wait.
+			if out.Weight >= solution.MaxWeight && i+1 < out.Len {
+				e.put(out, i+1)
+				break
+			}
+		}
+		return nil
+	}
+	// 3. Rows without room in the last batch come next, before the input is read again.
+	for ; e.at < e.rest.Len && !out.Full(); e.at++ {
+		out.Add(e.rest.Row(e.at), e.rest.Origin[e.at])
+		if err := e.bind(out, out.Len-1); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// put moves the rows of a batch from one on aside.
+func (e *Extend) put(out *solution.Batch, from int) {
+	if e.rest == nil {
+		e.rest = out.NewEmpty()
+	}
+	e.rest.Clear()
+	e.at = 0
+	for i := from; i < out.Len; i++ {
+		e.rest.AddRead(out.Row(i), out.Origin[i])
+	}
+	out.Truncate(from)
+}
+
+// bind evaluates the expressions for a row.
+func (e *Extend) bind(out *solution.Batch, i int) error {
+	if err := e.Exec.Tick(); err != nil {
+		return err
+	}
+	row := out.Row(i)
+	e.Env.NextSolution()
+	for k, slot := range e.Slots {
+		v := e.Exprs[k].Eval(e.Env, e.view.Of(row))
+		if err := e.Env.Err(); err != nil {
+			return err
+		}
+		row[slot] = ""
+		if v.IsBound() {
+			term := v.Term()
+			if err := e.hold(out, len(term.Value())); err != nil {
+				return err
+			}
+			e.buf = triple.AppendWholeTerm(e.buf[:0], term)
+			row[slot] = e.Exec.Arena.Copy(e.buf)
+			if cap(e.buf) > 4*solution.LargeBinding {
+				e.buf = nil // of a large value
+			}
+		}
+	}
+	return nil
+}
+
+// hold counts a value's bytes for a batch. A value may exceed the query's memory only if it is
+// huge, because a batch has few bytes of others.
+func (e *Extend) hold(out *solution.Batch, bytes int) error {
+	if bytes < solution.LargeBinding {
+		if e.small += bytes; e.small < solution.SmallValues {
+			return nil
+		}
+		bytes, e.small = e.small, 0
+	}
+	out.Weight += bytes
+	if extra := 2 * bytes; extra > e.extra {
+		bytes, e.extra = bytes+extra-e.extra, extra
+	}
+	if bytes >= solution.MaxWeight/4 {
+		return e.Large.Grow(bytes)
+	}
+	e.Large.Take(bytes)
+	e.Exec.Account.Owed += int64(bytes)
+	return e.Exec.Account.ReserveOwed()
+}
+
+func (e *Extend) Reset() {
+	if e.rest != nil {
+		e.rest.Free()
+	}
+	e.at = 0
+	e.Large.Free()
+	e.Input.Reset()
+}
+func (e *Extend) Close() { e.Large.Free(); e.Input.Close() }

@@ -1,0 +1,122 @@
+// The edges of a predicate, and the nodes of a graph.
+
+package path
+
+import (
+	"github.com/trefoildb/trefoil/sparql/exec"
+	"github.com/trefoildb/trefoil/sparql/exec/pattern"
+	"github.com/trefoildb/trefoil/sparql/exec/solution"
+	"github.com/trefoildb/trefoil/triple"
+)
+
+// edges returns for each node its neighbours by edges: of a predicate, or of all predicates
+// outside not.
+func (w *Walker) edges(from []int32, predicate string, not map[string]bool, forward bool) ([][]int32, error) {
+	// 1. Make a pattern with the node bound and the other end free.
+	const node, other = 0, 1 // slots of the look-up
+	pat := &pattern.Pattern{Graphs: *w.Graphs, Excluded: not}
+	for i := range pat.Places {
+		pat.Places[i].Slot = -1
+	}
+	pat.Places[triple.Predicate].Key = string(solution.AppendKeyForm(nil, predicate))
+	pat.Places[triple.Subject].Slot, pat.Places[triple.Object].Slot = node, other
+	if !forward {
+		pat.Places[triple.Subject].Slot, pat.Places[triple.Object].Slot = other, node
+	}
+	// 2. The look-up has rows of its own: two slots, whatever the query's variables are.
+	sub := *w.Exec
+	sub.Width = 2
+	to := make([][]int32, len(from))
+	in, out := sub.NewBatch(), sub.NewBatch()
+	defer in.Free()
+	defer out.Free()
+	// 3. Look up the nodes, a chunk at a time. The origin of a row is the index of its node.
+	for first := 0; first < len(from); first += exec.LastChunkRows {
+		in.Clear()
+		for i, start := range from[first:min(first+exec.LastChunkRows, len(from))] {
+			in.Add([]string{w.names[start], ""}, int32(i))
+		}
+		l := exec.NewLookup(&sub, &exec.FeedReader{Feed: &exec.Feed{Rows: in}}, pat, w.Plan)
+		l.Chunk = exec.LastChunkRows
+		for {
+			out.Clear()
+			if err := l.Next(out); err != nil {
+				l.Close()
+				return nil, err
+			}
+			if out.Len == 0 {
+				break
+			}
+			for i := range out.Len {
+				end, err := w.id(out.Row(i)[other])
+				if err != nil {
+					l.Close()
+					return nil, err
+				}
+				at := first + int(out.Origin[i])
+				to[at] = append(to[at], end)
+			}
+		}
+		l.Close()
+	}
+	return to, nil
+}
+
+// nodes returns the subjects and objects of the active graph, each once.
+func (w *Walker) nodes() ([]int32, error) {
+	pat := &pattern.Pattern{Graphs: *w.Graphs}
+	for i := range pat.Places {
+		pat.Places[i].Slot = -1
+	}
+	pat.Places[triple.Subject].Slot, pat.Places[triple.Object].Slot = 0, 1
+	// 1. Scan all triples of the graph with rows of two slots.
+	sub := *w.Exec
+	sub.Width = 2
+	l := exec.NewLookup(&sub, &exec.Unit{}, pat, w.Plan)
+	defer l.Close()
+	var list []int32
+	met := map[int32]struct{}{}
+	out := sub.NewBatch()
+	defer out.Free()
+	// 2. Number both ends of each, and keep new ones.
+	for {
+		out.Clear()
+		if err := l.Next(out); err != nil || out.Len == 0 {
+			return list, err
+		}
+		for _, node := range out.Cells {
+			// A term must have one number only, because searches compare numbers.
+			id, err := w.id(node)
+			if err != nil {
+				return nil, err
+			}
+			if _, ok := met[id]; !ok {
+				met[id] = struct{}{}
+				list = append(list, id)
+			}
+		}
+	}
+}
+
+// isNode reports whether a term is a subject or an object of the active graph.
+func (w *Walker) isNode(term string) (bool, error) {
+	for _, position := range []int{triple.Subject, triple.Object} {
+		pat := &pattern.Pattern{Graphs: *w.Graphs}
+		for i := range pat.Places {
+			pat.Places[i].Slot = -1
+		}
+		pat.Places[position].Slot = 0
+		row := []string{term}
+		a := pat.Access(pat.Mask(row))
+		ranges, _ := pat.Ranges(nil, nil, a, row)
+		for _, r := range ranges {
+			ok, err := w.Exec.HasRow(r, func(terms triple.KeyTerms) bool {
+				return pat.Accept(a, &terms) && (len(a.Checked) == 0 || string(terms[position]) == string(solution.AppendKeyForm(nil, term)))
+			})
+			if ok || err != nil {
+				return ok, err
+			}
+		}
+	}
+	return false, nil
+}

@@ -1,0 +1,65 @@
+// A row as expressions see it, with its terms decoded when needed.
+
+package solution
+
+import (
+	"github.com/trefoildb/trefoil/sparql/expr"
+	"github.com/trefoildb/trefoil/triple"
+)
+
+// View shows a row to expressions. It keeps the last decoded terms, one for each slot, or for
+// some slots together if there are very many.
+type View struct {
+	Row   []string
+	cache []cached
+}
+
+// maxCached bounds the terms kept by a View, because only the length of a query's text bounds
+// its variables and its expressions, each with a view.
+const maxCached = 64
+
+// SmallValues is how many bytes of small values are counted at a time, and how many
+// bytes of values operators keep between batches.
+const SmallValues = 64 << 10
+
+type cached struct {
+	binding string
+	value   expr.Value
+}
+
+// Of moves the view to a row, and returns it.
+func (v *View) Of(row []string) *View {
+	if n := min(len(row), maxCached); len(v.cache) < n {
+		v.cache = make([]cached, n)
+	}
+	v.Row = row
+	return v
+}
+
+// Forget drops the terms of rows with weight bytes of large ones, because an operator may be at
+// its end, and there may be many operators.
+func (v *View) Forget(weight int) {
+	if weight > SmallValues {
+		clear(v.cache)
+	}
+}
+
+// Value returns the value in a slot.
+func (v *View) Value(slot int) expr.Value {
+	binding := v.Row[slot]
+	if binding == "" {
+		return expr.Value{}
+	}
+	c := &v.cache[slot%len(v.cache)]
+	if c.binding != binding {
+		t, err := triple.DecodeTerm(BytesOf(binding))
+		if err != nil {
+			return expr.Value{}
+		}
+		c.binding, c.value = binding, expr.FromTerm(t).Parsed()
+	}
+	return c.value
+}
+
+// Bound reports whether a slot is bound.
+func (v *View) Bound(slot int) bool { return v.Row[slot] != "" }

@@ -1,0 +1,73 @@
+// Plans as JSON.
+
+package explain
+
+import (
+	"encoding/json"
+	"math"
+	"strconv"
+)
+
+// MarshalJSON encodes the plan as an object:
+//
+//	operator, detail  texts; detail only if there is one
+//	estimate          rows, rounded; null if nothing is known
+//	rows, reads       counts of a run: 0 before it
+//	nanos             within the operator and its inputs; 0 without a clock
+//	memory, spilled   bytes: the most it held, and written to temporary files;
+//	                  only if it held any
+//	inputs            a list of such objects
+func (p *Plan) MarshalJSON() ([]byte, error) { return p.appendJSON(nil) }
+
+// appendJSON writes the tree at once: a MarshalJSON for each operator would copy
+// the ones deep down again and again.
+func (p *Plan) appendJSON(dst []byte) ([]byte, error) {
+	// 1. Texts and the estimate. JSON has no infinity, so an estimate without a number is
+	// null.
+	dst, err := appendField(append(dst, '{'), "operator", p.Operator)
+	if err == nil && p.Detail != "" {
+		dst, err = appendField(append(dst, ','), "detail", p.Detail)
+	}
+	if err != nil {
+		return nil, err
+	}
+	dst = append(dst, `,"estimate":`...)
+	if p.known() && p.Estimate < math.MaxInt64 {
+		dst = strconv.AppendInt(dst, int64(math.Round(p.Estimate)), 10)
+	} else {
+		dst = append(dst, "null"...)
+	}
+	for _, n := range []struct {
+		name   string
+		value  int64
+		always bool
+	}{
+		{"rows", p.Rows, true}, {"reads", p.Reads, true}, {"nanos", p.Nanos, true},
+		{"memory", p.Memory, false}, {"spilled", p.Spilled, false},
+	} {
+		if n.always || n.value != 0 {
+			dst = strconv.AppendInt(append(append(append(dst, `,"`...), n.name...), `":`...), n.value, 10)
+		}
+	}
+	// 2. The inputs are written in place.
+	dst = append(dst, `,"inputs":[`...)
+	for i, in := range p.Inputs {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		if dst, err = in.appendJSON(dst); err != nil {
+			return nil, err
+		}
+	}
+	return append(dst, "]}"...), nil
+}
+
+func appendField(dst []byte, name, value string) ([]byte, error) {
+	text, err := json.Marshal(value)
+	return append(append(append(append(dst, '"'), name...), `":`...), text...), err
+}
+
+// known reports whether there is an estimate.
+func (p *Plan) known() bool {
+	return p.Estimate >= 0 && !math.IsInf(p.Estimate, 0) && !math.IsNaN(p.Estimate)
+}

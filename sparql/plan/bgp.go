@@ -1,0 +1,219 @@
+// Basic graph patterns: the steps of the join order become operators.
+
+package plan
+
+import (
+	"slices"
+
+	"github.com/trefoildb/trefoil/sparql/algebra"
+	"github.com/trefoildb/trefoil/sparql/exec"
+	"github.com/trefoildb/trefoil/sparql/exec/pattern"
+	"github.com/trefoildb/trefoil/triple"
+)
+
+// bgp joins in with patterns, in the order expected to cost least.
+func (c *compiler) bgp(patterns []algebra.TriplePattern, in stream, g pattern.Graphs) (stream, error) {
+	if len(patterns) == 0 {
+		return in, nil
+	}
+	// 1. Make a candidate of each pattern.
+	list := make([]candidate, len(patterns))
+	for i, p := range patterns {
+		one := &list[i]
+		one.pat = newPattern(p.Subject, p.Predicate, p.Object, g, c.spans)
+		one.text = c.body.Scope.Pattern(p)
+		for _, at := range one.pat.Places {
+			if at.Slot >= 0 {
+				one.vars.Add(at.Slot)
+			}
+		}
+	}
+	// 2. Estimate them. If there are many, samples are requested at once, because they will be
+	// needed in any case.
+	places := 0
+	if len(list) > plainPatterns && len(list) <= dynamicPatterns {
+		places = samplePlaces
+	}
+	if err := c.estimator.estimate(list, places); err != nil {
+		return in, err
+	}
+	p := newPlanner(c, list, in)
+	if err := p.sample(places); err != nil {
+		return in, err
+	}
+	// 3. Find the order of least cost, and make its operators.
+	steps := p.best()
+	if err := c.query.Check(); err != nil {
+		return in, err
+	}
+	for i := 0; i < len(steps); i++ {
+		step := &steps[i]
+		switch step.method {
+		case byMerge:
+			in = p.merge(step)
+		case byHash:
+			one := &list[step.list[0]]
+			rows := one.rows
+			in = c.hashJoin(exec.InnerJoin, in, c.look(one, c.begin(), rows), nil, nil)
+			in.rows = step.rows
+			in.plan.Estimate = step.rows
+		default:
+			if n := p.star(steps[i:], in); n > 1 {
+				in = p.starOf(steps[i:i+n], in)
+				i += n - 1
+				continue
+			}
+			in = c.look(&list[step.list[0]], in, step.rows)
+		}
+	}
+	return in, nil
+}
+
+// sample samples the patterns before they are joined, unless they are few and the first one is
+// obvious. places is the number of places already sampled when they were counted.
+func (p *planner) sample(places int) error {
+	if p.c.query.Source == nil || len(p.list) == 1 && p.in.start || len(p.list) > dynamicPatterns {
+		return nil
+	}
+	if len(p.list) <= plainPatterns && slices.ContainsFunc(p.list, func(one candidate) bool { return one.rows <= plainRows }) {
+		return nil
+	}
+	if places == 0 {
+		if err := p.c.estimator.survey(p.list, samplePlaces); err != nil {
+			return err
+		}
+	}
+	return p.c.estimator.samples(p.list)
+}
+
+const (
+	plainPatterns = 3
+	plainRows     = 16
+)
+
+// best returns the steps expected to take least: for all rows, for the
+// first ones if a limit asks for no more, or in the sequence wanted.
+func (p *planner) best() []joinStep {
+	c := p.c
+	leaf := c.feed == nil && p.in.start
+	// 1. A single pattern has one way, unless a sequence is wanted.
+	if len(p.list) == 1 && (c.want == nil || !leaf) {
+		return []joinStep{{list: []int{0}, rows: p.in.rows * p.list[0].fan(p.begin().distinct)}}
+	}
+	steps, all := p.solve(ways{first: -1, hash: c.feed == nil, merge: leaf})
+	cost := all.cost
+	// 2. If a sequence is wanted, a plan in this sequence saves the sort, and a limit may end it
+	// early.
+	if c.want != nil && leaf {
+		cost += all.rows * costSort
+		top := float64(c.want.top)
+		for i := range p.list {
+			if p.sequenceOrder(p.list[i].pat) == 0 {
+				continue
+			}
+			some, last := p.solve(ways{first: i})
+			if share := firstShare(top, last.rows); last.cost*share < cost || len(p.list) == 1 {
+				steps, cost = some, last.cost*share
+				c.want.got = true
+			}
+		}
+		if c.want.got {
+			one := &p.list[steps[0].list[0]]
+			one.pat.Order = p.sequenceOrder(one.pat)
+		}
+		return steps
+	}
+	// 3. If only first rows are wanted, a plan without a large beginning may be cheaper.
+	if c.goal > 0 {
+		first := ways{first: -1, share: firstShare(float64(c.goal), all.rows)}
+		if some, last := p.solve(first); first.weigh(&last) < cost {
+			return some
+		}
+	}
+	return steps
+}
+
+// firstShare returns the share of a plan's first rows in its cost.
+func firstShare(some, all float64) float64 {
+	if all <= some {
+		return 1
+	}
+	return (some + exec.FirstChunkRows) / (all + exec.FirstChunkRows)
+}
+
+// look joins in with one pattern by look-ups.
+func (c *compiler) look(one *candidate, in stream, rows float64) stream {
+	pat := one.pat
+	name := "index look-up"
+	if in.start && c.feed == nil {
+		name = "index scan"
+	}
+	l := exec.NewLookup(c.query, in.op, pat, nil)
+	detail := one.accessText(in.certain)
+	if pat.Order != 0 && c.want != nil && c.want.got && c.want.descending {
+		l.Reverse = true
+		detail += " from the end"
+	}
+	out := in
+	out.rows = rows
+	for _, at := range pat.Places {
+		if at.Slot >= 0 {
+			out.bind(at.Slot)
+		}
+	}
+	out = c.traced(out, l, name, detail, in.plan)
+	l.Plan = out.plan
+	return out
+}
+
+// accessText describes the access to a pattern from rows with certain variables bound.
+func (one *candidate) accessText(certain algebra.Set) string {
+	mask := uint8(0)
+	for position, at := range one.pat.Places {
+		if at.Key != "" || at.Slot >= 0 && certain.Has(at.Slot) {
+			mask |= 1 << position
+		}
+	}
+	if one.pat.Graphs.Mode == pattern.OneGraph {
+		mask |= 1 << triple.Graph
+	}
+	a := one.pat.Access(mask)
+	text := a.Order.String() + " " + one.text
+	if a.Spans != nil {
+		text += " in a range"
+	}
+	return text
+}
+
+// sequenceOrder returns an order if a scan of a pattern in it gives the wanted variable's terms
+// in sequence; 0 for none.
+func (p *planner) sequenceOrder(pat *pattern.Pattern) triple.Order {
+	mask := pat.Mask(make([]string, p.c.query.Width))
+	for _, o := range triple.Orders {
+		if o == triple.GSPO && mask&8 == 0 && pat.Graphs.Mode != pattern.EachGraph {
+			continue
+		}
+		for place, position := range o.Positions() {
+			if mask&(1<<position) != 0 {
+				continue
+			}
+			if pat.Places[position].Slot == p.c.want.slot && place < 4 && !bound(mask, o, place) {
+				return o
+			}
+			break
+		}
+	}
+	return 0
+}
+
+// bound reports whether a position behind a place of the order is bound, other
+// than the graph: a scan would then read rows without a match.
+func bound(mask uint8, o triple.Order, place int) bool {
+	positions := o.Positions()
+	for _, position := range positions[place+1:] {
+		if position != triple.Graph && mask&(1<<position) != 0 {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,193 @@
+// The walk over the algebra, with the knowledge at each node.
+
+package plan
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/trefoildb/trefoil/sparql/algebra"
+	"github.com/trefoildb/trefoil/sparql/ast"
+	"github.com/trefoildb/trefoil/sparql/exec"
+	"github.com/trefoildb/trefoil/sparql/exec/pattern"
+	"github.com/trefoildb/trefoil/sparql/exec/solution"
+	"github.com/trefoildb/trefoil/sparql/explain"
+	"github.com/trefoildb/trefoil/sparql/expr"
+)
+
+// compiler makes operators of algebra. A compiler of a lateral run has a feed. All leaves must
+// start from it.
+type compiler struct {
+	query   *exec.Execution
+	body    *algebra.Body
+	dataset Dataset
+	feed    *exec.Feed
+	// Of the feed's rows.
+	certain, possible algebra.Set
+	// substitute: the feed's bindings replace variables (section 18.6), filters see
+	// them wherever they stand.
+	substitute bool
+	// Of the rows around the EXISTS.
+	seeds, maybeSeeds algebra.Set
+	mixed             *bool // set if an operator joins rows of different rows of the feed
+	// looped: it is run again for other graphs, and nothing may be kept from one to
+	// the next.
+	looped bool
+
+	visible   *visibility // of the whole query
+	estimator *estimator
+	spans     map[int]pattern.Restriction
+	top       int64 // of the next OrderBy below: rows needed of it; negative for all
+	want      *sequence
+	goal      int64 // number of rows probably needed; 0 if it is not known
+}
+
+// sequence requests rows in the store's order of a variable.
+type sequence struct {
+	slot       int
+	descending bool
+	top        int64
+	got        bool
+}
+
+// begin returns the input of a leaf.
+func (c *compiler) begin() stream {
+	if c.feed == nil {
+		return stream{op: &exec.Unit{}, rows: 1, start: true, sequence: true}
+	}
+	return stream{
+		op: &exec.FeedReader{Feed: c.feed}, certain: c.certain, possible: c.possible,
+		rows: solution.BatchRows, start: true, sequence: true,
+		plan: &explain.Plan{Operator: "rows of the outer pattern", Estimate: -1},
+	}
+}
+
+// traced puts an operator into the plan, over the plans of its inputs.
+func (c *compiler) traced(s stream, op exec.Operator, name, detail string, inputs ...*explain.Plan) stream {
+	s.plan = newPlan(name, detail, s.rows, inputs...)
+	c.query.Attach(op, s.plan)
+	c.query.Account.AddOperator()
+	s.op = &exec.Traced{Operator: op, Plan: s.plan, Nanos: c.query.Options.Nanos}
+	s.start = false
+	return s
+}
+
+func newPlan(name, detail string, rows float64, inputs ...*explain.Plan) *explain.Plan {
+	p := &explain.Plan{Operator: name, Detail: detail, Estimate: rows}
+	for _, in := range inputs {
+		if in != nil {
+			p.Inputs = append(p.Inputs, in)
+		}
+	}
+	return p
+}
+
+// compile returns the join of in with n.
+func (c *compiler) compile(n algebra.Node, in stream, g pattern.Graphs, depth int) (stream, error) {
+	// Depth must be bounded, because compile recurses for each operator.
+	if depth > maxDepth {
+		return stream{}, fmt.Errorf("%w: more than %d operators in one another", ErrTooDeep, maxDepth)
+	}
+	if err := c.query.Check(); err != nil {
+		return stream{}, err
+	}
+	depth++
+	// 1. A limit also holds for the input of a node if the node neither drops nor adds rows.
+	switch n.(type) {
+	case *algebra.Project, *algebra.OrderBy, *algebra.Slice:
+	default: // a node in between may drop rows
+		if c.top >= 0 {
+			sub := *c
+			sub.top = -1
+			c = &sub
+		}
+	}
+	// 2. If a node must not see the solutions so far, it is executed on its own.
+	if !in.start && !c.mayStart(n, in.possible) {
+		return c.hashed(n, in, g, depth)
+	}
+	// 3. All others start from the solutions so far.
+	switch n := n.(type) {
+	case *algebra.Unit:
+		return in, nil
+	case *algebra.BGP:
+		return c.bgp(n.Patterns, in, g)
+	case *algebra.Path:
+		return c.path(n, in, g)
+	case *algebra.Table:
+		return c.table(n, in)
+	case *algebra.Join:
+		return c.join(n, in, g, depth)
+	case *algebra.Union:
+		return c.union(n, in, g, depth)
+	case *algebra.LeftJoin:
+		return c.leftJoin(n, in, g, depth)
+	case *algebra.Filter:
+		return c.filter(n, in, g, depth)
+	case *algebra.Extend:
+		return c.extend(n, in, g, depth)
+	case *algebra.Graph:
+		return c.graph(n, in, depth)
+	case *algebra.Minus:
+		return c.minus(n, in, g, depth)
+	case *algebra.Group:
+		return c.group(n, in, g, depth)
+	case *algebra.OrderBy:
+		return c.orderBy(n, in, g, depth)
+	case *algebra.Project:
+		return c.project(n, in, g, depth)
+	case *algebra.Distinct:
+		return c.distinct(n.Input, in, g, depth)
+	case *algebra.Reduced:
+		return c.reduced(n.Input, in, g, depth)
+	case *algebra.Slice:
+		return c.slice(n, in, g, depth)
+	case *algebra.Service:
+		return c.service(n, in, g, depth)
+	}
+	return stream{}, fmt.Errorf("no operator for %T", n)
+}
+
+// mayStart reports whether n may start from rows with possible bindings of outer. If a binding
+// replaces a variable, all nodes see it.
+func (c *compiler) mayStart(n algebra.Node, outer algebra.Set) bool {
+	if !structural(n) {
+		return false
+	}
+	if c.substitute {
+		outer = append(algebra.Set(nil), outer...)
+		for i := range min(len(outer), len(c.seeds)) {
+			outer[i] &^= c.seeds[i]
+		}
+	}
+	return c.visible.lateral(n, outer)
+}
+
+// names returns the variables of a set as EXPLAIN shows them.
+func names(scope *algebra.Scope, s algebra.Set) string {
+	var names []string
+	for _, slot := range s.Slots() {
+		names = append(names, "?"+scope.Name(slot))
+	}
+	return strings.Join(names, " ")
+}
+
+func compileExprs(list []ast.Expr) ([]*expr.Expr, error) {
+	var out []*expr.Expr
+	for _, e := range list {
+		x, err := expr.Compile(e, expr.Scope{})
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, x)
+	}
+	return out, nil
+}
+
+func exprText(list []ast.Expr) string {
+	var text []string
+	for _, e := range list {
+		text = append(text, ast.ExprString(e))
+	}
+	return strings.Join(text, " && ")
+}

@@ -1,0 +1,318 @@
+// How joins of all kinds become operators: joins, unions, optional parts, MINUS.
+
+package plan
+
+import (
+	"slices"
+
+	"github.com/trefoildb/trefoil/sparql/algebra"
+	"github.com/trefoildb/trefoil/sparql/ast"
+	"github.com/trefoildb/trefoil/sparql/exec"
+	"github.com/trefoildb/trefoil/sparql/exec/pattern"
+	"github.com/trefoildb/trefoil/sparql/exec/solution"
+	"github.com/trefoildb/trefoil/sparql/explain"
+	"github.com/trefoildb/trefoil/sparql/expr"
+)
+
+// hashed joins in with n. n is executed on its own.
+func (c *compiler) hashed(n algebra.Node, in stream, g pattern.Graphs, depth int) (stream, error) {
+	right, err := c.inner(n, g, depth)
+	if err != nil {
+		return stream{}, err
+	}
+	return c.hashJoin(exec.InnerJoin, in, right, nil, nil), nil
+}
+
+// inner returns n executed on its own; under substitution, from the row whose
+// terms replace variables.
+func (c *compiler) inner(n algebra.Node, g pattern.Graphs, depth int) (stream, error) {
+	sub := c.alone()
+	if !c.substitute {
+		sub.feed, sub.certain, sub.possible = nil, nil, nil
+	}
+	return sub.compile(n, sub.begin(), g, depth)
+}
+
+var joinNames = [...]string{exec.InnerJoin: "hash join", exec.LeftJoin: "hash left join", exec.Minus: "minus"}
+
+func (c *compiler) hashJoin(kind exec.JoinKind, left, right stream, conds []*expr.Expr, env *expr.Env) stream {
+	if c.substitute {
+		*c.mixed = true
+	}
+	// 1. Rows are hashed by the certain variables of both sides. If there are none, any shared
+	// ones serve, and a row stands apart if it leaves one unbound.
+	shared := left.possible.Intersect(right.possible)
+	keys := left.certain.Intersect(right.certain)
+	if keys.Len() == 0 {
+		keys = shared
+	}
+	j := &exec.HashJoin{
+		Exec: c.query, Kind: kind, Left: left.op, Right: right.op, Shared: shared.Slots(),
+		Conditions: conds, Env: env, Again: c.substitute || c.looped, Batch: c.query.NewBatch(),
+		KeepOrder: c.feed != nil || c.want != nil && c.want.got,
+	}
+	j.Table = solution.NewHashTable(c.query.Account.NewHolder(joinNames[kind]), c.query.Width, keys.Slots())
+	// 2. Set the variables and the estimate of the resulting rows.
+	out := left
+	switch kind {
+	case exec.Minus:
+		for _, slot := range j.Shared {
+			if !c.possible.Has(slot) {
+				j.Domain = append(j.Domain, slot)
+			}
+		}
+	case exec.LeftJoin:
+		out.possible = union(left.possible, right.possible)
+	default:
+		out.possible = union(left.possible, right.possible)
+		out.certain = union(left.certain, right.certain)
+		out.rows = max(left.rows, right.rows)
+		if len(j.Shared) == 0 {
+			out.rows = left.rows * right.rows
+		}
+	}
+	return c.traced(out, j, joinNames[kind], names(c.body.Scope, keys), left.plan, right.plan)
+}
+
+// join compiles the arguments of a join: rows of the query first, then patterns,
+// then all others, as they were written.
+func (c *compiler) join(n *algebra.Join, in stream, g pattern.Graphs, depth int) (stream, error) {
+	// 1. Sort the arguments by kind. Joins in joins are one.
+	var patterns []algebra.TriplePattern
+	var tables, paths, others []algebra.Node
+	var flatten func(args []algebra.Node)
+	flatten = func(args []algebra.Node) {
+		for _, arg := range args {
+			switch arg := arg.(type) {
+			case *algebra.Join:
+				flatten(arg.Args)
+			case *algebra.BGP:
+				patterns = append(patterns, arg.Patterns...)
+			case *algebra.Table:
+				tables = append(tables, arg)
+			case *algebra.Path:
+				paths = append(paths, arg)
+			case *algebra.Unit:
+			default:
+				others = append(others, arg)
+			}
+		}
+	}
+	flatten(n.Args)
+	// 2. Rows of the query go first, because they are few.
+	for _, arg := range tables {
+		var err error
+		if in, err = c.compile(arg, in, g, depth); err != nil {
+			return in, err
+		}
+	}
+	// 3. A path from a term goes before the patterns if all have many rows.
+	if in.start && c.feed == nil && c.want == nil && len(patterns) > 0 {
+		i, err := c.estimator.pathFirst(paths, patterns, g, c.spans)
+		if err != nil {
+			return in, err
+		}
+		if i >= 0 {
+			if in, err = c.compile(paths[i], in, g, depth); err != nil {
+				return in, err
+			}
+			paths = slices.Delete(paths, i, i+1)
+		}
+	}
+	// 4. All patterns are ordered together.
+	if len(patterns) > 0 {
+		var err error
+		if in, err = c.bgp(patterns, in, g); err != nil {
+			return in, err
+		}
+	}
+	// 5. Paths: one with a bound end first, and before inputs hashed.
+	for len(paths) > 0 {
+		best := 0
+		for i, arg := range paths {
+			p := arg.(*algebra.Path)
+			if !p.Subject.IsVar() || !p.Object.IsVar() || in.certain.Has(p.Subject.Slot) || in.certain.Has(p.Object.Slot) {
+				best = i
+				break
+			}
+		}
+		if in.start && len(others) > 0 && unboundPath(paths[best], in.certain) {
+			break // a later node may bind an end
+		}
+		var err error
+		if in, err = c.compile(paths[best], in, g, depth); err != nil {
+			return in, err
+		}
+		paths = append(paths[:best], paths[best+1:]...)
+	}
+	// 6. The others follow as they were written.
+	for _, arg := range append(others, paths...) {
+		var err error
+		if in, err = c.compile(arg, in, g, depth); err != nil {
+			return in, err
+		}
+	}
+	return in, nil
+}
+
+// pathFirst returns the index of a path to run before the patterns, negative for none. It must
+// start from a term of the query, because such a path probably has few nodes, and every pattern
+// must have many rows.
+func (e *estimator) pathFirst(paths []algebra.Node, patterns []algebra.TriplePattern, g pattern.Graphs, restrictions map[int]pattern.Restriction) (int, error) {
+	for i, n := range paths {
+		p := n.(*algebra.Path)
+		if _, repeats := p.Path.(*ast.PathRepeat); !repeats || p.Subject.IsVar() == p.Object.IsVar() {
+			continue
+		}
+		list := make([]candidate, len(patterns))
+		for n, pattern := range patterns {
+			list[n].pat = newPattern(pattern.Subject, pattern.Predicate, pattern.Object, g, restrictions)
+		}
+		if err := e.survey(list, 0); err != nil {
+			return -1, err
+		}
+		if slices.ContainsFunc(list, func(one candidate) bool { return one.rows < manyRows }) {
+			return -1, nil
+		}
+		return i, nil
+	}
+	return -1, nil
+}
+
+// manyRows is how many rows every pattern has at least for a path to go first.
+const manyRows = 1000
+
+func unboundPath(n algebra.Node, certain algebra.Set) bool {
+	p := n.(*algebra.Path)
+	return p.Subject.IsVar() && p.Object.IsVar() && !certain.Has(p.Subject.Slot) && !certain.Has(p.Object.Slot)
+}
+
+// below returns a compiler whose leaves start from a feed of the stream's rows.
+func (c *compiler) below(s stream) *compiler {
+	sub := *c
+	sub.feed = &exec.Feed{}
+	sub.certain, sub.possible = s.certain, s.possible
+	sub.want, sub.top, sub.goal, sub.spans = nil, -1, 0, nil
+	return &sub
+}
+
+func (c *compiler) union(n *algebra.Union, in stream, g pattern.Graphs, depth int) (stream, error) {
+	// 1. If there are solutions so far, each branch starts from a feed of them.
+	sub := c
+	lateral := !in.start
+	if lateral {
+		sub = c.below(in)
+		sub.spans = c.spans
+	} else {
+		copied := *c
+		sub = &copied
+		sub.want, sub.top = nil, -1
+	}
+	if c.want != nil {
+		c.want.got = false
+	}
+	// 2. Compile the branches. A variable is certain only if all of them bind it.
+	var ops []exec.Operator
+	var plans []*explain.Plan
+	out := stream{}
+	for i, arg := range n.Args {
+		s, err := sub.compile(arg, sub.begin(), g, depth)
+		if err != nil {
+			return in, err
+		}
+		if s.start && s.plan == nil {
+			s.plan = newPlan("unit", "", 1)
+		}
+		ops = append(ops, s.op)
+		plans = append(plans, s.plan)
+		out.rows += s.rows
+		out.possible = union(out.possible, s.possible)
+		if i == 0 {
+			out.certain = s.certain
+		} else {
+			out.certain = out.certain.Intersect(s.certain)
+		}
+	}
+	// 3. Give their rows one after the other, for all of the input or for each batch.
+	branches := &exec.Concat{Inputs: ops}
+	if !lateral {
+		return c.traced(out, branches, "union", "", plans...), nil
+	}
+	u := &exec.LateralUnion{Exec: c.query, Input: in.op, Feed: sub.feed, Branches: branches, Batch: c.query.NewBatch()}
+	out.rows *= max(1, in.rows/solution.BatchRows)
+	return c.traced(out, u, "union of each row", "", append([]*explain.Plan{in.plan}, plans...)...), nil
+}
+
+func (c *compiler) leftJoin(n *algebra.LeftJoin, in stream, g pattern.Graphs, depth int) (stream, error) {
+	// 1. The left side starts from the solutions so far.
+	left, err := c.compile(n.Left, in, g, depth)
+	if err != nil {
+		return in, err
+	}
+	conds, err := compileExprs(n.Conds)
+	if err != nil {
+		return in, err
+	}
+	// 2. If the right side must not see the left, it is hashed.
+	if !c.mayStart(n.Right, left.possible) {
+		right, err := c.inner(n.Right, g, depth)
+		if err != nil {
+			return in, err
+		}
+		env, plans, err := c.newEnv(g, n.Conds, both(left, right))
+		if err != nil {
+			return in, err
+		}
+		out := c.hashJoin(exec.LeftJoin, left, right, conds, env)
+		out.plan.Inputs = append(out.plan.Inputs, plans...)
+		return out, nil
+	}
+	// 3. Any other one starts from the rows of the left. The conditions may restrict its
+	// variables, because a row is no match if they fail.
+	sub := c.below(left)
+	sub.spans = restrictions(nil, n.Conds)
+	right, err := sub.compile(n.Right, sub.begin(), g, depth)
+	if err != nil {
+		return in, err
+	}
+	env, plans, err := c.newEnv(g, n.Conds, both(left, right))
+	if err != nil {
+		return in, err
+	}
+	l := &exec.LateralLeftJoin{
+		Exec: c.query, Left: left.op, Right: right.op, Feed: sub.feed, Conditions: conds, Env: env,
+		InSequence: right.sequence, Batch: c.query.NewBatch(), Got: c.query.NewBatch(),
+	}
+	out := left
+	out.possible = union(left.possible, right.possible)
+	out.sequence = left.sequence && right.sequence
+	if !out.sequence && c.want != nil {
+		c.want.got = false
+	}
+	return c.traced(out, l, "left join of each row", exprText(n.Conds), append([]*explain.Plan{left.plan, right.plan}, plans...)...), nil
+}
+
+// both returns the bindings of two sides of a join together.
+func both(left, right stream) stream {
+	return stream{certain: union(left.certain, right.certain), possible: union(left.possible, right.possible)}
+}
+
+func (c *compiler) minus(n *algebra.Minus, in stream, g pattern.Graphs, depth int) (stream, error) {
+	left, err := c.compile(n.Left, in, g, depth)
+	if err != nil {
+		return in, err
+	}
+	right, err := c.inner(n.Right, g, depth)
+	if err != nil {
+		return in, err
+	}
+	return c.hashJoin(exec.Minus, left, right, nil, nil), nil
+}
+
+// alone returns a compiler for nodes below. The modifiers and filters above must not apply to
+// them.
+func (c *compiler) alone() *compiler {
+	sub := *c
+	sub.spans, sub.want, sub.top, sub.goal = nil, nil, -1, 0
+	return &sub
+}

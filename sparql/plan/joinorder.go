@@ -1,0 +1,338 @@
+// The order of joins between patterns, by expected cost.
+
+package plan
+
+import (
+	"slices"
+
+	"github.com/trefoildb/trefoil/sparql/exec"
+)
+
+// joinMethod is how a pattern is joined with the rows so far.
+type joinMethod uint8
+
+const (
+	byLookup joinMethod = iota // also the first scan of a plan
+	byHash
+	byMerge // the first patterns of a plan, all in the sequence of a variable
+)
+
+// joinStep joins candidates with the rows of the steps before.
+type joinStep struct {
+	method joinMethod
+	list   []int
+	slot   int     // of byMerge
+	rows   float64 // that come out
+}
+
+// planner finds the order of joins between patterns: by dynamic programming up to
+// dynamicPatterns of them, greedily beyond, because the time of the former is exponential.
+type planner struct {
+	c     *compiler
+	list  []candidate
+	slots []int // of the variables, by their numbers in the planner
+	in    stream
+}
+
+const dynamicPatterns = 10
+
+// rowBytes is the approximate size of a row in a hash table.
+const rowBytes = 256
+
+// joinState is the best known way to join a set of patterns.
+type joinState struct {
+	reached    bool
+	method     joinMethod
+	last       int32 // pattern joined last; negative: see method
+	sorted     int32 // variable in whose sequence rows come; negative for none
+	cost, rows float64
+	risk       float64   // cost of reads without a result if all rows without a match come first
+	distinct   []float64 // bindings by variable; 0: not bound
+}
+
+// ways are the join methods open to a search.
+type ways struct {
+	first int  // the pattern to begin with; negative for any
+	hash  bool // hash joins
+	merge bool
+	share float64 // the counted share of the cost if only first rows are needed; 0 for all
+}
+
+// riskShare is how likely the worst is taken to be.
+const riskShare = 0.05
+
+// weigh returns the cost for the comparison of two states.
+func (w ways) weigh(s *joinState) float64 {
+	if w.share == 0 {
+		return s.cost
+	}
+	return s.cost*w.share + s.risk*riskShare
+}
+
+func newPlanner(c *compiler, list []candidate, in stream) *planner {
+	p := &planner{c: c, list: list, in: in}
+	number := map[int]int{}
+	for i := range list {
+		one := &list[i]
+		for position, at := range one.pat.Places {
+			one.local[position] = -1
+			if at.Slot < 0 {
+				continue
+			}
+			v, ok := number[at.Slot]
+			if !ok {
+				v = len(p.slots)
+				number[at.Slot] = v
+				p.slots = append(p.slots, at.Slot)
+			}
+			for _, before := range one.local[:position] {
+				one.same = one.same || before == v
+			}
+			one.local[position] = v
+		}
+	}
+	return p
+}
+
+// begin returns the state before any pattern.
+func (p *planner) begin() joinState {
+	s := joinState{reached: true, last: -1, sorted: -1, rows: max(p.in.rows, 1), distinct: make([]float64, len(p.slots))}
+	for v, slot := range p.slots {
+		if p.in.certain.Has(slot) {
+			s.distinct[v] = s.rows
+		}
+	}
+	return s
+}
+
+// linked reports whether a pattern shares a variable with a state, or has none.
+func (p *planner) linked(s *joinState, one *candidate) bool {
+	vars := false
+	for _, v := range one.local {
+		if v >= 0 {
+			if s.distinct[v] > 0 {
+				return true
+			}
+			vars = true
+		}
+	}
+	return !vars
+}
+
+// join returns a state with one more pattern, without its bindings.
+func (p *planner) join(s *joinState, i int, method joinMethod) (joinState, bool) {
+	one := &p.list[i]
+	to := joinState{reached: true, method: method, last: int32(i), sorted: s.sorted}
+	to.rows = s.rows * one.fan(s.distinct)
+	if method == byHash {
+		if s.rows < 100 || !p.shares(s, one) || one.rows*rowBytes > float64(p.c.query.Account.Limit/4) {
+			return to, false
+		}
+		to.cost = s.cost + one.rows*(costRow+costBuild) + s.rows*costProbe + to.rows*costProbe
+		return to, true
+	}
+	if s.last < 0 && s.method != byMerge && p.in.start && p.c.feed == nil {
+		to.sorted = p.scanned(one)
+		to.cost = to.rows*costRow + costSeek
+		return to, true
+	}
+	seeks := p.seeks(s, one)
+	to.cost = s.cost + s.rows*costKey + to.rows*costRow + seeks
+	matched := 1.0
+	for position, v := range one.local {
+		if v >= 0 && s.distinct[v] > 0 {
+			matched = min(matched, one.distinct[position]/s.distinct[v])
+		}
+	}
+	to.risk = s.risk + (1-matched)*(s.cost+seeks)
+	return to, true
+}
+
+// shares reports whether all rows of a state bind a variable of a pattern.
+func (p *planner) shares(s *joinState, one *candidate) bool {
+	for _, v := range one.local {
+		if v >= 0 && s.distinct[v] > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// scanned returns the variable in whose sequence a scan of a pattern comes.
+func (p *planner) scanned(one *candidate) int32 {
+	mask := uint8(0)
+	for position, at := range one.pat.Places {
+		if at.Key != "" {
+			mask |= 1 << position
+		}
+	}
+	a := one.pat.Access(mask)
+	if a.Prefix < 4 && len(a.Consts) == 0 {
+		return int32(one.local[a.Order.Positions()[a.Prefix]])
+	}
+	return -1
+}
+
+// rowsAround is about how many rows a subject or an object has for each of a
+// pattern.
+const rowsAround = 8
+
+// seeks returns the cost to find the ranges of a pattern for the rows of a state: a seek for
+// each range, if it is not near the one before.
+func (p *planner) seeks(s *joinState, one *candidate) float64 {
+	keys, mask, sorted := 1.0, uint8(0), -1
+	for position, v := range one.local {
+		if v >= 0 && s.distinct[v] > 0 && !one.repeated(position) {
+			keys *= s.distinct[v]
+			mask |= 1 << position
+			if int(s.sorted) == v {
+				sorted = position
+			}
+		}
+		if one.pat.Places[position].Key != "" {
+			mask |= 1 << position
+		}
+	}
+	keys = min(keys, s.rows)
+	if sorted < 0 { // rows of a chunk with the same key share a range
+		keys = s.rows / exec.LastChunkRows * min(keys, exec.LastChunkRows)
+		if s.rows < exec.LastChunkRows {
+			keys = min(keys, s.rows)
+		}
+		return keys * costSeek
+	}
+	// If the pattern's terms lead to the variable, its rows lie together; else
+	// among all rows of their subjects, or objects.
+	near := one.rows
+	if positions := one.pat.Best(mask).Positions(); positions[0] == sorted {
+		near *= rowsAround
+	}
+	return keys * min(costSeek, max(1, near/keys)*costStep)
+}
+
+// bind sets the bindings of a state.
+func (p *planner) bind(to *joinState, from []float64, list ...int) {
+	copy(to.distinct, from)
+	for _, i := range list {
+		one := &p.list[i]
+		for position, v := range one.local {
+			if v >= 0 && (to.distinct[v] == 0 || one.distinct[position] < to.distinct[v]) {
+				to.distinct[v] = max(one.distinct[position], 0.05)
+			}
+		}
+	}
+	for v, d := range to.distinct {
+		if d > to.rows {
+			to.distinct[v] = max(to.rows, 0.05)
+		}
+	}
+}
+
+// solve returns the cheapest steps to join all patterns.
+func (p *planner) solve(w ways) (steps []joinStep, last joinState) {
+	if len(p.list) > dynamicPatterns {
+		return p.greedy(w)
+	}
+	// 1. Invariant: states[mask] is the cheapest known way to join the patterns of mask. Bindings
+	// share one allocation.
+	n, width := len(p.list), len(p.slots)
+	states := make([]joinState, 1<<n)
+	bindings := make([]float64, width<<n)
+	// 3. Extend each state by each pattern. Products are taken only if no pattern is linked.
+	for mask := range states {
+		states[mask].distinct = bindings[mask*width : (mask+1)*width]
+	}
+	start := p.begin()
+	copy(states[0].distinct, start.distinct)
+	start.distinct = states[0].distinct
+	states[0] = start
+	merges := map[int]joinStep{}
+	// 2. Plans may begin with a merge join of several patterns.
+	if w.merge {
+		p.merges(states, merges)
+	}
+	for mask := range states {
+		from := &states[mask]
+		if !from.reached {
+			continue
+		}
+		linked := false
+		for i := 0; i < n && !linked; i++ {
+			linked = mask&(1<<i) == 0 && p.linked(from, &p.list[i])
+		}
+		for i := range n {
+			if mask&(1<<i) != 0 || mask == 0 && w.first >= 0 && i != w.first ||
+				linked && mask != 0 && !p.linked(from, &p.list[i]) {
+				continue
+			}
+			for _, method := range [...]joinMethod{byLookup, byHash} {
+				if method == byHash && (!w.hash || mask == 0 && p.in.start) {
+					continue
+				}
+				s, ok := p.join(from, i, method)
+				to := &states[mask|1<<i]
+				if ok && (!to.reached || w.weigh(&s) < w.weigh(to)) {
+					s.distinct = to.distinct
+					*to = s
+					p.bind(to, from.distinct, i)
+				}
+			}
+		}
+	}
+	// 4. Follow the last patterns back from the full set.
+	mask := len(states) - 1
+	last = states[mask]
+	for mask != 0 {
+		s := &states[mask]
+		if s.last < 0 {
+			step := merges[mask]
+			step.rows = s.rows
+			steps = append(steps, step)
+			break
+		}
+		steps = append(steps, joinStep{method: s.method, list: []int{int(s.last)}, rows: s.rows})
+		mask &^= 1 << s.last
+	}
+	slices.Reverse(steps)
+	return steps, last
+}
+
+// greedy always takes the pattern with the fewest resulting rows next.
+func (p *planner) greedy(w ways) (steps []joinStep, last joinState) {
+	last = p.begin()
+	used := make([]bool, len(p.list))
+	// Each step takes the pattern with the fewest resulting rows, and among equal ones the
+	// cheapest.
+	for range p.list {
+		if p.c.query.Check() != nil { // bgp checks it again
+			return nil, last
+		}
+		var best joinState
+		linked := false
+		for i := 0; i < len(p.list) && !linked; i++ {
+			linked = !used[i] && p.linked(&last, &p.list[i])
+		}
+		for i := range p.list {
+			if used[i] || len(steps) == 0 && w.first >= 0 && i != w.first ||
+				linked && len(steps) > 0 && !p.linked(&last, &p.list[i]) {
+				continue
+			}
+			for _, method := range [...]joinMethod{byLookup, byHash} {
+				if method == byHash && (!w.hash || len(steps) == 0 && p.in.start) {
+					continue
+				}
+				s, ok := p.join(&last, i, method)
+				if ok && (!best.reached || s.rows < best.rows || s.rows == best.rows && s.cost < best.cost) {
+					best = s
+				}
+			}
+		}
+		// The bindings belong to the state, and must not be shared with the one before.
+		used[best.last] = true
+		steps = append(steps, joinStep{method: best.method, list: []int{int(best.last)}, rows: best.rows})
+		best.distinct = slices.Clone(last.distinct)
+		p.bind(&best, last.distinct, int(best.last))
+		last = best
+	}
+	return steps, last
+}

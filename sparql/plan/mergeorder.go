@@ -1,0 +1,66 @@
+// Candidates for merge joins at the start of a join order.
+
+package plan
+
+import (
+	"cmp"
+	"slices"
+)
+
+// merges sets the states of merge joins at the beginning of a plan. Each pattern is scanned in
+// the sequence of one variable.
+func (p *planner) merges(states []joinState, steps map[int]joinStep) {
+	for v, slot := range p.slots {
+		// 1. Find the patterns with an order in the sequence of the variable, the smallest first.
+		var list []int
+		for i := range p.list {
+			if p.list[i].sortedBy(slot) != 0 && !p.list[i].same {
+				list = append(list, i)
+			}
+		}
+		slices.SortStableFunc(list, func(a, b int) int { return cmp.Compare(p.list[a].rows, p.list[b].rows) })
+		var taken []int
+		mask := 0
+		so := joinState{reached: true, method: byMerge, last: -1, sorted: int32(v), rows: 1, distinct: make([]float64, len(p.slots))}
+		// 2. Join them one after the other. Each prefix of two and more is a candidate.
+		for _, i := range list {
+			if !p.apart(taken, i, v) {
+				continue
+			}
+			one := &p.list[i]
+			// A scan steps over its rows or seeks, whichever is less.
+			keys := so.distinct[v]
+			so.rows *= one.fan(so.distinct)
+			if len(taken) == 0 {
+				so.cost = one.rows * costRow
+			} else {
+				so.cost += min(one.rows*costStep, keys*(costSeek+costStep)) + min(one.rows, so.rows)*costRow + so.rows*costRow
+			}
+			p.bind(&so, so.distinct, i)
+			taken = append(taken, i)
+			mask |= 1 << i
+			to := &states[mask]
+			if len(taken) > 1 && (!to.reached || so.cost < to.cost) {
+				copy(to.distinct, so.distinct)
+				distinct := to.distinct
+				*to = so
+				to.distinct = distinct
+				steps[mask] = joinStep{method: byMerge, list: slices.Clone(taken), slot: slot}
+			}
+		}
+	}
+}
+
+// apart reports whether a pattern shares no variable with others but v.
+func (p *planner) apart(others []int, i, v int) bool {
+	for _, other := range others {
+		for _, a := range p.list[other].local {
+			for _, b := range p.list[i].local {
+				if a == b && a >= 0 && a != v {
+					return false
+				}
+			}
+		}
+	}
+	return true
+}

@@ -1,0 +1,33 @@
+// Triple patterns with terms in their key form.
+
+package plan
+
+import (
+	"github.com/trefoildb/trefoil/sparql/algebra"
+	"github.com/trefoildb/trefoil/sparql/exec/pattern"
+	"github.com/trefoildb/trefoil/sparql/exec/solution"
+	"github.com/trefoildb/trefoil/triple"
+)
+
+// placeOf returns a place of a pattern; if whole is true, a term has its whole form.
+func placeOf(v algebra.VarOrTerm, whole bool) pattern.Place {
+	if v.IsVar() {
+		return pattern.Place{Slot: v.Slot}
+	}
+	key := solution.Encode(v.Term)
+	if !whole {
+		key = string(solution.AppendKeyForm(nil, key))
+	}
+	return pattern.Place{Slot: -1, Key: key}
+}
+
+// newPattern returns the pattern of a triple over its active graph. Restrictions are of the
+// variables, by their slots.
+func newPattern(s, p, o algebra.VarOrTerm, g pattern.Graphs, restrictions map[int]pattern.Restriction) *pattern.Pattern {
+	pat := &pattern.Pattern{Graphs: g, Restrictions: restrictions}
+	pat.Places = [4]pattern.Place{placeOf(s, false), placeOf(p, false), placeOf(o, false), {Slot: -1}}
+	if g.Mode == pattern.EachGraph {
+		pat.Places[triple.Graph].Slot = g.Slot
+	}
+	return pat
+}

@@ -1,0 +1,99 @@
+// The compilation of operators row by row: VALUES, FILTER, BIND.
+
+package plan
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/trefoildb/trefoil/sparql/algebra"
+	"github.com/trefoildb/trefoil/sparql/ast"
+	"github.com/trefoildb/trefoil/sparql/exec"
+	"github.com/trefoildb/trefoil/sparql/exec/pattern"
+	"github.com/trefoildb/trefoil/sparql/exec/solution"
+	"github.com/trefoildb/trefoil/sparql/explain"
+	"github.com/trefoildb/trefoil/sparql/expr"
+)
+
+func (c *compiler) table(n *algebra.Table, in stream) (stream, error) {
+	v := &exec.Values{Exec: c.query, Input: in.op, Slots: n.Slots, Batch: c.query.NewBatch()}
+	for _, terms := range n.Rows {
+		row := make([]string, len(terms))
+		for i, t := range terms {
+			row[i] = solution.Encode(t)
+		}
+		v.Rows = append(v.Rows, row)
+	}
+	certain, possible := c.visible.vars(n)
+	in.certain, in.possible = union(in.certain, certain), union(in.possible, possible)
+	in.rows *= float64(max(1, len(n.Rows)))
+	return c.traced(in, v, "values", fmt.Sprintf("%d rows", len(n.Rows)), in.plan), nil
+}
+
+func (c *compiler) filter(n *algebra.Filter, in stream, g pattern.Graphs, depth int) (stream, error) {
+	semi, others := semiJoins(c.body, n.Conds)
+	conds, err := compileExprs(others)
+	if err != nil {
+		return in, err
+	}
+	sub := *c
+	sub.spans = restrictions(c.spans, others)
+	out, err := sub.compile(n.Input, in, g, depth)
+	if err != nil {
+		return in, err
+	}
+	if len(conds) > 0 {
+		env, plans, err := c.newEnv(g, others, out)
+		if err != nil {
+			return in, err
+		}
+		f := &exec.Filter{Exec: c.query, Input: out.op, Conditions: conds, Env: env}
+		out = c.traced(out, f, "filter", exprText(others), append([]*explain.Plan{out.plan}, plans...)...)
+	}
+	for _, x := range semi {
+		if out, err = c.semiJoin(x, out, g, depth); err != nil {
+			return in, err
+		}
+	}
+	return out, nil
+}
+
+// extend compiles neighbouring Extends to one operator: those of one SELECT
+// share blank nodes.
+func (c *compiler) extend(n *algebra.Extend, in stream, g pattern.Graphs, depth int) (stream, error) {
+	e := &exec.Extend{Exec: c.query, Large: c.query.Account.NewHolder("extend")}
+	// 1. Collect the neighbours, the last one first.
+	var list []*algebra.Extend
+	var input algebra.Node = n
+	for {
+		x, ok := input.(*algebra.Extend)
+		if !ok {
+			break
+		}
+		list = append(list, x)
+		input = x.Input
+	}
+	out, err := c.compile(input, in, g, depth)
+	if err != nil {
+		return in, err
+	}
+	// 2. Compile them in the order of the text, because each may use those before.
+	var exprs []ast.Expr
+	var detail []string
+	for i := len(list) - 1; i >= 0; i-- {
+		x, err := expr.Compile(list[i].Expr, expr.Scope{})
+		if err != nil {
+			return in, err
+		}
+		e.Slots, e.Exprs = append(e.Slots, list[i].Slot), append(e.Exprs, x)
+		exprs = append(exprs, list[i].Expr)
+		out.possible = with(out.possible, list[i].Slot)
+		detail = append(detail, "?"+c.body.Scope.Name(list[i].Slot)+" = "+ast.ExprString(list[i].Expr))
+	}
+	env, plans, err := c.newEnv(g, exprs, out)
+	if err != nil {
+		return in, err
+	}
+	e.Input, e.Env = out.op, env
+	return c.traced(out, e, "extend", strings.Join(detail, ", "), append([]*explain.Plan{out.plan}, plans...)...), nil
+}

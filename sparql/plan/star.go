@@ -1,0 +1,104 @@
+// Steps of a join order with one subject become one operator.
+
+package plan
+
+import (
+	"github.com/trefoildb/trefoil/sparql/algebra"
+	"github.com/trefoildb/trefoil/sparql/exec"
+	"github.com/trefoildb/trefoil/sparql/exec/pattern"
+	"github.com/trefoildb/trefoil/triple"
+)
+
+// maxStar is how many patterns a star has at most.
+const maxStar = 64
+
+// star returns how many of the next steps one star joins; fewer than two: none.
+func (p *planner) star(steps []joinStep, in stream) int {
+	if p.in.start && p.c.feed == nil && in.start || p.c.want != nil && p.c.want.got {
+		return 0
+	}
+	// 1. A step may join the star if it looks up the same subject and reads one range. No other
+	// step of the star may bind its variables.
+	subject := -1
+	var bound algebra.Set // by patterns of the star
+	for n := range min(len(steps), maxStar) {
+		if steps[n].method != byLookup {
+			return n
+		}
+		one := &p.list[steps[n].list[0]]
+		s := one.pat.Places[triple.Subject].Slot
+		if s < 0 || subject >= 0 && s != subject || !in.certain.Has(s) || one.same || one.pat.Places[triple.Predicate].Key == "" {
+			return n
+		}
+		subject = s
+		for _, slot := range one.vars.Slots() {
+			if bound.Has(slot) || in.possible.Has(slot) && !in.certain.Has(slot) {
+				return n
+			}
+		}
+		if a := p.starAccess(one, in); a.Prefix < 2 || len(a.Checked) > 0 || a.Spans != nil && len(a.Spans) != 1 {
+			return n
+		}
+		// 2. If a step leaves few rows, end the star, because the next should not read for
+		// dropped rows.
+		if n > 0 && steps[n-1].rows < steps[max(n-2, 0)].rows/4 {
+			return n // few rows are left to look up
+		}
+		for _, slot := range one.vars.Slots() {
+			if !in.certain.Has(slot) {
+				bound.Add(slot)
+			}
+		}
+	}
+	return min(len(steps), maxStar)
+}
+
+// starAccess returns how a pattern is read from rows of in.
+func (p *planner) starAccess(one *candidate, in stream) *pattern.Access {
+	row := make([]string, p.c.query.Width)
+	for _, slot := range in.certain.Slots() {
+		row[slot] = "x"
+	}
+	return one.pat.Access(one.pat.Mask(row))
+}
+
+// starOf joins in with patterns of one subject.
+func (p *planner) starOf(steps []joinStep, in stream) stream {
+	q := p.c.query
+	s := &exec.StarLookup{
+		Exec: q, Input: in.op, Alone: true, Chunk: exec.FirstChunkRows, Batch: q.NewBatch(), Pick: make([]int, len(steps)),
+		Finder: q.NewFinder(),
+	}
+	detail := ""
+	predicates := map[string]bool{}
+	out := in
+	// 1. If patterns have different predicates, their ranges do not overlap and are read in one
+	// call. A repeated predicate must be in another group.
+	for i := range steps {
+		one := &p.list[steps[i].list[0]]
+		s.Subject = one.pat.Places[triple.Subject].Slot
+		part := exec.StarPart{Reader: q.NewReader(one.pat), Access: p.starAccess(one, in)}
+		if key := one.pat.Places[triple.Predicate].Key; predicates[key] {
+			part.Group = uint8(i)
+		} else {
+			predicates[key] = true
+		}
+		s.Parts = append(s.Parts, part)
+		if i > 0 {
+			detail += " . "
+		}
+		detail += one.accessText(in.certain)
+		for _, slot := range one.vars.Slots() {
+			if slot != s.Subject && in.certain.Has(slot) {
+				s.Alone = false
+			}
+			out.bind(slot)
+		}
+	}
+	// 2. The estimate is the one of the last step, because it includes all before.
+	out.rows = steps[len(steps)-1].rows
+	out = p.c.traced(out, s, "star look-up", detail, in.plan)
+	s.Plan = out.plan
+	s.SetPlan(out.plan)
+	return out
+}

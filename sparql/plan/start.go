@@ -1,0 +1,37 @@
+// The way in: from a body of algebra to a run.
+
+package plan
+
+import (
+	"context"
+	"errors"
+
+	"github.com/trefoildb/trefoil/sparql/algebra"
+	"github.com/trefoildb/trefoil/sparql/exec"
+	"github.com/trefoildb/trefoil/sparql/source"
+)
+
+// ErrTooDeep is wrapped by the error of a query if its patterns nest too deep.
+var ErrTooDeep = errors.New("the query nests too deep")
+
+// maxDepth is how deep operators may stand in one another.
+const maxDepth = 4000
+
+// ErrService ends a query with SERVICE, unless it is SILENT, because SERVICE is off.
+var ErrService = errors.New("SERVICE is off")
+
+// Start plans a query over a source and begins its execution.
+func Start(ctx context.Context, src source.Source, body *algebra.Body, dataset Dataset, opts exec.Options) (*exec.Run, error) {
+	if err := opts.Validate(); err != nil {
+		return nil, err
+	}
+	q := exec.NewExecution(ctx, src, body.Scope.Len(), opts)
+	c := &compiler{query: q, body: body, dataset: dataset, top: -1,
+		visible: &visibility{body: body, known: map[algebra.Node]known{}}, estimator: &estimator{exec: q, known: surveyed{}}}
+	s, err := c.compile(body.Root, c.begin(), dataset.defaultGraphs(opts.UnionDefaultGraph), 0)
+	if err != nil {
+		q.Account.End()
+		return nil, err
+	}
+	return exec.NewRun(q, s.op, s.plan), nil
+}

@@ -1,0 +1,37 @@
+// An operator with the planner's knowledge of its rows.
+
+package plan
+
+import (
+	"github.com/trefoildb/trefoil/sparql/algebra"
+	"github.com/trefoildb/trefoil/sparql/exec"
+	"github.com/trefoildb/trefoil/sparql/explain"
+)
+
+// stream is an operator with the planner's knowledge of its rows.
+type stream struct {
+	op                exec.Operator
+	certain, possible algebra.Set
+	rows              float64 // estimate
+	start             bool    // it is the unit, or the feed
+	sequence          bool    // rows come out in the order of the feed's
+	plan              *explain.Plan
+}
+
+func (s *stream) bind(slot int) {
+	s.certain = with(s.certain, slot)
+	s.possible = with(s.possible, slot)
+}
+
+// with returns a new set with the slot.
+func with(s algebra.Set, slot int) algebra.Set {
+	out := append(algebra.Set(nil), s...)
+	out.Add(slot)
+	return out
+}
+
+func union(a, b algebra.Set) algebra.Set {
+	out := append(algebra.Set(nil), a...)
+	out.AddAll(b)
+	return out
+}

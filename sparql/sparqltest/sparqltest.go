@@ -1,0 +1,115 @@
+// Data sets and ways to run a query.
+
+// Package sparqltest has the common parts of the tests below sparql: data sets, queries, ways
+// to run them, and temporary files in memory. These may fail on request.
+package sparqltest
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/trefoildb/trefoil/sparql"
+	"github.com/trefoildb/trefoil/sparql/explain"
+	"github.com/trefoildb/trefoil/sparql/source/memsource"
+	"github.com/trefoildb/trefoil/sparql/source/sourcetest"
+	"github.com/trefoildb/trefoil/triple"
+)
+
+// IRI returns an IRI of the scheme x.
+func IRI(name string) triple.Term { return triple.NewIRI("x:" + name) }
+
+// People returns n people with an age, a birthday, a name and a friend.
+func People(n int) *memsource.Source {
+	var all []triple.Triple
+	for i := range n {
+		s := IRI(fmt.Sprintf("p%05d", i))
+		all = append(all,
+			triple.Triple{Subject: s, Predicate: IRI("age"), Object: triple.NewTyped(fmt.Sprint(i%100), triple.XSDInteger)},
+			triple.Triple{Subject: s, Predicate: IRI("born"), Object: triple.NewTyped(fmt.Sprintf("%04d-01-02", 1000+i%9000), triple.XSDDate)},
+			triple.Triple{Subject: s, Predicate: IRI("name"), Object: triple.NewString(fmt.Sprintf("name %d", i))},
+			triple.Triple{Subject: s, Predicate: IRI("knows"), Object: IRI(fmt.Sprintf("p%05d", (i*7+1)%n))},
+		)
+	}
+	return memsource.New(all)
+}
+
+// Count runs a query and returns how many solutions it has, its plan, and its error.
+func Count(ctx context.Context, src sparql.Source, text string, opts sparql.Options) (int, *explain.Plan, error) {
+	result, err := sparql.Query(ctx, src, text, opts)
+	if err != nil {
+		return 0, nil, err
+	}
+	n := 0
+	for _, err := range result.Rows() {
+		if err != nil {
+			return n, result.Plan(), err
+		}
+		n++
+	}
+	return n, result.Plan(), nil
+}
+
+// Lines returns the rows of a query, sorted, and its plan after the run.
+func Lines(t sourcetest.TB, src sparql.Source, text string, opts sparql.Options) ([]string, string) {
+	t.Helper()
+	result, err := sparql.Query(context.Background(), src, text, opts)
+	if err != nil {
+		t.Fatalf("%s: %v", text, err)
+	}
+	var out []string
+	for row, err := range result.Rows() {
+		if err != nil {
+			t.Fatalf("%s: %v", text, err)
+		}
+		out = append(out, fmt.Sprint(row))
+	}
+	slices.Sort(out)
+	return out, result.Plan().Text(true)
+}
+
+// Union returns options with the union of all graphs for the default graph.
+func Union() (o sparql.Options) {
+	o.UnionDefaultGraph = true
+	return o
+}
+
+// Crowd returns n people whose properties repeat, lack and differ in length.
+func Crowd(intN func(n int) int, n int) *memsource.Source {
+	var all []triple.Triple
+	for i := range n {
+		s := IRI(fmt.Sprintf("p%05d", i))
+		add := func(p string, o triple.Term) {
+			all = append(all, triple.Triple{Subject: s, Predicate: IRI(p), Object: o})
+		}
+		add("age", triple.NewTyped(fmt.Sprint(intN(50)), triple.XSDInteger))
+		for range intN(3) {
+			add("knows", IRI(fmt.Sprintf("p%05d", intN(n))))
+		}
+		if intN(4) > 0 {
+			add("name", triple.NewString(fmt.Sprintf("name %d", intN(n))))
+		}
+		if intN(50) == 0 {
+			add("name", triple.NewString(strings.Repeat("long ", 60+intN(300))+fmt.Sprint(i)))
+		}
+		add("paid", triple.NewTyped(fmt.Sprintf("%d.%d", intN(100), intN(10)), triple.XSDDecimal))
+	}
+	return memsource.New(all)
+}
+
+// Answer returns the rows of a query, as they come, and its plan after the run.
+func Answer(ctx context.Context, src sparql.Source, text string, opts sparql.Options) ([]string, *explain.Plan, error) {
+	result, err := sparql.Query(ctx, src, text, opts)
+	if err != nil {
+		return nil, nil, err
+	}
+	var out []string
+	for row, err := range result.Rows() {
+		if err != nil {
+			return out, result.Plan(), err
+		}
+		out = append(out, fmt.Sprint(row))
+	}
+	return out, result.Plan(), nil
+}
