@@ -27,6 +27,10 @@ type Options struct {
 	// memory of the machine.
 	Memory int64
 
+	// MinFreeBytes is the space on the disk that adds leave free, because the store needs it to
+	// compact rows. 0 is a fiftieth of the disk, from 64 MiB to 2 GiB; a negative value is none.
+	MinFreeBytes int64
+
 	// QueryMemory is how many bytes a query may hold before it uses temporary files.
 	// 0 is 256 MiB, or a sixteenth of Memory if that is less.
 	QueryMemory int64

@@ -155,7 +155,8 @@ func (s *service) run() (members []string, err error) {
 func (s *service) open() (db *store.Store, full *store.NoRoomError, err error) {
 	options := store.Options{ReadOnly: s.ReadOnly, Member: !s.ReadOnly, Feed: s.watched(), CountChanges: !s.ReadOnly && !s.NoLinks,
 		CacheBytes: s.shares.Cache, MemTableBytes: s.shares.MemTable, QueueBytes: s.shares.Queue,
-		Logger: s.Logger, Version: s.Version}
+		MinFreeBytes: s.MinFreeBytes,
+		Logger:       s.Logger, Version: s.Version}
 	for {
 		db, err = store.Open(s.dir, options)
 		if err == nil || !errors.As(err, &full) {

@@ -63,7 +63,8 @@ func Open(dir string, o Options) (*Store, error) {
 	db, err := store.Open(dir, store.Options{
 		ReadOnly: o.ReadOnly, Feed: o.watched(), CountChanges: len(o.watched()) > 0,
 		CacheBytes: shares.Cache, MemTableBytes: shares.MemTable, QueueBytes: shares.Queue,
-		Logger: o.Logger, Version: o.Version,
+		MinFreeBytes: o.MinFreeBytes,
+		Logger:       o.Logger, Version: o.Version,
 	})
 	if err != nil {
 		return nil, err

@@ -23,6 +23,7 @@ var example = triple.Triple{
 
 func mustOpen(t *testing.T, dir string, o Options) *Store {
 	t.Helper()
+	o.MinFreeBytes = -1
 	s, err := Open(dir, o)
 	if err != nil {
 		t.Fatal(err)

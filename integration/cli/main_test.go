@@ -79,7 +79,7 @@ func trefoilWith(t *testing.T, stdin io.Reader, args ...string) outcome {
 	return outcome{stdout.String(), stderr.String(), exitCode(t, err)}
 }
 
-// command makes a command whose environment names no server.
+// command makes a command whose environment names no server, and leaves 64 MiB of the disk free.
 func command(ctx context.Context, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, binary, args...)
 	for _, v := range os.Environ() {
@@ -87,6 +87,7 @@ func command(ctx context.Context, args ...string) *exec.Cmd {
 			cmd.Env = append(cmd.Env, v)
 		}
 	}
+	cmd.Env = append(cmd.Env, "TREFOIL_KEEP_FREE=64MiB")
 	return cmd
 }
 

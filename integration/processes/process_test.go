@@ -29,7 +29,7 @@ type process struct {
 	result error
 }
 
-// command makes a command whose environment names no server.
+// command makes a command whose environment names no server, and leaves 64 MiB of the disk free.
 func command(ctx context.Context, words ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, words[0], words[1:]...)
 	for _, v := range os.Environ() {
@@ -37,6 +37,7 @@ func command(ctx context.Context, words ...string) *exec.Cmd {
 			cmd.Env = append(cmd.Env, v)
 		}
 	}
+	cmd.Env = append(cmd.Env, "TREFOIL_KEEP_FREE=64MiB")
 	return cmd
 }
 

@@ -17,6 +17,7 @@ const batchTriples = 10_000
 // addCmd adds the triples of files, with their annotations.
 type addCmd struct {
 	storeFlags
+	diskFlags
 	documents
 	Blank string `enum:"fresh,keep" default:"fresh" help:"fresh gives the documents' blank nodes labels that no other document has; keep adds them as written. ${default} by default."`
 	JSON  bool   `help:"Print JSON: {\"added\":n,\"existing\":m}."`
@@ -28,7 +29,7 @@ func (c *addCmd) Run(e *env) (err error) {
 	if c.Blank == "fresh" {
 		prefix = "a" + rand.Text()[:16]
 	}
-	w, err := c.openWriter(e)
+	w, err := c.openWriter(e, c.diskFlags)
 	if err != nil {
 		return err
 	}
@@ -42,8 +43,8 @@ func (c *addCmd) Run(e *env) (err error) {
 	})
 	if err != nil {
 		return partial(err, added, "added")
-		// 3. Print the result.
 	}
+	// 3. Print the result.
 	if c.JSON {
 		return e.printJSON(struct {
 			Added    int64 `json:"added"`
@@ -65,6 +66,7 @@ func partial(err error, n int64, done string) error {
 // deleteCmd deletes the triples of files, or the matches of a pattern.
 type deleteCmd struct {
 	storeFlags
+	diskFlags
 	documents
 	Pattern string `placeholder:"PATTERN" help:"Delete what matches instead: '<http://example.org/ann> ? ?'."`
 	JSON    bool   `help:"Print JSON: {\"deleted\":n,\"missing\":m}."`
@@ -82,7 +84,7 @@ func (c *deleteCmd) Run(e *env) (err error) {
 	if c.Pattern != "" && p == (triple.Pattern{}) {
 		return usagef("--pattern %s matches everything: name a term or a graph, or remove the data directory", c.Pattern)
 	}
-	w, err := c.openWriter(e)
+	w, err := c.openWriter(e, c.diskFlags)
 	if err != nil {
 		return err
 	}

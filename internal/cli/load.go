@@ -21,6 +21,7 @@ import (
 // loadCmd loads files in bulk, into a directory or through a server.
 type loadCmd struct {
 	storeFlags
+	diskFlags
 	documents
 	linkLoadFlags
 	KeepGoing bool     `help:"Leave malformed statements out instead of stopping at the first; the exit code is then 3."`
@@ -133,7 +134,9 @@ func (c *loadCmd) openStore() (*store.Store, error) {
 		debug.SetMemoryLimit(collectorFloor + int64(c.Memory)/8)
 	}
 	// Most memory is for the load, so the store's cache is small.
-	return store.Open(c.Data, store.Options{CacheBytes: 16 << 20, MemTableBytes: 8 << 20, Version: thisVersion().Version})
+	return store.Open(c.Data, store.Options{
+		CacheBytes: 16 << 20, MemTableBytes: 8 << 20, MinFreeBytes: c.minFreeBytes(), Version: thisVersion().Version,
+	})
 }
 
 // collectorFloor is the least memory of the collector's heap beside a load with a budget.

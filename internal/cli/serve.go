@@ -27,6 +27,7 @@ type serveCmd struct {
 	PublicURL         string    `placeholder:"URL" help:"URL at which clients reach the node, such as https://data.example.org: links and graph IRIs begin with it. By default that of the Host header."`
 	AcceptHost        []string  `placeholder:"HOST" help:"A name that requests to loopback may have in Host, beside localhost, addresses, this machine's name and that of --public-url; repeatable."`
 	Memory            *byteSize `placeholder:"SIZE" help:"Memory of the process, which all limits follow; by default that of the container, or of the machine."`
+	diskFlags
 	sparqlFlags
 	graphFlags
 	clusterFlags
@@ -70,7 +71,7 @@ func (c *serveCmd) Run(e *env) error {
 func (c *serveCmd) options() (o node.ServeOptions, err error) {
 	o = node.ServeOptions{
 		Options: node.Options{
-			ReadOnly: c.ReadOnly, QueryTimeout: c.QueryTimeout, MaxQueries: c.MaxQueries, SpillDir: c.SpillDir,
+			ReadOnly: c.ReadOnly, MinFreeBytes: c.minFreeBytes(), QueryTimeout: c.QueryTimeout, MaxQueries: c.MaxQueries, SpillDir: c.SpillDir,
 			UnionDefaultGraph: c.UnionDefaultGraph, AllowHosts: c.AllowHost,
 			LinkPredicate: c.LinkPredicate, NoLinks: c.NoLinks, Version: thisVersion().Version,
 		},

@@ -44,6 +44,22 @@ type storeFlags struct {
 	serverFlags
 }
 
+// diskFlags bound the use of the disk by commands that write a directory.
+type diskFlags struct {
+	KeepFree *byteSize `env:"TREFOIL_KEEP_FREE" placeholder:"SIZE" help:"Space on the disk that adds leave free, because the store needs it to compact rows; 0 is none. A fiftieth of the disk by default, from 64 MiB to 2 GiB."`
+}
+
+// minFreeBytes returns the flag as store.Options.MinFreeBytes.
+func (d *diskFlags) minFreeBytes() int64 {
+	switch {
+	case d.KeepFree == nil:
+		return 0
+	case *d.KeepFree == 0:
+		return -1
+	}
+	return int64(*d.KeepFree)
+}
+
 // serverFlags choose a server.
 type serverFlags struct {
 	To        string `placeholder:"URL" help:"Ask the server at this address: $$TREFOIL_TO, or else ${url}."`
@@ -77,13 +93,13 @@ func (d *storeFlags) open(e *env) (reader, error) {
 }
 
 // openWriter opens the store for changes. If a directory is missing, it is created.
-func (d *storeFlags) openWriter(e *env) (writer, error) {
+func (d *storeFlags) openWriter(e *env, disk diskFlags) (writer, error) {
 	local, err := d.local()
 	if err != nil {
 		return nil, err
 	}
 	if local {
-		db, err := store.Open(d.Data, store.Options{Version: thisVersion().Version})
+		db, err := store.Open(d.Data, store.Options{MinFreeBytes: disk.minFreeBytes(), Version: thisVersion().Version})
 		return localWriter{db}, err
 	}
 	return d.connect(e)

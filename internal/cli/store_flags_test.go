@@ -187,3 +187,37 @@ func TestHungUp(t *testing.T) {
 		t.Errorf("%d, %s", code, stderr)
 	}
 }
+
+// TestKeepFree: adds leave the space of --keep-free on the disk, in a directory and through a
+// server; the flag comes before the environment.
+func TestKeepFree(t *testing.T) {
+	const line, huge = "<http://e.x/s> <http://e.x/p> \"o\" .\n", "1000000TiB"
+	data := filepath.Join(t.TempDir(), "store")
+	for _, step := range []struct {
+		env  string
+		args []string
+		code int
+	}{
+		{"", []string{"--keep-free", huge}, 1},
+		{huge, nil, 1},
+		{huge, []string{"--keep-free", "0"}, 0},
+		{"", []string{"--keep-free", "64MiB"}, 0},
+		{"much", nil, 2},
+	} {
+		t.Run(fmt.Sprintf("%q %q", step.env, step.args), func(t *testing.T) {
+			if step.env != "" {
+				t.Setenv("TREFOIL_KEEP_FREE", step.env)
+			}
+			code, _, stderr := run(t, line, append([]string{"add", "--data", data, "--from", "nt"}, append(step.args, "-")...)...)
+			if code != step.code || (code == 1) != strings.Contains(stderr, "disk is full") {
+				t.Errorf("add: exit code %d, want %d: %s", code, step.code, stderr)
+			}
+		})
+	}
+	for size, want := range map[string]int{huge: 1, "0": 0} {
+		url, _ := serveNode(t, "--keep-free", size)
+		if code, _, stderr := run(t, line, "add", "--to", url, "--from", "nt", "-"); code != want {
+			t.Errorf("add through a server that keeps %s free: exit code %d, want %d: %s", size, code, want, stderr)
+		}
+	}
+}

@@ -100,7 +100,7 @@ func serveNode(t *testing.T, args ...string) (address string, said *messages) {
 // endpoints. The code registers them; here is no list that one could be missing in.
 func registered(t *testing.T) (methods []string, endpoints []server.Endpoint) {
 	t.Helper()
-	db, err := replica.Open(t.TempDir(), store.Options{}, replica.Options{})
+	db, err := replica.Open(t.TempDir(), store.Options{MinFreeBytes: -1}, replica.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -446,7 +446,7 @@ func TestClosedMember(t *testing.T) {
 		t.Errorf("code %d: %s", code, said.text.String())
 	}
 	// 3. The only member of a cluster starts.
-	db, err := store.Open(dir, store.Options{Member: true})
+	db, err := store.Open(dir, store.Options{Member: true, MinFreeBytes: -1})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -18,6 +18,7 @@ import (
 // updateCmd makes a SPARQL update: all of it or nothing.
 type updateCmd struct {
 	storeFlags
+	diskFlags
 	sparqlText
 	JSON         bool     `help:"Print JSON: {\"added\":n,\"deleted\":m}."`
 	UpdateMemory byteSize `placeholder:"SIZE" help:"Maximum that the update may change at once; 256MiB by default. With --data."`
@@ -99,7 +100,7 @@ func (c *updateCmd) update(e *env, text string) (result client.UpdateResult, err
 		return r.client.Update(e.ctx, text, client.UpdateOptions{Timeout: c.Timeout})
 	}
 	// 2. In a directory the engine of this process makes it.
-	db, err := store.Open(c.Data, store.Options{Version: thisVersion().Version})
+	db, err := store.Open(c.Data, store.Options{MinFreeBytes: c.minFreeBytes(), Version: thisVersion().Version})
 	if err != nil {
 		return result, err
 	}

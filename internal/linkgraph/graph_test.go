@@ -67,7 +67,7 @@ func newWorld(t testing.TB, o Options) *world {
 
 func (w *world) open() {
 	w.t.Helper()
-	db, err := store.Open(w.dir, store.Options{Feed: []string{links.DefaultPredicate}})
+	db, err := store.Open(w.dir, store.Options{MinFreeBytes: -1, Feed: []string{links.DefaultPredicate}})
 	if err != nil {
 		w.t.Fatal(err)
 	}

@@ -252,7 +252,7 @@ func TestPageRankOfAChangedGraph(t *testing.T) {
 	w, log := rankWorld(t, random(t))
 	w.update(links.Change{Kind: links.ReplaceLinks, Source: pageURL(1, 1), Targets: []string{pageURL(2, 2)}})
 	w.interrupt(links.PageRankOptions{}, 4)
-	db, err := store.Open(w.dir, store.Options{Feed: []string{links.DefaultPredicate}})
+	db, err := store.Open(w.dir, store.Options{MinFreeBytes: -1, Feed: []string{links.DefaultPredicate}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -227,6 +227,7 @@ func draws(rng *rand.Rand, atMost int) []triple.Triple {
 
 func openDisk(t testing.TB, o store.Options) *Store {
 	t.Helper()
+	o.MinFreeBytes = -1
 	s, err := Open(filepath.Join(t.TempDir(), "data"), o, Options{})
 	if err != nil {
 		t.Fatal(err)

@@ -74,7 +74,7 @@ func TestCheckMember(t *testing.T) {
 
 // A backup of a member's store belongs to a member.
 func TestBackupMember(t *testing.T) {
-	s, err := Open(filepath.Join(t.TempDir(), "data"), store.Options{}, Options{})
+	s, err := Open(filepath.Join(t.TempDir(), "data"), store.Options{MinFreeBytes: -1}, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -78,7 +78,7 @@ func TestBackupWhileWriting(t *testing.T) {
 // On disk, with hard links.
 func TestCheckpoint(t *testing.T) {
 	dir := t.TempDir()
-	s, err := Open(filepath.Join(dir, "data"), Options{})
+	s, err := Open(filepath.Join(dir, "data"), Options{MinFreeBytes: -1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -93,7 +93,7 @@ func TestCheckpoint(t *testing.T) {
 		t.Errorf("onto one that exists: %v", err)
 	}
 	add(t, s, students(2000, 2010)...)
-	c, err := Open(copied, Options{})
+	c, err := Open(copied, Options{MinFreeBytes: -1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -116,7 +116,7 @@ func TestRestoreOnDisk(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
-		r, err := Open(path, Options{})
+		r, err := Open(path, Options{MinFreeBytes: -1})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -19,6 +19,7 @@ const benchTriples = 500_000
 
 func openDisk(t testing.TB, o Options) *Store {
 	t.Helper()
+	o.MinFreeBytes = -1
 	s, err := Open(filepath.Join(t.TempDir(), "data"), o)
 	if err != nil {
 		t.Fatal(err)

@@ -98,7 +98,7 @@ func TestOpenReadOnly(t *testing.T) {
 
 func TestOpenTwice(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "data")
-	s, err := Open(dir, Options{})
+	s, err := Open(dir, Options{MinFreeBytes: -1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -130,7 +130,7 @@ func TestOpenLocked(t *testing.T) {
 		t.Skip("run by TestOpenTwice")
 	}
 	for _, readOnly := range []bool{false, true} {
-		_, err := Open(dir, Options{ReadOnly: readOnly})
+		_, err := Open(dir, Options{ReadOnly: readOnly, MinFreeBytes: -1})
 		if !errors.Is(err, ErrLocked) {
 			t.Errorf("open by another process: %v", err)
 		}
@@ -234,7 +234,7 @@ func TestNewIdentity(t *testing.T) {
 	if err := NewIdentity(t.TempDir()); !errors.Is(err, ErrVersion) {
 		t.Errorf("of an empty directory: %v", err)
 	}
-	s, err := Open(dir, Options{MaxSegmentBytes: 4 << 10})
+	s, err := Open(dir, Options{MinFreeBytes: -1, MaxSegmentBytes: 4 << 10})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -248,7 +248,7 @@ func TestNewIdentity(t *testing.T) {
 	if err := NewIdentity(dir); err != nil {
 		t.Fatal(err)
 	}
-	s, err = Open(dir, Options{MaxSegmentBytes: 4 << 10})
+	s, err = Open(dir, Options{MinFreeBytes: -1, MaxSegmentBytes: 4 << 10})
 	if err != nil {
 		t.Fatal(err)
 	}
