@@ -370,9 +370,9 @@ func remarks(m client.Member) string {
 }
 
 func walkText(w client.Walk) string {
-	text := plural(w.Rows, "row") + " walked"
+	text := plural(w.Rows, "row") + " backfilled"
 	if all := w.Rows + w.Left; w.Left > 0 {
-		text = fmt.Sprintf("%d%% of %s walked", w.Rows*100/all, plural(all, "row"))
+		text = fmt.Sprintf("%d%% of %s backfilled", w.Rows*100/all, plural(all, "row"))
 	}
 	text += ", " + number(w.Repaired) + " repaired"
 	if w.Damaged > 0 {

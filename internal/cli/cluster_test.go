@@ -48,15 +48,15 @@ triples    about 1,280,723
 MACHINE  ADDRESS        STATE    ROLE    SEGMENTS  TRIPLES  TABLES   VERSION
 00a1     10.0.0.1:7333  up       leader  400       600,000  3.0 MiB  1.4.0, protocol 2.1
 00a2     10.0.0.2:7333  down     voter   0         0        0 B      protocol 2.0         1 epoch behind
-00b2     10.0.0.3:7333  leaving  -       300       0        0 B      protocol 2.0         30% of 100 rows walked, 7 repaired, 1m20s left
-00b3     10.0.0.4:7333  up       -       324       0        0 B      protocol 2.0         10 rows walked, 0 repaired; the disk is full
+00b2     10.0.0.3:7333  leaving  -       300       0        0 B      protocol 2.0         30% of 100 rows backfilled, 7 repaired, 1m20s left
+00b3     10.0.0.4:7333  up       -       324       0        0 B      protocol 2.0         10 rows backfilled, 0 repaired; the disk is full
 00c4     10.0.0.5:7333  spare    -       0         0        0 B      protocol 2.0
 `
 	if got := trimLines(out.String()); got != want {
 		t.Errorf("printed\n%s\nwant\n%s", got, want)
 	}
 	const line = "epoch 1017 fill: 1 down, 1 leaving, 1 spare, 2 up; 1,024 segments, 12 rebuilding, 1 lost; " +
-		"36% of 110 rows walked, 7 repaired, 1m20s left; waiting: the walk of 00b2"
+		"36% of 110 rows backfilled, 7 repaired, 1m20s left; waiting: the walk of 00b2"
 	if got := clusterLine(five); got != line {
 		t.Errorf("in a line\n%s\nwant\n%s", got, line)
 	}
@@ -98,7 +98,7 @@ func TestClusterStatus(t *testing.T) {
 	url := clusterServer(t, func(_ int, w http.ResponseWriter, _ *http.Request) { writeStatus(t, w, five) })
 	for _, args := range [][]string{{"cluster", "status"}, {"status"}} {
 		code, stdout, stderr := run(t, "", append(args, "--to", url)...)
-		if code != exitDone || !strings.Contains(stdout, "photos, generation 2") || !strings.Contains(stdout, "30% of 100 rows walked") {
+		if code != exitDone || !strings.Contains(stdout, "photos, generation 2") || !strings.Contains(stdout, "30% of 100 rows backfilled") {
 			t.Errorf("%q: %d, %s%s", args, code, stdout, stderr)
 		}
 	}

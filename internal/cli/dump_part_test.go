@@ -12,7 +12,7 @@ import (
 	"github.com/trefoildb/trefoil/triple"
 )
 
-// What a member of a cluster has in any order or extra replica can be written from
+// What a member of a cluster has in any order or extra copy can be written from
 // its directory, each triple once.
 func TestDumpPart(t *testing.T) {
 	dir := t.TempDir()

@@ -168,7 +168,7 @@ type clusterFlags struct {
 	GossipKeyFile  string        `placeholder:"F" help:"File with the key that nodes know each other by and that gossip is encrypted with, the same on all nodes (trefoil cert gossip-key)."`
 	FailureTimeout time.Duration `default:"3s" placeholder:"D" help:"How long a machine may be silent until the others go on without it, ${default} by default; the same on all nodes."`
 	RebuildShare   int           `default:"10" placeholder:"PERCENT" help:"The share of its time that a node gives to backfills, of lost or moved copies, while it answers requests, 1 to 100; ${default} by default."`
-	PurgeEvery     time.Duration `default:"10m" placeholder:"D" help:"How long marks of deleted triples wait for the next purge if they are few, ${default} by default; 0 is never."`
+	PurgeEvery     time.Duration `default:"10m" placeholder:"D" help:"How long tombstones of deleted triples wait for the next purge if they are few, ${default} by default; 0 is never."`
 	ScrubEvery     time.Duration `default:"24h" placeholder:"D" help:"How long after one comparison of all copies the next one begins, ${default} by default; 0 is never."`
 	ScrubRate      byteSize      `default:"8MiB" placeholder:"SIZE" help:"How much of its rows a node reads a second for that, ${default} by default."`
 }

@@ -67,7 +67,7 @@ func (b *bench) readsMeanwhile(ctx context.Context) error {
 	reads.stop()
 
 	// 3. Compare the rates of the phases.
-	b.Report.Add(rig.Figure{What: "rows walked while clients read, all nodes together", Nodes: n, Value: rig.PerSecond(r.walks.rows, r.walks.took), Unit: "rows/s",
+	b.Report.Add(rig.Figure{What: "rows backfilled while clients read, all nodes together", Nodes: n, Value: rig.PerSecond(r.walks.rows, r.walks.took), Unit: "rows/s",
 		Detail: fmt.Sprintf("%.1f s, until all copies are there %.1f s", r.walks.took.Seconds(), r.whole.Seconds())})
 	usual, _, _ := reads.between(begun, r.killedAt)
 	for _, span := range []struct {

@@ -51,15 +51,15 @@ func (b *bench) rebuildOf(ctx context.Context, n int, triples int64, how string)
 	add("until it is excluded", r.excluded.Seconds(), "s", "5 s", "")
 	add("until all copies are there", r.whole.Seconds(), "s", "", fmt.Sprintf("of that %.2f s of walks", r.walks.took.Seconds()))
 	detail := fmt.Sprintf("%s rows in all", rig.Thousands(float64(r.walks.rows)))
-	add("rows walked, all nodes together", rig.PerSecond(r.walks.rows, r.walks.took), "rows/s", "", detail)
+	add("rows backfilled, all nodes together", rig.PerSecond(r.walks.rows, r.walks.took), "rows/s", "", detail)
 	add("rows repaired, all nodes together", rig.PerSecond(r.walks.repaired, r.walks.took), "rows/s", "100,000",
 		fmt.Sprintf("%s rows in all", rig.Thousands(float64(r.walks.repaired))))
 	cores := min(runtime.NumCPU(), n-1)
-	add("rows walked for each core", rig.PerSecond(r.walks.rows, r.walks.took)/float64(cores), "rows/s", "500,000",
+	add("rows backfilled for each core", rig.PerSecond(r.walks.rows, r.walks.took)/float64(cores), "rows/s", "500,000",
 		fmt.Sprintf("%d cores, which also send and take what is repaired", cores))
 	if r.cpu > 0 {
 		add("processor time of each survivor, from the loss to the last copy", r.cpu.Seconds()/float64(n-1), "s", "",
-			fmt.Sprintf("all that they do meanwhile: %s rows walked for each second of it", rig.Thousands(rig.PerSecond(r.walks.rows, r.cpu))))
+			fmt.Sprintf("all that they do meanwhile: %s rows backfilled for each second of it", rig.Thousands(rig.PerSecond(r.walks.rows, r.cpu))))
 	}
 	return nil
 }
@@ -130,7 +130,7 @@ func (c *cluster) walksOf(epoch int64) (w walks, err error) {
 				if from.IsZero() || e.At.Before(from) {
 					from = e.At
 				}
-			case e.What == rig.Walked:
+			case e.What == rig.Backfilled:
 				ended = true
 				w.rows += e.Number("rows")
 				w.repaired += e.Number("repaired")

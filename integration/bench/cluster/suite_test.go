@@ -72,7 +72,7 @@ func TestParts(t *testing.T) {
 		{"load", []string{"without a server", "through a node", "tables on all disks"}},
 		{"reads", []string{"from its owner", "from another node", "ordered scan", "count of everything", "LUBM 9"}},
 		{"workload", []string{"photo site, 1000 triples, 8 clients", "photo site, find", "library, 1000 triples, 8 clients", "library, add"}},
-		{"rebuild", []string{"until it is excluded", "until all copies are there", "rows walked for each core"}},
+		{"rebuild", []string{"until it is excluded", "until all copies are there", "rows backfilled for each core"}},
 		// With so little data a backfill may walk no row.
 		{"meanwhile", []string{"reads of what survivors own, 4 clients, until the node is excluded", "reads of what survivors own, 4 clients, after"}},
 		{"growth", []string{"until it has its part", "reads by subject, 4 clients, before", "adds in batches"}},

@@ -31,14 +31,14 @@ type Process struct {
 // Event is a line of a node's log about a view.
 type Event struct {
 	At     time.Time
-	What   string // Adopted or Walked
+	What   string // Adopted or Backfilled
 	Fields map[string]string
 }
 
 // The messages of the events that count.
 const (
-	Adopted = "adopted a view"
-	Walked  = "walked"
+	Adopted    = "adopted a view"
+	Backfilled = "backfilled"
 )
 
 // tailLines is how many lines of a log an error shows if a node fails.
@@ -108,7 +108,7 @@ func parseEvent(line string) (e Event, ok bool) {
 		fields[name] = value
 	}
 	at, err := time.Parse(time.RFC3339Nano, fields["time"])
-	if err != nil || fields["msg"] != Adopted && fields["msg"] != Walked {
+	if err != nil || fields["msg"] != Adopted && fields["msg"] != Backfilled {
 		return e, false
 	}
 	return Event{At: at, What: fields["msg"], Fields: fields}, true

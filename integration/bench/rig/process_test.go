@@ -14,7 +14,7 @@ func TestParseEvent(t *testing.T) {
 	log := `trefoil: serving d1 at http://127.0.0.1:7333
 time=2026-11-21T07:24:35.764Z level=INFO msg="adopted a view" epoch=14 phase=idle members=3
 time=2026-11-21T07:24:35.842Z level=INFO msg="proposing a view" epoch=15 phase=idle members=3 reason="5 segments \"are\" split"
-time=2026-11-21T07:24:36.269Z level=INFO msg=walked epoch=16 rows=200000 repaired=51351
+time=2026-11-21T07:24:36.269Z level=INFO msg=backfilled epoch=16 rows=200000 repaired=51351
 `
 	var found []Event
 	for in := bufio.NewScanner(strings.NewReader(log)); in.Scan(); {
@@ -26,7 +26,7 @@ time=2026-11-21T07:24:36.269Z level=INFO msg=walked epoch=16 rows=200000 repaire
 		t.Fatalf("found %v", found)
 	}
 	want := time.Date(2026, 11, 21, 7, 24, 36, 269_000_000, time.UTC)
-	if e := found[1]; e.What != Walked || !e.At.Equal(want) || e.Number("repaired") != 51351 {
+	if e := found[1]; e.What != Backfilled || !e.At.Equal(want) || e.Number("repaired") != 51351 {
 		t.Errorf("found %v", e)
 	}
 }

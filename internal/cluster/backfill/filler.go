@@ -112,7 +112,7 @@ func (f *Filler) Run(ctx context.Context, v *view.View) (marks map[trie.MachineI
 	if err = cmp.Or(err, failed); err != nil {
 		return nil, err
 	}
-	f.log.Info("walked", "epoch", v.Epoch, "rows", p.rows.Load(), "repaired", p.repaired.Load(), "resumed", p.resumed.Load(), "damaged", p.damaged.Load())
+	f.log.Info("backfilled", "epoch", v.Epoch, "rows", p.rows.Load(), "repaired", p.repaired.Load(), "resumed", p.resumed.Load(), "damaged", p.damaged.Load())
 	return marks, nil
 }
 
