@@ -55,7 +55,7 @@ var layers = map[string][]string{
 	"internal/cluster/generation": {"trie", "internal/replica", "internal/store", "internal/cluster/view", "internal/cluster/agreement", "internal/cluster/port"},
 	"internal/cluster/throttle":   {small},
 	"internal/cluster/member":     {"trie", "internal/cluster/view", "internal/cluster/peer"},
-	"internal/cluster/writes":     {"triple", "trie", "recovery", "internal/replica", "internal/store", "internal/cluster/view", "internal/cluster/peer", "internal/cluster/member"},
+	"internal/cluster/writes":     {"triple", "trie", "recovery", "internal/replica", "internal/store", "internal/cluster/view", "internal/cluster/gate", "internal/cluster/peer", "internal/cluster/member"},
 	"internal/cluster/reads":      {"triple", "trie", "sparql", "recovery", "internal/replica", "internal/store", "internal/turns", "internal/cluster/view", "internal/cluster/peer", "internal/cluster/member"},
 	"internal/cluster/loads":      {"triple", "trie", "recovery", "rdfload", "internal/replica", "internal/store", "internal/cluster/view", "internal/cluster/peer", "internal/cluster/member"},
 

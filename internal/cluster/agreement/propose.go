@@ -14,8 +14,8 @@ import (
 )
 
 // Bootstrap begins a cluster with this node as the only voter, and v as its first view. It
-// returns when v is agreed on. It may be called again if the process ended on the way. If there
-// is a view already, it returns ErrConflict.
+// returns nil when v is agreed on. If the process ended before, it may be called again. If there
+// is a view already, or Raft's configuration has another member, it returns ErrConflict.
 func (a *Agreement) Bootstrap(ctx context.Context, v *view.View) error {
 	// 1. Write the configuration. If Raft has one already, it must be this one, because an
 	// earlier try may have crashed.

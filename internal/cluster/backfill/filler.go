@@ -170,7 +170,7 @@ func (f *Filler) apply(ctx context.Context, epoch uint64, rows []replica.FillRow
 	}
 	defer leave()
 	begun := f.options.Now()
-	err = UntilKnown(ctx, f.options.Closing, func(ctx context.Context) error { return f.store.Fill(ctx, rows) }, f.store.Drain)
+	err = gate.UntilKnown(ctx, f.options.Closing, func(ctx context.Context) error { return f.store.Fill(ctx, rows) }, f.store.Drain)
 	return f.options.Throttle.After(f.options.Now() - begun), err
 }
 

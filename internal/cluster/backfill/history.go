@@ -34,8 +34,9 @@ func positionOf(table byte, key []byte) position {
 	return position{0, key}
 }
 
-// stretch is the progress of the backfill of one view. Every row owed to a machine has arrived
-// there before the machine's position in until. If until lacks the machine, rest counts.
+// stretch is the progress of the backfill of one view. Each row before a machine's position in
+// until has arrived at the machine, if it was owed to it. rest is the position of the other
+// machines, because no row before it was owed to them.
 type stretch struct {
 	view  *view.View
 	until map[trie.MachineID]position
@@ -142,12 +143,15 @@ func newEarlier(self trie.MachineID, now *view.View, h history) *earlier {
 // next begins with another row.
 func (e *earlier) next() { e.resolved = false }
 
-// arrived reports whether a place of target has the row at a position. The position must be the
-// resolved triple's in place from. It has the row if this process has sent it there in an earlier
-// epoch, the machine has run since, and in every epoch since then the place was a target, because
-// then it got all later writes to the triple and is committed. The row is durable when the
-// machine has synced, as at the end of each backfill. The earlier backfill must have filled the
-// place from the same row, because positions are of rows.
+// arrived reports whether place s of target has the row that r has resolved. The row is at a
+// position, in place from of this machine. s has it if three conditions hold:
+//
+//   - This process has sent it there in an earlier epoch, from the same row, because positions are
+//     of rows. The triple had the same places of base then.
+//   - The machine has run since, because it may not have synced the row.
+//   - s was a place of target in every epoch since, because then it got all later writes.
+//
+// The row is durable when the machine has synced, as at the end of each backfill.
 func (e *earlier) arrived(at position, r *recovery.Resolver, from, s recovery.Place) bool {
 	for i := range e.history {
 		h := &e.history[i]

@@ -244,7 +244,7 @@ func parseAnnotations(b []byte, n int) ([]answered, error) {
 func (r *Reads) serveAnnotations(ctx context.Context, _ peer.Header, body []byte) (answer []byte, err error) {
 	q, err := parseAnnotationsRequest(body)
 	if err != nil {
-		return nil, refuse(peer.CodeStranger, 0, err.Error())
+		return nil, peer.Refuse(peer.CodeStranger, 0, "%v", err)
 	}
 	err = r.guard(ctx, q.epoch, func(ctx context.Context) error {
 		all, err := r.annotationsHere(ctx, q)

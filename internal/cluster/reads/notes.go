@@ -89,7 +89,7 @@ func exactly(key []byte) triple.Range {
 func (r *Reads) serveNotes(ctx context.Context, _ peer.Header, body []byte) (answer []byte, err error) {
 	q, err := parseNotesRequest(body)
 	if err != nil {
-		return nil, refuse(peer.CodeStranger, 0, err.Error())
+		return nil, peer.Refuse(peer.CodeStranger, 0, "%v", err)
 	}
 	err = r.guard(ctx, q.epoch, func(ctx context.Context) error {
 		n, err := r.notesHere(ctx, q)

@@ -6,7 +6,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/trefoildb/trefoil/internal/cluster/peer"
@@ -62,17 +61,17 @@ func (r *Reads) enter(epoch uint64, ranges []triple.Range, replicas bool) (*held
 	// 1. Within the gate: this machine must own the ranges.
 	v := r.member.View()
 	if v.Phase == recovery.Ingest {
-		return nil, refuse(peer.CodeUnavailable, epoch, "a bulk load is being taken in")
+		return nil, peer.Refuse(peer.CodeUnavailable, epoch, "a bulk load is being taken in")
 	}
 	if j := v.Joint(); replicas && (j.Phase == recovery.Serve || !j.BaseLive.Contains(r.self)) {
-		return nil, refuse(peer.CodeNotOwner, epoch, "this machine's extra replicas are not to be read")
+		return nil, peer.Refuse(peer.CodeNotOwner, epoch, "this machine's extra replicas are not to be read")
 	} else if replicas {
 		ranges = nil
 	}
 	for _, asked := range ranges {
 		for s := range v.Joint().Reads().Trie.Range(asked.Lo, asked.Hi) {
 			if owner, ok := v.Joint().ReaderOf(s); !ok || owner != r.self {
-				return nil, refuse(peer.CodeNotOwner, epoch, fmt.Sprintf("segment %d is not this machine's to read", s.ID))
+				return nil, peer.Refuse(peer.CodeNotOwner, epoch, "segment %d is not this machine's to read", s.ID)
 			}
 		}
 	}
@@ -82,14 +81,9 @@ func (r *Reads) enter(epoch uint64, ranges []triple.Range, replicas bool) (*held
 		return nil, err
 	}
 	if err := r.member.Lease(); err != nil {
-		return nil, errors.Join(refuse(peer.CodeLease, epoch, err.Error()), sn.Close())
+		return nil, errors.Join(peer.Refuse(peer.CodeLease, epoch, "%v", err), sn.Close())
 	}
 	return &held{r, epoch, sn, time.Now().Add(r.options.MaxScan)}, nil
-}
-
-// refuse returns a refusal. epoch is the adopted view's, or 0.
-func refuse(code peer.Code, epoch uint64, message string) *peer.Refusal {
-	return &peer.Refusal{Code: code, Epoch: epoch, Message: message}
 }
 
 // settle waits until the operations in ranges are committed.
@@ -107,7 +101,7 @@ func (h *held) settle(ctx context.Context, ranges []triple.Range) error {
 		if errors.Is(err, store.ErrUnavailable) {
 			return err // a retry would fail as well
 		}
-		return refuse(peer.CodeUnavailable, h.epoch, fmt.Sprintf("%d batches of operations are not settled: %v", len(batches), err))
+		return peer.Refuse(peer.CodeUnavailable, h.epoch, "%d batches of operations are not settled: %v", len(batches), err)
 	}
 	return h.check()
 }
@@ -124,10 +118,10 @@ func (h *held) unsettled(ranges []triple.Range) (all []replica.Origin) {
 // check returns an error if the epoch has changed, or the lease or the time is over.
 func (h *held) check() error {
 	if now := h.reads.member.View().Epoch; now != h.epoch {
-		return refuse(peer.CodeEpoch, now, fmt.Sprintf("the read began in epoch %d", h.epoch))
+		return peer.Refuse(peer.CodeEpoch, now, "the read began in epoch %d", h.epoch)
 	}
 	if err := h.reads.member.Lease(); err != nil {
-		return refuse(peer.CodeLease, h.epoch, err.Error())
+		return peer.Refuse(peer.CodeLease, h.epoch, "%v", err)
 	}
 	if time.Now().After(h.until) {
 		return errTooLong
@@ -147,7 +141,7 @@ const beat = time.Second
 func (r *Reads) serve(ctx context.Context, body []byte, settle bool, do func(context.Context, *request, *held) error) error {
 	q, err := parseRequest(body)
 	if err != nil {
-		return refuse(peer.CodeStranger, 0, err.Error())
+		return peer.Refuse(peer.CodeStranger, 0, "%v", err)
 	}
 	return r.guard(ctx, q.epoch, func(ctx context.Context) error { return r.serveHeld(ctx, q, settle, do) })
 }
@@ -163,13 +157,13 @@ func (r *Reads) guard(ctx context.Context, epoch uint64, do func(context.Context
 	case err == nil:
 		return nil
 	case errors.As(err, &refusal):
-		return refuse(refusal.Code, refusal.Epoch, refusal.Message)
+		return peer.Refuse(refusal.Code, refusal.Epoch, "%s", refusal.Message)
 	case errors.Is(err, errTooLong) || errors.Is(context.Cause(ctx), errTooLong):
-		return refuse(peer.CodeUnavailable, epoch, fmt.Sprintf("the request took longer than %s", r.options.MaxScan))
+		return peer.Refuse(peer.CodeUnavailable, epoch, "the request took longer than %s", r.options.MaxScan)
 	case errors.Is(err, store.ErrClosed):
-		return refuse(peer.CodeClosing, epoch, err.Error())
+		return peer.Refuse(peer.CodeClosing, epoch, "%v", err)
 	case errors.Is(err, store.ErrCorrupt):
-		return refuse(peer.CodeUnavailable, epoch, err.Error())
+		return peer.Refuse(peer.CodeUnavailable, epoch, "%v", err)
 	}
 	return err
 }

@@ -395,7 +395,7 @@ func (sn *Snapshot) plannable(r triple.Range) (*view.View, error) {
 // readable returns an error if a range cannot be read under a view.
 func (sn *Snapshot) readable(v *view.View, r triple.Range) error {
 	if v.Phase == recovery.Ingest {
-		return refuse(peer.CodeUnavailable, v.Epoch, "a bulk load is being taken in")
+		return peer.Refuse(peer.CodeUnavailable, v.Epoch, "a bulk load is being taken in")
 	}
 	if sn.lostToo {
 		return nil

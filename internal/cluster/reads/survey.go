@@ -192,12 +192,11 @@ func (r *Reads) surveyOf(ctx context.Context, under *view.View, o *polled, q *su
 // findings adds up the findings of the owners.
 func (p *poll) findings(asked []source.Question) []source.Finding {
 	all := make([]source.Finding, len(asked))
-	// 2. If segments were not asked about, assume as many rows in each as in the others.
+	// 1. Sum the owners' rows. The result is exact only if all segments are in the survey and all
+	// owners counted.
 	for i := range all {
 		all[i].Exact = p.told[i] == p.segments[i]
 	}
-	// 1. Sum the owners' rows. The result is exact only if all segments were asked about and all
-	// owners counted.
 	for _, o := range p.owners {
 		for n, f := range o.findings {
 			to := &all[o.index[n]]
@@ -206,6 +205,7 @@ func (p *poll) findings(asked []source.Question) []source.Finding {
 			to.Samples = append(to.Samples, f.Samples...)
 		}
 	}
+	// 2. Assume as many rows in each other segment.
 	for i := range all {
 		f := &all[i]
 		if missing := p.segments[i] - p.told[i]; missing > 0 && p.told[i] > 0 {
@@ -239,7 +239,7 @@ func spread(samples []source.Sample, n int) []source.Sample {
 func (r *Reads) serveSurvey(ctx context.Context, _ peer.Header, body []byte) (answer []byte, err error) {
 	q, err := parseSurvey(body)
 	if err != nil {
-		return nil, refuse(peer.CodeStranger, 0, err.Error())
+		return nil, peer.Refuse(peer.CodeStranger, 0, "%v", err)
 	}
 	err = r.guard(ctx, q.epoch, func(ctx context.Context) error {
 		found, err := r.surveyHere(ctx, q)

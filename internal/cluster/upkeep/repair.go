@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/trefoildb/trefoil/internal/cluster/backfill"
+	"github.com/trefoildb/trefoil/internal/cluster/gate"
 	"github.com/trefoildb/trefoil/internal/cluster/peer"
 	"github.com/trefoildb/trefoil/internal/replica"
 	"github.com/trefoildb/trefoil/internal/store"
@@ -140,7 +141,7 @@ func (u *Upkeep) repair(ctx context.Context, epoch, number uint64, rows []replic
 		return peer.Refuse(peer.CodeUnavailable, epoch, "purge %d has begun since the rows were looked at", last)
 	}
 	defer u.store.BreakJournal()()
-	return backfill.UntilKnown(ctx, u.options.Closing, func(ctx context.Context) error { return u.store.Fill(ctx, rows) }, u.store.Drain)
+	return gate.UntilKnown(ctx, u.options.Closing, func(ctx context.Context) error { return u.store.Fill(ctx, rows) }, u.store.Drain)
 }
 
 // handleCheck verifies this machine's own rows.

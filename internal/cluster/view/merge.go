@@ -1,4 +1,4 @@
-// This file holds the merging of segments: neighbours that shrank become one.
+// Merges of segments: neighbours that shrank become one.
 
 package view
 

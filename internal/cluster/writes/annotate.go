@@ -62,7 +62,7 @@ func (w *Writes) Annotate(ctx context.Context, t triple.Triple, note replica.Not
 		}
 		// 2. Refused, or the same row is still in flight at the sequencer: retry later.
 		if err == nil {
-			err = refuse(peer.CodeUnavailable, 0, "what the triple's sequencer has of it is not settled")
+			err = peer.Refuse(peer.CodeUnavailable, 0, "what the triple's sequencer has of it is not settled")
 		}
 		if err := tries.again(ctx, err); err != nil {
 			return err

@@ -108,9 +108,9 @@ func (x *writing) run(kind store.OperationKind, triples []triple.Triple) {
 
 func errNoSequencer(v *view.View) *peer.Refusal {
 	if v == nil {
-		return refuse(peer.CodeUnavailable, 0, "this machine has no view yet")
+		return peer.Refuse(peer.CodeUnavailable, 0, "this machine has no view yet")
 	}
-	return refuse(peer.CodeUnavailable, v.Epoch, "a triple has no sequencer")
+	return peer.Refuse(peer.CodeUnavailable, v.Epoch, "a triple has no sequencer")
 }
 
 // start submits a chunk in the background. It waits while too many are under way, and returns

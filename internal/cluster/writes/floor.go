@@ -29,7 +29,7 @@ func (w *Writes) Bounds() (Bounds, error) {
 	e := w.era
 	if e == nil || len(e.streams) == 0 {
 		w.mu.Unlock()
-		return Bounds{}, refuse(peer.CodeEpoch, 0, "machine %s is no member yet", w.self.Machine)
+		return Bounds{}, peer.Refuse(peer.CodeEpoch, 0, "machine %s is no member yet", w.self.Machine)
 	}
 	b := Bounds{Epoch: e.view.Epoch, Next: triple.Stamp{Epoch: e.view.Epoch, Sequence: e.sequence + 1}, Lowest: map[trie.MachineID]triple.Stamp{}}
 	open := slices.Collect(maps.Values(w.open))
@@ -57,7 +57,7 @@ func (b *Bounds) note(r *recovery.Resolver, operations []replica.Operation) erro
 		}
 		m, ok := r.Sequencer()
 		if !ok {
-			return refuse(peer.CodeUnavailable, b.Epoch, "a triple has no sequencer")
+			return peer.Refuse(peer.CodeUnavailable, b.Epoch, "a triple has no sequencer")
 		}
 		if lowest, ok := b.Lowest[m]; !ok || o.Stamp.Less(lowest) {
 			b.Lowest[m] = o.Stamp

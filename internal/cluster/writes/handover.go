@@ -162,12 +162,12 @@ func (w *Writes) drive(ctx context.Context, epoch uint64, operations []replica.O
 		return malformed(err)
 	}
 	if r.foreign >= 0 {
-		return refuse(peer.CodeNotOwner, epoch, "machine %s is not the sequencer of operation %d", w.self.Machine, r.foreign)
+		return peer.Refuse(peer.CodeNotOwner, epoch, "machine %s is not the sequencer of operation %d", w.self.Machine, r.foreign)
 	}
 	// 2. Send an operation if it is not in flight, and wait for all.
 	size := sizeOf(operations)
 	if err := w.room.take(ctx, size); err != nil {
-		return refuse(peer.CodeUnavailable, epoch, "no room for the operations: %v", err)
+		return peer.Refuse(peer.CodeUnavailable, epoch, "no room for the operations: %v", err)
 	}
 	batches, free, err := w.startDriving(v, r, operations)
 	w.room.give(free)
@@ -247,7 +247,7 @@ func (w *Writes) drives(o *replica.Operation) *batch {
 // wrongEpoch returns the refusal of a request if its epoch is not the epoch of v.
 func wrongEpoch(v *view.View) *peer.Refusal {
 	if v == nil {
-		return refuse(peer.CodeEpoch, 0, "this machine has no view yet")
+		return peer.Refuse(peer.CodeEpoch, 0, "this machine has no view yet")
 	}
-	return refuse(peer.CodeEpoch, v.Epoch, "the adopted epoch is %d", v.Epoch)
+	return peer.Refuse(peer.CodeEpoch, v.Epoch, "the adopted epoch is %d", v.Epoch)
 }

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/trefoildb/trefoil/internal/cluster/gate"
 	"github.com/trefoildb/trefoil/internal/cluster/peer"
 	"github.com/trefoildb/trefoil/internal/cluster/view"
 	"github.com/trefoildb/trefoil/internal/replica"
@@ -46,21 +47,13 @@ func (w *Writes) deliver(ctx context.Context, epoch uint64, d *replica.Delivery)
 	defer leave()
 	v := w.member.View()
 	if !alive(v, d.Origin) {
-		return refuse(peer.CodeStranger, epoch, "machine %s is no member in incarnation %d", d.Origin.Sequencer, d.Origin.Incarnation)
+		return peer.Refuse(peer.CodeStranger, epoch, "machine %s is no member in incarnation %d", d.Origin.Sequencer, d.Origin.Incarnation)
 	}
 	return w.apply(ctx, d, v)
 }
 
-// apply writes d to the store. A write must end before the gate is left, even if no caller waits
-// for it, because the next view must not see half of it. So if the store stops waiting for the
-// disk, apply waits for the write, and delivers d again for its outcome. If the disk stalls, the
-// machine adopts no view, and is excluded in time.
+// apply writes d to the store. If the disk stalls, the machine adopts no view, and is excluded in
+// time.
 func (w *Writes) apply(ctx context.Context, d *replica.Delivery, v *view.View) error {
-	ctx = context.WithoutCancel(ctx)
-	for {
-		err := w.store.Deliver(ctx, d, v.Joint())
-		if !errors.Is(err, store.ErrUnknown) || w.store.Drain(w.ctx) != nil {
-			return err
-		}
-	}
+	return gate.UntilKnown(ctx, w.ctx, func(ctx context.Context) error { return w.store.Deliver(ctx, d, v.Joint()) }, w.store.Drain)
 }

@@ -72,11 +72,11 @@ func (w *Writes) stampGroup(group []*request) {
 	// 2. Look up the triples, and the tokens of retries.
 	g, err := w.lookUp(v, group)
 	if err != nil {
-		w.refuseAll(group, refuse(peer.CodeUnavailable, v.Epoch, "look-up: %v", err))
+		w.refuseAll(group, peer.Refuse(peer.CodeUnavailable, v.Epoch, "look-up: %v", err))
 		return
 	}
 	if err := w.remember(g); err != nil {
-		w.refuseAll(group, refuse(peer.CodeUnavailable, v.Epoch, "look up tokens: %v", err))
+		w.refuseAll(group, peer.Refuse(peer.CodeUnavailable, v.Epoch, "look up tokens: %v", err))
 		return
 	}
 	if g = w.withdraw(g); len(g.requests) == 0 {
@@ -99,14 +99,14 @@ func (w *Writes) stampGroup(group []*request) {
 
 // noLease returns the refusal of a request without a lease.
 func noLease(v *view.View, err error) error {
-	return refuse(peer.CodeLease, v.Epoch, "%v", err)
+	return peer.Refuse(peer.CodeLease, v.Epoch, "%v", err)
 }
 
 // refuseAll refuses all requests of a group.
 func (w *Writes) refuseAll(group []*request, err error) {
 	var refusal *peer.Refusal
 	if !errors.As(err, &refusal) { // only refusals keep their code on the wire
-		refusal = refuse(peer.CodeUnavailable, 0, "%v", err)
+		refusal = peer.Refuse(peer.CodeUnavailable, 0, "%v", err)
 	}
 	for _, r := range group {
 		w.drop(r, refusal)
@@ -134,7 +134,7 @@ func (w *Writes) admit(v *view.View, r *request) error {
 		r.route = route
 	}
 	if i := r.route.foreign; i >= 0 {
-		return refuse(peer.CodeNotOwner, v.Epoch, "machine %s is not the sequencer of operation %d", w.self.Machine, i)
+		return peer.Refuse(peer.CodeNotOwner, v.Epoch, "machine %s is not the sequencer of operation %d", w.self.Machine, i)
 	}
 	r.full = w.lacksRoom(r)
 	return nil
@@ -265,7 +265,7 @@ func (w *Writes) withdraw(g *grouped) *grouped {
 	for _, r := range g.requests {
 		n := at + len(r.operations)
 		if slices.Contains(g.pending[at:n], true) {
-			w.drop(r, refuse(peer.CodeUnavailable, g.view.Epoch, "an earlier try of the request is not settled yet: its operations are being taken over"))
+			w.drop(r, peer.Refuse(peer.CodeUnavailable, g.view.Epoch, "an earlier try of the request is not settled yet: its operations are being taken over"))
 		} else {
 			kept.requests = append(kept.requests, r)
 			kept.done = append(kept.done, g.done[at:n]...)

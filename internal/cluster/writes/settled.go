@@ -144,7 +144,7 @@ func (w *Writes) handleSettled(ctx context.Context, body []byte) ([]byte, error)
 		return nil, malformed(err)
 	}
 	if incarnation != w.self.Incarnation {
-		return nil, refuse(peer.CodeStranger, 0, "machine %s runs in incarnation %d, not %d", w.self.Machine, w.self.Incarnation, incarnation)
+		return nil, peer.Refuse(peer.CodeStranger, 0, "machine %s runs in incarnation %d, not %d", w.self.Machine, w.self.Incarnation, incarnation)
 	}
 	// 1. If all are in flight, wait for the first. The number of waits is bounded, because
 	// readers of committed rows must not queue behind readers of others.

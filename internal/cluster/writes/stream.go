@@ -224,7 +224,7 @@ func (w *Writes) handleWatermark(_ context.Context, body []byte) ([]byte, error)
 		return nil, malformed(err)
 	}
 	if v := w.member.View(); v == nil || !alive(v, s.upTo) {
-		return nil, refuse(peer.CodeStranger, 0, "machine %s is no member in incarnation %d", s.upTo.Sequencer, s.upTo.Incarnation)
+		return nil, peer.Refuse(peer.CodeStranger, 0, "machine %s is no member in incarnation %d", s.upTo.Sequencer, s.upTo.Incarnation)
 	}
 	w.store.Settle(s.upTo, s.open, s.acks)
 	return []byte{byte(w.store.Room())}, nil

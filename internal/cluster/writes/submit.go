@@ -72,7 +72,7 @@ func (w *Writes) submit(ctx context.Context, operations []replica.Operation, fir
 	// other members for their operations.
 	v := w.member.View()
 	if v == nil {
-		return answer{}, refuse(peer.CodeUnavailable, 0, "this machine has no view yet")
+		return answer{}, peer.Refuse(peer.CodeUnavailable, 0, "this machine has no view yet")
 	}
 	route, err := newRoute(v, w.self.Machine, operations)
 	if err != nil {
@@ -86,7 +86,7 @@ func (w *Writes) submit(ctx context.Context, operations []replica.Operation, fir
 	}
 	// 2. Wait in the queue until the sequencer has stamped or refused the request.
 	if err := w.room.take(ctx, r.size); err != nil {
-		return answer{}, refuse(peer.CodeUnavailable, v.Epoch, "no room for the operations: %v", err)
+		return answer{}, peer.Refuse(peer.CodeUnavailable, v.Epoch, "no room for the operations: %v", err)
 	}
 	if !w.queue.put(r) {
 		w.room.give(r.size)
@@ -97,7 +97,7 @@ func (w *Writes) submit(ctx context.Context, operations []replica.Operation, fir
 	case <-ctx.Done():
 		if r.state.CompareAndSwap(queued, withdrawn) {
 			w.room.give(r.size)
-			return answer{}, refuse(peer.CodeUnavailable, v.Epoch, "not begun in time: %v", context.Cause(ctx))
+			return answer{}, peer.Refuse(peer.CodeUnavailable, v.Epoch, "not begun in time: %v", context.Cause(ctx))
 		}
 		<-r.done // the sequencer has taken it, and does not wait for ctx
 	}
@@ -121,7 +121,7 @@ func (w *Writes) submit(ctx context.Context, operations []replica.Operation, fir
 	return answer{outcome: r.refused, changed: r.changed, unchanged: r.unchanged}, nil
 }
 
-func errClosing() *peer.Refusal { return refuse(peer.CodeClosing, 0, "this machine shuts down") }
+func errClosing() *peer.Refusal { return peer.Refuse(peer.CodeClosing, 0, "this machine shuts down") }
 
 func (w *Writes) handleSubmit(ctx context.Context, body []byte) ([]byte, error) {
 	finished, err := w.wait(waitSubmit)

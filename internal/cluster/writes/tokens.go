@@ -141,12 +141,12 @@ func (w *Writes) askTokens(ctx context.Context, v *view.View, operations []repli
 	known = make([]bool, len(operations))
 	w.askMembers(ctx, v, tokens, func(m trie.MachineID, found []remembrance, failed error) {
 		if failed != nil && err == nil {
-			err = refuse(peer.CodeUnavailable, v.Epoch, "machine %s does not report whether the request was done before: %v", m, failed)
+			err = peer.Refuse(peer.CodeUnavailable, v.Epoch, "machine %s does not report whether the request was done before: %v", m, failed)
 		}
 		for i, f := range found {
 			switch {
 			case f == pending && err == nil:
-				err = refuse(peer.CodeUnavailable, v.Epoch, "an earlier try of the request is under way on machine %s", m)
+				err = peer.Refuse(peer.CodeUnavailable, v.Epoch, "an earlier try of the request is under way on machine %s", m)
 			case f == settled:
 				known[i] = true
 			}
@@ -211,7 +211,7 @@ func (w *Writes) recall(tokens []store.Token) ([]byte, error) {
 	// 2. Stored ones.
 	done, err := w.store.HasTokens(tokens)
 	if err != nil {
-		return nil, refuse(peer.CodeUnavailable, 0, "look up tokens: %v", err)
+		return nil, peer.Refuse(peer.CodeUnavailable, 0, "look up tokens: %v", err)
 	}
 	for i := range done {
 		if done[i] && out[i] != byte(pending) {

@@ -275,5 +275,5 @@ func decodeOutcome(body []byte, numbers ...*uint64) (outcome, error) {
 
 // malformed returns the refusal of a message if it cannot be decoded.
 func malformed(err error) *peer.Refusal {
-	return refuse(peer.CodeStranger, 0, "%v", err)
+	return peer.Refuse(peer.CodeStranger, 0, "%v", err)
 }

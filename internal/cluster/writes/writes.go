@@ -4,7 +4,6 @@ package writes
 
 import (
 	"context"
-	"fmt"
 	"sync"
 	"time"
 
@@ -181,13 +180,8 @@ func (w *Writes) wait(kind int) (done func(), err error) {
 	case w.waiting[kind] <- struct{}{}:
 		return func() { <-w.waiting[kind] }, nil
 	default:
-		return nil, refuse(peer.CodeBusy, 0, "%d requests wait already", waitLimits[kind])
+		return nil, peer.Refuse(peer.CodeBusy, 0, "%d requests wait already", waitLimits[kind])
 	}
-}
-
-// refuse returns a refusal; epoch is the adopted view's, or 0.
-func refuse(code peer.Code, epoch uint64, format string, args ...any) *peer.Refusal {
-	return &peer.Refusal{Code: code, Epoch: epoch, Message: fmt.Sprintf(format, args...)}
 }
 
 // alive reports whether the sequencer of a batch is a member in the same incarnation.

@@ -1,6 +1,6 @@
 // Tests of writes whose result must be known.
 
-package backfill
+package gate
 
 import (
 	"context"

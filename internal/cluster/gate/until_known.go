@@ -1,6 +1,6 @@
 // Writes with a result that must be known.
 
-package backfill
+package gate
 
 import (
 	"context"
