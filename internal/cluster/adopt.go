@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/trefoildb/trefoil/internal/cluster/agreement"
+	"github.com/trefoildb/trefoil/internal/cluster/leader"
 	"github.com/trefoildb/trefoil/internal/cluster/view"
 	"github.com/trefoildb/trefoil/internal/protocol"
 	"github.com/trefoildb/trefoil/internal/store"
@@ -38,7 +39,7 @@ func (n *Node) adopt(v *view.View) {
 	if old != nil && (old.Generation > v.Generation || old.Generation == v.Generation && old.Epoch >= v.Epoch) {
 		n.gate.Unlock()
 		if old.Generation == v.Generation && old.Epoch == v.Epoch && old.Digest() != v.Digest() {
-			n.fail(fmt.Errorf("%w: another view has the epoch %d", ErrForgotten, v.Epoch))
+			n.fail(fmt.Errorf("%w: another view has the epoch %d", leader.ErrForgotten, v.Epoch))
 		}
 		return
 	}
@@ -50,7 +51,7 @@ func (n *Node) adopt(v *view.View) {
 	}
 	if v.Minor > protocol.Minor {
 		n.gate.Unlock()
-		n.fail(fmt.Errorf("%w: %s", ErrProtocol, outdated(protocol.Minor, v.Minor)))
+		n.fail(fmt.Errorf("%w: %s", ErrProtocol, leader.Outdated(protocol.Minor, v.Minor)))
 		return
 	}
 	// 2. End the work of the old view, and take in a load before the view of its phase counts.
@@ -103,7 +104,16 @@ func (n *Node) adopt(v *view.View) {
 	}
 	n.work.begin(n.ctx, v)
 	wake(n.wakeLease)
-	n.wakeLeader()
+	n.leader().Wake()
+}
+
+// warnOfLease logs once if this node was started with another length than the agreed one.
+func (n *Node) warnOfLease(old, v *view.View) {
+	if v.Lease == n.cfg.Lease || old != nil && old.Lease == v.Lease {
+		return
+	}
+	n.log.Warn("the cluster has another failure timeout than this node (--failure-timeout): it changes when all nodes have the same",
+		"cluster", leader.FailureTimeout(v.Lease), "node", leader.FailureTimeout(n.cfg.Lease))
 }
 
 // Members returns the addresses of the others, as far as they are known.

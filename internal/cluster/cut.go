@@ -59,9 +59,12 @@ func (c *cut) done() chan struct{} {
 	return c.c
 }
 
+// isolationTick is the interval at which a member looks for a leader.
+const isolationTick = 100 * time.Millisecond
+
 // watchLeader checks in each tick if this member is isolated, until ctx ends.
 func (n *Node) watchLeader(ctx context.Context) {
-	ticker := time.NewTicker(leaderTick)
+	ticker := time.NewTicker(isolationTick)
 	defer ticker.Stop()
 	n.cut.mu.Lock()
 	n.cut.began = n.cfg.Clock.Now()

@@ -19,23 +19,19 @@
 //   - work, backfill.Filler: the work under the adopted view
 //   - upkeep.Upkeep: purges, scrubs, checks
 //   - writes.Writes, reads.Reads, loads.Loads: the data path, each with its own package
-//   - grants: the leader's record of the members; wishes: requests to it
-//   - agreement.Agreement, gossip.Gossip: only a member has these, see parts
+//   - leader.Leader: what this member decides while it leads
+//   - agreement.Agreement, gossip.Gossip and the Leader exist only on a member, see parts
 //
 // # The route of a report
 //
 // renew makes a report of the store, the adopted view and the work under it. callLeader sends
 // it to the leader, or to a member that forwards it. The leader verifies that it still leads
-// (hear), records the report (grants.report) and grants a lease (grants.grant). The lease runs
-// from the moment before the report was made. So it ends before a later leader may exclude its
-// holder.
+// (package leader), records the report and grants a lease. The lease runs from the moment before
+// the report was made. So it ends before a later leader may exclude its holder.
 //
 // # The route of a view
 //
-// A report, a suspicion of the gossip or a wish wakes the leader (lead). It collects reports,
-// gossip and wishes, and view.Plan decides, as a pure function, on the next view (plan). If that
-// excludes a member, the member gets no lease from here on, under the same lock. Raft agrees on
-// the view (agreement.Propose). Each member follows the log (follow) and adopts it (adopt): it
+// The leader proposes a view (package leader), and Raft agrees on it. Each member follows the log (follow) and adopts it (adopt): it
 // locks the gate, so that everything of the old epoch has ended, stores the view and opens the
 // gate. Then the work of the new view begins.
 //

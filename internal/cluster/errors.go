@@ -7,7 +7,6 @@ import (
 	"fmt"
 
 	"github.com/trefoildb/trefoil/internal/cluster/peer"
-	"github.com/trefoildb/trefoil/internal/protocol"
 )
 
 // ErrExcluded: the cluster goes on without this machine. [store.SetAside] sets its data aside;
@@ -22,10 +21,6 @@ var ErrSuperseded = errors.New("another process runs as this machine, with a cop
 // ErrLeft: this machine has left the cluster on request. The others have all its data.
 var ErrLeft = fmt.Errorf("%w: it has left, as it was asked to", ErrExcluded)
 
-// ErrForgotten: the voters lack a view that was agreed on. This happens if the disk of a voter
-// was restored from an older copy while another one is down.
-var ErrForgotten = errors.New("the cluster has forgotten what it agreed on: the disk of a voter is older than it was")
-
 // ErrNotEmpty: a directory with data of its own cannot join a cluster.
 var ErrNotEmpty = errors.New("the data directory is not empty")
 
@@ -39,12 +34,6 @@ var ErrWrongCluster = errors.New("another cluster")
 
 // ErrProtocol: the cluster has agreed on a minor of the protocol, and this build lacks it.
 var ErrProtocol = errors.New("this release is too old for the cluster")
-
-// outdated returns a message: a machine has a smaller minor than its cluster.
-func outdated(minor, agreed uint64) string {
-	return fmt.Sprintf("its release has protocol %s, and the cluster has agreed on %s, which never falls: start it with the release of the other nodes",
-		protocol.Name(minor), protocol.Name(agreed))
-}
 
 // passOn turns the refusal of another node into this node's own. It must be used only if this one
 // has done nothing but ask.

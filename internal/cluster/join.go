@@ -16,6 +16,7 @@ import (
 	"github.com/trefoildb/trefoil/internal/cluster/agreement"
 	"github.com/trefoildb/trefoil/internal/cluster/generation"
 	"github.com/trefoildb/trefoil/internal/cluster/gossip"
+	"github.com/trefoildb/trefoil/internal/cluster/leader"
 	"github.com/trefoildb/trefoil/internal/cluster/peer"
 	"github.com/trefoildb/trefoil/internal/cluster/port"
 	"github.com/trefoildb/trefoil/internal/cluster/view"
@@ -32,22 +33,30 @@ func (n *Node) openParts() (*parts, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &parts{agreement: ag}
+	p := &parts{agreement: ag, leader: leader.New(ag, leader.Options{
+		Self: n.self, Lease: n.cfg.Lease, FailureTimeout: n.cfg.FailureTimeout, Now: n.cfg.Clock.Now, Gossip: n.gossiped, Yields: n.standsBack, Logger: n.log,
+	})}
 	if key, known := n.gossipKey(); known {
-		if p.gossip, err = n.startGossip(key); err != nil {
+		if p.gossip, err = n.startGossip(key, p.leader); err != nil {
 			return nil, errors.Join(err, ag.Close())
 		}
 	}
 	n.parts.Store(p)
 	n.run(func() { n.follow(n.ctx, ag) })
 	n.run(func() { n.renew(n.ctx) })
-	n.run(func() { n.lead(n.ctx) })
+	n.run(func() { p.leader.Run(n.ctx) })
 	n.run(func() { n.watchLeader(n.ctx) })
-	n.run(func() { n.upkeep.Run(n.ctx, leadership{n, ag}) })
+	n.run(func() { n.upkeep.Run(n.ctx, leadership{ag, p.leader}) })
 	return p, nil
 }
 
-func (n *Node) startGossip(key []byte) (*gossip.Gossip, error) {
+// leadership is the leader as package upkeep needs it.
+type leadership struct {
+	*agreement.Agreement
+	*leader.Leader
+}
+
+func (n *Node) startGossip(key []byte, l *leader.Leader) (*gossip.Gossip, error) {
 	g, err := gossip.Start(gossip.Config{
 		ID: n.self, Incarnation: n.incarnation, Address: n.address, Label: n.cfg.Name, Key: key,
 		Listener: n.port.Gossip(), Packets: n.port.Packets(), Dial: n.dial(port.Gossip), Logger: n.log,
@@ -56,7 +65,7 @@ func (n *Node) startGossip(key []byte) (*gossip.Gossip, error) {
 		return nil, err
 	}
 	g.SetPeers(n.others())
-	n.run(func() { n.wakeOnGossip(n.ctx, g) })
+	n.run(func() { wakeOnGossip(n.ctx, g, l) })
 	return g, nil
 }
 
@@ -87,11 +96,11 @@ func (n *Node) gossipAs(clusterID string) error {
 	if p.gossip != nil {
 		return nil
 	}
-	g, err := n.startGossip(keyOf([]byte("trefoil gossip of cluster " + clusterID)))
+	g, err := n.startGossip(keyOf([]byte("trefoil gossip of cluster "+clusterID)), p.leader)
 	if err != nil {
 		return err
 	}
-	n.parts.Store(&parts{agreement: p.agreement, gossip: g})
+	n.parts.Store(&parts{agreement: p.agreement, leader: p.leader, gossip: g})
 	return nil
 }
 
@@ -113,14 +122,14 @@ func (n *Node) lineage() string {
 }
 
 // wakeOnGossip wakes the leader as soon as a member is suspected.
-func (n *Node) wakeOnGossip(ctx context.Context, g *gossip.Gossip) {
+func wakeOnGossip(ctx context.Context, g *gossip.Gossip, l *leader.Leader) {
 	for {
 		changed := g.Changed()
 		select {
 		case <-ctx.Done():
 			return
 		case <-changed:
-			n.wakeLeader()
+			l.Wake()
 		}
 	}
 }
@@ -387,11 +396,11 @@ func (n *Node) handleJoin(ctx context.Context, _ peer.Header, body []byte) ([]by
 		agreed, minor = v.Lease, v.Minor
 	}
 	if j.Member.Minor < minor {
-		return nil, peer.Refuse(peer.CodeStranger, 0, "%s", outdated(j.Member.Minor, minor))
+		return nil, peer.Refuse(peer.CodeStranger, 0, "%s", leader.Outdated(j.Member.Minor, minor))
 	}
 	if j.Lease != agreed {
 		return nil, peer.Refuse(peer.CodeStranger, 0, "its failure timeout is %s, not %s: all nodes of a cluster have the same (--failure-timeout)",
-			failureTimeout(agreed), failureTimeout(j.Lease))
+			leader.FailureTimeout(agreed), leader.FailureTimeout(j.Lease))
 	}
 	if err := j.Member.CheckUnknown(); err != nil {
 		return nil, peer.Refuse(peer.CodeStranger, 0, "%s", err)
@@ -430,12 +439,12 @@ func (n *Node) handleJoin(ctx context.Context, _ peer.Header, body []byte) ([]by
 		if err := n.mustReach(ctx, j.Member); err != nil {
 			return nil, err
 		}
-		if err := n.wishes.wantJoin(v, j.Member, j.Room, n.cfg.Clock.Now()); err != nil {
-			return nil, err
-		}
-		n.wakeLeader()
 	}
-	return json.Marshal(joined{v.ClusterID, v.Generation, n.grants.lacksRoom(v, &j.Member, j.Room)})
+	waits, err := n.leader().Join(v, j.Member, j.Room)
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(joined{v.ClusterID, v.Generation, waits})
 }
 
 // mustReach rejects a machine if it does not answer at its own address. It must, because a member

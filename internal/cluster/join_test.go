@@ -34,7 +34,7 @@ func TestJoinBounds(t *testing.T) {
 		}
 		for _, to := range nodes {
 			if to.agreement().IsLeader() {
-				if _, err := to.hear(t.Context(), r); err == nil || !strings.Contains(err.Error(), "4096 are allowed") {
+				if _, err := to.leader().Receive(t.Context(), r); err == nil || !strings.Contains(err.Error(), "4096 are allowed") {
 					t.Errorf("a report with 5,000 such bytes: %v", err)
 				}
 			}

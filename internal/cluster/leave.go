@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/trefoildb/trefoil/internal/cluster/leader"
 	"github.com/trefoildb/trefoil/internal/cluster/peer"
 	"github.com/trefoildb/trefoil/internal/cluster/upkeep"
 	"github.com/trefoildb/trefoil/internal/cluster/view"
@@ -18,13 +19,13 @@ import (
 // Leave returns when the leader has recorded the request; the status shows the progress. The
 // process may be ended when the machine is no member any more.
 func (n *Node) Leave(ctx context.Context, id trie.MachineID) error {
-	return n.ask(ctx, methodLeave, id, n.leave)
+	return n.ask(ctx, methodLeave, id, func(l *leader.Leader) error { return l.Leave(id) })
 }
 
 // Remove asks the cluster to give up a machine at once, as if it had failed. The operator must
 // know it will not come back. Its data is regenerated from the other copies.
 func (n *Node) Remove(ctx context.Context, id trie.MachineID) error {
-	return n.ask(ctx, methodRemove, id, n.remove)
+	return n.ask(ctx, methodRemove, id, func(l *leader.Leader) error { return l.Remove(id) })
 }
 
 // AcceptLoss makes the cluster accept the loss of data. The remaining rows of lost ranges are
@@ -38,7 +39,7 @@ func (n *Node) AcceptLoss(ctx context.Context) error {
 		if v := n.View(); asked && v != nil && len(v.Lost) == 0 {
 			return nil
 		}
-		if err := n.ask(ctx, methodAccept, 0, n.accept); err != nil && !asked {
+		if err := n.ask(ctx, methodAccept, 0, (*leader.Leader).AcceptLoss); err != nil && !asked {
 			return err
 		}
 		select {
@@ -48,15 +49,6 @@ func (n *Node) AcceptLoss(ctx context.Context) error {
 			return fmt.Errorf("%w: the loss is not accepted yet: %w", store.ErrUnknown, context.Cause(ctx))
 		}
 	}
-}
-
-func (n *Node) accept(v *view.View, _ trie.MachineID) error {
-	if len(v.Lost) == 0 {
-		return fmt.Errorf("%w: nothing is lost", store.ErrInvalid)
-	}
-	n.wishes.wantAcceptLoss()
-	n.wakeLeader()
-	return nil
 }
 
 // SetCopies changes how many machines hold each triple. It returns when a view has the
@@ -71,7 +63,7 @@ func (n *Node) SetCopies(ctx context.Context, copies int) error {
 			return nil
 		}
 		// The request must be repeated, because a new leader does not have it.
-		if err := n.ask(ctx, methodCopies, trie.MachineID(copies), n.setCopies); err != nil {
+		if err := n.ask(ctx, methodCopies, trie.MachineID(copies), func(l *leader.Leader) error { return l.SetCopies(copies) }); err != nil {
 			return err
 		}
 		select {
@@ -83,60 +75,18 @@ func (n *Node) SetCopies(ctx context.Context, copies int) error {
 	}
 }
 
-// setCopies notes the operator's wish at the leader, or refuses it if a disk lacks room.
-func (n *Node) setCopies(v *view.View, copies trie.MachineID) error {
-	short := view.NoRoomForCopies(v, n.grants.figures(), int(copies))
-	if len(short) > 0 {
-		return fmt.Errorf("%w: %d copies of each triple need more room on the disk of machine %s", store.ErrDiskFull, int(copies), short[0])
-	}
-	n.wishes.wantCopies(int(copies))
-	n.wakeLeader()
-	return nil
-}
-
 // ask sends a request to the leader about a machine, or about all.
-func (n *Node) ask(ctx context.Context, method string, id trie.MachineID, do func(*view.View, trie.MachineID) error) error {
+func (n *Node) ask(ctx context.Context, method string, id trie.MachineID, do func(*leader.Leader) error) error {
 	if n.parts.Load() == nil {
 		return fmt.Errorf("%w: this node is not part of a cluster", store.ErrInvalid)
 	}
 	if n.agreement().IsLeader() {
-		return do(n.agreement().View(), id)
+		return do(n.leader())
 	}
 	var e peer.Encoder
 	e.Uint64(uint64(id))
 	_, err := n.callLeader(ctx, method, e.Data())
 	return upkeep.Unavailable(err)
-}
-
-func (n *Node) leave(v *view.View, id trie.MachineID) error {
-	m := v.Find(id)
-	if m == nil {
-		return fmt.Errorf("%w: machine %s is not a member", store.ErrInvalid, id)
-	}
-	others := 0
-	for _, o := range v.Members {
-		if o.ID != id && o.State == view.Up {
-			others++
-		}
-	}
-	if m.State == view.Up && others == 0 {
-		return fmt.Errorf("%w: machine %s is the last that holds data", store.ErrInvalid, id)
-	}
-	n.wishes.wantLeave(id)
-	n.wakeLeader()
-	return nil
-}
-
-func (n *Node) remove(v *view.View, id trie.MachineID) error {
-	if v.Find(id) == nil {
-		return fmt.Errorf("%w: machine %s is not a member", store.ErrInvalid, id)
-	}
-	if id == n.self {
-		return fmt.Errorf("%w: machine %s leads the cluster and runs: let it leave, or end its process first", store.ErrInvalid, id)
-	}
-	n.wishes.wantRemove(id)
-	n.wakeLeader()
-	return nil
 }
 
 func (n *Node) handleLeave(ctx context.Context, _ peer.Header, body []byte) ([]byte, error) {
@@ -153,7 +103,7 @@ func (n *Node) handleAccept(ctx context.Context, _ peer.Header, body []byte) ([]
 
 func (n *Node) handleCopies(ctx context.Context, _ peer.Header, body []byte) ([]byte, error) {
 	return nil, n.handleAsk(ctx, body, func(_ context.Context, copies trie.MachineID) error {
-		return n.setCopies(n.agreement().View(), copies)
+		return n.leader().SetCopies(int(copies))
 	})
 }
 

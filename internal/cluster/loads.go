@@ -18,7 +18,7 @@ type loadLeader struct{ node *Node }
 // Wish implements [loads.Leader].
 func (l loadLeader) Wish(ctx context.Context, w view.Wishes) error {
 	if l.node.agreement().IsLeader() {
-		l.node.wish(w)
+		l.node.leader().Load(w)
 		return nil
 	}
 	body, err := json.Marshal(w)
@@ -39,12 +39,6 @@ func (l loadLeader) Bytes(ctx context.Context) (int64, error) {
 	return s.Bytes, err
 }
 
-// wish records a wish of loads at the leader.
-func (n *Node) wish(w view.Wishes) {
-	n.wishes.wantLoads(w)
-	n.wakeLeader()
-}
-
 func (n *Node) handleWish(_ context.Context, _ peer.Header, body []byte) ([]byte, error) {
 	var w view.Wishes
 	if err := json.Unmarshal(body, &w); err != nil {
@@ -53,7 +47,7 @@ func (n *Node) handleWish(_ context.Context, _ peer.Header, body []byte) ([]byte
 	if !n.agreement().IsLeader() {
 		return nil, peer.Refuse(peer.CodeUnavailable, 0, "this node does not lead")
 	}
-	n.wish(w)
+	n.leader().Load(w)
 	return nil, nil
 }
 

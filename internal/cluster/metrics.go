@@ -8,6 +8,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/trefoildb/trefoil/internal/cluster/backfill"
+	"github.com/trefoildb/trefoil/internal/cluster/leader"
 	"github.com/trefoildb/trefoil/internal/cluster/writes"
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/recovery"
@@ -93,7 +94,7 @@ func newCollector(n *Node) *collector {
 	add(prometheus.CounterValue, "settle_seconds_total", "Time that settled batches took.", func(r *reading) float64 { return r.writes.SettleTime.Seconds() })
 	gauge("in_flight_bytes", "Bytes of operations on their way.", func(r *reading) float64 { return float64(r.writes.InFlightBytes) })
 	gauge("in_flight_batches", "Batches on their way.", func(r *reading) float64 { return float64(r.writes.InFlight) })
-	gauge("slow_holders", "Members that this node waits for for too long.", func(*reading) float64 { return float64(len(n.writes.Slow(n.cfg.slowAfter()))) })
+	gauge("slow_holders", "Members that this node waits for for too long.", func(*reading) float64 { return float64(len(n.writes.Slow(leader.SlowAfter(n.cfg.Lease)))) })
 	gauge("unanswered_seconds", "How long the slowest holder has owed an answer.", slowest)
 
 	// 4. Upkeep.

@@ -15,6 +15,7 @@ import (
 	"github.com/trefoildb/trefoil/internal/cluster/backfill"
 	"github.com/trefoildb/trefoil/internal/cluster/gate"
 	"github.com/trefoildb/trefoil/internal/cluster/gossip"
+	"github.com/trefoildb/trefoil/internal/cluster/leader"
 	"github.com/trefoildb/trefoil/internal/cluster/loads"
 	"github.com/trefoildb/trefoil/internal/cluster/member"
 	"github.com/trefoildb/trefoil/internal/cluster/peer"
@@ -71,14 +72,9 @@ type Node struct {
 	// forming and updating hold a token while a cluster is being formed, and while an
 	// update of the cluster runs.
 	forming, updating chan struct{}
-	disk              stall
-	grants            grants
-	wishes            wishes
 	throttle          *throttle.Throttle
 
-	wakeLease, wakeLead chan struct{} // hold a token
-	mu                  sync.Mutex
-	waiting             string // for the status: why the leader waits
+	wakeLease chan struct{} // holds a token
 
 	ctx      context.Context
 	cancel   context.CancelFunc
@@ -91,6 +87,7 @@ type Node struct {
 // parts exist only on a member.
 type parts struct {
 	agreement *agreement.Agreement
+	leader    *leader.Leader
 	gossip    *gossip.Gossip
 }
 
@@ -105,8 +102,8 @@ func Start(ctx context.Context, cfg Config) (_ *Node, err error) {
 	cfg = cfg.withDefaults()
 	n := &Node{
 		cfg: cfg, log: cfg.Logger, store: cfg.Store, self: cfg.Store.MachineID(),
-		wakeLease: make(chan struct{}, 1), wakeLead: make(chan struct{}, 1),
-		failed: make(chan struct{}), forming: make(chan struct{}, 1), updating: make(chan struct{}, 1),
+		wakeLease: make(chan struct{}, 1),
+		failed:    make(chan struct{}), forming: make(chan struct{}, 1), updating: make(chan struct{}, 1),
 	}
 	n.throttle = throttle.New(cfg.Clock.Now, cfg.RebuildShare)
 	n.ctx, n.cancel = context.WithCancel(context.Background())
@@ -292,6 +289,8 @@ func (n *Node) View() *view.View { return n.gate.View() }
 
 func (n *Node) agreement() *agreement.Agreement { return n.parts.Load().agreement }
 
+func (n *Node) leader() *leader.Leader { return n.parts.Load().leader }
+
 // gossiped returns how the members are by gossip.
 func (n *Node) gossiped() map[trie.MachineID]gossip.Peer {
 	p := n.parts.Load()
@@ -306,12 +305,4 @@ func wake(c chan struct{}) {
 	case c <- struct{}{}:
 	default:
 	}
-}
-
-func (n *Node) wakeLeader() { wake(n.wakeLead) }
-
-func (n *Node) setWaiting(s string) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	n.waiting = s
 }

@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/trefoildb/trefoil/internal/cluster/leader"
 	"github.com/trefoildb/trefoil/internal/cluster/member"
 	"github.com/trefoildb/trefoil/internal/cluster/peer"
 	"github.com/trefoildb/trefoil/internal/cluster/reads"
@@ -217,7 +218,7 @@ func (m readMember) WaitSettled(ctx context.Context, origins []replica.Origin) e
 		switch led, until := m.agreement().Led(); {
 		case led:
 			return m.writes.WaitSettled(ctx, origins)
-		case until+lease+drift(lease) > m.cfg.Clock.Now():
+		case until+lease+leader.Drift(lease) > m.cfg.Clock.Now():
 			return peer.Refuse(peer.CodeUnavailable, now.of.Epoch, "the lease of machine %s may not be over", other)
 		}
 		if err := m.store.Beat(ctx); err != nil {
@@ -228,7 +229,7 @@ func (m readMember) WaitSettled(ctx context.Context, origins []replica.Origin) e
 		return nil
 	}
 	// 3. Those of this member may be committed already; if not, they stay undecided.
-	wait, cancel := context.WithTimeout(ctx, leaderTick)
+	wait, cancel := context.WithTimeout(ctx, isolationTick)
 	defer cancel()
 	if err := m.writes.WaitSettled(wait, own); err != nil && ctx.Err() == nil {
 		return fmt.Errorf("%w: %d batches of writes to the requested ranges were under way when machine %s was lost, and are undecided until it is back",

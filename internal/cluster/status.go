@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/trefoildb/trefoil/internal/cluster/peer"
-	"github.com/trefoildb/trefoil/internal/cluster/view"
 	"github.com/trefoildb/trefoil/internal/protocol"
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/recovery"
@@ -69,12 +68,10 @@ func (n *Node) ownStatus() (s store.Status) {
 	}
 	s.Cluster, s.Generation, s.Epoch, s.Phase = v.Cluster, v.Generation, v.Epoch, v.Phase.String()
 	s.Protocol = protocol.Name(v.Minor)
-	if leader, _, ok := n.agreement().Leader(); ok {
-		s.Leader = leader.String()
+	if id, _, ok := n.agreement().Leader(); ok {
+		s.Leader = id.String()
 	}
-	n.mu.Lock()
-	s.Waiting = n.waiting
-	n.mu.Unlock()
+	s.Waiting = n.leader().Waiting()
 	s.Scrub = n.upkeep.Status()
 	s.Copies, s.Bears = v.Target.Copies, v.Bears()
 	s.Lost = len(v.Lost)
@@ -96,14 +93,11 @@ func (n *Node) ownStatus() (s store.Status) {
 	}
 	// 2. Add the members' reports if this node leads.
 	voters, _ := n.agreement().Configuration()
-	now := n.cfg.Clock.Now()
-	n.grants.mu.Lock()
-	defer n.grants.mu.Unlock()
-	for i := range v.Members {
-		m := n.grants.member(&v.Members[i], v, now, n.cfg.FailureTimeout)
-		_, m.Voter = voters[v.Members[i].ID]
-		m.Segments = segments[v.Members[i].ID]
-		s.Members = append(s.Members, m)
+	s.Members = n.leader().Members(v)
+	for i := range s.Members {
+		m, id := &s.Members[i], v.Members[i].ID
+		_, m.Voter = voters[id]
+		m.Segments = segments[id]
 		s.Triples += m.Triples
 		s.Bytes += m.Bytes
 	}
@@ -114,35 +108,6 @@ func (n *Node) ownStatus() (s store.Status) {
 func (n *Node) rebuilds(j *recovery.Joint, s trie.Segment) bool {
 	target := j.Target.Trie.Lookup(s.Lo)
 	return j.Target.Placement.Owner(target) != j.Base.Placement.Owner(s)
-}
-
-// member describes a member. The lock is held.
-func (g *grants) member(m *view.Member, v *view.View, now, failureTimeout time.Duration) store.Member {
-	s := store.Member{ID: m.ID.String(), Address: m.Address, State: string(m.State), Incarnation: m.Incarnation, Protocol: protocol.Name(m.Minor)}
-	if g.term == 0 {
-		return s
-	}
-	h, ok := g.heard[m.ID]
-	if ok && now-h.at > failureTimeout || !ok && now-g.since > failureTimeout {
-		s.State = "down"
-	}
-	if !ok {
-		return s
-	}
-	r := &h.report
-	s.Version = r.Version
-	s.Triples, s.Bytes, s.FreeBytes, s.Error = r.Store.Triples, r.Store.Bytes, r.Store.FreeBytes, r.Store.Error
-	if r.Epoch < v.Epoch {
-		s.Lag = v.Epoch - r.Epoch
-	}
-	if l, ok := g.granted[m.ID]; ok {
-		s.Lease = max(0, (l.at + l.length - now).Seconds())
-	}
-	s.Slow, s.Damaged = g.waiters(m.ID), r.Damaged
-	if w := r.Walk; w != nil && v.Phase == recovery.Fill && r.Epoch == v.Epoch && !r.Walked {
-		s.Walk = &store.Walk{Rows: w.Rows, Repaired: w.Repaired, Left: w.Left, Damaged: w.Damaged, Resumed: w.Resumed, ETA: w.ETA}
-	}
-	return s
 }
 
 // Isolation returns the present isolation: if a node is alone, it is the isolation of its store.

@@ -1,6 +1,6 @@
 // Two processes with copies of one data directory.
 
-package cluster
+package leader
 
 import (
 	"time"
@@ -20,7 +20,7 @@ type older struct {
 // superseded returns the address of a later process of the machine of a report. ok is false if
 // none is known to run. It is known to run only if it reported between two reports of this one.
 // Otherwise it may have ended, and an older disk may have replaced its own.
-func (g *grants) superseded(r *report, now time.Duration) (by string, ok bool) {
+func (g *grants) superseded(r *Report, now time.Duration) (by string, ok bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	later := g.heard[r.ID]

@@ -1,6 +1,6 @@
 // Tests of wishes.
 
-package cluster
+package leader
 
 import (
 	"errors"

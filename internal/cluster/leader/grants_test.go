@@ -1,6 +1,6 @@
 // Tests of reports and leases at the leader.
 
-package cluster
+package leader
 
 import (
 	"slices"
@@ -18,17 +18,17 @@ func TestReportsThatOvertakeEachOther(t *testing.T) {
 	var g grants
 	g.lead(1, 0)
 	v := &view.View{Epoch: 3, Members: []view.Member{{ID: 1, Incarnation: 1, Waits: true}, {ID: 2, Incarnation: 1}}}
-	say := func(r report) {
+	say := func(r Report) {
 		r.Incarnation, r.Epoch = 1, 3
 		if ok, _ := g.report(v, r, 0, time.Second, time.Second); !ok {
 			t.Fatal("it does not lead")
 		}
 	}
 	show := func(number, last uint64) {
-		say(report{ID: 1, Number: number, Heard: []heardOf{{Sequencer: 2, Incarnation: 1, Last: last}}})
+		say(Report{ID: 1, Number: number, Heard: []LastBatch{{Sequencer: 2, Incarnation: 1, Last: last}}})
 	}
 	show(1, 4)
-	say(report{ID: 2, Number: 1, About: []trie.MachineID{1}, Answered: []answered{{Holder: 1, Sequencer: 2, Incarnation: 1, Batch: 9}}})
+	say(Report{ID: 2, Number: 1, About: []trie.MachineID{1}, Answered: []Answered{{Holder: 1, Sequencer: 2, Incarnation: 1, Batch: 9}}})
 	show(3, 9)
 	show(2, 5) // made before the answer to batch 9
 	h := g.heard[1]
@@ -43,7 +43,7 @@ func TestLeaderThatStoodStill(t *testing.T) {
 	g.lead(1, 0)
 	v := &view.View{Epoch: 3, Members: []view.Member{{ID: 1, Incarnation: 1}, {ID: 2, Incarnation: 1}}}
 	say := func(number uint64, id trie.MachineID, now time.Duration) {
-		if ok, _ := g.report(v, report{ID: id, Incarnation: 1, Epoch: 3, Number: number}, now, time.Second, time.Second); !ok {
+		if ok, _ := g.report(v, Report{ID: id, Incarnation: 1, Epoch: 3, Number: number}, now, time.Second, time.Second); !ok {
 			t.Fatal("it does not lead")
 		}
 	}
@@ -70,9 +70,9 @@ func TestForgottenIncarnations(t *testing.T) {
 		if want := later >= replica.KeptIncarnations; shows != want {
 			t.Errorf("%d later ones: %v", later, shows)
 		}
-		h.report.Heard = append(h.report.Heard, heardOf{Sequencer: 7, Incarnation: 2 + later, Last: 1})
+		h.report.Heard = append(h.report.Heard, LastBatch{Sequencer: 7, Incarnation: 2 + later, Last: 1})
 	}
-	h.report.Heard = append(h.report.Heard, heardOf{Sequencer: 7, Incarnation: 1, Last: 4})
+	h.report.Heard = append(h.report.Heard, LastBatch{Sequencer: 7, Incarnation: 1, Last: 4})
 	if h.diskShows(&view.Member{}) {
 		t.Error("what it knows of is not all that it had")
 	}
@@ -94,7 +94,7 @@ func TestUnbarred(t *testing.T) {
 	var g grants
 	g.lead(1, 0)
 	may := func(id trie.MachineID) bool {
-		return g.grant(v, &report{ID: id, Incarnation: 1, Epoch: 7}, 1, time.Second, 0)
+		return g.grant(v, &Report{ID: id, Incarnation: 1, Epoch: 7}, 1, time.Second, 0)
 	}
 	g.bar(v, without(1)) // nobody knows what becomes of it
 	g.bar(v, without(2))
@@ -114,7 +114,7 @@ func TestAskedAboutReturn(t *testing.T) {
 	g.lead(1, 0)
 	v := &view.View{Epoch: 3, Members: []view.Member{{ID: 1, Incarnation: 1}, {ID: 2, Incarnation: 1}, {ID: 3, Incarnation: 1}}}
 	now, number := time.Minute, uint64(0)
-	say := func(r report) {
+	say := func(r Report) {
 		t.Helper()
 		number++
 		r.Number = number
@@ -124,12 +124,12 @@ func TestAskedAboutReturn(t *testing.T) {
 	}
 	about := []trie.MachineID{2}
 	for id := range trie.MachineID(3) {
-		say(report{ID: id + 1, Incarnation: 1, Epoch: 3})
+		say(Report{ID: id + 1, Incarnation: 1, Epoch: 3})
 	}
 	if asked, _ := g.asks(v, 1); asked != nil {
 		t.Errorf("all are asked about %v", asked)
 	}
-	back := report{ID: 2, Incarnation: 2, Shows: true, Heard: []heardOf{{Sequencer: 1, Incarnation: 1, Last: 4}}}
+	back := Report{ID: 2, Incarnation: 2, Shows: true, Heard: []LastBatch{{Sequencer: 1, Incarnation: 1, Last: 4}}}
 	said := func(live, all, shows bool) {
 		t.Helper()
 		say(back)
@@ -142,12 +142,12 @@ func TestAskedAboutReturn(t *testing.T) {
 	if asked, _ := g.asks(v, 1); !slices.Equal(asked, about) {
 		t.Errorf("all are asked about %v", asked)
 	}
-	say(report{ID: 1, Incarnation: 1, Epoch: 3, About: about, Answered: []answered{{2, 1, 1, 5}, {3, 1, 1, 9}}})
+	say(Report{ID: 1, Incarnation: 1, Epoch: 3, About: about, Answered: []Answered{{2, 1, 1, 5}, {3, 1, 1, 9}}})
 	said(false, false, false)
 	now += 3 * time.Second // 3 is not heard any more
-	say(report{ID: 1, Incarnation: 1, Epoch: 3, About: about, Answered: []answered{{2, 1, 1, 4}}})
+	say(Report{ID: 1, Incarnation: 1, Epoch: 3, About: about, Answered: []Answered{{2, 1, 1, 4}}})
 	said(true, false, true)
-	say(report{ID: 3, Incarnation: 1, Epoch: 3, About: about, Answered: []answered{{2, 3, 1, 1}}})
+	say(Report{ID: 3, Incarnation: 1, Epoch: 3, About: about, Answered: []Answered{{2, 3, 1, 1}}})
 	said(true, true, false)
 }
 
@@ -157,7 +157,7 @@ func TestMarksAreSentOnce(t *testing.T) {
 	g.lead(1, 0)
 	v := &view.View{Epoch: 3, Members: []view.Member{{ID: 1, Incarnation: 1}, {ID: 2, Incarnation: 1}}}
 	walked := func(number uint64, marked bool) (bool, uint64) {
-		r := report{ID: 2, Incarnation: 1, Epoch: 3, Number: number, Walked: true, Marked: marked}
+		r := Report{ID: 2, Incarnation: 1, Epoch: 3, Number: number, Walked: true, Marked: marked}
 		if marked {
 			r.Marks = map[trie.MachineID]uint64{1: 7}
 		}

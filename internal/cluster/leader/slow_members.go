@@ -1,6 +1,6 @@
 // Members which hold the others up, by the leader's count.
 
-package cluster
+package leader
 
 import (
 	"fmt"
@@ -15,18 +15,18 @@ import (
 // This file is the leader's part in excluding members if they hold the others up or have no room;
 // see view.Slow.
 
-// slowAfter is how long a holder may owe an answer. A dead holder, or one with a blocked disk, is
+// SlowAfter is how long a holder may owe an answer. A dead holder, or one with a blocked disk, is
 // excluded long before. This limit is for a holder which reports to the leader and does not
 // answer another member.
-func (c *Config) slowAfter() time.Duration { return 5 * c.Lease }
+func SlowAfter(lease time.Duration) time.Duration { return 5 * lease }
 
 // slowRest is the time between two such exclusions, and the time before the excluded machine may
 // return. Copies would be made for nothing if the machine was not the cause.
-func (c *Config) slowRest() time.Duration { return 30 * c.slowAfter() }
+func slowRest(lease time.Duration) time.Duration { return 30 * SlowAfter(lease) }
 
 // stuckAfter is how long a reporting member may adopt no newer view. To adopt takes no time,
 // except for writes under way and for linking the tables of a load.
-func (c *Config) stuckAfter() time.Duration { return 60 * c.Lease }
+func stuckAfter(lease time.Duration) time.Duration { return 60 * lease }
 
 // behind is the epoch of a member which has not adopted the newest view, and since when it
 // reports it.

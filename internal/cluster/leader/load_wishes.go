@@ -1,6 +1,6 @@
 // Wishes of bulk loads at the leader.
 
-package cluster
+package leader
 
 import (
 	"slices"

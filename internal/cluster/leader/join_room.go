@@ -1,6 +1,6 @@
 // Room for the data of a new machine: it joins when its disk has enough.
 
-package cluster
+package leader
 
 import (
 	"fmt"

@@ -1,6 +1,6 @@
 // Wishes at the leader.
 
-package cluster
+package leader
 
 import (
 	"maps"

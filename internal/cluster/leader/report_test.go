@@ -1,6 +1,6 @@
 // What reports cost a leader, by the number of members.
 
-package cluster
+package leader
 
 import (
 	"encoding/json"
@@ -25,20 +25,20 @@ func reportsOf(tb testing.TB, n, back int) (v *view.View, all [][]byte) {
 		}
 	}
 	for i := range n {
-		r := report{
+		r := Report{
 			ID: id(i), Incarnation: 1_000_000, Number: 1, Address: v.Members[i].Address, Lease: 2 * time.Second, Epoch: 9, Swept: true, Reconciled: true,
 			Generation: 1, Seen: 9, Mark: 12, About: about,
-			Store: storeFigures{Triples: 1 << 30, Bytes: 1 << 36, FreeBytes: 1 << 38, Tombstones: 1000, Spare: 1 << 38},
+			Store: StoreFigures{Triples: 1 << 30, Bytes: 1 << 36, FreeBytes: 1 << 38, Tombstones: 1000, Spare: 1 << 38},
 		}
 		for _, holder := range about { // of each sequencer that the member is a witness of, and of itself
 			for s := range 5 {
-				r.Answered = append(r.Answered, answered{holder, id((i + s) % n), 1_000_000, 123_456_789})
+				r.Answered = append(r.Answered, Answered{holder, id((i + s) % n), 1_000_000, 123_456_789})
 			}
 		}
 		if i < back {
 			r.Incarnation, r.Shows = r.Incarnation+1, true
 			for s := range n {
-				r.Heard = append(r.Heard, heardOf{id(s), 1_000_000, 123_456_789})
+				r.Heard = append(r.Heard, LastBatch{id(s), 1_000_000, 123_456_789})
 			}
 		}
 		body, err := json.Marshal(r)
@@ -66,7 +66,7 @@ func BenchmarkReports(b *testing.B) {
 				number := uint64(0)
 				for b.Loop() {
 					number++
-					var r report
+					var r Report
 					if err := json.Unmarshal(all[number%uint64(n)], &r); err != nil {
 						b.Fatal(err)
 					}
@@ -101,7 +101,7 @@ func FuzzReport(f *testing.F) {
 		f.Add(body)
 	}
 	f.Fuzz(func(t *testing.T, body []byte) {
-		var r report
+		var r Report
 		if json.Unmarshal(body, &r) != nil {
 			return
 		}
@@ -109,7 +109,7 @@ func FuzzReport(f *testing.F) {
 		var g grants
 		g.lead(1, 0)
 		for _, body := range others {
-			var o report
+			var o Report
 			if err := json.Unmarshal(body, &o); err != nil {
 				t.Fatal(err)
 			}

@@ -1,6 +1,6 @@
 // The leader's record of members: their reports, leases and exclusions.
 
-package cluster
+package leader
 
 import (
 	"slices"
@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/trefoildb/trefoil/internal/cluster/view"
-	"github.com/trefoildb/trefoil/internal/replica"
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/trie"
 )
@@ -57,7 +56,7 @@ type granted struct{ at, length time.Duration }
 
 // heard is a member's last report and when it came.
 type heard struct {
-	report report
+	report Report
 	at     time.Duration
 	// known are the answers of the member, as others reported them when this report came. due is
 	// known of the report before, so it is older than this report; it is nil if this is the first
@@ -68,7 +67,7 @@ type heard struct {
 	// in the newest view. knownLive and dueLive: all members heard from lately had.
 	knownAll, dueAll, knownLive, dueLive bool
 	// answered are the answers in the report, by the machine that gave them.
-	answered map[trie.MachineID][]answered
+	answered map[trie.MachineID][]Answered
 }
 
 // stream identifies the batches of a sequencer in one incarnation.
@@ -122,7 +121,7 @@ func (g *grants) resign() {
 // If no report came for longer than standstill, not even this node's own, the members were not
 // silent. The machine was suspended, or its disk has blocked the agreement. Then all members get
 // a new start, because the first to report must not exclude those after them.
-func (g *grants) report(v *view.View, r report, now, standstill, late time.Duration) (ok, news bool) {
+func (g *grants) report(v *view.View, r Report, now, standstill, late time.Duration) (ok, news bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.term == 0 {
@@ -151,7 +150,7 @@ func (g *grants) report(v *view.View, r report, now, standstill, late time.Durat
 	g.mark(&old.report, &r, same)
 	h := heard{report: r, at: now}
 	if len(r.Answered) > 0 {
-		h.answered = map[trie.MachineID][]answered{}
+		h.answered = map[trie.MachineID][]Answered{}
 		for _, a := range r.Answered {
 			h.answered[a.Holder] = append(h.answered[a.Holder], a)
 		}
@@ -182,7 +181,7 @@ func put(set map[trie.MachineID]struct{}, id trie.MachineID, in bool) {
 
 // comesBack reports whether a member must prove its disk: it started again and has not got its
 // place back, or it waits for its first lease since.
-func comesBack(m *view.Member, r *report) bool {
+func comesBack(m *view.Member, r *Report) bool {
 	return r.Incarnation > m.Incarnation || m.Waits && r.Incarnation == m.Incarnation
 }
 
@@ -224,7 +223,7 @@ func (g *grants) toldOf(v *view.View, id trie.MachineID, since time.Duration) (l
 
 // mark counts the fills named by a report. A member has filled only when the leader has its
 // marks, so it repeats them until then. The lock must be held.
-func (g *grants) mark(old, r *report, same bool) {
+func (g *grants) mark(old, r *Report, same bool) {
 	if r.Walked && !r.Marked {
 		r.Marked = same && old.Marked && old.Epoch == r.Epoch
 		r.Walked = r.Marked
@@ -238,103 +237,10 @@ func (g *grants) mark(old, r *report, same bool) {
 
 // differs reports whether a report differs from the one before in a field the next view may
 // depend on. The leader itself sees changes that come only with time.
-func differs(old, r *report) bool {
+func differs(old, r *Report) bool {
 	return old.Epoch != r.Epoch || old.Walked != r.Walked || old.Swept != r.Swept || old.Reconciled != r.Reconciled || old.Ingested != r.Ingested ||
 		old.Damaged != r.Damaged || old.Store.Room != r.Store.Room || old.Lease != r.Lease || old.Address != r.Address || len(old.Splits) != len(r.Splits) ||
 		!slices.Equal(old.Slow, r.Slow) || !slices.Equal(old.Staging, r.Staging)
-}
-
-// answered returns the last answered batch of a holder in each stream, by the reports of others.
-// The lock must be held.
-func (g *grants) answered(holder trie.MachineID) map[stream]uint64 {
-	known := map[stream]uint64{}
-	for other, h := range g.heard {
-		if other == holder {
-			continue
-		}
-		for _, a := range h.answered[holder] {
-			s := stream{a.Sequencer, a.Incarnation}
-			known[s] = max(known[s], a.Batch)
-		}
-	}
-	return known
-}
-
-// diskShows reports whether a member's disk has all it is known to have had: the counted fills,
-// and of each sequencer every answered batch.
-func (h *heard) diskShows(m *view.Member) bool {
-	if h.report.Mark < m.Mark {
-		return false
-	}
-	has := make(map[stream]uint64, len(h.report.Heard))
-	for _, o := range h.report.Heard {
-		has[stream{o.Sequencer, o.Incarnation}] = o.Last
-	}
-	for s, batch := range h.due {
-		if has[s] < batch && !h.forgot(s) {
-			return false
-		}
-	}
-	return true
-}
-
-// forgot reports whether the machine need not know of a stream any more: it knows of so
-// many later ones of the sequencer.
-func (h *heard) forgot(s stream) bool {
-	later := 0
-	for _, o := range h.report.Heard {
-		if o.Sequencer != s.sequencer {
-			continue
-		}
-		if o.Incarnation == s.incarnation {
-			return false
-		}
-		if o.Incarnation > s.incarnation {
-			later++
-		}
-	}
-	return later >= replica.KeptIncarnations
-}
-
-// grant gives a member a lease in view v, if it may have one. The leadership was
-// verified in term after the request had come.
-func (g *grants) grant(v *view.View, r *report, term uint64, length, now time.Duration) bool {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if g.forgotten != "" || g.term == 0 || g.term != term || r.Epoch != v.Epoch || !v.Has(r.ID, r.Incarnation) || v.Find(r.ID).Waits {
-		return false
-	}
-	if epoch, ok := g.barred[r.ID]; ok && v.Epoch <= epoch || r.ID == g.denied || r.ID == g.crowded || r.ID == g.damaged || g.heard[r.ID].report.Incarnation > r.Incarnation {
-		return false
-	}
-	g.granted[r.ID] = granted{now, length}
-	return true
-}
-
-// bar records a proposal of the view after v. If a member is missing in it, it gets no lease. The
-// lock must be held.
-func (g *grants) bar(v, next *view.View) {
-	g.newly = nil
-	for _, m := range v.Members {
-		if next.Find(m.ID) != nil {
-			continue
-		}
-		if epoch, ok := g.barred[m.ID]; !ok || epoch < v.Epoch {
-			g.newly = append(g.newly, m.ID)
-		}
-		g.barred[m.ID] = v.Epoch
-	}
-}
-
-// unbar undoes the bars of the last proposal. It must be called only if the proposal surely
-// failed and will not be agreed on later. A barred member may go on when it reports again.
-func (g *grants) unbar() {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	for _, id := range g.newly {
-		delete(g.barred, id)
-	}
-	g.newly = nil
 }
 
 // lastSign returns when a member last reported or, if later, was first expected to. A machine

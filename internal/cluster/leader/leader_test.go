@@ -1,6 +1,6 @@
 // Tests of the leader's decisions.
 
-package cluster
+package leader
 
 import (
 	"strings"
@@ -11,9 +11,8 @@ import (
 	"github.com/trefoildb/trefoil/trie"
 )
 
-type stoppedClock time.Duration
-
-func (c stoppedClock) Now() time.Duration { return time.Duration(c) }
+// stopped returns a clock that stands at a time.
+func stopped(at time.Duration) func() time.Duration { return func() time.Duration { return at } }
 
 // A new leader does not say who could vote before it has heard of all, or they had
 // the time for it; and it could itself, whether or not it has reported to itself.
@@ -21,13 +20,13 @@ func (c stoppedClock) Now() time.Duration { return time.Duration(c) }
 func TestCandidates(t *testing.T) {
 	v := &view.View{Epoch: 7, Members: []view.Member{{ID: 1}, {ID: 2}, {ID: 3}, {ID: 4, State: view.Leaving}}}
 	up := func(now time.Duration, reported ...int) (up []bool, known bool) {
-		n := &Node{self: 2, cfg: Config{Clock: stoppedClock(now), FailureTimeout: 3 * time.Second, Lease: 2 * time.Second}}
-		n.grants.lead(5, 10*time.Second)
+		l := &Leader{options: Options{Self: 2, Now: stopped(now), FailureTimeout: 3 * time.Second, Lease: 2 * time.Second}}
+		l.grants.lead(5, 10*time.Second)
 		for _, i := range reported {
 			id := v.Members[i].ID
-			n.grants.report(v, report{ID: id, Epoch: v.Epoch}, now, time.Hour, time.Hour)
+			l.grants.report(v, Report{ID: id, Epoch: v.Epoch}, now, time.Hour, time.Hour)
 		}
-		all, known := n.candidates(v, func(trie.MachineID) bool { return false })
+		all, known := l.candidates(v, func(trie.MachineID) bool { return false })
 		for _, c := range all {
 			up = append(up, c.Up)
 		}
@@ -52,14 +51,14 @@ func TestCandidates(t *testing.T) {
 func TestVoterInBetween(t *testing.T) {
 	v := &view.View{Epoch: 7, Members: []view.Member{{ID: 1}, {ID: 2}, {ID: 3}, {ID: 4}, {ID: 5}, {ID: 6}}}
 	const now = 20 * time.Second
-	n := &Node{self: 1, cfg: Config{Clock: stoppedClock(now), FailureTimeout: 3 * time.Second, Lease: 2 * time.Second}}
-	n.grants.lead(5, 10*time.Second)
-	n.grants.report(v, report{ID: 2, Epoch: 6}, now-100*time.Millisecond, time.Hour, time.Hour)  // a voter
-	n.grants.report(v, report{ID: 3, Epoch: 6}, now-100*time.Millisecond, time.Hour, time.Hour)  // none
-	n.grants.report(v, report{ID: 4, Epoch: 7}, now-1500*time.Millisecond, time.Hour, time.Hour) // a voter
-	n.grants.report(v, report{ID: 5, Epoch: 7}, now-1500*time.Millisecond, time.Hour, time.Hour) // none: it counts as down first
-	n.grants.report(v, report{ID: 6, Epoch: 7}, now-2500*time.Millisecond, time.Hour, time.Hour) // a voter
-	all, known := n.candidates(v, func(id trie.MachineID) bool { return id != 3 && id != 5 })
+	l := &Leader{options: Options{Self: 1, Now: stopped(now), FailureTimeout: 3 * time.Second, Lease: 2 * time.Second}}
+	l.grants.lead(5, 10*time.Second)
+	l.grants.report(v, Report{ID: 2, Epoch: 6}, now-100*time.Millisecond, time.Hour, time.Hour)  // a voter
+	l.grants.report(v, Report{ID: 3, Epoch: 6}, now-100*time.Millisecond, time.Hour, time.Hour)  // none
+	l.grants.report(v, Report{ID: 4, Epoch: 7}, now-1500*time.Millisecond, time.Hour, time.Hour) // a voter
+	l.grants.report(v, Report{ID: 5, Epoch: 7}, now-1500*time.Millisecond, time.Hour, time.Hour) // none: it counts as down first
+	l.grants.report(v, Report{ID: 6, Epoch: 7}, now-2500*time.Millisecond, time.Hour, time.Hour) // a voter
+	all, known := l.candidates(v, func(id trie.MachineID) bool { return id != 3 && id != 5 })
 	want := []bool{true, true, false, true, false, false}
 	for i, c := range all {
 		if c.Up != want[i] {
@@ -79,9 +78,9 @@ func TestSlowMember(t *testing.T) {
 	next := &view.View{Epoch: 8, Members: v.Members[:1]}
 	g := &grants{}
 	g.lead(3, 0)
-	r := &report{ID: 2, Incarnation: 1, Epoch: 7}
+	r := &Report{ID: 2, Incarnation: 1, Epoch: 7}
 	g.denied = 2
-	if g.grant(v, r, 3, time.Second, time.Second) || !g.grant(v, &report{ID: 1, Incarnation: 1, Epoch: 7}, 3, time.Second, time.Second) {
+	if g.grant(v, r, 3, time.Second, time.Second) || !g.grant(v, &Report{ID: 1, Incarnation: 1, Epoch: 7}, 3, time.Second, time.Second) {
 		t.Error("a lease of the wrong one")
 	}
 	g.denied = 0
@@ -120,7 +119,7 @@ func TestStuckMember(t *testing.T) {
 	if at(9, 9, 3*time.Minute) || at(9, 10, 4*time.Minute) {
 		t.Error("it was not behind")
 	}
-	g.report(v, report{ID: 2, Epoch: 9, Number: 1}, time.Hour, time.Second, time.Second)
+	g.report(v, Report{ID: 2, Epoch: 9, Number: 1}, time.Hour, time.Second, time.Second)
 	if at(9, 10, time.Hour) {
 		t.Error("the leader stood still")
 	}

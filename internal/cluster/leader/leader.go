@@ -1,0 +1,152 @@
+// Leader: its state, and the loop that proposes views.
+
+package leader
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/trefoildb/trefoil/internal/cluster/agreement"
+	"github.com/trefoildb/trefoil/internal/cluster/gossip"
+	"github.com/trefoildb/trefoil/internal/cluster/view"
+	"github.com/trefoildb/trefoil/trie"
+)
+
+// Leader is what a node does while Raft has elected it. Every member has one; it acts only while
+// it leads. Its methods are safe for concurrent use.
+type Leader struct {
+	// Disk is how long this machine's disk keeps a write waiting. A member must call it.
+	Disk DiskWatch
+
+	options   Options
+	agreement *agreement.Agreement
+	grants    grants
+	wishes    wishes
+	wake      chan struct{} // holds a token
+	gaveWay   bool          // to another leader; only Run may use it
+
+	mu      sync.Mutex
+	waiting string // guarded by mu: why the leader waits
+}
+
+// Options are the parameters of [New]; all are required.
+type Options struct {
+	Self trie.MachineID
+	// Lease and FailureTimeout are those of this node's configuration.
+	Lease, FailureTimeout time.Duration
+	// Now is the clock of leases.
+	Now func() time.Duration
+	// Gossip returns the members by gossip.
+	Gossip func() map[trie.MachineID]gossip.Peer
+	// Yields reports whether this machine must not stand for election.
+	Yields func() bool
+	Logger *slog.Logger
+}
+
+// New returns the leader's part of a member, which takes part in an agreement.
+func New(ag *agreement.Agreement, o Options) *Leader {
+	return &Leader{options: o, agreement: ag, wake: make(chan struct{}, 1)}
+}
+
+// Wake makes the leader look at the members at once.
+func (l *Leader) Wake() {
+	select {
+	case l.wake <- struct{}{}:
+	default:
+	}
+}
+
+// Waiting returns why the leader waits, "" if it does not.
+func (l *Leader) Waiting() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.waiting
+}
+
+func (l *Leader) setWaiting(s string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.waiting = s
+}
+
+// tick is the interval at which the leader checks the members if nothing wakes it.
+const tick = 100 * time.Millisecond
+
+// Run does the leader's work while this node leads, until ctx ends.
+func (l *Leader) Run(ctx context.Context) {
+	ticker := time.NewTicker(tick)
+	defer ticker.Stop()
+	for ready := uint64(0); ; { // the term in which it has all agreed views
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		case <-l.wake:
+		}
+		ag := l.agreement
+		silent := l.makeWay()
+		if !ag.IsLeader() {
+			l.grants.resign()
+			l.setWaiting("")
+			continue
+		}
+		l.grants.lead(ag.Term(), l.options.Now())
+		if silent {
+			l.setWaiting(waitsForDisk)
+			continue
+		}
+		// After a start the view is an old one at first. By it the leader would take votes from
+		// later members, although a majority may need them.
+		if term := ag.Term(); ready != term {
+			if l.knowsAll(ctx) != nil {
+				continue
+			}
+			ready = term
+		}
+		if v := ag.View(); v != nil {
+			l.proposeNext(ctx, v)
+		}
+	}
+}
+
+// knowsAll waits until the leader has every view agreed on before it led.
+func (l *Leader) knowsAll(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, l.options.Lease)
+	defer cancel()
+	return l.agreement.Verify(ctx)
+}
+
+// proposeNext proposes the next view if there is one, and arranges the voters otherwise.
+func (l *Leader) proposeNext(ctx context.Context, v *view.View) {
+	// 1. Plan. If this leader itself is the obstacle, hand the leadership on.
+	next, reason, wait := l.plan(v)
+	l.setWaiting(wait)
+	if slices.Contains([]string{waitsForAnother, waitsToHandOn, waitsToAdopt, waitsForRoom}, wait) {
+		timed, cancel := context.WithTimeout(ctx, l.options.Lease)
+		defer cancel()
+		if err := l.agreement.TransferLeadership(timed); err != nil && ctx.Err() == nil {
+			l.options.Logger.Warn("the leadership was not handed on", "error", err)
+		}
+		return
+	}
+	// 2. If no view is due, check the voters.
+	if next == nil {
+		l.arrangeVoters(ctx, v)
+		return
+	}
+	// 3. Propose. The bars must stay if the result is unknown, because the view may still come.
+	l.options.Logger.Info("proposing a view", "epoch", next.Epoch, "phase", next.Phase, "members", len(next.Members), "reason", reason)
+	timed, cancel := context.WithTimeout(ctx, l.options.Lease)
+	defer cancel()
+	err := l.agreement.Propose(timed, next)
+	if err != nil && !errors.Is(err, agreement.ErrUnknown) {
+		l.grants.unbar()
+	}
+	if err != nil && !errors.Is(err, agreement.ErrConflict) && ctx.Err() == nil {
+		l.options.Logger.Warn("a view was not agreed on", "epoch", next.Epoch, "error", err)
+	}
+}

@@ -1,0 +1,84 @@
+// Requests of operators and machines, as the leader receives them.
+
+package leader
+
+import (
+	"fmt"
+
+	"github.com/trefoildb/trefoil/internal/cluster/view"
+	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/trie"
+)
+
+// AcceptLoss records that the loss of data is accepted.
+func (l *Leader) AcceptLoss() error {
+	if len(l.agreement.View().Lost) == 0 {
+		return fmt.Errorf("%w: nothing is lost", store.ErrInvalid)
+	}
+	l.wishes.wantAcceptLoss()
+	l.Wake()
+	return nil
+}
+
+// SetCopies records how many machines must hold each triple. It returns an error if a disk lacks room.
+func (l *Leader) SetCopies(copies int) error {
+	short := view.NoRoomForCopies(l.agreement.View(), l.grants.figures(), copies)
+	if len(short) > 0 {
+		return fmt.Errorf("%w: %d copies of each triple need more room on the disk of machine %s", store.ErrDiskFull, copies, short[0])
+	}
+	l.wishes.wantCopies(copies)
+	l.Wake()
+	return nil
+}
+
+// Leave records that a member must leave when the others have its data.
+func (l *Leader) Leave(id trie.MachineID) error {
+	v := l.agreement.View()
+	m := v.Find(id)
+	if m == nil {
+		return fmt.Errorf("%w: machine %s is not a member", store.ErrInvalid, id)
+	}
+	others := 0
+	for _, o := range v.Members {
+		if o.ID != id && o.State == view.Up {
+			others++
+		}
+	}
+	if m.State == view.Up && others == 0 {
+		return fmt.Errorf("%w: machine %s is the last that holds data", store.ErrInvalid, id)
+	}
+	l.wishes.wantLeave(id)
+	l.Wake()
+	return nil
+}
+
+// Remove records that a member must be excluded at once.
+func (l *Leader) Remove(id trie.MachineID) error {
+	if l.agreement.View().Find(id) == nil {
+		return fmt.Errorf("%w: machine %s is not a member", store.ErrInvalid, id)
+	}
+	if id == l.options.Self {
+		return fmt.Errorf("%w: machine %s leads the cluster and runs: let it leave, or end its process first", store.ErrInvalid, id)
+	}
+	l.wishes.wantRemove(id)
+	l.Wake()
+	return nil
+}
+
+// Join records that a machine with room free bytes wants to be a member of v. waits is why it
+// must wait; it is "" if it may join now.
+func (l *Leader) Join(v *view.View, m view.Member, room int64) (waits string, err error) {
+	if v.Find(m.ID) == nil {
+		if err := l.wishes.wantJoin(v, m, room, l.options.Now()); err != nil {
+			return "", err
+		}
+		l.Wake()
+	}
+	return l.grants.lacksRoom(v, &m, room), nil
+}
+
+// Load records the wishes of a bulk load.
+func (l *Leader) Load(w view.Wishes) {
+	l.wishes.wantLoads(w)
+	l.Wake()
+}
