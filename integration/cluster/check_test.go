@@ -61,20 +61,27 @@ func contentsOf(ctx context.Context, n *cluster.Node, o triple.Order) (map[strin
 	return all, nil
 }
 
-// mustHave checks that the cluster holds these triples and no others, as every
-// machine that runs sees it, and as their disks have it.
+// mustHave fails the test unless the cluster holds these triples and no others.
 func (w *world) mustHave(want map[string]bool) {
 	w.t.Helper()
+	if err := w.has(want); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// has checks that the cluster holds these triples and no others, as every machine that runs
+// answers, and as their disks have it.
+func (w *world) has(want map[string]bool) error {
 	for _, m := range w.up() {
 		got, err := m.contents(w.t.Context())
 		if err != nil {
-			w.t.Fatalf("read through %s: %v", m.name, err)
+			return fmt.Errorf("read through %s: %w", m.name, err)
 		}
 		if diff := difference(got, want); diff != "" {
-			w.t.Fatalf("through %s: %s", m.name, diff)
+			return fmt.Errorf("through %s: %s", m.name, diff)
 		}
 	}
-	w.checkDisks()
+	return w.disks()
 }
 
 func difference(got, want map[string]bool) string {
@@ -108,10 +115,17 @@ func setOf(lists ...[]triple.Triple) map[string]bool {
 	return set
 }
 
-// checkDisks verifies invariants 2 and 3 in idle: the rows on each machine are
-// exactly its slots', and each triple is on as many machines as the view says.
+// checkDisks fails the test if the rows on disk are wrong.
 func (w *world) checkDisks() {
 	w.t.Helper()
+	if err := w.disks(); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// disks verifies invariants 2 and 3 in idle: the rows on each machine are exactly those of its
+// places, and each triple is on as many machines as the view says.
+func (w *world) disks() error {
 	w.until("all have swept", func() bool {
 		for _, m := range w.up() {
 			if !m.node.Swept() {
@@ -131,19 +145,19 @@ func (w *world) checkDisks() {
 	for _, m := range up {
 		sn, err := m.store.Snapshot()
 		if err != nil {
-			w.t.Fatal(err)
+			return err
 		}
 		for _, table := range []byte{store.TableStorage, store.TableReplica} {
 			for row, err := range sn.Raw(w.t.Context(), table, triple.Range{}) {
 				if err != nil {
-					w.t.Fatal(err)
+					return err
 				}
 				if triple.IsAnnotation(row.Value) || triple.IsTombstone(row.Value) {
 					continue
 				}
 				spo, _, err := recovery.AppendVersion(nil, triple.SPO, row.Key)
 				if err != nil {
-					w.t.Fatal(err)
+					return err
 				}
 				if have[string(spo)] == nil {
 					have[string(spo)] = map[place]bool{}
@@ -162,23 +176,24 @@ func (w *world) checkDisks() {
 	for key, places := range have {
 		slots, err := v.Base.Places([]byte(key))
 		if err != nil {
-			w.t.Fatal(err)
+			return err
 		}
 		machines := map[trie.MachineID]bool{}
 		for _, s := range slots {
 			if !places[place{s.Machine, s.Extra, s.Order}] {
-				w.t.Fatalf("machine %s lacks %v (extra %v) of %q", s.Machine, s.Order, s.Extra, key)
+				return fmt.Errorf("machine %s lacks %v (extra %v) of %q", s.Machine, s.Order, s.Extra, key)
 			}
 			if s.Order != triple.GSPO {
 				machines[s.Machine] = true
 			}
 		}
 		if len(places) != len(slots) {
-			w.t.Fatalf("%d rows of %q, %d slots", len(places), key, len(slots))
+			return fmt.Errorf("%d rows of %q, %d slots", len(places), key, len(slots))
 		}
 		// Three machines may own the versions of a triple of which two are asked for.
 		if n, copies := len(machines), v.Base.Copies; n < min(copies, holders) || n > min(max(3, copies), holders) {
-			w.t.Fatalf("%q is on %d machines of %d, of %d copies", key, n, holders, copies)
+			return fmt.Errorf("%q is on %d machines of %d, of %d copies", key, n, holders, copies)
 		}
 	}
+	return nil
 }

@@ -127,29 +127,6 @@ func logLost(t *testing.T, w *world, first time.Duration) {
 	w.mustHave(setOf(all, late))
 }
 
-// The raft/ directory is there, and an older one than the store.
-func TestOlderLog(t *testing.T) {
-	simulate(t, 3, func(t *testing.T, w *world) {
-		w.machines[0].run()
-		w.machines[1].run(w.machines[0])
-		w.settle()
-		m := w.machines[1]
-		m.stop()
-		older := m.disk.CrashClone(vfs.CrashCloneCfg{})
-		m.run()
-		w.machines[2].run(w.machines[0])
-		w.settle()
-		m.stop()
-		if err := m.disk.RemoveAll(dataDir + "/raft"); err != nil {
-			t.Fatal(err)
-		}
-		copyDir(t, older, m.disk, dataDir+"/raft")
-		if err := m.tryRun(t.Context()); !errors.Is(err, agreement.ErrLogLost) || !strings.Contains(err.Error(), "is an older one") {
-			t.Errorf("it starts: %v", err)
-		}
-	})
-}
-
 // The process ends in the middle of the formation of a cluster, at whatever moment.
 // Then the next start completes it.
 func TestFormationInterrupted(t *testing.T) {
@@ -198,12 +175,4 @@ func TestFormationInterrupted(t *testing.T) {
 			t.Error("not a test")
 		}
 	})
-}
-
-// copyDir copies a directory, with what is below it, from one disk to another.
-func copyDir(t *testing.T, from, to vfs.FS, dir string) {
-	t.Helper()
-	if ok, err := vfs.Clone(from, to, dir, dir, vfs.CloneSync); !ok || err != nil {
-		t.Fatal(ok, err)
-	}
 }

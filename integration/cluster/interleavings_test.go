@@ -5,6 +5,7 @@ package cluster
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -77,6 +78,18 @@ func (w *world) ownersOf(tr triple.Triple) owners {
 	return owners{w.machineOf(slots[0].Machine), w.machineOf(slots[1].Machine), w.machineOf(slots[2].Machine)}
 }
 
+// numbered returns a triple for each number from a on and below b.
+func numbered(a, b int) (all []triple.Triple) {
+	for i := a; i < b; i++ {
+		all = append(all, triple.Triple{
+			Subject:   triple.NewIRI(fmt.Sprintf("http://e.x/s%d", i%97)),
+			Predicate: triple.NewIRI(fmt.Sprintf("http://e.x/p%d", i%7)),
+			Object:    triple.NewTyped(fmt.Sprint(i), triple.XSDInteger),
+		})
+	}
+	return all
+}
+
 // spread adds triples, enough for all machines to own some of each order, and waits
 // until all is at rest.
 func (w *world) spread() (all []triple.Triple) {
@@ -85,7 +98,7 @@ func (w *world) spread() (all []triple.Triple) {
 	if _, err := w.any().node.Add(w.t.Context(), all); err != nil {
 		w.t.Fatal(err)
 	}
-	w.until("the data is spread", func() bool { return w.up()[0].node.View().Base.Trie.Len() >= 4*len(w.machines) })
+	w.until("the data is spread", func() bool { return w.up()[0].node.View().Base.Trie.Len() >= 4*len(w.up()) })
 	time.Sleep(5 * time.Second) // of virtual time: what is split is moved
 	w.settle()
 	w.checkDisks()

@@ -3,12 +3,8 @@
 package cluster
 
 import (
-	"errors"
-	"strings"
 	"testing"
 	"time"
-
-	"github.com/trefoildb/trefoil/internal/cluster"
 )
 
 // A leader grants long leases, dies, and is followed by one that was started anew with
@@ -42,53 +38,5 @@ func TestShortLeasesAfterLong(t *testing.T) {
 		left := setOf(all)
 		delete(left, tr.String())
 		w.mustHave(left)
-	})
-}
-
-// Members are started anew with another length of leases, one by one: longer, then
-// shorter. Meanwhile all goes on, and the status says who differs. The cluster's length
-// is the new one when all have it, and who joins must have it, too.
-func TestLeaseChangesOneByOne(t *testing.T) {
-	simulate(t, 4, func(t *testing.T, w *world) {
-		joiner := w.machines[3]
-		w.machines = w.machines[:3]
-		w.form()
-		all := numbered(0, 300)
-		w.mustAdd(w.any(), all...)
-		before := 2 * time.Second
-		for _, lease := range []time.Duration{20 * time.Second, 600 * time.Millisecond} {
-			for i, m := range w.machines {
-				if got := w.any().node.View().Lease; got != before {
-					t.Errorf("before %d of 3 have %s: %s", i+1, lease, got)
-				}
-				m.stop()
-				m.lease = lease
-				m.run()
-				w.settle()
-				if i < 2 {
-					w.until("the status says who differs", func() bool {
-						return strings.Contains(w.leader().node.Status().Waiting, "one --failure-timeout")
-					})
-					time.Sleep(time.Minute) // of virtual time
-					w.settle()
-				}
-				w.mustHave(setOf(all))
-			}
-			w.until("the length is the new one", func() bool { return w.any().node.View().Lease == lease })
-			w.settle()
-			if s := w.leader().node.Status(); s.Waiting != "" {
-				t.Errorf("waiting for %q", s.Waiting)
-			}
-			before = lease
-		}
-		joiner.lease = 2 * time.Second
-		if err := joiner.tryRun(t.Context(), w.any()); !errors.Is(err, cluster.ErrWrongCluster) || !strings.Contains(err.Error(), "900ms, not 3s") {
-			t.Errorf("a machine with the first length joins: %v", err)
-		}
-		joiner.lease = before
-		w.machines = append(w.machines, joiner)
-		joiner.run(w.machines[0])
-		w.settle()
-		w.mustHave(setOf(all))
 	})
 }

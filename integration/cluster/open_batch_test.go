@@ -34,7 +34,9 @@ func TestOpenBatchKeepsNoOtherReader(t *testing.T) {
 				w.spread()
 				stuck, free, sequencer, holder := w.sameSequencer(fresh()[:300])
 				holder.stop()
-				holder.runWithin()
+				holder.kept = keptFree
+				holder.free(10 << 30)
+				holder.run()
 				w.settle()
 				test.strike(w, sequencer, holder)
 				pending := sequencer.add(stuck)

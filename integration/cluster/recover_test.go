@@ -137,38 +137,3 @@ func (w *world) acceptLoss(m *machine) {
 		return len(m.node.View().Lost) == 0
 	})
 }
-
-// Two of three are given up: they may have gone on without the third, so that whatever
-// it has may lack rows, unless the operator knows better. Nothing needs to be recovered
-// while most answer.
-func TestRecoverSaysWhatMayBeLost(t *testing.T) {
-	simulate(t, 3, func(t *testing.T, w *world) {
-		w.form()
-		all := w.spread()
-		left := w.machines[2]
-		left.kill()
-		if err := w.tryRecover(left); !errors.Is(err, generation.ErrMajorityAnswers) || !strings.Contains(err.Error(), w.machines[0].address()) {
-			t.Fatalf("while most run: %v", err)
-		}
-		w.machines[0].kill()
-		if err := w.tryRecover(left); !errors.Is(err, generation.ErrMajorityAnswers) {
-			t.Fatalf("while one runs that is a majority with this one: %v", err)
-		}
-		w.machines[1].kill()
-		w.machines = []*machine{left}
-		v := w.recover(left, false)
-		if v.Epoch < 1<<32 || v.Parent == nil || v.Generation != 2 {
-			t.Errorf("epoch %d, generation %d, parent %v", v.Epoch, v.Generation, v.Parent)
-		}
-		left.run()
-		w.settle()
-		for _, o := range triple.Orders[:3] {
-			if got, err := contentsOf(t.Context(), left.node, o); err == nil {
-				t.Errorf("%s: %d triples, and none are lost", o, len(got))
-			}
-		}
-		w.acceptLoss(left)
-		w.settle()
-		w.mustHave(setOf(all))
-	})
-}

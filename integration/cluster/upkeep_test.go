@@ -180,48 +180,6 @@ func (m *machine) rowsOf(tr triple.Triple) (keys, values [][]byte) {
 	return keys, values
 }
 
-// Tombstones go everywhere when all is settled, and nothing comes back.
-func TestPurge(t *testing.T) {
-	simulate(t, 3, func(t *testing.T, w *world) {
-		w.form()
-		all := numbered(0, 300)
-		if _, err := w.any().node.Add(t.Context(), all); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := w.any().node.Delete(t.Context(), all[:100]); err != nil {
-			t.Fatal(err)
-		}
-		before := w.tombstones()
-		if n := w.purge(); n == 0 || int(n) != before {
-			t.Errorf("%d tombstones are purged, there were %d", n, before)
-		}
-		if n := w.tombstones(); n != 0 {
-			t.Errorf("%d tombstones are left", n)
-		}
-		w.mustHave(setOf(all[100:]))
-		if _, err := w.any().node.Add(t.Context(), all[50:100]); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := w.any().node.Delete(t.Context(), all[200:250]); err != nil {
-			t.Fatal(err)
-		}
-		w.purge()
-		if n := w.tombstones(); n != 0 {
-			t.Errorf("%d tombstones are left of the second deletes", n)
-		}
-		want := setOf(all[50:200], all[250:])
-		w.mustHave(want)
-		for _, m := range w.machines {
-			m.kill()
-		}
-		for _, m := range w.machines {
-			m.run()
-		}
-		w.settle()
-		w.mustHave(want)
-	})
-}
-
 // A delete is purged, a machine wakes with a pending older add: neither the message
 // that comes once more nor the disk of a machine that comes back brings it back.
 func TestADeleteIsPurgedAMachineWakesWithAPendingOlderAdd(t *testing.T) {
@@ -302,32 +260,6 @@ func TestADeleteIsPurgedAMachineWakesWithAPendingOlderAdd(t *testing.T) {
 		sleeper.rejoin()
 		w.settle()
 		w.mustHave(want)
-	})
-}
-
-// Nothing is purged while a member is away that may know more.
-func TestPurgeWaits(t *testing.T) {
-	simulate(t, 3, func(t *testing.T, w *world) {
-		w.form()
-		all := numbered(0, 100)
-		if _, err := w.any().node.Add(t.Context(), all); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := w.any().node.Delete(t.Context(), all[:50]); err != nil {
-			t.Fatal(err)
-		}
-		before := w.tombstones()
-		a, b := w.machines[0], w.machines[1]
-		w.net.Cut(a.name, b.name)
-		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-		defer cancel()
-		if n, err := a.node.Upkeep().Purge(ctx); err == nil || n != 0 {
-			t.Errorf("%d tombstones are purged, %v", n, err)
-		}
-		if n := w.tombstones(); n != before {
-			t.Errorf("%d tombstones of %d are left", n, before)
-		}
-		w.net.Mend(a.name, b.name)
 	})
 }
 

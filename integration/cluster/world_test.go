@@ -3,6 +3,7 @@
 package cluster
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -61,6 +62,7 @@ type machine struct {
 	cluster   string        // its name; "" is the default
 	lease     time.Duration // 0 is the default
 	copies    int           // of each triple, if it forms the cluster; 0 is the default
+	kept      int64         // bytes that it keeps free on its disk; 0 is no watermark
 	refused   error         // why its last start failed
 	stopped   chan struct{} // closed when the process that was killed last is gone
 }
@@ -178,7 +180,7 @@ func (m *machine) run(others ...*machine) {
 func (m *machine) tryRun(ctx context.Context, others ...*machine) (err error) {
 	w := m.world
 	options := store.Options{
-		FS: w.events.disk(m.name, m.disk), Member: true, MemTableBytes: 1 << 20, CacheBytes: 4 << 20, MinFreeBytes: -1, MaxSegmentBytes: 1 << 20, CountChanges: true, Logger: w.log.With("machine", m.name),
+		FS: w.events.disk(m.name, m.disk), Member: true, MemTableBytes: 1 << 20, CacheBytes: 4 << 20, MinFreeBytes: cmp.Or(m.kept, -1), MaxSegmentBytes: 1 << 20, CountChanges: true, Logger: w.log.With("machine", m.name),
 	}
 	journal := replica.Options{Journal: ranges.Journal(links.DefaultPredicate)}
 	cfg := cluster.Config{
