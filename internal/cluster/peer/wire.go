@@ -74,9 +74,10 @@ type Decoder struct {
 // NewDecoder returns a decoder of data. data must not change while results of Bytes are in use.
 func NewDecoder(data []byte) *Decoder { return &Decoder{data: data} }
 
-func (d *Decoder) fail(what string) {
+// Fail rejects the message with an error that has the byte reached, unless there is an error.
+func (d *Decoder) Fail(format string, args ...any) {
 	if d.err == nil {
-		d.err = fmt.Errorf("%w: %s at byte %d of %d", ErrMessage, what, d.at, len(d.data))
+		d.err = fmt.Errorf("%w: %s at byte %d of %d", ErrMessage, fmt.Sprintf(format, args...), d.at, len(d.data))
 	}
 }
 
@@ -86,7 +87,7 @@ func (d *Decoder) take(n uint64, what string) []byte {
 		return nil
 	}
 	if n > uint64(len(d.data)-d.at) {
-		d.fail(what + " ends early")
+		d.Fail("%s ends early", what)
 		return nil
 	}
 	b := d.data[d.at : d.at+int(n) : d.at+int(n)]
@@ -96,12 +97,16 @@ func (d *Decoder) take(n uint64, what string) []byte {
 
 // Uvarint returns the next value.
 func (d *Decoder) Uvarint() uint64 {
+	if d.at < len(d.data) && d.data[d.at] < 0x80 && d.err == nil { // as most are
+		d.at++
+		return uint64(d.data[d.at-1])
+	}
 	if d.err != nil {
 		return 0
 	}
 	n, size := binary.Uvarint(d.data[d.at:])
 	if size <= 0 {
-		d.fail("an integer ends early or is too great")
+		d.Fail("an integer ends early or is too great")
 		return 0
 	}
 	d.at += size
@@ -135,7 +140,7 @@ func (d *Decoder) Bool() bool {
 		return true
 	}
 	d.at--
-	d.fail("a bool that is neither 0 nor 1")
+	d.Fail("a bool that is neither 0 nor 1")
 	return false
 }
 
@@ -151,7 +156,7 @@ func (d *Decoder) String() string { return string(d.Bytes()) }
 func (d *Decoder) Count(size int) int {
 	n := d.Uvarint()
 	if d.err == nil && n > uint64((len(d.data)-d.at)/size) {
-		d.fail(fmt.Sprintf("%d elements are claimed: the message", n) + " ends early")
+		d.Fail("%d elements are claimed: the message ends early", n)
 	}
 	if d.err != nil {
 		return 0
@@ -171,7 +176,7 @@ func (d *Decoder) Err() error { return d.err }
 // End returns the first error, or one if the message goes on.
 func (d *Decoder) End() error {
 	if d.More() {
-		d.fail("the message goes on")
+		d.Fail("the message goes on")
 	}
 	return d.err
 }

@@ -21,45 +21,16 @@ type bounds struct {
 	lowest replica.Floors // the lowest stamp in flight of each sequencer
 }
 
-func (b *bounds) encode() []byte {
-	var e peer.Encoder
-	e.Uvarint(b.number)
-	encodeStamp(&e, b.next)
-	encodeFloors(&e, b.lowest)
-	return e.Data()
+func (b *bounds) fields(c *peer.Coder) {
+	c.Uvarint(&b.number, &b.next.Epoch, &b.next.Sequence)
+	codeFloors(c, &b.lowest)
 }
 
-func parseBounds(body []byte) (b bounds, err error) {
-	d := peer.NewDecoder(body)
-	b.number, b.next = d.Uvarint(), decodeStamp(d)
-	b.lowest = decodeFloors(d)
-	return b, d.End()
-}
-
-func encodeStamp(e *peer.Encoder, s triple.Stamp) {
-	e.Uvarint(s.Epoch)
-	e.Uvarint(s.Sequence)
-}
-
-func decodeStamp(d *peer.Decoder) triple.Stamp {
-	return triple.Stamp{Epoch: d.Uvarint(), Sequence: d.Uvarint()}
-}
-
-func encodeFloors(e *peer.Encoder, f replica.Floors) {
-	e.Uvarint(uint64(len(f)))
-	for m, stamp := range f {
-		e.Uint64(uint64(m))
-		encodeStamp(e, stamp)
-	}
-}
-
-func decodeFloors(d *peer.Decoder) replica.Floors {
-	f := replica.Floors{}
-	for range d.Count(10) {
-		m := trie.MachineID(d.Uint64())
-		f[m] = decodeStamp(d)
-	}
-	return f
+func codeFloors(c *peer.Coder, f *replica.Floors) {
+	peer.Map(c, (*map[trie.MachineID]triple.Stamp)(f), 10, func(m *trie.MachineID, s *triple.Stamp, c *peer.Coder) {
+		peer.Uint64(c, m)
+		c.Uvarint(&s.Epoch, &s.Sequence)
+	})
 }
 
 // combine returns one floor for each member: its lowest stamp in flight anywhere, or its next
@@ -91,9 +62,11 @@ func (u *Upkeep) fetchBounds(ctx context.Context, v *view.View) (floors replica.
 	}
 	all := map[trie.MachineID]bounds{}
 	for m, body := range answers {
-		if all[m], err = parseBounds(body); err != nil {
+		var b bounds
+		if err := peer.Decode(body, b.fields); err != nil {
 			return nil, 0, err
 		}
+		all[m] = b
 	}
 	floors, number = combine(all)
 	return floors, number, nil
@@ -114,7 +87,7 @@ func (u *Upkeep) handleBounds(_ context.Context, epoch uint64, _ []byte) ([]byte
 		return nil, peer.Refuse(peer.CodeEpoch, known.Epoch, "the epoch is not %d", epoch)
 	}
 	b := bounds{number: u.purgeNumber(), next: known.Next, lowest: replica.Floors(known.Lowest)}
-	return b.encode(), nil
+	return peer.Encode(0, b.fields), nil
 }
 
 // errBusy: a machine leads at most one purge or scrub at a time.

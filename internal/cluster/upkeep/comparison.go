@@ -9,6 +9,7 @@ import (
 	"math/bits"
 	"time"
 
+	"github.com/trefoildb/trefoil/internal/cluster/peer"
 	"github.com/trefoildb/trefoil/internal/cluster/view"
 	"github.com/trefoildb/trefoil/internal/replica"
 	"github.com/trefoildb/trefoil/internal/store"
@@ -83,13 +84,13 @@ func (c *comparison) run(ctx context.Context) (err error) {
 
 // digests returns the sums of the digests of all members.
 func (c *comparison) digests(ctx context.Context) (sums *replica.SlotDigests, err error) {
-	answers, err := c.upkeep.callAll(ctx, c.view, methodDigest, c.scan.encode())
+	answers, err := c.upkeep.callAll(ctx, c.view, methodDigest, peer.Encode(0, c.scan.fields))
 	if err != nil {
 		return nil, err
 	}
 	for m, body := range answers {
-		d, err := parseDigests(body, &c.scan)
-		if err != nil {
+		d := &replica.SlotDigests{}
+		if err := peer.Decode(body, c.scan.codeDigests(d)); err != nil {
 			return nil, atMachine(m, err)
 		}
 		c.countRows(m, d)
@@ -172,7 +173,7 @@ func (c *comparison) locate(ctx context.Context, sums *replica.SlotDigests) erro
 // members. If the rows are too many for one message, it takes half of the buckets at a time.
 func (c *comparison) compareRows(ctx context.Context, scan scanRequest) error {
 	// 1. List the rows, or split the buckets if a member has too many.
-	answers, err := c.upkeep.callAll(ctx, c.view, methodList, scan.encode())
+	answers, err := c.upkeep.callAll(ctx, c.view, methodList, peer.Encode(0, scan.fields))
 	if err != nil {
 		return err
 	}

@@ -23,11 +23,10 @@ const (
 
 // Functions of messages and comparisons.
 var (
-	EncodeFloors = encodeFloors
-	EncodeRepair = encodeRepair
-	TableOf      = tableOf
-	Same         = same
-	Cause        = cause
+	CodeRepair = codeRepair
+	TableOf    = tableOf
+	Same       = same
+	Cause      = cause
 )
 
 // SlotState is the content of one place.

@@ -3,10 +3,13 @@
 package upkeep
 
 import (
+	"encoding/hex"
+	"errors"
 	"reflect"
 	"testing"
 	"time"
 
+	"github.com/trefoildb/trefoil/internal/cluster/peer"
 	"github.com/trefoildb/trefoil/internal/replica"
 	"github.com/trefoildb/trefoil/recovery"
 	"github.com/trefoildb/trefoil/trie"
@@ -55,32 +58,58 @@ func TestCombine(t *testing.T) {
 	}
 }
 
-func TestUpkeepMessages(t *testing.T) {
-	b := bounds{number: 3, next: triple.Stamp{Epoch: 2, Sequence: 1}, lowest: replica.Floors{5: {Epoch: 1, Sequence: 9}}}
-	if got, err := parseBounds(b.encode()); err != nil || !reflect.DeepEqual(got, b) {
-		t.Errorf("%+v, %v", got, err)
-	}
+// messages returns one of each kind with its bytes, which must not change.
+func messages() (all []func(*peer.Coder), want []string) {
+	number, rows := uint64(300), []byte{8, 9}
+	b := bounds{number: 3, next: triple.Stamp{Epoch: 2, Sequence: 1}, lowest: replica.Floors{5: {Epoch: 1, Sequence: 900}}}
 	r := scanRequest{secret: recovery.Secret{1, 2}, bits: 5, rate: 77, floors: b.lowest, buckets: [2][]int{{1, 31}, {4}}}
-	if got, err := parseScan(r.encode()); err != nil || !reflect.DeepEqual(got, r) {
+	return []func(*peer.Coder){
+			b.fields,
+			r.fields,
+			codeLook(&[]lookup{{1, []byte{2, 3}, []byte{4}}, {5, nil, nil}}),
+			codeLooked(&number, []slotState{{value: []byte{7}, stamp: b.next, unsettled: true}, {stamp: b.next}}),
+			codeRepair(&number, &rows),
+			(&purgeRequest{number, b.lowest}).fields,
+		}, []string{
+			"030201" + "01" + "0000000000000005" + "018407",
+			"10" + "01020000000000000000000000000000" + "054d" + "01" + "0000000000000005" + "018407" + "02011f" + "0104",
+			"02" + "0102020301" + "04" + "050000",
+			"ac02" + "0302010107" + "00020100",
+			"ac02" + "020809",
+			"ac02" + "01" + "0000000000000005" + "018407",
+		}
+}
+
+func TestUpkeepMessages(t *testing.T) {
+	all, want := messages()
+	for i, fields := range all {
+		if got := hex.EncodeToString(peer.Encode(0, fields)); got != want[i] {
+			t.Errorf("%s\nwant %s", got, want[i])
+		}
+	}
+	r := scanRequest{secret: recovery.Secret{1, 2}, bits: 5, rate: 77, floors: replica.Floors{5: {Epoch: 1, Sequence: 9}}, buckets: [2][]int{{1, 31}, {4}}}
+	var got scanRequest
+	if err := peer.Decode(peer.Encode(0, r.fields), got.fields); err != nil || !reflect.DeepEqual(got, r) {
 		t.Errorf("%+v, %v", got, err)
 	}
 	for _, wrong := range []scanRequest{{bits: maxBucketBits + 1}, {bits: 4, buckets: [2][]int{{16}, nil}}} {
-		if _, err := parseScan(wrong.encode()); err == nil {
-			t.Errorf("%+v is taken", wrong)
+		if err := peer.Decode(peer.Encode(0, wrong.fields), got.fields); !errors.Is(err, peer.ErrMessage) {
+			t.Errorf("%+v is taken: %v", wrong, err)
 		}
 	}
 }
 
 func FuzzUpkeepMessages(f *testing.F) {
-	r := scanRequest{bits: 5, floors: replica.Floors{5: {Epoch: 1}}, buckets: [2][]int{{1}, {4}}}
-	f.Add(r.encode())
-	f.Add([]byte{1, 2, 3})
+	all, _ := messages()
+	for _, fields := range all {
+		f.Add(peer.Encode(0, fields))
+	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		parseScan(data)
-		parseBounds(data)
-		decodePurge(data)
+		all, _ := messages()
+		for _, fields := range all {
+			_ = peer.Decode(data, fields)
+		}
 		parseList(data)
-		parseLook(data, make([]recovery.Place, 2))
-		parseDigests(data, &scanRequest{bits: 4})
+		_ = peer.Decode(data, (&scanRequest{bits: 4}).codeDigests(&replica.SlotDigests{}))
 	})
 }

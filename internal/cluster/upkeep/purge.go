@@ -61,16 +61,14 @@ func (u *Upkeep) Purge(ctx context.Context) (purged int64, err error) {
 	if err != nil {
 		return 0, err
 	}
-	var e peer.Encoder
-	e.Uvarint(number + 1)
-	encodeFloors(&e, floors)
+	message := peer.Encode(0, (&purgeRequest{number + 1, floors}).fields)
 	timed, done := context.WithTimeout(ctx, stepTimeout)
 	defer done()
-	if _, err := u.callAll(timed, v, methodFloors, e.Data()); err != nil {
+	if _, err := u.callAll(timed, v, methodFloors, message); err != nil {
 		return 0, err
 	}
 	// 3. Delete the tombstones below the floors.
-	answers, err := u.callAll(ctx, v, methodPurge, e.Data())
+	answers, err := u.callAll(ctx, v, methodPurge, message)
 	for _, body := range answers {
 		d := peer.NewDecoder(body)
 		purged += int64(d.Uvarint())
@@ -98,25 +96,30 @@ func (u *Upkeep) viewAtRest() (*view.View, error) {
 	return v, nil
 }
 
-func decodePurge(body []byte) (number uint64, floors replica.Floors, err error) {
-	d := peer.NewDecoder(body)
-	number, floors = d.Uvarint(), decodeFloors(d)
-	return number, floors, d.End()
+// purgeRequest is a numbered purge: of [methodFloors] and of [methodPurge].
+type purgeRequest struct {
+	number uint64
+	floors replica.Floors
+}
+
+func (r *purgeRequest) fields(c *peer.Coder) {
+	c.Uvarint(&r.number)
+	codeFloors(c, &r.floors)
 }
 
 // handleFloors raises this machine's floors to a purge's. The gate must be locked, as for a new
 // view, because nothing below them may be applied meanwhile. Then it proves: nothing below them
 // is in flight here, or returns when the process starts again.
 func (u *Upkeep) handleFloors(ctx context.Context, epoch uint64, body []byte) ([]byte, error) {
-	number, floors, err := decodePurge(body)
-	if err != nil {
+	var r purgeRequest
+	if err := peer.Decode(body, r.fields); err != nil {
 		return nil, err
 	}
 	if _, err := u.AtRest(epoch); err != nil {
 		return nil, err
 	}
 	// 1. Raise the floors.
-	if err := u.raiseFloors(epoch, number, floors); err != nil {
+	if err := u.raiseFloors(epoch, r.number, r.floors); err != nil {
 		return nil, err
 	}
 	if _, err := u.AtRest(epoch); err != nil {
@@ -131,7 +134,7 @@ func (u *Upkeep) handleFloors(ctx context.Context, epoch uint64, body []byte) ([
 		return nil, peer.Refuse(peer.CodeEpoch, known.Epoch, "the epoch is not %d", epoch)
 	}
 	for m, stamp := range known.Lowest {
-		if stamp.Less(floors[m]) {
+		if stamp.Less(r.floors[m]) {
 			return nil, peer.Refuse(peer.CodeUnavailable, epoch, "an operation of machine %s is not settled", m)
 		}
 	}
@@ -153,12 +156,12 @@ func (u *Upkeep) raiseFloors(epoch, number uint64, floors replica.Floors) error 
 
 // handlePurge deletes the tombstones below the floors of the last purge.
 func (u *Upkeep) handlePurge(ctx context.Context, epoch uint64, body []byte) ([]byte, error) {
-	number, floors, err := decodePurge(body)
-	if err != nil {
+	var r purgeRequest
+	if err := peer.Decode(body, r.fields); err != nil {
 		return nil, err
 	}
-	if u.purgeNumber() != number {
-		return nil, peer.Refuse(peer.CodeUnavailable, epoch, "purge %d is not the last one", number)
+	if u.purgeNumber() != r.number {
+		return nil, peer.Refuse(peer.CodeUnavailable, epoch, "purge %d is not the last one", r.number)
 	}
 	v, err := u.AtRest(epoch)
 	if err != nil {
@@ -167,7 +170,7 @@ func (u *Upkeep) handlePurge(ctx context.Context, epoch uint64, body []byte) ([]
 	ctx, cancel := u.gate.During(ctx, epoch)
 	defer cancel()
 	purged, err := u.store.Purge(ctx, replica.Purging{
-		Joint: v.Joint(), Floors: floors,
+		Joint: v.Joint(), Floors: r.floors,
 		Enter: func() (func(), error) { return u.gate.Enter(epoch) },
 		Pace:  func(ctx context.Context, bytes int) error { return pause(ctx, bytes, purgeRate) },
 	})

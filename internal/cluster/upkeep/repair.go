@@ -23,62 +23,51 @@ type lookup struct {
 	key, spo []byte
 }
 
-func encodeLook(all []lookup) []byte {
-	var e peer.Encoder
-	e.Uvarint(uint64(len(all)))
-	for _, l := range all {
-		e.Byte(l.table)
-		e.Bytes(l.key)
-		e.Bytes(l.spo)
-	}
-	return e.Data()
+func (l *lookup) fields(c *peer.Coder) {
+	peer.Byte(c, &l.table)
+	c.Bytes(&l.key, &l.spo)
+}
+
+func codeLook(all *[]lookup) func(*peer.Coder) {
+	return func(c *peer.Coder) { peer.List(c, all, 3, (*lookup).fields) }
 }
 
 // handleLook answers with the number of the last purge, and of each place with flags (1: there
 // is a row, 2: its operation is in flight), the stamp and the value. The number must be read
 // before the rows, because repairs that rest on them are refused after a later purge.
 func (u *Upkeep) handleLook(ctx context.Context, epoch uint64, body []byte) ([]byte, error) {
-	d := peer.NewDecoder(body)
+	var all []lookup
+	if err := peer.Decode(body, codeLook(&all)); err != nil {
+		return nil, err
+	}
 	var tables []byte
 	var keys, spo [][]byte
-	for range d.Count(3) {
-		tables, keys, spo = append(tables, d.Byte()), append(keys, d.Bytes()), append(spo, d.Bytes())
-	}
-	if err := d.End(); err != nil {
-		return nil, err
+	for _, l := range all {
+		tables, keys, spo = append(tables, l.table), append(keys, l.key), append(spo, l.spo)
 	}
 	if slices.ContainsFunc(tables, func(t byte) bool { return t != store.TableStorage && t != store.TableReplica }) {
 		return nil, fmt.Errorf("look up rows: %w: no such table", store.ErrInvalid)
 	}
 	// 1. The number of the last purge must be read before the rows.
-	var e peer.Encoder
-	e.Uvarint(u.purgeNumber())
+	number := u.purgeNumber()
 	// The view must be at rest before and after the rows are read: then no row was moved
 	// meanwhile.
 	if _, err := u.AtRest(epoch); err != nil {
 		return nil, err
 	}
-	states, unsettled, err := u.store.SlotStates(ctx, tables, keys, spo)
+	states, inFlight, err := u.store.SlotStates(ctx, tables, keys, spo)
 	if err != nil {
 		return nil, err
 	}
 	if _, err := u.AtRest(epoch); err != nil {
 		return nil, err
 	}
-	// 2. Encode the state of each place: whether it has a row, and whether it is in flight.
+	// 2. Answer with the state of each place.
+	answer := make([]slotState, len(states))
 	for i, s := range states {
-		flags := byte(0)
-		if s.Value != nil {
-			flags |= 1
-		}
-		if unsettled[i] {
-			flags |= 2
-		}
-		e.Byte(flags)
-		encodeStamp(&e, s.Stamp)
-		e.Bytes(s.Value)
+		answer[i] = slotState{value: s.Value, stamp: s.Stamp, unsettled: inFlight[i]}
 	}
-	return e.Data(), nil
+	return peer.Encode(0, codeLooked(&number, answer)), nil
 }
 
 // slotState is the content of one place.
@@ -89,33 +78,38 @@ type slotState struct {
 	unsettled bool
 }
 
-func parseLook(body []byte, slots []recovery.Place) (number uint64, states []slotState, err error) {
-	d := peer.NewDecoder(body)
-	number = d.Uvarint()
-	for _, slot := range slots {
-		flags := d.Byte()
-		s := slotState{slot: slot, unsettled: flags&2 != 0, stamp: decodeStamp(d)}
-		if value := d.Bytes(); flags&1 != 0 {
-			s.value = slices.Clip(append([]byte{}, value...))
-		}
-		states = append(states, s)
+func (s *slotState) fields(c *peer.Coder) {
+	there, value := s.value != nil, s.value
+	c.Flags(&there, &s.unsettled)
+	c.Uvarint(&s.stamp.Epoch, &s.stamp.Sequence)
+	if c.Bytes(&value); c.Reading() && there {
+		s.value = slices.Clip(append([]byte{}, value...))
 	}
-	return number, states, d.End()
 }
 
-func encodeRepair(number uint64, rows []replica.FillRow) []byte {
-	var e peer.Encoder
-	e.Uvarint(number)
-	e.Bytes(backfill.EncodeRows(rows))
-	return e.Data()
+// codeLooked codes the answer to as many look-ups as states has places.
+func codeLooked(number *uint64, states []slotState) func(*peer.Coder) {
+	return func(c *peer.Coder) {
+		c.Uvarint(number)
+		for i := range states {
+			states[i].fields(c)
+		}
+	}
+}
+
+func codeRepair(number *uint64, rows *[]byte) func(*peer.Coder) {
+	return func(c *peer.Coder) {
+		c.Uvarint(number)
+		c.Bytes(rows)
+	}
 }
 
 // handleRepair writes rows found missing here by a scrub. It rejects them if a purge has begun
 // since they were read, because a triple may have been deleted since, and its tombstone purged.
 func (u *Upkeep) handleRepair(ctx context.Context, epoch uint64, body []byte) ([]byte, error) {
-	d := peer.NewDecoder(body)
-	number, encoded := d.Uvarint(), d.Bytes()
-	if err := d.End(); err != nil {
+	var number uint64
+	var encoded []byte
+	if err := peer.Decode(body, codeRepair(&number, &encoded)); err != nil {
 		return nil, err
 	}
 	rows, err := backfill.DecodeRows(encoded)

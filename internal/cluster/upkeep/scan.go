@@ -5,12 +5,12 @@ package upkeep
 import (
 	"context"
 	"fmt"
+	"math"
 
 	"github.com/trefoildb/trefoil/internal/cluster/peer"
 	"github.com/trefoildb/trefoil/internal/cluster/view"
 	"github.com/trefoildb/trefoil/internal/replica"
 	"github.com/trefoildb/trefoil/recovery"
-	"github.com/trefoildb/trefoil/triple"
 )
 
 // scanRequest requests a pass over a member's rows.
@@ -25,45 +25,25 @@ type scanRequest struct {
 // maxBucketBits bounds the memory of digests: 1.5 MiB each.
 const maxBucketBits = 16
 
-func (r *scanRequest) encode() []byte {
-	var e peer.Encoder
-	e.Bytes(r.secret[:])
-	e.Byte(byte(r.bits))
-	e.Uvarint(uint64(r.rate))
-	encodeFloors(&e, r.floors)
-	for _, list := range r.buckets {
-		e.Uvarint(uint64(len(list)))
-		for _, b := range list {
-			e.Uvarint(uint64(b))
-		}
+func (r *scanRequest) fields(c *peer.Coder) {
+	secret := r.secret[:]
+	c.Bytes(&secret)
+	if c.Reading() {
+		copy(r.secret[:], secret)
 	}
-	return e.Data()
-}
-
-func parseScan(body []byte) (r scanRequest, err error) {
-	d := peer.NewDecoder(body)
-	copy(r.secret[:], d.Bytes())
-	r.bits, r.rate = int(d.Byte()), int64(d.Uvarint())
-	r.floors = decodeFloors(d)
-	for i := range r.buckets {
-		for range d.Count(1) {
-			r.buckets[i] = append(r.buckets[i], int(d.Uvarint()))
-		}
-	}
-	if err := d.End(); err != nil {
-		return r, err
-	}
+	peer.Number(c, &r.bits, math.MaxInt)
+	peer.Number(c, &r.rate, math.MaxInt64)
 	if r.bits > maxBucketBits {
-		return r, fmt.Errorf("a digest of 2^%d buckets", r.bits)
+		c.Fail("a digest of 2^%d buckets", r.bits)
 	}
-	for _, list := range r.buckets {
-		for _, b := range list {
-			if b < 0 || b >= 1<<r.bits {
-				return r, fmt.Errorf("bucket %d of 2^%d", b, r.bits)
+	codeFloors(c, &r.floors)
+	for i := range r.buckets {
+		peer.List(c, &r.buckets[i], 1, func(b *int, c *peer.Coder) {
+			if peer.Number(c, b, math.MaxInt); *b >= 1<<r.bits {
+				c.Fail("bucket %d of 2^%d", *b, r.bits)
 			}
-		}
+		})
 	}
-	return r, nil
 }
 
 // set returns a list of buckets in the form of replica.Buckets.
@@ -88,7 +68,7 @@ func (r *scanRequest) scan(v *view.View) replica.SlotScan {
 // beginScan decodes the request of a scan and takes its snapshot. It must do so at once, because
 // the snapshots of all members must be of about the same time. The caller must call end.
 func (u *Upkeep) beginScan(ctx context.Context, epoch uint64, body []byte) (r scanRequest, v *view.View, sn *replica.Snapshot, during context.Context, end func(), err error) {
-	if r, err = parseScan(body); err != nil {
+	if err = peer.Decode(body, r.fields); err != nil {
 		return r, nil, nil, nil, nil, err
 	}
 	select {
@@ -122,32 +102,29 @@ func (u *Upkeep) handleDigest(ctx context.Context, epoch uint64, body []byte) ([
 	if err != nil {
 		return nil, err
 	}
-	var e peer.Encoder
-	for _, rows := range d.Rows {
-		e.Uvarint(uint64(rows))
-	}
-	e.Uvarint(uint64(d.Annotations))
-	e.Uvarint(uint64(d.Foreign))
-	e.Uvarint(uint64(d.Unreadable))
-	for _, digest := range d.Of {
-		e.Bytes(digest.Append(nil))
-	}
-	return e.Data(), nil
+	return peer.Encode(0, r.codeDigests(d)), nil
 }
 
-func parseDigests(body []byte, r *scanRequest) (*replica.SlotDigests, error) {
-	d, found := peer.NewDecoder(body), &replica.SlotDigests{}
-	for i := range found.Rows {
-		found.Rows[i] = int64(d.Uvarint())
-	}
-	found.Annotations, found.Foreign, found.Unreadable = int64(d.Uvarint()), int64(d.Uvarint()), int64(d.Uvarint())
-	for i := range found.Of {
-		var err error
-		if found.Of[i], err = recovery.ParseDigest(r.secret, r.bits, d.Bytes()); err != nil {
-			return nil, err
+// codeDigests codes the answer to the request.
+func (r *scanRequest) codeDigests(d *replica.SlotDigests) func(*peer.Coder) {
+	return func(c *peer.Coder) {
+		for i := range d.Rows {
+			peer.Number(c, &d.Rows[i], math.MaxInt64)
+		}
+		for _, n := range []*int64{&d.Annotations, &d.Foreign, &d.Unreadable} {
+			peer.Number(c, n, math.MaxInt64)
+		}
+		for i := range d.Of {
+			if !c.Reading() {
+				c.Encoder().Bytes(d.Of[i].Append(nil))
+				continue
+			}
+			var err error
+			if d.Of[i], err = recovery.ParseDigest(r.secret, r.bits, c.Decoder().Bytes()); err != nil {
+				c.Fail("%v", err)
+			}
 		}
 	}
-	return found, d.End()
 }
 
 // listBytes bounds the list of one member.
@@ -161,55 +138,54 @@ func (u *Upkeep) handleList(ctx context.Context, epoch uint64, body []byte) ([]b
 		return nil, err
 	}
 	defer end()
-	var rows peer.Encoder
 	full := fmt.Errorf("more than %d bytes", listBytes)
 	// 1. List the rows, and stop if they are too many for one message.
-	err = sn.List(ctx, r.scan(v), replica.Buckets{Orders: r.set(0), Places: r.set(1)}, func(row replica.ListedRow) error {
-		rows.Byte(byte(row.Order))
-		flags := byte(0)
-		if row.Replica {
-			flags |= 1
-		}
-		if row.Note {
-			flags |= 2
-		}
-		rows.Byte(flags)
-		rows.Bytes(row.Key)
-		rows.Bytes(row.Hash[:])
-		if rows.Len() > listBytes {
-			return full
-		}
-		return nil
+	rows := peer.Encode(0, func(c *peer.Coder) {
+		err = sn.List(ctx, r.scan(v), replica.Buckets{Orders: r.set(0), Places: r.set(1)}, func(row replica.ListedRow) error {
+			if codeListed(&row, c); c.Encoder().Len() > listBytes {
+				return full
+			}
+			return nil
+		})
 	})
-	if err != nil && rows.Len() <= listBytes {
+	if err != nil && len(rows) <= listBytes {
 		return nil, err
 	}
-	var e peer.Encoder
 	// 2. Answer with all of them or none.
-	e.Bool(err == nil)
-	if err == nil {
-		e.Bytes(rows.Data())
+	complete := err == nil
+	return peer.Encode(8+len(rows), codeList(&complete, &rows)), nil
+}
+
+func codeListed(row *replica.ListedRow, c *peer.Coder) {
+	hash := row.Hash[:]
+	peer.Byte(c, &row.Order)
+	c.Flags(&row.Replica, &row.Note)
+	c.Bytes(&row.Key, &hash)
+	if c.Reading() {
+		copy(row.Hash[:], hash)
 	}
-	return e.Data(), nil
+}
+
+func codeList(complete *bool, rows *[]byte) func(*peer.Coder) {
+	return func(c *peer.Coder) {
+		if c.Bool(complete); *complete {
+			c.Bytes(rows)
+		}
+	}
 }
 
 // parseList returns the rows of a list. complete is false if there were too many.
 func parseList(body []byte) (rows []replica.ListedRow, complete bool, err error) {
-	d := peer.NewDecoder(body)
-	if complete = d.Bool(); !complete {
-		return nil, false, d.End()
-	}
-	list := peer.NewDecoder(d.Bytes())
-	if err := d.End(); err != nil {
+	var all []byte
+	if err := peer.Decode(body, codeList(&complete, &all)); err != nil {
 		return nil, false, err
 	}
-	for list.More() {
-		row := replica.ListedRow{Order: triple.Order(list.Byte())}
-		flags := list.Byte()
-		row.Replica, row.Note = flags&1 != 0, flags&2 != 0
-		row.Key = list.Bytes()
-		copy(row.Hash[:], list.Bytes())
-		rows = append(rows, row)
-	}
-	return rows, true, list.End()
+	err = peer.Decode(all, func(c *peer.Coder) {
+		for c.Decoder().More() {
+			var row replica.ListedRow
+			codeListed(&row, c)
+			rows = append(rows, row)
+		}
+	})
+	return rows, complete, err
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/trefoildb/trefoil/internal/cluster"
+	"github.com/trefoildb/trefoil/internal/cluster/backfill"
 	"github.com/trefoildb/trefoil/internal/cluster/peer"
 	"github.com/trefoildb/trefoil/internal/cluster/upkeep"
 	"github.com/trefoildb/trefoil/internal/replica"
@@ -124,7 +125,8 @@ func TestScrubMeetsAPurgedTombstoneOnOneSide(t *testing.T) {
 		for i, slot := range slots {
 			key, _, _ := recovery.AppendVersion(nil, slot.Order, spo)
 			rows := []replica.FillRow{{Table: upkeep.TableOf(slot), Key: key, Value: before[i].Value()}}
-			_, err := a.Upkeep().CallMember(t.Context(), v.Epoch, slot.Machine, upkeep.MethodRepair, upkeep.EncodeRepair(number, rows))
+			encoded := backfill.EncodeRows(rows)
+			_, err := a.Upkeep().CallMember(t.Context(), v.Epoch, slot.Machine, upkeep.MethodRepair, peer.Encode(0, upkeep.CodeRepair(&number, &encoded)))
 			if r := (*peer.Refusal)(nil); !errors.As(err, &r) {
 				t.Errorf("a repair from before the purge: %v", err)
 			}
@@ -167,19 +169,17 @@ func TestPurgesInOrder(t *testing.T) {
 			}
 		}
 		v := nodes[0].View()
-		var e peer.Encoder
-		e.Uvarint(1)
-		upkeep.EncodeFloors(&e, replica.Floors{})
+		message := []byte{1, 0} // the first purge, without floors
 		for _, method := range []string{upkeep.MethodFloors, upkeep.MethodPurge} {
 			for _, n := range nodes {
-				_, err := nodes[0].Upkeep().CallMember(t.Context(), v.Epoch, n.MachineID(), method, bytes.Clone(e.Data()))
+				_, err := nodes[0].Upkeep().CallMember(t.Context(), v.Epoch, n.MachineID(), method, bytes.Clone(message))
 				if r := (*peer.Refusal)(nil); !errors.As(err, &r) {
 					t.Errorf("%s: %v", method, err)
 				}
 			}
 		}
 		for _, method := range []string{upkeep.MethodBounds, upkeep.MethodFloors, upkeep.MethodPurge, upkeep.MethodLook, upkeep.MethodCheck} {
-			if _, err := nodes[0].Upkeep().CallMember(t.Context(), v.Epoch-1, nodes[1].MachineID(), method, e.Data()); err == nil {
+			if _, err := nodes[0].Upkeep().CallMember(t.Context(), v.Epoch-1, nodes[1].MachineID(), method, message); err == nil {
 				t.Errorf("%s of another epoch is answered", method)
 			}
 		}

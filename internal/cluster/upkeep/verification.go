@@ -10,6 +10,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/trefoildb/trefoil/internal/cluster/backfill"
+	"github.com/trefoildb/trefoil/internal/cluster/peer"
 	"github.com/trefoildb/trefoil/internal/cluster/throttle"
 	"github.com/trefoildb/trefoil/internal/replica"
 	"github.com/trefoildb/trefoil/internal/store"
@@ -85,16 +87,17 @@ func (c *comparison) lookAt(ctx context.Context, suspects []suspect, which []int
 	defer cancel()
 	first := true
 	for _, m := range slices.Sorted(maps.Keys(asks)) {
-		body, err := c.upkeep.call(timed, c.view.Epoch, m, methodLook, encodeLook(asks[m]))
+		asked := asks[m]
+		body, err := c.upkeep.call(timed, c.view.Epoch, m, methodLook, peer.Encode(0, codeLook(&asked)))
 		if err != nil {
 			return 0, nil, atMachine(m, err)
 		}
-		slots := make([]recovery.Place, len(places[m]))
+		found := make([]slotState, len(places[m]))
 		for k, p := range places[m] {
-			slots[k] = suspects[p.suspect].slots[p.slot]
+			found[k].slot = suspects[p.suspect].slots[p.slot]
 		}
-		known, found, err := parseLook(body, slots)
-		if err != nil {
+		var known uint64
+		if err := peer.Decode(body, codeLooked(&known, found)); err != nil {
 			return 0, nil, atMachine(m, err)
 		}
 		// The least number counts, because no later purge shows in all states.
@@ -174,7 +177,8 @@ func (c *comparison) resolve(ctx context.Context, suspects []suspect, wrong []in
 		return nil
 	}
 	for _, m := range slices.Sorted(maps.Keys(rows)) {
-		if _, err := c.upkeep.call(ctx, c.view.Epoch, m, methodRepair, encodeRepair(number, rows[m])); err != nil {
+		encoded := backfill.EncodeRows(rows[m])
+		if _, err := c.upkeep.call(ctx, c.view.Epoch, m, methodRepair, peer.Encode(len(encoded)+16, codeRepair(&number, &encoded))); err != nil {
 			c.report.Left += int64(len(fixed))
 			return atMachine(m, err)
 		}

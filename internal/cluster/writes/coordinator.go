@@ -211,19 +211,17 @@ func (w *Writes) submitTo(ctx context.Context, v *view.View, c *chunk, first uin
 	defer cancel(nil)
 	watch.Go(func() { w.watch(ctx, cancel, replica.Origin{Sequencer: m.ID, Incarnation: m.Incarnation}) })
 	// 2. Send the operations.
-	e := peer.NewEncoder(int(c.size))
-	e.Uvarint(first)
-	encodeOperations(e, c.operations, false)
-	body, err := w.member.Call(ctx, c.machine, MethodSubmit, e.Data())
+	message := numbered{first, c.operations, false}
+	body, err := w.member.Call(ctx, c.machine, MethodSubmit, peer.Encode(int(c.size), message.fields))
 	if err != nil {
 		if cause := context.Cause(ctx); cause == errGone {
 			err = fmt.Errorf("machine %s: %w: %w", c.machine, cause, err)
 		}
 		return answer{}, err
 	}
-	var changed, unchanged, full uint64
-	o, err := decodeOutcome(body, &changed, &unchanged, &full)
-	return answer{o, int64(changed), int64(unchanged), trie.MachineID(full)}, err
+	var a answer
+	err = peer.Decode(body, a.fields)
+	return a, err
 }
 
 var errGone = errors.New("the sequencer was excluded")

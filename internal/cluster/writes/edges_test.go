@@ -197,10 +197,8 @@ func TestWaitSettled(t *testing.T) {
 			t.Errorf("%v", err)
 		}
 	}
-	e := peer.NewEncoder(0)
-	e.Uvarint(ms[0].incarnation + 1)
-	encodeNumbers(e, []uint64{1})
-	if _, err := ms[1].Call(ctx, ms[0].id, methodSettled, e.Data()); !isRefusal(err) {
+	another, batches := ms[0].incarnation+1, []uint64{1}
+	if _, err := ms[1].Call(ctx, ms[0].id, methodSettled, peer.Encode(0, codeBatches(&another, &batches))); !isRefusal(err) {
 		t.Errorf("another incarnation: %v", err)
 	}
 	waits := make(chan error, 1)
@@ -222,10 +220,7 @@ func TestWaitingRequestsAreBounded(t *testing.T) {
 		}
 		var body []byte
 		if kind == waitSettled { // an open batch; a committed one has its answer
-			e := peer.NewEncoder(0)
-			e.Uvarint(ms[0].incarnation)
-			encodeNumbers(e, []uint64{99})
-			body = e.Data()
+			body = peer.Encode(0, codeBatches(&ms[0].incarnation, &[]uint64{99}))
 		}
 		_, err := ms[1].Call(ctx, ms[0].id, method, body)
 		var r *peer.Refusal
@@ -234,9 +229,8 @@ func TestWaitingRequestsAreBounded(t *testing.T) {
 		}
 	}
 	add(t, ms[0], fact(1))
-	e := peer.NewEncoder(0)
-	encodeSettlement(e, settlement{upTo: replica.Origin{Sequencer: 77, Incarnation: 1, Batch: 1}})
-	if _, err := ms[1].Call(ctx, ms[0].id, methodWatermark, e.Data()); !isRefusal(err) {
+	stranger := settlement{upTo: replica.Origin{Sequencer: 77, Incarnation: 1, Batch: 1}}
+	if _, err := ms[1].Call(ctx, ms[0].id, methodWatermark, peer.Encode(0, stranger.fields)); !isRefusal(err) {
 		t.Errorf("a watermark of no member: %v", err)
 	}
 }
@@ -283,15 +277,17 @@ func TestMessagesRoundTrip(t *testing.T) {
 			{Kind: store.OperationDelete, Stamp: triple.Stamp{Epoch: 5, Sequence: 7}, Key: keyOf(triple.SPO, fact(2))},
 		},
 	}
-	epoch, got, err := decodeDelivery(encodeDelivery(9, d))
+	var epoch uint64
+	got := &replica.Delivery{}
+	err := peer.Decode(encodeDelivery(9, d), func(c *peer.Coder) { codeDelivery(c, &epoch, got) })
 	if err != nil || epoch != 9 || !reflect.DeepEqual(got, d) {
 		t.Errorf("%d, %+v, %v", epoch, got, err)
 	}
-	var a, b uint64
-	if o, err := decodeOutcome(encodeOutcome(diskFull, 3, 4), &a, &b); o != diskFull || a != 3 || b != 4 || err != nil {
-		t.Error(o, a, b, err)
+	a, b := answer{diskFull, 3, 4, 5}, answer{}
+	if err := peer.Decode(peer.Encode(0, a.fields), b.fields); a != b || err != nil {
+		t.Error(a, b, err)
 	}
-	if _, err := decodeOutcome([]byte{9}); err == nil {
+	if err := peer.Decode([]byte{9, 1}, new(delivered).fields); err == nil {
 		t.Error("an unknown outcome is taken")
 	}
 }
@@ -301,10 +297,7 @@ func FuzzMessages(f *testing.F) {
 	_, ms := held(f, Options{}, func(*replica.Delivery) error { return nil })
 	o := []replica.Operation{{Kind: store.OperationAdd, Stamp: triple.Stamp{Epoch: 2, Sequence: 6}, Key: keyOf(triple.SPO, fact(1))}}
 	f.Add(encodeDelivery(1, &replica.Delivery{Origin: replica.Origin{Sequencer: 1, Incarnation: 1, Batch: 1}, Operations: o}))
-	e := peer.NewEncoder(0)
-	e.Uvarint(1)
-	encodeOperations(e, o, true)
-	f.Add(e.Data())
+	f.Add(peer.Encode(0, (&numbered{1, o, true}).fields))
 	f.Add([]byte{1, 1, 2, 0, 1, 0})
 	f.Add([]byte{0xFF, 0xFF, 0xFF, 0xFF, 0xFF})
 	methods := slices.Sorted(maps.Keys(ms[0].handlers))

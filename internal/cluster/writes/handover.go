@@ -118,12 +118,10 @@ func (w *Writes) driveAt(ctx context.Context, e *era, c *chunk) error {
 	if c.machine == w.self.Machine {
 		return w.drive(ctx, e.view.Epoch, c.operations)
 	}
-	m := peer.NewEncoder(int(c.size))
-	m.Uvarint(e.view.Epoch)
-	encodeOperations(m, c.operations, true)
+	m := numbered{e.view.Epoch, c.operations, true}
 	ctx, cancel := context.WithTimeout(ctx, w.options.Attempt)
 	defer cancel()
-	_, err := w.member.Call(ctx, c.machine, methodHandover, m.Data())
+	_, err := w.member.Call(ctx, c.machine, methodHandover, peer.Encode(int(c.size), m.fields))
 	return err
 }
 
@@ -134,16 +132,11 @@ func (w *Writes) handleHandover(ctx context.Context, body []byte) ([]byte, error
 		return nil, err
 	}
 	defer finished()
-	d := peer.NewDecoder(body)
-	epoch := d.Uvarint()
-	operations, err := decodeOperations(d, true)
-	if err == nil {
-		err = d.End()
-	}
-	if err != nil {
+	m := numbered{stamped: true}
+	if err := peer.Decode(body, m.fields); err != nil {
 		return nil, malformed(err)
 	}
-	return nil, w.drive(ctx, epoch, operations)
+	return nil, w.drive(ctx, m.number, m.operations)
 }
 
 var errEnded = errors.New("the operations are not settled yet")

@@ -15,18 +15,19 @@ import (
 
 // handleDeliver answers writes/deliver.
 func (w *Writes) handleDeliver(ctx context.Context, body []byte) ([]byte, error) {
-	epoch, d, err := decodeDelivery(body)
-	if err != nil {
+	var epoch uint64
+	var d replica.Delivery
+	if err := peer.Decode(body, func(c *peer.Coder) { codeDelivery(c, &epoch, &d) }); err != nil {
 		return nil, malformed(err)
 	}
-	err = w.deliver(ctx, epoch, d)
-	switch {
-	case errors.Is(err, store.ErrDiskFull):
-		return encodeOutcome(diskFull, uint64(store.RoomForNone)), nil
-	case err != nil:
+	err := w.deliver(ctx, epoch, &d)
+	a := delivered{done, uint64(w.store.Room())}
+	if errors.Is(err, store.ErrDiskFull) {
+		a = delivered{diskFull, uint64(store.RoomForNone)}
+	} else if err != nil {
 		return nil, err
 	}
-	return encodeOutcome(done, uint64(w.store.Room())), nil
+	return peer.Encode(0, a.fields), nil
 }
 
 // deliver writes a delivery sent in an epoch. Deliveries of one sequencer run one after the

@@ -118,17 +118,12 @@ func (w *Writes) ask(ctx context.Context, e *era, s member.Process, batches []ui
 	ctx, cancel := context.WithTimeout(ctx, askWait+w.options.Attempt)
 	defer cancel()
 	defer context.AfterFunc(e.ctx, cancel)()
-	m := peer.NewEncoder(20 + 3*len(batches))
-	m.Uvarint(s.Incarnation)
-	encodeNumbers(m, batches)
-	body, err := w.member.Call(ctx, s.Machine, methodSettled, m.Data())
+	body, err := w.member.Call(ctx, s.Machine, methodSettled, peer.Encode(20+3*len(batches), codeBatches(&s.Incarnation, &batches)))
 	if err != nil {
 		return nil, err
 	}
-	d := peer.NewDecoder(body)
-	settled := decodeSettlement(d)
-	open = decodeNumbers(d)
-	if err := d.End(); err != nil {
+	var settled settlement
+	if err := peer.Decode(body, settled.withOpen(&open)); err != nil {
 		return nil, err
 	}
 	settled.upTo.Sequencer, settled.upTo.Incarnation = s.Machine, s.Incarnation
@@ -138,9 +133,9 @@ func (w *Writes) ask(ctx context.Context, e *era, s member.Process, batches []ui
 
 // handleSettled answers writes/settled.
 func (w *Writes) handleSettled(ctx context.Context, body []byte) ([]byte, error) {
-	d := peer.NewDecoder(body)
-	incarnation, batches := d.Uvarint(), decodeNumbers(d)
-	if err := d.End(); err != nil {
+	var incarnation uint64
+	var batches []uint64
+	if err := peer.Decode(body, codeBatches(&incarnation, &batches)); err != nil {
 		return nil, malformed(err)
 	}
 	if incarnation != w.self.Incarnation {
@@ -166,10 +161,7 @@ func (w *Writes) handleSettled(ctx context.Context, body []byte) ([]byte, error)
 	settled := w.settlement(false)
 	open = w.openOf(batches)
 	w.mu.Unlock()
-	e := peer.NewEncoder(32 + 20*len(settled.acks) + 4*(len(settled.open)+len(open)))
-	encodeSettlement(e, settled)
-	encodeNumbers(e, open)
-	return e.Data(), nil
+	return peer.Encode(settled.size()+4*len(open), settled.withOpen(&open)), nil
 }
 
 var errNotYet = errors.New("not settled yet")

@@ -177,15 +177,12 @@ func (s *stream) try(m message) (told uint64, err error) {
 	defer cancel()
 	// 2. Without parts the message is a watermark.
 	if len(m.parts) == 0 {
-		e := peer.NewEncoder(64 + 20*len(settled.acks) + 4*len(settled.open))
-		encodeSettlement(e, settled)
-		body, err := w.member.Call(ctx, s.to, methodWatermark, e.Data())
+		body, err := w.member.Call(ctx, s.to, methodWatermark, peer.Encode(settled.size(), settled.fields))
 		if err != nil {
 			return 0, err
 		}
-		answer := peer.NewDecoder(body)
-		room := store.Room(answer.Byte())
-		if err := answer.End(); err != nil {
+		var room store.Room
+		if err := peer.Decode(body, func(c *peer.Coder) { peer.Byte(c, &room) }); err != nil {
 			return 0, err
 		}
 		w.setRoom(s.to, room)
@@ -204,13 +201,12 @@ func (s *stream) try(m message) (told uint64, err error) {
 	if err != nil {
 		return 0, err
 	}
-	var room uint64
-	o, err := decodeOutcome(body, &room)
-	if err != nil {
+	var a delivered
+	if err := peer.Decode(body, a.fields); err != nil {
 		return 0, err
 	}
-	w.setRoom(s.to, store.Room(room))
-	if o == diskFull {
+	w.setRoom(s.to, store.Room(a.room))
+	if a.outcome == diskFull {
 		return 0, fmt.Errorf("machine %s: %w", s.to, store.ErrDiskFull)
 	}
 	return told, nil
@@ -218,9 +214,8 @@ func (s *stream) try(m message) (told uint64, err error) {
 
 // handleWatermark answers writes/watermark.
 func (w *Writes) handleWatermark(_ context.Context, body []byte) ([]byte, error) {
-	d := peer.NewDecoder(body)
-	s := decodeSettlement(d)
-	if err := d.End(); err != nil {
+	var s settlement
+	if err := peer.Decode(body, s.fields); err != nil {
 		return nil, malformed(err)
 	}
 	if v := w.member.View(); v == nil || !alive(v, s.upTo) {

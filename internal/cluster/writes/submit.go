@@ -129,23 +129,19 @@ func (w *Writes) handleSubmit(ctx context.Context, body []byte) ([]byte, error) 
 		return nil, err
 	}
 	defer finished()
-	d := peer.NewDecoder(body)
-	first := d.Uvarint()
-	operations, err := decodeOperations(d, false)
-	if err == nil {
-		err = d.End()
-	}
-	if err == nil && len(operations) > 1 && slices.ContainsFunc(operations, func(o replica.Operation) bool { return o.Note != nil }) {
+	m := numbered{stamped: false}
+	err = peer.Decode(body, m.fields)
+	if err == nil && len(m.operations) > 1 && slices.ContainsFunc(m.operations, func(o replica.Operation) bool { return o.Note != nil }) {
 		err = fmt.Errorf("%w: an annotation is submitted alone", peer.ErrMessage)
 	}
 	if err != nil {
 		return nil, malformed(err)
 	}
-	a, err := w.submit(ctx, operations, first)
+	a, err := w.submit(ctx, m.operations, m.number)
 	if err != nil {
 		return nil, err
 	}
-	return encodeOutcome(a.outcome, uint64(a.changed), uint64(a.unchanged), uint64(a.full)), nil
+	return peer.Encode(0, a.fields), nil
 }
 
 // queue holds the requests waiting for the sequencer. Writes.room bounds their bytes.

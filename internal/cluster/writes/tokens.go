@@ -102,12 +102,7 @@ func (w *Writes) Begun(ctx context.Context) (begun bool, err error) {
 // askMembers asks all other members at the same time for their states of tokens. It calls each for
 // one answer at a time, and returns when all have answered or failed.
 func (w *Writes) askMembers(ctx context.Context, v *view.View, tokens []store.Token, each func(m trie.MachineID, found []remembrance, failed error)) {
-	e := peer.NewEncoder(16 + 16*len(tokens))
-	e.Uvarint(v.Epoch)
-	e.Uvarint(uint64(len(tokens)))
-	for _, t := range tokens {
-		encodeToken(e, t)
-	}
+	body := peer.Encode(16+16*len(tokens), codeTokens(&v.Epoch, &tokens))
 	var mu sync.Mutex
 	var asking sync.WaitGroup
 	for _, m := range v.Members {
@@ -115,7 +110,7 @@ func (w *Writes) askMembers(ctx context.Context, v *view.View, tokens []store.To
 			continue
 		}
 		asking.Go(func() {
-			found, failed := w.askMember(ctx, m.ID, e.Data(), len(tokens))
+			found, failed := w.askMember(ctx, m.ID, body, len(tokens))
 			mu.Lock()
 			defer mu.Unlock()
 			each(m.ID, found, failed)
@@ -178,13 +173,9 @@ func (w *Writes) askMember(ctx context.Context, m trie.MachineID, body []byte, c
 // handleTokens answers writes/tokens. It does so within the gate, because then every delivery of
 // older views is in the store or never will be.
 func (w *Writes) handleTokens(_ context.Context, body []byte) ([]byte, error) {
-	d := peer.NewDecoder(body)
-	epoch := d.Uvarint()
-	tokens := make([]store.Token, min(d.Count(16), maxTokens))
-	for i := range tokens {
-		tokens[i] = decodeToken(d)
-	}
-	if err := d.End(); err != nil {
+	var epoch uint64
+	var tokens []store.Token
+	if err := peer.Decode(body, codeTokens(&epoch, &tokens)); err != nil {
 		return nil, malformed(err)
 	}
 	leave, err := w.member.Enter(epoch)

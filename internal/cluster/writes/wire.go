@@ -3,11 +3,8 @@
 package writes
 
 import (
-	"cmp"
 	"encoding/binary"
-	"fmt"
-	"maps"
-	"slices"
+	"math"
 
 	"github.com/trefoildb/trefoil/internal/cluster/peer"
 	"github.com/trefoildb/trefoil/internal/replica"
@@ -56,11 +53,37 @@ const (
 	minPart      = 2
 )
 
-func encodeOperations(e *peer.Encoder, operations []replica.Operation, stamped bool) {
-	e.Uvarint(uint64(len(operations)))
-	for i := range operations {
-		encodeOperation(e, &operations[i], stamped)
+// numbered is operations with a number before them: submit and handover.
+type numbered struct {
+	number     uint64
+	operations []replica.Operation
+	stamped    bool
+}
+
+func (m *numbered) fields(c *peer.Coder) {
+	c.Uvarint(&m.number)
+	codeOperations(c, &m.operations, m.stamped)
+}
+
+// codeOperations codes operations; decoded ones alias the message. It checks kinds and the order
+// of the keys; the caller must check the rest. Operations are coded by hand, because with a
+// peer.Coder 1,000 of them took 1.2 to 1.5 times as long to encode, and 1.1 times to decode.
+func codeOperations(c *peer.Coder, operations *[]replica.Operation, stamped bool) {
+	if e := c.Encoder(); e != nil {
+		e.Uvarint(uint64(len(*operations)))
+		for i := range *operations {
+			encodeOperation(e, &(*operations)[i], stamped)
+		}
+		return
 	}
+	d := c.Decoder()
+	all := make([]replica.Operation, d.Count(minOperation))
+	for i := range all {
+		if all[i] = decodeOperation(d, stamped); d.Err() != nil {
+			return
+		}
+	}
+	*operations = all
 }
 
 // EncodeOperation writes an operation with its stamp.
@@ -88,24 +111,10 @@ func encodeOperation(e *peer.Encoder, o *replica.Operation, stamped bool) {
 	}
 }
 
-// decodeOperations returns operations; they alias the message. It checks kinds and the order of
-// the keys; the caller must check the rest.
-func decodeOperations(d *peer.Decoder, stamped bool) ([]replica.Operation, error) {
-	n := d.Count(minOperation)
-	operations := make([]replica.Operation, n)
-	for i := range operations {
-		var err error
-		if operations[i], err = decodeOperation(d, stamped); err != nil {
-			return nil, fmt.Errorf("operation %d: %w", i, err)
-		}
-	}
-	return operations, nil
-}
+// DecodeOperation reads the result of EncodeOperation. If it is malformed, the decoder fails.
+func DecodeOperation(d *peer.Decoder) replica.Operation { return decodeOperation(d, true) }
 
-// DecodeOperation reads the result of EncodeOperation.
-func DecodeOperation(d *peer.Decoder) (replica.Operation, error) { return decodeOperation(d, true) }
-
-func decodeOperation(d *peer.Decoder, stamped bool) (o replica.Operation, err error) {
+func decodeOperation(d *peer.Decoder, stamped bool) (o replica.Operation) {
 	kind := d.Byte()
 	if o.Kind = store.OperationKind(kind &^ replica.TokenFlag); kind&replica.TokenFlag != 0 {
 		o.Token = decodeToken(d)
@@ -121,16 +130,16 @@ func decodeOperation(d *peer.Decoder, stamped bool) (o replica.Operation, err er
 		o.Note = &replica.Note{ApplicationID: d.String(), On: decodeStamp(d), Removed: d.Bool(), Data: d.Bytes()}
 	}
 	switch {
-	case d.Err() != nil:
-		return o, d.Err()
 	case !o.Kind.Valid():
-		return o, fmt.Errorf("%w: an operation of kind %d", peer.ErrMessage, o.Kind)
+		d.Fail("an operation of kind %d", o.Kind)
 	case len(o.Key) == 0 || triple.Order(o.Key[0]) != triple.SPO:
-		return o, fmt.Errorf("%w: an operation without a key of spo", peer.ErrMessage)
-	case o.Note != nil && o.Note.Check() != nil:
-		return o, fmt.Errorf("%w: %v", peer.ErrMessage, o.Note.Check())
+		d.Fail("an operation without a key of spo")
+	case o.Note != nil:
+		if err := o.Note.Check(); err != nil {
+			d.Fail("%v", err)
+		}
 	}
-	return o, nil
+	return o
 }
 
 func encodeToken(e *peer.Encoder, t store.Token) {
@@ -148,129 +157,121 @@ func decodeStamp(d *peer.Decoder) triple.Stamp {
 	return triple.Stamp{Epoch: d.Uvarint(), Sequence: d.Uvarint()}
 }
 
-func encodeAcks(e *peer.Encoder, acks map[trie.MachineID]uint64) {
-	e.Uvarint(uint64(len(acks)))
-	for _, m := range slices.SortedFunc(maps.Keys(acks), cmp.Compare) {
-		e.Uint64(uint64(m))
-		e.Uvarint(acks[m])
-	}
-}
-
-// decodeAcks returns nil if the message has none.
-func decodeAcks(d *peer.Decoder) (acks map[trie.MachineID]uint64) {
-	for range d.Count(minAck) {
-		if acks == nil {
-			acks = map[trie.MachineID]uint64{}
-		}
-		m := trie.MachineID(d.Uint64())
-		acks[m] = d.Uvarint()
-	}
-	return acks
-}
-
-func encodeDelivery(epoch uint64, d *replica.Delivery) []byte {
-	capacity := 64 + 20*len(d.Acks) + 4*len(d.Open) + 12*len(d.Parts)
-	for i := range d.Operations {
-		capacity += bytesOf(&d.Operations[i]) + 24
-	}
-	e := peer.NewEncoder(capacity)
-	e.Uvarint(epoch)
+// codeDelivery codes writes/deliver. Without parts a delivery is one part.
+func codeDelivery(c *peer.Coder, epoch *uint64, d *replica.Delivery) {
+	c.Uvarint(epoch)
 	s := settlement{upTo: d.Origin, open: d.Open, acks: d.Acks}
 	s.upTo.Batch = d.Settled
-	encodeSettlement(e, s)
+	s.fields(c)
 	parts := d.Parts
 	if parts == nil {
 		parts = []replica.Part{{Batch: d.Origin.Batch, Operations: len(d.Operations)}}
 	}
-	e.Uvarint(uint64(len(parts)))
-	for _, p := range parts {
-		e.Uvarint(p.Batch)
-		e.Uvarint(uint64(p.Operations))
+	peer.List(c, &parts, minPart, func(p *replica.Part, c *peer.Coder) {
+		c.Uvarint(&p.Batch)
+		peer.Number(c, &p.Operations, maxPartOperations)
+	})
+	if c.Reading() {
+		*d = replica.Delivery{Origin: s.upTo, Settled: s.upTo.Batch, Open: s.open, Acks: s.acks, Parts: parts}
+		if d.Origin.Batch = 0; len(parts) > 0 {
+			d.Origin.Batch = parts[len(parts)-1].Batch
+		}
 	}
-	encodeOperations(e, d.Operations, true)
-	return e.Data()
-}
-
-func decodeDelivery(body []byte) (epoch uint64, _ *replica.Delivery, err error) {
-	d := peer.NewDecoder(body)
-	epoch = d.Uvarint()
-	s := decodeSettlement(d)
-	delivery := &replica.Delivery{Origin: s.upTo, Settled: s.upTo.Batch, Open: s.open, Acks: s.acks}
-	delivery.Origin.Batch = 0
-	for range d.Count(minPart) {
-		p := replica.Part{Batch: d.Uvarint(), Operations: int(min(d.Uvarint(), maxPartOperations))}
-		delivery.Parts = append(delivery.Parts, p)
-		delivery.Origin.Batch = p.Batch
-	}
-	if delivery.Operations, err = decodeOperations(d, true); err == nil {
-		err = d.End()
-	}
-	return epoch, delivery, err
+	codeOperations(c, &d.Operations, true)
 }
 
 // maxPartOperations is more than any message has. A greater count is cut to it, because it must fit
 // in an int and still be too large.
 const maxPartOperations = 1 << 30
 
-func encodeSettlement(e *peer.Encoder, s settlement) {
-	encodeOrigin(e, s.upTo)
-	encodeNumbers(e, s.open)
-	encodeAcks(e, s.acks)
+func encodeDelivery(epoch uint64, d *replica.Delivery) []byte {
+	capacity := 64 + 20*len(d.Acks) + 4*len(d.Open) + 12*len(d.Parts)
+	for i := range d.Operations {
+		capacity += bytesOf(&d.Operations[i]) + 24
+	}
+	return peer.Encode(capacity, func(c *peer.Coder) { codeDelivery(c, &epoch, d) })
 }
 
-func decodeSettlement(d *peer.Decoder) settlement {
-	return settlement{upTo: decodeOrigin(d), open: decodeNumbers(d), acks: decodeAcks(d)}
+func (s *settlement) fields(c *peer.Coder) {
+	peer.Uint64(c, &s.upTo.Sequencer)
+	c.Uvarint(&s.upTo.Incarnation, &s.upTo.Batch)
+	codeNumbers(c, &s.open)
+	peer.Map(c, &s.acks, minAck, func(m *trie.MachineID, batch *uint64, c *peer.Coder) {
+		peer.Uint64(c, m)
+		c.Uvarint(batch)
+	})
 }
 
-// encodeNumbers writes numbers. They must ascend.
-func encodeNumbers(e *peer.Encoder, numbers []uint64) {
-	e.Uvarint(uint64(len(numbers)))
+// size returns about the length of a settlement in a message.
+func (s *settlement) size() int { return 64 + 20*len(s.acks) + 4*len(s.open) }
+
+// codeNumbers codes numbers. They must ascend.
+func codeNumbers(c *peer.Coder, numbers *[]uint64) {
 	before := uint64(0)
-	for _, n := range numbers {
-		e.Uvarint(n - before)
-		before = n
+	peer.List(c, numbers, minNumber, func(n *uint64, c *peer.Coder) {
+		more := *n - before
+		c.Uvarint(&more)
+		if before += more; c.Reading() {
+			*n = before
+		}
+	})
+}
+
+// codeBatches codes the request of writes/settled.
+func codeBatches(incarnation *uint64, batches *[]uint64) func(*peer.Coder) {
+	return func(c *peer.Coder) {
+		c.Uvarint(incarnation)
+		codeNumbers(c, batches)
 	}
 }
 
-func decodeNumbers(d *peer.Decoder) (numbers []uint64) {
-	before := uint64(0)
-	for range d.Count(minNumber) {
-		before += d.Uvarint()
-		numbers = append(numbers, before)
+// withOpen codes the answer of writes/settled.
+func (s *settlement) withOpen(open *[]uint64) func(*peer.Coder) {
+	return func(c *peer.Coder) {
+		s.fields(c)
+		codeNumbers(c, open)
 	}
-	return numbers
 }
 
-func encodeOrigin(e *peer.Encoder, o replica.Origin) {
-	e.Uint64(uint64(o.Sequencer))
-	e.Uvarint(o.Incarnation)
-	e.Uvarint(o.Batch)
+// codeTokens codes the request of writes/tokens.
+func codeTokens(epoch *uint64, tokens *[]store.Token) func(*peer.Coder) {
+	return func(c *peer.Coder) {
+		c.Uvarint(epoch)
+		peer.List(c, tokens, 16, func(t *store.Token, c *peer.Coder) {
+			if d := c.Decoder(); d != nil {
+				*t = decodeToken(d)
+			} else {
+				encodeToken(c.Encoder(), *t)
+			}
+		})
+		if len(*tokens) > maxTokens {
+			c.Fail("%d tokens", len(*tokens))
+		}
+	}
 }
 
-func decodeOrigin(d *peer.Decoder) replica.Origin {
-	return replica.Origin{Sequencer: trie.MachineID(d.Uint64()), Incarnation: d.Uvarint(), Batch: d.Uvarint()}
+// delivered is the answer to a delivery.
+type delivered struct {
+	outcome outcome
+	room    uint64
 }
 
-// encodeOutcome returns the answer to a submission or a delivery.
-func encodeOutcome(o outcome, numbers ...uint64) []byte {
-	e := peer.NewEncoder(1 + 10*len(numbers))
-	e.Byte(byte(o))
-	for _, n := range numbers {
-		e.Uvarint(n)
-	}
-	return e.Data()
+func (a *delivered) fields(c *peer.Coder) {
+	codeOutcome(c, &a.outcome)
+	c.Uvarint(&a.room)
 }
 
-func decodeOutcome(body []byte, numbers ...*uint64) (outcome, error) {
-	d := peer.NewDecoder(body)
-	o := outcome(d.Byte())
-	for _, n := range numbers {
-		*n = d.Uvarint()
+func (a *answer) fields(c *peer.Coder) {
+	codeOutcome(c, &a.outcome)
+	peer.Number(c, &a.changed, math.MaxInt64)
+	peer.Number(c, &a.unchanged, math.MaxInt64)
+	peer.Number(c, &a.full, math.MaxUint64)
+}
+
+func codeOutcome(c *peer.Coder, o *outcome) {
+	if peer.Byte(c, o); *o > unsure {
+		c.Fail("outcome %d", *o)
 	}
-	if o > unsure {
-		return 0, fmt.Errorf("%w: outcome %d", peer.ErrMessage, o)
-	}
-	return o, d.End()
 }
 
 // malformed returns the refusal of a message if it cannot be decoded.

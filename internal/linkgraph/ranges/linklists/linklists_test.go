@@ -118,7 +118,8 @@ func aQuestion(want byte) *question {
 func TestOwnMessages(t *testing.T) {
 	for want := wantLists; want <= wantSamples; want++ {
 		q := aQuestion(want)
-		got, err := parseQuestion(q.encode())
+		got := new(question)
+		err := peer.Decode(peer.Encode(0, q.fields), got.fields)
 		if err != nil || !reflect.DeepEqual(got, q) {
 			t.Errorf("%+v, %v\nwant %+v", got, err, q)
 		}
@@ -152,7 +153,7 @@ func TestOwnMessages(t *testing.T) {
 	} {
 		q := aQuestion(wantSamples)
 		change(q)
-		if _, err := parseQuestion(q.encode()); !errors.Is(err, peer.ErrMessage) {
+		if err := peer.Decode(peer.Encode(0, q.fields), new(question).fields); !errors.Is(err, peer.ErrMessage) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -161,11 +162,11 @@ func TestOwnMessages(t *testing.T) {
 func FuzzOwnMessages(f *testing.F) {
 	for want := wantLists; want <= wantSamples; want++ {
 		q := aQuestion(want)
-		f.Add(q.encode())
+		f.Add(peer.Encode(0, q.fields))
 		f.Add(q.encodeReplies([]reply{{state: repliedLater}, {state: repliedKnown, degree: 2, packed: []byte{1, 2}}, {state: repliedKnown, degree: 1, packed: []byte{3}, ends: [2]string{"a", "b"}}}))
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
-		if q, err := parseQuestion(b); err == nil {
+		if q := new(question); peer.Decode(b, q.fields) == nil {
 			for i := range q.lists {
 				if part := q.lists[i].part; part.Lo != nil && (part.Empty() || part.Hi == nil || q.lists[i].url == "") {
 					t.Errorf("%+v", q.lists[i])

@@ -74,75 +74,57 @@ type reply struct {
 	ends   [2]string
 }
 
-func (q *question) encode() []byte {
+// fields codes a question. It rejects samples that are too large, and parts of more than one list.
+func (q *question) fields(c *peer.Coder) {
+	// 1. The head. Bounds are checked because the sender may be of another version.
+	c.Uvarint(&q.epoch)
+	peer.Byte(c, &q.d)
+	peer.Byte(c, &q.want)
+	if q.want == wantSamples {
+		n := uint64(max(q.spec.N, 0))
+		peer.Byte(c, &q.spec.Mode)
+		peer.Byte(c, &q.spec.Class)
+		c.Uvarint(&n, &q.spec.Seed)
+		if n > maxSampled || q.spec.Mode > sample.ModeConsistent || q.spec.Class > sample.InterDomain {
+			c.Fail("samples of %d links, %s, %s", n, q.spec.Mode, q.spec.Class)
+		} else if c.Reading() {
+			q.spec.N = int(n)
+		}
+	}
+	// 2. The lists.
+	peer.List(c, &q.lists, 10, (*listRequest).fields)
+	if q.d != links.Forward && q.d != links.Backward || q.want > wantSamples {
+		c.Fail("direction %d, %d is asked for", q.d, q.want)
+	}
+}
+
+// fields codes a list. A part must lie within one list, and must come with its URL.
+func (l *listRequest) fields(c *peer.Coder) {
+	peer.Uint64(c, &l.page)
+	c.String(&l.url)
+	if c.Bytes(&l.part.Lo); len(l.part.Lo) > 0 {
+		c.Bytes(&l.part.Hi)
+		pair, ok := triple.KeyPair(l.part.Lo)
+		if !ok || l.url == "" || l.part.Hi == nil || l.part.Empty() || bytes.Compare(l.part.Hi, copies.PairRange(pair).Hi) > 0 {
+			c.Fail("a part of more than one list")
+		}
+	} else if c.Reading() {
+		l.part.Lo = nil
+	}
+}
+
+// size returns about the length of a question in a message.
+func (q *question) size() int {
 	size := 64
 	for i := range q.lists {
 		l := &q.lists[i]
 		size += 12 + len(l.url) + len(l.part.Lo) + len(l.part.Hi)
 	}
-	// The head must have the order that MethodOwned defines.
-	e := peer.NewEncoder(size)
-	e.Uvarint(q.epoch)
-	e.Byte(byte(q.d))
-	e.Byte(q.want)
-	if q.want == wantSamples {
-		e.Byte(byte(q.spec.Mode))
-		e.Byte(byte(q.spec.Class))
-		e.Uvarint(uint64(max(q.spec.N, 0)))
-		e.Uvarint(q.spec.Seed)
-	}
-	e.Uvarint(uint64(len(q.lists)))
-	for i := range q.lists {
-		l := &q.lists[i]
-		e.Uint64(uint64(l.page))
-		e.String(l.url)
-		e.Bytes(l.part.Lo)
-		if l.part.Lo != nil {
-			e.Bytes(l.part.Hi)
-		}
-	}
-	return e.Data()
+	return size
 }
 
-// parseQuestion decodes a question. It rejects samples that are too large, and parts of more
-// than one list.
-func parseQuestion(body []byte) (*question, error) {
-	// 1. Decode the head. Bounds are checked because the sender may be of another version.
-	d := peer.NewDecoder(body)
-	q := &question{epoch: d.Uvarint(), d: links.Direction(d.Byte()), want: d.Byte()}
-	if q.want == wantSamples {
-		q.spec.Mode, q.spec.Class = sample.Mode(d.Byte()), sample.Class(d.Byte())
-		n := d.Uvarint()
-		q.spec.Seed = d.Uvarint()
-		if n > maxSampled || q.spec.Mode > sample.ModeConsistent || q.spec.Class > sample.InterDomain {
-			return nil, fmt.Errorf("%w: samples of %d links, %s, %s", peer.ErrMessage, n, q.spec.Mode, q.spec.Class)
-		}
-		q.spec.N = int(n)
-	}
-	// 2. Decode the lists. A part must lie within one list, and must come with its URL.
-	q.lists = make([]listRequest, d.Count(10))
-	for i := range q.lists {
-		l := &q.lists[i]
-		l.page, l.url = uid.UID(d.Uint64()), d.String()
-		if lo := d.Bytes(); len(lo) > 0 {
-			l.part = triple.Range{Lo: lo, Hi: d.Bytes()}
-			pair, ok := triple.KeyPair(lo)
-			if d.Err() == nil && (!ok || l.url == "" || l.part.Hi == nil || l.part.Empty() || bytes.Compare(l.part.Hi, copies.PairRange(pair).Hi) > 0) {
-				return nil, fmt.Errorf("%w: a part of more than one list", peer.ErrMessage)
-			}
-		}
-	}
-	if err := d.End(); err != nil {
-		return nil, err
-	}
-	// 3. Check the enumerations last, because d.End has found truncated messages by now.
-	if q.d != links.Forward && q.d != links.Backward || q.want > wantSamples {
-		return nil, fmt.Errorf("%w: direction %d, %d is asked for", peer.ErrMessage, q.d, q.want)
-	}
-	return q, nil
-}
-
-// encodeReplies encodes the answer to a question.
+// encodeReplies encodes the answer to a question. It and parseReplies are written by hand, because
+// with a peer.Coder 1,000 lists take 1.8 times as long to encode, and 1.3 times to decode.
 func (q *question) encodeReplies(replies []reply) []byte {
 	size := 16
 	for i := range replies {

@@ -364,11 +364,11 @@ var (
 
 // HandleOwned handles links/own.
 func (g *OwnedLists) HandleOwned(ctx context.Context, _ peer.Header, body []byte) ([]byte, error) {
-	q, err := parseQuestion(body)
-	if err != nil {
+	var q question
+	if err := peer.Decode(body, q.fields); err != nil {
 		return nil, err
 	}
-	replies, err := g.reply(ctx, q)
+	replies, err := g.reply(ctx, &q)
 	if err != nil {
 		return nil, err
 	}

@@ -334,7 +334,7 @@ func (g *Reader) requestOwner(ctx context.Context, owner trie.MachineID, q *ques
 	if owner == g.Store.MachineID() {
 		return g.owned.reply(ctx, q)
 	}
-	answer, err := g.CallOwner(ctx, owner, MethodOwned, q.encode())
+	answer, err := g.CallOwner(ctx, owner, MethodOwned, peer.Encode(q.size(), q.fields))
 	if err != nil {
 		return nil, err
 	}
