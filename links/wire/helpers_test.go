@@ -86,11 +86,11 @@ func (m *message) bytes(t testing.TB) []byte {
 		w.Degree(n)
 	}
 	for i, list := range m.lists {
+		var labels []links.Label
 		if m.kind == LabelledLists {
-			w.LabelledList(list, m.labels[i])
-		} else {
-			w.List(list)
+			labels = m.labels[i]
 		}
+		_ = w.List(list, labels)
 	}
 	if err := w.Close(); err != nil {
 		t.Fatal(err)

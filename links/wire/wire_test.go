@@ -198,13 +198,13 @@ func TestLongItems(t *testing.T) {
 func TestWriterErrors(t *testing.T) {
 	failed := errors.New("no room")
 	for name, write := range map[string]func(w *Writer){
-		"too few":     func(w *Writer) { w.List(nil) },
-		"too many":    func(w *Writer) { w.List(nil); w.List(nil); w.List(nil) },
-		"other kind":  func(w *Writer) { w.List(nil); w.UID(1) },
-		"no order":    func(w *Writer) { w.List([]uid.UID{2, 1}); w.List(nil) },
-		"duplicate":   func(w *Writer) { w.List([]uid.UID{2, 2}); w.List(nil) },
-		"no UID":      func(w *Writer) { w.List([]uid.UID{0}); w.List(nil) },
-		"few labels":  func(w *Writer) { w.kind = LabelledLists; w.LabelledList([]uid.UID{1}, nil); w.LabelledList(nil, nil) },
+		"too few":     func(w *Writer) { _ = w.List(nil, nil) },
+		"too many":    func(w *Writer) { _ = w.List(nil, nil); _ = w.List(nil, nil); _ = w.List(nil, nil) },
+		"other kind":  func(w *Writer) { _ = w.List(nil, nil); w.UID(1) },
+		"no order":    func(w *Writer) { _ = w.List([]uid.UID{2, 1}, nil); _ = w.List(nil, nil) },
+		"duplicate":   func(w *Writer) { _ = w.List([]uid.UID{2, 2}, nil); _ = w.List(nil, nil) },
+		"no UID":      func(w *Writer) { _ = w.List([]uid.UID{0}, nil); _ = w.List(nil, nil) },
+		"few labels":  func(w *Writer) { w.kind = LabelledLists; _ = w.List([]uid.UID{1}, nil); _ = w.List(nil, nil) },
 		"few degrees": func(w *Writer) { w.kind = Degrees; w.Degree(1) },
 	} {
 		w := NewWriter(io.Discard, Lists, 2)
@@ -214,7 +214,7 @@ func TestWriterErrors(t *testing.T) {
 		}
 	}
 	w := NewWriter(iotestWriter{failed}, Lists, 1)
-	w.List([]uid.UID{1})
+	_ = w.List([]uid.UID{1}, nil)
 	if err := w.Close(); err != failed {
 		t.Errorf("a writer that fails: %v", err)
 	}
@@ -268,7 +268,7 @@ func BenchmarkWriteLists(b *testing.B) {
 	for b.Loop() {
 		w := NewWriter(countingWriter{&bytes}, Lists, len(all))
 		for _, list := range all {
-			w.List(list)
+			_ = w.List(list, nil)
 			links += len(list)
 		}
 		if err := w.Close(); err != nil {

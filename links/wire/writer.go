@@ -79,12 +79,25 @@ func (w *Writer) URL(url string) {
 	}
 }
 
-// List writes a list of an answer without labels. The UIDs must ascend and the first must not be
-// 0; otherwise it sets the error. The list is not kept.
-func (w *Writer) List(list []uid.UID) {
-	if w.item(Lists) {
-		w.list(list)
+// List writes a list. The UIDs must ascend and the first must not be 0. In an answer of
+// [LabelledLists] there must be one label for each link, in others none. It keeps neither slice,
+// and returns the answer's first error.
+func (w *Writer) List(list []uid.UID, labels []links.Label) error {
+	k, want := Lists, 0
+	if w.kind == LabelledLists {
+		k, want = LabelledLists, len(list)
 	}
+	if w.err == nil && len(labels) != want {
+		w.err = fmt.Errorf("wire: %d labels of %d links in an answer of kind %q", len(labels), len(list), byte(w.kind))
+	}
+	if !w.item(k) {
+		return w.err
+	}
+	w.list(list)
+	if k == LabelledLists {
+		w.labels(labels)
+	}
+	return w.err
 }
 
 // PackedList writes a list of n UIDs. differences must be their differences as numbers, in the
@@ -103,15 +116,8 @@ func (w *Writer) PackedList(n int, differences []byte) {
 	w.b = append(w.b, differences...)
 }
 
-// LabelledList writes a list and its labels. There must be one for each link. Neither is kept.
-func (w *Writer) LabelledList(list []uid.UID, labels []links.Label) {
-	if w.err == nil && len(list) != len(labels) {
-		w.err = fmt.Errorf("wire: %d labels of %d links", len(labels), len(list))
-	}
-	if !w.item(LabelledLists) {
-		return
-	}
-	w.list(list)
+// labels writes the labels of a list.
+func (w *Writer) labels(labels []links.Label) {
 	if !cell.Labelled(labels) {
 		w.b = append(w.b, 0)
 		return

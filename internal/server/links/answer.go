@@ -19,9 +19,9 @@ type linksAnswer interface {
 	UID(uid.UID) // 0 if the page is unknown
 	URL(string)  // "" if the page is unknown
 	Degree(int)
-	List([]uid.UID)
-	LabelledList([]uid.UID, []links.Label)
-	Err() error
+	// List takes a list and, if the answer has labels, one for each link; else nil. It returns the
+	// first error, because no more lists need to be read then.
+	List([]uid.UID, []links.Label) error
 	// Close ends the answer.
 	Close() error
 }
@@ -115,23 +115,20 @@ func (a *jsonAnswer) Degree(n int) {
 	a.b = strconv.AppendInt(a.b, int64(n), 10)
 }
 
-func (a *jsonAnswer) List(list []uid.UID) {
-	a.begin()
-	for _, u := range list {
-		a.UID(u)
-	}
-	a.finish()
-}
-
-func (a *jsonAnswer) LabelledList(list []uid.UID, labels []links.Label) {
+func (a *jsonAnswer) List(list []uid.UID, labels []links.Label) error {
 	a.begin()
 	for i, u := range list {
+		if labels == nil {
+			a.UID(u)
+			continue
+		}
 		a.next()
 		a.b = append(a.b, `{"uid":`...)
 		a.uid(u)
 		a.label(labels[i])
 	}
 	a.finish()
+	return a.err
 }
 
 // label ends the object of a link with its label.
@@ -150,8 +147,6 @@ func (a *jsonAnswer) number(f float64) {
 	}
 	a.b = strconv.AppendFloat(a.b, f, 'g', -1, 64)
 }
-
-func (a *jsonAnswer) Err() error { return a.err }
 
 func (a *jsonAnswer) Close() error {
 	a.b = append(append(append(a.b, ']'), a.tail...), '\n')

@@ -76,9 +76,11 @@ func (c *linksCall) writeLists(out linksAnswer, lists links.Lists) error {
 		return c.writeURLLists(out, lists, nil)
 	}
 	for i := range lists.Len() {
-		out.List(lists.At(i))
+		if err := out.List(lists.At(i), nil); err != nil {
+			return err
+		}
 	}
-	return out.Err()
+	return nil
 }
 
 // streamUpTo answers with lists, without a call for their lengths before.

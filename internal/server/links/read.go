@@ -245,9 +245,11 @@ func (c *linksCall) labelledPiece(out linksAnswer, pages []uid.UID, count int) (
 		return true, c.writeURLLists(out, lists, &labels)
 	}
 	for i := range lists.Len() {
-		out.LabelledList(lists.At(i), labels.At(i))
+		if err := out.List(lists.At(i), labels.At(i)); err != nil {
+			return true, err
+		}
 	}
-	return true, out.Err()
+	return true, nil
 }
 
 // writeURLLists writes lists as URLs, with labels if these are not nil.
