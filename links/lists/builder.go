@@ -26,6 +26,7 @@ type Builder struct {
 	err       error
 	// The first lists stay in pending until the lengths of their numbers are known.
 	begun   bool
+	lengths lengths  // of the numbers, once begun
 	pending []uint32 // for each list: the counts of locals and ghosts, then both
 	trial   *trial   // nil unless the codec must be chosen
 }
@@ -48,7 +49,7 @@ func NewBuilder(o Options) (*Builder, error) {
 	if o.Stride == 0 {
 		o.Stride = 1
 	}
-	return &Builder{opts: o, enc: codecOf(o.Codec).encoder(o.LocalOnly), trial: t}, nil
+	return &Builder{opts: o, enc: newEncoder(o.Codec, o.LocalOnly), trial: t}, nil
 }
 
 // Len returns the number of lists so far, which is the key of the next one.
@@ -117,25 +118,27 @@ func (b *Builder) encode(key uint32, locals, ghosts []uint32) {
 	}
 }
 
-// begin encodes the pending lists, after a sample of them has chosen the lengths.
+// begin encodes the pending lists, after they have chosen the lengths.
 func (b *Builder) begin() {
 	if b.begun {
 		return
 	}
-	for _, each := range []func(uint32, []uint32, []uint32){b.enc.sample, b.encode} {
-		key := uint32(0)
-		for p := b.pending; len(p) > 0; key++ {
-			locals := p[2 : 2+int(p[0])]
-			ghosts := p[2+len(locals) : 2+len(locals)+int(p[1])]
-			p = p[2+len(locals)+len(ghosts):]
-			each(key, locals, ghosts)
-		}
-		b.enc.begin()
-		if svb, ok := b.enc.(*svbEncoder); ok && b.trial != nil {
-			b.trial.enc.layout = svb.layout
-		}
+	b.lengths = b.enc.begin(b.eachPending)
+	if b.trial != nil {
+		b.trial.enc.layout = layoutOf(b.lengths)
 	}
+	b.eachPending(b.encode)
 	b.begun, b.pending = true, nil
+}
+
+func (b *Builder) eachPending(do func(key uint32, locals, ghosts []uint32)) {
+	key := uint32(0)
+	for p := b.pending; len(p) > 0; key++ {
+		locals := p[2 : 2+int(p[0])]
+		ghosts := p[2+len(locals) : 2+len(locals)+int(p[1])]
+		p = p[2+len(locals)+len(ghosts):]
+		do(key, locals, ghosts)
+	}
 }
 
 func ascends(a []uint32) bool {
@@ -159,7 +162,7 @@ func (b *Builder) AppendTo(dst []byte) ([]byte, error) {
 	b.begin()
 	start := len(dst)
 	h := header{
-		lengths: b.enc.begin(), codec: b.opts.Codec, localOnly: b.opts.LocalOnly, n: b.n, stride: uint32(b.opts.Stride),
+		lengths: b.lengths, codec: b.opts.Codec, localOnly: b.opts.LocalOnly, n: b.n, stride: uint32(b.opts.Stride),
 		locals: b.locals, ghosts: b.ghosts, maxDegree: b.maxDegree, ghostEnd: b.ghostEnd,
 	}
 	dst = append(dst, make([]byte, headerLen)...)
@@ -227,7 +230,7 @@ func (h *header) parse(b []byte) error {
 	if len(b) < headerLen || string(b[:4]) != magic {
 		return fmt.Errorf("%w: no header", ErrCorrupt)
 	}
-	if b[4] != formatVersion || codecOf(Codec(b[5])) == nil {
+	if b[4] != formatVersion || decoderOf(Codec(b[5])) == nil {
 		return fmt.Errorf("%w: version %d, codec %d", ErrVersion, b[4], b[5])
 	}
 	le := binary.LittleEndian

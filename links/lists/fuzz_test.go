@@ -94,7 +94,7 @@ func FuzzLists(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, codec, stride byte, n, ghostEnd, bits uint16, data []byte) {
 		localOnly := bits&(1<<8) != 0
-		c := codecOf(Codec(codec))
+		c := decoderOf(Codec(codec))
 		if c == nil || stride == 0 || n == 0 || Codec(codec) == Reference && stride > 1 {
 			return
 		}

@@ -1,4 +1,4 @@
-// Vocabulary: codecs, options, errors.
+// Codecs, options and errors of a table, and the two interfaces of a codec.
 
 package lists
 
@@ -52,7 +52,7 @@ type Options struct {
 
 // Validate returns an error if an option is invalid.
 func (o Options) Validate() error {
-	if o.Codec != 0 && o.Codec != Auto && codecOf(o.Codec) == nil {
+	if o.Codec != 0 && o.Codec != Auto && decoderOf(o.Codec) == nil {
 		return fmt.Errorf("lists: %v is unknown: use one of the package's constants", o.Codec)
 	}
 	if o.Stride < 0 || o.Stride > MaxStride {
@@ -76,10 +76,8 @@ var (
 	ErrTooLarge = errors.New("lists: too many targets or keys")
 )
 
-// codec implements a [Codec]. The unit of a pos depends on the codec.
-type codec interface {
-	// encoder returns an empty encoder.
-	encoder(localOnly bool) encoder
+// decoder reads the lists of a [Codec]. The unit of a pos depends on the codec.
+type decoder interface {
 	// limit returns the greatest position in data, the codec's part of a table. It returns false
 	// if data cannot be that part.
 	limit(data []byte) (uint64, bool)
@@ -89,20 +87,16 @@ type codec interface {
 	skip(t *Table, pos uint64) (next uint64, ok bool)
 	// decode appends the targets of key's list, at pos.
 	decode(t *Table, key uint32, pos uint64, locals, ghosts []uint32) (l, g []uint32, ok bool)
-	// scan sets s.locals and s.ghosts to the list of key at s.pos, or to its first piece. It
-	// advances s.pos, and sets s.rest to the rest of a long list.
+	// scan sets s.locals and s.ghosts to the next piece of key's list: of the rest in s.rest, or
+	// else of the list at s.pos. It advances s.pos, and sets s.rest to the rest of a long list.
 	scan(s *Scanner, key uint32) (ok bool)
-	// more sets s.locals and s.ghosts to the next piece of the list in s.rest.
-	more(s *Scanner, key uint32) (ok bool)
 }
 
 // encoder writes the lists' part of a table.
 type encoder interface {
-	// sample passes one of the first lists. It will be appended later.
-	sample(key uint32, locals, ghosts []uint32)
-	// begin ends the sample and returns the lengths of numbers, if the codec has any. Later
-	// calls return the same.
-	begin() lengths
+	// begin chooses the lengths of numbers, if the codec has any, by the first lists. They will
+	// be appended later. It must be the first call.
+	begin(first eachList) lengths
 	// append appends the list of a key. Targets must ascend; the builder has checked that.
 	append(key uint32, locals, ghosts []uint32)
 	// position returns the position of the next list.
@@ -113,7 +107,11 @@ type encoder interface {
 	appendTo(dst []byte) []byte
 }
 
-func codecOf(c Codec) codec {
+// eachList calls do for lists, in the order of their keys.
+type eachList func(do func(key uint32, locals, ghosts []uint32))
+
+// decoderOf returns the decoder of a codec; nil if it is unknown.
+func decoderOf(c Codec) decoder {
 	switch c {
 	case StreamVByte:
 		return streamVByte{}
@@ -123,6 +121,17 @@ func codecOf(c Codec) codec {
 		return reference{}
 	}
 	return nil
+}
+
+// newEncoder returns an empty encoder of a known codec.
+func newEncoder(c Codec, localOnly bool) encoder {
+	switch c {
+	case Nybble:
+		return &nybbleEncoder{localOnly: localOnly}
+	case Reference:
+		return new(refEncoder)
+	}
+	return new(svbEncoder)
 }
 
 // zigzag returns target - key in 32 bits, modulo 2^32, with the sign in the lowest bit.

@@ -155,8 +155,6 @@ func (r *nybbles) list(dst []uint32, n uint64, key uint32, local bool, end uint3
 
 type nybble struct{}
 
-func (nybble) encoder(localOnly bool) encoder { return &nybbleEncoder{localOnly: localOnly} }
-
 // limit returns the number of nybbles of payload.
 func (nybble) limit(data []byte) (uint64, bool) {
 	words := uint64(len(data)) / wordBytes
@@ -198,18 +196,15 @@ func (nybble) decode(t *Table, key uint32, pos uint64, locals, ghosts []uint32) 
 	return locals, ghosts, ok
 }
 
-func (c nybble) scan(s *Scanner, key uint32) bool {
-	l, g, ok := s.words.head(s.t.localOnly)
-	if !ok {
-		return false
-	}
-	s.rest = rest{locals: l, ghosts: g, last: math.MaxUint64}
-	return c.more(s, key)
-}
-
-// more keeps the last target in s.rest.last. Before the first target it is 2^64-1.
-func (nybble) more(s *Scanner, key uint32) bool {
+// scan keeps the last target in s.rest.last. Before the first target it is 2^64-1.
+func (nybble) scan(s *Scanner, key uint32) bool {
 	r, room, out, ok := &s.rest, uint64(PieceLen), s.buf[:0], true
+	if r.locals|r.ghosts == 0 {
+		r.last = math.MaxUint64
+		if r.locals, r.ghosts, ok = s.words.head(s.t.localOnly); !ok {
+			return false
+		}
+	}
 	locals := min(uint64(r.locals), room)
 	if out, ok = s.part(out, locals, key, true, s.t.n); !ok {
 		return false
@@ -252,8 +247,7 @@ type nybbleEncoder struct {
 	used      uint   // nybbles used in it
 }
 
-func (e *nybbleEncoder) sample(uint32, []uint32, []uint32) {}
-func (e *nybbleEncoder) begin() (none lengths)             { return none }
+func (e *nybbleEncoder) begin(eachList) (none lengths) { return none }
 
 func (e *nybbleEncoder) position() uint64 {
 	return uint64(len(e.buf))/wordBytes*wordNybbles + uint64(e.used)

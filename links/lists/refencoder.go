@@ -40,14 +40,14 @@ func marks(locals, ghosts []uint32) (m uint64) {
 	return m
 }
 
-// begin drops the lists of the sample, because they come again.
-func (e *refEncoder) begin() lengths {
-	if e.layout == nil {
-		e.past = [refWindow + 1]pastTargets{}
-	}
-	return e.numberEncoder.begin()
+// begin forgets the lists in the end, because they come again.
+func (e *refEncoder) begin(first eachList) lengths {
+	first(e.sample)
+	e.past = [refWindow + 1]pastTargets{}
+	return e.choose()
 }
 
+// sample counts the numbers of a list.
 func (e *refEncoder) sample(key uint32, locals, ghosts []uint32) {
 	rest := [2][]uint32{locals, ghosts}
 	if back := e.best(key, locals, ghosts); back > 0 && len(locals)+len(ghosts) >= refLeast {
@@ -74,7 +74,7 @@ func (e *refEncoder) remember(key uint32, locals, ghosts []uint32) *pastTargets 
 func (e *refEncoder) append(key uint32, locals, ghosts []uint32) {
 	e.numbers = appendNumbers(e.numbers[:0], key, locals, ghosts)
 	// 1. Write the list without copies.
-	y := e.choose(e.numbers)
+	y := e.layoutFor(e.numbers)
 	start := len(e.buf)
 	e.buf = y.appendCounts(e.buf, e.numbers, len(locals), len(ghosts))
 	slot := e.remember(key, locals, ghosts)
@@ -92,7 +92,7 @@ func (e *refEncoder) append(key uint32, locals, ghosts []uint32) {
 	source := &e.past[(key-back)%(refWindow+1)]
 	e.split(source, locals, ghosts)
 	e.numbers = appendNumbers(e.numbers[:0], key, e.rest[0], e.rest[1])
-	y = e.choose(e.numbers)
+	y = e.layoutFor(e.numbers)
 	c := y.appendCounts(e.copies[:0], nil, len(locals), len(ghosts))
 	c = append(c, byte(back)|byte(min(len(e.mask), refMask))<<3)
 	if len(e.mask) >= refMask {

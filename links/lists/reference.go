@@ -176,8 +176,6 @@ func mergeInto(out, a, b []uint32) bool {
 
 type reference struct{}
 
-func (reference) encoder(bool) encoder { return new(refEncoder) }
-
 func (reference) limit(data []byte) (uint64, bool) { return streamVByte{}.limit(data) }
 
 func (reference) degrees(t *Table, pos uint64) (locals, ghosts uint32, ok bool) {
@@ -293,7 +291,10 @@ func (h *history) room(key uint32) []uint32 {
 	return h.arena[h.at:]
 }
 
-func (c reference) scan(s *Scanner, key uint32) bool {
+func (reference) scan(s *Scanner, key uint32) bool {
+	if s.rest.locals|s.rest.ghosts != 0 {
+		return s.piece()
+	}
 	t := s.t
 	var l refList
 	if s.pos >= t.limit || !l.parse(t.data, s.pos, t.limit) {
@@ -307,7 +308,7 @@ func (c reference) scan(s *Scanner, key uint32) bool {
 	if n >= svbLong {
 		s.rest = rest{locals: l.locals, ghosts: l.ghosts, control: l.control, data: 2 * l.data, last: l.start(t, key), layout: l.layout(t)}
 		s.pos = l.data + l.length
-		return c.more(s, key)
+		return s.piece()
 	}
 	// 2. Decode into the arena, because later lists may copy from there.
 	out := h.room(key)[:(n+slack)&^slack]
@@ -350,5 +351,3 @@ func (l *refList) mergeUnknown(t *Table, s *refScratch, out []uint32, key uint32
 	}
 	return l.merge(t, s, out, key, source[:h.size()], int(h.locals))
 }
-
-func (reference) more(s *Scanner, key uint32) bool { return streamVByte{}.more(s, key) }

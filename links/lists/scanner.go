@@ -72,19 +72,14 @@ func (s *Scanner) Reset(t *Table, first, end uint32) {
 // piece, and the key stays the same. It returns false after the last list, or if the table is
 // damaged: see Err.
 func (s *Scanner) Next() bool {
-	if s.rest.locals|s.rest.ghosts != 0 {
-		if s.t.coder.more(s, s.key) {
-			return true
+	if s.rest.locals|s.rest.ghosts == 0 {
+		if s.next >= s.end {
+			s.locals, s.ghosts = nil, nil
+			return false
 		}
-		s.fail(s.key)
-		return false
+		s.key = s.next
+		s.next++
 	}
-	if s.next >= s.end {
-		s.locals, s.ghosts = nil, nil
-		return false
-	}
-	s.key = s.next
-	s.next++
 	if s.t.coder.scan(s, s.key) {
 		return true
 	}

@@ -174,8 +174,6 @@ func (l *svbList) body(t *Table, out []uint32, key uint32) (end uint64, ok bool)
 
 type streamVByte struct{}
 
-func (streamVByte) encoder(bool) encoder { return new(svbEncoder) }
-
 func (streamVByte) limit(data []byte) (uint64, bool) {
 	return uint64(len(data)) - svbSlack, len(data) >= svbSlack
 }
@@ -227,7 +225,10 @@ func (streamVByte) decode(t *Table, key uint32, pos uint64, locals, ghosts []uin
 	return locals[:at+int(h.locals)], ghosts, true
 }
 
-func (c streamVByte) scan(s *Scanner, key uint32) bool {
+func (streamVByte) scan(s *Scanner, key uint32) bool {
+	if s.rest.locals|s.rest.ghosts != 0 {
+		return s.piece()
+	}
 	t := s.t
 	var h svbList
 	if s.pos >= t.limit || !h.parse(t.data, s.pos, t.limit) {
@@ -237,7 +238,7 @@ func (c streamVByte) scan(s *Scanner, key uint32) bool {
 	if n > PieceLen {
 		s.rest = rest{locals: h.locals, ghosts: h.ghosts, control: h.control, data: 2 * h.data, last: h.start(t, key), layout: h.layout(t)}
 		s.pos = h.data + h.length
-		return c.more(s, key)
+		return s.piece()
 	}
 	groups := (n + slack) >> 2
 	out := s.buf[:4*groups]
@@ -247,7 +248,8 @@ func (c streamVByte) scan(s *Scanner, key uint32) bool {
 	return ok
 }
 
-func (streamVByte) more(s *Scanner, _ uint32) bool {
+// piece decodes the next piece of a long list of StreamVByte or Reference.
+func (s *Scanner) piece() bool {
 	t, r := s.t, &s.rest
 	n := min(uint64(r.locals)+uint64(r.ghosts), PieceLen)
 	locals := min(uint64(r.locals), n)
@@ -279,7 +281,6 @@ type numberEncoder struct {
 	chunks  [][]byte // earlier lists, so growth moves nothing
 	before  uint64   // total length of chunks
 	seen    histogram
-	lengths lengths
 	layout  *layout // nil before begin
 	numbers []uint32
 }
@@ -299,17 +300,16 @@ func (e *numberEncoder) position() uint64 {
 
 func (e *numberEncoder) size() uint64 { return e.before + uint64(len(e.buf)) }
 
-func (e *numberEncoder) begin() lengths {
-	if e.layout == nil {
-		e.lengths = e.seen.best()
-		e.layout = newLayout(e.lengths)
-		numbers := uint64(0)
-		for _, n := range e.seen {
-			numbers += n
-		}
-		e.buf = make([]byte, 0, min(2*numbers, chunkBytes)+chunkBytes/8)
+// choose sets the layout by the numbers seen.
+func (e *numberEncoder) choose() lengths {
+	best := e.seen.best()
+	e.layout = layoutOf(best)
+	numbers := uint64(0)
+	for _, n := range e.seen {
+		numbers += n
 	}
-	return e.lengths
+	e.buf = make([]byte, 0, min(2*numbers, chunkBytes)+chunkBytes/8)
+	return best
 }
 
 func (e *numberEncoder) appendTo(dst []byte) []byte {
@@ -320,8 +320,8 @@ func (e *numberEncoder) appendTo(dst []byte) []byte {
 	return append(append(dst, e.buf...), make([]byte, svbSlack)...)
 }
 
-// choose returns the layout for the numbers of a list.
-func (e *numberEncoder) choose(numbers []uint32) *layout {
+// layoutFor returns the layout for the numbers of a list.
+func (e *numberEncoder) layoutFor(numbers []uint32) *layout {
 	all := uint32(0)
 	for _, v := range numbers {
 		all |= v
@@ -335,14 +335,17 @@ func (e *numberEncoder) choose(numbers []uint32) *layout {
 // svbEncoder writes the lists of StreamVByte.
 type svbEncoder struct{ numberEncoder }
 
-func (e *svbEncoder) sample(key uint32, locals, ghosts []uint32) {
-	e.numbers = appendNumbers(e.numbers[:0], key, locals, ghosts)
-	e.seen.add(e.numbers)
+func (e *svbEncoder) begin(first eachList) lengths {
+	first(func(key uint32, locals, ghosts []uint32) {
+		e.numbers = appendNumbers(e.numbers[:0], key, locals, ghosts)
+		e.seen.add(e.numbers)
+	})
+	return e.choose()
 }
 
 func (e *svbEncoder) append(key uint32, locals, ghosts []uint32) {
 	e.numbers = appendNumbers(e.numbers[:0], key, locals, ghosts)
-	y := e.choose(e.numbers)
+	y := e.layoutFor(e.numbers)
 	e.buf = y.pack(y.appendCounts(e.buf, e.numbers, len(locals), len(ghosts)), e.numbers)
 }
 

@@ -15,7 +15,7 @@ import (
 // panics or leaves the table's bytes.
 type Table struct {
 	header
-	coder     codec
+	coder     decoder
 	layout    *layout // of StreamVByte and Reference
 	positions pef.Sequence
 	data      []byte
@@ -31,7 +31,7 @@ func Open(b []byte) (*Table, error) {
 		return nil, err
 	}
 	// 1. Split the pieces. The header's check has bounded their lengths.
-	t.coder = codecOf(t.codec)
+	t.coder = decoderOf(t.codec)
 	if t.codec != Nybble {
 		t.layout = layoutOf(t.lengths)
 	}
