@@ -5,8 +5,8 @@ package cell
 import (
 	"slices"
 
+	"github.com/trefoildb/trefoil/links/ef"
 	"github.com/trefoildb/trefoil/links/lists"
-	"github.com/trefoildb/trefoil/links/lists/pef"
 	"github.com/trefoildb/trefoil/links/uid"
 )
 
@@ -24,7 +24,7 @@ type Batch struct {
 	tables [BatchLen]*lists.Table
 	lists  lists.Batch
 	// ghosts holds the UIDs of lists.Ghosts, looked up in the cells' dictionaries.
-	dictionaries [BatchLen]*pef.Sequence
+	dictionaries [BatchLen]*ef.Parts
 	ghosts       [BatchLen*lists.ShortList + atOnce]uid.UID
 	touched      uint64 // result of prefetching reads; unused
 }
@@ -144,9 +144,9 @@ func (b *Batch) readGhosts() {
 	}
 	ghosts, owners := b.lists.Ghosts()
 	from := b.dictionaries[:]
-	pef.FindEach(from, b.ghosts[:], owners, ghosts)
-	b.touched |= pef.TouchEach(from, b.ghosts[:], owners, ghosts)
-	pef.ValueEach(from, b.ghosts[:], b.ghosts[:], owners, ghosts)
+	ef.FindEach(from, b.ghosts[:], owners, ghosts)
+	b.touched |= ef.TouchEach(from, b.ghosts[:], owners, ghosts)
+	ef.ValueEach(from, b.ghosts[:], b.ghosts[:], owners, ghosts)
 	cells := b.cells
 	for k, owner := range owners {
 		b.ghosts[k] = cells[owner].ghosts[b.d].unpack(uint64(b.ghosts[k]))

@@ -82,8 +82,8 @@
 //
 // # Ghosts
 //
-// The section is a packing, by the ghosts' own bits, and their packed UIDs as a sequence of
-// package pef. Ghosts are ordered by UID and not by popularity, because a list must come out
+// The section is a packing, by the ghosts' own bits, and their packed UIDs as Parts of
+// package ef. Ghosts are ordered by UID and not by popularity, because a list must come out
 // ascending without a sort: ghosts below the range, locals, ghosts above. If the 256 most
 // popular ghosts came first (lists.PopularFirst), with a merge at each read, lists would be
 // smaller: on the generated web of a million pages in 16 cells, 1.29 bytes a link instead of

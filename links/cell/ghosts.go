@@ -7,7 +7,7 @@ import (
 	"math"
 	"math/bits"
 
-	"github.com/trefoildb/trefoil/links/lists/pef"
+	"github.com/trefoildb/trefoil/links/ef"
 	"github.com/trefoildb/trefoil/links/uid"
 )
 
@@ -15,7 +15,7 @@ import (
 // Ghost i is the i-th of them. It is safe for concurrent use.
 type Ghosts struct {
 	packing
-	packed pef.Sequence
+	packed ef.Parts
 	// Ghosts below low are below the cell's range, and ghosts from high on are above it. Any
 	// between are in the range, but no page of the cell.
 	low, high uint32
@@ -35,7 +35,7 @@ func (g *Ghosts) UID(i uint32) uid.UID {
 // putUIDs writes the UIDs of ghosts into dst, which must have the same length. Each ghost must
 // be below Len.
 func (g *Ghosts) putUIDs(dst []uid.UID, ghosts []uint32) {
-	pef.Gather(&g.packed, dst, ghosts)
+	ef.Gather(&g.packed, dst, ghosts)
 	p := g.packing
 	for i, packed := range dst[:len(ghosts)] {
 		dst[i] = p.unpack(uint64(packed))
@@ -97,7 +97,7 @@ func appendGhosts(dst []byte, ghosts []uid.UID) []byte {
 	for i, u := range ghosts {
 		packed[i], _ = p.pack(u)
 	}
-	return pef.Append(p.appendTo(dst), packed)
+	return ef.AppendParts(p.appendTo(dst), packed)
 }
 
 // openGhosts opens and verifies the section: UIDs must ascend strictly, and there must be at
@@ -109,7 +109,7 @@ func openGhosts(b []byte, keys uid.Range, needed uint32) (Ghosts, error) {
 	}
 	g := Ghosts{packing: p}
 	used := 0
-	if g.packed, used, err = pef.Open(b[packingLen:]); err != nil {
+	if g.packed, used, err = ef.OpenParts(b[packingLen:]); err != nil {
 		return g, err
 	}
 	// 1. Check lengths. The section must end with the sequence.

@@ -95,3 +95,32 @@ func BenchmarkOpen(b *testing.B) {
 	}
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/1e6, "ns/value")
 }
+
+func BenchmarkParts(b *testing.B) {
+	for _, n := range []int{20_000, 10_000_000} {
+		rng := rand.New(rand.NewPCG(1, 0))
+		values := make([]uint64, n)
+		v := uint64(0)
+		for i := range values {
+			v += rng.Uint64N(36)
+			values[i] = v
+		}
+		s := openParts(b, AppendParts(nil, values))
+		places := make([]uint32, 1<<16)
+		for i := range places {
+			places[i] = rng.Uint32N(uint32(n))
+		}
+		b.Run(fmt.Sprintf("At/n=%d", n), func(b *testing.B) {
+			for i := 0; b.Loop(); i++ {
+				sink += s.At(int(places[i&(1<<16-1)]))
+			}
+		})
+		b.Run(fmt.Sprintf("Gather/n=%d", n), func(b *testing.B) {
+			var dst [4]uint64
+			for i := 0; b.Loop(); i += 4 {
+				Gather(s, dst[:], places[i&(1<<16-1):][:4])
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(4*b.N), "ns/value")
+		})
+	}
+}

@@ -1,5 +1,5 @@
-// Writer: values are collected into blocks. Each block has the number of low bits with the
-// smallest size.
+// Builder of a Sequence: values are collected into blocks. Each block has the number of low bits
+// with the smallest size.
 
 package ef
 
@@ -14,9 +14,6 @@ const (
 	// every width.
 	blockLen = 1 << blockShift
 
-	headerBytes = 16
-	entryBytes  = 16
-
 	// The place of a block holds its offset and the width of its low parts. Between them are two
 	// counts of ones: in the first group of words, and in the first two groups.
 	offsetMask   = 1<<39 - 1
@@ -30,11 +27,6 @@ const (
 	// paddingBytes must follow the blocks, because a group of words is read from any word of a
 	// bitmap on.
 	paddingBytes = 24
-
-	// maxShiftedWidth is the widest low part that one 8-byte read holds at any bit offset. If a
-	// block needs more, it keeps whole values of 64 bits.
-	maxShiftedWidth = 57
-	wholeWidth      = 64
 )
 
 // Builder makes a sequence from values that are added one by one. The zero value is an empty
@@ -112,7 +104,7 @@ func (b *Builder) flush() {
 	// 2. Write the low parts and the bitmap.
 	low := b.blocks[start : start+lowBytes]
 	high := b.blocks[start+lowBytes:]
-	mask := lowMask(width)
+	mask := lowMask(uint(width))
 	for i, v := range b.pending {
 		v -= base
 		putBits(low, i*width, v&mask, width)
@@ -157,9 +149,6 @@ func blockBits(m, width int, span uint64) uint64 {
 
 // lowSize returns the length of the low parts of m values, in bytes.
 func lowSize(m, width int) int { return (m*width + 63) >> 6 << 3 }
-
-// lowMask returns a mask of the lowest width bits.
-func lowMask(width int) uint64 { return ^uint64(0) >> (64 - uint(width)) }
 
 // putBits sets the width bits from bit at on to v. They must be zero.
 func putBits(b []byte, at int, v uint64, width int) {

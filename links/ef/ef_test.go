@@ -1,12 +1,12 @@
-// Tests of sequences of every kind against plain slices, of golden bytes, and of damaged bytes.
+// Tests of both forms: sequences of every kind against plain slices, golden bytes, damaged bytes.
 
 package ef
 
 import (
-	"encoding/binary"
 	"encoding/hex"
 	"errors"
 	"flag"
+	"iter"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -35,9 +35,7 @@ func newRand(t testing.TB) *rand.Rand {
 	return rand.New(rand.NewPCG(seed, 0))
 }
 
-func repeat(v uint64, n int) []uint64 {
-	return slices.Repeat([]uint64{v}, n)
-}
+func repeat(v uint64, n int) []uint64 { return slices.Repeat([]uint64{v}, n) }
 
 func ramp(from, step uint64, n int) []uint64 {
 	out := make([]uint64, n)
@@ -45,6 +43,61 @@ func ramp(from, step uint64, n int) []uint64 {
 		out[i] = from + uint64(i)*step
 	}
 	return out
+}
+
+// reader is what both forms have.
+type reader interface {
+	Len() int
+	At(i int) uint64
+	Search(x uint64) int
+}
+
+// form is one of the two forms.
+type form struct {
+	golden string // prefix of its golden files
+	append func(dst []byte, values []uint64) []byte
+	open   func(b []byte) (reader, int, error)
+	all    func(r reader) iter.Seq2[int, uint64]
+	// check checks what the form alone has.
+	check func(t *testing.T, r reader, values []uint64, rng *rand.Rand)
+	over  float64 // bits a value at most above 2 + log2(U/n)
+}
+
+var forms = map[string]form{
+	"Sequence": {
+		append: Append,
+		open:   func(b []byte) (reader, int, error) { s, used, err := Open(b); return &s, used, err },
+		all:    func(r reader) iter.Seq2[int, uint64] { return r.(*Sequence).All(0) },
+		check:  checkSequence,
+		over:   0.8,
+	},
+	"Parts": {
+		golden: "parts-",
+		append: AppendParts,
+		open:   func(b []byte) (reader, int, error) { s, used, err := OpenParts(b); return &s, used, err },
+		all:    func(r reader) iter.Seq2[int, uint64] { return r.(*Parts).All() },
+		check:  checkParts,
+		over:   2.5,
+	},
+}
+
+// eachForm runs a test of both forms.
+func eachForm(t *testing.T, test func(t *testing.T, f form)) {
+	for name, f := range forms {
+		t.Run(name, func(t *testing.T) { test(t, f) })
+	}
+}
+
+func (f form) mustOpen(t testing.TB, b []byte) reader {
+	t.Helper()
+	r, used, err := f.open(b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if used != len(b) || used%8 != 0 {
+		t.Fatalf("used %d of %d bytes", used, len(b))
+	}
+	return r
 }
 
 // shapes returns the sequences of every test.
@@ -55,104 +108,78 @@ func shapes(rng *rand.Rand) map[string][]uint64 {
 		"one":               {1},
 		"greatest":          {math.MaxUint64},
 		"both ends":         {0, math.MaxUint64},
+		"all zero":          repeat(0, 100),
 		"all equal":         repeat(7, 1000),
 		"all greatest":      repeat(math.MaxUint64, 513),
 		"zeros, then end":   append(repeat(0, 700), math.MaxUint64),
-		"255":               ramp(3, 1, 255),
-		"256":               ramp(3, 1, 256),
-		"257":               ramp(3, 1, 257),
-		"steps of 18":       ramp(1<<40, 18, 5000),
 		"steps of 2^40":     ramp(0, 1<<40, 3000),
 		"one gap in middle": append(ramp(0, 1, 300), ramp(1<<60, 1, 300)...),
 		"whole values":      ramp(0, 1<<58, 60),
-		"steps of 2^59":     ramp(9, 1<<59, 30),
-		"steps of 3*2^58":   ramp(9, 3<<58, 20),
-		"steps of 2^60":     ramp(9, 1<<60, 15),
-		"steps of 3*2^59":   ramp(9, 3<<59, 10),
 		"steps of 2^57":     ramp(9, 1<<57, 120),
+		"steps of 2^59":     ramp(9, 1<<59, 30),
+		"steps of 2^60":     ramp(9, 1<<60, 15),
+		"steps of 3*2^58":   ramp(9, 3<<58, 20),
+		"steps of 3*2^59":   ramp(9, 3<<59, 10),
 		"two far values":    {1 << 62, 1<<62 + 1<<61, math.MaxUint64 - 1},
+		"span of 32":        {7, 8, 9, 39},
+		"span of 33":        {7, 8, 9, 40},
 	}
-	for width := range 65 {
+	for _, n := range []int{31, 32, 33, 255, 256, 257, 513, 5000} {
+		m[strconv.Itoa(n)+" steps of 1"] = ramp(3, 1, n)
+		m[strconv.Itoa(n)+" steps of 18"] = ramp(1<<40, 18, n)
+	}
+	for width := range uint(65) {
 		values := make([]uint64, 300+rng.IntN(400))
 		for i := range values {
 			values[i] = rng.Uint64() & lowMask(width)
 		}
 		slices.Sort(values)
-		m["random of "+strconv.Itoa(width)+" bits"] = values
+		m["random of "+strconv.Itoa(int(width))+" bits"] = values
 	}
-	clustered := []uint64{}
-	v := uint64(0)
-	for range 4000 {
-		v += rng.Uint64N(1 << rng.IntN(30))
-		clustered = append(clustered, v)
+	for _, most := range []int{30, 40} {
+		clustered := []uint64{}
+		v := uint64(0)
+		for range 4000 {
+			v += rng.Uint64N(1 << rng.IntN(most))
+			clustered = append(clustered, v)
+		}
+		m["clustered "+strconv.Itoa(most)] = clustered
 	}
-	m["clustered"] = clustered
 	return m
 }
 
-func open(t testing.TB, b []byte) Sequence {
-	t.Helper()
-	s, used, err := Open(b)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if used != len(b) {
-		t.Fatalf("Open used %d of %d bytes", used, len(b))
-	}
-	return s
-}
-
-func TestSequenceEqualsSlice(t *testing.T) {
-	rng := newRand(t)
-	for name, values := range shapes(rng) {
-		t.Run(name, func(t *testing.T) {
-			s := open(t, Append(nil, values))
-			if s.Len() != len(values) {
-				t.Fatalf("Len = %d, want %d", s.Len(), len(values))
-			}
-			for i, want := range values {
-				if got := s.At(i); got != want {
-					t.Fatalf("At(%d) = %d, want %d", i, got, want)
+func TestEqualsSlice(t *testing.T) {
+	eachForm(t, func(t *testing.T, f form) {
+		rng := newRand(t)
+		for name, values := range shapes(rng) {
+			t.Run(name, func(t *testing.T) {
+				r := f.mustOpen(t, f.append([]byte("before"), values)[len("before"):])
+				if r.Len() != len(values) {
+					t.Fatalf("Len = %d, want %d", r.Len(), len(values))
 				}
-				if i+1 < len(values) {
-					if lo, hi := s.Two(i); lo != want || hi != values[i+1] {
-						t.Fatalf("Two(%d) = %d, %d, want %d, %d", i, lo, hi, want, values[i+1])
+				for i, want := range values {
+					if got := r.At(i); got != want {
+						t.Fatalf("At(%d) = %d, want %d", i, got, want)
 					}
 				}
-			}
-			if len(values) > 0 && s.Last() != values[len(values)-1] {
-				t.Fatalf("Last = %d", s.Last())
-			}
-			checkIterators(t, s, values, rng)
-			checkSearch(t, s, values, rng)
-		})
-	}
+				next := 0
+				for i, v := range f.all(r) {
+					if i != next || v != values[i] {
+						t.Fatalf("All gives %d at %d, want %d at %d", v, i, values[next], next)
+					}
+					next++
+				}
+				if next != len(values) {
+					t.Fatalf("All ended at %d of %d", next, len(values))
+				}
+				checkSearch(t, r, values, rng)
+				f.check(t, r, values, rng)
+			})
+		}
+	})
 }
 
-func checkIterators(t *testing.T, s Sequence, values []uint64, rng *rand.Rand) {
-	t.Helper()
-	starts := []int{0, len(values)}
-	for range 5 {
-		starts = append(starts, rng.IntN(len(values)+1))
-	}
-	for _, from := range starts {
-		next := from
-		for i, v := range s.All(from) {
-			if i != next || v != values[i] {
-				t.Fatalf("All(%d) gives %d at %d, want %d at %d", from, v, i, values[next], next)
-			}
-			next++
-		}
-		if next != len(values) {
-			t.Fatalf("All(%d) ended at %d of %d", from, next, len(values))
-		}
-	}
-	for range s.All(0) {
-		break
-	}
-}
-
-func checkSearch(t *testing.T, s Sequence, values []uint64, rng *rand.Rand) {
+func checkSearch(t *testing.T, r reader, values []uint64, rng *rand.Rand) {
 	t.Helper()
 	asked := []uint64{0, 1, math.MaxUint64, math.MaxUint64 - 1, rng.Uint64()}
 	for i := 0; i < len(values); i += 1 + rng.IntN(3) {
@@ -161,7 +188,7 @@ func checkSearch(t *testing.T, s Sequence, values []uint64, rng *rand.Rand) {
 	}
 	for _, x := range asked {
 		want := sort.Search(len(values), func(i int) bool { return values[i] >= x })
-		if got := s.Search(x); got != want {
+		if got := r.Search(x); got != want {
 			t.Fatalf("Search(%d) = %d, want %d", x, got, want)
 		}
 	}
@@ -169,59 +196,29 @@ func checkSearch(t *testing.T, s Sequence, values []uint64, rng *rand.Rand) {
 
 // TestSize checks the size in the package comment, with the directory.
 func TestSize(t *testing.T) {
-	rng := newRand(t)
-	for _, width := range []int{1, 4, 5, 8, 13, 20, 30} {
-		const n = 100_000
-		values := make([]uint64, n)
-		v := uint64(0)
-		for i := range values {
-			v += rng.Uint64N(2 << width)
-			values[i] = v
+	eachForm(t, func(t *testing.T, f form) {
+		rng := newRand(t)
+		for _, width := range []int{1, 4, 5, 8, 13, 20, 30} {
+			const n = 100_000
+			values := make([]uint64, n)
+			v := uint64(0)
+			for i := range values {
+				v += rng.Uint64N(2 << width)
+				values[i] = v
+			}
+			got := float64(len(f.append(nil, values))*8) / n
+			want := 2 + math.Log2(float64(v)/n)
+			t.Logf("mean gap 2^%d: %.2f bits a value, 2 + log2(U/n) = %.2f", width, got, want)
+			if got > want+f.over {
+				t.Errorf("mean gap 2^%d: %.2f bits a value, want %.2f and %.1f at most", width, got, want, f.over)
+			}
 		}
-		got := float64(len(Append(nil, values))*8) / n
-		want := 2 + math.Log2(float64(v)/n)
-		t.Logf("mean gap 2^%d: %.2f bits a value, 2 + log2(U/n) = %.2f", width, got, want)
-		if got > want+0.8 {
-			t.Errorf("mean gap 2^%d: %.2f bits a value, want %.2f and 0.8 at most", width, got, want)
-		}
-	}
+	})
 }
 
-func TestBuilderResets(t *testing.T) {
-	var b Builder
-	for v := range uint64(1000) {
-		b.Add(v * v)
-	}
-	if b.Len() != 1000 {
-		t.Fatalf("Len = %d", b.Len())
-	}
-	b.Reset()
-	b.Add(5)
-	if got, want := b.AppendTo(nil), Append(nil, []uint64{5}); !slices.Equal(got, want) {
-		t.Fatalf("after Reset: %x, want %x", got, want)
-	}
-	if got, want := b.AppendTo([]byte("x")), Append([]byte("x"), []uint64{5}); !slices.Equal(got, want) {
-		t.Fatalf("written twice: %x, want %x", got, want)
-	}
-}
-
-func TestDecreasingValuesPanic(t *testing.T) {
-	defer func() {
-		if recover() == nil {
-			t.Fatal("no panic")
-		}
-	}()
-	Append(nil, []uint64{2, 1})
-}
-
-func TestIndexOutOfRangePanics(t *testing.T) {
-	s := open(t, Append(nil, ramp(0, 3, 300)))
-	for name, call := range map[string]func(){
-		"At(-1)":   func() { s.At(-1) },
-		"At(300)":  func() { s.At(300) },
-		"Two(-1)":  func() { s.Two(-1) },
-		"Two(299)": func() { s.Two(299) },
-	} {
+// panics calls functions that must panic.
+func panics(t *testing.T, calls map[string]func()) {
+	for name, call := range calls {
 		func() {
 			defer func() {
 				if recover() == nil {
@@ -233,165 +230,137 @@ func TestIndexOutOfRangePanics(t *testing.T) {
 	}
 }
 
-func TestGolden(t *testing.T) {
-	for name, values := range map[string][]uint64{
-		"empty":   {},
-		"primes":  {2, 3, 5, 7, 11, 13, 17, 19},
-		"offsets": ramp(1000, 20, 260),
-		"wide":    {0, 1 << 61, math.MaxUint64},
-	} {
-		var text strings.Builder
-		b := Append(nil, values)
-		for at := 0; at < len(b); at += 8 {
-			text.WriteString(hex.EncodeToString(b[at:at+8]) + "\n")
-		}
-		path := filepath.Join("testdata", name+".hex")
-		if *rewrite {
-			if err := os.MkdirAll("testdata", 0o755); err != nil {
-				t.Fatal(err)
-			}
-			if err := os.WriteFile(path, []byte(text.String()), 0o644); err != nil {
-				t.Fatal(err)
-			}
-		}
-		want, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if text.String() != string(want) {
-			t.Errorf("%s: the format has changed:\n%swant\n%s", name, text.String(), want)
-		}
-	}
+func TestMisusePanics(t *testing.T) {
+	eachForm(t, func(t *testing.T, f form) {
+		r := f.mustOpen(t, f.append(nil, ramp(0, 3, 300)))
+		panics(t, map[string]func(){
+			"At(-1)":                   func() { r.At(-1) },
+			"At(300)":                  func() { r.At(300) },
+			"decreasing":               func() { f.append(nil, []uint64{2, 1}) },
+			"decreasing between parts": func() { f.append(nil, append(repeat(5, blockLen), 4)) },
+		})
+	})
 }
 
-// exercise calls every method of a sequence and checks the contract of Open: values must not
-// decrease.
-func exercise(t *testing.T, s Sequence) {
-	t.Helper()
-	last := uint64(0)
-	for i, v := range s.All(0) {
-		if v < last {
-			t.Fatalf("value %d is %d after %d", i, v, last)
-		}
-		last = v
-	}
-	if last != s.Last() {
-		t.Fatalf("Last = %d, want %d", s.Last(), last)
-	}
-	for i := 0; i < s.Len(); i += 1 + s.Len()/300 {
-		v := s.At(i)
-		if j := s.Search(v); j > i || s.At(j) != v {
-			t.Fatalf("Search(%d) = %d, want %d or an equal one before it", v, j, i)
-		}
-		s.Search(v + 1)
-		s.Search(^v)
-		if i+1 < s.Len() {
-			if lo, hi := s.Two(i); lo != v || hi != s.At(i+1) {
-				t.Fatalf("Two(%d) = %d, %d", i, lo, hi)
+func TestGolden(t *testing.T) {
+	eachForm(t, func(t *testing.T, f form) {
+		for name, values := range map[string][]uint64{
+			"empty":   {},
+			"primes":  {2, 3, 5, 7, 11, 13, 17, 19},
+			"offsets": ramp(1000, 20, 260),
+			"wide":    {0, 1 << 61, math.MaxUint64},
+		} {
+			var text strings.Builder
+			b := f.append(nil, values)
+			for at := 0; at < len(b); at += 8 {
+				text.WriteString(hex.EncodeToString(b[at:at+8]) + "\n")
+			}
+			path := filepath.Join("testdata", f.golden+name+".hex")
+			if *rewrite {
+				if err := os.WriteFile(path, []byte(text.String()), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if text.String() != string(want) {
+				t.Errorf("%s: the format has changed:\n%swant\n%s", name, text.String(), want)
 			}
 		}
+	})
+}
+
+// exercise calls every method and checks the contract of Open: values must not decrease.
+func (f form) exercise(t *testing.T, r reader) {
+	t.Helper()
+	var values []uint64
+	for i, v := range f.all(r) {
+		if len(values) > 0 && v < values[i-1] {
+			t.Fatalf("value %d is %d after %d", i, v, values[i-1])
+		}
+		values = append(values, v)
 	}
+	for i := 0; i < r.Len(); i += 1 + r.Len()/300 {
+		v := r.At(i)
+		if j := r.Search(v); v != values[i] || j > i || r.At(j) != v {
+			t.Fatalf("value %d is %d, want %d; Search of it gives %d", i, v, values[i], j)
+		}
+		r.Search(v + 1)
+		r.Search(^v)
+	}
+	f.check(t, r, values, rand.New(rand.NewPCG(1, 0)))
 }
 
 func TestDamage(t *testing.T) {
-	rng := newRand(t)
-	for name, values := range shapes(rng) {
-		whole := Append(nil, values)
-		for cut := 0; cut < len(whole); cut += 1 + rng.IntN(1+len(whole)/50) {
-			if _, _, err := Open(whole[:cut]); !errors.Is(err, ErrCorrupt) {
-				t.Fatalf("%s cut to %d of %d bytes: %v", name, cut, len(whole), err)
-			}
-		}
-		for range 60 {
-			damaged := slices.Clone(whole)
-			if bit := rng.IntN(8 * len(damaged)); rng.IntN(2) == 0 {
-				bit %= min(8*len(damaged), 8*64)
-				damaged[bit/8] ^= 1 << (bit % 8)
-			} else {
-				damaged[bit/8] ^= 1 << (bit % 8)
-			}
-			s, used, err := Open(damaged)
-			if err != nil {
-				if !errors.Is(err, ErrCorrupt) {
-					t.Fatal(err)
+	eachForm(t, func(t *testing.T, f form) {
+		rng := newRand(t)
+		for name, values := range shapes(rng) {
+			whole := f.append(nil, values)
+			for cut := 0; cut < len(whole); cut += 1 + rng.IntN(1+len(whole)/50) {
+				if _, _, err := f.open(whole[:cut]); !errors.Is(err, ErrCorrupt) {
+					t.Fatalf("%s cut to %d of %d bytes: %v", name, cut, len(whole), err)
 				}
-				continue
 			}
-			if used > len(damaged) {
-				t.Fatalf("%s: used %d of %d bytes", name, used, len(damaged))
+			for range 60 {
+				damaged := slices.Clone(whole)
+				bit := rng.IntN(8 * len(damaged))
+				if rng.IntN(2) == 0 {
+					bit %= min(8*len(damaged), 8*64)
+				}
+				damaged[bit/8] ^= 1 << (bit % 8)
+				r, used, err := f.open(damaged)
+				if err != nil {
+					if !errors.Is(err, ErrCorrupt) {
+						t.Fatal(err)
+					}
+					continue
+				}
+				if used > len(damaged) {
+					t.Fatalf("%s: used %d of %d bytes", name, used, len(damaged))
+				}
+				f.exercise(t, r)
 			}
-			exercise(t, s)
 		}
-	}
+	})
 }
 
-// Each case breaks one rule of the format.
-func TestOpenRefuses(t *testing.T) {
-	put := func(b []byte, at int, v uint64) []byte {
-		b = slices.Clone(b)
-		binary.LittleEndian.PutUint64(b[at:], v)
-		return b
-	}
-	small := Append(nil, []uint64{1, 2, 4})          // header, entry at 16, bitmap at 32, zeros at 40
-	two := Append(nil, ramp(1000, 20, 257))          // entries at 16 and 32, blocks from 48
-	wide := Append(nil, []uint64{5, math.MaxUint64}) // whole values at 32 and 40, bitmap at 48
-	place := binary.LittleEndian.Uint64(small[24:])
-	// Two values, 0 and 799, of width 0: their bitmap needs 13 words.
-	long := make([]byte, 32+13*8+24)
-	long[0], long[8] = 2, 13
-	long = put(put(put(long, 24, 1<<39|1<<48), 32, 1), 32+12*8, 1<<32)
-	for name, b := range map[string][]byte{
-		"no header":              {1, 2, 3},
-		"more values than room":  put(small, 0, 1<<40),
-		"greatest count":         put(small, 0, math.MaxUint64),
-		"more words than room":   put(small, 8, 5),
-		"greatest words":         put(small, 8, math.MaxUint64),
-		"fewer values than ones": put(small, 0, 2),
-		"more values than ones":  put(small, 0, 4),
-		"words of no block":      append(put(small, 8, 2), 0, 0, 0, 0, 0, 0, 0, 0),
-		"no first one":           put(small, 32, 0b110),
-		"no zeros at the end":    put(small, 40, 1),
-		"one of first group":     put(small, 24, place+1<<39),
-		"one of two groups":      put(small, 24, place+1<<48),
-		"width of 58":            put(small, 24, place|58<<57),
-		"width of 65":            put(small, 24, place|65<<57),
-		"block elsewhere":        put(small, 24, place+1),
-		"bitmap of 13 words":     long,
-		"words of nothing":       put(Append(nil, nil), 8, 1),
-		"base too great":         put(small, 16, math.MaxUint64),
-		"empty last word":        append(put(put(small, 8, 2), 32, 0b10111), 0, 0, 0, 0, 0, 0, 0, 0),
-		"block below the last":   put(two, 32, 900),
-		"block far away":         put(two, 40, 1<<38),
-		"low parts decrease":     put(wide, 32, 6),
-	} {
-		if _, _, err := Open(b); !errors.Is(err, ErrCorrupt) {
+// checkRefused opens bytes that each break one rule of the format, and some that break none.
+func (f form) checkRefused(t *testing.T, refused map[string][]byte, accepted ...[]byte) {
+	t.Helper()
+	for name, b := range refused {
+		if _, _, err := f.open(b); !errors.Is(err, ErrCorrupt) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	for _, b := range [][]byte{small, two, wide} {
-		open(t, b)
+	for _, b := range accepted {
+		f.mustOpen(t, b)
 	}
 }
 
-func FuzzOpen(f *testing.F) {
+func FuzzOpen(f *testing.F)      { fuzzOpen(f, forms["Sequence"]) }
+func FuzzOpenParts(f *testing.F) { fuzzOpen(f, forms["Parts"]) }
+
+func fuzzOpen(f *testing.F, of form) {
 	for _, values := range [][]uint64{{}, {0}, {2, 3, 5}, ramp(9, 17, 600), {0, math.MaxUint64}} {
-		f.Add(Append(nil, values))
+		f.Add(of.append(nil, values))
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
-		s, used, err := Open(b)
+		r, used, err := of.open(b)
 		if err != nil {
 			return
 		}
 		if used > len(b) {
 			t.Fatalf("used %d of %d bytes", used, len(b))
 		}
-		exercise(t, s)
-		values := make([]uint64, 0, s.Len())
-		for _, v := range s.All(0) {
+		of.exercise(t, r)
+		var values []uint64
+		for _, v := range of.all(r) {
 			values = append(values, v)
 		}
-		again := open(t, Append(nil, values))
-		for i, v := range again.All(0) {
+		again := of.mustOpen(t, of.append(nil, values))
+		for i, v := range of.all(again) {
 			if v != values[i] {
 				t.Fatalf("written again: value %d is %d, want %d", i, v, values[i])
 			}

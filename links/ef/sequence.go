@@ -1,4 +1,4 @@
-// Reader: a sequence over verified bytes.
+// Sequence: values in blocks of 256, over verified bytes.
 
 package ef
 
@@ -71,10 +71,6 @@ func (s *Sequence) Two(i int) (lo, hi uint64) {
 	return lo, base + (uint64(at-j)<<(place>>widthShift) | lowPart(s.b, low, place, j))
 }
 
-func panicIndex(i, n int) {
-	panic(fmt.Sprintf("ef: index %d of a sequence of %d", i, n))
-}
-
 // Search returns the first i with At(i) >= x, or Len() if there is none.
 func (s *Sequence) Search(x uint64) int {
 	// Invariant: blocks below lo begin below x, blocks from hi on do not.
@@ -118,13 +114,12 @@ func (s *Sequence) searchBlock(k int, x uint64) int {
 	}
 	// 2. Find the bucket's first one in its word.
 	if zeros > 0 {
-		bit := selectInWord(^w, int(zeros-1)) + 1
+		bit := int(selectInWord(^w, uint(zeros-1))) + 1
 		ones += bits.OnesCount64(w & (1<<uint(bit) - 1))
 		at += bit
 	}
-	// widthShift)) >> 3. Compare low parts within the bucket, because their upper parts are
-	// equal.
-	x &= lowMask(int(place >> widthShift))
+	// 3. Compare low parts within the bucket, because their upper parts are equal.
+	x &= lowMask(uint(place >> widthShift))
 	for ones < m && s.b[at>>3]>>(at&7)&1 == 1 && lowPart(s.b, low, place, ones) < x {
 		ones++
 		at++
@@ -152,7 +147,7 @@ func (s *Sequence) parts(k int, place uint64) (low, high int) {
 func lowPart(b []byte, low int, place uint64, i int) uint64 {
 	width := int(place >> widthShift)
 	at := i * width
-	return binary.LittleEndian.Uint64(b[low+at>>3:]) >> (at & 7) & lowMask(width)
+	return binary.LittleEndian.Uint64(b[low+at>>3:]) >> (at & 7) & lowMask(uint(width))
 }
 
 // selectOne returns the bit of one number i of the bitmap at offset high of b, and the later
@@ -174,8 +169,8 @@ func selectOne(b []byte, high int, place uint64, i int) (at int, rest uint64) {
 	word := -(past1 + past2 + past3) & 3
 	i -= c0&past1 + (c1-c0)&past2 + (c2-c1)&past3
 	w := binary.LittleEndian.Uint64(p[word<<3:])
-	bit := selectInWord(w, i)
-	return group<<8 | word<<6 | bit, w &^ (2<<uint(bit) - 1)
+	bit := selectInWord(w, uint(i))
+	return group<<8 | word<<6 | int(bit), w &^ (2<<bit - 1)
 }
 
 // Open returns the sequence at the start of b, and its length in bytes. The sequence reads b,

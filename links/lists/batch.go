@@ -5,7 +5,7 @@ package lists
 import (
 	"encoding/binary"
 
-	"github.com/trefoildb/trefoil/links/lists/pef"
+	"github.com/trefoildb/trefoil/links/ef"
 )
 
 const (
@@ -41,7 +41,7 @@ type Batch struct {
 // Invariant: after decoding, if ok is set, its targets are numbers[from:] and
 // ghosts[ghostsFrom:].
 type batchList struct {
-	place            pef.Place // of its position
+	place            ef.Place // of its position
 	pos              uint64
 	from, ghostsFrom uint32
 	locals, ghosts   uint8

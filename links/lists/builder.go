@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/trefoildb/trefoil/links/lists/pef"
+	"github.com/trefoildb/trefoil/links/ef"
 )
 
 // Builder makes a table of lists. They must come in the order of their keys. It keeps the coded
@@ -167,7 +167,7 @@ func (b *Builder) AppendTo(dst []byte) ([]byte, error) {
 	}
 	dst = append(dst, make([]byte, headerLen)...)
 	positions := len(dst)
-	dst = pef.Append(dst, append(b.positions, b.enc.position()))
+	dst = ef.AppendParts(dst, append(b.positions, b.enc.position()))
 	dst = pad(dst, start)
 	data := len(dst)
 	dst = pad(b.enc.appendTo(dst), start)

@@ -50,7 +50,7 @@
 //	   | l0    l1    l2    l3  | 0                           |
 //	64 +-----+-----+-----+-----+-----------------------------+
 //	   | p bytes: positions of the lists 0, k, 2k ..., and   |
-//	   |   the end, as an Elias-Fano sequence (package pef)  |
+//	   |   the end, as Parts of package ef                   |
 //	   +-----------------------------------------------------+
 //	   | d bytes: lists, in the order of their keys          |
 //	   +-----------------------------------------------------+

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/trefoildb/trefoil/links/lists/pef"
+	"github.com/trefoildb/trefoil/links/ef"
 )
 
 // codecs lists all codecs.
@@ -269,9 +269,9 @@ func compareScan(t *testing.T, s *Scanner, first int, graph []links) {
 	}
 }
 
-func sequence(t testing.TB, values []uint64) pef.Sequence {
+func sequence(t testing.TB, values []uint64) ef.Parts {
 	t.Helper()
-	s, _, err := pef.Open(pef.Append(nil, values))
+	s, _, err := ef.OpenParts(ef.AppendParts(nil, values))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,7 +5,7 @@ package lists
 import (
 	"fmt"
 
-	"github.com/trefoildb/trefoil/links/lists/pef"
+	"github.com/trefoildb/trefoil/links/ef"
 )
 
 // Table is an open table. It is immutable and safe for concurrent use.
@@ -17,7 +17,7 @@ type Table struct {
 	header
 	coder     decoder
 	layout    *layout // of StreamVByte and Reference
-	positions pef.Sequence
+	positions ef.Parts
 	data      []byte
 	limit     uint64 // greatest position in data
 }
@@ -38,10 +38,10 @@ func Open(b []byte) (*Table, error) {
 	t.data = b[headerLen+t.positionBytes:]
 	var err error
 	var used int
-	if t.positions, used, err = pef.Open(b[headerLen : headerLen+t.positionBytes]); err != nil {
+	if t.positions, used, err = ef.OpenParts(b[headerLen : headerLen+t.positionBytes]); err != nil {
 		return nil, fmt.Errorf("%w: positions: %w", ErrCorrupt, err)
 	}
-	// 2. Check the number of positions and the last one. pef.Open has checked their order.
+	// 2. Check the number of positions and the last one. ef.OpenParts has checked their order.
 	blocks := (uint64(t.n) + uint64(t.stride) - 1) / uint64(t.stride)
 	if uint64(t.positions.Len()) != blocks+1 || t.positionBytes-uint64(used) >= 8 {
 		return nil, fmt.Errorf("%w: %d positions in %d bytes for %d keys with stride %d",

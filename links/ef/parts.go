@@ -1,18 +1,14 @@
-// Reader: a sequence over verified bytes.
+// Parts: a sequence in parts of 32 values, over verified bytes.
 
-package pef
+package ef
 
 import (
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"iter"
 	"math/bits"
 	"unsafe"
 )
-
-// ErrCorrupt is wrapped by every error of Open, if the bytes are no valid sequence.
-var ErrCorrupt = errors.New("pef: damaged sequence")
 
 const (
 	partShift = 5
@@ -21,26 +17,19 @@ const (
 	entryShift = 3
 	entryParts = 1 << entryShift
 
-	headerBytes  = 16
-	entryBytes   = 16
-	bitmapBytes  = 8
-	paddingBytes = 8
+	bitmapBytes = 8
+	partPadding = 8
 
 	sizeShift = 56
 	sizeMask  = 1<<sizeShift - 1
 
 	// lowUnit is the length in bytes of the low parts of a part if each has one bit.
 	lowUnit = partLen / 8
-
-	// maxShiftedWidth is the widest low part that one 8-byte read holds at any bit offset. If a
-	// part needs more, it keeps whole values of 64 bits.
-	maxShiftedWidth = 57
-	wholeWidth      = 64
 )
 
-// Sequence is a sequence of non-decreasing values. The zero value is the empty sequence. A copy
-// reads the same bytes. It is safe for concurrent use.
-type Sequence struct {
+// Parts is a sequence of non-decreasing values like [Sequence], and faster to read. The zero value
+// is the empty sequence. A copy reads the same bytes. It is safe for concurrent use.
+type Parts struct {
 	n        int
 	b        []byte // from the header to the padding, inclusive
 	parts    uint   // offset of the parts in b
@@ -49,18 +38,10 @@ type Sequence struct {
 }
 
 // Len returns the number of values.
-func (s *Sequence) Len() int { return s.n }
-
-// Last returns the last and greatest value, or 0 if the sequence is empty.
-func (s *Sequence) Last() uint64 {
-	if s.n == 0 {
-		return 0
-	}
-	return s.At(s.n - 1)
-}
+func (s *Parts) Len() int { return s.n }
 
 // At returns value i, counted from 0. It panics if i is not below Len.
-func (s *Sequence) At(i int) uint64 {
+func (s *Parts) At(i int) uint64 {
 	if uint(i) >= uint(s.n) {
 		panicIndex(i, s.n)
 	}
@@ -68,19 +49,15 @@ func (s *Sequence) At(i int) uint64 {
 	return s.value(at, width, uint(i)%partLen)
 }
 
-func panicIndex(i, n int) {
-	panic(fmt.Sprintf("pef: index %d of a sequence of %d", i, n))
-}
-
 // part returns the offset of part k in b, and the width of its low parts. The part must exist.
-func (s *Sequence) part(k uint) (at, width uint) {
+func (s *Parts) part(k uint) (at, width uint) {
 	// Entries precede the parts; each covers eight of them.
 	e := headerBytes + k>>entryShift*entryBytes
 	return s.partOf(s.read(e), s.read(e+8), k%entryParts)
 }
 
 // partOf is part for the part with number in of an entry.
-func (s *Sequence) partOf(offset, widths uint64, in uint) (at, width uint) {
+func (s *Parts) partOf(offset, widths uint64, in uint) (at, width uint) {
 	shift := in * 8 & 63
 	return s.parts + uint(offset) + in*s.head + lowUnit*uint(sumBytes(widths&(1<<shift-1))), uint(widths>>shift) & 0xff
 }
@@ -92,20 +69,20 @@ func sumBytes(x uint64) uint64 {
 }
 
 // holds reports whether a part with this offset and width, and 8 more bytes, are within b. A read
-// of the last low part may need these bytes. If Open accepted the part, they are. Reads within
+// of the last low part may need these bytes. If OpenParts accepted the part, they are. Reads within
 // such a part need no further check.
-func (s *Sequence) holds(at, width uint) bool {
-	end := at + s.head + lowUnit*width + paddingBytes
+func (s *Parts) holds(at, width uint) bool {
+	end := at + s.head + lowUnit*width + partPadding
 	return at <= end && end <= uint(len(s.b)) && width <= wholeWidth
 }
 
 // read reads 8 bytes at offset at of b. They must exist.
-func (s *Sequence) read(at uint) uint64 {
+func (s *Parts) read(at uint) uint64 {
 	return binary.LittleEndian.Uint64((*[8]byte)(unsafe.Add(unsafe.Pointer(unsafe.SliceData(s.b)), at))[:])
 }
 
 // value returns value i, below 32, of the part at offset at of b.
-func (s *Sequence) value(at, width, i uint) uint64 {
+func (s *Parts) value(at, width, i uint) uint64 {
 	if !s.holds(at, width) {
 		panicPart(at)
 	}
@@ -117,14 +94,11 @@ func (s *Sequence) value(at, width, i uint) uint64 {
 }
 
 func panicPart(at uint) {
-	panic(fmt.Sprintf("pef: the part at byte %d has changed since Open", at))
+	panic(fmt.Sprintf("ef: the part at byte %d has changed since Open", at))
 }
 
-// lowMask returns a mask of the lowest width bits.
-func lowMask(width uint) uint64 { return 1<<width - 1 }
-
 // Search returns the first i with At(i) >= x, or Len() if there is none.
-func (s *Sequence) Search(x uint64) int {
+func (s *Parts) Search(x uint64) int {
 	// Invariant: parts below lo begin below x, parts from hi on do not.
 	lo, hi := 0, (s.n+partLen-1)>>partShift
 	for lo < hi {
@@ -152,7 +126,7 @@ func (s *Sequence) Search(x uint64) int {
 }
 
 // All yields all values with their indexes.
-func (s *Sequence) All() iter.Seq2[int, uint64] {
+func (s *Parts) All() iter.Seq2[int, uint64] {
 	return func(yield func(int, uint64) bool) {
 		for first := 0; first < s.n; first += partLen {
 			at, width := s.part(uint(first) >> partShift)
@@ -165,44 +139,42 @@ func (s *Sequence) All() iter.Seq2[int, uint64] {
 	}
 }
 
-// Open returns the sequence at the start of b, and its length in bytes. The sequence reads b,
-// which must not change. Any bytes may be given, because Open reads and verifies the whole
-// sequence once. An error wraps ErrCorrupt.
-func Open(b []byte) (Sequence, int, error) {
+// OpenParts is [Open] for Parts.
+func OpenParts(b []byte) (Parts, int, error) {
 	// 1. Check the header. The sums must not overflow, so counts are checked before.
 	if len(b) < headerBytes {
-		return Sequence{}, 0, fmt.Errorf("%w: %d bytes, no header", ErrCorrupt, len(b))
+		return Parts{}, 0, fmt.Errorf("%w: %d bytes, no header", ErrCorrupt, len(b))
 	}
 	n, size := binary.LittleEndian.Uint64(b), binary.LittleEndian.Uint64(b[8:])
 	if n == 0 && size == 0 {
-		return Sequence{}, headerBytes, nil
+		return Parts{}, headerBytes, nil
 	}
 	baseBytes := int(size >> sizeShift)
 	size &= sizeMask
 	room := uint64(len(b) - headerBytes)
 	// Each part has at least a bitmap, and each directory entry covers eight parts.
 	if baseBytes > 8 || n == 0 || size%8 != 0 || size > room || (n-1)/partLen >= size/bitmapBytes ||
-		entryBytes*((n-1)/(partLen*entryParts)+1)+paddingBytes > room-size {
-		return Sequence{}, 0, fmt.Errorf("%w: %d values in %d bytes, with bases of %d, do not fit %d bytes", ErrCorrupt, n, size, baseBytes, len(b))
+		entryBytes*((n-1)/(partLen*entryParts)+1)+partPadding > room-size {
+		return Parts{}, 0, fmt.Errorf("%w: %d values in %d bytes, with bases of %d, do not fit %d bytes", ErrCorrupt, n, size, baseBytes, len(b))
 	}
 	// 2. Verify the parts, because reads do not.
-	s := Sequence{n: int(n), head: uint(baseBytes) + bitmapBytes, baseMask: lowMask(uint(8 * baseBytes))}
+	s := Parts{n: int(n), head: uint(baseBytes) + bitmapBytes, baseMask: lowMask(uint(8 * baseBytes))}
 	s.parts = headerBytes + entryBytes*uint((n-1)/(partLen*entryParts)+1)
-	end := s.parts + uint(size) + paddingBytes
+	end := s.parts + uint(size) + partPadding
 	s.b = b[:end:end]
 	if err := s.check(); err != nil {
-		return Sequence{}, 0, err
+		return Parts{}, 0, err
 	}
 	return s, int(end), nil
 }
 
 // check verifies every part: its offset, its bitmap, and its values. No value may be below the
 // one before it or above 2^64-1.
-func (s *Sequence) check() error {
+func (s *Parts) check() error {
 	// 1. Check each part. Each must begin at the end of the one before; unused widths of the
 	// last entry must be 0.
 	next, last := s.parts, uint64(0)
-	limit := uint(len(s.b)) - paddingBytes
+	limit := uint(len(s.b)) - partPadding
 	count := (s.n-1)>>partShift + 1
 	for k := range (count + entryParts - 1) &^ (entryParts - 1) {
 		at, width := s.part(uint(k))
@@ -235,7 +207,7 @@ func (s *Sequence) check() error {
 
 // checkPart returns the last value of a part of m values. ok is false if a value is missing or
 // below the one before it, or if the first value is not the base.
-func (s *Sequence) checkPart(at, width uint, m int, last uint64) (_ uint64, ok bool) {
+func (s *Parts) checkPart(at, width uint, m int, last uint64) (_ uint64, ok bool) {
 	base, bitmap := s.read(at)&s.baseMask, s.read(at+s.head-bitmapBytes)
 	upper := uint(bits.Len64(bitmap) - m) // of the last value
 	if bits.OnesCount64(bitmap) != m || bits.Len(upper)+int(width) > 64 {

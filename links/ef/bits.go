@@ -1,8 +1,11 @@
-// Selection of the i-th one bit of a word.
+// What both forms share: sizes, masks, and the selection of the i-th one bit.
 
-package pef
+package ef
 
-import "math/bits"
+import (
+	"fmt"
+	"math/bits"
+)
 
 const (
 	onesStep8 = 0x0101010101010101
@@ -29,4 +32,21 @@ func selectInWord(w uint64, i uint) uint {
 	below := (uint64(i)*onesStep8 | msbsStep8) - s
 	at := uint(bits.OnesCount64(below&msbsStep8)) * 8 & 63
 	return at + uint(selectInByte[(i-uint(s<<8>>at))&7][uint8(w>>at)])
+}
+
+// lowMask returns a mask of the lowest width bits.
+func lowMask(width uint) uint64 { return 1<<width - 1 }
+
+const (
+	headerBytes = 16
+	entryBytes  = 16 // of an entry of the directory
+
+	// maxShiftedWidth is the widest low part that one 8-byte read holds at any bit offset. If
+	// values need more, they are kept whole.
+	maxShiftedWidth = 57
+	wholeWidth      = 64
+)
+
+func panicIndex(i, n int) {
+	panic(fmt.Sprintf("ef: index %d of a sequence of %d", i, n))
 }

@@ -1,6 +1,6 @@
-// Reads of many values in steps.
+// Reads of many values of Parts in steps.
 
-package pef
+package ef
 
 // Place locates a value of a sequence, to read many values in steps: find the places of all,
 // touch all, then read all values. The memory of a step is known after the step before. In a
@@ -12,7 +12,7 @@ type Place uint64 // offset of the part in b << 8 | width of its low parts
 func (p Place) parts() (at, width uint) { return uint(p >> 8), uint(p & 0xff) }
 
 // Find returns the place of value i. It panics if i is not below Len.
-func (s *Sequence) Find(i uint32) Place {
+func (s *Parts) Find(i uint32) Place {
 	if uint64(i) >= uint64(s.n) {
 		panicIndex(int(i), s.n)
 	}
@@ -22,7 +22,7 @@ func (s *Sequence) Find(i uint32) Place {
 
 // Touch reads the memory that Value will read for value i at p. The result is meaningless, but
 // its lowest bit is 1. It must be used, because the compiler could drop the reads otherwise.
-func (s *Sequence) Touch(p Place, i uint32) uint64 {
+func (s *Parts) Touch(p Place, i uint32) uint64 {
 	at, width := p.parts()
 	if !s.holds(at, width) {
 		panicPart(at)
@@ -32,14 +32,14 @@ func (s *Sequence) Touch(p Place, i uint32) uint64 {
 }
 
 // Value returns value i, which must be at p.
-func (s *Sequence) Value(p Place, i uint32) uint64 {
+func (s *Parts) Value(p Place, i uint32) uint64 {
 	at, width := p.parts()
 	return s.value(at, width, uint(i)%partLen)
 }
 
 // FindEach sets places[k] to the [Place] of value of[k] of the sequence from[owners[k]], for
 // every k. places and owners must be at least as long as of.
-func FindEach[T ~uint64](from []*Sequence, places []T, owners []uint8, of []uint32) {
+func FindEach[T ~uint64](from []*Parts, places []T, owners []uint8, of []uint32) {
 	places, owners = places[:len(of)], owners[:len(of)]
 	for k, i := range of {
 		s := from[owners[k]]
@@ -52,7 +52,7 @@ func FindEach[T ~uint64](from []*Sequence, places []T, owners []uint8, of []uint
 }
 
 // TouchEach is Touch of the values of[k] of the sequences from[owners[k]] at places[k].
-func TouchEach[T ~uint64](from []*Sequence, places []T, owners []uint8, of []uint32) (touched uint64) {
+func TouchEach[T ~uint64](from []*Parts, places []T, owners []uint8, of []uint32) (touched uint64) {
 	places, owners = places[:len(of)], owners[:len(of)]
 	for k, i := range of {
 		s := from[owners[k]]
@@ -67,7 +67,7 @@ func TouchEach[T ~uint64](from []*Sequence, places []T, owners []uint8, of []uin
 
 // ValueEach sets dst[k] to value of[k] of the sequence from[owners[k]] at places[k], for every
 // k. dst must be at least as long as of, and may be places.
-func ValueEach[T ~uint64](from []*Sequence, dst, places []T, owners []uint8, of []uint32) {
+func ValueEach[T ~uint64](from []*Parts, dst, places []T, owners []uint8, of []uint32) {
 	dst, places, owners = dst[:len(of)], places[:len(of)], owners[:len(of)]
 	for k, i := range of {
 		s := from[owners[k]]
@@ -88,8 +88,8 @@ var noOwners [64]uint8
 
 // Gather sets dst[k] to value places[k], for every k, in steps. dst must be at least as long as
 // places.
-func Gather[T ~uint64](s *Sequence, dst []T, places []uint32) {
-	from := [1]*Sequence{s}
+func Gather[T ~uint64](s *Parts, dst []T, places []uint32) {
+	from := [1]*Parts{s}
 	for len(places) > 0 {
 		some := places[:min(len(places), len(noOwners))]
 		FindEach(from[:], dst, noOwners[:], some)

@@ -1,14 +1,14 @@
-// Writer of sequences.
+// Writer of Parts.
 
-package pef
+package ef
 
 import (
 	"encoding/binary"
 	"math/bits"
 )
 
-// Append appends the sequence of values to dst and returns it. It panics if the values decrease.
-func Append(dst []byte, values []uint64) []byte {
+// AppendParts appends values as [Parts] to dst and returns it. It panics if the values decrease.
+func AppendParts(dst []byte, values []uint64) []byte {
 	// 1. Write the header and room for the directory.
 	dst = binary.LittleEndian.AppendUint64(dst, uint64(len(values)))
 	if len(values) == 0 {
@@ -26,7 +26,7 @@ func Append(dst []byte, values []uint64) []byte {
 		part := values[k*partLen : min((k+1)*partLen, len(values))]
 		for _, v := range part {
 			if v < last {
-				panic("pef: a value is below the one before it")
+				panic("ef: a value is below the one before it")
 			}
 			last = v
 		}
@@ -34,7 +34,7 @@ func Append(dst []byte, values []uint64) []byte {
 		if k%entryParts == 0 {
 			binary.LittleEndian.PutUint64(entry, uint64(len(dst)-parts))
 		}
-		width := bestWidth(part)
+		width := partWidth(part)
 		entry[8+k%entryParts] = byte(width)
 		dst = appendPart(dst, part, width, baseBytes)
 	}
@@ -43,11 +43,11 @@ func Append(dst []byte, values []uint64) []byte {
 		dst = append(dst, 0)
 	}
 	binary.LittleEndian.PutUint64(dst[size:], uint64(len(dst)-parts)|uint64(baseBytes)<<sizeShift)
-	return append(dst, make([]byte, paddingBytes)...)
+	return append(dst, make([]byte, partPadding)...)
 }
 
-// bestWidth returns the least width with room for all values in the bitmap.
-func bestWidth(part []uint64) uint {
+// partWidth returns the least width with room for all values in the bitmap.
+func partWidth(part []uint64) uint {
 	span := part[len(part)-1] - part[0]
 	width := uint(max(0, bits.Len64(span)-partShift-1))
 	if span>>width > 64-partLen {
