@@ -13,6 +13,8 @@ import (
 	"github.com/trefoildb/trefoil/internal/processors"
 	"github.com/trefoildb/trefoil/internal/server"
 	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/internal/store/database"
+	"github.com/trefoildb/trefoil/internal/store/directory"
 )
 
 // drainTimeout is the time that running requests get to end.
@@ -59,7 +61,7 @@ func Serve(ctx context.Context, dir string, o ServeOptions) error {
 		if err != nil || members == nil {
 			return err
 		}
-		kept, err := store.SetAside(nil, dir, members)
+		kept, err := directory.SetAside(nil, dir, members)
 		if err != nil {
 			return fmt.Errorf("serve: set aside the data of a machine that was excluded: %w", err)
 		}
@@ -152,7 +154,7 @@ func (s *service) run() (members []string, err error) {
 // open opens the store. If the disk has no room to recover it, full is set and the store
 // is read-only. The member of a cluster waits for room instead, because its lease needs
 // durable writes.
-func (s *service) open() (db *store.Store, full *store.NoRoomError, err error) {
+func (s *service) open() (db *store.Store, full *database.NoRoomError, err error) {
 	options := store.Options{ReadOnly: s.ReadOnly, Member: !s.ReadOnly, Feed: s.watched(), CountChanges: !s.ReadOnly && !s.NoLinks,
 		CacheBytes: s.shares.Cache, MemTableBytes: s.shares.MemTable, QueueBytes: s.shares.Queue,
 		MinFreeBytes: s.MinFreeBytes,
@@ -178,7 +180,7 @@ func (s *service) open() (db *store.Store, full *store.NoRoomError, err error) {
 
 // roomMade returns a channel that is closed when the disk has room to open the store; nil
 // if it was not full.
-func (s *service) roomMade(ctx context.Context, full *store.NoRoomError) <-chan struct{} {
+func (s *service) roomMade(ctx context.Context, full *database.NoRoomError) <-chan struct{} {
 	if full == nil {
 		return nil
 	}
@@ -193,7 +195,7 @@ func (s *service) roomMade(ctx context.Context, full *store.NoRoomError) <-chan 
 
 // serve answers requests until the context ends, until the store fails for good, or
 // until a disk that was too full has room.
-func (s *service) serve(srv *server.Server, back backend, full *store.NoRoomError) error {
+func (s *service) serve(srv *server.Server, back backend, full *database.NoRoomError) error {
 	// 1. Answer until there is a reason to end.
 	ctx, stop := context.WithCancel(s.ctx)
 	defer stop()

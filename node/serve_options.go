@@ -88,8 +88,8 @@ type ClusterOptions struct {
 	// RebuildShare is the percentage of a member's time that backfills may take while it
 	// answers requests, 1 to 100; 0 is 10.
 	RebuildShare int
-	// PurgeEvery is how long tombstones wait for the next purge; 0 is ten minutes, and a
-	// negative value is never.
+	// PurgeEvery is the interval of purges of tombstones; 0 is ten minutes, and a negative value
+	// is never. If tombstones are many, a tenth of it is enough.
 	PurgeEvery time.Duration
 	// ScrubEvery is the time between two scrubs; 0 is a day, and a negative value is
 	// never.

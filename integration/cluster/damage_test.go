@@ -19,6 +19,7 @@ import (
 
 	"github.com/trefoildb/trefoil/internal/cluster"
 	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/internal/store/directory"
 	"github.com/trefoildb/trefoil/trie"
 	"github.com/trefoildb/trefoil/triple"
 )
@@ -200,7 +201,7 @@ func (w *world) withoutDamaged(m *machine, id trie.MachineID, all []triple.Tripl
 	}
 	reader.end()
 	w.mustHave(setOf(all))
-	if _, err := store.SetAside(m.disk, dataDir, []string{w.up()[0].address()}); err != nil {
+	if _, err := directory.SetAside(m.disk, dataDir, []string{w.up()[0].address()}); err != nil {
 		w.t.Fatal(err)
 	}
 	m.run()

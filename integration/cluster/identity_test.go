@@ -15,7 +15,7 @@ import (
 
 	"github.com/trefoildb/trefoil/internal/cluster"
 	"github.com/trefoildb/trefoil/internal/cluster/agreement"
-	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/internal/store/directory"
 )
 
 // supervised are machines that run as under serve and a supervisor: what ends is started
@@ -57,7 +57,7 @@ func (s *supervised) run(m *machine, after time.Duration) {
 			m.stop()
 			if errors.Is(why, cluster.ErrExcluded) {
 				s.aside = append(s.aside, m.name)
-				if _, err := store.SetAside(m.disk, dataDir, members); err != nil {
+				if _, err := directory.SetAside(m.disk, dataDir, members); err != nil {
 					s.w.t.Error(err)
 				}
 			}
@@ -119,7 +119,7 @@ func logLost(t *testing.T, w *world, first time.Duration) {
 	w.settle()
 	w.mustHave(setOf(all, late))
 	// What the error says is what helps.
-	if _, err := store.SetAside(one.disk, dataDir, []string{w.up()[0].address()}); err != nil {
+	if _, err := directory.SetAside(one.disk, dataDir, []string{w.up()[0].address()}); err != nil {
 		t.Fatal(err)
 	}
 	one.run()

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/trefoildb/trefoil/internal/cluster/view"
-	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/internal/store/directory"
 )
 
 // Three of five machines are gone for good. The two that are left go on by the
@@ -73,7 +73,7 @@ func TestRecoverMajority(t *testing.T) {
 		if kept, err := gone.disk.List(dataDir + "/aside/1"); err != nil || !slices.Contains(kept, "store") {
 			t.Errorf("set aside: %v, %v", kept, err)
 		}
-		if word, err := store.Rejoin(gone.disk, dataDir); err != nil || len(word) > 0 {
+		if word, err := directory.ReadRejoin(gone.disk, dataDir); err != nil || len(word) > 0 {
 			t.Errorf("a member still has word of whom to join: %v, %v", word, err)
 		}
 	})

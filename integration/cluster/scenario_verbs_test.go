@@ -17,6 +17,7 @@ import (
 	"github.com/trefoildb/trefoil/internal/cluster/agreement"
 	"github.com/trefoildb/trefoil/internal/cluster/generation"
 	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/internal/store/directory"
 	"github.com/trefoildb/trefoil/trie"
 )
 
@@ -258,7 +259,7 @@ func (p *play) setAside(_ context.Context, args []string) error {
 		p.down(m)
 		m.stop()
 	}
-	_, err := store.SetAside(m.disk, dataDir, addresses)
+	_, err := directory.SetAside(m.disk, dataDir, addresses)
 	return err
 }
 

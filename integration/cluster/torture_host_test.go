@@ -16,6 +16,7 @@ import (
 	"github.com/trefoildb/trefoil/internal/cluster"
 	"github.com/trefoildb/trefoil/internal/replica"
 	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/internal/store/directory"
 )
 
 // host is a machine whose process is started again when it ends, as an operator
@@ -174,7 +175,7 @@ func (p *process) once() (again bool) {
 		return false
 	}
 	t.excluded.Add(1)
-	if _, err := store.SetAside(p.disk, dataDir, members); err != nil {
+	if _, err := directory.SetAside(p.disk, dataDir, members); err != nil {
 		t.fail("%s: set aside: %v", h.name, err)
 		return false
 	}

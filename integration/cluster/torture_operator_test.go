@@ -11,7 +11,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/trefoildb/trefoil/internal/dataset"
-	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/internal/store/directory"
 	"github.com/trefoildb/trefoil/internal/testing/bubble"
 )
 
@@ -44,7 +44,7 @@ func (t *torture) strikeAsOperator(h *host, kind int) {
 			return
 		}
 		h.stop()
-		kept, err := store.SetAside(h.disk, dataDir, t.addresses(h))
+		kept, err := directory.SetAside(h.disk, dataDir, t.addresses(h))
 		t.note("the data of %s are set aside: %s, %v", h.name, kept, err)
 		if err != nil && !h.damaged() {
 			t.fail("%s: set aside: %v", h.name, err)

@@ -22,6 +22,7 @@ import (
 	"github.com/trefoildb/trefoil/internal/linkgraph/ranges"
 	"github.com/trefoildb/trefoil/internal/replica"
 	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/internal/store/directory"
 	"github.com/trefoildb/trefoil/internal/testing/bubble"
 	"github.com/trefoildb/trefoil/internal/testing/memnet"
 	"github.com/trefoildb/trefoil/links"
@@ -275,7 +276,7 @@ func (m *machine) giveUp(others ...*machine) {
 	for _, o := range others {
 		addresses = append(addresses, o.address())
 	}
-	if _, err := store.SetAside(m.disk, dataDir, addresses); err != nil {
+	if _, err := directory.SetAside(m.disk, dataDir, addresses); err != nil {
 		m.world.t.Fatalf("set aside %s: %v", m.name, err)
 	}
 	m.run()
@@ -286,7 +287,7 @@ func (m *machine) rejoin() {
 	m.world.t.Helper()
 	addresses := m.node.Members()
 	m.stop()
-	if _, err := store.SetAside(m.disk, dataDir, addresses); err != nil {
+	if _, err := directory.SetAside(m.disk, dataDir, addresses); err != nil {
 		m.world.t.Fatalf("set aside %s: %v", m.name, err)
 	}
 	m.run()

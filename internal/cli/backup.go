@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 
 	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/internal/store/directory"
 )
 
 // backupCmd writes a consistent copy of a store. The store may be served meanwhile.
@@ -58,7 +59,7 @@ func (c *restoreCmd) Run(e *env) error {
 		return fmt.Errorf("restore %s: %w", c.File, err)
 	}
 	if c.NewIdentity {
-		if err := store.NewIdentity(c.Data); err != nil {
+		if err := directory.NewIdentity(c.Data); err != nil {
 			return err
 		}
 	}

@@ -10,7 +10,7 @@ import (
 	"text/tabwriter"
 
 	"github.com/trefoildb/trefoil/internal/cluster/generation"
-	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/internal/store/directory"
 	"github.com/trefoildb/trefoil/node"
 	"github.com/trefoildb/trefoil/trie"
 )
@@ -155,7 +155,7 @@ func (c *clusterAsideCmd) Run(e *env) error {
 		return usagef("this gives up what %s holds, as far as the cluster is concerned: make sure that other machines have it "+
 			"(trefoil cluster status: idle, no ranges lost), then say --force", c.Data)
 	}
-	kept, err := store.SetAside(nil, c.Data, c.Join)
+	kept, err := directory.SetAside(nil, c.Data, c.Join)
 	if err != nil {
 		return err
 	}

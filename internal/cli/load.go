@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/internal/store/fault"
 	"github.com/trefoildb/trefoil/rdfload"
 	"github.com/trefoildb/trefoil/rdfload/input"
 	"github.com/trefoildb/trefoil/triple"
@@ -176,7 +177,7 @@ func (c *loadCmd) explain(err error, sources []input.Source) error {
 	switch {
 	case errors.Is(err, context.Canceled):
 		return hinted{err, unchanged + resume}
-	case store.IsDiskFull(err):
+	case fault.IsDiskFull(err):
 		return hinted{err, unchanged + "Make room first. " + resume}
 	case errors.Is(err, rdfload.ErrRejected) && !c.KeepGoing:
 		return hinted{err, unchanged + "--keep-going loads the rest, --rejects F writes down what it leaves out."}

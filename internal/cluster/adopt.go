@@ -12,6 +12,7 @@ import (
 	"github.com/trefoildb/trefoil/internal/cluster/view"
 	"github.com/trefoildb/trefoil/internal/protocol"
 	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/internal/store/directory"
 )
 
 // follow adopts every agreed view until ctx ends.
@@ -90,7 +91,7 @@ func (n *Node) adopt(v *view.View) {
 	n.warnOfLease(old, v)
 	n.log.Info("adopted a view", "epoch", v.Epoch, "phase", v.Phase, "members", len(v.Members))
 	if v.Has(n.self, n.incarnation) {
-		if err := store.Joined(n.cfg.FS, n.store.Dir()); err != nil {
+		if err := directory.RemoveRejoin(n.cfg.FS, n.store.Dir()); err != nil {
 			n.fail(err)
 			return
 		}

@@ -15,7 +15,7 @@ import (
 // An operator has begun the later generation because a majority was lost, or seemed to be. If
 // this machine belongs to a majority after all, its data is the cluster's truth. If it was given
 // up, its data is old. It cannot find out, so it must keep its data either way. Only an operator
-// gives it up ([store.SetAside]).
+// gives it up ([directory.SetAside]).
 type apart struct {
 	mu     sync.Mutex
 	heard  bool

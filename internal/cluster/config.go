@@ -63,8 +63,8 @@ type Config struct {
 	// RebuildShare is the share of a node's time for lost or moved copies while it answers
 	// requests: above 0, up to 1; 0 is a tenth.
 	RebuildShare float64
-	// PurgeEvery is how long tombstones wait for the next purge if they are few; 0 is 10 minutes,
-	// less is never.
+	// PurgeEvery is the interval of purges; 0 is 10 minutes, less is never. If tombstones are
+	// many, a tenth of it is enough.
 	PurgeEvery time.Duration
 	// ScrubEvery is the time from the end of a scrub to the next one; 0 is a day, less is never.
 	// ScrubRate bounds the reads of a member for it, in bytes of rows a second; 0 is 8 MiB.

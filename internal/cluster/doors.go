@@ -280,7 +280,7 @@ func (n *Node) ReadOwn(ctx context.Context, epoch uint64, ranges []triple.Range,
 
 // ChangeBucket returns the bucket that counts changes of a local row, see
 // [replica.Store.ChangeBucket].
-func (n *Node) ChangeBucket(key []byte) (uint32, bool) { return n.store.ChangeBucket(key) }
+func (n *Node) ChangeBucket(key []byte) (uint32, bool) { return n.store.Database().ChangeBucket(key) }
 
 // ChangeCount returns the count of a bucket, see [replica.Store.ChangeCount].
-func (n *Node) ChangeCount(bucket uint32) uint64 { return n.store.ChangeCount(bucket) }
+func (n *Node) ChangeCount(bucket uint32) uint64 { return n.store.Database().ChangeCount(bucket) }

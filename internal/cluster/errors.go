@@ -9,7 +9,7 @@ import (
 	"github.com/trefoildb/trefoil/internal/cluster/peer"
 )
 
-// ErrExcluded: the cluster goes on without this machine. [store.SetAside] sets its data aside;
+// ErrExcluded: the cluster goes on without this machine. [directory.SetAside] sets its data aside;
 // then it may join as a new one.
 var ErrExcluded = errors.New("the cluster has excluded this machine")
 

@@ -311,7 +311,7 @@ func (n *Node) join(ctx context.Context) error {
 		// 2. Send the request. Gossip can start only when the answer has the cluster's ID,
 		// because its key may depend on it.
 		timer.Reset(joinRetry)
-		body, err := json.Marshal(joining{n.cfg.Name, m, n.cfg.Lease, n.store.Spare()})
+		body, err := json.Marshal(joining{n.cfg.Name, m, n.cfg.Lease, n.store.Database().Spare()})
 		if err != nil {
 			return err
 		}

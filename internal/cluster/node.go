@@ -27,6 +27,7 @@ import (
 	"github.com/trefoildb/trefoil/internal/cluster/writes"
 	"github.com/trefoildb/trefoil/internal/replica"
 	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/internal/store/directory"
 	"github.com/trefoildb/trefoil/trie"
 )
 
@@ -124,7 +125,7 @@ func Start(ctx context.Context, cfg Config) (_ *Node, err error) {
 	}
 	// 2. Read this machine's past from the directory.
 	identity, member := n.store.Identity()
-	word, err := store.Rejoin(cfg.FS, n.store.Dir())
+	word, err := directory.ReadRejoin(cfg.FS, n.store.Dir())
 	if err != nil {
 		return nil, err
 	}

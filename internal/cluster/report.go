@@ -53,7 +53,7 @@ func (n *Node) makeReport() leader.Report {
 		Damaged: status.Corruptions > 0,
 		Store: leader.StoreFigures{
 			Triples: status.Triples, Bytes: status.Bytes, FreeBytes: status.FreeBytes, Tombstones: tombstones, Error: status.Error,
-			Spare: n.store.Spare(), Room: n.store.Room(),
+			Spare: n.store.Database().Spare(), Room: n.store.Room(),
 		},
 	}
 	// The view must be read before the work under it, because the epoch of both must be the same.

@@ -11,14 +11,16 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 
 	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/internal/store/fault"
+	"github.com/trefoildb/trefoil/internal/store/keyspace"
 )
 
 // rowBeat is written by every beat. Its value has no meaning.
-var rowBeat = store.LocalKey("beat")
+var rowBeat = keyspace.LocalKey("beat")
 
 // rowSeen holds the argument of Saw: generation, epoch and digest as uvarints. Rows of earlier
 // releases have no digest.
-var rowSeen = store.LocalKey("seen")
+var rowSeen = keyspace.LocalKey("seen")
 
 // Saw makes every later beat write the view that this machine has adopted.
 func (s *Store) Saw(v store.Seen) {
@@ -39,7 +41,7 @@ func (s *Store) Seen() (v store.Seen, err error) {
 		return v, nil
 	}
 	if err != nil {
-		return v, store.Wrap("read the last view", err)
+		return v, fault.Wrap("read the last view", err)
 	}
 	rest := row
 	for _, to := range []*uint64{&v.Generation, &v.Epoch, &v.Digest} {

@@ -9,6 +9,8 @@ import (
 	"slices"
 
 	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/internal/store/fault"
+	"github.com/trefoildb/trefoil/internal/store/keyspace"
 	"github.com/trefoildb/trefoil/recovery"
 	"github.com/trefoildb/trefoil/trie"
 	"github.com/trefoildb/trefoil/triple"
@@ -73,7 +75,7 @@ func (s *Store) Deliver(ctx context.Context, d *Delivery, j *recovery.Joint) err
 	if err == nil {
 		err = s.Do(ctx, r)
 	}
-	return store.Wrap("deliver", err)
+	return fault.Wrap("deliver", err)
 }
 
 func (s *Store) newDelivery(d *Delivery, j *recovery.Joint) (*stamped, error) {
@@ -179,9 +181,9 @@ func (r *stamped) addOperation(o *Operation, resolver *recovery.Resolver, floors
 		if row.value == nil {
 			row.value = space.take(encode)
 		}
-		table := store.TableStorage
+		table := keyspace.Storage
 		if slot.Extra {
-			table = store.TableReplica
+			table = keyspace.Replica
 		}
 		key := resolver.Key(slot.Order)
 		row.key = space.take(func(dst []byte) []byte {

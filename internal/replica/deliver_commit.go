@@ -9,6 +9,7 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 
 	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/internal/store/keyspace"
 )
 
 // stampedCommit is the commit of a group of stamped requests.
@@ -16,7 +17,7 @@ type stampedCommit struct {
 	store   *Store
 	to      *store.Commit
 	batch   *pebble.Batch
-	counted store.Counters
+	counted keyspace.Counters
 
 	rows  []stampedRow // of all requests, by compareRows
 	it    *pebble.Iterator

@@ -8,7 +8,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2"
 
-	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/internal/store/keyspace"
 	"github.com/trefoildb/trefoil/triple"
 )
 
@@ -21,7 +21,7 @@ func (c *stampedCommit) removeNotes(version []byte, deleted triple.Stamp) error 
 	// 1. Open the iterator when it is first needed, because few groups delete annotated triples.
 	if c.notes == nil {
 		var err error
-		if c.notes, err = c.store.db.NewIter(&pebble.IterOptions{LowerBound: []byte{store.TableStorage}, UpperBound: []byte{store.TableLocal}}); err != nil {
+		if c.notes, err = c.store.db.NewIter(&pebble.IterOptions{LowerBound: []byte{keyspace.Storage}, UpperBound: []byte{keyspace.Local}}); err != nil {
 			return err
 		}
 	}

@@ -8,7 +8,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2"
 
-	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/internal/store/keyspace"
 	"github.com/trefoildb/trefoil/triple"
 )
 
@@ -36,7 +36,7 @@ func (c *stampedCommit) writeRows(group []*stamped) error {
 		return err
 	}
 	var err error
-	if c.it, err = c.store.db.NewIter(&pebble.IterOptions{LowerBound: []byte{store.TableStorage}, UpperBound: []byte{store.TableLocal}}); err != nil {
+	if c.it, err = c.store.db.NewIter(&pebble.IterOptions{LowerBound: []byte{keyspace.Storage}, UpperBound: []byte{keyspace.Local}}); err != nil {
 		return err
 	}
 	defer c.closeIterators()
@@ -90,7 +90,7 @@ func (c *stampedCommit) wins(row *stampedRow, held []byte) (bool, error) {
 
 // isSPO reports whether a Pebble key is of a row in SPO, because only those are counted.
 func isSPO(key []byte) bool {
-	return key[0] == store.TableStorage && triple.Order(key[1]) == triple.SPO
+	return key[0] == keyspace.Storage && triple.Order(key[1]) == triple.SPO
 }
 
 // writeVersion writes a live row or a tombstone. rows have one key, the newest first; the first

@@ -12,6 +12,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/internal/store/keyspace"
 	"github.com/trefoildb/trefoil/recovery"
 	"github.com/trefoildb/trefoil/trie"
 	"github.com/trefoildb/trefoil/triple"
@@ -285,7 +286,7 @@ func TestDeliverDiskFull(t *testing.T) {
 	deliver(t, s, j, Delivery{Origin: origin(7, 1, 1), Operations: operations(store.OperationAdd, 2, 1, students(0, 3)...)})
 	free(320, store.RoomForDeletes)
 	d := Delivery{Origin: origin(7, 1, 2), Operations: append(operations(store.OperationDelete, 2, 4, student(0)), operation(store.OperationAdd, student(9), 2, 5))}
-	if err := s.Fill(ctx, []FillRow{fillRow(store.TableStorage, d.Operations[1])}); !errors.Is(err, store.ErrDiskFull) {
+	if err := s.Fill(ctx, []FillRow{fillRow(keyspace.Storage, d.Operations[1])}); !errors.Is(err, store.ErrDiskFull) {
 		t.Fatalf("fill: %v", err)
 	}
 	deliver(t, s, j, d)

@@ -10,6 +10,8 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 
 	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/internal/store/fault"
+	"github.com/trefoildb/trefoil/internal/store/keyspace"
 	"github.com/trefoildb/trefoil/triple"
 )
 
@@ -22,7 +24,7 @@ func (s *Store) Fill(ctx context.Context, rows []FillRow) error {
 	if err == nil {
 		err = s.Do(ctx, r)
 	}
-	return store.Wrap("fill", err)
+	return fault.Wrap("fill", err)
 }
 
 func (s *Store) newFill(rows []FillRow) (*stamped, error) {
@@ -35,7 +37,7 @@ func (s *Store) newFill(rows []FillRow) (*stamped, error) {
 		row := &rows[i]
 		stamped, err := s.stamped(row, &space)
 		if err != nil {
-			return nil, fmt.Errorf("%w: row %d, %q: %v", store.ErrInvalid, i, store.Clip(row.Key), err)
+			return nil, fmt.Errorf("%w: row %d, %q: %v", store.ErrInvalid, i, keyspace.Clip(row.Key), err)
 		}
 		r.rows = append(r.rows, stamped)
 		r.adds = r.adds || !triple.IsTombstone(row.Value)
@@ -60,7 +62,7 @@ func (s *Store) newFill(rows []FillRow) (*stamped, error) {
 // stamped returns a copy of the row in the form to be written.
 func (s *Store) stamped(row *FillRow, space *arena) (out stampedRow, err error) {
 	// 1. Check the table and the key. Only SPO may have extra copies.
-	if row.Table != store.TableStorage && row.Table != store.TableReplica {
+	if row.Table != keyspace.Storage && row.Table != keyspace.Replica {
 		return out, fmt.Errorf("there is no table %d", row.Table)
 	}
 	version := row.Key
@@ -79,7 +81,7 @@ func (s *Store) stamped(row *FillRow, space *arena) (out stampedRow, err error) 
 	if err != nil {
 		return out, err
 	}
-	if row.Table == store.TableReplica && order != triple.SPO {
+	if row.Table == keyspace.Replica && order != triple.SPO {
 		return out, fmt.Errorf("a replica in order %s", order)
 	}
 	// 2. A row in flight must have its operation, because another sequencer may drive it again.
@@ -112,7 +114,7 @@ func (s *Store) SyncFills(ctx context.Context) (mark uint64, err error) {
 	r := &stamped{store: s}
 	r.durable, r.counts, r.size = true, true, rowBytes
 	if err := s.Do(ctx, r); err != nil {
-		return 0, store.Wrap("sync fills", err)
+		return 0, fault.Wrap("sync fills", err)
 	}
 	return r.mark, nil
 }
@@ -125,15 +127,15 @@ func (s *Store) Mark() uint64 { return s.mark.Load() }
 // ascend.
 func (s *Store) States(ctx context.Context, spoKeys [][]byte) ([]RowState, error) {
 	if err := s.db.Begin(); err != nil {
-		return nil, store.Wrap("look up triples", err)
+		return nil, fault.Wrap("look up triples", err)
 	}
 	defer s.db.End()
 	states, err := s.states(ctx, spoKeys)
-	return states, store.Wrap("look up triples", err)
+	return states, fault.Wrap("look up triples", err)
 }
 
 func (s *Store) states(ctx context.Context, spoKeys [][]byte) ([]RowState, error) {
-	lower, upper := store.StorageBounds(triple.OrderRange(triple.SPO))
+	lower, upper := keyspace.StorageBounds(triple.OrderRange(triple.SPO))
 	it, err := s.db.NewIter(&pebble.IterOptions{LowerBound: lower, UpperBound: upper})
 	if err != nil {
 		return nil, err
@@ -151,7 +153,7 @@ func (s *Store) states(ctx context.Context, spoKeys [][]byte) ([]RowState, error
 		if i%store.CheckMoves == 0 && ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
-		key = append(append(key[:0], store.TableStorage), spoKeys[i]...)
+		key = append(append(key[:0], keyspace.Storage), spoKeys[i]...)
 		value, err := look.lookUp(key)
 		if err != nil {
 			return nil, err

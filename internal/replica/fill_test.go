@@ -12,6 +12,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/internal/store/keyspace"
 	"github.com/trefoildb/trefoil/recovery"
 	"github.com/trefoildb/trefoil/triple"
 )
@@ -33,14 +34,14 @@ func fillRow(table byte, o Operation) FillRow {
 // fillOf returns all rows after an operation under a layout of one machine.
 func fillOf(t testing.TB, o Operation) []FillRow {
 	t.Helper()
-	row := fillRow(store.TableStorage, o)
+	row := fillRow(keyspace.Storage, o)
 	versions, err := recovery.Versions(row.Key, row.Value)
 	if err != nil {
 		t.Fatal(err)
 	}
 	var rows []FillRow
 	for v := range versions {
-		rows = append(rows, FillRow{Table: store.TableStorage, Key: slices.Clone(v.Key), Value: v.Value})
+		rows = append(rows, FillRow{Table: keyspace.Storage, Key: slices.Clone(v.Key), Value: v.Value})
 	}
 	return rows
 }
@@ -61,7 +62,7 @@ func TestFill(t *testing.T) {
 	fill(t, s, fillOf(t, operation(store.OperationDelete, student(0), 2, 9))...) // older than the held rows
 	fill(t, s, fillOf(t, operation(store.OperationDelete, student(1), 3, 3))...)
 	fill(t, s, fillOf(t, operation(store.OperationAdd, student(1), 3, 2))...)
-	fill(t, s, fillRow(store.TableReplica, operation(store.OperationAdd, student(5), 3, 2)))
+	fill(t, s, fillRow(keyspace.Replica, operation(store.OperationAdd, student(5), 3, 2)))
 	if got := all(t, snapshot(t, s), triple.Pattern{}, store.ReadOptions{}); len(got) != 2 || !slices.Contains(got, tr) || !slices.Contains(got, student(0)) {
 		t.Errorf("%v", got)
 	}
@@ -72,7 +73,7 @@ func TestFill(t *testing.T) {
 		t.Errorf("epoch %d", s.Epoch())
 	}
 	replicas := 0
-	for row, err := range snapshot(t, s).Raw(ctx, store.TableReplica, exact(t, triple.SPO, student(5))) {
+	for row, err := range snapshot(t, s).Raw(ctx, keyspace.Replica, exact(t, triple.SPO, student(5))) {
 		if err != nil || triple.CheckKey(row.Key, row.Value) != nil {
 			t.Errorf("%q, %v", row.Key, err)
 		}
@@ -90,11 +91,11 @@ func TestFillAnnotations(t *testing.T) {
 	s := openMem(t, store.Options{})
 	note := func(tr triple.Triple, sequence uint64) FillRow {
 		key, _ := triple.AppendKey(nil, triple.SPO, tr)
-		return FillRow{Table: store.TableStorage, Key: triple.AppendAnnotationKey(nil, key, "app"),
+		return FillRow{Table: keyspace.Storage, Key: triple.AppendAnnotationKey(nil, key, "app"),
 			Value: triple.AppendAnnotation(nil, triple.Stamp{Epoch: 2, Sequence: sequence}, []byte{byte(sequence)})}
 	}
 	one := func(kind store.OperationKind, tr triple.Triple, sequence uint64) FillRow {
-		return fillRow(store.TableStorage, operation(kind, tr, 2, sequence))
+		return fillRow(keyspace.Storage, operation(kind, tr, 2, sequence))
 	}
 	named := student(1)
 	named.Graph = iri("g")
@@ -175,10 +176,10 @@ func TestFillUnsettled(t *testing.T) {
 	for name, rows := range map[string][]FillRow{
 		"no operation": bad,
 		"no table":     {{Key: a.Key, Value: bad[0].Value}},
-		"local table":  {{Table: store.TableLocal, Key: a.Key, Value: bad[0].Value}},
-		"no key":       {{Table: store.TableStorage, Value: bad[0].Value}},
-		"no value":     {{Table: store.TableStorage, Key: a.Key}},
-		"pos replica":  {{Table: store.TableReplica, Key: fillOf(t, a)[1].Key, Value: bad[0].Value}},
+		"local table":  {{Table: keyspace.Local, Key: a.Key, Value: bad[0].Value}},
+		"no key":       {{Table: keyspace.Storage, Value: bad[0].Value}},
+		"no value":     {{Table: keyspace.Storage, Key: a.Key}},
+		"pos replica":  {{Table: keyspace.Replica, Key: fillOf(t, a)[1].Key, Value: bad[0].Value}},
 	} {
 		if err := s.Fill(ctx, rows); !errors.Is(err, store.ErrInvalid) {
 			t.Errorf("%s: %v", name, err)
@@ -194,7 +195,7 @@ func TestRaw(t *testing.T) {
 	sn := snapshot(t, s)
 	rows, notes, dead := 0, 0, 0
 	var last []byte
-	for row, err := range sn.Raw(ctx, store.TableStorage, triple.OrderRange(triple.POS)) {
+	for row, err := range sn.Raw(ctx, keyspace.Storage, triple.OrderRange(triple.POS)) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -222,12 +223,12 @@ func TestRaw(t *testing.T) {
 			t.Errorf("%v, want %v", got, want)
 		}
 	}
-	fails(sn, ctx, store.TableLocal, store.ErrInvalid)
+	fails(sn, ctx, keyspace.Local, store.ErrInvalid)
 	ended, cancel := context.WithCancel(ctx)
 	cancel()
-	fails(sn, ended, store.TableStorage, context.Canceled)
+	fails(sn, ended, keyspace.Storage, context.Canceled)
 	sn.Close()
-	fails(sn, ctx, store.TableStorage, store.ErrClosed)
+	fails(sn, ctx, keyspace.Storage, store.ErrClosed)
 }
 
 // TestEachRawSeeks: the rows before a returned key are skipped, and no others.
@@ -236,7 +237,7 @@ func TestEachRawSeeks(t *testing.T) {
 	add(t, s, students(0, 500)...)
 	sn, in := snapshot(t, s), triple.OrderRange(triple.OSP)
 	var keys [][]byte
-	for row, err := range sn.Raw(ctx, store.TableStorage, in) {
+	for row, err := range sn.Raw(ctx, keyspace.Storage, in) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -244,7 +245,7 @@ func TestEachRawSeeks(t *testing.T) {
 	}
 	for _, step := range []int{1, 2, 7, 499, 1000} {
 		at := 0
-		err := sn.EachRaw(ctx, store.TableStorage, in, func(row store.RawRow) (seek []byte, err error) {
+		err := sn.EachRaw(ctx, keyspace.Storage, in, func(row store.RawRow) (seek []byte, err error) {
 			if at >= len(keys) || !bytes.Equal(row.Key, keys[at]) {
 				t.Fatalf("step %d: %q after %d rows", step, row.Key, at)
 			}
@@ -258,7 +259,7 @@ func TestEachRawSeeks(t *testing.T) {
 		}
 	}
 	stop := errors.New("enough")
-	if err := sn.EachRaw(ctx, store.TableStorage, in, func(store.RawRow) ([]byte, error) { return nil, stop }); err != stop {
+	if err := sn.EachRaw(ctx, keyspace.Storage, in, func(store.RawRow) ([]byte, error) { return nil, stop }); err != stop {
 		t.Errorf("an error of the visitor becomes %v", err)
 	}
 }

@@ -59,8 +59,9 @@ type Operation struct {
 // Note is an application's annotation of a triple.
 type Note struct {
 	ApplicationID string
-	// On is the stamp of the annotated row (see [triple.Annotation]). A coordinator sets it if it
-	// has looked the row up. If it is zero, the sequencer fills it in.
+	// On is the stamp of the annotated row (see [triple.Annotation]). The sequencer sets it if it
+	// is certain of the row. Otherwise it rejects zero, and the coordinator must look the row up.
+	// A holder takes zero for the operation's own stamp.
 	On      triple.Stamp
 	Removed bool // the annotation is removed; Data must be empty
 	Data    []byte

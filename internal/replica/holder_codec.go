@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/internal/store/keyspace"
 	"github.com/trefoildb/trefoil/trie"
 	"github.com/trefoildb/trefoil/triple"
 )
@@ -17,21 +18,21 @@ import (
 
 // originKey returns the key of the row of a batch in flight.
 func originKey(o Origin) []byte {
-	key := appendStream(store.LocalKey(unsettledPrefix), o.stream())
+	key := appendStream(keyspace.LocalKey(unsettledPrefix), o.stream())
 	return binary.BigEndian.AppendUint64(key, o.Batch)
 }
 
 func parseOriginKey(key []byte) (Origin, error) {
 	b := key[1+len(unsettledPrefix):]
 	if len(b) != 24 {
-		return Origin{}, store.LocalError(key)
+		return Origin{}, keyspace.LocalError(key)
 	}
 	id, err := parseStream(b[:16])
 	return Origin{id.machine, id.incarnation, binary.BigEndian.Uint64(b[16:])}, err
 }
 
 // heardKey returns the key of the row of a sequencer's incarnation.
-func heardKey(id stream) []byte { return appendStream(store.LocalKey(heardPrefix), id) }
+func heardKey(id stream) []byte { return appendStream(keyspace.LocalKey(heardPrefix), id) }
 
 func appendStream(dst []byte, id stream) []byte {
 	dst = binary.BigEndian.AppendUint64(dst, uint64(id.machine))
@@ -40,7 +41,7 @@ func appendStream(dst []byte, id stream) []byte {
 
 func parseStream(b []byte) (stream, error) {
 	if len(b) != 16 {
-		return stream{}, store.LocalError(b)
+		return stream{}, keyspace.LocalError(b)
 	}
 	return stream{trie.MachineID(binary.BigEndian.Uint64(b)), binary.BigEndian.Uint64(b[8:])}, nil
 }
@@ -60,10 +61,10 @@ func appendOperations(dst []byte, operations []Operation) []byte {
 		} else {
 			dst = append(append(dst, byte(o.Kind)|TokenFlag), o.Token[:]...)
 		}
-		dst = store.AppendStamp(dst, o.Stamp)
+		dst = keyspace.AppendStamp(dst, o.Stamp)
 		dst = appendField(appendField(dst, o.Key), o.Long)
 		if n := o.Note; n != nil {
-			dst = store.AppendStamp(appendField(dst, []byte(n.ApplicationID)), n.On)
+			dst = keyspace.AppendStamp(appendField(dst, []byte(n.ApplicationID)), n.On)
 			removed := byte(0)
 			if n.Removed {
 				removed = 1
@@ -93,7 +94,7 @@ func parseOperations(b []byte, count int) ([]Operation, error) {
 			r.bad = r.bad || o.Note.Check() != nil
 		}
 		if r.bad || !o.Kind.Valid() || len(o.Key) == 0 {
-			return nil, store.LocalError(b)
+			return nil, keyspace.LocalError(b)
 		}
 		operations = append(operations, o)
 	}
@@ -174,7 +175,7 @@ func parseHeard(id stream, b []byte) (*Heard, error) {
 	for _, n := range []*uint64{&h.Last, &h.Settled, &count} {
 		var size int
 		if *n, size = binary.Uvarint(rest); size <= 0 {
-			return nil, store.LocalError(b)
+			return nil, keyspace.LocalError(b)
 		}
 		rest = rest[size:]
 	}
@@ -184,17 +185,17 @@ func parseHeard(id stream, b []byte) (*Heard, error) {
 	// 2. Read the acks: at least 9 bytes each. Nothing may follow the last one.
 	for range count {
 		if len(rest) < 9 {
-			return nil, store.LocalError(b)
+			return nil, keyspace.LocalError(b)
 		}
 		batch, size := binary.Uvarint(rest[8:])
 		if size <= 0 {
-			return nil, store.LocalError(b)
+			return nil, keyspace.LocalError(b)
 		}
 		h.Acks[trie.MachineID(binary.BigEndian.Uint64(rest))] = batch
 		rest = rest[8+size:]
 	}
 	if len(rest) > 0 {
-		return nil, store.LocalError(b)
+		return nil, keyspace.LocalError(b)
 	}
 	return h, nil
 }

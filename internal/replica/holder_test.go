@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/internal/store/keyspace"
 	"github.com/trefoildb/trefoil/recovery"
 	"github.com/trefoildb/trefoil/trie"
 	"github.com/trefoildb/trefoil/triple"
@@ -101,7 +102,7 @@ func heldRows(t testing.TB, s *Store) map[string]held {
 	}
 	defer sn.Close()
 	rows := map[string]held{}
-	for _, table := range []byte{store.TableStorage, store.TableReplica} {
+	for _, table := range []byte{keyspace.Storage, keyspace.Replica} {
 		for row, err := range sn.Raw(ctx, table, triple.Range{}) {
 			if err != nil {
 				t.Fatal(err)
@@ -128,9 +129,9 @@ func slotKeys(t testing.TB, l recovery.Layout, machine trie.MachineID, spo []byt
 		if slot.Machine != machine {
 			continue
 		}
-		table := []byte{store.TableStorage}
+		table := []byte{keyspace.Storage}
 		if slot.Extra {
-			table[0] = store.TableReplica
+			table[0] = keyspace.Replica
 		}
 		key, ok, err := recovery.AppendVersion(table, slot.Order, spo)
 		if err != nil || !ok {

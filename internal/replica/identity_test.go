@@ -11,6 +11,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/internal/store/keyspace"
 	"github.com/trefoildb/trefoil/triple"
 )
 
@@ -44,11 +45,11 @@ func TestCheckMember(t *testing.T) {
 	checked(t, s)
 	good := operation(store.OperationAdd, student(1), 2, 1)
 	for _, bad := range []stampedRow{
-		{key: append([]byte{store.TableReplica}, good.Key[:8]...), value: fillRow(0, good).Value},
-		{key: append([]byte{store.TableReplica}, good.Key...), value: []byte{0}},
-		{key: triple.AppendAnnotationKey([]byte{store.TableReplica}, operation(store.OperationAdd, student(999), 2, 1).Key, "a"), value: triple.AppendAnnotation(nil, good.Stamp, nil)},
-		{key: append([]byte{store.TableStorage}, append(operation(store.OperationAdd, student(999), 2, 1).Key, 0, 1)...), value: fillRow(0, operation(store.OperationDelete, student(9), 2, 1)).Value},
-		{key: append([]byte{store.TableStorage}, good.Key...), value: append(fillRow(0, operation(store.OperationDelete, student(9), 2, 1)).Value, 9)},
+		{key: append([]byte{keyspace.Replica}, good.Key[:8]...), value: fillRow(0, good).Value},
+		{key: append([]byte{keyspace.Replica}, good.Key...), value: []byte{0}},
+		{key: triple.AppendAnnotationKey([]byte{keyspace.Replica}, operation(store.OperationAdd, student(999), 2, 1).Key, "a"), value: triple.AppendAnnotation(nil, good.Stamp, nil)},
+		{key: append([]byte{keyspace.Storage}, append(operation(store.OperationAdd, student(999), 2, 1).Key, 0, 1)...), value: fillRow(0, operation(store.OperationDelete, student(9), 2, 1)).Value},
+		{key: append([]byte{keyspace.Storage}, good.Key...), value: append(fillRow(0, operation(store.OperationDelete, student(9), 2, 1)).Value, 9)},
 	} {
 		before, err := s.db.Value(bad.key)
 		if err != nil {

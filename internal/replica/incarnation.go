@@ -6,7 +6,7 @@ import (
 	"encoding/binary"
 	"math/rand/v2"
 
-	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/internal/store/fault"
 )
 
 // chanceBits is the number of random low bits of an incarnation; the bits above count the starts.
@@ -26,7 +26,7 @@ func (s *Store) NextIncarnation() (uint64, error) {
 		err = s.db.SetLocal(rowIncarnation, binary.AppendUvarint(nil, n))
 	}
 	if err != nil {
-		return 0, store.Wrap("next incarnation", err)
+		return 0, fault.Wrap("next incarnation", err)
 	}
 	return n, nil
 }

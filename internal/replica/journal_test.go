@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/internal/store/keyspace"
 	"github.com/trefoildb/trefoil/trie"
 	"github.com/trefoildb/trefoil/triple"
 )
@@ -209,7 +210,7 @@ func TestJournalBeforeRows(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		value, err := sn.Value(append([]byte{store.TableStorage}, key...))
+		value, err := sn.Value(append([]byte{keyspace.Storage}, key...))
 		if err != nil {
 			t.Fatal(err)
 		}

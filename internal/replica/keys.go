@@ -2,13 +2,13 @@
 
 package replica
 
-import "github.com/trefoildb/trefoil/internal/store"
+import "github.com/trefoildb/trefoil/internal/store/keyspace"
 
 var (
-	rowAnnotated   = store.LocalKey("annotated")
-	rowIncarnation = store.LocalKey("incarnation")
-	rowLoads       = store.LocalKey("loads")
-	rowMark        = store.LocalKey("mark")
+	rowAnnotated   = keyspace.LocalKey("annotated")
+	rowIncarnation = keyspace.LocalKey("incarnation")
+	rowLoads       = keyspace.LocalKey("loads")
+	rowMark        = keyspace.LocalKey("mark")
 )
 
 const (

@@ -9,6 +9,8 @@ import (
 	"slices"
 
 	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/internal/store/fault"
+	"github.com/trefoildb/trefoil/internal/store/keyspace"
 	"github.com/trefoildb/trefoil/triple"
 )
 
@@ -42,7 +44,7 @@ func (s *Store) setLoads(epochs map[uint64]uint64) error {
 		return nil
 	}
 	if err := s.db.SetLocal(rowLoads, appendLoads(nil, all)); err != nil {
-		return store.Wrap("set loads", err)
+		return fault.Wrap("set loads", err)
 	}
 	s.loads.Store(&all)
 	return nil
@@ -69,7 +71,7 @@ func (s *Store) readLoads() error {
 		number, n := binary.Uvarint(rest)
 		epoch, m := binary.Uvarint(rest[max(n, 0):])
 		if n <= 0 || m <= 0 {
-			return store.LocalError(value)
+			return keyspace.LocalError(value)
 		}
 		epochs[number] = epoch
 		rest = rest[n+m:]

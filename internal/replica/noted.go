@@ -8,6 +8,7 @@ import (
 	"fmt"
 
 	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/internal/store/fault"
 	"github.com/trefoildb/trefoil/triple"
 )
 
@@ -34,7 +35,7 @@ func (sn *Snapshot) Noted(ctx context.Context, table byte, key []byte, after str
 		n.Annotations = append(n.Annotations, store.Annotation{ApplicationID: string(id), Data: append([]byte{}, a.Data...)})
 		return true
 	}, after)
-	return n, store.Wrap("look up annotations", err)
+	return n, fault.Wrap("look up annotations", err)
 }
 
 // NotedOne is [Snapshot.Noted] for the annotation of one application.
@@ -45,7 +46,7 @@ func (sn *Snapshot) NotedOne(ctx context.Context, table byte, key []byte, applic
 		}
 		return false
 	}, applicationID)
-	return n, store.Wrap("look up annotation", err)
+	return n, fault.Wrap("look up annotation", err)
 }
 
 // noted reads the row, then calls each for its annotations from an application ID on, until each

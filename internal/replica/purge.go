@@ -11,6 +11,8 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 
 	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/internal/store/fault"
+	"github.com/trefoildb/trefoil/internal/store/keyspace"
 	"github.com/trefoildb/trefoil/recovery"
 	"github.com/trefoildb/trefoil/trie"
 	"github.com/trefoildb/trefoil/triple"
@@ -51,7 +53,7 @@ func (s *Store) SyncSettled(ctx context.Context) error {
 	if err := s.Forget(ctx, nil); err != nil {
 		return err
 	}
-	return store.Wrap("sync", s.Beat(ctx)) // an empty commit is not synced
+	return fault.Wrap("sync", s.Beat(ctx)) // an empty commit is not synced
 }
 
 // Purging configures a purge.
@@ -69,10 +71,10 @@ type Purging struct {
 // otherwise it reads all rows in order. If a tombstone is replaced meanwhile, it stays.
 func (s *Store) Purge(ctx context.Context, p Purging) (purged int64, err error) {
 	if s.db.ReadOnly {
-		return 0, store.Wrap("purge", store.ErrReadOnly)
+		return 0, fault.Wrap("purge", store.ErrReadOnly)
 	}
 	if err := s.db.Begin(); err != nil {
-		return 0, store.Wrap("purge", err)
+		return 0, fault.Wrap("purge", err)
 	}
 	defer s.db.End()
 	w := &purger{store: s, ctx: ctx, how: p, resolver: p.Joint.Resolver()}
@@ -87,7 +89,7 @@ func (s *Store) Purge(ctx context.Context, p Purging) (purged int64, err error) 
 	}
 	if err != nil {
 		s.tombstones.lose()
-		return w.purged, store.Wrap("purge", err)
+		return w.purged, fault.Wrap("purge", err)
 	}
 	s.tombstones.add(w.left)
 	return w.purged, nil
@@ -131,7 +133,7 @@ func (w *purger) known(keys [][]byte) error {
 // all reads all rows. It renews the iterator often, because an open one delays the deletion of
 // files.
 func (w *purger) all() error {
-	for next := []byte{store.TableStorage}; next != nil; {
+	for next := []byte{keyspace.Storage}; next != nil; {
 		var err error
 		if next, err = w.some(next); err != nil {
 			return err
@@ -146,7 +148,7 @@ func (w *purger) all() error {
 
 // some reads some rows and returns the next key, or nil at the end.
 func (w *purger) some(from []byte) (next []byte, err error) {
-	it, err := w.store.db.NewIter(&pebble.IterOptions{LowerBound: from, UpperBound: []byte{store.TableLocal}})
+	it, err := w.store.db.NewIter(&pebble.IterOptions{LowerBound: from, UpperBound: []byte{keyspace.Local}})
 	if err != nil {
 		return nil, err
 	}

@@ -7,6 +7,8 @@ import (
 	"fmt"
 
 	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/internal/store/fault"
+	"github.com/trefoildb/trefoil/internal/store/keyspace"
 	"github.com/trefoildb/trefoil/recovery"
 	"github.com/trefoildb/trefoil/trie"
 	"github.com/trefoildb/trefoil/triple"
@@ -89,7 +91,7 @@ func (sn *Snapshot) Digests(ctx context.Context, how SlotScan) (*SlotDigests, er
 	// at each place of an extra copy, because that copy must exist.
 	err := s.all(ctx, func(r *slotRow) error {
 		switch {
-		case r.table == store.TableReplica:
+		case r.table == keyspace.Replica:
 			d.Of[DigestReplicas].AddHash(r.hash.At(s.places[s.self]))
 			return nil
 		case r.order != triple.SPO:
@@ -108,7 +110,7 @@ func (sn *Snapshot) Digests(ctx context.Context, how SlotScan) (*SlotDigests, er
 		}
 		return nil
 	})
-	return d, store.Wrap("make digests", err)
+	return d, fault.Wrap("make digests", err)
 }
 
 // List calls do with this machine's rows in some buckets. It skips a row if it does not decode.
@@ -118,7 +120,7 @@ func (sn *Snapshot) List(ctx context.Context, how SlotScan, in Buckets, do func(
 	var key []byte
 	err := s.all(ctx, func(r *slotRow) error {
 		// 1. Check the row's own bucket, then the buckets of the extra copies it requires.
-		replica := r.table == store.TableReplica
+		replica := r.table == keyspace.Replica
 		listed := !replica && in.ordered(d, r.hash) || replica && in.placed(d, r.hash.At(s.place(s.self)))
 		if !listed && !replica && r.order == triple.SPO {
 			for _, slot := range s.resolver.Base() {
@@ -136,7 +138,7 @@ func (sn *Snapshot) List(ctx context.Context, how SlotScan, in Buckets, do func(
 		key = append(key, r.key[len(r.version):]...)
 		return do(ListedRow{Order: r.order, Replica: replica, Note: triple.IsAnnotation(r.value), Key: key, Hash: r.hash})
 	})
-	return store.Wrap("list rows", err)
+	return fault.Wrap("list rows", err)
 }
 
 func digestOf(o triple.Order) int {
@@ -204,7 +206,7 @@ func (s *slotScanner) all(ctx context.Context, do func(*slotRow) error) error {
 		return err
 	}
 	defer s.sn.End()
-	it, err := s.sn.NewIter([]byte{store.TableStorage}, []byte{store.TableLocal})
+	it, err := s.sn.NewIter([]byte{keyspace.Storage}, []byte{keyspace.Local})
 	if err != nil {
 		return err
 	}
@@ -258,7 +260,7 @@ func (s *slotScanner) look(r *slotRow) (bool, error) {
 	}
 	// 2. A row outside this machine's segments is foreign.
 	r.order = triple.Order(r.version[0])
-	if r.table == store.TableStorage && !s.owns(r.version) {
+	if r.table == keyspace.Storage && !s.owns(r.version) {
 		s.found.Foreign++
 		return false, nil
 	}
@@ -277,9 +279,9 @@ func (s *slotScanner) look(r *slotRow) (bool, error) {
 		return false, err
 	}
 	// 4. Count all rows, even those in flight, but add only committed rows to digests.
-	if r.table == store.TableStorage && !note {
+	if r.table == keyspace.Storage && !note {
 		s.found.Rows[digestOf(r.order)]++
-	} else if note && r.table == store.TableStorage && r.order == triple.SPO {
+	} else if note && r.table == keyspace.Storage && r.order == triple.SPO {
 		s.found.Annotations++
 	}
 	if stamp.Less(s.lowest) || stamp.Epoch > s.how.Epoch {
@@ -309,7 +311,7 @@ type SlotState struct {
 func (s *Store) SlotStates(ctx context.Context, tables []byte, keys, spo [][]byte) (states []SlotState, unsettled []bool, err error) {
 	sn, err := s.Snapshot()
 	if err != nil {
-		return nil, nil, store.Wrap("look up rows", err)
+		return nil, nil, fault.Wrap("look up rows", err)
 	}
 	defer sn.Close()
 	// 1. List the batches after the snapshot, because a visible row is then committed or listed.
@@ -328,7 +330,7 @@ func (s *Store) SlotStates(ctx context.Context, tables []byte, keys, spo [][]byt
 		}
 		key = append(append(key[:0], tables[i]), keys[i]...)
 		if states[i].Value, err = sn.Value(key); err != nil {
-			return nil, nil, store.Wrap("look up rows", err)
+			return nil, nil, fault.Wrap("look up rows", err)
 		}
 		if states[i].Value != nil {
 			// If the value is damaged, its stamp stays zero.

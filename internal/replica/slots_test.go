@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/internal/store/keyspace"
 	"github.com/trefoildb/trefoil/recovery"
 	"github.com/trefoildb/trefoil/trie"
 	"github.com/trefoildb/trefoil/triple"
@@ -121,21 +122,21 @@ func TestSlotDigests(t *testing.T) {
 		panic("no such machine")
 	}
 	value := (&triple.Value{Stamp: extra.Stamp}).Append(nil)
-	fill(t, owner(key), FillRow{Table: store.TableStorage, Key: key, Value: value})
+	fill(t, owner(key), FillRow{Table: keyspace.Storage, Key: key, Value: value})
 	d = sum(t, stores, how)
 	if which := differing(d); len(which) != 1 || which[0] != "pos" {
 		t.Errorf("%v differ", which)
 	}
 	for _, s := range stores {
 		if s != owner(key) {
-			fill(t, s, FillRow{Table: store.TableStorage, Key: key, Value: value})
+			fill(t, s, FillRow{Table: keyspace.Storage, Key: key, Value: value})
 		}
 	}
 	if d = sum(t, stores, how); d.Foreign != 2 {
 		t.Errorf("%d foreign rows", d.Foreign)
 	}
 	later := operation(store.OperationAdd, student(901), 99, 1)
-	fill(t, owner(later.Key), fillRow(store.TableStorage, later))
+	fill(t, owner(later.Key), fillRow(keyspace.Storage, later))
 	d = sum(t, stores, how)
 	if which := differing(d); len(which) < 2 {
 		t.Errorf("%v differ", which)
@@ -186,7 +187,7 @@ func TestSlotStates(t *testing.T) {
 	for i := range 3 {
 		keys = append(keys, operation(store.OperationAdd, student(i+1), 1, 1).Key)
 	}
-	tables := []byte{store.TableStorage, store.TableStorage, store.TableStorage}
+	tables := []byte{keyspace.Storage, keyspace.Storage, keyspace.Storage}
 	states, unsettled, err := s.SlotStates(ctx, tables, keys, keys)
 	if err != nil || len(states) != 3 {
 		t.Fatal(err)

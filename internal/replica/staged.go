@@ -16,6 +16,9 @@ import (
 	"github.com/cockroachdb/pebble/v2/sstable"
 
 	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/internal/store/directory"
+	"github.com/trefoildb/trefoil/internal/store/fault"
+	"github.com/trefoildb/trefoil/internal/store/keyspace"
 	"github.com/trefoildb/trefoil/triple"
 )
 
@@ -74,19 +77,19 @@ func (s *Store) StageTable(load, place, name string, prefix byte) (*StagedTable,
 	if err := errors.Join(checkName(load), checkName(place), checkName(name)); err != nil {
 		return nil, err
 	}
-	if prefix != store.TableStorage && prefix != store.TableReplica {
+	if prefix != keyspace.Storage && prefix != keyspace.Replica {
 		return nil, fmt.Errorf("stage a table: %w: there is no table %d", store.ErrInvalid, prefix)
 	}
 	if err := errors.Join(s.db.Err(), s.db.Room(0)); err != nil {
-		return nil, store.Wrap("stage a table", err)
+		return nil, fault.Wrap("stage a table", err)
 	}
 	if err := s.db.Begin(); err != nil {
-		return nil, store.Wrap("stage a table", err)
+		return nil, fault.Wrap("stage a table", err)
 	}
 	t := &StagedTable{store: s, dir: s.db.Path(stagedName, load, place), name: name, prefix: prefix}
 	if err := t.open(); err != nil {
 		s.db.End()
-		return nil, store.Wrap("stage a table", err)
+		return nil, fault.Wrap("stage a table", err)
 	}
 	return t, nil
 }
@@ -100,7 +103,7 @@ func checkName(name string) error {
 }
 
 func (t *StagedTable) open() (err error) {
-	if err := store.MakeDirectory(t.store.db.FS, t.dir); err != nil {
+	if err := directory.Make(t.store.db.FS, t.dir); err != nil {
 		return err
 	}
 	t.w, err = t.store.db.NewTable(t.path(".new"))
@@ -144,7 +147,7 @@ const nearSteps = 8
 func (t *StagedTable) isNew() (_ bool, err error) {
 	if !t.begun {
 		t.begun = true
-		lower, upper := store.StorageBounds(triple.OrderRange(triple.SPO))
+		lower, upper := keyspace.StorageBounds(triple.OrderRange(triple.SPO))
 		if t.held, err = t.store.db.NewIter(&pebble.IterOptions{LowerBound: lower, UpperBound: upper}); err != nil {
 			return false, err
 		}
@@ -177,7 +180,7 @@ func (t *StagedTable) Close() (StagedFile, error) {
 	fs := t.store.db.FS
 	err := errors.Join(t.end(), t.store.db.Err())
 	if err == nil {
-		err = errors.Join(fs.Rename(t.path(".new"), t.path(".sst")), store.SyncDirectory(fs, t.dir))
+		err = errors.Join(fs.Rename(t.path(".new"), t.path(".sst")), directory.Sync(fs, t.dir))
 	}
 	if err == nil {
 		var info interface{ Size() int64 }
@@ -185,7 +188,7 @@ func (t *StagedTable) Close() (StagedFile, error) {
 			t.file.Name, t.file.Bytes = t.name, info.Size()
 		}
 	}
-	return t.file, store.Wrap("close a staged table", err)
+	return t.file, fault.Wrap("close a staged table", err)
 }
 
 // Abort removes the table. After Close it does nothing.
@@ -208,7 +211,7 @@ func (t *StagedTable) end() error {
 
 // Seal makes seal durable and removes all other tables of the load on this machine. It returns
 // [ErrInvalid] if a table of the seal is missing.
-func (s *Store) Seal(seal Seal) error { return store.Wrap("seal a load", s.seal(seal)) }
+func (s *Store) Seal(seal Seal) error { return fault.Wrap("seal a load", s.seal(seal)) }
 
 func (s *Store) seal(seal Seal) error {
 	if err := errors.Join(checkName(seal.Load), checkName(seal.Place)); err != nil {
@@ -230,7 +233,7 @@ func (s *Store) seal(seal Seal) error {
 		}
 		keep[f.Name+".sst"] = true
 	}
-	if err := store.MakeDirectory(fs, dir); err != nil {
+	if err := directory.Make(fs, dir); err != nil {
 		return err
 	}
 	// 2. Write a new file and rename it, because a crash must not leave half a seal.
@@ -238,13 +241,13 @@ func (s *Store) seal(seal Seal) error {
 	if err != nil {
 		return err
 	}
-	if err := store.WriteFile(fs, fs.PathJoin(dir, sealNew), text); err != nil {
+	if err := directory.WriteFile(fs, fs.PathJoin(dir, sealNew), text); err != nil {
 		return err
 	}
 	if err := fs.Rename(fs.PathJoin(dir, sealNew), fs.PathJoin(dir, sealName)); err != nil {
 		return err
 	}
-	if err := store.SyncDirectory(fs, dir); err != nil {
+	if err := directory.Sync(fs, dir); err != nil {
 		return err
 	}
 	// 3. Remove the rest last: until the seal is durable, every table may be needed.
@@ -293,7 +296,7 @@ func (s *Store) Staged() ([]string, error) {
 		return nil, nil
 	}
 	slices.Sort(names)
-	return names, store.Wrap("list staged loads", err)
+	return names, fault.Wrap("list staged loads", err)
 }
 
 // DropStaged removes all staged tables of a load.
@@ -301,7 +304,7 @@ func (s *Store) DropStaged(load string) error {
 	if err := checkName(load); err != nil {
 		return err
 	}
-	return store.Wrap("drop a staged load", s.db.FS.RemoveAll(s.db.Path(stagedName, load)))
+	return fault.Wrap("drop a staged load", s.db.FS.RemoveAll(s.db.Path(stagedName, load)))
 }
 
 // readSeal returns the seal of a load, or nil if it has none.

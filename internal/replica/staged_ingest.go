@@ -9,17 +9,19 @@ import (
 	"fmt"
 
 	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/internal/store/fault"
+	"github.com/trefoildb/trefoil/internal/store/keyspace"
 )
 
 // TakenIn reports whether this machine has taken in a load, by its number.
 func (s *Store) TakenIn(number uint64) (bool, error) {
 	value, err := s.db.Value(takenKey(number))
-	return value != nil, store.Wrap("look up a load", err)
+	return value != nil, fault.Wrap("look up a load", err)
 }
 
 // takenKey returns the key of the row that records that a load is taken in.
 func takenKey(number uint64) []byte {
-	return binary.BigEndian.AppendUint64(store.LocalKey(loadTaken), number)
+	return binary.BigEndian.AppendUint64(keyspace.LocalKey(loadTaken), number)
 }
 
 // TakeIn ingests the sealed tables of a load, all at once and durably, and counts them as a fill
@@ -29,7 +31,7 @@ func takenKey(number uint64) []byte {
 // load is not sealed here for that place; place "" is any.
 func (s *Store) TakeIn(ctx context.Context, load string, number uint64, place string) error {
 	if err := s.takeIn(ctx, load, number, place); err != nil {
-		return store.Wrap(fmt.Sprintf("take in load %q", load), err)
+		return fault.Wrap(fmt.Sprintf("take in load %q", load), err)
 	}
 	s.MeasureSegments()
 	return nil
@@ -84,7 +86,7 @@ func (s *Store) ingest(ctx context.Context, to *store.Commit, load string, numbe
 }
 
 // writeTaken writes the table with the record that a load is taken in. It returns its path.
-func (s *Store) writeTaken(number uint64, after store.Counters, mark uint64, annotated bool) (string, error) {
+func (s *Store) writeTaken(number uint64, after keyspace.Counters, mark uint64, annotated bool) (string, error) {
 	path := s.db.RecordPath()
 	w, err := s.db.NewTable(path)
 	if err != nil {
@@ -95,7 +97,7 @@ func (s *Store) writeTaken(number uint64, after store.Counters, mark uint64, ann
 		err = w.Set(rowAnnotated, []byte{})
 	}
 	err = errors.Join(err,
-		w.Set(store.RowCounters, after.Append(nil)),
+		w.Set(keyspace.RowCounters, after.Append(nil)),
 		w.Set(takenKey(number), []byte{}),
 		w.Set(rowMark, binary.AppendUvarint(nil, mark)),
 		w.Close())

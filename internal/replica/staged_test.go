@@ -11,6 +11,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/internal/store/keyspace"
 	"github.com/trefoildb/trefoil/triple"
 )
 
@@ -25,7 +26,7 @@ func stage(t *testing.T, s *Store, load string, number uint64, triples ...triple
 	keys := slices.Sorted(maps.Keys(rows))
 	seal := Seal{Load: load, Number: number, Place: "p"}
 	for name, part := range map[string][]string{"a": keys[:len(keys)/2], "b": keys[len(keys)/2:]} {
-		table, err := s.StageTable(load, "p", name, store.TableStorage)
+		table, err := s.StageTable(load, "p", name, keyspace.Storage)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -115,9 +116,9 @@ func TestTakeIn(t *testing.T) {
 	}
 	// Rows of backfills are compared in the same way.
 	key, _ := triple.AppendKey(nil, triple.SPO, all[3])
-	fill(t, again, FillRow{Table: store.TableStorage, Key: key, Value: triple.AppendValue(nil, LoadStamp(5), all[3])})
+	fill(t, again, FillRow{Table: keyspace.Storage, Key: key, Value: triple.AppendValue(nil, LoadStamp(5), all[3])})
 	check(again)
-	if err := again.Fill(ctx, []FillRow{{Table: store.TableStorage, Key: key, Value: triple.AppendValue(nil, LoadStamp(6), all[3])}}); err == nil {
+	if err := again.Fill(ctx, []FillRow{{Table: keyspace.Storage, Key: key, Value: triple.AppendValue(nil, LoadStamp(6), all[3])}}); err == nil {
 		t.Error("a row of a load that nobody has heard of")
 	}
 }
@@ -139,14 +140,14 @@ func TestSeal(t *testing.T) {
 		t.Error(err)
 	}
 	// The seal removes unfinished tables, and tables of another layout.
-	left, err := s.StageTable("load", "p", "c", store.TableReplica)
+	left, err := s.StageTable("load", "p", "c", keyspace.Replica)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := left.Abort(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.StageTable("../x", "p", "c", store.TableStorage); !errors.Is(err, store.ErrInvalid) {
+	if _, err := s.StageTable("../x", "p", "c", keyspace.Storage); !errors.Is(err, store.ErrInvalid) {
 		t.Error(err)
 	}
 	if err := s.Seal(seal); err != nil {

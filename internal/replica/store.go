@@ -9,13 +9,15 @@ import (
 	"sync/atomic"
 
 	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/internal/store/database"
+	"github.com/trefoildb/trefoil/internal/store/fault"
 )
 
 // Store is the store of one machine in a cluster, made by [New] or [Open]. Its methods, and the
 // methods of the embedded store, are safe for concurrent use.
 type Store struct {
 	*store.Store
-	db *store.Database
+	db *database.Database
 
 	inFlight   unsettled
 	journal    journal
@@ -47,7 +49,7 @@ func New(s *store.Store, o Options) (*Store, error) {
 	r := &Store{Store: s, db: s.Database(), beating: make(chan struct{}, 1)}
 	r.inFlight.init()
 	if err := r.read(); err != nil {
-		return nil, store.Wrap("open store "+s.Dir(), err)
+		return nil, fault.Wrap("open store "+s.Dir(), err)
 	}
 	r.journal.init(o.Journal, o.JournalBytes)
 	r.db.OnLoad = r.journal.any
@@ -104,5 +106,5 @@ func (s *Store) Snapshot() (*Snapshot, error) {
 
 // do runs a job in the committer.
 func (s *Store) do(ctx context.Context, doing string, job store.Job) error {
-	return store.Wrap(doing, s.Do(ctx, job))
+	return fault.Wrap(doing, s.Do(ctx, job))
 }

@@ -11,6 +11,9 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 
 	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/internal/store/database"
+	"github.com/trefoildb/trefoil/internal/store/fault"
+	"github.com/trefoildb/trefoil/internal/store/keyspace"
 	"github.com/trefoildb/trefoil/recovery"
 	"github.com/trefoildb/trefoil/trie"
 	"github.com/trefoildb/trefoil/triple"
@@ -23,7 +26,7 @@ type sweeping struct {
 	until   context.Context // ends it until it is committed
 	spans   []span
 	deletes [][]byte
-	counted store.Counters // how many of the deleted rows are counted
+	counted keyspace.Counters // how many of the deleted rows are counted
 	synced  bool
 }
 
@@ -39,20 +42,20 @@ type span struct{ lower, upper []byte }
 // layout, because fills for the new layout must stay.
 func (s *Store) Sweep(ctx context.Context, l recovery.Layout) error {
 	if s.db.ReadOnly {
-		return store.Wrap("sweep", store.ErrReadOnly)
+		return fault.Wrap("sweep", store.ErrReadOnly)
 	}
 	if err := s.db.Begin(); err != nil {
-		return store.Wrap("sweep", err)
+		return fault.Wrap("sweep", err)
 	}
 	defer s.db.End()
 	w := &sweeper{store: s, ctx: ctx, layout: l}
 	if err := w.storage(); err != nil {
-		return store.Wrap("sweep", err)
+		return fault.Wrap("sweep", err)
 	}
 	if err := w.replicas(); err != nil {
-		return store.Wrap("sweep", err)
+		return fault.Wrap("sweep", err)
 	}
-	return store.Wrap("sweep", w.end())
+	return fault.Wrap("sweep", w.end())
 }
 
 // sweeper is one run of Sweep.
@@ -73,14 +76,14 @@ const (
 
 // storage deletes the segments of other machines if they have rows.
 func (w *sweeper) storage() error {
-	it, err := w.store.db.NewIter(&pebble.IterOptions{LowerBound: []byte{store.TableStorage}, UpperBound: []byte{store.TableReplica}})
+	it, err := w.store.db.NewIter(&pebble.IterOptions{LowerBound: []byte{keyspace.Storage}, UpperBound: []byte{keyspace.Replica}})
 	if err != nil {
 		return err
 	}
 	defer it.Close()
 	// 1. Seek to each foreign range. If no row is in it, nothing must be deleted.
 	for segment := range w.foreign() {
-		lower, upper := store.StorageBounds(segment)
+		lower, upper := keyspace.StorageBounds(segment)
 		if !it.SeekGE(lower) {
 			break
 		}
@@ -127,7 +130,7 @@ func (w *sweeper) foreign() func(yield func(triple.Range) bool) {
 
 // count counts the rows of SPO between lower and upper.
 func (w *sweeper) count(it *pebble.Iterator, lower, upper []byte) error {
-	first, last := store.StorageBounds(triple.OrderRange(triple.SPO))
+	first, last := keyspace.StorageBounds(triple.OrderRange(triple.SPO))
 	lower, upper = slices.MaxFunc([][]byte{lower, first}, bytes.Compare), slices.MinFunc([][]byte{upper, last}, bytes.Compare)
 	if bytes.Compare(lower, upper) >= 0 {
 		return nil
@@ -153,7 +156,7 @@ func (w *sweeper) count(it *pebble.Iterator, lower, upper []byte) error {
 
 // replicas deletes rows of the replica table if this machine has no extra place for their triples.
 func (w *sweeper) replicas() error {
-	it, err := w.store.db.NewIter(&pebble.IterOptions{LowerBound: []byte{store.TableReplica}, UpperBound: []byte{store.TableLocal}})
+	it, err := w.store.db.NewIter(&pebble.IterOptions{LowerBound: []byte{keyspace.Replica}, UpperBound: []byte{keyspace.Local}})
 	if err != nil {
 		return err
 	}
@@ -170,7 +173,7 @@ func (w *sweeper) replicas() error {
 			version, _, _ = triple.CutAnnotation(version)
 		}
 		if err := resolver.Resolve(version); err != nil { // the cluster regenerates the row elsewhere
-			w.store.NoteDamage()
+			w.store.db.NoteDamage()
 			w.store.db.Logger.Error("a sweep leaves a damaged row where it is", "key", fmt.Sprintf("%X", it.Key()), "error", err)
 			continue
 		}
@@ -264,7 +267,7 @@ func (r *sweeping) Commit(to *store.Commit, _ []store.Job) error {
 	}
 	// 2. Correct the counters. If annotations were counted, the mark must stay.
 	counted := to.Counters()
-	if r.counted != (store.Counters{}) {
+	if r.counted != (keyspace.Counters{}) {
 		if counted.Annotations > 0 && !s.annotated { // the annotations in other orders stay
 			s.annotated = true
 			if err := batch.Set(rowAnnotated, []byte{}, nil); err != nil {
@@ -278,6 +281,6 @@ func (r *sweeping) Commit(to *store.Commit, _ []store.Job) error {
 	if err := to.Write(batch, counted, r.synced); err != nil {
 		return err
 	}
-	s.CountRemoved(int64(len(r.deletes) + store.ReclaimRows*len(r.spans)))
+	s.CountRemoved(int64(len(r.deletes) + database.ReclaimRows*len(r.spans)))
 	return nil
 }

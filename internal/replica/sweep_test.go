@@ -10,6 +10,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/internal/store/keyspace"
 	"github.com/trefoildb/trefoil/trie"
 	"github.com/trefoildb/trefoil/triple"
 )
@@ -29,12 +30,12 @@ func TestSweep(t *testing.T) {
 		deliver(t, s, idle(layoutOf(t, s, 0)), Delivery{Origin: origin(7, 1, 2), Operations: operations(store.OperationDelete, 3, 1, triples[:50]...)})
 		var replicas []FillRow
 		for _, o := range ops {
-			replicas = append(replicas, fillRow(store.TableReplica, o))
+			replicas = append(replicas, fillRow(keyspace.Replica, o))
 		}
 		fill(t, s, replicas...)
 		var notes []FillRow
 		for _, o := range ops[100:150] {
-			for _, row := range append(fillOf(t, o), fillRow(store.TableReplica, o)) {
+			for _, row := range append(fillOf(t, o), fillRow(keyspace.Replica, o)) {
 				notes = append(notes, FillRow{Table: row.Table, Key: triple.AppendAnnotationKey(nil, row.Key, "app"),
 					Value: triple.AppendAnnotation(nil, o.Stamp, nil)})
 			}
@@ -47,7 +48,7 @@ func TestSweep(t *testing.T) {
 			for _, key := range slotKeys(t, l, s.MachineID(), o.Key) {
 				note := string(triple.AppendAnnotationKey(nil, []byte(key), "app"))
 				want[key] = rows[key]
-				if row, ok := rows[note]; ok && l.Placement.Owner(l.Trie.Lookup([]byte(note)[1:])) == s.MachineID() || ok && note[0] == store.TableReplica {
+				if row, ok := rows[note]; ok && l.Placement.Owner(l.Trie.Lookup([]byte(note)[1:])) == s.MachineID() || ok && note[0] == keyspace.Replica {
 					want[note] = row
 				}
 			}
@@ -80,9 +81,9 @@ func TestSweep(t *testing.T) {
 func TestSweepEnds(t *testing.T) {
 	s := openMem(t, store.Options{})
 	o := operation(store.OperationAdd, student(1), 2, 1)
-	fill(t, s, fillRow(store.TableReplica, o))
+	fill(t, s, fillRow(keyspace.Replica, o))
 	ended, cancel := context.WithCancel(ctx)
-	step := sweeping{store: s, until: ended, deletes: [][]byte{append([]byte{store.TableReplica}, o.Key...)}}
+	step := sweeping{store: s, until: ended, deletes: [][]byte{append([]byte{keyspace.Replica}, o.Key...)}}
 	cancel()
 	if err := s.Do(ctx, &step); !errors.Is(err, context.Canceled) {
 		t.Errorf("%v", err)

@@ -15,6 +15,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
 	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/internal/store/keyspace"
 	"github.com/trefoildb/trefoil/trie"
 	"github.com/trefoildb/trefoil/triple"
 )
@@ -47,7 +48,7 @@ func TestUnsettledBeforeRows(t *testing.T) {
 			t.Fatal(err)
 		}
 		found := s.Unsettled(r)
-		value, err := sn.Value(append([]byte{store.TableStorage}, key...))
+		value, err := sn.Value(append([]byte{keyspace.Storage}, key...))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -140,7 +141,7 @@ func TestForgetWhatGrew(t *testing.T) {
 	deliver(t, s, j, Delivery{Origin: origin(7, 1, 1), Operations: operations(store.OperationAdd, 2, 1, student(1))})
 	handed := s.UnsettledBatches()
 	more := operation(store.OperationAdd, student(2), 2, 2)
-	row := fillRow(store.TableStorage, more)
+	row := fillRow(keyspace.Storage, more)
 	row.Unsettled, row.Operation = origin(7, 1, 1), &more
 	fill(t, s, row)
 	if err := s.Forget(ctx, handed); err != nil {
@@ -251,7 +252,7 @@ func TestDeliverUndone(t *testing.T) {
 	j := idle(layoutOf(t, s, 0))
 	deliver(t, s, j, Delivery{Origin: origin(7, 1, 1), Operations: operations(store.OperationAdd, 2, 1, student(1))})
 	deliver(t, s, j, Delivery{Origin: origin(7, 1, 2), Operations: operations(store.OperationAdd, 2, 2, student(2))})
-	damaged := append([]byte{store.TableStorage}, operation(store.OperationAdd, student(3), 0, 0).Key...)
+	damaged := append([]byte{keyspace.Storage}, operation(store.OperationAdd, student(3), 0, 0).Key...)
 	if err := s.db.Set(damaged, []byte{0}, nil); err != nil {
 		t.Fatal(err)
 	}

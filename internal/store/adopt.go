@@ -8,6 +8,8 @@ import (
 
 	"github.com/cockroachdb/pebble/v2"
 
+	"github.com/trefoildb/trefoil/internal/store/fault"
+	"github.com/trefoildb/trefoil/internal/store/keyspace"
 	"github.com/trefoildb/trefoil/recovery"
 	"github.com/trefoildb/trefoil/triple"
 )
@@ -27,19 +29,19 @@ func (s *Store) SetLayout(l recovery.Layout) error {
 	if s.options.ReadOnly {
 		return nil
 	}
-	if err := s.uses.begin(); err != nil {
-		return Wrap("set layout", err)
+	if err := s.db.Begin(); err != nil {
+		return fault.Wrap("set layout", err)
 	}
-	defer s.uses.end()
-	if err := s.health.err(); err != nil {
-		return Wrap("set layout", err)
+	defer s.db.End()
+	if err := s.db.Err(); err != nil {
+		return fault.Wrap("set layout", err)
 	}
 	batch := s.db.NewBatch()
 	defer batch.Close()
 	if err := next.write(batch); err != nil {
-		return Wrap("set layout", err)
+		return fault.Wrap("set layout", err)
 	}
-	return Wrap("set layout", s.db.Commit(batch, false))
+	return fault.Wrap("set layout", s.db.Commit(batch, false))
 }
 
 // Split is a segment and the key to split it at.
@@ -54,10 +56,10 @@ type Split struct {
 // all are small enough, because then one pass suffices. If a segment cannot be measured, it is
 // logged and left out.
 func (s *Store) Oversized(maxBytes int64) []Split {
-	if err := s.uses.begin(); err != nil {
+	if err := s.db.Begin(); err != nil {
 		return nil // closing
 	}
-	defer s.uses.end()
+	defer s.db.End()
 	l := s.layout.Load()
 	var splits []Split
 	for segment := range l.trie.All() {
@@ -79,10 +81,10 @@ func (s *Store) Oversized(maxBytes int64) []Split {
 // Undersized returns at most most segments of this machine with at most maxBytes. If a segment
 // cannot be measured, it is left out.
 func (s *Store) Undersized(maxBytes int64, most int) (small []uint64) {
-	if err := s.uses.begin(); err != nil {
+	if err := s.db.Begin(); err != nil {
 		return nil // closing
 	}
-	defer s.uses.end()
+	defer s.db.End()
 	l := s.layout.Load()
 	for segment := range l.trie.All() {
 		if len(small) == most || l.placement.Owner(segment) != s.MachineID() {
@@ -100,7 +102,7 @@ func (s *Store) Undersized(maxBytes int64, most int) (small []uint64) {
 // row. It is nil if one side would be empty.
 func (s *Store) splitBound(lower, at, upper []byte) ([]byte, error) {
 	whole := triple.SplitBound(at)
-	if bytes.Compare(append([]byte{TableStorage}, whole...), lower) <= 0 {
+	if bytes.Compare(append([]byte{keyspace.Storage}, whole...), lower) <= 0 {
 		if len(whole) == len(at) {
 			return nil, nil
 		}
@@ -111,7 +113,7 @@ func (s *Store) splitBound(lower, at, upper []byte) ([]byte, error) {
 		return nil, err
 	}
 	defer it.Close()
-	if !it.SeekGE(append([]byte{TableStorage}, whole...)) || !it.Prev() {
+	if !it.SeekGE(append([]byte{keyspace.Storage}, whole...)) || !it.Prev() {
 		return nil, it.Error()
 	}
 	return whole, it.Error()

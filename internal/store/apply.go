@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"iter"
 
+	"github.com/trefoildb/trefoil/internal/store/fault"
 	"github.com/trefoildb/trefoil/triple"
 )
 
@@ -67,7 +68,7 @@ func (s *Store) Apply(ctx context.Context, changes Changes) (ApplyResult, error)
 		err = s.doChange(ctx, r)
 	}
 	if err != nil {
-		return ApplyResult{}, Wrap("apply changes", err)
+		return ApplyResult{}, fault.Wrap("apply changes", err)
 	}
 	return ApplyResult{r.changed, r.removed}, nil
 }
@@ -202,7 +203,7 @@ func (r *request) reserved() bool {
 // doChange makes a change through the committer.
 func (s *Store) doChange(ctx context.Context, r *request) error {
 	if r.clear.none() && len(r.parts) == 0 {
-		return errors.Join(context.Cause(ctx), s.health.err())
+		return errors.Join(context.Cause(ctx), s.db.Err())
 	}
-	return s.queue.do(ctx, r, s.health, s.options.WriteTimeout)
+	return s.queue.do(ctx, r, s.db, s.options.WriteTimeout)
 }

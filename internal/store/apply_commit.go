@@ -47,9 +47,9 @@ func (c *commit) commitChange(r *request) error {
 	size := int64(c.batch.Len())
 	r.size = size
 	if c.adds {
-		return c.store.disk.room(size)
+		return c.store.db.Room(size)
 	}
-	return c.store.disk.reserve(size)
+	return c.store.db.Reserve(size)
 }
 
 // goOn must be called for every row that a change reads. It returns an error if the change must
@@ -73,8 +73,8 @@ func (c *commit) fits() error {
 	if r.ctx.Err() != nil {
 		return context.Cause(r.ctx)
 	}
-	if c.store.health.isClosing() {
+	if c.store.db.Closing() {
 		return ErrClosed
 	}
-	return c.store.health.err()
+	return c.store.db.Err()
 }

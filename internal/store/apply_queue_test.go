@@ -9,6 +9,9 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/trefoildb/trefoil/internal/store/database"
 	"github.com/trefoildb/trefoil/triple"
 )
 
@@ -61,8 +64,7 @@ func TestChangeOutlastsTimeout(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			var q queue
 			q.init(1 << 20)
-			var h health
-			h.init(Options{}.withDefaults())
+			db := database.New(database.Options{FS: vfs.NewMem()})
 			r := newRequest(kindApply, 0)
 			taken := make(chan struct{})
 			go func() {
@@ -77,7 +79,7 @@ func TestChangeOutlastsTimeout(t *testing.T) {
 				}
 				r.finish(nil)
 			}()
-			err := q.do(t.Context(), r, &h, timeout)
+			err := q.do(t.Context(), r, db, timeout)
 			if getsOn && err != nil || !getsOn && !errors.Is(err, ErrUnknown) {
 				t.Errorf("gets on %v: %v", getsOn, err)
 			}

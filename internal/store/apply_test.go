@@ -10,10 +10,10 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"github.com/trefoildb/trefoil/internal/store/keyspace"
 	"github.com/trefoildb/trefoil/triple"
 )
 
@@ -235,9 +235,7 @@ func TestApplyDiskFull(t *testing.T) {
 	some := slices.Values(students(100, 110))
 	now := func(mib uint64) {
 		fs.TestingSetDiskUsage(free(mib))
-		s.disk.mu.Lock()
-		s.disk.checked = time.Time{}
-		s.disk.mu.Unlock()
+		eventually(t, "the disk is measured", func() bool { return s.db.Free() == int64(mib<<20) })
 	}
 	now(80)
 	for _, c := range []Changes{{Add: some}, {ClearAll: true, Add: some}} {
@@ -296,7 +294,7 @@ func TestApplyBesideSnapshot(t *testing.T) {
 	if err := s.db.Flush(); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.db.Compact(ctx, []byte{TableStorage}, []byte{TableLocal + 1}, true); err != nil {
+	if err := s.db.Compact(ctx, []byte{keyspace.Storage}, []byte{keyspace.Local + 1}, true); err != nil {
 		t.Fatal(err)
 	}
 	if got := len(all(t, sn, triple.Pattern{}, ReadOptions{})); got != len(triples) {

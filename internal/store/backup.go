@@ -16,6 +16,10 @@ import (
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/trefoildb/trefoil/internal/store/database"
+	"github.com/trefoildb/trefoil/internal/store/directory"
+	"github.com/trefoildb/trefoil/internal/store/fault"
 )
 
 // A backup is a tar of these entries, in this order:
@@ -50,11 +54,11 @@ type backupFile struct {
 // [NewIdentity]). dir must not exist. Reads and writes continue. If dir is on the same file
 // system, the tables are hard links and take no time and no space.
 func (s *Store) Checkpoint(ctx context.Context, dir string) error {
-	if err := s.uses.begin(); err != nil {
+	if err := s.db.Begin(); err != nil {
 		return fmt.Errorf("checkpoint: %w", err)
 	}
-	defer s.uses.end()
-	return Wrap("checkpoint "+dir, s.checkpoint(ctx, dir))
+	defer s.db.End()
+	return fault.Wrap("checkpoint "+dir, s.checkpoint(ctx, dir))
 }
 
 func (s *Store) checkpoint(ctx context.Context, dir string) (err error) {
@@ -79,36 +83,36 @@ func (s *Store) checkpoint(ctx context.Context, dir string) (err error) {
 			err = errors.Join(err, fs.RemoveAll(work))
 		}
 	}()
-	if err := MakeDirectory(fs, work); err != nil {
+	if err := directory.Make(fs, work); err != nil {
 		return err
 	}
-	if err := s.db.Checkpoint(fs.PathJoin(work, storeName), pebble.WithFlushedWAL()); err != nil {
+	if err := s.db.Checkpoint(fs.PathJoin(work, directory.StoreName), pebble.WithFlushedWAL()); err != nil {
 		return err
 	}
 	// 3. Write VERSION last, then rename.
-	if err := writeVersion(fs, work, s.id); err != nil {
+	if err := directory.WriteVersion(fs, work, s.id); err != nil {
 		return err
 	}
 	if err := fs.Rename(work, dir); err != nil {
 		return err
 	}
-	return SyncDirectory(fs, fs.PathDir(dir))
+	return directory.Sync(fs, fs.PathDir(dir))
 }
 
 // Backup writes a tar of the current data directory; reads and writes continue. [Restore] reads
 // it. The tables of that moment stay on disk until Backup returns.
 func (s *Store) Backup(ctx context.Context, w io.Writer) error {
-	if err := s.uses.begin(); err != nil {
+	if err := s.db.Begin(); err != nil {
 		return fmt.Errorf("backup: %w", err)
 	}
-	defer s.uses.end()
-	return Wrap("backup", s.backup(ctx, w))
+	defer s.db.End()
+	return fault.Wrap("backup", s.backup(ctx, w))
 }
 
 func (s *Store) backup(ctx context.Context, w io.Writer) (err error) {
 	fs := s.options.FS
 	// 1. Copy a checkpoint, because its files do not change.
-	dir := s.db.Path(tmpName, s.db.fileName("backup"))
+	dir := s.db.Path(directory.TmpName, s.db.FileName("backup"))
 	if err := s.checkpoint(ctx, dir); err != nil {
 		return err
 	}
@@ -119,16 +123,16 @@ func (s *Store) backup(ctx context.Context, w io.Writer) (err error) {
 	if err := b.json(backupHeaderName, backupHeader{backupFormat, s.options.Version, b.now}); err != nil {
 		return err
 	}
-	if err := b.file(fs.PathJoin(dir, versionName), versionName); err != nil {
+	if err := b.file(fs.PathJoin(dir, directory.VersionName), directory.VersionName); err != nil {
 		return err
 	}
-	names, err := fs.List(fs.PathJoin(dir, storeName))
+	names, err := fs.List(fs.PathJoin(dir, directory.StoreName))
 	if err != nil {
 		return err
 	}
 	slices.Sort(names)
 	for _, name := range names {
-		if err := b.file(fs.PathJoin(dir, storeName, name), storeName+"/"+name); err != nil {
+		if err := b.file(fs.PathJoin(dir, directory.StoreName, name), directory.StoreName+"/"+name); err != nil {
 			return err
 		}
 	}
@@ -178,7 +182,7 @@ func (b *backupWriter) file(path, name string) error {
 		return err
 	}
 	sum := sha256.New()
-	n, err := io.Copy(io.MultiWriter(b.tar, sum), interruptible{b.ctx, b.store.uses, io.LimitReader(f, info.Size())})
+	n, err := io.Copy(io.MultiWriter(b.tar, sum), interruptible{b.ctx, b.store.db, io.LimitReader(f, info.Size())})
 	if err == nil && n < info.Size() {
 		err = fmt.Errorf("%s: %w", path, io.ErrUnexpectedEOF)
 	}
@@ -188,16 +192,16 @@ func (b *backupWriter) file(path, name string) error {
 
 // interruptible is a reader that fails when a context or the store ends.
 type interruptible struct {
-	ctx  context.Context
-	uses *uses
-	r    io.Reader
+	ctx context.Context
+	db  *database.Database // nil if no store is open
+	r   io.Reader
 }
 
 func (i interruptible) Read(b []byte) (int, error) {
 	if err := i.ctx.Err(); err != nil {
 		return 0, err
 	}
-	if i.uses != nil && i.uses.closing.Load() {
+	if i.db != nil && i.db.Closing() {
 		return 0, ErrClosed
 	}
 	return i.r.Read(b)

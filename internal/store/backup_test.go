@@ -17,6 +17,8 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"github.com/trefoildb/trefoil/internal/store/directory"
+	"github.com/trefoildb/trefoil/internal/store/keyspace"
 	"github.com/trefoildb/trefoil/triple"
 )
 
@@ -69,7 +71,7 @@ func TestBackupWhileWriting(t *testing.T) {
 	}
 	close(stop)
 	wait.Wait()
-	names, err := s.options.FS.List("data/" + tmpName)
+	names, err := s.options.FS.List("data/" + directory.TmpName)
 	if err != nil || len(names) != 0 {
 		t.Errorf("left in tmp: %v, %v", names, err)
 	}
@@ -305,7 +307,7 @@ func TestRestoreInterrupted(t *testing.T) {
 func TestCheckFinds(t *testing.T) {
 	lone(t)
 	key := func(o triple.Order, tr triple.Triple) []byte {
-		k, _ := triple.AppendKey([]byte{TableStorage}, o, tr)
+		k, _ := triple.AppendKey([]byte{keyspace.Storage}, o, tr)
 		return k
 	}
 	stamp := triple.Stamp{Epoch: 1, Sequence: 1}
@@ -341,7 +343,7 @@ func TestCheckFinds(t *testing.T) {
 			return s.db.Set(key(triple.POS, long), triple.AppendValue(nil, stamp, other), nil)
 		}, "pos", triple.Triple{}, "its key is"},
 		{"rubbish as a value", func(s *Store) error { return s.db.Set(key(triple.SPO, student(4)), []byte{0x08}, nil) }, "spo", triple.Triple{}, "corrupt"},
-		{"rubbish as a key", func(s *Store) error { return s.db.Set([]byte{TableStorage, 1, 7, 7}, []byte{0, 1, 1}, nil) }, "spo", triple.Triple{}, "row"},
+		{"rubbish as a key", func(s *Store) error { return s.db.Set([]byte{keyspace.Storage, 1, 7, 7}, []byte{0, 1, 1}, nil) }, "spo", triple.Triple{}, "row"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -373,7 +375,7 @@ func TestCheckBounded(t *testing.T) {
 	lone(t)
 	s := openMem(t, Options{})
 	loadTriples(t, s, "load", students(0, 3000))
-	lower, upper := StorageBounds(triple.OrderRange(triple.OSP))
+	lower, upper := keyspace.StorageBounds(triple.OrderRange(triple.OSP))
 	if err := s.db.DeleteRange(lower, upper, nil); err != nil {
 		t.Fatal(err)
 	}

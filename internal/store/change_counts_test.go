@@ -33,11 +33,11 @@ func TestChangeCount(t *testing.T) {
 	}
 	count := func(name string) (counts [2]uint64) {
 		for i, key := range keys(name) {
-			bucket, ok := s.ChangeBucket(key)
+			bucket, ok := s.db.ChangeBucket(key)
 			if !ok {
 				t.Fatalf("% X has no count", key)
 			}
-			counts[i] = s.ChangeCount(bucket)
+			counts[i] = s.db.ChangeCount(bucket)
 		}
 		return counts
 	}
@@ -78,10 +78,10 @@ func TestChangeCount(t *testing.T) {
 			t.Errorf("%s: the counts %v were %v", what, now, a)
 		}
 	}
-	if _, ok := s.ChangeBucket([]byte{byte(triple.SPO)}); ok {
+	if _, ok := s.db.ChangeBucket([]byte{byte(triple.SPO)}); ok {
 		t.Error("a key without terms has a count")
 	}
-	if _, ok := openMem(t, Options{FS: vfs.NewMem()}).ChangeBucket(keys("a")[0]); ok {
+	if _, ok := openMem(t, Options{FS: vfs.NewMem()}).db.ChangeBucket(keys("a")[0]); ok {
 		t.Error("nothing is counted, and there is a count")
 	}
 }

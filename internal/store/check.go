@@ -11,6 +11,8 @@ import (
 
 	"github.com/cockroachdb/pebble/v2"
 
+	"github.com/trefoildb/trefoil/internal/store/fault"
+	"github.com/trefoildb/trefoil/internal/store/keyspace"
 	"github.com/trefoildb/trefoil/recovery"
 	"github.com/trefoildb/trefoil/triple"
 )
@@ -48,7 +50,7 @@ func (s *Store) Check(ctx context.Context) (CheckReport, error) {
 	c.report = CheckReport{Rows: map[string]int64{}, Problems: []Problem{}}
 	sn, err := s.Snapshot()
 	if err != nil {
-		return c.report, Wrap("check", err)
+		return c.report, fault.Wrap("check", err)
 	}
 	defer sn.Close()
 	c.sn = sn
@@ -58,7 +60,7 @@ func (s *Store) Check(ctx context.Context) (CheckReport, error) {
 	_, isMember := s.Identity()
 	for _, o := range triple.Orders {
 		if err := c.pass(o); err != nil {
-			return c.report, Wrap("check", err)
+			return c.report, fault.Wrap("check", err)
 		}
 	}
 	if isMember {
@@ -66,7 +68,7 @@ func (s *Store) Check(ctx context.Context) (CheckReport, error) {
 	} else {
 		err = c.compare()
 	}
-	return c.report, Wrap("check", err)
+	return c.report, fault.Wrap("check", err)
 }
 
 // checkBuckets is the binary logarithm of a digest's number of buckets; a digest takes 1.5 MiB.
@@ -108,12 +110,12 @@ func (c *checker) layout(l *layout) {
 // rows calls do with every row of an order, annotations and tombstones too. complete is false if a
 // file is damaged; the damage is added to the problems.
 func (c *checker) rows(o triple.Order, do func(key, value []byte) error) (complete bool, err error) {
-	return c.tableRows(TableStorage, o, do)
+	return c.tableRows(keyspace.Storage, o, do)
 }
 
 // tableRows is rows for any table.
 func (c *checker) tableRows(table byte, o triple.Order, do func(key, value []byte) error) (complete bool, err error) {
-	lower, upper := TableBounds(table, triple.OrderRange(o))
+	lower, upper := keyspace.TableBounds(table, triple.OrderRange(o))
 	it, err := c.sn.pebble.NewIter(&pebble.IterOptions{LowerBound: lower, UpperBound: upper})
 	if err != nil {
 		return false, err
@@ -127,7 +129,7 @@ func (c *checker) tableRows(table byte, o triple.Order, do func(key, value []byt
 			if err := c.ctx.Err(); err != nil {
 				return false, err
 			}
-			if c.sn.store.uses.closing.Load() {
+			if c.sn.store.db.Closing() {
 				return false, ErrClosed
 			}
 		}
@@ -147,7 +149,7 @@ func (c *checker) tableRows(table byte, o triple.Order, do func(key, value []byt
 
 // damaged records err as a problem if it means that a file is damaged. It returns any other error.
 func (c *checker) damaged(o triple.Order, err error) error {
-	if err = Wrap("read", err); errors.Is(err, ErrCorrupt) {
+	if err = fault.Wrap("read", err); errors.Is(err, ErrCorrupt) {
 		c.problem(o, "", "%v", err)
 		return nil
 	}
@@ -163,12 +165,12 @@ func (c *checker) pass(o triple.Order) error {
 	complete, err := c.rows(o, func(key, value []byte) error {
 		hash, _, err := d.Add(key, value)
 		if err != nil {
-			c.problem(o, "", "row %q: %v", Clip(key), err)
+			c.problem(o, "", "row %q: %v", keyspace.Clip(key), err)
 			return nil
 		}
 		version := key
 		if triple.IsAnnotation(value) {
-			if version, err = c.checkAnnotation(TableStorage, o, key, value); err != nil {
+			if version, err = c.checkAnnotation(keyspace.Storage, o, key, value); err != nil {
 				return err
 			}
 			if o == triple.SPO && !triple.IsTombstone(value) {
@@ -204,12 +206,12 @@ func (c *checker) pass(o triple.Order) error {
 
 // replicas verifies the rows of the replica table one by one.
 func (c *checker) replicas() error {
-	_, err := c.tableRows(TableReplica, triple.SPO, func(key, value []byte) error {
+	_, err := c.tableRows(keyspace.Replica, triple.SPO, func(key, value []byte) error {
 		if !triple.IsAnnotation(value) {
 			c.checkVersion(triple.SPO, key, value)
 			return nil
 		}
-		_, err := c.checkAnnotation(TableReplica, triple.SPO, key, value)
+		_, err := c.checkAnnotation(keyspace.Replica, triple.SPO, key, value)
 		return err
 	})
 	return err
@@ -225,7 +227,7 @@ func (c *checker) checkVersion(o triple.Order, key, value []byte) {
 	}
 	order, t, err := triple.DecodeKey(key, value)
 	if err != nil {
-		c.problem(o, "", "row %q: %v", Clip(key), err)
+		c.problem(o, "", "row %q: %v", keyspace.Clip(key), err)
 		return
 	}
 	v, err := triple.DecodeValue(value)
@@ -239,11 +241,11 @@ func (c *checker) checkVersion(o triple.Order, key, value []byte) {
 	// 2. Encode it again: both must be equal, because a triple has exactly one row in an order.
 	c.key, _ = triple.AppendKey(c.key[:0], order, t)
 	if !bytes.Equal(c.key, key) {
-		c.problem(o, t.String(), "its key is %q, not %q", Clip(key), Clip(c.key))
+		c.problem(o, t.String(), "its key is %q, not %q", keyspace.Clip(key), keyspace.Clip(c.key))
 	}
 	c.value = triple.AppendValue(c.value[:0], v.Stamp, t)
 	if !triple.SameRow(c.value, value) {
-		c.problem(o, t.String(), "its value is %q, not %q", Clip(value), Clip(c.value))
+		c.problem(o, t.String(), "its value is %q, not %q", keyspace.Clip(value), keyspace.Clip(c.value))
 	}
 }
 
@@ -251,21 +253,21 @@ func (c *checker) checkVersion(o triple.Order, key, value []byte) {
 func (c *checker) checkTombstone(o triple.Order, key, value []byte) {
 	_, terms, err := triple.SplitKey(key)
 	if err != nil {
-		c.problem(o, "", "row %q: %v", Clip(key), err)
+		c.problem(o, "", "row %q: %v", keyspace.Clip(key), err)
 		return
 	}
 	c.key = triple.AppendKeyOf(c.key[:0], o, terms[triple.Subject], terms[triple.Predicate], terms[triple.Object], terms[triple.Graph])
 	if !bytes.Equal(c.key, key) {
-		c.problem(o, "", "the key of a tombstone is %q, not %q", Clip(key), Clip(c.key))
+		c.problem(o, "", "the key of a tombstone is %q, not %q", keyspace.Clip(key), keyspace.Clip(c.key))
 	}
 	v, err := triple.DecodeValue(value)
 	if err != nil {
-		c.problem(o, "", "tombstone %q: %v", Clip(key), err)
+		c.problem(o, "", "tombstone %q: %v", keyspace.Clip(key), err)
 		return
 	}
 	c.value = (&triple.Value{Stamp: v.Stamp, Tombstone: true}).Append(c.value[:0])
 	if !bytes.Equal(c.value, value) {
-		c.problem(o, "", "the value of the tombstone %q is %q, not %q", Clip(key), Clip(value), Clip(c.value))
+		c.problem(o, "", "the value of the tombstone %q is %q, not %q", keyspace.Clip(key), keyspace.Clip(value), keyspace.Clip(c.value))
 	}
 }
 
@@ -274,11 +276,11 @@ func (c *checker) checkTombstone(o triple.Order, key, value []byte) {
 func (c *checker) checkAnnotation(table byte, o triple.Order, key, value []byte) (version []byte, err error) {
 	version, id, ok := triple.CutAnnotation(key)
 	if !ok {
-		c.problem(o, "", "row %q has an annotation's value and no annotation's key", Clip(key))
+		c.problem(o, "", "row %q has an annotation's value and no annotation's key", keyspace.Clip(key))
 		return key, nil
 	}
 	if _, err := triple.DecodeAnnotation(value); err != nil {
-		c.problem(o, "", "annotation %q: %v", Clip(key), err)
+		c.problem(o, "", "annotation %q: %v", keyspace.Clip(key), err)
 	}
 	c.key = append(append(c.key[:0], table), version...)
 	held, err := c.sn.Value(c.key)
@@ -291,12 +293,6 @@ func (c *checker) checkAnnotation(table byte, o triple.Order, key, value []byte)
 	return version, nil
 }
 
-// Clip shortens a key or value for a message.
-func Clip(b []byte) []byte {
-	const limitBytes = 120
-	return b[:min(len(b), limitBytes)]
-}
-
 // describe returns the triple of a key as text if it can. If value is nil, as beside an
 // annotation, no term may be long.
 func describe(key, value []byte) string {
@@ -306,5 +302,5 @@ func describe(key, value []byte) string {
 	if _, t, err := triple.DecodeKey(key, value); err == nil {
 		return t.String()
 	}
-	return fmt.Sprintf("%q", Clip(key))
+	return fmt.Sprintf("%q", keyspace.Clip(key))
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2"
 
+	"github.com/trefoildb/trefoil/internal/store/keyspace"
 	"github.com/trefoildb/trefoil/triple"
 )
 
@@ -102,7 +103,7 @@ func (c *commit) any(r triple.Range) (bool, error) {
 }
 
 func (c *commit) iterate(r triple.Range) (*pebble.Iterator, error) {
-	lower, upper := StorageBounds(r)
+	lower, upper := keyspace.StorageBounds(r)
 	return c.store.db.NewIter(&pebble.IterOptions{LowerBound: lower, UpperBound: upper})
 }
 
@@ -112,12 +113,12 @@ func (c *commit) clearAll() error {
 	if err != nil {
 		return err
 	}
-	if !some && c.counted == (Counters{}) {
+	if !some && c.counted == (keyspace.Counters{}) {
 		return nil
 	}
 	c.request.removed += c.counted.Triples
-	c.counted = Counters{}
-	lower, upper := StorageBounds(triple.Range{})
+	c.counted = keyspace.Counters{}
+	lower, upper := keyspace.StorageBounds(triple.Range{})
 	return c.batch.DeleteRange(lower, upper, nil)
 }
 
@@ -153,7 +154,7 @@ func (c *commit) clearGraphs(k *clearing) error {
 	// so they go one by one.
 	for i, r := range k.ranges {
 		if perGraph[i] >= rangeRows {
-			lower, upper := StorageBounds(r)
+			lower, upper := keyspace.StorageBounds(r)
 			if err := c.batch.DeleteRange(lower, upper, nil); err != nil {
 				return err
 			}
@@ -168,7 +169,7 @@ func (c *commit) clearGraphs(k *clearing) error {
 // must ascend.
 func (c *commit) eachGraphRow(it *pebble.Iterator, ranges []triple.Range, do func(i int, key, value []byte) error) error {
 	for i, r := range ranges {
-		lower, upper := StorageBounds(r)
+		lower, upper := keyspace.StorageBounds(r)
 		for valid := it.SeekGE(lower); valid && bytes.Compare(it.Key(), upper) < 0; valid = it.Next() {
 			value, err := it.ValueAndErr()
 			if err == nil {
@@ -205,7 +206,7 @@ func (c *commit) clearRow(key, value []byte, own bool) error {
 		if o == triple.GSPO && !own {
 			continue
 		}
-		c.scratch = append(c.scratch[:0], TableStorage)
+		c.scratch = append(c.scratch[:0], keyspace.Storage)
 		c.scratch = triple.AppendKeyOf(c.scratch, o, terms[triple.Subject], terms[triple.Predicate], terms[triple.Object], terms[triple.Graph])
 		if isNote {
 			c.scratch = triple.AppendAnnotationKey(c.scratch, nil, string(id))
@@ -277,7 +278,7 @@ func (c *commit) sweepOrder(o triple.Order, k *clearing) error {
 		return err
 	}
 	// The last run ends with the order.
-	_, upper := StorageBounds(triple.OrderRange(o))
+	_, upper := keyspace.StorageBounds(triple.OrderRange(o))
 	return run.end(c.batch, upper)
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2"
 
+	"github.com/trefoildb/trefoil/internal/store/keyspace"
 	"github.com/trefoildb/trefoil/triple"
 )
 
@@ -44,8 +45,8 @@ func (s *Store) commitGroup(group []*request) {
 		size += r.size
 	}
 	// 1. Reject the whole group if the store has failed or the disk is full.
-	err := s.health.err()
-	if err == nil && s.health.full.Load() {
+	err := s.db.Err()
+	if err == nil && s.db.Full() {
 		err = fmt.Errorf("%w: %s", ErrDiskFull, s.dir)
 	}
 	if err == nil {
@@ -77,7 +78,7 @@ func (s *Store) admit(group []*request) []*request {
 	for _, r := range group {
 		size += r.size
 	}
-	full := s.disk.room(size)
+	full := s.db.Room(size)
 	if full == nil {
 		return group
 	}
@@ -94,7 +95,7 @@ func (s *Store) admit(group []*request) []*request {
 		}
 	}
 	if len(reserved) > 0 {
-		if full = s.disk.reserve(size); full == nil {
+		if full = s.db.Reserve(size); full == nil {
 			return reserved
 		}
 	}
@@ -108,10 +109,10 @@ func (s *Store) admit(group []*request) []*request {
 type commit struct {
 	store   *Store
 	batch   *pebble.Batch
-	refs    []ref     // all triples of the group by their SPO keys
-	slots   []slot    // one for each distinct triple
-	slotOf  [][]int32 // by request, or part of one, and item
-	counted Counters  // the counters after the commit
+	refs    []ref             // all triples of the group by their SPO keys
+	slots   []slot            // one for each distinct triple
+	slotOf  [][]int32         // by request, or part of one, and item
+	counted keyspace.Counters // the counters after the commit
 	scratch []byte
 
 	taken   map[Token]bool // the tokens in the batch
@@ -273,7 +274,7 @@ func (c *commit) lookUp(group []*request) error {
 		}
 	}
 	slices.SortFunc(c.refs, func(a, b ref) int { return bytes.Compare(a.key, b.key) })
-	lower, upper := StorageBounds(triple.OrderRange(triple.SPO))
+	lower, upper := keyspace.StorageBounds(triple.OrderRange(triple.SPO))
 	it, err := c.store.db.NewIter(&pebble.IterOptions{LowerBound: lower, UpperBound: upper})
 	if err != nil {
 		return err

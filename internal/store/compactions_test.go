@@ -10,6 +10,7 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"github.com/trefoildb/trefoil/internal/store/directory"
 	"github.com/trefoildb/trefoil/internal/testing/bubble"
 )
 
@@ -33,7 +34,7 @@ func TestCompactionsRestAfterDamage(t *testing.T) {
 		for _, table := range tables {
 			data := readFile(t, fs, "data/store/"+table)
 			data[len(data)/3] ^= 1
-			if err := WriteFile(fs, "data/store/"+table, data); err != nil {
+			if err := directory.WriteFile(fs, "data/store/"+table, data); err != nil {
 				t.Fatal(err)
 			}
 		}

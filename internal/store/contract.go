@@ -9,9 +9,16 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/trefoildb/trefoil/internal/store/keyspace"
 	"github.com/trefoildb/trefoil/rdfload"
 	"github.com/trefoildb/trefoil/sparql"
 	"github.com/trefoildb/trefoil/triple"
+)
+
+// The tables of a store's database, see package keyspace.
+const (
+	TableStorage = keyspace.Storage // rows of this machine's segments
+	TableReplica = keyspace.Replica // extra copies: rows of SPO
 )
 
 // Triples is a store of triples: a lone [*Store], or a cluster seen from one of its members. All

@@ -14,6 +14,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/cockroachdb/pebble/v2/vfs/atomicfs"
 
+	"github.com/trefoildb/trefoil/internal/store/directory"
 	"github.com/trefoildb/trefoil/triple"
 )
 
@@ -92,7 +93,7 @@ func TestFlippedBitsInTables(t *testing.T) {
 			bit := rng.IntN(8)
 			harmed := copyTree(t, fs)
 			data[at] ^= 1 << bit
-			if err := WriteFile(harmed, "data/store/"+table, data); err != nil {
+			if err := directory.WriteFile(harmed, "data/store/"+table, data); err != nil {
 				t.Fatal(err)
 			}
 			data[at] ^= 1 << bit
@@ -207,7 +208,7 @@ func TestFlippedBitsInLog(t *testing.T) {
 		harmed := crashed.CrashClone(vfs.CrashCloneCfg{})
 		changed := append([]byte{}, data...)
 		changed[at] ^= 1 << rng.IntN(8)
-		if err := WriteFile(harmed, log, changed); err != nil {
+		if err := directory.WriteFile(harmed, log, changed); err != nil {
 			t.Fatal(err)
 		}
 		again, err := Open("data", Options{FS: harmed})
@@ -260,7 +261,7 @@ func TestFlippedBitsInManifest(t *testing.T) {
 			at, bit := rng.IntN(len(data)), rng.IntN(8)
 			harmed := copyTree(t, fs)
 			data[at] ^= 1 << bit
-			if err := WriteFile(harmed, "data/store/"+name, data); err != nil {
+			if err := directory.WriteFile(harmed, "data/store/"+name, data); err != nil {
 				t.Fatal(err)
 			}
 			data[at] ^= 1 << bit
@@ -310,7 +311,7 @@ func TestManifestIsWhole(t *testing.T) {
 		data := readFile(t, fs, path)
 		refuse := func(what string, at int, changed []byte) {
 			t.Helper()
-			if err := WriteFile(fs, path, changed); err != nil {
+			if err := directory.WriteFile(fs, path, changed); err != nil {
 				t.Fatal(err)
 			}
 			s, err := Open(dir, Options{FS: fs})
@@ -332,7 +333,7 @@ func TestManifestIsWhole(t *testing.T) {
 			refuse("a cut", at, data[:at])
 		}
 		// The start of another record: 11 bytes of it.
-		if err := WriteFile(fs, path, append(slices.Clone(data), 1, 2, 3, 4, 90, 0, 1, 5, 6, 7, 8)); err != nil {
+		if err := directory.WriteFile(fs, path, append(slices.Clone(data), 1, 2, 3, 4, 90, 0, 1, 5, 6, 7, 8)); err != nil {
 			t.Fatal(err)
 		}
 	}

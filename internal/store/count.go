@@ -5,6 +5,7 @@ package store
 import (
 	"context"
 
+	"github.com/trefoildb/trefoil/internal/store/fault"
 	"github.com/trefoildb/trefoil/triple"
 )
 
@@ -48,7 +49,7 @@ func (sn *Snapshot) count(ctx context.Context, r triple.Range, pass filter, limi
 		if pass != nil {
 			ok, err := pass(rows.Key(), rows.Value())
 			if err != nil {
-				return 0, 0, false, Wrap("count", err)
+				return 0, 0, false, fault.Wrap("count", err)
 			}
 			if !ok {
 				continue

@@ -15,6 +15,9 @@
 //	Sink (bulk loads)                        tables beside the database, ingested as one
 //	Job (package replica)                    shares the queue and the committer
 //
+// Below this package, database has Pebble and the disk, directory the files beside it, keyspace the
+// keys and fault the errors.
+//
 // Reads take a [Snapshot] and iterate over it: [Rows], or [Snapshot.Source] for queries. In the
 // background, growing segments are split, and [Store.Tidy] merges shrunken ones.
 //
@@ -26,12 +29,13 @@
 //	loads/    files of bulk loads, each load in a directory of its own
 //	staged/   tables of loads into a cluster, until they are published; see package replica
 //	tmp/      checkpoints being made; emptied when the store is opened
-//	aside/    data of the machine before its cluster went on without it, see SetAside
+//	aside/    data of the machine before its cluster went on without it, see package directory
 //	REJOIN    members that a machine must join after its data was set aside
 //	ASIDE     the target of the moves while data is set aside; the next Open completes them
 //	restore.partial/  left by an interrupted Restore: Open rejects it, Restore removes it
 //
-// VERSION is written and synced before any row enters the database, and must never change:
+// VERSION is written and synced before any row enters the database. Only [directory.NewIdentity]
+// changes it later, to a new UUID:
 //
 //	trefoil data directory
 //	format 1

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/trefoildb/trefoil/internal/store/keyspace"
 	"github.com/trefoildb/trefoil/triple"
 )
 
@@ -58,7 +59,7 @@ func TestRequestSorted(t *testing.T) {
 		for i, order := range triple.Orders {
 			var want, got [][]byte
 			for _, t := range triples {
-				if key, _ := triple.AppendKey([]byte{TableStorage}, order, t); len(key) > 1 {
+				if key, _ := triple.AppendKey([]byte{keyspace.Storage}, order, t); len(key) > 1 {
 					want = append(want, key)
 				}
 			}

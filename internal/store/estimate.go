@@ -10,6 +10,8 @@ import (
 
 	"github.com/cockroachdb/pebble/v2"
 
+	"github.com/trefoildb/trefoil/internal/store/fault"
+	"github.com/trefoildb/trefoil/internal/store/keyspace"
 	"github.com/trefoildb/trefoil/triple"
 )
 
@@ -44,16 +46,16 @@ func (sn *Snapshot) estimate(r triple.Range) (rows, bytes int64, err error) {
 	if err := sn.Begin(context.Background()); err != nil {
 		return 0, 0, err
 	}
-	defer sn.store.uses.end()
+	defer sn.store.db.End()
 	// 1. Get the sums of all tables and the tables of the range.
-	lower, upper := StorageBounds(r)
+	lower, upper := keyspace.StorageBounds(r)
 	d, err := sn.store.lookAtTables()
 	if err != nil {
-		return 0, 0, Wrap("estimate", err)
+		return 0, 0, fault.Wrap("estimate", err)
 	}
 	levels, err := sn.store.tablesIn(lower, upper)
 	if err != nil {
-		return 0, 0, Wrap("estimate", err)
+		return 0, 0, fault.Wrap("estimate", err)
 	}
 	// 2. Add up the shares. A deletion hides one row, so it counts twice.
 	sumRows, sumBytes := 0.0, 0.0
@@ -179,10 +181,10 @@ func (d *density) forget() {
 }
 
 // storedCounters returns the last committed counters.
-func (s *Store) storedCounters() (Counters, error) {
-	value, err := s.db.Value(RowCounters)
+func (s *Store) storedCounters() (keyspace.Counters, error) {
+	value, err := s.db.Value(keyspace.RowCounters)
 	if err != nil || value == nil {
-		return Counters{}, err
+		return keyspace.Counters{}, err
 	}
-	return parseCounters(value)
+	return keyspace.ParseCounters(value)
 }

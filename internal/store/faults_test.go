@@ -118,7 +118,7 @@ func TestDiskFull(t *testing.T) {
 	s := openMem(t, Options{FS: fs})
 	add(t, s, students(0, 100)...)
 	fs.TestingSetDiskUsage(vfs.DiskUsage{AvailBytes: 10 << 20, TotalBytes: 20 << 30})
-	s.disk.checked = time.Time{}
+	eventually(t, "the disk is measured", func() bool { return s.db.Free() == 10<<20 })
 	if _, err := s.Add(ctx, students(100, 200)); !errors.Is(err, ErrDiskFull) {
 		t.Errorf("add: %v", err)
 	}
@@ -135,7 +135,7 @@ func TestDiskFull(t *testing.T) {
 		t.Errorf("%d triples", r.Triples)
 	}
 	fs.TestingSetDiskUsage(vfs.DiskUsage{AvailBytes: 10 << 30, TotalBytes: 20 << 30})
-	s.disk.checked = time.Time{}
+	eventually(t, "the disk is measured", func() bool { return s.db.Free() == 10<<30 })
 	if r := add(t, s, students(100, 200)...); r.Added != 100 {
 		t.Errorf("%+v", r)
 	}
@@ -214,7 +214,8 @@ func TestCloseWhileDiskFull(t *testing.T) {
 func TestDiskHangs(t *testing.T) {
 	var hang atomic.Bool
 	release := make(chan struct{})
-	fs := errorfs.Wrap(vfs.NewMem(), errorfs.InjectorFunc(func(op errorfs.Op) error {
+	mem := vfs.NewMem()
+	fs := errorfs.Wrap(mem, errorfs.InjectorFunc(func(op errorfs.Op) error {
 		if hang.Load() && (op.Kind == errorfs.OpFileSync || op.Kind == errorfs.OpFileSyncData) {
 			<-release
 		}
@@ -225,7 +226,8 @@ func TestDiskHangs(t *testing.T) {
 	if _, err := s.Add(ctx, students(0, 1)); !errors.Is(err, ErrUnknown) {
 		t.Errorf("add: %v", err)
 	}
-	s.health.full.Store(true) // a wait for the end of begun writes needs no room
+	mem.TestingSetDiskUsage(vfs.DiskUsage{TotalBytes: 20 << 30}) // a wait for the end of begun writes needs no room
+	eventually(t, "the disk is full", func() bool { return s.db.Free() == 0 })
 	short, cancel := context.WithTimeout(ctx, 20*time.Millisecond)
 	defer cancel()
 	if err := s.Drain(short); !errors.Is(err, context.DeadlineExceeded) {
@@ -238,7 +240,7 @@ func TestDiskHangs(t *testing.T) {
 	if err := <-drained; err != nil || s.Status().Triples != 1 {
 		t.Errorf("drain: %v, and the write is not done", err)
 	}
-	s.health.full.Store(false)
+	mem.TestingSetDiskUsage(vfs.DiskUsage{AvailBytes: 10 << 30, TotalBytes: 20 << 30})
 	eventually(t, "writes go on", func() bool {
 		_, err := s.Add(ctx, students(1, 2))
 		return err == nil

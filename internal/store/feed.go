@@ -11,6 +11,8 @@ import (
 
 	"github.com/cockroachdb/pebble/v2"
 
+	"github.com/trefoildb/trefoil/internal/store/fault"
+	"github.com/trefoildb/trefoil/internal/store/keyspace"
 	"github.com/trefoildb/trefoil/triple"
 )
 
@@ -50,7 +52,7 @@ const (
 )
 
 func feedKey(number uint64) []byte {
-	return binary.BigEndian.AppendUint64(LocalKey(feedPrefix), number)
+	return binary.BigEndian.AppendUint64(keyspace.LocalKey(feedPrefix), number)
 }
 
 // feed writes entries. It is off if no predicate is set. Store.commitMu guards it, except for the
@@ -69,7 +71,7 @@ type feed struct {
 }
 
 // rowFeeding holds the watched predicates, one after the other as terms.
-var rowFeeding = LocalKey("feeding")
+var rowFeeding = keyspace.LocalKey("feeding")
 
 // init reads the state of the feed. If other predicates were watched before, or none, it begins
 // with a ChangeAny.
@@ -78,7 +80,7 @@ func (f *feed) init(s *Store) error {
 	// 1. Encode the predicates and find the entries on disk.
 	var watching []byte
 	for _, iri := range s.options.Feed {
-		term, _ := triple.AppendTerm([]byte{TableStorage, byte(triple.POS)}, triple.NewIRI(iri))
+		term, _ := triple.AppendTerm([]byte{keyspace.Storage, byte(triple.POS)}, triple.NewIRI(iri))
 		f.prefixes = append(f.prefixes, append(term, 0x00, 0x01))
 		watching = append(watching, f.prefixes[len(f.prefixes)-1][2:]...)
 	}
@@ -112,7 +114,7 @@ func (f *feed) init(s *Store) error {
 }
 
 func (f *feed) readEntries(s *Store) error {
-	lower, upper := LocalBounds(feedPrefix)
+	lower, upper := keyspace.LocalBounds(feedPrefix)
 	it, err := s.db.NewIter(&pebble.IterOptions{LowerBound: lower, UpperBound: upper})
 	if err != nil {
 		return err
@@ -237,7 +239,7 @@ func (f *feed) write(batch *pebble.Batch) (done func(), err error) {
 		first = number
 	}
 	if kept > f.most {
-		lower, _ := LocalBounds(feedPrefix)
+		lower, _ := keyspace.LocalBounds(feedPrefix)
 		if err := batch.DeleteRange(lower, feedKey(number), nil); err != nil {
 			return nil, err
 		}
@@ -287,10 +289,10 @@ func (s *Store) FeedEnd() (last uint64, more <-chan struct{}) {
 // of do is valid until do returns. If entries after that number are gone, the first one is a
 // ChangeAny.
 func (s *Store) ReadFeed(ctx context.Context, after uint64, do func(number uint64, changes []Change) error) error {
-	if err := s.uses.begin(); err != nil {
-		return Wrap("read the feed", err)
+	if err := s.db.Begin(); err != nil {
+		return fault.Wrap("read the feed", err)
 	}
-	defer s.uses.end()
+	defer s.db.End()
 	s.feed.mu.Lock()
 	first, last := s.feed.first, s.feed.last
 	s.feed.mu.Unlock()
@@ -299,10 +301,10 @@ func (s *Store) ReadFeed(ctx context.Context, after uint64, do func(number uint6
 	}
 	it, err := s.db.NewIter(&pebble.IterOptions{LowerBound: feedKey(after + 1), UpperBound: feedKey(last + 1)})
 	if err != nil {
-		return Wrap("read the feed", err)
+		return fault.Wrap("read the feed", err)
 	}
 	err = readFeed(ctx, it, after, do)
-	return Wrap("read the feed", joinClose(err, it))
+	return fault.Wrap("read the feed", joinClose(err, it))
 }
 
 func readFeed(ctx context.Context, it *pebble.Iterator, after uint64, do func(number uint64, changes []Change) error) error {
@@ -382,10 +384,10 @@ func (s *Store) TrimFeed(upTo uint64) error {
 	upTo = min(upTo, last-1)
 	size, err := s.feedBytes(first, upTo)
 	if err != nil {
-		return Wrap("trim the feed", err)
+		return fault.Wrap("trim the feed", err)
 	}
 	if err := s.db.DeleteRange(feedKey(first), feedKey(upTo+1), pebble.NoSync); err != nil {
-		return Wrap("trim the feed", err)
+		return fault.Wrap("trim the feed", err)
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()

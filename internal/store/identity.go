@@ -7,7 +7,12 @@ import (
 	"fmt"
 
 	"github.com/trefoildb/trefoil/internal/protocol"
+	"github.com/trefoildb/trefoil/internal/store/fault"
+	"github.com/trefoildb/trefoil/internal/store/keyspace"
 )
+
+// rowIdentity holds the [Identity] as JSON.
+var rowIdentity = keyspace.LocalKey("identity")
 
 // Identity identifies the cluster of a data directory.
 type Identity struct {
@@ -54,7 +59,7 @@ func (s *Store) SetIdentity(id Identity) error {
 	s.commitMu.Lock()
 	defer s.commitMu.Unlock()
 	if err := s.db.SetLocal(rowIdentity, value); err != nil {
-		return Wrap("set identity", err)
+		return fault.Wrap("set identity", err)
 	}
 	s.identity.Store(&id)
 	s.managed.Store(true)

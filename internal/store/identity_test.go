@@ -11,6 +11,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/trefoildb/trefoil/internal/protocol"
+	"github.com/trefoildb/trefoil/internal/store/keyspace"
 	"github.com/trefoildb/trefoil/rdfload"
 	"github.com/trefoildb/trefoil/recovery"
 	"github.com/trefoildb/trefoil/trie"
@@ -184,7 +185,7 @@ func TestSetLayout(t *testing.T) {
 		segment, _ := l.Trie.Get(id)
 		lo := segment.Lo
 		for _, hi := range append(cuts, segment.Hi) {
-			lower, upper := StorageBounds(triple.Range{Lo: lo, Hi: hi})
+			lower, upper := keyspace.StorageBounds(triple.Range{Lo: lo, Hi: hi})
 			size, err := s.segmentBytes(lower, upper, false)
 			if err != nil || size > 8<<10 || size < 2<<10 {
 				t.Errorf("a part of segment %d has %d bytes, %v", id, size, err)
@@ -223,7 +224,7 @@ func TestSplitBesideAnnotations(t *testing.T) {
 	if l.trie.Len() < 4 {
 		t.Fatalf("%d segments", l.trie.Len())
 	}
-	for row, err := range snapshot(t, s).Raw(ctx, TableStorage, triple.Range{}) {
+	for row, err := range snapshot(t, s).Raw(ctx, keyspace.Storage, triple.Range{}) {
 		if err != nil {
 			t.Fatal(err)
 		}

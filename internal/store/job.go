@@ -7,6 +7,9 @@ import (
 	"errors"
 
 	"github.com/cockroachdb/pebble/v2"
+
+	"github.com/trefoildb/trefoil/internal/store/fault"
+	"github.com/trefoildb/trefoil/internal/store/keyspace"
 )
 
 // Job is another package's write through the committer. Waiting jobs share a commit, unless one
@@ -28,8 +31,8 @@ type Job interface {
 // called function returns.
 type Commit struct{ store *Store }
 
-// Counters returns the last committed counters.
-func (c *Commit) Counters() Counters { return c.store.counted }
+// keyspace.Counters returns the last committed counters.
+func (c *Commit) Counters() keyspace.Counters { return c.store.counted }
 
 // Outgrow makes the store's later stamps greater than all stamps of an epoch.
 func (c *Commit) Outgrow(epoch uint64, batch *pebble.Batch) error {
@@ -41,11 +44,11 @@ func (c *Commit) AddTokens(batch *pebble.Batch, tokens []Token) error {
 	return c.store.writeTokens(batch, tokens)
 }
 
-// Write commits a batch and sets the counters to after; see [Database.Commit].
-func (c *Commit) Write(batch *pebble.Batch, after Counters, durable bool) error {
+// Write commits a batch and sets the counters to after; see [database.Database.Commit].
+func (c *Commit) Write(batch *pebble.Batch, after keyspace.Counters, durable bool) error {
 	s := c.store
 	if after != s.counted {
-		if err := batch.Set(RowCounters, after.Append(nil), nil); err != nil {
+		if err := batch.Set(keyspace.RowCounters, after.Append(nil), nil); err != nil {
 			return err
 		}
 	}
@@ -58,14 +61,9 @@ func (c *Commit) Write(batch *pebble.Batch, after Counters, durable bool) error 
 
 // Ingest makes tables part of the database, all at once and durably. One of them must set the
 // counters to after. Ingest calls loaded when their rows become readable.
-func (c *Commit) Ingest(ctx context.Context, tables []string, after Counters, loaded func()) error {
+func (c *Commit) Ingest(ctx context.Context, tables []string, after keyspace.Counters, loaded func()) error {
 	s := c.store
-	if err := s.db.Ingest(ctx, tables); err != nil {
-		return errors.Join(err, s.health.err())
-	}
-	s.db.changes.any()
-	loaded()
-	if err := s.health.err(); err != nil {
+	if err := s.db.Ingest(ctx, tables, loaded); err != nil {
 		return err
 	}
 	s.metrics.loaded.Add(after.Triples - s.counted.Triples)
@@ -79,7 +77,7 @@ func (s *Store) Do(ctx context.Context, job Job) error {
 	if s.options.ReadOnly {
 		return ErrReadOnly
 	}
-	return s.queue.do(ctx, newJob(job), s.health, s.options.WriteTimeout)
+	return s.queue.do(ctx, newJob(job), s.db, s.options.WriteTimeout)
 }
 
 func newJob(job Job) *request {
@@ -120,19 +118,19 @@ func (s *Store) Drain(ctx context.Context) error {
 	}
 	r := newJob(nothing{}) // answered after the others
 	if err := s.queue.put(ctx, r); err != nil {
-		return Wrap("drain", err)
+		return fault.Wrap("drain", err)
 	}
 	select {
 	case <-r.done:
 		if errors.Is(r.err, ErrClosed) {
-			return Wrap("drain", r.err)
+			return fault.Wrap("drain", r.err)
 		}
 		return nil
-	case <-s.health.failed:
-		return Wrap("drain", s.health.err())
+	case <-s.db.Failed():
+		return fault.Wrap("drain", s.db.Err())
 	case <-ctx.Done():
 		err := context.Cause(ctx)
-		return Wrap("drain", s.queue.abandon(r, err, err))
+		return fault.Wrap("drain", s.queue.abandon(r, err, err))
 	}
 }
 

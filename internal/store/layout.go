@@ -7,7 +7,14 @@ import (
 
 	"github.com/cockroachdb/pebble/v2"
 
+	"github.com/trefoildb/trefoil/internal/store/keyspace"
 	"github.com/trefoildb/trefoil/trie"
+)
+
+// Rows of local state.
+var (
+	rowPlacement = keyspace.LocalKey("placement")
+	rowTrie      = keyspace.LocalKey("trie")
 )
 
 // layout is the segments of the key space, and their machines. It is immutable, because readers

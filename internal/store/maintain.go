@@ -7,9 +7,11 @@ import (
 	"fmt"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/cockroachdb/pebble/v2"
 
+	"github.com/trefoildb/trefoil/internal/store/keyspace"
 	"github.com/trefoildb/trefoil/trie"
 	"github.com/trefoildb/trefoil/triple"
 )
@@ -43,11 +45,11 @@ func (s *Store) MeasureSegments() {
 func (s *Store) runMaintenance() {
 	for {
 		select {
-		case <-s.health.closing:
+		case <-s.db.Stopping():
 			return
 		case <-s.upkeep.wake:
 		}
-		if s.health.err() != nil {
+		if s.db.Err() != nil {
 			return
 		}
 		s.upkeep.unseen.Store(0)
@@ -60,10 +62,10 @@ func (s *Store) runMaintenance() {
 
 // splitSegments splits segments until none is larger than MaxSegmentBytes.
 func (s *Store) splitSegments() error {
-	if err := s.uses.begin(); err != nil {
+	if err := s.db.Begin(); err != nil {
 		return nil // closing
 	}
-	defer s.uses.end()
+	defer s.db.End()
 	s.upkeep.changing.Lock()
 	defer s.upkeep.changing.Unlock()
 	// This loop reads the current trie, because a split makes a new one and handles its own
@@ -78,7 +80,7 @@ func (s *Store) splitSegments() error {
 
 // splitSegment splits one segment and its halves until none is too large.
 func (s *Store) splitSegment(id uint64) error {
-	for !s.uses.closing.Load() && !s.managed.Load() {
+	for !s.db.Closing() && !s.managed.Load() {
 		// 1. Find a key near the middle, unless the segment is small enough.
 		l := s.layout.Load()
 		segment, ok := l.trie.Get(id)
@@ -186,7 +188,7 @@ func (s *Store) cutsByRows(lower, upper []byte, total, parts int64) (cuts [][]by
 }
 
 func segmentBounds(segment trie.Segment) (lower, upper []byte) {
-	return StorageBounds(triple.Range{Lo: segment.Lo, Hi: segment.Hi})
+	return keyspace.StorageBounds(triple.Range{Lo: segment.Lo, Hi: segment.Hi})
 }
 
 // segmentBytes returns the size of a range: of its part of the tables, or of its rows.
@@ -249,7 +251,7 @@ func (s *Store) middleByTables(lower, upper []byte, total uint64) ([]byte, error
 	var before, at []byte
 	for bytes.Compare(lo, hi) < 0 {
 		// 2. Find the neighbours of the middle key, because only existing keys separate rows.
-		middle := append([]byte{TableStorage}, trie.Midpoint(lo[1:], hi[1:])...)
+		middle := append([]byte{keyspace.Storage}, trie.Midpoint(lo[1:], hi[1:])...)
 		if !it.SeekGE(middle) {
 			return nil, it.Error()
 		}
@@ -288,4 +290,72 @@ func ends(it *pebble.Iterator) (first, last []byte, err error) {
 		return nil, nil, it.Error()
 	}
 	return first, bytes.Clone(it.Key()), nil
+}
+
+// mergeShare limits merged segments. Neighbours are merged if together they have at most one part
+// in mergeShare of the maximum size. Otherwise the next rows would split them again.
+const mergeShare = 4
+
+// mergeSegments merges small neighbours, on a lone store.
+func (s *Store) mergeSegments(next func(time.Duration) bool) error {
+	if s.managed.Load() || s.metrics.removed() == s.merged.Load() {
+		return nil
+	}
+	removed := s.metrics.removed()
+	for {
+		begun := time.Now()
+		merged, err := s.mergeNeighbours()
+		if err != nil || s.db.Closing() {
+			return err
+		}
+		if !merged {
+			s.merged.Store(removed)
+			return nil
+		}
+		if !next(time.Since(begun)) {
+			return nil
+		}
+	}
+}
+
+// mergeable returns the first neighbours with together at most maxBytes. If there are none, the
+// segments have ID 0.
+func (s *Store) mergeable(maxBytes int64) (left, right trie.Segment, err error) {
+	var before trie.Segment
+	size := maxBytes + 1
+	for segment := range s.Trie().All() {
+		lower, upper := segmentBounds(segment)
+		bytes, err := s.segmentBytes(lower, upper, s.byTables)
+		if err != nil {
+			return left, right, fmt.Errorf("segment %d: %w", segment.ID, err)
+		}
+		if size+bytes <= maxBytes {
+			return before, segment, nil
+		}
+		before, size = segment, bytes
+	}
+	return left, right, nil
+}
+
+// mergeNeighbours merges two small neighbours if there are any. The partition of the right one may
+// change, because one machine has both.
+func (s *Store) mergeNeighbours() (merged bool, err error) {
+	s.upkeep.changing.Lock()
+	defer s.upkeep.changing.Unlock()
+	left, right, err := s.mergeable(s.options.MaxSegmentBytes / mergeShare)
+	if err != nil || left.ID == 0 {
+		return false, err
+	}
+	l := s.layout.Load()
+	assigned, err := l.trie.Assign(right.ID, left.Partition)
+	if err == nil {
+		assigned, err = assigned.Merge(left.ID, right.ID)
+	}
+	if err != nil {
+		return false, err
+	}
+	if merged, err = s.writeLayout(&layout{assigned, l.placement, l.nextID}); merged && err == nil {
+		s.metrics.merges.Add(1)
+	}
+	return merged, err
 }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"iter"
 
+	"github.com/trefoildb/trefoil/internal/store/fault"
 	"github.com/trefoildb/trefoil/triple"
 )
 
@@ -37,7 +38,7 @@ type Row struct {
 // Triple decodes the row. The triple shares no memory with it.
 func (r Row) Triple() (triple.Triple, error) {
 	_, t, err := triple.DecodeKey(r.Key, r.Value)
-	return t, Wrap("decode row", err)
+	return t, fault.Wrap("decode row", err)
 }
 
 // Match returns the rows that match p, in the best order for it (see [triple.Pattern.Best]). An
@@ -130,7 +131,7 @@ func (sn *Snapshot) read(ctx context.Context, r triple.Range, o ReadOptions, pas
 		if pass != nil {
 			ok, err := pass(row.Key, row.Value)
 			if err != nil {
-				yield(Row{}, Wrap("read", err))
+				yield(Row{}, fault.Wrap("read", err))
 				return
 			}
 			if !ok {

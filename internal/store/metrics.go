@@ -19,11 +19,10 @@ type metrics struct {
 	loaded   atomic.Int64
 	refused  atomic.Int64
 	nanos    atomic.Int64
-	stalls   atomic.Int64
 	splits   atomic.Int64
 	dropped  atomic.Int64 // rows, and ranges of them, that the cluster does not need here
 
-	merges, reclaims, reclaimed atomic.Int64 // see Tidy
+	merges atomic.Int64 // see Tidy
 }
 
 // removed returns about how many rows were removed since the store was opened.
@@ -99,12 +98,12 @@ func newCollector(s *Store) *collector {
 	counter("triples_deleted_total", "Triples deleted.", &m.deleted)
 	counter("triples_loaded_total", "Triples added by bulk loads.", &m.loaded)
 	counter("writes_refused_total", "Writes answered with an error.", &m.refused)
-	counter("write_stalls_total", "Times that writes waited for flushes or compactions.", &m.stalls)
+	counter("write_stalls_total", "Times that writes waited for flushes or compactions.", &s.db.Counts.Stalls)
 	counter("segment_splits_total", "Segments split.", &m.splits)
 	counter("segment_merges_total", "Neighbouring segments merged because they shrank.", &m.merges)
-	counter("reclaims_total", "Ranges of tables compacted in quiet times because of deleted rows.", &m.reclaims)
-	counter("reclaimed_bytes_total", "Bytes of tables that these compactions gave back.", &m.reclaimed)
-	counter("corruptions_total", "Reads that met a damaged table or row.", &s.health.corruptions)
+	counter("reclaims_total", "Ranges of tables compacted in quiet times because of deleted rows.", &s.db.Counts.Reclaims)
+	counter("reclaimed_bytes_total", "Bytes of tables that these compactions gave back.", &s.db.Counts.Reclaimed)
+	counter("corruptions_total", "Reads that met a damaged table or row.", &s.db.Counts.Corruptions)
 	add("commit_seconds_total", "Time spent in commits.", prometheus.CounterValue,
 		func(reading) float64 { return time.Duration(m.nanos.Load()).Seconds() })
 	gauge("triples", "Triples in the store.", func(r reading) float64 { return float64(r.status.Triples) })
@@ -137,10 +136,10 @@ func (c *collector) Describe(to chan<- *prometheus.Desc) {
 // Collect implements [prometheus.Collector]. A closed store has no values.
 func (c *collector) Collect(to chan<- prometheus.Metric) {
 	s := c.store
-	if err := s.uses.begin(); err != nil {
+	if err := s.db.Begin(); err != nil {
 		return
 	}
-	defer s.uses.end()
+	defer s.db.End()
 	pebble := s.db.Metrics()
 	r := reading{
 		store:    s,

@@ -3,9 +3,7 @@
 package store
 
 import (
-	"context"
 	"errors"
-	"log/slog"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -15,11 +13,12 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
+	"github.com/trefoildb/trefoil/internal/store/database"
 	"github.com/trefoildb/trefoil/triple"
 )
 
 // A store crashed and finds its disk full at any file. It opens for writes or returns a
-// NoRoomError at once. It opens for reads, and is complete when there is room.
+// database.NoRoomError at once. It opens for reads, and is complete when there is room.
 func TestOpenOnFullDisk(t *testing.T) {
 	refused := 0
 	for left := range 12 {
@@ -48,7 +47,7 @@ func TestOpenOnFullDisk(t *testing.T) {
 		if took := time.Since(begun); took > 5*time.Second {
 			t.Errorf("%d writes: Open took %s", left, took)
 		}
-		var noRoom *NoRoomError
+		var noRoom *database.NoRoomError
 		switch {
 		case err == nil:
 			if err := s.Close(); err != nil {
@@ -81,36 +80,5 @@ func TestOpenOnFullDisk(t *testing.T) {
 	}
 	if refused == 0 {
 		t.Error("the disk was never full")
-	}
-}
-
-// Wait returns when there is room, or when its context ends.
-func TestWaitForRoom(t *testing.T) {
-	fs := vfs.NewMem()
-	fs.TestingSetDiskUsage(vfs.DiskUsage{AvailBytes: 1 << 20, TotalBytes: 1 << 30})
-	full := newNoRoomError(fs, "data", syscall.ENOSPC)
-	ended, cancel := context.WithCancel(ctx)
-	cancel()
-	log := slog.New(slog.DiscardHandler)
-	if err := full.Wait(ended, log); !errors.Is(err, context.Canceled) {
-		t.Errorf("wait without room: %v", err)
-	}
-	fs.TestingSetDiskUsage(vfs.DiskUsage{AvailBytes: uint64(full.Needed), TotalBytes: 1 << 30})
-	if err := full.Wait(ctx, log); err != nil {
-		t.Errorf("wait with room: %v", err)
-	}
-}
-
-// If a flush repeats an error, it is logged once a minute, as one line.
-func TestFullDiskIsLoggedOnce(t *testing.T) {
-	var log strings.Builder
-	var h health
-	h.init(Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})
-	h.opening.Store(false)
-	for range 100 {
-		h.backgroundError(syscall.ENOSPC)
-	}
-	if n := strings.Count(log.String(), "\n"); n != 1 {
-		t.Errorf("%d lines:\n%s", n, log.String())
 	}
 }

@@ -58,7 +58,6 @@ type Options struct {
 const (
 	minMemTableBytes   = 64 << 10
 	maxMemTableBytes   = 1 << 30
-	smallMemTable      = 4 << 20
 	defaultSegment     = 256 << 20
 	defaultWriteExpiry = time.Minute
 )

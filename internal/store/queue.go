@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"sync"
 	"time"
+
+	"github.com/trefoildb/trefoil/internal/store/database"
 )
 
 // queue holds the waiting requests. Their bytes are limited, but one request always fits.
@@ -119,9 +121,9 @@ func (q *queue) close() {
 // do puts a request and waits for its answer. If ctx ends, a waiting request is withdrawn; once
 // the committer has it, it runs to its end. The timeout ends both waits, unless the committer
 // makes progress with the request meanwhile. A failure of the store ends them, too.
-func (q *queue) do(ctx context.Context, r *request, h *health, timeout time.Duration) error {
+func (q *queue) do(ctx context.Context, r *request, d *database.Database, timeout time.Duration) error {
 	// 1. Put the request. If the queue has no room, only ctx and the timeout end the wait.
-	if h.full.Load() {
+	if d.Full() {
 		return ErrDiskFull
 	}
 	stalled := fmt.Errorf("%w for %s", ErrBusy, timeout)
@@ -138,8 +140,8 @@ func (q *queue) do(ctx context.Context, r *request, h *health, timeout time.Dura
 		select {
 		case <-r.done:
 			return r.err
-		case <-h.failed:
-			return q.abandon(r, h.err(), h.err())
+		case <-d.Failed():
+			return q.abandon(r, d.Err(), d.Err())
 		case <-ended:
 			err := context.Cause(limited)
 			if at := r.steps.Load(); errors.Is(err, ErrBusy) && at == steps {

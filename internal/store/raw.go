@@ -10,6 +10,8 @@ import (
 
 	"github.com/cockroachdb/pebble/v2"
 
+	"github.com/trefoildb/trefoil/internal/store/fault"
+	"github.com/trefoildb/trefoil/internal/store/keyspace"
 	"github.com/trefoildb/trefoil/triple"
 )
 
@@ -41,17 +43,17 @@ var errStopped = errors.New("stopped")
 // unchanged.
 func (sn *Snapshot) EachRaw(ctx context.Context, table byte, r triple.Range, visit func(RawRow) (seek []byte, err error)) error {
 	// 1. Check the table and register the read, because Close must wait for it.
-	if table != TableStorage && table != TableReplica {
+	if table != keyspace.Storage && table != keyspace.Replica {
 		return fmt.Errorf("read rows: %w: there is no table %d", ErrInvalid, table)
 	}
 	if err := sn.Begin(ctx); err != nil {
-		return Wrap("read rows", err)
+		return fault.Wrap("read rows", err)
 	}
 	defer sn.End()
-	lower, upper := TableBounds(table, r)
+	lower, upper := keyspace.TableBounds(table, r)
 	it, err := sn.pebble.NewIter(&pebble.IterOptions{LowerBound: lower, UpperBound: upper})
 	if err != nil {
-		return Wrap("read rows", err)
+		return fault.Wrap("read rows", err)
 	}
 	defer it.Close()
 	// 2. Visit the rows. Notice the end of ctx or the store every CheckMoves rows.
@@ -59,12 +61,12 @@ func (sn *Snapshot) EachRaw(ctx context.Context, table byte, r triple.Range, vis
 	for valid := it.First(); valid; {
 		value, err := it.ValueAndErr()
 		if moves++; err == nil && moves%CheckMoves == 0 {
-			if err = ctx.Err(); err == nil && sn.store.uses.closing.Load() {
+			if err = ctx.Err(); err == nil && sn.store.db.Closing() {
 				err = ErrClosed
 			}
 		}
 		if err != nil {
-			return Wrap("read rows", err)
+			return fault.Wrap("read rows", err)
 		}
 		seek, err := visit(RawRow{it.Key()[1:], value})
 		switch {
@@ -77,5 +79,5 @@ func (sn *Snapshot) EachRaw(ctx context.Context, table byte, r triple.Range, vis
 			valid = it.Next()
 		}
 	}
-	return Wrap("read rows", it.Error())
+	return fault.Wrap("read rows", it.Error())
 }

@@ -45,7 +45,7 @@ func TestTidyReclaimsSpace(t *testing.T) {
 	}
 	flush()
 	tidyUntil(t, s, "the space is given back", func() bool { return s.Status().Bytes < before/2 })
-	t.Logf("%d bytes of tables, then %d, after %d compactions", before, s.Status().Bytes, s.metrics.reclaims.Load())
+	t.Logf("%d bytes of tables, then %d, after %d compactions", before, s.Status().Bytes, s.db.Counts.Reclaims.Load())
 	if s.Status().Reclaimed < before/2 {
 		t.Errorf("the status says %d bytes", s.Status().Reclaimed)
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"sync/atomic"
 
+	"github.com/trefoildb/trefoil/internal/store/keyspace"
 	"github.com/trefoildb/trefoil/triple"
 )
 
@@ -99,7 +100,7 @@ func (r *request) add(e *encoder, t triple.Triple) {
 		if order == triple.GSPO && t.Graph.IsZero() {
 			continue
 		}
-		r.arena = e.appendKey(append(r.arena, TableStorage), order)
+		r.arena = e.appendKey(append(r.arena, keyspace.Storage), order)
 	}
 	it.at[len(triple.Orders)] = uint32(len(r.arena))
 	if anyLong && r.kind == kindAdd {

@@ -15,6 +15,9 @@ import (
 	"strings"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/trefoildb/trefoil/internal/store/directory"
+	"github.com/trefoildb/trefoil/internal/store/fault"
 )
 
 // restoreName is the directory for unpacked files in a data directory. They stay there until all
@@ -32,7 +35,7 @@ const maxBackupJSON = 64 << 20
 // The UUID is the original's. If both directories are to run, one must get a new UUID from
 // [NewIdentity].
 func Restore(ctx context.Context, dir string, r io.Reader) error {
-	return Wrap("restore "+dir, restore(ctx, vfs.Default, dir, r))
+	return fault.Wrap("restore "+dir, restore(ctx, vfs.Default, dir, r))
 }
 
 func restore(ctx context.Context, fs vfs.FS, dir string, r io.Reader) (err error) {
@@ -40,12 +43,12 @@ func restore(ctx context.Context, fs vfs.FS, dir string, r io.Reader) (err error
 	_, err = fs.Stat(dir)
 	made := errors.Is(err, os.ErrNotExist)
 	if made {
-		err = MakeDirectory(fs, dir)
+		err = directory.Make(fs, dir)
 	}
 	if err != nil {
 		return err
 	}
-	lock, err := lockDirectory(fs, dir)
+	lock, err := directory.Lock(fs, dir)
 	if err != nil {
 		return err
 	}
@@ -53,7 +56,7 @@ func restore(ctx context.Context, fs vfs.FS, dir string, r io.Reader) (err error
 		err = errors.Join(err, lock.Close())
 		if err != nil && made {
 			// If a removal fails, the directory stays, and Open rejects it.
-			_ = fs.Remove(fs.PathJoin(dir, lockName))
+			_ = fs.Remove(fs.PathJoin(dir, directory.LockName))
 			_ = fs.Remove(dir)
 		}
 	}()
@@ -69,12 +72,12 @@ func restore(ctx context.Context, fs vfs.FS, dir string, r io.Reader) (err error
 			err = fs.RemoveAll(work)
 		}
 	}()
-	if err := fs.MkdirAll(fs.PathJoin(work, storeName), 0o755); err != nil {
+	if err := fs.MkdirAll(fs.PathJoin(work, directory.StoreName), 0o755); err != nil {
 		return err
 	}
 	// 3. Make work durable first and remove it last, because it marks files without a VERSION file
 	// as a restore's.
-	if err := SyncDirectory(fs, dir); err != nil {
+	if err := directory.Sync(fs, dir); err != nil {
 		return err
 	}
 	// 4. Unpack all files, verify them, and open the result once.
@@ -85,11 +88,11 @@ func restore(ctx context.Context, fs vfs.FS, dir string, r io.Reader) (err error
 		return err
 	}
 	// 5. Move the files. VERSION must be last, because dir is no data directory without it.
-	for _, name := range []string{storeName, versionName} {
+	for _, name := range []string{directory.StoreName, directory.VersionName} {
 		if err := fs.Rename(fs.PathJoin(work, name), fs.PathJoin(dir, name)); err != nil {
 			return err
 		}
-		if err := SyncDirectory(fs, dir); err != nil {
+		if err := directory.Sync(fs, dir); err != nil {
 			return err
 		}
 	}
@@ -107,13 +110,13 @@ func clearRestore(fs vfs.FS, dir, work string) error {
 	interrupted, versioned := false, false
 	for _, name := range names {
 		interrupted = interrupted || name == restoreName
-		versioned = versioned || name == versionName
+		versioned = versioned || name == directory.VersionName
 	}
 	// 2. Reject dir if it has any other file, because nothing may be lost.
 	for _, name := range names {
 		switch {
-		case name == lockName, name == lostFoundName:
-		case interrupted && !versioned && (name == restoreName || name == storeName):
+		case name == directory.LockName, name == directory.LostFoundName:
+		case interrupted && !versioned && (name == restoreName || name == directory.StoreName):
 		default:
 			return fmt.Errorf("%w: it is not empty: it holds %q", ErrInvalid, name)
 		}
@@ -122,10 +125,10 @@ func clearRestore(fs vfs.FS, dir, work string) error {
 		return nil
 	}
 	// 3. Remove the mark last, because a crash may come before.
-	if err := fs.RemoveAll(fs.PathJoin(dir, storeName)); err != nil {
+	if err := fs.RemoveAll(fs.PathJoin(dir, directory.StoreName)); err != nil {
 		return err
 	}
-	if err := SyncDirectory(fs, dir); err != nil {
+	if err := directory.Sync(fs, dir); err != nil {
 		return err
 	}
 	return fs.RemoveAll(work)
@@ -195,7 +198,7 @@ func (u *unpacker) unpack() error {
 	if err := u.verify(); err != nil {
 		return err
 	}
-	return errors.Join(SyncDirectory(u.fs, u.fs.PathJoin(u.dir, storeName)), SyncDirectory(u.fs, u.dir))
+	return errors.Join(directory.Sync(u.fs, u.fs.PathJoin(u.dir, directory.StoreName)), directory.Sync(u.fs, u.dir))
 }
 
 func (u *unpacker) json(name string, v any) error {
@@ -223,10 +226,10 @@ func (u *unpacker) decode(v any) error {
 // backupPath reports whether a backup may have a file of this name: VERSION, or a file directly in
 // store.
 func backupPath(name string) bool {
-	if name == versionName {
+	if name == directory.VersionName {
 		return true
 	}
-	base, ok := strings.CutPrefix(name, storeName+"/")
+	base, ok := strings.CutPrefix(name, directory.StoreName+"/")
 	return ok && base != "" && base != "." && base != ".." && !strings.ContainsAny(base, "/\\\x00:")
 }
 
@@ -239,9 +242,9 @@ func (u *unpacker) file(entry *tar.Header) (err error) {
 	if _, twice := u.got[entry.Name]; twice {
 		return errBackup("%q is there twice", entry.Name)
 	}
-	path := u.fs.PathJoin(u.dir, versionName)
-	if base, ok := strings.CutPrefix(entry.Name, storeName+"/"); ok {
-		path = u.fs.PathJoin(u.dir, storeName, base)
+	path := u.fs.PathJoin(u.dir, directory.VersionName)
+	if base, ok := strings.CutPrefix(entry.Name, directory.StoreName+"/"); ok {
+		path = u.fs.PathJoin(u.dir, directory.StoreName, base)
 	}
 	f, err := u.fs.Create(path, vfs.WriteCategoryUnspecified)
 	if err != nil {

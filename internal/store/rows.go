@@ -7,6 +7,8 @@ import (
 
 	"github.com/cockroachdb/pebble/v2"
 
+	"github.com/trefoildb/trefoil/internal/store/fault"
+	"github.com/trefoildb/trefoil/internal/store/keyspace"
 	"github.com/trefoildb/trefoil/triple"
 )
 
@@ -35,7 +37,7 @@ func (sn *Snapshot) Rows(ctx context.Context, r triple.Range) (*Rows, error) {
 	if err := sn.Begin(ctx); err != nil {
 		return nil, err
 	}
-	return sn.rowsOf(ctx, TableStorage, r)
+	return sn.rowsOf(ctx, keyspace.Storage, r)
 }
 
 // Replicas is [Snapshot.Rows] for the extra copies. Their keys are of SPO.
@@ -43,16 +45,16 @@ func (sn *Snapshot) Replicas(ctx context.Context, r triple.Range) (*Rows, error)
 	if err := sn.Begin(ctx); err != nil {
 		return nil, err
 	}
-	return sn.rowsOf(ctx, TableReplica, r)
+	return sn.rowsOf(ctx, keyspace.Replica, r)
 }
 
 // rowsOf returns the rows of a table. The caller must have begun a read.
 func (sn *Snapshot) rowsOf(ctx context.Context, table byte, r triple.Range) (*Rows, error) {
-	lower, upper := TableBounds(table, r)
+	lower, upper := keyspace.TableBounds(table, r)
 	it, err := sn.pebble.NewIter(&pebble.IterOptions{LowerBound: lower, UpperBound: upper})
 	if err != nil {
-		sn.store.uses.end()
-		return nil, Wrap("iterate", err)
+		sn.store.db.End()
+		return nil, fault.Wrap("iterate", err)
 	}
 	return &Rows{ctx: ctx, store: sn.store, it: it, table: table}, nil
 }
@@ -98,8 +100,8 @@ func (r *Rows) start() bool {
 
 // interrupted reports whether the iteration must end. If so, it sets err.
 func (r *Rows) interrupted() bool {
-	if r.err = r.ctx.Err(); r.err == nil && r.store.uses.closing.Load() {
-		r.err = Wrap("iterate", ErrClosed)
+	if r.err = r.ctx.Err(); r.err == nil && r.store.db.Closing() {
+		r.err = fault.Wrap("iterate", ErrClosed)
 	}
 	return r.err != nil
 }
@@ -143,7 +145,7 @@ func (r *Rows) backward(valid bool) bool {
 func (r *Rows) load() bool {
 	value, err := r.it.ValueAndErr()
 	if err != nil {
-		r.err = Wrap("iterate", err)
+		r.err = fault.Wrap("iterate", err)
 		return false
 	}
 	r.value = value
@@ -153,7 +155,7 @@ func (r *Rows) load() bool {
 func (r *Rows) ended() bool {
 	r.value = nil
 	if err := r.it.Error(); err != nil {
-		r.err = Wrap("iterate", err)
+		r.err = fault.Wrap("iterate", err)
 	}
 	return false
 }
@@ -174,9 +176,9 @@ func (r *Rows) Close() error {
 	}
 	err := r.it.Close()
 	r.it = nil
-	r.store.uses.end()
+	r.store.db.End()
 	if r.err != nil {
 		return nil // Err has returned it
 	}
-	return Wrap("end iteration", err)
+	return fault.Wrap("end iteration", err)
 }

@@ -5,8 +5,12 @@ package store
 import (
 	"github.com/cockroachdb/pebble/v2"
 
+	"github.com/trefoildb/trefoil/internal/store/keyspace"
 	"github.com/trefoildb/trefoil/triple"
 )
+
+// rowSequence holds a stamp that is greater than all in use.
+var rowSequence = keyspace.LocalKey("sequence")
 
 // sequence returns stamps, each once, even across crashes. If a stamp passes the stored limit, its
 // batch must raise the limit.
@@ -30,7 +34,7 @@ func (q *sequence) read(s *Store) error {
 	if err != nil || value == nil {
 		return err
 	}
-	stamp, err := parseStamp(value)
+	stamp, err := keyspace.ParseStamp(value)
 	if err != nil {
 		return err
 	}
@@ -45,14 +49,14 @@ func (q *sequence) outgrow(epoch uint64, batch *pebble.Batch) error {
 		return nil
 	}
 	*q = sequence{epoch: epoch + 1, next: 1, limit: 1}
-	return batch.Set(rowSequence, AppendStamp(nil, triple.Stamp{Epoch: q.epoch, Sequence: q.limit}), nil)
+	return batch.Set(rowSequence, keyspace.AppendStamp(nil, triple.Stamp{Epoch: q.epoch, Sequence: q.limit}), nil)
 }
 
 // take returns the next stamp for rows of batch.
 func (q *sequence) take(batch *pebble.Batch) (triple.Stamp, error) {
 	if q.next == q.limit {
 		limit := triple.Stamp{Epoch: q.epoch, Sequence: q.limit + reserveStamps}
-		if err := batch.Set(rowSequence, AppendStamp(nil, limit), nil); err != nil {
+		if err := batch.Set(rowSequence, keyspace.AppendStamp(nil, limit), nil); err != nil {
 			return triple.Stamp{}, err
 		}
 		q.limit = limit.Sequence

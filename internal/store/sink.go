@@ -12,8 +12,17 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/sstable"
 
+	"github.com/trefoildb/trefoil/internal/store/directory"
+	"github.com/trefoildb/trefoil/internal/store/fault"
+	"github.com/trefoildb/trefoil/internal/store/keyspace"
 	"github.com/trefoildb/trefoil/rdfload"
 	"github.com/trefoildb/trefoil/triple"
+)
+
+// Names of rows of local state, before the ID of a load.
+const (
+	loadBegin = "load/begin/"
+	loadDone  = "load/done/"
 )
 
 // Sink returns the store in the form for bulk loads.
@@ -26,21 +35,21 @@ type sink struct{ *Store }
 const MaxLoadID = 255
 
 // Dir implements [rdfload.Sink].
-func (s sink) Dir() string { return s.db.Path(loadsName) }
+func (s sink) Dir() string { return s.db.Path(directory.LoadsName) }
 
 // Room implements [rdfload.Sink].
 func (s sink) Room(bytes int64) error {
-	if err := s.health.err(); err != nil {
+	if err := s.db.Err(); err != nil {
 		return err
 	}
-	return s.disk.room(bytes)
+	return s.db.Room(bytes)
 }
 
 // Begin implements [rdfload.Sink].
 func (s sink) Begin(ctx context.Context, id string) (rdfload.Start, error) {
 	start, err := s.begin(ctx, id)
 	if err != nil {
-		return rdfload.Start{}, Wrap(fmt.Sprintf("begin load %q", id), err)
+		return rdfload.Start{}, fault.Wrap(fmt.Sprintf("begin load %q", id), err)
 	}
 	return start, nil
 }
@@ -83,7 +92,7 @@ func (s sink) begin(ctx context.Context, id string) (start rdfload.Start, err er
 
 // record returns the record of a published load, or nil.
 func (s *Store) record(id string) (*rdfload.Record, error) {
-	value, err := s.db.Value(LocalKey(loadDone + id))
+	value, err := s.db.Value(keyspace.LocalKey(loadDone + id))
 	if err != nil || value == nil {
 		return nil, err
 	}
@@ -102,14 +111,14 @@ func parseRecord(value []byte) (*rdfload.Record, error) {
 func (s *Store) loadStamp(id string) (triple.Stamp, error) {
 	s.commitMu.Lock()
 	defer s.commitMu.Unlock()
-	row := LocalKey(loadBegin + id)
+	row := keyspace.LocalKey(loadBegin + id)
 	value, err := s.db.Value(row)
 	if err != nil {
 		return triple.Stamp{}, err
 	}
 	// 1. If the load has started before, its stamp is on disk.
 	if value != nil {
-		return parseStamp(value)
+		return keyspace.ParseStamp(value)
 	}
 	// 2. Take a stamp durably. If that fails, the sequence must not move.
 	batch := s.db.NewBatch()
@@ -117,7 +126,7 @@ func (s *Store) loadStamp(id string) (triple.Stamp, error) {
 	before := s.sequence
 	stamp, err := s.sequence.take(batch)
 	if err == nil {
-		err = batch.Set(row, AppendStamp(nil, stamp), nil)
+		err = batch.Set(row, keyspace.AppendStamp(nil, stamp), nil)
 	}
 	if err == nil {
 		err = s.db.Commit(batch, true)
@@ -157,14 +166,14 @@ func (s sink) CreateTable(path string) (rdfload.Table, error) {
 	}
 	w, err := s.db.NewTable(path)
 	if err != nil {
-		return nil, Wrap("create table "+path, err)
+		return nil, fault.Wrap("create table "+path, err)
 	}
 	return &table{w: w}, nil
 }
 
 // Set implements [rdfload.Table].
 func (t *table) Set(key, value []byte) error {
-	t.key = append(append(t.key[:0], TableStorage), key...)
+	t.key = append(append(t.key[:0], keyspace.Storage), key...)
 	return t.w.Set(t.key, value)
 }
 
@@ -179,7 +188,7 @@ func (t *table) Close() error { return t.w.Close() }
 // rows of the load.
 func (s sink) Publish(ctx context.Context, record rdfload.Record, tables []string) error {
 	if err := s.publish(ctx, record, tables); err != nil {
-		return Wrap(fmt.Sprintf("publish load %q", record.ID), err)
+		return fault.Wrap(fmt.Sprintf("publish load %q", record.ID), err)
 	}
 	s.MeasureSegments()
 	return nil
@@ -190,13 +199,13 @@ func (s sink) publish(ctx context.Context, record rdfload.Record, tables []strin
 	if s.options.ReadOnly {
 		return ErrReadOnly
 	}
-	if err := s.uses.begin(); err != nil {
+	if err := s.db.Begin(); err != nil {
 		return err
 	}
-	defer s.uses.end()
+	defer s.db.End()
 	s.commitMu.Lock()
 	defer s.commitMu.Unlock()
-	if err := errors.Join(s.alone(), s.health.err()); err != nil {
+	if err := errors.Join(s.alone(), s.db.Err()); err != nil {
 		return err
 	}
 	// 2. If the load is published already, a repetition must do nothing.
@@ -226,7 +235,7 @@ func (s sink) publish(ctx context.Context, record rdfload.Record, tables []strin
 
 // writeRecord writes the table that marks a load as done, and returns its path. entry is the key
 // of the load's entry in the feed, or nil.
-func (s *Store) writeRecord(record rdfload.Record, after Counters, entry []byte) (string, error) {
+func (s *Store) writeRecord(record rdfload.Record, after keyspace.Counters, entry []byte) (string, error) {
 	value, err := json.Marshal(record)
 	if err != nil {
 		return "", err
@@ -237,27 +246,27 @@ func (s *Store) writeRecord(record rdfload.Record, after Counters, entry []byte)
 		return "", err
 	}
 	// Keys must ascend in a table.
-	err = w.Set(RowCounters, after.Append(nil))
+	err = w.Set(keyspace.RowCounters, after.Append(nil))
 	if entry != nil {
 		err = errors.Join(err, w.Set(entry, []byte{byte(ChangeAny)}))
 	}
 	err = errors.Join(err,
-		w.Delete(LocalKey(loadBegin+record.ID)),
-		w.Set(LocalKey(loadDone+record.ID), value),
+		w.Delete(keyspace.LocalKey(loadBegin+record.ID)),
+		w.Set(keyspace.LocalKey(loadDone+record.ID), value),
 		w.Close())
 	return path, err
 }
 
 // Loads returns the records of all published loads, by ID.
 func (s *Store) Loads(ctx context.Context) ([]rdfload.Record, error) {
-	if err := s.uses.begin(); err != nil {
+	if err := s.db.Begin(); err != nil {
 		return nil, err
 	}
-	defer s.uses.end()
-	lower, upper := LocalBounds(loadDone)
+	defer s.db.End()
+	lower, upper := keyspace.LocalBounds(loadDone)
 	it, err := s.db.NewIter(&pebble.IterOptions{LowerBound: lower, UpperBound: upper})
 	if err != nil {
-		return nil, Wrap("list loads", err)
+		return nil, fault.Wrap("list loads", err)
 	}
 	var records []rdfload.Record
 	for valid := it.First(); valid && err == nil; valid = it.Next() {
@@ -267,5 +276,5 @@ func (s *Store) Loads(ctx context.Context) ([]rdfload.Record, error) {
 			err = ctx.Err()
 		}
 	}
-	return records, Wrap("list loads", errors.Join(err, it.Close()))
+	return records, fault.Wrap("list loads", errors.Join(err, it.Close()))
 }

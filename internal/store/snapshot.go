@@ -11,6 +11,8 @@ import (
 
 	"github.com/cockroachdb/pebble/v2"
 
+	"github.com/trefoildb/trefoil/internal/store/fault"
+	"github.com/trefoildb/trefoil/internal/store/keyspace"
 	"github.com/trefoildb/trefoil/triple"
 )
 
@@ -24,12 +26,12 @@ type Snapshot struct {
 
 // Snapshot returns the current state of the store. It has all acknowledged operations.
 func (s *Store) Snapshot() (*Snapshot, error) {
-	if err := s.uses.begin(); err != nil {
+	if err := s.db.Begin(); err != nil {
 		return nil, fmt.Errorf("snapshot: %w", err)
 	}
 	// A plain snapshot of Pebble would lose excised keys, and a segment's keys are excised when it
 	// moves. It would also make compactions keep all visible rows.
-	all := []pebble.KeyRange{{Start: []byte{TableStorage}, End: []byte{TableLocal + 1}}}
+	all := []pebble.KeyRange{{Start: []byte{keyspace.Storage}, End: []byte{keyspace.Local + 1}}}
 	return &Snapshot{store: s, pebble: s.db.NewEventuallyFileOnlySnapshot(all)}, nil
 }
 
@@ -38,8 +40,8 @@ func (sn *Snapshot) Close() error {
 	if !sn.closed.CompareAndSwap(false, true) {
 		return nil
 	}
-	defer sn.store.uses.end()
-	return Wrap("close snapshot", sn.pebble.Close())
+	defer sn.store.db.End()
+	return fault.Wrap("close snapshot", sn.pebble.Close())
 }
 
 // Value returns a copy of the value of a Pebble key, or nil if the row is missing.
@@ -63,10 +65,10 @@ func (sn *Snapshot) Has(ctx context.Context, t triple.Triple) (bool, error) {
 	if err := ctx.Err(); err != nil {
 		return false, err
 	}
-	key, _ := triple.AppendKey([]byte{TableStorage}, triple.SPO, t)
+	key, _ := triple.AppendKey([]byte{keyspace.Storage}, triple.SPO, t)
 	value, err := sn.Value(key)
 	if err != nil {
-		return false, Wrap("look up triple", err)
+		return false, fault.Wrap("look up triple", err)
 	}
 	return value != nil && !triple.IsTombstone(value), nil
 }
@@ -77,17 +79,17 @@ func (sn *Snapshot) Annotation(ctx context.Context, t triple.Triple, application
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	key, _ := triple.AppendKey([]byte{TableStorage}, triple.SPO, t)
+	key, _ := triple.AppendKey([]byte{keyspace.Storage}, triple.SPO, t)
 	value, err := sn.Value(triple.AppendAnnotationKey(nil, key, applicationID))
 	if err != nil {
-		return nil, Wrap("look up annotation", err)
+		return nil, fault.Wrap("look up annotation", err)
 	}
 	if value == nil {
 		return nil, nil
 	}
 	a, err := triple.DecodeAnnotation(value)
 	if err != nil || a.Removed {
-		return nil, Wrap("look up annotation", err)
+		return nil, fault.Wrap("look up annotation", err)
 	}
 	return a.Data, nil
 }
@@ -102,8 +104,8 @@ func (sn *Snapshot) Annotations(ctx context.Context, t triple.Triple) iter.Seq2[
 			yield(Annotation{}, err)
 			return
 		}
-		defer sn.store.uses.end()
-		key, _ := triple.AppendKey([]byte{TableStorage}, triple.SPO, t)
+		defer sn.store.db.End()
+		key, _ := triple.AppendKey([]byte{keyspace.Storage}, triple.SPO, t)
 		for row, err := range annotations(sn.pebble, key) {
 			var a triple.Annotation
 			if err == nil {
@@ -113,7 +115,7 @@ func (sn *Snapshot) Annotations(ctx context.Context, t triple.Triple) iter.Seq2[
 				a, err = triple.DecodeAnnotation(row.value)
 			}
 			if err != nil {
-				yield(Annotation{}, Wrap("read annotations", err))
+				yield(Annotation{}, fault.Wrap("read annotations", err))
 				return
 			}
 			if !a.Removed && !yield(Annotation{ApplicationID: string(row.id), Data: append([]byte{}, a.Data...)}, nil) {
@@ -131,11 +133,11 @@ func (sn *Snapshot) Begin(ctx context.Context) error {
 	if sn.closed.Load() {
 		return fmt.Errorf("read a snapshot: %w", ErrClosed)
 	}
-	return sn.store.uses.begin()
+	return sn.store.db.Begin()
 }
 
 // End ends a read.
-func (sn *Snapshot) End() { sn.store.uses.end() }
+func (sn *Snapshot) End() { sn.store.db.End() }
 
 // NewIter returns an iterator over Pebble keys from lower up to upper. The caller must close it.
 func (sn *Snapshot) NewIter(lower, upper []byte) (*pebble.Iterator, error) {

@@ -145,32 +145,27 @@ func (s *Store) Status() Status {
 		Version:     s.options.Version,
 		Segments:    s.Trie().Len(),
 		Members:     []Member{{ID: s.MachineID().String(), State: "up"}},
-		Corruptions: s.health.corruptions.Load(),
-		Reclaimed:   s.metrics.reclaimed.Load(),
+		Corruptions: s.db.Counts.Corruptions.Load(),
+		Reclaimed:   s.db.Counts.Reclaimed.Load(),
 		Merges:      s.metrics.merges.Load(),
 		ReadOnly:    s.options.ReadOnly,
-		FreeBytes:   -1,
+		FreeBytes:   s.db.Free(),
 	}
-	if usage, err := s.disk.look(); err == nil {
-		st.FreeBytes = int64(usage.AvailBytes)
-	}
-	if err := s.health.err(); err != nil {
+	if err := s.db.Err(); err != nil {
 		st.Error = err.Error()
-	} else if err := s.disk.room(0); err != nil {
+	} else if err := s.db.Room(0); err != nil {
 		st.Error = err.Error()
 	}
 	// 2. Read the rest from the database, if it is open.
-	if err := s.uses.begin(); err != nil {
+	if err := s.db.Begin(); err != nil {
 		st.Error = err.Error()
 		return st
 	}
-	defer s.uses.end()
+	defer s.db.End()
 	if c, err := s.storedCounters(); err == nil {
 		st.Triples, st.Annotations = c.Triples, c.Annotations
 	}
-	for _, level := range s.db.Metrics().Levels {
-		st.Bytes += level.TablesSize
-	}
+	st.Bytes = s.db.TableBytes()
 	st.Epoch = firstEpoch
 	var stamps sequence
 	if err := stamps.read(s); err == nil {

@@ -8,16 +8,16 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
-	pebbleerrors "github.com/cockroachdb/errors"
-	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
 
-	"github.com/trefoildb/trefoil/internal/store/manifest"
+	"github.com/trefoildb/trefoil/internal/store/database"
+	"github.com/trefoildb/trefoil/internal/store/directory"
+	"github.com/trefoildb/trefoil/internal/store/fault"
+	"github.com/trefoildb/trefoil/internal/store/keyspace"
 	"github.com/trefoildb/trefoil/trie"
 )
 
@@ -26,25 +26,21 @@ import (
 type Store struct {
 	dir     string
 	options Options
-	id      uuid
+	id      directory.UUID
 	lock    interface{ Close() error }
-	db      *Database
+	db      *database.Database
 
-	health      *health // shared with db, like uses and disk
-	compactions *compactions
-	metrics     metrics
-	disk        *disk
-	queue       queue
-	updates     updates
-	feed        feed
-	uses        *uses
-	running     sync.WaitGroup // the committer, and the maintenance of segments
+	metrics metrics
+	queue   queue
+	updates updates
+	feed    feed
+	running sync.WaitGroup // the committer, and the maintenance of segments
 
 	// commitMu is held when rows are written: by the committer, and by a load that publishes. It
 	// guards sequence and counted.
 	commitMu sync.Mutex
 	sequence sequence
-	counted  Counters
+	counted  keyspace.Counters
 
 	tokens   tokens
 	identity atomic.Pointer[Identity]
@@ -54,8 +50,7 @@ type Store struct {
 	managed      atomic.Bool // set if the cluster splits segments, not this store
 	byTables     bool        // set if segments are measured by bytes of tables, not by rows
 	upkeep       upkeep
-	flushed      atomic.Int64 // the number of removed rows at the last flush of Tidy
-	merged       atomic.Int64 // the same number when Tidy last found nothing to merge
+	merged       atomic.Int64 // the number of removed rows when Tidy last found nothing to merge
 	density      density
 	closeTimeout time.Duration
 	closeOnce    sync.Once
@@ -83,30 +78,27 @@ func Open(dir string, opts Options) (*Store, error) {
 		}
 	}
 	// 2. Prepare everything that Pebble calls back, because it may call during its opening.
-	db := &Database{dir: dir, FS: opts.FS, Logger: opts.Logger, ReadOnly: opts.ReadOnly}
-	s := &Store{
-		dir:          dir,
-		db:           db,
-		health:       &db.health,
-		uses:         &db.uses,
-		disk:         &db.disk,
-		options:      opts,
-		compactions:  newCompactions(),
-		closeTimeout: defaultCloseTimeout,
-	}
-	s.health.init(opts)
+	s := &Store{dir: dir, options: opts, closeTimeout: defaultCloseTimeout}
+	s.db = database.New(database.Options{
+		Dir: dir, FS: opts.FS, Logger: opts.Logger, ReadOnly: opts.ReadOnly, OnFatal: opts.OnFatal, CountChanges: opts.CountChanges,
+		CacheBytes: opts.CacheBytes, MemTableBytes: opts.MemTableBytes, MinFreeBytes: opts.MinFreeBytes,
+		OnFlush: func() {
+			if s.byTables {
+				s.MeasureSegments()
+			}
+		},
+		OnIngest: s.MeasureSegments,
+	})
 	s.upkeep.wake = make(chan struct{}, 1)
 	s.byTables = opts.MaxSegmentBytes >= smallSegment
 	s.queue.init(opts.QueueBytes)
-	s.uses.init()
 	s.updates.init()
-	s.disk.init(opts.FS, dir, opts.MinFreeBytes)
 	// 3. Open the database. If the disk is full, the error must say how to get room.
 	if err := s.open(); err != nil {
-		if !opts.ReadOnly && IsDiskFull(err) {
-			err = newNoRoomError(opts.FS, dir, err)
+		if !opts.ReadOnly && fault.IsDiskFull(err) {
+			err = database.NewNoRoomError(opts.FS, dir, err)
 		}
-		return nil, Wrap("open store "+dir, err)
+		return nil, fault.Wrap("open store "+dir, err)
 	}
 	// 4. Start the goroutines last, because they write.
 	if !opts.ReadOnly {
@@ -121,27 +113,22 @@ func (s *Store) open() (err error) {
 	fs := s.options.FS
 	// 1. Lock the directory first: no other process may open it.
 	if !s.options.ReadOnly {
-		if err := MakeDirectory(fs, s.dir); err != nil {
+		if err := directory.Make(fs, s.dir); err != nil {
 			return err
 		}
 	} else if _, err := fs.Stat(s.dir); err != nil {
 		return err
 	}
-	if s.lock, err = lockDirectory(fs, s.dir); err != nil {
+	if s.lock, err = directory.Lock(fs, s.dir); err != nil {
 		return err
 	}
-	s.options.MemTableBytes = min(s.options.MemTableBytes, s.disk.memTableBytes())
 	defer func() {
 		if err != nil {
-			if s.db.DB != nil {
-				err = errors.Join(err, s.db.Close())
-			}
-			s.compactions.Unregister()
-			err = errors.Join(err, s.lock.Close())
+			err = errors.Join(err, s.db.Close(), s.lock.Close())
 		}
 	}()
 	// 2. Open the database, unless the directory was set aside.
-	if err := s.checkAside(); err != nil {
+	if err := directory.CompleteAside(fs, s.dir, s.options.ReadOnly); err != nil {
 		return err
 	}
 	if err := s.openDatabase(); err != nil {
@@ -150,8 +137,8 @@ func (s *Store) open() (err error) {
 	// 3. Remove leftovers of unfinished work. The folder of loads must stay, because a load may go
 	// on.
 	if !s.options.ReadOnly {
-		for _, name := range []string{loadsName, tmpName} {
-			if name == tmpName {
+		for _, name := range []string{directory.LoadsName, directory.TmpName} {
+			if name == directory.TmpName {
 				if err := fs.RemoveAll(s.db.Path(name)); err != nil {
 					return err
 				}
@@ -165,59 +152,41 @@ func (s *Store) open() (err error) {
 	if err := s.readState(); err != nil {
 		return err
 	}
-	s.health.opening.Store(false)
-	s.compactions.allow()
-	return s.health.err() // a failure in the background
+	return s.db.Ready()
 }
 
 // openDatabase opens the database. If it is missing, it makes one and then the VERSION file. So
 // the file proves that the database is complete.
 func (s *Store) openDatabase() error {
 	fs := s.options.FS
-	options := s.pebbleOptions()
 	// 1. The VERSION file decides: if it is missing, the directory must be new and hold no
 	// database.
 	var err error
 	var hasChecksum bool
-	s.id, hasChecksum, err = readVersion(fs, s.dir)
+	s.id, hasChecksum, err = directory.ReadVersion(fs, s.dir)
 	isNew := errors.Is(err, os.ErrNotExist)
 	switch {
 	case isNew && s.options.ReadOnly:
 		return fmt.Errorf("%w: it has no VERSION file", ErrVersion)
 	case isNew:
-		if err := checkUnversioned(fs, s.dir); err != nil {
+		if err := directory.CheckNew(fs, s.dir); err != nil {
 			return err
 		}
-		options.ErrorIfNotPristine = true
 	case err != nil:
 		return err
-	default:
-		options.ErrorIfNotExists = true
 	}
-	// 2. Check the manifest before Pebble reads it, because Pebble takes some damage for its end.
-	if err := manifest.Check(fs, s.db.Path(storeName)); err != nil {
+	if err := s.db.Open(isNew); err != nil {
 		return err
 	}
-	s.db.DB, err = pebble.Open(s.db.Path(storeName), options)
-	if errors.Is(err, pebble.ErrDBNotPristine) {
-		return fmt.Errorf("%w: it holds a database and no VERSION file", ErrVersion)
-	}
-	if failure := s.health.err(); failure != nil { // in a log or flush, which Pebble does not return
-		return failure
-	}
-	if err != nil {
-		return s.nameLog(err)
-	}
-	// 3. Write the VERSION file last, because it says that the database exists.
-	s.db.tables = s.tableOptions()
+	// 2. Write the VERSION file last, because it says that the database exists.
 	if !isNew && !hasChecksum && !s.options.ReadOnly { // an earlier version made it
-		if err := writeVersion(fs, s.dir, s.id); err != nil {
+		if err := directory.WriteVersion(fs, s.dir, s.id); err != nil {
 			return err
 		}
 	}
 	if isNew {
-		s.id = newUUID()
-		if err := writeVersion(fs, s.dir, s.id); err != nil {
+		s.id = directory.NewUUID()
+		if err := directory.WriteVersion(fs, s.dir, s.id); err != nil {
 			return err
 		}
 		s.options.Logger.Info("made a data directory", "dir", s.dir, "uuid", s.id.String())
@@ -225,24 +194,12 @@ func (s *Store) openDatabase() error {
 	return nil
 }
 
-// nameLog adds the path of the damaged log to an error of opening. Pebble has the path only in the
-// details of its error.
-func (s *Store) nameLog(err error) error {
-	var log int
-	if _, at, ok := strings.Cut(pebbleerrors.FlattenDetails(err), "replaying wal "); ok {
-		if n, _ := fmt.Sscanf(at, "%d", &log); n == 1 {
-			return fmt.Errorf("%s: %w", s.db.Path(storeName, fmt.Sprintf("%06d.log", log)), err)
-		}
-	}
-	return err
-}
-
 // readState reads the local state.
 func (s *Store) readState() error {
-	// 1. Counters, sequence, identity and tokens: each has rows of local state.
-	value, err := s.db.Value(RowCounters)
+	// 1. keyspace.Counters, sequence, identity and tokens: each has rows of local state.
+	value, err := s.db.Value(keyspace.RowCounters)
 	if err == nil && value != nil {
-		s.counted, err = parseCounters(value)
+		s.counted, err = keyspace.ParseCounters(value)
 	}
 	if err != nil {
 		return err
@@ -256,9 +213,6 @@ func (s *Store) readState() error {
 	if err := s.readTokens(); err != nil {
 		return err
 	}
-	if s.options.CountChanges {
-		s.db.changes = new(changeCounts)
-	}
 	// 2. The feed may write an entry, because other predicates may be set now.
 	if err := s.feed.init(s); err != nil {
 		return err
@@ -270,16 +224,16 @@ func (s *Store) readState() error {
 func (s *Store) Dir() string { return s.dir }
 
 // Database returns the database of the store, for package replica.
-func (s *Store) Database() *Database { return s.db }
+func (s *Store) Database() *database.Database { return s.db }
 
 // MachineID returns the machine ID of the data directory.
 func (s *Store) MachineID() trie.MachineID { return trie.MachineIDOf(s.id) }
 
 // Failed returns a channel that is closed when the store has failed for good; see Options.OnFatal.
-func (s *Store) Failed() <-chan struct{} { return s.health.failed }
+func (s *Store) Failed() <-chan struct{} { return s.db.Failed() }
 
 // Err returns the error after which the store rejects all writes, or nil.
-func (s *Store) Err() error { return s.health.err() }
+func (s *Store) Err() error { return s.db.Err() }
 
 // Close closes the store. Writes in progress complete, waiting writes are rejected, and running
 // reads get [ErrClosed]. Close waits until all snapshots are closed. If one stays open for half a
@@ -291,33 +245,21 @@ func (s *Store) Close() error {
 
 func (s *Store) close() error {
 	s.queue.close()
-	close(s.health.closing)
 	ctx, cancel := context.WithTimeout(context.Background(), s.closeTimeout)
 	defer cancel()
-	if open := s.uses.close(ctx); open > 0 {
+	if open := s.db.Stop(ctx); open > 0 {
 		return fmt.Errorf("close store: %d snapshots or iterators are still open", open)
 	}
 	stopped := make(chan struct{})
 	go func() {
 		defer close(stopped)
 		s.running.Wait()
-		s.flushLast()
+		s.db.FlushLast()
 	}()
 	if !s.waitStopped(stopped) {
-		return fmt.Errorf("close store: a write does not end: %w", errors.Join(ErrUnknown, s.health.err()))
+		return fmt.Errorf("close store: a write does not end: %w", errors.Join(ErrUnknown, s.db.Err()))
 	}
-	return Wrap("close store", errors.Join(s.db.Close(), s.lock.Close()))
-}
-
-// flushLast writes memory to tables if the disk works. The log has the rows, too. But a flipped
-// bit at the log's end looks like a write cut off by a crash; in a table it is detected.
-func (s *Store) flushLast() {
-	if s.options.ReadOnly || s.health.err() != nil || s.health.retrying.Load() {
-		return
-	}
-	if err := s.db.Flush(); err != nil {
-		s.options.Logger.Error("the last flush failed; the next start reads the log", "error", err)
-	}
+	return fault.Wrap("close store", errors.Join(s.db.Close(), s.lock.Close()))
 }
 
 // waitStopped waits for the goroutines of the store. If a write or flush waits for disk space, a
@@ -330,36 +272,8 @@ func (s *Store) waitStopped(stopped <-chan struct{}) bool {
 			timer.Stop()
 			return true
 		case <-timer.C:
-			s.health.fail(errors.New("the store was closed while the disk held up a write"))
+			s.db.Fail(errors.New("the store was closed while the disk held up a write"))
 		}
 	}
 	return false
-}
-
-// MakeDirectory makes dir and its missing parents, so that they exist after a crash.
-func MakeDirectory(fs vfs.FS, dir string) error {
-	var above []string
-	for at := dir; ; {
-		if _, err := fs.Stat(at); err == nil {
-			break
-		}
-		parent := fs.PathDir(at)
-		if parent == at {
-			break
-		}
-		above = append(above, parent)
-		at = parent
-	}
-	if len(above) == 0 {
-		return nil
-	}
-	if err := fs.MkdirAll(dir, 0o755); err != nil {
-		return err
-	}
-	for _, parent := range above {
-		if err := SyncDirectory(fs, parent); err != nil {
-			return err
-		}
-	}
-	return nil
 }

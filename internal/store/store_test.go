@@ -14,6 +14,7 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"github.com/trefoildb/trefoil/internal/store/directory"
 	"github.com/trefoildb/trefoil/triple"
 )
 
@@ -144,7 +145,7 @@ func TestOpenRefuses(t *testing.T) {
 		if err := fs.MkdirAll("data", 0o755); err != nil {
 			t.Fatal(err)
 		}
-		if err := WriteFile(fs, "data/"+name, []byte(text)); err != nil {
+		if err := directory.WriteFile(fs, "data/"+name, []byte(text)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -167,17 +168,17 @@ func TestOpenRefuses(t *testing.T) {
 		{"something else", func(t *testing.T, fs vfs.FS) { put(t, fs, "thesis.doc", "x") }, ErrVersion, "thesis.doc"},
 		{"newer format", func(t *testing.T, fs vfs.FS) {
 			made(t, fs)
-			put(t, fs, versionName, fmt.Sprintf(versionFormat, 2, newUUID()))
+			put(t, fs, directory.VersionName, fmt.Sprintf("trefoil data directory\nformat %d\nuuid %s\n", 2, directory.NewUUID()))
 		}, ErrVersion, "format 2"},
-		{"another program's VERSION", func(t *testing.T, fs vfs.FS) { put(t, fs, versionName, "7\n") }, ErrVersion, "not one of trefoil's"},
-		{"empty VERSION", func(t *testing.T, fs vfs.FS) { made(t, fs); put(t, fs, versionName, "") }, ErrVersion, ""},
+		{"another program's VERSION", func(t *testing.T, fs vfs.FS) { put(t, fs, directory.VersionName, "7\n") }, ErrVersion, "not one of trefoil's"},
+		{"empty VERSION", func(t *testing.T, fs vfs.FS) { made(t, fs); put(t, fs, directory.VersionName, "") }, ErrVersion, ""},
 		{"damaged UUID", func(t *testing.T, fs vfs.FS) {
 			made(t, fs)
-			put(t, fs, versionName, "trefoil data directory\nformat 1\nuuid 6ba7b810-9dad-41d1-80b4-00c04fd430cX\n")
+			put(t, fs, directory.VersionName, "trefoil data directory\nformat 1\nuuid 6ba7b810-9dad-41d1-80b4-00c04fd430cX\n")
 		}, ErrCorrupt, "VERSION"},
 		{"no VERSION, but a database", func(t *testing.T, fs vfs.FS) {
 			made(t, fs)
-			for _, name := range []string{versionName, loadsName, tmpName} {
+			for _, name := range []string{directory.VersionName, directory.LoadsName, directory.TmpName} {
 				if err := fs.RemoveAll("data/" + name); err != nil {
 					t.Fatal(err)
 				}
@@ -231,7 +232,7 @@ func TestOpenInterrupted(t *testing.T) {
 
 func TestNewIdentity(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "data")
-	if err := NewIdentity(t.TempDir()); !errors.Is(err, ErrVersion) {
+	if err := directory.NewIdentity(t.TempDir()); !errors.Is(err, ErrVersion) {
 		t.Errorf("of an empty directory: %v", err)
 	}
 	s, err := Open(dir, Options{MinFreeBytes: -1, MaxSegmentBytes: 4 << 10})
@@ -241,11 +242,11 @@ func TestNewIdentity(t *testing.T) {
 	add(t, s, students(0, 1000)...)
 	eventually(t, "a split", func() bool { return s.Trie().Len() > 3 })
 	id := s.MachineID()
-	if err := NewIdentity(dir); !errors.Is(err, ErrLocked) {
+	if err := directory.NewIdentity(dir); !errors.Is(err, ErrLocked) {
 		t.Errorf("while open: %v", err)
 	}
 	s.Close()
-	if err := NewIdentity(dir); err != nil {
+	if err := directory.NewIdentity(dir); err != nil {
 		t.Fatal(err)
 	}
 	s, err = Open(dir, Options{MinFreeBytes: -1, MaxSegmentBytes: 4 << 10})
@@ -290,7 +291,7 @@ func TestCloseUnderReaders(t *testing.T) {
 	}
 	closed := make(chan error)
 	go func() { closed <- s.Close() }()
-	eventually(t, "closing", s.uses.closing.Load)
+	eventually(t, "closing", s.db.Closing)
 	select {
 	case err := <-closed:
 		t.Fatalf("closed under a reader: %v", err)

@@ -12,6 +12,9 @@ import (
 	"time"
 
 	"github.com/cockroachdb/pebble/v2"
+
+	"github.com/trefoildb/trefoil/internal/store/fault"
+	"github.com/trefoildb/trefoil/internal/store/keyspace"
 )
 
 // OperationKind is the kind of an operation.
@@ -79,6 +82,8 @@ func (k *RequestKey) Claim() Token { return k.Token(OperationClaim, nil) }
 // TokenTime is the minimum time that a store remembers a token, by the system clock.
 const TokenTime = 10 * time.Minute
 
+const tokenPrefix = "token/"
+
 // tokens lists the periods with rows of tokenPrefix. The key of a row is the prefix, the period of
 // the operation (4 bytes, big endian, in units of TokenTime since 1970) and the token. Its value
 // is empty. Rows are deleted when their period is neither the current one nor the one before.
@@ -118,12 +123,12 @@ func (t *tokens) begin() (now uint32, over []uint32) {
 }
 
 func tokenKey(period uint32, token Token) []byte {
-	return append(binary.BigEndian.AppendUint32(LocalKey(tokenPrefix), period), token[:]...)
+	return append(binary.BigEndian.AppendUint32(keyspace.LocalKey(tokenPrefix), period), token[:]...)
 }
 
 // readTokens finds the periods with rows.
 func (s *Store) readTokens() (err error) {
-	lower, upper := LocalBounds(tokenPrefix)
+	lower, upper := keyspace.LocalBounds(tokenPrefix)
 	it, err := s.db.NewIter(&pebble.IterOptions{LowerBound: lower, UpperBound: upper})
 	if err != nil {
 		return err
@@ -132,7 +137,7 @@ func (s *Store) readTokens() (err error) {
 	for valid := it.First(); valid; {
 		key := it.Key()
 		if len(key) != len(lower)+4+len(Token{}) {
-			return LocalError(key)
+			return keyspace.LocalError(key)
 		}
 		period := binary.BigEndian.Uint32(key[len(lower):])
 		s.tokens.periods = append(s.tokens.periods, period)
@@ -165,15 +170,15 @@ func (s *Store) writeTokens(batch *pebble.Batch, tokens []Token) error {
 
 // HasTokens reports for each token whether its operation was done here recently.
 func (s *Store) HasTokens(tokens []Token) ([]bool, error) {
-	if err := s.uses.begin(); err != nil {
-		return nil, Wrap("look up tokens", err)
+	if err := s.db.Begin(); err != nil {
+		return nil, fault.Wrap("look up tokens", err)
 	}
-	defer s.uses.end()
+	defer s.db.End()
 	done := make([]bool, len(tokens))
 	for i := range tokens {
 		var err error
 		if done[i], err = s.hasToken(tokens[i]); err != nil {
-			return nil, Wrap("look up tokens", err)
+			return nil, fault.Wrap("look up tokens", err)
 		}
 	}
 	return done, nil
@@ -203,18 +208,18 @@ func (s *Store) Claim(ctx context.Context) error {
 		return nil
 	}
 	if s.options.ReadOnly {
-		return Wrap("claim", ErrReadOnly)
+		return fault.Wrap("claim", ErrReadOnly)
 	}
 	if err := s.alone(); err != nil {
-		return Wrap("claim", err)
+		return fault.Wrap("claim", err)
 	}
 	r := newRequest(kindClaim, 0)
 	r.tokens, r.size = []Token{key.Claim()}, itemBytes
-	if err := s.queue.do(ctx, r, s.health, s.options.WriteTimeout); err != nil {
-		return Wrap("claim", err)
+	if err := s.queue.do(ctx, r, s.db, s.options.WriteTimeout); err != nil {
+		return fault.Wrap("claim", err)
 	}
 	if r.unchanged > 0 {
-		return Wrap("claim", ErrBegun)
+		return fault.Wrap("claim", ErrBegun)
 	}
 	return nil
 }

@@ -7,6 +7,8 @@ import (
 	"context"
 	"fmt"
 	"time"
+
+	"github.com/trefoildb/trefoil/internal/store/fault"
 )
 
 // updates runs one Update at a time.
@@ -36,21 +38,21 @@ func (s *Store) Update(ctx context.Context, f func(Reader) (Changes, error)) (Ap
 		return ApplyResult{}, fmt.Errorf("update: %w", ErrReadOnly)
 	}
 	if err := s.alone(); err != nil {
-		return ApplyResult{}, Wrap("update", err)
+		return ApplyResult{}, fault.Wrap("update", err)
 	}
 	if err := s.beginUpdate(ctx); err != nil {
-		return ApplyResult{}, Wrap("update", err)
+		return ApplyResult{}, fault.Wrap("update", err)
 	}
 	defer func() { s.updates.turn <- struct{}{} }()
 	// 2. If an earlier try has made the change, the snapshot of f may show it, so f must not run.
 	if done, err := s.HasTokens([]Token{RequestKeyOf(ctx).Claim()}); err != nil || done[0] {
-		return ApplyResult{}, Wrap("update", cmp.Or(err, ErrDone))
+		return ApplyResult{}, fault.Wrap("update", cmp.Or(err, ErrDone))
 	}
 	// 3. Let f read a snapshot, and encode its change. The snapshot keeps files, so it is closed
 	// before the commit.
 	sn, err := s.Snapshot()
 	if err != nil {
-		return ApplyResult{}, Wrap("update", err)
+		return ApplyResult{}, fault.Wrap("update", err)
 	}
 	defer sn.Close()
 	changes, err := f(sn)
@@ -59,10 +61,10 @@ func (s *Store) Update(ctx context.Context, f func(Reader) (Changes, error)) (Ap
 	}
 	r, err := s.newChange(ctx, changes)
 	if err != nil {
-		return ApplyResult{}, Wrap("update", err)
+		return ApplyResult{}, fault.Wrap("update", err)
 	}
 	if err := sn.Close(); err != nil {
-		return ApplyResult{}, Wrap("update", err)
+		return ApplyResult{}, fault.Wrap("update", err)
 	}
 	// 4. Commit. If the outcome is unknown, the next update must wait for it.
 	err = s.doChange(ctx, r)
@@ -70,7 +72,7 @@ func (s *Store) Update(ctx context.Context, f func(Reader) (Changes, error)) (Ap
 		s.updates.last = r.done
 	}
 	if err != nil {
-		return ApplyResult{}, Wrap("update", err)
+		return ApplyResult{}, fault.Wrap("update", err)
 	}
 	return ApplyResult{r.changed, r.removed}, nil
 }
@@ -81,7 +83,7 @@ func (s *Store) beginUpdate(ctx context.Context) error {
 	case <-s.updates.turn:
 	case <-ctx.Done():
 		return context.Cause(ctx)
-	case <-s.health.closing:
+	case <-s.db.Stopping():
 		return ErrClosed
 	}
 	if err := s.settleUpdate(ctx); err != nil {
@@ -104,9 +106,9 @@ func (s *Store) settleUpdate(ctx context.Context) error {
 		return nil
 	case <-ctx.Done():
 		return context.Cause(ctx)
-	case <-s.health.failed:
-		return s.health.err()
-	case <-s.health.closing:
+	case <-s.db.Failed():
+		return s.db.Err()
+	case <-s.db.Stopping():
 		return ErrClosed
 	case <-limit.C:
 		return fmt.Errorf("%w: the update before this one has not ended", ErrBusy)

@@ -15,6 +15,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
+	"github.com/trefoildb/trefoil/internal/store/keyspace"
 	"github.com/trefoildb/trefoil/triple"
 )
 
@@ -176,7 +177,7 @@ func TestUpdateEnds(t *testing.T) {
 	})
 	closed := make(chan struct{})
 	go func() { s.Close(); close(closed) }()
-	<-s.health.closing
+	<-s.db.Stopping()
 	close(leave)
 	wait.Wait()
 	<-closed
@@ -269,7 +270,7 @@ func TestClearBesideLoads(t *testing.T) {
 	close(stop)
 	wait.Wait()
 	checked(t, s)
-	if r := apply(t, s, Changes{ClearAll: true}); s.counted != (Counters{}) {
+	if r := apply(t, s, Changes{ClearAll: true}); s.counted != (keyspace.Counters{}) {
 		t.Errorf("%+v: the counters are %+v", r, s.counted)
 	}
 	checked(t, s)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"sync"
 
+	"github.com/trefoildb/trefoil/internal/store/fault"
 	"github.com/trefoildb/trefoil/triple"
 )
 
@@ -30,7 +31,7 @@ const MaxAnnotationBytes = triple.MaxAnnotationBytes
 func (s *Store) Add(ctx context.Context, triples []triple.Triple) (AddResult, error) {
 	changed, unchanged, err := s.write(ctx, kindAdd, triples)
 	if err != nil {
-		err = Wrap("add", err)
+		err = fault.Wrap("add", err)
 	}
 	return AddResult{changed, unchanged}, err
 }
@@ -40,7 +41,7 @@ func (s *Store) Add(ctx context.Context, triples []triple.Triple) (AddResult, er
 func (s *Store) Delete(ctx context.Context, triples []triple.Triple) (DeleteResult, error) {
 	changed, unchanged, err := s.write(ctx, kindDelete, triples)
 	if err != nil {
-		err = Wrap("delete", err)
+		err = fault.Wrap("delete", err)
 	}
 	return DeleteResult{changed, unchanged}, err
 }
@@ -57,7 +58,7 @@ func (s *Store) write(ctx context.Context, kind kind, triples []triple.Triple) (
 		return 0, 0, err
 	}
 	for _, r := range requests {
-		if err := s.queue.do(ctx, r, s.health, s.options.WriteTimeout); err != nil {
+		if err := s.queue.do(ctx, r, s.db, s.options.WriteTimeout); err != nil {
 			return changed, unchanged, err
 		}
 		changed += r.changed
@@ -78,7 +79,7 @@ func (s *Store) DeleteMatch(ctx context.Context, p triple.Pattern) (DeleteResult
 		return total, fmt.Errorf("delete matches: %w", ErrReadOnly)
 	}
 	if err := s.alone(); err != nil {
-		return total, Wrap("delete matches", err)
+		return total, fault.Wrap("delete matches", err)
 	}
 	// 1. Read a snapshot, because triples that come later must stay.
 	sn, err := s.Snapshot()
@@ -105,7 +106,7 @@ func (s *Store) DeleteMatch(ctx context.Context, p triple.Pattern) (DeleteResult
 		}
 		t, err := row.Triple()
 		if err != nil {
-			return total, Wrap("delete matches", err)
+			return total, fault.Wrap("delete matches", err)
 		}
 		if batch = append(batch, t); len(batch) == deleteBatch {
 			if err := flush(); err != nil {
@@ -140,8 +141,8 @@ func (s *Store) Annotate(ctx context.Context, t triple.Triple, applicationID str
 		r.data = append([]byte{}, data...)
 		r.size += int64(3 * len(data))
 	}
-	if err := s.queue.do(ctx, r, s.health, s.options.WriteTimeout); err != nil {
-		return Wrap("annotate", err)
+	if err := s.queue.do(ctx, r, s.db, s.options.WriteTimeout); err != nil {
+		return fault.Wrap("annotate", err)
 	}
 	return nil
 }

@@ -124,7 +124,7 @@ const maxDamageLogged = 16
 // reports a damaged disk, the leader excludes it if the others have the same rows, and they
 // regenerate the row.
 func (p *pass) damage(table byte, key []byte, err error) {
-	p.filler.store.NoteDamage()
+	p.filler.store.Database().NoteDamage()
 	if p.damaged.Add(1) <= maxDamageLogged {
 		p.filler.log.Error("a damaged row is passed over in a backfill", "epoch", p.view.Epoch, "table", table, "key", fmt.Sprintf("%X", key), "error", err)
 	}

@@ -20,6 +20,7 @@ import (
 	"github.com/trefoildb/trefoil/internal/cluster/view"
 	"github.com/trefoildb/trefoil/internal/replica"
 	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/internal/store/directory"
 	"github.com/trefoildb/trefoil/trie"
 )
 
@@ -242,7 +243,7 @@ func Follow(f Following) (err error) {
 	}
 	// 1. Compare the histories: the ticket must be of the next generation of this one.
 	if s.Identity.Lineage == f.Ticket.Lineage {
-		return store.LeaveWord(fs, db.Dir(), f.Addresses)
+		return directory.WriteRejoin(fs, db.Dir(), f.Addresses)
 	}
 	if s.Identity.Generation+1 != f.Ticket.Generation || !view.Begets(s.Identity.Lineage, f.Ticket.Lineage) {
 		return fmt.Errorf("machine %s is of generation %d, lineage %q: the ticket is of generation %d, lineage %q, which did not begin from that",
@@ -256,7 +257,7 @@ func Follow(f Following) (err error) {
 	}
 	// 2. Write the addresses first, because a machine without a log does not start without them.
 	// Then delete the log, and take the new identity.
-	if err := store.LeaveWord(fs, db.Dir(), f.Addresses); err != nil {
+	if err := directory.WriteRejoin(fs, db.Dir(), f.Addresses); err != nil {
 		return err
 	}
 	if err := fs.RemoveAll(filepath.Join(db.Dir(), agreement.DirName)); err != nil {

@@ -15,6 +15,7 @@ import (
 	"github.com/trefoildb/trefoil/internal/cluster/view"
 	"github.com/trefoildb/trefoil/internal/replica"
 	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/internal/store/fault"
 	"github.com/trefoildb/trefoil/trie"
 	"github.com/trefoildb/trefoil/triple"
 )
@@ -72,7 +73,7 @@ func (l *Loads) handleRows(_ context.Context, h peer.Header, body []byte) ([]byt
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	answer, err := in.take(&m, load.Number, rows)
-	if store.IsDiskFull(err) {
+	if fault.IsDiskFull(err) {
 		return []byte{statusFull}, nil
 	}
 	return answer, err
@@ -128,7 +129,7 @@ func (l *Loads) find(m *rowsMessage, h peer.Header) (*incoming, byte, error) {
 	var err error
 	if in.table, err = l.store.StageTable(m.load, m.place, m.name, m.prefix); err != nil {
 		in.over = true
-		if store.IsDiskFull(err) {
+		if fault.IsDiskFull(err) {
 			return nil, statusFull, nil
 		}
 		return nil, statusGone, err

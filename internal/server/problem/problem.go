@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/internal/store/fault"
 	"github.com/trefoildb/trefoil/triple"
 )
 
@@ -167,7 +168,7 @@ func As(err error) *Error {
 		e.Kind, e.Message = KindGone, "the request was cancelled"
 	case errors.Is(err, store.ErrReadOnly):
 		e.Kind = KindReadOnly
-	case store.IsDiskFull(err):
+	case fault.IsDiskFull(err):
 		e.Kind = KindDiskFull
 	case errors.Is(err, store.ErrUnknown): // whatever led to it
 		e.Kind = KindUnknownOutcome

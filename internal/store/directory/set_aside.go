@@ -1,6 +1,6 @@
 // Setting aside: the directory of an excluded machine becomes that of a new one.
 
-package store
+package directory
 
 import (
 	"errors"
@@ -11,20 +11,22 @@ import (
 
 	"github.com/cockroachdb/errors/oserror"
 	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/trefoildb/trefoil/internal/store/fault"
 )
 
 // SetAside makes the data directory dir the directory of a new, empty machine. No process may have
-// dir open. The new machine joins the cluster at these member addresses (see [Rejoin]). The old
+// dir open. The new machine joins the cluster at these member addresses (see [ReadRejoin]). The old
 // contents move into a directory below aside/, and SetAside returns its path. They never enter the
 // cluster again by themselves, because the cluster has the same rows or newer ones. The operator
 // deletes them, or searches them for rows of lost ranges. If fs is nil, it is the disk.
 //
-// If SetAside is interrupted, the next [Open] completes it.
+// If SetAside is interrupted, the next opening of dir completes it.
 func SetAside(fs vfs.FS, dir string, addresses []string) (kept string, err error) {
 	if fs == nil {
 		fs = vfs.Default
 	}
-	lock, err := lockDirectory(fs, dir)
+	lock, err := Lock(fs, dir)
 	if err != nil {
 		return "", err
 	}
@@ -34,10 +36,10 @@ func SetAside(fs vfs.FS, dir string, addresses []string) (kept string, err error
 		if err == nil {
 			err = finishAside(fs, dir)
 		}
-		return fs.PathJoin(dir, asideName, m.target), err
+		return fs.PathJoin(dir, AsideName, m.target), err
 	}
-	if _, err := fs.Stat(fs.PathJoin(dir, versionName)); err != nil {
-		return "", fmt.Errorf("%w: %s has no VERSION file: %w", ErrVersion, dir, err)
+	if _, err := fs.Stat(fs.PathJoin(dir, VersionName)); err != nil {
+		return "", fmt.Errorf("%w: %s has no VERSION file: %w", fault.ErrVersion, dir, err)
 	}
 	target, err := newAside(fs, dir)
 	if err != nil {
@@ -46,7 +48,7 @@ func SetAside(fs vfs.FS, dir string, addresses []string) (kept string, err error
 	if err := writeMarker(fs, dir, marker{target, addresses}); err != nil {
 		return "", err
 	}
-	return fs.PathJoin(dir, asideName, target), finishAside(fs, dir)
+	return fs.PathJoin(dir, AsideName, target), finishAside(fs, dir)
 }
 
 // marker is the content of the file ASIDE. The first line is the name of the target below aside/;
@@ -66,7 +68,7 @@ func writeMarker(fs vfs.FS, dir string, m marker) error {
 	if err := fs.Rename(newPath, path); err != nil {
 		return err
 	}
-	return SyncDirectory(fs, dir)
+	return Sync(fs, dir)
 }
 
 // readMarker returns the marker in dir. ok is false if there is none.
@@ -75,7 +77,7 @@ func readMarker(fs vfs.FS, dir string) (m marker, ok bool, err error) {
 	if oserror.IsNotExist(err) {
 		m.target, ok, err = markerless(fs, dir)
 		if ok && err == nil {
-			m.addresses, err = Rejoin(fs, dir)
+			m.addresses, err = ReadRejoin(fs, dir)
 		}
 		return m, ok, err
 	}
@@ -84,7 +86,7 @@ func readMarker(fs vfs.FS, dir string) (m marker, ok bool, err error) {
 	}
 	m.target, text, _ = strings.Cut(text, "\n")
 	if n, err := strconv.Atoi(m.target); err != nil || n < 1 {
-		return m, false, fmt.Errorf("%w: %s: %.40q is no directory of aside/", ErrCorrupt, markerName, m.target)
+		return m, false, fmt.Errorf("%w: %s: %.40q is no directory of aside/", fault.ErrCorrupt, markerName, m.target)
 	}
 	m.addresses = strings.Fields(text)
 	return m, true, nil
@@ -93,7 +95,7 @@ func readMarker(fs vfs.FS, dir string) (m marker, ok bool, err error) {
 // markerless returns the target of an interrupted move by a release without the marker, if the
 // store had moved. Such a directory has a REJOIN file, a VERSION file and no store.
 func markerless(fs vfs.FS, dir string) (target string, ok bool, err error) {
-	for name, wanted := range map[string]bool{rejoinName: true, versionName: true, asideName: true, storeName: false} {
+	for name, wanted := range map[string]bool{rejoinName: true, VersionName: true, AsideName: true, StoreName: false} {
 		_, err := fs.Stat(fs.PathJoin(dir, name))
 		if err != nil && !oserror.IsNotExist(err) {
 			return "", false, err
@@ -102,7 +104,7 @@ func markerless(fs vfs.FS, dir string) (target string, ok bool, err error) {
 			return "", false, nil
 		}
 	}
-	names, err := fs.List(fs.PathJoin(dir, asideName))
+	names, err := fs.List(fs.PathJoin(dir, AsideName))
 	if err != nil {
 		return "", false, err
 	}
@@ -124,15 +126,15 @@ func finishAside(fs vfs.FS, dir string) error {
 		return err
 	}
 	// 1. Write REJOIN, because without it the machine would start alone.
-	if err := LeaveWord(fs, dir, m.addresses); err != nil {
+	if err := WriteRejoin(fs, dir, m.addresses); err != nil {
 		return err
 	}
 	// 2. Make the target durable before anything moves into it.
-	kept := fs.PathJoin(dir, asideName, m.target)
+	kept := fs.PathJoin(dir, AsideName, m.target)
 	if err := fs.MkdirAll(kept, 0o755); err != nil {
 		return err
 	}
-	if err := errors.Join(SyncDirectory(fs, dir), SyncDirectory(fs, fs.PathJoin(dir, asideName))); err != nil {
+	if err := errors.Join(Sync(fs, dir), Sync(fs, fs.PathJoin(dir, AsideName))); err != nil {
 		return err
 	}
 	// 3. Move. The target must be durable before the source directory is.
@@ -142,7 +144,7 @@ func finishAside(fs vfs.FS, dir string) error {
 	}
 	for _, name := range names {
 		switch name {
-		case asideName, rejoinName, lockName, markerName, lostFoundName:
+		case AsideName, rejoinName, LockName, markerName, LostFoundName:
 			continue
 		}
 		to, err := freeName(fs, kept, name)
@@ -153,25 +155,26 @@ func finishAside(fs vfs.FS, dir string) error {
 			return err
 		}
 	}
-	if err := errors.Join(SyncDirectory(fs, kept), SyncDirectory(fs, dir)); err != nil {
+	if err := errors.Join(Sync(fs, kept), Sync(fs, dir)); err != nil {
 		return err
 	}
 	// 4. Remove the marker.
 	if err := fs.Remove(fs.PathJoin(dir, markerName)); err != nil && !oserror.IsNotExist(err) {
 		return err
 	}
-	return SyncDirectory(fs, dir)
+	return Sync(fs, dir)
 }
 
-// checkAside completes an interrupted [SetAside]. The directory must be locked and not open yet.
-func (s *Store) checkAside() error {
-	if !s.options.ReadOnly {
-		return finishAside(s.options.FS, s.dir)
+// CompleteAside completes an interrupted [SetAside] in dir. dir must be locked and not open yet. If
+// readOnly is set, it returns an error instead.
+func CompleteAside(fs vfs.FS, dir string, readOnly bool) error {
+	if !readOnly {
+		return finishAside(fs, dir)
 	}
-	_, ok, err := readMarker(s.options.FS, s.dir)
+	_, ok, err := readMarker(fs, dir)
 	if err == nil && ok {
 		err = fmt.Errorf("%w: its data is being set aside, which was interrupted: start its node once, or read what is in %s",
-			ErrVersion, s.db.Path(asideName))
+			fault.ErrVersion, fs.PathJoin(dir, AsideName))
 	}
 	return err
 }
@@ -196,7 +199,7 @@ func freeName(fs vfs.FS, kept, name string) (string, error) {
 func newAside(fs vfs.FS, dir string) (string, error) {
 	for i := 1; ; i++ {
 		name := strconv.Itoa(i)
-		_, err := fs.Stat(fs.PathJoin(dir, asideName, name))
+		_, err := fs.Stat(fs.PathJoin(dir, AsideName, name))
 		if oserror.IsNotExist(err) {
 			return name, nil
 		}
@@ -206,17 +209,17 @@ func newAside(fs vfs.FS, dir string) (string, error) {
 	}
 }
 
-// LeaveWord writes into the data directory dir the addresses of members. Its machine must join
+// WriteRejoin writes into the data directory dir the addresses of members. Its machine must join
 // there when it starts again.
-func LeaveWord(fs vfs.FS, dir string, addresses []string) error {
+func WriteRejoin(fs vfs.FS, dir string, addresses []string) error {
 	if err := WriteFile(fs, fs.PathJoin(dir, rejoinName), []byte(strings.Join(addresses, "\n")+"\n")); err != nil {
 		return err
 	}
-	return SyncDirectory(fs, dir)
+	return Sync(fs, dir)
 }
 
-// Joined removes these addresses, because the machine is a member now.
-func Joined(fs vfs.FS, dir string) error {
+// RemoveRejoin removes these addresses, because the machine is a member now.
+func RemoveRejoin(fs vfs.FS, dir string) error {
 	err := fs.Remove(fs.PathJoin(dir, rejoinName))
 	if oserror.IsNotExist(err) {
 		return nil
@@ -224,9 +227,9 @@ func Joined(fs vfs.FS, dir string) error {
 	return err
 }
 
-// Rejoin returns the addresses of [LeaveWord] or [SetAside] in dir. It returns none if the machine
+// ReadRejoin returns the addresses of [WriteRejoin] or [SetAside] in dir. It returns none if the machine
 // has become a member since.
-func Rejoin(fs vfs.FS, dir string) ([]string, error) {
+func ReadRejoin(fs vfs.FS, dir string) ([]string, error) {
 	text, err := readSmall(fs, fs.PathJoin(dir, rejoinName))
 	if oserror.IsNotExist(err) {
 		return nil, nil

@@ -1,42 +1,34 @@
-// Keys of tables and of local state.
+// The tables of a store's database, and the keys of its local state.
 
-package store
+// Package keyspace has the keys of a store's Pebble database. The first byte of a key is its
+// table: [Storage], [Replica] or [Local]. The comment of package store draws the rows.
+package keyspace
 
 import (
 	"encoding/binary"
 	"fmt"
 
+	"github.com/trefoildb/trefoil/internal/store/fault"
 	"github.com/trefoildb/trefoil/triple"
 )
 
-// Tables: the first byte of a Pebble key. The package comment draws the rows.
+// The tables.
 const (
-	TableStorage byte = 0x01 // rows of this machine's segments
-	TableReplica byte = 0x02 // extra copies: rows of SPO
-	TableLocal   byte = 0x03 // local state
+	Storage byte = 0x01 // rows of this machine's segments
+	Replica byte = 0x02 // extra copies: rows of SPO
+	Local   byte = 0x03 // local state
 )
 
-// Rows of local state.
-var (
-	RowCounters  = LocalKey("counters")
-	rowIdentity  = LocalKey("identity")
-	rowPlacement = LocalKey("placement")
-	rowSequence  = LocalKey("sequence")
-	rowTrie      = LocalKey("trie")
-)
-
-const (
-	loadBegin   = "load/begin/"
-	loadDone    = "load/done/"
-	tokenPrefix = "token/"
-)
+// RowCounters holds the [Counters].
+var RowCounters = LocalKey("counters")
 
 // LocalError returns an error about a row of local state that does not decode.
 func LocalError(b []byte) error {
-	return fmt.Errorf("%w: a row of local state: % X", ErrCorrupt, Clip(b))
+	return fmt.Errorf("%w: a row of local state: % X", fault.ErrCorrupt, Clip(b))
 }
 
-func LocalKey(name string) []byte { return append([]byte{TableLocal}, name...) }
+// LocalKey returns the key of a row of local state.
+func LocalKey(name string) []byte { return append([]byte{Local}, name...) }
 
 // LocalBounds returns the bounds of the rows of local state whose names begin with prefix.
 func LocalBounds(prefix string) (lower, upper []byte) {
@@ -46,7 +38,7 @@ func LocalBounds(prefix string) (lower, upper []byte) {
 }
 
 // StorageBounds returns the Pebble bounds of a range of the storage table.
-func StorageBounds(r triple.Range) (lower, upper []byte) { return TableBounds(TableStorage, r) }
+func StorageBounds(r triple.Range) (lower, upper []byte) { return TableBounds(Storage, r) }
 
 // TableBounds returns the Pebble bounds of a range of a table. If the end is before the beginning,
 // the result is empty, because Pebble rejects such bounds.
@@ -65,22 +57,26 @@ func TableBounds(table byte, r triple.Range) (lower, upper []byte) {
 // load beside other writes, because it counts new rows against its start.
 type Counters struct{ Triples, Annotations int64 }
 
+// Append appends the value of [RowCounters].
 func (c Counters) Append(dst []byte) []byte {
 	dst = binary.AppendUvarint(dst, uint64(max(c.Triples, 0)))
 	return binary.AppendUvarint(dst, uint64(max(c.Annotations, 0)))
 }
 
-func parseCounters(b []byte) (Counters, error) {
+// ParseCounters reads the value of [RowCounters].
+func ParseCounters(b []byte) (Counters, error) {
 	triples, annotations, err := parseTwo(b)
 	return Counters{int64(triples), int64(annotations)}, err
 }
 
+// AppendStamp appends a stamp as two uvarints.
 func AppendStamp(dst []byte, s triple.Stamp) []byte {
 	dst = binary.AppendUvarint(dst, s.Epoch)
 	return binary.AppendUvarint(dst, s.Sequence)
 }
 
-func parseStamp(b []byte) (triple.Stamp, error) {
+// ParseStamp reads the result of [AppendStamp].
+func ParseStamp(b []byte) (triple.Stamp, error) {
 	epoch, sequence, err := parseTwo(b)
 	return triple.Stamp{Epoch: epoch, Sequence: sequence}, err
 }
@@ -94,5 +90,11 @@ func parseTwo(b []byte) (first, second uint64, err error) {
 			return first, second, nil
 		}
 	}
-	return 0, 0, fmt.Errorf("%w: a row of local state: % X", ErrCorrupt, b)
+	return 0, 0, fmt.Errorf("%w: a row of local state: % X", fault.ErrCorrupt, b)
+}
+
+// Clip shortens a key or value for a message.
+func Clip(b []byte) []byte {
+	const limitBytes = 120
+	return b[:min(len(b), limitBytes)]
 }

@@ -1,6 +1,6 @@
 // The file system below Pebble: it turns errors of logs and syncs into a failure.
 
-package store
+package database
 
 import (
 	"fmt"
@@ -12,6 +12,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"github.com/trefoildb/trefoil/internal/store/directory"
 	"github.com/trefoildb/trefoil/internal/store/manifest"
 )
 
@@ -89,7 +90,7 @@ func (g guardedFS) settleMarker(name string) error {
 	if !strings.HasPrefix(filepath.Base(name), "marker.") {
 		return nil
 	}
-	return SyncDirectory(g.FS, g.PathDir(name))
+	return directory.Sync(g.FS, g.PathDir(name))
 }
 
 // pause waits for retryPause, or until the store closes or fails.

@@ -1,21 +1,23 @@
 // The error of a store that cannot be opened on a full disk, and the wait for room.
 
-package store
+package database
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"strings"
 	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/trefoildb/trefoil/internal/store/directory"
+	"github.com/trefoildb/trefoil/internal/store/fault"
 )
 
-// NoRoomError is returned by [Open] if the disk has no room to recover a store. Recovery needs
-// room because the rows of the log must first be written to tables. It is [ErrDiskFull]. Nothing
-// is lost. If the store is opened with Options.ReadOnly, it answers reads, because recovery then
+// NoRoomError is returned if the disk has no room to recover a store. Recovery needs
+// room because the rows of the log must first be written to tables. It is [fault.ErrDiskFull]. Nothing
+// is lost. If the store is opened with ReadOnly, it answers reads, because recovery then
 // keeps these rows in memory.
 type NoRoomError struct {
 	Dir    string
@@ -31,11 +33,11 @@ func (e *NoRoomError) Error() string {
 	if e.Free >= 0 {
 		free = fmt.Sprintf("%d MiB are", e.Free>>20)
 	}
-	return fmt.Sprintf("%v: %s free under %s, and the store needs %d MiB to recover: make room (%v)", ErrDiskFull, free, e.Dir, (e.Needed+1<<20-1)>>20, e.err)
+	return fmt.Sprintf("%v: %s free under %s, and the store needs %d MiB to recover: make room (%v)", fault.ErrDiskFull, free, e.Dir, (e.Needed+1<<20-1)>>20, e.err)
 }
 
-// Unwrap returns [ErrDiskFull] and the cause.
-func (e *NoRoomError) Unwrap() []error { return []error{ErrDiskFull, e.err} }
+// Unwrap returns [fault.ErrDiskFull] and the cause.
+func (e *NoRoomError) Unwrap() []error { return []error{fault.ErrDiskFull, e.err} }
 
 const (
 	// recoverySlack is the room that recovery needs beside the log's size: a manifest, the
@@ -48,10 +50,10 @@ const (
 	roomReport = time.Minute
 )
 
-// newNoRoomError describes err, which Open got for dir.
-func newNoRoomError(fs vfs.FS, dir string, err error) *NoRoomError {
+// NewNoRoomError describes err, which opening dir has returned.
+func NewNoRoomError(fs vfs.FS, dir string, err error) *NoRoomError {
 	e := &NoRoomError{Dir: dir, Free: -1, Needed: recoverySlack, err: err, fs: fs}
-	store := fs.PathJoin(dir, storeName)
+	store := fs.PathJoin(dir, directory.StoreName)
 	names, _ := fs.List(store)
 	for _, name := range names {
 		if info, err := fs.Stat(fs.PathJoin(store, name)); err == nil && strings.HasSuffix(name, ".log") {
@@ -89,6 +91,3 @@ func (e *NoRoomError) Wait(ctx context.Context, logger *slog.Logger) error {
 		}
 	}
 }
-
-// IsDiskFull reports whether err, of this package or of a file, means that the disk is full.
-func IsDiskFull(err error) bool { return errors.Is(err, ErrDiskFull) || isFull(err) }

@@ -1,6 +1,6 @@
 // Counts of changes, by the first two terms of rows.
 
-package store
+package database
 
 import (
 	"fmt"
@@ -9,6 +9,7 @@ import (
 	"github.com/cespare/xxhash/v2"
 	"github.com/cockroachdb/pebble/v2"
 
+	"github.com/trefoildb/trefoil/internal/store/keyspace"
 	"github.com/trefoildb/trefoil/triple"
 )
 
@@ -47,7 +48,7 @@ func (c *changeCounts) note(batch *pebble.Batch) (count func(), err error) {
 		}
 		switch kind {
 		case pebble.InternalKeyKindSet, pebble.InternalKeyKindDelete:
-			if len(key) < 2 || key[0] != TableStorage || key[1] != byte(triple.SPO) && key[1] != byte(triple.POS) {
+			if len(key) < 2 || key[0] != keyspace.Storage || key[1] != byte(triple.SPO) && key[1] != byte(triple.POS) {
 				continue
 			}
 			pair, ok := triple.KeyPair(key[1:])
@@ -85,18 +86,18 @@ func (c *changeCounts) any() {
 // ChangeBucket returns the bucket, in this process, of a set of rows. These are the rows of SPO
 // and POS with the same first two terms as key. ok is false if changes are not counted
 // ([Options.CountChanges]).
-func (s *Store) ChangeBucket(key []byte) (bucket uint32, ok bool) {
+func (d *Database) ChangeBucket(key []byte) (bucket uint32, ok bool) {
 	pair, isPair := triple.KeyPair(key)
-	if s.db.changes == nil || !isPair {
+	if d.changes == nil || !isPair {
 		return 0, false
 	}
 	return bucketOf(pair), true
 }
 
-// ChangeCount returns the number of changes in a bucket of [Store.ChangeBucket]. A change is
+// ChangeCount returns the number of changes in a bucket of [Database.ChangeBucket]. A change is
 // counted before its caller gets an answer. So if rows are read after their count was taken, they
 // have all changes that were answered before. They stay valid until the count changes.
-func (s *Store) ChangeCount(bucket uint32) uint64 {
+func (d *Database) ChangeCount(bucket uint32) uint64 {
 	// Both counts only grow, so their sum changes when either does.
-	return s.db.changes.all.Load()<<32 + uint64(s.db.changes.buckets[bucket].Load())
+	return d.changes.all.Load()<<32 + uint64(d.changes.buckets[bucket].Load())
 }

@@ -12,10 +12,12 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
+
+	"github.com/trefoildb/trefoil/internal/store/directory"
 )
 
 // madeMember makes the directory of a member with some rows, and returns its UUID.
-func madeMember(t *testing.T, fs vfs.FS) uuid {
+func madeMember(t *testing.T, fs vfs.FS) directory.UUID {
 	t.Helper()
 	s, err := Open("data", Options{FS: fs, Member: true})
 	if err != nil {
@@ -35,7 +37,7 @@ func madeMember(t *testing.T, fs vfs.FS) uuid {
 
 // mustBeAside opens a directory in the middle of SetAside, and returns whether the moves had
 // begun. If so, it belongs to a new machine, and its contents are below aside/.
-func mustBeAside(t *testing.T, fs vfs.FS, was uuid) (begun bool) {
+func mustBeAside(t *testing.T, fs vfs.FS, was directory.UUID) (begun bool) {
 	t.Helper()
 	s, err := Open("data", Options{FS: fs, Member: true})
 	if err != nil {
@@ -52,7 +54,7 @@ func mustBeAside(t *testing.T, fs vfs.FS, was uuid) (begun bool) {
 	if _, member := s.Identity(); member || s.Status().Triples > 0 {
 		t.Fatalf("the new machine is a member (%v) or has %d triples", member, s.Status().Triples)
 	}
-	if word, err := Rejoin(fs, "data"); err != nil || !slices.Equal(word, []string{"a:1", "b:2"}) {
+	if word, err := directory.ReadRejoin(fs, "data"); err != nil || !slices.Equal(word, []string{"a:1", "b:2"}) {
 		t.Fatalf("it is to join %q, %v", word, err)
 	}
 	kept, err := Open("data/aside/1", Options{FS: fs, Member: true, ReadOnly: true})
@@ -74,7 +76,7 @@ func TestSetAsideCrashes(t *testing.T) {
 	fs := vfs.NewCrashableMem()
 	was := madeMember(t, fs)
 	clones := crashes(t, fs, func(fs vfs.FS) {
-		if _, err := SetAside(fs, "data", []string{"a:1", "b:2"}); err != nil {
+		if _, err := directory.SetAside(fs, "data", []string{"a:1", "b:2"}); err != nil {
 			t.Fatal(err)
 		}
 	}, rng)
@@ -132,7 +134,7 @@ func crashes(t *testing.T, fs *vfs.MemFS, do func(vfs.FS), rng *rand.Rand) (clon
 func TestSetAsideOfAnEarlierRelease(t *testing.T) {
 	fs := vfs.NewCrashableMem()
 	was := madeMember(t, fs)
-	if err := LeaveWord(fs, "data", []string{"a:1", "b:2"}); err != nil {
+	if err := directory.WriteRejoin(fs, "data", []string{"a:1", "b:2"}); err != nil {
 		t.Fatal(err)
 	}
 	if err := fs.MkdirAll("data/aside/1", 0o755); err != nil {
@@ -158,19 +160,19 @@ func TestSetAsideRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := SetAside(fs, "data", nil); !errors.Is(err, ErrLocked) {
+	if _, err := directory.SetAside(fs, "data", nil); !errors.Is(err, ErrLocked) {
 		t.Errorf("of a directory that is open: %v", err)
 	}
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if err := WriteFile(fs, "data/"+markerName, []byte("../1\n")); err != nil {
+	if err := directory.WriteFile(fs, "data/"+"ASIDE", []byte("../1\n")); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := Open("data", Options{FS: fs, Member: true}); !errors.Is(err, ErrCorrupt) {
 		t.Errorf("a marker of nothing: %v", err)
 	}
-	if err := fs.Remove("data/" + markerName); err != nil {
+	if err := fs.Remove("data/" + "ASIDE"); err != nil {
 		t.Fatal(err)
 	}
 	mustBeAside(t, fs, was)

@@ -1,6 +1,6 @@
 // The scheduler of compactions.
 
-package store
+package database
 
 import (
 	"sync"

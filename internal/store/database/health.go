@@ -1,40 +1,38 @@
 // The health of a store: errors of its disk.
 
-package store
+package database
 
 import (
-	"errors"
 	"fmt"
 	"log/slog"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"time"
+
+	"github.com/trefoildb/trefoil/internal/store/fault"
 )
 
-// health records the errors of a store's disk. Its zero value is healthy when closing and log are
-// set.
+// health records the errors of a store's disk.
 type health struct {
 	log     *slog.Logger
 	onFatal func(error)
 	closing chan struct{} // closed when the store closes
-	opening atomic.Bool   // Open has not returned
+	opening atomic.Bool   // the store's Open has not returned
 
 	failOnce sync.Once
 	failure  atomic.Pointer[error] // the first error after which nothing may be written
 	failed   chan struct{}         // closed with it
 
-	full        atomic.Bool  // the last flush or compaction found the disk full
-	retrying    atomic.Bool  // the last flush or compaction failed
-	reported    atomic.Int64 // when an error of a flush or compaction was last logged, in Unix nanoseconds
-	corruptions atomic.Int64
+	full     atomic.Bool  // the last flush or compaction found the disk full
+	retrying atomic.Bool  // the last flush or compaction failed
+	reported atomic.Int64 // when an error of a flush or compaction was last logged, in Unix nanoseconds
 }
 
 // backgroundReport is the time between logged errors of flushes and compactions, because Pebble
 // repeats them.
 const backgroundReport = time.Minute
 
-func (h *health) init(o Options) {
+func (h *health) init(o *Options) {
 	h.log, h.onFatal, h.closing, h.failed = o.Logger, o.OnFatal, make(chan struct{}), make(chan struct{})
 	h.opening.Store(true)
 }
@@ -43,11 +41,11 @@ func (h *health) init(o Options) {
 func (h *health) fail(err error) {
 	h.failOnce.Do(func() {
 		opening := h.opening.Load()
-		if !opening || !isFull(err) { // Open describes a full disk
-			if isFull(err) {
-				err = fmt.Errorf("%w: %w", ErrDiskFull, err)
+		if !opening || !fault.IsDiskFull(err) { // Open describes a full disk
+			if fault.IsDiskFull(err) {
+				err = fmt.Errorf("%w: %w", fault.ErrDiskFull, err)
 			}
-			err = fmt.Errorf("%w: %w", ErrFailed, err)
+			err = fmt.Errorf("%w: %w", fault.ErrFailed, err)
 		}
 		h.failure.Store(&err)
 		close(h.failed)
@@ -78,19 +76,15 @@ func (h *health) err() error {
 	return nil
 }
 
-// NoteDamage counts a row that cannot be decoded, like a corrupt table: the store is damaged from
-// then on. See Status.Corruptions.
-func (s *Store) NoteDamage() { s.health.corruptions.Add(1) }
-
 // backgroundError records the error of a flush or compaction. Pebble repeats these forever. But
 // Open waits for a flush of the log's rows, so a full disk must end Open.
 func (h *health) backgroundError(err error) {
-	if isFull(err) && h.opening.Load() {
+	if fault.IsDiskFull(err) && h.opening.Load() {
 		h.fail(err)
 		return
 	}
 	h.retrying.Store(true)
-	if isFull(err) {
+	if fault.IsDiskFull(err) {
 		h.full.Store(true)
 	}
 	last, now := h.reported.Load(), time.Now().UnixNano()
@@ -106,8 +100,4 @@ func (h *health) recovered() {
 		h.log.Info("flushes and compactions succeed again")
 	}
 	h.full.Store(false)
-}
-
-func isFull(err error) bool {
-	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
 }

@@ -1,6 +1,6 @@
 // The options of the Pebble database.
 
-package store
+package database
 
 import (
 	"fmt"
@@ -18,13 +18,13 @@ const (
 	zstdLevel   = 5 // and all below, because nearly all rows are there
 )
 
-// pebbleOptions returns the options of the database.
-func (s *Store) pebbleOptions() *pebble.Options {
+// pebbleOptions returns Pebble's options.
+func (d *Database) pebbleOptions() *pebble.Options {
 	o := &pebble.Options{
-		FS:                          newGuardedFS(s.options.FS, s.health),
-		ReadOnly:                    s.options.ReadOnly,
-		CacheSize:                   s.options.CacheBytes,
-		MemTableSize:                uint64(s.options.MemTableBytes),
+		FS:                          newGuardedFS(d.FS, &d.health),
+		ReadOnly:                    d.ReadOnly,
+		CacheSize:                   d.options.CacheBytes,
+		MemTableSize:                uint64(d.options.MemTableBytes),
 		MemTableStopWritesThreshold: 4,
 		L0CompactionThreshold:       4,
 		L0StopWritesThreshold:       64,
@@ -34,13 +34,13 @@ func (s *Store) pebbleOptions() *pebble.Options {
 		// crash. The rows behind them would be lost. The format is fixed, because an older release
 		// could not open a newer one.
 		FormatMajorVersion: pebble.FormatValueSeparation,
-		Logger:             pebbleLogger{s.options.Logger, s.health},
-		EventListener:      s.events(),
+		Logger:             pebbleLogger{d.Logger, &d.health},
+		EventListener:      d.events(),
 	}
 	// Keys here are prefix, prefix, prefix. Row blocks store them in a third less space than
 	// columnar ones, and scan and write faster (docs/ARCHITECTURE.md).
 	o.Experimental.EnableColumnarBlocks = func() bool { return false }
-	o.Experimental.CompactionScheduler = s.compactions
+	o.Experimental.CompactionScheduler = d.compactions
 	for level := range o.TargetFileSizes {
 		// Sizes must not double from level to level. Estimates use the statistics of tables, and
 		// are better if a table mixes less.
@@ -60,44 +60,42 @@ func (s *Store) pebbleOptions() *pebble.Options {
 
 // tableOptions returns the options of a table for ingestion. They are the options of the lowest
 // level, because it goes there.
-func (s *Store) tableOptions() sstable.WriterOptions {
-	o := s.pebbleOptions()
+func (d *Database) tableOptions() sstable.WriterOptions {
+	o := d.pebbleOptions()
 	o.EnsureDefaults()
-	return o.MakeWriterOptions(lowestLevel, s.db.TableFormat())
+	return o.MakeWriterOptions(lowestLevel, d.TableFormat())
 }
 
 // events returns the handlers of Pebble's background events. They run under Pebble's locks, so
 // they must not wait or call Pebble.
-func (s *Store) events() *pebble.EventListener {
+func (d *Database) events() *pebble.EventListener {
 	return &pebble.EventListener{
 		BackgroundError: func(err error) {
 			if pebble.IsCorruptionError(err) {
-				s.compactions.damaged()
+				d.compactions.damaged()
 			}
-			s.health.backgroundError(err)
+			d.health.backgroundError(err)
 		},
 		DataCorruption: func(info pebble.DataCorruptionInfo) {
 			// The default ends the process. Here the reader gets the error instead.
-			s.health.corruptions.Add(1)
-			s.options.Logger.Error("a table is corrupt", "path", info.Path, "error", info.Details)
+			d.Counts.Corruptions.Add(1)
+			d.Logger.Error("a table is corrupt", "path", info.Path, "error", info.Details)
 		},
 		FlushEnd: func(info pebble.FlushInfo) {
 			if info.Err == nil {
-				s.health.recovered()
-				if s.byTables {
-					s.MeasureSegments()
-				}
+				d.health.recovered()
+				d.options.OnFlush()
 			}
 		},
 		CompactionEnd: func(info pebble.CompactionInfo) {
 			if info.Err == nil {
-				s.health.recovered()
+				d.health.recovered()
 			}
 		},
-		TableIngested: func(pebble.TableIngestInfo) { s.MeasureSegments() },
+		TableIngested: func(pebble.TableIngestInfo) { d.options.OnIngest() },
 		WriteStallBegin: func(info pebble.WriteStallBeginInfo) {
-			s.metrics.stalls.Add(1)
-			s.options.Logger.Warn("writes wait for flushes or compactions", "reason", info.Reason)
+			d.Counts.Stalls.Add(1)
+			d.Logger.Warn("writes wait for flushes or compactions", "reason", info.Reason)
 		},
 	}
 }

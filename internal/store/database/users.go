@@ -1,37 +1,39 @@
 // The users of a database, which Close waits for.
 
-package store
+package database
 
 import (
 	"context"
 	"sync"
 	"sync/atomic"
+
+	"github.com/trefoildb/trefoil/internal/store/fault"
 )
 
-// uses counts the open snapshots and iterators, because the database must not be closed under
+// users counts the open snapshots and iterators, because the database must not be closed under
 // them.
-type uses struct {
+type users struct {
 	mu      sync.Mutex
 	open    int
 	none    chan struct{} // closed if closing is set and open == 0
 	closing atomic.Bool
 }
 
-func (u *uses) init() { u.none = make(chan struct{}) }
+func (u *users) init() { u.none = make(chan struct{}) }
 
-// begin counts one user. It returns [ErrClosed] if the store is closing.
-func (u *uses) begin() error {
+// begin counts one user. It returns [fault.ErrClosed] if the store is closing.
+func (u *users) begin() error {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	if u.closing.Load() {
-		return ErrClosed
+		return fault.ErrClosed
 	}
 	u.open++
 	return nil
 }
 
 // end reverts a begin.
-func (u *uses) end() {
+func (u *users) end() {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	u.open--
@@ -40,9 +42,9 @@ func (u *uses) end() {
 	}
 }
 
-// close rejects further uses and waits until none is left. It returns the number left when ctx
+// close rejects further users and waits until none is left. It returns the number left when ctx
 // ends.
-func (u *uses) close(ctx context.Context) int {
+func (u *users) close(ctx context.Context) int {
 	u.mu.Lock()
 	u.closing.Store(true)
 	if u.open == 0 {

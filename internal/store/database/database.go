@@ -1,0 +1,337 @@
+// The database of a store: its users, its rows of local state, and its commits.
+
+package database
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math"
+	"strings"
+	"sync/atomic"
+
+	pebbleerrors "github.com/cockroachdb/errors"
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/objstorage/objstorageprovider"
+	"github.com/cockroachdb/pebble/v2/sstable"
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/trefoildb/trefoil/internal/store/directory"
+	"github.com/trefoildb/trefoil/internal/store/fault"
+	"github.com/trefoildb/trefoil/internal/store/keyspace"
+	"github.com/trefoildb/trefoil/internal/store/manifest"
+)
+
+// Database is the Pebble database of a store, with its disk. It is safe for concurrent use. Rows
+// must be written by [Database.Commit] only, because it counts changes and reports a failed log.
+type Database struct {
+	*pebble.DB
+	FS       vfs.FS
+	Logger   *slog.Logger
+	ReadOnly bool
+	// OnLoad, if set, is called when a bulk load is published. It must be set before the first
+	// load.
+	OnLoad func()
+	Counts Counts
+
+	options     Options
+	health      health
+	users       users
+	disk        disk
+	compactions *compactions
+	changes     *changeCounts // nil if nothing is counted
+	tables      sstable.WriterOptions
+	files       atomic.Int64 // backups begun and tables of records written, for their names
+	flushed     atomic.Int64 // the number of removed rows at the last flush of Reclaim
+}
+
+// Options are the parameters of [New]. All must be set, except for OnFatal.
+type Options struct {
+	Dir           string // the data directory
+	FS            vfs.FS
+	Logger        *slog.Logger
+	ReadOnly      bool
+	CacheBytes    int64
+	MemTableBytes int64 // the maximum; less if the disk is small
+	MinFreeBytes  int64 // kept free on the disk; 0 is a share of the disk, a negative value is none
+	CountChanges  bool
+	OnFatal       func(error) // called once, in its own goroutine, when nothing may be written any more
+	OnFlush       func()      // called when rows were written to tables; it must not wait
+	OnIngest      func()      // called when tables were ingested; it must not wait
+}
+
+// Counts are the events since the database was opened.
+type Counts struct {
+	Corruptions atomic.Int64 // reads that met a damaged table or row
+	Stalls      atomic.Int64 // times that writes waited for flushes or compactions
+	Reclaims    atomic.Int64 // ranges compacted by Reclaim
+	Reclaimed   atomic.Int64 // bytes of tables that these freed
+}
+
+// New returns a database that [Database.Open] opens.
+func New(o Options) *Database {
+	d := &Database{FS: o.FS, Logger: o.Logger, ReadOnly: o.ReadOnly, options: o, compactions: newCompactions()}
+	d.health.init(&o)
+	d.users.init()
+	d.disk.init(o.FS, o.Dir, o.MinFreeBytes)
+	return d
+}
+
+// Open opens the database, or makes it if isNew is set. The data directory must exist, and be
+// locked. Compactions must wait for [Database.Ready]. After an error, Close must be called.
+func (d *Database) Open(isNew bool) error {
+	d.options.MemTableBytes = min(d.options.MemTableBytes, d.disk.memTableBytes())
+	options := d.pebbleOptions()
+	options.ErrorIfNotPristine, options.ErrorIfNotExists = isNew, !isNew
+	// Check the manifest before Pebble reads it, because Pebble takes some damage for its end.
+	path := d.Path(directory.StoreName)
+	if err := manifest.Check(d.FS, path); err != nil {
+		return err
+	}
+	var err error
+	d.DB, err = pebble.Open(path, options)
+	if errors.Is(err, pebble.ErrDBNotPristine) {
+		return fmt.Errorf("%w: it holds a database and no VERSION file", fault.ErrVersion)
+	}
+	if failure := d.Err(); failure != nil { // in a log or flush, which Pebble does not return
+		return failure
+	}
+	if err != nil {
+		return d.nameLog(err)
+	}
+	d.tables = d.tableOptions()
+	if d.options.CountChanges {
+		d.changes = new(changeCounts)
+	}
+	return nil
+}
+
+// nameLog adds the path of the damaged log to an error of opening. Pebble has the path only in the
+// details of its error.
+func (d *Database) nameLog(err error) error {
+	var log int
+	if _, at, ok := strings.Cut(pebbleerrors.FlattenDetails(err), "replaying wal "); ok {
+		if n, _ := fmt.Sscanf(at, "%d", &log); n == 1 {
+			return fmt.Errorf("%s: %w", d.Path(directory.StoreName, fmt.Sprintf("%06d.log", log)), err)
+		}
+	}
+	return err
+}
+
+// Ready lets compactions begin, because the store has read its state. It returns an error if the
+// database has failed meanwhile.
+func (d *Database) Ready() error {
+	d.health.opening.Store(false)
+	d.compactions.allow()
+	return d.Err()
+}
+
+// Stop rejects further users and waits until none is left. It returns the number left when ctx
+// ends.
+func (d *Database) Stop(ctx context.Context) (open int) {
+	close(d.health.closing)
+	return d.users.close(ctx)
+}
+
+// Close closes the database. All users must have ended.
+func (d *Database) Close() (err error) {
+	if d.DB != nil {
+		err = d.DB.Close()
+	}
+	d.compactions.Unregister()
+	return err
+}
+
+// FlushLast writes memory to tables if the disk works. The log has the rows, too. But a flipped
+// bit at the log's end looks like a write cut off by a crash; in a table it is detected.
+func (d *Database) FlushLast() {
+	if d.ReadOnly || d.Err() != nil || d.health.retrying.Load() {
+		return
+	}
+	if err := d.Flush(); err != nil {
+		d.Logger.Error("the last flush failed; the next start reads the log", "error", err)
+	}
+}
+
+// Begin counts a user of the database, because Close must wait for its [Database.End]. It returns
+// [fault.ErrClosed] if the store is closing.
+func (d *Database) Begin() error { return d.users.begin() }
+
+// End reverts a Begin.
+func (d *Database) End() { d.users.end() }
+
+// Closing reports whether the store is closing. Long work must end then.
+func (d *Database) Closing() bool { return d.users.closing.Load() }
+
+// Stopping returns a channel that is closed when the store begins to close.
+func (d *Database) Stopping() <-chan struct{} { return d.health.closing }
+
+// Err returns the error after which nothing may be written, or nil.
+func (d *Database) Err() error { return d.health.err() }
+
+// Failed returns a channel that is closed when nothing may be written any more.
+func (d *Database) Failed() <-chan struct{} { return d.health.failed }
+
+// Fail records an error after which nothing may be written.
+func (d *Database) Fail(err error) { d.health.fail(err) }
+
+// Full reports whether the last flush or compaction found the disk full.
+func (d *Database) Full() bool { return d.health.full.Load() }
+
+// Room returns [fault.ErrDiskFull] if a write of bytes would take free space below the watermark.
+func (d *Database) Room(bytes int64) error { return d.disk.room(bytes, 4) }
+
+// Reserve is Room for writes that may use half of the watermark. These are writes without adds,
+// because they can free space, and writes that other machines count on. The other half must stay
+// for the flushes and compactions that free space.
+func (d *Database) Reserve(bytes int64) error { return d.disk.room(bytes, 2) }
+
+// RoomForClients reports whether at least three quarters of the watermark are free. The rest is
+// for operations in flight.
+func (d *Database) RoomForClients() bool { return !d.Full() && d.disk.room(0, 3) == nil }
+
+// Spare returns how many bytes are free above the watermark. If this is unknown, or nothing is
+// kept free, it returns the maximum.
+func (d *Database) Spare() int64 {
+	usage, err := d.disk.measure()
+	if err != nil || d.disk.minFree < 0 {
+		return math.MaxInt64
+	}
+	return max(0, int64(usage.AvailBytes)-d.disk.watermark(usage))
+}
+
+// Free returns the free bytes of the disk, or -1 if they are unknown.
+func (d *Database) Free() int64 {
+	usage, err := d.disk.measure()
+	if err != nil {
+		return -1
+	}
+	return int64(usage.AvailBytes)
+}
+
+// NoteDamage counts a row that cannot be decoded, like a corrupt table: the store is damaged from
+// then on.
+func (d *Database) NoteDamage() { d.Counts.Corruptions.Add(1) }
+
+// Path returns the path of a name in the data directory.
+func (d *Database) Path(elements ...string) string {
+	return d.FS.PathJoin(append([]string{d.options.Dir}, elements...)...)
+}
+
+// RecordPath returns the path of a new table for the record of a load.
+func (d *Database) RecordPath() string { return d.Path(directory.TmpName, d.FileName("record")+".sst") }
+
+// FileName returns an unused name for a file in tmp/.
+func (d *Database) FileName(kind string) string { return fmt.Sprintf("%s-%d", kind, d.files.Add(1)) }
+
+// Value returns a copy of the value under a Pebble key, or nil if the row is missing.
+func (d *Database) Value(key []byte) ([]byte, error) {
+	value, closer, err := d.Get(key)
+	if errors.Is(err, pebble.ErrNotFound) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	value = append([]byte{}, value...)
+	return value, closer.Close()
+}
+
+// Number returns the uvarint in a row of local state, or 0 if the row is missing.
+func (d *Database) Number(row []byte) (uint64, error) {
+	value, err := d.Value(row)
+	if err != nil || value == nil {
+		return 0, err
+	}
+	n, size := binary.Uvarint(value)
+	if size != len(value) {
+		return 0, keyspace.LocalError(value)
+	}
+	return n, nil
+}
+
+// EachLocal calls do with the rows of local state whose names begin with prefix, in the order of
+// their keys. The slices are valid until do returns.
+func (d *Database) EachLocal(prefix string, do func(key, value []byte) error) (err error) {
+	lower, upper := keyspace.LocalBounds(prefix)
+	it, err := d.NewIter(&pebble.IterOptions{LowerBound: lower, UpperBound: upper})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, it.Close()) }()
+	for valid := it.First(); valid; valid = it.Next() {
+		value, err := it.ValueAndErr()
+		if err != nil {
+			return err
+		}
+		if err := do(it.Key(), value); err != nil {
+			return err
+		}
+	}
+	return it.Error()
+}
+
+// SetLocal writes a row of local state durably.
+func (d *Database) SetLocal(row, value []byte) error {
+	if d.ReadOnly {
+		return fault.ErrReadOnly
+	}
+	if err := d.Begin(); err != nil {
+		return err
+	}
+	defer d.End()
+	batch := d.NewBatch()
+	defer batch.Close()
+	if err := batch.Set(row, value, nil); err != nil {
+		return err
+	}
+	return d.Commit(batch, true)
+}
+
+// Commit commits a batch. If durable is false, a crash may undo it, and an empty batch does
+// nothing. After an error that ends writes, the batch may be done or not.
+func (d *Database) Commit(batch *pebble.Batch, durable bool) error {
+	options := pebble.Sync
+	if !durable {
+		options = pebble.NoSync
+		if batch.Empty() {
+			return nil
+		}
+	}
+	if err := d.health.err(); err != nil {
+		return err
+	}
+	count, err := d.changes.note(batch)
+	if err != nil {
+		return err
+	}
+	if err := d.Apply(batch, options); err != nil {
+		return err
+	}
+	count()
+	// If the log fails, Pebble reports success (see guardedFS), so the failure must be checked
+	// here.
+	return d.health.err()
+}
+
+// Ingest makes tables part of the database, all at once and durably. It calls loaded when their
+// rows are readable.
+func (d *Database) Ingest(ctx context.Context, tables []string, loaded func()) error {
+	if err := d.DB.Ingest(ctx, tables); err != nil {
+		return errors.Join(err, d.Err())
+	}
+	d.changes.any()
+	loaded()
+	return d.Err()
+}
+
+// NewTable returns a writer of a table at path, to be ingested later.
+func (d *Database) NewTable(path string) (*sstable.Writer, error) {
+	f, err := d.FS.Create(path, vfs.WriteCategoryUnspecified)
+	if err != nil {
+		return nil, err
+	}
+	return sstable.NewWriter(objstorageprovider.NewFileWritable(f), d.tables), nil
+}

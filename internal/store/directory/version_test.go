@@ -1,0 +1,40 @@
+// The file VERSION: its golden bytes, and flips of each bit.
+
+package directory
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/trefoildb/trefoil/internal/store/fault"
+)
+
+const goldenUUID = "6ba7b810-9dad-41d1-80b4-00c04fd430c8"
+
+// The text of VERSION.
+const goldenVersion = "trefoil data directory\nformat 1\nuuid " + goldenUUID + "\ncrc32c 1df71c07\n"
+
+func TestVersionGolden(t *testing.T) {
+	id, err := parseUUID(goldenUUID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text := versionText(id); text != goldenVersion {
+		t.Errorf("VERSION is %q, want %q", text, goldenVersion)
+	}
+	if got, hasChecksum, err := parseVersion(goldenVersion); got != id || !hasChecksum || err != nil {
+		t.Errorf("%v %v %v", got, hasChecksum, err)
+	}
+}
+
+// TestVersionFlips: if any bit of VERSION flips, the text is rejected.
+func TestVersionFlips(t *testing.T) {
+	text := []byte(versionText(NewUUID()))
+	for bit := range 8 * len(text) {
+		text[bit/8] ^= 1 << (bit % 8)
+		if _, _, err := parseVersion(string(text)); !errors.Is(err, fault.ErrCorrupt) && !errors.Is(err, fault.ErrVersion) {
+			t.Errorf("bit %d: %q is taken: %v", bit, text, err)
+		}
+		text[bit/8] ^= 1 << (bit % 8)
+	}
+}
