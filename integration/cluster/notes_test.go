@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/cockroachdb/pebble/v2"
@@ -129,82 +128,6 @@ func notesOf(ctx context.Context, n *cluster.Node, tr triple.Triple) (notes []st
 		notes = append(notes, a.ApplicationID+"="+string(a.Data))
 	}
 	return notes, nil
-}
-
-// What can be done with annotations is the same on a node alone and through any node
-// of a cluster.
-func TestAnnotations(t *testing.T) {
-	for _, machines := range []int{1, 2, 4} {
-		t.Run(fmt.Sprint(machines), func(t *testing.T) {
-			simulate(t, machines, func(t *testing.T, w *world) {
-				if machines == 1 {
-					w.machines[0].run()
-				} else {
-					w.form()
-				}
-				annotations(t, w)
-			})
-		})
-	}
-}
-
-func annotations(t *testing.T, w *world) {
-	plain, named, long := fact(1), fact(5), fact(22)
-	w.mustAdd(w.any(), plain, named, long)
-	for _, tr := range []triple.Triple{plain, named, long} {
-		other := tr
-		other.Graph = triple.NewIRI("http://e.x/other")
-		if err := w.any().node.Annotate(t.Context(), other, "a", nil); !errors.Is(err, store.ErrNotFound) {
-			t.Fatalf("on a triple that is not there: %v", err)
-		}
-		w.mustBeNoted(tr)
-		id := strings.Repeat("\x00z", 127) + "\xff"
-		w.mustNote(w.any(), tr, "b", "1")
-		w.mustNote(w.any(), tr, "a", "")
-		w.mustNote(w.any(), tr, id, "long id")
-		w.mustNote(w.any(), tr, "b", "2")
-		w.mustBeNoted(tr, id+"=long id", "a=", "b=2")
-		w.mustBeNoted(other)
-		for range 2 { // the second time nothing is there
-			w.must("remove", func(ctx context.Context) error { return w.any().node.Annotate(ctx, tr, "a", nil) })
-			w.mustBeNoted(tr, id+"=long id", "b=2")
-		}
-		w.mustAdd(w.any(), tr) // changes nothing
-		w.mustBeNoted(tr, id+"=long id", "b=2")
-		w.mustDelete(w.any(), tr)
-		w.mustBeNoted(tr)
-		if err := w.any().node.Annotate(t.Context(), tr, "a", []byte("x")); !errors.Is(err, store.ErrNotFound) {
-			t.Fatalf("on a triple that was deleted: %v", err)
-		}
-		w.mustAdd(w.any(), tr)
-		w.mustBeNoted(tr)
-		w.mustNote(w.any(), tr, "b", "3")
-		w.mustBeNoted(tr, "b=3")
-	}
-	for name, call := range map[string]func() error{
-		"no id":     func() error { return w.any().node.Annotate(t.Context(), plain, "", nil) },
-		"a long id": func() error { return w.any().node.Annotate(t.Context(), plain, strings.Repeat("i", 256), nil) },
-		"much data": func() error {
-			return w.any().node.Annotate(t.Context(), plain, "a", make([]byte, store.MaxAnnotationBytes+1))
-		},
-		"no triple": func() error { return w.any().node.Annotate(t.Context(), triple.Triple{}, "a", nil) },
-	} {
-		if err := call(); err == nil || errors.Is(err, store.ErrNotFound) {
-			t.Errorf("%s: %v", name, err)
-		}
-	}
-	// More than one answer has room for.
-	var want []string
-	for i := range 4 {
-		id, data := fmt.Sprint("large", i), strings.Repeat(fmt.Sprint(i), store.MaxAnnotationBytes*3/4)
-		w.mustNote(w.any(), named, id, data)
-		want = append(want, id+"="+data)
-	}
-	w.mustBeNoted(named, append([]string{"b=3"}, want...)...)
-	w.mustBeNoted(plain, "b=3")
-	if report := w.mustCheck(); len(report.Problems) > 0 || report.Annotations != 7 {
-		t.Errorf("%d annotations, %+v", report.Annotations, report.Problems)
-	}
 }
 
 // What was noted on a node alone, and in the cluster that it became, is there when a

@@ -4,7 +4,6 @@ package store
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"sync"
 	"testing"
@@ -118,36 +117,6 @@ func TestRangeWithBounds(t *testing.T) {
 		if !errors.Is(err, ErrInvalid) {
 			t.Errorf("negative limit: %v", err)
 		}
-	}
-}
-
-// If a context ends in the middle, the answer ends with its error.
-func TestReadCancelled(t *testing.T) {
-	s := openMem(t, Options{})
-	add(t, s, students(0, 5000)...)
-	sn := snapshot(t, s)
-	c, cancel := context.WithCancel(ctx)
-	defer cancel()
-	n := 0
-	var last error
-	for _, err := range sn.Match(c, triple.Pattern{}, ReadOptions{}) {
-		if n++; n == 10 {
-			cancel()
-		}
-		last = err
-	}
-	if !errors.Is(last, context.Canceled) || n >= 5000 {
-		t.Errorf("%d rows, then %v", n, last)
-	}
-	if _, err := sn.Has(c, student(0)); !errors.Is(err, context.Canceled) {
-		t.Errorf("has: %v", err)
-	}
-	if _, err := s.Check(c); !errors.Is(err, context.Canceled) {
-		t.Errorf("check: %v", err)
-	}
-	sn.Close()
-	if _, err := sn.Count(ctx, triple.Pattern{}); !errors.Is(err, ErrClosed) {
-		t.Errorf("a closed snapshot: %v", err)
 	}
 }
 

@@ -16,63 +16,6 @@ import (
 	"github.com/trefoildb/trefoil/triple"
 )
 
-func TestAddAndDelete(t *testing.T) {
-	s := openMem(t, Options{})
-	a, b := student(1), student(2)
-	named := a
-	named.Graph = iri("graph")
-	if r := add(t, s, a, b, a, named); r != (AddResult{Added: 3, Existing: 1}) {
-		t.Errorf("%+v", r)
-	}
-	if r := add(t, s, a, named); r != (AddResult{Existing: 2}) {
-		t.Errorf("again: %+v", r)
-	}
-	if r := add(t, s); r != (AddResult{}) {
-		t.Errorf("nothing: %+v", r)
-	}
-	r, err := s.Delete(ctx, []triple.Triple{a, a, student(3)})
-	if err != nil || r != (DeleteResult{Deleted: 1, Missing: 2}) {
-		t.Errorf("delete: %+v, %v", r, err)
-	}
-	sn := snapshot(t, s)
-	for tr, want := range map[triple.Triple]bool{a: false, b: true, named: true, student(3): false} {
-		if ok, err := sn.Has(ctx, tr); ok != want || err != nil {
-			t.Errorf("%s: %v, %v", tr, ok, err)
-		}
-	}
-	if r := checked(t, s); r.Rows["spo"] != 2 || r.Rows["pos"] != 2 || r.Rows["osp"] != 2 || r.Rows["gspo"] != 1 {
-		t.Errorf("rows %v", r.Rows)
-	}
-}
-
-func TestBadTriples(t *testing.T) {
-	s := openMem(t, Options{})
-	bad := triple.Triple{Subject: triple.NewString("x"), Predicate: iri("p"), Object: iri("o")}
-	for what, err := range map[string]error{
-		"add":      second(s.Add(ctx, []triple.Triple{student(0), bad})),
-		"delete":   second(s.Delete(ctx, []triple.Triple{student(0), bad})),
-		"annotate": s.Annotate(ctx, bad, "app", nil),
-	} {
-		if !errors.Is(err, triple.ErrBadTerm) || what != "annotate" && !strings.Contains(err.Error(), "triple 1:") {
-			t.Errorf("%s: %v", what, err)
-		}
-	}
-	for _, id := range []string{"", strings.Repeat("x", 256)} {
-		if err := s.Annotate(ctx, student(0), id, nil); !errors.Is(err, ErrInvalid) {
-			t.Errorf("application id of %d bytes: %v", len(id), err)
-		}
-	}
-	if err := s.Annotate(ctx, student(0), "app", make([]byte, MaxAnnotationBytes+1)); !errors.Is(err, ErrInvalid) {
-		t.Errorf("a large annotation: %v", err)
-	}
-	if err := s.Annotate(ctx, student(0), "app", nil); !errors.Is(err, ErrNotFound) {
-		t.Errorf("of a triple that is not there: %v", err)
-	}
-	if r := checked(t, s); r.Triples != 0 {
-		t.Errorf("%d triples", r.Triples)
-	}
-}
-
 func second[T any](_ T, err error) error { return err }
 
 // A long list becomes several requests, and so does a list of very long terms.
