@@ -65,8 +65,8 @@ type Options struct {
 	MinBackoff, MaxBackoff time.Duration
 	// Degraded, if set, is called for each degraded answer: a part of it came from other copies,
 	// because machines of the cluster are down. The answer is complete. The path is that of the
-	// request. Degraded is called in the goroutine of the request, so it must be safe for
-	// concurrent use.
+	// request. The goroutine that calls the client calls Degraded, before the answer is read. So it
+	// must be safe for concurrent use if several goroutines use the client.
 	Degraded func(path string)
 	// Sleep waits for a time or until ctx is done, and then returns its error; nil is the clock.
 	Sleep func(ctx context.Context, d time.Duration) error

@@ -1,21 +1,63 @@
-// Examples of a range and a query.
+// Examples of the client's calls, on a node of their own.
 
 package client_test
 
 import (
 	"context"
 	"fmt"
+	"log"
+	"os"
 
 	"github.com/trefoildb/trefoil/client"
+	"github.com/trefoildb/trefoil/node"
 	"github.com/trefoildb/trefoil/triple"
 )
 
+// serve starts a node with a few triples. It returns the node's URL, and a function that ends it.
+func serve(ctx context.Context) (url string, end func()) {
+	// 1. Serve an empty directory.
+	dir, err := os.MkdirTemp("", "trefoil")
+	if err != nil {
+		log.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(ctx)
+	ready, ended := make(chan string, 1), make(chan error, 1)
+	options := node.ServeOptions{Listen: "127.0.0.1:0", Ready: func(url string) { ready <- url }}
+	go func() { ended <- node.Serve(ctx, dir+"/data", options) }()
+	select {
+	case url = <-ready:
+	case err := <-ended:
+		log.Fatal(err)
+	}
+	// 2. Add triples.
+	c, err := client.New(url, client.Options{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer c.Close()
+	_, err = c.Update(ctx, `PREFIX ex: <http://example.org/> INSERT DATA {
+		ex:anna ex:name "Ann \"the\" O'Neill" . ex:ben ex:knows ex:anna ; ex:age 35 .
+		ex:box ex:size 99 . ex:crate ex:size 150 . ex:chest ex:size 100 . ex:trunk ex:size 200 }`, client.UpdateOptions{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	return url, func() {
+		stop()
+		if err := <-ended; err != nil {
+			log.Fatal(err)
+		}
+		os.RemoveAll(dir)
+	}
+}
+
 // The sizes from 100 to below 200, least first.
 func ExampleClient_Range() {
-	c, err := client.New("http://127.0.0.1:7333", client.Options{})
+	ctx := context.Background()
+	url, end := serve(ctx)
+	defer end()
+	c, err := client.New(url, client.Options{})
 	if err != nil {
-		fmt.Println(err)
-		return
+		log.Fatal(err)
 	}
 	defer c.Close()
 	sizes := triple.Bounds{
@@ -24,32 +66,36 @@ func ExampleClient_Range() {
 		GE:     triple.NewTyped("100", triple.XSDInteger),
 		LT:     triple.NewTyped("200", triple.XSDInteger),
 	}
-	for t, err := range c.Range(context.Background(), sizes, client.RangeOptions{}) {
+	for t, err := range c.Range(ctx, sizes, client.RangeOptions{}) {
 		if err != nil {
-			fmt.Println(err)
-			return
+			log.Fatal(err)
 		}
 		fmt.Println(t.Subject, t.Object.Value())
 	}
+	// Output:
+	// <http://example.org/chest> 100
+	// <http://example.org/crate> 150
 }
 
-// Who knows somebody, whatever the name of that somebody holds.
+// Who knows somebody, whatever characters the name has.
 func ExampleClient_Query() {
-	c, err := client.New("http://127.0.0.1:7333", client.Options{})
+	ctx := context.Background()
+	url, end := serve(ctx)
+	defer end()
+	c, err := client.New(url, client.Options{})
 	if err != nil {
-		fmt.Println(err)
-		return
+		log.Fatal(err)
 	}
 	defer c.Close()
 	const query = `PREFIX ex: <http://example.org/>
 		SELECT ?who ?age WHERE { ?friend ex:name ?name . ?who ex:knows ?friend ; ex:age ?age }`
-	for s, err := range c.Query(context.Background(), query, client.QueryOptions{
+	for s, err := range c.Query(ctx, query, client.QueryOptions{
 		Bind: map[string]triple.Term{"name": triple.NewString(`Ann "the" O'Neill`)},
 	}) {
 		if err != nil {
-			fmt.Println(err)
-			return
+			log.Fatal(err)
 		}
 		fmt.Println(s.Term("who"), s.Term("age").Value())
 	}
+	// Output: <http://example.org/ben> 35
 }
