@@ -21,7 +21,7 @@ type Find func(ctx context.Context, key []byte) (stamp triple.Stamp, live bool, 
 // are those of [Writes.Write], and [store.ErrNotFound] if the triple does not exist. It calls
 // find if the sequencer is not certain, because its place is being rebuilt or its row is in
 // flight. It ignores note.On.
-func (w *Writes) Annotate(ctx context.Context, t triple.Triple, note replica.Note, find Find) error {
+func (co *coordinator) Annotate(ctx context.Context, t triple.Triple, note replica.Note, find Find) error {
 	err := t.Check()
 	if err == nil {
 		err = note.Check()
@@ -31,19 +31,19 @@ func (w *Writes) Annotate(ctx context.Context, t triple.Triple, note replica.Not
 	}
 	key, _ := triple.AppendKey(nil, triple.SPO, t)
 	note.On = triple.Stamp{}
-	tries := newRetries(w)
+	tries := newRetries(co.common)
 	for {
 		// 1. Submit. If the sequencer was unsure, note.On has the stamp from find.
-		a, err := w.annotateOnce(ctx, key, note)
+		a, err := co.annotateOnce(ctx, key, note)
 		switch {
 		case err != nil && !peer.IsDefinite(err):
 			return fmt.Errorf("%w: %w", store.ErrUnknown, err)
 		case err != nil:
 		case a.outcome == done:
-			w.stats.coordinated.Add(1)
+			co.stats.coordinated.Add(1)
 			return nil
 		case a.outcome == diskFull:
-			return errFull(w.member.View(), a.full)
+			return errFull(co.member.View(), a.full)
 		case a.outcome == missing:
 			return store.ErrNotFound
 		default:
@@ -64,20 +64,20 @@ func (w *Writes) Annotate(ctx context.Context, t triple.Triple, note replica.Not
 		if err == nil {
 			err = peer.Refuse(peer.CodeUnavailable, 0, "what the triple's sequencer has of it is not settled")
 		}
-		if err := tries.again(ctx, err); err != nil {
+		if err := tries.wait(ctx, err); err != nil {
 			return err
 		}
 	}
 }
 
 // annotateOnce submits an annotation once, to the sequencer of its triple.
-func (w *Writes) annotateOnce(ctx context.Context, key []byte, note replica.Note) (answer, error) {
-	v := w.member.View()
+func (co *coordinator) annotateOnce(ctx context.Context, key []byte, note replica.Note) (answer, error) {
+	v := co.member.View()
 	chunks, err := regroup(v, &chunk{operations: []replica.Operation{{Kind: store.OperationAnnotate, Key: key, Note: &note}}})
 	if err != nil {
 		return answer{}, err
 	}
-	return w.submitTo(ctx, v, chunks[0], 0)
+	return co.submitTo(ctx, v, chunks[0], 0)
 }
 
 // found reports whether the triple of an annotation exists, because only then the annotation may
@@ -90,8 +90,8 @@ func (r *request) found(o *replica.Operation, f *finding) bool {
 	note := *o.Note
 	switch {
 	case f.certain:
-		if f.rests != nil {
-			r.await(f.rests)
+		if f.pending != nil {
+			r.await(f.pending)
 		}
 		if !f.live {
 			r.refused = missing

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"sync"
-	"time"
 
 	"github.com/trefoildb/trefoil/internal/cluster/peer"
 	"github.com/trefoildb/trefoil/internal/cluster/view"
@@ -19,6 +18,12 @@ import (
 	"github.com/trefoildb/trefoil/triple"
 )
 
+// coordinator carries the operations of this machine's clients to the sequencers of their triples.
+type coordinator struct {
+	*common
+	sequencer *sequencer // of this machine
+}
+
 // Write adds or deletes triples, like [replica.Store.Add] and [replica.Store.Delete]. It returns
 // how many triples it changed, and how many were as requested before. When it returns nil, all
 // places of all triples have the operations durably. Many triples are not one transaction.
@@ -28,37 +33,63 @@ import (
 // none of the others is done. Operations are only sent again if they were refused, for
 // Options.RetryTimeout. If an operation was done before under the key of ctx
 // ([store.WithRequestKey]), it is not repeated, and counts as unchanged.
-func (w *Writes) Write(ctx context.Context, kind store.OperationKind, triples []triple.Triple) (changed, unchanged int64, err error) {
+func (co *coordinator) Write(ctx context.Context, kind store.OperationKind, triples []triple.Triple) (changed, unchanged int64, err error) {
 	for i := range triples {
 		if err := triples[i].Check(); err != nil {
 			return 0, 0, fmt.Errorf("triple %d: %w", i, err)
 		}
 	}
-	x := w.newWriting(ctx, len(triples))
+	x := co.newWriting(ctx, len(triples))
 	x.run(kind, triples)
 	x.running.Wait()
-	w.stats.coordinated.Add(x.changed + x.unchanged)
+	co.stats.coordinated.Add(x.changed + x.unchanged)
 	return x.changed, x.unchanged, x.result()
+}
+
+// Claim records durably that the request of ctx begins. It does nothing if the request has no
+// key. It uses the machines of a triple which never exists. It returns [store.ErrBegun] if the
+// request began before.
+func (co *coordinator) Claim(ctx context.Context) error {
+	key := store.RequestKeyOf(ctx)
+	if key == nil {
+		return nil
+	}
+	token := key.Claim()
+	t := triple.Triple{
+		Subject:   triple.NewIRI(fmt.Sprintf("urn:trefoil:request:%x", token[:])),
+		Predicate: triple.NewIRI("urn:trefoil:claim"),
+		Object:    triple.NewString(""),
+	}
+	x := co.newWriting(ctx, 1)
+	x.run(store.OperationClaim, []triple.Triple{t})
+	x.running.Wait()
+	if err := x.result(); err != nil {
+		return err
+	}
+	if x.unchanged > 0 {
+		return store.ErrBegun
+	}
+	return nil
 }
 
 // writing is one call of Write.
 type writing struct {
-	writes  *Writes
-	ctx     context.Context
-	key     *store.RequestKey // nil if the request has none
-	first   uint64            // the epoch of the first try; 0 if this may be a retry
-	total   int
-	places  chan struct{} // one for each request that is under way
-	running sync.WaitGroup
+	coordinator *coordinator
+	ctx         context.Context
+	key         *store.RequestKey // nil if the request has none
+	first       uint64            // the epoch of the first try; 0 if this may be a retry
+	total       int
+	places      chan struct{} // one for each request that is under way
+	running     sync.WaitGroup
 
 	mu                 sync.Mutex
 	changed, unchanged int64
 	unknown, failed    error // the first of either kind
 }
 
-func (w *Writes) newWriting(ctx context.Context, total int) *writing {
-	x := &writing{writes: w, ctx: ctx, key: store.RequestKeyOf(ctx), total: total, places: make(chan struct{}, parallel)}
-	if v := w.member.View(); v != nil && x.key != nil && x.key.First {
+func (co *coordinator) newWriting(ctx context.Context, total int) *writing {
+	x := &writing{coordinator: co, ctx: ctx, key: store.RequestKeyOf(ctx), total: total, places: make(chan struct{}, parallel)}
+	if v := co.member.View(); v != nil && x.key != nil && x.key.First {
 		x.first = v.Epoch
 	}
 	return x
@@ -68,7 +99,7 @@ func (w *Writes) newWriting(ctx context.Context, total int) *writing {
 func (x *writing) run(kind store.OperationKind, triples []triple.Triple) {
 	var chunks chunks
 	var r *recovery.Resolver
-	if chunks.view = x.writes.member.View(); chunks.view != nil {
+	if chunks.view = x.coordinator.member.View(); chunks.view != nil {
 		r = chunks.view.Joint().Resolver()
 	}
 	var key []byte
@@ -131,10 +162,10 @@ func (x *writing) start(c *chunk) bool {
 // send submits a chunk until it is committed or has failed. If the view changes, the chunk may
 // become several, because its triples may get different sequencers.
 func (x *writing) send(c *chunk) {
-	tries := newRetries(x.writes)
+	tries := newRetries(x.coordinator.common)
 	for left := []*chunk{c}; len(left) > 0; {
 		// 1. Group the operations under the view of this try.
-		v := x.writes.member.View()
+		v := x.coordinator.member.View()
 		parts, err := regroup(v, left[0])
 		if err == nil && len(parts) > 1 {
 			left = append(parts, left[1:]...)
@@ -143,7 +174,7 @@ func (x *writing) send(c *chunk) {
 		// 2. Submit. Only a definite refusal may be retried: otherwise the operations may be done.
 		var a answer
 		if err == nil {
-			a, err = x.writes.submitTo(x.ctx, v, parts[0], x.first)
+			a, err = x.coordinator.submitTo(x.ctx, v, parts[0], x.first)
 		}
 		switch {
 		case err == nil && a.outcome == diskFull:
@@ -155,14 +186,14 @@ func (x *writing) send(c *chunk) {
 			x.unchanged += a.unchanged
 			x.mu.Unlock()
 			left = left[1:]
-			tries = newRetries(x.writes)
+			tries = newRetries(x.coordinator.common)
 			continue
 		case !peer.IsDefinite(err):
 			x.fail(fmt.Errorf("%w: %w", store.ErrUnknown, err))
 			return
 		}
 		// 3. Wait for a newer view or a moment.
-		if err := tries.again(x.ctx, err); err != nil {
+		if err := tries.wait(x.ctx, err); err != nil {
 			x.fail(err)
 			return
 		}
@@ -196,9 +227,9 @@ func regroup(v *view.View, c *chunk) ([]*chunk, error) {
 }
 
 // submitTo submits a chunk to its machine. It stops waiting when the machine is excluded.
-func (w *Writes) submitTo(ctx context.Context, v *view.View, c *chunk, first uint64) (answer, error) {
-	if c.machine == w.self.Machine {
-		return w.submit(ctx, c.operations, first)
+func (co *coordinator) submitTo(ctx context.Context, v *view.View, c *chunk, first uint64) (answer, error) {
+	if c.machine == co.self.Machine {
+		return co.sequencer.submit(ctx, c.operations, first)
 	}
 	// 1. End the call if the sequencer leaves the view or this member is isolated.
 	m := v.Find(c.machine)
@@ -209,10 +240,10 @@ func (w *Writes) submitTo(ctx context.Context, v *view.View, c *chunk, first uin
 	var watch sync.WaitGroup
 	defer watch.Wait()
 	defer cancel(nil)
-	watch.Go(func() { w.watch(ctx, cancel, replica.Origin{Sequencer: m.ID, Incarnation: m.Incarnation}) })
+	watch.Go(func() { co.watch(ctx, cancel, replica.Origin{Sequencer: m.ID, Incarnation: m.Incarnation}) })
 	// 2. Send the operations.
 	message := numbered{first, c.operations, false}
-	body, err := w.member.Call(ctx, c.machine, MethodSubmit, peer.Encode(int(c.size), message.fields))
+	body, err := co.member.Call(ctx, c.machine, MethodSubmit, peer.Encode(int(c.size), message.fields))
 	if err != nil {
 		if cause := context.Cause(ctx); cause == errGone {
 			err = fmt.Errorf("machine %s: %w: %w", c.machine, cause, err)
@@ -227,15 +258,15 @@ func (w *Writes) submitTo(ctx context.Context, v *view.View, c *chunk, first uin
 var errGone = errors.New("the sequencer was excluded")
 
 // watch ends ctx by cancel when the sequencer is excluded or this member is isolated.
-func (w *Writes) watch(ctx context.Context, cancel context.CancelCauseFunc, sequencer replica.Origin) {
-	defer context.AfterFunc(w.ctx, func() { cancel(store.ErrClosed) })()
+func (co *coordinator) watch(ctx context.Context, cancel context.CancelCauseFunc, sequencer replica.Origin) {
+	defer context.AfterFunc(co.ctx, func() { cancel(store.ErrClosed) })()
 	for {
-		v := w.member.View()
+		v := co.member.View()
 		if !alive(v, sequencer) {
 			cancel(errGone)
 			return
 		}
-		if err := w.member.Newer(ctx, v); err != nil {
+		if err := co.member.Newer(ctx, v); err != nil {
 			cancel(err) // has no effect if ctx has ended
 			return
 		}
@@ -268,48 +299,4 @@ func (x *writing) result() error {
 		return nil
 	}
 	return fmt.Errorf("%d of %d triples are written: %w", x.changed+x.unchanged, x.total, err)
-}
-
-// retries bounds the time for retries of a refused request.
-type retries struct {
-	writes *Writes
-	until  time.Time // zero before the first refusal
-	pause  time.Duration
-}
-
-func newRetries(w *Writes) *retries { return &retries{writes: w, pause: firstPause} }
-
-// again waits before a retry: for the newer view if the refusal has its epoch, or for a pause.
-// It returns an error if the timeout or ctx has ended; then nothing was done.
-func (p *retries) again(ctx context.Context, refused error) error {
-	// 1. Bound the pause by the remaining time.
-	now := time.Now()
-	if p.until.IsZero() {
-		p.until = now.Add(p.writes.options.RetryTimeout)
-	}
-	left := p.until.Sub(now)
-	if left <= 0 {
-		return fmt.Errorf("%w: %w", store.ErrUnavailable, refused)
-	}
-	pause := min(left, jitter(p.pause))
-	p.pause = min(2*p.pause, lastPause)
-	v := p.writes.member.View()
-	var r *peer.Refusal
-	if errors.As(refused, &r) && v != nil && r.Epoch > v.Epoch {
-		pause = left // the view must arrive here too
-	}
-	// 2. Wait. A newer view ends the pause early, because it may have another sequencer.
-	wait, cancel := context.WithTimeout(ctx, pause)
-	defer cancel()
-	defer context.AfterFunc(p.writes.ctx, cancel)()
-	err := p.writes.member.Newer(wait, v)
-	switch {
-	case errors.Is(err, store.ErrUnavailable):
-		return fmt.Errorf("%w: %w", err, refused)
-	case ctx.Err() != nil:
-		return fmt.Errorf("%w: %w", context.Cause(ctx), refused)
-	case p.writes.ctx.Err() != nil:
-		return store.ErrClosed
-	}
-	return nil
 }

@@ -1,5 +1,6 @@
 // Package writes carries adds and deletes from clients to all machines that must hold them.
 // Operations on one triple are linearizable in every order.
+// A machine has all roles of the protocol, see [Writes]; a type each.
 //
 // # The route of a write
 //

@@ -214,7 +214,7 @@ func TestWaitingRequestsAreBounded(t *testing.T) {
 	_, ms := held(t, Options{}, func(*replica.Delivery) error { return nil })
 	for kind, method := range map[int]string{waitSubmit: MethodSubmit, waitSettled: methodSettled, waitHandover: methodHandover} {
 		for range waitLimits[kind] {
-			if _, err := ms[0].writes.wait(kind); err != nil {
+			if _, err := ms[0].writes.beginWait(kind); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -323,7 +323,7 @@ func TestWhatWasHandedOverIsNotReliedOn(t *testing.T) {
 	driven := make(chan error, 2)
 	for range 2 {
 		waits := make(chan struct{}, 1)
-		go func() { driven <- ms[0].writes.drive(waiting{ctx, waits}, 2, o) }()
+		go func() { driven <- ms[0].writes.sequencer.drive(waiting{ctx, waits}, 2, o) }()
 		<-waits // both arrive before the commit
 	}
 	<-asleep

@@ -58,7 +58,7 @@ func TestLateHandover(t *testing.T) {
 	_, ms := held(t, Options{}, func(*replica.Delivery) error { return nil })
 	old := replica.Operation{Kind: store.OperationAdd, Stamp: triple.Stamp{Epoch: 1, Sequence: 1}, Key: keyOf(triple.SPO, fact(1))}
 	ms[0].writes.SetFloors(replica.Floors{ms[0].id: {Epoch: 2, Sequence: 1}})
-	if err := ms[0].writes.drive(ctx, 2, []replica.Operation{old}); err != nil {
+	if err := ms[0].writes.sequencer.drive(ctx, 2, []replica.Operation{old}); err != nil {
 		t.Fatal(err)
 	}
 	if n := ms[0].writes.Stats().HandedOver; n != 0 {
@@ -69,7 +69,7 @@ func TestLateHandover(t *testing.T) {
 	}
 	late := old
 	late.Stamp = triple.Stamp{Epoch: 2, Sequence: 1}
-	if err := ms[0].writes.drive(ctx, 2, []replica.Operation{old, late}); err != nil {
+	if err := ms[0].writes.sequencer.drive(ctx, 2, []replica.Operation{old, late}); err != nil {
 		t.Fatal(err)
 	}
 	if n := ms[0].writes.Stats().HandedOver; n != 1 {

@@ -17,7 +17,7 @@ import (
 
 // narrow is a store with the free room set by a test.
 type narrow struct {
-	Store
+	holderStore
 	room atomic.Int32
 }
 
@@ -30,7 +30,7 @@ func TestRoom(t *testing.T) {
 	ms := w.machines(3, Options{})
 	ms[2].stop()
 	third := &machine{}
-	disk := &narrow{Store: ms[2].store}
+	disk := &narrow{holderStore: ms[2].store}
 	w.start(ms[2].store, disk, Options{}, third)
 	ms[2] = third
 	l := w.layout(ms, [4]*machine{ms[0], ms[0], ms[0], ms[0]})
@@ -85,7 +85,7 @@ func TestRoomOfTheSequencer(t *testing.T) {
 	ms := w.machines(2, Options{})
 	ms[0].stop()
 	first := &machine{}
-	disk := &narrow{Store: ms[0].store}
+	disk := &narrow{holderStore: ms[0].store}
 	disk.room.Store(int32(store.RoomForDeletes))
 	w.start(ms[0].store, disk, Options{}, first)
 	ms[0] = first
@@ -102,7 +102,7 @@ func TestRoomOfTheSequencer(t *testing.T) {
 // stalls is a store with a first write longer than the store's timeout, and without room
 // afterwards.
 type stalls struct {
-	Store
+	holderStore
 	tries, drains int
 }
 
@@ -124,13 +124,13 @@ func TestFullAfterAStall(t *testing.T) {
 	w := newWorld(t)
 	ms := w.machines(1, Options{})
 	ms[0].stop()
-	m, disk := &machine{}, &stalls{Store: ms[0].store}
+	m, disk := &machine{}, &stalls{holderStore: ms[0].store}
 	w.start(ms[0].store, disk, Options{}, m)
 	l := w.layout([]*machine{m}, [4]*machine{m, m, m, m})
 	v := w.viewOf(2, recovery.Idle, []*machine{m}, l, l)
 	adoptAll(v, m)
 	within(t, "the delivery ends", func() {
-		if err := m.writes.apply(ctx, &replica.Delivery{}, v); !errors.Is(err, store.ErrDiskFull) {
+		if err := m.writes.holder.apply(ctx, &replica.Delivery{}, v); !errors.Is(err, store.ErrDiskFull) {
 			t.Error(err)
 		}
 	})

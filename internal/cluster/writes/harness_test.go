@@ -105,7 +105,7 @@ type machine struct {
 
 // hooked is a store that a test can hold up.
 type hooked struct {
-	Store
+	holderStore
 	deliver func(*replica.Delivery) error // runs before; an error is the answer
 }
 
@@ -113,7 +113,7 @@ func (h *hooked) Deliver(ctx context.Context, d *replica.Delivery, j *recovery.J
 	if err := h.deliver(d); err != nil {
 		return err
 	}
-	return h.Store.Deliver(ctx, d, j)
+	return h.holderStore.Deliver(ctx, d, j)
 }
 
 // machines makes n new machines, by ascending ID, that have no view yet.
@@ -135,7 +135,7 @@ func (w *world) machines(n int, opts Options) []*machine {
 }
 
 // start begins an incarnation of a machine.
-func (w *world) start(s *replica.Store, as Store, opts Options, m *machine) {
+func (w *world) start(s *replica.Store, as holderStore, opts Options, m *machine) {
 	w.t.Helper()
 	var err error
 	if m.incarnation, err = s.NextIncarnation(); err != nil {
@@ -144,7 +144,7 @@ func (w *world) start(s *replica.Store, as Store, opts Options, m *machine) {
 	m.world, m.id, m.store = w, s.MachineID(), s
 	m.ended = make(chan struct{})
 	m.Process = member.Process{Machine: m.id, Incarnation: m.incarnation}
-	m.writes = New(as, m, m.Process, opts)
+	m.writes = newWrites(s, as, m, m.Process, opts)
 	m.handlers = m.writes.handlers()
 	w.mu.Lock()
 	w.members[m.id] = m
@@ -492,7 +492,7 @@ func isRefusal(err error) bool {
 // free.
 func (m *machine) emptied(t testing.TB) {
 	t.Helper()
-	until(t, "the room is given back", func() bool { return m.writes.room.inUse() == 0 })
+	until(t, "the room is given back", func() bool { return m.writes.memory.inUse() == 0 })
 }
 
 // quiet waits until all machines have recorded all operations as committed.

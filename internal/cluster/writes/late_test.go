@@ -24,12 +24,12 @@ func TestLateAnswer(t *testing.T) {
 	ws := ms[0].writes
 	operations := []replica.Operation{{Kind: store.OperationAdd, Stamp: triple.Stamp{Epoch: 1, Sequence: 1}, Key: keyOf(triple.SPO, fact(0))}}
 	b := newBatch()
-	ws.mu.Lock()
+	ws.inFlight.mu.Lock()
 	b.operations, b.size = operations, sizeOf(operations)
-	ws.track(b)
+	ws.track(b, true)
 	ws.send(b, map[trie.MachineID][]replica.Operation{ms[1].id: operations})
 	old := ws.era.streams[ms[0].id]
-	ws.mu.Unlock()
+	ws.inFlight.mu.Unlock()
 
 	// A view without this machine: it is not the one to send the batch anew.
 	other := w.spread(ms[1:], facts(0, 1))

@@ -239,9 +239,9 @@ func TestViewChangesInFlight(t *testing.T) {
 	base := a.View().Base
 	target := w.layout(ms, [4]*machine{a, b, d, a})
 	fill := w.viewOf(3, recovery.Fill, ms, base, target)
-	a.writes.mu.Lock()
+	a.writes.inFlight.mu.Lock()
 	half, late := a.writes.open[1], a.writes.era.streams[c.id]
-	a.writes.mu.Unlock()
+	a.writes.inFlight.mu.Unlock()
 	toD := make(chan struct{}, 1)
 	w.setFate(func(_, to trie.MachineID, method string) fate { // from the first delivery of the new epoch on
 		switch {

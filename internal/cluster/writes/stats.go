@@ -3,7 +3,6 @@
 package writes
 
 import (
-	"slices"
 	"sync/atomic"
 	"time"
 
@@ -38,23 +37,6 @@ type Stats struct {
 	Unanswered map[trie.MachineID]time.Duration
 }
 
-// Slow returns the holders without an answer to a message for some time. This machine may be
-// among them. If a holder has a full disk, it answers, so it is not slow.
-func (w *Writes) Slow(after time.Duration) (slow []trie.MachineID) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.era == nil {
-		return nil
-	}
-	for m, stream := range w.era.streams {
-		if !stream.since.IsZero() && !stream.full && time.Since(stream.since) >= after {
-			slow = append(slow, m)
-		}
-	}
-	slices.Sort(slow)
-	return slow
-}
-
 // Stats returns the counts and gauges of w.
 func (w *Writes) Stats() Stats {
 	c := &w.stats
@@ -63,22 +45,27 @@ func (w *Writes) Stats() Stats {
 		Batches: c.batches.Load(), Redriven: c.redriven.Load(), HandedOver: c.handedOver.Load(),
 		Retries: c.retries.Load(), Coordinated: c.coordinated.Load(),
 		SettledBatches: c.settledBatches.Load(), SettleTime: time.Duration(c.settleTime.Load()),
-		InFlightBytes: w.room.inUse(), Unanswered: map[trie.MachineID]time.Duration{},
 	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	for n, b := range w.open {
+	w.inFlight.addGauges(&s)
+	return s
+}
+
+// addGauges adds what is in flight at present.
+func (fl *inFlight) addGauges(s *Stats) {
+	s.InFlightBytes, s.Unanswered = fl.memory.inUse(), map[trie.MachineID]time.Duration{}
+	fl.mu.Lock()
+	defer fl.mu.Unlock()
+	for n, b := range fl.open {
 		if n == b.number {
 			s.InFlight++
 		}
 	}
-	if w.era == nil {
-		return s
+	if fl.era == nil {
+		return
 	}
-	for m, stream := range w.era.streams {
+	for m, stream := range fl.era.streams {
 		if !stream.since.IsZero() {
 			s.Unanswered[m] = time.Since(stream.since)
 		}
 	}
-	return s
 }

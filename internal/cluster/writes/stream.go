@@ -6,7 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
+	"slices"
 	"time"
 
 	"github.com/trefoildb/trefoil/internal/cluster/peer"
@@ -26,18 +26,18 @@ type part struct {
 // stream sends batches to one holder, by ascending number. The holder may be this machine. The
 // stream ends with its era.
 type stream struct {
-	writes *Writes
+	flight *inFlight
 	era    *era
 	to     trie.MachineID
 	wake   chan struct{} // holds a token if there may be something to send
 	// witness is true if the holder also gets the last answers of all holders.
 	witness bool
 
-	// Guarded by Writes.mu.
-	parts []part
-	told  uint64    // Writes.changes at the last report that the holder has
-	full  bool      // the disk of the holder is full
-	since time.Time // first try of the message under way; zero if there is none
+	// Guarded by inFlight.mu.
+	parts    []part
+	reported uint64    // inFlight.changes at the last report that the holder has
+	full     bool      // the disk of the holder is full
+	since    time.Time // first try of the message under way; zero if there is none
 }
 
 // message is a delivery and its parts. If parts is empty, it only reports committed batches.
@@ -48,12 +48,6 @@ type message struct {
 
 // messageBytes is about the maximum size of a message. A single part may exceed it.
 const messageBytes = 4 << 20
-
-// Pauses between two tries to send a message.
-const (
-	firstPause = 5 * time.Millisecond
-	lastPause  = 500 * time.Millisecond
-)
 
 // put adds a part. The caller holds mu.
 func (s *stream) put(p part) {
@@ -73,19 +67,19 @@ func (s *stream) run() {
 
 // next returns the next message: the waiting parts or, after Options.Heartbeat, a report alone.
 func (s *stream) next() (message, bool) {
-	w := s.writes
+	fl := s.flight
 	var due <-chan time.Time // set while a report waits for parts
 	for {
-		w.mu.Lock()
+		fl.mu.Lock()
 		if len(s.parts) > 0 {
 			m := s.take()
-			w.mu.Unlock()
+			fl.mu.Unlock()
 			return m, true
 		}
-		untold := s.told < w.changes
-		w.mu.Unlock()
-		if untold && due == nil {
-			timer := time.NewTimer(w.options.Heartbeat)
+		unreported := s.reported < fl.changes
+		fl.mu.Unlock()
+		if unreported && due == nil {
+			timer := time.NewTimer(fl.options.Heartbeat)
 			defer timer.Stop()
 			due = timer.C
 		}
@@ -126,20 +120,20 @@ func (s *stream) take() message {
 
 // send sends m until the holder has it. It returns false if the era ends first.
 func (s *stream) send(m message) bool {
-	w := s.writes
+	fl := s.flight
 	// since is set over all tries, because Slow must find a holder if it does not answer.
-	w.mu.Lock()
+	fl.mu.Lock()
 	s.since = time.Now()
-	w.mu.Unlock()
+	fl.mu.Unlock()
 	pause := firstPause
 	for {
-		told, err := s.try(m)
+		reported, err := s.try(m)
 		if err == nil {
-			w.mu.Lock()
-			s.told, s.full, s.since = max(s.told, told), false, time.Time{}
-			w.mu.Unlock()
+			fl.mu.Lock()
+			s.reported, s.full, s.since = max(s.reported, reported), false, time.Time{}
+			fl.mu.Unlock()
 			if len(m.parts) > 0 {
-				w.answered(s, m.parts)
+				fl.answered(s, m.parts)
 			}
 			return true
 		}
@@ -147,11 +141,11 @@ func (s *stream) send(m message) bool {
 			return false
 		}
 		// A full disk is recorded, because new operations for it must be refused.
-		w.stats.retries.Add(1)
+		fl.stats.retries.Add(1)
 		if errors.Is(err, store.ErrDiskFull) {
-			w.mu.Lock()
+			fl.mu.Lock()
 			s.full = true
-			w.mu.Unlock()
+			fl.mu.Unlock()
 		}
 		if !sleep(s.era.ctx, jitter(pause)) {
 			return false
@@ -161,23 +155,21 @@ func (s *stream) send(m message) bool {
 }
 
 // try sends m once. It returns the count of committed batches in the message's report.
-func (s *stream) try(m message) (told uint64, err error) {
-	w := s.writes
+func (s *stream) try(m message) (reported uint64, err error) {
+	fl := s.flight
 	// 1. The report of committed batches, as of now.
-	w.mu.Lock()
-	settled := w.settlement(s.witness)
-	w.mu.Unlock()
-	told = settled.changes
-	local := s.to == w.self.Machine
+	settled := fl.settlement(s.witness)
+	reported = settled.changes
+	local := s.to == fl.self.Machine
 	if len(m.parts) == 0 && local {
-		w.store.Settle(settled.upTo, settled.open, settled.acks)
-		return told, nil
+		fl.store.Settle(settled.upTo, settled.open, settled.acks)
+		return reported, nil
 	}
-	ctx, cancel := context.WithTimeout(s.era.ctx, w.options.Attempt)
+	ctx, cancel := context.WithTimeout(s.era.ctx, fl.options.Attempt)
 	defer cancel()
 	// 2. Without parts the message is a watermark.
 	if len(m.parts) == 0 {
-		body, err := w.member.Call(ctx, s.to, methodWatermark, peer.Encode(settled.size(), settled.fields))
+		body, err := fl.member.Call(ctx, s.to, methodWatermark, peer.Encode(settled.size(), settled.fields))
 		if err != nil {
 			return 0, err
 		}
@@ -185,8 +177,8 @@ func (s *stream) try(m message) (told uint64, err error) {
 		if err := peer.Decode(body, func(c *peer.Coder) { peer.Byte(c, &room) }); err != nil {
 			return 0, err
 		}
-		w.setRoom(s.to, room)
-		return told, nil
+		fl.diskRooms.set(s.to, room)
+		return reported, nil
 	}
 	// 3. With parts it is a delivery. Its answer has the room of the holder.
 	d := &replica.Delivery{Origin: settled.upTo, Settled: settled.upTo.Batch, Open: settled.open, Acks: settled.acks, Operations: m.operations}
@@ -195,9 +187,9 @@ func (s *stream) try(m message) (told uint64, err error) {
 		d.Parts = append(d.Parts, replica.Part{Batch: p.number, Operations: len(p.operations)})
 	}
 	if local {
-		return told, w.deliver(ctx, s.era.view.Epoch, d)
+		return reported, fl.holder.deliver(ctx, s.era.view.Epoch, d)
 	}
-	body, err := w.member.Call(ctx, s.to, MethodDeliver, encodeDelivery(s.era.view.Epoch, d))
+	body, err := fl.member.Call(ctx, s.to, MethodDeliver, encodeDelivery(s.era.view.Epoch, d))
 	if err != nil {
 		return 0, err
 	}
@@ -205,37 +197,34 @@ func (s *stream) try(m message) (told uint64, err error) {
 	if err := peer.Decode(body, a.fields); err != nil {
 		return 0, err
 	}
-	w.setRoom(s.to, store.Room(a.room))
+	fl.diskRooms.set(s.to, store.Room(a.room))
 	if a.outcome == diskFull {
 		return 0, fmt.Errorf("machine %s: %w", s.to, store.ErrDiskFull)
 	}
-	return told, nil
+	return reported, nil
 }
 
-// handleWatermark answers writes/watermark.
-func (w *Writes) handleWatermark(_ context.Context, body []byte) ([]byte, error) {
-	var s settlement
-	if err := peer.Decode(body, s.fields); err != nil {
-		return nil, malformed(err)
-	}
-	if v := w.member.View(); v == nil || !alive(v, s.upTo) {
-		return nil, peer.Refuse(peer.CodeStranger, 0, "machine %s is no member in incarnation %d", s.upTo.Sequencer, s.upTo.Incarnation)
-	}
-	w.store.Settle(s.upTo, s.open, s.acks)
-	return []byte{byte(w.store.Room())}, nil
+// full reports whether a holder could not take operations in flight, because its disk is full.
+func (fl *inFlight) full(m trie.MachineID) bool {
+	fl.mu.Lock()
+	defer fl.mu.Unlock()
+	s := fl.era.streams[m]
+	return s != nil && s.full
 }
 
-// sleep returns false if ctx ends before the pause.
-func sleep(ctx context.Context, pause time.Duration) bool {
-	timer := time.NewTimer(pause)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
+// Slow returns the holders without an answer to a message for some time. This machine may be
+// among them. If a holder has a full disk, it answers, so it is not slow.
+func (fl *inFlight) Slow(after time.Duration) (slow []trie.MachineID) {
+	fl.mu.Lock()
+	defer fl.mu.Unlock()
+	if fl.era == nil {
+		return nil
 	}
+	for m, stream := range fl.era.streams {
+		if !stream.since.IsZero() && !stream.full && time.Since(stream.since) >= after {
+			slow = append(slow, m)
+		}
+	}
+	slices.Sort(slow)
+	return slow
 }
-
-// jitter returns a random duration from d/2 to d.
-func jitter(d time.Duration) time.Duration { return d/2 + rand.N(d/2+1) }

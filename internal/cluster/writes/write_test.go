@@ -288,7 +288,7 @@ func TestUnknown(t *testing.T) {
 func TestRoomInFlight(t *testing.T) {
 	_, ms := idle(t, 1, Options{MaxInFlight: 3000}, nil)
 	m := ms[0]
-	if err := m.writes.room.take(ctx, 2000); err != nil {
+	if err := m.writes.memory.take(ctx, 2000); err != nil {
 		t.Fatal(err)
 	}
 	limited, cancel := context.WithTimeout(ctx, 20*time.Millisecond)
@@ -301,7 +301,7 @@ func TestRoomInFlight(t *testing.T) {
 		defer close(ended)
 		add(t, m, facts(0, 10)...)
 	}()
-	m.writes.room.give(2000)
+	m.writes.memory.give(2000)
 	within(t, "the write", func() { <-ended })
 	m.emptied(t)
 }
@@ -326,8 +326,8 @@ func TestFullDisk(t *testing.T) {
 		add(t, first, facts(0, 10)...)
 	}()
 	until(t, "the holder says that it is full", func() bool {
-		first.writes.mu.Lock()
-		defer first.writes.mu.Unlock()
+		first.writes.inFlight.mu.Lock()
+		defer first.writes.inFlight.mu.Unlock()
 		return first.writes.era.streams[third.id].full
 	})
 	for _, m := range ms {

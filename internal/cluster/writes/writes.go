@@ -1,4 +1,4 @@
-// The type Writes: its options, its state, and its methods for other members.
+// The type Writes: its options, its roles, and its methods for other members.
 
 package writes
 
@@ -11,24 +11,7 @@ import (
 	"github.com/trefoildb/trefoil/internal/cluster/peer"
 	"github.com/trefoildb/trefoil/internal/cluster/view"
 	"github.com/trefoildb/trefoil/internal/replica"
-	"github.com/trefoildb/trefoil/internal/store"
-	"github.com/trefoildb/trefoil/recovery"
-	"github.com/trefoildb/trefoil/trie"
 )
-
-// Store is this package's part of [replica.Store].
-type Store interface {
-	Deliver(ctx context.Context, d *replica.Delivery, j *recovery.Joint) error
-	// Drain waits until every begun write has ended.
-	Drain(ctx context.Context) error
-	Settle(upTo replica.Origin, open []uint64, acks map[trie.MachineID]uint64)
-	UnsettledBatches() []replica.UnsettledBatch
-	Forget(ctx context.Context, batches []replica.UnsettledBatch) error
-	States(ctx context.Context, spoKeys [][]byte) ([]replica.RowState, error)
-	SetFloors(f replica.Floors)
-	HasTokens(tokens []store.Token) ([]bool, error)
-	Room() store.Room
-}
 
 // Options are the parameters of [New]. The zero value is ready to use.
 type Options struct {
@@ -59,41 +42,40 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Writes is one machine's part in writes: it is coordinator, sequencer and holder. Its methods
-// may be called at the same time.
+// Writes is one machine's part in writes, in all roles of the protocol. Its methods may be called
+// at the same time. Each role has its own state and locks:
+//
+//   - coordinator: [Writes.Write], [Writes.Annotate] and [Writes.Claim] for clients
+//   - tokenLookup: which operations were done before, [Writes.Begun]
+//   - sequencer: stamps operations, group by group
+//   - inFlight: the stamped batches, and the streams that send them, by view
+//   - diskRooms: which members have no room for operations
+//   - holder: writes the deliveries of sequencers
+//   - handover: sends the operations of lost sequencers to their new ones
+//   - waiter: [Writes.WaitSettled] for readers
 type Writes struct {
-	store   Store
+	*common
+	*coordinator
+	*tokenLookup
+	*inFlight
+	*diskRooms
+	*waiter
+	sequencer *sequencer
+	holder    *holder
+}
+
+// common is what the roles of one machine share.
+type common struct {
+	store   *replica.Store
 	member  member.Member
-	options Options
 	self    member.Process
+	options Options
+	stats   counters
+	waiting [waits]chan struct{}
 
 	ctx     context.Context // ends with Close
 	stop    context.CancelFunc
 	running sync.WaitGroup
-
-	room     room
-	queue    queue
-	incoming turns // deliveries, by sequencer
-	waiting  [waits]chan struct{}
-	stats    counters
-
-	mu     sync.Mutex
-	closed bool
-	era    *era // nil before the first view
-	// last is the number of the last batch of this incarnation. open has the batches in flight
-	// by number, and numbers has their numbers, ascending.
-	//
-	// Invariant: numbers are the keys of open, and n <= last for each.
-	last    uint64
-	open    map[uint64]*batch
-	numbers []uint64
-	changes uint64                 // number of batches committed so far
-	olds    int                    // batches in flight of older epochs or from a handover
-	keys    map[string]*keyState   // by SPO key, of operations in flight
-	tokens  map[store.Token]*batch // of operations in flight
-	acks    map[trie.MachineID]uint64
-	rooms   map[trie.MachineID]store.Room // of members without room for everything
-	changed chan struct{}                 // closed and made anew when a view is adopted or entries are forgotten
 }
 
 // Kinds of waiting requests of other members. The number of each must be bounded, because
@@ -109,36 +91,43 @@ var waitLimits = [waits]int{128, 128, 32}
 
 // New returns the writes of a member. The incarnation of self must be new, because batches are
 // numbered from 1. The caller must close the result.
-func New(db Store, m member.Member, self member.Process, opts Options) *Writes {
+func New(db *replica.Store, m member.Member, self member.Process, opts Options) *Writes {
+	return newWrites(db, db, m, self, opts)
+}
+
+func newWrites(db *replica.Store, disk holderStore, m member.Member, self member.Process, opts Options) *Writes {
+	c := &common{store: db, member: m, options: opts.withDefaults(), self: self}
+	c.ctx, c.stop = context.WithCancel(context.Background())
+	for i := range c.waiting {
+		c.waiting[i] = make(chan struct{}, waitLimits[i])
+	}
+	// 1. Connect the roles.
+	h, rooms := &holder{common: c, disk: disk}, &diskRooms{}
+	fl := &inFlight{common: c, holder: h, diskRooms: rooms, batches: newBatches(), changed: make(chan struct{})}
+	fl.memory.init(c.options.MaxInFlight)
+	tl := &tokenLookup{common: c, flight: fl}
+	sq := &sequencer{common: c, flight: fl, tokens: tl, diskRooms: rooms, holder: h}
+	sq.queue.init()
+	fl.handover = &handover{common: c, flight: fl, sequencer: sq}
 	w := &Writes{
-		store: db, member: m, options: opts.withDefaults(), self: self,
-		open:    map[uint64]*batch{},
-		keys:    map[string]*keyState{},
-		tokens:  map[store.Token]*batch{},
-		acks:    map[trie.MachineID]uint64{},
-		changed: make(chan struct{}),
+		common: c, tokenLookup: tl, inFlight: fl, diskRooms: rooms, sequencer: sq, holder: h,
+		coordinator: &coordinator{common: c, sequencer: sq},
+		waiter:      &waiter{common: c, flight: fl, handover: fl.handover},
 	}
-	w.ctx, w.stop = context.WithCancel(context.Background())
-	w.room.init(w.options.MaxInFlight)
-	w.queue.init()
-	for i := range w.waiting {
-		w.waiting[i] = make(chan struct{}, waitLimits[i])
-	}
+	// 2. Begin.
 	if v := m.View(); v != nil {
 		w.Adopted(nil, v)
 	}
-	w.running.Go(w.sequence)
+	c.running.Go(sq.run)
 	return w
 }
 
 // Close ends all goroutines. Callers waiting for operations in flight get [store.ErrUnknown],
 // because the next incarnation or another machine may commit them.
 func (w *Writes) Close() {
-	w.mu.Lock()
-	w.closed = true
-	w.mu.Unlock()
+	w.inFlight.close()
 	w.stop()
-	w.queue.close()
+	w.sequencer.queue.close()
 	w.running.Wait()
 }
 
@@ -165,20 +154,20 @@ func (w *Writes) Register(s *peer.Server) {
 // handlers returns the handler of each method.
 func (w *Writes) handlers() map[string]func(context.Context, []byte) ([]byte, error) {
 	return map[string]func(context.Context, []byte) ([]byte, error){
-		MethodSubmit:    w.handleSubmit,
-		MethodDeliver:   w.handleDeliver,
-		methodSettled:   w.handleSettled,
-		methodWatermark: w.handleWatermark,
-		methodHandover:  w.handleHandover,
-		methodTokens:    w.handleTokens,
+		MethodSubmit:    w.sequencer.handleSubmit,
+		MethodDeliver:   w.holder.handleDeliver,
+		methodSettled:   w.waiter.handleSettled,
+		methodWatermark: w.holder.handleWatermark,
+		methodHandover:  w.sequencer.handleHandover,
+		methodTokens:    w.tokenLookup.handleTokens,
 	}
 }
 
-// wait admits a waiting request, or refuses it if too many of its kind wait.
-func (w *Writes) wait(kind int) (done func(), err error) {
+// beginWait admits a waiting request, or refuses it if too many of its kind wait.
+func (c *common) beginWait(kind int) (done func(), err error) {
 	select {
-	case w.waiting[kind] <- struct{}{}:
-		return func() { <-w.waiting[kind] }, nil
+	case c.waiting[kind] <- struct{}{}:
+		return func() { <-c.waiting[kind] }, nil
 	default:
 		return nil, peer.Refuse(peer.CodeBusy, 0, "%d requests wait already", waitLimits[kind])
 	}
@@ -186,3 +175,18 @@ func (w *Writes) wait(kind int) (done func(), err error) {
 
 // alive reports whether the sequencer of a batch is a member in the same incarnation.
 func alive(v *view.View, o replica.Origin) bool { return v.Has(o.Sequencer, o.Incarnation) }
+
+// sequencerOf returns the process of the sequencer of a batch.
+func sequencerOf(o replica.Origin) member.Process {
+	return member.Process{Machine: o.Sequencer, Incarnation: o.Incarnation}
+}
+
+// wrongEpoch returns the refusal of a request if its epoch is not the epoch of v.
+func wrongEpoch(v *view.View) *peer.Refusal {
+	if v == nil {
+		return peer.Refuse(peer.CodeEpoch, 0, "this machine has no view yet")
+	}
+	return peer.Refuse(peer.CodeEpoch, v.Epoch, "the adopted epoch is %d", v.Epoch)
+}
+
+func errClosing() *peer.Refusal { return peer.Refuse(peer.CodeClosing, 0, "this machine shuts down") }

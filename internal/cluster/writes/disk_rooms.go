@@ -1,42 +1,55 @@
-// Full disks: a sequencer refuses operations if a holder has no room.
+// The room on the disks of the members: a full one refuses operations.
 
 package writes
 
 import (
 	"fmt"
 	"maps"
+	"sync"
 
 	"github.com/trefoildb/trefoil/internal/cluster/view"
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/trie"
 )
 
-// SetRooms replaces the known room of the members by the leader's. If a member is not in rooms,
-// it has room for everything.
-func (w *Writes) SetRooms(rooms map[trie.MachineID]store.Room) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.rooms = maps.Clone(rooms)
+// diskRooms is the room on the disks of the other members.
+type diskRooms struct {
+	mu    sync.Mutex
+	rooms map[trie.MachineID]store.Room // of members without room for everything
 }
 
-// setRoom records the room of a member, from its own answer.
-func (w *Writes) setRoom(m trie.MachineID, r store.Room) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
+// SetRooms replaces the known room of the members by the leader's. If a member is not in rooms,
+// it has room for everything.
+func (dr *diskRooms) SetRooms(rooms map[trie.MachineID]store.Room) {
+	dr.mu.Lock()
+	defer dr.mu.Unlock()
+	dr.rooms = maps.Clone(rooms)
+}
+
+// set records the room of a member, from its own answer.
+func (dr *diskRooms) set(m trie.MachineID, r store.Room) {
+	dr.mu.Lock()
+	defer dr.mu.Unlock()
 	switch {
 	case r == store.RoomForAll:
-		delete(w.rooms, m)
-	case w.rooms == nil:
-		w.rooms = map[trie.MachineID]store.Room{m: r}
+		delete(dr.rooms, m)
+	case dr.rooms == nil:
+		dr.rooms = map[trie.MachineID]store.Room{m: r}
 	default:
-		w.rooms[m] = r
+		dr.rooms[m] = r
 	}
+}
+
+func (dr *diskRooms) of(m trie.MachineID) store.Room {
+	dr.mu.Lock()
+	defer dr.mu.Unlock()
+	return dr.rooms[m]
 }
 
 // lacksRoom returns a holder without room for a request, 0 if all have room. If a holder could
 // not take the operations in flight, it has no room for anything, because more would wait in
 // the same stream.
-func (w *Writes) lacksRoom(r *request) (lacks trie.MachineID) {
+func (sq *sequencer) lacksRoom(r *request) (lacks trie.MachineID) {
 	// 1. The least state of a disk with a reason to refuse the request: one for adds, a fuller
 	// one for deletes.
 	least := store.RoomForAll
@@ -48,16 +61,14 @@ func (w *Writes) lacksRoom(r *request) (lacks trie.MachineID) {
 		least = store.RoomForNone
 	}
 	// 2. The first holder in this state. This machine asks its own store, because it is newer.
-	own := w.store.Room()
-	w.mu.Lock()
-	defer w.mu.Unlock()
+	local := sq.holder.disk.Room()
 	for _, set := range r.route.sets {
 		for _, m := range set {
-			room := w.rooms[m]
-			if m == w.self.Machine {
-				room = own
+			room := local
+			if m != sq.self.Machine {
+				room = sq.diskRooms.of(m)
 			}
-			if s := w.era.streams[m]; s != nil && (s.full || room >= least) {
+			if m != 0 && (room >= least || sq.flight.full(m)) {
 				return m
 			}
 		}

@@ -24,23 +24,23 @@ type Bounds struct {
 }
 
 // Bounds returns the bounds in the adopted view, as far as this machine knows.
-func (w *Writes) Bounds() (Bounds, error) {
-	w.mu.Lock()
-	e := w.era
+func (fl *inFlight) Bounds() (Bounds, error) {
+	fl.mu.Lock()
+	e := fl.era
 	if e == nil || len(e.streams) == 0 {
-		w.mu.Unlock()
-		return Bounds{}, peer.Refuse(peer.CodeEpoch, 0, "machine %s is no member yet", w.self.Machine)
+		fl.mu.Unlock()
+		return Bounds{}, peer.Refuse(peer.CodeEpoch, 0, "machine %s is no member yet", fl.self.Machine)
 	}
 	b := Bounds{Epoch: e.view.Epoch, Next: triple.Stamp{Epoch: e.view.Epoch, Sequence: e.sequence + 1}, Lowest: map[trie.MachineID]triple.Stamp{}}
-	open := slices.Collect(maps.Values(w.open))
-	w.mu.Unlock()
+	open := slices.Collect(maps.Values(fl.open))
+	fl.mu.Unlock()
 	r := e.view.Joint().Resolver()
 	for _, batch := range open { // its operations do not change
 		if err := b.note(r, batch.operations); err != nil {
 			return b, err
 		}
 	}
-	for _, batch := range w.store.UnsettledBatches() {
+	for _, batch := range fl.store.UnsettledBatches() {
 		if err := b.note(r, batch.Operations); err != nil {
 			return b, err
 		}
@@ -69,11 +69,11 @@ func (b *Bounds) note(r *recovery.Resolver, operations []replica.Operation) erro
 // SetFloors sets a stamp for each sequencer. Every operation below it must be committed in the
 // adopted view. If such an operation is delivered or handed over again, it is ignored. The caller
 // must hold the gate, as for Adopted, because Adopted removes the floors.
-func (w *Writes) SetFloors(f replica.Floors) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.era != nil {
-		w.store.SetFloors(f)
-		w.era.floor = f[w.self.Machine]
+func (fl *inFlight) SetFloors(f replica.Floors) {
+	fl.mu.Lock()
+	defer fl.mu.Unlock()
+	if fl.era != nil {
+		fl.store.SetFloors(f)
+		fl.era.floor = f[fl.self.Machine]
 	}
 }

@@ -1,0 +1,193 @@
+// Batches in flight by number, key and token.
+
+package writes
+
+import (
+	"slices"
+	"time"
+
+	"github.com/trefoildb/trefoil/internal/cluster/view"
+	"github.com/trefoildb/trefoil/internal/replica"
+	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/trie"
+	"github.com/trefoildb/trefoil/triple"
+)
+
+// batches has the batches in flight, by number, key and token. It is not safe for concurrent use.
+//
+// Invariant: numbers are the keys of open, and n <= last for each.
+type batches struct {
+	last         uint64                    // number of the last batch of this incarnation
+	open         map[uint64]*batch         // in flight, by number
+	numbers      []uint64                  // of open, ascending
+	changes      uint64                    // number of batches committed so far
+	unreconciled int                       // batches in flight of older epochs or from a handover
+	keys         map[string]*keyState      // by SPO key, of operations in flight
+	tokens       map[store.Token]*batch    // of operations in flight
+	acks         map[trie.MachineID]uint64 // the last batch that each holder has answered
+}
+
+func newBatches() batches {
+	return batches{open: map[uint64]*batch{}, keys: map[string]*keyState{}, tokens: map[store.Token]*batch{}, acks: map[trie.MachineID]uint64{}}
+}
+
+// batch is operations committed together. inFlight.mu guards all fields but settled. The operations
+// must not change after track.
+type batch struct {
+	operations []replica.Operation
+	size       int64
+	began      time.Time
+	handed     bool // another sequencer stamped them
+	unsure     bool // some annotate triples that the coordinator has looked up
+	// unreconciled is true if inFlight.unreconciled counts the batch.
+	unreconciled bool
+
+	number  uint64                      // the last number under which it was sent
+	numbers []uint64                    // all numbers that it had
+	missing map[trie.MachineID]struct{} // holders that have not answered number
+	settled chan struct{}               // closed when the batch is committed
+}
+
+func newBatch() *batch {
+	return &batch{began: time.Now(), settled: make(chan struct{})}
+}
+
+// keyState is the operations in flight on a triple.
+type keyState struct {
+	// newest is the batch of the newest add or delete stamped by this machine, nil if it is
+	// committed. live is true if it is an add.
+	newest *batch
+	stamp  triple.Stamp
+	live   bool
+	// handed are the operations handed over to this machine.
+	handed []handed
+}
+
+// handed is an operation stamped by another sequencer, and this machine's batch with it.
+type handed struct {
+	stamp triple.Stamp
+	batch *batch
+}
+
+// track adds the operations of b to those in flight. idle is true if the view is.
+func (bs *batches) track(b *batch, idle bool) {
+	// 1. By token and by key. A claim has no triple, and an annotation does not change whether
+	// its triple exists.
+	for i := range b.operations {
+		o := &b.operations[i]
+		if o.Token != (store.Token{}) {
+			bs.tokens[o.Token] = b
+		}
+		if o.Kind == store.OperationClaim {
+			continue
+		}
+		if o.Note != nil && !b.handed {
+			continue
+		}
+		s := bs.keys[string(o.Key)]
+		if s == nil {
+			s = &keyState{}
+			bs.keys[string(o.Key)] = s
+		}
+		if b.handed {
+			s.handed = append(s.handed, handed{o.Stamp, b})
+		} else {
+			s.newest, s.stamp, s.live = b, o.Stamp, o.Kind == store.OperationAdd
+		}
+	}
+	// 2. Count it, because Reconciled must wait for it. An annotation may rest on a look-up which
+	// missed a tombstone. The tombstone must not be purged before the annotation is committed.
+	if b.handed || b.unsure && idle {
+		b.unreconciled = true
+		bs.unreconciled++
+	}
+}
+
+// remove removes b, because it is committed.
+func (bs *batches) remove(b *batch) {
+	for _, n := range b.numbers {
+		delete(bs.open, n)
+		switch at, _ := slices.BinarySearch(bs.numbers, n); at {
+		case 0:
+			bs.numbers = bs.numbers[1:]
+		default:
+			bs.numbers = slices.Delete(bs.numbers, at, at+1)
+		}
+	}
+	bs.changes++
+	// 1. Drop the tokens and keys of the batch. A later batch may have taken over the same token.
+	for i := range b.operations {
+		if token := b.operations[i].Token; token != (store.Token{}) && bs.tokens[token] == b {
+			delete(bs.tokens, token)
+		}
+		// The state of the key goes when its last batch does.
+		key := b.operations[i].Key
+		s := bs.keys[string(key)]
+		if s == nil {
+			continue // the batch has the key twice
+		}
+		if s.newest == b {
+			s.newest = nil
+		}
+		n := 0
+		for _, h := range s.handed {
+			if h.batch != b {
+				s.handed[n] = h
+				n++
+			}
+		}
+		clear(s.handed[n:])
+		s.handed = s.handed[:n]
+		if s.newest == nil && n == 0 {
+			delete(bs.keys, string(key))
+		}
+	}
+	// 2. Reconciled waits for unreconciled to be 0.
+	if b.unreconciled {
+		bs.unreconciled--
+	}
+}
+
+// number gives b its next number.
+func (bs *batches) number(b *batch) {
+	bs.last++
+	b.number = bs.last
+	b.numbers = append(b.numbers, b.number)
+	bs.open[b.number] = b
+	bs.numbers = append(bs.numbers, b.number)
+}
+
+// openOf returns which of some batches of this incarnation are in flight.
+func (bs *batches) openOf(batches []uint64) (open []uint64) {
+	for _, n := range batches {
+		if n > bs.last || bs.open[n] != nil {
+			open = append(open, n)
+		}
+	}
+	return open
+}
+
+// handedBatch returns the batch with a handed-over operation, nil if there is none.
+func (bs *batches) handedBatch(o *replica.Operation) *batch {
+	s := bs.keys[string(o.Key)]
+	if s == nil {
+		return nil
+	}
+	for _, h := range s.handed {
+		if h.stamp == o.Stamp {
+			return h.batch
+		}
+	}
+	return nil
+}
+
+// forgetAcks drops the answers of machines if they left or joined as new, because their disks
+// need not have the batches.
+func (bs *batches) forgetAcks(before, adopted *view.View) {
+	for id := range bs.acks {
+		m, was := adopted.Find(id), before.Find(id)
+		if m == nil || was != nil && was.Incarnation != m.Incarnation && !m.Waits {
+			delete(bs.acks, id)
+		}
+	}
+}

@@ -1,0 +1,142 @@
+// Operations in flight: from their stamps until all holders have them.
+
+package writes
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/trefoildb/trefoil/internal/replica"
+	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/trie"
+)
+
+// inFlight is the batches in flight of this machine's sequencer, and the streams that send them
+// in the era of the adopted view.
+type inFlight struct {
+	*common
+	memory    memoryLimit // of operations in flight or in the queue
+	holder    *holder
+	diskRooms *diskRooms
+	handover  *handover
+
+	mu     sync.Mutex // guards the fields below
+	closed bool
+	era    *era // nil before the first view
+	batches
+	changed chan struct{} // closed and made anew when a view is adopted or entries are forgotten
+}
+
+// send gives b its next number, and its parts to the streams of their machines. These must be
+// members of the view of the era. The caller holds mu.
+func (fl *inFlight) send(b *batch, parts map[trie.MachineID][]replica.Operation) {
+	fl.number(b)
+	b.missing = make(map[trie.MachineID]struct{}, len(parts))
+	for m, operations := range parts {
+		b.missing[m] = struct{}{}
+		fl.era.streams[m].put(part{b, b.number, operations, sizeOf(operations)})
+	}
+}
+
+// answered records parts as durable on the holder of a stream. An answer of an earlier era must
+// not count, because the batches are sent again to the holders of the new view.
+func (fl *inFlight) answered(s *stream, parts []part) {
+	free, holder := int64(0), s.to
+	fl.mu.Lock()
+	if s.era != fl.era {
+		fl.mu.Unlock()
+		return
+	}
+	// 1. Commit a batch if all holders have it.
+	before := fl.changes
+	fl.acks[holder] = max(fl.acks[holder], parts[len(parts)-1].number)
+	for _, p := range parts {
+		delete(p.batch.missing, holder)
+		if len(p.batch.missing) == 0 {
+			free += fl.commit(p.batch)
+		}
+	}
+	// 2. Wake the streams, because they report the commits.
+	if fl.changes != before {
+		for _, s := range fl.era.streams {
+			signal(s.wake)
+		}
+	}
+	fl.mu.Unlock()
+	fl.memory.give(free)
+}
+
+// commit commits b, because all holders have it, and returns its bytes. The caller holds mu.
+func (fl *inFlight) commit(b *batch) int64 {
+	fl.remove(b)
+	b.missing = nil
+	close(b.settled)
+	fl.stats.settled.Add(int64(len(b.operations)))
+	fl.stats.settleTime.Add(int64(time.Since(b.began)))
+	fl.stats.settledBatches.Add(1)
+	return b.size
+}
+
+// hasTokens reports for each token whether an operation in flight has it.
+func (fl *inFlight) hasTokens(tokens []store.Token) []bool {
+	has := make([]bool, len(tokens))
+	fl.mu.Lock()
+	defer fl.mu.Unlock()
+	for i, t := range tokens {
+		has[i] = fl.tokens[t] != nil
+	}
+	return has
+}
+
+// stillOpen is openOf, for callers without the lock.
+func (fl *inFlight) stillOpen(batches []uint64) []uint64 {
+	fl.mu.Lock()
+	defer fl.mu.Unlock()
+	return fl.openOf(batches)
+}
+
+// await waits until batches of this incarnation are committed.
+func (fl *inFlight) await(ctx context.Context, batches []uint64) error {
+	for _, n := range batches {
+		fl.mu.Lock()
+		var settled chan struct{} // nil, which blocks, if the number is not in use yet
+		b := fl.open[n]
+		if b != nil {
+			settled = b.settled
+		}
+		known := n <= fl.last
+		fl.mu.Unlock()
+		if known && b == nil {
+			continue
+		}
+		select {
+		case <-settled:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-fl.ctx.Done():
+			return store.ErrClosed
+		}
+	}
+	return nil
+}
+
+// Stored reports whether the store of this machine has all operations it has stamped. If a batch
+// must be sent again, it counts as missing.
+func (fl *inFlight) Stored() bool {
+	fl.mu.Lock()
+	defer fl.mu.Unlock()
+	for _, b := range fl.open {
+		if _, missing := b.missing[fl.self.Machine]; missing || b.missing == nil {
+			return false
+		}
+	}
+	return true
+}
+
+// close makes this machine accept no more operations.
+func (fl *inFlight) close() {
+	fl.mu.Lock()
+	defer fl.mu.Unlock()
+	fl.closed = true
+}

@@ -1,0 +1,134 @@
+// The queue of the sequencer, and the requests in it.
+
+package writes
+
+import (
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/trefoildb/trefoil/internal/replica"
+	"github.com/trefoildb/trefoil/trie"
+)
+
+// request is a submission in the queue of the sequencer. Its operations have no stamps yet.
+type request struct {
+	operations []replica.Operation
+	size       int64
+	route      *route
+	// known is true for each operation done before, by the answers of other machines in the view
+	// of route. It is nil if they were not asked.
+	known []bool
+	state atomic.Int32
+	done  chan struct{} // closed when the fields below are set
+
+	changed, unchanged int64
+	batches            []*batch       // all must be committed before the answer is valid
+	full               trie.MachineID // a holder with a full disk: nothing was done
+	refused            outcome        // of an annotation: missing or unsure, nothing was done
+	err                error          // nothing was done
+}
+
+// States of a request.
+const (
+	queued int32 = iota
+	taken
+	withdrawn
+)
+
+func (r *request) finish(err error) {
+	r.err = err
+	close(r.done)
+}
+
+// await makes the answer wait until b is committed.
+func (r *request) await(b *batch) {
+	if n := len(r.batches); n > 0 && r.batches[n-1] == b || slices.Contains(r.batches, b) {
+		return
+	}
+	r.batches = append(r.batches, b)
+}
+
+// answer is the result of a submission.
+type answer struct {
+	outcome            outcome
+	changed, unchanged int64
+	full               trie.MachineID // the machine with a full disk, if that is the outcome
+}
+
+// queue holds the requests waiting for the sequencer. inFlight.memory bounds their bytes.
+type queue struct {
+	mu      sync.Mutex
+	waiting []*request
+	closed  bool
+	arrived chan struct{} // holds a token if waiting is not empty, or closed is set
+}
+
+func (q *queue) init() { q.arrived = make(chan struct{}, 1) }
+
+// put adds a request. It returns false if the queue is closed.
+func (q *queue) put(r *request) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.closed {
+		return false
+	}
+	q.waiting = append(q.waiting, r)
+	signal(q.arrived)
+	return true
+}
+
+// Limits of a group of requests; it becomes one batch. A single request may exceed them.
+const (
+	groupBytes      = 4 << 20
+	groupOperations = 10_000
+)
+
+// take waits for requests and returns a group of them. The group is empty if the queue is
+// closed.
+func (q *queue) take() []*request {
+	for range q.arrived {
+		// 1. Take requests up to the limits; if a request was withdrawn, drop it.
+		q.mu.Lock()
+		var group []*request
+		bytes, count := int64(0), 0
+		n := 0
+		for _, r := range q.waiting {
+			if len(group) > 0 && (bytes+r.size > groupBytes || count+len(r.operations) > groupOperations) {
+				break
+			}
+			n++
+			if r.state.CompareAndSwap(queued, taken) {
+				group = append(group, r)
+				bytes += r.size
+				count += len(r.operations)
+			}
+		}
+		// 2. Keep the rest, and wake the next call for it.
+		q.waiting = append(q.waiting[:0:0], q.waiting[n:]...)
+		if len(q.waiting) > 0 || q.closed {
+			signal(q.arrived)
+		}
+		closed := q.closed
+		q.mu.Unlock()
+		if len(group) > 0 || closed {
+			return group
+		}
+	}
+	return nil
+}
+
+// close refuses all requests, also the waiting ones.
+func (q *queue) close() {
+	q.mu.Lock()
+	q.closed = true
+	waiting := q.waiting
+	q.waiting = nil
+	signal(q.arrived)
+	q.mu.Unlock()
+	for _, r := range waiting {
+		if r.state.CompareAndSwap(queued, taken) {
+			r.finish(errClosing())
+		}
+	}
+}
