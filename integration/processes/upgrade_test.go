@@ -31,7 +31,7 @@ var nextMinor = []testbinary.Edit{
 	{Path: "internal/cluster/view/change.go", Old: "\tn.Epoch++\n", New: fmt.Sprintf("\tn.Epoch++\n\tn.Zones, n.Gated = append(slices.Clip(n.Zones), n.Epoch), n.Minor >= %d\n", protocol.Minor+1)},
 	{Path: "internal/cluster/join.go", Old: "State: view.Up, Minor: protocol.Minor}", New: "State: view.Up, Minor: protocol.Minor, Zone: \"here\"}"},
 	{Path: "internal/cluster/leader/report.go", Old: "\tSpare   bool   `json:\"spare,omitempty\"`\n", New: "\tSpare bool `json:\"spare,omitempty\"`\n\tMood string `json:\"mood\"`\n"},
-	{Path: "internal/cluster/report.go", Old: "Address: n.address, Spare:", New: "Address: n.address, Mood: \"good\", Spare:"},
+	{Path: "internal/cluster/report.go", Old: "Address: m.peers.address, Spare:", New: "Address: m.peers.address, Mood: \"good\", Spare:"},
 }
 
 // nextMajor makes a release of the next major.

@@ -11,21 +11,23 @@
 //	report     several times a lease, to the leader; the answer grants a lease
 //	leave      excluded         another view lacks this machine: the process ends
 //
-// [Node] owns all parts and starts their goroutines; Close waits for them. The other types
-// own their state and lock it themselves:
+// [Node] starts, joins and ends. The types below do the rest; each owns its state and locks it:
 //
-//   - gate.Gate: the adopted view; it must not change while work of its epoch is applied
-//   - lease: until when this member may answer
+//   - membership: this process, its adopted view (gate.Gate), and the parts of a member
+//   - isolation: the lease, and the way to a leader; whether this member may answer
+//   - peers: messages to and from other nodes
+//   - reporter: reports to the leader
 //   - work, backfill.Filler: the work under the adopted view
+//   - triples: reads and writes of clients, alone or through writes, reads and loads
+//   - journals, operator, status: what other packages and operators request of a cluster
 //   - upkeep.Upkeep: purges, scrubs, checks
-//   - writes.Writes, reads.Reads, loads.Loads: the data path, each with its own package
 //   - leader.Leader: what this member decides while it leads
 //   - agreement.Agreement, gossip.Gossip and the Leader exist only on a member, see parts
 //
 // # The route of a report
 //
-// renew makes a report of the store, the adopted view and the work under it. callLeader sends
-// it to the leader, or to a member that forwards it. The leader verifies that it still leads
+// The reporter makes a report of the store, the adopted view and the work under it. callLeader
+// sends it to the leader, or to a member that forwards it. The leader verifies that it still leads
 // (package leader), records the report and grants a lease. The lease runs from the moment before
 // the report was made. So it ends before a later leader may exclude its holder.
 //

@@ -27,7 +27,7 @@ func TestJoinBounds(t *testing.T) {
 		if r := (*peer.Refusal)(nil); !errors.As(err, &r) || r.Code != peer.CodeStranger || !strings.Contains(r.Message, "4096 are allowed") {
 			t.Errorf("a machine joins with 5,000 bytes that this release does not know: %v", err)
 		}
-		r := nodes[1].makeReport()
+		r := nodes[1].reporter.makeReport()
 		r.Self = new(view.Member)
 		if err := json.Unmarshal([]byte(`{"id":"0000000000000007","zone":"`+strings.Repeat("z", 5000)+`","state":"up"}`), r.Self); err != nil {
 			t.Fatal(err)

@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/trefoildb/trefoil/internal/cluster/peer"
+	"github.com/trefoildb/trefoil/internal/cluster/writes"
 	"github.com/trefoildb/trefoil/internal/replica"
 	"github.com/trefoildb/trefoil/trie"
 )
@@ -39,20 +40,27 @@ const (
 // journalAnswer is about how many bytes of keys an answer has.
 const journalAnswer = 1 << 20
 
+// journals are the journals of this member, and its requests for those of others.
+type journals struct {
+	localMember
+	store  *replica.Store
+	writes *writes.Writes
+}
+
 // JournalEnd returns the end of a member's journal under the view of an epoch. When it returns,
 // every operation before the end is committed or never will be.
-func (n *Node) JournalEnd(ctx context.Context, epoch uint64, of trie.MachineID) (replica.JournalMark, error) {
-	_, end, _, err := n.askJournal(ctx, of, epoch, journalEnd, replica.JournalMark{})
+func (j *journals) JournalEnd(ctx context.Context, epoch uint64, of trie.MachineID) (replica.JournalMark, error) {
+	_, end, _, err := j.ask(ctx, of, epoch, journalEnd, replica.JournalMark{})
 	return end, err
 }
 
 // Journal returns a member's adds and deletes after a mark, and their end. They are all
 // operations which are committed when Journal is called and which came under the view of the
 // epoch or before. The error is [replica.ErrJournal] if some are not known any more.
-func (n *Node) Journal(ctx context.Context, epoch uint64, of trie.MachineID, after replica.JournalMark) (entries []replica.JournalEntry, next replica.JournalMark, err error) {
+func (j *journals) Journal(ctx context.Context, epoch uint64, of trie.MachineID, after replica.JournalMark) (entries []replica.JournalEntry, next replica.JournalMark, err error) {
 	until := after.Number
 	for next = after; ; {
-		some, upTo, end, err := n.askJournal(ctx, of, epoch, journalBehind, next)
+		some, upTo, end, err := j.ask(ctx, of, epoch, journalBehind, next)
 		if err != nil {
 			return nil, replica.JournalMark{}, err
 		}
@@ -76,33 +84,22 @@ func (n *Node) Journal(ctx context.Context, epoch uint64, of trie.MachineID, aft
 // A machine must count an operation before it shows it. So a read has seen exactly the counted
 // operations if all members' counts were committed under a view before it and are the same under
 // it afterwards.
-func (n *Node) JournalChanges(ctx context.Context, epoch uint64, of trie.MachineID, settled bool) (replica.JournalMark, error) {
+func (j *journals) JournalChanges(ctx context.Context, epoch uint64, of trie.MachineID, settled bool) (replica.JournalMark, error) {
 	kind := journalChanges
 	if settled {
 		kind = journalSettled
 	}
-	_, mark, _, err := n.askJournal(ctx, of, epoch, kind, replica.JournalMark{})
+	_, mark, _, err := j.ask(ctx, of, epoch, kind, replica.JournalMark{})
 	return mark, err
 }
 
-// MayAnswer returns nil while this machine is a member in an epoch, has adopted its view
-// and holds a lease for it: no operation is committed under a later view then.
-func (n *Node) MayAnswer(epoch uint64) error {
-	leave, err := n.Enter(epoch)
-	if err != nil {
-		return err
-	}
-	defer leave()
-	return n.Lease()
-}
-
-func (n *Node) askJournal(ctx context.Context, of trie.MachineID, epoch uint64, kind byte, after replica.JournalMark) (entries []replica.JournalEntry, mark replica.JournalMark, end uint64, err error) {
+func (j *journals) ask(ctx context.Context, of trie.MachineID, epoch uint64, kind byte, after replica.JournalMark) (entries []replica.JournalEntry, mark replica.JournalMark, end uint64, err error) {
 	request := journalRequest{epoch: epoch, kind: kind, after: after}.encode()
 	var answer []byte
-	if of == n.self {
-		answer, err = n.handleJournal(ctx, peer.Header{}, request)
+	if of == j.self {
+		answer, err = j.answer(ctx, peer.Header{}, request)
 	} else {
-		answer, err = n.Call(ctx, of, methodJournal, request)
+		answer, err = j.Call(ctx, of, methodJournal, request)
 	}
 	if err != nil {
 		return nil, mark, 0, err
@@ -117,58 +114,47 @@ func (n *Node) askJournal(ctx context.Context, of trie.MachineID, epoch uint64, 
 	return part.entries, part.mark, part.end, nil
 }
 
-func (n *Node) handleJournal(ctx context.Context, _ peer.Header, body []byte) ([]byte, error) {
+func (j *journals) answer(ctx context.Context, _ peer.Header, body []byte) ([]byte, error) {
 	request, err := decodeJournalRequest(body)
 	if err != nil {
 		return nil, err
 	}
-	leave, err := n.Enter(request.epoch)
+	leave, err := j.Enter(request.epoch)
 	if err != nil {
 		return nil, err
 	}
 	left := sync.OnceFunc(leave)
 	defer left()
 	// The end must come first, because entries after a mark reach it or stop before it.
-	part := journalPart{mark: replica.JournalMark{Incarnation: n.incarnation}, known: true, end: n.store.JournalEnd()}
+	part := journalPart{mark: replica.JournalMark{Incarnation: j.incarnation}, known: true, end: j.store.JournalEnd()}
 	switch request.kind {
 	case journalEnd, journalSettled, journalChanges:
 		// An operation enters the list of operations in flight before it enters the journal.
 		if part.mark.Number = part.end; request.kind != journalEnd {
-			if part.mark.Number, part.known = n.store.JournalChanges(); !part.known {
-				return nil, peer.Refuse(peer.CodeUnavailable, request.epoch, "machine %s counts no changes, or takes in rows that it cannot count one by one", n.self)
+			if part.mark.Number, part.known = j.store.JournalChanges(); !part.known {
+				return nil, peer.Refuse(peer.CodeUnavailable, request.epoch, "machine %s counts no changes, or takes in rows that it cannot count one by one", j.self)
 			}
 		}
 		if request.kind == journalChanges {
 			break
 		}
-		batches := n.unsettledOrigins()
+		batches := j.unsettledOrigins()
 		left() // because a commit may wait for another view
-		if err := n.writes.WaitSettled(ctx, batches); err != nil {
+		if err := j.writes.WaitSettled(ctx, batches); err != nil {
 			return nil, peer.Refuse(peer.CodeUnavailable, request.epoch, "%v", err)
 		}
 	case journalBehind:
-		if part.known = request.after.Incarnation == n.incarnation; part.known {
-			part.entries, part.mark.Number, part.known = n.store.Journal(request.after.Number, journalAnswer)
+		if part.known = request.after.Incarnation == j.incarnation; part.known {
+			part.entries, part.mark.Number, part.known = j.store.Journal(request.after.Number, journalAnswer)
 		}
 	}
 	return part.encode(), nil
 }
 
 // unsettledOrigins returns the batches this machine's store cannot call committed yet.
-func (n *Node) unsettledOrigins() (batches []replica.Origin) {
-	for _, b := range n.store.UnsettledBatches() {
+func (j *journals) unsettledOrigins() (batches []replica.Origin) {
+	for _, b := range j.store.UnsettledBatches() {
 		batches = append(batches, b.Origin)
 	}
 	return batches
-}
-
-// Hears reports whether gossip sees a member alive. If not, it has been silent for some time and
-// may be down, though it is still a member.
-func (n *Node) Hears(id trie.MachineID) bool {
-	parts := n.parts.Load()
-	if parts == nil || parts.gossip == nil {
-		return true
-	}
-	p, ok := parts.gossip.Peer(id)
-	return !ok || p.Alive
 }

@@ -30,11 +30,11 @@ func TestJournalMessage(t *testing.T) {
 			return e.Data()
 		}
 		good := message(epoch, journalEnd, replica.JournalMark{})
-		if _, err := n.handleJournal(t.Context(), peer.Header{}, good); err != nil {
+		if _, err := n.journals.answer(t.Context(), peer.Header{}, good); err != nil {
 			t.Fatal(err)
 		}
 		for size := range good {
-			if _, err := n.handleJournal(t.Context(), peer.Header{}, good[:size]); !errors.Is(err, peer.ErrMessage) {
+			if _, err := n.journals.answer(t.Context(), peer.Header{}, good[:size]); !errors.Is(err, peer.ErrMessage) {
 				t.Errorf("%d bytes of %d: %v", size, len(good), err)
 			}
 		}
@@ -43,11 +43,11 @@ func TestJournalMessage(t *testing.T) {
 			"kind":    message(epoch, journalChanges+1, replica.JournalMark{}),
 			"integer": bytes.Repeat([]byte{0xFF}, 30),
 		} {
-			if _, err := n.handleJournal(t.Context(), peer.Header{}, bad); !errors.Is(err, peer.ErrMessage) {
+			if _, err := n.journals.answer(t.Context(), peer.Header{}, bad); !errors.Is(err, peer.ErrMessage) {
 				t.Errorf("%s: %v", name, err)
 			}
 		}
-		if _, err := n.handleJournal(t.Context(), peer.Header{}, message(epoch+1, journalEnd, replica.JournalMark{})); err == nil {
+		if _, err := n.journals.answer(t.Context(), peer.Header{}, message(epoch+1, journalEnd, replica.JournalMark{})); err == nil {
 			t.Error("a view that is not adopted: taken")
 		}
 		// The stores of these nodes keep no journal: nothing is known of what is behind.

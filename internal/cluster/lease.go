@@ -67,13 +67,13 @@ func (l *lease) left(epoch uint64, now time.Duration) time.Duration {
 
 // Lease returns nil while this member holds a lease for the adopted view, and a refusal
 // otherwise.
-func (n *Node) Lease() error {
-	v := n.View()
+func (i *isolation) Lease() error {
+	v := i.View()
 	if v == nil {
-		return peer.Refuse(peer.CodeLease, 0, "machine %s is not a member yet", n.self)
+		return peer.Refuse(peer.CodeLease, 0, "machine %s is not a member yet", i.self)
 	}
-	if n.lease.left(v.Epoch, n.cfg.Clock.Now()) <= 0 {
-		return peer.Refuse(peer.CodeLease, v.Epoch, "machine %s holds no lease", n.self)
+	if i.lease.left(v.Epoch, i.now()) <= 0 {
+		return peer.Refuse(peer.CodeLease, v.Epoch, "machine %s holds no lease", i.self)
 	}
 	return nil
 }

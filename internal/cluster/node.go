@@ -9,73 +9,47 @@ import (
 	"log/slog"
 	"slices"
 	"sync"
-	"sync/atomic"
 
-	"github.com/trefoildb/trefoil/internal/cluster/agreement"
 	"github.com/trefoildb/trefoil/internal/cluster/backfill"
 	"github.com/trefoildb/trefoil/internal/cluster/gate"
-	"github.com/trefoildb/trefoil/internal/cluster/gossip"
-	"github.com/trefoildb/trefoil/internal/cluster/leader"
 	"github.com/trefoildb/trefoil/internal/cluster/loads"
-	"github.com/trefoildb/trefoil/internal/cluster/member"
 	"github.com/trefoildb/trefoil/internal/cluster/peer"
 	"github.com/trefoildb/trefoil/internal/cluster/port"
 	"github.com/trefoildb/trefoil/internal/cluster/reads"
 	"github.com/trefoildb/trefoil/internal/cluster/throttle"
 	"github.com/trefoildb/trefoil/internal/cluster/upkeep"
-	"github.com/trefoildb/trefoil/internal/cluster/view"
 	"github.com/trefoildb/trefoil/internal/cluster/writes"
 	"github.com/trefoildb/trefoil/internal/replica"
-	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/internal/store/directory"
-	"github.com/trefoildb/trefoil/trie"
 )
 
-// Node is one machine of a cluster, or a lone one, which may become a member. Its methods are
-// safe for concurrent use.
+// Node is one machine of a cluster, or a lone one, which may become a member. It starts, joins and
+// ends; the types it embeds do the rest, each with its own state. Its methods are safe for
+// concurrent use.
 type Node struct {
-	cfg         Config
-	log         *slog.Logger
-	store       *replica.Store
-	self        trie.MachineID
-	incarnation uint64
-	address     string     // that others reach it at
-	seen        store.Seen // the newest view that the disk had adopted when the process began
-	follows     bool       // it is a member of a generation that began elsewhere
-	seeds       []string   // where members were when the process ended; set before all tasks
+	*membership // the process, the adopted view, the parts of a member
+	*isolation  // the lease, and the way to a leader
+	*peers      // messages to and from other nodes
+	*triples    // reads and writes of clients
+	*journals   // the latest operations of each member
+	*operator   // requests of operators
+	*status     // the state of the cluster
 
-	port   *port.Port
-	client *peer.Client
-	server *peer.Server
-	writes *writes.Writes
-	reads  *reads.Reads
-	loads  *loads.Loads
+	cfg   Config
+	log   *slog.Logger
+	store *replica.Store
 
-	gate     *gate.Gate
+	reporter *reporter
+	work     *work
 	backfill *backfill.Filler
 	upkeep   *upkeep.Upkeep
-	work     *work
+	writes   *writes.Writes
+	reads    *reads.Reads
+	loads    *loads.Loads
+	throttle *throttle.Throttle
 
-	reports atomic.Uint64 // that were made
-	leaving atomic.Bool   // this machine was, in the last view that had it
-	lease   lease
-	asked   asked
-	cut     cut
-	stale   stale
-	apart   apart
-
-	noMajority noMajority
-
-	// alone excludes the change from a node alone to a cluster of one: operations on
-	// the lone store hold it for reading.
-	alone sync.RWMutex
-	parts atomic.Pointer[parts] // nil while alone
-	// forming and updating hold a token while a cluster is being formed, and while an
-	// update of the cluster runs.
-	forming, updating chan struct{}
-	throttle          *throttle.Throttle
-
-	wakeLease chan struct{} // holds a token
+	follows bool          // it is a member of a generation that began elsewhere
+	forming chan struct{} // holds a token while a cluster is being formed
 
 	ctx      context.Context
 	cancel   context.CancelFunc
@@ -83,13 +57,6 @@ type Node struct {
 	failOnce sync.Once
 	failed   chan struct{}
 	err      error // set before failed is closed
-}
-
-// parts exist only on a member.
-type parts struct {
-	agreement *agreement.Agreement
-	leader    *leader.Leader
-	gossip    *gossip.Gossip
 }
 
 // Start begins to serve the store's machine. If the directory belongs to a cluster, the node is
@@ -102,11 +69,11 @@ func Start(ctx context.Context, cfg Config) (_ *Node, err error) {
 	// 1. Make the parts, count the incarnation durably, and open the port.
 	cfg = cfg.withDefaults()
 	n := &Node{
-		cfg: cfg, log: cfg.Logger, store: cfg.Store, self: cfg.Store.MachineID(),
-		wakeLease: make(chan struct{}, 1),
-		failed:    make(chan struct{}), forming: make(chan struct{}, 1), updating: make(chan struct{}, 1),
+		cfg: cfg, log: cfg.Logger, store: cfg.Store, membership: &membership{self: cfg.Store.MachineID()},
+		throttle: throttle.New(cfg.Clock.Now, cfg.RebuildShare), failed: make(chan struct{}), forming: make(chan struct{}, 1),
 	}
-	n.throttle = throttle.New(cfg.Clock.Now, cfg.RebuildShare)
+	later := &laterGeneration{now: cfg.Clock.Now, log: n.log}
+	n.peers = &peers{membership: n.membership, cluster: cfg.Name, address: cfg.Advertise, store: n.store, later: later, throttle: n.throttle}
 	n.ctx, n.cancel = context.WithCancel(context.Background())
 	defer func() {
 		if err != nil {
@@ -120,7 +87,7 @@ func Start(ctx context.Context, cfg Config) (_ *Node, err error) {
 	if err := n.listen(ctx); err != nil {
 		return nil, err
 	}
-	if n.seen, err = n.store.Seen(); err != nil {
+	if n.reporter.seen, err = n.store.Seen(); err != nil {
 		return nil, err
 	}
 	// 2. Read this machine's past from the directory.
@@ -136,6 +103,7 @@ func Start(ctx context.Context, cfg Config) (_ *Node, err error) {
 			n.cfg.Join = append(n.cfg.Join, a)
 		}
 	}
+	n.known = n.cfg.Join
 	// 3. Resume, join, or stay alone.
 	switch {
 	case member && identity.Cluster != cfg.Name:
@@ -165,40 +133,85 @@ func (n *Node) listen(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	n.address = n.cfg.Advertise
 	if n.address == "" {
 		n.address = n.port.Addr().String()
 	}
-	// 2. The parts must register their handlers before the server accepts a connection.
-	n.client = peer.NewClient(n.dialPeer, n.header, peer.ClientOptions{})
+	n.client = peer.NewClient(n.dial(port.Peer), n.header, peer.ClientOptions{})
 	n.server = peer.NewServer(peer.Options{
-		Check: n.checkHeader, Watch: n.watch, MaxConcurrent: n.cfg.maxRequests, Shares: map[string]int{"reads": n.cfg.maxReads()}, Logger: n.log,
+		Check: n.checkHeader, Watch: n.watchRequest, MaxConcurrent: n.cfg.maxRequests, Shares: map[string]int{"reads": n.cfg.maxReads()}, Logger: n.log,
 	})
-	n.writes = writes.New(n.store, n, n.process(), writes.Options{})
-	reader := readMember{n}
-	if n.reads, err = reads.New(n.store, reader, reader, n.self, reads.Options{}); err != nil {
+	// 2. The parts register their handlers before the server accepts a connection.
+	if err := n.makeParts(); err != nil {
 		return err
 	}
-	n.loads = n.newLoads()
-	n.register()
-	n.backfill = backfill.New(n.store, n.gate, n, backfill.Options{
-		Throttle: n.throttle, Now: n.cfg.Clock.Now, MoveRate: n.cfg.MoveRate, Closing: n.ctx, Logger: n.log,
-	})
-	n.work = &work{node: n}
-	n.upkeep = upkeep.New(n.store, n.gate, n.writes, n, upkeep.Options{
-		PurgeEvery: n.cfg.PurgeEvery, ScrubEvery: n.cfg.ScrubEvery, ScrubRate: max(n.cfg.ScrubRate, 0), Swept: n.work.hasSwept, Closing: n.ctx, Logger: n.log,
-	})
 	// 3. Serve. Everything above must be set by now, because handlers use it.
 	n.run(func() { n.fail(n.port.Serve()) })
 	n.run(func() { n.fail(n.server.Serve(n.port.Peer())) })
-	n.run(func() { n.useQuietTimes(n.ctx) })
+	quiet := &quietTimes{membership: n.membership, store: n.store, throttle: n.throttle, log: n.log}
+	n.run(func() { quiet.run(n.ctx) })
 	return nil
 }
 
-// clusterID returns the ID of the directory's cluster, "" if it has none.
-func (n *Node) clusterID() string {
-	identity, _ := n.store.Identity()
-	return identity.ClusterID
+// makeParts makes the parts that a lone node has, too, and registers their handlers.
+func (n *Node) makeParts() (err error) {
+	cfg, now := &n.cfg, n.cfg.Clock.Now
+	// 1. The member, and what runs on it.
+	n.isolation = &isolation{
+		membership: n.membership, leaseLength: cfg.Lease, failureTimeout: cfg.FailureTimeout, now: now, log: n.log, closing: n.ctx, later: n.peers.later,
+	}
+	local := localMember{n.membership, n.isolation, n.peers}
+	n.writes = writes.New(n.store, local, n.process(), writes.Options{})
+	reader := readMember{local, n.store, n.writes}
+	if n.reads, err = reads.New(n.store, reader, reader, n.self, reads.Options{}); err != nil {
+		return err
+	}
+	n.status = &status{
+		membership: n.membership, peers: n.peers, isolation: n.isolation, store: n.store, leaseLength: cfg.Lease, now: now, closing: n.ctx, log: n.log,
+	}
+	wishes := &loadLeader{membership: n.membership, peers: n.peers, status: n.status, leaseLength: cfg.Lease}
+	n.loads = loads.New(n.store, local, wishes, n.process(), loads.Options{
+		Dir: cfg.LoadDir, MinSegmentBytes: cfg.MinSegmentBytes, MaxSegmentBytes: cfg.MaxSegmentBytes, Logger: n.log,
+	})
+	// 2. The work under views.
+	n.backfill = backfill.New(n.store, n.gate, n.peers, backfill.Options{
+		Throttle: n.throttle, Now: now, MoveRate: cfg.MoveRate, Closing: n.ctx, Logger: n.log,
+	})
+	n.reporter = &reporter{
+		membership: n.membership, spare: cfg.Spare, leaseLength: cfg.Lease, now: now, log: n.log, end: n.end, due: make(chan struct{}, 1),
+		peers: n.peers, isolation: n.isolation, status: n.status, store: n.store, writes: n.writes, loads: n.loads, backfill: n.backfill,
+	}
+	n.work = &work{
+		membership: n.membership, store: n.store, backfill: n.backfill, loads: n.loads, throttle: n.throttle, log: n.log,
+		start: n.run, report: n.reporter.wake, minSegmentBytes: cfg.MinSegmentBytes, maxSegmentBytes: cfg.MaxSegmentBytes,
+	}
+	n.reporter.work = n.work
+	n.upkeep = upkeep.New(n.store, n.gate, n.writes, n.peers, upkeep.Options{
+		PurgeEvery: cfg.PurgeEvery, ScrubEvery: cfg.ScrubEvery, ScrubRate: max(cfg.ScrubRate, 0), Swept: n.work.Swept, Closing: n.ctx, Logger: n.log,
+	})
+	n.status.upkeep = n.upkeep
+	// 3. The requests of clients and operators.
+	n.triples = &triples{
+		membership: n.membership, store: n.store, writes: n.writes, reads: n.reads, loads: n.loads, upkeep: n.upkeep, throttle: n.throttle,
+		updating: make(chan struct{}, 1),
+	}
+	n.journals = &journals{local, n.store, n.writes}
+	n.operator = &operator{membership: n.membership, peers: n.peers, leaseLength: cfg.Lease}
+	n.register(wishes)
+	return nil
+}
+
+// register makes the requests of other nodes answered.
+func (n *Node) register(wishes *loadLeader) {
+	n.server.Handle(methodJoin, n.handleJoin)
+	n.server.Handle(methodWho, func(context.Context, peer.Header, []byte) ([]byte, error) { return []byte(n.self.String()), nil })
+	n.Handle(methodReport, n.reporter.answer)
+	n.Handle(methodStatus, n.status.answer)
+	n.Handle(methodWish, wishes.answer)
+	n.Handle(methodJournal, n.journals.answer)
+	n.operator.register()
+	n.writes.Register(n.server)
+	n.loads.Register(n.server)
+	n.reads.Register(n.server)
 }
 
 // run starts a task. Close waits for it.
@@ -241,7 +254,9 @@ func (n *Node) Closed() <-chan struct{} { return n.ctx.Done() }
 // Close ends the node. The store stays open.
 func (n *Node) Close() error {
 	n.cancel()
-	n.writesClose()
+	if n.writes != nil {
+		n.writes.Close()
+	}
 	var errs []error
 	if p := n.parts.Load(); p != nil {
 		if p.gossip != nil {
@@ -265,45 +280,11 @@ func (n *Node) Close() error {
 	return errors.Join(errs...)
 }
 
-func (n *Node) writesClose() {
-	if n.writes != nil {
-		n.writes.Close()
-	}
-}
-
 // Port returns the node's port, for its endpoints.
 func (n *Node) Port() *port.Port { return n.port }
 
-// Address returns the node's address for others.
-func (n *Node) Address() string { return n.address }
+// Upkeep returns the purges and scrubs of this member.
+func (n *Node) Upkeep() *upkeep.Upkeep { return n.upkeep }
 
-// MachineID returns the machine's ID.
-func (n *Node) MachineID() trie.MachineID { return n.self }
-
-// process returns the entry a view must have while this process is a member.
-func (n *Node) process() member.Process {
-	return member.Process{Machine: n.self, Incarnation: n.incarnation}
-}
-
-// View returns the adopted view; nil while the node is alone.
-func (n *Node) View() *view.View { return n.gate.View() }
-
-func (n *Node) agreement() *agreement.Agreement { return n.parts.Load().agreement }
-
-func (n *Node) leader() *leader.Leader { return n.parts.Load().leader }
-
-// gossiped returns how the members are by gossip.
-func (n *Node) gossiped() map[trie.MachineID]gossip.Peer {
-	p := n.parts.Load()
-	if p == nil || p.gossip == nil {
-		return nil
-	}
-	return p.gossip.Snapshot()
-}
-
-func wake(c chan struct{}) {
-	select {
-	case c <- struct{}{}:
-	default:
-	}
-}
+// Swept reports whether the view is idle and this machine has only rows of its places.
+func (n *Node) Swept() bool { return n.work.Swept() }

@@ -4,14 +4,18 @@ package cluster
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
+	"slices"
 
 	"github.com/trefoildb/trefoil/internal/cluster/peer"
 	"github.com/trefoildb/trefoil/internal/cluster/port"
 	"github.com/trefoildb/trefoil/internal/cluster/reads"
+	"github.com/trefoildb/trefoil/internal/cluster/throttle"
 	"github.com/trefoildb/trefoil/internal/cluster/view"
 	"github.com/trefoildb/trefoil/internal/cluster/writes"
+	"github.com/trefoildb/trefoil/internal/replica"
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/trie"
 )
@@ -29,66 +33,78 @@ const (
 	methodWho    = "cluster/who" // answers with the machine's ID, also of one that is no member yet
 )
 
-func (n *Node) register() {
-	n.server.Handle(methodJoin, n.handleJoin)
-	n.server.Handle(methodWho, func(context.Context, peer.Header, []byte) ([]byte, error) { return []byte(n.self.String()), nil })
-	n.server.Handle(methodReport, n.member(n.handleReport))
-	n.server.Handle(methodStatus, n.member(n.handleStatus))
-	n.server.Handle(methodLeave, n.member(n.handleLeave))
-	n.server.Handle(methodRemove, n.member(n.handleRemove))
-	n.server.Handle(methodAccept, n.member(n.handleAccept))
-	n.server.Handle(methodCopies, n.member(n.handleCopies))
-	n.server.Handle(methodWish, n.member(n.handleWish))
-	n.server.Handle(methodJournal, n.member(n.handleJournal))
-	n.writes.Register(n.server)
-	n.loads.Register(n.server)
-	n.reads.Register(n.server)
+// peers are the connections of this node with the others. Its methods are safe for concurrent use.
+type peers struct {
+	*membership
+	cluster  string         // its name
+	address  string         // that others reach this node at
+	known    []string       // where members may be found; set before all tasks
+	store    *replica.Store // has the cluster's identity
+	later    *laterGeneration
+	throttle *throttle.Throttle
+	port     *port.Port
+	client   *peer.Client
+	server   *peer.Server
 }
 
 // Methods returns the names of all methods for other nodes, sorted.
-func (n *Node) Methods() []string { return n.server.Methods() }
+func (p *peers) Methods() []string { return p.server.Methods() }
 
-// watch counts the requests for clients of others, because work on copies gives way to them.
-func (n *Node) watch(method string) (answered func()) {
+// watchRequest counts the requests for clients of others, because work on copies gives way to them.
+func (p *peers) watchRequest(method string) (answered func()) {
 	switch method {
 	case reads.MethodScan, reads.MethodRows, reads.MethodCount, writes.MethodSubmit, writes.MethodDeliver:
-		n.throttle.Begin()
-		return n.throttle.End
+		p.throttle.Begin()
+		return p.throttle.End
 	}
 	return nil
 }
 
+// Address returns the node's address for others.
+func (p *peers) Address() string { return p.address }
+
 // Handle makes h answer calls of a method from other members. It panics if the method has a
 // handler.
-func (n *Node) Handle(method string, h peer.Handler) { n.server.Handle(method, n.member(h)) }
+func (p *peers) Handle(method string, h peer.Handler) { p.server.Handle(method, p.member(h)) }
 
 // member rejects requests while this node is alone.
-func (n *Node) member(h peer.Handler) peer.Handler {
+func (p *peers) member(h peer.Handler) peer.Handler {
 	return func(ctx context.Context, header peer.Header, body []byte) ([]byte, error) {
-		if n.parts.Load() == nil {
+		if p.alone() {
 			return nil, peer.Refuse(peer.CodeUnavailable, 0, "this machine is not part of a cluster")
 		}
 		return h(ctx, header, body)
 	}
 }
 
-func (n *Node) dial(kind port.Kind) func(context.Context, string) (net.Conn, error) {
+func (p *peers) dial(kind port.Kind) func(context.Context, string) (net.Conn, error) {
 	return func(ctx context.Context, address string) (net.Conn, error) {
-		return n.port.Dial(ctx, kind, address)
+		return p.port.Dial(ctx, kind, address)
 	}
 }
 
-func (n *Node) dialPeer(ctx context.Context, address string) (net.Conn, error) {
-	return n.port.Dial(ctx, port.Peer, address)
+// clusterID returns the ID of the directory's cluster, "" if it has none.
+func (p *peers) clusterID() string {
+	identity, _ := p.store.Identity()
+	return identity.ClusterID
+}
+
+// lineage names the history of this machine, "" if it has none yet.
+func (p *peers) lineage() string {
+	identity, ok := p.store.Identity()
+	if !ok {
+		return ""
+	}
+	return fmt.Sprintf("%s/%s/%d", identity.ClusterID, identity.Lineage, identity.Generation)
 }
 
 // header is the header of every message of this node.
-func (n *Node) header() peer.Header {
-	h := peer.Header{Cluster: n.cfg.Name, From: n.self, Incarnation: n.incarnation}
-	if identity, ok := n.store.Identity(); ok {
+func (p *peers) header() peer.Header {
+	h := peer.Header{Cluster: p.cluster, From: p.self, Incarnation: p.incarnation}
+	if identity, ok := p.store.Identity(); ok {
 		h.ClusterID, h.Lineage = identity.ClusterID, identity.Lineage
 	}
-	if v := n.View(); v != nil {
+	if v := p.View(); v != nil {
 		h.Generation, h.Epoch = v.Generation, v.Epoch
 	}
 	return h
@@ -99,12 +115,12 @@ func (n *Node) header() peer.Header {
 // and another lineage. Its refusal must not count as one of this cluster's leader, so it has no
 // epoch. If a message has no generation, its machine has no view yet. It may ask to join, report,
 // and send requests without an epoch.
-func (n *Node) checkHeader(h peer.Header) *peer.Refusal {
-	if h.Cluster != n.cfg.Name {
-		return peer.Refuse(peer.CodeStranger, 0, "this is cluster %q, not %q", n.cfg.Name, h.Cluster)
+func (p *peers) checkHeader(h peer.Header) *peer.Refusal {
+	if h.Cluster != p.cluster {
+		return peer.Refuse(peer.CodeStranger, 0, "this is cluster %q, not %q", p.cluster, h.Cluster)
 	}
-	v := n.View()
-	if identity, ok := n.store.Identity(); ok && h.ClusterID != "" {
+	v := p.View()
+	if identity, ok := p.store.Identity(); ok && h.ClusterID != "" {
 		switch {
 		case h.ClusterID != identity.ClusterID:
 			return peer.Refuse(peer.CodeStranger, 0, "this is another cluster that is called %q, too", h.Cluster)
@@ -128,8 +144,8 @@ func (n *Node) checkHeader(h peer.Header) *peer.Refusal {
 }
 
 // addressOf returns the address of a member.
-func (n *Node) addressOf(id trie.MachineID) (string, error) {
-	v := n.View()
+func (p *peers) addressOf(id trie.MachineID) (string, error) {
+	v := p.View()
 	if v == nil {
 		return "", fmt.Errorf("%w: this machine is no member yet", store.ErrUnavailable)
 	}
@@ -141,19 +157,65 @@ func (n *Node) addressOf(id trie.MachineID) (string, error) {
 }
 
 // Call sends a message to a member and returns its answer.
-func (n *Node) Call(ctx context.Context, to trie.MachineID, method string, body []byte) ([]byte, error) {
-	address, err := n.addressOf(to)
+func (p *peers) Call(ctx context.Context, to trie.MachineID, method string, body []byte) ([]byte, error) {
+	address, err := p.addressOf(to)
 	if err != nil {
 		return nil, err
 	}
-	return n.client.Call(ctx, address, method, body)
+	return p.client.Call(ctx, address, method, body)
 }
 
 // Stream sends a message to a member; the answer is a stream.
-func (n *Node) Stream(ctx context.Context, to trie.MachineID, method string, body []byte) (*peer.Stream, error) {
-	address, err := n.addressOf(to)
+func (p *peers) Stream(ctx context.Context, to trie.MachineID, method string, body []byte) (*peer.Stream, error) {
+	address, err := p.addressOf(to)
 	if err != nil {
 		return nil, err
 	}
-	return n.client.Stream(ctx, address, method, body)
+	return p.client.Stream(ctx, address, method, body)
+}
+
+func isRefusal(err error) bool { return errors.As(err, new(*peer.Refusal)) }
+
+// callLeader sends a message to the leader. If the leader is unknown, it sends it to any member,
+// because the member may know the leader.
+func (p *peers) callLeader(ctx context.Context, method string, body []byte) ([]byte, error) {
+	if id, address, ok := p.agreement().Leader(); ok && id != p.self {
+		return p.client.Call(ctx, address, method, body)
+	}
+	err, told := error(store.ErrUnavailable), error(nil)
+	for _, address := range p.Members() {
+		var b []byte
+		if b, err = p.client.Call(ctx, address, method, body); err == nil {
+			return b, nil
+		}
+		// A stranger's answer has no epoch.
+		if r := (*peer.Refusal)(nil); errors.As(err, &r) && r.Epoch != 0 && (r.Code == peer.CodeStranger || r.Code == peer.CodeSuperseded) {
+			return nil, err
+		}
+		if p.later.record(address, err) || told == nil && isRefusal(err) {
+			told = err // more than that the next one is not reached
+		}
+	}
+	if told != nil {
+		err = told
+	}
+	return nil, fmt.Errorf("no leader of the cluster is reached: %w", err)
+}
+
+// Members returns the addresses of the other members, and others where members may be found.
+func (p *peers) Members() []string {
+	var addresses []string
+	if v := p.View(); v != nil {
+		for _, m := range v.Members {
+			if m.ID != p.self {
+				addresses = append(addresses, m.Address)
+			}
+		}
+	}
+	for _, a := range p.known {
+		if a != p.address && !slices.Contains(addresses, a) {
+			addresses = append(addresses, a)
+		}
+	}
+	return addresses
 }

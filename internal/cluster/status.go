@@ -5,10 +5,15 @@ package cluster
 import (
 	"context"
 	"encoding/json"
+	"fmt"
+	"log/slog"
+	"sync"
 	"time"
 
 	"github.com/trefoildb/trefoil/internal/cluster/peer"
+	"github.com/trefoildb/trefoil/internal/cluster/upkeep"
 	"github.com/trefoildb/trefoil/internal/protocol"
+	"github.com/trefoildb/trefoil/internal/replica"
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/recovery"
 	"github.com/trefoildb/trefoil/trie"
@@ -18,61 +23,92 @@ import (
 // statusTimeout bounds how long a status waits for the leader's.
 const statusTimeout = time.Second
 
+// status is the status of the cluster, and the last one that a leader sent.
+type status struct {
+	*membership
+	peers       *peers
+	isolation   *isolation
+	store       *replica.Store
+	upkeep      *upkeep.Upkeep
+	leaseLength time.Duration // by the configuration
+	now         func() time.Duration
+	closing     context.Context
+	log         *slog.Logger
+
+	mu   sync.Mutex
+	kept store.Status // guarded by mu: the last status of a leader
+	at   time.Duration
+	has  bool
+}
+
+// keep records a leader's status.
+func (c *status) keep(s store.Status) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.kept, c.at, c.has = s, c.now(), true
+}
+
+func (c *status) last() (s store.Status, at time.Duration, ok bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.kept, c.at, c.has
+}
+
 // Status returns the state of the cluster from the leader. If no leader is reached, it is the
 // state known to this node. If the node is alone, it is the state of its store.
-func (n *Node) Status() store.Status {
-	own := n.store.Status()
-	if n.parts.Load() == nil {
-		own.Members[0].Address = n.address
+func (c *status) Status() store.Status {
+	own := c.store.Status()
+	if c.alone() {
+		own.Members[0].Address = c.peers.address
 		return own
 	}
-	ctx, cancel := context.WithTimeout(n.ctx, statusTimeout)
+	ctx, cancel := context.WithTimeout(c.closing, statusTimeout)
 	defer cancel()
-	s, err := n.leadersStatus(ctx)
+	s, err := c.ofLeader(ctx)
 	if err != nil {
-		s = n.lastStatus(err)
+		s = c.withoutLeader(err)
 	} else {
-		n.stale.keep(s, n.cfg.Clock.Now())
+		c.keep(s)
 	}
-	s.NoMajority = n.NoMajority()
+	s.NoMajority = c.isolation.NoMajority()
 	s.Version, s.ReadOnly = own.Version, own.ReadOnly
 	s.FreeBytes, s.Corruptions, s.Error = own.FreeBytes, own.Corruptions, own.Error
 	return s
 }
 
-func (n *Node) leadersStatus(ctx context.Context) (s store.Status, err error) {
-	if n.agreement().IsLeader() {
-		return n.ownStatus(), nil
+func (c *status) ofLeader(ctx context.Context) (s store.Status, err error) {
+	if c.agreement().IsLeader() {
+		return c.local(), nil
 	}
-	b, err := n.callLeader(ctx, methodStatus, nil)
+	b, err := c.peers.callLeader(ctx, methodStatus, nil)
 	if err != nil {
 		return s, err
 	}
 	return s, json.Unmarshal(b, &s)
 }
 
-func (n *Node) handleStatus(context.Context, peer.Header, []byte) ([]byte, error) {
-	if !n.agreement().IsLeader() {
+func (c *status) answer(context.Context, peer.Header, []byte) ([]byte, error) {
+	if !c.agreement().IsLeader() {
 		return nil, peer.Refuse(peer.CodeUnavailable, 0, "this node does not lead")
 	}
-	return json.Marshal(n.ownStatus())
+	return json.Marshal(c.local())
 }
 
-// ownStatus returns the state of the cluster by this node's own records. Only a leader has the
+// local returns the state of the cluster by this node's own records. Only a leader has the
 // members' reports.
-func (n *Node) ownStatus() (s store.Status) {
-	v := n.View()
+func (c *status) local() (s store.Status) {
+	v := c.View()
 	if v == nil {
 		s.Waiting = "this machine is no member yet"
 		return s
 	}
 	s.Cluster, s.Generation, s.Epoch, s.Phase = v.Cluster, v.Generation, v.Epoch, v.Phase.String()
 	s.Protocol = protocol.Name(v.Minor)
-	if id, _, ok := n.agreement().Leader(); ok {
+	if id, _, ok := c.agreement().Leader(); ok {
 		s.Leader = id.String()
 	}
-	s.Waiting = n.leader().Waiting()
-	s.Scrub = n.upkeep.Status()
+	s.Waiting = c.leader().Waiting()
+	s.Scrub = c.upkeep.Status()
 	s.Copies, s.Bears = v.Target.Copies, v.Bears()
 	s.Lost = len(v.Lost)
 	for _, l := range v.Lost {
@@ -87,13 +123,13 @@ func (n *Node) ownStatus() (s store.Status) {
 		if ok {
 			segments[owner]++
 		}
-		if !ok || v.Phase == recovery.Fill && n.rebuilds(j, segment) {
+		if !ok || v.Phase == recovery.Fill && rebuilds(j, segment) {
 			s.Rebuilding++
 		}
 	}
 	// 2. Add the members' reports if this node leads.
-	voters, _ := n.agreement().Configuration()
-	s.Members = n.leader().Members(v)
+	voters, _ := c.agreement().Configuration()
+	s.Members = c.leader().Members(v)
 	for i := range s.Members {
 		m, id := &s.Members[i], v.Members[i].ID
 		_, m.Voter = voters[id]
@@ -105,15 +141,74 @@ func (n *Node) ownStatus() (s store.Status) {
 }
 
 // rebuilds reports whether a segment's place is another one in target.
-func (n *Node) rebuilds(j *recovery.Joint, s trie.Segment) bool {
+func rebuilds(j *recovery.Joint, s trie.Segment) bool {
 	target := j.Target.Trie.Lookup(s.Lo)
 	return j.Target.Placement.Owner(target) != j.Base.Placement.Owner(s)
 }
 
-// Isolation returns the present isolation: if a node is alone, it is the isolation of its store.
-func (n *Node) Isolation() store.Isolation {
-	if n.parts.Load() == nil {
-		return n.store.Isolation()
+// refreshEvery is the interval at which a member requests the leader's status, because it may have
+// no leader later. It grows with the members, because a status does too. So the leader sends in
+// sum an amount that grows with their number, not with its square.
+func (c *status) refreshEvery(members int) time.Duration {
+	return 15 * c.leaseLength * time.Duration(1+members/statusMembers)
+}
+
+// statusMembers is the number of members for one more basic interval.
+const statusMembers = 32
+
+// refresh fetches the leader's status if the last one is old.
+func (c *status) refresh(ctx context.Context) {
+	members := 1
+	if v := c.View(); v != nil {
+		members = len(v.Members)
 	}
-	return store.IsolationTriple
+	if _, at, ok := c.last(); ok && c.now()-at < c.refreshEvery(members) {
+		return
+	}
+	s, err := c.ofLeader(ctx)
+	if err != nil {
+		c.log.Debug("no status of the leader", "error", err)
+		return
+	}
+	c.keep(s)
+}
+
+// withoutLeader returns the state of the cluster if no leader is reached: the last report of one,
+// with this node's epoch and the members which do not answer it. If the report is of an earlier
+// epoch or missing, withoutLeader returns this node's own state.
+func (c *status) withoutLeader(unreached error) store.Status {
+	s := c.local()
+	said, at, ok := c.last()
+	if !ok || said.Generation != s.Generation || said.Epoch < s.Epoch {
+		s.Waiting = fmt.Sprintf("a leader, which is not reached; the rest is what this node knows by itself: %s", unreached)
+		if identity, member := c.store.Identity(); member && c.View() == nil { // started again
+			s.Cluster, s.Generation = identity.Cluster, identity.Generation
+			if c.isolation.is() {
+				s.Waiting = fmt.Sprintf("%v; %v", c.isolation.unreached(), unreached)
+			}
+		}
+		c.markDown(s.Members)
+		return s
+	}
+	said.Epoch, said.Phase, said.Leader = s.Epoch, s.Phase, s.Leader
+	said.Stale = (c.now() - at).Seconds()
+	said.Waiting = fmt.Sprintf("a leader, which is not reached; the rest is what it said %s ago: %s",
+		time.Duration(said.Stale*float64(time.Second)).Round(time.Second), unreached)
+	said.Members = append([]store.Member(nil), said.Members...)
+	for i := range said.Members {
+		said.Members[i].Lease, said.Members[i].Slow = 0, 0
+	}
+	c.markDown(said.Members)
+	return said
+}
+
+// markDown marks members as down if they do not answer this node's gossip.
+func (c *status) markDown(members []store.Member) {
+	for id, p := range c.gossiped() {
+		for i := range members {
+			if m := &members[i]; m.ID == id.String() && !p.Alive && id != c.self {
+				m.State = "down"
+			}
+		}
+	}
 }

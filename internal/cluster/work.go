@@ -4,11 +4,15 @@ package cluster
 
 import (
 	"context"
+	"log/slog"
 	"sync"
 	"time"
 
+	"github.com/trefoildb/trefoil/internal/cluster/backfill"
+	"github.com/trefoildb/trefoil/internal/cluster/loads"
 	"github.com/trefoildb/trefoil/internal/cluster/throttle"
 	"github.com/trefoildb/trefoil/internal/cluster/view"
+	"github.com/trefoildb/trefoil/internal/replica"
 	"github.com/trefoildb/trefoil/recovery"
 	"github.com/trefoildb/trefoil/trie"
 )
@@ -16,7 +20,16 @@ import (
 // work is a member's work under the adopted view: backfill in phase fill, sweep and segment sizes
 // in phase idle. The work of one view must end before the work of the next begins.
 type work struct {
-	node *Node
+	*membership
+	store    *replica.Store
+	backfill *backfill.Filler
+	loads    *loads.Loads
+	throttle *throttle.Throttle
+	log      *slog.Logger
+	start    func(task func()) // starts a goroutine of the node
+	report   func()            // makes the next report due at once
+
+	minSegmentBytes, maxSegmentBytes int64
 
 	// Only the adopting goroutine may use these two.
 	cancel context.CancelFunc // ends the work of the newest view
@@ -52,14 +65,14 @@ func (w *work) begin(ctx context.Context, v *view.View) {
 	w.mu.Lock()
 	w.result = workResult{epoch: v.Epoch}
 	w.mu.Unlock()
-	w.node.run(func() {
+	w.start(func() {
 		defer close(ended)
 		defer cancel()
 		if before != nil {
 			<-before
 		}
-		member := v.Has(w.node.self, w.node.incarnation)
-		w.node.backfill.Adopt(v, member)
+		member := v.Has(w.self, w.incarnation)
+		w.backfill.Adopt(v, member)
 		if member {
 			w.run(ctx, v)
 		}
@@ -76,7 +89,6 @@ func (w *work) stop() {
 
 // run repeats the work of v until it succeeds or another view is adopted.
 func (w *work) run(ctx context.Context, v *view.View) {
-	n := w.node
 	for ctx.Err() == nil {
 		var err error
 		switch v.Phase {
@@ -84,17 +96,17 @@ func (w *work) run(ctx context.Context, v *view.View) {
 			err = w.fill(ctx, v)
 		case recovery.Idle:
 			if err = w.sweep(ctx, v); err == nil {
-				err = n.loads.Clean(ctx, v)
+				err = w.loads.Clean(ctx, v)
 			}
 		default:
 			return
 		}
 		if err == nil {
-			wake(n.wakeLease) // so that the leader gets a report at once
+			w.report() // so that the leader gets a report at once
 			break
 		}
 		if ctx.Err() == nil {
-			n.log.Warn("the work of a view failed and starts again", "epoch", v.Epoch, "phase", v.Phase, "error", err)
+			w.log.Warn("the work of a view failed and starts again", "epoch", v.Epoch, "phase", v.Phase, "error", err)
 		}
 		throttle.Wait(ctx, workRetry)
 	}
@@ -126,7 +138,7 @@ func (w *work) done(epoch uint64) *workResult {
 
 // fill runs the backfill of v.
 func (w *work) fill(ctx context.Context, v *view.View) error {
-	marks, err := w.node.backfill.Run(ctx, v)
+	marks, err := w.backfill.Run(ctx, v)
 	if err != nil {
 		return err
 	}
@@ -139,7 +151,7 @@ func (w *work) sweep(ctx context.Context, v *view.View) error {
 	// From one idle view to the next segments are split and nothing moves, so there is
 	// nothing to delete.
 	if w.clean == nil || w.clean.Epoch+1 != v.Epoch || !w.clean.Base.Placement.Equal(v.Base.Placement) {
-		if err := w.node.store.Sweep(ctx, v.Base); err != nil {
+		if err := w.store.Sweep(ctx, v.Base); err != nil {
 			return err
 		}
 	}
@@ -162,16 +174,15 @@ const (
 
 // watchSizes reports segments until ctx ends: too large ones and, in quiet times, shrunk ones.
 func (w *work) watchSizes(ctx context.Context) {
-	n := w.node
 	// The interval holds across views too, because each split makes one.
 	throttle.Wait(ctx, time.Until(w.sizesNext))
 	for ctx.Err() == nil {
 		begun := time.Now()
 		limit := w.segmentLimit()
-		oversized := n.store.Oversized(limit)
+		oversized := w.store.Oversized(limit)
 		var small []uint64
-		if len(oversized) == 0 && n.throttle.Quiet(quietBefore) {
-			small = n.store.Undersized(limit/smallShare, maxSmall)
+		if len(oversized) == 0 && w.throttle.Quiet(quietBefore) {
+			small = w.store.Undersized(limit/smallShare, maxSmall)
 		}
 		rest := sizesShare * time.Since(begun)
 		w.sizesNext = time.Now().Add(rest)
@@ -185,24 +196,21 @@ func (w *work) watchSizes(ctx context.Context) {
 		}
 		w.mu.Unlock()
 		if len(splits)+len(small) > 0 {
-			wake(n.wakeLease)
+			w.report()
 		}
 		throttle.Wait(ctx, max(sizesEvery, rest))
 	}
 }
 
-// hasSwept reports whether this machine has swept under the adopted view.
-func (w *work) hasSwept() bool {
-	v := w.node.View()
+// Swept reports whether the view is idle and this machine has only rows of its places.
+func (w *work) Swept() bool {
+	v := w.View()
 	if v == nil {
 		return false
 	}
 	done := w.done(v.Epoch)
 	return done != nil && done.swept
 }
-
-// Swept reports whether the view is idle and this machine has only rows of its places.
-func (n *Node) Swept() bool { return n.work.hasSwept() }
 
 // segmentsEach is the least number of segments of a machine's data, because few would not spread
 // evenly.
@@ -211,6 +219,6 @@ const segmentsEach = 16
 // segmentLimit returns the greatest size of a segment: an even share of this machine's data,
 // within the bounds of the configuration.
 func (w *work) segmentLimit() int64 {
-	share := w.node.store.Status().Bytes / segmentsEach
-	return min(max(share, w.node.cfg.MinSegmentBytes), w.node.cfg.MaxSegmentBytes)
+	share := w.store.Status().Bytes / segmentsEach
+	return min(max(share, w.minSegmentBytes), w.maxSegmentBytes)
 }

@@ -5,7 +5,6 @@ package cluster
 import (
 	"context"
 	"fmt"
-	"slices"
 
 	"github.com/trefoildb/trefoil/internal/cluster/agreement"
 	"github.com/trefoildb/trefoil/internal/cluster/leader"
@@ -81,7 +80,7 @@ func (n *Node) adopt(v *view.View) {
 	n.gate.Set(v)
 	n.store.Saw(seenOf(v))
 	if m := v.Find(n.self); m != nil {
-		n.leaving.Store(m.State == view.Leaving)
+		n.reporter.leaving.Store(m.State == view.Leaving)
 	}
 	n.writes.Adopted(old, v)
 	n.gate.Unlock()
@@ -101,10 +100,10 @@ func (n *Node) adopt(v *view.View) {
 		return
 	}
 	if p := n.parts.Load(); p != nil && p.gossip != nil {
-		p.gossip.SetPeers(n.others())
+		p.gossip.SetPeers(n.Members())
 	}
 	n.work.begin(n.ctx, v)
-	wake(n.wakeLease)
+	n.reporter.wake()
 	n.leader().Wake()
 }
 
@@ -117,62 +116,7 @@ func (n *Node) warnOfLease(old, v *view.View) {
 		"cluster", leader.FailureTimeout(v.Lease), "node", leader.FailureTimeout(n.cfg.Lease))
 }
 
-// Members returns the addresses of the others, as far as they are known.
-func (n *Node) Members() []string { return n.others() }
-
-// Changed returns a channel. It is closed when the next view is adopted.
-func (n *Node) Changed() <-chan struct{} { return n.gate.Changed() }
-
-// Newer waits until another view than this one is adopted. It returns
-// [store.ErrUnavailable] at once while this member is isolated.
-func (n *Node) Newer(ctx context.Context, than *view.View) error {
-	return n.awaitView(ctx, than, n.View, n.cut.done)
-}
-
-// awaitView waits until current returns another view than this one. If the channel of
-// isolated closes first, it looks for a leader, and returns [store.ErrUnavailable] if there
-// is none.
-func (n *Node) awaitView(ctx context.Context, than *view.View, current func() *view.View, isolated func() chan struct{}) error {
-	for {
-		// The channels must come before the view, because a change between them would be missed.
-		changed, off := n.Changed(), isolated()
-		if current() != than {
-			return nil
-		}
-		select {
-		case <-changed:
-		case <-off:
-			switch off := n.lookForLeader(); {
-			case current() != than:
-				return nil
-			case off:
-				return n.unreached()
-			}
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		case <-n.ctx.Done():
-			return store.ErrClosed
-		}
-	}
-}
-
-// Enter keeps the view from changing until leave is called, see [gate.Gate.Enter].
-func (n *Node) Enter(epoch uint64) (leave func(), err error) { return n.gate.Enter(epoch) }
-
-// others returns the addresses of the other members and of Config.Join.
-func (n *Node) others() []string {
-	var addresses []string
-	if v := n.View(); v != nil {
-		for _, m := range v.Members {
-			if m.ID != n.self {
-				addresses = append(addresses, m.Address)
-			}
-		}
-	}
-	for _, a := range slices.Concat(n.cfg.Join, n.seeds) {
-		if a != n.address && !slices.Contains(addresses, a) {
-			addresses = append(addresses, a)
-		}
-	}
-	return addresses
+// seenOf names a view.
+func seenOf(v *view.View) store.Seen {
+	return store.Seen{Generation: v.Generation, Epoch: v.Epoch, Digest: v.Digest()}
 }

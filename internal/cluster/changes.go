@@ -82,13 +82,13 @@ func readChange(c store.Changes) (r change, err error) {
 // then added.
 //
 // If they have begun before under the key of ctx, it returns [store.ErrBegun].
-func (n *Node) applyAll(ctx context.Context, c change) (result store.ApplyResult, err error) {
+func (t *triples) applyAll(ctx context.Context, c change) (result store.ApplyResult, err error) {
 	// The key is claimed once, before the first write. The steps themselves carry no key,
 	// because each would look like a repetition of the one before.
-	claim := n.claimOnce(ctx)
+	claim := t.claimOnce(ctx)
 	ctx = store.WithRequestKey(ctx, "", true)
 	for _, p := range c.clear {
-		r, err := n.deleteMatch(ctx, p, claim)
+		r, err := t.deleteMatch(ctx, p, claim)
 		result.Deleted += r.Deleted
 		if err != nil {
 			return result, err
@@ -98,14 +98,14 @@ func (n *Node) applyAll(ctx context.Context, c change) (result store.ApplyResult
 		return result, err
 	}
 	for batch := range slices.Chunk(c.delete, changeBatch) {
-		r, err := n.Delete(ctx, batch)
+		r, err := t.Delete(ctx, batch)
 		result.Deleted += r.Deleted
 		if err != nil {
 			return result, err
 		}
 	}
 	for batch := range slices.Chunk(c.add, changeBatch) {
-		r, err := n.Add(ctx, batch)
+		r, err := t.Add(ctx, batch)
 		result.Added += r.Added
 		if err != nil {
 			return result, err

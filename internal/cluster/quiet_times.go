@@ -4,9 +4,11 @@ package cluster
 
 import (
 	"context"
+	"log/slog"
 	"time"
 
 	"github.com/trefoildb/trefoil/internal/cluster/throttle"
+	"github.com/trefoildb/trefoil/internal/replica"
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/recovery"
 )
@@ -21,28 +23,36 @@ const (
 	quietRest = 1
 )
 
-// useQuietTimes tidies the store while requests are no load, until ctx ends. If the disk
+// quietTimes tidies the store while there is nothing else to do.
+type quietTimes struct {
+	*membership
+	store    *replica.Store
+	throttle *throttle.Throttle
+	log      *slog.Logger
+}
+
+// run tidies the store while requests are no load, until ctx ends. If the disk
 // is below its watermark it does so in any case, because deletes are to give back room.
-func (n *Node) useQuietTimes(ctx context.Context) {
+func (q *quietTimes) run(ctx context.Context) {
 	for throttle.Wait(ctx, quietTick); ctx.Err() == nil; throttle.Wait(ctx, quietTick) {
-		if !n.mayTidy(quietBefore) {
+		if !q.mayTidy(quietBefore) {
 			continue
 		}
-		err := n.store.Tidy(ctx, func(work time.Duration) bool {
-			throttle.Wait(ctx, max(quietRest*work, n.throttle.After(work)))
-			return ctx.Err() == nil && n.mayTidy(0)
+		err := q.store.Tidy(ctx, func(work time.Duration) bool {
+			throttle.Wait(ctx, max(quietRest*work, q.throttle.After(work)))
+			return ctx.Err() == nil && q.mayTidy(0)
 		})
 		if err != nil && ctx.Err() == nil {
-			n.log.Warn("work of quiet times failed", "error", err)
+			q.log.Warn("work of quiet times failed", "error", err)
 		}
 	}
 }
 
 // mayTidy reports whether the store may be tidied: no copies are made, and requests have
 // been no load for so long or there is no room.
-func (n *Node) mayTidy(quiet time.Duration) bool {
-	if v := n.View(); v != nil && v.Phase != recovery.Idle {
+func (q *quietTimes) mayTidy(quiet time.Duration) bool {
+	if v := q.View(); v != nil && v.Phase != recovery.Idle {
 		return false
 	}
-	return n.throttle.Quiet(quiet) || n.store.Room() != store.RoomForAll
+	return q.throttle.Quiet(quiet) || q.store.Room() != store.RoomForAll
 }

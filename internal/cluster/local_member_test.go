@@ -11,8 +11,8 @@ import (
 
 func TestMember(t *testing.T) {
 	for name, of := range map[string]func(*Node) member.Member{
-		"node":   func(n *Node) member.Member { return n },
-		"reader": func(n *Node) member.Member { return readMember{n} },
+		"node":   func(n *Node) member.Member { return localOf(n) },
+		"reader": func(n *Node) member.Member { return readMember{localOf(n), n.store, n.writes} },
 	} {
 		t.Run(name, func(t *testing.T) {
 			pair(t, -1, func(t *testing.T, nodes []*Node) {
@@ -29,3 +29,5 @@ func TestMember(t *testing.T) {
 		})
 	}
 }
+
+func localOf(n *Node) localMember { return localMember{n.membership, n.isolation, n.peers} }

@@ -1,0 +1,181 @@
+// Isolation: whether this member reaches a leader, and whether it may answer.
+
+package cluster
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/trefoildb/trefoil/internal/cluster/view"
+	"github.com/trefoildb/trefoil/internal/store"
+)
+
+// A member is isolated if it has no lease any more and knows no leader. Then no view can come, so
+// waits for one must end. Elections must end before leases do, because an election must not
+// isolate anybody.
+
+// isolation is whether this member may answer: its lease, and its way to the leader or, of two
+// members, to none. Its methods are safe for concurrent use.
+type isolation struct {
+	*membership
+	leaseLength, failureTimeout time.Duration // by the configuration
+	now                         func() time.Duration
+	log                         *slog.Logger
+	closing                     context.Context
+	later                       *laterGeneration
+	lease                       lease
+	noMajority                  noMajority
+
+	mu       sync.Mutex
+	isolated bool
+	reaches  chan struct{} // closed while it is isolated
+	began    time.Duration // when this member began to look for a leader
+}
+
+// set changes the state, and reports whether it was different before.
+func (i *isolation) set(isolated bool) (changed bool) {
+	done := i.done()
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	switch {
+	case isolated == i.isolated:
+		return false
+	case isolated:
+		close(done)
+	default:
+		i.reaches = make(chan struct{})
+	}
+	i.isolated = isolated
+	return true
+}
+
+func (i *isolation) is() bool {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	return i.isolated
+}
+
+// done returns a channel. It is closed while the member is isolated.
+func (i *isolation) done() chan struct{} {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if i.reaches == nil {
+		i.reaches = make(chan struct{})
+	}
+	return i.reaches
+}
+
+// isolationTick is the interval at which a member looks for a leader.
+const isolationTick = 100 * time.Millisecond
+
+// watch checks in each tick if this member is isolated, until ctx ends.
+func (i *isolation) watch(ctx context.Context) {
+	ticker := time.NewTicker(isolationTick)
+	defer ticker.Stop()
+	i.mu.Lock()
+	i.began = i.now()
+	i.mu.Unlock()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+		i.check()
+	}
+}
+
+// check updates and returns whether this member is isolated. It is when it has had neither lease
+// nor leader for half a lease.
+func (i *isolation) check() (isolated bool) {
+	i.mu.Lock()
+	began := i.began
+	i.mu.Unlock()
+	_, _, led := i.agreement().Leader()
+	end := max(i.lease.end(), began+i.leaseLength)
+	isolated = !led && i.now() >= end+i.leaseLength/2
+	i.setNoMajority(isolated) // first, because set ends the waits for a leader
+	if i.set(isolated) {
+		i.log.Warn("the way to a leader of the cluster has changed", "cut off", isolated)
+	}
+	return isolated
+}
+
+// Newer waits until another view than this one is adopted. It returns
+// [store.ErrUnavailable] at once while this member is isolated.
+func (i *isolation) Newer(ctx context.Context, than *view.View) error {
+	return i.awaitView(ctx, than, i.View, i.done)
+}
+
+// awaitView waits until current returns another view than this one. If the channel of
+// isolated closes first, it looks for a leader, and returns [store.ErrUnavailable] if there
+// is none.
+func (i *isolation) awaitView(ctx context.Context, than *view.View, current func() *view.View, isolated func() chan struct{}) error {
+	for {
+		// The channels must come before the view, because a change between them would be missed.
+		changed, off := i.Changed(), isolated()
+		if current() != than {
+			return nil
+		}
+		select {
+		case <-changed:
+		case <-off:
+			switch off := i.check(); {
+			case current() != than:
+				return nil
+			case off:
+				return i.unreached()
+			}
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-i.closing.Done():
+			return store.ErrClosed
+		}
+	}
+}
+
+// MayAnswer returns nil while this machine is a member in an epoch, has adopted its view
+// and holds a lease for it: no operation is committed under a later view then.
+func (i *isolation) MayAnswer(epoch uint64) error {
+	leave, err := i.Enter(epoch)
+	if err != nil {
+		return err
+	}
+	defer leave()
+	return i.Lease()
+}
+
+// unreached returns the error of requests to this member while it is cut off.
+func (i *isolation) unreached() error {
+	err := fmt.Errorf("%w: machine %s reaches no leader of the cluster: it is cut off, or most of the machines that vote are down", store.ErrUnavailable, i.self)
+	why := error(nil)
+	if v := i.View(); v == nil {
+		if voters, _ := i.agreement().Configuration(); len(voters) == 2 {
+			why = i.startedAgain()
+		}
+	} else if len(v.Members) == 2 {
+		_, _, why = i.answersAlone(v)
+	}
+	if why != nil {
+		err = fmt.Errorf("%w; it does not answer reads by itself: %w", err, why)
+	}
+	return err
+}
+
+// startedAgain returns why a member must not answer if it has had no lease since its start: an
+// operator may have made the other one go on alone meanwhile.
+func (i *isolation) startedAgain() error {
+	return fmt.Errorf("machine %s was started again and has reached no leader since: the other one may have gone on without it; "+
+		"start that one, or if it is gone for good see \"Most voters are gone for good\" in OPERATIONS.md", i.self)
+}
+
+// yields reports whether this machine must not stand for election. It must not if a later
+// generation answers and no leader of its own generation has granted this process a lease.
+// Because of this, machines do not serve each other if they were given up and started again. A
+// majority with leases goes on.
+func (i *isolation) yields() bool {
+	return i.lease.end() == 0 && i.later.since(i.now()-2*i.failureTimeout)
+}
