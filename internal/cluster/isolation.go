@@ -31,41 +31,41 @@ type isolation struct {
 
 	mu       sync.Mutex
 	isolated bool
-	reaches  chan struct{} // closed while it is isolated
+	onset    chan struct{} // closed while it is isolated
 	began    time.Duration // when this member began to look for a leader
 }
 
-// set changes the state, and reports whether it was different before.
-func (i *isolation) set(isolated bool) (changed bool) {
-	done := i.done()
+// setIsolated changes the state, and reports whether it was different before.
+func (i *isolation) setIsolated(isolated bool) (changed bool) {
+	onset := i.begun()
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	switch {
 	case isolated == i.isolated:
 		return false
 	case isolated:
-		close(done)
+		close(onset)
 	default:
-		i.reaches = make(chan struct{})
+		i.onset = make(chan struct{})
 	}
 	i.isolated = isolated
 	return true
 }
 
-func (i *isolation) is() bool {
+func (i *isolation) isIsolated() bool {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	return i.isolated
 }
 
-// done returns a channel. It is closed while the member is isolated.
-func (i *isolation) done() chan struct{} {
+// begun returns a channel. It is closed while the member is isolated.
+func (i *isolation) begun() chan struct{} {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	if i.reaches == nil {
-		i.reaches = make(chan struct{})
+	if i.onset == nil {
+		i.onset = make(chan struct{})
 	}
-	return i.reaches
+	return i.onset
 }
 
 // isolationTick is the interval at which a member looks for a leader.
@@ -97,8 +97,8 @@ func (i *isolation) check() (isolated bool) {
 	_, _, led := i.agreement().Leader()
 	end := max(i.lease.end(), began+i.leaseLength)
 	isolated = !led && i.now() >= end+i.leaseLength/2
-	i.setNoMajority(isolated) // first, because set ends the waits for a leader
-	if i.set(isolated) {
+	i.setNoMajority(isolated) // first, because setIsolated ends the waits for a leader
+	if i.setIsolated(isolated) {
 		i.log.Warn("the way to a leader of the cluster has changed", "cut off", isolated)
 	}
 	return isolated
@@ -107,7 +107,7 @@ func (i *isolation) check() (isolated bool) {
 // Newer waits until another view than this one is adopted. It returns
 // [store.ErrUnavailable] at once while this member is isolated.
 func (i *isolation) Newer(ctx context.Context, than *view.View) error {
-	return i.awaitView(ctx, than, i.View, i.done)
+	return i.awaitView(ctx, than, i.View, i.begun)
 }
 
 // awaitView waits until current returns another view than this one. If the channel of

@@ -21,8 +21,8 @@ type lease struct {
 	length time.Duration
 }
 
-// said records the length of leases.
-func (l *lease) said(length time.Duration) {
+// setLength records the length of leases.
+func (l *lease) setLength(length time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.length = length
@@ -38,7 +38,7 @@ func (l *lease) interval(own time.Duration) time.Duration {
 	return min(own, l.length)
 }
 
-func (l *lease) take(epoch uint64, until time.Duration) {
+func (l *lease) extend(epoch uint64, until time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if epoch > l.epoch || epoch == l.epoch && until > l.until {
@@ -54,9 +54,9 @@ func (l *lease) end() time.Duration {
 	return l.last
 }
 
-// left returns how long the lease for an epoch still runs; it is over if the result is zero or
+// remaining returns how long the lease for an epoch still runs; it is over if the result is zero or
 // less.
-func (l *lease) left(epoch uint64, now time.Duration) time.Duration {
+func (l *lease) remaining(epoch uint64, now time.Duration) time.Duration {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.epoch != epoch {
@@ -72,7 +72,7 @@ func (i *isolation) Lease() error {
 	if v == nil {
 		return peer.Refuse(peer.CodeLease, 0, "machine %s is not a member yet", i.self)
 	}
-	if i.lease.left(v.Epoch, i.now()) <= 0 {
+	if i.lease.remaining(v.Epoch, i.now()) <= 0 {
 		return peer.Refuse(peer.CodeLease, v.Epoch, "machine %s holds no lease", i.self)
 	}
 	return nil

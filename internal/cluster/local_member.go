@@ -70,7 +70,7 @@ func (m readMember) Newer(ctx context.Context, than *view.View) error {
 		if m.NoMajority() {
 			return nil // it stays isolated: only a change of the view ends the wait
 		}
-		return m.isolation.done()
+		return m.isolation.begun()
 	})
 }
 

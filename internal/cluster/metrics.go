@@ -69,7 +69,7 @@ func newCollector(n *Node) *collector {
 	gauge("generation", "Grows when a lost majority is replaced.", func(r *reading) float64 { return float64(r.status.Generation) })
 	gauge("epoch", "The number of the adopted view.", func(r *reading) float64 { return float64(r.status.Epoch) })
 	gauge("leads", "1 where this node leads.", func(*reading) float64 { return ofBool(n.agreement().IsLeader()) })
-	gauge("cut_off", "1 where this node has neither lease nor leader, and answers nothing.", func(*reading) float64 { return ofBool(n.isolation.is()) })
+	gauge("cut_off", "1 where this node has neither lease nor leader, and answers nothing.", func(*reading) float64 { return ofBool(n.isIsolated()) })
 	gauge("lease_seconds", "How long this node's lease lasts.", func(r *reading) float64 { return r.lease })
 	gauge("segments", "Segments of the ordered space.", func(r *reading) float64 { return float64(r.status.Segments) })
 	gauge("segments_rebuilding", "Segments of which copies are being made.", func(r *reading) float64 { return float64(r.status.Rebuilding) })
@@ -144,7 +144,7 @@ func (c *collector) Collect(to chan<- prometheus.Metric) {
 	// 1. Read everything once, because the metrics of one collection must agree.
 	r := &reading{status: n.status.local(), writes: n.writes.Stats(), batches: len(n.store.UnsettledBatches())}
 	r.tombs, _ = n.store.Tombstones()
-	r.lease = max(0, n.isolation.lease.left(v.Epoch, n.cfg.Clock.Now()).Seconds())
+	r.lease = max(0, n.isolation.lease.remaining(v.Epoch, n.cfg.Clock.Now()).Seconds())
 	if p := n.backfill.Progress(v.Epoch); p != nil {
 		r.backfill = *p
 	}

@@ -27,8 +27,8 @@ import (
 // them fails. Clocks matter as they do for leases, and only for operations in flight which the
 // other member has stamped (see WaitSettled).
 type noMajority struct {
-	mu  sync.Mutex // held while now is changed
-	now atomic.Pointer[readsAlone]
+	mu      sync.Mutex // held while current is changed
+	current atomic.Pointer[readsAlone]
 }
 
 // readsAlone is how reads are answered without a majority.
@@ -68,7 +68,7 @@ func (i *isolation) answersAlone(v *view.View) (*view.View, time.Duration, error
 func (i *isolation) setNoMajority(off bool) {
 	i.noMajority.mu.Lock()
 	defer i.noMajority.mu.Unlock()
-	was, v := i.noMajority.now.Load(), i.View()
+	was, v := i.noMajority.current.Load(), i.View()
 	var now *readsAlone
 	if off && v != nil {
 		alone, _, err := i.answersAlone(v)
@@ -83,14 +83,14 @@ func (i *isolation) setNoMajority(off bool) {
 	if now == was {
 		return
 	}
-	i.noMajority.now.Store(now)
+	i.noMajority.current.Store(now)
 	i.log.Warn("reads without a majority of the members have begun or ended", "answered", now != nil)
 	i.gate.Announce()
 }
 
 // readsAlone returns how this member answers reads without a majority; nil if it does not.
 func (i *isolation) readsAlone() *readsAlone {
-	if now := i.noMajority.now.Load(); now != nil && now.of == i.View() {
+	if now := i.noMajority.current.Load(); now != nil && now.of == i.View() {
 		return now
 	}
 	return nil

@@ -46,7 +46,7 @@ type reporter struct {
 	seen    store.Seen    // the newest view that the disk had adopted when the process began
 	leaving atomic.Bool   // this machine was, in the last view that had it
 	reports atomic.Uint64 // that were made
-	asked   asked
+	next    nextReport
 	due     chan struct{} // holds a token if the next report must be sent at once
 }
 
@@ -58,23 +58,23 @@ func (m *reporter) wake() {
 	}
 }
 
-// asked is the request for the next report in a leader's last answer.
-type asked struct {
+// nextReport is the request for the next report in a leader's last answer.
+type nextReport struct {
 	mu     sync.Mutex
 	about  []trie.MachineID
 	marked uint64
 }
 
-func (a *asked) take(from *leader.Answer) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.about, a.marked = from.About, from.Marked
+func (n *nextReport) take(from *leader.Answer) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.about, n.marked = from.About, from.Marked
 }
 
-func (a *asked) get() (about []trie.MachineID, marked uint64) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return a.about, a.marked
+func (n *nextReport) get() (about []trie.MachineID, marked uint64) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.about, n.marked
 }
 
 // makeReport returns the report of this member.
@@ -97,7 +97,7 @@ func (m *reporter) makeReport() leader.Report {
 	// The view must be read before the work under it, because the epoch of both must be the same.
 	v := m.View()
 	var marked uint64
-	r.About, marked = m.asked.get()
+	r.About, marked = m.next.get()
 	m.addStreams(&r, v)
 	if identity, ok := m.store.Identity(); ok && identity.Followed != nil {
 		r.Followed = identity.Followed.Epoch
@@ -188,7 +188,7 @@ func (m *reporter) renewOnce(ctx context.Context) error {
 	}
 	m.leader().Disk.Done()
 	// 2. Send the report. The lease counts from before it, because the leader grants later.
-	asked := m.now()
+	begun := m.now()
 	r := m.makeReport()
 	a, err := m.send(ctx, r)
 	if r := (*peer.Refusal)(nil); errors.As(err, &r) && r.Code == peer.CodeSuperseded {
@@ -206,14 +206,14 @@ func (m *reporter) renewOnce(ctx context.Context) error {
 	}
 	// 3. Take the answer. If leases got shorter, the next report must come earlier.
 	before := m.isolation.lease.interval(m.leaseLength)
-	if m.isolation.lease.said(a.Lease); m.isolation.lease.interval(m.leaseLength) < before {
+	if m.isolation.lease.setLength(a.Lease); m.isolation.lease.interval(m.leaseLength) < before {
 		m.wake()
 	}
-	m.asked.take(&a)
+	m.next.take(&a)
 	m.writes.SetRooms(a.Rooms)
 	m.status.refresh(ctx)
 	if a.Granted {
-		m.isolation.lease.take(r.Epoch, asked+a.Lease)
+		m.isolation.lease.extend(r.Epoch, begun+a.Lease)
 	}
 	return nil
 }

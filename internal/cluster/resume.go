@@ -34,7 +34,7 @@ func (n *Node) resume(ctx context.Context, identity store.Identity) error {
 		return err
 	}
 	if stored != nil {
-		n.isolation.lease.said(stored.Lease)
+		n.isolation.lease.setLength(stored.Lease)
 		for _, m := range stored.Members {
 			if m.ID != n.self { // it may listen elsewhere now
 				n.known = append(n.known, m.Address)

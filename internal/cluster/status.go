@@ -183,7 +183,7 @@ func (c *status) withoutLeader(unreached error) store.Status {
 		s.Waiting = fmt.Sprintf("a leader, which is not reached; the rest is what this node knows by itself: %s", unreached)
 		if identity, member := c.store.Identity(); member && c.View() == nil { // started again
 			s.Cluster, s.Generation = identity.Cluster, identity.Generation
-			if c.isolation.is() {
+			if c.isolation.isIsolated() {
 				s.Waiting = fmt.Sprintf("%v; %v", c.isolation.unreached(), unreached)
 			}
 		}

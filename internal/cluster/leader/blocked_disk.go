@@ -71,7 +71,7 @@ func (g *grants) othersSuffice(self trie.MachineID, voters map[trie.MachineID]st
 	defer g.mu.Unlock()
 	well := 0
 	for id := range voters {
-		if h, ok := g.heard[id]; ok && id != self && h.at >= since && g.term != 0 {
+		if h, ok := g.reports[id]; ok && id != self && h.at >= since && g.term != 0 {
 			well++
 		}
 	}

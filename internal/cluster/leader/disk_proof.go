@@ -12,7 +12,7 @@ import (
 // The lock must be held.
 func (g *grants) answered(holder trie.MachineID) map[stream]uint64 {
 	known := map[stream]uint64{}
-	for other, h := range g.heard {
+	for other, h := range g.reports {
 		if other == holder {
 			continue
 		}
@@ -26,7 +26,7 @@ func (g *grants) answered(holder trie.MachineID) map[stream]uint64 {
 
 // diskShows reports whether a member's disk has all it is known to have had: the counted fills,
 // and of each sequencer every answered batch.
-func (h *heard) diskShows(m *view.Member) bool {
+func (h *memberReport) diskShows(m *view.Member) bool {
 	if h.report.Mark < m.Mark {
 		return false
 	}
@@ -44,7 +44,7 @@ func (h *heard) diskShows(m *view.Member) bool {
 
 // forgot reports whether the machine need not know of a stream any more: it knows of so
 // many later ones of the sequencer.
-func (h *heard) forgot(s stream) bool {
+func (h *memberReport) forgot(s stream) bool {
 	later := 0
 	for _, o := range h.report.Heard {
 		if o.Sequencer != s.sequencer {

@@ -19,26 +19,26 @@ type grants struct {
 	term    uint64 // 0: not the leader
 	since   time.Duration
 	granted map[trie.MachineID]granted
-	heard   map[trie.MachineID]heard
+	reports map[trie.MachineID]memberReport
 	seen    map[trie.MachineID]time.Duration // when this leader first saw them in a view
 	last    time.Duration                    // when any report came
 	// barred are members under exclusion. They get no lease in an epoch up to this one, even if
 	// the proposal fails.
 	barred map[trie.MachineID]uint64
-	// older are processes which report although a later one of their machine is known.
-	older map[trie.MachineID]older
-	// newly are the barred members of the last proposal only.
-	newly []trie.MachineID
-	// behind is when members that report have stopped adopting views.
-	behind map[trie.MachineID]behind
+	// olderProcesses are processes which report although a later one of their machine is known.
+	olderProcesses map[trie.MachineID]olderProcess
+	// newlyBarred are the barred members of the last proposal only.
+	newlyBarred []trie.MachineID
+	// lagging is when members that report have stopped adopting views.
+	lagging map[trie.MachineID]lag
 	// damaged is the member to exclude because its disk is damaged; 0 if there is none. It must
 	// get no lease meanwhile.
 	damaged trie.MachineID
-	// forgotten is why nothing may be done: an agreed view is missing. It is "" otherwise.
-	forgotten string
-	// denied is the member to exclude because it is too slow; 0 if there is none. It must get no
+	// lostView is why nothing may be done: an agreed view is missing. It is "" otherwise.
+	lostView string
+	// slowest is the member to exclude because it is too slow; 0 if there is none. It must get no
 	// lease meanwhile.
-	denied trie.MachineID
+	slowest trie.MachineID
 	// crowded is the member without room for its backfill, likewise.
 	crowded trie.MachineID
 	// slow is when members were excluded because they were slow. It is by address, because they
@@ -54,8 +54,8 @@ type grants struct {
 // granted is the last lease of a member: when it was granted, and for how long.
 type granted struct{ at, length time.Duration }
 
-// heard is a member's last report and when it came.
-type heard struct {
+// memberReport is a member's last report and when it came.
+type memberReport struct {
 	report Report
 	at     time.Duration
 	// known are the answers of the member, as others reported them when this report came. due is
@@ -80,8 +80,8 @@ type stream struct {
 func (g *grants) figures() map[trie.MachineID]view.Report {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	all := make(map[trie.MachineID]view.Report, len(g.heard))
-	for id, h := range g.heard {
+	all := make(map[trie.MachineID]view.Report, len(g.reports))
+	for id, h := range g.reports {
 		all[id] = view.Report{Room: h.report.Store.Spare, Bytes: h.report.Store.Bytes}
 	}
 	return all
@@ -96,14 +96,14 @@ func (g *grants) lead(term uint64, now time.Duration) {
 	}
 	g.term, g.since, g.last = term, now, now
 	g.granted = map[trie.MachineID]granted{}
-	g.heard = map[trie.MachineID]heard{}
+	g.reports = map[trie.MachineID]memberReport{}
 	g.seen = map[trie.MachineID]time.Duration{}
 	g.barred = map[trie.MachineID]uint64{}
-	g.older = map[trie.MachineID]older{}
-	g.behind = map[trie.MachineID]behind{}
-	g.newly, g.damaged = nil, 0
-	g.forgotten = ""
-	g.denied, g.crowded, g.slow = 0, 0, map[string]time.Duration{}
+	g.olderProcesses = map[trie.MachineID]olderProcess{}
+	g.lagging = map[trie.MachineID]lag{}
+	g.newlyBarred, g.damaged = nil, 0
+	g.lostView = ""
+	g.slowest, g.crowded, g.slow = 0, 0, map[string]time.Duration{}
 	g.marks = map[trie.MachineID]uint64{}
 	g.back, g.short = map[trie.MachineID]struct{}{}, map[trie.MachineID]struct{}{}
 }
@@ -132,7 +132,7 @@ func (g *grants) report(v *view.View, r Report, now, standstill, late time.Durat
 		for _, m := range v.Members {
 			g.seen[m.ID] = now
 		}
-		clear(g.behind)
+		clear(g.lagging)
 	}
 	g.last = now
 	// superseded distinguishes a restored disk from a copied directory, because it sees which other
@@ -142,13 +142,13 @@ func (g *grants) report(v *view.View, r Report, now, standstill, late time.Durat
 		return true, true
 	}
 	// 2. Reject a report if it was overtaken by a newer one.
-	old, known := g.heard[r.ID]
+	old, known := g.reports[r.ID]
 	if known && (old.report.Incarnation > r.Incarnation || old.report.Incarnation == r.Incarnation && old.report.Number >= r.Number) {
 		return true, false
 	}
 	same := known && old.report.Incarnation == r.Incarnation
 	g.mark(&old.report, &r, same)
-	h := heard{report: r, at: now}
+	h := memberReport{report: r, at: now}
 	if len(r.Answered) > 0 {
 		h.answered = map[trie.MachineID][]Answered{}
 		for _, a := range r.Answered {
@@ -161,12 +161,12 @@ func (g *grants) report(v *view.View, r Report, now, standstill, late time.Durat
 	// 3. Keep what was known before this report, because a disk must be compared with that.
 	if back {
 		h.known = g.answered(r.ID)
-		h.knownLive, h.knownAll = g.toldOf(v, r.ID, now-late)
+		h.knownLive, h.knownAll = g.reportedOn(v, r.ID, now-late)
 	}
 	if same {
 		h.due, h.dueAll, h.dueLive = old.known, old.knownAll, old.knownLive
 	}
-	g.heard[r.ID] = h
+	g.reports[r.ID] = h
 	return true, back || !same || differs(&old.report, &r)
 }
 
@@ -185,38 +185,38 @@ func comesBack(m *view.Member, r *Report) bool {
 	return r.Incarnation > m.Incarnation || m.Waits && r.Incarnation == m.Incarnation
 }
 
-// asks returns the members which come back, because all others must report on them. marked is the
+// wanted returns the members which come back, because all others must report on them. marked is the
 // epoch of the known marks of member id; 0 if there are none.
-func (g *grants) asks(v *view.View, id trie.MachineID) (about []trie.MachineID, marked uint64) {
+func (g *grants) wanted(v *view.View, id trie.MachineID) (about []trie.MachineID, marked uint64) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	for other := range g.back {
-		h := g.heard[other]
+		h := g.reports[other]
 		if m := v.Find(other); m != nil && other != id && comesBack(m, &h.report) {
 			about = append(about, other)
 		}
 	}
 	slices.Sort(about)
-	if r := g.heard[id].report; r.Marked {
+	if r := g.reports[id].report; r.Marked {
 		marked = r.Epoch
 	}
 	return about, marked
 }
 
-// toldOf returns live if every other member with a report since a moment has reported on the
+// reportedOn returns live if every other member with a report since a moment has reported on the
 // answers of a member. all is true if every other member has, in the newest view. The lock must
 // be held.
-func (g *grants) toldOf(v *view.View, id trie.MachineID, since time.Duration) (live, all bool) {
+func (g *grants) reportedOn(v *view.View, id trie.MachineID, since time.Duration) (live, all bool) {
 	live, all = true, true
 	for i := range v.Members {
 		m := v.Members[i].ID
 		if m == id {
 			continue
 		}
-		h, ok := g.heard[m]
-		told := ok && slices.Contains(h.report.About, id)
-		all = all && told && h.report.Epoch == v.Epoch
-		live = live && (told || !ok || h.at < since)
+		h, ok := g.reports[m]
+		reported := ok && slices.Contains(h.report.About, id)
+		all = all && reported && h.report.Epoch == v.Epoch
+		live = live && (reported || !ok || h.at < since)
 	}
 	return live, all
 }
@@ -249,5 +249,5 @@ func (g *grants) lastSign(id trie.MachineID, now time.Duration) time.Duration {
 	if _, ok := g.seen[id]; !ok {
 		g.seen[id] = now
 	}
-	return max(g.seen[id], g.heard[id].at)
+	return max(g.seen[id], g.reports[id].at)
 }

@@ -31,7 +31,7 @@ func TestReportsThatOvertakeEachOther(t *testing.T) {
 	say(Report{ID: 2, Number: 1, About: []trie.MachineID{1}, Answered: []Answered{{Holder: 1, Sequencer: 2, Incarnation: 1, Batch: 9}}})
 	show(3, 9)
 	show(2, 5) // made before the answer to batch 9
-	h := g.heard[1]
+	h := g.reports[1]
 	if !h.diskShows(&v.Members[0]) || h.report.Number != 3 || h.due == nil {
 		t.Errorf("report %d counts, and shows %v", h.report.Number, h.report.Heard)
 	}
@@ -64,7 +64,7 @@ func TestLeaderThatStoodStill(t *testing.T) {
 // If a disk knows later starts of a sequencer, it may have forgotten the first ones. If it does
 // not, it has lost them.
 func TestForgottenIncarnations(t *testing.T) {
-	h := heard{due: map[stream]uint64{{7, 1}: 5}}
+	h := memberReport{due: map[stream]uint64{{7, 1}: 5}}
 	for later := range uint64(replica.KeptIncarnations + 1) {
 		shows := h.diskShows(&view.Member{})
 		if want := later >= replica.KeptIncarnations; shows != want {
@@ -126,7 +126,7 @@ func TestAskedAboutReturn(t *testing.T) {
 	for id := range trie.MachineID(3) {
 		say(Report{ID: id + 1, Incarnation: 1, Epoch: 3})
 	}
-	if asked, _ := g.asks(v, 1); asked != nil {
+	if asked, _ := g.wanted(v, 1); asked != nil {
 		t.Errorf("all are asked about %v", asked)
 	}
 	back := Report{ID: 2, Incarnation: 2, Shows: true, Heard: []LastBatch{{Sequencer: 1, Incarnation: 1, Last: 4}}}
@@ -134,12 +134,12 @@ func TestAskedAboutReturn(t *testing.T) {
 		t.Helper()
 		say(back)
 		say(back) // what it shows is held against what was known before
-		if h := g.heard[2]; h.dueLive != live || h.dueAll != all || h.diskShows(&v.Members[1]) != shows {
+		if h := g.reports[2]; h.dueLive != live || h.dueAll != all || h.diskShows(&v.Members[1]) != shows {
 			t.Errorf("known of those that live %t, of all %t, shows %t; want %t, %t, %t", h.dueLive, h.dueAll, h.diskShows(&v.Members[1]), live, all, shows)
 		}
 	}
 	said(false, false, true)
-	if asked, _ := g.asks(v, 1); !slices.Equal(asked, about) {
+	if asked, _ := g.wanted(v, 1); !slices.Equal(asked, about) {
 		t.Errorf("all are asked about %v", asked)
 	}
 	say(Report{ID: 1, Incarnation: 1, Epoch: 3, About: about, Answered: []Answered{{2, 1, 1, 5}, {3, 1, 1, 9}}})
@@ -162,8 +162,8 @@ func TestMarksAreSentOnce(t *testing.T) {
 			r.Marks = map[trie.MachineID]uint64{1: 7}
 		}
 		g.report(v, r, 0, time.Second, time.Second)
-		_, has := g.asks(v, 2)
-		return g.heard[2].report.Walked, has
+		_, has := g.wanted(v, 2)
+		return g.reports[2].report.Walked, has
 	}
 	for _, term := range []uint64{1, 2} {
 		g.lead(term, 0)

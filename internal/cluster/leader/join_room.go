@@ -48,7 +48,7 @@ func (g *grants) lacksRoomLocked(v *view.View, m *view.Member, room int64) strin
 	up, bytes := int64(1), int64(0)
 	for i := range v.Members {
 		if v.Members[i].State != view.Spare {
-			bytes += g.heard[v.Members[i].ID].report.Store.Bytes
+			bytes += g.reports[v.Members[i].ID].report.Store.Bytes
 		}
 		if v.Members[i].State == view.Up {
 			up++

@@ -79,25 +79,25 @@ func TestSlowMember(t *testing.T) {
 	g := &grants{}
 	g.lead(3, 0)
 	r := &Report{ID: 2, Incarnation: 1, Epoch: 7}
-	g.denied = 2
+	g.slowest = 2
 	if g.grant(v, r, 3, time.Second, time.Second) || !g.grant(v, &Report{ID: 1, Incarnation: 1, Epoch: 7}, 3, time.Second, time.Second) {
 		t.Error("a lease of the wrong one")
 	}
-	g.denied = 0
+	g.slowest = 0
 	if !g.grant(v, r, 3, time.Second, time.Second) {
 		t.Error("no lease when it is waited for no more")
 	}
 	if g.tolerant(0, rest) {
 		t.Error("tolerant before anybody was slow")
 	}
-	g.denied = 2
-	g.excludedSlow(v, next, 0, time.Minute)
+	g.slowest = 2
+	g.recordSlow(v, next, 0, time.Minute)
 	join := []view.Member{{ID: 5, Address: "b:1"}, {ID: 6, Address: "c:1"}}
-	in, resting := g.rested(join, 2*time.Minute, rest)
+	in, resting := g.afterRest(join, 2*time.Minute, rest)
 	if len(in) != 1 || in[0].ID != 6 || !strings.Contains(resting, "may join in 9m0s") || !g.tolerant(2*time.Minute, rest) {
 		t.Errorf("%+v, %q", in, resting)
 	}
-	in, resting = g.rested(join, 11*time.Minute, rest)
+	in, resting = g.afterRest(join, 11*time.Minute, rest)
 	if len(in) != 2 || resting != "" || g.tolerant(11*time.Minute, rest) {
 		t.Errorf("%+v, %q", in, resting)
 	}

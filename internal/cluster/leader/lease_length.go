@@ -29,7 +29,7 @@ func (l *Leader) planLease(v *view.View, now time.Duration) (next *view.View, re
 	own, same := l.options.Lease, true
 	var others []string
 	for _, m := range v.Members {
-		h, ok := l.grants.heard[m.ID]
+		h, ok := l.grants.reports[m.ID]
 		if !ok || h.report.Incarnation != m.Incarnation || h.report.Epoch != v.Epoch {
 			return nil, "", ""
 		}

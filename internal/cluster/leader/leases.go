@@ -14,10 +14,10 @@ import (
 func (g *grants) grant(v *view.View, r *Report, term uint64, length, now time.Duration) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.forgotten != "" || g.term == 0 || g.term != term || r.Epoch != v.Epoch || !v.Has(r.ID, r.Incarnation) || v.Find(r.ID).Waits {
+	if g.lostView != "" || g.term == 0 || g.term != term || r.Epoch != v.Epoch || !v.Has(r.ID, r.Incarnation) || v.Find(r.ID).Waits {
 		return false
 	}
-	if epoch, ok := g.barred[r.ID]; ok && v.Epoch <= epoch || r.ID == g.denied || r.ID == g.crowded || r.ID == g.damaged || g.heard[r.ID].report.Incarnation > r.Incarnation {
+	if epoch, ok := g.barred[r.ID]; ok && v.Epoch <= epoch || r.ID == g.slowest || r.ID == g.crowded || r.ID == g.damaged || g.reports[r.ID].report.Incarnation > r.Incarnation {
 		return false
 	}
 	g.granted[r.ID] = granted{now, length}
@@ -27,13 +27,13 @@ func (g *grants) grant(v *view.View, r *Report, term uint64, length, now time.Du
 // bar records a proposal of the view after v. If a member is missing in it, it gets no lease. The
 // lock must be held.
 func (g *grants) bar(v, next *view.View) {
-	g.newly = nil
+	g.newlyBarred = nil
 	for _, m := range v.Members {
 		if next.Find(m.ID) != nil {
 			continue
 		}
 		if epoch, ok := g.barred[m.ID]; !ok || epoch < v.Epoch {
-			g.newly = append(g.newly, m.ID)
+			g.newlyBarred = append(g.newlyBarred, m.ID)
 		}
 		g.barred[m.ID] = v.Epoch
 	}
@@ -44,10 +44,10 @@ func (g *grants) bar(v, next *view.View) {
 func (g *grants) unbar() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	for _, id := range g.newly {
+	for _, id := range g.newlyBarred {
 		delete(g.barred, id)
 	}
-	g.newly = nil
+	g.newlyBarred = nil
 }
 
 // Drift bounds the disagreement of two clocks on the length of a lease: a tenth, far more than

@@ -6,6 +6,7 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/trefoildb/trefoil/internal/cluster/view"
 	"github.com/trefoildb/trefoil/internal/store"
@@ -27,35 +28,18 @@ func (l *Leader) plan(v *view.View) (next *view.View, reason, wait string) {
 	g := &l.grants
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.term == 0 || g.forgotten != "" {
-		return nil, "", g.forgotten
+	if g.term == 0 || g.lostView != "" {
+		return nil, "", g.lostView
 	}
 	reports := make(map[trie.MachineID]view.Report, len(v.Members))
-	for _, m := range v.Members {
-		r := view.Report{MayHoldLease: g.mayHold(m.ID, now, v.Lease)}
-		h, ok := g.heard[m.ID]
-		if h.report.Incarnation > m.Incarnation && h.report.Address == m.Address && bindsOnce(m.Address) {
-			r.MayHoldLease = false // the process that had the lease is gone
-		}
-		if ok {
-			r.Incarnation, r.Address, r.Minor = h.report.Incarnation, h.report.Address, h.report.Minor
-			r.Self = h.report.Self
-			r.Epoch, r.Walked, r.Swept, r.Reconciled = h.report.Epoch, h.report.Walked, h.report.Swept, h.report.Reconciled
-			r.Ingested, r.Staging = h.report.Ingested, h.report.Staging
-			r.Mark, r.Splits, r.Small, r.Damaged = g.marks[m.ID], h.report.Splits, h.report.Small, h.report.Damaged
-			r.Followed = h.report.Followed
-			r.Accuses, r.Room, r.Full = h.report.Slow, h.report.Store.Spare, h.report.Store.Room != store.RoomForAll
-			// If a machine came back, the proof its disk owes is known with its second report.
-			// Before it may answer again, the disk must be compared with the records of all
-			// members which remain when the dead are excluded.
-			back := h.report.Incarnation != m.Incarnation
-			r.Unproven = back && !h.dueLive || m.Waits && !h.dueAll || !h.report.Shows && (back || m.Waits)
-			r.DiskShows, r.Bytes = !r.Unproven && h.diskShows(&m), h.report.Store.Bytes
-		}
+	for i := range v.Members {
+		m := &v.Members[i]
+		r := g.viewReport(v, m, now)
 		p, known := peers[m.ID]
 		silent := now - g.lastSign(m.ID, now)
 		dead := known && !p.Alive && p.Incarnation >= r.Incarnation
 		r.Suspect = m.ID != l.options.Self && (silent > l.options.FailureTimeout || dead && silent > l.options.Lease/2)
+		_, ok := g.reports[m.ID]
 		r.Stuck = ok && r.Incarnation == m.Incarnation && g.stuck(m.ID, r.Epoch, v.Epoch, now, stuckAfter(l.options.Lease))
 		reports[m.ID] = r
 	}
@@ -64,7 +48,7 @@ func (l *Leader) plan(v *view.View) (next *view.View, reason, wait string) {
 	if g.damaged = view.Damaged(v, reports, options); g.damaged == l.options.Self {
 		return nil, "", waitsForAnother
 	}
-	if g.denied = view.Slow(v, reports, options); g.denied == l.options.Self {
+	if g.slowest = view.Slow(v, reports, options); g.slowest == l.options.Self {
 		return nil, "", waitsToHandOn
 	}
 	if g.crowded = view.Crowded(v, reports, options); g.crowded == l.options.Self {
@@ -76,7 +60,7 @@ func (l *Leader) plan(v *view.View) (next *view.View, reason, wait string) {
 	}
 	// 3. Decide, and bar the members missing in the next view.
 	var resting, crowded string
-	open.Join, resting = g.rested(open.Join, now, slowRest(l.options.Lease))
+	open.Join, resting = g.afterRest(open.Join, now, slowRest(l.options.Lease))
 	open.Join, crowded = g.withRoom(v, open.Join, l.wishes.room)
 	next, reason, wait = view.Plan(v, reports, open, options)
 	differ := ""
@@ -85,9 +69,34 @@ func (l *Leader) plan(v *view.View) (next *view.View, reason, wait string) {
 	}
 	if next != nil {
 		g.bar(v, next)
-		g.excludedSlow(v, next, stuck, now)
+		g.recordSlow(v, next, stuck, now)
 	}
 	return next, reason, strings.Join(slices.DeleteFunc([]string{wait, resting, crowded, differ}, func(s string) bool { return s == "" }), "; ")
+}
+
+// viewReport returns a member's last report as package view needs it. The lock must be held.
+func (g *grants) viewReport(v *view.View, m *view.Member, now time.Duration) view.Report {
+	r := view.Report{MayHoldLease: g.mayHold(m.ID, now, v.Lease)}
+	last, ok := g.reports[m.ID]
+	from := &last.report
+	if from.Incarnation > m.Incarnation && from.Address == m.Address && bindsOnce(m.Address) {
+		r.MayHoldLease = false // the process that had the lease is gone
+	}
+	if !ok {
+		return r
+	}
+	r.Incarnation, r.Address, r.Minor, r.Self = from.Incarnation, from.Address, from.Minor, from.Self
+	r.Epoch, r.Walked, r.Swept, r.Reconciled = from.Epoch, from.Walked, from.Swept, from.Reconciled
+	r.Ingested, r.Staging, r.Followed = from.Ingested, from.Staging, from.Followed
+	r.Mark, r.Splits, r.Small, r.Damaged = g.marks[m.ID], from.Splits, from.Small, from.Damaged
+	r.Accuses, r.Room, r.Full = from.Slow, from.Store.Spare, from.Store.Room != store.RoomForAll
+	// If a machine came back, the proof its disk owes is known with its second report. Before it may
+	// answer again, the disk must be compared with the records of all members which remain when the
+	// dead are excluded.
+	back := from.Incarnation != m.Incarnation
+	r.Unproven = back && !last.dueLive || m.Waits && !last.dueAll || !from.Shows && (back || m.Waits)
+	r.DiskShows, r.Bytes = !r.Unproven && last.diskShows(m), from.Store.Bytes
+	return r
 }
 
 // bindsOnce reports whether only one process at a time can listen at an address. A name may not,

@@ -54,9 +54,9 @@ func (l *Leader) Receive(ctx context.Context, r Report) (a Answer, err error) {
 	if !ok {
 		return a, peer.Refuse(peer.CodeUnavailable, v.Epoch, "this node does not lead yet")
 	}
-	a = Answer{Epoch: v.Epoch, Lease: l.leaseIn(v), Rooms: l.grants.rooms(v)}
+	a = Answer{Epoch: v.Epoch, Lease: l.leaseIn(v), Rooms: l.grants.fullDisks(v)}
 	a.Granted = l.grants.grant(v, &r, term, a.Lease, l.options.Now())
-	a.About, a.Marked = l.grants.asks(v, r.ID)
+	a.About, a.Marked = l.grants.wanted(v, r.ID)
 	if news {
 		l.Wake()
 	}
@@ -87,9 +87,9 @@ func (l *Leader) remembers(ctx context.Context, r *Report) error {
 		ErrForgotten, r.ID, r.Seen, ag.View().Epoch)
 	l.grants.mu.Lock()
 	defer l.grants.mu.Unlock()
-	if l.grants.forgotten == "" {
+	if l.grants.lostView == "" {
 		l.options.Logger.Error("nothing is done any more", "error", err)
 	}
-	l.grants.forgotten = err.Error()
+	l.grants.lostView = err.Error()
 	return err
 }

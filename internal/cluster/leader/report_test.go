@@ -74,7 +74,7 @@ func BenchmarkReports(b *testing.B) {
 					if ok, _ := g.report(v, r, time.Hour, time.Hour, time.Hour); !ok {
 						b.Fatal("it does not lead")
 					}
-					g.asks(v, r.ID)
+					g.wanted(v, r.ID)
 					g.grant(v, &r, 1, time.Second, time.Hour)
 				}
 				b.ReportMetric(float64(bytes)/float64(n), "B/report")
@@ -118,8 +118,8 @@ func FuzzReport(f *testing.F) {
 		r.Number = 2
 		g.report(v, r, time.Second, time.Second, time.Second)
 		for i := range v.Members {
-			g.asks(v, v.Members[i].ID)
-			if h, ok := g.heard[v.Members[i].ID]; ok {
+			g.wanted(v, v.Members[i].ID)
+			if h, ok := g.reports[v.Members[i].ID]; ok {
 				h.diskShows(&v.Members[i])
 			}
 		}

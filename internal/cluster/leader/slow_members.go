@@ -28,9 +28,9 @@ func slowRest(lease time.Duration) time.Duration { return 30 * SlowAfter(lease) 
 // except for writes under way and for linking the tables of a load.
 func stuckAfter(lease time.Duration) time.Duration { return 60 * lease }
 
-// behind is the epoch of a member which has not adopted the newest view, and since when it
+// lag is the epoch of a member which has not adopted the newest view, and since when it
 // reports it.
-type behind struct {
+type lag struct {
 	epoch uint64
 	since time.Duration
 }
@@ -39,12 +39,12 @@ type behind struct {
 // one. The lock must be held.
 func (g *grants) stuck(id trie.MachineID, epoch, newest uint64, now, atMost time.Duration) bool {
 	if epoch >= newest {
-		delete(g.behind, id)
+		delete(g.lagging, id)
 		return false
 	}
-	b, ok := g.behind[id]
+	b, ok := g.lagging[id]
 	if !ok || b.epoch != epoch {
-		g.behind[id] = behind{epoch, now}
+		g.lagging[id] = lag{epoch, now}
 		return false
 	}
 	return now-b.since > atMost
@@ -66,9 +66,9 @@ func (g *grants) tolerant(now, rest time.Duration) bool {
 	return false
 }
 
-// rested returns the machines which may join, and a text about those which must wait. The lock
+// afterRest returns the machines which may join, and a text about those which must wait. The lock
 // must be held.
-func (g *grants) rested(join []view.Member, now, rest time.Duration) (in []view.Member, resting string) {
+func (g *grants) afterRest(join []view.Member, now, rest time.Duration) (in []view.Member, resting string) {
 	var all []string
 	for _, m := range join {
 		at, slow := g.slow[m.Address]
@@ -82,19 +82,19 @@ func (g *grants) rested(join []view.Member, now, rest time.Duration) (in []view.
 	return in, strings.Join(all, "; ")
 }
 
-// excludedSlow records the time if the next view lacks the slow or the stuck member. The lock
+// recordSlow records the time if the next view lacks the slow or the stuck member. The lock
 // must be held.
-func (g *grants) excludedSlow(v, next *view.View, stuck trie.MachineID, now time.Duration) {
-	for _, id := range []trie.MachineID{g.denied, stuck} {
+func (g *grants) recordSlow(v, next *view.View, stuck trie.MachineID, now time.Duration) {
+	for _, id := range []trie.MachineID{g.slowest, stuck} {
 		if m := v.Find(id); m != nil && next.Find(m.ID) == nil {
 			g.slow[m.Address] = now
 		}
 	}
 }
 
-// waiters returns how many members report a machine as too slow. The lock must be held.
-func (g *grants) waiters(id trie.MachineID) (n int) {
-	for _, h := range g.heard {
+// accusers returns how many members report a machine as too slow. The lock must be held.
+func (g *grants) accusers(id trie.MachineID) (n int) {
+	for _, h := range g.reports {
 		for _, slow := range h.report.Slow {
 			if slow == id {
 				n++
@@ -104,8 +104,8 @@ func (g *grants) waiters(id trie.MachineID) (n int) {
 	return n
 }
 
-// rooms returns the members whose disks lack room.
-func (g *grants) rooms(v *view.View) map[trie.MachineID]store.Room {
+// fullDisks returns the members whose disks lack room.
+func (g *grants) fullDisks(v *view.View) map[trie.MachineID]store.Room {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	var rooms map[trie.MachineID]store.Room
@@ -116,7 +116,7 @@ func (g *grants) rooms(v *view.View) map[trie.MachineID]store.Room {
 		if rooms == nil {
 			rooms = map[trie.MachineID]store.Room{}
 		}
-		rooms[id] = g.heard[id].report.Store.Room
+		rooms[id] = g.reports[id].report.Store.Room
 	}
 	return rooms
 }

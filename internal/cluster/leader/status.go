@@ -30,7 +30,7 @@ func (g *grants) member(m *view.Member, v *view.View, now, failureTimeout time.D
 	if g.term == 0 {
 		return s
 	}
-	h, ok := g.heard[m.ID]
+	h, ok := g.reports[m.ID]
 	if ok && now-h.at > failureTimeout || !ok && now-g.since > failureTimeout {
 		s.State = "down"
 	}
@@ -46,7 +46,7 @@ func (g *grants) member(m *view.Member, v *view.View, now, failureTimeout time.D
 	if l, ok := g.granted[m.ID]; ok {
 		s.Lease = max(0, (l.at + l.length - now).Seconds())
 	}
-	s.Slow, s.Damaged = g.waiters(m.ID), r.Damaged
+	s.Slow, s.Damaged = g.accusers(m.ID), r.Damaged
 	if w := r.Walk; w != nil && v.Phase == recovery.Fill && r.Epoch == v.Epoch && !r.Walked {
 		s.Walk = &store.Walk{Rows: w.Rows, Repaired: w.Repaired, Left: w.Left, Damaged: w.Damaged, Resumed: w.Resumed, ETA: w.ETA}
 	}
@@ -61,7 +61,7 @@ func (l *Leader) PurgeFacts(v *view.View) upkeep.PurgeFacts {
 	defer g.mu.Unlock()
 	for i := range v.Members {
 		m := &v.Members[i]
-		h, ok := g.heard[m.ID]
+		h, ok := g.reports[m.ID]
 		r := &h.report
 		f.Quiet = f.Quiet && ok && !m.Waits && r.Incarnation == m.Incarnation && r.Epoch == v.Epoch && r.Swept && r.Reconciled
 		f.Tombstones += r.Store.Tombstones

@@ -10,9 +10,9 @@ import (
 // two processes are one machine then. The later one has the greater incarnation and is the
 // member. The other one gets an error and must end.
 
-// older is an earlier process of a machine. It still reports though a later one is known. It
+// olderProcess is an earlier process of a machine. It still reports though a later one is known. It
 // records when it first did.
-type older struct {
+type olderProcess struct {
 	incarnation uint64
 	at          time.Duration
 }
@@ -23,13 +23,13 @@ type older struct {
 func (g *grants) superseded(r *Report, now time.Duration) (by string, ok bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	later := g.heard[r.ID]
+	later := g.reports[r.ID]
 	if g.term == 0 || later.report.Incarnation <= r.Incarnation {
 		return "", false
 	}
-	if o := g.older[r.ID]; o.incarnation == r.Incarnation {
+	if o := g.olderProcesses[r.ID]; o.incarnation == r.Incarnation {
 		return later.report.Address, later.at > o.at
 	}
-	g.older[r.ID] = older{r.Incarnation, now}
+	g.olderProcesses[r.ID] = olderProcess{r.Incarnation, now}
 	return "", false
 }

@@ -61,7 +61,7 @@ func (l *Leader) candidates(v *view.View, votes func(trie.MachineID) bool) (all 
 	l.grants.mu.Lock()
 	defer l.grants.mu.Unlock()
 	for _, m := range v.Members {
-		h, ok := l.grants.heard[m.ID]
+		h, ok := l.grants.reports[m.ID]
 		if !ok && m.ID != l.options.Self && now-l.grants.since < l.options.FailureTimeout {
 			return nil, false
 		}
