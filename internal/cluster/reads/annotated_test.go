@@ -97,7 +97,7 @@ func TestReaddedBetweenParts(t *testing.T) {
 		}
 	}()
 	// All annotations must be those of the new version.
-	noted, err := w.snapshot(reader.index).notedWhole(ctx, key)
+	noted, err := w.snapshot(reader.index).annotatedFully(ctx, key)
 	close(reader.sends)
 	<-ended
 	if err != nil || !noted.Live || len(noted.Annotations) != 4 {

@@ -138,11 +138,11 @@ func TestNotesRefused(t *testing.T) {
 	w.fill(random(t), 1, students(3))
 	m := w.machines[0]
 	key, _ := triple.AppendKey(nil, triple.SPO, student(1))
-	if _, err := m.reads.notesHere(ctx, &notesRequest{epoch: 7, key: key}); err == nil {
+	if _, err := m.reads.annotationsLocal(ctx, &notesRequest{epoch: 7, key: key}); err == nil {
 		t.Error("answers under another epoch")
 	}
 	m.SetLease(errors.New("no lease"))
-	if _, err := m.reads.notesHere(ctx, &notesRequest{epoch: 1, key: key}); err == nil {
+	if _, err := m.reads.annotationsLocal(ctx, &notesRequest{epoch: 1, key: key}); err == nil {
 		t.Error("answers without a lease")
 	}
 	m.SetLease(nil)
@@ -158,7 +158,7 @@ func TestNotesRefused(t *testing.T) {
 	}
 	var waited []replica.Origin
 	m.settle = func(_ context.Context, batches []replica.Origin) error { waited = batches; return nil }
-	n, err := m.reads.notesHere(ctx, &notesRequest{epoch: 1, key: key})
+	n, err := m.reads.annotationsLocal(ctx, &notesRequest{epoch: 1, key: key})
 	if err != nil || len(n.Annotations) != 1 || !reflect.DeepEqual(waited, []replica.Origin{from}) {
 		t.Errorf("%+v, %v; waited for %v", n, err, waited)
 	}
