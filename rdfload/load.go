@@ -90,8 +90,8 @@ func (l *loader) explain(err error) error {
 		err = fmt.Errorf("%w: raise --memory", ErrNoMemory)
 	}
 	kept := l.manifest.resumable() && len(l.manifest.Runs) > 0 && !errors.Is(err, ErrRejected) && !errors.Is(err, ErrChanged)
-	if spread, ok := l.sink.(Spread); ok && l.begun {
-		spread.End(l.manifest.ID, kept)
+	if l.begun && l.start.Spread != nil {
+		l.start.Spread.End(l.manifest.ID, kept)
 	}
 	if kept {
 		return fmt.Errorf("%w; %w", err, ErrKept)
@@ -150,8 +150,8 @@ func (l *loader) run(ctx context.Context) (_ *Record, err error) {
 }
 
 func (l *loader) makeAndPublish(ctx context.Context) (*Record, error) {
-	if spread, ok := l.sink.(Spread); ok {
-		return l.loadSpread(ctx, spread)
+	if l.start.Spread != nil {
+		return l.loadSpread(ctx)
 	}
 	tables, err := l.makeTables(ctx)
 	if err != nil {

@@ -32,23 +32,23 @@ type Sink interface {
 	Publish(ctx context.Context, record Record, tables []string) error
 }
 
-// Spread is a [Sink] that sends rows to several machines. Some of them may change or fail during a
-// load. The load must therefore keep its sorted runs until it is published, because it may have to
-// make tables again. If a call for a table, or Publish, returns [ErrMoved], the load calls Place
-// again. If tables were completed for the same place before, they still count.
+// Spread is what a [Sink] has besides if it sends rows to several machines: [Start.Spread]. Some of
+// them may change or fail during a load. The load must therefore keep its sorted runs until it is
+// published, because it may have to make tables again. If a call for a table, or Publish, returns
+// [ErrMoved], the load calls Place again. If tables were completed for the same place before, they
+// still count.
 //
 // A table may have two more methods. Abort() error is called instead of Close if the table will not
 // be completed. New() (triples, annotations int64) is called after Close. It returns how many of
 // its rows in SPO the store did not hold. Start.Existing may be nil then.
 type Spread interface {
-	Sink
 	// Place waits until tables can be made, and returns the name of their place.
 	Place(ctx context.Context, sample Sample) (place string, err error)
 	// End ends a load that was begun but is not published; kept is true if it can be resumed.
 	End(id string, kept bool)
 }
 
-// ErrMoved is returned by a [Spread] if rows no longer belong to the machines that received them.
+// ErrMoved is returned by a [Sink] with a [Spread] if rows no longer belong to the machines that received them.
 var ErrMoved = errors.New("the tables have to be made anew for other machines")
 
 // Sample describes the distribution of a load's rows over the space of keys.
@@ -67,6 +67,8 @@ type Start struct {
 	// Existing is the store's content when the load began; nil if it was empty. The load must close
 	// it.
 	Existing Snapshot
+	// Spread is nil if all rows go to one machine.
+	Spread Spread
 	// Published is the load's record if the load is already in the store. Nothing is left to do
 	// then.
 	Published *Record

@@ -18,7 +18,7 @@ const movedPause = 100 * time.Millisecond
 
 // loadSpread makes the tables from runs and publishes them. If machines have changed, it makes them
 // again, until they are published or ctx is done.
-func (l *loader) loadSpread(ctx context.Context, spread Spread) (*Record, error) {
+func (l *loader) loadSpread(ctx context.Context) (*Record, error) {
 	if err := l.makeRuns(ctx); err != nil {
 		return nil, err
 	}
@@ -27,7 +27,7 @@ func (l *loader) loadSpread(ctx context.Context, spread Spread) (*Record, error)
 		return nil, err
 	}
 	for {
-		record, err := l.tryPlace(ctx, spread, sample)
+		record, err := l.tryPlace(ctx, sample)
 		if err == nil || !errors.Is(err, ErrMoved) {
 			return record, err
 		}
@@ -59,9 +59,9 @@ func (l *loader) makeRuns(ctx context.Context) (err error) {
 
 // tryPlace makes the missing tables of the current place, and publishes them. If the place has
 // changed, it makes all tables.
-func (l *loader) tryPlace(ctx context.Context, spread Spread, sample Sample) (*Record, error) {
+func (l *loader) tryPlace(ctx context.Context, sample Sample) (*Record, error) {
 	l.stage.enter(Merging, 0)
-	place, err := spread.Place(ctx, sample)
+	place, err := l.start.Spread.Place(ctx, sample)
 	if err != nil {
 		return nil, err
 	}

@@ -27,6 +27,12 @@ type movingSink struct {
 	dropped []string
 }
 
+func (s *movingSink) Begin(ctx context.Context, id string) (rdfload.Start, error) {
+	start, err := s.Sink.Begin(ctx, id)
+	start.Spread = s
+	return start, err
+}
+
 func (s *movingSink) Place(context.Context, rdfload.Sample) (string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -106,10 +106,6 @@ func (t *torture) move(ctx context.Context, random *rand.Rand) {
 		if node == nil {
 			continue
 		}
-		sink, ok := node.Sink().(rdfload.Spread)
-		if !ok {
-			continue
-		}
 		var sample rdfload.Sample
 		for len(sample.Keys) < 4 {
 			some := keys[triple.Orders[random.IntN(3)]]
@@ -121,12 +117,13 @@ func (t *torture) move(ctx context.Context, random *rand.Rand) {
 		func() {
 			ctx, cancel := context.WithTimeout(ctx, 15*time.Second)
 			defer cancel()
-			if _, err := sink.Begin(ctx, id); err != nil {
+			start, err := node.Sink().Begin(ctx, id)
+			if err != nil {
 				return
 			}
-			defer sink.End(id, false)
+			defer start.Spread.End(id, false)
 			before := node.View().Epoch
-			if _, err := sink.Place(ctx, sample); err == nil && node.View().Epoch > before {
+			if _, err := start.Spread.Place(ctx, sample); err == nil && node.View().Epoch > before {
 				t.moves.Add(1)
 			}
 		}()

@@ -61,11 +61,11 @@ func TestLoadsAreBounded(t *testing.T) {
 	if _, err := l.Sink().Begin(t.Context(), "one more"); !errors.Is(err, store.ErrTooLarge) || !strings.Contains(err.Error(), "many files in one load") {
 		t.Errorf("%v", err)
 	}
-	sink := l.Sink()
-	if start, err := sink.Begin(t.Context(), last.ID); err != nil || start.Stamp != replica.LoadStamp(last.Number) {
+	start, err := l.Sink().Begin(t.Context(), last.ID)
+	if err != nil || start.Stamp != replica.LoadStamp(last.Number) {
 		t.Errorf("%+v, %v", start, err)
 	}
-	sink.End(last.ID, true)
+	start.Spread.End(last.ID, true)
 }
 
 // An isolated member begins no load, with a view and without one. If a load has its number, it
@@ -87,10 +87,10 @@ func TestNoLoadBeginsWithoutLeader(t *testing.T) {
 		}
 		l := newLoads(t, begun, why)
 		defer l.Close()
-		sink := l.Sink()
-		if start, err := sink.Begin(t.Context(), "begun"); err != nil || start.Stamp != replica.LoadStamp(1) {
+		start, err := l.Sink().Begin(t.Context(), "begun")
+		if err != nil || start.Stamp != replica.LoadStamp(1) {
 			t.Errorf("%+v, %v", start, err)
 		}
-		sink.End("begun", true)
+		start.Spread.End("begun", true)
 	})
 }

@@ -105,7 +105,7 @@ func (l *Loads) Close() {
 }
 
 // Sink returns a sink for one load. Each load needs its own.
-func (l *Loads) Sink() rdfload.Spread { return &sink{loads: l} }
+func (l *Loads) Sink() rdfload.Sink { return &sink{loads: l} }
 
 // Adopt prepares the store for a view, before any operation of the view is applied. It records
 // the loads of the view, and ingests those sealed here. The caller must hold the gate.

@@ -20,7 +20,7 @@ import (
 	"github.com/trefoildb/trefoil/triple"
 )
 
-// sink implements [rdfload.Spread], for one load.
+// sink implements [rdfload.Sink] and its [rdfload.Spread], for one load.
 type sink struct {
 	loads *Loads
 
@@ -85,7 +85,7 @@ func (s *sink) Begin(ctx context.Context, id string) (start rdfload.Start, err e
 	if err != nil {
 		return rdfload.Start{}, fmt.Errorf("begin load %q: %w", id, err)
 	}
-	start.Stamp = replica.LoadStamp(s.number)
+	start.Stamp, start.Spread = replica.LoadStamp(s.number), s
 	s.ctx, s.id, s.end = inner, id, func() { cancel(nil) }
 	s.common = (&triple.Value{Stamp: start.Stamp}).Append(nil)
 	return start, nil
