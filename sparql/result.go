@@ -236,7 +236,7 @@ func (d *describer) triples(t triple.Term) (bool, error) {
 	}
 	defer func() { _ = rows.Close() }() // Err returned its error
 	for rows.Next() {
-		_, found, err := triple.DecodeKey(rows.Key(), rows.Value())
+		_, found, err := triple.DecodeKey(rows.Row())
 		if err != nil {
 			return false, err
 		}

@@ -54,7 +54,7 @@ func (s stored) triples(t *testing.T) []triple.Triple {
 	defer rows.Close()
 	var all []triple.Triple
 	for rows.Next() {
-		_, tr, err := triple.DecodeKey(rows.Key(), rows.Value())
+		_, tr, err := triple.DecodeKey(rows.Row())
 		if err != nil {
 			t.Fatal(err)
 		}

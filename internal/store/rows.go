@@ -164,6 +164,9 @@ func (r *Rows) Key() []byte { return r.it.Key()[1:] }
 // Value returns the value of the row; valid until the next move.
 func (r *Rows) Value() []byte { return r.value }
 
+// Row returns the key and the value of the row, like Key and Value.
+func (r *Rows) Row() (key, value []byte) { return r.it.Key()[1:], r.value }
+
 // Err returns the error that ended the iteration, or nil at the end of the range.
 func (r *Rows) Err() error { return r.err }
 

@@ -68,7 +68,7 @@ func (c *CountRange) rows(ctx context.Context, r triple.Range) (n int64, err err
 				return 0, err
 			}
 		}
-		key := rows.Key()
+		key, _ := rows.Row()
 		_, terms, err := triple.SplitKey(key)
 		if err != nil {
 			return 0, err
@@ -130,7 +130,8 @@ func (t *TermRuns) Next(out *solution.Batch) error {
 			}
 		}
 		// 2. Take the first matching row of the term.
-		found, ok, err := c.Reader.Read(c.Access, c.rows.Key(), c.rows.Value())
+		key, value := c.rows.Row()
+		found, ok, err := c.Reader.Read(c.Access, key, value)
 		if err != nil {
 			return err
 		}

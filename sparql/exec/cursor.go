@@ -79,7 +79,7 @@ func (c *Cursor) leap(target []byte) error {
 func (c *Cursor) load(ok bool) error {
 	c.Plan.AddReads(1)
 	for ok {
-		key := c.rows.Key()
+		key, _ := c.rows.Row()
 		for c.at < len(c.ranges) && c.ranges[c.at].Hi != nil && bytes.Compare(key, c.ranges[c.at].Hi) >= 0 {
 			c.at++
 		}

@@ -225,7 +225,8 @@ func (l *Lookup) scanRows(out *solution.Batch) error {
 					return err
 				}
 			}
-			found, ok, err := l.reader.Read(l.scan, l.rows.Key(), l.rows.Value())
+			key, value := l.rows.Row()
+			found, ok, err := l.reader.Read(l.scan, key, value)
 			if err != nil {
 				return err
 			}

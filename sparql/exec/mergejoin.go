@@ -110,7 +110,8 @@ func (m *MergeJoin) groups() error {
 	for _, c := range m.Cursors[:len(m.Cursors)-1] {
 		c.group = c.group[:0]
 		for bytes.Equal(c.term, m.term) {
-			found, ok, err := c.Reader.Read(c.Access, c.rows.Key(), c.rows.Value())
+			key, value := c.rows.Row()
+			found, ok, err := c.Reader.Read(c.Access, key, value)
 			if err != nil {
 				return err
 			}
@@ -158,7 +159,8 @@ func groupRow(found *[4]string) int {
 // read takes a row of the last cursor.
 func (m *MergeJoin) read(c *Cursor) error {
 	var err error
-	if m.found, m.has, err = c.Reader.Read(c.Access, c.rows.Key(), c.rows.Value()); err != nil {
+	key, value := c.rows.Row()
+	if m.found, m.has, err = c.Reader.Read(c.Access, key, value); err != nil {
 		return err
 	}
 	clear(m.Pick)

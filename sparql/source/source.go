@@ -31,14 +31,15 @@ type Source interface {
 	Estimate(ctx context.Context, r triple.Range) (rows int64, exact bool, err error)
 }
 
-// Rows iterates over version rows. Key and Value are valid until the next move.
+// Rows iterates over version rows. It starts before the first one. If a move returns false, Err
+// returns an error, or nil at the end.
 type Rows interface {
 	Next() bool
 	// SeekGE moves to the first row with a key of at least key (at most, in reverse). It may be
 	// before the current one.
 	SeekGE(key []byte) bool
-	Key() []byte
-	Value() []byte
+	// Row returns the key and the value of the current row. They are valid until the next move.
+	Row() (key, value []byte)
 	Err() error
 	Close() error
 }

@@ -78,7 +78,8 @@ func SampleRange(ctx context.Context, src Source, r triple.Range, places int) ([
 	}
 	var end []byte
 	if last.Next() {
-		end = bytes.Clone(last.Key())
+		key, _ := last.Row()
+		end = bytes.Clone(key)
 	}
 	if err := errors.Join(last.Err(), last.Close()); err != nil || end == nil {
 		return nil, err
@@ -92,7 +93,8 @@ func SampleRange(ctx context.Context, src Source, r triple.Range, places int) ([
 	if !rows.Next() {
 		return nil, rows.Err()
 	}
-	begin := bytes.Clone(rows.Key())
+	key, _ := rows.Row()
+	begin := bytes.Clone(key)
 	var samples []Sample
 	for i := range places {
 		if i > 0 && !rows.SeekGE(between(begin, end, i, places)) {
@@ -109,7 +111,8 @@ func SampleRange(ctx context.Context, src Source, r triple.Range, places int) ([
 
 // sampleAt counts the rows with the same two terms as the current row.
 func sampleAt(ctx context.Context, src Source, rows Rows) (Sample, error) {
-	s := Sample{Key: bytes.Clone(rows.Key()), Rows: 1}
+	key, _ := rows.Row()
+	s := Sample{Key: bytes.Clone(key), Rows: 1}
 	order, terms, err := triple.SplitKey(s.Key)
 	if err != nil {
 		return s, err
@@ -119,7 +122,10 @@ func sampleAt(ctx context.Context, src Source, rows Rows) (Sample, error) {
 	for _, position := range positions[:2] {
 		group = append(append(group, terms[position]...), 0, 1)
 	}
-	for s.Rows < sampleRun && rows.Next() && bytes.HasPrefix(rows.Key(), group) {
+	for s.Rows < sampleRun && rows.Next() {
+		if key, _ = rows.Row(); !bytes.HasPrefix(key, group) {
+			break
+		}
 		s.Rows++
 	}
 	if s.Rows < sampleRun {

@@ -105,13 +105,14 @@ func (r *run) graphs(src source.Source, each func(graph triple.Term) error) erro
 		if err := r.ctx.Err(); err != nil {
 			return err
 		}
-		_, terms, err := triple.SplitKey(rows.Key())
+		key, value := rows.Row()
+		_, terms, err := triple.SplitKey(key)
 		if err != nil {
 			return err
 		}
 		// The key has the beginning of a long name only; the value has all of it.
 		next := graphRange(terms[triple.Graph]).Hi
-		if terms, err = triple.WholeTerms(terms, rows.Value()); err != nil {
+		if terms, err = triple.WholeTerms(terms, value); err != nil {
 			return err
 		}
 		graph, err := triple.DecodeTerm(terms[triple.Graph])

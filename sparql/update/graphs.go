@@ -107,7 +107,8 @@ func (r *run) copyGraph(from, to triple.Term) error {
 	}
 	defer rows.Close()
 	for rows.Next() {
-		_, terms, err := triple.SplitKey(rows.Key())
+		key, data := rows.Row()
+		_, terms, err := triple.SplitKey(key)
 		if err != nil {
 			return err
 		}
@@ -115,7 +116,7 @@ func (r *run) copyGraph(from, to triple.Term) error {
 		if from.IsZero() && len(terms[triple.Graph]) > 0 {
 			continue
 		}
-		value, err := triple.DecodeValue(rows.Value())
+		value, err := triple.DecodeValue(data)
 		if err != nil {
 			return err
 		}

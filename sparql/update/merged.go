@@ -79,7 +79,8 @@ func (m *merged) settle() bool {
 		case !m.delta.valid:
 			order = -1
 		default:
-			order = bytes.Compare(m.base.Key(), m.delta.key())
+			key, _ := m.base.Row()
+			order = bytes.Compare(key, m.delta.key())
 			if m.reverse {
 				order = -order
 			}
@@ -93,7 +94,8 @@ func (m *merged) settle() bool {
 			continue
 		}
 		// 3. A row of the base may be deleted or in a graph cleared.
-		hidden, err := m.overlay.hides(m.base.Key())
+		key, _ := m.base.Row()
+		hidden, err := m.overlay.hides(key)
 		if err != nil {
 			m.err = err
 			return false
@@ -101,14 +103,13 @@ func (m *merged) settle() bool {
 		if !hidden {
 			return true
 		}
-		m.skipGraph()
+		m.skipGraph(key)
 	}
 }
 
-// skipGraph moves the base beyond a cleared graph if the graph's rows are adjacent. The base
-// must stand at a row of it.
-func (m *merged) skipGraph() {
-	key := m.base.Key()
+// skipGraph moves the base beyond a cleared graph if the graph's rows are adjacent. key is that of
+// the base's row, which must be of the graph.
+func (m *merged) skipGraph(key []byte) {
 	if triple.Order(key[0]) != triple.GSPO {
 		return
 	}
@@ -129,20 +130,12 @@ func (m *merged) skipGraph() {
 	m.inBase = false // it has moved
 }
 
-// Key returns the row's key.
-func (m *merged) Key() []byte {
+// Row returns the row's key and value.
+func (m *merged) Row() (key, value []byte) {
 	if m.inDelta {
-		return m.delta.key()
+		return m.delta.key(), bytesOf(m.delta.row().value)
 	}
-	return m.base.Key()
-}
-
-// Value returns the row's value.
-func (m *merged) Value() []byte {
-	if m.inDelta {
-		return bytesOf(m.delta.row().value)
-	}
-	return m.base.Value()
+	return m.base.Row()
 }
 
 // Err returns the error if one ended the rows.

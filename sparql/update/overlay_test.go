@@ -205,8 +205,10 @@ func compareScans(t *rapid.T, got, want source.Source, r triple.Range) {
 			if !okA {
 				break
 			}
-			if !bytes.Equal(a.Key(), b.Key()) || !bytes.Equal(a.Value(), b.Value()) {
-				t.Fatalf("%s in %q, reverse %v: %q=%q, want %q=%q", move, r, reverse, a.Key(), a.Value(), b.Key(), b.Value())
+			keyA, valueA := a.Row()
+			keyB, valueB := b.Row()
+			if !bytes.Equal(keyA, keyB) || !bytes.Equal(valueA, valueB) {
+				t.Fatalf("%s in %q, reverse %v: %q=%q, want %q=%q", move, r, reverse, keyA, valueA, keyB, valueB)
 			}
 		}
 		if err := a.Close(); err != nil {

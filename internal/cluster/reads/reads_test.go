@@ -364,7 +364,7 @@ func TestBadFrame(t *testing.T) {
 		n := 0
 		var keys [][]byte
 		for s.Next() {
-			keys = append(keys, bytes.Clone(s.Key()))
+			keys = append(keys, bytes.Clone(keyOf(s)))
 			if n++; n > 1000 && s.frame != nil {
 				s.frame.rest = bad
 			}

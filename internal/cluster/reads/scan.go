@@ -364,11 +364,8 @@ func (s *scan) open(q *queued, ahead bool) (err error) {
 	return err
 }
 
-// Key returns the key of the row. It is valid until the next move.
-func (s *scan) Key() []byte { return s.key }
-
-// Value returns the value of the row. It is valid until the next move.
-func (s *scan) Value() []byte { return s.value }
+// Row returns the key and the value of the row. They are valid until the next move.
+func (s *scan) Row() (key, value []byte) { return s.key, s.value }
 
 // Err returns the error of the scan, nil at the end of the range.
 func (s *scan) Err() error { return s.err }

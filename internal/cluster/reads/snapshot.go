@@ -163,8 +163,9 @@ func (sn *Snapshot) read(ctx context.Context, r triple.Range, o store.ReadOption
 	defer s.Close()
 	// A row must pass accept before it counts for the limit.
 	for left := o.Limit; s.Next(); {
+		key, value := s.Row()
 		if accept != nil {
-			ok, err := accept(s.Key(), s.Value())
+			ok, err := accept(key, value)
 			if err != nil {
 				yield(store.Row{}, fmt.Errorf("read: %w: %w", store.ErrCorrupt, err))
 				return
@@ -173,7 +174,7 @@ func (sn *Snapshot) read(ctx context.Context, r triple.Range, o store.ReadOption
 				continue
 			}
 		}
-		if !yield(store.Row{Key: s.Key(), Value: s.Value()}, nil) {
+		if !yield(store.Row{Key: key, Value: value}, nil) {
 			return
 		}
 		if left--; left == 0 {

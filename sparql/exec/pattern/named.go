@@ -21,19 +21,20 @@ func EachGraphName(ctx context.Context, src source.Source, each func(name []byte
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		_, terms, err := triple.SplitKey(rows.Key())
+		key, value := rows.Row()
+		_, terms, err := triple.SplitKey(key)
 		if err != nil {
 			return err
 		}
-		key := append([]byte{byte(triple.GSPO)}, terms[triple.Graph]...)
-		whole, err := triple.WholeTerms(terms, rows.Value())
+		next := append([]byte{byte(triple.GSPO)}, terms[triple.Graph]...)
+		whole, err := triple.WholeTerms(terms, value)
 		if err != nil {
 			return err
 		}
 		if err := each(whole[triple.Graph]); err != nil {
 			return err
 		}
-		ok = rows.SeekGE(append(key, 0, 2))
+		ok = rows.SeekGE(append(next, 0, 2))
 	}
 	return rows.Err()
 }

@@ -125,7 +125,9 @@ func (r *rows) SeekGE(key []byte) bool {
 	return r.valid()
 }
 
-func (r *rows) Key() []byte   { return r.source.rows[r.at].key }
-func (r *rows) Value() []byte { return r.source.rows[r.at].value }
-func (r *rows) Err() error    { return r.ctx.Err() }
-func (r *rows) Close() error  { return nil }
+func (r *rows) Row() (key, value []byte) {
+	row := r.source.rows[r.at]
+	return row.key, row.value
+}
+func (r *rows) Err() error   { return r.ctx.Err() }
+func (r *rows) Close() error { return nil }

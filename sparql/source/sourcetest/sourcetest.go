@@ -214,11 +214,13 @@ func (c *checker) scans() {
 			if !rows.Next() {
 				c.fail("scan %q reverse %v ends after %d of %d rows: %v", r, reverse, i, len(want), rows.Err())
 			}
-			c.is("scan", rows.Key(), rows.Value(), want[i])
+			key, value := rows.Row()
+			c.is("scan", key, value, want[i])
 		}
 		for range 2 { // the end stays the end
 			if rows.Next() {
-				c.fail("scan %q reverse %v: row %q after the last", r, reverse, rows.Key())
+				key, _ := rows.Row()
+				c.fail("scan %q reverse %v: row %q after the last", r, reverse, key)
 			}
 		}
 		c.close(rows)
@@ -257,7 +259,8 @@ func (c *checker) seeks() {
 				c.fail("range %q reverse %v, to %q: %v, want %v (%v)", r, reverse, sought, valid, there, rows.Err())
 			}
 			if valid {
-				c.is("move", rows.Key(), rows.Value(), want[at])
+				key, value := rows.Row()
+				c.is("move", key, value, want[at])
 			} else {
 				at = min(max(at, -1), len(want))
 				if over := at == len(want); over == reverse { // before the first row: only a seek goes on
@@ -279,8 +282,10 @@ func (c *checker) interleaved() {
 		if !forward.Next() || !backward.Next() {
 			c.fail("two iterators: the end after %d of %d rows: %v, %v", i, len(want), forward.Err(), backward.Err())
 		}
-		c.is("forward", forward.Key(), forward.Value(), want[i])
-		c.is("backward", backward.Key(), backward.Value(), want[len(want)-1-i])
+		key, value := forward.Row()
+		c.is("forward", key, value, want[i])
+		key, value = backward.Row()
+		c.is("backward", key, value, want[len(want)-1-i])
 	}
 	c.close(forward)
 	c.close(backward)

@@ -24,7 +24,7 @@ func (r *Reader) Scan(ctx context.Context, keys triple.Range, reverse bool, do f
 	}
 	defer func() { _ = rows.Close() }() // Err reports every error
 	for n := 1; rows.Next(); n++ {
-		row, err := linkkeys.DecodeRow(rows.Key(), rows.Value())
+		row, err := linkkeys.DecodeRow(rows.Row())
 		if err != nil {
 			return err
 		}
@@ -83,11 +83,12 @@ func (r *Reader) ScanKeys(ctx context.Context, keys triple.Range, do func(key []
 	}
 	defer func() { _ = rows.Close() }()
 	for rows.Next() {
-		row, err := linkkeys.DecodeRow(rows.Key(), rows.Value())
+		key, value := rows.Row()
+		row, err := linkkeys.DecodeRow(key, value)
 		if err != nil {
 			return err
 		}
-		if err := do(rows.Key(), &row); err != nil {
+		if err := do(key, &row); err != nil {
 			return err
 		}
 	}
