@@ -13,7 +13,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/trefoildb/trefoil/internal/store/check"
 	"github.com/trefoildb/trefoil/rdfload"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -143,7 +142,7 @@ func all(t testing.TB, sn *Snapshot, p triple.Pattern, o ReadOptions) []triple.T
 }
 
 // checked fails the test if the store is damaged, and returns the report.
-func checked(t testing.TB, s *Store) check.Report {
+func checked(t testing.TB, s *Store) CheckReport {
 	t.Helper()
 	report, err := s.Check(ctx)
 	if err != nil {

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/trefoildb/trefoil/internal/store/database"
 	"github.com/trefoildb/trefoil/internal/store/fault"
 )
 
@@ -38,10 +37,10 @@ func (s *Store) Update(ctx context.Context, f func(Reader) (Changes, error)) (Ap
 	if s.options.ReadOnly {
 		return ApplyResult{}, fmt.Errorf("update: %w", ErrReadOnly)
 	}
-	if err := s.member.alone(); err != nil {
+	if err := s.alone(); err != nil {
 		return ApplyResult{}, fault.Wrap("update", err)
 	}
-	if err := s.updates.begin(ctx, s.db, s.options.WriteTimeout); err != nil {
+	if err := s.beginUpdate(ctx); err != nil {
 		return ApplyResult{}, fault.Wrap("update", err)
 	}
 	defer func() { s.updates.turn <- struct{}{} }()
@@ -78,38 +77,38 @@ func (s *Store) Update(ctx context.Context, f func(Reader) (Changes, error)) (Ap
 	return ApplyResult{r.changed, r.removed}, nil
 }
 
-// begin waits until no other update runs.
-func (u *updates) begin(ctx context.Context, db *database.Database, timeout time.Duration) error {
+// beginUpdate waits until no other update runs.
+func (s *Store) beginUpdate(ctx context.Context) error {
 	select {
-	case <-u.turn:
+	case <-s.updates.turn:
 	case <-ctx.Done():
 		return context.Cause(ctx)
-	case <-db.Stopping():
+	case <-s.db.Stopping():
 		return ErrClosed
 	}
-	if err := u.waitLast(ctx, db, timeout); err != nil {
-		u.turn <- struct{}{}
+	if err := s.settleUpdate(ctx); err != nil {
+		s.updates.turn <- struct{}{}
 		return err
 	}
 	return nil
 }
 
-// waitLast waits until the outcome of the update before is known.
-func (u *updates) waitLast(ctx context.Context, db *database.Database, timeout time.Duration) error {
-	if u.last == nil {
+// settleUpdate waits until the outcome of the update before is known.
+func (s *Store) settleUpdate(ctx context.Context) error {
+	if s.updates.last == nil {
 		return nil
 	}
-	limit := time.NewTimer(timeout)
+	limit := time.NewTimer(s.options.WriteTimeout)
 	defer limit.Stop()
 	select {
-	case <-u.last:
-		u.last = nil
+	case <-s.updates.last:
+		s.updates.last = nil
 		return nil
 	case <-ctx.Done():
 		return context.Cause(ctx)
-	case <-db.Failed():
-		return db.Err()
-	case <-db.Stopping():
+	case <-s.db.Failed():
+		return s.db.Err()
+	case <-s.db.Stopping():
 		return ErrClosed
 	case <-limit.C:
 		return fmt.Errorf("%w: the update before this one has not ended", ErrBusy)

@@ -5,9 +5,12 @@ package reads
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"io"
 	"sync"
+	"time"
 
+	"github.com/trefoildb/trefoil/internal/cluster/peer"
 	"github.com/trefoildb/trefoil/internal/turns"
 	"github.com/trefoildb/trefoil/trie"
 	"github.com/trefoildb/trefoil/triple"
@@ -17,7 +20,7 @@ import (
 // its buffer, because the other machine must hold its snapshot only while it sends. The goroutine
 // requests the next portion when the reader begins with the one before.
 type remoteFeed struct {
-	remote *remote
+	reads  *Reads
 	q      *request
 	owner  trie.MachineID
 	budget int64
@@ -27,7 +30,7 @@ type remoteFeed struct {
 	cancel   context.CancelCauseFunc
 	running  sync.WaitGroup
 	arrivals chan arrival
-	reached  chan struct{} // has a token when the reader begins with a portion
+	turn     chan struct{}
 
 	err error // of fetch, once arrivals is closed
 
@@ -47,11 +50,11 @@ type arrival struct {
 const waitingFrames = 128
 
 // openRemote returns a feed. It requests its rows in the background.
-func (rm *remote) openRemote(ctx context.Context, q *request, owner trie.MachineID, budget, most int64) feed {
+func (r *Reads) openRemote(ctx context.Context, q *request, owner trie.MachineID, budget, most int64) feed {
 	f := &remoteFeed{
-		remote: rm, q: q, owner: owner, budget: min(budget, most), most: most,
+		reads: r, q: q, owner: owner, budget: min(budget, most), most: most,
 		arrivals: make(chan arrival, waitingFrames),
-		reached:  make(chan struct{}, 1),
+		turn:     make(chan struct{}, 1),
 	}
 	f.ctx, f.cancel = context.WithCancelCause(ctx)
 	f.running.Go(func() {
@@ -60,7 +63,7 @@ func (rm *remote) openRemote(ctx context.Context, q *request, owner trie.Machine
 		f.cancel(nil)
 	})
 	f.running.Go(func() {
-		err := rm.member.Newer(f.ctx, q.view)
+		err := r.member.Newer(f.ctx, q.view)
 		if err == nil {
 			err = errMoved // what was asked for in the old view is refused now, or its owner is dead
 		}
@@ -69,8 +72,8 @@ func (rm *remote) openRemote(ctx context.Context, q *request, owner trie.Machine
 	return f
 }
 
-// deliver hands an arrival to the reader. It returns false if the feed has ended.
-func (f *remoteFeed) deliver(a arrival) bool {
+// arrive hands an arrival to the reader. It returns false if the feed has ended.
+func (f *remoteFeed) arrive(a arrival) bool {
 	select {
 	case f.arrivals <- a:
 		return true
@@ -91,9 +94,9 @@ func (f *remoteFeed) fetch() error {
 		// 1. Request the next portion.
 		q := *f.q
 		q.ranges, q.budget = take(part), f.budget
-		waits, index, key, err := f.request(&q, at)
+		waits, index, key, err := f.ask(&q, at)
 		if err != nil {
-			return f.causeOf(err)
+			return f.because(err)
 		}
 		if key == nil {
 			index = len(q.ranges)
@@ -101,7 +104,7 @@ func (f *remoteFeed) fetch() error {
 		// 2. Continue after the last row of the answer.
 		at, part = at+index, part[index:]
 		if key != nil {
-			part = append([]triple.Range{rangeAfter(part[0], key, q.reverse)}, part[1:]...)
+			part = append([]triple.Range{behind(part[0], key, q.reverse)}, part[1:]...)
 			if part[0].Empty() {
 				at, part = at+1, part[1:]
 			}
@@ -112,32 +115,44 @@ func (f *remoteFeed) fetch() error {
 			continue
 		}
 		select {
-		case <-f.reached:
+		case <-f.turn:
 		case <-f.ctx.Done():
-			return f.causeOf(f.ctx.Err())
+			return f.because(f.ctx.Err())
 		}
 	}
 	return io.EOF
 }
 
-// causeOf returns the cause if the feed was ended, and a remoteError of err otherwise.
-func (f *remoteFeed) causeOf(err error) error {
+// take returns the first ranges up to the limits of one request, at least one.
+func take(ranges []triple.Range) []triple.Range {
+	size := 0
+	for i, r := range ranges {
+		size += len(r.Lo) + len(r.Hi)
+		if i > 0 && (i == maxRanges || size > maxRangeBytes) {
+			return ranges[:i]
+		}
+	}
+	return ranges
+}
+
+// because returns the cause if the feed was ended, and a remoteError of err otherwise.
+func (f *remoteFeed) because(err error) error {
 	if cause := context.Cause(f.ctx); cause != nil {
 		return cause
 	}
 	return &remoteError{f.owner, err}
 }
 
-// request sends one request and hands the frames of its answer to the reader. If more rows are left, it
+// ask sends one request and hands the frames of its answer to the reader. If more rows are left, it
 // returns the range and the key of the last row; otherwise key is nil. rows reports whether the
 // answer had rows.
-func (f *remoteFeed) request(q *request, base int) (rows bool, index int, key []byte, err error) {
+func (f *remoteFeed) ask(q *request, base int) (rows bool, index int, key []byte, err error) {
 	// The stall timer runs while the machine must send, and stops while the reader is slow.
 	ctx, cancel := context.WithCancelCause(f.ctx)
 	defer cancel(nil)
-	stall := f.remote.stall(cancel)
+	stall := f.reads.stall(cancel)
 	defer stall.Stop()
-	stream, err := f.remote.peers.Stream(ctx, f.owner, MethodScan, q.encode())
+	stream, err := f.reads.peers.Stream(ctx, f.owner, MethodScan, q.encode())
 	if err != nil {
 		return false, 0, nil, err
 	}
@@ -147,9 +162,9 @@ func (f *remoteFeed) request(q *request, base int) (rows bool, index int, key []
 	for {
 		message, err := stream.Next()
 		if err != nil {
-			return rows, 0, nil, truncated(err)
+			return rows, 0, nil, short(err)
 		}
-		stall.Reset(f.remote.options.IdleTimeout)
+		stall.Reset(f.reads.options.IdleTimeout)
 		// A frame may come in several messages.
 		frame, err := parts.join(message)
 		if err != nil {
@@ -162,11 +177,11 @@ func (f *remoteFeed) request(q *request, base int) (rows bool, index int, key []
 		case frameBeat:
 		case frameRows:
 			stall.Stop() // the machine is not at fault if the reader is slow
-			if !f.deliver(arrival{frame: frame, base: base, first: !rows}) {
+			if !f.arrive(arrival{frame: frame, base: base, first: !rows}) {
 				return rows, 0, nil, f.ctx.Err()
 			}
 			rows = true
-			stall.Reset(f.remote.options.IdleTimeout)
+			stall.Reset(f.reads.options.IdleTimeout)
 		case frameEnd:
 			return rows, 0, nil, drain(stream)
 		case frameMore:
@@ -178,6 +193,33 @@ func (f *remoteFeed) request(q *request, base int) (rows bool, index int, key []
 		default:
 			return rows, 0, nil, badFrame("of unknown kind")
 		}
+	}
+}
+
+// stall returns a timer. It ends a request if no frame comes.
+func (r *Reads) stall(cancel context.CancelCauseFunc) *time.Timer {
+	return time.AfterFunc(r.options.IdleTimeout, func() {
+		cancel(fmt.Errorf("nothing came from it for %s", r.options.IdleTimeout))
+	})
+}
+
+// short turns io.EOF into an error, because the stream ended before its last frame.
+func short(err error) error {
+	if err == io.EOF {
+		return io.ErrUnexpectedEOF
+	}
+	return err
+}
+
+// drain reads the end of a stream, because its connection must be clean before it is used again.
+func drain(stream *peer.Stream) error {
+	switch _, err := stream.Next(); err {
+	case io.EOF:
+		return nil
+	case nil:
+		return badFrame("behind the last one")
+	default:
+		return err
 	}
 }
 
@@ -248,7 +290,7 @@ func (f *remoteFeed) load(a arrival) {
 	f.current.begin(a.frame)
 	f.base = a.base
 	if a.first {
-		f.reached <- struct{}{} // has room, because fetch took the token of the portion before
+		f.turn <- struct{}{} // has room, because fetch took the token of the portion before
 	}
 }
 

@@ -6,7 +6,6 @@ import (
 	"cmp"
 	"context"
 
-	"github.com/trefoildb/trefoil/internal/store/database"
 	"github.com/trefoildb/trefoil/triple"
 )
 
@@ -48,9 +47,9 @@ func (c *commit) commitChange(r *request) error {
 	size := int64(c.batch.Len())
 	r.size = size
 	if c.adds {
-		return c.to.db.Room(size)
+		return c.store.db.Room(size)
 	}
-	return c.to.db.Reserve(size)
+	return c.store.db.Reserve(size)
 }
 
 // goOn must be called for every row that a change reads. It returns an error if the change must
@@ -59,7 +58,7 @@ func (c *commit) goOn() error {
 	if c.request == nil {
 		return nil
 	}
-	if c.moves++; c.moves%database.CheckMoves != 0 {
+	if c.moves++; c.moves%CheckMoves != 0 {
 		return nil
 	}
 	return c.fits()
@@ -74,8 +73,8 @@ func (c *commit) fits() error {
 	if r.ctx.Err() != nil {
 		return context.Cause(r.ctx)
 	}
-	if c.to.db.Closing() {
+	if c.store.db.Closing() {
 		return ErrClosed
 	}
-	return c.to.db.Err()
+	return c.store.db.Err()
 }
