@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"iter"
 	"math/rand/v2"
+	"os"
 	"sync"
 	"testing"
 	"time"
@@ -105,9 +106,9 @@ func (s processStore) read(rows func(snapshot) iter.Seq2[store.Row, error]) iter
 // clusters under the faults of [TestTorture]. A complete answer is the oracle's, at
 // any time; when all is mended, all answers are.
 func TestTortureWorkload(t *testing.T) {
-	seed, rounds := seedOf(t), 3
-	if testing.Short() {
-		rounds = 1
+	seed, rounds := seedOf(t), 1
+	if os.Getenv("TREFOIL_TORTURE") != "" {
+		rounds = 20
 	}
 	for name, app := range map[string]dataset.Application{
 		"photos":  dataset.Photos{Seed: seed, Triples: 600},

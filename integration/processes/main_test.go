@@ -34,7 +34,6 @@ func buildAndRun(m *testing.M) int {
 	}
 	defer remove()
 	defer newer.clean()
-	defer major.clean()
 	binary = path
 	flag.Parse()
 	if f := flag.Lookup("test.parallel"); f != nil && f.Value.String() == f.DefValue {
