@@ -31,7 +31,6 @@
 package links
 
 import (
-	"fmt"
 	"strconv"
 
 	"github.com/trefoildb/trefoil/links/uid"
@@ -68,16 +67,4 @@ func UIDTriple(url string, u uid.UID) triple.Triple {
 func HostTriple(e uid.Extent, hostKey string) triple.Triple {
 	return triple.Triple{Subject: triple.NewIRI(extentPrefix + strconv.FormatUint(uint64(e), 10)),
 		Predicate: triple.NewIRI(HostPredicate), Object: triple.NewString(hostKey)}
-}
-
-// ParseExtent returns the extent of the subject of a [HostTriple]. It returns an error if iri is
-// no extent.
-func ParseExtent(iri string) (uid.Extent, error) {
-	if len(iri) > len(extentPrefix) && iri[:len(extentPrefix)] == extentPrefix {
-		n, err := strconv.ParseUint(iri[len(extentPrefix):], 10, 36)
-		if e := uid.Extent(n); err == nil && e.Host() != 0 {
-			return e, nil
-		}
-	}
-	return 0, fmt.Errorf("%q is no extent: %s and a number of at most 36 bits", iri, extentPrefix)
 }

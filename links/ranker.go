@@ -39,7 +39,7 @@ type RankRequest struct {
 	// Pages is the result set. Some of them may be unknown (0).
 	Pages []uid.UID
 	// In and Out are numbers for the neighbourhood: of sampled pages linking to each page, and of
-	// sampled pages it links to. Mode, Class and Seed determine the sample.
+	// sampled pages it links to. Mode and Class say which; Seed counts if Mode is random.
 	In, Out int
 	Mode    sample.Mode
 	Class   sample.Class

@@ -50,9 +50,8 @@ func (o Options) Validate() error {
 // Prepared is a query parsed and translated. It may be run any number of
 // times, and from several goroutines.
 type Prepared struct {
-	query    *algebra.Query
-	opts     Options
-	prologue ast.Prologue
+	query *algebra.Query
+	opts  Options
 }
 
 // Prepare parses and translates a query. An error of the text is a
@@ -78,7 +77,7 @@ func PrepareTree(q *ast.Query, opts Options) (*Prepared, error) {
 		query.Body.Root = &algebra.Slice{Input: query.Body.Root, Limit: 1}
 	}
 	query.Body = query.Body.Simplify()
-	return &Prepared{query: query, opts: opts, prologue: q.Prologue}, nil
+	return &Prepared{query: query, opts: opts}, nil
 }
 
 // Query prepares a query and runs it.
@@ -89,13 +88,6 @@ func Query(ctx context.Context, src Source, text string, opts Options) (*Result,
 	}
 	return p.Run(ctx, src)
 }
-
-// Form returns the form of the query.
-func (p *Prepared) Form() ast.Form { return p.query.Form }
-
-// Prologue returns the base and the prefixes of the query, so the caller may write its result
-// with them.
-func (p *Prepared) Prologue() ast.Prologue { return p.prologue }
 
 // Explain returns the plan of the query over a source. It does not run the query.
 func (p *Prepared) Explain(ctx context.Context, src Source) (*explain.Plan, error) {

@@ -215,7 +215,7 @@ func (k *keeper) batches(ctx context.Context, sn *store.Snapshot, t *taken, ends
 	return batches, nil
 }
 
-// resolve returns the UIDs of the pages of changes, and assigns some if there are none. added
+// resolve returns the UIDs of the pages of changes, and assigns one to each page without it. added
 // reports the pages that are in no cell and no delta.
 func (k *keeper) resolve(ctx context.Context, t *taken) (ends []uid.UID, added []bool, err error) {
 	ends, added = make([]uid.UID, len(t.urls)), make([]bool, len(t.urls))
@@ -258,8 +258,8 @@ func (k *keeper) current() *state {
 	return s
 }
 
-// resolve finds the UIDs of pages that no cell has: in the store, or new ones. It returns the
-// number of new ones.
+// resolve sets the UIDs of pages that no cell has: the one in the store, or a new one. It returns
+// the number of new ones. It overwrites unknown.
 func (g *Graph) resolve(ctx context.Context, unknown []string, ends map[string]uid.UID) (given int64, err error) {
 	// 1. The lock must be held from the look-up to the assignment, because a page must not get
 	// two UIDs.

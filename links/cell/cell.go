@@ -158,9 +158,6 @@ func hostHash(url []byte) uint64 {
 	return xxhash.Sum64(weburl.AppendHostKey(buf[:0], url))
 }
 
-// URLs returns the table of URLs by ordinal, for scans.
-func (c *Cell) URLs() *urls.Table { return c.urls }
-
 // NumLinks returns the number of links in the lists of direction d.
 func (c *Cell) NumLinks(d Direction) int64 { return int64(c.header.links[d]) }
 

@@ -102,23 +102,6 @@ func (b *Batch) change(d cell.Direction, c change) {
 	b.changes[d] = append(b.changes[d], c)
 }
 
-// Difference compares a page's old list with its new links. added has the new links that are
-// missing in old, gone the old ones that are missing in links. Both arguments must ascend. After
-// [Batch.Replace] the caller must add the former and delete the latter backward.
-func Difference(old, links []uid.UID) (added, gone []uid.UID) {
-	for len(old) > 0 || len(links) > 0 {
-		switch {
-		case len(old) == 0 || len(links) > 0 && links[0] < old[0]:
-			added, links = append(added, links[0]), links[1:]
-		case len(links) == 0 || old[0] < links[0]:
-			gone, old = append(gone, old[0]), old[1:]
-		default:
-			old, links = old[1:], links[1:]
-		}
-	}
-	return added, gone
-}
-
 // place is one change of a batch, for sorting.
 type place struct {
 	key, target uid.UID

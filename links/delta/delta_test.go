@@ -237,20 +237,6 @@ func showEntry(e *entry) string {
 	return strings.Join(words, " ")
 }
 
-func TestDifference(t *testing.T) {
-	for _, test := range []struct{ old, links, added, gone []uid.UID }{
-		{nil, nil, nil, nil},
-		{[]uid.UID{1, 2}, nil, nil, []uid.UID{1, 2}},
-		{nil, []uid.UID{1, 2}, []uid.UID{1, 2}, nil},
-		{[]uid.UID{1, 3, 5}, []uid.UID{2, 3, 6}, []uid.UID{2, 6}, []uid.UID{1, 5}},
-	} {
-		added, gone := Difference(test.old, test.links)
-		if !slices.Equal(added, test.added) || !slices.Equal(gone, test.gone) {
-			t.Errorf("%v, %v: added %v, gone %v", test.old, test.links, added, gone)
-		}
-	}
-}
-
 // TestCollected checks a page that was collected and then linked again before its cell came. It
 // must keep its URL.
 func TestCollected(t *testing.T) {

@@ -74,13 +74,3 @@ func BenchmarkNewSketch(b *testing.B) {
 		})
 	}
 }
-
-func BenchmarkReservoir(b *testing.B) {
-	links := benchList(1_000_000)
-	for b.Loop() {
-		r := NewReservoir(10, 1)
-		for at := 0; at < len(links); at += 1000 {
-			r.Add(links[at : at+1000]...)
-		}
-	}
-}

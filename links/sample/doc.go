@@ -6,8 +6,7 @@
 // it is all.
 //
 //   - A random sample is each subset of n with the same probability. It depends only on the seed,
-//     the page and the list. So it is the same on every machine and in every batch. See [Random],
-//     and [Reservoir] for lists that come as a stream.
+//     the page and the list. So it is the same on every machine and in every batch. See [Random].
 //   - A consistent sample is the n targets u with the smallest uid.Mix(u). It is the same
 //     everywhere, for ever. If two lists share targets, their samples take each of these together
 //     or not at all. So samples are about as similar as the lists (Broder et al., Min-wise

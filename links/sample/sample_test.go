@@ -214,15 +214,6 @@ func TestRandomIsUniform(t *testing.T) {
 		{"rare class", 15, 2, func(n int, seed uint64) []uid.UID {
 			return Random(nil, rare, n, InterDomain, ClassesOf(pairs{}, page), seed)
 		}, func(u uid.UID) int { return slices.Index(rareOnes, u) }},
-		{"stream", 15, 3, func(n int, seed uint64) []uid.UID {
-			r := NewReservoir(n, seed)
-			r.Add(plain[:2]...)
-			r.Add(plain[2:9]...)
-			for _, u := range plain[9:] {
-				r.Add(u)
-			}
-			return r.Append(nil)
-		}, position},
 	} {
 		outcomes := subsets(c.count, c.n)
 		counts := make([]int, len(outcomes))
@@ -241,40 +232,14 @@ func TestRandomIsUniform(t *testing.T) {
 	}
 }
 
-// A stream must be sampled equally from everywhere.
-func TestReservoirOfManyIsUniform(t *testing.T) {
-	links := make([]uid.UID, 100_000)
-	for i := range links {
-		links[i] = uid.UID(i + 1)
-	}
-	counts := make([]int, 50)
-	for seed := range uint64(300) {
-		r := NewReservoir(20, seed)
-		for rest := links; len(rest) > 0; {
-			part := min(len(rest), 1+int(seed*37%4000))
-			r.Add(rest[:part]...)
-			rest = rest[part:]
-		}
-		for _, u := range r.Append(nil) {
-			counts[int(u-1)*len(counts)/len(links)]++
-		}
-	}
-	chiSquare(t, "stream", counts)
-}
-
 func TestStreamEdges(t *testing.T) {
 	for _, n := range []int{-1, 0, 1, 3, math.MaxInt} {
-		r, s := NewReservoir(n, 1), NewSmallest(n)
-		if len(r.Append(nil)) != 0 || len(s.Append(nil)) != 0 {
+		s := NewSmallest(n)
+		if len(s.Append(nil)) != 0 {
 			t.Errorf("%d of nothing", n)
 		}
 		links := []uid.UID{9, 8, 5}
-		r.Add(links...)
 		s.Add(links...)
-		want := min(max(n, 0), 3)
-		if got := r.Append([]uid.UID{1}); len(got) != 1+want || got[0] != 1 || !ascending(got) {
-			t.Errorf("%d at random: %v", n, got)
-		}
 		if got := s.Append([]uid.UID{1}); !slices.Equal(got[1:], smallest(links, n)) {
 			t.Errorf("%d consistently: %v", n, got)
 		}

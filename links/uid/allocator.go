@@ -24,9 +24,6 @@ func NewAllocator(slot Slot, grants ...Grant) *Allocator {
 // [Numbers.Grant].
 func (a *Allocator) Grant(g Grant) error { return a.numbers.Grant(g) }
 
-// Slot returns the allocator's slot.
-func (a *Allocator) Slot() Slot { return a.numbers.Slot() }
-
 // Grants returns the number of held grants.
 func (a *Allocator) Grants() int { return len(a.numbers.blocks) }
 

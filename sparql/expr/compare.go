@@ -148,12 +148,6 @@ func (c comparison) holds(op ast.Op) Value {
 
 var errNotComparable = errorValue("values that are not comparable")
 
-// Equal returns a = b: an xsd:boolean or an error.
-func Equal(a, b Value) Value { return relate(ast.OpEqual, &a, &b) }
-
-// Less returns a < b: an xsd:boolean or an error.
-func Less(a, b Value) Value { return relate(ast.OpLess, &a, &b) }
-
 // relate returns a op b for one of = != < > <= >=; it parses both in place.
 func relate(op ast.Op, a, b *Value) Value {
 	if a.kind <= Error {

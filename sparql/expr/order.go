@@ -21,8 +21,8 @@ import (
 //	durations and all others, by datatype, then by value or lexical form
 //
 // It agrees with the operator < wherever defined: promotion and zones make operands equal or
-// incomparable, but never reverse them. Two values compare 0 if they are equal ("1" and "01", 1
-// and 1.0), or are the same term.
+// incomparable, but never reverse them. Two values compare 0 if they are equal (the integers 1 and
+// 01, 1 and 1.0), or the same term up to the case of a language tag.
 
 // Compare compares two values in the order of ORDER BY ASC.
 func Compare(a, b Value) int {

@@ -69,8 +69,9 @@ func (c *compiler) bgp(patterns []algebra.TriplePattern, in stream, g pattern.Gr
 	return in, nil
 }
 
-// sample samples the patterns before they are joined, unless they are few and the first one is
-// obvious. places is the number of places already sampled when they were counted.
+// sample sets the estimates of the patterns from samples. It does not if their order is given, or
+// if they are few and one has so few rows that it goes first. If places is not 0, the samples were
+// requested with the counts already.
 func (p *planner) sample(places int) error {
 	if p.c.query.Source == nil || len(p.list) == 1 && p.in.start || len(p.list) > dynamicPatterns {
 		return nil

@@ -155,9 +155,9 @@ func (c *compiler) join(n *algebra.Join, in stream, g pattern.Graphs, depth int)
 	return in, nil
 }
 
-// pathFirst returns the index of a path to run before the patterns, negative for none. It must
-// start from a term of the query, because such a path probably has few nodes, and every pattern
-// must have many rows.
+// pathFirst returns the index of a path to run before the patterns, negative for none. The path
+// must repeat and one of its ends must be a term, because such a path probably has few nodes. Every
+// pattern must have many rows.
 func (e *estimator) pathFirst(paths []algebra.Node, patterns []algebra.TriplePattern, g pattern.Graphs, restrictions map[int]pattern.Restriction) (int, error) {
 	for i, n := range paths {
 		p := n.(*algebra.Path)

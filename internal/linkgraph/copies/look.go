@@ -188,8 +188,8 @@ const lookBytes = 16 << 20
 // maxChanges is the number of changes that are kept since copies were made.
 const maxChanges = 1 << 20
 
-// gather reads the journals of enough members, as they are after the start of the call. Then it
-// calls then with the lock held.
+// gather reads the journals of enough members, as they are after the start of the call. If that
+// succeeds, it calls then with the lock of h held.
 func (c *Copies) gather(ctx context.Context, v *view.View, h *held, then func()) error {
 	ctx, cancel := context.WithTimeout(ctx, gatherTime)
 	defer cancel()

@@ -237,7 +237,7 @@ func (g *Graph) Capabilities() links.Capabilities {
 
 var _ links.Graph = (*Graph)(nil)
 
-// CurrentEpoch implements links.EpochFetcher; see [epochs.CurrentEpoch].
+// CurrentEpoch implements links.EpochFetcher; see [epochs.Epochs.CurrentEpoch].
 func (g *Graph) CurrentEpoch(ctx context.Context, cached uint64) (uint64, error) {
 	return g.epochs.CurrentEpoch(ctx, cached)
 }
@@ -252,7 +252,7 @@ func (g *Graph) PackedPrefix(ctx context.Context, d links.Direction, pages []uid
 	return g.lists.PackedPrefix(ctx, d, pages, maxLinks)
 }
 
-// Update implements links.Updater; see [updater.Update].
+// Update implements links.Updater; see [updates.Updater.Update].
 func (g *Graph) Update(ctx context.Context, changes []links.Change) (links.UpdateResult, error) {
 	return g.updates.Update(ctx, changes)
 }
