@@ -16,13 +16,14 @@ import (
 	"github.com/trefoildb/trefoil/client"
 	"github.com/trefoildb/trefoil/internal/server"
 	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/internal/store/check"
 	"github.com/trefoildb/trefoil/triple"
 )
 
 // Every field of what a node says is in what the client understands, under the same
 // name.
 func TestFields(t *testing.T) {
-	for _, c := range []struct{ want, got any }{{&store.Status{}, &client.Status{}}, {&store.CheckReport{}, &client.CheckReport{}}} {
+	for _, c := range []struct{ want, got any }{{&store.Status{}, &client.Status{}}, {&check.Report{}, &client.CheckReport{}}} {
 		fill(reflect.ValueOf(c.want).Elem())
 		text, err := json.Marshal(c.want)
 		if err != nil {

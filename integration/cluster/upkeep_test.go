@@ -16,6 +16,7 @@ import (
 
 	"github.com/trefoildb/trefoil/internal/replica"
 	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/internal/store/check"
 	"github.com/trefoildb/trefoil/recovery"
 	"github.com/trefoildb/trefoil/trie"
 	"github.com/trefoildb/trefoil/triple"
@@ -82,7 +83,7 @@ func (w *world) mustScrub() (found scrubbed) {
 
 type scrubbed struct{ differences, repaired, left int64 }
 
-func (w *world) mustCheck() (report store.CheckReport) {
+func (w *world) mustCheck() (report check.Report) {
 	w.t.Helper()
 	m := w.any()
 	w.eventually("check", func(ctx context.Context) (err error) {

@@ -95,7 +95,7 @@ func (n *Node) adopt(v *view.View) {
 			return
 		}
 	}
-	if err := n.store.SetLayout(v.Joint().Reads()); err != nil {
+	if err := n.store.Segments().SetLayout(v.Joint().Reads()); err != nil {
 		n.fail(err)
 		return
 	}

@@ -54,7 +54,7 @@ func (n *Node) bootstrap(ctx context.Context, p *parts, identity store.Identity)
 	if err != nil {
 		return err
 	}
-	segments, err := splitByOrder(n.store.Trie(), placement.Partitions())
+	segments, err := splitByOrder(n.store.Segments().Trie(), placement.Partitions())
 	if err != nil {
 		return err
 	}

@@ -94,7 +94,7 @@ func (j *journals) JournalChanges(ctx context.Context, epoch uint64, of trie.Mac
 }
 
 func (j *journals) ask(ctx context.Context, of trie.MachineID, epoch uint64, kind byte, after replica.JournalMark) (entries []replica.JournalEntry, mark replica.JournalMark, end uint64, err error) {
-	request := peer.Encode(32, (&journalRequest{epoch: epoch, kind: kind, after: after}).fields)
+	request := journalRequest{epoch: epoch, kind: kind, after: after}.encode()
 	var answer []byte
 	if of == j.self {
 		answer, err = j.answer(ctx, peer.Header{}, request)
@@ -104,8 +104,8 @@ func (j *journals) ask(ctx context.Context, of trie.MachineID, epoch uint64, kin
 	if err != nil {
 		return nil, mark, 0, err
 	}
-	var part journalPart
-	if err := peer.Decode(answer, part.fields); err != nil {
+	part, err := decodeJournalPart(answer)
+	if err != nil {
 		return nil, mark, 0, err
 	}
 	if !part.known {
@@ -115,8 +115,8 @@ func (j *journals) ask(ctx context.Context, of trie.MachineID, epoch uint64, kin
 }
 
 func (j *journals) answer(ctx context.Context, _ peer.Header, body []byte) ([]byte, error) {
-	var request journalRequest
-	if err := peer.Decode(body, request.fields); err != nil {
+	request, err := decodeJournalRequest(body)
+	if err != nil {
 		return nil, err
 	}
 	leave, err := j.Enter(request.epoch)

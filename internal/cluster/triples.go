@@ -17,6 +17,7 @@ import (
 	"github.com/trefoildb/trefoil/internal/cluster/writes"
 	"github.com/trefoildb/trefoil/internal/replica"
 	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/internal/store/check"
 	"github.com/trefoildb/trefoil/rdfload"
 	"github.com/trefoildb/trefoil/triple"
 )
@@ -274,7 +275,7 @@ func (t *triples) Backup(ctx context.Context, w io.Writer) error {
 
 // Check verifies all copies of all triples, see [upkeep.Upkeep.Check]. If the node is alone, it
 // verifies its store.
-func (t *triples) Check(ctx context.Context) (store.CheckReport, error) {
+func (t *triples) Check(ctx context.Context) (check.Report, error) {
 	if t.alone() {
 		return t.store.Check(ctx)
 	}

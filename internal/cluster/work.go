@@ -179,10 +179,10 @@ func (w *work) watchSizes(ctx context.Context) {
 	for ctx.Err() == nil {
 		begun := time.Now()
 		limit := w.segmentLimit()
-		oversized := w.store.Oversized(limit)
+		oversized := w.store.Segments().Oversized(limit)
 		var small []uint64
 		if len(oversized) == 0 && w.throttle.Quiet(quietBefore) {
-			small = w.store.Undersized(limit/smallShare, maxSmall)
+			small = w.store.Segments().Undersized(limit/smallShare, maxSmall)
 		}
 		rest := sizesShare * time.Since(begun)
 		w.sizesNext = time.Now().Add(rest)

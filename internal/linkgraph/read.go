@@ -352,7 +352,7 @@ func (g *Graph) Stats(ctx context.Context) (links.Stats, error) {
 		all.Progress = *text
 	}
 	s := g.state.Load()
-	last, _ := g.store.FeedEnd()
+	last, _ := g.store.Feed().End()
 	if s == nil {
 		all.Pending = last
 		return all, ctx.Err()

@@ -73,7 +73,7 @@ func (r *stamped) Alone() bool { return false }
 func (s *Store) Deliver(ctx context.Context, d *Delivery, j *recovery.Joint) error {
 	r, err := s.newDelivery(d, j)
 	if err == nil {
-		err = s.Do(ctx, r)
+		err = s.Committer().Do(ctx, r)
 	}
 	return fault.Wrap("deliver", err)
 }

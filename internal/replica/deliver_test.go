@@ -256,7 +256,7 @@ func TestDeliverGroups(t *testing.T) {
 	for i := 0; i <= many; i++ {
 		group = append(group, send(i))
 	}
-	if err := s.Exclusive(func(c *store.Commit) error { return group[0].Commit(c, group) }); err != nil {
+	if err := s.Committer().Exclusive(func(c *store.Commit) error { return group[0].Commit(c, group) }); err != nil {
 		t.Fatal(err)
 	}
 	states, err := s.States(ctx, [][]byte{operation(store.OperationAdd, student(1), 0, 0).Key})

@@ -10,6 +10,7 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 
 	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/internal/store/database"
 	"github.com/trefoildb/trefoil/internal/store/fault"
 	"github.com/trefoildb/trefoil/internal/store/keyspace"
 	"github.com/trefoildb/trefoil/triple"
@@ -22,7 +23,7 @@ import (
 func (s *Store) Fill(ctx context.Context, rows []FillRow) error {
 	r, err := s.newFill(rows)
 	if err == nil {
-		err = s.Do(ctx, r)
+		err = s.Committer().Do(ctx, r)
 	}
 	return fault.Wrap("fill", err)
 }
@@ -113,7 +114,7 @@ func (s *Store) CheckFill(row *FillRow) error {
 func (s *Store) SyncFills(ctx context.Context) (mark uint64, err error) {
 	r := &stamped{store: s}
 	r.durable, r.counts, r.size = true, true, rowBytes
-	if err := s.Do(ctx, r); err != nil {
+	if err := s.Committer().Do(ctx, r); err != nil {
 		return 0, fault.Wrap("sync fills", err)
 	}
 	return r.mark, nil
@@ -150,7 +151,7 @@ func (s *Store) states(ctx context.Context, spoKeys [][]byte) ([]RowState, error
 		if i > 0 && bytes.Compare(spoKeys[i-1], spoKeys[i]) > 0 {
 			return nil, fmt.Errorf("%w: key %d is less than the one before", store.ErrInvalid, i)
 		}
-		if i%store.CheckMoves == 0 && ctx.Err() != nil {
+		if i%database.CheckMoves == 0 && ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
 		key = append(append(key[:0], keyspace.Storage), spoKeys[i]...)

@@ -305,7 +305,7 @@ func TestEstimateMember(t *testing.T) {
 	if err := s.db.Flush(); err != nil {
 		t.Fatal(err)
 	}
-	s.Cleared(0) // estimates must read the tables again
+	s.Committer().Cleared(0) // estimates must read the tables again
 	n, _, err := snapshot(t, s).EstimateRange(triple.OrderRange(triple.POS))
 	if err != nil || n < size/2 || n > 2*size {
 		t.Errorf("%d rows, %v, there are %d", n, err, size)

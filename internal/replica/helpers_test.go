@@ -23,6 +23,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/internal/store/check"
 	"github.com/trefoildb/trefoil/rdfload"
 	"github.com/trefoildb/trefoil/triple"
 )
@@ -112,7 +113,7 @@ func add(t testing.TB, s *Store, triples ...triple.Triple) store.AddResult {
 }
 
 // checked fails the test if the store is damaged, and returns the report.
-func checked(t testing.TB, s *Store) store.CheckReport {
+func checked(t testing.TB, s *Store) check.Report {
 	t.Helper()
 	report, err := s.Check(ctx)
 	if err != nil {

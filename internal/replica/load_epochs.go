@@ -28,7 +28,7 @@ func LoadStamp(number uint64) triple.Stamp { return triple.Stamp{Sequence: numbe
 // member calls SetLoads when it adopts a view with a load, before it applies anything of that
 // view. Earlier records stay.
 func (s *Store) SetLoads(epochs map[uint64]uint64) error {
-	return s.Exclusive(func(*store.Commit) error { return s.setLoads(epochs) })
+	return s.Committer().Exclusive(func(*store.Commit) error { return s.setLoads(epochs) })
 }
 
 func (s *Store) setLoads(epochs map[uint64]uint64) error {

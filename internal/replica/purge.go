@@ -217,7 +217,7 @@ func (w *purger) commit() error {
 		r.size += int64(len(key)) + rowBytes
 	}
 	w.step = nil
-	if err := w.store.Do(w.ctx, r); err != nil {
+	if err := w.store.Committer().Do(w.ctx, r); err != nil {
 		return err
 	}
 	w.purged += r.purged
@@ -284,6 +284,6 @@ func (p *purging) Commit(to *store.Commit, _ []store.Job) error {
 		return err
 	}
 	p.purged = purged
-	s.CountRemoved(purged)
+	s.Committer().Removed(purged)
 	return nil
 }

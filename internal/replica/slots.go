@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/internal/store/database"
 	"github.com/trefoildb/trefoil/internal/store/fault"
 	"github.com/trefoildb/trefoil/internal/store/keyspace"
 	"github.com/trefoildb/trefoil/recovery"
@@ -325,7 +326,7 @@ func (s *Store) SlotStates(ctx context.Context, tables []byte, keys, spo [][]byt
 	states, unsettled = make([]SlotState, len(keys)), make([]bool, len(keys))
 	var key []byte
 	for i := range keys {
-		if i%store.CheckMoves == 0 && ctx.Err() != nil {
+		if i%database.CheckMoves == 0 && ctx.Err() != nil {
 			return nil, nil, context.Cause(ctx)
 		}
 		key = append(append(key[:0], tables[i]), keys[i]...)

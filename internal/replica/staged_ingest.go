@@ -33,7 +33,7 @@ func (s *Store) TakeIn(ctx context.Context, load string, number uint64, place st
 	if err := s.takeIn(ctx, load, number, place); err != nil {
 		return fault.Wrap(fmt.Sprintf("take in load %q", load), err)
 	}
-	s.MeasureSegments()
+	s.Segments().Measure()
 	return nil
 }
 
@@ -42,7 +42,7 @@ func (s *Store) takeIn(ctx context.Context, load string, number uint64, place st
 		return err
 	}
 	defer s.db.End()
-	return s.Exclusive(func(to *store.Commit) error { return s.ingest(ctx, to, load, number, place) })
+	return s.Committer().Exclusive(func(to *store.Commit) error { return s.ingest(ctx, to, load, number, place) })
 }
 
 // ingest is takeIn under the commit lock: no commit may run.

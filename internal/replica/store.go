@@ -106,5 +106,5 @@ func (s *Store) Snapshot() (*Snapshot, error) {
 
 // do runs a job in the committer.
 func (s *Store) do(ctx context.Context, doing string, job store.Job) error {
-	return fault.Wrap(doing, s.Do(ctx, job))
+	return fault.Wrap(doing, s.Committer().Do(ctx, job))
 }

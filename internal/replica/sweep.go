@@ -200,7 +200,7 @@ func keepsExtra(slots []recovery.Place, machine trie.MachineID) bool {
 
 // goOn must be called for every row, because it notices the end of ctx and of the store.
 func (w *sweeper) goOn() error {
-	if w.moves++; w.moves%store.CheckMoves != 0 {
+	if w.moves++; w.moves%database.CheckMoves != 0 {
 		return nil
 	}
 	if w.ctx.Err() != nil {
@@ -222,7 +222,7 @@ func (w *sweeper) commit(durable bool) error {
 		step.size += int64(len(key)) + rowBytes
 	}
 	step.size += int64(len(step.spans)) * rowBytes
-	return w.store.Do(w.ctx, &step)
+	return w.store.Committer().Do(w.ctx, &step)
 }
 
 // end makes the sweep durable and refreshes the estimates and the disk's usage.
@@ -233,7 +233,7 @@ func (w *sweeper) end() error {
 	if err := w.commit(true); err != nil {
 		return err
 	}
-	w.store.Cleared(store.FlushCleared)
+	w.store.Committer().Cleared(store.FlushCleared)
 	return nil
 }
 
@@ -281,6 +281,6 @@ func (r *sweeping) Commit(to *store.Commit, _ []store.Job) error {
 	if err := to.Write(batch, counted, r.synced); err != nil {
 		return err
 	}
-	s.CountRemoved(int64(len(r.deletes) + database.ReclaimRows*len(r.spans)))
+	s.Committer().Removed(int64(len(r.deletes) + database.ReclaimRows*len(r.spans)))
 	return nil
 }

@@ -85,7 +85,7 @@ func TestSweepEnds(t *testing.T) {
 	ended, cancel := context.WithCancel(ctx)
 	step := sweeping{store: s, until: ended, deletes: [][]byte{append([]byte{keyspace.Replica}, o.Key...)}}
 	cancel()
-	if err := s.Do(ctx, &step); !errors.Is(err, context.Canceled) {
+	if err := s.Committer().Do(ctx, &step); !errors.Is(err, context.Canceled) {
 		t.Errorf("%v", err)
 	}
 	if err := s.Sweep(ended, layoutOf(t, s, 0)); !errors.Is(err, context.Canceled) {

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"iter"
 
+	"github.com/trefoildb/trefoil/internal/store/database"
 	"github.com/trefoildb/trefoil/internal/store/fault"
 	"github.com/trefoildb/trefoil/triple"
 )
@@ -90,7 +91,7 @@ func (s *Store) newChange(ctx context.Context, changes Changes) (*request, error
 	if s.options.ReadOnly {
 		return nil, ErrReadOnly
 	}
-	if err := s.alone(); err != nil {
+	if err := s.member.alone(); err != nil {
 		return nil, err
 	}
 	if changes.MaxBytes < 0 || changes.MaxBytes > maxChangeBytes {
@@ -135,7 +136,7 @@ func (r *request) encode(kind kind, what string, triples iter.Seq[triple.Triple]
 	var e encoder
 	n := 0
 	for t := range triples {
-		if n%CheckMoves == 0 && r.ctx.Err() != nil {
+		if n%database.CheckMoves == 0 && r.ctx.Err() != nil {
 			return context.Cause(r.ctx)
 		}
 		if err := e.check(&t); err != nil {
@@ -205,5 +206,5 @@ func (s *Store) doChange(ctx context.Context, r *request) error {
 	if r.clear.none() && len(r.parts) == 0 {
 		return errors.Join(context.Cause(ctx), s.db.Err())
 	}
-	return s.queue.do(ctx, r, s.db, s.options.WriteTimeout)
+	return s.committer.do(ctx, r)
 }

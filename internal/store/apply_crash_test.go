@@ -83,7 +83,7 @@ func TestApplyCrashes(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if s.counted.Triples == int64(len(old)) {
+				if s.committer.counted.Triples == int64(len(old)) {
 					old.holds(t, s)
 					if i == len(clones)-1 {
 						t.Error("what was acknowledged is not there")

@@ -139,7 +139,7 @@ func TestApplyRefuses(t *testing.T) {
 	broken := errors.New("broken")
 	ended, cancel := context.WithCancelCause(ctx)
 	cancel(broken)
-	next := s.sequence
+	next := s.committer.sequence
 	for name, test := range map[string]struct {
 		ctx     context.Context
 		changes Changes
@@ -163,8 +163,8 @@ func TestApplyRefuses(t *testing.T) {
 			t.Errorf("%s: %+v, %v", name, r, err)
 		}
 	}
-	if r := checked(t, s); r.Triples != 1100 || r.Annotations != 1 || s.sequence != next {
-		t.Errorf("%+v, sequence %+v, it was %+v", r, s.sequence, next)
+	if r := checked(t, s); r.Triples != 1100 || r.Annotations != 1 || s.committer.sequence != next {
+		t.Errorf("%+v, sequence %+v, it was %+v", r, s.committer.sequence, next)
 	}
 	s.Close()
 	if _, err := s.Apply(ctx, Changes{ClearAll: true}); !errors.Is(err, ErrClosed) {
@@ -184,14 +184,14 @@ func TestApplyClearTooLarge(t *testing.T) {
 		triples = append(triples, tr)
 	}
 	add(t, s, triples...)
-	before := s.sequence
+	before := s.committer.sequence
 	for _, c := range []Changes{{ClearDefault: true}, {ClearGraphs: []triple.Term{iri("g")}}} {
 		c.MaxBytes = 50_000
 		if _, err := s.Apply(ctx, c); !errors.Is(err, ErrTooLarge) || !strings.Contains(err.Error(), "50000") {
 			t.Errorf("%+v: %v", c, err)
 		}
 	}
-	if r := checked(t, s); r.Triples != 2000 || s.sequence != before {
+	if r := checked(t, s); r.Triples != 2000 || s.committer.sequence != before {
 		t.Errorf("%+v", r)
 	}
 	if r := apply(t, s, Changes{ClearAll: true, MaxBytes: 50_000}); r.Deleted != 2000 {
@@ -211,9 +211,9 @@ func TestApplyCancelledWhileItRuns(t *testing.T) {
 		t.Fatal(err)
 	}
 	cancel(broken)
-	s.commitMu.Lock()
-	s.commitGroup([]*request{r})
-	s.commitMu.Unlock()
+	s.committer.mu.Lock()
+	s.committer.commitGroup([]*request{r})
+	s.committer.mu.Unlock()
 	if !errors.Is(r.err, broken) || r.removed != 0 || r.steps.Load() == 0 {
 		t.Errorf("%v, %d removed, %d steps", r.err, r.removed, r.steps.Load())
 	}
@@ -265,9 +265,9 @@ func TestApplyDiskFull(t *testing.T) {
 	adds, deletes := newRequest(kindAdd, 1), newRequest(kindDelete, 1)
 	adds.add(new(encoder), student(500))
 	deletes.add(new(encoder), student(10))
-	s.commitMu.Lock()
-	s.commitGroup([]*request{adds, deletes})
-	s.commitMu.Unlock()
+	s.committer.mu.Lock()
+	s.committer.commitGroup([]*request{adds, deletes})
+	s.committer.mu.Unlock()
 	if !errors.Is(adds.err, ErrDiskFull) || deletes.err != nil || adds.changed != 0 || deletes.changed != 1 {
 		t.Errorf("group: %v, %v", adds.err, deletes.err)
 	}
@@ -349,16 +349,9 @@ func TestEstimateAfterClear(t *testing.T) {
 func TestSplitsAfterClear(t *testing.T) {
 	s := openMem(t, Options{MaxSegmentBytes: 64 << 10})
 	add(t, s, students(0, 3000)...)
-	eventually(t, "splits", func() bool { return s.metrics.splits.Load() > 2 })
+	eventually(t, "splits", func() bool { return s.segments.Splits.Load() > 2 })
 	apply(t, s, Changes{ClearAll: true})
-	// A split in progress may have begun before the clear.
-	eventually(t, "there is nothing left to be split", func() bool {
-		splits := s.metrics.splits.Load()
-		if err := s.splitSegments(); err != nil {
-			t.Fatal(err)
-		}
-		return s.metrics.splits.Load() == splits
-	})
+	eventually(t, "there is nothing left to be split", func() bool { return len(s.segments.Oversized(64<<10)) == 0 })
 	add(t, s, students(0, 3000)...)
 	checked(t, s)
 }
@@ -394,8 +387,8 @@ func TestApplyParts(t *testing.T) {
 	if err := s.doChange(ctx, r); err != nil || r.removed != n || r.changed != n {
 		t.Errorf("%d removed, %d added, %v", r.removed, r.changed, err)
 	}
-	if int64(s.sequence.next) != 3 {
-		t.Errorf("two changes took stamps up to %d", s.sequence.next)
+	if int64(s.committer.sequence.next) != 3 {
+		t.Errorf("two changes took stamps up to %d", s.committer.sequence.next)
 	}
 	if r := checked(t, s); r.Triples != n {
 		t.Errorf("%d triples", r.Triples)

@@ -17,6 +17,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"github.com/trefoildb/trefoil/internal/store/check"
 	"github.com/trefoildb/trefoil/internal/store/directory"
 	"github.com/trefoildb/trefoil/internal/store/keyspace"
 	"github.com/trefoildb/trefoil/triple"
@@ -380,7 +381,7 @@ func TestCheckBounded(t *testing.T) {
 		t.Fatal(err)
 	}
 	report, err := s.Check(ctx)
-	if err != nil || len(report.Problems) != maxProblems || report.More != 3000-maxProblems || report.Rows["osp"] != 0 {
+	if err != nil || len(report.Problems) != check.MaxProblems || report.More != 3000-check.MaxProblems || report.Rows["osp"] != 0 {
 		t.Errorf("%d problems and %d more, %v", len(report.Problems), report.More, err)
 	}
 }

@@ -1,13 +1,10 @@
-// The committer: groups of requests become one Pebble batch and one fsync.
+// The batch of one commit: which triples exist, and the rows that change.
 
 package store
 
 import (
 	"bytes"
-	"fmt"
-	"maps"
 	"slices"
-	"time"
 
 	"github.com/cockroachdb/pebble/v2"
 
@@ -15,99 +12,9 @@ import (
 	"github.com/trefoildb/trefoil/triple"
 )
 
-// maxGroupBytes limits one commit. For a larger group the sync is a small part of the time, and
-// the next group is prepared during the write.
-const maxGroupBytes = 4 << 20
-
-// runCommitter is the goroutine that commits. It takes all waiting requests, because requests of
-// one group share one fsync.
-func (s *Store) runCommitter() {
-	var group []*request
-	for {
-		group = s.queue.take(group[:0], maxGroupBytes)
-		if len(group) == 0 {
-			return
-		}
-		s.commitMu.Lock()
-		s.commitGroup(group)
-		s.commitMu.Unlock()
-		clear(group)
-	}
-}
-
-// commitGroup commits the requests of a group in order and answers them when they are
-// durable. If the group fails, every request gets the error. None is done then, unless the
-// error says otherwise.
-func (s *Store) commitGroup(group []*request) {
-	start := time.Now()
-	var size int64
-	for _, r := range group {
-		size += r.size
-	}
-	// 1. Reject the whole group if the store has failed or the disk is full.
-	err := s.db.Err()
-	if err == nil && s.db.Full() {
-		err = fmt.Errorf("%w: %s", ErrDiskFull, s.dir)
-	}
-	if err == nil {
-		if admitted := s.admit(group); len(admitted) > 0 {
-			err = s.commitRows(admitted)
-		}
-	}
-	// 2. After an error nothing counts as done. A request keeps its own error if it has one.
-	if err != nil {
-		for _, r := range group {
-			r.undo()
-			if r.err == nil {
-				r.err = err
-			}
-		}
-	}
-	s.metrics.committed(group, size, time.Since(start))
-	// 3. Answer only now, because the rows are durable.
-	for _, r := range group {
-		r.finish(r.err)
-	}
-	s.wrote(size)
-}
-
-// admit returns the requests with enough room on the disk: all, the ones that may use the reserved
-// space, or none. The others get their error.
-func (s *Store) admit(group []*request) []*request {
-	size := int64(0)
-	for _, r := range group {
-		size += r.size
-	}
-	full := s.db.Room(size)
-	if full == nil {
-		return group
-	}
-	// The disk has no room for all. Some requests may use the reserved space, because they help to
-	// free space or other machines rely on them.
-	var reserved []*request
-	size = 0
-	for _, r := range group {
-		if r.reserved() {
-			reserved = append(reserved, r)
-			size += r.size
-		} else {
-			r.err = full
-		}
-	}
-	if len(reserved) > 0 {
-		if full = s.db.Reserve(size); full == nil {
-			return reserved
-		}
-	}
-	for _, r := range reserved {
-		r.err = full
-	}
-	return nil
-}
-
 // commit is the state of one group's commit.
 type commit struct {
-	store   *Store
+	to      *Committer
 	batch   *pebble.Batch
 	refs    []ref             // all triples of the group by their SPO keys
 	slots   []slot            // one for each distinct triple
@@ -134,63 +41,6 @@ type slot struct {
 	// noted holds the application IDs of its annotations if notesKnown is set.
 	noted      []string
 	notesKnown bool
-}
-
-func (s *Store) commitRows(group []*request) (err error) {
-	// 1. Jobs commit themselves. All other requests are rejected if the directory belongs to a
-	// cluster.
-	if group[0].job != nil {
-		return s.commitJobs(group)
-	}
-	if err := s.alone(); err != nil {
-		return err
-	}
-	// 2. Make a batch of about the right size, because growing a large one copies it.
-	c := &commit{store: s, counted: s.counted}
-	size := int64(0)
-	for _, r := range group {
-		size += r.size
-	}
-	if size > 1<<16 {
-		c.batch = s.db.NewBatchWithSize(int(size) + 1<<10)
-	} else {
-		c.batch = s.db.NewBatch()
-	}
-	before := s.sequence
-	defer func() {
-		c.batch.Close()
-		if err != nil { // nothing is written, or nothing will be written ever again
-			s.sequence = before
-		}
-	}()
-	// 3. Write the rows and tokens into the batch.
-	if group[0].kind == kindApply {
-		err = c.commitChange(group[0])
-	} else {
-		err = c.commitGroup(group)
-	}
-	if err != nil {
-		return err
-	}
-	if err := s.writeTokens(c.batch, slices.Collect(maps.Keys(c.taken))); err != nil {
-		return err
-	}
-	if c.batch.Empty() {
-		return nil
-	}
-	// 4. The feed's entry must be in the same batch, because no change may be missed.
-	noted, err := s.feed.note(c.batch)
-	if err != nil {
-		return err
-	}
-	if err := (&Commit{s}).Write(c.batch, c.counted, true); err != nil {
-		return err
-	}
-	noted()
-	if c.cleared {
-		s.Cleared(group[0].removed)
-	}
-	return nil
 }
 
 func (c *commit) commitGroup(group []*request) error {
@@ -275,7 +125,7 @@ func (c *commit) lookUp(group []*request) error {
 	}
 	slices.SortFunc(c.refs, func(a, b ref) int { return bytes.Compare(a.key, b.key) })
 	lower, upper := keyspace.StorageBounds(triple.OrderRange(triple.SPO))
-	it, err := c.store.db.NewIter(&pebble.IterOptions{LowerBound: lower, UpperBound: upper})
+	it, err := c.to.db.NewIter(&pebble.IterOptions{LowerBound: lower, UpperBound: upper})
 	if err != nil {
 		return err
 	}
@@ -287,7 +137,7 @@ func (c *commit) lookUp(group []*request) error {
 	for i, ref := range c.refs {
 		switch same := i > 0 && bytes.Equal(ref.key, c.refs[i-1].key); {
 		case same:
-		case c.store.feed.stillAbsent(group[ref.request], ref.item):
+		case c.stillAbsent(group[ref.request], ref.item):
 			c.slots = append(c.slots, slot{})
 		default:
 			// If the last seek went past this key, its row is missing.
@@ -313,6 +163,13 @@ func (c *commit) lookUp(group []*request) error {
 		}
 	}
 	return it.Error()
+}
+
+// stillAbsent reports whether the feed proves that an item is absent, because its request knows an
+// entry after which it was.
+func (c *commit) stillAbsent(r *request, at int32) bool {
+	it := &r.items[at]
+	return it.absent && c.to.feed.StillAbsent(r.key(it, orderPOS), r.absentSince)
 }
 
 // do writes the rows of one request into the batch. It takes a stamp when it first needs one.
@@ -350,7 +207,7 @@ func (c *commit) do(r *request, slots []int32, stamp *triple.Stamp) error {
 		// 2. All rows of a request share one stamp, so requests without changes take none.
 		if stamp.Sequence == 0 {
 			var err error
-			if *stamp, err = c.store.sequence.take(c.batch); err != nil {
+			if *stamp, err = c.to.sequence.take(c.batch); err != nil {
 				return err
 			}
 		}
@@ -413,7 +270,7 @@ func (c *commit) doneBefore(token Token) (bool, error) {
 	if c.taken[token] {
 		return true, nil
 	}
-	return c.store.hasToken(token)
+	return c.to.tokens.has(token)
 }
 
 func (c *commit) take(token Token) {

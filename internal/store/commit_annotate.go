@@ -14,10 +14,10 @@ func (c *commit) learnNotes(r *request, it *item, slot *slot) error {
 		return nil
 	}
 	slot.notesKnown = true
-	if c.store.counted.Annotations == 0 {
+	if c.to.counted.Annotations == 0 {
 		return nil
 	}
-	for row, err := range annotations(c.store.db, r.key(it, 0)) {
+	for row, err := range annotations(c.to.db, r.key(it, 0)) {
 		if err != nil {
 			return err
 		}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/trefoildb/trefoil/internal/store/check"
 	"github.com/trefoildb/trefoil/internal/store/keyspace"
 	"github.com/trefoildb/trefoil/rdfload"
 	"github.com/trefoildb/trefoil/sparql"
@@ -91,7 +92,7 @@ type Changer interface {
 type Upkeep interface {
 	Backup(ctx context.Context, w io.Writer) error
 	// Check verifies every row and changes nothing.
-	Check(ctx context.Context) (CheckReport, error)
+	Check(ctx context.Context) (check.Report, error)
 	Status() Status
 	// Err returns the error that ended writes, or nil.
 	Err() error

@@ -13,13 +13,13 @@
 //	     batch -> feed -> Pebble             one batch, one fsync, then all callers return
 //
 //	Sink (bulk loads)                        tables beside the database, ingested as one
-//	Job (package replica)                    shares the queue and the committer
+//	Job (package replica)                    shares the queue and the Committer
 //
-// Below this package, database has Pebble and the disk, directory the files beside it, keyspace the
-// keys and fault the errors.
+// The packages below have the parts: database (Pebble and the disk), directory (the files beside
+// it), keyspace (the keys), segments, feed, check, backup and fault (the errors).
 //
 // Reads take a [Snapshot] and iterate over it: [Rows], or [Snapshot.Source] for queries. In the
-// background, growing segments are split, and [Store.Tidy] merges shrunken ones.
+// background, growing segments are split (package segments), and [Store.Tidy] merges shrunken ones.
 //
 // # The data directory
 //
@@ -64,7 +64,7 @@
 //
 //	counters          uvarint triples, uvarint annotations: rows of SPO in storage
 //	feed/N            changes of one commit to triples with watched predicates: for
-//	                  each kind 01 added, 02 deleted or 03 noted, uvarint length and
+//	                  each kind 01 added, 02 deleted or 03 annotated, uvarint length and
 //	                  key in POS, if added also uvarint length and value; or kind
 //	                  04 alone: any change; N in 8 bytes
 //	feeding           the watched predicates, as terms

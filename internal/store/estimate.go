@@ -10,6 +10,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2"
 
+	"github.com/trefoildb/trefoil/internal/store/database"
 	"github.com/trefoildb/trefoil/internal/store/fault"
 	"github.com/trefoildb/trefoil/internal/store/keyspace"
 	"github.com/trefoildb/trefoil/triple"
@@ -49,11 +50,11 @@ func (sn *Snapshot) estimate(r triple.Range) (rows, bytes int64, err error) {
 	defer sn.store.db.End()
 	// 1. Get the sums of all tables and the tables of the range.
 	lower, upper := keyspace.StorageBounds(r)
-	d, err := sn.store.lookAtTables()
+	d, err := sn.store.density.measure(sn.store)
 	if err != nil {
 		return 0, 0, fault.Wrap("estimate", err)
 	}
-	levels, err := sn.store.tablesIn(lower, upper)
+	levels, err := tablesIn(sn.store.db, lower, upper)
 	if err != nil {
 		return 0, 0, fault.Wrap("estimate", err)
 	}
@@ -87,8 +88,8 @@ const fewTables = 64
 // tablesIn returns the tables with keys from lower to upper, and their bytes in that range. Pebble
 // collects statistics some time after it opens a table. If they are missing and the tables are
 // few, their properties are read.
-func (s *Store) tablesIn(lower, upper []byte) ([][]pebble.SSTableInfo, error) {
-	levels, err := s.db.SSTables(pebble.WithKeyRangeFilter(lower, upper), pebble.WithApproximateSpanBytes())
+func tablesIn(db *database.Database, lower, upper []byte) ([][]pebble.SSTableInfo, error) {
+	levels, err := db.SSTables(pebble.WithKeyRangeFilter(lower, upper), pebble.WithApproximateSpanBytes())
 	if err != nil {
 		return nil, err
 	}
@@ -102,7 +103,7 @@ func (s *Store) tablesIn(lower, upper []byte) ([][]pebble.SSTableInfo, error) {
 	if !unknown || tables > fewTables {
 		return levels, nil
 	}
-	return s.db.SSTables(pebble.WithKeyRangeFilter(lower, upper), pebble.WithApproximateSpanBytes(), pebble.WithProperties())
+	return db.SSTables(pebble.WithKeyRangeFilter(lower, upper), pebble.WithApproximateSpanBytes(), pebble.WithProperties())
 }
 
 // entriesOf returns how many rows and deletions a table has, or 0 if that is unknown.
@@ -126,9 +127,8 @@ func orderOf(r triple.Range) (o triple.Order, whole, ok bool) {
 	return triple.Order(r.Lo[0]), len(r.Lo) == 1 && bytes.Equal(r.Hi, all.Hi), true
 }
 
-// lookAtTables returns the sums, at most densityAge old.
-func (s *Store) lookAtTables() (tables, error) {
-	d := &s.density
+// measure returns the sums, at most densityAge old.
+func (d *density) measure(s *Store) (tables, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if time.Since(d.at) < densityAge {
@@ -157,7 +157,7 @@ func (s *Store) lookAtTables() (tables, error) {
 	d.triples, d.counted = 0, false
 	// 3. Compare with the counters, but not on a member, because its orders differ in size.
 	_, isMember := s.Identity()
-	if counted, err := s.storedCounters(); err == nil && !isMember {
+	if counted, err := s.db.Counters(); err == nil && !isMember {
 		// A triple has three rows, or four in a named graph.
 		d.triples, d.counted = float64(counted.Triples), true
 		switch {
@@ -178,13 +178,4 @@ func (d *density) forget() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.at = time.Time{}
-}
-
-// storedCounters returns the last committed counters.
-func (s *Store) storedCounters() (keyspace.Counters, error) {
-	value, err := s.db.Value(keyspace.RowCounters)
-	if err != nil || value == nil {
-		return keyspace.Counters{}, err
-	}
-	return keyspace.ParseCounters(value)
 }

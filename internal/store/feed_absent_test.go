@@ -23,7 +23,7 @@ func TestAbsentBelieved(t *testing.T) {
 		t.Fatal(err)
 	}
 	add(t, s, takes("a"), takes("b"), student(0))
-	at, _ := s.FeedEnd()
+	at, _ := s.Feed().End()
 	again := func(since uint64, what triple.Triple, believed bool) {
 		t.Helper()
 		r, err := s.Apply(ctx, Changes{Add: slices.Values([]triple.Triple{what}), Absent: func(int) bool { return true }, AbsentSince: since})
@@ -43,7 +43,7 @@ func TestAbsentBelieved(t *testing.T) {
 		t.Fatal(err)
 	}
 	s = openMem(t, o)
-	last, _ := s.FeedEnd()
+	last, _ := s.Feed().End()
 	again(last-1, takes("a"), false)
 }
 
@@ -54,7 +54,7 @@ func TestAbsentModel(t *testing.T) {
 	for range fewer(5) {
 		s := openMem(t, Options{Feed: []string{watched}})
 		there := map[string]bool{}
-		last, _ := s.FeedEnd()
+		last, _ := s.Feed().End()
 		states := map[uint64]map[string]bool{last: {}}
 		for range fewer(200) {
 			since := last - min(uint64(rng.IntN(6)), last-1)
@@ -95,42 +95,12 @@ func TestAbsentModel(t *testing.T) {
 			if got, err := s.Apply(ctx, c); err != nil || got != want {
 				t.Fatalf("%+v, %v; want %+v", got, err, want)
 			}
-			if last, _ = s.FeedEnd(); states[last] == nil {
+			if last, _ = s.Feed().End(); states[last] == nil {
 				states[last] = maps.Clone(there)
 			}
 		}
 		if r := checked(t, s); r.Triples != int64(len(there)) {
 			t.Fatalf("%d triples, want %d", r.Triples, len(there))
-		}
-	}
-}
-
-// If the changes since an entry are forgotten, claims do not count.
-func TestRecentBounded(t *testing.T) {
-	var r recent
-	key := func(i int) []byte { return fmt.Append([]byte{byte(triple.POS)}, i) }
-	n := 0
-	for entry := uint64(1); entry <= 10; entry++ {
-		for range maxRecent / 2 {
-			r.touched(key(n), entry)
-			n++
-		}
-		for _, at := range []int{0, n / 2, n - 1} {
-			changed := uint64(at/(maxRecent/2)) + 1
-			for since := range entry + 1 {
-				if got := r.untouchedSince(key(at), since); got && since < changed {
-					t.Fatalf("what entry %d changed is said to be as it was since %d", changed, since)
-				}
-			}
-			if !r.untouchedSince(key(at), entry) {
-				t.Fatalf("nothing has changed since the last entry, %d", entry)
-			}
-		}
-		if entry > 1 && !r.untouchedSince(key(-1), entry-1) {
-			t.Fatalf("what the last entry has not changed is not known at entry %d", entry)
-		}
-		if size := len(r.now) + len(r.before); size > 2*maxRecent {
-			t.Fatalf("%d are kept", size)
 		}
 	}
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"github.com/trefoildb/trefoil/internal/store/feed"
 	"github.com/trefoildb/trefoil/triple"
 )
 
@@ -19,13 +20,13 @@ const watched = "http://example.org/takes"
 // fed returns the entries after a number, as text.
 func fed(t *testing.T, s *Store, after uint64) (entries []string) {
 	t.Helper()
-	err := s.ReadFeed(ctx, after, func(number uint64, changes []Change) error {
+	err := s.Feed().Read(ctx, after, func(number uint64, changes []feed.Change) error {
 		var all []string
 		for _, c := range changes {
-			text := [...]string{ChangeAdded: "+", ChangeDeleted: "-", ChangeNoted: "*", ChangeAny: "any"}[c.Kind]
-			if c.Kind != ChangeAny {
+			text := [...]string{feed.Added: "+", feed.Deleted: "-", feed.Annotated: "*", feed.Any: "any"}[c.Kind]
+			if c.Kind != feed.Any {
 				value := c.Value
-				if c.Kind != ChangeAdded {
+				if c.Kind != feed.Added {
 					value = triple.AppendValue(nil, triple.Stamp{}, triple.Triple{})
 				}
 				o, found, err := triple.DecodeKey(c.Key, value)
@@ -64,7 +65,7 @@ func TestFeed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, more := s.FeedEnd()
+	_, more := s.Feed().End()
 	add(t, s, takes("a"), takes("b"), student(0))
 	select {
 	case <-more:
@@ -93,7 +94,7 @@ func TestFeed(t *testing.T) {
 	}
 	s = openMem(t, o)
 	wantFed(t, s, 0, want...)
-	if last, _ := s.FeedEnd(); last != 6 {
+	if last, _ := s.Feed().End(); last != 6 {
 		t.Errorf("the feed ends at %d after a restart", last)
 	}
 	if _, err := s.Apply(ctx, Changes{ClearAll: true}); err != nil {
@@ -114,12 +115,12 @@ func TestFeedTrim(t *testing.T) {
 	for i := range 5 {
 		add(t, s, takes(fmt.Sprint(i)))
 	}
-	if err := s.TrimFeed(4); err != nil {
+	if err := s.Feed().Trim(4); err != nil {
 		t.Fatal(err)
 	}
 	wantFed(t, s, 4, "5 +3", "6 +4")
 	wantFed(t, s, 2, "5 any", "6 +4") // 3 and 4 are gone
-	if err := s.TrimFeed(99); err != nil {
+	if err := s.Feed().Trim(99); err != nil {
 		t.Fatal(err)
 	}
 	add(t, s, takes("5"))
@@ -130,26 +131,6 @@ func TestFeedTrim(t *testing.T) {
 	add(t, s, takes("6"))
 	wantFed(t, s, 6, "7 +5", "8 +6")
 	wantFed(t, s, 7, "8 +6")
-}
-
-// If nobody reads the feed, it stays within its limit and reports a loss.
-func TestFeedBounded(t *testing.T) {
-	s := openMem(t, Options{Feed: []string{watched}})
-	s.feed.most = 4 << 10
-	for i := range 200 {
-		add(t, s, takes(fmt.Sprintf("%03d", i)))
-	}
-	entries := fed(t, s, 0)
-	if len(entries) == 0 || len(entries) > 100 || !strings.HasSuffix(entries[0], " any") {
-		t.Errorf("%d entries, the first %q", len(entries), entries[:min(1, len(entries))])
-	}
-	if last, _ := s.FeedEnd(); last != 201 {
-		t.Errorf("the feed ends at %d", last)
-	}
-	first, last := s.feed.first, s.feed.last
-	if size, err := s.feedBytes(first, last); err != nil || size > s.feed.most || size != s.feed.bytes {
-		t.Errorf("%d bytes are kept, counted as %d: %v", size, s.feed.bytes, err)
-	}
 }
 
 // If a store's feed was off, it may have missed changes, and must report that.
@@ -174,21 +155,13 @@ func TestFeedOff(t *testing.T) {
 	}
 }
 
-func TestFeedCorrupt(t *testing.T) {
-	for _, entry := range []string{"\x05", "\x01", "\x01\x05abc", "\x01\x01a", "\x02\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff", "\x00"} {
-		if changes, err := parseChanges(nil, []byte(entry)); err == nil {
-			t.Errorf("%q is %v", entry, changes)
-		}
-	}
-}
-
 func TestFeedEnds(t *testing.T) {
 	s := openMem(t, Options{Feed: []string{watched}})
 	add(t, s, takes("a"))
 	add(t, s, takes("b"))
 	ended, cancel := context.WithCancel(ctx)
 	n := 0
-	err := s.ReadFeed(ended, 1, func(uint64, []Change) error {
+	err := s.Feed().Read(ended, 1, func(uint64, []feed.Change) error {
 		n++
 		cancel()
 		return nil

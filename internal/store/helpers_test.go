@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/trefoildb/trefoil/internal/store/check"
 	"github.com/trefoildb/trefoil/rdfload"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -142,7 +143,7 @@ func all(t testing.TB, sn *Snapshot, p triple.Pattern, o ReadOptions) []triple.T
 }
 
 // checked fails the test if the store is damaged, and returns the report.
-func checked(t testing.TB, s *Store) CheckReport {
+func checked(t testing.TB, s *Store) check.Report {
 	t.Helper()
 	report, err := s.Check(ctx)
 	if err != nil {

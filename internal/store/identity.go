@@ -5,6 +5,7 @@ package store
 import (
 	"encoding/json"
 	"fmt"
+	"sync/atomic"
 
 	"github.com/trefoildb/trefoil/internal/protocol"
 	"github.com/trefoildb/trefoil/internal/store/fault"
@@ -38,9 +39,20 @@ type Seen struct {
 	Digest uint64
 }
 
+// membership is the cluster of a directory. It is nil if the directory belongs to none.
+type membership struct{ atomic.Pointer[Identity] }
+
+// alone returns an error if rows must come from the cluster.
+func (m *membership) alone() error {
+	if id := m.Load(); id != nil {
+		return fmt.Errorf("%w: that of %q: only its nodes write here", ErrMember, id.Cluster)
+	}
+	return nil
+}
+
 // Identity returns the cluster of the directory. ok is false if it belongs to none.
 func (s *Store) Identity() (id Identity, ok bool) {
-	if p := s.identity.Load(); p != nil {
+	if p := s.member.Load(); p != nil {
 		return *p, true
 	}
 	return Identity{}, false
@@ -56,22 +68,22 @@ func (s *Store) SetIdentity(id Identity) error {
 	if err != nil {
 		return fmt.Errorf("set identity: %w", err)
 	}
-	s.commitMu.Lock()
-	defer s.commitMu.Unlock()
+	s.committer.mu.Lock()
+	defer s.committer.mu.Unlock()
 	if err := s.db.SetLocal(rowIdentity, value); err != nil {
 		return fault.Wrap("set identity", err)
 	}
-	s.identity.Store(&id)
-	s.managed.Store(true)
+	s.member.Store(&id)
+	s.segments.Manage()
 	return nil
 }
 
 // Epoch returns the epoch of the store's own stamps. No row has a greater one. If a cluster begins
 // with this store, its first epoch is the next one.
 func (s *Store) Epoch() uint64 {
-	s.commitMu.Lock()
-	defer s.commitMu.Unlock()
-	return s.sequence.epoch
+	s.committer.mu.Lock()
+	defer s.committer.mu.Unlock()
+	return s.committer.sequence.epoch
 }
 
 // readIdentity reads the cluster of the directory. It returns an error if a newer program wrote
@@ -93,16 +105,7 @@ func (s *Store) readIdentity() error {
 		if !s.options.Member {
 			return fmt.Errorf("%w: that of %q: ask a running node with --to", ErrMember, id.Cluster)
 		}
-		s.identity.Store(id)
-		s.managed.Store(true)
-	}
-	return nil
-}
-
-// alone returns an error if rows must come from the cluster.
-func (s *Store) alone() error {
-	if id, ok := s.Identity(); ok {
-		return fmt.Errorf("%w: that of %q: only its nodes write here", ErrMember, id.Cluster)
+		s.member.Store(id)
 	}
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/trefoildb/trefoil/internal/protocol"
@@ -37,15 +38,15 @@ func TestMember(t *testing.T) {
 	if err := start.Existing.Close(); err != nil {
 		t.Fatal(err)
 	}
-	s.commitMu.Lock() // a write is in progress when the store becomes a member
+	s.committer.mu.Lock() // a write is in progress when the store becomes a member
 	r := newRequest(kindAdd, 1)
 	r.add(new(encoder), student(100))
-	if err := s.queue.put(ctx, r); err != nil {
+	if err := s.committer.queue.put(ctx, r); err != nil {
 		t.Fatal(err)
 	}
 	eventually(t, "it is taken", func() bool { return r.state.Load() == stateTaken })
-	s.identity.Store(&want)
-	s.commitMu.Unlock()
+	s.member.Store(&want)
+	s.committer.mu.Unlock()
 	if <-r.done; !errors.Is(r.err, ErrMember) {
 		t.Errorf("%v", r.err)
 	}
@@ -70,10 +71,10 @@ func TestMember(t *testing.T) {
 	}
 	refuse(s)
 	l := layoutOf(t, s, 3, students(0, 20)...)
-	if err := s.SetLayout(l); err != nil {
+	if err := s.segments.SetLayout(l); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.db.SetLocal(rowFeeding, nil); err != nil { // it makes the layout durable
+	if err := s.db.SetLocal(keyspace.LocalKey("durable"), nil); err != nil { // it makes the layout durable
 		t.Fatal(err)
 	}
 	crashed := fs.CrashClone(vfs.CrashCloneCfg{})
@@ -88,8 +89,8 @@ func TestMember(t *testing.T) {
 		t.Errorf("%+v", id)
 	}
 	refuse(again)
-	if again.Trie().Len() != l.Trie.Len() || len(again.Placement().Machines()) != 4 {
-		t.Errorf("the layout is %d segments of %v", again.Trie().Len(), again.Placement().Machines())
+	if again.segments.Trie().Len() != l.Trie.Len() || len(again.segments.Placement().Machines()) != 4 {
+		t.Errorf("the layout is %d segments of %v", again.segments.Trie().Len(), again.segments.Placement().Machines())
 	}
 }
 
@@ -152,21 +153,15 @@ func TestSetLayout(t *testing.T) {
 	s := openMem(t, Options{MaxSegmentBytes: 8 << 10})
 	l := layoutOf(t, s, 1, student(200), student(400))
 	l.Trie = ownFirst(t, s, l)
-	if err := s.SetLayout(l); err != nil {
+	if err := s.segments.SetLayout(l); err != nil {
 		t.Fatal(err)
 	}
 	add(t, s, students(0, 600)...)
-	s.MeasureSegments()
-	if err := s.splitSegments(); err != nil {
-		t.Fatal(err)
-	}
-	if s.Trie() != l.Trie || s.Placement() != l.Placement {
+	s.segments.Measure()
+	if s.segments.Trie() != l.Trie || s.segments.Placement() != l.Placement {
 		t.Fatal("the layout is not the one that was set")
 	}
-	if done, err := s.writeLayout(&layout{trie: l.Trie, placement: l.Placement}); done || err != nil {
-		t.Errorf("%v, %v", done, err)
-	}
-	splits := s.Oversized(8 << 10)
+	splits := s.segments.Oversized(8 << 10)
 	if len(splits) == 0 {
 		t.Fatal("no segment is too large")
 	}
@@ -186,14 +181,21 @@ func TestSetLayout(t *testing.T) {
 		lo := segment.Lo
 		for _, hi := range append(cuts, segment.Hi) {
 			lower, upper := keyspace.StorageBounds(triple.Range{Lo: lo, Hi: hi})
-			size, err := s.segmentBytes(lower, upper, false)
-			if err != nil || size > 8<<10 || size < 2<<10 {
+			it, err := s.db.NewIter(&pebble.IterOptions{LowerBound: lower, UpperBound: upper})
+			if err != nil {
+				t.Fatal(err)
+			}
+			size := 0
+			for valid := it.First(); valid; valid = it.Next() {
+				size += len(it.Key()) + len(it.Value())
+			}
+			if err := it.Close(); err != nil || size > 8<<10 || size < 2<<10 {
 				t.Errorf("a part of segment %d has %d bytes, %v", id, size, err)
 			}
 			lo = hi
 		}
 	}
-	if large := s.Oversized(1 << 20); len(large) != 0 {
+	if large := s.segments.Oversized(1 << 20); len(large) != 0 {
 		t.Errorf("%v", large)
 	}
 }
@@ -207,28 +209,31 @@ func TestSplitBesideAnnotations(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	l := s.layout.Load()
+	l := s.segments.Layout()
+	id := uint64(1) // of a store without splits
 	for split := true; split; {
 		split = false
-		for _, at := range s.Oversized(10) {
-			trie, err := l.trie.Split(at.Segment, at.At, l.nextID)
+		for _, at := range s.segments.Oversized(10) {
+			trie, err := l.Trie.Split(at.Segment, at.At, id+1)
 			if err != nil {
 				t.Fatal(err)
 			}
-			l = &layout{trie, l.placement, l.nextID + 1}
+			l.Trie, id = trie, id+1
 			split = true
 			break
 		}
-		s.layout.Store(l)
+		if err := s.segments.SetLayout(l); err != nil {
+			t.Fatal(err)
+		}
 	}
-	if l.trie.Len() < 4 {
-		t.Fatalf("%d segments", l.trie.Len())
+	if l.Trie.Len() < 4 {
+		t.Fatalf("%d segments", l.Trie.Len())
 	}
 	for row, err := range snapshot(t, s).Raw(ctx, keyspace.Storage, triple.Range{}) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if version, _, ok := triple.CutAnnotation(row.Key); ok && l.trie.Lookup(version).ID != l.trie.Lookup(row.Key).ID {
+		if version, _, ok := triple.CutAnnotation(row.Key); ok && l.Trie.Lookup(version).ID != l.Trie.Lookup(row.Key).ID {
 			t.Errorf("%q is apart from its version", row.Key)
 		}
 	}

@@ -19,7 +19,6 @@ type metrics struct {
 	loaded   atomic.Int64
 	refused  atomic.Int64
 	nanos    atomic.Int64
-	splits   atomic.Int64
 	dropped  atomic.Int64 // rows, and ranges of them, that the cluster does not need here
 
 	merges atomic.Int64 // see Tidy
@@ -99,8 +98,8 @@ func newCollector(s *Store) *collector {
 	counter("triples_loaded_total", "Triples added by bulk loads.", &m.loaded)
 	counter("writes_refused_total", "Writes answered with an error.", &m.refused)
 	counter("write_stalls_total", "Times that writes waited for flushes or compactions.", &s.db.Counts.Stalls)
-	counter("segment_splits_total", "Segments split.", &m.splits)
-	counter("segment_merges_total", "Neighbouring segments merged because they shrank.", &m.merges)
+	counter("segment_splits_total", "Segments split.", &s.segments.Splits)
+	counter("segment_merges_total", "Neighbouring segments merged because they shrank.", &s.segments.Merges)
 	counter("reclaims_total", "Ranges of tables compacted in quiet times because of deleted rows.", &s.db.Counts.Reclaims)
 	counter("reclaimed_bytes_total", "Bytes of tables that these compactions gave back.", &s.db.Counts.Reclaimed)
 	counter("corruptions_total", "Reads that met a damaged table or row.", &s.db.Counts.Corruptions)

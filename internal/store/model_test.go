@@ -316,7 +316,7 @@ func walk(t *rapid.T, sn *Snapshot, o triple.Order, keys [][]byte) {
 
 // A store equals its model after any operations in any order.
 func TestModel(t *testing.T) {
-	check(t, func(t *rapid.T) {
+	verify(t, func(t *rapid.T) {
 		c := &machine{fs: vfs.NewMem(), m: model{}}
 		c.open(t)
 		defer c.close(t)
@@ -376,7 +376,7 @@ func TestModel(t *testing.T) {
 
 // Requests of one group are done in order, each on the result of the ones before.
 func TestGroup(t *testing.T) {
-	check(t, func(t *rapid.T) {
+	verify(t, func(t *rapid.T) {
 		c := &machine{fs: vfs.NewMem(), m: model{}}
 		c.open(t)
 		defer c.close(t)
@@ -412,9 +412,9 @@ func TestGroup(t *testing.T) {
 			}
 			group, want = append(group, r), append(want, err)
 		}
-		c.s.commitMu.Lock()
-		c.s.commitGroup(group)
-		c.s.commitMu.Unlock()
+		c.s.committer.mu.Lock()
+		c.s.committer.commitGroup(group)
+		c.s.committer.mu.Unlock()
 		for i, r := range group {
 			if r.err != want[i] {
 				t.Fatalf("request %d: %v, want %v", i, r.err, want[i])
@@ -433,7 +433,7 @@ func TestGroup(t *testing.T) {
 }
 
 // check is [rapid.Check]. Under the race detector it runs only now and then.
-func check(t *testing.T, property func(*rapid.T)) {
+func verify(t *testing.T, property func(*rapid.T)) {
 	n := 0
 	rapid.Check(t, func(t *rapid.T) {
 		if n++; raced && n%10 != 1 {

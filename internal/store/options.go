@@ -45,10 +45,10 @@ type Options struct {
 	// good. The process should then end, because the contents of the disk are unknown until the
 	// store is opened again.
 	OnFatal func(error)
-	// Feed lists predicates, by their IRIs. Their changes are kept for [Store.ReadFeed] if the
+	// Feed lists predicates, by their IRIs. Their changes are kept for [Store.Feed] if the
 	// store is alone.
 	Feed []string
-	// CountChanges enables [Store.ChangeCount], for 4 MiB of memory.
+	// CountChanges enables [database.Database.ChangeCount], for 4 MiB of memory.
 	CountChanges bool
 	// FS is the file system; nil is the disk.
 	FS vfs.FS

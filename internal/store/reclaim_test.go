@@ -84,29 +84,29 @@ func TestTidyMergesSegments(t *testing.T) {
 		t.Fatal(err)
 	}
 	add(t, s, students(0, 6000)...)
-	eventually(t, "segments are split", func() bool { return s.Trie().Len() > 20 })
-	many := s.Trie().Len()
+	eventually(t, "segments are split", func() bool { return s.segments.Trie().Len() > 20 })
+	many := s.segments.Trie().Len()
 	if _, err := s.Delete(ctx, students(100, 6000)); err != nil {
 		t.Fatal(err)
 	}
-	tidyUntil(t, s, "segments are merged", func() bool { return s.Trie().Len() <= 4 })
-	if got := s.Status(); got.Merges < int64(many-4) || s.Trie().Check() != nil {
-		t.Errorf("%d merges of %d segments, %v", got.Merges, many, s.Trie().Check())
+	tidyUntil(t, s, "segments are merged", func() bool { return s.segments.Trie().Len() <= 4 })
+	if got := s.Status(); got.Merges < int64(many-4) || s.segments.Trie().Check() != nil {
+		t.Errorf("%d merges of %d segments, %v", got.Merges, many, s.segments.Trie().Check())
 	}
-	few := s.Trie().Len()
+	few := s.segments.Trie().Len()
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
 	s = openMem(t, options)
-	if s.Trie().Len() != few {
-		t.Errorf("%d segments, and %d after a restart", few, s.Trie().Len())
+	if s.segments.Trie().Len() != few {
+		t.Errorf("%d segments, and %d after a restart", few, s.segments.Trie().Len())
 	}
 	if r := checked(t, s); r.Triples != 100 {
 		t.Errorf("%d triples", r.Triples)
 	}
 	// They are split again when they grow.
 	add(t, s, students(100, 6000)...)
-	eventually(t, "segments are split again", func() bool { return s.Trie().Len() > 20 })
+	eventually(t, "segments are split again", func() bool { return s.segments.Trie().Len() > 20 })
 	sn := snapshot(t, s)
 	if n, err := sn.Count(ctx, triple.Pattern{}); n != 6000 || err != nil {
 		t.Errorf("%d, %v", n, err)

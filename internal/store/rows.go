@@ -7,6 +7,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2"
 
+	"github.com/trefoildb/trefoil/internal/store/database"
 	"github.com/trefoildb/trefoil/internal/store/fault"
 	"github.com/trefoildb/trefoil/internal/store/keyspace"
 	"github.com/trefoildb/trefoil/triple"
@@ -106,13 +107,10 @@ func (r *Rows) interrupted() bool {
 	return r.err != nil
 }
 
-// CheckMoves is the number of rows between two checks of the context.
-const CheckMoves = 1 << 10
-
 // forward moves forward to the next live row.
 func (r *Rows) forward(valid bool) bool {
 	for ; valid; valid = r.it.Next() {
-		if r.moves++; r.moves%CheckMoves == 0 && r.interrupted() {
+		if r.moves++; r.moves%database.CheckMoves == 0 && r.interrupted() {
 			return false
 		}
 		if r.load() {
@@ -128,7 +126,7 @@ func (r *Rows) forward(valid bool) bool {
 // backward moves backward to the next live row.
 func (r *Rows) backward(valid bool) bool {
 	for ; valid; valid = r.it.Prev() {
-		if r.moves++; r.moves%CheckMoves == 0 && r.interrupted() {
+		if r.moves++; r.moves%database.CheckMoves == 0 && r.interrupted() {
 			return false
 		}
 		if r.load() {

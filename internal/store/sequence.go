@@ -5,6 +5,7 @@ package store
 import (
 	"github.com/cockroachdb/pebble/v2"
 
+	"github.com/trefoildb/trefoil/internal/store/database"
 	"github.com/trefoildb/trefoil/internal/store/keyspace"
 	"github.com/trefoildb/trefoil/triple"
 )
@@ -28,9 +29,9 @@ const reserveStamps = 1 << 16
 // firstEpoch is the epoch of a store that was never part of a cluster.
 const firstEpoch = 1
 
-func (q *sequence) read(s *Store) error {
+func (q *sequence) read(db *database.Database) error {
 	*q = sequence{epoch: firstEpoch, next: 1, limit: 1}
-	value, err := s.db.Value(rowSequence)
+	value, err := db.Value(rowSequence)
 	if err != nil || value == nil {
 		return err
 	}

@@ -4,13 +4,13 @@ package store
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"iter"
 	"sync/atomic"
 
 	"github.com/cockroachdb/pebble/v2"
 
+	"github.com/trefoildb/trefoil/internal/store/database"
 	"github.com/trefoildb/trefoil/internal/store/fault"
 	"github.com/trefoildb/trefoil/internal/store/keyspace"
 	"github.com/trefoildb/trefoil/triple"
@@ -49,15 +49,7 @@ func (sn *Snapshot) Value(key []byte) ([]byte, error) {
 	if sn.closed.Load() {
 		return nil, ErrClosed
 	}
-	value, closer, err := sn.pebble.Get(key)
-	if errors.Is(err, pebble.ErrNotFound) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	value = append([]byte{}, value...)
-	return value, closer.Close()
+	return database.Value(sn.pebble, key)
 }
 
 // Has reports whether the snapshot holds t, in its graph.

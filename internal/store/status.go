@@ -143,11 +143,11 @@ func (s *Store) Status() Status {
 	// 1. Fill in the values in memory: these are valid even if the store is closing.
 	st := Status{
 		Version:     s.options.Version,
-		Segments:    s.Trie().Len(),
+		Segments:    s.segments.Trie().Len(),
 		Members:     []Member{{ID: s.MachineID().String(), State: "up"}},
 		Corruptions: s.db.Counts.Corruptions.Load(),
 		Reclaimed:   s.db.Counts.Reclaimed.Load(),
-		Merges:      s.metrics.merges.Load(),
+		Merges:      s.segments.Merges.Load(),
 		ReadOnly:    s.options.ReadOnly,
 		FreeBytes:   s.db.Free(),
 	}
@@ -162,13 +162,13 @@ func (s *Store) Status() Status {
 		return st
 	}
 	defer s.db.End()
-	if c, err := s.storedCounters(); err == nil {
+	if c, err := s.db.Counters(); err == nil {
 		st.Triples, st.Annotations = c.Triples, c.Annotations
 	}
 	st.Bytes = s.db.TableBytes()
 	st.Epoch = firstEpoch
 	var stamps sequence
-	if err := stamps.read(s); err == nil {
+	if err := stamps.read(s.db); err == nil {
 		st.Epoch = stamps.epoch
 	}
 	return st

@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -17,7 +16,8 @@ import (
 	"github.com/trefoildb/trefoil/internal/store/database"
 	"github.com/trefoildb/trefoil/internal/store/directory"
 	"github.com/trefoildb/trefoil/internal/store/fault"
-	"github.com/trefoildb/trefoil/internal/store/keyspace"
+	"github.com/trefoildb/trefoil/internal/store/feed"
+	"github.com/trefoildb/trefoil/internal/store/segments"
 	"github.com/trefoildb/trefoil/trie"
 )
 
@@ -31,26 +31,13 @@ type Store struct {
 	db      *database.Database
 
 	metrics metrics
-	queue   queue
 	updates updates
-	feed    feed
+	feed    *feed.Feed
 	running sync.WaitGroup // the committer, and the maintenance of segments
 
-	// commitMu is held when rows are written: by the committer, and by a load that publishes. It
-	// guards sequence and counted.
-	commitMu sync.Mutex
-	sequence sequence
-	counted  keyspace.Counters
-
-	tokens   tokens
-	identity atomic.Pointer[Identity]
-
-	layoutMu     sync.Mutex // held when the layout is replaced
-	layout       atomic.Pointer[layout]
-	managed      atomic.Bool // set if the cluster splits segments, not this store
-	byTables     bool        // set if segments are measured by bytes of tables, not by rows
-	upkeep       upkeep
-	merged       atomic.Int64 // the number of removed rows when Tidy last found nothing to merge
+	committer    *Committer
+	member       membership
+	segments     *segments.Segments
 	density      density
 	closeTimeout time.Duration
 	closeOnce    sync.Once
@@ -78,20 +65,16 @@ func Open(dir string, opts Options) (*Store, error) {
 		}
 	}
 	// 2. Prepare everything that Pebble calls back, because it may call during its opening.
-	s := &Store{dir: dir, options: opts, closeTimeout: defaultCloseTimeout}
+	s := &Store{dir: dir, options: opts, closeTimeout: defaultCloseTimeout, segments: segments.New(opts.MaxSegmentBytes)}
 	s.db = database.New(database.Options{
 		Dir: dir, FS: opts.FS, Logger: opts.Logger, ReadOnly: opts.ReadOnly, OnFatal: opts.OnFatal, CountChanges: opts.CountChanges,
 		CacheBytes: opts.CacheBytes, MemTableBytes: opts.MemTableBytes, MinFreeBytes: opts.MinFreeBytes,
-		OnFlush: func() {
-			if s.byTables {
-				s.MeasureSegments()
-			}
-		},
-		OnIngest: s.MeasureSegments,
+		OnFlush: s.segments.Flushed, OnIngest: s.segments.Measure,
 	})
-	s.upkeep.wake = make(chan struct{}, 1)
-	s.byTables = opts.MaxSegmentBytes >= smallSegment
-	s.queue.init(opts.QueueBytes)
+	s.committer = &Committer{
+		db: s.db, timeout: opts.WriteTimeout, member: &s.member, segments: s.segments, density: &s.density, metrics: &s.metrics, tokens: tokens{db: s.db},
+	}
+	s.committer.queue.init(opts.QueueBytes)
 	s.updates.init()
 	// 3. Open the database. If the disk is full, the error must say how to get room.
 	if err := s.open(); err != nil {
@@ -102,8 +85,8 @@ func Open(dir string, opts Options) (*Store, error) {
 	}
 	// 4. Start the goroutines last, because they write.
 	if !opts.ReadOnly {
-		s.running.Go(s.runCommitter)
-		s.running.Go(s.runMaintenance)
+		s.running.Go(s.committer.run)
+		s.running.Go(s.segments.Run)
 	}
 	return s, nil
 }
@@ -195,29 +178,21 @@ func (s *Store) openDatabase() error {
 }
 
 // readState reads the local state.
-func (s *Store) readState() error {
-	// 1. keyspace.Counters, sequence, identity and tokens: each has rows of local state.
-	value, err := s.db.Value(keyspace.RowCounters)
-	if err == nil && value != nil {
-		s.counted, err = keyspace.ParseCounters(value)
-	}
-	if err != nil {
-		return err
-	}
-	if err := s.sequence.read(s); err != nil {
+func (s *Store) readState() (err error) {
+	// 1. Each part has rows of local state.
+	if err := s.committer.read(); err != nil {
 		return err
 	}
 	if err := s.readIdentity(); err != nil {
 		return err
 	}
-	if err := s.readTokens(); err != nil {
-		return err
-	}
 	// 2. The feed may write an entry, because other predicates may be set now.
-	if err := s.feed.init(s); err != nil {
+	if s.feed, err = feed.Open(s.db, &s.committer.mu, s.options.Feed); err != nil {
 		return err
 	}
-	return s.readLayout()
+	s.committer.feed = s.feed
+	_, isMember := s.Identity()
+	return s.segments.Open(s.db, s.MachineID(), isMember)
 }
 
 // Dir returns the data directory.
@@ -225,6 +200,15 @@ func (s *Store) Dir() string { return s.dir }
 
 // Database returns the database of the store, for package replica.
 func (s *Store) Database() *database.Database { return s.db }
+
+// Committer returns the committer of the store, for package replica.
+func (s *Store) Committer() *Committer { return s.committer }
+
+// Feed returns the changes of the predicates of Options.Feed.
+func (s *Store) Feed() *feed.Feed { return s.feed }
+
+// Segments returns the segments of the store.
+func (s *Store) Segments() *segments.Segments { return s.segments }
 
 // MachineID returns the machine ID of the data directory.
 func (s *Store) MachineID() trie.MachineID { return trie.MachineIDOf(s.id) }
@@ -244,7 +228,7 @@ func (s *Store) Close() error {
 }
 
 func (s *Store) close() error {
-	s.queue.close()
+	s.committer.queue.close()
 	ctx, cancel := context.WithTimeout(context.Background(), s.closeTimeout)
 	defer cancel()
 	if open := s.db.Stop(ctx); open > 0 {

@@ -29,7 +29,7 @@ func TestReopen(t *testing.T) {
 	if err := s.Annotate(ctx, student(7), "app", []byte("note")); err != nil {
 		t.Fatal(err)
 	}
-	last := s.sequence.next
+	last := s.committer.sequence.next
 	for range 2 {
 		if err := s.Close(); err != nil {
 			t.Fatal(err)
@@ -55,8 +55,8 @@ func TestReopen(t *testing.T) {
 	if st := s.Status(); st.Triples != 100 || st.Annotations != 1 || st.Segments != 1 || st.Error != "" {
 		t.Errorf("status %+v", st)
 	}
-	if s.sequence.next < last {
-		t.Errorf("the next sequence is %d, it was %d", s.sequence.next, last)
+	if s.committer.sequence.next < last {
+		t.Errorf("the next sequence is %d, it was %d", s.committer.sequence.next, last)
 	}
 }
 
@@ -240,7 +240,7 @@ func TestNewIdentity(t *testing.T) {
 		t.Fatal(err)
 	}
 	add(t, s, students(0, 1000)...)
-	eventually(t, "a split", func() bool { return s.Trie().Len() > 3 })
+	eventually(t, "a split", func() bool { return s.segments.Trie().Len() > 3 })
 	id := s.MachineID()
 	if err := directory.NewIdentity(dir); !errors.Is(err, ErrLocked) {
 		t.Errorf("while open: %v", err)
@@ -257,7 +257,7 @@ func TestNewIdentity(t *testing.T) {
 	if s.MachineID() == id {
 		t.Error("the same machine")
 	}
-	if got := s.Placement().Owner(s.Trie().Lookup([]byte{1})); got != s.MachineID() {
+	if got := s.segments.Placement().Owner(s.segments.Trie().Lookup([]byte{1})); got != s.MachineID() {
 		t.Errorf("owner %s, machine %s", got, s.MachineID())
 	}
 	checked(t, s)

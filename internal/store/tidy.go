@@ -23,5 +23,5 @@ func (s *Store) Tidy(ctx context.Context, next func(time.Duration) bool) error {
 	if err := s.db.Reclaim(ctx, s.metrics.removed(), next); err != nil {
 		return fault.Wrap("reclaim space", err)
 	}
-	return fault.Wrap("merge segments", s.mergeSegments(next))
+	return fault.Wrap("merge segments", s.segments.Merge(s.metrics.removed(), next))
 }

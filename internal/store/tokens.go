@@ -13,6 +13,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2"
 
+	"github.com/trefoildb/trefoil/internal/store/database"
 	"github.com/trefoildb/trefoil/internal/store/fault"
 	"github.com/trefoildb/trefoil/internal/store/keyspace"
 )
@@ -88,6 +89,7 @@ const tokenPrefix = "token/"
 // the operation (4 bytes, big endian, in units of TokenTime since 1970) and the token. Its value
 // is empty. Rows are deleted when their period is neither the current one nor the one before.
 type tokens struct {
+	db      *database.Database
 	mu      sync.Mutex
 	periods []uint32 // periods with rows, ascending
 }
@@ -126,10 +128,10 @@ func tokenKey(period uint32, token Token) []byte {
 	return append(binary.BigEndian.AppendUint32(keyspace.LocalKey(tokenPrefix), period), token[:]...)
 }
 
-// readTokens finds the periods with rows.
-func (s *Store) readTokens() (err error) {
+// read finds the periods with rows.
+func (t *tokens) read() (err error) {
 	lower, upper := keyspace.LocalBounds(tokenPrefix)
-	it, err := s.db.NewIter(&pebble.IterOptions{LowerBound: lower, UpperBound: upper})
+	it, err := t.db.NewIter(&pebble.IterOptions{LowerBound: lower, UpperBound: upper})
 	if err != nil {
 		return err
 	}
@@ -140,7 +142,7 @@ func (s *Store) readTokens() (err error) {
 			return keyspace.LocalError(key)
 		}
 		period := binary.BigEndian.Uint32(key[len(lower):])
-		s.tokens.periods = append(s.tokens.periods, period)
+		t.periods = append(t.periods, period)
 		if period+1 == 0 {
 			break
 		}
@@ -149,14 +151,14 @@ func (s *Store) readTokens() (err error) {
 	return it.Error()
 }
 
-// writeTokens appends the rows of tokens to a batch, and deletes the rows of ended periods.
-func (s *Store) writeTokens(batch *pebble.Batch, tokens []Token) error {
+// write appends the rows of tokens to a batch, and deletes the rows of ended periods.
+func (t *tokens) write(batch *pebble.Batch, tokens []Token) error {
 	if len(tokens) == 0 {
 		return nil
 	}
-	now, over := s.tokens.begin()
+	now, over := t.begin()
 	for _, period := range over {
-		if err := s.db.DeleteRange(tokenKey(period, Token{}), tokenKey(period+1, Token{}), pebble.NoSync); err != nil {
+		if err := t.db.DeleteRange(tokenKey(period, Token{}), tokenKey(period+1, Token{}), pebble.NoSync); err != nil {
 			return err
 		}
 	}
@@ -177,19 +179,20 @@ func (s *Store) HasTokens(tokens []Token) ([]bool, error) {
 	done := make([]bool, len(tokens))
 	for i := range tokens {
 		var err error
-		if done[i], err = s.hasToken(tokens[i]); err != nil {
+		if done[i], err = s.committer.tokens.has(tokens[i]); err != nil {
 			return nil, fault.Wrap("look up tokens", err)
 		}
 	}
 	return done, nil
 }
 
-func (s *Store) hasToken(token Token) (bool, error) {
+// has reports whether the operation with a token was done recently.
+func (t *tokens) has(token Token) (bool, error) {
 	if token == (Token{}) {
 		return false, nil
 	}
-	for _, period := range s.tokens.kept() {
-		_, closer, err := s.db.Get(tokenKey(period, token))
+	for _, period := range t.kept() {
+		_, closer, err := t.db.Get(tokenKey(period, token))
 		if err == nil {
 			return true, closer.Close()
 		}
@@ -210,12 +213,12 @@ func (s *Store) Claim(ctx context.Context) error {
 	if s.options.ReadOnly {
 		return fault.Wrap("claim", ErrReadOnly)
 	}
-	if err := s.alone(); err != nil {
+	if err := s.member.alone(); err != nil {
 		return fault.Wrap("claim", err)
 	}
 	r := newRequest(kindClaim, 0)
 	r.tokens, r.size = []Token{key.Claim()}, itemBytes
-	if err := s.queue.do(ctx, r, s.db, s.options.WriteTimeout); err != nil {
+	if err := s.committer.do(ctx, r); err != nil {
 		return fault.Wrap("claim", err)
 	}
 	if r.unchanged > 0 {

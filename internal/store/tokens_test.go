@@ -96,7 +96,7 @@ func TestTokens(t *testing.T) {
 		want("within the time", "a", 0, 0)
 		time.Sleep(2 * TokenTime)
 		want("when it is forgotten", "a", 2000, 1000)
-		if n := len(s.tokens.periods); n != 1 {
+		if n := len(s.committer.tokens.periods); n != 1 {
 			t.Errorf("%d periods are kept", n)
 		}
 		rows := 0

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/trefoildb/trefoil/internal/store/database"
 	"github.com/trefoildb/trefoil/internal/store/fault"
 )
 
@@ -37,10 +38,10 @@ func (s *Store) Update(ctx context.Context, f func(Reader) (Changes, error)) (Ap
 	if s.options.ReadOnly {
 		return ApplyResult{}, fmt.Errorf("update: %w", ErrReadOnly)
 	}
-	if err := s.alone(); err != nil {
+	if err := s.member.alone(); err != nil {
 		return ApplyResult{}, fault.Wrap("update", err)
 	}
-	if err := s.beginUpdate(ctx); err != nil {
+	if err := s.updates.begin(ctx, s.db, s.options.WriteTimeout); err != nil {
 		return ApplyResult{}, fault.Wrap("update", err)
 	}
 	defer func() { s.updates.turn <- struct{}{} }()
@@ -77,38 +78,38 @@ func (s *Store) Update(ctx context.Context, f func(Reader) (Changes, error)) (Ap
 	return ApplyResult{r.changed, r.removed}, nil
 }
 
-// beginUpdate waits until no other update runs.
-func (s *Store) beginUpdate(ctx context.Context) error {
+// begin waits until no other update runs.
+func (u *updates) begin(ctx context.Context, db *database.Database, timeout time.Duration) error {
 	select {
-	case <-s.updates.turn:
+	case <-u.turn:
 	case <-ctx.Done():
 		return context.Cause(ctx)
-	case <-s.db.Stopping():
+	case <-db.Stopping():
 		return ErrClosed
 	}
-	if err := s.settleUpdate(ctx); err != nil {
-		s.updates.turn <- struct{}{}
+	if err := u.waitLast(ctx, db, timeout); err != nil {
+		u.turn <- struct{}{}
 		return err
 	}
 	return nil
 }
 
-// settleUpdate waits until the outcome of the update before is known.
-func (s *Store) settleUpdate(ctx context.Context) error {
-	if s.updates.last == nil {
+// waitLast waits until the outcome of the update before is known.
+func (u *updates) waitLast(ctx context.Context, db *database.Database, timeout time.Duration) error {
+	if u.last == nil {
 		return nil
 	}
-	limit := time.NewTimer(s.options.WriteTimeout)
+	limit := time.NewTimer(timeout)
 	defer limit.Stop()
 	select {
-	case <-s.updates.last:
-		s.updates.last = nil
+	case <-u.last:
+		u.last = nil
 		return nil
 	case <-ctx.Done():
 		return context.Cause(ctx)
-	case <-s.db.Failed():
-		return s.db.Err()
-	case <-s.db.Stopping():
+	case <-db.Failed():
+		return db.Err()
+	case <-db.Stopping():
 		return ErrClosed
 	case <-limit.C:
 		return fmt.Errorf("%w: the update before this one has not ended", ErrBusy)

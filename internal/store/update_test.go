@@ -270,8 +270,8 @@ func TestClearBesideLoads(t *testing.T) {
 	close(stop)
 	wait.Wait()
 	checked(t, s)
-	if r := apply(t, s, Changes{ClearAll: true}); s.counted != (keyspace.Counters{}) {
-		t.Errorf("%+v: the counters are %+v", r, s.counted)
+	if r := apply(t, s, Changes{ClearAll: true}); s.committer.counted != (keyspace.Counters{}) {
+		t.Errorf("%+v: the counters are %+v", r, s.committer.counted)
 	}
 	checked(t, s)
 }

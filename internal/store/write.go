@@ -50,7 +50,7 @@ func (s *Store) write(ctx context.Context, kind kind, triples []triple.Triple) (
 	if s.options.ReadOnly {
 		return 0, 0, ErrReadOnly
 	}
-	if err := s.alone(); err != nil {
+	if err := s.member.alone(); err != nil {
 		return 0, 0, err
 	}
 	requests, err := newRequests(kind, triples, RequestKeyOf(ctx))
@@ -58,7 +58,7 @@ func (s *Store) write(ctx context.Context, kind kind, triples []triple.Triple) (
 		return 0, 0, err
 	}
 	for _, r := range requests {
-		if err := s.queue.do(ctx, r, s.db, s.options.WriteTimeout); err != nil {
+		if err := s.committer.do(ctx, r); err != nil {
 			return changed, unchanged, err
 		}
 		changed += r.changed
@@ -78,7 +78,7 @@ func (s *Store) DeleteMatch(ctx context.Context, p triple.Pattern) (DeleteResult
 	if s.options.ReadOnly {
 		return total, fmt.Errorf("delete matches: %w", ErrReadOnly)
 	}
-	if err := s.alone(); err != nil {
+	if err := s.member.alone(); err != nil {
 		return total, fault.Wrap("delete matches", err)
 	}
 	// 1. Read a snapshot, because triples that come later must stay.
@@ -126,7 +126,7 @@ func (s *Store) Annotate(ctx context.Context, t triple.Triple, applicationID str
 	}
 	err := CheckAnnotation(applicationID, data)
 	if err == nil {
-		err = s.alone()
+		err = s.member.alone()
 	}
 	if err == nil {
 		err = t.Check()
@@ -141,7 +141,7 @@ func (s *Store) Annotate(ctx context.Context, t triple.Triple, applicationID str
 		r.data = append([]byte{}, data...)
 		r.size += int64(3 * len(data))
 	}
-	if err := s.queue.do(ctx, r, s.db, s.options.WriteTimeout); err != nil {
+	if err := s.committer.do(ctx, r); err != nil {
 		return fault.Wrap("annotate", err)
 	}
 	return nil

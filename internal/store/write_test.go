@@ -71,9 +71,9 @@ func TestGroupCommit(t *testing.T) {
 	gaveUp := make(chan error)
 	go func() { gaveUp <- second(s.Add(impatient, []triple.Triple{student(100)})) }()
 	eventually(t, "51 writers wait", func() bool {
-		s.queue.mu.Lock()
-		defer s.queue.mu.Unlock()
-		return len(s.queue.waiting) == 51
+		s.committer.queue.mu.Lock()
+		defer s.committer.queue.mu.Unlock()
+		return len(s.committer.queue.waiting) == 51
 	})
 	cancel()
 	if err := <-gaveUp; !errors.Is(err, context.Canceled) {

@@ -5,16 +5,13 @@ package reads
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"sync"
 
-	"github.com/trefoildb/trefoil/internal/cluster/peer"
 	"github.com/trefoildb/trefoil/internal/cluster/view"
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/internal/turns"
-	"github.com/trefoildb/trefoil/trie"
 	"github.com/trefoildb/trefoil/triple"
 )
 
@@ -32,7 +29,7 @@ func (sn *Snapshot) total(ctx context.Context, r triple.Range, ask func(context.
 		return tally{}, err
 	}
 	sum, rest := tally{exact: true}, []triple.Range{r}
-	t := trial{reads: sn.reads}
+	t := retries{common: sn.reads.common}
 	for shown := 0; ; {
 		if sn.closed.Load() {
 			return tally{}, fmt.Errorf("count: %w", store.ErrClosed)
@@ -44,20 +41,20 @@ func (sn *Snapshot) total(ctx context.Context, r triple.Range, ask func(context.
 			sum, rest = tally{exact: true}, []triple.Range{r}
 		}
 		// 2. Ask the owners of the ranges without an answer.
-		_, groups, err := sn.split(v, rest)
+		_, groups, err := sn.under(v).split(rest)
 		if err == nil {
 			var some tally
 			some, rest, err = askAll(ctx, v, groups, ask)
 			sum.rows += some.rows
 			sum.exact = sum.exact && some.exact
 			if some.answers > 0 {
-				t.further()
+				t.progress()
 			}
 		}
 		if err == nil {
 			return sum, ctx.Err()
 		}
-		if err := t.again(ctx, v, err); err != nil {
+		if err := t.wait(ctx, v, err); err != nil {
 			return tally{}, err
 		}
 	}
@@ -91,7 +88,7 @@ func askAll(ctx context.Context, v *view.View, groups []*group, ask func(context
 			continue
 		}
 		rest = append(rest, g.ranges...)
-		if err == nil || passing(err) {
+		if err == nil || retryable(err) {
 			err = failures[i]
 		}
 	}
@@ -107,104 +104,18 @@ func (sn *Snapshot) count(ctx context.Context, r triple.Range, f *filter) (int64
 		switch {
 		case !g.live:
 			n := int64(0)
-			err := sn.visit(ctx, v, q, func(int, []byte, []byte) error { n++; return nil })
+			err := fallback{sn.under(v)}.visit(ctx, q, func(int, []byte, []byte) error { n++; return nil })
 			return tally{rows: n, exact: true}, err
 		case g.owner == sn.reads.self:
-			n, err := sn.reads.countHere(ctx, q)
+			n, err := sn.reads.countLocal(ctx, q)
 			return tally{rows: n, exact: true}, err
 		}
 		n := int64(0)
 		err := turns.Wait(ctx, func() (err error) {
-			n, err = sn.reads.countThere(turns.Detach(ctx), q, g.owner)
+			n, err = sn.reads.countRemote(turns.Detach(ctx), q, g.owner)
 			return err
 		})
 		return tally{rows: n, exact: true}, err
 	})
 	return sum.rows, err
-}
-
-// countHere returns the count of this machine.
-func (r *Reads) countHere(ctx context.Context, q *request) (n int64, err error) {
-	h, err := r.hold(ctx, q.epoch, q.ranges, true)
-	if err != nil {
-		return 0, err
-	}
-	defer func() { err = errors.Join(err, h.close()) }()
-	return h.count(ctx, q, func() error { return nil })
-}
-
-// countThere returns the count of another machine.
-func (r *Reads) countThere(ctx context.Context, q *request, owner trie.MachineID) (n int64, err error) {
-	err = r.inParts(ctx, q, func(ctx context.Context, part *request) error {
-		some, err := r.countPart(ctx, part, owner)
-		n += some
-		return err
-	})
-	return n, err
-}
-
-// inParts calls do for parts of a request, each within the limits of one message. Their context ends
-// if the view changes.
-func (r *Reads) inParts(ctx context.Context, q *request, do func(context.Context, *request) error) error {
-	ctx, cancel := context.WithCancelCause(ctx)
-	var watch sync.WaitGroup
-	watch.Go(func() {
-		err := r.member.Newer(ctx, q.view)
-		if err == nil {
-			err = errMoved
-		}
-		cancel(err)
-	})
-	defer watch.Wait()
-	defer cancel(nil)
-	for rest := q.ranges; len(rest) > 0; {
-		part := *q
-		part.ranges = take(rest)
-		rest = rest[len(part.ranges):]
-		if err := do(ctx, &part); err != nil {
-			if cause := context.Cause(ctx); cause != nil {
-				return cause
-			}
-			return err
-		}
-	}
-	return nil
-}
-
-// countPart sends one request for a count and reads its answer.
-func (r *Reads) countPart(ctx context.Context, q *request, owner trie.MachineID) (n int64, err error) {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	// 1. Send the request. The timer starts anew with each frame, because a count sends beats
-	// while it works.
-	stall := r.stall(cancel)
-	defer stall.Stop()
-	stream, err := r.peers.Stream(ctx, owner, MethodCount, q.encode())
-	if err != nil {
-		return 0, &remoteError{owner, err}
-	}
-	defer stream.Close()
-	// 2. Wait for the number. Any other frame is an error.
-	for {
-		frame, err := stream.Next()
-		if err != nil {
-			return 0, &remoteError{owner, short(err)}
-		}
-		stall.Reset(r.options.IdleTimeout)
-		d := peer.NewDecoder(frame)
-		switch d.Byte() {
-		case frameBeat:
-		case frameNumber:
-			n := int64(d.Uvarint())
-			if err := d.End(); err != nil {
-				return 0, &remoteError{owner, err}
-			}
-			if err := drain(stream); err != nil {
-				return 0, &remoteError{owner, err}
-			}
-			return n, nil
-		default:
-			return 0, &remoteError{owner, badFrame("of unknown kind")}
-		}
-	}
 }

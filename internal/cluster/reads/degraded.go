@@ -20,7 +20,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/trefoildb/trefoil/internal/cluster/view"
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/triple"
 )
@@ -28,15 +27,18 @@ import (
 // errNoOrder is returned if no other order has the rows of a down owner.
 var errNoOrder = fmt.Errorf("%w: the machine that has a part of what is asked for is dead, and no other order can tell it; it is being rebuilt", store.ErrUnavailable)
 
-// degrade returns a feed for a request of ranges with down owners.
-func (sn *Snapshot) degrade(ctx context.Context, v *view.View, q *request) (feed, error) {
-	if sn.reads.hasAll(v) {
-		return sn.openWhole(ctx, v, q), nil
+// fallback is a try of a read of rows with owners that are down.
+type fallback struct{ attempt }
+
+// open returns a feed for a request of ranges with down owners.
+func (fb fallback) open(ctx context.Context, q *request) (feed, error) {
+	if fb.reads.isSoleHolder(fb.view) {
+		return fb.openAsSoleHolder(ctx, q), nil
 	}
 	m := &memoryFeed{reverse: q.reverse}
-	limit := sn.reads.options.DegradedMemory
+	limit := fb.reads.options.DegradedMemory
 	used := int64(0)
-	err := sn.visit(ctx, v, q, func(index int, key, value []byte) error {
+	err := fb.visit(ctx, q, func(index int, key, value []byte) error {
 		used += int64(len(key)+len(value)) + rowBytes
 		if used > limit {
 			return errTooMuch(limit)
@@ -59,8 +61,8 @@ const rowBytes = 64
 
 // substitute is the requested ranges for one other order, in its keys.
 type substitute struct {
-	ranges []triple.Range // of the order that answers
-	asked  [triple.GSPO + 1][]indexed
+	ranges    []triple.Range // of the order that answers
+	requested [triple.GSPO + 1][]indexed
 }
 
 type indexed struct {
@@ -69,9 +71,9 @@ type indexed struct {
 }
 
 // visit calls each for the rows of a request with down owners, each row once, in any sequence.
-func (sn *Snapshot) visit(ctx context.Context, v *view.View, q *request, each func(index int, key, value []byte) error) error {
-	if sn.reads.hasAll(v) {
-		return sn.visitWhole(ctx, v, q, each)
+func (fb fallback) visit(ctx context.Context, q *request, each func(index int, key, value []byte) error) error {
+	if fb.reads.isSoleHolder(fb.view) {
+		return fb.visitAsSoleHolder(ctx, q, each)
 	}
 	// 1. Find an order for each range; a range without one must be gathered.
 	var substitutes [triple.GSPO + 1]substitute
@@ -82,7 +84,7 @@ func (sn *Snapshot) visit(ctx context.Context, v *view.View, q *request, each fu
 			return errNoOrder
 		}
 		known := q.filter.with(shared(dead))
-		by, r, ok := sn.otherOrder(v, known, dead)
+		by, r, ok := fb.otherOrder(known, dead)
 		if !ok {
 			if !known.binds() {
 				return errNoOrder
@@ -95,12 +97,12 @@ func (sn *Snapshot) visit(ctx context.Context, v *view.View, q *request, each fu
 		}
 		s := &substitutes[by]
 		s.ranges = append(s.ranges, r)
-		s.asked[dead.Lo[0]] = append(s.asked[dead.Lo[0]], indexed{dead, i})
+		s.requested[dead.Lo[0]] = append(s.requested[dead.Lo[0]], indexed{dead, i})
 	}
 	// 2. Gather the wide ranges.
 	for _, dead := range wide {
 		if len(dead) > 0 {
-			if err := sn.gather(ctx, v, q.filter, dead, each); err != nil {
+			if err := fb.gather(ctx, q.filter, dead, each); err != nil {
 				return err
 			}
 		}
@@ -111,11 +113,11 @@ func (sn *Snapshot) visit(ctx context.Context, v *view.View, q *request, each fu
 		if len(s.ranges) == 0 {
 			continue
 		}
-		if err := sn.lookupUnder(ctx, v, union(s.ranges), f, false, func(r row) error { return s.match(r, each) }); err != nil {
+		if err := fb.tryLookup(ctx, union(s.ranges), f, false, func(r row) error { return s.match(r, each) }); err != nil {
 			return err
 		}
 	}
-	sn.degraded.Store(true)
+	fb.degraded.Store(true)
 	return nil
 }
 
@@ -128,15 +130,15 @@ func oneOrder(r triple.Range) bool {
 }
 
 // otherOrder returns the order with the most known terms, and its range, if all its owners live.
-func (sn *Snapshot) otherOrder(v *view.View, known *filter, dead triple.Range) (by triple.Order, r triple.Range, ok bool) {
+func (fb fallback) otherOrder(known *filter, dead triple.Range) (by triple.Order, r triple.Range, ok bool) {
 	best := 0
 	for _, o := range triple.Orders {
 		// GSPO begins with the graph, so it needs a known graph.
 		other, n := known.prefix(o)
-		if o == triple.Order(dead.Lo[0]) || n <= best || sn.readable(v, other) != nil {
+		if o == triple.Order(dead.Lo[0]) || n <= best || fb.readable(other) != nil {
 			continue
 		}
-		if !slices.ContainsFunc(pieces(v.Joint(), other), func(p piece) bool { return !p.live }) {
+		if !slices.ContainsFunc(pieces(fb.view.Joint(), other), func(p piece) bool { return !p.live }) {
 			by, r, ok, best = o, other, true, n
 		}
 	}
@@ -165,19 +167,19 @@ func (s *substitute) match(r row, each func(index int, key, value []byte) error)
 		return err
 	}
 	for _, o := range triple.Orders {
-		asked := s.asked[o]
-		if len(asked) == 0 {
+		requested := s.requested[o]
+		if len(requested) == 0 {
 			continue
 		}
 		key := triple.AppendKeyOf(nil, o, terms[triple.Subject], terms[triple.Predicate], terms[triple.Object], terms[triple.Graph])
-		at, found := slices.BinarySearchFunc(asked, key, func(a indexed, key []byte) int { return bytes.Compare(a.Lo, key) })
+		at, found := slices.BinarySearchFunc(requested, key, func(a indexed, key []byte) int { return bytes.Compare(a.Lo, key) })
 		if !found {
 			at--
 		}
-		if at < 0 || len(key) == 0 || !asked[at].Contains(key) {
+		if at < 0 || len(key) == 0 || !requested[at].Contains(key) {
 			continue
 		}
-		if err := each(asked[at].index, key, r.value); err != nil {
+		if err := each(requested[at].index, key, r.value); err != nil {
 			return err
 		}
 	}

@@ -4,10 +4,10 @@
 //
 // # The route of a read
 //
-//	Snapshot -> scan, lookup, count, survey   coordinator: cut the range by owner (plan.go)
+//	Snapshot -> scan, lookup, count, survey   coordinator: cut the range by owner (pieces.go)
 //	  -> feed: local, called or remote        one for each piece (feed.go)
 //	    -> hold, settle, pack                 owner: snapshot, lease, committed rows (owner.go)
-//	  -> degraded, gather, whole              if an owner is down: the same rows from others
+//	  -> degraded, gather, sole_holder        if an owner is down: the same rows from others
 //
 // The steps are:
 //

@@ -35,7 +35,7 @@ func (r *Reads) open(ctx context.Context, q *request, owner trie.MachineID, budg
 	case ahead || len(q.ranges) > calledRanges:
 		return r.openRemote(ctx, q, owner, budget, most), nil
 	}
-	return &calledFeed{reads: r, ctx: ctx, q: q, owner: owner, budget: min(budget, calledBytes), most: most}, nil
+	return &calledFeed{remote: r.remote, ctx: ctx, q: q, owner: owner, budget: min(budget, calledBytes), most: most}, nil
 }
 
 // localFeed reads the rows of this machine when they are needed.
@@ -47,8 +47,8 @@ type localFeed struct {
 }
 
 // openLocal returns a feed of this machine's rows.
-func (r *Reads) openLocal(ctx context.Context, q *request) (feed, error) {
-	h, err := r.holdTable(ctx, q.epoch, q.ranges, q.replicas, true)
+func (ow *owner) openLocal(ctx context.Context, q *request) (feed, error) {
+	h, err := ow.holdTable(ctx, q.epoch, q.ranges, q.replicas, true)
 	if err != nil {
 		return nil, err
 	}

@@ -7,7 +7,6 @@ import (
 	"context"
 	"sync"
 
-	"github.com/trefoildb/trefoil/internal/cluster/peer"
 	"github.com/trefoildb/trefoil/internal/turns"
 	"github.com/trefoildb/trefoil/trie"
 	"github.com/trefoildb/trefoil/triple"
@@ -26,49 +25,49 @@ const (
 // answers have no more. The others come from a remoteFeed. It is opened when the reader gets near
 // them.
 type calledFeed struct {
-	reads  *Reads
+	remote *remote
 	ctx    context.Context
 	q      *request
 	owner  trie.MachineID
 	budget int64
 	most   int64
 
-	begun   sync.WaitGroup     // of begin
-	cancel  context.CancelFunc // of begin; nil if it was not called
-	asked   bool
-	arrived bool // next has waited for the answer
-	err     error
-	current unpacker
-	given   int            // rows
-	more    []triple.Range // the ranges whose rows the answer lacks
-	base    int            // index of the first of these
-	rest    feed           // of more
+	begun     sync.WaitGroup     // of begin
+	cancel    context.CancelFunc // of begin; nil if it was not called
+	requested bool
+	awaited   bool // next has waited for the answer
+	err       error
+	current   unpacker
+	returned  int            // rows
+	remaining []triple.Range // the ranges whose rows the answer lacks
+	base      int            // index of the first of these
+	rest      feed           // of remaining
 }
 
 // begin sends the request in the background. It must be called before next, and once.
 func (f *calledFeed) begin() {
-	f.asked = true
+	f.requested = true
 	f.ctx, f.cancel = context.WithCancel(f.ctx)
-	f.begun.Go(f.ask)
+	f.begun.Go(f.send)
 }
 
-func (f *calledFeed) ask() { f.err = f.tryAsk() }
+func (f *calledFeed) send() { f.err = f.trySend() }
 
 // await waits for the answer. It sends the request if begin did not.
 func (f *calledFeed) await() error {
-	if !f.asked {
-		f.asked = true
-		f.ask()
+	if !f.requested {
+		f.requested = true
+		f.send()
 	}
 	f.begun.Wait()
 	return nil
 }
 
-// tryAsk sends the request and decodes the answer.
-func (f *calledFeed) tryAsk() error {
+// trySend sends the request and decodes the answer.
+func (f *calledFeed) trySend() error {
 	q := *f.q
 	q.budget = f.budget
-	answer, err := f.reads.call(f.ctx, q.view, f.owner, MethodRows, q.encode())
+	answer, err := f.remote.call(f.ctx, q.view, f.owner, MethodRows, q.encode())
 	if err != nil {
 		return err
 	}
@@ -81,7 +80,7 @@ func (f *calledFeed) tryAsk() error {
 	}
 	f.current.begin(frame)
 	if more {
-		f.more, f.base = restOf(q.ranges, index, key, q.reverse)
+		f.remaining, f.base = restOf(q.ranges, index, key, q.reverse)
 	}
 	return nil
 }
@@ -89,7 +88,7 @@ func (f *calledFeed) tryAsk() error {
 // restOf returns the parts of ranges after a key in the range with an index, and the index of the
 // first of these parts.
 func restOf(ranges []triple.Range, index int, key []byte, reverse bool) ([]triple.Range, int) {
-	first := behind(ranges[index], key, reverse)
+	first := rangeAfter(ranges[index], key, reverse)
 	if first.Empty() {
 		return ranges[index+1:], index + 1
 	}
@@ -97,8 +96,8 @@ func restOf(ranges []triple.Range, index int, key []byte, reverse bool) ([]tripl
 }
 
 func (f *calledFeed) next() (row, bool, error) {
-	if !f.arrived {
-		f.arrived = true
+	if !f.awaited {
+		f.awaited = true
 		if err := turns.Wait(f.ctx, f.await); err != nil {
 			return row{}, false, err
 		}
@@ -111,7 +110,7 @@ func (f *calledFeed) next() (row, bool, error) {
 	case err != nil:
 		return row{}, false, &remoteError{f.owner, err}
 	case ok:
-		if f.given++; f.given == warmRows {
+		if f.returned++; f.returned == warmRows {
 			f.openRest()
 		}
 		return r, true, nil
@@ -133,12 +132,12 @@ func (f *calledFeed) frame() *unpacker {
 
 // openRest requests the rest in the background.
 func (f *calledFeed) openRest() {
-	if f.rest != nil || len(f.more) == 0 {
+	if f.rest != nil || len(f.remaining) == 0 {
 		return
 	}
 	q := *f.q
-	q.ranges = f.more
-	f.rest = f.reads.openRemote(f.ctx, &q, f.owner, min(4*f.budget, f.most), f.most)
+	q.ranges = f.remaining
+	f.rest = f.remote.openRemote(f.ctx, &q, f.owner, min(4*f.budget, f.most), f.most)
 }
 
 func (f *calledFeed) fromRest(r row, ok bool, err error) (row, bool, error) {
@@ -148,7 +147,7 @@ func (f *calledFeed) fromRest(r row, ok bool, err error) (row, bool, error) {
 
 func (f *calledFeed) seek(key []byte) (row, bool, bool, error) {
 	f.begun.Wait()
-	if !f.asked || f.err != nil {
+	if !f.requested || f.err != nil {
 		return row{}, false, false, nil
 	}
 	for {
@@ -164,7 +163,7 @@ func (f *calledFeed) seek(key []byte) (row, bool, bool, error) {
 		}
 	}
 	switch {
-	case len(f.more) == 0:
+	case len(f.remaining) == 0:
 		return row{}, false, true, nil
 	case f.rest == nil:
 		return row{}, false, false, nil
@@ -182,32 +181,4 @@ func (f *calledFeed) close() {
 	if f.rest != nil {
 		f.rest.close()
 	}
-}
-
-// serveRows answers reads/rows.
-func (r *Reads) serveRows(ctx context.Context, _ peer.Header, body []byte) (answer []byte, err error) {
-	err = r.serve(ctx, body, true, func(ctx context.Context, q *request, h *held) error {
-		answer, err = h.gather(ctx, q)
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
-	return answer, nil
-}
-
-// gather returns the first rows of a request as one message.
-func (h *held) gather(ctx context.Context, q *request) ([]byte, error) {
-	if q.budget == 0 || q.budget > calledBytes {
-		q.budget = calledBytes
-	}
-	packed := &packer{}
-	more, last, err := h.pack(ctx, q, packed, calledLooks, func() error { return nil })
-	if err == nil {
-		err = h.check()
-	}
-	if err != nil {
-		return nil, err
-	}
-	return appendRows(nil, packed.frame, more, last), nil
 }

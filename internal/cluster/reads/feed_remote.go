@@ -5,12 +5,9 @@ package reads
 import (
 	"bytes"
 	"context"
-	"fmt"
 	"io"
 	"sync"
-	"time"
 
-	"github.com/trefoildb/trefoil/internal/cluster/peer"
 	"github.com/trefoildb/trefoil/internal/turns"
 	"github.com/trefoildb/trefoil/trie"
 	"github.com/trefoildb/trefoil/triple"
@@ -20,7 +17,7 @@ import (
 // its buffer, because the other machine must hold its snapshot only while it sends. The goroutine
 // requests the next portion when the reader begins with the one before.
 type remoteFeed struct {
-	reads  *Reads
+	remote *remote
 	q      *request
 	owner  trie.MachineID
 	budget int64
@@ -30,7 +27,7 @@ type remoteFeed struct {
 	cancel   context.CancelCauseFunc
 	running  sync.WaitGroup
 	arrivals chan arrival
-	turn     chan struct{}
+	reached  chan struct{} // has a token when the reader begins with a portion
 
 	err error // of fetch, once arrivals is closed
 
@@ -50,11 +47,11 @@ type arrival struct {
 const waitingFrames = 128
 
 // openRemote returns a feed. It requests its rows in the background.
-func (r *Reads) openRemote(ctx context.Context, q *request, owner trie.MachineID, budget, most int64) feed {
+func (rm *remote) openRemote(ctx context.Context, q *request, owner trie.MachineID, budget, most int64) feed {
 	f := &remoteFeed{
-		reads: r, q: q, owner: owner, budget: min(budget, most), most: most,
+		remote: rm, q: q, owner: owner, budget: min(budget, most), most: most,
 		arrivals: make(chan arrival, waitingFrames),
-		turn:     make(chan struct{}, 1),
+		reached:  make(chan struct{}, 1),
 	}
 	f.ctx, f.cancel = context.WithCancelCause(ctx)
 	f.running.Go(func() {
@@ -63,7 +60,7 @@ func (r *Reads) openRemote(ctx context.Context, q *request, owner trie.MachineID
 		f.cancel(nil)
 	})
 	f.running.Go(func() {
-		err := r.member.Newer(f.ctx, q.view)
+		err := rm.member.Newer(f.ctx, q.view)
 		if err == nil {
 			err = errMoved // what was asked for in the old view is refused now, or its owner is dead
 		}
@@ -72,8 +69,8 @@ func (r *Reads) openRemote(ctx context.Context, q *request, owner trie.MachineID
 	return f
 }
 
-// arrive hands an arrival to the reader. It returns false if the feed has ended.
-func (f *remoteFeed) arrive(a arrival) bool {
+// deliver hands an arrival to the reader. It returns false if the feed has ended.
+func (f *remoteFeed) deliver(a arrival) bool {
 	select {
 	case f.arrivals <- a:
 		return true
@@ -94,9 +91,9 @@ func (f *remoteFeed) fetch() error {
 		// 1. Request the next portion.
 		q := *f.q
 		q.ranges, q.budget = take(part), f.budget
-		waits, index, key, err := f.ask(&q, at)
+		waits, index, key, err := f.request(&q, at)
 		if err != nil {
-			return f.because(err)
+			return f.causeOf(err)
 		}
 		if key == nil {
 			index = len(q.ranges)
@@ -104,7 +101,7 @@ func (f *remoteFeed) fetch() error {
 		// 2. Continue after the last row of the answer.
 		at, part = at+index, part[index:]
 		if key != nil {
-			part = append([]triple.Range{behind(part[0], key, q.reverse)}, part[1:]...)
+			part = append([]triple.Range{rangeAfter(part[0], key, q.reverse)}, part[1:]...)
 			if part[0].Empty() {
 				at, part = at+1, part[1:]
 			}
@@ -115,44 +112,32 @@ func (f *remoteFeed) fetch() error {
 			continue
 		}
 		select {
-		case <-f.turn:
+		case <-f.reached:
 		case <-f.ctx.Done():
-			return f.because(f.ctx.Err())
+			return f.causeOf(f.ctx.Err())
 		}
 	}
 	return io.EOF
 }
 
-// take returns the first ranges up to the limits of one request, at least one.
-func take(ranges []triple.Range) []triple.Range {
-	size := 0
-	for i, r := range ranges {
-		size += len(r.Lo) + len(r.Hi)
-		if i > 0 && (i == maxRanges || size > maxRangeBytes) {
-			return ranges[:i]
-		}
-	}
-	return ranges
-}
-
-// because returns the cause if the feed was ended, and a remoteError of err otherwise.
-func (f *remoteFeed) because(err error) error {
+// causeOf returns the cause if the feed was ended, and a remoteError of err otherwise.
+func (f *remoteFeed) causeOf(err error) error {
 	if cause := context.Cause(f.ctx); cause != nil {
 		return cause
 	}
 	return &remoteError{f.owner, err}
 }
 
-// ask sends one request and hands the frames of its answer to the reader. If more rows are left, it
+// request sends one request and hands the frames of its answer to the reader. If more rows are left, it
 // returns the range and the key of the last row; otherwise key is nil. rows reports whether the
 // answer had rows.
-func (f *remoteFeed) ask(q *request, base int) (rows bool, index int, key []byte, err error) {
+func (f *remoteFeed) request(q *request, base int) (rows bool, index int, key []byte, err error) {
 	// The stall timer runs while the machine must send, and stops while the reader is slow.
 	ctx, cancel := context.WithCancelCause(f.ctx)
 	defer cancel(nil)
-	stall := f.reads.stall(cancel)
+	stall := f.remote.stall(cancel)
 	defer stall.Stop()
-	stream, err := f.reads.peers.Stream(ctx, f.owner, MethodScan, q.encode())
+	stream, err := f.remote.peers.Stream(ctx, f.owner, MethodScan, q.encode())
 	if err != nil {
 		return false, 0, nil, err
 	}
@@ -162,9 +147,9 @@ func (f *remoteFeed) ask(q *request, base int) (rows bool, index int, key []byte
 	for {
 		message, err := stream.Next()
 		if err != nil {
-			return rows, 0, nil, short(err)
+			return rows, 0, nil, truncated(err)
 		}
-		stall.Reset(f.reads.options.IdleTimeout)
+		stall.Reset(f.remote.options.IdleTimeout)
 		// A frame may come in several messages.
 		frame, err := parts.join(message)
 		if err != nil {
@@ -177,11 +162,11 @@ func (f *remoteFeed) ask(q *request, base int) (rows bool, index int, key []byte
 		case frameBeat:
 		case frameRows:
 			stall.Stop() // the machine is not at fault if the reader is slow
-			if !f.arrive(arrival{frame: frame, base: base, first: !rows}) {
+			if !f.deliver(arrival{frame: frame, base: base, first: !rows}) {
 				return rows, 0, nil, f.ctx.Err()
 			}
 			rows = true
-			stall.Reset(f.reads.options.IdleTimeout)
+			stall.Reset(f.remote.options.IdleTimeout)
 		case frameEnd:
 			return rows, 0, nil, drain(stream)
 		case frameMore:
@@ -193,33 +178,6 @@ func (f *remoteFeed) ask(q *request, base int) (rows bool, index int, key []byte
 		default:
 			return rows, 0, nil, badFrame("of unknown kind")
 		}
-	}
-}
-
-// stall returns a timer. It ends a request if no frame comes.
-func (r *Reads) stall(cancel context.CancelCauseFunc) *time.Timer {
-	return time.AfterFunc(r.options.IdleTimeout, func() {
-		cancel(fmt.Errorf("nothing came from it for %s", r.options.IdleTimeout))
-	})
-}
-
-// short turns io.EOF into an error, because the stream ended before its last frame.
-func short(err error) error {
-	if err == io.EOF {
-		return io.ErrUnexpectedEOF
-	}
-	return err
-}
-
-// drain reads the end of a stream, because its connection must be clean before it is used again.
-func drain(stream *peer.Stream) error {
-	switch _, err := stream.Next(); err {
-	case io.EOF:
-		return nil
-	case nil:
-		return badFrame("behind the last one")
-	default:
-		return err
 	}
 }
 
@@ -290,7 +248,7 @@ func (f *remoteFeed) load(a arrival) {
 	f.current.begin(a.frame)
 	f.base = a.base
 	if a.first {
-		f.turn <- struct{}{} // has room, because fetch took the token of the portion before
+		f.reached <- struct{}{} // has room, because fetch took the token of the portion before
 	}
 }
 

@@ -63,7 +63,7 @@ func (f *filter) with(terms triple.KeyTerms) *filter {
 	return both
 }
 
-// prefix returns a range of an order with all passing triples, and the number of its fixed terms.
+// prefix returns a range of an order with all retryable triples, and the number of its fixed terms.
 func (f *filter) prefix(o triple.Order) (r triple.Range, n int) {
 	lo := []byte{byte(o)}
 	for _, position := range o.Positions() {

@@ -37,9 +37,9 @@ const maxWide = 64
 
 // gather calls each for the rows of ranges of one order with down owners, each row once. The
 // filter must be the request's.
-func (sn *Snapshot) gather(ctx context.Context, v *view.View, f *filter, dead []indexed, each func(index int, key, value []byte) error) error {
-	j := v.Joint()
-	spare, ok := spareOrders(v)
+func (fb fallback) gather(ctx context.Context, f *filter, dead []indexed, each func(index int, key, value []byte) error) error {
+	j := fb.view.Joint()
+	spare, ok := spareOrders(fb.view)
 	if !ok || len(dead) > maxWide {
 		return errNoOrder
 	}
@@ -48,9 +48,9 @@ func (sn *Snapshot) gather(ctx context.Context, v *view.View, f *filter, dead []
 	}
 	order := triple.Order(dead[0].Lo[0])
 	var s substitute
-	s.asked[order] = dead
+	s.requested[order] = dead
 	seen := map[string]struct{}{}
-	used, limit := int64(0), sn.reads.options.DegradedMemory
+	used, limit := int64(0), fb.reads.options.DegradedMemory
 	once := func(index int, key, value []byte) error {
 		if _, again := seen[string(key)]; again {
 			return nil
@@ -63,7 +63,7 @@ func (sn *Snapshot) gather(ctx context.Context, v *view.View, f *filter, dead []
 	}
 	match := func(r row) error { return s.match(r, once) }
 	// 1. Wait, because few of these long reads may run at a time.
-	end, err := sn.reads.beginGathering(ctx)
+	end, err := fb.reads.beginGathering(ctx)
 	if err != nil {
 		return err
 	}
@@ -80,7 +80,7 @@ func (sn *Snapshot) gather(ctx context.Context, v *view.View, f *filter, dead []
 			}
 		}
 		if len(live) > 0 {
-			if err := sn.lookupUnder(ctx, v, live, f, false, match); err != nil {
+			if err := fb.tryLookup(ctx, live, f, false, match); err != nil {
 				return err
 			}
 		}
@@ -96,18 +96,18 @@ func (sn *Snapshot) gather(ctx context.Context, v *view.View, f *filter, dead []
 	}
 	replicas = union(replicas)
 	for _, machine := range j.BaseLive {
-		q := &request{epoch: v.Epoch, view: v, replicas: true, filter: f, ranges: replicas}
-		if err := sn.eachOf(ctx, q, machine, match); err != nil {
+		q := &request{epoch: fb.view.Epoch, view: fb.view, replicas: true, filter: f, ranges: replicas}
+		if err := fb.eachOf(ctx, q, machine, match); err != nil {
 			return err
 		}
 	}
-	sn.degraded.Store(true)
+	fb.degraded.Store(true)
 	return nil
 }
 
 // eachOf calls each for the rows of a request to one owner.
-func (sn *Snapshot) eachOf(ctx context.Context, q *request, machine trie.MachineID, each func(row) error) error {
-	f, err := sn.reads.open(ctx, q, machine, firstBudget, sn.reads.options.Ahead, false)
+func (fb fallback) eachOf(ctx context.Context, q *request, machine trie.MachineID, each func(row) error) error {
+	f, err := fb.reads.open(ctx, q, machine, firstBudget, fb.reads.options.Ahead, false)
 	if err != nil {
 		return err
 	}

@@ -8,9 +8,7 @@ import (
 	"fmt"
 
 	"github.com/trefoildb/trefoil/internal/cluster/peer"
-	"github.com/trefoildb/trefoil/internal/cluster/view"
 	"github.com/trefoildb/trefoil/internal/store"
-	"github.com/trefoildb/trefoil/trie"
 	"github.com/trefoildb/trefoil/triple"
 )
 
@@ -25,7 +23,7 @@ func (sn *Snapshot) lookup(ctx context.Context, ranges []triple.Range, f *filter
 	}
 	var stop error
 	var key []byte // of the last row
-	t := trial{reads: sn.reads}
+	t := retries{common: sn.reads.common}
 	first, moved, shown := 0, false, 0
 	rest := ranges
 	for {
@@ -39,7 +37,7 @@ func (sn *Snapshot) lookup(ctx context.Context, ranges []triple.Range, f *filter
 			return errPublished
 		}
 		shown = v.Shown()
-		err := sn.lookupUnder(ctx, v, rest, f, true, func(r row) error {
+		err := sn.under(v).tryLookup(ctx, rest, f, true, func(r row) error {
 			r.index += at
 			key, first, moved = append(key[:0], r.key...), r.index, true
 			if stop = each(r); stop != nil {
@@ -55,11 +53,11 @@ func (sn *Snapshot) lookup(ctx context.Context, ranges []triple.Range, f *filter
 		}
 		// 2. After a failure: drop the ranges and rows each has got, and retry.
 		if moved {
-			t.further()
-			rest = append([]triple.Range{behind(ranges[first], key, false)}, ranges[first+1:]...)
+			t.progress()
+			rest = append([]triple.Range{rangeAfter(ranges[first], key, false)}, ranges[first+1:]...)
 			moved = false
 		}
-		if err := t.again(ctx, v, err); err != nil {
+		if err := t.wait(ctx, v, err); err != nil {
 			return err
 		}
 	}
@@ -81,37 +79,10 @@ type part struct {
 	index int
 }
 
-// split groups ranges by owner. parts has the sequence for reading them.
-func (sn *Snapshot) split(v *view.View, ranges []triple.Range) (parts []part, groups []*group, err error) {
-	byOwner := map[trie.MachineID]*group{}
-	for i, r := range ranges {
-		if r.Empty() {
-			continue
-		}
-		if err := sn.readable(v, r); err != nil {
-			return nil, nil, err
-		}
-		for _, p := range pieces(v.Joint(), r) {
-			if !p.live {
-				p.owner = 0 // one group for all owners that are down
-			}
-			g := byOwner[p.owner]
-			if g == nil {
-				g = &group{piece: p}
-				byOwner[p.owner] = g
-				groups = append(groups, g)
-			}
-			parts = append(parts, part{g, len(g.ranges), i})
-			g.ranges = append(g.ranges, p.Range)
-		}
-	}
-	return parts, groups, nil
-}
-
-// lookupUnder is one try of a look-up under one view. With other, rows of down owners come from
+// tryLookup is one try of a look-up under one view. With other, rows of down owners come from
 // other orders; without it, such a range is an error.
-func (sn *Snapshot) lookupUnder(ctx context.Context, v *view.View, ranges []triple.Range, f *filter, other bool, each func(row) error) error {
-	parts, groups, err := sn.split(v, ranges)
+func (at attempt) tryLookup(ctx context.Context, ranges []triple.Range, f *filter, other bool, each func(row) error) error {
+	parts, groups, err := at.split(ranges)
 	if err != nil {
 		return err
 	}
@@ -128,12 +99,12 @@ func (sn *Snapshot) lookupUnder(ctx context.Context, v *view.View, ranges []trip
 			}
 		}
 	}()
-	if err := sn.openGroups(ctx, v, groups, f, other); err != nil {
+	if err := at.openGroups(ctx, groups, f, other); err != nil {
 		return err
 	}
 	// 2. Read the parts in sequence.
 	for _, p := range parts {
-		if err := p.give(each); err != nil {
+		if err := p.yield(each); err != nil {
 			return err
 		}
 	}
@@ -148,23 +119,23 @@ func (sn *Snapshot) lookupUnder(ctx context.Context, v *view.View, ranges []trip
 
 // openGroups opens the feeds. Remote ones must come first, because all machines then answer at
 // the same time.
-func (sn *Snapshot) openGroups(ctx context.Context, v *view.View, groups []*group, f *filter, other bool) error {
+func (at attempt) openGroups(ctx context.Context, groups []*group, f *filter, other bool) error {
 	// 1. All groups share the bytes requested ahead. Remote feeds come first, in the first round.
-	most := max(sn.reads.options.Ahead/int64(2*len(groups)), firstBudget)
-	self := sn.reads.self
+	most := max(at.reads.options.Ahead/int64(2*len(groups)), firstBudget)
+	self := at.reads.self
 	for _, here := range []bool{false, true} {
 		// 2. Wait for the first row of each.
 		for _, g := range groups {
 			if (!g.live || g.owner == self) != here {
 				continue
 			}
-			q := &request{epoch: v.Epoch, view: v, filter: f, ranges: g.ranges}
+			q := &request{epoch: at.view.Epoch, view: at.view, filter: f, ranges: g.ranges}
 			var err error
 			switch {
 			case g.live:
-				g.feed, err = sn.reads.open(ctx, q, g.owner, most, most, false)
+				g.feed, err = at.reads.open(ctx, q, g.owner, most, most, false)
 			case other:
-				g.feed, err = sn.degrade(ctx, v, q)
+				g.feed, err = fallback{at}.open(ctx, q)
 			default:
 				err = errNoOrder
 			}
@@ -192,8 +163,8 @@ func (g *group) advance() (err error) {
 	return err
 }
 
-// give calls each for the rows of the part.
-func (p part) give(each func(row) error) error {
+// yield calls each for the rows of the part.
+func (p part) yield(each func(row) error) error {
 	g := p.group
 	for g.valid && g.head.index == p.at {
 		if err := each(row{p.index, g.head.key, g.head.value}); err != nil {

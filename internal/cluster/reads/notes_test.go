@@ -11,7 +11,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/trefoildb/trefoil/internal/cluster/peer"
 	"github.com/trefoildb/trefoil/internal/replica"
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/recovery"
@@ -139,11 +138,11 @@ func TestNotesRefused(t *testing.T) {
 	w.fill(random(t), 1, students(3))
 	m := w.machines[0]
 	key, _ := triple.AppendKey(nil, triple.SPO, student(1))
-	if _, err := m.reads.notesHere(ctx, &notesRequest{epoch: 7, key: key}); err == nil {
+	if _, err := m.reads.annotationsLocal(ctx, &notesRequest{epoch: 7, key: key}); err == nil {
 		t.Error("answers under another epoch")
 	}
 	m.SetLease(errors.New("no lease"))
-	if _, err := m.reads.notesHere(ctx, &notesRequest{epoch: 1, key: key}); err == nil {
+	if _, err := m.reads.annotationsLocal(ctx, &notesRequest{epoch: 1, key: key}); err == nil {
 		t.Error("answers without a lease")
 	}
 	m.SetLease(nil)
@@ -159,25 +158,20 @@ func TestNotesRefused(t *testing.T) {
 	}
 	var waited []replica.Origin
 	m.settle = func(_ context.Context, batches []replica.Origin) error { waited = batches; return nil }
-	n, err := m.reads.notesHere(ctx, &notesRequest{epoch: 1, key: key})
+	n, err := m.reads.annotationsLocal(ctx, &notesRequest{epoch: 1, key: key})
 	if err != nil || len(n.Annotations) != 1 || !reflect.DeepEqual(waited, []replica.Origin{from}) {
 		t.Errorf("%+v, %v; waited for %v", n, err, waited)
 	}
 }
 
-func parseNoted(b []byte) (n replica.Noted, err error) {
-	err = peer.Decode(b, codeNoted(&n))
-	return n, err
-}
-
 func TestNotesCodec(t *testing.T) {
 	key, _ := triple.AppendKey(nil, triple.POS, student(1))
 	q := &notesRequest{epoch: 300, key: key, one: true, id: "app\x00"}
-	if got, err := parse(peer.Encode(0, q.fields), new(notesRequest)); err != nil || !reflect.DeepEqual(got, q) {
+	if got, err := parseNotesRequest(q.encode()); err != nil || !reflect.DeepEqual(got, q) {
 		t.Errorf("%+v, %v", got, err)
 	}
-	for _, bad := range [][]byte{nil, append(peer.Encode(0, q.fields), 0), peer.Encode(0, (&notesRequest{key: []byte("x")}).fields)} {
-		if _, err := parse(bad, new(notesRequest)); err == nil {
+	for _, bad := range [][]byte{nil, append(q.encode(), 0), (&notesRequest{key: []byte("x")}).encode()} {
+		if _, err := parseNotesRequest(bad); err == nil {
 			t.Errorf("%x is taken", bad)
 		}
 	}
@@ -192,9 +186,9 @@ func TestNotesCodec(t *testing.T) {
 
 func FuzzNotes(f *testing.F) {
 	f.Add(encodeNoted(&replica.Noted{Live: true, Annotations: []store.Annotation{{ApplicationID: "a", Data: []byte("x")}}}))
-	f.Add(peer.Encode(0, (&notesRequest{epoch: 1, key: []byte{1}}).fields))
+	f.Add((&notesRequest{epoch: 1, key: []byte{1}}).encode())
 	f.Fuzz(func(t *testing.T, b []byte) {
-		_, _ = parse(b, new(notesRequest))
+		parseNotesRequest(b)
 		if n, err := parseNoted(b); err == nil {
 			if again, err := parseNoted(encodeNoted(&n)); err != nil || len(again.Annotations) != len(n.Annotations) {
 				t.Errorf("%+v, %v", again, err)

@@ -15,10 +15,13 @@ import (
 	"github.com/trefoildb/trefoil/triple"
 )
 
+// owner reads the store of this machine, for itself and for other members.
+type owner struct{ *common }
+
 // held is a snapshot of this machine's store, taken under a view. The machine must own the ranges
 // of the request in it.
 type held struct {
-	reads    *Reads
+	owner    *owner
 	epoch    uint64
 	snapshot *replica.Snapshot
 	until    time.Time
@@ -33,13 +36,13 @@ type held struct {
 //  3. Check the lease. It proves that no operation was acknowledged without this machine before
 //     the snapshot.
 //  4. List the batches in flight, because a batch enters the list before its rows are visible.
-func (r *Reads) hold(ctx context.Context, epoch uint64, ranges []triple.Range, settle bool) (*held, error) {
-	return r.holdTable(ctx, epoch, ranges, false, settle)
+func (ow *owner) hold(ctx context.Context, epoch uint64, ranges []triple.Range, settle bool) (*held, error) {
+	return ow.holdTable(ctx, epoch, ranges, false, settle)
 }
 
 // holdTable is hold or, with replicas, takes a snapshot for the extra replicas of this machine.
-func (r *Reads) holdTable(ctx context.Context, epoch uint64, ranges []triple.Range, replicas, settle bool) (*held, error) {
-	h, err := r.enter(epoch, ranges, replicas)
+func (ow *owner) holdTable(ctx context.Context, epoch uint64, ranges []triple.Range, replicas, settle bool) (*held, error) {
+	h, err := ow.enter(epoch, ranges, replicas)
 	if err != nil {
 		return nil, err
 	}
@@ -52,38 +55,38 @@ func (r *Reads) holdTable(ctx context.Context, epoch uint64, ranges []triple.Ran
 }
 
 // enter does steps 1 to 3 of hold.
-func (r *Reads) enter(epoch uint64, ranges []triple.Range, replicas bool) (*held, error) {
-	leave, err := r.member.Enter(epoch)
+func (ow *owner) enter(epoch uint64, ranges []triple.Range, replicas bool) (*held, error) {
+	leave, err := ow.member.Enter(epoch)
 	if err != nil {
 		return nil, err
 	}
 	defer leave()
 	// 1. Within the gate: this machine must own the ranges.
-	v := r.member.View()
+	v := ow.member.View()
 	if v.Phase == recovery.Ingest {
 		return nil, peer.Refuse(peer.CodeUnavailable, epoch, "a bulk load is being taken in")
 	}
-	if j := v.Joint(); replicas && (j.Phase == recovery.Serve || !j.BaseLive.Contains(r.self)) {
+	if j := v.Joint(); replicas && (j.Phase == recovery.Serve || !j.BaseLive.Contains(ow.self)) {
 		return nil, peer.Refuse(peer.CodeNotOwner, epoch, "this machine's extra replicas are not to be read")
 	} else if replicas {
 		ranges = nil
 	}
 	for _, asked := range ranges {
 		for s := range v.Joint().Reads().Trie.Range(asked.Lo, asked.Hi) {
-			if owner, ok := v.Joint().ReaderOf(s); !ok || owner != r.self {
+			if owner, ok := v.Joint().ReaderOf(s); !ok || owner != ow.self {
 				return nil, peer.Refuse(peer.CodeNotOwner, epoch, "segment %d is not this machine's to read", s.ID)
 			}
 		}
 	}
 	// 2. The snapshot comes before the lease: see hold.
-	sn, err := r.store.Snapshot()
+	sn, err := ow.store.Snapshot()
 	if err != nil {
 		return nil, err
 	}
-	if err := r.member.Lease(); err != nil {
+	if err := ow.member.Lease(); err != nil {
 		return nil, errors.Join(peer.Refuse(peer.CodeLease, epoch, "%v", err), sn.Close())
 	}
-	return &held{r, epoch, sn, time.Now().Add(r.options.MaxScan)}, nil
+	return &held{ow, epoch, sn, time.Now().Add(ow.options.MaxScan)}, nil
 }
 
 // settle waits until the operations in ranges are committed.
@@ -92,9 +95,9 @@ func (h *held) settle(ctx context.Context, ranges []triple.Range) error {
 	if len(batches) == 0 {
 		return nil
 	}
-	wait, cancel := context.WithTimeout(ctx, h.reads.options.Settle)
+	wait, cancel := context.WithTimeout(ctx, h.owner.options.Settle)
 	defer cancel()
-	if err := h.reads.peers.WaitSettled(wait, batches); err != nil {
+	if err := h.owner.peers.WaitSettled(wait, batches); err != nil {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
@@ -110,17 +113,17 @@ func (h *held) settle(ctx context.Context, ranges []triple.Range) error {
 // batch may come several times.
 func (h *held) unsettled(ranges []triple.Range) (all []replica.Origin) {
 	for _, asked := range ranges {
-		all = append(all, h.reads.store.Unsettled(asked)...)
+		all = append(all, h.owner.store.Unsettled(asked)...)
 	}
 	return all
 }
 
 // check returns an error if the epoch has changed, or the lease or the time is over.
 func (h *held) check() error {
-	if now := h.reads.member.View().Epoch; now != h.epoch {
+	if now := h.owner.member.View().Epoch; now != h.epoch {
 		return peer.Refuse(peer.CodeEpoch, now, "the read began in epoch %d", h.epoch)
 	}
-	if err := h.reads.member.Lease(); err != nil {
+	if err := h.owner.member.Lease(); err != nil {
 		return peer.Refuse(peer.CodeLease, h.epoch, "%v", err)
 	}
 	if time.Now().After(h.until) {
@@ -138,18 +141,18 @@ const checkRows = 1 << 10
 const beat = time.Second
 
 // serve decodes a request, holds a snapshot for it, and calls do.
-func (r *Reads) serve(ctx context.Context, body []byte, settle bool, do func(context.Context, *request, *held) error) error {
-	var q request
-	if err := peer.Decode(body, q.fields); err != nil {
+func (ow *owner) serve(ctx context.Context, body []byte, settle bool, do func(context.Context, *request, *held) error) error {
+	q, err := parseRequest(body)
+	if err != nil {
 		return peer.Refuse(peer.CodeStranger, 0, "%v", err)
 	}
-	return r.guard(ctx, q.epoch, func(ctx context.Context) error { return r.serveHeld(ctx, &q, settle, do) })
+	return ow.guard(ctx, q.epoch, func(ctx context.Context) error { return ow.serveHeld(ctx, q, settle, do) })
 }
 
 // guard calls do with a context of Options.MaxScan. It turns an error into a refusal, because the
 // error may be sent to another machine.
-func (r *Reads) guard(ctx context.Context, epoch uint64, do func(context.Context) error) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, r.options.MaxScan, errTooLong)
+func (ow *owner) guard(ctx context.Context, epoch uint64, do func(context.Context) error) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, ow.options.MaxScan, errTooLong)
 	defer cancel()
 	err := do(ctx)
 	var refusal *peer.Refusal
@@ -159,7 +162,7 @@ func (r *Reads) guard(ctx context.Context, epoch uint64, do func(context.Context
 	case errors.As(err, &refusal):
 		return peer.Refuse(refusal.Code, refusal.Epoch, "%s", refusal.Message)
 	case errors.Is(err, errTooLong) || errors.Is(context.Cause(ctx), errTooLong):
-		return peer.Refuse(peer.CodeUnavailable, epoch, "the request took longer than %s", r.options.MaxScan)
+		return peer.Refuse(peer.CodeUnavailable, epoch, "the request took longer than %s", ow.options.MaxScan)
 	case errors.Is(err, store.ErrClosed):
 		return peer.Refuse(peer.CodeClosing, epoch, "%v", err)
 	case errors.Is(err, store.ErrCorrupt):
@@ -168,8 +171,8 @@ func (r *Reads) guard(ctx context.Context, epoch uint64, do func(context.Context
 	return err
 }
 
-func (r *Reads) serveHeld(ctx context.Context, q *request, settle bool, do func(context.Context, *request, *held) error) (err error) {
-	h, err := r.holdTable(ctx, q.epoch, q.ranges, q.replicas, settle)
+func (ow *owner) serveHeld(ctx context.Context, q *request, settle bool, do func(context.Context, *request, *held) error) (err error) {
+	h, err := ow.holdTable(ctx, q.epoch, q.ranges, q.replicas, settle)
 	if err != nil {
 		return err
 	}
@@ -178,8 +181,8 @@ func (r *Reads) serveHeld(ctx context.Context, q *request, settle bool, do func(
 }
 
 // serveScan answers reads/scan.
-func (r *Reads) serveScan(ctx context.Context, _ peer.Header, body []byte, w *peer.Writer) error {
-	return r.serve(ctx, body, true, func(ctx context.Context, q *request, h *held) error {
+func (ow *owner) serveScan(ctx context.Context, _ peer.Header, body []byte, w *peer.Writer) error {
+	return ow.serve(ctx, body, true, func(ctx context.Context, q *request, h *held) error {
 		return h.send(ctx, q, w)
 	})
 }
@@ -286,4 +289,51 @@ func (q *request) pass(key []byte) (bool, error) {
 		return true, nil
 	}
 	return q.filter.match(key)
+}
+
+// serveRows answers reads/rows.
+func (ow *owner) serveRows(ctx context.Context, _ peer.Header, body []byte) (answer []byte, err error) {
+	err = ow.serve(ctx, body, true, func(ctx context.Context, q *request, h *held) error {
+		answer, err = h.gather(ctx, q)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return answer, nil
+}
+
+// gather returns the first rows of a request as one message.
+func (h *held) gather(ctx context.Context, q *request) ([]byte, error) {
+	if q.budget == 0 || q.budget > calledBytes {
+		q.budget = calledBytes
+	}
+	packed := &packer{}
+	more, last, err := h.pack(ctx, q, packed, calledLooks, func() error { return nil })
+	if err == nil {
+		err = h.check()
+	}
+	if err != nil {
+		return nil, err
+	}
+	return appendRows(nil, packed.frame, more, last), nil
+}
+
+// ReadOwn calls do with a snapshot of this machine's store. This machine must own all of the
+// ranges in the epoch. In these ranges the snapshot shows only committed rows, and every
+// operation acknowledged before the call. The result of do is only valid if ReadOwn returns nil.
+// If this machine must not answer, the error is a *peer.Refusal. It may be sent to another
+// machine.
+func (ow *owner) ReadOwn(ctx context.Context, epoch uint64, ranges []triple.Range, do func(ctx context.Context, sn *store.Snapshot) error) error {
+	return ow.guard(ctx, epoch, func(ctx context.Context) (err error) {
+		h, err := ow.hold(ctx, epoch, ranges, true)
+		if err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, h.close()) }()
+		if err := do(ctx, h.snapshot.Snapshot); err != nil {
+			return err
+		}
+		return h.check()
+	})
 }

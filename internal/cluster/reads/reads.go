@@ -1,19 +1,16 @@
-// The type Reads: its options, its methods for other members, and retries.
+// The type Reads: its options, its two sides, and its methods for other members.
 
 package reads
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
 	"github.com/trefoildb/trefoil/internal/cluster/member"
 	"github.com/trefoildb/trefoil/internal/cluster/peer"
-	"github.com/trefoildb/trefoil/internal/cluster/view"
 	"github.com/trefoildb/trefoil/internal/replica"
 	"github.com/trefoildb/trefoil/internal/store"
-	"github.com/trefoildb/trefoil/internal/turns"
 	"github.com/trefoildb/trefoil/trie"
 	"github.com/trefoildb/trefoil/triple"
 )
@@ -80,14 +77,21 @@ func (o Options) Validate() error {
 // Reads is both sides of reads on one member. It has no goroutine of its own. Each read must end
 // its own goroutines.
 type Reads struct {
+	*common
+	*owner
+	*remote
+	// gathering holds a token for each read while it gathers the rows of a lost machine from all
+	// live ones.
+	gathering chan struct{}
+}
+
+// common is what both sides of reads share.
+type common struct {
 	store   Store
 	member  member.Member
 	peers   Peers
 	self    trie.MachineID
 	options Options
-	// gathering holds a token for each read while it gathers the rows of a lost machine from all
-	// live ones.
-	gathering chan struct{}
 }
 
 // maxGathering bounds such reads, because each may read a whole order.
@@ -98,7 +102,8 @@ func New(store Store, m member.Member, p Peers, self trie.MachineID, o Options) 
 	if err := o.Validate(); err != nil {
 		return nil, err
 	}
-	return &Reads{store, m, p, self, o.withDefaults(), make(chan struct{}, maxGathering)}, nil
+	c := &common{store, m, p, self, o.withDefaults()}
+	return &Reads{c, &owner{c}, &remote{c}, make(chan struct{}, maxGathering)}, nil
 }
 
 // Methods between members. Package cluster counts calls of the exported ones, because clients
@@ -121,90 +126,4 @@ func (r *Reads) Register(s *peer.Server) {
 	s.Handle(methodSurvey, r.serveSurvey)
 	s.Handle(methodNotes, r.serveNotes)
 	s.Handle(methodAnnotations, r.serveAnnotations)
-}
-
-// errMoved is returned if the view of a request is no longer the adopted one.
-var errMoved = errors.New("the view has changed")
-
-// errTooLong is returned if a snapshot of a store was held for Options.MaxScan.
-var errTooLong = errors.New("the read took too long to hold a snapshot any longer")
-
-// errPublished is returned if a bulk load was published after the first rows were read: the rows
-// before lack its triples, and the rows after would have them.
-var errPublished = fmt.Errorf("%w: a bulk load was published in the middle of the read: begin it again", store.ErrUnavailable)
-
-// remoteError is a failure between two machines. A retry may succeed.
-type remoteError struct {
-	machine trie.MachineID
-	err     error
-}
-
-func (e *remoteError) Error() string { return fmt.Sprintf("machine %s: %v", e.machine, e.err) }
-func (e *remoteError) Unwrap() error { return e.err }
-
-// passing reports whether a retry of a read may succeed.
-func passing(err error) bool {
-	var refusal *peer.Refusal
-	if errors.As(err, &refusal) {
-		switch refusal.Code {
-		case peer.CodeStranger, peer.CodeMethod, peer.CodeTooLarge:
-			return false
-		}
-		return true
-	}
-	if errors.Is(err, errMoved) || errors.Is(err, errTooLong) || errors.Is(err, store.ErrCorrupt) {
-		return true // a machine with a damaged disk is excluded, and others answer then
-	}
-	var failed *peer.RemoteError // an error of the handler itself would come again
-	var remote *remoteError
-	return errors.As(err, &remote) && !errors.As(err, &failed)
-}
-
-// trial bounds the retries of one read.
-type trial struct {
-	reads *Reads
-	since time.Time // first failure since the last progress
-	pause time.Duration
-}
-
-// further records progress: the timeout begins again.
-func (t *trial) further() { t.since, t.pause = time.Time{}, 0 }
-
-// again waits before a retry of a read after a failure under a view. A newer view ends the wait.
-// If there must be no retry, it returns the error of the read.
-func (t *trial) again(ctx context.Context, under *view.View, err error) error {
-	if ctx.Err() != nil {
-		return ctx.Err()
-	}
-	if !passing(err) {
-		return err
-	}
-	// 1. Give up if there was no progress for the timeout.
-	now := time.Now()
-	if t.since.IsZero() {
-		t.since = now
-	}
-	left := t.reads.options.IdleTimeout - now.Sub(t.since)
-	if left <= 0 {
-		return fmt.Errorf("%w: no progress within %s: %w", store.ErrUnavailable, t.reads.options.IdleTimeout, err)
-	}
-	if errors.Is(err, errTooLong) {
-		return nil
-	}
-	// 2. Wait for a newer view or for a pause; the pause doubles with each retry.
-	t.pause = min(max(2*t.pause, 5*time.Millisecond), 500*time.Millisecond)
-	var refusal *peer.Refusal
-	if errors.As(err, &refusal) && refusal.Code == peer.CodeEpoch && refusal.Epoch > under.Epoch {
-		t.pause = left // only the newer view helps
-	}
-	wait, cancel := context.WithTimeout(ctx, min(t.pause, left))
-	defer cancel()
-	var closed error
-	if err := turns.Wait(ctx, func() error { closed = t.reads.member.Newer(wait, under); return nil }); err != nil {
-		return err
-	}
-	if closed != nil && wait.Err() == nil {
-		return fmt.Errorf("%w: %w", closed, err) // this member is isolated or closed
-	}
-	return ctx.Err() // retry, even if no newer view has come
 }

@@ -7,10 +7,8 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/trefoildb/trefoil/internal/cluster/peer"
 	"github.com/trefoildb/trefoil/internal/cluster/view"
 	"github.com/trefoildb/trefoil/internal/store"
-	"github.com/trefoildb/trefoil/recovery"
 	"github.com/trefoildb/trefoil/triple"
 )
 
@@ -27,8 +25,8 @@ const (
 // scan iterates over the rows of a range, from owner to owner. If a request fails, it continues
 // after the last row. It starts before the first row.
 //
-// Invariant: left is the range of the rows to return; if keyed, only its part after key. The queue
-// and rest are a plan of left under view.
+// Invariant: remaining is the range of the rows to return; if hasRow, only its part after key. The
+// queue and rest are a plan of remaining under view.
 type scan struct {
 	snapshot *Snapshot
 	ctx      context.Context
@@ -38,25 +36,25 @@ type scan struct {
 	filter   *filter
 	limit    int64
 
-	left   triple.Range
-	queue  []*queued
-	rest   triple.Range // the part of left after the queue
-	back   []piece      // of rest, in reverse
-	view   *view.View   // nil if nothing is planned
-	tried  *view.View   // the view of the last try, even if it failed
-	budget int64        // of the next piece's first request
+	remaining     triple.Range
+	queue         []*queued
+	rest          triple.Range // the part of remaining after the queue
+	reversePieces []piece      // of rest
+	view          *view.View   // nil if nothing is planned
+	lastTried     *view.View   // the view of the last try, even if it failed
+	budget        int64        // of the next piece's first request
 
-	rows  int // since the last seek
-	key   []byte
-	own   []byte // memory for key; key may be in the frame instead
-	value []byte
-	frame *unpacker // frame with the next rows of the first feed; nil if the feed must be called
-	keyed bool      // key is that of the current row
-	given bool      // a part of the answer was returned: a row, or the absence of rows
-	shown int       // number of published loads at that time
-	over  bool
-	err   error
-	trial trial
+	rows      int // since the last seek
+	key       []byte
+	keyBuffer []byte // memory for key; key may be in the frame instead
+	value     []byte
+	frame     *unpacker // frame with the next rows of the first feed; nil if the feed must be called
+	hasRow    bool      // key is that of the current row
+	returned  bool      // a part of the answer was returned: a row, or the absence of rows
+	shown     int       // number of published loads at that time
+	ended     bool
+	err       error
+	retries   retries
 }
 
 // queued is a piece with its feed. The feed is opened ahead or when the piece is reached.
@@ -79,7 +77,7 @@ func (sn *Snapshot) scan(ctx context.Context, r triple.Range, reverse bool, f *f
 	}
 	s := &scan{snapshot: sn, all: r, reverse: reverse, filter: f, limit: limit}
 	s.ctx, s.cancel = context.WithCancel(ctx)
-	s.trial.reads = sn.reads
+	s.retries.common = sn.reads.common
 	s.restart(r)
 	return s, nil
 }
@@ -87,8 +85,8 @@ func (sn *Snapshot) scan(ctx context.Context, r triple.Range, reverse bool, f *f
 // restart drops the plan, and makes r the range to read.
 func (s *scan) restart(r triple.Range) {
 	s.drop()
-	s.left = r
-	s.over, s.keyed = r.Empty(), false
+	s.remaining = r
+	s.ended, s.hasRow = r.Empty(), false
 	s.budget, s.rows = firstBudget, 0
 }
 
@@ -97,30 +95,30 @@ func (s *scan) drop() {
 	for _, q := range s.queue {
 		q.close()
 	}
-	s.queue, s.view, s.back = s.queue[:0], nil, nil
+	s.queue, s.view, s.reversePieces = s.queue[:0], nil, nil
 	s.frame = nil
 }
 
 // Next moves to the next row.
 func (s *scan) Next() bool {
-	if s.over || s.err != nil {
+	if s.ended || s.err != nil {
 		return false
 	}
 	if s.rows++; s.rows%checkRows == 0 && s.ctx.Err() != nil {
 		return s.fail(s.ctx.Err())
 	}
-	return s.quick() || s.err == nil && s.move()
+	return s.nextInFrame() || s.err == nil && s.nextPlanned()
 }
 
-// quick moves to the next row of the current frame, for most rows of a long read. It must do the
-// same as move. If a row is out of the requested range, the scan fails, because the key before
+// nextInFrame moves to the next row of the current frame, for most rows of a long read. It must do the
+// same as nextPlanned. If a row is out of the requested range, the scan fails, because the key before
 // it is overwritten and the scan could not continue after it.
-func (s *scan) quick() bool {
+func (s *scan) nextInFrame() bool {
 	u := s.frame
-	if u == nil || !s.keyed {
+	if u == nil || !s.hasRow {
 		return false
 	}
-	if ok, _ := u.next(); !ok { // move finds the error
+	if ok, _ := u.next(); !ok { // nextPlanned finds the error
 		return false
 	}
 	if first := s.queue[0]; u.row.index > 0 || !first.Contains(u.row.key) {
@@ -144,29 +142,29 @@ func (s *scan) SeekGE(key []byte) bool {
 	// A seek backward needs a new plan; a seek forward may use rows already here.
 	c := bytes.Compare(key, s.key)
 	switch {
-	case !s.keyed || target.Empty() || c != 0 && (c < 0) != s.reverse:
+	case !s.hasRow || target.Empty() || c != 0 && (c < 0) != s.reverse:
 		s.restart(target)
 	case c == 0:
 		return true
-	case !s.skip(key, target):
+	case !s.skipTo(key, target):
 		s.restart(target)
-	case s.keyed:
+	case s.hasRow:
 		return true
 	}
-	return !s.over && s.move()
+	return !s.ended && s.nextPlanned()
 }
 
-// skip moves forward to a key, and to its row if it has arrived. It returns false if a new
+// skipTo moves forward to a key, and to its row if it has arrived. It returns false if a new
 // request is better.
-func (s *scan) skip(key []byte, target triple.Range) bool {
+func (s *scan) skipTo(key []byte, target triple.Range) bool {
 	// 1. Drop the pieces before the key.
-	for len(s.queue) > 0 && s.isBehind(key, s.queue[0].Range) {
+	for len(s.queue) > 0 && s.isAfter(key, s.queue[0].Range) {
 		s.pop()
 	}
-	s.left, s.keyed, s.rows, s.frame = target, false, 0, nil
+	s.remaining, s.hasRow, s.rows, s.frame = target, false, 0, nil
 	if len(s.queue) == 0 {
 		s.rest = s.rest.Intersect(target)
-		s.back = nil
+		s.reversePieces = nil
 		return true
 	}
 	// 2. Seek in the feed of the piece with the key, or cut the piece if it has no feed.
@@ -180,45 +178,45 @@ func (s *scan) skip(key []byte, target triple.Range) bool {
 	case err != nil:
 		return false // a lasting error comes again
 	case ok:
-		s.give(r)
+		s.setRow(r)
 	case done:
 		s.pop()
 	}
 	return done
 }
 
-// isBehind reports whether a key comes after all of a range, in the direction of the read.
-func (s *scan) isBehind(key []byte, r triple.Range) bool {
+// isAfter reports whether a key comes after all of a range, in the direction of the read.
+func (s *scan) isAfter(key []byte, r triple.Range) bool {
 	if s.reverse {
 		return bytes.Compare(key, r.Lo) < 0
 	}
 	return r.Hi != nil && bytes.Compare(r.Hi, key) <= 0
 }
 
-// move moves to the next row of left. It retries if a retry may help.
-func (s *scan) move() bool {
+// nextPlanned moves to the next row of remaining. It retries if a retry may help.
+func (s *scan) nextPlanned() bool {
 	if s.frame != nil { // the feed overwrites its key
-		s.own = append(s.own[:0], s.key...)
-		s.key, s.frame = s.own, nil
+		s.keyBuffer = append(s.keyBuffer[:0], s.key...)
+		s.key, s.frame = s.keyBuffer, nil
 	}
 	// Try until there is a row, the end, or an error no retry can help.
 	for {
 		r, ok, err := s.step()
 		if ok {
-			s.give(r)
+			s.setRow(r)
 			return true
 		}
 		if err == nil {
-			s.over, s.keyed = true, false
+			s.ended, s.hasRow = true, false
 			return false
 		}
 		// Continue after the last row, under a new plan.
-		if s.keyed {
-			s.left = behind(s.left, s.key, s.reverse)
-			s.keyed = false
-			s.trial.further()
+		if s.hasRow {
+			s.remaining = rangeAfter(s.remaining, s.key, s.reverse)
+			s.hasRow = false
+			s.retries.progress()
 		}
-		if err := s.trial.again(s.ctx, s.tried, err); err != nil {
+		if err := s.retries.wait(s.ctx, s.lastTried, err); err != nil {
 			return s.fail(err)
 		}
 		s.drop()
@@ -227,15 +225,15 @@ func (s *scan) move() bool {
 }
 
 func (s *scan) fail(err error) bool {
-	s.err, s.keyed = err, false
+	s.err, s.hasRow = err, false
 	return false
 }
 
-// give makes r the current row.
-func (s *scan) give(r row) {
-	s.own = append(s.own[:0], r.key...)
-	s.key, s.value = s.own, r.value
-	s.keyed, s.given = true, true
+// setRow makes r the current row.
+func (s *scan) setRow(r row) {
+	s.keyBuffer = append(s.keyBuffer[:0], r.key...)
+	s.key, s.value = s.keyBuffer, r.value
+	s.hasRow, s.returned = true, true
 }
 
 // step returns the next row of the plan, and extends the plan if its queue is empty.
@@ -264,7 +262,7 @@ func (s *scan) step() (row, bool, error) {
 		// After enough rows: request pieces ahead, and read from the frame directly.
 		if s.rows >= warmRows {
 			if len(s.queue) <= aheadPieces && !s.rest.Empty() {
-				err = s.fill()
+				err = s.requestAhead()
 			}
 			if f, ok := first.feed.(framed); ok {
 				s.frame = f.frame()
@@ -280,13 +278,13 @@ func (s *scan) pop() {
 	first.close()
 	s.frame = nil
 	s.queue = append(s.queue[:0], s.queue[1:]...)
-	s.left, s.keyed = s.without(s.left, first.Range), false
-	s.given = true // the absence of rows is a part of the answer, too
-	s.trial.further()
+	s.remaining, s.hasRow = s.rangeWithout(s.remaining, first.Range), false
+	s.returned = true // the absence of rows is a part of the answer, too
+	s.retries.progress()
 }
 
-// without returns the part of r after another part of it.
-func (s *scan) without(r, part triple.Range) triple.Range {
+// rangeWithout returns the part of r after another part of it.
+func (s *scan) rangeWithout(r, part triple.Range) triple.Range {
 	switch {
 	case s.reverse && len(part.Lo) > 0:
 		return r.Intersect(triple.Range{Hi: part.Lo})
@@ -296,8 +294,8 @@ func (s *scan) without(r, part triple.Range) triple.Range {
 	return triple.Range{Hi: []byte{}} // part reaches the end of the space
 }
 
-// fill requests the next pieces of other machines ahead.
-func (s *scan) fill() error {
+// requestAhead requests the next pieces of other machines ahead.
+func (s *scan) requestAhead() error {
 	if s.limit > 0 && s.limit <= warmRows {
 		return nil
 	}
@@ -319,20 +317,20 @@ func (s *scan) fill() error {
 
 // plan puts the next piece of rest into the queue. It returns false if rest is empty.
 func (s *scan) plan() (bool, error) {
-	// 1. Begin a plan: all of left, under the present view. If a load was published after the
+	// 1. Begin a plan: all of remaining, under the present view. If a load was published after the
 	// first rows, the read must end.
 	if s.view == nil {
-		v, err := s.snapshot.plannable(s.left)
+		v, err := s.snapshot.plannable(s.remaining)
 		if v != nil {
-			s.tried = v
+			s.lastTried = v
 		}
 		if err != nil {
 			return false, err
 		}
-		if s.given && v.Shown() != s.shown {
+		if s.returned && v.Shown() != s.shown {
 			return false, errPublished
 		}
-		s.view, s.rest, s.shown = v, s.left, v.Shown()
+		s.view, s.rest, s.shown = v, s.remaining, v.Shown()
 	}
 	if s.rest.Empty() {
 		return false, nil
@@ -340,15 +338,15 @@ func (s *scan) plan() (bool, error) {
 	// 2. Cut the next piece. In reverse all pieces are needed to find the last one.
 	var p piece
 	if s.reverse {
-		if len(s.back) == 0 {
-			s.back = pieces(s.view.Joint(), s.rest)
+		if len(s.reversePieces) == 0 {
+			s.reversePieces = pieces(s.view.Joint(), s.rest)
 		}
-		p = s.back[len(s.back)-1]
-		s.back = s.back[:len(s.back)-1]
+		p = s.reversePieces[len(s.reversePieces)-1]
+		s.reversePieces = s.reversePieces[:len(s.reversePieces)-1]
 	} else {
 		p = nextPiece(s.view.Joint(), s.rest)
 	}
-	s.rest = s.without(s.rest, p.Range)
+	s.rest = s.rangeWithout(s.rest, p.Range)
 	s.queue = append(s.queue, &queued{piece: p})
 	return true, nil
 }
@@ -357,7 +355,7 @@ func (s *scan) plan() (bool, error) {
 func (s *scan) open(q *queued, ahead bool) (err error) {
 	asked := &request{epoch: s.view.Epoch, view: s.view, reverse: s.reverse, filter: s.filter, limit: s.limit, ranges: []triple.Range{q.Range}}
 	if !q.live {
-		q.feed, err = s.snapshot.degrade(s.ctx, s.view, asked)
+		q.feed, err = fallback{s.snapshot.under(s.view)}.open(s.ctx, asked)
 		return err
 	}
 	most := max(s.snapshot.reads.options.Ahead/(aheadPieces+2), 1)
@@ -376,29 +374,6 @@ func (s *scan) Err() error { return s.err }
 func (s *scan) Close() error {
 	s.cancel()
 	s.drop()
-	s.over = true
-	return nil
-}
-
-// plannable returns the present view, and an error if the range cannot be read under it.
-func (sn *Snapshot) plannable(r triple.Range) (*view.View, error) {
-	if sn.closed.Load() {
-		return nil, fmt.Errorf("read a snapshot: %w", store.ErrClosed)
-	}
-	v := sn.reads.member.View()
-	return v, sn.readable(v, r)
-}
-
-// readable returns an error if a range cannot be read under a view.
-func (sn *Snapshot) readable(v *view.View, r triple.Range) error {
-	if v.Phase == recovery.Ingest {
-		return peer.Refuse(peer.CodeUnavailable, v.Epoch, "a bulk load is being taken in")
-	}
-	if sn.lostToo {
-		return nil
-	}
-	if l, ok := lost(v, r); ok {
-		return fmt.Errorf("%w: since epoch %d rows may be gone of what is asked for", store.ErrLost, l.Epoch)
-	}
+	s.ended = true
 	return nil
 }

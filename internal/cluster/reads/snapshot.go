@@ -130,7 +130,7 @@ func (sn *Snapshot) read(ctx context.Context, r triple.Range, o store.ReadOption
 		return
 	}
 	if o.After != nil {
-		r = behind(r, o.After, o.Reverse)
+		r = rangeAfter(r, o.After, o.Reverse)
 	}
 	// 1. With annotations: read the rows without them, and look their annotations up in groups.
 	if o.Annotations {

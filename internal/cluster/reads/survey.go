@@ -4,15 +4,12 @@ package reads
 
 import (
 	"context"
-	"errors"
 	"sync"
 
-	"github.com/trefoildb/trefoil/internal/cluster/peer"
 	"github.com/trefoildb/trefoil/internal/cluster/view"
 	"github.com/trefoildb/trefoil/internal/turns"
 	"github.com/trefoildb/trefoil/sparql/source"
 	"github.com/trefoildb/trefoil/trie"
-	"github.com/trefoildb/trefoil/triple"
 )
 
 // Limits of exact counts; beyond them an estimate is used. The first is for a SPARQL plan,
@@ -28,22 +25,22 @@ const surveyPieces = 64
 
 // Survey answers the questions of a plan: one message to each owner, all at the
 // same time.
-func (s sparqlSource) Survey(ctx context.Context, asked []source.Question) ([]source.Finding, error) {
-	return s.snapshot.survey(ctx, asked, nil, exactPlanRows)
+func (s sparqlSource) Survey(ctx context.Context, questions []source.Question) ([]source.Finding, error) {
+	return s.snapshot.survey(ctx, questions, nil, exactPlanRows)
 }
 
 // survey answers questions about the rows in a filter. Up to most rows are counted. It sends up
 // to maxQuestions questions at a time.
-func (sn *Snapshot) survey(ctx context.Context, asked []source.Question, f *filter, most int64) ([]source.Finding, error) {
+func (sn *Snapshot) survey(ctx context.Context, questions []source.Question, f *filter, most int64) ([]source.Finding, error) {
 	if err := sn.begin(ctx); err != nil {
 		return nil, err
 	}
 	wait, cancel := context.WithTimeout(ctx, 2*sn.reads.options.IdleTimeout)
 	defer cancel()
 	var all []source.Finding
-	for len(asked) > 0 {
-		some := asked[:min(len(asked), maxQuestions)]
-		asked = asked[len(some):]
+	for len(questions) > 0 {
+		some := questions[:min(len(questions), maxQuestions)]
+		questions = questions[len(some):]
 		found, err := sn.surveySome(wait, some, f, most)
 		if err != nil {
 			return nil, err
@@ -54,24 +51,24 @@ func (sn *Snapshot) survey(ctx context.Context, asked []source.Question, f *filt
 }
 
 // surveySome retries until all owners have answered under one view.
-func (sn *Snapshot) surveySome(ctx context.Context, asked []source.Question, f *filter, most int64) ([]source.Finding, error) {
-	t := trial{reads: sn.reads}
+func (sn *Snapshot) surveySome(ctx context.Context, questions []source.Question, f *filter, most int64) ([]source.Finding, error) {
+	t := retries{common: sn.reads.common}
 	for {
-		v, err := sn.plannable(asked[0].Range)
-		for i := 1; i < len(asked) && err == nil; i++ {
-			err = sn.readable(v, asked[i].Range)
+		v, err := sn.plannable(questions[0].Range)
+		for i := 1; i < len(questions) && err == nil; i++ {
+			err = sn.under(v).readable(questions[i].Range)
 		}
 		if err == nil {
-			p := newPoll(v, asked)
-			err = turns.Wait(ctx, func() error { return p.ask(turns.Detach(ctx), sn.reads, f, most) })
+			p := newPoll(v, questions)
+			err = turns.Wait(ctx, func() error { return p.send(turns.Detach(ctx), sn.reads, f, most) })
 			if err == nil {
-				return p.findings(asked), nil
+				return p.findings(questions), nil
 			}
 		}
 		if v == nil {
 			return nil, err
 		}
-		if err := t.again(ctx, v, err); err != nil {
+		if err := t.wait(ctx, v, err); err != nil {
 			return nil, err
 		}
 	}
@@ -80,13 +77,13 @@ func (sn *Snapshot) surveySome(ctx context.Context, asked []source.Question, f *
 // poll is a survey under one view.
 type poll struct {
 	view   *view.View
-	owners []*polled
+	owners []*ownerPoll
 	// By question: the segments of pieces in the survey, and all segments.
-	told, segments []int64
+	surveyed, segments []int64
 }
 
-// polled is the questions to one owner, and its findings.
-type polled struct {
+// ownerPoll is the questions to one owner, and its findings.
+type ownerPoll struct {
 	machine   trie.MachineID
 	questions []question
 	index     []int // of the questions, in those of the survey
@@ -94,12 +91,12 @@ type polled struct {
 	err       error
 }
 
-func newPoll(v *view.View, asked []source.Question) *poll {
-	p := &poll{view: v, told: make([]int64, len(asked)), segments: make([]int64, len(asked))}
+func newPoll(v *view.View, questions []source.Question) *poll {
+	p := &poll{view: v, surveyed: make([]int64, len(questions)), segments: make([]int64, len(questions))}
 	// 1. For each question, take every stride-th piece if its owner lives, because a survey asks about
 	// surveyPieces pieces at most.
-	byMachine := map[trie.MachineID]*polled{}
-	for i, one := range asked {
+	byMachine := map[trie.MachineID]*ownerPoll{}
+	for i, one := range questions {
 		if one.Range.Empty() {
 			continue
 		}
@@ -114,12 +111,12 @@ func newPoll(v *view.View, asked []source.Question) *poll {
 			if !piece.live || n%stride != 0 {
 				continue
 			}
-			p.told[i] += segments
+			p.surveyed[i] += segments
 			// 2. Add the piece to the message for its owner: one question there for each question
 			// here.
 			o := byMachine[piece.owner]
 			if o == nil {
-				o = &polled{machine: piece.owner}
+				o = &ownerPoll{machine: piece.owner}
 				byMachine[piece.owner] = o
 				p.owners = append(p.owners, o)
 			}
@@ -132,7 +129,7 @@ func newPoll(v *view.View, asked []source.Question) *poll {
 		}
 	}
 	// 3. Divide the samples among the owners.
-	p.share(len(asked))
+	p.share(len(questions))
 	return p
 }
 
@@ -152,9 +149,9 @@ func (p *poll) share(questions int) {
 	}
 }
 
-// ask sends the questions to all owners at the same time. If several fail, it returns a lasting error
+// send sends the questions to all owners at the same time. If several fail, it returns a lasting error
 // if there is any.
-func (p *poll) ask(ctx context.Context, r *Reads, f *filter, most int64) (err error) {
+func (p *poll) send(ctx context.Context, r *Reads, f *filter, most int64) (err error) {
 	var wait sync.WaitGroup
 	for i, o := range p.owners {
 		do := func() { o.findings, o.err = r.surveyOf(ctx, p.view, o, &survey{p.view.Epoch, f, most, o.questions}) }
@@ -166,7 +163,7 @@ func (p *poll) ask(ctx context.Context, r *Reads, f *filter, most int64) (err er
 	}
 	wait.Wait()
 	for _, o := range p.owners {
-		if o.err != nil && (err == nil || passing(err)) {
+		if o.err != nil && (err == nil || retryable(err)) {
 			err = o.err
 		}
 	}
@@ -174,28 +171,28 @@ func (p *poll) ask(ctx context.Context, r *Reads, f *filter, most int64) (err er
 }
 
 // surveyOf returns the findings of one owner.
-func (r *Reads) surveyOf(ctx context.Context, under *view.View, o *polled, q *survey) ([]source.Finding, error) {
+func (r *Reads) surveyOf(ctx context.Context, under *view.View, o *ownerPoll, q *survey) ([]source.Finding, error) {
 	if o.machine == r.self {
-		return r.surveyHere(ctx, q)
+		return r.surveyLocal(ctx, q)
 	}
 	answer, err := r.call(ctx, under, o.machine, methodSurvey, q.encode())
 	if err != nil {
 		return nil, err
 	}
-	found := make([]source.Finding, len(q.questions))
-	if err := peer.Decode(answer, codeFindings(found)); err != nil {
+	found, err := parseFindings(answer, q.questions)
+	if err != nil {
 		return nil, &remoteError{o.machine, err}
 	}
 	return found, nil
 }
 
 // findings adds up the findings of the owners.
-func (p *poll) findings(asked []source.Question) []source.Finding {
-	all := make([]source.Finding, len(asked))
+func (p *poll) findings(questions []source.Question) []source.Finding {
+	all := make([]source.Finding, len(questions))
 	// 1. Sum the owners' rows. The result is exact only if all segments are in the survey and all
 	// owners counted.
 	for i := range all {
-		all[i].Exact = p.told[i] == p.segments[i]
+		all[i].Exact = p.surveyed[i] == p.segments[i]
 	}
 	for _, o := range p.owners {
 		for n, f := range o.findings {
@@ -208,8 +205,8 @@ func (p *poll) findings(asked []source.Question) []source.Finding {
 	// 2. Assume as many rows in each other segment.
 	for i := range all {
 		f := &all[i]
-		if missing := p.segments[i] - p.told[i]; missing > 0 && p.told[i] > 0 {
-			f.Rows += int64(float64(f.Rows) * float64(missing) / float64(p.told[i]))
+		if missing := p.segments[i] - p.surveyed[i]; missing > 0 && p.surveyed[i] > 0 {
+			f.Rows += int64(float64(f.Rows) * float64(missing) / float64(p.surveyed[i]))
 		}
 		// An estimate must not be 0, because 0 would mean an empty pattern.
 		if !f.Exact {
@@ -218,7 +215,7 @@ func (p *poll) findings(asked []source.Question) []source.Finding {
 		if f.Rows < source.SampleLeast {
 			f.Samples = nil
 		}
-		f.Samples = spread(f.Samples, asked[i].Places)
+		f.Samples = spread(f.Samples, questions[i].Places)
 	}
 	return all
 }
@@ -233,85 +230,4 @@ func spread(samples []source.Sample, n int) []source.Sample {
 		some[i] = samples[i*len(samples)/n]
 	}
 	return some
-}
-
-// serveSurvey answers reads/survey.
-func (r *Reads) serveSurvey(ctx context.Context, _ peer.Header, body []byte) (answer []byte, err error) {
-	var q survey
-	if err := peer.Decode(body, q.fields); err != nil {
-		return nil, peer.Refuse(peer.CodeStranger, 0, "%v", err)
-	}
-	err = r.guard(ctx, q.epoch, func(ctx context.Context) error {
-		found, err := r.surveyHere(ctx, &q)
-		answer = peer.Encode(32*len(found), codeFindings(found))
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
-	return answer, nil
-}
-
-// surveyHere answers the questions from this machine's store.
-func (r *Reads) surveyHere(ctx context.Context, q *survey) (found []source.Finding, err error) {
-	var all []triple.Range
-	for _, one := range q.questions {
-		all = append(all, one.ranges...)
-	}
-	h, err := r.hold(ctx, q.epoch, all, false)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, h.close()) }()
-	for _, one := range q.questions {
-		f, err := h.answer(ctx, q, one)
-		if err != nil {
-			return nil, err
-		}
-		found = append(found, f)
-	}
-	return found, h.check()
-}
-
-// answer answers one question.
-func (h *held) answer(ctx context.Context, q *survey, one question) (f source.Finding, err error) {
-	if q.filter == nil && q.limit <= exactPlanRows {
-		f, err = h.glance(ctx, one.ranges)
-	} else {
-		f.Rows, f.Exact, err = h.estimate(ctx, &request{filter: q.filter, limit: q.limit, ranges: one.ranges})
-	}
-	if err != nil || one.places == 0 || f.Rows < int64(one.least) {
-		return f, err
-	}
-	// Of many pieces sample some, because each takes a few seeks.
-	stride := (len(one.ranges) + one.places - 1) / one.places
-	places := max(1, one.places*stride/len(one.ranges))
-	for first := range stride { // the pieces between them, where those have no rows
-		for i := first; i < len(one.ranges); i += stride {
-			some, err := source.SampleRange(ctx, h.snapshot.Source(), one.ranges[i], places)
-			if err != nil {
-				return f, err
-			}
-			f.Samples = append(f.Samples, some...)
-		}
-		if len(f.Samples) > 0 {
-			break
-		}
-	}
-	return f, nil
-}
-
-// glance estimates for a plan. It counts fewer rows than estimate before it uses the sizes of tables.
-func (h *held) glance(ctx context.Context, ranges []triple.Range) (f source.Finding, err error) {
-	f.Exact = true
-	for _, r := range ranges {
-		rows, exact, err := h.snapshot.Source().Estimate(ctx, r)
-		if err != nil {
-			return f, err
-		}
-		f.Rows += rows
-		f.Exact = f.Exact && exact
-	}
-	f.Exact = f.Exact && len(h.unsettled(ranges)) == 0
-	return f, nil
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/trefoildb/trefoil/internal/cluster/peer"
 	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/internal/store/check"
 	"github.com/trefoildb/trefoil/triple"
 )
 
@@ -20,15 +21,15 @@ const maxProblems = 100
 // Check verifies all copies of all triples: each member verifies its own rows, and then all
 // orders and extra copies are compared with each other. It repairs nothing, see
 // [Upkeep.Scrub]. It reads all data more than once, at full speed.
-func (u *Upkeep) Check(ctx context.Context) (store.CheckReport, error) {
-	report := store.CheckReport{Rows: map[string]int64{}, Problems: []store.Problem{}}
+func (u *Upkeep) Check(ctx context.Context) (check.Report, error) {
+	report := check.Report{Rows: map[string]int64{}, Problems: []check.Problem{}}
 	v, err := u.viewAtRest()
 	if err != nil {
 		return report, err
 	}
 	ctx, cancel := u.gate.During(ctx, v.Epoch)
 	defer cancel()
-	problem := func(p store.Problem) {
+	problem := func(p check.Problem) {
 		if len(report.Problems) == maxProblems {
 			report.More++
 			return
@@ -38,14 +39,14 @@ func (u *Upkeep) Check(ctx context.Context) (store.CheckReport, error) {
 	// 1. Report the lost ranges, and the problems of each member's own store.
 	for _, l := range v.Lost {
 		lost := store.NewLostRange(triple.Range{Lo: l.Lo, Hi: l.Hi}, l.Epoch)
-		problem(store.Problem{Order: lost.Order, Message: fmt.Sprintf("rows may be lost from %q until %q, since epoch %d", lost.From, lost.Until, lost.Epoch)})
+		problem(check.Problem{Order: lost.Order, Message: fmt.Sprintf("rows may be lost from %q until %q, since epoch %d", lost.From, lost.Until, lost.Epoch)})
 	}
 	for _, m := range v.Members {
 		body, err := u.call(ctx, v.Epoch, m.ID, methodCheck, nil)
 		if err = Unavailable(cause(ctx, err)); err != nil {
 			return report, fmt.Errorf("check: %w", atMachine(m.ID, err))
 		}
-		var own store.CheckReport
+		var own check.Report
 		if err := json.Unmarshal(body, &own); err != nil {
 			return report, atMachine(m.ID, err)
 		}
@@ -60,7 +61,7 @@ func (u *Upkeep) Check(ctx context.Context) (store.CheckReport, error) {
 	c := &comparison{upkeep: u, view: v, problem: problem}
 	err = c.run(ctx)
 	if at := (*machineError)(nil); errors.As(err, &at) && isDamage(at.err) {
-		problem(store.Problem{Machine: at.machine.String(), Message: "the orders are not compared: " + at.err.Error()})
+		problem(check.Problem{Machine: at.machine.String(), Message: "the orders are not compared: " + at.err.Error()})
 		err = nil
 	}
 	for i, o := range triple.Orders {

@@ -13,6 +13,7 @@ import (
 	"github.com/trefoildb/trefoil/internal/cluster/view"
 	"github.com/trefoildb/trefoil/internal/replica"
 	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/internal/store/check"
 	"github.com/trefoildb/trefoil/recovery"
 	"github.com/trefoildb/trefoil/trie"
 	"github.com/trefoildb/trefoil/triple"
@@ -40,7 +41,7 @@ type comparison struct {
 	rows        [len(triple.Orders)]int64
 	annotations int64
 	// problem takes each difference.
-	problem func(store.Problem)
+	problem func(check.Problem)
 }
 
 // Scrub compares all copies of all triples, at a bounded rate, and repairs differences. The row
@@ -58,7 +59,7 @@ func (u *Upkeep) Scrub(ctx context.Context) (Report, error) {
 	defer cancel()
 	start := time.Now()
 	c := &comparison{upkeep: u, view: v, repair: true, scan: scanRequest{rate: max(u.options.ScrubRate, 0)}}
-	c.problem = func(p store.Problem) {
+	c.problem = func(p check.Problem) {
 		u.options.Logger.Warn("copies differ", "machine", p.Machine, "order", p.Order, "triple", p.Triple, "problem", p.Message)
 	}
 	err = c.run(ctx)
@@ -115,10 +116,10 @@ func (c *comparison) countRows(m trie.MachineID, d *replica.SlotDigests) {
 	c.report.Foreign += d.Foreign
 	c.report.Unreadable += d.Unreadable
 	if d.Foreign > 0 {
-		c.problem(store.Problem{Machine: m.String(), Message: fmt.Sprintf("%d rows are in segments of other machines", d.Foreign)})
+		c.problem(check.Problem{Machine: m.String(), Message: fmt.Sprintf("%d rows are in segments of other machines", d.Foreign)})
 	}
 	if d.Unreadable > 0 {
-		c.problem(store.Problem{Machine: m.String(), Message: fmt.Sprintf("%d rows make no sense", d.Unreadable)})
+		c.problem(check.Problem{Machine: m.String(), Message: fmt.Sprintf("%d rows make no sense", d.Unreadable)})
 	}
 }
 
@@ -191,7 +192,7 @@ func (c *comparison) compareRows(ctx context.Context, scan scanRequest) error {
 		// halved.
 		halves, ok := scan.split()
 		if !ok {
-			c.problem(store.Problem{Message: fmt.Sprintf("the rows of one bucket are more than %d bytes on machine %s: they are not compared", listBytes, m)})
+			c.problem(check.Problem{Message: fmt.Sprintf("the rows of one bucket are more than %d bytes on machine %s: they are not compared", listBytes, m)})
 			c.report.Left++
 			return nil
 		}

@@ -15,6 +15,7 @@ import (
 	"github.com/trefoildb/trefoil/internal/cluster/throttle"
 	"github.com/trefoildb/trefoil/internal/replica"
 	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/internal/store/check"
 	"github.com/trefoildb/trefoil/recovery"
 	"github.com/trefoildb/trefoil/trie"
 	"github.com/trefoildb/trefoil/triple"
@@ -224,7 +225,7 @@ func (c *comparison) explain(s *suspect, states []slotState, best *slotState) {
 		if state.live() == best.live() && (!best.live() || triple.SameRow(state.value, best.value)) {
 			continue
 		}
-		p := store.Problem{Machine: state.slot.Machine.String(), Order: state.slot.Order.String(), Triple: textOf(s.spo, best.value)}
+		p := check.Problem{Machine: state.slot.Machine.String(), Order: state.slot.Order.String(), Triple: textOf(s.spo, best.value)}
 		what := "the triple"
 		if s.suffix != nil {
 			what = "an annotation"

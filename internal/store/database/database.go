@@ -227,8 +227,12 @@ func (d *Database) RecordPath() string { return d.Path(directory.TmpName, d.File
 func (d *Database) FileName(kind string) string { return fmt.Sprintf("%s-%d", kind, d.files.Add(1)) }
 
 // Value returns a copy of the value under a Pebble key, or nil if the row is missing.
-func (d *Database) Value(key []byte) ([]byte, error) {
-	value, closer, err := d.Get(key)
+func (d *Database) Value(key []byte) ([]byte, error) { return Value(d, key) }
+
+// Value returns a copy of the value under a Pebble key of a database or a snapshot, or nil if the
+// row is missing.
+func Value(from pebble.Reader, key []byte) ([]byte, error) {
+	value, closer, err := from.Get(key)
 	if errors.Is(err, pebble.ErrNotFound) {
 		return nil, nil
 	}
@@ -238,6 +242,18 @@ func (d *Database) Value(key []byte) ([]byte, error) {
 	value = append([]byte{}, value...)
 	return value, closer.Close()
 }
+
+// Counters returns the last committed counters.
+func (d *Database) Counters() (keyspace.Counters, error) {
+	value, err := d.Value(keyspace.RowCounters)
+	if err != nil || value == nil {
+		return keyspace.Counters{}, err
+	}
+	return keyspace.ParseCounters(value)
+}
+
+// CheckMoves is the number of rows that a long read may visit between two checks of its context.
+const CheckMoves = 1 << 10
 
 // Number returns the uvarint in a row of local state, or 0 if the row is missing.
 func (d *Database) Number(row []byte) (uint64, error) {

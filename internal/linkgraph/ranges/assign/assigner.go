@@ -121,12 +121,17 @@ const MethodAssign = "links/name"
 
 // assignRemote requests UIDs from another machine.
 func (g *Assigner) assignRemote(ctx context.Context, to trie.MachineID, pages []page, given []uid.UID) error {
-	answer, err := g.CallOwner(ctx, to, MethodAssign, peer.Encode(64*len(pages), codeAssign(&pages)))
+	e := peer.NewEncoder(64 * len(pages))
+	e.Uvarint(uint64(len(pages)))
+	for _, p := range pages {
+		e.String(p.url)
+	}
+	answer, err := g.CallOwner(ctx, to, MethodAssign, e.Data())
 	if err != nil {
 		return err
 	}
-	var uids []uid.UID
-	if err := peer.Decode(answer, codeAssigned(&uids, len(pages))); err != nil {
+	uids, err := parseAssigned(answer, len(pages))
+	if err != nil {
 		return err
 	}
 	for i, p := range pages {
@@ -137,19 +142,26 @@ func (g *Assigner) assignRemote(ctx context.Context, to trie.MachineID, pages []
 
 // HandleAssign handles links/name.
 func (g *Assigner) HandleAssign(ctx context.Context, _ peer.Header, body []byte) ([]byte, error) {
-	var pages []page
-	if err := peer.Decode(body, codeAssign(&pages)); err != nil {
+	urls, err := parseAssign(body)
+	if err != nil {
 		return nil, err
 	}
-	for i, p := range pages {
-		host := weburl.HostKey(p.url)
-		pages[i] = page{uid.SlotOf(host), host, p.url, i}
+	n := len(urls)
+	pages := make([]page, 0, n)
+	for i, url := range urls {
+		host := weburl.HostKey(url)
+		pages = append(pages, page{uid.SlotOf(host), host, url, i})
 	}
-	given := make([]uid.UID, len(pages))
+	given := make([]uid.UID, n)
 	if err := g.assignLocal(ctx, pages, given); err != nil {
 		return nil, err
 	}
-	return peer.Encode(9*len(given), codeAssigned(&given, len(given))), nil
+	e := peer.NewEncoder(9 * n)
+	e.Uvarint(uint64(n))
+	for _, u := range given {
+		e.Uvarint(uint64(u))
+	}
+	return e.Data(), nil
 }
 
 // assignLocal assigns UIDs to pages that still have none. When it returns, the UIDs are durable

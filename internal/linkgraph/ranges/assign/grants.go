@@ -158,10 +158,9 @@ func (g *Assigner) nextGrant(ctx context.Context, r *rowreader.Reader) (uid.Gran
 			claimed[i] = true
 			return nil
 		}, func(i int, d *peer.Decoder) error {
-			var claims []Claim
-			CodeClaims(d.Coder(), &claims)
+			claims, err := ReadClaims(d)
 			claimed[i] = claimed[i] || len(claims) > 0
-			return d.Err()
+			return err
 		})
 		if err != nil {
 			return 0, err

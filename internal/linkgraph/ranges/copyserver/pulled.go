@@ -164,7 +164,9 @@ func (m *pulledRows) claim(kind byte, order triple.Order, key, value []byte) err
 	if c.Stamp, err = row.Stamp(); err != nil {
 		return err
 	}
-	last.Value = peer.Encode(24+len(c.Name), c.Fields)
+	e := peer.NewEncoder(24 + len(c.Name))
+	c.Encode(e)
+	last.Value = e.Data()
 	return nil
 }
 

@@ -10,7 +10,6 @@ import (
 	"sync"
 
 	"github.com/trefoildb/trefoil/internal/cluster/peer"
-	"github.com/trefoildb/trefoil/internal/cluster/view"
 	"github.com/trefoildb/trefoil/internal/replica"
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/trie"
@@ -52,7 +51,7 @@ func (a *annotator) add(ctx context.Context, row store.Row) bool {
 // bounded.
 func (a *annotator) flush(ctx context.Context) bool {
 	// 1. Request the annotations of all rows at once, because each message takes a round trip.
-	keys, found, err := a.snapshot.notedAll(ctx, a.rows)
+	keys, found, err := a.snapshot.annotatedAll(ctx, a.rows)
 	if err != nil {
 		a.yield(store.Row{}, err)
 		return false
@@ -62,7 +61,7 @@ func (a *annotator) flush(ctx context.Context) bool {
 		noted := found[i].noted
 		found[i].noted = replica.Noted{} // frees it when the row is passed on
 		if !found[i].done {
-			if noted, err = a.snapshot.notedWhole(ctx, keys[i]); err != nil {
+			if noted, err = a.snapshot.annotatedFully(ctx, keys[i]); err != nil {
 				a.yield(store.Row{}, err)
 				return false
 			}
@@ -82,10 +81,10 @@ func (a *annotator) flush(ctx context.Context) bool {
 	return true
 }
 
-// notedAll returns the keys of rows in SPO and the annotations of their triples. It sends one
+// annotatedAll returns the keys of rows in SPO and the annotations of their triples. It sends one
 // message to each owner. If a triple is missing in the answer, of some notesBytes, it is not
 // done.
-func (sn *Snapshot) notedAll(ctx context.Context, rows []store.Row) (keys [][]byte, found []answered, err error) {
+func (sn *Snapshot) annotatedAll(ctx context.Context, rows []store.Row) (keys [][]byte, found []answered, err error) {
 	// 1. The owner of SPO answers, so each row needs its key in SPO.
 	keys = make([][]byte, len(rows))
 	for i, row := range rows {
@@ -104,7 +103,7 @@ func (sn *Snapshot) notedAll(ctx context.Context, rows []store.Row) (keys [][]by
 	v := sn.reads.member.View()
 	groups := map[trie.MachineID][]int{}
 	for i, key := range keys {
-		if sn.readable(v, exactly(key)) != nil {
+		if sn.under(v).readable(exactly(key)) != nil {
 			continue
 		}
 		if owner, live := v.Joint().Reader(key); live {
@@ -114,28 +113,27 @@ func (sn *Snapshot) notedAll(ctx context.Context, rows []store.Row) (keys [][]by
 	// 3. Ask all owners at the same time.
 	var running sync.WaitGroup
 	for owner, of := range groups {
-		running.Go(func() { sn.notedGroup(ctx, v, owner, keys, of, found) })
+		running.Go(func() { sn.under(v).annotatedGroup(ctx, owner, keys, of, found) })
 	}
 	running.Wait()
 	return keys, found, ctx.Err()
 }
 
-// notedGroup asks one owner for the annotations of its triples. Triples without an answer stay not
+// annotatedGroup asks one owner for the annotations of its triples. Triples without an answer stay not
 // done.
-func (sn *Snapshot) notedGroup(ctx context.Context, v *view.View, owner trie.MachineID, keys [][]byte, of []int, found []answered) {
-	q := &annotationsRequest{epoch: v.Epoch}
+func (at attempt) annotatedGroup(ctx context.Context, owner trie.MachineID, keys [][]byte, of []int, found []answered) {
+	q := &annotationsRequest{epoch: at.view.Epoch}
 	for _, i := range of {
 		q.keys = append(q.keys, keys[i])
 	}
 	var answer []answered
 	var err error
-	if owner == sn.reads.self {
-		answer, err = sn.reads.annotationsHere(ctx, q)
+	if owner == at.reads.self {
+		answer, err = at.reads.annotationsOfManyLocal(ctx, q)
 	} else {
 		var text []byte
-		if text, err = sn.reads.call(ctx, v, owner, methodAnnotations, peer.Encode(64*len(q.keys), q.fields)); err == nil {
-			answer = make([]answered, len(of))
-			err = peer.Decode(text, codeAnnotations(answer))
+		if text, err = at.reads.call(ctx, at.view, owner, methodAnnotations, q.encode()); err == nil {
+			answer, err = parseAnnotations(text, len(of))
 		}
 	}
 	if err != nil {
@@ -146,13 +144,13 @@ func (sn *Snapshot) notedGroup(ctx context.Context, v *view.View, owner trie.Mac
 	}
 }
 
-// notedWhole looks up one triple with all of its annotations. Those of more than
+// annotatedFully looks up one triple with all of its annotations. Those of more than
 // notesBytes are read in parts, each as of its own moment. It begins again if the triple was
 // deleted and added between two parts, because the annotations of the first parts are deleted
 // then.
-func (sn *Snapshot) notedWhole(ctx context.Context, key []byte) (all replica.Noted, err error) {
+func (sn *Snapshot) annotatedFully(ctx context.Context, key []byte) (all replica.Noted, err error) {
 	for after := ""; ; {
-		n, err := sn.noted(ctx, key, false, after)
+		n, err := sn.annotated(ctx, key, false, after)
 		if err != nil || !n.Live {
 			return replica.Noted{}, err
 		}
@@ -181,44 +179,75 @@ type answered struct {
 	done  bool
 }
 
-func (q *annotationsRequest) fields(c *peer.Coder) {
-	c.Uvarint(&q.epoch)
-	peer.List(c, &q.keys, 1, func(key *[]byte, c *peer.Coder) {
-		if c.Bytes(key); c.Reading() {
-			_, _, err := triple.SplitKey(*key)
-			c.Check(err)
-		}
-	})
+func (q *annotationsRequest) encode() []byte {
+	e := peer.NewEncoder(64 * len(q.keys))
+	e.Uvarint(q.epoch)
+	e.Uvarint(uint64(len(q.keys)))
+	for _, key := range q.keys {
+		e.Bytes(key)
+	}
+	return e.Data()
 }
 
-// codeAnnotations codes an answer: for each key a byte, 1 if it is done, and then the length,
-// uvarint, and the bytes of encodeNoted.
-func codeAnnotations(answer []answered) func(*peer.Coder) {
-	return func(c *peer.Coder) {
-		for i := range answer {
-			a := &answer[i]
-			if c.Bool(&a.done); !a.done {
-				continue
-			}
-			if e := c.Encoder(); e != nil {
-				e.Bytes(encodeNoted(&a.noted))
-				continue
-			}
-			c.Check(peer.Decode(c.Decoder().Bytes(), codeNoted(&a.noted)))
-			a.done = !a.noted.More
+func parseAnnotationsRequest(b []byte) (*annotationsRequest, error) {
+	d := peer.NewDecoder(b)
+	q := &annotationsRequest{epoch: d.Uvarint()}
+	for range d.Count(1) {
+		q.keys = append(q.keys, d.Bytes())
+	}
+	if err := d.End(); err != nil {
+		return nil, err
+	}
+	for _, key := range q.keys {
+		if _, _, err := triple.SplitKey(key); err != nil {
+			return nil, err
 		}
 	}
+	return q, nil
+}
+
+// encodeAnnotations encodes an answer: for each key a byte, 1 if it is done, and then the length,
+// uvarint, and the bytes of encodeNoted.
+func encodeAnnotations(answer []answered) []byte {
+	e := peer.NewEncoder(32 * len(answer))
+	for _, a := range answer {
+		e.Bool(a.done)
+		if a.done {
+			e.Bytes(encodeNoted(&a.noted))
+		}
+	}
+	return e.Data()
+}
+
+func parseAnnotations(b []byte, n int) ([]answered, error) {
+	d := peer.NewDecoder(b)
+	answer := make([]answered, n)
+	for i := range answer {
+		if !d.Bool() {
+			continue
+		}
+		text := d.Bytes()
+		if err := d.Err(); err != nil {
+			return nil, err
+		}
+		noted, err := parseNoted(text)
+		if err != nil {
+			return nil, err
+		}
+		answer[i] = answered{noted, !noted.More}
+	}
+	return answer, d.End()
 }
 
 // serveAnnotations answers reads/annotations.
-func (r *Reads) serveAnnotations(ctx context.Context, _ peer.Header, body []byte) (answer []byte, err error) {
-	var q annotationsRequest
-	if err := peer.Decode(body, q.fields); err != nil {
+func (ow *owner) serveAnnotations(ctx context.Context, _ peer.Header, body []byte) (answer []byte, err error) {
+	q, err := parseAnnotationsRequest(body)
+	if err != nil {
 		return nil, peer.Refuse(peer.CodeStranger, 0, "%v", err)
 	}
-	err = r.guard(ctx, q.epoch, func(ctx context.Context) error {
-		all, err := r.annotationsHere(ctx, &q)
-		answer = peer.Encode(32*len(all), codeAnnotations(all))
+	err = ow.guard(ctx, q.epoch, func(ctx context.Context) error {
+		all, err := ow.annotationsOfManyLocal(ctx, q)
+		answer = encodeAnnotations(all)
 		return err
 	})
 	if err != nil {
@@ -227,13 +256,13 @@ func (r *Reads) serveAnnotations(ctx context.Context, _ peer.Header, body []byte
 	return answer, nil
 }
 
-// annotationsHere reads the annotations from this machine's store, as the owner of the keys.
-func (r *Reads) annotationsHere(ctx context.Context, q *annotationsRequest) (answer []answered, err error) {
+// annotationsOfManyLocal reads the annotations from this machine's store, as the owner of the keys.
+func (ow *owner) annotationsOfManyLocal(ctx context.Context, q *annotationsRequest) (answer []answered, err error) {
 	ranges := make([]triple.Range, len(q.keys))
 	for i, key := range q.keys {
 		ranges[i] = exactly(key)
 	}
-	h, err := r.hold(ctx, q.epoch, ranges, true)
+	h, err := ow.hold(ctx, q.epoch, ranges, true)
 	if err != nil {
 		return nil, err
 	}

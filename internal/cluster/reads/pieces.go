@@ -1,4 +1,4 @@
-// Plans: the pieces of a range and their owners.
+// Pieces of a range, and their owners.
 
 package reads
 
@@ -66,8 +66,8 @@ func lost(v *view.View, r triple.Range) (view.Lost, bool) {
 	return view.Lost{}, false
 }
 
-// behind returns the part of r after a key, in the direction of the read.
-func behind(r triple.Range, key []byte, reverse bool) triple.Range {
+// rangeAfter returns the part of r after a key, in the direction of the read.
+func rangeAfter(r triple.Range, key []byte, reverse bool) triple.Range {
 	if reverse {
 		return r.Intersect(triple.Range{Hi: bytes.Clone(key)})
 	}

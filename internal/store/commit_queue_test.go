@@ -119,9 +119,9 @@ func TestChangesInGroup(t *testing.T) {
 		change([]triple.Triple{student(2)}, students(8, 9)),
 	}
 	want := [][3]int64{{2, 1, 0}, {3, 0, 1}, {1, 1, 0}, {0, 0, 2}, {1, 0, 0}, {1, 1, 0}, {0, 0, 0}, {1, 0, 1}}
-	s.commitMu.Lock()
-	s.commitGroup(group)
-	s.commitMu.Unlock()
+	s.committer.mu.Lock()
+	s.committer.commitGroup(group)
+	s.committer.mu.Unlock()
 	for i, r := range group {
 		got := [3]int64{r.changed, r.unchanged}
 		if r.change != nil {

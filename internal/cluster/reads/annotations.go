@@ -8,11 +8,9 @@ import (
 	"iter"
 
 	"github.com/trefoildb/trefoil/internal/cluster/peer"
-	"github.com/trefoildb/trefoil/internal/cluster/view"
 	"github.com/trefoildb/trefoil/internal/replica"
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/recovery"
-	"github.com/trefoildb/trefoil/trie"
 	"github.com/trefoildb/trefoil/triple"
 )
 
@@ -27,15 +25,23 @@ type notesRequest struct {
 // notesBytes bounds the bytes of annotations in one answer. A single annotation may exceed it.
 const notesBytes = 1 << 20
 
-func (q *notesRequest) fields(c *peer.Coder) {
-	c.Uvarint(&q.epoch)
-	c.Bytes(&q.key)
-	c.Bool(&q.one)
-	c.String(&q.id)
-	if c.Reading() {
-		_, _, err := triple.SplitKey(q.key)
-		c.Check(err)
+func (q *notesRequest) encode() []byte {
+	e := peer.NewEncoder(len(q.key) + len(q.id) + 16)
+	e.Uvarint(q.epoch)
+	e.Bytes(q.key)
+	e.Bool(q.one)
+	e.String(q.id)
+	return e.Data()
+}
+
+func parseNotesRequest(b []byte) (*notesRequest, error) {
+	d := peer.NewDecoder(b)
+	q := &notesRequest{epoch: d.Uvarint(), key: d.Bytes(), one: d.Bool(), id: d.String()}
+	if err := d.End(); err != nil {
+		return nil, err
 	}
+	_, _, err := triple.SplitKey(q.key)
+	return q, err
 }
 
 func encodeNoted(n *replica.Noted) []byte {
@@ -43,23 +49,33 @@ func encodeNoted(n *replica.Noted) []byte {
 	for _, a := range n.Annotations {
 		size += len(a.ApplicationID) + len(a.Data) + 8
 	}
-	return peer.Encode(size, codeNoted(n))
+	e := peer.NewEncoder(size)
+	e.Bool(n.Live)
+	e.Uvarint(n.Stamp.Epoch)
+	e.Uvarint(n.Stamp.Sequence)
+	e.Bool(n.More)
+	e.Uvarint(uint64(len(n.Annotations)))
+	for _, a := range n.Annotations {
+		e.String(a.ApplicationID)
+		e.Bytes(a.Data)
+	}
+	return e.Data()
 }
 
-// codeNoted codes an answer. Decoded data share memory with the message.
-func codeNoted(n *replica.Noted) func(*peer.Coder) {
-	return func(c *peer.Coder) {
-		c.Bool(&n.Live)
-		c.Uvarint(&n.Stamp.Epoch, &n.Stamp.Sequence)
-		c.Bool(&n.More)
-		peer.List(c, &n.Annotations, 2, func(a *store.Annotation, c *peer.Coder) {
-			c.String(&a.ApplicationID)
-			c.Bytes(&a.Data)
-		})
-		if n.More && len(n.Annotations) == 0 {
-			c.Fail("no annotations, but more of them")
-		}
+// parseNoted decodes an answer. The data share memory with it.
+func parseNoted(b []byte) (n replica.Noted, err error) {
+	d := peer.NewDecoder(b)
+	n.Live, n.Stamp.Epoch, n.Stamp.Sequence, n.More = d.Bool(), d.Uvarint(), d.Uvarint(), d.Bool()
+	for range d.Count(2) {
+		n.Annotations = append(n.Annotations, store.Annotation{ApplicationID: d.String(), Data: d.Bytes()})
 	}
+	if err := d.End(); err != nil {
+		return n, err
+	}
+	if n.More && len(n.Annotations) == 0 {
+		return n, peer.ErrMessage
+	}
+	return n, nil
 }
 
 // exactly returns the range of one key.
@@ -68,13 +84,13 @@ func exactly(key []byte) triple.Range {
 }
 
 // serveNotes answers reads/notes.
-func (r *Reads) serveNotes(ctx context.Context, _ peer.Header, body []byte) (answer []byte, err error) {
-	var q notesRequest
-	if err := peer.Decode(body, q.fields); err != nil {
+func (ow *owner) serveNotes(ctx context.Context, _ peer.Header, body []byte) (answer []byte, err error) {
+	q, err := parseNotesRequest(body)
+	if err != nil {
 		return nil, peer.Refuse(peer.CodeStranger, 0, "%v", err)
 	}
-	err = r.guard(ctx, q.epoch, func(ctx context.Context) error {
-		n, err := r.notesHere(ctx, &q)
+	err = ow.guard(ctx, q.epoch, func(ctx context.Context) error {
+		n, err := ow.annotationsLocal(ctx, q)
 		answer = encodeNoted(&n)
 		return err
 	})
@@ -84,10 +100,10 @@ func (r *Reads) serveNotes(ctx context.Context, _ peer.Header, body []byte) (ans
 	return answer, nil
 }
 
-// notesHere reads this machine's store, as the owner of the row. The answer has only committed
+// annotationsLocal reads this machine's store, as the owner of the row. The answer has only committed
 // operations.
-func (r *Reads) notesHere(ctx context.Context, q *notesRequest) (n replica.Noted, err error) {
-	h, err := r.hold(ctx, q.epoch, []triple.Range{exactly(q.key)}, true)
+func (ow *owner) annotationsLocal(ctx context.Context, q *notesRequest) (n replica.Noted, err error) {
+	h, err := ow.hold(ctx, q.epoch, []triple.Range{exactly(q.key)}, true)
 	if err != nil {
 		return n, err
 	}
@@ -104,48 +120,30 @@ func (h *held) noted(ctx context.Context, table byte, q *notesRequest) (n replic
 	return n, errors.Join(err, h.check())
 }
 
-// notesThere returns the answer of another machine.
-func (r *Reads) notesThere(ctx context.Context, v *view.View, q *notesRequest, owner trie.MachineID) (n replica.Noted, err error) {
-	err = r.inParts(ctx, &request{epoch: q.epoch, view: v, ranges: []triple.Range{exactly(q.key)}}, func(ctx context.Context, _ *request) error {
-		ctx, cancel := context.WithCancelCause(ctx)
-		defer cancel(nil)
-		defer r.stall(cancel).Stop()
-		answer, err := r.member.Call(ctx, owner, methodNotes, peer.Encode(len(q.key)+len(q.id)+16, q.fields))
-		if err == nil {
-			err = peer.Decode(answer, codeNoted(&n))
-		}
-		if err != nil {
-			return &remoteError{owner, err}
-		}
-		return nil
-	})
-	return n, err
-}
-
-// noted returns a triple's row with its annotations, from the owner of SPO or, if it is down,
+// annotated returns a triple's row with its annotations, from the owner of SPO or, if it is down,
 // from the owner of another order. Each of them has all annotations. It retries if a retry may
 // help.
-func (sn *Snapshot) noted(ctx context.Context, spo []byte, one bool, id string) (n replica.Noted, err error) {
+func (sn *Snapshot) annotated(ctx context.Context, spo []byte, one bool, id string) (n replica.Noted, err error) {
 	if err := sn.begin(ctx); err != nil {
 		return n, err
 	}
-	t := trial{reads: sn.reads}
+	t := retries{common: sn.reads.common}
 	for {
 		v := sn.reads.member.View()
-		if n, err = sn.notedUnder(ctx, v, spo, one, id); err == nil {
+		if n, err = sn.under(v).tryAnnotated(ctx, spo, one, id); err == nil {
 			return n, ctx.Err()
 		}
-		if err := t.again(ctx, v, err); err != nil {
+		if err := t.wait(ctx, v, err); err != nil {
 			return n, err
 		}
 	}
 }
 
-// notedUnder is one try of noted under one view.
-func (sn *Snapshot) notedUnder(ctx context.Context, v *view.View, spo []byte, one bool, id string) (n replica.Noted, err error) {
+// tryAnnotated is one try of annotated under one view.
+func (at attempt) tryAnnotated(ctx context.Context, spo []byte, one bool, id string) (n replica.Noted, err error) {
 	// 1. Read from the first order with a live owner. SPO comes first; a triple of the default
 	// graph has no key in GSPO.
-	nobody := errNoOrder
+	unreadable := errNoOrder
 	for _, o := range triple.Orders {
 		key, ok, err := recovery.AppendVersion(nil, o, spo)
 		if err != nil {
@@ -154,50 +152,50 @@ func (sn *Snapshot) notedUnder(ctx context.Context, v *view.View, spo []byte, on
 		if !ok {
 			continue
 		}
-		if err := sn.readable(v, exactly(key)); err != nil {
-			nobody = err
+		if err := at.readable(exactly(key)); err != nil {
+			unreadable = err
 			continue
 		}
-		owner, live := v.Joint().Reader(key)
+		owner, live := at.view.Joint().Reader(key)
 		if !live {
 			continue
 		}
 		// The owner's answer is final: if it fails, the caller may retry.
-		q := &notesRequest{v.Epoch, key, one, id}
-		if owner == sn.reads.self {
-			n, err = sn.reads.notesHere(ctx, q)
+		q := &notesRequest{at.view.Epoch, key, one, id}
+		if owner == at.reads.self {
+			n, err = at.reads.annotationsLocal(ctx, q)
 		} else {
-			n, err = sn.reads.notesThere(ctx, v, q, owner)
+			n, err = at.reads.annotationsRemote(ctx, at.view, q, owner)
 		}
 		if err == nil && o != triple.SPO {
-			sn.degraded.Store(true)
+			at.degraded.Store(true)
 		}
 		return n, err
 	}
 	// 2. If all owners are down, this machine may still have an extra replica.
-	if sn.reads.hasAll(v) && sn.readable(v, exactly(spo)) == nil {
-		return sn.notedReplica(ctx, v, spo, one, id)
+	if at.reads.isSoleHolder(at.view) && at.readable(exactly(spo)) == nil {
+		return at.annotatedCopy(ctx, spo, one, id)
 	}
-	return n, nobody
+	return n, unreadable
 }
 
-// notedReplica reads the annotations of a triple from this machine's extra replica, because no live
+// annotatedCopy reads the annotations of a triple from this machine's extra replica, because no live
 // machine has another row of it.
-func (sn *Snapshot) notedReplica(ctx context.Context, v *view.View, spo []byte, one bool, id string) (n replica.Noted, err error) {
-	h, err := sn.reads.holdWhole(ctx, v, []triple.Range{exactly(spo)})
+func (at attempt) annotatedCopy(ctx context.Context, spo []byte, one bool, id string) (n replica.Noted, err error) {
+	h, err := at.reads.holdAsSoleHolder(ctx, at.view, []triple.Range{exactly(spo)})
 	if err != nil {
 		return n, err
 	}
 	defer func() { err = errors.Join(err, h.close()) }()
-	sn.degraded.Store(true)
-	return h.noted(ctx, store.TableReplica, &notesRequest{v.Epoch, spo, one, id})
+	at.degraded.Store(true)
+	return h.noted(ctx, store.TableReplica, &notesRequest{at.view.Epoch, spo, one, id})
 }
 
 // Annotation returns the annotation of an application on t, nil if there is none or t does not exist.
 // The caller owns the result.
 func (sn *Snapshot) Annotation(ctx context.Context, t triple.Triple, applicationID string) ([]byte, error) {
 	key, _ := triple.AppendKey(nil, triple.SPO, t)
-	n, err := sn.noted(ctx, key, true, applicationID)
+	n, err := sn.annotated(ctx, key, true, applicationID)
 	if err != nil || len(n.Annotations) == 0 {
 		return nil, err
 	}
@@ -211,7 +209,7 @@ func (sn *Snapshot) Annotations(ctx context.Context, t triple.Triple) iter.Seq2[
 	return func(yield func(store.Annotation, error) bool) {
 		key, _ := triple.AppendKey(nil, triple.SPO, t)
 		for after := ""; ; {
-			n, err := sn.noted(ctx, key, false, after)
+			n, err := sn.annotated(ctx, key, false, after)
 			if err != nil {
 				yield(store.Annotation{}, err)
 				return
@@ -231,6 +229,6 @@ func (sn *Snapshot) Annotations(ctx context.Context, t triple.Triple) iter.Seq2[
 
 // Version looks up a triple by its key in SPO. It returns the stamp of its row, and whether it exists.
 func (sn *Snapshot) Version(ctx context.Context, key []byte) (stamp triple.Stamp, live bool, err error) {
-	n, err := sn.noted(ctx, key, true, "")
+	n, err := sn.annotated(ctx, key, true, "")
 	return n.Stamp, n.Live, err
 }

@@ -1,6 +1,6 @@
 // Restore: a data directory from a backup.
 
-package store
+package backup
 
 import (
 	"archive/tar"
@@ -24,21 +24,15 @@ import (
 // are verified.
 const restoreName = "restore.partial"
 
-// maxBackupJSON limits the header and the checksums of a backup. It is enough for some 500,000
+// maxJSON limits the header and the checksums of a backup. It is enough for some 500,000
 // files.
-const maxBackupJSON = 64 << 20
+const maxJSON = 64 << 20
 
-// Restore makes dir a data directory from the output of [Store.Backup]. dir must be missing or
-// empty. At the end either everything is verified and durable, or dir is as before. After a crash,
-// Restore may be repeated; until then Open rejects dir.
-//
-// The UUID is the original's. If both directories are to run, one must get a new UUID from
-// [NewIdentity].
-func Restore(ctx context.Context, dir string, r io.Reader) error {
-	return fault.Wrap("restore "+dir, restore(ctx, vfs.Default, dir, r))
-}
-
-func restore(ctx context.Context, fs vfs.FS, dir string, r io.Reader) (err error) {
+// Restore makes dir a data directory from the output of [Write]. dir must be missing or empty. At
+// the end either everything is verified and durable, or dir is as before. prove must open the
+// directory that it gets and return the error. After a crash, Restore may be repeated; until then
+// dir does not open.
+func Restore(ctx context.Context, fs vfs.FS, dir string, r io.Reader, prove func(dir string) error) (err error) {
 	// 1. Make and lock dir. If the restore fails, remove it again, but only if this call made it.
 	_, err = fs.Stat(dir)
 	made := errors.Is(err, os.ErrNotExist)
@@ -55,7 +49,7 @@ func restore(ctx context.Context, fs vfs.FS, dir string, r io.Reader) (err error
 	defer func() {
 		err = errors.Join(err, lock.Close())
 		if err != nil && made {
-			// If a removal fails, the directory stays, and Open rejects it.
+			// If a removal fails, the directory stays, and it does not open.
 			_ = fs.Remove(fs.PathJoin(dir, directory.LockName))
 			_ = fs.Remove(dir)
 		}
@@ -84,7 +78,7 @@ func restore(ctx context.Context, fs vfs.FS, dir string, r io.Reader) (err error
 	if err := (&unpacker{ctx: ctx, fs: fs, dir: work, in: tar.NewReader(r)}).unpack(); err != nil {
 		return err
 	}
-	if err := proveOpens(fs, work); err != nil {
+	if err := prove(work); err != nil {
 		return err
 	}
 	// 5. Move the files. VERSION must be last, because dir is no data directory without it.
@@ -118,7 +112,7 @@ func clearRestore(fs vfs.FS, dir, work string) error {
 		case name == directory.LockName, name == directory.LostFoundName:
 		case interrupted && !versioned && (name == restoreName || name == directory.StoreName):
 		default:
-			return fmt.Errorf("%w: it is not empty: it holds %q", ErrInvalid, name)
+			return fmt.Errorf("%w: it is not empty: it holds %q", fault.ErrInvalid, name)
 		}
 	}
 	if !interrupted {
@@ -134,39 +128,30 @@ func clearRestore(fs vfs.FS, dir, work string) error {
 	return fs.RemoveAll(work)
 }
 
-// proveOpens opens the unpacked store and closes it.
-func proveOpens(fs vfs.FS, dir string) error {
-	s, err := Open(dir, Options{ReadOnly: true, Member: true, FS: fs, CacheBytes: 1 << 20})
-	if err != nil {
-		return err
-	}
-	return s.Close()
-}
-
 // unpacker reads a backup into a directory.
 type unpacker struct {
 	ctx  context.Context
 	fs   vfs.FS
 	dir  string
 	in   *tar.Reader
-	got  map[string]backupFile
-	sums backupChecksums
+	got  map[string]file
+	sums checksums
 }
 
 // errBackup returns an error about a damaged backup.
 func errBackup(format string, args ...any) error {
-	return fmt.Errorf("%w: backup: %w", ErrCorrupt, fmt.Errorf(format, args...))
+	return fmt.Errorf("%w: backup: %w", fault.ErrCorrupt, fmt.Errorf(format, args...))
 }
 
 func (u *unpacker) unpack() error {
-	u.got = map[string]backupFile{}
-	var header backupHeader
-	if err := u.json(backupHeaderName, &header); err != nil {
+	u.got = map[string]file{}
+	var first header
+	if err := u.json(headerName, &first); err != nil {
 		return err
 	}
 	// 1. A backup of another format must not be read.
-	if header.Format != backupFormat {
-		return fmt.Errorf("%w: the backup has format %d, this program reads format %d", ErrVersion, header.Format, backupFormat)
+	if first.Format != format {
+		return fmt.Errorf("%w: the backup has format %d, this program reads format %d", fault.ErrVersion, first.Format, format)
 	}
 	// 2. Unpack the files up to the checksums. If the checksums are missing, the backup is
 	// incomplete.
@@ -178,7 +163,7 @@ func (u *unpacker) unpack() error {
 		if entry.Typeflag != tar.TypeReg {
 			return errBackup("%q is not a regular file", entry.Name)
 		}
-		if done = entry.Name == backupChecksumsName; done {
+		if done = entry.Name == checksumsName; done {
 			err = u.decode(&u.sums)
 		} else {
 			err = u.file(entry)
@@ -213,7 +198,7 @@ func (u *unpacker) json(name string, v any) error {
 }
 
 func (u *unpacker) decode(v any) error {
-	data, err := io.ReadAll(io.LimitReader(u.in, maxBackupJSON))
+	data, err := io.ReadAll(io.LimitReader(u.in, maxJSON))
 	if err == nil {
 		err = json.Unmarshal(data, v)
 	}
@@ -264,7 +249,7 @@ func (u *unpacker) file(entry *tar.Header) (err error) {
 	case err != nil:
 		return err
 	}
-	u.got[entry.Name] = backupFile{entry.Name, n, hex.EncodeToString(sum.Sum(nil))}
+	u.got[entry.Name] = file{entry.Name, n, hex.EncodeToString(sum.Sum(nil))}
 	return f.Sync()
 }
 

@@ -1,6 +1,9 @@
-// The feed: the changes of each commit to triples with some predicates.
+// The feed: which triples each commit has changed.
 
-package store
+// Package feed keeps the changes of triples with watched predicates until their reader has read
+// them. It serves readers that derive data from these triples. The entry of a commit is in the same
+// batch as its rows. Therefore no change is missed, whenever the process ends.
+package feed
 
 import (
 	"bytes"
@@ -11,55 +14,56 @@ import (
 
 	"github.com/cockroachdb/pebble/v2"
 
+	"github.com/trefoildb/trefoil/internal/store/database"
 	"github.com/trefoildb/trefoil/internal/store/fault"
 	"github.com/trefoildb/trefoil/internal/store/keyspace"
 	"github.com/trefoildb/trefoil/triple"
 )
 
-// The feed serves readers that derive data from these triples. The entry of a commit is in the
-// same batch as its rows. Therefore no change is missed, whenever the process ends.
-
-// ChangeKind is the kind of a change.
-type ChangeKind uint8
+// Kind is the kind of a change.
+type Kind uint8
 
 const (
-	// ChangeAdded means that the triple exists now.
-	ChangeAdded ChangeKind = iota + 1
-	// ChangeDeleted means that the triple no longer exists.
-	ChangeDeleted
-	// ChangeNoted means that the triple's annotations changed.
-	ChangeNoted
-	// ChangeAny means that any triple may have changed. Its causes are a bulk load, a cleared
+	// Added means that the triple exists now.
+	Added Kind = iota + 1
+	// Deleted means that the triple no longer exists.
+	Deleted
+	// Annotated means that the triple's annotations changed.
+	Annotated
+	// Any means that any triple may have changed. Its causes are a bulk load, a cleared
 	// graph, or a feed without a reader for too long. It has no key.
-	ChangeAny
+	Any
 )
 
 // Change is one change in the feed.
 type Change struct {
-	Kind ChangeKind
+	Kind Kind
 	// Key is the triple's key in POS.
 	Key []byte
-	// Value is the value of its row, with its long terms; only of ChangeAdded.
+	// Value is the value of its row, with its long terms; only of Added.
 	Value []byte
 }
 
 const (
-	feedPrefix = "feed/"
-	// maxFeedBytes limits the entries that wait for a reader.
-	maxFeedBytes = 64 << 20
+	entryPrefix = "feed/"
+	// maxBytes limits the entries that wait for a reader.
+	maxBytes = 64 << 20
 	// maxEntryBytes limits one commit's entry.
 	maxEntryBytes = 16 << 20
 )
 
-func feedKey(number uint64) []byte {
-	return binary.BigEndian.AppendUint64(keyspace.LocalKey(feedPrefix), number)
+func entryKey(number uint64) []byte {
+	return binary.BigEndian.AppendUint64(keyspace.LocalKey(entryPrefix), number)
 }
 
-// feed writes entries. It is off if no predicate is set. Store.commitMu guards it, except for the
-// fields under mu.
-type feed struct {
-	prefixes [][]byte // prefixes of Pebble keys in POS
-	most     int64    // maxFeedBytes, except in tests
+// Feed is the feed of a store. It is off if no predicate is watched. Its methods are safe for
+// concurrent use, except for the ones of commits: Append, AppendAny, StillAbsent and the functions
+// that they return. Their caller must hold the lock of commits.
+type Feed struct {
+	db       *database.Database
+	commits  sync.Locker // held while rows are written
+	prefixes [][]byte    // prefixes of Pebble keys in POS
+	most     int64       // maxBytes, except in tests
 	entry    []byte
 	recent   recent
 
@@ -70,59 +74,67 @@ type feed struct {
 	changed chan struct{}
 }
 
+// AnyEntry is the value of an entry that is an Any.
+var AnyEntry = []byte{byte(Any)}
+
 // rowFeeding holds the watched predicates, one after the other as terms.
 var rowFeeding = keyspace.LocalKey("feeding")
 
-// init reads the state of the feed. If other predicates were watched before, or none, it begins
-// with a ChangeAny.
-func (f *feed) init(s *Store) error {
-	f.changed, f.most = make(chan struct{}), maxFeedBytes
+// Open returns the feed of an opened database that watches predicates, by their IRIs. If other
+// predicates were watched before, or none, it begins with an Any. commits is held while rows are
+// written.
+func Open(db *database.Database, commits sync.Locker, predicates []string) (*Feed, error) {
+	f := &Feed{db: db, commits: commits, changed: make(chan struct{}), most: maxBytes}
+	return f, f.open(predicates)
+}
+
+func (f *Feed) open(predicates []string) error {
 	// 1. Encode the predicates and find the entries on disk.
 	var watching []byte
-	for _, iri := range s.options.Feed {
+	for _, iri := range predicates {
 		term, _ := triple.AppendTerm([]byte{keyspace.Storage, byte(triple.POS)}, triple.NewIRI(iri))
 		f.prefixes = append(f.prefixes, append(term, 0x00, 0x01))
 		watching = append(watching, f.prefixes[len(f.prefixes)-1][2:]...)
 	}
-	if err := f.readEntries(s); err != nil || s.options.ReadOnly {
+	if err := f.findEntries(); err != nil || f.db.ReadOnly {
 		return err
 	}
 	f.recent.forget(f.last)
 	// 2. If the predicates are the same as before, the feed continues.
-	before, err := s.db.Value(rowFeeding)
+	before, err := f.db.Value(rowFeeding)
 	if err != nil || bytes.Equal(before, watching) {
 		return err
 	}
-	// 3. Otherwise write a ChangeAny, because changes of the new predicates may be missing. It
+	// 3. Otherwise write a Any, because changes of the new predicates may be missing. It
 	// must commit together with the predicates.
-	batch := s.db.NewBatch()
+	batch := f.db.NewBatch()
 	defer batch.Close()
 	if err := batch.Set(rowFeeding, watching, nil); err != nil {
 		return err
 	}
-	entry, done := f.any()
+	entry, done := f.AppendAny()
 	if entry != nil {
-		if err := batch.Set(entry, []byte{byte(ChangeAny)}, nil); err != nil {
+		if err := batch.Set(entry, AnyEntry, nil); err != nil {
 			return err
 		}
 	}
-	if err := s.db.Commit(batch, true); err != nil {
+	if err := f.db.Commit(batch, true); err != nil {
 		return err
 	}
 	done()
 	return nil
 }
 
-func (f *feed) readEntries(s *Store) error {
-	lower, upper := keyspace.LocalBounds(feedPrefix)
-	it, err := s.db.NewIter(&pebble.IterOptions{LowerBound: lower, UpperBound: upper})
+func (f *Feed) findEntries() error {
+	lower, upper := keyspace.LocalBounds(entryPrefix)
+	it, err := f.db.NewIter(&pebble.IterOptions{LowerBound: lower, UpperBound: upper})
 	if err != nil {
 		return err
 	}
 	for valid := it.First(); valid; valid = it.Next() {
-		number, ok := feedNumber(it.Key())
+		number, ok := entryNumber(it.Key())
 		if !ok {
-			return joinClose(fmt.Errorf("%w: the key of an entry of the feed: % X", ErrCorrupt, it.Key()), it)
+			return joinClose(fmt.Errorf("%w: the key of an entry of the feed: % X", fault.ErrCorrupt, it.Key()), it)
 		}
 		if f.first == 0 {
 			f.first = number
@@ -140,8 +152,8 @@ func joinClose(err error, it *pebble.Iterator) error {
 	return err
 }
 
-func feedNumber(key []byte) (uint64, bool) {
-	name := key[1+len(feedPrefix):]
+func entryNumber(key []byte) (uint64, bool) {
+	name := key[1+len(entryPrefix):]
 	if len(name) != 8 {
 		return 0, false
 	}
@@ -149,7 +161,7 @@ func feedNumber(key []byte) (uint64, bool) {
 }
 
 // watches reports whether a Pebble key is of a triple with one of the predicates.
-func (f *feed) watches(key []byte) bool {
+func (f *Feed) watches(key []byte) bool {
 	for _, p := range f.prefixes {
 		if bytes.HasPrefix(key, p) {
 			return true
@@ -159,7 +171,7 @@ func (f *feed) watches(key []byte) bool {
 }
 
 // overlaps reports whether keys between lower and upper may be of watched triples.
-func (f *feed) overlaps(lower, upper []byte) bool {
+func (f *Feed) overlaps(lower, upper []byte) bool {
 	for _, p := range f.prefixes {
 		end := append(bytes.Clone(p[:len(p)-1]), p[len(p)-1]+1)
 		if bytes.Compare(lower, end) < 0 && bytes.Compare(p, upper) < 0 {
@@ -169,17 +181,17 @@ func (f *feed) overlaps(lower, upper []byte) bool {
 	return false
 }
 
-// note appends the feed's entry to a batch if the batch changes a watched triple. done must be
+// Append appends the feed's entry to a batch if the batch changes a watched triple. done must be
 // called when the batch is committed.
-func (f *feed) note(batch *pebble.Batch) (done func(), err error) {
+func (f *Feed) Append(batch *pebble.Batch) (done func(), err error) {
 	if len(f.prefixes) == 0 || batch.Empty() {
 		return func() {}, nil
 	}
 	// 1. Collect the changes of watched rows. A range deletion cannot be listed, and a long entry
 	// may not be.
 	f.entry = f.entry[:0]
-	any := false
-	for reader := batch.Reader(); !any; {
+	whole := false
+	for reader := batch.Reader(); !whole; {
 		kind, key, value, ok, err := reader.Next()
 		if err != nil {
 			return nil, fmt.Errorf("read a batch: %w", err)
@@ -194,14 +206,14 @@ func (f *feed) note(batch *pebble.Batch) (done func(), err error) {
 				f.entry = appendChange(f.entry, kind == pebble.InternalKeyKindDelete, key[1:], value)
 			}
 		case pebble.InternalKeyKindRangeDelete:
-			any = f.overlaps(key, value)
+			whole = f.overlaps(key, value)
 		}
-		any = any || len(f.entry) > maxEntryBytes
+		whole = whole || len(f.entry) > maxEntryBytes
 	}
-	// 2. In both cases a ChangeAny replaces the changes.
-	if any {
+	// 2. In both cases a Any replaces the changes.
+	if whole {
 		f.recent.forget(f.last + 1)
-		f.entry = append(f.entry[:0], byte(ChangeAny))
+		f.entry = append(f.entry[:0], byte(Any))
 	}
 	if len(f.entry) == 0 {
 		return func() {}, nil
@@ -211,16 +223,16 @@ func (f *feed) note(batch *pebble.Batch) (done func(), err error) {
 
 // appendChange appends the change of a row. key and value have no table byte.
 func appendChange(dst []byte, deleted bool, key, value []byte) []byte {
-	kind := ChangeAdded
+	kind := Added
 	version, _, isNote := triple.CutAnnotation(key)
 	switch {
 	case isNote:
-		kind, key = ChangeNoted, version
+		kind, key = Annotated, version
 	case deleted || triple.IsTombstone(value):
-		kind = ChangeDeleted
+		kind = Deleted
 	}
 	dst = appendSized(append(dst, byte(kind)), key)
-	if kind == ChangeAdded {
+	if kind == Added {
 		dst = appendSized(dst, value)
 	}
 	return dst
@@ -230,8 +242,8 @@ func appendSized(dst, b []byte) []byte {
 	return append(binary.AppendUvarint(dst, uint64(len(b))), b...)
 }
 
-// write appends f.entry to a batch. If the feed is too large, one ChangeAny replaces all entries.
-func (f *feed) write(batch *pebble.Batch) (done func(), err error) {
+// write appends f.entry to a batch. If the feed is too large, one Any replaces all entries.
+func (f *Feed) write(batch *pebble.Batch) (done func(), err error) {
 	f.mu.Lock()
 	number, first, kept := f.last+1, f.first, f.bytes+int64(len(f.entry))
 	f.mu.Unlock()
@@ -239,22 +251,22 @@ func (f *feed) write(batch *pebble.Batch) (done func(), err error) {
 		first = number
 	}
 	if kept > f.most {
-		lower, _ := keyspace.LocalBounds(feedPrefix)
-		if err := batch.DeleteRange(lower, feedKey(number), nil); err != nil {
+		lower, _ := keyspace.LocalBounds(entryPrefix)
+		if err := batch.DeleteRange(lower, entryKey(number), nil); err != nil {
 			return nil, err
 		}
-		f.entry = append(f.entry[:0], byte(ChangeAny))
+		f.entry = append(f.entry[:0], byte(Any))
 		first, kept = number, 1
 	}
-	if err := batch.Set(feedKey(number), f.entry, nil); err != nil {
+	if err := batch.Set(entryKey(number), f.entry, nil); err != nil {
 		return nil, err
 	}
 	return func() { f.moved(number, first, kept) }, nil
 }
 
-// any returns the key of a new ChangeAny entry, or nil if the feed is off. done must be called
-// when the entry is in the database.
-func (f *feed) any() (key []byte, done func()) {
+// AppendAny returns the key of a new entry, or nil if the feed is off. Its value must be [AnyEntry].
+// done must be called when the entry is in the database.
+func (f *Feed) AppendAny() (key []byte, done func()) {
 	if len(f.prefixes) == 0 {
 		return nil, func() {}
 	}
@@ -265,11 +277,11 @@ func (f *feed) any() (key []byte, done func()) {
 	if first == 0 {
 		first = number
 	}
-	return feedKey(number), func() { f.moved(number, first, kept) }
+	return entryKey(number), func() { f.moved(number, first, kept) }
 }
 
 // moved records a new entry and wakes the readers.
-func (f *feed) moved(number, first uint64, kept int64) {
+func (f *Feed) moved(number, first uint64, kept int64) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.last, f.first, f.bytes = number, first, kept
@@ -277,42 +289,42 @@ func (f *feed) moved(number, first uint64, kept int64) {
 	f.changed = make(chan struct{})
 }
 
-// FeedEnd returns the number of the feed's last entry, or 0 if it never had one. The channel is
+// End returns the number of the feed's last entry, or 0 if it never had one. The channel is
 // closed when the next entry comes.
-func (s *Store) FeedEnd() (last uint64, more <-chan struct{}) {
-	s.feed.mu.Lock()
-	defer s.feed.mu.Unlock()
-	return s.feed.last, s.feed.changed
+func (f *Feed) End() (last uint64, more <-chan struct{}) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.last, f.changed
 }
 
-// ReadFeed calls do with the entries after a number, in order, one commit at a time. Each argument
+// Read calls do with the entries after a number, in order, one commit at a time. Each argument
 // of do is valid until do returns. If entries after that number are gone, the first one is a
-// ChangeAny.
-func (s *Store) ReadFeed(ctx context.Context, after uint64, do func(number uint64, changes []Change) error) error {
-	if err := s.db.Begin(); err != nil {
+// Any.
+func (f *Feed) Read(ctx context.Context, after uint64, do func(number uint64, changes []Change) error) error {
+	if err := f.db.Begin(); err != nil {
 		return fault.Wrap("read the feed", err)
 	}
-	defer s.db.End()
-	s.feed.mu.Lock()
-	first, last := s.feed.first, s.feed.last
-	s.feed.mu.Unlock()
+	defer f.db.End()
+	f.mu.Lock()
+	first, last := f.first, f.last
+	f.mu.Unlock()
 	if first == 0 || after >= last {
 		return nil
 	}
-	it, err := s.db.NewIter(&pebble.IterOptions{LowerBound: feedKey(after + 1), UpperBound: feedKey(last + 1)})
+	it, err := f.db.NewIter(&pebble.IterOptions{LowerBound: entryKey(after + 1), UpperBound: entryKey(last + 1)})
 	if err != nil {
 		return fault.Wrap("read the feed", err)
 	}
-	err = readFeed(ctx, it, after, do)
+	err = readEntries(ctx, it, after, do)
 	return fault.Wrap("read the feed", joinClose(err, it))
 }
 
-func readFeed(ctx context.Context, it *pebble.Iterator, after uint64, do func(number uint64, changes []Change) error) error {
+func readEntries(ctx context.Context, it *pebble.Iterator, after uint64, do func(number uint64, changes []Change) error) error {
 	var changes []Change
 	for valid := it.First(); valid; valid = it.Next() {
-		number, ok := feedNumber(it.Key())
+		number, ok := entryNumber(it.Key())
 		if !ok {
-			return fmt.Errorf("%w: the key of an entry: % X", ErrCorrupt, it.Key())
+			return fmt.Errorf("%w: the key of an entry: % X", fault.ErrCorrupt, it.Key())
 		}
 		value, err := it.ValueAndErr()
 		if err != nil {
@@ -322,7 +334,7 @@ func readFeed(ctx context.Context, it *pebble.Iterator, after uint64, do func(nu
 			return fmt.Errorf("entry %d: %w", number, err)
 		}
 		if number != after+1 {
-			changes = append(changes[:0], Change{Kind: ChangeAny})
+			changes = append(changes[:0], Change{Kind: Any})
 		}
 		if err := do(number, changes); err != nil {
 			return err
@@ -337,22 +349,22 @@ func readFeed(ctx context.Context, it *pebble.Iterator, after uint64, do func(nu
 // parseChanges appends the changes of an entry. They share memory with it.
 func parseChanges(changes []Change, entry []byte) ([]Change, error) {
 	for len(entry) > 0 {
-		c := Change{Kind: ChangeKind(entry[0])}
+		c := Change{Kind: Kind(entry[0])}
 		entry = entry[1:]
 		ok := true
 		switch c.Kind {
-		case ChangeAny:
-		case ChangeDeleted, ChangeNoted:
+		case Any:
+		case Deleted, Annotated:
 			c.Key, entry, ok = cutSized(entry)
-		case ChangeAdded:
+		case Added:
 			if c.Key, entry, ok = cutSized(entry); ok {
 				c.Value, entry, ok = cutSized(entry)
 			}
 		default:
-			return nil, fmt.Errorf("%w: a change of kind %d", ErrCorrupt, c.Kind)
+			return nil, fmt.Errorf("%w: a change of kind %d", fault.ErrCorrupt, c.Kind)
 		}
 		if !ok {
-			return nil, fmt.Errorf("%w: a change is cut off", ErrCorrupt)
+			return nil, fmt.Errorf("%w: a change is cut off", fault.ErrCorrupt)
 		}
 		changes = append(changes, c)
 	}
@@ -367,12 +379,11 @@ func cutSized(b []byte) (cut, rest []byte, ok bool) {
 	return b[n : n+int(size)], b[n+int(size):], true
 }
 
-// TrimFeed deletes the entries up to a number, because their reader is done. It is not durable by
+// Trim deletes the entries up to a number, because their reader is done. It is not durable by
 // itself: after a crash they may be back.
-func (s *Store) TrimFeed(upTo uint64) error {
-	s.commitMu.Lock()
-	defer s.commitMu.Unlock()
-	f := &s.feed
+func (f *Feed) Trim(upTo uint64) error {
+	f.commits.Lock()
+	defer f.commits.Unlock()
 	f.mu.Lock()
 	first, last := f.first, f.last
 	f.mu.Unlock()
@@ -382,11 +393,11 @@ func (s *Store) TrimFeed(upTo uint64) error {
 	}
 	// The last entry must stay, because after a restart the feed continues from its number.
 	upTo = min(upTo, last-1)
-	size, err := s.feedBytes(first, upTo)
+	size, err := f.sizeOf(first, upTo)
 	if err != nil {
 		return fault.Wrap("trim the feed", err)
 	}
-	if err := s.db.DeleteRange(feedKey(first), feedKey(upTo+1), pebble.NoSync); err != nil {
+	if err := f.db.DeleteRange(entryKey(first), entryKey(upTo+1), pebble.NoSync); err != nil {
 		return fault.Wrap("trim the feed", err)
 	}
 	f.mu.Lock()
@@ -395,9 +406,9 @@ func (s *Store) TrimFeed(upTo uint64) error {
 	return nil
 }
 
-// feedBytes returns the size of the entries from first to last.
-func (s *Store) feedBytes(first, last uint64) (size int64, err error) {
-	it, err := s.db.NewIter(&pebble.IterOptions{LowerBound: feedKey(first), UpperBound: feedKey(last + 1)})
+// sizeOf returns the size of the entries from first to last.
+func (f *Feed) sizeOf(first, last uint64) (size int64, err error) {
+	it, err := f.db.NewIter(&pebble.IterOptions{LowerBound: entryKey(first), UpperBound: entryKey(last + 1)})
 	if err != nil {
 		return 0, err
 	}

@@ -1,13 +1,10 @@
 // The maintenance of segments: measuring and splitting them.
 
-package store
+package segments
 
 import (
 	"bytes"
 	"fmt"
-	"sync"
-	"sync/atomic"
-	"time"
 
 	"github.com/cockroachdb/pebble/v2"
 
@@ -16,58 +13,33 @@ import (
 	"github.com/trefoildb/trefoil/triple"
 )
 
-// upkeep is the state of the maintenance.
-type upkeep struct {
-	wake     chan struct{} // holds a token if there may be work
-	unseen   atomic.Int64  // bytes written since the segments were measured
-	measured atomic.Int64  // bytes of all rows at that time, if rows are added up
-	changing sync.Mutex    // held to split or merge segments of a lone store
-}
-
-// wrote records written bytes. The segments are measured again after a quarter of a segment. If
-// rows are added up, a sixteenth of all rows must be new, too, because the work must stay in
-// proportion.
-func (s *Store) wrote(bytes int64) {
-	if s.upkeep.unseen.Add(bytes) >= max(s.options.MaxSegmentBytes/4, s.upkeep.measured.Load()/16) {
-		s.MeasureSegments()
-	}
-}
-
-// MeasureSegments makes the maintenance measure the segments, because new tables came.
-func (s *Store) MeasureSegments() {
-	select {
-	case s.upkeep.wake <- struct{}{}:
-	default:
-	}
-}
-
-// runMaintenance is the goroutine that splits too large segments.
-func (s *Store) runMaintenance() {
+// Run splits too large segments until the store closes or fails.
+func (s *Segments) Run() {
 	for {
 		select {
 		case <-s.db.Stopping():
 			return
-		case <-s.upkeep.wake:
+		case <-s.wake:
 		}
 		if s.db.Err() != nil {
 			return
 		}
-		s.upkeep.unseen.Store(0)
-		s.upkeep.measured.Store(0)
+		s.unseen.Store(0)
+		s.measured.Store(0)
 		if err := s.splitSegments(); err != nil {
-			s.options.Logger.Error("segments could not be split", "error", err)
+			s.db.Logger.Error("segments could not be split", "error", err)
 		}
 	}
 }
 
 // splitSegments splits segments until none is larger than MaxSegmentBytes.
-func (s *Store) splitSegments() error {
+func (s *Segments) splitSegments() error {
 	if err := s.db.Begin(); err != nil {
 		return nil // closing
 	}
 	defer s.db.End()
-	s.upkeep.changing.Lock()
-	defer s.upkeep.changing.Unlock()
+	s.changing.Lock()
+	defer s.changing.Unlock()
 	// This loop reads the current trie, because a split makes a new one and handles its own
 	// halves.
 	for segment := range s.Trie().All() {
@@ -79,15 +51,15 @@ func (s *Store) splitSegments() error {
 }
 
 // splitSegment splits one segment and its halves until none is too large.
-func (s *Store) splitSegment(id uint64) error {
+func (s *Segments) splitSegment(id uint64) error {
 	for !s.db.Closing() && !s.managed.Load() {
 		// 1. Find a key near the middle, unless the segment is small enough.
-		l := s.layout.Load()
+		l := s.current.Load()
 		segment, ok := l.trie.Get(id)
 		if !ok {
 			return nil
 		}
-		at, _, err := s.splitPoint(segment, s.options.MaxSegmentBytes)
+		at, _, err := s.splitPoint(segment, s.maxBytes)
 		if err != nil || at == nil {
 			return err
 		}
@@ -105,7 +77,7 @@ func (s *Store) splitSegment(id uint64) error {
 			return nil
 		}
 		// 3. Split the right half here; the loop continues with the left one.
-		s.metrics.splits.Add(1)
+		s.Splits.Add(1)
 		if err := s.splitSegment(right); err != nil {
 			return err
 		}
@@ -113,13 +85,9 @@ func (s *Store) splitSegment(id uint64) error {
 	return nil
 }
 
-// smallSegment is the size below which rows are read and added up. Tables are too coarse there,
-// because a block counts as a whole.
-const smallSegment = 4 << 20
-
 // splitPoint returns the size of a segment, and a key near its middle if it is larger than
 // maxBytes. Otherwise at is nil.
-func (s *Store) splitPoint(segment trie.Segment, maxBytes int64) (at []byte, size int64, err error) {
+func (s *Segments) splitPoint(segment trie.Segment, maxBytes int64) (at []byte, size int64, err error) {
 	lower, upper := segmentBounds(segment)
 	byTables := maxBytes >= smallSegment
 	size, err = s.segmentBytes(lower, upper, byTables)
@@ -140,7 +108,7 @@ func (s *Store) splitPoint(segment trie.Segment, maxBytes int64) (at []byte, siz
 
 // splitPoints is splitPoint with several keys. If a segment is measured by its rows, it is split
 // into enough parts that all are smaller than maxBytes.
-func (s *Store) splitPoints(segment trie.Segment, maxBytes int64) (cuts [][]byte, size int64, err error) {
+func (s *Segments) splitPoints(segment trie.Segment, maxBytes int64) (cuts [][]byte, size int64, err error) {
 	if maxBytes >= smallSegment {
 		at, size, err := s.splitPoint(segment, maxBytes)
 		if at != nil {
@@ -166,7 +134,7 @@ func (s *Store) splitPoints(segment trie.Segment, maxBytes int64) (cuts [][]byte
 }
 
 // cutsByRows returns keys that divide rows into about parts parts of equal size.
-func (s *Store) cutsByRows(lower, upper []byte, total, parts int64) (cuts [][]byte, err error) {
+func (s *Segments) cutsByRows(lower, upper []byte, total, parts int64) (cuts [][]byte, err error) {
 	it, err := s.db.NewIter(&pebble.IterOptions{LowerBound: lower, UpperBound: upper})
 	if err != nil {
 		return nil, err
@@ -187,31 +155,8 @@ func (s *Store) cutsByRows(lower, upper []byte, total, parts int64) (cuts [][]by
 	return cuts, it.Error()
 }
 
-func segmentBounds(segment trie.Segment) (lower, upper []byte) {
-	return keyspace.StorageBounds(triple.Range{Lo: segment.Lo, Hi: segment.Hi})
-}
-
-// segmentBytes returns the size of a range: of its part of the tables, or of its rows.
-func (s *Store) segmentBytes(lower, upper []byte, byTables bool) (int64, error) {
-	if byTables {
-		size, err := s.db.EstimateDiskUsage(lower, upper)
-		return int64(size), err
-	}
-	it, err := s.db.NewIter(&pebble.IterOptions{LowerBound: lower, UpperBound: upper})
-	if err != nil {
-		return 0, err
-	}
-	defer it.Close()
-	size := int64(0)
-	for valid := it.First(); valid; valid = it.Next() {
-		size += rowBytes(it)
-	}
-	s.upkeep.measured.Add(size)
-	return size, it.Error()
-}
-
 // middleByRows adds up rows to half of their size. It returns nil if there is only one row.
-func (s *Store) middleByRows(lower, upper []byte, total int64) ([]byte, error) {
+func (s *Segments) middleByRows(lower, upper []byte, total int64) ([]byte, error) {
 	it, err := s.db.NewIter(&pebble.IterOptions{LowerBound: lower, UpperBound: upper})
 	if err != nil {
 		return nil, err
@@ -232,11 +177,9 @@ func (s *Store) middleByRows(lower, upper []byte, total int64) ([]byte, error) {
 	return trie.Separator(before[1:], at[1:]), nil // the last row is the larger half
 }
 
-func rowBytes(it *pebble.Iterator) int64 { return int64(len(it.Key()) + len(it.Value())) }
-
 // middleByTables measures by the bytes of tables. It halves the range of keys until both sides are
 // about even. In each step the bound of the heavier side moves to an existing key.
-func (s *Store) middleByTables(lower, upper []byte, total uint64) ([]byte, error) {
+func (s *Segments) middleByTables(lower, upper []byte, total uint64) ([]byte, error) {
 	it, err := s.db.NewIter(&pebble.IterOptions{LowerBound: lower, UpperBound: upper})
 	if err != nil {
 		return nil, err
@@ -292,70 +235,23 @@ func ends(it *pebble.Iterator) (first, last []byte, err error) {
 	return first, bytes.Clone(it.Key()), nil
 }
 
-// mergeShare limits merged segments. Neighbours are merged if together they have at most one part
-// in mergeShare of the maximum size. Otherwise the next rows would split them again.
-const mergeShare = 4
-
-// mergeSegments merges small neighbours, on a lone store.
-func (s *Store) mergeSegments(next func(time.Duration) bool) error {
-	if s.managed.Load() || s.metrics.removed() == s.merged.Load() {
-		return nil
-	}
-	removed := s.metrics.removed()
-	for {
-		begun := time.Now()
-		merged, err := s.mergeNeighbours()
-		if err != nil || s.db.Closing() {
-			return err
+// splitBound returns a key that separates about where at does, but never an annotation from its
+// row. It is nil if one side would be empty.
+func (s *Segments) splitBound(lower, at, upper []byte) ([]byte, error) {
+	whole := triple.SplitBound(at)
+	if bytes.Compare(append([]byte{keyspace.Storage}, whole...), lower) <= 0 {
+		if len(whole) == len(at) {
+			return nil, nil
 		}
-		if !merged {
-			s.merged.Store(removed)
-			return nil
-		}
-		if !next(time.Since(begun)) {
-			return nil
-		}
+		_, whole = triple.AnnotationBounds(whole) // after everything that must stay together
 	}
-}
-
-// mergeable returns the first neighbours with together at most maxBytes. If there are none, the
-// segments have ID 0.
-func (s *Store) mergeable(maxBytes int64) (left, right trie.Segment, err error) {
-	var before trie.Segment
-	size := maxBytes + 1
-	for segment := range s.Trie().All() {
-		lower, upper := segmentBounds(segment)
-		bytes, err := s.segmentBytes(lower, upper, s.byTables)
-		if err != nil {
-			return left, right, fmt.Errorf("segment %d: %w", segment.ID, err)
-		}
-		if size+bytes <= maxBytes {
-			return before, segment, nil
-		}
-		before, size = segment, bytes
-	}
-	return left, right, nil
-}
-
-// mergeNeighbours merges two small neighbours if there are any. The partition of the right one may
-// change, because one machine has both.
-func (s *Store) mergeNeighbours() (merged bool, err error) {
-	s.upkeep.changing.Lock()
-	defer s.upkeep.changing.Unlock()
-	left, right, err := s.mergeable(s.options.MaxSegmentBytes / mergeShare)
-	if err != nil || left.ID == 0 {
-		return false, err
-	}
-	l := s.layout.Load()
-	assigned, err := l.trie.Assign(right.ID, left.Partition)
-	if err == nil {
-		assigned, err = assigned.Merge(left.ID, right.ID)
-	}
+	it, err := s.db.NewIter(&pebble.IterOptions{LowerBound: lower, UpperBound: upper})
 	if err != nil {
-		return false, err
+		return nil, err
 	}
-	if merged, err = s.writeLayout(&layout{assigned, l.placement, l.nextID}); merged && err == nil {
-		s.metrics.merges.Add(1)
+	defer it.Close()
+	if !it.SeekGE(append([]byte{keyspace.Storage}, whole...)) || !it.Prev() {
+		return nil, it.Error()
 	}
-	return merged, err
+	return whole, it.Error()
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2"
 
+	"github.com/trefoildb/trefoil/internal/store/database"
 	"github.com/trefoildb/trefoil/internal/store/fault"
 	"github.com/trefoildb/trefoil/internal/store/keyspace"
 	"github.com/trefoildb/trefoil/triple"
@@ -56,11 +57,11 @@ func (sn *Snapshot) EachRaw(ctx context.Context, table byte, r triple.Range, vis
 		return fault.Wrap("read rows", err)
 	}
 	defer it.Close()
-	// 2. Visit the rows. Notice the end of ctx or the store every CheckMoves rows.
+	// 2. Visit the rows. Notice the end of ctx or the store every database.CheckMoves rows.
 	moves, key := 0, []byte(nil)
 	for valid := it.First(); valid; {
 		value, err := it.ValueAndErr()
-		if moves++; err == nil && moves%CheckMoves == 0 {
+		if moves++; err == nil && moves%database.CheckMoves == 0 {
 			if err = ctx.Err(); err == nil && sn.store.db.Closing() {
 				err = ErrClosed
 			}

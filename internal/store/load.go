@@ -14,6 +14,7 @@ import (
 
 	"github.com/trefoildb/trefoil/internal/store/directory"
 	"github.com/trefoildb/trefoil/internal/store/fault"
+	"github.com/trefoildb/trefoil/internal/store/feed"
 	"github.com/trefoildb/trefoil/internal/store/keyspace"
 	"github.com/trefoildb/trefoil/rdfload"
 	"github.com/trefoildb/trefoil/triple"
@@ -59,7 +60,7 @@ func (s sink) begin(ctx context.Context, id string) (start rdfload.Start, err er
 	if s.options.ReadOnly {
 		return start, ErrReadOnly
 	}
-	if err := s.alone(); err != nil {
+	if err := s.member.alone(); err != nil {
 		return start, err
 	}
 	if id == "" || len(id) > MaxLoadID || strings.ContainsRune(id, 0) {
@@ -91,7 +92,7 @@ func (s sink) begin(ctx context.Context, id string) (start rdfload.Start, err er
 }
 
 // record returns the record of a published load, or nil.
-func (s *Store) record(id string) (*rdfload.Record, error) {
+func (s sink) record(id string) (*rdfload.Record, error) {
 	value, err := s.db.Value(keyspace.LocalKey(loadDone + id))
 	if err != nil || value == nil {
 		return nil, err
@@ -108,9 +109,9 @@ func parseRecord(value []byte) (*rdfload.Record, error) {
 }
 
 // loadStamp returns the stamp of a load. A load keeps the stamp of its first start.
-func (s *Store) loadStamp(id string) (triple.Stamp, error) {
-	s.commitMu.Lock()
-	defer s.commitMu.Unlock()
+func (s sink) loadStamp(id string) (triple.Stamp, error) {
+	s.committer.mu.Lock()
+	defer s.committer.mu.Unlock()
 	row := keyspace.LocalKey(loadBegin + id)
 	value, err := s.db.Value(row)
 	if err != nil {
@@ -123,8 +124,8 @@ func (s *Store) loadStamp(id string) (triple.Stamp, error) {
 	// 2. Take a stamp durably. If that fails, the sequence must not move.
 	batch := s.db.NewBatch()
 	defer batch.Close()
-	before := s.sequence
-	stamp, err := s.sequence.take(batch)
+	before := s.committer.sequence
+	stamp, err := s.committer.sequence.take(batch)
 	if err == nil {
 		err = batch.Set(row, keyspace.AppendStamp(nil, stamp), nil)
 	}
@@ -132,7 +133,7 @@ func (s *Store) loadStamp(id string) (triple.Stamp, error) {
 		err = s.db.Commit(batch, true)
 	}
 	if err != nil {
-		s.sequence = before
+		s.committer.sequence = before
 	}
 	return stamp, err
 }
@@ -190,7 +191,7 @@ func (s sink) Publish(ctx context.Context, record rdfload.Record, tables []strin
 	if err := s.publish(ctx, record, tables); err != nil {
 		return fault.Wrap(fmt.Sprintf("publish load %q", record.ID), err)
 	}
-	s.MeasureSegments()
+	s.segments.Measure()
 	return nil
 }
 
@@ -203,9 +204,9 @@ func (s sink) publish(ctx context.Context, record rdfload.Record, tables []strin
 		return err
 	}
 	defer s.db.End()
-	s.commitMu.Lock()
-	defer s.commitMu.Unlock()
-	if err := errors.Join(s.alone(), s.db.Err()); err != nil {
+	s.committer.mu.Lock()
+	defer s.committer.mu.Unlock()
+	if err := errors.Join(s.member.alone(), s.db.Err()); err != nil {
 		return err
 	}
 	// 2. If the load is published already, a repetition must do nothing.
@@ -214,10 +215,10 @@ func (s sink) publish(ctx context.Context, record rdfload.Record, tables []strin
 	}
 	// 3. Write the record and the feed's entry as one more table, because both must appear with
 	// the rows.
-	after := s.counted
+	after := s.committer.counted
 	after.Triples += record.New
 	after.Annotations += record.NewAnnotations
-	entry, noted := s.feed.any()
+	entry, noted := s.feed.AppendAny()
 	path, err := s.writeRecord(record, after, entry)
 	if err != nil {
 		return err
@@ -226,7 +227,7 @@ func (s sink) publish(ctx context.Context, record rdfload.Record, tables []strin
 	if loaded == nil {
 		loaded = func() {}
 	}
-	if err := (&Commit{s.Store}).Ingest(ctx, append(tables[:len(tables):len(tables)], path), after, loaded); err != nil {
+	if err := (&Commit{s.committer}).Ingest(ctx, append(tables[:len(tables):len(tables)], path), after, loaded); err != nil {
 		return err
 	}
 	noted()
@@ -235,7 +236,7 @@ func (s sink) publish(ctx context.Context, record rdfload.Record, tables []strin
 
 // writeRecord writes the table that marks a load as done, and returns its path. entry is the key
 // of the load's entry in the feed, or nil.
-func (s *Store) writeRecord(record rdfload.Record, after keyspace.Counters, entry []byte) (string, error) {
+func (s sink) writeRecord(record rdfload.Record, after keyspace.Counters, entry []byte) (string, error) {
 	value, err := json.Marshal(record)
 	if err != nil {
 		return "", err
@@ -248,7 +249,7 @@ func (s *Store) writeRecord(record rdfload.Record, after keyspace.Counters, entr
 	// Keys must ascend in a table.
 	err = w.Set(keyspace.RowCounters, after.Append(nil))
 	if entry != nil {
-		err = errors.Join(err, w.Set(entry, []byte{byte(ChangeAny)}))
+		err = errors.Join(err, w.Set(entry, feed.AnyEntry))
 	}
 	err = errors.Join(err,
 		w.Delete(keyspace.LocalKey(loadBegin+record.ID)),

@@ -1,6 +1,6 @@
 // The comparison of orders in a check.
 
-package store
+package check
 
 import (
 	"bytes"
@@ -55,14 +55,14 @@ func (c *checker) locate(cmp comparison, differ []int) error {
 	rows := int64(0)
 	for i, at := range differ {
 		if rows += cmp.want.BucketRows(at) + cmp.got.BucketRows(at); rows > locateRows && i > 0 {
-			c.problem(cmp.other, "", "%d of %d buckets of rows differ from those of spo; the first %d are looked into", len(differ), 1<<checkBuckets, i)
+			c.problem(cmp.other, "", "%d of %d buckets of rows differ from those of spo; the first %d are looked into", len(differ), 1<<digestBuckets, i)
 			break
 		}
 		wanted[at] = true
 	}
 	// 2. Read both sides. If both have a row, it is removed again.
 	odd := map[recovery.Hash]oddRow{}
-	d := recovery.NewDigest(c.secret, checkBuckets)
+	d := recovery.NewDigest(c.secret, digestBuckets)
 	collect := func(o triple.Order, named bool) error {
 		_, err := c.rows(o, func(key, value []byte) error {
 			hash, err := d.Hash(key, value)

@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"context"
 
+	"github.com/trefoildb/trefoil/internal/store/database"
 	"github.com/trefoildb/trefoil/triple"
 )
 
@@ -47,9 +48,9 @@ func (c *commit) commitChange(r *request) error {
 	size := int64(c.batch.Len())
 	r.size = size
 	if c.adds {
-		return c.store.db.Room(size)
+		return c.to.db.Room(size)
 	}
-	return c.store.db.Reserve(size)
+	return c.to.db.Reserve(size)
 }
 
 // goOn must be called for every row that a change reads. It returns an error if the change must
@@ -58,7 +59,7 @@ func (c *commit) goOn() error {
 	if c.request == nil {
 		return nil
 	}
-	if c.moves++; c.moves%CheckMoves != 0 {
+	if c.moves++; c.moves%database.CheckMoves != 0 {
 		return nil
 	}
 	return c.fits()
@@ -73,8 +74,8 @@ func (c *commit) fits() error {
 	if r.ctx.Err() != nil {
 		return context.Cause(r.ctx)
 	}
-	if c.store.db.Closing() {
+	if c.to.db.Closing() {
 		return ErrClosed
 	}
-	return c.store.db.Err()
+	return c.to.db.Err()
 }

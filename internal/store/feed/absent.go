@@ -1,6 +1,6 @@
 // Recent changes of the feed, which prove that a triple is absent.
 
-package store
+package feed
 
 import (
 	"github.com/cespare/xxhash/v2"
@@ -55,13 +55,8 @@ func (r *recent) untouchedSince(key []byte, entry uint64) bool {
 	return at <= entry
 }
 
-// stillAbsent reports whether an item is still absent. Its request must say that it was absent
-// after an entry, and no later entry may have changed it.
-func (f *feed) stillAbsent(r *request, at int32) bool {
-	it := &r.items[at]
-	if !it.absent || r.absentSince > f.last {
-		return false
-	}
-	key := r.key(it, orderPOS)
-	return f.watches(key) && f.recent.untouchedSince(key[1:], r.absentSince)
+// StillAbsent reports whether a triple that was absent after entry since is still absent. key is its
+// Pebble key in POS.
+func (f *Feed) StillAbsent(key []byte, since uint64) bool {
+	return since <= f.last && f.watches(key) && f.recent.untouchedSince(key[1:], since)
 }

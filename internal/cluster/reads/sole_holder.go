@@ -1,4 +1,4 @@
-// Whole reads: rows of a machine that is down, on a machine with a copy of every triple.
+// Reads of a sole holder: rows of a machine that is down, on a machine with a copy of every triple.
 //
 // If one of two machines is down, the other one has all triples: each as a row of some order or
 // as an extra replica. So it answers a range of any size from its own store:
@@ -22,21 +22,21 @@ import (
 	"github.com/trefoildb/trefoil/triple"
 )
 
-// hasAll reports whether this machine is the only live one of base, and so has every triple.
-func (r *Reads) hasAll(v *view.View) bool {
+// isSoleHolder reports whether this machine is the only live one of base, and so has every triple.
+func (ow *owner) isSoleHolder(v *view.View) bool {
 	j := v.Joint()
 	_, ok := spareOrders(v)
-	return ok && len(j.BaseLive) == 1 && j.BaseLive.Contains(r.self) && j.Base.Required() == len(j.Base.Placement.Machines())
+	return ok && len(j.BaseLive) == 1 && j.BaseLive.Contains(ow.self) && j.Base.Required() == len(j.Base.Placement.Machines())
 }
 
-// holdWhole takes a snapshot for ranges of the down machine. All operations on them are committed
+// holdAsSoleHolder takes a snapshot for ranges of the down machine. All operations on them are committed
 // in it.
-func (r *Reads) holdWhole(ctx context.Context, v *view.View, ranges []triple.Range) (*held, error) {
-	h, err := r.enter(v.Epoch, nil, false)
+func (ow *owner) holdAsSoleHolder(ctx context.Context, v *view.View, ranges []triple.Range) (*held, error) {
+	h, err := ow.enter(v.Epoch, nil, false)
 	if err != nil {
 		return nil, err
 	}
-	if !r.hasAll(r.member.View()) {
+	if !ow.isSoleHolder(ow.member.View()) {
 		return nil, errors.Join(errMoved, h.close())
 	}
 	if err := h.settle(ctx, ranges); err != nil {
@@ -45,26 +45,26 @@ func (r *Reads) holdWhole(ctx context.Context, v *view.View, ranges []triple.Ran
 	return h, nil
 }
 
-// whole reads dead ranges of one order from their sources.
-type whole struct {
-	held   *held
-	joint  *recovery.Joint
-	order  triple.Order
-	asked  []indexed
-	filter *filter
-	orders []wholeSource // the sources; the extra replicas come after them
+// soleRead reads dead ranges of one order from their sources.
+type soleRead struct {
+	held      *held
+	joint     *recovery.Joint
+	order     triple.Order
+	requested []indexed
+	filter    *filter
+	orders    []soleSource // the sources; the extra replicas come after them
 }
 
-// wholeSource is another order, with its live ranges.
-type wholeSource struct {
+// soleSource is another order, with its live ranges.
+type soleSource struct {
 	order  triple.Order
 	ranges []triple.Range
 }
 
 // each calls do once for each row in the requested ranges, in any sequence.
-func (w *whole) each(ctx context.Context, do func(index int, key, value []byte) error) error {
+func (w *soleRead) each(ctx context.Context, do func(index int, key, value []byte) error) error {
 	s := substitute{}
-	s.asked[w.order] = w.asked
+	s.requested[w.order] = w.requested
 	// 1. The other orders, without the triples of an earlier one.
 	for i, source := range w.orders {
 		q := &request{filter: w.filter, ranges: source.ranges}
@@ -80,7 +80,7 @@ func (w *whole) each(ctx context.Context, do func(index int, key, value []byte) 
 	}
 	// 2. The extra replicas of triples missing in all orders.
 	var replicas []triple.Range
-	for _, d := range w.asked {
+	for _, d := range w.requested {
 		of := d.Range
 		if w.order != triple.SPO {
 			of, _ = w.filter.with(shared(of)).prefix(triple.SPO)
@@ -96,7 +96,7 @@ func (w *whole) each(ctx context.Context, do func(index int, key, value []byte) 
 }
 
 // rows calls do for the rows of a request to this machine.
-func (w *whole) rows(ctx context.Context, q *request, do func(row) error) error {
+func (w *soleRead) rows(ctx context.Context, q *request, do func(row) error) error {
 	if len(q.ranges) == 0 {
 		return nil
 	}
@@ -123,7 +123,7 @@ func (w *whole) rows(ctx context.Context, q *request, do func(row) error) error 
 }
 
 // earlier reports whether one of the first n sources has the triple of a key.
-func (w *whole) earlier(key []byte, n int) (bool, error) {
+func (w *soleRead) earlier(key []byte, n int) (bool, error) {
 	for _, source := range w.orders[:n] {
 		version, ok, err := recovery.AppendVersion(nil, source.order, key)
 		if err != nil {
@@ -136,14 +136,14 @@ func (w *whole) earlier(key []byte, n int) (bool, error) {
 	return false, nil
 }
 
-// newWhole returns a whole for dead ranges of one order; the caller sets held.
-func (sn *Snapshot) newWhole(v *view.View, f *filter, order triple.Order, asked []indexed) *whole {
-	w := &whole{joint: v.Joint(), order: order, asked: asked, filter: f}
-	if len(asked) == 1 {
-		w.filter = f.with(shared(asked[0].Range))
+// newSoleRead returns a read of dead ranges of one order; the caller sets held.
+func (fb fallback) newSoleRead(f *filter, order triple.Order, requested []indexed) *soleRead {
+	w := &soleRead{joint: fb.view.Joint(), order: order, requested: requested, filter: f}
+	if len(requested) == 1 {
+		w.filter = f.with(shared(requested[0].Range))
 	}
-	for _, o := range otherOrders(order, w.filter, asked) {
-		source := wholeSource{order: triple.Order(o[0].Lo[0])}
+	for _, o := range otherOrders(order, w.filter, requested) {
+		source := soleSource{order: triple.Order(o[0].Lo[0])}
 		all := true
 		for _, r := range o {
 			for _, p := range pieces(w.joint, r) {
@@ -154,7 +154,7 @@ func (sn *Snapshot) newWhole(v *view.View, f *filter, order triple.Order, asked 
 			}
 		}
 		// otherOrders ends with the most known terms. If a source has all triples, it is enough.
-		w.orders = append([]wholeSource{source}, w.orders...)
+		w.orders = append([]soleSource{source}, w.orders...)
 		if all {
 			w.orders = w.orders[:1]
 		}
@@ -183,19 +183,19 @@ func oneOrderEach(ranges []triple.Range, reverse bool) (parts [][]indexed) {
 	return parts
 }
 
-// visitWhole is visit on a machine with all triples.
-func (sn *Snapshot) visitWhole(ctx context.Context, v *view.View, q *request, each func(index int, key, value []byte) error) error {
+// visitAsSoleHolder is visit on a machine with all triples.
+func (fb fallback) visitAsSoleHolder(ctx context.Context, q *request, each func(index int, key, value []byte) error) error {
 	for _, part := range oneOrderEach(q.ranges, false) {
-		if err := sn.passWhole(ctx, v, q, part, each); err != nil {
+		if err := fb.passAsSoleHolder(ctx, q, part, each); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// passWhole calls each for the rows of ranges of one order, in any sequence.
-func (sn *Snapshot) passWhole(ctx context.Context, v *view.View, q *request, part []indexed, each func(index int, key, value []byte) error) (err error) {
-	end, err := sn.reads.beginGathering(ctx)
+// passAsSoleHolder calls each for the rows of ranges of one order, in any sequence.
+func (fb fallback) passAsSoleHolder(ctx context.Context, q *request, part []indexed, each func(index int, key, value []byte) error) (err error) {
+	end, err := fb.reads.beginGathering(ctx)
 	if err != nil {
 		return err
 	}
@@ -204,35 +204,34 @@ func (sn *Snapshot) passWhole(ctx context.Context, v *view.View, q *request, par
 	for i, p := range part {
 		ranges[i] = p.Range
 	}
-	h, err := sn.reads.holdWhole(ctx, v, ranges)
+	h, err := fb.reads.holdAsSoleHolder(ctx, fb.view, ranges)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, h.close()) }()
-	w := sn.newWhole(v, q.filter, triple.Order(part[0].Lo[0]), part)
+	w := fb.newSoleRead(q.filter, triple.Order(part[0].Lo[0]), part)
 	w.held = h
 	if err := w.each(ctx, each); err != nil {
 		return err
 	}
-	sn.degraded.Store(true)
+	fb.degraded.Store(true)
 	return nil
 }
 
-// wholeFeed returns the rows of ranges of a dead machine, pass by pass.
-type wholeFeed struct {
-	snapshot *Snapshot
+// soleFeed returns the rows of ranges of a dead machine, pass by pass.
+type soleFeed struct {
+	fallback fallback
 	ctx      context.Context
-	view     *view.View
 	q        *request
 	parts    [][]indexed // ranges that are not read yet, by order
 	memoryFeed
 }
 
-func (sn *Snapshot) openWhole(ctx context.Context, v *view.View, q *request) *wholeFeed {
-	return &wholeFeed{snapshot: sn, ctx: ctx, view: v, q: q, parts: oneOrderEach(q.ranges, q.reverse), memoryFeed: memoryFeed{reverse: q.reverse}}
+func (fb fallback) openAsSoleHolder(ctx context.Context, q *request) *soleFeed {
+	return &soleFeed{fallback: fb, ctx: ctx, q: q, parts: oneOrderEach(q.ranges, q.reverse), memoryFeed: memoryFeed{reverse: q.reverse}}
 }
 
-func (f *wholeFeed) next() (row, bool, error) {
+func (f *soleFeed) next() (row, bool, error) {
 	for {
 		if r, ok, err := f.memoryFeed.next(); ok || err != nil || len(f.parts) == 0 {
 			return r, ok, err
@@ -243,7 +242,7 @@ func (f *wholeFeed) next() (row, bool, error) {
 	}
 }
 
-func (f *wholeFeed) seek(key []byte) (r row, ok, done bool, err error) {
+func (f *soleFeed) seek(key []byte) (r row, ok, done bool, err error) {
 	if r, ok, _, err = f.memoryFeed.seek(key); ok || err != nil {
 		return r, ok, true, err
 	}
@@ -251,10 +250,10 @@ func (f *wholeFeed) seek(key []byte) (r row, ok, done bool, err error) {
 }
 
 // pass reads the next rows, within the memory.
-func (f *wholeFeed) pass() error {
+func (f *soleFeed) pass() error {
 	// 1. Read the remaining ranges of one order, and keep their first rows.
-	kept := firstRows{reverse: f.q.reverse, bytes: f.snapshot.reads.options.DegradedMemory, rows: f.q.limit}
-	err := f.snapshot.passWhole(f.ctx, f.view, f.q, f.parts[0], kept.add)
+	kept := firstRows{reverse: f.q.reverse, bytes: f.fallback.reads.options.DegradedMemory, rows: f.q.limit}
+	err := f.fallback.passAsSoleHolder(f.ctx, f.q, f.parts[0], kept.add)
 	if err != nil {
 		return err
 	}
@@ -267,7 +266,7 @@ func (f *wholeFeed) pass() error {
 	// 2. The next pass reads the rows after these.
 	var left []indexed
 	for _, part := range f.parts[0] {
-		if part.Range = behind(part.Range, kept.last, f.q.reverse); !part.Empty() {
+		if part.Range = rangeAfter(part.Range, kept.last, f.q.reverse); !part.Empty() {
 			left = append(left, part)
 		}
 	}

@@ -173,7 +173,7 @@ func TestSnapshotUnderLoads(t *testing.T) {
 	if err := s.db.Compact(ctx, []byte{0}, []byte{255}, false); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "splits", func() bool { return s.Trie().Len() > 20 })
+	eventually(t, "splits", func() bool { return s.segments.Trie().Len() > 20 })
 	n := 0
 	for ok := rows.First(); ok; ok = rows.Next() {
 		n++

@@ -104,7 +104,7 @@ func (c *commit) any(r triple.Range) (bool, error) {
 
 func (c *commit) iterate(r triple.Range) (*pebble.Iterator, error) {
 	lower, upper := keyspace.StorageBounds(r)
-	return c.store.db.NewIter(&pebble.IterOptions{LowerBound: lower, UpperBound: upper})
+	return c.to.db.NewIter(&pebble.IterOptions{LowerBound: lower, UpperBound: upper})
 }
 
 // clearAll deletes all rows. The counters give their number.
@@ -313,19 +313,4 @@ func (r *run) end(batch *pebble.Batch, before []byte) error {
 	}
 	r.rows, r.keys, r.ends = 0, r.keys[:0], r.ends[:0]
 	return nil
-}
-
-// FlushCleared is the number of cleared triples above which the store flushes. When the range
-// deletions are in a table, Pebble drops the rows below them.
-const FlushCleared = 10_000
-
-// Cleared updates estimates after a clear. If the clear was large, it also frees disk space soon.
-func (s *Store) Cleared(removed int64) {
-	s.density.forget()
-	if removed < FlushCleared {
-		return
-	}
-	if _, err := s.db.AsyncFlush(); err != nil {
-		s.options.Logger.Error("a clear could not be flushed; it is in the log", "error", err)
-	}
 }

@@ -35,7 +35,7 @@ func (h *held) rows(ctx context.Context, q *request) (*localRows, error) {
 	hull := triple.Range{Lo: q.ranges[0].Lo, Hi: q.ranges[len(q.ranges)-1].Hi}
 	read := h.snapshot.Rows
 	if q.replicas {
-		read, q.kept = h.snapshot.Replicas, h.reads.keeps()
+		read, q.kept = h.snapshot.Replicas, h.owner.keeps()
 	}
 	rows, err := read(ctx, hull)
 	if err != nil {
@@ -46,8 +46,8 @@ func (h *held) rows(ctx context.Context, q *request) (*localRows, error) {
 
 // keeps returns a function. It reports whether this machine has a place for a replica under base.
 // One goroutine at a time may call it.
-func (r *Reads) keeps() func(key []byte) (bool, error) {
-	resolver, self := r.member.View().Joint().Resolver(), r.self
+func (ow *owner) keeps() func(key []byte) (bool, error) {
+	resolver, self := ow.member.View().Joint().Resolver(), ow.self
 	return func(key []byte) (bool, error) {
 		err := resolver.Resolve(key)
 		return slices.Contains(resolver.Base(), recovery.Place{Machine: self, Order: triple.SPO, Extra: true}), err
@@ -61,10 +61,10 @@ func (l *localRows) next() bool {
 		step, first = l.rows.Prev, l.rows.Last
 	}
 	if l.begun {
-		return l.at(step())
+		return l.setRow(step())
 	}
 	l.begun = true
-	return l.at(first())
+	return l.setRow(first())
 }
 
 // seek moves to the first row at key or after it, in the direction of the read. There must be one
@@ -72,15 +72,15 @@ func (l *localRows) next() bool {
 func (l *localRows) seek(key []byte) bool {
 	l.begun = true
 	if l.reverse {
-		return l.at(l.rows.SeekLT(append(bytes.Clone(key), 0)))
+		return l.setRow(l.rows.SeekLT(append(bytes.Clone(key), 0)))
 	}
-	return l.at(l.rows.SeekGE(key))
+	return l.setRow(l.rows.SeekGE(key))
 }
 
-// at makes the row of the iterator the current one, or the first row after it within a range.
-func (l *localRows) at(valid bool) bool {
+// setRow makes the row of the iterator the current one, or the first row after it within a range.
+func (l *localRows) setRow(valid bool) bool {
 	if len(l.ranges) > 1 {
-		valid = l.reach(valid)
+		valid = l.skipToRange(valid)
 	}
 	if !valid {
 		return false
@@ -89,15 +89,15 @@ func (l *localRows) at(valid bool) bool {
 	return true
 }
 
-// reach moves forward until the row is in a range.
-func (l *localRows) reach(valid bool) bool {
+// skipToRange moves forward until the row is in a range.
+func (l *localRows) skipToRange(valid bool) bool {
 	for valid {
 		r := l.ranges[l.row.index]
 		if r.Hi == nil || bytes.Compare(l.rows.Key(), r.Hi) < 0 {
 			if bytes.Compare(l.rows.Key(), r.Lo) >= 0 {
 				return true
 			}
-			valid = l.approach(r.Lo)
+			valid = l.stepTo(r.Lo)
 			continue
 		}
 		if l.row.index+1 == len(l.ranges) {
@@ -108,8 +108,8 @@ func (l *localRows) reach(valid bool) bool {
 	return false
 }
 
-// approach moves forward to the first row with a key of at least lo.
-func (l *localRows) approach(lo []byte) bool {
+// stepTo moves forward to the first row with a key of at least lo.
+func (l *localRows) stepTo(lo []byte) bool {
 	most := l.near
 	if l.row.index%nearTry == 0 {
 		most = nearRows

@@ -1,0 +1,276 @@
+// The committer: groups of requests become one Pebble batch and one fsync.
+
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/trefoildb/trefoil/internal/store/database"
+	"github.com/trefoildb/trefoil/internal/store/fault"
+	"github.com/trefoildb/trefoil/internal/store/feed"
+	"github.com/trefoildb/trefoil/internal/store/keyspace"
+	"github.com/trefoildb/trefoil/internal/store/segments"
+)
+
+// Committer writes all rows of a store, except for the ones of bulk loads. It is safe for concurrent
+// use.
+type Committer struct {
+	db       *database.Database
+	timeout  time.Duration // see Options.WriteTimeout
+	queue    queue
+	member   *membership
+	feed     *feed.Feed
+	segments *segments.Segments
+	density  *density
+	metrics  *metrics
+
+	// mu is held when rows are written: by run, and by a load that publishes. It guards the rest.
+	mu       sync.Mutex
+	sequence sequence
+	counted  keyspace.Counters
+	tokens   tokens
+}
+
+// read reads the local state of the committer.
+func (c *Committer) read() (err error) {
+	if c.counted, err = c.db.Counters(); err != nil {
+		return err
+	}
+	if err := c.sequence.read(c.db); err != nil {
+		return err
+	}
+	return c.tokens.read()
+}
+
+// maxGroupBytes limits one commit. For a larger group the sync is a small part of the time, and
+// the next group is prepared during the write.
+const maxGroupBytes = 4 << 20
+
+// run commits until the queue is closed. It takes all waiting requests, because requests of
+// one group share one fsync.
+func (c *Committer) run() {
+	var group []*request
+	for {
+		group = c.queue.take(group[:0], maxGroupBytes)
+		if len(group) == 0 {
+			return
+		}
+		c.mu.Lock()
+		c.commitGroup(group)
+		c.mu.Unlock()
+		clear(group)
+	}
+}
+
+// commitGroup commits the requests of a group in order and answers them when they are
+// durable. If the group fails, every request gets the error. None is done then, unless the
+// error says otherwise.
+func (c *Committer) commitGroup(group []*request) {
+	start := time.Now()
+	var size int64
+	for _, r := range group {
+		size += r.size
+	}
+	// 1. Reject the whole group if the store has failed or the disk is full.
+	err := c.db.Err()
+	if err == nil && c.db.Full() {
+		err = fmt.Errorf("%w: %s", ErrDiskFull, c.db.Path())
+	}
+	if err == nil {
+		if admitted := c.admit(group); len(admitted) > 0 {
+			err = c.commitRows(admitted)
+		}
+	}
+	// 2. After an error nothing counts as done. A request keeps its own error if it has one.
+	if err != nil {
+		for _, r := range group {
+			r.undo()
+			if r.err == nil {
+				r.err = err
+			}
+		}
+	}
+	c.metrics.committed(group, size, time.Since(start))
+	// 3. Answer only now, because the rows are durable.
+	for _, r := range group {
+		r.finish(r.err)
+	}
+	c.segments.Written(size)
+}
+
+// admit returns the requests with enough room on the disk: all, the ones that may use the reserved
+// space, or none. The others get their error.
+func (c *Committer) admit(group []*request) []*request {
+	size := int64(0)
+	for _, r := range group {
+		size += r.size
+	}
+	full := c.db.Room(size)
+	if full == nil {
+		return group
+	}
+	// The disk has no room for all. Some requests may use the reserved space, because they help to
+	// free space or other machines rely on them.
+	var reserved []*request
+	size = 0
+	for _, r := range group {
+		if r.reserved() {
+			reserved = append(reserved, r)
+			size += r.size
+		} else {
+			r.err = full
+		}
+	}
+	if len(reserved) > 0 {
+		if full = c.db.Reserve(size); full == nil {
+			return reserved
+		}
+	}
+	for _, r := range reserved {
+		r.err = full
+	}
+	return nil
+}
+
+// commitRows commits a group in one batch.
+func (c *Committer) commitRows(group []*request) (err error) {
+	// 1. Jobs commit themselves. All other requests are rejected if the directory belongs to a
+	// cluster.
+	if group[0].job != nil {
+		return c.commitJobs(group)
+	}
+	if err := c.member.alone(); err != nil {
+		return err
+	}
+	// 2. Make a batch of about the right size, because growing a large one copies it.
+	w := &commit{to: c, counted: c.counted}
+	size := int64(0)
+	for _, r := range group {
+		size += r.size
+	}
+	if size > 1<<16 {
+		w.batch = c.db.NewBatchWithSize(int(size) + 1<<10)
+	} else {
+		w.batch = c.db.NewBatch()
+	}
+	before := c.sequence
+	defer func() {
+		w.batch.Close()
+		if err != nil { // nothing is written, or nothing will be written ever again
+			c.sequence = before
+		}
+	}()
+	// 3. Write the rows and tokens into the batch.
+	if group[0].kind == kindApply {
+		err = w.commitChange(group[0])
+	} else {
+		err = w.commitGroup(group)
+	}
+	if err != nil {
+		return err
+	}
+	if err := c.tokens.write(w.batch, slices.Collect(maps.Keys(w.taken))); err != nil {
+		return err
+	}
+	if w.batch.Empty() {
+		return nil
+	}
+	// 4. The feed's entry must be in the same batch, because no change may be missed.
+	noted, err := c.feed.Append(w.batch)
+	if err != nil {
+		return err
+	}
+	if err := (&Commit{c}).Write(w.batch, w.counted, true); err != nil {
+		return err
+	}
+	noted()
+	if w.cleared {
+		c.Cleared(group[0].removed)
+	}
+	return nil
+}
+
+// Do runs a job in the committer and waits for its end. After [ErrUnknown] the job may be done or
+// not.
+func (c *Committer) Do(ctx context.Context, job Job) error {
+	if c.db.ReadOnly {
+		return ErrReadOnly
+	}
+	return c.do(ctx, newJob(job))
+}
+
+// Exclusive calls do when no commit runs, and none may begin before do returns.
+func (c *Committer) Exclusive(do func(*Commit) error) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return do(&Commit{c})
+}
+
+// commitJobs commits a group of jobs.
+func (c *Committer) commitJobs(group []*request) error {
+	jobs := make([]Job, len(group))
+	for i, r := range group {
+		jobs[i] = r.job
+	}
+	before := c.sequence
+	err := jobs[0].Commit(&Commit{c}, jobs)
+	if err != nil {
+		c.sequence = before
+	}
+	return err
+}
+
+// do commits a request and waits for its end.
+func (c *Committer) do(ctx context.Context, r *request) error {
+	return c.queue.do(ctx, r, c.db, c.timeout)
+}
+
+// Removed counts rows that were removed because the cluster does not need them here. Their space is
+// freed in quiet times.
+func (c *Committer) Removed(rows int64) { c.metrics.dropped.Add(rows) }
+
+// FlushCleared is the number of cleared triples above which the store flushes. When the range
+// deletions are in a table, Pebble drops the rows below them.
+const FlushCleared = 10_000
+
+// Cleared updates estimates after a clear. If the clear was large, it also frees disk space soon.
+func (c *Committer) Cleared(removed int64) {
+	c.density.forget()
+	if removed < FlushCleared {
+		return
+	}
+	if _, err := c.db.AsyncFlush(); err != nil {
+		c.db.Logger.Error("a clear could not be flushed; it is in the log", "error", err)
+	}
+}
+
+// Drain waits until all earlier writes have ended, whatever their outcome. If it returns nil after
+// [ErrUnknown], nothing is in progress any more. It does not wait for room on a full disk, but it
+// waits if the disk does not respond.
+func (s *Store) Drain(ctx context.Context) error {
+	if s.options.ReadOnly {
+		return nil
+	}
+	r := newJob(nothing{}) // answered after the others
+	if err := s.committer.queue.put(ctx, r); err != nil {
+		return fault.Wrap("drain", err)
+	}
+	select {
+	case <-r.done:
+		if errors.Is(r.err, ErrClosed) {
+			return fault.Wrap("drain", r.err)
+		}
+		return nil
+	case <-s.db.Failed():
+		return fault.Wrap("drain", s.db.Err())
+	case <-ctx.Done():
+		err := context.Cause(ctx)
+		return fault.Wrap("drain", s.committer.queue.abandon(r, err, err))
+	}
+}
