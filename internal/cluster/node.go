@@ -32,7 +32,7 @@ type Node struct {
 	*peers      // messages to and from other nodes
 	*triples    // reads and writes of clients
 	*journals   // the latest operations of each member
-	*operator   // requests of operators
+	*admin      // requests of operators
 	*status     // the state of the cluster
 
 	cfg   Config
@@ -195,7 +195,7 @@ func (n *Node) makeParts() (err error) {
 		updating: make(chan struct{}, 1),
 	}
 	n.journals = &journals{local, n.store, n.writes}
-	n.operator = &operator{membership: n.membership, peers: n.peers, leaseLength: cfg.Lease}
+	n.admin = &admin{membership: n.membership, peers: n.peers, leaseLength: cfg.Lease}
 	n.register(wishes)
 	return nil
 }
@@ -208,7 +208,7 @@ func (n *Node) register(wishes *loadLeader) {
 	n.Handle(methodStatus, n.status.answer)
 	n.Handle(methodWish, wishes.answer)
 	n.Handle(methodJournal, n.journals.answer)
-	n.operator.register()
+	n.admin.register()
 	n.writes.Register(n.server)
 	n.loads.Register(n.server)
 	n.reads.Register(n.server)

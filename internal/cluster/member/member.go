@@ -10,8 +10,8 @@
 //	Lease    check, before the answer, that no other view can have been agreed on
 //
 // If a step fails because the view has changed, Newer waits for the next view. There are two
-// implementations in package cluster: the node itself, and the node as a reader, which also
-// answers while there is no majority. Package membertest tests both.
+// implementations in package cluster: localMember, and readMember for reads, which also answers
+// while there is no majority. Package membertest tests both.
 package member
 
 import (
