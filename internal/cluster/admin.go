@@ -18,8 +18,7 @@ import (
 // admin sends the requests of operators to the leader, and takes them as the leader.
 type admin struct {
 	*membership
-	peers       *peers
-	leaseLength time.Duration // by the configuration
+	peers *peers
 }
 
 // Leave asks the cluster to do without a machine. The machine serves while its data moves away.
@@ -51,7 +50,7 @@ func (a *admin) AcceptLoss(ctx context.Context) error {
 		}
 		select {
 		case <-changed:
-		case <-time.After(a.leaseLength):
+		case <-time.After(a.cfg.Lease):
 		case <-ctx.Done():
 			return fmt.Errorf("%w: the loss is not accepted yet: %w", store.ErrUnknown, context.Cause(ctx))
 		}
@@ -75,7 +74,7 @@ func (a *admin) SetCopies(ctx context.Context, copies int) error {
 		}
 		select {
 		case <-changed:
-		case <-time.After(a.leaseLength):
+		case <-time.After(a.cfg.Lease):
 		case <-ctx.Done():
 			return fmt.Errorf("%w: the number of copies is not changed yet: %w", store.ErrUnknown, context.Cause(ctx))
 		}

@@ -16,7 +16,7 @@ import (
 // A machine without such a clock joins no cluster, resumes in none, and forms none.
 func TestNoClock(t *testing.T) {
 	cause := errors.New("no clock on plan9")
-	n := &Node{cfg: Config{Name: DefaultName, noClock: cause}, membership: &membership{gate: gate.New(7, 1)}}
+	n := &Node{membership: &membership{cfg: Config{Name: DefaultName, noClock: cause}, gate: gate.New(7, 1)}}
 	if _, err := n.openParts(); !errors.Is(err, cause) {
 		t.Errorf("open: %v", err)
 	}

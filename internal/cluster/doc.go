@@ -13,7 +13,8 @@
 //
 // [Node] starts, joins and ends. The types below do the rest; each owns its state and locks it:
 //
-//   - membership: this process, its adopted view (gate.Gate), and the parts of a member
+//   - membership: this process, its configuration and store, its adopted view (gate.Gate), and
+//     the parts of a member
 //   - isolation: the lease, and the way to a leader; whether this member may answer
 //   - peers: messages to and from other nodes
 //   - reporter: reports to the leader

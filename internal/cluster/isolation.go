@@ -5,7 +5,6 @@ package cluster
 import (
 	"context"
 	"fmt"
-	"log/slog"
 	"sync"
 	"time"
 
@@ -21,13 +20,10 @@ import (
 // members, to none. Its methods are safe for concurrent use.
 type isolation struct {
 	*membership
-	leaseLength, failureTimeout time.Duration // by the configuration
-	now                         func() time.Duration
-	log                         *slog.Logger
-	closing                     context.Context
-	later                       *laterGeneration
-	lease                       lease
-	noMajority                  noMajority
+	closing    context.Context
+	later      *laterGeneration
+	lease      lease
+	noMajority noMajority
 
 	mu       sync.Mutex
 	isolated bool
@@ -95,8 +91,8 @@ func (i *isolation) check() (isolated bool) {
 	began := i.began
 	i.mu.Unlock()
 	_, _, led := i.agreement().Leader()
-	end := max(i.lease.end(), began+i.leaseLength)
-	isolated = !led && i.now() >= end+i.leaseLength/2
+	end := max(i.lease.end(), began+i.cfg.Lease)
+	isolated = !led && i.now() >= end+i.cfg.Lease/2
 	i.setNoMajority(isolated) // first, because setIsolated ends the waits for a leader
 	if i.setIsolated(isolated) {
 		i.log.Warn("the way to a leader of the cluster has changed", "cut off", isolated)
@@ -177,5 +173,5 @@ func (i *isolation) startedAgain() error {
 // Because of this, machines do not serve each other if they were given up and started again. A
 // majority with leases goes on.
 func (i *isolation) yields() bool {
-	return i.lease.end() == 0 && i.later.since(i.now()-2*i.failureTimeout)
+	return i.lease.end() == 0 && i.later.since(i.now()-2*i.cfg.FailureTimeout)
 }

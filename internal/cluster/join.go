@@ -168,7 +168,7 @@ func (n *Node) handleJoin(ctx context.Context, _ peer.Header, body []byte) ([]by
 		if len(n.cfg.Join) > 0 {
 			return nil, peer.Refuse(peer.CodeUnavailable, 0, "this machine has not joined yet itself")
 		}
-		if err := n.mustReach(ctx, j.Member, n.cfg.Lease); err != nil {
+		if err := n.mustReach(ctx, j.Member); err != nil {
 			return nil, err
 		}
 		if err := n.form(ctx); err != nil {
@@ -191,7 +191,7 @@ func (n *Node) handleJoin(ctx context.Context, _ peer.Header, body []byte) ([]by
 	}
 	// 3. Record the wish as the leader. The machine asks again until a view has it.
 	if v.Find(j.Member.ID) == nil {
-		if err := n.mustReach(ctx, j.Member, n.cfg.Lease); err != nil {
+		if err := n.mustReach(ctx, j.Member); err != nil {
 			return nil, err
 		}
 	}
@@ -213,8 +213,8 @@ func (p *peers) describe(spare bool) view.Member {
 
 // mustReach rejects a machine if it does not answer at its own address. It must, because a member
 // that sends and cannot receive would block every write.
-func (p *peers) mustReach(ctx context.Context, m view.Member, timeout time.Duration) error {
-	timed, cancel := context.WithTimeout(ctx, timeout)
+func (p *peers) mustReach(ctx context.Context, m view.Member) error {
+	timed, cancel := context.WithTimeout(ctx, p.cfg.Lease)
 	defer cancel()
 	body, err := p.client.Call(timed, m.Address, methodWho, nil)
 	if err == nil && string(body) != m.ID.String() {

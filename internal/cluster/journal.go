@@ -43,7 +43,6 @@ const journalAnswer = 1 << 20
 // journals are the journals of this member, and its requests for those of others.
 type journals struct {
 	localMember
-	store  *replica.Store
 	writes *writes.Writes
 }
 

@@ -4,7 +4,6 @@ package cluster
 
 import (
 	"errors"
-	"log/slog"
 	"sync"
 	"time"
 
@@ -18,9 +17,7 @@ import (
 // up, its data is old. It cannot find out, so it must keep its data either way. Only an operator
 // gives it up ([directory.SetAside]).
 type laterGeneration struct {
-	now func() time.Duration
-	log *slog.Logger
-
+	*membership
 	mu     sync.Mutex
 	heard  bool
 	at     time.Duration // when a machine of a later generation answered last

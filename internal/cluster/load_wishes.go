@@ -5,7 +5,6 @@ package cluster
 import (
 	"context"
 	"encoding/json"
-	"time"
 
 	"github.com/trefoildb/trefoil/internal/cluster/peer"
 	"github.com/trefoildb/trefoil/internal/cluster/view"
@@ -14,9 +13,8 @@ import (
 // loadLeader implements [loads.Leader]: it sends the wishes of a node's loads to the leader.
 type loadLeader struct {
 	*membership
-	peers       *peers
-	status      *status
-	leaseLength time.Duration // by the configuration
+	peers  *peers
+	status *status
 }
 
 // Wish implements [loads.Leader].
@@ -29,7 +27,7 @@ func (l *loadLeader) Wish(ctx context.Context, w view.Wishes) error {
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(ctx, l.leaseLength)
+	ctx, cancel := context.WithTimeout(ctx, l.cfg.Lease)
 	defer cancel()
 	_, err = l.peers.callLeader(ctx, methodWish, body)
 	return err
@@ -37,7 +35,7 @@ func (l *loadLeader) Wish(ctx context.Context, w view.Wishes) error {
 
 // Bytes implements [loads.Leader].
 func (l *loadLeader) Bytes(ctx context.Context) (int64, error) {
-	ctx, cancel := context.WithTimeout(ctx, l.leaseLength)
+	ctx, cancel := context.WithTimeout(ctx, l.cfg.Lease)
 	defer cancel()
 	s, err := l.status.ofLeader(ctx)
 	return s.Bytes, err

@@ -28,7 +28,6 @@ type localMember struct {
 // node, or those of [noMajority] while it is set.
 type readMember struct {
 	localMember
-	store  *replica.Store
 	writes *writes.Writes
 }
 

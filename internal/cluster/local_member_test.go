@@ -12,7 +12,7 @@ import (
 func TestMember(t *testing.T) {
 	for name, of := range map[string]func(*Node) member.Member{
 		"node":   func(n *Node) member.Member { return localOf(n) },
-		"reader": func(n *Node) member.Member { return readMember{localOf(n), n.store, n.writes} },
+		"reader": func(n *Node) member.Member { return readMember{localOf(n), n.writes} },
 	} {
 		t.Run(name, func(t *testing.T) {
 			pair(t, -1, func(t *testing.T, nodes []*Node) {

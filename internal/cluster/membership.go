@@ -6,8 +6,10 @@ import (
 	"context"
 	"crypto/sha256"
 	"errors"
+	"log/slog"
 	"path/filepath"
 	"sync/atomic"
+	"time"
 
 	"github.com/trefoildb/trefoil/internal/cluster/agreement"
 	"github.com/trefoildb/trefoil/internal/cluster/gate"
@@ -16,12 +18,17 @@ import (
 	"github.com/trefoildb/trefoil/internal/cluster/member"
 	"github.com/trefoildb/trefoil/internal/cluster/port"
 	"github.com/trefoildb/trefoil/internal/cluster/view"
+	"github.com/trefoildb/trefoil/internal/replica"
 	"github.com/trefoildb/trefoil/trie"
 )
 
-// membership is this process in its cluster. Several types share it. Its methods are safe for
+// membership is this process in its cluster, with its configuration and store. Several types share
+// it. Its methods are safe for
 // concurrent use.
 type membership struct {
+	cfg         Config
+	log         *slog.Logger
+	store       *replica.Store
 	self        trie.MachineID
 	incarnation uint64
 	gate        *gate.Gate            // the adopted view
@@ -34,6 +41,9 @@ type parts struct {
 	leader    *leader.Leader
 	gossip    *gossip.Gossip // nil while a joining machine lacks its key
 }
+
+// now returns the time by the clock of leases.
+func (m *membership) now() time.Duration { return m.cfg.Clock.Now() }
 
 // alone reports whether the node belongs to no cluster.
 func (m *membership) alone() bool { return m.parts.Load() == nil }
@@ -89,7 +99,7 @@ func (n *Node) openParts() (*parts, error) {
 		return nil, err
 	}
 	p := &parts{agreement: ag, leader: leader.New(ag, leader.Options{
-		Self: n.self, Lease: n.cfg.Lease, FailureTimeout: n.cfg.FailureTimeout, Now: n.cfg.Clock.Now, Gossip: n.gossiped, Yields: n.yields, Logger: n.log,
+		Self: n.self, Lease: n.cfg.Lease, FailureTimeout: n.cfg.FailureTimeout, Now: n.now, Gossip: n.gossiped, Yields: n.yields, Logger: n.log,
 	})}
 	if key, known := n.gossipKey(); known {
 		if p.gossip, err = n.startGossip(key, p.leader); err != nil {
@@ -163,7 +173,7 @@ func (n *Node) agreementConfig() agreement.Config {
 	return agreement.Config{
 		ID: n.self, Address: n.address, Dir: filepath.Join(n.store.Dir(), agreement.DirName), FS: n.cfg.FS,
 		Lineage: n.lineage, Listener: n.port.Raft(), Dial: n.dial(port.Raft), Logger: n.log, OnFatal: n.end,
-		Heartbeat: n.cfg.Lease / 4, Now: n.cfg.Clock.Now,
+		Heartbeat: n.cfg.Lease / 4, Now: n.now,
 	}
 }
 

@@ -22,7 +22,7 @@ func TestGossipKey(t *testing.T) {
 	keys := map[string][]byte{}
 	check := func(name string, cfg Config, known, some bool) {
 		t.Helper()
-		n := &Node{cfg: cfg, store: db}
+		n := &Node{membership: &membership{cfg: cfg, store: db}}
 		key, ok := n.gossipKey()
 		if ok != known || ok && (len(key) == 32) != some {
 			t.Errorf("%s: a key of %d bytes, known %v", name, len(key), ok)

@@ -144,7 +144,7 @@ func (c *collector) Collect(to chan<- prometheus.Metric) {
 	// 1. Read everything once, because the metrics of one collection must agree.
 	r := &reading{status: n.status.local(), writes: n.writes.Stats(), batches: len(n.store.UnsettledBatches())}
 	r.tombs, _ = n.store.Tombstones()
-	r.lease = max(0, n.isolation.lease.remaining(v.Epoch, n.cfg.Clock.Now()).Seconds())
+	r.lease = max(0, n.isolation.lease.remaining(v.Epoch, n.now()).Seconds())
 	if p := n.backfill.Progress(v.Epoch); p != nil {
 		r.backfill = *p
 	}

@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"slices"
 	"sync"
 
@@ -19,7 +18,6 @@ import (
 	"github.com/trefoildb/trefoil/internal/cluster/throttle"
 	"github.com/trefoildb/trefoil/internal/cluster/upkeep"
 	"github.com/trefoildb/trefoil/internal/cluster/writes"
-	"github.com/trefoildb/trefoil/internal/replica"
 	"github.com/trefoildb/trefoil/internal/store/directory"
 )
 
@@ -34,10 +32,6 @@ type Node struct {
 	*journals   // the latest operations of each member
 	*admin      // requests of operators
 	*status     // the state of the cluster
-
-	cfg   Config
-	log   *slog.Logger
-	store *replica.Store
 
 	reporter *reporter
 	work     *work
@@ -69,11 +63,10 @@ func Start(ctx context.Context, cfg Config) (_ *Node, err error) {
 	// 1. Make the parts, count the incarnation durably, and open the port.
 	cfg = cfg.withDefaults()
 	n := &Node{
-		cfg: cfg, log: cfg.Logger, store: cfg.Store, membership: &membership{self: cfg.Store.MachineID()},
-		throttle: throttle.New(cfg.Clock.Now, cfg.RebuildShare), failed: make(chan struct{}), forming: make(chan struct{}, 1),
+		membership: &membership{cfg: cfg, log: cfg.Logger, store: cfg.Store, self: cfg.Store.MachineID()},
+		throttle:   throttle.New(cfg.Clock.Now, cfg.RebuildShare), failed: make(chan struct{}), forming: make(chan struct{}, 1),
 	}
-	later := &laterGeneration{now: cfg.Clock.Now, log: n.log}
-	n.peers = &peers{membership: n.membership, cluster: cfg.Name, address: cfg.Advertise, store: n.store, later: later, throttle: n.throttle}
+	n.peers = &peers{membership: n.membership, address: cfg.Advertise, later: &laterGeneration{membership: n.membership}, throttle: n.throttle}
 	n.ctx, n.cancel = context.WithCancel(context.Background())
 	defer func() {
 		if err != nil {
@@ -147,42 +140,37 @@ func (n *Node) listen(ctx context.Context) (err error) {
 	// 3. Serve. Everything above must be set by now, because handlers use it.
 	n.run(func() { n.fail(n.port.Serve()) })
 	n.run(func() { n.fail(n.server.Serve(n.port.Peer())) })
-	quiet := &quietTimes{membership: n.membership, store: n.store, throttle: n.throttle, log: n.log}
+	quiet := &quietTimes{n.membership, n.throttle}
 	n.run(func() { quiet.run(n.ctx) })
 	return nil
 }
 
 // makeParts makes the parts that a lone node has, too, and registers their handlers.
 func (n *Node) makeParts() (err error) {
-	cfg, now := &n.cfg, n.cfg.Clock.Now
+	cfg := &n.cfg
 	// 1. The member, and what runs on it.
-	n.isolation = &isolation{
-		membership: n.membership, leaseLength: cfg.Lease, failureTimeout: cfg.FailureTimeout, now: now, log: n.log, closing: n.ctx, later: n.peers.later,
-	}
+	n.isolation = &isolation{membership: n.membership, closing: n.ctx, later: n.peers.later}
 	local := localMember{n.membership, n.isolation, n.peers}
 	n.writes = writes.New(n.store, local, n.process(), writes.Options{})
-	reader := readMember{local, n.store, n.writes}
+	reader := readMember{local, n.writes}
 	if n.reads, err = reads.New(n.store, reader, reader, n.self, reads.Options{}); err != nil {
 		return err
 	}
-	n.status = &status{
-		membership: n.membership, peers: n.peers, isolation: n.isolation, store: n.store, leaseLength: cfg.Lease, now: now, closing: n.ctx, log: n.log,
-	}
-	wishes := &loadLeader{membership: n.membership, peers: n.peers, status: n.status, leaseLength: cfg.Lease}
+	n.status = &status{membership: n.membership, peers: n.peers, isolation: n.isolation, closing: n.ctx}
+	wishes := &loadLeader{n.membership, n.peers, n.status}
 	n.loads = loads.New(n.store, local, wishes, n.process(), loads.Options{
 		Dir: cfg.LoadDir, MinSegmentBytes: cfg.MinSegmentBytes, MaxSegmentBytes: cfg.MaxSegmentBytes, Logger: n.log,
 	})
 	// 2. The work under views.
 	n.backfill = backfill.New(n.store, n.gate, n.peers, backfill.Options{
-		Throttle: n.throttle, Now: now, MoveRate: cfg.MoveRate, Closing: n.ctx, Logger: n.log,
+		Throttle: n.throttle, Now: n.now, MoveRate: cfg.MoveRate, Closing: n.ctx, Logger: n.log,
 	})
 	n.reporter = &reporter{
-		membership: n.membership, spare: cfg.Spare, leaseLength: cfg.Lease, now: now, log: n.log, end: n.end, due: make(chan struct{}, 1),
-		peers: n.peers, isolation: n.isolation, status: n.status, store: n.store, writes: n.writes, loads: n.loads, backfill: n.backfill,
+		membership: n.membership, end: n.end, due: make(chan struct{}, 1),
+		peers: n.peers, isolation: n.isolation, status: n.status, writes: n.writes, loads: n.loads, backfill: n.backfill,
 	}
 	n.work = &work{
-		membership: n.membership, store: n.store, backfill: n.backfill, loads: n.loads, throttle: n.throttle, log: n.log,
-		start: n.run, report: n.reporter.wake, minSegmentBytes: cfg.MinSegmentBytes, maxSegmentBytes: cfg.MaxSegmentBytes,
+		membership: n.membership, backfill: n.backfill, loads: n.loads, throttle: n.throttle, start: n.run, report: n.reporter.wake,
 	}
 	n.reporter.work = n.work
 	n.upkeep = upkeep.New(n.store, n.gate, n.writes, n.peers, upkeep.Options{
@@ -191,11 +179,11 @@ func (n *Node) makeParts() (err error) {
 	n.status.upkeep = n.upkeep
 	// 3. The requests of clients and operators.
 	n.triples = &triples{
-		membership: n.membership, store: n.store, writes: n.writes, reads: n.reads, loads: n.loads, upkeep: n.upkeep, throttle: n.throttle,
+		membership: n.membership, writes: n.writes, reads: n.reads, loads: n.loads, upkeep: n.upkeep, throttle: n.throttle,
 		updating: make(chan struct{}, 1),
 	}
-	n.journals = &journals{local, n.store, n.writes}
-	n.admin = &admin{membership: n.membership, peers: n.peers, leaseLength: cfg.Lease}
+	n.journals = &journals{local, n.writes}
+	n.admin = &admin{n.membership, n.peers}
 	n.register(wishes)
 	return nil
 }

@@ -15,7 +15,6 @@ import (
 	"github.com/trefoildb/trefoil/internal/cluster/throttle"
 	"github.com/trefoildb/trefoil/internal/cluster/view"
 	"github.com/trefoildb/trefoil/internal/cluster/writes"
-	"github.com/trefoildb/trefoil/internal/replica"
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/trie"
 )
@@ -36,10 +35,8 @@ const (
 // peers are the connections of this node with the others. Its methods are safe for concurrent use.
 type peers struct {
 	*membership
-	cluster  string         // its name
-	address  string         // that others reach this node at
-	known    []string       // where members may be found; set before all tasks
-	store    *replica.Store // has the cluster's identity
+	address  string   // that others reach this node at
+	known    []string // where members may be found; set before all tasks
 	later    *laterGeneration
 	throttle *throttle.Throttle
 	port     *port.Port
@@ -100,7 +97,7 @@ func (p *peers) lineage() string {
 
 // header is the header of every message of this node.
 func (p *peers) header() peer.Header {
-	h := peer.Header{Cluster: p.cluster, From: p.self, Incarnation: p.incarnation}
+	h := peer.Header{Cluster: p.cfg.Name, From: p.self, Incarnation: p.incarnation}
 	if identity, ok := p.store.Identity(); ok {
 		h.ClusterID, h.Lineage = identity.ClusterID, identity.Lineage
 	}
@@ -116,8 +113,8 @@ func (p *peers) header() peer.Header {
 // epoch. If a message has no generation, its machine has no view yet. It may ask to join, report,
 // and send requests without an epoch.
 func (p *peers) checkHeader(h peer.Header) *peer.Refusal {
-	if h.Cluster != p.cluster {
-		return peer.Refuse(peer.CodeStranger, 0, "this is cluster %q, not %q", p.cluster, h.Cluster)
+	if h.Cluster != p.cfg.Name {
+		return peer.Refuse(peer.CodeStranger, 0, "this is cluster %q, not %q", p.cfg.Name, h.Cluster)
 	}
 	v := p.View()
 	if identity, ok := p.store.Identity(); ok && h.ClusterID != "" {

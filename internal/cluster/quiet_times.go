@@ -4,11 +4,9 @@ package cluster
 
 import (
 	"context"
-	"log/slog"
 	"time"
 
 	"github.com/trefoildb/trefoil/internal/cluster/throttle"
-	"github.com/trefoildb/trefoil/internal/replica"
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/recovery"
 )
@@ -26,9 +24,7 @@ const (
 // quietTimes tidies the store while there is nothing else to do.
 type quietTimes struct {
 	*membership
-	store    *replica.Store
 	throttle *throttle.Throttle
-	log      *slog.Logger
 }
 
 // run tidies the store while requests are no load, until ctx ends. If the disk

@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"log/slog"
 	"maps"
 	"slices"
 	"sync"
@@ -21,7 +20,6 @@ import (
 	"github.com/trefoildb/trefoil/internal/cluster/view"
 	"github.com/trefoildb/trefoil/internal/cluster/writes"
 	"github.com/trefoildb/trefoil/internal/protocol"
-	"github.com/trefoildb/trefoil/internal/replica"
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/trie"
 )
@@ -29,19 +27,14 @@ import (
 // reporter reports to the leader, and takes the leases of its answers.
 type reporter struct {
 	*membership
-	spare       bool
-	leaseLength time.Duration // by the configuration
-	now         func() time.Duration
-	log         *slog.Logger
-	end         func(error) // ends the node for good
-	peers       *peers
-	isolation   *isolation
-	status      *status
-	store       *replica.Store
-	writes      *writes.Writes
-	loads       *loads.Loads
-	backfill    *backfill.Filler
-	work        *work
+	end       func(error) // ends the node for good
+	peers     *peers
+	isolation *isolation
+	status    *status
+	writes    *writes.Writes
+	loads     *loads.Loads
+	backfill  *backfill.Filler
+	work      *work
 
 	seen    store.Seen    // the newest view that the disk had adopted when the process began
 	leaving atomic.Bool   // this machine was, in the last view that had it
@@ -86,7 +79,7 @@ func (m *reporter) makeReport() leader.Report {
 		tombstones++ // so that a purge looks for them
 	}
 	r := leader.Report{
-		ID: m.self, Incarnation: m.incarnation, Number: m.reports.Add(1), Address: m.peers.address, Spare: m.spare, Lease: m.leaseLength, Mark: m.store.Mark(),
+		ID: m.self, Incarnation: m.incarnation, Number: m.reports.Add(1), Address: m.peers.address, Spare: m.cfg.Spare, Lease: m.cfg.Lease, Mark: m.store.Mark(),
 		Version: status.Version, Minor: protocol.Minor,
 		Damaged: status.Corruptions > 0,
 		Store: leader.StoreFigures{
@@ -105,7 +98,7 @@ func (m *reporter) makeReport() leader.Report {
 	seen := m.newestSeen()
 	r.Generation, r.Seen, r.Digest = seen.Generation, seen.Epoch, seen.Digest
 	if v == nil || !v.Has(m.self, m.incarnation) {
-		self := m.peers.describe(m.spare)
+		self := m.peers.describe(m.cfg.Spare)
 		r.Self = &self
 		return r
 	}
@@ -113,8 +106,8 @@ func (m *reporter) makeReport() leader.Report {
 	// are ingested.
 	r.Epoch = v.Epoch
 	r.Ingested, r.Staging = v.Ingesting() != nil, m.loads.Staging()
-	r.Reconciled, r.Slow = m.writes.Reconciled(), m.writes.Slow(leader.SlowAfter(m.leaseLength))
-	r.Slow = append(r.Slow, m.backfill.Slow(v.Epoch, leader.SlowAfter(m.leaseLength))...)
+	r.Reconciled, r.Slow = m.writes.Reconciled(), m.writes.Slow(leader.SlowAfter(m.cfg.Lease))
+	r.Slow = append(r.Slow, m.backfill.Slow(v.Epoch, leader.SlowAfter(m.cfg.Lease))...)
 	slices.Sort(r.Slow)
 	r.Slow = slices.Compact(r.Slow)
 	if done := m.work.done(v.Epoch); done != nil {
@@ -166,7 +159,7 @@ func (m *reporter) run(ctx context.Context) {
 		case <-m.due:
 		case <-timer.C:
 		}
-		timer.Reset(m.isolation.lease.interval(m.leaseLength) / 5)
+		timer.Reset(m.isolation.lease.interval(m.cfg.Lease) / 5)
 		if err := m.renewOnce(ctx); err != nil && ctx.Err() == nil {
 			m.log.Debug("no lease", "error", err)
 			if errors.Is(err, ErrExcluded) || errors.Is(err, ErrSuperseded) {
@@ -179,7 +172,7 @@ func (m *reporter) run(ctx context.Context) {
 // renewOnce sends a report and takes the lease of the answer. The disk must write durably first,
 // because a machine must not answer for long if it cannot write.
 func (m *reporter) renewOnce(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, m.leaseLength)
+	ctx, cancel := context.WithTimeout(ctx, m.cfg.Lease)
 	defer cancel()
 	// 1. Prove that the disk writes.
 	m.leader().Disk.Begin(m.now())
@@ -205,8 +198,8 @@ func (m *reporter) renewOnce(ctx context.Context) error {
 		return err
 	}
 	// 3. Take the answer. If leases got shorter, the next report must come earlier.
-	before := m.isolation.lease.interval(m.leaseLength)
-	if m.isolation.lease.setLength(a.Lease); m.isolation.lease.interval(m.leaseLength) < before {
+	before := m.isolation.lease.interval(m.cfg.Lease)
+	if m.isolation.lease.setLength(a.Lease); m.isolation.lease.interval(m.cfg.Lease) < before {
 		m.wake()
 	}
 	m.next.take(&a)

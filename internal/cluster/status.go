@@ -6,14 +6,12 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"log/slog"
 	"sync"
 	"time"
 
 	"github.com/trefoildb/trefoil/internal/cluster/peer"
 	"github.com/trefoildb/trefoil/internal/cluster/upkeep"
 	"github.com/trefoildb/trefoil/internal/protocol"
-	"github.com/trefoildb/trefoil/internal/replica"
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/recovery"
 	"github.com/trefoildb/trefoil/trie"
@@ -26,14 +24,10 @@ const statusTimeout = time.Second
 // status is the status of the cluster, and the last one that a leader sent.
 type status struct {
 	*membership
-	peers       *peers
-	isolation   *isolation
-	store       *replica.Store
-	upkeep      *upkeep.Upkeep
-	leaseLength time.Duration // by the configuration
-	now         func() time.Duration
-	closing     context.Context
-	log         *slog.Logger
+	peers     *peers
+	isolation *isolation
+	upkeep    *upkeep.Upkeep
+	closing   context.Context
 
 	mu   sync.Mutex
 	kept store.Status // guarded by mu: the last status of a leader
@@ -150,7 +144,7 @@ func rebuilds(j *recovery.Joint, s trie.Segment) bool {
 // no leader later. It grows with the members, because a status does too. So the leader sends in
 // sum an amount that grows with their number, not with its square.
 func (c *status) refreshEvery(members int) time.Duration {
-	return 15 * c.leaseLength * time.Duration(1+members/statusMembers)
+	return 15 * c.cfg.Lease * time.Duration(1+members/statusMembers)
 }
 
 // statusMembers is the number of members for one more basic interval.

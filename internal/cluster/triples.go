@@ -26,7 +26,6 @@ import (
 // store, otherwise to the machines of the cluster.
 type triples struct {
 	*membership
-	store    *replica.Store
 	writes   *writes.Writes
 	reads    *reads.Reads
 	loads    *loads.Loads

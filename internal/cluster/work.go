@@ -4,7 +4,6 @@ package cluster
 
 import (
 	"context"
-	"log/slog"
 	"sync"
 	"time"
 
@@ -12,7 +11,6 @@ import (
 	"github.com/trefoildb/trefoil/internal/cluster/loads"
 	"github.com/trefoildb/trefoil/internal/cluster/throttle"
 	"github.com/trefoildb/trefoil/internal/cluster/view"
-	"github.com/trefoildb/trefoil/internal/replica"
 	"github.com/trefoildb/trefoil/recovery"
 	"github.com/trefoildb/trefoil/trie"
 )
@@ -21,15 +19,11 @@ import (
 // in phase idle. The work of one view must end before the work of the next begins.
 type work struct {
 	*membership
-	store    *replica.Store
 	backfill *backfill.Filler
 	loads    *loads.Loads
 	throttle *throttle.Throttle
-	log      *slog.Logger
 	start    func(task func()) // starts a goroutine of the node
 	report   func()            // makes the next report due at once
-
-	minSegmentBytes, maxSegmentBytes int64
 
 	// Only the adopting goroutine may use these two.
 	cancel context.CancelFunc // ends the work of the newest view
@@ -220,5 +214,5 @@ const segmentsEach = 16
 // within the bounds of the configuration.
 func (w *work) segmentLimit() int64 {
 	share := w.store.Status().Bytes / segmentsEach
-	return min(max(share, w.minSegmentBytes), w.maxSegmentBytes)
+	return min(max(share, w.cfg.MinSegmentBytes), w.cfg.MaxSegmentBytes)
 }
