@@ -67,7 +67,7 @@ func NewReader(in io.Reader, format Format) (*Reader, error) {
 	buffered := bufio.NewReaderSize(in, 32<<10)
 	switch format {
 	case JSON:
-		r.decoder = &jsonDecoder{lex: jsonLexer{in: buffered}}
+		r.decoder = &jsonDecoder{lex: newJSONLexer(buffered)}
 	case XML:
 		r.decoder = newXMLDecoder(buffered)
 	case CSV:

@@ -11,11 +11,10 @@ import (
 // jsonDecoder reads SPARQL 1.1 Query Results JSON. It skips unknown members. JSON allows
 // results before the head; if so, their rows are kept until the head was read.
 type jsonDecoder struct {
-	lex      jsonLexer
+	lex      *jsonLexer
 	hasHead  bool
 	hasRows  bool
 	open     bool        // inside of the array of bindings
-	some     bool        // a binding was read
 	early    []namedTerm // rows before the head; a row begins with a name ""
 	earlyAt  int
 	earlyLen int
@@ -30,16 +29,14 @@ func (d *jsonDecoder) begin(h *header) error {
 	if err := d.lex.expect('{'); err != nil {
 		return err
 	}
-	first := true
 	for !d.open {
-		done, err := d.lex.listEnd('}', first)
+		done, err := d.lex.listEnd('}')
 		if err != nil {
 			return err
 		}
 		if done {
 			return d.atEnd(h)
 		}
-		first = false
 		if err := d.member(h); err != nil {
 			return err
 		}
@@ -52,9 +49,6 @@ func (d *jsonDecoder) begin(h *header) error {
 func (d *jsonDecoder) member(h *header) error {
 	name, err := d.lex.str()
 	if err != nil {
-		return err
-	}
-	if err := d.lex.expect(':'); err != nil {
 		return err
 	}
 	// A member may come once, and results exclude a boolean. Unknown ones are skipped, because
@@ -84,7 +78,7 @@ func (d *jsonDecoder) member(h *header) error {
 		d.hasRows = true
 		return d.readResults()
 	}
-	return d.lex.skip(0)
+	return d.lex.skip()
 }
 
 func (d *jsonDecoder) readHead(h *header) error {
@@ -109,7 +103,7 @@ func (d *jsonDecoder) readHead(h *header) error {
 				return err
 			})
 		}
-		return d.lex.skip(0)
+		return d.lex.skip()
 	})
 }
 
@@ -119,8 +113,8 @@ func (d *jsonDecoder) readResults() error {
 	if err := d.lex.expect('{'); err != nil {
 		return err
 	}
-	for first := true; ; first = false {
-		done, err := d.lex.listEnd('}', first)
+	for {
+		done, err := d.lex.listEnd('}')
 		if err != nil {
 			return err
 		}
@@ -131,13 +125,10 @@ func (d *jsonDecoder) readResults() error {
 		if err != nil {
 			return err
 		}
-		if err := d.lex.expect(':'); err != nil {
-			return err
-		}
 		// If the head is not known yet, solutions must be kept until it is.
 		switch {
 		case name != "bindings":
-			err = d.lex.skip(0)
+			err = d.lex.skip()
 		case d.hasHead:
 			d.open = true
 			return d.lex.expect('[')
@@ -173,14 +164,13 @@ func (d *jsonDecoder) next(h *header, row []triple.Term) (bool, error) {
 	if !d.open {
 		return d.nextEarly(h, row)
 	}
-	done, err := d.lex.listEnd(']', !d.some)
+	done, err := d.lex.listEnd(']')
 	if err != nil {
 		return false, err
 	}
 	if done {
 		return false, d.finish(h)
 	}
-	d.some = true
 	return true, d.lex.object(func(name string) error {
 		t, err := d.term()
 		if err != nil {
@@ -205,7 +195,7 @@ func (d *jsonDecoder) nextEarly(h *header, row []triple.Term) (bool, error) {
 // finish reads the rest of results and of the document after the bindings.
 func (d *jsonDecoder) finish(h *header) error {
 	for {
-		done, err := d.lex.listEnd('}', false)
+		done, err := d.lex.listEnd('}')
 		if err != nil {
 			return err
 		}
@@ -217,7 +207,7 @@ func (d *jsonDecoder) finish(h *header) error {
 		}
 	}
 	for {
-		done, err := d.lex.listEnd('}', false)
+		done, err := d.lex.listEnd('}')
 		if err != nil {
 			return err
 		}
@@ -238,10 +228,7 @@ func (l *jsonLexer) skipMember(forbidden string) error {
 	if name == forbidden {
 		return syntaxf("%q twice", name)
 	}
-	if err := l.expect(':'); err != nil {
-		return err
-	}
-	return l.skip(0)
+	return l.skip()
 }
 
 // atEnd returns an error if the document is not whole.
@@ -276,7 +263,7 @@ func (d *jsonDecoder) term() (triple.Term, error) {
 		case "xml:lang":
 			into = &members.lang
 		default:
-			return d.lex.skip(0)
+			return d.lex.skip()
 		}
 		s, err := d.lex.str()
 		if err == nil && *into != nil {

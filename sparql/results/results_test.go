@@ -207,7 +207,7 @@ func TestMalformed(t *testing.T) {
 		return xmlStart + `<head><variable name="x"/></head><results>` + row + `</results></sparql>`
 	}
 	for f, docs := range map[Format][]string{
-		JSON: {``, `{`, `[]`, `{}`, `{"head":{}}`, `{"head":{"vars":["x"]}}`, `{"head":{},"results":{"bindings":[]}}`, `{"head":{},"boolean":1}`, `{"head":{},"boolean":true}}`, `{"head":{},"boolean":true,}`,
+		JSON: {``, `{`, `[]`, `{}`, `{"head":{}}`, `{"head":{"vars":["x"]}}`, `{"head":{},"results":{"bindings":[]}}`, `{"head":{},"boolean":1}`, `{"head":{},"boolean":"true"}`, `{"head":{},"boolean":true}}`, `{"head":{},"boolean":true,}`,
 			`{"head":{"vars":["x","x"]},"results":{"bindings":[]}}`, `{"head":{},"boolean":true,"results":{}}`, `{"head":{},"a":01,"boolean":true}`, `{"head":{},"a":1.e1,"boolean":true}`, `{"head":{},"a":tru,"boolean":true}`,
 			jsonRow(`{"y":{"type":"uri","value":"http://a/"}}`), jsonRow(`{"x":{"type":"uri","value":"rel"}}`), jsonRow(`{"x":{"type":"uri"}}`), jsonRow(`{"x":{"type":"thing","value":"a"}}`), jsonRow(`{},`), jsonRow(`{} {}`),
 			jsonRow(`{"x":{"type":"literal","value":"\ud800"}}`), jsonRow("{\"x\":{\"type\":\"literal\",\"value\":\"\xff\"}}"), jsonRow("{\"x\":{\"type\":\"literal\",\"value\":\"\n\"}}"), jsonRow(`{"x":{"type":"literal","value":"a","datatype":"http://a/","xml:lang":"en"}}`),
