@@ -93,7 +93,7 @@ func (j *journals) JournalChanges(ctx context.Context, epoch uint64, of trie.Mac
 }
 
 func (j *journals) ask(ctx context.Context, of trie.MachineID, epoch uint64, kind byte, after replica.JournalMark) (entries []replica.JournalEntry, mark replica.JournalMark, end uint64, err error) {
-	request := journalRequest{epoch: epoch, kind: kind, after: after}.encode()
+	request := peer.Encode(32, (&journalRequest{epoch: epoch, kind: kind, after: after}).fields)
 	var answer []byte
 	if of == j.self {
 		answer, err = j.answer(ctx, peer.Header{}, request)
@@ -103,8 +103,8 @@ func (j *journals) ask(ctx context.Context, of trie.MachineID, epoch uint64, kin
 	if err != nil {
 		return nil, mark, 0, err
 	}
-	part, err := decodeJournalPart(answer)
-	if err != nil {
+	var part journalPart
+	if err := peer.Decode(answer, part.fields); err != nil {
 		return nil, mark, 0, err
 	}
 	if !part.known {
@@ -114,8 +114,8 @@ func (j *journals) ask(ctx context.Context, of trie.MachineID, epoch uint64, kin
 }
 
 func (j *journals) answer(ctx context.Context, _ peer.Header, body []byte) ([]byte, error) {
-	request, err := decodeJournalRequest(body)
-	if err != nil {
+	var request journalRequest
+	if err := peer.Decode(body, request.fields); err != nil {
 		return nil, err
 	}
 	leave, err := j.Enter(request.epoch)

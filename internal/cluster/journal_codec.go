@@ -3,11 +3,8 @@
 package cluster
 
 import (
-	"fmt"
-
 	"github.com/trefoildb/trefoil/internal/cluster/peer"
 	"github.com/trefoildb/trefoil/internal/replica"
-	"github.com/trefoildb/trefoil/triple"
 )
 
 // This file encodes and decodes messages about journals; journal.go defines them.
@@ -19,26 +16,13 @@ type journalRequest struct {
 	after replica.JournalMark // of journalBehind
 }
 
-func (r journalRequest) encode() []byte {
-	e := peer.NewEncoder(32)
-	e.Uvarint(r.epoch)
-	e.Byte(r.kind)
-	e.Uvarint(r.after.Incarnation)
-	e.Uvarint(r.after.Number)
-	return e.Data()
-}
-
-func decodeJournalRequest(body []byte) (r journalRequest, err error) {
-	d := peer.NewDecoder(body)
-	r.epoch, r.kind = d.Uvarint(), d.Byte()
-	r.after = replica.JournalMark{Incarnation: d.Uvarint(), Number: d.Uvarint()}
-	if err := d.End(); err != nil {
-		return journalRequest{}, err
-	}
+func (r *journalRequest) fields(c *peer.Coder) {
+	c.Uvarint(&r.epoch)
+	peer.Byte(c, &r.kind)
+	c.Uvarint(&r.after.Incarnation, &r.after.Number)
 	if r.kind > journalChanges {
-		return journalRequest{}, fmt.Errorf("%w: kind %d", peer.ErrMessage, r.kind)
+		c.Fail("kind %d", r.kind)
 	}
-	return r, nil
 }
 
 // journalPart is a part of a journal.
@@ -54,44 +38,31 @@ func (p *journalPart) encode() []byte {
 	for i := range p.entries {
 		size += len(p.entries[i].Key) + 16
 	}
-	e := peer.NewEncoder(size)
-	e.Uvarint(p.mark.Incarnation)
-	e.Uvarint(p.mark.Number)
-	e.Bool(p.known)
-	e.Uvarint(p.end)
-	e.Uvarint(uint64(len(p.entries)))
-	for _, entry := range p.entries {
-		flags := byte(0)
-		if entry.Deleted {
-			flags |= flagDeleted
-		}
-		if entry.Settled {
-			flags |= flagSettled
-		}
-		e.Bytes(entry.Key)
-		e.Byte(flags)
-		e.Uvarint(entry.Stamp.Epoch)
-		e.Uvarint(entry.Stamp.Sequence)
-	}
-	return e.Data()
+	return peer.Encode(size, p.fields)
 }
 
-// decodeJournalPart reads an answer. Keys share memory with it.
-func decodeJournalPart(answer []byte) (p journalPart, err error) {
-	d := peer.NewDecoder(answer)
-	p.mark = replica.JournalMark{Incarnation: d.Uvarint(), Number: d.Uvarint()}
-	p.known, p.end = d.Bool(), d.Uvarint()
-	p.entries = make([]replica.JournalEntry, d.Count(4))
-	for i := range p.entries {
-		key, flags := d.Bytes(), d.Byte()
-		if d.Err() == nil && flags > flagDeleted|flagSettled {
-			return journalPart{}, fmt.Errorf("%w: flags %#x of entry %d", peer.ErrMessage, flags, i)
-		}
-		stamp := triple.Stamp{Epoch: d.Uvarint(), Sequence: d.Uvarint()}
-		p.entries[i] = replica.JournalEntry{Key: key, Deleted: flags&flagDeleted != 0, Stamp: stamp, Settled: flags&flagSettled != 0}
+// fields codes an answer. Decoded keys share memory with the message.
+func (p *journalPart) fields(c *peer.Coder) {
+	c.Uvarint(&p.mark.Incarnation, &p.mark.Number)
+	c.Bool(&p.known)
+	c.Uvarint(&p.end)
+	peer.List(c, &p.entries, 4, codeEntry)
+}
+
+func codeEntry(entry *replica.JournalEntry, c *peer.Coder) {
+	flags := byte(0)
+	if entry.Deleted {
+		flags |= flagDeleted
 	}
-	if err := d.End(); err != nil {
-		return journalPart{}, err
+	if entry.Settled {
+		flags |= flagSettled
 	}
-	return p, nil
+	c.Bytes(&entry.Key)
+	if peer.Byte(c, &flags); flags > flagDeleted|flagSettled {
+		c.Fail("flags %#x", flags)
+	}
+	if c.Reading() {
+		entry.Deleted, entry.Settled = flags&flagDeleted != 0, flags&flagSettled != 0
+	}
+	c.Uvarint(&entry.Stamp.Epoch, &entry.Stamp.Sequence)
 }

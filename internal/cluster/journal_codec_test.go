@@ -26,13 +26,23 @@ func somePart() journalPart {
 	}
 }
 
+func decodeJournalRequest(b []byte) (r journalRequest, err error) {
+	err = peer.Decode(b, r.fields)
+	return r, err
+}
+
+func decodeJournalPart(b []byte) (p journalPart, err error) {
+	err = peer.Decode(b, p.fields)
+	return p, err
+}
+
 // TestJournalMessages pins the bytes of messages about journals.
 func TestJournalMessages(t *testing.T) {
 	request := journalRequest{epoch: 300, kind: journalBehind, after: replica.JournalMark{Incarnation: 5, Number: 128}}
-	if got := hex.EncodeToString(request.encode()); got != "ac02"+"01"+"05"+"8001" {
+	if got := hex.EncodeToString(peer.Encode(0, request.fields)); got != "ac02"+"01"+"05"+"8001" {
 		t.Errorf("a request is %s", got)
 	}
-	if back, err := decodeJournalRequest(request.encode()); err != nil || back != request {
+	if back, err := decodeJournalRequest(peer.Encode(0, request.fields)); err != nil || back != request {
 		t.Errorf("%+v, %v", back, err)
 	}
 	part := somePart()
@@ -60,11 +70,11 @@ func FuzzJournalMessages(f *testing.F) {
 	part := somePart()
 	f.Add(part.encode())
 	f.Add((&journalPart{}).encode())
-	f.Add(journalRequest{epoch: 1, kind: journalEnd}.encode())
-	f.Add(journalRequest{epoch: 1, kind: journalBehind, after: replica.JournalMark{Incarnation: 2, Number: 1 << 63}}.encode())
+	f.Add(peer.Encode(0, (&journalRequest{epoch: 1, kind: journalEnd}).fields))
+	f.Add(peer.Encode(0, (&journalRequest{epoch: 1, kind: journalBehind, after: replica.JournalMark{Incarnation: 2, Number: 1 << 63}}).fields))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		if r, err := decodeJournalRequest(b); err == nil {
-			if back, err := decodeJournalRequest(r.encode()); err != nil || back != r {
+			if back, err := decodeJournalRequest(peer.Encode(0, r.fields)); err != nil || back != r {
 				t.Errorf("%+v comes back as %+v, %v", r, back, err)
 			}
 		} else if !errors.Is(err, peer.ErrMessage) {

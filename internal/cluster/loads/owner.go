@@ -4,9 +4,11 @@ package loads
 
 import (
 	"context"
+	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"sync"
 
 	"github.com/cespare/xxhash/v2"
@@ -47,12 +49,19 @@ type rowsMessage struct {
 	hash              uint64
 }
 
+func (m *rowsMessage) fields(c *peer.Coder) {
+	c.String(&m.load, &m.place, &m.name)
+	peer.Byte(c, &m.prefix)
+	peer.Uint64(c, &m.stream)
+	c.Uvarint(&m.number)
+	if c.Bool(&m.last); m.last {
+		peer.Uint64(c, &m.hash)
+	}
+}
+
 func parseRows(body []byte) (m rowsMessage, rows []byte, err error) {
 	d := peer.NewDecoder(body)
-	m = rowsMessage{load: d.String(), place: d.String(), name: d.String(), prefix: d.Byte(), stream: d.Uint64(), number: d.Uvarint(), last: d.Bool()}
-	if m.last {
-		m.hash = d.Uint64()
-	}
+	m.fields(d.Coder())
 	return m, d.Rest(), d.Err()
 }
 
@@ -154,7 +163,7 @@ func (in *incoming) take(m *rowsMessage, number uint64, rows []byte) ([]byte, er
 	}
 	in.next++
 	if !m.last {
-		in.answer = answerOf(statusDone, in.table.Bytes())
+		in.answer = binary.AppendUvarint([]byte{statusDone}, in.table.Bytes())
 		return in.answer, nil
 	}
 	// 3. After the last message: check the hash of all rows, and make the file durable.
@@ -166,23 +175,23 @@ func (in *incoming) take(m *rowsMessage, number uint64, rows []byte) ([]byte, er
 	if err != nil {
 		return nil, err
 	}
-	var e peer.Encoder
-	e.Byte(statusDone)
-	e.Uvarint(uint64(file.Bytes))
-	e.Uvarint(uint64(file.Rows))
-	e.Uvarint(uint64(file.New))
-	e.Bool(file.Annotated)
-	e.Uvarint(uint64(file.NewAnnotations))
-	e.String(file.Name)
-	in.answer = e.Data()
+	in.answer = peer.Encode(0, codeFile(&file))
 	return in.answer, nil
 }
 
-func answerOf(status byte, bytes uint64) []byte {
-	var e peer.Encoder
-	e.Byte(status)
-	e.Uvarint(bytes)
-	return e.Data()
+// codeFile codes the answer to the last message of a table. The answer to another one ends behind
+// the bytes written so far.
+func codeFile(f *replica.StagedFile) func(*peer.Coder) {
+	return func(c *peer.Coder) {
+		status := statusDone
+		peer.Byte(c, &status)
+		for _, n := range []*int64{&f.Bytes, &f.Rows, &f.New} {
+			peer.Number(c, n, math.MaxInt64)
+		}
+		c.Bool(&f.Annotated)
+		peer.Number(c, &f.NewAnnotations, math.MaxInt64)
+		c.String(&f.Name)
+	}
 }
 
 // end drops the table. The caller holds its lock.

@@ -3,13 +3,16 @@
 package loads
 
 import (
+	"encoding/hex"
 	"fmt"
 	"maps"
 	"math/rand/v2"
 	"slices"
 	"testing"
 
+	"github.com/trefoildb/trefoil/internal/cluster/peer"
 	"github.com/trefoildb/trefoil/internal/cluster/view"
+	"github.com/trefoildb/trefoil/internal/replica"
 	"github.com/trefoildb/trefoil/rdfload"
 	"github.com/trefoildb/trefoil/recovery"
 	"github.com/trefoildb/trefoil/trie"
@@ -138,6 +141,21 @@ func TestRows(t *testing.T) {
 	}
 	if err := unpack([]byte{200, 1, 1, 'x'}, common, each); err == nil {
 		t.Error("a row that shares more than there is")
+	}
+}
+
+// The bytes of messages must not change, because members of two versions run side by side during
+// an upgrade.
+func TestMessageBytes(t *testing.T) {
+	m := rowsMessage{load: "l", place: "p", name: "n", prefix: 1, stream: 2, number: 300, last: true, hash: 3}
+	file := replica.StagedFile{Bytes: 300, Rows: 2, New: 1, Annotated: true, NewAnnotations: 4, Name: "f"}
+	for want, fields := range map[string]func(*peer.Coder){
+		"016c0170016e" + "01" + "0000000000000002" + "ac02" + "01" + "0000000000000003": m.fields,
+		"00" + "ac02" + "020101" + "04" + "0166":                                        codeFile(&file),
+	} {
+		if got := hex.EncodeToString(peer.Encode(0, fields)); got != want {
+			t.Errorf("%s\nwant %s", got, want)
+		}
 	}
 }
 

@@ -4,7 +4,6 @@ package loads
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -23,11 +22,10 @@ import (
 type remotePart struct {
 	sink    *sink
 	machine trie.MachineID
-	head    []byte // of every message
+	message rowsMessage // the next one, without its rows
 	packer  packer
 	spare   []byte // the memory of the message before
 	hash    *xxhash.Digest
-	number  uint64
 
 	sent chan sent // holds the outcome of the message on its way, if there is one
 	busy bool      // there is one
@@ -52,14 +50,9 @@ const (
 )
 
 func newRemotePart(s *sink, machine trie.MachineID, name string, prefix byte) *remotePart {
-	var e peer.Encoder
-	e.String(s.id)
-	e.String(s.tables)
-	e.String(name)
-	e.Byte(prefix)
-	e.Uint64(rand.Uint64())
 	p := &remotePart{
-		sink: s, machine: machine, head: e.Data(), packer: packer{common: s.common},
+		message: rowsMessage{load: s.id, place: s.tables, name: name, prefix: prefix, stream: rand.Uint64()},
+		sink:    s, machine: machine, packer: packer{common: s.common},
 		hash: xxhash.New(), sent: make(chan sent, 1),
 	}
 	p.ctx, p.stop = context.WithCancel(s.ctx)
@@ -88,16 +81,9 @@ func (p *remotePart) flush(last bool) error {
 	}
 	rows := p.packer.rows
 	_, _ = p.hash.Write(rows) // never fails
-	body := append(p.spare[:0], p.head...)
-	body = binary.AppendUvarint(body, p.number)
-	if last {
-		body = append(body, 1)
-		body = binary.BigEndian.AppendUint64(body, p.hash.Sum64())
-	} else {
-		body = append(body, 0)
-	}
-	body = append(body, rows...)
-	p.number++
+	p.message.last, p.message.hash = last, p.hash.Sum64()
+	body := append(append(p.spare[:0], peer.Encode(0, p.message.fields)...), rows...)
+	p.message.number++
 	p.packer.rows, p.packer.last = rows[:0], p.packer.last[:0]
 	p.spare, p.busy = nil, true
 	go func() {
@@ -134,11 +120,8 @@ func (p *remotePart) close() (file replica.StagedFile, err error) {
 	if s.err != nil {
 		return file, s.err
 	}
-	d := peer.NewDecoder(s.answer)
-	d.Byte()
-	file = replica.StagedFile{Bytes: int64(d.Uvarint()), Rows: int64(d.Uvarint()), New: int64(d.Uvarint()),
-		Annotated: d.Bool(), NewAnnotations: int64(d.Uvarint()), Name: d.String()}
-	return file, d.End()
+	err = peer.Decode(s.answer, codeFile(&file))
+	return file, err
 }
 
 func (p *remotePart) abort() error {

@@ -27,7 +27,7 @@ type Coder struct {
 // Encode returns a message of the given fields, and of about capacity bytes.
 func Encode(capacity int, fields func(*Coder)) []byte {
 	e := NewEncoder(capacity)
-	fields(&Coder{e: e})
+	fields(e.Coder())
 	return e.Data()
 }
 
@@ -35,9 +35,15 @@ func Encode(capacity int, fields func(*Coder)) []byte {
 // error wraps [ErrMessage].
 func Decode(message []byte, fields func(*Coder)) error {
 	d := NewDecoder(message)
-	fields(&Coder{d: d})
+	fields(d.Coder())
 	return d.End()
 }
+
+// Coder returns a coder that goes on with the message.
+func (e *Encoder) Coder() *Coder { return &Coder{e: e} }
+
+// Coder returns a coder that goes on with the message.
+func (d *Decoder) Coder() *Coder { return &Coder{d: d} }
 
 // Reading reports whether the message is read.
 func (c *Coder) Reading() bool { return c.d != nil }
@@ -52,6 +58,13 @@ func (c *Coder) Decoder() *Decoder { return c.d }
 func (c *Coder) Fail(format string, args ...any) {
 	if c.d != nil {
 		c.d.Fail(format, args...)
+	}
+}
+
+// Check rejects the message if it is read and err is an error.
+func (c *Coder) Check(err error) {
+	if err != nil {
+		c.Fail("%w", err)
 	}
 }
 
@@ -146,7 +159,8 @@ func Number[T ~int | ~int64 | ~uint64](c *Coder, n *T, limit T) {
 }
 
 // List codes the length of a list and the fields of each element, which take size bytes or more
-// (size > 0). A list that is empty or malformed is read as nil.
+// (size > 0). A list that is empty or malformed is read as nil. Its memory grows with the bytes
+// read, and reading ends when fields calls Fail.
 func List[T any](c *Coder, list *[]T, size int, fields func(element *T, c *Coder)) {
 	if c.e != nil {
 		c.e.Uvarint(uint64(len(*list)))
@@ -156,13 +170,15 @@ func List[T any](c *Coder, list *[]T, size int, fields func(element *T, c *Coder
 		return
 	}
 	*list = nil
-	if n := c.d.Count(size); n > 0 {
-		all := make([]T, n)
-		for i := range all {
-			if fields(&all[i], c); c.d.err != nil {
-				return
-			}
+	n := c.d.Count(size)
+	all := make([]T, 0, min(n, 1<<10))
+	for i := range n {
+		all = append(all, *new(T))
+		if fields(&all[i], c); c.d.err != nil {
+			return
 		}
+	}
+	if n > 0 {
 		*list = all
 	}
 }

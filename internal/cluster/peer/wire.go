@@ -77,7 +77,7 @@ func NewDecoder(data []byte) *Decoder { return &Decoder{data: data} }
 // Fail rejects the message with an error that has the byte reached, unless there is an error.
 func (d *Decoder) Fail(format string, args ...any) {
 	if d.err == nil {
-		d.err = fmt.Errorf("%w: %s at byte %d of %d", ErrMessage, fmt.Sprintf(format, args...), d.at, len(d.data))
+		d.err = fmt.Errorf("%w: %w at byte %d of %d", ErrMessage, fmt.Errorf(format, args...), d.at, len(d.data))
 	}
 }
 

@@ -132,8 +132,9 @@ func (at attempt) annotatedGroup(ctx context.Context, owner trie.MachineID, keys
 		answer, err = at.reads.annotationsOfManyLocal(ctx, q)
 	} else {
 		var text []byte
-		if text, err = at.reads.call(ctx, at.view, owner, methodAnnotations, q.encode()); err == nil {
-			answer, err = parseAnnotations(text, len(of))
+		if text, err = at.reads.call(ctx, at.view, owner, methodAnnotations, peer.Encode(64*len(q.keys), q.fields)); err == nil {
+			answer = make([]answered, len(of))
+			err = peer.Decode(text, codeAnnotations(answer))
 		}
 	}
 	if err != nil {
@@ -179,75 +180,44 @@ type answered struct {
 	done  bool
 }
 
-func (q *annotationsRequest) encode() []byte {
-	e := peer.NewEncoder(64 * len(q.keys))
-	e.Uvarint(q.epoch)
-	e.Uvarint(uint64(len(q.keys)))
-	for _, key := range q.keys {
-		e.Bytes(key)
-	}
-	return e.Data()
-}
-
-func parseAnnotationsRequest(b []byte) (*annotationsRequest, error) {
-	d := peer.NewDecoder(b)
-	q := &annotationsRequest{epoch: d.Uvarint()}
-	for range d.Count(1) {
-		q.keys = append(q.keys, d.Bytes())
-	}
-	if err := d.End(); err != nil {
-		return nil, err
-	}
-	for _, key := range q.keys {
-		if _, _, err := triple.SplitKey(key); err != nil {
-			return nil, err
+func (q *annotationsRequest) fields(c *peer.Coder) {
+	c.Uvarint(&q.epoch)
+	peer.List(c, &q.keys, 1, func(key *[]byte, c *peer.Coder) {
+		if c.Bytes(key); c.Reading() {
+			_, _, err := triple.SplitKey(*key)
+			c.Check(err)
 		}
-	}
-	return q, nil
+	})
 }
 
-// encodeAnnotations encodes an answer: for each key a byte, 1 if it is done, and then the length,
+// codeAnnotations codes an answer: for each key a byte, 1 if it is done, and then the length,
 // uvarint, and the bytes of encodeNoted.
-func encodeAnnotations(answer []answered) []byte {
-	e := peer.NewEncoder(32 * len(answer))
-	for _, a := range answer {
-		e.Bool(a.done)
-		if a.done {
-			e.Bytes(encodeNoted(&a.noted))
+func codeAnnotations(answer []answered) func(*peer.Coder) {
+	return func(c *peer.Coder) {
+		for i := range answer {
+			a := &answer[i]
+			if c.Bool(&a.done); !a.done {
+				continue
+			}
+			if e := c.Encoder(); e != nil {
+				e.Bytes(encodeNoted(&a.noted))
+				continue
+			}
+			c.Check(peer.Decode(c.Decoder().Bytes(), codeNoted(&a.noted)))
+			a.done = !a.noted.More
 		}
 	}
-	return e.Data()
-}
-
-func parseAnnotations(b []byte, n int) ([]answered, error) {
-	d := peer.NewDecoder(b)
-	answer := make([]answered, n)
-	for i := range answer {
-		if !d.Bool() {
-			continue
-		}
-		text := d.Bytes()
-		if err := d.Err(); err != nil {
-			return nil, err
-		}
-		noted, err := parseNoted(text)
-		if err != nil {
-			return nil, err
-		}
-		answer[i] = answered{noted, !noted.More}
-	}
-	return answer, d.End()
 }
 
 // serveAnnotations answers reads/annotations.
 func (ow *owner) serveAnnotations(ctx context.Context, _ peer.Header, body []byte) (answer []byte, err error) {
-	q, err := parseAnnotationsRequest(body)
-	if err != nil {
+	var q annotationsRequest
+	if err := peer.Decode(body, q.fields); err != nil {
 		return nil, peer.Refuse(peer.CodeStranger, 0, "%v", err)
 	}
 	err = ow.guard(ctx, q.epoch, func(ctx context.Context) error {
-		all, err := ow.annotationsOfManyLocal(ctx, q)
-		answer = encodeAnnotations(all)
+		all, err := ow.annotationsOfManyLocal(ctx, &q)
+		answer = peer.Encode(32*len(all), codeAnnotations(all))
 		return err
 	})
 	if err != nil {

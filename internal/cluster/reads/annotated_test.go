@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/trefoildb/trefoil/internal/cluster/peer"
 	"github.com/trefoildb/trefoil/internal/replica"
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/triple"
@@ -110,16 +111,23 @@ func TestReaddedBetweenParts(t *testing.T) {
 	}
 }
 
+func encodeAnnotations(answer []answered) []byte { return peer.Encode(0, codeAnnotations(answer)) }
+
+func parseAnnotations(b []byte, n int) ([]answered, error) {
+	answer := make([]answered, n)
+	return answer, peer.Decode(b, codeAnnotations(answer))
+}
+
 // FuzzAnnotationMessages: a message of a peer is read or refused, and what is read is the
 // same when it is sent on.
 func FuzzAnnotationMessages(f *testing.F) {
 	tr := student(1)
 	key, _ := triple.AppendKey(nil, triple.SPO, tr)
-	f.Add((&annotationsRequest{epoch: 3, keys: [][]byte{key, key}}).encode())
+	f.Add(peer.Encode(0, (&annotationsRequest{epoch: 3, keys: [][]byte{key, key}}).fields))
 	f.Add(encodeAnnotations([]answered{{replica.Noted{Live: true, Annotations: []store.Annotation{{ApplicationID: "a", Data: []byte("x")}}}, true}, {}}))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		if q, err := parseAnnotationsRequest(b); err == nil {
-			again, err := parseAnnotationsRequest(q.encode())
+		if q, err := parse(b, new(annotationsRequest)); err == nil {
+			again, err := parse(peer.Encode(0, q.fields), new(annotationsRequest))
 			if err != nil || again.epoch != q.epoch || !slices.EqualFunc(again.keys, q.keys, bytes.Equal) {
 				t.Errorf("%+v becomes %+v, %v", q, again, err)
 			}

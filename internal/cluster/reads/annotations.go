@@ -25,23 +25,15 @@ type notesRequest struct {
 // notesBytes bounds the bytes of annotations in one answer. A single annotation may exceed it.
 const notesBytes = 1 << 20
 
-func (q *notesRequest) encode() []byte {
-	e := peer.NewEncoder(len(q.key) + len(q.id) + 16)
-	e.Uvarint(q.epoch)
-	e.Bytes(q.key)
-	e.Bool(q.one)
-	e.String(q.id)
-	return e.Data()
-}
-
-func parseNotesRequest(b []byte) (*notesRequest, error) {
-	d := peer.NewDecoder(b)
-	q := &notesRequest{epoch: d.Uvarint(), key: d.Bytes(), one: d.Bool(), id: d.String()}
-	if err := d.End(); err != nil {
-		return nil, err
+func (q *notesRequest) fields(c *peer.Coder) {
+	c.Uvarint(&q.epoch)
+	c.Bytes(&q.key)
+	c.Bool(&q.one)
+	c.String(&q.id)
+	if c.Reading() {
+		_, _, err := triple.SplitKey(q.key)
+		c.Check(err)
 	}
-	_, _, err := triple.SplitKey(q.key)
-	return q, err
 }
 
 func encodeNoted(n *replica.Noted) []byte {
@@ -49,33 +41,23 @@ func encodeNoted(n *replica.Noted) []byte {
 	for _, a := range n.Annotations {
 		size += len(a.ApplicationID) + len(a.Data) + 8
 	}
-	e := peer.NewEncoder(size)
-	e.Bool(n.Live)
-	e.Uvarint(n.Stamp.Epoch)
-	e.Uvarint(n.Stamp.Sequence)
-	e.Bool(n.More)
-	e.Uvarint(uint64(len(n.Annotations)))
-	for _, a := range n.Annotations {
-		e.String(a.ApplicationID)
-		e.Bytes(a.Data)
-	}
-	return e.Data()
+	return peer.Encode(size, codeNoted(n))
 }
 
-// parseNoted decodes an answer. The data share memory with it.
-func parseNoted(b []byte) (n replica.Noted, err error) {
-	d := peer.NewDecoder(b)
-	n.Live, n.Stamp.Epoch, n.Stamp.Sequence, n.More = d.Bool(), d.Uvarint(), d.Uvarint(), d.Bool()
-	for range d.Count(2) {
-		n.Annotations = append(n.Annotations, store.Annotation{ApplicationID: d.String(), Data: d.Bytes()})
+// codeNoted codes an answer. Decoded data share memory with the message.
+func codeNoted(n *replica.Noted) func(*peer.Coder) {
+	return func(c *peer.Coder) {
+		c.Bool(&n.Live)
+		c.Uvarint(&n.Stamp.Epoch, &n.Stamp.Sequence)
+		c.Bool(&n.More)
+		peer.List(c, &n.Annotations, 2, func(a *store.Annotation, c *peer.Coder) {
+			c.String(&a.ApplicationID)
+			c.Bytes(&a.Data)
+		})
+		if n.More && len(n.Annotations) == 0 {
+			c.Fail("no annotations, but more of them")
+		}
 	}
-	if err := d.End(); err != nil {
-		return n, err
-	}
-	if n.More && len(n.Annotations) == 0 {
-		return n, peer.ErrMessage
-	}
-	return n, nil
 }
 
 // exactly returns the range of one key.
@@ -85,12 +67,12 @@ func exactly(key []byte) triple.Range {
 
 // serveNotes answers reads/notes.
 func (ow *owner) serveNotes(ctx context.Context, _ peer.Header, body []byte) (answer []byte, err error) {
-	q, err := parseNotesRequest(body)
-	if err != nil {
+	var q notesRequest
+	if err := peer.Decode(body, q.fields); err != nil {
 		return nil, peer.Refuse(peer.CodeStranger, 0, "%v", err)
 	}
 	err = ow.guard(ctx, q.epoch, func(ctx context.Context) error {
-		n, err := ow.annotationsLocal(ctx, q)
+		n, err := ow.annotationsLocal(ctx, &q)
 		answer = encodeNoted(&n)
 		return err
 	})

@@ -4,12 +4,16 @@ package reads
 
 import (
 	"bytes"
+	"encoding/hex"
 	"fmt"
 	"math/rand/v2"
 	"reflect"
 	"slices"
 	"testing"
 
+	"github.com/trefoildb/trefoil/internal/cluster/peer"
+	"github.com/trefoildb/trefoil/internal/replica"
+	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/sparql/source"
 	"github.com/trefoildb/trefoil/triple"
 )
@@ -219,6 +223,44 @@ func FuzzFrame(f *testing.F) {
 			ok, err = in.next()
 		}
 	})
+}
+
+// The bytes of messages must not change, because members of two versions run side by side during
+// an upgrade.
+func TestMessageBytes(t *testing.T) {
+	ranges := []triple.Range{{Lo: []byte{1, 2}, Hi: []byte{1, 3}}, {Lo: []byte{1, 4}}}
+	f := &filter{defaultGraph: true}
+	f.terms[1], f.terms[3] = []byte{7}, []byte{8, 9}
+	n := replica.Noted{Live: true, Stamp: triple.Stamp{Epoch: 3, Sequence: 400}, More: true, Annotations: []store.Annotation{{ApplicationID: "a", Data: []byte{}}, {ApplicationID: "b", Data: []byte("x")}}}
+	for want, m := range map[string][]byte{
+		"ac02" + "0605d804" + "1a0107020809" + "02" + "0002010202010301010400":             (&request{epoch: 300, filter: f, limit: 5, budget: 600, replicas: true, ranges: ranges}).encode(),
+		"01" + "010000" + "01" + "0002010400":                                              (&request{epoch: 1, reverse: true, ranges: ranges[1:]}).encode(),
+		"ac02" + "0105" + "1a0107020809" + "01" + "0528" + "02" + "0002010202010301010400": (&survey{epoch: 300, filter: f, limit: 5, questions: []question{{places: 5, least: 40, ranges: ranges}}}).encode(),
+		"00ac02" + "01" + "0201020c" + "010200":                                            encodeFindings([]source.Finding{{Rows: 300, Samples: []source.Sample{{Key: []byte{1, 2}, Rows: 12}}}, {Rows: 2, Exact: true}}),
+		"ac02" + "020102" + "01" + "03617070":                                              peer.Encode(0, (&notesRequest{epoch: 300, key: []byte{1, 2}, one: true, id: "app"}).fields),
+		"01" + "039003" + "01" + "02" + "016100" + "01620178":                              encodeNoted(&n),
+		"ac02" + "02" + "0101" + "020203":                                                  peer.Encode(0, (&annotationsRequest{epoch: 300, keys: [][]byte{{1}, {2, 3}}}).fields),
+		"00" + "010d" + "01" + "039003" + "01" + "02" + "016100" + "01620178":              encodeAnnotations([]answered{{}, {n, true}}),
+	} {
+		if got := hex.EncodeToString(m); got != want {
+			t.Errorf("%s\nwant %s", got, want)
+		}
+	}
+}
+
+func parse[M interface{ fields(*peer.Coder) }](b []byte, m M) (M, error) {
+	return m, peer.Decode(b, m.fields)
+}
+
+func parseRequest(b []byte) (*request, error) { return parse(b, new(request)) }
+
+func parseSurvey(b []byte) (*survey, error) { return parse(b, new(survey)) }
+
+func encodeFindings(found []source.Finding) []byte { return peer.Encode(0, codeFindings(found)) }
+
+func parseFindings(b []byte, asked []question) ([]source.Finding, error) {
+	found := make([]source.Finding, len(asked))
+	return found, peer.Decode(b, codeFindings(found))
 }
 
 // Surveys and their answers come back as they were, and what is cut does not.

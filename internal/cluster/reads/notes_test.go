@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/trefoildb/trefoil/internal/cluster/peer"
 	"github.com/trefoildb/trefoil/internal/replica"
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/recovery"
@@ -164,14 +165,19 @@ func TestNotesRefused(t *testing.T) {
 	}
 }
 
+func parseNoted(b []byte) (n replica.Noted, err error) {
+	err = peer.Decode(b, codeNoted(&n))
+	return n, err
+}
+
 func TestNotesCodec(t *testing.T) {
 	key, _ := triple.AppendKey(nil, triple.POS, student(1))
 	q := &notesRequest{epoch: 300, key: key, one: true, id: "app\x00"}
-	if got, err := parseNotesRequest(q.encode()); err != nil || !reflect.DeepEqual(got, q) {
+	if got, err := parse(peer.Encode(0, q.fields), new(notesRequest)); err != nil || !reflect.DeepEqual(got, q) {
 		t.Errorf("%+v, %v", got, err)
 	}
-	for _, bad := range [][]byte{nil, append(q.encode(), 0), (&notesRequest{key: []byte("x")}).encode()} {
-		if _, err := parseNotesRequest(bad); err == nil {
+	for _, bad := range [][]byte{nil, append(peer.Encode(0, q.fields), 0), peer.Encode(0, (&notesRequest{key: []byte("x")}).fields)} {
+		if _, err := parse(bad, new(notesRequest)); err == nil {
 			t.Errorf("%x is taken", bad)
 		}
 	}
@@ -186,9 +192,9 @@ func TestNotesCodec(t *testing.T) {
 
 func FuzzNotes(f *testing.F) {
 	f.Add(encodeNoted(&replica.Noted{Live: true, Annotations: []store.Annotation{{ApplicationID: "a", Data: []byte("x")}}}))
-	f.Add((&notesRequest{epoch: 1, key: []byte{1}}).encode())
+	f.Add(peer.Encode(0, (&notesRequest{epoch: 1, key: []byte{1}}).fields))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		parseNotesRequest(b)
+		_, _ = parse(b, new(notesRequest))
 		if n, err := parseNoted(b); err == nil {
 			if again, err := parseNoted(encodeNoted(&n)); err != nil || len(again.Annotations) != len(n.Annotations) {
 				t.Errorf("%+v, %v", again, err)

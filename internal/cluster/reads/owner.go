@@ -142,11 +142,11 @@ const beat = time.Second
 
 // serve decodes a request, holds a snapshot for it, and calls do.
 func (ow *owner) serve(ctx context.Context, body []byte, settle bool, do func(context.Context, *request, *held) error) error {
-	q, err := parseRequest(body)
-	if err != nil {
+	var q request
+	if err := peer.Decode(body, q.fields); err != nil {
 		return peer.Refuse(peer.CodeStranger, 0, "%v", err)
 	}
-	return ow.guard(ctx, q.epoch, func(ctx context.Context) error { return ow.serveHeld(ctx, q, settle, do) })
+	return ow.guard(ctx, q.epoch, func(ctx context.Context) error { return ow.serveHeld(ctx, &q, settle, do) })
 }
 
 // guard calls do with a context of Options.MaxScan. It turns an error into a refusal, because the

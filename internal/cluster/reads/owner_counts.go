@@ -108,13 +108,13 @@ func (ow *owner) countLocal(ctx context.Context, q *request) (n int64, err error
 
 // serveSurvey answers reads/survey.
 func (ow *owner) serveSurvey(ctx context.Context, _ peer.Header, body []byte) (answer []byte, err error) {
-	q, err := parseSurvey(body)
-	if err != nil {
+	var q survey
+	if err := peer.Decode(body, q.fields); err != nil {
 		return nil, peer.Refuse(peer.CodeStranger, 0, "%v", err)
 	}
 	err = ow.guard(ctx, q.epoch, func(ctx context.Context) error {
-		found, err := ow.surveyLocal(ctx, q)
-		answer = encodeFindings(found)
+		found, err := ow.surveyLocal(ctx, &q)
+		answer = peer.Encode(32*len(found), codeFindings(found))
 		return err
 	})
 	if err != nil {

@@ -181,9 +181,9 @@ func (rm *remote) annotationsRemote(ctx context.Context, v *view.View, q *notesR
 		ctx, cancel := context.WithCancelCause(ctx)
 		defer cancel(nil)
 		defer rm.stall(cancel).Stop()
-		answer, err := rm.member.Call(ctx, owner, methodNotes, q.encode())
+		answer, err := rm.member.Call(ctx, owner, methodNotes, peer.Encode(len(q.key)+len(q.id)+16, q.fields))
 		if err == nil {
-			n, err = parseNoted(answer)
+			err = peer.Decode(answer, codeNoted(&n))
 		}
 		if err != nil {
 			return &remoteError{owner, err}

@@ -4,7 +4,6 @@ package reads
 
 import (
 	"encoding/binary"
-	"fmt"
 	"math"
 	"math/bits"
 
@@ -37,35 +36,32 @@ const (
 	maxDecodedBytes = maxRangeBytes + 2*trie.MaxBoundLen
 )
 
-const (
-	flagReverse = 1 << 0
-	flagFilter  = 1 << 1
-	flagReplica = 1 << 2
+func (q *request) encode() []byte { return peer.Encode(64+48*len(q.ranges), q.fields) }
 
-	filterDefaultGraph = 1 << 4
-)
+// fields codes a request. Decoded terms share memory with the message.
+func (q *request) fields(c *peer.Coder) {
+	filtered := q.filter != nil
+	c.Uvarint(&q.epoch)
+	c.Flags(&q.reverse, &filtered, &q.replicas)
+	peer.Number(c, &q.limit, math.MaxInt64)
+	peer.Number(c, &q.budget, math.MaxInt64)
+	if filtered {
+		codeFilter(c, &q.filter)
+	}
+	codeRanges(c, &q.ranges, &decoded{ranges: maxRanges, bytes: maxDecodedBytes})
+	if q.reverse && len(q.ranges) > 1 {
+		c.Fail("%d ranges in reverse", len(q.ranges))
+	}
+}
 
-func (q *request) encode() []byte {
-	e := peer.NewEncoder(64 + 48*len(q.ranges))
-	e.Uvarint(q.epoch)
-	flags := byte(0)
-	if q.reverse {
-		flags |= flagReverse
+// codeRanges codes ranges. They are coded by hand, because a bound may share a beginning with
+// another one, and left bounds what is decoded.
+func codeRanges(c *peer.Coder, ranges *[]triple.Range, left *decoded) {
+	if c.Reading() {
+		*ranges = parseRanges(c.Decoder(), left)
+	} else {
+		encodeRanges(c.Encoder(), *ranges)
 	}
-	if q.filter != nil {
-		flags |= flagFilter
-	}
-	if q.replicas {
-		flags |= flagReplica
-	}
-	e.Byte(flags)
-	e.Uvarint(uint64(q.limit))
-	e.Uvarint(uint64(q.budget))
-	if q.filter != nil {
-		q.filter.encode(e)
-	}
-	encodeRanges(e, q.ranges)
-	return e.Data()
 }
 
 func encodeRanges(e *peer.Encoder, ranges []triple.Range) {
@@ -86,76 +82,54 @@ func encodeRanges(e *peer.Encoder, ranges []triple.Range) {
 	}
 }
 
-func (f *filter) encode(e *peer.Encoder) {
-	flags := byte(0)
-	if f.defaultGraph {
-		flags |= filterDefaultGraph
+func codeFilter(c *peer.Coder, f **filter) {
+	if c.Reading() {
+		*f = &filter{}
 	}
-	for position, t := range f.terms {
-		if t != nil {
-			flags |= 1 << position
+	var there [4]bool
+	for position, t := range (*f).terms {
+		there[position] = t != nil
+	}
+	c.Flags(&there[0], &there[1], &there[2], &there[3], &(*f).defaultGraph)
+	for position := range there {
+		if there[position] {
+			c.Bytes(&(*f).terms[position])
 		}
 	}
-	e.Byte(flags)
-	for _, t := range f.terms {
-		if t != nil {
-			e.Bytes(t)
-		}
-	}
-}
-
-// parseRequest decodes a request. The result shares memory with b.
-func parseRequest(b []byte) (*request, error) {
-	d := peer.NewDecoder(b)
-	q := &request{epoch: d.Uvarint()}
-	flags := d.Byte()
-	q.reverse = flags&flagReverse != 0
-	q.replicas = flags&flagReplica != 0
-	q.limit = int64(min(d.Uvarint(), math.MaxInt64))
-	q.budget = int64(min(d.Uvarint(), math.MaxInt64))
-	if flags&flagFilter != 0 {
-		q.filter = parseFilter(d)
-	}
-	var err error
-	if q.ranges, err = parseRanges(d, &decoded{ranges: maxRanges, bytes: maxDecodedBytes}); err != nil {
-		return nil, err
-	}
-	if q.reverse && len(q.ranges) > 1 {
-		return nil, fmt.Errorf("%w: %d ranges in reverse", peer.ErrMessage, len(q.ranges))
-	}
-	return q, d.End()
 }
 
 // decoded is the remaining limits while a message is decoded.
 type decoded struct{ ranges, bytes int }
 
 // parseRanges decodes ranges, at least one. They must ascend and not overlap.
-func parseRanges(d *peer.Decoder, left *decoded) ([]triple.Range, error) {
+func parseRanges(d *peer.Decoder, left *decoded) []triple.Range {
 	n := d.Count(3) // three bytes each at least
 	if n == 0 || n > left.ranges {
-		return nil, fmt.Errorf("%w: %d ranges, not 1 to %d", peer.ErrMessage, n, left.ranges)
+		d.Fail("%d ranges, not 1 to %d", n, left.ranges)
+		return nil
 	}
 	left.ranges -= n
 	ranges := make([]triple.Range, 0, n)
 	var lo, end []byte
 	for i := range n {
+		// The length must be checked after each bound, because short ones may share long beginnings.
 		r := triple.Range{Lo: cutShared(d, lo, &left.bytes, 0)}
 		if left.bytes < 0 {
-			return nil, fmt.Errorf("%w: bounds of more than %d bytes", peer.ErrMessage, maxDecodedBytes)
+			d.Fail("bounds of more than %d bytes", maxDecodedBytes)
 		}
 		lo = r.Lo
 		r.Hi = cutShared(d, lo, &left.bytes, 1)
-		if d.Err() != nil {
-			return nil, d.Err()
-		}
 		overlap := i > 0 && (end == nil || string(end) > string(lo))
 		if left.bytes < 0 || r.Empty() || overlap {
-			return nil, fmt.Errorf("%w: ranges that are empty, too long, or do not ascend", peer.ErrMessage)
+			d.Fail("ranges that are empty, too long, or do not ascend")
+		}
+		if d.Err() != nil {
+			return nil
 		}
 		end = r.Hi
 		ranges = append(ranges, r)
 	}
-	return ranges, nil
+	return ranges
 }
 
 // cutShared decodes a bound with a beginning shared with another. If its prefix is less than
@@ -175,17 +149,6 @@ func cutShared(d *peer.Decoder, other []byte, left *int, first uint64) []byte {
 		return nil
 	}
 	return append(append(make([]byte, 0, int(n)+len(rest)), other[:n]...), rest...)
-}
-
-func parseFilter(d *peer.Decoder) *filter {
-	flags := d.Byte()
-	f := &filter{defaultGraph: flags&filterDefaultGraph != 0}
-	for position := range f.terms {
-		if flags&(1<<position) != 0 {
-			f.terms[position] = d.Bytes()
-		}
-	}
-	return f
 }
 
 // commonPrefix returns the length of the common beginning of two keys. It compares eight bytes at

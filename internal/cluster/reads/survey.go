@@ -6,6 +6,7 @@ import (
 	"context"
 	"sync"
 
+	"github.com/trefoildb/trefoil/internal/cluster/peer"
 	"github.com/trefoildb/trefoil/internal/cluster/view"
 	"github.com/trefoildb/trefoil/internal/turns"
 	"github.com/trefoildb/trefoil/sparql/source"
@@ -179,8 +180,8 @@ func (r *Reads) surveyOf(ctx context.Context, under *view.View, o *ownerPoll, q 
 	if err != nil {
 		return nil, err
 	}
-	found, err := parseFindings(answer, q.questions)
-	if err != nil {
+	found := make([]source.Finding, len(q.questions))
+	if err := peer.Decode(answer, codeFindings(found)); err != nil {
 		return nil, &remoteError{o.machine, err}
 	}
 	return found, nil

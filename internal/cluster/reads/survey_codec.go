@@ -3,7 +3,6 @@
 package reads
 
 import (
-	"fmt"
 	"math"
 
 	"github.com/trefoildb/trefoil/internal/cluster/peer"
@@ -33,82 +32,50 @@ const (
 	maxPlaces    = 64
 )
 
-func (q *survey) encode() []byte {
-	e := peer.NewEncoder(64 + 160*len(q.questions))
-	e.Uvarint(q.epoch)
-	e.Bool(q.filter != nil)
-	e.Uvarint(uint64(q.limit))
-	if q.filter != nil {
-		q.filter.encode(e)
-	}
-	e.Uvarint(uint64(len(q.questions)))
-	for _, one := range q.questions {
-		e.Uvarint(uint64(one.places))
-		e.Uvarint(uint64(one.least))
-		encodeRanges(e, one.ranges)
-	}
-	return e.Data()
-}
+func (q *survey) encode() []byte { return peer.Encode(64+160*len(q.questions), q.fields) }
 
-// parseSurvey decodes a survey. The result shares memory with b.
-func parseSurvey(b []byte) (*survey, error) {
-	d := peer.NewDecoder(b)
-	q := &survey{epoch: d.Uvarint()}
-	filtered := d.Bool()
-	q.limit = int64(min(d.Uvarint(), math.MaxInt64))
+// fields codes a survey. Decoded terms share memory with the message.
+func (q *survey) fields(c *peer.Coder) {
+	filtered := q.filter != nil
+	c.Uvarint(&q.epoch)
+	c.Bool(&filtered)
+	peer.Number(c, &q.limit, math.MaxInt64)
 	if filtered {
-		q.filter = parseFilter(d)
+		codeFilter(c, &q.filter)
 	}
-	n := d.Count(6) // places, least, and a range
-	if n == 0 || n > maxQuestions {
-		return nil, fmt.Errorf("%w: %d questions, not 1 to %d", peer.ErrMessage, n, maxQuestions)
-	}
-	left := decoded{ranges: maxRanges, bytes: maxDecodedBytes}
-	for range n {
-		places, least := d.Uvarint(), d.Uvarint()
-		ranges, err := parseRanges(d, &left)
-		if err != nil {
-			return nil, err
+	left, asked := decoded{ranges: maxRanges, bytes: maxDecodedBytes}, 0
+	peer.List(c, &q.questions, 6, func(one *question, c *peer.Coder) { // places, least, and a range
+		peer.Number(c, &one.places, math.MaxInt)
+		peer.Number(c, &one.least, source.SampleLeast)
+		codeRanges(c, &one.ranges, &left)
+		if asked++; asked > maxQuestions || one.places > maxPlaces {
+			c.Fail("more than %d questions, or %d places, not up to %d", maxQuestions, one.places, maxPlaces)
 		}
-		if places > maxPlaces {
-			return nil, fmt.Errorf("%w: %d places, not up to %d", peer.ErrMessage, places, maxPlaces)
-		}
-		q.questions = append(q.questions, question{int(places), int(min(least, source.SampleLeast)), ranges})
+	})
+	if len(q.questions) == 0 {
+		c.Fail("no questions")
 	}
-	return q, d.End()
 }
 
-func encodeFindings(found []source.Finding) []byte {
-	e := peer.NewEncoder(32 * len(found))
-	for _, f := range found {
-		e.Bool(f.Exact)
-		e.Uvarint(uint64(f.Rows))
-		e.Uvarint(uint64(len(f.Samples)))
-		for _, s := range f.Samples {
-			e.Bytes(s.Key)
-			e.Uvarint(uint64(s.Rows))
+// codeFindings codes the answers to as many questions. Decoded samples share memory with the
+// message.
+func codeFindings(found []source.Finding) func(*peer.Coder) {
+	return func(c *peer.Coder) {
+		for i := range found {
+			f := &found[i]
+			c.Bool(&f.Exact)
+			peer.Number(c, &f.Rows, maxRows)
+			peer.List(c, &f.Samples, 2, func(s *source.Sample, c *peer.Coder) {
+				c.Bytes(&s.Key)
+				peer.Number(c, &s.Rows, maxRows)
+				if c.Reading() {
+					_, _, err := triple.SplitKey(s.Key)
+					c.Check(err)
+				}
+			})
 		}
 	}
-	return e.Data()
 }
 
-// parseFindings decodes the answers to questions. Samples share memory with b.
-func parseFindings(b []byte, asked []question) ([]source.Finding, error) {
-	d := peer.NewDecoder(b)
-	found := make([]source.Finding, len(asked))
-	for i := range found {
-		f := &found[i]
-		f.Exact, f.Rows = d.Bool(), number(d)
-		for range d.Count(2) {
-			s := source.Sample{Key: d.Bytes(), Rows: number(d)}
-			if _, _, err := triple.SplitKey(s.Key); err != nil && d.Err() == nil {
-				return nil, fmt.Errorf("%w: a sample: %w", peer.ErrMessage, err)
-			}
-			f.Samples = append(f.Samples, s)
-		}
-	}
-	return found, d.End()
-}
-
-// number decodes a number of rows.
-func number(d *peer.Decoder) int64 { return int64(min(d.Uvarint(), math.MaxInt32<<16)) }
+// maxRows is more rows than there are: a greater number is cut to it.
+const maxRows = math.MaxInt32 << 16

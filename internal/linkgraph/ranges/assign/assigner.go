@@ -121,17 +121,12 @@ const MethodAssign = "links/name"
 
 // assignRemote requests UIDs from another machine.
 func (g *Assigner) assignRemote(ctx context.Context, to trie.MachineID, pages []page, given []uid.UID) error {
-	e := peer.NewEncoder(64 * len(pages))
-	e.Uvarint(uint64(len(pages)))
-	for _, p := range pages {
-		e.String(p.url)
-	}
-	answer, err := g.CallOwner(ctx, to, MethodAssign, e.Data())
+	answer, err := g.CallOwner(ctx, to, MethodAssign, peer.Encode(64*len(pages), codeAssign(&pages)))
 	if err != nil {
 		return err
 	}
-	uids, err := parseAssigned(answer, len(pages))
-	if err != nil {
+	var uids []uid.UID
+	if err := peer.Decode(answer, codeAssigned(&uids, len(pages))); err != nil {
 		return err
 	}
 	for i, p := range pages {
@@ -142,26 +137,19 @@ func (g *Assigner) assignRemote(ctx context.Context, to trie.MachineID, pages []
 
 // HandleAssign handles links/name.
 func (g *Assigner) HandleAssign(ctx context.Context, _ peer.Header, body []byte) ([]byte, error) {
-	urls, err := parseAssign(body)
-	if err != nil {
+	var pages []page
+	if err := peer.Decode(body, codeAssign(&pages)); err != nil {
 		return nil, err
 	}
-	n := len(urls)
-	pages := make([]page, 0, n)
-	for i, url := range urls {
-		host := weburl.HostKey(url)
-		pages = append(pages, page{uid.SlotOf(host), host, url, i})
+	for i, p := range pages {
+		host := weburl.HostKey(p.url)
+		pages[i] = page{uid.SlotOf(host), host, p.url, i}
 	}
-	given := make([]uid.UID, n)
+	given := make([]uid.UID, len(pages))
 	if err := g.assignLocal(ctx, pages, given); err != nil {
 		return nil, err
 	}
-	e := peer.NewEncoder(9 * n)
-	e.Uvarint(uint64(n))
-	for _, u := range given {
-		e.Uvarint(uint64(u))
-	}
-	return e.Data(), nil
+	return peer.Encode(9*len(given), codeAssigned(&given, len(given))), nil
 }
 
 // assignLocal assigns UIDs to pages that still have none. When it returns, the UIDs are durable

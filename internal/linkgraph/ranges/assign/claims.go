@@ -5,6 +5,7 @@ package assign
 import (
 	"context"
 	"fmt"
+	"math"
 
 	"github.com/trefoildb/trefoil/internal/cluster/peer"
 	"github.com/trefoildb/trefoil/internal/linkgraph/ranges/linkkeys"
@@ -45,29 +46,19 @@ func ClaimOf(kind byte, row *linkkeys.Row) (c Claim, ok bool) {
 	return c, c.Name != ""
 }
 
-// Encode appends a claim in the format of copies.
-func (c *Claim) Encode(e *peer.Encoder) {
-	e.Uvarint(uint64(c.UID))
-	e.Uvarint(c.Stamp.Epoch)
-	e.Uvarint(c.Stamp.Sequence)
-	e.String(c.Name)
+// Fields codes a claim in the format of copies.
+func (a *Claim) Fields(c *peer.Coder) {
+	peer.Number(c, &a.UID, math.MaxUint64)
+	c.Uvarint(&a.Stamp.Epoch, &a.Stamp.Sequence)
+	c.String(&a.Name)
 }
 
-// ReadClaim decodes a claim in the format of copies.
-func ReadClaim(d *peer.Decoder) Claim {
-	c := Claim{UID: uid.UID(d.Uvarint()), Stamp: triple.Stamp{Epoch: d.Uvarint(), Sequence: d.Uvarint()}}
-	c.Name = d.String()
-	return c
-}
-
-// ReadClaims decodes the claims of one item of an answer.
-func ReadClaims(d *peer.Decoder) ([]Claim, error) {
-	all := make([]Claim, d.Count(5))
-	for i := range all {
-		all[i] = ReadClaim(d)
-		all[i].Late = d.Bool()
-	}
-	return all, d.Err()
+// CodeClaims codes the claims of one item of an answer.
+func CodeClaims(c *peer.Coder, all *[]Claim) {
+	peer.List(c, all, 5, func(a *Claim, c *peer.Coder) {
+		a.Fields(c)
+		c.Bool(&a.Late)
+	})
 }
 
 // firstClaims returns the first claim of each item. A range must be all keys of SPO with two
@@ -99,14 +90,12 @@ func (g *Assigner) firstClaims(ctx context.Context, r *rowreader.Reader, kind by
 			add(item, c)
 			return err
 		}, func(item int, d *peer.Decoder) error {
-			claims, err := ReadClaims(d)
-			if err != nil {
-				return err
-			}
+			var claims []Claim
+			CodeClaims(d.Coder(), &claims)
 			for _, c := range claims {
 				add(item, c)
 			}
-			return nil
+			return d.Err()
 		})
 		if err != nil {
 			return nil, err

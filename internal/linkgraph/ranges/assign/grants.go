@@ -158,9 +158,10 @@ func (g *Assigner) nextGrant(ctx context.Context, r *rowreader.Reader) (uid.Gran
 			claimed[i] = true
 			return nil
 		}, func(i int, d *peer.Decoder) error {
-			claims, err := ReadClaims(d)
+			var claims []Claim
+			CodeClaims(d.Coder(), &claims)
 			claimed[i] = claimed[i] || len(claims) > 0
-			return err
+			return d.Err()
 		})
 		if err != nil {
 			return 0, err

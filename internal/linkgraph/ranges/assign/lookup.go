@@ -145,11 +145,11 @@ func (g *Assigner) LookUpURLs(ctx context.Context, r *rowreader.Reader, pages []
 		}
 		return nil
 	}, func(i int, d *peer.Decoder) error {
-		all, err := parseURLs(d)
-		if err == nil && len(all) > 0 && found[i] == "" {
+		var all []string
+		if CodeURLs(d.Coder(), &all); len(all) > 0 && found[i] == "" {
 			found[i] = all[0]
 		}
-		return err
+		return d.Err()
 	})
 	if err != nil {
 		return nil, fmt.Errorf("look URLs up: %w", err)

@@ -3,57 +3,46 @@
 package assign
 
 import (
-	"fmt"
+	"math"
 
 	"github.com/trefoildb/trefoil/internal/cluster/peer"
 	"github.com/trefoildb/trefoil/internal/linkgraph/ranges/linkkeys"
 	"github.com/trefoildb/trefoil/links/uid"
 )
 
-// parseAssign decodes a request for UIDs (MethodAssign). It rejects URLs that are no IRIs.
-func parseAssign(body []byte) (urls []string, err error) {
-	d := peer.NewDecoder(body)
-	n := d.Count(1)
-	if n > MaxAssigned {
-		return nil, fmt.Errorf("%w: %d pages; %d are the most", peer.ErrMessage, n, MaxAssigned)
+// codeAssign codes a request for UIDs (MethodAssign): the URLs of pages. It rejects URLs that are
+// no IRIs.
+func codeAssign(pages *[]page) func(*peer.Coder) {
+	asked := 0
+	return func(c *peer.Coder) {
+		peer.List(c, pages, 1, func(p *page, c *peer.Coder) {
+			if c.String(&p.url); !c.Reading() {
+				return
+			}
+			if asked++; asked > MaxAssigned {
+				c.Fail("more than %d pages", MaxAssigned)
+			} else if _, ok := linkkeys.NewIRI(p.url); !ok {
+				c.Fail("%q is no IRI", p.url)
+			}
+		})
 	}
-	urls = make([]string, 0, n)
-	for range n {
-		url := d.String()
-		if _, ok := linkkeys.NewIRI(url); !ok && d.Err() == nil {
-			return nil, fmt.Errorf("%w: %q is no IRI", peer.ErrMessage, url)
-		}
-		urls = append(urls, url)
-	}
-	if err := d.End(); err != nil {
-		return nil, err
-	}
-	return urls, nil
 }
 
-// parseAssigned decodes the UIDs of the given number of pages.
-func parseAssigned(answer []byte, asked int) (uids []uid.UID, err error) {
-	d := peer.NewDecoder(answer)
-	if n := d.Count(1); d.Err() == nil && n != asked {
-		return nil, fmt.Errorf("%w: %d UIDs for %d pages", peer.ErrMessage, n, asked)
-	}
-	uids = make([]uid.UID, asked)
-	for i := range uids {
-		if uids[i] = uid.UID(d.Uvarint()); d.Err() == nil && !uids[i].Valid() {
-			return nil, fmt.Errorf("%w: the UID %d", peer.ErrMessage, uids[i])
+// codeAssigned codes the UIDs of the given number of pages.
+func codeAssigned(uids *[]uid.UID, asked int) func(*peer.Coder) {
+	return func(c *peer.Coder) {
+		peer.List(c, uids, 1, func(u *uid.UID, c *peer.Coder) {
+			if peer.Number(c, u, math.MaxUint64); !u.Valid() {
+				c.Fail("the UID %d", *u)
+			}
+		})
+		if len(*uids) != asked {
+			c.Fail("%d UIDs for %d pages", len(*uids), asked)
 		}
 	}
-	if err := d.End(); err != nil {
-		return nil, err
-	}
-	return uids, nil
 }
 
-// parseURLs decodes the pages that copies have for a UID.
-func parseURLs(d *peer.Decoder) ([]string, error) {
-	urls := make([]string, d.Count(1))
-	for i := range urls {
-		urls[i] = d.String()
-	}
-	return urls, d.End()
+// CodeURLs codes the pages that copies have for a UID.
+func CodeURLs(c *peer.Coder, urls *[]string) {
+	peer.List(c, urls, 1, func(url *string, c *peer.Coder) { c.String(url) })
 }

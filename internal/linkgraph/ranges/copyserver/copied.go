@@ -3,7 +3,6 @@
 package copyserver
 
 import (
-	"bytes"
 	"slices"
 
 	"github.com/trefoildb/trefoil/internal/cluster/peer"
@@ -141,14 +140,11 @@ func (c *copiedList) appendClaims(e *peer.Encoder, kind byte, p *presentState) b
 	}
 	for _, row := range c.rows {
 		if !changed[string(row.Key)] {
-			claims = append(claims, assign.ReadClaim(peer.NewDecoder(row.Value)))
+			claims = append(claims, assign.Claim{})
+			claims[len(claims)-1].Fields(peer.NewDecoder(row.Value).Coder())
 		}
 	}
-	e.Uvarint(uint64(len(claims)))
-	for i := range claims {
-		claims[i].Encode(e)
-		e.Bool(claims[i].Late)
-	}
+	assign.CodeClaims(e.Coder(), &claims)
 	return true
 }
 
@@ -158,24 +154,21 @@ func (c *copiedList) appendURLs(e *peer.Encoder, p *presentState) bool {
 	if !ok {
 		return false
 	}
-	var urls [][]byte
+	var urls []string
 	for _, one := range there {
 		url, ok := linkkeys.ShortIRI(one.terms[triple.Subject])
 		if !ok {
 			url = p.facts[one.plain].subject
 		}
-		urls = append(urls, []byte(url))
+		urls = append(urls, url)
 	}
 	for _, row := range c.rows {
 		if !changed[string(row.Key)] {
-			urls = append(urls, row.Value)
+			urls = append(urls, string(row.Value))
 		}
 	}
-	slices.SortFunc(urls, bytes.Compare)
-	urls = slices.CompactFunc(urls, bytes.Equal)
-	e.Uvarint(uint64(len(urls)))
-	for _, url := range urls {
-		e.Bytes(url)
-	}
+	slices.Sort(urls)
+	urls = slices.Compact(urls)
+	assign.CodeURLs(e.Coder(), &urls)
 	return true
 }

@@ -164,9 +164,7 @@ func (m *pulledRows) claim(kind byte, order triple.Order, key, value []byte) err
 	if c.Stamp, err = row.Stamp(); err != nil {
 		return err
 	}
-	e := peer.NewEncoder(24 + len(c.Name))
-	c.Encode(e)
-	last.Value = e.Data()
+	last.Value = peer.Encode(24+len(c.Name), c.Fields)
 	return nil
 }
 

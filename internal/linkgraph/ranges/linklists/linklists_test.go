@@ -3,6 +3,7 @@
 package linklists
 
 import (
+	"encoding/hex"
 	"errors"
 	"reflect"
 	"slices"
@@ -156,6 +157,17 @@ func TestOwnMessages(t *testing.T) {
 		if err := peer.Decode(peer.Encode(0, q.fields), new(question).fields); !errors.Is(err, peer.ErrMessage) {
 			t.Errorf("%s: %v", name, err)
 		}
+	}
+}
+
+// The bytes of questions must not change, because members of two versions run side by side during
+// an upgrade.
+func TestQuestionBytes(t *testing.T) {
+	q := &question{epoch: 300, d: links.Backward, want: wantSamples, spec: sample.Spec{N: 300, Mode: sample.ModeConsistent, Class: sample.InterDomain, Seed: 7},
+		lists: []listRequest{{page: 1 << 60}, {page: 5, url: "a:", part: triple.Range{Lo: []byte{1, 2}, Hi: []byte{3}}}}}
+	const want = "ac020102" + "0102ac0207" + "02" + "10000000000000000000" + "0000000000000005" + "02613a" + "020102" + "0103"
+	if got := hex.EncodeToString(peer.Encode(0, q.fields)); got != want {
+		t.Errorf("%s\nwant %s", got, want)
 	}
 }
 

@@ -79,7 +79,8 @@ func isLong(c *links.Change) bool {
 }
 
 // encodeReplace encodes a request. No change may be long, and all together must fit into
-// replaceBytes.
+// replaceBytes. Changes are coded by hand, because with a peer.Coder 1,000 links took 1.9 times as
+// long to encode, and 1.1 times to decode.
 func encodeReplace(epoch uint64, changes []links.Change) []byte {
 	size := replaceHead
 	for i := range changes {
