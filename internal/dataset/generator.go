@@ -38,8 +38,8 @@ type Counts struct {
 	Bytes      int64
 }
 
-// DefaultTriples is the size of a data set if its options have none.
-const DefaultTriples = 1_000_000
+// defaultTriples is the size of a data set if its options have none.
+const defaultTriples = 1_000_000
 
 // errOptions marks an error in the options of a generator.
 var errOptions = errors.New("dataset: bad options")
@@ -80,7 +80,7 @@ func checkTriples(triples int64) error {
 // orDefault returns triples, or the default if it is 0.
 func orDefault(triples int64) int64 {
 	if triples == 0 {
-		return DefaultTriples
+		return defaultTriples
 	}
 	return triples
 }

@@ -9,12 +9,8 @@ import (
 	"strconv"
 )
 
-// LibraryNS is the namespace of the classes and properties of Library. LoansGraph is the graph of
-// its loans.
-const (
-	LibraryNS  = "http://trefoil.example/library#"
-	LoansGraph = "http://library.example/graph/loans"
-)
+// libraryNS is the namespace of the classes and properties of Library.
+const libraryNS = "http://trefoil.example/library#"
 
 // Library is an application: a library's catalogue, and its loans in a named
 // graph. There are
@@ -27,7 +23,7 @@ const (
 //	    (string), publisher, published (xsd:date, 1950-2025), pages (xsd:integer,
 //	    60-1259), 1-3 authors;
 //	200 publishers .../publisher/P: type Publisher, name (string);
-//	loans .../loan/I-A-B-L of every fourth book, in LoansGraph: book, borrower,
+//	loans .../loan/I-A-B-L of every fourth book, in loansGraph: book, borrower,
 //	    due (xsd:date).
 //
 // Its clients add and delete books, lend them and take them back, and move authors to other
@@ -35,7 +31,7 @@ const (
 // size, and for loans.
 type Library struct {
 	Seed    uint64
-	Triples int64 // the exact size of the initial data set; 0 means DefaultTriples
+	Triples int64 // the exact size of the initial data set; 0 means defaultTriples
 }
 
 var _ Application = Library{}
@@ -72,9 +68,9 @@ func (g Library) span() span {
 }
 
 const (
-	libraryVocabulary = "<" + LibraryNS
+	libraryVocabulary = "<" + libraryNS
 	librarySite       = "<http://library.example/"
-	loansGraph        = "<" + LoansGraph + ">"
+	loansGraph        = "<http://library.example/graph/loans>"
 
 	bookName    = libraryVocabulary + "name>"
 	bookTitle   = libraryVocabulary + "title>"

@@ -9,12 +9,12 @@ import (
 	"math"
 )
 
-// UnivNS is the namespace of the classes and properties of LUBM.
-const UnivNS = "http://trefoil.example/onto/univ-bench.owl#"
+// univNS is the namespace of the classes and properties of LUBM.
+const univNS = "http://trefoil.example/onto/univ-bench.owl#"
 
 // LUBM is a data set in the shape of the Lehigh University Benchmark. It has the same classes,
 // properties, proportions and instance IRIs, such as
-// http://www.Department0.University0.edu/FullProfessor0, in the namespace UnivNS. There is no
+// http://www.Department0.University0.edu/FullProfessor0, in the namespace univNS. There is no
 // inference: each thing has only its most special class (assistants have two). In addition to the
 // original there are
 //
@@ -32,7 +32,7 @@ const UnivNS = "http://trefoil.example/onto/univ-bench.owl#"
 type LUBM struct {
 	Seed uint64
 
-	// Triples is the exact number of triples. If it is 0, it is DefaultTriples, or whole
+	// Triples is the exact number of triples. If it is 0, it is defaultTriples, or whole
 	// universities if Universities is set.
 	Triples int64
 

@@ -6,7 +6,7 @@ import "strconv"
 
 // Classes and properties in the form of a line.
 const (
-	univ = "<" + UnivNS
+	univ = "<" + univNS
 
 	pName           = " " + univ + "name> "
 	pEmail          = " " + univ + "emailAddress> "

@@ -10,8 +10,8 @@ import (
 	"sync"
 )
 
-// PhotoNS is the namespace of the classes and properties of Photos.
-const PhotoNS = "http://trefoil.example/photo#"
+// photoNS is the namespace of the classes and properties of Photos.
+const photoNS = "http://trefoil.example/photo#"
 
 // Photos is an application: a photo site. A user http://photos.example/user/U has
 //
@@ -26,7 +26,7 @@ const PhotoNS = "http://trefoil.example/photo#"
 // user, an album, a tag, a time or a size, and for the newest.
 type Photos struct {
 	Seed    uint64
-	Triples int64 // the exact size of the initial data set; 0 means DefaultTriples
+	Triples int64 // the exact size of the initial data set; 0 means defaultTriples
 }
 
 var _ Application = Photos{}
@@ -63,7 +63,7 @@ func (g Photos) span() span {
 }
 
 const (
-	photoVocabulary = "<" + PhotoNS
+	photoVocabulary = "<" + photoNS
 	photoSite       = "<http://photos.example/user/"
 
 	iriType  = "<http://www.w3.org/1999/02/22-rdf-syntax-ns#type>"

@@ -9,8 +9,8 @@ import (
 	"unicode/utf8"
 )
 
-// ShopNS is the namespace of the classes and properties of Texts.
-const ShopNS = "http://trefoil.example/shop#"
+// shopNS is the namespace of the classes and properties of Texts.
+const shopNS = "http://trefoil.example/shop#"
 
 // Texts is a data set of mostly long language strings. A product http://shop.example/product/N has
 //
@@ -26,7 +26,7 @@ const ShopNS = "http://trefoil.example/shop#"
 // escapes.
 type Texts struct {
 	Seed    uint64
-	Triples int64 // the exact number; 0 means DefaultTriples
+	Triples int64 // the exact number; 0 means defaultTriples
 }
 
 // Validate returns an error if an option is invalid.
@@ -56,7 +56,7 @@ func (g Texts) span() span {
 }
 
 const (
-	shop = "<" + ShopNS
+	shop = "<" + shopNS
 
 	pDescription = " " + shop + "description> "
 	pBrand       = " " + shop + "brand> "
