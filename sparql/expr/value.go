@@ -40,6 +40,9 @@ const (
 
 // Value is the value of an expression: a term, unbound, or an error. The zero
 // Value is unbound. Values are never changed, and may be copied.
+//
+// It is one type for all kinds, because operators and comparisons take any two of them. Its methods
+// lie in a file for each group of kinds: number.go, instant.go, duration.go.
 type Value struct {
 	term triple.Term // zero for a computed value until its term is needed
 
