@@ -374,7 +374,7 @@ func (w *world) awaitStage(run int) string {
 			if len(v.Loads) == 0 {
 				continue
 			}
-			staged, _ := m.store.Staged()
+			staged, _ := m.store.Staging().Loads()
 			load := &v.Loads[0]
 			switch stage {
 			case "begun":
@@ -513,7 +513,7 @@ func (w *world) mustHaveOneOf(before, after map[string]bool) {
 func (w *world) staged() string {
 	synctest.Wait()
 	for _, m := range w.up() {
-		staged, err := m.store.Staged()
+		staged, err := m.store.Staging().Loads()
 		if err != nil || len(staged) > 0 {
 			return fmt.Sprintf("%s has %v, %v", m.name, staged, err)
 		}

@@ -78,7 +78,7 @@ func (n *Node) adopt(v *view.View) {
 		}
 	}
 	n.gate.Set(v)
-	n.store.Saw(seenOf(v))
+	n.store.Beats().SetView(seenOf(v))
 	if m := v.Find(n.self); m != nil {
 		n.reporter.leaving.Store(m.State == view.Leaving)
 	}
@@ -117,6 +117,6 @@ func (n *Node) warnOfLease(old, v *view.View) {
 }
 
 // seenOf names a view.
-func seenOf(v *view.View) store.Seen {
-	return store.Seen{Generation: v.Generation, Epoch: v.Epoch, Digest: v.Digest()}
+func seenOf(v *view.View) store.AdoptedView {
+	return store.AdoptedView{Generation: v.Generation, Epoch: v.Epoch, Digest: v.Digest()}
 }

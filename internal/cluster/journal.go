@@ -125,12 +125,12 @@ func (j *journals) answer(ctx context.Context, _ peer.Header, body []byte) ([]by
 	left := sync.OnceFunc(leave)
 	defer left()
 	// The end must come first, because entries after a mark reach it or stop before it.
-	part := journalPart{mark: replica.JournalMark{Incarnation: j.incarnation}, known: true, end: j.store.JournalEnd()}
+	part := journalPart{mark: replica.JournalMark{Incarnation: j.incarnation}, known: true, end: j.store.Journal().End()}
 	switch request.kind {
 	case journalEnd, journalSettled, journalChanges:
 		// An operation enters the list of operations in flight before it enters the journal.
 		if part.mark.Number = part.end; request.kind != journalEnd {
-			if part.mark.Number, part.known = j.store.JournalChanges(); !part.known {
+			if part.mark.Number, part.known = j.store.Journal().Changes(); !part.known {
 				return nil, peer.Refuse(peer.CodeUnavailable, request.epoch, "machine %s counts no changes, or takes in rows that it cannot count one by one", j.self)
 			}
 		}
@@ -144,7 +144,7 @@ func (j *journals) answer(ctx context.Context, _ peer.Header, body []byte) ([]by
 		}
 	case journalBehind:
 		if part.known = request.after.Incarnation == j.incarnation; part.known {
-			part.entries, part.mark.Number, part.known = j.store.Journal(request.after.Number, journalAnswer)
+			part.entries, part.mark.Number, part.known = j.store.Journal().Entries(request.after.Number, journalAnswer)
 		}
 	}
 	return part.encode(), nil

@@ -132,7 +132,7 @@ func TestJournalChanges(t *testing.T) {
 			t.Errorf("%v, after %v", now, after)
 		}
 		// While a machine ingests rows it cannot count, it returns no count.
-		done := of.store.BreakJournal()
+		done := of.store.Journal().Break()
 		if mark, err := nodes[1].JournalChanges(t.Context(), epoch, of.self, false); err == nil {
 			t.Errorf("%+v is told", mark)
 		}

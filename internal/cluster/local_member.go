@@ -109,7 +109,7 @@ func (m readMember) WaitSettled(ctx context.Context, origins []replica.Origin) e
 		case until+lease+leader.Drift(lease) > m.now():
 			return peer.Refuse(peer.CodeUnavailable, now.of.Epoch, "the lease of machine %s may not be over", other)
 		}
-		if err := m.store.Beat(ctx); err != nil {
+		if err := m.store.Beats().Beat(ctx); err != nil {
 			return err
 		}
 	}

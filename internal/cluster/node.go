@@ -80,7 +80,7 @@ func Start(ctx context.Context, cfg Config) (_ *Node, err error) {
 	if err := n.listen(ctx); err != nil {
 		return nil, err
 	}
-	if n.reporter.seen, err = n.store.Seen(); err != nil {
+	if n.reporter.seen, err = n.store.Beats().LastView(); err != nil {
 		return nil, err
 	}
 	// 2. Read this machine's past from the directory.

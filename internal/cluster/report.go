@@ -36,9 +36,9 @@ type reporter struct {
 	backfill  *backfill.Filler
 	work      *work
 
-	seen    store.Seen    // the newest view that the disk had adopted when the process began
-	leaving atomic.Bool   // this machine was, in the last view that had it
-	reports atomic.Uint64 // that were made
+	seen    store.AdoptedView // the newest view that the disk had adopted when the process began
+	leaving atomic.Bool       // this machine was, in the last view that had it
+	reports atomic.Uint64     // that were made
 	next    nextReport
 	due     chan struct{} // holds a token if the next report must be sent at once
 }
@@ -176,7 +176,7 @@ func (m *reporter) renewOnce(ctx context.Context) error {
 	defer cancel()
 	// 1. Prove that the disk writes.
 	m.leader().Disk.Begin(m.now())
-	if err := m.store.Beat(ctx); err != nil {
+	if err := m.store.Beats().Beat(ctx); err != nil {
 		return err
 	}
 	m.leader().Disk.Done()
@@ -264,7 +264,7 @@ func (m *reporter) answer(ctx context.Context, h peer.Header, body []byte) ([]by
 }
 
 // newestSeen names the newest view this machine has adopted, by its disk or by this process.
-func (m *reporter) newestSeen() store.Seen {
+func (m *reporter) newestSeen() store.AdoptedView {
 	v := m.View()
 	if v == nil || v.Generation < m.seen.Generation || v.Generation == m.seen.Generation && v.Epoch < m.seen.Epoch {
 		return m.seen

@@ -70,7 +70,7 @@ func (n *Node) checkLog(stored *view.View, identity store.Identity) (forms bool,
 	if n.follows {
 		return false, nil
 	}
-	if stored == nil && (identity.Forming || identity.Lineage == "" && n.reporter.seen == store.Seen{}) {
+	if stored == nil && (identity.Forming || identity.Lineage == "" && n.reporter.seen == store.AdoptedView{}) {
 		return true, nil
 	}
 	raft, lacks := filepath.Join(n.store.Dir(), agreement.DirName), "is missing or empty"

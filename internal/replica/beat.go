@@ -7,10 +7,12 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"sync/atomic"
 
 	"github.com/cockroachdb/pebble/v2"
 
 	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/internal/store/database"
 	"github.com/trefoildb/trefoil/internal/store/fault"
 	"github.com/trefoildb/trefoil/internal/store/keyspace"
 )
@@ -18,25 +20,32 @@ import (
 // rowBeat is written by every beat. Its value has no meaning.
 var rowBeat = keyspace.LocalKey("beat")
 
-// rowSeen holds the argument of Saw: generation, epoch and digest as uvarints. Rows of earlier
+// rowSeen holds the argument of SetView: generation, epoch and digest as uvarints. Rows of earlier
 // releases have no digest.
 var rowSeen = keyspace.LocalKey("seen")
 
-// Saw makes every later beat write the view that this machine has adopted.
-func (s *Store) Saw(v store.Seen) {
-	row := binary.AppendUvarint(binary.AppendUvarint(nil, v.Generation), v.Epoch)
-	row = binary.AppendUvarint(row, v.Digest)
-	s.saw.Store(&row)
+// Beats writes the beats of a machine. It is safe for concurrent use.
+type Beats struct {
+	db      *database.Database
+	beating chan struct{}          // holds a token while a beat is written
+	adopted atomic.Pointer[[]byte] // the value of rowSeen that beats write
 }
 
-// Seen returns the view that the last beat wrote, in this process or an earlier one. It is zero if
+// SetView makes every later beat write the view that this machine has adopted.
+func (b *Beats) SetView(v store.AdoptedView) {
+	row := binary.AppendUvarint(binary.AppendUvarint(nil, v.Generation), v.Epoch)
+	row = binary.AppendUvarint(row, v.Digest)
+	b.adopted.Store(&row)
+}
+
+// LastView returns the view that the last beat wrote, in this process or an earlier one. It is zero if
 // no beat wrote one.
-func (s *Store) Seen() (v store.Seen, err error) {
-	if err := s.db.Begin(); err != nil {
+func (b *Beats) LastView() (v store.AdoptedView, err error) {
+	if err := b.db.Begin(); err != nil {
 		return v, err
 	}
-	defer s.db.End()
-	row, closer, err := s.db.Get(rowSeen)
+	defer b.db.End()
+	row, closer, err := b.db.Get(rowSeen)
 	if errors.Is(err, pebble.ErrNotFound) {
 		return v, nil
 	}
@@ -56,36 +65,36 @@ func (s *Store) Seen() (v store.Seen, err error) {
 }
 
 // Beat writes a row durably and returns when the disk has it. So it proves that the disk still
-// writes. If ctx ends first, it returns [ErrBusy]. The write may then still be running, and the
+// writes. If ctx ends first, it returns [store.ErrBusy]. The write may then still be running, and the
 // next beat waits for it.
-func (s *Store) Beat(ctx context.Context) error {
-	if err := s.db.Begin(); err != nil {
+func (b *Beats) Beat(ctx context.Context) error {
+	if err := b.db.Begin(); err != nil {
 		return err
 	}
 	// 1. Wait for the beat before, because only one may run.
 	select {
-	case s.beating <- struct{}{}:
+	case b.beating <- struct{}{}:
 	case <-ctx.Done():
-		s.db.End()
+		b.db.End()
 		return fmt.Errorf("%w: %w", store.ErrBusy, context.Cause(ctx))
 	}
 	done := make(chan error, 1)
 	go func() { // a write cannot be interrupted
-		defer s.db.End()
-		defer func() { <-s.beating }()
-		batch := s.db.NewBatch()
+		defer b.db.End()
+		defer func() { <-b.beating }()
+		batch := b.db.NewBatch()
 		defer batch.Close()
 		if err := batch.Set(rowBeat, nil, nil); err != nil {
 			done <- err
 			return
 		}
-		if row := s.saw.Load(); row != nil {
+		if row := b.adopted.Load(); row != nil {
 			if err := batch.Set(rowSeen, *row, nil); err != nil {
 				done <- err
 				return
 			}
 		}
-		done <- s.db.Commit(batch, true)
+		done <- b.db.Commit(batch, true)
 	}()
 	// 2. Wait for the write or for ctx. The goroutine ends by itself and frees the place in
 	// beating.

@@ -17,31 +17,31 @@ func TestBeat(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Beat(t.Context()); err != nil {
+	if err := s.beats.Beat(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if v, err := s.Seen(); v != (store.Seen{}) || err != nil {
+	if v, err := s.beats.LastView(); v != (store.AdoptedView{}) || err != nil {
 		t.Errorf("nothing was seen: %+v, %v", v, err)
 	}
-	s.Saw(store.Seen{Generation: 2, Epoch: 300, Digest: 1<<63 + 5})
-	if err := s.Beat(t.Context()); err != nil {
+	s.beats.SetView(store.AdoptedView{Generation: 2, Epoch: 300, Digest: 1<<63 + 5})
+	if err := s.beats.Beat(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if v, err := s.Seen(); v != (store.Seen{Generation: 2, Epoch: 300, Digest: 1<<63 + 5}) || err != nil {
+	if v, err := s.beats.LastView(); v != (store.AdoptedView{Generation: 2, Epoch: 300, Digest: 1<<63 + 5}) || err != nil {
 		t.Errorf("seen: %+v, %v", v, err)
 	}
 	// If the disk blocks a beat, the next one waits until its context ends.
-	s.beating <- struct{}{}
+	s.beats.beating <- struct{}{}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := s.Beat(ctx); !errors.Is(err, store.ErrBusy) {
+	if err := s.beats.Beat(ctx); !errors.Is(err, store.ErrBusy) {
 		t.Errorf("while another beat is written: %v", err)
 	}
-	<-s.beating
+	<-s.beats.beating
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Beat(t.Context()); !errors.Is(err, store.ErrClosed) {
+	if err := s.beats.Beat(t.Context()); !errors.Is(err, store.ErrClosed) {
 		t.Errorf("a closed store: %v", err)
 	}
 }

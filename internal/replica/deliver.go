@@ -174,18 +174,18 @@ func (r *stamped) addOperation(o *Operation, resolver *recovery.Resolver, floors
 	}
 	r.adds = r.adds || adds
 	// 3. Write one row for each place of this machine. All share one value.
-	for _, slot := range resolver.Writes() {
-		if slot.Machine != machine {
+	for _, place := range resolver.Writes() {
+		if place.Machine != machine {
 			continue
 		}
 		if row.value == nil {
 			row.value = space.take(encode)
 		}
 		table := keyspace.Storage
-		if slot.Extra {
+		if place.Extra {
 			table = keyspace.Replica
 		}
-		key := resolver.Key(slot.Order)
+		key := resolver.Key(place.Order)
 		row.key = space.take(func(dst []byte) []byte {
 			dst = append(append(dst, table), key...)
 			if o.Note != nil {

@@ -61,7 +61,7 @@ func BenchmarkUnsettled(b *testing.B) {
 		moving           bool
 	}{{0, 1, false}, {5000, 1, false}, {5000, 1000, false}, {5000, 1, true}, {5000, 1000, true}} {
 		b.Run(fmt.Sprintf("operations=%d/batch=%d/moving=%v", test.operations, test.size, test.moving), func(b *testing.B) {
-			var u unsettled
+			var u inFlight
 			u.init()
 			batch := uint64(0)
 			next := func() {

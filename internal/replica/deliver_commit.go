@@ -28,7 +28,7 @@ type stampedCommit struct {
 }
 
 // entered is a change of one commit to the in-flight list.
-type entered struct{ before, now *unsettledEntry }
+type entered struct{ before, now *batchEntry }
 
 // arrived is a batch that came by a delivery or by a backfill.
 type arrived struct {

@@ -84,7 +84,7 @@ func (c *stampedCommit) wins(row *stampedRow, held []byte) (bool, error) {
 	if held == nil {
 		return true, nil
 	}
-	stamp, err := c.store.stampOf(held)
+	stamp, err := c.store.loadEpochs.stampOf(held)
 	return err == nil && stamp.Less(row.stamp), err
 }
 

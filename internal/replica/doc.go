@@ -27,7 +27,7 @@
 //
 // Rows leave in two ways. [Store.Sweep] deletes rows if the layout places them elsewhere.
 // [Store.Purge] deletes tombstones below the floors, because no machine needs them any more.
-// Bulk loads arrive as staged tables: [Store.StageTable], [Store.Seal], then [Store.TakeIn].
+// Bulk loads arrive as staged tables: [Staging.Table], [Staging.Seal], then [Staging.TakeIn].
 // A scrub compares places by [Snapshot.Digests] and [Snapshot.List].
 //
 // Fills are not synced one by one: [Store.SyncFills] makes all durable and counts that in
@@ -36,14 +36,14 @@
 // # Rows of local state
 //
 //	annotated         there are, or were, annotations; empty
-//	beat              changes with every [Store.Beat]; empty
+//	beat              changes with every [Beats.Beat]; empty
 //	heard/SI          of a sequencer: uvarint last batch received, uvarint settled,
 //	                  uvarint n, and n times a holder: 8 bytes, uvarint batch
 //	incarnation       uvarint: starts of the process
 //	load/taken/N      load N of the cluster is taken in, N in 8 bytes; empty
 //	loads             for each load of the cluster: uvarint number, uvarint epoch
 //	mark              uvarint: see [Store.Mark]
-//	seen              uvarint generation, uvarint epoch, uvarint digest: see [Store.Saw]
+//	seen              uvarint generation, uvarint epoch, uvarint digest: see [Beats.SetView]
 //	unsettled/SIB     operations of a batch, one after the other: kind 01 add, 02
 //	                  delete, 03 annotation or 04 claim (with 80 set: then a token
 //	                  follows), uvarint epoch, uvarint sequence, uvarint length and

@@ -72,7 +72,7 @@ func (s *Store) stamped(row *FillRow, space *arena) (out stampedRow, err error) 
 		if version, _, ok = triple.CutAnnotation(row.Key); !ok {
 			return out, fmt.Errorf("an annotation's value under a version's key")
 		}
-		a, err := s.annotationOf(row.Value)
+		a, err := s.loadEpochs.annotationOf(row.Value)
 		if err != nil {
 			return out, err
 		}
@@ -93,7 +93,7 @@ func (s *Store) stamped(row *FillRow, space *arena) (out stampedRow, err error) 
 			return out, fmt.Errorf("the operation of an unsettled row has no key of spo")
 		}
 	}
-	if out.stamp, err = s.stampOf(row.Value); err != nil {
+	if out.stamp, err = s.loadEpochs.stampOf(row.Value); err != nil {
 		return out, err
 	}
 	// 3. Copy key and value, because the caller owns row.
@@ -164,7 +164,7 @@ func (s *Store) states(ctx context.Context, spoKeys [][]byte) ([]RowState, error
 			continue
 		}
 		states[i].Exists, states[i].Live = true, !triple.IsTombstone(value)
-		if states[i].Stamp, err = s.stampOf(value); err != nil {
+		if states[i].Stamp, err = s.loadEpochs.stampOf(value); err != nil {
 			return nil, err
 		}
 	}

@@ -52,8 +52,10 @@ type journaled struct {
 // journaledBytes is the memory of an operation in the journal beside its key.
 const journaledBytes = 96
 
-// journal numbers operations from 1. It is off if no predicate is set.
-type journal struct {
+// Journal is the journal of one machine. It numbers operations from 1. It is off if no predicate is
+// set. It is safe for concurrent use.
+type Journal struct {
+	inFlight   *inFlight
 	predicates [][]byte // followed by the end of the subject, because a key of SPO has one there
 	most       int64
 
@@ -68,11 +70,11 @@ type journal struct {
 
 // init begins a journal of at most most bytes. If most is 0, the limit is [journalBytes]. If it is
 // negative, operations are only counted.
-func (j *journal) init(predicates []string, most int64) {
+func (j *Journal) init(batches *inFlight, predicates []string, most int64) {
 	if most == 0 {
 		most = journalBytes
 	}
-	j.first, j.most = 1, max(most, 0)
+	j.inFlight, j.first, j.most = batches, 1, max(most, 0)
 	for _, iri := range predicates {
 		term, _ := triple.AppendTerm([]byte{0x00, 0x01}, triple.NewIRI(iri))
 		j.predicates = append(j.predicates, term)
@@ -81,7 +83,7 @@ func (j *journal) init(predicates []string, most int64) {
 
 // add appends the operations of a batch. It must be called when they are in the in-flight list,
 // and before the delivery is answered.
-func (j *journal) add(origin Origin, operations []Operation, filled bool) {
+func (j *Journal) add(origin Origin, operations []Operation, filled bool) {
 	if len(j.predicates) == 0 {
 		return
 	}
@@ -118,7 +120,7 @@ func (j *journal) add(origin Origin, operations []Operation, filled bool) {
 }
 
 // drop removes the n oldest operations.
-func (j *journal) drop(n int) {
+func (j *Journal) drop(n int) {
 	clear(j.all[:n])
 	j.all = j.all[n:]
 	j.first += uint64(n)
@@ -126,7 +128,7 @@ func (j *journal) drop(n int) {
 
 // any records changes without operations, as after a bulk load. No reader may continue from an
 // earlier number.
-func (j *journal) any() {
+func (j *Journal) any() {
 	if len(j.predicates) == 0 {
 		return
 	}
@@ -136,16 +138,15 @@ func (j *journal) any() {
 }
 
 // forget removes all entries and counts one more operation.
-func (j *journal) forget() {
+func (j *Journal) forget() {
 	j.first += uint64(len(j.all)) + 1
 	j.all, j.bytes = nil, 0
 	j.changes++
 }
 
-// BreakJournal must be called before rows change without operations, as by a repair. No reader may
+// Break must be called before rows change without operations, as by a repair. No reader may
 // continue from an earlier number, and changes are not counted until done is called.
-func (s *Store) BreakJournal() (done func()) {
-	j := &s.journal
+func (j *Journal) Break() (done func()) {
 	if len(j.predicates) == 0 {
 		return func() {}
 	}
@@ -160,44 +161,43 @@ func (s *Store) BreakJournal() (done func()) {
 	})
 }
 
-// JournalChanges counts the changes of triples with one of [Options.Journal] on this machine since
+// Changes counts the changes of triples with one of [Options.Journal] on this machine since
 // its process began: adds, deletes, annotations set or removed, bulk loads and repairs. A change
 // is counted before a reader can see it. If the count is unchanged, earlier reads are still valid,
 // except for operations in flight when the count was taken ([Store.UnsettledBatches] has them). ok
 // is false if nothing is counted, or when rows change without operations.
-func (s *Store) JournalChanges() (count uint64, ok bool) {
-	j := &s.journal
+func (j *Journal) Changes() (count uint64, ok bool) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return j.changes, len(j.predicates) > 0 && j.breaking == 0
 }
 
-// JournalEnd returns the number of the last operation in the journal.
-func (s *Store) JournalEnd() uint64 {
-	s.journal.mu.Lock()
-	defer s.journal.mu.Unlock()
-	return s.journal.first + uint64(len(s.journal.all)) - 1
+// End returns the number of the last operation in the journal.
+func (j *Journal) End() uint64 {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.first + uint64(len(j.all)) - 1
 }
 
-// Journal returns the adds and deletes after a number, of triples with one of [Options.Journal].
+// Entries returns the adds and deletes after a number, of triples with one of [Options.Journal].
 // It returns about most bytes; next is the number of the last one. If ok is false, some entries
 // are missing. The process has restarted, a bulk load was taken in, or there were more than
 // [Options.JournalBytes]. An operation enters the journal before it is committed. It may be there
 // more than once, and in any order of stamps. The caller must not modify keys.
-func (s *Store) Journal(after uint64, most int) (entries []JournalEntry, next uint64, ok bool) {
-	some, ok := s.journal.behind(after, most)
+func (j *Journal) Entries(after uint64, most int) (entries []JournalEntry, next uint64, ok bool) {
+	some, ok := j.behind(after, most)
 	if !ok {
 		return nil, 0, false
 	}
 	entries = make([]JournalEntry, len(some))
 	for i := range some {
-		j := &some[i]
-		entries[i] = JournalEntry{j.key, j.deleted, j.stamp, !j.filled && s.inFlight.isSettled(j.origin)}
+		o := &some[i]
+		entries[i] = JournalEntry{o.key, o.deleted, o.stamp, !o.filled && j.inFlight.isSettled(o.origin)}
 	}
 	return entries, after + uint64(len(some)), true
 }
 
-func (j *journal) behind(after uint64, most int) ([]journaled, bool) {
+func (j *Journal) behind(after uint64, most int) ([]journaled, bool) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if after+1 < j.first || after+1 > j.first+uint64(len(j.all)) || len(j.predicates) == 0 {
@@ -212,7 +212,7 @@ func (j *journal) behind(after uint64, most int) ([]journaled, bool) {
 }
 
 // isSettled reports whether a received batch is committed.
-func (u *unsettled) isSettled(origin Origin) bool {
+func (u *inFlight) isSettled(origin Origin) bool {
 	if u.count.Load() == 0 {
 		return true
 	}

@@ -56,37 +56,37 @@ func TestJournalChanges(t *testing.T) {
 			{"the same again", func() { batch--; come(operation(store.OperationDelete, link, 2, 9))() }, 0, 0},
 			{"what settles", func() { s.Settle(origin(7, 1, batch), nil, nil) }, 0, 0},
 			{"a bulk load", func() {
-				if err := s.TakeIn(ctx, "load", 5, "p"); err != nil {
+				if err := s.Staging().TakeIn(ctx, "load", 5, "p"); err != nil {
 					t.Fatal(err)
 				}
 			}, 1, 1},
 			{"a repair", func() {
-				done := s.BreakJournal()
-				if _, ok := s.JournalChanges(); ok {
+				done := s.Journal().Break()
+				if _, ok := s.Journal().Changes(); ok {
 					t.Error("changes are told while rows change that nobody tells of")
 				}
 				done()
 				done()
 			}, 1, 1},
 			{"two at once", func() {
-				first, second := s.BreakJournal(), s.BreakJournal()
+				first, second := s.Journal().Break(), s.Journal().Break()
 				first()
-				if _, ok := s.JournalChanges(); ok {
+				if _, ok := s.Journal().Changes(); ok {
 					t.Error("changes are told while rows change that nobody tells of")
 				}
 				second()
 			}, 2, 2},
 		} {
-			before, end := changesOf(t, s), s.JournalEnd()
+			before, end := changesOf(t, s), s.Journal().End()
 			step.do()
 			if got := changesOf(t, s) - before; got != step.changes {
 				t.Errorf("%d bytes, %s: %d changes, want %d", most, step.what, got, step.changes)
 			}
-			if got := s.JournalEnd() - end; got != step.operations {
+			if got := s.Journal().End() - end; got != step.operations {
 				t.Errorf("%d bytes, %s: %d operations, want %d", most, step.what, got, step.operations)
 			}
 			kept := most == 0 && step.what != "a bulk load" && step.what != "a repair" && step.what != "two at once"
-			if some, _, ok := s.Journal(end, 1<<20); ok != (kept || step.operations == 0) || ok && uint64(len(some)) != step.operations {
+			if some, _, ok := s.Journal().Entries(end, 1<<20); ok != (kept || step.operations == 0) || ok && uint64(len(some)) != step.operations {
 				t.Errorf("%d bytes, %s: %d operations are kept, %v", most, step.what, len(some), ok)
 			}
 		}
@@ -105,7 +105,7 @@ func TestJournalChanges(t *testing.T) {
 
 func changesOf(t *testing.T, s *Store) uint64 {
 	t.Helper()
-	n, ok := s.JournalChanges()
+	n, ok := s.Journal().Changes()
 	if !ok {
 		t.Fatal("changes are not told")
 	}
@@ -115,8 +115,8 @@ func changesOf(t *testing.T, s *Store) uint64 {
 // If changes are not counted, ok must be false.
 func TestJournalChangesOff(t *testing.T) {
 	s := openMem(t, store.Options{})
-	s.BreakJournal()()
-	if n, ok := s.JournalChanges(); ok || n != 0 {
+	s.Journal().Break()()
+	if n, ok := s.Journal().Changes(); ok || n != 0 {
 		t.Errorf("%d changes, %v", n, ok)
 	}
 }

@@ -25,7 +25,7 @@ func journalLink(i int) triple.Triple {
 func journalOf(t testing.TB, s *Store, after uint64, most int) (all []JournalEntry) {
 	t.Helper()
 	for {
-		some, next, ok := s.Journal(after, most)
+		some, next, ok := s.Journal().Entries(after, most)
 		if !ok || next != after+uint64(len(some)) {
 			t.Fatalf("behind %d: %d entries up to %d, %v", after, len(some), next, ok)
 		}
@@ -41,7 +41,7 @@ func journalOf(t testing.TB, s *Store, after uint64, most int) (all []JournalEnt
 func TestJournal(t *testing.T) {
 	s := openJournal(t, store.Options{}, Options{Journal: []string{journaledIRI, "http://example.org/uid"}})
 	j := idle(layoutOf(t, s, 0))
-	if end := s.JournalEnd(); end != 0 {
+	if end := s.Journal().End(); end != 0 {
 		t.Fatalf("an empty journal ends at %d", end)
 	}
 	named, long, uid, subject, object, literal := journalLink(1), journalLink(2), journalLink(3), journalLink(4), journalLink(5), journalLink(6)
@@ -61,7 +61,7 @@ func TestJournal(t *testing.T) {
 	want := []Operation{first[0], first[1], first[3], first[7], second[0], second[1]}
 	check := func(settled int) {
 		t.Helper()
-		if end := s.JournalEnd(); end != uint64(len(want)) {
+		if end := s.Journal().End(); end != uint64(len(want)) {
 			t.Errorf("the journal ends at %d, want %d", end, len(want))
 		}
 		for after := range want {
@@ -89,26 +89,26 @@ func TestJournal(t *testing.T) {
 	}
 	check(6)
 	for _, after := range []uint64{7, 8, 1 << 63, 1<<64 - 1} {
-		if _, _, ok := s.Journal(after, 1); ok {
+		if _, _, ok := s.Journal().Entries(after, 1); ok {
 			t.Errorf("there is something behind %d", after)
 		}
 	}
-	if some, next, ok := s.Journal(0, 0); len(some) != 0 || next != 0 || !ok {
+	if some, next, ok := s.Journal().Entries(0, 0); len(some) != 0 || next != 0 || !ok {
 		t.Errorf("no bytes: %v, %d, %v", some, next, ok)
 	}
 	// A bulk load has no single operations.
 	loadTriples(t, s, "load", []triple.Triple{journalLink(50)})
 	for after := range uint64(7) {
-		if _, _, ok := s.Journal(after, 1<<20); ok {
+		if _, _, ok := s.Journal().Entries(after, 1<<20); ok {
 			t.Errorf("the journal goes on from %d", after)
 		}
 	}
-	end := s.JournalEnd()
+	end := s.Journal().End()
 	if got := journalOf(t, s, end, 1); end <= 6 || len(got) != 0 {
 		t.Errorf("the journal ends at %d, with %v behind it", end, got)
 	}
 	deliver(t, s, j, Delivery{Origin: origin(7, 1, 3), Operations: operations(store.OperationAdd, 2, 40, journalLink(60))})
-	if got := journalOf(t, s, end, 1); len(got) != 1 || s.JournalEnd() != end+1 {
+	if got := journalOf(t, s, end, 1); len(got) != 1 || s.Journal().End() != end+1 {
 		t.Errorf("then %v comes", got)
 	}
 }
@@ -119,15 +119,15 @@ func TestJournalOff(t *testing.T) {
 	j := idle(layoutOf(t, s, 0))
 	deliver(t, s, j, Delivery{Origin: origin(7, 1, 1), Operations: operations(store.OperationAdd, 2, 1, journalLink(0))})
 	loadTriples(t, s, "load", []triple.Triple{journalLink(50)})
-	if _, _, ok := s.Journal(0, 1); ok || s.JournalEnd() != 0 || s.journal.all != nil {
+	if _, _, ok := s.Journal().Entries(0, 1); ok || s.Journal().End() != 0 || s.journal.all != nil {
 		t.Errorf("%+v", &s.journal)
 	}
 }
 
 // TestJournalBound: the oldest operations go, and a reader that missed them gets an error.
 func TestJournalBound(t *testing.T) {
-	var j journal
-	j.init([]string{journaledIRI}, 0)
+	var j Journal
+	j.init(new(inFlight), []string{journaledIRI}, 0)
 	const kept = 10
 	one := operation(store.OperationAdd, journalLink(10), 1, 1)
 	j.most = kept * (int64(len(one.Key)) + journaledBytes)
@@ -165,8 +165,8 @@ func TestJournalBound(t *testing.T) {
 
 // Invalid keys are not in the journal.
 func TestJournalOddKeys(t *testing.T) {
-	var j journal
-	j.init([]string{journaledIRI}, 0)
+	var j Journal
+	j.init(new(inFlight), []string{journaledIRI}, 0)
 	whole := operation(store.OperationAdd, journalLink(0), 1, 1).Key
 	pair, _ := triple.KeyPair(whole)
 	for _, key := range [][]byte{nil, {}, {1}, {1, 0, 1}, pair, pair[:len(pair)-1], append(slices.Clone(pair), 0)} {
@@ -218,10 +218,10 @@ func TestJournalBeforeRows(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if end := s.JournalEnd(); end < max(n, stamp.Sequence) {
+		if end := s.Journal().End(); end < max(n, stamp.Sequence) {
 			t.Fatalf("%d have come, row %d is seen, and the journal ends at %d", n, stamp.Sequence, end)
 		}
-		if changes, ok := s.JournalChanges(); !ok || changes < max(n, stamp.Sequence) {
+		if changes, ok := s.Journal().Changes(); !ok || changes < max(n, stamp.Sequence) {
 			t.Fatalf("%d have come, row %d is seen, and %d changes are counted", n, stamp.Sequence, changes)
 		}
 		for i, e := range journalOf(t, s, 0, 1<<20) {
@@ -240,11 +240,11 @@ func TestJournalBeforeRows(t *testing.T) {
 func TestJournalFilled(t *testing.T) {
 	s := new(Store)
 	s.inFlight.init()
-	s.journal.init([]string{journaledIRI}, 0)
+	s.journal.init(&s.inFlight, []string{journaledIRI}, 0)
 	for i, filled := range []bool{false, true} {
 		s.journal.add(origin(1, 1, 1), operations(store.OperationAdd, 1, 1, journalLink(i)), filled)
 	}
-	entries, _, ok := s.Journal(0, 1<<20)
+	entries, _, ok := s.Journal().Entries(0, 1<<20)
 	if !ok || len(entries) != 2 || !entries[0].Settled || entries[1].Settled {
 		t.Errorf("%v, %v", entries, ok)
 	}

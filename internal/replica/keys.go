@@ -12,7 +12,7 @@ var (
 )
 
 const (
-	heardPrefix     = "heard/"
-	loadTaken       = "load/taken/"
-	unsettledPrefix = "unsettled/"
+	heardPrefix    = "heard/"
+	loadTaken      = "load/taken/"
+	inFlightPrefix = "unsettled/"
 )

@@ -7,8 +7,10 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"sync/atomic"
 
 	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/internal/store/database"
 	"github.com/trefoildb/trefoil/internal/store/fault"
 	"github.com/trefoildb/trefoil/internal/store/keyspace"
 	"github.com/trefoildb/trefoil/triple"
@@ -20,6 +22,12 @@ import (
 // So they are newer than all of earlier epochs, and older than the operations of their own epoch.
 // Rows keep epoch 0 even when a backfill sends them.
 
+// loadEpochs are the epochs in which bulk loads were taken in, by their numbers.
+type loadEpochs struct {
+	db     *database.Database
+	epochs atomic.Pointer[map[uint64]uint64] // replaced only when no commit runs
+}
+
 // LoadStamp returns the stamp in the rows of a load.
 func LoadStamp(number uint64) triple.Stamp { return triple.Stamp{Sequence: number} }
 
@@ -28,11 +36,12 @@ func LoadStamp(number uint64) triple.Stamp { return triple.Stamp{Sequence: numbe
 // member calls SetLoads when it adopts a view with a load, before it applies anything of that
 // view. Earlier records stay.
 func (s *Store) SetLoads(epochs map[uint64]uint64) error {
-	return s.Committer().Exclusive(func(*store.Commit) error { return s.setLoads(epochs) })
+	return s.Committer().Exclusive(func(*store.Commit) error { return s.loadEpochs.set(epochs) })
 }
 
-func (s *Store) setLoads(epochs map[uint64]uint64) error {
-	known := *s.loads.Load()
+// set implements SetLoads. No commit may run.
+func (l *loadEpochs) set(epochs map[uint64]uint64) error {
+	known := *l.epochs.Load()
 	all := maps.Clone(known)
 	for number, epoch := range epochs {
 		if number == 0 || epoch == 0 {
@@ -43,10 +52,10 @@ func (s *Store) setLoads(epochs map[uint64]uint64) error {
 	if maps.Equal(all, known) {
 		return nil
 	}
-	if err := s.db.SetLocal(rowLoads, appendLoads(nil, all)); err != nil {
+	if err := l.db.SetLocal(rowLoads, appendLoads(nil, all)); err != nil {
 		return fault.Wrap("set loads", err)
 	}
-	s.loads.Store(&all)
+	l.epochs.Store(&all)
 	return nil
 }
 
@@ -60,9 +69,9 @@ func appendLoads(dst []byte, epochs map[uint64]uint64) []byte {
 	return dst
 }
 
-// readLoads reads the row of SetLoads.
-func (s *Store) readLoads() error {
-	value, err := s.db.Value(rowLoads)
+// read reads the row of SetLoads.
+func (l *loadEpochs) read() error {
+	value, err := l.db.Value(rowLoads)
 	if err != nil {
 		return err
 	}
@@ -76,37 +85,37 @@ func (s *Store) readLoads() error {
 		epochs[number] = epoch
 		rest = rest[n+m:]
 	}
-	s.loads.Store(&epochs)
+	l.epochs.Store(&epochs)
 	return nil
 }
 
 // stampOf returns the stamp by which the value of a row or an annotation is compared.
-func (s *Store) stampOf(value []byte) (triple.Stamp, error) {
+func (l *loadEpochs) stampOf(value []byte) (triple.Stamp, error) {
 	stamp, err := rowStamp(value)
 	if err != nil {
 		return stamp, err
 	}
-	return s.resolve(stamp)
+	return l.resolve(stamp)
 }
 
 // annotationOf decodes an annotation, with the stamps for comparison.
-func (s *Store) annotationOf(value []byte) (a triple.Annotation, err error) {
+func (l *loadEpochs) annotationOf(value []byte) (a triple.Annotation, err error) {
 	if a, err = triple.DecodeAnnotation(value); err != nil {
 		return a, err
 	}
-	if a.Stamp, err = s.resolve(a.Stamp); err == nil {
-		a.On, err = s.resolve(a.On)
+	if a.Stamp, err = l.resolve(a.Stamp); err == nil {
+		a.On, err = l.resolve(a.On)
 	}
 	return a, err
 }
 
 // resolve returns the stamp for comparison: it differs from the row's stamp if the row is of a
 // bulk load.
-func (s *Store) resolve(stamp triple.Stamp) (triple.Stamp, error) {
+func (l *loadEpochs) resolve(stamp triple.Stamp) (triple.Stamp, error) {
 	if stamp.Epoch != 0 || stamp.Sequence == 0 {
 		return stamp, nil
 	}
-	epoch, ok := (*s.loads.Load())[stamp.Sequence]
+	epoch, ok := (*l.epochs.Load())[stamp.Sequence]
 	if !ok {
 		return stamp, fmt.Errorf("%w: a row of bulk load %d, of which this machine has not heard", store.ErrCorrupt, stamp.Sequence)
 	}

@@ -53,7 +53,7 @@ func (s *Store) SyncSettled(ctx context.Context) error {
 	if err := s.Forget(ctx, nil); err != nil {
 		return err
 	}
-	return fault.Wrap("sync", s.Beat(ctx)) // an empty commit is not synced
+	return fault.Wrap("sync", s.beats.Beat(ctx)) // an empty commit is not synced
 }
 
 // Purging configures a purge.
@@ -185,7 +185,7 @@ func (w *purger) tombstone(key, value []byte) error {
 	if err := w.resolver.Resolve(versionOf(key, value)[1:]); err != nil {
 		return err
 	}
-	stamp, err := w.store.stampOf(value)
+	stamp, err := w.store.loadEpochs.stampOf(value)
 	if err != nil {
 		return err
 	}
@@ -267,7 +267,7 @@ func (p *purging) Commit(to *store.Commit, _ []store.Job) error {
 		if err := p.resolver.Resolve(versionOf(key, value)[1:]); err != nil {
 			return err
 		}
-		stamp, err := s.stampOf(value)
+		stamp, err := s.loadEpochs.stampOf(value)
 		if err != nil {
 			return err
 		}

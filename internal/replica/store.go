@@ -19,24 +19,21 @@ type Store struct {
 	*store.Store
 	db *database.Database
 
-	inFlight   unsettled
-	journal    journal
+	inFlight   inFlight
+	journal    Journal
+	loadEpochs loadEpochs
+	beats      Beats
 	tombstones tombstones
-	floors     atomic.Pointer[Floors]            // see SetFloors
-	mark       atomic.Uint64                     // see Mark
-	loads      atomic.Pointer[map[uint64]uint64] // see SetLoads; replaced only when no commit runs
+	floors     atomic.Pointer[Floors] // see SetFloors
+	mark       atomic.Uint64          // see Mark
 	// annotated is set if the store has, or had, annotations. Only commits may use it.
 	annotated bool
-
-	beating  chan struct{}          // holds a token while a beat is written
-	saw      atomic.Pointer[[]byte] // the value of rowSeen that beats write
-	starting sync.Mutex             // held while the incarnation is counted
+	starting  sync.Mutex // held while the incarnation is counted
 }
 
 // Options are the parameters of [New]. The zero value is ready to use.
 type Options struct {
-	// Journal lists predicates by their IRIs. [Store.Journal] returns operations on their triples,
-	// and [Store.JournalChanges] counts them.
+	// Journal lists predicates by their IRIs. [Store.Journal] has operations on their triples.
 	Journal []string
 	// JournalBytes limits the entries for [Store.Journal]; the oldest go first. If it is 0, the
 	// limit is 64 MiB. If it is less than 0, operations are only counted.
@@ -46,12 +43,13 @@ type Options struct {
 // New returns an opened store as the store of one machine in a cluster. Nothing else may write to
 // it before New returns. The caller must close the store.
 func New(s *store.Store, o Options) (*Store, error) {
-	r := &Store{Store: s, db: s.Database(), beating: make(chan struct{}, 1)}
+	db := s.Database()
+	r := &Store{Store: s, db: db, loadEpochs: loadEpochs{db: db}, beats: Beats{db: db, beating: make(chan struct{}, 1)}}
 	r.inFlight.init()
 	if err := r.read(); err != nil {
 		return nil, fault.Wrap("open store "+s.Dir(), err)
 	}
-	r.journal.init(o.Journal, o.JournalBytes)
+	r.journal.init(&r.inFlight, o.Journal, o.JournalBytes)
 	r.db.OnLoad = r.journal.any
 	return r, nil
 }
@@ -82,10 +80,10 @@ func (s *Store) read() error {
 		return err
 	}
 	s.annotated = value != nil
-	if err := s.readLoads(); err != nil {
+	if err := s.loadEpochs.read(); err != nil {
 		return err
 	}
-	return s.readUnsettled()
+	return s.inFlight.read(s.db)
 }
 
 // Snapshot is a [store.Snapshot] that compares rows of bulk loads by the epochs in which the
@@ -103,6 +101,15 @@ func (s *Store) Snapshot() (*Snapshot, error) {
 	}
 	return &Snapshot{sn, s}, nil
 }
+
+// Journal returns the latest operations on the predicates of Options.Journal.
+func (s *Store) Journal() *Journal { return &s.journal }
+
+// Staging returns the staged tables of bulk loads.
+func (s *Store) Staging() Staging { return Staging{s} }
+
+// Beats returns the small durable writes that prove that the disk works.
+func (s *Store) Beats() *Beats { return &s.beats }
 
 // do runs a job in the committer.
 func (s *Store) do(ctx context.Context, doing string, job store.Job) error {

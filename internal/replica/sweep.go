@@ -194,8 +194,8 @@ func (w *sweeper) replicas() error {
 	return it.Error()
 }
 
-func keepsExtra(slots []recovery.Place, machine trie.MachineID) bool {
-	return slices.ContainsFunc(slots, func(s recovery.Place) bool { return s.Extra && s.Machine == machine })
+func keepsExtra(places []recovery.Place, machine trie.MachineID) bool {
+	return slices.ContainsFunc(places, func(s recovery.Place) bool { return s.Extra && s.Machine == machine })
 }
 
 // goOn must be called for every row, because it notices the end of ctx and of the store.

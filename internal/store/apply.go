@@ -64,9 +64,9 @@ type ApplyResult struct{ Added, Deleted int64 }
 // or not. [ErrDone] means that it was done before under the key of ctx ([WithRequestKey]). A
 // change that only clears and deletes may use half of the reserved disk space.
 func (s *Store) Apply(ctx context.Context, changes Changes) (ApplyResult, error) {
-	r, err := s.newChange(ctx, changes)
+	r, err := s.committer.newChange(ctx, changes)
 	if err == nil {
-		err = s.doChange(ctx, r)
+		err = s.committer.doChange(ctx, r)
 	}
 	if err != nil {
 		return ApplyResult{}, fault.Wrap("apply changes", err)
@@ -86,12 +86,12 @@ type change struct {
 }
 
 // newChange encodes a change.
-func (s *Store) newChange(ctx context.Context, changes Changes) (*request, error) {
+func (c *Committer) newChange(ctx context.Context, changes Changes) (*request, error) {
 	// 1. Reject the change before anything is read.
-	if s.options.ReadOnly {
+	if c.db.ReadOnly {
 		return nil, ErrReadOnly
 	}
-	if err := s.member.alone(); err != nil {
+	if err := c.member.alone(); err != nil {
 		return nil, err
 	}
 	if changes.MaxBytes < 0 || changes.MaxBytes > maxChangeBytes {
@@ -202,9 +202,9 @@ func (r *request) reserved() bool {
 }
 
 // doChange makes a change through the committer.
-func (s *Store) doChange(ctx context.Context, r *request) error {
+func (c *Committer) doChange(ctx context.Context, r *request) error {
 	if r.clear.none() && len(r.parts) == 0 {
-		return errors.Join(context.Cause(ctx), s.db.Err())
+		return errors.Join(context.Cause(ctx), c.db.Err())
 	}
-	return s.committer.do(ctx, r)
+	return c.do(ctx, r)
 }

@@ -206,7 +206,7 @@ func TestApplyCancelledWhileItRuns(t *testing.T) {
 	add(t, s, slices.Concat(students(0, 5000), in(iri("g"), students(0, 5000)))...)
 	broken := errors.New("broken")
 	asked, cancel := context.WithCancelCause(ctx)
-	r, err := s.newChange(asked, Changes{ClearDefault: true})
+	r, err := s.committer.newChange(asked, Changes{ClearDefault: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -377,14 +377,14 @@ func TestApplyParts(t *testing.T) {
 	if r := apply(t, s, Changes{Add: numbers(0, n)}); r.Added != n {
 		t.Errorf("%+v", r)
 	}
-	r, err := s.newChange(ctx, Changes{Delete: numbers(0, n), Add: numbers(n/2, n+n/2)})
+	r, err := s.committer.newChange(ctx, Changes{Delete: numbers(0, n), Add: numbers(n/2, n+n/2)})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if len(r.parts) < 4 {
 		t.Errorf("%d parts", len(r.parts))
 	}
-	if err := s.doChange(ctx, r); err != nil || r.removed != n || r.changed != n {
+	if err := s.committer.doChange(ctx, r); err != nil || r.removed != n || r.changed != n {
 		t.Errorf("%d removed, %d added, %v", r.removed, r.changed, err)
 	}
 	if int64(s.committer.sequence.next) != 3 {

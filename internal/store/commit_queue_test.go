@@ -102,7 +102,7 @@ func TestChangesInGroup(t *testing.T) {
 	}
 	change := func(gone, come []triple.Triple) *request {
 		t.Helper()
-		r, err := s.newChange(ctx, Changes{Delete: slices.Values(gone), Add: slices.Values(come)})
+		r, err := s.committer.newChange(ctx, Changes{Delete: slices.Values(gone), Add: slices.Values(come)})
 		if err != nil || r.kind != kindEdit {
 			t.Fatalf("a request of kind %d, %v", r.kind, err)
 		}

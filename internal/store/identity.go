@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 
 	"github.com/trefoildb/trefoil/internal/protocol"
+	"github.com/trefoildb/trefoil/internal/store/database"
 	"github.com/trefoildb/trefoil/internal/store/fault"
 	"github.com/trefoildb/trefoil/internal/store/keyspace"
 )
@@ -24,7 +25,7 @@ type Identity struct {
 	Lineage string `json:"lineage,omitempty"`
 	// Followed is the view of the generation before that the machine had adopted when it was
 	// kept for this generation. It is set if it is newer than the start of this generation.
-	Followed *Seen `json:"followed,omitempty"`
+	Followed *AdoptedView `json:"followed,omitempty"`
 	// Forming is set while the cluster's first view is being made, until it is adopted.
 	Forming bool `json:"forming,omitempty"`
 	// Minor is the greatest minor version that the cluster has agreed on. A build with a smaller
@@ -32,8 +33,8 @@ type Identity struct {
 	Minor uint64 `json:"minor,omitempty"`
 }
 
-// Seen identifies a view that a machine has adopted.
-type Seen struct {
+// AdoptedView identifies a view that a machine has adopted.
+type AdoptedView struct {
 	Generation, Epoch uint64
 	// Digest is the view's digest, or 0 if it is unknown.
 	Digest uint64
@@ -86,10 +87,10 @@ func (s *Store) Epoch() uint64 {
 	return s.committer.sequence.epoch
 }
 
-// readIdentity reads the cluster of the directory. It returns an error if a newer program wrote
-// it, or if the caller does not expect a member's directory.
-func (s *Store) readIdentity() error {
-	value, err := s.db.Value(rowIdentity)
+// read reads the cluster of the directory. It returns an error if a newer program wrote
+// it, or if the directory is a member's and none is expected.
+func (m *membership) read(db *database.Database, expected bool) error {
+	value, err := db.Value(rowIdentity)
 	if err != nil {
 		return err
 	}
@@ -102,10 +103,10 @@ func (s *Store) readIdentity() error {
 			return fmt.Errorf("%w: its cluster has agreed on protocol %s, this program has %s: use the release of the other nodes of cluster %q",
 				ErrVersion, protocol.Name(id.Minor), protocol.Name(protocol.Minor), id.Cluster)
 		}
-		if !s.options.Member {
+		if !expected {
 			return fmt.Errorf("%w: that of %q: ask a running node with --to", ErrMember, id.Cluster)
 		}
-		s.member.Store(id)
+		m.Store(id)
 	}
 	return nil
 }

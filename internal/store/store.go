@@ -183,7 +183,7 @@ func (s *Store) readState() (err error) {
 	if err := s.committer.read(); err != nil {
 		return err
 	}
-	if err := s.readIdentity(); err != nil {
+	if err := s.member.read(s.db, s.options.Member); err != nil {
 		return err
 	}
 	// 2. The feed may write an entry, because other predicates may be set now.

@@ -60,7 +60,7 @@ func (s *Store) Update(ctx context.Context, f func(Reader) (Changes, error)) (Ap
 	if err != nil {
 		return ApplyResult{}, err
 	}
-	r, err := s.newChange(ctx, changes)
+	r, err := s.committer.newChange(ctx, changes)
 	if err != nil {
 		return ApplyResult{}, fault.Wrap("update", err)
 	}
@@ -68,7 +68,7 @@ func (s *Store) Update(ctx context.Context, f func(Reader) (Changes, error)) (Ap
 		return ApplyResult{}, fault.Wrap("update", err)
 	}
 	// 4. Commit. If the outcome is unknown, the next update must wait for it.
-	err = s.doChange(ctx, r)
+	err = s.committer.doChange(ctx, r)
 	if r.state.Load() == stateTaken {
 		s.updates.last = r.done
 	}

@@ -69,7 +69,7 @@ type Stopped struct {
 	// View is the newest in the log, if it was agreed on or not; nil if the log is lost.
 	View *view.View
 	// Seen names the newest view the machine has certainly adopted.
-	Seen store.Seen
+	Seen store.AdoptedView
 }
 
 // Inspect reads the data directory of a stopped member. If fs is nil it is on the disk.
@@ -85,7 +85,7 @@ func Inspect(fs vfs.FS, dir string, logger *slog.Logger) (s Stopped, err error) 
 func inspect(fs vfs.FS, db *replica.Store, logger *slog.Logger) (s Stopped, err error) {
 	s.ID = db.MachineID()
 	s.Identity, _ = db.Identity()
-	if s.Seen, err = db.Seen(); err != nil {
+	if s.Seen, err = db.Beats().LastView(); err != nil {
 		return s, err
 	}
 	if s.View, s.Term, err = agreement.Stored(stoppedConfig(fs, db, logger)); err != nil {

@@ -266,7 +266,7 @@ func Follow(f Following) (err error) {
 	identity := s.Identity
 	identity.Generation, identity.Lineage = f.Ticket.Generation, f.Ticket.Lineage
 	if s.Newer(began) {
-		identity.Followed = &store.Seen{Generation: s.Generation, Epoch: max(s.Epoch, began.Epoch+1)}
+		identity.Followed = &store.AdoptedView{Generation: s.Generation, Epoch: max(s.Epoch, began.Epoch+1)}
 	}
 	return db.SetIdentity(identity)
 }

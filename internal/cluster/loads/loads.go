@@ -114,13 +114,13 @@ func (l *Loads) Adopt(v *view.View) error {
 		return err
 	}
 	// 1. Ingest the sealed tables of published loads.
-	staged, err := l.store.Staged()
+	staged, err := l.store.Staging().Loads()
 	if err != nil {
 		return err
 	}
 	for _, id := range staged {
 		if load := v.Load(id); load != nil && load.Epoch != 0 {
-			if err := l.store.TakeIn(l.ctx, id, load.Number, load.Tables); err != nil {
+			if err := l.store.Staging().TakeIn(l.ctx, id, load.Number, load.Tables); err != nil {
 				return err
 			}
 		}
@@ -130,7 +130,7 @@ func (l *Loads) Adopt(v *view.View) error {
 	if load == nil || !v.Base.Placement.Machines().Contains(l.self.Machine) {
 		return nil
 	}
-	taken, err := l.store.TakenIn(load.Number)
+	taken, err := l.store.Staging().Taken(load.Number)
 	if err == nil && !taken {
 		err = fmt.Errorf("%w: the tables of bulk load %s are gone from this disk", store.ErrCorrupt, load.ID)
 	}
@@ -142,7 +142,7 @@ func (l *Loads) Adopt(v *view.View) error {
 func (l *Loads) Clean(ctx context.Context, v *view.View) error {
 	// 1. Drop tables if their load is published or dropped.
 	l.abortStale(v)
-	staged, err := l.store.Staged()
+	staged, err := l.store.Staging().Loads()
 	if err != nil {
 		return err
 	}
@@ -151,7 +151,7 @@ func (l *Loads) Clean(ctx context.Context, v *view.View) error {
 		if load != nil && load.Epoch == 0 {
 			continue
 		}
-		if err := l.store.DropStaged(id); err != nil {
+		if err := l.store.Staging().Drop(id); err != nil {
 			return err
 		}
 	}

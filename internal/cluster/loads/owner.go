@@ -136,7 +136,7 @@ func (l *Loads) find(m *rowsMessage, h peer.Header) (*incoming, byte, error) {
 		before.abort()
 	}
 	var err error
-	if in.table, err = l.store.StageTable(m.load, m.place, m.name, m.prefix); err != nil {
+	if in.table, err = l.store.Staging().Table(m.load, m.place, m.name, m.prefix); err != nil {
 		in.over = true
 		if fault.IsDiskFull(err) {
 			return nil, statusFull, nil
@@ -241,7 +241,7 @@ func (l *Loads) handleSeal(_ context.Context, _ peer.Header, body []byte) ([]byt
 		return nil, fmt.Errorf("%w: load %s has number %d, not %d", peer.ErrMessage, seal.Load, load.Number, seal.Number)
 	}
 	l.forget(seal.Load)
-	err := l.store.Seal(seal)
+	err := l.store.Staging().Seal(seal)
 	if errors.Is(err, store.ErrInvalid) {
 		return []byte{statusGone}, nil
 	}

@@ -218,7 +218,7 @@ func (s *sink) seals(tables []string) ([]replica.Seal, error) {
 
 func (s *sink) seal(machine trie.MachineID, seal replica.Seal) error {
 	if machine == s.loads.self.Machine {
-		err := s.loads.store.Seal(seal)
+		err := s.loads.store.Staging().Seal(seal)
 		if errors.Is(err, store.ErrInvalid) {
 			return s.giveUp(fmt.Errorf("%w: %w", errGone, err))
 		}

@@ -143,7 +143,7 @@ func (t *table) begin(machine int, prefix byte) (part, error) {
 	if id != s.loads.self.Machine {
 		return newRemotePart(s, id, name, prefix), nil
 	}
-	staged, err := s.loads.store.StageTable(s.id, s.tables, name, prefix)
+	staged, err := s.loads.store.Staging().Table(s.id, s.tables, name, prefix)
 	if err != nil {
 		return nil, err
 	}

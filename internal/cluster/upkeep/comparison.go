@@ -84,13 +84,13 @@ func (c *comparison) run(ctx context.Context) (err error) {
 }
 
 // digests returns the sums of the digests of all members.
-func (c *comparison) digests(ctx context.Context) (sums *replica.SlotDigests, err error) {
+func (c *comparison) digests(ctx context.Context) (sums *replica.ScrubDigests, err error) {
 	answers, err := c.upkeep.callAll(ctx, c.view, methodDigest, peer.Encode(0, c.scan.fields))
 	if err != nil {
 		return nil, err
 	}
 	for m, body := range answers {
-		d := &replica.SlotDigests{}
+		d := &replica.ScrubDigests{}
 		if err := peer.Decode(body, c.scan.codeDigests(d)); err != nil {
 			return nil, atMachine(m, err)
 		}
@@ -107,7 +107,7 @@ func (c *comparison) digests(ctx context.Context) (sums *replica.SlotDigests, er
 }
 
 // countRows adds the counts of one machine's digests.
-func (c *comparison) countRows(m trie.MachineID, d *replica.SlotDigests) {
+func (c *comparison) countRows(m trie.MachineID, d *replica.ScrubDigests) {
 	for i, rows := range d.Rows {
 		c.rows[i] += rows
 		c.report.Rows += rows
@@ -127,7 +127,7 @@ func (c *comparison) countRows(m trie.MachineID, d *replica.SlotDigests) {
 const listRows = 50_000
 
 // locate compares the rows of the buckets with different digests, some at a time.
-func (c *comparison) locate(ctx context.Context, sums *replica.SlotDigests) error {
+func (c *comparison) locate(ctx context.Context, sums *replica.ScrubDigests) error {
 	// 1. Add up the rows of the differing buckets: of orders, and of places.
 	var differ [2]map[int]int64
 	differ[0], differ[1] = map[int]int64{}, map[int]int64{}

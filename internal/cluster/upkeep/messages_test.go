@@ -110,6 +110,6 @@ func FuzzUpkeepMessages(f *testing.F) {
 			_ = peer.Decode(data, fields)
 		}
 		parseList(data)
-		_ = peer.Decode(data, (&scanRequest{bits: 4}).codeDigests(&replica.SlotDigests{}))
+		_ = peer.Decode(data, (&scanRequest{bits: 4}).codeDigests(&replica.ScrubDigests{}))
 	})
 }

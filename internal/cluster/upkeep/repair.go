@@ -55,7 +55,7 @@ func (u *Upkeep) handleLook(ctx context.Context, epoch uint64, body []byte) ([]b
 	if _, err := u.AtRest(epoch); err != nil {
 		return nil, err
 	}
-	states, inFlight, err := u.store.SlotStates(ctx, tables, keys, spo)
+	states, inFlight, err := u.store.PlaceStates(ctx, tables, keys, spo)
 	if err != nil {
 		return nil, err
 	}
@@ -134,7 +134,7 @@ func (u *Upkeep) repair(ctx context.Context, epoch, number uint64, rows []replic
 	if last := u.purgeNumber(); last > number {
 		return peer.Refuse(peer.CodeUnavailable, epoch, "purge %d has begun since the rows were looked at", last)
 	}
-	defer u.store.BreakJournal()()
+	defer u.store.Journal().Break()()
 	return gate.UntilKnown(ctx, u.options.Closing, func(ctx context.Context) error { return u.store.Fill(ctx, rows) }, u.store.Drain)
 }
 

@@ -58,8 +58,8 @@ func (r *scanRequest) set(i int) []bool {
 	return set
 }
 
-func (r *scanRequest) scan(v *view.View) replica.SlotScan {
-	return replica.SlotScan{
+func (r *scanRequest) scan(v *view.View) replica.ScrubScan {
+	return replica.ScrubScan{
 		Joint: v.Joint(), Secret: r.secret, BucketBits: r.bits, Floors: r.floors, Epoch: v.Epoch,
 		Pace: func(ctx context.Context, bytes int) error { return pause(ctx, bytes, r.rate) },
 	}
@@ -106,7 +106,7 @@ func (u *Upkeep) handleDigest(ctx context.Context, epoch uint64, body []byte) ([
 }
 
 // codeDigests codes the answer to the request.
-func (r *scanRequest) codeDigests(d *replica.SlotDigests) func(*peer.Coder) {
+func (r *scanRequest) codeDigests(d *replica.ScrubDigests) func(*peer.Coder) {
 	return func(c *peer.Coder) {
 		for i := range d.Rows {
 			peer.Number(c, &d.Rows[i], math.MaxInt64)

@@ -115,7 +115,7 @@ func TestUnsettled(t *testing.T) {
 		t.Errorf("%v", b)
 	}
 	left := 0
-	if err := s.db.EachLocal(unsettledPrefix, func(_, _ []byte) error { left++; return nil }); err != nil || left != 1 {
+	if err := s.db.EachLocal(inFlightPrefix, func(_, _ []byte) error { left++; return nil }); err != nil || left != 1 {
 		t.Errorf("%d rows are left, %v", left, err)
 	}
 	h := s.Heard()
@@ -276,7 +276,7 @@ func TestDeliverUndone(t *testing.T) {
 		t.Fatal(err)
 	}
 	var left []Origin
-	if err := s.db.EachLocal(unsettledPrefix, func(key, _ []byte) error {
+	if err := s.db.EachLocal(inFlightPrefix, func(key, _ []byte) error {
 		o, err := parseOriginKey(key)
 		left = append(left, o)
 		return err

@@ -32,8 +32,8 @@ const (
 	DigestKinds
 )
 
-// SlotScan configures a scan of the rows of this machine's places.
-type SlotScan struct {
+// ScrubScan configures a scan of the rows of this machine's places.
+type ScrubScan struct {
 	Joint      *recovery.Joint // of the view, which must be idle
 	Secret     recovery.Secret
 	BucketBits int
@@ -46,8 +46,8 @@ type SlotScan struct {
 	Pace func(ctx context.Context, bytes int) error
 }
 
-// SlotDigests is the result of a scan.
-type SlotDigests struct {
+// ScrubDigests is the result of a scan.
+type ScrubDigests struct {
 	Of [DigestKinds]*recovery.Digest
 	// Rows is the number of rows in each order, in the order of triple.Orders, with rows in
 	// flight.
@@ -82,15 +82,15 @@ func (b Buckets) placed(d *recovery.Digest, h recovery.Hash) bool {
 }
 
 // Digests returns the digests of this machine's rows.
-func (sn *Snapshot) Digests(ctx context.Context, how SlotScan) (*SlotDigests, error) {
-	d := &SlotDigests{}
+func (sn *Snapshot) Digests(ctx context.Context, how ScrubScan) (*ScrubDigests, error) {
+	d := &ScrubDigests{}
 	for i := range d.Of {
 		d.Of[i] = recovery.NewDigest(how.Secret, how.BucketBits)
 	}
-	s := newSlotScanner(sn, how, d)
+	s := newPlaceScanner(sn, how, d)
 	// Add each row to the digest of its order or of the replica table. A row of SPO is also added
 	// at each place of an extra copy, because that copy must exist.
-	err := s.all(ctx, func(r *slotRow) error {
+	err := s.all(ctx, func(r *placeRow) error {
 		switch {
 		case r.table == keyspace.Replica:
 			d.Of[DigestReplicas].AddHash(r.hash.At(s.places[s.self]))
@@ -104,9 +104,9 @@ func (sn *Snapshot) Digests(ctx context.Context, how SlotScan) (*SlotDigests, er
 		if s.resolver.Key(triple.GSPO) != nil {
 			d.Of[DigestNamed].AddHash(r.hash)
 		}
-		for _, slot := range s.resolver.Base() {
-			if slot.Extra {
-				d.Of[DigestDue].AddHash(r.hash.At(s.place(slot.Machine)))
+		for _, place := range s.resolver.Base() {
+			if place.Extra {
+				d.Of[DigestDue].AddHash(r.hash.At(s.place(place.Machine)))
 			}
 		}
 		return nil
@@ -115,17 +115,17 @@ func (sn *Snapshot) Digests(ctx context.Context, how SlotScan) (*SlotDigests, er
 }
 
 // List calls do with this machine's rows in some buckets. It skips a row if it does not decode.
-func (sn *Snapshot) List(ctx context.Context, how SlotScan, in Buckets, do func(ListedRow) error) error {
+func (sn *Snapshot) List(ctx context.Context, how ScrubScan, in Buckets, do func(ListedRow) error) error {
 	d := recovery.NewDigest(how.Secret, how.BucketBits)
-	s := newSlotScanner(sn, how, &SlotDigests{})
+	s := newPlaceScanner(sn, how, &ScrubDigests{})
 	var key []byte
-	err := s.all(ctx, func(r *slotRow) error {
+	err := s.all(ctx, func(r *placeRow) error {
 		// 1. Check the row's own bucket, then the buckets of the extra copies it requires.
 		replica := r.table == keyspace.Replica
 		listed := !replica && in.ordered(d, r.hash) || replica && in.placed(d, r.hash.At(s.place(s.self)))
 		if !listed && !replica && r.order == triple.SPO {
-			for _, slot := range s.resolver.Base() {
-				listed = listed || slot.Extra && in.placed(d, r.hash.At(s.place(slot.Machine)))
+			for _, place := range s.resolver.Base() {
+				listed = listed || place.Extra && in.placed(d, r.hash.At(s.place(place.Machine)))
 			}
 		}
 		if !listed {
@@ -151,11 +151,11 @@ func digestOf(o triple.Order) int {
 	return DigestSPO
 }
 
-// slotScanner reads the rows of this machine's places.
-type slotScanner struct {
+// placeScanner reads the rows of this machine's places.
+type placeScanner struct {
 	sn       *Snapshot
-	how      SlotScan
-	found    *SlotDigests
+	how      ScrubScan
+	found    *ScrubDigests
 	self     trie.MachineID
 	resolver *recovery.Resolver
 	hasher   *recovery.Digest
@@ -166,16 +166,16 @@ type slotScanner struct {
 	known    bool
 }
 
-// slotRow is a row or an annotation. If it is of SPO, the resolver has resolved its places.
-type slotRow struct {
+// placeRow is a row or an annotation. If it is of SPO, the resolver has resolved its places.
+type placeRow struct {
 	table               byte
 	order               triple.Order
 	key, value, version []byte
 	hash                recovery.Hash
 }
 
-func newSlotScanner(sn *Snapshot, how SlotScan, found *SlotDigests) *slotScanner {
-	s := &slotScanner{
+func newPlaceScanner(sn *Snapshot, how ScrubScan, found *ScrubDigests) *placeScanner {
+	s := &placeScanner{
 		sn: sn, how: how, found: found, self: sn.store.MachineID(), resolver: how.Joint.Resolver(),
 		hasher: recovery.NewDigest(how.Secret, 0), places: map[trie.MachineID]recovery.Hash{},
 	}
@@ -189,7 +189,7 @@ func newSlotScanner(sn *Snapshot, how SlotScan, found *SlotDigests) *slotScanner
 	return s
 }
 
-func (s *slotScanner) place(m trie.MachineID) recovery.Hash {
+func (s *placeScanner) place(m trie.MachineID) recovery.Hash {
 	p, ok := s.places[m]
 	if !ok {
 		p = s.how.Secret.Place(uint64(m))
@@ -202,7 +202,7 @@ func (s *slotScanner) place(m trie.MachineID) recovery.Hash {
 const paceBytes = 256 << 10
 
 // all calls do with the committed rows.
-func (s *slotScanner) all(ctx context.Context, do func(*slotRow) error) error {
+func (s *placeScanner) all(ctx context.Context, do func(*placeRow) error) error {
 	if err := s.sn.Begin(ctx); err != nil {
 		return err
 	}
@@ -229,7 +229,7 @@ func (s *slotScanner) all(ctx context.Context, do func(*slotRow) error) error {
 			read = 0
 		}
 		// 2. Count a damaged row and go on, because the scrub repairs it.
-		r := slotRow{table: it.Key()[0], key: it.Key()[1:], value: value}
+		r := placeRow{table: it.Key()[0], key: it.Key()[1:], value: value}
 		if ok, err := s.look(&r); err != nil {
 			s.found.Unreadable++
 		} else if ok {
@@ -243,7 +243,7 @@ func (s *slotScanner) all(ctx context.Context, do func(*slotRow) error) error {
 
 // look completes a row. It returns false if the row does not count, and an error if the row is
 // damaged.
-func (s *slotScanner) look(r *slotRow) (bool, error) {
+func (s *placeScanner) look(r *placeRow) (bool, error) {
 	// 1. Find the key of the triple's row, because places depend on it.
 	note := triple.IsAnnotation(r.value)
 	if triple.IsTombstone(r.value) {
@@ -266,7 +266,7 @@ func (s *slotScanner) look(r *slotRow) (bool, error) {
 		return false, nil
 	}
 	// 3. Resolve the triple only if needed: if the stamp is below all floors, it is committed.
-	stamp, err := s.sn.store.stampOf(r.value)
+	stamp, err := s.sn.store.loadEpochs.stampOf(r.value)
 	if err != nil {
 		return false, err
 	}
@@ -293,7 +293,7 @@ func (s *slotScanner) look(r *slotRow) (bool, error) {
 }
 
 // owns reports whether a key is in a segment of this machine.
-func (s *slotScanner) owns(key []byte) bool {
+func (s *placeScanner) owns(key []byte) bool {
 	if !s.known || !s.segment.Contains(key) {
 		s.segment, s.known = s.how.Joint.Base.Trie.Lookup(key), true
 		s.mine = s.how.Joint.Base.Placement.Owner(s.segment) == s.self
@@ -301,15 +301,15 @@ func (s *slotScanner) owns(key []byte) bool {
 	return s.mine
 }
 
-// SlotState is the content of one place under a key.
-type SlotState struct {
+// PlaceState is the content of one place under a key.
+type PlaceState struct {
 	Value []byte       // nil if the row is missing
 	Stamp triple.Stamp // zero if the value is damaged
 }
 
-// SlotStates returns the values of keys in tables, all of one moment. unsettled reports for each
+// PlaceStates returns the values of keys in tables, all of one moment. unsettled reports for each
 // key if this machine has operations in flight on its triple, whose key in SPO is in spo.
-func (s *Store) SlotStates(ctx context.Context, tables []byte, keys, spo [][]byte) (states []SlotState, unsettled []bool, err error) {
+func (s *Store) PlaceStates(ctx context.Context, tables []byte, keys, spo [][]byte) (states []PlaceState, unsettled []bool, err error) {
 	sn, err := s.Snapshot()
 	if err != nil {
 		return nil, nil, fault.Wrap("look up rows", err)
@@ -323,7 +323,7 @@ func (s *Store) SlotStates(ctx context.Context, tables []byte, keys, spo [][]byt
 		}
 	}
 	// 2. Look up each key in the snapshot.
-	states, unsettled = make([]SlotState, len(keys)), make([]bool, len(keys))
+	states, unsettled = make([]PlaceState, len(keys)), make([]bool, len(keys))
 	var key []byte
 	for i := range keys {
 		if i%database.CheckMoves == 0 && ctx.Err() != nil {
@@ -335,7 +335,7 @@ func (s *Store) SlotStates(ctx context.Context, tables []byte, keys, spo [][]byt
 		}
 		if states[i].Value != nil {
 			// If the value is damaged, its stamp stays zero.
-			if stamp, err := s.stampOf(states[i].Value); err == nil {
+			if stamp, err := s.loadEpochs.stampOf(states[i].Value); err == nil {
 				states[i].Stamp = stamp
 			}
 		}

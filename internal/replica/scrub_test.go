@@ -40,8 +40,8 @@ func trio(t testing.TB, batches ...[]Operation) (stores []*Store, j *recovery.Jo
 	return stores, j
 }
 
-func scanOf(j *recovery.Joint, sequence uint64) SlotScan {
-	how := SlotScan{Joint: j, Secret: recovery.Secret{1}, BucketBits: 6, Floors: Floors{}, Epoch: 2,
+func scanOf(j *recovery.Joint, sequence uint64) ScrubScan {
+	how := ScrubScan{Joint: j, Secret: recovery.Secret{1}, BucketBits: 6, Floors: Floors{}, Epoch: 2,
 		Pace: func(ctx context.Context, _ int) error { return ctx.Err() }}
 	for _, m := range j.Members {
 		how.Floors[m] = triple.Stamp{Epoch: 2, Sequence: sequence}
@@ -50,9 +50,9 @@ func scanOf(j *recovery.Joint, sequence uint64) SlotScan {
 }
 
 // sum adds up the digests of stores.
-func sum(t testing.TB, stores []*Store, how SlotScan) *SlotDigests {
+func sum(t testing.TB, stores []*Store, how ScrubScan) *ScrubDigests {
 	t.Helper()
-	var all *SlotDigests
+	var all *ScrubDigests
 	for _, s := range stores {
 		d, err := snapshot(t, s).Digests(ctx, how)
 		if err != nil {
@@ -74,7 +74,7 @@ func sum(t testing.TB, stores []*Store, how SlotScan) *SlotDigests {
 }
 
 // differing returns the comparisons whose digests differ.
-func differing(d *SlotDigests) (which []string) {
+func differing(d *ScrubDigests) (which []string) {
 	for _, p := range []struct {
 		name string
 		a, b int
@@ -88,7 +88,7 @@ func differing(d *SlotDigests) (which []string) {
 
 // The digests of the orders of all machines agree, and so do the digests of extra copies. Rows in
 // flight are in none of them. If one place alone has a row, the digests show it.
-func TestSlotDigests(t *testing.T) {
+func TestScrubDigests(t *testing.T) {
 	named := students(0, 200)
 	for i := range named {
 		if i%3 == 0 {
@@ -162,7 +162,7 @@ func TestSlotDigests(t *testing.T) {
 }
 
 // A scan ends when its pace returns an error.
-func TestSlotScanEnds(t *testing.T) {
+func TestScrubScanEnds(t *testing.T) {
 	stores, j := trio(t, operations(store.OperationAdd, 2, 1, students(0, 2000)...))
 	how, over := scanOf(j, 10_000), errors.New("another view")
 	how.Pace = func(context.Context, int) error { return over }
@@ -178,7 +178,7 @@ func TestSlotScanEnds(t *testing.T) {
 }
 
 // The state of a place includes the operations in flight on its triple.
-func TestSlotStates(t *testing.T) {
+func TestPlaceStates(t *testing.T) {
 	s := openMem(t, store.Options{})
 	j := idle(layoutOf(t, s, 0))
 	deliver(t, s, j, Delivery{Origin: origin(7, 1, 1), Settled: 1, Operations: operations(store.OperationAdd, 2, 1, student(1))})
@@ -188,7 +188,7 @@ func TestSlotStates(t *testing.T) {
 		keys = append(keys, operation(store.OperationAdd, student(i+1), 1, 1).Key)
 	}
 	tables := []byte{keyspace.Storage, keyspace.Storage, keyspace.Storage}
-	states, unsettled, err := s.SlotStates(ctx, tables, keys, keys)
+	states, unsettled, err := s.PlaceStates(ctx, tables, keys, keys)
 	if err != nil || len(states) != 3 {
 		t.Fatal(err)
 	}
@@ -200,7 +200,7 @@ func TestSlotStates(t *testing.T) {
 	}
 }
 
-func BenchmarkSlotDigests(b *testing.B) {
+func BenchmarkScrubDigests(b *testing.B) {
 	s := openMem(b, store.Options{})
 	j := idle(layoutOf(b, s, 0))
 	deliver(b, s, j, Delivery{Origin: origin(7, 1, 1), Operations: operations(store.OperationAdd, 1, 1, students(0, 10_000)...)})

@@ -13,9 +13,9 @@ import (
 	"github.com/trefoildb/trefoil/internal/store/keyspace"
 )
 
-// TakenIn reports whether this machine has taken in a load, by its number.
-func (s *Store) TakenIn(number uint64) (bool, error) {
-	value, err := s.db.Value(takenKey(number))
+// Taken reports whether this machine has taken in a load, by its number.
+func (s Staging) Taken(number uint64) (bool, error) {
+	value, err := s.store.db.Value(takenKey(number))
 	return value != nil, fault.Wrap("look up a load", err)
 }
 
@@ -27,31 +27,31 @@ func takenKey(number uint64) []byte {
 // TakeIn ingests the sealed tables of a load, all at once and durably, and counts them as a fill
 // in the mark. If the load is taken in already, it does nothing. The new rows lie over the held
 // ones. Therefore it must come after all operations of earlier epochs, and before any of the
-// load's own epoch. [Store.SetLoads] must have set that epoch. TakeIn returns [ErrInvalid] if the
+// load's own epoch. [Store.SetLoads] must have set that epoch. TakeIn returns [store.ErrInvalid] if the
 // load is not sealed here for that place; place "" is any.
-func (s *Store) TakeIn(ctx context.Context, load string, number uint64, place string) error {
+func (s Staging) TakeIn(ctx context.Context, load string, number uint64, place string) error {
 	if err := s.takeIn(ctx, load, number, place); err != nil {
 		return fault.Wrap(fmt.Sprintf("take in load %q", load), err)
 	}
-	s.Segments().Measure()
+	s.store.Segments().Measure()
 	return nil
 }
 
-func (s *Store) takeIn(ctx context.Context, load string, number uint64, place string) error {
-	if err := s.db.Begin(); err != nil {
+func (s Staging) takeIn(ctx context.Context, load string, number uint64, place string) error {
+	if err := s.store.db.Begin(); err != nil {
 		return err
 	}
-	defer s.db.End()
-	return s.Committer().Exclusive(func(to *store.Commit) error { return s.ingest(ctx, to, load, number, place) })
+	defer s.store.db.End()
+	return s.store.Committer().Exclusive(func(to *store.Commit) error { return s.ingest(ctx, to, load, number, place) })
 }
 
 // ingest is takeIn under the commit lock: no commit may run.
-func (s *Store) ingest(ctx context.Context, to *store.Commit, load string, number uint64, place string) error {
-	if err := s.db.Err(); err != nil {
+func (s Staging) ingest(ctx context.Context, to *store.Commit, load string, number uint64, place string) error {
+	if err := s.store.db.Err(); err != nil {
 		return err
 	}
 	// 1. If the load is taken in, the record says so; a repetition must do nothing.
-	if taken, err := s.TakenIn(number); err != nil || taken {
+	if taken, err := s.Taken(number); err != nil || taken {
 		return err
 	}
 	seal, err := s.readSeal(load)
@@ -62,11 +62,11 @@ func (s *Store) ingest(ctx context.Context, to *store.Commit, load string, numbe
 		return fmt.Errorf("%w: its tables are not here", store.ErrInvalid)
 	}
 	// 2. Sum the counts, because counters and mark must change in the same ingest.
-	after, mark := to.Counters(), s.mark.Load()+1
+	after, mark := to.Counters(), s.store.mark.Load()+1
 	var paths []string
 	annotated := false
 	for _, f := range seal.Files {
-		paths = append(paths, s.db.Path(stagedName, load, seal.Place, f.Name+".sst"))
+		paths = append(paths, s.store.db.Path(stagedName, load, seal.Place, f.Name+".sst"))
 		after.Triples += f.New
 		after.Annotations += f.NewAnnotations
 		annotated = annotated || f.Annotated
@@ -76,19 +76,19 @@ func (s *Store) ingest(ctx context.Context, to *store.Commit, load string, numbe
 	if err != nil {
 		return err
 	}
-	defer s.BreakJournal()()
+	defer s.store.journal.Break()()
 	if err := to.Ingest(ctx, append(paths, path), after, func() {}); err != nil {
 		return err
 	}
-	s.annotated = s.annotated || annotated
-	s.mark.Store(mark)
+	s.store.annotated = s.store.annotated || annotated
+	s.store.mark.Store(mark)
 	return nil
 }
 
 // writeTaken writes the table with the record that a load is taken in. It returns its path.
-func (s *Store) writeTaken(number uint64, after keyspace.Counters, mark uint64, annotated bool) (string, error) {
-	path := s.db.RecordPath()
-	w, err := s.db.NewTable(path)
+func (s Staging) writeTaken(number uint64, after keyspace.Counters, mark uint64, annotated bool) (string, error) {
+	path := s.store.db.RecordPath()
+	w, err := s.store.db.NewTable(path)
 	if err != nil {
 		return "", err
 	}

@@ -65,7 +65,7 @@ func (sn *Snapshot) noted(ctx context.Context, table byte, key []byte, n *Noted,
 	if triple.IsAnnotation(value) {
 		return fmt.Errorf("%w: the key of an annotation", store.ErrInvalid)
 	}
-	if n.Stamp, err = sn.store.stampOf(value); err != nil {
+	if n.Stamp, err = sn.store.loadEpochs.stampOf(value); err != nil {
 		return err
 	}
 	n.Live = true

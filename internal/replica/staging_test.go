@@ -26,7 +26,7 @@ func stage(t *testing.T, s *Store, load string, number uint64, triples ...triple
 	keys := slices.Sorted(maps.Keys(rows))
 	seal := Seal{Load: load, Number: number, Place: "p"}
 	for name, part := range map[string][]string{"a": keys[:len(keys)/2], "b": keys[len(keys)/2:]} {
-		table, err := s.StageTable(load, "p", name, keyspace.Storage)
+		table, err := s.Staging().Table(load, "p", name, keyspace.Storage)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -41,7 +41,7 @@ func stage(t *testing.T, s *Store, load string, number uint64, triples ...triple
 		}
 		seal.Files = append(seal.Files, file)
 	}
-	if err := s.Seal(seal); err != nil {
+	if err := s.Staging().Seal(seal); err != nil {
 		t.Fatal(err)
 	}
 	return seal
@@ -69,13 +69,13 @@ func TestTakeIn(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 2 {
-		if err := s.TakeIn(ctx, "load", 5, "p"); err != nil {
+		if err := s.Staging().TakeIn(ctx, "load", 5, "p"); err != nil {
 			t.Fatal(err)
 		}
 		if s.Mark() != mark+1 || s.Status().Triples != 9 {
 			t.Fatalf("mark %d, %d triples", s.Mark(), s.Status().Triples)
 		}
-		if err := s.DropStaged("load"); err != nil {
+		if err := s.Staging().Drop("load"); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -111,7 +111,7 @@ func TestTakeIn(t *testing.T) {
 	check(s)
 	again := openMem(t, store.Options{FS: fs, Member: true})
 	check(again)
-	if taken, err := again.TakenIn(5); err != nil || !taken {
+	if taken, err := again.Staging().Taken(5); err != nil || !taken {
 		t.Error(taken, err)
 	}
 	// Rows of backfills are compared in the same way.
@@ -127,38 +127,38 @@ func TestTakeIn(t *testing.T) {
 func TestSeal(t *testing.T) {
 	fs := vfs.NewCrashableMem()
 	s := openMem(t, store.Options{FS: fs, Member: true})
-	if err := s.TakeIn(ctx, "load", 5, "p"); !errors.Is(err, store.ErrInvalid) {
+	if err := s.Staging().TakeIn(ctx, "load", 5, "p"); !errors.Is(err, store.ErrInvalid) {
 		t.Error(err)
 	}
 	seal := stage(t, s, "load", 5, students(0, 10)...)
-	if err := s.TakeIn(ctx, "load", 5, "q"); !errors.Is(err, store.ErrInvalid) {
+	if err := s.Staging().TakeIn(ctx, "load", 5, "q"); !errors.Is(err, store.ErrInvalid) {
 		t.Error(err)
 	}
 	other := seal
 	other.Place = "q"
-	if err := s.Seal(other); !errors.Is(err, store.ErrInvalid) {
+	if err := s.Staging().Seal(other); !errors.Is(err, store.ErrInvalid) {
 		t.Error(err)
 	}
 	// The seal removes unfinished tables, and tables of another layout.
-	left, err := s.StageTable("load", "p", "c", keyspace.Replica)
+	left, err := s.Staging().Table("load", "p", "c", keyspace.Replica)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := left.Abort(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.StageTable("../x", "p", "c", keyspace.Storage); !errors.Is(err, store.ErrInvalid) {
+	if _, err := s.Staging().Table("../x", "p", "c", keyspace.Storage); !errors.Is(err, store.ErrInvalid) {
 		t.Error(err)
 	}
-	if err := s.Seal(seal); err != nil {
+	if err := s.Staging().Seal(seal); err != nil {
 		t.Fatal(err)
 	}
 	// All of it must be there after a crash.
 	again := openMem(t, store.Options{FS: fs.CrashClone(vfs.CrashCloneCfg{}), Member: true})
-	if staged, err := again.Staged(); err != nil || !slices.Equal(staged, []string{"load"}) {
+	if staged, err := again.Staging().Loads(); err != nil || !slices.Equal(staged, []string{"load"}) {
 		t.Fatal(staged, err)
 	}
-	if err := errors.Join(again.SetLoads(map[uint64]uint64{5: 3}), again.TakeIn(ctx, "load", 5, "p")); err != nil {
+	if err := errors.Join(again.SetLoads(map[uint64]uint64{5: 3}), again.Staging().TakeIn(ctx, "load", 5, "p")); err != nil {
 		t.Fatal(err)
 	}
 	if again.Status().Triples != 10 {

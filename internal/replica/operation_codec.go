@@ -18,12 +18,12 @@ import (
 
 // originKey returns the key of the row of a batch in flight.
 func originKey(o Origin) []byte {
-	key := appendStream(keyspace.LocalKey(unsettledPrefix), o.stream())
+	key := appendStream(keyspace.LocalKey(inFlightPrefix), o.stream())
 	return binary.BigEndian.AppendUint64(key, o.Batch)
 }
 
 func parseOriginKey(key []byte) (Origin, error) {
-	b := key[1+len(unsettledPrefix):]
+	b := key[1+len(inFlightPrefix):]
 	if len(b) != 24 {
 		return Origin{}, keyspace.LocalError(key)
 	}

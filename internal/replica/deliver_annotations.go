@@ -33,7 +33,7 @@ func (c *stampedCommit) removeNotes(version []byte, deleted triple.Stamp) error 
 		if err != nil {
 			return err
 		}
-		a, err := c.store.annotationOf(value)
+		a, err := c.store.loadEpochs.annotationOf(value)
 		if err != nil {
 			return err
 		}
@@ -59,7 +59,7 @@ func (c *stampedCommit) writeAnnotation(row *stampedRow) error {
 	if err != nil || row.on.Less(deleted) {
 		return err
 	}
-	a, err := c.store.annotationOf(row.value)
+	a, err := c.store.loadEpochs.annotationOf(row.value)
 	if err != nil {
 		return err
 	}
@@ -70,7 +70,7 @@ func (c *stampedCommit) writeAnnotation(row *stampedRow) error {
 	}
 	was := false
 	if held != nil {
-		h, err := c.store.annotationOf(held)
+		h, err := c.store.loadEpochs.annotationOf(held)
 		if err != nil {
 			return err
 		}

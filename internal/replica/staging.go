@@ -35,6 +35,9 @@ const (
 	sealNew    = "SEAL.new"
 )
 
+// Staging is the staged tables of a machine. It is safe for concurrent use.
+type Staging struct{ store *Store }
+
 // StagedTable is a table of a load during writing. It is not safe for concurrent use. The caller
 // must close or abort it.
 type StagedTable struct {
@@ -71,24 +74,24 @@ type Seal struct {
 	Files  []StagedFile `json:"files"`
 }
 
-// StageTable starts a table of a load, of TableStorage or TableReplica. When it is closed, it
+// Table starts a table of a load, of TableStorage or TableReplica. When it is closed, it
 // replaces an earlier table of the same name.
-func (s *Store) StageTable(load, place, name string, prefix byte) (*StagedTable, error) {
+func (s Staging) Table(load, place, name string, prefix byte) (*StagedTable, error) {
 	if err := errors.Join(checkName(load), checkName(place), checkName(name)); err != nil {
 		return nil, err
 	}
 	if prefix != keyspace.Storage && prefix != keyspace.Replica {
 		return nil, fmt.Errorf("stage a table: %w: there is no table %d", store.ErrInvalid, prefix)
 	}
-	if err := errors.Join(s.db.Err(), s.db.Room(0)); err != nil {
+	if err := errors.Join(s.store.db.Err(), s.store.db.Room(0)); err != nil {
 		return nil, fault.Wrap("stage a table", err)
 	}
-	if err := s.db.Begin(); err != nil {
+	if err := s.store.db.Begin(); err != nil {
 		return nil, fault.Wrap("stage a table", err)
 	}
-	t := &StagedTable{store: s, dir: s.db.Path(stagedName, load, place), name: name, prefix: prefix}
+	t := &StagedTable{store: s.store, dir: s.store.db.Path(stagedName, load, place), name: name, prefix: prefix}
 	if err := t.open(); err != nil {
-		s.db.End()
+		s.store.db.End()
 		return nil, fault.Wrap("stage a table", err)
 	}
 	return t, nil
@@ -210,15 +213,15 @@ func (t *StagedTable) end() error {
 }
 
 // Seal makes seal durable and removes all other tables of the load on this machine. It returns
-// [ErrInvalid] if a table of the seal is missing.
-func (s *Store) Seal(seal Seal) error { return fault.Wrap("seal a load", s.seal(seal)) }
+// [store.ErrInvalid] if a table of the seal is missing.
+func (s Staging) Seal(seal Seal) error { return fault.Wrap("seal a load", s.seal(seal)) }
 
-func (s *Store) seal(seal Seal) error {
+func (s Staging) seal(seal Seal) error {
 	if err := errors.Join(checkName(seal.Load), checkName(seal.Place)); err != nil {
 		return err
 	}
 	// 1. Check all tables before the seal is written, because it must name complete ones.
-	fs, dir := s.db.FS, s.db.Path(stagedName, seal.Load)
+	fs, dir := s.store.db.FS, s.store.db.Path(stagedName, seal.Load)
 	keep := map[string]bool{}
 	for _, f := range seal.Files {
 		if err := checkName(f.Name); err != nil {
@@ -255,8 +258,8 @@ func (s *Store) seal(seal Seal) error {
 }
 
 // removeOther removes the staged tables of a load if they are not sealed.
-func (s *Store) removeOther(seal Seal, keep map[string]bool) error {
-	fs, dir := s.db.FS, s.db.Path(stagedName, seal.Load)
+func (s Staging) removeOther(seal Seal, keep map[string]bool) error {
+	fs, dir := s.store.db.FS, s.store.db.Path(stagedName, seal.Load)
 	places, err := fs.List(dir)
 	if err != nil {
 		return err
@@ -289,9 +292,9 @@ func (s *Store) removeOther(seal Seal, keep map[string]bool) error {
 	return nil
 }
 
-// Staged returns the IDs of the loads with staged tables on this machine.
-func (s *Store) Staged() ([]string, error) {
-	names, err := s.db.FS.List(s.db.Path(stagedName))
+// Loads returns the IDs of the loads with staged tables on this machine.
+func (s Staging) Loads() ([]string, error) {
+	names, err := s.store.db.FS.List(s.store.db.Path(stagedName))
 	if oserror.IsNotExist(err) {
 		return nil, nil
 	}
@@ -299,20 +302,20 @@ func (s *Store) Staged() ([]string, error) {
 	return names, fault.Wrap("list staged loads", err)
 }
 
-// DropStaged removes all staged tables of a load.
-func (s *Store) DropStaged(load string) error {
+// Drop removes all staged tables of a load.
+func (s Staging) Drop(load string) error {
 	if err := checkName(load); err != nil {
 		return err
 	}
-	return fault.Wrap("drop a staged load", s.db.FS.RemoveAll(s.db.Path(stagedName, load)))
+	return fault.Wrap("drop a staged load", s.store.db.FS.RemoveAll(s.store.db.Path(stagedName, load)))
 }
 
 // readSeal returns the seal of a load, or nil if it has none.
-func (s *Store) readSeal(load string) (*Seal, error) {
+func (s Staging) readSeal(load string) (*Seal, error) {
 	if err := checkName(load); err != nil {
 		return nil, err
 	}
-	f, err := s.db.FS.Open(s.db.Path(stagedName, load, sealName))
+	f, err := s.store.db.FS.Open(s.store.db.Path(stagedName, load, sealName))
 	if oserror.IsNotExist(err) {
 		return nil, nil
 	}

@@ -10,48 +10,49 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/trefoildb/trefoil/internal/store/database"
 	"github.com/trefoildb/trefoil/trie"
 )
 
-// unsettled is a holder's list of batches in flight and of their sequencers, in memory.
+// inFlight is a holder's list of batches in flight and of their sequencers, in memory.
 //
 // Invariant: an entry is in the list before its rows are visible in the database, and until its
 // batch is committed.
-type unsettled struct {
+type inFlight struct {
 	count atomic.Int64 // of entries
 
 	mu      sync.Mutex
 	streams map[stream]*sequencer
 	stale   []Origin        // their rows must be deleted by the next commit
 	dirty   map[stream]bool // their rows must be written by the next commit
-	index   unsettledIndex
+	index   inFlightIndex
 }
 
 // sequencer is one incarnation of a sequencer.
 type sequencer struct {
 	heard   Heard
-	entries []*unsettledEntry // ascending by batch
+	entries []*batchEntry // ascending by batch
 }
 
-// unsettledEntry is a batch in flight. Origin and operations are immutable, because readers share
+// batchEntry is a batch in flight. Origin and operations are immutable, because readers share
 // them: a merge makes a new entry.
-type unsettledEntry struct {
+type batchEntry struct {
 	origin     Origin
 	operations []Operation
 	keys       [orderCount][]string // only in orders that were read; guarded by the list's mu
 }
 
-func newEntry(origin Origin, operations []Operation) *unsettledEntry {
-	return &unsettledEntry{origin: origin, operations: operations}
+func newEntry(origin Origin, operations []Operation) *batchEntry {
+	return &batchEntry{origin: origin, operations: operations}
 }
 
-func (u *unsettled) init() {
+func (u *inFlight) init() {
 	u.streams = map[stream]*sequencer{}
 	u.dirty = map[stream]bool{}
 	u.index.init()
 }
 
-func (u *unsettled) stream(id stream) *sequencer {
+func (u *inFlight) stream(id stream) *sequencer {
 	q := u.streams[id]
 	if q == nil {
 		q = &sequencer{heard: Heard{Sequencer: id.machine, Incarnation: id.incarnation}}
@@ -61,12 +62,12 @@ func (u *unsettled) stream(id stream) *sequencer {
 }
 
 func (q *sequencer) find(batch uint64) (int, bool) {
-	return slices.BinarySearchFunc(q.entries, batch, func(e *unsettledEntry, batch uint64) int { return cmp.Compare(e.origin.Batch, batch) })
+	return slices.BinarySearchFunc(q.entries, batch, func(e *batchEntry, batch uint64) int { return cmp.Compare(e.origin.Batch, batch) })
 }
 
 // enter adds operations to a batch. It returns the entry before and after. now is nil if nothing
 // must be written, because the batch is committed or has the operations already.
-func (u *unsettled) enter(origin Origin, operations []Operation) (before, now *unsettledEntry) {
+func (u *inFlight) enter(origin Origin, operations []Operation) (before, now *batchEntry) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	q := u.stream(origin.stream())
@@ -93,7 +94,7 @@ func (u *unsettled) enter(origin Origin, operations []Operation) (before, now *u
 }
 
 // leave reverts enter.
-func (u *unsettled) leave(before, now *unsettledEntry) {
+func (u *inFlight) leave(before, now *batchEntry) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	q := u.stream(now.origin.stream())
@@ -131,12 +132,12 @@ func merged(operations, more []Operation) []Operation {
 }
 
 // added and removed update the count and the index.
-func (u *unsettled) added(e *unsettledEntry) {
+func (u *inFlight) added(e *batchEntry) {
 	u.count.Add(1)
 	u.index.add(e)
 }
 
-func (u *unsettled) removed(e *unsettledEntry) {
+func (u *inFlight) removed(e *batchEntry) {
 	left := u.count.Add(-1)
 	u.index.remove(e, int(left))
 }
@@ -144,7 +145,7 @@ func (u *unsettled) removed(e *unsettledEntry) {
 // settle marks the batches up to upTo as committed, except for the open ones, and records acks.
 // The watermark is the greatest number with no open batch at or below it. The stream's row keeps
 // the watermark; entries above it are removed one by one.
-func (u *unsettled) settle(id stream, upTo uint64, open []uint64, acks map[trie.MachineID]uint64) {
+func (u *inFlight) settle(id stream, upTo uint64, open []uint64, acks map[trie.MachineID]uint64) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	// 1. Raise the watermark. If it or the acks change, the stream's row must be written.
@@ -167,7 +168,7 @@ func (u *unsettled) settle(id stream, upTo uint64, open []uint64, acks map[trie.
 	if ok {
 		end++
 	}
-	left := slices.DeleteFunc(slices.Clone(q.entries[:end]), func(e *unsettledEntry) bool {
+	left := slices.DeleteFunc(slices.Clone(q.entries[:end]), func(e *batchEntry) bool {
 		if _, isOpen := slices.BinarySearch(open, e.origin.Batch); isOpen {
 			return false
 		}
@@ -197,7 +198,7 @@ func (q *sequencer) acknowledge(settled uint64, acks map[trie.MachineID]uint64) 
 
 // covered reports whether the entry of a batch has no more operations than b had. This is enough
 // because operations are only added.
-func (u *unsettled) covered(b UnsettledBatch) bool {
+func (u *inFlight) covered(b UnsettledBatch) bool {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	q := u.streams[b.Origin.stream()]
@@ -209,7 +210,7 @@ func (u *unsettled) covered(b UnsettledBatch) bool {
 }
 
 // remove removes entries that another sequencer has committed.
-func (u *unsettled) remove(origins []Origin) {
+func (u *inFlight) remove(origins []Origin) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	for _, origin := range origins {
@@ -225,7 +226,7 @@ func (u *unsettled) remove(origins []Origin) {
 }
 
 // received records that a batch is durable on this machine.
-func (u *unsettled) received(origin Origin) {
+func (u *inFlight) received(origin Origin) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	q := u.stream(origin.stream())
@@ -233,7 +234,7 @@ func (u *unsettled) received(origin Origin) {
 }
 
 // batches returns all entries, ascending by origin.
-func (u *unsettled) batches() []UnsettledBatch {
+func (u *inFlight) batches() []UnsettledBatch {
 	if u.count.Load() == 0 {
 		return nil
 	}
@@ -249,7 +250,7 @@ func (u *unsettled) batches() []UnsettledBatch {
 }
 
 // heard returns copies of the state of all sequencers, in order.
-func (u *unsettled) heard() []Heard {
+func (u *inFlight) heard() []Heard {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	var all []Heard
@@ -266,7 +267,7 @@ func (u *unsettled) heard() []Heard {
 const KeptIncarnations = 4
 
 // outdated returns the incarnations of a machine that may be dropped.
-func (u *unsettled) outdated(machine trie.MachineID) []stream {
+func (u *inFlight) outdated(machine trie.MachineID) []stream {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	var done []stream
@@ -279,7 +280,7 @@ func (u *unsettled) outdated(machine trie.MachineID) []stream {
 	return done[:max(len(done)-KeptIncarnations, 0)]
 }
 
-func (u *unsettled) drop(streams []stream) {
+func (u *inFlight) drop(streams []stream) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	for _, id := range streams {
@@ -292,7 +293,7 @@ func (u *unsettled) drop(streams []stream) {
 
 // take returns the extra work of the next commit: rows to delete, and streams with changed rows.
 // If the commit fails, give must return both.
-func (u *unsettled) take() (stale []Origin, dirty []stream) {
+func (u *inFlight) take() (stale []Origin, dirty []stream) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	stale, dirty = u.stale, slices.SortedFunc(maps.Keys(u.dirty), compareStreams)
@@ -301,7 +302,7 @@ func (u *unsettled) take() (stale []Origin, dirty []stream) {
 	return stale, dirty
 }
 
-func (u *unsettled) give(stale []Origin, dirty []stream) {
+func (u *inFlight) give(stale []Origin, dirty []stream) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	u.stale = append(stale, u.stale...)
@@ -311,7 +312,7 @@ func (u *unsettled) give(stale []Origin, dirty []stream) {
 }
 
 // row returns the value of a sequencer's row when the batches up to last are durable.
-func (u *unsettled) row(id stream, last uint64) []byte {
+func (u *inFlight) row(id stream, last uint64) []byte {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	h := u.stream(id).heard
@@ -319,11 +320,10 @@ func (u *unsettled) row(id stream, last uint64) []byte {
 	return h.append(nil)
 }
 
-// readUnsettled reads the sequencers and the batches in flight.
-func (s *Store) readUnsettled() error {
+// read reads the sequencers and the batches in flight.
+func (u *inFlight) read(db *database.Database) error {
 	// 1. Read the watermarks first, because they show which batches are committed.
-	u := &s.inFlight
-	err := s.db.EachLocal(heardPrefix, func(key, value []byte) error {
+	err := db.EachLocal(heardPrefix, func(key, value []byte) error {
 		id, err := parseStream(key[1+len(heardPrefix):])
 		if err != nil {
 			return err
@@ -339,7 +339,7 @@ func (s *Store) readUnsettled() error {
 		return err
 	}
 	// 2. Read the batches. If one is committed, the next commit must delete its row.
-	return s.db.EachLocal(unsettledPrefix, func(key, value []byte) error {
+	return db.EachLocal(inFlightPrefix, func(key, value []byte) error {
 		origin, err := parseOriginKey(key)
 		if err != nil {
 			return err

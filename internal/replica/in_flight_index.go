@@ -13,21 +13,21 @@ import (
 
 const orderCount = len(triple.Orders)
 
-// unsettledIndex finds entries by the keys of their operations. Each order has its own tree. An
+// inFlightIndex finds entries by the keys of their operations. Each order has its own tree. An
 // entry enters it when a reader requests a range of that order. So a machine without reads derives
 // no keys.
-type unsettledIndex struct {
+type inFlightIndex struct {
 	trees   [orderCount]*btree.BTreeG[indexed]
-	waiting [orderCount][]*unsettledEntry // not in the tree yet; some may be removed already
+	waiting [orderCount][]*batchEntry // not in the tree yet; some may be removed already
 }
 
 // indexed is a key of an operation, with its entry.
 type indexed struct {
 	key   string
-	entry *unsettledEntry // nil sorts before all entries of the key
+	entry *batchEntry // nil sorts before all entries of the key
 }
 
-func (x *unsettledIndex) init() {
+func (x *inFlightIndex) init() {
 	for i := range x.trees {
 		x.trees[i] = btree.NewBTreeGOptions(func(a, b indexed) bool {
 			switch {
@@ -41,7 +41,7 @@ func (x *unsettledIndex) init() {
 	}
 }
 
-func (x *unsettledIndex) add(e *unsettledEntry) {
+func (x *inFlightIndex) add(e *batchEntry) {
 	for i := range x.waiting {
 		x.waiting[i] = append(x.waiting[i], e)
 	}
@@ -51,7 +51,7 @@ func (x *unsettledIndex) add(e *unsettledEntry) {
 const fewWaiting = 64
 
 // remove removes an entry. left is the number of entries that stay.
-func (x *unsettledIndex) remove(e *unsettledEntry, left int) {
+func (x *inFlightIndex) remove(e *batchEntry, left int) {
 	for i := range x.trees {
 		for _, key := range e.keys[i] {
 			x.trees[i].Delete(indexed{key, e})
@@ -61,13 +61,13 @@ func (x *unsettledIndex) remove(e *unsettledEntry, left int) {
 			e.keys[i] = []string{}
 		}
 		if n := len(x.waiting[i]); n > fewWaiting && n > 2*left {
-			x.waiting[i] = slices.DeleteFunc(x.waiting[i], func(e *unsettledEntry) bool { return e.keys[i] != nil })
+			x.waiting[i] = slices.DeleteFunc(x.waiting[i], func(e *batchEntry) bool { return e.keys[i] != nil })
 		}
 	}
 }
 
-// settleDown moves the waiting entries into the tree of an order.
-func (x *unsettledIndex) settleDown(i int) {
+// fillTree moves the waiting entries into the tree of an order.
+func (x *inFlightIndex) fillTree(i int) {
 	var buffer []byte
 	for _, e := range x.waiting[i] {
 		if e.keys[i] != nil {
@@ -89,7 +89,7 @@ func (x *unsettledIndex) settleDown(i int) {
 }
 
 // in returns the batches with an operation in r, ascending by origin.
-func (u *unsettled) in(r triple.Range) []Origin {
+func (u *inFlight) in(r triple.Range) []Origin {
 	if u.count.Load() == 0 {
 		return nil
 	}
@@ -97,14 +97,14 @@ func (u *unsettled) in(r triple.Range) []Origin {
 	defer u.mu.Unlock()
 	// 1. Search each order of the range. Stop when all entries are found.
 	all := int(u.count.Load())
-	seen := map[*unsettledEntry]struct{}{}
+	seen := map[*batchEntry]struct{}{}
 	var found []Origin
 	for i, o := range triple.Orders {
 		part := r.Intersect(triple.OrderRange(o))
 		if part.Empty() {
 			continue
 		}
-		u.index.settleDown(i)
+		u.index.fillTree(i)
 		hi := string(part.Hi)
 		u.index.trees[i].Ascend(indexed{key: string(part.Lo)}, func(at indexed) bool {
 			if at.key >= hi || len(found) == all {

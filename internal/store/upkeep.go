@@ -1,4 +1,4 @@
-// Checkpoints, backups and restores of a store.
+// What operators need: checks, backups and restores, quiet times, and room on the disk.
 
 package store
 
@@ -6,10 +6,12 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/trefoildb/trefoil/internal/store/backup"
+	"github.com/trefoildb/trefoil/internal/store/check"
 	"github.com/trefoildb/trefoil/internal/store/fault"
 )
 
@@ -52,4 +54,54 @@ func restore(ctx context.Context, fs vfs.FS, dir string, r io.Reader) error {
 		}
 		return s.Close()
 	})
+}
+
+// Check verifies a snapshot of the store; see package check.
+func (s *Store) Check(ctx context.Context) (check.Report, error) {
+	sn, err := s.Snapshot()
+	if err != nil {
+		return check.Report{}, fault.Wrap("check", err)
+	}
+	defer sn.Close()
+	_, isMember := s.Identity()
+	report, err := check.Run(ctx, s.db, sn.pebble, s.segments.Layout(), isMember)
+	return report, fault.Wrap("check", err)
+}
+
+// Tidy frees the disk space of deleted rows. Unless the segments are the cluster's, it also merges
+// small ones. It works in small steps. After each it calls next with the step's duration, and ends
+// if next returns false. next may pause. Requests continue meanwhile.
+func (s *Store) Tidy(ctx context.Context, next func(time.Duration) bool) error {
+	if s.options.ReadOnly {
+		return fault.Wrap("tidy", ErrReadOnly)
+	}
+	if err := s.db.Begin(); err != nil {
+		return nil // closing
+	}
+	defer s.db.End()
+	if err := s.db.Reclaim(ctx, s.metrics.removed(), next); err != nil {
+		return fault.Wrap("reclaim space", err)
+	}
+	return fault.Wrap("merge segments", s.segments.Merge(s.metrics.removed(), next))
+}
+
+// Room is the kind of client writes that a disk has room for. Machines send it to each other
+// before they stamp an operation, because a stamped operation must be written on any disk.
+type Room uint8
+
+const (
+	RoomForAll     Room = iota
+	RoomForDeletes      // less than the watermark is free
+	RoomForNone         // less than three quarters of it: the rest is for operations in flight
+)
+
+// Room returns how much room the store's disk has.
+func (s *Store) Room() Room {
+	switch {
+	case !s.db.RoomForClients():
+		return RoomForNone
+	case s.db.Room(0) != nil:
+		return RoomForDeletes
+	}
+	return RoomForAll
 }
