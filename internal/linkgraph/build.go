@@ -51,7 +51,7 @@ func (g *Graph) build(ctx context.Context) (cells [][]byte, feed uint64, err err
 	for {
 		// The feed's end must be read before the snapshot, because the cells must have every
 		// entry up to it.
-		feed, _ = g.store.Feed().End()
+		feed, _ = g.store.ChangeFeed().End()
 		rounds := g.assignRounds()
 		var unknown []string
 		if cells, unknown, err = g.tryBuild(ctx); !errors.Is(err, errUnknown) {

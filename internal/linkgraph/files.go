@@ -105,7 +105,7 @@ func (k *keeper) save() error {
 	// 4. Only now may the feed forget the entries.
 	k.saved, k.unsaved = k.feed, 0
 	k.sweep(&l)
-	return k.store.Feed().Trim(k.feed)
+	return k.store.ChangeFeed().Trim(k.feed)
 }
 
 // text returns the listing in the form of the file.
@@ -169,7 +169,7 @@ func (k *keeper) readFiles(ctx context.Context) error {
 		return err
 	}
 	// 1. Reject files that are not of this store and predicate, or newer than the feed.
-	last, _ := k.store.Feed().End()
+	last, _ := k.store.ChangeFeed().End()
 	if l.Store != k.store.MachineID().String() || l.Predicate != k.o.Predicate || l.Feed > last || len(l.Cells) == 0 {
 		return errStale
 	}

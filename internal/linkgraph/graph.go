@@ -113,7 +113,7 @@ func Open(db *store.Store, o Options) (*Graph, error) {
 		assigner: assigner{store: db},
 	}
 	g.known.Store(newKnown())
-	g.opened, _ = db.Feed().End()
+	g.opened, _ = db.ChangeFeed().End()
 	g.ctx, g.cancel = context.WithCancelCause(context.Background())
 	g.running.Go(g.keep)
 	g.openRanks()
@@ -253,7 +253,7 @@ func (g *Graph) publish(parts []*part, feed uint64) {
 
 // caughtUp waits until readers see everything that is in the store now.
 func (g *Graph) caughtUp(ctx context.Context) (*state, error) {
-	feed, _ := g.store.Feed().End()
+	feed, _ := g.store.ChangeFeed().End()
 	for {
 		moved := g.moved.wait()
 		if s := g.state.Load(); s != nil && s.feed >= feed {

@@ -172,7 +172,7 @@ func (k *keeper) follow(ctx context.Context) error {
 	for {
 		// 1. Apply the next entries. FeedEnd must come first, because more is closed by the
 		// next one.
-		end, more := k.store.Feed().End()
+		end, more := k.store.ChangeFeed().End()
 		behind := end > k.feed
 		if !behind {
 			k.failure.Store(nil)

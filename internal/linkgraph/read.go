@@ -352,7 +352,7 @@ func (g *Graph) Stats(ctx context.Context) (links.Stats, error) {
 		all.Progress = *text
 	}
 	s := g.state.Load()
-	last, _ := g.store.Feed().End()
+	last, _ := g.store.ChangeFeed().End()
 	if s == nil {
 		all.Pending = last
 		return all, ctx.Err()

@@ -8,7 +8,7 @@ import (
 	"fmt"
 
 	"github.com/trefoildb/trefoil/internal/store"
-	"github.com/trefoildb/trefoil/internal/store/feed"
+	"github.com/trefoildb/trefoil/internal/store/changefeed"
 	"github.com/trefoildb/trefoil/links"
 	"github.com/trefoildb/trefoil/links/cell"
 	"github.com/trefoildb/trefoil/links/delta"
@@ -24,7 +24,7 @@ const (
 
 // change is a change of the feed. Its ends are indexes in taken.urls.
 type change struct {
-	kind     feed.Kind
+	kind     changefeed.Kind
 	src, dst int
 }
 
@@ -56,10 +56,10 @@ func (k *keeper) takeIn(ctx context.Context) error {
 	t := &taken{places: map[string]int{}}
 	clear(k.longs)
 	last, any := k.feed, false
-	err := k.store.Feed().Read(ctx, k.feed, func(number uint64, entry []feed.Change) error {
+	err := k.store.ChangeFeed().Read(ctx, k.feed, func(number uint64, entry []changefeed.Change) error {
 		last = number
 		for _, c := range entry {
-			if c.Kind == feed.Any {
+			if c.Kind == changefeed.Any {
 				any = true
 				return errEnough
 			}
@@ -92,14 +92,14 @@ func (k *keeper) takeIn(ctx context.Context) error {
 // readChange reads a change of the feed, and skips it if it is of no link. If it has no value,
 // its long terms have only their beginning and hash. Then they are searched among the known
 // pages and among those of earlier changes.
-func (k *keeper) readChange(t *taken, c feed.Change) error {
+func (k *keeper) readChange(t *taken, c changefeed.Change) error {
 	_, terms, err := triple.SplitKey(c.Key)
 	if err != nil {
 		return err
 	}
 	// 1. An added link has its whole terms in the value.
 	inKey := terms
-	if c.Kind == feed.Added {
+	if c.Kind == changefeed.Added {
 		if terms, err = triple.WholeTerms(terms, c.Value); err != nil {
 			return err
 		}
@@ -113,7 +113,7 @@ func (k *keeper) readChange(t *taken, c feed.Change) error {
 		if !ok {
 			return nil
 		}
-		if triple.IsLongTerm(term) && c.Kind != feed.Added {
+		if triple.IsLongTerm(term) && c.Kind != changefeed.Added {
 			url, ok := k.longs[string(term)]
 			if !ok {
 				url, ok = k.long(term)
@@ -182,7 +182,7 @@ func (k *keeper) batches(ctx context.Context, sn *store.Snapshot, t *taken, ends
 			continue // deleted, between pages that never had a link here
 		}
 		label := cell.NoLabel
-		if c.kind != feed.Added {
+		if c.kind != changefeed.Added {
 			// The present state counts, because a link may be in several graphs, and a later
 			// entry may have changed it again.
 			link := links.Link(k.o.Predicate, t.urls[c.src], t.urls[c.dst])

@@ -16,20 +16,20 @@ import (
 // the newest one of its application (see [triple.Annotation.Before]). Both are greatest values of
 // all arrivals. Therefore all machines end with the same rows in any order of arrival.
 
-// removeNotes deletes the annotations beside a row if they are older than its delete.
-func (c *stampedCommit) removeNotes(version []byte, deleted triple.Stamp) error {
+// removeAnnotations deletes the annotations beside a row if they are older than its delete.
+func (c *stampedCommit) removeAnnotations(version []byte, deleted triple.Stamp) error {
 	// 1. Open the iterator when it is first needed, because few groups delete annotated triples.
-	if c.notes == nil {
+	if c.annotations == nil {
 		var err error
-		if c.notes, err = c.store.db.NewIter(&pebble.IterOptions{LowerBound: []byte{keyspace.Storage}, UpperBound: []byte{keyspace.Local}}); err != nil {
+		if c.annotations, err = c.store.db.NewIter(&pebble.IterOptions{LowerBound: []byte{keyspace.Storage}, UpperBound: []byte{keyspace.Local}}); err != nil {
 			return err
 		}
 	}
 	// 2. Delete each annotation of an older row. Only SPO counts, because every triple has one row
 	// there.
 	lower, upper := triple.AnnotationBounds(version)
-	for valid := c.notes.SeekGE(lower); valid && bytes.Compare(c.notes.Key(), upper) < 0; valid = c.notes.Next() {
-		value, err := c.notes.ValueAndErr()
+	for valid := c.annotations.SeekGE(lower); valid && bytes.Compare(c.annotations.Key(), upper) < 0; valid = c.annotations.Next() {
+		value, err := c.annotations.ValueAndErr()
 		if err != nil {
 			return err
 		}
@@ -43,11 +43,11 @@ func (c *stampedCommit) removeNotes(version []byte, deleted triple.Stamp) error 
 		if isSPO(version) && !a.Removed {
 			c.counted.Annotations--
 		}
-		if err := c.batch.Delete(c.notes.Key(), nil); err != nil {
+		if err := c.batch.Delete(c.annotations.Key(), nil); err != nil {
 			return err
 		}
 	}
-	return c.notes.Error()
+	return c.annotations.Error()
 }
 
 // writeAnnotation writes an annotation, or its removal, if it wins and its triple was not deleted
@@ -88,7 +88,7 @@ func (c *stampedCommit) writeAnnotation(row *stampedRow) error {
 		}
 	}
 	if a.Removed {
-		c.noteTombstone(row.key)
+		c.recordTombstone(row.key)
 	}
 	return c.batch.Set(row.key, row.value, nil)
 }

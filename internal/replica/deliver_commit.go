@@ -19,12 +19,12 @@ type stampedCommit struct {
 	batch   *pebble.Batch
 	counted keyspace.Counters
 
-	rows  []stampedRow // of all requests, by compareRows
-	it    *pebble.Iterator
-	valid bool             // if set, it is at a row
-	moved bool             // if set, it was moved before
-	notes *pebble.Iterator // for annotations; nil until a row needs it
-	dead  [][]byte         // keys of the tombstones among the rows
+	rows        []stampedRow // of all requests, by compareRows
+	it          *pebble.Iterator
+	valid       bool             // if set, it is at a row
+	moved       bool             // if set, it was moved before
+	annotations *pebble.Iterator // for annotations; nil until a row needs it
+	dead        [][]byte         // keys of the tombstones among the rows
 }
 
 // entered is a change of one commit to the in-flight list.

@@ -61,8 +61,8 @@ func (c *stampedCommit) writeRows(group []*stamped) error {
 
 func (c *stampedCommit) closeIterators() {
 	c.it.Close()
-	if c.notes != nil {
-		c.notes.Close()
+	if c.annotations != nil {
+		c.annotations.Close()
 	}
 }
 
@@ -118,7 +118,7 @@ func (c *stampedCommit) writeVersion(rows []stampedRow) error {
 		value = row.value
 		c.count(row, held)
 		if triple.IsTombstone(value) {
-			c.noteTombstone(row.key)
+			c.recordTombstone(row.key)
 		}
 	}
 	// 3. A live row must record the latest delete, because late annotations are compared with it.
@@ -132,7 +132,7 @@ func (c *stampedCommit) writeVersion(rows []stampedRow) error {
 	}
 	// 4. If the delete is news, older annotations must go.
 	if c.store.annotated && known.Less(deleted) {
-		if err := c.removeNotes(row.key, deleted); err != nil {
+		if err := c.removeAnnotations(row.key, deleted); err != nil {
 			return err
 		}
 	}

@@ -245,12 +245,12 @@ func (s *placeScanner) all(ctx context.Context, do func(*placeRow) error) error 
 // damaged.
 func (s *placeScanner) look(r *placeRow) (bool, error) {
 	// 1. Find the key of the triple's row, because places depend on it.
-	note := triple.IsAnnotation(r.value)
+	isAnnotation := triple.IsAnnotation(r.value)
 	if triple.IsTombstone(r.value) {
 		return false, nil
 	}
 	r.version = r.key
-	if note {
+	if isAnnotation {
 		var ok bool
 		if r.version, _, ok = triple.CutAnnotation(r.key); !ok {
 			return false, fmt.Errorf("%w: an annotation's value under a version's key", store.ErrCorrupt)
@@ -280,9 +280,9 @@ func (s *placeScanner) look(r *placeRow) (bool, error) {
 		return false, err
 	}
 	// 4. Count all rows, even those in flight, but add only committed rows to digests.
-	if r.table == keyspace.Storage && !note {
+	if r.table == keyspace.Storage && !isAnnotation {
 		s.found.Rows[digestOf(r.order)]++
-	} else if note && r.table == keyspace.Storage && r.order == triple.SPO {
+	} else if isAnnotation && r.table == keyspace.Storage && r.order == triple.SPO {
 		s.found.Annotations++
 	}
 	if stamp.Less(s.lowest) || stamp.Epoch > s.how.Epoch {

@@ -71,5 +71,5 @@ func (s *Store) Tombstones() (n int64, all bool) {
 	return t.count, t.whole
 }
 
-// noteTombstone records the key of a tombstone of the commit.
-func (c *stampedCommit) noteTombstone(key []byte) { c.dead = append(c.dead, bytes.Clone(key)) }
+// recordTombstone records the key of a tombstone of the commit.
+func (c *stampedCommit) recordTombstone(key []byte) { c.dead = append(c.dead, bytes.Clone(key)) }

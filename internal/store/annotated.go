@@ -25,34 +25,34 @@ const annotateAtOnce = 256
 func AnnotateAll(ctx context.Context, all []Annotated, annotate func(ctx context.Context, t triple.Triple, applicationID string, data []byte) error) error {
 	// 1. Find the last annotation of each triple and application, because they are set in any
 	// order.
-	type place struct{ triple, annotation int }
+	type position struct{ triple, annotation int }
 	type name struct {
 		triple        triple.Triple
 		applicationID string
 	}
-	last := make(map[name]place, len(all))
+	last := make(map[name]position, len(all))
 	for i, t := range all {
 		for j, a := range t.Annotations {
-			last[name{t.Triple, a.ApplicationID}] = place{i, j}
+			last[name{t.Triple, a.ApplicationID}] = position{i, j}
 		}
 	}
 	// 2. Set these. The channel limits the annotations in progress.
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	var running sync.WaitGroup
-	slots := make(chan struct{}, annotateAtOnce)
+	inProgress := make(chan struct{}, annotateAtOnce)
 	for i, t := range all {
 		for j, a := range t.Annotations {
-			if last[name{t.Triple, a.ApplicationID}] != (place{i, j}) {
+			if last[name{t.Triple, a.ApplicationID}] != (position{i, j}) {
 				continue
 			}
 			data := a.Data
 			if data == nil {
 				data = []byte{} // nil would remove it
 			}
-			slots <- struct{}{}
+			inProgress <- struct{}{}
 			running.Go(func() {
-				defer func() { <-slots }()
+				defer func() { <-inProgress }()
 				if ctx.Err() != nil {
 					return
 				}

@@ -17,8 +17,8 @@ type commit struct {
 	to      *Committer
 	batch   *pebble.Batch
 	refs    []ref             // all triples of the group by their SPO keys
-	slots   []slot            // one for each distinct triple
-	slotOf  [][]int32         // by request, or part of one, and item
+	states  []tripleState     // one for each distinct triple
+	stateOf [][]int32         // by request, or part of one, and item
 	counted keyspace.Counters // the counters after the commit
 	scratch []byte
 
@@ -35,12 +35,12 @@ type ref struct {
 	request, item int32
 }
 
-// slot is the state of a triple at the current point of the commit.
-type slot struct {
+// tripleState is the state of a triple at the current point of the commit.
+type tripleState struct {
 	exists bool
-	// noted holds the application IDs of its annotations if notesKnown is set.
-	noted      []string
-	notesKnown bool
+	// annotationIDs holds the application IDs of its annotations if annotationsRead is set.
+	annotationIDs   []string
+	annotationsRead bool
 }
 
 func (c *commit) commitGroup(group []*request) error {
@@ -61,14 +61,14 @@ func (c *commit) commitGroup(group []*request) error {
 		return err
 	}
 	// 2. Do the requests in order, because each sees the state that the earlier ones left.
-	slotOf := c.slotOf
+	stateOf := c.stateOf
 	for _, r := range group {
 		var stamp triple.Stamp
 		if r.kind != kindEdit {
-			if err := c.do(r, slotOf[0], &stamp); err != nil {
+			if err := c.do(r, stateOf[0], &stamp); err != nil {
 				return err
 			}
-			slotOf = slotOf[1:]
+			stateOf = stateOf[1:]
 			continue
 		}
 		// An edit may be tried a second time, so its counts must start from zero. If its token is
@@ -80,22 +80,22 @@ func (c *commit) commitGroup(group []*request) error {
 		}
 		if done {
 			r.err = ErrDone
-			slotOf = slotOf[len(r.parts):]
+			stateOf = stateOf[len(r.parts):]
 			continue
 		}
 		for i, part := range r.parts {
-			if err := c.doPart(r, part, slotOf[i], &stamp); err != nil {
+			if err := c.doPart(r, part, stateOf[i], &stamp); err != nil {
 				return err
 			}
 		}
-		slotOf = slotOf[len(r.parts):]
+		stateOf = stateOf[len(r.parts):]
 	}
 	return nil
 }
 
 // doPart does one part of a change and adds its counts.
-func (c *commit) doPart(r, part *request, slots []int32, stamp *triple.Stamp) error {
-	if err := c.do(part, slots, stamp); err != nil {
+func (c *commit) doPart(r, part *request, states []int32, stamp *triple.Stamp) error {
+	if err := c.do(part, states, stamp); err != nil {
 		return err
 	}
 	if part.kind == kindDelete {
@@ -115,10 +115,10 @@ func (c *commit) lookUp(group []*request) error {
 		total += len(r.items)
 	}
 	c.refs = make([]ref, 0, total)
-	c.slotOf = make([][]int32, len(group))
+	c.stateOf = make([][]int32, len(group))
 	all := make([]int32, total)
 	for i, r := range group {
-		c.slotOf[i], all = all[:len(r.items)], all[len(r.items):]
+		c.stateOf[i], all = all[:len(r.items)], all[len(r.items):]
 		for j := range r.items {
 			c.refs = append(c.refs, ref{r.key(&r.items[j], 0), int32(i), int32(j)})
 		}
@@ -130,15 +130,15 @@ func (c *commit) lookUp(group []*request) error {
 		return err
 	}
 	defer it.Close()
-	// 2. Make one slot for each distinct triple. If the feed proves that a triple is still absent,
+	// 2. Make one state for each distinct triple. If the feed proves that a triple is still absent,
 	// no read is needed.
-	c.slots = make([]slot, 0, total)
+	c.states = make([]tripleState, 0, total)
 	valid, sought := false, false
 	for i, ref := range c.refs {
 		switch same := i > 0 && bytes.Equal(ref.key, c.refs[i-1].key); {
 		case same:
 		case c.stillAbsent(group[ref.request], ref.item):
-			c.slots = append(c.slots, slot{})
+			c.states = append(c.states, tripleState{})
 		default:
 			// If the last seek went past this key, its row is missing.
 			if !sought || valid && bytes.Compare(it.Key(), ref.key) < 0 {
@@ -155,9 +155,9 @@ func (c *commit) lookUp(group []*request) error {
 			if err := it.Error(); err != nil {
 				return err
 			}
-			c.slots = append(c.slots, slot{exists: exists})
+			c.states = append(c.states, tripleState{exists: exists})
 		}
-		c.slotOf[ref.request][ref.item] = int32(len(c.slots) - 1)
+		c.stateOf[ref.request][ref.item] = int32(len(c.states) - 1)
 		if err := c.goOn(); err != nil {
 			return err
 		}
@@ -173,7 +173,7 @@ func (c *commit) stillAbsent(r *request, at int32) bool {
 }
 
 // do writes the rows of one request into the batch. It takes a stamp when it first needs one.
-func (c *commit) do(r *request, slots []int32, stamp *triple.Stamp) error {
+func (c *commit) do(r *request, states []int32, stamp *triple.Stamp) error {
 	r.changed, r.unchanged = 0, 0
 	if r.kind == kindClaim {
 		return c.claim(r)
@@ -185,8 +185,8 @@ func (c *commit) do(r *request, slots []int32, stamp *triple.Stamp) error {
 	}
 	// 1. Skip an item if its token was done before or its triple is in the wanted state already.
 	for i := range r.items {
-		it, slot := &r.items[i], &c.slots[slots[i]]
-		if r.kind == kindAnnotate && !slot.exists {
+		it, state := &r.items[i], &c.states[states[i]]
+		if r.kind == kindAnnotate && !state.exists {
 			r.err = ErrNotFound
 			return nil
 		}
@@ -200,7 +200,7 @@ func (c *commit) do(r *request, slots []int32, stamp *triple.Stamp) error {
 				continue
 			}
 		}
-		if r.kind == kindAdd && slot.exists || r.kind == kindDelete && !slot.exists {
+		if r.kind == kindAdd && state.exists || r.kind == kindDelete && !state.exists {
 			r.unchanged++
 			continue
 		}
@@ -222,11 +222,11 @@ func (c *commit) do(r *request, slots []int32, stamp *triple.Stamp) error {
 			if added != nil {
 				added[i] = true
 			}
-			err = c.add(r, it, slot, plain, *stamp, added == nil)
+			err = c.add(r, it, state, plain, *stamp, added == nil)
 		case kindDelete:
-			err = c.delete(r, it, slot)
+			err = c.delete(r, it, state)
 		case kindAnnotate:
-			err = c.annotate(r, it, slot, *stamp)
+			err = c.annotate(r, it, state, *stamp)
 		}
 		if err != nil {
 			return err
@@ -282,8 +282,8 @@ func (c *commit) take(token Token) {
 
 // addSorted writes the rows of added items in all orders except SPO.
 func (c *commit) addSorted(r *request, added []bool, plain []byte, stamp triple.Stamp) error {
-	for i, places := range r.sorted {
-		for _, at := range places {
+	for i, sorted := range r.sorted {
+		for _, at := range sorted {
 			if !added[at] {
 				continue
 			}
@@ -303,7 +303,7 @@ func (c *commit) addSorted(r *request, added []bool, plain []byte, stamp triple.
 	return nil
 }
 
-func (c *commit) add(r *request, it *item, slot *slot, plain []byte, stamp triple.Stamp, all bool) error {
+func (c *commit) add(r *request, it *item, state *tripleState, plain []byte, stamp triple.Stamp, all bool) error {
 	value, err := r.value(it, plain, stamp)
 	if err != nil {
 		return err
@@ -319,13 +319,13 @@ func (c *commit) add(r *request, it *item, slot *slot, plain []byte, stamp tripl
 			}
 		}
 	}
-	slot.exists = true
+	state.exists = true
 	c.adds = true
 	c.counted.Triples++
 	return nil
 }
 
-func (c *commit) delete(r *request, it *item, slot *slot) error {
+func (c *commit) delete(r *request, it *item, state *tripleState) error {
 	for i := range triple.Orders {
 		if key := r.key(it, i); len(key) > 0 {
 			if err := c.batch.Delete(key, nil); err != nil {
@@ -333,17 +333,17 @@ func (c *commit) delete(r *request, it *item, slot *slot) error {
 			}
 		}
 	}
-	slot.exists = false
+	state.exists = false
 	c.counted.Triples--
-	if err := c.learnNotes(r, it, slot); err != nil {
+	if err := c.readAnnotationIDs(r, it, state); err != nil {
 		return err
 	}
-	for _, id := range slot.noted {
+	for _, id := range state.annotationIDs {
 		if err := c.removeAnnotation(r, it, id); err != nil {
 			return err
 		}
 		c.counted.Annotations--
 	}
-	slot.noted = nil
+	state.annotationIDs = nil
 	return nil
 }

@@ -8,12 +8,12 @@ import (
 	"github.com/trefoildb/trefoil/triple"
 )
 
-// learnNotes reads the IDs of a triple's annotations as of the start of this commit, once.
-func (c *commit) learnNotes(r *request, it *item, slot *slot) error {
-	if slot.notesKnown {
+// readAnnotationIDs reads the IDs of a triple's annotations as of the start of this commit, once.
+func (c *commit) readAnnotationIDs(r *request, it *item, state *tripleState) error {
+	if state.annotationsRead {
 		return nil
 	}
-	slot.notesKnown = true
+	state.annotationsRead = true
 	if c.to.counted.Annotations == 0 {
 		return nil
 	}
@@ -21,27 +21,27 @@ func (c *commit) learnNotes(r *request, it *item, slot *slot) error {
 		if err != nil {
 			return err
 		}
-		slot.noted = append(slot.noted, string(row.id))
+		state.annotationIDs = append(state.annotationIDs, string(row.id))
 	}
 	return nil
 }
 
-func (c *commit) annotate(r *request, it *item, slot *slot, stamp triple.Stamp) error {
+func (c *commit) annotate(r *request, it *item, state *tripleState, stamp triple.Stamp) error {
 	// 1. Learn the IDs of the triple's annotations, because the counters depend on them.
-	if err := c.learnNotes(r, it, slot); err != nil {
+	if err := c.readAnnotationIDs(r, it, state); err != nil {
 		return err
 	}
-	at := slices.Index(slot.noted, r.applicationID)
+	at := slices.Index(state.annotationIDs, r.applicationID)
 	if r.data == nil {
 		if at < 0 {
 			return nil
 		}
-		slot.noted = slices.Delete(slot.noted, at, at+1)
+		state.annotationIDs = slices.Delete(state.annotationIDs, at, at+1)
 		c.counted.Annotations--
 		return c.removeAnnotation(r, it, r.applicationID)
 	}
 	if at < 0 {
-		slot.noted = append(slot.noted, r.applicationID)
+		state.annotationIDs = append(state.annotationIDs, r.applicationID)
 		c.counted.Annotations++
 	}
 	// 2. Write the annotation beside the row in each order.

@@ -18,7 +18,7 @@ func (c *commit) commitChange(r *request) error {
 	if done, err := c.begin(r.token); done || err != nil {
 		return cmp.Or(err, ErrDone)
 	}
-	// 2. Look up all triples first, because a clear updates their slots.
+	// 2. Look up all triples first, because a clear updates their states.
 	parts := r.parts
 	if err := c.lookUp(parts); err != nil {
 		return err
@@ -30,7 +30,7 @@ func (c *commit) commitChange(r *request) error {
 	var stamp triple.Stamp
 	// 3. Write the parts. Each one is freed at once, because a change may be large.
 	for i, part := range parts {
-		if err := c.doPart(r, part, c.slotOf[i], &stamp); err != nil {
+		if err := c.doPart(r, part, c.stateOf[i], &stamp); err != nil {
 			return err
 		}
 		if err := c.fits(); err != nil {

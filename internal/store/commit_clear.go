@@ -56,12 +56,12 @@ func (k *clearing) covers(graph []byte) bool {
 	return k.all || len(graph) == 0 && k.defaultGraph || len(graph) > 0 && k.graphs[string(graph)]
 }
 
-// clear deletes the cleared graphs and updates the slots.
+// clear deletes the cleared graphs and updates the states.
 func (c *commit) clear(k *clearing) error {
 	if k.none() {
 		return nil
 	}
-	// 1. The slots must show the cleared triples as absent, because adds of the same change
+	// 1. The states must show the cleared triples as absent, because adds of the same change
 	// follow.
 	for i := range c.refs {
 		ref := &c.refs[i]
@@ -70,7 +70,7 @@ func (c *commit) clear(k *clearing) error {
 			return err
 		}
 		if k.covers(terms[triple.Graph]) {
-			c.slots[c.slotOf[ref.request][ref.item]] = slot{notesKnown: true}
+			c.states[c.stateOf[ref.request][ref.item]] = tripleState{annotationsRead: true}
 		}
 	}
 	c.cleared = true
@@ -193,8 +193,8 @@ func (c *commit) eachGraphRow(it *pebble.Iterator, ranges []triple.Range, do fun
 // too.
 func (c *commit) clearRow(key, value []byte, own bool) error {
 	version, id := key[1:], []byte(nil)
-	isNote := triple.IsAnnotation(value)
-	if isNote {
+	isAnnotation := triple.IsAnnotation(value)
+	if isAnnotation {
 		version, id, _ = triple.CutAnnotation(version)
 	}
 	_, terms, err := triple.SplitKey(version)
@@ -208,7 +208,7 @@ func (c *commit) clearRow(key, value []byte, own bool) error {
 		}
 		c.scratch = append(c.scratch[:0], keyspace.Storage)
 		c.scratch = triple.AppendKeyOf(c.scratch, o, terms[triple.Subject], terms[triple.Predicate], terms[triple.Object], terms[triple.Graph])
-		if isNote {
+		if isAnnotation {
 			c.scratch = triple.AppendAnnotationKey(c.scratch, nil, string(id))
 		}
 		if err := c.batch.Delete(c.scratch, nil); err != nil {

@@ -11,9 +11,9 @@ import (
 	"sync"
 	"time"
 
+	"github.com/trefoildb/trefoil/internal/store/changefeed"
 	"github.com/trefoildb/trefoil/internal/store/database"
 	"github.com/trefoildb/trefoil/internal/store/fault"
-	"github.com/trefoildb/trefoil/internal/store/feed"
 	"github.com/trefoildb/trefoil/internal/store/keyspace"
 	"github.com/trefoildb/trefoil/internal/store/segments"
 )
@@ -25,7 +25,7 @@ type Committer struct {
 	timeout  time.Duration // see Options.WriteTimeout
 	queue    queue
 	member   *membership
-	feed     *feed.Feed
+	feed     *changefeed.Feed
 	segments *segments.Segments
 	density  *density
 	metrics  *metrics
@@ -182,14 +182,14 @@ func (c *Committer) commitRows(group []*request) (err error) {
 		return nil
 	}
 	// 4. The feed's entry must be in the same batch, because no change may be missed.
-	noted, err := c.feed.Append(w.batch)
+	done, err := c.feed.Append(w.batch)
 	if err != nil {
 		return err
 	}
 	if err := (&Commit{c}).Write(w.batch, w.counted, true); err != nil {
 		return err
 	}
-	noted()
+	done()
 	if w.cleared {
 		c.Cleared(group[0].removed)
 	}

@@ -16,7 +16,7 @@
 //	Job (package replica)                    shares the queue and the Committer
 //
 // The packages below have the parts: database (Pebble and the disk), directory (the files beside
-// it), keyspace (the keys), segments, feed, check, backup and fault (the errors).
+// it), keyspace (the keys), segments, changefeed, check, backup and fault (the errors).
 //
 // Reads take a [Snapshot] and iterate over it: [Rows], or [Snapshot.Source] for queries. In the
 // background, growing segments are split (package segments), and [Store.Tidy] merges shrunken ones.

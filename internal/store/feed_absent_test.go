@@ -23,7 +23,7 @@ func TestAbsentBelieved(t *testing.T) {
 		t.Fatal(err)
 	}
 	add(t, s, takes("a"), takes("b"), student(0))
-	at, _ := s.Feed().End()
+	at, _ := s.ChangeFeed().End()
 	again := func(since uint64, what triple.Triple, believed bool) {
 		t.Helper()
 		r, err := s.Apply(ctx, Changes{Add: slices.Values([]triple.Triple{what}), Absent: func(int) bool { return true }, AbsentSince: since})
@@ -43,7 +43,7 @@ func TestAbsentBelieved(t *testing.T) {
 		t.Fatal(err)
 	}
 	s = openMem(t, o)
-	last, _ := s.Feed().End()
+	last, _ := s.ChangeFeed().End()
 	again(last-1, takes("a"), false)
 }
 
@@ -54,7 +54,7 @@ func TestAbsentModel(t *testing.T) {
 	for range fewer(5) {
 		s := openMem(t, Options{Feed: []string{watched}})
 		there := map[string]bool{}
-		last, _ := s.Feed().End()
+		last, _ := s.ChangeFeed().End()
 		states := map[uint64]map[string]bool{last: {}}
 		for range fewer(200) {
 			since := last - min(uint64(rng.IntN(6)), last-1)
@@ -95,7 +95,7 @@ func TestAbsentModel(t *testing.T) {
 			if got, err := s.Apply(ctx, c); err != nil || got != want {
 				t.Fatalf("%+v, %v; want %+v", got, err, want)
 			}
-			if last, _ = s.Feed().End(); states[last] == nil {
+			if last, _ = s.ChangeFeed().End(); states[last] == nil {
 				states[last] = maps.Clone(there)
 			}
 		}

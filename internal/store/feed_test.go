@@ -11,7 +11,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
-	"github.com/trefoildb/trefoil/internal/store/feed"
+	"github.com/trefoildb/trefoil/internal/store/changefeed"
 	"github.com/trefoildb/trefoil/triple"
 )
 
@@ -20,13 +20,13 @@ const watched = "http://example.org/takes"
 // fed returns the entries after a number, as text.
 func fed(t *testing.T, s *Store, after uint64) (entries []string) {
 	t.Helper()
-	err := s.Feed().Read(ctx, after, func(number uint64, changes []feed.Change) error {
+	err := s.ChangeFeed().Read(ctx, after, func(number uint64, changes []changefeed.Change) error {
 		var all []string
 		for _, c := range changes {
-			text := [...]string{feed.Added: "+", feed.Deleted: "-", feed.Annotated: "*", feed.Any: "any"}[c.Kind]
-			if c.Kind != feed.Any {
+			text := [...]string{changefeed.Added: "+", changefeed.Deleted: "-", changefeed.Annotated: "*", changefeed.Any: "any"}[c.Kind]
+			if c.Kind != changefeed.Any {
 				value := c.Value
-				if c.Kind != feed.Added {
+				if c.Kind != changefeed.Added {
 					value = triple.AppendValue(nil, triple.Stamp{}, triple.Triple{})
 				}
 				o, found, err := triple.DecodeKey(c.Key, value)
@@ -65,7 +65,7 @@ func TestFeed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, more := s.Feed().End()
+	_, more := s.ChangeFeed().End()
 	add(t, s, takes("a"), takes("b"), student(0))
 	select {
 	case <-more:
@@ -94,7 +94,7 @@ func TestFeed(t *testing.T) {
 	}
 	s = openMem(t, o)
 	wantFed(t, s, 0, want...)
-	if last, _ := s.Feed().End(); last != 6 {
+	if last, _ := s.ChangeFeed().End(); last != 6 {
 		t.Errorf("the feed ends at %d after a restart", last)
 	}
 	if _, err := s.Apply(ctx, Changes{ClearAll: true}); err != nil {
@@ -115,12 +115,12 @@ func TestFeedTrim(t *testing.T) {
 	for i := range 5 {
 		add(t, s, takes(fmt.Sprint(i)))
 	}
-	if err := s.Feed().Trim(4); err != nil {
+	if err := s.ChangeFeed().Trim(4); err != nil {
 		t.Fatal(err)
 	}
 	wantFed(t, s, 4, "5 +3", "6 +4")
 	wantFed(t, s, 2, "5 any", "6 +4") // 3 and 4 are gone
-	if err := s.Feed().Trim(99); err != nil {
+	if err := s.ChangeFeed().Trim(99); err != nil {
 		t.Fatal(err)
 	}
 	add(t, s, takes("5"))
@@ -161,7 +161,7 @@ func TestFeedEnds(t *testing.T) {
 	add(t, s, takes("b"))
 	ended, cancel := context.WithCancel(ctx)
 	n := 0
-	err := s.Feed().Read(ended, 1, func(uint64, []feed.Change) error {
+	err := s.ChangeFeed().Read(ended, 1, func(uint64, []changefeed.Change) error {
 		n++
 		cancel()
 		return nil

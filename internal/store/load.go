@@ -12,9 +12,9 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/sstable"
 
+	"github.com/trefoildb/trefoil/internal/store/changefeed"
 	"github.com/trefoildb/trefoil/internal/store/directory"
 	"github.com/trefoildb/trefoil/internal/store/fault"
-	"github.com/trefoildb/trefoil/internal/store/feed"
 	"github.com/trefoildb/trefoil/internal/store/keyspace"
 	"github.com/trefoildb/trefoil/rdfload"
 	"github.com/trefoildb/trefoil/triple"
@@ -218,7 +218,7 @@ func (s sink) publish(ctx context.Context, record rdfload.Record, tables []strin
 	after := s.committer.counted
 	after.Triples += record.New
 	after.Annotations += record.NewAnnotations
-	entry, noted := s.feed.AppendAny()
+	entry, done := s.feed.AppendAny()
 	path, err := s.writeRecord(record, after, entry)
 	if err != nil {
 		return err
@@ -230,7 +230,7 @@ func (s sink) publish(ctx context.Context, record rdfload.Record, tables []strin
 	if err := (&Commit{s.committer}).Ingest(ctx, append(tables[:len(tables):len(tables)], path), after, loaded); err != nil {
 		return err
 	}
-	noted()
+	done()
 	return nil
 }
 
@@ -249,7 +249,7 @@ func (s sink) writeRecord(record rdfload.Record, after keyspace.Counters, entry 
 	// Keys must ascend in a table.
 	err = w.Set(keyspace.RowCounters, after.Append(nil))
 	if entry != nil {
-		err = errors.Join(err, w.Set(entry, feed.AnyEntry))
+		err = errors.Join(err, w.Set(entry, changefeed.AnyEntry))
 	}
 	err = errors.Join(err,
 		w.Delete(keyspace.LocalKey(loadBegin+record.ID)),

@@ -111,13 +111,13 @@ func (sn *Snapshot) read(ctx context.Context, r triple.Range, o ReadOptions, pas
 	}
 	defer rows.Close()
 	// 2. Open the readers. Annotations need an iterator of their own, because rows moves on.
-	var notes *annotatedReader
+	var annotations *annotatedReader
 	if o.Annotations {
-		if notes, err = sn.newAnnotatedReader(); err != nil {
+		if annotations, err = sn.newAnnotatedReader(); err != nil {
 			yield(Row{}, err)
 			return
 		}
-		defer notes.close()
+		defer annotations.close()
 	}
 	valid, step := false, rows.Next
 	if o.Reverse {
@@ -138,8 +138,8 @@ func (sn *Snapshot) read(ctx context.Context, r triple.Range, o ReadOptions, pas
 				continue
 			}
 		}
-		if notes != nil {
-			if row.Annotations, err = notes.annotations(ctx, row.Key); err != nil {
+		if annotations != nil {
+			if row.Annotations, err = annotations.of(ctx, row.Key); err != nil {
 				yield(Row{}, err)
 				return
 			}

@@ -45,7 +45,7 @@ type Options struct {
 	// good. The process should then end, because the contents of the disk are unknown until the
 	// store is opened again.
 	OnFatal func(error)
-	// Feed lists predicates, by their IRIs. Their changes are kept for [Store.Feed] if the
+	// Feed lists predicates, by their IRIs. Their changes are kept for [Store.ChangeFeed] if the
 	// store is alone.
 	Feed []string
 	// CountChanges enables [database.Database.ChangeCount], for 4 MiB of memory.

@@ -25,8 +25,8 @@ func (sn *Snapshot) newAnnotatedReader() (*annotatedReader, error) {
 	return &annotatedReader{it}, nil
 }
 
-// annotations returns the annotations beside the row with a key. The caller owns them.
-func (r *annotatedReader) annotations(ctx context.Context, key []byte) (all []Annotation, err error) {
+// of returns the annotations beside the row with a key. The caller owns them.
+func (r *annotatedReader) of(ctx context.Context, key []byte) (all []Annotation, err error) {
 	lower, upper := triple.AnnotationBounds(append([]byte{keyspace.Storage}, key...))
 	for valid := r.it.SeekGE(lower); valid && bytes.Compare(r.it.Key(), upper) < 0; valid = r.it.Next() {
 		value, err := r.it.ValueAndErr()

@@ -13,10 +13,10 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"github.com/trefoildb/trefoil/internal/store/changefeed"
 	"github.com/trefoildb/trefoil/internal/store/database"
 	"github.com/trefoildb/trefoil/internal/store/directory"
 	"github.com/trefoildb/trefoil/internal/store/fault"
-	"github.com/trefoildb/trefoil/internal/store/feed"
 	"github.com/trefoildb/trefoil/internal/store/segments"
 	"github.com/trefoildb/trefoil/trie"
 )
@@ -32,7 +32,7 @@ type Store struct {
 
 	metrics metrics
 	updates updates
-	feed    *feed.Feed
+	feed    *changefeed.Feed
 	running sync.WaitGroup // the committer, and the maintenance of segments
 
 	committer    *Committer
@@ -187,7 +187,7 @@ func (s *Store) readState() (err error) {
 		return err
 	}
 	// 2. The feed may write an entry, because other predicates may be set now.
-	if s.feed, err = feed.Open(s.db, &s.committer.mu, s.options.Feed); err != nil {
+	if s.feed, err = changefeed.Open(s.db, &s.committer.mu, s.options.Feed); err != nil {
 		return err
 	}
 	s.committer.feed = s.feed
@@ -204,8 +204,8 @@ func (s *Store) Database() *database.Database { return s.db }
 // Committer returns the committer of the store, for package replica.
 func (s *Store) Committer() *Committer { return s.committer }
 
-// Feed returns the changes of the predicates of Options.Feed.
-func (s *Store) Feed() *feed.Feed { return s.feed }
+// ChangeFeed returns the changes of the predicates of Options.Feed.
+func (s *Store) ChangeFeed() *changefeed.Feed { return s.feed }
 
 // Segments returns the segments of the store.
 func (s *Store) Segments() *segments.Segments { return s.segments }

@@ -72,9 +72,9 @@ func (r *request) sort() {
 	if len(r.items) < sortedItems {
 		return
 	}
-	places := r.places(nil, 0)
-	items := make([]item, len(places))
-	for i, p := range places {
+	sortKeys := r.sortKeys(nil, 0)
+	items := make([]item, len(sortKeys))
+	for i, p := range sortKeys {
 		items[i] = r.items[p.at]
 	}
 	r.items = items
@@ -85,9 +85,9 @@ func (r *request) sort() {
 			r.sorted[i] = r.sorted[i-1]
 			continue
 		}
-		places = r.places(places, i+1)
-		r.sorted[i] = make([]int32, len(places))
-		for j, p := range places {
+		sortKeys = r.sortKeys(sortKeys, i+1)
+		r.sorted[i] = make([]int32, len(sortKeys))
+		for j, p := range sortKeys {
 			r.sorted[i][j] = p.at
 		}
 	}
@@ -99,44 +99,44 @@ const (
 	orderOSP = 2
 )
 
-// place is an item during sorting: eight bytes of its key, and its index.
-type place struct {
+// sortKey is an item during sorting: eight bytes of its key, and its index.
+type sortKey struct {
 	window uint64
 	at     int32
 }
 
-// places returns the items with a key in Orders[order], sorted by it. Equal items keep their
-// order. It may use the memory of places.
-func (r *request) places(places []place, order int) []place {
-	places = places[:0]
+// sortKeys returns the items with a key in Orders[order], sorted by it. Equal items keep their
+// order. It may use the memory of sortKeys.
+func (r *request) sortKeys(sortKeys []sortKey, order int) []sortKey {
+	sortKeys = sortKeys[:0]
 	for at := range r.items {
 		if len(r.key(&r.items[at], order)) > 0 {
-			places = append(places, place{at: int32(at)})
+			sortKeys = append(sortKeys, sortKey{at: int32(at)})
 		}
 	}
-	r.sortPlaces(places, order, 0)
-	return places
+	r.sortFrom(sortKeys, order, 0)
+	return sortKeys
 }
 
-// fewPlaces is the maximum number of items to compare as a whole.
-const fewPlaces = 8
+// fewItems is the maximum number of items to compare as a whole.
+const fewItems = 8
 
-// sortPlaces sorts items whose keys agree before depth. It sorts by the eight bytes there, then
+// sortFrom sorts items whose keys agree before depth. It sorts by the eight bytes there, then
 // recursively the items that agree on these. So each byte is read once even if keys share long
 // prefixes, as URLs do.
-func (r *request) sortPlaces(places []place, order, depth int) {
+func (r *request) sortFrom(sortKeys []sortKey, order, depth int) {
 	// 1. If the items are few or a key is short, compare the rest of the keys.
-	whole := len(places) <= fewPlaces
-	for i := range places {
-		key := r.key(&r.items[places[i].at], order)
+	whole := len(sortKeys) <= fewItems
+	for i := range sortKeys {
+		key := r.key(&r.items[sortKeys[i].at], order)
 		if len(key) < depth+8 {
 			whole = true
 			break
 		}
-		places[i].window = binary.BigEndian.Uint64(key[depth:])
+		sortKeys[i].window = binary.BigEndian.Uint64(key[depth:])
 	}
 	if whole {
-		slices.SortFunc(places, func(a, b place) int {
+		slices.SortFunc(sortKeys, func(a, b sortKey) int {
 			if c := bytes.Compare(r.key(&r.items[a.at], order)[depth:], r.key(&r.items[b.at], order)[depth:]); c != 0 {
 				return c
 			}
@@ -145,15 +145,15 @@ func (r *request) sortPlaces(places []place, order, depth int) {
 		return
 	}
 	// 2. Otherwise sort by one window of eight bytes, and then each group of equal windows.
-	slices.SortFunc(places, func(a, b place) int { return cmp.Compare(a.window, b.window) })
-	for len(places) > 0 {
+	slices.SortFunc(sortKeys, func(a, b sortKey) int { return cmp.Compare(a.window, b.window) })
+	for len(sortKeys) > 0 {
 		n := 1
-		for n < len(places) && places[n].window == places[0].window {
+		for n < len(sortKeys) && sortKeys[n].window == sortKeys[0].window {
 			n++
 		}
 		if n > 1 {
-			r.sortPlaces(places[:n], order, depth+8)
+			r.sortFrom(sortKeys[:n], order, depth+8)
 		}
-		places = places[n:]
+		sortKeys = sortKeys[n:]
 	}
 }

@@ -1,6 +1,6 @@
 // Recent changes of the feed, which prove that a triple is absent.
 
-package feed
+package changefeed
 
 import (
 	"github.com/cespare/xxhash/v2"

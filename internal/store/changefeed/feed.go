@@ -1,9 +1,9 @@
-// The feed: which triples each commit has changed.
+// The change feed: which triples each commit has changed.
 
-// Package feed keeps the changes of triples with watched predicates until their reader has read
+// Package changefeed keeps the changes of triples with watched predicates until their reader has read
 // them. It serves readers that derive data from these triples. The entry of a commit is in the same
 // batch as its rows. Therefore no change is missed, whenever the process ends.
-package feed
+package changefeed
 
 import (
 	"bytes"

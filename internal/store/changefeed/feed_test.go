@@ -1,6 +1,6 @@
 // Tests of the feed's limits and of damaged entries.
 
-package feed
+package changefeed
 
 import (
 	"fmt"
