@@ -19,11 +19,13 @@ import (
 const operatorKinds = 4
 
 // TestOperators has operators do each of these things to some machine, while the clients
-// of the library use the cluster. Complete answers are the oracle's.
+// of the library use the cluster. Complete answers are the oracle's. There are at least three
+// machines: if one of two is removed or loses its data, the other one has no majority, and
+// only another operator can help.
 func TestOperators(t *testing.T) {
 	seed := seedOf(t)
 	bubble.Test(t, func(t *testing.T) {
-		tortureWorkload(t, seed, dataset.Library{Seed: seed, Triples: 600}, func(to *torture) {
+		tortureWorkload(t, seed, dataset.Library{Seed: seed, Triples: 600}, 3, func(to *torture) {
 			for kind := range operatorKinds {
 				to.strikeAsOperator(to.wanted()[to.random.IntN(len(to.wanted()))], kind)
 				to.whole()

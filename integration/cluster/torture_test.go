@@ -138,7 +138,7 @@ func tortureRun(t *testing.T, seed uint64, rounds int) {
 
 // begin forms a cluster and gives it what is there throughout.
 func (t *torture) begin() {
-	t.form()
+	t.form(2)
 	var static []triple.Triple
 	for i := t.universe.moving; i < t.universe.all; i++ {
 		static = append(static, fact(i))
@@ -148,9 +148,9 @@ func (t *torture) begin() {
 	}
 }
 
-// form forms a cluster.
-func (t *torture) form() {
-	for range 2 + t.random.IntN(4) {
+// form forms a cluster of at least so many machines, and at most five, with or without a spare.
+func (t *torture) form(least int) {
+	for range max(least, 2+t.random.IntN(4)) {
 		t.addHost(false)
 	}
 	if t.random.IntN(3) == 0 {

@@ -106,7 +106,7 @@ func (s processStore) read(rows func(snapshot) iter.Seq2[store.Row, error]) iter
 // clusters under the faults of [TestTorture]. A complete answer is the oracle's, at
 // any time; when all is mended, all answers are.
 func TestTortureWorkload(t *testing.T) {
-	seed, rounds := seedOf(t), 1
+	seed, rounds := seedOf(t), 3
 	if os.Getenv("TREFOIL_TORTURE") != "" {
 		rounds = 20
 	}
@@ -116,7 +116,7 @@ func TestTortureWorkload(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			bubble.Test(t, func(t *testing.T) {
-				tortureWorkload(t, seed, app, func(to *torture) {
+				tortureWorkload(t, seed, app, 2, func(to *torture) {
 					for range rounds {
 						to.round()
 						to.whole()
@@ -140,9 +140,9 @@ type workloadTorture struct {
 	tally map[string]int64
 }
 
-// tortureWorkload runs one application on one cluster while strike brings faults, and
-// makes them good.
-func tortureWorkload(t *testing.T, seed uint64, app dataset.Application, strike func(*torture)) {
+// tortureWorkload runs one application on one cluster of at least so many machines while strike
+// brings faults, and makes them good.
+func tortureWorkload(t *testing.T, seed uint64, app dataset.Application, machines int, strike func(*torture)) {
 	// 1. A cluster with the initial data.
 	r := rand.New(rand.NewPCG(seed, 5))
 	to := &torture{t: t, world: newWorld(t, seed), random: r, universe: newUniverse(0, 0, 0), errors: map[string]int{},
@@ -152,7 +152,7 @@ func tortureWorkload(t *testing.T, seed uint64, app dataset.Application, strike 
 	w := &workloadTorture{torture: to, app: app, tally: map[string]int64{}}
 	defer to.close()
 	defer func() { t.Logf("errors: %v; faults: %q", to.errors, to.faults) }()
-	to.form()
+	to.form(machines)
 	if err := w.driver.Load(t.Context(), processStore{to.hosts[0].up()}, app); err != nil {
 		t.Fatal(err)
 	}
@@ -189,6 +189,7 @@ func tortureWorkload(t *testing.T, seed uint64, app dataset.Application, strike 
 // client carries out the operations of one client, each through some machine.
 func (w *workloadTorture) client(ctx context.Context, number int) {
 	r := rand.New(rand.NewPCG(w.world.seed, uint64(200+number)))
+	operations := 0
 	for op := range w.app.Ops(number, workloadClients) {
 		p := w.anyProcess(r)
 		for ; p == nil && ctx.Err() == nil; p = w.anyProcess(r) {
@@ -211,7 +212,10 @@ func (w *workloadTorture) client(ctx context.Context, number int) {
 			w.tally["changes"]++
 			w.mu.Unlock()
 		}
-		time.Sleep(time.Duration(r.IntN(60)) * time.Millisecond)
+		// Faults may last for minutes. So the pauses grow, because the same clients at full speed
+		// would only repeat themselves.
+		operations++
+		time.Sleep(time.Duration(r.IntN(60+operations)) * time.Millisecond)
 	}
 }
 
