@@ -4,8 +4,6 @@ package upkeep
 
 import (
 	"context"
-	"errors"
-	"time"
 
 	"github.com/trefoildb/trefoil/internal/cluster/peer"
 	"github.com/trefoildb/trefoil/internal/cluster/view"
@@ -53,10 +51,10 @@ func combine(answers map[trie.MachineID]bounds) (floors replica.Floors, number u
 
 // fetchBounds returns the floors of all members of a view. When it returns, all holders have
 // applied every operation below a floor.
-func (u *Upkeep) fetchBounds(ctx context.Context, v *view.View) (floors replica.Floors, number uint64, err error) {
+func (pu *purger) fetchBounds(ctx context.Context, v *view.View) (floors replica.Floors, number uint64, err error) {
 	ctx, cancel := context.WithTimeout(ctx, stepTimeout)
 	defer cancel()
-	answers, err := u.callAll(ctx, v, methodBounds, nil)
+	answers, err := pu.callAll(ctx, v, methodBounds, nil)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -72,23 +70,17 @@ func (u *Upkeep) fetchBounds(ctx context.Context, v *view.View) (floors replica.
 	return floors, number, nil
 }
 
-// stepTimeout bounds a step without a scan of rows.
-const stepTimeout = 20 * time.Second
-
-func (u *Upkeep) handleBounds(_ context.Context, epoch uint64, _ []byte) ([]byte, error) {
-	if _, err := u.AtRest(epoch); err != nil {
+func (pu *purger) handleBounds(_ context.Context, epoch uint64, _ []byte) ([]byte, error) {
+	if _, err := pu.AtRest(epoch); err != nil {
 		return nil, err
 	}
-	known, err := u.writes.Bounds()
+	known, err := pu.writes.Bounds()
 	if err != nil {
 		return nil, err
 	}
 	if known.Epoch != epoch {
 		return nil, peer.Refuse(peer.CodeEpoch, known.Epoch, "the epoch is not %d", epoch)
 	}
-	b := bounds{number: u.purgeNumber(), next: known.Next, lowest: replica.Floors(known.Lowest)}
+	b := bounds{number: pu.lastNumber(), next: known.Next, lowest: replica.Floors(known.Lowest)}
 	return peer.Encode(0, b.fields), nil
 }
-
-// errBusy: a machine leads at most one purge or scrub at a time.
-var errBusy = errors.New("another one runs")

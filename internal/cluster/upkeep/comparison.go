@@ -7,36 +7,23 @@ import (
 	"crypto/rand"
 	"fmt"
 	"math/bits"
-	"time"
 
 	"github.com/trefoildb/trefoil/internal/cluster/peer"
 	"github.com/trefoildb/trefoil/internal/cluster/view"
 	"github.com/trefoildb/trefoil/internal/replica"
-	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/internal/store/check"
 	"github.com/trefoildb/trefoil/recovery"
 	"github.com/trefoildb/trefoil/trie"
 	"github.com/trefoildb/trefoil/triple"
 )
 
-// Report is the result of a scrub.
-type Report struct {
-	Rows        int64   `json:"rows"`        // in all orders
-	Differences int64   `json:"differences"` // triples whose copies were not the same
-	Repaired    int64   `json:"repaired"`    // of these
-	Left        int64   `json:"left"`        // of these, not repaired
-	Foreign     int64   `json:"foreign"`     // rows on machines that must not have them
-	Unreadable  int64   `json:"unreadable"`  // rows that cannot be decoded
-	Seconds     float64 `json:"seconds"`
-}
-
 // comparison is one scrub or check, run by one goroutine.
 type comparison struct {
-	upkeep *Upkeep
-	view   *view.View
-	scan   scanRequest
-	repair bool
-	report Report
+	scrubber *scrubber
+	view     *view.View
+	scan     scanRequest
+	repair   bool
+	report   Report
 
 	rows        [len(triple.Orders)]int64
 	annotations int64
@@ -44,36 +31,12 @@ type comparison struct {
 	problem func(check.Problem)
 }
 
-// Scrub compares all copies of all triples, at a bounded rate, and repairs differences. The row
-// with the greatest stamp is the right one. The leader runs it by itself, see [Upkeep.Run].
-func (u *Upkeep) Scrub(ctx context.Context) (Report, error) {
-	v, err := u.viewAtRest()
-	if err != nil {
-		return Report{}, err
-	}
-	if !u.begin() {
-		return Report{}, fmt.Errorf("scrub: %w: %w", store.ErrUnavailable, errBusy)
-	}
-	defer u.end()
-	ctx, cancel := u.gate.During(ctx, v.Epoch)
-	defer cancel()
-	start := time.Now()
-	c := &comparison{upkeep: u, view: v, repair: true, scan: scanRequest{rate: max(u.options.ScrubRate, 0)}}
-	c.problem = func(p check.Problem) {
-		u.options.Logger.Warn("copies differ", "machine", p.Machine, "order", p.Order, "triple", p.Triple, "problem", p.Message)
-	}
-	err = c.run(ctx)
-	c.report.Seconds = time.Since(start).Seconds()
-	u.recordScrub(c.report, err)
-	return c.report, err
-}
-
 // run compares all copies.
 func (c *comparison) run(ctx context.Context) (err error) {
 	rand.Read(c.scan.secret[:]) // never fails
-	rows := c.upkeep.store.Status().Triples * int64(len(c.view.Members))
+	rows := c.scrubber.store.Status().Triples * int64(len(c.view.Members))
 	c.scan.bits = max(4, min(bits.Len64(uint64(rows)/64), maxBucketBits))
-	if c.scan.floors, _, err = c.upkeep.fetchBounds(ctx, c.view); err != nil {
+	if c.scan.floors, _, err = c.scrubber.purger.fetchBounds(ctx, c.view); err != nil {
 		return err
 	}
 	sums, err := c.digests(ctx)
@@ -85,7 +48,7 @@ func (c *comparison) run(ctx context.Context) (err error) {
 
 // digests returns the sums of the digests of all members.
 func (c *comparison) digests(ctx context.Context) (sums *replica.ScrubDigests, err error) {
-	answers, err := c.upkeep.callAll(ctx, c.view, methodDigest, peer.Encode(0, c.scan.fields))
+	answers, err := c.scrubber.callAll(ctx, c.view, methodDigest, peer.Encode(0, c.scan.fields))
 	if err != nil {
 		return nil, err
 	}
@@ -174,7 +137,7 @@ func (c *comparison) locate(ctx context.Context, sums *replica.ScrubDigests) err
 // members. If the rows are too many for one message, it takes half of the buckets at a time.
 func (c *comparison) compareRows(ctx context.Context, scan scanRequest) error {
 	// 1. List the rows, or split the buckets if a member has too many.
-	answers, err := c.upkeep.callAll(ctx, c.view, methodList, peer.Encode(0, scan.fields))
+	answers, err := c.scrubber.callAll(ctx, c.view, methodList, peer.Encode(0, scan.fields))
 	if err != nil {
 		return err
 	}

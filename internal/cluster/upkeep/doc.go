@@ -1,6 +1,11 @@
 // Package upkeep keeps a cluster in order while nothing happens: it purges tombstones, scrubs,
 // and checks. One node leads each run, most often the leader; all members answer.
 //
+//	purger      leads purges, and answers them
+//	scrubber    leads scrubs and checks; a comparison is one run
+//	rowServer   answers scrubs and checks from the rows of this machine
+//	members     messages to all members
+//
 // # Purges
 //
 // A tombstone must stay until no operation can arrive that is older than it.

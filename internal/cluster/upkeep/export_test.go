@@ -58,7 +58,7 @@ func (u *Upkeep) During(ctx context.Context, epoch uint64) (context.Context, con
 
 // States reads all places of a triple.
 func (u *Upkeep) States(ctx context.Context, v *view.View, spo []byte, slots []recovery.Place) (number uint64, states []SlotState, err error) {
-	c := &comparison{upkeep: u, view: v}
+	c := &comparison{scrubber: u.scrubber, view: v}
 	number, all, err := c.lookAt(ctx, []suspect{{spo: spo, slots: slots}}, []int{0})
 	return number, all[0], err
 }

@@ -35,7 +35,7 @@ func codeLook(all *[]lookup) func(*peer.Coder) {
 // handleLook answers with the number of the last purge, and of each place with flags (1: there
 // is a row, 2: its operation is in flight), the stamp and the value. The number must be read
 // before the rows, because repairs that rest on them are refused after a later purge.
-func (u *Upkeep) handleLook(ctx context.Context, epoch uint64, body []byte) ([]byte, error) {
+func (rs *rowServer) handleLook(ctx context.Context, epoch uint64, body []byte) ([]byte, error) {
 	var all []lookup
 	if err := peer.Decode(body, codeLook(&all)); err != nil {
 		return nil, err
@@ -49,17 +49,17 @@ func (u *Upkeep) handleLook(ctx context.Context, epoch uint64, body []byte) ([]b
 		return nil, fmt.Errorf("look up rows: %w: no such table", store.ErrInvalid)
 	}
 	// 1. The number of the last purge must be read before the rows.
-	number := u.purgeNumber()
+	number := rs.purger.lastNumber()
 	// The view must be at rest before and after the rows are read: then no row was moved
 	// meanwhile.
-	if _, err := u.AtRest(epoch); err != nil {
+	if _, err := rs.AtRest(epoch); err != nil {
 		return nil, err
 	}
-	states, inFlight, err := u.store.PlaceStates(ctx, tables, keys, spo)
+	states, inFlight, err := rs.store.PlaceStates(ctx, tables, keys, spo)
 	if err != nil {
 		return nil, err
 	}
-	if _, err := u.AtRest(epoch); err != nil {
+	if _, err := rs.AtRest(epoch); err != nil {
 		return nil, err
 	}
 	// 2. Answer with the state of each place.
@@ -106,7 +106,7 @@ func codeRepair(number *uint64, rows *[]byte) func(*peer.Coder) {
 
 // handleRepair writes rows found missing here by a scrub. It rejects them if a purge has begun
 // since they were read, because a triple may have been deleted since, and its tombstone purged.
-func (u *Upkeep) handleRepair(ctx context.Context, epoch uint64, body []byte) ([]byte, error) {
+func (rs *rowServer) handleRepair(ctx context.Context, epoch uint64, body []byte) ([]byte, error) {
 	var number uint64
 	var encoded []byte
 	if err := peer.Decode(body, codeRepair(&number, &encoded)); err != nil {
@@ -116,42 +116,42 @@ func (u *Upkeep) handleRepair(ctx context.Context, epoch uint64, body []byte) ([
 	if err != nil {
 		return nil, err
 	}
-	if _, err := u.AtRest(epoch); err != nil {
+	if _, err := rs.AtRest(epoch); err != nil {
 		return nil, err
 	}
-	if err := u.repair(ctx, epoch, number, rows); err != nil {
+	if err := rs.repair(ctx, epoch, number, rows); err != nil {
 		return nil, err
 	}
-	return nil, u.store.SyncSettled(ctx)
+	return nil, rs.store.SyncSettled(ctx)
 }
 
-func (u *Upkeep) repair(ctx context.Context, epoch, number uint64, rows []replica.FillRow) error {
-	leave, err := u.gate.Enter(epoch)
+func (rs *rowServer) repair(ctx context.Context, epoch, number uint64, rows []replica.FillRow) error {
+	leave, err := rs.gate.Enter(epoch)
 	if err != nil {
 		return err
 	}
 	defer leave()
-	if last := u.purgeNumber(); last > number {
+	if last := rs.purger.lastNumber(); last > number {
 		return peer.Refuse(peer.CodeUnavailable, epoch, "purge %d has begun since the rows were looked at", last)
 	}
-	defer u.store.Journal().Break()()
-	return gate.UntilKnown(ctx, u.options.Closing, func(ctx context.Context) error { return u.store.Fill(ctx, rows) }, u.store.Drain)
+	defer rs.store.Journal().Break()()
+	return gate.UntilKnown(ctx, rs.options.Closing, func(ctx context.Context) error { return rs.store.Fill(ctx, rows) }, rs.store.Drain)
 }
 
 // handleCheck verifies this machine's own rows.
-func (u *Upkeep) handleCheck(ctx context.Context, epoch uint64, _ []byte) ([]byte, error) {
-	if _, err := u.AtRest(epoch); err != nil {
+func (rs *rowServer) handleCheck(ctx context.Context, epoch uint64, _ []byte) ([]byte, error) {
+	if _, err := rs.AtRest(epoch); err != nil {
 		return nil, err
 	}
 	select {
-	case u.scans <- struct{}{}:
-		defer func() { <-u.scans }()
+	case rs.scans <- struct{}{}:
+		defer func() { <-rs.scans }()
 	default:
-		return nil, peer.Refuse(peer.CodeBusy, epoch, "%d scans run on machine %s", cap(u.scans), u.gate.Self())
+		return nil, peer.Refuse(peer.CodeBusy, epoch, "%d scans run on machine %s", cap(rs.scans), rs.gate.Self())
 	}
-	ctx, cancel := u.gate.During(ctx, epoch)
+	ctx, cancel := rs.gate.During(ctx, epoch)
 	defer cancel()
-	report, err := u.store.Check(ctx)
+	report, err := rs.store.Check(ctx)
 	if err != nil {
 		return nil, cause(ctx, err)
 	}

@@ -13,6 +13,16 @@ import (
 	"github.com/trefoildb/trefoil/recovery"
 )
 
+// rowServer answers scrubs and checks of any leader from the rows of this machine.
+type rowServer struct {
+	*members
+	purger *purger
+	scans  chan struct{} // has a token for each pass over this machine's rows
+}
+
+// maxScans bounds the concurrent passes over a machine's rows.
+const maxScans = 2
+
 // scanRequest requests a pass over a member's rows.
 type scanRequest struct {
 	secret  recovery.Secret
@@ -67,33 +77,33 @@ func (r *scanRequest) scan(v *view.View) replica.ScrubScan {
 
 // beginScan decodes the request of a scan and takes its snapshot. It must do so at once, because
 // the snapshots of all members must be of about the same time. The caller must call end.
-func (u *Upkeep) beginScan(ctx context.Context, epoch uint64, body []byte) (r scanRequest, v *view.View, sn *replica.Snapshot, during context.Context, end func(), err error) {
+func (rs *rowServer) beginScan(ctx context.Context, epoch uint64, body []byte) (r scanRequest, v *view.View, sn *replica.Snapshot, during context.Context, end func(), err error) {
 	if err = peer.Decode(body, r.fields); err != nil {
 		return r, nil, nil, nil, nil, err
 	}
 	select {
-	case u.scans <- struct{}{}:
+	case rs.scans <- struct{}{}:
 	default:
-		return r, nil, nil, nil, nil, peer.Refuse(peer.CodeBusy, epoch, "%d scans run on machine %s", cap(u.scans), u.gate.Self())
+		return r, nil, nil, nil, nil, peer.Refuse(peer.CodeBusy, epoch, "%d scans run on machine %s", cap(rs.scans), rs.gate.Self())
 	}
-	if v, err = u.AtRest(epoch); err == nil {
-		sn, err = u.store.Snapshot()
+	if v, err = rs.AtRest(epoch); err == nil {
+		sn, err = rs.store.Snapshot()
 	}
 	if err != nil {
-		<-u.scans
+		<-rs.scans
 		return r, nil, nil, nil, nil, err
 	}
-	during, cancel := u.gate.During(ctx, epoch)
+	during, cancel := rs.gate.During(ctx, epoch)
 	return r, v, sn, during, func() {
 		cancel()
 		sn.Close()
-		<-u.scans
+		<-rs.scans
 	}, nil
 }
 
 // handleDigest answers with the digests of this machine's rows.
-func (u *Upkeep) handleDigest(ctx context.Context, epoch uint64, body []byte) ([]byte, error) {
-	r, v, sn, ctx, end, err := u.beginScan(ctx, epoch, body)
+func (rs *rowServer) handleDigest(ctx context.Context, epoch uint64, body []byte) ([]byte, error) {
+	r, v, sn, ctx, end, err := rs.beginScan(ctx, epoch, body)
 	if err != nil {
 		return nil, err
 	}
@@ -132,8 +142,8 @@ const listBytes = 16 << 20
 
 // handleList answers with this machine's rows in some buckets: a flag (1: the list is
 // complete), and of each row the order, flags (1: replica, 2: annotation), key and hash.
-func (u *Upkeep) handleList(ctx context.Context, epoch uint64, body []byte) ([]byte, error) {
-	r, v, sn, ctx, end, err := u.beginScan(ctx, epoch, body)
+func (rs *rowServer) handleList(ctx context.Context, epoch uint64, body []byte) ([]byte, error) {
+	r, v, sn, ctx, end, err := rs.beginScan(ctx, epoch, body)
 	if err != nil {
 		return nil, err
 	}

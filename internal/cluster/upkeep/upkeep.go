@@ -1,12 +1,10 @@
-// Upkeep: the state of purges and scrubs, and when the leader begins one.
+// The type Upkeep: its options, its parts, and when the leader purges and scrubs.
 
 package upkeep
 
 import (
 	"context"
 	"log/slog"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/trefoildb/trefoil/internal/cluster/gate"
@@ -15,7 +13,6 @@ import (
 	"github.com/trefoildb/trefoil/internal/cluster/view"
 	"github.com/trefoildb/trefoil/internal/cluster/writes"
 	"github.com/trefoildb/trefoil/internal/replica"
-	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/recovery"
 	"github.com/trefoildb/trefoil/trie"
 )
@@ -60,101 +57,34 @@ type Options struct {
 // Upkeep is a member's part in purges, scrubs and checks, both as their leader and as an
 // answering member.
 type Upkeep struct {
-	store   *replica.Store
-	gate    *gate.Gate
-	writes  Writes
-	peers   Peers
-	options Options
-
-	scans chan struct{} // has a token for each pass over this machine's rows
-
-	purges atomic.Int64 // that this node has led to their ends
-	purged atomic.Int64 // tombstones of this machine
-
-	mu      sync.Mutex // guards the fields below
-	number  uint64     // of the last purge that this machine has taken the floors of
-	running bool       // this node leads a purge or scrub
-	scrub   store.Scrub
-	ended   time.Time // of the last scrub
+	*members
+	*purger
+	*scrubber
 }
 
 // New returns the upkeep of a member and registers its methods.
 func New(s *replica.Store, g *gate.Gate, w Writes, p Peers, o Options) *Upkeep {
-	u := &Upkeep{store: s, gate: g, writes: w, peers: p, options: o, scans: make(chan struct{}, maxScans)}
-	u.register()
+	ms := &members{store: s, gate: g, writes: w, peers: p, options: o}
+	pu := &purger{members: ms}
+	u := &Upkeep{members: ms, purger: pu, scrubber: &scrubber{members: ms, purger: pu}}
+	rs := &rowServer{members: ms, purger: pu, scans: make(chan struct{}, maxScans)}
+	ms.handlers = map[string]handler{
+		methodBounds:  pu.handleBounds,
+		methodFloors:  pu.handleFloors,
+		methodPurge:   pu.handlePurge,
+		methodDigest:  rs.handleDigest,
+		methodList:    rs.handleList,
+		methodLook:    rs.handleLook,
+		methodRepair:  rs.handleRepair,
+		methodCheck:   rs.handleCheck,
+		methodSettled: u.handleSettled,
+	}
+	for method, handle := range ms.handlers {
+		p.Handle(method, func(ctx context.Context, h peer.Header, body []byte) ([]byte, error) {
+			return handle(ctx, h.Epoch, body)
+		})
+	}
 	return u
-}
-
-// Purges returns the number of purges completed by this node as the leader.
-func (u *Upkeep) Purges() int64 { return u.purges.Load() }
-
-// Purged returns the number of tombstones deleted by this machine.
-func (u *Upkeep) Purged() int64 { return u.purged.Load() }
-
-// maxScans bounds the concurrent passes over a machine's rows.
-const maxScans = 2
-
-func (u *Upkeep) begin() bool {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	if u.running {
-		return false
-	}
-	u.running = true
-	return true
-}
-
-func (u *Upkeep) end() {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	u.running = false
-}
-
-func (u *Upkeep) purgeNumber() uint64 {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	return u.number
-}
-
-// takeNumber makes a purge the last one. It returns false if there was a later one.
-func (u *Upkeep) takeNumber(number uint64) bool {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	if number <= u.number {
-		return false
-	}
-	u.number = number
-	return true
-}
-
-// recordScrub adds the result of a scrub to the status.
-func (u *Upkeep) recordScrub(r Report, err error) {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	s := &u.scrub
-	s.Differences += r.Differences
-	s.Repaired += r.Repaired
-	s.Left, s.Rows, s.Seconds, s.Error = r.Left+r.Foreign+r.Unreadable, r.Rows, r.Seconds, ""
-	if err != nil {
-		s.Error = err.Error()
-		return
-	}
-	s.Passes++
-	u.ended = time.Now()
-}
-
-// Status returns the scrubs led by this node, nil if none.
-func (u *Upkeep) Status() *store.Scrub {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	if u.scrub == (store.Scrub{}) {
-		return nil
-	}
-	s := u.scrub
-	if !u.ended.IsZero() {
-		s.Age = time.Since(u.ended).Seconds()
-	}
-	return &s
 }
 
 // tick is the interval of the leader's checks if a purge or scrub is due.

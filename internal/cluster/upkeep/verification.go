@@ -89,7 +89,7 @@ func (c *comparison) lookAt(ctx context.Context, suspects []suspect, which []int
 	first := true
 	for _, m := range slices.Sorted(maps.Keys(asks)) {
 		asked := asks[m]
-		body, err := c.upkeep.call(timed, c.view.Epoch, m, methodLook, peer.Encode(0, codeLook(&asked)))
+		body, err := c.scrubber.call(timed, c.view.Epoch, m, methodLook, peer.Encode(0, codeLook(&asked)))
 		if err != nil {
 			return 0, nil, atMachine(m, err)
 		}
@@ -179,7 +179,7 @@ func (c *comparison) resolve(ctx context.Context, suspects []suspect, wrong []in
 	}
 	for _, m := range slices.Sorted(maps.Keys(rows)) {
 		encoded := backfill.EncodeRows(rows[m])
-		if _, err := c.upkeep.call(ctx, c.view.Epoch, m, methodRepair, peer.Encode(len(encoded)+16, codeRepair(&number, &encoded))); err != nil {
+		if _, err := c.scrubber.call(ctx, c.view.Epoch, m, methodRepair, peer.Encode(len(encoded)+16, codeRepair(&number, &encoded))); err != nil {
 			c.report.Left += int64(len(fixed))
 			return atMachine(m, err)
 		}

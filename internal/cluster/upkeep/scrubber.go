@@ -1,4 +1,4 @@
-// Checks: all copies are verified, and nothing is repaired.
+// The scrubber: it leads scrubs, which repair differences, and checks, which report them.
 
 package upkeep
 
@@ -8,6 +8,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
+	"time"
 
 	"github.com/trefoildb/trefoil/internal/cluster/peer"
 	"github.com/trefoildb/trefoil/internal/store"
@@ -15,19 +17,94 @@ import (
 	"github.com/trefoildb/trefoil/triple"
 )
 
+// scrubber leads scrubs and checks.
+type scrubber struct {
+	*members
+	purger *purger
+
+	mu    sync.Mutex
+	scrub store.Scrub
+	ended time.Time // of the last scrub
+}
+
+// Report is the result of a scrub.
+type Report struct {
+	Rows        int64   `json:"rows"`        // in all orders
+	Differences int64   `json:"differences"` // triples whose copies were not the same
+	Repaired    int64   `json:"repaired"`    // of these
+	Left        int64   `json:"left"`        // of these, not repaired
+	Foreign     int64   `json:"foreign"`     // rows on machines that must not have them
+	Unreadable  int64   `json:"unreadable"`  // rows that cannot be decoded
+	Seconds     float64 `json:"seconds"`
+}
+
+// Scrub compares all copies of all triples, at a bounded rate, and repairs differences. The row
+// with the greatest stamp is the right one. The leader runs it by itself, see [Upkeep.Run].
+func (sc *scrubber) Scrub(ctx context.Context) (Report, error) {
+	v, err := sc.viewAtRest()
+	if err != nil {
+		return Report{}, err
+	}
+	if !sc.leading.CompareAndSwap(false, true) {
+		return Report{}, fmt.Errorf("scrub: %w: %w", store.ErrUnavailable, errBusy)
+	}
+	defer sc.leading.Store(false)
+	ctx, cancel := sc.gate.During(ctx, v.Epoch)
+	defer cancel()
+	start := time.Now()
+	c := &comparison{scrubber: sc, view: v, repair: true, scan: scanRequest{rate: max(sc.options.ScrubRate, 0)}}
+	c.problem = func(p check.Problem) {
+		sc.options.Logger.Warn("copies differ", "machine", p.Machine, "order", p.Order, "triple", p.Triple, "problem", p.Message)
+	}
+	err = c.run(ctx)
+	c.report.Seconds = time.Since(start).Seconds()
+	sc.record(c.report, err)
+	return c.report, err
+}
+
+// record adds the result of a scrub to the status.
+func (sc *scrubber) record(r Report, err error) {
+	sc.mu.Lock()
+	defer sc.mu.Unlock()
+	s := &sc.scrub
+	s.Differences += r.Differences
+	s.Repaired += r.Repaired
+	s.Left, s.Rows, s.Seconds, s.Error = r.Left+r.Foreign+r.Unreadable, r.Rows, r.Seconds, ""
+	if err != nil {
+		s.Error = err.Error()
+		return
+	}
+	s.Passes++
+	sc.ended = time.Now()
+}
+
+// Status returns the scrubs led by this node, nil if none.
+func (sc *scrubber) Status() *store.Scrub {
+	sc.mu.Lock()
+	defer sc.mu.Unlock()
+	if sc.scrub == (store.Scrub{}) {
+		return nil
+	}
+	s := sc.scrub
+	if !sc.ended.IsZero() {
+		s.Age = time.Since(sc.ended).Seconds()
+	}
+	return &s
+}
+
 // maxProblems bounds the problems in a report.
 const maxProblems = 100
 
 // Check verifies all copies of all triples: each member verifies its own rows, and then all
 // orders and extra copies are compared with each other. It repairs nothing, see
 // [Upkeep.Scrub]. It reads all data more than once, at full speed.
-func (u *Upkeep) Check(ctx context.Context) (check.Report, error) {
+func (sc *scrubber) Check(ctx context.Context) (check.Report, error) {
 	report := check.Report{Rows: map[string]int64{}, Problems: []check.Problem{}}
-	v, err := u.viewAtRest()
+	v, err := sc.viewAtRest()
 	if err != nil {
 		return report, err
 	}
-	ctx, cancel := u.gate.During(ctx, v.Epoch)
+	ctx, cancel := sc.gate.During(ctx, v.Epoch)
 	defer cancel()
 	problem := func(p check.Problem) {
 		if len(report.Problems) == maxProblems {
@@ -42,7 +119,7 @@ func (u *Upkeep) Check(ctx context.Context) (check.Report, error) {
 		problem(check.Problem{Order: lost.Order, Message: fmt.Sprintf("rows may be lost from %q until %q, since epoch %d", lost.From, lost.Until, lost.Epoch)})
 	}
 	for _, m := range v.Members {
-		body, err := u.call(ctx, v.Epoch, m.ID, methodCheck, nil)
+		body, err := sc.call(ctx, v.Epoch, m.ID, methodCheck, nil)
 		if err = Unavailable(cause(ctx, err)); err != nil {
 			return report, fmt.Errorf("check: %w", atMachine(m.ID, err))
 		}
@@ -58,7 +135,7 @@ func (u *Upkeep) Check(ctx context.Context) (check.Report, error) {
 	}
 	// 2. Compare the members with each other. If one cannot read its files, it is a problem, and
 	// no failure of the check.
-	c := &comparison{upkeep: u, view: v, problem: problem}
+	c := &comparison{scrubber: sc, view: v, problem: problem}
 	err = c.run(ctx)
 	if at := (*machineError)(nil); errors.As(err, &at) && isDamage(at.err) {
 		problem(check.Problem{Machine: at.machine.String(), Message: "the orders are not compared: " + at.err.Error()})

@@ -1,4 +1,4 @@
-// Settled: when the operations of earlier epochs are all committed.
+// Waits until the operations of earlier epochs are all committed.
 
 package upkeep
 

@@ -1,19 +1,52 @@
-// Purges: the end of tombstones.
+// The purger: it ends tombstones.
 
 package upkeep
 
 import (
 	"context"
 	"fmt"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/trefoildb/trefoil/internal/cluster/peer"
 	"github.com/trefoildb/trefoil/internal/cluster/throttle"
-	"github.com/trefoildb/trefoil/internal/cluster/view"
 	"github.com/trefoildb/trefoil/internal/replica"
 	"github.com/trefoildb/trefoil/internal/store"
-	"github.com/trefoildb/trefoil/recovery"
 )
+
+// purger deletes tombstones, as the leader of a purge and as an answering member.
+type purger struct {
+	*members
+	purges atomic.Int64 // that this node has led to their ends
+	purged atomic.Int64 // tombstones of this machine
+
+	mu     sync.Mutex
+	number uint64 // of the last purge that this machine has taken the floors of
+}
+
+// Purges returns the number of purges completed by this node as the leader.
+func (pu *purger) Purges() int64 { return pu.purges.Load() }
+
+// Purged returns the number of tombstones deleted by this machine.
+func (pu *purger) Purged() int64 { return pu.purged.Load() }
+
+func (pu *purger) lastNumber() uint64 {
+	pu.mu.Lock()
+	defer pu.mu.Unlock()
+	return pu.number
+}
+
+// takeNumber makes a purge the last one. It returns false if there was a later one.
+func (pu *purger) takeNumber(number uint64) bool {
+	pu.mu.Lock()
+	defer pu.mu.Unlock()
+	if number <= pu.number {
+		return false
+	}
+	pu.number = number
+	return true
+}
 
 // PurgeFacts decide if tombstones are purged now.
 type PurgeFacts struct {
@@ -40,35 +73,35 @@ func (f PurgeFacts) due() bool {
 
 // Purge deletes tombstones on all members if nothing needs them any more, and returns their
 // number. The leader runs it by itself when there are enough, see [Upkeep.Run].
-func (u *Upkeep) Purge(ctx context.Context) (purged int64, err error) {
+func (pu *purger) Purge(ctx context.Context) (purged int64, err error) {
 	// 1. The places of rows must not change, and nothing may be lost.
-	v, err := u.viewAtRest()
+	v, err := pu.viewAtRest()
 	if err != nil {
 		return 0, err
 	}
 	if len(v.Lost) > 0 {
 		return 0, fmt.Errorf("%w: rows may be lost, and a tombstone may be all that is known of one", store.ErrLost)
 	}
-	if !u.begin() {
+	if !pu.leading.CompareAndSwap(false, true) {
 		return 0, fmt.Errorf("purge: %w: %w", store.ErrUnavailable, errBusy)
 	}
-	defer u.end()
-	ctx, cancel := u.gate.During(ctx, v.Epoch)
+	defer pu.leading.Store(false)
+	ctx, cancel := pu.gate.During(ctx, v.Epoch)
 	defer cancel()
 	// 2. Compute the floors and raise them on all members, because no late operation below them
 	// may return after its tombstone is gone.
-	floors, number, err := u.fetchBounds(ctx, v)
+	floors, number, err := pu.fetchBounds(ctx, v)
 	if err != nil {
 		return 0, err
 	}
 	message := peer.Encode(0, (&purgeRequest{number + 1, floors}).fields)
 	timed, done := context.WithTimeout(ctx, stepTimeout)
 	defer done()
-	if _, err := u.callAll(timed, v, methodFloors, message); err != nil {
+	if _, err := pu.callAll(timed, v, methodFloors, message); err != nil {
 		return 0, err
 	}
 	// 3. Delete the tombstones below the floors.
-	answers, err := u.callAll(ctx, v, methodPurge, message)
+	answers, err := pu.callAll(ctx, v, methodPurge, message)
 	for _, body := range answers {
 		d := peer.NewDecoder(body)
 		purged += int64(d.Uvarint())
@@ -77,23 +110,6 @@ func (u *Upkeep) Purge(ctx context.Context) (purged int64, err error) {
 		}
 	}
 	return purged, err
-}
-
-// viewAtRest returns the adopted view if it is idle and no member waits.
-func (u *Upkeep) viewAtRest() (*view.View, error) {
-	v := u.gate.View()
-	if v == nil {
-		return nil, fmt.Errorf("%w: this machine is no member yet", store.ErrUnavailable)
-	}
-	if v.Phase != recovery.Idle {
-		return nil, fmt.Errorf("%w: copies are being made (phase %s)", store.ErrUnavailable, v.Phase)
-	}
-	for _, m := range v.Members {
-		if m.Waits {
-			return nil, fmt.Errorf("%w: machine %s is coming back", store.ErrUnavailable, m.ID)
-		}
-	}
-	return v, nil
 }
 
 // purgeRequest is a numbered purge: of [methodFloors] and of [methodPurge].
@@ -110,23 +126,23 @@ func (r *purgeRequest) fields(c *peer.Coder) {
 // handleFloors raises this machine's floors to a purge's. The gate must be locked, as for a new
 // view, because nothing below them may be applied meanwhile. Then it proves: nothing below them
 // is in flight here, or returns when the process starts again.
-func (u *Upkeep) handleFloors(ctx context.Context, epoch uint64, body []byte) ([]byte, error) {
+func (pu *purger) handleFloors(ctx context.Context, epoch uint64, body []byte) ([]byte, error) {
 	var r purgeRequest
 	if err := peer.Decode(body, r.fields); err != nil {
 		return nil, err
 	}
-	if _, err := u.AtRest(epoch); err != nil {
+	if _, err := pu.AtRest(epoch); err != nil {
 		return nil, err
 	}
 	// 1. Raise the floors.
-	if err := u.raiseFloors(epoch, r.number, r.floors); err != nil {
+	if err := pu.raiseFloors(epoch, r.number, r.floors); err != nil {
 		return nil, err
 	}
-	if _, err := u.AtRest(epoch); err != nil {
+	if _, err := pu.AtRest(epoch); err != nil {
 		return nil, err
 	}
 	// 2. Prove it: nothing below them is in flight on this machine.
-	known, err := u.writes.Bounds()
+	known, err := pu.writes.Bounds()
 	if err != nil {
 		return nil, err
 	}
@@ -138,43 +154,43 @@ func (u *Upkeep) handleFloors(ctx context.Context, epoch uint64, body []byte) ([
 			return nil, peer.Refuse(peer.CodeUnavailable, epoch, "an operation of machine %s is not settled", m)
 		}
 	}
-	return nil, u.store.SyncSettled(ctx)
+	return nil, pu.store.SyncSettled(ctx)
 }
 
-func (u *Upkeep) raiseFloors(epoch, number uint64, floors replica.Floors) error {
-	u.gate.Lock()
-	defer u.gate.Unlock()
-	if u.gate.Epoch() != epoch {
-		return peer.Refuse(peer.CodeEpoch, u.gate.Epoch(), "the epoch is not %d", epoch)
+func (pu *purger) raiseFloors(epoch, number uint64, floors replica.Floors) error {
+	pu.gate.Lock()
+	defer pu.gate.Unlock()
+	if pu.gate.Epoch() != epoch {
+		return peer.Refuse(peer.CodeEpoch, pu.gate.Epoch(), "the epoch is not %d", epoch)
 	}
-	if !u.takeNumber(number) {
+	if !pu.takeNumber(number) {
 		return peer.Refuse(peer.CodeUnavailable, epoch, "purge %d comes after a later one", number)
 	}
-	u.writes.SetFloors(floors)
+	pu.writes.SetFloors(floors)
 	return nil
 }
 
 // handlePurge deletes the tombstones below the floors of the last purge.
-func (u *Upkeep) handlePurge(ctx context.Context, epoch uint64, body []byte) ([]byte, error) {
+func (pu *purger) handlePurge(ctx context.Context, epoch uint64, body []byte) ([]byte, error) {
 	var r purgeRequest
 	if err := peer.Decode(body, r.fields); err != nil {
 		return nil, err
 	}
-	if u.purgeNumber() != r.number {
+	if pu.lastNumber() != r.number {
 		return nil, peer.Refuse(peer.CodeUnavailable, epoch, "purge %d is not the last one", r.number)
 	}
-	v, err := u.AtRest(epoch)
+	v, err := pu.AtRest(epoch)
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := u.gate.During(ctx, epoch)
+	ctx, cancel := pu.gate.During(ctx, epoch)
 	defer cancel()
-	purged, err := u.store.Purge(ctx, replica.Purging{
+	purged, err := pu.store.Purge(ctx, replica.Purging{
 		Joint: v.Joint(), Floors: r.floors,
-		Enter: func() (func(), error) { return u.gate.Enter(epoch) },
+		Enter: func() (func(), error) { return pu.gate.Enter(epoch) },
 		Pace:  func(ctx context.Context, bytes int) error { return pause(ctx, bytes, purgeRate) },
 	})
-	u.purged.Add(purged)
+	pu.purged.Add(purged)
 	if err != nil {
 		return nil, err
 	}
