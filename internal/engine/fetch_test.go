@@ -321,7 +321,7 @@ func TestFetchErrors(t *testing.T) {
 
 // What is sent, and what comes out of it, is bounded.
 func TestLoadLimits(t *testing.T) {
-	const limit = 1 << 20
+	const limit = 256 << 10
 	u := remote(t, func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/n-triples")
 		switch r.URL.Path {
