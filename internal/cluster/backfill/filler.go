@@ -67,7 +67,7 @@ func New(s *replica.Store, g *gate.Gate, peers Peers, o Options) *Filler {
 func (f *Filler) Adopt(v *view.View, member bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.history = f.history.enter(v); !member {
+	if f.history = f.history.begin(v); !member {
 		f.history = nil
 	}
 }
@@ -96,7 +96,7 @@ func (f *Filler) Run(ctx context.Context, v *view.View) (marks map[trie.MachineI
 	}
 	f.mu.Lock()
 	f.pass = p
-	p.earlier = newEarlier(f.gate.Self(), v, f.history)
+	p.earlier = newEarlierPasses(f.gate.Self(), v, f.history)
 	f.mu.Unlock()
 	// 2. Read and send. If this fails, all messages on their way are abandoned.
 	sending, cancel := context.WithCancel(ctx)
@@ -107,7 +107,7 @@ func (f *Filler) Run(ctx context.Context, v *view.View) (marks map[trie.MachineI
 	marks, failed := p.finish(sending)
 	// 3. Remember how far it came, also if it failed: the next one continues from there.
 	f.mu.Lock()
-	f.history = f.history.note(p.stretch())
+	f.history = f.history.record(p.progress())
 	f.mu.Unlock()
 	if err = cmp.Or(err, failed); err != nil {
 		return nil, err

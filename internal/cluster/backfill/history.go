@@ -34,16 +34,16 @@ func positionOf(table byte, key []byte) position {
 	return position{0, key}
 }
 
-// stretch is the progress of the backfill of one view. Each row before a machine's position in
+// passProgress is the progress of the backfill of one view. Each row before a machine's position in
 // until has arrived at the machine, if it was owed to it. rest is the position of the other
 // machines, because no row before it was owed to them.
-type stretch struct {
+type passProgress struct {
 	view  *view.View
 	until map[trie.MachineID]position
 	rest  position
 }
 
-func (s *stretch) to(m trie.MachineID) position {
+func (s *passProgress) of(m trie.MachineID) position {
 	if p, ok := s.until[m]; ok {
 		return p
 	}
@@ -51,14 +51,14 @@ func (s *stretch) to(m trie.MachineID) position {
 }
 
 // covers reports whether s came as far as o for every machine.
-func (s *stretch) covers(o *stretch) bool {
+func (s *passProgress) covers(o *passProgress) bool {
 	for id := range s.until {
-		if compare(s.to(id), o.to(id)) < 0 {
+		if compare(s.of(id), o.of(id)) < 0 {
 			return false
 		}
 	}
 	for id := range o.until {
-		if compare(s.to(id), o.to(id)) < 0 {
+		if compare(s.of(id), o.of(id)) < 0 {
 			return false
 		}
 	}
@@ -66,34 +66,34 @@ func (s *stretch) covers(o *stretch) bool {
 }
 
 // merge adds the progress of another backfill of the same view.
-func (s *stretch) merge(o *stretch) {
+func (s *passProgress) merge(o *passProgress) {
 	until := map[trie.MachineID]position{}
 	for _, ids := range []map[trie.MachineID]position{s.until, o.until} {
 		for id := range ids {
-			until[id] = further(s.to(id), o.to(id))
+			until[id] = later(s.of(id), o.of(id))
 		}
 	}
-	s.until, s.rest = until, further(s.rest, o.rest)
+	s.until, s.rest = until, later(s.rest, o.rest)
 }
 
-func further(a, b position) position {
+func later(a, b position) position {
 	if compare(a, b) < 0 {
 		return b
 	}
 	return a
 }
 
-// maxStretches bounds how many epochs are looked back: each costs time for each row.
-const maxStretches = 16
+// maxHistory bounds how many epochs are looked back: each costs time for each row.
+const maxHistory = 16
 
-// history is the stretches of consecutive epochs, all of phase fill with this machine as a
+// history is the progress in consecutive epochs, all of phase fill with this machine as a
 // member, the newest last. It is one process's, because only its memory has the arrivals.
-type history []stretch
+type history []passProgress
 
-// enter returns the history with v as the newest view, without progress. If an epoch is missing,
-// earlier stretches are dropped, because a machine may have deleted the sent rows in idle, or
+// begin returns the history with v as the newest view, without progress. If an epoch is missing,
+// the progress before is dropped, because a machine may have deleted the sent rows in idle, or
 // have missed writes while it held no place.
-func (h history) enter(v *view.View) history {
+func (h history) begin(v *view.View) history {
 	if v.Phase != recovery.Fill {
 		return nil
 	}
@@ -103,12 +103,12 @@ func (h history) enter(v *view.View) history {
 			h = nil
 		}
 	}
-	h = append(slices.Clip(h), stretch{view: v})
-	return h[max(0, len(h)-maxStretches):]
+	h = append(slices.Clip(h), passProgress{view: v})
+	return h[max(0, len(h)-maxHistory):]
 }
 
-// note returns the history with the progress in the newest view.
-func (h history) note(s stretch) history {
+// record returns the history with the progress in the newest view.
+func (h history) record(s passProgress) history {
 	n := len(h)
 	if n == 0 || h[n-1].view != s.view {
 		return h
@@ -123,8 +123,8 @@ func (h history) note(s stretch) history {
 	return append(out, s)
 }
 
-// earlier checks rows against earlier backfills, one row after the other.
-type earlier struct {
+// earlierPasses checks rows against earlier backfills, one row after the other.
+type earlierPasses struct {
 	self      trie.MachineID
 	now       *view.View
 	history   history
@@ -132,16 +132,16 @@ type earlier struct {
 	resolved  bool // for the row that is asked about
 }
 
-func newEarlier(self trie.MachineID, now *view.View, h history) *earlier {
-	e := &earlier{self: self, now: now, history: h}
+func newEarlierPasses(self trie.MachineID, now *view.View, h history) *earlierPasses {
+	e := &earlierPasses{self: self, now: now, history: h}
 	for i := range h {
 		e.resolvers = append(e.resolvers, h[i].view.Joint().Resolver())
 	}
 	return e
 }
 
-// next begins with another row.
-func (e *earlier) next() { e.resolved = false }
+// reset begins with another row.
+func (e *earlierPasses) reset() { e.resolved = false }
 
 // arrived reports whether place s of target has the row that r has resolved. The row is at a
 // position, in place from of this machine. s has it if three conditions hold:
@@ -152,10 +152,10 @@ func (e *earlier) next() { e.resolved = false }
 //   - s was a place of target in every epoch since, because then it got all later writes.
 //
 // The row is durable when the machine has synced, as at the end of each backfill.
-func (e *earlier) arrived(at position, r *recovery.Resolver, from, s recovery.Place) bool {
+func (e *earlierPasses) arrived(at position, r *recovery.Resolver, from, s recovery.Place) bool {
 	for i := range e.history {
 		h := &e.history[i]
-		if compare(at, h.to(s.Machine)) >= 0 {
+		if compare(at, h.of(s.Machine)) >= 0 {
 			continue
 		}
 		if !e.resolve(r.Key(triple.SPO)) {
@@ -172,7 +172,7 @@ func (e *earlier) arrived(at position, r *recovery.Resolver, from, s recovery.Pl
 }
 
 // stayed reports whether a place was a target in all epochs from one on, of one process.
-func (e *earlier) stayed(from int, s recovery.Place) bool {
+func (e *earlierPasses) stayed(from int, s recovery.Place) bool {
 	is := e.now.Find(s.Machine)
 	for i := from; i < len(e.history); i++ {
 		was := e.history[i].view.Find(s.Machine)
@@ -183,7 +183,7 @@ func (e *earlier) stayed(from int, s recovery.Place) bool {
 	return true
 }
 
-func (e *earlier) resolve(version []byte) bool {
+func (e *earlierPasses) resolve(version []byte) bool {
 	if e.resolved {
 		return true
 	}

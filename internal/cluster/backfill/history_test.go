@@ -89,7 +89,7 @@ func (f *fills) take(v *view.View, err error) {
 	}
 	f.view = v
 	for _, m := range v.Members {
-		f.histories[m.ID] = f.histories[m.ID].enter(v)
+		f.histories[m.ID] = f.histories[m.ID].begin(v)
 		if f.has[m.ID] == nil {
 			f.has[m.ID], f.synced[m.ID] = map[stored]int{}, map[stored]int{}
 		}
@@ -134,7 +134,7 @@ func (f *fills) walk(self trie.MachineID, whole bool) {
 		}
 	}
 	slices.SortFunc(rows, func(a, b row) int { return compare(a.at, b.at) })
-	done := stretch{view: f.view, until: map[trie.MachineID]position{}, rest: position{table: 2}}
+	done := passProgress{view: f.view, until: map[trie.MachineID]position{}, rest: position{table: 2}}
 	if !whole && len(rows) > 0 {
 		done.rest = rows[f.random.IntN(len(rows))].at
 		for _, m := range f.view.Members { // messages that had not arrived
@@ -143,12 +143,12 @@ func (f *fills) walk(self trie.MachineID, whole bool) {
 			}
 		}
 	}
-	e := newEarlier(self, f.view, f.histories[self])
+	e := newEarlierPasses(self, f.view, f.histories[self])
 	for _, row := range rows {
-		e.next()
+		e.reset()
 		r := f.resolve(row.triple)
 		for _, s := range slices.Clone(r.Fills(row.slot)) {
-			if compare(row.at, done.to(s.Machine)) >= 0 {
+			if compare(row.at, done.of(s.Machine)) >= 0 {
 				continue
 			}
 			if e.arrived(row.at, r, row.slot, s) {
@@ -160,7 +160,7 @@ func (f *fills) walk(self trie.MachineID, whole bool) {
 			f.has[s.Machine][at] = max(f.has[s.Machine][at], f.has[self][stored{row.triple, row.slot}])
 		}
 	}
-	f.histories[self] = f.histories[self].note(done)
+	f.histories[self] = f.histories[self].record(done)
 }
 
 // change makes another view of phase fill.
@@ -247,7 +247,7 @@ func TestHistoryIsConsecutive(t *testing.T) {
 	f := newFills(t, rand.New(rand.NewPCG(1, 1)), 3)
 	f.take(f.view.Join(up(f.id())))
 	first := f.view
-	h := history{}.enter(first).note(stretch{view: first, rest: position{table: 2}})
+	h := history{}.begin(first).record(passProgress{view: first, rest: position{table: 2}})
 	f.take(f.view.Join(up(f.id())))
 	second := f.view
 	f.take(f.view.Join(up(f.id())))
@@ -260,10 +260,10 @@ func TestHistoryIsConsecutive(t *testing.T) {
 		got  history
 		want int
 	}{
-		"the next epoch":      {h.enter(second), 2},
-		"the one after":       {h.enter(second).enter(third), 3},
-		"an epoch is missing": {h.enter(third), 1},
-		"another phase":       {h.enter(second).enter(serve), 0},
+		"the next epoch":      {h.begin(second), 2},
+		"the one after":       {h.begin(second).begin(third), 3},
+		"an epoch is missing": {h.begin(third), 1},
+		"another phase":       {h.begin(second).begin(serve), 0},
 	} {
 		if len(c.got) != c.want {
 			t.Errorf("%s: %d epochs, not %d", name, len(c.got), c.want)

@@ -30,9 +30,9 @@ type pass struct {
 	rows     atomic.Int64
 	repaired atomic.Int64 // rows sent, and made here
 	damaged  atomic.Int64 // rows that cannot be decoded, and are skipped
-	resumed  atomic.Int64 // rows that have arrived before: see earlier
+	resumed  atomic.Int64 // rows that have arrived before: see earlierPasses
 	at       position     // of the current row
-	earlier  *earlier
+	earlier  *earlierPasses
 	resolver *recovery.Resolver
 	backfill *recovery.Backfill // which rows are read
 	seek     []byte
@@ -157,7 +157,7 @@ func (p *pass) row(ctx context.Context, from recovery.Place, suffix, value []byt
 		return nil
 	}
 	pending := p.pending(suffix)
-	p.earlier.next()
+	p.earlier.reset()
 	for _, slot := range fills {
 		// Rows of an operation in flight must always be sent, because no earlier pass knows which
 		// machines have it.
@@ -234,10 +234,10 @@ func (p *pass) slow(after time.Duration) (slow []trie.MachineID) {
 	return slow
 }
 
-// stretch returns how far the pass came. Nothing of it may run any more.
-func (p *pass) stretch() stretch {
+// progress returns how far the pass came. Nothing of it may run any more.
+func (p *pass) progress() passProgress {
 	at := p.at.clone()
-	s := stretch{view: p.view, until: map[trie.MachineID]position{}, rest: at}
+	s := passProgress{view: p.view, until: map[trie.MachineID]position{}, rest: at}
 	for to, box := range p.out {
 		s.until[to] = box.until(at)
 	}
