@@ -20,12 +20,13 @@ import (
 	"github.com/trefoildb/trefoil/internal/cluster"
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/internal/store/directory"
+	"github.com/trefoildb/trefoil/internal/testing/memdisk"
 	"github.com/trefoildb/trefoil/trie"
 	"github.com/trefoildb/trefoil/triple"
 )
 
 // tablesOf returns the paths of the tables of the store on a disk, the largest first.
-func tablesOf(disk *vfs.MemFS) ([]string, error) {
+func tablesOf(disk *memdisk.FS) ([]string, error) {
 	dir := disk.PathJoin(dataDir, "store")
 	names, err := disk.List(dir)
 	if err != nil {
@@ -51,7 +52,7 @@ func tablesOf(disk *vfs.MemFS) ([]string, error) {
 }
 
 // flipBit flips one bit of a table, in the half that rows of triples are in.
-func flipBit(disk *vfs.MemFS, path string, random *rand.Rand) error {
+func flipBit(disk *memdisk.FS, path string, random *rand.Rand) error {
 	f, err := disk.Open(path)
 	if err != nil {
 		return err

@@ -16,6 +16,7 @@ import (
 	"github.com/trefoildb/trefoil/internal/cluster"
 	"github.com/trefoildb/trefoil/internal/cluster/agreement"
 	"github.com/trefoildb/trefoil/internal/store/directory"
+	"github.com/trefoildb/trefoil/internal/testing/memdisk"
 )
 
 // supervised are machines that run as under serve and a supervisor: what ends is started
@@ -136,7 +137,7 @@ func TestFormationInterrupted(t *testing.T) {
 		first.run()
 		w.mustAdd(first, all...)
 		// 1. What the disk holds every 10 ms, until the cluster of one has its first view.
-		var clones []*vfs.MemFS
+		var clones []*memdisk.FS
 		joined := make(chan error, 1)
 		ctx, cancel := context.WithCancel(t.Context())
 		go func() { joined <- second.tryRun(ctx, first) }()
@@ -162,7 +163,7 @@ func TestFormationInterrupted(t *testing.T) {
 				formed++
 				w.until("it serves", func() bool { return first.node.Lease() == nil })
 			}
-			third := &machine{world: w, name: fmt.Sprintf("10.0.1.%d", i+1), disk: vfs.NewCrashableMem(), loads: t.TempDir()}
+			third := &machine{world: w, name: fmt.Sprintf("10.0.1.%d", i+1), disk: memdisk.New(), loads: t.TempDir()}
 			w.machines = []*machine{first, third}
 			third.run(first)
 			w.settle()

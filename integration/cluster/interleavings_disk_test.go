@@ -16,6 +16,7 @@ import (
 	"github.com/trefoildb/trefoil/internal/cluster"
 	"github.com/trefoildb/trefoil/internal/replica"
 	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/internal/testing/memdisk"
 )
 
 // The interleavings of disks that lose what they had, or stall.
@@ -76,7 +77,7 @@ func diskComesBackBlank(t *testing.T, w *world) {
 	m := w.up()[w.random.IntN(3)]
 	id := m.node.MachineID()
 	m.kill()
-	m.disk = vfs.NewCrashableMem()
+	m.disk = memdisk.New()
 	m.run(w.up()...)
 	w.until("the old machine is excluded", func() bool { return w.others(m)[0].node.View().Find(id) == nil })
 	w.settle()

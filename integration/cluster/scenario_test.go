@@ -16,8 +16,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/cockroachdb/pebble/v2/vfs"
-
+	"github.com/trefoildb/trefoil/internal/testing/memdisk"
 	"github.com/trefoildb/trefoil/recovery"
 	"github.com/trefoildb/trefoil/trie"
 	"github.com/trefoildb/trefoil/triple"
@@ -238,7 +237,7 @@ type play struct {
 	doubtful []int        // numbers of triples whose adds were interrupted
 	buried   int          // tombstones after the last delete
 	ids      map[*machine]trie.MachineID
-	saved    map[*machine]*vfs.MemFS
+	saved    map[*machine]*memdisk.FS
 	released func()     // releases held copies
 	begun    chan error // the result of the command that began
 	writer   *writer
@@ -247,7 +246,7 @@ type play struct {
 }
 
 func newPlay(w *world) *play {
-	return &play{w: w, limit: waitLimit, named: map[string]*machine{}, data: map[int]bool{}, ids: map[*machine]trie.MachineID{}, saved: map[*machine]*vfs.MemFS{}, released: func() {}}
+	return &play{w: w, limit: waitLimit, named: map[string]*machine{}, data: map[int]bool{}, ids: map[*machine]trie.MachineID{}, saved: map[*machine]*memdisk.FS{}, released: func() {}}
 }
 
 // play walks the steps. A step that fails is reported with its file and line.

@@ -18,6 +18,7 @@ import (
 	"github.com/trefoildb/trefoil/internal/cluster/generation"
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/internal/store/directory"
+	"github.com/trefoildb/trefoil/internal/testing/memdisk"
 	"github.com/trefoildb/trefoil/trie"
 )
 
@@ -56,7 +57,7 @@ func init() { // a variable would depend on itself, because verbs run verbs
 		"room":    {"MACHINE SIZE", 2, (*play).room},
 		"save":    {"MACHINE", 1, onEach(func(p *play, m *machine) error { p.saved[m] = m.disk.CrashClone(vfs.CrashCloneCfg{}); return nil })},
 		"restore": {"MACHINE [DIRECTORY]", 1, (*play).restore},
-		"wipe":    {"MACHINE...", 1, onEach(func(_ *play, m *machine) error { m.disk = vfs.NewCrashableMem(); return nil })},
+		"wipe":    {"MACHINE...", 1, onEach(func(_ *play, m *machine) error { m.disk = memdisk.New(); return nil })},
 		"copy": {"MACHINE MACHINE", 2, func(p *play, _ context.Context, a []string) error {
 			p.provide(a[1])
 			p.machine(a[1]).disk = p.machine(a[0]).disk.CrashClone(vfs.CrashCloneCfg{})

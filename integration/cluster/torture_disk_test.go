@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/trefoildb/trefoil/internal/testing/memdisk"
 )
 
 // shakyFS is a host's disk as its process sees it: something happens at one of
@@ -133,7 +135,7 @@ func (f *shakyFile) SyncTo(length int64) (full bool, err error) {
 }
 
 // filesOf returns the paths of all files of a data directory, in order.
-func filesOf(disk *vfs.MemFS, dir string) (all []string, err error) {
+func filesOf(disk *memdisk.FS, dir string) (all []string, err error) {
 	names, err := disk.List(dir)
 	if err != nil {
 		return nil, err
@@ -161,7 +163,7 @@ func filesOf(disk *vfs.MemFS, dir string) (all []string, err error) {
 }
 
 // flipAnywhere flips a bit of a file, anywhere in it.
-func flipAnywhere(disk *vfs.MemFS, path string, random *rand.Rand) error {
+func flipAnywhere(disk *memdisk.FS, path string, random *rand.Rand) error {
 	f, err := disk.Open(path)
 	if err != nil {
 		return err

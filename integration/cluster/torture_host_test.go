@@ -17,6 +17,7 @@ import (
 	"github.com/trefoildb/trefoil/internal/replica"
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/internal/store/directory"
+	"github.com/trefoildb/trefoil/internal/testing/memdisk"
 )
 
 // host is a machine whose process is started again when it ends, as an operator
@@ -28,7 +29,7 @@ type host struct {
 	clock   *clock
 
 	mu      sync.Mutex
-	disk    *vfs.MemFS
+	disk    *memdisk.FS
 	process *process // nil where it is not to run
 	left    bool     // it was asked to leave, and is not to come back
 	flipped bool     // a bit of its disk
@@ -53,7 +54,7 @@ func (c *clock) Now() time.Duration {
 // ended from outside.
 type process struct {
 	host *host
-	disk *vfs.MemFS
+	disk *memdisk.FS
 	fs   *shakyFS // disk, for the process
 	join []string
 	// loads is where the runs of bulk loads are: a process that was killed and the
@@ -297,7 +298,7 @@ func (h *host) killBy(r *rand.Rand, blank bool) {
 	h.frozen.Store(false)
 	h.torture.world.net.Kill(h.name)
 	if blank {
-		h.disk, h.flipped, h.anywhere = vfs.NewCrashableMem(), false, false
+		h.disk, h.flipped, h.anywhere = memdisk.New(), false, false
 	} else {
 		kept := r.IntN(101)
 		if p.fs.lies.Load() {

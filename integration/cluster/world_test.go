@@ -24,6 +24,7 @@ import (
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/internal/store/directory"
 	"github.com/trefoildb/trefoil/internal/testing/bubble"
+	"github.com/trefoildb/trefoil/internal/testing/memdisk"
 	"github.com/trefoildb/trefoil/internal/testing/memnet"
 	"github.com/trefoildb/trefoil/links"
 	"github.com/trefoildb/trefoil/recovery"
@@ -52,7 +53,7 @@ type world struct {
 type machine struct {
 	world  *world
 	name   string // its IP address
-	disk   *vfs.MemFS
+	disk   *memdisk.FS
 	loads  string // where the runs of bulk loads are, which a crash leaves as they are
 	store  *replica.Store
 	node   *cluster.Node // nil while it is down
@@ -144,7 +145,7 @@ func (w *world) notATest(format string, args ...any) {
 
 // add makes another machine, with an empty disk.
 func (w *world) add() *machine {
-	m := &machine{world: w, name: fmt.Sprintf("10.0.%d.%d", (len(w.machines)+1)>>8, (len(w.machines)+1)&255), disk: vfs.NewCrashableMem(), loads: w.t.TempDir()}
+	m := &machine{world: w, name: fmt.Sprintf("10.0.%d.%d", (len(w.machines)+1)>>8, (len(w.machines)+1)&255), disk: memdisk.New(), loads: w.t.TempDir()}
 	w.machines = append(w.machines, m)
 	return m
 }

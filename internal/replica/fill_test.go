@@ -13,6 +13,7 @@ import (
 
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/internal/store/keyspace"
+	"github.com/trefoildb/trefoil/internal/testing/memdisk"
 	"github.com/trefoildb/trefoil/recovery"
 	"github.com/trefoildb/trefoil/triple"
 )
@@ -266,7 +267,7 @@ func TestEachRawSeeks(t *testing.T) {
 
 // TestSyncFills: fills must be there after a crash if they were synced and counted.
 func TestSyncFills(t *testing.T) {
-	fs := vfs.NewCrashableMem()
+	fs := memdisk.New()
 	s := openMem(t, store.Options{FS: fs})
 	for n := range uint64(3) {
 		fill(t, s, fillOf(t, operation(store.OperationAdd, student(int(n)), 2, n+1))...)

@@ -16,6 +16,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
 	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/internal/testing/memdisk"
 	"github.com/trefoildb/trefoil/triple"
 )
 
@@ -24,9 +25,9 @@ import (
 // progress, all or nothing is there.
 func TestDeliverCrashes(t *testing.T) {
 	rng := random(t)
-	fs := vfs.NewCrashableMem()
+	fs := memdisk.New()
 	type crash struct {
-		fs       *vfs.MemFS
+		fs       *memdisk.FS
 		answered uint64 // the last delivery before the copy
 		during   uint64 // the last one during the copy, because a reused log is written meanwhile
 		mark     uint64
@@ -136,7 +137,7 @@ func TestDeliverWriteErrors(t *testing.T) {
 	rng := random(t)
 	for stop := 0; stop < 100; stop += 100 / fewer(25) {
 		t.Run(fmt.Sprint(stop), func(t *testing.T) {
-			fs := vfs.NewCrashableMem()
+			fs := memdisk.New()
 			openFor(t, fs).Close()
 			faulty, _ := failAt(fs, stop, stop%2 == 0)
 			s, err := Open("data", store.Options{FS: faulty, MemTableBytes: minMemTableBytes, WriteTimeout: time.Second / 4}, Options{})

@@ -13,6 +13,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/internal/testing/memdisk"
 	"github.com/trefoildb/trefoil/recovery"
 	"github.com/trefoildb/trefoil/trie"
 	"github.com/trefoildb/trefoil/triple"
@@ -253,7 +254,7 @@ func open(rng *rand.Rand, upTo uint64) (numbers []uint64) {
 func TestHolderModel(t *testing.T) {
 	rng := random(t)
 	for run := range fewer(20) {
-		fs := vfs.NewCrashableMem()
+		fs := memdisk.New()
 		s := openMem(t, store.Options{FS: fs, MemTableBytes: minMemTableBytes})
 		if err := s.SetIdentity(store.Identity{Cluster: "c", ClusterID: "1"}); err != nil {
 			t.Fatal(err)
@@ -309,7 +310,7 @@ func TestHolderModel(t *testing.T) {
 					t.Fatal(err)
 				}
 				s = openMem(t, store.Options{FS: fs.CrashClone(vfs.CrashCloneCfg{}), Member: true})
-				fs = s.db.FS.(*vfs.MemFS)
+				fs = s.db.FS.(*memdisk.FS)
 				m.crashed(s)
 				m.holds(t, s, rng)
 			default:

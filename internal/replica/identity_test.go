@@ -12,13 +12,14 @@ import (
 
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/internal/store/keyspace"
+	"github.com/trefoildb/trefoil/internal/testing/memdisk"
 	"github.com/trefoildb/trefoil/triple"
 )
 
 // A start of the process has a greater number than all before it, and another number than a start
 // on a copy of the disk.
 func TestNextIncarnation(t *testing.T) {
-	fs := vfs.NewCrashableMem()
+	fs := memdisk.New()
 	first, err := openMem(t, store.Options{FS: fs}).NextIncarnation()
 	if err != nil || first == 0 {
 		t.Fatalf("incarnation %d, %v", first, err)

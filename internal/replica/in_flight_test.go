@@ -16,6 +16,7 @@ import (
 
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/internal/store/keyspace"
+	"github.com/trefoildb/trefoil/internal/testing/memdisk"
 	"github.com/trefoildb/trefoil/trie"
 	"github.com/trefoildb/trefoil/triple"
 )
@@ -135,7 +136,7 @@ func entryOf(s *Store, o Origin) UnsettledBatch {
 // A backfill brings another operation of a batch during the handover of the known ones. It must
 // not be forgotten with them.
 func TestForgetWhatGrew(t *testing.T) {
-	fs := vfs.NewCrashableMem()
+	fs := memdisk.New()
 	s := openMem(t, store.Options{FS: fs})
 	j := idle(layoutOf(t, s, 0))
 	deliver(t, s, j, Delivery{Origin: origin(7, 1, 1), Operations: operations(store.OperationAdd, 2, 1, student(1))})

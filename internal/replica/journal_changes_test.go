@@ -5,9 +5,8 @@ package replica
 import (
 	"testing"
 
-	"github.com/cockroachdb/pebble/v2/vfs"
-
 	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/internal/testing/memdisk"
 	"github.com/trefoildb/trefoil/triple"
 )
 
@@ -22,7 +21,7 @@ func noteOn(tr triple.Triple, id string, sequence uint64, data []byte) Operation
 // is counted, even if no operations are kept. Nothing else is counted.
 func TestJournalChanges(t *testing.T) {
 	for _, most := range []int64{0, -1} {
-		fs := vfs.NewCrashableMem()
+		fs := memdisk.New()
 		o, journal := store.Options{FS: fs}, Options{Journal: []string{journaledIRI}, JournalBytes: most}
 		s := openJournal(t, o, journal)
 		if err := s.SetIdentity(store.Identity{Cluster: "c", ClusterID: "1"}); err != nil {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/internal/store/keyspace"
+	"github.com/trefoildb/trefoil/internal/testing/memdisk"
 	"github.com/trefoildb/trefoil/triple"
 )
 
@@ -50,7 +51,7 @@ func stage(t *testing.T, s *Store, load string, number uint64, triples ...triple
 // A load is taken in once, over older rows. By its epoch it is older than the operations of that
 // epoch and newer than all before, in any order of arrival.
 func TestTakeIn(t *testing.T) {
-	fs := vfs.NewCrashableMem()
+	fs := memdisk.New()
 	s := openMem(t, store.Options{FS: fs, Member: true})
 	if err := s.SetIdentity(store.Identity{Cluster: "c", ClusterID: "1"}); err != nil {
 		t.Fatal(err)
@@ -125,7 +126,7 @@ func TestTakeIn(t *testing.T) {
 
 // Tables are not taken in if they are not sealed, or have changed.
 func TestSeal(t *testing.T) {
-	fs := vfs.NewCrashableMem()
+	fs := memdisk.New()
 	s := openMem(t, store.Options{FS: fs, Member: true})
 	if err := s.Staging().TakeIn(ctx, "load", 5, "p"); !errors.Is(err, store.ErrInvalid) {
 		t.Error(err)

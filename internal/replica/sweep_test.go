@@ -11,6 +11,7 @@ import (
 
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/internal/store/keyspace"
+	"github.com/trefoildb/trefoil/internal/testing/memdisk"
 	"github.com/trefoildb/trefoil/trie"
 	"github.com/trefoildb/trefoil/triple"
 )
@@ -19,7 +20,7 @@ import (
 func TestSweep(t *testing.T) {
 	rng := random(t)
 	for others := range 5 {
-		fs := vfs.NewCrashableMem()
+		fs := memdisk.New()
 		s := openMem(t, store.Options{FS: fs})
 		if err := s.SetIdentity(store.Identity{Cluster: "c", ClusterID: "1"}); err != nil {
 			t.Fatal(err)

@@ -15,6 +15,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
+	"github.com/trefoildb/trefoil/internal/testing/memdisk"
 	"github.com/trefoildb/trefoil/triple"
 )
 
@@ -24,8 +25,8 @@ func TestApplyCrashes(t *testing.T) {
 	rng := random(t)
 	for _, kind := range []string{"add", "clear all", "clear default", "clear graph", "mixed"} {
 		t.Run(kind, func(t *testing.T) {
-			fs := vfs.NewCrashableMem()
-			var clones []*vfs.MemFS
+			fs := memdisk.New()
+			var clones []*memdisk.FS
 			var watch atomic.Bool
 			var mu sync.Mutex // Pebble writes from several goroutines
 			faulty := errorfs.Wrap(fs, errorfs.InjectorFunc(func(op errorfs.Op) error {
@@ -111,7 +112,7 @@ func TestApplyWriteErrors(t *testing.T) {
 	rng := random(t)
 	for stop := 0; stop < 120; stop += 120 / fewer(40) {
 		t.Run(fmt.Sprint(stop), func(t *testing.T) {
-			fs := vfs.NewCrashableMem()
+			fs := memdisk.New()
 			openFor(t, fs).Close()
 			faulty, _ := failAt(fs, stop, stop%2 == 0)
 			s, err := Open("data", Options{FS: faulty, MemTableBytes: minMemTableBytes, WriteTimeout: time.Second / 4})

@@ -20,6 +20,7 @@ import (
 	"github.com/trefoildb/trefoil/internal/store/check"
 	"github.com/trefoildb/trefoil/internal/store/directory"
 	"github.com/trefoildb/trefoil/internal/store/keyspace"
+	"github.com/trefoildb/trefoil/internal/testing/memdisk"
 	"github.com/trefoildb/trefoil/triple"
 )
 
@@ -282,7 +283,7 @@ func TestRestoreInterrupted(t *testing.T) {
 		t.Fatal(err)
 	}
 	for stop := 0; ; stop++ {
-		mem := vfs.NewCrashableMem()
+		mem := memdisk.New()
 		faulty, count := failAt(mem, stop, true)
 		err := restore(ctx, faulty, "restored", bytes.NewReader(backup.Bytes()))
 		after := mem.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: rng.IntN(101), RNG: rng})

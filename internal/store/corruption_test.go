@@ -15,6 +15,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs/atomicfs"
 
 	"github.com/trefoildb/trefoil/internal/store/directory"
+	"github.com/trefoildb/trefoil/internal/testing/memdisk"
 	"github.com/trefoildb/trefoil/triple"
 )
 
@@ -34,9 +35,9 @@ func readFile(t testing.TB, fs vfs.FS, path string) []byte {
 }
 
 // copyTree returns a copy of the data directory.
-func copyTree(t testing.TB, fs vfs.FS) *vfs.MemFS {
+func copyTree(t testing.TB, fs vfs.FS) *memdisk.FS {
 	t.Helper()
-	to := vfs.NewMem()
+	to := memdisk.New()
 	if _, err := vfs.Clone(fs, to, "data", "data"); err != nil {
 		t.Fatal(err)
 	}
@@ -177,7 +178,7 @@ func readAll(t *testing.T, fs vfs.FS, want int) error {
 func TestFlippedBitsInLog(t *testing.T) {
 	lone(t)
 	rng := random(t)
-	fs := vfs.NewCrashableMem()
+	fs := memdisk.New()
 	s, err := Open("data", Options{FS: fs})
 	if err != nil {
 		t.Fatal(err)

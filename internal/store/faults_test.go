@@ -17,6 +17,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
+	"github.com/trefoildb/trefoil/internal/testing/memdisk"
 	"github.com/trefoildb/trefoil/triple"
 )
 
@@ -43,7 +44,7 @@ func failAt(fs vfs.FS, n int, forever bool) (vfs.FS, *atomic.Int64) {
 func TestWriteErrors(t *testing.T) {
 	for _, forever := range []bool{true, false} {
 		for stop := 0; stop < 400; stop += 400 / fewer(20) {
-			fs := vfs.NewCrashableMem()
+			fs := memdisk.New()
 			s := openFor(t, fs)
 			s.Close()
 			faulty, _ := failAt(fs, stop, forever)
@@ -61,7 +62,7 @@ func openFor(t *testing.T, fs vfs.FS) *Store {
 	return s
 }
 
-func writeUntilFailure(t *testing.T, fs *vfs.MemFS, faulty vfs.FS, stop int) {
+func writeUntilFailure(t *testing.T, fs *memdisk.FS, faulty vfs.FS, stop int) {
 	t.Helper()
 	var fatal atomic.Int64
 	s, err := Open("data", Options{FS: faulty, MemTableBytes: minMemTableBytes, OnFatal: func(error) { fatal.Add(1) }})
@@ -254,7 +255,7 @@ func TestDiskHangs(t *testing.T) {
 // data; the orders agree.
 func TestCrashes(t *testing.T) {
 	rng := random(t)
-	fs := vfs.NewCrashableMem()
+	fs := memdisk.New()
 	s, err := Open("data", Options{FS: fs, MemTableBytes: minMemTableBytes, MaxSegmentBytes: 256 << 10})
 	if err != nil {
 		t.Fatal(err)

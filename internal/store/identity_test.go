@@ -13,6 +13,7 @@ import (
 
 	"github.com/trefoildb/trefoil/internal/protocol"
 	"github.com/trefoildb/trefoil/internal/store/keyspace"
+	"github.com/trefoildb/trefoil/internal/testing/memdisk"
 	"github.com/trefoildb/trefoil/rdfload"
 	"github.com/trefoildb/trefoil/recovery"
 	"github.com/trefoildb/trefoil/trie"
@@ -21,7 +22,7 @@ import (
 
 // A member's directory opens only with Options.Member, and accepts writes only from the cluster.
 func TestMember(t *testing.T) {
-	fs := vfs.NewCrashableMem()
+	fs := memdisk.New()
 	s := openMem(t, Options{FS: fs})
 	add(t, s, students(0, 20)...)
 	if id, ok := s.Identity(); ok {
@@ -242,7 +243,7 @@ func TestSplitBesideAnnotations(t *testing.T) {
 // TestLaterMinor: if a directory's cluster has agreed on a later minor of the protocol, Open
 // rejects it and changes nothing.
 func TestLaterMinor(t *testing.T) {
-	fs := vfs.NewCrashableMem()
+	fs := memdisk.New()
 	s := openMem(t, Options{FS: fs})
 	for _, minor := range []uint64{protocol.Minor, protocol.Minor + 1} {
 		id := Identity{Cluster: "plants", ClusterID: "17", Generation: 3, Minor: minor}

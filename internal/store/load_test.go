@@ -8,6 +8,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"github.com/trefoildb/trefoil/internal/testing/memdisk"
 	"github.com/trefoildb/trefoil/rdfload"
 	"github.com/trefoildb/trefoil/triple"
 )
@@ -86,7 +87,7 @@ func TestLoadCrashes(t *testing.T) {
 		step = 5
 	}
 	for stop := 0; ; stop += step {
-		fs := vfs.NewCrashableMem()
+		fs := memdisk.New()
 		s := openFor(t, fs)
 		add(t, s, students(0, 40)...)
 		if err := s.Close(); err != nil {

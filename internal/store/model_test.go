@@ -9,9 +9,9 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/cockroachdb/pebble/v2/vfs"
 	"pgregory.net/rapid"
 
+	"github.com/trefoildb/trefoil/internal/testing/memdisk"
 	"github.com/trefoildb/trefoil/triple"
 )
 
@@ -51,7 +51,7 @@ func (m model) notes() int {
 
 // machine is a store beside its model for random operations.
 type machine struct {
-	fs    *vfs.MemFS
+	fs    *memdisk.FS
 	s     *Store
 	m     model
 	sn    *Snapshot
@@ -317,7 +317,7 @@ func walk(t *rapid.T, sn *Snapshot, o triple.Order, keys [][]byte) {
 // A store equals its model after any operations in any order.
 func TestModel(t *testing.T) {
 	verify(t, func(t *rapid.T) {
-		c := &machine{fs: vfs.NewMem(), m: model{}}
+		c := &machine{fs: memdisk.New(), m: model{}}
 		c.open(t)
 		defer c.close(t)
 		t.Repeat(map[string]func(*rapid.T){
@@ -377,7 +377,7 @@ func TestModel(t *testing.T) {
 // Requests of one group are done in order, each on the result of the ones before.
 func TestGroup(t *testing.T) {
 	verify(t, func(t *rapid.T) {
-		c := &machine{fs: vfs.NewMem(), m: model{}}
+		c := &machine{fs: memdisk.New(), m: model{}}
 		c.open(t)
 		defer c.close(t)
 		c.add(t)

@@ -14,6 +14,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
 	"github.com/trefoildb/trefoil/internal/store/database"
+	"github.com/trefoildb/trefoil/internal/testing/memdisk"
 	"github.com/trefoildb/trefoil/triple"
 )
 
@@ -22,7 +23,7 @@ import (
 func TestOpenOnFullDisk(t *testing.T) {
 	refused := 0
 	for left := range 12 {
-		mem := vfs.NewCrashableMem()
+		mem := memdisk.New()
 		s, err := Open("data", Options{FS: mem, MemTableBytes: minMemTableBytes, MinFreeBytes: -1})
 		if err != nil {
 			t.Fatal(err)

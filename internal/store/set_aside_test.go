@@ -14,6 +14,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
 	"github.com/trefoildb/trefoil/internal/store/directory"
+	"github.com/trefoildb/trefoil/internal/testing/memdisk"
 )
 
 // madeMember makes the directory of a member with some rows, and returns its UUID.
@@ -73,7 +74,7 @@ func mustBeAside(t *testing.T, fs vfs.FS, was directory.UUID) (begun bool) {
 // completes it.
 func TestSetAsideCrashes(t *testing.T) {
 	rng := random(t)
-	fs := vfs.NewCrashableMem()
+	fs := memdisk.New()
 	was := madeMember(t, fs)
 	clones := crashes(t, fs, func(fs vfs.FS) {
 		if _, err := directory.SetAside(fs, "data", []string{"a:1", "b:2"}); err != nil {
@@ -104,7 +105,7 @@ const maxCrashes = 25
 
 // crashes returns the possible contents of the disk when the power fails before each operation of
 // do, and at the end.
-func crashes(t *testing.T, fs *vfs.MemFS, do func(vfs.FS), rng *rand.Rand) (clones []*vfs.MemFS) {
+func crashes(t *testing.T, fs *memdisk.FS, do func(vfs.FS), rng *rand.Rand) (clones []*memdisk.FS) {
 	t.Helper()
 	var mu sync.Mutex // Pebble writes from several goroutines
 	var watch atomic.Bool
@@ -132,7 +133,7 @@ func crashes(t *testing.T, fs *vfs.MemFS, do func(vfs.FS), rng *rand.Rand) (clon
 
 // A release without the marker was interrupted after the store had moved.
 func TestSetAsideOfAnEarlierRelease(t *testing.T) {
-	fs := vfs.NewCrashableMem()
+	fs := memdisk.New()
 	was := madeMember(t, fs)
 	if err := directory.WriteRejoin(fs, "data", []string{"a:1", "b:2"}); err != nil {
 		t.Fatal(err)

@@ -15,6 +15,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/trefoildb/trefoil/internal/store/directory"
+	"github.com/trefoildb/trefoil/internal/testing/memdisk"
 	"github.com/trefoildb/trefoil/triple"
 )
 
@@ -211,7 +212,7 @@ func TestOpenInterrupted(t *testing.T) {
 	lone(t)
 	rng := random(t)
 	for stop := range fewer(60) {
-		fs := vfs.NewCrashableMem()
+		fs := memdisk.New()
 		faulty, _ := failAt(fs, stop, true)
 		s, err := Open("data", Options{FS: faulty})
 		if err == nil {

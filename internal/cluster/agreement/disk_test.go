@@ -15,6 +15,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 	"github.com/hashicorp/raft"
 
+	"github.com/trefoildb/trefoil/internal/testing/memdisk"
 	"github.com/trefoildb/trefoil/trie"
 )
 
@@ -33,7 +34,7 @@ func TestCrashOfAll(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			disks := map[trie.MachineID]*vfs.MemFS{}
+			disks := map[trie.MachineID]*memdisk.FS{}
 			for id := range c.nodes {
 				disks[id] = c.disks[id].CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: rng.IntN(101), RNG: rng})
 			}
@@ -192,7 +193,7 @@ func TestLogAgainstModel(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	rng := rand.New(rand.NewPCG(seed, 0))
-	fs := vfs.NewCrashableMem()
+	fs := memdisk.New()
 	s := openTestStore(t, fs)
 	defer func() { s.close() }()
 	var first, last uint64
@@ -272,7 +273,7 @@ func TestLogAgainstModel(t *testing.T) {
 }
 
 func TestStableValues(t *testing.T) {
-	fs := vfs.NewCrashableMem()
+	fs := memdisk.New()
 	s := openTestStore(t, fs)
 	if v, err := s.Get([]byte("a")); len(v) != 0 || err != nil {
 		t.Errorf("a value that is not there: %q, %v", v, err)

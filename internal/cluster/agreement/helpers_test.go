@@ -13,10 +13,10 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/cockroachdb/pebble/v2/vfs"
 	"go.uber.org/goleak"
 
 	"github.com/trefoildb/trefoil/internal/cluster/view"
+	"github.com/trefoildb/trefoil/internal/testing/memdisk"
 	"github.com/trefoildb/trefoil/recovery"
 	"github.com/trefoildb/trefoil/trie"
 )
@@ -157,7 +157,7 @@ type cluster struct {
 	t     *testing.T
 	net   *fabric
 	nodes map[trie.MachineID]*Agreement
-	disks map[trie.MachineID]*vfs.MemFS
+	disks map[trie.MachineID]*memdisk.FS
 	// trailing of all nodes opened from now on
 	trailing uint64
 	// dial, if set, wraps the dialers of all nodes opened from now on
@@ -169,7 +169,7 @@ func addressOf(id trie.MachineID) string { return fmt.Sprintf("node%d:7000", id)
 // bubble runs a test in virtual time, with nodes that are closed at its end.
 func bubble(t *testing.T, f func(t *testing.T, c *cluster)) {
 	synctest.Test(t, func(t *testing.T) {
-		c := &cluster{t: t, net: newFabric(), nodes: map[trie.MachineID]*Agreement{}, disks: map[trie.MachineID]*vfs.MemFS{}}
+		c := &cluster{t: t, net: newFabric(), nodes: map[trie.MachineID]*Agreement{}, disks: map[trie.MachineID]*memdisk.FS{}}
 		defer func() {
 			for id := range c.nodes {
 				c.stop(id)
@@ -182,7 +182,7 @@ func bubble(t *testing.T, f func(t *testing.T, c *cluster)) {
 func (c *cluster) open(id trie.MachineID) *Agreement {
 	c.t.Helper()
 	if c.disks[id] == nil {
-		c.disks[id] = vfs.NewCrashableMem()
+		c.disks[id] = memdisk.New()
 	}
 	a, err := Open(c.config(id))
 	if err != nil {

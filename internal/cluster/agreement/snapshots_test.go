@@ -10,6 +10,8 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/hashicorp/raft"
+
+	"github.com/trefoildb/trefoil/internal/testing/memdisk"
 )
 
 func newSink(t *testing.T, s *store, index, term uint64) raft.SnapshotSink {
@@ -22,7 +24,7 @@ func newSink(t *testing.T, s *store, index, term uint64) raft.SnapshotSink {
 }
 
 func TestSnapshots(t *testing.T) {
-	fs := vfs.NewCrashableMem()
+	fs := memdisk.New()
 	s := openTestStore(t, fs)
 	contents := make([]byte, 5*chunkBytes/2)
 	for i := range contents {

@@ -22,6 +22,8 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/cockroachdb/pebble/v2/vfs/atomicfs"
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
+
+	"github.com/trefoildb/trefoil/internal/testing/memdisk"
 )
 
 // random returns a generator. If the test fails, its seed is printed.
@@ -250,7 +252,7 @@ func TestManyEntries(t *testing.T) {
 func TestSameName(t *testing.T) {
 	rng := random(t)
 	for range 50 {
-		fs := vfs.NewCrashableMem()
+		fs := memdisk.New()
 		f, _ := begin(t, fs, 1000, 1000)
 		must(t, f.Close())
 		f, err := Guard(fs).Create(path, vfs.WriteCategoryUnspecified)
@@ -310,7 +312,7 @@ func TestFaults(t *testing.T) {
 // acknowledged writes.
 func TestCrash(t *testing.T) {
 	rng := random(t)
-	fs := vfs.NewCrashableMem()
+	fs := memdisk.New()
 	open := func(fs vfs.FS) *pebble.DB {
 		must(t, Check(fs, dir))
 		db, err := pebble.Open(dir, &pebble.Options{FS: Guard(fs), FormatMajorVersion: pebble.FormatNewest, Logger: quiet{t}})
@@ -319,7 +321,7 @@ func TestCrash(t *testing.T) {
 	}
 	db := open(fs)
 	type crash struct {
-		fs   *vfs.MemFS
+		fs   *memdisk.FS
 		rows int
 	}
 	var crashes []crash
