@@ -212,7 +212,7 @@ func (p *play) options(m *machine, options []string) (err error) {
 			m.advertise = value
 		case "disk":
 			m.kept = keptFree
-			err = p.room(nil, []string{strconv.Itoa(slices.Index(p.w.machines, m) + 1), value})
+			err = m.freeText(value)
 		default:
 			err = fmt.Errorf("unknown option %q", o)
 		}
@@ -289,14 +289,19 @@ func (p *play) cut(_ context.Context, args []string) error {
 
 // room sets how many bytes are free on a disk.
 func (p *play) room(_ context.Context, args []string) error {
-	for unit, size := range map[string]uint64{"MiB": 1 << 20, "GiB": 1 << 30} {
-		if text, ok := strings.CutSuffix(args[1], unit); ok {
+	return p.machine(args[0]).freeText(args[1])
+}
+
+// freeText is free for a size such as 64MiB.
+func (m *machine) freeText(size string) error {
+	for unit, bytes := range map[string]uint64{"MiB": 1 << 20, "GiB": 1 << 30} {
+		if text, ok := strings.CutSuffix(size, unit); ok {
 			n, err := strconv.ParseUint(text, 10, 64)
-			p.machine(args[0]).free(n * size)
+			m.free(n * bytes)
 			return err
 		}
 	}
-	return fmt.Errorf("want a size in MiB or GiB, not %q", args[1])
+	return fmt.Errorf("want a size in MiB or GiB, not %q", size)
 }
 
 // restore makes the disk of a machine what it was when it was saved, or one of its directories.

@@ -20,8 +20,6 @@ type metrics struct {
 	refused  atomic.Int64
 	nanos    atomic.Int64
 	dropped  atomic.Int64 // rows, and ranges of them, that the cluster does not need here
-
-	merges atomic.Int64 // see Tidy
 }
 
 // removed returns about how many rows were removed since the store was opened.
