@@ -61,13 +61,13 @@ suites() {
   # make lint vets all packages.
   mapfile -t packages < <(ordered "$work/plain" "${long[@]}")
   if [ "${#packages[@]}" -gt 0 ]; then
-    "$go" test -json -vet=off -timeout 14m "${packages[@]}" || touch "$work/failed"
+    "$go" test -json -vet=off -timeout 20m "${packages[@]}" || touch "$work/failed"
   fi
   if $race; then
     mapfile -t packages < <(ordered "$work/race" "${long_race[@]}")
     # pebblegozstd: Zstandard in Go, as where there is no C compiler. It compiles in no time.
     GOGC=400 "$go" build -race -tags pebblegozstd "${packages[@]}" || touch "$work/failed"
-    "$go" test -json -race -short -tags pebblegozstd -vet=off -timeout 14m "${packages[@]}" || touch "$work/failed"
+    "$go" test -json -race -short -tags pebblegozstd -vet=off -timeout 20m "${packages[@]}" || touch "$work/failed"
   else
     echo "no C compiler: the race detector is left out"
   fi
