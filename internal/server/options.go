@@ -50,8 +50,8 @@ type Options struct {
 	ReadOnly bool
 	// Full, if set, rejects every change with this error, because the disk has no room.
 	Full error
-	// MaxBodyBytes is the greatest document, decompressed, for POST and DELETE /triples; 0 is 64
-	// MiB.
+	// MaxBodyBytes is the greatest document in the body of a request, decompressed; 0 is 64 MiB.
+	// It holds for /triples, /data and links.
 	MaxBodyBytes int64
 	// MemoryBytes bounds the memory of all requests together for documents and pages. Beyond it
 	// they get 503. One document may take four times MaxBodyBytes in memory, but never more than

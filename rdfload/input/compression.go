@@ -17,7 +17,9 @@ import (
 // xz's dictionary. xz -9 needs 64 MiB, zstd --ultra -22 needs 128.
 const maxWindow = 128 << 20
 
-// Compression is the compression format of a document.
+// Compression is the compression format of a document. The endings of names that have one are in
+// rdfload/syntax/syntax.go and links/linkfile/format.go, those of HTTP bodies
+// (Content-Encoding) in internal/server/request/body.go.
 type Compression uint8
 
 // The known compressions.

@@ -62,7 +62,8 @@ type Config struct {
 	Resolve func(ctx context.Context, address string) (net.Addr, error)
 	// Address is host:port at which others reach this node.
 	Address string
-	// Key encrypts and authenticates what is said: 16, 24 or 32 bytes; nil does not.
+	// Key encrypts and authenticates what is said: 16, 24 or 32 bytes; nil does not. The cluster's
+	// node derives it from the secret and the token (gossipKey in internal/cluster/membership.go).
 	Key []byte
 	// Label is the cluster's name; what comes with another one is dropped.
 	Label string

@@ -15,7 +15,7 @@ import (
 const (
 	blockBytes  = 32 << 10
 	lowestLevel = 6
-	zstdLevel   = 5 // and all below, because nearly all rows are there
+	zstdFrom    = 5 // this level and the one below have zstd, because nearly all rows are there
 )
 
 // pebbleOptions returns Pebble's options.
@@ -51,7 +51,7 @@ func (d *Database) pebbleOptions() *pebble.Options {
 		l.BlockSize = blockBytes
 		l.IndexBlockSize = 8 * blockBytes
 		l.Compression = func() *sstable.CompressionProfile { return sstable.SnappyCompression }
-		if level >= zstdLevel {
+		if level >= zstdFrom {
 			l.Compression = func() *sstable.CompressionProfile { return sstable.ZstdCompression }
 		}
 	}
