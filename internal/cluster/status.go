@@ -35,11 +35,11 @@ type status struct {
 	has  bool
 }
 
-// keep records a leader's status.
-func (c *status) keep(s store.Status) {
+// keep records a leader's status. It is as old as the request for it.
+func (c *status) keep(s store.Status, asked time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.kept, c.at, c.has = s, c.now(), true
+	c.kept, c.at, c.has = s, asked, true
 }
 
 func (c *status) last() (s store.Status, at time.Duration, ok bool) {
@@ -58,11 +58,12 @@ func (c *status) Status() store.Status {
 	}
 	ctx, cancel := context.WithTimeout(c.closing, statusTimeout)
 	defer cancel()
+	asked := c.now()
 	s, err := c.ofLeader(ctx)
 	if err != nil {
 		s = c.withoutLeader(err)
 	} else {
-		c.keep(s)
+		c.keep(s, asked)
 	}
 	s.NoMajority = c.isolation.NoMajority()
 	s.Version, s.ReadOnly = own.Version, own.ReadOnly
@@ -156,7 +157,8 @@ func (c *status) refresh(ctx context.Context) {
 	if v := c.View(); v != nil {
 		members = len(v.Members)
 	}
-	if _, at, ok := c.last(); ok && c.now()-at < c.refreshEvery(members) {
+	asked := c.now()
+	if _, at, ok := c.last(); ok && asked-at < c.refreshEvery(members) {
 		return
 	}
 	s, err := c.ofLeader(ctx)
@@ -164,7 +166,7 @@ func (c *status) refresh(ctx context.Context) {
 		c.log.Debug("no status of the leader", "error", err)
 		return
 	}
-	c.keep(s)
+	c.keep(s, asked)
 }
 
 // withoutLeader returns the state of the cluster if no leader is reached: the last report of one,

@@ -64,11 +64,14 @@ func (sq *sequencer) lacksRoom(r *request) (lacks trie.MachineID) {
 	local := sq.holder.disk.Room()
 	for _, set := range r.route.sets {
 		for _, m := range set {
+			if m == 0 {
+				continue
+			}
 			room := local
 			if m != sq.self.Machine {
 				room = sq.diskRooms.of(m)
 			}
-			if m != 0 && (room >= least || sq.flight.full(m)) {
+			if room >= least || sq.flight.full(m) {
 				return m
 			}
 		}

@@ -146,10 +146,15 @@ func (g *Assigner) LookUpURLs(ctx context.Context, r *rowreader.Reader, pages []
 		return nil
 	}, func(i int, d *peer.Decoder) error {
 		var all []string
-		if CodeURLs(d.Coder(), &all); len(all) > 0 && found[i] == "" {
+		CodeURLs(d.Coder(), &all)
+		// If the answer is rejected, another copy is asked, so it must not be stored.
+		if err := d.End(); err != nil {
+			return err
+		}
+		if len(all) > 0 && found[i] == "" {
 			found[i] = all[0]
 		}
-		return d.Err()
+		return nil
 	})
 	if err != nil {
 		return nil, fmt.Errorf("look URLs up: %w", err)
