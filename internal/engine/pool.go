@@ -59,21 +59,38 @@ func (r *reservation) reserve(bytes int64) error {
 			return err
 		}
 	}
-	own := int64(0)
-	if r.turn != nil && r.turn.Seated() {
-		own = r.pool.part
+	shared := r.beyondPart(held)
+	if more := shared - r.shared; more > 0 && !r.pool.take(more) {
+		// The shared half is spent. A query without a seat still has the part of one.
+		if r.turn == nil || r.turn.Seated() {
+			return r.spent()
+		}
+		if err := r.turn.Sit(); err != nil {
+			return err
+		}
+		if shared = r.beyondPart(held); shared > r.shared && !r.pool.take(shared-r.shared) {
+			return r.spent()
+		}
 	}
-	shared := max(held-own, 0)
-	switch more := shared - r.shared; {
-	case more > 0 && !r.pool.take(more):
-		return fmt.Errorf("%w: %w: they hold %d MiB of %d; try again, or ask for less", sparql.ErrMemory, ErrMemory,
-			r.pool.held.Load()>>20, r.pool.total>>20)
-	case more < 0:
-		r.pool.free.Add(-more)
+	if less := r.shared - shared; less > 0 {
+		r.pool.free.Add(less)
 	}
 	r.pool.held.Add(bytes)
 	r.held, r.shared = held, shared
 	return nil
+}
+
+// beyondPart returns how many of the held bytes are of the shared half.
+func (r *reservation) beyondPart(held int64) int64 {
+	if r.turn != nil && r.turn.Seated() {
+		return max(held-r.pool.part, 0)
+	}
+	return held
+}
+
+func (r *reservation) spent() error {
+	return fmt.Errorf("%w: %w: they hold %d MiB of %d; try again, or ask for less", sparql.ErrMemory, ErrMemory,
+		r.pool.held.Load()>>20, r.pool.total>>20)
 }
 
 // end returns all bytes to the pool.

@@ -105,6 +105,25 @@ func TestTrees(t *testing.T) {
 	}
 }
 
+// TestSpentPool: a query that holds little takes a seat, and the memory of it, if others hold all
+// that is shared.
+func TestSpentPool(t *testing.T) {
+	store := openStore(t)
+	chain(t, store, 3000)
+	e := newEngine(t, store, Options{Memory: 24 << 20, MaxQueries: 2})
+	others := e.pool.free.Load()
+	if !e.pool.take(others) {
+		t.Fatal("the shared half is not free")
+	}
+	rows, err := tryRows(t, e, `SELECT ?o { ?s <x:p> ?o . ?t <x:p> ?u FILTER(?u < 40) } ORDER BY ?o ?u`, Params{})
+	if err != nil || len(rows) != 3000*40 {
+		t.Errorf("%d rows, %v", len(rows), err)
+	}
+	if held, free := e.Held(), e.pool.free.Load(); held != 0 || free != 0 {
+		t.Errorf("%d bytes are held, %d free", held, free)
+	}
+}
+
 // TestPool: queries that together need more than all may hold end right, with temporary
 // files, or as busy; and nothing stays counted.
 func TestPool(t *testing.T) {
