@@ -53,6 +53,52 @@ func BenchmarkDeliver(b *testing.B) {
 	}
 }
 
+// BenchmarkEngines adds the same batches of 1,000 triples by the engine of a lone machine and by
+// that of a member, which stamps each row. It also reports the size of the compacted tables.
+func BenchmarkEngines(b *testing.B) {
+	const size, batches = 1000, 200
+	for _, engine := range []string{"lone", "member"} {
+		b.Run(engine, func(b *testing.B) {
+			bytes := int64(0)
+			for b.Loop() {
+				// 1. Make an empty store and the batches.
+				b.StopTimer()
+				s := openDisk(b, store.Options{})
+				j := idle(layoutOf(b, s, 0))
+				adds, deliveries := make([][]triple.Triple, batches), make([]Delivery, batches)
+				for n := range batches {
+					adds[n] = students(n*size, n*size+size)
+					deliveries[n] = Delivery{Origin: origin(1, 1, uint64(n+1)), Settled: uint64(n),
+						Operations: operations(store.OperationAdd, 2, uint64(n*size+1), adds[n]...)}
+				}
+				b.StartTimer()
+				// 2. Add them. Each batch is durable before the next.
+				for n := range batches {
+					var err error
+					if engine == "lone" {
+						_, err = s.Add(ctx, adds[n])
+					} else {
+						err = s.Deliver(ctx, &deliveries[n], j)
+					}
+					if err != nil {
+						b.Fatal(err)
+					}
+				}
+				// 3. Compact the tables, because their size then depends on the rows alone.
+				b.StopTimer()
+				if err := s.Database().Compact(ctx, []byte{0}, []byte{0xff}, false); err != nil {
+					b.Fatal(err)
+				}
+				tables := s.Database().Metrics().Total()
+				bytes = tables.TablesSize
+				b.StartTimer()
+			}
+			b.ReportMetric(float64(b.N*size*batches)/b.Elapsed().Seconds(), "triples/s")
+			b.ReportMetric(float64(bytes)/(size*batches), "B/triple")
+		})
+	}
+}
+
 // BenchmarkUnsettled looks up one triple when many operations are in flight, in batches of 1 or of
 // 1,000, at rest or under traffic.
 func BenchmarkUnsettled(b *testing.B) {
