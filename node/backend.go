@@ -56,6 +56,7 @@ func (s *service) startMember(lone *store.Store) (backend, error) {
 		return backend{}, err
 	}
 	c := &s.Cluster
+	// Only a directory without identity joins. A member starts again in its cluster.
 	if _, member := db.Identity(); !member && len(c.Join) > 0 {
 		s.reportf("joining cluster %s at %s", c.Name, c.Join)
 	}

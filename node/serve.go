@@ -112,6 +112,7 @@ func (s *service) run() (members []string, err error) {
 	if full != nil {
 		api.Full = full
 	}
+	// Links need a node, and a read-only store has none.
 	if back.node != nil && !s.NoLinks {
 		graph, err := s.openLinks(db, back.node)
 		if err != nil {
@@ -131,6 +132,7 @@ func (s *service) run() (members []string, err error) {
 		return nil, err
 	}
 	address := back.listener.Addr().String()
+	// The address is kept, because the store opens again when there is room.
 	if full != nil {
 		s.reportf("reads are answered, changes are refused until there is room")
 		s.listen = address
@@ -204,6 +206,7 @@ func (s *service) serve(srv *server.Server, back backend, full *database.NoRoomE
 	go func() { served <- srv.Serve(back.listener) }()
 	var why error
 	drain := drainTimeout
+	// The owner ends the service, the store failed, there is room again, or the server ended.
 	select {
 	case <-s.ctx.Done():
 		s.reportf("ending: requests that run are finished, new ones are refused")
@@ -224,6 +227,7 @@ func (s *service) serve(srv *server.Server, back backend, full *database.NoRoomE
 		s.reportf("requests that did not end within %s were cut off", drain)
 		err = nil
 	}
+	// The server must have returned before the store is closed.
 	if err := errors.Join(why, err, <-served); err != nil {
 		return fmt.Errorf("serve: %w", err)
 	}

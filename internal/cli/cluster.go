@@ -245,6 +245,7 @@ func printCluster(w io.Writer, s status) error {
 	// 1. The cluster as a whole.
 	out := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	row := func(name, format string, args ...any) { fmt.Fprintf(out, name+"\t"+format+"\n", args...) }
+	// A lone node has a status too, but neither a generation nor an isolation.
 	if s.Cluster == "" {
 		row("cluster", "none: the node is alone")
 	} else {
@@ -252,6 +253,7 @@ func printCluster(w io.Writer, s status) error {
 		row("isolation", "%s", store.IsolationTriple.Explain())
 	}
 	row("epoch", "%s", strings.TrimRight(number(int64(s.Epoch))+", "+s.Phase, ", "))
+	// Optional rows appear only when set, so a healthy status is short.
 	if s.Protocol != "" {
 		row("protocol", "%s", protocolText(s))
 	}

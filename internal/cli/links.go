@@ -315,6 +315,7 @@ func (c *linksPagesCmd) list(e *env, g links.Graph, out *printer) error {
 	// Read page by page of UIDs; the last UID of one is the start of the next.
 	after, left := uid.UID(c.After), int64(c.Limit)
 	for {
+		// The last page may be shorter. --limit 0 means all pages, so left does not count.
 		n := atOnce
 		if c.Limit > 0 {
 			n = int(min(left, atOnce))
@@ -326,6 +327,7 @@ func (c *linksPagesCmd) list(e *env, g links.Graph, out *printer) error {
 		if err != nil || len(pages) == 0 {
 			return err
 		}
+		// The URLs stay empty if the user wants UIDs, because each look-up costs a read.
 		urls := make([]string, len(pages))
 		if !c.UIDs {
 			if urls, err = g.URLs(e.ctx, pages); err != nil {
@@ -341,6 +343,7 @@ func (c *linksPagesCmd) list(e *env, g links.Graph, out *printer) error {
 				return err
 			}
 		}
+		// Fewer than n pages are no sign of the end. Only an empty page is.
 		after = pages[len(pages)-1]
 		left -= int64(len(pages))
 	}

@@ -172,6 +172,7 @@ func (c *changeReader) one(source int, from linkfile.Position, do func([]links.C
 			return nil
 		}
 		err := do(c.batch, linkPlace{source, until})
+		// Even if do failed, the batch is emptied, because the reader has gone on.
 		clear(c.batch)
 		clear(c.kinds)
 		c.batch, c.inBatch, c.bytes, c.lastOne = c.batch[:0], 0, 0, ""
@@ -181,6 +182,7 @@ func (c *changeReader) one(source int, from linkfile.Position, do func([]links.C
 	// 3. Read page by page. left is set while the list of a superseded page is skipped.
 	for left := false; ; {
 		begin := rd.Position()
+		// The end, or a malformed part. reject returns nil if reading may go on.
 		if !rd.Scan() {
 			if err := rd.Err(); err != nil {
 				if err := c.reject(rd, err, left); err != nil {
@@ -195,6 +197,7 @@ func (c *changeReader) one(source int, from linkfile.Position, do func([]links.C
 		if p.Replace {
 			left = c.last.superseded(source, begin.Offset, p.Source)
 		}
+		// A new list for a page of the batch must wait until the batch is sent.
 		if !left {
 			if c.clashes(p) {
 				if err := flush(begin); err != nil {
@@ -204,6 +207,7 @@ func (c *changeReader) one(source int, from linkfile.Position, do func([]links.C
 			c.add(p)
 		}
 		left = left && p.More
+		// A list is seldom cut: its page must end first, unless the batch is far over its size.
 		full := max(c.inBatch/c.most, c.bytes/batchLinkBytes)
 		if full >= wholeList || full > 0 && !p.More {
 			if err := flush(rd.Position()); err != nil {
@@ -249,10 +253,12 @@ func (c *changeReader) add(p *linkfile.Page) {
 		if !c.noLabels {
 			label = labelOf(l)
 		}
+		// In the pass over labels, links without one count for nothing.
 		if c.labelled && label == cell.NoLabel {
 			continue
 		}
 		change.Targets = append(change.Targets, string(l.Target))
+		// The links before the first label have none, and the two slices must have equal lengths.
 		if label != cell.NoLabel && change.Labels == nil {
 			change.Labels = make([]links.Label, len(change.Targets)-1, cap(change.Targets))
 			for j := range change.Labels {
@@ -262,6 +268,7 @@ func (c *changeReader) add(p *linkfile.Page) {
 		if change.Labels != nil {
 			change.Labels = append(change.Labels, label)
 		}
+		// 16 bytes stand for the string header of a target.
 		c.bytes += len(l.Target) + len(label.Anchor) + 16
 	}
 	// 3. Count, and append the change if it is new and not empty.
@@ -271,6 +278,7 @@ func (c *changeReader) add(p *linkfile.Page) {
 	}
 	c.inBatch += len(change.Targets) - before
 	c.seen += int64(len(change.Targets) - before)
+	// An empty change does nothing, except a replacement: it deletes all links of its page.
 	if n := len(c.batch); n > 0 && change == &c.batch[n-1] || len(change.Targets) == 0 && kind != links.ReplaceLinks {
 		return
 	}

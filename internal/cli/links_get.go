@@ -110,10 +110,12 @@ func (f *listFlags) print(e *env, get func(links.Graph, []uid.UID) (links.Lists,
 			if err != nil {
 				return err
 			}
+			// own are the pages as the user wants them, ends the other ends of their links.
 			own, ends, err := f.names(e, g, batch, pages, lists.Items)
 			if err != nil {
 				return err
 			}
+			// Ends[i] is the end of list i and the start of the next one.
 			start := 0
 			for i := range pages {
 				end := lists.Ends[i]
@@ -128,6 +130,7 @@ func (f *listFlags) print(e *env, get func(links.Graph, []uid.UID) (links.Lists,
 			}
 			return nil
 		})
+		// Unknown pages are reported after all output, and only if it is complete.
 		if err = out.end(err); err == nil {
 			names.tell()
 		}
@@ -234,6 +237,7 @@ func (c *linksDegreeCmd) Run(e *env) error {
 			if err != nil {
 				return err
 			}
+			// Each page of the batch is one line: its name, its links forward, and backward.
 			for i, name := range batch {
 				if c.UIDs {
 					name = pages[i].String()

@@ -147,6 +147,7 @@ func (l *localLinks) differ(ctx context.Context, sn store.Matcher, c *links.Chan
 	}
 	// Only links to IRIs are compared; other objects of the predicate stay.
 	p := triple.Pattern{Subject: triple.NewIRI(c.Source), Predicate: triple.NewIRI(l.predicate), DefaultGraph: true}
+	// Targets of the row's page are marked as found. Other links are superfluous.
 	for row, err := range sn.Match(ctx, p, store.ReadOptions{}) {
 		if err != nil {
 			return nil, nil, err
@@ -162,6 +163,7 @@ func (l *localLinks) differ(ctx context.Context, sn store.Matcher, c *links.Chan
 			remove = append(remove, t)
 		}
 	}
+	// A target may be given twice. It must be added once.
 	for _, target := range c.Targets {
 		if missing[target] {
 			add = append(add, target)

@@ -102,12 +102,15 @@ func (c *serveCmd) options() (o node.ServeOptions, err error) {
 	if o.UpdateMemory, err = sizeOf("--update-memory", c.UpdateMemory); err != nil {
 		return o, err
 	}
+	// 0 is the default of the option. As a flag it means none, and no query could run.
 	if c.MaxQueries == 0 {
 		return o, usagef("--max-queries 0: it must be more than 0")
 	}
+	// Without a timeout, the option is negative.
 	if c.QueryTimeout == 0 {
 		o.QueryTimeout = -1
 	}
+	// The flag's default is -1. Its 0 means no copies, and an option of -1 means the same.
 	switch c.LinkCopies {
 	case -1:
 		o.Cluster.LinkCopies = 0

@@ -33,6 +33,7 @@ func (c *updateCmd) Run(e *env) error {
 	tree, err := parser.ParseUpdate(text, parser.Options{})
 	if err != nil {
 		err = shown(err, name, text)
+		// Users often mix up the two commands, so try the text as a query.
 		if _, e := parser.ParseQuery(text, parser.Options{}); e == nil {
 			err = advised(err, "It is a query: trefoil query runs it.")
 		}
@@ -51,6 +52,7 @@ func (c *updateCmd) Run(e *env) error {
 		send = tree.String()
 	}
 	result, err := c.update(e, send)
+	// The error came after the update was sent, so its outcome is unknown.
 	if err != nil && mayBeDone(err) {
 		return hinted{err, "The update may be done, in a cluster also a part of it: look at the data before you repeat it."}
 	}
@@ -75,6 +77,7 @@ func (c *updateCmd) Run(e *env) error {
 		return nil
 	}
 	e.sayf("added %s, deleted %s", plural(result.Added, "triple"), number(result.Deleted))
+	// A cluster commits triple by triple, so others may see a part of the update.
 	if of := store.Isolation(result.Isolation); of == store.IsolationTriple {
 		e.sayf("isolation: %s", of.Explain())
 	}

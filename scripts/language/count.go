@@ -132,6 +132,7 @@ func (t *tree) read(fset *token.FileSet, f *ast.File, path string) {
 			t.banned(path, line(c.Pos()), c.Text)
 		}
 	}
+	// Strings of tests and scripts are not for users.
 	if !test && !strings.HasPrefix(path, "scripts") {
 		ast.Inspect(f, func(n ast.Node) bool {
 			if s, ok := n.(*ast.BasicLit); ok && s.Kind == token.STRING {
@@ -165,6 +166,7 @@ func (t *tree) read(fset *token.FileSet, f *ast.File, path string) {
 		}
 	}
 	t.types(fset, f, path)
+	// A map has no addressable values, so the sum is written back.
 	sum := t.counts[part(folder)]
 	sum.add(c)
 	t.counts[part(folder)] = sum
@@ -223,6 +225,7 @@ func (t *tree) types(fset *token.FileSet, f *ast.File, path string) {
 		}
 		return true
 	})
+	// 2. An embedded interface of this file counts with its methods.
 	var size func(i *ast.InterfaceType) int
 	size = func(i *ast.InterfaceType) int {
 		n := 0
@@ -239,6 +242,7 @@ func (t *tree) types(fset *token.FileSet, f *ast.File, path string) {
 		}
 		return n
 	}
+	// 3. Keep the interfaces over the limit for the report.
 	for name, i := range sizes {
 		if n := size(i); n > maxInterface {
 			t.interfaces = append(t.interfaces, fmt.Sprintf("%s.%s, %d methods", filepath.Dir(path), name, n))

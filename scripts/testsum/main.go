@@ -90,6 +90,7 @@ func (s *summary) end(e event, output *strings.Builder) {
 	}
 	// The package's event comes after those of its tests.
 	switch {
+	// A package that does not compile has no tests, so it is one failure.
 	case e.Action == "build-fail":
 		s.failed++
 		fmt.Fprint(s.out, text)
@@ -104,6 +105,7 @@ func (s *summary) end(e event, output *strings.Builder) {
 				s.failed++ // a panic or a timeout, which belongs to no test
 			}
 		}
+	// Single tests. Output is shown only if they are skipped or fail.
 	case e.Action == "pass":
 		s.passed++
 	case e.Action == "skip":

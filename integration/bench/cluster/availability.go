@@ -146,6 +146,7 @@ func (b *bench) startProbes(ctx context.Context, to []*rig.Machine, near []tripl
 		ticker := time.NewTicker(probeInterval)
 		defer ticker.Stop()
 		for n := 0; ; n++ {
+			// The ticker sets the times: a slow answer must not thin out the probes.
 			select {
 			case <-ctx.Done():
 				return
@@ -154,6 +155,7 @@ func (b *bench) startProbes(ctx context.Context, to []*rig.Machine, near []tripl
 			// Each probe has its goroutine, because one that hangs must not delay the next.
 			m := to[n%len(to)]
 			known := near[r.IntN(len(near))]
+			// Each write must be a new triple, so that its latency is not that of a repeated one.
 			added := rig.Fresh(near[r.IntN(len(near))], run*1_000_000+n)
 			p.group.Go(func() {
 				p.try(ctx, probe{t: added, write: true}, func(ctx context.Context) error {

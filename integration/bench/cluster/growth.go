@@ -26,6 +26,7 @@ func (b *bench) growth(ctx context.Context) error {
 }
 
 func (b *bench) growFrom(ctx context.Context, n int, busy bool) error {
+	// 1. A full cluster. If it is at rest, the rows that move are all that counts.
 	c, file, err := b.filled(ctx, n, b.sizes.inTotal)
 	if err != nil {
 		return err
@@ -61,6 +62,7 @@ func (b *bench) growFrom(ctx context.Context, n int, busy bool) error {
 	if err := rig.Pause(ctx, b.sizes.watchedFor); err != nil { // warms up
 		return err
 	}
+	// The reference is the same clients in the same run.
 	begun := time.Now()
 	if err := rig.Pause(ctx, b.sizes.watchedFor); err != nil {
 		return err
@@ -69,6 +71,7 @@ func (b *bench) growFrom(ctx context.Context, n int, busy bool) error {
 	if err != nil {
 		return err
 	}
+	// Both loops must have ended before their attempts are counted.
 	reads.stop()
 	writes.stop()
 
@@ -83,6 +86,7 @@ func (b *bench) growFrom(ctx context.Context, n int, busy bool) error {
 		{fmt.Sprintf("adds in batches of %d, 1 client", loopBatch), writes, "triples/s", loopBatch},
 	} {
 		before, _, _ := l.loop.between(begun, g.begun)
+		// fillAt begins the movement; the start of the process before it moves nothing.
 		rate, took, failed := l.loop.between(g.fillAt, g.wholeAt)
 		b.Report.Add(rig.Figure{What: l.what + ", before", Nodes: n, Value: before * l.each, Unit: l.unit})
 		b.Report.Add(rig.Figure{What: l.what + ", while rows move to a new node", Nodes: n + 1, Value: rate * l.each, Unit: l.unit,

@@ -57,6 +57,7 @@ func (b *bench) readsMeanwhile(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	// The phase after the repair begins only when no row moves any more.
 	if _, err := c.Calm(ctx, math.Inf(1)); err != nil {
 		return err
 	}
@@ -69,6 +70,7 @@ func (b *bench) readsMeanwhile(ctx context.Context) error {
 	// 3. Compare the rates of the phases.
 	b.Report.Add(rig.Figure{What: "rows backfilled while clients read, all nodes together", Nodes: n, Value: rig.PerSecond(r.walks.rows, r.walks.took), Unit: "rows/s",
 		Detail: fmt.Sprintf("%.1f s, until all copies are there %.1f s", r.walks.took.Seconds(), r.whole.Seconds())})
+	// The rate before the loss is the reference of the others.
 	usual, _, _ := reads.between(begun, r.killedAt)
 	for _, span := range []struct {
 		when        string

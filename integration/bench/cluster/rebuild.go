@@ -35,6 +35,7 @@ func (b *bench) rebuildOf(ctx context.Context, n int, triples int64, how string)
 		return err
 	}
 	defer c.Close()
+	// The leader is not the victim, because an election would add to the times.
 	_, victim, err := c.Leader(ctx)
 	if err != nil {
 		return err
@@ -45,6 +46,7 @@ func (b *bench) rebuildOf(ctx context.Context, n int, triples int64, how string)
 	}
 	// The figures of a backfill are sums over all survivors.
 	what := fmt.Sprintf("one node killed, %s (%s triples)", how, rig.Thousands(float64(triples)))
+	// asked is the target of a figure, empty if there is none.
 	add := func(more string, value float64, unit, asked, detail string) {
 		b.Report.Add(rig.Figure{What: what + ": " + more, Nodes: n, Value: value, Unit: unit, Asked: asked, Detail: detail})
 	}
@@ -54,6 +56,7 @@ func (b *bench) rebuildOf(ctx context.Context, n int, triples int64, how string)
 	add("rows backfilled, all nodes together", rig.PerSecond(r.walks.rows, r.walks.took), "rows/s", "", detail)
 	add("rows repaired, all nodes together", rig.PerSecond(r.walks.repaired, r.walks.took), "rows/s", "100,000",
 		fmt.Sprintf("%s rows in all", rig.Thousands(float64(r.walks.repaired))))
+	// All nodes share one machine, so more survivors than cores cannot add speed.
 	cores := min(runtime.NumCPU(), n-1)
 	add("rows backfilled for each core", rig.PerSecond(r.walks.rows, r.walks.took)/float64(cores), "rows/s", "500,000",
 		fmt.Sprintf("%d cores, which also send and take what is repaired", cores))

@@ -37,6 +37,7 @@ func (b *bench) writesTo(ctx context.Context, n int, alone map[int]float64) erro
 	}
 	defer c.Close()
 	var next atomic.Int64 // number of the next batch
+	// These writes only split the segments, so they are not measured.
 	if _, err := c.writeBatches(ctx, c.Live()[:1], 4, b.sizes.batches/4, &next); err != nil {
 		return err
 	}
@@ -62,6 +63,7 @@ func (b *bench) writesTo(ctx context.Context, n int, alone map[int]float64) erro
 			used := c.CPU(nil) - before
 			f := rig.Figure{What: fmt.Sprintf("adds in batches of %d, %d on their way, to %s", batchTriples, flight, whom),
 				Nodes: n, Value: run.rate, Unit: "triples/s", Detail: "a batch: " + run.took.String(), Asked: "25,000"}
+			// One node alone is the reference of the larger clusters.
 			if n == 1 {
 				alone[flight], f.Asked = run.rate, ""
 			} else if alone[flight] > 0 {
@@ -105,6 +107,7 @@ func (c *cluster) writeBatches(ctx context.Context, to []*rig.Machine, flight, b
 		group.Go(func() {
 			var took rig.Times
 			for begun.Add(1) <= int64(batches) && time.Since(start) < c.b.sizes.writeTime && ctx.Err() == nil {
+				// Numbers are never used twice, because a repeated batch would add nothing.
 				number := next.Add(1)
 				batch := c.b.photos(number)
 				at := time.Now()
@@ -114,6 +117,7 @@ func (c *cluster) writeBatches(ctx context.Context, to []*rig.Machine, flight, b
 				}
 				took = append(took, time.Since(at))
 			}
+			// One lock for each writer at its end, none while the clock runs.
 			mu.Lock()
 			defer mu.Unlock()
 			run.took = append(run.took, took...)

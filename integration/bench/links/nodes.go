@@ -59,6 +59,7 @@ func (b *bench) cluster(ctx context.Context, size int, name, file string) (err e
 	named := time.Now()
 	err = eventually(ctx, func(ctx context.Context) error {
 		latest, err := g.Stats(ctx)
+		// The time counts up to the last new page, so the wait for quiet is left out.
 		if latest.Pages != stats.Pages {
 			stats, named = latest, time.Now()
 		}
@@ -81,6 +82,7 @@ func (b *bench) cluster(ctx context.Context, size int, name, file string) (err e
 	if err := n.settled(ctx); err != nil {
 		return err
 	}
+	// Copies are made in the background. They must not disturb the reads below.
 	if b.linkCopies > 0 {
 		if err := n.copied(ctx); err != nil {
 			return err

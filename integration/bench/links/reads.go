@@ -220,6 +220,7 @@ func (b *bench) changes(ctx context.Context, graph *graphs.Graph) error {
 	go func() {
 		n := int64(0)
 		for at := 0; reading.Err() == nil; at = (at + 1024) % drawnPages {
+			// A failed read counts nothing. The rate would show it.
 			if l, err := graph.Links(ctx, links.Forward, some[at:at+1024]); err == nil {
 				n += int64(l.Len())
 			}
@@ -247,6 +248,7 @@ func (b *bench) changes(ctx context.Context, graph *graphs.Graph) error {
 	}
 	group.Wait()
 	took := time.Since(begun)
+	// The reader must end before its count is read.
 	stop()
 	lists := <-read
 	if err := context.Cause(updating); err != nil {

@@ -129,6 +129,7 @@ func (b *bench) measure(ctx context.Context, name, file string, updates bool) (e
 		return err
 	}
 	loaded := time.Since(begun)
+	// The store must watch the predicate, because a graph is kept by its change feed.
 	db, err := store.Open(data, store.Options{Feed: []string{links.DefaultPredicate}})
 	if err != nil {
 		return err
@@ -147,6 +148,7 @@ func (b *bench) measure(ctx context.Context, name, file string, updates bool) (e
 	}
 	b.add("", "load of the links as triples", "%s, %.1f s: %s links/s", count(stats.Links), loaded.Seconds(), rate(stats.Links, loaded))
 	b.add("", "UIDs for all pages, and cells", "%s pages, %.1f s", count(stats.Pages), took.Seconds())
+	// Close first: sizes opens graphs of the same store.
 	if err := graph.Close(); err != nil {
 		return err
 	}
@@ -167,6 +169,7 @@ func (b *bench) measure(ctx context.Context, name, file string, updates bool) (e
 	if err := b.ranks(ctx, graph, stats); err != nil {
 		return err
 	}
+	// Updates come last, because they change the graph.
 	if updates {
 		return b.changes(ctx, graph)
 	}
@@ -202,6 +205,7 @@ func (b *bench) sizes(ctx context.Context, db *store.Store, dir string, stats li
 	if !b.codecs {
 		variants = variants[:2]
 	}
+	// CSR: 4 bytes a destination, 8 bytes an offset of each page.
 	b.add("bound", "plain CSR", "%.2f bytes a link each direction", float64(4*stats.Links+8*stats.Pages)/float64(stats.Links))
 
 	// Each variant is built in its directory from the same store.
@@ -212,6 +216,7 @@ func (b *bench) sizes(ctx context.Context, db *store.Store, dir string, stats li
 			return err
 		}
 		s, err := graph.Stats(ctx)
+		// Sizes are read before the directory is removed, so that one variant is on disk at a time.
 		if err := errors.Join(err, graph.Close(), os.RemoveAll(v.o.Dir)); err != nil {
 			return err
 		}

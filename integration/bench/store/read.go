@@ -89,6 +89,7 @@ func (b *bench) read(ctx context.Context) error {
 		return err
 	}
 	b.Report.Row("ordered scan in the process, keys and values: triples/s", "5,000,000", "%s", rig.Thousands(rate))
+	// The bound shows the cost of the layers above Pebble.
 	if raw > 0 {
 		b.Report.Row("a Pebble iterator over the same rows: rows/s", "bound", "%s (ours is %.2fx)", rig.Thousands(raw), rate/raw)
 	}
@@ -104,6 +105,7 @@ func (b *bench) read(ctx context.Context) error {
 			took = took[:0]
 			for _, t := range triples {
 				begun := time.Now()
+				// Rows are read, but neither decoded nor kept.
 				for _, err := range sn.Match(ctx, p.of(t), store.ReadOptions{Limit: questionRows}) {
 					if err != nil {
 						return err

@@ -29,6 +29,7 @@ func (b *bench) text(ctx context.Context) error {
 		return err
 	}
 	defer os.RemoveAll(b.dir("texts"))
+	// The default options, because the variants are rewritten from its rows.
 	db, err := store.Open(b.dir("texts"), store.Options{})
 	if err != nil {
 		return err
@@ -58,6 +59,7 @@ func (b *bench) text(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
+		// A triple has a row in each of three orders.
 		b.Report.Row("text-heavy, "+v.name+": bytes a triple", "-", "%.1f", float64(size)/(float64(rows)/3))
 	}
 	return nil

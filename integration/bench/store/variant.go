@@ -17,6 +17,7 @@ func (v variant) row(row store.Row, terms map[[16]byte][]byte) (key, value []byt
 	if v.long == 0 {
 		return row.Key, row.Value, nil
 	}
+	// A negative long puts whole terms in a table of terms instead of the value.
 	threshold := max(v.long, -v.long)
 	o, split, err := triple.SplitKey(row.Key)
 	if err != nil {
@@ -37,6 +38,7 @@ func (v variant) row(row store.Row, terms map[[16]byte][]byte) (key, value []byt
 		for term[cut-1] == 0 {
 			cut--
 		}
+		// The key has the beginning, the mark 00 02, and a hash without zero bytes.
 		split[position] = append(append(bytes.Clone(term[:cut]), 0, 2), noZero(sum)...)
 		if v.long > 0 {
 			value = append(value, term...)

@@ -90,6 +90,7 @@ func (l *API) Table() endpoint.Table {
 	post := func(handle endpoint.Handler) *endpoint.Path {
 		return &endpoint.Path{Methods: map[string]*endpoint.Method{http.MethodPost: {Handle: told(l.fromHere(handle))}}}
 	}
+	// The ranking job is one path: read its state, start it, end it.
 	job := get(l.getPageRank)
 	job.Methods[http.MethodPost] = &endpoint.Method{Body: true, Handle: told(l.fromHere(l.postPageRank))}
 	job.Methods[http.MethodDelete] = &endpoint.Method{Handle: told(l.fromHere(l.deletePageRank))}

@@ -269,6 +269,7 @@ func (c *linksCall) writeURLLists(out linksAnswer, lists links.Lists, labels *ra
 				return err
 			}
 			a.next()
+			// Without labels an item is a string, with labels an object.
 			if labels == nil {
 				a.url(url)
 				continue
@@ -278,6 +279,7 @@ func (c *linksCall) writeURLLists(out linksAnswer, lists links.Lists, labels *ra
 			a.label(labels.At(i)[k])
 		}
 		a.finish()
+		// The client has gone, so the rest need not be read.
 		if a.err != nil {
 			return a.err
 		}

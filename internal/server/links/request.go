@@ -224,6 +224,7 @@ func (p *askedParser) field(name string) (err error) {
 	case "direction":
 		return p.choice(name, func(text string) error { a.direction, err = parseDirection(text); return err })
 	case "as":
+		// A ranking answers with URLs unless the field is given, so its presence is kept.
 		a.asSaid = true
 		return p.choice(name, func(text string) error {
 			if a.asURLs = text == "urls"; !a.asURLs && text != "uids" {
@@ -293,12 +294,13 @@ func (p *askedParser) array(name string, add func(text string, isNull bool) erro
 	token, err := p.in.Token()
 	if err != nil {
 		return p.syntax(err)
-		// The number of items is bounded while they are read, because the body may be large.
 	}
+	// Null is no array either: a client must leave the field out.
 	if token != json.Delim('[') {
 		return problem.Errorf(problem.KindBadParameter, name, "is no array of strings")
 	}
 	for n := 0; p.in.More(); n++ {
+		// The number of items is bounded while they are read, because the body may be large.
 		if n == MaxPages {
 			return tooManyPages()
 		}
@@ -307,6 +309,7 @@ func (p *askedParser) array(name string, add func(text string, isNull bool) erro
 			return p.syntax(err)
 		}
 		text, isText := token.(string)
+		// Null is passed on, because only add decides if it is allowed.
 		if !isText && token != nil {
 			return problem.Errorf(problem.KindBadParameter, name, "item %d is no string", n)
 		}

@@ -149,6 +149,7 @@ func Busyf(message string, args ...any) *Error {
 
 // As returns err in the form for clients. If err has no kind, it is internal.
 func As(err error) *Error {
+	// Some errors have this form already, or have a place in a text.
 	var e *Error
 	if errors.As(err, &e) {
 		return e
@@ -164,18 +165,22 @@ func As(err error) *Error {
 	// The order matters, because an error may wrap several of these.
 	e = &Error{Kind: KindInternal, Message: err.Error(), Cause: err}
 	switch {
+	// No client waits for this answer any more.
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		e.Kind, e.Message = KindGone, "the request was cancelled"
 	case errors.Is(err, store.ErrReadOnly):
 		e.Kind = KindReadOnly
 	case fault.IsDiskFull(err):
 		e.Kind = KindDiskFull
+	// This must stay above the temporary errors, because clients repeat a request after those.
 	case errors.Is(err, store.ErrUnknown): // whatever led to it
 		e.Kind = KindUnknownOutcome
+	// Temporary: the client may try again after a second.
 	case errors.Is(err, store.ErrBusy):
 		e.Kind, e.RetryAfter = KindBusy, 1
 	case errors.Is(err, store.ErrLost):
 		e.Kind = KindLost
+	// Another machine may answer, or this one when it is up again.
 	case errors.Is(err, store.ErrClosed), errors.Is(err, store.ErrFailed), errors.Is(err, store.ErrUnavailable):
 		e.Kind, e.RetryAfter = KindUnavailable, 1
 	case errors.Is(err, store.ErrMember):

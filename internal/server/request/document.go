@@ -67,6 +67,7 @@ func (d *Documents) Read(r *Request, account *limits.Account, keepLabels bool, n
 		return nil, err
 	}
 	defer in.Close()
+	// These parsers build a tree of the whole body, so its bytes count, too.
 	if s == syntax.RDFXML || s == syntax.JSONLD {
 		in.Account, in.Weight = account, treeWeight
 	}
@@ -82,6 +83,7 @@ func (d *Documents) Read(r *Request, account *limits.Account, keepLabels bool, n
 		if err == nil {
 			err = account.Grow(stringsOf(&t) + sizeOfAnnotations(annotations))
 		}
+		// Annotations with nowhere to go are an error, because they must not get lost silently.
 		if err == nil && annotations != nil && notes == nil {
 			err = problem.Errorf(problem.KindBadRequest, BodyName, "annotations are not taken here: send the document to /triples or /load, or leave them out")
 		}
@@ -91,6 +93,7 @@ func (d *Documents) Read(r *Request, account *limits.Account, keepLabels bool, n
 		if err != nil {
 			return nil, documentError(err, in)
 		}
+		// The graph parameter applies only if the triple names no graph.
 		if t.Graph.IsZero() {
 			t.Graph = graph
 		}
@@ -98,6 +101,7 @@ func (d *Documents) Read(r *Request, account *limits.Account, keepLabels bool, n
 			restoreLabels(&t, prefix)
 		}
 		triples.list = append(triples.list, t)
+		// The parser reports annotations before the triple that has them.
 		if annotations != nil {
 			*notes = append(*notes, store.Annotated{Triple: t, Annotations: annotations})
 			annotations = nil

@@ -36,6 +36,7 @@ func (a *API) explain(w http.ResponseWriter, r *request.Request, op *operation, 
 	if err != nil {
 		return err
 	}
+	// HEAD must not run a query.
 	if r.Method == http.MethodHead {
 		w.Header().Set("Content-Type", f.contentType)
 		return nil
@@ -50,6 +51,7 @@ func (a *API) explain(w http.ResponseWriter, r *request.Request, op *operation, 
 		}
 		defer answer.Close()
 		response.SetSource(w, answer)
+		// The error comes after the figures, because the metrics count a failed run, too.
 		err = drain(answer, &e.Rows)
 		e.Plan = answer.Plan()
 		e.Read, e.Seconds = readsOf(e.Plan), time.Since(start).Seconds()

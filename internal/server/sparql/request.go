@@ -121,10 +121,12 @@ func (op *operation) add(name, value string) error {
 		}
 		return nil
 	default:
+		// A misspelt graph parameter would widen the data of the query, so it is an error.
 		if strings.Contains(strings.ToLower(name), "graph") {
 			return problem.Errorf(problem.KindBadParameter, problem.Clip(name),
 				"unknown parameter; graphs are named by default-graph-uri and named-graph-uri, of updates by using-graph-uri and using-named-graph-uri")
 		}
+		// Other unknown names are ignored, because clients may send some for other servers.
 		if !slices.Contains(onceParams, name) {
 			return nil
 		}

@@ -100,6 +100,7 @@ func (a *API) loadOptions(p request.Params, report *rejectReport) (o rdfload.Opt
 	if most := a.loadMemoryBytes; o.Memory == 0 || most > 0 && o.Memory > most {
 		o.Memory = most
 	}
+	// A line is in memory as a whole, so its bytes are bounded.
 	maxLine, err := p.Size("max-line")
 	if err != nil {
 		return o, err
@@ -112,6 +113,7 @@ func (a *API) loadOptions(p request.Params, report *rejectReport) (o rdfload.Opt
 	if err != nil {
 		return o, err
 	}
+	// 0 keeps the default number of rejects in the answer.
 	if n > 0 {
 		report.most = min(n, maxRejects)
 	}

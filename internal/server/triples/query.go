@@ -147,6 +147,7 @@ func (q *query) readPaging(p request.Params) (err error) {
 func (q *query) fingerprint() uint64 {
 	// Each part has its length in front, because the parts must not run into each other.
 	b := make([]byte, 0, 256)
+	// Terms are written as N-Triples, because different terms have different texts there.
 	part := func(p []byte) { b = append(binary.AppendUvarint(b, uint64(len(p))), p...) }
 	term := func(t triple.Term) { part(triple.AppendNT(nil, t)) }
 	list := func(terms []triple.Term) {
@@ -162,6 +163,7 @@ func (q *query) fingerprint() uint64 {
 			b = append(b, 0)
 		}
 	}
+	// The kind comes first, because a range and a pattern have different parts.
 	flag(q.byRange)
 	flag(q.reverse)
 	if q.byRange {
@@ -180,6 +182,7 @@ func (q *query) fingerprint() uint64 {
 			term(t)
 		}
 	}
+	// A hash is enough, because it only detects a cursor of another query.
 	return xxhash.Sum64(b)
 }
 

@@ -156,11 +156,13 @@ func (s *stream) read(i int, b []byte) (int, error) {
 				in.parts = in.parts[1:]
 			}
 		}
+		// Writers wait for the room of these bytes.
 		if n > 0 {
 			in.bytes -= n
 			s.cond.Broadcast()
 			return n, nil
 		}
+		// Only the end of the stream is left.
 		if len(in.parts) > 0 && in.parts[0].arrived {
 			return 0, io.EOF
 		}
@@ -194,6 +196,7 @@ func (s *stream) writeSome(i int, b []byte, delay time.Duration) (int, error) {
 			s.cond.Wait()
 			continue
 		}
+		// This side has closed, or the peer has and the news has arrived.
 		if out.ended || in.gone && in.endArrived() {
 			return 0, os.NewSyscallError("write", syscall.EPIPE)
 		}

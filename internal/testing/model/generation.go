@@ -66,6 +66,7 @@ func (g generationModel) Say(a generationAction) string {
 func (g generationModel) Actions() (actions []generationAction) {
 	s := &g.s
 	off := !s.up[1] && !s.up[2]
+	// The operator must attest a loss: recovery needs both other machines off.
 	if !s.recovered && (off || g.rules.Unattested) {
 		actions = append(actions, generationAction{'r', 0})
 	}
@@ -80,7 +81,9 @@ func (g generationModel) Actions() (actions []generationAction) {
 		if s.up[m] && s.recovered && !s.met[m] {
 			actions = append(actions, generationAction{'m', m})
 		}
+		// A machine stands back if it met the new generation before it led the old one.
 		standsBack := s.met[m] && !s.led[m] && !g.rules.Unchecked
+		// By the protocol, both machines meet the new generation before they elect in the old one.
 		meetsOld := !s.recovered || g.rules.MeetOldFirst || s.met[1] && s.met[2]
 		if together && meetsOld && !standsBack && !(s.led[1] && s.led[2]) {
 			actions = append(actions, generationAction{'e', m})

@@ -96,6 +96,7 @@ func Explore[C, A comparable](from System[C, A], bounds Bounds, goal func(C) boo
 	result := Result[A]{Complete: true}
 	for depth := 0; len(frontier) > 0; depth++ {
 		result.Depth = depth
+		// At the bound of depth the frontier has states whose actions are not done.
 		if bounds.Depth > 0 && depth == bounds.Depth {
 			result.Complete = false
 			break
@@ -110,10 +111,12 @@ func Explore[C, A comparable](from System[C, A], bounds Bounds, goal func(C) boo
 					result.States, result.Complete = len(seen), false
 					return result
 				}
+				// Only hashes are kept, because the states of a run do not fit in memory.
 				hash := maphash.Comparable(hashSeed, after.State())
 				if _, ok := seen[hash]; ok {
 					continue
 				}
+				// No state is added beyond the bound, but violations are still found.
 				if bounds.States > 0 && len(seen) >= bounds.States {
 					result.Complete = false
 					continue
@@ -121,6 +124,7 @@ func Explore[C, A comparable](from System[C, A], bounds Bounds, goal func(C) boo
 				seen[hash] = struct{}{}
 				steps = append(steps, step{o.at, action})
 				at := int32(len(steps) - 1)
+				// The first run to the goal is a shortest one, so the search ends.
 				if goal != nil && goal(after.State()) {
 					result.Reached = &Trace[A]{Steps: run(at)}
 					result.States, result.Complete = len(seen), false

@@ -61,10 +61,12 @@ func (l *list) leader() {
 	// 2. The next phase, when every member is ready for it.
 	switch v.phase {
 	case idle:
+		// Nothing begins until every member has swept the rows of the former layout.
 		if !l.every(func(n *machine) bool { return n.swept || l.rules.NoSweep }) {
 			return
 		}
 		if c.left.moves > 0 {
+			// A layout is possible only if all of its holders are members.
 			for i := range l.layouts {
 				if i != int(v.base) && l.layouts[i].holders&^v.members == 0 {
 					l.add(move, 0, i)
@@ -75,10 +77,12 @@ func (l *list) leader() {
 			l.add(load)
 		}
 	case fill:
+		// The target layout may serve only when every member has finished its backfill.
 		if l.every(func(n *machine) bool { return n.done && (!n.waits || l.rules.ReadUnreconciled) }) || l.rules.ServeBeforeDone {
 			l.add(toServe)
 		}
 	case serve:
+		// The base layout may end only when every member has adopted the view of phase serve.
 		if l.rules.IdleBeforeAdopted || l.every(func(*machine) bool { return true }) {
 			l.add(toIdle)
 		}

@@ -118,6 +118,7 @@ func (m leaseModel) Do(a leaseAction) (System[leaseState, leaseAction], error) {
 	// Each action changes the state; the check below holds for all of them.
 	s := &m.s
 	switch a {
+	// Time: the holder's clock loses a tick if it is slow, or suspended and monotonic.
 	case tick:
 		s.now++
 		if !(s.suspended && m.rules.Monotonic) {
@@ -126,10 +127,12 @@ func (m leaseModel) Do(a leaseAction) (System[leaseState, leaseAction], error) {
 	case slowTick:
 		s.now++
 		s.lost++
+	// A lease runs from its request, because the leader counts from a later moment.
 	case ask:
 		s.asking, s.askedAt = true, s.local
 	case grant:
 		s.asking, s.granting, s.sentAt, s.granted = false, true, s.askedAt, s.now+1
+	// The new leader does not see this grant, so granted must not change.
 	case grantByOld:
 		s.asking, s.granting, s.sentAt = false, true, s.askedAt
 	case take:
@@ -138,6 +141,7 @@ func (m leaseModel) Do(a leaseAction) (System[leaseState, leaseAction], error) {
 			from = s.local
 		}
 		s.until, s.granting = max(s.until, from+leaseTicks), false
+	// A new leader has no record of grants. It counts from its election.
 	case newLeader:
 		s.leaders++
 		s.since, s.granted = s.now, 0
@@ -148,6 +152,7 @@ func (m leaseModel) Do(a leaseAction) (System[leaseState, leaseAction], error) {
 	case resume:
 		s.suspended = false
 	}
+	// A suspended holder answers nothing, so its lease does no harm until it resumes.
 	if s.excluded && !s.suspended && s.local < s.until {
 		return nil, errors.New("invariant 7: the holder is excluded and has a lease")
 	}

@@ -10,16 +10,19 @@ func (l *list) members() {
 		if !n.up {
 			continue
 		}
+		// Views come from the leader, so an isolated member adopts none.
 		if !n.apart && c.in(v, m) && n.epoch < c.last {
 			l.add(adopt, m)
 			if l.rules.SnapshotEarly && v.phase == fill && !n.snapped && n.epoch != 0 {
 				l.add(snapshot, m)
 			}
 		}
+		// The member works by the view it adopted, even if the leader has a newer one.
 		mine := c.of(m)
 		if mine == nil || !c.in(mine, m) {
 			continue
 		}
+		// A purge must run in the epoch of its mark. PurgeByTimer breaks this rule.
 		if (n.epoch == c.purgeEpoch && n.epoch == c.last || l.rules.PurgeByTimer) && l.hasPurgeable(n) {
 			l.add(purge, m)
 		}

@@ -199,6 +199,7 @@ func (t *step) do(a action) {
 		t.begin(int(a.a), a.b == 1, int(a.c))
 	case deliver, deliverLost:
 		t.deliver(int(a.a), int(a.b), a.kind == deliverLost)
+	// stuck is the operation plus one, because 0 means none.
 	case check:
 		t.c.machines[a.b].stuck, t.c.machines[a.b].stuckEpoch = a.a+1, t.c.machines[a.b].epoch
 	case apply:
@@ -211,6 +212,7 @@ func (t *step) do(a action) {
 		t.read(m, int(a.b), int(a.c))
 	case learn:
 		t.learn(m)
+	// The floor of this moment is kept, because the late answer must not be older.
 	case checkRead:
 		t.c.read = reading{on: true, m: a.a, k: a.b, x: a.c, floor: t.c.floor[a.c]}
 	case lateRead:
@@ -224,6 +226,7 @@ func (t *step) do(a action) {
 		t.rejoin(m)
 	case join, move:
 		t.plan(a)
+	// A member in wait gets a lease again if it can write and can reach the leader.
 	case reconcile:
 		for m := range t.machines {
 			n := &t.c.machines[m]
@@ -235,6 +238,7 @@ func (t *step) do(a action) {
 		}
 	case toServe:
 		t.propose(func(v *view) { v.phase = serve })
+	// The target layout becomes the base, with the incarnations of its holders.
 	case toIdle:
 		t.propose(func(v *view) { v.phase, v.base, v.baseInc = idle, v.target, v.inc })
 	case load:
@@ -246,6 +250,7 @@ func (t *step) do(a action) {
 	case snapshot:
 		t.snapshot(n)
 		n.snapped = true
+	// A row is sent from machine a to machine b, for triple c.
 	case send:
 		t.send(int(a.a), int(a.b), int(a.c))
 	case walked:
@@ -280,11 +285,14 @@ func (s model) Say(a action) string {
 	if a.b == 1 {
 		verb = "delete"
 	}
+	// Machines and operations are numbered from 1, triples and layouts from 0.
 	m := "M" + fmt.Sprint(a.a+1)
 	to := "M" + fmt.Sprint(a.b+1)
 	switch a.kind {
+	// a is the triple, b is 1 if it is deleted, c is the sequencer.
 	case begin:
 		return fmt.Sprintf("M%d stamps operation %d: %s of t%d", a.c+1, s.begun()+1, verb, a.a)
+	// a is the operation, b the receiver.
 	case deliver:
 		return fmt.Sprintf("operation %d is stored on %s", a.a+1, to)
 	case deliverLost:
@@ -297,6 +305,7 @@ func (s model) Say(a action) string {
 		return fmt.Sprintf("%s hands operation %d over to the new sequencer", to, a.a+1)
 	case resend:
 		return fmt.Sprintf("a node resends operation %d", a.a+1)
+	// a is the machine, b the kind of read, c the triple.
 	case read:
 		return fmt.Sprintf("a client reads t%d through %s at %s", a.c, kindNames[a.b], m)
 	case checkRead:
@@ -312,6 +321,7 @@ func (s model) Say(a action) string {
 		return m + " shows its disk and is a member again, in a new incarnation"
 	case rejoin:
 		return m + " is excluded, sets its rows aside and comes back as new"
+	// For changes of the layout, b is the number of the next one.
 	case join:
 		return fmt.Sprintf("the leader lets %s join, to placement %d", m, a.b)
 	case move:
@@ -341,12 +351,14 @@ func (s model) Say(a action) string {
 		return "the leader says below which stamp to purge"
 	case purge:
 		return m + " purges tombstones"
+	// a sends its digest of triple c, and b compares it.
 	case scrubTake:
 		return fmt.Sprintf("scrub: %s sends its digest of t%d to %s", m, a.c, to)
 	case scrubRepair:
 		return "scrub: the other side repairs what differs"
 	case ingestTables:
 		return m + " ingests the load's tables"
+	// Faults: a is the machine.
 	case crash:
 		return m + " crashes"
 	case restart:
@@ -364,6 +376,7 @@ func (s model) Say(a action) string {
 	case stall:
 		return "the disk of " + m + " stalls"
 	}
+	// A kind without words is a mistake in the model, so no script can cause it.
 	panic(errUnknown)
 }
 

@@ -233,6 +233,7 @@ func (m *Model) compile(s dataset.Search) (order int, fixed [4]*term, matches fu
 	for i, text := range [4]string{pattern.S, pattern.P, pattern.O, pattern.G} {
 		switch {
 		case text == "":
+		// The default graph is a term of its own class, because "" means any graph.
 		case i == 3 && text == dataset.DefaultGraph:
 			fixed[i] = &term{class: absentClass}
 		default:
@@ -244,6 +245,7 @@ func (m *Model) compile(s dataset.Search) (order int, fixed [4]*term, matches fu
 
 	// 2. Find the bounds of the next term of a range.
 	within, err := boundsOf(s)
+	// 3. A match has all fixed terms, and its next term is in the range if there is one.
 	return order, fixed, func(e *entry) bool {
 		for i, t := range fixed {
 			if t != nil && compare(t, e.terms[i]) != 0 {
@@ -257,6 +259,7 @@ func (m *Model) compile(s dataset.Search) (order int, fixed [4]*term, matches fu
 		if len(s.Prefix) < 4 {
 			next = e.terms[orderTerms[order][len(s.Prefix)]]
 		}
+		// GSPO has no rows of the default graph.
 		return (order != gspo || e.statement.G != "") && within(next)
 	}, err
 }

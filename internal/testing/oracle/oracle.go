@@ -65,6 +65,7 @@ func (o *Oracle) Begin(op dataset.Op) (*Change, error) {
 		if err != nil {
 			return nil, err
 		}
+		// A statement may be in the operation twice. It counts once.
 		if _, again := c.before[s]; again {
 			continue
 		}
@@ -75,6 +76,7 @@ func (o *Oracle) Begin(op dataset.Op) (*Change, error) {
 		} else {
 			o.certain.remove(e)
 		}
+		// Least counts sure effects. Most also counts effects on statements of unknown state.
 		if (op.Kind == dataset.Add) != was.possible && was.certain == was.possible {
 			c.Least++
 		}
@@ -101,6 +103,7 @@ func (o *Oracle) End(c *Change, outcome Outcome) error {
 		}
 		late := o.late[s]
 		switch {
+		// An unknown change may take effect later, even after a change of the other kind.
 		case outcome == Unknown:
 			if o.late == nil {
 				o.late = make(map[dataset.Statement]unknownChanges)
@@ -108,6 +111,7 @@ func (o *Oracle) End(c *Change, outcome Outcome) error {
 			late.add = late.add || c.op.Kind == dataset.Add
 			late.delete = late.delete || c.op.Kind == dataset.Delete
 			o.late[s] = late
+		// Not done: undo the step of Begin.
 		case outcome == NotDone && c.op.Kind == dataset.Add:
 			if !was.possible {
 				o.possible.remove(e)

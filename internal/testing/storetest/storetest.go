@@ -271,6 +271,7 @@ func (c *checker) bounds() {
 	r := c.reader()
 	defer r.Close()
 	number := func(n int) triple.Term { return triple.NewTyped(fmt.Sprint(n), triple.XSDInteger) }
+	// between accepts numbers in [lo, hi).
 	between := func(t triple.Triple, lo, hi float64) bool {
 		v, ok := triple.NumericValue(t.Object)
 		return ok && v >= lo && v < hi
@@ -306,7 +307,9 @@ func (c *checker) patterns() {
 	c.add(all...)
 	r := c.reader()
 	defer r.Close()
+	// The last triple is not stored: patterns with its subject must match nothing.
 	for _, like := range []triple.Triple{all[0], all[1], all[3], {Subject: iri("nobody"), Predicate: iri("p1"), Object: iri("o")}} {
+		// Each bit keeps one term, so all 16 shapes of a pattern are tried.
 		for bits := range 16 {
 			p := like
 			for i, term := range []*triple.Term{&p.Subject, &p.Predicate, &p.Object, &p.Graph} {
@@ -322,6 +325,7 @@ func (c *checker) patterns() {
 			})
 			got, err := rows(r.Match(c.ctx, pattern, store.ReadOptions{}))
 			c.equal(fmt.Sprintf("%+v", pattern), got, err, want)
+			// A count must be exact. An estimate must be exact only if it is reported as exact.
 			if n, err := r.Count(c.ctx, pattern); err != nil || int(n) != len(want) {
 				c.errorf("count of %+v: %d, %v, want %d", pattern, n, err, len(want))
 			}
@@ -453,6 +457,7 @@ func (c *checker) annotations() {
 			c.errorf("%d annotations, want %d: %.300q", len(got), len(want), got)
 		}
 	}
+	// IDs may have any bytes. Annotations are sorted by them, so NUL comes first.
 	id := strings.Repeat("\x00z", 127) + "\xff"
 	for _, tr := range []triple.Triple{plain, named, long} {
 		// 1. Set, replace and remove.
@@ -494,6 +499,7 @@ func (c *checker) annotations() {
 	}
 	has(named, want...)
 	has(plain, "b=3")
+	// One of each of the three triples, and four large ones.
 	if report, err := c.s.Check(c.ctx); err != nil || len(report.Problems) > 0 || report.Annotations != 7 {
 		c.errorf("%d annotations, %+v, %v", report.Annotations, report.Problems, err)
 	}
@@ -515,11 +521,14 @@ func (c *checker) changes() {
 		c.holds(what, now...)
 	}
 	apply("nothing", store.Changes{}, store.ApplyResult{}, left...)
+	// Deletes come before adds: a triple in both is stored afterwards.
 	apply("delete and add one", store.Changes{Delete: slices.Values(all[:2]), Add: slices.Values(all[:1])}, store.ApplyResult{Added: 1, Deleted: 2}, slices.Concat(all[:1], all[2:])...)
 	left = slices.Concat(all[:1], all[2:])
+	// Clearing a missing graph is no error.
 	graphs := len(left)
 	left = slices.DeleteFunc(left, inGraph(iri("g1")))
 	apply("clear a graph and one that is missing", store.Changes{ClearGraphs: []triple.Term{iri("g1"), iri("missing")}}, store.ApplyResult{Deleted: int64(graphs - len(left))}, left...)
+	// Clearing the default graph leaves named graphs alone.
 	named := triple.Triple{Subject: iri("s"), Predicate: iri("p"), Object: iri("o"), Graph: iri("g9")}
 	n := len(slices.DeleteFunc(slices.Clone(left), func(t triple.Triple) bool { return !t.Graph.IsZero() }))
 	left = append(slices.DeleteFunc(left, inGraph(triple.Term{})), named)
@@ -543,6 +552,7 @@ func (c *checker) updates() {
 	c.add(tally(0))
 	// 1. Updates at the same time.
 	var group sync.WaitGroup
+	// Each update counts one up. If two saw the same number, the sum would be too small.
 	for range 5 {
 		group.Go(func() {
 			for range 4 {
