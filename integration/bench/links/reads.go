@@ -15,6 +15,7 @@ import (
 	"github.com/trefoildb/trefoil/integration/bench/rig"
 	graphs "github.com/trefoildb/trefoil/internal/linkgraph"
 	"github.com/trefoildb/trefoil/internal/server"
+	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/links"
 	"github.com/trefoildb/trefoil/links/sample"
 	"github.com/trefoildb/trefoil/links/uid"
@@ -54,7 +55,7 @@ func best(do func() error) (least time.Duration, err error) {
 func each(d time.Duration, n int) string { return fmt.Sprintf("%d ns", d.Nanoseconds()/int64(n)) }
 
 // reads measures look-ups and lists.
-func (b *bench) reads(ctx context.Context, graph *graphs.Graph, stats links.Stats) error {
+func (b *bench) reads(ctx context.Context, db *store.Store, graph *graphs.Graph, stats links.Stats) error {
 	// 1. Random lists.
 	some, err := b.drawn(ctx, graph, stats.Pages)
 	if err != nil {
@@ -118,12 +119,12 @@ func (b *bench) reads(ctx context.Context, graph *graphs.Graph, stats links.Stat
 		return err
 	}
 	b.add("", "SampleLinks, 10 consistent of the links to a page", "%s", each(took, 1<<17))
-	return b.remote(ctx, graph, some[:1<<18])
+	return b.remote(ctx, db, graph, some[:1<<18])
 }
 
 // remote measures lists over HTTP, by one client on this machine.
-func (b *bench) remote(ctx context.Context, graph *graphs.Graph, some []uid.UID) error {
-	api, err := server.New(nil, server.Options{Links: graph})
+func (b *bench) remote(ctx context.Context, db *store.Store, graph *graphs.Graph, some []uid.UID) error {
+	api, err := server.New(db, server.Options{Links: graph})
 	if err != nil {
 		return err
 	}

@@ -163,7 +163,7 @@ func (b *bench) measure(ctx context.Context, name, file string, updates bool) (e
 	}
 	defer func() { err = errors.Join(err, graph.Close()) }()
 	b.add("10M", "cells from the store's scans", "%s links/s (%.1f s)", rate(stats.Links, took), took.Seconds())
-	if err := b.reads(ctx, graph, stats); err != nil {
+	if err := b.reads(ctx, db, graph, stats); err != nil {
 		return err
 	}
 	if err := b.ranks(ctx, graph, stats); err != nil {
