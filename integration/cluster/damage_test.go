@@ -119,8 +119,8 @@ func (w *world) watched(want map[string]bool) *background {
 	})
 }
 
-// Bits flip on a machine's disk. Nobody is told anything wrong; when a read or a walk
-// meets it the machine is excluded, sets its data aside, and is a new one.
+// Bits flip on a machine's disk. No answer is wrong. When a read or a backfill finds the damage,
+// the machine is excluded, sets its data aside and joins as a new one.
 func TestFlippedBits(t *testing.T) {
 	for _, found := range []string{"by reads", "by the walk after a death", "by the walk after the death of the leader", "by a scrub"} {
 		for _, machines := range []int{3, 5} {

@@ -201,7 +201,7 @@ func (f *frozen) note(epoch uint64, kind int, got any) {
 	if f.seen[epoch] == nil {
 		f.seen[epoch], f.read[epoch] = map[int]string{}, map[int]any{}
 	}
-	text := fmt.Sprint(got) // maps are told in the order of their keys
+	text := fmt.Sprint(got) // maps are printed in the order of their keys
 	before, ok := f.seen[epoch][kind]
 	if ok {
 		f.again++

@@ -354,8 +354,8 @@ func TestLinksLong(t *testing.T) {
 	}
 }
 
-// TestLinksLongKept has a page with very many links, cut over machines: once its degree
-// and samples were asked for, they are told without reading its rows, until it changes.
+// TestLinksLongKept has a page with very many links, split over machines. After the first
+// request, its degree and samples are answered without reading its rows, until it changes.
 func TestLinksLongKept(t *testing.T) {
 	size := 3000
 	o := ranges.Options{LongList: 500}
@@ -443,8 +443,8 @@ func TestLinksCountedOnce(t *testing.T) {
 	})
 }
 
-// TestLinksHeld: lists of more links than may be held at once are an error that says so,
-// and are told in samples.
+// TestLinksHeld: a list of more links than may be held at once is an error that says so.
+// Samples of it are answered.
 func TestLinksHeld(t *testing.T) {
 	simulate(t, 3, func(t *testing.T, w *world) {
 		w.form()

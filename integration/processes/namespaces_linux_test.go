@@ -225,8 +225,8 @@ func (c *cluster) cutOff(few, most []*machine, l *load) {
 	}
 }
 
-// refuses asks until it is told that there is no answer, or there is nobody to tell
-// it: a machine that knows that it was excluded serves no more.
+// refuses repeats a request until it fails, or until nothing listens, because a machine that knows
+// that it was excluded ends.
 func (m *machine) refuses() error {
 	ctx, cancel := context.WithTimeout(context.Background(), waitLimit)
 	defer cancel()

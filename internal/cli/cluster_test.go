@@ -201,7 +201,7 @@ func TestClusterMembers(t *testing.T) {
 	}
 }
 
-// What a load into a cluster has added before an error is told.
+// If a load into a cluster fails, the error says how much it has added.
 func TestLoadPartly(t *testing.T) {
 	url := clusterServer(t, func(_ int, w http.ResponseWriter, _ *http.Request) {
 		w.WriteHeader(http.StatusBadRequest)

@@ -114,10 +114,10 @@ func (f *lastFinder) read(ctx context.Context, source int, s input.Source) (err 
 		return err
 	}
 	defer func() { err = errors.Join(err, rd.Close()) }()
-	told := int64(0)
+	reported := int64(0)
 	tell := func() {
-		told = rd.BytesIn()
-		f.watch(rdfload.Progress{Phase: scanPhase, Bytes: f.done + told, TotalBytes: f.total})
+		reported = rd.BytesIn()
+		f.watch(rdfload.Progress{Phase: scanPhase, Bytes: f.done + reported, TotalBytes: f.total})
 	}
 	// 2. Record the places of whole lists. Malformed parts are skipped, because the load reports
 	// them.
@@ -133,7 +133,7 @@ func (f *lastFinder) read(ctx context.Context, source int, s input.Source) (err 
 			}
 		case rd.Err() == nil:
 			tell()
-			f.done += told
+			f.done += reported
 			return nil
 		default: // the load reports malformed parts
 			var syntax *triple.SyntaxError
@@ -144,7 +144,7 @@ func (f *lastFinder) read(ctx context.Context, source int, s input.Source) (err 
 				return rd.Err()
 			}
 		}
-		if rd.BytesIn()-told >= progressBytes {
+		if rd.BytesIn()-reported >= progressBytes {
 			tell()
 		}
 	}

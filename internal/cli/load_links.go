@@ -104,9 +104,9 @@ func (c *loadCmd) loadLinks(e *env, local bool, listed []input.Source) error {
 		return l.throughServer()
 	})
 	// 3. Explain an error, unless a step has done so; or print the result.
-	var told hinted
+	var partly hinted
 	switch {
-	case errors.As(err, &told): // from a step that left data in the store
+	case errors.As(err, &partly): // from a step that left data in the store
 		return err
 	case err != nil:
 		return c.explain(err, listed)

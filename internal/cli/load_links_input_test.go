@@ -80,7 +80,7 @@ func TestLoadLinksDirectory(t *testing.T) {
 	}
 }
 
-// A compressed file that is cut off is told in one line, with what to do.
+// If a compressed file is cut off, the error is one line and says what to do.
 func TestLoadLinksTruncated(t *testing.T) {
 	dir := t.TempDir()
 	whole := newFile(t, dir, "a.edges.gz", strings.Repeat("x:a\tx:b\nx:c\tx:d\n", 1000))

@@ -89,7 +89,7 @@ type linkBody struct {
 	left      bool   // the current list is skipped
 	buf       []byte // buf[at:] is unread
 	at        int
-	told      int64
+	reported  int64
 
 	labelled, rejected int64
 }
@@ -136,8 +136,8 @@ func (b *linkBody) next() error {
 	}
 	// 3. Report progress from time to time.
 	b.left = b.left && p.More
-	if read := b.rd.BytesIn(); read-b.told >= progressBytes {
-		b.told = read
+	if read := b.rd.BytesIn(); read-b.reported >= progressBytes {
+		b.reported = read
 		b.load.display.show(rdfload.Progress{Phase: sendPhase, Bytes: read, TotalBytes: max(b.load.sources[b.source].Size, 0)})
 	}
 	return nil

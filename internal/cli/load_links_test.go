@@ -403,7 +403,7 @@ func TestLastLabelCounts(t *testing.T) {
 	}
 }
 
-// A link that is gone needs no label; whatever else goes wrong with one is told.
+// If a link was deleted, its label is left out. Every other failure of a label is an error.
 func TestLabelErrors(t *testing.T) {
 	db, err := store.Open(filepath.Join(t.TempDir(), "store"), store.Options{MinFreeBytes: -1})
 	if err != nil {

@@ -18,8 +18,7 @@ import (
 	"github.com/trefoildb/trefoil/client"
 )
 
-// An answer that other copies had a part in is as good as any; that it is one is told
-// once, beside it.
+// An answer that needed other copies is complete. A message beside it says once that it did.
 func TestTellsDegraded(t *testing.T) {
 	const row = "<http://ex/s> <http://ex/p> <http://ex/o> .\n"
 	for _, degraded := range []bool{true, false} {

@@ -179,7 +179,7 @@ func (p *peers) callLeader(ctx context.Context, method string, body []byte) ([]b
 	if id, address, ok := p.agreement().Leader(); ok && id != p.self {
 		return p.client.Call(ctx, address, method, body)
 	}
-	err, told := error(store.ErrUnavailable), error(nil)
+	err, refused := error(store.ErrUnavailable), error(nil)
 	for _, address := range p.Members() {
 		var b []byte
 		if b, err = p.client.Call(ctx, address, method, body); err == nil {
@@ -189,12 +189,12 @@ func (p *peers) callLeader(ctx context.Context, method string, body []byte) ([]b
 		if r := (*peer.Refusal)(nil); errors.As(err, &r) && r.Epoch != 0 && (r.Code == peer.CodeStranger || r.Code == peer.CodeSuperseded) {
 			return nil, err
 		}
-		if p.later.record(address, err) || told == nil && isRefusal(err) {
-			told = err // more than that the next one is not reached
+		if p.later.record(address, err) || refused == nil && isRefusal(err) {
+			refused = err // it says more than that the next address does not answer
 		}
 	}
-	if told != nil {
-		err = told
+	if refused != nil {
+		err = refused
 	}
 	return nil, fmt.Errorf("no leader of the cluster is reached: %w", err)
 }

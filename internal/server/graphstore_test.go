@@ -251,7 +251,7 @@ func TestGraphStoreWrites(t *testing.T) {
 	// Quads are taken where they are of the graph, and unnamed ones always.
 	do("PUT", g3, "application/n-quads", "<http://a> <http://p> \"q\" <http://g/3> .\n<http://a> <http://p> \"t\" .\n", 204, "")
 	graph(g3, `<http://a> <http://p> "q" .`, `<http://a> <http://p> "t" .`)
-	// What is not declared is told by its looks, otherwise taken for RDF/XML (5).
+	// Without a media type the syntax is detected from the first bytes; if none fits, it is RDF/XML (5).
 	do("PUT", g3, "", `<http://a> <http://p> "sniffed" .`, 204, "")
 	graph(g3, `<http://a> <http://p> "sniffed" .`)
 	do("PUT", g3, "", `<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#" xmlns:e="http://e/"><rdf:Description rdf:about="http://a"><e:b>xml</e:b></rdf:Description></rdf:RDF>`, 204, "")

@@ -221,8 +221,8 @@ func (s slowStore) Add(ctx context.Context, triples []triple.Triple) (store.AddR
 	}
 }
 
-// A change with a key goes on when its client has gone; meanwhile a repeat is told so,
-// and then gets the answer.
+// A change with a key is completed if its client disconnects. A repeated request gets an error that
+// says so while the change runs, and afterwards the answer.
 func TestChangeWithKeyOutlivesItsClient(t *testing.T) {
 	store := slowStore{newStore(t), make(chan struct{}), make(chan struct{})}
 	s := serve(t, store, Options{}, ServerOptions{})

@@ -333,8 +333,7 @@ func TestLinksUpdate(t *testing.T) {
 	}
 }
 
-// TestLinksUpdateErrors: a line that is wrong is told by its number, and what comes
-// before it is done.
+// TestLinksUpdateErrors: an error names the number of the wrong line. The lines before it have their effect.
 func TestLinksUpdateErrors(t *testing.T) {
 	const good = `{"op":"add","src":"http://a/","dst":["http://%d/"]}` + "\n"
 	for _, c := range []struct {

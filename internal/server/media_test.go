@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// Who sends what is no RDF is told all that would be.
+// If a body has a media type that is not RDF, the error lists those that are.
 func TestUnsupportedMediaNamesAll(t *testing.T) {
 	h := serve(t, newStore(t), Options{}, ServerOptions{})
 	resp, err := h.client.Post(h.url+"/triples", "application/foo", strings.NewReader(""))

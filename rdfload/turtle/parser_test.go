@@ -165,8 +165,8 @@ func (r *repeat) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// TestReadError: an error of the reader is told as it is, never as the document's
-// end or as bad syntax.
+// TestReadError: an error of the reader is returned unchanged, never as the end of the
+// document or as bad syntax.
 func TestReadError(t *testing.T) {
 	broken := errors.New("disk on fire")
 	for _, doc := range []string{"", "<x:s> <x:p> <x:o> .\n", "<x:s> <x:p> \"a", "<x:s> <x:p> <x:o", "<x:g> {", "#"} {

@@ -211,7 +211,7 @@ func TestCloseWaits(t *testing.T) {
 	<-entered
 	closed := make(chan error)
 	wg.Go(func() { closed <- s.Close(context.Background()) })
-	// The kept connection is there, and is told; once it is used up, dialling fails.
+	// The kept connection gets a refusal. After that one is used up, dialling fails.
 	var r *Refusal
 	for r == nil {
 		_, err := other.Call(t.Context(), addr, "echo", nil)

@@ -18,7 +18,7 @@ type out struct {
 	control *http.ResponseController
 	stall   time.Duration
 	started bool  // the status is sent
-	err     error // of the connection: nothing can be said any more
+	err     error // of the connection: nothing can be sent any more
 }
 
 func (o *out) Write(p []byte) (n int, err error) {

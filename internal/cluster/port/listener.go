@@ -99,8 +99,8 @@ type webConn struct {
 // be closed to make room for others.
 func (c *webConn) SetBusy(busy bool) { c.raw.all.becomeBusy(c.raw, busy) }
 
-// Crowded reports whether the connection is beyond the room: it is for a health
-// check, or to be told so.
+// Crowded reports whether the connection is beyond the room. It may
+// ask for the health check; other requests are refused with that reason.
 func (c *webConn) Crowded() bool {
 	as, _ := c.raw.all.classOf(c.raw)
 	return as == crowded

@@ -151,7 +151,7 @@ func once(memo **trie.MachineID, find func() trie.MachineID) trie.MachineID {
 	return **memo
 }
 
-// propose ends the planning with a view; a change that fails is said, and the
+// propose ends the planning with a view. If the change failed, it records the error, and the
 // steps go on.
 func (p *planner) propose(next *View, err error, reason string, args ...any) {
 	if err != nil {

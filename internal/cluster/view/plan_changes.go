@@ -14,7 +14,7 @@ import (
 func (p *planner) planned() {
 	for i := range p.Members {
 		if m := &p.Members[i]; p.failure(m) != "" || m.Waits {
-			return // what is waited for is said
+			return // the reason is in the plan already
 		}
 	}
 	if p.Phase == recovery.Fill {

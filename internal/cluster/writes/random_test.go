@@ -420,7 +420,7 @@ func (x *run) check(t *testing.T) {
 		checkSlots(t, x.view, up, tr, s.live)
 		x.checkNotes(t, up, tr, s)
 		reads += len(x.seen[i])
-		// Many outcomes that are not known make it slow: then nothing is said.
+		// Many unknown outcomes make the check slow. If it does not end in time, it decides nothing.
 		switch r := porcupine.CheckOperationsTimeout(register, x.seen[i], 10*time.Second); r {
 		case porcupine.Illegal:
 			t.Errorf("%v: %v: %d operations", tr, r, len(x.seen[i]))

@@ -82,18 +82,18 @@ func New(s *endpoint.Shared, graph links.Graph, registry *prometheus.Registry, m
 func (l *API) Table() endpoint.Table {
 	// Each kind of endpoint has its own checks: reads take an epoch, jobs reject other origins.
 	read := func(handle endpoint.Handler) *endpoint.Path {
-		return &endpoint.Path{Methods: map[string]*endpoint.Method{http.MethodPost: {Params: []string{"epoch"}, Body: true, Handle: told(handle)}}}
+		return &endpoint.Path{Methods: map[string]*endpoint.Method{http.MethodPost: {Params: []string{"epoch"}, Body: true, Handle: withGraphErrors(handle)}}}
 	}
 	get := func(handle endpoint.Handler, params ...string) *endpoint.Path {
-		return &endpoint.Path{Methods: map[string]*endpoint.Method{http.MethodGet: {Params: params, Handle: told(handle)}}}
+		return &endpoint.Path{Methods: map[string]*endpoint.Method{http.MethodGet: {Params: params, Handle: withGraphErrors(handle)}}}
 	}
 	post := func(handle endpoint.Handler) *endpoint.Path {
-		return &endpoint.Path{Methods: map[string]*endpoint.Method{http.MethodPost: {Handle: told(l.fromHere(handle))}}}
+		return &endpoint.Path{Methods: map[string]*endpoint.Method{http.MethodPost: {Handle: withGraphErrors(l.fromHere(handle))}}}
 	}
 	// The ranking job is one path: read its state, start it, end it.
 	job := get(l.getPageRank)
-	job.Methods[http.MethodPost] = &endpoint.Method{Body: true, Handle: told(l.fromHere(l.postPageRank))}
-	job.Methods[http.MethodDelete] = &endpoint.Method{Handle: told(l.fromHere(l.deletePageRank))}
+	job.Methods[http.MethodPost] = &endpoint.Method{Body: true, Handle: withGraphErrors(l.fromHere(l.postPageRank))}
+	job.Methods[http.MethodDelete] = &endpoint.Method{Handle: withGraphErrors(l.fromHere(l.deletePageRank))}
 	return endpoint.Table{
 		"/links/uids":    read(l.postUIDs),
 		"/links/urls":    read(l.postURLs),
@@ -104,16 +104,16 @@ func (l *API) Table() endpoint.Table {
 		"/links/pages":   get(l.getPages, "after", "limit", "epoch"),
 		"/links/stats":   get(l.getLinkStats),
 		"/links/update": {Methods: map[string]*endpoint.Method{
-			http.MethodPost: {Writes: true, Body: true, Handle: told(l.postUpdate)}}},
+			http.MethodPost: {Writes: true, Body: true, Handle: withGraphErrors(l.postUpdate)}}},
 		"/links/pagerank":   job,
 		"/links/request":    post(l.postRequest),
 		"/links/relinquish": post(l.postRelinquish),
 	}
 }
 
-// told makes a handler return errors of a graph in the form for clients, and report degraded
+// withGraphErrors makes a handler return errors of a graph in the form for clients, and report degraded
 // answers.
-func told(handle endpoint.Handler) endpoint.Handler {
+func withGraphErrors(handle endpoint.Handler) endpoint.Handler {
 	return func(w http.ResponseWriter, r *request.Request) error {
 		ctx, degraded := links.WatchDegraded(r.Context())
 		r.Request = r.WithContext(ctx)

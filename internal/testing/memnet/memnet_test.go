@@ -134,7 +134,7 @@ func TestListen(t *testing.T) {
 	again.Close()
 }
 
-// What waits in a listener's queue is told when it closes.
+// If a listener closes, connections in its queue get an error.
 func TestCloseWithQueue(t *testing.T) {
 	n := New(1)
 	l, err := n.Host(hostB).Listen(t.Context(), there)

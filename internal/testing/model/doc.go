@@ -31,9 +31,9 @@
 // model waits for one of them). A crash ends a lease at once: that the leader waits
 // for it is in the model of leases alone. Messages are never delivered in another
 // epoch than they were sent in, which the check of epochs sees to; the rule
-// CheckThenApply takes it away. An operation has one driver at a time: that an
-// excluded sequencer and the new one drive it together is left out. Nothing is said of liveness but where a test
-// asks for a goal.
+// CheckThenApply takes it away. An operation has one driver at a time: an
+// excluded sequencer and the new one never drive it together here. The model does not check liveness,
+// except in tests that have a goal.
 //
 // # How to read it
 //

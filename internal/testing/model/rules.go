@@ -61,7 +61,7 @@ type Rules struct {
 	ReadTargetInFill bool
 	// DoneBeforeSync: a walk is done when its repairs are sent.
 	DoneBeforeSync bool
-	// AnyDiskReturns: a restarted machine is let in whatever its disk shows.
+	// AnyDiskReturns: a restarted machine is a member again, even if its disk lacks rows.
 	AnyDiskReturns bool
 	// DiskShowsSeqOnly: a restarted machine shows the last operations that it
 	// had, not which fills and loads.

@@ -41,17 +41,17 @@ const (
 // each view. It is never 0, and JavaScript can represent it. An epoch has everything that was
 // acknowledged before the call. The error is store.ErrUnavailable if a member does not answer.
 //
-// told is an epoch that was returned before, or 0. If a call after a read returns told again,
+// previous is an epoch that was returned before, or 0. If a call after a read returns previous again,
 // that read has seen the graph of that epoch. So has every other read since then if it ended in
 // the same way. That holds because each member counts a change before it shows the change, and
-// counts only grow. And told was returned when all counted changes were on all machines.
+// counts only grow. And previous was returned when all counted changes were on all machines.
 //
-// If the epoch is told, the call takes one message for each member. Otherwise it takes one
-// more, and waits until operations in flight are committed.
-func (g *Epochs) CurrentEpoch(ctx context.Context, told uint64) (uint64, error) {
+// If the epoch is still that one, the call takes one message for each member. Otherwise it takes
+// two, and waits until operations in flight are committed.
+func (g *Epochs) CurrentEpoch(ctx context.Context, previous uint64) (uint64, error) {
 	until := time.Now().Add(epochRetryTimeout)
-	// If the counts differ from told, the second round must wait until they are committed.
-	for settled := told == 0; ; {
+	// If the counts differ from previous, the second round must wait until they are committed.
+	for settled := previous == 0; ; {
 		if err := ctx.Err(); err != nil {
 			return 0, err
 		}
@@ -64,7 +64,7 @@ func (g *Epochs) CurrentEpoch(ctx context.Context, told uint64) (uint64, error) 
 		}
 		now, err := g.epochUnder(ctx, v, settled)
 		switch {
-		case err == nil && (settled || now == told):
+		case err == nil && (settled || now == previous):
 			return now, nil
 		case err == nil:
 			settled = true
@@ -78,10 +78,10 @@ func (g *Epochs) CurrentEpoch(ctx context.Context, told uint64) (uint64, error) 
 
 // EpochOrZero is CurrentEpoch for an answer that can do without. It returns 0 if the epoch is
 // not available at once.
-func (g *Epochs) EpochOrZero(ctx context.Context, told uint64) uint64 {
+func (g *Epochs) EpochOrZero(ctx context.Context, previous uint64) uint64 {
 	ctx, cancel := context.WithTimeout(ctx, quickTimeout)
 	defer cancel()
-	now, err := g.CurrentEpoch(ctx, told)
+	now, err := g.CurrentEpoch(ctx, previous)
 	if err != nil {
 		return 0
 	}

@@ -159,7 +159,7 @@ func TestCurrentEpochFails(t *testing.T) {
 					t.Errorf("%s: %v: the caller did not give up", what, err)
 				}
 				if g.EpochOrZero(t.Context(), 0) != 0 {
-					t.Errorf("%s: an epoch is told", what)
+					t.Errorf("%s: an epoch is returned", what)
 				}
 			}
 			if s.asked > asked {

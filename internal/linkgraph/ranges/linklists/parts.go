@@ -24,13 +24,13 @@ func (g *Reader) fetchParts(ctx context.Context, r *rowreader.Reader, v *view.Vi
 	now := g.Owners(v)
 	byOwner := map[trie.MachineID][]partRequest{}
 	// 1. Divide each list into pieces, and group them by owner.
-	told := make([][]reply, len(items)) // by part
+	byPart := make([][]reply, len(items)) // of each item, by part
 	for n, item := range items {
 		pieces, _ := now.Pieces(g.Keys.List(a.d, a.urls[item]), 0)
-		told[n] = make([]reply, len(pieces))
+		byPart[n] = make([]reply, len(pieces))
 		for i, p := range pieces {
 			byOwner[p.Owner] = append(byOwner[p.Owner], partRequest{
-				listRequest{a.pages[item], a.urls[item], p.Range}, &told[n][i]})
+				listRequest{a.pages[item], a.urls[item], p.Range}, &byPart[n][i]})
 		}
 	}
 	// 2. Request from all owners in parallel. An owner that fails leaves its parts unknown.
@@ -44,7 +44,7 @@ func (g *Reader) fetchParts(ctx context.Context, r *rowreader.Reader, v *view.Vi
 	}
 	// 3. Merge the lists with complete replies.
 	for n, item := range items {
-		whole, ok := merge(told[n], a.spec.N)
+		whole, ok := merge(byPart[n], a.spec.N)
 		if !ok {
 			rest = append(rest, item)
 			continue
@@ -57,7 +57,7 @@ func (g *Reader) fetchParts(ctx context.Context, r *rowreader.Reader, v *view.Vi
 // partRequest is a part of a list, and its reply.
 type partRequest struct {
 	listRequest
-	told *reply
+	replyTo *reply
 }
 
 // requestParts requests parts of lists from a machine. If it fails, they stay unknown.
@@ -74,7 +74,7 @@ func (g *Reader) requestParts(ctx context.Context, v *view.View, a *request, own
 		}
 		var later []partRequest
 		for i, p := range parts[:len(replies)] {
-			if *p.told = replies[i]; replies[i].state == repliedLater {
+			if *p.replyTo = replies[i]; replies[i].state == repliedLater {
 				later = append(later, p)
 			}
 		}
