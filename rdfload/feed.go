@@ -26,6 +26,7 @@ type unit struct {
 
 	block   *triple.Block // N-Triples, N-Quads
 	triples []triple.Triple
+	notes   []unitAnnotations // of triples
 	rejects []Reject
 	bytes   int64 // of text, decompressed
 
@@ -38,8 +39,14 @@ type unit struct {
 	skipped  int64     // link files: statements and the like that are no links
 }
 
-// A unit of a syntax without blocks ends when it has unitTriples statements, or when its terms have
-// unitBytes bytes together.
+// unitAnnotations are the annotations of one triple of a unit.
+type unitAnnotations struct {
+	triple int // its index
+	all    []triple.ApplicationData
+}
+
+// A unit of a syntax without blocks ends when it has unitTriples statements, or when its terms and
+// annotations have unitBytes bytes together.
 const (
 	unitTriples = 4096
 	unitBytes   = 1 << 20
@@ -116,9 +123,13 @@ func (f *feeder) feedBlocks(ctx context.Context, r io.Reader, quads bool, send f
 }
 
 func (f *feeder) feedTriples(ctx context.Context, r *input.Reader, s syntax.Syntax, send func(unit) error) error {
-	all := syntax.Parse(ctx, r, s, f.options.parsing(f.input.Name, f.prefix))
+	// The parser reports annotations before their triple.
+	options := f.options.parsing(f.input.Name, f.prefix)
+	var annotations []triple.ApplicationData
+	options.Annotated = func(all []triple.ApplicationData) { annotations = all }
+	all := syntax.Parse(ctx, r, s, options)
 	at := int64(0)
-	for u, err := range f.units(all) {
+	for u, err := range f.units(all, &annotations) {
 		if err != nil {
 			return err
 		}
@@ -133,9 +144,9 @@ func (f *feeder) feedTriples(ctx context.Context, r *input.Reader, s syntax.Synt
 	return nil
 }
 
-// units gathers parsed triples into units. There is at least one, because the last one may be
-// empty.
-func (f *feeder) units(all iter.Seq2[triple.Triple, error]) iter.Seq2[unit, error] {
+// units gathers parsed triples into units. annotations are those of the current triple. There is at
+// least one unit, because the last one may be empty.
+func (f *feeder) units(all iter.Seq2[triple.Triple, error], annotations *[]triple.ApplicationData) iter.Seq2[unit, error] {
 	most := f.options.limits.unitTriples
 	return func(yield func(unit, error) bool) {
 		u := unit{source: f.source, prefix: f.prefix}
@@ -153,6 +164,13 @@ func (f *feeder) units(all iter.Seq2[triple.Triple, error]) iter.Seq2[unit, erro
 			default:
 				u.triples = append(u.triples, t)
 				size += sizeOf(&t)
+				if *annotations != nil {
+					u.notes = append(u.notes, unitAnnotations{len(u.triples) - 1, *annotations})
+					for i := range *annotations {
+						size += len((*annotations)[i].Data)
+					}
+					*annotations = nil
+				}
 			}
 			if len(u.triples)+len(u.rejects) == most || size >= unitBytes {
 				if !yield(u, nil) {

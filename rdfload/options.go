@@ -52,6 +52,9 @@ type Options struct {
 	// Syntax is the syntax of all sources. If it is zero, each source's name or content determines
 	// it.
 	Syntax syntax.Syntax
+	// KeepBlanks keeps the labels of blank nodes in N-Triples and N-Quads, because they are those of
+	// the store. Otherwise the blank nodes of a load are new ones.
+	KeepBlanks bool
 	// Base resolves relative IRIs if a document has no base of its own.
 	Base string
 	// MaxLine limits a line of N-Triples and a token of other syntaxes, in bytes. If it is 0, it is
@@ -63,6 +66,12 @@ type Options struct {
 	// Resume continues an earlier load of the same sources, if one has stopped. The sources must
 	// have a modification time.
 	Resume bool
+	// CheckAnnotation, if not nil, is called for the application ID of each annotation. If it returns
+	// an error, the load ends. It must be safe for concurrent use.
+	CheckAnnotation func(applicationID string) error
+	// CheckGraph, if not nil, is called for the names of graphs, once or more often for each. If it
+	// returns an error, the load ends. It must be safe for concurrent use.
+	CheckGraph func(graph triple.Term) error
 	// BeforePublish, if not nil, is called once, when all input is read and sorted but before the
 	// store has any of it. If it returns an error, the load ends.
 	BeforePublish func(ctx context.Context) error

@@ -70,7 +70,10 @@ func (l *loader) feedAll(ctx context.Context, units chan<- unit) {
 		wg.Go(func() {
 			defer func() { <-slots }()
 			f := feeder{source: i, input: l.sources[i], from: from, options: &l.opts,
-				prefix: blankPrefix(l.manifest.ID, i), block: l.opts.limits.blockBytes}
+				block: l.opts.limits.blockBytes}
+			if !l.opts.KeepBlanks {
+				f.prefix = blankPrefix(l.manifest.ID, i)
+			}
 			number := from.Units
 			err := f.feed(ctx, func(r byteCounter) { l.watched.add(i, r) }, func(u unit) error {
 				number = u.number + 1
@@ -93,7 +96,8 @@ func (l *loader) inputState(i int) manifestInput {
 // work turns units into quads until the channel is closed. It continues after a failure, until the
 // feeders have ended.
 func (l *loader) work(ctx context.Context, i int, units <-chan unit) {
-	w := &worker{dictionary: l.space.dictionaries[i], quads: l.space.writers[i], notes: l.space.annotations[i], graph: l.opts.Graph, keepGoing: l.opts.KeepGoing}
+	w := &worker{dictionary: l.space.dictionaries[i], quads: l.space.writers[i], notes: l.space.annotations[i], graph: l.opts.Graph, keepGoing: l.opts.KeepGoing,
+		permits: l.opts.CheckAnnotation, permitsGraph: l.opts.CheckGraph}
 	if l.opts.Links != nil {
 		w.predicate = l.opts.Links.predicate()
 	}
@@ -133,7 +137,7 @@ func (l *loader) workOne(w *worker, units <-chan unit) (more, full bool) {
 		if u.links != nil {
 			n, err = w.links(u.links)
 		} else {
-			n, err = w.triples(u.triples)
+			n, err = w.triples(&u)
 		}
 		n.rejected = int64(len(u.rejects))
 	}

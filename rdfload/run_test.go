@@ -93,7 +93,7 @@ func TestRun(t *testing.T) {
 					w = 0
 				}
 				w2 := &worker{dictionary: space.dictionaries[w], quads: space.writers[w]}
-				if _, err := w2.triples([]triple.Triple{tr}); err != nil {
+				if _, err := w2.triples(&unit{triples: []triple.Triple{tr}}); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -164,7 +164,7 @@ func TestRunSpaceRenews(t *testing.T) {
 	}
 	w := &worker{dictionary: s.dictionaries[0], quads: s.writers[0]}
 	for range 3 {
-		if _, err := w.triples([]triple.Triple{{Subject: triple.NewIRI("x:a"), Predicate: triple.NewIRI("x:a"), Object: triple.NewIRI("x:a")}}); err != nil {
+		if _, err := w.triples(&unit{triples: []triple.Triple{{Subject: triple.NewIRI("x:a"), Predicate: triple.NewIRI("x:a"), Object: triple.NewIRI("x:a")}}}); err != nil {
 			t.Fatal(err)
 		}
 		fill(quads)

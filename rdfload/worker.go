@@ -19,7 +19,10 @@ type worker struct {
 	notes      *annotationBuffer
 	graph      triple.Term // for statements without a graph; zero: the default graph
 	keepGoing  bool
-	predicate  string // of links
+	predicate  string                           // of links
+	permits    func(applicationID string) error // see Options.CheckAnnotation; may be nil
+	// permitsGraph is Options.CheckGraph; it may be nil.
+	permitsGraph func(graph triple.Term) error
 
 	scratch []byte // of decoded tokens
 	encoded []byte
@@ -31,6 +34,8 @@ type worker struct {
 	subjectKnown bool
 	graphID      uint32 // of graph
 	graphKnown   bool
+	permitted    uint32 // the last graph that permitsGraph has accepted, if anyPermitted is set
+	anyPermitted bool
 }
 
 // bigBytes is the size from which buffers and units are big. Not every worker may have a big one at
@@ -44,10 +49,11 @@ type tally struct {
 }
 
 // begin drops the state of the previous unit.
-func (w *worker) begin() { w.subjectKnown, w.graphKnown = false, false }
+func (w *worker) begin() { w.subjectKnown, w.graphKnown, w.anyPermitted = false, false, false }
 
 // block adds the statements of a block of N-Triples or N-Quads. prefix is put before the labels of
-// its blank nodes. A malformed statement goes to reject; without keepGoing it ends the block.
+// its blank nodes, unless it is "". A malformed statement goes to reject; without keepGoing it ends
+// the block.
 func (w *worker) block(b *triple.Block, source int, prefix string, reject func(Reject)) (tally, error) {
 	w.begin()
 	var st triple.RawStatement
@@ -73,8 +79,8 @@ func (w *worker) block(b *triple.Block, source int, prefix string, reject func(R
 				if err := w.quads.add(q); err != nil {
 					return n, err
 				}
-				for i := range annotations {
-					w.notes.add(q, source, b.StatementOffset(), &annotations[i], st.Len())
+				if err := w.annotate(q, source, b.StatementOffset(), annotations, st.Len()); err != nil {
+					return n, err
 				}
 				n.read++
 				continue
@@ -87,6 +93,20 @@ func (w *worker) block(b *triple.Block, source int, prefix string, reject func(R
 		n.rejected++
 		reject(Reject{SyntaxError: syntax, Text: string(b.Rejected())})
 	}
+}
+
+// annotate adds the annotations of a quad. The offset orders them within their source; keyBytes is
+// the estimated length of the quad's key.
+func (w *worker) annotate(q quad, source int, offset int64, annotations []triple.ApplicationData, keyBytes int) error {
+	for i := range annotations {
+		if w.permits != nil {
+			if err := w.permits(annotations[i].ApplicationID); err != nil {
+				return err
+			}
+		}
+		w.notes.add(q, source, offset, &annotations[i], keyBytes)
+	}
+	return nil
 }
 
 // statement returns the quad of a statement's tokens.
@@ -115,6 +135,16 @@ func (w *worker) statement(b *triple.Block, st *triple.RawStatement, prefix stri
 			w.subject, w.subjectID, w.subjectKnown = append(w.subject[:0], token...), id, true
 			q[position] = id
 		case triple.Graph:
+			if !w.isPermitted(id) {
+				// The token is well-formed, because it has an id.
+				var t triple.Term
+				if t, w.scratch, syntax = b.Decode(st, position, w.scratch); syntax != nil {
+					return q, syntax, nil
+				}
+				if err := w.permit(t, id); err != nil {
+					return q, nil, err
+				}
+			}
 			q = withGraph(q, id)
 		default:
 			q[position] = id
@@ -128,6 +158,21 @@ func withGraph(q quad, id uint32) quad {
 	return q
 }
 
+// isPermitted reports whether quads may be in a graph without a call of permit. Neighbours are often of
+// one graph, so the last one is remembered.
+func (w *worker) isPermitted(id uint32) bool {
+	return w.permitsGraph == nil || w.anyPermitted && w.permitted == id
+}
+
+// permit returns an error if quads may not be in a graph.
+func (w *worker) permit(graph triple.Term, id uint32) error {
+	if w.isPermitted(id) {
+		return nil
+	}
+	w.permitted, w.anyPermitted = id, true
+	return w.permitsGraph(graph)
+}
+
 // inGraph sets the graph of a quad to the load's, because its statement names none.
 func (w *worker) inGraph(q quad) (quad, error) {
 	if w.graph.IsZero() {
@@ -136,6 +181,9 @@ func (w *worker) inGraph(q quad) (quad, error) {
 	if !w.graphKnown {
 		id, err := w.term(w.graph)
 		if err != nil {
+			return q, err
+		}
+		if err := w.permit(w.graph, id); err != nil {
 			return q, err
 		}
 		w.graphID, w.graphKnown = id, true
@@ -150,7 +198,11 @@ func (w *worker) token(b *triple.Block, st *triple.RawStatement, position int, p
 	// 1. A blank node's label gets the prefix of its input, because labels of different inputs must
 	// differ.
 	if label, ok := triple.RawBlank(token); ok && len(label) <= triple.MaxTermBytes {
-		w.label = append(append(append(w.label[:0], prefix...), '-'), label...)
+		w.label = w.label[:0]
+		if prefix != "" {
+			w.label = append(append(w.label, prefix...), '-')
+		}
+		w.label = append(w.label, label...)
 		hash := w.dictionary.hash(triple.BlankTag, w.label)
 		if id, ok := w.dictionary.find(hash, triple.BlankTag, w.label); ok {
 			return id, nil, nil
@@ -198,13 +250,15 @@ func (w *worker) term(t triple.Term) (uint32, error) {
 	return w.dictionary.add(hash, w.encoded, whole)
 }
 
-// triples adds triples. Their blank nodes must have their stored labels already.
-func (w *worker) triples(triples []triple.Triple) (tally, error) {
+// triples adds the triples and annotations of a unit. Their blank nodes must have their stored labels
+// already.
+func (w *worker) triples(u *unit) (tally, error) {
 	w.begin()
 	var n tally
-	// Each term is looked up by itself, because a parsed triple has no tokens to compare.
-	for i := range triples {
-		t := &triples[i]
+	notes := u.notes
+	// 1. Each term is looked up by itself, because a parsed triple has no tokens to compare.
+	for i := range u.triples {
+		t := &u.triples[i]
 		var q quad
 		var err error
 		if q[triple.Subject], err = w.term(t.Subject); err != nil {
@@ -216,12 +270,14 @@ func (w *worker) triples(triples []triple.Triple) (tally, error) {
 		if q[triple.Object], err = w.term(t.Object); err != nil {
 			return n, err
 		}
-		// A statement without a graph goes to the load's graph.
+		// 2. A statement without a graph goes to the load's graph.
 		if t.Graph.IsZero() {
 			q, err = w.inGraph(q)
 		} else {
 			var id uint32
-			id, err = w.term(t.Graph)
+			if id, err = w.term(t.Graph); err == nil {
+				err = w.permit(t.Graph, id)
+			}
 			q = withGraph(q, id)
 		}
 		if err != nil {
@@ -229,6 +285,13 @@ func (w *worker) triples(triples []triple.Triple) (tally, error) {
 		}
 		if err := w.quads.add(q); err != nil {
 			return n, err
+		}
+		// 3. The number of the unit and of the triple stand for an offset.
+		if len(notes) > 0 && notes[0].triple == i {
+			if err := w.annotate(q, u.source, u.number<<32|int64(i), notes[0].all, sizeOf(t)); err != nil {
+				return n, err
+			}
+			notes = notes[1:]
 		}
 		n.read++
 	}

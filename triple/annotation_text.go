@@ -11,8 +11,8 @@ import (
 
 // Limits of annotations.
 const (
-	// MaxAnnotationBytes is the largest size of the data of one annotation.
-	MaxAnnotationBytes = 1 << 20
+	// MaxAnnotationBytes is the largest size of the data of one annotation: content and media type.
+	MaxAnnotationBytes = MaxAnnotationContent + len(mediaMark) + 1 + MaxMedia
 	// MaxApplicationID is the largest length of an application ID in bytes; the smallest is 1.
 	MaxApplicationID = 255
 )
@@ -51,6 +51,17 @@ const maxAnnotationsLine = 4 << 20
 type ApplicationData struct {
 	ApplicationID string
 	Data          []byte
+	// Version is the stamp of the write that set the annotation. It is zero in text, and in other
+	// places that do not know it.
+	Version Stamp
+}
+
+// Bytes returns the data of an annotation, or nil if a is nil. Data of an annotation are not nil.
+func (a *ApplicationData) Bytes() []byte {
+	if a == nil {
+		return nil
+	}
+	return a.Data
 }
 
 // Check returns an error if the annotation is too large for a store, or if its ID is empty or too

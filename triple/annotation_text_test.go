@@ -21,7 +21,7 @@ func genAnnotations() *rapid.Generator[[]ApplicationData] {
 		if rapid.IntRange(0, 20).Draw(t, "long") == 0 {
 			data = bytes.Repeat(data, 100)
 		}
-		return ApplicationData{string(id), data}
+		return ApplicationData{ApplicationID: string(id), Data: data}
 	})
 	return rapid.SliceOfNDistinct(one, 0, 8, func(a ApplicationData) string { return a.ApplicationID })
 }
@@ -54,13 +54,13 @@ func TestAnnotatedRoundTrip(t *testing.T) {
 		}
 		for i := range notes {
 			if len(notes[i])+len(annotations[i]) > 0 && !reflect.DeepEqual(notes[i], annotations[i]) {
-				t.Fatalf("triple %d has %q, want %q", i, notes[i], annotations[i])
+				t.Fatalf("triple %d has %v, want %v", i, notes[i], annotations[i])
 			}
 		}
 		got, notes = read(text[len(AnnotationsHeader)+1:])
 		for i := range notes {
 			if notes[i] != nil {
-				t.Fatalf("without a header triple %d has %q", i, notes[i])
+				t.Fatalf("without a header triple %d has %v", i, notes[i])
 			}
 		}
 		if !reflect.DeepEqual(got, triples) {
@@ -73,7 +73,7 @@ func TestAnnotatedRoundTrip(t *testing.T) {
 func TestLongAnnotations(t *testing.T) {
 	var all []ApplicationData
 	for i := range 9 {
-		all = append(all, ApplicationData{strings.Repeat("a", i+1), bytes.Repeat([]byte{byte(i)}, MaxAnnotationBytes)})
+		all = append(all, ApplicationData{ApplicationID: strings.Repeat("a", i+1), Data: bytes.Repeat([]byte{byte(i)}, MaxAnnotationBytes)})
 	}
 	statement := []byte("<a:a> <a:b> <a:c> .\n")
 	text := AppendAnnotated([]byte(AnnotationsHeader+"\n"), statement, all)
@@ -122,7 +122,7 @@ func TestAnnotationsSyntax(t *testing.T) {
 		{name: "no padding", line: statement + "#@ x=AQ", column: 26, msg: "base64"},
 		{name: "bits behind the end", line: statement + "#@ x=AR==", column: 28, msg: "base64"},
 		{name: "twice", line: statement + "#@ x=AQID y= x=", column: 34, msg: "two annotations of one application"},
-		{name: "too much", line: statement + "#@ x=" + strings.Repeat("AAAA", MaxAnnotationBytes/3+2), column: 26, msg: "more than 1048576 bytes"},
+		{name: "too much", line: statement + "#@ x=" + strings.Repeat("AAAA", MaxAnnotationBytes/3+2), column: 26, msg: "bytes of data"},
 		{name: "another version", line: "#@trefoil-annotations 2", column: 1, msg: "another version"},
 		{name: "the header again", line: AnnotationsHeader},
 	} {

@@ -203,7 +203,7 @@ func FuzzAnnotations(f *testing.F) {
 					events = append(events, line)
 					again := NewScanner(strings.NewReader(AnnotationsHeader+"\n"+line), ScanOptions{Quads: true})
 					if !again.Scan() || again.Triple() != sc.Triple() || !reflect.DeepEqual(again.Annotations(), sc.Annotations()) {
-						t.Fatalf("%q is read as %v %q, %v", line, again.Triple(), again.Annotations(), again.Err())
+						t.Fatalf("%q is read as %v %v, %v", line, again.Triple(), again.Annotations(), again.Err())
 					}
 				}
 				if sc.Err() == nil {

@@ -40,7 +40,7 @@ func NewBlock(source string, data []byte, quads bool, maxLine int) *Block {
 	offset := int64(len(data))
 	data = bytes.TrimPrefix(data, byteOrderMark)
 	offset -= int64(len(data))
-	return newBlock(data, 1, offset, ScanOptions{Source: source, Quads: quads, MaxLine: maxLine, Annotated: beginsAnnotated(data)})
+	return newBlock(data, 1, offset, ScanOptions{Source: source, Quads: quads, MaxLine: maxLine, Annotated: BeginsAnnotated(data)})
 }
 
 func newBlock(data []byte, line int, offset int64, opts ScanOptions) *Block {
@@ -203,16 +203,17 @@ func startsStatement(b []byte) bool {
 	return len(b) > 0 && (b[0] == '<' || b[0] == '#' || b[0] == '_' && len(b) > 1 && b[1] == ':')
 }
 
-// beginsAnnotated reports whether a document with this beginning has annotations.
-func beginsAnnotated(text []byte) bool {
-	if n := bytes.IndexAny(text[:min(len(text), headerWindow)], "\r\n"); n >= 0 {
+// BeginsAnnotated reports whether a document with this beginning, without a byte order mark, has
+// [AnnotationsHeader] as its first line. [HeaderWindow] bytes of it are enough.
+func BeginsAnnotated(text []byte) bool {
+	if n := bytes.IndexAny(text[:min(len(text), HeaderWindow)], "\r\n"); n >= 0 {
 		text = text[:n]
 	}
 	return isKnownHeader(text)
 }
 
-// headerWindow is the number of a document's first bytes that are searched for a header.
-const headerWindow = 256
+// HeaderWindow is the number of a document's first bytes that are searched for a header.
+const HeaderWindow = 256
 
 // countLines returns the number of line ends in b (LF, CR LF or a bare CR).
 func countLines(b []byte) int {

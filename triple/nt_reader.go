@@ -103,12 +103,12 @@ func (br *BlockReader) Next() (*Block, error) {
 
 // begin skips a byte order mark, and detects whether the document has annotations.
 func (br *BlockReader) begin() {
-	br.fill(len(byteOrderMark) + headerWindow)
+	br.fill(len(byteOrderMark) + HeaderWindow)
 	if bytes.HasPrefix(br.buf, byteOrderMark) {
 		br.buf = br.buf[len(byteOrderMark):]
 		br.offset = int64(len(byteOrderMark))
 	}
-	br.opts.Annotated = beginsAnnotated(br.buf)
+	br.opts.Annotated = BeginsAnnotated(br.buf)
 }
 
 // maxEmptyReads bounds the reads without bytes or an error.

@@ -53,8 +53,14 @@ func ParseTerms(text string) ([]Term, error) {
 // optionally, a graph. "?", "?name" and "*" match any term. As a graph, "default" is the default
 // graph. A "." may end the pattern. Empty text matches all.
 func ParsePattern(text string) (Pattern, error) {
+	p, _, err := ParseNamedPattern(text)
+	return p, err
+}
+
+// ParseNamedPattern is ParsePattern that also returns the names of wildcards, without "?", in the
+// order subject, predicate, object, graph. The name is "" if the place has a term or no name.
+func ParseNamedPattern(text string) (p Pattern, names [4]string, err error) {
 	// 1. Read up to four terms. A zero term is a wildcard.
-	var p Pattern
 	places := [...]*Term{&p.Subject, &p.Predicate, &p.Object, &p.Graph}
 	text = strings.TrimRight(text, " \t\r\n")
 	n := 0
@@ -64,12 +70,13 @@ func ParsePattern(text string) (Pattern, error) {
 			break
 		}
 		if n == len(places) {
-			return p, fmt.Errorf("%w: more than four terms in a pattern: %q", ErrBadTerm, clip(text))
+			return p, names, fmt.Errorf("%w: more than four terms in a pattern: %q", ErrBadTerm, clip(text))
 		}
 		word := text[:wordLen(text)]
 		// Words with a special meaning come first, because they are no terms.
 		switch {
 		case word == "*" || word[0] == '?':
+			names[n] = word[1:]
 			text = text[len(word):]
 		case word == "default" && n == Graph:
 			p.DefaultGraph = true
@@ -80,7 +87,7 @@ func ParsePattern(text string) (Pattern, error) {
 		default:
 			t, rest, err := cutTerm(text)
 			if err != nil {
-				return p, err
+				return p, names, err
 			}
 			*places[n], text = t, rest
 		}
@@ -88,9 +95,9 @@ func ParsePattern(text string) (Pattern, error) {
 	}
 	// 2. A pattern must have at least three terms, unless it is empty.
 	if n != 0 && n < 3 {
-		return p, fmt.Errorf("%w: a pattern has three terms (and may have a graph), this has %d; write ? for any", ErrBadTerm, n)
+		return p, names, fmt.Errorf("%w: a pattern has three terms (and may have a graph), this has %d; write ? for any", ErrBadTerm, n)
 	}
-	return p, nil
+	return p, names, nil
 }
 
 // wordLen returns the length of the first word of non-empty text.

@@ -165,3 +165,10 @@ func TestParseOrder(t *testing.T) {
 		t.Error("orders that are none")
 	}
 }
+
+func TestParseNamedPattern(t *testing.T) {
+	p, names, err := ParseNamedPattern(`?s a ? ?g .`)
+	if err != nil || names != [4]string{"s", "", "", "g"} || p != (Pattern{Predicate: NewIRI(RDFType)}) {
+		t.Errorf("%v, %q, %v", p, names, err)
+	}
+}

@@ -162,6 +162,53 @@ func prefixRange(lo []byte, o Order, n int) Range {
 	return Range{lo, append(lo[:len(lo):len(lo)], 0, markTermEnd+1)}
 }
 
+// TermsRange returns the range of order o of the keys with terms in the form of [AppendTerm]. A nil
+// term is any term. In the sequence of the order, terms behind the first nil one are not looked at.
+func TermsRange(o Order, terms KeyTerms) Range {
+	lo, n := []byte{byte(o)}, 0
+	for ; n < 4; n++ {
+		term := terms[positions[o][n]]
+		if len(term) == 0 {
+			break
+		}
+		if n > 0 {
+			lo = append(lo, 0, markTermEnd)
+		}
+		lo = append(lo, term...)
+	}
+	return prefixRange(lo, o, n)
+}
+
+// SharedTerms returns the order of a range of keys, and the terms that all its keys share at the
+// front of the order. Other terms are nil. It is the inverse of [TermsRange]. The terms alias Lo. The
+// order is 0 if the range has keys of several orders.
+func (r Range) SharedTerms() (o Order, terms KeyTerms) {
+	if len(r.Lo) == 0 || !Order(r.Lo[0]).Valid() || r.Hi == nil {
+		return 0, terms
+	}
+	o = Order(r.Lo[0])
+	if bytes.Compare(r.Hi, []byte{byte(o) + 1}) > 0 {
+		return 0, terms
+	}
+	// Invariant: all keys of the range have the terms before at.
+	for place, at := 0, 1; place < 4 && at < len(r.Lo); place++ {
+		end := at + termEnd(r.Lo[at:])
+		// If Lo ends here, the term may go on, unless the key may end behind it.
+		last := place == 3 || place == 2 && o != GSPO
+		if end == len(r.Lo) && !last {
+			break
+		}
+		// The keys with this prefix end before 00 02. A key of the range has the prefix if Hi is at
+		// most that.
+		if bytes.Compare(r.Hi, append(r.Lo[:end:end], 0, markTermEnd+1)) > 0 {
+			break
+		}
+		terms[positions[o][place]] = r.Lo[at:end:end]
+		at = end + 2
+	}
+	return o, terms
+}
+
 // Filter reports whether a key of the scan's range matches the pattern. Long terms match by prefix
 // and hash.
 func (s *Scan) Filter(terms KeyTerms) bool {

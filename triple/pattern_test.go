@@ -3,6 +3,8 @@
 package triple
 
 import (
+	"bytes"
+	"reflect"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -133,5 +135,65 @@ func TestRange(t *testing.T) {
 	}
 	if (Range{}).Empty() || !(Range{}).Contains(nil) {
 		t.Error("the whole space")
+	}
+}
+
+// TestSharedTerms checks that the terms shared by a range are those of its pattern, and that every
+// key of any range has them.
+func TestSharedTerms(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		o := Order(rapid.IntRange(int(SPO), int(GSPO)).Draw(t, "order"))
+		pool := []Triple{genTriple(true).Draw(t, "a"), genTriple(true).Draw(t, "b")}
+		pool = append(pool, Triple{pool[0].Subject, pool[0].Predicate, pool[1].Object, pool[0].Graph}, Triple{pool[0].Subject, pool[1].Predicate, pool[0].Object, pool[1].Graph})
+		var keys [][]byte
+		for _, one := range pool {
+			if key, _ := AppendKey(nil, o, one); key != nil {
+				keys = append(keys, key)
+			}
+		}
+		if len(keys) == 0 {
+			return
+		}
+		// 1. The range of a prefix of a key's terms shares them, and no others.
+		_, terms, err := SplitKey(rapid.SampledFrom(keys).Draw(t, "key"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		n := rapid.IntRange(0, 4).Draw(t, "terms")
+		var want KeyTerms
+		positions := o.Positions()
+		for _, position := range positions[:n] {
+			if want[position] = terms[position]; len(terms[position]) == 0 {
+				want[position] = nil // the default graph
+			}
+		}
+		r := TermsRange(o, want)
+		if order, got := r.SharedTerms(); order != o || !reflect.DeepEqual(got, want) {
+			t.Fatalf("%s %q: %s %q, want %q", o, r, order, got, want)
+		}
+		// 2. Each key of a range that ends anywhere has the shared terms.
+		cut := func(name string) []byte {
+			key := bytes.Clone(rapid.SampledFrom(keys).Draw(t, name))
+			key = key[:rapid.IntRange(1, len(key)).Draw(t, name+" bytes")]
+			return append(key, rapid.SliceOfN(rapid.SampledFrom([]byte{0, 1, 2, 255}), 0, 2).Draw(t, name+" end")...)
+		}
+		r = Range{cut("lo"), cut("hi")}
+		_, shared := r.SharedTerms()
+		for _, key := range keys {
+			if !r.Contains(key) {
+				continue
+			}
+			_, terms, _ := SplitKey(key)
+			for position, term := range shared {
+				if term != nil && !bytes.Equal(term, terms[position]) {
+					t.Fatalf("range %q shares %q, key %q has not", r, term, key)
+				}
+			}
+		}
+	})
+	for _, r := range []Range{{}, {Lo: []byte{byte(SPO)}}, {Lo: []byte{byte(SPO)}, Hi: []byte{byte(OSP)}}} {
+		if o, terms := r.SharedTerms(); o != 0 || !reflect.DeepEqual(terms, KeyTerms{}) {
+			t.Errorf("%q: %s %q", r, o, terms)
+		}
 	}
 }

@@ -37,8 +37,8 @@ type Options struct {
 	// MiB. They are held there until the document has ended without an error. "" means the system's
 	// directory.
 	TempDir string
-	// MaxLine is the largest statement (N-Triples, N-Quads) or token (Turtle, TriG) in bytes; 0
-	// means 64 MiB.
+	// MaxLine is the largest statement (N-Triples, N-Quads, NDJSON) or token (Turtle, TriG) in
+	// bytes; 0 means 64 MiB.
 	MaxLine int
 	// MaxDocument is the largest RDF/XML or JSON-LD document in bytes; 0 means the defaults of
 	// their packages.
@@ -46,7 +46,7 @@ type Options struct {
 	// Contexts are the external JSON-LD contexts of a document, by IRI. None is ever fetched.
 	Contexts map[string][]byte
 	// Annotated, if not nil, is called with the annotations of a triple right before the triple is
-	// yielded, if it has any: see triple.AnnotationsHeader. It may keep them.
+	// yielded, if it has any and the syntax holds them. It may keep them.
 	Annotated func([]triple.ApplicationData)
 }
 
@@ -68,8 +68,10 @@ func Parse(ctx context.Context, r io.Reader, s Syntax, opts Options) iter.Seq2[t
 	case Turtle, TriG:
 		return turtle.Parse(r, turtle.Options{
 			Source: opts.Source, Base: opts.Base, BlankPrefix: opts.BlankPrefix, TriG: s == TriG,
-			KeepGoing: opts.KeepGoing, MaxToken: opts.MaxLine,
+			KeepGoing: opts.KeepGoing, MaxToken: opts.MaxLine, Annotated: opts.Annotated,
 		})
+	case NDJSON:
+		return parseNDJSON(r, opts)
 	case RDFXML:
 		seq := rdfxml.Parse(r, rdfxml.Options{
 			Source: opts.Source, Base: opts.Base, BlankPrefix: opts.BlankPrefix, MaxBytes: opts.MaxDocument,

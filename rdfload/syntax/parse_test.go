@@ -23,6 +23,7 @@ var documents = map[Syntax]struct{ good, bad string }{
 	TriG:     {"{ <x:s> <x:p> _:b }\n", "<x:s> <x:p> bad .\n"},
 	RDFXML: {`<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#"><rdf:Description rdf:about="x:s"><p xmlns="x:" rdf:nodeID="b"/></rdf:Description>`,
 		"<bad/>"},
+	NDJSON: {`{"s":"<x:s>","p":"<x:p>","o":"_:b"}` + "\n", `{"s":"<x:s>","p":"<x:p>","o":"bad"}` + "\n"},
 	JSONLD: {`[{"@id":"x:s","x:p":{"@id":"_:b"}}`, `,{"@id":"bad bad","x:p":1}`},
 }
 

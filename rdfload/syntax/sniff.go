@@ -15,6 +15,7 @@ const SniffBytes = 64 << 10
 // space, a byte order mark and lines of '#' comment:
 //
 //   - <?xml, <!, or a tag such as <rdf:RDF with xmlns in it: RDF/XML
+//   - a first line that is a triple in JSON: NDJSON
 //   - { or [ and then a JSON string, brace or the matching bracket: JSON-LD
 //   - a line that is an N-Quads statement: N-Quads, which includes N-Triples
 //   - <, _:, @, [, (, { or a letter or ':' otherwise: TriG, which includes Turtle
@@ -32,6 +33,11 @@ func Sniff(head []byte, whole bool) (Syntax, bool) {
 	case looksLikeXML(head):
 		return RDFXML, true
 	case c == '{' || c == '[':
+		if line, _, ends := bytes.Cut(head, []byte{'\n'}); c == '{' && (ends || whole) {
+			if _, _, err := triple.ParseAnnotatedJSON(line); err == nil {
+				return NDJSON, true
+			}
+		}
 		next := bytes.TrimLeft(head[1:], " \t\r\n")
 		if len(next) > 0 && (next[0] == '"' || c == '[' && (next[0] == '{' || next[0] == '[')) {
 			return JSONLD, true

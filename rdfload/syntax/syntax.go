@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// Syntax is a concrete syntax of RDF 1.1. The zero Syntax is none.
+// Syntax is a concrete syntax of RDF 1.1, or NDJSON. The zero Syntax is none.
 type Syntax uint8
 
 // The syntaxes.
@@ -21,6 +21,8 @@ const (
 	TriG
 	RDFXML
 	JSONLD
+	// NDJSON is no recommendation: lines of [triple.ParseAnnotatedJSON].
+	NDJSON
 )
 
 // description lists the names of a syntax. The first entry of each list is the one that the
@@ -40,10 +42,16 @@ var descriptions = [...]description{
 	TriG:     {"TriG", []string{"trig"}, []string{".trig"}, []string{"application/trig", "application/x-trig"}, true},
 	RDFXML:   {"RDF/XML", []string{"rdf", "xml", "rdfxml", "rdf/xml"}, []string{".rdf", ".owl", ".rdfs", ".xml"}, []string{"application/rdf+xml", "application/xml", "text/xml"}, false},
 	JSONLD:   {"JSON-LD", []string{"jsonld", "json-ld"}, []string{".jsonld"}, []string{"application/ld+json"}, true},
+	NDJSON:   {"NDJSON", []string{"ndjson", "jsonl"}, []string{".ndjson", ".jsonl"}, []string{"application/x-ndjson", "application/ndjson", "application/jsonl"}, true},
 }
 
 // All returns all syntaxes.
-func All() []Syntax { return []Syntax{NTriples, NQuads, Turtle, TriG, RDFXML, JSONLD} }
+func All() []Syntax { return []Syntax{NTriples, NQuads, Turtle, TriG, RDFXML, JSONLD, NDJSON} }
+
+// HoldsAnnotations reports whether a document of the syntax can hold the annotations of triples.
+func (s Syntax) HoldsAnnotations() bool {
+	return s == NTriples || s == NQuads || s == TriG || s == NDJSON
+}
 
 func (s Syntax) known() bool { return s > 0 && int(s) < len(descriptions) }
 
@@ -74,7 +82,7 @@ func (s Syntax) MediaType() string {
 // HasGraphs reports whether a document of the syntax can name graphs.
 func (s Syntax) HasGraphs() bool { return s.known() && descriptions[s].graphs }
 
-// Names lists the names for a message: "nt, nq, ttl, trig, rdf or jsonld".
+// Names lists the names for a message: "nt, nq, ttl, trig, rdf, jsonld or ndjson".
 func Names() string {
 	var names []string
 	for _, s := range All() {

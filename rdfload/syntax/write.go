@@ -25,21 +25,25 @@ type Writer interface {
 // ErrInexpressible means that RDF/XML cannot express a triple.
 var ErrInexpressible = rdfxml.ErrInexpressible
 
-// NewWriter returns a writer of N-Triples, N-Quads, Turtle, TriG or RDF/XML to w; other syntaxes
-// are an error. The prefixes, without ':', and their IRIs are for the last three. Terms must pass
+// NewWriter returns a writer of N-Triples, N-Quads, NDJSON, Turtle, TriG or RDF/XML to w; JSON-LD
+// is an error. The prefixes, without ':', and their IRIs are for the last three. Terms must pass
 // their Check. If a syntax has no named graphs, its writer rejects a triple of one with
 // [ErrNamedGraph]. RDF/XML rejects a triple that it cannot express with [ErrInexpressible].
 func NewWriter(w io.Writer, s Syntax, prefixes map[string]string) (Writer, error) {
 	switch s {
 	case NTriples, NQuads:
-		return &lineWriter{w: bufio.NewWriterSize(w, 64<<10), quads: s == NQuads}, nil
+		return &lineWriter{w: bufio.NewWriterSize(w, 64<<10), quads: s == NQuads, append: triple.AppendNQuad}, nil
+	case NDJSON:
+		return &lineWriter{w: bufio.NewWriterSize(w, 64<<10), quads: true, append: func(line []byte, t triple.Triple) []byte {
+			return triple.AppendNDJSON(line, t, nil)
+		}}, nil
 	case Turtle, TriG:
 		return turtle.NewWriter(w, turtle.WriterOptions{TriG: s == TriG, Prefixes: prefixes})
 	case RDFXML:
 		x, err := rdfxml.NewWriter(w, prefixes)
 		return triplesOnly{x}, err
 	}
-	return nil, fmt.Errorf("%v cannot be written; use nt, nq, ttl, trig or xml", s)
+	return nil, fmt.Errorf("%v cannot be written; use nt, nq, ndjson, ttl, trig or xml", s)
 }
 
 // triplesOnly rejects triples of named graphs.
@@ -52,20 +56,32 @@ func (o triplesOnly) Write(t triple.Triple) error {
 	return o.Writer.Write(t)
 }
 
-// lineWriter writes N-Triples and N-Quads.
+// lineWriter writes N-Triples, N-Quads and NDJSON.
 type lineWriter struct {
-	w     *bufio.Writer
-	quads bool
-	line  []byte
+	w      *bufio.Writer
+	quads  bool
+	append func(line []byte, t triple.Triple) []byte
+	line   []byte
 }
 
 func (l *lineWriter) Write(t triple.Triple) error {
 	if !l.quads && !t.Graph.IsZero() {
 		return ErrNamedGraph
 	}
-	l.line = triple.AppendNQuad(l.line[:0], t)
+	l.line = l.append(l.line[:0], t)
 	_, err := l.w.Write(l.line)
 	return err
 }
 
 func (l *lineWriter) Close() error { return l.w.Flush() }
+
+// AnnotatedWriter writes triples with their annotations as one document.
+type AnnotatedWriter interface {
+	WriteAnnotated(t triple.Triple, annotations []triple.ApplicationData) error
+	Close() error
+}
+
+// NewTriGWriter returns a writer of TriG with annotations to w: see package turtle.
+func NewTriGWriter(w io.Writer) (AnnotatedWriter, error) {
+	return turtle.NewWriter(w, turtle.WriterOptions{TriG: true, Annotations: true, Prefixes: map[string]string{"ann": triple.AnnotationsGraph + "#"}})
+}

@@ -32,5 +32,24 @@
 // A rejected @prefix or @base removes the earlier meaning of the name. Later statements with that
 // name are then rejected, because they must not be misread.
 //
+// # Annotations
+//
+// If a TriG document begins with [triple.AnnotationsHeader], its graph [triple.AnnotationsGraph] has
+// annotations, not triples. Each statement of it is one, with the properties of
+// [triple.AppendAnnotationTriples]:
+//
+//	#@trefoil-annotations 1
+//	@prefix ann: <urn:trefoil:annotations#> .
+//	<http://ex/mary> <http://ex/knows> <http://ex/ada> .
+//	<urn:trefoil:annotations> {
+//	[] ann:subject <http://ex/mary> ; ann:predicate <http://ex/knows> ; ann:object <http://ex/ada> ;
+//	   ann:application "reviews" ; ann:type "text/plain" ; ann:value "since school" .
+//	}
+//
+// Such a statement may have four terms of [triple.MaxTermBytes] and 8 MiB beside them.
+//
+// The parser yields the annotated triple with its annotation. It yields both once if the triple is
+// right before its annotations, as the writer puts them.
+//
 // Package blank has the rule for the labels of blank nodes.
 package turtle

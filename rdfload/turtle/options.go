@@ -28,6 +28,9 @@ type Options struct {
 	KeepGoing   bool   // yield a *Reject for a malformed statement and continue
 	MaxToken    int    // largest token in bytes; 0 means DefaultMaxToken
 	MaxDepth    int    // greatest depth of [ ] and ( ); 0 means DefaultMaxDepth
+	// Annotated, if not nil, is called with the annotations of a triple right before the triple is
+	// yielded. It may keep them.
+	Annotated func([]triple.ApplicationData)
 }
 
 // Validate returns an error if an option is invalid.
@@ -68,6 +71,10 @@ func Parse(r io.Reader, opts Options) iter.Seq2[triple.Triple, error] {
 			yield(triple.Triple{}, err)
 			return
 		}
-		newParser(r, opts, yield).run()
+		p := newParser(r, opts, yield)
+		p.run()
+		if p.joiner != nil {
+			p.joiner.flush()
+		}
 	}
 }

@@ -20,6 +20,10 @@ const (
 	maxHeldBytes   = 8 << 20
 )
 
+// maxAnnotationBytes bounds the terms of a statement in the graph of annotations, which are yielded
+// together: four terms of the triple, and an annotation in base64.
+const maxAnnotationBytes = 4*triple.MaxTermBytes + maxHeldBytes
+
 // maxPrefixBytes bounds the names and IRIs of a document's prefixes.
 const maxPrefixBytes = 64 << 20
 
@@ -57,6 +61,9 @@ type parser struct {
 	inside enclosure
 	// closed is true if a recovery in a graph block has found the block's end.
 	closed bool
+
+	joiner *joiner // nil if the document has no annotations
+	begin  place   // of the current statement in the graph of annotations
 }
 
 func newParser(r io.Reader, opts Options, yield func(triple.Triple, error) bool) *parser {
@@ -84,6 +91,14 @@ func newParser(r io.Reader, opts Options, yield func(triple.Triple, error) bool)
 func (p *parser) run() {
 	if p.need(3) && bytes.HasPrefix(p.buf[p.pos:], []byte("\xEF\xBB\xBF")) {
 		p.pos += 3
+	}
+	// The header of annotations is the first line.
+	if p.opts.TriG {
+		p.need(triple.HeaderWindow)
+		if triple.BeginsAnnotated(p.buf[p.pos:]) {
+			p.joiner = &joiner{annotated: p.opts.Annotated, yield: p.yield}
+			p.yield = p.joiner.add
+		}
 	}
 	for {
 		c := p.next()
@@ -153,7 +168,14 @@ func (p *parser) skipComment() {
 func (p *parser) add(s, pred, o triple.Term) error {
 	p.held = append(p.held, triple.Triple{Subject: s, Predicate: pred, Object: o, Graph: p.graph})
 	p.heldBytes += len(o.Value())
-	if len(p.held) >= maxHeldTriples || p.heldBytes >= maxHeldBytes {
+	most, annotation := maxHeldBytes, p.inAnnotations()
+	if annotation {
+		most = maxAnnotationBytes
+	}
+	switch full := len(p.held) >= maxHeldTriples || p.heldBytes >= most; {
+	case full && annotation:
+		return p.fail(0, "the annotation has more than %d bytes or %d properties", maxAnnotationBytes, maxHeldTriples)
+	case full:
 		return p.release()
 	}
 	return nil
@@ -161,6 +183,9 @@ func (p *parser) add(s, pred, o triple.Term) error {
 
 // release yields the held triples.
 func (p *parser) release() error {
+	if p.inAnnotations() {
+		return p.releaseAnnotation()
+	}
 	for i := range p.held {
 		if !p.yield(p.held[i], nil) {
 			return errStopped

@@ -60,6 +60,9 @@ func (p *parser) block(graph triple.Term) error {
 		// 1. Each statement has its own text, because it may be rejected alone.
 		c := p.next()
 		p.beginText()
+		if p.inAnnotations() {
+			p.begin = p.tell(p.pos)
+		}
 		switch c {
 		case '}':
 			p.pos++

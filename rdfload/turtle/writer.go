@@ -20,6 +20,9 @@ var ErrNamedGraph = errors.New("the syntax has no named graphs; write N-Quads or
 // prefixes.
 type WriterOptions struct {
 	TriG bool
+	// Annotations begins the document with [triple.AnnotationsHeader], for [Writer.WriteAnnotated].
+	// It requires TriG.
+	Annotations bool
 	// Prefixes maps prefixes, without ':', to absolute IRIs. All are declared at the document's
 	// start, even if they are unused.
 	Prefixes map[string]string
@@ -28,6 +31,9 @@ type WriterOptions struct {
 // Validate returns an error if an option is invalid. A prefix must consist of ASCII letters,
 // digits, '_' and '-', and start with a letter, or be empty.
 func (o WriterOptions) Validate() error {
+	if o.Annotations && !o.TriG {
+		return errors.New("annotations need TriG: Turtle has no graph for them")
+	}
 	for _, name := range slices.Sorted(maps.Keys(o.Prefixes)) {
 		for i := range len(name) {
 			if class := ascii[name[i]]; class&cName == 0 || i == 0 && class&cLetter == 0 {
@@ -65,6 +71,9 @@ func NewWriter(w io.Writer, opts WriterOptions) (*Writer, error) {
 		return nil, err
 	}
 	t := &Writer{w: bufio.NewWriterSize(w, 64<<10), opts: opts, names: make(map[string]string)}
+	if opts.Annotations {
+		t.line = append(t.line, triple.AnnotationsHeader+"\n"...)
+	}
 	for _, name := range slices.Sorted(maps.Keys(opts.Prefixes)) {
 		namespace := opts.Prefixes[name]
 		t.line = append(t.line, "@prefix "+name+": <"+namespace+"> .\n"...)
