@@ -87,7 +87,7 @@ func TestAvailable(t *testing.T) {
 func TestDivide(t *testing.T) {
 	for total := int64(512 << 20); total < 1<<42; total += total / 7 {
 		s := Divide(total)
-		inHeap := 2*s.Queue + s.Queries + s.Documents
+		inHeap := s.Queue + s.Queries + s.Documents
 		outside := s.Cache + memTables*s.MemTable + s.Load
 		if sum := inHeap + outside; sum > total/4*3+1<<20 {
 			t.Errorf("of %d MiB %d MiB are given away", total>>20, sum>>20)

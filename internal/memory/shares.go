@@ -16,7 +16,7 @@ type Shares struct {
 	Cache int64
 	// MemTable is for one of up to four tables of rows in memory.
 	MemTable int64
-	// Queue is for waiting writes, and the same again for the journal of links.
+	// Queue is for waiting writes.
 	Queue int64
 	// Queries is for all queries and updates together: a quarter.
 	Queries int64

@@ -27,8 +27,16 @@ const (
 	// Major changes if nodes of the release before cannot be in one cluster with this one.
 	Major = 3
 	// Minor grows with each release that adds to the protocol.
-	Minor = 0
+	Minor = 1
 )
+
+// Feed is the minor that added the change feed of a cluster: the stamper of an operation, the feed
+// in the view, and the methods of package changes.
+const Feed = 1
+
+// AnnotationVersions is the first minor with versions of annotations: conditions, versions in
+// reads, and annotations with a media type of up to 1 MiB beside it.
+const AnnotationVersions = 1
 
 // Name returns the version of this major with a minor, such as 3.0.
 func Name(minor uint64) string { return fmt.Sprintf("%d.%d", Major, minor) }

@@ -28,7 +28,7 @@ type Changes struct {
 	// file, the change is rejected.
 	Err func() error
 
-	// Absent, if set, reports whether triple number of Add (from 0) was absent after entry
+	// Absent, if set, reports whether triple number of Add (from 0) was absent after sequence
 	// AbsentSince of the feed. If its predicate is watched and it cannot have changed since, the
 	// store need not look it up. Absent is called while Add is read.
 	Absent      func(number int) bool

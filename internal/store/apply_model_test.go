@@ -39,8 +39,8 @@ func (m model) holds(t testing.TB, s *Store) {
 			t.Fatalf("%s is there", tr)
 		}
 		for id, data := range notes {
-			if got, err := sn.Annotation(ctx, tr, id); err != nil || string(got) != data {
-				t.Fatalf("annotation %q of %s: %q, %v, want %q", id, tr, got, err, data)
+			if got, err := sn.Annotation(ctx, tr, id); err != nil || string(got.Bytes()) != data {
+				t.Fatalf("annotation %q of %s: %q, %v, want %q", id, tr, got.Bytes(), err, data)
 			}
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/trefoildb/trefoil/internal/feed"
 	"github.com/trefoildb/trefoil/triple"
 )
 
@@ -103,6 +104,28 @@ func loaded(b *testing.B) *Store {
 		benchStore.store = s
 	})
 	return benchStore.store
+}
+
+// BenchmarkFeed reads the changes of many batches from the feed, as one consumer.
+func BenchmarkFeed(b *testing.B) {
+	const batch, batches = 1000, 300
+	s := openDisk(b, Options{})
+	for n := range batches {
+		add(b, s, students(n*batch, (n+1)*batch)...)
+	}
+	changes := 0
+	for b.Loop() {
+		changes = 0
+		for got, err := range s.Feed().Changes(ctx, feed.Request{}) {
+			if err != nil {
+				b.Fatal(err)
+			}
+			changes += len(got.Changes)
+		}
+	}
+	kept, _ := s.ChangeFeed().Size()
+	b.ReportMetric(float64(b.N*changes)/b.Elapsed().Seconds(), "changes/s")
+	b.ReportMetric(float64(kept)/float64(changes), "B/change")
 }
 
 // BenchmarkScan reads all of SPO.

@@ -8,6 +8,8 @@ import (
 
 	"github.com/cockroachdb/pebble/v2"
 
+	"github.com/trefoildb/trefoil/internal/feed"
+	"github.com/trefoildb/trefoil/internal/store/changefeed"
 	"github.com/trefoildb/trefoil/internal/store/keyspace"
 	"github.com/trefoildb/trefoil/triple"
 )
@@ -19,6 +21,7 @@ type commit struct {
 	refs    []ref             // all triples of the group by their SPO keys
 	states  []tripleState     // one for each distinct triple
 	stateOf [][]int32         // by request, or part of one, and item
+	log     changefeed.Commit // the feed's part of the batch
 	counted keyspace.Counters // the counters after the commit
 	scratch []byte
 
@@ -38,9 +41,15 @@ type ref struct {
 // tripleState is the state of a triple at the current point of the commit.
 type tripleState struct {
 	exists bool
-	// annotationIDs holds the application IDs of its annotations if annotationsRead is set.
-	annotationIDs   []string
+	// annotations holds its annotations if annotationsRead is set.
+	annotations     []annotationState
 	annotationsRead bool
+}
+
+// annotationState is the state of an annotation at the current point of the commit.
+type annotationState struct {
+	id      string
+	version triple.Stamp
 }
 
 func (c *commit) commitGroup(group []*request) error {
@@ -64,6 +73,7 @@ func (c *commit) commitGroup(group []*request) error {
 	stateOf := c.stateOf
 	for _, r := range group {
 		var stamp triple.Stamp
+		c.log.SetDepth(0)
 		if r.kind != kindEdit {
 			if err := c.do(r, stateOf[0], &stamp); err != nil {
 				return err
@@ -83,6 +93,7 @@ func (c *commit) commitGroup(group []*request) error {
 			stateOf = stateOf[len(r.parts):]
 			continue
 		}
+		c.log.SetDepth(r.token.Depth())
 		for i, part := range r.parts {
 			if err := c.doPart(r, part, stateOf[i], &stamp); err != nil {
 				return err
@@ -165,8 +176,8 @@ func (c *commit) lookUp(group []*request) error {
 	return it.Error()
 }
 
-// stillAbsent reports whether the feed proves that an item is absent, because its request knows an
-// entry after which it was.
+// stillAbsent reports whether the feed proves that an item is absent, because its request knows a
+// sequence of the feed at which it was.
 func (c *commit) stillAbsent(r *request, at int32) bool {
 	it := &r.items[at]
 	return it.absent && c.to.feed.StillAbsent(r.key(it, orderPOS), r.absentSince)
@@ -186,11 +197,8 @@ func (c *commit) do(r *request, states []int32, stamp *triple.Stamp) error {
 	// 1. Skip an item if its token was done before or its triple is in the wanted state already.
 	for i := range r.items {
 		it, state := &r.items[i], &c.states[states[i]]
-		if r.kind == kindAnnotate && !state.exists {
-			r.err = ErrNotFound
-			return nil
-		}
-		if r.tokens != nil && r.kind != kindAnnotate {
+		if r.tokens != nil {
+			c.log.SetDepth(r.tokens[i].Depth())
 			done, err := c.doneBefore(r.tokens[i])
 			if err != nil {
 				return err
@@ -200,16 +208,18 @@ func (c *commit) do(r *request, states []int32, stamp *triple.Stamp) error {
 				continue
 			}
 		}
+		if r.kind == kindAnnotate {
+			if refused, err := c.refused(r, it, state); err != nil || refused {
+				return err
+			}
+		}
 		if r.kind == kindAdd && state.exists || r.kind == kindDelete && !state.exists {
 			r.unchanged++
 			continue
 		}
 		// 2. All rows of a request share one stamp, so requests without changes take none.
-		if stamp.Sequence == 0 {
-			var err error
-			if *stamp, err = c.to.sequence.take(c.batch); err != nil {
-				return err
-			}
+		if err := c.takeStamp(stamp); err != nil {
+			return err
 		}
 		if plain == nil {
 			plain = (&triple.Value{Stamp: *stamp}).Append(nil)
@@ -224,7 +234,7 @@ func (c *commit) do(r *request, states []int32, stamp *triple.Stamp) error {
 			}
 			err = c.add(r, it, state, plain, *stamp, added == nil)
 		case kindDelete:
-			err = c.delete(r, it, state)
+			err = c.delete(r, it, state, *stamp)
 		case kindAnnotate:
 			err = c.annotate(r, it, state, *stamp)
 		}
@@ -243,6 +253,14 @@ func (c *commit) do(r *request, states []int32, stamp *triple.Stamp) error {
 		return c.addSorted(r, added, plain, *stamp)
 	}
 	return nil
+}
+
+// takeStamp takes the stamp of a request, unless it has one.
+func (c *commit) takeStamp(stamp *triple.Stamp) (err error) {
+	if stamp.Sequence == 0 {
+		*stamp, err = c.to.sequence.take(c.batch)
+	}
+	return err
 }
 
 // claim takes the token of a request, unless it is taken already.
@@ -322,10 +340,10 @@ func (c *commit) add(r *request, it *item, state *tripleState, plain []byte, sta
 	state.exists = true
 	c.adds = true
 	c.counted.Triples++
-	return nil
+	return c.log.Triple(feed.Add, stamp, r.key(it, 0), r.key(it, orderPOS), it.long)
 }
 
-func (c *commit) delete(r *request, it *item, state *tripleState) error {
+func (c *commit) delete(r *request, it *item, state *tripleState, stamp triple.Stamp) error {
 	for i := range triple.Orders {
 		if key := r.key(it, i); len(key) > 0 {
 			if err := c.batch.Delete(key, nil); err != nil {
@@ -335,15 +353,15 @@ func (c *commit) delete(r *request, it *item, state *tripleState) error {
 	}
 	state.exists = false
 	c.counted.Triples--
-	if err := c.readAnnotationIDs(r, it, state); err != nil {
+	if err := c.readAnnotations(r, it, state); err != nil {
 		return err
 	}
-	for _, id := range state.annotationIDs {
-		if err := c.removeAnnotation(r, it, id); err != nil {
+	for _, a := range state.annotations {
+		if err := c.removeAnnotation(r, it, a.id); err != nil {
 			return err
 		}
 		c.counted.Annotations--
 	}
-	state.annotationIDs = nil
-	return nil
+	state.annotations = nil
+	return c.log.Triple(feed.Delete, stamp, r.key(it, 0), r.key(it, orderPOS), it.long)
 }

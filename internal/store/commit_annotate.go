@@ -5,11 +5,12 @@ package store
 import (
 	"slices"
 
+	"github.com/trefoildb/trefoil/internal/feed"
 	"github.com/trefoildb/trefoil/triple"
 )
 
-// readAnnotationIDs reads the IDs of a triple's annotations as of the start of this commit, once.
-func (c *commit) readAnnotationIDs(r *request, it *item, state *tripleState) error {
+// readAnnotations reads the IDs and versions of a triple's annotations as of the start of this commit, once.
+func (c *commit) readAnnotations(r *request, it *item, state *tripleState) error {
 	if state.annotationsRead {
 		return nil
 	}
@@ -21,29 +22,64 @@ func (c *commit) readAnnotationIDs(r *request, it *item, state *tripleState) err
 		if err != nil {
 			return err
 		}
-		state.annotationIDs = append(state.annotationIDs, string(row.id))
+		a, err := triple.DecodeAnnotation(row.value)
+		if err != nil {
+			return err
+		}
+		state.annotations = append(state.annotations, annotationState{string(row.id), a.Stamp})
 	}
 	return nil
 }
 
+// annotation returns the index of an application's annotation, or -1. The annotations must be read.
+func (state *tripleState) annotation(applicationID string) int {
+	return slices.IndexFunc(state.annotations, func(a annotationState) bool { return a.id == applicationID })
+}
+
+// refused reports whether the triple of an annotation is missing or its condition does not hold. It
+// puts the reason into the request.
+func (c *commit) refused(r *request, it *item, state *tripleState) (bool, error) {
+	if !state.exists {
+		r.err = ErrNotFound
+		return true, nil
+	}
+	if r.when.IsZero() {
+		return false, nil
+	}
+	if err := c.readAnnotations(r, it, state); err != nil {
+		return false, err
+	}
+	var current triple.Stamp
+	if at := state.annotation(r.applicationID); at >= 0 {
+		current = state.annotations[at].version
+	}
+	r.err = r.when.Met(current)
+	return r.err != nil, nil
+}
+
 func (c *commit) annotate(r *request, it *item, state *tripleState, stamp triple.Stamp) error {
 	// 1. Learn the IDs of the triple's annotations, because the counters depend on them.
-	if err := c.readAnnotationIDs(r, it, state); err != nil {
+	if err := c.readAnnotations(r, it, state); err != nil {
 		return err
 	}
-	at := slices.Index(state.annotationIDs, r.applicationID)
+	at := state.annotation(r.applicationID)
 	if r.data == nil {
 		if at < 0 {
 			return nil
 		}
-		state.annotationIDs = slices.Delete(state.annotationIDs, at, at+1)
+		state.annotations = slices.Delete(state.annotations, at, at+1)
 		c.counted.Annotations--
-		return c.removeAnnotation(r, it, r.applicationID)
+		if err := c.removeAnnotation(r, it, r.applicationID); err != nil {
+			return err
+		}
+		return c.logAnnotation(r, it, stamp)
 	}
 	if at < 0 {
-		state.annotationIDs = append(state.annotationIDs, r.applicationID)
+		at = len(state.annotations)
+		state.annotations = append(state.annotations, annotationState{id: r.applicationID})
 		c.counted.Annotations++
 	}
+	state.annotations[at].version, r.version = stamp, stamp
 	// 2. Write the annotation beside the row in each order.
 	value := triple.AppendAnnotation(nil, stamp, r.data)
 	for i := range triple.Orders {
@@ -54,7 +90,12 @@ func (c *commit) annotate(r *request, it *item, state *tripleState, stamp triple
 			}
 		}
 	}
-	return nil
+	return c.logAnnotation(r, it, stamp)
+}
+
+func (c *commit) logAnnotation(r *request, it *item, stamp triple.Stamp) error {
+	a := feed.Annotation{ApplicationID: r.applicationID, Removed: r.data == nil, Data: r.data}
+	return c.log.Annotate(stamp, r.key(it, 0), r.key(it, orderPOS), it.long, a)
 }
 
 func (c *commit) removeAnnotation(r *request, it *item, id string) error {

@@ -23,11 +23,12 @@ func (c *commit) commitChange(r *request) error {
 	if err := c.lookUp(parts); err != nil {
 		return err
 	}
-	if err := c.clear(&r.clear); err != nil {
+	c.log.SetDepth(r.token.Depth())
+	var stamp triple.Stamp
+	if err := c.clear(&r.clear, &stamp); err != nil {
 		return err
 	}
 	c.refs = nil // they hold the keys of all parts
-	var stamp triple.Stamp
 	// 3. Write the parts. Each one is freed at once, because a change may be large.
 	for i, part := range parts {
 		if err := c.doPart(r, part, c.stateOf[i], &stamp); err != nil {
@@ -68,7 +69,7 @@ func (c *commit) goOn() error {
 func (c *commit) fits() error {
 	r := c.request
 	r.steps.Add(1)
-	if int64(c.batch.Len()) > r.limit {
+	if int64(c.batch.Len())-c.log.Bytes() > r.limit {
 		return tooLarge(r.limit)
 	}
 	if r.ctx.Err() != nil {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2"
 
+	"github.com/trefoildb/trefoil/internal/feed"
 	"github.com/trefoildb/trefoil/internal/store/keyspace"
 	"github.com/trefoildb/trefoil/triple"
 )
@@ -17,11 +18,13 @@ import (
 type clearing struct {
 	all, defaultGraph bool
 	graphs            map[string]bool // encoded terms
+	names             []triple.Term   // of graphs
 	ranges            []triple.Range  // of the graphs, in GSPO, ascending
 }
 
 func newClearing(changes Changes) (clearing, error) {
 	k := clearing{all: changes.ClearAll, defaultGraph: changes.ClearDefault}
+	// Each named graph counts once, however often it is listed.
 	for i, g := range changes.ClearGraphs {
 		err := g.Check()
 		if err == nil && g.Kind() != triple.IRI && g.Kind() != triple.Blank {
@@ -42,6 +45,7 @@ func newClearing(changes Changes) (clearing, error) {
 			k.graphs = map[string]bool{}
 		}
 		k.graphs[string(name)] = true
+		k.names = append(k.names, g)
 		k.ranges = append(k.ranges, scan.Range)
 	}
 	slices.SortFunc(k.ranges, func(a, b triple.Range) int { return bytes.Compare(a.Lo, b.Lo) })
@@ -56,8 +60,8 @@ func (k *clearing) covers(graph []byte) bool {
 	return k.all || len(graph) == 0 && k.defaultGraph || len(graph) > 0 && k.graphs[string(graph)]
 }
 
-// clear deletes the cleared graphs and updates the states.
-func (c *commit) clear(k *clearing) error {
+// clear deletes the cleared graphs and updates the states. It takes a stamp if it deletes something.
+func (c *commit) clear(k *clearing, stamp *triple.Stamp) error {
 	if k.none() {
 		return nil
 	}
@@ -77,7 +81,7 @@ func (c *commit) clear(k *clearing) error {
 	// 2. Choose the cheapest way: one range deletion for all, a pass over all orders if the
 	// default graph goes, or the rows of the named graphs.
 	if k.all {
-		return c.clearAll()
+		return c.clearAll(k, stamp)
 	}
 	if k.defaultGraph {
 		named, err := c.any(triple.OrderRange(triple.GSPO))
@@ -85,11 +89,19 @@ func (c *commit) clear(k *clearing) error {
 			return err
 		}
 		if !named {
-			return c.clearAll()
+			return c.clearAll(k, stamp)
 		}
-		return c.sweep(k)
+		return c.sweep(k, stamp)
 	}
-	return c.clearGraphs(k)
+	return c.clearGraphs(k, stamp)
+}
+
+// logClear appends a Clear to the feed. It takes the stamp of the change.
+func (c *commit) logClear(k *clearing, stamp *triple.Stamp) error {
+	if err := c.takeStamp(stamp); err != nil {
+		return err
+	}
+	return c.log.Clear(*stamp, feed.ClearInfo{All: k.all, Default: k.defaultGraph, Graphs: k.names})
 }
 
 // any reports whether a range has a row.
@@ -108,7 +120,7 @@ func (c *commit) iterate(r triple.Range) (*pebble.Iterator, error) {
 }
 
 // clearAll deletes all rows. The counters give their number.
-func (c *commit) clearAll() error {
+func (c *commit) clearAll(k *clearing, stamp *triple.Stamp) error {
 	some, err := c.any(triple.Range{})
 	if err != nil {
 		return err
@@ -119,7 +131,10 @@ func (c *commit) clearAll() error {
 	c.request.removed += c.counted.Triples
 	c.counted = keyspace.Counters{}
 	lower, upper := keyspace.StorageBounds(triple.Range{})
-	return c.batch.DeleteRange(lower, upper, nil)
+	if err := c.batch.DeleteRange(lower, upper, nil); err != nil {
+		return err
+	}
+	return c.logClear(k, stamp)
 }
 
 // rangeRows is the number of consecutive rows for a range deletion. Fewer rows are deleted one by
@@ -128,7 +143,7 @@ const rangeRows = 128
 
 // clearGraphs deletes named graphs. If they are a large part of the store, it reads all rows;
 // otherwise it reads only the graphs' rows.
-func (c *commit) clearGraphs(k *clearing) error {
+func (c *commit) clearGraphs(k *clearing, stamp *triple.Stamp) error {
 	it, err := c.iterate(triple.OrderRange(triple.GSPO))
 	if err != nil {
 		return err
@@ -148,7 +163,13 @@ func (c *commit) clearGraphs(k *clearing) error {
 	// 2. If the graphs are large, or their deletes would fill the batch, one pass over all orders
 	// is cheaper.
 	if rows > c.counted.Triples/4 && rows > rangeRows || size > c.request.limit/2 {
-		return c.sweep(k)
+		return c.sweep(k, stamp)
+	}
+	if rows == 0 {
+		return nil
+	}
+	if err := c.takeStamp(stamp); err != nil {
+		return err
 	}
 	// 3. Delete a large graph's rows of GSPO by range. Their rows in the other orders are spread,
 	// so they go one by one.
@@ -161,7 +182,7 @@ func (c *commit) clearGraphs(k *clearing) error {
 		}
 	}
 	return c.eachGraphRow(it, k.ranges, func(i int, key, value []byte) error {
-		return c.clearRow(key, value, perGraph[i] < rangeRows)
+		return c.clearRow(key, value, perGraph[i] < rangeRows, *stamp)
 	})
 }
 
@@ -190,8 +211,9 @@ func (c *commit) eachGraphRow(it *pebble.Iterator, ranges []triple.Range, do fun
 }
 
 // clearRow deletes a row of GSPO from the other orders. If own is set, it deletes the row itself,
-// too.
-func (c *commit) clearRow(key, value []byte, own bool) error {
+// too. The feed gets a Delete of each triple.
+func (c *commit) clearRow(key, value []byte, own bool, stamp triple.Stamp) error {
+	// 1. Find the triple of the row, which may be an annotation's.
 	version, id := key[1:], []byte(nil)
 	isAnnotation := triple.IsAnnotation(value)
 	if isAnnotation {
@@ -202,20 +224,48 @@ func (c *commit) clearRow(key, value []byte, own bool) error {
 		return err
 	}
 	c.count(value)
+	// 2. Delete its rows.
+	var spo, pos []byte
 	for _, o := range triple.Orders {
-		if o == triple.GSPO && !own {
-			continue
+		row := triple.AppendKeyOf([]byte{keyspace.Storage}, o, terms[triple.Subject], terms[triple.Predicate], terms[triple.Object], terms[triple.Graph])
+		switch o {
+		case triple.SPO:
+			spo = row
+		case triple.POS:
+			pos = row
+		case triple.GSPO:
+			if !own {
+				continue
+			}
 		}
-		c.scratch = append(c.scratch[:0], keyspace.Storage)
-		c.scratch = triple.AppendKeyOf(c.scratch, o, terms[triple.Subject], terms[triple.Predicate], terms[triple.Object], terms[triple.Graph])
 		if isAnnotation {
-			c.scratch = triple.AppendAnnotationKey(c.scratch, nil, string(id))
+			row = triple.AppendAnnotationKey(nil, row, string(id))
 		}
-		if err := c.batch.Delete(c.scratch, nil); err != nil {
+		if err := c.batch.Delete(row, nil); err != nil {
 			return err
 		}
 	}
-	return nil
+	// 3. The Delete of the triple implies that its annotations are gone.
+	if isAnnotation || triple.IsTombstone(value) {
+		return nil
+	}
+	long, err := longTerms(spo, value)
+	if err != nil {
+		return err
+	}
+	return c.log.Triple(feed.Delete, stamp, spo, pos, long)
+}
+
+// longTerms returns the value with the long terms of a row and stamp 0, or nil if it has none.
+func longTerms(key, value []byte) ([]byte, error) {
+	if !triple.HasLong(key) {
+		return nil, nil
+	}
+	v, err := triple.DecodeValue(value)
+	if err != nil {
+		return nil, err
+	}
+	return (&triple.Value{Long: v.Long}).Append(nil), nil
 }
 
 // count counts a cleared row.
@@ -231,13 +281,17 @@ func (c *commit) count(value []byte) {
 
 // sweep reads all rows of all orders and deletes the cleared ones, runs of them by range
 // deletions.
-func (c *commit) sweep(k *clearing) error {
+func (c *commit) sweep(k *clearing, stamp *triple.Stamp) error {
+	before := c.counted
 	for _, o := range triple.Orders {
 		if err := c.sweepOrder(o, k); err != nil {
 			return err
 		}
 	}
-	return nil
+	if c.counted == before {
+		return nil
+	}
+	return c.logClear(k, stamp)
 }
 
 func (c *commit) sweepOrder(o triple.Order, k *clearing) error {

@@ -155,10 +155,11 @@ func (c *Committer) commitRows(group []*request) (err error) {
 		size += r.size
 	}
 	if size > 1<<16 {
-		w.batch = c.db.NewBatchWithSize(int(size) + 1<<10)
+		w.batch = c.db.NewBatchWithSize(int(size+size/8) + 1<<10)
 	} else {
 		w.batch = c.db.NewBatch()
 	}
+	w.log = c.feed.Begin(w.batch)
 	before := c.sequence
 	defer func() {
 		w.batch.Close()
@@ -181,8 +182,8 @@ func (c *Committer) commitRows(group []*request) (err error) {
 	if w.batch.Empty() {
 		return nil
 	}
-	// 4. The feed's entry must be in the same batch, because no change may be missed.
-	done, err := c.feed.Append(w.batch)
+	// 4. The feed's rows must be in the same batch, because no change may be missed.
+	done, err := w.log.Finish()
 	if err != nil {
 		return err
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/trefoildb/trefoil/internal/feed"
 	"github.com/trefoildb/trefoil/internal/store/check"
 	"github.com/trefoildb/trefoil/internal/store/keyspace"
 	"github.com/trefoildb/trefoil/rdfload"
@@ -28,10 +29,13 @@ type Triples interface {
 	// Reader returns a view of the triples. The caller must close it.
 	Reader() (Reader, error)
 	Writer
+	Annotator
 	Changer
 	Upkeep
 	// Sink receives bulk loads, see [rdfload.Load].
 	Sink() rdfload.Sink
+	// Feed returns the change feed.
+	Feed() feed.Source
 }
 
 // Reader reads triples until it is closed. The Reader of a lone store shows one moment. The Reader
@@ -60,9 +64,10 @@ type Matcher interface {
 
 // AnnotationReader reads the annotations of triples.
 type AnnotationReader interface {
-	// Annotation returns the data of an application on t, or nil.
-	Annotation(ctx context.Context, t triple.Triple, applicationID string) ([]byte, error)
-	// Annotations returns all annotations of t, sorted by application ID.
+	// Annotation returns the annotation of an application on t, or nil.
+	// Its Version is set.
+	Annotation(ctx context.Context, t triple.Triple, applicationID string) (*Annotation, error)
+	// Annotations returns all annotations of t with their versions, sorted by application ID.
 	Annotations(ctx context.Context, t triple.Triple) iter.Seq2[Annotation, error]
 }
 
@@ -76,6 +81,15 @@ type Writer interface {
 	// Claim records durably that the request of ctx begins. It returns [ErrBegun] if the
 	// request began before.
 	Claim(ctx context.Context) error
+}
+
+// Annotator compares and sets annotations.
+type Annotator interface {
+	// AnnotateIf sets the annotation of an application on t if a condition holds, and returns its
+	// new version. If data is nil, it removes the annotation. If the condition does not hold, the
+	// error is a [*ConflictError]. Calls for one annotation are linearizable. If the request of ctx
+	// was done before under its key, nothing is done again, and the version is zero.
+	AnnotateIf(ctx context.Context, t triple.Triple, applicationID string, data []byte, when Condition) (triple.Stamp, error)
 }
 
 // Changer makes changes of several steps, such as SPARQL updates.

@@ -25,7 +25,7 @@
 //
 //	VERSION   format number and UUID of the directory, as text (see below)
 //	LOCK      held while the store is open; a second opener gets ErrLocked
-//	store/    the Pebble database
+//	store/    the Pebble database; RESTORED in it marks a backup that was not opened yet
 //	loads/    files of bulk loads, each load in a directory of its own
 //	staged/   tables of loads into a cluster, until they are published; see package replica
 //	tmp/      checkpoints being made; emptied when the store is opened
@@ -62,12 +62,8 @@
 // removes the rows that it deletes. A member of a cluster leaves a tombstone, a value without long
 // terms, and reads skip it. These are the rows of local state:
 //
+//	changes/...       the log of changes, see package changefeed
 //	counters          uvarint triples, uvarint annotations: rows of SPO in storage
-//	feed/N            changes of one commit to triples with watched predicates: for
-//	                  each kind 01 added, 02 deleted or 03 annotated, uvarint length and
-//	                  key in POS, if added also uvarint length and value; or kind
-//	                  04 alone: any change; N in 8 bytes
-//	feeding           the watched predicates, as terms
 //	identity          the Identity of a member of a cluster as JSON
 //	load/begin/ID     uvarint epoch, uvarint sequence: the stamp of a load's rows
 //	load/done/ID      the load's rdfload.Record as JSON

@@ -23,4 +23,5 @@ var (
 	ErrUnavailable = fault.ErrUnavailable
 	ErrLost        = fault.ErrLost
 	ErrInvalid     = fault.ErrInvalid
+	ErrRejected    = fault.ErrRejected
 )

@@ -17,7 +17,7 @@ import (
 // the result shows that it counted.
 func TestAbsentBelieved(t *testing.T) {
 	fs := vfs.NewMem()
-	o := Options{FS: fs, Feed: []string{watched}}
+	o := Options{FS: fs, Watched: []string{watched}}
 	s, err := Open("data", o)
 	if err != nil {
 		t.Fatal(err)
@@ -52,7 +52,7 @@ func TestAbsentBelieved(t *testing.T) {
 func TestAbsentModel(t *testing.T) {
 	rng := random(t)
 	for range fewer(5) {
-		s := openMem(t, Options{Feed: []string{watched}})
+		s := openMem(t, Options{Watched: []string{watched}})
 		there := map[string]bool{}
 		last, _ := s.ChangeFeed().End()
 		states := map[uint64]map[string]bool{last: {}}

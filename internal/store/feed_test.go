@@ -1,153 +1,383 @@
-// Tests of the feed.
+// Tests of the feed of a lone store.
 
 package store
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"github.com/trefoildb/trefoil/internal/feed"
 	"github.com/trefoildb/trefoil/internal/store/changefeed"
+	"github.com/trefoildb/trefoil/internal/store/keyspace"
 	"github.com/trefoildb/trefoil/triple"
 )
 
 const watched = "http://example.org/takes"
 
-// fed returns the entries after a number, as text.
-func fed(t *testing.T, s *Store, after uint64) (entries []string) {
-	t.Helper()
-	err := s.ChangeFeed().Read(ctx, after, func(number uint64, changes []changefeed.Change) error {
-		var all []string
-		for _, c := range changes {
-			text := [...]string{changefeed.Added: "+", changefeed.Deleted: "-", changefeed.Annotated: "*", changefeed.Any: "any"}[c.Kind]
-			if c.Kind != changefeed.Any {
-				value := c.Value
-				if c.Kind != changefeed.Added {
-					value = triple.AppendValue(nil, triple.Stamp{}, triple.Triple{})
-				}
-				o, found, err := triple.DecodeKey(c.Key, value)
-				if err != nil || o != triple.POS {
-					return fmt.Errorf("order %v of % X: %w", o, c.Key, err)
-				}
-				text += found.Subject.Value()[strings.LastIndex(found.Subject.Value(), "/")+1:]
-			}
-			all = append(all, text)
-		}
-		slices.Sort(all) // a commit's rows have no order
-		entries = append(entries, fmt.Sprint(number, " ", strings.Join(all, " ")))
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return entries
-}
-
 func takes(name string) triple.Triple {
 	return triple.Triple{Subject: iri("%s", name), Predicate: triple.NewIRI(watched), Object: iri("course")}
 }
 
-func wantFed(t *testing.T, s *Store, after uint64, want ...string) {
+// changeText returns a change as text.
+func changeText(t fataler, c *feed.Change) string {
+	if c.Key == nil {
+		switch {
+		case c.Load != nil:
+			return fmt.Sprintf("load %s %d", c.Load.ID, c.Load.New)
+		case c.Clear.All:
+			return "clear all"
+		}
+		return fmt.Sprintf("clear %v %v", c.Clear.Default, c.Clear.Graphs)
+	}
+	tr, err := c.Triple()
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := map[feed.Kind]string{feed.Add: "+", feed.Delete: "-", feed.Annotate: "*"}[c.Kind] + tr.String()
+	if c.Annotation != nil {
+		text += fmt.Sprintf(" %s=%q %v", c.Annotation.ApplicationID, c.Annotation.Data, c.Annotation.Removed)
+	}
+	return text
+}
+
+// changesSince returns the changes after a position, and the position behind them.
+func changesSince(t fataler, s *Store, since feed.Position) (list []string, end feed.Position) {
+	end = since
+	for b, err := range s.Feed().Changes(ctx, feed.Request{Since: since}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range b.Changes {
+			list = append(list, changeText(t, &b.Changes[i]))
+		}
+		end = b.Position
+	}
+	return list, end
+}
+
+func position(t fataler, s *Store) feed.Position {
+	p, err := s.Feed().Position(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func wantChanges(t *testing.T, s *Store, since feed.Position, want ...string) {
 	t.Helper()
-	if got := fed(t, s, after); !slices.Equal(got, want) {
-		t.Errorf("the feed after %d:\n got %q\nwant %q", after, got, want)
+	got, _ := changesSince(t, s, since)
+	if !slices.Equal(got, want) {
+		t.Errorf("the feed:\n got %.900q\nwant %.900q", got, want)
 	}
 }
 
+// TestFeed: each change is in the feed once, in order, also after a restart, and nothing else is.
 func TestFeed(t *testing.T) {
 	fs := vfs.NewMem()
-	o := Options{FS: fs, Feed: []string{watched}}
-	s, err := Open("data", o)
+	s, err := Open("data", Options{FS: fs})
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, more := s.ChangeFeed().End()
-	add(t, s, takes("a"), takes("b"), student(0))
-	select {
-	case <-more:
-	default:
-		t.Error("nobody is told of an entry")
+	a, b, long, named := takes("a"), takes("b"), takes(strings.Repeat("long", 5000)), takes("c")
+	named.Graph = iri("graph")
+	var want []string
+	step := func(err error, changes ...string) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		want = append(want, changes...)
 	}
-	add(t, s, student(1))
-	add(t, s, takes("a")) // is there
-	if _, err := s.Delete(ctx, []triple.Triple{takes("a"), takes("none"), student(0)}); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Annotate(ctx, takes("b"), "app", []byte("note")); err != nil {
-		t.Fatal(err)
-	}
-	long := takes(strings.Repeat("long", 5000))
-	add(t, s, long)
-	graph := takes("c")
-	graph.Graph = iri("graph")
-	add(t, s, graph)
-	want := []string{"1 any", "2 +a +b", "3 -a", "4 *b", "5 +" + strings.Repeat("long", 5000), "6 +c"}
-	wantFed(t, s, 0, want...)
-	wantFed(t, s, 5, want[5])
-	wantFed(t, s, 6)
+	begin := position(t, s)
+	add(t, s, a, b)
+	step(nil, "+"+a.String(), "+"+b.String())
+	add(t, s, a, long) // one of them is there
+	step(nil, "+"+long.String())
+	_, err = s.Delete(ctx, []triple.Triple{a, takes("none")})
+	step(err, "-"+a.String())
+	middle := position(t, s)
+	half := len(want)
+	step(s.Annotate(ctx, b, "app", []byte("x")), "*"+b.String()+` app="x" false`)
+	step(s.Annotate(ctx, b, "app", nil), "*"+b.String()+` app="" true`)
+	step(s.Annotate(ctx, b, "app", nil)) // it is gone already
+	step(s.Annotate(ctx, b, "app", []byte{}), "*"+b.String()+` app="" false`)
+	_, err = s.Delete(ctx, []triple.Triple{b, long}) // the annotation goes with it
+	step(err, "-"+b.String(), "-"+long.String())
+	_, err = s.Apply(ctx, Changes{ClearGraphs: []triple.Term{named.Graph}})
+	step(err) // the graph is empty
+	add(t, s, named)
+	step(nil, "+"+named.String())
+	_, err = s.Apply(ctx, Changes{ClearGraphs: []triple.Term{named.Graph}, Add: slices.Values([]triple.Triple{named})})
+	step(err, "-"+named.String(), "+"+named.String())
+	loadTriples(t, s, "one", students(0, 20))
+	step(nil, "load one 20")
+	_, err = s.Apply(ctx, Changes{ClearDefault: true})
+	step(err, "clear true []")
+	_, err = s.Apply(ctx, Changes{ClearAll: true, Add: slices.Values([]triple.Triple{a})})
+	step(err, "clear all", "+"+a.String())
+	wantChanges(t, s, feed.Position{}, want...)
+	wantChanges(t, s, begin, want...)
+	wantChanges(t, s, middle, want[half:]...)
+	wantChanges(t, s, position(t, s))
+	before := position(t, s)
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	s = openMem(t, o)
-	wantFed(t, s, 0, want...)
-	if last, _ := s.ChangeFeed().End(); last != 6 {
-		t.Errorf("the feed ends at %d after a restart", last)
+	s = openMem(t, Options{FS: fs})
+	if p := position(t, s); p.String() != before.String() {
+		t.Errorf("position %+v after a restart, %+v before", p, before)
 	}
-	if _, err := s.Apply(ctx, Changes{ClearAll: true}); err != nil {
-		t.Fatal(err)
-	}
-	loadTriples(t, s, "load", []triple.Triple{takes("d")})
-	add(t, s, takes("e"))
-	wantFed(t, s, 6, "7 any", "8 any", "9 +e")
+	wantChanges(t, s, begin, want...)
+	add(t, s, b)
+	wantChanges(t, s, before, "+"+b.String())
 }
 
-func TestFeedTrim(t *testing.T) {
-	fs := vfs.NewMem()
-	o := Options{FS: fs, Feed: []string{watched}}
-	s, err := Open("data", o)
+// TestFeedStamps: the stamps of changes are the ones of their rows, and a load's are older than its
+// position.
+func TestFeedStamps(t *testing.T) {
+	s := openMem(t, Options{})
+	sink := s.Sink()
+	start, err := sink.Begin(ctx, "load")
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i := range 5 {
-		add(t, s, takes(fmt.Sprint(i)))
+	add(t, s, takes("a"))
+	loadTriples(t, s, "load", []triple.Triple{takes("b")})
+	var stamps []triple.Stamp
+	for b, err := range s.Feed().Changes(ctx, feed.Request{}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range b.Changes {
+			stamps = append(stamps, c.Stamp)
+		}
 	}
-	if err := s.ChangeFeed().Trim(4); err != nil {
+	sn := snapshot(t, s)
+	for i, name := range []string{"a", "b"} {
+		for row, err := range sn.Match(ctx, triple.Exact(takes(name)), ReadOptions{}) {
+			v, decoded := triple.DecodeValue(row.Value)
+			if err := errors.Join(err, decoded); err != nil || len(stamps) != 2 || v.Stamp != stamps[i] {
+				t.Errorf("%s: row of %v, feed of %v, %v", name, v.Stamp, stamps, err)
+			}
+		}
+	}
+	if stamps[1] != start.Stamp {
+		t.Errorf("the load's rows are of %v, the feed says %v", start.Stamp, stamps[1])
+	}
+}
+
+// TestFeedLarge: a change of many rows of the log comes in bounded batches. Its position moves only
+// behind all of it.
+func TestFeedLarge(t *testing.T) {
+	s := openMem(t, Options{})
+	add(t, s, takes("first"))
+	before := position(t, s)
+	if _, err := s.Apply(ctx, Changes{Add: slices.Values(students(0, 30_000))}); err != nil {
 		t.Fatal(err)
 	}
-	wantFed(t, s, 4, "5 +3", "6 +4")
-	wantFed(t, s, 2, "5 any", "6 +4") // 3 and 4 are gone
-	if err := s.ChangeFeed().Trim(99); err != nil {
+	after := position(t, s)
+	add(t, s, takes("last"))
+	n, batches := 0, 0
+	for b, err := range s.Feed().Changes(ctx, feed.Request{Since: before, MaxBytes: 64 << 10}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		n, batches = n+len(b.Changes), batches+1
+		want := before
+		if n >= 30_000 {
+			want = after
+		}
+		if n <= 30_000 && b.Position.String() != want.String() {
+			t.Fatalf("after %d changes the position is %+v, want %+v", n, b.Position, want)
+		}
+		if size := len(b.Changes) * 200; size > 256<<10 {
+			t.Fatalf("a batch of %d changes", len(b.Changes))
+		}
+	}
+	if n != 30_001 || batches < 20 {
+		t.Errorf("%d changes in %d batches", n, batches)
+	}
+	kept, added := s.ChangeFeed().Size()
+	t.Logf("%d bytes for each change", kept/30_000)
+	if kept != added || kept > 30_000*90 {
+		t.Errorf("%d bytes are kept of %d", kept, added)
+	}
+}
+
+// TestFeedPositions: positions of other stores, of the future, and of a restored original are
+// errors.
+func TestFeedPositions(t *testing.T) {
+	s, other := openMem(t, Options{}), openMem(t, Options{})
+	add(t, s, takes("a"))
+	add(t, other, takes("a"))
+	future := position(t, s)
+	future.Marks = []feed.Mark{{Sequence: future.Sequence(0) + 1}}
+	for name, p := range map[string]feed.Position{"another store": position(t, other), "the future": future, "a later epoch": position(t, s).Begin(9)} {
+		for _, err := range s.Feed().Changes(ctx, feed.Request{Since: p}) {
+			if !errors.Is(err, feed.ErrPosition) {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+	}
+}
+
+// TestFeedRestored: a restored copy may lack changes of the original, so its positions differ.
+func TestFeedRestored(t *testing.T) {
+	fs := vfs.NewMem()
+	s := openMem(t, Options{FS: fs})
+	add(t, s, takes("a"))
+	var backup strings.Builder
+	if err := s.Backup(ctx, &backup); err != nil {
 		t.Fatal(err)
 	}
-	add(t, s, takes("5"))
+	if err := restore(ctx, fs, "restored", strings.NewReader(backup.String())); err != nil {
+		t.Fatal(err)
+	}
+	r, err := Open("restored", Options{FS: fs})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	wantChanges(t, r, feed.Position{}, "+"+takes("a").String())
+	if position(t, r).Source == position(t, s).Source {
+		t.Error("the copy has the positions of the original")
+	}
+}
+
+// TestFeedAfterOlderRelease: a release without a feed, which writes to the directory, leaves a gap.
+// Positions before it are gone, and the feed continues behind it. A store that is only opened, or
+// was killed, has no gap.
+func TestFeedAfterOlderRelease(t *testing.T) {
+	fs := vfs.NewCrashableMem()
+	open := func(write bool) (*Store, feed.Position) {
+		t.Helper()
+		s, err := Open("data", Options{FS: fs})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if write {
+			add(t, s, students(0, 10)...)
+			if _, err := s.Delete(ctx, students(0, 10)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return s, position(t, s)
+	}
+	read := func(s *Store, since feed.Position) (n int, lost *feed.GoneError) {
+		t.Helper()
+		for b, err := range s.Feed().Changes(ctx, feed.Request{Since: since}) {
+			if errors.As(err, &lost) {
+				return n, lost
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			n += len(b.Changes)
+		}
+		return n, nil
+	}
+	s, first := open(true)
+	// 1. Opening, writing and killing by this release.
+	for i := range 6 {
+		if i == 3 {
+			fs = fs.CrashClone(vfs.CrashCloneCfg{})
+		}
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+		s, _ = open(i%2 == 1)
+	}
+	if n, lost := read(s, first); lost != nil || n != 60 {
+		t.Fatalf("%d changes, %v", n, lost)
+	}
+	// 2. An older release raises the limit of stamps, and writes no rows of the feed.
+	before := position(t, s)
+	limit := s.committer.sequence.stored()
+	limit.Sequence += reserveStamps
+	if err := s.db.SetLocal(rowSequence, keyspace.AppendStamp(nil, limit)); err != nil {
+		t.Fatal(err)
+	}
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	s = openMem(t, o)
-	add(t, s, takes("6"))
-	wantFed(t, s, 6, "7 +5", "8 +6")
-	wantFed(t, s, 7, "8 +6")
+	s, end := open(false)
+	for _, p := range []feed.Position{first, before} {
+		n, lost := read(s, p)
+		if lost == nil || n > 0 || !strings.Contains(lost.Reason, "a release without a feed") || lost.Continue.String() != end.String() {
+			t.Errorf("%d changes, %+v", n, lost)
+		}
+	}
+	// 3. The feed continues there, also after a restart.
+	add(t, s, students(20, 25)...)
+	for range 2 {
+		if n, lost := read(s, end); lost != nil || n != 5 {
+			t.Errorf("%d changes, %v", n, lost)
+		}
+		if n, lost := read(s, feed.Position{}); lost != nil || n != 5 {
+			t.Errorf("from the oldest: %d changes, %v", n, lost)
+		}
+		if _, lost := read(s, before); lost == nil {
+			t.Error("a position before the gap is valid")
+		}
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+		s, _ = open(false)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
 }
 
-// If a store's feed was off, it may have missed changes, and must report that.
-func TestFeedOff(t *testing.T) {
+// TestFeedRetention: an opened store continues with the blocks on disk, and trims them.
+func TestFeedRetention(t *testing.T) {
 	fs := vfs.NewMem()
-	o := Options{FS: fs, Feed: []string{watched}}
-	for i, o := range []Options{o, {FS: fs}, o} {
+	o := Options{FS: fs, FeedRetention: changefeed.Retention{Bytes: 64 << 10}}
+	var positions []feed.Position
+	next := 0
+	for range 3 {
 		s, err := Open("data", o)
 		if err != nil {
 			t.Fatal(err)
 		}
-		add(t, s, takes(fmt.Sprint(i)))
-		switch i {
-		case 0:
-			wantFed(t, s, 0, "1 any", "2 +0")
-		case 2:
-			wantFed(t, s, 2, "3 any", "4 +2")
+		for range 20 {
+			positions = append(positions, position(t, s))
+			add(t, s, students(next, next+100)...)
+			next += 100
+			if kept, _ := s.ChangeFeed().Size(); kept > 80<<10 {
+				t.Fatalf("%d bytes are kept", kept)
+			}
+		}
+		gone := 0
+		for i, p := range positions {
+			n := 0
+			for b, err := range s.Feed().Changes(ctx, feed.Request{Since: p}) {
+				var lost *feed.GoneError
+				if errors.As(err, &lost) {
+					gone++
+					if n = next - 100*i; !strings.Contains(lost.Reason, "--feed-retention") || lost.Continue.String() != position(t, s).String() {
+						t.Errorf("%+v", lost)
+					}
+					break
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+				n += len(b.Changes)
+			}
+			if n != next-100*i {
+				t.Fatalf("%d changes after position %d of %d", n, i, len(positions))
+			}
+		}
+		if gone == 0 || gone == len(positions) {
+			t.Errorf("%d of %d positions are gone", gone, len(positions))
 		}
 		if err := s.Close(); err != nil {
 			t.Fatal(err)
@@ -155,18 +385,119 @@ func TestFeedOff(t *testing.T) {
 	}
 }
 
-func TestFeedEnds(t *testing.T) {
-	s := openMem(t, Options{Feed: []string{watched}})
+// TestFeedEndsWithMembership: consumers of a store that joins a cluster must move on.
+func TestFeedEndsWithMembership(t *testing.T) {
+	s := openMem(t, Options{})
 	add(t, s, takes("a"))
-	add(t, s, takes("b"))
-	ended, cancel := context.WithCancel(ctx)
 	n := 0
-	err := s.ChangeFeed().Read(ended, 1, func(uint64, []changefeed.Change) error {
-		n++
-		cancel()
-		return nil
-	})
-	if n != 1 || err == nil {
-		t.Errorf("%d entries after the end of the context: %v", n, err)
+	for b, err := range s.Feed().Changes(ctx, feed.Request{Follow: true}) {
+		if n++; n == 1 {
+			if err != nil || len(b.Changes) != 1 {
+				t.Fatal(b, err)
+			}
+			if err := s.SetIdentity(Identity{Cluster: "c", ClusterID: "id"}); err != nil {
+				t.Fatal(err)
+			}
+			continue
+		}
+		if !errors.Is(err, ErrMember) {
+			t.Fatal(err)
+		}
 	}
+	if n != 2 {
+		t.Errorf("%d steps", n)
+	}
+}
+
+// TestFeedCloses: a waiting consumer ends when the store closes, and without an error when its
+// context does.
+func TestFeedCloses(t *testing.T) {
+	s, err := Open("data", Options{FS: vfs.NewMem()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error)
+	follow := func(r feed.Request, stop func()) {
+		var last error
+		for _, err := range s.Feed().Changes(ctx, r) {
+			if last = err; err == nil {
+				stop()
+			}
+		}
+		ended <- last
+	}
+	go follow(feed.Request{Follow: true, Heartbeat: time.Millisecond}, func() { go s.Close() })
+	if err := <-ended; !errors.Is(err, ErrClosed) {
+		t.Error(err)
+	}
+}
+
+// TestFeedDepth: the depth of an effect is in each of its changes, and only there.
+func TestFeedDepth(t *testing.T) {
+	s := openMem(t, Options{})
+	effect := WithDepth(WithRequestKey(ctx, "key", true), 3)
+	for _, ctx := range []context.Context{ctx, effect} {
+		name := fmt.Sprint(ctx == effect)
+		if _, err := s.Add(ctx, []triple.Triple{takes(name)}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.Apply(ctx, Changes{Delete: slices.Values([]triple.Triple{takes(name)}), Add: slices.Values([]triple.Triple{takes(name + "2")})}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.Apply(ctx, Changes{ClearAll: true, Add: slices.Values([]triple.Triple{takes(name + "3")})}); !errors.Is(err, ErrDone) && err != nil {
+			t.Fatal(err)
+		}
+	}
+	var got []uint8
+	for b, err := range s.Feed().Changes(ctx, feed.Request{}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range b.Changes {
+			got = append(got, c.Depth)
+		}
+	}
+	if want := []uint8{0, 0, 0, 0, 0, 3, 3, 3}; !slices.Equal(got, want) {
+		t.Errorf("depths %v, want %v", got, want)
+	}
+}
+
+// TestFeedOfEarlierRelease: the private feed of an earlier release is removed, and the feed begins
+// after the stamps in use.
+func TestFeedOfEarlierRelease(t *testing.T) {
+	fs := vfs.NewMem()
+	s, err := Open("data", Options{FS: fs})
+	if err != nil {
+		t.Fatal(err)
+	}
+	add(t, s, takes("a"))
+	old := keyspace.LocalKey("feed/\x00\x00\x00\x00\x00\x00\x00\x01")
+	for _, key := range [][]byte{old, keyspace.LocalKey("feeding")} {
+		if err := s.db.SetLocal(key, []byte("x")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	lower, upper := keyspace.LocalBounds("changes/")
+	if err := s.db.DeleteRange(lower, upper, nil); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s = openMem(t, Options{FS: fs})
+	for _, key := range [][]byte{old, keyspace.LocalKey("feeding")} {
+		if value, err := s.db.Value(key); value != nil || err != nil {
+			t.Errorf("%q is still there: %v", key, err)
+		}
+	}
+	wantChanges(t, s, feed.Position{})
+	early := position(t, s)
+	early.Marks = []feed.Mark{{Sequence: 1}}
+	for _, err := range s.Feed().Changes(ctx, feed.Request{Since: early}) {
+		if !errors.Is(err, feed.ErrGone) {
+			t.Errorf("%v", err)
+		}
+	}
+	add(t, s, takes("b"))
+	wantChanges(t, s, feed.Position{}, "+"+takes("b").String())
 }

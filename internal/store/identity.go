@@ -75,6 +75,7 @@ func (s *Store) SetIdentity(id Identity) error {
 		return fault.Wrap("set identity", err)
 	}
 	s.member.Store(&id)
+	s.feed.Retire()
 	s.segments.Manage()
 	return nil
 }

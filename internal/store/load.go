@@ -7,11 +7,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/sstable"
 
+	"github.com/trefoildb/trefoil/internal/feed"
 	"github.com/trefoildb/trefoil/internal/store/changefeed"
 	"github.com/trefoildb/trefoil/internal/store/directory"
 	"github.com/trefoildb/trefoil/internal/store/fault"
@@ -213,13 +216,33 @@ func (s sink) publish(ctx context.Context, record rdfload.Record, tables []strin
 	if done, err := s.record(record.ID); err != nil || done != nil {
 		return err
 	}
-	// 3. Write the record and the feed's entry as one more table, because both must appear with
-	// the rows.
+	// 3. The load takes a position in the feed. If it fails, the sequence must not move.
+	began, err := s.db.Value(keyspace.LocalKey(loadBegin + record.ID))
+	if err != nil {
+		return err
+	}
+	before, published := s.committer.sequence, false
+	defer func() {
+		if !published {
+			s.committer.sequence = before
+		}
+	}()
+	at, sequenceRow := s.committer.sequence.takeRow()
+	rows := at
+	if began != nil {
+		if rows, err = keyspace.ParseStamp(began); err != nil {
+			return err
+		}
+	}
+	entry, change, done := s.feed.Load(at, rows, feed.LoadInfo{ID: record.ID, New: record.New})
+	// 4. Write the record and the feed's row as one more table, because both must appear with the
+	// rows.
 	after := s.committer.counted
 	after.Triples += record.New
 	after.Annotations += record.NewAnnotations
-	entry, done := s.feed.AppendAny()
-	path, err := s.writeRecord(record, after, entry)
+	path, err := s.writeRecord(record, after, map[string][]byte{
+		string(entry): change, string(rowSequence): sequenceRow, string(changefeed.RowLimit): sequenceRow,
+	})
 	if err != nil {
 		return err
 	}
@@ -230,13 +253,14 @@ func (s sink) publish(ctx context.Context, record rdfload.Record, tables []strin
 	if err := (&Commit{s.committer}).Ingest(ctx, append(tables[:len(tables):len(tables)], path), after, loaded); err != nil {
 		return err
 	}
+	published = true
 	done()
 	return nil
 }
 
-// writeRecord writes the table that marks a load as done, and returns its path. entry is the key
-// of the load's entry in the feed, or nil.
-func (s sink) writeRecord(record rdfload.Record, after keyspace.Counters, entry []byte) (string, error) {
+// writeRecord writes the table that marks a load as done, and returns its path. rows are more rows
+// for it, by key. A row without a value is left out.
+func (s sink) writeRecord(record rdfload.Record, after keyspace.Counters, rows map[string][]byte) (string, error) {
 	value, err := json.Marshal(record)
 	if err != nil {
 		return "", err
@@ -246,16 +270,19 @@ func (s sink) writeRecord(record rdfload.Record, after keyspace.Counters, entry 
 	if err != nil {
 		return "", err
 	}
-	// Keys must ascend in a table.
-	err = w.Set(keyspace.RowCounters, after.Append(nil))
-	if entry != nil {
-		err = errors.Join(err, w.Set(entry, changefeed.AnyEntry))
+	begin := string(keyspace.LocalKey(loadBegin + record.ID))
+	rows[string(keyspace.RowCounters)] = after.Append(nil)
+	rows[string(keyspace.LocalKey(loadDone+record.ID))] = value
+	rows[begin] = []byte{}                               // deleted
+	for _, key := range slices.Sorted(maps.Keys(rows)) { // they must ascend in a table
+		switch {
+		case key == begin:
+			err = errors.Join(err, w.Delete([]byte(key)))
+		case rows[key] != nil:
+			err = errors.Join(err, w.Set([]byte(key), rows[key]))
+		}
 	}
-	err = errors.Join(err,
-		w.Delete(keyspace.LocalKey(loadBegin+record.ID)),
-		w.Set(keyspace.LocalKey(loadDone+record.ID), value),
-		w.Close())
-	return path, err
+	return path, errors.Join(err, w.Close())
 }
 
 // Loads returns the records of all published loads, by ID.

@@ -107,6 +107,10 @@ func newCollector(s *Store) *collector {
 	gauge("annotations", "Annotations in the store.", func(r reading) float64 { return float64(r.status.Annotations) })
 	gauge("segments", "Segments of the key space.", func(r reading) float64 { return float64(r.status.Segments) })
 	gauge("table_bytes", "Bytes of tables on the disk.", func(r reading) float64 { return float64(r.status.Bytes) })
+	gauge("feed_bytes", "Bytes of changes that the change feed keeps, before compression.", func(r reading) float64 {
+		kept, _ := r.store.feed.Size()
+		return float64(kept)
+	})
 	gauge("disk_free_bytes", "Free bytes of the disk.", func(r reading) float64 { return float64(r.status.FreeBytes) })
 	gauge("memtable_bytes", "Bytes of rows in memory.", func(r reading) float64 { return r.memTable })
 	gauge("wal_bytes", "Bytes of the write-ahead log.", func(r reading) float64 { return r.wal })

@@ -56,6 +56,7 @@ type machine struct {
 	m     model
 	sn    *Snapshot
 	then  model // of the snapshot
+	fed   *replay
 	steps int
 }
 
@@ -176,7 +177,9 @@ func (c *machine) load(t *rapid.T) {
 			added++
 		}
 	}
-	loadNew(t, c.s, fmt.Sprintf("load%d", c.steps), triples, added)
+	id := fmt.Sprintf("load%d", c.steps)
+	loadNew(t, c.s, id, triples, added)
+	c.fed.loads[id] = triples
 }
 
 func (c *machine) apply(t *rapid.T) {
@@ -247,8 +250,8 @@ func compare(t *rapid.T, sn *Snapshot, m model) {
 		t.Fatalf("annotations of %s: %q, want %q", tr, read, notes)
 	}
 	for id, data := range notes {
-		if got, err := sn.Annotation(ctx, tr, id); err != nil || string(got) != data || read[id] != data {
-			t.Fatalf("annotation %q of %s: %q, %v, want %q", id, tr, got, err, data)
+		if got, err := sn.Annotation(ctx, tr, id); err != nil || string(got.Bytes()) != data || read[id] != data {
+			t.Fatalf("annotation %q of %s: %q, %v, want %q", id, tr, got.Bytes(), err, data)
 		}
 	}
 }
@@ -317,7 +320,7 @@ func walk(t *rapid.T, sn *Snapshot, o triple.Order, keys [][]byte) {
 // A store equals its model after any operations in any order.
 func TestModel(t *testing.T) {
 	verify(t, func(t *rapid.T) {
-		c := &machine{fs: memdisk.New(), m: model{}}
+		c := &machine{fs: memdisk.New(), m: model{}, fed: newReplay()}
 		c.open(t)
 		defer c.close(t)
 		t.Repeat(map[string]func(*rapid.T){
@@ -344,6 +347,12 @@ func TestModel(t *testing.T) {
 					t.Fatal(err)
 				}
 				c.then = c.m.clone()
+			},
+			"feed": func(t *rapid.T) {
+				c.fed.read(t, c.s)
+				if err := c.fed.same(c.m); err != nil {
+					t.Fatal(err)
+				}
 			},
 			"old snapshot": func(t *rapid.T) {
 				if c.sn != nil {

@@ -10,6 +10,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/trefoildb/trefoil/internal/memory"
+	"github.com/trefoildb/trefoil/internal/store/changefeed"
 )
 
 // Options are the parameters of [Open]. The zero value is ready to use.
@@ -45,9 +46,11 @@ type Options struct {
 	// good. The process should then end, because the contents of the disk are unknown until the
 	// store is opened again.
 	OnFatal func(error)
-	// Feed lists predicates, by their IRIs. Their changes are kept for [Store.ChangeFeed] if the
-	// store is alone.
-	Feed []string
+	// FeedRetention limits the change feed of a lone store, see [Store.Feed].
+	FeedRetention changefeed.Retention
+	// Watched lists predicates, by their IRIs. Their recent changes are kept in memory, for
+	// Changes.Absent.
+	Watched []string
 	// CountChanges enables [database.Database.ChangeCount], for 4 MiB of memory.
 	CountChanges bool
 	// FS is the file system; nil is the disk.
@@ -73,6 +76,8 @@ func (o Options) Validate() error {
 		return fmt.Errorf("%w: QueueBytes is %d", ErrInvalid, o.QueueBytes)
 	case o.WriteTimeout < 0:
 		return fmt.Errorf("%w: WriteTimeout is %s", ErrInvalid, o.WriteTimeout)
+	case o.FeedRetention.Validate() != nil:
+		return fmt.Errorf("%w: FeedRetention: %w", ErrInvalid, o.FeedRetention.Validate())
 	case o.MemTableBytes != 0 && (o.MemTableBytes < minMemTableBytes || o.MemTableBytes > maxMemTableBytes):
 		return fmt.Errorf("%w: MemTableBytes is %d, not %d to %d", ErrInvalid, o.MemTableBytes, minMemTableBytes, maxMemTableBytes)
 	}

@@ -41,7 +41,7 @@ func (r *annotatedReader) of(ctx context.Context, key []byte) (all []Annotation,
 			return nil, fault.Wrap("read annotations", err)
 		}
 		if !a.Removed {
-			all = append(all, Annotation{ApplicationID: string(r.it.Key()[len(lower):]), Data: append([]byte{}, a.Data...)})
+			all = append(all, Annotation{ApplicationID: string(r.it.Key()[len(lower):]), Data: append([]byte{}, a.Data...), Version: a.Stamp})
 		}
 	}
 	return all, fault.Wrap("read annotations", r.it.Error())

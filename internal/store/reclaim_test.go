@@ -3,6 +3,7 @@
 package store
 
 import (
+	"errors"
 	"testing"
 	"time"
 
@@ -72,6 +73,24 @@ func TestTidyStops(t *testing.T) {
 		}
 	}
 	checked(t, s)
+}
+
+// A store without changes in the feed is tidied while a commit waits for its disk.
+func TestTidyAmidCommit(t *testing.T) {
+	s := openMem(t, Options{})
+	err := s.committer.Exclusive(func(*Commit) error {
+		tidied := make(chan error, 1)
+		go func() { tidied <- s.Tidy(ctx, func(time.Duration) bool { return true }) }()
+		select {
+		case err := <-tidied:
+			return err
+		case <-time.After(time.Minute):
+			return errors.New("Tidy waits for the commit")
+		}
+	})
+	if err != nil {
+		t.Error(err)
+	}
 }
 
 // Small segments are merged, each key is always in one segment, and the layout is the same after a

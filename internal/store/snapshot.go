@@ -67,7 +67,7 @@ func (sn *Snapshot) Has(ctx context.Context, t triple.Triple) (bool, error) {
 
 // Annotation returns the annotation of an application on t. It is nil if there is none or the
 // triple is missing. The caller owns the result.
-func (sn *Snapshot) Annotation(ctx context.Context, t triple.Triple, applicationID string) ([]byte, error) {
+func (sn *Snapshot) Annotation(ctx context.Context, t triple.Triple, applicationID string) (*Annotation, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -83,7 +83,7 @@ func (sn *Snapshot) Annotation(ctx context.Context, t triple.Triple, application
 	if err != nil || a.Removed {
 		return nil, fault.Wrap("look up annotation", err)
 	}
-	return a.Data, nil
+	return &Annotation{ApplicationID: applicationID, Data: a.Data, Version: a.Stamp}, nil
 }
 
 // Annotation is one application's annotation of a triple.
@@ -110,7 +110,7 @@ func (sn *Snapshot) Annotations(ctx context.Context, t triple.Triple) iter.Seq2[
 				yield(Annotation{}, fault.Wrap("read annotations", err))
 				return
 			}
-			if !a.Removed && !yield(Annotation{ApplicationID: string(row.id), Data: append([]byte{}, a.Data...)}, nil) {
+			if !a.Removed && !yield(Annotation{ApplicationID: string(row.id), Data: append([]byte{}, a.Data...), Version: a.Stamp}, nil) {
 				return
 			}
 		}

@@ -15,6 +15,7 @@ import (
 	"github.com/trefoildb/trefoil/rdfload/input"
 	"github.com/trefoildb/trefoil/rdfload/syntax"
 	"github.com/trefoildb/trefoil/sparql"
+	"github.com/trefoildb/trefoil/sparql/ast"
 	"github.com/trefoildb/trefoil/sparql/explain"
 )
 
@@ -138,4 +139,59 @@ func intermediate(p *explain.Plan) int64 {
 		n += intermediate(in)
 	}
 	return n
+}
+
+// firstRowQueries are joins whose first row needs few reads.
+var firstRowQueries = []struct{ name, text string }{
+	{"ask/join", `ASK { ?d a ub:Department . ?s ub:memberOf ?d . ?s ub:name ?n }`},
+	{"ask/colleagues", `ASK { ?x a ub:UndergraduateStudent . ?x ub:memberOf ?d . ?y ub:memberOf ?d . ?y ub:name ?n }`},
+	{"ask/classmates", `ASK { ?x ub:takesCourse ?c . ?y ub:takesCourse ?c . ?y ub:advisor ?p . ?p ub:teacherOf ?c2 . ?z ub:takesCourse ?c2 }`},
+	{"ask/optional", `ASK { ?d a ub:Department . ?s ub:memberOf ?d OPTIONAL { ?t ub:worksFor ?d . ?t ub:teacherOf ?c } }`},
+	{"ask/notexists", `ASK { ?x ub:memberOf ?d . ?y ub:memberOf ?d FILTER NOT EXISTS { ?x ub:headOf ?d } }`},
+	{"ask/union", `ASK { ?d a ub:Department { ?s ub:memberOf ?d } UNION { ?s ub:worksFor ?d } ?s ub:name ?n }`},
+	{"ask/types", `ASK { ?d a ub:Department . ?u a ub:University . ?d ub:subOrganizationOf ?u . ?s ub:memberOf ?d }`},
+	{"ask/hub", `ASK { ?x a ?c . ?y a ?c . ?y ub:name ?n }`},
+	{"limit/hub", `SELECT ?n { ?x a ?c . ?y a ?c . ?y ub:name ?n } LIMIT 3`},
+	{"limit/filter", `SELECT ?n { ?x ub:memberOf ?d . ?y ub:memberOf ?d . ?y ub:name ?n FILTER(?x != ?y) } LIMIT 3`},
+	{"limit/distinct", `SELECT DISTINCT ?d { ?x ub:memberOf ?d . ?y ub:memberOf ?d . ?y ub:name ?n } LIMIT 3`},
+	{"stream/join", `SELECT ?s ?n { ?d a ub:Department . ?s ub:memberOf ?d . ?s ub:name ?n }`},
+	{"stream/colleagues", `SELECT ?n { ?x a ub:UndergraduateStudent . ?x ub:memberOf ?d . ?y ub:memberOf ?d . ?y ub:name ?n }`},
+	{"stream/scan", `SELECT ?s ?c { ?s ub:takesCourse ?c }`},
+}
+
+// BenchmarkFirstRow runs each query up to its first row. reads are rows of the store.
+func BenchmarkFirstRow(b *testing.B) {
+	sn := openLUBM(b)
+	for _, q := range firstRowQueries {
+		b.Run(q.name, func(b *testing.B) {
+			p, err := sparql.Prepare(benchPrefix+q.text, sparql.Options{})
+			if err != nil {
+				b.Fatal(err)
+			}
+			var reads int64
+			var planning time.Duration
+			for b.Loop() {
+				start := time.Now()
+				result, err := p.Run(context.Background(), sn.Source())
+				if err != nil {
+					b.Fatal(err)
+				}
+				planning += time.Since(start)
+				if result.Form == ast.Ask {
+					if found, err := result.Boolean(); !found || err != nil {
+						b.Fatal(found, err)
+					}
+				}
+				for row, err := range result.Rows() {
+					if row == nil || err != nil {
+						b.Fatal(row, err)
+					}
+					break
+				}
+				reads = result.Plan().TotalReads()
+			}
+			b.ReportMetric(float64(reads), "reads")
+			b.ReportMetric(float64(planning.Microseconds())/float64(b.N), "plan-µs")
+		})
+	}
 }

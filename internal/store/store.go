@@ -13,6 +13,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"github.com/trefoildb/trefoil/internal/feed"
 	"github.com/trefoildb/trefoil/internal/store/changefeed"
 	"github.com/trefoildb/trefoil/internal/store/database"
 	"github.com/trefoildb/trefoil/internal/store/directory"
@@ -186,12 +187,28 @@ func (s *Store) readState() (err error) {
 	if err := s.member.read(s.db, s.options.Member); err != nil {
 		return err
 	}
-	// 2. The feed may write an entry, because other predicates may be set now.
-	if s.feed, err = changefeed.Open(s.db, &s.committer.mu, s.options.Feed); err != nil {
+	// 2. The feed ends at the last stamp that was taken. If the directory was restored, the
+	// original may have gone on, so positions in its feed must differ from the ones here.
+	restored, err := directory.IsRestored(s.options.FS, s.dir)
+	if err != nil {
 		return err
+	}
+	if s.feed, err = changefeed.Open(s.db, changefeed.Options{
+		Retention: s.options.FeedRetention, Watched: s.options.Watched,
+		UUID: s.id, NewSource: restored, Last: s.committer.sequence.last(), Limit: s.committer.sequence.stored(),
+	}); err != nil {
+		return err
+	}
+	if restored && !s.options.ReadOnly {
+		if err := directory.UnmarkRestored(s.options.FS, s.dir); err != nil {
+			return err
+		}
 	}
 	s.committer.feed = s.feed
 	_, isMember := s.Identity()
+	if isMember {
+		s.feed.Retire()
+	}
 	return s.segments.Open(s.db, s.MachineID(), isMember)
 }
 
@@ -204,7 +221,11 @@ func (s *Store) Database() *database.Database { return s.db }
 // Committer returns the committer of the store, for package replica.
 func (s *Store) Committer() *Committer { return s.committer }
 
-// ChangeFeed returns the changes of the predicates of Options.Feed.
+// Feed returns the feed of the store's changes. If the store becomes a part of a cluster, its feed
+// ends with [ErrMember].
+func (s *Store) Feed() feed.Source { return s.feed }
+
+// ChangeFeed returns the log behind Feed.
 func (s *Store) ChangeFeed() *changefeed.Feed { return s.feed }
 
 // Segments returns the segments of the store.

@@ -42,6 +42,7 @@ type RequestKey struct {
 	// First is true if the request was not sent before, because then other machines cannot have
 	// it.
 	First bool
+	depth uint8 // see [WithDepth]
 }
 
 type requestKeyOf struct{}
@@ -52,9 +53,18 @@ type requestKeyOf struct{}
 func WithRequestKey(ctx context.Context, key string, first bool) context.Context {
 	var k *RequestKey
 	if key != "" {
-		k = &RequestKey{sha256.Sum256([]byte(key)), first}
+		k = &RequestKey{sum: sha256.Sum256([]byte(key)), First: first}
 	}
 	return context.WithValue(ctx, requestKeyOf{}, k)
+}
+
+// WithDepth returns a context for a change that update functions make. ctx must have a request key.
+// depth is the number of calls that led to the change, from 1. The feed reports it with each change,
+// see [feed.Change.Depth]; so a loop of functions can end.
+func WithDepth(ctx context.Context, depth uint8) context.Context {
+	k := *RequestKeyOf(ctx)
+	k.depth = depth
+	return context.WithValue(ctx, requestKeyOf{}, &k)
 }
 
 // RequestKeyOf returns the key of the request of ctx, or nil.
@@ -74,7 +84,28 @@ func (k *RequestKey) Token(kind OperationKind, key []byte) (t Token) {
 	h.Write([]byte{byte(kind)})
 	h.Write(key)
 	copy(t[:], h.Sum(nil))
+	if k.depth > 0 {
+		t.setDepth(k.depth)
+	}
 	return t
+}
+
+// depthMark begins the last four bytes of a token with a depth. They are bytes of a hash in other
+// tokens, so one of 16 million changes with an idempotency key is taken for an effect. It matters
+// only if update functions match it.
+const depthMark = "\xF7fn"
+
+func (t *Token) setDepth(depth uint8) {
+	copy(t[12:], depthMark)
+	t[15] = depth
+}
+
+// Depth returns the depth of [WithDepth]; 0 if the token has none.
+func (t *Token) Depth() uint8 {
+	if string(t[12:15]) != depthMark {
+		return 0
+	}
+	return t[15]
 }
 
 // Claim returns the token of the request as a whole.

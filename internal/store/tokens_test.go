@@ -5,18 +5,18 @@ package store
 import (
 	"errors"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"github.com/trefoildb/trefoil/internal/testing/bubble"
 	"github.com/trefoildb/trefoil/triple"
 )
 
 // A change under a key is made once, even after a restart, until the key is forgotten: lists of
 // all lengths, single triples, changes and deletes by pattern.
 func TestTokens(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
 		fs := vfs.NewMem()
 		open := func() *Store {
 			s, err := Open("data", Options{FS: fs})
@@ -131,5 +131,24 @@ func TestUpdateWithKeyAfterClose(t *testing.T) {
 		if !errors.Is(err, ErrClosed) {
 			t.Fatal(err)
 		}
+	}
+}
+
+// TestTokenDepth checks that tokens keep a depth, and differ by it.
+func TestTokenDepth(t *testing.T) {
+	with := WithRequestKey(t.Context(), "key", true)
+	plain := RequestKeyOf(with).Token(OperationAdd, []byte("a"))
+	if got := plain.Depth(); got != 0 {
+		t.Errorf("depth %d without one", got)
+	}
+	for _, depth := range []uint8{1, 8, 255} {
+		a := RequestKeyOf(WithDepth(with, depth)).Token(OperationAdd, []byte("a"))
+		b := RequestKeyOf(WithDepth(with, depth)).Token(OperationAdd, []byte("b"))
+		if a.Depth() != depth || b.Depth() != depth || a == b || a == plain {
+			t.Errorf("depth %d: tokens %x and %x", depth, a, b)
+		}
+	}
+	if RequestKeyOf(with).Token(OperationAdd, []byte("a")) != plain {
+		t.Error("WithDepth has changed the key of its context")
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"github.com/trefoildb/trefoil/internal/feed"
 	"github.com/trefoildb/trefoil/internal/store/backup"
 	"github.com/trefoildb/trefoil/internal/store/check"
 	"github.com/trefoildb/trefoil/internal/store/fault"
@@ -33,27 +34,59 @@ func (s *Store) Backup(ctx context.Context, w io.Writer) error {
 		return fmt.Errorf("backup: %w", err)
 	}
 	defer s.db.End()
-	return fault.Wrap("backup", backup.Write(ctx, s.db, s.id, s.options.Version, w))
+	return fault.Wrap("backup", backup.Write(ctx, s.db, s.id, s.options.Version, s.betweenCommits(ctx), w))
+}
+
+// betweenCommits returns a function that calls copy between two commits. It also returns the position
+// of the feed at that moment.
+func (s *Store) betweenCommits(ctx context.Context) func(copy func() error) (feed.Position, error) {
+	return func(copy func() error) (feed.Position, error) {
+		s.committer.mu.Lock()
+		defer s.committer.mu.Unlock()
+		position, err := s.feed.Position(ctx)
+		if err == nil {
+			err = copy()
+		}
+		return position, err
+	}
 }
 
 // Restore makes dir a data directory from the output of [Store.Backup]. dir must be missing or
 // empty. At the end either everything is verified and durable, or dir is as before. After a crash,
 // Restore may be repeated; until then Open rejects dir.
 //
-// The UUID is the original's. If both directories are to run, one must get a new UUID from
+// Positions of the original's change feed are invalid in dir, because the original may have changed
+// since the backup. The UUID is the original's. If both directories are to run, one must get a new UUID from
 // [directory.NewIdentity].
 func Restore(ctx context.Context, dir string, r io.Reader) error {
 	return fault.Wrap("restore "+dir, restore(ctx, vfs.Default, dir, r))
 }
 
 func restore(ctx context.Context, fs vfs.FS, dir string, r io.Reader) error {
-	return backup.Restore(ctx, fs, dir, r, func(dir string) error {
-		s, err := Open(dir, Options{ReadOnly: true, Member: true, FS: fs, CacheBytes: 1 << 20})
-		if err != nil {
-			return err
-		}
-		return s.Close()
-	})
+	return backup.Into(fs, dir, func(work string) error { return unpack(ctx, fs, work, r) })
+}
+
+// MakeDirectory makes dir a data directory by fill, all or nothing as [Restore] does. fill must make a
+// data directory of the empty directory work, by [Unpack] or by [Open], and close it.
+func MakeDirectory(dir string, fill func(work string) error) error {
+	return fault.Wrap("restore "+dir, backup.Into(vfs.Default, dir, fill))
+}
+
+// Unpack makes the empty directory dir a data directory from the output of [Store.Backup]. If it
+// fails, it leaves files; see [MakeDirectory].
+func Unpack(ctx context.Context, dir string, r io.Reader) error {
+	return unpack(ctx, vfs.Default, dir, r)
+}
+
+func unpack(ctx context.Context, fs vfs.FS, dir string, r io.Reader) error {
+	if err := backup.Unpack(ctx, fs, dir, r); err != nil {
+		return err
+	}
+	s, err := Open(dir, Options{ReadOnly: true, Member: true, FS: fs, CacheBytes: 1 << 20})
+	if err != nil {
+		return err
+	}
+	return s.Close()
 }
 
 // Check verifies a snapshot of the store; see package check.
@@ -68,7 +101,7 @@ func (s *Store) Check(ctx context.Context) (check.Report, error) {
 	return report, fault.Wrap("check", err)
 }
 
-// Tidy frees the disk space of deleted rows. Unless the segments are the cluster's, it also merges
+// Tidy frees the disk space of deleted rows and of old changes in the feed. Unless the segments are the cluster's, it also merges
 // small ones. It works in small steps. After each it calls next with the step's duration, and ends
 // if next returns false. next may pause. Requests continue meanwhile.
 func (s *Store) Tidy(ctx context.Context, next func(time.Duration) bool) error {
@@ -79,6 +112,13 @@ func (s *Store) Tidy(ctx context.Context, next func(time.Duration) bool) error {
 		return nil // closing
 	}
 	defer s.db.End()
+	// The store of a cluster's machine has no changes in the feed. It must not wait for a commit here,
+	// because a commit may wait for a stalled disk.
+	if bytes, _ := s.feed.Size(); bytes > 0 {
+		if err := s.committer.Exclusive(func(*Commit) error { return s.feed.Trim() }); err != nil {
+			return fault.Wrap("trim the change feed", err)
+		}
+	}
 	if err := s.db.Reclaim(ctx, s.metrics.removed(), next); err != nil {
 		return fault.Wrap("reclaim space", err)
 	}

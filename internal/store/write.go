@@ -70,7 +70,21 @@ func (s *Store) write(ctx context.Context, kind kind, triples []triple.Triple) (
 // deleteBatch is the number of triples in one batch of DeleteMatch.
 const deleteBatch = 10_000
 
-// DeleteMatch deletes the triples that match p at the call, in batches. If it fails, the result
+type keptGraph struct{}
+
+// WithKept returns a context in which [Writer].DeleteMatch leaves the triples of a graph.
+func WithKept(ctx context.Context, graph triple.Term) context.Context {
+	return context.WithValue(ctx, keptGraph{}, graph)
+}
+
+// IsKept reports whether a triple is of the graph that ctx keeps.
+func IsKept(ctx context.Context, t triple.Triple) bool {
+	graph, ok := ctx.Value(keptGraph{}).(triple.Term)
+	return ok && t.Graph == graph
+}
+
+// DeleteMatch deletes the triples that match p at the call, in batches, except those of a kept graph
+// ([WithKept]). If it fails, the result
 // counts the deleted ones. If it began before under the key of ctx ([WithRequestKey]), it returns
 // [ErrBegun].
 func (s *Store) DeleteMatch(ctx context.Context, p triple.Pattern) (DeleteResult, error) {
@@ -108,6 +122,9 @@ func (s *Store) DeleteMatch(ctx context.Context, p triple.Pattern) (DeleteResult
 		if err != nil {
 			return total, fault.Wrap("delete matches", err)
 		}
+		if IsKept(ctx, t) {
+			continue
+		}
 		if batch = append(batch, t); len(batch) == deleteBatch {
 			if err := flush(); err != nil {
 				return total, err
@@ -121,10 +138,21 @@ func (s *Store) DeleteMatch(ctx context.Context, p triple.Pattern) (DeleteResult
 // it removes the annotation. The application ID is 1 to 255 bytes. It returns [ErrNotFound] if the
 // triple is missing.
 func (s *Store) Annotate(ctx context.Context, t triple.Triple, applicationID string, data []byte) error {
+	_, err := s.AnnotateIf(ctx, t, applicationID, data, Condition{})
+	return err
+}
+
+// AnnotateIf sets or removes an annotation if a condition holds; see [Annotator].
+func (s *Store) AnnotateIf(ctx context.Context, t triple.Triple, applicationID string, data []byte, when Condition) (triple.Stamp, error) {
+	var none triple.Stamp
 	if s.options.ReadOnly {
-		return fmt.Errorf("annotate: %w", ErrReadOnly)
+		return none, fmt.Errorf("annotate: %w", ErrReadOnly)
 	}
+	// 1. Check the arguments, because the committer takes them as they are.
 	err := CheckAnnotation(applicationID, data)
+	if err == nil {
+		err = when.Check()
+	}
 	if err == nil {
 		err = s.member.alone()
 	}
@@ -132,19 +160,23 @@ func (s *Store) Annotate(ctx context.Context, t triple.Triple, applicationID str
 		err = t.Check()
 	}
 	if err != nil {
-		return fmt.Errorf("annotate: %w", err)
+		return none, fmt.Errorf("annotate: %w", err)
 	}
+	// 2. Commit.
 	r := newRequest(kindAnnotate, 1)
 	r.add(new(encoder), t)
-	r.applicationID = applicationID
+	r.applicationID, r.when = applicationID, when
+	if key := RequestKeyOf(ctx); key != nil {
+		r.tokens = []Token{key.Token(OperationAnnotate, triple.AppendAnnotationKey(nil, r.key(&r.items[0], 0)[1:], applicationID))}
+	}
 	if data != nil {
 		r.data = append([]byte{}, data...)
 		r.size += int64(3 * len(data))
 	}
 	if err := s.committer.do(ctx, r); err != nil {
-		return fault.Wrap("annotate", err)
+		return none, fault.Wrap("annotate", err)
 	}
-	return nil
+	return r.version, nil
 }
 
 // CheckAnnotation returns an error if an annotation cannot be stored.

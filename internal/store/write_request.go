@@ -51,6 +51,8 @@ type request struct {
 	absentSince   uint64
 	applicationID string // of kindAnnotate, which has one item
 	data          []byte // nil removes the annotation
+	when          Condition
+	version       triple.Stamp // set when it is done: of the annotation; zero if it is removed
 
 	job     Job          // of kindJob and kindJobAlone
 	*change              // of kindApply and kindEdit, whose own items are empty
@@ -75,7 +77,7 @@ const (
 type item struct {
 	at   [len(triple.Orders) + 1]uint32 // key of Orders[i]: arena[at[i]:at[i+1]]
 	long []byte                         // encoded value with a zero stamp
-	// absent means that the triple was absent at entry absentSince of the feed.
+	// absent means that the triple was absent at the sequence absentSince of the feed.
 	absent bool
 }
 
@@ -103,7 +105,7 @@ func (r *request) add(e *encoder, t triple.Triple) {
 		r.arena = e.appendKey(append(r.arena, keyspace.Storage), order)
 	}
 	it.at[len(triple.Orders)] = uint32(len(r.arena))
-	if anyLong && r.kind == kindAdd {
+	if anyLong {
 		it.long = triple.AppendValue(nil, triple.Stamp{}, t)
 	}
 	r.items = append(r.items, it)

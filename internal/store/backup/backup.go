@@ -1,7 +1,7 @@
 // Checkpoints and backups of a data directory.
 
 // Package backup copies the data directory of an open store: [Checkpoint] into another directory,
-// [Write] into a tar. [Restore] makes a data directory from the tar.
+// [Write] into a tar. [Unpack] makes a data directory from the tar, and [Into] makes one all or not at all.
 package backup
 
 import (
@@ -19,6 +19,7 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"github.com/trefoildb/trefoil/internal/feed"
 	"github.com/trefoildb/trefoil/internal/store/database"
 	"github.com/trefoildb/trefoil/internal/store/directory"
 	"github.com/trefoildb/trefoil/internal/store/fault"
@@ -40,6 +41,8 @@ type header struct {
 	Format  int       `json:"format"`
 	Version string    `json:"version"` // of the program
 	Created time.Time `json:"created"`
+	// Position is that of the change feed at the moment of the copy. Earlier releases wrote none.
+	Position string `json:"position,omitempty"`
 }
 
 type checksums struct {
@@ -92,19 +95,21 @@ func Checkpoint(ctx context.Context, db *database.Database, id directory.UUID, d
 }
 
 // Write writes a tar of the current data directory of db, whose UUID is id. version is the program's
-// version. [Restore] reads the tar.
-func Write(ctx context.Context, db *database.Database, id directory.UUID, version string, w io.Writer) (err error) {
+// version. between must call copy while nothing changes db, and return the position of the change feed
+// at that moment. [Unpack] reads the tar.
+func Write(ctx context.Context, db *database.Database, id directory.UUID, version string, between func(copy func() error) (feed.Position, error), w io.Writer) (err error) {
 	fs := db.FS
 	// 1. Copy a checkpoint, because its files do not change.
 	dir := db.Path(directory.TmpName, db.FileName("backup"))
-	if err := Checkpoint(ctx, db, id, dir); err != nil {
+	position, err := between(func() error { return Checkpoint(ctx, db, id, dir) })
+	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, fs.RemoveAll(dir)) }()
 	// 2. Write header, VERSION, files and checksums. The checksums must be last: they show that
 	// the backup is whole.
-	b := writer{ctx: ctx, db: db, tar: tar.NewWriter(w), now: time.Now().UTC().Truncate(time.Second)}
-	if err := b.json(headerName, header{format, version, b.now}); err != nil {
+	b := writer{ctx: ctx, db: db, tar: tar.NewWriter(w), now: time.Now().UTC()}
+	if err := b.json(headerName, header{format, version, b.now, position.String()}); err != nil {
 		return err
 	}
 	if err := b.file(fs.PathJoin(dir, directory.VersionName), directory.VersionName); err != nil {
@@ -136,7 +141,7 @@ type writer struct {
 }
 
 func (b *writer) begin(name string, size int64) error {
-	return b.tar.WriteHeader(&tar.Header{Typeflag: tar.TypeReg, Name: name, Size: size, Mode: 0o644, ModTime: b.now, Format: tar.FormatPAX})
+	return b.tar.WriteHeader(&tar.Header{Typeflag: tar.TypeReg, Name: name, Size: size, Mode: 0o644, ModTime: b.now.Truncate(time.Second), Format: tar.FormatPAX})
 }
 
 func (b *writer) json(name string, v any) error {

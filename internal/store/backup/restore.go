@@ -28,11 +28,11 @@ const restoreName = "restore.partial"
 // files.
 const maxJSON = 64 << 20
 
-// Restore makes dir a data directory from the output of [Write]. dir must be missing or empty. At
-// the end either everything is verified and durable, or dir is as before. prove must open the
-// directory that it gets and return the error. After a crash, Restore may be repeated; until then
-// dir does not open.
-func Restore(ctx context.Context, fs vfs.FS, dir string, r io.Reader, prove func(dir string) error) (err error) {
+// Into makes dir a data directory by fill, which gets a directory to make it in: [Unpack] is one way,
+// to open a store there another. dir must be missing or empty. At the end either the result of fill is
+// in dir, or dir is as before. fill must leave everything verified and durable, and nothing open. After
+// a crash, Into may be repeated; until then dir does not open.
+func Into(fs vfs.FS, dir string, fill func(work string) error) (err error) {
 	// 1. Make and lock dir. If the restore fails, remove it again, but only if this call made it.
 	_, err = fs.Stat(dir)
 	made := errors.Is(err, os.ErrNotExist)
@@ -66,7 +66,7 @@ func Restore(ctx context.Context, fs vfs.FS, dir string, r io.Reader, prove func
 			err = fs.RemoveAll(work)
 		}
 	}()
-	if err := fs.MkdirAll(fs.PathJoin(work, directory.StoreName), 0o755); err != nil {
+	if err := fs.MkdirAll(work, 0o755); err != nil {
 		return err
 	}
 	// 3. Make work durable first and remove it last, because it marks files without a VERSION file
@@ -74,11 +74,11 @@ func Restore(ctx context.Context, fs vfs.FS, dir string, r io.Reader, prove func
 	if err := directory.Sync(fs, dir); err != nil {
 		return err
 	}
-	// 4. Unpack all files, verify them, and open the result once.
-	if err := (&unpacker{ctx: ctx, fs: fs, dir: work, in: tar.NewReader(r)}).unpack(); err != nil {
+	// 4. Make the files.
+	if err := fill(work); err != nil {
 		return err
 	}
-	if err := prove(work); err != nil {
+	if err := directory.MarkRestored(fs, work); err != nil {
 		return err
 	}
 	// 5. Move the files. VERSION must be last, because dir is no data directory without it.
@@ -91,6 +91,15 @@ func Restore(ctx context.Context, fs vfs.FS, dir string, r io.Reader, prove func
 		}
 	}
 	return nil
+}
+
+// Unpack makes dir, which must be empty, a data directory from the output of [Write]. All files are
+// verified and durable when it returns.
+func Unpack(ctx context.Context, fs vfs.FS, dir string, r io.Reader) error {
+	if err := fs.MkdirAll(fs.PathJoin(dir, directory.StoreName), 0o755); err != nil {
+		return err
+	}
+	return (&unpacker{ctx: ctx, fs: fs, dir: dir, in: tar.NewReader(r)}).unpack()
 }
 
 // clearRestore removes the leftovers of an interrupted restore from dir. It returns an error if

@@ -13,6 +13,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2"
 
+	"github.com/trefoildb/trefoil/internal/store/changefeed"
 	"github.com/trefoildb/trefoil/internal/store/database"
 	"github.com/trefoildb/trefoil/internal/store/fault"
 	"github.com/trefoildb/trefoil/internal/store/keyspace"
@@ -44,7 +45,7 @@ const MaxProblems = 100
 // and be the one form of its triple. Every annotation must stand beside a row. All orders must hold
 // the same rows and annotations. Run reads each order once, in constant memory. If orders differ, it
 // reads them again to name the triples. A damaged file is a problem, and its order is not compared
-// further.
+// further. The rows of the change feed must decode.
 //
 // A member of a cluster holds some rows of each order, so its orders need not agree. They are not
 // compared, and the replica table is verified, too.
@@ -58,6 +59,9 @@ func Run(ctx context.Context, db *database.Database, sn pebble.Reader, layout re
 		if err := c.pass(o); err != nil {
 			return c.report, err
 		}
+	}
+	if err := c.feed(); err != nil {
+		return c.report, err
 	}
 	if isMember {
 		return c.report, c.replicas()
@@ -100,6 +104,31 @@ func (c *checker) layout(l recovery.Layout) {
 	if err := l.Placement.CheckTrie(l.Trie); err != nil {
 		c.problem(0, "", "placement: %v", err)
 	}
+}
+
+// feed checks that every row of the change feed decodes.
+func (c *checker) feed() error {
+	it, err := c.sn.NewIter(changefeed.RowBounds())
+	if err != nil {
+		return err
+	}
+	defer it.Close()
+	for valid := it.First(); valid; valid = it.Next() {
+		value, err := it.ValueAndErr()
+		if err == nil {
+			err = changefeed.CheckRow(it.Key(), value)
+		}
+		if err != nil {
+			c.problem(0, "", "change feed: % X: %v", keyspace.Clip(it.Key()), err)
+		}
+		if err := c.ctx.Err(); err != nil {
+			return err
+		}
+	}
+	if err := it.Error(); err != nil {
+		c.problem(0, "", "change feed: %v", err)
+	}
+	return nil
 }
 
 // rows calls do with every row of an order, annotations and tombstones too. complete is false if a

@@ -61,6 +61,8 @@ func (c *changeCounts) note(batch *pebble.Batch) (count func(), err error) {
 				changed = append(changed, b)
 			}
 		case pebble.InternalKeyKindLogData:
+		case pebble.InternalKeyKindRangeDelete:
+			any = any || key[0] != keyspace.Local // local state is of no pair
 		default:
 			any = true
 		}

@@ -4,6 +4,7 @@ package database
 
 import (
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
@@ -49,6 +50,17 @@ type shadow struct {
 
 func newGuardedFS(fs vfs.FS, h *health) guardedFS {
 	return guardedFS{manifest.Guard(fs), h, &shadow{fs: vfs.NewMem()}}
+}
+
+// GuardFS returns a file system for a Pebble database that is no [Database]: after an error of its log,
+// its manifest or a sync, nothing on the disk changes any more. Pebble gets success. So after each
+// write, and after Pebble's Open, failed must be asked: it returns the error, or nil. onFailure is called
+// once with it, in its own goroutine.
+func GuardFS(fs vfs.FS, log *slog.Logger, onFailure func(error)) (_ vfs.FS, failed func() error) {
+	h := new(health)
+	h.init(&Options{Logger: log, OnFatal: onFailure})
+	h.opening.Store(false)
+	return newGuardedFS(fs, h), h.err
 }
 
 // retryPause is the time that a new file waits when flushes or compactions fail.

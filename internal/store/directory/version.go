@@ -13,6 +13,7 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/cockroachdb/errors/oserror"
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/trefoildb/trefoil/internal/store/fault"
@@ -166,6 +167,35 @@ func CheckNew(fs vfs.FS, dir string) error {
 		}
 	}
 	return nil
+}
+
+// restoredPath is the path of an empty file in the database of a restored data directory, until the
+// directory is opened for writing.
+func restoredPath(fs vfs.FS, dir string) string { return fs.PathJoin(dir, StoreName, "RESTORED") }
+
+// MarkRestored records durably that dir was restored from a backup.
+func MarkRestored(fs vfs.FS, dir string) error {
+	if err := WriteFile(fs, restoredPath(fs, dir), nil); err != nil {
+		return err
+	}
+	return Sync(fs, fs.PathJoin(dir, StoreName))
+}
+
+// IsRestored reports whether dir has the mark of MarkRestored.
+func IsRestored(fs vfs.FS, dir string) (bool, error) {
+	_, err := fs.Stat(restoredPath(fs, dir))
+	if oserror.IsNotExist(err) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// UnmarkRestored removes the mark.
+func UnmarkRestored(fs vfs.FS, dir string) error {
+	if err := fs.Remove(restoredPath(fs, dir)); err != nil {
+		return err
+	}
+	return Sync(fs, fs.PathJoin(dir, StoreName))
 }
 
 // NewIdentity gives the data directory dir a new UUID. No process may have dir open. A restored

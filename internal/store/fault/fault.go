@@ -51,6 +51,8 @@ var (
 	ErrLost = errors.New("lost")
 	// ErrInvalid: an argument is invalid.
 	ErrInvalid = errors.New("invalid argument")
+	// ErrRejected: an update function that checks changes has rejected this one. Nothing was done.
+	ErrRejected = errors.New("a check has rejected the change")
 )
 
 // Wrap adds the current action to an error of Pebble or of decoding. If data is damaged, the

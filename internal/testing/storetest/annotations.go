@@ -21,12 +21,12 @@ func (c *checker) notes(t triple.Triple) (list []string) {
 	var notes []store.Annotation
 	for note, err := range r.Annotations(c.ctx, t) {
 		c.must("annotations", err)
-		notes = append(notes, store.Annotation{ApplicationID: note.ApplicationID, Data: bytes.Clone(note.Data)})
+		notes = append(notes, store.Annotation{ApplicationID: note.ApplicationID, Data: bytes.Clone(note.Data), Version: note.Version})
 	}
 	for _, note := range notes {
 		data, err := r.Annotation(c.ctx, t, note.ApplicationID)
-		if err != nil || data == nil || !bytes.Equal(data, note.Data) {
-			c.errorf("annotation %q of %s: %d bytes, %v, not %d", note.ApplicationID, t, len(data), err, len(note.Data))
+		if err != nil || data == nil || !bytes.Equal(data.Data, note.Data) || data.Version != note.Version || data.Version == (triple.Stamp{}) {
+			c.errorf("annotation %q of %s: %d bytes, %v, not %d", note.ApplicationID, t, len(data.Bytes()), err, len(note.Data))
 		}
 		list = append(list, note.ApplicationID+"="+string(note.Data))
 	}

@@ -35,6 +35,8 @@ func TestTriples(t *testing.T, open func(t *testing.T) store.Triples) {
 		{"readers", (*checker).readers},
 		{"cancelled reads", (*checker).cancelled},
 		{"annotations", (*checker).annotations},
+		{"conditions", (*checker).conditions},
+		{"counters", (*checker).counters},
 		{"changes", (*checker).changes},
 		{"updates", (*checker).updates},
 		{"claims", (*checker).claims},

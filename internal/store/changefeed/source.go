@@ -1,0 +1,327 @@
+// Reading the log: positions, and the iteration over changes.
+
+package changefeed
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2"
+
+	"github.com/trefoildb/trefoil/internal/feed"
+	"github.com/trefoildb/trefoil/internal/store/fault"
+	"github.com/trefoildb/trefoil/internal/store/keyspace"
+	"github.com/trefoildb/trefoil/triple"
+)
+
+var _ feed.Source = (*Feed)(nil)
+
+// defaultBatchBytes is the default of feed.Request.MaxBytes.
+const defaultBatchBytes = 1 << 20
+
+// Position implements [feed.Source].
+func (f *Feed) Position(ctx context.Context) (feed.Position, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.position(f.end), ctx.Err()
+}
+
+// Changes implements [feed.Source]. The changes of a large request may be in several batches; all
+// but the last then have the position before the request, and no change of another request. It holds
+// about twice MaxBytes, and no Pebble iterator while the caller works.
+func (f *Feed) Changes(ctx context.Context, r feed.Request) iter.Seq2[*feed.Batch, error] {
+	return func(yield func(*feed.Batch, error) bool) {
+		if r.MaxBytes <= 0 {
+			r.MaxBytes = defaultBatchBytes
+		}
+		c := consumer{f: f, r: r, yield: yield, sent: time.Now()}
+		err := c.begin()
+		if err == nil {
+			err = c.run(ctx)
+		}
+		switch {
+		case err == nil || errors.Is(err, errStopped):
+		case r.Follow && ctx.Err() != nil:
+		default:
+			yield(nil, fmt.Errorf("read the change feed: %w", err))
+		}
+	}
+}
+
+// errStopped means that the caller stops.
+var errStopped = errors.New("stopped")
+
+// consumer is one iteration over the log.
+type consumer struct {
+	f       *Feed
+	r       feed.Request
+	matcher *feed.Matcher
+	yield   func(*feed.Batch, error) bool
+
+	until   triple.Stamp // where a consumer that does not follow ends
+	done    triple.Stamp // every change up to it was sent or skipped
+	next    []byte       // key of the next row
+	begun   bool         // a batch was sent
+	skipped bool         // done has moved since the last batch
+	unsent  int          // bytes of rows since the last batch
+	sent    time.Time    // when the last batch was sent
+	rows    []byte       // the rows of a chunk, one after the other
+	ends    []int        // their ends
+	batch   feed.Batch
+	whole   int    // the first changes of the batch, which done covers
+	arena   []byte // the keys of batch.Changes
+}
+
+// begin checks the request.
+func (c *consumer) begin() (err error) {
+	if c.matcher, err = feed.NewMatcher(c.r.Filter); err != nil {
+		return err
+	}
+	f, since := c.f, c.r.Since
+	f.mu.Lock()
+	begin, end := f.begin.Stamp, f.end
+	f.mu.Unlock()
+	c.until = end
+	c.done = triple.Stamp{Epoch: since.Epoch, Sequence: since.Sequence(0)}
+	switch {
+	case since.IsZero():
+		c.done = begin
+	case since.Source != f.source:
+		return fmt.Errorf("%w: it is of another store, or of a store from which this one was restored", feed.ErrPosition)
+	case end.Less(c.done):
+		return fmt.Errorf("%w: it lies behind the end of the feed", feed.ErrPosition)
+	}
+	c.next = logKey(after(c.done), 0)
+	return nil
+}
+
+// run sends all changes. If the request follows, it waits for more.
+func (c *consumer) run(ctx context.Context) error {
+	for {
+		// 1. The channels must come before the chunk, because a change may come after it.
+		retired := c.retired()
+		end, more := c.f.wait()
+		if !c.r.Follow {
+			end = c.until
+		}
+		all, err := c.read(ctx, end)
+		if err == nil {
+			err = c.sendRows(ctx)
+		}
+		if err != nil {
+			return err
+		}
+		// 2. Move the position of a consumer whose filter has skipped much, or that is at the end.
+		// The first batch shows a consumer that its position is valid.
+		if c.skipped && (c.unsent >= c.r.MaxBytes || all && !c.r.Follow || c.due() <= 0) || c.r.Follow && !c.begun {
+			err = c.send(time.Time{})
+		}
+		if err != nil || all && !c.r.Follow {
+			return err
+		}
+		if all && retired {
+			return fmt.Errorf("%w: the changes after this position are in the feed of the cluster", fault.ErrMember)
+		}
+		if all {
+			if err := c.wait(ctx, more); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+func (c *consumer) retired() bool {
+	select {
+	case <-c.f.retired:
+		return true
+	default:
+		return false
+	}
+}
+
+// due returns the time until a heartbeat is due.
+func (c *consumer) due() time.Duration {
+	if c.r.Heartbeat <= 0 || !c.r.Follow {
+		return time.Hour
+	}
+	return c.r.Heartbeat - time.Since(c.sent)
+}
+
+// wait waits for more changes, and sends heartbeats.
+func (c *consumer) wait(ctx context.Context, more <-chan struct{}) error {
+	timer := time.NewTimer(c.due())
+	defer timer.Stop()
+	for {
+		select {
+		case <-more:
+			return nil
+		case <-c.f.retired:
+			return nil
+		case <-c.f.db.Stopping():
+			return fault.ErrClosed
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-timer.C:
+			if c.r.Heartbeat > 0 {
+				if err := c.send(time.Time{}); err != nil {
+					return err
+				}
+			}
+			timer.Reset(c.due())
+		}
+	}
+}
+
+// read reads the next chunk of rows, up to a position. all is set if it has the last of them.
+func (c *consumer) read(ctx context.Context, end triple.Stamp) (all bool, err error) {
+	if err := ctx.Err(); err != nil {
+		return false, err
+	}
+	if err := c.f.db.Begin(); err != nil {
+		return false, err
+	}
+	defer c.f.db.End()
+	c.rows, c.ends = c.rows[:0], c.ends[:0]
+	it, err := c.f.db.NewIter(&pebble.IterOptions{LowerBound: c.next, UpperBound: logKey(after(end), 0)})
+	if err != nil {
+		return false, err
+	}
+	// 1. Copy rows until the chunk is full. The iterator must not outlive this call, because it
+	// keeps memory and files from being freed.
+	valid := it.First()
+	for ; valid && len(c.rows) < c.r.MaxBytes && err == nil; valid = it.Next() {
+		var value []byte
+		if value, err = it.ValueAndErr(); err == nil {
+			c.rows = append(append(c.rows, it.Key()...), value...)
+			c.ends = append(c.ends, len(c.rows)-len(value), len(c.rows))
+			c.next = append(append(c.next[:0], it.Key()...), 0)
+		}
+	}
+	if err = errors.Join(err, it.Error(), it.Close()); err != nil {
+		return false, err
+	}
+	// 2. The rows were trimmed if the log begins behind the consumer now. A trim moves the begin
+	// before it deletes, so no gap passes.
+	f := c.f
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if c.done.Less(f.begin.Stamp) {
+		return false, &feed.GoneError{Reason: f.begin.explain(f.retention), Continue: f.position(f.end)}
+	}
+	return !valid, nil
+}
+
+// sendRows sends the changes of a chunk.
+func (c *consumer) sendRows(ctx context.Context) error {
+	begin := 0
+	for i := 0; i < len(c.ends); i += 2 {
+		key, value := c.rows[begin:c.ends[i]], c.rows[c.ends[i]:c.ends[i+1]]
+		begin = c.ends[i+1]
+		c.unsent += len(value)
+		if err := c.sendRow(key, value); err != nil {
+			return fmt.Errorf("row % X: %w", keyspace.Clip(key), err)
+		}
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// sendRow sends the selected changes of a row.
+func (c *consumer) sendRow(key, value []byte) error {
+	last, err := parseStampKey(logPrefix, key, 4)
+	if err != nil {
+		return err
+	}
+	row, err := DecodeRow(value)
+	if err != nil {
+		return err
+	}
+	// 1. Decode the changes. At the first one of a request, the position may move behind the
+	// request before. The consumer may have the first requests of the row already.
+	size, before := 0, c.done
+	for {
+		var change feed.Change
+		sequence, arena, ok, err := row.Next(&change, c.arena)
+		if err != nil {
+			return err
+		}
+		if !ok {
+			break
+		}
+		at := triple.Stamp{Epoch: last.Epoch, Sequence: sequence}
+		if at.Compare(c.done) <= 0 {
+			continue
+		}
+		if before.Less(at) {
+			c.move(before)
+			before = at
+		}
+		if change.Kind != feed.Load {
+			change.Stamp = at
+		}
+		if ok, err = c.matcher.Match(&change); err != nil {
+			return err
+		} else if !ok {
+			continue
+		}
+		// 2. Send a batch before it is too large.
+		c.arena = arena
+		c.batch.Changes = append(c.batch.Changes, change)
+		if size += len(change.Key) + len(change.Long) + changeBytes; change.Annotation != nil {
+			size += len(change.Annotation.Data)
+		}
+		if size >= c.r.MaxBytes {
+			if err := c.send(row.Time); err != nil {
+				return err
+			}
+			size = 0
+		}
+	}
+	// 3. Behind the row is behind its last request, unless the next row continues it.
+	if !row.Continued {
+		c.move(last)
+	}
+	if len(c.batch.Changes) == 0 {
+		return nil
+	}
+	return c.send(row.Time)
+}
+
+// changeBytes is about the size of a change beside its fields.
+const changeBytes = 128
+
+// move moves the position to be sent, behind all changes of the batch.
+func (c *consumer) move(to triple.Stamp) {
+	if c.done.Less(to) {
+		c.done, c.skipped, c.whole = to, true, len(c.batch.Changes)
+	}
+}
+
+// send sends the batch. A batch without a time is empty, and has the present time. If the last request
+// is not complete, its changes have a batch of their own: a consumer must not take them for changes
+// before the position, or the others for changes behind it.
+func (c *consumer) send(at time.Time) error {
+	if at.IsZero() {
+		at = time.Now()
+	}
+	all := c.batch.Changes
+	parts := [][]feed.Change{all}
+	if c.whole > 0 && c.whole < len(all) {
+		parts = [][]feed.Change{all[:c.whole:c.whole], all[c.whole:]}
+	}
+	c.batch.Time, c.batch.Position = at, c.f.position(c.done)
+	for _, c.batch.Changes = range parts {
+		if !c.yield(&c.batch, nil) {
+			return errStopped
+		}
+	}
+	c.begun, c.sent, c.skipped, c.unsent, c.whole = true, time.Now(), false, 0, 0
+	clear(all)
+	c.batch.Changes, c.arena = all[:0], c.arena[:0]
+	return nil
+}
